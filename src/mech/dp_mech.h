@@ -1,0 +1,117 @@
+/*
+ * dp_mech.h
+ *	  Public interface of the mechanisms: random source, exact rationals and
+ *	  samplers over them.
+ *
+ * Pure C.  Nothing here includes a PostgreSQL header, allocates memory that
+ * outlives a call, keeps mutable static state or touches floating point on a
+ * path that leads to a sampled value.  Every function answers with a
+ * dp_status; on any status but DP_OK its outputs are untouched.
+ */
+#ifndef DP_MECH_H
+#define DP_MECH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * Aligned to 8 bytes only, because PostgreSQL's allocator promises no more;
+ * the compiler must not assume 16 for values in allocated memory.
+ */
+typedef __int128 dp_int128 __attribute__((aligned(8)));
+typedef unsigned __int128 dp_uint128 __attribute__((aligned(8)));
+
+typedef enum dp_status
+{
+	DP_OK = 0,
+	DP_E_RANGE,					/* an argument lies outside the domain */
+	DP_E_OVERFLOW,				/* the exact result does not fit its type */
+	DP_E_RANDOM,				/* the random source failed */
+	DP_E_MEMORY					/* OpenSSL could not allocate */
+} dp_status;
+
+/* ---- random source (random.c) ---- */
+
+#define DP_SOURCE_BUFFER 4096
+
+/* Fills out[0..n) with uniform random bytes; false means failure. */
+typedef bool (*dp_source_fill) (void *state, void *out, size_t n);
+
+/*
+ * A buffered source of random bytes.  The owner decides where the struct
+ * lives; all fields are private to random.c.  A source must not be shared
+ * between processes: see dp_mech_source_init.
+ */
+typedef struct dp_source
+{
+	dp_source_fill fill;
+	void	   *state;
+	size_t		next;			/* first unconsumed byte of buffer */
+	unsigned char buffer[DP_SOURCE_BUFFER];
+} dp_source;
+
+extern void dp_mech_source_init(dp_source *source, dp_source_fill fill,
+								void *state);
+extern void dp_mech_source_wipe(dp_source *source);
+extern bool dp_mech_fill_openssl(void *state, void *out, size_t n);
+extern dp_status dp_mech_random_bytes(dp_source *source, void *out, size_t n);
+extern dp_status dp_mech_uniform_below(dp_source *source, uint64_t n,
+									   uint64_t *out);
+extern dp_status dp_mech_uniform_below_wide(dp_source *source, dp_uint128 n,
+											dp_uint128 *out);
+
+/* ---- exact rationals (rational.c) ---- */
+
+/* A non-negative rational in lowest terms; den > 0; zero is 0/1. */
+typedef struct dp_rational
+{
+	dp_uint128	num;
+	dp_uint128	den;
+} dp_rational;
+
+extern dp_status dp_mech_rational_make(dp_uint128 num, dp_uint128 den,
+									   dp_rational *out);
+extern int	dp_mech_rational_compare(const dp_rational *a,
+									 const dp_rational *b);
+extern dp_status dp_mech_rational_add(const dp_rational *a,
+									  const dp_rational *b, dp_rational *out);
+extern dp_status dp_mech_rational_multiply(const dp_rational *a,
+										   const dp_rational *b,
+										   dp_rational *out);
+extern dp_status dp_mech_rational_divide(const dp_rational *a,
+										 const dp_rational *b,
+										 dp_rational *out);
+
+/* ---- Bernoulli, geometric, discrete Laplace ---- */
+
+/*
+ * The scale t/s of a geometric or discrete Laplace law, in lowest terms.
+ * Both halves are unsigned integers of up to 256 bits, least significant limb
+ * first; `narrow` says that the 128-bit path provably cannot overflow.
+ */
+typedef struct dp_scale
+{
+	uint64_t	t[4];
+	uint64_t	s[4];
+	bool		narrow;
+} dp_scale;
+
+extern dp_status dp_mech_scale_make(dp_uint128 sensitivity,
+									const dp_rational *epsilon,
+									dp_scale *out);
+extern dp_status dp_mech_bernoulli(dp_source *source, const dp_rational *p,
+								   bool *out);
+extern dp_status dp_mech_bernoulli_exp(dp_source *source,
+									   const dp_rational *gamma, bool *out);
+extern dp_status dp_mech_geometric(dp_source *source, const dp_scale *scale,
+								   dp_int128 *out);
+extern dp_status dp_mech_discrete_laplace(dp_source *source,
+										  const dp_scale *scale,
+										  dp_int128 *out);
+
+/* For people's eyes only: floating point, never fed back into a mechanism. */
+extern double dp_mech_scale_approx(const dp_scale *scale);
+extern double dp_mech_laplace_error(const dp_scale *scale, double beta);
+
+#endif							/* DP_MECH_H */
