@@ -1,0 +1,104 @@
+/*
+ * dp_acct.h
+ *	  Public interface of the accounting: charges, limits, filters and the
+ *	  conversions between notions of privacy.
+ *
+ * Pure C.  Everything a filter compares is a fixed-point number of exactly
+ * 24 decimal digits after the point.  Charges round up, limits round down,
+ * so rounding can only cost the spender.
+ */
+#ifndef DP_ACCT_H
+#define DP_ACCT_H
+
+#include "../mech/dp_mech.h"
+
+/* A non-negative number in units of 10^-24; saturates at DP_FIXED_INFINITE. */
+typedef dp_uint128 dp_fixed;
+
+#define DP_FIXED_DIGITS 24
+#define DP_FIXED_ONE ((dp_fixed) UINT64_C(1000000000000) * UINT64_C(1000000000000))
+#define DP_FIXED_INFINITE (~(dp_fixed) 0)
+
+typedef enum dp_rounding
+{
+	DP_ROUND_DOWN,
+	DP_ROUND_UP
+} dp_rounding;
+
+/*
+ * What one release costs.  epsilon is DP_FIXED_INFINITE for a mechanism that
+ * has no pure guarantee; rho is always finite.
+ */
+typedef struct dp_charge
+{
+	dp_fixed	epsilon;
+	dp_fixed	rho;
+	dp_fixed	delta;
+} dp_charge;
+
+typedef enum dp_filter
+{
+	DP_FILTER_BASIC,			/* sum eps <= E and sum delta <= D */
+	DP_FILTER_ZCDP,				/* sum rho <= rho_B and sum delta <= d'' */
+	DP_FILTER_BEST				/* either of the two sums, delta <= d'' */
+} dp_filter;
+
+/*
+ * What a budget or a cap promises: (epsilon, delta), and the certificate that
+ * makes sums of rho comparable with it.  Found once by dp_acct_limit_make and
+ * stored; never recomputed while charging.
+ */
+typedef struct dp_limit
+{
+	dp_filter	filter;
+	dp_fixed	epsilon;
+	dp_fixed	delta;			/* whole delta of the grant */
+	dp_fixed	delta_conversion;	/* d', spent on the conversion from rho */
+	dp_fixed	delta_sum;		/* d'', bounds the sum of charges' deltas */
+	dp_fixed	rho;			/* rho_B; 0 when the filter cannot use it */
+	uint64_t	alpha;			/* the certificate's order, units of 2^-20 */
+} dp_limit;
+
+/* Running sums over the charges admitted so far. */
+typedef struct dp_spent
+{
+	dp_fixed	epsilon;		/* DP_FIXED_INFINITE once not pure */
+	dp_fixed	rho;
+	dp_fixed	delta;
+	int64_t		charges;
+} dp_spent;
+
+/* ---- fixed point (fixed.c) ---- */
+extern dp_status dp_acct_fixed_from_rational(const dp_rational *x,
+											 dp_rounding rounding,
+											 dp_fixed *out);
+extern dp_status dp_acct_fixed_to_rational(dp_fixed x, dp_rational *out);
+extern dp_fixed dp_acct_fixed_add(dp_fixed a, dp_fixed b);	/* saturates */
+extern double dp_acct_fixed_approx(dp_fixed x);
+
+/* ---- conversions (convert.c) ---- */
+extern dp_status dp_acct_rho_from_pure(const dp_rational *epsilon,
+									   dp_fixed *rho);
+extern dp_status dp_acct_rho_from_laplace(dp_uint128 sensitivity,
+										  const dp_rational *epsilon,
+										  dp_fixed *rho);
+extern dp_status dp_acct_rho_certificate(dp_fixed epsilon, dp_fixed delta,
+										 dp_fixed *rho, uint64_t *alpha);
+extern bool dp_acct_rho_certified(dp_fixed epsilon, dp_fixed delta,
+								  dp_fixed rho, uint64_t alpha);
+extern double dp_acct_epsilon_from_rho(double rho, double delta);
+
+/* ---- filters (filter.c) ---- */
+extern bool dp_acct_filter_parse(const char *name, dp_filter *out);
+extern const char *dp_acct_filter_name(dp_filter filter);
+extern dp_status dp_acct_limit_make(dp_filter filter, dp_fixed epsilon,
+									dp_fixed delta, dp_limit *out);
+extern bool dp_acct_limit_admits(const dp_limit *limit, const dp_spent *spent,
+								 const dp_charge *charge);
+extern dp_status dp_acct_spent_add(dp_spent *spent, const dp_charge *charge);
+extern dp_status dp_acct_charge_add(dp_charge *sum, const dp_charge *charge);
+extern int64_t dp_acct_limit_calls(const dp_limit *limit,
+								   const dp_spent *spent,
+								   const dp_charge *charge);
+
+#endif							/* DP_ACCT_H */
