@@ -1,0 +1,116 @@
+/*
+ * dp_bridge.h
+ *	  Public interface between PostgreSQL and the pure parts: settings, the
+ *	  random source of this process, numeric <-> exact numbers, statuses and
+ *	  refusals -> ereport, and SQL run as the owner of the extension.
+ *
+ * Include postgres.h first.
+ */
+#ifndef DP_BRIDGE_H
+#define DP_BRIDGE_H
+
+#include "nodes/nodes.h"
+#include "utils/numeric.h"
+
+#include "../acct/dp_acct.h"
+
+/* ---- settings (settings.c) ---- */
+extern char *dp_setting_epsilon;	/* dp_pg.epsilon, decimal text */
+extern int	dp_setting_max_groups;	/* dp_pg.max_groups */
+extern int	dp_setting_worker_idle; /* dp_pg.worker_idle, ms */
+extern int	dp_setting_worker_lock_timeout; /* dp_pg.worker_lock_timeout, ms */
+extern char *dp_setting_epsilon_floor;	/* dp_pg.epsilon_floor, superuser */
+extern char *dp_setting_epsilon_ceiling;	/* dp_pg.epsilon_ceiling */
+extern void dp_bridge_settings_init(void);
+
+/* True only when the library came in through shared_preload_libraries. */
+extern bool dp_bridge_preloaded(void);
+extern void dp_bridge_require_preload(void);	/* 55000 otherwise */
+
+/* ---- random source (entropy.c) ---- */
+extern dp_source *dp_bridge_source(void);
+
+/* ---- numbers (number.c) ---- */
+typedef enum dp_number_fault
+{
+	DP_NUMBER_OK = 0,
+	DP_NUMBER_NULL,
+	DP_NUMBER_NAN,
+	DP_NUMBER_INFINITE,
+	DP_NUMBER_NEGATIVE,
+	DP_NUMBER_TOO_LARGE,		/* above 10^12 */
+	DP_NUMBER_TOO_FINE			/* more than 24 digits after the point */
+} dp_number_fault;
+
+extern dp_number_fault dp_bridge_numeric_to_fixed(Numeric x,
+												  dp_rounding rounding,
+												  dp_fixed *out);
+extern dp_number_fault dp_bridge_numeric_to_rational(Numeric x,
+													 dp_rational *out);
+extern Numeric dp_bridge_fixed_to_numeric(dp_fixed x);	/* trailing zeros off */
+extern Numeric dp_bridge_int128_to_numeric(dp_int128 x);
+extern bool dp_bridge_numeric_to_int128(Numeric x, dp_int128 *out);
+extern Numeric dp_bridge_float8_to_numeric(double x);	/* shortest decimal */
+extern char *dp_bridge_fixed_to_cstring(dp_fixed x);	/* palloc'd */
+extern const char *dp_bridge_number_fault_text(dp_number_fault fault);
+
+/*
+ * Reads an epsilon: 22023 with hint when NULL, NaN, infinite, not positive,
+ * finer than 10^-24, or outside floor and ceiling; `what` names it in the
+ * message ("epsilon").
+ */
+extern dp_rational dp_bridge_check_epsilon(Numeric x, bool isnull,
+										   const char *what);
+
+/* ---- errors (error.c) ---- */
+
+/* Raises for any status but DP_OK; `what` completes "could not ...". */
+extern void dp_bridge_check_status(dp_status status, const char *what);
+
+/*
+ * A refusal is a value: analysis returns it, one place raises it.  All texts
+ * are palloc'd or constant, already translated and formatted; location is a
+ * parse location or -1.
+ */
+typedef struct dp_refusal
+{
+	int			sqlstate;
+	const char *message;
+	const char *detail;			/* may be NULL */
+	const char *hint;			/* may be NULL */
+	int			location;
+} dp_refusal;
+
+extern dp_refusal *dp_bridge_refuse(int sqlstate, int location,
+									const char *detail, const char *hint,
+									const char *fmt,...)
+			pg_attribute_printf(5, 6);
+extern void dp_bridge_raise_refusal(const dp_refusal *refusal,
+									const char *query_text)
+			pg_attribute_noreturn();
+
+/* ---- SQL as the owner of the extension (owner_sql.c) ---- */
+
+/*
+ * Between begin and end, SPI is connected, the current user is the owner of
+ * the extension (security-restricted), search_path is pg_catalog, pg_temp and
+ * session settings cannot change what the SQL means.  An error unwinds all of
+ * it with the transaction.  `saved` belongs to the caller.
+ */
+typedef struct dp_owner_sql
+{
+	Oid			user;
+	int			security;
+	int			nest;
+	bool		spi;
+} dp_owner_sql;
+
+extern void dp_bridge_owner_begin(dp_owner_sql *saved);
+extern void dp_bridge_owner_end(dp_owner_sql *saved);
+extern Oid	dp_bridge_extension_owner(void);	/* InvalidOid: not installed */
+extern Oid	dp_bridge_extension_oid(void);
+extern Oid	dp_bridge_catalog_namespace(void);	/* schema dp_pg */
+extern Oid	dp_bridge_function_namespace(void); /* schema of CREATE EXTENSION */
+extern int64 dp_bridge_cluster_id(void);	/* system identifier */
+
+#endif							/* DP_BRIDGE_H */

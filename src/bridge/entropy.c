@@ -1,0 +1,33 @@
+/*
+ * entropy.c
+ *	  The one random source of this process.
+ *
+ * The buffer belongs to one process: a library that was preloaded by the
+ * postmaster is inherited by every child, so the buffer remembers for which
+ * process it was filled and is thrown away in any other.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+
+#include "dp_bridge.h"
+
+static dp_source source;
+static pid_t source_pid = 0;
+
+/*
+ * dp_bridge_source
+ *	  The process's source of OpenSSL randomness; never NULL.
+ */
+dp_source *
+dp_bridge_source(void)
+{
+	pid_t		pid = getpid();
+
+	if (source_pid != pid)
+	{
+		dp_mech_source_init(&source, dp_mech_fill_openssl, NULL);
+		source_pid = pid;
+	}
+	return &source;
+}

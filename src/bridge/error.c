@@ -1,0 +1,113 @@
+/*
+ * error.c
+ *	  Statuses of the pure parts and refusals of the analysis become errors
+ *	  here and nowhere else.
+ */
+#include "postgres.h"
+
+#include <stdarg.h>
+
+#include "lib/stringinfo.h"
+#include "mb/pg_wchar.h"
+#include "parser/parse_node.h"
+
+#include "dp_bridge.h"
+
+/*
+ * dp_bridge_check_status
+ *	  Raise unless status is DP_OK.  `what` completes "could not ..." and must
+ *	  not contain a protected value.
+ *
+ * Errors: 22003 overflow, 22023 range, 58030 random source, 53200 memory.
+ */
+void
+dp_bridge_check_status(dp_status status, const char *what)
+{
+	switch (status)
+	{
+		case DP_OK:
+			return;
+		case DP_E_RANGE:
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("could not %s: an argument is out of range",
+							what)));
+			break;
+		case DP_E_OVERFLOW:
+			ereport(ERROR,
+					(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+					 errmsg("could not %s: the exact result is too large",
+							what),
+					 errhint("Use narrower bounds, a coarser granule or a "
+							 "larger epsilon.")));
+			break;
+		case DP_E_RANDOM:
+			ereport(ERROR,
+					(errcode(ERRCODE_IO_ERROR),
+					 errmsg("could not %s: the random source failed", what),
+					 errhint("Check the operating system's random source; "
+							 "nothing was released.")));
+			break;
+		case DP_E_MEMORY:
+			ereport(ERROR,
+					(errcode(ERRCODE_OUT_OF_MEMORY),
+					 errmsg("could not %s: out of memory", what)));
+			break;
+	}
+	elog(ERROR, "unrecognized dp_status %d", (int) status);
+}
+
+/*
+ * dp_bridge_refuse
+ *	  Make a refusal.  The message is formatted; detail and hint are taken as
+ *	  they are and must outlive the refusal.
+ */
+dp_refusal *
+dp_bridge_refuse(int sqlstate, int location, const char *detail,
+				 const char *hint, const char *fmt,...)
+{
+	dp_refusal *refusal = palloc(sizeof(dp_refusal));
+	StringInfoData text;
+
+	initStringInfo(&text);
+	for (;;)
+	{
+		va_list		args;
+		int			need;
+
+		va_start(args, fmt);
+		need = appendStringInfoVA(&text, fmt, args);
+		va_end(args);
+		if (need == 0)
+			break;
+		enlargeStringInfo(&text, need);
+	}
+	refusal->sqlstate = sqlstate;
+	refusal->location = location;
+	refusal->message = text.data;
+	refusal->detail = detail;
+	refusal->hint = hint;
+	return refusal;
+}
+
+/*
+ * dp_bridge_raise_refusal
+ *	  The one place where a refusal becomes an error.  When the text of the
+ *	  query is known the error points at the offending token.
+ */
+void
+dp_bridge_raise_refusal(const dp_refusal *refusal, const char *query_text)
+{
+	int			position = 0;
+
+	if (query_text != NULL && refusal->location >= 0 &&
+		refusal->location <= (int) strlen(query_text))
+		position = pg_mbstrlen_with_len(query_text, refusal->location) + 1;
+	ereport(ERROR,
+			(errcode(refusal->sqlstate),
+			 errmsg("%s", refusal->message),
+			 refusal->detail ? errdetail("%s", refusal->detail) : 0,
+			 refusal->hint ? errhint("%s", refusal->hint) : 0,
+			 position > 0 ? errposition(position) : 0));
+	pg_unreachable();
+}

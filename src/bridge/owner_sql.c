@@ -1,0 +1,150 @@
+/*
+ * owner_sql.c
+ *	  SQL that the extension runs on its own catalog.
+ *
+ * The catalog is written as the owner of the extension, in a
+ * security-restricted operation with a fixed search_path, so that neither the
+ * caller's rights nor his settings nor his objects decide what happens.
+ */
+#include "postgres.h"
+
+#include "access/genam.h"
+#include "access/htup_details.h"
+#include "access/table.h"
+#include "access/xlog.h"
+#include "catalog/indexing.h"
+#include "catalog/namespace.h"
+#include "catalog/pg_extension.h"
+#include "commands/extension.h"
+#include "executor/spi.h"
+#include "miscadmin.h"
+#include "utils/fmgroids.h"
+#include "utils/guc.h"
+
+#include "dp_bridge.h"
+
+/* Row of pg_extension: owner and schema; false when not installed. */
+static bool
+read_extension(Oid *owner, Oid *schema)
+{
+	Relation	rel;
+	ScanKeyData key;
+	SysScanDesc scan;
+	HeapTuple	tuple;
+	bool		found;
+
+	rel = table_open(ExtensionRelationId, AccessShareLock);
+	ScanKeyInit(&key, Anum_pg_extension_extname, BTEqualStrategyNumber,
+				F_NAMEEQ, CStringGetDatum("dp_pg"));
+	scan = systable_beginscan(rel, ExtensionNameIndexId, true, NULL, 1, &key);
+	tuple = systable_getnext(scan);
+	found = HeapTupleIsValid(tuple);
+	if (found)
+	{
+		*owner = ((Form_pg_extension) GETSTRUCT(tuple))->extowner;
+		*schema = ((Form_pg_extension) GETSTRUCT(tuple))->extnamespace;
+	}
+	systable_endscan(scan);
+	table_close(rel, AccessShareLock);
+	return found;
+}
+
+/* dp_bridge_extension_oid: InvalidOid when not installed here. */
+Oid
+dp_bridge_extension_oid(void)
+{
+	return get_extension_oid("dp_pg", true);
+}
+
+/* dp_bridge_extension_owner: InvalidOid when not installed here. */
+Oid
+dp_bridge_extension_owner(void)
+{
+	Oid			owner = InvalidOid;
+	Oid			schema;
+
+	(void) read_extension(&owner, &schema);
+	return owner;
+}
+
+/* dp_bridge_function_namespace: schema of CREATE EXTENSION, or InvalidOid. */
+Oid
+dp_bridge_function_namespace(void)
+{
+	Oid			owner;
+	Oid			schema = InvalidOid;
+
+	(void) read_extension(&owner, &schema);
+	return schema;
+}
+
+/* dp_bridge_catalog_namespace: schema dp_pg, or InvalidOid. */
+Oid
+dp_bridge_catalog_namespace(void)
+{
+	return get_namespace_oid("dp_pg", true);
+}
+
+/*
+ * dp_bridge_cluster_id
+ *	  The system identifier, which tells this cluster from one a dump of it
+ *	  was restored into.
+ */
+int64
+dp_bridge_cluster_id(void)
+{
+	return (int64) GetSystemIdentifier();
+}
+
+static void
+set_local(const char *name, const char *value)
+{
+	(void) set_config_option(name, value, PGC_SUSET, PGC_S_SESSION,
+							 GUC_ACTION_SAVE, true, 0, false);
+}
+
+/*
+ * dp_bridge_owner_begin
+ *	  Become the owner of the extension and connect to SPI.
+ *
+ * Errors: 55000 when the extension is not installed in this database.
+ */
+void
+dp_bridge_owner_begin(dp_owner_sql *saved)
+{
+	Oid			owner = dp_bridge_extension_owner();
+
+	if (!OidIsValid(owner))
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("extension dp_pg is not installed in this database"),
+				 errhint("Run CREATE EXTENSION dp_pg.")));
+	GetUserIdAndSecContext(&saved->user, &saved->security);
+	saved->nest = NewGUCNestLevel();
+	set_local("search_path", "pg_catalog, pg_temp");
+	set_local("row_security", "off");
+	set_local("DateStyle", "ISO, YMD");
+	set_local("extra_float_digits", "1");
+	set_local("check_function_bodies", "on");
+	SetUserIdAndSecContext(owner, saved->security |
+						   SECURITY_LOCAL_USERID_CHANGE |
+						   SECURITY_RESTRICTED_OPERATION |
+						   SECURITY_NOFORCE_RLS);
+	saved->spi = true;
+	if (SPI_connect() != SPI_OK_CONNECT)
+		elog(ERROR, "SPI_connect failed");
+}
+
+/*
+ * dp_bridge_owner_end
+ *	  Undo dp_bridge_owner_begin, innermost first.
+ */
+void
+dp_bridge_owner_end(dp_owner_sql *saved)
+{
+	if (saved->spi)
+		SPI_finish();
+	saved->spi = false;
+	SetUserIdAndSecContext(saved->user, saved->security);
+	AtEOXact_GUC(false, saved->nest);
+}

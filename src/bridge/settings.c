@@ -1,0 +1,157 @@
+/*
+ * settings.c
+ *	  The settings dp_pg.*.
+ *
+ * A user may set what only chooses among private answers (the default price).
+ * Whatever bounds privacy or protects the server is superuser-only.  No
+ * setting makes noise weaker, predictable or absent.
+ */
+#include "postgres.h"
+
+#include <limits.h>
+
+#include "fmgr.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
+#include "utils/guc.h"
+
+#include "dp_bridge.h"
+
+char	   *dp_setting_epsilon = NULL;
+char	   *dp_setting_epsilon_ceiling = NULL;
+char	   *dp_setting_epsilon_floor = NULL;
+int			dp_setting_max_groups = 1000000;
+int			dp_setting_worker_idle = 10000;
+int			dp_setting_worker_lock_timeout = 1000;
+
+static bool preloaded = false;
+
+/*
+ * Is the text a plain positive decimal number below 10^12 with at most 24
+ * digits after the point?  Checked by hand: a check hook must not raise.
+ */
+static bool
+is_positive_decimal(const char *text)
+{
+	int			whole = 0;
+	int			fraction = 0;
+	bool		point = false;
+	bool		nonzero = false;
+	const char *p;
+
+	for (p = text; *p; p++)
+	{
+		if (*p == '.' && !point)
+			point = true;
+		else if (*p >= '0' && *p <= '9')
+		{
+			nonzero = nonzero || *p != '0';
+			if (point)
+				fraction++;
+			else
+				whole++;
+		}
+		else
+			return false;
+	}
+	return nonzero && whole <= 12 && fraction <= DP_FIXED_DIGITS;
+}
+
+static bool
+check_epsilon(char **newval, void **extra, GucSource source)
+{
+	if (is_positive_decimal(*newval))
+		return true;
+	GUC_check_errdetail("It must be a positive decimal number, such as 0.1.");
+	return false;
+}
+
+static bool
+check_optional_epsilon(char **newval, void **extra, GucSource source)
+{
+	return (*newval)[0] == '\0' || check_epsilon(newval, extra, source);
+}
+
+/*
+ * dp_bridge_settings_init
+ *	  Define the settings; called once, while the library is preloaded.
+ */
+void
+dp_bridge_settings_init(void)
+{
+	preloaded = process_shared_preload_libraries_in_progress;
+
+	DefineCustomStringVariable("dp_pg.epsilon",
+							   "Price of a private value that names none.",
+							   "Decimal text; smaller is more private.",
+							   &dp_setting_epsilon, "0.1",
+							   PGC_USERSET, 0,
+							   check_epsilon, NULL, NULL);
+	DefineCustomStringVariable("dp_pg.epsilon_ceiling",
+							   "Largest epsilon a private value may ask for.",
+							   "Empty: no limit.",
+							   &dp_setting_epsilon_ceiling, "10",
+							   PGC_SUSET, 0,
+							   check_optional_epsilon, NULL, NULL);
+	DefineCustomStringVariable("dp_pg.epsilon_floor",
+							   "Smallest epsilon a private value may ask for.",
+							   "Empty: no limit.",
+							   &dp_setting_epsilon_floor, "0.000001",
+							   PGC_SUSET, 0,
+							   check_optional_epsilon, NULL, NULL);
+	DefineCustomIntVariable("dp_pg.max_groups",
+							"Largest number of public group keys of a query.",
+							NULL,
+							&dp_setting_max_groups, 1000000, 1, 100000000,
+							PGC_SUSET, 0,
+							NULL, NULL, NULL);
+	DefineCustomIntVariable("dp_pg.worker_idle",
+							"Time after which an idle ledger worker leaves.",
+							NULL,
+							&dp_setting_worker_idle, 10000, 10, INT_MAX,
+							PGC_SIGHUP, GUC_UNIT_MS,
+							NULL, NULL, NULL);
+	DefineCustomIntVariable("dp_pg.worker_lock_timeout",
+							"Longest wait of the ledger worker for a lock.",
+							NULL,
+							&dp_setting_worker_lock_timeout,
+							1000, 1, INT_MAX,
+							PGC_SIGHUP, GUC_UNIT_MS,
+							NULL, NULL, NULL);
+	MarkGUCPrefixReserved("dp_pg");
+}
+
+/* dp_bridge_preloaded: did shared_preload_libraries bring the library? */
+bool
+dp_bridge_preloaded(void)
+{
+	return preloaded;
+}
+
+/* dp_bridge_require_preload: 55000 with a hint unless preloaded. */
+void
+dp_bridge_require_preload(void)
+{
+	if (!preloaded)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("dp_pg must be loaded when the server starts"),
+				 errdetail("Without it no query is private and no budget is "
+						   "charged, so nothing is answered."),
+				 errhint("Add dp_pg to shared_preload_libraries and restart "
+						 "the server.")));
+}
+
+PG_FUNCTION_INFO_V1(dp_bridge_check_preload);
+
+/*
+ * dp_bridge_check_preload
+ *	  SQL-callable: raises 55000 unless the library is preloaded.  The install
+ *	  script calls it first, so that CREATE EXTENSION fails early.
+ */
+Datum
+dp_bridge_check_preload(PG_FUNCTION_ARGS)
+{
+	dp_bridge_require_preload();
+	PG_RETURN_VOID();
+}
