@@ -1,0 +1,196 @@
+-- The analyst's aggregates, and the exact aggregate behind sums and means.
+
+-- ---------------------------------------------------------------------------
+-- Exact clamp-and-sum, used inside private queries only.
+-- ---------------------------------------------------------------------------
+
+CREATE TYPE dp_pg.sum_state;
+CREATE FUNCTION dp_pg.sum_state_in(cstring) RETURNS dp_pg.sum_state
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'dp_sum_state_in';
+CREATE FUNCTION dp_pg.sum_state_out(dp_pg.sum_state) RETURNS cstring
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'dp_sum_state_out';
+CREATE TYPE dp_pg.sum_state (
+	input = dp_pg.sum_state_in, output = dp_pg.sum_state_out,
+	internallength = 24, alignment = double, storage = plain
+);
+COMMENT ON TYPE dp_pg.sum_state IS
+'state of dp_pg.bounded_sum: rows that counted and exact 128-bit sum';
+
+CREATE TYPE dp_pg.sum_spec;
+CREATE FUNCTION dp_pg.sum_spec_in(cstring) RETURNS dp_pg.sum_spec
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'dp_sum_spec_in';
+CREATE FUNCTION dp_pg.sum_spec_out(dp_pg.sum_spec) RETURNS cstring
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'dp_sum_spec_out';
+CREATE TYPE dp_pg.sum_spec (
+	input = dp_pg.sum_spec_in, output = dp_pg.sum_spec_out,
+	internallength = 48, alignment = double, storage = plain
+);
+COMMENT ON TYPE dp_pg.sum_spec IS
+'bounds and granule of dp_pg.bounded_sum; made by the extension only';
+
+COMMENT ON FUNCTION dp_pg.sum_state_in(cstring) IS 'accepts the empty text';
+COMMENT ON FUNCTION dp_pg.sum_state_out(dp_pg.sum_state) IS 'raises 0A000';
+COMMENT ON FUNCTION dp_pg.sum_spec_in(cstring) IS 'raises 0A000';
+COMMENT ON FUNCTION dp_pg.sum_spec_out(dp_pg.sum_spec) IS
+'a fixed text';
+
+CREATE FUNCTION dp_pg.sum_combine(dp_pg.sum_state, dp_pg.sum_state)
+RETURNS dp_pg.sum_state
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'dp_sum_combine';
+COMMENT ON FUNCTION dp_pg.sum_combine(dp_pg.sum_state, dp_pg.sum_state) IS
+'adds two states; only inside an aggregate';
+
+CREATE FUNCTION dp_pg.sum_add(dp_pg.sum_state, smallint, dp_pg.sum_spec)
+RETURNS dp_pg.sum_state
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'dp_sum_add_int2';
+CREATE FUNCTION dp_pg.sum_add(dp_pg.sum_state, integer, dp_pg.sum_spec)
+RETURNS dp_pg.sum_state
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'dp_sum_add_int4';
+CREATE FUNCTION dp_pg.sum_add(dp_pg.sum_state, bigint, dp_pg.sum_spec)
+RETURNS dp_pg.sum_state
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'dp_sum_add_int8';
+CREATE FUNCTION dp_pg.sum_add(dp_pg.sum_state, real, dp_pg.sum_spec)
+RETURNS dp_pg.sum_state
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'dp_sum_add_float4';
+CREATE FUNCTION dp_pg.sum_add(dp_pg.sum_state, double precision, dp_pg.sum_spec)
+RETURNS dp_pg.sum_state
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'dp_sum_add_float8';
+CREATE FUNCTION dp_pg.sum_add(dp_pg.sum_state, numeric, dp_pg.sum_spec)
+RETURNS dp_pg.sum_state
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'dp_sum_add_numeric';
+
+DO $make$
+DECLARE
+	t text;
+BEGIN
+	FOREACH t IN ARRAY ARRAY['smallint', 'integer', 'bigint', 'real',
+							 'double precision', 'numeric']
+	LOOP
+		EXECUTE pg_catalog.format($sql$
+			CREATE AGGREGATE dp_pg.bounded_sum(%1$s, dp_pg.sum_spec) (
+				sfunc = dp_pg.sum_add, stype = dp_pg.sum_state,
+				initcond = '', combinefunc = dp_pg.sum_combine,
+				parallel = safe
+			);
+			COMMENT ON AGGREGATE dp_pg.bounded_sum(%1$s, dp_pg.sum_spec) IS
+			'exact sum of values clamped to a grid; NULL and NaN are skipped; used inside private queries only';
+			COMMENT ON FUNCTION dp_pg.sum_add(dp_pg.sum_state, %1$s, dp_pg.sum_spec) IS
+			'adds a value, clamped and rounded to the grid; only inside an aggregate';
+		$sql$, t);
+	END LOOP;
+END
+$make$;
+
+-- ---------------------------------------------------------------------------
+-- dp_count, dp_sum, dp_avg
+--
+-- Ordinary aggregates to clients and catalogs; the planner hook replaces them.
+-- Executed without it, their final functions raise an error.
+-- ---------------------------------------------------------------------------
+
+DO $make$
+DECLARE
+	arguments text := 'internal';
+BEGIN
+	FOR i IN 0 .. 4 LOOP
+		EXECUTE pg_catalog.format($sql$
+			CREATE FUNCTION dp_pg.skip(%1$s) RETURNS internal
+			LANGUAGE c AS 'MODULE_PATHNAME', 'dp_aggregate_skip';
+			COMMENT ON FUNCTION dp_pg.skip(%1$s) IS
+			'transition function of the private aggregates: holds nothing';
+		$sql$, arguments);
+		arguments := arguments OPERATOR(pg_catalog.||) ', "any"';
+	END LOOP;
+END
+$make$;
+
+CREATE FUNCTION dp_pg.final_count(internal) RETURNS bigint
+LANGUAGE c AS 'MODULE_PATHNAME', 'dp_aggregate_count';
+COMMENT ON FUNCTION dp_pg.final_count(internal) IS
+'raises 55000 unless the planner hook replaced dp_count';
+
+DO $make$
+DECLARE
+	kind text;
+	result text;
+	argument text;
+	parameter text;
+	form text;
+	signature text;
+	final text;
+	types CONSTANT text[] := ARRAY['smallint', 'integer', 'bigint', 'real',
+								   'double precision', 'numeric'];
+	sums CONSTANT text[] := ARRAY['bigint', 'bigint', 'numeric', 'real',
+								  'double precision', 'numeric'];
+	means CONSTANT text[] := ARRAY['numeric', 'numeric', 'numeric',
+								   'double precision', 'double precision',
+								   'numeric'];
+	comments CONSTANT text[] := ARRAY[
+		'private sum of expr; every row counts with its value clamped to [lower, upper], NULL and NaN are skipped; discrete Laplace noise of scale max(|lower|, |upper|) / epsilon; without bounds the declared ones, without epsilon dp_pg.epsilon; result as sum(expr), bigint saturates, never NULL; 22023 for a bad parameter, 53400 when the budget is exhausted; Dwork and Roth, Definition 3.3',
+		'private mean of expr; every row counts with its value clamped to [lower, upper], NULL and NaN are skipped; two sums with discrete Laplace noise of scale (upper - lower) / epsilon each; without bounds the declared ones, without epsilon dp_pg.epsilon; result as avg(expr), within the bounds, never NULL; 22023 for a bad parameter, 53400 when the budget is exhausted; Dwork and Roth, Definition 3.3'];
+BEGIN
+	-- dp_count(*), dp_count(expr [, epsilon])
+	FOREACH signature IN ARRAY ARRAY['*', '"any"', '"any", numeric',
+									 '"any", double precision']
+	LOOP
+		EXECUTE pg_catalog.format($sql$
+			CREATE AGGREGATE @extschema@.dp_count(%1$s) (
+				sfunc = dp_pg.skip, stype = internal,
+				finalfunc = dp_pg.final_count
+			);
+			COMMENT ON AGGREGATE @extschema@.dp_count(%1$s) IS
+			'private number of rows, or of non-NULL values of an expression; discrete Laplace noise of scale 1 / epsilon; without epsilon dp_pg.epsilon; bigint, may be negative, never NULL; 22023 for a bad parameter, 53400 when the budget is exhausted; Dwork and Roth, Theorem 3.6';
+		$sql$, signature);
+	END LOOP;
+
+	-- dp_sum and dp_avg (expr [, lower, upper] [, epsilon])
+	FOREACH kind IN ARRAY ARRAY['sum', 'avg'] LOOP
+		FOREACH result IN ARRAY ARRAY['bigint', 'numeric', 'real',
+									  'double precision'] LOOP
+			final := pg_catalog.format('dp_pg.final_%s_%s', kind,
+				pg_catalog.replace(result, ' ', '_'));
+			EXECUTE pg_catalog.format($sql$
+				CREATE FUNCTION %1$s(internal) RETURNS %2$s
+				LANGUAGE c AS 'MODULE_PATHNAME', 'dp_aggregate_%3$s';
+				COMMENT ON FUNCTION %1$s(internal) IS
+				'raises 55000 unless the planner hook replaced dp_%3$s';
+			$sql$, final, result, kind);
+		END LOOP;
+		FOR i IN 1 .. pg_catalog.array_length(types, 1) LOOP
+			argument := types[i];
+			result := CASE kind WHEN 'sum' THEN sums[i] ELSE means[i] END;
+			final := pg_catalog.format('dp_pg.final_%s_%s', kind,
+				pg_catalog.replace(result, ' ', '_'));
+			FOREACH form IN ARRAY ARRAY['%1$s', '%1$s, %2$s',
+										'%1$s, %2$s, %2$s',
+										'%1$s, %2$s, %2$s, %2$s'] LOOP
+				FOREACH parameter IN ARRAY ARRAY['numeric',
+												 'double precision'] LOOP
+					CONTINUE WHEN form = '%1$s' AND parameter <> 'numeric';
+					signature := pg_catalog.format(form, argument, parameter);
+					EXECUTE pg_catalog.format($sql$
+						CREATE AGGREGATE @extschema@.dp_%1$s(%2$s) (
+							sfunc = dp_pg.skip, stype = internal,
+							finalfunc = %3$s
+						);
+						COMMENT ON AGGREGATE @extschema@.dp_%1$s(%2$s) IS %4$L;
+					$sql$, kind, signature, final,
+						CASE kind WHEN 'sum' THEN comments[1]
+							ELSE comments[2] END);
+				END LOOP;
+			END LOOP;
+		END LOOP;
+	END LOOP;
+END
+$make$;

@@ -1,0 +1,18 @@
+-- The release node's marker, and what a session released last.
+
+CREATE FUNCTION dp_pg.release(bigint, integer) RETURNS SETOF record
+LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE ROWS 100
+AS 'MODULE_PATHNAME', 'dp_release_called';
+COMMENT ON FUNCTION dp_pg.release(bigint, integer) IS
+'stands for a private query inside a plan; calling it raises 42501';
+
+CREATE FUNCTION @extschema@.dp_last_release(
+	OUT ledger_id bigint, OUT at timestamptz, OUT dataset text,
+	OUT value text, OUT mechanism text, OUT epsilon numeric,
+	OUT delta numeric, OUT rho numeric, OUT sensitivity text,
+	OUT scale text, OUT error_95 text)
+RETURNS SETOF record
+LANGUAGE c VOLATILE PARALLEL RESTRICTED
+AS 'MODULE_PATHNAME', 'dp_last_release';
+COMMENT ON FUNCTION @extschema@.dp_last_release() IS
+'what the last private query of this session released, one row per value: mechanism, price, sensitivity, noise scale and 95% error in units of the column; no rows before the first one';

@@ -1,0 +1,17 @@
+-- Nobody but the extension's owner may build on its internal functions.
+
+DO $lock$
+DECLARE
+	f regprocedure;
+BEGIN
+	FOR f IN
+		SELECT p.oid::regprocedure
+		FROM pg_catalog.pg_proc p
+		WHERE p.pronamespace = 'dp_pg'::regnamespace
+		AND (p.proname LIKE 'final\_%' OR
+			 p.proname IN ('skip', 'sum_add', 'sum_combine', 'release'))
+	LOOP
+		EXECUTE pg_catalog.format('REVOKE ALL ON FUNCTION %s FROM PUBLIC', f);
+	END LOOP;
+END
+$lock$;

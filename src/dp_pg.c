@@ -1,0 +1,32 @@
+/*
+ * dp_pg.c
+ *	  Entry point of the library: order of initialisation, nothing else.
+ *
+ * Loaded by the postmaster, the library takes its settings, shared memory and
+ * hooks.  Loaded later (a server that does not preload it), it installs
+ * nothing, and every function of it answers with an error.
+ */
+#include "postgres.h"
+
+#include "fmgr.h"
+#include "miscadmin.h"
+
+#include "bridge/dp_bridge.h"
+#include "ledger/dp_ledger.h"
+#include "query/dp_query.h"
+#include "release/dp_release.h"
+
+PG_MODULE_MAGIC;
+
+void		_PG_init(void);
+
+void
+_PG_init(void)
+{
+	if (!process_shared_preload_libraries_in_progress)
+		return;
+	dp_bridge_settings_init();
+	dp_ledger_init();
+	dp_relation_init();
+	dp_release_init();
+}

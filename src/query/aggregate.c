@@ -1,0 +1,162 @@
+/*
+ * aggregate.c
+ *	  Recognise the dp_ aggregates.
+ *
+ * An aggregate is ours when its final function is one of this library's
+ * place holders.  Names, schemas and search paths play no part: only the
+ * extension's owner may execute those functions, so nobody else can build an
+ * aggregate on them, and only a superuser can declare a C function.
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "access/transam.h"
+#include "catalog/pg_aggregate.h"
+#include "catalog/pg_language.h"
+#include "catalog/pg_proc.h"
+#include "nodes/nodeFuncs.h"
+#include "utils/builtins.h"
+#include "utils/hsearch.h"
+#include "utils/inval.h"
+#include "utils/syscache.h"
+
+#include "dp_query.h"
+
+/* C symbols of the final functions, one per kind. */
+static const struct
+{
+	const char *symbol;
+	dp_aggregate_kind kind;
+}			final_symbols[] =
+{
+	{"dp_aggregate_count", DP_AGG_COUNT},
+	{"dp_aggregate_sum", DP_AGG_SUM},
+	{"dp_aggregate_avg", DP_AGG_AVG}
+};
+
+typedef struct kind_entry
+{
+	Oid			function;		/* hash key */
+	dp_aggregate_kind kind;
+} kind_entry;
+
+/* Cache of this backend; emptied when pg_proc or pg_aggregate changes. */
+static HTAB *kinds = NULL;
+static bool callbacks_registered = false;
+
+static void
+forget_kinds(Datum arg, int cacheid, uint32 hashvalue)
+{
+	if (kinds != NULL)
+		hash_destroy(kinds);
+	kinds = NULL;
+}
+
+static dp_aggregate_kind
+kind_of_symbol(Oid function)
+{
+	HeapTuple	tuple;
+	Form_pg_proc proc;
+	Datum		source;
+	Datum		library;
+	bool		isnull;
+	char	   *symbol;
+	dp_aggregate_kind kind = DP_AGG_NONE;
+	int			i;
+
+	tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
+	if (!HeapTupleIsValid(tuple))
+		return DP_AGG_NONE;
+	proc = (Form_pg_proc) GETSTRUCT(tuple);
+	library = SysCacheGetAttr(PROCOID, tuple, Anum_pg_proc_probin, &isnull);
+	if (proc->prolang == ClanguageId && !isnull &&
+		strcmp(TextDatumGetCString(library), "$libdir/dp_pg") == 0)
+	{
+		source = SysCacheGetAttr(PROCOID, tuple, Anum_pg_proc_prosrc, &isnull);
+		symbol = isnull ? "" : TextDatumGetCString(source);
+		for (i = 0; i < lengthof(final_symbols); i++)
+			if (strcmp(symbol, final_symbols[i].symbol) == 0)
+				kind = final_symbols[i].kind;
+	}
+	ReleaseSysCache(tuple);
+	return kind;
+}
+
+static dp_aggregate_kind
+look_up_kind(Oid function)
+{
+	HeapTuple	tuple;
+	Oid			final = InvalidOid;
+
+	tuple = SearchSysCache1(AGGFNOID, ObjectIdGetDatum(function));
+	if (!HeapTupleIsValid(tuple))
+		return DP_AGG_NONE;
+	final = ((Form_pg_aggregate) GETSTRUCT(tuple))->aggfinalfn;
+	ReleaseSysCache(tuple);
+	return OidIsValid(final) ? kind_of_symbol(final) : DP_AGG_NONE;
+}
+
+/*
+ * dp_query_aggregate_kind
+ *	  Which dp_ aggregate the function is; DP_AGG_NONE for every other one.
+ */
+dp_aggregate_kind
+dp_query_aggregate_kind(Oid function)
+{
+	kind_entry *entry;
+	dp_aggregate_kind kind;
+	bool		found;
+
+	if (function < FirstNormalObjectId)
+		return DP_AGG_NONE;
+	if (!callbacks_registered)
+	{
+		CacheRegisterSyscacheCallback(PROCOID, forget_kinds, (Datum) 0);
+		CacheRegisterSyscacheCallback(AGGFNOID, forget_kinds, (Datum) 0);
+		callbacks_registered = true;
+	}
+	if (kinds != NULL)
+	{
+		entry = hash_search(kinds, &function, HASH_FIND, NULL);
+		if (entry != NULL)
+			return entry->kind;
+	}
+	kind = look_up_kind(function);	/* may empty the cache */
+	if (kinds == NULL)
+	{
+		HASHCTL		control;
+
+		memset(&control, 0, sizeof(control));
+		control.keysize = sizeof(Oid);
+		control.entrysize = sizeof(kind_entry);
+		kinds = hash_create("dp_pg aggregate kinds", 64, &control,
+							HASH_ELEM | HASH_BLOBS);
+	}
+	entry = hash_search(kinds, &function, HASH_ENTER, &found);
+	entry->kind = kind;
+	return kind;
+}
+
+static bool
+has_aggregate_walker(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, Aggref) &&
+		dp_query_aggregate_kind(((Aggref *) node)->aggfnoid) != DP_AGG_NONE)
+		return true;
+	if (IsA(node, WindowFunc) &&
+		dp_query_aggregate_kind(((WindowFunc *) node)->winfnoid) != DP_AGG_NONE)
+		return true;
+	if (IsA(node, Query))
+		return query_tree_walker((Query *) node, has_aggregate_walker,
+								 context, 0);
+	return expression_tree_walker(node, has_aggregate_walker, context);
+}
+
+/* dp_query_has_aggregate: does the tree hold a dp_ aggregate anywhere? */
+bool
+dp_query_has_aggregate(Node *node)
+{
+	return has_aggregate_walker(node, NULL);
+}

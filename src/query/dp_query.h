@@ -1,0 +1,118 @@
+/*
+ * dp_query.h
+ *	  Public interface of the query folder: what a private query may be.
+ *
+ * A query level that holds dp_ aggregates is a DP block.  The functions here
+ * recognise blocks, verify that their rows are unit-local, and split a block
+ * into an inner query (private rows, aggregates) and an outer one (everything
+ * else, over released values).  Analysis answers refusals as values.
+ *
+ * Include postgres.h first.
+ */
+#ifndef DP_QUERY_H
+#define DP_QUERY_H
+
+#include "datatype/timestamp.h"
+#include "nodes/parsenodes.h"
+#include "nodes/primnodes.h"
+
+#include "dp_expression.h"
+#include "dp_relation.h"
+
+/* ---- aggregates (aggregate.c) ---- */
+
+/* What a dp_ aggregate asks for; stored in plans, so append only. */
+typedef enum dp_aggregate_kind
+{
+	DP_AGG_NONE = 0,
+	DP_AGG_COUNT,
+	DP_AGG_SUM,
+	DP_AGG_AVG
+} dp_aggregate_kind;
+
+extern dp_aggregate_kind dp_query_aggregate_kind(Oid function);
+extern bool dp_query_has_aggregate(Node *node);
+
+/* ---- group keys (key.c) ---- */
+
+typedef enum dp_key_kind
+{
+	DP_KEY_CONSTANT,			/* a literal: one value */
+	DP_KEY_BOOLEAN,
+	DP_KEY_ENUM,
+	DP_KEY_DECLARED,			/* keys => ... of a column */
+	DP_KEY_RANGE,				/* bounds of an integer or date column */
+	DP_KEY_TRUNC,				/* date_trunc over a bounded column */
+	DP_KEY_EXTRACT				/* extract over a bounded column */
+} dp_key_kind;
+
+/*
+ * Where the public values of a group key come from.  Only catalog facts and
+ * the query's text; the values themselves are made when the query runs.
+ */
+typedef struct dp_key
+{
+	dp_key_kind kind;
+	Oid			type;			/* of the key's values */
+	int32		typmod;
+	Oid			collation;
+	Oid			relid;			/* base column, or InvalidOid */
+	AttrNumber	attnum;
+	Oid			base_type;		/* type handed to date_trunc or extract */
+	char	   *field;			/* of date_trunc and extract, lower case */
+	bool		nullable;		/* NULL is a key too */
+	Const	   *constant;		/* DP_KEY_CONSTANT only */
+} dp_key;
+
+extern List *dp_query_key_to_list(const dp_key *key);
+extern dp_key *dp_query_key_from_list(const List *list);
+
+/* Which fields make keys, and their values (key_field.c). */
+extern bool dp_query_trunc_step(const char *field, Interval *step);
+extern bool dp_query_extract_range(const char *field, bool *monotone,
+								   int *first, int *last);
+
+/* ---- the split (split.c) ---- */
+
+/*
+ * One verified block.  Everything is made of copyable nodes so that plans can
+ * carry it; see dp_query_block_to_list.
+ */
+typedef struct dp_block
+{
+	Query	   *inner;			/* targets: keys, then the dp_ aggregates */
+	List	   *keys;			/* of dp_key * */
+	List	   *kinds;			/* of int: dp_aggregate_kind, one each */
+	List	   *base_attnums;	/* of int: column an aggregate's argument is,
+								 * or 0 */
+	Oid			relid;			/* the protected relation */
+	char	   *dataset;
+	int64		fingerprint;
+	List	   *subqueries;		/* of Query *, run before; Params in inner */
+} dp_block;
+
+/* The n-th of block->subqueries stands in inner as parameter $(this + n). */
+#define DP_HOISTED_PARAM 1000000
+
+extern List *dp_query_block_to_list(const dp_block *block);
+extern dp_block *dp_query_block_from_list(const List *list);
+
+/*
+ * Called by the walk for each block found, with the block and the range table
+ * entry that stands for it in the outer query; fills the entry's marker.
+ */
+typedef void (*dp_block_consumer) (dp_block *block, RangeTblEntry *entry,
+								   void *context);
+
+/*
+ * Find every block of the query, at every level, verify it and split it in
+ * place.  Answers the first refusal, or NULL; *inval_items receives the
+ * dependencies of functions that were inlined.
+ */
+extern dp_refusal *dp_query_split_all(Query *query, dp_block_consumer consumer,
+									  void *context, List **inval_items);
+
+/* NULL when the relation's rows are one per unit, else why not. */
+extern dp_refusal *dp_query_check_unit(const dp_relation *relation);
+
+#endif							/* DP_QUERY_H */

@@ -1,0 +1,301 @@
+/*
+ * key.c
+ *	  Group keys: which expressions have public values, and the node form of
+ *	  their description that plans carry.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "nodes/value.h"
+#include "utils/builtins.h"
+#include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
+
+#include "key.h"
+
+/* Positions in the list form; append only, plans are not stored on disk. */
+enum
+{
+	KEY_KIND,
+	KEY_TYPE,
+	KEY_TYPMOD,
+	KEY_COLLATION,
+	KEY_RELID,
+	KEY_ATTNUM,
+	KEY_BASE_TYPE,
+	KEY_FIELD,
+	KEY_NULLABLE,
+	KEY_CONSTANT
+};
+
+static Node *
+oid_node(Oid oid)
+{
+	return (Node *) makeInteger((int) oid);
+}
+
+/* dp_query_key_to_list: copyable form. */
+List *
+dp_query_key_to_list(const dp_key *key)
+{
+	List	   *list = NIL;
+
+	list = lappend(list, makeInteger((int) key->kind));
+	list = lappend(list, oid_node(key->type));
+	list = lappend(list, makeInteger(key->typmod));
+	list = lappend(list, oid_node(key->collation));
+	list = lappend(list, oid_node(key->relid));
+	list = lappend(list, makeInteger(key->attnum));
+	list = lappend(list, oid_node(key->base_type));
+	list = lappend(list, makeString(key->field ? pstrdup(key->field) : ""));
+	list = lappend(list, makeInteger(key->nullable ? 1 : 0));
+	list = lappend(list, key->constant ? (void *) copyObject(key->constant) :
+				   (void *) makeInteger(0));
+	return list;
+}
+
+static Oid
+oid_at(const List *list, int n)
+{
+	return (Oid) intVal(list_nth(list, n));
+}
+
+/* dp_query_key_from_list: inverse of the above; palloc'd. */
+dp_key *
+dp_query_key_from_list(const List *list)
+{
+	dp_key	   *key = palloc0(sizeof(dp_key));
+	Node	   *constant = list_nth(list, KEY_CONSTANT);
+
+	key->kind = (dp_key_kind) intVal(list_nth(list, KEY_KIND));
+	key->type = oid_at(list, KEY_TYPE);
+	key->typmod = intVal(list_nth(list, KEY_TYPMOD));
+	key->collation = oid_at(list, KEY_COLLATION);
+	key->relid = oid_at(list, KEY_RELID);
+	key->attnum = (AttrNumber) intVal(list_nth(list, KEY_ATTNUM));
+	key->base_type = oid_at(list, KEY_BASE_TYPE);
+	key->field = strVal(list_nth(list, KEY_FIELD));
+	key->nullable = intVal(list_nth(list, KEY_NULLABLE)) != 0;
+	key->constant = IsA(constant, Const) ? (Const *) constant : NULL;
+	return key;
+}
+
+static bool
+column_nullable(Oid relid, AttrNumber attnum)
+{
+	HeapTuple	tuple;
+	bool		nullable = true;
+
+	tuple = SearchSysCache2(ATTNUM, ObjectIdGetDatum(relid),
+							Int16GetDatum(attnum));
+	if (HeapTupleIsValid(tuple))
+	{
+		nullable = !((Form_pg_attribute) GETSTRUCT(tuple))->attnotnull;
+		ReleaseSysCache(tuple);
+	}
+	return nullable;
+}
+
+/* The column an expression is, seen through relabelling; NULL otherwise. */
+static Var *
+plain_column(Node *node)
+{
+	while (node != NULL && IsA(node, RelabelType))
+		node = (Node *) ((RelabelType *) node)->arg;
+	return node != NULL && IsA(node, Var) ? (Var *) node : NULL;
+}
+
+/*
+ * The column under a cast from date to timestamp or timestamptz, which
+ * date_trunc and extract put on dates; the column itself otherwise.
+ */
+static Var *
+column_under_date_cast(Node *node)
+{
+	if (node != NULL && IsA(node, FuncExpr))
+	{
+		FuncExpr   *cast = (FuncExpr *) node;
+
+		if ((cast->funcid == F_TIMESTAMP_DATE ||
+			 cast->funcid == F_TIMESTAMPTZ_DATE) &&
+			list_length(cast->args) == 1)
+			node = linitial(cast->args);
+	}
+	return plain_column(node);
+}
+
+/* The constant text of a field argument, lower case; NULL when not constant. */
+static char *
+constant_field(Node *node)
+{
+	while (node != NULL && IsA(node, RelabelType))
+		node = (Node *) ((RelabelType *) node)->arg;
+	if (node == NULL || !IsA(node, Const) || ((Const *) node)->constisnull ||
+		((Const *) node)->consttype != TEXTOID)
+		return NULL;
+	return str_tolower(TextDatumGetCString(((Const *) node)->constvalue),
+					   strlen(TextDatumGetCString(((Const *) node)->constvalue)),
+					   C_COLLATION_OID);
+}
+
+static bool
+is_trunc_function(Oid function)
+{
+	return function == F_DATE_TRUNC_TEXT_TIMESTAMP ||
+		function == F_DATE_TRUNC_TEXT_TIMESTAMPTZ;
+}
+
+static bool
+is_extract_function(Oid function)
+{
+	switch (function)
+	{
+		case F_EXTRACT_TEXT_DATE:
+		case F_EXTRACT_TEXT_TIMESTAMP:
+		case F_EXTRACT_TEXT_TIMESTAMPTZ:
+		case F_DATE_PART_TEXT_DATE:
+		case F_DATE_PART_TEXT_TIMESTAMP:
+		case F_DATE_PART_TEXT_TIMESTAMPTZ:
+			return true;
+		default:
+			return false;
+	}
+}
+
+static bool
+is_range_type(Oid type)
+{
+	return type == INT2OID || type == INT4OID || type == INT8OID ||
+		type == DATEOID;
+}
+
+static const char *const undeclared_detail =
+"The values of a group key must be public, because a key that appears tells "
+"that somebody has it.";
+
+static dp_refusal *
+refuse_key(Node *expression, const char *what, const char *hint)
+{
+	return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED,
+							exprLocation(expression),
+							undeclared_detail, hint, "%s", what);
+}
+
+/* date_trunc(field, column) and extract(field from column). */
+static dp_refusal *
+classify_function(FuncExpr *call, Node *original, Oid relid, dp_key *key)
+{
+	char	   *field = constant_field(linitial(call->args));
+	Var		   *column = column_under_date_cast(lsecond(call->args));
+	dp_attribute *declared;
+	Interval	step;
+	bool		monotone;
+	int			first;
+	int			last;
+
+	if (field == NULL || column == NULL)
+		return refuse_key(original, "group key is not a public function of a "
+						  "declared column",
+						  "Use a constant field and a column with declared "
+						  "bounds, as in date_trunc('month', day).");
+	key->kind = is_trunc_function(call->funcid) ? DP_KEY_TRUNC :
+		DP_KEY_EXTRACT;
+	if (!(key->kind == DP_KEY_TRUNC ? dp_query_trunc_step(field, &step) :
+		  dp_query_extract_range(field, &monotone, &first, &last)))
+		return refuse_key(original,
+						  psprintf("field \"%s\" cannot make a group key",
+								   field),
+						  "Use year, quarter, month, week, day, hour or "
+						  "minute, or a field that extract repeats, such as "
+						  "dow.");
+	declared = dp_attribute_lookup(relid, column->varattno);
+	if (declared == NULL || declared->lower == NULL)
+		return refuse_key(original,
+						  psprintf("group key over column \"%s\" needs "
+								   "declared bounds",
+								   get_attname(relid, column->varattno, true)),
+						  "Ask the data owner to run dp_declare(relation, "
+						  "column, lower => ..., upper => ...).");
+	key->attnum = column->varattno;
+	key->base_type = exprType(lsecond(call->args));
+	key->field = field;
+	key->nullable = column_nullable(relid, column->varattno);
+	return NULL;
+}
+
+static dp_refusal *
+classify_column(Var *column, Node *original, Oid relid, dp_key *key)
+{
+	dp_attribute *declared = dp_attribute_lookup(relid, column->varattno);
+	Oid			type = getBaseType(key->type);
+
+	key->attnum = column->varattno;
+	key->nullable = column_nullable(relid, column->varattno);
+	if (declared != NULL && declared->keys != NIL)
+		key->kind = DP_KEY_DECLARED;
+	else if (type == BOOLOID)
+		key->kind = DP_KEY_BOOLEAN;
+	else if (type_is_enum(type))
+		key->kind = DP_KEY_ENUM;
+	else if (is_range_type(type) && declared != NULL &&
+			 declared->lower != NULL)
+		key->kind = DP_KEY_RANGE;
+	else
+		return refuse_key(original,
+						  psprintf("values of group key \"%s\" are not public",
+								   get_attname(relid, column->varattno, true)),
+						  is_range_type(type) ?
+						  "Ask the data owner to run dp_declare(relation, "
+						  "column, lower => ..., upper => ...) or "
+						  "dp_declare(relation, column, keys => ...)." :
+						  "Ask the data owner to run dp_declare(relation, "
+						  "column, keys => ...).");
+	return NULL;
+}
+
+/*
+ * dp_query_classify_key
+ *	  Decide where the public values of a grouping expression come from.
+ *
+ * `expression` is what the outer query shows, `base` the same expression over
+ * the columns of the protected relation `relid` (Vars of varno 1).  Answers a
+ * refusal, or NULL with *key filled.
+ */
+dp_refusal *
+dp_query_classify_key(Node *expression, Node *base, Oid relid, dp_key *key)
+{
+	Var		   *column;
+	Oid			type;
+
+	memset(key, 0, sizeof(dp_key));
+	key->type = exprType(expression);
+	key->typmod = exprTypmod(expression);
+	key->collation = exprCollation(expression);
+	key->relid = relid;
+	type = getBaseType(key->type);
+
+	if (IsA(base, Const))
+	{
+		key->kind = DP_KEY_CONSTANT;
+		key->constant = (Const *) base;
+		return NULL;
+	}
+	column = plain_column(base);
+	if (column != NULL)
+		return classify_column(column, expression, relid, key);
+	if (IsA(base, FuncExpr) &&
+		(is_trunc_function(((FuncExpr *) base)->funcid) ||
+		 is_extract_function(((FuncExpr *) base)->funcid)))
+		return classify_function((FuncExpr *) base, expression, relid, key);
+	if (type == BOOLOID || type_is_enum(type))
+	{
+		key->kind = type == BOOLOID ? DP_KEY_BOOLEAN : DP_KEY_ENUM;
+		key->nullable = true;
+		return NULL;
+	}
+	return refuse_key(expression, "values of this group key are not public",
+					  "Group by a column with declared keys or bounds, a "
+					  "condition, date_trunc or extract of a bounded column.");
+}

@@ -1,0 +1,630 @@
+/*
+ * split.c
+ *	  Split a DP block in two.
+ *
+ *	  SELECT ward, dp_count(*) FROM patients WHERE age >= 18
+ *	  GROUP BY ward HAVING dp_count(*) > 20
+ *
+ * becomes an inner query over private rows,
+ *
+ *	  SELECT ward, dp_count(*) FROM patients WHERE age >= 18 GROUP BY ward
+ *
+ * whose dp_ aggregates the release replaces by exact ones when it runs, and
+ * an outer query over the released rows, which is whatever the analyst wrote:
+ *
+ *	  SELECT ward, n FROM release (ward, n) WHERE n > 20
+ *
+ * The release is one range table entry; its columns are the group keys and
+ * then the distinct aggregates, in order of appearance.  Textually equal
+ * aggregates of one block are one released value, drawn and paid for once.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "common/hashfn.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "parser/parse_relation.h"
+#include "parser/parsetree.h"
+#include "rewrite/rewriteManip.h"
+#include "utils/lsyscache.h"
+
+#include "key.h"
+#include "rowset.h"
+#include "split.h"
+
+typedef struct splitter
+{
+	Query	   *query;			/* the block, becomes the outer query */
+	int			level;			/* depth of the walk below the block */
+	dp_rowset	rowset;
+	List	   *keys;			/* of Node *: grouping expressions */
+	List	   *aggregates;		/* of Aggref *: distinct, level 0 */
+	List	   *names;			/* of String: release columns */
+	List	   *types;
+	List	   *typmods;
+	List	   *collations;
+	dp_refusal *refusal;		/* first refusal of a walk */
+} splitter;
+
+/* ---- collecting ---- */
+
+/* A copy of an aggregate of the block as if it stood at the block's level. */
+static Aggref *
+at_block_level(Aggref *aggregate, int level)
+{
+	Aggref	   *copy = copyObject(aggregate);
+
+	if (level > 0)
+		IncrementVarSublevelsUp((Node *) copy, -level, 0);
+	copy->agglevelsup = 0;
+	return copy;
+}
+
+static bool
+collect_walker(Node *node, void *context)
+{
+	splitter   *s = context;
+
+	if (node == NULL)
+		return false;
+	if (IsA(node, Aggref) && (int) ((Aggref *) node)->agglevelsup == s->level)
+	{
+		Aggref	   *aggregate = (Aggref *) node;
+
+		if (dp_query_aggregate_kind(aggregate->aggfnoid) == DP_AGG_NONE)
+		{
+			s->refusal = dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED,
+										  aggregate->location,
+										  "It would show an exact value of "
+										  "private rows.",
+										  "Use the dp_ aggregate, or move it "
+										  "to an outer query over released "
+										  "values.",
+										  "aggregate %s is not private",
+										  get_func_name(aggregate->aggfnoid));
+			return true;
+		}
+		s->aggregates = list_append_unique(s->aggregates,
+										   at_block_level(aggregate,
+														  s->level));
+		return false;
+	}
+	if (IsA(node, GroupingFunc) &&
+		(int) ((GroupingFunc *) node)->agglevelsup == s->level)
+	{
+		s->refusal = dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED,
+									  ((GroupingFunc *) node)->location,
+									  NULL, "Use plain GROUP BY.",
+									  "GROUPING is not supported with private "
+									  "aggregates");
+		return true;
+	}
+	if (IsA(node, Query))
+	{
+		bool		stop;
+
+		s->level++;
+		stop = query_tree_walker((Query *) node, collect_walker, context, 0);
+		s->level--;
+		return stop;
+	}
+	return expression_tree_walker(node, collect_walker, context);
+}
+
+static bool
+is_grouped(Query *query, TargetEntry *target)
+{
+	ListCell   *lc;
+
+	if (target->ressortgroupref == 0)
+		return false;
+	foreach(lc, query->groupClause)
+		if (((SortGroupClause *) lfirst(lc))->tleSortGroupRef ==
+			target->ressortgroupref)
+			return true;
+	return false;
+}
+
+static void
+add_column(splitter *s, const char *name, Node *like)
+{
+	s->names = lappend(s->names, makeString(pstrdup(name)));
+	s->types = lappend_oid(s->types, exprType(like));
+	s->typmods = lappend_int(s->typmods, exprTypmod(like));
+	s->collations = lappend_oid(s->collations, exprCollation(like));
+}
+
+/* ---- the inner query ---- */
+
+static dp_refusal *
+add_keys(splitter *s, Query *inner, dp_block *block)
+{
+	ListCell   *lc;
+
+	foreach(lc, s->query->targetList)
+	{
+		TargetEntry *target = lfirst(lc);
+		TargetEntry *copy;
+		dp_refusal *refusal;
+		dp_key	   *key;
+		Node	   *expression;
+
+		if (!is_grouped(s->query, target))
+			continue;
+		expression = dp_rowset_hoist((Node *) target->expr, &s->rowset);
+		refusal = dp_expression_check(expression);
+		if (refusal != NULL)
+			return refusal;
+		key = palloc(sizeof(dp_key));
+		refusal = dp_query_classify_key((Node *) target->expr,
+										dp_rowset_base(s->query, expression),
+										s->rowset.relation->relid, key);
+		if (refusal != NULL)
+			return refusal;
+		block->keys = lappend(block->keys, key);
+		s->keys = lappend(s->keys, target->expr);
+		add_column(s, target->resname ? target->resname : "key",
+				   (Node *) target->expr);
+		copy = makeTargetEntry((Expr *) copyObject(expression),
+							   list_length(inner->targetList) + 1,
+							   pstrdup(target->resname ? target->resname :
+									   "key"), false);
+		copy->ressortgroupref = target->ressortgroupref;
+		inner->targetList = lappend(inner->targetList, copy);
+	}
+	return NULL;
+}
+
+static dp_refusal *
+check_parameters(Aggref *aggregate, const char *name)
+{
+	ListCell   *lc;
+
+	for_each_from(lc, aggregate->args, 1)
+	{
+		Node	   *argument = (Node *) ((TargetEntry *) lfirst(lc))->expr;
+
+		if (!dp_expression_is_public_scalar(argument))
+			return dp_bridge_refuse(ERRCODE_INVALID_PARAMETER_VALUE,
+									exprLocation(argument),
+									"Epsilon and bounds that depend on rows "
+									"would tell about the rows.",
+									"Use constants, parameters, or "
+									"computations over them.",
+									"parameters of %s must not depend on rows",
+									name);
+	}
+	return NULL;
+}
+
+/* dp_count(0.5) is a forgotten first argument, not a count of a constant. */
+static dp_refusal *
+check_lone_constant(Aggref *aggregate, const char *name)
+{
+	Node	   *argument;
+	Oid			type;
+
+	if (list_length(aggregate->args) != 1 ||
+		dp_query_aggregate_kind(aggregate->aggfnoid) != DP_AGG_COUNT)
+		return NULL;
+	argument = (Node *) ((TargetEntry *) linitial(aggregate->args))->expr;
+	type = exprType(argument);
+	if (!IsA(argument, Const) || (type != NUMERICOID && type != FLOAT8OID &&
+								  type != FLOAT4OID))
+		return NULL;
+	return dp_bridge_refuse(ERRCODE_INVALID_PARAMETER_VALUE,
+							exprLocation(argument),
+							"The only argument is what to count.",
+							"To give an epsilon write dp_count(1, 0.5).",
+							"%s of a constant that is not an integer", name);
+}
+
+static dp_refusal *
+check_distinct(Aggref *aggregate, const char *name)
+{
+	SortGroupClause *clause;
+
+	if (aggregate->aggdistinct == NIL)
+		return NULL;
+	clause = linitial(aggregate->aggdistinct);
+	if (dp_query_aggregate_kind(aggregate->aggfnoid) == DP_AGG_COUNT &&
+		list_length(aggregate->args) == 1 &&
+		clause->eqop < FirstGenbkiObjectId &&
+		clause->sortop < FirstGenbkiObjectId)
+		return NULL;
+	return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED,
+							aggregate->location, NULL,
+							"DISTINCT is supported in dp_count(DISTINCT x) "
+							"without an epsilon, over built-in types.",
+							"DISTINCT is not supported here in %s", name);
+}
+
+static dp_refusal *
+check_aggregate(splitter *s, Aggref *aggregate, int *base_attnum)
+{
+	const char *name = get_func_name(aggregate->aggfnoid);
+	dp_refusal *refusal;
+	Node	   *argument;
+	Node	   *base;
+
+	*base_attnum = 0;
+	if (aggregate->aggorder != NIL || aggregate->aggdirectargs != NIL)
+		return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED,
+								aggregate->location, NULL,
+								"Leave ORDER BY out; order does not matter "
+								"here.",
+								"ORDER BY inside %s is not supported", name);
+	aggregate->aggfilter = (Expr *)
+		dp_rowset_hoist((Node *) aggregate->aggfilter, &s->rowset);
+	refusal = dp_expression_check((Node *) aggregate->aggfilter);
+	if (refusal == NULL)
+		refusal = check_distinct(aggregate, name);
+	if (refusal != NULL || aggregate->args == NIL)
+		return refusal;
+
+	refusal = check_parameters(aggregate, name);
+	if (refusal == NULL)
+		refusal = check_lone_constant(aggregate, name);
+	if (refusal != NULL)
+		return refusal;
+	argument = dp_rowset_hoist((Node *) ((TargetEntry *)
+										 linitial(aggregate->args))->expr,
+							   &s->rowset);
+	((TargetEntry *) linitial(aggregate->args))->expr = (Expr *) argument;
+	refusal = dp_expression_check(argument);
+	if (refusal != NULL)
+		return refusal;
+	base = strip_implicit_coercions(dp_rowset_base(s->query, argument));
+	if (IsA(base, Var))
+		*base_attnum = ((Var *) base)->varattno;
+	return NULL;
+}
+
+static dp_refusal *
+add_aggregates(splitter *s, Query *inner, dp_block *block)
+{
+	ListCell   *lc;
+
+	foreach(lc, s->aggregates)
+	{
+		Aggref	   *original = lfirst(lc);
+		Aggref	   *aggregate = copyObject(original);
+		const char *name = get_func_name(original->aggfnoid);
+		int			base_attnum;
+		dp_refusal *refusal = check_aggregate(s, aggregate, &base_attnum);
+
+		if (refusal != NULL)
+			return refusal;
+		block->kinds = lappend_int(block->kinds,
+								   dp_query_aggregate_kind(original->aggfnoid));
+		block->base_attnums = lappend_int(block->base_attnums, base_attnum);
+		add_column(s, name, (Node *) original);
+		inner->targetList =
+			lappend(inner->targetList,
+					makeTargetEntry((Expr *) aggregate,
+									list_length(inner->targetList) + 1,
+									pstrdup(name), false));
+	}
+	return NULL;
+}
+
+/* ---- the outer query ---- */
+
+static Var *
+release_column(splitter *s, int column, Node *like)
+{
+	return makeVar(1, column, exprType(like), exprTypmod(like),
+				   exprCollation(like), s->level);
+}
+
+/* The release column of a key that equals the node, or 0. */
+static int
+key_column(splitter *s, Node *node)
+{
+	ListCell   *lc;
+	int			column = 0;
+
+	if (IsA(node, Const) || IsA(node, Param) || IsA(node, Query) ||
+		IsA(node, List) || IsA(node, TargetEntry))
+		return 0;
+	foreach(lc, s->keys)
+	{
+		Node	   *key = lfirst(lc);
+
+		column++;
+		if (nodeTag(key) != nodeTag(node))
+			continue;
+		if (s->level > 0)
+		{
+			key = copyObject(key);
+			IncrementVarSublevelsUp(key, s->level, 0);
+		}
+		if (equal(key, node))
+			return column;
+	}
+	return 0;
+}
+
+static int
+aggregate_column(splitter *s, Aggref *aggregate)
+{
+	ListCell   *lc;
+	int			column = list_length(s->keys);
+	Aggref	   *wanted = at_block_level(aggregate, s->level);
+
+	foreach(lc, s->aggregates)
+	{
+		column++;
+		if (equal(lfirst(lc), wanted))
+			return column;
+	}
+	elog(ERROR, "private aggregate was not collected");
+	return 0;
+}
+
+static Node *
+release_mutator(Node *node, void *context)
+{
+	splitter   *s = context;
+	int			column;
+
+	if (node == NULL)
+		return NULL;
+	if (IsA(node, Aggref) && (int) ((Aggref *) node)->agglevelsup == s->level)
+		return (Node *) release_column(s, aggregate_column(s, (Aggref *) node),
+									   node);
+	column = key_column(s, node);
+	if (column > 0)
+		return (Node *) release_column(s, column, node);
+	if (IsA(node, Var) && (int) ((Var *) node)->varlevelsup == s->level)
+	{
+		Var		   *var = (Var *) node;
+
+		if (s->refusal == NULL)
+			s->refusal =
+				dp_bridge_refuse(ERRCODE_GROUPING_ERROR, var->location,
+								 "Outside aggregates only group keys are "
+								 "released.",
+								 "Add the column to GROUP BY or use a private "
+								 "aggregate of it.",
+								 "column \"%s\" of private rows is used "
+								 "outside the group keys",
+								 get_rte_attribute_name(rt_fetch(var->varno,
+																 s->query->rtable),
+														var->varattno));
+		return copyObject(node);
+	}
+	if (IsA(node, Query))
+	{
+		Query	   *copy;
+
+		s->level++;
+		copy = query_tree_mutator((Query *) node, release_mutator, context, 0);
+		s->level--;
+		return (Node *) copy;
+	}
+	return expression_tree_mutator(node, release_mutator, context);
+}
+
+/*
+ * The outer targets.  A grouped target is always the release column itself,
+ * constants included: the release decides which keys appear.
+ */
+static List *
+outer_targets(splitter *s)
+{
+	List	   *targets = (List *) release_mutator((Node *)
+												   s->query->targetList, s);
+	ListCell   *old_cell;
+	ListCell   *new_cell;
+
+	forboth(old_cell, s->query->targetList, new_cell, targets)
+	{
+		TargetEntry *old = lfirst(old_cell);
+		int			column = 0;
+		ListCell   *lc;
+
+		foreach(lc, s->keys)
+		{
+			column++;
+			if (lfirst(lc) == (void *) old->expr)
+				((TargetEntry *) lfirst(new_cell))->expr = (Expr *)
+					release_column(s, column, (Node *) old->expr);
+		}
+	}
+	return targets;
+}
+
+static RangeTblEntry *
+release_entry(splitter *s)
+{
+	RangeTblFunction *function = makeNode(RangeTblFunction);
+	RangeTblEntry *entry = makeNode(RangeTblEntry);
+
+	function->funccolcount = list_length(s->names);
+	function->funccolnames = s->names;
+	function->funccoltypes = s->types;
+	function->funccoltypmods = s->typmods;
+	function->funccolcollations = s->collations;
+	entry->rtekind = RTE_FUNCTION;
+	entry->functions = list_make1(function);
+	entry->eref = makeAlias("release", copyObject(s->names));
+	entry->inFromCl = true;
+	return entry;
+}
+
+static bool
+has_sublink_walker(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, SubLink))
+		return true;
+	if (IsA(node, Query))
+		return false;
+	return expression_tree_walker(node, has_sublink_walker, context);
+}
+
+static void
+make_outer(splitter *s, List *targets, Node *having, RangeTblEntry *entry)
+{
+	Query	   *query = s->query;
+	RangeTblRef *reference = makeNode(RangeTblRef);
+	List	   *kept = NIL;
+	ListCell   *lc;
+
+	reference->rtindex = 1;
+	query->rtable = list_make1(entry);
+	query->jointree = makeFromExpr(list_make1(reference), having);
+	query->targetList = targets;
+	query->groupClause = NIL;
+	query->groupDistinct = false;
+	query->havingQual = NULL;
+	query->hasAggs = false;
+	query->hasRowSecurity = false;
+	query->constraintDeps = NIL;
+	query->hasSubLinks = has_sublink_walker((Node *) targets, NULL) ||
+		has_sublink_walker(having, NULL);
+	foreach(lc, query->cteList)
+		if (((CommonTableExpr *) lfirst(lc))->cterefcount > 0)
+			kept = lappend(kept, lfirst(lc));
+	query->cteList = kept;
+}
+
+/* ---- the split ---- */
+
+static Query *
+make_inner(Query *query)
+{
+	Query	   *inner = makeNode(Query);
+
+	inner->commandType = CMD_SELECT;
+	inner->querySource = QSRC_ORIGINAL;
+	inner->canSetTag = true;
+	inner->hasAggs = true;
+	inner->hasRowSecurity = query->hasRowSecurity;
+	inner->rtable = query->rtable;
+	inner->jointree = query->jointree;
+	inner->groupClause = query->groupClause;
+	inner->stmt_location = -1;
+	return inner;
+}
+
+static dp_refusal *
+refuse_clause(Query *query)
+{
+	if (query->groupingSets != NIL)
+		return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
+								"Each grouping set would be a release of its "
+								"own.",
+								"Use one query with plain GROUP BY for each "
+								"grouping set.",
+								"grouping sets are not supported with private "
+								"aggregates");
+	if (query->hasModifyingCTE)
+		return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1, NULL,
+								"Run the data-modifying statement by itself.",
+								"data-modifying WITH queries are not "
+								"supported beside private aggregates");
+	return NULL;
+}
+
+/* ---- fingerprint ---- */
+
+static Node *
+blank_constants_mutator(Node *node, void *context)
+{
+	if (node == NULL)
+		return NULL;
+	if (IsA(node, Const))
+		return (Node *) makeNullConst(((Const *) node)->consttype, -1,
+									  InvalidOid);
+	if (IsA(node, Query))
+		return (Node *) query_tree_mutator((Query *) node,
+										   blank_constants_mutator, context,
+										   0);
+	return expression_tree_mutator(node, blank_constants_mutator, context);
+}
+
+/* Hash of the query's shape: constants and places in the text left out. */
+static int64
+fingerprint_of(Query *inner)
+{
+	static const char mark[] = ":location ";
+	char	   *text = nodeToString(blank_constants_mutator((Node *) inner,
+															NULL));
+	char	   *from = text;
+	char	   *to = text;
+
+	while (*from != '\0')
+	{
+		if (strncmp(from, mark, strlen(mark)) == 0)
+			for (from += strlen(mark); *from == '-' ||
+				 (*from >= '0' && *from <= '9'); from++)
+				;
+		else
+			*to++ = *from++;
+	}
+	return (int64) hash_bytes_extended((unsigned char *) text,
+									   (int) (to - text), 0);
+}
+
+/*
+ * dp_query_split_block
+ *	  Verify the block and split it in place.
+ *
+ * On success the query has become the outer query, *entry is its release
+ * entry (without a function expression yet), *block describes the inner one.
+ * On a refusal the query is in no usable state.
+ */
+dp_refusal *
+dp_query_split_block(Query *query, List *cte_stack, dp_block **block,
+					 RangeTblEntry **entry)
+{
+	splitter	s;
+	dp_block   *b = palloc0(sizeof(dp_block));
+	dp_refusal *refusal = refuse_clause(query);
+	List	   *targets;
+	Node	   *having;
+
+	if (refusal != NULL)
+		return refusal;
+	memset(&s, 0, sizeof(s));
+	s.query = query;
+	refusal = dp_rowset_verify(query, cte_stack, &s.rowset);
+	if (refusal != NULL)
+		return refusal;
+	if (collect_walker((Node *) query->targetList, &s) ||
+		collect_walker(query->havingQual, &s))
+		return s.refusal;
+
+	b->inner = make_inner(query);
+	refusal = add_keys(&s, b->inner, b);
+	if (refusal == NULL)
+		refusal = add_aggregates(&s, b->inner, b);
+	if (refusal != NULL)
+		return refusal;
+	targets = outer_targets(&s);
+	having = release_mutator(query->havingQual, &s);
+	if (s.refusal != NULL)
+		return s.refusal;
+	if (dp_query_refers_outside((Node *) b->inner, -1))
+		return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
+								"It would be released again for every outer "
+								"row.",
+								"Group by the column that is compared with "
+								"the outer query, and join the result.",
+								"the private part of a query refers to an "
+								"outer query");
+	*entry = release_entry(&s);
+	make_outer(&s, targets, having, *entry);
+
+	b->fingerprint = fingerprint_of(b->inner);
+	b->inner = (Query *) dp_expression_make_total((Node *) b->inner);
+	b->relid = s.rowset.relation->relid;
+	b->dataset = s.rowset.relation->dataset;
+	b->subqueries = s.rowset.hoisted;
+	*block = b;
+	return NULL;
+}

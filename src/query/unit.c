@@ -1,0 +1,90 @@
+/*
+ * unit.c
+ *	  Proof that a protected relation has one row per privacy unit.
+ *
+ * The proof is made again at every planning and depends only on the catalog:
+ * a table without a unit column is one row per person; a table with one needs
+ * a valid, immediate, complete unique index on exactly that column, NOT NULL,
+ * and no inheritance children (whose rows the index does not see).
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "access/table.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_inherits.h"
+#include "catalog/pg_index.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+#include "utils/relcache.h"
+#include "utils/syscache.h"
+
+#include "dp_query.h"
+
+static bool
+index_proves_unique(Oid index, AttrNumber attnum)
+{
+	HeapTuple	tuple = SearchSysCache1(INDEXRELID, ObjectIdGetDatum(index));
+	Form_pg_index form;
+	bool		proves;
+
+	if (!HeapTupleIsValid(tuple))
+		return false;
+	form = (Form_pg_index) GETSTRUCT(tuple);
+	proves = form->indisunique && form->indisvalid && form->indimmediate &&
+		form->indislive && form->indnkeyatts == 1 &&
+		form->indkey.values[0] == attnum &&
+		heap_attisnull(tuple, Anum_pg_index_indpred, NULL) &&
+		heap_attisnull(tuple, Anum_pg_index_indexprs, NULL);
+	ReleaseSysCache(tuple);
+	return proves;
+}
+
+static bool
+column_proved_unique(Relation rel, AttrNumber attnum)
+{
+	List	   *indexes;
+	ListCell   *lc;
+	bool		proved = false;
+
+	if (!TupleDescAttr(RelationGetDescr(rel), attnum - 1)->attnotnull)
+		return false;
+	if (rel->rd_rel->relkind != RELKIND_PARTITIONED_TABLE &&
+		has_subclass(RelationGetRelid(rel)))
+		return false;
+	indexes = RelationGetIndexList(rel);
+	foreach(lc, indexes)
+		proved = proved || index_proves_unique(lfirst_oid(lc), attnum);
+	list_free(indexes);
+	return proved;
+}
+
+/*
+ * dp_query_check_unit
+ *	  NULL when the relation provably has at most one row per privacy unit,
+ *	  else a refusal.  The caller holds a lock on the relation.
+ */
+dp_refusal *
+dp_query_check_unit(const dp_relation *relation)
+{
+	Relation	rel;
+	bool		proved;
+
+	if (relation->unit == NULL)
+		return NULL;
+	rel = table_open(relation->relid, NoLock);
+	proved = column_proved_unique(rel, relation->unit_attnum);
+	table_close(rel, NoLock);
+	if (proved)
+		return NULL;
+	return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
+							psprintf("Column \"%s\" names the privacy unit "
+									 "but is not provably unique, so one unit "
+									 "may have many rows.", relation->unit),
+							"Relations with many rows per unit cannot be "
+							"queried yet; if the column is unique, let a "
+							"primary key or a UNIQUE index and NOT NULL "
+							"prove it.",
+							"relation \"%s\" may have many rows per privacy "
+							"unit", get_rel_name(relation->relid));
+}

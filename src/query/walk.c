@@ -1,0 +1,251 @@
+/*
+ * walk.c
+ *	  Find every DP block of a query tree, at every level, and split it.
+ *
+ * Levels are visited from the outside in.  When a level is a block, its range
+ * table moves into the inner query and is not visited again: everything in it
+ * has been verified by then, and nothing but a chain of filters passed.  The
+ * level's targets and HAVING stay outside and are searched further, since
+ * subqueries there may hold blocks of their own.
+ */
+#include "postgres.h"
+
+#include "access/transam.h"
+#include "miscadmin.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "nodes/pathnodes.h"
+#include "optimizer/clauses.h"
+#include "utils/lsyscache.h"
+
+#include "split.h"
+
+#define INLINE_DEPTH 20
+
+typedef struct block_walk
+{
+	dp_block_consumer consumer;
+	void	   *consumer_context;
+	List	   *cte_stack;		/* cteLists in reach, innermost first */
+	List	  **inval_items;
+	dp_refusal *refusal;
+} block_walk;
+
+static bool walk_level(Query *query, block_walk *walk);
+
+/* ---- is this level a block? ---- */
+
+typedef struct level_search
+{
+	int			level;
+	bool		found;
+} level_search;
+
+static bool
+level_search_walker(Node *node, void *context)
+{
+	level_search *search = context;
+
+	if (node == NULL)
+		return false;
+	if (IsA(node, Aggref) &&
+		(int) ((Aggref *) node)->agglevelsup == search->level &&
+		dp_query_aggregate_kind(((Aggref *) node)->aggfnoid) != DP_AGG_NONE)
+		search->found = true;
+	if (IsA(node, Query))
+	{
+		search->level++;
+		(void) query_tree_walker((Query *) node, level_search_walker, context,
+								 0);
+		search->level--;
+		return false;
+	}
+	return expression_tree_walker(node, level_search_walker, context);
+}
+
+static bool
+is_block(Query *query)
+{
+	level_search search = {0, false};
+
+	(void) level_search_walker((Node *) query->targetList, &search);
+	(void) level_search_walker(query->havingQual, &search);
+	return search.found;
+}
+
+/* ---- set-returning SQL functions ---- */
+
+static bool
+reads_protected_walker(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, RangeTblEntry))
+	{
+		RangeTblEntry *entry = (RangeTblEntry *) node;
+
+		return entry->rtekind == RTE_RELATION &&
+			dp_relation_lookup(entry->relid) != NULL;
+	}
+	if (IsA(node, Query))
+		return query_tree_walker((Query *) node, reads_protected_walker,
+								 context, QTW_EXAMINE_RTES_BEFORE);
+	return expression_tree_walker(node, reads_protected_walker, context);
+}
+
+static Query *
+inlined_body(Query *query, RangeTblEntry *entry, List **inval_items)
+{
+	PlannerInfo *root = makeNode(PlannerInfo);
+	Query	   *body;
+
+	root->glob = makeNode(PlannerGlobal);
+	root->parse = query;
+	root->planner_cxt = CurrentMemoryContext;
+	body = inline_set_returning_function(root, entry);
+	if (body != NULL)
+		*inval_items = list_concat(*inval_items, root->glob->invalItems);
+	return body;
+}
+
+static bool
+is_user_function(RangeTblEntry *entry)
+{
+	RangeTblFunction *function;
+
+	if (entry->rtekind != RTE_FUNCTION || list_length(entry->functions) != 1)
+		return false;
+	function = linitial(entry->functions);
+	return IsA(function->funcexpr, FuncExpr) &&
+		((FuncExpr *) function->funcexpr)->funcid >= FirstNormalObjectId;
+}
+
+/*
+ * Do for functions in FROM that reach private rows what the planner would do
+ * later, when it is too late to split: put the function's query in its place.
+ */
+static void
+inline_functions(Query *query, List **inval_items, int depth)
+{
+	ListCell   *lc;
+
+	if (depth > INLINE_DEPTH)
+		return;
+	foreach(lc, query->rtable)
+	{
+		RangeTblEntry *entry = lfirst(lc);
+		Query	   *body;
+
+		if (entry->rtekind == RTE_SUBQUERY && depth > 0)
+			inline_functions(entry->subquery, inval_items, depth + 1);
+		if (!is_user_function(entry))
+			continue;
+		body = inlined_body(query, entry, inval_items);
+		if (body == NULL)
+			continue;
+		inline_functions(body, inval_items, depth + 1);
+		if (!dp_query_has_aggregate((Node *) body) &&
+			!reads_protected_walker((Node *) body, NULL))
+			continue;
+		entry->rtekind = RTE_SUBQUERY;
+		entry->subquery = body;
+		entry->security_barrier = false;
+		entry->functions = NIL;
+		entry->funcordinality = false;
+	}
+}
+
+/* ---- the walk ---- */
+
+static bool
+walk_walker(Node *node, void *context)
+{
+	block_walk *walk = context;
+
+	if (node == NULL)
+		return false;
+	if (IsA(node, WindowFunc) &&
+		dp_query_aggregate_kind(((WindowFunc *) node)->winfnoid) !=
+		DP_AGG_NONE)
+	{
+		WindowFunc *window = (WindowFunc *) node;
+
+		walk->refusal =
+			dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, window->location,
+							 "A window would release a value for every row.",
+							 "Aggregate with GROUP BY, and use window "
+							 "functions over the released values.",
+							 "%s cannot be a window function",
+							 get_func_name(window->winfnoid));
+		return true;
+	}
+	if (IsA(node, Query))
+	{
+		(void) walk_level((Query *) node, walk);
+		return walk->refusal != NULL;
+	}
+	return expression_tree_walker(node, walk_walker, context);
+}
+
+static void
+split_level(Query *query, block_walk *walk)
+{
+	List	   *stack = lcons(query->cteList, list_copy(walk->cte_stack));
+	dp_block   *block;
+	RangeTblEntry *entry;
+
+	walk->refusal = dp_query_split_block(query, stack, &block, &entry);
+	if (walk->refusal == NULL)
+		walk->consumer(block, entry, walk->consumer_context);
+}
+
+/* Visit one level; true when it was a block.  Stops at a refusal. */
+static bool
+walk_level(Query *query, block_walk *walk)
+{
+	List	   *saved_stack = walk->cte_stack;
+	bool		released;
+	ListCell   *lc;
+
+	check_stack_depth();
+	inline_functions(query, walk->inval_items, 0);
+	released = is_block(query);
+	if (released)
+		split_level(query, walk);
+	if (walk->refusal != NULL)
+		return released;
+
+	walk->cte_stack = lcons(query->cteList, list_copy(saved_stack));
+	foreach(lc, query->rtable)
+	{
+		RangeTblEntry *entry = lfirst(lc);
+
+		/* A released level stays a level: it must not be pulled up. */
+		if (entry->rtekind == RTE_SUBQUERY && walk->refusal == NULL &&
+			walk_level(entry->subquery, walk))
+			entry->security_barrier = true;
+	}
+	if (walk->refusal == NULL)
+		(void) query_tree_walker(query, walk_walker, walk,
+								 QTW_IGNORE_RT_SUBQUERIES);
+	walk->cte_stack = saved_stack;
+	return released;
+}
+
+/*
+ * dp_query_split_all
+ *	  See dp_query.h.
+ */
+dp_refusal *
+dp_query_split_all(Query *query, dp_block_consumer consumer, void *context,
+				   List **inval_items)
+{
+	block_walk	walk;
+
+	memset(&walk, 0, sizeof(walk));
+	walk.consumer = consumer;
+	walk.consumer_context = context;
+	walk.inval_items = inval_items;
+	(void) walk_level(query, &walk);
+	return walk.refusal;
+}

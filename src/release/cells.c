@@ -1,0 +1,161 @@
+/*
+ * cells.c
+ *	  The exact integers of every public group, and their release.
+ *
+ * Groups are numbered in the order of the answer: the first key varies
+ * slowest.  The receiver adds inner rows to their groups, in any order; a row
+ * whose key is not public counts nowhere.  Release walks the groups in order,
+ * empty ones too, and draws fresh noise for every value.  So the number, the
+ * order and the spelling of the rows depend on public things only.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "utils/memutils.h"
+
+#include "release.h"
+
+struct dp_cells
+{
+	DestReceiver receiver;		/* first, so that it can be cast */
+	const dp_release_spec *spec;
+	int			width;			/* cells of one group */
+	dp_int128  *cells;			/* spec->groups * width */
+	MemoryContext scratch;		/* reset for every row */
+};
+
+static int64
+group_of(const dp_release_spec *spec, TupleTableSlot *slot)
+{
+	int64		group = 0;
+	int			i;
+
+	for (i = 0; i < spec->nkeys; i++)
+	{
+		int64		place = dp_domain_find(spec->domains[i],
+										   slot->tts_values[i],
+										   slot->tts_isnull[i]);
+
+		if (place < 0)
+			return -1;
+		group = group * dp_domain_size(spec->domains[i]) + place;
+	}
+	return group;
+}
+
+static bool
+receive_row(TupleTableSlot *slot, DestReceiver *self)
+{
+	dp_cells   *cells = (dp_cells *) self;
+	const dp_release_spec *spec = cells->spec;
+	MemoryContext old = MemoryContextSwitchTo(cells->scratch);
+	dp_int128  *cell;
+	int64		group;
+	int			i;
+
+	slot_getallattrs(slot);
+	group = group_of(spec, slot);
+	if (group >= 0)
+	{
+		cell = cells->cells + group * cells->width;
+		for (i = 0; i < spec->nmeasures; i++)
+		{
+			const dp_measure *measure = &spec->measures[i];
+
+			measure->ops->load(measure,
+							   slot->tts_values + measure->first_column,
+							   slot->tts_isnull + measure->first_column,
+							   cell);
+			cell += measure->ops->ncells;
+		}
+	}
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(cells->scratch);
+	return true;
+}
+
+static void
+receive_startup(DestReceiver *self, int operation, TupleDesc typeinfo)
+{
+}
+
+static void
+receive_nothing(DestReceiver *self)
+{
+}
+
+/*
+ * dp_cells_create
+ *	  All groups at zero, in the current context.
+ */
+dp_cells *
+dp_cells_create(const dp_release_spec *spec)
+{
+	dp_cells   *cells = palloc0(sizeof(dp_cells));
+	int			i;
+
+	cells->receiver.receiveSlot = receive_row;
+	cells->receiver.rStartup = receive_startup;
+	cells->receiver.rShutdown = receive_nothing;
+	cells->receiver.rDestroy = receive_nothing;
+	cells->receiver.mydest = DestNone;
+	cells->spec = spec;
+	for (i = 0; i < spec->nmeasures; i++)
+		cells->width += spec->measures[i].ops->ncells;
+	cells->cells = palloc_extended(sizeof(dp_int128) * spec->groups *
+								   cells->width,
+								   MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	cells->scratch = AllocSetContextCreate(CurrentMemoryContext,
+										   "dp_pg release row",
+										   ALLOCSET_SMALL_SIZES);
+	return cells;
+}
+
+/* dp_cells_receiver: for the executor of the inner query. */
+DestReceiver *
+dp_cells_receiver(dp_cells *cells)
+{
+	return &cells->receiver;
+}
+
+/*
+ * dp_cells_release
+ *	  Draw noise and put one row per public group into the store, in order.
+ */
+void
+dp_cells_release(dp_cells *cells, TupleDesc result, Tuplestorestate *store)
+{
+	const dp_release_spec *spec = cells->spec;
+	Datum	   *values = palloc0(sizeof(Datum) * result->natts);
+	bool	   *nulls = palloc0(sizeof(bool) * result->natts);
+	int64		group;
+
+	for (group = 0; group < spec->groups; group++)
+	{
+		MemoryContext old = MemoryContextSwitchTo(cells->scratch);
+		const dp_int128 *cell = cells->cells + group * cells->width;
+		int64		rest = group;
+		int			i;
+
+		CHECK_FOR_INTERRUPTS();
+		for (i = spec->nkeys - 1; i >= 0; i--)
+		{
+			int64		size = dp_domain_size(spec->domains[i]);
+
+			values[i] = dp_domain_value(spec->domains[i], rest % size,
+										&nulls[i]);
+			rest /= size;
+		}
+		for (i = 0; i < spec->nmeasures; i++)
+		{
+			const dp_measure *measure = &spec->measures[i];
+
+			values[spec->nkeys + i] = measure->ops->release(measure, cell);
+			nulls[spec->nkeys + i] = false;
+			cell += measure->ops->ncells;
+		}
+		tuplestore_putvalues(store, result, values, nulls);
+		MemoryContextSwitchTo(old);
+		MemoryContextReset(cells->scratch);
+	}
+}

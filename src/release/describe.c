@@ -1,0 +1,167 @@
+/*
+ * describe.c
+ *	  Releases described for people: EXPLAIN before anything is spent.
+ *
+ * Everything shown is public: it follows from the query's text, the catalog
+ * and the asking role's own budget, never from rows.  Floating point is used
+ * for display only.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "commands/explain.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/timestamp.h"
+
+#include "release.h"
+
+#define ERROR_BETA 0.05
+
+static char *
+value_name(const dp_measure *measure)
+{
+	const Aggref *aggregate = measure->aggregate;
+	char	   *function = get_func_name(aggregate->aggfnoid);
+
+	if (aggregate->args == NIL)
+		return psprintf("%s(*)", function);
+	if (measure->base_attnum != 0)
+		return psprintf("%s(%s%s)", function,
+						aggregate->aggdistinct != NIL ? "DISTINCT " : "",
+						get_attname(measure->relid, measure->base_attnum,
+									false));
+	return psprintf("%s(...)", function);
+}
+
+/* Numbers of granules in the units of the column. */
+static char *
+in_units(const dp_measure *measure, double granules)
+{
+	return psprintf("%.6g", granules * dp_measure_granule(measure));
+}
+
+/*
+ * dp_release_describe
+ *	  Texts about one released value, in the current context.
+ */
+dp_description
+dp_release_describe(const dp_release_spec *spec, int n)
+{
+	const dp_measure *measure = &spec->measures[n];
+	dp_description d;
+
+	d.name = value_name(measure);
+	d.mechanism = "discrete Laplace";
+	d.epsilon = dp_bridge_fixed_to_cstring(measure->charge.epsilon);
+	d.delta = dp_bridge_fixed_to_cstring(measure->charge.delta);
+	d.rho = psprintf("%.6g", dp_acct_fixed_approx(measure->charge.rho));
+	d.sensitivity = in_units(measure, (double) measure->sensitivity);
+	d.scale = in_units(measure, dp_mech_scale_approx(&measure->scale));
+	d.error = in_units(measure, dp_mech_laplace_error(&measure->scale,
+													  ERROR_BETA));
+	if (measure->ops->kind == DP_AGG_AVG)
+		d.error = psprintf("%s / rows", d.error);
+	return d;
+}
+
+static void
+explain_value(const dp_description *d, ExplainState *es)
+{
+	if (es->format == EXPLAIN_FORMAT_TEXT)
+	{
+		ExplainPropertyText("Released",
+							psprintf("%s: %s, epsilon %s, delta %s, rho %s, "
+									 "sensitivity %s, scale %s, 95%% error %s",
+									 d->name, d->mechanism, d->epsilon,
+									 d->delta, d->rho, d->sensitivity,
+									 d->scale, d->error), es);
+		return;
+	}
+	ExplainOpenGroup("Released Value", NULL, true, es);
+	ExplainPropertyText("Value", d->name, es);
+	ExplainPropertyText("Mechanism", d->mechanism, es);
+	ExplainPropertyText("Epsilon", d->epsilon, es);
+	ExplainPropertyText("Delta", d->delta, es);
+	ExplainPropertyText("Rho", d->rho, es);
+	ExplainPropertyText("Sensitivity", d->sensitivity, es);
+	ExplainPropertyText("Scale", d->scale, es);
+	ExplainPropertyText("Error 95%", d->error, es);
+	ExplainCloseGroup("Released Value", NULL, true, es);
+}
+
+static char *
+remaining_text(dp_fixed limit, dp_fixed spent, dp_fixed charge)
+{
+	dp_fixed	after = dp_acct_fixed_add(spent, charge);
+
+	return after > limit ? pstrdup("0") :
+		dp_bridge_fixed_to_cstring(limit - after);
+}
+
+static char *
+budget_text(const dp_release_spec *spec)
+{
+	dp_ledger_standing standing;
+	StringInfoData text;
+
+	dp_ledger_read_standing(spec->block->dataset, &standing);
+	if (!standing.found)
+		return pstrdup("none");
+	if (standing.exempt)
+		return pstrdup("exempt from limits, recorded");
+	initStringInfo(&text);
+	appendStringInfo(&text, "of %s: ", NameStr(standing.payer));
+	if (!dp_acct_limit_admits(&standing.limit, &standing.spent,
+							  &spec->charge))
+		appendStringInfo(&text, "not enough (epsilon %s remains)",
+						 remaining_text(standing.limit.epsilon,
+										standing.spent.epsilon, 0));
+	else
+		appendStringInfo(&text, "after it epsilon %s, delta %s and "
+						 INT64_FORMAT " queries like this remain",
+						 remaining_text(standing.limit.epsilon,
+										standing.spent.epsilon,
+										spec->charge.epsilon),
+						 remaining_text(standing.limit.delta_sum,
+										standing.spent.delta,
+										spec->charge.delta),
+						 dp_acct_limit_calls(&standing.limit,
+											 &standing.spent,
+											 &spec->charge) - 1);
+	if (standing.renews)
+		appendStringInfo(&text, ", renews %s",
+						 timestamptz_to_str(standing.renewal));
+	return text.data;
+}
+
+/*
+ * dp_release_explain
+ *	  Add a release to EXPLAIN's output.  Charges nothing, reads no row.
+ */
+void
+dp_release_explain(const dp_release_spec *spec, ExplainState *es)
+{
+	int			i;
+
+	ExplainPropertyText("Dataset", spec->block->dataset, es);
+	ExplainPropertyText("Private Relation", get_rel_name(spec->block->relid),
+						es);
+	ExplainOpenGroup("Released Values", "Released Values", false, es);
+	for (i = 0; i < spec->nmeasures; i++)
+	{
+		dp_description d = dp_release_describe(spec, i);
+
+		explain_value(&d, es);
+	}
+	ExplainCloseGroup("Released Values", "Released Values", false, es);
+	ExplainPropertyText("Public Groups", psprintf(INT64_FORMAT, spec->groups),
+						es);
+	ExplainPropertyText("Charge",
+						psprintf("epsilon %s, delta %s, rho %.6g",
+								 dp_bridge_fixed_to_cstring(spec->charge.epsilon),
+								 dp_bridge_fixed_to_cstring(spec->charge.delta),
+								 dp_acct_fixed_approx(spec->charge.rho)), es);
+	ExplainPropertyText("Budget", budget_text(spec), es);
+}

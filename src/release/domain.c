@@ -1,0 +1,467 @@
+/*
+ * domain.c
+ *	  The public values of one group key, in the order they are answered.
+ *
+ * Values come from declarations, types and the query's text only.  The order
+ * is: declared keys as declared, everything else ascending, then the key for
+ * all other values (when the owner declared one), then NULL (when the column
+ * is nullable).
+ *
+ * Looking up a value that a row had uses the type's own btree comparison
+ * under the C collation: equality of deterministic collations is bytewise.
+ * Declared types are checked to compare by built-in functions only.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "access/htup_details.h"
+#include "catalog/pg_collation.h"
+#include "catalog/pg_enum.h"
+#include "catalog/pg_type.h"
+#include "fmgr.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
+#include "utils/catcache.h"
+#include "utils/date.h"
+#include "utils/fmgrprotos.h"
+#include "utils/lsyscache.h"
+#include "utils/syscache.h"
+#include "utils/timestamp.h"
+#include "utils/typcache.h"
+
+#include "release.h"
+
+struct dp_domain
+{
+	int64		size;			/* all values, other and NULL included */
+	int64		known;			/* values that are looked up */
+	int64		other;			/* place of the key for others, or -1 */
+	int64		null;			/* place of NULL, or -1 */
+	Oid			type;
+	bool		dense;			/* integers first .. first + known - 1 */
+	int64		first;
+	Datum	   *values;			/* by place; unused when dense */
+	int64	   *sorted;			/* places in comparison order */
+	FmgrInfo   *compare;
+};
+
+static void
+too_many(void)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+			 errmsg("group key has too many public values"),
+			 errdetail("Setting dp_pg.max_groups is %d.",
+					   dp_setting_max_groups),
+			 errhint("Use narrower bounds or a coarser key.")));
+}
+
+static void
+append_value(dp_domain *domain, Datum value)
+{
+	int64		capacity = 16;
+
+	if (domain->known >= dp_setting_max_groups)
+		too_many();
+	while (capacity < domain->known + 1)
+		capacity *= 2;
+	if (domain->values == NULL)
+		domain->values = palloc(sizeof(Datum) * capacity);
+	else if (domain->known > 0 && (domain->known & (domain->known - 1)) == 0 &&
+			 domain->known >= 16)
+		domain->values = repalloc_huge(domain->values,
+									   sizeof(Datum) * capacity);
+	domain->values[domain->known++] = value;
+}
+
+static void
+append_integer(dp_domain *domain, int64 value)
+{
+	append_value(domain, domain->type == FLOAT8OID ?
+				 Float8GetDatum((float8) value) :
+				 NumericGetDatum(int64_to_numeric(value)));
+}
+
+/* ---- filling ---- */
+
+static Datum
+read_value(const char *text, Oid type, int32 typmod)
+{
+	Oid			input;
+	Oid			param;
+
+	getTypeInputInfo(type, &input, &param);
+	return OidInputFunctionCall(input, pstrdup(text), param, typmod);
+}
+
+static dp_attribute *
+declaration(const dp_key *key)
+{
+	dp_attribute *declared = dp_attribute_lookup(key->relid, key->attnum);
+
+	if (declared == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("declaration of a group key is gone"),
+				 errhint("Prepare the query again.")));
+	return declared;
+}
+
+static void
+fill_declared(dp_domain *domain, const dp_key *key)
+{
+	dp_attribute *declared = declaration(key);
+	ListCell   *lc;
+
+	foreach(lc, declared->keys)
+		append_value(domain, read_value(lfirst(lc), domain->type,
+										key->typmod));
+	if (declared->other != NULL)
+	{
+		append_value(domain, read_value(declared->other, domain->type,
+										key->typmod));
+		domain->other = --domain->known;
+	}
+}
+
+static int
+compare_sort_order(const void *a, const void *b)
+{
+	float4		x = ((Form_pg_enum) GETSTRUCT(*(HeapTuple const *) a))->enumsortorder;
+	float4		y = ((Form_pg_enum) GETSTRUCT(*(HeapTuple const *) b))->enumsortorder;
+
+	return x < y ? -1 : x > y ? 1 : 0;
+}
+
+static void
+fill_enum(dp_domain *domain)
+{
+	CatCList   *list = SearchSysCacheList1(ENUMTYPOIDNAME,
+										   ObjectIdGetDatum(domain->type));
+	HeapTuple  *labels = palloc(sizeof(HeapTuple) * Max(list->n_members, 1));
+	int			i;
+
+	for (i = 0; i < list->n_members; i++)
+		labels[i] = &list->members[i]->tuple;
+	qsort(labels, list->n_members, sizeof(HeapTuple), compare_sort_order);
+	for (i = 0; i < list->n_members; i++)
+		append_value(domain,
+					 ObjectIdGetDatum(((Form_pg_enum) GETSTRUCT(labels[i]))->oid));
+	ReleaseSysCacheList(list);
+}
+
+static int64
+integer_value(Datum value, Oid type)
+{
+	switch (type)
+	{
+		case INT2OID:
+			return DatumGetInt16(value);
+		case INT4OID:
+			return DatumGetInt32(value);
+		case INT8OID:
+			return DatumGetInt64(value);
+		case DATEOID:
+			return DatumGetDateADT(value);
+		case BOOLOID:
+			return DatumGetBool(value) ? 1 : 0;
+		default:
+			elog(ERROR, "unexpected key type %u", type);
+	}
+	return 0;
+}
+
+static Datum
+integer_datum(int64 value, Oid type)
+{
+	switch (type)
+	{
+		case INT2OID:
+			return Int16GetDatum((int16) value);
+		case INT4OID:
+			return Int32GetDatum((int32) value);
+		case INT8OID:
+			return Int64GetDatum(value);
+		case DATEOID:
+			return DateADTGetDatum((DateADT) value);
+		default:
+			return BoolGetDatum(value != 0);
+	}
+}
+
+static void
+fill_dense(dp_domain *domain, int64 first, int64 last)
+{
+	domain->dense = true;
+	domain->first = first;
+	if (__builtin_sub_overflow(last, first, &domain->known) ||
+		domain->known >= dp_setting_max_groups)
+		too_many();
+	domain->known++;
+}
+
+static void
+fill_range(dp_domain *domain, const dp_key *key)
+{
+	dp_attribute *declared = declaration(key);
+
+	fill_dense(domain,
+			   integer_value(read_value(declared->lower, domain->type, -1),
+							 domain->type),
+			   integer_value(read_value(declared->upper, domain->type, -1),
+							 domain->type));
+}
+
+/* A declared bound as a value of the type that date_trunc or extract sees. */
+static Datum
+time_bound(const char *text, const dp_key *key)
+{
+	Oid			column = getBaseType(get_atttype(key->relid, key->attnum));
+	Datum		value = read_value(text, column, -1);
+
+	if (column == key->base_type)
+		return value;
+	if (column == DATEOID && key->base_type == TIMESTAMPOID)
+		return DirectFunctionCall1(date_timestamp, value);
+	if (column == DATEOID && key->base_type == TIMESTAMPTZOID)
+		return DirectFunctionCall1(date_timestamptz, value);
+	elog(ERROR, "unexpected key type %u", key->base_type);
+	return (Datum) 0;
+}
+
+static void
+fill_trunc(dp_domain *domain, const dp_key *key)
+{
+	dp_attribute *declared = declaration(key);
+	bool		zoned = key->base_type == TIMESTAMPTZOID;
+	PGFunction	truncate = zoned ? timestamptz_trunc : timestamp_trunc;
+	PGFunction	add = zoned ? timestamptz_pl_interval : timestamp_pl_interval;
+	Datum		field = CStringGetTextDatum(key->field);
+	Timestamp	last = DatumGetTimestamp(time_bound(declared->upper, key));
+	Datum		value = time_bound(declared->lower, key);
+	Interval	step;
+
+	if (!dp_query_trunc_step(key->field, &step))
+		elog(ERROR, "unexpected date_trunc field \"%s\"", key->field);
+	value = DirectFunctionCall2(truncate, field, value);
+	while (DatumGetTimestamp(value) <= last)
+	{
+		Datum		next = DirectFunctionCall2(add, value,
+											   PointerGetDatum(&step));
+
+		CHECK_FOR_INTERRUPTS();
+		append_value(domain, value);
+		next = DirectFunctionCall2(truncate, field, next);
+		if (DatumGetTimestamp(next) <= DatumGetTimestamp(value))
+			elog(ERROR, "date_trunc does not advance");
+		value = next;
+	}
+}
+
+static int64
+extracted(const dp_key *key, const char *bound)
+{
+	Datum		field = CStringGetTextDatum(key->field);
+	Datum		value = time_bound(bound, key);
+
+	if (key->base_type == DATEOID)
+		value = DirectFunctionCall1(date_timestamp, value);
+	return (int64) floor(DatumGetFloat8(DirectFunctionCall2(key->base_type == TIMESTAMPTZOID ?
+															timestamptz_part :
+															timestamp_part,
+															field, value)));
+}
+
+static void
+fill_extract(dp_domain *domain, const dp_key *key)
+{
+	dp_attribute *declared = declaration(key);
+	bool		monotone;
+	int			first;
+	int			last;
+	int64		value;
+
+	if (!dp_query_extract_range(key->field, &monotone, &first, &last))
+		elog(ERROR, "unexpected extract field \"%s\"", key->field);
+	if (monotone)
+	{
+		first = (int) extracted(key, declared->lower);
+		last = (int) extracted(key, declared->upper);
+	}
+	for (value = first; value <= last; value++)
+		append_integer(domain, value);
+}
+
+/* ---- lookup ---- */
+
+static int
+compare_values(const dp_domain *domain, Datum a, Datum b)
+{
+	return DatumGetInt32(FunctionCall2Coll(domain->compare, C_COLLATION_OID,
+										   a, b));
+}
+
+static int
+compare_places(const void *a, const void *b, void *arg)
+{
+	const dp_domain *domain = arg;
+
+	return compare_values(domain, domain->values[*(const int64 *) a],
+						  domain->values[*(const int64 *) b]);
+}
+
+static void
+make_index(dp_domain *domain)
+{
+	TypeCacheEntry *cache = lookup_type_cache(domain->type,
+											  TYPECACHE_CMP_PROC_FINFO);
+	int64		i;
+
+	if (!OidIsValid(cache->cmp_proc))
+		elog(ERROR, "type %u has no comparison", domain->type);
+	domain->compare = &cache->cmp_proc_finfo;
+	domain->sorted = palloc_extended(sizeof(int64) * Max(domain->known, 1),
+									 MCXT_ALLOC_HUGE);
+	for (i = 0; i < domain->known; i++)
+		domain->sorted[i] = i;
+	qsort_arg(domain->sorted, domain->known, sizeof(int64), compare_places,
+			  domain);
+}
+
+/*
+ * dp_domain_make
+ *	  All public values of the key, in the current context.
+ *
+ * Errors: 54000 too many values, 55000 the declaration is gone.
+ */
+dp_domain *
+dp_domain_make(const dp_key *key)
+{
+	dp_domain  *domain = palloc0(sizeof(dp_domain));
+
+	domain->type = getBaseType(key->type);
+	domain->other = -1;
+	domain->null = -1;
+	switch (key->kind)
+	{
+		case DP_KEY_CONSTANT:
+			if (!key->constant->constisnull)
+				append_value(domain, key->constant->constvalue);
+			break;
+		case DP_KEY_BOOLEAN:
+			fill_dense(domain, 0, 1);
+			break;
+		case DP_KEY_ENUM:
+			fill_enum(domain);
+			break;
+		case DP_KEY_DECLARED:
+			fill_declared(domain, key);
+			break;
+		case DP_KEY_RANGE:
+			fill_range(domain, key);
+			break;
+		case DP_KEY_TRUNC:
+			fill_trunc(domain, key);
+			break;
+		case DP_KEY_EXTRACT:
+			fill_extract(domain, key);
+			break;
+	}
+	domain->size = domain->known;
+	if (domain->other >= 0)
+		domain->size++;
+	if (key->nullable || (key->kind == DP_KEY_CONSTANT &&
+						  key->constant->constisnull))
+		domain->null = domain->size++;
+	if (!domain->dense)
+		make_index(domain);
+	return domain;
+}
+
+/* dp_domain_size: number of values, other and NULL included. */
+int64
+dp_domain_size(const dp_domain *domain)
+{
+	return domain->size;
+}
+
+/* dp_domain_find: see release.h. */
+int64
+dp_domain_find(const dp_domain *domain, Datum value, bool isnull)
+{
+	int64		low = 0;
+	int64		high = domain->known - 1;
+
+	if (isnull)
+		return domain->null;
+	if (domain->dense)
+	{
+		int64		place;
+
+		if (!__builtin_sub_overflow(integer_value(value, domain->type),
+									domain->first, &place) &&
+			place >= 0 && place < domain->known)
+			return place;
+		return domain->other;
+	}
+	while (low <= high)
+	{
+		int64		middle = low + (high - low) / 2;
+		int64		place = domain->sorted[middle];
+		int			order = compare_values(domain, value,
+										   domain->values[place]);
+
+		if (order == 0)
+			return place;
+		if (order < 0)
+			high = middle - 1;
+		else
+			low = middle + 1;
+	}
+	return domain->other;
+}
+
+/* dp_domain_value: the value at a place, 0 <= place < size. */
+Datum
+dp_domain_value(const dp_domain *domain, int64 place, bool *isnull)
+{
+	*isnull = place == domain->null;
+	if (*isnull)
+		return (Datum) 0;
+	if (domain->dense)
+		return integer_datum(domain->first + place, domain->type);
+	return domain->values[place];
+}
+
+/* dp_domain_estimate: see release.h; rough, but public. */
+double
+dp_domain_estimate(const dp_key *key)
+{
+	dp_attribute *declared;
+
+	switch (key->kind)
+	{
+		case DP_KEY_CONSTANT:
+			return 1;
+		case DP_KEY_BOOLEAN:
+			return 2;
+		case DP_KEY_DECLARED:
+			declared = dp_attribute_lookup(key->relid, key->attnum);
+			return declared ? list_length(declared->keys) + 1 : 1;
+		case DP_KEY_RANGE:
+			declared = dp_attribute_lookup(key->relid, key->attnum);
+			if (declared != NULL && declared->lower != NULL)
+			{
+				Oid			type = getBaseType(key->type);
+
+				return (double) integer_value(read_value(declared->upper,
+														 type, -1), type) -
+					(double) integer_value(read_value(declared->lower, type,
+													  -1), type) + 1;
+			}
+			return 1;
+		default:
+			return 100;
+	}
+}

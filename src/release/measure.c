@@ -1,0 +1,232 @@
+/*
+ * measure.c
+ *	  Steps that measurements share.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "catalog/pg_aggregate.h"
+#include "catalog/pg_type.h"
+#include "fmgr.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "utils/builtins.h"
+#include "utils/fmgrprotos.h"
+#include "utils/lsyscache.h"
+#include "utils/numeric.h"
+
+#include "measure.h"
+
+/* dp_measure_is_integer_type: int2, int4 or int8. */
+bool
+dp_measure_is_integer_type(Oid type)
+{
+	return type == INT2OID || type == INT4OID || type == INT8OID;
+}
+
+static Numeric
+declared_bound(const char *text)
+{
+	return DatumGetNumeric(DirectFunctionCall3(numeric_in,
+											   CStringGetDatum(text),
+											   ObjectIdGetDatum(InvalidOid),
+											   Int32GetDatum(-1)));
+}
+
+/*
+ * dp_measure_set_bounds
+ *	  Fill the grid from the bounds given in the query, or else from those the
+ *	  owner declared for the column.
+ *
+ * Errors: 22023 when there are none, when one is NULL, or as dp_release_grid.
+ */
+void
+dp_measure_set_bounds(dp_measure *measure)
+{
+	dp_attribute *declared = NULL;
+	Numeric		lower = measure->lower;
+	Numeric		upper = measure->upper;
+	Numeric		granule = NULL;
+	bool		given = list_length(measure->aggregate->args) >= 3;
+
+	if (measure->base_attnum != 0)
+		declared = dp_attribute_lookup(measure->relid, measure->base_attnum);
+	if (!given && declared != NULL && declared->lower != NULL)
+	{
+		lower = declared_bound(declared->lower);
+		upper = declared_bound(declared->upper);
+	}
+	if (declared != NULL)
+		granule = declared->granule;
+	if (lower == NULL || upper == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("bounds of %s are missing",
+						get_func_name(measure->aggregate->aggfnoid)),
+				 errdetail("Every row counts with a value between a lower and "
+						   "an upper bound, so that one row cannot show."),
+				 errhint("Write them in the query, as in dp_%s(x, 0, 100), or "
+						 "ask the owner to run dp_declare.",
+						 measure->ops->name)));
+	measure->grid = dp_release_grid(lower, upper, granule,
+									dp_measure_is_integer_type(measure->argument_type));
+}
+
+/*
+ * dp_measure_times
+ *	  base * factor; sensitivities are far from overflow or an error is raised.
+ */
+dp_uint128
+dp_measure_times(dp_uint128 base, int64 factor)
+{
+	if (factor <= 0 || base > (~(dp_uint128) 0 >> 1) / (dp_uint128) factor)
+		dp_bridge_check_status(DP_E_OVERFLOW, "compute a sensitivity");
+	return base * (dp_uint128) factor;
+}
+
+/*
+ * dp_measure_set_noise
+ *	  Price, scale and charge of a measurement whose cells move by at most
+ *	  `sensitivity` granules in L1 between neighbours.
+ *
+ * `scalar` says that one number is released, which has a tighter rho.
+ * Source: doc/theory.md T8 (discrete Laplace is epsilon-DP in L1), T21, T22.
+ */
+void
+dp_measure_set_noise(dp_measure *measure, dp_uint128 sensitivity, bool scalar)
+{
+	dp_charge  *charge = &measure->charge;
+
+	measure->sensitivity = sensitivity;
+	dp_bridge_check_status(dp_mech_scale_make(sensitivity, &measure->epsilon,
+											  &measure->scale),
+						   "compute a noise scale");
+	dp_bridge_check_status(dp_acct_fixed_from_rational(&measure->epsilon,
+													   DP_ROUND_UP,
+													   &charge->epsilon),
+						   "compute a charge");
+	if (scalar)
+		dp_bridge_check_status(dp_acct_rho_from_laplace(sensitivity,
+														&measure->epsilon,
+														&charge->rho),
+							   "compute a charge");
+	else
+		dp_bridge_check_status(dp_acct_rho_from_pure(&measure->epsilon,
+													 &charge->rho),
+							   "compute a charge");
+	charge->delta = 0;
+}
+
+/* dp_measure_add_noise: exact + one fresh draw of the measure's scale. */
+dp_int128
+dp_measure_add_noise(const dp_measure *measure, dp_int128 exact)
+{
+	dp_int128	noise;
+	dp_int128	sum;
+
+	dp_bridge_check_status(dp_mech_discrete_laplace(dp_bridge_source(),
+													&measure->scale, &noise),
+						   "draw noise");
+	if (__builtin_add_overflow(exact, noise, &sum))
+		dp_bridge_check_status(DP_E_OVERFLOW, "add noise");
+	return sum;
+}
+
+/*
+ * dp_measure_native
+ *	  An exact aggregate of the inner query with the measure's FILTER.
+ *	  `arguments` are expressions; NIL means count(*).
+ */
+Aggref *
+dp_measure_native(const dp_measure *measure, Oid function, Oid result_type,
+				  List *arguments)
+{
+	Aggref	   *native = makeNode(Aggref);
+	ListCell   *lc;
+
+	native->aggfnoid = function;
+	native->aggtype = result_type;
+	native->inputcollid = measure->aggregate->inputcollid;
+	native->aggfilter = copyObject(measure->aggregate->aggfilter);
+	native->aggstar = arguments == NIL;
+	native->aggkind = AGGKIND_NORMAL;
+	native->aggsplit = AGGSPLIT_SIMPLE;
+	native->aggno = -1;
+	native->aggtransno = -1;
+	native->location = -1;
+	foreach(lc, arguments)
+	{
+		Expr	   *argument = lfirst(lc);
+
+		native->aggargtypes = lappend_oid(native->aggargtypes,
+										  exprType((Node *) argument));
+		native->args = lappend(native->args,
+							   makeTargetEntry(copyObject(argument),
+											   foreach_current_index(lc) + 1,
+											   NULL, false));
+	}
+	return native;
+}
+
+/* dp_measure_bounded_sum: dp_pg.bounded_sum(argument, grid). */
+Aggref *
+dp_measure_bounded_sum(const dp_measure *measure)
+{
+	TargetEntry *argument = linitial(measure->aggregate->args);
+
+	return dp_measure_native(measure,
+							 dp_release_sum_function(measure->argument_type),
+							 dp_release_sum_type(),
+							 list_make2(argument->expr,
+										dp_release_sum_spec(&measure->grid)));
+}
+
+/* dp_measure_granule: 2^exponent, for people's eyes. */
+double
+dp_measure_granule(const dp_measure *measure)
+{
+	return ldexp(1.0, measure->grid.exponent);
+}
+
+static int64
+saturate(dp_int128 x)
+{
+	if (x > PG_INT64_MAX)
+		return PG_INT64_MAX;
+	if (x < PG_INT64_MIN)
+		return PG_INT64_MIN;
+	return (int64) x;
+}
+
+/*
+ * dp_measure_from_granules
+ *	  A released number of granules as a value of the result type: bigint
+ *	  saturates, numeric is exact up to the grid's digits, floats round.
+ */
+Datum
+dp_measure_from_granules(const dp_measure *measure, dp_int128 granules,
+						 Oid type)
+{
+	switch (type)
+	{
+		case INT8OID:
+			if (measure->grid.exponent == 0)
+				return Int64GetDatum(saturate(granules));
+			return Int64GetDatum(saturate((dp_int128)
+										  ldexpl((long double) granules,
+												 measure->grid.exponent)));
+		case FLOAT8OID:
+			return Float8GetDatum(ldexp((double) granules,
+										measure->grid.exponent));
+		case FLOAT4OID:
+			return Float4GetDatum((float4) ldexp((double) granules,
+												 measure->grid.exponent));
+		case NUMERICOID:
+			return NumericGetDatum(dp_release_grid_value(&measure->grid,
+														 granules));
+		default:
+			elog(ERROR, "unexpected result type %u", type);
+	}
+	return (Datum) 0;
+}

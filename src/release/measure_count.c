@@ -1,0 +1,66 @@
+/*
+ * measure_count.c
+ *	  dp_count: the number of rows, of non-NULL values, or of distinct values.
+ *
+ * Sensitivity (doc/theory.md T41): a unit has at most m rows in each of at
+ * most kappa keys, so counts move by kappa m in L1, twice that when a unit is
+ * replaced.  A row adds at most one distinct value, so DISTINCT is no worse.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "utils/fmgroids.h"
+
+#include "measure.h"
+
+static void
+prepare(dp_measure *measure)
+{
+	const dp_contribution *c = &measure->contribution;
+	dp_uint128	sensitivity = dp_measure_times(1, c->kappa);
+
+	sensitivity = dp_measure_times(sensitivity, c->rows);
+	if (c->replace)
+		sensitivity = dp_measure_times(sensitivity, 2);
+	measure->grid.exponent = 0;
+	dp_measure_set_noise(measure, sensitivity, true);
+}
+
+static List *
+inner(const dp_measure *measure)
+{
+	TargetEntry *argument;
+	Aggref	   *native;
+
+	if (measure->aggregate->args == NIL)
+		return list_make1(dp_measure_native(measure, F_COUNT_, INT8OID, NIL));
+	argument = linitial(measure->aggregate->args);
+	native = dp_measure_native(measure, F_COUNT_ANY, INT8OID,
+							   list_make1(argument->expr));
+	if (measure->aggregate->aggdistinct != NIL)
+	{
+		native->aggdistinct = copyObject(measure->aggregate->aggdistinct);
+		native->args = copyObject(measure->aggregate->args);
+	}
+	return list_make1(native);
+}
+
+static void
+load(const dp_measure *measure, const Datum *values, const bool *nulls,
+	 dp_int128 *cells)
+{
+	if (!nulls[0])
+		cells[0] += DatumGetInt64(values[0]);
+}
+
+static Datum
+release(const dp_measure *measure, const dp_int128 *cells)
+{
+	return dp_measure_from_granules(measure,
+									dp_measure_add_noise(measure, cells[0]),
+									INT8OID);
+}
+
+const dp_measure_ops dp_measure_count = {
+	DP_AGG_COUNT, "count", 1, prepare, inner, load, release
+};

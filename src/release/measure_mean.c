@@ -1,0 +1,107 @@
+/*
+ * measure_mean.c
+ *	  dp_avg: the mean of values clamped to bounds, by two sums.
+ *
+ * Released are A = sum(x - low) and B = sum(high - x), each with noise.  One
+ * row moves A + B by exactly w = high - low, so one price pays for both
+ * (doc/theory.md T43): kappa m w in L1, twice that when a unit is replaced.
+ * The mean is low + w A / (A + B), clamped; when A + B <= 0 nothing is known
+ * and it is the midpoint.  The true number of rows never divides anything.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "catalog/pg_type.h"
+#include "fmgr.h"
+#include "utils/builtins.h"
+#include "utils/fmgrprotos.h"
+#include "utils/numeric.h"
+
+#include "measure.h"
+
+enum
+{
+	CELL_ROWS,
+	CELL_SUM
+};
+
+static void
+prepare(dp_measure *measure)
+{
+	const dp_contribution *c = &measure->contribution;
+	dp_uint128	sensitivity;
+
+	dp_measure_set_bounds(measure);
+	sensitivity = (dp_uint128) ((dp_int128) measure->grid.high -
+								measure->grid.low);
+	sensitivity = dp_measure_times(sensitivity, c->kappa);
+	sensitivity = dp_measure_times(sensitivity, c->rows);
+	if (c->replace)
+		sensitivity = dp_measure_times(sensitivity, 2);
+	dp_measure_set_noise(measure, sensitivity, false);
+}
+
+static List *
+inner(const dp_measure *measure)
+{
+	return list_make1(dp_measure_bounded_sum(measure));
+}
+
+static void
+load(const dp_measure *measure, const Datum *values, const bool *nulls,
+	 dp_int128 *cells)
+{
+	dp_measure_load_sum(values, nulls, &cells[CELL_ROWS], &cells[CELL_SUM]);
+}
+
+/* low + w * above / total as numeric granules; 0 <= above <= total. */
+static Numeric
+mean_granules(const dp_measure *measure, dp_int128 above, dp_int128 total)
+{
+	dp_int128	width = (dp_int128) measure->grid.high - measure->grid.low;
+	Datum		share;
+
+	share = DirectFunctionCall2(numeric_mul,
+								NumericGetDatum(dp_bridge_int128_to_numeric(above)),
+								NumericGetDatum(dp_bridge_int128_to_numeric(width)));
+	share = DirectFunctionCall2(numeric_div, share,
+								NumericGetDatum(dp_bridge_int128_to_numeric(total)));
+	return DatumGetNumeric(DirectFunctionCall2(numeric_add, share,
+											   DirectFunctionCall1(int8_numeric,
+																   Int64GetDatum(measure->grid.low))));
+}
+
+static Datum
+release(const dp_measure *measure, const dp_int128 *cells)
+{
+	dp_int128	above;
+	dp_int128	below;
+	dp_int128	total;
+	Numeric		mean;
+	int			digits;
+
+	above = dp_measure_add_noise(measure, cells[CELL_SUM] -
+								 cells[CELL_ROWS] * measure->grid.low);
+	below = dp_measure_add_noise(measure, cells[CELL_ROWS] *
+								 measure->grid.high - cells[CELL_SUM]);
+	total = above + below;
+	if (total <= 0)
+	{
+		above = 1;
+		total = 2;
+	}
+	above = Max(Min(above, total), 0);
+	mean = mean_granules(measure, above, total);
+	if (measure->grid.exponent != 0)
+		mean = dp_release_scale_numeric(mean, measure->grid.exponent);
+	if (measure->aggregate->aggtype == FLOAT8OID)
+		return DirectFunctionCall1(numeric_float8, NumericGetDatum(mean));
+	digits = Max(16, (int) ceil(-measure->grid.exponent * 0.30103) + 6);
+	return DirectFunctionCall2(numeric_round, NumericGetDatum(mean),
+							   Int32GetDatum(digits));
+}
+
+const dp_measure_ops dp_measure_mean = {
+	DP_AGG_AVG, "avg", 2, prepare, inner, load, release
+};

@@ -1,0 +1,413 @@
+/*
+ * node.c
+ *	  DpRelease, the custom scan that stands for a release in a plan.
+ *
+ * The node runs its release at the first fetch and then only reads its
+ * tuplestore, however the plan loops, rewinds or runs backwards.  Some plans
+ * hold the same node twice (EvalPlanQual, subqueries pulled up twice): they
+ * share one store, found by (outermost executor state, planner nonce, block).
+ * So a release is charged and drawn at most once per execution of a plan.
+ *
+ * shared_stores is a list of this backend; entries live in the outermost
+ * executor state's context and leave the list when that is reset, which also
+ * happens on errors.
+ */
+#include "postgres.h"
+
+#include "access/relation.h"
+#include "commands/explain.h"
+#include "executor/executor.h"
+#include "miscadmin.h"
+#include "nodes/extensible.h"
+#include "nodes/makefuncs.h"
+#include "optimizer/clauses.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/pathnode.h"
+#include "optimizer/restrictinfo.h"
+#include "parser/parsetree.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+
+#include "release.h"
+
+/* Places in custom_private of the plan node. */
+enum
+{
+	PRIVATE_BLOCK,				/* dp_query_block_to_list */
+	PRIVATE_NONCE,				/* Const int8 */
+	PRIVATE_INDEX				/* Integer */
+};
+
+typedef struct shared_store
+{
+	EState	   *root;
+	int64		nonce;
+	int			index;
+	Tuplestorestate *store;		/* NULL until the release has run */
+	int			references;
+} shared_store;
+
+typedef struct release_state
+{
+	CustomScanState css;		/* first, so that it can be cast */
+	dp_block   *block;
+	List	   *parameters;		/* of ExprState * */
+	List	   *relations;		/* pinned from begin to end */
+	shared_store *shared;
+	bool		attached;		/* has a read pointer of its own */
+	int			pointer;
+	TupleTableSlot *minimal;
+} release_state;
+
+static List *shared_stores = NIL;
+
+static Plan *plan_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
+					   List *targets, List *clauses, List *custom_plans);
+static Node *create_state(CustomScan *scan);
+static void begin_release(CustomScanState *node, EState *estate, int eflags);
+static TupleTableSlot *exec_release(CustomScanState *node);
+static void end_release(CustomScanState *node);
+static void rescan_release(CustomScanState *node);
+static void explain_release(CustomScanState *node, List *ancestors,
+							ExplainState *es);
+
+static const CustomPathMethods path_methods = {
+	.CustomName = "DpRelease",
+	.PlanCustomPath = plan_path
+};
+
+static const CustomScanMethods scan_methods = {
+	.CustomName = "DpRelease",
+	.CreateCustomScanState = create_state
+};
+
+static const CustomExecMethods exec_methods = {
+	.CustomName = "DpRelease",
+	.BeginCustomScan = begin_release,
+	.ExecCustomScan = exec_release,
+	.EndCustomScan = end_release,
+	.ReScanCustomScan = rescan_release,
+	.ExplainCustomScan = explain_release
+};
+
+/* dp_release_node_init: register the node type; once, while preloading. */
+void
+dp_release_node_init(void)
+{
+	RegisterCustomScanMethods(&scan_methods);
+}
+
+/* ---- planning ---- */
+
+static double
+estimated_groups(const dp_block *block)
+{
+	double		groups = 1;
+	ListCell   *lc;
+
+	foreach(lc, block->keys)
+		groups *= dp_domain_estimate(lfirst(lc));
+	return clamp_row_est(groups);
+}
+
+/*
+ * dp_release_add_path
+ *	  Make the release the only way to scan the marker's relation.  Costs and
+ *	  rows come from public facts: the number of group keys.
+ */
+void
+dp_release_add_path(PlannerInfo *root, RelOptInfo *rel, List *block,
+					uint64 nonce, int index)
+{
+	CustomPath *path = makeNode(CustomPath);
+
+	rel->pathlist = NIL;
+	rel->partial_pathlist = NIL;
+	rel->rows = estimated_groups(dp_query_block_from_list(block));
+	path->path.pathtype = T_CustomScan;
+	path->path.parent = rel;
+	path->path.pathtarget = rel->reltarget;
+	path->path.param_info = NULL;
+	path->path.parallel_aware = false;
+	path->path.parallel_safe = false;
+	path->path.parallel_workers = 0;
+	path->path.rows = rel->rows;
+	path->path.startup_cost = 1000;
+	path->path.total_cost = 1000 + rel->rows * cpu_tuple_cost;
+	path->flags = CUSTOMPATH_SUPPORT_PROJECTION |
+		CUSTOMPATH_SUPPORT_BACKWARD_SCAN;
+	path->custom_private =
+		list_make3(block, makeConst(INT8OID, -1, InvalidOid, sizeof(int64),
+									Int64GetDatum((int64) nonce), false,
+									FLOAT8PASSBYVAL), makeInteger(index));
+	path->methods = &path_methods;
+	add_path(rel, (Path *) path);
+}
+
+static Plan *
+plan_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *targets,
+		  List *clauses, List *custom_plans)
+{
+	CustomScan *scan = makeNode(CustomScan);
+	RangeTblEntry *entry = planner_rt_fetch(rel->relid, root);
+	RangeTblFunction *function = linitial(entry->functions);
+	dp_block   *block =
+	dp_query_block_from_list(linitial(path->custom_private));
+	int			i;
+
+	scan->scan.plan.targetlist = targets;
+	scan->scan.plan.qual = extract_actual_clauses(clauses, false);
+	scan->scan.scanrelid = 0;
+	scan->flags = path->flags;
+	scan->custom_private = copyObject(path->custom_private);
+	scan->custom_exprs = (List *)
+		eval_const_expressions(root,
+							   (Node *) dp_release_parameter_exprs(block));
+	scan->methods = &scan_methods;
+	for (i = 0; i < function->funccolcount; i++)
+	{
+		Var		   *var = makeVar(rel->relid, i + 1,
+								  list_nth_oid(function->funccoltypes, i),
+								  list_nth_int(function->funccoltypmods, i),
+								  list_nth_oid(function->funccolcollations, i),
+								  0);
+
+		scan->custom_scan_tlist =
+			lappend(scan->custom_scan_tlist,
+					makeTargetEntry((Expr *) var, i + 1,
+									pstrdup(strVal(list_nth(function->funccolnames,
+															i))), false));
+	}
+	return (Plan *) scan;
+}
+
+/* ---- shared stores ---- */
+
+static EState *
+outermost_state(EState *estate)
+{
+	while (estate->es_epq_active != NULL)
+		estate = estate->es_epq_active->parentestate;
+	return estate;
+}
+
+static void
+forget_shared(void *arg)
+{
+	shared_stores = list_delete_ptr(shared_stores, arg);
+}
+
+static shared_store *
+find_shared(EState *root, int64 nonce, int index)
+{
+	ListCell   *lc;
+
+	foreach(lc, shared_stores)
+	{
+		shared_store *shared = lfirst(lc);
+
+		if (shared->root == root && shared->nonce == nonce &&
+			shared->index == index)
+			return shared;
+	}
+	return NULL;
+}
+
+static shared_store *
+attach_shared(EState *estate, int64 nonce, int index)
+{
+	EState	   *root = outermost_state(estate);
+	shared_store *shared = find_shared(root, nonce, index);
+	MemoryContextCallback *callback;
+	MemoryContext old;
+
+	if (shared == NULL)
+	{
+		old = MemoryContextSwitchTo(root->es_query_cxt);
+		shared = palloc0(sizeof(shared_store));
+		shared->root = root;
+		shared->nonce = nonce;
+		shared->index = index;
+		callback = palloc0(sizeof(MemoryContextCallback));
+		callback->func = forget_shared;
+		callback->arg = shared;
+		MemoryContextRegisterResetCallback(root->es_query_cxt, callback);
+		MemoryContextSwitchTo(TopMemoryContext);
+		shared_stores = lappend(shared_stores, shared);
+		MemoryContextSwitchTo(old);
+	}
+	shared->references++;
+	return shared;
+}
+
+/* ---- execution ---- */
+
+static Node *
+create_state(CustomScan *scan)
+{
+	release_state *state = (release_state *) newNode(sizeof(release_state),
+													 T_CustomScanState);
+
+	state->css.methods = &exec_methods;
+	return (Node *) state;
+}
+
+static void
+pin_relations(release_state *state)
+{
+	Query	   *inner = copyObject(state->block->inner);
+	ListCell   *lc;
+
+	foreach(lc, dp_release_take_rights(state->block, inner))
+	{
+		RangeTblEntry *entry = lfirst(lc);
+
+		state->relations = lappend(state->relations,
+								   relation_open(entry->relid, NoLock));
+	}
+}
+
+static void
+begin_release(CustomScanState *node, EState *estate, int eflags)
+{
+	release_state *state = (release_state *) node;
+	CustomScan *scan = (CustomScan *) node->ss.ps.plan;
+	TupleDesc	desc = node->ss.ss_ScanTupleSlot->tts_tupleDescriptor;
+	Const	   *nonce = list_nth(scan->custom_private, PRIVATE_NONCE);
+
+	state->block = dp_query_block_from_list(list_nth(scan->custom_private,
+													 PRIVATE_BLOCK));
+	state->shared = attach_shared(estate, DatumGetInt64(nonce->constvalue),
+								  intVal(list_nth(scan->custom_private,
+												  PRIVATE_INDEX)));
+	pin_relations(state);
+	state->parameters = ExecInitExprList(scan->custom_exprs,
+										 (PlanState *) node);
+	state->minimal = ExecInitExtraTupleSlot(estate, desc, &TTSOpsMinimalTuple);
+}
+
+/* The prepared release, in the current context. */
+static dp_release_spec *
+prepare_release(release_state *state)
+{
+	ExprContext *econtext = state->css.ss.ps.ps_ExprContext;
+	int			n = list_length(state->parameters);
+	Datum	   *values = palloc0(sizeof(Datum) * Max(n, 1));
+	bool	   *nulls = palloc0(sizeof(bool) * Max(n, 1));
+	ListCell   *lc;
+
+	foreach(lc, state->parameters)
+	{
+		int			i = foreach_current_index(lc);
+
+		values[i] = ExecEvalExpr((ExprState *) lfirst(lc), econtext,
+								 &nulls[i]);
+	}
+	return dp_release_prepare(state->block, values, nulls);
+}
+
+static void
+run_release(release_state *state)
+{
+	EState	   *root = state->shared->root;
+	MemoryContext old = MemoryContextSwitchTo(root->es_query_cxt);
+
+	state->shared->store = dp_release_run(prepare_release(state),
+										  state->css.ss.ps.state,
+										  state->minimal->tts_tupleDescriptor);
+	MemoryContextSwitchTo(old);
+}
+
+static void
+attach_reader(release_state *state)
+{
+	if (state->shared->store == NULL)
+	{
+		run_release(state);
+		state->pointer = 0;
+	}
+	else
+	{
+		tuplestore_select_read_pointer(state->shared->store, 0);
+		state->pointer =
+			tuplestore_alloc_read_pointer(state->shared->store,
+										  EXEC_FLAG_REWIND |
+										  EXEC_FLAG_BACKWARD);
+	}
+	tuplestore_select_read_pointer(state->shared->store, state->pointer);
+	tuplestore_rescan(state->shared->store);
+	state->attached = true;
+}
+
+static TupleTableSlot *
+next_row(ScanState *node)
+{
+	release_state *state = (release_state *) node;
+	TupleTableSlot *slot = node->ss_ScanTupleSlot;
+	int			natts = slot->tts_tupleDescriptor->natts;
+
+	if (!state->attached)
+		attach_reader(state);
+	ExecClearTuple(slot);
+	tuplestore_select_read_pointer(state->shared->store, state->pointer);
+	if (!tuplestore_gettupleslot(state->shared->store,
+								 ScanDirectionIsForward(node->ps.state->es_direction),
+								 true, state->minimal))
+		return slot;
+	slot_getallattrs(state->minimal);
+	memcpy(slot->tts_values, state->minimal->tts_values,
+		   sizeof(Datum) * natts);
+	memcpy(slot->tts_isnull, state->minimal->tts_isnull,
+		   sizeof(bool) * natts);
+	return ExecStoreVirtualTuple(slot);
+}
+
+static bool
+recheck_row(ScanState *node, TupleTableSlot *slot)
+{
+	return true;
+}
+
+static TupleTableSlot *
+exec_release(CustomScanState *node)
+{
+	return ExecScan(&node->ss, next_row, recheck_row);
+}
+
+static void
+rescan_release(CustomScanState *node)
+{
+	release_state *state = (release_state *) node;
+
+	ExecScanReScan(&node->ss);
+	if (state->attached)
+	{
+		tuplestore_select_read_pointer(state->shared->store, state->pointer);
+		tuplestore_rescan(state->shared->store);
+	}
+}
+
+static void
+end_release(CustomScanState *node)
+{
+	release_state *state = (release_state *) node;
+	shared_store *shared = state->shared;
+	ListCell   *lc;
+
+	foreach(lc, state->relations)
+		relation_close((Relation) lfirst(lc), NoLock);
+	state->relations = NIL;
+	ExecClearTuple(state->minimal);
+	if (--shared->references > 0)
+		return;
+	if (shared->store != NULL)
+		tuplestore_end(shared->store);
+	shared->store = NULL;
+	shared_stores = list_delete_ptr(shared_stores, shared);
+}
+
+static void
+explain_release(CustomScanState *node, List *ancestors, ExplainState *es)
+{
+	dp_release_explain(prepare_release((release_state *) node), es);
+}

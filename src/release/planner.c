@@ -1,0 +1,342 @@
+/*
+ * planner.c
+ *	  The planner hook: find private blocks, split them, and make the node of
+ *	  each release the way to scan its range table entry.
+ *
+ * A release stands in the outer query as a call of the marker function
+ * dp_pg.release(nonce, index).  The nonce is drawn for every planner call, so
+ * that nobody can write a marker himself: a marker is accepted only while the
+ * planner call that made it, or one nested in it, is under way.
+ *
+ * Queries without user-defined aggregates pay one walk over their tree.
+ */
+#include "postgres.h"
+
+#include "access/transam.h"
+#include "catalog/namespace.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_proc.h"
+#include "catalog/pg_type.h"
+#include "fmgr.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/paths.h"
+#include "optimizer/plancat.h"
+#include "optimizer/planner.h"
+#include "optimizer/planmain.h"
+#include "utils/builtins.h"
+#include "utils/inval.h"
+#include "utils/lsyscache.h"
+#include "utils/syscache.h"
+
+#include "release.h"
+
+/* The blocks of one planner call; on the stack of planner_hook_main. */
+typedef struct planner_call
+{
+	struct planner_call *outer;
+	uint64		nonce;
+	List	   *blocks;			/* of List *: dp_query_block_to_list */
+	List	   *relations;		/* OIDs the plan depends on */
+	List	   *inval_items;
+	Oid			marker;
+} planner_call;
+
+static planner_hook_type previous_planner = NULL;
+static set_rel_pathlist_hook_type previous_pathlist = NULL;
+static planner_call *current_call = NULL;
+
+/* ---- the marker function ---- */
+
+static Oid	marker_cache = InvalidOid;
+static bool marker_callback = false;
+
+static void
+forget_marker(Datum arg, int cacheid, uint32 hashvalue)
+{
+	marker_cache = InvalidOid;
+}
+
+/* dp_release_marker: OID of dp_pg.release(bigint, integer). */
+Oid
+dp_release_marker(void)
+{
+	Oid			namespace;
+	Oid			types[2] = {INT8OID, INT4OID};
+
+	if (OidIsValid(marker_cache))
+		return marker_cache;
+	if (!marker_callback)
+	{
+		CacheRegisterSyscacheCallback(PROCOID, forget_marker, (Datum) 0);
+		CacheRegisterSyscacheCallback(NAMESPACEOID, forget_marker, (Datum) 0);
+		marker_callback = true;
+	}
+	namespace = dp_bridge_catalog_namespace();
+	if (!OidIsValid(namespace))
+		return InvalidOid;
+	marker_cache = GetSysCacheOid3(PROCNAMEARGSNSP, Anum_pg_proc_oid,
+								   CStringGetDatum("release"),
+								   PointerGetDatum(buildoidvector(types, 2)),
+								   ObjectIdGetDatum(namespace));
+	return marker_cache;
+}
+
+PG_FUNCTION_INFO_V1(dp_release_called);
+
+/* dp_release_called: the marker's body, reached only by a forged call. */
+Datum
+dp_release_called(PG_FUNCTION_ARGS)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+			 errmsg("dp_pg.release cannot be called"),
+			 errhint("It stands for a private query inside a plan.")));
+	PG_RETURN_NULL();
+}
+
+/* The planner call under way whose marker this is, or NULL. */
+static planner_call *
+call_of_marker(FuncExpr *function, int *index)
+{
+	planner_call *call;
+	Const	   *nonce;
+	Const	   *place;
+
+	if (list_length(function->args) != 2 ||
+		!IsA(linitial(function->args), Const) ||
+		!IsA(lsecond(function->args), Const))
+		return NULL;
+	nonce = linitial(function->args);
+	place = lsecond(function->args);
+	if (nonce->constisnull || place->constisnull)
+		return NULL;
+	*index = DatumGetInt32(place->constvalue);
+	for (call = current_call; call != NULL; call = call->outer)
+		if (call->blocks != NIL &&
+			call->nonce == (uint64) DatumGetInt64(nonce->constvalue) &&
+			*index >= 0 && *index < list_length(call->blocks))
+			return call;
+	return NULL;
+}
+
+static bool
+forged_marker_walker(Node *node, void *context)
+{
+	int			index;
+
+	if (node == NULL)
+		return false;
+	if (IsA(node, FuncExpr) && ((FuncExpr *) node)->funcid == *(Oid *) context)
+		return call_of_marker((FuncExpr *) node, &index) == NULL;
+	if (IsA(node, Query))
+		return query_tree_walker((Query *) node, forged_marker_walker, context,
+								 0);
+	return expression_tree_walker(node, forged_marker_walker, context);
+}
+
+/* ---- is there anything to do? ---- */
+
+static bool
+may_hold_block_walker(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, Aggref) &&
+		((Aggref *) node)->aggfnoid >= FirstNormalObjectId)
+		return true;
+	if (IsA(node, WindowFunc) &&
+		((WindowFunc *) node)->winfnoid >= FirstNormalObjectId)
+		return true;
+	if (IsA(node, FuncExpr) && ((FuncExpr *) node)->funcretset &&
+		((FuncExpr *) node)->funcid >= FirstNormalObjectId)
+		return true;
+	if (IsA(node, Query))
+		return query_tree_walker((Query *) node, may_hold_block_walker,
+								 context, 0);
+	return expression_tree_walker(node, may_hold_block_walker, context);
+}
+
+/* ---- splitting ---- */
+
+static Const *
+int8_const(int64 value)
+{
+	return makeConst(INT8OID, -1, InvalidOid, sizeof(int64),
+					 Int64GetDatum(value), false, FLOAT8PASSBYVAL);
+}
+
+static void
+add_dependencies(planner_call *call, Query *query)
+{
+	List	   *relations;
+	List	   *inval_items;
+	bool		row_security;
+
+	extract_query_dependencies((Node *) copyObject(query), &relations,
+							   &inval_items, &row_security);
+	call->relations = list_concat_unique_oid(call->relations, relations);
+	call->inval_items = list_concat(call->inval_items, inval_items);
+}
+
+/* Take a block over: remember it and let its entry call the marker. */
+static void
+take_block(dp_block *block, RangeTblEntry *entry, void *context)
+{
+	planner_call *call = context;
+	RangeTblFunction *function = linitial(entry->functions);
+	FuncExpr   *marker;
+	ListCell   *lc;
+
+	marker = makeFuncExpr(call->marker, RECORDOID,
+						  list_make2(int8_const((int64) call->nonce),
+									 makeConst(INT4OID, -1, InvalidOid,
+											   sizeof(int32),
+											   Int32GetDatum(list_length(call->blocks)),
+											   false, true)),
+						  InvalidOid, InvalidOid, COERCE_EXPLICIT_CALL);
+	marker->funcretset = true;
+	function->funcexpr = (Node *) marker;
+	call->blocks = lappend(call->blocks, dp_query_block_to_list(block));
+	add_dependencies(call, block->inner);
+	foreach(lc, block->subqueries)
+		add_dependencies(call, lfirst(lc));
+}
+
+static void
+draw_nonce(planner_call *call)
+{
+	dp_bridge_check_status(dp_mech_random_bytes(dp_bridge_source(),
+												&call->nonce,
+												sizeof(call->nonce)),
+						   "draw a nonce");
+}
+
+static void
+split_query(planner_call *call, Query *query, const char *text)
+{
+	dp_refusal *refusal;
+
+	call->marker = dp_release_marker();
+	if (!OidIsValid(call->marker))
+		return;
+	if (forged_marker_walker((Node *) query, &call->marker))
+		ereport(ERROR,
+				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+				 errmsg("dp_pg.release cannot be called"),
+				 errhint("It stands for a private query inside a plan.")));
+	draw_nonce(call);
+	refusal = dp_query_split_all(query, take_block, call,
+								 &call->inval_items);
+	if (refusal != NULL)
+		dp_bridge_raise_refusal(refusal, text);
+	if (call->blocks != NIL && dp_query_has_aggregate((Node *) query))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("private aggregate at an unsupported place")));
+}
+
+/*
+ * Make a cached plan depend on what its releases depend on: entries that only
+ * lock the relations, and every object the inner queries use.
+ */
+static void
+add_plan_dependencies(planner_call *call, PlannedStmt *plan)
+{
+	ListCell   *lc;
+
+	plan->relationOids = list_concat_unique_oid(plan->relationOids,
+												call->relations);
+	plan->invalItems = list_concat(plan->invalItems, call->inval_items);
+	plan->dependsOnRole = true;
+	foreach(lc, call->relations)
+	{
+		RangeTblEntry *entry = makeNode(RangeTblEntry);
+
+		entry->rtekind = RTE_RELATION;
+		entry->relid = lfirst_oid(lc);
+		entry->relkind = get_rel_relkind(entry->relid);
+		entry->rellockmode = AccessShareLock;
+		entry->eref = makeAlias("private", NIL);
+		plan->rtable = lappend(plan->rtable, entry);
+	}
+}
+
+static PlannedStmt *
+plan_release_query(Query *query, const char *text, int options,
+				   ParamListInfo params)
+{
+	planner_call call;
+	PlannedStmt *plan;
+
+	memset(&call, 0, sizeof(call));
+	if (may_hold_block_walker((Node *) query, NULL))
+		split_query(&call, query, text);
+	if (call.blocks != NIL)
+		options &= ~CURSOR_OPT_PARALLEL_OK;
+
+	/* Always pushed: an unrelated planner call must not see outer blocks. */
+	call.outer = current_call;
+	current_call = &call;
+	PG_TRY();
+	{
+		plan = previous_planner ?
+			previous_planner(query, text, options, params) :
+			standard_planner(query, text, options, params);
+	}
+	PG_FINALLY();
+	{
+		current_call = call.outer;
+	}
+	PG_END_TRY();
+	if (call.blocks != NIL)
+		add_plan_dependencies(&call, plan);
+	return plan;
+}
+
+/* ---- paths ---- */
+
+static void
+add_release_path(PlannerInfo *root, RelOptInfo *rel, Index rti,
+				 RangeTblEntry *entry)
+{
+	RangeTblFunction *function;
+	planner_call *call;
+	int			index;
+
+	if (previous_pathlist)
+		previous_pathlist(root, rel, rti, entry);
+	if (entry->rtekind != RTE_FUNCTION || list_length(entry->functions) != 1)
+		return;
+	function = linitial(entry->functions);
+	if (!IsA(function->funcexpr, FuncExpr) ||
+		((FuncExpr *) function->funcexpr)->funcid < FirstNormalObjectId ||
+		((FuncExpr *) function->funcexpr)->funcid != dp_release_marker())
+		return;
+	call = call_of_marker((FuncExpr *) function->funcexpr, &index);
+	if (call == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+				 errmsg("dp_pg.release cannot be called")));
+	if (IS_DUMMY_REL(rel))
+		return;
+	if (!bms_is_empty(rel->lateral_relids))
+		elog(ERROR, "release depends on an outer relation");
+	dp_release_add_path(root, rel, list_nth(call->blocks, index), call->nonce,
+						index);
+}
+
+/*
+ * dp_release_init
+ *	  Install the hooks and the node; called once, while preloading.
+ */
+void
+dp_release_init(void)
+{
+	dp_release_node_init();
+	previous_planner = planner_hook;
+	planner_hook = plan_release_query;
+	previous_pathlist = set_rel_pathlist_hook;
+	set_rel_pathlist_hook = add_release_path;
+}

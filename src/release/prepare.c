@@ -1,0 +1,212 @@
+/*
+ * prepare.c
+ *	  From a block and its evaluated parameters to a release whose every
+ *	  public quantity is known.  Nothing here reads a private row.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "nodes/nodeFuncs.h"
+#include "utils/fmgrprotos.h"
+#include "utils/lsyscache.h"
+
+#include "release.h"
+
+/* The aggregates of a block's inner query: its targets after the keys. */
+static Aggref *
+nth_aggregate(const dp_block *block, int n)
+{
+	TargetEntry *target = list_nth(block->inner->targetList,
+								   list_length(block->keys) + n);
+
+	return castNode(Aggref, target->expr);
+}
+
+/*
+ * dp_release_parameter_exprs
+ *	  Every parameter (bounds, epsilon) of every aggregate, in order.
+ */
+List *
+dp_release_parameter_exprs(const dp_block *block)
+{
+	List	   *parameters = NIL;
+	int			i;
+
+	for (i = 0; i < list_length(block->kinds); i++)
+	{
+		ListCell   *lc;
+
+		for_each_from(lc, nth_aggregate(block, i)->args, 1)
+			parameters = lappend(parameters,
+								 copyObject(((TargetEntry *) lfirst(lc))->expr));
+	}
+	return parameters;
+}
+
+/* A parameter as numeric; NULL pointer for SQL NULL. */
+static Numeric
+parameter_value(Expr *expression, Datum value, bool isnull)
+{
+	if (isnull)
+		return NULL;
+	switch (getBaseType(exprType((Node *) expression)))
+	{
+		case NUMERICOID:
+			return DatumGetNumeric(value);
+		case FLOAT8OID:
+			return dp_bridge_float8_to_numeric(DatumGetFloat8(value));
+		default:
+			elog(ERROR, "unexpected parameter type %u",
+				 exprType((Node *) expression));
+	}
+	return NULL;
+}
+
+static void
+refuse_null_bounds(const dp_measure *measure)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+			 errmsg("bounds of dp_%s must not be NULL", measure->ops->name),
+			 errhint("Give numbers, or leave both bounds out to use declared "
+					 "ones.")));
+}
+
+/*
+ * Distribute the values of one aggregate's parameters: [lower, upper,]
+ * [epsilon].  Answers how many were consumed.
+ */
+static int
+set_parameters(dp_measure *measure, const Datum *values, const bool *nulls)
+{
+	List	   *arguments = measure->aggregate->args;
+	int			n = Max(list_length(arguments) - 1, 0);
+	Numeric		given[3] = {NULL, NULL, NULL};
+	bool		priced = n == 1 || n == 3;
+	int			i;
+
+	for (i = 0; i < n; i++)
+		given[i] = parameter_value(((TargetEntry *) list_nth(arguments,
+															 i + 1))->expr,
+								   values[i], nulls[i]);
+	if (n >= 2)
+	{
+		if (given[0] == NULL || given[1] == NULL)
+			refuse_null_bounds(measure);
+		measure->lower = given[0];
+		measure->upper = given[1];
+	}
+	if (priced)
+		measure->price = given[n - 1];
+	else
+		measure->price =
+			DatumGetNumeric(DirectFunctionCall3(numeric_in,
+												CStringGetDatum(dp_setting_epsilon),
+												ObjectIdGetDatum(InvalidOid),
+												Int32GetDatum(-1)));
+	measure->epsilon = dp_bridge_check_epsilon(measure->price,
+											   measure->price == NULL,
+											   "epsilon");
+	return n;
+}
+
+static void
+prepare_measure(const dp_block *block, int n, dp_measure *measure)
+{
+	Aggref	   *aggregate = nth_aggregate(block, n);
+
+	measure->ops = dp_measure_find(list_nth_int(block->kinds, n));
+	measure->aggregate = aggregate;
+	measure->relid = block->relid;
+	measure->base_attnum = list_nth_int(block->base_attnums, n);
+	measure->contribution.kappa = 1;
+	measure->contribution.rows = 1;
+	measure->contribution.replace = false;
+	if (aggregate->args != NIL)
+	{
+		TargetEntry *argument = linitial(aggregate->args);
+
+		measure->argument_type = getBaseType(exprType((Node *)
+													  argument->expr));
+	}
+}
+
+static void
+prepare_keys(dp_release_spec *spec)
+{
+	ListCell   *lc;
+
+	spec->nkeys = list_length(spec->block->keys);
+	spec->domains = palloc0(sizeof(dp_domain *) * Max(spec->nkeys, 1));
+	spec->groups = 1;
+	foreach(lc, spec->block->keys)
+	{
+		dp_domain  *domain = dp_domain_make(lfirst(lc));
+
+		spec->domains[foreach_current_index(lc)] = domain;
+		if (__builtin_mul_overflow(spec->groups, dp_domain_size(domain),
+								   &spec->groups) ||
+			spec->groups > dp_setting_max_groups)
+			ereport(ERROR,
+					(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+					 errmsg("query has too many public groups"),
+					 errdetail("Every combination of public keys is answered, "
+							   "and setting dp_pg.max_groups is %d.",
+							   dp_setting_max_groups),
+					 errhint("Group by fewer keys or narrower bounds.")));
+	}
+}
+
+/*
+ * dp_release_prepare
+ *	  See release.h.  Errors: 22023 and 22004 for bad parameters, 54000 for
+ *	  too many groups; nothing has been charged then.
+ */
+dp_release_spec *
+dp_release_prepare(dp_block *block, const Datum *values, const bool *nulls)
+{
+	dp_release_spec *spec = palloc0(sizeof(dp_release_spec));
+	int			next = 0;
+	int			column;
+	int			i;
+
+	spec->block = block;
+	spec->nmeasures = list_length(block->kinds);
+	spec->measures = palloc0(sizeof(dp_measure) * Max(spec->nmeasures, 1));
+	column = list_length(block->keys);
+	for (i = 0; i < spec->nmeasures; i++)
+	{
+		dp_measure *measure = &spec->measures[i];
+
+		prepare_measure(block, i, measure);
+		next += set_parameters(measure, values + next, nulls + next);
+		measure->ops->prepare(measure);
+		measure->first_column = column;
+		column += list_length(measure->ops->inner(measure));
+		dp_bridge_check_status(dp_acct_charge_add(&spec->charge,
+												  &measure->charge),
+							   "add up the charge of a query");
+	}
+	prepare_keys(spec);
+	return spec;
+}
+
+/*
+ * dp_release_mechanism_text
+ *	  For the ledger: "discrete Laplace: count, sum", cut to its column.
+ */
+char *
+dp_release_mechanism_text(const dp_release_spec *spec)
+{
+	StringInfoData text;
+	int			i;
+
+	initStringInfo(&text);
+	appendStringInfoString(&text, "discrete Laplace:");
+	for (i = 0; i < spec->nmeasures; i++)
+		appendStringInfo(&text, "%s %s", i > 0 ? "," : "",
+						 spec->measures[i].ops->name);
+	if (text.len >= DP_MECHANISM_LENGTH)
+		strcpy(text.data + DP_MECHANISM_LENGTH - 4, "...");
+	return text.data;
+}

@@ -1,0 +1,27 @@
+/*
+ * registry.c
+ *	  The measurements there are.
+ */
+#include "postgres.h"
+
+#include "measure.h"
+
+static const dp_measure_ops *const measures[] =
+{
+	&dp_measure_count,
+	&dp_measure_sum,
+	&dp_measure_mean
+};
+
+/* dp_measure_find: never NULL for a kind that split.c accepts. */
+const dp_measure_ops *
+dp_measure_find(dp_aggregate_kind kind)
+{
+	int			i;
+
+	for (i = 0; i < lengthof(measures); i++)
+		if (measures[i]->kind == kind)
+			return measures[i];
+	elog(ERROR, "no measurement for aggregate kind %d", (int) kind);
+	return NULL;
+}

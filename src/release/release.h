@@ -1,0 +1,100 @@
+/*
+ * release.h
+ *	  Private to the release folder: a block made ready to run, and the steps
+ *	  of running it.
+ */
+#ifndef DP_RELEASE_RELEASE_H
+#define DP_RELEASE_RELEASE_H
+
+#include "executor/tuptable.h"
+#include "nodes/pathnodes.h"
+#include "nodes/execnodes.h"
+#include "tcop/dest.h"
+#include "utils/tuplestore.h"
+
+#include "dp_release.h"
+#include "measure.h"
+
+/* The public values of one group key (domain.c). */
+typedef struct dp_domain dp_domain;
+
+extern dp_domain *dp_domain_make(const dp_key *key);
+extern int64 dp_domain_size(const dp_domain *domain);
+/* Place of a value among the public ones; -1 when it counts nowhere. */
+extern int64 dp_domain_find(const dp_domain *domain, Datum value,
+							bool isnull);
+extern Datum dp_domain_value(const dp_domain *domain, int64 place,
+							 bool *isnull);
+/* Estimate of dp_domain_size from the catalog alone, for the planner. */
+extern double dp_domain_estimate(const dp_key *key);
+
+/*
+ * A block with every public quantity known: grids, sensitivities, scales,
+ * the whole charge, the group keys.  Made by dp_release_prepare in the
+ * current context from catalog and parameters; no row has been read.
+ */
+typedef struct dp_release_spec
+{
+	dp_block   *block;
+	int			nmeasures;
+	dp_measure *measures;
+	int			nkeys;
+	dp_domain **domains;
+	int64		groups;			/* product of the domains; 1 without keys */
+	dp_charge	charge;			/* of the whole release */
+} dp_release_spec;
+
+/* Evaluated parameters of the aggregates, in the order of parameter_exprs. */
+extern List *dp_release_parameter_exprs(const dp_block *block);
+extern dp_release_spec *dp_release_prepare(dp_block *block,
+										   const Datum *values,
+										   const bool *nulls);
+extern char *dp_release_mechanism_text(const dp_release_spec *spec);
+
+/* run.c */
+extern Tuplestorestate *dp_release_run(dp_release_spec *spec, EState *estate,
+									   TupleDesc result);
+extern List *dp_release_take_rights(const dp_block *block, Query *query);
+
+/* inner.c */
+extern Query *dp_release_inner_query(dp_release_spec *spec);
+
+/* cells.c */
+typedef struct dp_cells dp_cells;
+extern dp_cells *dp_cells_create(const dp_release_spec *spec);
+extern DestReceiver *dp_cells_receiver(dp_cells *cells);
+extern void dp_cells_release(dp_cells *cells, TupleDesc result,
+							 Tuplestorestate *store);
+
+/* describe.c, last_release.c */
+struct ExplainState;
+extern void dp_release_explain(const dp_release_spec *spec,
+							   struct ExplainState *es);
+extern void dp_release_remember(const dp_release_spec *spec,
+								const dp_ledger_receipt *receipt);
+
+/* One released value for people: all texts palloc'd. */
+typedef struct dp_description
+{
+	char	   *name;			/* "dp_sum(age)" or the aggregate's name */
+	char	   *mechanism;
+	char	   *epsilon;
+	char	   *delta;
+	char	   *rho;
+	char	   *sensitivity;
+	char	   *scale;
+	char	   *error;			/* 95% error */
+} dp_description;
+
+extern dp_description dp_release_describe(const dp_release_spec *spec,
+										  int measure);
+
+/* marker.c: the range table function that stands for a release */
+extern Oid	dp_release_marker(void);	/* InvalidOid: not installed */
+
+/* node.c */
+extern void dp_release_node_init(void);
+extern void dp_release_add_path(PlannerInfo *root, RelOptInfo *rel,
+								List *block, uint64 nonce, int index);
+
+#endif							/* DP_RELEASE_RELEASE_H */

@@ -1,0 +1,433 @@
+/*
+ * run.c
+ *	  Run one release: plan, charge, execute, add noise.
+ *
+ * The order is what makes it private:
+ *
+ *	  1. subqueries of the block run, each with a charge of its own;
+ *	  2. the inner query is planned, with the table owner's right to read;
+ *	  3. the charge becomes durable;
+ *	  4. the inner query is executed; only now is a private row read;
+ *	  5. noise is drawn, and the exact numbers are forgotten.
+ *
+ * Nothing of the data leaves but the noisy rows.  While private rows are
+ * about, messages go to nobody and statistics are not counted; an error of
+ * steps 2 and 4 is replaced by one text and SQLSTATE, except that planning may
+ * say what is unsupported, and that cancels, deadlocks, serialization
+ * failures and lock timeouts keep their SQLSTATE, which depends on other
+ * sessions and not on the rows.
+ *
+ * Rights: the current user never changes.  The inner query's entry of the
+ * protected relation is checked as its owner (checkAsUser), so no function
+ * ever runs with the owner's rights.
+ */
+#include "postgres.h"
+
+#include "access/parallel.h"
+#include "access/xact.h"
+#include "access/xlog.h"
+#include "executor/executor.h"
+#include "executor/instrument.h"
+#include "miscadmin.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "parser/parse_coerce.h"
+#include "rewrite/rewriteHandler.h"
+#include "tcop/tcopprot.h"
+#include "utils/builtins.h"
+#include "utils/datum.h"
+#include "utils/guc.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/snapmgr.h"
+
+#include "release.h"
+
+/* ---- preconditions ---- */
+
+static void
+check_preconditions(void)
+{
+	if (IsParallelWorker() || IsInParallelMode())
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_TRANSACTION_STATE),
+				 errmsg("a private query cannot run inside a parallel "
+						"operation")));
+	if (IsolationIsSerializable())
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("a private query cannot run in a serializable "
+						"transaction"),
+				 errdetail("Predicate locks would show which rows were "
+						   "read."),
+				 errhint("Use REPEATABLE READ or READ COMMITTED.")));
+	if (RecoveryInProgress())
+		ereport(ERROR,
+				(errcode(ERRCODE_READ_ONLY_SQL_TRANSACTION),
+				 errmsg("a private query cannot run during recovery"),
+				 errdetail("Its charge could not be written."),
+				 errhint("Ask on the primary server.")));
+}
+
+/* ---- rights ---- */
+
+typedef struct rights_context
+{
+	Oid			relid;
+	Oid			owner;
+	List	   *entries;		/* of RangeTblEntry * */
+} rights_context;
+
+static bool
+rights_walker(Node *node, void *context)
+{
+	rights_context *rights = context;
+
+	if (node == NULL)
+		return false;
+	if (IsA(node, RangeTblEntry))
+	{
+		RangeTblEntry *entry = (RangeTblEntry *) node;
+
+		if (entry->rtekind != RTE_RELATION)
+			return false;
+		if (entry->relid == rights->relid)
+			entry->checkAsUser = rights->owner;
+		rights->entries = lappend(rights->entries, entry);
+		return false;
+	}
+	if (IsA(node, Query))
+	{
+		((Query *) node)->queryId = UINT64CONST(0);
+		return query_tree_walker((Query *) node, rights_walker, context,
+								 QTW_EXAMINE_RTES_BEFORE);
+	}
+	return expression_tree_walker(node, rights_walker, context);
+}
+
+/*
+ * dp_release_take_rights
+ *	  Give the inner query the owner's right to read the protected relation,
+ *	  after checking that the asking role holds a budget on its dataset.
+ *	  Answers the query's relation entries, permissions checked.
+ *
+ * Errors: 42501 no budget, or no right on something else in the query; 55000
+ * the relation is no longer protected.
+ */
+List *
+dp_release_take_rights(const dp_block *block, Query *query)
+{
+	rights_context rights;
+	dp_relation *relation = dp_relation_lookup(block->relid);
+
+	if (relation == NULL || strcmp(relation->dataset, block->dataset) != 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("protection of a relation changed since the query was "
+						"planned"),
+				 errhint("Run the query again.")));
+	dp_ledger_require_budget(block->dataset);
+	rights.relid = relation->relid;
+	rights.owner = relation->owner;
+	rights.entries = NIL;
+	(void) rights_walker((Node *) query, &rights);
+	(void) ExecCheckRTPerms(rights.entries, true);
+	return rights.entries;
+}
+
+/* ---- silence while private rows are about ---- */
+
+typedef struct silence
+{
+	int			nest;
+	BufferUsage buffers;
+	WalUsage	wal;
+} silence;
+
+static void
+set_quietly(const char *name, const char *value)
+{
+	(void) set_config_option(name, value, PGC_SUSET, PGC_S_SESSION,
+							 GUC_ACTION_SAVE, true, 0, false);
+}
+
+static void
+silence_begin(silence *s)
+{
+	s->buffers = pgBufferUsage;
+	s->wal = pgWalUsage;
+	s->nest = NewGUCNestLevel();
+	set_quietly("client_min_messages", "error");
+	set_quietly("track_counts", "off");
+	set_quietly("track_functions", "none");
+}
+
+static void
+silence_end(silence *s)
+{
+	AtEOXact_GUC(false, s->nest);
+	pgBufferUsage = s->buffers;
+	pgWalUsage = s->wal;
+}
+
+/* ---- errors of the inner run ---- */
+
+static bool
+may_keep_code(int code)
+{
+	return code == ERRCODE_QUERY_CANCELED ||
+		code == ERRCODE_T_R_SERIALIZATION_FAILURE ||
+		code == ERRCODE_T_R_DEADLOCK_DETECTED ||
+		code == ERRCODE_LOCK_NOT_AVAILABLE;
+}
+
+static bool
+may_pass_from_planning(int code)
+{
+	return ERRCODE_TO_CATEGORY(code) == ERRCODE_FEATURE_NOT_SUPPORTED ||
+		ERRCODE_TO_CATEGORY(code) == ERRCODE_SYNTAX_ERROR_OR_ACCESS_RULE_VIOLATION;
+}
+
+/*
+ * Replace the error being handled.  Called in a PG_CATCH block; the original
+ * goes to the server log only.
+ */
+static void
+mask_error(MemoryContext context, const silence *quiet, bool planning)
+{
+	ErrorData  *original;
+	int			code;
+
+	pgBufferUsage = quiet->buffers;
+	pgWalUsage = quiet->wal;
+	MemoryContextSwitchTo(context);
+	original = CopyErrorData();
+	code = original->sqlerrcode;
+	if (planning && may_pass_from_planning(code))
+		PG_RE_THROW();
+	FlushErrorState();
+	if (may_keep_code(code))
+		ereport(ERROR,
+				(errcode(code),
+				 errmsg("the private query was interrupted"),
+				 errdetail("SQLSTATE %s; the charge stands if it was made.",
+						   unpack_sql_state(code))));
+	ereport(LOG_SERVER_ONLY,
+			(errmsg("private query failed: %s: %s", unpack_sql_state(code),
+					original->message)));
+	ereport(ERROR,
+			(errcode(ERRCODE_DATA_EXCEPTION),
+			 errmsg("the private query failed"),
+			 errdetail("What failed is not told, because it could depend on "
+					   "private rows; the charge stands if it was made."),
+			 errhint("The server log says more to the administrator.")));
+}
+
+/* ---- subqueries of the block ---- */
+
+typedef struct scalar_receiver
+{
+	DestReceiver receiver;
+	int			rows;
+	bool		isnull;
+	Datum		value;
+	int16		length;
+	bool		by_value;
+	MemoryContext context;
+} scalar_receiver;
+
+static bool
+receive_scalar(TupleTableSlot *slot, DestReceiver *self)
+{
+	scalar_receiver *scalar = (scalar_receiver *) self;
+	MemoryContext old;
+
+	if (++scalar->rows > 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_CARDINALITY_VIOLATION),
+				 errmsg("more than one row returned by a subquery used as an "
+						"expression")));
+	scalar->value = slot_getattr(slot, 1, &scalar->isnull);
+	old = MemoryContextSwitchTo(scalar->context);
+	if (!scalar->isnull)
+		scalar->value = datumCopy(scalar->value, scalar->by_value,
+								  scalar->length);
+	MemoryContextSwitchTo(old);
+	return true;
+}
+
+static void
+scalar_startup(DestReceiver *self, int operation, TupleDesc typeinfo)
+{
+}
+
+static void
+scalar_nothing(DestReceiver *self)
+{
+}
+
+static void
+execute(PlannedStmt *plan, EState *estate, DestReceiver *receiver)
+{
+	QueryDesc  *desc = CreateQueryDesc(plan, "<private query>",
+									   GetActiveSnapshot(), InvalidSnapshot,
+									   receiver, estate->es_param_list_info,
+									   estate->es_queryEnv, 0);
+
+	ExecutorStart(desc, 0);
+	ExecutorRun(desc, ForwardScanDirection, 0, true);
+	ExecutorFinish(desc);
+	ExecutorEnd(desc);
+	FreeQueryDesc(desc);
+}
+
+/*
+ * Run one uncorrelated scalar subquery as the analyst, with whatever charges
+ * it makes, and answer its value as a constant.
+ */
+static Const *
+run_subquery(Query *subquery, EState *estate)
+{
+	Query	   *query = copyObject(subquery);
+	TargetEntry *target = linitial(query->targetList);
+	Oid			type = exprType((Node *) target->expr);
+	scalar_receiver scalar;
+	PlannedStmt *plan;
+
+	memset(&scalar, 0, sizeof(scalar));
+	scalar.receiver.receiveSlot = receive_scalar;
+	scalar.receiver.rStartup = scalar_startup;
+	scalar.receiver.rShutdown = scalar_nothing;
+	scalar.receiver.rDestroy = scalar_nothing;
+	scalar.receiver.mydest = DestNone;
+	scalar.isnull = true;
+	scalar.context = CurrentMemoryContext;
+	get_typlenbyval(type, &scalar.length, &scalar.by_value);
+
+	AcquireRewriteLocks(query, true, false);
+	plan = pg_plan_query(query, "<private query>", 0,
+						 estate->es_param_list_info);
+	execute(plan, estate, &scalar.receiver);
+	return makeConst(type, exprTypmod((Node *) target->expr),
+					 exprCollation((Node *) target->expr), scalar.length,
+					 scalar.isnull ? (Datum) 0 : scalar.value, scalar.isnull,
+					 scalar.by_value);
+}
+
+static Node *
+fill_params_mutator(Node *node, void *context)
+{
+	List	   *constants = context;
+
+	if (node == NULL)
+		return NULL;
+	if (IsA(node, Param) && ((Param *) node)->paramkind == PARAM_EXTERN &&
+		((Param *) node)->paramid >= DP_HOISTED_PARAM)
+		return copyObject(list_nth(constants, ((Param *) node)->paramid -
+								   DP_HOISTED_PARAM));
+	if (IsA(node, Query))
+		return (Node *) query_tree_mutator((Query *) node,
+										   fill_params_mutator, context, 0);
+	return expression_tree_mutator(node, fill_params_mutator, context);
+}
+
+/* ---- the steps ---- */
+
+static PlannedStmt *
+plan_inner(Query *inner, EState *estate, const silence *quiet,
+		   MemoryContext context)
+{
+	PlannedStmt *volatile plan = NULL;
+
+	PG_TRY();
+	{
+		AcquireRewriteLocks(inner, true, false);
+		plan = pg_plan_query(inner, "<private query>",
+							 CURSOR_OPT_PARALLEL_OK,
+							 estate->es_param_list_info);
+	}
+	PG_CATCH();
+	{
+		mask_error(context, quiet, true);
+	}
+	PG_END_TRY();
+	return plan;
+}
+
+static void
+execute_inner(PlannedStmt *plan, EState *estate, dp_cells *cells,
+			  const silence *quiet, MemoryContext context)
+{
+	PG_TRY();
+	{
+		execute(plan, estate, dp_cells_receiver(cells));
+	}
+	PG_CATCH();
+	{
+		mask_error(context, quiet, false);
+	}
+	PG_END_TRY();
+}
+
+static void
+charge_release(dp_release_spec *spec)
+{
+	dp_ledger_request request;
+	dp_ledger_receipt receipt;
+
+	memset(&request, 0, sizeof(request));
+	namestrcpy(&request.dataset, spec->block->dataset);
+	strlcpy(request.mechanism, dp_release_mechanism_text(spec),
+			DP_MECHANISM_LENGTH);
+	request.charge = spec->charge;
+	request.releases = spec->nmeasures;
+	request.fingerprint = spec->block->fingerprint;
+	dp_ledger_charge(&request, &receipt);
+	dp_release_remember(spec, &receipt);
+}
+
+/*
+ * dp_release_run
+ *	  Run a prepared release and answer its rows.  The tuplestore lives in the
+ *	  current context; everything else is freed.
+ */
+Tuplestorestate *
+dp_release_run(dp_release_spec *spec, EState *estate, TupleDesc result)
+{
+	Tuplestorestate *store = tuplestore_begin_heap(true, false, work_mem);
+	MemoryContext work = AllocSetContextCreate(CurrentMemoryContext,
+											   "dp_pg release",
+											   ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(work);
+	Query	   *inner = dp_release_inner_query(spec);
+	List	   *constants = NIL;
+	PlannedStmt *plan;
+	dp_refusal *refusal;
+	dp_cells   *cells;
+	silence		quiet;
+	ListCell   *lc;
+
+	check_preconditions();
+	PushActiveSnapshot(estate->es_snapshot);
+	foreach(lc, spec->block->subqueries)
+		constants = lappend(constants, run_subquery(lfirst(lc), estate));
+	if (constants != NIL)
+		inner = (Query *) fill_params_mutator((Node *) inner, constants);
+	refusal = dp_expression_check_query(inner);
+	if (refusal != NULL)
+		dp_bridge_raise_refusal(refusal, NULL);
+	(void) dp_release_take_rights(spec->block, inner);
+	cells = dp_cells_create(spec);
+
+	silence_begin(&quiet);
+	plan = plan_inner(inner, estate, &quiet, work);
+	charge_release(spec);
+	execute_inner(plan, estate, cells, &quiet, work);
+	silence_end(&quiet);
+	PopActiveSnapshot();
+
+	dp_cells_release(cells, result, store);
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(work);
+	return store;
+}

@@ -1,0 +1,353 @@
+/*
+ * sum_state.c
+ *	  The fused clamp-and-sum aggregate of the inner query.
+ *
+ * dp_pg.bounded_sum(x, spec) puts each row on the public grid of its spec,
+ * clamps it, and adds: the state is the number of rows that counted and the
+ * exact sum of their granules in 128 bits.  Integer addition is associative,
+ * so every plan (parallel, hashed, reordered) ends with the same state, and
+ * one row moves it by a bounded amount, exactly (doc/theory.md T40).
+ *
+ * Representation.  sum_state is a flat fixed-length type updated in place;
+ * sum_spec is a constant that only dp_release_sum_spec builds (its input
+ * function refuses).  Both hold 8-byte aligned words only.
+ *
+ * Per row: NULL is skipped by strictness; NaN is skipped; infinities clamp;
+ * the result depends on the row alone.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "catalog/namespace.h"
+#include "catalog/pg_type.h"
+#include "fmgr.h"
+#include "nodes/makefuncs.h"
+#include "parser/parse_func.h"
+#include "utils/builtins.h"
+#include "utils/fmgrprotos.h"
+#include "utils/numeric.h"
+#include "utils/syscache.h"
+
+#include "measure.h"
+
+typedef struct dp_sum_state
+{
+	int64		rows;			/* rows that counted */
+	uint64		sum_low;		/* sum of granules, two's complement */
+	int64		sum_high;
+} dp_sum_state;
+
+typedef struct dp_sum_spec
+{
+	int64		low;			/* granules */
+	int64		high;
+	float8		low_float;		/* the same, rounded to double */
+	float8		high_float;
+	float8		factor;			/* 2^-exponent */
+	int64		exponent;
+} dp_sum_spec;
+
+static inline void
+add_granules(dp_sum_state *state, int64 granules)
+{
+	uint64		before = state->sum_low;
+
+	state->sum_low += (uint64) granules;
+	state->sum_high += (granules >> 63) + (state->sum_low < before ? 1 : 0);
+	state->rows++;
+}
+
+static inline dp_sum_state *
+state_argument(FunctionCallInfo fcinfo)
+{
+	if (unlikely(!AggCheckCallContext(fcinfo, NULL)))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("function may only be called as part of an "
+						"aggregate")));
+	return (dp_sum_state *) PG_GETARG_POINTER(0);
+}
+
+/* On an integer grid of granule 2^exponent, exponent >= 0 by a coarse one. */
+static inline int64
+granules_of_integer(const dp_sum_spec *spec, int64 x)
+{
+	if (unlikely(spec->exponent != 0))
+	{
+		double		y = rint((double) x * spec->factor);
+
+		if (y <= spec->low_float)
+			return spec->low;
+		if (y >= spec->high_float)
+			return spec->high;
+		x = (int64) y;
+	}
+	if (x < spec->low)
+		return spec->low;
+	if (x > spec->high)
+		return spec->high;
+	return x;
+}
+
+static inline void
+add_float(dp_sum_state *state, const dp_sum_spec *spec, float8 x)
+{
+	double		y = x * spec->factor;
+	int64		granules;
+
+	if (unlikely(isnan(x)))
+		return;
+	if (y <= spec->low_float)
+		granules = spec->low;
+	else if (y >= spec->high_float)
+		granules = spec->high;
+	else
+	{
+		granules = (int64) rint(y);
+		if (granules < spec->low)
+			granules = spec->low;
+		else if (granules > spec->high)
+			granules = spec->high;
+	}
+	add_granules(state, granules);
+}
+
+PG_FUNCTION_INFO_V1(dp_sum_add_int2);
+PG_FUNCTION_INFO_V1(dp_sum_add_int4);
+PG_FUNCTION_INFO_V1(dp_sum_add_int8);
+PG_FUNCTION_INFO_V1(dp_sum_add_float4);
+PG_FUNCTION_INFO_V1(dp_sum_add_float8);
+PG_FUNCTION_INFO_V1(dp_sum_add_numeric);
+PG_FUNCTION_INFO_V1(dp_sum_combine);
+PG_FUNCTION_INFO_V1(dp_sum_state_in);
+PG_FUNCTION_INFO_V1(dp_sum_state_out);
+PG_FUNCTION_INFO_V1(dp_sum_spec_in);
+PG_FUNCTION_INFO_V1(dp_sum_spec_out);
+
+/* dp_sum_add_*: transition functions (state, x, spec) -> state, in place. */
+Datum
+dp_sum_add_int2(PG_FUNCTION_ARGS)
+{
+	dp_sum_state *state = state_argument(fcinfo);
+	dp_sum_spec *spec = (dp_sum_spec *) PG_GETARG_POINTER(2);
+
+	add_granules(state, granules_of_integer(spec, PG_GETARG_INT16(1)));
+	PG_RETURN_POINTER(state);
+}
+
+Datum
+dp_sum_add_int4(PG_FUNCTION_ARGS)
+{
+	dp_sum_state *state = state_argument(fcinfo);
+	dp_sum_spec *spec = (dp_sum_spec *) PG_GETARG_POINTER(2);
+
+	add_granules(state, granules_of_integer(spec, PG_GETARG_INT32(1)));
+	PG_RETURN_POINTER(state);
+}
+
+Datum
+dp_sum_add_int8(PG_FUNCTION_ARGS)
+{
+	dp_sum_state *state = state_argument(fcinfo);
+	dp_sum_spec *spec = (dp_sum_spec *) PG_GETARG_POINTER(2);
+
+	add_granules(state, granules_of_integer(spec, PG_GETARG_INT64(1)));
+	PG_RETURN_POINTER(state);
+}
+
+Datum
+dp_sum_add_float4(PG_FUNCTION_ARGS)
+{
+	dp_sum_state *state = state_argument(fcinfo);
+	dp_sum_spec *spec = (dp_sum_spec *) PG_GETARG_POINTER(2);
+
+	add_float(state, spec, PG_GETARG_FLOAT4(1));
+	PG_RETURN_POINTER(state);
+}
+
+Datum
+dp_sum_add_float8(PG_FUNCTION_ARGS)
+{
+	dp_sum_state *state = state_argument(fcinfo);
+	dp_sum_spec *spec = (dp_sum_spec *) PG_GETARG_POINTER(2);
+
+	add_float(state, spec, PG_GETARG_FLOAT8(1));
+	PG_RETURN_POINTER(state);
+}
+
+/* What the numeric transition needs of its spec; lives with the call site. */
+typedef struct numeric_spec
+{
+	Numeric		low;			/* the bounds, in units of the column */
+	Numeric		high;
+} numeric_spec;
+
+static numeric_spec *
+numeric_spec_of(FunctionCallInfo fcinfo, const dp_sum_spec *spec)
+{
+	numeric_spec *cached = fcinfo->flinfo->fn_extra;
+	MemoryContext old;
+
+	if (likely(cached != NULL))
+		return cached;
+	old = MemoryContextSwitchTo(fcinfo->flinfo->fn_mcxt);
+	cached = palloc(sizeof(numeric_spec));
+	cached->low = dp_release_scale_numeric(int64_to_numeric(spec->low),
+										   (int) spec->exponent);
+	cached->high = dp_release_scale_numeric(int64_to_numeric(spec->high),
+											(int) spec->exponent);
+	fcinfo->flinfo->fn_extra = cached;
+	MemoryContextSwitchTo(old);
+	return cached;
+}
+
+/*
+ * A numeric is compared with the bounds first, so that huge ones never meet
+ * arithmetic; what lies between is scaled and rounded in numeric, which
+ * cannot fail for such magnitudes.
+ */
+Datum
+dp_sum_add_numeric(PG_FUNCTION_ARGS)
+{
+	dp_sum_state *state = state_argument(fcinfo);
+	Numeric		x = PG_GETARG_NUMERIC(1);
+	dp_sum_spec *spec = (dp_sum_spec *) PG_GETARG_POINTER(2);
+	numeric_spec *bounds = numeric_spec_of(fcinfo, spec);
+	Numeric		granules;
+
+	if (numeric_is_nan(x))
+		PG_RETURN_POINTER(state);
+	if (DatumGetBool(DirectFunctionCall2(numeric_le, NumericGetDatum(x),
+										 NumericGetDatum(bounds->low))))
+		add_granules(state, spec->low);
+	else if (DatumGetBool(DirectFunctionCall2(numeric_ge, NumericGetDatum(x),
+											  NumericGetDatum(bounds->high))))
+		add_granules(state, spec->high);
+	else
+	{
+		granules = dp_release_scale_numeric(x, -(int) spec->exponent);
+		add_granules(state,
+					 DatumGetInt64(DirectFunctionCall1(numeric_int8,
+													   NumericGetDatum(granules))));
+	}
+	PG_RETURN_POINTER(state);
+}
+
+/* dp_sum_combine: states add; used by parallel and partitionwise plans. */
+Datum
+dp_sum_combine(PG_FUNCTION_ARGS)
+{
+	dp_sum_state *a = state_argument(fcinfo);
+	dp_sum_state *b = (dp_sum_state *) PG_GETARG_POINTER(1);
+	uint64		before = a->sum_low;
+
+	a->sum_low += b->sum_low;
+	a->sum_high += b->sum_high + (a->sum_low < before ? 1 : 0);
+	a->rows += b->rows;
+	PG_RETURN_POINTER(a);
+}
+
+/* The only accepted text is the empty one, the aggregate's initial state. */
+Datum
+dp_sum_state_in(PG_FUNCTION_ARGS)
+{
+	if (PG_GETARG_CSTRING(0)[0] != '\0')
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("cannot accept a value of type %s",
+						"dp_pg.sum_state")));
+	PG_RETURN_POINTER(palloc0(sizeof(dp_sum_state)));
+}
+
+Datum
+dp_sum_state_out(PG_FUNCTION_ARGS)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("cannot display a value of type %s", "dp_pg.sum_state")));
+	PG_RETURN_NULL();
+}
+
+Datum
+dp_sum_spec_in(PG_FUNCTION_ARGS)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("cannot accept a value of type %s", "dp_pg.sum_spec")));
+	PG_RETURN_NULL();
+}
+
+Datum
+dp_sum_spec_out(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_CSTRING(pstrdup("(bounds)"));
+}
+
+/* ---- for the release ---- */
+
+static Oid
+catalog_type(const char *name)
+{
+	Oid			type = GetSysCacheOid2(TYPENAMENSP, Anum_pg_type_oid,
+									   CStringGetDatum(name),
+									   ObjectIdGetDatum(dp_bridge_catalog_namespace()));
+
+	if (!OidIsValid(type))
+		elog(ERROR, "type dp_pg.%s not found", name);
+	return type;
+}
+
+/* dp_release_sum_type: OID of dp_pg.sum_state. */
+Oid
+dp_release_sum_type(void)
+{
+	return catalog_type("sum_state");
+}
+
+/* dp_release_sum_spec: the grid as a constant of the inner query. */
+Const *
+dp_release_sum_spec(const dp_grid *grid)
+{
+	dp_sum_spec *spec = palloc0(sizeof(dp_sum_spec));
+
+	spec->low = grid->low;
+	spec->high = grid->high;
+	spec->low_float = (float8) grid->low;
+	spec->high_float = (float8) grid->high;
+	spec->factor = ldexp(1.0, -grid->exponent);
+	spec->exponent = grid->exponent;
+	return makeConst(catalog_type("sum_spec"), -1, InvalidOid,
+					 sizeof(dp_sum_spec), PointerGetDatum(spec), false,
+					 false);
+}
+
+/* dp_release_sum_function: dp_pg.bounded_sum for the argument's type. */
+Oid
+dp_release_sum_function(Oid argument_type)
+{
+	Oid			types[2];
+
+	types[0] = argument_type;
+	types[1] = catalog_type("sum_spec");
+	return LookupFuncName(list_make2(makeString("dp_pg"),
+									 makeString("bounded_sum")),
+						  2, types, false);
+}
+
+/*
+ * dp_measure_load_sum
+ *	  Add an inner sum_state (never NULL: the aggregate starts at zero).
+ */
+void
+dp_measure_load_sum(const Datum *values, const bool *nulls, dp_int128 *rows,
+					dp_int128 *sum)
+{
+	const dp_sum_state *state;
+
+	if (nulls[0])
+		return;
+	state = (const dp_sum_state *) DatumGetPointer(values[0]);
+	*rows += state->rows;
+	*sum += ((dp_int128) state->sum_high << 64) | state->sum_low;
+}

@@ -1,0 +1,59 @@
+/*
+ * trap.c
+ *	  Bodies of the dp_ aggregates, which are never reached when the planner
+ *	  hook has replaced them.
+ *
+ * To clients and catalogs dp_count and the others are ordinary aggregates.
+ * Executed as such they hold no state and end in an error, so that a server
+ * that did not preload the library answers nothing.  The symbols of the final
+ * functions say which aggregate it is: see src/query/aggregate.c.
+ */
+#include "postgres.h"
+
+#include "fmgr.h"
+
+#include "release.h"
+
+PG_FUNCTION_INFO_V1(dp_aggregate_skip);
+PG_FUNCTION_INFO_V1(dp_aggregate_count);
+PG_FUNCTION_INFO_V1(dp_aggregate_sum);
+PG_FUNCTION_INFO_V1(dp_aggregate_avg);
+
+/* dp_aggregate_skip: transition function of every dp_ aggregate. */
+Datum
+dp_aggregate_skip(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_NULL();
+}
+
+static void
+refuse_plain_execution(void)
+{
+	dp_bridge_require_preload();
+	ereport(ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("private aggregate is not part of a verified query"),
+			 errhint("Use it in a SELECT over a protected relation.")));
+}
+
+/* dp_aggregate_count, _sum, _avg: final functions; 55000 or 0A000. */
+Datum
+dp_aggregate_count(PG_FUNCTION_ARGS)
+{
+	refuse_plain_execution();
+	PG_RETURN_NULL();
+}
+
+Datum
+dp_aggregate_sum(PG_FUNCTION_ARGS)
+{
+	refuse_plain_execution();
+	PG_RETURN_NULL();
+}
+
+Datum
+dp_aggregate_avg(PG_FUNCTION_ARGS)
+{
+	refuse_plain_execution();
+	PG_RETURN_NULL();
+}
