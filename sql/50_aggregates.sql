@@ -47,27 +47,27 @@ COMMENT ON FUNCTION dp_pg.sum_combine(dp_pg.sum_state, dp_pg.sum_state) IS
 
 CREATE FUNCTION dp_pg.sum_add(dp_pg.sum_state, smallint, dp_pg.sum_spec)
 RETURNS dp_pg.sum_state
-LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
+LANGUAGE c IMMUTABLE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'dp_sum_add_int2';
 CREATE FUNCTION dp_pg.sum_add(dp_pg.sum_state, integer, dp_pg.sum_spec)
 RETURNS dp_pg.sum_state
-LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
+LANGUAGE c IMMUTABLE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'dp_sum_add_int4';
 CREATE FUNCTION dp_pg.sum_add(dp_pg.sum_state, bigint, dp_pg.sum_spec)
 RETURNS dp_pg.sum_state
-LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
+LANGUAGE c IMMUTABLE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'dp_sum_add_int8';
 CREATE FUNCTION dp_pg.sum_add(dp_pg.sum_state, real, dp_pg.sum_spec)
 RETURNS dp_pg.sum_state
-LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
+LANGUAGE c IMMUTABLE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'dp_sum_add_float4';
 CREATE FUNCTION dp_pg.sum_add(dp_pg.sum_state, double precision, dp_pg.sum_spec)
 RETURNS dp_pg.sum_state
-LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
+LANGUAGE c IMMUTABLE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'dp_sum_add_float8';
 CREATE FUNCTION dp_pg.sum_add(dp_pg.sum_state, numeric, dp_pg.sum_spec)
 RETURNS dp_pg.sum_state
-LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
+LANGUAGE c IMMUTABLE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'dp_sum_add_numeric';
 
 DO $make$

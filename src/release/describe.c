@@ -13,26 +13,38 @@
 #include "commands/explain.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
+#include "utils/numeric.h"
 #include "utils/timestamp.h"
 
 #include "release.h"
 
 #define ERROR_BETA 0.05
 
+/* A bound as the grid has it. */
+static char *
+grid_text(const dp_measure *measure, int64 granules)
+{
+	return numeric_normalize(dp_release_grid_value(&measure->grid, granules));
+}
+
 static char *
 value_name(const dp_measure *measure)
 {
 	const Aggref *aggregate = measure->aggregate;
 	char	   *function = get_func_name(aggregate->aggfnoid);
+	char	   *argument = "...";
 
 	if (aggregate->args == NIL)
 		return psprintf("%s(*)", function);
 	if (measure->base_attnum != 0)
+		argument = get_attname(measure->relid, measure->base_attnum, false);
+	if (measure->ops->kind == DP_AGG_COUNT)
 		return psprintf("%s(%s%s)", function,
 						aggregate->aggdistinct != NIL ? "DISTINCT " : "",
-						get_attname(measure->relid, measure->base_attnum,
-									false));
-	return psprintf("%s(...)", function);
+						argument);
+	return psprintf("%s(%s, %s, %s)", function, argument,
+					grid_text(measure, measure->grid.low),
+					grid_text(measure, measure->grid.high));
 }
 
 /* Numbers of granules in the units of the column. */
@@ -100,11 +112,14 @@ remaining_text(dp_fixed limit, dp_fixed spent, dp_fixed charge)
 		dp_bridge_fixed_to_cstring(limit - after);
 }
 
+/* What remains of the budget: after this charge, or now that it was made. */
 static char *
-budget_text(const dp_release_spec *spec)
+budget_text(const dp_release_spec *spec, bool charged)
 {
 	dp_ledger_standing standing;
 	StringInfoData text;
+	dp_charge	charge = spec->charge;
+	int64		calls;
 
 	dp_ledger_read_standing(spec->block->dataset, &standing);
 	if (!standing.found)
@@ -113,23 +128,23 @@ budget_text(const dp_release_spec *spec)
 		return pstrdup("exempt from limits, recorded");
 	initStringInfo(&text);
 	appendStringInfo(&text, "of %s: ", NameStr(standing.payer));
-	if (!dp_acct_limit_admits(&standing.limit, &standing.spent,
-							  &spec->charge))
+	calls = dp_acct_limit_calls(&standing.limit, &standing.spent, &charge);
+	if (charged)
+		memset(&charge, 0, sizeof(charge));
+	if (!charged && calls == 0)
 		appendStringInfo(&text, "not enough (epsilon %s remains)",
 						 remaining_text(standing.limit.epsilon,
 										standing.spent.epsilon, 0));
 	else
-		appendStringInfo(&text, "after it epsilon %s, delta %s and "
-						 INT64_FORMAT " queries like this remain",
+		appendStringInfo(&text, "%s epsilon %s, delta %s and " INT64_FORMAT
+						 " queries like this remain",
+						 charged ? "now" : "after it",
 						 remaining_text(standing.limit.epsilon,
 										standing.spent.epsilon,
-										spec->charge.epsilon),
+										charge.epsilon),
 						 remaining_text(standing.limit.delta_sum,
-										standing.spent.delta,
-										spec->charge.delta),
-						 dp_acct_limit_calls(&standing.limit,
-											 &standing.spent,
-											 &spec->charge) - 1);
+										standing.spent.delta, charge.delta),
+						 charged ? calls : calls - 1);
 	if (standing.renews)
 		appendStringInfo(&text, ", renews %s",
 						 timestamptz_to_str(standing.renewal));
@@ -141,7 +156,8 @@ budget_text(const dp_release_spec *spec)
  *	  Add a release to EXPLAIN's output.  Charges nothing, reads no row.
  */
 void
-dp_release_explain(const dp_release_spec *spec, ExplainState *es)
+dp_release_explain(const dp_release_spec *spec, bool charged,
+				   ExplainState *es)
 {
 	int			i;
 
@@ -163,5 +179,5 @@ dp_release_explain(const dp_release_spec *spec, ExplainState *es)
 								 dp_bridge_fixed_to_cstring(spec->charge.epsilon),
 								 dp_bridge_fixed_to_cstring(spec->charge.delta),
 								 dp_acct_fixed_approx(spec->charge.rho)), es);
-	ExplainPropertyText("Budget", budget_text(spec), es);
+	ExplainPropertyText("Budget", budget_text(spec, charged), es);
 }

@@ -386,6 +386,13 @@ dp_domain_size(const dp_domain *domain)
 	return domain->size;
 }
 
+/* dp_domain_has_other: does one key collect all undeclared values? */
+bool
+dp_domain_has_other(const dp_domain *domain)
+{
+	return domain->other >= 0;
+}
+
 /* dp_domain_find: see release.h. */
 int64
 dp_domain_find(const dp_domain *domain, Datum value, bool isnull)

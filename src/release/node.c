@@ -290,6 +290,7 @@ begin_release(CustomScanState *node, EState *estate, int eflags)
 static dp_release_spec *
 prepare_release(release_state *state)
 {
+	dp_release_spec *spec;
 	ExprContext *econtext = state->css.ss.ps.ps_ExprContext;
 	int			n = list_length(state->parameters);
 	Datum	   *values = palloc0(sizeof(Datum) * Max(n, 1));
@@ -303,7 +304,9 @@ prepare_release(release_state *state)
 		values[i] = ExecEvalExpr((ExprState *) lfirst(lc), econtext,
 								 &nulls[i]);
 	}
-	return dp_release_prepare(state->block, values, nulls);
+	spec = dp_release_prepare(state->block, values, nulls);
+	dp_release_check_prices(spec);
+	return spec;
 }
 
 static void
@@ -409,5 +412,8 @@ end_release(CustomScanState *node)
 static void
 explain_release(CustomScanState *node, List *ancestors, ExplainState *es)
 {
-	dp_release_explain(prepare_release((release_state *) node), es);
+	release_state *state = (release_state *) node;
+
+	dp_release_explain(prepare_release(state), state->shared->store != NULL,
+					   es);
 }

@@ -131,6 +131,29 @@ prepare_measure(const dp_block *block, int n, dp_measure *measure)
 	}
 }
 
+/*
+ * Distinct values of the groups that "other" stands for do not add up.
+ */
+static void
+check_distinct(const dp_release_spec *spec)
+{
+	bool		other = false;
+	int			i;
+
+	for (i = 0; i < spec->nkeys; i++)
+		other = other || dp_domain_has_other(spec->domains[i]);
+	for (i = 0; other && i < spec->nmeasures; i++)
+		if (spec->measures[i].aggregate->aggdistinct != NIL)
+			ereport(ERROR,
+					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+					 errmsg("DISTINCT is not supported beside a group key "
+							"that collects undeclared values"),
+					 errdetail("Distinct values of the collected groups do "
+							   "not add up."),
+					 errhint("Leave DISTINCT out, or group by another "
+							 "key.")));
+}
+
 static void
 prepare_keys(dp_release_spec *spec)
 {
@@ -188,7 +211,45 @@ dp_release_prepare(dp_block *block, const Datum *values, const bool *nulls)
 							   "add up the charge of a query");
 	}
 	prepare_keys(spec);
+	check_distinct(spec);
 	return spec;
+}
+
+static void
+refuse_price(const dp_release_spec *spec, dp_fixed limit, bool floor)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("epsilon is %s what dataset \"%s\" allows",
+					floor ? "below" : "above", spec->block->dataset),
+			 errdetail("Its owner set the %s of a query's epsilon to %s.",
+					   floor ? "floor" : "ceiling",
+					   dp_bridge_fixed_to_cstring(limit)),
+			 errhint("Ask with a %s epsilon.", floor ? "larger" :
+					 "smaller")));
+}
+
+/*
+ * dp_release_check_prices
+ *	  Hold every price against the floor and ceiling that the dataset's owner
+ *	  set with dp_limit; nothing has been charged yet.
+ */
+void
+dp_release_check_prices(const dp_release_spec *spec)
+{
+	dp_ledger_standing standing;
+	int			i;
+
+	dp_ledger_read_standing(spec->block->dataset, &standing);
+	for (i = 0; i < spec->nmeasures; i++)
+	{
+		dp_fixed	price = spec->measures[i].charge.epsilon;
+
+		if (standing.floored && price < standing.epsilon_floor)
+			refuse_price(spec, standing.epsilon_floor, true);
+		if (standing.ceiled && price > standing.epsilon_ceiling)
+			refuse_price(spec, standing.epsilon_ceiling, false);
+	}
 }
 
 /*

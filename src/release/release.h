@@ -20,6 +20,7 @@ typedef struct dp_domain dp_domain;
 
 extern dp_domain *dp_domain_make(const dp_key *key);
 extern int64 dp_domain_size(const dp_domain *domain);
+extern bool dp_domain_has_other(const dp_domain *domain);
 /* Place of a value among the public ones; -1 when it counts nowhere. */
 extern int64 dp_domain_find(const dp_domain *domain, Datum value,
 							bool isnull);
@@ -49,6 +50,8 @@ extern List *dp_release_parameter_exprs(const dp_block *block);
 extern dp_release_spec *dp_release_prepare(dp_block *block,
 										   const Datum *values,
 										   const bool *nulls);
+/* 22023 when a price is outside what the dataset's owner allows. */
+extern void dp_release_check_prices(const dp_release_spec *spec);
 extern char *dp_release_mechanism_text(const dp_release_spec *spec);
 
 /* run.c */
@@ -68,7 +71,7 @@ extern void dp_cells_release(dp_cells *cells, TupleDesc result,
 
 /* describe.c, last_release.c */
 struct ExplainState;
-extern void dp_release_explain(const dp_release_spec *spec,
+extern void dp_release_explain(const dp_release_spec *spec, bool charged,
 							   struct ExplainState *es);
 extern void dp_release_remember(const dp_release_spec *spec,
 								const dp_ledger_receipt *receipt);

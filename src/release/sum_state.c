@@ -12,8 +12,9 @@
  * sum_spec is a constant that only dp_release_sum_spec builds (its input
  * function refuses).  Both hold 8-byte aligned words only.
  *
- * Per row: NULL is skipped by strictness; NaN is skipped; infinities clamp;
- * the result depends on the row alone.
+ * Per row: NULL and NaN are skipped; infinities clamp; the result depends on
+ * the row alone.  The functions are not strict, because the executor's test
+ * of all arguments costs more than ours of one.
  */
 #include "postgres.h"
 
@@ -58,14 +59,23 @@ add_granules(dp_sum_state *state, int64 granules)
 	state->rows++;
 }
 
-static inline dp_sum_state *
-state_argument(FunctionCallInfo fcinfo)
+/* Once per call site: the state may be updated in place only in an Agg. */
+static pg_noinline void
+check_call_site(FunctionCallInfo fcinfo)
 {
-	if (unlikely(!AggCheckCallContext(fcinfo, NULL)))
+	if (!AggCheckCallContext(fcinfo, NULL))
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("function may only be called as part of an "
 						"aggregate")));
+	fcinfo->flinfo->fn_extra = fcinfo->flinfo;
+}
+
+static inline dp_sum_state *
+state_argument(FunctionCallInfo fcinfo)
+{
+	if (unlikely(fcinfo->flinfo->fn_extra == NULL))
+		check_call_site(fcinfo);
 	return (dp_sum_state *) PG_GETARG_POINTER(0);
 }
 
@@ -90,6 +100,21 @@ granules_of_integer(const dp_sum_spec *spec, int64 x)
 	return x;
 }
 
+/*
+ * rint(y) as an integer, |y| < 2^62.  Adding and subtracting 1.5 * 2^52
+ * rounds to an integer in the same mode without a call; above 2^51 every
+ * double of interest goes through rint itself.
+ */
+static inline int64
+round_to_integer(double y)
+{
+	const double magic = 6755399441055744.0;
+
+	if (likely(y > -2251799813685248.0 && y < 2251799813685248.0))
+		return (int64) ((y + magic) - magic);
+	return (int64) rint(y);
+}
+
 static inline void
 add_float(dp_sum_state *state, const dp_sum_spec *spec, float8 x)
 {
@@ -104,7 +129,7 @@ add_float(dp_sum_state *state, const dp_sum_spec *spec, float8 x)
 		granules = spec->high;
 	else
 	{
-		granules = (int64) rint(y);
+		granules = round_to_integer(y);
 		if (granules < spec->low)
 			granules = spec->low;
 		else if (granules > spec->high)
@@ -132,7 +157,8 @@ dp_sum_add_int2(PG_FUNCTION_ARGS)
 	dp_sum_state *state = state_argument(fcinfo);
 	dp_sum_spec *spec = (dp_sum_spec *) PG_GETARG_POINTER(2);
 
-	add_granules(state, granules_of_integer(spec, PG_GETARG_INT16(1)));
+	if (!PG_ARGISNULL(1))
+		add_granules(state, granules_of_integer(spec, PG_GETARG_INT16(1)));
 	PG_RETURN_POINTER(state);
 }
 
@@ -142,7 +168,8 @@ dp_sum_add_int4(PG_FUNCTION_ARGS)
 	dp_sum_state *state = state_argument(fcinfo);
 	dp_sum_spec *spec = (dp_sum_spec *) PG_GETARG_POINTER(2);
 
-	add_granules(state, granules_of_integer(spec, PG_GETARG_INT32(1)));
+	if (!PG_ARGISNULL(1))
+		add_granules(state, granules_of_integer(spec, PG_GETARG_INT32(1)));
 	PG_RETURN_POINTER(state);
 }
 
@@ -152,7 +179,8 @@ dp_sum_add_int8(PG_FUNCTION_ARGS)
 	dp_sum_state *state = state_argument(fcinfo);
 	dp_sum_spec *spec = (dp_sum_spec *) PG_GETARG_POINTER(2);
 
-	add_granules(state, granules_of_integer(spec, PG_GETARG_INT64(1)));
+	if (!PG_ARGISNULL(1))
+		add_granules(state, granules_of_integer(spec, PG_GETARG_INT64(1)));
 	PG_RETURN_POINTER(state);
 }
 
@@ -162,7 +190,8 @@ dp_sum_add_float4(PG_FUNCTION_ARGS)
 	dp_sum_state *state = state_argument(fcinfo);
 	dp_sum_spec *spec = (dp_sum_spec *) PG_GETARG_POINTER(2);
 
-	add_float(state, spec, PG_GETARG_FLOAT4(1));
+	if (!PG_ARGISNULL(1))
+		add_float(state, spec, PG_GETARG_FLOAT4(1));
 	PG_RETURN_POINTER(state);
 }
 
@@ -172,7 +201,8 @@ dp_sum_add_float8(PG_FUNCTION_ARGS)
 	dp_sum_state *state = state_argument(fcinfo);
 	dp_sum_spec *spec = (dp_sum_spec *) PG_GETARG_POINTER(2);
 
-	add_float(state, spec, PG_GETARG_FLOAT8(1));
+	if (!PG_ARGISNULL(1))
+		add_float(state, spec, PG_GETARG_FLOAT8(1));
 	PG_RETURN_POINTER(state);
 }
 
@@ -191,6 +221,7 @@ numeric_spec_of(FunctionCallInfo fcinfo, const dp_sum_spec *spec)
 
 	if (likely(cached != NULL))
 		return cached;
+	check_call_site(fcinfo);
 	old = MemoryContextSwitchTo(fcinfo->flinfo->fn_mcxt);
 	cached = palloc(sizeof(numeric_spec));
 	cached->low = dp_release_scale_numeric(int64_to_numeric(spec->low),
@@ -210,12 +241,15 @@ numeric_spec_of(FunctionCallInfo fcinfo, const dp_sum_spec *spec)
 Datum
 dp_sum_add_numeric(PG_FUNCTION_ARGS)
 {
-	dp_sum_state *state = state_argument(fcinfo);
-	Numeric		x = PG_GETARG_NUMERIC(1);
+	dp_sum_state *state = (dp_sum_state *) PG_GETARG_POINTER(0);
 	dp_sum_spec *spec = (dp_sum_spec *) PG_GETARG_POINTER(2);
 	numeric_spec *bounds = numeric_spec_of(fcinfo, spec);
 	Numeric		granules;
+	Numeric		x;
 
+	if (PG_ARGISNULL(1))
+		PG_RETURN_POINTER(state);
+	x = PG_GETARG_NUMERIC(1);
 	if (numeric_is_nan(x))
 		PG_RETURN_POINTER(state);
 	if (DatumGetBool(DirectFunctionCall2(numeric_le, NumericGetDatum(x),
