@@ -85,16 +85,6 @@ append_integer(dp_domain *domain, int64 value)
 
 /* ---- filling ---- */
 
-static Datum
-read_value(const char *text, Oid type, int32 typmod)
-{
-	Oid			input;
-	Oid			param;
-
-	getTypeInputInfo(type, &input, &param);
-	return OidInputFunctionCall(input, pstrdup(text), param, typmod);
-}
-
 static dp_attribute *
 declaration(const dp_key *key)
 {
@@ -115,11 +105,11 @@ fill_declared(dp_domain *domain, const dp_key *key)
 	ListCell   *lc;
 
 	foreach(lc, declared->keys)
-		append_value(domain, read_value(lfirst(lc), domain->type,
+		append_value(domain, dp_release_read_declared(lfirst(lc), domain->type,
 										key->typmod));
 	if (declared->other != NULL)
 	{
-		append_value(domain, read_value(declared->other, domain->type,
+		append_value(domain, dp_release_read_declared(declared->other, domain->type,
 										key->typmod));
 		domain->other = --domain->known;
 	}
@@ -207,9 +197,9 @@ fill_range(dp_domain *domain, const dp_key *key)
 	dp_attribute *declared = declaration(key);
 
 	fill_dense(domain,
-			   integer_value(read_value(declared->lower, domain->type, -1),
+			   integer_value(dp_release_read_declared(declared->lower, domain->type, -1),
 							 domain->type),
-			   integer_value(read_value(declared->upper, domain->type, -1),
+			   integer_value(dp_release_read_declared(declared->upper, domain->type, -1),
 							 domain->type));
 }
 
@@ -218,7 +208,7 @@ static Datum
 time_bound(const char *text, const dp_key *key)
 {
 	Oid			column = getBaseType(get_atttype(key->relid, key->attnum));
-	Datum		value = read_value(text, column, -1);
+	Datum		value = dp_release_read_declared(text, column, -1);
 
 	if (column == key->base_type)
 		return value;
@@ -462,9 +452,9 @@ dp_domain_estimate(const dp_key *key)
 			{
 				Oid			type = getBaseType(key->type);
 
-				return (double) integer_value(read_value(declared->upper,
+				return (double) integer_value(dp_release_read_declared(declared->upper,
 														 type, -1), type) -
-					(double) integer_value(read_value(declared->lower, type,
+					(double) integer_value(dp_release_read_declared(declared->lower, type,
 													  -1), type) + 1;
 			}
 			return 1;

@@ -25,13 +25,44 @@ dp_measure_is_integer_type(Oid type)
 	return type == INT2OID || type == INT4OID || type == INT8OID;
 }
 
+/*
+ * dp_release_read_declared
+ *	  A declared text as a value of the type; 55000 when the type no longer
+ *	  reads it, as after ALTER COLUMN TYPE.
+ */
+Datum
+dp_release_read_declared(const char *text, Oid type, int32 typmod)
+{
+	MemoryContext context = CurrentMemoryContext;
+	Oid			input;
+	Oid			param;
+	volatile Datum value = (Datum) 0;
+
+	getTypeInputInfo(type, &input, &param);
+	PG_TRY();
+	{
+		value = OidInputFunctionCall(input, pstrdup(text), param, typmod);
+	}
+	PG_CATCH();
+	{
+		MemoryContextSwitchTo(context);
+		if (ERRCODE_TO_CATEGORY(geterrcode()) != ERRCODE_DATA_EXCEPTION)
+			PG_RE_THROW();
+		FlushErrorState();
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("declaration of a column does not fit its type "
+						"any more"),
+				 errhint("Ask the data owner to run dp_declare again.")));
+	}
+	PG_END_TRY();
+	return value;
+}
+
 static Numeric
 declared_bound(const char *text)
 {
-	return DatumGetNumeric(DirectFunctionCall3(numeric_in,
-											   CStringGetDatum(text),
-											   ObjectIdGetDatum(InvalidOid),
-											   Int32GetDatum(-1)));
+	return DatumGetNumeric(dp_release_read_declared(text, NUMERICOID, -1));
 }
 
 /*
@@ -90,11 +121,13 @@ dp_measure_times(dp_uint128 base, int64 factor)
  *	  Price, scale and charge of a measurement whose cells move by at most
  *	  `sensitivity` granules in L1 between neighbours.
  *
- * `scalar` says that one number is released, which has a tighter rho.
- * Source: doc/theory.md T8 (discrete Laplace is epsilon-DP in L1), T21, T22.
+ * The same noise on each of several numbers is enough: the sensitivity is of
+ * all of them together.
+ * Source: doc/theory.md T6 (discrete Laplace is epsilon-DP in L1), T22 and
+ * T41 (its rho, for vectors too).
  */
 void
-dp_measure_set_noise(dp_measure *measure, dp_uint128 sensitivity, bool scalar)
+dp_measure_set_noise(dp_measure *measure, dp_uint128 sensitivity)
 {
 	dp_charge  *charge = &measure->charge;
 
@@ -106,15 +139,10 @@ dp_measure_set_noise(dp_measure *measure, dp_uint128 sensitivity, bool scalar)
 													   DP_ROUND_UP,
 													   &charge->epsilon),
 						   "compute a charge");
-	if (scalar)
-		dp_bridge_check_status(dp_acct_rho_from_laplace(sensitivity,
-														&measure->epsilon,
-														&charge->rho),
-							   "compute a charge");
-	else
-		dp_bridge_check_status(dp_acct_rho_from_pure(&measure->epsilon,
-													 &charge->rho),
-							   "compute a charge");
+	dp_bridge_check_status(dp_acct_rho_from_laplace(sensitivity,
+													&measure->epsilon,
+													&charge->rho),
+						   "compute a charge");
 	charge->delta = 0;
 }
 

@@ -33,6 +33,7 @@ typedef struct dp_contribution
 	int64		kappa;
 	int64		rows;
 	bool		replace;
+	bool		grouped;		/* there are group keys */
 } dp_contribution;
 
 /*
@@ -90,9 +91,11 @@ struct dp_measure
 extern const dp_measure_ops *dp_measure_find(dp_aggregate_kind kind);
 
 /* ---- measure.c: shared steps ---- */
+extern Datum dp_release_read_declared(const char *text, Oid type,
+									  int32 typmod);
 extern void dp_measure_set_bounds(dp_measure *measure);
-extern void dp_measure_set_noise(dp_measure *measure, dp_uint128 sensitivity,
-								 bool scalar);
+extern void dp_measure_set_noise(dp_measure *measure,
+								 dp_uint128 sensitivity);
 extern dp_uint128 dp_measure_times(dp_uint128 base, int64 factor);
 extern dp_int128 dp_measure_add_noise(const dp_measure *measure,
 									  dp_int128 exact);

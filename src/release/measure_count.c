@@ -23,7 +23,7 @@ prepare(dp_measure *measure)
 	if (c->replace)
 		sensitivity = dp_measure_times(sensitivity, 2);
 	measure->grid.exponent = 0;
-	dp_measure_set_noise(measure, sensitivity, true);
+	dp_measure_set_noise(measure, sensitivity);
 }
 
 static List *

@@ -39,7 +39,7 @@ prepare(dp_measure *measure)
 	sensitivity = dp_measure_times(sensitivity, c->rows);
 	if (c->replace)
 		sensitivity = dp_measure_times(sensitivity, 2);
-	dp_measure_set_noise(measure, sensitivity, false);
+	dp_measure_set_noise(measure, sensitivity);
 }
 
 static List *

@@ -4,9 +4,10 @@
  *
  * Sensitivity in granules, B = max(|low|, |high|) (doc/theory.md T42): the
  * unit's total of each of at most kappa keys is clamped, so sums move by
- * kappa B in L1.  Replacing a unit may also remove a row (WHERE, NULL), so it
- * costs 2 kappa B in general; with one row in one key a total moves within
- * [min(low, 0), max(high, 0)], whose width is the sensitivity.
+ * kappa B in L1.  Replacing a unit may move it to other keys, so it costs
+ * 2 kappa B in general; without group keys its one total moves within
+ * [min(low, 0), max(high, 0)] (a row may also leave through WHERE or NULL),
+ * whose width is the sensitivity.
  */
 #include "postgres.h"
 
@@ -29,7 +30,7 @@ prepare(dp_measure *measure)
 	dp_measure_set_bounds(measure);
 	low = magnitude(measure->grid.low);
 	high = magnitude(measure->grid.high);
-	if (c->replace && c->kappa == 1)
+	if (c->replace && !c->grouped)
 		sensitivity = (measure->grid.high > 0 ? high : 0) +
 			(measure->grid.low < 0 ? low : 0);
 	else
@@ -38,7 +39,7 @@ prepare(dp_measure *measure)
 		if (c->replace)
 			sensitivity = dp_measure_times(sensitivity, 2);
 	}
-	dp_measure_set_noise(measure, sensitivity, true);
+	dp_measure_set_noise(measure, sensitivity);
 }
 
 static List *

@@ -122,6 +122,7 @@ prepare_measure(const dp_block *block, int n, dp_measure *measure)
 	measure->contribution.kappa = 1;
 	measure->contribution.rows = 1;
 	measure->contribution.replace = false;
+	measure->contribution.grouped = block->keys != NIL;
 	if (aggregate->args != NIL)
 	{
 		TargetEntry *argument = linitial(aggregate->args);

@@ -1,0 +1,174 @@
+-- Protected relations: what the owner declared, and what still leaks around.
+
+CREATE TABLE dp_pg.relation (
+	relid regclass PRIMARY KEY,
+	relid_origin oid NOT NULL,
+	dataset name NOT NULL,
+	unit name,
+	unit_attnum int2,
+	published regclass
+);
+COMMENT ON TABLE dp_pg.relation IS
+'protected relations; written by dp_protect and dp_unprotect, readable by everybody';
+COMMENT ON COLUMN dp_pg.relation.relid IS
+'the relation, with all its partitions and inheritance children';
+COMMENT ON COLUMN dp_pg.relation.relid_origin IS
+'OID of the relation when the row was written; differs from relid after a restore until the row is adopted';
+COMMENT ON COLUMN dp_pg.relation.dataset IS
+'the dataset whose budgets pay for queries on the relation';
+COMMENT ON COLUMN dp_pg.relation.unit IS
+'column that tells whose row it is (the privacy unit); NULL: each row is one unit';
+COMMENT ON COLUMN dp_pg.relation.unit_attnum IS
+'number of the unit column; follows a rename';
+COMMENT ON COLUMN dp_pg.relation.published IS
+'security_invoker view for tools that list what they may select from; NULL: none';
+
+CREATE TABLE dp_pg.attribute (
+	relid regclass NOT NULL,
+	relid_origin oid NOT NULL,
+	attname name NOT NULL,
+	attnum int2 NOT NULL,
+	lower text,
+	upper text,
+	granule numeric,
+	keys text[],
+	other text,
+	PRIMARY KEY (relid, attname)
+);
+COMMENT ON TABLE dp_pg.attribute IS
+'public bounds and keys of columns; written by dp_declare, readable by everybody';
+COMMENT ON COLUMN dp_pg.attribute.relid IS 'the protected relation';
+COMMENT ON COLUMN dp_pg.attribute.relid_origin IS
+'OID of the relation when the row was written; differs from relid after a restore until the row is adopted';
+COMMENT ON COLUMN dp_pg.attribute.attname IS 'the column; follows a rename';
+COMMENT ON COLUMN dp_pg.attribute.attnum IS 'its number';
+COMMENT ON COLUMN dp_pg.attribute.lower IS
+'public lower bound: decimal, or ISO text of the column''s type; NULL: none';
+COMMENT ON COLUMN dp_pg.attribute.upper IS
+'public upper bound, above lower; NULL: none';
+COMMENT ON COLUMN dp_pg.attribute.granule IS
+'grid of sums, a power of two; NULL: 1 for integers, else the largest power of two not above (upper - lower) / 2^20';
+COMMENT ON COLUMN dp_pg.attribute.keys IS
+'public group keys in the order they are answered, as text of the column''s type; NULL: none';
+COMMENT ON COLUMN dp_pg.attribute.other IS
+'key under which rows with an undeclared value are counted; NULL: nowhere';
+
+GRANT SELECT ON dp_pg.relation, dp_pg.attribute TO PUBLIC;
+SELECT pg_catalog.pg_extension_config_dump('dp_pg.relation', '');
+SELECT pg_catalog.pg_extension_config_dump('dp_pg.attribute', '');
+
+-- Columns are matched by name: keep names, and rows, true.
+
+CREATE FUNCTION dp_pg.fill_origin() RETURNS trigger
+LANGUAGE c AS 'MODULE_PATHNAME', 'dp_relation_fill_origin';
+COMMENT ON FUNCTION dp_pg.fill_origin() IS
+'row trigger of dp_pg.relation and dp_pg.attribute: fills relid_origin and the column number';
+REVOKE ALL ON FUNCTION dp_pg.fill_origin() FROM PUBLIC;
+
+CREATE TRIGGER fill_origin BEFORE INSERT ON dp_pg.relation
+FOR EACH ROW EXECUTE FUNCTION dp_pg.fill_origin();
+ALTER TABLE dp_pg.relation ENABLE ALWAYS TRIGGER fill_origin;
+COMMENT ON TRIGGER fill_origin ON dp_pg.relation IS
+'fills relid_origin and unit_attnum, after a restore too';
+CREATE TRIGGER fill_origin BEFORE INSERT ON dp_pg.attribute
+FOR EACH ROW EXECUTE FUNCTION dp_pg.fill_origin();
+ALTER TABLE dp_pg.attribute ENABLE ALWAYS TRIGGER fill_origin;
+COMMENT ON TRIGGER fill_origin ON dp_pg.attribute IS
+'fills relid_origin and attnum, after a restore too';
+
+CREATE FUNCTION dp_pg.follow_names() RETURNS event_trigger
+LANGUAGE c AS 'MODULE_PATHNAME', 'dp_relation_follow_names';
+COMMENT ON FUNCTION dp_pg.follow_names() IS
+'event trigger: declarations follow columns that were renamed';
+REVOKE ALL ON FUNCTION dp_pg.follow_names() FROM PUBLIC;
+CREATE EVENT TRIGGER dp_pg_follow_names ON ddl_command_end
+WHEN TAG IN ('ALTER TABLE', 'ALTER VIEW', 'ALTER MATERIALIZED VIEW',
+			 'ALTER FOREIGN TABLE', 'ALTER TYPE')
+EXECUTE FUNCTION dp_pg.follow_names();
+ALTER EVENT TRIGGER dp_pg_follow_names ENABLE ALWAYS;
+COMMENT ON EVENT TRIGGER dp_pg_follow_names IS
+'dp_pg: declarations follow columns that were renamed';
+
+CREATE FUNCTION dp_pg.forget_dropped() RETURNS event_trigger
+LANGUAGE c AS 'MODULE_PATHNAME', 'dp_relation_forget_dropped';
+COMMENT ON FUNCTION dp_pg.forget_dropped() IS
+'event trigger: removes declarations about dropped relations and columns';
+REVOKE ALL ON FUNCTION dp_pg.forget_dropped() FROM PUBLIC;
+CREATE EVENT TRIGGER dp_pg_forget_dropped ON sql_drop
+EXECUTE FUNCTION dp_pg.forget_dropped();
+ALTER EVENT TRIGGER dp_pg_forget_dropped ENABLE ALWAYS;
+COMMENT ON EVENT TRIGGER dp_pg_forget_dropped IS
+'dp_pg: removes declarations about dropped relations and columns';
+
+-- The owner's functions.
+
+CREATE FUNCTION dp_protect(relation regclass, unit text DEFAULT NULL,
+	dataset name DEFAULT NULL, publish text DEFAULT NULL,
+	revoke boolean DEFAULT false)
+RETURNS void LANGUAGE c VOLATILE PARALLEL UNSAFE
+AS 'MODULE_PATHNAME', 'dp_protect';
+COMMENT ON FUNCTION dp_protect(regclass, text, name, text, boolean) IS
+'put a table and its partitions or children under differential privacy. unit: column that tells whose row it is (NULL: each row is one unit); dataset: whose budgets pay (NULL: the present one, else the caller''s default); publish: name of a view to create for tools; revoke: take away privileges through which other roles learn rows. Errors: 42501 not the owner, 42703 unknown column, 42809 not a table, 0A000 foreign or temporary table, 22023 unusable unit, 55000 other roles can read it or it shares rows with another dataset';
+
+CREATE FUNCTION dp_unprotect(relation regclass)
+RETURNS void LANGUAGE c VOLATILE PARALLEL UNSAFE
+AS 'MODULE_PATHNAME', 'dp_unprotect';
+COMMENT ON FUNCTION dp_unprotect(regclass) IS
+'forget what was declared about a relation and drop its published view; refunds nothing. Errors: 42501 not the owner, 42704 not protected, 2BP01 something depends on the view';
+
+CREATE FUNCTION dp_declare(relation regclass, attribute name, lower integer,
+	upper integer, granule numeric DEFAULT NULL)
+RETURNS void LANGUAGE c VOLATILE PARALLEL UNSAFE
+AS 'MODULE_PATHNAME', 'dp_declare_bounds';
+CREATE FUNCTION dp_declare(relation regclass, attribute name, lower bigint,
+	upper bigint, granule numeric DEFAULT NULL)
+RETURNS void LANGUAGE c VOLATILE PARALLEL UNSAFE
+AS 'MODULE_PATHNAME', 'dp_declare_bounds';
+CREATE FUNCTION dp_declare(relation regclass, attribute name, lower numeric,
+	upper numeric, granule numeric DEFAULT NULL)
+RETURNS void LANGUAGE c VOLATILE PARALLEL UNSAFE
+AS 'MODULE_PATHNAME', 'dp_declare_bounds';
+CREATE FUNCTION dp_declare(relation regclass, attribute name,
+	lower double precision, upper double precision,
+	granule double precision DEFAULT NULL)
+RETURNS void LANGUAGE c VOLATILE PARALLEL UNSAFE
+AS 'MODULE_PATHNAME', 'dp_declare_bounds';
+CREATE FUNCTION dp_declare(relation regclass, attribute name, lower text,
+	upper text, granule numeric DEFAULT NULL)
+RETURNS void LANGUAGE c VOLATILE PARALLEL UNSAFE
+AS 'MODULE_PATHNAME', 'dp_declare_bounds';
+CREATE FUNCTION dp_declare(relation regclass, attribute name, lower date,
+	upper date)
+RETURNS void LANGUAGE c VOLATILE PARALLEL UNSAFE
+AS 'MODULE_PATHNAME', 'dp_declare_bounds';
+CREATE FUNCTION dp_declare(relation regclass, attribute name, lower timestamp,
+	upper timestamp)
+RETURNS void LANGUAGE c VOLATILE PARALLEL UNSAFE
+AS 'MODULE_PATHNAME', 'dp_declare_bounds';
+CREATE FUNCTION dp_declare(relation regclass, attribute name,
+	lower timestamptz, upper timestamptz)
+RETURNS void LANGUAGE c VOLATILE PARALLEL UNSAFE
+AS 'MODULE_PATHNAME', 'dp_declare_bounds';
+CREATE FUNCTION dp_declare(relation regclass, attribute name, keys anyarray,
+	other text DEFAULT NULL)
+RETURNS void LANGUAGE c VOLATILE PARALLEL UNSAFE
+AS 'MODULE_PATHNAME', 'dp_declare_keys';
+COMMENT ON FUNCTION dp_declare(regclass, name, integer, integer, numeric) IS
+'declare public bounds of a column: finite, lower < upper, in the column''s type; granule: grid of sums, a power of two. Replaces earlier bounds. Errors: 42501 not the owner, 42703 unknown column, 42704 not protected, 22023 NULL or unusable bounds or granule';
+COMMENT ON FUNCTION dp_declare(regclass, name, bigint, bigint, numeric) IS
+'declare public bounds of a column of numbers; see the integer form';
+COMMENT ON FUNCTION dp_declare(regclass, name, numeric, numeric, numeric) IS
+'declare public bounds of a column of numbers; see the integer form';
+COMMENT ON FUNCTION dp_declare(regclass, name, double precision,
+	double precision, double precision) IS
+'declare public bounds of a column of numbers, read by their shortest decimal text; see the integer form';
+COMMENT ON FUNCTION dp_declare(regclass, name, text, text, numeric) IS
+'declare public bounds given as text of the column''s type; see the integer form';
+COMMENT ON FUNCTION dp_declare(regclass, name, date, date) IS
+'declare public bounds of a date or timestamp column; see the integer form';
+COMMENT ON FUNCTION dp_declare(regclass, name, timestamp, timestamp) IS
+'declare public bounds of a timestamp column; see the integer form';
+COMMENT ON FUNCTION dp_declare(regclass, name, timestamptz, timestamptz) IS
+'declare public bounds of a timestamp with time zone column; see the integer form';
+COMMENT ON FUNCTION dp_declare(regclass, name, anyarray, text) IS
+'declare public group keys of a column, answered in this order; other: key for rows with any other value (NULL: such rows count nowhere). Replaces earlier keys. Errors: 42501 not the owner, 42703 unknown column, 42704 not protected, 22023 no keys, NULL or equal keys, keys that are no values of the column, more than dp_pg.max_groups';

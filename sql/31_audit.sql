@@ -1,0 +1,311 @@
+-- dp_audit: what still leaks around the extension on this server.
+-- The parts are internal; each answers (severity, finding, object, remedy).
+
+CREATE FUNCTION dp_pg.exposures(OUT relation oid, OUT part oid,
+	OUT finding text, OUT remedy text)
+RETURNS SETOF record LANGUAGE c STABLE
+AS 'MODULE_PATHNAME', 'dp_relation_exposures';
+COMMENT ON FUNCTION dp_pg.exposures() IS
+'internal: privileges through which other roles learn rows of protected relations';
+REVOKE ALL ON FUNCTION dp_pg.exposures() FROM PUBLIC;
+
+CREATE FUNCTION dp_pg.is_preloaded() RETURNS boolean
+LANGUAGE c STABLE AS 'MODULE_PATHNAME', 'dp_relation_is_preloaded';
+COMMENT ON FUNCTION dp_pg.is_preloaded() IS
+'internal: did the library come in through shared_preload_libraries?';
+REVOKE ALL ON FUNCTION dp_pg.is_preloaded() FROM PUBLIC;
+
+CREATE VIEW dp_pg.audit_part AS
+WITH RECURSIVE part (root, relid) AS (
+	SELECT r.relid::oid, r.relid::oid FROM dp_pg.relation AS r
+	UNION
+	SELECT p.root, i.inhrelid
+	FROM part AS p JOIN pg_catalog.pg_inherits AS i ON i.inhparent = p.relid
+)
+SELECT p.root, p.relid, c.relowner
+FROM part AS p JOIN pg_catalog.pg_class AS c ON c.oid = p.relid;
+COMMENT ON VIEW dp_pg.audit_part IS
+'internal: every table whose rows are protected';
+
+CREATE FUNCTION dp_pg.audit_grantees(acl aclitem[], owner oid,
+	privileges text[])
+RETURNS text LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+	SELECT string_agg(DISTINCT CASE WHEN x.grantee = 0 THEN 'PUBLIC'
+					  ELSE quote_ident(g.rolname) END, ', ')
+	FROM aclexplode(acl) AS x
+	LEFT JOIN pg_roles AS g ON g.oid = x.grantee
+	WHERE x.privilege_type = ANY (privileges) AND x.grantee <> owner
+		AND NOT coalesce(g.rolsuper, false)
+$$;
+COMMENT ON FUNCTION dp_pg.audit_grantees(aclitem[], oid, text[]) IS
+'internal: who, beside owner and superusers, holds one of the privileges; NULL: nobody';
+REVOKE ALL ON FUNCTION dp_pg.audit_grantees(aclitem[], oid, text[])
+FROM PUBLIC;
+
+CREATE FUNCTION dp_pg.audit_tables(OUT severity text, OUT finding text,
+	OUT object text, OUT remedy text)
+RETURNS SETOF record LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp AS $$
+	SELECT 'critical', e.finding || ': rows can be learnt without differential privacy',
+		e.part::regclass::text, e.remedy
+	FROM dp_pg.exposures() AS e
+	UNION ALL
+	SELECT 'high', 'the unit column ' || quote_ident(r.unit) || ' does not exist any more: private queries are refused',
+		r.relid::text, format('SELECT dp_protect(%L, unit => ...);', r.relid::text)
+	FROM dp_pg.relation AS r
+	WHERE r.unit IS NOT NULL AND NOT EXISTS (
+		SELECT FROM pg_attribute AS a
+		WHERE a.attrelid = r.relid AND a.attname = r.unit
+			AND NOT a.attisdropped
+			AND (r.relid_origin <> r.relid::oid OR a.attnum = r.unit_attnum))
+	UNION ALL
+	SELECT CASE WHEN f.proowner = p.relowner THEN 'low' ELSE 'high' END,
+		format('trigger %I runs function %s, owned by %I, on protected rows',
+			t.tgname, f.oid::regprocedure, o.rolname),
+		p.relid::regclass::text,
+		format('DROP TRIGGER %I ON %s;', t.tgname, p.relid::regclass)
+	FROM dp_pg.audit_part AS p
+	JOIN pg_trigger AS t ON t.tgrelid = p.relid AND NOT t.tgisinternal
+	JOIN pg_proc AS f ON f.oid = t.tgfoid
+	JOIN pg_roles AS o ON o.oid = f.proowner AND NOT o.rolsuper
+	UNION ALL
+	SELECT 'medium', format('rule %I rewrites commands on protected rows', w.rulename),
+		p.relid::regclass::text,
+		format('DROP RULE %I ON %s;', w.rulename, p.relid::regclass)
+	FROM dp_pg.audit_part AS p JOIN pg_rewrite AS w ON w.ev_class = p.relid
+	UNION ALL
+	SELECT 'low', format('policy %I chooses among protected rows; private queries read as the owner', l.polname),
+		p.relid::regclass::text,
+		format('DROP POLICY %I ON %s;', l.polname, p.relid::regclass)
+	FROM dp_pg.audit_part AS p JOIN pg_policy AS l ON l.polrelid = p.relid
+	UNION ALL
+	SELECT 'high', format('foreign key %I of %s, which other roles write, tells which keys exist',
+			k.conname, c.oid::regclass),
+		p.relid::regclass::text,
+		format('ALTER TABLE %s DROP CONSTRAINT %I;', c.oid::regclass, k.conname)
+	FROM dp_pg.audit_part AS p
+	JOIN pg_constraint AS k ON k.confrelid = p.relid AND k.contype = 'f'
+		AND k.conparentid = 0
+	JOIN pg_class AS c ON c.oid = k.conrelid
+	WHERE c.oid NOT IN (SELECT q.relid FROM dp_pg.audit_part AS q)
+		AND (c.relowner <> p.relowner
+			 OR dp_pg.audit_grantees(c.relacl, c.relowner, ARRAY['INSERT', 'UPDATE']) IS NOT NULL)
+	UNION ALL
+	SELECT 'medium', format('foreign key %I to %s: roles that delete there learn which keys are used',
+			k.conname, c.oid::regclass),
+		p.relid::regclass::text,
+		format('ALTER TABLE %s DROP CONSTRAINT %I;', p.relid::regclass, k.conname)
+	FROM dp_pg.audit_part AS p
+	JOIN pg_constraint AS k ON k.conrelid = p.relid AND k.contype = 'f'
+		AND k.conparentid = 0
+	JOIN pg_class AS c ON c.oid = k.confrelid
+	WHERE c.oid NOT IN (SELECT q.relid FROM dp_pg.audit_part AS q)
+		AND (c.relowner <> p.relowner
+			 OR dp_pg.audit_grantees(c.relacl, c.relowner, ARRAY['UPDATE', 'DELETE']) IS NOT NULL)
+	UNION ALL
+	SELECT 'medium', format('publication %I replicates protected rows', b.pubname),
+		p.relid::regclass::text,
+		CASE WHEN b.puballtables OR s.pnpubid IS NOT NULL
+			THEN format('DROP PUBLICATION %I;', b.pubname)
+			ELSE format('ALTER PUBLICATION %I DROP TABLE %s;', b.pubname, p.relid::regclass) END
+	FROM dp_pg.audit_part AS p
+	JOIN pg_class AS c ON c.oid = p.relid
+	CROSS JOIN pg_publication AS b
+	LEFT JOIN pg_publication_namespace AS s
+		ON s.pnpubid = b.oid AND s.pnnspid = c.relnamespace
+	WHERE b.puballtables OR s.pnpubid IS NOT NULL
+		OR EXISTS (SELECT FROM pg_publication_rel AS x
+				   WHERE x.prpubid = b.oid AND x.prrelid = p.relid)
+$$;
+COMMENT ON FUNCTION dp_pg.audit_tables() IS
+'internal: findings of dp_audit about the protected tables themselves';
+REVOKE ALL ON FUNCTION dp_pg.audit_tables() FROM PUBLIC;
+
+CREATE FUNCTION dp_pg.audit_readers(OUT severity text, OUT finding text,
+	OUT object text, OUT remedy text)
+RETURNS SETOF record LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp AS $$
+	WITH RECURSIVE over (relid) AS (
+		SELECT p.relid FROM dp_pg.audit_part AS p
+		UNION
+		SELECT w.ev_class
+		FROM over AS v
+		JOIN pg_depend AS d ON d.refclassid = 'pg_class'::regclass
+			AND d.refobjid = v.relid AND d.classid = 'pg_rewrite'::regclass
+		JOIN pg_rewrite AS w ON w.oid = d.objid
+		JOIN pg_class AS c ON c.oid = w.ev_class AND c.relkind IN ('v', 'm')
+	), reader AS (
+		SELECT c.oid, c.relkind, c.relowner, o.rolname, o.rolsuper,
+			dp_pg.audit_grantees(array_cat(c.relacl, (
+				SELECT array_agg(x) FROM pg_attribute AS a,
+					unnest(a.attacl) AS x WHERE a.attrelid = c.oid)),
+				c.relowner, ARRAY['SELECT', 'UPDATE', 'DELETE']) AS grantees
+		FROM over AS v
+		JOIN pg_class AS c ON c.oid = v.relid AND c.relkind IN ('v', 'm')
+		JOIN pg_roles AS o ON o.oid = c.relowner
+		WHERE NOT coalesce(lower((SELECT x.option_value
+								  FROM pg_options_to_table(c.reloptions) AS x
+								  WHERE x.option_name = 'security_invoker'))::boolean,
+						   false)
+	)
+	SELECT 'critical', format('%s can read a %s made from protected rows with the rights of %I',
+			r.grantees, CASE r.relkind WHEN 'v' THEN 'view' ELSE 'materialized view' END, r.rolname),
+		r.oid::regclass::text,
+		format('REVOKE ALL ON %s FROM %s CASCADE;', r.oid::regclass, r.grantees)
+	FROM reader AS r WHERE r.grantees IS NOT NULL
+	UNION ALL
+	SELECT 'critical', format('a materialized view of %I holds copies of protected rows', r.rolname),
+		r.oid::regclass::text,
+		format('DROP MATERIALIZED VIEW %s;', r.oid::regclass)
+	FROM reader AS r
+	WHERE r.relkind = 'm' AND NOT r.rolsuper
+		AND r.relowner NOT IN (SELECT p.relowner FROM dp_pg.audit_part AS p)
+	UNION ALL
+	SELECT 'medium', format('%s can execute a SECURITY DEFINER function of %I, who can read protected rows',
+			g.grantees, o.rolname),
+		f.oid::regprocedure::text,
+		format('REVOKE EXECUTE ON %s %s FROM %s;',
+			CASE f.prokind WHEN 'p' THEN 'PROCEDURE' ELSE 'FUNCTION' END,
+			f.oid::regprocedure, g.grantees)
+	FROM pg_proc AS f
+	JOIN pg_roles AS o ON o.oid = f.proowner
+	CROSS JOIN LATERAL dp_pg.audit_grantees(
+		coalesce(f.proacl, acldefault('f', f.proowner)), f.proowner,
+		ARRAY['EXECUTE']) AS g (grantees)
+	WHERE f.prosecdef AND g.grantees IS NOT NULL
+		AND (o.rolsuper OR EXISTS (
+			SELECT FROM dp_pg.audit_part AS p
+			WHERE pg_has_role(f.proowner, p.relowner, 'MEMBER')))
+		AND EXISTS (SELECT FROM dp_pg.audit_part)
+		AND NOT EXISTS (SELECT FROM pg_depend AS d
+			WHERE d.classid = 'pg_proc'::regclass AND d.objid = f.oid
+				AND d.deptype = 'e')
+$$;
+COMMENT ON FUNCTION dp_pg.audit_readers() IS
+'internal: findings of dp_audit about views and functions over protected tables';
+REVOKE ALL ON FUNCTION dp_pg.audit_readers() FROM PUBLIC;
+
+CREATE FUNCTION dp_pg.audit_roles(OUT severity text, OUT finding text,
+	OUT object text, OUT remedy text)
+RETURNS SETOF record LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp AS $$
+	SELECT p.severity, format('role %I has the rights of %I: %s', m.rolname, r.rolname, p.why),
+		quote_ident(m.rolname),
+		format('REVOKE %I FROM %I;', r.rolname, m.rolname)
+	FROM (VALUES
+		('pg_read_all_data', 'critical', 'it reads every table'),
+		('pg_write_all_data', 'critical', 'it learns how many rows a command meets'),
+		('pg_read_server_files', 'critical', 'it reads the files of the tables'),
+		('pg_write_server_files', 'critical', 'it can change the server''s files'),
+		('pg_execute_server_program', 'critical', 'it runs programs as the server'),
+		('pg_monitor', 'medium', 'it sees statistics about rows'),
+		('pg_read_all_stats', 'medium', 'it sees statistics about rows'),
+		('pg_stat_scan_tables', 'medium', 'it scans tables for statistics')
+	) AS p (name, severity, why)
+	JOIN pg_roles AS r ON r.rolname = p.name
+	JOIN pg_auth_members AS a ON a.roleid = r.oid
+	JOIN pg_roles AS m ON m.oid = a.member
+	WHERE NOT m.rolsuper AND m.rolname NOT LIKE 'pg\_%'
+	UNION ALL
+	SELECT 'critical', format('role %I may make itself a member of the owner of any table', r.rolname),
+		quote_ident(r.rolname), format('ALTER ROLE %I NOCREATEROLE;', r.rolname)
+	FROM pg_roles AS r WHERE r.rolcreaterole AND NOT r.rolsuper
+	UNION ALL
+	SELECT 'critical', format('role %I may copy the whole server by replication', r.rolname),
+		quote_ident(r.rolname), format('ALTER ROLE %I NOREPLICATION;', r.rolname)
+	FROM pg_roles AS r WHERE r.rolreplication AND NOT r.rolsuper
+	UNION ALL
+	SELECT DISTINCT 'critical', format('role %I has a budget and is a member of %I, who owns protected tables', r.rolname, o.rolname),
+		quote_ident(r.rolname), format('REVOKE %I FROM %I;', o.rolname, r.rolname)
+	FROM dp_pg.budget AS b
+	JOIN pg_roles AS r ON r.rolname = b.role_name AND NOT r.rolsuper
+	JOIN dp_pg.audit_part AS p ON p.relowner <> r.oid
+	JOIN pg_roles AS o ON o.oid = p.relowner
+	WHERE b.active AND pg_has_role(r.oid, o.oid, 'MEMBER')
+$$;
+COMMENT ON FUNCTION dp_pg.audit_roles() IS
+'internal: findings of dp_audit about roles';
+REVOKE ALL ON FUNCTION dp_pg.audit_roles() FROM PUBLIC;
+
+CREATE FUNCTION dp_pg.audit_server(OUT severity text, OUT finding text,
+	OUT object text, OUT remedy text)
+RETURNS SETOF record LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp AS $$
+	SELECT 'critical', 'the library is not preloaded: no query is private and grants are not watched',
+		'shared_preload_libraries',
+		format('ALTER SYSTEM SET shared_preload_libraries = %s; -- then restart',
+			concat_ws(', ', nullif(current_setting('shared_preload_libraries'), ''), 'dp_pg'))
+	WHERE NOT dp_pg.is_preloaded()
+	UNION ALL
+	SELECT w.severity, w.why, s.name,
+		format('ALTER SYSTEM SET %I = %s; SELECT pg_reload_conf();', s.name, 'on')
+	FROM (VALUES
+		('fsync', 'critical', 'a crash of the machine can lose charges'),
+		('full_page_writes', 'high', 'a crash of the machine can damage the ledger'),
+		('synchronous_commit', 'low', 'sessions commit before their work is durable; the ledger''s worker does not')
+	) AS w (name, severity, why)
+	JOIN pg_settings AS s ON s.name = w.name
+	WHERE s.setting IN ('off', 'local', 'remote_write')
+	UNION ALL
+	SELECT 'medium', 'an asynchronous standby can be promoted without the latest charges',
+		coalesce(nullif(r.application_name, ''), 'standby'),
+		format('ALTER SYSTEM SET synchronous_standby_names = %L; SELECT pg_reload_conf();',
+			quote_ident(r.application_name))
+	FROM pg_stat_replication AS r WHERE r.sync_state = 'async'
+	UNION ALL
+	SELECT 'critical', format('%s can read sampled values of every table', g.grantees),
+		c.oid::regclass::text,
+		format('REVOKE ALL ON %s FROM %s CASCADE;', c.oid::regclass, g.grantees)
+	FROM pg_class AS c
+	CROSS JOIN LATERAL dp_pg.audit_grantees(c.relacl, c.relowner, ARRAY['SELECT']) AS g (grantees)
+	WHERE c.oid IN ('pg_statistic'::regclass, 'pg_statistic_ext_data'::regclass)
+		AND g.grantees IS NOT NULL
+	UNION ALL
+	SELECT 'medium', 'everybody can read row and page counts of every table (reltuples, relpages, relallvisible)',
+		'pg_class',
+		format('REVOKE SELECT ON pg_catalog.pg_class FROM PUBLIC; GRANT SELECT (%s) ON pg_catalog.pg_class TO PUBLIC;',
+			(SELECT string_agg(quote_ident(a.attname), ', ' ORDER BY a.attnum)
+			 FROM pg_attribute AS a
+			 WHERE a.attrelid = c.oid AND NOT a.attisdropped
+				AND a.attname NOT IN ('reltuples', 'relpages', 'relallvisible')
+				AND (a.attnum > 0 OR a.attname = 'tableoid')))
+	FROM pg_class AS c
+	WHERE c.oid = 'pg_class'::regclass
+		AND dp_pg.audit_grantees(c.relacl, c.relowner, ARRAY['SELECT']) IS NOT NULL
+	UNION ALL
+	SELECT 'medium', k.why, k.object,
+		format('REVOKE EXECUTE ON FUNCTION %s FROM PUBLIC;',
+			string_agg(f.oid::regprocedure::text, ', ' ORDER BY f.oid::regprocedure::text))
+	FROM (VALUES
+		('everybody can read the size of every table', 'pg_relation_size',
+		 '^pg_(relation|table|indexes|total_relation)_size$'),
+		('everybody can read counters of rows scanned, written and live in every table', 'pg_stat_all_tables',
+		 '^pg_stat_get_(xact_)?(numscans|lastscan|tuples_.*|live_tuples|dead_tuples|mod_since_analyze|ins_since_vacuum|blocks_.*|(auto)?(vacuum|analyze)_count|last_(auto)?(vacuum|analyze)_time)$')
+	) AS k (why, object, pattern)
+	JOIN pg_proc AS f ON f.proname ~ k.pattern
+		AND f.pronamespace = 'pg_catalog'::regnamespace
+	WHERE dp_pg.audit_grantees(coalesce(f.proacl, acldefault('f', f.proowner)),
+			f.proowner, ARRAY['EXECUTE']) ~ '\mPUBLIC\M'
+	GROUP BY k.why, k.object
+$$;
+COMMENT ON FUNCTION dp_pg.audit_server() IS
+'internal: findings of dp_audit about settings, standbys and statistics';
+REVOKE ALL ON FUNCTION dp_pg.audit_server() FROM PUBLIC;
+
+CREATE FUNCTION dp_audit(OUT severity text, OUT finding text, OUT object text,
+	OUT remedy text)
+RETURNS SETOF record LANGUAGE sql STABLE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+SET jit = off AS $$	-- recursion over catalogs looks costly, and is not
+	SELECT a.* FROM (
+		SELECT * FROM dp_pg.audit_tables()
+		UNION ALL SELECT * FROM dp_pg.audit_readers()
+		UNION ALL SELECT * FROM dp_pg.audit_roles()
+		UNION ALL SELECT * FROM dp_pg.audit_server()
+	) AS a (severity, finding, object, remedy)
+	ORDER BY array_position(ARRAY['critical', 'high', 'medium', 'low'],
+							a.severity),
+		a.object COLLATE "C", a.finding COLLATE "C", a.remedy COLLATE "C"
+$$;
+COMMENT ON FUNCTION dp_audit() IS
+'what still leaks around the extension on this server: severity (critical, high, medium, low), finding, object, and the command that closes it; reads catalogs only and charges nothing';

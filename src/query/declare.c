@@ -1,0 +1,554 @@
+/*
+ * declare.c
+ *	  dp_declare: public bounds and public keys of a column.
+ *
+ * Values arrive in the type the caller wrote and are stored as canonical text
+ * of the column's type: decimals for numbers, ISO dates, UTC, hexadecimal
+ * bytea.  Such text means the same to every session that reads it back.
+ *
+ * Nothing here looks at a row: what is declared is public.
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "catalog/pg_collation.h"
+#include "catalog/pg_type.h"
+#include "executor/spi.h"
+#include "fmgr.h"
+#include "miscadmin.h"
+#include "storage/lmgr.h"
+#include "tcop/utility.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/date.h"
+#include "utils/guc.h"
+#include "utils/lsyscache.h"
+#include "utils/timestamp.h"
+#include "utils/typcache.h"
+
+#include "declare_internal.h"
+
+/* A column a declaration is about. */
+typedef struct dp_column
+{
+	Oid			relid;
+	AttrNumber	attnum;
+	NameData	name;
+	Oid			type;			/* domains resolved */
+	int32		typmod;
+	Oid			collation;
+} dp_column;
+
+static void
+require_value(bool isnull, const char *what)
+{
+	if (isnull)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s must not be NULL", what)));
+}
+
+/*
+ * The first two arguments of every form: lock the relation, check rights and
+ * find the column.
+ */
+static void
+read_column(FunctionCallInfo fcinfo, dp_column *column)
+{
+	Oid			type;
+
+	PreventCommandIfReadOnly("dp_declare()");
+	require_value(PG_ARGISNULL(0), "relation");
+	require_value(PG_ARGISNULL(1), "attribute");
+	column->relid = PG_GETARG_OID(0);
+	column->name = *PG_GETARG_NAME(1);
+	dp_relation_require_owner(column->relid);
+	LockRelationOid(column->relid, ShareUpdateExclusiveLock);
+	dp_relation_require_owner(column->relid);
+	dp_relation_require_dataset(dp_relation_require_protected(column->relid));
+	column->attnum = get_attnum(column->relid, NameStr(column->name));
+	if (column->attnum <= 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_COLUMN),
+				 errmsg("column \"%s\" of relation \"%s\" does not exist",
+						NameStr(column->name), get_rel_name(column->relid)),
+				 errhint("Column names are spelled exactly.")));
+	get_atttypetypmodcoll(column->relid, column->attnum, &type,
+						  &column->typmod, &column->collation);
+	column->type = getBaseTypeAndTypmod(type, &column->typmod);
+}
+
+/*
+ * Enter settings under which output functions write the canonical text;
+ * answers the nest level to give to AtEOXact_GUC.
+ */
+static int
+begin_canonical(void)
+{
+	static const char *const settings[][2] = {
+		{"DateStyle", "ISO, YMD"},
+		{"IntervalStyle", "iso_8601"},
+		{"TimeZone", "UTC"},
+		{"extra_float_digits", "1"},
+		{"bytea_output", "hex"},
+	};
+	int			nest = NewGUCNestLevel();
+
+	for (int i = 0; i < (int) lengthof(settings); i++)
+		(void) set_config_option(settings[i][0], settings[i][1],
+								 PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE,
+								 true, 0, false);
+	return nest;
+}
+
+static char *
+canonical_text(Oid type, Datum value)
+{
+	Oid			output;
+	bool		varlena;
+	char	   *text;
+	int			nest;
+
+	getTypeOutputInfo(type, &output, &varlena);
+	nest = begin_canonical();
+	text = OidOutputFunctionCall(output, value);
+	AtEOXact_GUC(true, nest);
+	return text;
+}
+
+/*
+ * Read text as a value of the type; whatever the input function dislikes is
+ * 22023, with its words as detail.
+ */
+static Datum
+value_of_text(Oid type, int32 typmod, char *text, const dp_column *column)
+{
+	MemoryContext context = CurrentMemoryContext;
+	volatile Datum result = (Datum) 0;
+	Oid			input;
+	Oid			ioparam;
+
+	getTypeInputInfo(type, &input, &ioparam);
+	PG_TRY();
+	{
+		result = OidInputFunctionCall(input, text, ioparam, typmod);
+	}
+	PG_CATCH();
+	{
+		ErrorData  *error;
+		int			category;
+
+		MemoryContextSwitchTo(context);
+		error = CopyErrorData();
+		category = ERRCODE_TO_CATEGORY(error->sqlerrcode);
+		if (category != ERRCODE_DATA_EXCEPTION &&
+			error->sqlerrcode != ERRCODE_FEATURE_NOT_SUPPORTED)
+			PG_RE_THROW();
+		FlushErrorState();
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("value \"%s\" does not fit column \"%s\"", text,
+						NameStr(column->name)),
+				 errdetail("The column has type %s: %s.",
+						   format_type_with_typemod(column->type,
+													column->typmod),
+						   error->message)));
+	}
+	PG_END_TRY();
+	return result;
+}
+
+/* May a value written in type `from` be declared for the column? */
+static bool
+is_comparable(Oid from, Oid to)
+{
+	char		category;
+	bool		preferred;
+	char		to_category;
+
+	get_type_category_preferred(from, &category, &preferred);
+	get_type_category_preferred(to, &to_category, &preferred);
+	if (from == to || category == TYPCATEGORY_STRING)
+		return true;
+	if (category == TYPCATEGORY_NUMERIC)
+		return to_category == TYPCATEGORY_NUMERIC && to != CASHOID;
+	if (to == TIMESTAMPOID)
+		return from == DATEOID;
+	if (to == TIMESTAMPTZOID)
+		return from == DATEOID || from == TIMESTAMPOID;
+	return false;
+}
+
+static void
+require_comparable(Oid from, const dp_column *column)
+{
+	if (!is_comparable(from, column->type))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("a value of type %s cannot be declared for column "
+						"\"%s\"", format_type_be(from), NameStr(column->name)),
+				 errdetail("The column has type %s.",
+						   format_type_be(column->type))));
+}
+
+/*
+ * Write a declaration: bounds (keys is NULL) or keys; the other half of what
+ * was declared about the column stays.
+ */
+static void
+write_declaration(const dp_column *column, const char *lower,
+				  const char *upper, Numeric granule, ArrayType *keys,
+				  const char *other)
+{
+	static const char *const write_bounds =
+		"INSERT INTO dp_pg.attribute"
+		" (relid, relid_origin, attname, attnum, lower, upper, granule)"
+		" VALUES ($1, $1, $2, 0, $3, $4, $5)"
+		" ON CONFLICT (relid, attname) DO UPDATE SET"
+		" relid_origin = EXCLUDED.relid_origin, attnum = EXCLUDED.attnum,"
+		" lower = EXCLUDED.lower, upper = EXCLUDED.upper,"
+		" granule = EXCLUDED.granule";
+	static const char *const write_keys =
+		"INSERT INTO dp_pg.attribute"
+		" (relid, relid_origin, attname, attnum, keys, other)"
+		" VALUES ($1, $1, $2, 0, $3, $4)"
+		" ON CONFLICT (relid, attname) DO UPDATE SET"
+		" relid_origin = EXCLUDED.relid_origin, attnum = EXCLUDED.attnum,"
+		" keys = EXCLUDED.keys, other = EXCLUDED.other";
+	Oid			types[5] = {OIDOID, NAMEOID};
+	Datum		values[5];
+	char		nulls[6] = "     ";
+	int			n;
+	NameData	name = column->name;
+	dp_owner_sql saved;
+
+	values[0] = ObjectIdGetDatum(column->relid);
+	values[1] = NameGetDatum(&name);
+	if (keys == NULL)
+	{
+		n = 5;
+		types[2] = TEXTOID;
+		types[3] = TEXTOID;
+		types[4] = NUMERICOID;
+		values[2] = CStringGetTextDatum(lower);
+		values[3] = CStringGetTextDatum(upper);
+		values[4] = granule ? NumericGetDatum(granule) : (Datum) 0;
+		nulls[4] = granule ? ' ' : 'n';
+	}
+	else
+	{
+		n = 4;
+		types[2] = TEXTARRAYOID;
+		types[3] = TEXTOID;
+		values[2] = PointerGetDatum(keys);
+		values[3] = other ? CStringGetTextDatum(other) : (Datum) 0;
+		nulls[3] = other ? ' ' : 'n';
+	}
+	dp_bridge_owner_begin(&saved);
+	if (SPI_execute_with_args(keys ? write_keys : write_bounds, n, types,
+							  values, nulls, false, 0) < 0)
+		elog(ERROR, "could not write dp_pg.attribute");
+	dp_bridge_owner_end(&saved);
+	dp_relation_invalidate_tree(column->relid);
+}
+
+/* Is a date or timestamp of the given type finite? */
+static bool
+is_finite_time(Oid type, Datum value)
+{
+	if (type == DATEOID)
+		return !DATE_NOT_FINITE(DatumGetDateADT(value));
+	return !TIMESTAMP_NOT_FINITE(DatumGetTimestamp(value));
+}
+
+static void
+raise_not_finite(const char *what)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("bound \"%s\" must be finite", what)));
+}
+
+static void
+raise_reversed(const char *lower, const char *upper)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("lower bound %s is not below upper bound %s", lower,
+					upper)));
+}
+
+static void
+declare_times(const dp_column *column, char *lower, char *upper)
+{
+	Datum		low = value_of_text(column->type, column->typmod, lower,
+									column);
+	Datum		high = value_of_text(column->type, column->typmod, upper,
+									 column);
+
+	if (!is_finite_time(column->type, low))
+		raise_not_finite("lower");
+	if (!is_finite_time(column->type, high))
+		raise_not_finite("upper");
+	lower = canonical_text(column->type, low);
+	upper = canonical_text(column->type, high);
+	/* date, timestamp and timestamptz compare as the integers they are */
+	if (column->type == DATEOID ?
+		DatumGetDateADT(low) >= DatumGetDateADT(high) :
+		DatumGetTimestamp(low) >= DatumGetTimestamp(high))
+		raise_reversed(lower, upper);
+	write_declaration(column, lower, upper, NULL, NULL, NULL);
+}
+
+static void
+declare_numbers(const dp_column *column, char *lower, char *upper,
+				Numeric granule)
+{
+	Numeric		low = DatumGetNumeric(value_of_text(NUMERICOID, -1, lower,
+													column));
+	Numeric		high = DatumGetNumeric(value_of_text(NUMERICOID, -1, upper,
+													 column));
+
+	if (numeric_is_nan(low) || numeric_is_inf(low))
+		raise_not_finite("lower");
+	if (numeric_is_nan(high) || numeric_is_inf(high))
+		raise_not_finite("upper");
+	low = dp_declare_trim(low);
+	high = dp_declare_trim(high);
+	lower = dp_declare_number_text(low);
+	upper = dp_declare_number_text(high);
+	if (dp_declare_compare(low, high) >= 0)
+		raise_reversed(lower, upper);
+	dp_declare_check_grid(column->type, low, high, granule);
+	write_declaration(column, lower, upper, granule, NULL, NULL);
+}
+
+PG_FUNCTION_INFO_V1(dp_declare_bounds);
+
+/*
+ * dp_declare_bounds
+ *	  SQL: dp_declare(relation regclass, attribute name, lower T, upper T
+ *	  [, granule]) returns void, for T integer, bigint, numeric, double
+ *	  precision, text, date, timestamp and timestamptz.  T is read from this
+ *	  function's own signature.
+ *
+ * Errors: 42501, 42703, 42704 (not protected), 25006; 22023 for NULL, infinite
+ * or reversed bounds, bounds that do not fit the column's type, a granule that
+ * is no power of two or too fine for the bounds.
+ */
+Datum
+dp_declare_bounds(PG_FUNCTION_ARGS)
+{
+	dp_column	column;
+	Oid		   *types;
+	int			n;
+	char	   *bounds[2];
+	Numeric		granule = NULL;
+
+	read_column(fcinfo, &column);
+	require_value(PG_ARGISNULL(2), "lower");
+	require_value(PG_ARGISNULL(3), "upper");
+	(void) get_func_signature(fcinfo->flinfo->fn_oid, &types, &n);
+	for (int i = 0; i < 2; i++)
+	{
+		require_comparable(types[2 + i], &column);
+		bounds[i] = canonical_text(types[2 + i], PG_GETARG_DATUM(2 + i));
+	}
+	if (n > 4 && !PG_ARGISNULL(4))
+		granule = types[4] == FLOAT8OID ?
+			dp_bridge_float8_to_numeric(PG_GETARG_FLOAT8(4)) :
+			PG_GETARG_NUMERIC(4);
+
+	switch (column.type)
+	{
+		case INT2OID:
+		case INT4OID:
+		case INT8OID:
+		case NUMERICOID:
+		case FLOAT4OID:
+		case FLOAT8OID:
+			declare_numbers(&column, bounds[0], bounds[1], granule);
+			break;
+		case DATEOID:
+		case TIMESTAMPOID:
+		case TIMESTAMPTZOID:
+			if (granule != NULL)
+				ereport(ERROR,
+						(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						 errmsg("a granule is for columns of numbers")));
+			declare_times(&column, bounds[0], bounds[1]);
+			break;
+		default:
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("column \"%s\" cannot have bounds",
+							NameStr(column.name)),
+					 errdetail("It has type %s; bounds are for numbers, dates "
+							   "and timestamps.",
+							   format_type_be(column.type)),
+					 errhint("Declare its keys instead.")));
+	}
+	PG_RETURN_VOID();
+}
+
+/* Compare two values of the column's type. */
+static int
+compare_values(const void *a, const void *b, void *arg)
+{
+	const dp_key_order *order = arg;
+
+	return DatumGetInt32(FunctionCall2Coll(order->compare, order->collation,
+										   *(const Datum *) a,
+										   *(const Datum *) b));
+}
+
+/* Keys need an order that is built in and a collation that is bytewise. */
+static void
+find_order(const dp_column *column, dp_key_order *order)
+{
+	TypeCacheEntry *entry = lookup_type_cache(column->type,
+											  TYPECACHE_CMP_PROC_FINFO);
+	char		typtype = get_typtype(column->type);
+
+	order->compare = &entry->cmp_proc_finfo;
+	order->collation = column->collation;
+	if (!OidIsValid(entry->cmp_proc_finfo.fn_oid) ||
+		entry->cmp_proc_finfo.fn_oid >= FirstNormalObjectId ||
+		column->type == CASHOID ||
+		OidIsValid(get_element_type(column->type)) ||
+		!(typtype == TYPTYPE_ENUM ||
+		  (typtype == TYPTYPE_BASE && column->type < FirstNormalObjectId)))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("column \"%s\" cannot have declared keys",
+						NameStr(column->name)),
+				 errdetail("Type %s is not a built-in scalar type with an "
+						   "order.", format_type_be(column->type))));
+	if (OidIsValid(column->collation) &&
+		!get_collation_isdeterministic(column->collation))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("column \"%s\" cannot have declared keys",
+						NameStr(column->name)),
+				 errdetail("Its collation is not deterministic.")));
+}
+
+/*
+ * One key as a value of the column; 22023 when storing it would change it
+ * (more digits than numeric(5,2) keeps, say).
+ */
+static Datum
+key_value(const dp_column *column, dp_key_order *order, char *text)
+{
+	Datum		plain = value_of_text(column->type, -1, text, column);
+	Datum		fitted = value_of_text(column->type, column->typmod, text,
+									   column);
+
+	if (compare_values(&plain, &fitted, order) != 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("key \"%s\" does not fit column \"%s\"", text,
+						NameStr(column->name)),
+				 errdetail("The column has type %s.",
+						   format_type_with_typemod(column->type,
+													column->typmod))));
+	return fitted;
+}
+
+static void
+check_distinct(const Datum *keys, int n, dp_key_order *order,
+			   const dp_column *column)
+{
+	Datum	   *sorted = palloc(sizeof(Datum) * n);
+
+	memcpy(sorted, keys, sizeof(Datum) * n);
+	qsort_arg(sorted, n, sizeof(Datum), compare_values, order);
+	for (int i = 1; i < n; i++)
+		if (compare_values(&sorted[i - 1], &sorted[i], order) == 0)
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("key \"%s\" is declared twice",
+							canonical_text(column->type, sorted[i]))));
+	pfree(sorted);
+}
+
+/* The array argument's elements as canonical text of their own type. */
+static char **
+read_keys(ArrayType *array, const dp_column *column, int *n)
+{
+	Oid			element = ARR_ELEMTYPE(array);
+	int16		len;
+	bool		byval;
+	char		align;
+	Datum	   *values;
+	bool	   *nulls;
+	char	  **texts;
+
+	require_comparable(getBaseType(element), column);
+	if (ARR_NDIM(array) != 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("keys must be a non-empty array of one dimension")));
+	get_typlenbyvalalign(element, &len, &byval, &align);
+	deconstruct_array(array, element, len, byval, align, &values, &nulls, n);
+	if (*n > dp_setting_max_groups)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("too many keys: %d", *n),
+				 errdetail("dp_pg.max_groups allows %d.",
+						   dp_setting_max_groups)));
+	texts = palloc(sizeof(char *) * *n);
+	for (int i = 0; i < *n; i++)
+	{
+		require_value(nulls[i], "a key");
+		texts[i] = canonical_text(element, values[i]);
+	}
+	return texts;
+}
+
+PG_FUNCTION_INFO_V1(dp_declare_keys);
+
+/*
+ * dp_declare_keys
+ *	  SQL: dp_declare(relation regclass, attribute name, keys anyarray,
+ *	  other text) returns void.
+ *
+ * Errors: 42501, 42703, 42704 (not protected), 25006; 22023 for no keys, NULL
+ * or equal keys, keys that are no values of the column, more than
+ * dp_pg.max_groups, an `other` that is a key, a type without built-in order.
+ */
+Datum
+dp_declare_keys(PG_FUNCTION_ARGS)
+{
+	dp_column	column;
+	dp_key_order order;
+	char	  **texts;
+	char	   *other = NULL;
+	Datum	   *keys;
+	Datum	   *stored;
+	int			n;
+
+	read_column(fcinfo, &column);
+	require_value(PG_ARGISNULL(2), "keys");
+	find_order(&column, &order);
+	texts = read_keys(PG_GETARG_ARRAYTYPE_P(2), &column, &n);
+	keys = palloc(sizeof(Datum) * (n + 1));
+	stored = palloc(sizeof(Datum) * n);
+	for (int i = 0; i < n; i++)
+	{
+		keys[i] = key_value(&column, &order, texts[i]);
+		stored[i] = CStringGetTextDatum(canonical_text(column.type, keys[i]));
+	}
+	check_distinct(keys, n, &order, &column);
+	if (!PG_ARGISNULL(3))
+	{
+		keys[n] = key_value(&column, &order,
+							text_to_cstring(PG_GETARG_TEXT_PP(3)));
+		other = canonical_text(column.type, keys[n]);
+		check_distinct(keys, n + 1, &order, &column);
+	}
+	write_declaration(&column, NULL, NULL, NULL,
+					  construct_array(stored, n, TEXTOID, -1, false,
+									  TYPALIGN_INT), other);
+	PG_RETURN_VOID();
+}

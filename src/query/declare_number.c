@@ -1,0 +1,227 @@
+/*
+ * declare_number.c
+ *	  Bounds and granule of a column of numbers: exact checks.
+ *
+ * Values become whole multiples of the granule when they are summed
+ * (doc/theory.md, mechanisms 0), so both bounds must stay within 2^62
+ * granules.  All arithmetic is numeric and exact: only sums, products by
+ * powers of two and comparisons.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "fmgr.h"
+#include "utils/builtins.h"
+#include "utils/numeric.h"
+
+#include "declare_internal.h"
+
+/* Granules lie between 2^-GRANULE_EXPONENT and 2^GRANULE_EXPONENT. */
+#define GRANULE_EXPONENT 100
+
+/* Bounds lie within 2^62 granules of zero. */
+#define GRID_BITS 62
+
+/* Without a declared granule, the range has at least this many granules. */
+#define DEFAULT_GRANULE_BITS 20
+
+static Numeric
+multiply(Numeric a, Numeric b)
+{
+	return DatumGetNumeric(DirectFunctionCall2(numeric_mul,
+											   NumericGetDatum(a),
+											   NumericGetDatum(b)));
+}
+
+static Numeric
+subtract(Numeric a, Numeric b)
+{
+	return DatumGetNumeric(DirectFunctionCall2(numeric_sub,
+											   NumericGetDatum(a),
+											   NumericGetDatum(b)));
+}
+
+static Numeric
+absolute(Numeric x)
+{
+	return DatumGetNumeric(DirectFunctionCall1(numeric_abs,
+											   NumericGetDatum(x)));
+}
+
+static Numeric
+number_of_text(const char *text)
+{
+	return DatumGetNumeric(DirectFunctionCall3(numeric_in,
+											   CStringGetDatum(text),
+											   ObjectIdGetDatum(InvalidOid),
+											   Int32GetDatum(-1)));
+}
+
+/* 2^exponent, exactly; 2^-n = 5^n / 10^n has n digits after the point. */
+static Numeric
+power_of_two(int exponent)
+{
+	Numeric		result = int64_to_numeric(1);
+	Numeric		factor = exponent < 0 ? number_of_text("0.5") :
+		int64_to_numeric(2);
+
+	for (int i = 0; i < abs(exponent); i++)
+		result = multiply(result, factor);
+	return result;
+}
+
+/* dp_declare_compare: -1, 0, 1 as a <, =, > b. */
+int
+dp_declare_compare(Numeric a, Numeric b)
+{
+	return DatumGetInt32(DirectFunctionCall2(numeric_cmp, NumericGetDatum(a),
+											 NumericGetDatum(b)));
+}
+
+/* dp_declare_trim: the same number without trailing zeros. */
+Numeric
+dp_declare_trim(Numeric x)
+{
+	return DatumGetNumeric(DirectFunctionCall1(numeric_trim_scale,
+											   NumericGetDatum(x)));
+}
+
+/* dp_declare_number_text: its decimal text, palloc'd. */
+char *
+dp_declare_number_text(Numeric x)
+{
+	return DatumGetCString(DirectFunctionCall1(numeric_out,
+											   NumericGetDatum(x)));
+}
+
+/*
+ * The exponent of the largest power of two that is not above x > 0, within
+ * -limit .. limit; false when it lies outside.
+ */
+static bool
+floor_exponent(Numeric x, int limit, int *exponent)
+{
+	Numeric		next = power_of_two(-limit);
+
+	if (dp_declare_compare(x, next) < 0)
+		return false;
+	for (int e = -limit; e <= limit; e++)
+	{
+		next = multiply(next, int64_to_numeric(2));
+		if (dp_declare_compare(x, next) < 0)
+		{
+			*exponent = e;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Exponent of a granule; 22023 unless it is an allowed power of two. */
+static int
+granule_exponent(Numeric granule)
+{
+	int			exponent = 0;
+
+	if (numeric_is_nan(granule) || numeric_is_inf(granule) ||
+		dp_declare_compare(granule, int64_to_numeric(0)) <= 0 ||
+		!floor_exponent(granule, GRANULE_EXPONENT, &exponent) ||
+		dp_declare_compare(granule, power_of_two(exponent)) != 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("granule %s is not a power of two",
+						dp_declare_number_text(granule)),
+				 errdetail("It must be 2^j for a whole j between %d and %d.",
+						   -GRANULE_EXPONENT, GRANULE_EXPONENT),
+				 errhint("For example 1, 8, 0.5 or 0.0009765625.")));
+	return exponent;
+}
+
+static bool
+is_whole(Numeric x)
+{
+	Numeric		whole = DatumGetNumeric(DirectFunctionCall2(numeric_trunc,
+															NumericGetDatum(x),
+															Int32GetDatum(0)));
+
+	return dp_declare_compare(whole, x) == 0;
+}
+
+static void
+check_integer_bound(Oid type, Numeric bound)
+{
+	int			bits = type == INT2OID ? 15 : type == INT4OID ? 31 : 63;
+	Numeric		limit = power_of_two(bits);
+	Numeric		zero = int64_to_numeric(0);
+	int			beyond = dp_declare_compare(absolute(bound), limit);
+
+	if (!is_whole(bound))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("bound %s of a column of integers must be an integer",
+						dp_declare_number_text(bound))));
+	if (beyond > 0 ||
+		(beyond == 0 && dp_declare_compare(bound, zero) > 0))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("bound %s is outside the range of type %s",
+						dp_declare_number_text(bound),
+						format_type_be(type))));
+}
+
+/*
+ * dp_declare_check_grid
+ *	  lower < upper, both finite, can be bounds of a column of the given type
+ *	  with this granule (NULL: the default one: 1 for integers, else the
+ *	  largest power of two not above (upper - lower) / 2^20).
+ *
+ * Errors: 22023.
+ */
+void
+dp_declare_check_grid(Oid type, Numeric lower, Numeric upper, Numeric granule)
+{
+	bool		integer = type == INT2OID || type == INT4OID ||
+		type == INT8OID;
+	int			exponent = 0;
+	Numeric		limit;
+
+	if (integer)
+	{
+		check_integer_bound(type, lower);
+		check_integer_bound(type, upper);
+	}
+	if (granule != NULL)
+	{
+		exponent = granule_exponent(granule);
+		if (integer && exponent < 0)
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("granule %s of a column of integers must be an "
+							"integer", dp_declare_number_text(granule))));
+	}
+	else if (!integer)
+	{
+		Numeric		width = subtract(upper, lower);
+
+		if (!floor_exponent(width, GRANULE_EXPONENT - DEFAULT_GRANULE_BITS,
+							&exponent))
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("bounds %s and %s are too far apart or too close",
+							dp_declare_number_text(lower),
+							dp_declare_number_text(upper))));
+		exponent -= DEFAULT_GRANULE_BITS;
+	}
+	limit = power_of_two(exponent + GRID_BITS);
+	if (dp_declare_compare(absolute(lower), limit) > 0 ||
+		dp_declare_compare(absolute(upper), limit) > 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("bounds %s and %s are too large for their granule",
+						dp_declare_number_text(lower),
+						dp_declare_number_text(upper)),
+				 errdetail("They must lie within 2^%d granules of zero; the "
+						   "granule is %s.", GRID_BITS,
+						   dp_declare_number_text(power_of_two(exponent))),
+				 errhint("Declare a coarser granule or narrower bounds.")));
+}

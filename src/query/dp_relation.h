@@ -1,0 +1,43 @@
+/*
+ * dp_relation.h
+ *	  Protected relations: what the owner declared about them.
+ *
+ * Part of the public interface of the query folder (dp_query.h includes it).
+ */
+#ifndef DP_RELATION_H
+#define DP_RELATION_H
+
+#include "../ledger/dp_ledger.h"
+#include "access/attnum.h"
+#include "nodes/pg_list.h"
+
+/* One protected relation, palloc'd in the current context. */
+typedef struct dp_relation
+{
+	Oid			relid;
+	Oid			owner;			/* of the table, now */
+	char	   *dataset;
+	char	   *unit;			/* column name, NULL: each row is one unit */
+	AttrNumber	unit_attnum;	/* 0 when unit is NULL */
+} dp_relation;
+
+/* What the owner declared about one column, palloc'd. */
+typedef struct dp_attribute
+{
+	AttrNumber	attnum;
+	char	   *lower;			/* decimal or type text; NULL: none */
+	char	   *upper;
+	Numeric		granule;		/* NULL: default */
+	List	   *keys;			/* of char * (output text); NIL: none */
+	char	   *other;			/* NULL: undeclared values count nowhere */
+} dp_attribute;
+
+/* NULL when relid itself is not protected (children of one are not). */
+extern dp_relation *dp_relation_lookup(Oid relid);
+/* NULL when nothing was declared about the column. */
+extern dp_attribute *dp_attribute_lookup(Oid relid, AttrNumber attnum);
+/* The protected ancestor (or the relation itself), InvalidOid when none. */
+extern Oid	dp_relation_protected_root(Oid relid);
+extern void dp_relation_init(void); /* hooks; from _PG_init */
+
+#endif							/* DP_RELATION_H */

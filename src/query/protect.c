@@ -1,0 +1,461 @@
+/*
+ * protect.c
+ *	  dp_protect and dp_unprotect: putting a table under differential privacy.
+ *
+ * The table's owner, who must own the dataset too, or a superuser decides.
+ * What acts on the caller's objects (REVOKE, CREATE VIEW) runs as the caller;
+ * what writes the extension's catalog runs as the owner of the extension.
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "catalog/catalog.h"
+#include "catalog/dependency.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_inherits.h"
+#include "catalog/pg_type.h"
+#include "executor/spi.h"
+#include "fmgr.h"
+#include "lib/stringinfo.h"
+#include "miscadmin.h"
+#include "storage/lmgr.h"
+#include "tcop/utility.h"
+#include "utils/builtins.h"
+#include "utils/inval.h"
+#include "utils/lsyscache.h"
+#include "utils/syscache.h"
+#include "utils/typcache.h"
+
+#include "relation_internal.h"
+
+/*
+ * dp_relation_require_owner
+ *	  The current user owns the table, or 42501; 42P01 when it is gone.
+ */
+void
+dp_relation_require_owner(Oid relid)
+{
+	if (!SearchSysCacheExists1(RELOID, ObjectIdGetDatum(relid)))
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_TABLE),
+				 errmsg("relation with OID %u does not exist", relid)));
+	if (!pg_class_ownercheck(relid, GetUserId()))
+		aclcheck_error(ACLCHECK_NOT_OWNER,
+					   get_relkind_objtype(get_rel_relkind(relid)),
+					   get_rel_name(relid));
+}
+
+/*
+ * dp_relation_require_protected
+ *	  The dataset of the relation, or 42704 when it is not protected itself.
+ */
+char *
+dp_relation_require_protected(Oid relid)
+{
+	char	   *dataset = dp_relation_dataset(relid);
+	Oid			root;
+
+	if (dataset != NULL)
+		return dataset;
+	root = dp_relation_protected_root(relid);
+	ereport(ERROR,
+			(errcode(ERRCODE_UNDEFINED_OBJECT),
+			 errmsg("relation \"%s\" is not protected", get_rel_name(relid)),
+			 OidIsValid(root) ?
+			 errhint("It is a part of protected relation %s: name that one.",
+					 dp_relation_qualified_name(root)) :
+			 errhint("Call dp_protect('%s') first.",
+					 dp_relation_qualified_name(relid))));
+	return NULL;
+}
+
+/*
+ * dp_relation_require_dataset
+ *	  The current user owns the dataset, or 42501.
+ */
+void
+dp_relation_require_dataset(const char *dataset)
+{
+	if (!dp_ledger_owns_dataset(GetUserId(), dataset))
+		ereport(ERROR,
+				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+				 errmsg("must be owner of dataset \"%s\"", dataset)));
+}
+
+/*
+ * dp_relation_invalidate_tree
+ *	  Make cached plans over the relation and its parts plan again.
+ */
+void
+dp_relation_invalidate_tree(Oid relid)
+{
+	List	   *tree = dp_relation_list_tree(relid, NoLock);
+	ListCell   *cell;
+
+	foreach(cell, tree)
+		CacheInvalidateRelcacheByRelid(lfirst_oid(cell));
+}
+
+static void
+refuse_kind(Oid relid, int code, const char *what)
+{
+	ereport(ERROR,
+			(errcode(code),
+			 errmsg("cannot protect %s \"%s\"", what, get_rel_name(relid)),
+			 errdetail("Only ordinary and partitioned tables can be "
+					   "protected.")));
+}
+
+/* One part of the tree is a table whose rows the server itself keeps. */
+static void
+check_kind(Oid relid)
+{
+	char		kind = get_rel_relkind(relid);
+
+	if (IsCatalogRelationOid(relid) ||
+		IsToastNamespace(get_rel_namespace(relid)))
+		refuse_kind(relid, ERRCODE_WRONG_OBJECT_TYPE, "system catalog");
+	if (get_rel_namespace(relid) == dp_bridge_catalog_namespace())
+		refuse_kind(relid, ERRCODE_WRONG_OBJECT_TYPE, "catalog table");
+	if (kind == RELKIND_FOREIGN_TABLE)
+		refuse_kind(relid, ERRCODE_FEATURE_NOT_SUPPORTED, "foreign table");
+	if (kind == RELKIND_VIEW)
+		refuse_kind(relid, ERRCODE_WRONG_OBJECT_TYPE, "view");
+	if (kind == RELKIND_MATVIEW)
+		refuse_kind(relid, ERRCODE_WRONG_OBJECT_TYPE, "materialized view");
+	if (kind != RELKIND_RELATION && kind != RELKIND_PARTITIONED_TABLE)
+		refuse_kind(relid, ERRCODE_WRONG_OBJECT_TYPE, "relation");
+	if (get_rel_persistence(relid) == RELPERSISTENCE_TEMP)
+		refuse_kind(relid, ERRCODE_FEATURE_NOT_SUPPORTED, "temporary table");
+}
+
+/*
+ * A unit is a column whose equality is built in and bytewise decided: units
+ * are grouped and joined by it.
+ */
+static void
+check_unit(Oid relid, const char *unit)
+{
+	AttrNumber	attnum = get_attnum(relid, unit);
+	Oid			type;
+	int32		typmod;
+	Oid			collation;
+	TypeCacheEntry *entry;
+
+	if (attnum <= 0)
+	{
+		if (attnum == InvalidAttrNumber && strstr(unit, "->") != NULL)
+			ereport(ERROR,
+					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+					 errmsg("a privacy unit behind a foreign key is not "
+							"supported yet"),
+					 errhint("Add a column with the unit to relation \"%s\".",
+							 get_rel_name(relid))));
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_COLUMN),
+				 errmsg("column \"%s\" of relation \"%s\" does not exist",
+						unit, get_rel_name(relid)),
+				 errhint("The unit is the column that tells whose row it is; "
+						 "its name is spelled exactly.")));
+	}
+	get_atttypetypmodcoll(relid, attnum, &type, &typmod, &collation);
+	entry = lookup_type_cache(getBaseType(type), TYPECACHE_EQ_OPR_FINFO);
+	if (!OidIsValid(entry->eq_opr) ||
+		entry->type_id >= FirstNormalObjectId ||
+		entry->eq_opr_finfo.fn_oid >= FirstNormalObjectId ||
+		(OidIsValid(collation) && !get_collation_isdeterministic(collation)))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("column \"%s\" cannot be a privacy unit", unit),
+				 errdetail("A unit needs a built-in type with equality and a "
+						   "deterministic collation.")));
+}
+
+/* The table's place among what is protected already. */
+static void
+check_neighbours(Oid relid, const List *tree, const char *dataset,
+				 const char *unit)
+{
+	ListCell   *cell;
+
+	foreach(cell, tree)
+	{
+		Oid			part = lfirst_oid(cell);
+		dp_relation *other = NULL;
+
+		if (part != relid)
+			other = dp_relation_lookup(part);
+		if (other == NULL)
+			continue;
+		if (strcmp(other->dataset, dataset) != 0 ||
+			(unit == NULL) != (other->unit == NULL) ||
+			(unit != NULL && strcmp(unit, other->unit) != 0))
+			ereport(ERROR,
+					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+					 errmsg("relation \"%s\" shares rows with protected "
+							"relation \"%s\"", get_rel_name(relid),
+							get_rel_name(part)),
+					 errdetail("\"%s\" belongs to dataset \"%s\" with %s%s.",
+							   get_rel_name(part), other->dataset,
+							   other->unit ? "unit " : "each row as unit",
+							   other->unit ? other->unit : ""),
+					 errhint("Protect both in one dataset with one unit, or "
+							 "call dp_unprotect('%s') first.",
+							 dp_relation_qualified_name(part))));
+	}
+}
+
+/*
+ * Nobody but owner and superusers may have a privilege that tells rows.  With
+ * revoke, take such privileges away first, as the current user.
+ */
+static void
+close_exposures(Oid relid, bool revoke)
+{
+	List	   *exposures;
+	ListCell   *cell;
+	StringInfoData detail;
+	StringInfoData hint;
+	bool		mendable = true;
+
+	exposures = dp_relation_list_tree_exposures(relid,
+												ShareUpdateExclusiveLock);
+	if (revoke && exposures != NIL)
+	{
+		SPI_connect();
+		foreach(cell, exposures)
+			if (((dp_exposure *) lfirst(cell))->privileges != 0)
+				dp_relation_run_command(dp_exposure_remedy(lfirst(cell)));
+		SPI_finish();
+		CommandCounterIncrement();
+		exposures = dp_relation_list_tree_exposures(relid, NoLock);
+	}
+	if (exposures == NIL)
+		return;
+	initStringInfo(&detail);
+	initStringInfo(&hint);
+	foreach(cell, exposures)
+	{
+		mendable = mendable &&
+			((dp_exposure *) lfirst(cell))->privileges != 0;
+		appendStringInfo(&detail, "%s%s", detail.len > 0 ? "; " : "",
+						 dp_exposure_describe(lfirst(cell)));
+		appendStringInfo(&hint, " %s", dp_exposure_remedy(lfirst(cell)));
+	}
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("other roles can learn rows of relation \"%s\"",
+					get_rel_name(relid)),
+			 errdetail("%s.", detail.data),
+			 errhint("To close it:%s%s", hint.data,
+					 mendable && !revoke ?
+					 " Or pass revoke => true." : "")));
+}
+
+/* Insert or replace the row; view InvalidOid keeps what is published. */
+static void
+write_row(Oid relid, const char *dataset, const char *unit, Oid view)
+{
+	static const char *const command =
+		"INSERT INTO dp_pg.relation AS r"
+		" (relid, relid_origin, dataset, unit, published)"
+		" VALUES ($1, $1, $2, $3, $4)"
+		" ON CONFLICT (relid) DO UPDATE SET"
+		" relid_origin = EXCLUDED.relid_origin, unit = EXCLUDED.unit,"
+		" unit_attnum = EXCLUDED.unit_attnum,"
+		" published = coalesce(EXCLUDED.published, r.published)";
+	Oid			types[4] = {OIDOID, NAMEOID, NAMEOID, OIDOID};
+	Datum		values[4];
+	char		nulls[5] = "    ";
+	NameData	dataset_name;
+	NameData	unit_name;
+	dp_owner_sql saved;
+
+	namestrcpy(&dataset_name, dataset);
+	values[0] = ObjectIdGetDatum(relid);
+	values[1] = NameGetDatum(&dataset_name);
+	values[2] = (Datum) 0;
+	values[3] = ObjectIdGetDatum(view);
+	if (unit == NULL)
+		nulls[2] = 'n';
+	else
+	{
+		namestrcpy(&unit_name, unit);
+		values[2] = NameGetDatum(&unit_name);
+	}
+	if (!OidIsValid(view))
+		nulls[3] = 'n';
+	dp_bridge_owner_begin(&saved);
+	if (SPI_execute_with_args(command, 4, types, values, nulls, false, 0) < 0)
+		elog(ERROR, "could not write dp_pg.relation");
+	dp_bridge_owner_end(&saved);
+}
+
+/* The dataset the relation goes into, checked; palloc'd. */
+static char *
+choose_dataset(Oid relid, const char *asked)
+{
+	char	   *current = dp_relation_dataset(relid);
+	char	   *dataset;
+
+	dataset = dp_ledger_owner_dataset(asked ? asked : current, true);
+	if (current != NULL && strcmp(current, dataset) != 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("relation \"%s\" belongs to dataset \"%s\"",
+						get_rel_name(relid), current),
+				 errhint("Call dp_unprotect('%s') first; what was spent on "
+						 "dataset \"%s\" stays spent.",
+						 dp_relation_qualified_name(relid), current)));
+	return dataset;
+}
+
+/*
+ * Another unit means another promise: what was spent so far was spent for the
+ * old one.
+ */
+static void
+warn_of_new_unit(Oid relid, const char *unit)
+{
+	char	   *before = dp_relation_declared_unit(relid);
+
+	if (dp_relation_dataset(relid) == NULL ||
+		(before == NULL && unit == NULL) ||
+		(before != NULL && unit != NULL && strcmp(before, unit) == 0))
+		return;
+	ereport(WARNING,
+			(errcode(ERRCODE_WARNING),
+			 errmsg("the privacy unit of relation \"%s\" changes",
+					get_rel_name(relid)),
+			 errdetail("It was %s and becomes %s.",
+					   before ? quote_identifier(before) : "each row",
+					   unit ? quote_identifier(unit) : "each row")));
+}
+
+static void
+require_argument(bool isnull, const char *what)
+{
+	if (isnull)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s must not be NULL", what)));
+}
+
+PG_FUNCTION_INFO_V1(dp_protect);
+
+/*
+ * dp_protect
+ *	  SQL: dp_protect(relation regclass, unit text, dataset name, publish text,
+ *	  revoke boolean) returns void.  Called again for a protected relation it
+ *	  replaces the unit and adds the view.
+ *
+ * Errors: 42501 not the owner of table or dataset; 42703 no such column; 42809
+ * not a table; 0A000 foreign or temporary table, unit behind a foreign key;
+ * 22023 a unit without built-in equality; 55000 other roles can learn rows, or
+ * rows are shared with another dataset; 25006 read-only transaction.
+ */
+Datum
+dp_protect(PG_FUNCTION_ARGS)
+{
+	Oid			relid;
+	char	   *unit = NULL;
+	char	   *dataset = NULL;
+	char	   *publish = NULL;
+	bool		revoke;
+	List	   *tree;
+	ListCell   *cell;
+	Oid			view = InvalidOid;
+
+	dp_bridge_require_preload();
+	require_argument(PG_ARGISNULL(0), "relation");
+	relid = PG_GETARG_OID(0);
+	if (!PG_ARGISNULL(1))
+		unit = text_to_cstring(PG_GETARG_TEXT_PP(1));
+	if (!PG_ARGISNULL(2))
+		dataset = NameStr(*PG_GETARG_NAME(2));
+	if (!PG_ARGISNULL(3))
+		publish = text_to_cstring(PG_GETARG_TEXT_PP(3));
+	revoke = !PG_ARGISNULL(4) && PG_GETARG_BOOL(4);
+
+	PreventCommandIfReadOnly("dp_protect()");
+	dp_relation_require_owner(relid);
+	check_kind(relid);
+	LockRelationOid(relid, ShareUpdateExclusiveLock);
+	dp_relation_require_owner(relid);
+	tree = dp_relation_list_tree(relid, ShareUpdateExclusiveLock);
+	foreach(cell, tree)
+		check_kind(lfirst_oid(cell));
+	if (unit != NULL)
+		check_unit(relid, unit);
+	close_exposures(relid, revoke);
+	dataset = choose_dataset(relid, dataset);
+	check_neighbours(relid, tree, dataset, unit);
+	warn_of_new_unit(relid, unit);
+
+	if (publish != NULL)
+		view = dp_publish_view(relid, publish);
+	write_row(relid, dataset, unit, view);
+	if (OidIsValid(view))
+		dp_publish_grant(view, dataset);
+	dp_relation_invalidate_tree(relid);
+	PG_RETURN_VOID();
+}
+
+static void
+delete_rows(Oid relid)
+{
+	static const char *const commands[] = {
+		"DELETE FROM dp_pg.attribute WHERE relid = $1",
+		"DELETE FROM dp_pg.relation WHERE relid = $1"
+	};
+	Oid			types[1] = {OIDOID};
+	Datum		values[1];
+	dp_owner_sql saved;
+
+	values[0] = ObjectIdGetDatum(relid);
+	dp_bridge_owner_begin(&saved);
+	for (int i = 0; i < (int) lengthof(commands); i++)
+		if (SPI_execute_with_args(commands[i], 1, types, values, NULL, false,
+								  0) < 0)
+			elog(ERROR, "could not delete from the catalog of dp_pg");
+	dp_bridge_owner_end(&saved);
+}
+
+PG_FUNCTION_INFO_V1(dp_unprotect);
+
+/*
+ * dp_unprotect
+ *	  SQL: dp_unprotect(relation regclass) returns void.  Forgets what was
+ *	  declared about the relation and drops its published view; what was spent
+ *	  on its dataset stays spent.
+ *
+ * Errors: 42501 not the owner of table or dataset; 42704 not protected; 2BP01
+ * something depends on the published view.
+ */
+Datum
+dp_unprotect(PG_FUNCTION_ARGS)
+{
+	Oid			relid;
+	Oid			view;
+	char	   *dataset;
+
+	require_argument(PG_ARGISNULL(0), "relation");
+	relid = PG_GETARG_OID(0);
+	PreventCommandIfReadOnly("dp_unprotect()");
+	dp_relation_require_owner(relid);
+	LockRelationOid(relid, ShareUpdateExclusiveLock);
+	dp_relation_require_owner(relid);
+	dataset = dp_relation_require_protected(relid);
+	dp_relation_require_dataset(dataset);
+	view = dp_relation_published_view(relid);
+	dp_relation_invalidate_tree(relid);
+	delete_rows(relid);
+	if (OidIsValid(view))
+	{
+		ObjectAddress address;
+
+		ObjectAddressSet(address, RelationRelationId, view);
+		performDeletion(&address, DROP_RESTRICT, 0);
+	}
+	PG_RETURN_VOID();
+}

@@ -1,0 +1,220 @@
+/*
+ * relation_watch.c
+ *	  Warnings when a later command opens a protected relation.
+ *
+ * The owner stays free to do what he wants with his tables; but a GRANT, an
+ * inherited child with grants of its own, a policy, rule or trigger on a
+ * protected relation is usually a mistake, so the command warns after it has
+ * succeeded.  dp_audit finds the same again at any time.
+ *
+ * The hook looks at the node tag first: other commands pay nothing more.
+ */
+#include "postgres.h"
+
+#include "catalog/namespace.h"
+#include "catalog/pg_inherits.h"
+#include "lib/stringinfo.h"
+#include "nodes/parsenodes.h"
+#include "tcop/utility.h"
+#include "utils/lsyscache.h"
+
+#include "relation_internal.h"
+
+static ProcessUtility_hook_type previous_utility = NULL;
+
+/* Warn when the part belongs to a protected tree and others can read it. */
+static void
+warn_of_exposure(Oid relid)
+{
+	Oid			root;
+	List	   *exposures;
+	ListCell   *cell;
+	StringInfoData detail;
+	StringInfoData hint;
+
+	if (!OidIsValid(relid))
+		return;
+	root = dp_relation_protected_root(relid);
+	if (!OidIsValid(root))
+		return;
+	exposures = dp_relation_list_exposures(relid);
+	if (exposures == NIL)
+		return;
+	initStringInfo(&detail);
+	initStringInfo(&hint);
+	foreach(cell, exposures)
+	{
+		appendStringInfo(&detail, "%s%s", detail.len > 0 ? "; " : "",
+						 dp_exposure_describe(lfirst(cell)));
+		appendStringInfo(&hint, " %s", dp_exposure_remedy(lfirst(cell)));
+	}
+	ereport(WARNING,
+			(errcode(ERRCODE_WARNING),
+			 errmsg("other roles can learn rows of protected relation \"%s\" "
+					"without differential privacy", get_rel_name(root)),
+			 errdetail("%s.", detail.data),
+			 errhint("To close it:%s", hint.data)));
+}
+
+/* Warn when `what` was attached to a part of a protected tree. */
+static void
+warn_of_object(const RangeVar *table, const char *what)
+{
+	Oid			relid = RangeVarGetRelid(table, NoLock, true);
+	Oid			root;
+
+	if (!OidIsValid(relid))
+		return;
+	root = dp_relation_protected_root(relid);
+	if (OidIsValid(root))
+		ereport(WARNING,
+				(errcode(ERRCODE_WARNING),
+				 errmsg("a %s on protected relation \"%s\" can tell others "
+						"about its rows", what, get_rel_name(root)),
+				 errhint("See dp_audit().")));
+}
+
+/* The same for a table that a command named. */
+static void
+warn_of_table(const RangeVar *table)
+{
+	warn_of_exposure(RangeVarGetRelid(table, NoLock, true));
+}
+
+/* Is the relation in one of the schemas (of String nodes)? */
+static bool
+is_in_schemas(Oid relid, const List *schemas)
+{
+	char	   *schema = get_namespace_name(get_rel_namespace(relid));
+	ListCell   *cell;
+
+	if (schema == NULL)
+		return false;
+	foreach(cell, schemas)
+		if (strcmp(strVal(lfirst(cell)), schema) == 0)
+			return true;
+	return false;
+}
+
+static void
+warn_of_grant(const GrantStmt *stmt)
+{
+	List	   *roots;
+	ListCell   *cell;
+
+	if (!stmt->is_grant || stmt->objtype != OBJECT_TABLE)
+		return;
+	if (stmt->targtype == ACL_TARGET_OBJECT)
+		foreach(cell, stmt->objects)
+			warn_of_table(lfirst_node(RangeVar, cell));
+	if (stmt->targtype != ACL_TARGET_ALL_IN_SCHEMA)
+		return;
+	roots = dp_relation_list_protected();
+	foreach(cell, roots)
+	{
+		List	   *tree = dp_relation_list_tree(lfirst_oid(cell), NoLock);
+		ListCell   *part;
+
+		foreach(part, tree)
+			if (is_in_schemas(lfirst_oid(part), stmt->objects))
+				warn_of_exposure(lfirst_oid(part));
+	}
+}
+
+static void
+warn_of_alter(const AlterTableStmt *stmt)
+{
+	ListCell   *cell;
+
+	foreach(cell, stmt->cmds)
+	{
+		AlterTableCmd *cmd = lfirst_node(AlterTableCmd, cell);
+
+		if (cmd->subtype == AT_AttachPartition)
+			warn_of_table(((PartitionCmd *) cmd->def)->name);
+		else if (cmd->subtype == AT_AddInherit)
+			warn_of_table(stmt->relation);
+	}
+}
+
+/* The command has succeeded: say what it opened. */
+static void
+warn_after(Node *parsetree)
+{
+	switch (nodeTag(parsetree))
+	{
+		case T_GrantStmt:
+			warn_of_grant((GrantStmt *) parsetree);
+			break;
+		case T_AlterTableStmt:
+			warn_of_alter((AlterTableStmt *) parsetree);
+			break;
+		case T_CreateStmt:
+			if (((CreateStmt *) parsetree)->inhRelations != NIL)
+				warn_of_table(((CreateStmt *) parsetree)->relation);
+			break;
+		case T_CreatePolicyStmt:
+			warn_of_object(((CreatePolicyStmt *) parsetree)->table, "policy");
+			break;
+		case T_RuleStmt:
+			warn_of_object(((RuleStmt *) parsetree)->relation, "rule");
+			break;
+		case T_CreateTrigStmt:
+			warn_of_object(((CreateTrigStmt *) parsetree)->relation,
+						   "trigger");
+			break;
+		default:
+			break;
+	}
+}
+
+/* Is it a command of warn_after at all? */
+static bool
+is_watched(Node *parsetree)
+{
+	switch (nodeTag(parsetree))
+	{
+		case T_GrantStmt:
+		case T_AlterTableStmt:
+		case T_CreateStmt:
+		case T_CreatePolicyStmt:
+		case T_RuleStmt:
+		case T_CreateTrigStmt:
+			return true;
+		default:
+			return false;
+	}
+}
+
+static void
+watch_utility(PlannedStmt *pstmt, const char *query_string,
+			  bool read_only_tree, ProcessUtilityContext context,
+			  ParamListInfo params, QueryEnvironment *query_env,
+			  DestReceiver *dest, QueryCompletion *qc)
+{
+	Node	   *watched = NULL;
+
+	/* a copy: execution may scribble on the tree */
+	if (is_watched(pstmt->utilityStmt) &&
+		OidIsValid(dp_bridge_extension_oid()))
+		watched = copyObject(pstmt->utilityStmt);
+	if (previous_utility)
+		previous_utility(pstmt, query_string, read_only_tree, context, params,
+						 query_env, dest, qc);
+	else
+		standard_ProcessUtility(pstmt, query_string, read_only_tree, context,
+								params, query_env, dest, qc);
+	if (watched != NULL)
+	{
+		warn_after(watched);
+		pfree(watched);
+	}
+}
+
+/* dp_relation_watch_init: put the hook in front of those already there. */
+void
+dp_relation_watch_init(void)
+{
+	previous_utility = ProcessUtility_hook;
+	ProcessUtility_hook = watch_utility;
+}

@@ -1,0 +1,189 @@
+-- dp_audit: each leak around the extension is found, its remedy closes it.
+-- Only findings about this test's objects are looked at: settings, standbys
+-- and statistics differ between servers.
+\set VERBOSITY sqlstate
+SET client_min_messages = error;
+CREATE EXTENSION IF NOT EXISTS dp_pg;
+CREATE ROLE regress_audit_owner;
+CREATE ROLE regress_audit_other;
+CREATE ROLE regress_audit_analyst;
+CREATE SCHEMA regress_audit AUTHORIZATION regress_audit_owner;
+GRANT USAGE, CREATE ON SCHEMA regress_audit TO PUBLIC;
+SET search_path = regress_audit, public;
+
+-- findings about this test, and the remedies carried out as superuser
+CREATE FUNCTION findings() RETURNS TABLE (severity text, object text,
+	remedy text) LANGUAGE sql AS $$
+	SELECT severity, object, remedy FROM dp_audit()
+	WHERE object LIKE '%regress\_audit%'
+$$;
+CREATE PROCEDURE mend() LANGUAGE plpgsql AS $$
+DECLARE
+	command text;
+BEGIN
+	FOR command IN SELECT remedy FROM findings()
+	LOOP
+		EXECUTE command;
+	END LOOP;
+END $$;
+REVOKE ALL ON FUNCTION findings() FROM PUBLIC;
+
+SET ROLE regress_audit_owner;
+CREATE TABLE person (id int PRIMARY KEY, ward text, boss int);
+CREATE TABLE part_root (id int) PARTITION BY LIST (id);
+CREATE TABLE part_a PARTITION OF part_root FOR VALUES IN (1);
+SELECT dp_protect('person', unit => 'id', dataset => 'regress_audit');
+SELECT dp_protect('part_root', dataset => 'regress_audit');
+RESET ROLE;
+SELECT * FROM findings();
+
+-- grants, on columns and parts too
+SET ROLE regress_audit_owner;
+GRANT SELECT, INSERT ON person TO regress_audit_other;
+GRANT UPDATE (ward) ON person TO PUBLIC;
+GRANT SELECT ON part_a TO regress_audit_other;
+RESET ROLE;
+SELECT * FROM findings();
+CALL mend();
+SELECT * FROM findings();
+
+-- a part that belongs to somebody else
+ALTER TABLE part_a OWNER TO regress_audit_other;
+SELECT * FROM findings();
+CALL mend();
+SELECT * FROM findings();
+
+-- views and materialized views, over views too
+SET ROLE regress_audit_owner;
+CREATE VIEW v AS SELECT id FROM person;
+CREATE VIEW w AS SELECT count(*) FROM v;
+CREATE MATERIALIZED VIEW m AS SELECT * FROM v;
+CREATE VIEW harmless WITH (security_invoker = on) AS SELECT * FROM person;
+GRANT SELECT ON harmless TO PUBLIC;
+SELECT 'still private' AS findings WHERE NOT EXISTS
+	(SELECT FROM dp_audit() WHERE object LIKE 'regress\_audit.%');
+GRANT SELECT ON w, m TO regress_audit_other;
+GRANT SELECT (id) ON v TO regress_audit_analyst;
+RESET ROLE;
+SELECT * FROM findings();
+CALL mend();
+SELECT * FROM findings();
+ALTER MATERIALIZED VIEW m OWNER TO regress_audit_other;
+SELECT * FROM findings();
+CALL mend();
+SELECT * FROM findings();
+
+-- functions that run as somebody who can read
+SET ROLE regress_audit_owner;
+CREATE FUNCTION peek() RETURNS bigint LANGUAGE sql SECURITY DEFINER
+AS 'SELECT count(*) FROM regress_audit.person';
+CREATE FUNCTION peek_private() RETURNS bigint LANGUAGE sql
+AS 'SELECT count(*) FROM regress_audit.person';
+RESET ROLE;
+SELECT * FROM findings();
+CALL mend();
+SELECT * FROM findings();
+
+-- triggers, rules, policies
+SET ROLE regress_audit_other;
+CREATE FUNCTION spy() RETURNS trigger LANGUAGE plpgsql AS
+'BEGIN RETURN NEW; END';
+RESET ROLE;
+SET ROLE regress_audit_owner;
+CREATE TRIGGER spy BEFORE INSERT ON person
+FOR EACH ROW EXECUTE FUNCTION spy();
+CREATE RULE copy AS ON DELETE TO person DO ALSO NOTHING;
+CREATE POLICY some_rows ON person USING (ward <> 'x');
+RESET ROLE;
+SELECT * FROM findings();
+CALL mend();
+SELECT * FROM findings();
+
+-- foreign keys in both directions
+CREATE TABLE lookup (boss int PRIMARY KEY);
+ALTER TABLE lookup OWNER TO regress_audit_other;
+ALTER TABLE person ADD CONSTRAINT to_lookup FOREIGN KEY (boss) REFERENCES lookup;
+CREATE TABLE probe (id int CONSTRAINT to_person REFERENCES person);
+ALTER TABLE probe OWNER TO regress_audit_other;
+SELECT * FROM findings();
+CALL mend();
+SELECT * FROM findings();
+
+-- publications
+CREATE PUBLICATION regress_audit_some FOR TABLE person, part_root;
+CREATE PUBLICATION regress_audit_schema FOR TABLES IN SCHEMA regress_audit;
+SELECT * FROM (SELECT DISTINCT * FROM findings()) AS f
+ORDER BY remedy COLLATE "C", object COLLATE "C";
+DROP PUBLICATION regress_audit_schema;
+CALL mend();
+SELECT * FROM findings();
+DROP PUBLICATION regress_audit_some;
+
+-- roles
+GRANT pg_read_all_data, pg_monitor TO regress_audit_other;
+GRANT pg_read_server_files TO regress_audit_analyst;
+ALTER ROLE regress_audit_analyst CREATEROLE REPLICATION;
+SELECT * FROM findings();
+CALL mend();
+SELECT * FROM findings();
+ALTER ROLE regress_audit_analyst SUPERUSER CREATEROLE REPLICATION;
+GRANT pg_read_all_data TO regress_audit_analyst;
+SELECT * FROM findings();
+REVOKE pg_read_all_data FROM regress_audit_analyst;
+ALTER ROLE regress_audit_analyst NOSUPERUSER NOCREATEROLE NOREPLICATION;
+DO $$
+BEGIN
+	PERFORM dp_grant('regress_audit_analyst', dataset => 'regress_audit',
+					 epsilon => 1, delta => 1e-6);
+END $$;
+GRANT regress_audit_owner TO regress_audit_analyst;
+SELECT * FROM findings();
+CALL mend();
+SELECT * FROM findings();
+
+-- settings and statistics
+BEGIN;
+SET LOCAL synchronous_commit = off;
+SELECT severity, object FROM dp_audit() WHERE object = 'synchronous_commit';
+ROLLBACK;
+SELECT severity, object FROM dp_audit()
+WHERE object IN ('shared_preload_libraries', 'pg_statistic');
+BEGIN;
+GRANT SELECT ON pg_statistic TO regress_audit_other;
+SELECT severity, object, remedy FROM dp_audit() WHERE object = 'pg_statistic';
+DO $$
+DECLARE
+	command text;
+BEGIN
+	FOR command IN SELECT remedy FROM dp_audit()
+		WHERE object IN ('pg_class', 'pg_relation_size', 'pg_stat_all_tables')
+	LOOP
+		EXECUTE command;
+	END LOOP;
+END $$;
+SELECT object FROM dp_audit()
+WHERE object IN ('pg_class', 'pg_relation_size', 'pg_stat_all_tables');
+-- and then nobody else sees row counts
+SET ROLE regress_audit_other;
+SAVEPOINT a;
+SELECT reltuples FROM pg_class LIMIT 1;
+ROLLBACK TO a;
+SELECT pg_total_relation_size('person');
+ROLLBACK TO a;
+SELECT n_live_tup FROM pg_stat_user_tables LIMIT 1;
+ROLLBACK TO a;
+SELECT relname FROM pg_class WHERE oid = 'person'::regclass;
+ROLLBACK;
+
+-- anybody may ask; the parts are internal
+SET ROLE regress_audit_other;
+SELECT count(*) >= 0 AS answers FROM dp_audit();
+SELECT * FROM dp_pg.audit_server();
+SELECT * FROM dp_pg.exposures();
+RESET ROLE;
+
+RESET search_path;
+DROP OWNED BY regress_audit_owner, regress_audit_other, regress_audit_analyst
+CASCADE;
+DROP SCHEMA IF EXISTS regress_audit CASCADE;
+DROP ROLE regress_audit_owner, regress_audit_other, regress_audit_analyst;
