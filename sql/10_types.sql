@@ -1,6 +1,10 @@
 -- dp_pg: differential privacy inside PostgreSQL
 \echo Use "CREATE EXTENSION dp_pg" to load this file. \quit
 
+-- Nobody's operators but the built-in ones may decide what this script does:
+-- the schema of CREATE EXTENSION can be one that others create objects in.
+SELECT pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
+
 CREATE SCHEMA dp_pg;
 COMMENT ON SCHEMA dp_pg IS
 'catalog of the dp_pg extension: datasets, budgets, the privacy ledger';

@@ -102,73 +102,73 @@ COMMENT ON EVENT TRIGGER dp_pg_forget_dropped IS
 
 -- The owner's functions.
 
-CREATE FUNCTION dp_protect(relation regclass, unit text DEFAULT NULL,
+CREATE FUNCTION @extschema@.dp_protect(relation regclass, unit text DEFAULT NULL,
 	dataset name DEFAULT NULL, publish text DEFAULT NULL,
 	revoke boolean DEFAULT false)
 RETURNS void LANGUAGE c VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'dp_protect';
-COMMENT ON FUNCTION dp_protect(regclass, text, name, text, boolean) IS
+COMMENT ON FUNCTION @extschema@.dp_protect(regclass, text, name, text, boolean) IS
 'put a table and its partitions or children under differential privacy. unit: column that tells whose row it is (NULL: each row is one unit); dataset: whose budgets pay (NULL: the present one, else the caller''s default); publish: name of a view to create for tools; revoke: take away privileges through which other roles learn rows. Errors: 42501 not the owner, 42703 unknown column, 42809 not a table, 0A000 foreign or temporary table, 22023 unusable unit, 55000 other roles can read it or it shares rows with another dataset';
 
-CREATE FUNCTION dp_unprotect(relation regclass)
+CREATE FUNCTION @extschema@.dp_unprotect(relation regclass)
 RETURNS void LANGUAGE c VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'dp_unprotect';
-COMMENT ON FUNCTION dp_unprotect(regclass) IS
+COMMENT ON FUNCTION @extschema@.dp_unprotect(regclass) IS
 'forget what was declared about a relation and drop its published view; refunds nothing. Errors: 42501 not the owner, 42704 not protected, 2BP01 something depends on the view';
 
-CREATE FUNCTION dp_declare(relation regclass, attribute name, lower integer,
+CREATE FUNCTION @extschema@.dp_declare(relation regclass, attribute name, lower integer,
 	upper integer, granule numeric DEFAULT NULL)
 RETURNS void LANGUAGE c VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'dp_declare_bounds';
-CREATE FUNCTION dp_declare(relation regclass, attribute name, lower bigint,
+CREATE FUNCTION @extschema@.dp_declare(relation regclass, attribute name, lower bigint,
 	upper bigint, granule numeric DEFAULT NULL)
 RETURNS void LANGUAGE c VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'dp_declare_bounds';
-CREATE FUNCTION dp_declare(relation regclass, attribute name, lower numeric,
+CREATE FUNCTION @extschema@.dp_declare(relation regclass, attribute name, lower numeric,
 	upper numeric, granule numeric DEFAULT NULL)
 RETURNS void LANGUAGE c VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'dp_declare_bounds';
-CREATE FUNCTION dp_declare(relation regclass, attribute name,
+CREATE FUNCTION @extschema@.dp_declare(relation regclass, attribute name,
 	lower double precision, upper double precision,
 	granule double precision DEFAULT NULL)
 RETURNS void LANGUAGE c VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'dp_declare_bounds';
-CREATE FUNCTION dp_declare(relation regclass, attribute name, lower text,
+CREATE FUNCTION @extschema@.dp_declare(relation regclass, attribute name, lower text,
 	upper text, granule numeric DEFAULT NULL)
 RETURNS void LANGUAGE c VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'dp_declare_bounds';
-CREATE FUNCTION dp_declare(relation regclass, attribute name, lower date,
+CREATE FUNCTION @extschema@.dp_declare(relation regclass, attribute name, lower date,
 	upper date)
 RETURNS void LANGUAGE c VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'dp_declare_bounds';
-CREATE FUNCTION dp_declare(relation regclass, attribute name, lower timestamp,
+CREATE FUNCTION @extschema@.dp_declare(relation regclass, attribute name, lower timestamp,
 	upper timestamp)
 RETURNS void LANGUAGE c VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'dp_declare_bounds';
-CREATE FUNCTION dp_declare(relation regclass, attribute name,
+CREATE FUNCTION @extschema@.dp_declare(relation regclass, attribute name,
 	lower timestamptz, upper timestamptz)
 RETURNS void LANGUAGE c VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'dp_declare_bounds';
-CREATE FUNCTION dp_declare(relation regclass, attribute name, keys anyarray,
+CREATE FUNCTION @extschema@.dp_declare(relation regclass, attribute name, keys anyarray,
 	other text DEFAULT NULL)
 RETURNS void LANGUAGE c VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'dp_declare_keys';
-COMMENT ON FUNCTION dp_declare(regclass, name, integer, integer, numeric) IS
+COMMENT ON FUNCTION @extschema@.dp_declare(regclass, name, integer, integer, numeric) IS
 'declare public bounds of a column: finite, lower < upper, in the column''s type; granule: grid of sums, a power of two. Replaces earlier bounds. Errors: 42501 not the owner, 42703 unknown column, 42704 not protected, 22023 NULL or unusable bounds or granule';
-COMMENT ON FUNCTION dp_declare(regclass, name, bigint, bigint, numeric) IS
+COMMENT ON FUNCTION @extschema@.dp_declare(regclass, name, bigint, bigint, numeric) IS
 'declare public bounds of a column of numbers; see the integer form';
-COMMENT ON FUNCTION dp_declare(regclass, name, numeric, numeric, numeric) IS
+COMMENT ON FUNCTION @extschema@.dp_declare(regclass, name, numeric, numeric, numeric) IS
 'declare public bounds of a column of numbers; see the integer form';
-COMMENT ON FUNCTION dp_declare(regclass, name, double precision,
+COMMENT ON FUNCTION @extschema@.dp_declare(regclass, name, double precision,
 	double precision, double precision) IS
 'declare public bounds of a column of numbers, read by their shortest decimal text; see the integer form';
-COMMENT ON FUNCTION dp_declare(regclass, name, text, text, numeric) IS
+COMMENT ON FUNCTION @extschema@.dp_declare(regclass, name, text, text, numeric) IS
 'declare public bounds given as text of the column''s type; see the integer form';
-COMMENT ON FUNCTION dp_declare(regclass, name, date, date) IS
+COMMENT ON FUNCTION @extschema@.dp_declare(regclass, name, date, date) IS
 'declare public bounds of a date or timestamp column; see the integer form';
-COMMENT ON FUNCTION dp_declare(regclass, name, timestamp, timestamp) IS
+COMMENT ON FUNCTION @extschema@.dp_declare(regclass, name, timestamp, timestamp) IS
 'declare public bounds of a timestamp column; see the integer form';
-COMMENT ON FUNCTION dp_declare(regclass, name, timestamptz, timestamptz) IS
+COMMENT ON FUNCTION @extschema@.dp_declare(regclass, name, timestamptz, timestamptz) IS
 'declare public bounds of a timestamp with time zone column; see the integer form';
-COMMENT ON FUNCTION dp_declare(regclass, name, anyarray, text) IS
+COMMENT ON FUNCTION @extschema@.dp_declare(regclass, name, anyarray, text) IS
 'declare public group keys of a column, answered in this order; other: key for rows with any other value (NULL: such rows count nowhere). Replaces earlier keys. Errors: 42501 not the owner, 42703 unknown column, 42704 not protected, 22023 no keys, NULL or equal keys, keys that are no values of the column, more than dp_pg.max_groups';

@@ -292,7 +292,7 @@ COMMENT ON FUNCTION dp_pg.audit_server() IS
 'internal: findings of dp_audit about settings, standbys and statistics';
 REVOKE ALL ON FUNCTION dp_pg.audit_server() FROM PUBLIC;
 
-CREATE FUNCTION dp_audit(OUT severity text, OUT finding text, OUT object text,
+CREATE FUNCTION @extschema@.dp_audit(OUT severity text, OUT finding text, OUT object text,
 	OUT remedy text)
 RETURNS SETOF record LANGUAGE sql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
@@ -307,5 +307,5 @@ SET jit = off AS $$	-- recursion over catalogs looks costly, and is not
 							a.severity),
 		a.object COLLATE "C", a.finding COLLATE "C", a.remedy COLLATE "C"
 $$;
-COMMENT ON FUNCTION dp_audit() IS
+COMMENT ON FUNCTION @extschema@.dp_audit() IS
 'what still leaks around the extension on this server: severity (critical, high, medium, low), finding, object, and the command that closes it; reads catalogs only and charges nothing';

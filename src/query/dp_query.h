@@ -91,8 +91,11 @@ typedef struct dp_block
 	List	   *subqueries;		/* of Query *, run before; Params in inner */
 } dp_block;
 
-/* The n-th of block->subqueries stands in inner as parameter $(this + n). */
-#define DP_HOISTED_PARAM 1000000
+/*
+ * The n-th of block->subqueries stands in inner as the external parameter of
+ * this number, which nobody can write: users' parameters count from 1.
+ */
+#define DP_HOISTED_PARAM(n) (-1 - (n))
 
 extern List *dp_query_block_to_list(const dp_block *block);
 extern dp_block *dp_query_block_from_list(const List *list);

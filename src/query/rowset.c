@@ -97,7 +97,7 @@ hoist_mutator(Node *node, void *context)
 			Param	   *param = makeNode(Param);
 
 			param->paramkind = PARAM_EXTERN;
-			param->paramid = DP_HOISTED_PARAM + list_length(rowset->hoisted);
+			param->paramid = DP_HOISTED_PARAM(list_length(rowset->hoisted));
 			param->paramtype = exprType(node);
 			param->paramtypmod = exprTypmod(node);
 			param->paramcollid = exprCollation(node);

@@ -129,6 +129,18 @@ budget_text(const dp_release_spec *spec, bool charged)
 	initStringInfo(&text);
 	appendStringInfo(&text, "of %s: ", NameStr(standing.payer));
 	calls = dp_acct_limit_calls(&standing.limit, &standing.spent, &charge);
+	if (standing.capped &&
+		dp_acct_limit_calls(&standing.cap, &standing.cap_spent, &charge) <
+		calls)
+	{
+		resetStringInfo(&text);
+		appendStringInfo(&text, "cap of the dataset: ");
+		calls = dp_acct_limit_calls(&standing.cap, &standing.cap_spent,
+									&charge);
+		standing.limit = standing.cap;
+		standing.spent = standing.cap_spent;
+		standing.renews = false;
+	}
 	if (charged)
 		memset(&charge, 0, sizeof(charge));
 	if (!charged && calls == 0)

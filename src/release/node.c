@@ -52,6 +52,7 @@ typedef struct release_state
 	CustomScanState css;		/* first, so that it can be cast */
 	dp_block   *block;
 	List	   *parameters;		/* of ExprState * */
+	dp_ledger_standing standing;	/* of the asking role, at begin */
 	List	   *relations;		/* pinned from begin to end */
 	shared_store *shared;
 	bool		attached;		/* has a read pointer of its own */
@@ -280,6 +281,7 @@ begin_release(CustomScanState *node, EState *estate, int eflags)
 	state->shared = attach_shared(estate, DatumGetInt64(nonce->constvalue),
 								  intVal(list_nth(scan->custom_private,
 												  PRIVATE_INDEX)));
+	dp_ledger_require_budget(state->block->dataset, &state->standing);
 	pin_relations(state);
 	state->parameters = ExecInitExprList(scan->custom_exprs,
 										 (PlanState *) node);
@@ -305,7 +307,7 @@ prepare_release(release_state *state)
 								 &nulls[i]);
 	}
 	spec = dp_release_prepare(state->block, values, nulls);
-	dp_release_check_prices(spec);
+	dp_release_check_prices(spec, &state->standing);
 	return spec;
 }
 

@@ -236,20 +236,19 @@ refuse_price(const dp_release_spec *spec, dp_fixed limit, bool floor)
  *	  set with dp_limit; nothing has been charged yet.
  */
 void
-dp_release_check_prices(const dp_release_spec *spec)
+dp_release_check_prices(const dp_release_spec *spec,
+						const dp_ledger_standing *standing)
 {
-	dp_ledger_standing standing;
 	int			i;
 
-	dp_ledger_read_standing(spec->block->dataset, &standing);
 	for (i = 0; i < spec->nmeasures; i++)
 	{
 		dp_fixed	price = spec->measures[i].charge.epsilon;
 
-		if (standing.floored && price < standing.epsilon_floor)
-			refuse_price(spec, standing.epsilon_floor, true);
-		if (standing.ceiled && price > standing.epsilon_ceiling)
-			refuse_price(spec, standing.epsilon_ceiling, false);
+		if (standing->floored && price < standing->epsilon_floor)
+			refuse_price(spec, standing->epsilon_floor, true);
+		if (standing->ceiled && price > standing->epsilon_ceiling)
+			refuse_price(spec, standing->epsilon_ceiling, false);
 	}
 }
 

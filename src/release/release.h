@@ -51,7 +51,8 @@ extern dp_release_spec *dp_release_prepare(dp_block *block,
 										   const Datum *values,
 										   const bool *nulls);
 /* 22023 when a price is outside what the dataset's owner allows. */
-extern void dp_release_check_prices(const dp_release_spec *spec);
+extern void dp_release_check_prices(const dp_release_spec *spec,
+									const dp_ledger_standing *standing);
 extern char *dp_release_mechanism_text(const dp_release_spec *spec);
 
 /* run.c */

@@ -107,12 +107,14 @@ rights_walker(Node *node, void *context)
 
 /*
  * dp_release_take_rights
- *	  Give the inner query the owner's right to read the protected relation,
- *	  after checking that the asking role holds a budget on its dataset.
+ *	  Give the inner query the owner's right to read the protected relation.
  *	  Answers the query's relation entries, permissions checked.
  *
- * Errors: 42501 no budget, or no right on something else in the query; 55000
- * the relation is no longer protected.
+ * The caller has made sure that the asking role holds a budget on the
+ * dataset, or the charge will before anything is read.
+ *
+ * Errors: 42501 no right on something else in the query; 55000 the relation
+ * is no longer protected.
  */
 List *
 dp_release_take_rights(const dp_block *block, Query *query)
@@ -126,7 +128,6 @@ dp_release_take_rights(const dp_block *block, Query *query)
 				 errmsg("protection of a relation changed since the query was "
 						"planned"),
 				 errhint("Run the query again.")));
-	dp_ledger_require_budget(block->dataset);
 	rights.relid = relation->relid;
 	rights.owner = relation->owner;
 	rights.entries = NIL;
@@ -158,6 +159,7 @@ silence_begin(silence *s)
 	s->wal = pgWalUsage;
 	s->nest = NewGUCNestLevel();
 	set_quietly("client_min_messages", "error");
+	set_quietly("exit_on_error", "off");	/* or errors escape as FATAL */
 	set_quietly("track_counts", "off");
 	set_quietly("track_functions", "none");
 }
@@ -314,17 +316,29 @@ run_subquery(Query *subquery, EState *estate)
 					 scalar.by_value);
 }
 
+/* The constant that a hoisted subquery's parameter stands for. */
+static Const *
+constant_of(const Param *param, List *constants)
+{
+	int			n = DP_HOISTED_PARAM(param->paramid);
+	Const	   *constant;
+
+	if (n >= list_length(constants))
+		elog(ERROR, "parameter of a subquery is out of range");
+	constant = list_nth(constants, n);
+	if (constant->consttype != param->paramtype)
+		elog(ERROR, "parameter of a subquery has an unexpected type");
+	return copyObject(constant);
+}
+
 static Node *
 fill_params_mutator(Node *node, void *context)
 {
-	List	   *constants = context;
-
 	if (node == NULL)
 		return NULL;
 	if (IsA(node, Param) && ((Param *) node)->paramkind == PARAM_EXTERN &&
-		((Param *) node)->paramid >= DP_HOISTED_PARAM)
-		return copyObject(list_nth(constants, ((Param *) node)->paramid -
-								   DP_HOISTED_PARAM));
+		((Param *) node)->paramid < 0)
+		return (Node *) constant_of((Param *) node, context);
 	if (IsA(node, Query))
 		return (Node *) query_tree_mutator((Query *) node,
 										   fill_params_mutator, context, 0);
