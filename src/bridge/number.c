@@ -244,6 +244,19 @@ dp_bridge_numeric_to_int128(Numeric x, dp_int128 *out)
 	return true;
 }
 
+/* The shortest decimal of a float, whatever the session's settings. */
+static Numeric
+shortest_numeric(PGFunction output, Datum x)
+{
+	int			saved = extra_float_digits;
+	char	   *text;
+
+	extra_float_digits = 1;
+	text = DatumGetCString(DirectFunctionCall1(output, x));
+	extra_float_digits = saved;
+	return numeric_from_text(text);
+}
+
 /*
  * dp_bridge_float8_to_numeric
  *	  The number a person means who binds the double x: its shortest decimal.
@@ -251,13 +264,14 @@ dp_bridge_numeric_to_int128(Numeric x, dp_int128 *out)
 Numeric
 dp_bridge_float8_to_numeric(double x)
 {
-	int			saved = extra_float_digits;
-	char	   *text;
+	return shortest_numeric(float8out, Float8GetDatum(x));
+}
 
-	extra_float_digits = 1;		/* shortest-precise, whatever the session */
-	text = DatumGetCString(DirectFunctionCall1(float8out, Float8GetDatum(x)));
-	extra_float_digits = saved;
-	return numeric_from_text(text);
+/* dp_bridge_float4_to_numeric: the same for real. */
+Numeric
+dp_bridge_float4_to_numeric(float x)
+{
+	return shortest_numeric(float4out, Float4GetDatum(x));
 }
 
 /* dp_bridge_number_fault_text: completes "... must ..." in a detail. */

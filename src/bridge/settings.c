@@ -17,9 +17,14 @@
 
 #include "dp_bridge.h"
 
-char	   *dp_setting_epsilon = NULL;
-char	   *dp_setting_epsilon_ceiling = NULL;
-char	   *dp_setting_epsilon_floor = NULL;
+#define DEFAULT_EPSILON "0.1"
+#define DEFAULT_CEILING "10"
+#define DEFAULT_FLOOR "0.000001"
+
+/* The defaults stand also where the library was not preloaded. */
+char	   *dp_setting_epsilon = DEFAULT_EPSILON;
+char	   *dp_setting_epsilon_ceiling = DEFAULT_CEILING;
+char	   *dp_setting_epsilon_floor = DEFAULT_FLOOR;
 int			dp_setting_max_groups = 1000000;
 int			dp_setting_worker_idle = 10000;
 int			dp_setting_worker_lock_timeout = 1000;
@@ -84,19 +89,19 @@ dp_bridge_settings_init(void)
 	DefineCustomStringVariable("dp_pg.epsilon",
 							   "Price of a private value that names none.",
 							   "Decimal text; smaller is more private.",
-							   &dp_setting_epsilon, "0.1",
+							   &dp_setting_epsilon, DEFAULT_EPSILON,
 							   PGC_USERSET, 0,
 							   check_epsilon, NULL, NULL);
 	DefineCustomStringVariable("dp_pg.epsilon_ceiling",
 							   "Largest epsilon a private value may ask for.",
 							   "Empty: no limit.",
-							   &dp_setting_epsilon_ceiling, "10",
+							   &dp_setting_epsilon_ceiling, DEFAULT_CEILING,
 							   PGC_SUSET, 0,
 							   check_optional_epsilon, NULL, NULL);
 	DefineCustomStringVariable("dp_pg.epsilon_floor",
 							   "Smallest epsilon a private value may ask for.",
 							   "Empty: no limit.",
-							   &dp_setting_epsilon_floor, "0.000001",
+							   &dp_setting_epsilon_floor, DEFAULT_FLOOR,
 							   PGC_SUSET, 0,
 							   check_optional_epsilon, NULL, NULL);
 	DefineCustomIntVariable("dp_pg.max_groups",

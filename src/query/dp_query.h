@@ -15,6 +15,7 @@
 #include "datatype/timestamp.h"
 #include "nodes/parsenodes.h"
 #include "nodes/primnodes.h"
+#include "utils/snapshot.h"
 
 #include "dp_expression.h"
 #include "dp_relation.h"
@@ -116,6 +117,7 @@ extern dp_refusal *dp_query_split_all(Query *query, dp_block_consumer consumer,
 									  void *context, List **inval_items);
 
 /* NULL when the relation's rows are one per unit, else why not. */
-extern dp_refusal *dp_query_check_unit(const dp_relation *relation);
+extern dp_refusal *dp_query_check_unit(const dp_relation *relation,
+									   Snapshot snapshot);
 
 #endif							/* DP_QUERY_H */

@@ -177,7 +177,7 @@ verify_relation(RangeTblEntry *entry, dp_rowset *rowset)
 								"supported");
 	rowset->relation = dp_relation_lookup(entry->relid);
 	if (rowset->relation != NULL)
-		return dp_query_check_unit(rowset->relation);
+		return dp_query_check_unit(rowset->relation, NULL);
 	if (OidIsValid(dp_relation_protected_root(entry->relid)))
 		return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
 								"It is a part of a protected relation.",

@@ -210,8 +210,8 @@ check_lone_constant(Aggref *aggregate, const char *name)
 		return NULL;
 	argument = (Node *) ((TargetEntry *) linitial(aggregate->args))->expr;
 	type = exprType(argument);
-	if (!IsA(argument, Const) || (type != NUMERICOID && type != FLOAT8OID &&
-								  type != FLOAT4OID))
+	if ((type != NUMERICOID && type != FLOAT8OID && type != FLOAT4OID) ||
+		!dp_expression_is_public_scalar(argument))
 		return NULL;
 	return dp_bridge_refuse(ERRCODE_INVALID_PARAMETER_VALUE,
 							exprLocation(argument),
@@ -530,6 +530,19 @@ refuse_clause(Query *query)
 	return NULL;
 }
 
+static dp_refusal *
+refuse_correlated(Node *node, int level)
+{
+	if (!dp_query_refers_outside(node, level))
+		return NULL;
+	return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
+							"It would be released again for every outer row.",
+							"Group by the column that is compared with the "
+							"outer query, and join the result.",
+							"the private part of a query refers to an outer "
+							"query");
+}
+
 /* ---- fingerprint ---- */
 
 static Node *
@@ -588,6 +601,8 @@ dp_query_split_block(Query *query, List *cte_stack, dp_block **block,
 	List	   *targets;
 	Node	   *having;
 
+	if (refusal == NULL)
+		refusal = refuse_correlated(query->jointree->quals, 0);
 	if (refusal != NULL)
 		return refusal;
 	memset(&s, 0, sizeof(s));
@@ -609,14 +624,9 @@ dp_query_split_block(Query *query, List *cte_stack, dp_block **block,
 	having = release_mutator(query->havingQual, &s);
 	if (s.refusal != NULL)
 		return s.refusal;
-	if (dp_query_refers_outside((Node *) b->inner, -1))
-		return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
-								"It would be released again for every outer "
-								"row.",
-								"Group by the column that is compared with "
-								"the outer query, and join the result.",
-								"the private part of a query refers to an "
-								"outer query");
+	refusal = refuse_correlated((Node *) b->inner, -1);
+	if (refusal != NULL)
+		return refusal;
 	*entry = release_entry(&s);
 	make_outer(&s, targets, having, *entry);
 

@@ -2,7 +2,8 @@
  * unit.c
  *	  Proof that a protected relation has one row per privacy unit.
  *
- * The proof is made again at every planning and depends only on the catalog:
+ * The proof is made at every planning and again, for the snapshot that reads
+ * the rows, at every execution; it depends only on the catalog:
  * a table without a unit column is one row per person; a table with one needs
  * a valid, immediate, complete unique index on exactly that column, NOT NULL,
  * and no inheritance children (whose rows the index does not see).
@@ -11,18 +12,36 @@
 
 #include "access/htup_details.h"
 #include "access/table.h"
+#include "access/transam.h"
+#include "access/xact.h"
+#include "catalog/pg_attribute.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_inherits.h"
 #include "catalog/pg_index.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 #include "utils/relcache.h"
+#include "utils/snapmgr.h"
 #include "utils/syscache.h"
 
 #include "dp_query.h"
 
+/*
+ * Is a catalog row as old as the snapshot?  A proof that is younger says
+ * nothing about rows that only the snapshot still sees.
+ */
 static bool
-index_proves_unique(Oid index, AttrNumber attnum)
+visible_to(HeapTuple tuple, Snapshot snapshot)
+{
+	TransactionId xmin = HeapTupleHeaderGetXmin(tuple->t_data);
+
+	return snapshot == NULL || !TransactionIdIsNormal(xmin) ||
+		TransactionIdIsCurrentTransactionId(xmin) ||
+		!XidInMVCCSnapshot(xmin, snapshot);
+}
+
+static bool
+index_proves_unique(Oid index, AttrNumber attnum, Snapshot snapshot)
 {
 	HeapTuple	tuple = SearchSysCache1(INDEXRELID, ObjectIdGetDatum(index));
 	Form_pg_index form;
@@ -35,26 +54,44 @@ index_proves_unique(Oid index, AttrNumber attnum)
 		form->indislive && form->indnkeyatts == 1 &&
 		form->indkey.values[0] == attnum &&
 		heap_attisnull(tuple, Anum_pg_index_indpred, NULL) &&
-		heap_attisnull(tuple, Anum_pg_index_indexprs, NULL);
+		heap_attisnull(tuple, Anum_pg_index_indexprs, NULL) &&
+		visible_to(tuple, snapshot);
 	ReleaseSysCache(tuple);
 	return proves;
 }
 
 static bool
-column_proved_unique(Relation rel, AttrNumber attnum)
+column_proved_not_null(Relation rel, AttrNumber attnum, Snapshot snapshot)
+{
+	HeapTuple	tuple = SearchSysCache2(ATTNUM,
+										ObjectIdGetDatum(RelationGetRelid(rel)),
+										Int16GetDatum(attnum));
+	bool		proved;
+
+	if (!HeapTupleIsValid(tuple))
+		return false;
+	proved = ((Form_pg_attribute) GETSTRUCT(tuple))->attnotnull &&
+		visible_to(tuple, snapshot);
+	ReleaseSysCache(tuple);
+	return proved;
+}
+
+static bool
+column_proved_unique(Relation rel, AttrNumber attnum, Snapshot snapshot)
 {
 	List	   *indexes;
 	ListCell   *lc;
 	bool		proved = false;
 
-	if (!TupleDescAttr(RelationGetDescr(rel), attnum - 1)->attnotnull)
+	if (!column_proved_not_null(rel, attnum, snapshot))
 		return false;
 	if (rel->rd_rel->relkind != RELKIND_PARTITIONED_TABLE &&
 		has_subclass(RelationGetRelid(rel)))
 		return false;
 	indexes = RelationGetIndexList(rel);
 	foreach(lc, indexes)
-		proved = proved || index_proves_unique(lfirst_oid(lc), attnum);
+		proved = proved || index_proves_unique(lfirst_oid(lc), attnum,
+											   snapshot);
 	list_free(indexes);
 	return proved;
 }
@@ -62,10 +99,11 @@ column_proved_unique(Relation rel, AttrNumber attnum)
 /*
  * dp_query_check_unit
  *	  NULL when the relation provably has at most one row per privacy unit,
- *	  else a refusal.  The caller holds a lock on the relation.
+ *	  else a refusal.  The caller holds a lock on the relation.  The proof must
+ *	  be visible to the snapshot, unless that is NULL (at planning).
  */
 dp_refusal *
-dp_query_check_unit(const dp_relation *relation)
+dp_query_check_unit(const dp_relation *relation, Snapshot snapshot)
 {
 	Relation	rel;
 	bool		proved;
@@ -73,7 +111,7 @@ dp_query_check_unit(const dp_relation *relation)
 	if (relation->unit == NULL)
 		return NULL;
 	rel = table_open(relation->relid, NoLock);
-	proved = column_proved_unique(rel, relation->unit_attnum);
+	proved = column_proved_unique(rel, relation->unit_attnum, snapshot);
 	table_close(rel, NoLock);
 	if (proved)
 		return NULL;

@@ -18,8 +18,8 @@
 
 #include "measure.h"
 
-#define MAX_EXPONENT 960
-#define MAX_GRANULES ((INT64CONST(1) << 62) - 1)
+#define MAX_EXPONENT 1010		/* of a granule: 2^-e stays a normal double */
+#define MAX_LOG2 1100			/* of bounds */
 
 static Numeric
 call1(PGFunction function, Numeric a)
@@ -78,20 +78,19 @@ floor_log2(Numeric x)
 	int			e;
 
 	if (!(approximate > 0) || isinf(approximate))
-		e = approximate > 0 ? MAX_EXPONENT : -MAX_EXPONENT;
+		e = approximate > 0 ? MAX_LOG2 : -MAX_LOG2;
 	else
 		e = (int) floor(log2(approximate));
-	e = Max(Min(e, MAX_EXPONENT), -MAX_EXPONENT);
-	while (e > -MAX_EXPONENT && compare(power_of_two(e), x) > 0)
+	while (e > -MAX_LOG2 && compare(power_of_two(e), x) > 0)
 		e--;
-	while (e < MAX_EXPONENT && compare(power_of_two(e + 1), x) <= 0)
+	while (e < MAX_LOG2 && compare(power_of_two(e + 1), x) <= 0)
 		e++;
 	return e;
 }
 
 /*
  * dp_release_scale_numeric
- *	  x * 2^exponent, exactly; never fails for finite x below 10^250.
+ *	  x * 2^exponent, exactly; never fails for x in the range of double.
  */
 Numeric
 dp_release_scale_numeric(Numeric x, int exponent)
@@ -114,9 +113,10 @@ to_granules(Numeric x, PGFunction round)
 	dp_int128	value;
 
 	if (!dp_bridge_numeric_to_int128(call1(round, x), &value) ||
-		value > MAX_GRANULES || value < -(dp_int128) MAX_GRANULES)
+		value > PG_INT64_MAX || value < PG_INT64_MIN)
 		refuse_bounds("bounds are too far from zero for their distance",
-					  "Use wider bounds or a coarser granule.");
+					  "Use bounds further apart, or declare a coarser "
+					  "granule.");
 	return (int64) value;
 }
 
@@ -125,7 +125,7 @@ to_granules(Numeric x, PGFunction round)
  *	  The grid of bounds lower < upper; granule NULL means the default.
  *
  * Errors: 22023 when the bounds are not finite, not ordered, or the grid does
- * not fit into 63 bits.
+ * not fit into 64 bits.
  */
 dp_grid
 dp_release_grid(Numeric lower, Numeric upper, Numeric granule, bool integers)
@@ -147,9 +147,9 @@ dp_release_grid(Numeric lower, Numeric upper, Numeric granule, bool integers)
 		grid.exponent = 0;
 	else
 		grid.exponent = floor_log2(call2(numeric_sub, upper, lower)) - 20;
-	if (abs(grid.exponent) >= MAX_EXPONENT)
+	if (abs(grid.exponent) > MAX_EXPONENT)
 		refuse_bounds("bounds are out of range",
-					  "Use bounds between 1e-250 and 1e250 in size.");
+					  "Use bounds between 1e-290 and 1e308 in size.");
 	scale = power_of_two(-grid.exponent);
 	grid.low = to_granules(call2(numeric_mul, lower, scale), numeric_ceil);
 	grid.high = to_granules(call2(numeric_mul, upper, scale), numeric_floor);

@@ -259,7 +259,7 @@ pin_relations(release_state *state)
 	Query	   *inner = copyObject(state->block->inner);
 	ListCell   *lc;
 
-	foreach(lc, dp_release_take_rights(state->block, inner))
+	foreach(lc, dp_release_take_rights(state->block, &state->standing, inner))
 	{
 		RangeTblEntry *entry = lfirst(lc);
 
@@ -318,6 +318,7 @@ run_release(release_state *state)
 	MemoryContext old = MemoryContextSwitchTo(root->es_query_cxt);
 
 	state->shared->store = dp_release_run(prepare_release(state),
+										  &state->standing,
 										  state->css.ss.ps.state,
 										  state->minimal->tts_tupleDescriptor);
 	MemoryContextSwitchTo(old);

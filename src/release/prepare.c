@@ -23,6 +23,19 @@ nth_aggregate(const dp_block *block, int n)
 }
 
 /*
+ * The n-th parameter of an aggregate as the user gave it.  The parser casts
+ * integers to double precision, which would round large bigint bounds; seen
+ * without that cast they are exact.
+ */
+static Expr *
+nth_parameter(const Aggref *aggregate, int n)
+{
+	TargetEntry *target = list_nth(aggregate->args, n + 1);
+
+	return (Expr *) strip_implicit_coercions((Node *) target->expr);
+}
+
+/*
  * dp_release_parameter_exprs
  *	  Every parameter (bounds, epsilon) of every aggregate, in order.
  */
@@ -34,11 +47,12 @@ dp_release_parameter_exprs(const dp_block *block)
 
 	for (i = 0; i < list_length(block->kinds); i++)
 	{
-		ListCell   *lc;
+		Aggref	   *aggregate = nth_aggregate(block, i);
+		int			j;
 
-		for_each_from(lc, nth_aggregate(block, i)->args, 1)
+		for (j = 0; j < list_length(aggregate->args) - 1; j++)
 			parameters = lappend(parameters,
-								 copyObject(((TargetEntry *) lfirst(lc))->expr));
+								 copyObject(nth_parameter(aggregate, j)));
 	}
 	return parameters;
 }
@@ -53,6 +67,14 @@ parameter_value(Expr *expression, Datum value, bool isnull)
 	{
 		case NUMERICOID:
 			return DatumGetNumeric(value);
+		case INT2OID:
+			return int64_to_numeric(DatumGetInt16(value));
+		case INT4OID:
+			return int64_to_numeric(DatumGetInt32(value));
+		case INT8OID:
+			return int64_to_numeric(DatumGetInt64(value));
+		case FLOAT4OID:
+			return dp_bridge_float4_to_numeric(DatumGetFloat4(value));
 		case FLOAT8OID:
 			return dp_bridge_float8_to_numeric(DatumGetFloat8(value));
 		default:
@@ -66,7 +88,7 @@ static void
 refuse_null_bounds(const dp_measure *measure)
 {
 	ereport(ERROR,
-			(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 			 errmsg("bounds of dp_%s must not be NULL", measure->ops->name),
 			 errhint("Give numbers, or leave both bounds out to use declared "
 					 "ones.")));
@@ -79,15 +101,13 @@ refuse_null_bounds(const dp_measure *measure)
 static int
 set_parameters(dp_measure *measure, const Datum *values, const bool *nulls)
 {
-	List	   *arguments = measure->aggregate->args;
-	int			n = Max(list_length(arguments) - 1, 0);
+	int			n = Max(list_length(measure->aggregate->args) - 1, 0);
 	Numeric		given[3] = {NULL, NULL, NULL};
 	bool		priced = n == 1 || n == 3;
 	int			i;
 
 	for (i = 0; i < n; i++)
-		given[i] = parameter_value(((TargetEntry *) list_nth(arguments,
-															 i + 1))->expr,
+		given[i] = parameter_value(nth_parameter(measure->aggregate, i),
 								   values[i], nulls[i]);
 	if (n >= 2)
 	{
@@ -183,7 +203,7 @@ prepare_keys(dp_release_spec *spec)
 
 /*
  * dp_release_prepare
- *	  See release.h.  Errors: 22023 and 22004 for bad parameters, 54000 for
+ *	  See release.h.  Errors: 22023 for bad parameters, 54000 for
  *	  too many groups; nothing has been charged then.
  */
 dp_release_spec *

@@ -56,9 +56,15 @@ extern void dp_release_check_prices(const dp_release_spec *spec,
 extern char *dp_release_mechanism_text(const dp_release_spec *spec);
 
 /* run.c */
-extern Tuplestorestate *dp_release_run(dp_release_spec *spec, EState *estate,
-									   TupleDesc result);
-extern List *dp_release_take_rights(const dp_block *block, Query *query);
+extern Tuplestorestate *dp_release_run(dp_release_spec *spec,
+									   const dp_ledger_standing *standing,
+									   EState *estate, TupleDesc result);
+extern List *dp_release_take_rights(const dp_block *block,
+									const dp_ledger_standing *standing,
+									Query *query);
+
+/* locks.c */
+extern void dp_release_lock_storage(Oid relid);
 
 /* inner.c */
 extern Query *dp_release_inner_query(dp_release_spec *spec);

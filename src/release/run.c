@@ -34,6 +34,7 @@
 #include "parser/parse_coerce.h"
 #include "rewrite/rewriteHandler.h"
 #include "tcop/tcopprot.h"
+#include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/datum.h"
 #include "utils/guc.h"
@@ -106,6 +107,28 @@ rights_walker(Node *node, void *context)
 }
 
 /*
+ * The owner of a dataset asks without limit, but only about his own tables:
+ * one that was given to another role is no longer his to read.
+ */
+static void
+check_exempt(const dp_relation *relation, const dp_ledger_standing *standing)
+{
+	if (!standing->exempt || has_privs_of_role(standing->asking,
+											   relation->owner))
+		return;
+	ereport(ERROR,
+			(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+			 errmsg("relation \"%s\" does not belong to the owner of its "
+					"dataset", get_rel_name(relation->relid)),
+			 errdetail("Role \"%s\" owns dataset \"%s\" and asks without "
+					   "limit, but does not own the relation.",
+					   GetUserNameFromId(standing->asking, false),
+					   relation->dataset),
+			 errhint("Unprotect the relation and protect it in a dataset of "
+					 "its owner.")));
+}
+
+/*
  * dp_release_take_rights
  *	  Give the inner query the owner's right to read the protected relation.
  *	  Answers the query's relation entries, permissions checked.
@@ -117,10 +140,12 @@ rights_walker(Node *node, void *context)
  * is no longer protected.
  */
 List *
-dp_release_take_rights(const dp_block *block, Query *query)
+dp_release_take_rights(const dp_block *block,
+					   const dp_ledger_standing *standing, Query *query)
 {
 	rights_context rights;
 	dp_relation *relation = dp_relation_lookup(block->relid);
+	dp_refusal *refusal;
 
 	if (relation == NULL || strcmp(relation->dataset, block->dataset) != 0)
 		ereport(ERROR,
@@ -128,6 +153,10 @@ dp_release_take_rights(const dp_block *block, Query *query)
 				 errmsg("protection of a relation changed since the query was "
 						"planned"),
 				 errhint("Run the query again.")));
+	refusal = dp_query_check_unit(relation, GetActiveSnapshot());
+	if (refusal != NULL)
+		dp_bridge_raise_refusal(refusal, NULL);
+	check_exempt(relation, standing);
 	rights.relid = relation->relid;
 	rights.owner = relation->owner;
 	rights.entries = NIL;
@@ -406,7 +435,8 @@ charge_release(dp_release_spec *spec)
  *	  current context; everything else is freed.
  */
 Tuplestorestate *
-dp_release_run(dp_release_spec *spec, EState *estate, TupleDesc result)
+dp_release_run(dp_release_spec *spec, const dp_ledger_standing *standing,
+			   EState *estate, TupleDesc result)
 {
 	Tuplestorestate *store = tuplestore_begin_heap(true, false, work_mem);
 	MemoryContext work = AllocSetContextCreate(CurrentMemoryContext,
@@ -430,7 +460,8 @@ dp_release_run(dp_release_spec *spec, EState *estate, TupleDesc result)
 	refusal = dp_expression_check_query(inner);
 	if (refusal != NULL)
 		dp_bridge_raise_refusal(refusal, NULL);
-	(void) dp_release_take_rights(spec->block, inner);
+	(void) dp_release_take_rights(spec->block, standing, inner);
+	dp_release_lock_storage(spec->block->relid);
 	cells = dp_cells_create(spec);
 
 	silence_begin(&quiet);
