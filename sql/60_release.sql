@@ -15,4 +15,4 @@ RETURNS SETOF record
 LANGUAGE c VOLATILE PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'dp_last_release';
 COMMENT ON FUNCTION @extschema@.dp_last_release() IS
-'what the last private query of this session released, one row per value: mechanism, price, sensitivity, noise scale and 95% error in units of the column; no rows before the first one';
+'what the last statement of this session with private values released (at most the last 100 releases), one row per value: mechanism, price, sensitivity, noise scale and 95% error in units of the column; no rows before the first one';

@@ -11,9 +11,11 @@
 #include <math.h>
 
 #include "commands/explain.h"
+#include "executor/executor.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/numeric.h"
+#include "utils/snapmgr.h"
 #include "utils/timestamp.h"
 
 #include "release.h"
@@ -163,14 +165,60 @@ budget_text(const dp_release_spec *spec, bool charged)
 	return text.data;
 }
 
+/* One line of a subquery's plan, at the indentation of the others. */
+static void
+explain_line(const char *line, int length, ExplainState *es)
+{
+	appendStringInfoSpaces(es->str, (es->indent + 1) * 2);
+	appendBinaryStringInfo(es->str, line, length);
+	appendStringInfoChar(es->str, '\n');
+}
+
+/*
+ * The plan of a subquery that runs, and is charged, before the release; its
+ * own releases are described in it.
+ */
+static void
+explain_subquery(Query *subquery, EState *estate, ExplainState *es)
+{
+	ExplainState *inner = NewExplainState();
+	QueryDesc  *desc;
+	char	   *line;
+	char	   *end;
+
+	desc = CreateQueryDesc(dp_release_plan_subquery(subquery, estate),
+						   "<private query>", GetActiveSnapshot(),
+						   InvalidSnapshot, None_Receiver,
+						   estate->es_param_list_info, estate->es_queryEnv, 0);
+	ExecutorStart(desc, EXEC_FLAG_EXPLAIN_ONLY);
+	inner->costs = es->costs;
+	ExplainPrintPlan(inner, desc);
+	ExecutorEnd(desc);
+	FreeQueryDesc(desc);
+	if (es->format != EXPLAIN_FORMAT_TEXT)
+	{
+		ExplainPropertyText("Subquery Before", inner->str->data, es);
+		return;
+	}
+	ExplainPropertyText("Subquery Before", "charged by itself", es);
+	for (line = inner->str->data; *line != '\0'; line = end + 1)
+	{
+		end = strchrnul(line, '\n');
+		explain_line(line, (int) (end - line), es);
+		if (*end == '\0')
+			break;
+	}
+}
+
 /*
  * dp_release_explain
  *	  Add a release to EXPLAIN's output.  Charges nothing, reads no row.
  */
 void
-dp_release_explain(const dp_release_spec *spec, bool charged,
+dp_release_explain(const dp_release_spec *spec, bool charged, EState *estate,
 				   ExplainState *es)
 {
+	ListCell   *lc;
 	int			i;
 
 	ExplainPropertyText("Dataset", spec->block->dataset, es);
@@ -192,4 +240,6 @@ dp_release_explain(const dp_release_spec *spec, bool charged,
 								 dp_bridge_fixed_to_cstring(spec->charge.delta),
 								 dp_acct_fixed_approx(spec->charge.rho)), es);
 	ExplainPropertyText("Budget", budget_text(spec, charged), es);
+	foreach(lc, spec->block->subqueries)
+		explain_subquery(lfirst(lc), estate, es);
 }

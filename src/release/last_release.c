@@ -1,12 +1,14 @@
 /*
  * last_release.c
- *	  dp_last_release(): what the last private query of the session released.
+ *	  dp_last_release(): what the last statement of the session released.
  *
- * The record lives in a context of its own under TopMemoryContext and is
- * replaced by every charge.  It holds public quantities only.
+ * Every release of one statement that the client sent is remembered, at most
+ * KEPT of them, each in a context of its own under TopMemoryContext.  The
+ * record holds public quantities only.
  */
 #include "postgres.h"
 
+#include "access/xact.h"
 #include "fmgr.h"
 #include "funcapi.h"
 #include "miscadmin.h"
@@ -18,19 +20,34 @@
 #include "release.h"
 
 #define COLUMNS 11
+#define KEPT 100
 
-typedef struct last_release
+typedef struct past_release
 {
+	MemoryContext context;		/* holds this struct and all below */
 	int64		ledger_id;
 	TimestampTz at;
 	Oid			user;			/* who asked; nobody else sees it */
 	char	   *dataset;
 	int			n;
 	dp_description *values;
-} last_release;
+} past_release;
 
-static MemoryContext last_context = NULL;
-static last_release *last = NULL;
+/* Releases of the statement that began at last_statement, oldest first. */
+static past_release *kept[KEPT];
+static int	kept_count = 0;
+static TimestampTz last_statement = 0;
+
+static void
+forget_oldest(int n)
+{
+	int			i;
+
+	for (i = 0; i < n; i++)
+		MemoryContextDelete(kept[i]->context);
+	kept_count -= n;
+	memmove(kept, kept + n, sizeof(kept[0]) * kept_count);
+}
 
 static dp_description
 copy_description(dp_description d)
@@ -48,31 +65,36 @@ copy_description(dp_description d)
 	return copy;
 }
 
-/* dp_release_remember: replace the session's record. */
+/* dp_release_remember: add a release to those of the present statement. */
 void
 dp_release_remember(const dp_release_spec *spec,
 					const dp_ledger_receipt *receipt)
 {
+	MemoryContext context;
 	MemoryContext old;
+	past_release *past;
 	int			i;
 
-	last = NULL;
-	if (last_context == NULL)
-		last_context = AllocSetContextCreate(TopMemoryContext,
-											 "dp_pg last release",
-											 ALLOCSET_SMALL_SIZES);
-	MemoryContextReset(last_context);
-	old = MemoryContextSwitchTo(last_context);
-	last = palloc0(sizeof(last_release));
-	last->ledger_id = receipt->ledger_id;
-	last->at = GetCurrentTimestamp();
-	last->user = GetUserId();
-	last->dataset = pstrdup(spec->block->dataset);
-	last->n = spec->nmeasures;
-	last->values = palloc(sizeof(dp_description) * Max(last->n, 1));
-	for (i = 0; i < last->n; i++)
-		last->values[i] = copy_description(dp_release_describe(spec, i));
+	if (last_statement != GetCurrentStatementStartTimestamp())
+		forget_oldest(kept_count);
+	else if (kept_count == KEPT)
+		forget_oldest(1);
+	last_statement = GetCurrentStatementStartTimestamp();
+	context = AllocSetContextCreate(TopMemoryContext, "dp_pg past release",
+									ALLOCSET_SMALL_SIZES);
+	old = MemoryContextSwitchTo(context);
+	past = palloc0(sizeof(past_release));
+	past->context = context;
+	past->ledger_id = receipt->ledger_id;
+	past->at = GetCurrentTimestamp();
+	past->user = GetUserId();
+	past->dataset = pstrdup(spec->block->dataset);
+	past->n = spec->nmeasures;
+	past->values = palloc(sizeof(dp_description) * Max(past->n, 1));
+	for (i = 0; i < past->n; i++)
+		past->values[i] = copy_description(dp_release_describe(spec, i));
 	MemoryContextSwitchTo(old);
+	kept[kept_count++] = past;
 }
 
 static Datum
@@ -83,29 +105,20 @@ numeric_text(const char *text)
 							   Int32GetDatum(-1));
 }
 
-PG_FUNCTION_INFO_V1(dp_last_release);
-
-/*
- * dp_last_release
- *	  SQL: setof (ledger_id, at, dataset, value, mechanism, epsilon, delta,
- *	  rho, sensitivity, scale, error_95); no rows before the first release.
- */
-Datum
-dp_last_release(PG_FUNCTION_ARGS)
+static void
+put_release(ReturnSetInfo *result, const past_release *past)
 {
-	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
 	int			i;
 
-	InitMaterializedSRF(fcinfo, 0);
-	for (i = 0; last != NULL && last->user == GetUserId() && i < last->n; i++)
+	for (i = 0; i < past->n; i++)
 	{
 		Datum		values[COLUMNS];
 		bool		nulls[COLUMNS] = {false};
-		const dp_description *d = &last->values[i];
+		const dp_description *d = &past->values[i];
 
-		values[0] = Int64GetDatum(last->ledger_id);
-		values[1] = TimestampTzGetDatum(last->at);
-		values[2] = CStringGetTextDatum(last->dataset);
+		values[0] = Int64GetDatum(past->ledger_id);
+		values[1] = TimestampTzGetDatum(past->at);
+		values[2] = CStringGetTextDatum(past->dataset);
 		values[3] = CStringGetTextDatum(d->name);
 		values[4] = CStringGetTextDatum(d->mechanism);
 		values[5] = numeric_text(d->epsilon);
@@ -117,5 +130,24 @@ dp_last_release(PG_FUNCTION_ARGS)
 		tuplestore_putvalues(result->setResult, result->setDesc, values,
 							 nulls);
 	}
+}
+
+PG_FUNCTION_INFO_V1(dp_last_release);
+
+/*
+ * dp_last_release
+ *	  SQL: setof (ledger_id, at, dataset, value, mechanism, epsilon, delta,
+ *	  rho, sensitivity, scale, error_95), in the order of the charges; no rows
+ *	  before the first release.
+ */
+Datum
+dp_last_release(PG_FUNCTION_ARGS)
+{
+	int			i;
+
+	InitMaterializedSRF(fcinfo, 0);
+	for (i = 0; i < kept_count; i++)
+		if (kept[i]->user == GetUserId())
+			put_release((ReturnSetInfo *) fcinfo->resultinfo, kept[i]);
 	return (Datum) 0;
 }

@@ -418,5 +418,5 @@ explain_release(CustomScanState *node, List *ancestors, ExplainState *es)
 	release_state *state = (release_state *) node;
 
 	dp_release_explain(prepare_release(state), state->shared->store != NULL,
-					   es);
+					   node->ss.ps.state, es);
 }

@@ -63,6 +63,8 @@ extern List *dp_release_take_rights(const dp_block *block,
 									const dp_ledger_standing *standing,
 									Query *query);
 
+extern PlannedStmt *dp_release_plan_subquery(Query *subquery, EState *estate);
+
 /* locks.c */
 extern void dp_release_lock_storage(Oid relid);
 
@@ -79,7 +81,7 @@ extern void dp_cells_release(dp_cells *cells, TupleDesc result,
 /* describe.c, last_release.c */
 struct ExplainState;
 extern void dp_release_explain(const dp_release_spec *spec, bool charged,
-							   struct ExplainState *es);
+							   EState *estate, struct ExplainState *es);
 extern void dp_release_remember(const dp_release_spec *spec,
 								const dp_ledger_receipt *receipt);
 

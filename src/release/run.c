@@ -313,14 +313,27 @@ execute(PlannedStmt *plan, EState *estate, DestReceiver *receiver)
 }
 
 /*
+ * dp_release_plan_subquery
+ *	  Plan a hoisted subquery as the analyst's own query.
+ */
+PlannedStmt *
+dp_release_plan_subquery(Query *subquery, EState *estate)
+{
+	Query	   *query = copyObject(subquery);
+
+	AcquireRewriteLocks(query, true, false);
+	return pg_plan_query(query, "<private query>", 0,
+						 estate->es_param_list_info);
+}
+
+/*
  * Run one uncorrelated scalar subquery as the analyst, with whatever charges
  * it makes, and answer its value as a constant.
  */
 static Const *
 run_subquery(Query *subquery, EState *estate)
 {
-	Query	   *query = copyObject(subquery);
-	TargetEntry *target = linitial(query->targetList);
+	TargetEntry *target = linitial(subquery->targetList);
 	Oid			type = exprType((Node *) target->expr);
 	scalar_receiver scalar;
 	PlannedStmt *plan;
@@ -335,9 +348,7 @@ run_subquery(Query *subquery, EState *estate)
 	scalar.context = CurrentMemoryContext;
 	get_typlenbyval(type, &scalar.length, &scalar.by_value);
 
-	AcquireRewriteLocks(query, true, false);
-	plan = pg_plan_query(query, "<private query>", 0,
-						 estate->es_param_list_info);
+	plan = dp_release_plan_subquery(subquery, estate);
 	execute(plan, estate, &scalar.receiver);
 	return makeConst(type, exprTypmod((Node *) target->expr),
 					 exprCollation((Node *) target->expr), scalar.length,
