@@ -67,7 +67,9 @@ check_epsilon(char **newval, void **extra, GucSource source)
 {
 	if (is_positive_decimal(*newval))
 		return true;
-	GUC_check_errdetail("It must be a positive decimal number, such as 0.1.");
+	GUC_check_errdetail("It must be a positive number below 10^12 in decimal "
+						"digits, at most 24 of them after the point.");
+	GUC_check_errhint("Write it like 0.1.");
 	return false;
 }
 

@@ -140,6 +140,44 @@ constant_field(Node *node)
 					   C_COLLATION_OID);
 }
 
+/* Is every value of the expression provably not NULL? */
+static bool
+never_null(Node *node, Oid relid)
+{
+	ListCell   *lc;
+	List	   *arguments;
+
+	switch (nodeTag(node))
+	{
+		case T_NullTest:
+		case T_BooleanTest:
+		case T_DistinctExpr:
+			return true;
+		case T_Const:
+			return !((Const *) node)->constisnull;
+		case T_Var:
+			return !column_nullable(relid, ((Var *) node)->varattno);
+		case T_RelabelType:
+			return never_null((Node *) ((RelabelType *) node)->arg, relid);
+		case T_BoolExpr:
+			arguments = ((BoolExpr *) node)->args;
+			break;
+		case T_OpExpr:
+			/* Built-in leakproof operators are comparisons. */
+			if (!func_strict(((OpExpr *) node)->opfuncid) ||
+				!get_func_leakproof(((OpExpr *) node)->opfuncid))
+				return false;
+			arguments = ((OpExpr *) node)->args;
+			break;
+		default:
+			return false;
+	}
+	foreach(lc, arguments)
+		if (!never_null(lfirst(lc), relid))
+			return false;
+	return true;
+}
+
 static bool
 is_trunc_function(Oid function)
 {
@@ -292,7 +330,7 @@ dp_query_classify_key(Node *expression, Node *base, Oid relid, dp_key *key)
 	if (type == BOOLOID || type_is_enum(type))
 	{
 		key->kind = type == BOOLOID ? DP_KEY_BOOLEAN : DP_KEY_ENUM;
-		key->nullable = true;
+		key->nullable = !never_null(base, relid);
 		return NULL;
 	}
 	return refuse_key(expression, "values of this group key are not public",

@@ -239,6 +239,9 @@ dp_release_explain(const dp_release_spec *spec, bool charged, EState *estate,
 								 dp_bridge_fixed_to_cstring(spec->charge.epsilon),
 								 dp_bridge_fixed_to_cstring(spec->charge.delta),
 								 dp_acct_fixed_approx(spec->charge.rho)), es);
+	/* auto_explain asks when the query is over and no snapshot is left. */
+	if (!ActiveSnapshotSet())
+		return;
 	ExplainPropertyText("Budget", budget_text(spec, charged), es);
 	foreach(lc, spec->block->subqueries)
 		explain_subquery(lfirst(lc), estate, es);

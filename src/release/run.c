@@ -31,6 +31,8 @@
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
+#include "optimizer/cost.h"
+#include "optimizer/optimizer.h"
 #include "parser/parse_coerce.h"
 #include "rewrite/rewriteHandler.h"
 #include "tcop/tcopprot.h"
@@ -387,12 +389,55 @@ fill_params_mutator(Node *node, void *context)
 
 /* ---- the steps ---- */
 
+/*
+ * Which plan is chosen shows in pg_stat_activity and in pg_locks (parallel
+ * workers), and the planner's choice follows statistics of private columns
+ * and settings of the analyst.  So the shape of the inner plan is made to
+ * depend on public things: the table is always read as a whole, by as many
+ * workers as its size and the settings give.
+ */
+typedef struct plan_settings
+{
+	bool		indexscan;
+	bool		indexonlyscan;
+	bool		bitmapscan;
+	double		setup_cost;
+	double		tuple_cost;
+} plan_settings;
+
+static void
+make_plans_public(plan_settings *saved)
+{
+	saved->indexscan = enable_indexscan;
+	saved->indexonlyscan = enable_indexonlyscan;
+	saved->bitmapscan = enable_bitmapscan;
+	saved->setup_cost = parallel_setup_cost;
+	saved->tuple_cost = parallel_tuple_cost;
+	enable_indexscan = false;
+	enable_indexonlyscan = false;
+	enable_bitmapscan = false;
+	parallel_setup_cost = 0;
+	parallel_tuple_cost = 0;
+}
+
+static void
+restore_settings(const plan_settings *saved)
+{
+	enable_indexscan = saved->indexscan;
+	enable_indexonlyscan = saved->indexonlyscan;
+	enable_bitmapscan = saved->bitmapscan;
+	parallel_setup_cost = saved->setup_cost;
+	parallel_tuple_cost = saved->tuple_cost;
+}
+
 static PlannedStmt *
 plan_inner(Query *inner, EState *estate, const silence *quiet,
 		   MemoryContext context)
 {
 	PlannedStmt *volatile plan = NULL;
+	plan_settings saved;
 
+	make_plans_public(&saved);
 	PG_TRY();
 	{
 		AcquireRewriteLocks(inner, true, false);
@@ -402,9 +447,11 @@ plan_inner(Query *inner, EState *estate, const silence *quiet,
 	}
 	PG_CATCH();
 	{
+		restore_settings(&saved);
 		mask_error(context, quiet, true);
 	}
 	PG_END_TRY();
+	restore_settings(&saved);
 	return plan;
 }
 

@@ -1,0 +1,316 @@
+-- The privacy ledger: datasets, budgets, charges.
+--
+-- Nobody writes these tables but the extension: the owner's functions while
+-- they act as the extension's owner, and the ledger's background worker.
+-- Everybody may read them; row-level security shows each role its own rows.
+
+CREATE TABLE dp_pg.dataset (
+	name				name PRIMARY KEY,
+	owner_oid			oid NOT NULL,
+	owner_name			name NOT NULL,
+	cluster				bigint NOT NULL,
+	neighbours			text NOT NULL DEFAULT 'add_remove'
+		CHECK (neighbours IN ('add_remove', 'replace_one')),
+	cap_filter			text,
+	cap_epsilon			numeric,
+	cap_delta			numeric,
+	cap_delta_conversion	numeric,
+	cap_delta_sum		numeric,
+	cap_rho				numeric,
+	cap_alpha			bigint,
+	spent_epsilon		numeric NOT NULL DEFAULT 0,
+	spent_rho			numeric NOT NULL DEFAULT 0,
+	spent_delta			numeric NOT NULL DEFAULT 0,
+	charges				bigint NOT NULL DEFAULT 0,
+	epsilon_floor		numeric,
+	epsilon_ceiling		numeric
+) WITH (fillfactor = 50);
+
+COMMENT ON TABLE dp_pg.dataset IS
+'one row per dataset: who owns it, the cap over all roles, what all roles together have spent; visible to its owner';
+COMMENT ON COLUMN dp_pg.dataset.owner_oid IS
+'owner in the cluster that wrote the row; elsewhere owner_name decides';
+COMMENT ON COLUMN dp_pg.dataset.cluster IS
+'system identifier of the cluster that wrote the row';
+COMMENT ON COLUMN dp_pg.dataset.neighbours IS
+'add_remove or replace_one: what one privacy unit more or less means';
+COMMENT ON COLUMN dp_pg.dataset.cap_epsilon IS
+'cap over all roles and all times, NULL: none; it never renews';
+COMMENT ON COLUMN dp_pg.dataset.cap_rho IS
+'largest sum of rho that the cap certifies, found when the cap was set';
+COMMENT ON COLUMN dp_pg.dataset.cap_alpha IS
+'order of the cap''s certificate in units of 2^-20';
+COMMENT ON COLUMN dp_pg.dataset.spent_epsilon IS
+'sum of epsilon over the whole ledger of the dataset, exempt roles included; Infinity once a mechanism was not pure';
+COMMENT ON COLUMN dp_pg.dataset.epsilon_floor IS
+'smallest epsilon one query may ask for, NULL: only the server''s';
+COMMENT ON COLUMN dp_pg.dataset.epsilon_ceiling IS
+'largest epsilon one query may ask for, NULL: only the server''s';
+
+CREATE TABLE dp_pg.budget (
+	dataset				name NOT NULL,
+	role_oid			oid NOT NULL,
+	role_name			name NOT NULL,
+	cluster				bigint NOT NULL,
+	active				bool NOT NULL DEFAULT true,
+	filter				text NOT NULL,
+	epsilon				numeric NOT NULL,
+	delta				numeric NOT NULL,
+	delta_conversion	numeric NOT NULL,
+	delta_sum			numeric NOT NULL,
+	rho					numeric NOT NULL,
+	alpha				bigint NOT NULL,
+	renew				interval,
+	period_start		timestamptz NOT NULL DEFAULT now(),
+	spent_epsilon		numeric NOT NULL DEFAULT 0,
+	spent_rho			numeric NOT NULL DEFAULT 0,
+	spent_delta			numeric NOT NULL DEFAULT 0,
+	charges				bigint NOT NULL DEFAULT 0,
+	total_epsilon		numeric NOT NULL DEFAULT 0,
+	total_rho			numeric NOT NULL DEFAULT 0,
+	total_delta			numeric NOT NULL DEFAULT 0,
+	total_charges		bigint NOT NULL DEFAULT 0,
+	PRIMARY KEY (dataset, role_oid, cluster)
+) WITH (fillfactor = 50);
+
+CREATE INDEX budget_role_name ON dp_pg.budget (dataset, role_name);
+
+COMMENT ON TABLE dp_pg.budget IS
+'what a role may spend on a dataset and has spent; visible to the role, to its members and to the owner of the dataset';
+COMMENT ON COLUMN dp_pg.budget.role_oid IS
+'the role in the cluster that wrote the row; elsewhere role_name decides';
+COMMENT ON COLUMN dp_pg.budget.active IS
+'false after dp_revoke, which refunds nothing';
+COMMENT ON COLUMN dp_pg.budget.filter IS 'basic, zcdp or best';
+COMMENT ON COLUMN dp_pg.budget.delta_conversion IS
+'part of delta that the conversion from rho uses';
+COMMENT ON COLUMN dp_pg.budget.delta_sum IS
+'part of delta that bounds the sum of the charges'' deltas';
+COMMENT ON COLUMN dp_pg.budget.rho IS
+'largest sum of rho that (epsilon, delta_conversion) certifies, 0: none';
+COMMENT ON COLUMN dp_pg.budget.alpha IS
+'order of that certificate in units of 2^-20';
+COMMENT ON COLUMN dp_pg.budget.renew IS
+'length of a period, NULL: the budget never renews';
+COMMENT ON COLUMN dp_pg.budget.period_start IS
+'start of the period that the spent_ columns count; advanced by whole periods when the next charge comes';
+COMMENT ON COLUMN dp_pg.budget.spent_epsilon IS
+'sum of epsilon in the period; Infinity once a mechanism was not pure';
+COMMENT ON COLUMN dp_pg.budget.total_epsilon IS
+'sum of epsilon over all periods; never lowered';
+
+CREATE TABLE dp_pg.ledger (
+	id			bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+	at			timestamptz NOT NULL,
+	role		name NOT NULL,
+	role_oid	oid NOT NULL,
+	cluster		bigint NOT NULL,
+	login_role	name NOT NULL,
+	payer		name,
+	dataset		name NOT NULL,
+	mechanism	text NOT NULL,
+	epsilon		numeric NOT NULL,
+	delta		numeric NOT NULL,
+	rho			numeric NOT NULL,
+	releases	int NOT NULL,
+	fingerprint	bigint NOT NULL
+);
+
+COMMENT ON TABLE dp_pg.ledger IS
+'one row per charge, appended before data is read and never changed; visible to the role that asked and to the owner of the dataset';
+COMMENT ON COLUMN dp_pg.ledger.role IS 'the asking role';
+COMMENT ON COLUMN dp_pg.ledger.login_role IS 'the role that logged in';
+COMMENT ON COLUMN dp_pg.ledger.payer IS
+'the role whose budget paid, NULL: exempt (counted against the cap only)';
+COMMENT ON COLUMN dp_pg.ledger.epsilon IS
+'price of the release; Infinity for a mechanism without a pure guarantee';
+COMMENT ON COLUMN dp_pg.ledger.releases IS 'noisy values released per key';
+COMMENT ON COLUMN dp_pg.ledger.fingerprint IS
+'identifies the query''s shape, without its constants';
+
+-- Budgets and charges survive dump and restore.
+SELECT pg_catalog.pg_extension_config_dump('dp_pg.dataset', '');
+SELECT pg_catalog.pg_extension_config_dump('dp_pg.budget', '');
+SELECT pg_catalog.pg_extension_config_dump('dp_pg.ledger', '');
+SELECT pg_catalog.pg_extension_config_dump('dp_pg.ledger_id_seq', '');
+
+-- Who sees what.
+
+CREATE FUNCTION dp_pg.cluster() RETURNS bigint
+LANGUAGE c STABLE PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'dp_ledger_sql_cluster';
+COMMENT ON FUNCTION dp_pg.cluster() IS
+'system identifier of this cluster, by which the catalog tells it from one that a dump was restored into';
+
+CREATE FUNCTION dp_pg.owned_datasets() RETURNS name[]
+LANGUAGE c STABLE
+AS 'MODULE_PATHNAME', 'dp_ledger_sql_owned';
+COMMENT ON FUNCTION dp_pg.owned_datasets() IS
+'datasets whose owner''s rights the current user has; a superuser has all';
+
+CREATE FUNCTION dp_pg.inherits(role_oid oid, role_name name, cluster bigint)
+RETURNS bool
+LANGUAGE c STABLE
+AS 'MODULE_PATHNAME', 'dp_ledger_sql_inherits';
+COMMENT ON FUNCTION dp_pg.inherits(oid, name, bigint) IS
+'does the current user have the rights of the role a catalog row speaks of? false for NULL and for a dropped role';
+
+CREATE FUNCTION dp_pg.is_me(role_oid oid, role_name name, cluster bigint)
+RETURNS bool
+LANGUAGE c STABLE
+AS 'MODULE_PATHNAME', 'dp_ledger_sql_is_me';
+COMMENT ON FUNCTION dp_pg.is_me(oid, name, bigint) IS
+'is the current user the role a catalog row speaks of? false for NULL and for a dropped role';
+
+ALTER TABLE dp_pg.dataset ENABLE ROW LEVEL SECURITY;
+ALTER TABLE dp_pg.budget ENABLE ROW LEVEL SECURITY;
+ALTER TABLE dp_pg.ledger ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY owner_reads ON dp_pg.dataset FOR SELECT
+	USING (name = ANY ((SELECT dp_pg.owned_datasets())::name[]));
+CREATE POLICY owner_and_members_read ON dp_pg.budget FOR SELECT
+	USING (dataset = ANY ((SELECT dp_pg.owned_datasets())::name[])
+		   OR dp_pg.inherits(role_oid, role_name, cluster));
+CREATE POLICY owner_and_asker_read ON dp_pg.ledger FOR SELECT
+	USING (dataset = ANY ((SELECT dp_pg.owned_datasets())::name[])
+		   OR dp_pg.is_me(role_oid, role, cluster));
+
+REVOKE ALL ON dp_pg.dataset, dp_pg.budget, dp_pg.ledger FROM PUBLIC;
+REVOKE ALL ON SEQUENCE dp_pg.ledger_id_seq FROM PUBLIC;
+GRANT SELECT ON dp_pg.dataset, dp_pg.budget, dp_pg.ledger TO PUBLIC;
+
+CREATE VIEW dp_pg.budgets WITH (security_invoker = true) AS
+SELECT b.dataset, b.role_name AS role, b.active, b.filter,
+	b.epsilon, b.delta,
+	CASE WHEN p.over THEN 0 ELSE b.spent_epsilon END AS spent_epsilon,
+	CASE WHEN p.over THEN 0 ELSE b.spent_rho END AS spent_rho,
+	CASE WHEN p.over THEN 0 ELSE b.spent_delta END AS spent_delta,
+	CASE WHEN p.over THEN 0 ELSE b.charges END AS charges,
+	b.renew,
+	CASE WHEN NOT p.over THEN p.renewal END AS renewal,
+	b.total_epsilon, b.total_rho, b.total_delta, b.total_charges
+FROM dp_pg.budget AS b
+CROSS JOIN LATERAL (
+	SELECT ((b.period_start AT TIME ZONE 'UTC') + b.renew)
+		AT TIME ZONE 'UTC' AS renewal) AS r
+CROSS JOIN LATERAL (
+	SELECT r.renewal, coalesce(r.renewal <= now(), false) AS over) AS p;
+COMMENT ON VIEW dp_pg.budgets IS
+'limits and spending per dataset and role: all roles of one''s own datasets, else one''s own and one''s groups''; spent_ columns count the present period, whose end is renewal (NULL: never, or the next charge begins a new one)';
+GRANT SELECT ON dp_pg.budgets TO PUBLIC;
+
+CREATE FUNCTION dp_pg.standing(
+	OUT dataset name, OUT exempt bool, OUT filter text,
+	OUT epsilon numeric, OUT delta numeric, OUT spent numeric,
+	OUT remaining_epsilon numeric, OUT remaining_delta numeric,
+	OUT calls_left bigint, OUT renewal timestamptz, OUT payer name)
+RETURNS SETOF record
+LANGUAGE c VOLATILE
+AS 'MODULE_PATHNAME', 'dp_ledger_sql_standing';
+COMMENT ON FUNCTION dp_pg.standing() IS
+'what the asking role may still spend, a row per dataset; see dp_pg.my_budget';
+
+CREATE VIEW dp_pg.my_budget WITH (security_invoker = true) AS
+SELECT s.dataset, s.filter, s.epsilon, s.delta, s.spent,
+	s.remaining_epsilon, s.remaining_delta, s.calls_left, s.renewal,
+	s.payer, s.exempt
+FROM dp_pg.standing() AS s;
+COMMENT ON VIEW dp_pg.my_budget IS
+'what the asking role may still spend: remaining_epsilon is the largest epsilon one more query may have, calls_left the number of queries at the setting dp_pg.epsilon; the cap is taken into account; payer is the role that pays (NULL: exempt, the numbers are then the cap''s, NULL without one)';
+GRANT SELECT ON dp_pg.my_budget TO PUBLIC;
+
+-- What the owner of a dataset decides.
+
+CREATE FUNCTION @extschema@.dp_grant(
+	role name, dataset name DEFAULT NULL,
+	epsilon numeric DEFAULT NULL, delta numeric DEFAULT 0,
+	filter text DEFAULT 'best', renew interval DEFAULT NULL)
+RETURNS void
+LANGUAGE c VOLATILE PARALLEL UNSAFE
+AS 'MODULE_PATHNAME', 'dp_ledger_sql_grant';
+COMMENT ON FUNCTION @extschema@.dp_grant(name, name, numeric, numeric, text, interval) IS
+'gives a role a budget on a dataset (NULL: your default one), or replaces the limits, never the spending, of the one it has; epsilon > 0, 0 <= delta < 1, filter basic, zcdp or best, renew NULL or positive; errors 22023, 42704, 42501, 25006, 0A000';
+
+-- Two overloads for double precision, since one with the same defaults as
+-- above would make calls that leave epsilon out ambiguous.
+CREATE FUNCTION @extschema@.dp_grant(
+	role name, dataset name,
+	epsilon double precision, delta double precision DEFAULT 0,
+	filter text DEFAULT 'best', renew interval DEFAULT NULL)
+RETURNS void
+LANGUAGE c VOLATILE PARALLEL UNSAFE
+AS 'MODULE_PATHNAME', 'dp_ledger_sql_grant_float';
+COMMENT ON FUNCTION @extschema@.dp_grant(name, name, double precision, double precision, text, interval) IS
+'dp_grant for drivers that bind double precision; numbers are read by their shortest decimal text';
+
+CREATE FUNCTION @extschema@.dp_grant(
+	role name,
+	epsilon double precision, delta double precision DEFAULT 0,
+	filter text DEFAULT 'best', renew interval DEFAULT NULL)
+RETURNS void
+LANGUAGE sql VOLATILE PARALLEL UNSAFE
+AS 'SELECT @extschema@.dp_grant($1, NULL::pg_catalog.name, $2, $3, $4, $5)';
+COMMENT ON FUNCTION @extschema@.dp_grant(name, double precision, double precision, text, interval) IS
+'dp_grant on your default dataset for drivers that bind double precision';
+
+CREATE FUNCTION @extschema@.dp_limit(
+	dataset name DEFAULT NULL,
+	epsilon numeric DEFAULT NULL, delta numeric DEFAULT 0,
+	filter text DEFAULT 'best',
+	epsilon_floor numeric DEFAULT NULL, epsilon_ceiling numeric DEFAULT NULL)
+RETURNS void
+LANGUAGE c VOLATILE PARALLEL UNSAFE
+AS 'MODULE_PATHNAME', 'dp_ledger_sql_limit';
+COMMENT ON FUNCTION @extschema@.dp_limit(name, numeric, numeric, text, numeric, numeric) IS
+'caps what all roles together, the owner included, may ever spend on a dataset (NULL: your default one), and bounds the epsilon of one query; replaces the former cap; errors 22023, 42704, 42501, 25006, 0A000';
+
+CREATE FUNCTION @extschema@.dp_limit(
+	dataset name,
+	epsilon double precision,
+	delta double precision DEFAULT 0,
+	filter text DEFAULT 'best',
+	epsilon_floor double precision DEFAULT NULL,
+	epsilon_ceiling double precision DEFAULT NULL)
+RETURNS void
+LANGUAGE c VOLATILE PARALLEL UNSAFE
+AS 'MODULE_PATHNAME', 'dp_ledger_sql_limit_float';
+COMMENT ON FUNCTION @extschema@.dp_limit(name, double precision, double precision, text, double precision, double precision) IS
+'dp_limit for drivers that bind double precision; numbers are read by their shortest decimal text';
+
+CREATE FUNCTION @extschema@.dp_limit(
+	epsilon double precision,
+	delta double precision DEFAULT 0,
+	filter text DEFAULT 'best',
+	epsilon_floor double precision DEFAULT NULL,
+	epsilon_ceiling double precision DEFAULT NULL)
+RETURNS void
+LANGUAGE sql VOLATILE PARALLEL UNSAFE
+AS 'SELECT @extschema@.dp_limit(NULL::pg_catalog.name, $1, $2, $3, $4, $5)';
+COMMENT ON FUNCTION @extschema@.dp_limit(double precision, double precision, text, double precision, double precision) IS
+'dp_limit on your default dataset for drivers that bind double precision';
+
+CREATE FUNCTION @extschema@.dp_revoke(role name, dataset name DEFAULT NULL)
+RETURNS void
+LANGUAGE c VOLATILE PARALLEL UNSAFE
+AS 'MODULE_PATHNAME', 'dp_ledger_sql_revoke';
+COMMENT ON FUNCTION @extschema@.dp_revoke(name, name) IS
+'a role can no longer spend its budget on a dataset (NULL: your default one); refunds nothing; errors 42704 no such dataset or budget, 42501, 25006';
+
+-- Building blocks for the owner's procedures; not for everybody.
+
+CREATE FUNCTION dp_pg.charge(
+	dataset name, mechanism text, epsilon numeric, delta numeric DEFAULT 0)
+RETURNS bigint
+LANGUAGE c VOLATILE PARALLEL UNSAFE
+AS 'MODULE_PATHNAME', 'dp_ledger_sql_charge';
+COMMENT ON FUNCTION dp_pg.charge(name, text, numeric, numeric) IS
+'charges the asking role for a release made elsewhere and gives the charge''s id in dp_pg.ledger; durable at once, whatever the transaction does; errors 22023, 42704, 42501, 53400 exhausted, 55P03 locked, 53000 no worker, 25006 recovery, 0A000 restricted operation, 08007 outcome unknown';
+REVOKE EXECUTE ON FUNCTION dp_pg.charge(name, text, numeric, numeric)
+	FROM PUBLIC;
+
+CREATE FUNCTION dp_pg.open_dataset(dataset name DEFAULT NULL) RETURNS name
+LANGUAGE c VOLATILE PARALLEL UNSAFE
+AS 'MODULE_PATHNAME', 'dp_ledger_sql_open_dataset';
+COMMENT ON FUNCTION dp_pg.open_dataset(name) IS
+'makes a dataset without tables for the current user, unless it is his already (NULL: the default one), and gives its name; errors 42501 somebody else''s, 22023 empty name, 25006';
+REVOKE EXECUTE ON FUNCTION dp_pg.open_dataset(name) FROM PUBLIC;

@@ -1,0 +1,380 @@
+/*
+ * charge.c
+ *	  The session's side of a charge: ask the worker, wait, understand.
+ */
+#include "postgres.h"
+
+#include "access/parallel.h"
+#include "access/xact.h"
+#include "access/xlog.h"
+#include "fmgr.h"
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "postmaster/bgworker.h"
+#include "storage/ipc.h"
+#include "storage/latch.h"
+#include "utils/builtins.h"
+#include "utils/timestamp.h"
+
+#include "ledger.h"
+
+/* ms; a safety net only, since every event sets the latch */
+#define POLL_INTERVAL 1000
+/* workers one session starts in vain before it gives up */
+#define START_ATTEMPTS 3
+
+PG_FUNCTION_INFO_V1(dp_ledger_sql_charge);
+
+static void
+abandon_slot(int code, Datum arg)
+{
+	dp_ledger_abandon((dp_slot *) DatumGetPointer(arg));
+}
+
+static void
+raise_no_worker(const char *detail)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_INSUFFICIENT_RESOURCES),
+			 errmsg("the privacy ledger has no background worker"),
+			 errdetail("%s Nothing was charged.", detail),
+			 errhint("Increase max_worker_processes, or see the server log "
+					 "for why the worker did not start.")));
+}
+
+/* Register a worker; the entry in state STARTING is already there. */
+static BackgroundWorkerHandle *
+register_worker(void)
+{
+	BackgroundWorker worker;
+	BackgroundWorkerHandle *handle;
+
+	MemSet(&worker, 0, sizeof(worker));
+	worker.bgw_flags = BGWORKER_SHMEM_ACCESS |
+		BGWORKER_BACKEND_DATABASE_CONNECTION;
+	worker.bgw_start_time = BgWorkerStart_RecoveryFinished;
+	worker.bgw_restart_time = BGW_NEVER_RESTART;
+	strlcpy(worker.bgw_library_name, "dp_pg", BGW_MAXLEN);
+	strlcpy(worker.bgw_function_name, "dp_ledger_worker_main", BGW_MAXLEN);
+	snprintf(worker.bgw_name, BGW_MAXLEN, "dp_pg ledger of database %u",
+			 MyDatabaseId);
+	strlcpy(worker.bgw_type, "dp_pg ledger", BGW_MAXLEN);
+	worker.bgw_main_arg = ObjectIdGetDatum(MyDatabaseId);
+	worker.bgw_notify_pid = MyProcPid;
+	if (!RegisterDynamicBackgroundWorker(&worker, &handle))
+		return NULL;
+	return handle;
+}
+
+/* Remove the entry of a worker that never ran; wake others who wait for it. */
+static void
+forget_worker(void)
+{
+	dp_worker  *worker;
+	dlist_iter	iter;
+
+	LWLockAcquire(dp_ledger_shared->lock, LW_EXCLUSIVE);
+	worker = dp_ledger_find_worker(MyDatabaseId);
+	if (worker && worker->state == DP_WORKER_STARTING && worker->pid == 0)
+	{
+		MemSet(worker, 0, sizeof(*worker));
+		dlist_foreach(iter, &dp_ledger_shared->pending)
+		{
+			dp_slot    *slot = dlist_container(dp_slot, node, iter.cur);
+
+			if (slot->database == MyDatabaseId)
+				SetLatch(&slot->proc->procLatch);
+		}
+	}
+	LWLockRelease(dp_ledger_shared->lock);
+}
+
+typedef enum worker_need
+{
+	WORKER_WOKEN,				/* it runs and its latch is set */
+	WORKER_COMING,				/* somebody registered it */
+	WORKER_WANTED,				/* entry made: register one now */
+	WORKER_LATE,				/* did not start in time */
+	WORKER_NO_ENTRY
+} worker_need;
+
+static worker_need
+look_for_worker(void)
+{
+	TimestampTz now = GetCurrentTimestamp();
+	worker_need need = WORKER_NO_ENTRY;
+	dp_worker  *worker;
+	int			i;
+
+	LWLockAcquire(dp_ledger_shared->lock, LW_EXCLUSIVE);
+	worker = dp_ledger_find_worker(MyDatabaseId);
+	if (worker && worker->state == DP_WORKER_RUNNING)
+	{
+		SetLatch(&worker->proc->procLatch);
+		need = WORKER_WOKEN;
+	}
+	else if (worker)
+		need = TimestampDifferenceExceeds(worker->since, now,
+										  DP_LEDGER_START_TIMEOUT) ?
+			WORKER_LATE : WORKER_COMING;
+	else
+		for (i = 0; i < dp_ledger_shared->workers; i++)
+			if (dp_ledger_shared->worker[i].state == DP_WORKER_NONE)
+			{
+				worker = &dp_ledger_shared->worker[i];
+				MemSet(worker, 0, sizeof(*worker));
+				worker->state = DP_WORKER_STARTING;
+				worker->database = MyDatabaseId;
+				worker->since = now;
+				need = WORKER_WANTED;
+				break;
+			}
+	LWLockRelease(dp_ledger_shared->lock);
+	return need;
+}
+
+/*
+ * See to it that a worker will take the pending request.  `handle` is the
+ * worker this session registered, if any; `attempts` counts them.
+ */
+static void
+rouse_worker(BackgroundWorkerHandle **handle, int *attempts)
+{
+	pid_t		pid;
+
+	if (*handle &&
+		GetBackgroundWorkerPid(*handle, &pid) == BGWH_STOPPED)
+	{
+		*handle = NULL;
+		forget_worker();
+		if (*attempts >= START_ATTEMPTS)
+			raise_no_worker("The worker ended as soon as it was started.");
+	}
+	switch (look_for_worker())
+	{
+		case WORKER_WOKEN:
+		case WORKER_COMING:
+			break;
+		case WORKER_WANTED:
+			(*attempts)++;
+			*handle = register_worker();
+			if (*handle == NULL)
+			{
+				forget_worker();
+				raise_no_worker("All background worker slots of the server "
+								"are in use.");
+			}
+			break;
+		case WORKER_LATE:
+			forget_worker();
+			raise_no_worker("The worker did not start in time.");
+			break;
+		case WORKER_NO_ENTRY:
+			raise_no_worker("Workers of other databases hold every entry.");
+			break;
+	}
+}
+
+/* Wait for the answer; the request is in the slot. */
+static void
+wait_for_answer(dp_slot *slot, dp_answer *answer)
+{
+	BackgroundWorkerHandle *handle = NULL;
+	int			attempts = 0;
+
+	for (;;)
+	{
+		if (dp_ledger_poll(slot, answer))
+			return;
+		if (dp_ledger_is_pending(slot))
+			rouse_worker(&handle, &attempts);
+		(void) WaitLatch(MyLatch,
+						 WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
+						 POLL_INTERVAL, PG_WAIT_EXTENSION);
+		ResetLatch(MyLatch);
+		CHECK_FOR_INTERRUPTS();
+	}
+}
+
+/* How long to wait for a row that somebody else has locked. */
+static TimestampTz
+deadline(void)
+{
+	int			patience = Max(LockTimeout, dp_setting_worker_lock_timeout);
+
+	return TimestampTzPlusMilliseconds(GetCurrentTimestamp(), patience);
+}
+
+/* Queue the request; waits a little when every slot is taken. */
+static dp_slot *
+submit(const dp_slot *content)
+{
+	dp_slot    *slot;
+	int			tries;
+
+	for (tries = 0; tries < 100; tries++)
+	{
+		slot = dp_ledger_submit(content);
+		if (slot)
+			return slot;
+		(void) WaitLatch(MyLatch,
+						 WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
+						 10, PG_WAIT_EXTENSION);
+		ResetLatch(MyLatch);
+		CHECK_FOR_INTERRUPTS();
+	}
+	ereport(ERROR,
+			(errcode(ERRCODE_INSUFFICIENT_RESOURCES),
+			 errmsg("the queue of the privacy ledger is full"),
+			 errdetail("Nothing was charged."),
+			 errhint("Try again.")));
+	return NULL;
+}
+
+static void
+raise_exhausted(const dp_ledger_request *request, const dp_answer *answer)
+{
+	bool		cap = answer->outcome == DP_OUTCOME_CAP_EXHAUSTED;
+	const dp_limit *limit = cap ? &answer->cap : &answer->receipt.limit;
+	const dp_spent *spent = cap ? &answer->cap_spent :
+	&answer->receipt.spent;
+	const dp_charge *charge = &request->charge;
+	dp_fixed	epsilon = dp_standing_remaining(limit, spent);
+	dp_fixed	delta = spent->delta >= limit->delta_sum ? 0 :
+	limit->delta_sum - spent->delta;
+
+	ereport(ERROR,
+			(errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
+			 cap ?
+			 errmsg("privacy cap of dataset \"%s\" is exhausted",
+					NameStr(request->dataset)) :
+			 errmsg("privacy budget of role \"%s\" on dataset \"%s\" is "
+					"exhausted", NameStr(answer->receipt.payer),
+					NameStr(request->dataset)),
+			 errdetail("The query needs epsilon %s and delta %s, but epsilon "
+					   "%s and delta %s remain.",
+					   dp_bridge_fixed_to_cstring(charge->epsilon),
+					   dp_bridge_fixed_to_cstring(charge->delta),
+					   dp_bridge_fixed_to_cstring(epsilon),
+					   dp_bridge_fixed_to_cstring(delta)),
+			 cap ?
+			 errhint("A cap never renews; the owner of the dataset can "
+					 "change it with dp_limit.") :
+			 answer->renews ?
+			 errhint("Ask with a smaller epsilon, or after %s.",
+					 timestamptz_to_str(answer->renewal)) :
+			 errhint("Ask with a smaller epsilon, or ask the owner of the "
+					 "dataset for a larger budget.")));
+}
+
+/*
+ * dp_ledger_charge
+ *	  Charge durably, or raise.
+ *
+ * When this returns, the charge is committed and flushed; no rollback, cancel
+ * or crash undoes it.  When it raises 42704, 42501, 53400, 55P03, 53000,
+ * 25006 or 0A000, nothing was charged.  When it is interrupted or raises
+ * 08007, the charge may have been made.
+ */
+void
+dp_ledger_charge(const dp_ledger_request *request, dp_ledger_receipt *receipt)
+{
+	dp_slot		content;
+	dp_answer	answer;
+	dp_slot    *slot;
+
+	dp_bridge_require_preload();
+	if (RecoveryInProgress())
+		ereport(ERROR,
+				(errcode(ERRCODE_READ_ONLY_SQL_TRANSACTION),
+				 errmsg("private queries cannot be answered during recovery"),
+				 errdetail("A standby cannot record the charge."),
+				 errhint("Ask the primary server.")));
+	if (IsInParallelMode())
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_TRANSACTION_STATE),
+				 errmsg("cannot charge a privacy budget during a parallel "
+						"operation")));
+	dp_payer_refuse_place();
+
+	MemSet(&content, 0, sizeof(content));
+	content.request = *request;
+	content.login = GetAuthenticatedUserId();
+	if (!OidIsValid(content.login))
+		content.login = GetSessionUserId();
+	content.outer = GetOuterUserId();
+	content.current = GetUserId();
+	content.deadline = deadline();
+
+	slot = submit(&content);
+	PG_ENSURE_ERROR_CLEANUP(abandon_slot, PointerGetDatum(slot));
+	{
+		wait_for_answer(slot, &answer);
+	}
+	PG_END_ENSURE_ERROR_CLEANUP(abandon_slot, PointerGetDatum(slot));
+
+	if (answer.outcome == DP_OUTCOME_BUDGET_EXHAUSTED ||
+		answer.outcome == DP_OUTCOME_CAP_EXHAUSTED)
+		raise_exhausted(request, &answer);
+	if (answer.outcome != DP_OUTCOME_ADMITTED)
+		dp_payer_raise(&answer, NameStr(request->dataset));
+	*receipt = answer.receipt;
+}
+
+/*
+ * dp_ledger_sql_charge
+ *	  dp_pg.charge(dataset, mechanism, epsilon, delta) returns bigint: a plain
+ *	  charge for the asking role; the id of its line in the ledger.
+ *
+ * Errors: 22023 bad parameter, and those of dp_ledger_charge.
+ */
+Datum
+dp_ledger_sql_charge(PG_FUNCTION_ARGS)
+{
+	dp_ledger_request request;
+	dp_ledger_receipt receipt;
+	dp_charge  *charge;
+	dp_rational epsilon;
+	dp_number_fault fault;
+	char	   *mechanism;
+
+	MemSet(&request, 0, sizeof(request));
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("dataset and mechanism must not be NULL"),
+				 errhint("Name the dataset that is charged and what for.")));
+	request.dataset = *PG_GETARG_NAME(0);
+	mechanism = text_to_cstring(PG_GETARG_TEXT_PP(1));
+	if (strlen(mechanism) >= DP_MECHANISM_LENGTH)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("mechanism is too long"),
+				 errdetail("It has %zu bytes, of at most %d.",
+						   strlen(mechanism), DP_MECHANISM_LENGTH - 1),
+				 errhint("Describe the mechanism briefly.")));
+	strlcpy(request.mechanism, mechanism, DP_MECHANISM_LENGTH);
+	epsilon = dp_bridge_check_epsilon(PG_ARGISNULL(2) ? NULL :
+									  PG_GETARG_NUMERIC(2), PG_ARGISNULL(2),
+									  "epsilon");
+	charge = &request.charge;
+	dp_bridge_check_status(dp_acct_fixed_from_rational(&epsilon, DP_ROUND_UP,
+													   &charge->epsilon),
+						   "charge epsilon");
+	dp_bridge_check_status(dp_acct_rho_from_pure(&epsilon, &charge->rho),
+						   "convert epsilon");
+	fault = dp_bridge_numeric_to_fixed(PG_ARGISNULL(3) ? NULL :
+									   PG_GETARG_NUMERIC(3), DP_ROUND_UP,
+									   &charge->delta);
+	if (fault != DP_NUMBER_OK || charge->delta >= DP_FIXED_ONE)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("delta must be at least 0 and below 1"),
+				 errdetail("It is %s.", fault == DP_NUMBER_OK ? "too large" :
+						   dp_bridge_number_fault_text(fault)),
+				 errhint("Use 0, or a number far below one over the number "
+						 "of people.")));
+	request.releases = 1;
+	dp_ledger_charge(&request, &receipt);
+	PG_RETURN_INT64(receipt.ledger_id);
+}

@@ -1,0 +1,95 @@
+/*
+ * dp_ledger.h
+ *	  Public interface of the privacy ledger: who pays, and the charge that
+ *	  nothing undoes.
+ *
+ * Include postgres.h first.
+ */
+#ifndef DP_LEDGER_H
+#define DP_LEDGER_H
+
+#include "datatype/timestamp.h"
+
+#include "../bridge/dp_bridge.h"
+
+#define DP_MECHANISM_LENGTH 128
+
+/* What to charge; filled by the release, copied into shared memory. */
+typedef struct dp_ledger_request
+{
+	NameData	dataset;
+	char		mechanism[DP_MECHANISM_LENGTH]; /* "laplace: count, sum" */
+	dp_charge	charge;
+	int32		releases;		/* noisy values per key */
+	int64		fingerprint;	/* of the query's shape, no data, no params */
+} dp_ledger_request;
+
+/* What was charged; every number is public. */
+typedef struct dp_ledger_receipt
+{
+	int64		ledger_id;
+	NameData	payer;			/* role whose budget paid; "" if exempt */
+	bool		exempt;
+	dp_spent	spent;			/* of the payer, after the charge */
+	dp_limit	limit;			/* of the payer */
+} dp_ledger_receipt;
+
+/* What would remain, for EXPLAIN and my_budget. */
+typedef struct dp_ledger_standing
+{
+	Oid			asking;			/* the role whose rights count */
+	bool		found;			/* a budget or exemption exists */
+	bool		exempt;
+	NameData	payer;
+	dp_limit	limit;
+	dp_spent	spent;			/* in the current renewal period */
+	bool		renews;
+	TimestampTz renewal;		/* when the spending starts again from 0 */
+	bool		capped;
+	dp_limit	cap;
+	dp_spent	cap_spent;
+	bool		floored;		/* the owner set epsilon_floor */
+	dp_fixed	epsilon_floor;
+	bool		ceiled;			/* the owner set epsilon_ceiling */
+	dp_fixed	epsilon_ceiling;
+} dp_ledger_standing;
+
+extern void dp_ledger_init(void);	/* from _PG_init, preloading only */
+
+/*
+ * Charge durably, or raise: 53400 budget or cap exhausted, 42501 no budget,
+ * 25006 recovery, 55P03 ledger locked, 53000 no worker, 42704 no dataset.
+ * On return the charge is on disk and no rollback, cancel or crash undoes it.
+ */
+extern void dp_ledger_charge(const dp_ledger_request *request,
+							 dp_ledger_receipt *receipt);
+
+/*
+ * The role whose rights count now: the outer user, or the current user when
+ * only the outer one is a superuser.  Who pays on a dataset can differ when
+ * the outer user is its owner: dp_ledger_asking_role_on.
+ */
+extern Oid	dp_ledger_asking_role(void);
+extern Oid	dp_ledger_asking_role_on(const char *dataset);
+
+/*
+ * Raise 42501 when the asking role holds no budget on the dataset and is not
+ * exempt; 0A000 in a security-restricted operation or autovacuum worker.
+ * Else what would remain.  Charges nothing.
+ */
+extern void dp_ledger_require_budget(const char *dataset,
+									 dp_ledger_standing *out);
+extern void dp_ledger_read_standing(const char *dataset,
+									dp_ledger_standing *out);
+
+/* Is `role` the owner of the dataset, a member of it, or a superuser? */
+extern bool dp_ledger_owns_dataset(Oid role, const char *dataset);
+
+/*
+ * Name of the dataset that `dataset` (NULL: the caller's default) denotes for
+ * an owner's function; creates it for the caller when missing and `create`.
+ * 42501 when it belongs to somebody else; 42704 when missing and not create.
+ */
+extern char *dp_ledger_owner_dataset(const char *dataset, bool create);
+
+#endif							/* DP_LEDGER_H */

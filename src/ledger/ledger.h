@@ -1,0 +1,243 @@
+/*
+ * ledger.h
+ *	  What the files of the ledger share.
+ *
+ * Design.  A session that asks a private query puts a request into a slot of
+ * shared memory and waits on its latch.  One background worker per database
+ * takes whatever requests are pending, decides and records all of them in one
+ * transaction of its own, commits, and answers.  The charge is therefore on
+ * disk before the session reads data, and nothing the session does undoes it.
+ *
+ * Life of a slot.
+ *
+ *		FREE -> PENDING				session, fills the request
+ *		PENDING -> TAKEN			worker; from here on it may be charged
+ *		PENDING -> FREE				session gives up: not charged
+ *		TAKEN -> PENDING			worker: a row was locked, try again
+ *		TAKEN -> DONE				worker: the answer, after its commit
+ *		TAKEN, abandoned -> FREE	worker: the session gave up meanwhile
+ *		DONE -> FREE				session, reads the answer
+ *
+ * Locking.  There is one lock, dp_ledger_shared->lock, taken by itself only
+ * and never held across anything that can raise, wait or read the catalog.
+ * It protects the lists, every field marked "lock", and all of the workers'
+ * entries.  The request of a slot is written by its session before PENDING
+ * and immutable afterwards; the answer is written by the worker while TAKEN
+ * and immutable from DONE.
+ *
+ * Rows are locked dataset first, then budget, and always with SKIP LOCKED, so
+ * that a row somebody else holds stalls only those who need that row.
+ */
+#ifndef LEDGER_H
+#define LEDGER_H
+
+#include "lib/ilist.h"
+#include "storage/itemptr.h"
+#include "storage/lwlock.h"
+#include "storage/proc.h"
+#include "utils/timestamp.h"
+
+#include "dp_ledger.h"
+
+#define DP_LEDGER_BATCH 256		/* most requests of one transaction */
+#define DP_LEDGER_START_TIMEOUT 10000	/* ms a worker may take to start */
+
+typedef enum dp_outcome
+{
+	DP_OUTCOME_ADMITTED,
+	DP_OUTCOME_NO_DATASET,
+	DP_OUTCOME_NO_BUDGET,
+	DP_OUTCOME_TWO_BUDGETS,		/* of two groups: which one pays? */
+	DP_OUTCOME_BUDGET_EXHAUSTED,
+	DP_OUTCOME_CAP_EXHAUSTED,
+	DP_OUTCOME_LOCKED,			/* a row or table is locked */
+	DP_OUTCOME_FAILED,			/* not charged; see sqlstate */
+	DP_OUTCOME_UNKNOWN			/* perhaps charged: counts as charged */
+} dp_outcome;
+
+typedef struct dp_answer
+{
+	dp_outcome	outcome;
+	int			sqlstate;		/* of the worker's error, FAILED only */
+	dp_ledger_receipt receipt;	/* payer, spent, limit also when exhausted */
+	NameData	asking;			/* role whose right was looked for */
+	NameData	other;			/* the second group of TWO_BUDGETS */
+	bool		renews;
+	TimestampTz renewal;
+	dp_limit	cap;			/* CAP_EXHAUSTED only */
+	dp_spent	cap_spent;
+} dp_answer;
+
+typedef enum dp_slot_state
+{
+	DP_SLOT_FREE,
+	DP_SLOT_PENDING,
+	DP_SLOT_TAKEN,
+	DP_SLOT_DONE
+} dp_slot_state;
+
+typedef struct dp_slot
+{
+	dlist_node	node;			/* lock: in free or pending, else detached */
+	dp_slot_state state;		/* lock */
+	bool		abandoned;		/* lock */
+	PGPROC	   *proc;			/* of the session; request from here on */
+	Oid			database;
+	Oid			login;
+	Oid			outer;
+	Oid			current;
+	TimestampTz deadline;		/* of waiting for somebody else's row lock */
+	dp_ledger_request request;
+	dp_answer	answer;
+} dp_slot;
+
+typedef enum dp_worker_state
+{
+	DP_WORKER_NONE,
+	DP_WORKER_STARTING,
+	DP_WORKER_RUNNING
+} dp_worker_state;
+
+typedef struct dp_worker
+{
+	dp_worker_state state;
+	Oid			database;		/* InvalidOid when NONE */
+	int			pid;			/* 0 until it runs */
+	PGPROC	   *proc;			/* RUNNING only */
+	TimestampTz since;			/* registered, STARTING only */
+	bool		leave;			/* asked to leave for DDL on its database */
+} dp_worker;
+
+typedef struct dp_shared
+{
+	LWLock	   *lock;			/* immutable */
+	int			slots;			/* immutable */
+	int			workers;		/* immutable */
+	dlist_head	free;
+	dlist_head	pending;		/* all databases, oldest first */
+	dp_slot    *slot;			/* immutable: array of `slots` */
+	dp_worker  *worker;			/* immutable: array of `workers` */
+} dp_shared;
+
+/* shmem.c: NULL unless preloaded */
+extern dp_shared *dp_ledger_shared;
+extern void dp_ledger_shmem_init(void);
+extern dp_slot *dp_ledger_submit(const dp_slot *content);
+extern void dp_ledger_abandon(dp_slot *slot);
+extern bool dp_ledger_poll(dp_slot *slot, dp_answer *answer);
+extern bool dp_ledger_is_pending(dp_slot *slot);
+extern int	dp_ledger_take(Oid database, dp_slot **batch, int most);
+extern void dp_ledger_put_back(dp_slot *slot);
+extern void dp_ledger_reply(dp_slot **slots, int n);
+extern dp_worker *dp_ledger_find_worker(Oid database);
+extern bool dp_ledger_has_pending(Oid database);
+
+/* ---- rows (catalog.c); on the stack or in static memory only, because
+ * palloc does not align for 128-bit integers ---- */
+
+typedef struct dp_dataset_row
+{
+	NameData	name;
+	Oid			owner;			/* InvalidOid: no such role any more */
+	bool		stale;			/* owner is known otherwise than as stored */
+	bool		capped;
+	dp_limit	cap;
+	dp_spent	spent;
+	bool		floored;
+	dp_fixed	floor;
+	bool		ceiled;
+	dp_fixed	ceiling;
+} dp_dataset_row;
+
+typedef struct dp_budget_row
+{
+	NameData	dataset;
+	Oid			role;			/* as stored */
+	NameData	role_name;		/* as stored */
+	int64		cluster;		/* as stored */
+	bool		active;
+	dp_limit	limit;
+	bool		renews;
+	Interval	renew;
+	TimestampTz period_start;
+	dp_spent	spent;			/* this period */
+	dp_spent	total;			/* for ever */
+	ItemPointerData tid;
+} dp_budget_row;
+
+/* One line of the ledger. */
+typedef struct dp_ledger_line
+{
+	const dp_slot *slot;
+	NameData	role;
+	Oid			role_oid;
+	NameData	login;
+	bool		exempt;
+	NameData	payer;
+	int64		id;				/* out */
+} dp_ledger_line;
+
+typedef enum dp_found
+{
+	DP_FOUND,
+	DP_MISSING,
+	DP_LOCKED					/* by somebody else, SKIP_LOCKED only */
+} dp_found;
+
+typedef enum dp_row_lock
+{
+	DP_ROW_READ,
+	DP_ROW_SKIP_LOCKED,
+	DP_ROW_WAIT
+} dp_row_lock;
+
+extern void dp_catalog_open(LOCKMODE mode);
+extern dp_found dp_catalog_read_dataset(const char *name, dp_row_lock lock,
+										dp_dataset_row *out);
+extern bool dp_catalog_insert_dataset(const char *name, Oid owner);
+extern void dp_catalog_adopt_dataset(const dp_dataset_row *row);
+extern void dp_catalog_write_cap(const dp_dataset_row *row);
+extern void dp_catalog_write_dataset(const dp_dataset_row *row);
+extern dp_found dp_catalog_read_budget(const char *dataset, Oid role,
+									   const char *role_name,
+									   dp_row_lock lock, dp_budget_row *out);
+extern int	dp_catalog_list_roles(const char *dataset, Oid **roles);
+extern bool dp_catalog_insert_budget(const dp_budget_row *row);
+extern void dp_catalog_write_budget(const dp_budget_row *row);
+extern void dp_catalog_write_limit(const dp_budget_row *row);
+extern bool dp_catalog_find_heritage(const char *dataset,
+									 const char *role_name,
+									 dp_budget_row *out);
+extern void dp_catalog_append(dp_ledger_line *lines, int n);
+extern void dp_catalog_roll(dp_budget_row *row, TimestampTz now);
+extern TimestampTz dp_catalog_renewal(const dp_budget_row *row);
+extern void dp_catalog_name_role(Oid role, NameData *out);
+
+/* ---- who pays (payer.c) ---- */
+
+typedef struct dp_payer
+{
+	dp_outcome	outcome;		/* ADMITTED, NO_BUDGET or TWO_BUDGETS */
+	Oid			asking;
+	bool		exempt;
+	Oid			role;			/* who pays, unless exempt */
+	NameData	name;
+	NameData	other;			/* TWO_BUDGETS: name and other clash */
+} dp_payer;
+
+extern bool dp_payer_owns(Oid role, const dp_dataset_row *dataset);
+extern void dp_payer_find(const dp_dataset_row *dataset, Oid outer,
+						  Oid current, dp_payer *out);
+extern void dp_payer_refuse_place(void);
+extern void dp_payer_raise(const dp_answer *answer, const char *dataset)
+			pg_attribute_noreturn();
+
+/* standing.c */
+extern dp_fixed dp_standing_remaining(const dp_limit *limit,
+									  const dp_spent *spent);
+
+/* worker.c, utility.c */
+extern PGDLLEXPORT void dp_ledger_worker_main(Datum arg);
+extern void dp_ledger_utility_init(void);
+
+#endif							/* LEDGER_H */

@@ -1,0 +1,188 @@
+/*
+ * payer.c
+ *	  Who asks, and whose budget pays.
+ *
+ * The asking role is the outer user (login role or SET ROLE), so a SECURITY
+ * DEFINER procedure of the data owner spends its caller's budget.  The
+ * dataset's owner and superusers are exempt, but only when the current user is
+ * exempt as well: when a superuser's session runs an analyst's function, the
+ * analyst pays.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "postmaster/autovacuum.h"
+#include "utils/acl.h"
+#include "utils/builtins.h"
+
+#include "catalog.h"
+
+/*
+ * dp_payer_owns
+ *	  Does the role act for the dataset's owner: the owner, who inherits its
+ *	  rights, or a superuser?
+ */
+bool
+dp_payer_owns(Oid role, const dp_dataset_row *dataset)
+{
+	if (superuser_arg(role))
+		return true;
+	return OidIsValid(dataset->owner) &&
+		has_privs_of_role(role, dataset->owner);
+}
+
+/*
+ * dp_payer_find
+ *	  Decide by the rows as they are now who pays for a query that the outer
+ *	  and current user ask.
+ *
+ * A role with an active budget of its own spends from it; else from the one
+ * budget among the roles whose rights it inherits.  Two of those are an error
+ * for the caller to raise: the role has to choose with SET ROLE.
+ */
+void
+dp_payer_find(const dp_dataset_row *dataset, Oid outer, Oid current,
+			  dp_payer *out)
+{
+	dp_budget_row row;
+	NameData	name;
+	Oid		   *roles;
+	int			n;
+	int			i;
+
+	MemSet(out, 0, sizeof(*out));
+	out->asking = outer;
+	if (dp_payer_owns(outer, dataset))
+	{
+		out->asking = current;
+		out->exempt = dp_payer_owns(current, dataset);
+		if (out->exempt)
+		{
+			out->asking = outer;
+			return;
+		}
+	}
+	out->outcome = DP_OUTCOME_NO_BUDGET;
+	dp_catalog_name_role(out->asking, &name);
+	if (NameStr(name)[0] == '\0')
+		return;					/* dropped under a living session */
+	if (dp_catalog_read_budget(NameStr(dataset->name), out->asking,
+							   NameStr(name), DP_ROW_READ, &row) == DP_FOUND &&
+		row.active)
+	{
+		out->outcome = DP_OUTCOME_ADMITTED;
+		out->role = out->asking;
+		out->name = name;
+		return;
+	}
+	n = dp_catalog_list_roles(NameStr(dataset->name), &roles);
+	for (i = 0; i < n; i++)
+	{
+		if (!has_privs_of_role(out->asking, roles[i]))
+			continue;
+		if (out->outcome == DP_OUTCOME_ADMITTED)
+		{
+			out->outcome = DP_OUTCOME_TWO_BUDGETS;
+			dp_catalog_name_role(roles[i], &out->other);
+			return;
+		}
+		out->outcome = DP_OUTCOME_ADMITTED;
+		out->role = roles[i];
+		dp_catalog_name_role(roles[i], &out->name);
+	}
+}
+
+/*
+ * dp_payer_refuse_place
+ *	  Refuse where code runs that the session's user did not choose to run.
+ *
+ * Errors: 0A000 in an autovacuum worker, in a security-restricted operation
+ * (REFRESH MATERIALIZED VIEW, index expressions under ANALYZE, ...).
+ */
+void
+dp_payer_refuse_place(void)
+{
+	if (InSecurityRestrictedOperation() || IsAutoVacuumWorkerProcess())
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("private queries are not allowed within a "
+						"security-restricted operation"),
+				 errdetail("Autovacuum, ANALYZE, REINDEX and REFRESH "
+						   "MATERIALIZED VIEW run functions on somebody "
+						   "else's behalf."),
+				 errhint("Store released values with CREATE TABLE AS or "
+						 "INSERT .. SELECT.")));
+}
+
+/*
+ * dp_payer_raise
+ *	  Raise what a refused charge means.  Every number shown is public.
+ *
+ * Errors: 42704, 42501, 53400, 55P03, 08007 unknown outcome, 55000 or
+ * XX000 when the worker failed.
+ */
+void
+dp_payer_raise(const dp_answer *answer, const char *dataset)
+{
+	const char *asking = NameStr(answer->asking);
+
+	switch (answer->outcome)
+	{
+		case DP_OUTCOME_NO_DATASET:
+			ereport(ERROR,
+					(errcode(ERRCODE_UNDEFINED_OBJECT),
+					 errmsg("dataset \"%s\" does not exist", dataset),
+					 errhint("A dataset made by the present transaction "
+							 "can be charged once it is committed.")));
+			break;
+		case DP_OUTCOME_NO_BUDGET:
+			ereport(ERROR,
+					(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+					 errmsg("role \"%s\" has no budget on dataset \"%s\"",
+							asking, dataset),
+					 errhint("The owner of the dataset can give one with "
+							 "dp_grant; it counts from COMMIT.")));
+			break;
+		case DP_OUTCOME_TWO_BUDGETS:
+			ereport(ERROR,
+					(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+					 errmsg("role \"%s\" has more than one budget on "
+							"dataset \"%s\"", asking, dataset),
+					 errdetail("It is a member of \"%s\" and of \"%s\".",
+							   NameStr(answer->receipt.payer),
+							   NameStr(answer->other)),
+					 errhint("Choose with SET ROLE.")));
+			break;
+		case DP_OUTCOME_LOCKED:
+			ereport(ERROR,
+					(errcode(ERRCODE_LOCK_NOT_AVAILABLE),
+					 errmsg("the ledger of dataset \"%s\" is locked",
+							dataset),
+					 errdetail("Somebody, perhaps the present transaction, "
+							   "holds a lock that recording the charge "
+							   "needs.  Nothing was charged."),
+					 errhint("Commit the transaction that changes the "
+							 "budget and try again.")));
+			break;
+		case DP_OUTCOME_UNKNOWN:
+			ereport(ERROR,
+					(errcode(ERRCODE_TRANSACTION_RESOLUTION_UNKNOWN),
+					 errmsg("the ledger worker ended before it answered"),
+					 errdetail("The charge may have been recorded and "
+							   "counts as made; nothing was released."),
+					 errhint("Look into dp_pg.my_budget before asking "
+							 "again.")));
+			break;
+		case DP_OUTCOME_FAILED:
+			ereport(ERROR,
+					(errcode(answer->sqlstate),
+					 errmsg("the ledger could not record the charge"),
+					 errdetail("Nothing was charged and nothing was "
+							   "released."),
+					 errhint("The server log tells why.")));
+			break;
+		default:
+			break;
+	}
+	elog(ERROR, "unrecognized outcome %d", (int) answer->outcome);
+}

@@ -1,0 +1,297 @@
+/*
+ * shmem.c
+ *	  The queue of the ledger in shared memory: slots and workers' entries.
+ *
+ * ledger.h states the life of a slot and the locking.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "storage/ipc.h"
+#include "storage/latch.h"
+#include "storage/shmem.h"
+
+#include "ledger.h"
+
+/* Slots beyond one per backend: those abandoned while a worker holds them. */
+#define SPARE_SLOTS 64
+
+#define TRANCHE "dp_pg_ledger"
+
+dp_shared  *dp_ledger_shared = NULL;
+
+static shmem_request_hook_type next_shmem_request = NULL;
+static shmem_startup_hook_type next_shmem_startup = NULL;
+
+static Size
+slots_size(void)
+{
+	return CACHELINEALIGN(mul_size(MaxBackends + SPARE_SLOTS,
+								   sizeof(dp_slot)));
+}
+
+static Size
+workers_size(void)
+{
+	return CACHELINEALIGN(mul_size(max_worker_processes,
+								   sizeof(dp_worker)));
+}
+
+static Size
+shared_size(void)
+{
+	return add_size(CACHELINEALIGN(sizeof(dp_shared)),
+					add_size(slots_size(), workers_size()));
+}
+
+static void
+request_shmem(void)
+{
+	if (next_shmem_request)
+		next_shmem_request();
+	RequestAddinShmemSpace(shared_size());
+	RequestNamedLWLockTranche(TRANCHE, 1);
+}
+
+static void
+start_shmem(void)
+{
+	bool		found;
+	char	   *base;
+	int			i;
+
+	if (next_shmem_startup)
+		next_shmem_startup();
+	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
+	base = ShmemInitStruct(TRANCHE, shared_size(), &found);
+	dp_ledger_shared = (dp_shared *) base;
+	if (!found)
+	{
+		memset(base, 0, shared_size());
+		dp_ledger_shared->lock = &GetNamedLWLockTranche(TRANCHE)->lock;
+		dp_ledger_shared->slots = MaxBackends + SPARE_SLOTS;
+		dp_ledger_shared->workers = max_worker_processes;
+		base += CACHELINEALIGN(sizeof(dp_shared));
+		dp_ledger_shared->slot = (dp_slot *) base;
+		base += slots_size();
+		dp_ledger_shared->worker = (dp_worker *) base;
+		dlist_init(&dp_ledger_shared->free);
+		dlist_init(&dp_ledger_shared->pending);
+		for (i = 0; i < dp_ledger_shared->slots; i++)
+			dlist_push_tail(&dp_ledger_shared->free,
+							&dp_ledger_shared->slot[i].node);
+	}
+	LWLockRelease(AddinShmemInitLock);
+}
+
+/* dp_ledger_shmem_init: ask for the memory; from _PG_init, preloading. */
+void
+dp_ledger_shmem_init(void)
+{
+	next_shmem_request = shmem_request_hook;
+	shmem_request_hook = request_shmem;
+	next_shmem_startup = shmem_startup_hook;
+	shmem_startup_hook = start_shmem;
+}
+
+/* Both callers hold the lock. */
+static void
+make_free(dp_slot *slot)
+{
+	slot->state = DP_SLOT_FREE;
+	slot->abandoned = false;
+	slot->proc = NULL;
+	dlist_push_tail(&dp_ledger_shared->free, &slot->node);
+}
+
+/*
+ * dp_ledger_submit
+ *	  Queue a request; NULL when no slot is free.
+ *
+ * Raises nothing, so that the caller can arrange for the slot to be abandoned
+ * before anything can go wrong.
+ */
+dp_slot *
+dp_ledger_submit(const dp_slot *content)
+{
+	dp_slot    *slot = NULL;
+
+	LWLockAcquire(dp_ledger_shared->lock, LW_EXCLUSIVE);
+	if (!dlist_is_empty(&dp_ledger_shared->free))
+	{
+		slot = dlist_container(dp_slot, node,
+							   dlist_pop_head_node(&dp_ledger_shared->free));
+		*slot = *content;
+		slot->state = DP_SLOT_PENDING;
+		slot->abandoned = false;
+		slot->proc = MyProc;
+		slot->database = MyDatabaseId;
+		dlist_push_tail(&dp_ledger_shared->pending, &slot->node);
+	}
+	LWLockRelease(dp_ledger_shared->lock);
+	return slot;
+}
+
+/*
+ * dp_ledger_abandon
+ *	  The session gives up.  Nothing is charged if the worker has not taken
+ *	  the request; otherwise the charge stands and its answer is dropped.
+ */
+void
+dp_ledger_abandon(dp_slot *slot)
+{
+	LWLockAcquire(dp_ledger_shared->lock, LW_EXCLUSIVE);
+	switch (slot->state)
+	{
+		case DP_SLOT_PENDING:
+			dlist_delete(&slot->node);
+			make_free(slot);
+			break;
+		case DP_SLOT_TAKEN:
+			slot->abandoned = true;
+			slot->proc = NULL;
+			break;
+		case DP_SLOT_DONE:
+			make_free(slot);
+			break;
+		case DP_SLOT_FREE:
+			break;
+	}
+	LWLockRelease(dp_ledger_shared->lock);
+}
+
+/*
+ * dp_ledger_poll
+ *	  Fetch the answer, if there is one, and give the slot back.
+ */
+bool
+dp_ledger_poll(dp_slot *slot, dp_answer *answer)
+{
+	bool		done;
+
+	LWLockAcquire(dp_ledger_shared->lock, LW_EXCLUSIVE);
+	done = slot->state == DP_SLOT_DONE;
+	if (done)
+	{
+		*answer = slot->answer;
+		make_free(slot);
+	}
+	LWLockRelease(dp_ledger_shared->lock);
+	return done;
+}
+
+/* dp_ledger_is_pending: does the request wait for a worker to take it? */
+bool
+dp_ledger_is_pending(dp_slot *slot)
+{
+	bool		pending;
+
+	LWLockAcquire(dp_ledger_shared->lock, LW_SHARED);
+	pending = slot->state == DP_SLOT_PENDING;
+	LWLockRelease(dp_ledger_shared->lock);
+	return pending;
+}
+
+/*
+ * dp_ledger_take
+ *	  Take the oldest requests of a database, at most `most`.
+ */
+int
+dp_ledger_take(Oid database, dp_slot **batch, int most)
+{
+	dlist_mutable_iter iter;
+	int			n = 0;
+
+	LWLockAcquire(dp_ledger_shared->lock, LW_EXCLUSIVE);
+	dlist_foreach_modify(iter, &dp_ledger_shared->pending)
+	{
+		dp_slot    *slot = dlist_container(dp_slot, node, iter.cur);
+
+		if (n == most)
+			break;
+		if (slot->database != database)
+			continue;
+		dlist_delete(&slot->node);
+		slot->state = DP_SLOT_TAKEN;
+		batch[n++] = slot;
+	}
+	LWLockRelease(dp_ledger_shared->lock);
+	return n;
+}
+
+/*
+ * dp_ledger_put_back
+ *	  A row was locked: wait for the next round, behind the others.  Nothing
+ *	  was charged for this request.
+ */
+void
+dp_ledger_put_back(dp_slot *slot)
+{
+	LWLockAcquire(dp_ledger_shared->lock, LW_EXCLUSIVE);
+	if (slot->abandoned)
+		make_free(slot);
+	else
+	{
+		slot->state = DP_SLOT_PENDING;
+		dlist_push_tail(&dp_ledger_shared->pending, &slot->node);
+	}
+	LWLockRelease(dp_ledger_shared->lock);
+}
+
+/*
+ * dp_ledger_reply
+ *	  Hand their answers to the sessions that still wait.
+ *
+ * Latches are set after the lock is released: a session that wakes wants the
+ * lock at once.  One that left meanwhile leaves its latch to another process,
+ * which a wakeup too many does not disturb.
+ */
+void
+dp_ledger_reply(dp_slot **slots, int n)
+{
+	PGPROC	   *waiters[DP_LEDGER_BATCH];
+	int			waiting = 0;
+	int			i;
+
+	LWLockAcquire(dp_ledger_shared->lock, LW_EXCLUSIVE);
+	for (i = 0; i < n; i++)
+	{
+		if (slots[i]->abandoned)
+			make_free(slots[i]);
+		else
+		{
+			slots[i]->state = DP_SLOT_DONE;
+			waiters[waiting++] = slots[i]->proc;
+		}
+	}
+	LWLockRelease(dp_ledger_shared->lock);
+	for (i = 0; i < waiting; i++)
+		SetLatch(&waiters[i]->procLatch);
+}
+
+/* dp_ledger_find_worker: entry of a database or NULL; the caller locks. */
+dp_worker *
+dp_ledger_find_worker(Oid database)
+{
+	int			i;
+
+	Assert(LWLockHeldByMe(dp_ledger_shared->lock));
+	for (i = 0; i < dp_ledger_shared->workers; i++)
+		if (dp_ledger_shared->worker[i].state != DP_WORKER_NONE &&
+			dp_ledger_shared->worker[i].database == database)
+			return &dp_ledger_shared->worker[i];
+	return NULL;
+}
+
+/* dp_ledger_has_pending: is anything queued?  The caller locks. */
+bool
+dp_ledger_has_pending(Oid database)
+{
+	dlist_iter	iter;
+
+	Assert(LWLockHeldByMe(dp_ledger_shared->lock));
+	dlist_foreach(iter, &dp_ledger_shared->pending)
+		if (dlist_container(dp_slot, node, iter.cur)->database == database)
+			return true;
+	return false;
+}

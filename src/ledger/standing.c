@@ -1,0 +1,400 @@
+/*
+ * standing.c
+ *	  What a role could still spend.  Nothing here charges.
+ *
+ * The numbers are those of the rows as they are now; another session may
+ * spend before the next charge, which decides by itself.
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "catalog/pg_type.h"
+#include "fmgr.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "utils/acl.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/timestamp.h"
+
+#include "catalog.h"
+
+/* Remaining epsilon is shown in steps of 10^-6. */
+#define STEP (DP_FIXED_ONE / 1000000)
+
+PG_FUNCTION_INFO_V1(dp_ledger_sql_standing);
+PG_FUNCTION_INFO_V1(dp_ledger_sql_owned);
+PG_FUNCTION_INFO_V1(dp_ledger_sql_inherits);
+PG_FUNCTION_INFO_V1(dp_ledger_sql_is_me);
+PG_FUNCTION_INFO_V1(dp_ledger_sql_cluster);
+
+static dp_statement list_datasets =
+{"SELECT name FROM dp_pg.dataset ORDER BY name", 0, {0}};
+
+/* The charge of one pure query; false when epsilon cannot be converted. */
+static bool
+pure_charge(dp_fixed epsilon, dp_charge *charge)
+{
+	dp_rational exact;
+
+	charge->epsilon = epsilon;
+	charge->delta = 0;
+	return dp_acct_fixed_to_rational(epsilon, &exact) == DP_OK &&
+		dp_acct_rho_from_pure(&exact, &charge->rho) == DP_OK;
+}
+
+/*
+ * dp_standing_remaining
+ *	  The largest epsilon that one more pure query may have: limit minus sum
+ *	  where the filter compares sums of epsilon; more, in steps of 10^-6, where
+ *	  it compares sums of rho.
+ */
+dp_fixed
+dp_standing_remaining(const dp_limit *limit, const dp_spent *spent)
+{
+	dp_fixed	left = 0;
+	dp_fixed	low = 0;		/* in steps; admitted */
+	dp_fixed	high = limit->epsilon / STEP + 1;	/* not admitted */
+	dp_charge	charge;
+
+	if (limit->filter != DP_FILTER_ZCDP && spent->epsilon < limit->epsilon)
+		left = limit->epsilon - spent->epsilon;
+	if (limit->filter == DP_FILTER_BASIC)
+		return left;
+	while (high - low > 1)
+	{
+		dp_fixed	middle = low + (high - low) / 2;
+
+		if (pure_charge(middle * STEP, &charge) &&
+			dp_acct_limit_admits(limit, spent, &charge))
+			low = middle;
+		else
+			high = middle;
+	}
+	return Max(left, low * STEP);
+}
+
+/* Standing of the asker on a dataset that exists. */
+static void
+fill_standing(const dp_dataset_row *dataset, Oid outer, Oid current,
+			  dp_ledger_standing *out, dp_payer *payer)
+{
+	dp_budget_row budget;
+
+	MemSet(out, 0, sizeof(*out));
+	out->capped = dataset->capped;
+	out->cap = dataset->cap;
+	out->cap_spent = dataset->spent;
+	out->floored = dataset->floored;
+	out->epsilon_floor = dataset->floor;
+	out->ceiled = dataset->ceiled;
+	out->epsilon_ceiling = dataset->ceiling;
+	dp_payer_find(dataset, outer, current, payer);
+	out->asking = payer->asking;
+	out->found = payer->outcome == DP_OUTCOME_ADMITTED;
+	out->exempt = payer->exempt;
+	out->payer = payer->name;
+	if (!out->found || out->exempt)
+		return;
+	if (dp_catalog_read_budget(NameStr(dataset->name), payer->role,
+							   NameStr(payer->name), DP_ROW_READ,
+							   &budget) != DP_FOUND)
+	{
+		out->found = false;		/* gone since */
+		return;
+	}
+	dp_catalog_roll(&budget, GetCurrentTimestamp());
+	out->limit = budget.limit;
+	out->spent = budget.spent;
+	out->renews = budget.renews;
+	if (budget.renews)
+		out->renewal = dp_catalog_renewal(&budget);
+}
+
+/* Read the dataset and decide who pays; DP_MISSING: no such dataset. */
+static dp_found
+find_standing(const char *name, dp_ledger_standing *standing,
+			  dp_payer *payer)
+{
+	Oid			outer = GetOuterUserId();
+	Oid			current = GetUserId();
+	dp_dataset_row dataset;
+	dp_owner_sql saved;
+	dp_found	found;
+
+	dp_bridge_owner_begin(&saved);
+	found = dp_catalog_read_dataset(name, DP_ROW_READ, &dataset);
+	if (found == DP_FOUND)
+		fill_standing(&dataset, outer, current, standing, payer);
+	dp_bridge_owner_end(&saved);
+	return found;
+}
+
+/*
+ * dp_ledger_read_standing
+ *	  What would remain for the asking role; never raises for a missing
+ *	  dataset or budget: found is false then.
+ */
+void
+dp_ledger_read_standing(const char *dataset, dp_ledger_standing *out)
+{
+	dp_payer	payer;
+
+	if (find_standing(dataset, out, &payer) != DP_FOUND)
+		MemSet(out, 0, sizeof(*out));
+}
+
+/*
+ * dp_ledger_require_budget
+ *	  Raise when the asking role may not ask at all; else what would remain.
+ *
+ * Errors: 0A000 in the wrong place, 42704 no dataset, 42501 no budget.
+ */
+void
+dp_ledger_require_budget(const char *dataset, dp_ledger_standing *out)
+{
+	dp_payer	payer;
+	dp_answer	answer;
+
+	dp_payer_refuse_place();
+	MemSet(&answer, 0, sizeof(answer));
+	if (find_standing(dataset, out, &payer) != DP_FOUND)
+		answer.outcome = DP_OUTCOME_NO_DATASET;
+	else if (out->found)
+		return;
+	else
+	{
+		answer.outcome = payer.outcome == DP_OUTCOME_TWO_BUDGETS ?
+			DP_OUTCOME_TWO_BUDGETS : DP_OUTCOME_NO_BUDGET;
+		answer.receipt.payer = payer.name;
+		answer.other = payer.other;
+		dp_catalog_name_role(payer.asking, &answer.asking);
+	}
+	dp_payer_raise(&answer, dataset);
+}
+
+/*
+ * dp_ledger_asking_role
+ *	  The role whose rights count: the outer user, unless that is a superuser
+ *	  whose session runs somebody else's code.
+ */
+Oid
+dp_ledger_asking_role(void)
+{
+	Oid			outer = GetOuterUserId();
+
+	if (superuser_arg(outer) && !superuser_arg(GetUserId()))
+		return GetUserId();
+	return outer;
+}
+
+/*
+ * dp_ledger_asking_role_on
+ *	  The same with regard to a dataset, whose owner is exempt as well; a
+ *	  missing dataset has no owner.
+ */
+Oid
+dp_ledger_asking_role_on(const char *dataset)
+{
+	dp_ledger_standing standing;
+	dp_payer	payer;
+
+	if (find_standing(dataset, &standing, &payer) != DP_FOUND)
+		return dp_ledger_asking_role();
+	return payer.asking;
+}
+
+/* dp_ledger_owns_dataset: false also when there is no such dataset. */
+bool
+dp_ledger_owns_dataset(Oid role, const char *dataset)
+{
+	dp_dataset_row row;
+	dp_owner_sql saved;
+	bool		owns;
+
+	dp_bridge_owner_begin(&saved);
+	owns = dp_catalog_read_dataset(dataset, DP_ROW_READ, &row) == DP_FOUND &&
+		dp_payer_owns(role, &row);
+	dp_bridge_owner_end(&saved);
+	return owns;
+}
+
+/* All datasets' names, palloc'd in the context that is current now. */
+static int
+list_names(NameData **names)
+{
+	MemoryContext context = CurrentMemoryContext;
+	dp_owner_sql saved;
+	dp_args		none;
+	uint64		n;
+	uint64		i;
+
+	dp_bridge_owner_begin(&saved);
+	dp_args_start(&none);
+	n = dp_statement_run(&list_datasets, &none, SPI_OK_SELECT);
+	*names = MemoryContextAlloc(context, sizeof(NameData) * (n + 1));
+	for (i = 0; i < n; i++)
+		(*names)[i] = *DatumGetName(dp_column((int) i, 1, NULL));
+	dp_bridge_owner_end(&saved);
+	return (int) n;
+}
+
+static Datum
+fixed_datum(dp_fixed x)
+{
+	return NumericGetDatum(dp_bridge_fixed_to_numeric(x));
+}
+
+/* Columns of dp_pg.standing() for one dataset. */
+static void
+form_standing(const NameData *dataset, const dp_ledger_standing *s,
+			  Datum *values, bool *nulls)
+{
+	bool		limited = !s->exempt || s->capped;
+	const dp_limit *limit = s->exempt ? &s->cap : &s->limit;
+	const dp_spent *spent = s->exempt ? &s->cap_spent : &s->spent;
+	dp_fixed	remaining;
+	dp_fixed	delta;
+	dp_fixed	price;
+	dp_charge	charge;
+	int64		calls;
+	int			i;
+
+	for (i = 1; i < 11; i++)
+		nulls[i] = true;
+	values[0] = NameGetDatum(dataset);
+	nulls[0] = false;
+	values[5] = fixed_datum(spent->epsilon);
+	nulls[5] = false;
+	values[10] = NameGetDatum(&s->payer);
+	nulls[10] = s->exempt;
+	values[9] = TimestampTzGetDatum(s->renewal);
+	nulls[9] = !s->renews;
+	values[1] = BoolGetDatum(s->exempt);
+	nulls[1] = false;
+	if (!limited)
+		return;
+	remaining = dp_standing_remaining(limit, spent);
+	delta = spent->delta >= limit->delta_sum ? 0 :
+		limit->delta_sum - spent->delta;
+	if (s->capped && !s->exempt)
+	{
+		remaining = Min(remaining,
+						dp_standing_remaining(&s->cap, &s->cap_spent));
+		delta = Min(delta, s->cap_spent.delta >= s->cap.delta_sum ? 0 :
+					s->cap.delta_sum - s->cap_spent.delta);
+	}
+	values[2] = CStringGetTextDatum(dp_acct_filter_name(limit->filter));
+	values[3] = fixed_datum(limit->epsilon);
+	values[4] = fixed_datum(limit->delta);
+	values[6] = fixed_datum(remaining);
+	values[7] = fixed_datum(delta);
+	nulls[2] = nulls[3] = nulls[4] = nulls[6] = nulls[7] = false;
+	if (dp_bridge_numeric_to_fixed(DatumGetNumeric(
+			DirectFunctionCall3(numeric_in,
+								CStringGetDatum(dp_setting_epsilon),
+								ObjectIdGetDatum(InvalidOid),
+								Int32GetDatum(-1))),
+			DP_ROUND_UP, &price) != DP_NUMBER_OK ||
+		!pure_charge(price, &charge))
+		return;
+	calls = dp_acct_limit_calls(limit, spent, &charge);
+	if (s->capped && !s->exempt)
+		calls = Min(calls, dp_acct_limit_calls(&s->cap, &s->cap_spent,
+											   &charge));
+	values[8] = Int64GetDatum(calls);
+	nulls[8] = false;
+}
+
+/*
+ * dp_ledger_sql_standing
+ *	  dp_pg.standing(): what the asking role may still spend, a row for each
+ *	  dataset that it has a budget on or is exempt on.
+ */
+Datum
+dp_ledger_sql_standing(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	NameData   *names;
+	int			n;
+	int			i;
+
+	InitMaterializedSRF(fcinfo, 0);
+	n = list_names(&names);
+	for (i = 0; i < n; i++)
+	{
+		dp_ledger_standing standing;
+		dp_payer	payer;
+		Datum		values[11] = {0};
+		bool		nulls[11];
+
+		if (find_standing(NameStr(names[i]), &standing, &payer) != DP_FOUND ||
+			!standing.found)
+			continue;
+		form_standing(&names[i], &standing, values, nulls);
+		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values,
+							 nulls);
+	}
+	return (Datum) 0;
+}
+
+/*
+ * dp_ledger_sql_owned
+ *	  dp_pg.owned_datasets() returns name[]: those the current user acts as
+ *	  owner of.
+ */
+Datum
+dp_ledger_sql_owned(PG_FUNCTION_ARGS)
+{
+	NameData   *names;
+	int			n = list_names(&names);
+	Datum	   *owned = palloc(sizeof(Datum) * (n + 1));
+	int			found = 0;
+	int			i;
+
+	for (i = 0; i < n; i++)
+		if (dp_ledger_owns_dataset(GetUserId(), NameStr(names[i])))
+			owned[found++] = NameGetDatum(&names[i]);
+	PG_RETURN_ARRAYTYPE_P(construct_array(owned, found, NAMEOID, NAMEDATALEN,
+										  false, TYPALIGN_CHAR));
+}
+
+/* The role a row speaks of, by OID in its own cluster and else by name. */
+static Oid
+resolve_role(FunctionCallInfo fcinfo)
+{
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(1) || PG_ARGISNULL(2))
+		return InvalidOid;
+	if (PG_GETARG_INT64(2) != dp_bridge_cluster_id())
+		return get_role_oid(NameStr(*PG_GETARG_NAME(1)), true);
+	if (GetUserNameFromId(PG_GETARG_OID(0), true) == NULL)
+		return InvalidOid;
+	return PG_GETARG_OID(0);
+}
+
+/*
+ * dp_ledger_sql_inherits
+ *	  dp_pg.inherits(role_oid, role_name, cluster): does the current user have
+ *	  the rights of that role?
+ */
+Datum
+dp_ledger_sql_inherits(PG_FUNCTION_ARGS)
+{
+	Oid			role = resolve_role(fcinfo);
+
+	PG_RETURN_BOOL(OidIsValid(role) && has_privs_of_role(GetUserId(), role));
+}
+
+/* dp_ledger_sql_is_me: dp_pg.is_me(...): is the current user that role? */
+Datum
+dp_ledger_sql_is_me(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_BOOL(resolve_role(fcinfo) == GetUserId());
+}
+
+/* dp_ledger_sql_cluster: dp_pg.cluster() returns bigint. */
+Datum
+dp_ledger_sql_cluster(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_INT64(dp_bridge_cluster_id());
+}

@@ -1,0 +1,136 @@
+/*
+ * utility.c
+ *	  Ask the worker to leave a database that DDL needs for itself.
+ *
+ * DROP, RENAME, ALTER ... SET TABLESPACE and CREATE DATABASE ... TEMPLATE fail
+ * while anybody is connected.  The worker is nobody's session, so it leaves
+ * when one of them begins; the next private query starts another.
+ */
+#include "postgres.h"
+
+#include "commands/dbcommands.h"
+#include "commands/defrem.h"
+#include "miscadmin.h"
+#include "nodes/parsenodes.h"
+#include "pgstat.h"
+#include "storage/latch.h"
+#include "tcop/utility.h"
+
+#include "ledger.h"
+
+/* ms to wait for a worker that is asked to leave, and between two looks */
+#define LEAVE_TIMEOUT 5000
+#define LEAVE_POLL 10
+
+static ProcessUtility_hook_type next_process_utility = NULL;
+
+static const char *
+name_template(CreatedbStmt *statement)
+{
+	ListCell   *cell;
+
+	foreach(cell, statement->options)
+	{
+		DefElem    *option = lfirst_node(DefElem, cell);
+
+		if (strcmp(option->defname, "template") == 0 && option->arg)
+			return defGetString(option);
+	}
+	return "template1";
+}
+
+/* The database that the statement needs empty, or NULL. */
+static const char *
+name_database(Node *statement)
+{
+	switch (nodeTag(statement))
+	{
+		case T_DropdbStmt:
+			return ((DropdbStmt *) statement)->dbname;
+		case T_CreatedbStmt:
+			return name_template((CreatedbStmt *) statement);
+		case T_RenameStmt:
+			if (((RenameStmt *) statement)->renameType == OBJECT_DATABASE)
+				return ((RenameStmt *) statement)->subname;
+			return NULL;
+		case T_AlterDatabaseStmt:
+			return ((AlterDatabaseStmt *) statement)->dbname;
+		default:
+			return NULL;
+	}
+}
+
+/* Ask; answers whether a worker is still there. */
+static bool
+ask_to_leave(Oid database)
+{
+	dp_worker  *worker;
+	bool		there;
+
+	LWLockAcquire(dp_ledger_shared->lock, LW_EXCLUSIVE);
+	worker = dp_ledger_find_worker(database);
+	there = worker != NULL;
+	if (there)
+	{
+		worker->leave = true;
+		if (worker->proc)
+			SetLatch(&worker->proc->procLatch);
+	}
+	LWLockRelease(dp_ledger_shared->lock);
+	return there;
+}
+
+/* Wait until the worker is gone, or has other work: then the DDL decides. */
+static void
+clear_database(const char *name)
+{
+	Oid			database = get_database_oid(name, true);
+	int			waited;
+
+	if (!OidIsValid(database) || database == MyDatabaseId)
+		return;
+	for (waited = 0; waited < LEAVE_TIMEOUT; waited += LEAVE_POLL)
+	{
+		if (!ask_to_leave(database))
+			return;
+		(void) WaitLatch(MyLatch,
+						 WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
+						 LEAVE_POLL, PG_WAIT_EXTENSION);
+		ResetLatch(MyLatch);
+		CHECK_FOR_INTERRUPTS();
+	}
+}
+
+static void
+process_utility(PlannedStmt *statement, const char *query, bool read_only_tree,
+				ProcessUtilityContext context, ParamListInfo params,
+				QueryEnvironment *environment, DestReceiver *receiver,
+				QueryCompletion *completion)
+{
+	const char *database = name_database(statement->utilityStmt);
+
+	if (database && dp_ledger_shared)
+		clear_database(database);
+	if (next_process_utility)
+		next_process_utility(statement, query, read_only_tree, context,
+							 params, environment, receiver, completion);
+	else
+		standard_ProcessUtility(statement, query, read_only_tree, context,
+								params, environment, receiver, completion);
+}
+
+/* dp_ledger_utility_init: from _PG_init, preloading. */
+void
+dp_ledger_utility_init(void)
+{
+	next_process_utility = ProcessUtility_hook;
+	ProcessUtility_hook = process_utility;
+}
+
+/* dp_ledger_init: everything of the ledger that _PG_init must set up. */
+void
+dp_ledger_init(void)
+{
+	dp_ledger_shmem_init();
+	dp_ledger_utility_init();
+}

@@ -1,0 +1,591 @@
+/*
+ * worker.c
+ *	  The background worker that decides and records charges.
+ *
+ * One worker per database, started by the first session that needs it, gone
+ * when idle.  Each round takes all pending requests and records those that
+ * are admitted in one transaction.  ledger.h states the protocol.
+ *
+ * What the worker does as a superuser must not depend on anything a user can
+ * set: settings of the database are overridden, triggers and rules do not
+ * fire, and dp_catalog_open makes sure whose tables these are.
+ */
+#include "postgres.h"
+
+#include <signal.h>
+
+#include "access/xact.h"
+#include "executor/spi.h"
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "postmaster/bgworker.h"
+#include "postmaster/interrupt.h"
+#include "storage/ipc.h"
+#include "storage/latch.h"
+#include "tcop/tcopprot.h"
+#include "utils/builtins.h"
+#include "utils/guc.h"
+#include "utils/memutils.h"
+#include "utils/snapmgr.h"
+
+#include "ledger.h"
+
+/* ms until requests that met a locked row are tried again */
+#define RETRY_DELAY 20
+
+/* A budget that some request of the batch spends from. */
+typedef struct batch_budget
+{
+	bool		locked;			/* by somebody else */
+	bool		changed;
+	dp_budget_row row;
+} batch_budget;
+
+typedef struct batch_dataset
+{
+	NameData	name;
+	dp_found	found;
+	bool		changed;
+	dp_dataset_row row;
+} batch_dataset;
+
+/*
+ * The batch in work.  Static, because 128-bit integers need more alignment
+ * than palloc gives.
+ */
+static dp_slot *batch[DP_LEDGER_BATCH];
+static bool again[DP_LEDGER_BATCH]; /* met a locked row */
+static dp_payer payers[DP_LEDGER_BATCH];
+static batch_dataset datasets[DP_LEDGER_BATCH];
+static int	dataset_count;
+static batch_budget budgets[DP_LEDGER_BATCH];
+static int	budget_count;
+static dp_ledger_line lines[DP_LEDGER_BATCH];
+
+static MemoryContext batch_context;
+
+/* Set while a commit waits, when a cancel must not cut it short. */
+static volatile sig_atomic_t committing = false;
+
+/*
+ * Last act, whatever ended the worker: waiting sessions learn that a request
+ * taken but not answered may have been charged, and that pending ones need a
+ * new worker.  Runs after the process left the process array, so that
+ * whoever waits for the entry to vanish finds the database unused.
+ */
+static void
+leave_queue(int code, Datum arg)
+{
+	Oid			database = DatumGetObjectId(arg);
+	dp_worker  *worker;
+	dlist_iter	iter;
+	int			i;
+
+	LWLockAcquire(dp_ledger_shared->lock, LW_EXCLUSIVE);
+	worker = dp_ledger_find_worker(database);
+	if (worker && worker->pid == MyProcPid)
+	{
+		MemSet(worker, 0, sizeof(*worker));
+		for (i = 0; i < dp_ledger_shared->slots; i++)
+		{
+			dp_slot    *slot = &dp_ledger_shared->slot[i];
+
+			if (slot->state != DP_SLOT_TAKEN || slot->database != database)
+				continue;
+			if (slot->abandoned)
+			{
+				slot->state = DP_SLOT_FREE;
+				slot->abandoned = false;
+				dlist_push_tail(&dp_ledger_shared->free, &slot->node);
+				continue;
+			}
+			slot->answer.outcome = DP_OUTCOME_UNKNOWN;
+			slot->state = DP_SLOT_DONE;
+			SetLatch(&slot->proc->procLatch);
+		}
+		dlist_foreach(iter, &dp_ledger_shared->pending)
+		{
+			dp_slot    *slot = dlist_container(dp_slot, node, iter.cur);
+
+			if (slot->database == database)
+				SetLatch(&slot->proc->procLatch);
+		}
+	}
+	LWLockRelease(dp_ledger_shared->lock);
+}
+
+/* Claim the entry that the registering session made; false: a duplicate. */
+static bool
+enter_queue(Oid database)
+{
+	dp_worker  *worker;
+	bool		mine;
+
+	LWLockAcquire(dp_ledger_shared->lock, LW_EXCLUSIVE);
+	worker = dp_ledger_find_worker(database);
+	mine = worker && worker->state == DP_WORKER_STARTING && worker->pid == 0;
+	if (mine)
+		worker->pid = MyProcPid;
+	LWLockRelease(dp_ledger_shared->lock);
+	return mine;
+}
+
+static void
+announce_running(Oid database)
+{
+	dp_worker  *worker;
+	dlist_iter	iter;
+
+	LWLockAcquire(dp_ledger_shared->lock, LW_EXCLUSIVE);
+	worker = dp_ledger_find_worker(database);
+	if (worker == NULL || worker->pid != MyProcPid)
+	{
+		/* Too slow: the sessions gave up and registered another one. */
+		LWLockRelease(dp_ledger_shared->lock);
+		proc_exit(0);
+	}
+	worker->state = DP_WORKER_RUNNING;
+	worker->proc = MyProc;
+	dlist_foreach(iter, &dp_ledger_shared->pending)
+	{
+		dp_slot    *slot = dlist_container(dp_slot, node, iter.cur);
+
+		if (slot->database == database)
+			SetLatch(&slot->proc->procLatch);
+	}
+	LWLockRelease(dp_ledger_shared->lock);
+}
+
+/*
+ * Leave if nothing is pending; decided under the lock that guards the queue,
+ * so that no request can slip in between.  `idle` says that the idle time is
+ * over; otherwise only a wish for DDL makes the worker leave.
+ */
+static void
+leave_if_idle(Oid database, bool idle)
+{
+	dp_worker  *worker;
+	bool		leave;
+
+	LWLockAcquire(dp_ledger_shared->lock, LW_EXCLUSIVE);
+	worker = dp_ledger_find_worker(database);
+	leave = worker && (idle || worker->leave) &&
+		!dp_ledger_has_pending(database);
+	if (leave)
+	{
+		/*
+		 * From here on sessions see no running worker and register another;
+		 * the entry itself goes in leave_queue.
+		 */
+		worker->leave = true;
+		worker->state = DP_WORKER_STARTING;
+		worker->since = GetCurrentTimestamp();
+		worker->proc = NULL;
+	}
+	LWLockRelease(dp_ledger_shared->lock);
+	if (leave)
+		proc_exit(0);
+}
+
+/*
+ * SIGINT is how lock_timeout interrupts a wait for a lock.  A commit that
+ * waits for a synchronous standby would take it as leave to go on without.
+ */
+static void
+handle_cancel(SIGNAL_ARGS)
+{
+	if (!committing)
+		StatementCancelHandler(postgres_signal_arg);
+}
+
+static void
+force(const char *name, const char *value)
+{
+	SetConfigOption(name, value, PGC_SUSET, PGC_S_OVERRIDE);
+}
+
+/*
+ * Neither the server's nor the database's settings may weaken a commit,
+ * change what a statement means or stop it half way.
+ */
+static void
+force_settings(void)
+{
+	if (synchronous_commit <= SYNCHRONOUS_COMMIT_REMOTE_FLUSH)
+		force("synchronous_commit", "on");
+	else
+		force("synchronous_commit", "remote_apply");
+	force("search_path", "pg_catalog, pg_temp");
+	force("session_replication_role", "replica");
+	force("default_transaction_isolation", "read committed");
+	force("default_transaction_read_only", "off");
+	force("default_transaction_deferrable", "off");
+	force("statement_timeout", "0");
+	force("idle_in_transaction_session_timeout", "0");
+	force("row_security", "off");
+	force("standard_conforming_strings", "on");
+	force("transform_null_equals", "off");
+	force("TimeZone", "UTC");
+	force("jit", "off");
+	force("force_parallel_mode", "off");
+	force("enable_indexscan", "on");
+	force("enable_tidscan", "on");
+	force("plan_cache_mode", "auto");
+}
+
+static void
+force_lock_timeout(void)
+{
+	static int	forced = -1;
+	char		value[16];
+
+	if (forced == dp_setting_worker_lock_timeout)
+		return;
+	forced = dp_setting_worker_lock_timeout;
+	snprintf(value, sizeof(value), "%d", forced);
+	force("lock_timeout", value);
+}
+
+static batch_dataset *
+load_dataset(const char *name)
+{
+	batch_dataset *d;
+	int			i;
+
+	for (i = 0; i < dataset_count; i++)
+		if (strcmp(NameStr(datasets[i].name), name) == 0)
+			return &datasets[i];
+	d = &datasets[dataset_count++];
+	namestrcpy(&d->name, name);
+	d->changed = false;
+	d->found = dp_catalog_read_dataset(name, DP_ROW_SKIP_LOCKED, &d->row);
+	return d;
+}
+
+/* The payer of request i, by the rows; asked once per kind of asker. */
+static dp_payer *
+load_payer(int first, int i, const batch_dataset *d)
+{
+	int			j;
+
+	for (j = first; j < i; j++)
+		if (batch[j]->outer == batch[i]->outer &&
+			batch[j]->current == batch[i]->current &&
+			strcmp(NameStr(batch[j]->request.dataset),
+				   NameStr(d->name)) == 0)
+		{
+			payers[i] = payers[j];
+			return &payers[i];
+		}
+	dp_payer_find(&d->row, batch[i]->outer, batch[i]->current, &payers[i]);
+	return &payers[i];
+}
+
+/* The payer's budget, locked, rolled and with its present identity. */
+static batch_budget *
+load_budget(const batch_dataset *d, const dp_payer *payer, TimestampTz now)
+{
+	batch_budget *b;
+	dp_found	found;
+	int			i;
+
+	for (i = 0; i < budget_count; i++)
+		if (budgets[i].row.role == payer->role &&
+			strcmp(NameStr(budgets[i].row.dataset),
+				   NameStr(d->name)) == 0)
+			return &budgets[i];
+	b = &budgets[budget_count++];
+	b->changed = false;
+	found = dp_catalog_read_budget(NameStr(d->name), payer->role,
+								   NameStr(payer->name), DP_ROW_SKIP_LOCKED,
+								   &b->row);
+	b->locked = found != DP_FOUND;
+	b->row.dataset = d->name;
+	b->row.role = payer->role;
+	b->row.role_name = payer->name;
+	b->row.cluster = dp_bridge_cluster_id();
+	if (!b->locked)
+		dp_catalog_roll(&b->row, now);
+	return b;
+}
+
+/* Add to a sum, or answer false when it cannot be represented. */
+static bool
+add_charge(dp_spent *spent, const dp_charge *charge)
+{
+	return dp_acct_spent_add(spent, charge) == DP_OK;
+}
+
+/*
+ * Decide request i of a transaction that began with request `first`.  When it
+ * is admitted, add it to the sums in memory and to the lines to write.
+ * Answers the number of lines.
+ */
+static int
+decide(int first, int i, int n_lines, TimestampTz now)
+{
+	const dp_ledger_request *request = &batch[i]->request;
+	dp_answer  *answer = &batch[i]->answer;
+	batch_dataset *d = load_dataset(NameStr(request->dataset));
+	batch_budget *b = NULL;
+	dp_payer   *payer;
+	dp_ledger_line *line;
+
+	MemSet(answer, 0, sizeof(*answer));
+	if (d->found != DP_FOUND)
+	{
+		again[i] = d->found == DP_LOCKED;
+		answer->outcome = again[i] ? DP_OUTCOME_LOCKED :
+			DP_OUTCOME_NO_DATASET;
+		return n_lines;
+	}
+	payer = load_payer(first, i, d);
+	dp_catalog_name_role(payer->asking, &answer->asking);
+	answer->receipt.payer = payer->name;
+	answer->receipt.exempt = payer->exempt;
+	answer->other = payer->other;
+	answer->outcome = payer->outcome;
+	if (payer->outcome != DP_OUTCOME_ADMITTED)
+		return n_lines;
+	if (!payer->exempt)
+	{
+		b = load_budget(d, payer, now);
+		if (b->locked)
+		{
+			again[i] = true;
+			answer->outcome = DP_OUTCOME_LOCKED;
+			return n_lines;
+		}
+		answer->receipt.limit = b->row.limit;
+		answer->receipt.spent = b->row.spent;
+		answer->renews = b->row.renews;
+		if (b->row.renews)
+			answer->renewal = dp_catalog_renewal(&b->row);
+		if (!b->row.active)
+		{
+			answer->outcome = DP_OUTCOME_NO_BUDGET;
+			return n_lines;
+		}
+		if (!dp_acct_limit_admits(&b->row.limit, &b->row.spent,
+								  &request->charge))
+		{
+			answer->outcome = DP_OUTCOME_BUDGET_EXHAUSTED;
+			return n_lines;
+		}
+	}
+	if (d->row.capped && !dp_acct_limit_admits(&d->row.cap, &d->row.spent,
+											   &request->charge))
+	{
+		answer->outcome = DP_OUTCOME_CAP_EXHAUSTED;
+		answer->cap = d->row.cap;
+		answer->cap_spent = d->row.spent;
+		return n_lines;
+	}
+	if (!add_charge(&d->row.spent, &request->charge) ||
+		(b && (!add_charge(&b->row.spent, &request->charge) ||
+			   !add_charge(&b->row.total, &request->charge))))
+		ereport(ERROR,
+				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				 errmsg("a sum of charges is too large")));
+	d->changed = true;
+	if (b)
+	{
+		b->changed = true;
+		answer->receipt.spent = b->row.spent;
+	}
+	line = &lines[n_lines];
+	MemSet(line, 0, sizeof(*line));
+	line->slot = batch[i];
+	line->role = answer->asking;
+	line->role_oid = payer->asking;
+	dp_catalog_name_role(batch[i]->login, &line->login);
+	line->exempt = payer->exempt;
+	line->payer = payer->name;
+	return n_lines + 1;
+}
+
+/* Decide and write batch[first .. first + n) in the present transaction. */
+static void
+record(int first, int n)
+{
+	TimestampTz now = GetCurrentTimestamp();
+	int			n_lines = 0;
+	int			i;
+
+	dataset_count = 0;
+	budget_count = 0;
+	dp_catalog_open(RowExclusiveLock);
+	for (i = first; i < first + n; i++)
+	{
+		again[i] = false;
+		n_lines = decide(first, i, n_lines, now);
+	}
+	for (i = 0; i < budget_count; i++)
+		if (budgets[i].changed)
+			dp_catalog_write_budget(&budgets[i].row);
+	for (i = 0; i < dataset_count; i++)
+		if (datasets[i].changed)
+			dp_catalog_write_dataset(&datasets[i].row);
+	if (n_lines > 0)
+		dp_catalog_append(lines, n_lines);
+	for (i = 0; i < n_lines; i++)
+		unconstify(dp_slot *, lines[i].slot)->answer.receipt.ledger_id =
+			lines[i].id;
+}
+
+/* The same answer for a part of the batch whose transaction failed. */
+static void
+fail(int first, int n, dp_outcome outcome, int sqlstate)
+{
+	int			i;
+
+	for (i = first; i < first + n; i++)
+	{
+		MemSet(&batch[i]->answer, 0, sizeof(dp_answer));
+		again[i] = outcome == DP_OUTCOME_LOCKED;
+		batch[i]->answer.outcome = outcome;
+		batch[i]->answer.sqlstate = sqlstate;
+	}
+}
+
+/*
+ * One transaction.  Answers false when it failed for a reason that may lie in
+ * one request only.  The answers are filled in either way.
+ */
+static bool
+run_transaction(int first, int n)
+{
+	volatile bool commit_begun = false;
+	volatile bool ok = true;
+
+	force_lock_timeout();
+	pgstat_report_activity(STATE_RUNNING, "recording privacy charges");
+	PG_TRY();
+	{
+		SetCurrentStatementStartTimestamp();
+		StartTransactionCommand();
+		if (SPI_connect() != SPI_OK_CONNECT)
+			elog(ERROR, "SPI_connect failed");
+		PushActiveSnapshot(GetTransactionSnapshot());
+		record(first, n);
+		PopActiveSnapshot();
+		SPI_finish();
+		committing = true;
+		CHECK_FOR_INTERRUPTS(); /* a cancel that came just before */
+		commit_begun = true;
+		CommitTransactionCommand();
+	}
+	PG_CATCH();
+	{
+		ErrorData  *error;
+
+		HOLD_INTERRUPTS();
+		MemoryContextSwitchTo(batch_context);
+		error = CopyErrorData();
+		EmitErrorReport();
+		AbortCurrentTransaction();
+		FlushErrorState();
+		if (commit_begun)
+			fail(first, n, DP_OUTCOME_UNKNOWN, 0);
+		else if (error->sqlerrcode == ERRCODE_LOCK_NOT_AVAILABLE)
+			fail(first, n, DP_OUTCOME_LOCKED, error->sqlerrcode);
+		else
+		{
+			fail(first, n, DP_OUTCOME_FAILED, error->sqlerrcode);
+			ok = false;
+		}
+		RESUME_INTERRUPTS();
+	}
+	PG_END_TRY();
+	committing = false;
+	MemoryContextSwitchTo(batch_context);
+	MemoryContextReset(batch_context);
+
+	/*
+	 * A termination request may have cut short the wait for a synchronous
+	 * standby.  Then the commit must not be acknowledged: die here, and
+	 * leave_queue tells the sessions that the outcome is unknown.
+	 */
+	CHECK_FOR_INTERRUPTS();
+	return ok;
+}
+
+/* Answers true when every request met a locked row. */
+static bool
+serve(int n)
+{
+	TimestampTz now;
+	int			answered = 0;
+	int			i;
+
+	if (!run_transaction(0, n) && n > 1)
+		for (i = 0; i < n; i++)
+			(void) run_transaction(i, 1);
+	now = GetCurrentTimestamp();
+	for (i = 0; i < n; i++)
+	{
+		if (again[i] && now < batch[i]->deadline)
+			dp_ledger_put_back(batch[i]);
+		else
+			batch[answered++] = batch[i];
+	}
+	dp_ledger_reply(batch, answered);
+	pgstat_report_stat(false);
+	pgstat_report_activity(STATE_IDLE, NULL);
+	return answered == 0;
+}
+
+/*
+ * dp_ledger_worker_main
+ *	  Entry point of the background worker; arg is the database's OID.
+ */
+void
+dp_ledger_worker_main(Datum arg)
+{
+	Oid			database = DatumGetObjectId(arg);
+
+	/* Interrupts are serviced where the loop asks for them. */
+	pqsignal(SIGTERM, die);
+	pqsignal(SIGHUP, SignalHandlerForConfigReload);
+	pqsignal(SIGINT, handle_cancel);
+
+	if (!enter_queue(database))
+		proc_exit(0);
+	on_shmem_exit(leave_queue, arg);
+	BackgroundWorkerUnblockSignals();
+	BackgroundWorkerInitializeConnectionByOid(database, InvalidOid, 0);
+	force_settings();
+	batch_context = AllocSetContextCreate(TopMemoryContext, "dp_pg ledger",
+										  ALLOCSET_DEFAULT_SIZES);
+	MemoryContextSwitchTo(batch_context);
+	pgstat_report_appname("dp_pg ledger");
+	pgstat_report_activity(STATE_IDLE, NULL);
+	announce_running(database);
+
+	for (;;)
+	{
+		int			n;
+		int			events = WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH;
+		long		timeout = dp_setting_worker_idle;
+
+		ResetLatch(MyLatch);
+		CHECK_FOR_INTERRUPTS();
+		if (ConfigReloadPending)
+		{
+			ConfigReloadPending = false;
+			ProcessConfigFile(PGC_SIGHUP);
+		}
+		n = dp_ledger_take(database, batch, DP_LEDGER_BATCH);
+		if (n > 0)
+		{
+			if (!serve(n))
+				continue;
+			timeout = RETRY_DELAY;
+		}
+		else
+			leave_if_idle(database, false);
+		if ((WaitLatch(MyLatch, events, timeout, PG_WAIT_EXTENSION) &
+			 WL_TIMEOUT) && n == 0)
+			leave_if_idle(database, true);
+	}
+}

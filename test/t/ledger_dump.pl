@@ -1,0 +1,156 @@
+# Budgets and charges survive dump and restore, into another cluster too.
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin;
+use LedgerNode;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $source = ledger_node('source');
+my $target = PostgreSQL::Test::Cluster->new('target');
+my $dump = $source->basedir . '/dump.sql';
+
+value($source, <<'EOT');
+CREATE ROLE carol LOGIN;
+CREATE ROLE staff;
+GRANT staff TO bob;
+SET SESSION AUTHORIZATION owner;
+SELECT dp_grant('alice', 'h', epsilon => 3, delta => 1e-6, renew => '7 days');
+SELECT dp_grant('carol', 'h', epsilon => 2);
+SELECT dp_grant('staff', 'h', epsilon => 4);
+SELECT dp_limit('h', epsilon => 50, delta => 1e-5);
+EOT
+foreach my $role ('alice', 'bob', 'carol')
+{
+	is(sqlstate($source, $role, "SELECT dp_pg.charge('h', 'm', 1)"),
+		'', "$role charges at the source");
+}
+
+# Into another database of the same cluster.
+command_ok(
+	[
+		'pg_dump', '-d', $source->connstr('postgres'), '-f', $dump
+	],
+	'dump');
+value($source, 'CREATE DATABASE other');
+command_ok(
+	[
+		'psql', '-Xq', '-v', 'ON_ERROR_STOP=1', '-d',
+		$source->connstr('other'), '-f', $dump
+	],
+	'restore into the same cluster');
+is($source->safe_psql('other', 'SELECT count(*) FROM dp_pg.ledger'),
+	3, 'the ledger is there');
+is( sqlstate(
+		$source, 'alice',
+		"SELECT dp_pg.charge('h', 'm', 3, 0)", 'other'),
+	'53400',
+	'with what was spent');
+
+# Into another cluster, where OIDs differ and carol does not exist.
+$target->init;
+$target->append_conf('postgresql.conf',
+	"shared_preload_libraries = 'dp_pg'\n");
+$target->start;
+$target->safe_psql('postgres', <<'EOT');
+CREATE ROLE nobody_1;
+CREATE ROLE staff;
+CREATE ROLE bob LOGIN IN ROLE staff;
+CREATE ROLE alice LOGIN;
+CREATE ROLE nobody_2;
+CREATE ROLE owner LOGIN;
+EOT
+isnt(
+	$source->safe_psql('postgres', "SELECT 'alice'::regrole::oid"),
+	$target->safe_psql('postgres', "SELECT 'alice'::regrole::oid"),
+	'OIDs differ');
+command_ok(
+	[
+		'psql', '-Xq', '-v', 'ON_ERROR_STOP=1', '-d',
+		$target->connstr('postgres'), '-f', $dump
+	],
+	'restore into another cluster');
+is($target->safe_psql('postgres', 'SELECT count(*) FROM dp_pg.ledger'),
+	3, 'the ledger is there');
+is( $target->safe_psql(
+		'postgres',
+		'SELECT spent, payer, calls_left FROM dp_pg.my_budget',
+		extra_params => [ '-U', 'alice' ]),
+	'1|alice|20',
+	'alice sees her budget before she uses it');
+$target->safe_psql('postgres',
+	'GRANT EXECUTE ON FUNCTION dp_pg.charge TO PUBLIC');
+is(sqlstate($target, 'alice', "SELECT dp_pg.charge('h', 'm', 1)"),
+	'', 'alice goes on');
+is( $target->safe_psql(
+		'postgres',
+		"SELECT role_oid = 'alice'::regrole AND cluster = dp_pg.cluster()"
+		  . " AND total_epsilon = 2 AND charges = 2"
+		  . " FROM dp_pg.budget WHERE role_name = 'alice'"),
+	't',
+	'her row is adopted with its spending');
+is(sqlstate($target, 'alice', "SELECT dp_pg.charge('h', 'm', 1.5)"),
+	'53400', 'and bounds her');
+is(sqlstate($target, 'bob', "SELECT dp_pg.charge('h', 'm', 3)"),
+	'', 'the budget of a group is found by name too');
+is(sqlstate($target, 'bob', "SELECT dp_pg.charge('h', 'm', 0.1)"),
+	'53400', 'with what was spent of it');
+is( $target->safe_psql(
+		'postgres',
+		"SELECT owner_oid = 'owner'::regrole AND cluster = dp_pg.cluster()"
+		  . " AND charges = 5 AND spent_epsilon = 7 FROM dp_pg.dataset"),
+	't',
+	'the dataset is adopted with its spending');
+is( $target->safe_psql('postgres',
+		'SELECT count(*), max(id) FROM dp_pg.ledger'),
+	'5|5',
+	'the ledger goes on counting');
+is(sqlstate($target, 'owner', "SELECT dp_grant('alice', 'h', epsilon => 3)"),
+	'', 'the owner is known by name');
+is(sqlstate($target, 'alice', "SELECT dp_pg.charge('h', 'm', 1.5)"),
+	'53400', 'a grant at the target refunds nothing');
+
+# A role that comes later.
+is( $target->safe_psql(
+		'postgres', "SELECT total_epsilon FROM dp_pg.budget"
+		  . " WHERE role_name = 'carol'"),
+	'1',
+	'the row of a missing role is kept');
+is( $target->safe_psql(
+		'postgres', 'SELECT count(*) FROM dp_pg.ledger',
+		extra_params => [ '-U', 'alice' ]),
+	'2',
+	'alice sees her lines of both clusters');
+$target->safe_psql('postgres', 'CREATE ROLE carol LOGIN');
+is(sqlstate($target, 'carol', "SELECT dp_pg.charge('h', 'm', 1.5)"),
+	'53400', 'a role created later finds its budget with what was spent');
+is(sqlstate($target, 'carol', "SELECT dp_pg.charge('h', 'm', 1)"),
+	'', 'and what remains');
+
+# Dump and restore once more, back into a third database: nothing doubles.
+command_ok(
+	[
+		'pg_dump', '-Fc', '-d', $target->connstr('postgres'), '-f',
+		"$dump.custom"
+	],
+	'dump the target');
+$target->safe_psql('postgres', 'CREATE DATABASE again');
+command_ok(
+	[
+		'pg_restore', '-e', '-d', $target->connstr('again'), "$dump.custom"
+	],
+	'restore it');
+is( $target->safe_psql(
+		'again',
+		'SELECT (SELECT count(*) FROM dp_pg.ledger),'
+		  . ' (SELECT count(*) FROM dp_pg.budget),'
+		  . ' (SELECT sum(total_epsilon) FROM dp_pg.budget)'),
+	'6|3|8',
+	'the same rows again');
+
+$source->stop;
+$target->stop;
+done_testing();
