@@ -1,0 +1,46 @@
+/*
+ * dp_expression.h
+ *	  What an expression over private rows may contain.
+ *
+ * Part of the public interface of the query folder (dp_query.h includes it).
+ */
+#ifndef DP_EXPRESSION_H
+#define DP_EXPRESSION_H
+
+#include "nodes/parsenodes.h"
+
+#include "../bridge/dp_bridge.h"
+
+/*
+ * Check an expression (or list, or NULL) that will be evaluated on private
+ * rows.  Answers NULL when every node is allowed, else the first refusal,
+ * pointing at the offending token.  Vars of level 0 with attno > 0 are
+ * allowed; Aggrefs, SubLinks, window functions and everything not listed are
+ * not.
+ */
+extern dp_refusal *dp_expression_check(Node *expression);
+
+/*
+ * Copy of the expression in which every allowed-but-partial built-in
+ * (date_trunc, extract, date -> timestamp casts, integer arithmetic ...) is
+ * replaced by this extension's total version, which gives NULL where the
+ * built-in raises an error.  Walks into sub-Query nodes too.  Precondition:
+ * dp_expression_check answered NULL for it.  Raises 55000 when the installed
+ * extension lacks a version.
+ */
+extern Node *dp_expression_make_total(Node *expression);
+
+/*
+ * The last look at a whole inner Query, after rewriting: targets, quals,
+ * join quals, security quals, sort and group operators of every level.
+ * Aggregates at its top level are not judged (the release made them); their
+ * arguments and filters are.  Precondition: dp_expression_make_total was
+ * applied; a partial built-in is refused here.
+ */
+extern dp_refusal *dp_expression_check_query(Query *query);
+
+/* True when the expression holds no Var, aggregate, sublink or volatile call:
+ * a constant, a parameter or a computation over them. */
+extern bool dp_expression_is_public_scalar(Node *expression);
+
+#endif							/* DP_EXPRESSION_H */

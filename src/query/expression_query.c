@@ -1,0 +1,238 @@
+/*
+ * expression_query.c
+ *	  The last look at a whole inner query, after views are expanded, row
+ *	  security is attached and total versions are in place.
+ *
+ * Allowed at each level: one SELECT over relations and subqueries of such,
+ * with WHERE, a target list, an order; at the top level aggregates and a
+ * plain GROUP BY too.  Every expression is judged by the expression rules,
+ * and so are the functions that sorting and grouping call.  Refused by name
+ * or by not being known: everything else.
+ *
+ * Known gap: index predicates and CHECK constraints of the protected table
+ * itself, which the planner evaluates, are code of its owner.
+ */
+#include "postgres.h"
+
+#include "access/nbtree.h"
+#include "access/transam.h"
+#include "catalog/pg_class.h"
+#include "miscadmin.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/tlist.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/prep.h"
+#include "parser/parsetree.h"
+#include "utils/lsyscache.h"
+
+#include "expression_rules.h"
+
+static dp_refusal *check_level(Query *query, bool top);
+
+static dp_refusal *
+refuse_part(const char *part)
+{
+	return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
+							"Below a private aggregate, rows come from a "
+							"protected table through filters and projections.",
+							NULL, "%s cannot be used on private rows", part);
+}
+
+/* Name of a part of the query that may not be there, or NULL. */
+static const char *
+forbidden_part(Query *query, bool top)
+{
+	if (query->commandType != CMD_SELECT || query->utilityStmt != NULL ||
+		query->resultRelation != 0 || query->hasModifyingCTE)
+		return "a command other than SELECT";
+	if (query->cteList != NIL || query->hasRecursive)
+		return "WITH";
+	if (query->hasSubLinks)
+		return "a subquery in an expression";
+	if (query->hasWindowFuncs || query->windowClause != NIL)
+		return "a window function";
+	if (query->hasTargetSRFs)
+		return "a set-returning function";
+	if (query->distinctClause != NIL || query->hasDistinctOn)
+		return "DISTINCT";
+	if (query->limitCount != NULL || query->limitOffset != NULL)
+		return "LIMIT or OFFSET";
+	if (query->setOperations != NULL)
+		return "a set operation";
+	if (query->groupingSets != NIL)
+		return "GROUPING SETS";
+	if (query->havingQual != NULL)
+		return "HAVING";
+	if (query->rowMarks != NIL || query->hasForUpdate)
+		return "FOR UPDATE";
+	if (!top && (query->hasAggs || query->groupClause != NIL))
+		return "an aggregate in a subquery";
+	return NULL;
+}
+
+static dp_refusal *
+check_expressions(Node *node, bool aggregates)
+{
+	dp_expression_walk walk = {0};
+
+	walk.rewritten = true;
+	walk.aggregates = aggregates;
+	dp_expression_walker(node, &walk);
+	return walk.refusal;
+}
+
+/* A support function nobody names: it must be PostgreSQL's. */
+static dp_refusal *
+check_support(Oid function)
+{
+	if (OidIsValid(function) && function >= FirstGenbkiObjectId)
+		return refuse_part("an operator class made by a user");
+	return NULL;
+}
+
+/* The equality, hash and order functions of one ORDER BY or GROUP BY item. */
+static dp_refusal *
+check_sort(SortGroupClause *clause, List *targets)
+{
+	Node	   *key = get_sortgroupclause_expr(clause, targets);
+	List	   *args = list_make1(key);
+	Oid			collation = exprCollation(key);
+	int			location = exprLocation(key);
+	dp_refusal *refusal;
+	Oid			family;
+	Oid			type;
+	int16		strategy;
+	RegProcedure left;
+	RegProcedure right;
+
+	refusal = dp_expression_check_function(get_opcode(clause->eqop),
+										   clause->eqop, args, collation,
+										   location, false, true);
+	if (refusal == NULL && clause->hashable &&
+		get_op_hash_functions(clause->eqop, &left, &right))
+	{
+		refusal = check_support(left);
+		if (refusal == NULL)
+			refusal = check_support(right);
+	}
+	if (refusal != NULL || !OidIsValid(clause->sortop))
+		return refusal;
+	refusal = dp_expression_check_function(get_opcode(clause->sortop),
+										   clause->sortop, args, collation,
+										   location, false, true);
+	if (refusal != NULL)
+		return refusal;
+	if (!get_ordering_op_properties(clause->sortop, &family, &type, &strategy))
+		return refuse_part("an order without an operator class");
+	refusal = check_support(get_opfamily_proc(family, type, type,
+											  BTORDER_PROC));
+	return refusal != NULL ? refusal :
+		check_support(get_opfamily_proc(family, type, type,
+										BTSORTSUPPORT_PROC));
+}
+
+static dp_refusal *
+check_sorts(List *clauses, List *targets)
+{
+	ListCell   *cell;
+	dp_refusal *refusal;
+
+	foreach(cell, clauses)
+	{
+		refusal = check_sort(lfirst_node(SortGroupClause, cell), targets);
+		if (refusal != NULL)
+			return refusal;
+	}
+	return NULL;
+}
+
+static dp_refusal *
+check_entry(RangeTblEntry *entry)
+{
+	dp_refusal *refusal;
+
+	if (entry->lateral)
+		return refuse_part("LATERAL");
+	if (entry->tablesample != NULL)
+		return refuse_part("TABLESAMPLE");
+	refusal = check_expressions((Node *) entry->securityQuals, false);
+	if (refusal != NULL)
+		return refusal;
+	if (entry->rtekind == RTE_SUBQUERY)
+		return check_level(entry->subquery, false);
+	if (entry->rtekind != RTE_RELATION)
+		return refuse_part("anything but tables, views and subqueries in "
+						   "FROM");
+	switch (entry->relkind)
+	{
+		case RELKIND_RELATION:
+		case RELKIND_PARTITIONED_TABLE:
+		case RELKIND_MATVIEW:
+		case RELKIND_FOREIGN_TABLE:
+			return NULL;
+		default:
+			return refuse_part("this kind of relation");
+	}
+}
+
+/* FROM: entries of the range table side by side, and one condition. */
+static dp_refusal *
+check_from(FromExpr *from)
+{
+	ListCell   *cell;
+
+	if (from == NULL)
+		return NULL;
+	foreach(cell, from->fromlist)
+		if (!IsA(lfirst(cell), RangeTblRef))
+			return refuse_part("JOIN");
+	return check_expressions(from->quals, false);
+}
+
+/* Does FROM name the entry, anywhere in it? */
+static bool
+is_scanned(Query *query, int index)
+{
+	return bms_is_member(index,
+						 get_relids_in_jointree((Node *) query->jointree,
+												true));
+}
+
+static dp_refusal *
+check_level(Query *query, bool top)
+{
+	const char *part = forbidden_part(query, top);
+	ListCell   *cell;
+	dp_refusal *refusal;
+	RangeTblEntry *entry;
+
+	check_stack_depth();
+	if (part != NULL)
+		return refuse_part(part);
+	foreach(cell, query->rtable)
+	{
+		/* A relation that is not read: a view's OLD or NEW. */
+		entry = lfirst_node(RangeTblEntry, cell);
+		if (entry->rtekind == RTE_RELATION &&
+			!is_scanned(query, foreach_current_index(cell) + 1))
+			continue;
+		refusal = check_entry(entry);
+		if (refusal != NULL)
+			return refusal;
+	}
+	refusal = check_from(query->jointree);
+	if (refusal == NULL)
+		refusal = check_expressions((Node *) query->targetList, top);
+	if (refusal == NULL)
+		refusal = check_sorts(query->sortClause, query->targetList);
+	if (refusal == NULL)
+		refusal = check_sorts(query->groupClause, query->targetList);
+	return refusal;
+}
+
+/* See dp_expression.h. */
+dp_refusal *
+dp_expression_check_query(Query *query)
+{
+	return check_level(query, true);
+}

@@ -1,0 +1,77 @@
+/*
+ * expression_rules.h
+ *	  Private to the query folder: which functions may meet a private row,
+ *	  and under what condition.
+ */
+#ifndef DP_QUERY_EXPRESSION_RULES_H
+#define DP_QUERY_EXPRESSION_RULES_H
+
+#include "nodes/pg_list.h"
+
+#include "dp_expression.h"
+
+/* What must be known before planning for the function to be total. */
+typedef enum dp_condition
+{
+	DP_CONDITION_NONE = 0,
+	DP_CONDITION_FIELD,			/* argument 1: constant field name */
+	DP_CONDITION_ZONE,			/* argument 1: constant time zone */
+	DP_CONDITION_PATTERN,		/* argument 2: constant LIKE pattern */
+	DP_CONDITION_PATTERN_FOLD,	/* the same, and letters can be folded */
+	DP_CONDITION_FOLD,			/* letters can be folded */
+	DP_CONDITION_ESCAPE,		/* both arguments constant, the escape valid */
+	DP_CONDITION_EXPLICIT,		/* argument 3: true (an explicit cast) */
+	DP_CONDITION_PRECISION		/* argument 2: constant precision, 0 to 6 */
+} dp_condition;
+
+typedef struct dp_expression_rule
+{
+	Oid			function;		/* a built-in function */
+	const char *symbol;			/* of its total version; NULL: total as is */
+	dp_condition condition;
+} dp_expression_rule;
+
+/* A built-in that is refused, with a reason or advice of its own. */
+typedef struct dp_expression_advice
+{
+	Oid			function;
+	const char *detail;			/* NULL: the common one */
+	const char *hint;			/* NULL: the common one */
+} dp_expression_advice;
+
+/* ---- expression_rules.c ---- */
+extern const dp_expression_rule dp_expression_rules[];
+extern const int dp_expression_rule_count;
+extern const dp_expression_rule *dp_expression_rule_find(Oid function);
+extern bool dp_expression_is_leakproof(Oid function);
+extern const dp_expression_advice *dp_expression_advice_find(Oid function);
+
+/* ---- expression_constant.c ---- */
+extern dp_refusal *
+dp_expression_check_condition(const dp_expression_rule *rule, Oid function,
+							  List *args, Oid collation, int location);
+extern dp_refusal *dp_expression_check_pattern_array(Node *array,
+													 int location);
+extern dp_refusal *dp_expression_check_collation(Oid collation, int location);
+
+/* ---- expression_check.c ---- */
+
+/* What the walk over an expression knows and finds. */
+typedef struct dp_expression_walk
+{
+	bool		rewritten;		/* total versions are in place already */
+	bool		aggregates;		/* Aggrefs are allowed, their inputs judged */
+	dp_refusal *refusal;		/* the first one found */
+} dp_expression_walk;
+
+extern bool dp_expression_walker(Node *node, void *context);
+extern dp_refusal *dp_expression_check_function(Oid function, Oid operator,
+												List *args, Oid collation,
+												int location, bool replaceable,
+												bool rewritten);
+
+/* ---- expression_total.c ---- */
+extern Oid	dp_expression_total_oid(const dp_expression_rule *rule);
+extern const dp_expression_rule *dp_expression_rule_of_total(Oid function);
+
+#endif							/* DP_QUERY_EXPRESSION_RULES_H */

@@ -1,0 +1,51 @@
+/*
+ * total_functions.h
+ *	  Private to the query folder: what the total versions of built-in
+ *	  functions share.
+ *
+ * A total version has the arguments, result and volatility of the built-in,
+ * and gives NULL for arguments outside a range in which the built-in is
+ * proved to succeed.  Most test the range and then hand their own call on to
+ * the built-in, so that inside the range the results are the same.
+ */
+#ifndef DP_QUERY_TOTAL_FUNCTIONS_H
+#define DP_QUERY_TOTAL_FUNCTIONS_H
+
+#include "fmgr.h"
+
+/*
+ * Text longer than this gives NULL where the built-in makes wider copies of
+ * it: eight bytes for each (trim), or four (case folding), so that no copy
+ * comes near the limit of one allocation.
+ */
+#define DP_TOTAL_TEXT_LIMIT (1024 * 1024)
+
+/*
+ * A LIKE pattern may hold so many wildcards: each one that is open costs a
+ * level of recursion, and the depth reached depends on the value.
+ */
+#define DP_TOTAL_WILDCARDS 64
+
+/* Define an SQL-callable function. */
+#define DP_TOTAL_FUNCTION(name) \
+	PG_FUNCTION_INFO_V1(dp_total_##name); \
+	Datum \
+	dp_total_##name(PG_FUNCTION_ARGS)
+
+typedef enum dp_pattern_fault
+{
+	DP_PATTERN_OK = 0,
+	DP_PATTERN_ESCAPE,			/* ends in its escape character */
+	DP_PATTERN_WILDCARDS		/* too many */
+} dp_pattern_fault;
+
+/* ---- total_functions_text.c ---- */
+extern dp_pattern_fault dp_total_pattern_check(const char *pattern,
+											   int length);
+extern bool dp_total_fold_is_safe(Oid collation);
+
+/* ---- total_functions_time.c ---- */
+extern bool dp_total_field_is_known(text *field, Oid type, bool trunc);
+extern bool dp_total_zone_is_known(text *zone);
+
+#endif							/* DP_QUERY_TOTAL_FUNCTIONS_H */

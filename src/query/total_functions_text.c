@@ -1,0 +1,164 @@
+/*
+ * total_functions_text.c
+ *	  Text functions that give NULL instead of an error: pieces, trimming,
+ *	  concatenation, case folding, ILIKE.
+ *
+ * Why they cannot raise.  Text in a database is valid in its encoding, so
+ * stepping through characters cannot fail.  What is left are requests for
+ * more memory than one allocation may have, which DP_TOTAL_TEXT_LIMIT keeps
+ * away; negative lengths, tested here; and characters that the C library's
+ * wide characters do not have, which dp_total_fold_is_safe rules out.
+ */
+#include "postgres.h"
+
+#include "access/detoast.h"
+#include "catalog/pg_collation.h"
+#include "fmgr.h"
+#include "mb/pg_wchar.h"
+#include "utils/builtins.h"
+#include "utils/pg_locale.h"
+
+#include "total_functions.h"
+
+/* Length in bytes, without fetching a value stored out of line. */
+static Size
+text_size(Datum text)
+{
+	return toast_raw_datum_size(text) - VARHDRSZ;
+}
+
+#define FITS(argument) \
+	(text_size(PG_GETARG_DATUM(argument)) <= DP_TOTAL_TEXT_LIMIT)
+
+/*
+ * dp_total_pattern_check
+ *	  What is wrong with a LIKE pattern, for text and bytea.
+ *
+ * Backslash and percent are never part of a longer character in a server
+ * encoding, so bytes will do.
+ */
+dp_pattern_fault
+dp_total_pattern_check(const char *pattern, int length)
+{
+	int			wildcards = 0;
+	int			i;
+
+	for (i = 0; i < length; i++)
+	{
+		if (pattern[i] == '\\')
+		{
+			i++;
+			if (i == length)
+				return DP_PATTERN_ESCAPE;
+		}
+		else if (pattern[i] == '%')
+			wildcards++;
+	}
+	return wildcards > DP_TOTAL_WILDCARDS ? DP_PATTERN_WILDCARDS :
+		DP_PATTERN_OK;
+}
+
+/*
+ * dp_total_fold_is_safe
+ *	  Can lower, upper and ILIKE fold every valid text under the collation?
+ *
+ * Bytes are folded one by one in the C locale and in single-byte encodings.
+ * Otherwise text is converted to wide characters and back, which succeeds for
+ * all of UTF-8 and, in other encodings, fails for characters that PostgreSQL
+ * has and the C library has not.
+ */
+bool
+dp_total_fold_is_safe(Oid collation)
+{
+	pg_locale_t locale;
+
+	if (!OidIsValid(collation))
+		return false;
+	if (lc_ctype_is_c(collation))
+		return true;
+	if (GetDatabaseEncoding() == PG_UTF8)
+		return true;
+	locale = pg_newlocale_from_collation(collation);
+	return pg_database_encoding_max_length() == 1 &&
+		(locale == NULL || locale->provider == COLLPROVIDER_LIBC);
+}
+
+/* The same, and the collation can match patterns; remembered in the call. */
+static bool
+can_fold(FunctionCallInfo fcinfo, bool match)
+{
+	bool	   *known = fcinfo->flinfo->fn_extra;
+	Oid			collation = PG_GET_COLLATION();
+	pg_locale_t locale;
+
+	if (known == NULL)
+	{
+		bool		answer = dp_total_fold_is_safe(collation);
+
+		if (answer && match && !lc_ctype_is_c(collation))
+		{
+			locale = pg_newlocale_from_collation(collation);
+			answer = locale == NULL || locale->deterministic;
+		}
+		known = MemoryContextAlloc(fcinfo->flinfo->fn_mcxt, sizeof(bool));
+		*known = answer;
+		fcinfo->flinfo->fn_extra = known;
+	}
+	return *known;
+}
+
+DP_TOTAL_FUNCTION(text_substr)
+{
+	if (PG_GETARG_INT32(2) < 0)
+		PG_RETURN_NULL();
+	return text_substr(fcinfo);
+}
+
+DP_TOTAL_FUNCTION(textcat)
+{
+	if (text_size(PG_GETARG_DATUM(0)) + text_size(PG_GETARG_DATUM(1)) >
+		DP_TOTAL_TEXT_LIMIT)
+		PG_RETURN_NULL();
+	return textcat(fcinfo);
+}
+
+#define DP_BOUNDED(name, condition) \
+DP_TOTAL_FUNCTION(name) \
+{ \
+	if (!(condition)) \
+		PG_RETURN_NULL(); \
+	return name(fcinfo); \
+}
+
+/* clang-format off */
+DP_BOUNDED(btrim1, FITS(0))
+DP_BOUNDED(ltrim1, FITS(0))
+DP_BOUNDED(rtrim1, FITS(0))
+DP_BOUNDED(btrim, FITS(0) && FITS(1))
+DP_BOUNDED(ltrim, FITS(0) && FITS(1))
+DP_BOUNDED(rtrim, FITS(0) && FITS(1))
+DP_BOUNDED(lower, FITS(0) && can_fold(fcinfo, false))
+DP_BOUNDED(upper, FITS(0) && can_fold(fcinfo, false))
+DP_BOUNDED(initcap, FITS(0) && can_fold(fcinfo, false))
+/* clang-format on */
+
+/* Is the second argument a pattern that ILIKE takes without an error? */
+static bool
+can_match(FunctionCallInfo fcinfo)
+{
+	text	   *pattern;
+
+	if (!FITS(1) || !can_fold(fcinfo, true))
+		return false;
+	pattern = PG_GETARG_TEXT_PP(1);
+	return dp_total_pattern_check(VARDATA_ANY(pattern),
+								  VARSIZE_ANY_EXHDR(pattern)) ==
+		DP_PATTERN_OK;
+}
+
+/* clang-format off */
+DP_BOUNDED(texticlike, FITS(0) && can_match(fcinfo))
+DP_BOUNDED(texticnlike, FITS(0) && can_match(fcinfo))
+DP_BOUNDED(nameiclike, can_match(fcinfo))
+DP_BOUNDED(nameicnlike, can_match(fcinfo))
+/* clang-format on */
