@@ -484,8 +484,9 @@ make_outer(splitter *s, List *targets, Node *having, RangeTblEntry *entry)
 	query->hasAggs = false;
 	query->hasRowSecurity = false;
 	query->constraintDeps = NIL;
-	query->hasSubLinks = has_sublink_walker((Node *) targets, NULL) ||
-		has_sublink_walker(having, NULL);
+	query->hasSubLinks =
+		query_tree_walker(query, has_sublink_walker, NULL,
+						  QTW_IGNORE_RANGE_TABLE | QTW_IGNORE_CTE_SUBQUERIES);
 	foreach(lc, query->cteList)
 		if (((CommonTableExpr *) lfirst(lc))->cterefcount > 0)
 			kept = lappend(kept, lfirst(lc));

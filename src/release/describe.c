@@ -165,15 +165,6 @@ budget_text(const dp_release_spec *spec, bool charged)
 	return text.data;
 }
 
-/* One line of a subquery's plan, at the indentation of the others. */
-static void
-explain_line(const char *line, int length, ExplainState *es)
-{
-	appendStringInfoSpaces(es->str, (es->indent + 1) * 2);
-	appendBinaryStringInfo(es->str, line, length);
-	appendStringInfoChar(es->str, '\n');
-}
-
 /*
  * The plan of a subquery that runs, and is charged, before the release; its
  * own releases are described in it.
@@ -181,33 +172,31 @@ explain_line(const char *line, int length, ExplainState *es)
 static void
 explain_subquery(Query *subquery, EState *estate, ExplainState *es)
 {
-	ExplainState *inner = NewExplainState();
+	ExplainState outer = *es;
 	QueryDesc  *desc;
-	char	   *line;
-	char	   *end;
 
 	desc = CreateQueryDesc(dp_release_plan_subquery(subquery, estate),
 						   "<private query>", GetActiveSnapshot(),
 						   InvalidSnapshot, None_Receiver,
 						   estate->es_param_list_info, estate->es_queryEnv, 0);
 	ExecutorStart(desc, EXEC_FLAG_EXPLAIN_ONLY);
-	inner->costs = es->costs;
-	ExplainPrintPlan(inner, desc);
+	ExplainOpenGroup("Subquery Before", "Subquery Before", true, es);
+	if (es->format == EXPLAIN_FORMAT_TEXT)
+	{
+		ExplainPropertyText("Subquery Before", "charged by itself", es);
+		es->indent++;
+	}
+	ExplainPrintPlan(es, desc);
+	if (es->format == EXPLAIN_FORMAT_TEXT)
+		es->indent--;
+	ExplainCloseGroup("Subquery Before", "Subquery Before", true, es);
+	es->pstmt = outer.pstmt;
+	es->rtable = outer.rtable;
+	es->rtable_names = outer.rtable_names;
+	es->deparse_cxt = outer.deparse_cxt;
+	es->printed_subplans = outer.printed_subplans;
 	ExecutorEnd(desc);
 	FreeQueryDesc(desc);
-	if (es->format != EXPLAIN_FORMAT_TEXT)
-	{
-		ExplainPropertyText("Subquery Before", inner->str->data, es);
-		return;
-	}
-	ExplainPropertyText("Subquery Before", "charged by itself", es);
-	for (line = inner->str->data; *line != '\0'; line = end + 1)
-	{
-		end = strchrnul(line, '\n');
-		explain_line(line, (int) (end - line), es);
-		if (*end == '\0')
-			break;
-	}
 }
 
 /*

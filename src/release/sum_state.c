@@ -59,10 +59,19 @@ add_granules(dp_sum_state *state, int64 granules)
 	state->rows++;
 }
 
-/* Once per call site: the state may be updated in place only in an Agg. */
+/*
+ * Once per call site: the state may be updated in place only in an Agg, and
+ * whoever calls the aggregate by hand has no spec but NULL to give.
+ */
 static pg_noinline void
 check_call_site(FunctionCallInfo fcinfo)
 {
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(PG_NARGS() - 1))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("dp_pg.bounded_sum is used inside private queries "
+						"only"),
+				 errhint("Use dp_sum or dp_avg.")));
 	if (!AggCheckCallContext(fcinfo, NULL))
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),

@@ -1,0 +1,137 @@
+-- The catalog of the extension: what exists with which signature, who may
+-- use it, and that everything a user can see explains itself.
+\set QUIET on
+\pset format unaligned
+\pset tuples_only on
+\pset pager off
+SET client_min_messages = warning;
+CREATE EXTENSION IF NOT EXISTS dp_pg;
+CREATE EXTENSION IF NOT EXISTS pgtap;
+BEGIN;
+SELECT * FROM no_plan();
+
+-- objects of the extension
+CREATE TEMP VIEW member AS
+	SELECT classid, objid, objsubid FROM pg_depend d JOIN pg_extension e ON e.oid = d.refobjid
+	WHERE d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e' AND e.extname = 'dp_pg';
+CREATE TEMP VIEW member_function AS
+	SELECT p.*, p.oid AS id FROM pg_proc p JOIN member m ON m.classid = 'pg_proc'::regclass AND m.objid = p.oid;
+CREATE TEMP VIEW member_relation AS
+	SELECT c.*, c.oid AS id FROM pg_class c JOIN member m ON m.classid = 'pg_class'::regclass AND m.objid = c.oid;
+-- the schema of CREATE EXTENSION
+CREATE TEMP TABLE home AS SELECT n.nspname FROM pg_extension e JOIN pg_namespace n ON n.oid = extnamespace WHERE extname = 'dp_pg';
+
+SELECT has_extension('dp_pg');
+SELECT is((SELECT extversion FROM pg_extension WHERE extname = 'dp_pg'), '0.1.0', 'version');
+SELECT isnt((SELECT extrelocatable FROM pg_extension WHERE extname = 'dp_pg'), true, 'not relocatable');
+SELECT has_schema('dp_pg');
+SELECT ok(EXISTS (SELECT 1 FROM member WHERE classid = 'pg_namespace'::regclass AND objid = 'dp_pg'::regnamespace), 'schema dp_pg belongs to the extension');
+
+-- aggregates: result types as the built-ins', every form for every type
+CREATE TEMP TABLE typed (input text, sum_ text, avg_ text);
+INSERT INTO typed VALUES ('smallint', 'bigint', 'numeric'), ('integer', 'bigint', 'numeric'), ('bigint', 'numeric', 'numeric'),
+	('real', 'real', 'double precision'), ('double precision', 'double precision', 'double precision'), ('numeric', 'numeric', 'numeric');
+SELECT results_eq(
+	format($$SELECT prorettype::regtype::text FROM pg_proc WHERE oid = '%s(%s)'::regprocedure$$, f, input),
+	ARRAY[CASE f WHEN 'sum' THEN sum_ ELSE avg_ END], format('%s(%s) is as this test says', f, input))
+FROM typed, unnest(ARRAY['sum', 'avg']) f;
+CREATE TEMP VIEW form AS
+	SELECT 'dp_' || f AS name, CASE f WHEN 'sum' THEN sum_ ELSE avg_ END AS result, array_prepend(input, array_fill(p, ARRAY[n])) AS arguments
+	FROM typed, unnest(ARRAY['sum', 'avg']) f, unnest(ARRAY['numeric', 'double precision']) p, generate_series(0, 3) n
+	WHERE NOT (n = 0 AND p = 'double precision')
+	UNION ALL SELECT 'dp_count', 'bigint', a FROM (VALUES (ARRAY['"any"']), (ARRAY['"any"', 'numeric']), (ARRAY['"any"', 'double precision']), (ARRAY[]::text[])) v(a);
+SELECT is((SELECT prokind::text || ' ' || prorettype::regtype FROM pg_proc
+		WHERE oid = to_regprocedure(format('%I.%s(%s)', nspname, name, array_to_string(arguments, ', ')))),
+	'a ' || result, format('aggregate %s(%s) returns %s', name, array_to_string(arguments, ', '), result))
+FROM form, home ORDER BY name, arguments;
+SELECT is((SELECT count(*)::int FROM member_function WHERE prokind = 'a' AND proname IN ('dp_count', 'dp_sum', 'dp_avg')), (SELECT count(*)::int FROM form), 'no other form of dp_count, dp_sum, dp_avg');
+
+-- functions: names of parameters, in the order of positional use
+CREATE TEMP TABLE wanted (name text, names text[], types text[]);
+INSERT INTO wanted VALUES
+	('dp_protect', '{relation,unit,dataset,publish,revoke}', '{regclass,text,name,text,boolean}'),
+	('dp_unprotect', '{relation}', '{regclass}'),
+	('dp_declare', '{relation,attribute,lower,upper,granule}', '{regclass,name,numeric,numeric,numeric}'),
+	('dp_declare', '{relation,attribute,lower,upper,granule}', '{regclass,name,"double precision","double precision","double precision"}'),
+	('dp_declare', '{relation,attribute,lower,upper}', '{regclass,name,date,date}'),
+	('dp_declare', '{relation,attribute,keys,other}', '{regclass,name,anyarray,text}'),
+	('dp_grant', '{role,dataset,epsilon,delta,filter,renew}', '{name,name,numeric,numeric,text,interval}'),
+	('dp_grant', '{role,dataset,epsilon,delta,filter,renew}', '{name,name,"double precision","double precision",text,interval}'),
+	('dp_limit', '{dataset,epsilon,delta}', '{name,numeric,numeric}'),
+	('dp_limit', '{dataset,epsilon,delta}', '{name,"double precision","double precision"}'),
+	('dp_revoke', '{role,dataset}', '{name,name}'),
+	('dp_audit', NULL, '{}'),
+	('dp_last_release', NULL, '{}');
+SELECT ok(EXISTS (SELECT 1 FROM member_function p
+		WHERE proname = name AND pronamespace = nspname::regnamespace
+			AND (names IS NULL OR proargnames[1:cardinality(names)] = names)
+			AND (SELECT coalesce(array_agg(t::regtype::text ORDER BY o), '{}') FROM unnest(proargtypes::oid[]) WITH ORDINALITY u(t, o) WHERE o <= greatest(cardinality(types), CASE WHEN types = '{}' THEN pronargs ELSE 0 END)) = types),
+	format('%s(%s)', name, array_to_string(types, ', ')))
+FROM wanted, home;
+-- and no public function nobody asked for
+SELECT is_empty($$ SELECT DISTINCT proname FROM member_function, home WHERE pronamespace = nspname::regnamespace
+	AND proname NOT IN (SELECT name FROM wanted UNION SELECT name FROM form) $$, 'the schema of the extension holds only documented functions');
+SELECT is_empty($$ SELECT proname FROM member_function, home WHERE pronamespace NOT IN (nspname::regnamespace, 'dp_pg'::regnamespace) $$, 'functions are in two schemas');
+SELECT is_empty($$ SELECT proname FROM member_function, home WHERE pronamespace = nspname::regnamespace AND proname !~ '^dp_' $$, 'public functions begin with dp_');
+
+-- columns of the catalog
+SELECT has_table('dp_pg', t, 'table dp_pg.' || t) FROM unnest('{ledger,budget,relation,attribute,dataset}'::name[]) t;
+SELECT has_view('dp_pg', v, 'view dp_pg.' || v) FROM unnest('{budgets,my_budget}'::name[]) v;
+SELECT col_type_is('dp_pg', t, c, k, format('dp_pg.%s.%s is %s', t, c, k)) FROM (VALUES
+	('ledger'::name, 'id'::name, 'bigint'), ('ledger', 'at', 'timestamp with time zone'), ('ledger', 'role', 'name'), ('ledger', 'login_role', 'name'),
+	('ledger', 'dataset', 'name'), ('ledger', 'mechanism', 'text'), ('ledger', 'epsilon', 'numeric'), ('ledger', 'delta', 'numeric'),
+	('ledger', 'rho', 'numeric'), ('ledger', 'releases', 'integer'), ('ledger', 'fingerprint', 'bigint'),
+	('budgets', 'dataset', 'name'), ('budgets', 'role', 'name'), ('budgets', 'epsilon', 'numeric'), ('budgets', 'delta', 'numeric'),
+	('budgets', 'spent_epsilon', 'numeric'), ('budgets', 'spent_delta', 'numeric'),
+	('my_budget', 'dataset', 'name'), ('my_budget', 'remaining_epsilon', 'numeric'), ('my_budget', 'remaining_delta', 'numeric'),
+	('my_budget', 'calls_left', 'bigint'), ('my_budget', 'renewal', 'timestamp with time zone')) v(t, c, k);
+SELECT results_eq($$ SELECT a.attname::text COLLATE "default" FROM pg_attribute a WHERE attrelid = 'dp_pg.budget'::regclass AND attname IN ('role_name', 'role_oid') ORDER BY 1 $$,
+	ARRAY['role_name', 'role_oid'], 'a budget knows its role by name and OID');
+
+-- every object explains itself
+SELECT is_empty($$ SELECT id::regprocedure FROM member_function WHERE coalesce(length(obj_description(id, 'pg_proc')), 0) < 10 $$, 'every function has a comment');
+SELECT is_empty($$ SELECT id::regclass FROM member_relation WHERE relkind IN ('r', 'v') AND coalesce(length(obj_description(id, 'pg_class')), 0) < 10 $$, 'every relation has a comment');
+SELECT is_empty($$ SELECT id::regtype FROM (SELECT t.oid AS id FROM pg_type t JOIN member m ON m.classid = 'pg_type'::regclass AND m.objid = t.oid WHERE t.typrelid = 0 AND t.typelem = 0) x
+	WHERE obj_description(id, 'pg_type') IS NULL $$, 'every type has a comment');
+SELECT isnt(obj_description('dp_pg'::regnamespace, 'pg_namespace'), NULL, 'the schema has a comment');
+SELECT isnt((SELECT obj_description(oid, 'pg_extension') FROM pg_extension WHERE extname = 'dp_pg'), NULL, 'the extension has a comment');
+SELECT is_empty($$ SELECT evtname FROM pg_event_trigger t JOIN member m ON m.classid = 'pg_event_trigger'::regclass AND m.objid = t.oid WHERE obj_description(t.oid, 'pg_event_trigger') IS NULL $$, 'every event trigger has a comment');
+SELECT is_empty($$ SELECT id::regprocedure FROM member_function, home WHERE pronamespace = nspname::regnamespace AND prokind = 'a' AND obj_description(id, 'pg_proc') !~ '22023' $$, 'comments of aggregates name the errors');
+
+-- privileges
+SELECT is_empty($$ SELECT id::regprocedure FROM member_function, home WHERE pronamespace = nspname::regnamespace
+	AND NOT has_function_privilege('public', id, 'EXECUTE') $$, 'everybody may call the documented functions, which check rights themselves');
+SELECT is_empty($$ SELECT id::regclass, p FROM member_relation, unnest('{INSERT,UPDATE,DELETE,TRUNCATE,REFERENCES,TRIGGER}'::text[]) p
+	WHERE relkind IN ('r', 'v') AND has_table_privilege('public', id, p) $$, 'nobody writes the catalog');
+SELECT is_empty($$ SELECT id::regclass, p FROM member_relation, unnest('{USAGE,SELECT,UPDATE}'::text[]) p
+	WHERE relkind = 'S' AND has_sequence_privilege('public', id, p) $$, 'nobody uses the sequences');
+SELECT is_empty($$ SELECT 1 WHERE has_schema_privilege('public', 'dp_pg', 'CREATE') $$, 'nobody creates in schema dp_pg');
+SELECT ok(has_schema_privilege('public', 'dp_pg', 'USAGE'), 'everybody may use schema dp_pg');
+SELECT ok(has_table_privilege('public', 'dp_pg.my_budget', 'SELECT'), 'everybody may read my_budget');
+SELECT ok(has_table_privilege('public', 'dp_pg.budgets', 'SELECT'), 'everybody may read budgets');
+SELECT ok(has_table_privilege('public', 'dp_pg.ledger', 'SELECT'), 'everybody may read the ledger');
+SELECT ok((SELECT bool_and(relrowsecurity) FROM pg_class WHERE oid IN ('dp_pg.ledger'::regclass, 'dp_pg.budget'::regclass)), 'but only his own rows');
+SELECT is_empty($$ SELECT id::regprocedure FROM member_function WHERE proname = 'charge' AND has_function_privilege('public', id, 'EXECUTE') $$, 'nobody charges by hand');
+SELECT is_empty($$ SELECT id::regclass FROM member_relation WHERE relkind = 'v' AND relname IN ('budgets', 'my_budget') AND NOT coalesce(reloptions, '{}') && '{security_invoker=true,security_invoker=on,security_barrier=true,security_barrier=on}' $$, 'views over rows of several roles are barriers or run as the invoker');
+SELECT is_empty($$ SELECT id::regprocedure FROM member_function WHERE prosecdef AND NOT EXISTS (SELECT 1 FROM unnest(proconfig) c WHERE c ~ '^search_path=') $$, 'SECURITY DEFINER functions pin their search_path');
+SELECT is_empty($$ SELECT id::regprocedure FROM member_function WHERE proleakproof AND has_function_privilege('public', id, 'EXECUTE') AND prolang = (SELECT oid FROM pg_language WHERE lanname = 'c') AND proname !~ '^total_' $$, 'no function claims to be leakproof');
+SELECT is_empty($$ SELECT id::regprocedure FROM member_function p JOIN pg_roles r ON r.oid = proowner WHERE NOT rolsuper $$, 'a superuser owns the functions');
+-- the marker never runs in parallel, and is never folded
+SELECT is_empty($$ SELECT id::regprocedure FROM member_function WHERE proname = 'release' AND pronamespace = 'dp_pg'::regnamespace AND (proparallel <> 'u' OR provolatile <> 'v') $$, 'the marker is volatile and parallel unsafe');
+SELECT is_empty($$ SELECT id::regprocedure FROM member_function WHERE prokind = 'a' AND proname ~ '^dp_' AND proparallel = 's' $$, 'private aggregates are not parallel safe');
+
+-- dump and restore keep budgets, ledger and declarations
+SELECT set_has($$ SELECT unnest(extconfig)::regclass::text FROM pg_extension WHERE extname = 'dp_pg' $$,
+	$$ VALUES ('dp_pg.ledger'), ('dp_pg.budget'), ('dp_pg.dataset'), ('dp_pg.relation'), ('dp_pg.attribute') $$, 'configuration tables are dumped');
+
+-- settings
+SELECT is((SELECT context FROM pg_settings s WHERE s.name = v.name), v.context, format('%s is set by %s', v.name, v.context))
+FROM (VALUES ('dp_pg.epsilon', 'user'), ('dp_pg.epsilon_ceiling', 'superuser'), ('dp_pg.epsilon_floor', 'superuser'), ('dp_pg.max_groups', 'superuser')) v(name, context);
+SELECT is((SELECT boot_val FROM pg_settings WHERE name = 'dp_pg.epsilon'), '0.1', 'default epsilon');
+SELECT is_empty($$ SELECT name FROM pg_settings WHERE name LIKE 'dp\_pg.%' AND (short_desc = '' OR short_desc IS NULL) $$, 'settings have descriptions');
+SELECT is_empty($$ SELECT name FROM pg_settings WHERE name LIKE 'dp\_pg.%' AND context = 'user' AND name NOT IN ('dp_pg.epsilon', 'dp_pg.delta', 'dp_pg.mechanism', 'dp_pg.split', 'dp_pg.rewrite') $$, 'no other setting is the user''s');
+SELECT throws_ok('SET dp_pg.no_such_setting = 1', '42602');
+SELECT ok(current_setting('shared_preload_libraries') ~ 'dp_pg', 'the library is preloaded');
+
+SELECT * FROM finish();
+ROLLBACK;
