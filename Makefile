@@ -1,20 +1,28 @@
 # dp_pg: differential privacy inside PostgreSQL.
 #
-#   make            build            make deps    install what tests need
-#   make install    install          make demo    a guided run on real data
-#   make test       everything CI runs            make lint / bench
+#   make            build the extension
+#   make install    install it (as root, unless PostgreSQL is yours)
+#   make deps       apt-get install what building and testing need (Debian)
+#   make demo       a guided run on real data, on a private server
+#   make test       everything CI runs; the suites alone: make lint unit
+#                   regress isolation pgtap tap stat jdbc
+#   make bench      private queries against plain ones (QUICK=1: a few rows)
+#
+# deps, demo, test, the suites and bench need nothing but make and git: they
+# install packages first, when some are missing, and touch no server.
 
 EXTENSION = dp_pg
-EXTVERSION = 0.1.0
+DP_VERSION = 0.1.0
 MODULE_big = dp_pg
 
 SOURCES = $(sort $(wildcard src/*.c src/*/*.c))
 OBJS = $(SOURCES:.c=.o)
 MODULES_SQL = $(sort $(wildcard sql/[0-9][0-9]_*.sql))
-DATA_built = sql/$(EXTENSION)--$(EXTVERSION).sql
+DATA_built = sql/$(EXTENSION)--$(DP_VERSION).sql
 
-PG_CPPFLAGS = -Wall -Wextra -Wno-unused-parameter -Wno-sign-compare \
-	-Wno-missing-field-initializers -Wno-cast-function-type -Wno-clobbered $(DP_WERROR)
+# "make DP_WERROR=-Werror" is what the tests build.
+PG_CFLAGS = -Wall -Wextra -Wno-unused-parameter -Wno-sign-compare \
+	-Wno-missing-field-initializers -Wno-clobbered $(DP_WERROR)
 SHLIB_LINK = -lcrypto
 
 REGRESS = $(patsubst test/sql/%.sql,%,$(sort $(wildcard test/sql/*.sql)))
@@ -23,17 +31,45 @@ REGRESS_OPTS = --inputdir=test --temp-instance=./tmp_check \
 ISOLATION = $(patsubst test/specs/%.spec,%,$(sort $(wildcard test/specs/*.spec)))
 ISOLATION_OPTS = --inputdir=test --outputdir=. \
 	--temp-instance=./tmp_check_iso --temp-config=test/dp_pg.conf
-EXTRA_CLEAN = sql/$(EXTENSION)--$(EXTVERSION).sql
+EXTRA_CLEAN = sql/$(EXTENSION)--$(DP_VERSION).sql test/unit/bin
 
+# Without the server's headers only the targets that install them work.
 PG_CONFIG ?= pg_config
-ifeq ($(shell command -v $(PG_CONFIG) 2>/dev/null),)
-$(error pg_config was not found: install PostgreSQL's server headers, on Debian "apt-get install postgresql-server-dev-15", or run "make -f Makefile.deps deps")
-endif
-PGXS := $(shell $(PG_CONFIG) --pgxs)
+PGXS := $(wildcard $(shell $(PG_CONFIG) --pgxs 2>/dev/null))
+PG_MAJOR := $(shell $(PG_CONFIG) --version 2>/dev/null | sed 's/[^0-9]*\([0-9]*\).*/\1/')
+
+ifneq ($(and $(PGXS),$(filter 15,$(PG_MAJOR))),)
 include $(PGXS)
 
 $(DATA_built): $(MODULES_SQL)
 	cat $^ > $@
 
 # Headers are few and everything is quick to build.
-$(OBJS): $(wildcard src/*/*.h)
+$(OBJS) $(OBJS:.o=.bc): $(wildcard src/*/*.h)
+else
+all install uninstall clean installcheck:
+	@echo "dp_pg needs PostgreSQL 15 and its server headers" >&2
+	@echo "$(PG_CONFIG) says: $(if $(PG_MAJOR),version $(PG_MAJOR)$(if $(PGXS),,, no server headers),not found)" >&2
+	@echo "On Debian 12: apt-get install postgresql-15 postgresql-server-dev-15 libssl-dev gcc" >&2
+	@echo "or: make deps; elsewhere name it: make PG_CONFIG=/path/to/pg_config" >&2
+	@exit 1
+endif
+
+SUITES = lint unit regress isolation pgtap tap stat jdbc
+
+deps:
+	bash test/deps.sh
+
+test: deps
+	bash test/sandbox.sh test/run.sh $(SUITES)
+
+$(SUITES): deps
+	bash test/sandbox.sh test/run.sh $@
+
+demo: deps
+	DP_PG_FETCH=test/demo/fetch.sh bash test/sandbox.sh test/demo/demo.sh
+
+bench: deps
+	QUICK=$(QUICK) bash test/sandbox.sh test/bench/bench.sh
+
+.PHONY: deps test demo bench $(SUITES)

@@ -1,0 +1,110 @@
+#!/usr/bin/env bash
+# bench.sh
+#	  Private queries against the owner's plain ones, on servers of their own.
+#	  QUICK=1 takes few rows and blocks and judges nothing.  Called through
+#	  test/sandbox.sh; fails when a ratio is above its limit.
+set -u
+. test/server.sh
+
+rows=5000000
+blocks=31
+repeat=2000
+charge_seconds=5
+charge_pairs=5
+if [ -n "${QUICK:-}" ]; then
+	rows=100000
+	blocks=3
+	repeat=100
+	charge_seconds=1
+	charge_pairs=1
+fi
+
+echo "# building, starting servers, making $rows rows"
+build_and_install || exit 1
+gcc -O2 -Wall -Wextra -Werror -I"$("$DP_PG_SYSTEM_CONFIG" --includedir)" \
+	-o "$DP_PG_WORK/abba" test/bench/abba.c -lpq || exit 1
+settings=("shared_buffers = 768MB" "jit = off" "autovacuum = off"
+	"max_wal_size = 8GB" "max_connections = 100")
+start_server with "${settings[@]}" || exit 1
+start_server without "${settings[@]}" "shared_preload_libraries = ''" ||
+	exit 1
+with="host=$DP_PG_WORK/with dbname=postgres"
+without="host=$DP_PG_WORK/without dbname=postgres user=postgres"
+
+psql -X -q -v ON_ERROR_STOP=1 -v rows="$rows" "$with user=postgres" \
+	-f test/bench/setup.sql >/dev/null || exit 1
+for server in with without; do
+	psql -X -q -v ON_ERROR_STOP=1 -h "$DP_PG_WORK/$server" -U postgres \
+		-v rows=$((rows / 10)) -d postgres -f test/bench/setup_plain.sql \
+		>/dev/null || exit 1
+done
+
+slow=0
+errors=0
+
+# compare name limit repeat conninfo-a sql-a conninfo-b sql-b
+compare()
+{
+	"$DP_PG_WORK/abba" "$1" "$2" "$blocks" "$3" "$4" "$5" "$6" "$7"
+	case $? in
+		0) ;;
+		1) slow=$((slow + 1)) ;;
+		*) errors=$((errors + 1)) ;;
+	esac
+}
+
+# private name limit private-sql plain-sql
+private()
+{
+	compare "$1, $mode" "$2" 1 "$with user=analyst options='$workers'" "$3" \
+		"$with user=owner options='$workers'" "$4"
+}
+
+echo "# median of $blocks blocks A B C C B A, [95% interval]; $(nproc) cores"
+for mode in serial parallel; do
+	workers="-c max_parallel_workers_per_gather=0"
+	[ $mode = serial ] || workers="-c max_parallel_workers_per_gather=2"
+	private "dp_count" 1.03 \
+		"SELECT dp_count(*) FROM survey" "SELECT count(*) FROM survey"
+	private "dp_count by 4 keys" 1.03 \
+		"SELECT k4, dp_count(*) FROM survey GROUP BY k4" \
+		"SELECT k4, count(*) FROM survey GROUP BY k4"
+	private "dp_count by 1000 keys" 1.03 \
+		"SELECT k1000, dp_count(*) FROM survey GROUP BY k1000" \
+		"SELECT k1000, count(*) FROM survey GROUP BY k1000"
+	private "dp_sum integer" 1.06 \
+		"SELECT dp_sum(i, 0, 1000) FROM survey" "SELECT sum(i) FROM survey"
+	private "dp_sum double" 1.06 \
+		"SELECT dp_sum(d, 0, 1000) FROM survey" "SELECT sum(d) FROM survey"
+	private "dp_avg integer" 1.06 \
+		"SELECT dp_avg(i, 0, 1000) FROM survey" "SELECT avg(i) FROM survey"
+	private "dp_avg double" 1.06 \
+		"SELECT dp_avg(d, 0, 1000) FROM survey" "SELECT avg(d) FROM survey"
+done
+compare "library loaded: point query" 1.01 "$repeat" \
+	"$with user=postgres" "SELECT i FROM small WHERE id = 7" \
+	"$without" "SELECT i FROM small WHERE id = 7"
+compare "library loaded: aggregate" 1.01 1 \
+	"$with user=postgres" "SELECT id % 10, sum(i) FROM small GROUP BY 1" \
+	"$without" "SELECT id % 10, sum(i) FROM small GROUP BY 1"
+compare "ten rows, whole statement" 1.5 $((repeat / 10)) \
+	"$with user=analyst" "SELECT dp_count(*) FROM ten" \
+	"$with user=owner" \
+	"SELECT count(*) FROM ten;;INSERT INTO note VALUES (now(), 'x', 0.1)"
+PGHOST=$DP_PG_WORK/with PGUSER=postgres \
+	sh test/bench/charge.sh "$charge_seconds" "$charge_pairs"
+case $? in
+	0) ;;
+	1) slow=$((slow + 1)) ;;
+	*) errors=$((errors + 1)) ;;
+esac
+
+[ "$errors" -eq 0 ] || { echo "bench: $errors errors"; exit 1; }
+if [ -n "${QUICK:-}" ]; then
+	echo "bench: quick run, nothing judged"
+elif [ "$slow" -gt 0 ]; then
+	echo "bench: $slow above their limit"
+	exit 1
+else
+	echo "bench: all within their limits"
+fi

@@ -1,0 +1,5 @@
+-- For queries without differential privacy, on both servers; :rows rows.
+CREATE TABLE small (id int PRIMARY KEY, i int);
+INSERT INTO small SELECT n, n % 1001 FROM generate_series(1, :rows) AS n;
+VACUUM (FREEZE, ANALYZE) small;
+CHECKPOINT;

@@ -1,0 +1,167 @@
+-- The demo's script; test/demo/demo.sh runs it on a server of its own.
+\pset pager off
+\set VERBOSITY default
+\set SHOW_CONTEXT never
+\pset footer off
+SET client_min_messages = warning;
+
+\echo
+\echo '== 1. Once per database: the administrator'
+\echo
+\set ECHO queries
+CREATE EXTENSION dp_pg;
+CREATE ROLE owner LOGIN;
+CREATE ROLE analyst LOGIN;
+\set ECHO none
+CREATE SCHEMA survey AUTHORIZATION owner;
+CREATE SCHEMA work AUTHORIZATION analyst;
+GRANT USAGE ON SCHEMA survey TO analyst;
+ALTER DATABASE demo SET search_path = survey, public;
+ALTER ROLE analyst SET search_path = work, survey, public;
+
+\echo
+\echo '== 2. The data owner: a table, one row per person'
+\echo
+\connect - owner
+SET client_min_messages = warning;
+CREATE TEMPORARY TABLE randhie (
+	mdvis int, lncoins float8, idp int, lpi float8, fmde float8,
+	physlm float8, disea float8, hlthg int, hlthf int, hlthp int);
+\set copy '\\copy randhie FROM ' :'csv' ' CSV HEADER'
+:copy
+\set ECHO queries
+CREATE TABLE person (
+	health text NOT NULL,			-- as the person sees it
+	deductible boolean NOT NULL,	-- does the insurance plan have one?
+	visits int NOT NULL,			-- to a doctor, in a year
+	diseases float8 NOT NULL);		-- index of chronic diseases
+\set ECHO none
+INSERT INTO person
+SELECT CASE WHEN hlthg = 1 THEN 'good' WHEN hlthf = 1 THEN 'fair'
+		WHEN hlthp = 1 THEN 'poor' ELSE 'excellent' END,
+	idp = 1, mdvis, disea
+FROM randhie;
+\set ECHO queries
+SELECT count(*) FROM person;
+\set ECHO none
+
+\echo 'He protects it, declares what is public about it (bounds and keys, never'
+\echo 'looked up in the data), and gives the analyst a budget.'
+\echo
+\o /dev/null
+\set ECHO queries
+SELECT dp_protect('person', dataset => 'rand');
+SELECT dp_declare('person', 'health',
+				  keys => ARRAY['excellent', 'good', 'fair', 'poor']);
+SELECT dp_declare('person', 'visits', lower => 0, upper => 50);
+SELECT dp_declare('person', 'diseases', lower => 0, upper => 60);
+SELECT dp_grant('analyst', dataset => 'rand', epsilon => 3);
+\set ECHO none
+\o
+\echo
+
+\echo '== 3. The analyst cannot read a single row'
+\echo
+\connect - analyst
+\set ECHO queries
+SELECT * FROM person LIMIT 1;
+\echo SQLSTATE :LAST_ERROR_SQLSTATE
+COPY person TO STDOUT;
+\echo SQLSTATE :LAST_ERROR_SQLSTATE
+\set ECHO none
+
+\echo
+\echo '== 4. What would a private query cost, and how exact would it be?'
+\echo '      EXPLAIN tells, for nothing.'
+\echo
+\set ECHO queries
+EXPLAIN SELECT health, dp_count(*), dp_avg(visits, 0, 50, 0.5)
+FROM person GROUP BY health;
+\set ECHO none
+
+\echo '== 5. Private answers: plain SQL around dp_count, dp_sum, dp_avg'
+\echo
+\set ECHO queries
+SELECT dp_count(*) FROM person WHERE visits > 10;
+SELECT deductible, dp_avg(visits, 0, 50, 0.5) FROM person GROUP BY deductible;
+\set ECHO none
+\echo 'Code of the analyst never runs on a row.'
+\echo
+\set ECHO queries
+CREATE FUNCTION spy(n int) RETURNS boolean LANGUAGE plpgsql AS
+$$ BEGIN RAISE NOTICE 'somebody has % visits', n; RETURN true; END $$;
+SELECT dp_count(*) FROM person WHERE spy(visits);
+\echo SQLSTATE :LAST_ERROR_SQLSTATE
+\set ECHO none
+
+\echo
+\echo '== 6. Answers beside the truth'
+\echo '      The analyst keeps a release; its price 0.4 + 0.5 + 0.5 was charged once.'
+\echo
+\set ECHO queries
+CREATE TABLE released AS
+SELECT health, dp_count(1, 0.4) AS persons,
+	dp_sum(visits, 0, 50, 0.5) AS visits,
+	dp_avg(diseases, 0, 60, 0.5) AS diseases
+FROM person GROUP BY health;
+SELECT value, mechanism, epsilon, sensitivity, scale, error_95
+FROM dp_last_release();
+\set ECHO none
+CREATE TABLE promised AS SELECT value, error_95 FROM dp_last_release();
+GRANT USAGE ON SCHEMA work TO owner;
+GRANT SELECT ON released, promised TO owner;
+
+\echo 'The owner may compare it with the truth.  Each error stays below the promised'
+\echo 'one with probability 95%.  (visits and diseases: clamped to the bounds.)'
+\echo
+\connect - owner
+WITH truth AS (
+	SELECT health, count(*)::numeric AS persons,
+		sum(least(visits, 50))::numeric AS visits,
+		avg(least(diseases, 60))::numeric AS diseases
+	FROM person GROUP BY health),
+answer AS (
+	SELECT o.n, t.health, o.name, o.released, o.truth,
+		split_part(p.error_95, ' ', 1)::numeric /
+		CASE WHEN p.error_95 LIKE '%/ rows' THEN t.persons ELSE 1 END AS promise
+	FROM truth AS t
+	JOIN work.released AS r USING (health)
+	CROSS JOIN LATERAL (VALUES
+		(1, 'dp_count', r.persons::numeric, t.persons),
+		(2, 'dp_sum', r.visits::numeric, t.visits),
+		(3, 'dp_avg', r.diseases::numeric, t.diseases))
+		AS o(n, name, released, truth)
+	JOIN work.promised AS p ON p.value LIKE o.name || '(%')
+SELECT CASE name WHEN 'dp_count' THEN 'persons' WHEN 'dp_sum' THEN 'visits'
+		ELSE 'average diseases' END AS value,
+	health, round(released, CASE WHEN n = 3 THEN 3 ELSE 0 END) AS released,
+	round(truth, CASE WHEN n = 3 THEN 3 ELSE 0 END) AS truth,
+	round(abs(released - truth), CASE WHEN n = 3 THEN 3 ELSE 0 END) AS error,
+	round(promise, CASE WHEN n = 3 THEN 3 ELSE 0 END) AS "promised (95%)"
+FROM answer
+ORDER BY n, array_position(ARRAY['excellent', 'good', 'fair', 'poor'], health);
+
+\echo '== 7. The ledger: every charge, written before the data were read'
+\echo
+\set ECHO queries
+SELECT id, role, dataset, mechanism, epsilon, round(rho, 6) AS rho
+FROM dp_pg.ledger ORDER BY id;
+\set ECHO none
+\connect - analyst
+\set ECHO queries
+SELECT dataset, epsilon, spent, remaining_epsilon, calls_left
+FROM dp_pg.my_budget;
+\set ECHO none
+
+\echo '== 8. ROLLBACK takes nothing back, and an empty budget answers nothing'
+\echo
+\set ECHO queries
+BEGIN;
+SELECT dp_count(1, 0.5) FROM person;
+ROLLBACK;
+SELECT spent, remaining_epsilon FROM dp_pg.my_budget;
+SELECT dp_count(1, 0.9) FROM person;
+\echo SQLSTATE :LAST_ERROR_SQLSTATE
+\set ECHO none
+\echo
+\echo 'End of the demo.  The server and its folder are gone.'

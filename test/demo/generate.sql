@@ -1,0 +1,2 @@
+-- Rows with the columns of randhie.csv, for a machine without the real ones.
+\copy (SELECT floor(-ln(1 - random()) * 3)::int AS mdvis, 0.0 AS lncoins, (random() < 0.26)::int AS idp, 0.0 AS lpi, 0.0 AS fmde, (random() < 0.12)::int AS physlm, 4 + 14 * random() AS disea, (g < 7300)::int AS hlthg, (g BETWEEN 7300 AND 8859)::int AS hlthf, (g BETWEEN 8860 AND 9161)::int AS hlthp FROM generate_series(0, 20189) AS g) TO pstdout CSV HEADER

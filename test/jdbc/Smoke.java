@@ -1,0 +1,221 @@
+/*
+ * Smoke.java
+ *	  What Java programs and BI tools do, through pgjdbc: parameters of both
+ *	  number types, a prepared statement often enough to live on the server, a
+ *	  cursor.  Prints "ok NAME" or "not ok NAME: WHY"; smoke.pl counts them.
+ *
+ * Argument: the JDBC address without user.
+ */
+import java.math.BigDecimal;
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+
+import org.postgresql.PGStatement;
+
+public class Smoke
+{
+	private final Connection analyst;
+	private final Connection admin;
+
+	private Smoke(String url) throws SQLException
+	{
+		analyst = DriverManager.getConnection(url + "&user=analyst");
+		admin = DriverManager.getConnection(url + "&user=postgres");
+	}
+
+	private static void check(boolean good, String name, Object seen)
+	{
+		System.out.println(good ? "ok " + name
+			: "not ok " + name + ": " + seen);
+	}
+
+	private long charges() throws SQLException
+	{
+		try (Statement s = admin.createStatement();
+			ResultSet r = s.executeQuery("SELECT count(*) FROM dp_pg.ledger"))
+		{
+			r.next();
+			return r.getLong(1);
+		}
+	}
+
+	/* One row, one value, not NULL. */
+	private static Object onlyValue(PreparedStatement p) throws SQLException
+	{
+		try (ResultSet r = p.executeQuery())
+		{
+			Object value = r.next() ? r.getObject(1) : null;
+
+			return r.next() ? null : value;
+		}
+	}
+
+	private void parameters() throws SQLException
+	{
+		long before = charges();
+
+		try (PreparedStatement p = analyst.prepareStatement(
+			"SELECT dp_count(1, ?) FROM person"))
+		{
+			Object value;
+
+			check(p.getMetaData().getColumnCount() == 1, "describe", "?");
+			check(charges() == before, "describe charges nothing", charges());
+			p.setDouble(1, 0.5);
+			value = onlyValue(p);
+			check(value instanceof Long, "setDouble for epsilon", value);
+		}
+		try (PreparedStatement p = analyst.prepareStatement(
+			"SELECT dp_count(1, ?) FROM person"))
+		{
+			Object value;
+
+			p.setBigDecimal(1, new BigDecimal("0.1"));
+			value = onlyValue(p);
+			check(value instanceof Long, "setBigDecimal for epsilon", value);
+		}
+		try (PreparedStatement p = analyst.prepareStatement(
+			"SELECT dp_sum(visits, ?, ?, ?) FROM person"))
+		{
+			Object value;
+
+			p.setDouble(1, 0);
+			p.setDouble(2, 20);
+			p.setDouble(3, 0.1);
+			value = onlyValue(p);
+			check(value instanceof Long, "setDouble for bounds", value);
+		}
+		try (PreparedStatement p = analyst.prepareStatement(
+			"SELECT dp_avg(weight, ?, ?, ?) FROM person WHERE visits > ?"))
+		{
+			Object value;
+
+			p.setBigDecimal(1, new BigDecimal("0"));
+			p.setBigDecimal(2, new BigDecimal("120.5"));
+			p.setBigDecimal(3, new BigDecimal("0.1"));
+			p.setInt(4, 3);
+			value = onlyValue(p);
+			check(value instanceof Double, "setBigDecimal for bounds", value);
+		}
+		check(charges() == before + 4, "four executions, four charges",
+			charges() - before);
+
+		try (Statement s = admin.createStatement();
+			ResultSet r = s.executeQuery("SELECT string_agg(epsilon::text, ' ' "
+				+ "ORDER BY id) FROM dp_pg.ledger"))
+		{
+			r.next();
+			check("0.5 0.1 0.1 0.1".equals(r.getString(1)),
+				"both kinds of numbers are read exactly", r.getString(1));
+		}
+	}
+
+	/* pgjdbc prepares on the server from the fifth execution on. */
+	private void prepared() throws SQLException
+	{
+		long before = charges();
+		int answered = 0;
+		boolean server = false;
+
+		try (PreparedStatement p = analyst.prepareStatement(
+			"SELECT health, dp_count(1, ?) FROM person GROUP BY health"))
+		{
+			for (int i = 0; i < 6; i++)
+			{
+				int rows = 0;
+
+				p.setDouble(1, 0.1);
+				try (ResultSet r = p.executeQuery())
+				{
+					while (r.next())
+					{
+						r.getLong(2);
+						if (!r.wasNull() && r.getString(1) != null)
+							rows++;
+					}
+				}
+				if (rows == 4)
+					answered++;
+				server = p.unwrap(PGStatement.class).isUseServerPrepare();
+			}
+		}
+		check(answered == 6, "six executions are answered", answered);
+		check(server, "the last ones prepared on the server", server);
+		check(charges() == before + 6, "six executions, six charges",
+			charges() - before);
+	}
+
+	private void cursor() throws SQLException
+	{
+		long before = charges();
+		StringBuilder keys = new StringBuilder();
+
+		analyst.setAutoCommit(false);
+		try (PreparedStatement p = analyst.prepareStatement(
+			"SELECT health, dp_avg(weight, 0, 120, ?) FROM person "
+			+ "GROUP BY health"))
+		{
+			p.setFetchSize(2);
+			p.setBigDecimal(1, new BigDecimal("0.25"));
+			try (ResultSet r = p.executeQuery())
+			{
+				while (r.next())
+				{
+					r.getDouble(2);
+					keys.append(r.getString(1)).append(r.wasNull() ? "!" : " ");
+				}
+			}
+		}
+		analyst.rollback();
+		analyst.setAutoCommit(true);
+		check("excellent good fair poor ".contentEquals(keys),
+			"a cursor fetches all keys in order", keys);
+		check(charges() == before + 1,
+			"a cursor is charged once, ROLLBACK or not", charges() - before);
+	}
+
+	private void refusals() throws SQLException
+	{
+		long before = charges();
+		String state = "none";
+
+		try (Statement s = analyst.createStatement())
+		{
+			s.executeQuery("SELECT * FROM person").close();
+		}
+		catch (SQLException e)
+		{
+			state = e.getSQLState();
+		}
+		check("42501".equals(state), "no raw rows", state);
+		state = "none";
+		try (PreparedStatement p = analyst.prepareStatement(
+			"SELECT dp_count(1, ?) FROM person"))
+		{
+			p.setDouble(1, 9.5);
+			onlyValue(p);
+		}
+		catch (SQLException e)
+		{
+			state = e.getSQLState();
+		}
+		check("53400".equals(state), "an exhausted budget", state);
+		check(charges() == before, "refusals charge nothing", charges());
+	}
+
+	public static void main(String[] args) throws SQLException
+	{
+		Smoke smoke = new Smoke(args[0]);
+
+		smoke.parameters();
+		smoke.prepared();
+		smoke.cursor();
+		smoke.refusals();
+		smoke.analyst.close();
+		smoke.admin.close();
+	}
+}

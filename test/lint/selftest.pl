@@ -1,0 +1,164 @@
+# Every lint rule catches what it is there for, and lets good code pass.
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin;
+use Lint;
+use Test::More;
+
+my $good_c = <<'EOT';
+#include "dp_mech.h"
+
+static const int table[] = {1, 2};
+static int	helper(int x);
+
+/*
+ * dp_mech_answer
+ *	  Answers; rand() and "palloc(" in a comment are nothing.
+ *
+ * Requires: nothing.
+ * Gives:	 DP_OK.
+ * Source:	 doc/theory.md T1.
+ */
+dp_status
+dp_mech_answer(int x)
+{
+	return helper(x) ? table[0] : table[1];
+}
+
+static int
+helper(int x)
+{
+	return x;
+}
+EOT
+my $contract = " * Requires: nothing.\n * Gives: 1.\n * Source: T1.\n";
+my $good_bridge = <<'EOT';
+#include "postgres.h"
+
+#include "utils/guc.h"
+
+#include "../acct/dp_acct.h"
+#include "dp_bridge.h"
+
+/* dp_bridge_fail: raises. */
+void
+dp_bridge_fail(void)
+{
+	DefineCustomIntVariable("dp_pg.a", "");
+	DefineCustomStringVariable("dp_pg.b", "");
+	ereport(ERROR,
+			(errcode(ERRCODE_INTERNAL_ERROR),
+			 errmsg("no (parenthesis")));
+}
+EOT
+my $good_sql = <<'EOT';
+CREATE FUNCTION dp_a(int) RETURNS int LANGUAGE c AS 'x';
+COMMENT ON FUNCTION dp_a(int) IS 'a';
+EOT
+my %good = (
+	'src/mech/answer.c' => $good_c,
+	'src/bridge/settings.c' => $good_bridge,
+	'src/mech/approx.c' => "/*\n$contract */\ndouble\ndp_mech_y(int x)\n{\n}\n",
+	'src/mech/dp_mech.h' => "extern double dp_mech_y(double x);\n",
+	'doc/theory.md' => "## T1. A theorem\n",
+	'sql/10_types.sql' => $good_sql,
+	'test/sql/a.sql' => "SELECT 1;\n",
+	'expected/a.out' => "1\n",
+	$Lint::symbols => "00 T dp_a\n00 T _PG_init\n00 T pg_finfo_dp_a\n");
+
+# rule => [path, pattern, replacement]...: one change of the good tree that
+# the rule must find; an empty pattern replaces the whole text.
+my %bad = (
+	'include direction' => [
+		[ 'src/mech/answer.c', 'dp_mech.h', '../acct/dp_acct.h' ],
+		[ 'src/bridge/settings.c', 'dp_acct.h', 'interval.h' ],
+		[ 'src/bridge/settings.c', '../acct/dp_acct', '../query/dp_query' ],
+		[ 'src/dp_pg.c', '', "#include \"ledger/ledger.h\"\n" ]
+	],
+	'postgres.h first, or never' => [
+		[ 'src/mech/answer.c', 'dp_mech.h', 'postgres.h' ],
+		[ 'src/mech/answer.c', 'dp_mech.h', 'utils/numeric.h' ],
+		[ 'src/bridge/settings.c', '"postgres.h"', '<stdio.h>' ]
+	],
+	'purity of mech and acct' => [
+		[ 'src/mech/answer.c', 'return x', 'return rand()' ],
+		[ 'src/mech/answer.c', 'return x', 'palloc(1)' ],
+		[ 'src/mech/answer.c', 'return x', 'ereport(ERROR, (errcode(1)))' ],
+		[ 'src/mech/answer.c', 'static const int', 'static int' ],
+		[ 'src/mech/answer.c', 'return x', 'static int n = 0' ]
+	],
+	'no floating point in a sampler' => [
+		[ 'src/mech/answer.c', 'return x', 'double y' ],
+		[ 'src/mech/answer.c', 'int x\)\n', "float x)\n" ],
+		[ 'src/mech/dp_mech.h', '', "extern double dp_mech_z(int x);\n" ]
+	],
+	'file length' => [ [ 'src/mech/long.c', '', "\n" x 601 ] ],
+	'layout' => [
+		[ 'src/mech/answer.c', 'nothing\.', 'nothing. ' ],
+		[ 'src/mech/answer.c', '\treturn x', '    return x' ],
+		[ 'src/mech/answer.c', 'nothing\.', 'x' x 70 ],
+		[ 'src/mech/answer.c', '\}\n\z', '}' ]
+	],
+	'C style' => [
+		[ 'src/mech/answer.c', 'return x;', 'return x; // x' ],
+		[ 'src/mech/answer.c', 'int\nhelper', 'int helper' ]
+	],
+	'tests and expected outputs' => [
+		[ 'test/sql/b.sql', '', "SELECT 2;\n" ],
+		[ 'test/specs/c.spec', '', "session a\n" ],
+		[ 'sql/a.sql', '', "SELECT 2;\n" ],
+		[ 'expected/d.out', '', "2\n" ]
+	],
+	'exported symbols' => [
+		[ $Lint::symbols, 'T dp_a', 'T helper' ],
+		[ $Lint::symbols, 'T dp_a', 'B counter' ]
+	],
+	'contracts' => [
+		[ 'src/mech/answer.c', 'Requires:', 'Needs:' ],
+		[ 'src/mech/answer.c', 'Gives:', 'Returns:' ],
+		[ 'src/mech/answer.c', 'Source:', 'See:' ],
+		[ 'src/mech/answer.c', 'T1\.', 'T2.' ],
+		[ 'src/mech/answer.c', ' T1\.', '.' ],
+		[ 'src/bridge/settings.c', '/\* dp_bridge_fail: raises. \*/', '' ]
+	],
+	'settings are sorted' => [
+		[ 'src/bridge/settings.c', 'dp_pg\.a', 'dp_pg.c' ],
+		[ 'src/bridge/settings.c', 'dp_pg\.a', 'dp.a' ]
+	],
+	'errors have an errcode' =>
+	  [ [ 'src/bridge/settings.c', 'errcode\(\w+\),\n', "\n" ] ],
+	'SQL objects have a comment' => [
+		[ 'sql/10_types.sql', 'COMMENT.*', '' ],
+		[ 'sql/20_x.sql', '', "CREATE VIEW dp_pg.v AS\nSELECT 1;\n" ],
+		[ 'sql/20_x.sql', '', "CREATE FUNCTION dp_a(text)\nRETURNS int;\n" ]
+	]);
+
+for my $name (sort keys %Lint::rules)
+{
+	my @found = $Lint::rules{$name}->(\%good);
+	my $n = 0;
+
+	is_deeply(\@found, [], "$name: good code passes");
+	ok($bad{$name}, "$name: has bad samples");
+	for my $sample (@{ $bad{$name} || [] })
+	{
+		my ($path, $pattern, $replacement) = @$sample;
+		my %tree = %good;
+
+		$n++;
+		if ($pattern eq '')
+		{
+			$tree{$path} = $replacement;
+		}
+		else
+		{
+			$tree{$path} =~ s/$pattern/$replacement/
+			  or die "sample $n of $name changes nothing";
+		}
+		@found = $Lint::rules{$name}->(\%tree);
+		ok(@found > 0, "$name: catches sample $n");
+	}
+}
+done_testing();

@@ -1,0 +1,94 @@
+# server.sh
+#	  For scripts that test/sandbox.sh runs: builds the extension, makes a
+#	  private installation of PostgreSQL with it, starts and stops servers.
+#
+# PostgreSQL finds its folders relative to its programs, so copies of the
+# programs in $DP_PG_WORK/root, beside links to everything else, are an
+# installation of their own: the system's one is only read, and any number of
+# tests can run at once, with different versions of dp_pg.
+
+: "${DP_PG_WORK:?run this through test/sandbox.sh}"
+
+servers=()
+
+stop_servers()
+{
+	local data
+
+	for data in "${servers[@]}"; do
+		if [ -f "$data/postmaster.pid" ]; then
+			pg_ctl -D "$data" -m immediate -w stop >/dev/null 2>&1
+		fi
+	done
+	servers=()
+}
+trap stop_servers EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+# Builds dp_pg and installs it privately; afterwards PATH and PG_CONFIG name
+# the private programs, and DP_PG_SYSTEM_CONFIG is what PG_CONFIG was.  Prints
+# nothing unless something is wrong.
+build_and_install()
+{
+	local root=$DP_PG_WORK/root
+	local log=$DP_PG_WORK/build.log
+	local folder
+
+	if ! make -s -j2 "$@" PG_CONFIG="$PG_CONFIG" >"$log" 2>&1; then
+		cat "$log" >&2
+		echo "dp_pg: the build failed" >&2
+		return 1
+	fi
+	for folder in --bindir --pkglibdir --sharedir; do
+		folder=$("$PG_CONFIG" $folder) || return 1
+		mkdir -p "$root$folder"
+		cp -as "$folder/." "$root$folder/" || return 1
+	done
+	folder=$("$PG_CONFIG" --bindir)
+	cp -aL --remove-destination "$folder/." "$root$folder/" || return 1
+	find "$root" \( -name 'dp_pg.so' -o -name 'dp_pg.control' \
+		-o -name 'dp_pg--*.sql' -o -path '*/bitcode/dp_pg*' \) -type l -delete
+	if ! make install DESTDIR="$root" PG_CONFIG="$PG_CONFIG" \
+		>>"$log" 2>&1; then
+		cat "$log" >&2
+		echo "dp_pg: the private installation failed" >&2
+		return 1
+	fi
+	# The private pg_config names the private folders, for everybody.
+	export PATH=$root$folder:$PATH
+	[ -x "$root$folder/pg_config" ] || cp "$PG_CONFIG" "$root$folder/" || return 1
+	DP_PG_SYSTEM_CONFIG=$PG_CONFIG
+	export PG_CONFIG=$root$folder/pg_config
+}
+
+# start_server name [line of configuration ...]: a server of its own, reached
+# through the socket folder $DP_PG_WORK/name and nothing else.
+start_server()
+{
+	local name=$1
+	local data=$DP_PG_WORK/$name/data
+	local line
+
+	shift
+	mkdir -p "$DP_PG_WORK/$name"
+	initdb -D "$data" -U postgres -A trust -E UTF8 --locale=C.UTF-8 \
+		--no-sync >"$DP_PG_WORK/$name/initdb.log" 2>&1 || {
+		cat "$DP_PG_WORK/$name/initdb.log" >&2
+		return 1
+	}
+	{
+		cat test/dp_pg.conf
+		echo "listen_addresses = ''"
+		echo "unix_socket_directories = '$DP_PG_WORK/$name'"
+		for line in "$@"; do
+			echo "$line"
+		done
+	} >>"$data/postgresql.conf"
+	servers+=("$data")
+	pg_ctl -D "$data" -l "$DP_PG_WORK/$name/server.log" -w start \
+		>/dev/null 2>&1 || {
+		cat "$DP_PG_WORK/$name/server.log" >&2
+		return 1
+	}
+}
