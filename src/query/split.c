@@ -221,18 +221,37 @@ check_lone_constant(Aggref *aggregate, const char *name)
 }
 
 static dp_refusal *
+check_operator(Oid operator, Expr *argument, Aggref *aggregate)
+{
+	OpExpr	   *comparison = (OpExpr *)
+	make_opclause(operator, BOOLOID, false, argument, argument, InvalidOid,
+				  aggregate->inputcollid);
+
+	set_opfuncid(comparison);
+	comparison->location = aggregate->location;
+	return dp_expression_check((Node *) comparison);
+}
+
+static dp_refusal *
 check_distinct(Aggref *aggregate, const char *name)
 {
 	SortGroupClause *clause;
+	Expr	   *argument;
+	dp_refusal *refusal;
 
 	if (aggregate->aggdistinct == NIL)
 		return NULL;
-	clause = linitial(aggregate->aggdistinct);
 	if (dp_query_aggregate_kind(aggregate->aggfnoid) == DP_AGG_COUNT &&
-		list_length(aggregate->args) == 1 &&
-		clause->eqop < FirstGenbkiObjectId &&
-		clause->sortop < FirstGenbkiObjectId)
-		return NULL;
+		list_length(aggregate->args) == 1)
+	{
+		/* Telling values apart is as good as writing x = x and x < x. */
+		clause = linitial(aggregate->aggdistinct);
+		argument = ((TargetEntry *) linitial(aggregate->args))->expr;
+		refusal = check_operator(clause->eqop, argument, aggregate);
+		if (refusal == NULL && OidIsValid(clause->sortop))
+			refusal = check_operator(clause->sortop, argument, aggregate);
+		return refusal;
+	}
 	return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED,
 							aggregate->location, NULL,
 							"DISTINCT is supported in dp_count(DISTINCT x) "
@@ -258,8 +277,6 @@ check_aggregate(splitter *s, Aggref *aggregate, int *base_attnum)
 	aggregate->aggfilter = (Expr *)
 		dp_rowset_hoist((Node *) aggregate->aggfilter, &s->rowset);
 	refusal = dp_expression_check((Node *) aggregate->aggfilter);
-	if (refusal == NULL)
-		refusal = check_distinct(aggregate, name);
 	if (refusal != NULL || aggregate->args == NIL)
 		return refusal;
 
@@ -273,6 +290,8 @@ check_aggregate(splitter *s, Aggref *aggregate, int *base_attnum)
 							   &s->rowset);
 	((TargetEntry *) linitial(aggregate->args))->expr = (Expr *) argument;
 	refusal = dp_expression_check(argument);
+	if (refusal == NULL)
+		refusal = check_distinct(aggregate, name);
 	if (refusal != NULL)
 		return refusal;
 	base = strip_implicit_coercions(dp_rowset_base(s->query, argument));

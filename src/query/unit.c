@@ -10,6 +10,7 @@
  */
 #include "postgres.h"
 
+#include "access/genam.h"
 #include "access/htup_details.h"
 #include "access/table.h"
 #include "access/transam.h"
@@ -18,6 +19,7 @@
 #include "catalog/pg_class.h"
 #include "catalog/pg_inherits.h"
 #include "catalog/pg_index.h"
+#include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 #include "utils/relcache.h"
@@ -60,6 +62,43 @@ index_proves_unique(Oid index, AttrNumber attnum, Snapshot snapshot)
 	return proves;
 }
 
+/*
+ * Was the part of a partition tree attached before the snapshot?  Rows that
+ * an old snapshot sees in a part attached since were never proved unique.
+ */
+static bool
+attachment_visible(Oid part, Snapshot snapshot)
+{
+	Relation	inherits = table_open(InheritsRelationId, AccessShareLock);
+	ScanKeyData key;
+	SysScanDesc scan;
+	HeapTuple	tuple;
+	bool		visible = true;
+
+	ScanKeyInit(&key, Anum_pg_inherits_inhrelid, BTEqualStrategyNumber,
+				F_OIDEQ, ObjectIdGetDatum(part));
+	scan = systable_beginscan(inherits, InheritsRelidSeqnoIndexId, true, NULL,
+							  1, &key);
+	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
+		visible = visible && visible_to(tuple, snapshot);
+	systable_endscan(scan);
+	table_close(inherits, AccessShareLock);
+	return visible;
+}
+
+static bool
+parts_visible(Oid relid, Snapshot snapshot)
+{
+	List	   *parts = find_all_inheritors(relid, AccessShareLock, NULL);
+	ListCell   *lc;
+
+	foreach(lc, parts)
+		if (lfirst_oid(lc) != relid &&
+			!attachment_visible(lfirst_oid(lc), snapshot))
+			return false;
+	return true;
+}
+
 static bool
 column_proved_not_null(Relation rel, AttrNumber attnum, Snapshot snapshot)
 {
@@ -85,8 +124,12 @@ column_proved_unique(Relation rel, AttrNumber attnum, Snapshot snapshot)
 
 	if (!column_proved_not_null(rel, attnum, snapshot))
 		return false;
-	if (rel->rd_rel->relkind != RELKIND_PARTITIONED_TABLE &&
-		has_subclass(RelationGetRelid(rel)))
+	if (rel->rd_rel->relkind == RELKIND_PARTITIONED_TABLE)
+	{
+		if (!parts_visible(RelationGetRelid(rel), snapshot))
+			return false;
+	}
+	else if (has_subclass(RelationGetRelid(rel)))
 		return false;
 	indexes = RelationGetIndexList(rel);
 	foreach(lc, indexes)
