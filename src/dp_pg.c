@@ -4,7 +4,7 @@
  *
  * Loaded by the postmaster, the library takes its settings, shared memory and
  * hooks.  Loaded later (a server that does not preload it), it installs
- * nothing, and every function of it answers with an error.
+ * nothing, and every function that needs them answers with an error.
  */
 #include "postgres.h"
 

@@ -16,7 +16,8 @@
 typedef dp_uint128 dp_fixed;
 
 #define DP_FIXED_DIGITS 24
-#define DP_FIXED_ONE ((dp_fixed) UINT64_C(1000000000000) * UINT64_C(1000000000000))
+#define DP_FIXED_ONE \
+	((dp_fixed) UINT64_C(1000000000000) * UINT64_C(1000000000000))
 #define DP_FIXED_INFINITE (~(dp_fixed) 0)
 
 typedef enum dp_rounding

@@ -6,7 +6,8 @@
  * A bound is an integer in units of 2^-DP_BOUND_BITS.  DP_ROUND_DOWN asks for
  * a number that is not above the true value, DP_ROUND_UP for one that is not
  * below; neither is the nearest, both are within 2^16 units.  Each function
- * answers false when OpenSSL could not allocate; nothing else can go wrong.
+ * answers false when OpenSSL could not allocate; nothing else can go wrong,
+ * but that a number may be too large for dp_acct_integer_get.
  */
 #ifndef DP_ACCT_INTERVAL_H
 #define DP_ACCT_INTERVAL_H

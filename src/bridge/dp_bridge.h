@@ -22,6 +22,7 @@ extern int	dp_setting_worker_lock_timeout; /* dp_pg.worker_lock_timeout, ms */
 extern char *dp_setting_epsilon_floor;	/* dp_pg.epsilon_floor, superuser */
 extern char *dp_setting_epsilon_ceiling;	/* dp_pg.epsilon_ceiling */
 extern void dp_bridge_settings_init(void);
+extern void dp_bridge_set_local(const char *name, const char *value);
 
 /* True only when the library came in through shared_preload_libraries. */
 extern bool dp_bridge_preloaded(void);
@@ -47,7 +48,8 @@ extern dp_number_fault dp_bridge_numeric_to_fixed(Numeric x,
 												  dp_fixed *out);
 extern dp_number_fault dp_bridge_numeric_to_rational(Numeric x,
 													 dp_rational *out);
-extern Numeric dp_bridge_fixed_to_numeric(dp_fixed x);	/* trailing zeros off */
+extern Numeric dp_bridge_text_to_numeric(const char *text);
+extern Numeric dp_bridge_fixed_to_numeric(dp_fixed x);	/* no trailing zeros */
 extern Numeric dp_bridge_int128_to_numeric(dp_int128 x);
 extern bool dp_bridge_numeric_to_int128(Numeric x, dp_int128 *out);
 extern Numeric dp_bridge_float8_to_numeric(double x);	/* shortest decimal */
@@ -103,7 +105,6 @@ typedef struct dp_owner_sql
 	Oid			user;
 	int			security;
 	int			nest;
-	bool		spi;
 } dp_owner_sql;
 
 extern void dp_bridge_owner_begin(dp_owner_sql *saved);
@@ -111,7 +112,6 @@ extern void dp_bridge_owner_end(dp_owner_sql *saved);
 extern Oid	dp_bridge_extension_owner(void);	/* InvalidOid: not installed */
 extern Oid	dp_bridge_extension_oid(void);
 extern Oid	dp_bridge_catalog_namespace(void);	/* schema dp_pg */
-extern Oid	dp_bridge_function_namespace(void); /* schema of CREATE EXTENSION */
 extern int64 dp_bridge_cluster_id(void);	/* system identifier */
 
 #endif							/* DP_BRIDGE_H */

@@ -7,9 +7,9 @@
  */
 #include "postgres.h"
 
+#include "common/shortest_dec.h"
 #include "fmgr.h"
 #include "utils/builtins.h"
-#include "utils/float.h"
 #include "utils/numeric.h"
 
 #include "dp_bridge.h"
@@ -38,7 +38,6 @@ read_decimal(Numeric x, dp_decimal *out)
 	char	   *p;
 	int			whole = 0;
 	bool		point = false;
-	bool		nonzero = false;
 
 	if (x == NULL)
 		return DP_NUMBER_NULL;
@@ -52,14 +51,10 @@ read_decimal(Numeric x, dp_decimal *out)
 	out->scale = 0;
 	out->inexact = false;
 	p = text;
-	if (*p == '-')
+	if (*p == '-')				/* numeric has no negative zero */
 	{
-		for (; *p; p++)
-			nonzero = nonzero || (*p >= '1' && *p <= '9');
 		pfree(text);
-		if (nonzero)
-			return DP_NUMBER_NEGATIVE;
-		return DP_NUMBER_OK;
+		return DP_NUMBER_NEGATIVE;
 	}
 	for (; *p; p++)
 	{
@@ -180,8 +175,9 @@ dp_bridge_fixed_to_cstring(dp_fixed x)
 					i > 0 ? "." : "", fraction);
 }
 
-static Numeric
-numeric_from_text(char *text)
+/* dp_bridge_text_to_numeric: what numeric's input function reads. */
+Numeric
+dp_bridge_text_to_numeric(const char *text)
 {
 	return DatumGetNumeric(DirectFunctionCall3(numeric_in,
 											   CStringGetDatum(text),
@@ -193,7 +189,7 @@ numeric_from_text(char *text)
 Numeric
 dp_bridge_fixed_to_numeric(dp_fixed x)
 {
-	return numeric_from_text(dp_bridge_fixed_to_cstring(x));
+	return dp_bridge_text_to_numeric(dp_bridge_fixed_to_cstring(x));
 }
 
 /* dp_bridge_int128_to_numeric: exact. */
@@ -204,7 +200,7 @@ dp_bridge_int128_to_numeric(dp_int128 x)
 	dp_uint128	magnitude = x < 0 ? -(dp_uint128) x : (dp_uint128) x;
 	char	   *text = uint128_text(magnitude, buf);
 
-	return numeric_from_text(psprintf("%s%s", x < 0 ? "-" : "", text));
+	return dp_bridge_text_to_numeric(psprintf("%s%s", x < 0 ? "-" : "", text));
 }
 
 /*
@@ -244,37 +240,31 @@ dp_bridge_numeric_to_int128(Numeric x, dp_int128 *out)
 	return true;
 }
 
-/* The shortest decimal of a float, whatever the session's settings. */
-static Numeric
-shortest_numeric(PGFunction output, Datum x)
-{
-	int			saved = extra_float_digits;
-	char	   *text;
-
-	extra_float_digits = 1;
-	text = DatumGetCString(DirectFunctionCall1(output, x));
-	extra_float_digits = saved;
-	return numeric_from_text(text);
-}
-
 /*
  * dp_bridge_float8_to_numeric
- *	  The number a person means who binds the double x: its shortest decimal.
+ *	  The number a person means who binds the double x: its shortest decimal,
+ *	  whatever the session's settings.
  */
 Numeric
 dp_bridge_float8_to_numeric(double x)
 {
-	return shortest_numeric(float8out, Float8GetDatum(x));
+	char		text[DOUBLE_SHORTEST_DECIMAL_LEN];
+
+	double_to_shortest_decimal_buf(x, text);
+	return dp_bridge_text_to_numeric(text);
 }
 
 /* dp_bridge_float4_to_numeric: the same for real. */
 Numeric
 dp_bridge_float4_to_numeric(float x)
 {
-	return shortest_numeric(float4out, Float4GetDatum(x));
+	char		text[FLOAT_SHORTEST_DECIMAL_LEN];
+
+	float_to_shortest_decimal_buf(x, text);
+	return dp_bridge_text_to_numeric(text);
 }
 
-/* dp_bridge_number_fault_text: completes "... must ..." in a detail. */
+/* dp_bridge_number_fault_text: completes "It is ...". */
 const char *
 dp_bridge_number_fault_text(dp_number_fault fault)
 {
@@ -307,7 +297,7 @@ check_range(const dp_rational *x, const char *setting, const char *name,
 
 	if (setting == NULL || setting[0] == '\0')
 		return;
-	if (dp_bridge_numeric_to_rational(numeric_from_text(pstrdup(setting)),
+	if (dp_bridge_numeric_to_rational(dp_bridge_text_to_numeric(setting),
 									  &limit) != DP_NUMBER_OK)
 		elog(ERROR, "setting %s is not a number", name);
 	order = dp_mech_rational_compare(x, &limit);

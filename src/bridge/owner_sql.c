@@ -23,32 +23,6 @@
 
 #include "dp_bridge.h"
 
-/* Row of pg_extension: owner and schema; false when not installed. */
-static bool
-read_extension(Oid *owner, Oid *schema)
-{
-	Relation	rel;
-	ScanKeyData key;
-	SysScanDesc scan;
-	HeapTuple	tuple;
-	bool		found;
-
-	rel = table_open(ExtensionRelationId, AccessShareLock);
-	ScanKeyInit(&key, Anum_pg_extension_extname, BTEqualStrategyNumber,
-				F_NAMEEQ, CStringGetDatum("dp_pg"));
-	scan = systable_beginscan(rel, ExtensionNameIndexId, true, NULL, 1, &key);
-	tuple = systable_getnext(scan);
-	found = HeapTupleIsValid(tuple);
-	if (found)
-	{
-		*owner = ((Form_pg_extension) GETSTRUCT(tuple))->extowner;
-		*schema = ((Form_pg_extension) GETSTRUCT(tuple))->extnamespace;
-	}
-	systable_endscan(scan);
-	table_close(rel, AccessShareLock);
-	return found;
-}
-
 /* dp_bridge_extension_oid: InvalidOid when not installed here. */
 Oid
 dp_bridge_extension_oid(void)
@@ -61,21 +35,21 @@ Oid
 dp_bridge_extension_owner(void)
 {
 	Oid			owner = InvalidOid;
-	Oid			schema;
+	Relation	rel;
+	ScanKeyData key;
+	SysScanDesc scan;
+	HeapTuple	tuple;
 
-	(void) read_extension(&owner, &schema);
+	rel = table_open(ExtensionRelationId, AccessShareLock);
+	ScanKeyInit(&key, Anum_pg_extension_extname, BTEqualStrategyNumber,
+				F_NAMEEQ, CStringGetDatum("dp_pg"));
+	scan = systable_beginscan(rel, ExtensionNameIndexId, true, NULL, 1, &key);
+	tuple = systable_getnext(scan);
+	if (HeapTupleIsValid(tuple))
+		owner = ((Form_pg_extension) GETSTRUCT(tuple))->extowner;
+	systable_endscan(scan);
+	table_close(rel, AccessShareLock);
 	return owner;
-}
-
-/* dp_bridge_function_namespace: schema of CREATE EXTENSION, or InvalidOid. */
-Oid
-dp_bridge_function_namespace(void)
-{
-	Oid			owner;
-	Oid			schema = InvalidOid;
-
-	(void) read_extension(&owner, &schema);
-	return schema;
 }
 
 /* dp_bridge_catalog_namespace: schema dp_pg, or InvalidOid. */
@@ -96,13 +70,6 @@ dp_bridge_cluster_id(void)
 	return (int64) GetSystemIdentifier();
 }
 
-static void
-set_local(const char *name, const char *value)
-{
-	(void) set_config_option(name, value, PGC_SUSET, PGC_S_SESSION,
-							 GUC_ACTION_SAVE, true, 0, false);
-}
-
 /*
  * dp_bridge_owner_begin
  *	  Become the owner of the extension and connect to SPI.
@@ -121,16 +88,15 @@ dp_bridge_owner_begin(dp_owner_sql *saved)
 				 errhint("Run CREATE EXTENSION dp_pg.")));
 	GetUserIdAndSecContext(&saved->user, &saved->security);
 	saved->nest = NewGUCNestLevel();
-	set_local("search_path", "pg_catalog, pg_temp");
-	set_local("row_security", "off");
-	set_local("DateStyle", "ISO, YMD");
-	set_local("extra_float_digits", "1");
-	set_local("check_function_bodies", "on");
+	dp_bridge_set_local("search_path", "pg_catalog, pg_temp");
+	dp_bridge_set_local("row_security", "off");
+	dp_bridge_set_local("DateStyle", "ISO, YMD");
+	dp_bridge_set_local("extra_float_digits", "1");
+	dp_bridge_set_local("check_function_bodies", "on");
 	SetUserIdAndSecContext(owner, saved->security |
 						   SECURITY_LOCAL_USERID_CHANGE |
 						   SECURITY_RESTRICTED_OPERATION |
 						   SECURITY_NOFORCE_RLS);
-	saved->spi = true;
 	if (SPI_connect() != SPI_OK_CONNECT)
 		elog(ERROR, "SPI_connect failed");
 }
@@ -142,9 +108,7 @@ dp_bridge_owner_begin(dp_owner_sql *saved)
 void
 dp_bridge_owner_end(dp_owner_sql *saved)
 {
-	if (saved->spi)
-		SPI_finish();
-	saved->spi = false;
+	SPI_finish();
 	SetUserIdAndSecContext(saved->user, saved->security);
 	AtEOXact_GUC(false, saved->nest);
 }

@@ -128,6 +128,18 @@ dp_bridge_settings_init(void)
 	MarkGUCPrefixReserved("dp_pg");
 }
 
+/*
+ * dp_bridge_set_local
+ *	  Change a setting, whoever the user is, until the innermost level made by
+ *	  NewGUCNestLevel ends.
+ */
+void
+dp_bridge_set_local(const char *name, const char *value)
+{
+	(void) set_config_option(name, value, PGC_SUSET, PGC_S_SESSION,
+							 GUC_ACTION_SAVE, true, 0, false);
+}
+
 /* dp_bridge_preloaded: did shared_preload_libraries bring the library? */
 bool
 dp_bridge_preloaded(void)

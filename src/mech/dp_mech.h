@@ -5,8 +5,8 @@
  *
  * Pure C.  Nothing here includes a PostgreSQL header, allocates memory that
  * outlives a call, keeps mutable static state or touches floating point on a
- * path that leads to a sampled value.  Every function answers with a
- * dp_status; on any status but DP_OK its outputs are untouched.
+ * path that leads to a sampled value.  A function that can fail answers with
+ * a dp_status; on any status but DP_OK its outputs are untouched.
  */
 #ifndef DP_MECH_H
 #define DP_MECH_H
@@ -110,8 +110,95 @@ extern dp_status dp_mech_discrete_laplace(dp_source *source,
 										  const dp_scale *scale,
 										  dp_int128 *out);
 
+/* Discrete Laplace conditioned on |X| <= bound (response.c). */
+extern dp_status dp_mech_truncated_laplace(dp_source *source,
+										   const dp_scale *scale,
+										   dp_int128 bound, dp_int128 *out);
+
 /* For people's eyes only: floating point, never fed back into a mechanism. */
 extern double dp_mech_scale_approx(const dp_scale *scale);
 extern double dp_mech_laplace_error(const dp_scale *scale, double beta);
+
+/* ---- discrete Gaussian (gaussian.c) ---- */
+
+/*
+ * The law of variance parameter sigma^2.  All fields are private to
+ * gaussian.c but `narrow`: it says that the denominator of the acceptance
+ * odds fits 128 bits.
+ */
+typedef struct dp_gaussian
+{
+	dp_rational variance;
+	dp_scale	proposal;		/* t/1 */
+	dp_uint128	t;
+	dp_uint128	ct;				/* narrow only */
+	dp_uint128	den;			/* 2 a c t^2, narrow only */
+	bool		narrow;
+} dp_gaussian;
+
+extern dp_status dp_mech_gaussian_make(const dp_rational *variance,
+									   dp_gaussian *out);
+extern dp_status dp_mech_discrete_gaussian(dp_source *source,
+										   const dp_gaussian *gaussian,
+										   dp_int128 *out);
+
+/* ---- randomized response (response.c) ---- */
+
+extern dp_status dp_mech_randomized_response(dp_source *source,
+											 const dp_rational *epsilon,
+											 bool truth, bool *out);
+extern dp_status dp_mech_two_coins(dp_source *source, bool truth, bool *out);
+extern dp_status dp_mech_randomized_response_among(dp_source *source,
+												   const dp_rational *epsilon,
+												   uint64_t truth,
+												   uint64_t candidates,
+												   uint64_t *out);
+
+/* ---- selection (selection.c, envelope.c) ---- */
+
+typedef enum dp_noise
+{
+	DP_NOISE_LAPLACE,			/* discrete Laplace */
+	DP_NOISE_GEOMETRIC			/* one-sided geometric */
+} dp_noise;
+
+/* Most 64-bit limbs of one multiplicity in dp_mech_envelope. */
+#define DP_ENVELOPE_WIDTH 16
+#define DP_ENVELOPE_BITS 128	/* of a gap between scores */
+
+/*
+ * A rate prepared for dp_mech_envelope: bounds of exp(-rate 2^j).  All fields
+ * are private to envelope.c.
+ */
+typedef struct dp_envelope
+{
+	dp_rational rate;
+	size_t		width;
+	unsigned	limbs;
+	unsigned	entries;
+	uint64_t	slack;
+	uint64_t	table[DP_ENVELOPE_BITS][DP_ENVELOPE_WIDTH + 2];
+} dp_envelope;
+
+extern dp_status dp_mech_selection_rate(const dp_rational *epsilon,
+										dp_uint128 sensitivity, bool monotone,
+										dp_rational *out);
+extern dp_status dp_mech_exponential(dp_source *source,
+									 const dp_int128 *scores, size_t n,
+									 const dp_rational *rate, size_t *out);
+extern dp_status dp_mech_permute_and_flip(dp_source *source,
+										  const dp_int128 *scores, size_t n,
+										  const dp_rational *rate,
+										  size_t *order, size_t *out);
+extern dp_status dp_mech_noisy_max(dp_source *source,
+								   const dp_int128 *scores, size_t n,
+								   const dp_scale *scale, dp_noise noise,
+								   size_t *out);
+extern dp_status dp_mech_envelope_make(const dp_rational *rate, size_t width,
+									   dp_envelope *out);
+extern dp_status dp_mech_envelope(dp_source *source, const dp_envelope *law,
+								  const dp_int128 *scores,
+								  const uint64_t *counts, size_t n,
+								  size_t *out, uint64_t *rank);
 
 #endif							/* DP_MECH_H */

@@ -146,7 +146,8 @@ has_aggregate_walker(Node *node, void *context)
 		dp_query_aggregate_kind(((Aggref *) node)->aggfnoid) != DP_AGG_NONE)
 		return true;
 	if (IsA(node, WindowFunc) &&
-		dp_query_aggregate_kind(((WindowFunc *) node)->winfnoid) != DP_AGG_NONE)
+		dp_query_aggregate_kind(((WindowFunc *) node)->winfnoid) !=
+		DP_AGG_NONE)
 		return true;
 	if (IsA(node, Query))
 		return query_tree_walker((Query *) node, has_aggregate_walker,

@@ -22,7 +22,7 @@
 
 /* ---- aggregates (aggregate.c) ---- */
 
-/* What a dp_ aggregate asks for; stored in plans, so append only. */
+/* What a dp_ aggregate asks for. */
 typedef enum dp_aggregate_kind
 {
 	DP_AGG_NONE = 0,
@@ -57,8 +57,8 @@ typedef struct dp_key
 	Oid			type;			/* of the key's values */
 	int32		typmod;
 	Oid			collation;
-	Oid			relid;			/* base column, or InvalidOid */
-	AttrNumber	attnum;
+	Oid			relid;			/* the protected relation */
+	AttrNumber	attnum;			/* base column, or 0 */
 	Oid			base_type;		/* type handed to date_trunc or extract */
 	char	   *field;			/* of date_trunc and extract, lower case */
 	bool		nullable;		/* NULL is a key too */

@@ -5,17 +5,22 @@
  */
 #include "postgres.h"
 
+#include "access/htup_details.h"
+#include "catalog/pg_attribute.h"
+#include "catalog/pg_collation.h"
 #include "catalog/pg_type.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "nodes/value.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
+#include "utils/formatting.h"
 #include "utils/lsyscache.h"
+#include "utils/syscache.h"
 
 #include "key.h"
 
-/* Positions in the list form; append only, plans are not stored on disk. */
+/* Positions in the list form. */
 enum
 {
 	KEY_KIND,
@@ -126,18 +131,19 @@ column_under_date_cast(Node *node)
 	return plain_column(node);
 }
 
-/* The constant text of a field argument, lower case; NULL when not constant. */
+/* The constant text of a field argument, lower case; else NULL. */
 static char *
 constant_field(Node *node)
 {
+	char	   *field;
+
 	while (node != NULL && IsA(node, RelabelType))
 		node = (Node *) ((RelabelType *) node)->arg;
 	if (node == NULL || !IsA(node, Const) || ((Const *) node)->constisnull ||
 		((Const *) node)->consttype != TEXTOID)
 		return NULL;
-	return str_tolower(TextDatumGetCString(((Const *) node)->constvalue),
-					   strlen(TextDatumGetCString(((Const *) node)->constvalue)),
-					   C_COLLATION_OID);
+	field = TextDatumGetCString(((Const *) node)->constvalue);
+	return str_tolower(field, strlen(field), C_COLLATION_OID);
 }
 
 /* Is every value of the expression provably not NULL? */

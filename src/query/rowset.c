@@ -167,6 +167,7 @@ static dp_refusal *
 verify_relation(RangeTblEntry *entry, dp_rowset *rowset)
 {
 	char	   *name = get_rel_name(entry->relid);
+	Oid			root;
 
 	if (entry->tablesample != NULL)
 		return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
@@ -178,11 +179,12 @@ verify_relation(RangeTblEntry *entry, dp_rowset *rowset)
 	rowset->relation = dp_relation_lookup(entry->relid);
 	if (rowset->relation != NULL)
 		return dp_query_check_unit(rowset->relation, NULL);
-	if (OidIsValid(dp_relation_protected_root(entry->relid)))
+	root = dp_relation_protected_root(entry->relid);
+	if (OidIsValid(root))
 		return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
 								"It is a part of a protected relation.",
 								psprintf("Query \"%s\" instead.",
-										 get_rel_name(dp_relation_protected_root(entry->relid))),
+										 get_rel_name(root)),
 								"relation \"%s\" cannot be queried by itself",
 								name);
 	return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
@@ -324,22 +326,17 @@ dp_rowset_hoist(Node *expression, dp_rowset *rowset)
 
 /* ---- expressions over base columns ---- */
 
-typedef struct base_context
-{
-	Query	   *query;
-} base_context;
-
 static Node *
 base_mutator(Node *node, void *context)
 {
-	base_context *base = context;
+	Query	   *query = context;
 
 	if (node == NULL)
 		return NULL;
 	if (IsA(node, Var))
 	{
 		Var		   *var = (Var *) node;
-		RangeTblEntry *entry = rt_fetch(var->varno, base->query->rtable);
+		RangeTblEntry *entry = rt_fetch(var->varno, query->rtable);
 		TargetEntry *target;
 
 		if (entry->rtekind != RTE_SUBQUERY)
@@ -364,8 +361,5 @@ base_mutator(Node *node, void *context)
 Node *
 dp_rowset_base(Query *query, Node *expression)
 {
-	base_context context;
-
-	context.query = query;
-	return base_mutator(expression, &context);
+	return base_mutator(expression, query);
 }

@@ -21,56 +21,26 @@
 #include "postgres.h"
 
 #include "catalog/pg_type.h"
-#include "common/hashfn.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
-#include "parser/parse_relation.h"
-#include "parser/parsetree.h"
-#include "rewrite/rewriteManip.h"
 #include "utils/lsyscache.h"
 
 #include "key.h"
-#include "rowset.h"
 #include "split.h"
 
-typedef struct splitter
-{
-	Query	   *query;			/* the block, becomes the outer query */
-	int			level;			/* depth of the walk below the block */
-	dp_rowset	rowset;
-	List	   *keys;			/* of Node *: grouping expressions */
-	List	   *aggregates;		/* of Aggref *: distinct, level 0 */
-	List	   *names;			/* of String: release columns */
-	List	   *types;
-	List	   *typmods;
-	List	   *collations;
-	dp_refusal *refusal;		/* first refusal of a walk */
-} splitter;
-
 /* ---- collecting ---- */
-
-/* A copy of an aggregate of the block as if it stood at the block's level. */
-static Aggref *
-at_block_level(Aggref *aggregate, int level)
-{
-	Aggref	   *copy = copyObject(aggregate);
-
-	if (level > 0)
-		IncrementVarSublevelsUp((Node *) copy, -level, 0);
-	copy->agglevelsup = 0;
-	return copy;
-}
 
 static bool
 collect_walker(Node *node, void *context)
 {
-	splitter   *s = context;
+	dp_splitter *s = context;
 
 	if (node == NULL)
 		return false;
 	if (IsA(node, Aggref) && (int) ((Aggref *) node)->agglevelsup == s->level)
 	{
-		Aggref	   *aggregate = (Aggref *) node;
+		Aggref	   *aggregate = dp_query_lift_aggregate((Aggref *) node,
+														s->level);
 
 		if (dp_query_aggregate_kind(aggregate->aggfnoid) == DP_AGG_NONE)
 		{
@@ -85,9 +55,7 @@ collect_walker(Node *node, void *context)
 										  get_func_name(aggregate->aggfnoid));
 			return true;
 		}
-		s->aggregates = list_append_unique(s->aggregates,
-										   at_block_level(aggregate,
-														  s->level));
+		s->aggregates = list_append_unique(s->aggregates, aggregate);
 		return false;
 	}
 	if (IsA(node, GroupingFunc) &&
@@ -127,7 +95,7 @@ is_grouped(Query *query, TargetEntry *target)
 }
 
 static void
-add_column(splitter *s, const char *name, Node *like)
+add_column(dp_splitter *s, const char *name, Node *like)
 {
 	s->names = lappend(s->names, makeString(pstrdup(name)));
 	s->types = lappend_oid(s->types, exprType(like));
@@ -138,7 +106,7 @@ add_column(splitter *s, const char *name, Node *like)
 /* ---- the inner query ---- */
 
 static dp_refusal *
-add_keys(splitter *s, Query *inner, dp_block *block)
+add_keys(dp_splitter *s, Query *inner, dp_block *block)
 {
 	ListCell   *lc;
 
@@ -260,7 +228,7 @@ check_distinct(Aggref *aggregate, const char *name)
 }
 
 static dp_refusal *
-check_aggregate(splitter *s, Aggref *aggregate, int *base_attnum)
+check_aggregate(dp_splitter *s, Aggref *aggregate, int *base_attnum)
 {
 	const char *name = get_func_name(aggregate->aggfnoid);
 	dp_refusal *refusal;
@@ -301,7 +269,7 @@ check_aggregate(splitter *s, Aggref *aggregate, int *base_attnum)
 }
 
 static dp_refusal *
-add_aggregates(splitter *s, Query *inner, dp_block *block)
+add_aggregates(dp_splitter *s, Query *inner, dp_block *block)
 {
 	ListCell   *lc;
 
@@ -310,13 +278,13 @@ add_aggregates(splitter *s, Query *inner, dp_block *block)
 		Aggref	   *original = lfirst(lc);
 		Aggref	   *aggregate = copyObject(original);
 		const char *name = get_func_name(original->aggfnoid);
+		int			kind = dp_query_aggregate_kind(original->aggfnoid);
 		int			base_attnum;
 		dp_refusal *refusal = check_aggregate(s, aggregate, &base_attnum);
 
 		if (refusal != NULL)
 			return refusal;
-		block->kinds = lappend_int(block->kinds,
-								   dp_query_aggregate_kind(original->aggfnoid));
+		block->kinds = lappend_int(block->kinds, kind);
 		block->base_attnums = lappend_int(block->base_attnums, base_attnum);
 		add_column(s, name, (Node *) original);
 		inner->targetList =
@@ -326,190 +294,6 @@ add_aggregates(splitter *s, Query *inner, dp_block *block)
 									pstrdup(name), false));
 	}
 	return NULL;
-}
-
-/* ---- the outer query ---- */
-
-static Var *
-release_column(splitter *s, int column, Node *like)
-{
-	return makeVar(1, column, exprType(like), exprTypmod(like),
-				   exprCollation(like), s->level);
-}
-
-/* The release column of a key that equals the node, or 0. */
-static int
-key_column(splitter *s, Node *node)
-{
-	ListCell   *lc;
-	int			column = 0;
-
-	if (IsA(node, Const) || IsA(node, Param) || IsA(node, Query) ||
-		IsA(node, List) || IsA(node, TargetEntry))
-		return 0;
-	foreach(lc, s->keys)
-	{
-		Node	   *key = lfirst(lc);
-
-		column++;
-		if (nodeTag(key) != nodeTag(node))
-			continue;
-		if (s->level > 0)
-		{
-			key = copyObject(key);
-			IncrementVarSublevelsUp(key, s->level, 0);
-		}
-		if (equal(key, node))
-			return column;
-	}
-	return 0;
-}
-
-static int
-aggregate_column(splitter *s, Aggref *aggregate)
-{
-	ListCell   *lc;
-	int			column = list_length(s->keys);
-	Aggref	   *wanted = at_block_level(aggregate, s->level);
-
-	foreach(lc, s->aggregates)
-	{
-		column++;
-		if (equal(lfirst(lc), wanted))
-			return column;
-	}
-	elog(ERROR, "private aggregate was not collected");
-	return 0;
-}
-
-static Node *
-release_mutator(Node *node, void *context)
-{
-	splitter   *s = context;
-	int			column;
-
-	if (node == NULL)
-		return NULL;
-	if (IsA(node, Aggref) && (int) ((Aggref *) node)->agglevelsup == s->level)
-		return (Node *) release_column(s, aggregate_column(s, (Aggref *) node),
-									   node);
-	column = key_column(s, node);
-	if (column > 0)
-		return (Node *) release_column(s, column, node);
-	if (IsA(node, Var) && (int) ((Var *) node)->varlevelsup == s->level)
-	{
-		Var		   *var = (Var *) node;
-
-		if (s->refusal == NULL)
-			s->refusal =
-				dp_bridge_refuse(ERRCODE_GROUPING_ERROR, var->location,
-								 "Outside aggregates only group keys are "
-								 "released.",
-								 "Add the column to GROUP BY or use a private "
-								 "aggregate of it.",
-								 "column \"%s\" of private rows is used "
-								 "outside the group keys",
-								 get_rte_attribute_name(rt_fetch(var->varno,
-																 s->query->rtable),
-														var->varattno));
-		return copyObject(node);
-	}
-	if (IsA(node, Query))
-	{
-		Query	   *copy;
-
-		s->level++;
-		copy = query_tree_mutator((Query *) node, release_mutator, context, 0);
-		s->level--;
-		return (Node *) copy;
-	}
-	return expression_tree_mutator(node, release_mutator, context);
-}
-
-/*
- * The outer targets.  A grouped target is always the release column itself,
- * constants included: the release decides which keys appear.
- */
-static List *
-outer_targets(splitter *s)
-{
-	List	   *targets = (List *) release_mutator((Node *)
-												   s->query->targetList, s);
-	ListCell   *old_cell;
-	ListCell   *new_cell;
-
-	forboth(old_cell, s->query->targetList, new_cell, targets)
-	{
-		TargetEntry *old = lfirst(old_cell);
-		int			column = 0;
-		ListCell   *lc;
-
-		foreach(lc, s->keys)
-		{
-			column++;
-			if (lfirst(lc) == (void *) old->expr)
-				((TargetEntry *) lfirst(new_cell))->expr = (Expr *)
-					release_column(s, column, (Node *) old->expr);
-		}
-	}
-	return targets;
-}
-
-static RangeTblEntry *
-release_entry(splitter *s)
-{
-	RangeTblFunction *function = makeNode(RangeTblFunction);
-	RangeTblEntry *entry = makeNode(RangeTblEntry);
-
-	function->funccolcount = list_length(s->names);
-	function->funccolnames = s->names;
-	function->funccoltypes = s->types;
-	function->funccoltypmods = s->typmods;
-	function->funccolcollations = s->collations;
-	entry->rtekind = RTE_FUNCTION;
-	entry->functions = list_make1(function);
-	entry->eref = makeAlias("release", copyObject(s->names));
-	entry->inFromCl = true;
-	return entry;
-}
-
-static bool
-has_sublink_walker(Node *node, void *context)
-{
-	if (node == NULL)
-		return false;
-	if (IsA(node, SubLink))
-		return true;
-	if (IsA(node, Query))
-		return false;
-	return expression_tree_walker(node, has_sublink_walker, context);
-}
-
-static void
-make_outer(splitter *s, List *targets, Node *having, RangeTblEntry *entry)
-{
-	Query	   *query = s->query;
-	RangeTblRef *reference = makeNode(RangeTblRef);
-	List	   *kept = NIL;
-	ListCell   *lc;
-
-	reference->rtindex = 1;
-	query->rtable = list_make1(entry);
-	query->jointree = makeFromExpr(list_make1(reference), having);
-	query->targetList = targets;
-	query->groupClause = NIL;
-	query->groupDistinct = false;
-	query->havingQual = NULL;
-	query->hasAggs = false;
-	query->hasRowSecurity = false;
-	query->constraintDeps = NIL;
-	query->hasSubLinks =
-		query_tree_walker(query, has_sublink_walker, NULL,
-						  QTW_IGNORE_RANGE_TABLE | QTW_IGNORE_CTE_SUBQUERIES);
-	foreach(lc, query->cteList)
-		if (((CommonTableExpr *) lfirst(lc))->cterefcount > 0)
-			kept = lappend(kept, lfirst(lc));
-	query->cteList = kept;
 }
 
 /* ---- the split ---- */
@@ -563,46 +347,6 @@ refuse_correlated(Node *node, int level)
 							"query");
 }
 
-/* ---- fingerprint ---- */
-
-static Node *
-blank_constants_mutator(Node *node, void *context)
-{
-	if (node == NULL)
-		return NULL;
-	if (IsA(node, Const))
-		return (Node *) makeNullConst(((Const *) node)->consttype, -1,
-									  InvalidOid);
-	if (IsA(node, Query))
-		return (Node *) query_tree_mutator((Query *) node,
-										   blank_constants_mutator, context,
-										   0);
-	return expression_tree_mutator(node, blank_constants_mutator, context);
-}
-
-/* Hash of the query's shape: constants and places in the text left out. */
-static int64
-fingerprint_of(Query *inner)
-{
-	static const char mark[] = ":location ";
-	char	   *text = nodeToString(blank_constants_mutator((Node *) inner,
-															NULL));
-	char	   *from = text;
-	char	   *to = text;
-
-	while (*from != '\0')
-	{
-		if (strncmp(from, mark, strlen(mark)) == 0)
-			for (from += strlen(mark); *from == '-' ||
-				 (*from >= '0' && *from <= '9'); from++)
-				;
-		else
-			*to++ = *from++;
-	}
-	return (int64) hash_bytes_extended((unsigned char *) text,
-									   (int) (to - text), 0);
-}
-
 /*
  * dp_query_split_block
  *	  Verify the block and split it in place.
@@ -615,11 +359,9 @@ dp_refusal *
 dp_query_split_block(Query *query, List *cte_stack, dp_block **block,
 					 RangeTblEntry **entry)
 {
-	splitter	s;
+	dp_splitter s;
 	dp_block   *b = palloc0(sizeof(dp_block));
 	dp_refusal *refusal = refuse_clause(query);
-	List	   *targets;
-	Node	   *having;
 
 	if (refusal == NULL)
 		refusal = refuse_correlated(query->jointree->quals, 0);
@@ -640,17 +382,13 @@ dp_query_split_block(Query *query, List *cte_stack, dp_block **block,
 		refusal = add_aggregates(&s, b->inner, b);
 	if (refusal != NULL)
 		return refusal;
-	targets = outer_targets(&s);
-	having = release_mutator(query->havingQual, &s);
-	if (s.refusal != NULL)
-		return s.refusal;
-	refusal = refuse_correlated((Node *) b->inner, -1);
+	refusal = dp_query_make_outer(&s, entry);
+	if (refusal == NULL)
+		refusal = refuse_correlated((Node *) b->inner, -1);
 	if (refusal != NULL)
 		return refusal;
-	*entry = release_entry(&s);
-	make_outer(&s, targets, having, *entry);
 
-	b->fingerprint = fingerprint_of(b->inner);
+	b->fingerprint = dp_query_fingerprint(b->inner);
 	b->inner = (Query *) dp_expression_make_total((Node *) b->inner);
 	b->relid = s.rowset.relation->relid;
 	b->dataset = s.rowset.relation->dataset;

@@ -89,9 +89,12 @@ attachment_visible(Oid part, Snapshot snapshot)
 static bool
 parts_visible(Oid relid, Snapshot snapshot)
 {
-	List	   *parts = find_all_inheritors(relid, AccessShareLock, NULL);
+	List	   *parts;
 	ListCell   *lc;
 
+	if (snapshot == NULL)
+		return true;
+	parts = find_all_inheritors(relid, AccessShareLock, NULL);
 	foreach(lc, parts)
 		if (lfirst_oid(lc) != relid &&
 			!attachment_visible(lfirst_oid(lc), snapshot))
@@ -102,11 +105,12 @@ parts_visible(Oid relid, Snapshot snapshot)
 static bool
 column_proved_not_null(Relation rel, AttrNumber attnum, Snapshot snapshot)
 {
-	HeapTuple	tuple = SearchSysCache2(ATTNUM,
-										ObjectIdGetDatum(RelationGetRelid(rel)),
-										Int16GetDatum(attnum));
+	Oid			relid = RelationGetRelid(rel);
+	HeapTuple	tuple;
 	bool		proved;
 
+	tuple = SearchSysCache2(ATTNUM, ObjectIdGetDatum(relid),
+							Int16GetDatum(attnum));
 	if (!HeapTupleIsValid(tuple))
 		return false;
 	proved = ((Form_pg_attribute) GETSTRUCT(tuple))->attnotnull &&

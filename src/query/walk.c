@@ -20,6 +20,7 @@
 
 #include "split.h"
 
+/* Functions nested deeper stay calls, in which a dp_ aggregate is refused. */
 #define INLINE_DEPTH 20
 
 typedef struct block_walk
@@ -136,6 +137,7 @@ inline_functions(Query *query, List **inval_items, int depth)
 		RangeTblEntry *entry = lfirst(lc);
 		Query	   *body;
 
+		/* At depth 0 the walk comes to the subquery later. */
 		if (entry->rtekind == RTE_SUBQUERY && depth > 0)
 			inline_functions(entry->subquery, inval_items, depth + 1);
 		if (!is_user_function(entry))

@@ -106,6 +106,15 @@ explain_value(const dp_description *d, ExplainState *es)
 }
 
 static char *
+charge_text(const dp_charge *charge)
+{
+	return psprintf("epsilon %s, delta %s, rho %.6g",
+					dp_bridge_fixed_to_cstring(charge->epsilon),
+					dp_bridge_fixed_to_cstring(charge->delta),
+					dp_acct_fixed_approx(charge->rho));
+}
+
+static char *
 remaining_text(dp_fixed limit, dp_fixed spent, dp_fixed charge)
 {
 	dp_fixed	after = dp_acct_fixed_add(spent, charge);
@@ -176,7 +185,7 @@ explain_subquery(Query *subquery, EState *estate, ExplainState *es)
 	QueryDesc  *desc;
 
 	desc = CreateQueryDesc(dp_release_plan_subquery(subquery, estate),
-						   "<private query>", GetActiveSnapshot(),
+						   DP_PRIVATE_QUERY_TEXT, GetActiveSnapshot(),
 						   InvalidSnapshot, None_Receiver,
 						   estate->es_param_list_info, estate->es_queryEnv, 0);
 	ExecutorStart(desc, EXEC_FLAG_EXPLAIN_ONLY);
@@ -223,11 +232,7 @@ dp_release_explain(const dp_release_spec *spec, bool charged, EState *estate,
 	ExplainCloseGroup("Released Values", "Released Values", false, es);
 	ExplainPropertyText("Public Groups", psprintf(INT64_FORMAT, spec->groups),
 						es);
-	ExplainPropertyText("Charge",
-						psprintf("epsilon %s, delta %s, rho %.6g",
-								 dp_bridge_fixed_to_cstring(spec->charge.epsilon),
-								 dp_bridge_fixed_to_cstring(spec->charge.delta),
-								 dp_acct_fixed_approx(spec->charge.rho)), es);
+	ExplainPropertyText("Charge", charge_text(&spec->charge), es);
 	/* auto_explain asks when the query is over and no snapshot is left. */
 	if (!ActiveSnapshotSet())
 		return;

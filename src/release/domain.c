@@ -99,27 +99,38 @@ declaration(const dp_key *key)
 }
 
 static void
+append_declared(dp_domain *domain, const dp_key *key, const char *text)
+{
+	append_value(domain, dp_release_read_declared(text, domain->type,
+												  key->typmod));
+}
+
+static void
 fill_declared(dp_domain *domain, const dp_key *key)
 {
 	dp_attribute *declared = declaration(key);
 	ListCell   *lc;
 
 	foreach(lc, declared->keys)
-		append_value(domain, dp_release_read_declared(lfirst(lc), domain->type,
-										key->typmod));
+		append_declared(domain, key, lfirst(lc));
 	if (declared->other != NULL)
 	{
-		append_value(domain, dp_release_read_declared(declared->other, domain->type,
-										key->typmod));
-		domain->other = --domain->known;
+		append_declared(domain, key, declared->other);
+		domain->other = --domain->known;	/* kept, but not looked up */
 	}
+}
+
+static Form_pg_enum
+enum_label(HeapTuple tuple)
+{
+	return (Form_pg_enum) GETSTRUCT(tuple);
 }
 
 static int
 compare_sort_order(const void *a, const void *b)
 {
-	float4		x = ((Form_pg_enum) GETSTRUCT(*(HeapTuple const *) a))->enumsortorder;
-	float4		y = ((Form_pg_enum) GETSTRUCT(*(HeapTuple const *) b))->enumsortorder;
+	float4		x = enum_label(*(HeapTuple const *) a)->enumsortorder;
+	float4		y = enum_label(*(HeapTuple const *) b)->enumsortorder;
 
 	return x < y ? -1 : x > y ? 1 : 0;
 }
@@ -136,8 +147,7 @@ fill_enum(dp_domain *domain)
 		labels[i] = &list->members[i]->tuple;
 	qsort(labels, list->n_members, sizeof(HeapTuple), compare_sort_order);
 	for (i = 0; i < list->n_members; i++)
-		append_value(domain,
-					 ObjectIdGetDatum(((Form_pg_enum) GETSTRUCT(labels[i]))->oid));
+		append_value(domain, ObjectIdGetDatum(enum_label(labels[i])->oid));
 	ReleaseSysCacheList(list);
 }
 
@@ -160,6 +170,12 @@ integer_value(Datum value, Oid type)
 			elog(ERROR, "unexpected key type %u", type);
 	}
 	return 0;
+}
+
+static int64
+integer_bound(const char *text, Oid type)
+{
+	return integer_value(dp_release_read_declared(text, type, -1), type);
 }
 
 static Datum
@@ -196,11 +212,8 @@ fill_range(dp_domain *domain, const dp_key *key)
 {
 	dp_attribute *declared = declaration(key);
 
-	fill_dense(domain,
-			   integer_value(dp_release_read_declared(declared->lower, domain->type, -1),
-							 domain->type),
-			   integer_value(dp_release_read_declared(declared->upper, domain->type, -1),
-							 domain->type));
+	fill_dense(domain, integer_bound(declared->lower, domain->type),
+			   integer_bound(declared->upper, domain->type));
 }
 
 /* A declared bound as a value of the type that date_trunc or extract sees. */
@@ -252,15 +265,15 @@ fill_trunc(dp_domain *domain, const dp_key *key)
 static int64
 extracted(const dp_key *key, const char *bound)
 {
+	PGFunction	part = key->base_type == TIMESTAMPTZOID ? timestamptz_part :
+		timestamp_part;
 	Datum		field = CStringGetTextDatum(key->field);
 	Datum		value = time_bound(bound, key);
 
 	if (key->base_type == DATEOID)
 		value = DirectFunctionCall1(date_timestamp, value);
-	return (int64) floor(DatumGetFloat8(DirectFunctionCall2(key->base_type == TIMESTAMPTZOID ?
-															timestamptz_part :
-															timestamp_part,
-															field, value)));
+	return (int64) floor(DatumGetFloat8(DirectFunctionCall2(part, field,
+															value)));
 }
 
 static void
@@ -297,6 +310,7 @@ compare_places(const void *a, const void *b, void *arg)
 {
 	const dp_domain *domain = arg;
 
+	/* Total: no two values of a domain are equal. */
 	return compare_values(domain, domain->values[*(const int64 *) a],
 						  domain->values[*(const int64 *) b]);
 }
@@ -309,7 +323,11 @@ make_index(dp_domain *domain)
 	int64		i;
 
 	if (!OidIsValid(cache->cmp_proc))
-		elog(ERROR, "type %u has no comparison", domain->type);
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("type %s of a group key has no order",
+						format_type_be(domain->type)),
+				 errhint("Cast the key to a type that ORDER BY accepts.")));
 	domain->compare = &cache->cmp_proc_finfo;
 	domain->sorted = palloc_extended(sizeof(int64) * Max(domain->known, 1),
 									 MCXT_ALLOC_HUGE);
@@ -323,7 +341,8 @@ make_index(dp_domain *domain)
  * dp_domain_make
  *	  All public values of the key, in the current context.
  *
- * Errors: 54000 too many values, 55000 the declaration is gone.
+ * Errors: 0A000 the type has no order, 54000 too many values, 55000 the
+ * declaration is gone.
  */
 dp_domain *
 dp_domain_make(const dp_key *key)
@@ -452,10 +471,8 @@ dp_domain_estimate(const dp_key *key)
 			{
 				Oid			type = getBaseType(key->type);
 
-				return (double) integer_value(dp_release_read_declared(declared->upper,
-														 type, -1), type) -
-					(double) integer_value(dp_release_read_declared(declared->lower, type,
-													  -1), type) + 1;
+				return (double) integer_bound(declared->upper, type) -
+					(double) integer_bound(declared->lower, type) + 1;
 			}
 			return 1;
 		default:

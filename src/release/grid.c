@@ -41,21 +41,12 @@ compare(Numeric a, Numeric b)
 											 NumericGetDatum(b)));
 }
 
-static Numeric
-number(const char *text)
-{
-	return DatumGetNumeric(DirectFunctionCall3(numeric_in,
-											   CStringGetDatum(text),
-											   ObjectIdGetDatum(InvalidOid),
-											   Int32GetDatum(-1)));
-}
-
 /* 2^exponent, exactly: 2^-n is 5^n / 10^n, a finite decimal. */
 static Numeric
 power_of_two(int exponent)
 {
-	Numeric		result = number("1");
-	Numeric		base = number(exponent < 0 ? "0.5" : "2");
+	Numeric		result = dp_bridge_text_to_numeric("1");
+	Numeric		base = dp_bridge_text_to_numeric(exponent < 0 ? "0.5" : "2");
 	int			n = abs(exponent);
 
 	for (; n > 0; n >>= 1)

@@ -50,18 +50,18 @@ forget_oldest(int n)
 }
 
 static dp_description
-copy_description(dp_description d)
+copy_description(const dp_description *d)
 {
 	dp_description copy;
 
-	copy.name = pstrdup(d.name);
-	copy.mechanism = pstrdup(d.mechanism);
-	copy.epsilon = pstrdup(d.epsilon);
-	copy.delta = pstrdup(d.delta);
-	copy.rho = pstrdup(d.rho);
-	copy.sensitivity = pstrdup(d.sensitivity);
-	copy.scale = pstrdup(d.scale);
-	copy.error = pstrdup(d.error);
+	copy.name = pstrdup(d->name);
+	copy.mechanism = pstrdup(d->mechanism);
+	copy.epsilon = pstrdup(d->epsilon);
+	copy.delta = pstrdup(d->delta);
+	copy.rho = pstrdup(d->rho);
+	copy.sensitivity = pstrdup(d->sensitivity);
+	copy.scale = pstrdup(d->scale);
+	copy.error = pstrdup(d->error);
 	return copy;
 }
 
@@ -80,7 +80,10 @@ dp_release_remember(const dp_release_spec *spec,
 	else if (kept_count == KEPT)
 		forget_oldest(1);
 	last_statement = GetCurrentStatementStartTimestamp();
-	context = AllocSetContextCreate(TopMemoryContext, "dp_pg past release",
+
+	/* An error on the way drops it with the caller's context. */
+	context = AllocSetContextCreate(CurrentMemoryContext,
+									"dp_pg past release",
 									ALLOCSET_SMALL_SIZES);
 	old = MemoryContextSwitchTo(context);
 	past = palloc0(sizeof(past_release));
@@ -91,18 +94,23 @@ dp_release_remember(const dp_release_spec *spec,
 	past->dataset = pstrdup(spec->block->dataset);
 	past->n = spec->nmeasures;
 	past->values = palloc(sizeof(dp_description) * Max(past->n, 1));
-	for (i = 0; i < past->n; i++)
-		past->values[i] = copy_description(dp_release_describe(spec, i));
 	MemoryContextSwitchTo(old);
+	for (i = 0; i < past->n; i++)
+	{
+		dp_description d = dp_release_describe(spec, i);
+
+		MemoryContextSwitchTo(context);
+		past->values[i] = copy_description(&d);
+		MemoryContextSwitchTo(old);
+	}
+	MemoryContextSetParent(context, TopMemoryContext);
 	kept[kept_count++] = past;
 }
 
 static Datum
 numeric_text(const char *text)
 {
-	return DirectFunctionCall3(numeric_in, CStringGetDatum(text),
-							   ObjectIdGetDatum(InvalidOid),
-							   Int32GetDatum(-1));
+	return NumericGetDatum(dp_bridge_text_to_numeric(text));
 }
 
 static void

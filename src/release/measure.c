@@ -80,6 +80,7 @@ dp_measure_set_bounds(dp_measure *measure)
 	Numeric		upper = measure->upper;
 	Numeric		granule = NULL;
 	bool		given = list_length(measure->aggregate->args) >= 3;
+	bool		integers = dp_measure_is_integer_type(measure->argument_type);
 
 	if (measure->base_attnum != 0)
 		declared = dp_attribute_lookup(measure->relid, measure->base_attnum);
@@ -100,8 +101,7 @@ dp_measure_set_bounds(dp_measure *measure)
 				 errhint("Write them in the query, as in dp_%s(x, 0, 100), or "
 						 "ask the owner to run dp_declare.",
 						 measure->ops->name)));
-	measure->grid = dp_release_grid(lower, upper, granule,
-									dp_measure_is_integer_type(measure->argument_type));
+	measure->grid = dp_release_grid(lower, upper, granule, integers);
 }
 
 /*
@@ -197,17 +197,17 @@ dp_measure_native(const dp_measure *measure, Oid function, Oid result_type,
 	return native;
 }
 
-/* dp_measure_bounded_sum: dp_pg.bounded_sum(argument, grid). */
-Aggref *
+/* dp_measure_bounded_sum: dp_pg.bounded_sum(argument, grid), and no other. */
+List *
 dp_measure_bounded_sum(const dp_measure *measure)
 {
 	TargetEntry *argument = linitial(measure->aggregate->args);
+	Const	   *spec = dp_release_sum_spec(&measure->grid);
+	Oid			function = dp_release_sum_function(measure->argument_type);
 
-	return dp_measure_native(measure,
-							 dp_release_sum_function(measure->argument_type),
-							 dp_release_sum_type(),
-							 list_make2(argument->expr,
-										dp_release_sum_spec(&measure->grid)));
+	return list_make1(dp_measure_native(measure, function,
+										dp_release_sum_type(),
+										list_make2(argument->expr, spec)));
 }
 
 /* dp_measure_granule: 2^exponent, for people's eyes. */
@@ -227,6 +227,19 @@ saturate(dp_int128 x)
 	return (int64) x;
 }
 
+/* The same of granules * 2^exponent, which may exceed 128 bits. */
+static int64
+saturate_scaled(dp_int128 granules, int exponent)
+{
+	long double x = ldexpl((long double) granules, exponent);
+
+	if (x >= 0x1p63L)
+		return PG_INT64_MAX;
+	if (x <= -0x1p63L)
+		return PG_INT64_MIN;
+	return (int64) x;
+}
+
 /*
  * dp_measure_from_granules
  *	  A released number of granules as a value of the result type: bigint
@@ -236,20 +249,19 @@ Datum
 dp_measure_from_granules(const dp_measure *measure, dp_int128 granules,
 						 Oid type)
 {
+	int			exponent = measure->grid.exponent;
+
 	switch (type)
 	{
 		case INT8OID:
-			if (measure->grid.exponent == 0)
+			if (exponent == 0)
 				return Int64GetDatum(saturate(granules));
-			return Int64GetDatum(saturate((dp_int128)
-										  ldexpl((long double) granules,
-												 measure->grid.exponent)));
+			return Int64GetDatum(saturate_scaled(granules, exponent));
 		case FLOAT8OID:
-			return Float8GetDatum(ldexp((double) granules,
-										measure->grid.exponent));
+			return Float8GetDatum(ldexp((double) granules, exponent));
 		case FLOAT4OID:
 			return Float4GetDatum((float4) ldexp((double) granules,
-												 measure->grid.exponent));
+												 exponent));
 		case NUMERICOID:
 			return NumericGetDatum(dp_release_grid_value(&measure->grid,
 														 granules));

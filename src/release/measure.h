@@ -21,8 +21,6 @@
 
 #include "../query/dp_query.h"
 
-#define DP_MEASURE_MAX_CELLS 2
-
 /*
  * How much one privacy unit can stand in the rows of a block: at most kappa
  * group keys, at most `rows` rows in each; `replace` says that neighbours
@@ -101,7 +99,7 @@ extern dp_int128 dp_measure_add_noise(const dp_measure *measure,
 									  dp_int128 exact);
 extern Aggref *dp_measure_native(const dp_measure *measure, Oid function,
 								 Oid result_type, List *arguments);
-extern Aggref *dp_measure_bounded_sum(const dp_measure *measure);
+extern List *dp_measure_bounded_sum(const dp_measure *measure);
 extern void dp_measure_load_sum(const Datum *values, const bool *nulls,
 								dp_int128 *rows, dp_int128 *sum);
 extern Datum dp_measure_from_granules(const dp_measure *measure,

@@ -42,12 +42,6 @@ prepare(dp_measure *measure)
 	dp_measure_set_noise(measure, sensitivity);
 }
 
-static List *
-inner(const dp_measure *measure)
-{
-	return list_make1(dp_measure_bounded_sum(measure));
-}
-
 static void
 load(const dp_measure *measure, const Datum *values, const bool *nulls,
 	 dp_int128 *cells)
@@ -55,21 +49,25 @@ load(const dp_measure *measure, const Datum *values, const bool *nulls,
 	dp_measure_load_sum(values, nulls, &cells[CELL_ROWS], &cells[CELL_SUM]);
 }
 
+static Datum
+numeric_datum(dp_int128 x)
+{
+	return NumericGetDatum(dp_bridge_int128_to_numeric(x));
+}
+
 /* low + w * above / total as numeric granules; 0 <= above <= total. */
 static Numeric
 mean_granules(const dp_measure *measure, dp_int128 above, dp_int128 total)
 {
-	dp_int128	width = (dp_int128) measure->grid.high - measure->grid.low;
-	Datum		share;
+	int64		low = measure->grid.low;
+	Datum		mean;
 
-	share = DirectFunctionCall2(numeric_mul,
-								NumericGetDatum(dp_bridge_int128_to_numeric(above)),
-								NumericGetDatum(dp_bridge_int128_to_numeric(width)));
-	share = DirectFunctionCall2(numeric_div, share,
-								NumericGetDatum(dp_bridge_int128_to_numeric(total)));
-	return DatumGetNumeric(DirectFunctionCall2(numeric_add, share,
-											   DirectFunctionCall1(int8_numeric,
-																   Int64GetDatum(measure->grid.low))));
+	mean = DirectFunctionCall2(numeric_mul, numeric_datum(above),
+							   numeric_datum((dp_int128) measure->grid.high -
+											 low));
+	mean = DirectFunctionCall2(numeric_div, mean, numeric_datum(total));
+	mean = DirectFunctionCall2(numeric_add, mean, numeric_datum(low));
+	return DatumGetNumeric(mean);
 }
 
 static Datum
@@ -85,7 +83,8 @@ release(const dp_measure *measure, const dp_int128 *cells)
 								 cells[CELL_ROWS] * measure->grid.low);
 	below = dp_measure_add_noise(measure, cells[CELL_ROWS] *
 								 measure->grid.high - cells[CELL_SUM]);
-	total = above + below;
+	if (__builtin_add_overflow(above, below, &total))
+		dp_bridge_check_status(DP_E_OVERFLOW, "add noise");
 	if (total <= 0)
 	{
 		above = 1;
@@ -103,5 +102,5 @@ release(const dp_measure *measure, const dp_int128 *cells)
 }
 
 const dp_measure_ops dp_measure_mean = {
-	DP_AGG_AVG, "avg", 2, prepare, inner, load, release
+	DP_AGG_AVG, "avg", 2, prepare, dp_measure_bounded_sum, load, release
 };

@@ -27,6 +27,9 @@ prepare(dp_measure *measure)
 	dp_uint128	high;
 	dp_uint128	sensitivity;
 
+	/* The inner aggregate clamps rows, not yet totals of a unit. */
+	if (c->rows != 1)
+		elog(ERROR, "sums over many rows of a unit are not supported");
 	dp_measure_set_bounds(measure);
 	low = magnitude(measure->grid.low);
 	high = magnitude(measure->grid.high);
@@ -40,12 +43,6 @@ prepare(dp_measure *measure)
 			sensitivity = dp_measure_times(sensitivity, 2);
 	}
 	dp_measure_set_noise(measure, sensitivity);
-}
-
-static List *
-inner(const dp_measure *measure)
-{
-	return list_make1(dp_measure_bounded_sum(measure));
 }
 
 static void
@@ -66,5 +63,5 @@ release(const dp_measure *measure, const dp_int128 *cells)
 }
 
 const dp_measure_ops dp_measure_sum = {
-	DP_AGG_SUM, "sum", 1, prepare, inner, load, release
+	DP_AGG_SUM, "sum", 1, prepare, dp_measure_bounded_sum, load, release
 };

@@ -172,12 +172,12 @@ plan_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *targets,
 								  list_nth_int(function->funccoltypmods, i),
 								  list_nth_oid(function->funccolcollations, i),
 								  0);
+		char	   *name = strVal(list_nth(function->funccolnames, i));
 
 		scan->custom_scan_tlist =
 			lappend(scan->custom_scan_tlist,
-					makeTargetEntry((Expr *) var, i + 1,
-									pstrdup(strVal(list_nth(function->funccolnames,
-															i))), false));
+					makeTargetEntry((Expr *) var, i + 1, pstrdup(name),
+									false));
 	}
 	return (Plan *) scan;
 }
@@ -351,14 +351,14 @@ next_row(ScanState *node)
 	release_state *state = (release_state *) node;
 	TupleTableSlot *slot = node->ss_ScanTupleSlot;
 	int			natts = slot->tts_tupleDescriptor->natts;
+	bool		forward = ScanDirectionIsForward(node->ps.state->es_direction);
 
 	if (!state->attached)
 		attach_reader(state);
 	ExecClearTuple(slot);
 	tuplestore_select_read_pointer(state->shared->store, state->pointer);
-	if (!tuplestore_gettupleslot(state->shared->store,
-								 ScanDirectionIsForward(node->ps.state->es_direction),
-								 true, state->minimal))
+	if (!tuplestore_gettupleslot(state->shared->store, forward, true,
+								 state->minimal))
 		return slot;
 	slot_getallattrs(state->minimal);
 	memcpy(slot->tts_values, state->minimal->tts_values,

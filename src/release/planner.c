@@ -83,16 +83,22 @@ dp_release_marker(void)
 	return marker_cache;
 }
 
+static void
+refuse_forged_marker(void)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+			 errmsg("dp_pg.release cannot be called"),
+			 errhint("It stands for a private query inside a plan.")));
+}
+
 PG_FUNCTION_INFO_V1(dp_release_called);
 
 /* dp_release_called: the marker's body, reached only by a forged call. */
 Datum
 dp_release_called(PG_FUNCTION_ARGS)
 {
-	ereport(ERROR,
-			(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-			 errmsg("dp_pg.release cannot be called"),
-			 errhint("It stands for a private query inside a plan.")));
+	refuse_forged_marker();
 	PG_RETURN_NULL();
 }
 
@@ -167,6 +173,13 @@ int8_const(int64 value)
 					 Int64GetDatum(value), false, FLOAT8PASSBYVAL);
 }
 
+static Const *
+int4_const(int32 value)
+{
+	return makeConst(INT4OID, -1, InvalidOid, sizeof(int32),
+					 Int32GetDatum(value), false, true);
+}
+
 static void
 add_dependencies(planner_call *call, Query *query)
 {
@@ -186,15 +199,12 @@ take_block(dp_block *block, RangeTblEntry *entry, void *context)
 {
 	planner_call *call = context;
 	RangeTblFunction *function = linitial(entry->functions);
+	Const	   *nonce = int8_const((int64) call->nonce);
+	Const	   *index = int4_const(list_length(call->blocks));
 	FuncExpr   *marker;
 	ListCell   *lc;
 
-	marker = makeFuncExpr(call->marker, RECORDOID,
-						  list_make2(int8_const((int64) call->nonce),
-									 makeConst(INT4OID, -1, InvalidOid,
-											   sizeof(int32),
-											   Int32GetDatum(list_length(call->blocks)),
-											   false, true)),
+	marker = makeFuncExpr(call->marker, RECORDOID, list_make2(nonce, index),
 						  InvalidOid, InvalidOid, COERCE_EXPLICIT_CALL);
 	marker->funcretset = true;
 	function->funcexpr = (Node *) marker;
@@ -222,10 +232,7 @@ split_query(planner_call *call, Query *query, const char *text)
 	if (!OidIsValid(call->marker))
 		return;
 	if (forged_marker_walker((Node *) query, &call->marker))
-		ereport(ERROR,
-				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-				 errmsg("dp_pg.release cannot be called"),
-				 errhint("It stands for a private query inside a plan.")));
+		refuse_forged_marker();
 	draw_nonce(call);
 	refusal = dp_query_split_all(query, take_block, call,
 								 &call->inval_items);
@@ -316,9 +323,7 @@ add_release_path(PlannerInfo *root, RelOptInfo *rel, Index rti,
 		return;
 	call = call_of_marker((FuncExpr *) function->funcexpr, &index);
 	if (call == NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-				 errmsg("dp_pg.release cannot be called")));
+		refuse_forged_marker();
 	if (IS_DUMMY_REL(rel))
 		return;
 	if (!bms_is_empty(rel->lateral_relids))

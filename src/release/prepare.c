@@ -116,14 +116,8 @@ set_parameters(dp_measure *measure, const Datum *values, const bool *nulls)
 		measure->lower = given[0];
 		measure->upper = given[1];
 	}
-	if (priced)
-		measure->price = given[n - 1];
-	else
-		measure->price =
-			DatumGetNumeric(DirectFunctionCall3(numeric_in,
-												CStringGetDatum(dp_setting_epsilon),
-												ObjectIdGetDatum(InvalidOid),
-												Int32GetDatum(-1)));
+	measure->price = priced ? given[n - 1] :
+		dp_bridge_text_to_numeric(dp_setting_epsilon);
 	measure->epsilon = dp_bridge_check_epsilon(measure->price,
 											   measure->price == NULL,
 											   "epsilon");

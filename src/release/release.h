@@ -45,7 +45,7 @@ typedef struct dp_release_spec
 	dp_charge	charge;			/* of the whole release */
 } dp_release_spec;
 
-/* Evaluated parameters of the aggregates, in the order of parameter_exprs. */
+/* Parameters of the aggregates, whose values dp_release_prepare is given. */
 extern List *dp_release_parameter_exprs(const dp_block *block);
 extern dp_release_spec *dp_release_prepare(dp_block *block,
 										   const Datum *values,
@@ -56,6 +56,10 @@ extern void dp_release_check_prices(const dp_release_spec *spec,
 extern char *dp_release_mechanism_text(const dp_release_spec *spec);
 
 /* run.c */
+
+/* The text of inner queries and subqueries, for whoever logs it. */
+#define DP_PRIVATE_QUERY_TEXT "<private query>"
+
 extern Tuplestorestate *dp_release_run(dp_release_spec *spec,
 									   const dp_ledger_standing *standing,
 									   EState *estate, TupleDesc result);
@@ -101,7 +105,7 @@ typedef struct dp_description
 extern dp_description dp_release_describe(const dp_release_spec *spec,
 										  int measure);
 
-/* marker.c: the range table function that stands for a release */
+/* planner.c: the range table function that stands for a release */
 extern Oid	dp_release_marker(void);	/* InvalidOid: not installed */
 
 /* node.c */

@@ -177,22 +177,15 @@ typedef struct silence
 } silence;
 
 static void
-set_quietly(const char *name, const char *value)
-{
-	(void) set_config_option(name, value, PGC_SUSET, PGC_S_SESSION,
-							 GUC_ACTION_SAVE, true, 0, false);
-}
-
-static void
 silence_begin(silence *s)
 {
 	s->buffers = pgBufferUsage;
 	s->wal = pgWalUsage;
 	s->nest = NewGUCNestLevel();
-	set_quietly("client_min_messages", "error");
-	set_quietly("exit_on_error", "off");	/* or errors escape as FATAL */
-	set_quietly("track_counts", "off");
-	set_quietly("track_functions", "none");
+	dp_bridge_set_local("client_min_messages", "error");
+	dp_bridge_set_local("exit_on_error", "off");	/* else errors are FATAL */
+	dp_bridge_set_local("track_counts", "off");
+	dp_bridge_set_local("track_functions", "none");
 }
 
 static void
@@ -217,8 +210,10 @@ may_keep_code(int code)
 static bool
 may_pass_from_planning(int code)
 {
-	return ERRCODE_TO_CATEGORY(code) == ERRCODE_FEATURE_NOT_SUPPORTED ||
-		ERRCODE_TO_CATEGORY(code) == ERRCODE_SYNTAX_ERROR_OR_ACCESS_RULE_VIOLATION;
+	int			category = ERRCODE_TO_CATEGORY(code);
+
+	return category == ERRCODE_FEATURE_NOT_SUPPORTED ||
+		category == ERRCODE_SYNTAX_ERROR_OR_ACCESS_RULE_VIOLATION;
 }
 
 /*
@@ -302,7 +297,7 @@ scalar_nothing(DestReceiver *self)
 static void
 execute(PlannedStmt *plan, EState *estate, DestReceiver *receiver)
 {
-	QueryDesc  *desc = CreateQueryDesc(plan, "<private query>",
+	QueryDesc  *desc = CreateQueryDesc(plan, DP_PRIVATE_QUERY_TEXT,
 									   GetActiveSnapshot(), InvalidSnapshot,
 									   receiver, estate->es_param_list_info,
 									   estate->es_queryEnv, 0);
@@ -324,7 +319,7 @@ dp_release_plan_subquery(Query *subquery, EState *estate)
 	Query	   *query = copyObject(subquery);
 
 	AcquireRewriteLocks(query, true, false);
-	return pg_plan_query(query, "<private query>", 0,
+	return pg_plan_query(query, DP_PRIVATE_QUERY_TEXT, 0,
 						 estate->es_param_list_info);
 }
 
@@ -441,7 +436,7 @@ plan_inner(Query *inner, EState *estate, const silence *quiet,
 	PG_TRY();
 	{
 		AcquireRewriteLocks(inner, true, false);
-		plan = pg_plan_query(inner, "<private query>",
+		plan = pg_plan_query(inner, DP_PRIVATE_QUERY_TEXT,
 							 CURSOR_OPT_PARALLEL_OK,
 							 estate->es_param_list_info);
 	}

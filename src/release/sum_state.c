@@ -88,7 +88,7 @@ state_argument(FunctionCallInfo fcinfo)
 	return (dp_sum_state *) PG_GETARG_POINTER(0);
 }
 
-/* On an integer grid of granule 2^exponent, exponent >= 0 by a coarse one. */
+/* The granule of an integer is 1 unless the owner declared another. */
 static inline int64
 granules_of_integer(const dp_sum_spec *spec, int64 x)
 {
@@ -242,10 +242,26 @@ numeric_spec_of(FunctionCallInfo fcinfo, const dp_sum_spec *spec)
 	return cached;
 }
 
+static int
+compare_numeric(Numeric a, Numeric b)
+{
+	return DatumGetInt32(DirectFunctionCall2(numeric_cmp, NumericGetDatum(a),
+											 NumericGetDatum(b)));
+}
+
+static int64
+granules_of_numeric(const dp_sum_spec *spec, Numeric x)
+{
+	Numeric		granules = dp_release_scale_numeric(x, -(int) spec->exponent);
+
+	return DatumGetInt64(DirectFunctionCall1(numeric_int8,
+											 NumericGetDatum(granules)));
+}
+
 /*
- * A numeric is compared with the bounds first, so that huge ones never meet
- * arithmetic; what lies between is scaled and rounded in numeric, which
- * cannot fail for such magnitudes.
+ * dp_sum_add_numeric: the same for numeric.  The value is compared with the
+ * bounds first, so that huge ones never meet arithmetic; what lies between is
+ * scaled and rounded in numeric, which cannot fail for such magnitudes.
  */
 Datum
 dp_sum_add_numeric(PG_FUNCTION_ARGS)
@@ -253,7 +269,6 @@ dp_sum_add_numeric(PG_FUNCTION_ARGS)
 	dp_sum_state *state = (dp_sum_state *) PG_GETARG_POINTER(0);
 	dp_sum_spec *spec = (dp_sum_spec *) PG_GETARG_POINTER(2);
 	numeric_spec *bounds = numeric_spec_of(fcinfo, spec);
-	Numeric		granules;
 	Numeric		x;
 
 	if (PG_ARGISNULL(1))
@@ -261,19 +276,12 @@ dp_sum_add_numeric(PG_FUNCTION_ARGS)
 	x = PG_GETARG_NUMERIC(1);
 	if (numeric_is_nan(x))
 		PG_RETURN_POINTER(state);
-	if (DatumGetBool(DirectFunctionCall2(numeric_le, NumericGetDatum(x),
-										 NumericGetDatum(bounds->low))))
+	if (compare_numeric(x, bounds->low) <= 0)
 		add_granules(state, spec->low);
-	else if (DatumGetBool(DirectFunctionCall2(numeric_ge, NumericGetDatum(x),
-											  NumericGetDatum(bounds->high))))
+	else if (compare_numeric(x, bounds->high) >= 0)
 		add_granules(state, spec->high);
 	else
-	{
-		granules = dp_release_scale_numeric(x, -(int) spec->exponent);
-		add_granules(state,
-					 DatumGetInt64(DirectFunctionCall1(numeric_int8,
-													   NumericGetDatum(granules))));
-	}
+		add_granules(state, granules_of_numeric(spec, x));
 	PG_RETURN_POINTER(state);
 }
 
@@ -291,7 +299,7 @@ dp_sum_combine(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(a);
 }
 
-/* The only accepted text is the empty one, the aggregate's initial state. */
+/* dp_sum_state_in: only the empty text, the aggregate's initial state. */
 Datum
 dp_sum_state_in(PG_FUNCTION_ARGS)
 {
@@ -303,6 +311,7 @@ dp_sum_state_in(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(palloc0(sizeof(dp_sum_state)));
 }
 
+/* dp_sum_state_out: refuses with 0A000; a state is an exact private value. */
 Datum
 dp_sum_state_out(PG_FUNCTION_ARGS)
 {
@@ -312,6 +321,7 @@ dp_sum_state_out(PG_FUNCTION_ARGS)
 	PG_RETURN_NULL();
 }
 
+/* dp_sum_spec_in: refuses with 0A000; see dp_release_sum_spec. */
 Datum
 dp_sum_spec_in(PG_FUNCTION_ARGS)
 {
@@ -321,6 +331,7 @@ dp_sum_spec_in(PG_FUNCTION_ARGS)
 	PG_RETURN_NULL();
 }
 
+/* dp_sum_spec_out: a stand-in, should a plan be printed. */
 Datum
 dp_sum_spec_out(PG_FUNCTION_ARGS)
 {
@@ -332,9 +343,10 @@ dp_sum_spec_out(PG_FUNCTION_ARGS)
 static Oid
 catalog_type(const char *name)
 {
+	Oid			namespace = dp_bridge_catalog_namespace();
 	Oid			type = GetSysCacheOid2(TYPENAMENSP, Anum_pg_type_oid,
 									   CStringGetDatum(name),
-									   ObjectIdGetDatum(dp_bridge_catalog_namespace()));
+									   ObjectIdGetDatum(namespace));
 
 	if (!OidIsValid(type))
 		elog(ERROR, "type dp_pg.%s not found", name);

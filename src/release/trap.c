@@ -36,7 +36,7 @@ refuse_plain_execution(void)
 			 errhint("Use it in a SELECT over a protected relation.")));
 }
 
-/* dp_aggregate_count, _sum, _avg: final functions; 55000 or 0A000. */
+/* dp_aggregate_count: final function of dp_count; raises 55000 or 0A000. */
 Datum
 dp_aggregate_count(PG_FUNCTION_ARGS)
 {
@@ -44,6 +44,7 @@ dp_aggregate_count(PG_FUNCTION_ARGS)
 	PG_RETURN_NULL();
 }
 
+/* dp_aggregate_sum: the same of dp_sum. */
 Datum
 dp_aggregate_sum(PG_FUNCTION_ARGS)
 {
@@ -51,6 +52,7 @@ dp_aggregate_sum(PG_FUNCTION_ARGS)
 	PG_RETURN_NULL();
 }
 
+/* dp_aggregate_avg: the same of dp_avg. */
 Datum
 dp_aggregate_avg(PG_FUNCTION_ARGS)
 {

@@ -1,0 +1,485 @@
+/*
+ * envelope.c
+ *	  The exponential mechanism over levels of equal score, each standing for
+ *	  a huge number of candidates.
+ *
+ * Level i has the weight w_i = 2^p N_i exp(-rate gap_i).  Integers L_i <= w_i
+ * <= U_i are cheap; r is drawn uniformly below the sum of all U_i and falls
+ * into the block of one level i at a place r' < U_i.  For r' + 1 <= L_i it is
+ * level i.  Otherwise, which is rare, r' + u < w_i is decided, u uniform in
+ * [0, 1), by revealing 64 bits of u and bounding w_i as much more closely at
+ * a time; if it fails the trial is repeated.  So a trial ends in level i with
+ * probability w_i / sum U, whatever the bounds are (theory T18): they only
+ * move the running time.
+ *
+ * Bounds.  exp(-rate 2^j) is bounded for every j by squaring, in units of
+ * 2^-p, up to the J at which it is at most one unit.  A gap below 2^J is the
+ * product of the entries of its bits; a larger one has 0 <= exp <= 1 unit.
+ * An entry T and the truth differ by at most s units, T <= truth <= T + s.
+ * If a <= A <= a + e then floor(a T / 2^p) <= A truth / 2^p and exceeds it by
+ * at most e + s + 2 units as long as e s < 2^p.
+ */
+#include "dp_mech.h"
+
+#include <openssl/bn.h>
+#include <openssl/crypto.h>
+#include <string.h>
+
+#include "sampler.h"
+#include "wide.h"
+
+/* p is 64 (width + EXTRA_LIMBS); a unit test lowers it. */
+#ifndef EXTRA_LIMBS
+#define EXTRA_LIMBS 2
+#endif
+#define LIMBS_MAX (DP_ENVELOPE_WIDTH + 2)	/* of a number below 2^p */
+#define TOTAL_MAX (2 * DP_ENVELOPE_WIDTH + 4)	/* of a sum of weights */
+#define BITS DP_ENVELOPE_BITS
+#define GUARD_BITS 160			/* 128 squarings cost less than 2^130 units */
+#define SLACK_MAX 65535
+
+typedef struct envelope
+{
+	const dp_int128 *scores;
+	const uint64_t *counts;
+	size_t		width;
+	const dp_envelope *law;
+	dp_int128	best;			/* of the levels that have candidates */
+	unsigned	limbs;			/* p / 64 */
+	unsigned	total_limbs;
+} envelope;
+
+/* ---- integers of few limbs, least significant first ---- */
+
+static inline void
+limbs_add(uint64_t *sum, unsigned size, const uint64_t *x, unsigned x_size)
+{
+	unsigned char carry = 0;
+	unsigned	i;
+	uint64_t	y;
+
+	for (i = 0; i < size && (i < x_size || carry); i++)
+	{
+		y = i < x_size ? x[i] : 0;
+		sum[i] += carry;
+		carry = sum[i] < carry;
+		sum[i] += y;
+		carry |= sum[i] < y;
+	}
+}
+
+static inline void
+limbs_subtract(uint64_t *from, unsigned size, const uint64_t *x,
+			   unsigned x_size)
+{
+	uint64_t	borrow = 0;
+	uint64_t	before;
+	uint64_t	y;
+	unsigned	i;
+
+	for (i = 0; i < size && (i < x_size || borrow); i++)
+	{
+		y = i < x_size ? x[i] : 0;
+		before = from[i];
+		from[i] = before - y - borrow;
+		borrow = before < y || (before == y && borrow);
+	}
+}
+
+/* x < y for x_size >= y_size. */
+static inline bool
+limbs_below(const uint64_t *x, unsigned x_size, const uint64_t *y,
+			unsigned y_size)
+{
+	unsigned	i;
+
+	for (i = x_size; i > y_size; i--)
+		if (x[i - 1] != 0)
+			return false;
+	for (i = y_size; i > 0; i--)
+		if (x[i - 1] != y[i - 1])
+			return x[i - 1] < y[i - 1];
+	return false;
+}
+
+/* out = x y, of x_size + y_size limbs. */
+static inline void
+limbs_multiply(const uint64_t *x, unsigned x_size, const uint64_t *y,
+			   unsigned y_size, uint64_t *out)
+{
+	dp_uint128	step;
+	uint64_t	carry;
+	unsigned	i;
+	unsigned	j;
+
+	memset(out, 0, (x_size + y_size) * sizeof(uint64_t));
+	for (i = 0; i < x_size; i++)
+	{
+		carry = 0;
+		for (j = 0; j < y_size; j++)
+		{
+			step = (dp_uint128) x[i] * y[j] + out[i + j] + carry;
+			out[i + j] = (uint64_t) step;
+			carry = (uint64_t) (step >> 64);
+		}
+		out[i + y_size] = carry;
+	}
+}
+
+static inline bool
+limbs_zero(const uint64_t *x, size_t size)
+{
+	while (size > 0)
+		if (x[--size] != 0)
+			return false;
+	return true;
+}
+
+/* Limbs of a number that fits them. */
+static bool
+limbs_from(const BIGNUM *number, uint64_t *out, unsigned size)
+{
+	unsigned char bytes[8 * TOTAL_MAX];
+	unsigned	i;
+	bool		good;
+
+	good = size <= TOTAL_MAX &&
+		BN_bn2lebinpad(number, bytes, (int) (8 * size)) == (int) (8 * size);
+	if (good)
+	{
+		memset(out, 0, size * sizeof(uint64_t));
+		for (i = 0; i < 8 * size; i++)
+			out[i / 8] |= (uint64_t) bytes[i] << (8 * (i % 8));
+	}
+	OPENSSL_cleanse(bytes, sizeof(bytes));
+	return good;
+}
+
+/* ---- the envelope ---- */
+
+/* Fills table, entries and slack. */
+static dp_status
+make_table(dp_envelope *e, BN_CTX *context)
+{
+	unsigned	p = 64 * e->limbs;
+	unsigned	w = p + GUARD_BITS;
+	BIGNUM	   *low;
+	BIGNUM	   *high;
+	BIGNUM	   *bottom;
+	BIGNUM	   *top;
+	bool		good;
+	dp_status	status = DP_OK;
+
+	BN_CTX_start(context);
+	low = BN_CTX_get(context);
+	high = BN_CTX_get(context);
+	bottom = BN_CTX_get(context);
+	top = BN_CTX_get(context);
+	good = top != NULL &&
+		dp_mech_wide_exp_bounds(context, 1, &e->rate, w, low, high);
+	e->slack = 0;
+	for (e->entries = 0; good && e->entries < BITS; e->entries++)
+	{
+		good = BN_rshift(bottom, low, GUARD_BITS) &&
+			wide_shift_up(top, high, GUARD_BITS);
+		if (!good || BN_is_zero(top) || BN_is_one(top))
+			break;
+		good = BN_sub(top, top, bottom) &&
+			limbs_from(bottom, e->table[e->entries], e->limbs);
+		if (good && (BN_num_bits(top) > 16 ||
+					 BN_get_word(top) > SLACK_MAX))
+		{
+			status = DP_E_OVERFLOW; /* GUARD_BITS makes it impossible */
+			break;
+		}
+		if (good && BN_get_word(top) > e->slack)
+			e->slack = BN_get_word(top);
+		good = good &&
+			dp_mech_wide_interval_multiply(context, low, high, low, high, w);
+	}
+	BN_CTX_end(context);
+	return good ? status : DP_E_MEMORY;
+}
+
+static inline dp_uint128
+gap_of(const envelope *e, size_t i)
+{
+	return (dp_uint128) e->best - (dp_uint128) e->scores[i];
+}
+
+/*
+ * Bounds of exp(-rate gap) in units of 2^-p: low of e->limbs + 1 limbs, high =
+ * low + *error.  Answers false for a gap whose bounds are 0 and 1.
+ */
+static bool
+level_bounds(const dp_envelope *e, dp_uint128 gap, uint64_t *low,
+			 uint64_t *error)
+{
+	uint64_t	product[2 * LIMBS_MAX];
+	unsigned	j;
+	bool		first = true;
+
+	if (e->entries < BITS && gap >> e->entries != 0)
+		return false;
+	*error = 0;
+	low[e->limbs] = 0;
+	for (j = 0; gap != 0; j++, gap >>= 1)
+	{
+		if ((gap & 1) == 0)
+			continue;
+		if (first)
+			memcpy(low, e->table[j], e->limbs * sizeof(uint64_t));
+		else
+		{
+			limbs_multiply(low, e->limbs, e->table[j], e->limbs, product);
+			memcpy(low, product + e->limbs, e->limbs * sizeof(uint64_t));
+		}
+		first = false;
+		*error += e->slack + 2;
+	}
+	if (first)
+	{
+		memset(low, 0, e->limbs * sizeof(uint64_t));
+		low[e->limbs] = 1;
+	}
+	return true;
+}
+
+/* U_i and, unless NULL, L_i, of e->total_limbs limbs each. */
+static void
+level_weight(const envelope *e, size_t i, uint64_t *upper, uint64_t *lower)
+{
+	const uint64_t *count = e->counts + i * e->width;
+	uint64_t	bound[LIMBS_MAX + 1];
+	uint64_t	error;
+	unsigned	width = (unsigned) e->width;
+
+	memset(upper, 0, e->total_limbs * sizeof(uint64_t));
+	if (lower != NULL)
+		memset(lower, 0, e->total_limbs * sizeof(uint64_t));
+	if (!level_bounds(e->law, gap_of(e, i), bound, &error))
+	{
+		memcpy(upper, count, e->width * sizeof(uint64_t));
+		return;
+	}
+	if (lower != NULL)
+		limbs_multiply(count, width, bound, e->limbs + 1, lower);
+	limbs_add(bound, e->limbs + 1, &error, 1);
+	limbs_multiply(count, width, bound, e->limbs + 1, upper);
+}
+
+/* Whether place + u < w_i for u uniform in [0, 1). */
+static dp_status
+refine(dp_source *source, const envelope *e, BN_CTX *context, size_t i,
+	   const uint64_t *place, bool *out)
+{
+	const uint64_t *count = e->counts + i * e->width;
+	unsigned	shift = 64 * (unsigned) e->width + 8;
+	unsigned	p = 64 * e->limbs;
+	BIGNUM	   *x;
+	BIGNUM	   *number;
+	BIGNUM	   *low;
+	BIGNUM	   *high;
+	uint64_t	word;
+	dp_status	status = DP_OK;
+	bool		good;
+
+	BN_CTX_start(context);
+	x = BN_CTX_get(context);
+	number = BN_CTX_get(context);
+	low = BN_CTX_get(context);
+	high = BN_CTX_get(context);
+	good = high != NULL && wide_set_limbs(x, place, e->total_limbs) &&
+		wide_set_limbs(number, count, (unsigned) e->width);
+	while (good)
+	{
+		status = source_word(source, 8, &word);
+		if (status != DP_OK)
+			break;
+		p += 64;
+		good = BN_lshift(x, x, 64) && BN_add_word(x, word) &&
+			dp_mech_wide_exp_bounds(context, gap_of(e, i), &e->law->rate,
+									p + shift, low, high) &&
+			BN_mul(low, low, number, context) &&
+			BN_rshift(low, low, (int) shift) &&
+			BN_mul(high, high, number, context) &&
+			wide_shift_up(high, high, shift);
+		if (good && BN_cmp(x, low) < 0)
+		{
+			*out = true;
+			break;
+		}
+		if (good && BN_cmp(x, high) >= 0)
+		{
+			*out = false;
+			break;
+		}
+	}
+	if (x != NULL)
+		BN_clear(x);
+	BN_CTX_end(context);
+	return good ? status : DP_E_MEMORY;
+}
+
+/* One trial; *found says whether it ended in a level. */
+static dp_status
+trial(dp_source *source, const envelope *e, BN_CTX *context,
+	  const BIGNUM *total, BIGNUM *draw, size_t *level, bool *found)
+{
+	uint64_t	place[TOTAL_MAX];
+	uint64_t	upper[TOTAL_MAX];
+	uint64_t	lower[TOTAL_MAX];
+	size_t		i;
+	dp_status	status;
+
+	status = dp_mech_wide_uniform(source, total, draw);
+	if (status != DP_OK)
+		return status;
+	if (!limbs_from(draw, place, e->total_limbs))
+		return DP_E_MEMORY;
+	for (i = 0;; i++)
+	{
+		level_weight(e, i, upper, NULL);
+		if (limbs_below(place, e->total_limbs, upper, e->total_limbs))
+			break;
+		limbs_subtract(place, e->total_limbs, upper, e->total_limbs);
+	}
+	level_weight(e, i, upper, lower);
+	*found = limbs_below(place, e->total_limbs, lower, e->total_limbs);
+	if (!*found)
+		status = refine(source, e, context, i, place, found);
+	*level = i;
+	OPENSSL_cleanse(place, sizeof(place));
+	return status;
+}
+
+/* Trials until one ends in a level, then a rank in it. */
+static dp_status
+sample(dp_source *source, const envelope *e, BN_CTX *context,
+	   const BIGNUM *total, BIGNUM *draw, size_t *out, uint64_t *rank)
+{
+	BIGNUM	   *count = BN_CTX_get(context);
+	size_t		level = 0;
+	bool		found = false;
+	dp_status	status;
+
+	if (count == NULL)
+		return DP_E_MEMORY;
+	do
+	{
+		status = trial(source, e, context, total, draw, &level, &found);
+		if (status != DP_OK)
+			return status;
+	} while (!found);
+	if (rank != NULL)
+	{
+		if (!wide_set_limbs(count, e->counts + level * e->width,
+							(unsigned) e->width))
+			return DP_E_MEMORY;
+		status = dp_mech_wide_uniform(source, count, draw);
+		if (status != DP_OK)
+			return status;
+		if (!limbs_from(draw, rank, (unsigned) e->width))
+			return DP_E_MEMORY;
+	}
+	*out = level;
+	return DP_OK;
+}
+
+/*
+ * dp_mech_envelope_make
+ *	  Prepare draws at a rate over multiplicities of `width` limbs.
+ *
+ * Requires: rate from dp_mech_selection_rate.
+ * Gives:	 DP_OK with *out set, to be used for any number of draws;
+ *			 DP_E_RANGE when the rate is 0 or width is not in
+ *			 1 .. DP_ENVELOPE_WIDTH, DP_E_MEMORY; *out may hold anything
+ *			 then.
+ * Source:	 doc/theory.md T18.
+ */
+dp_status
+dp_mech_envelope_make(const dp_rational *rate, size_t width,
+					  dp_envelope *out)
+{
+	BN_CTX	   *context;
+	dp_status	status;
+
+	if (rate->den == 0 || rate->num == 0 || width == 0 ||
+		width > DP_ENVELOPE_WIDTH)
+		return DP_E_RANGE;
+	context = BN_CTX_new();
+	if (context == NULL)
+		return DP_E_MEMORY;
+	out->rate = *rate;
+	out->width = width;
+	out->limbs = (unsigned) width + EXTRA_LIMBS;
+	status = make_table(out, context);
+	BN_CTX_free(context);
+	return status;
+}
+
+/*
+ * dp_mech_envelope
+ *	  Draw level i with probability proportional to N_i exp(rate scores[i]),
+ *	  then, unless rank is NULL, a rank uniform in [0, N_i).
+ *
+ * Requires: law from dp_mech_envelope_make; n >= 1 levels; N_i is the integer
+ *			 of law->width limbs, least significant first, at counts + i
+ *			 width; some N_i > 0; rank of width limbs.
+ * Gives:	 DP_OK with *out and rank set; DP_E_RANGE when n or all N_i are 0,
+ *			 DP_E_RANDOM, DP_E_MEMORY; the outputs are then untouched.  Takes
+ *			 time in proportion to n, and no memory that depends on n.
+ * Source:	 doc/theory.md T18.
+ */
+dp_status
+dp_mech_envelope(dp_source *source, const dp_envelope *law,
+				 const dp_int128 *scores, const uint64_t *counts, size_t n,
+				 size_t *out, uint64_t *rank)
+{
+	envelope	e;
+	uint64_t	sum[TOTAL_MAX] = {0};
+	uint64_t	upper[TOTAL_MAX];
+	BN_CTX	   *context;
+	BIGNUM	   *total;
+	BIGNUM	   *draw;
+	size_t		i;
+	bool		any = false;
+	dp_status	status = DP_E_MEMORY;
+
+	for (i = 0; i < n; i++)
+		if (!limbs_zero(counts + i * law->width, law->width) &&
+			(!any || scores[i] > e.best))
+		{
+			any = true;
+			e.best = scores[i];
+		}
+	if (!any)
+		return DP_E_RANGE;
+	e.scores = scores;
+	e.counts = counts;
+	e.width = law->width;
+	e.law = law;
+	e.limbs = law->limbs;
+
+	/* N_i < 2^(64 width), a bound < 2^(p + 64), n < 2^64 */
+	e.total_limbs = (unsigned) law->width + e.limbs + 2;
+	for (i = 0; i < n; i++)
+	{
+		level_weight(&e, i, upper, NULL);
+		limbs_add(sum, e.total_limbs, upper, e.total_limbs);
+	}
+
+	context = BN_CTX_new();
+	if (context == NULL)
+		return DP_E_MEMORY;
+	BN_CTX_start(context);
+	total = BN_CTX_get(context);
+	draw = BN_CTX_get(context);
+	if (draw != NULL && wide_set_limbs(total, sum, e.total_limbs))
+		status = sample(source, &e, context, total, draw, out, rank);
+	if (draw != NULL)
+		BN_clear(draw);
+	BN_CTX_end(context);
+	BN_CTX_free(context);
+	return status;
+}

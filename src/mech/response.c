@@ -1,0 +1,242 @@
+/*
+ * response.c
+ *	  Randomized response, and discrete Laplace noise of bounded support.
+ */
+#include "dp_mech.h"
+
+#include <openssl/bn.h>
+
+#include "sampler.h"
+#include "wide.h"
+
+/*
+ * dp_mech_randomized_response
+ *	  Answer the truth with probability 1/(1 + exp(-epsilon)), else its
+ *	  opposite.
+ *
+ * Requires: epsilon a positive rational.
+ * Gives:	 DP_OK with *out set; DP_E_RANGE when epsilon is 0 or none,
+ *			 DP_E_RANDOM; *out is then untouched.
+ * Source:	 doc/theory.md T14.
+ */
+dp_status
+dp_mech_randomized_response(dp_source *source, const dp_rational *epsilon,
+							bool truth, bool *out)
+{
+	unsigned	coin;
+	bool		flip;
+	dp_status	status;
+
+	if (epsilon->den == 0 || epsilon->num == 0)
+		return DP_E_RANGE;
+	for (;;)
+	{
+		status = source_byte(source, &coin);
+		if (status != DP_OK)
+			return status;
+		if ((coin & 1) == 1)
+		{
+			*out = truth;
+			return DP_OK;
+		}
+		status = dp_mech_bernoulli_exp(source, epsilon, &flip);
+		if (status != DP_OK)
+			return status;
+		if (flip)
+		{
+			*out = !truth;
+			return DP_OK;
+		}
+	}
+}
+
+/*
+ * dp_mech_two_coins
+ *	  The book's coins: heads, answer the truth; tails, toss again and answer
+ *	  what falls.
+ *
+ * Requires: source initialised.
+ * Gives:	 DP_OK with P[*out = truth] = 3/4 exactly (epsilon = ln 3);
+ *			 DP_E_RANDOM, with *out untouched.
+ * Source:	 doc/theory.md T14.
+ */
+dp_status
+dp_mech_two_coins(dp_source *source, bool truth, bool *out)
+{
+	unsigned	coins;
+	dp_status	status = source_byte(source, &coins);
+
+	if (status == DP_OK)
+		*out = (coins & 1) == 1 ? truth : (coins & 2) == 2;
+	return status;
+}
+
+/*
+ * dp_mech_randomized_response_among
+ *	  The same among candidates 0 .. candidates - 1: the truth with
+ *	  exp(epsilon) times the probability of each other one.
+ *
+ * Requires: truth < candidates, epsilon a positive rational.
+ * Gives:	 as dp_mech_randomized_response; DP_E_RANGE also when truth is no
+ *			 candidate.
+ * Source:	 doc/theory.md T14.
+ */
+dp_status
+dp_mech_randomized_response_among(dp_source *source,
+								  const dp_rational *epsilon, uint64_t truth,
+								  uint64_t candidates, uint64_t *out)
+{
+	uint64_t	candidate;
+	bool		accepted;
+	dp_status	status;
+
+	if (epsilon->den == 0 || epsilon->num == 0 || truth >= candidates)
+		return DP_E_RANGE;
+	do
+	{
+		status = uniform64(source, candidates, &candidate);
+		if (status != DP_OK)
+			return status;
+		accepted = true;
+		if (candidate != truth)
+			status = dp_mech_bernoulli_exp(source, epsilon, &accepted);
+		if (status != DP_OK)
+			return status;
+	} while (!accepted);
+	*out = candidate;
+	return DP_OK;
+}
+
+/* Whether bound < t/s, on BIGNUM. */
+static dp_status
+below_scale_wide(dp_uint128 bound, const dp_scale *scale, bool *out)
+{
+	BN_CTX	   *context = BN_CTX_new();
+	BIGNUM	   *t = BN_new();
+	BIGNUM	   *s = BN_new();
+	BIGNUM	   *x = BN_new();
+	dp_status	status = DP_E_MEMORY;
+
+	if (context != NULL && t != NULL && s != NULL && x != NULL &&
+		wide_set_limbs(t, scale->t, 4) && wide_set_limbs(s, scale->s, 4) &&
+		wide_set(x, bound) && BN_mul(x, x, s, context))
+	{
+		*out = BN_cmp(x, t) < 0;
+		status = DP_OK;
+	}
+	BN_free(x);
+	BN_free(s);
+	BN_free(t);
+	BN_CTX_free(context);
+	return status;
+}
+
+static inline dp_status
+below_scale(dp_uint128 bound, const dp_scale *scale, bool *out)
+{
+	dp_uint128	product;
+
+	if (!scale->narrow)
+		return below_scale_wide(bound, scale, out);
+	*out = !__builtin_mul_overflow(bound, (dp_uint128) scale->s[1] << 64 |
+								   scale->s[0], &product) &&
+		product < ((dp_uint128) scale->t[1] << 64 | scale->t[0]);
+	return DP_OK;
+}
+
+/* A coin of probability exp(-magnitude s/t) on BIGNUM. */
+static dp_status
+keep_wide(dp_source *source, const dp_scale *scale, dp_uint128 magnitude,
+		  bool *out)
+{
+	BN_CTX	   *context = BN_CTX_new();
+	BIGNUM	   *t = BN_new();
+	BIGNUM	   *s = BN_new();
+	BIGNUM	   *x = BN_new();
+	dp_status	status = DP_E_MEMORY;
+
+	if (context != NULL && t != NULL && s != NULL && x != NULL &&
+		wide_set_limbs(t, scale->t, 4) && wide_set_limbs(s, scale->s, 4) &&
+		wide_set(x, magnitude) && BN_mul(x, x, s, context))
+		status = dp_mech_wide_bernoulli_exp(source, x, t, context, out);
+	BN_clear_free(x);
+	BN_free(s);
+	BN_free(t);
+	BN_CTX_free(context);
+	return status;
+}
+
+/* Uniform proposals, for a bound below the scale. */
+static dp_status
+truncated_by_uniform(dp_source *source, const dp_scale *scale, dp_int128 bound,
+					 dp_int128 *out)
+{
+	dp_uint128	place;
+	dp_uint128	magnitude;
+	dp_int128	x;
+	dp_rational gamma;
+	bool		accepted;
+	dp_status	status;
+
+	do
+	{
+		status = uniform128(source, 2 * (dp_uint128) bound + 1, &place);
+		if (status != DP_OK)
+			return status;
+		x = place <= (dp_uint128) bound ? (dp_int128) place :
+			-(dp_int128) (place - (dp_uint128) bound);
+		magnitude = (dp_uint128) (x < 0 ? -x : x);
+		if (scale->narrow)
+		{
+			/* magnitude s <= bound s < t < 2^96 */
+			gamma.num = magnitude *
+				((dp_uint128) scale->s[1] << 64 | scale->s[0]);
+			gamma.den = (dp_uint128) scale->t[1] << 64 | scale->t[0];
+			status = dp_mech_bernoulli_exp(source, &gamma, &accepted);
+		}
+		else
+			status = keep_wide(source, scale, magnitude, &accepted);
+		if (status != DP_OK)
+			return status;
+	} while (!accepted);
+	*out = x;
+	return DP_OK;
+}
+
+/*
+ * dp_mech_truncated_laplace
+ *	  Draw X with P[X = x] proportional to exp(-|x| s/t), |x| <= bound.
+ *
+ * Requires: scale from dp_mech_scale_make, bound >= 0 and public.
+ * Gives:	 DP_OK with *out set; DP_E_RANGE when bound is negative or t or s
+ *			 is 0, DP_E_RANDOM, DP_E_MEMORY; *out is then untouched.  Fewer
+ *			 than three proposals are drawn on average whatever the bound.
+ * Source:	 doc/theory.md T15.
+ */
+dp_status
+dp_mech_truncated_laplace(dp_source *source, const dp_scale *scale,
+						  dp_int128 bound, dp_int128 *out)
+{
+	dp_int128	x;
+	bool		small;
+	dp_status	status;
+
+	if (bound < 0 ||
+		(scale->t[0] | scale->t[1] | scale->t[2] | scale->t[3]) == 0 ||
+		(scale->s[0] | scale->s[1] | scale->s[2] | scale->s[3]) == 0)
+		return DP_E_RANGE;
+	status = below_scale((dp_uint128) bound, scale, &small);
+	if (status != DP_OK)
+		return status;
+	if (small)
+		return truncated_by_uniform(source, scale, bound, out);
+	do
+	{
+		/* a draw that does not fit is beyond every bound */
+		status = dp_mech_discrete_laplace(source, scale, &x);
+		if (status != DP_OK && status != DP_E_OVERFLOW)
+			return status;
+	} while (status != DP_OK || x > bound || x < -bound);
+	*out = x;
+	return DP_OK;
+}

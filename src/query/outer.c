@@ -1,0 +1,234 @@
+/*
+ * outer.c
+ *	  The outer query of a split block: what the analyst wrote, over the
+ *	  released columns instead of private rows.
+ */
+#include "postgres.h"
+
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "parser/parse_relation.h"
+#include "parser/parsetree.h"
+#include "rewrite/rewriteManip.h"
+
+#include "split.h"
+
+static Var *
+release_column(dp_splitter *s, int column, Node *like)
+{
+	return makeVar(1, column, exprType(like), exprTypmod(like),
+				   exprCollation(like), s->level);
+}
+
+/* The release column of a key that equals the node, or 0. */
+static int
+key_column(dp_splitter *s, Node *node)
+{
+	ListCell   *lc;
+	int			column = 0;
+
+	if (IsA(node, Const) || IsA(node, Param) || IsA(node, Query) ||
+		IsA(node, List) || IsA(node, TargetEntry))
+		return 0;
+	foreach(lc, s->keys)
+	{
+		Node	   *key = lfirst(lc);
+
+		column++;
+		if (nodeTag(key) != nodeTag(node))
+			continue;
+		if (s->level > 0)
+		{
+			key = copyObject(key);
+			IncrementVarSublevelsUp(key, s->level, 0);
+		}
+		if (equal(key, node))
+			return column;
+	}
+	return 0;
+}
+
+/*
+ * dp_query_lift_aggregate
+ *	  A copy of an aggregate of the block, met `level` levels below it, as if
+ *	  it stood at the block's own level.
+ */
+Aggref *
+dp_query_lift_aggregate(Aggref *aggregate, int level)
+{
+	Aggref	   *copy = copyObject(aggregate);
+
+	if (level > 0)
+		IncrementVarSublevelsUp((Node *) copy, -level, 0);
+	copy->agglevelsup = 0;
+	return copy;
+}
+
+static int
+aggregate_column(dp_splitter *s, Aggref *aggregate)
+{
+	ListCell   *lc;
+	int			column = list_length(s->keys);
+	Aggref	   *wanted = dp_query_lift_aggregate(aggregate, s->level);
+
+	foreach(lc, s->aggregates)
+	{
+		column++;
+		if (equal(lfirst(lc), wanted))
+			return column;
+	}
+	elog(ERROR, "private aggregate was not collected");
+	return 0;
+}
+
+static dp_refusal *
+refuse_column(dp_splitter *s, const Var *var)
+{
+	RangeTblEntry *entry = rt_fetch(var->varno, s->query->rtable);
+
+	return dp_bridge_refuse(ERRCODE_GROUPING_ERROR, var->location,
+							"Outside aggregates only group keys are released.",
+							"Add the column to GROUP BY or use a private "
+							"aggregate of it.",
+							"column \"%s\" of private rows is used outside "
+							"the group keys",
+							get_rte_attribute_name(entry, var->varattno));
+}
+
+static Node *
+release_mutator(Node *node, void *context)
+{
+	dp_splitter *s = context;
+	int			column;
+
+	if (node == NULL)
+		return NULL;
+	if (IsA(node, Aggref) && (int) ((Aggref *) node)->agglevelsup == s->level)
+		return (Node *) release_column(s, aggregate_column(s, (Aggref *) node),
+									   node);
+	column = key_column(s, node);
+	if (column > 0)
+		return (Node *) release_column(s, column, node);
+	if (IsA(node, Var) && (int) ((Var *) node)->varlevelsup == s->level)
+	{
+		if (s->refusal == NULL)
+			s->refusal = refuse_column(s, (Var *) node);
+		return copyObject(node);
+	}
+	if (IsA(node, Query))
+	{
+		Query	   *copy;
+
+		s->level++;
+		copy = query_tree_mutator((Query *) node, release_mutator, context, 0);
+		s->level--;
+		return (Node *) copy;
+	}
+	return expression_tree_mutator(node, release_mutator, context);
+}
+
+/*
+ * The outer targets.  A grouped target is always the release column itself,
+ * constants included: the release decides which keys appear.
+ */
+static List *
+outer_targets(dp_splitter *s)
+{
+	List	   *targets = (List *) release_mutator((Node *)
+												   s->query->targetList, s);
+	ListCell   *old_cell;
+	ListCell   *new_cell;
+
+	forboth(old_cell, s->query->targetList, new_cell, targets)
+	{
+		TargetEntry *old = lfirst(old_cell);
+		int			column = 0;
+		ListCell   *lc;
+
+		foreach(lc, s->keys)
+		{
+			column++;
+			if (lfirst(lc) == (void *) old->expr)
+				((TargetEntry *) lfirst(new_cell))->expr = (Expr *)
+					release_column(s, column, (Node *) old->expr);
+		}
+	}
+	return targets;
+}
+
+static RangeTblEntry *
+release_entry(dp_splitter *s)
+{
+	RangeTblFunction *function = makeNode(RangeTblFunction);
+	RangeTblEntry *entry = makeNode(RangeTblEntry);
+
+	function->funccolcount = list_length(s->names);
+	function->funccolnames = s->names;
+	function->funccoltypes = s->types;
+	function->funccoltypmods = s->typmods;
+	function->funccolcollations = s->collations;
+	entry->rtekind = RTE_FUNCTION;
+	entry->functions = list_make1(function);
+	entry->eref = makeAlias("release", copyObject(s->names));
+	entry->inFromCl = true;
+	return entry;
+}
+
+static bool
+has_sublink_walker(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, SubLink))
+		return true;
+	if (IsA(node, Query))
+		return false;
+	return expression_tree_walker(node, has_sublink_walker, context);
+}
+
+static void
+rebuild_query(dp_splitter *s, List *targets, Node *having,
+			  RangeTblEntry *entry)
+{
+	Query	   *query = s->query;
+	RangeTblRef *reference = makeNode(RangeTblRef);
+	List	   *kept = NIL;
+	ListCell   *lc;
+
+	reference->rtindex = 1;
+	query->rtable = list_make1(entry);
+	query->jointree = makeFromExpr(list_make1(reference), having);
+	query->targetList = targets;
+	query->groupClause = NIL;
+	query->groupDistinct = false;
+	query->havingQual = NULL;
+	query->hasAggs = false;
+	query->hasRowSecurity = false;
+	query->constraintDeps = NIL;
+	query->hasSubLinks =
+		query_tree_walker(query, has_sublink_walker, NULL,
+						  QTW_IGNORE_RANGE_TABLE | QTW_IGNORE_CTE_SUBQUERIES);
+	foreach(lc, query->cteList)
+		if (((CommonTableExpr *) lfirst(lc))->cterefcount > 0)
+			kept = lappend(kept, lfirst(lc));
+	query->cteList = kept;
+}
+
+/*
+ * dp_query_make_outer
+ *	  Turn the block's query, whose keys and aggregates have been collected,
+ *	  into the outer query over the released columns; *entry is its only range
+ *	  table entry.  Answers a refusal, or NULL.
+ */
+dp_refusal *
+dp_query_make_outer(dp_splitter *s, RangeTblEntry **entry)
+{
+	List	   *targets = outer_targets(s);
+	Node	   *having = release_mutator(s->query->havingQual, s);
+
+	if (s->refusal != NULL)
+		return s->refusal;
+	*entry = release_entry(s);
+	rebuild_query(s, targets, having, *entry);
+	return NULL;
+}

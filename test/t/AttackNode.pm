@@ -1,0 +1,94 @@
+# What the attacks that need several sessions, restarts or logs start from: a
+# server with a data owner, an analyst with a large budget, and one table.
+package AttackNode;
+
+use strict;
+use warnings;
+
+use Exporter 'import';
+use LedgerNode;
+use PostgreSQL::Test::Cluster;
+
+our @EXPORT = qw(attack_node as errors log_mark log_since);
+
+# A running server; conf is appended to postgresql.conf.  Answers are exact
+# for tests that need it: with epsilon 1000 a count is wrong with probability
+# 2 exp(-1000).
+sub attack_node
+{
+	my ($name, $conf) = @_;
+	my $node = PostgreSQL::Test::Cluster->new($name);
+
+	$node->init;
+	$node->append_conf('postgresql.conf', <<'EOT');
+shared_preload_libraries = 'dp_pg'
+dp_pg.epsilon_ceiling = '1000000'
+max_worker_processes = 16
+autovacuum = off
+timezone = 'UTC'
+EOT
+	$node->append_conf('postgresql.conf', $conf) if defined $conf;
+	$node->start;
+	$node->safe_psql('postgres', <<'EOT');
+CREATE EXTENSION dp_pg;
+CREATE ROLE owner LOGIN;
+CREATE ROLE analyst LOGIN;
+GRANT CREATE ON SCHEMA public TO owner, analyst;
+ALTER ROLE analyst SET dp_pg.epsilon = '1000';
+SET SESSION AUTHORIZATION owner;
+CREATE TABLE patients (id int PRIMARY KEY, age int, name text, doc text);
+ALTER TABLE patients ALTER doc SET STORAGE EXTERNAL;
+INSERT INTO patients SELECT i, i % 100,
+	CASE WHEN i % 3 = 0 THEN 'often' ELSE 'n' || i END, repeat(md5(i::text), 10)
+FROM generate_series(1, 10000) i;
+SELECT dp_protect('patients', dataset => 'hospital');
+SELECT dp_declare('patients', 'age', lower => 0, upper => 120);
+SELECT dp_grant('analyst', dataset => 'hospital', epsilon => 1e9, delta => 1e-6);
+EOT
+	return $node;
+}
+
+# Run a script as somebody; answers (output, messages).
+sub as
+{
+	my ($node, $user, $sql) = @_;
+	my ($out, $err) = ('', '');
+
+	$node->psql(
+		'postgres', $sql,
+		extra_params => [ '-U', $user ],
+		on_error_stop => 0,
+		timeout => 180,
+		stdout => \$out,
+		stderr => \$err);
+	return ($out, $err);
+}
+
+# The messages alone.
+sub errors
+{
+	my ($out, $err) = as(@_);
+
+	return $err;
+}
+
+sub log_mark
+{
+	my ($node) = @_;
+
+	return -s $node->logfile;
+}
+
+sub log_since
+{
+	my ($node, $mark) = @_;
+
+	open my $fh, '<', $node->logfile or die $!;
+	seek $fh, $mark, 0;
+	local $/;
+	my $text = <$fh>;
+	close $fh;
+	return $text // '';
+}
+
+1;

@@ -1,0 +1,89 @@
+# Errors inside a private query reach the client as one text and one
+# SQLSTATE, whatever session settings there are; the server log knows more.
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin;
+use LedgerNode;
+use AttackNode;
+use PostgreSQL::Test::Cluster;
+use Test::More;
+
+my $node = attack_node('error', "log_min_messages = warning\n");
+
+# temp_file_limit makes an inner run fail where many rows are met.
+$node->safe_psql('postgres', "ALTER ROLE analyst SET temp_file_limit = '64kB'");
+my $setup = "SET work_mem = '64kB'; SET enable_hashagg = off; ";
+my $fails = 'SELECT dp_count(DISTINCT doc) FROM patients';
+my $works = 'SELECT dp_count(DISTINCT doc) FROM patients WHERE id < 10';
+
+is(sqlstate($node, 'analyst', "$setup $works"), '', 'few rows: answered');
+my $plain = errors($node, 'analyst', "$setup $fails");
+like($plain, qr/ERROR:  the private query failed/, 'many rows: it failed');
+unlike($plain, qr/temp|limit|kB/, 'without saying why');
+is(sqlstate($node, 'analyst', "$setup $fails"), '22000', 'one SQLSTATE');
+
+my $mark = log_mark($node);
+for my $set (
+	'SET exit_on_error = on', 'SET client_min_messages = debug5', "SET client_min_messages = 'error'",
+	'SET force_parallel_mode = on', 'SET debug_print_plan = on; SET client_min_messages = log',
+	'SET max_parallel_workers_per_gather = 4; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0',
+	'SET jit = on; SET jit_above_cost = 0', 'SET plan_cache_mode = force_generic_plan', 'SET backslash_quote = off',
+	'SET exit_on_error = on; SET force_parallel_mode = on', 'BEGIN', 'BEGIN; SAVEPOINT s', 'SET bytea_output = escape')
+{
+	my $err = errors($node, 'analyst', "$setup $set; $fails");
+
+	like($err, qr/the private query failed/, "$set: masked");
+	unlike($err, qr/temporary|temp_file_limit|53400|configuration_limit/, "$set: nothing else");
+}
+like(log_since($node, $mark), qr/temp_file_limit/, 'the server log tells the administrator');
+
+# PL/pgSQL looks at every part of an error.
+my $look = <<'EOT';
+DO $$
+DECLARE
+	a text; b text; c text; d text; e text; f text; g text; h text; i text; j text;
+BEGIN
+	EXECUTE 'QUERY';
+EXCEPTION WHEN OTHERS THEN
+	GET STACKED DIAGNOSTICS a = RETURNED_SQLSTATE, b = MESSAGE_TEXT, c = PG_EXCEPTION_DETAIL, d = PG_EXCEPTION_HINT,
+		e = PG_EXCEPTION_CONTEXT, f = COLUMN_NAME, g = CONSTRAINT_NAME, h = PG_DATATYPE_NAME, i = TABLE_NAME, j = SCHEMA_NAME;
+	RAISE NOTICE 'parts % % % % % % % % % %', a, b, c, d, e, f, g, h, i, j;
+END $$;
+EOT
+my $parts = errors($node, 'analyst', $setup . $look =~ s/QUERY/$fails/r);
+like($parts, qr/parts 22000 the private query failed/, 'stacked diagnostics: masked');
+unlike($parts, qr/temporary|temp_file/, 'no part tells more');
+
+# The charge stands for a query that failed, and is the same.
+is( value($node, "SELECT count(DISTINCT (epsilon, rho, delta)) FROM dp_pg.ledger WHERE role = 'analyst'"), 1, 'every charge is the same');
+my $before = charges($node);
+errors($node, 'analyst', "$setup $fails");
+is(charges($node), $before + 1, 'a failing query is charged');
+errors($node, 'analyst', "$setup $works");
+is(charges($node), $before + 2, 'like one that works');
+
+# Settings of the session are what they were, after errors too.
+my ($out) = as($node, 'analyst', <<"EOT");
+$setup
+SET client_min_messages = log; SET exit_on_error = off; SET parallel_setup_cost = 7;
+BEGIN; SAVEPOINT s; $fails; ROLLBACK TO s;
+SELECT current_setting('client_min_messages'), current_setting('exit_on_error'), current_setting('track_counts'),
+	current_setting('parallel_setup_cost'), current_setting('enable_indexscan'), current_setting('track_functions');
+COMMIT;
+$works;
+SELECT current_setting('client_min_messages'), current_setting('exit_on_error'), current_setting('track_counts'),
+	current_setting('parallel_setup_cost'), current_setting('enable_indexscan'), current_setting('track_functions');
+EOT
+is(() = $out =~ /^log\|off\|on\|7\|on\|none$/mg, 2, 'settings come back');
+
+# Cancelled, timed out: a SQLSTATE that does not depend on rows, and charged.
+$node->safe_psql('postgres', "SET SESSION AUTHORIZATION owner; UPDATE patients SET doc = repeat(md5(id::text), 2000) WHERE id <= 300");
+$node->safe_psql('postgres', 'ALTER ROLE analyst RESET temp_file_limit');
+my $slow = 'SELECT dp_count(*) FROM patients WHERE ' . join(' OR ', map { "strpos(doc, 'zz$_') > 0" } 1 .. 300);
+is(sqlstate($node, 'analyst', "SET statement_timeout = '300ms'; $slow"), '57014', 'statement_timeout');
+is(sqlstate($node, 'analyst', "SET exit_on_error = on; SET statement_timeout = '300ms'; $slow"), '57014', 'and with exit_on_error');
+
+$node->stop;
+done_testing();

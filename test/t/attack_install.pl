@@ -1,0 +1,119 @@
+# Somebody who may create in the extension's schema plants operators and
+# functions that match better than PostgreSQL's own.  None may run when a
+# superuser creates the extension, and none may end up inside it.
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin;
+use LedgerNode;
+use AttackNode;
+use PostgreSQL::Test::Cluster;
+use Test::More;
+
+my $node = PostgreSQL::Test::Cluster->new('install');
+
+$node->init;
+$node->append_conf('postgresql.conf', "shared_preload_libraries = 'dp_pg'");
+$node->start;
+$node->safe_psql('postgres', <<'EOT');
+CREATE ROLE planter LOGIN;
+GRANT CREATE ON SCHEMA public TO planter;
+EOT
+
+# Every pair of types the script could meet, unless pg_catalog has exactly it.
+my ($out, $err) = as($node, 'planter', <<'EOT');
+CREATE FUNCTION public.trap_bool() RETURNS boolean LANGUAGE plpgsql AS
+$$ BEGIN RAISE EXCEPTION 'trap sprung by %', current_user; END $$;
+DO $plant$
+DECLARE
+	p record;
+	n int := 0;
+BEGIN
+	FOR p IN
+		SELECT o.name, l.t AS l, r.t AS r, CASE o.name WHEN '||' THEN 'text' ELSE 'boolean' END AS result
+		FROM unnest(ARRAY['=', '<>', '<', '>', '<=', '>=', '~~', '!~~', '~', '!~', '||', '+']) o (name),
+			unnest(ARRAY['oid', 'regclass', 'regproc', 'regprocedure', 'regtype', 'regnamespace', 'regrole',
+				'name', 'text', 'varchar', '"char"', 'bpchar', 'int2', 'int4', 'int8', 'bool', 'name[]', 'text[]', 'oid[]', 'oidvector', 'numeric', 'float8']) l (t),
+			unnest(ARRAY['oid', 'regclass', 'regproc', 'regprocedure', 'regtype', 'regnamespace', 'regrole',
+				'name', 'text', 'varchar', '"char"', 'bpchar', 'int2', 'int4', 'int8', 'bool', 'name[]', 'text[]', 'oid[]', 'oidvector', 'numeric', 'float8']) r (t)
+		WHERE NOT EXISTS (SELECT FROM pg_operator WHERE oprname = o.name
+			AND oprleft = l.t::regtype AND oprright = r.t::regtype)
+	LOOP
+		n := n + 1;
+		EXECUTE format($$CREATE FUNCTION public.trap_%s(%s, %s) RETURNS %s LANGUAGE plpgsql IMMUTABLE
+			AS 'BEGIN RAISE EXCEPTION ''trap sprung by %%: %s %s %s'', current_user; END'$$,
+			n, p.l, p.r, p.result, p.l, p.name, p.r);
+		EXECUTE format('CREATE OPERATOR public.%s (LEFTARG = %s, RIGHTARG = %s, FUNCTION = public.trap_%s)',
+			p.name, p.l, p.r, n);
+	END LOOP;
+	-- functions whose built-in is variadic or polymorphic, or takes another type
+	FOR p IN SELECT * FROM (VALUES
+		('format', 'text, text', 'text'), ('format', 'text, name', 'text'), ('format', 'text, text, text', 'text'),
+		('format', 'text, text, text, text', 'text'), ('format', 'text, name, text', 'text'),
+		('concat', 'text, text', 'text'), ('concat_ws', 'text, text, text', 'text'), ('unnest', 'text[]', 'text'),
+		('unnest', 'name[]', 'name'), ('array_length', 'text[], int', 'int'), ('array_position', 'text[], text', 'int'),
+		('array_cat', 'text[], text[]', 'text[]'), ('quote_ident', 'name', 'text'), ('quote_literal', 'name', 'text'),
+		('replace', 'name, text, text', 'text'), ('lower', 'name', 'text'), ('length', 'name', 'int'),
+		('oidvectortypes', 'oid[]', 'text'), ('set_config', 'name, text, boolean', 'text'),
+		('pg_extension_config_dump', 'text, text', 'void'), ('pg_extension_config_dump', 'unknown, unknown', 'void'),
+		('check_preload', '', 'void'), ('dp_count', 'int', 'bigint')) f (name, l, result)
+	LOOP
+		BEGIN
+			EXECUTE format($$CREATE FUNCTION public.%s(%s) RETURNS %s LANGUAGE plpgsql IMMUTABLE
+				AS 'BEGIN RAISE EXCEPTION ''trap sprung by %%: %s(%s)'', current_user; END'$$, p.name, p.l, p.result, p.name, p.l);
+		EXCEPTION WHEN OTHERS THEN NULL;	-- pseudo-types
+		END;
+	END LOOP;
+	RAISE NOTICE 'planted %', n;
+END $plant$;
+EOT
+like($err, qr/planted \d{4}/, 'thousands of operators are planted');
+
+my ($rc, $stdout, $stderr) = $node->psql('postgres', 'CREATE EXTENSION dp_pg');
+is($stderr, '', 'CREATE EXTENSION springs none');
+is($rc, 0, 'and succeeds');
+
+# (the tests' own questions stay off the planted path)
+is( value(
+		$node, <<'EOT'),
+SET search_path = pg_catalog;
+SELECT count(*) FROM pg_depend d
+WHERE (d.refclassid = 'pg_operator'::regclass AND d.refobjid IN (SELECT oid FROM pg_operator WHERE oprowner = 'planter'::regrole)
+	OR d.refclassid = 'pg_proc'::regclass AND d.refobjid IN (SELECT oid FROM pg_proc WHERE proowner = 'planter'::regrole))
+	AND d.classid <> 'pg_operator'::regclass
+EOT
+	0, 'nothing depends on what was planted');
+is( value($node, "SET search_path = pg_catalog; SELECT count(*) FROM pg_proc WHERE proowner = 'planter'::regrole AND oid IN (SELECT objid FROM pg_depend WHERE deptype = 'e')"),
+	0, 'nothing planted belongs to the extension');
+
+# Nor do they run when the extension works, with public on everybody's path.
+is( errors($node, 'postgres', <<'EOT'), '', 'the owner springs none');
+CREATE ROLE owner LOGIN;
+CREATE ROLE analyst LOGIN;
+CREATE SCHEMA o AUTHORIZATION owner;
+GRANT USAGE ON SCHEMA o TO analyst;
+SET SESSION AUTHORIZATION owner;
+CREATE TABLE o.t (id int PRIMARY KEY, k text, n numeric, d date);
+SELECT dp_protect('o.t', unit => 'id', dataset => 'h', publish => 'o.v');
+SELECT dp_declare('o.t', 'k', keys => ARRAY['a', 'b'], other => 'c');
+SELECT dp_declare('o.t', 'n', lower => 0, upper => 10);
+SELECT dp_declare('o.t', 'd', lower => '2020-01-01'::date, upper => '2020-01-09'::date);
+SELECT dp_grant('analyst', 'h', epsilon => 10::numeric);
+SELECT dp_limit('h', epsilon => 100::numeric);
+SELECT * FROM dp_audit();
+SELECT * FROM dp_pg.budgets;
+ALTER TABLE o.t RENAME k TO kk;
+EOT
+is( errors($node, 'analyst', <<'EOT'), '', 'the analyst springs none');
+SELECT kk, dp_count(*), dp_sum(n), dp_avg(n) FROM o.t GROUP BY kk;
+SELECT d, dp_count(*) FROM o.t GROUP BY d;
+EXPLAIN SELECT dp_count(*) FROM o.t;
+SELECT * FROM dp_pg.my_budget;
+SELECT * FROM dp_pg.ledger;
+SELECT * FROM dp_pg.allowed_functions;
+SELECT * FROM dp_last_release();
+EOT
+
+$node->stop;
+done_testing();
