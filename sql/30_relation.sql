@@ -172,3 +172,9 @@ COMMENT ON FUNCTION @extschema@.dp_declare(regclass, name, timestamptz, timestam
 'declare public bounds of a timestamp with time zone column; see the integer form';
 COMMENT ON FUNCTION @extschema@.dp_declare(regclass, name, anyarray, text) IS
 'declare public group keys of a column, answered in this order; other: key for rows with any other value (NULL: such rows count nowhere). Replaces earlier keys. Errors: 42501 not the owner, 42703 unknown column, 42704 not protected, 22023 no keys, NULL or equal keys, keys that are no values of the column, more than dp_pg.max_groups';
+
+CREATE FUNCTION dp_pg.check_published(relation oid) RETURNS boolean
+LANGUAGE c STABLE STRICT AS 'MODULE_PATHNAME', 'dp_publish_check';
+COMMENT ON FUNCTION dp_pg.check_published(oid) IS
+'internal: has the relation a published view that can still be granted? warns when it is not';
+REVOKE ALL ON FUNCTION dp_pg.check_published(oid) FROM PUBLIC;

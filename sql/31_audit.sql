@@ -2,7 +2,7 @@
 -- The parts are internal; each answers (severity, finding, object, remedy).
 
 CREATE FUNCTION dp_pg.exposures(OUT relation oid, OUT part oid,
-	OUT finding text, OUT remedy text)
+	OUT severity text, OUT finding text, OUT remedy text)
 RETURNS SETOF record LANGUAGE c STABLE
 AS 'MODULE_PATHNAME', 'dp_relation_exposures';
 COMMENT ON FUNCTION dp_pg.exposures() IS
@@ -46,7 +46,7 @@ CREATE FUNCTION dp_pg.audit_tables(OUT severity text, OUT finding text,
 	OUT object text, OUT remedy text)
 RETURNS SETOF record LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp AS $$
-	SELECT 'critical', e.finding || ': rows can be learnt without differential privacy',
+	SELECT e.severity, e.finding || ': rows can be learnt without differential privacy',
 		e.part::regclass::text, e.remedy
 	FROM dp_pg.exposures() AS e
 	UNION ALL
@@ -280,7 +280,9 @@ SET search_path = pg_catalog, pg_temp AS $$
 		('everybody can read the size of every table', 'pg_relation_size',
 		 '^pg_(relation|table|indexes|total_relation)_size$'),
 		('everybody can read counters of rows scanned, written and live in every table', 'pg_stat_all_tables',
-		 '^pg_stat_get_(xact_)?(numscans|lastscan|tuples_.*|live_tuples|dead_tuples|mod_since_analyze|ins_since_vacuum|blocks_.*|(auto)?(vacuum|analyze)_count|last_(auto)?(vacuum|analyze)_time)$')
+		 '^pg_stat_get_(xact_)?(numscans|lastscan|tuples_.*|live_tuples|dead_tuples|mod_since_analyze|ins_since_vacuum|blocks_.*|(auto)?(vacuum|analyze)_count|last_(auto)?(vacuum|analyze)_time)$'),
+		('everybody can read counters of the whole server, which a quiet server moves by single rows', 'pg_stat_slru, pg_stat_wal, pg_stat_bgwriter, pg_stat_database',
+		 '^pg_(stat_get_(slru|wal|buf_.*|bgwriter_.*|db_(blocks|tuples|temp|blk)_.*)|current_wal_(insert_|flush_)?lsn)$')
 	) AS k (why, object, pattern)
 	JOIN pg_proc AS f ON f.proname ~ k.pattern
 		AND f.pronamespace = 'pg_catalog'::regnamespace
@@ -297,15 +299,22 @@ CREATE FUNCTION @extschema@.dp_audit(OUT severity text, OUT finding text, OUT ob
 RETURNS SETOF record LANGUAGE sql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 SET jit = off AS $$	-- recursion over catalogs looks costly, and is not
-	SELECT a.* FROM (
-		SELECT * FROM dp_pg.audit_tables()
-		UNION ALL SELECT * FROM dp_pg.audit_readers()
-		UNION ALL SELECT * FROM dp_pg.audit_roles()
-		UNION ALL SELECT * FROM dp_pg.audit_server()
-	) AS a (severity, finding, object, remedy)
+	SELECT w.* FROM (
+		-- one command closes a thing once, however often it was found
+		SELECT DISTINCT ON (a.remedy) a.*
+		FROM (
+			SELECT * FROM dp_pg.audit_tables()
+			UNION ALL SELECT * FROM dp_pg.audit_readers()
+			UNION ALL SELECT * FROM dp_pg.audit_roles()
+			UNION ALL SELECT * FROM dp_pg.audit_server()
+		) AS a (severity, finding, object, remedy)
+		ORDER BY a.remedy, array_position(ARRAY['critical', 'high', 'medium',
+				'low'], a.severity), a.object COLLATE "C",
+			a.finding COLLATE "C"
+	) AS w
 	ORDER BY array_position(ARRAY['critical', 'high', 'medium', 'low'],
-							a.severity),
-		a.object COLLATE "C", a.finding COLLATE "C", a.remedy COLLATE "C"
+							w.severity),
+		w.object COLLATE "C", w.finding COLLATE "C", w.remedy COLLATE "C"
 $$;
 COMMENT ON FUNCTION @extschema@.dp_audit() IS
 'what still leaks around the extension on this server: severity (critical, high, medium, low), finding, object, and the command that closes it; reads catalogs only and charges nothing';

@@ -243,7 +243,7 @@ list_published(const char *dataset, Oid **views)
 	values[0] = NameGetDatum(&key);
 	if (SPI_execute_with_args("SELECT published::pg_catalog.oid"
 							  " FROM dp_pg.relation WHERE dataset = $1"
-							  " AND published IS NOT NULL",
+							  " AND dp_pg.check_published(relid)",
 							  1, types, values, NULL, false, 0) !=
 		SPI_OK_SELECT)
 		elog(ERROR, "could not read the published views");

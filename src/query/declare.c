@@ -45,7 +45,8 @@ require_value(bool isnull, const char *what)
 	if (isnull)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("%s must not be NULL", what)));
+				 errmsg("%s must not be NULL", what),
+				 errhint("Declarations are public values; give one.")));
 }
 
 /*
@@ -152,7 +153,8 @@ value_of_text(Oid type, int32 typmod, char *text, const dp_column *column)
 				 errdetail("The column has type %s: %s.",
 						   format_type_with_typemod(column->type,
 													column->typmod),
-						   error->message)));
+						   error->message),
+				 errhint("Write it as the column's type does.")));
 	}
 	PG_END_TRY();
 	return result;
@@ -188,7 +190,8 @@ require_comparable(Oid from, const dp_column *column)
 				 errmsg("a value of type %s cannot be declared for column "
 						"\"%s\"", format_type_be(from), NameStr(column->name)),
 				 errdetail("The column has type %s.",
-						   format_type_be(column->type))));
+						   format_type_be(column->type)),
+				 errhint("Give a value of the column's type.")));
 }
 
 /*
@@ -266,7 +269,8 @@ raise_not_finite(const char *what)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("bound \"%s\" must be finite", what)));
+			 errmsg("bound \"%s\" must be finite", what),
+			 errhint("Values beyond a finite bound count as the bound.")));
 }
 
 static void
@@ -275,7 +279,8 @@ raise_reversed(const char *lower, const char *upper)
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 			 errmsg("lower bound %s is not below upper bound %s", lower,
-					upper)));
+					upper),
+			 errhint("Give the smaller one as lower.")));
 }
 
 static void
@@ -375,7 +380,8 @@ dp_declare_bounds(PG_FUNCTION_ARGS)
 			if (granule != NULL)
 				ereport(ERROR,
 						(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-						 errmsg("a granule is for columns of numbers")));
+						 errmsg("a granule is for columns of numbers"),
+						 errhint("Leave it out.")));
 			declare_times(&column, bounds[0], bounds[1]);
 			break;
 		default:
@@ -423,14 +429,16 @@ find_order(const dp_column *column, dp_key_order *order)
 				 errmsg("column \"%s\" cannot have declared keys",
 						NameStr(column->name)),
 				 errdetail("Type %s is not a built-in scalar type with an "
-						   "order.", format_type_be(column->type))));
+						   "order.", format_type_be(column->type)),
+				 errhint("Group by a column of a built-in type.")));
 	if (OidIsValid(column->collation) &&
 		!get_collation_isdeterministic(column->collation))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("column \"%s\" cannot have declared keys",
 						NameStr(column->name)),
-				 errdetail("Its collation is not deterministic.")));
+				 errdetail("Its collation is not deterministic."),
+				 errhint("Give the column a deterministic collation.")));
 }
 
 /*
@@ -451,7 +459,8 @@ key_value(const dp_column *column, dp_key_order *order, char *text)
 						NameStr(column->name)),
 				 errdetail("The column has type %s.",
 						   format_type_with_typemod(column->type,
-													column->typmod))));
+													column->typmod)),
+				 errhint("Spell keys as the column stores them.")));
 	return fitted;
 }
 
@@ -468,7 +477,8 @@ check_distinct(const Datum *keys, int n, dp_key_order *order,
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 					 errmsg("key \"%s\" is declared twice",
-							canonical_text(column->type, sorted[i]))));
+							canonical_text(column->type, sorted[i])),
+					 errhint("Name every key once; \"other\" is a key too.")));
 	pfree(sorted);
 }
 
@@ -488,7 +498,8 @@ read_keys(ArrayType *array, const dp_column *column, int *n)
 	if (ARR_NDIM(array) != 1)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("keys must be a non-empty array of one dimension")));
+				 errmsg("keys must be a non-empty array of one dimension"),
+				 errhint("For example ARRAY['A', 'B'].")));
 	get_typlenbyvalalign(element, &len, &byval, &align);
 	deconstruct_array(array, element, len, byval, align, &values, &nulls, n);
 	if (*n > dp_setting_max_groups)
@@ -496,7 +507,8 @@ read_keys(ArrayType *array, const dp_column *column, int *n)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("too many keys: %d", *n),
 				 errdetail("dp_pg.max_groups allows %d.",
-						   dp_setting_max_groups)));
+						   dp_setting_max_groups),
+				 errhint("Declare fewer, or bounds instead.")));
 	texts = palloc(sizeof(char *) * *n);
 	for (int i = 0; i < *n; i++)
 	{

@@ -3,7 +3,7 @@
  *	  Bounds and granule of a column of numbers: exact checks.
  *
  * Values become whole multiples of the granule when they are summed
- * (doc/theory.md, mechanisms 0), so both bounds must stay within 2^62
+ * (doc/theory.md, mechanisms 0), so both bounds must stay within 2^63
  * granules.  All arithmetic is numeric and exact: only sums, products by
  * powers of two and comparisons.
  */
@@ -19,8 +19,8 @@
 /* Granules lie between 2^-GRANULE_EXPONENT and 2^GRANULE_EXPONENT. */
 #define GRANULE_EXPONENT 100
 
-/* Bounds lie within 2^62 granules of zero. */
-#define GRID_BITS 62
+/* Bounds lie within 2^63 granules of zero. */
+#define GRID_BITS 63
 
 /* Without a declared granule, the range has at least this many granules. */
 #define DEFAULT_GRANULE_BITS 20
@@ -159,14 +159,17 @@ check_integer_bound(Oid type, Numeric bound)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("bound %s of a column of integers must be an integer",
-						dp_declare_number_text(bound))));
+						dp_declare_number_text(bound)),
+				 errhint("Round it outwards.")));
 	if (beyond > 0 ||
 		(beyond == 0 && dp_declare_compare(bound, zero) > 0))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("bound %s is outside the range of type %s",
 						dp_declare_number_text(bound),
-						format_type_be(type))));
+						format_type_be(type)),
+				 errhint("No value of the column can reach it; give a bound "
+						 "that the type can hold.")));
 }
 
 /*
@@ -197,7 +200,8 @@ dp_declare_check_grid(Oid type, Numeric lower, Numeric upper, Numeric granule)
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 					 errmsg("granule %s of a column of integers must be an "
-							"integer", dp_declare_number_text(granule))));
+							"integer", dp_declare_number_text(granule)),
+					 errhint("Use 1, 2, 4 and so on, or leave it out.")));
 	}
 	else if (!integer)
 	{
@@ -209,12 +213,14 @@ dp_declare_check_grid(Oid type, Numeric lower, Numeric upper, Numeric granule)
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 					 errmsg("bounds %s and %s are too far apart or too close",
 							dp_declare_number_text(lower),
-							dp_declare_number_text(upper))));
+							dp_declare_number_text(upper)),
+					 errhint("Give the range that values of the column are "
+							 "known to have.")));
 		exponent -= DEFAULT_GRANULE_BITS;
 	}
 	limit = power_of_two(exponent + GRID_BITS);
 	if (dp_declare_compare(absolute(lower), limit) > 0 ||
-		dp_declare_compare(absolute(upper), limit) > 0)
+		dp_declare_compare(upper, limit) >= 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("bounds %s and %s are too large for their granule",

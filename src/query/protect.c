@@ -9,6 +9,7 @@
 #include "postgres.h"
 
 #include "access/xact.h"
+#include "access/xlog.h"
 #include "catalog/catalog.h"
 #include "catalog/dependency.h"
 #include "catalog/pg_class.h"
@@ -16,10 +17,8 @@
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
 #include "fmgr.h"
-#include "lib/stringinfo.h"
 #include "miscadmin.h"
 #include "storage/lmgr.h"
-#include "tcop/utility.h"
 #include "utils/builtins.h"
 #include "utils/inval.h"
 #include "utils/lsyscache.h"
@@ -27,6 +26,24 @@
 #include "utils/typcache.h"
 
 #include "relation_internal.h"
+
+/*
+ * dp_relation_require_writable
+ *	  25006 in a read-only transaction or in recovery.
+ */
+void
+dp_relation_require_writable(const char *function)
+{
+	if (!RecoveryInProgress() && !XactReadOnly)
+		return;
+	ereport(ERROR,
+			(errcode(ERRCODE_READ_ONLY_SQL_TRANSACTION),
+			 errmsg("cannot execute %s in a read-only transaction", function),
+			 errdetail("It writes what it is told into the catalog of "
+					   "dp_pg."),
+			 errhint("Run it on the primary server, in a read-write "
+					 "transaction.")));
+}
 
 /*
  * dp_relation_require_owner
@@ -38,11 +55,18 @@ dp_relation_require_owner(Oid relid)
 	if (!SearchSysCacheExists1(RELOID, ObjectIdGetDatum(relid)))
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_TABLE),
-				 errmsg("relation with OID %u does not exist", relid)));
+				 errmsg("relation with OID %u does not exist", relid),
+				 errdetail("It was dropped, or never was."),
+				 errhint("Give the name of a table.")));
 	if (!pg_class_ownercheck(relid, GetUserId()))
-		aclcheck_error(ACLCHECK_NOT_OWNER,
-					   get_relkind_objtype(get_rel_relkind(relid)),
-					   get_rel_name(relid));
+		ereport(ERROR,
+				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+				 errmsg("must be owner of relation \"%s\"",
+						get_rel_name(relid)),
+				 errdetail("What is private is for the owner of the table to "
+						   "say."),
+				 errhint("Act as role %s.",
+						 dp_exposure_role_name(dp_relation_owner(relid)))));
 }
 
 /*
@@ -61,6 +85,8 @@ dp_relation_require_protected(Oid relid)
 	ereport(ERROR,
 			(errcode(ERRCODE_UNDEFINED_OBJECT),
 			 errmsg("relation \"%s\" is not protected", get_rel_name(relid)),
+			 errdetail("Only a relation that dp_protect() was called for has "
+					   "declarations."),
 			 OidIsValid(root) ?
 			 errhint("It is a part of protected relation %s: name that one.",
 					 dp_relation_qualified_name(root)) :
@@ -79,7 +105,11 @@ dp_relation_require_dataset(const char *dataset)
 	if (!dp_ledger_owns_dataset(GetUserId(), dataset))
 		ereport(ERROR,
 				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-				 errmsg("must be owner of dataset \"%s\"", dataset)));
+				 errmsg("must be owner of dataset \"%s\"", dataset),
+				 errdetail("The relation belongs to you, its dataset does "
+						   "not."),
+				 errhint("Ask the owner of the dataset: dp_pg.dataset tells "
+						 "who it is.")));
 }
 
 /*
@@ -97,36 +127,46 @@ dp_relation_invalidate_tree(Oid relid)
 }
 
 static void
-refuse_kind(Oid relid, int code, const char *what)
+refuse_kind(Oid relid, int code, const char *what, const char *hint)
 {
 	ereport(ERROR,
 			(errcode(code),
 			 errmsg("cannot protect %s \"%s\"", what, get_rel_name(relid)),
-			 errdetail("Only ordinary and partitioned tables can be "
-					   "protected.")));
+			 errdetail("Only ordinary and partitioned tables, with parts that "
+					   "are such, can be protected."),
+			 errhint("%s", hint)));
 }
 
 /* One part of the tree is a table whose rows the server itself keeps. */
 static void
 check_kind(Oid relid)
 {
+	static const char *const own = "Protect tables of your own.";
+	static const char *const below =
+		"Protect the tables that it reads; views of them can be asked.";
 	char		kind = get_rel_relkind(relid);
 
 	if (IsCatalogRelationOid(relid) ||
 		IsToastNamespace(get_rel_namespace(relid)))
-		refuse_kind(relid, ERRCODE_WRONG_OBJECT_TYPE, "system catalog");
+		refuse_kind(relid, ERRCODE_WRONG_OBJECT_TYPE, "system catalog", own);
 	if (get_rel_namespace(relid) == dp_bridge_catalog_namespace())
-		refuse_kind(relid, ERRCODE_WRONG_OBJECT_TYPE, "catalog table");
+		refuse_kind(relid, ERRCODE_WRONG_OBJECT_TYPE, "catalog table", own);
 	if (kind == RELKIND_FOREIGN_TABLE)
-		refuse_kind(relid, ERRCODE_FEATURE_NOT_SUPPORTED, "foreign table");
+		refuse_kind(relid, ERRCODE_FEATURE_NOT_SUPPORTED, "foreign table",
+					"Copy its rows into a table, or protect them where they "
+					"are.");
 	if (kind == RELKIND_VIEW)
-		refuse_kind(relid, ERRCODE_WRONG_OBJECT_TYPE, "view");
+		refuse_kind(relid, ERRCODE_WRONG_OBJECT_TYPE, "view", below);
 	if (kind == RELKIND_MATVIEW)
-		refuse_kind(relid, ERRCODE_WRONG_OBJECT_TYPE, "materialized view");
+		refuse_kind(relid, ERRCODE_WRONG_OBJECT_TYPE, "materialized view",
+					below);
 	if (kind != RELKIND_RELATION && kind != RELKIND_PARTITIONED_TABLE)
-		refuse_kind(relid, ERRCODE_WRONG_OBJECT_TYPE, "relation");
+		refuse_kind(relid, ERRCODE_WRONG_OBJECT_TYPE, "relation",
+					"Give the name of a table.");
 	if (get_rel_persistence(relid) == RELPERSISTENCE_TEMP)
-		refuse_kind(relid, ERRCODE_FEATURE_NOT_SUPPORTED, "temporary table");
+		refuse_kind(relid, ERRCODE_FEATURE_NOT_SUPPORTED, "temporary table",
+					"Nobody else can read it; store its rows in a permanent "
+					"table.");
 }
 
 /*
@@ -149,14 +189,18 @@ check_unit(Oid relid, const char *unit)
 					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 					 errmsg("a privacy unit behind a foreign key is not "
 							"supported yet"),
+					 errdetail("\"%s\" is not a column of relation \"%s\".",
+							   unit, get_rel_name(relid)),
 					 errhint("Add a column with the unit to relation \"%s\".",
 							 get_rel_name(relid))));
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_COLUMN),
 				 errmsg("column \"%s\" of relation \"%s\" does not exist",
 						unit, get_rel_name(relid)),
-				 errhint("The unit is the column that tells whose row it is; "
-						 "its name is spelled exactly.")));
+				 errdetail("The unit is the column that tells whose row it "
+						   "is."),
+				 errhint("Its name is spelled exactly, in the case it has in "
+						 "the catalog.")));
 	}
 	get_atttypetypmodcoll(relid, attnum, &type, &typmod, &collation);
 	entry = lookup_type_cache(getBaseType(type), TYPECACHE_EQ_OPR_FINFO);
@@ -168,7 +212,10 @@ check_unit(Oid relid, const char *unit)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("column \"%s\" cannot be a privacy unit", unit),
 				 errdetail("A unit needs a built-in type with equality and a "
-						   "deterministic collation.")));
+						   "deterministic collation; the column has type %s.",
+						   format_type_be(type)),
+				 errhint("Number the people, and use the column with their "
+						 "numbers.")));
 }
 
 /* The table's place among what is protected already. */
@@ -205,51 +252,66 @@ check_neighbours(Oid relid, const List *tree, const char *dataset,
 	}
 }
 
+/* Take away what is a privilege on what belongs to the current user. */
+static bool
+revoke_privileges(const List *exposures)
+{
+	bool		revoked = false;
+	ListCell   *cell;
+
+	SPI_connect();
+	foreach(cell, exposures)
+	{
+		const dp_exposure *exposure = lfirst(cell);
+
+		if (exposure->privileges == 0 ||
+			!pg_class_ownercheck(exposure->relid, GetUserId()))
+			continue;
+		dp_relation_run_command(dp_exposure_remedy(exposure));
+		revoked = true;
+	}
+	SPI_finish();
+	CommandCounterIncrement();
+	return revoked;
+}
+
+static bool
+has_privileges(const List *exposures)
+{
+	ListCell   *cell;
+
+	foreach(cell, exposures)
+		if (((const dp_exposure *) lfirst(cell))->privileges != 0)
+			return true;
+	return false;
+}
+
 /*
- * Nobody but owner and superusers may have a privilege that tells rows.  With
- * revoke, take such privileges away first, as the current user.
+ * Nobody but owner and superusers may be able to learn rows.  With revoke,
+ * take privileges that let them away first, as the current user.
  */
 static void
 close_exposures(Oid relid, bool revoke)
 {
 	List	   *exposures;
-	ListCell   *cell;
-	StringInfoData detail;
-	StringInfoData hint;
-	bool		mendable = true;
+	char	   *detail;
+	char	   *hint;
 
-	exposures = dp_relation_list_tree_exposures(relid,
-												ShareUpdateExclusiveLock);
-	if (revoke && exposures != NIL)
-	{
-		SPI_connect();
-		foreach(cell, exposures)
-			if (((dp_exposure *) lfirst(cell))->privileges != 0)
-				dp_relation_run_command(dp_exposure_remedy(lfirst(cell)));
-		SPI_finish();
-		CommandCounterIncrement();
-		exposures = dp_relation_list_tree_exposures(relid, NoLock);
-	}
+	exposures = dp_relation_list_exposures(relid, ShareUpdateExclusiveLock);
+	if (revoke && revoke_privileges(exposures))
+		exposures = dp_relation_list_exposures(relid, NoLock);
 	if (exposures == NIL)
 		return;
-	initStringInfo(&detail);
-	initStringInfo(&hint);
-	foreach(cell, exposures)
-	{
-		mendable = mendable &&
-			((dp_exposure *) lfirst(cell))->privileges != 0;
-		appendStringInfo(&detail, "%s%s", detail.len > 0 ? "; " : "",
-						 dp_exposure_describe(lfirst(cell)));
-		appendStringInfo(&hint, " %s", dp_exposure_remedy(lfirst(cell)));
-	}
+	detail = dp_exposure_explain(exposures, &hint);
 	ereport(ERROR,
 			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 			 errmsg("other roles can learn rows of relation \"%s\"",
 					get_rel_name(relid)),
-			 errdetail("%s.", detail.data),
-			 errhint("To close it:%s%s", hint.data,
-					 mendable && !revoke ?
-					 " Or pass revoke => true." : "")));
+			 errdetail("%s", detail),
+			 errhint("To close it:%s%s", hint,
+					 !revoke && has_privileges(exposures) ?
+					 " With revoke => true the REVOKEs are done for you." :
+					 "")));
 }
 
 /* Insert or replace the row; view InvalidOid keeps what is published. */
@@ -304,6 +366,8 @@ choose_dataset(Oid relid, const char *asked)
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("relation \"%s\" belongs to dataset \"%s\"",
 						get_rel_name(relid), current),
+				 errdetail("It cannot pass to dataset \"%s\" while queries "
+						   "on it are paid from there.", dataset),
 				 errhint("Call dp_unprotect('%s') first; what was spent on "
 						 "dataset \"%s\" stays spent.",
 						 dp_relation_qualified_name(relid), current)));
@@ -329,7 +393,26 @@ warn_of_new_unit(Oid relid, const char *unit)
 					get_rel_name(relid)),
 			 errdetail("It was %s and becomes %s.",
 					   before ? quote_identifier(before) : "each row",
-					   unit ? quote_identifier(unit) : "each row")));
+					   unit ? quote_identifier(unit) : "each row"),
+			 errhint("What was spent so far promised something about the old "
+					 "unit; it stays spent.")));
+}
+
+/* A superuser can protect what does not belong to the dataset's owner. */
+static void
+warn_of_other_owner(Oid relid, const char *dataset)
+{
+	if (!dp_relation_left_dataset(relid))
+		return;
+	ereport(WARNING,
+			(errcode(ERRCODE_WARNING),
+			 errmsg("relation \"%s\" does not belong to the owner of dataset "
+					"\"%s\"", get_rel_name(relid), dataset),
+			 errdetail("It belongs to %s, who cannot give budgets on the "
+					   "dataset.",
+					   dp_exposure_role_name(dp_relation_owner(relid))),
+			 errhint("Call dp_unprotect('%s'), and dp_protect() as the owner "
+					 "of the relation.", dp_relation_qualified_name(relid))));
 }
 
 static void
@@ -338,7 +421,9 @@ require_argument(bool isnull, const char *what)
 	if (isnull)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("%s must not be NULL", what)));
+				 errmsg("%s must not be NULL", what),
+				 errdetail("It tells which table is meant."),
+				 errhint("Give the name of a table.")));
 }
 
 PG_FUNCTION_INFO_V1(dp_protect);
@@ -377,7 +462,7 @@ dp_protect(PG_FUNCTION_ARGS)
 		publish = text_to_cstring(PG_GETARG_TEXT_PP(3));
 	revoke = !PG_ARGISNULL(4) && PG_GETARG_BOOL(4);
 
-	PreventCommandIfReadOnly("dp_protect()");
+	dp_relation_require_writable("dp_protect()");
 	dp_relation_require_owner(relid);
 	check_kind(relid);
 	LockRelationOid(relid, ShareUpdateExclusiveLock);
@@ -396,7 +481,9 @@ dp_protect(PG_FUNCTION_ARGS)
 		view = dp_publish_view(relid, publish);
 	write_row(relid, dataset, unit, view);
 	if (OidIsValid(view))
-		dp_publish_grant(view, dataset);
+		dp_publish_grant(relid, view, dataset);
+	CommandCounterIncrement();
+	warn_of_other_owner(relid, dataset);
 	dp_relation_invalidate_tree(relid);
 	PG_RETURN_VOID();
 }
@@ -426,8 +513,8 @@ PG_FUNCTION_INFO_V1(dp_unprotect);
 /*
  * dp_unprotect
  *	  SQL: dp_unprotect(relation regclass) returns void.  Forgets what was
- *	  declared about the relation and drops its published view; what was spent
- *	  on its dataset stays spent.
+ *	  declared about the relation and drops its published view, unless that
+ *	  belongs to somebody else now; what was spent on its dataset stays spent.
  *
  * Errors: 42501 not the owner of table or dataset; 42704 not protected; 2BP01
  * something depends on the published view.
@@ -441,7 +528,7 @@ dp_unprotect(PG_FUNCTION_ARGS)
 
 	require_argument(PG_ARGISNULL(0), "relation");
 	relid = PG_GETARG_OID(0);
-	PreventCommandIfReadOnly("dp_unprotect()");
+	dp_relation_require_writable("dp_unprotect()");
 	dp_relation_require_owner(relid);
 	LockRelationOid(relid, ShareUpdateExclusiveLock);
 	dp_relation_require_owner(relid);
@@ -450,7 +537,7 @@ dp_unprotect(PG_FUNCTION_ARGS)
 	view = dp_relation_published_view(relid);
 	dp_relation_invalidate_tree(relid);
 	delete_rows(relid);
-	if (OidIsValid(view))
+	if (OidIsValid(view) && pg_class_ownercheck(view, GetUserId()))
 	{
 		ObjectAddress address;
 

@@ -8,17 +8,21 @@
  */
 #include "postgres.h"
 
-#include "access/relation.h"
 #include "access/xact.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
-#include "lib/stringinfo.h"
+#include "fmgr.h"
+#include "miscadmin.h"
+#include "nodes/makefuncs.h"
+#include "nodes/parsenodes.h"
+#include "parser/parsetree.h"
+#include "rewrite/rewriteSupport.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
-#include "utils/regproc.h"
-#include "utils/rel.h"
+#include "utils/syscache.h"
+#include "utils/varlena.h"
 
 #include "relation_internal.h"
 
@@ -33,52 +37,107 @@ dp_relation_run_command(const char *command)
 		elog(ERROR, "SPI_execute failed: %s", command);
 }
 
-/* Is the view still one that checks its reader's privileges? */
-static bool
-is_security_invoker(Oid view)
+/* The query of a view, NULL when it is none any more. */
+static Query *
+view_query(Oid view)
 {
-	Relation	rel = try_relation_open(view, AccessShareLock);
-	bool		result;
+	HeapTuple	rule = SearchSysCache2(RULERELNAME, ObjectIdGetDatum(view),
+									   PointerGetDatum(ViewSelectRuleName));
+	List	   *queries;
 
-	if (rel == NULL)
+	if (!HeapTupleIsValid(rule))
+		return NULL;
+	queries = dp_relation_rule_queries(rule);
+	ReleaseSysCache(rule);
+	return list_length(queries) == 1 ? linitial_node(Query, queries) : NULL;
+}
+
+/* SELECT of some columns FROM the relation, and nothing else. */
+static bool
+is_projection(const Query *query, Oid relid)
+{
+	RangeTblRef *from;
+	ListCell   *cell;
+
+	if (query->commandType != CMD_SELECT || query->setOperations != NULL ||
+		query->cteList != NIL || query->hasAggs || query->hasWindowFuncs ||
+		query->hasTargetSRFs || query->hasSubLinks ||
+		query->groupClause != NIL || query->groupingSets != NIL ||
+		query->havingQual != NULL || query->distinctClause != NIL ||
+		query->sortClause != NIL || query->limitOffset != NULL ||
+		query->limitCount != NULL || query->rowMarks != NIL ||
+		query->jointree->quals != NULL ||
+		list_length(query->jointree->fromlist) != 1 ||
+		!IsA(linitial(query->jointree->fromlist), RangeTblRef))
 		return false;
-	result = rel->rd_rel->relkind == RELKIND_VIEW &&
-		RelationHasSecurityInvoker(rel);
-	relation_close(rel, AccessShareLock);
-	return result;
+	from = linitial(query->jointree->fromlist);
+	if (rt_fetch(from->rtindex, query->rtable)->rtekind != RTE_RELATION ||
+		rt_fetch(from->rtindex, query->rtable)->relid != relid)
+		return false;
+	foreach(cell, query->targetList)
+	{
+		TargetEntry *target = lfirst_node(TargetEntry, cell);
+
+		if (!IsA(target->expr, Var) ||
+			((Var *) target->expr)->varno != from->rtindex)
+			return false;
+	}
+	return true;
 }
 
 /*
- * Grant SELECT on a published view; SPI is connected as the owner of the
- * extension.  A view that no longer checks its reader would show rows: warn
- * and grant nothing.
+ * May a published view be granted?  Only while it is what dp_protect made: a
+ * security_invoker view of columns of the relation.  Another one could show
+ * rows: warn and grant nothing.
  */
-static void
-grant_view(Oid view, const char *role)
+static bool
+check_view(Oid relid, Oid view)
 {
-	if (!is_security_invoker(view))
-	{
-		ereport(WARNING,
-				(errcode(ERRCODE_WARNING),
-				 errmsg("view \"%s\" is not granted to role \"%s\"",
-						get_rel_name(view), role),
-				 errdetail("It is not a security_invoker view any more."),
-				 errhint("ALTER VIEW %s SET (security_invoker = true);",
-						 dp_relation_qualified_name(view))));
-		return;
-	}
-	dp_relation_run_command(psprintf("GRANT SELECT ON %s TO %s",
-									 dp_relation_qualified_name(view),
-									 quote_identifier(role)));
+	Query	   *query = view_query(view);
+	bool		invoker = dp_relation_is_security_invoker(view);
+
+	if (invoker && query != NULL && is_projection(query, relid))
+		return true;
+	ereport(WARNING,
+			(errcode(ERRCODE_WARNING),
+			 errmsg("published view \"%s\" is not granted to anybody",
+					get_rel_name(view)),
+			 invoker ?
+			 errdetail("It shows something else than columns of relation "
+					   "\"%s\" by now.", get_rel_name(relid)) :
+			 errdetail("It is not a security_invoker view any more."),
+			 invoker ?
+			 errhint("Drop it, and publish again with dp_protect('%s', "
+					 "publish => ...).", dp_relation_qualified_name(relid)) :
+			 errhint("ALTER VIEW %s SET (security_invoker = true);",
+					 dp_relation_qualified_name(view))));
+	return false;
+}
+
+PG_FUNCTION_INFO_V1(dp_publish_check);
+
+/*
+ * dp_publish_check
+ *	  SQL: dp_pg.check_published(relation oid) returns boolean: has the
+ *	  relation a published view that can still be granted?  Warns when it
+ *	  is not.
+ */
+Datum
+dp_publish_check(PG_FUNCTION_ARGS)
+{
+	Oid			relid = PG_GETARG_OID(0);
+	Oid			view = dp_relation_published_view(relid);
+
+	PG_RETURN_BOOL(OidIsValid(view) && check_view(relid, view));
 }
 
 /*
  * dp_publish_grant
- *	  Grant SELECT on a published view to all roles that hold a budget on the
- *	  dataset.  (dp_grant does it for those that get one later.)
+ *	  Grant SELECT on the published view of a relation to all roles that hold
+ *	  a budget on the dataset.  (dp_grant does it for those that come later.)
  */
 void
-dp_publish_grant(Oid view, const char *dataset)
+dp_publish_grant(Oid relid, Oid view, const char *dataset)
 {
 	dp_owner_sql saved;
 	NameData	name;
@@ -87,6 +146,8 @@ dp_publish_grant(Oid view, const char *dataset)
 	SPITupleTable *table;
 	uint64		n;
 
+	if (!check_view(relid, view))
+		return;
 	namestrcpy(&name, dataset);
 	values[0] = NameGetDatum(&name);
 	values[1] = Int64GetDatum(dp_bridge_cluster_id());
@@ -102,8 +163,94 @@ dp_publish_grant(Oid view, const char *dataset)
 	table = SPI_tuptable;
 	n = SPI_processed;
 	for (uint64 i = 0; i < n; i++)
-		grant_view(view, SPI_getvalue(table->vals[i], table->tupdesc, 1));
+	{
+		char	   *role = SPI_getvalue(table->vals[i], table->tupdesc, 1);
+
+		dp_relation_run_command(psprintf("GRANT SELECT ON %s TO %s",
+										 dp_relation_qualified_name(view),
+										 quote_identifier(role)));
+	}
 	dp_bridge_owner_end(&saved);
+}
+
+/*
+ * The name as the caller wrote it, with the schema it means; raises what
+ * CREATE VIEW would, and says what to do.
+ */
+static RangeVar *
+find_name(char *publish)
+{
+	List	   *names;
+	RangeVar   *name;
+	Oid			namespace;
+
+	if (!SplitIdentifierString(pstrdup(publish), '.', &names) ||
+		names == NIL || list_length(names) > 2)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_NAME),
+				 errmsg("\"%s\" is not a name of a view", publish),
+				 errdetail("A view is named like a table, with or without "
+						   "its schema."),
+				 errhint("For example 'bi.visits'.")));
+	name = makeRangeVar(list_length(names) == 2 ? linitial(names) : NULL,
+						llast(names), -1);
+	if (name->schemaname != NULL)
+	{
+		namespace = LookupNamespaceNoError(name->schemaname);
+		if (!OidIsValid(namespace))
+			ereport(ERROR,
+					(errcode(ERRCODE_UNDEFINED_SCHEMA),
+					 errmsg("schema \"%s\" does not exist",
+							name->schemaname),
+					 errdetail("The view \"%s\" was to be made there.",
+							   name->relname),
+					 errhint("Create the schema first, or name another "
+							 "one.")));
+	}
+	else
+	{
+		List	   *path = fetch_search_path(false);
+
+		namespace = path == NIL ? InvalidOid : linitial_oid(path);
+		if (!OidIsValid(namespace))
+			ereport(ERROR,
+					(errcode(ERRCODE_UNDEFINED_SCHEMA),
+					 errmsg("no schema has been selected to create \"%s\" in",
+							name->relname),
+					 errdetail("No schema of search_path exists."),
+					 errhint("Write the schema into the name, for example "
+							 "'bi.visits'.")));
+		name->schemaname = get_namespace_name(namespace);
+	}
+	if (isAnyTempNamespace(namespace))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("cannot publish as \"%s\"", publish),
+				 errdetail("A temporary view is nobody else's to see."),
+				 errhint("Name a permanent schema.")));
+	return name;
+}
+
+static void
+check_free(const RangeVar *name)
+{
+	Oid			namespace = LookupNamespaceNoError(name->schemaname);
+
+	if (pg_namespace_aclcheck(namespace, GetUserId(),
+							  ACL_CREATE) != ACLCHECK_OK)
+		ereport(ERROR,
+				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+				 errmsg("permission denied for schema %s", name->schemaname),
+				 errdetail("The view \"%s\" was to be made there.",
+						   name->relname),
+				 errhint("Name a schema in which you may create.")));
+	if (OidIsValid(get_relname_relid(name->relname, namespace)))
+		ereport(ERROR,
+				(errcode(ERRCODE_DUPLICATE_TABLE),
+				 errmsg("relation \"%s\" exists already", name->relname),
+				 errdetail("It is in schema \"%s\" and not the published "
+						   "view.", name->schemaname),
+				 errhint("Choose another name for the view.")));
 }
 
 /*
@@ -117,11 +264,10 @@ dp_publish_grant(Oid view, const char *dataset)
 Oid
 dp_publish_view(Oid relid, char *publish)
 {
-	List	   *names = stringToQualifiedNameList(publish);
-	RangeVar   *name = makeRangeVarFromNameList(names);
+	RangeVar   *name = find_name(publish);
 	Oid			before = dp_relation_published_view(relid);
 	Oid			view = RangeVarGetRelid(name, NoLock, true);
-	StringInfoData target;
+	const char *quoted;
 
 	if (OidIsValid(before) && before == view)
 		return view;
@@ -133,27 +279,14 @@ dp_publish_view(Oid relid, char *publish)
 				 errdetail("Its view is %s.",
 						   dp_relation_qualified_name(before)),
 				 errhint("Rename that view, or drop it first.")));
-	initStringInfo(&target);
-	if (name->catalogname)
-		appendStringInfo(&target, "%s.", quote_identifier(name->catalogname));
-	if (name->schemaname)
-		appendStringInfo(&target, "%s.", quote_identifier(name->schemaname));
-	appendStringInfoString(&target, quote_identifier(name->relname));
-
+	check_free(name);
+	quoted = quote_qualified_identifier(name->schemaname, name->relname);
 	SPI_connect();
 	dp_relation_run_command(psprintf("CREATE VIEW %s"
 									 " WITH (security_invoker = true)"
-									 " AS SELECT * FROM %s", target.data,
+									 " AS SELECT * FROM %s", quoted,
 									 dp_relation_qualified_name(relid)));
 	SPI_finish();
 	CommandCounterIncrement();
-	view = RangeVarGetRelid(name, NoLock, false);
-	if (get_rel_relkind(view) != RELKIND_VIEW ||
-		get_rel_persistence(view) == RELPERSISTENCE_TEMP)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("cannot publish as \"%s\"", publish),
-				 errdetail("The name does not denote a permanent view."),
-				 errhint("Qualify it with a schema.")));
-	return view;
+	return RangeVarGetRelid(name, NoLock, false);
 }

@@ -424,6 +424,37 @@ dp_relation_declared_unit(Oid relid)
 	return isnull ? NULL : DatumGetCString(name);
 }
 
+/* dp_relation_owner: of a relation, InvalidOid when it is gone. */
+Oid
+dp_relation_owner(Oid relid)
+{
+	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
+	Oid			owner = InvalidOid;
+
+	if (HeapTupleIsValid(tuple))
+	{
+		owner = ((Form_pg_class) GETSTRUCT(tuple))->relowner;
+		ReleaseSysCache(tuple);
+	}
+	return owner;
+}
+
+/*
+ * dp_relation_left_dataset
+ *	  Does a protected relation belong to a role that does not act for the
+ *	  owner of its dataset?  (After ALTER TABLE ... OWNER TO.)  False when
+ *	  relid itself is not protected.
+ */
+bool
+dp_relation_left_dataset(Oid relid)
+{
+	char	   *dataset = dp_relation_dataset(relid);
+	Oid			owner = dp_relation_owner(relid);
+
+	return dataset != NULL && OidIsValid(owner) &&
+		!dp_ledger_owns_dataset(owner, dataset);
+}
+
 /*
  * dp_relation_qualified_name
  *	  schema.table, quoted, palloc'd; the OID as text when the table is gone.

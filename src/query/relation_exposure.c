@@ -1,14 +1,19 @@
 /*
  * relation_exposure.c
- *	  Which privileges let other roles learn rows of a protected tree.
+ *	  Through what other roles can learn rows of a protected relation.
  *
- * Only direct grants count: table and column privileges on the relation, on
- * every descendant (whose rows are its rows) and on every ancestor (through
- * which its rows are read).  Owners and superusers are not listed.  Besides
- * SELECT, these tell something about rows: UPDATE and DELETE (the number of
- * rows met, RETURNING), REFERENCES (a foreign key probes for a key), TRIGGER
- * (own code sees rows), and INSERT when a unique index or an exclusion
- * constraint answers whether a value exists.
+ * Only what is granted directly counts, and owners and superusers do not:
+ *
+ * - table and column privileges on the relation, on every descendant (whose
+ *	 rows are its rows) and on every ancestor (through which its rows are
+ *	 read): SELECT, UPDATE and DELETE (the number of rows met, RETURNING),
+ *	 REFERENCES (a foreign key probes for a key), TRIGGER (own code sees rows),
+ *	 and INSERT when a unique index or an exclusion constraint somewhere in the
+ *	 tree answers whether a value exists;
+ * - a part that belongs to another role, or runs its trigger function;
+ * - views, materialized views and rules that read with the rights of somebody
+ *	 who may (relation_reader.c);
+ * - foreign keys in both directions (relation_reference.c).
  *
  * dp_protect refuses them, the utility hook warns of them, dp_audit lists
  * them.
@@ -23,6 +28,8 @@
 #include "catalog/pg_class.h"
 #include "catalog/pg_index.h"
 #include "catalog/pg_inherits.h"
+#include "catalog/pg_proc.h"
+#include "catalog/pg_trigger.h"
 #include "fmgr.h"
 #include "funcapi.h"
 #include "lib/stringinfo.h"
@@ -31,6 +38,7 @@
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
+#include "utils/regproc.h"
 #include "utils/rel.h"
 #include "utils/syscache.h"
 #include "utils/tuplestore.h"
@@ -51,9 +59,188 @@ static const struct
 	{ACL_INSERT, "INSERT"},
 	{ACL_UPDATE, "UPDATE"},
 	{ACL_DELETE, "DELETE"},
+	{ACL_TRUNCATE, "TRUNCATE"},
 	{ACL_REFERENCES, "REFERENCES"},
 	{ACL_TRIGGER, "TRIGGER"},
 };
+
+/* ---- adding ---- */
+
+/*
+ * dp_exposure_is_owner
+ *	  The role is the owner, or a superuser, from whom nothing is hidden.
+ */
+bool
+dp_exposure_is_owner(Oid role, Oid owner)
+{
+	return role == owner ||
+		(role != ACL_ID_PUBLIC && superuser_arg(role));
+}
+
+/* The texts may be NULL, and then are equal to NULL only. */
+static bool
+same_text(const char *a, const char *b)
+{
+	return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
+}
+
+/* The exposure that a privilege joins, or a new one without privileges. */
+static dp_exposure *
+find_exposure(dp_exposure_search *search, Oid relid, AttrNumber attnum,
+			  Oid grantee, const char *clause)
+{
+	dp_exposure *exposure;
+	ListCell   *cell;
+
+	foreach(cell, search->found)
+	{
+		exposure = lfirst(cell);
+		if (exposure->privileges != 0 && exposure->relid == relid &&
+			exposure->attnum == attnum && exposure->grantee == grantee &&
+			same_text(exposure->clause, clause))
+			return exposure;
+	}
+	exposure = palloc0(sizeof(dp_exposure));
+	exposure->relid = relid;
+	exposure->attnum = attnum;
+	exposure->grantee = grantee;
+	exposure->clause = clause;
+	search->found = lappend(search->found, exposure);
+	return exposure;
+}
+
+static void
+add_acl(dp_exposure_search *search, Oid relid, AttrNumber attnum,
+		Datum value, AclMode mask, const char *severity, const char *clause,
+		const char *command)
+{
+	Acl		   *acl = DatumGetAclPCopy(value);
+	AclItem    *items = ACL_DAT(acl);
+	Oid			owner = dp_relation_owner(relid);
+
+	for (int i = 0; i < ACL_NUM(acl); i++)
+	{
+		AclMode		privileges = ACLITEM_GET_PRIVS(items[i]) & mask;
+		dp_exposure *exposure;
+
+		if (privileges == 0 || items[i].ai_grantee == owner ||
+			dp_exposure_is_owner(items[i].ai_grantee, search->owner))
+			continue;
+		exposure = find_exposure(search, relid, attnum, items[i].ai_grantee,
+								 clause);
+		exposure->privileges |= privileges;
+		exposure->severity = severity;
+		exposure->command = command;
+	}
+	pfree(acl);
+}
+
+static bool
+is_listed(const char *name, const List *names)
+{
+	ListCell   *cell;
+
+	foreach(cell, names)
+		if (strcmp(name, lfirst(cell)) == 0)
+			return true;
+	return false;
+}
+
+static void
+add_column_acls(dp_exposure_search *search, Oid relid, AclMode mask,
+				const List *columns, const char *severity, const char *clause,
+				const char *command)
+{
+	Relation	rel = table_open(AttributeRelationId, AccessShareLock);
+	ScanKeyData key;
+	SysScanDesc scan;
+	HeapTuple	tuple;
+
+	ScanKeyInit(&key, Anum_pg_attribute_attrelid, BTEqualStrategyNumber,
+				F_OIDEQ, ObjectIdGetDatum(relid));
+	scan = systable_beginscan(rel, AttributeRelidNumIndexId, true, NULL, 1,
+							  &key);
+	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
+	{
+		Form_pg_attribute form = (Form_pg_attribute) GETSTRUCT(tuple);
+		bool		isnull;
+		Datum		acl = heap_getattr(tuple, Anum_pg_attribute_attacl,
+									   RelationGetDescr(rel), &isnull);
+
+		if (!isnull && !form->attisdropped &&
+			(columns == NIL || is_listed(NameStr(form->attname), columns)))
+			add_acl(search, relid, form->attnum, acl, mask, severity, clause,
+					command);
+	}
+	systable_endscan(scan);
+	table_close(rel, AccessShareLock);
+}
+
+/*
+ * dp_exposure_add_grants
+ *	  Add the privileges of mask that other roles hold on a relation: on all
+ *	  of it, or on its columns of these names (NIL: on any column).  Nothing
+ *	  when the relation is gone.
+ */
+void
+dp_exposure_add_grants(dp_exposure_search *search, Oid relid, AclMode mask,
+					   const List *columns, const char *severity,
+					   const char *clause, const char *command)
+{
+	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
+	Datum		acl;
+	bool		isnull;
+
+	if (!HeapTupleIsValid(tuple))
+		return;
+	acl = SysCacheGetAttr(RELOID, tuple, Anum_pg_class_relacl, &isnull);
+	if (!isnull)
+		add_acl(search, relid, 0, acl, mask, severity, clause, command);
+	ReleaseSysCache(tuple);
+	add_column_acls(search, relid, mask, columns, severity, clause, command);
+}
+
+/*
+ * dp_exposure_add_other
+ *	  Add what is not a privilege: the clause tells it, the command ends it.
+ */
+void
+dp_exposure_add_other(dp_exposure_search *search, Oid relid,
+					  const char *severity, const char *clause,
+					  const char *command)
+{
+	dp_exposure *exposure = palloc0(sizeof(dp_exposure));
+
+	exposure->relid = relid;
+	exposure->severity = severity;
+	exposure->clause = clause;
+	exposure->command = command;
+	search->found = lappend(search->found, exposure);
+}
+
+/* ---- the tree itself ---- */
+
+/*
+ * dp_relation_list_tree
+ *	  OIDs of the relation, its descendants and its ancestors, the relation
+ *	  first; descendants locked in lockmode.
+ */
+List *
+dp_relation_list_tree(Oid relid, LOCKMODE lockmode)
+{
+	List	   *tree = find_all_inheritors(relid, lockmode, NULL);
+	List	   *ancestors = dp_relation_list_parents(relid);
+
+	/* the list grows while it is walked */
+	for (int i = 0; i < list_length(ancestors); i++)
+	{
+		List	   *parents;
+
+		parents = dp_relation_list_parents(list_nth_oid(ancestors, i));
+		ancestors = list_concat_unique_oid(ancestors, parents);
+	}
+	return list_concat_unique_oid(tree, ancestors);
+}
 
 /* Does an index of the table reject rows, and so answer for their values? */
 static bool
@@ -79,177 +266,119 @@ has_rejecting_index(Oid relid)
 	return found;
 }
 
-static List *
-add_exposure(List *exposures, Oid relid, AttrNumber attnum, Oid grantee,
-			 AclMode privileges, Oid wanted_owner)
+static AclMode
+privileges_of_tree(const List *tree)
 {
-	dp_exposure *exposure;
 	ListCell   *cell;
 
-	foreach(cell, exposures)
-	{
-		exposure = lfirst(cell);
-		if (exposure->relid == relid && exposure->attnum == attnum &&
-			exposure->grantee == grantee && exposure->privileges != 0 &&
-			privileges != 0)
-		{
-			exposure->privileges |= privileges;
-			return exposures;
-		}
-	}
-	exposure = palloc(sizeof(dp_exposure));
-	exposure->relid = relid;
-	exposure->attnum = attnum;
-	exposure->grantee = grantee;
-	exposure->privileges = privileges;
-	exposure->wanted_owner = wanted_owner;
-	return lappend(exposures, exposure);
+	foreach(cell, tree)
+		if (has_rejecting_index(lfirst_oid(cell)))
+			return READING_PRIVILEGES | ACL_INSERT;
+	return READING_PRIVILEGES;
 }
 
-static List *
-add_acl(List *exposures, Oid relid, AttrNumber attnum, Oid owner, Datum value,
-		AclMode mask)
-{
-	Acl		   *acl = DatumGetAclPCopy(value);
-	AclItem    *items = ACL_DAT(acl);
-
-	for (int i = 0; i < ACL_NUM(acl); i++)
-	{
-		AclMode		privileges = ACLITEM_GET_PRIVS(items[i]) & mask;
-
-		if (privileges == 0 || items[i].ai_grantee == owner)
-			continue;
-		if (items[i].ai_grantee != ACL_ID_PUBLIC &&
-			superuser_arg(items[i].ai_grantee))
-			continue;
-		exposures = add_exposure(exposures, relid, attnum,
-								 items[i].ai_grantee, privileges,
-								 InvalidOid);
-	}
-	pfree(acl);
-	return exposures;
-}
-
-static List *
-add_column_acls(List *exposures, Oid relid, Oid owner, AclMode mask)
-{
-	Relation	rel = table_open(AttributeRelationId, AccessShareLock);
-	ScanKeyData key;
-	SysScanDesc scan;
-	HeapTuple	tuple;
-
-	ScanKeyInit(&key, Anum_pg_attribute_attrelid, BTEqualStrategyNumber,
-				F_OIDEQ, ObjectIdGetDatum(relid));
-	scan = systable_beginscan(rel, AttributeRelidNumIndexId, true, NULL, 1,
-							  &key);
-	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
-	{
-		Form_pg_attribute form = (Form_pg_attribute) GETSTRUCT(tuple);
-		bool		isnull;
-		Datum		acl = heap_getattr(tuple, Anum_pg_attribute_attacl,
-									   RelationGetDescr(rel), &isnull);
-
-		if (!isnull && !form->attisdropped)
-			exposures = add_acl(exposures, relid, form->attnum, owner, acl,
-								mask);
-	}
-	systable_endscan(scan);
-	table_close(rel, AccessShareLock);
-	return exposures;
-}
-
-/*
- * dp_relation_list_exposures
- *	  The exposures (dp_exposure *) of one table, without its tree; NIL when
- *	  there are none or the table is gone.
- */
-List *
-dp_relation_list_exposures(Oid relid)
-{
-	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
-	AclMode		mask = READING_PRIVILEGES;
-	List	   *exposures = NIL;
-	Oid			owner;
-	Datum		acl;
-	bool		isnull;
-
-	if (!HeapTupleIsValid(tuple))
-		return NIL;
-	owner = ((Form_pg_class) GETSTRUCT(tuple))->relowner;
-	if (has_rejecting_index(relid))
-		mask |= ACL_INSERT;
-	acl = SysCacheGetAttr(RELOID, tuple, Anum_pg_class_relacl, &isnull);
-	if (!isnull)
-		exposures = add_acl(exposures, relid, 0, owner, acl, mask);
-	ReleaseSysCache(tuple);
-	return add_column_acls(exposures, relid, owner, mask);
-}
-
+/* Owner of a function, InvalidOid when it is gone. */
 static Oid
-owner_of(Oid relid)
+function_owner(Oid function)
 {
-	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
+	HeapTuple	tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
 	Oid			owner = InvalidOid;
 
 	if (HeapTupleIsValid(tuple))
 	{
-		owner = ((Form_pg_class) GETSTRUCT(tuple))->relowner;
+		owner = ((Form_pg_proc) GETSTRUCT(tuple))->proowner;
 		ReleaseSysCache(tuple);
 	}
 	return owner;
 }
 
-/*
- * dp_relation_list_tree
- *	  OIDs of the relation, its descendants and its ancestors, the relation
- *	  first; descendants locked in lockmode.
- */
-List *
-dp_relation_list_tree(Oid relid, LOCKMODE lockmode)
+/* Trigger functions that another role owns and may redefine at any time. */
+static void
+add_triggers(dp_exposure_search *search, Oid relid)
 {
-	List	   *tree = find_all_inheritors(relid, lockmode, NULL);
-	List	   *ancestors = dp_relation_list_parents(relid);
+	Relation	rel = table_open(TriggerRelationId, AccessShareLock);
+	ScanKeyData key;
+	SysScanDesc scan;
+	HeapTuple	tuple;
 
-	/* the list grows while it is walked */
-	for (int i = 0; i < list_length(ancestors); i++)
+	ScanKeyInit(&key, Anum_pg_trigger_tgrelid, BTEqualStrategyNumber, F_OIDEQ,
+				ObjectIdGetDatum(relid));
+	scan = systable_beginscan(rel, TriggerRelidNameIndexId, true, NULL, 1,
+							  &key);
+	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
 	{
-		List	   *parents;
+		Form_pg_trigger form = (Form_pg_trigger) GETSTRUCT(tuple);
+		const char *name = quote_identifier(NameStr(form->tgname));
+		const char *table = dp_relation_qualified_name(relid);
+		Oid			owner = function_owner(form->tgfoid);
 
-		parents = dp_relation_list_parents(list_nth_oid(ancestors, i));
-		ancestors = list_concat_unique_oid(ancestors, parents);
+		/* a partition's copy goes with the trigger of its parent */
+		if (form->tgisinternal || OidIsValid(form->tgparentid) ||
+			!OidIsValid(owner) || dp_exposure_is_owner(owner, search->owner))
+			continue;
+		dp_exposure_add_other(search, relid, "high",
+							  psprintf("trigger %s on %s runs function %s, "
+									   "which belongs to %s", name, table,
+									   format_procedure(form->tgfoid),
+									   dp_exposure_role_name(owner)),
+							  psprintf("DROP TRIGGER %s ON %s;",
+									   name, table));
 	}
-	return list_concat_unique_oid(tree, ancestors);
+	systable_endscan(scan);
+	table_close(rel, AccessShareLock);
+}
+
+static void
+add_part(dp_exposure_search *search, Oid part, AclMode mask)
+{
+	Oid			owner = dp_relation_owner(part);
+	const char *name = dp_relation_qualified_name(part);
+
+	if (!OidIsValid(owner))
+		return;
+	if (!dp_exposure_is_owner(owner, search->owner))
+		dp_exposure_add_other(search, part, "critical",
+							  psprintf("%s belongs to %s", name,
+									   dp_exposure_role_name(owner)),
+							  psprintf("ALTER TABLE %s OWNER TO %s;", name,
+									   dp_exposure_role_name(search->owner)));
+	dp_exposure_add_grants(search, part, mask, NIL, "critical", NULL, NULL);
+	if (list_member_oid(search->parts, part))
+		add_triggers(search, part);
 }
 
 /*
- * dp_relation_list_tree_exposures
- *	  The exposures of every part of the relation's tree, ownership of a part
- *	  by another role among them.
+ * dp_relation_list_exposures
+ *	  All exposures (dp_exposure *) of a protected relation, or of one that is
+ *	  to be; descendants are locked in lockmode.  NIL when it is gone.
  */
 List *
-dp_relation_list_tree_exposures(Oid relid, LOCKMODE lockmode)
+dp_relation_list_exposures(Oid relid, LOCKMODE lockmode)
 {
-	List	   *tree = dp_relation_list_tree(relid, lockmode);
-	Oid			owner = owner_of(relid);
-	List	   *exposures = NIL;
+	dp_exposure_search search;
+	List	   *tree;
+	AclMode		mask;
 	ListCell   *cell;
 
+	search.owner = dp_relation_owner(relid);
+	search.found = NIL;
+	if (!OidIsValid(search.owner))
+		return NIL;
+	tree = dp_relation_list_tree(relid, lockmode);
+	search.parts = find_all_inheritors(relid, NoLock, NULL);
+	mask = privileges_of_tree(tree);
 	foreach(cell, tree)
-	{
-		Oid			part = lfirst_oid(cell);
-		Oid			part_owner = owner_of(part);
-
-		if (OidIsValid(part_owner) && part_owner != owner &&
-			!superuser_arg(part_owner))
-			exposures = add_exposure(exposures, part, 0, part_owner, 0,
-									 owner);
-		exposures = list_concat(exposures, dp_relation_list_exposures(part));
-	}
-	return exposures;
+		add_part(&search, lfirst_oid(cell), mask);
+	dp_exposure_add_readers(&search, tree, mask, "critical", NULL);
+	dp_exposure_add_references(&search);
+	return search.found;
 }
 
-static const char *
-role_name(Oid role)
+/* ---- telling ---- */
+
+/* dp_exposure_role_name: quoted, or PUBLIC. */
+const char *
+dp_exposure_role_name(Oid role)
 {
 	const char *name;
 
@@ -287,12 +416,13 @@ char *
 dp_exposure_describe(const dp_exposure *exposure)
 {
 	if (exposure->privileges == 0)
-		return psprintf("%s belongs to %s",
-						dp_relation_qualified_name(exposure->relid),
-						role_name(exposure->grantee));
-	return psprintf("%s has %s on %s", role_name(exposure->grantee),
+		return pstrdup(exposure->clause);
+	return psprintf("%s has %s on %s%s%s",
+					dp_exposure_role_name(exposure->grantee),
 					privilege_list(exposure),
-					dp_relation_qualified_name(exposure->relid));
+					dp_relation_qualified_name(exposure->relid),
+					exposure->clause ? ", " : "",
+					exposure->clause ? exposure->clause : "");
 }
 
 /* dp_exposure_remedy: the command that closes it, with its semicolon. */
@@ -300,21 +430,48 @@ char *
 dp_exposure_remedy(const dp_exposure *exposure)
 {
 	if (exposure->privileges == 0)
-		return psprintf("ALTER TABLE %s OWNER TO %s;",
-						dp_relation_qualified_name(exposure->relid),
-						role_name(exposure->wanted_owner));
+		return pstrdup(exposure->command);
 	return psprintf("REVOKE %s ON %s FROM %s CASCADE;",
 					privilege_list(exposure),
 					dp_relation_qualified_name(exposure->relid),
-					role_name(exposure->grantee));
+					dp_exposure_role_name(exposure->grantee));
+}
+
+/*
+ * dp_exposure_explain
+ *	  The detail of an error about these exposures, and its hint: the commands
+ *	  that close them, each with a space before it.
+ */
+char *
+dp_exposure_explain(const List *exposures, char **hint)
+{
+	StringInfoData detail;
+	StringInfoData commands;
+	ListCell   *cell;
+
+	initStringInfo(&detail);
+	initStringInfo(&commands);
+	foreach(cell, exposures)
+	{
+		const dp_exposure *exposure = lfirst(cell);
+
+		appendStringInfo(&detail, "%s%s", detail.len > 0 ? "; " : "",
+						 dp_exposure_describe(exposure));
+		appendStringInfo(&commands, " %s", dp_exposure_remedy(exposure));
+		if (exposure->privileges != 0 && exposure->command != NULL)
+			appendStringInfo(&commands, " (Or %s)", exposure->command);
+	}
+	appendStringInfoChar(&detail, '.');
+	*hint = commands.data;
+	return detail.data;
 }
 
 PG_FUNCTION_INFO_V1(dp_relation_exposures);
 
 /*
  * dp_relation_exposures
- *	  SQL: dp_pg.exposures() -> setof (relation oid, part oid, finding text,
- *	  remedy text), over all protected relations of the database.
+ *	  SQL: dp_pg.exposures() -> setof (relation oid, part oid, severity text,
+ *	  finding text, remedy text), over all protected relations of the database.
  */
 Datum
 dp_relation_exposures(PG_FUNCTION_ARGS)
@@ -328,22 +485,23 @@ dp_relation_exposures(PG_FUNCTION_ARGS)
 	foreach(cell, roots)
 	{
 		Oid			root = lfirst_oid(cell);
-		List	   *exposures;
+		List	   *exposures = dp_relation_list_exposures(root, NoLock);
 		ListCell   *inner;
 
-		if (!SearchSysCacheExists1(RELOID, ObjectIdGetDatum(root)))
-			continue;
-		exposures = dp_relation_list_tree_exposures(root, NoLock);
 		foreach(inner, exposures)
 		{
 			dp_exposure *exposure = lfirst(inner);
-			Datum		values[4];
-			bool		nulls[4] = {false, false, false, false};
+			char	   *remedy = dp_exposure_remedy(exposure);
+			Datum		values[5];
+			bool		nulls[5] = {false, false, false, false, false};
 
+			if (exposure->privileges != 0 && exposure->command != NULL)
+				remedy = psprintf("%s -- or %s", remedy, exposure->command);
 			values[0] = ObjectIdGetDatum(root);
 			values[1] = ObjectIdGetDatum(exposure->relid);
-			values[2] = CStringGetTextDatum(dp_exposure_describe(exposure));
-			values[3] = CStringGetTextDatum(dp_exposure_remedy(exposure));
+			values[2] = CStringGetTextDatum(exposure->severity);
+			values[3] = CStringGetTextDatum(dp_exposure_describe(exposure));
+			values[4] = CStringGetTextDatum(remedy);
 			tuplestore_putvalues(info->setResult, info->setDesc, values,
 								 nulls);
 		}

@@ -7,6 +7,7 @@
 
 #include "dp_relation.h"
 
+#include "access/htup.h"
 #include "storage/lockdefs.h"
 #include "utils/acl.h"
 
@@ -29,18 +30,31 @@
 #define ANUM_ATTRIBUTE_OTHER 9
 
 /*
- * One privilege granted directly on a part of a protected tree to a role that
- * is neither its owner nor a superuser, and through which rows can be learnt.
- * privileges == 0: the part itself belongs to another role (grantee).
+ * One way by which a role that is neither the owner of a protected relation
+ * nor a superuser can learn its rows.  Usually a privilege, on a part of the
+ * relation's tree or on something that leads to it (a view, a table at the
+ * other end of a foreign key); else something that belongs to another role,
+ * and then clause and command tell everything.
  */
 typedef struct dp_exposure
 {
-	Oid			relid;
-	AttrNumber	attnum;			/* 0: the whole table */
+	Oid			relid;			/* what the privilege is on */
+	AttrNumber	attnum;			/* 0: the whole relation */
 	Oid			grantee;		/* ACL_ID_PUBLIC: everybody */
-	AclMode		privileges;
-	Oid			wanted_owner;	/* of the part, when privileges == 0 */
+	AclMode		privileges;		/* 0: not a privilege */
+	const char *severity;		/* as dp_audit tells it */
+	const char *clause;			/* how relid leads to the rows; may be NULL */
+	const char *command;		/* closes it; with privileges, another way to
+								 * a REVOKE, and may be NULL */
 } dp_exposure;
+
+/* The search for the exposures of one protected relation. */
+typedef struct dp_exposure_search
+{
+	Oid			owner;			/* of the protected relation */
+	List	   *parts;			/* OIDs: itself and its descendants */
+	List	   *found;			/* of dp_exposure * */
+} dp_exposure_search;
 
 /* relation.c */
 extern List *dp_relation_list_protected(void);
@@ -50,22 +64,45 @@ extern char *dp_relation_dataset(Oid relid);
 extern char *dp_relation_declared_unit(Oid relid);
 extern char *dp_relation_qualified_name(Oid relid);
 
+extern Oid	dp_relation_owner(Oid relid);
+extern bool dp_relation_left_dataset(Oid relid);
+
 /* relation_exposure.c */
-extern List *dp_relation_list_exposures(Oid relid);
 extern List *dp_relation_list_tree(Oid relid, LOCKMODE lockmode);
-extern List *dp_relation_list_tree_exposures(Oid relid, LOCKMODE lockmode);
+extern List *dp_relation_list_exposures(Oid relid, LOCKMODE lockmode);
+extern void dp_exposure_add_grants(dp_exposure_search *search, Oid relid,
+								   AclMode mask, const List *columns,
+								   const char *severity, const char *clause,
+								   const char *command);
+extern void dp_exposure_add_other(dp_exposure_search *search, Oid relid,
+								  const char *severity, const char *clause,
+								  const char *command);
+extern bool dp_exposure_is_owner(Oid role, Oid owner);
+extern const char *dp_exposure_role_name(Oid role);
 extern char *dp_exposure_describe(const dp_exposure *exposure);
 extern char *dp_exposure_remedy(const dp_exposure *exposure);
+extern char *dp_exposure_explain(const List *exposures, char **hint);
+
+/* relation_reader.c */
+extern bool dp_relation_is_security_invoker(Oid view);
+extern List *dp_relation_rule_queries(HeapTuple rule);
+extern void dp_exposure_add_readers(dp_exposure_search *search,
+									const List *relids, AclMode mask,
+									const char *severity, const char *clause);
+
+/* relation_reference.c */
+extern void dp_exposure_add_references(dp_exposure_search *search);
 
 /* publish.c */
 extern void dp_relation_run_command(const char *command);
 extern Oid	dp_publish_view(Oid relid, char *publish);
-extern void dp_publish_grant(Oid view, const char *dataset);
+extern void dp_publish_grant(Oid relid, Oid view, const char *dataset);
 
 /* relation_watch.c */
 extern void dp_relation_watch_init(void);
 
 /* protect.c */
+extern void dp_relation_require_writable(const char *function);
 extern void dp_relation_require_owner(Oid relid);
 extern char *dp_relation_require_protected(Oid relid);
 extern void dp_relation_require_dataset(const char *dataset);

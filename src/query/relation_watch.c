@@ -13,7 +13,6 @@
 
 #include "catalog/namespace.h"
 #include "catalog/pg_inherits.h"
-#include "lib/stringinfo.h"
 #include "nodes/parsenodes.h"
 #include "tcop/utility.h"
 #include "utils/lsyscache.h"
@@ -22,38 +21,85 @@
 
 static ProcessUtility_hook_type previous_utility = NULL;
 
-/* Warn when the part belongs to a protected tree and others can read it. */
-static void
-warn_of_exposure(Oid relid)
+/* Those of the exposures that lead through the relation. */
+static List *
+exposures_through(List *exposures, Oid relid)
 {
-	Oid			root;
-	List	   *exposures;
+	List	   *found = NIL;
 	ListCell   *cell;
-	StringInfoData detail;
-	StringInfoData hint;
 
-	if (!OidIsValid(relid))
-		return;
-	root = dp_relation_protected_root(relid);
-	if (!OidIsValid(root))
-		return;
-	exposures = dp_relation_list_exposures(relid);
+	foreach(cell, exposures)
+		if (((dp_exposure *) lfirst(cell))->relid == relid)
+			found = lappend(found, lfirst(cell));
+	return found;
+}
+
+static void
+warn_of(Oid root, List *exposures)
+{
+	char	   *hint;
+	char	   *detail;
+
 	if (exposures == NIL)
 		return;
-	initStringInfo(&detail);
-	initStringInfo(&hint);
-	foreach(cell, exposures)
-	{
-		appendStringInfo(&detail, "%s%s", detail.len > 0 ? "; " : "",
-						 dp_exposure_describe(lfirst(cell)));
-		appendStringInfo(&hint, " %s", dp_exposure_remedy(lfirst(cell)));
-	}
+	detail = dp_exposure_explain(exposures, &hint);
 	ereport(WARNING,
 			(errcode(ERRCODE_WARNING),
 			 errmsg("other roles can learn rows of protected relation \"%s\" "
 					"without differential privacy", get_rel_name(root)),
-			 errdetail("%s.", detail.data),
-			 errhint("To close it:%s", hint.data)));
+			 errdetail("%s", detail),
+			 errhint("To close it:%s", hint)));
+}
+
+/*
+ * Warn when a relation opens a protected one: it may be a part of it, a view
+ * of it, or a table at the other end of a foreign key.
+ */
+static void
+warn_of_exposure(Oid relid)
+{
+	List	   *roots;
+	ListCell   *cell;
+
+	if (!OidIsValid(relid))
+		return;
+	roots = dp_relation_list_protected();
+	foreach(cell, roots)
+	{
+		List	   *all = dp_relation_list_exposures(lfirst_oid(cell), NoLock);
+
+		warn_of(lfirst_oid(cell), exposures_through(all, relid));
+	}
+}
+
+/* Warn of everything that opens the tree the table is a part of. */
+static void
+warn_of_tree(const RangeVar *table)
+{
+	Oid			relid = RangeVarGetRelid(table, NoLock, true);
+	Oid			root;
+
+	if (!OidIsValid(relid))
+		return;
+	root = dp_relation_protected_root(relid);
+	if (OidIsValid(root))
+		warn_of(root, dp_relation_list_exposures(root, NoLock));
+}
+
+static void
+warn_of_owner(const RangeVar *table)
+{
+	Oid			relid = RangeVarGetRelid(table, NoLock, true);
+
+	if (OidIsValid(relid) && dp_relation_left_dataset(relid))
+		ereport(WARNING,
+				(errcode(ERRCODE_WARNING),
+				 errmsg("relation \"%s\" does not belong to the owner of its "
+						"dataset any more", get_rel_name(relid)),
+				 errdetail("Private queries of the dataset's owner on it are "
+						   "refused."),
+				 errhint("Protect it in a dataset of its new owner: "
+						 "dp_unprotect(), then dp_protect().")));
 }
 
 /* Warn when `what` was attached to a part of a protected tree. */
@@ -134,6 +180,10 @@ warn_of_alter(const AlterTableStmt *stmt)
 			warn_of_table(((PartitionCmd *) cmd->def)->name);
 		else if (cmd->subtype == AT_AddInherit)
 			warn_of_table(stmt->relation);
+		else if (cmd->subtype == AT_AddConstraint)
+			warn_of_tree(stmt->relation);
+		else if (cmd->subtype == AT_ChangeOwner)
+			warn_of_owner(stmt->relation);
 	}
 }
 
