@@ -18,6 +18,7 @@ typedef dp_uint128 dp_fixed;
 #define DP_FIXED_DIGITS 24
 #define DP_FIXED_ONE \
 	((dp_fixed) UINT64_C(1000000000000) * UINT64_C(1000000000000))
+#define DP_FIXED_GROUPS 10		/* most groups of four digits */
 #define DP_FIXED_INFINITE (~(dp_fixed) 0)
 
 typedef enum dp_rounding
@@ -77,6 +78,13 @@ extern dp_status dp_acct_fixed_to_rational(dp_fixed x, dp_rational *out);
 extern dp_fixed dp_acct_fixed_add(dp_fixed a, dp_fixed b);	/* saturates */
 extern double dp_acct_fixed_approx(dp_fixed x);
 
+/* ---- decimal digits in groups of four (decimal.c) ---- */
+extern dp_status dp_acct_fixed_from_groups(const uint16_t *digits, int n,
+										   int weight, dp_rounding rounding,
+										   dp_fixed *out, bool *exact);
+extern int	dp_acct_fixed_to_groups(dp_fixed x, uint16_t *digits, int *weight,
+									int *scale);
+
 /* ---- conversions (convert.c) ---- */
 extern dp_status dp_acct_rho_from_pure(const dp_rational *epsilon,
 									   dp_fixed *rho);
@@ -101,5 +109,104 @@ extern dp_status dp_acct_charge_add(dp_charge *sum, const dp_charge *charge);
 extern int64_t dp_acct_limit_calls(const dp_limit *limit,
 								   const dp_spent *spent,
 								   const dp_charge *charge);
+
+/* ---- numbers of any size (value.c) ---- */
+
+/* digits * 10^exponent, for a delta too small for dp_fixed; 0 has digits 0. */
+typedef struct dp_decimal
+{
+	uint64_t	digits;
+	int32_t		exponent;
+} dp_decimal;
+
+extern dp_status dp_acct_decimal_to_fixed(const dp_decimal *x,
+										  dp_fixed *out);	/* rounds up */
+
+/* ---- composition (compose.c, optimal.c) ---- */
+extern dp_status dp_acct_compose_basic(dp_fixed epsilon, dp_fixed delta,
+									   int64_t k, dp_fixed *epsilon_out,
+									   dp_fixed *delta_out);
+extern dp_status dp_acct_compose_sum(const dp_charge *charges, size_t n,
+									 dp_charge *out);
+extern dp_status dp_acct_compose_advanced(dp_fixed epsilon, dp_fixed delta,
+										  int64_t k, dp_fixed slack,
+										  dp_fixed *epsilon_out,
+										  dp_fixed *delta_out);
+extern dp_status dp_acct_epsilon_for(dp_fixed epsilon_total, int64_t k,
+									 dp_fixed slack, dp_fixed *out);
+extern dp_status dp_acct_epsilon_for_advanced(dp_fixed epsilon_total,
+											  int64_t k, dp_fixed slack,
+											  dp_fixed *out);
+extern dp_status dp_acct_compose_optimal(dp_fixed epsilon, dp_fixed delta,
+										 int64_t k, dp_fixed slack,
+										 dp_fixed *epsilon_out,
+										 dp_fixed *delta_out);
+extern dp_status dp_acct_optimal_delta(dp_fixed epsilon, int64_t k,
+									   dp_fixed epsilon_total,
+									   dp_decimal *out);
+extern dp_status dp_acct_epsilon_for_optimal(dp_fixed epsilon_total,
+											 int64_t k, dp_fixed slack,
+											 dp_fixed *out);
+extern dp_status dp_acct_group(const dp_charge *charge, int64_t g,
+							   dp_charge *out);
+
+/* ---- zCDP both ways, odometer (concentrated.c) ---- */
+extern dp_status dp_acct_zcdp_epsilon(dp_fixed rho, dp_fixed delta,
+									  dp_fixed *epsilon);
+extern dp_status dp_acct_zcdp_rho(dp_fixed epsilon, dp_fixed delta,
+								  dp_fixed *rho);
+extern dp_status dp_acct_zcdp_delta(dp_fixed rho, dp_fixed epsilon,
+									dp_decimal *delta);
+extern dp_status dp_acct_odometer(dp_fixed rho, dp_fixed delta,
+								  dp_fixed *epsilon);
+
+/* ---- Gaussian noise (gaussian.c) ---- */
+extern dp_status dp_acct_rho_from_gaussian(uint64_t sensitivity,
+										   const dp_rational *variance,
+										   dp_fixed *rho);
+extern dp_status dp_acct_gaussian_delta(uint64_t sensitivity,
+										const dp_rational *variance,
+										dp_fixed epsilon, dp_decimal *delta);
+extern dp_status dp_acct_gaussian_variance_zcdp(uint64_t sensitivity,
+												dp_fixed epsilon,
+												dp_fixed delta,
+												dp_rational *variance);
+extern dp_status dp_acct_gaussian_variance_exact(uint64_t sensitivity,
+												 dp_fixed epsilon,
+												 dp_fixed delta,
+												 dp_rational *variance);
+extern dp_status dp_acct_gaussian_variance_classical(uint64_t sensitivity,
+													 dp_fixed epsilon,
+													 dp_fixed delta,
+													 dp_rational *variance);
+
+/* ---- sums of squares, error, plans (plan.c) ---- */
+
+/* Per-query epsilon for k equal pure queries; 0 where a rule gives none. */
+typedef struct dp_plan
+{
+	dp_fixed	basic;			/* filters, queries chosen adaptively */
+	dp_fixed	advanced;
+	dp_fixed	zcdp;
+	dp_fixed	best;
+	dp_fixed	corollary;		/* registered batches: Corollary 3.21, */
+	dp_fixed	theorem;		/* Theorem 3.20, */
+	dp_fixed	optimal;		/* optimal composition */
+} dp_plan;
+
+extern dp_fixed dp_acct_square(dp_fixed epsilon);
+extern dp_status dp_acct_squares_limit(dp_fixed epsilon, dp_fixed delta,
+									   dp_fixed *squares);
+extern dp_status dp_acct_plan(dp_fixed epsilon_total, dp_fixed delta,
+							  int64_t k, dp_plan *out);
+extern dp_status dp_acct_laplace_bound(dp_fixed sensitivity,
+									   dp_fixed epsilon, int64_t k,
+									   dp_fixed beta, dp_fixed *out);
+extern dp_status dp_acct_laplace_error(uint64_t sensitivity,
+									   dp_fixed epsilon, int64_t k,
+									   dp_fixed beta, dp_uint128 *out);
+extern dp_status dp_acct_geometric_error(uint64_t sensitivity,
+										 dp_fixed epsilon, int64_t k,
+										 dp_fixed beta, dp_uint128 *out);
 
 #endif							/* DP_ACCT_H */

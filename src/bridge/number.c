@@ -2,42 +2,43 @@
  * number.c
  *	  Conversions between SQL numeric and the exact numbers of the pure parts.
  *
- * All conversions go through decimal text, which numeric produces exactly;
- * none goes through a double.
+ * Conversions go through groups of decimal digits or through decimal text,
+ * both of which numeric produces exactly; none goes through a double.
  */
 #include "postgres.h"
 
 #include "common/shortest_dec.h"
 #include "fmgr.h"
+#include "libpq/pqformat.h"
+#include "port/pg_bswap.h"
 #include "utils/builtins.h"
 #include "utils/numeric.h"
 
 #include "dp_bridge.h"
 
-/* Whole digits a parameter may have: 10^12 is beyond any sensible epsilon. */
-#define WHOLE_DIGITS 12
-
 /*
- * A parsed non-negative decimal: value = digits / 10^scale.
+ * What numeric_send sends and numeric_recv takes: 16-bit fields in network
+ * order, the number of groups of four digits, the weight of the first, the
+ * sign, the digits shown after the point, then the groups.
  */
-typedef struct dp_decimal
-{
-	dp_uint128	digits;
-	int			scale;
-	bool		inexact;		/* digits were cut after the 24th */
-} dp_decimal;
+#define SENT_FIELDS 4
+#define SENT_NEGATIVE 0x4000
 
 /*
- * Read a numeric's text.  The whole part is limited to WHOLE_DIGITS digits,
- * the fraction is cut after DP_FIXED_DIGITS digits, so digits < 10^36 fits.
+ * Put a numeric on the grid; *exact says that nothing was cut.  The groups
+ * are read from the sent form, which is exact and needs no text.
  */
 static dp_number_fault
-read_decimal(Numeric x, dp_decimal *out)
+read_fixed(Numeric x, dp_rounding rounding, dp_fixed *out, bool *exact)
 {
-	char	   *text;
-	char	   *p;
-	int			whole = 0;
-	bool		point = false;
+	StringInfoData sent;
+	bytea	   *bytes;
+	uint16	   *groups;
+	dp_status	status;
+	bool		negative;
+	int			weight;
+	int			n;
+	int			i;
 
 	if (x == NULL)
 		return DP_NUMBER_NULL;
@@ -45,51 +46,28 @@ read_decimal(Numeric x, dp_decimal *out)
 		return DP_NUMBER_NAN;
 	if (numeric_is_inf(x))
 		return DP_NUMBER_INFINITE;
-	text = DatumGetCString(DirectFunctionCall1(numeric_out,
+	bytes = DatumGetByteaP(DirectFunctionCall1(numeric_send,
 											   NumericGetDatum(x)));
-	out->digits = 0;
-	out->scale = 0;
-	out->inexact = false;
-	p = text;
-	if (*p == '-')				/* numeric has no negative zero */
-	{
-		pfree(text);
+	sent.data = VARDATA(bytes);
+	sent.len = sent.maxlen = VARSIZE(bytes) - VARHDRSZ;
+	sent.cursor = 0;
+	n = pq_getmsgint(&sent, 2);
+	weight = (int16) pq_getmsgint(&sent, 2);
+	negative = pq_getmsgint(&sent, 2) == SENT_NEGATIVE;
+	(void) pq_getmsgint(&sent, 2);
+	if (negative && n > 0)
 		return DP_NUMBER_NEGATIVE;
-	}
-	for (; *p; p++)
-	{
-		if (*p == '.')
-		{
-			point = true;
-			continue;
-		}
-		if (point && out->scale == DP_FIXED_DIGITS)
-		{
-			out->inexact = out->inexact || *p != '0';
-			continue;
-		}
-		if (point)
-			out->scale++;
-		else if (out->digits != 0 || *p != '0')
-			if (++whole > WHOLE_DIGITS)
-			{
-				pfree(text);
-				return DP_NUMBER_TOO_LARGE;
-			}
-		out->digits = out->digits * 10 + (unsigned) (*p - '0');
-	}
-	pfree(text);
+	groups = palloc(sizeof(uint16) * (n + 1));
+	for (i = 0; i < n; i++)
+		groups[i] = (uint16) pq_getmsgint(&sent, 2);
+	status = dp_acct_fixed_from_groups(groups, n, weight, rounding, out,
+									   exact);
+	pfree(groups);
+	pfree(bytes);
+	if (status == DP_E_OVERFLOW)
+		return DP_NUMBER_TOO_LARGE;
+	dp_bridge_check_status(status, "read a number");
 	return DP_NUMBER_OK;
-}
-
-static dp_uint128
-power_of_ten(int n)
-{
-	dp_uint128	p = 1;
-
-	while (n-- > 0)
-		p *= 10;
-	return p;
 }
 
 /*
@@ -102,15 +80,9 @@ power_of_ten(int n)
 dp_number_fault
 dp_bridge_numeric_to_fixed(Numeric x, dp_rounding rounding, dp_fixed *out)
 {
-	dp_decimal	d;
-	dp_number_fault fault = read_decimal(x, &d);
+	bool		exact;
 
-	if (fault != DP_NUMBER_OK)
-		return fault;
-	*out = d.digits * power_of_ten(DP_FIXED_DIGITS - d.scale);
-	if (d.inexact && rounding == DP_ROUND_UP)
-		*out += 1;
-	return DP_NUMBER_OK;
+	return read_fixed(x, rounding, out, &exact);
 }
 
 /*
@@ -120,15 +92,16 @@ dp_bridge_numeric_to_fixed(Numeric x, dp_rounding rounding, dp_fixed *out)
 dp_number_fault
 dp_bridge_numeric_to_rational(Numeric x, dp_rational *out)
 {
-	dp_decimal	d;
-	dp_number_fault fault = read_decimal(x, &d);
+	dp_number_fault fault;
+	dp_fixed	fixed;
+	bool		exact;
 
+	fault = read_fixed(x, DP_ROUND_DOWN, &fixed, &exact);
 	if (fault != DP_NUMBER_OK)
 		return fault;
-	if (d.inexact)
+	if (!exact)
 		return DP_NUMBER_TOO_FINE;
-	dp_bridge_check_status(dp_mech_rational_make(d.digits,
-												 power_of_ten(d.scale), out),
+	dp_bridge_check_status(dp_acct_fixed_to_rational(fixed, out),
 						   "read a number");
 	return DP_NUMBER_OK;
 }
@@ -189,7 +162,30 @@ dp_bridge_text_to_numeric(const char *text)
 Numeric
 dp_bridge_fixed_to_numeric(dp_fixed x)
 {
-	return dp_bridge_text_to_numeric(dp_bridge_fixed_to_cstring(x));
+	uint16		fields[SENT_FIELDS + DP_FIXED_GROUPS];
+	uint16_t	groups[DP_FIXED_GROUPS];
+	StringInfoData sent;
+	int			weight;
+	int			scale;
+	int			n;
+	int			i;
+
+	if (x == DP_FIXED_INFINITE)
+		return dp_bridge_text_to_numeric("Infinity");
+	n = dp_acct_fixed_to_groups(x, groups, &weight, &scale);
+	fields[0] = pg_hton16(n);
+	fields[1] = pg_hton16((uint16) weight);
+	fields[2] = 0;
+	fields[3] = pg_hton16(scale);
+	for (i = 0; i < n; i++)
+		fields[SENT_FIELDS + i] = pg_hton16(groups[i]);
+	sent.data = (char *) fields;
+	sent.len = sent.maxlen = sizeof(uint16) * (SENT_FIELDS + n);
+	sent.cursor = 0;
+	return DatumGetNumeric(DirectFunctionCall3(numeric_recv,
+											   PointerGetDatum(&sent),
+											   ObjectIdGetDatum(InvalidOid),
+											   Int32GetDatum(-1)));
 }
 
 /* dp_bridge_int128_to_numeric: exact. */

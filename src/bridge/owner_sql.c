@@ -20,14 +20,39 @@
 #include "miscadmin.h"
 #include "utils/fmgroids.h"
 #include "utils/guc.h"
+#include "utils/inval.h"
+#include "utils/syscache.h"
 
 #include "dp_bridge.h"
+
+/*
+ * OID of the extension, which every query asks for.  It cannot come or go
+ * without a change to schemas or functions, for which PostgreSQL keeps caches
+ * and tells of changes.
+ */
+static Oid	extension_cache = InvalidOid;
+static bool extension_callback = false;
+
+static void
+forget_extension(Datum arg, int cacheid, uint32 hashvalue)
+{
+	extension_cache = InvalidOid;
+}
 
 /* dp_bridge_extension_oid: InvalidOid when not installed here. */
 Oid
 dp_bridge_extension_oid(void)
 {
-	return get_extension_oid("dp_pg", true);
+	if (!extension_callback)
+	{
+		CacheRegisterSyscacheCallback(NAMESPACEOID, forget_extension,
+									  (Datum) 0);
+		CacheRegisterSyscacheCallback(PROCOID, forget_extension, (Datum) 0);
+		extension_callback = true;
+	}
+	if (!OidIsValid(extension_cache))
+		extension_cache = get_extension_oid("dp_pg", true);
+	return extension_cache;
 }
 
 /* dp_bridge_extension_owner: InvalidOid when not installed here. */

@@ -15,150 +15,109 @@
 
 #include "catalog.h"
 
-#define COLUMNS \
-	"SELECT ctid, dataset, role_oid, role_name, cluster, active," \
-	" filter, epsilon, delta, delta_conversion, delta_sum, rho, alpha," \
-	" renew, period_start," \
-	" spent_epsilon, spent_rho, spent_delta, charges," \
-	" total_epsilon, total_rho, total_delta, total_charges" \
-	" FROM dp_pg.budget"
-#define BY_OID COLUMNS \
-	" WHERE dataset = $1 AND role_oid = $2 AND cluster = $3"
-#define BY_NAME COLUMNS \
-	" WHERE dataset = $1 AND role_name = $2 AND cluster <> $3" \
-	" ORDER BY total_charges DESC LIMIT 1"
-#define SKIP " FOR NO KEY UPDATE SKIP LOCKED"
-#define WAIT " FOR NO KEY UPDATE"
-
-static dp_statement by_oid[] =
-{
-	{BY_OID, 3, {NAMEOID, OIDOID, INT8OID}},
-	{BY_OID SKIP, 3, {NAMEOID, OIDOID, INT8OID}},
-	{BY_OID WAIT, 3, {NAMEOID, OIDOID, INT8OID}}
-};
-
-static dp_statement by_name[] =
-{
-	{BY_NAME, 3, {NAMEOID, NAMEOID, INT8OID}},
-	{BY_NAME SKIP, 3, {NAMEOID, NAMEOID, INT8OID}},
-	{BY_NAME WAIT, 3, {NAMEOID, NAMEOID, INT8OID}}
-};
-
-static dp_statement heritage =
-{
-	COLUMNS " WHERE dataset = $1 AND role_name = $2"
-	" ORDER BY total_charges DESC" WAIT,
-	2, {NAMEOID, NAMEOID}
-};
-
-static dp_statement list_active =
-{
-	"SELECT role_oid, role_name, cluster FROM dp_pg.budget"
-	" WHERE dataset = $1 AND active",
-	1, {NAMEOID}
-};
-
-static dp_statement insert_row =
-{
-	"INSERT INTO dp_pg.budget (dataset, role_oid, role_name, cluster, active,"
-	" filter, epsilon, delta, delta_conversion, delta_sum, rho, alpha,"
-	" renew, period_start)"
-	" VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)"
-	" ON CONFLICT DO NOTHING",
-	14, {NAMEOID, OIDOID, NAMEOID, INT8OID, BOOLOID, TEXTOID, NUMERICOID,
-		NUMERICOID, NUMERICOID, NUMERICOID, NUMERICOID, INT8OID, INTERVALOID,
-	TIMESTAMPTZOID}
-};
-
-static dp_statement update_limit =
-{
-	"UPDATE dp_pg.budget SET role_oid = $2, role_name = $3, cluster = $4,"
-	" active = $5, filter = $6, epsilon = $7, delta = $8,"
-	" delta_conversion = $9, delta_sum = $10, rho = $11, alpha = $12,"
-	" renew = $13, period_start = $14,"
-	" spent_epsilon = $15, spent_rho = $16, spent_delta = $17, charges = $18"
-	" WHERE ctid = $1",
-	18, {TIDOID, OIDOID, NAMEOID, INT8OID, BOOLOID, TEXTOID, NUMERICOID,
-		NUMERICOID, NUMERICOID, NUMERICOID, NUMERICOID, INT8OID, INTERVALOID,
-	TIMESTAMPTZOID, NUMERICOID, NUMERICOID, NUMERICOID, INT8OID}
-};
-
-static dp_statement update_sums =
-{
-	"UPDATE dp_pg.budget SET role_oid = $2, role_name = $3, cluster = $4,"
-	" period_start = $5,"
-	" spent_epsilon = $6, spent_rho = $7, spent_delta = $8, charges = $9,"
-	" total_epsilon = $10, total_rho = $11, total_delta = $12,"
-	" total_charges = $13 WHERE ctid = $1",
-	13, {TIDOID, OIDOID, NAMEOID, INT8OID, TIMESTAMPTZOID, NUMERICOID,
-		NUMERICOID, NUMERICOID, INT8OID, NUMERICOID, NUMERICOID, NUMERICOID,
-	INT8OID}
-};
-
 static void
-fetch(int row, dp_budget_row *out)
+fetch(const dp_values *row, dp_budget_row *out)
 {
-	bool		isnull;
-	Datum		value;
-
-	MemSet(out, 0, sizeof(*out));
-	out->tid = *(ItemPointer) DatumGetPointer(dp_column(row, 1, NULL));
-	out->dataset = *DatumGetName(dp_column(row, 2, NULL));
-	out->role = DatumGetObjectId(dp_column(row, 3, NULL));
-	out->role_name = *DatumGetName(dp_column(row, 4, NULL));
-	out->cluster = DatumGetInt64(dp_column(row, 5, NULL));
-	out->active = DatumGetBool(dp_column(row, 6, NULL));
-	dp_column_limit(row, 7, &out->limit);
-	value = dp_column(row, 14, &isnull);
-	out->renews = !isnull;
+	out->dataset = *DatumGetName(dp_get(row, BUDGET_DATASET));
+	out->role = DatumGetObjectId(dp_get(row, BUDGET_ROLE_OID));
+	out->role_name = *DatumGetName(dp_get(row, BUDGET_ROLE_NAME));
+	out->cluster = DatumGetInt64(dp_get(row, BUDGET_CLUSTER));
+	out->active = DatumGetBool(dp_get(row, BUDGET_ACTIVE));
+	dp_get_limit(row, BUDGET_LIMIT, &out->limit);
+	out->renews = !row->null[BUDGET_RENEW - 1];
 	if (out->renews)
-		out->renew = *DatumGetIntervalP(value);
-	out->period_start = DatumGetTimestampTz(dp_column(row, 15, NULL));
-	dp_column_sums(row, 16, &out->spent);
-	dp_column_sums(row, 20, &out->total);
+		out->renew = *DatumGetIntervalP(dp_get(row, BUDGET_RENEW));
+	out->period_start = DatumGetTimestampTz(dp_get(row, BUDGET_PERIOD_START));
+	dp_get_sums(row, BUDGET_SPENT, &out->spent);
+	dp_get_sums(row, BUDGET_TOTAL, &out->total);
 }
 
-/* One of the two keys, telling a locked row from a missing one. */
-static dp_found
-read_by(dp_statement *statements, const dp_args *args, dp_row_lock lock,
-		dp_budget_row *out)
+static bool
+is_foreign(const dp_values *row)
 {
-	if (dp_statement_run(&statements[lock], args, SPI_OK_SELECT) > 0)
-	{
-		fetch(0, out);
-		return DP_FOUND;
-	}
-	if (lock == DP_ROW_SKIP_LOCKED &&
-		dp_statement_run(&statements[DP_ROW_READ], args, SPI_OK_SELECT) > 0)
-		return DP_LOCKED;
-	return DP_MISSING;
+	return DatumGetInt64(dp_get(row, BUDGET_CLUSTER)) !=
+		dp_bridge_cluster_id();
+}
+
+/* Among rows of one name, the one that was charged more often. */
+static bool
+charged_more(const dp_values *row, const dp_values *best)
+{
+	return best == NULL ||
+		DatumGetInt64(dp_get(row, BUDGET_TOTAL_CHARGES)) >
+		DatumGetInt64(dp_get(best, BUDGET_TOTAL_CHARGES));
+}
+
+/* Rows that were restored from another cluster. */
+static bool
+prefer_foreign(const dp_values *row, const dp_values *best)
+{
+	return is_foreign(row) && charged_more(row, best);
+}
+
+/* Those, and rows of dropped roles. */
+static bool
+prefer_heritage(const dp_values *row, const dp_values *best)
+{
+	return (is_foreign(row) ||
+			GetUserNameFromId(DatumGetObjectId(dp_get(row, BUDGET_ROLE_OID)),
+							  true) == NULL) &&
+		charged_more(row, best);
+}
+
+static dp_found
+find_by_oid(const char *dataset, Oid role, dp_row_lock lock, HeapTuple *tuple,
+			dp_values *row)
+{
+	NameData	key;
+	ScanKeyData keys[3];
+
+	namestrcpy(&key, dataset);
+	dp_row_key(&keys[0], BUDGET_DATASET, NAMEOID, NameGetDatum(&key));
+	dp_row_key(&keys[1], BUDGET_ROLE_OID, OIDOID, ObjectIdGetDatum(role));
+	dp_row_key(&keys[2], BUDGET_CLUSTER, INT8OID,
+			   Int64GetDatum(dp_bridge_cluster_id()));
+	return dp_row_find(DP_TABLE_BUDGET, BUDGET_KEY, keys, 3, NULL, lock, tuple,
+					   row);
+}
+
+static dp_found
+find_by_name(const char *dataset, const char *role_name, dp_prefer prefer,
+			 dp_row_lock lock, HeapTuple *tuple, dp_values *row)
+{
+	NameData	key;
+	NameData	name;
+	ScanKeyData keys[2];
+
+	namestrcpy(&key, dataset);
+	namestrcpy(&name, role_name);
+	dp_row_key(&keys[0], BUDGET_DATASET, NAMEOID, NameGetDatum(&key));
+	dp_row_key(&keys[1], BUDGET_ROLE_NAME, NAMEOID, NameGetDatum(&name));
+	return dp_row_find(DP_TABLE_BUDGET, BUDGET_BY_NAME, keys, 2, prefer, lock,
+					   tuple, row);
 }
 
 /*
  * dp_catalog_read_budget
  *	  The row that belongs to a role here and now, locked as told, active or
- *	  not.  role_name must be the present name of the role.
+ *	  not.  role_name must be the present name of the role.  When it is
+ *	  DP_LOCKED, *out is what was committed last.
  */
 dp_found
 dp_catalog_read_budget(const char *dataset, Oid role, const char *role_name,
 					   dp_row_lock lock, dp_budget_row *out)
 {
-	NameData	key;
-	NameData	name;
-	dp_args		args;
+	dp_values	row;
 	dp_found	found;
 
-	namestrcpy(&key, dataset);
-	dp_args_start(&args);
-	dp_args_add(&args, NameGetDatum(&key));
-	dp_args_add(&args, ObjectIdGetDatum(role));
-	dp_args_add(&args, Int64GetDatum(dp_bridge_cluster_id()));
-	found = read_by(by_oid, &args, lock, out);
+	MemSet(out, 0, sizeof(*out));
+	found = find_by_oid(dataset, role, lock, &out->tuple, &row);
+	if (found == DP_MISSING)
+		found = find_by_name(dataset, role_name, prefer_foreign, lock,
+							 &out->tuple, &row);
 	if (found != DP_MISSING)
-		return found;
-	namestrcpy(&name, role_name);
-	args.value[1] = NameGetDatum(&name);
-	return read_by(by_name, &args, lock, out);
+		fetch(&row, out);
+	return found;
 }
 
 /*
@@ -171,58 +130,55 @@ bool
 dp_catalog_find_heritage(const char *dataset, const char *role_name,
 						 dp_budget_row *out)
 {
-	NameData	key;
-	NameData	name;
-	dp_args		args;
-	uint64		n;
-	uint64		i;
+	dp_values	row;
 
-	namestrcpy(&key, dataset);
-	namestrcpy(&name, role_name);
-	dp_args_start(&args);
-	dp_args_add(&args, NameGetDatum(&key));
-	dp_args_add(&args, NameGetDatum(&name));
-	n = dp_statement_run(&heritage, &args, SPI_OK_SELECT);
-	for (i = 0; i < n; i++)
-	{
-		fetch((int) i, out);
-		if (out->cluster != dp_bridge_cluster_id() ||
-			GetUserNameFromId(out->role, true) == NULL)
-			return true;
-	}
-	return false;
+	MemSet(out, 0, sizeof(*out));
+	if (find_by_name(dataset, role_name, prefer_heritage, DP_ROW_WAIT,
+					 &out->tuple, &row) != DP_FOUND)
+		return false;
+	fetch(&row, out);
+	return true;
+}
+
+/* The role a row belongs to in this cluster, or InvalidOid. */
+static Oid
+role_of(const dp_values *row)
+{
+	Oid			role = DatumGetObjectId(dp_get(row, BUDGET_ROLE_OID));
+
+	if (is_foreign(row))
+		return get_role_oid(NameStr(*DatumGetName(dp_get(row,
+														 BUDGET_ROLE_NAME))),
+							true);
+	return GetUserNameFromId(role, true) ? role : InvalidOid;
 }
 
 /*
  * dp_catalog_list_roles
- *	  Roles of this cluster with an active budget on a dataset; palloc'd in
- *	  SPI's context.
+ *	  Roles of this cluster with an active budget on a dataset, palloc'd.
  */
 int
 dp_catalog_list_roles(const char *dataset, Oid **roles)
 {
 	NameData	key;
-	dp_args		args;
-	uint64		n;
-	uint64		i;
+	ScanKeyData scan_key;
+	List	   *rows;
+	ListCell   *lc;
 	int			found = 0;
 
 	namestrcpy(&key, dataset);
-	dp_args_start(&args);
-	dp_args_add(&args, NameGetDatum(&key));
-	n = dp_statement_run(&list_active, &args, SPI_OK_SELECT);
-	*roles = palloc(sizeof(Oid) * (n + 1));
-	for (i = 0; i < n; i++)
+	dp_row_key(&scan_key, BUDGET_DATASET, NAMEOID, NameGetDatum(&key));
+	rows = dp_row_list(DP_TABLE_BUDGET, BUDGET_KEY, &scan_key, 1);
+	*roles = palloc(sizeof(Oid) * (list_length(rows) + 1));
+	foreach(lc, rows)
 	{
-		Oid			role = DatumGetObjectId(dp_column((int) i, 1, NULL));
-		Name		name = DatumGetName(dp_column((int) i, 2, NULL));
+		const dp_values *row = lfirst(lc);
+		Oid			role;
 		int			j;
 
-		if (DatumGetInt64(dp_column((int) i, 3, NULL)) !=
-			dp_bridge_cluster_id())
-			role = get_role_oid(NameStr(*name), true);
-		else if (GetUserNameFromId(role, true) == NULL)
-			role = InvalidOid;
+		if (!DatumGetBool(dp_get(row, BUDGET_ACTIVE)))
+			continue;
+		role = role_of(row);
 		for (j = 0; j < found && (*roles)[j] != role; j++)
 			;
 		if (OidIsValid(role) && j == found)
@@ -231,41 +187,39 @@ dp_catalog_list_roles(const char *dataset, Oid **roles)
 	return found;
 }
 
-static void
-add_identity(dp_args *args, const dp_budget_row *row)
-{
-	dp_args_add(args, ObjectIdGetDatum(row->role));
-	dp_args_add(args, NameGetDatum(&row->role_name));
-	dp_args_add(args, Int64GetDatum(row->cluster));
-}
-
-static void
-add_grant(dp_args *args, const dp_budget_row *row)
-{
-	dp_args_add(args, BoolGetDatum(row->active));
-	dp_args_add_limit(args, &row->limit);
-	if (row->renews)
-		dp_args_add(args, IntervalPGetDatum(&row->renew));
-	else
-		dp_args_add_null(args);
-	dp_args_add(args, TimestampTzGetDatum(row->period_start));
-}
-
 /*
  * dp_catalog_insert_budget
- *	  A first grant; nothing is spent yet.  False when a concurrent grant was
- *	  faster.
+ *	  A row without a right to spend, for dp_catalog_write_limit to fill;
+ *	  nothing when a concurrent grant was faster.  Needs SPI as the owner of
+ *	  the extension.
  */
-bool
+void
 dp_catalog_insert_budget(const dp_budget_row *row)
 {
-	dp_args		args;
+	Oid			types[4] = {NAMEOID, OIDOID, NAMEOID, INT8OID};
+	Datum		values[4];
 
-	dp_args_start(&args);
-	dp_args_add(&args, NameGetDatum(&row->dataset));
-	add_identity(&args, row);
-	add_grant(&args, row);
-	return dp_statement_run(&insert_row, &args, SPI_OK_INSERT) == 1;
+	values[0] = NameGetDatum(&row->dataset);
+	values[1] = ObjectIdGetDatum(row->role);
+	values[2] = NameGetDatum(&row->role_name);
+	values[3] = Int64GetDatum(row->cluster);
+	if (SPI_execute_with_args("INSERT INTO dp_pg.budget"
+							  " (dataset, role_oid, role_name, cluster,"
+							  " active, filter, epsilon, delta,"
+							  " delta_conversion, delta_sum, rho, alpha)"
+							  " VALUES ($1, $2, $3, $4, false, 'basic', 0, 0,"
+							  " 0, 0, 0, 0) ON CONFLICT DO NOTHING",
+							  4, types, values, NULL, false, 0) !=
+		SPI_OK_INSERT)
+		elog(ERROR, "could not insert a budget");
+}
+
+static void
+set_identity(dp_values *values, const dp_budget_row *row)
+{
+	dp_set(values, BUDGET_ROLE_OID, ObjectIdGetDatum(row->role));
+	dp_set(values, BUDGET_ROLE_NAME, NameGetDatum(&row->role_name));
+	dp_set(values, BUDGET_CLUSTER, Int64GetDatum(row->cluster));
 }
 
 /*
@@ -276,31 +230,35 @@ dp_catalog_insert_budget(const dp_budget_row *row)
 void
 dp_catalog_write_limit(const dp_budget_row *row)
 {
-	dp_args		args;
+	dp_values	values;
 
-	dp_args_start(&args);
-	dp_args_add(&args, PointerGetDatum(&row->tid));
-	add_identity(&args, row);
-	add_grant(&args, row);
-	dp_args_add_sums(&args, &row->spent);
-	if (dp_statement_run(&update_limit, &args, SPI_OK_UPDATE) != 1)
-		elog(ERROR, "budget row is gone");
+	dp_row_start(DP_TABLE_BUDGET, &values);
+	set_identity(&values, row);
+	dp_set(&values, BUDGET_ACTIVE, BoolGetDatum(row->active));
+	dp_set_limit(&values, BUDGET_LIMIT, &row->limit);
+	if (row->renews)
+		dp_set(&values, BUDGET_RENEW, IntervalPGetDatum(&row->renew));
+	else
+		dp_set_null(&values, BUDGET_RENEW);
+	dp_set(&values, BUDGET_PERIOD_START,
+		   TimestampTzGetDatum(row->period_start));
+	dp_set_sums(&values, BUDGET_SPENT, &row->spent);
+	dp_row_update(DP_TABLE_BUDGET, row->tuple, &values);
 }
 
 /* dp_catalog_write_budget: sums after a charge; the row is locked. */
 void
 dp_catalog_write_budget(const dp_budget_row *row)
 {
-	dp_args		args;
+	dp_values	values;
 
-	dp_args_start(&args);
-	dp_args_add(&args, PointerGetDatum(&row->tid));
-	add_identity(&args, row);
-	dp_args_add(&args, TimestampTzGetDatum(row->period_start));
-	dp_args_add_sums(&args, &row->spent);
-	dp_args_add_sums(&args, &row->total);
-	if (dp_statement_run(&update_sums, &args, SPI_OK_UPDATE) != 1)
-		elog(ERROR, "budget row is gone");
+	dp_row_start(DP_TABLE_BUDGET, &values);
+	set_identity(&values, row);
+	dp_set(&values, BUDGET_PERIOD_START,
+		   TimestampTzGetDatum(row->period_start));
+	dp_set_sums(&values, BUDGET_SPENT, &row->spent);
+	dp_set_sums(&values, BUDGET_TOTAL, &row->total);
+	dp_row_update(DP_TABLE_BUDGET, row->tuple, &values);
 }
 
 /* Days and months are those of UTC, whatever the session's time zone. */

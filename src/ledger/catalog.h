@@ -1,45 +1,122 @@
 /*
  * catalog.h
- *	  What the files that read and write rows share: statements prepared once
- *	  per process, their arguments, and conversions of columns.
+ *	  What the files that read and write rows share: direct access to the
+ *	  ledger's tables, conversions of columns, and statements for the rest.
  */
 #ifndef LEDGER_CATALOG_H
 #define LEDGER_CATALOG_H
 
+#include "access/htup.h"
+#include "access/skey.h"
 #include "executor/spi.h"
+#include "utils/relcache.h"
 
 #include "ledger.h"
 
-#define DP_STATEMENT_ARGS 24
-
-/* A statement; `plan` is made at first use and kept. */
-typedef struct dp_statement
+/* Columns in the order of sql/20_ledger.sql. */
+enum
 {
-	const char *text;
-	int			nargs;
-	Oid			types[DP_STATEMENT_ARGS];
-	SPIPlanPtr	plan;
-} dp_statement;
+	DATASET_NAME = 1,
+	DATASET_OWNER_OID,
+	DATASET_OWNER_NAME,
+	DATASET_CLUSTER,
+	DATASET_NEIGHBOURS,
+	DATASET_CAP,				/* first of seven */
+	DATASET_SPENT = DATASET_CAP + 7,	/* first of four */
+	DATASET_FLOOR = DATASET_SPENT + 4,
+	DATASET_CEILING,
+	DATASET_END
+};
 
-/* Arguments in order; dp_args_start empties them. */
-typedef struct dp_args
+enum
 {
-	int			n;
-	Datum		value[DP_STATEMENT_ARGS];
-	char		null[DP_STATEMENT_ARGS];
-} dp_args;
+	BUDGET_DATASET = 1,
+	BUDGET_ROLE_OID,
+	BUDGET_ROLE_NAME,
+	BUDGET_CLUSTER,
+	BUDGET_ACTIVE,
+	BUDGET_LIMIT,				/* first of seven */
+	BUDGET_RENEW = BUDGET_LIMIT + 7,
+	BUDGET_PERIOD_START,
+	BUDGET_SPENT,				/* first of four */
+	BUDGET_TOTAL = BUDGET_SPENT + 4,	/* first of four */
+	BUDGET_TOTAL_CHARGES = BUDGET_TOTAL + 3,
+	BUDGET_END
+};
 
-extern void dp_args_start(dp_args *args);
-extern void dp_args_add(dp_args *args, Datum value);
-extern void dp_args_add_null(dp_args *args);
-extern void dp_args_add_fixed(dp_args *args, dp_fixed x);
-extern void dp_args_add_limit(dp_args *args, const dp_limit *limit);
-extern void dp_args_add_sums(dp_args *args, const dp_spent *spent);
-extern uint64 dp_statement_run(dp_statement *statement, const dp_args *args,
-							   int expected);
+enum
+{
+	LEDGER_ID = 1,
+	LEDGER_AT,
+	LEDGER_ROLE,
+	LEDGER_ROLE_OID,
+	LEDGER_CLUSTER,
+	LEDGER_LOGIN,
+	LEDGER_PAYER,
+	LEDGER_DATASET,
+	LEDGER_MECHANISM,
+	LEDGER_EPSILON,
+	LEDGER_DELTA,
+	LEDGER_RHO,
+	LEDGER_RELEASES,
+	LEDGER_FINGERPRINT,
+	LEDGER_END
+};
+
+/* ---- tables (table.c) ---- */
+
+typedef enum dp_table
+{
+	DP_TABLE_DATASET,
+	DP_TABLE_BUDGET,
+	DP_TABLE_LEDGER
+} dp_table;
+
+/* Names of indexes, for dp_row_find. */
+#define DATASET_KEY "dataset_pkey"
+#define BUDGET_KEY "budget_pkey"
+#define BUDGET_BY_NAME "budget_role_name"
+
+/* Values of a row by column number, from 1; those of one read are its own. */
+typedef struct dp_values
+{
+	int			n;				/* columns of the table */
+	Datum	   *value;
+	bool	   *null;
+	bool	   *set;			/* of a row to be written: changed */
+} dp_values;
+
+/*
+ * Of the rows with the wanted keys, is this one wanted more than `best`,
+ * which may be NULL?
+ */
+typedef bool (*dp_prefer) (const dp_values *row, const dp_values *best);
+
+extern Relation dp_table_open(dp_table table, LOCKMODE mode);
+extern Oid	dp_table_sequence(void);
+extern void dp_row_key(ScanKeyData *key, int column, Oid type, Datum value);
+extern dp_found dp_row_find(dp_table table, const char *index,
+							const ScanKeyData *keys, int n, dp_prefer prefer,
+							dp_row_lock lock, HeapTuple *tuple,
+							dp_values *out);
+extern List *dp_row_list(dp_table table, const char *index,
+						 const ScanKeyData *keys, int n);
+extern void dp_row_start(dp_table table, dp_values *out);
+extern void dp_row_update(dp_table table, HeapTuple old,
+						  const dp_values *values);
+extern void dp_row_append(dp_table table, dp_values *rows, int n);
+
+extern void dp_set(dp_values *row, int column, Datum value);
+extern void dp_set_null(dp_values *row, int column);
+extern void dp_set_fixed(dp_values *row, int column, dp_fixed x);
+extern void dp_set_limit(dp_values *row, int first, const dp_limit *limit);
+extern void dp_set_sums(dp_values *row, int first, const dp_spent *spent);
+extern Datum dp_get(const dp_values *row, int column);
+extern dp_fixed dp_get_fixed(const dp_values *row, int column);
+extern void dp_get_limit(const dp_values *row, int first, dp_limit *out);
+extern void dp_get_sums(const dp_values *row, int first, dp_spent *out);
+
+/* of the last result of SPI */
 extern Datum dp_column(int row, int column, bool *isnull);
-extern dp_fixed dp_column_fixed(int row, int column, bool *isnull);
-extern void dp_column_limit(int row, int first, dp_limit *out);
-extern void dp_column_sums(int row, int first, dp_spent *out);
 
 #endif							/* LEDGER_CATALOG_H */

@@ -175,22 +175,31 @@ rouse_worker(BackgroundWorkerHandle **handle, int *attempts)
 	}
 }
 
-/* Wait for the answer; the request is in the slot. */
+/*
+ * Wait for the answer; the request is in the slot.  A session that waits
+ * alone watches for the answer before it sleeps, unless the last one was late.
+ */
 static void
-wait_for_answer(dp_slot *slot, dp_answer *answer)
+wait_for_answer(dp_slot *slot, bool alone, dp_answer *answer)
 {
+	static bool late = false;
 	BackgroundWorkerHandle *handle = NULL;
 	int			attempts = 0;
+	TimestampTz start = GetCurrentTimestamp();
 
 	for (;;)
 	{
 		if (dp_ledger_poll(slot, answer))
+		{
+			late = GetCurrentTimestamp() - start > DP_LEDGER_SPIN_SESSION;
 			return;
+		}
 		if (dp_ledger_is_pending(slot))
 			rouse_worker(&handle, &attempts);
-		(void) WaitLatch(MyLatch,
-						 WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
-						 POLL_INTERVAL, PG_WAIT_EXTENSION);
+		if (!alone || late || !dp_ledger_spin(DP_LEDGER_SPIN_SESSION))
+			(void) WaitLatch(MyLatch,
+							 WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
+							 POLL_INTERVAL, PG_WAIT_EXTENSION);
 		ResetLatch(MyLatch);
 		CHECK_FOR_INTERRUPTS();
 	}
@@ -207,14 +216,14 @@ deadline(void)
 
 /* Queue the request; waits a little when every slot is taken. */
 static dp_slot *
-submit(const dp_slot *content)
+submit(const dp_slot *content, bool *alone)
 {
 	dp_slot    *slot;
 	int			tries;
 
 	for (tries = 0; tries < 100; tries++)
 	{
-		slot = dp_ledger_submit(content);
+		slot = dp_ledger_submit(content, alone);
 		if (slot)
 			return slot;
 		(void) WaitLatch(MyLatch,
@@ -282,6 +291,7 @@ dp_ledger_charge(const dp_ledger_request *request, dp_ledger_receipt *receipt)
 	dp_slot		content;
 	dp_answer	answer;
 	dp_slot    *slot;
+	bool		alone;
 
 	dp_bridge_require_preload();
 	if (RecoveryInProgress())
@@ -306,10 +316,10 @@ dp_ledger_charge(const dp_ledger_request *request, dp_ledger_receipt *receipt)
 	content.current = GetUserId();
 	content.deadline = deadline();
 
-	slot = submit(&content);
+	slot = submit(&content, &alone);
 	PG_ENSURE_ERROR_CLEANUP(abandon_slot, PointerGetDatum(slot));
 	{
-		wait_for_answer(slot, &answer);
+		wait_for_answer(slot, alone, &answer);
 	}
 	PG_END_ENSURE_ERROR_CLEANUP(abandon_slot, PointerGetDatum(slot));
 

@@ -10,64 +10,19 @@
 
 #include "catalog.h"
 
-#define COLUMNS \
-	"SELECT name, owner_oid, owner_name, cluster," \
-	" cap_filter, cap_epsilon, cap_delta, cap_delta_conversion," \
-	" cap_delta_sum, cap_rho, cap_alpha," \
-	" spent_epsilon, spent_rho, spent_delta, charges," \
-	" epsilon_floor, epsilon_ceiling" \
-	" FROM dp_pg.dataset WHERE name = $1"
-
-static dp_statement read_plain = {COLUMNS, 1, {NAMEOID}};
-static dp_statement read_skip =
-{COLUMNS " FOR NO KEY UPDATE SKIP LOCKED", 1, {NAMEOID}};
-static dp_statement read_wait =
-{COLUMNS " FOR NO KEY UPDATE", 1, {NAMEOID}};
-
-static dp_statement insert_row =
-{
-	"INSERT INTO dp_pg.dataset (name, owner_oid, owner_name, cluster)"
-	" VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING",
-	4, {NAMEOID, OIDOID, NAMEOID, INT8OID}
-};
-
-static dp_statement update_owner =
-{
-	"UPDATE dp_pg.dataset SET owner_oid = $2, owner_name = $3, cluster = $4"
-	" WHERE name = $1",
-	4, {NAMEOID, OIDOID, NAMEOID, INT8OID}
-};
-
-static dp_statement update_sums =
-{
-	"UPDATE dp_pg.dataset SET spent_epsilon = $2, spent_rho = $3,"
-	" spent_delta = $4, charges = $5 WHERE name = $1",
-	5, {NAMEOID, NUMERICOID, NUMERICOID, NUMERICOID, INT8OID}
-};
-
-static dp_statement update_cap =
-{
-	"UPDATE dp_pg.dataset SET cap_filter = $2, cap_epsilon = $3,"
-	" cap_delta = $4, cap_delta_conversion = $5, cap_delta_sum = $6,"
-	" cap_rho = $7, cap_alpha = $8,"
-	" epsilon_floor = $9, epsilon_ceiling = $10 WHERE name = $1",
-	10, {NAMEOID, TEXTOID, NUMERICOID, NUMERICOID, NUMERICOID, NUMERICOID,
-	NUMERICOID, INT8OID, NUMERICOID, NUMERICOID}
-};
-
 /*
  * Who owns the dataset now.  In the cluster that wrote the row the OID
  * decides: a role created anew under the old name owns nothing.  In another
  * cluster, after a restore, the name decides.
  */
 static void
-resolve_owner(dp_dataset_row *out)
+resolve_owner(const dp_values *row, dp_dataset_row *out)
 {
-	Oid			stored = DatumGetObjectId(dp_column(0, 2, NULL));
-	Name		stored_name = DatumGetName(dp_column(0, 3, NULL));
+	Oid			stored = DatumGetObjectId(dp_get(row, DATASET_OWNER_OID));
+	Name		stored_name = DatumGetName(dp_get(row, DATASET_OWNER_NAME));
 	NameData	name;
 
-	if (DatumGetInt64(dp_column(0, 4, NULL)) != dp_bridge_cluster_id())
+	if (DatumGetInt64(dp_get(row, DATASET_CLUSTER)) != dp_bridge_cluster_id())
 	{
 		out->owner = get_role_oid(NameStr(*stored_name), true);
 		out->stale = OidIsValid(out->owner);
@@ -87,113 +42,119 @@ dp_found
 dp_catalog_read_dataset(const char *name, dp_row_lock lock,
 						dp_dataset_row *out)
 {
-	dp_statement *statement = lock == DP_ROW_READ ? &read_plain :
-	lock == DP_ROW_WAIT ? &read_wait : &read_skip;
 	NameData	key;
-	dp_args		args;
-	bool		isnull;
+	ScanKeyData scan_key;
+	dp_values	row;
+	dp_found	found;
 
-	namestrcpy(&key, name);
-	dp_args_start(&args);
-	dp_args_add(&args, NameGetDatum(&key));
-	if (dp_statement_run(statement, &args, SPI_OK_SELECT) == 0)
-	{
-		/* SKIP LOCKED hides a locked row like a missing one. */
-		if (lock == DP_ROW_SKIP_LOCKED &&
-			dp_statement_run(&read_plain, &args, SPI_OK_SELECT) > 0)
-			return DP_LOCKED;
-		return DP_MISSING;
-	}
 	MemSet(out, 0, sizeof(*out));
-	out->name = *DatumGetName(dp_column(0, 1, NULL));
-	resolve_owner(out);
-	(void) dp_column(0, 5, &isnull);
-	out->capped = !isnull;
+	namestrcpy(&key, name);
+	dp_row_key(&scan_key, DATASET_NAME, NAMEOID, NameGetDatum(&key));
+	found = dp_row_find(DP_TABLE_DATASET, DATASET_KEY, &scan_key, 1, NULL,
+						lock, &out->tuple, &row);
+	if (found != DP_FOUND)
+		return found;
+	out->name = *DatumGetName(dp_get(&row, DATASET_NAME));
+	resolve_owner(&row, out);
+	out->capped = !row.null[DATASET_CAP - 1];
 	if (out->capped)
-		dp_column_limit(0, 5, &out->cap);
-	dp_column_sums(0, 12, &out->spent);
-	out->floor = dp_column_fixed(0, 16, &isnull);
-	out->floored = !isnull;
-	out->ceiling = dp_column_fixed(0, 17, &isnull);
-	out->ceiled = !isnull;
+		dp_get_limit(&row, DATASET_CAP, &out->cap);
+	dp_get_sums(&row, DATASET_SPENT, &out->spent);
+	out->floored = !row.null[DATASET_FLOOR - 1];
+	if (out->floored)
+		out->floor = dp_get_fixed(&row, DATASET_FLOOR);
+	out->ceiled = !row.null[DATASET_CEILING - 1];
+	if (out->ceiled)
+		out->ceiling = dp_get_fixed(&row, DATASET_CEILING);
 	return DP_FOUND;
-}
-
-static void
-add_owner(dp_args *args, const NameData *dataset, Oid owner, NameData *name)
-{
-	dp_catalog_name_role(owner, name);
-	dp_args_start(args);
-	dp_args_add(args, NameGetDatum(dataset));
-	dp_args_add(args, ObjectIdGetDatum(owner));
-	dp_args_add(args, NameGetDatum(name));
-	dp_args_add(args, Int64GetDatum(dp_bridge_cluster_id()));
 }
 
 /*
  * dp_catalog_insert_dataset
- *	  False when the name is taken, perhaps just now by somebody else.
+ *	  False when the name is taken, perhaps just now by somebody else.  Needs
+ *	  SPI as the owner of the extension.
  */
 bool
 dp_catalog_insert_dataset(const char *name, Oid owner)
 {
+	Oid			types[4] = {NAMEOID, OIDOID, NAMEOID, INT8OID};
+	Datum		values[4];
 	NameData	key;
 	NameData	owner_name;
-	dp_args		args;
 
 	namestrcpy(&key, name);
-	add_owner(&args, &key, owner, &owner_name);
-	return dp_statement_run(&insert_row, &args, SPI_OK_INSERT) == 1;
+	dp_catalog_name_role(owner, &owner_name);
+	values[0] = NameGetDatum(&key);
+	values[1] = ObjectIdGetDatum(owner);
+	values[2] = NameGetDatum(&owner_name);
+	values[3] = Int64GetDatum(dp_bridge_cluster_id());
+	if (SPI_execute_with_args("INSERT INTO dp_pg.dataset"
+							  " (name, owner_oid, owner_name, cluster)"
+							  " VALUES ($1, $2, $3, $4)"
+							  " ON CONFLICT DO NOTHING",
+							  4, types, values, NULL, false, 0) !=
+		SPI_OK_INSERT)
+		elog(ERROR, "could not insert a dataset");
+	return SPI_processed == 1;
 }
 
 /*
- * dp_catalog_adopt_dataset
- *	  Write down who the owner is here and now: after a restore in another
- *	  cluster, or after the role was renamed.
+ * Who the owner is here and now, when the row does not say so: after a
+ * restore in another cluster, or after the role was renamed.
  */
+static void
+set_owner(dp_values *values, const dp_dataset_row *row, NameData *name)
+{
+	if (!row->stale)
+		return;
+	dp_catalog_name_role(row->owner, name);
+	dp_set(values, DATASET_OWNER_OID, ObjectIdGetDatum(row->owner));
+	dp_set(values, DATASET_OWNER_NAME, NameGetDatum(name));
+	dp_set(values, DATASET_CLUSTER, Int64GetDatum(dp_bridge_cluster_id()));
+}
+
+/* dp_catalog_adopt_dataset: write down the owner; the row is locked. */
 void
 dp_catalog_adopt_dataset(const dp_dataset_row *row)
 {
-	NameData	owner_name;
-	dp_args		args;
+	dp_values	values;
+	NameData	name;
 
 	if (!row->stale)
 		return;
-	add_owner(&args, &row->name, row->owner, &owner_name);
-	(void) dp_statement_run(&update_owner, &args, SPI_OK_UPDATE);
+	dp_row_start(DP_TABLE_DATASET, &values);
+	set_owner(&values, row, &name);
+	dp_row_update(DP_TABLE_DATASET, row->tuple, &values);
 }
 
 /* dp_catalog_write_dataset: the sums, after a charge; the row is locked. */
 void
 dp_catalog_write_dataset(const dp_dataset_row *row)
 {
-	dp_args		args;
+	dp_values	values;
+	NameData	name;
 
-	dp_catalog_adopt_dataset(row);
-	dp_args_start(&args);
-	dp_args_add(&args, NameGetDatum(&row->name));
-	dp_args_add_sums(&args, &row->spent);
-	if (dp_statement_run(&update_sums, &args, SPI_OK_UPDATE) != 1)
-		elog(ERROR, "dataset row is gone");
+	dp_row_start(DP_TABLE_DATASET, &values);
+	set_owner(&values, row, &name);
+	dp_set_sums(&values, DATASET_SPENT, &row->spent);
+	dp_row_update(DP_TABLE_DATASET, row->tuple, &values);
 }
 
-/* dp_catalog_write_cap: cap, floor and ceiling as the owner set them. */
+/* dp_catalog_write_cap: cap, floor and ceiling; the row is locked. */
 void
 dp_catalog_write_cap(const dp_dataset_row *row)
 {
-	dp_args		args;
+	dp_values	values;
 
-	dp_args_start(&args);
-	dp_args_add(&args, NameGetDatum(&row->name));
-	dp_args_add_limit(&args, &row->cap);
+	dp_row_start(DP_TABLE_DATASET, &values);
+	dp_set_limit(&values, DATASET_CAP, &row->cap);
 	if (row->floored)
-		dp_args_add_fixed(&args, row->floor);
+		dp_set_fixed(&values, DATASET_FLOOR, row->floor);
 	else
-		dp_args_add_null(&args);
+		dp_set_null(&values, DATASET_FLOOR);
 	if (row->ceiled)
-		dp_args_add_fixed(&args, row->ceiling);
+		dp_set_fixed(&values, DATASET_CEILING, row->ceiling);
 	else
-		dp_args_add_null(&args);
-	if (dp_statement_run(&update_cap, &args, SPI_OK_UPDATE) != 1)
-		elog(ERROR, "dataset row is gone");
+		dp_set_null(&values, DATASET_CEILING);
+	dp_row_update(DP_TABLE_DATASET, row->tuple, &values);
 }

@@ -73,7 +73,9 @@ dp_ledger_owner_dataset(const char *dataset, bool create)
 		(void) dp_catalog_insert_dataset(name, caller);
 		found = dp_catalog_read_dataset(name, DP_ROW_READ, &row);
 	}
-	if (found == DP_FOUND && !XactReadOnly && dp_payer_owns(caller, &row))
+	if (found == DP_FOUND && row.stale && !XactReadOnly &&
+		dp_payer_owns(caller, &row) &&
+		dp_catalog_read_dataset(name, DP_ROW_WAIT, &row) == DP_FOUND)
 		dp_catalog_adopt_dataset(&row);
 	dp_bridge_owner_end(&saved);
 	if (found != DP_FOUND)
@@ -225,12 +227,15 @@ read_renew(FunctionCallInfo fcinfo, int argument, Interval *out)
 	return true;
 }
 
-/* The roles' published views; palloc'd in SPI's context. */
+/*
+ * The dataset's published views, to grant only those that still show no rows;
+ * palloc'd in SPI's context.
+ */
 static int
-list_published(const char *dataset, Oid **views)
+list_published(const char *dataset, bool grant, Oid **views)
 {
-	Oid			types[1] = {NAMEOID};
-	Datum		values[1];
+	Oid			types[2] = {NAMEOID, BOOLOID};
+	Datum		values[2];
 	NameData	key;
 	int			n;
 	int			i;
@@ -241,10 +246,12 @@ list_published(const char *dataset, Oid **views)
 		return 0;
 	namestrcpy(&key, dataset);
 	values[0] = NameGetDatum(&key);
+	values[1] = BoolGetDatum(grant);
 	if (SPI_execute_with_args("SELECT published::pg_catalog.oid"
 							  " FROM dp_pg.relation WHERE dataset = $1"
-							  " AND dp_pg.check_published(relid)",
-							  1, types, values, NULL, false, 0) !=
+							  " AND published IS NOT NULL"
+							  " AND (NOT $2 OR dp_pg.check_published(relid))",
+							  2, types, values, NULL, false, 0) !=
 		SPI_OK_SELECT)
 		elog(ERROR, "could not read the published views");
 	n = (int) SPI_processed;
@@ -276,7 +283,7 @@ static void
 share_views(const char *dataset, const char *role, Oid caller, bool grant)
 {
 	Oid		   *views;
-	int			n = list_published(dataset, &views);
+	int			n = list_published(dataset, grant, &views);
 	Oid			user;
 	int			security;
 	int			i;
@@ -331,14 +338,14 @@ write_grant(const dp_budget_row *grant)
 	const char *dataset = NameStr(grant->dataset);
 	const char *role = NameStr(grant->role_name);
 	dp_budget_row row;
+	bool		found;
 
-	if (dp_catalog_read_budget(dataset, grant->role, role, DP_ROW_WAIT,
-							   &row) == DP_FOUND ||
-		dp_catalog_find_heritage(dataset, role, &row))
-		replace_grant(&row, grant);
-	else if (!dp_catalog_insert_budget(grant))
+	found = dp_catalog_read_budget(dataset, grant->role, role, DP_ROW_WAIT,
+								   &row) == DP_FOUND ||
+		dp_catalog_find_heritage(dataset, role, &row);
+	if (!found)
 	{
-		/* A concurrent grant was faster and has committed. */
+		dp_catalog_insert_budget(grant);
 		if (dp_catalog_read_budget(dataset, grant->role, role, DP_ROW_WAIT,
 								   &row) != DP_FOUND)
 			ereport(ERROR,
@@ -346,8 +353,8 @@ write_grant(const dp_budget_row *grant)
 					 errmsg("could not grant because of a concurrent "
 							"grant"),
 					 errhint("Try again.")));
-		replace_grant(&row, grant);
 	}
+	replace_grant(&row, grant);
 }
 
 static Oid
@@ -444,7 +451,12 @@ limit_dataset(FunctionCallInfo fcinfo, Datum epsilon, Datum delta,
 	if (dp_catalog_read_dataset(NameStr(wanted.name), DP_ROW_WAIT,
 								&row) != DP_FOUND)
 		elog(ERROR, "dataset row is gone");
-	dp_catalog_write_cap(&wanted);
+	row.cap = wanted.cap;
+	row.floored = wanted.floored;
+	row.floor = wanted.floor;
+	row.ceiled = wanted.ceiled;
+	row.ceiling = wanted.ceiling;
+	dp_catalog_write_cap(&row);
 	dp_bridge_owner_end(&saved);
 	PG_RETURN_VOID();
 }

@@ -31,8 +31,8 @@
 #ifndef LEDGER_H
 #define LEDGER_H
 
+#include "access/htup.h"
 #include "lib/ilist.h"
-#include "storage/itemptr.h"
 #include "storage/lwlock.h"
 #include "storage/proc.h"
 #include "utils/timestamp.h"
@@ -41,6 +41,14 @@
 
 #define DP_LEDGER_BATCH 256		/* most requests of one transaction */
 #define DP_LEDGER_START_TIMEOUT 10000	/* ms a worker may take to start */
+
+/*
+ * us to watch a latch before sleeping: going to sleep and being woken costs
+ * about as much as a charge.  The session waits for a commit, the worker for
+ * the next request of a session that asks alone.
+ */
+#define DP_LEDGER_SPIN_SESSION 300
+#define DP_LEDGER_SPIN_WORKER 150
 
 typedef enum dp_outcome
 {
@@ -112,6 +120,7 @@ typedef struct dp_shared
 {
 	LWLock	   *lock;			/* immutable */
 	int			slots;			/* immutable */
+	int			used;			/* lock: slots that are not free */
 	int			workers;		/* immutable */
 	dlist_head	free;
 	dlist_head	pending;		/* all databases, oldest first */
@@ -122,8 +131,9 @@ typedef struct dp_shared
 /* shmem.c: NULL unless preloaded */
 extern dp_shared *dp_ledger_shared;
 extern void dp_ledger_shmem_init(void);
-extern dp_slot *dp_ledger_submit(const dp_slot *content);
+extern dp_slot *dp_ledger_submit(const dp_slot *content, bool *alone);
 extern void dp_ledger_abandon(dp_slot *slot);
+extern void dp_ledger_free_slot(dp_slot *slot);
 extern bool dp_ledger_poll(dp_slot *slot, dp_answer *answer);
 extern bool dp_ledger_is_pending(dp_slot *slot);
 extern int	dp_ledger_take(Oid database, dp_slot **batch, int most);
@@ -131,6 +141,7 @@ extern void dp_ledger_put_back(dp_slot *slot);
 extern void dp_ledger_reply(dp_slot **slots, int n);
 extern dp_worker *dp_ledger_find_worker(Oid database);
 extern bool dp_ledger_has_pending(Oid database);
+extern bool dp_ledger_spin(int usec);
 
 /* ---- rows (catalog.c); on the stack or in static memory only, because
  * palloc does not align for 128-bit integers ---- */
@@ -147,6 +158,7 @@ typedef struct dp_dataset_row
 	dp_fixed	floor;
 	bool		ceiled;
 	dp_fixed	ceiling;
+	HeapTuple	tuple;			/* as read, palloc'd */
 } dp_dataset_row;
 
 typedef struct dp_budget_row
@@ -162,7 +174,7 @@ typedef struct dp_budget_row
 	TimestampTz period_start;
 	dp_spent	spent;			/* this period */
 	dp_spent	total;			/* for ever */
-	ItemPointerData tid;
+	HeapTuple	tuple;			/* as read, palloc'd */
 } dp_budget_row;
 
 /* One line of the ledger. */
@@ -202,7 +214,7 @@ extern dp_found dp_catalog_read_budget(const char *dataset, Oid role,
 									   const char *role_name,
 									   dp_row_lock lock, dp_budget_row *out);
 extern int	dp_catalog_list_roles(const char *dataset, Oid **roles);
-extern bool dp_catalog_insert_budget(const dp_budget_row *row);
+extern void dp_catalog_insert_budget(const dp_budget_row *row);
 extern void dp_catalog_write_budget(const dp_budget_row *row);
 extern void dp_catalog_write_limit(const dp_budget_row *row);
 extern bool dp_catalog_find_heritage(const char *dataset,
@@ -223,11 +235,13 @@ typedef struct dp_payer
 	Oid			role;			/* who pays, unless exempt */
 	NameData	name;
 	NameData	other;			/* TWO_BUDGETS: name and other clash */
+	dp_found	found;			/* the budget of the role that pays */
+	dp_budget_row budget;		/* unless exempt; also when DP_LOCKED */
 } dp_payer;
 
 extern bool dp_payer_owns(Oid role, const dp_dataset_row *dataset);
 extern void dp_payer_find(const dp_dataset_row *dataset, Oid outer,
-						  Oid current, dp_payer *out);
+						  Oid current, dp_row_lock lock, dp_payer *out);
 extern void dp_payer_refuse_place(void);
 extern void dp_payer_raise(const dp_answer *answer, const char *dataset)
 			pg_attribute_noreturn();

@@ -38,13 +38,13 @@ dp_payer_owns(Oid role, const dp_dataset_row *dataset)
  *
  * A role with an active budget of its own spends from it; else from the one
  * budget among the roles whose rights it inherits.  Two of those are an error
- * for the caller to raise: the role has to choose with SET ROLE.
+ * for the caller to raise: the role has to choose with SET ROLE.  The budget
+ * that pays is locked as told; others may be locked as well.
  */
 void
 dp_payer_find(const dp_dataset_row *dataset, Oid outer, Oid current,
-			  dp_payer *out)
+			  dp_row_lock lock, dp_payer *out)
 {
-	dp_budget_row row;
 	NameData	name;
 	Oid		   *roles;
 	int			n;
@@ -66,9 +66,9 @@ dp_payer_find(const dp_dataset_row *dataset, Oid outer, Oid current,
 	dp_catalog_name_role(out->asking, &name);
 	if (NameStr(name)[0] == '\0')
 		return;					/* dropped under a living session */
-	if (dp_catalog_read_budget(NameStr(dataset->name), out->asking,
-							   NameStr(name), DP_ROW_READ, &row) == DP_FOUND &&
-		row.active)
+	out->found = dp_catalog_read_budget(NameStr(dataset->name), out->asking,
+										NameStr(name), lock, &out->budget);
+	if (out->found != DP_MISSING && out->budget.active)
 	{
 		out->outcome = DP_OUTCOME_ADMITTED;
 		out->role = out->asking;
@@ -90,6 +90,10 @@ dp_payer_find(const dp_dataset_row *dataset, Oid outer, Oid current,
 		out->role = roles[i];
 		dp_catalog_name_role(roles[i], &out->name);
 	}
+	if (out->outcome == DP_OUTCOME_ADMITTED)
+		out->found = dp_catalog_read_budget(NameStr(dataset->name), out->role,
+											NameStr(out->name), lock,
+											&out->budget);
 }
 
 /*

@@ -6,7 +6,10 @@
  */
 #include "postgres.h"
 
+#include <sched.h>
+
 #include "miscadmin.h"
+#include "portability/instr_time.h"
 #include "storage/ipc.h"
 #include "storage/latch.h"
 #include "storage/shmem.h"
@@ -94,25 +97,27 @@ dp_ledger_shmem_init(void)
 	shmem_startup_hook = start_shmem;
 }
 
-/* Both callers hold the lock. */
-static void
-make_free(dp_slot *slot)
+/* dp_ledger_free_slot: give a slot back; the caller locks. */
+void
+dp_ledger_free_slot(dp_slot *slot)
 {
 	slot->state = DP_SLOT_FREE;
 	slot->abandoned = false;
 	slot->proc = NULL;
+	dp_ledger_shared->used--;
 	dlist_push_tail(&dp_ledger_shared->free, &slot->node);
 }
 
 /*
  * dp_ledger_submit
- *	  Queue a request; NULL when no slot is free.
+ *	  Queue a request; NULL when no slot is free.  *alone says that nobody
+ *	  else is waiting.
  *
  * Raises nothing, so that the caller can arrange for the slot to be abandoned
  * before anything can go wrong.
  */
 dp_slot *
-dp_ledger_submit(const dp_slot *content)
+dp_ledger_submit(const dp_slot *content, bool *alone)
 {
 	dp_slot    *slot = NULL;
 
@@ -127,6 +132,7 @@ dp_ledger_submit(const dp_slot *content)
 		slot->proc = MyProc;
 		slot->database = MyDatabaseId;
 		dlist_push_tail(&dp_ledger_shared->pending, &slot->node);
+		*alone = ++dp_ledger_shared->used == 1;
 	}
 	LWLockRelease(dp_ledger_shared->lock);
 	return slot;
@@ -145,14 +151,14 @@ dp_ledger_abandon(dp_slot *slot)
 	{
 		case DP_SLOT_PENDING:
 			dlist_delete(&slot->node);
-			make_free(slot);
+			dp_ledger_free_slot(slot);
 			break;
 		case DP_SLOT_TAKEN:
 			slot->abandoned = true;
 			slot->proc = NULL;
 			break;
 		case DP_SLOT_DONE:
-			make_free(slot);
+			dp_ledger_free_slot(slot);
 			break;
 		case DP_SLOT_FREE:
 			break;
@@ -174,7 +180,7 @@ dp_ledger_poll(dp_slot *slot, dp_answer *answer)
 	if (done)
 	{
 		*answer = slot->answer;
-		make_free(slot);
+		dp_ledger_free_slot(slot);
 	}
 	LWLockRelease(dp_ledger_shared->lock);
 	return done;
@@ -229,7 +235,7 @@ dp_ledger_put_back(dp_slot *slot)
 {
 	LWLockAcquire(dp_ledger_shared->lock, LW_EXCLUSIVE);
 	if (slot->abandoned)
-		make_free(slot);
+		dp_ledger_free_slot(slot);
 	else
 	{
 		slot->state = DP_SLOT_PENDING;
@@ -257,7 +263,7 @@ dp_ledger_reply(dp_slot **slots, int n)
 	for (i = 0; i < n; i++)
 	{
 		if (slots[i]->abandoned)
-			make_free(slots[i]);
+			dp_ledger_free_slot(slots[i]);
 		else
 		{
 			slots[i]->state = DP_SLOT_DONE;
@@ -267,6 +273,31 @@ dp_ledger_reply(dp_slot **slots, int n)
 	LWLockRelease(dp_ledger_shared->lock);
 	for (i = 0; i < waiting; i++)
 		SetLatch(&waiters[i]->procLatch);
+}
+
+/*
+ * dp_ledger_spin
+ *	  Watch this process's latch for a while; true when it was set.  Whoever
+ *	  else wants the processor gets it.
+ */
+bool
+dp_ledger_spin(int usec)
+{
+	volatile Latch *latch = MyLatch;
+	instr_time	start;
+	instr_time	now;
+
+	INSTR_TIME_SET_CURRENT(start);
+	do
+	{
+		if (latch->is_set)
+			return true;
+		CHECK_FOR_INTERRUPTS();
+		sched_yield();
+		INSTR_TIME_SET_CURRENT(now);
+		INSTR_TIME_SUBTRACT(now, start);
+	} while (INSTR_TIME_GET_MICROSEC(now) < usec);
+	return latch->is_set;
 }
 
 /* dp_ledger_find_worker: entry of a database or NULL; the caller locks. */

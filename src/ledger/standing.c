@@ -28,9 +28,6 @@ PG_FUNCTION_INFO_V1(dp_ledger_sql_inherits);
 PG_FUNCTION_INFO_V1(dp_ledger_sql_is_me);
 PG_FUNCTION_INFO_V1(dp_ledger_sql_cluster);
 
-static dp_statement list_datasets =
-{"SELECT name FROM dp_pg.dataset ORDER BY name", 0, {0}};
-
 /* The charge of one pure query; false when epsilon cannot be converted. */
 static bool
 pure_charge(dp_fixed epsilon, dp_charge *charge)
@@ -79,7 +76,7 @@ static void
 fill_standing(const dp_dataset_row *dataset, Oid outer, Oid current,
 			  dp_ledger_standing *out, dp_payer *payer)
 {
-	dp_budget_row budget;
+	dp_budget_row *budget = &payer->budget;
 
 	MemSet(out, 0, sizeof(*out));
 	out->capped = dataset->capped;
@@ -89,26 +86,24 @@ fill_standing(const dp_dataset_row *dataset, Oid outer, Oid current,
 	out->epsilon_floor = dataset->floor;
 	out->ceiled = dataset->ceiled;
 	out->epsilon_ceiling = dataset->ceiling;
-	dp_payer_find(dataset, outer, current, payer);
+	dp_payer_find(dataset, outer, current, DP_ROW_READ, payer);
 	out->asking = payer->asking;
 	out->found = payer->outcome == DP_OUTCOME_ADMITTED;
 	out->exempt = payer->exempt;
 	out->payer = payer->name;
 	if (!out->found || out->exempt)
 		return;
-	if (dp_catalog_read_budget(NameStr(dataset->name), payer->role,
-							   NameStr(payer->name), DP_ROW_READ,
-							   &budget) != DP_FOUND)
+	if (payer->found != DP_FOUND)
 	{
 		out->found = false;		/* gone since */
 		return;
 	}
-	dp_catalog_roll(&budget, GetCurrentTimestamp());
-	out->limit = budget.limit;
-	out->spent = budget.spent;
-	out->renews = budget.renews;
-	if (budget.renews)
-		out->renewal = dp_catalog_renewal(&budget);
+	dp_catalog_roll(budget, GetCurrentTimestamp());
+	out->limit = budget->limit;
+	out->spent = budget->spent;
+	out->renews = budget->renews;
+	if (budget->renews)
+		out->renewal = dp_catalog_renewal(budget);
 }
 
 /* Read the dataset and decide who pays; DP_MISSING: no such dataset. */
@@ -119,14 +114,11 @@ find_standing(const char *name, dp_ledger_standing *standing,
 	Oid			outer = GetOuterUserId();
 	Oid			current = GetUserId();
 	dp_dataset_row dataset;
-	dp_owner_sql saved;
 	dp_found	found;
 
-	dp_bridge_owner_begin(&saved);
 	found = dp_catalog_read_dataset(name, DP_ROW_READ, &dataset);
 	if (found == DP_FOUND)
 		fill_standing(&dataset, outer, current, standing, payer);
-	dp_bridge_owner_end(&saved);
 	return found;
 }
 
@@ -209,34 +201,31 @@ bool
 dp_ledger_owns_dataset(Oid role, const char *dataset)
 {
 	dp_dataset_row row;
-	dp_owner_sql saved;
-	bool		owns;
 
-	dp_bridge_owner_begin(&saved);
-	owns = dp_catalog_read_dataset(dataset, DP_ROW_READ, &row) == DP_FOUND &&
+	return dp_catalog_read_dataset(dataset, DP_ROW_READ, &row) == DP_FOUND &&
 		dp_payer_owns(role, &row);
-	dp_bridge_owner_end(&saved);
-	return owns;
 }
 
-/* All datasets' names, palloc'd in the context that is current now. */
+static int
+compare_names(const void *a, const void *b)
+{
+	return strncmp(NameStr(*(const NameData *) a),
+				   NameStr(*(const NameData *) b), NAMEDATALEN);
+}
+
+/* All datasets' names in order, palloc'd. */
 static int
 list_names(NameData **names)
 {
-	MemoryContext context = CurrentMemoryContext;
-	dp_owner_sql saved;
-	dp_args		none;
-	uint64		n;
-	uint64		i;
+	List	   *rows = dp_row_list(DP_TABLE_DATASET, DATASET_KEY, NULL, 0);
+	ListCell   *lc;
+	int			n = 0;
 
-	dp_bridge_owner_begin(&saved);
-	dp_args_start(&none);
-	n = dp_statement_run(&list_datasets, &none, SPI_OK_SELECT);
-	*names = MemoryContextAlloc(context, sizeof(NameData) * (n + 1));
-	for (i = 0; i < n; i++)
-		(*names)[i] = *DatumGetName(dp_column((int) i, 1, NULL));
-	dp_bridge_owner_end(&saved);
-	return (int) n;
+	*names = palloc(sizeof(NameData) * (list_length(rows) + 1));
+	foreach(lc, rows)
+		(*names)[n++] = *DatumGetName(dp_get(lfirst(lc), DATASET_NAME));
+	qsort(*names, n, sizeof(NameData), compare_names);
+	return n;
 }
 
 static Datum

@@ -15,7 +15,6 @@
 #include <signal.h>
 
 #include "access/xact.h"
-#include "executor/spi.h"
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "postmaster/bgworker.h"
@@ -94,9 +93,7 @@ leave_queue(int code, Datum arg)
 				continue;
 			if (slot->abandoned)
 			{
-				slot->state = DP_SLOT_FREE;
-				slot->abandoned = false;
-				dlist_push_tail(&dp_ledger_shared->free, &slot->node);
+				dp_ledger_free_slot(slot);
 				continue;
 			}
 			slot->answer.outcome = DP_OUTCOME_UNKNOWN;
@@ -277,16 +274,19 @@ load_payer(int first, int i, const batch_dataset *d)
 			payers[i] = payers[j];
 			return &payers[i];
 		}
-	dp_payer_find(&d->row, batch[i]->outer, batch[i]->current, &payers[i]);
+	dp_payer_find(&d->row, batch[i]->outer, batch[i]->current,
+				  DP_ROW_SKIP_LOCKED, &payers[i]);
 	return &payers[i];
 }
 
-/* The payer's budget, locked, rolled and with its present identity. */
+/*
+ * The payer's budget, locked, rolled and with its present identity.  What the
+ * payer read counts only the first time: later the sums have grown.
+ */
 static batch_budget *
 load_budget(const batch_dataset *d, const dp_payer *payer, TimestampTz now)
 {
 	batch_budget *b;
-	dp_found	found;
 	int			i;
 
 	for (i = 0; i < budget_count; i++)
@@ -296,10 +296,8 @@ load_budget(const batch_dataset *d, const dp_payer *payer, TimestampTz now)
 			return &budgets[i];
 	b = &budgets[budget_count++];
 	b->changed = false;
-	found = dp_catalog_read_budget(NameStr(d->name), payer->role,
-								   NameStr(payer->name), DP_ROW_SKIP_LOCKED,
-								   &b->row);
-	b->locked = found != DP_FOUND;
+	b->locked = payer->found != DP_FOUND;
+	b->row = payer->budget;
 	b->row.dataset = d->name;
 	b->row.role = payer->role;
 	b->row.role_name = payer->name;
@@ -464,12 +462,9 @@ run_transaction(int first, int n)
 	{
 		SetCurrentStatementStartTimestamp();
 		StartTransactionCommand();
-		if (SPI_connect() != SPI_OK_CONNECT)
-			elog(ERROR, "SPI_connect failed");
 		PushActiveSnapshot(GetTransactionSnapshot());
 		record(first, n);
 		PopActiveSnapshot();
-		SPI_finish();
 		committing = true;
 		CHECK_FOR_INTERRUPTS(); /* a cancel that came just before */
 		commit_begun = true;
@@ -543,6 +538,7 @@ void
 dp_ledger_worker_main(Datum arg)
 {
 	Oid			database = DatumGetObjectId(arg);
+	bool		lone = false;	/* one session asks, perhaps again at once */
 
 	/* Interrupts are serviced where the loop asks for them. */
 	pqsignal(SIGTERM, die);
@@ -578,12 +574,18 @@ dp_ledger_worker_main(Datum arg)
 		n = dp_ledger_take(database, batch, DP_LEDGER_BATCH);
 		if (n > 0)
 		{
+			lone = n == 1;
 			if (!serve(n))
 				continue;
 			timeout = RETRY_DELAY;
 		}
 		else
+		{
 			leave_if_idle(database, false);
+			if (lone && dp_ledger_spin(DP_LEDGER_SPIN_WORKER))
+				continue;
+			lone = false;
+		}
 		if ((WaitLatch(MyLatch, events, timeout, PG_WAIT_EXTENSION) &
 			 WL_TIMEOUT) && n == 0)
 			leave_if_idle(database, true);

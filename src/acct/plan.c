@@ -1,0 +1,371 @@
+/*
+ * plan.c
+ *	  What a budget buys: the bound of the advanced filter, plans for k equal
+ *	  queries, and the error that Laplace noise makes.
+ */
+#include "value.h"
+
+#define TRILLION UINT64_C(1000000000000)
+
+/*
+ * dp_acct_square
+ *	  What a pure charge adds to the advanced filter's sum.
+ *
+ * Requires: nothing.
+ * Gives:	 epsilon^2 rounded up to the grid; DP_FIXED_INFINITE when it does
+ *			 not fit or epsilon is infinite.
+ * Source:	 doc/theory.md T37, T20.
+ */
+dp_fixed
+dp_acct_square(dp_fixed epsilon)
+{
+	/* e = a 10^12 + b: e^2 / 10^24 = a^2 + (2ab + b^2/10^12) / 10^12 */
+	dp_uint128	a = epsilon / TRILLION;
+	dp_uint128	b = epsilon % TRILLION;
+	dp_uint128	rest;
+
+	if (epsilon == DP_FIXED_INFINITE || a >> 64 != 0)
+		return DP_FIXED_INFINITE;
+	rest = 2 * a * b + (b * b + TRILLION - 1) / TRILLION;
+	return dp_acct_fixed_add(a * a, (rest + TRILLION - 1) / TRILLION);
+}
+
+/*
+ * dp_acct_squares_limit
+ *	  The bound of the advanced filter on sums of squared epsilons.
+ *
+ * sqrt(2 L S) + S/2 <= E, L = ln(1/delta), holds exactly for
+ * S <= 2 E^2 / (2L + E + 2 sqrt(L (L + E))).
+ *
+ * Requires: squares non-NULL.
+ * Gives:	 DP_OK and that S rounded down (by 2^-100 of it and one unit);
+ *			 DP_E_RANGE when epsilon is infinite or delta not in (0, 1);
+ *			 DP_E_OVERFLOW; DP_E_MEMORY.
+ * Source:	 doc/theory.md T37.
+ */
+dp_status
+dp_acct_squares_limit(dp_fixed epsilon, dp_fixed delta, dp_fixed *squares)
+{
+	BN_CTX	   *ctx;
+	BIGNUM	   *l;
+	BIGNUM	   *e;
+	BIGNUM	   *den;
+	dp_status	status = DP_E_MEMORY;
+
+	if (epsilon == DP_FIXED_INFINITE || delta == 0 || delta >= DP_FIXED_ONE)
+		return DP_E_RANGE;
+	ctx = BN_CTX_new();
+	if (ctx == NULL)
+		return DP_E_MEMORY;
+	BN_CTX_start(ctx);
+	l = BN_CTX_get(ctx);
+	e = BN_CTX_get(ctx);
+	den = BN_CTX_get(ctx);
+	if (den != NULL &&
+		dp_acct_value_log_inverse(l, delta, DP_ROUND_UP, ctx) &&
+		dp_acct_value_from_fixed(e, epsilon, DP_ROUND_UP, ctx) &&
+		BN_add(e, e, l) &&
+		dp_acct_value_multiply(den, l, e, DP_ROUND_UP, ctx) &&
+		dp_acct_value_sqrt(den, den, DP_ROUND_UP, ctx) &&
+		BN_lshift1(den, den) && BN_add(den, den, e) && BN_add(den, den, l) &&
+		dp_acct_value_from_fixed(e, epsilon, DP_ROUND_DOWN, ctx) &&
+		BN_sqr(l, e, ctx) && BN_lshift1(l, l) &&
+		BN_div(l, NULL, l, den, ctx))
+		status = dp_acct_value_to_fixed(l, DP_ROUND_DOWN, squares, ctx);
+	BN_CTX_end(ctx);
+	BN_CTX_free(ctx);
+	return status;
+}
+
+/* Whether k charges of epsilon fit a sum of squares. */
+static dp_status
+squares_fit(dp_fixed epsilon, int64_t k, dp_fixed limit, bool *fits)
+{
+	dp_fixed	each = dp_acct_square(epsilon);
+
+	*fits = each != DP_FIXED_INFINITE && each <= limit / (dp_uint128) k;
+	return DP_OK;
+}
+
+/* Whether k charges of epsilon fit a sum of rho. */
+static dp_status
+rho_fits(dp_fixed epsilon, int64_t k, dp_fixed limit, bool *fits)
+{
+	dp_rational e;
+	dp_fixed	rho = 0;
+	dp_status	status = dp_acct_fixed_to_rational(epsilon, &e);
+
+	if (status == DP_OK)
+		status = dp_acct_rho_from_pure(&e, &rho);
+	*fits = status == DP_OK && rho <= limit / (dp_uint128) k;
+	return status;
+}
+
+/* The largest epsilon below `high` that fits; 0 always does. */
+static dp_status
+largest(dp_status (*test) (dp_fixed, int64_t, dp_fixed, bool *), int64_t k,
+		dp_fixed limit, dp_fixed high, dp_fixed *out)
+{
+	dp_fixed	low = 0;
+
+	while (high - low > 1)
+	{
+		dp_fixed	middle = low + (high - low) / 2;
+		bool		fits;
+		dp_status	status = test(middle, k, limit, &fits);
+
+		if (status != DP_OK)
+			return status;
+		if (fits)
+			low = middle;
+		else
+			high = middle;
+	}
+	*out = low;
+	return DP_OK;
+}
+
+/* A rule that does not apply buys nothing; other failures count. */
+static dp_status
+optional(dp_status status, dp_fixed *out)
+{
+	if (status != DP_E_RANGE && status != DP_E_OVERFLOW)
+		return status;
+	*out = 0;
+	return DP_OK;
+}
+
+/*
+ * dp_acct_plan
+ *	  The epsilon that each of k equal pure queries may have, per rule.
+ *
+ * The filters split delta as dp_acct_limit_make does; a batch of pure queries
+ * has no use for d'' and gets all of delta as slack.
+ *
+ * Requires: out non-NULL.
+ * Gives:	 DP_OK and, per rule, an epsilon such that k charges of it are
+ *			 admitted (the largest for the filters and the theorem; for the
+ *			 optimum see dp_acct_epsilon_for_optimal); 0 where the rule
+ *			 gives none: all but basic for delta = 0, the corollary where it
+ *			 is false, the optimum for k > 2^20 or a total above 1000.
+ *			 DP_E_RANGE when k < 1, the total is 0 or infinite, or
+ *			 delta >= 1; DP_E_MEMORY.
+ * Source:	 doc/theory.md T39.
+ */
+dp_status
+dp_acct_plan(dp_fixed epsilon_total, dp_fixed delta, int64_t k, dp_plan *out)
+{
+	dp_plan		plan = {0, 0, 0, 0, 0, 0, 0};
+	dp_fixed	half = delta / 2;
+	dp_fixed	limit;
+	dp_fixed	most;
+	dp_limit	zcdp;
+	dp_status	status;
+
+	if (k < 1 || epsilon_total == 0 || epsilon_total == DP_FIXED_INFINITE ||
+		delta >= DP_FIXED_ONE)
+		return DP_E_RANGE;
+	plan.basic = epsilon_total / (dp_uint128) k;
+	plan.best = plan.basic;
+	if (half > 0)
+	{
+		status = dp_acct_squares_limit(epsilon_total, half, &limit);
+		if (status == DP_OK)
+			status = largest(squares_fit, k, limit, epsilon_total + 1,
+							 &plan.advanced);
+		if (status != DP_OK)
+			return status;
+		status = dp_acct_limit_make(DP_FILTER_ZCDP, epsilon_total, delta,
+									&zcdp);
+		if (status != DP_OK)
+			return status;
+		/* rho(2E + 1) > E > rho_B: above it nothing fits */
+		most = dp_acct_fixed_add(epsilon_total,
+								 dp_acct_fixed_add(epsilon_total,
+												   DP_FIXED_ONE));
+		if (most == DP_FIXED_INFINITE)
+			most--;
+		status = largest(rho_fits, k, zcdp.rho, most, &plan.zcdp);
+		if (status != DP_OK)
+			return status;
+		if (plan.zcdp > plan.best)
+			plan.best = plan.zcdp;
+	}
+	if (delta > 0)
+	{
+		status = optional(dp_acct_epsilon_for(epsilon_total, k, delta,
+											  &plan.corollary),
+						  &plan.corollary);
+		if (status == DP_OK)
+			status = optional(dp_acct_epsilon_for_advanced(epsilon_total, k,
+														   delta,
+														   &plan.theorem),
+							  &plan.theorem);
+		if (status == DP_OK)
+			status = optional(dp_acct_epsilon_for_optimal(epsilon_total, k,
+														  delta,
+														  &plan.optimal),
+							  &plan.optimal);
+		if (status != DP_OK)
+			return status;
+	}
+	*out = plan;
+	return DP_OK;
+}
+
+static bool
+error_domain(dp_fixed epsilon, int64_t k, dp_fixed beta)
+{
+	return epsilon > 0 && epsilon != DP_FIXED_INFINITE && k >= 1 &&
+		beta > 0 && beta < DP_FIXED_ONE;
+}
+
+/* Upper bound on ln(k/beta). */
+static bool
+log_union(BIGNUM *out, int64_t k, dp_fixed beta, BN_CTX *ctx)
+{
+	BIGNUM	   *num;
+	BIGNUM	   *den;
+	bool		ok;
+
+	BN_CTX_start(ctx);
+	num = BN_CTX_get(ctx);
+	den = BN_CTX_get(ctx);
+	ok = den != NULL && dp_acct_integer_set(num, DP_FIXED_ONE) &&
+		BN_mul_word(num, (BN_ULONG) k) && dp_acct_integer_set(den, beta) &&
+		dp_acct_bound_log(out, num, den, DP_ROUND_UP, ctx);
+	BN_CTX_end(ctx);
+	return ok;
+}
+
+/*
+ * dp_acct_laplace_bound
+ *	  The error of Theorem 3.8: ln(k/beta) sensitivity / epsilon.
+ *
+ * Requires: out non-NULL.
+ * Gives:	 DP_OK and the number rounded up; DP_E_RANGE when epsilon is 0 or
+ *			 infinite, sensitivity infinite, k < 1 or beta not in (0, 1);
+ *			 DP_E_OVERFLOW; DP_E_MEMORY.
+ * Source:	 doc/theory.md T39 (book, Theorem 3.8).
+ */
+dp_status
+dp_acct_laplace_bound(dp_fixed sensitivity, dp_fixed epsilon, int64_t k,
+					  dp_fixed beta, dp_fixed *out)
+{
+	BN_CTX	   *ctx;
+	BIGNUM	   *l;
+	BIGNUM	   *x;
+	dp_status	status = DP_E_MEMORY;
+
+	if (!error_domain(epsilon, k, beta) || sensitivity == DP_FIXED_INFINITE)
+		return DP_E_RANGE;
+	ctx = BN_CTX_new();
+	if (ctx == NULL)
+		return DP_E_MEMORY;
+	BN_CTX_start(ctx);
+	l = BN_CTX_get(ctx);
+	x = BN_CTX_get(ctx);
+	if (x != NULL && log_union(l, k, beta, ctx) &&
+		dp_acct_integer_set(x, sensitivity) && BN_mul(l, l, x, ctx) &&
+		dp_acct_integer_set(x, epsilon) && BN_div(l, NULL, l, x, ctx) &&
+		BN_add_word(l, 1))
+		status = dp_acct_value_to_fixed(l, DP_ROUND_UP, out, ctx);
+	BN_CTX_end(ctx);
+	BN_CTX_free(ctx);
+	return status;
+}
+
+/*
+ * max(0, ceil(b (ln(k/beta) + ln(2/(1+p)))) - 1), b = sensitivity / epsilon,
+ * p = e^(-1/b); without the second logarithm when one-sided.
+ */
+static dp_status
+integer_error(uint64_t sensitivity, dp_fixed epsilon, int64_t k,
+			  dp_fixed beta, bool two_sided, dp_uint128 *out)
+{
+	BN_CTX	   *ctx;
+	BIGNUM	   *l;
+	BIGNUM	   *d;
+	BIGNUM	   *x;
+	BIGNUM	   *y;
+	dp_uint128	a;
+	dp_status	status = DP_E_MEMORY;
+
+	if (!error_domain(epsilon, k, beta) || sensitivity == 0)
+		return DP_E_RANGE;
+	ctx = BN_CTX_new();
+	if (ctx == NULL)
+		return DP_E_MEMORY;
+	BN_CTX_start(ctx);
+	l = BN_CTX_get(ctx);
+	d = BN_CTX_get(ctx);
+	x = BN_CTX_get(ctx);
+	y = BN_CTX_get(ctx);
+	if (y == NULL || !log_union(l, k, beta, ctx) ||
+		!dp_acct_integer_set(d, DP_FIXED_ONE) ||
+		!dp_acct_integer_set(x, sensitivity) || !BN_mul(d, d, x, ctx) ||
+		!dp_acct_integer_set(x, epsilon))
+		goto done;
+	if (two_sided)
+	{
+		BIGNUM	   *z = BN_CTX_get(ctx);
+
+		if (z == NULL || !dp_acct_bound_exp(y, x, d, DP_ROUND_DOWN, ctx) ||
+			!BN_set_word(z, 1) || !BN_lshift(z, z, DP_BOUND_BITS) ||
+			!BN_add(y, y, z) || !BN_lshift1(z, z) ||
+			!dp_acct_bound_log(y, z, y, DP_ROUND_UP, ctx) ||
+			!BN_add(l, l, y))
+			goto done;
+	}
+	/* ceil(l d / x / 2^B) - 1 = floor((l d - 1) / (x 2^B)), and not below 0 */
+	if (!BN_mul(l, l, d, ctx) || !BN_sub_word(l, 1) ||
+		!dp_acct_integer_set(d, epsilon) ||
+		!BN_lshift(d, d, DP_BOUND_BITS) || !BN_div(l, NULL, l, d, ctx))
+		goto done;
+	if (BN_num_bits(l) > 127)
+		status = DP_E_OVERFLOW;
+	else if (dp_acct_integer_get(l, &a))
+	{
+		*out = a;
+		status = DP_OK;
+	}
+done:
+	BN_CTX_end(ctx);
+	BN_CTX_free(ctx);
+	return status;
+}
+
+/*
+ * dp_acct_laplace_error
+ *	  The least a such that none of k discrete Laplace variates of scale
+ *	  sensitivity / epsilon exceeds a in size, except with probability beta
+ *	  (by the union bound).
+ *
+ * Requires: out non-NULL.
+ * Gives:	 DP_OK and that integer, or one more where the exact bound lies
+ *			 within 2^-60 of an integer; DP_E_RANGE when epsilon is 0 or
+ *			 infinite, sensitivity 0, k < 1 or beta not in (0, 1);
+ *			 DP_E_OVERFLOW; DP_E_MEMORY.
+ * Source:	 doc/theory.md T39, T7.
+ */
+dp_status
+dp_acct_laplace_error(uint64_t sensitivity, dp_fixed epsilon, int64_t k,
+					  dp_fixed beta, dp_uint128 *out)
+{
+	return integer_error(sensitivity, epsilon, k, beta, true, out);
+}
+
+/*
+ * dp_acct_geometric_error
+ *	  As dp_acct_laplace_error, for one-sided geometric variates.
+ *
+ * Requires: out non-NULL.
+ * Gives:	 as dp_acct_laplace_error.
+ * Source:	 doc/theory.md T39, T4.
+ */
+dp_status
+dp_acct_geometric_error(uint64_t sensitivity, dp_fixed epsilon, int64_t k,
+						dp_fixed beta, dp_uint128 *out)
+{
+	return integer_error(sensitivity, epsilon, k, beta, false, out);
+}

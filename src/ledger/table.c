@@ -1,0 +1,349 @@
+/*
+ * table.c
+ *	  Direct access to the ledger's tables: find and lock a row, write rows.
+ *
+ * A charge reads and writes a handful of rows whose keys are known, so it
+ * goes to the tables and their indexes without a plan.  Rights, policies,
+ * triggers and rules take no part: who may do what is decided by the callers.
+ * Tables are opened by name each time and must belong to a superuser.
+ */
+#include "postgres.h"
+
+#include "access/genam.h"
+#include "access/heapam.h"
+#include "access/htup_details.h"
+#include "access/table.h"
+#include "access/tableam.h"
+#include "access/xact.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_type.h"
+#include "executor/executor.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
+#include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+#include "utils/syscache.h"
+
+#include "catalog.h"
+
+static const char *const table_name[] = {"dataset", "budget", "ledger"};
+
+/* columns that the extension made; somebody may have added others */
+static const int table_columns[] = {DATASET_END - 1, BUDGET_END - 1,
+LEDGER_END - 1};
+
+/* Is it of that kind, and does a superuser own it? */
+static bool
+is_trusted(Oid relid, char relkind)
+{
+	HeapTuple	tuple;
+	Form_pg_class form;
+	bool		trusted;
+
+	if (!OidIsValid(relid))
+		return false;
+	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
+	if (!HeapTupleIsValid(tuple))
+		return false;
+	form = (Form_pg_class) GETSTRUCT(tuple);
+	trusted = form->relkind == relkind && superuser_arg(form->relowner);
+	ReleaseSysCache(tuple);
+	return trusted;
+}
+
+static void
+raise_not_installed(void)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("extension dp_pg is not installed in this database"),
+			 errdetail("Its catalog is missing or was replaced."),
+			 errhint("Run CREATE EXTENSION dp_pg.")));
+}
+
+/*
+ * dp_table_open
+ *	  Open a table of the extension and lock it to the end of the transaction.
+ *
+ * The worker acts as a superuser.  After DROP EXTENSION anybody who may
+ * create schemas could put tables with defaults and triggers of his own in
+ * their place; a table that no superuser owns is not touched.
+ *
+ * Errors: 55000 when the extension is not installed here, 55P03.
+ */
+Relation
+dp_table_open(dp_table table, LOCKMODE mode)
+{
+	Relation	rel = NULL;
+	Oid			relid = InvalidOid;
+
+	if (OidIsValid(dp_bridge_extension_oid()))
+		relid = get_relname_relid(table_name[table],
+								  dp_bridge_catalog_namespace());
+	if (OidIsValid(relid))
+		rel = try_relation_open(relid, mode);
+	if (rel == NULL || !is_trusted(relid, RELKIND_RELATION) ||
+		RelationGetNumberOfAttributes(rel) < table_columns[table])
+		raise_not_installed();
+	return rel;
+}
+
+/* dp_table_sequence: OID of the sequence of the ledger's ids. */
+Oid
+dp_table_sequence(void)
+{
+	Oid			relid = get_relname_relid("ledger_id_seq",
+										  dp_bridge_catalog_namespace());
+
+	if (!is_trusted(relid, RELKIND_SEQUENCE))
+		raise_not_installed();
+	return relid;
+}
+
+static void
+make_values(Relation rel, dp_values *out)
+{
+	int			n = RelationGetNumberOfAttributes(rel);
+	int			i;
+
+	out->n = n;
+	out->value = palloc0(sizeof(Datum) * n);
+	out->null = palloc(sizeof(bool) * n);
+	out->set = palloc0(sizeof(bool) * n);
+	for (i = 0; i < n; i++)
+		out->null[i] = true;
+}
+
+/* dp_row_start: a row to be written, every column NULL and unchanged. */
+void
+dp_row_start(dp_table table, dp_values *out)
+{
+	Relation	rel = dp_table_open(table, AccessShareLock);
+
+	make_values(rel, out);
+	table_close(rel, NoLock);
+}
+
+/* dp_row_key: a condition that a column of type name, oid or bigint equals. */
+void
+dp_row_key(ScanKeyData *key, int column, Oid type, Datum value)
+{
+	ScanKeyInit(key, column, BTEqualStrategyNumber,
+				type == NAMEOID ? F_NAMEEQ : type == OIDOID ? F_OIDEQ :
+				F_INT8EQ, value);
+}
+
+/* The scan changes its keys, so each gets a copy. */
+static SysScanDesc
+start_scan(Relation rel, const char *index, Snapshot snapshot,
+		   const ScanKeyData *keys, ScanKeyData *copy, int n)
+{
+	Oid			indexid = get_relname_relid(index,
+											RelationGetNamespace(rel));
+
+	memcpy(copy, keys, sizeof(ScanKeyData) * n);
+	return systable_beginscan(rel, indexid, OidIsValid(indexid), snapshot, n,
+							  copy);
+}
+
+/* The row to answer, as a copy, or NULL. */
+static HeapTuple
+choose_row(Relation rel, const char *index, Snapshot snapshot,
+		   const ScanKeyData *keys, int n, dp_prefer prefer, dp_values *out)
+{
+	ScanKeyData copy[3];
+	SysScanDesc scan;
+	HeapTuple	tuple;
+	HeapTuple	best = NULL;
+	dp_values	row;
+
+	Assert(n <= lengthof(copy));
+	make_values(rel, &row);
+	make_values(rel, out);
+	scan = start_scan(rel, index, snapshot, keys, copy, n);
+	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
+	{
+		if (prefer)
+		{
+			heap_deform_tuple(tuple, RelationGetDescr(rel), row.value,
+							  row.null);
+			if (!prefer(&row, best ? out : NULL))
+				continue;
+		}
+		best = heap_copytuple(tuple);
+		heap_deform_tuple(best, RelationGetDescr(rel), out->value, out->null);
+		if (!prefer)
+			break;
+	}
+	systable_endscan(scan);
+	return best;
+}
+
+/*
+ * Lock a row; TM_Updated and TM_Deleted say that it is not the newest.  What
+ * else holds no lock on it then.
+ */
+static TM_Result
+lock_row(Relation rel, HeapTuple tuple, Snapshot snapshot, bool wait)
+{
+	TupleTableSlot *slot = table_slot_create(rel, NULL);
+	TM_FailureData failure;
+	TM_Result	result;
+
+	result = table_tuple_lock(rel, &tuple->t_self, snapshot, slot,
+							  GetCurrentCommandId(false),
+							  LockTupleNoKeyExclusive,
+							  wait ? LockWaitBlock : LockWaitSkip, 0,
+							  &failure);
+	ExecDropSingleTupleTableSlot(slot);
+	return result;
+}
+
+/*
+ * dp_row_find
+ *	  Find a row by its keys, among several the preferred one, and lock it as
+ *	  told.  It is the newest version that is committed or our own.
+ *
+ * DP_LOCKED is answered for DP_ROW_SKIP_LOCKED only.  The tuple, palloc'd,
+ * is what dp_row_update wants, and holds the values.
+ */
+dp_found
+dp_row_find(dp_table table, const char *index, const ScanKeyData *keys, int n,
+			dp_prefer prefer, dp_row_lock lock, HeapTuple *tuple,
+			dp_values *out)
+{
+	Relation	rel = dp_table_open(table, lock == DP_ROW_READ ?
+									AccessShareLock : RowExclusiveLock);
+	dp_found	found = DP_MISSING;
+	bool		decided = false;
+
+	while (!decided)
+	{
+		Snapshot	snapshot = RegisterSnapshot(GetLatestSnapshot());
+
+		CHECK_FOR_INTERRUPTS();
+		*tuple = choose_row(rel, index, snapshot, keys, n, prefer, out);
+		decided = true;
+		if (*tuple != NULL)
+			found = DP_FOUND;
+		if (*tuple != NULL && lock != DP_ROW_READ)
+			switch (lock_row(rel, *tuple, snapshot, lock == DP_ROW_WAIT))
+			{
+				case TM_Ok:
+					break;
+				case TM_WouldBlock:
+					found = DP_LOCKED;
+					break;
+				case TM_Updated:
+				case TM_Deleted:
+					found = DP_MISSING;
+					decided = false;	/* look again, with a new snapshot */
+					break;
+				default:
+					elog(ERROR, "unexpected state of a row of the ledger");
+			}
+		UnregisterSnapshot(snapshot);
+	}
+	table_close(rel, NoLock);
+	return found;
+}
+
+/* dp_row_list: all rows with the keys, of dp_values *, palloc'd. */
+List *
+dp_row_list(dp_table table, const char *index, const ScanKeyData *keys, int n)
+{
+	Relation	rel = dp_table_open(table, AccessShareLock);
+	Snapshot	snapshot = RegisterSnapshot(GetLatestSnapshot());
+	ScanKeyData copy[3];
+	SysScanDesc scan;
+	HeapTuple	tuple;
+	List	   *rows = NIL;
+
+	Assert(n <= lengthof(copy));
+	scan = start_scan(rel, index, snapshot, keys, copy, n);
+	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
+	{
+		dp_values  *row = palloc(sizeof(dp_values));
+
+		make_values(rel, row);
+		heap_deform_tuple(heap_copytuple(tuple), RelationGetDescr(rel),
+						  row->value, row->null);
+		rows = lappend(rows, row);
+	}
+	systable_endscan(scan);
+	UnregisterSnapshot(snapshot);
+	table_close(rel, NoLock);
+	return rows;
+}
+
+/* Index entries for rows that were just stored. */
+static void
+insert_index_entries(Relation rel, TupleTableSlot **slots, int n, bool update)
+{
+	EState	   *estate = CreateExecutorState();
+	ResultRelInfo *result = makeNode(ResultRelInfo);
+	int			i;
+
+	InitResultRelInfo(result, rel, 0, NULL, 0);
+	ExecOpenIndices(result, false);
+	for (i = 0; i < n; i++)
+	{
+		(void) ExecInsertIndexTuples(result, slots[i], estate, update, false,
+									 NULL, NIL);
+		ResetPerTupleExprContext(estate);
+	}
+	ExecCloseIndices(result);
+	FreeExecutorState(estate);
+}
+
+/*
+ * dp_row_update
+ *	  Replace the columns that are set in a row that the caller has locked.
+ *	  The change is visible to what the transaction reads next.
+ */
+void
+dp_row_update(dp_table table, HeapTuple old, const dp_values *values)
+{
+	Relation	rel = dp_table_open(table, RowExclusiveLock);
+	TupleTableSlot *slot = table_slot_create(rel, NULL);
+	HeapTuple	tuple = heap_modify_tuple(old, RelationGetDescr(rel),
+										  values->value, values->null,
+										  values->set);
+	bool		update_indexes;
+
+	ExecForceStoreHeapTuple(tuple, slot, false);
+	simple_table_tuple_update(rel, &old->t_self, slot, InvalidSnapshot,
+							  &update_indexes);
+	if (update_indexes)
+		insert_index_entries(rel, &slot, 1, true);
+	ExecDropSingleTupleTableSlot(slot);
+	table_close(rel, NoLock);
+	CommandCounterIncrement();
+}
+
+/* dp_row_append: insert rows, in order. */
+void
+dp_row_append(dp_table table, dp_values *rows, int n)
+{
+	Relation	rel = dp_table_open(table, RowExclusiveLock);
+	TupleTableSlot **slots = palloc(sizeof(TupleTableSlot *) * n);
+	int			i;
+
+	for (i = 0; i < n; i++)
+	{
+		TupleTableSlot *slot = table_slot_create(rel, NULL);
+
+		memcpy(slot->tts_values, rows[i].value, sizeof(Datum) * rows[i].n);
+		memcpy(slot->tts_isnull, rows[i].null, sizeof(bool) * rows[i].n);
+		slots[i] = ExecStoreVirtualTuple(slot);
+	}
+	table_multi_insert(rel, slots, n, GetCurrentCommandId(true), 0, NULL);
+	insert_index_entries(rel, slots, n, false);
+	for (i = 0; i < n; i++)
+		ExecDropSingleTupleTableSlot(slots[i]);
+	table_close(rel, NoLock);
+	CommandCounterIncrement();
+}
