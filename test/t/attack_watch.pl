@@ -98,13 +98,7 @@ my $somebody = outside_locks('n5');
 like($somebody, qr/patients/, 'the watcher sees locks');
 is($somebody, outside_locks('nobody'), 'the same locks, whether or not somebody is met');
 
-# 3. Counters of the server that dp_audit() does not warn of.
-sub audited
-{
-	my ($function) = @_;
-
-	return value($node, "SELECT count(*) FROM dp_audit() WHERE remedy LIKE '%$function%'") > 0;
-}
+# 3. Counters of the whole server, which dp_audit() warns of besides.
 my %counters = (
 	'pg_stat_get_slru' => "SELECT sum(blks_hit + blks_read) FROM pg_stat_slru WHERE name = 'Xact'",
 	'pg_stat_get_buf_alloc' => 'SELECT buffers_alloc FROM pg_stat_bgwriter',
@@ -112,21 +106,23 @@ my %counters = (
 my $next = 20000;
 for my $function (sort keys %counters)
 {
-	my %more;
+	my $equal = 0;
+	my @seen;
 
-	SKIP:
+	# Other processes count as well, so one undisturbed pair is enough; a leak
+	# of one row would part every pair.
+	for my $round (1 .. 20)
 	{
-		skip "$function: dp_audit() warns of it", 1 if audited($function);
-		for my $round (1 .. 3)
-		{
-			for my $which ('there', 'missing')
-			{
-				# each time a row that nobody has looked at yet
-				my $id = $next++;
-				my $asked = $which eq 'there' ? $id : $id + 50000;
+		my %more;
 
-				as($node, 'owner', "INSERT INTO patients VALUES ($id, 1, 'new')");
-				my ($out) = as($node, 'analyst', <<"EOT");
+		for my $which ('there', 'missing')
+		{
+			# each time a row that nobody has looked at yet
+			my $id = $next++;
+			my $asked = $which eq 'there' ? $id : $id + 50000;
+
+			as($node, 'owner', "INSERT INTO patients VALUES ($id, 1, 'new')");
+			my ($out) = as($node, 'analyst', <<"EOT");
 SELECT dp_count(*) IS NULL FROM visits WHERE id = 1;
 SELECT pg_stat_force_next_flush() \\g /dev/null
 SELECT pg_sleep(0.3) \\g /dev/null
@@ -136,14 +132,15 @@ SELECT pg_stat_force_next_flush() \\g /dev/null
 SELECT pg_sleep(0.3) \\g /dev/null
 $counters{$function};
 EOT
-				my @n = $out =~ /^(\d+)$/mg;
-				$more{$round}{$which} = $n[1] - $n[0];
-			}
+			my @n = $out =~ /^(\d+)$/mg;
+			$more{$which} = $n[1] - $n[0];
 		}
-		# other processes count as well, so one undisturbed pair is enough
-		ok((grep { $more{$_}{there} == $more{$_}{missing} } keys %more), "$function: the same for a row that is there and one that is not")
-		  or diag(explain(\%more));
+		push @seen, \%more;
+		$equal = $more{there} == $more{missing};
+		last if $equal;
 	}
+	ok($equal, "$function: the same for a row that is there and one that is not")
+	  or diag(explain(\@seen));
 }
 $node->stop;
 
