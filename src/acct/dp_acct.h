@@ -42,7 +42,8 @@ typedef enum dp_filter
 {
 	DP_FILTER_BASIC,			/* sum eps <= E and sum delta <= D */
 	DP_FILTER_ZCDP,				/* sum rho <= rho_B and sum delta <= d'' */
-	DP_FILTER_BEST				/* either of the two sums, delta <= d'' */
+	DP_FILTER_BEST,				/* either of the two sums, delta <= d'' */
+	DP_FILTER_ADVANCED			/* sum eps^2 <= squares, sum delta <= d'' */
 } dp_filter;
 
 /*
@@ -59,6 +60,8 @@ typedef struct dp_limit
 	dp_fixed	delta_sum;		/* d'', bounds the sum of charges' deltas */
 	dp_fixed	rho;			/* rho_B; 0 when the filter cannot use it */
 	uint64_t	alpha;			/* the certificate's order, units of 2^-20 */
+	dp_fixed	squares;		/* bound of the sum of squared epsilons; 0
+								 * unless the filter is advanced */
 } dp_limit;
 
 /* Running sums over the charges admitted so far. */
@@ -68,6 +71,7 @@ typedef struct dp_spent
 	dp_fixed	rho;
 	dp_fixed	delta;
 	int64_t		charges;
+	dp_fixed	squares;		/* of epsilons; infinite once not pure */
 } dp_spent;
 
 /* ---- fixed point (fixed.c) ---- */
@@ -104,7 +108,12 @@ extern dp_status dp_acct_limit_make(dp_filter filter, dp_fixed epsilon,
 									dp_fixed delta, dp_limit *out);
 extern bool dp_acct_limit_admits(const dp_limit *limit, const dp_spent *spent,
 								 const dp_charge *charge);
+extern bool dp_acct_limit_holds(const dp_limit *limit, const dp_spent *spent);
 extern dp_status dp_acct_spent_add(dp_spent *spent, const dp_charge *charge);
+extern dp_status dp_acct_spent_sum(dp_spent *spent, const dp_spent *more);
+extern dp_status dp_acct_spent_rise(dp_spent *spent, const dp_spent *maximum,
+									const dp_spent *part);
+extern void dp_acct_spent_maximum(dp_spent *maximum, const dp_spent *part);
 extern dp_status dp_acct_charge_add(dp_charge *sum, const dp_charge *charge);
 extern int64_t dp_acct_limit_calls(const dp_limit *limit,
 								   const dp_spent *spent,
@@ -208,5 +217,14 @@ extern dp_status dp_acct_laplace_error(uint64_t sensitivity,
 extern dp_status dp_acct_geometric_error(uint64_t sensitivity,
 										 dp_fixed epsilon, int64_t k,
 										 dp_fixed beta, dp_uint128 *out);
+
+/* ---- how a mechanism is charged (charge.c) ---- */
+extern dp_status dp_acct_rho_from_exponential(const dp_rational *epsilon,
+											  dp_fixed *rho);
+extern dp_filter dp_acct_charge_filter(const dp_limit *payer,
+									   const dp_limit *cap);
+extern void dp_acct_charge_gaussian(dp_filter filter, dp_fixed epsilon,
+									dp_fixed delta, dp_fixed rho,
+									dp_charge *out);
 
 #endif							/* DP_ACCT_H */

@@ -19,7 +19,8 @@
 static const char *const filter_names[] = {
 	"basic",					/* DP_FILTER_BASIC */
 	"zcdp",						/* DP_FILTER_ZCDP */
-	"best"						/* DP_FILTER_BEST */
+	"best",						/* DP_FILTER_BEST */
+	"advanced"					/* DP_FILTER_ADVANCED */
 };
 
 #define FILTERS ((int) (sizeof(filter_names) / sizeof(filter_names[0])))
@@ -29,9 +30,9 @@ static const char *const filter_names[] = {
  *	  The filter of a name.
  *
  * Requires: name, out non-NULL.
- * Gives:	 true with *out set when name is exactly one of basic, zcdp, best;
- *			 else false.
- * Source:	 doc/theory.md T27 to T29.
+ * Gives:	 true with *out set when name is exactly one of basic, zcdp, best,
+ *			 advanced; else false.
+ * Source:	 doc/theory.md T27 to T29, T37.
  */
 bool
 dp_acct_filter_parse(const char *name, dp_filter *out)
@@ -55,7 +56,7 @@ dp_acct_filter_parse(const char *name, dp_filter *out)
  *
  * Requires: nothing.
  * Gives:	 a constant string; "unknown" for a value outside the enumeration.
- * Source:	 doc/theory.md T27 to T29.
+ * Source:	 doc/theory.md T27 to T29, T37.
  */
 const char *
 dp_acct_filter_name(dp_filter filter)
@@ -70,22 +71,27 @@ dp_acct_filter_name(dp_filter filter)
  *	  Everything a filter needs to keep a promise of (epsilon, delta).
  *
  * basic keeps the whole delta for the charges; the others give one half, d',
- * to the conversion from rho and the other, d'', to the charges, where
- * d' + d'' = delta.  best without a d' (delta below two units) has no use for
- * rho and behaves as basic.
+ * to the conversion from rho or squares and the other, d'', to the charges,
+ * where d' + d'' = delta.  best without a d' (delta below two units) has no
+ * use for rho and behaves as basic.
  *
  * Requires: out non-NULL.
  * Gives:	 DP_OK; DP_E_RANGE when epsilon is 0 or infinite, delta >= 1, the
- *			 filter is unknown, or zcdp has no d'; DP_E_MEMORY.
- * Source:	 doc/theory.md T27 to T29.
+ *			 filter is unknown, or zcdp or advanced has no d'; DP_E_OVERFLOW
+ *			 when the bound on squares does not fit; DP_E_MEMORY.
+ * Source:	 doc/theory.md T27 to T29, T37.
  */
 dp_status
 dp_acct_limit_make(dp_filter filter, dp_fixed epsilon, dp_fixed delta,
 				   dp_limit *out)
 {
-	dp_limit	limit = {filter, epsilon, delta, 0, delta, 0, 0};
+	dp_limit	limit = {0};
 	dp_status	status;
 
+	limit.filter = filter;
+	limit.epsilon = epsilon;
+	limit.delta = delta;
+	limit.delta_sum = delta;
 	if (epsilon == 0 || epsilon == DP_FIXED_INFINITE || delta >= DP_FIXED_ONE)
 		return DP_E_RANGE;
 	switch (filter)
@@ -107,6 +113,14 @@ dp_acct_limit_make(dp_filter filter, dp_fixed epsilon, dp_fixed delta,
 			else if (filter == DP_FILTER_ZCDP)
 				return DP_E_RANGE;
 			break;
+		case DP_FILTER_ADVANCED:
+			limit.delta_conversion = delta / 2;
+			limit.delta_sum = delta - limit.delta_conversion;
+			status = dp_acct_squares_limit(epsilon, limit.delta_conversion,
+										   &limit.squares);
+			if (status != DP_OK)
+				return status;
+			break;
 		default:
 			return DP_E_RANGE;
 	}
@@ -114,13 +128,52 @@ dp_acct_limit_make(dp_filter filter, dp_fixed epsilon, dp_fixed delta,
 	return DP_OK;
 }
 
-/* Whether spent + charge stays finite and within limit. */
+/* Whether a sum is finite and within limit. */
 static bool
-within(dp_fixed spent, dp_fixed charge, dp_fixed limit)
+within(dp_fixed sum, dp_fixed limit)
 {
-	dp_fixed	sum = dp_acct_fixed_add(spent, charge);
-
 	return sum != DP_FIXED_INFINITE && sum <= limit;
+}
+
+/*
+ * dp_acct_limit_holds
+ *	  Whether sums keep the promise of a limit.
+ *
+ * Requires: limit made by dp_acct_limit_make.
+ * Gives:	 true exactly if the sums satisfy the filter; false for an unknown
+ *			 filter.
+ * Source:	 doc/theory.md T27 (basic), T28 (zcdp), T29 (best), T37
+ *			 (advanced).
+ */
+bool
+dp_acct_limit_holds(const dp_limit *limit, const dp_spent *spent)
+{
+	if (!within(spent->delta, limit->delta_sum))
+		return false;
+	switch (limit->filter)
+	{
+		case DP_FILTER_BASIC:
+			return within(spent->epsilon, limit->epsilon);
+		case DP_FILTER_ZCDP:
+			return within(spent->rho, limit->rho);
+		case DP_FILTER_BEST:
+			return within(spent->epsilon, limit->epsilon) ||
+				(limit->rho > 0 && within(spent->rho, limit->rho));
+		case DP_FILTER_ADVANCED:
+			return within(spent->squares, limit->squares);
+	}
+	return false;
+}
+
+/* Add the components of a charge, but do not count it. */
+static void
+add_sums(dp_spent *spent, const dp_charge *charge)
+{
+	spent->epsilon = dp_acct_fixed_add(spent->epsilon, charge->epsilon);
+	spent->rho = dp_acct_fixed_add(spent->rho, charge->rho);
+	spent->delta = dp_acct_fixed_add(spent->delta, charge->delta);
+	spent->squares = dp_acct_fixed_add(spent->squares,
+									   dp_acct_square(charge->epsilon));
 }
 
 /*
@@ -131,26 +184,17 @@ within(dp_fixed spent, dp_fixed charge, dp_fixed limit)
  *			 admitted under it.
  * Gives:	 true exactly if the sums including the charge satisfy the filter;
  *			 false for an unknown filter.  Nothing is changed.
- * Source:	 doc/theory.md T27 (basic), T28 (zcdp), T29 (best).
+ * Source:	 doc/theory.md T27 (basic), T28 (zcdp), T29 (best), T37
+ *			 (advanced).
  */
 bool
 dp_acct_limit_admits(const dp_limit *limit, const dp_spent *spent,
 					 const dp_charge *charge)
 {
-	if (!within(spent->delta, charge->delta, limit->delta_sum))
-		return false;
-	switch (limit->filter)
-	{
-		case DP_FILTER_BASIC:
-			return within(spent->epsilon, charge->epsilon, limit->epsilon);
-		case DP_FILTER_ZCDP:
-			return within(spent->rho, charge->rho, limit->rho);
-		case DP_FILTER_BEST:
-			return within(spent->epsilon, charge->epsilon, limit->epsilon) ||
-				(limit->rho > 0 &&
-				 within(spent->rho, charge->rho, limit->rho));
-	}
-	return false;
+	dp_spent	after = *spent;
+
+	add_sums(&after, charge);
+	return dp_acct_limit_holds(limit, &after);
 }
 
 /*
@@ -161,7 +205,7 @@ dp_acct_limit_admits(const dp_limit *limit, const dp_spent *spent,
  * Gives:	 DP_OK; sums too large for dp_fixed become infinite, which no
  *			 filter admits.  DP_E_OVERFLOW, spent untouched, when the number
  *			 of charges does not fit; DP_E_RANGE when it is negative.
- * Source:	 doc/theory.md T20, T27.
+ * Source:	 doc/theory.md T20, T27, T37.
  */
 dp_status
 dp_acct_spent_add(dp_spent *spent, const dp_charge *charge)
@@ -170,9 +214,7 @@ dp_acct_spent_add(dp_spent *spent, const dp_charge *charge)
 		return DP_E_RANGE;
 	if (spent->charges == INT64_MAX)
 		return DP_E_OVERFLOW;
-	spent->epsilon = dp_acct_fixed_add(spent->epsilon, charge->epsilon);
-	spent->rho = dp_acct_fixed_add(spent->rho, charge->rho);
-	spent->delta = dp_acct_fixed_add(spent->delta, charge->delta);
+	add_sums(spent, charge);
 	spent->charges++;
 	return DP_OK;
 }
@@ -226,7 +268,7 @@ times_within(dp_fixed spent, dp_fixed charge, dp_fixed limit)
  *
  * Requires: as dp_acct_limit_admits.
  * Gives:	 the exact number, INT64_MAX standing for it and everything above.
- * Source:	 doc/theory.md T30.
+ * Source:	 doc/theory.md T30, T37.
  */
 int64_t
 dp_acct_limit_calls(const dp_limit *limit, const dp_spent *spent,
@@ -241,6 +283,11 @@ dp_acct_limit_calls(const dp_limit *limit, const dp_spent *spent,
 
 	switch (limit->filter)
 	{
+		case DP_FILTER_ADVANCED:
+			by_loss = times_within(spent->squares,
+								   dp_acct_square(charge->epsilon),
+								   limit->squares);
+			break;
 		case DP_FILTER_BASIC:
 			by_loss = by_epsilon;
 			break;

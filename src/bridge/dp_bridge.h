@@ -16,6 +16,16 @@
 
 /* ---- settings (settings.c) ---- */
 extern char *dp_setting_epsilon;	/* dp_pg.epsilon, decimal text */
+
+typedef enum dp_setting_noise
+{
+	DP_SETTING_LAPLACE,
+	DP_SETTING_GAUSSIAN
+} dp_setting_noise;
+
+extern int	dp_setting_mechanism;	/* dp_pg.mechanism */
+extern char *dp_setting_delta;	/* dp_pg.delta, decimal text or empty */
+extern bool dp_setting_split;	/* dp_pg.split */
 extern int	dp_setting_max_groups;	/* dp_pg.max_groups */
 extern int	dp_setting_worker_idle; /* dp_pg.worker_idle, ms */
 extern int	dp_setting_worker_lock_timeout; /* dp_pg.worker_lock_timeout, ms */
@@ -64,6 +74,10 @@ extern const char *dp_bridge_number_fault_text(dp_number_fault fault);
  */
 extern dp_rational dp_bridge_check_epsilon(Numeric x, bool isnull,
 										   const char *what);
+
+/* ---- powers of two (binary.c) ---- */
+extern Numeric dp_bridge_power_of_two(int exponent);
+extern bool dp_bridge_floor_log2(Numeric x, int *exponent);
 
 /* ---- errors (error.c) ---- */
 

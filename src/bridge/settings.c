@@ -25,11 +25,20 @@
 char	   *dp_setting_epsilon = DEFAULT_EPSILON;
 char	   *dp_setting_epsilon_ceiling = DEFAULT_CEILING;
 char	   *dp_setting_epsilon_floor = DEFAULT_FLOOR;
+char	   *dp_setting_delta = "";
+int			dp_setting_mechanism = DP_SETTING_LAPLACE;
+bool		dp_setting_split = false;
 int			dp_setting_max_groups = 1000000;
 int			dp_setting_worker_idle = 10000;
 int			dp_setting_worker_lock_timeout = 1000;
 
 static bool preloaded = false;
+
+static const struct config_enum_entry mechanisms[] = {
+	{"laplace", DP_SETTING_LAPLACE, false},
+	{"gaussian", DP_SETTING_GAUSSIAN, false},
+	{NULL, 0, false}
+};
 
 /*
  * Is the text a plain positive decimal number below 10^12 with at most 24
@@ -80,6 +89,28 @@ check_optional_epsilon(char **newval, void **extra, GucSource source)
 }
 
 /*
+ * A delta in decimal digits or as 1e-9: between 10^-24 and 1, both excluded.
+ * Longer texts than numbers of that size need are refused.
+ */
+static bool
+check_delta(char **newval, void **extra, GucSource source)
+{
+	const char *text = *newval;
+	char	   *end;
+	double		value;
+
+	if (text[0] == '\0')
+		return true;
+	value = strspn(text, "0123456789.eE-") == strlen(text) &&
+		strlen(text) <= 40 ? strtod(text, &end) : 0;
+	if (value > 1.0e-24 && value < 1 && *end == '\0')
+		return true;
+	GUC_check_errdetail("It must be a number between 1e-24 and 1.");
+	GUC_check_errhint("Write it like 1e-9.");
+	return false;
+}
+
+/*
  * dp_bridge_settings_init
  *	  Define the settings; called once, while the library is preloaded.
  */
@@ -88,6 +119,12 @@ dp_bridge_settings_init(void)
 {
 	preloaded = process_shared_preload_libraries_in_progress;
 
+	DefineCustomStringVariable("dp_pg.delta",
+							   "Delta of a private value with Gaussian noise.",
+							   "Decimal text, such as 1e-9.",
+							   &dp_setting_delta, "",
+							   PGC_USERSET, 0,
+							   check_delta, NULL, NULL);
 	DefineCustomStringVariable("dp_pg.epsilon",
 							   "Price of a private value that names none.",
 							   "Decimal text; smaller is more private.",
@@ -112,6 +149,21 @@ dp_bridge_settings_init(void)
 							&dp_setting_max_groups, 1000000, 1, 100000000,
 							PGC_SUSET, 0,
 							NULL, NULL, NULL);
+	DefineCustomEnumVariable("dp_pg.mechanism",
+							 "Noise of private numbers.",
+							 "laplace: pure privacy, and permute-and-flip for "
+							 "selections; gaussian: needs dp_pg.delta, and "
+							 "the exponential mechanism for selections.",
+							 &dp_setting_mechanism, DP_SETTING_LAPLACE,
+							 mechanisms, PGC_USERSET, 0,
+							 NULL, NULL, NULL);
+	DefineCustomBoolVariable("dp_pg.split",
+							 "Makes dp_pg.epsilon the price of a whole query.",
+							 "It is divided among the values that name no "
+							 "epsilon of their own.",
+							 &dp_setting_split, false,
+							 PGC_USERSET, 0,
+							 NULL, NULL, NULL);
 	DefineCustomIntVariable("dp_pg.worker_idle",
 							"Time after which an idle ledger worker leaves.",
 							NULL,

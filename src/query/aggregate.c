@@ -31,7 +31,15 @@ static const struct
 {
 	{"dp_aggregate_count", DP_AGG_COUNT},
 	{"dp_aggregate_sum", DP_AGG_SUM},
-	{"dp_aggregate_avg", DP_AGG_AVG}
+	{"dp_aggregate_avg", DP_AGG_AVG},
+	{"dp_aggregate_variance", DP_AGG_VARIANCE},
+	{"dp_aggregate_stddev", DP_AGG_STDDEV},
+	{"dp_aggregate_quantile", DP_AGG_QUANTILE},
+	{"dp_aggregate_median", DP_AGG_MEDIAN},
+	{"dp_aggregate_histogram", DP_AGG_HISTOGRAM},
+	{"dp_aggregate_argmax", DP_AGG_ARGMAX},
+	{"dp_aggregate_topk", DP_AGG_TOPK},
+	{"dp_aggregate_conditions", DP_AGG_CONDITIONS}
 };
 
 typedef struct kind_entry

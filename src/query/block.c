@@ -16,10 +16,12 @@ enum
 	BLOCK_KEYS,
 	BLOCK_KINDS,
 	BLOCK_BASE_ATTNUMS,
+	BLOCK_ARGUMENT_KEYS,
 	BLOCK_RELID,
 	BLOCK_DATASET,
 	BLOCK_FINGERPRINT,
-	BLOCK_SUBQUERIES
+	BLOCK_SUBQUERIES,
+	BLOCK_SHARE
 };
 
 /* dp_query_block_to_list: made of copyable nodes only. */
@@ -28,20 +30,26 @@ dp_query_block_to_list(const dp_block *block)
 {
 	List	   *list = NIL;
 	List	   *keys = NIL;
+	List	   *arguments = NIL;
 	ListCell   *lc;
 
 	foreach(lc, block->keys)
 		keys = lappend(keys, dp_query_key_to_list(lfirst(lc)));
+	foreach(lc, block->argument_keys)
+		arguments = lappend(arguments, lfirst(lc) == NULL ? NIL :
+							dp_query_key_to_list(lfirst(lc)));
 	list = lappend(list, block->inner);
 	list = lappend(list, keys);
 	list = lappend(list, block->kinds);
 	list = lappend(list, block->base_attnums);
+	list = lappend(list, arguments);
 	list = lappend(list, makeInteger((int) block->relid));
 	list = lappend(list, makeString(block->dataset));
 	list = lappend(list, makeConst(INT8OID, -1, InvalidOid, sizeof(int64),
 								   Int64GetDatum(block->fingerprint), false,
 								   FLOAT8PASSBYVAL));
 	list = lappend(list, block->subqueries);
+	list = lappend(list, makeInteger(block->share));
 	return list;
 }
 
@@ -58,11 +66,16 @@ dp_query_block_from_list(const List *list)
 							  dp_query_key_from_list(lfirst(lc)));
 	block->kinds = list_nth(list, BLOCK_KINDS);
 	block->base_attnums = list_nth(list, BLOCK_BASE_ATTNUMS);
+	foreach(lc, (List *) list_nth(list, BLOCK_ARGUMENT_KEYS))
+		block->argument_keys = lappend(block->argument_keys,
+									   lfirst(lc) == NULL ? NULL :
+									   dp_query_key_from_list(lfirst(lc)));
 	block->relid = (Oid) intVal(list_nth(list, BLOCK_RELID));
 	block->dataset = strVal(list_nth(list, BLOCK_DATASET));
 	block->fingerprint =
 		DatumGetInt64(((Const *) list_nth(list,
 										  BLOCK_FINGERPRINT))->constvalue);
 	block->subqueries = list_nth(list, BLOCK_SUBQUERIES);
+	block->share = intVal(list_nth(list, BLOCK_SHARE));
 	return block;
 }

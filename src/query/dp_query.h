@@ -28,7 +28,15 @@ typedef enum dp_aggregate_kind
 	DP_AGG_NONE = 0,
 	DP_AGG_COUNT,
 	DP_AGG_SUM,
-	DP_AGG_AVG
+	DP_AGG_AVG,
+	DP_AGG_VARIANCE,
+	DP_AGG_STDDEV,
+	DP_AGG_QUANTILE,
+	DP_AGG_MEDIAN,
+	DP_AGG_HISTOGRAM,
+	DP_AGG_ARGMAX,
+	DP_AGG_TOPK,
+	DP_AGG_CONDITIONS
 } dp_aggregate_kind;
 
 extern dp_aggregate_kind dp_query_aggregate_kind(Oid function);
@@ -86,10 +94,13 @@ typedef struct dp_block
 	List	   *kinds;			/* of int: dp_aggregate_kind, one each */
 	List	   *base_attnums;	/* of int: column an aggregate's argument is,
 								 * or 0 */
+	List	   *argument_keys;	/* of dp_key * or NULL: public values of an
+								 * aggregate's argument, where it needs them */
 	Oid			relid;			/* the protected relation */
 	char	   *dataset;
 	int64		fingerprint;
 	List	   *subqueries;		/* of Query *, run before; Params in inner */
+	int			share;			/* releases that divide the default epsilon */
 } dp_block;
 
 /*

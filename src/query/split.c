@@ -227,8 +227,32 @@ check_distinct(Aggref *aggregate, const char *name)
 							"DISTINCT is not supported here in %s", name);
 }
 
+/* Does the aggregate choose among public values of its argument? */
+static bool
+chooses_value(int kind)
+{
+	return kind == DP_AGG_ARGMAX || kind == DP_AGG_TOPK;
+}
+
+/*
+ * The public values of an argument that is chosen among; NULL when there are
+ * none, so that candidates must be given.
+ */
+static dp_key *
+argument_key(dp_splitter *s, Node *argument, Node *base)
+{
+	dp_key	   *key = palloc(sizeof(dp_key));
+
+	if (dp_query_classify_key(argument, base, s->rowset.relation->relid,
+							  key) != NULL)
+		return NULL;
+	key->nullable = false;
+	return key;
+}
+
 static dp_refusal *
-check_aggregate(dp_splitter *s, Aggref *aggregate, int *base_attnum)
+check_aggregate(dp_splitter *s, Aggref *aggregate, int *base_attnum,
+				dp_key **key)
 {
 	const char *name = get_func_name(aggregate->aggfnoid);
 	dp_refusal *refusal;
@@ -236,6 +260,7 @@ check_aggregate(dp_splitter *s, Aggref *aggregate, int *base_attnum)
 	Node	   *base;
 
 	*base_attnum = 0;
+	*key = NULL;
 	if (aggregate->aggorder != NIL || aggregate->aggdirectargs != NIL)
 		return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED,
 								aggregate->location, NULL,
@@ -262,7 +287,10 @@ check_aggregate(dp_splitter *s, Aggref *aggregate, int *base_attnum)
 		refusal = check_distinct(aggregate, name);
 	if (refusal != NULL)
 		return refusal;
-	base = strip_implicit_coercions(dp_rowset_base(s->query, argument));
+	base = dp_rowset_base(s->query, argument);
+	if (chooses_value(dp_query_aggregate_kind(aggregate->aggfnoid)))
+		*key = argument_key(s, argument, base);
+	base = strip_implicit_coercions(base);
 	if (IsA(base, Var))
 		*base_attnum = ((Var *) base)->varattno;
 	return NULL;
@@ -280,12 +308,15 @@ add_aggregates(dp_splitter *s, Query *inner, dp_block *block)
 		const char *name = get_func_name(original->aggfnoid);
 		int			kind = dp_query_aggregate_kind(original->aggfnoid);
 		int			base_attnum;
-		dp_refusal *refusal = check_aggregate(s, aggregate, &base_attnum);
+		dp_key	   *key;
+		dp_refusal *refusal = check_aggregate(s, aggregate, &base_attnum,
+											  &key);
 
 		if (refusal != NULL)
 			return refusal;
 		block->kinds = lappend_int(block->kinds, kind);
 		block->base_attnums = lappend_int(block->base_attnums, base_attnum);
+		block->argument_keys = lappend(block->argument_keys, key);
 		add_column(s, name, (Node *) original);
 		inner->targetList =
 			lappend(inner->targetList,

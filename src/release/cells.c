@@ -20,7 +20,8 @@ struct dp_cells
 	DestReceiver receiver;		/* first, so that it can be cast */
 	const dp_release_spec *spec;
 	int			width;			/* cells of one group */
-	dp_int128  *cells;			/* spec->groups * width */
+	dp_cell    *cells;			/* spec->groups * width */
+	MemoryContext keep;			/* of the cells and their states */
 	MemoryContext scratch;		/* reset for every row */
 };
 
@@ -49,7 +50,7 @@ receive_row(TupleTableSlot *slot, DestReceiver *self)
 	dp_cells   *cells = (dp_cells *) self;
 	const dp_release_spec *spec = cells->spec;
 	MemoryContext old = MemoryContextSwitchTo(cells->scratch);
-	dp_int128  *cell;
+	dp_cell    *cell;
 	int64		group;
 	int			i;
 
@@ -65,8 +66,8 @@ receive_row(TupleTableSlot *slot, DestReceiver *self)
 			measure->ops->load(measure,
 							   slot->tts_values + measure->first_column,
 							   slot->tts_isnull + measure->first_column,
-							   cell);
-			cell += measure->ops->ncells;
+							   cell, cells->keep);
+			cell += measure->ncells;
 		}
 	}
 	MemoryContextSwitchTo(old);
@@ -100,9 +101,10 @@ dp_cells_create(const dp_release_spec *spec)
 	cells->receiver.rDestroy = receive_nothing;
 	cells->receiver.mydest = DestNone;
 	cells->spec = spec;
+	cells->keep = CurrentMemoryContext;
 	for (i = 0; i < spec->nmeasures; i++)
-		cells->width += spec->measures[i].ops->ncells;
-	cells->cells = palloc_extended(sizeof(dp_int128) * spec->groups *
+		cells->width += spec->measures[i].ncells;
+	cells->cells = palloc_extended(sizeof(dp_cell) * spec->groups *
 								   cells->width,
 								   MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 	cells->scratch = AllocSetContextCreate(CurrentMemoryContext,
@@ -133,7 +135,7 @@ dp_cells_release(dp_cells *cells, TupleDesc result, Tuplestorestate *store)
 	for (group = 0; group < spec->groups; group++)
 	{
 		MemoryContext old = MemoryContextSwitchTo(cells->scratch);
-		const dp_int128 *cell = cells->cells + group * cells->width;
+		const dp_cell *cell = cells->cells + group * cells->width;
 		int64		rest = group;
 		int			i;
 
@@ -152,7 +154,7 @@ dp_cells_release(dp_cells *cells, TupleDesc result, Tuplestorestate *store)
 
 			values[spec->nkeys + i] = measure->ops->release(measure, cell);
 			nulls[spec->nkeys + i] = false;
-			cell += measure->ops->ncells;
+			cell += measure->ncells;
 		}
 		tuplestore_putvalues(store, result, values, nulls);
 		MemoryContextSwitchTo(old);

@@ -10,9 +10,12 @@
 
 #include <math.h>
 
+#include "catalog/pg_type.h"
 #include "commands/explain.h"
 #include "executor/executor.h"
 #include "utils/builtins.h"
+#include "utils/date.h"
+#include "utils/fmgrprotos.h"
 #include "utils/lsyscache.h"
 #include "utils/numeric.h"
 #include "utils/snapmgr.h"
@@ -22,31 +25,73 @@
 
 #define ERROR_BETA 0.05
 
-/* A bound as the grid has it. */
+/* A bound as the grid has it, in the type of the column. */
 static char *
 grid_text(const dp_measure *measure, int64 granules)
 {
-	return numeric_normalize(dp_release_grid_value(&measure->grid, granules));
+	Numeric		value = dp_release_grid_value(&measure->grid, granules);
+	Oid			type = measure->argument_type;
+	int64		moment;
+	Oid			output;
+	bool		varlena;
+
+	if (!dp_measure_is_time_type(type))
+		return numeric_normalize(value);
+	moment = DatumGetInt64(DirectFunctionCall1(numeric_int8,
+											   NumericGetDatum(value)));
+	getTypeOutputInfo(type, &output, &varlena);
+	return OidOutputFunctionCall(output, type == DATEOID ?
+								 DateADTGetDatum((DateADT) moment) :
+								 TimestampGetDatum(moment));
 }
 
+/* The parameter of one letter, as it counts. */
+static char *
+parameter_text(const dp_measure *measure, char letter)
+{
+	switch (letter)
+	{
+		case 'l':
+			return grid_text(measure, measure->grid.low);
+		case 'u':
+			return grid_text(measure, measure->grid.high);
+		case 'f':
+			return numeric_normalize(measure->fraction);
+		case 'n':
+			return numeric_normalize(measure->number);
+		case 'c':
+			return psprintf(INT64_FORMAT " candidates", measure->choices);
+		default:
+			elog(ERROR, "unexpected parameter letter %c", letter);
+	}
+	return NULL;
+}
+
+/* "dp_sum(age, 0, 100)": the longest form, declared bounds included. */
 static char *
 value_name(const dp_measure *measure)
 {
 	const Aggref *aggregate = measure->aggregate;
-	char	   *function = get_func_name(aggregate->aggfnoid);
-	char	   *argument = "...";
+	const char *const *form = measure->ops->forms;
+	StringInfoData text;
+	const char *letter;
 
-	if (aggregate->args == NIL)
-		return psprintf("%s(*)", function);
-	if (measure->base_attnum != 0)
-		argument = get_attname(measure->relid, measure->base_attnum, false);
-	if (measure->ops->kind == DP_AGG_COUNT)
-		return psprintf("%s(%s%s)", function,
-						aggregate->aggdistinct != NIL ? "DISTINCT " : "",
-						argument);
-	return psprintf("%s(%s, %s, %s)", function, argument,
-					grid_text(measure, measure->grid.low),
-					grid_text(measure, measure->grid.high));
+	initStringInfo(&text);
+	appendStringInfo(&text, "%s(", get_func_name(aggregate->aggfnoid));
+	if (aggregate->aggdistinct != NIL)
+		appendStringInfoString(&text, "DISTINCT ");
+	appendStringInfoString(&text, aggregate->args == NIL ? "*" :
+						   measure->base_attnum == 0 ? "..." :
+						   get_attname(measure->relid, measure->base_attnum,
+									   false));
+	while (form[1] != NULL)
+		form++;
+	for (letter = *form; *letter != '\0'; letter++)
+		if (*letter != 'e')
+			appendStringInfo(&text, ", %s",
+							 parameter_text(measure, *letter));
+	appendStringInfoChar(&text, ')');
+	return text.data;
 }
 
 /* Numbers of granules in the units of the column. */
@@ -54,6 +99,28 @@ static char *
 in_units(const dp_measure *measure, double granules)
 {
 	return psprintf("%.6g", granules * dp_measure_granule(measure));
+}
+
+static void
+describe_noise(const dp_measure *measure, dp_description *d)
+{
+	d->sensitivity = in_units(measure, (double) measure->sensitivity);
+	d->scale = in_units(measure, dp_measure_noise_scale(measure));
+	d->error = in_units(measure, dp_measure_noise_error(measure, ERROR_BETA));
+}
+
+/* Scores of a selection: Theorem 3.11 with one best candidate. */
+static void
+describe_selection(const dp_measure *measure, dp_description *d)
+{
+	const dp_rational *rate = &measure->rate;
+	double		scale = (double) rate->den / (double) rate->num;
+
+	d->sensitivity = psprintf("%.6g", (double) measure->sensitivity);
+	d->scale = psprintf("%.6g", scale);
+	d->error = psprintf("%.6g rows", scale *
+						(log((double) Max(measure->choices, 1)) -
+						 log(ERROR_BETA)));
 }
 
 /*
@@ -67,16 +134,19 @@ dp_release_describe(const dp_release_spec *spec, int n)
 	dp_description d;
 
 	d.name = value_name(measure);
-	d.mechanism = "discrete Laplace";
-	d.epsilon = dp_bridge_fixed_to_cstring(measure->charge.epsilon);
+	d.mechanism = pstrdup(dp_release_mechanism_name(measure));
+	d.epsilon = measure->charge.epsilon == DP_FIXED_INFINITE ?
+		pstrdup("Infinity") :
+		dp_bridge_fixed_to_cstring(measure->charge.epsilon);
 	d.delta = dp_bridge_fixed_to_cstring(measure->charge.delta);
 	d.rho = psprintf("%.6g", dp_acct_fixed_approx(measure->charge.rho));
-	d.sensitivity = in_units(measure, (double) measure->sensitivity);
-	d.scale = in_units(measure, dp_mech_scale_approx(&measure->scale));
-	d.error = in_units(measure, dp_mech_laplace_error(&measure->scale,
-													  ERROR_BETA));
-	if (measure->ops->kind == DP_AGG_AVG)
-		d.error = psprintf("%s / rows", d.error);
+	if (measure->mechanism == DP_MECHANISM_LAPLACE ||
+		measure->mechanism == DP_MECHANISM_GAUSSIAN)
+		describe_noise(measure, &d);
+	else
+		describe_selection(measure, &d);
+	if (measure->ops->error_suffix != NULL)
+		d.error = psprintf("%s%s", d.error, measure->ops->error_suffix);
 	return d;
 }
 
@@ -179,12 +249,13 @@ budget_text(const dp_release_spec *spec, bool charged)
  * own releases are described in it.
  */
 static void
-explain_subquery(Query *subquery, EState *estate, ExplainState *es)
+explain_subquery(const dp_block *block, Query *subquery, EState *estate,
+				 ExplainState *es)
 {
 	ExplainState outer = *es;
 	QueryDesc  *desc;
 
-	desc = CreateQueryDesc(dp_release_plan_subquery(subquery, estate),
+	desc = CreateQueryDesc(dp_release_plan_subquery(block, subquery, estate),
 						   DP_PRIVATE_QUERY_TEXT, GetActiveSnapshot(),
 						   InvalidSnapshot, None_Receiver,
 						   estate->es_param_list_info, estate->es_queryEnv, 0);
@@ -238,5 +309,5 @@ dp_release_explain(const dp_release_spec *spec, bool charged, EState *estate,
 		return;
 	ExplainPropertyText("Budget", budget_text(spec, charged), es);
 	foreach(lc, spec->block->subqueries)
-		explain_subquery(lfirst(lc), estate, es);
+		explain_subquery(spec->block, lfirst(lc), estate, es);
 }

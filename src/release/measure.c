@@ -12,9 +12,11 @@
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "utils/builtins.h"
+#include "utils/date.h"
 #include "utils/fmgrprotos.h"
 #include "utils/lsyscache.h"
 #include "utils/numeric.h"
+#include "utils/timestamp.h"
 
 #include "measure.h"
 
@@ -23,6 +25,37 @@ bool
 dp_measure_is_integer_type(Oid type)
 {
 	return type == INT2OID || type == INT4OID || type == INT8OID;
+}
+
+/* dp_measure_is_time_type: a type whose values count days or microseconds. */
+bool
+dp_measure_is_time_type(Oid type)
+{
+	return type == DATEOID || type == TIMESTAMPOID || type == TIMESTAMPTZOID;
+}
+
+/*
+ * dp_measure_time_numeric
+ *	  A date in days, a timestamp in microseconds since 2000; infinite ones
+ *	  become infinite numbers.
+ */
+Numeric
+dp_measure_time_numeric(Datum value, Oid type)
+{
+	if (type == DATEOID)
+	{
+		DateADT		date = DatumGetDateADT(value);
+
+		if (DATE_NOT_FINITE(date))
+			return dp_bridge_text_to_numeric(DATE_IS_NOBEGIN(date) ?
+											 "-Infinity" : "Infinity");
+		return int64_to_numeric(date);
+	}
+	if (TIMESTAMP_NOT_FINITE(DatumGetTimestamp(value)))
+		return dp_bridge_text_to_numeric(
+			TIMESTAMP_IS_NOBEGIN(DatumGetTimestamp(value)) ?
+			"-Infinity" : "Infinity");
+	return int64_to_numeric(DatumGetTimestamp(value));
 }
 
 /*
@@ -59,10 +92,28 @@ dp_release_read_declared(const char *text, Oid type, int32 typmod)
 	return value;
 }
 
+/*
+ * A declared bound of a column as numeric: days or microseconds for dates and
+ * times, in the type that the aggregate sees.
+ */
 static Numeric
-declared_bound(const char *text)
+declared_bound(const dp_measure *measure, const char *text)
 {
-	return DatumGetNumeric(dp_release_read_declared(text, NUMERICOID, -1));
+	Oid			column = getBaseType(get_atttype(measure->relid,
+												 measure->base_attnum));
+	Oid			type = measure->argument_type;
+	Datum		value;
+
+	if (!dp_measure_is_time_type(column))
+		return DatumGetNumeric(dp_release_read_declared(text, NUMERICOID, -1));
+	value = dp_release_read_declared(text, column, -1);
+	if (column == DATEOID && type == TIMESTAMPOID)
+		value = DirectFunctionCall1(date_timestamp, value);
+	else if (column == DATEOID && type == TIMESTAMPTZOID)
+		value = DirectFunctionCall1(date_timestamptz, value);
+	else if (column != type)
+		return NULL;
+	return dp_measure_time_numeric(value, type);
 }
 
 /*
@@ -79,15 +130,18 @@ dp_measure_set_bounds(dp_measure *measure)
 	Numeric		lower = measure->lower;
 	Numeric		upper = measure->upper;
 	Numeric		granule = NULL;
-	bool		given = list_length(measure->aggregate->args) >= 3;
-	bool		integers = dp_measure_is_integer_type(measure->argument_type);
+	const char *form = dp_measure_form(measure->ops, measure->aggregate);
+	Oid			type = measure->argument_type;
+	bool		integers = dp_measure_is_integer_type(type) ||
+	dp_measure_is_time_type(type);
 
 	if (measure->base_attnum != 0)
 		declared = dp_attribute_lookup(measure->relid, measure->base_attnum);
-	if (!given && declared != NULL && declared->lower != NULL)
+	if (strchr(form, 'l') == NULL && declared != NULL &&
+		declared->lower != NULL)
 	{
-		lower = declared_bound(declared->lower);
-		upper = declared_bound(declared->upper);
+		lower = declared_bound(measure, declared->lower);
+		upper = declared_bound(measure, declared->upper);
 	}
 	if (declared != NULL)
 		granule = declared->granule;
@@ -98,67 +152,25 @@ dp_measure_set_bounds(dp_measure *measure)
 						get_func_name(measure->aggregate->aggfnoid)),
 				 errdetail("Every row counts with a value between a lower and "
 						   "an upper bound, so that one row cannot show."),
-				 errhint("Write them in the query, as in dp_%s(x, 0, 100), or "
-						 "ask the owner to run dp_declare.",
-						 measure->ops->name)));
+				 errhint("Write them in the query, as in dp_%s(x, %s0, 100), "
+						 "or ask the owner to run dp_declare.",
+						 measure->ops->name,
+						 strchr(form, 'f') ? "0.5, " : "")));
 	measure->grid = dp_release_grid(lower, upper, granule, integers);
 }
 
 /*
- * dp_measure_times
- *	  base * factor; sensitivities are far from overflow or an error is raised.
+ * dp_measure_product
+ *	  a * b of sensitivities, or of squares of them; an error on overflow.
  */
 dp_uint128
-dp_measure_times(dp_uint128 base, int64 factor)
+dp_measure_product(dp_uint128 a, dp_uint128 b)
 {
-	if (factor <= 0 || base > (~(dp_uint128) 0 >> 1) / (dp_uint128) factor)
+	dp_uint128	product;
+
+	if (__builtin_mul_overflow(a, b, &product))
 		dp_bridge_check_status(DP_E_OVERFLOW, "compute a sensitivity");
-	return base * (dp_uint128) factor;
-}
-
-/*
- * dp_measure_set_noise
- *	  Price, scale and charge of a measurement whose cells move by at most
- *	  `sensitivity` granules in L1 between neighbours.
- *
- * The same noise on each of several numbers is enough: the sensitivity is of
- * all of them together.
- * Source: doc/theory.md T6 (discrete Laplace is epsilon-DP in L1), T22 and
- * T41 (its rho, for vectors too).
- */
-void
-dp_measure_set_noise(dp_measure *measure, dp_uint128 sensitivity)
-{
-	dp_charge  *charge = &measure->charge;
-
-	measure->sensitivity = sensitivity;
-	dp_bridge_check_status(dp_mech_scale_make(sensitivity, &measure->epsilon,
-											  &measure->scale),
-						   "compute a noise scale");
-	dp_bridge_check_status(dp_acct_fixed_from_rational(&measure->epsilon,
-													   DP_ROUND_UP,
-													   &charge->epsilon),
-						   "compute a charge");
-	dp_bridge_check_status(dp_acct_rho_from_laplace(sensitivity,
-													&measure->epsilon,
-													&charge->rho),
-						   "compute a charge");
-	charge->delta = 0;
-}
-
-/* dp_measure_add_noise: exact + one fresh draw of the measure's scale. */
-dp_int128
-dp_measure_add_noise(const dp_measure *measure, dp_int128 exact)
-{
-	dp_int128	noise;
-	dp_int128	sum;
-
-	dp_bridge_check_status(dp_mech_discrete_laplace(dp_bridge_source(),
-													&measure->scale, &noise),
-						   "draw noise");
-	if (__builtin_add_overflow(exact, noise, &sum))
-		dp_bridge_check_status(DP_E_OVERFLOW, "add noise");
-	return sum;
+	return product;
 }
 
 /*

@@ -6,17 +6,20 @@
  * groups) into one noisy value.  It lives through these steps, all on public
  * data but the last two:
  *
- *	  prepare	parameters -> grid, sensitivity, noise scale, charge
+ *	  prepare	parameters -> grid, sensitivity, noise or rate, charge, cells
  *	  inner		the exact aggregates that the inner query computes for it
  *	  load		add one inner row's results to a group's cells
  *	  release	cells + noise -> the value
  *
- * Adding a measurement means one file, a line in registry.c, and SQL.
+ * Several inner rows may belong to one group, so load adds.  Adding a
+ * measurement means one file, a kind and its symbol in the query folder's
+ * list, a line in registry.c, and SQL.
  */
 #ifndef DP_RELEASE_MEASURE_H
 #define DP_RELEASE_MEASURE_H
 
 #include "nodes/primnodes.h"
+#include "utils/array.h"
 #include "utils/numeric.h"
 
 #include "../query/dp_query.h"
@@ -45,20 +48,50 @@ typedef struct dp_grid
 	int64		high;
 } dp_grid;
 
+/*
+ * What a group remembers of a measurement: an exact integer that starts at 0,
+ * or a state of the measurement's own that starts as NULL and lives in the
+ * context that load is given.
+ */
+typedef union dp_cell
+{
+	dp_int128	integer;
+	void	   *state;
+} dp_cell;
+
+/*
+ * Parameters after the argument, as the letters of a form: 'l' and 'u'
+ * bounds, 'f' a fraction, 'n' a number of buckets or of answers, 'c' an array
+ * of candidates, 'e' epsilon (always last).
+ */
+#define DP_PARAMETERS_MAX 5
+
 typedef struct dp_measure dp_measure;
 
 typedef struct dp_measure_ops
 {
 	dp_aggregate_kind kind;
 	const char *name;			/* in the ledger and EXPLAIN: "sum" */
-	int			ncells;
+	const char *const *forms;	/* of different lengths, ends with NULL */
 	void		(*prepare) (dp_measure *measure);
 	List	   *(*inner) (const dp_measure *measure);	/* of Aggref * */
 	void		(*load) (const dp_measure *measure, const Datum *values,
-						 const bool *nulls, dp_int128 *cells);
-	Datum		(*release) (const dp_measure *measure,
-							const dp_int128 *cells);
+						 const bool *nulls, dp_cell *cells,
+						 MemoryContext keep);
+	Datum		(*release) (const dp_measure *measure, const dp_cell *cells);
+	const char *error_suffix;	/* to the 95% error in EXPLAIN, or NULL */
 } dp_measure_ops;
+
+/* How a measurement is made private; decided by prepare. */
+typedef enum dp_mechanism
+{
+	DP_MECHANISM_LAPLACE,		/* scale: of each noise */
+	DP_MECHANISM_GAUSSIAN,		/* gaussian: of each noise */
+	DP_MECHANISM_PERMUTE_AND_FLIP,	/* rate: of the scores' gaps */
+	DP_MECHANISM_EXPONENTIAL
+} dp_mechanism;
+
+#define DP_MECHANISMS 4
 
 struct dp_measure
 {
@@ -71,17 +104,31 @@ struct dp_measure
 	AttrNumber	base_attnum;	/* column the argument is, or 0 */
 	dp_contribution contribution;
 
+	const dp_key *key;			/* public values of the argument, or NULL */
+
 	/* parameters as given; NULL: not given */
-	Numeric		lower;
+	Numeric		lower;			/* dates and times: days, microseconds */
 	Numeric		upper;
-	Numeric		price;
+	Numeric		fraction;
+	Numeric		number;
+	ArrayType  *candidates;
+	dp_rational epsilon;		/* given or the setting's */
+
+	/* settings and facts when the query began */
+	bool		gaussian;		/* dp_pg.mechanism */
+	dp_filter	filter;			/* that charges must suit */
 
 	/* set by prepare; all public */
-	dp_rational epsilon;
+	int			ncells;			/* of a group; 1 unless prepare says more */
 	dp_grid		grid;
-	dp_uint128	sensitivity;	/* L1, in granules */
-	dp_scale	scale;			/* of each noise, in granules */
+	dp_mechanism mechanism;
+	dp_uint128	sensitivity;	/* L1 or L2, in granules or score units */
+	dp_scale	scale;
+	dp_gaussian noise;
+	dp_rational rate;
+	int64		choices;		/* of a selection, for its error */
 	dp_charge	charge;
+	void	   *plan;			/* whatever else prepare worked out */
 	int			first_column;	/* of the inner row, set by the release */
 };
 
@@ -92,20 +139,46 @@ extern const dp_measure_ops *dp_measure_find(dp_aggregate_kind kind);
 extern Datum dp_release_read_declared(const char *text, Oid type,
 									  int32 typmod);
 extern void dp_measure_set_bounds(dp_measure *measure);
-extern void dp_measure_set_noise(dp_measure *measure,
-								 dp_uint128 sensitivity);
-extern dp_uint128 dp_measure_times(dp_uint128 base, int64 factor);
-extern dp_int128 dp_measure_add_noise(const dp_measure *measure,
-									  dp_int128 exact);
+extern dp_uint128 dp_measure_product(dp_uint128 a, dp_uint128 b);
 extern Aggref *dp_measure_native(const dp_measure *measure, Oid function,
 								 Oid result_type, List *arguments);
 extern List *dp_measure_bounded_sum(const dp_measure *measure);
 extern void dp_measure_load_sum(const Datum *values, const bool *nulls,
-								dp_int128 *rows, dp_int128 *sum);
+								dp_cell *rows, dp_cell *sum);
 extern Datum dp_measure_from_granules(const dp_measure *measure,
 									  dp_int128 granules, Oid type);
 extern double dp_measure_granule(const dp_measure *measure);
 extern bool dp_measure_is_integer_type(Oid type);
+extern bool dp_measure_is_time_type(Oid type);
+extern Numeric dp_measure_time_numeric(Datum value, Oid type);
+
+/* ---- parameters.c ---- */
+extern const char *dp_measure_form(const dp_measure_ops *ops,
+								   const Aggref *aggregate);
+extern Expr *dp_measure_parameter(const dp_measure_ops *ops,
+								  const Aggref *aggregate, int n);
+extern void dp_measure_set_parameters(dp_measure *measure, int share,
+									  const Datum *values, const bool *nulls);
+extern int64 dp_measure_number(const dp_measure *measure, int64 least,
+							   int64 most, const char *what);
+
+/* ---- additive.c: Laplace and Gaussian noise on integers ---- */
+extern void dp_measure_set_noise(dp_measure *measure, dp_uint128 l1,
+								 dp_uint128 l2_squared, bool scalar);
+extern dp_int128 dp_measure_add_noise(const dp_measure *measure,
+									  dp_int128 exact);
+extern double dp_measure_noise_scale(const dp_measure *measure);
+extern double dp_measure_noise_error(const dp_measure *measure, double beta);
+
+/* ---- selection.c: one candidate by integer scores ---- */
+extern void dp_measure_set_exponential(dp_measure *measure,
+									   dp_uint128 sensitivity,
+									   bool monotone);
+extern void dp_measure_set_selection(dp_measure *measure,
+									 dp_uint128 sensitivity, bool monotone,
+									 int rounds);
+extern int64 dp_measure_select(const dp_measure *measure,
+							   const dp_int128 *scores, int64 n);
 
 /* ---- grid.c ---- */
 extern dp_grid dp_release_grid(Numeric lower, Numeric upper, Numeric granule,

@@ -3,8 +3,10 @@
  *	  dp_count: the number of rows, of non-NULL values, or of distinct values.
  *
  * Sensitivity (doc/theory.md T41): a unit has at most m rows in each of at
- * most kappa keys, so counts move by kappa m in L1, twice that when a unit is
- * replaced.  A row adds at most one distinct value, so DISTINCT is no worse.
+ * most kappa keys, so counts move by kappa m in L1 and sqrt(kappa) m in L2;
+ * by 2 kappa m and sqrt(2 kappa) m when a unit is replaced and may come to
+ * stand in other groups.  A row adds at most one distinct value, so DISTINCT
+ * is no worse.
  */
 #include "postgres.h"
 
@@ -17,13 +19,17 @@ static void
 prepare(dp_measure *measure)
 {
 	const dp_contribution *c = &measure->contribution;
-	dp_uint128	sensitivity = dp_measure_times(1, c->kappa);
+	dp_uint128	rows = (dp_uint128) c->rows;
+	dp_uint128	l1 = dp_measure_product(rows, (dp_uint128) c->kappa);
+	dp_uint128	l2 = dp_measure_product(l1, rows);	/* squared */
 
-	sensitivity = dp_measure_times(sensitivity, c->rows);
-	if (c->replace)
-		sensitivity = dp_measure_times(sensitivity, 2);
+	if (c->replace && c->grouped)
+	{
+		l1 = dp_measure_product(l1, 2);
+		l2 = dp_measure_product(l2, 2);
+	}
 	measure->grid.exponent = 0;
-	dp_measure_set_noise(measure, sensitivity);
+	dp_measure_set_noise(measure, l1, l2, !c->grouped);
 }
 
 static List *
@@ -47,20 +53,23 @@ inner(const dp_measure *measure)
 
 static void
 load(const dp_measure *measure, const Datum *values, const bool *nulls,
-	 dp_int128 *cells)
+	 dp_cell *cells, MemoryContext keep)
 {
 	if (!nulls[0])
-		cells[0] += DatumGetInt64(values[0]);
+		cells[0].integer += DatumGetInt64(values[0]);
 }
 
 static Datum
-release(const dp_measure *measure, const dp_int128 *cells)
+release(const dp_measure *measure, const dp_cell *cells)
 {
 	return dp_measure_from_granules(measure,
-									dp_measure_add_noise(measure, cells[0]),
+									dp_measure_add_noise(measure,
+														 cells[0].integer),
 									INT8OID);
 }
 
+static const char *const forms[] = {"", "e", NULL};
+
 const dp_measure_ops dp_measure_count = {
-	DP_AGG_COUNT, "count", 1, prepare, inner, load, release
+	DP_AGG_COUNT, "count", forms, prepare, inner, load, release
 };

@@ -4,7 +4,8 @@
  *
  * Released are A = sum(x - low) and B = sum(high - x), each with noise.  One
  * row moves A + B by exactly w = high - low, so one price pays for both
- * (doc/theory.md T43): kappa m w in L1, twice that when a unit is replaced.
+ * (doc/theory.md T43): kappa m w in L1 and sqrt(kappa) m w in L2, twice that
+ * when a unit is replaced.
  * The mean is low + w A / (A + B), clamped; when A + B <= 0 nothing is known
  * and it is the midpoint.  The true number of rows never divides anything.
  */
@@ -30,21 +31,27 @@ static void
 prepare(dp_measure *measure)
 {
 	const dp_contribution *c = &measure->contribution;
-	dp_uint128	sensitivity;
+	dp_uint128	unit;			/* what a unit moves in one group */
+	dp_uint128	l1;
+	dp_uint128	l2;				/* squared */
 
 	dp_measure_set_bounds(measure);
-	sensitivity = (dp_uint128) ((dp_int128) measure->grid.high -
-								measure->grid.low);
-	sensitivity = dp_measure_times(sensitivity, c->kappa);
-	sensitivity = dp_measure_times(sensitivity, c->rows);
+	measure->ncells = 2;
+	unit = (dp_uint128) ((dp_int128) measure->grid.high - measure->grid.low);
+	unit = dp_measure_product(unit, (dp_uint128) c->rows);
+	l1 = dp_measure_product(unit, (dp_uint128) c->kappa);
+	l2 = dp_measure_product(l1, unit);
 	if (c->replace)
-		sensitivity = dp_measure_times(sensitivity, 2);
-	dp_measure_set_noise(measure, sensitivity);
+	{
+		l1 = dp_measure_product(l1, 2);
+		l2 = dp_measure_product(l2, 4);
+	}
+	dp_measure_set_noise(measure, l1, l2, false);
 }
 
 static void
 load(const dp_measure *measure, const Datum *values, const bool *nulls,
-	 dp_int128 *cells)
+	 dp_cell *cells, MemoryContext keep)
 {
 	dp_measure_load_sum(values, nulls, &cells[CELL_ROWS], &cells[CELL_SUM]);
 }
@@ -71,18 +78,18 @@ mean_granules(const dp_measure *measure, dp_int128 above, dp_int128 total)
 }
 
 static Datum
-release(const dp_measure *measure, const dp_int128 *cells)
+release(const dp_measure *measure, const dp_cell *cells)
 {
+	dp_int128	rows = cells[CELL_ROWS].integer;
+	dp_int128	sum = cells[CELL_SUM].integer;
 	dp_int128	above;
 	dp_int128	below;
 	dp_int128	total;
 	Numeric		mean;
 	int			digits;
 
-	above = dp_measure_add_noise(measure, cells[CELL_SUM] -
-								 cells[CELL_ROWS] * measure->grid.low);
-	below = dp_measure_add_noise(measure, cells[CELL_ROWS] *
-								 measure->grid.high - cells[CELL_SUM]);
+	above = dp_measure_add_noise(measure, sum - rows * measure->grid.low);
+	below = dp_measure_add_noise(measure, rows * measure->grid.high - sum);
 	if (__builtin_add_overflow(above, below, &total))
 		dp_bridge_check_status(DP_E_OVERFLOW, "add noise");
 	if (total <= 0)
@@ -101,6 +108,9 @@ release(const dp_measure *measure, const dp_int128 *cells)
 							   Int32GetDatum(digits));
 }
 
+static const char *const forms[] = {"", "e", "lu", "lue", NULL};
+
 const dp_measure_ops dp_measure_mean = {
-	DP_AGG_AVG, "avg", 2, prepare, dp_measure_bounded_sum, load, release
+	DP_AGG_AVG, "avg", forms, prepare, dp_measure_bounded_sum, load, release,
+	" / rows"
 };

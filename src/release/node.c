@@ -306,7 +306,8 @@ prepare_release(release_state *state)
 		values[i] = ExecEvalExpr((ExprState *) lfirst(lc), econtext,
 								 &nulls[i]);
 	}
-	spec = dp_release_prepare(state->block, values, nulls);
+	spec = dp_release_prepare(state->block, &state->standing, values,
+							  nulls);
 	dp_release_check_prices(spec, &state->standing);
 	return spec;
 }

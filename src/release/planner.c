@@ -37,6 +37,7 @@ typedef struct planner_call
 {
 	struct planner_call *outer;
 	uint64		nonce;
+	List	   *found;			/* of dp_block * */
 	List	   *blocks;			/* of List *: dp_query_block_to_list */
 	List	   *relations;		/* OIDs the plan depends on */
 	List	   *inval_items;
@@ -200,7 +201,7 @@ take_block(dp_block *block, RangeTblEntry *entry, void *context)
 	planner_call *call = context;
 	RangeTblFunction *function = linitial(entry->functions);
 	Const	   *nonce = int8_const((int64) call->nonce);
-	Const	   *index = int4_const(list_length(call->blocks));
+	Const	   *index = int4_const(list_length(call->found));
 	FuncExpr   *marker;
 	ListCell   *lc;
 
@@ -208,7 +209,7 @@ take_block(dp_block *block, RangeTblEntry *entry, void *context)
 						  InvalidOid, InvalidOid, COERCE_EXPLICIT_CALL);
 	marker->funcretset = true;
 	function->funcexpr = (Node *) marker;
-	call->blocks = lappend(call->blocks, dp_query_block_to_list(block));
+	call->found = lappend(call->found, block);
 	add_dependencies(call, block->inner);
 	foreach(lc, block->subqueries)
 		add_dependencies(call, lfirst(lc));
@@ -227,6 +228,8 @@ static void
 split_query(planner_call *call, Query *query, const char *text)
 {
 	dp_refusal *refusal;
+	ListCell   *lc;
+	int			share;
 
 	call->marker = dp_release_marker();
 	if (!OidIsValid(call->marker))
@@ -238,6 +241,14 @@ split_query(planner_call *call, Query *query, const char *text)
 								 &call->inval_items);
 	if (refusal != NULL)
 		dp_bridge_raise_refusal(refusal, text);
+	share = dp_release_count_share(call->found);
+	foreach(lc, call->found)
+	{
+		dp_block   *block = lfirst(lc);
+
+		block->share = share;
+		call->blocks = lappend(call->blocks, dp_query_block_to_list(block));
+	}
 	if (call->blocks != NIL && dp_query_has_aggregate((Node *) query))
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),

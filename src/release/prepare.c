@@ -5,12 +5,12 @@
  */
 #include "postgres.h"
 
-#include "catalog/pg_type.h"
 #include "nodes/nodeFuncs.h"
-#include "utils/fmgrprotos.h"
 #include "utils/lsyscache.h"
 
 #include "release.h"
+
+#define MAX_CELLS (64 * 1024 * 1024)	/* 1 GB */
 
 /* The aggregates of a block's inner query: its targets after the keys. */
 static Aggref *
@@ -20,19 +20,6 @@ nth_aggregate(const dp_block *block, int n)
 								   list_length(block->keys) + n);
 
 	return castNode(Aggref, target->expr);
-}
-
-/*
- * The n-th parameter of an aggregate as the user gave it.  The parser casts
- * integers to double precision, which would round large bigint bounds; seen
- * without that cast they are exact.
- */
-static Expr *
-nth_parameter(const Aggref *aggregate, int n)
-{
-	TargetEntry *target = list_nth(aggregate->args, n + 1);
-
-	return (Expr *) strip_implicit_coercions((Node *) target->expr);
 }
 
 /*
@@ -48,84 +35,23 @@ dp_release_parameter_exprs(const dp_block *block)
 	for (i = 0; i < list_length(block->kinds); i++)
 	{
 		Aggref	   *aggregate = nth_aggregate(block, i);
+		const dp_measure_ops *ops =
+		dp_measure_find(list_nth_int(block->kinds, i));
+		int			n = strlen(dp_measure_form(ops, aggregate));
 		int			j;
 
-		for (j = 0; j < list_length(aggregate->args) - 1; j++)
+		for (j = 0; j < n; j++)
 			parameters = lappend(parameters,
-								 copyObject(nth_parameter(aggregate, j)));
+								 copyObject(dp_measure_parameter(ops,
+																 aggregate,
+																 j)));
 	}
 	return parameters;
 }
 
-/* A parameter as numeric; NULL pointer for SQL NULL. */
-static Numeric
-parameter_value(Expr *expression, Datum value, bool isnull)
-{
-	if (isnull)
-		return NULL;
-	switch (getBaseType(exprType((Node *) expression)))
-	{
-		case NUMERICOID:
-			return DatumGetNumeric(value);
-		case INT2OID:
-			return int64_to_numeric(DatumGetInt16(value));
-		case INT4OID:
-			return int64_to_numeric(DatumGetInt32(value));
-		case INT8OID:
-			return int64_to_numeric(DatumGetInt64(value));
-		case FLOAT4OID:
-			return dp_bridge_float4_to_numeric(DatumGetFloat4(value));
-		case FLOAT8OID:
-			return dp_bridge_float8_to_numeric(DatumGetFloat8(value));
-		default:
-			elog(ERROR, "unexpected parameter type %u",
-				 exprType((Node *) expression));
-	}
-	return NULL;
-}
-
 static void
-refuse_null_bounds(const dp_measure *measure)
-{
-	ereport(ERROR,
-			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("bounds of dp_%s must not be NULL", measure->ops->name),
-			 errhint("Give numbers, or leave both bounds out to use declared "
-					 "ones.")));
-}
-
-/*
- * Distribute the values of one aggregate's parameters: [lower, upper,]
- * [epsilon].  Answers how many were consumed.
- */
-static int
-set_parameters(dp_measure *measure, const Datum *values, const bool *nulls)
-{
-	int			n = Max(list_length(measure->aggregate->args) - 1, 0);
-	Numeric		given[3] = {NULL, NULL, NULL};
-	bool		priced = n == 1 || n == 3;
-	int			i;
-
-	for (i = 0; i < n; i++)
-		given[i] = parameter_value(nth_parameter(measure->aggregate, i),
-								   values[i], nulls[i]);
-	if (n >= 2)
-	{
-		if (given[0] == NULL || given[1] == NULL)
-			refuse_null_bounds(measure);
-		measure->lower = given[0];
-		measure->upper = given[1];
-	}
-	measure->price = priced ? given[n - 1] :
-		dp_bridge_text_to_numeric(dp_setting_epsilon);
-	measure->epsilon = dp_bridge_check_epsilon(measure->price,
-											   measure->price == NULL,
-											   "epsilon");
-	return n;
-}
-
-static void
-prepare_measure(const dp_block *block, int n, dp_measure *measure)
+prepare_measure(const dp_block *block, int n,
+				const dp_ledger_standing *standing, dp_measure *measure)
 {
 	Aggref	   *aggregate = nth_aggregate(block, n);
 
@@ -137,6 +63,13 @@ prepare_measure(const dp_block *block, int n, dp_measure *measure)
 	measure->contribution.rows = 1;
 	measure->contribution.replace = false;
 	measure->contribution.grouped = block->keys != NIL;
+	measure->key = list_nth(block->argument_keys, n);
+	measure->gaussian = dp_setting_mechanism == DP_SETTING_GAUSSIAN;
+	measure->filter =
+		dp_acct_charge_filter(standing->found && !standing->exempt ?
+							  &standing->limit : NULL,
+							  standing->capped ? &standing->cap : NULL);
+	measure->ncells = 1;
 	if (aggregate->args != NIL)
 	{
 		TargetEntry *argument = linitial(aggregate->args);
@@ -195,15 +128,32 @@ prepare_keys(dp_release_spec *spec)
 	}
 }
 
+/* All groups are in memory at once. */
+static void
+check_cells(int64 groups, int64 width)
+{
+	if (groups > 0 && width > MAX_CELLS / groups)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("query has too many groups for what it releases in "
+						"each"),
+				 errdetail("There are " INT64_FORMAT " public groups with "
+						   INT64_FORMAT " numbers each; at most %d numbers "
+						   "are kept.", groups, width, MAX_CELLS),
+				 errhint("Use fewer group keys, buckets or candidates.")));
+}
+
 /*
  * dp_release_prepare
  *	  See release.h.  Errors: 22023 for bad parameters, 54000 for
  *	  too many groups; nothing has been charged then.
  */
 dp_release_spec *
-dp_release_prepare(dp_block *block, const Datum *values, const bool *nulls)
+dp_release_prepare(dp_block *block, const dp_ledger_standing *standing,
+				   const Datum *values, const bool *nulls)
 {
 	dp_release_spec *spec = palloc0(sizeof(dp_release_spec));
+	int64		width = 0;
 	int			next = 0;
 	int			column;
 	int			i;
@@ -216,9 +166,12 @@ dp_release_prepare(dp_block *block, const Datum *values, const bool *nulls)
 	{
 		dp_measure *measure = &spec->measures[i];
 
-		prepare_measure(block, i, measure);
-		next += set_parameters(measure, values + next, nulls + next);
+		prepare_measure(block, i, standing, measure);
+		dp_measure_set_parameters(measure, block->share, values + next,
+								  nulls + next);
+		next += strlen(dp_measure_form(measure->ops, measure->aggregate));
 		measure->ops->prepare(measure);
+		width += measure->ncells;
 		measure->first_column = column;
 		column += list_length(measure->ops->inner(measure));
 		dp_bridge_check_status(dp_acct_charge_add(&spec->charge,
@@ -226,6 +179,7 @@ dp_release_prepare(dp_block *block, const Datum *values, const bool *nulls)
 							   "add up the charge of a query");
 	}
 	prepare_keys(spec);
+	check_cells(spec->groups, width);
 	check_distinct(spec);
 	return spec;
 }
@@ -257,8 +211,12 @@ dp_release_check_prices(const dp_release_spec *spec,
 
 	for (i = 0; i < spec->nmeasures; i++)
 	{
-		dp_fixed	price = spec->measures[i].charge.epsilon;
+		dp_fixed	price;
 
+		dp_bridge_check_status(
+			dp_acct_fixed_from_rational(&spec->measures[i].epsilon,
+										DP_ROUND_UP, &price),
+			"compare epsilon with what the dataset allows");
 		if (standing->floored && price < standing->epsilon_floor)
 			refuse_price(spec, standing->epsilon_floor, true);
 		if (standing->ceiled && price > standing->epsilon_ceiling)
@@ -266,21 +224,55 @@ dp_release_check_prices(const dp_release_spec *spec,
 	}
 }
 
+/* The mechanism's name, for the ledger and EXPLAIN. */
+const char *
+dp_release_mechanism_name(const dp_measure *measure)
+{
+	switch (measure->mechanism)
+	{
+		case DP_MECHANISM_LAPLACE:
+			return "discrete Laplace";
+		case DP_MECHANISM_GAUSSIAN:
+			return "discrete Gaussian";
+		case DP_MECHANISM_PERMUTE_AND_FLIP:
+			return "permute-and-flip";
+		case DP_MECHANISM_EXPONENTIAL:
+			return "exponential mechanism";
+	}
+	return "unknown";
+}
+
 /*
  * dp_release_mechanism_text
- *	  For the ledger: "discrete Laplace: count, sum", cut to its column.
+ *	  For the ledger: "discrete Laplace: count, sum; permute-and-flip:
+ *	  argmax", cut to its column.
  */
 char *
 dp_release_mechanism_text(const dp_release_spec *spec)
 {
 	StringInfoData text;
+	dp_mechanism mechanism;
 	int			i;
 
 	initStringInfo(&text);
-	appendStringInfoString(&text, "discrete Laplace:");
-	for (i = 0; i < spec->nmeasures; i++)
-		appendStringInfo(&text, "%s %s", i > 0 ? "," : "",
-						 spec->measures[i].ops->name);
+	for (mechanism = 0; mechanism < DP_MECHANISMS; mechanism++)
+	{
+		bool		first = true;
+
+		for (i = 0; i < spec->nmeasures; i++)
+		{
+			const dp_measure *measure = &spec->measures[i];
+
+			if (measure->mechanism != mechanism)
+				continue;
+			if (first)
+				appendStringInfo(&text, "%s%s: ", text.len > 0 ? "; " : "",
+								 dp_release_mechanism_name(measure));
+			appendStringInfo(&text, "%s%s", first ? "" : ", ",
+							 measure->ops->name);
+			first = false;
+		}
+	}
 	if (text.len >= DP_MECHANISM_LENGTH)
 		strcpy(text.data + DP_MECHANISM_LENGTH - 4, "...");
 	return text.data;

@@ -48,11 +48,13 @@ typedef struct dp_release_spec
 /* Parameters of the aggregates, whose values dp_release_prepare is given. */
 extern List *dp_release_parameter_exprs(const dp_block *block);
 extern dp_release_spec *dp_release_prepare(dp_block *block,
+										   const dp_ledger_standing *standing,
 										   const Datum *values,
 										   const bool *nulls);
 /* 22023 when a price is outside what the dataset's owner allows. */
 extern void dp_release_check_prices(const dp_release_spec *spec,
 									const dp_ledger_standing *standing);
+extern const char *dp_release_mechanism_name(const dp_measure *measure);
 extern char *dp_release_mechanism_text(const dp_release_spec *spec);
 
 /* run.c */
@@ -67,7 +69,13 @@ extern List *dp_release_take_rights(const dp_block *block,
 									const dp_ledger_standing *standing,
 									Query *query);
 
-extern PlannedStmt *dp_release_plan_subquery(Query *subquery, EState *estate);
+extern PlannedStmt *dp_release_plan_subquery(const dp_block *block,
+											 Query *subquery,
+											 EState *estate);
+
+/* share.c */
+extern int	dp_release_count_share(List *blocks);
+extern int	dp_release_enter_share(int share);
 
 /* locks.c */
 extern void dp_release_lock_storage(Oid relid);

@@ -311,16 +311,28 @@ execute(PlannedStmt *plan, EState *estate, DestReceiver *receiver)
 
 /*
  * dp_release_plan_subquery
- *	  Plan a hoisted subquery as the analyst's own query.
+ *	  Plan a hoisted subquery of the block as the analyst's own query.
  */
 PlannedStmt *
-dp_release_plan_subquery(Query *subquery, EState *estate)
+dp_release_plan_subquery(const dp_block *block, Query *subquery,
+						 EState *estate)
 {
 	Query	   *query = copyObject(subquery);
+	PlannedStmt *plan;
+	int			outer = dp_release_enter_share(block->share);
 
-	AcquireRewriteLocks(query, true, false);
-	return pg_plan_query(query, DP_PRIVATE_QUERY_TEXT, 0,
-						 estate->es_param_list_info);
+	PG_TRY();
+	{
+		AcquireRewriteLocks(query, true, false);
+		plan = pg_plan_query(query, DP_PRIVATE_QUERY_TEXT, 0,
+							 estate->es_param_list_info);
+	}
+	PG_FINALLY();
+	{
+		(void) dp_release_enter_share(outer);
+	}
+	PG_END_TRY();
+	return plan;
 }
 
 /*
@@ -328,7 +340,7 @@ dp_release_plan_subquery(Query *subquery, EState *estate)
  * it makes, and answer its value as a constant.
  */
 static Const *
-run_subquery(Query *subquery, EState *estate)
+run_subquery(const dp_block *block, Query *subquery, EState *estate)
 {
 	TargetEntry *target = linitial(subquery->targetList);
 	Oid			type = exprType((Node *) target->expr);
@@ -345,7 +357,7 @@ run_subquery(Query *subquery, EState *estate)
 	scalar.context = CurrentMemoryContext;
 	get_typlenbyval(type, &scalar.length, &scalar.by_value);
 
-	plan = dp_release_plan_subquery(subquery, estate);
+	plan = dp_release_plan_subquery(block, subquery, estate);
 	execute(plan, estate, &scalar.receiver);
 	return makeConst(type, exprTypmod((Node *) target->expr),
 					 exprCollation((Node *) target->expr), scalar.length,
@@ -507,7 +519,8 @@ dp_release_run(dp_release_spec *spec, const dp_ledger_standing *standing,
 	check_preconditions();
 	PushActiveSnapshot(estate->es_snapshot);
 	foreach(lc, spec->block->subqueries)
-		constants = lappend(constants, run_subquery(lfirst(lc), estate));
+		constants = lappend(constants, run_subquery(spec->block, lfirst(lc),
+													estate));
 	if (constants != NIL)
 		inner = (Query *) fill_params_mutator((Node *) inner, constants);
 	refusal = dp_expression_check_query(inner);

@@ -395,14 +395,14 @@ dp_release_sum_function(Oid argument_type)
  *	  Add an inner sum_state (never NULL: the aggregate starts at zero).
  */
 void
-dp_measure_load_sum(const Datum *values, const bool *nulls, dp_int128 *rows,
-					dp_int128 *sum)
+dp_measure_load_sum(const Datum *values, const bool *nulls, dp_cell *rows,
+					dp_cell *sum)
 {
 	const dp_sum_state *state;
 
 	if (nulls[0])
 		return;
 	state = (const dp_sum_state *) DatumGetPointer(values[0]);
-	*rows += state->rows;
-	*sum += ((dp_int128) state->sum_high << 64) | state->sum_low;
+	rows->integer += state->rows;
+	sum->integer += ((dp_int128) state->sum_high << 64) | state->sum_low;
 }

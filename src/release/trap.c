@@ -15,9 +15,6 @@
 #include "release.h"
 
 PG_FUNCTION_INFO_V1(dp_aggregate_skip);
-PG_FUNCTION_INFO_V1(dp_aggregate_count);
-PG_FUNCTION_INFO_V1(dp_aggregate_sum);
-PG_FUNCTION_INFO_V1(dp_aggregate_avg);
 
 /* dp_aggregate_skip: transition function of every dp_ aggregate. */
 Datum
@@ -36,26 +33,28 @@ refuse_plain_execution(void)
 			 errhint("Use it in a SELECT over a protected relation.")));
 }
 
-/* dp_aggregate_count: final function of dp_count; raises 55000 or 0A000. */
-Datum
-dp_aggregate_count(PG_FUNCTION_ARGS)
-{
-	refuse_plain_execution();
-	PG_RETURN_NULL();
-}
+/*
+ * dp_aggregate_count, dp_aggregate_sum, ...: final functions, one symbol for
+ * each kind (aggregate.c in the query folder knows them); they raise 55000
+ * or 0A000.
+ */
+#define TRAP(name) \
+	PG_FUNCTION_INFO_V1(name); \
+	Datum \
+	name(PG_FUNCTION_ARGS) \
+	{ \
+		refuse_plain_execution(); \
+		PG_RETURN_NULL(); \
+	}
 
-/* dp_aggregate_sum: the same of dp_sum. */
-Datum
-dp_aggregate_sum(PG_FUNCTION_ARGS)
-{
-	refuse_plain_execution();
-	PG_RETURN_NULL();
-}
-
-/* dp_aggregate_avg: the same of dp_avg. */
-Datum
-dp_aggregate_avg(PG_FUNCTION_ARGS)
-{
-	refuse_plain_execution();
-	PG_RETURN_NULL();
-}
+TRAP(dp_aggregate_count)
+TRAP(dp_aggregate_sum)
+TRAP(dp_aggregate_avg)
+TRAP(dp_aggregate_variance)
+TRAP(dp_aggregate_stddev)
+TRAP(dp_aggregate_quantile)
+TRAP(dp_aggregate_median)
+TRAP(dp_aggregate_histogram)
+TRAP(dp_aggregate_argmax)
+TRAP(dp_aggregate_topk)
+TRAP(dp_aggregate_conditions)

@@ -1,0 +1,210 @@
+/*
+ * parameters.c
+ *	  The parameters of an aggregate: which are given, and their values.
+ *
+ * A measurement lists the forms of its aggregate, one letter for each
+ * parameter after the argument; the number of parameters tells the form.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "nodes/nodeFuncs.h"
+#include "utils/array.h"
+#include "utils/fmgrprotos.h"
+#include "utils/lsyscache.h"
+
+#include "release.h"
+
+static bool
+is_number_type(Oid type)
+{
+	return dp_measure_is_integer_type(type) || type == NUMERICOID ||
+		type == FLOAT4OID || type == FLOAT8OID;
+}
+
+/*
+ * dp_measure_form
+ *	  The form that the call uses: as many letters as it has parameters.
+ */
+const char *
+dp_measure_form(const dp_measure_ops *ops, const Aggref *aggregate)
+{
+	int			n = Max(list_length(aggregate->args) - 1, 0);
+	int			i;
+
+	for (i = 0; ops->forms[i] != NULL; i++)
+		if (strlen(ops->forms[i]) == n)
+			return ops->forms[i];
+	elog(ERROR, "dp_%s has no form with %d parameters", ops->name, n);
+	return NULL;
+}
+
+/*
+ * dp_measure_parameter
+ *	  The n-th parameter as the user gave it.  The parser casts integers to
+ *	  double precision, which would round large bigint bounds; seen without
+ *	  that cast they are exact.
+ */
+Expr *
+dp_measure_parameter(const dp_measure_ops *ops, const Aggref *aggregate,
+					 int n)
+{
+	TargetEntry *target = list_nth(aggregate->args, n + 1);
+	Node	   *plain = strip_implicit_coercions((Node *) target->expr);
+
+	if (is_number_type(getBaseType(exprType(plain))) &&
+		is_number_type(getBaseType(exprType((Node *) target->expr))))
+		return (Expr *) plain;
+	return target->expr;
+}
+
+/* A number, date or time as numeric; NULL pointer for SQL NULL. */
+static Numeric
+number_value(Expr *expression, Datum value, bool isnull)
+{
+	Oid			type = getBaseType(exprType((Node *) expression));
+
+	if (isnull)
+		return NULL;
+	switch (type)
+	{
+		case NUMERICOID:
+			return DatumGetNumeric(value);
+		case INT2OID:
+			return int64_to_numeric(DatumGetInt16(value));
+		case INT4OID:
+			return int64_to_numeric(DatumGetInt32(value));
+		case INT8OID:
+			return int64_to_numeric(DatumGetInt64(value));
+		case FLOAT4OID:
+			return dp_bridge_float4_to_numeric(DatumGetFloat4(value));
+		case FLOAT8OID:
+			return dp_bridge_float8_to_numeric(DatumGetFloat8(value));
+		case DATEOID:
+		case TIMESTAMPOID:
+		case TIMESTAMPTZOID:
+			return dp_measure_time_numeric(value, type);
+		default:
+			elog(ERROR, "unexpected parameter type %u", type);
+	}
+	return NULL;
+}
+
+static void
+refuse_null(const dp_measure *measure, char letter)
+{
+	if (letter == 'l' || letter == 'u')
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("bounds of dp_%s must not be NULL",
+						measure->ops->name),
+				 errhint("Give numbers, or leave both bounds out to use "
+						 "declared ones.")));
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("%s of dp_%s must not be NULL",
+					letter == 'f' ? "fraction" : "number",
+					measure->ops->name),
+			 errhint("Give a number.")));
+}
+
+/*
+ * The default price: dp_pg.epsilon, or with dp_pg.split an equal part of it,
+ * rounded down so that the parts never exceed the whole.
+ */
+static dp_rational
+default_epsilon(int share)
+{
+	dp_rational whole =
+	dp_bridge_check_epsilon(dp_bridge_text_to_numeric(dp_setting_epsilon),
+							false, "epsilon");
+	dp_fixed	part;
+
+	if (!dp_setting_split || share <= 1)
+		return whole;
+	dp_bridge_check_status(dp_acct_fixed_from_rational(&whole, DP_ROUND_DOWN,
+													   &part),
+						   "split epsilon");
+	part /= (dp_fixed) share;
+	return dp_bridge_check_epsilon(dp_bridge_fixed_to_numeric(part), false,
+								   "a part of dp_pg.epsilon");
+}
+
+/*
+ * dp_measure_set_parameters
+ *	  Take the values of the call's parameters, in the order of its form;
+ *	  `share` releases divide the default price.
+ *
+ * Errors: 22023 for a NULL where a value is needed and for a bad epsilon.
+ */
+void
+dp_measure_set_parameters(dp_measure *measure, int share,
+						  const Datum *values, const bool *nulls)
+{
+	const char *form = dp_measure_form(measure->ops, measure->aggregate);
+	bool		priced = false;
+	int			i;
+
+	for (i = 0; form[i] != '\0'; i++)
+	{
+		Expr	   *expression = dp_measure_parameter(measure->ops,
+													  measure->aggregate, i);
+		Numeric		number;
+
+		if (form[i] == 'c')
+		{
+			if (!nulls[i])
+				measure->candidates = DatumGetArrayTypePCopy(values[i]);
+			continue;
+		}
+		number = number_value(expression, values[i], nulls[i]);
+		if (number == NULL && form[i] != 'e')
+			refuse_null(measure, form[i]);
+		switch (form[i])
+		{
+			case 'l':
+				measure->lower = number;
+				break;
+			case 'u':
+				measure->upper = number;
+				break;
+			case 'f':
+				measure->fraction = number;
+				break;
+			case 'n':
+				measure->number = number;
+				break;
+			case 'e':
+				measure->epsilon = dp_bridge_check_epsilon(number, nulls[i],
+														   "epsilon");
+				priced = true;
+				break;
+			default:
+				elog(ERROR, "unexpected parameter letter %c", form[i]);
+		}
+	}
+	if (!priced)
+		measure->epsilon = default_epsilon(share);
+}
+
+/*
+ * dp_measure_number
+ *	  The parameter 'n' as an integer of [least, most]; 22023 otherwise.
+ */
+int64
+dp_measure_number(const dp_measure *measure, int64 least, int64 most,
+				  const char *what)
+{
+	dp_int128	number = 0;
+
+	if (measure->number == NULL ||
+		!dp_bridge_numeric_to_int128(measure->number, &number) ||
+		number < least || number > most)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s of dp_%s must be an integer between " INT64_FORMAT
+						" and " INT64_FORMAT, what, measure->ops->name, least,
+						most),
+				 errhint("Choose another number.")));
+	return (int64) number;
+}
