@@ -33,6 +33,7 @@ CREATE TABLE dp_pg.attribute (
 	granule numeric,
 	keys text[],
 	other text,
+	partition bigint CHECK (partition > 0),
 	PRIMARY KEY (relid, attname)
 );
 COMMENT ON TABLE dp_pg.attribute IS
@@ -52,6 +53,9 @@ COMMENT ON COLUMN dp_pg.attribute.keys IS
 'public group keys in the order they are answered, as text of the column''s type; NULL: none';
 COMMENT ON COLUMN dp_pg.attribute.other IS
 'key under which rows with an undeclared value are counted; NULL: nowhere';
+
+COMMENT ON COLUMN dp_pg.attribute.partition IS
+'number, drawn at random, of the partition that the column makes since the owner declared it immutable: statements about different values are charged as one, by the largest part; NULL: not immutable';
 
 GRANT SELECT ON dp_pg.relation, dp_pg.attribute TO PUBLIC;
 SELECT pg_catalog.pg_extension_config_dump('dp_pg.relation', '');
@@ -172,6 +176,20 @@ COMMENT ON FUNCTION @extschema@.dp_declare(regclass, name, timestamptz, timestam
 'declare public bounds of a timestamp with time zone column; see the integer form';
 COMMENT ON FUNCTION @extschema@.dp_declare(regclass, name, anyarray, text) IS
 'declare public group keys of a column, answered in this order; other: key for rows with any other value (NULL: such rows count nowhere). Replaces earlier keys. Errors: 42501 not the owner, 42703 unknown column, 42704 not protected, 22023 no keys, NULL or equal keys, keys that are no values of the column, more than dp_pg.max_groups';
+
+-- A partition column: no row ever moves from one part to another.
+
+CREATE FUNCTION dp_pg.refuse_change() RETURNS trigger
+LANGUAGE c AS 'MODULE_PATHNAME', 'dp_declare_refuse_change';
+COMMENT ON FUNCTION dp_pg.refuse_change() IS
+'row trigger that dp_declare(..., immutable => true) puts on a table: raises 55000 when an UPDATE changes the column';
+
+CREATE FUNCTION @extschema@.dp_declare(relation regclass, attribute name,
+	immutable boolean)
+RETURNS void LANGUAGE c VOLATILE PARALLEL UNSAFE
+AS 'MODULE_PATHNAME', 'dp_declare_immutable';
+COMMENT ON FUNCTION @extschema@.dp_declare(regclass, name, boolean) IS
+'declare that the values of a column with public keys never change, neither by UPDATE, which a trigger refuses from then on, nor by deleting a unit and inserting it with another value, which only the owner can promise; queries with WHERE column = key on different keys then cost the role, and the dataset''s cap, what the largest part costs (parallel composition, McSherry 2009). false takes it back for later queries. For columns of type boolean, smallint, integer, bigint, date, text, varchar and uuid. Errors: 42501 not the owner, 42703 unknown column, 42704 not protected, 22023 NULL or a column that cannot be one';
 
 CREATE FUNCTION dp_pg.check_published(relation oid) RETURNS boolean
 LANGUAGE c STABLE STRICT AS 'MODULE_PATHNAME', 'dp_publish_check';

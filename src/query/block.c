@@ -21,7 +21,9 @@ enum
 	BLOCK_DATASET,
 	BLOCK_FINGERPRINT,
 	BLOCK_SUBQUERIES,
-	BLOCK_SHARE
+	BLOCK_SHARE,
+	BLOCK_PART_ATTNUM,
+	BLOCK_PART_VALUE
 };
 
 /* dp_query_block_to_list: made of copyable nodes only. */
@@ -50,6 +52,8 @@ dp_query_block_to_list(const dp_block *block)
 								   FLOAT8PASSBYVAL));
 	list = lappend(list, block->subqueries);
 	list = lappend(list, makeInteger(block->share));
+	list = lappend(list, makeInteger(block->part_attnum));
+	list = lappend(list, block->part_value);
 	return list;
 }
 
@@ -77,5 +81,8 @@ dp_query_block_from_list(const List *list)
 										  BLOCK_FINGERPRINT))->constvalue);
 	block->subqueries = list_nth(list, BLOCK_SUBQUERIES);
 	block->share = intVal(list_nth(list, BLOCK_SHARE));
+	block->part_attnum = (AttrNumber) intVal(list_nth(list,
+													  BLOCK_PART_ATTNUM));
+	block->part_value = list_nth(list, BLOCK_PART_VALUE);
 	return block;
 }

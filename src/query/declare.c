@@ -28,19 +28,9 @@
 
 #include "declare_internal.h"
 
-/* A column a declaration is about. */
-typedef struct dp_column
-{
-	Oid			relid;
-	AttrNumber	attnum;
-	NameData	name;
-	Oid			type;			/* domains resolved */
-	int32		typmod;
-	Oid			collation;
-} dp_column;
-
-static void
-require_value(bool isnull, const char *what)
+/* dp_declare_require_value: 22023 for NULL. */
+void
+dp_declare_require_value(bool isnull, const char *what)
 {
 	if (isnull)
 		ereport(ERROR,
@@ -50,17 +40,18 @@ require_value(bool isnull, const char *what)
 }
 
 /*
- * The first two arguments of every form: lock the relation, check rights and
- * find the column.
+ * dp_declare_read_column
+ *	  The first two arguments of every form: lock the relation, check rights
+ *	  and find the column.
  */
-static void
-read_column(FunctionCallInfo fcinfo, dp_column *column)
+void
+dp_declare_read_column(FunctionCallInfo fcinfo, dp_column *column)
 {
 	Oid			type;
 
 	PreventCommandIfReadOnly("dp_declare()");
-	require_value(PG_ARGISNULL(0), "relation");
-	require_value(PG_ARGISNULL(1), "attribute");
+	dp_declare_require_value(PG_ARGISNULL(0), "relation");
+	dp_declare_require_value(PG_ARGISNULL(1), "attribute");
 	column->relid = PG_GETARG_OID(0);
 	column->name = *PG_GETARG_NAME(1);
 	dp_relation_require_owner(column->relid);
@@ -350,9 +341,9 @@ dp_declare_bounds(PG_FUNCTION_ARGS)
 	char	   *bounds[2];
 	Numeric		granule = NULL;
 
-	read_column(fcinfo, &column);
-	require_value(PG_ARGISNULL(2), "lower");
-	require_value(PG_ARGISNULL(3), "upper");
+	dp_declare_read_column(fcinfo, &column);
+	dp_declare_require_value(PG_ARGISNULL(2), "lower");
+	dp_declare_require_value(PG_ARGISNULL(3), "upper");
 	(void) get_func_signature(fcinfo->flinfo->fn_oid, &types, &n);
 	for (int i = 0; i < 2; i++)
 	{
@@ -512,7 +503,7 @@ read_keys(ArrayType *array, const dp_column *column, int *n)
 	texts = palloc(sizeof(char *) * *n);
 	for (int i = 0; i < *n; i++)
 	{
-		require_value(nulls[i], "a key");
+		dp_declare_require_value(nulls[i], "a key");
 		texts[i] = canonical_text(element, values[i]);
 	}
 	return texts;
@@ -540,8 +531,8 @@ dp_declare_keys(PG_FUNCTION_ARGS)
 	Datum	   *stored;
 	int			n;
 
-	read_column(fcinfo, &column);
-	require_value(PG_ARGISNULL(2), "keys");
+	dp_declare_read_column(fcinfo, &column);
+	dp_declare_require_value(PG_ARGISNULL(2), "keys");
 	find_order(&column, &order);
 	texts = read_keys(PG_GETARG_ARRAYTYPE_P(2), &column, &n);
 	keys = palloc(sizeof(Datum) * (n + 1));

@@ -1,6 +1,6 @@
 /*
  * declare_internal.h
- *	  What declare.c and declare_number.c share; private to this folder.
+ *	  What the declare*.c files share; private to this folder.
  */
 #ifndef DP_DECLARE_INTERNAL_H
 #define DP_DECLARE_INTERNAL_H
@@ -15,6 +15,25 @@ typedef struct dp_key_order
 	FmgrInfo   *compare;
 	Oid			collation;
 } dp_key_order;
+
+/* A column a declaration is about. */
+typedef struct dp_column
+{
+	Oid			relid;
+	AttrNumber	attnum;
+	NameData	name;
+	Oid			type;			/* domains resolved */
+	int32		typmod;
+	Oid			collation;
+} dp_column;
+
+/* declare.c */
+extern void dp_declare_require_value(bool isnull, const char *what);
+extern void dp_declare_read_column(FunctionCallInfo fcinfo,
+								   dp_column *column);
+
+/* declare_immutable.c */
+extern void dp_declare_drop_triggers(Oid relid);
 
 /* declare_number.c */
 extern int	dp_declare_compare(Numeric a, Numeric b);

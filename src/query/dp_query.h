@@ -101,6 +101,8 @@ typedef struct dp_block
 	int64		fingerprint;
 	List	   *subqueries;		/* of Query *, run before; Params in inner */
 	int			share;			/* releases that divide the default epsilon */
+	AttrNumber	part_attnum;	/* partition column that WHERE fixes, or 0 */
+	Expr	   *part_value;		/* to this public value */
 } dp_block;
 
 /*

@@ -30,12 +30,16 @@ typedef struct dp_attribute
 	Numeric		granule;		/* NULL: default */
 	List	   *keys;			/* of char * (output text); NIL: none */
 	char	   *other;			/* NULL: undeclared values count nowhere */
+	int64		partition;		/* declared immutable: the partition's
+								 * number in the ledger; else 0 */
 } dp_attribute;
 
 /* NULL when relid itself is not protected (children of one are not). */
 extern dp_relation *dp_relation_lookup(Oid relid);
 /* NULL when nothing was declared about the column. */
 extern dp_attribute *dp_attribute_lookup(Oid relid, AttrNumber attnum);
+/* Does the trigger stand that keeps a partition column immutable? */
+extern bool dp_declare_has_trigger(Oid relid, AttrNumber attnum);
 /* The protected ancestor (or the relation itself), InvalidOid when none. */
 extern Oid	dp_relation_protected_root(Oid relid);
 extern void dp_relation_init(void); /* hooks; from _PG_init */

@@ -25,6 +25,7 @@
 #include "utils/syscache.h"
 #include "utils/typcache.h"
 
+#include "declare_internal.h"
 #include "relation_internal.h"
 
 /*
@@ -536,6 +537,7 @@ dp_unprotect(PG_FUNCTION_ARGS)
 	dp_relation_require_dataset(dataset);
 	view = dp_relation_published_view(relid);
 	dp_relation_invalidate_tree(relid);
+	dp_declare_drop_triggers(relid);
 	delete_rows(relid);
 	if (OidIsValid(view) && pg_class_ownercheck(view, GetUserId()))
 	{

@@ -236,6 +236,8 @@ dp_attribute_lookup(Oid relid, AttrNumber attnum)
 			if (!isnull)
 				result->keys = list_of_texts(value);
 			result->other = get_text_column(tuple, rel, ANUM_ATTRIBUTE_OTHER);
+			value = get_column(tuple, rel, ANUM_ATTRIBUTE_PARTITION, &isnull);
+			result->partition = isnull ? 0 : DatumGetInt64(value);
 		}
 	}
 	systable_endscan(scan);

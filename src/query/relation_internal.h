@@ -28,6 +28,7 @@
 #define ANUM_ATTRIBUTE_GRANULE 7
 #define ANUM_ATTRIBUTE_KEYS 8
 #define ANUM_ATTRIBUTE_OTHER 9
+#define ANUM_ATTRIBUTE_PARTITION 10
 
 /*
  * One way by which a role that is neither the owner of a protected relation

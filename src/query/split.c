@@ -407,6 +407,7 @@ dp_query_split_block(Query *query, List *cte_stack, dp_block **block,
 		collect_walker(query->havingQual, &s))
 		return s.refusal;
 
+	dp_query_find_part(&s, b);
 	b->inner = make_inner(query);
 	refusal = add_keys(&s, b->inner, b);
 	if (refusal == NULL)

@@ -28,6 +28,9 @@ extern dp_refusal *dp_query_split_block(Query *query, List *cte_stack,
 										dp_block **block,
 										RangeTblEntry **entry);
 
+/* ---- part.c ---- */
+extern void dp_query_find_part(dp_splitter *s, dp_block *block);
+
 /* ---- outer.c ---- */
 extern Aggref *dp_query_lift_aggregate(Aggref *aggregate, int level);
 extern dp_refusal *dp_query_make_outer(dp_splitter *s, RangeTblEntry **entry);

@@ -25,11 +25,16 @@
 
 #define ERROR_BETA 0.05
 
-/* A bound as the grid has it, in the type of the column. */
+/*
+ * A bound as it counts, in the type of the column: from the grid, or as given
+ * where there is none.
+ */
 static char *
-grid_text(const dp_measure *measure, int64 granules)
+bound_text(const dp_measure *measure, int64 granules, Numeric given)
 {
-	Numeric		value = dp_release_grid_value(&measure->grid, granules);
+	bool		on_grid = measure->grid.low < measure->grid.high;
+	Numeric		value = on_grid ?
+	dp_release_grid_value(&measure->grid, granules) : given;
 	Oid			type = measure->argument_type;
 	int64		moment;
 	Oid			output;
@@ -52,9 +57,9 @@ parameter_text(const dp_measure *measure, char letter)
 	switch (letter)
 	{
 		case 'l':
-			return grid_text(measure, measure->grid.low);
+			return bound_text(measure, measure->grid.low, measure->lower);
 		case 'u':
-			return grid_text(measure, measure->grid.high);
+			return bound_text(measure, measure->grid.high, measure->upper);
 		case 'f':
 			return numeric_normalize(measure->fraction);
 		case 'n':
@@ -304,6 +309,13 @@ dp_release_explain(const dp_release_spec *spec, bool charged, EState *estate,
 	ExplainPropertyText("Public Groups", psprintf(INT64_FORMAT, spec->groups),
 						es);
 	ExplainPropertyText("Charge", charge_text(&spec->charge), es);
+	if (spec->partition != 0)
+		ExplainPropertyText("Part",
+							psprintf("one value of column %s; parts together "
+									 "cost what the largest costs",
+									 get_attname(spec->block->relid,
+												 spec->block->part_attnum,
+												 false)), es);
 	/* auto_explain asks when the query is over and no snapshot is left. */
 	if (!ActiveSnapshotSet())
 		return;

@@ -191,9 +191,15 @@ extern Const *dp_release_sum_spec(const dp_grid *grid);
 extern Oid	dp_release_sum_function(Oid argument_type);
 extern Oid	dp_release_sum_type(void);
 
+/* ---- tally.c ---- */
+extern void dp_measure_load_tally(const dp_measure *measure,
+								  const Datum *values, const bool *nulls,
+								  dp_cell *cells, MemoryContext keep);
+
 /* ---- the measurements ---- */
 extern const dp_measure_ops dp_measure_count;
 extern const dp_measure_ops dp_measure_sum;
 extern const dp_measure_ops dp_measure_mean;
+extern const dp_measure_ops dp_measure_histogram;
 
 #endif							/* DP_RELEASE_MEASURE_H */

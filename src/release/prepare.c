@@ -24,7 +24,8 @@ nth_aggregate(const dp_block *block, int n)
 
 /*
  * dp_release_parameter_exprs
- *	  Every parameter (bounds, epsilon) of every aggregate, in order.
+ *	  Every parameter (bounds, epsilon) of every aggregate, in order; then
+ *	  the value of the block's partition column.
  */
 List *
 dp_release_parameter_exprs(const dp_block *block)
@@ -46,6 +47,8 @@ dp_release_parameter_exprs(const dp_block *block)
 																 aggregate,
 																 j)));
 	}
+	if (block->part_attnum != 0)
+		parameters = lappend(parameters, copyObject(block->part_value));
 	return parameters;
 }
 
@@ -178,6 +181,8 @@ dp_release_prepare(dp_block *block, const dp_ledger_standing *standing,
 												  &measure->charge),
 							   "add up the charge of a query");
 	}
+	if (block->part_attnum != 0)
+		dp_release_set_part(spec, false, values[next], nulls[next]);
 	prepare_keys(spec);
 	check_cells(spec->groups, width);
 	check_distinct(spec);

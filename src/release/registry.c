@@ -10,7 +10,8 @@ static const dp_measure_ops *const measures[] =
 {
 	&dp_measure_count,
 	&dp_measure_sum,
-	&dp_measure_mean
+	&dp_measure_mean,
+	&dp_measure_histogram
 };
 
 /* dp_measure_find: never NULL for a kind that split.c accepts. */

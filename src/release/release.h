@@ -43,6 +43,8 @@ typedef struct dp_release_spec
 	dp_domain **domains;
 	int64		groups;			/* product of the domains; 1 without keys */
 	dp_charge	charge;			/* of the whole release */
+	int64		partition;		/* of which it reads one part, or 0 */
+	char		part[65];		/* hash of the part's value */
 } dp_release_spec;
 
 /* Parameters of the aggregates, whose values dp_release_prepare is given. */
@@ -72,6 +74,10 @@ extern List *dp_release_take_rights(const dp_block *block,
 extern PlannedStmt *dp_release_plan_subquery(const dp_block *block,
 											 Query *subquery,
 											 EState *estate);
+
+/* part.c */
+extern void dp_release_set_part(dp_release_spec *spec, bool replace,
+								Datum value, bool isnull);
 
 /* share.c */
 extern int	dp_release_count_share(List *blocks);

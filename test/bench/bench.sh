@@ -80,6 +80,24 @@ for mode in serial parallel; do
 		"SELECT dp_avg(i, 0, 1000) FROM survey" "SELECT avg(i) FROM survey"
 	private "dp_avg double" 1.06 \
 		"SELECT dp_avg(d, 0, 1000) FROM survey" "SELECT avg(d) FROM survey"
+	private "dp_histogram, 100 buckets" 1.1 \
+		"SELECT dp_histogram(d, 0, 1000, 100) FROM survey" \
+		"SELECT width_bucket(d, 0, 1000, 100), count(*) FROM survey GROUP BY 1"
+	private "dp_argmax, 1000 candidates" 1.1 \
+		"SELECT dp_argmax(k1000) FROM survey" \
+		"SELECT k1000 FROM survey GROUP BY 1 ORDER BY count(*) DESC LIMIT 1"
+	private "dp_argmax, 1000 texts" 1.1 \
+		"SELECT dp_argmax(t1000) FROM survey" \
+		"SELECT t1000 FROM survey GROUP BY 1 ORDER BY count(*) DESC LIMIT 1"
+	private "dp_quantile integer" 0.7 \
+		"SELECT dp_quantile(i, 0.5, 0, 1000) FROM survey" \
+		"SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY i) FROM survey"
+	private "dp_quantile double" 0.7 \
+		"SELECT dp_quantile(d, 0.5, 0, 1000) FROM survey" \
+		"SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY d) FROM survey"
+	private "dp_variance double" 1.1 \
+		"SELECT dp_variance(d, 0, 1000) FROM survey" \
+		"SELECT variance(d) FROM survey"
 done
 compare "library loaded: point query" 1.01 "$repeat" \
 	"$with user=postgres" "SELECT i FROM small WHERE id = 7" \

@@ -5,9 +5,9 @@ CREATE ROLE analyst LOGIN;
 GRANT CREATE ON SCHEMA public TO owner;
 SET ROLE owner;
 CREATE TABLE survey (k4 int NOT NULL, k1000 int NOT NULL, i int,
-	d double precision);
+	d double precision, t1000 text NOT NULL);
 INSERT INTO survey
-SELECT n % 4, n % 1000, n % 1001, (n % 1001) + 0.25
+SELECT n % 4, n % 1000, n % 1001, (n % 1001) + 0.25, 'number ' || n % 1000
 FROM generate_series(1, :rows) AS n;
 CREATE TABLE ten (i int);
 INSERT INTO ten SELECT generate_series(1, 10);
@@ -16,6 +16,8 @@ SELECT dp_protect('survey', dataset => 'bench');
 SELECT dp_protect('ten', dataset => 'bench');
 SELECT dp_declare('survey', 'k4', lower => 0, upper => 3);
 SELECT dp_declare('survey', 'k1000', lower => 0, upper => 999);
+SELECT dp_declare('survey', 't1000', keys => array_agg('number ' || n))
+FROM generate_series(0, 999) AS n;
 SELECT dp_grant('analyst', 'bench', epsilon => 1e9);
 RESET ROLE;
 VACUUM (FREEZE, ANALYZE) survey;

@@ -1,0 +1,270 @@
+/*
+ * declare_immutable.c
+ *	  Partition columns: values that no row ever changes.
+ *
+ * What is asked about rows of one part costs nothing of what the units of
+ * other parts may still bear, as long as no unit moves between parts
+ * (doc/theory.md T50).  The owner promises that; a trigger holds UPDATE to
+ * it, also for replicated changes.  Equality of the allowed types is equality
+ * of their texts, so the ledger can tell parts apart by text.
+ */
+#include "postgres.h"
+
+#include "access/genam.h"
+#include "access/htup_details.h"
+#include "access/relation.h"
+#include "access/table.h"
+#include "catalog/indexing.h"
+#include "catalog/pg_collation.h"
+#include "catalog/pg_trigger.h"
+#include "catalog/pg_type.h"
+#include "commands/trigger.h"
+#include "executor/spi.h"
+#include "miscadmin.h"
+#include "nodes/makefuncs.h"
+#include "parser/parse_func.h"
+#include "utils/builtins.h"
+#include "utils/fmgroids.h"
+#include "utils/guc.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+
+#include "declare_internal.h"
+
+static bool
+is_partition_type(Oid type)
+{
+	switch (type)
+	{
+		case BOOLOID:
+		case INT2OID:
+		case INT4OID:
+		case INT8OID:
+		case DATEOID:
+		case TEXTOID:
+		case VARCHAROID:
+		case UUIDOID:
+			return true;
+		default:
+			return false;
+	}
+}
+
+static void
+check_column(const dp_column *column)
+{
+	if (!is_partition_type(column->type))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("column \"%s\" cannot divide a relation into parts",
+						NameStr(column->name)),
+				 errdetail("It has type %s, whose equal values can have "
+						   "different texts.", format_type_be(column->type)),
+				 errhint("Use a column of type boolean, smallint, integer, "
+						 "bigint, date, text, varchar or uuid.")));
+	if (OidIsValid(column->collation) &&
+		!get_collation_isdeterministic(column->collation))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("column \"%s\" cannot divide a relation into parts",
+						NameStr(column->name)),
+				 errdetail("Its collation is not deterministic."),
+				 errhint("Give the column a deterministic collation.")));
+}
+
+static char *
+trigger_name(AttrNumber attnum)
+{
+	return psprintf("dp_pg_immutable_%d", attnum);
+}
+
+static Oid
+trigger_function(void)
+{
+	return LookupFuncName(list_make2(makeString("dp_pg"),
+									 makeString("refuse_change")),
+						  0, NULL, false);
+}
+
+/*
+ * dp_declare_has_trigger
+ *	  Does the trigger of a partition column stand, enabled also for
+ *	  replicated changes?
+ */
+bool
+dp_declare_has_trigger(Oid relid, AttrNumber attnum)
+{
+	Relation	rel = table_open(TriggerRelationId, AccessShareLock);
+	char	   *name = trigger_name(attnum);
+	Oid			function = trigger_function();
+	ScanKeyData key;
+	SysScanDesc scan;
+	HeapTuple	tuple;
+	bool		found = false;
+
+	ScanKeyInit(&key, Anum_pg_trigger_tgrelid, BTEqualStrategyNumber, F_OIDEQ,
+				ObjectIdGetDatum(relid));
+	scan = systable_beginscan(rel, TriggerRelidNameIndexId, true, NULL, 1,
+							  &key);
+	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
+	{
+		Form_pg_trigger form = (Form_pg_trigger) GETSTRUCT(tuple);
+
+		if (form->tgfoid == function && form->tgenabled == 'A' &&
+			strcmp(NameStr(form->tgname), name) == 0)
+			found = true;
+	}
+	systable_endscan(scan);
+	table_close(rel, AccessShareLock);
+	return found;
+}
+
+/* Run DDL as the caller, who owns the table, with safe names. */
+static void
+run_ddl(const char *command)
+{
+	int			nest = NewGUCNestLevel();
+
+	dp_bridge_set_local("search_path", "pg_catalog, pg_temp");
+	dp_bridge_set_local("client_min_messages", "error");
+	if (SPI_connect() != SPI_OK_CONNECT || SPI_execute(command, false, 0) < 0)
+		elog(ERROR, "could not run: %s", command);
+	SPI_finish();
+	AtEOXact_GUC(true, nest);
+}
+
+static void
+create_trigger(const dp_column *column)
+{
+	const char *table = dp_relation_qualified_name(column->relid);
+	const char *name = quote_identifier(NameStr(column->name));
+	char	   *trigger = trigger_name(column->attnum);
+
+	run_ddl(psprintf("CREATE TRIGGER %s AFTER UPDATE ON %s FOR EACH ROW"
+					 " WHEN (OLD.%s IS DISTINCT FROM NEW.%s)"
+					 " EXECUTE FUNCTION dp_pg.refuse_change()",
+					 trigger, table, name, name));
+	run_ddl(psprintf("ALTER TABLE %s ENABLE ALWAYS TRIGGER %s", table,
+					 trigger));
+}
+
+static void
+drop_trigger(Oid relid, AttrNumber attnum)
+{
+	run_ddl(psprintf("DROP TRIGGER IF EXISTS %s ON %s", trigger_name(attnum),
+					 dp_relation_qualified_name(relid)));
+}
+
+/*
+ * dp_declare_drop_triggers
+ *	  Take the triggers of all partition columns off a relation, which is no
+ *	  longer protected.
+ */
+void
+dp_declare_drop_triggers(Oid relid)
+{
+	Relation	rel = relation_open(relid, NoLock);
+	int			natts = RelationGetNumberOfAttributes(rel);
+	int			attnum;
+
+	relation_close(rel, NoLock);
+	for (attnum = 1; attnum <= natts; attnum++)
+		if (dp_declare_has_trigger(relid, attnum))
+			drop_trigger(relid, attnum);
+}
+
+/* A number that no other partition has, but with odds of 2^-63. */
+static int64
+draw_partition(void)
+{
+	uint64		number;
+
+	dp_bridge_check_status(dp_mech_uniform_below(dp_bridge_source(),
+												 (uint64) PG_INT64_MAX,
+												 &number),
+						   "draw a partition's number");
+	return (int64) number + 1;
+}
+
+static void
+write_partition(const dp_column *column, int64 partition)
+{
+	Oid			types[3] = {OIDOID, NAMEOID, INT8OID};
+	Datum		values[3];
+	NameData	name = column->name;
+	dp_owner_sql saved;
+
+	values[0] = ObjectIdGetDatum(column->relid);
+	values[1] = NameGetDatum(&name);
+	values[2] = Int64GetDatum(partition);
+	dp_bridge_owner_begin(&saved);
+	if (SPI_execute_with_args("INSERT INTO dp_pg.attribute"
+							  " (relid, relid_origin, attname, attnum,"
+							  " partition)"
+							  " VALUES ($1, $1, $2, 0, $3)"
+							  " ON CONFLICT (relid, attname) DO UPDATE SET"
+							  " relid_origin = EXCLUDED.relid_origin,"
+							  " attnum = EXCLUDED.attnum,"
+							  " partition = EXCLUDED.partition",
+							  3, types, values, partition == 0 ? "  n" : NULL,
+							  false, 0) < 0)
+		elog(ERROR, "could not write dp_pg.attribute");
+	dp_bridge_owner_end(&saved);
+	dp_relation_invalidate_tree(column->relid);
+}
+
+PG_FUNCTION_INFO_V1(dp_declare_immutable);
+
+/*
+ * dp_declare_immutable
+ *	  SQL: dp_declare(relation regclass, attribute name, immutable boolean)
+ *	  returns void.
+ *
+ * Errors: 42501, 42703, 42704 (not protected), 25006; 22023 for NULL and for
+ * a column that cannot divide a relation.
+ */
+Datum
+dp_declare_immutable(PG_FUNCTION_ARGS)
+{
+	dp_column	column;
+	dp_attribute *declared;
+	bool		immutable;
+	bool		guarded;
+
+	dp_declare_read_column(fcinfo, &column);
+	dp_declare_require_value(PG_ARGISNULL(2), "immutable");
+	immutable = PG_GETARG_BOOL(2);
+	if (immutable)
+		check_column(&column);
+	guarded = dp_declare_has_trigger(column.relid, column.attnum);
+	declared = dp_attribute_lookup(column.relid, column.attnum);
+	if (!immutable)
+	{
+		drop_trigger(column.relid, column.attnum);
+		write_partition(&column, 0);
+	}
+	else if (!guarded || declared == NULL || declared->partition == 0)
+	{
+		/* Rows may have moved before: this is another partition. */
+		if (!guarded)
+			create_trigger(&column);
+		write_partition(&column, draw_partition());
+	}
+	PG_RETURN_VOID();
+}
+
+PG_FUNCTION_INFO_V1(dp_declare_refuse_change);
+
+/* dp_declare_refuse_change: the trigger's function; raises 55000. */
+Datum
+dp_declare_refuse_change(PG_FUNCTION_ARGS)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("a column that was declared immutable cannot be changed"),
+			 errdetail("Statements about its values were charged as "
+					   "statements about different people."),
+			 errhint("Call dp_declare(relation, attribute, "
+					 "immutable => false) first.")));
+	PG_RETURN_NULL();
+}

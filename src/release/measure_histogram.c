@@ -1,0 +1,97 @@
+/*
+ * measure_histogram.c
+ *	  dp_histogram: the number of rows in each of n buckets of equal width.
+ *
+ * Every bucket gets noise, empty ones too.  A row is in at most one bucket,
+ * so a unit with at most m rows in each of kappa groups moves the counts by
+ * kappa m in L1 and by sqrt(kappa) m in L2; when a unit is replaced its rows
+ * may come to stand in other buckets: twice that in L1, sqrt(2) times in L2
+ * (doc/theory.md T41).
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "fmgr.h"
+#include "utils/array.h"
+#include "utils/fmgrprotos.h"
+
+#include "tally.h"
+
+/* Most buckets of one histogram. */
+#define MAX_BUCKETS 10000
+
+static void
+refuse_bounds(const char *message, const char *hint)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("%s", message),
+			 errhint("%s", hint)));
+}
+
+static void
+check_bounds(Numeric lower, Numeric upper)
+{
+	if (numeric_is_nan(lower) || numeric_is_nan(upper) ||
+		numeric_is_inf(lower) || numeric_is_inf(upper))
+		refuse_bounds("bounds of dp_histogram must be finite",
+					  "Give the lower end of the first bucket and the upper "
+					  "end of the last one.");
+	if (DatumGetInt32(DirectFunctionCall2(numeric_cmp, NumericGetDatum(lower),
+										  NumericGetDatum(upper))) >= 0)
+		refuse_bounds("lower bound must be less than upper bound",
+					  "Give the smaller bound first.");
+}
+
+static void
+prepare(dp_measure *measure)
+{
+	const dp_contribution *c = &measure->contribution;
+	dp_uint128	rows = (dp_uint128) c->rows;
+	dp_uint128	l1 = dp_measure_product(rows, (dp_uint128) c->kappa);
+	dp_uint128	l2 = dp_measure_product(l1, rows);	/* squared */
+
+	check_bounds(measure->lower, measure->upper);
+	measure->ncells = (int) dp_measure_number(measure, 1, MAX_BUCKETS,
+											  "number of buckets");
+	measure->plan = dp_tally_bucket_spec(measure->argument_type,
+										 measure->lower, measure->upper,
+										 measure->ncells);
+	if (c->replace)
+	{
+		l1 = dp_measure_product(l1, 2);
+		l2 = dp_measure_product(l2, 2);
+	}
+	measure->grid.exponent = 0;
+	dp_measure_set_noise(measure, l1, l2, false);
+}
+
+static List *
+inner(const dp_measure *measure)
+{
+	return dp_tally_inner(measure, "bucket_counts", measure->plan);
+}
+
+static Datum
+release(const dp_measure *measure, const dp_cell *cells)
+{
+	Datum	   *counts = palloc(sizeof(Datum) * measure->ncells);
+	int			i;
+
+	for (i = 0; i < measure->ncells; i++)
+		counts[i] =
+			dp_measure_from_granules(measure,
+									 dp_measure_add_noise(measure,
+														  cells[i].integer),
+									 INT8OID);
+	return PointerGetDatum(construct_array(counts, measure->ncells, INT8OID,
+										   sizeof(int64), FLOAT8PASSBYVAL,
+										   TYPALIGN_DOUBLE));
+}
+
+static const char *const forms[] = {"lun", "lune", NULL};
+
+const dp_measure_ops dp_measure_histogram = {
+	DP_AGG_HISTOGRAM, "histogram", forms, prepare, inner,
+	dp_measure_load_tally, release
+};

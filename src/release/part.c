@@ -1,0 +1,93 @@
+/*
+ * part.c
+ *	  The part of a partition that a release reads, for the ledger.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "common/cryptohash.h"
+#include "common/sha2.h"
+#include "nodes/nodeFuncs.h"
+#include "utils/builtins.h"
+#include "utils/date.h"
+#include "utils/lsyscache.h"
+#include "utils/uuid.h"
+
+#include "release.h"
+
+/* The value as bytes that are equal exactly when values are. */
+static void
+value_bytes(Oid type, Datum value, StringInfo bytes)
+{
+	switch (type)
+	{
+		case BOOLOID:
+			appendStringInfoString(bytes, DatumGetBool(value) ? "t" : "f");
+			break;
+		case INT2OID:
+			appendStringInfo(bytes, "%d", DatumGetInt16(value));
+			break;
+		case INT4OID:
+			appendStringInfo(bytes, "%d", DatumGetInt32(value));
+			break;
+		case INT8OID:
+			appendStringInfo(bytes, INT64_FORMAT, DatumGetInt64(value));
+			break;
+		case DATEOID:
+			appendStringInfo(bytes, "%d", DatumGetDateADT(value));
+			break;
+		case TEXTOID:
+		case VARCHAROID:
+			appendStringInfoString(bytes, TextDatumGetCString(value));
+			break;
+		case UUIDOID:
+			appendBinaryStringInfo(bytes,
+								   (char *) DatumGetUUIDP(value)->data,
+								   UUID_LEN);
+			break;
+		default:
+			elog(ERROR, "unexpected type %u of a partition column", type);
+	}
+}
+
+/* Hexadecimal SHA-256 of the value, as long as the ledger keeps. */
+static void
+hash_value(Oid type, Datum value, char *out)
+{
+	pg_cryptohash_ctx *context = pg_cryptohash_create(PG_SHA256);
+	StringInfoData bytes;
+	uint8		digest[PG_SHA256_DIGEST_LENGTH];
+	int			i;
+
+	initStringInfo(&bytes);
+	value_bytes(type, value, &bytes);
+	if (context == NULL || pg_cryptohash_init(context) < 0 ||
+		pg_cryptohash_update(context, (uint8 *) bytes.data, bytes.len) < 0 ||
+		pg_cryptohash_final(context, digest, sizeof(digest)) < 0)
+		elog(ERROR, "could not hash the value of a partition column");
+	pg_cryptohash_free(context);
+	for (i = 0; i < sizeof(digest); i++)
+		snprintf(out + 2 * i, 3, "%02x", digest[i]);
+}
+
+/*
+ * dp_release_set_part
+ *	  Note the part that the block's condition keeps it in.  Where rows may
+ *	  have moved (the column is not immutable any more, its trigger is gone),
+ *	  where neighbours may move between parts, and for NULL there is none.
+ */
+void
+dp_release_set_part(dp_release_spec *spec, bool replace, Datum value,
+					bool isnull)
+{
+	dp_block   *block = spec->block;
+	dp_attribute *declared;
+
+	declared = dp_attribute_lookup(block->relid, block->part_attnum);
+	if (isnull || replace || declared == NULL || declared->partition == 0 ||
+		!dp_declare_has_trigger(block->relid, block->part_attnum))
+		return;
+	spec->partition = declared->partition;
+	hash_value(getBaseType(exprType((Node *) block->part_value)), value,
+			   spec->part);
+}

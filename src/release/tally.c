@@ -1,0 +1,181 @@
+/*
+ * tally.c
+ *	  The state that dp_pg.bucket_counts and dp_pg.value_counts share, and the
+ *	  steps of measurements that use them; tally.h says how they work.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "nodes/makefuncs.h"
+#include "parser/parse_func.h"
+#include "utils/syscache.h"
+
+#include "release.h"
+#include "tally.h"
+
+PG_FUNCTION_INFO_V1(dp_tally_combine);
+PG_FUNCTION_INFO_V1(dp_tally_state_in);
+PG_FUNCTION_INFO_V1(dp_tally_state_out);
+PG_FUNCTION_INFO_V1(dp_tally_spec_in);
+PG_FUNCTION_INFO_V1(dp_tally_spec_out);
+
+/*
+ * dp_tally_check_call_site
+ *	  0A000 unless called as a transition of an aggregate with a spec; marks
+ *	  the call site as good.  Whoever calls the aggregate by hand has no spec
+ *	  but NULL to give.
+ */
+void
+dp_tally_check_call_site(FunctionCallInfo fcinfo)
+{
+	if (PG_ARGISNULL(PG_NARGS() - 1))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("aggregate is used inside private queries only"),
+				 errhint("Use dp_histogram, dp_argmax or dp_topk.")));
+	if (!AggCheckCallContext(fcinfo, NULL))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("function may only be called as part of an "
+						"aggregate")));
+	fcinfo->flinfo->fn_extra = fcinfo->flinfo;
+}
+
+/* dp_tally_new: n counts of zero, in the current context. */
+dp_tally_state *
+dp_tally_new(int64 n)
+{
+	Size		size = offsetof(dp_tally_state, counts) + sizeof(int64) * n;
+	dp_tally_state *state = palloc0(size);
+
+	SET_VARSIZE(state, size);
+	state->n = (int32) n;
+	return state;
+}
+
+/* dp_tally_combine: counts add; used by parallel and partitionwise plans. */
+Datum
+dp_tally_combine(PG_FUNCTION_ARGS)
+{
+	dp_tally_state *a;
+	dp_tally_state *b;
+	int			i;
+
+	if (unlikely(fcinfo->flinfo->fn_extra == NULL))
+		dp_tally_check_call_site(fcinfo);
+	a = (dp_tally_state *) PG_GETARG_POINTER(0);
+	b = (dp_tally_state *) PG_GETARG_POINTER(1);
+	if (a->n != b->n)
+		elog(ERROR, "tallies of different sizes");
+	for (i = 0; i < a->n; i++)
+		a->counts[i] += b->counts[i];
+	PG_RETURN_POINTER(a);
+}
+
+static void
+refuse_input(const char *type)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("cannot accept a value of type %s", type)));
+}
+
+/* dp_tally_state_in: refuses with 0A000; a state begins as NULL. */
+Datum
+dp_tally_state_in(PG_FUNCTION_ARGS)
+{
+	refuse_input("dp_pg.tally_state");
+	PG_RETURN_NULL();
+}
+
+/* dp_tally_state_out: refuses with 0A000; a state is exact private counts. */
+Datum
+dp_tally_state_out(PG_FUNCTION_ARGS)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("cannot display a value of type %s",
+					"dp_pg.tally_state")));
+	PG_RETURN_NULL();
+}
+
+/* dp_tally_spec_in: refuses with 0A000; only the release makes specs. */
+Datum
+dp_tally_spec_in(PG_FUNCTION_ARGS)
+{
+	refuse_input("dp_pg.tally_spec");
+	PG_RETURN_NULL();
+}
+
+/* dp_tally_spec_out: a stand-in, should a plan be printed. */
+Datum
+dp_tally_spec_out(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_CSTRING(pstrdup("(cells)"));
+}
+
+/* ---- for measurements ---- */
+
+static Oid
+catalog_type(const char *name)
+{
+	Oid			namespace = dp_bridge_catalog_namespace();
+	Oid			type = GetSysCacheOid2(TYPENAMENSP, Anum_pg_type_oid,
+									   CStringGetDatum(name),
+									   ObjectIdGetDatum(namespace));
+
+	if (!OidIsValid(type))
+		elog(ERROR, "type dp_pg.%s not found", name);
+	return type;
+}
+
+/* dp_tally_spec_const: a flat spec as a constant of the inner query. */
+Const *
+dp_tally_spec_const(void *spec, Size size)
+{
+	SET_VARSIZE(spec, size);
+	return makeConst(catalog_type("tally_spec"), -1, InvalidOid, -1,
+					 PointerGetDatum(spec), false, false);
+}
+
+/*
+ * dp_tally_inner
+ *	  The measure's exact aggregate: dp_pg.<aggregate>(argument, spec).
+ */
+List *
+dp_tally_inner(const dp_measure *measure, const char *aggregate,
+			   const Const *spec)
+{
+	TargetEntry *argument = linitial(measure->aggregate->args);
+	Oid			types[2];
+	Oid			function;
+
+	types[0] = ANYELEMENTOID;
+	types[1] = spec->consttype;
+	function = LookupFuncName(list_make2(makeString("dp_pg"),
+										 makeString(pstrdup(aggregate))),
+							  2, types, false);
+	return list_make1(dp_measure_native(measure, function,
+										catalog_type("tally_state"),
+										list_make2(argument->expr,
+												   (void *) spec)));
+}
+
+/*
+ * dp_measure_load_tally
+ *	  Add an inner state to the group's cells, one for each count; NULL when
+ *	  no row of the group passed FILTER.
+ */
+void
+dp_measure_load_tally(const dp_measure *measure, const Datum *values,
+					  const bool *nulls, dp_cell *cells, MemoryContext keep)
+{
+	const dp_tally_state *state;
+	int			i;
+
+	if (nulls[0])
+		return;
+	state = (const dp_tally_state *) DatumGetPointer(values[0]);
+	for (i = 0; i < measure->ncells; i++)
+		cells[i].integer += state->counts[i];
+}

@@ -1,0 +1,405 @@
+/*
+ * tally_bucket.c
+ *	  dp_pg.bucket_counts: rows in each of n intervals of equal width.
+ *
+ * Bucket i (from 0) of [lower, upper] holds x with edge(i) <= x < edge(i+1),
+ * edge(i) = lower + i (upper - lower) / n, and the last one holds upper too.
+ * Values outside, NULL, NaN and infinities are counted nowhere.
+ *
+ * The spec carries the edges in a form in which a comparison decides exactly:
+ *
+ *	  integers, dates, times	the least integer >= edge(i)
+ *	  numeric					n edge(i), which is a finite decimal, to be
+ *								compared with n x
+ *	  floats					the float of the column's type nearest to
+ *								edge(i), so that an edge of few decimals is
+ *								what the same decimals mean in a row
+ *
+ * A multiplication guesses the bucket, and the edges decide.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "catalog/pg_type.h"
+#include "utils/builtins.h"
+#include "utils/date.h"
+#include "utils/fmgrprotos.h"
+#include "utils/numeric.h"
+#include "utils/timestamp.h"
+
+#include "tally.h"
+
+/* Edges of floats: decimal digits after the point before rounding. */
+#define EDGE_DIGITS "1e40"
+#define EDGE_UNIT "1e-40"
+
+typedef union dp_edge
+{
+	int64		integer;
+	float8		number;
+	int64		offset;			/* of a numeric, from the spec's start */
+} dp_edge;
+
+typedef struct dp_bucket_spec
+{
+	int32		vl_len_;
+	Oid			type;			/* of the argument */
+	int64		n;
+	int64		reach;			/* edges that a value can reach, <= n */
+	float8		factor;			/* buckets per unit */
+	dp_edge		lower;			/* numeric only: the bounds themselves */
+	dp_edge		upper;			/* inclusive */
+	dp_edge		edges[FLEXIBLE_ARRAY_MEMBER];	/* n of them, ascending */
+} dp_bucket_spec;
+
+/* ---- finding a bucket ---- */
+
+/* The last edge <= x by bisection; x is at least the first. */
+#define BISECT(spec, is_at_least) \
+	int64		low = 0; \
+	int64		high = (spec)->reach - 1; \
+	while (low < high) \
+	{ \
+		int64		middle = low + (high - low + 1) / 2; \
+		if (is_at_least(middle)) \
+			low = middle; \
+		else \
+			high = middle - 1; \
+	} \
+	return low
+
+static pg_noinline int64
+bisect_integer(const dp_bucket_spec *spec, int64 x)
+{
+#define AT_LEAST(i) (x >= spec->edges[i].integer)
+	BISECT(spec, AT_LEAST);
+#undef AT_LEAST
+}
+
+static pg_noinline int64
+bisect_float(const dp_bucket_spec *spec, float8 x)
+{
+#define AT_LEAST(i) (x >= spec->edges[i].number)
+	BISECT(spec, AT_LEAST);
+#undef AT_LEAST
+}
+
+static inline int64
+bucket_of_integer(const dp_bucket_spec *spec, int64 x)
+{
+	uint64		above = (uint64) x - (uint64) spec->edges[0].integer;
+	int64		guess;
+
+	if (spec->reach == 0 || x < spec->edges[0].integer ||
+		x > spec->upper.integer)
+		return -1;
+	guess = (int64) ((double) above * spec->factor);
+	if (guess >= spec->reach)
+		guess = spec->reach - 1;
+	if (likely(x >= spec->edges[guess].integer &&
+			   (guess + 1 == spec->reach ||
+				x < spec->edges[guess + 1].integer)))
+		return guess;
+	return bisect_integer(spec, x);
+}
+
+static inline int64
+bucket_of_float(const dp_bucket_spec *spec, float8 x)
+{
+	double		place;
+	int64		guess;
+
+	/* also false for NaN */
+	if (!(x >= spec->edges[0].number && x <= spec->upper.number))
+		return -1;
+	place = (x - spec->edges[0].number) * spec->factor;
+	guess = place < (double) spec->n ? (int64) place : spec->n - 1;
+	if (likely(x >= spec->edges[guess].number &&
+			   (guess + 1 == spec->n ||
+				x < spec->edges[guess + 1].number)))
+		return guess;
+	return bisect_float(spec, x);
+}
+
+static inline Datum
+numeric_edge(const dp_bucket_spec *spec, dp_edge edge)
+{
+	return PointerGetDatum((const char *) spec + edge.offset);
+}
+
+static bool
+numeric_at_least(Datum x, Datum y)
+{
+	return DatumGetInt32(DirectFunctionCall2(numeric_cmp, x, y)) >= 0;
+}
+
+static int64
+bisect_numeric(const dp_bucket_spec *spec, Datum scaled)
+{
+#define AT_LEAST(i) numeric_at_least(scaled, numeric_edge(spec, spec->edges[i]))
+	BISECT(spec, AT_LEAST);
+#undef AT_LEAST
+}
+
+/*
+ * The bounds come first, so that huge values never meet arithmetic; what lies
+ * between them can be multiplied by n, as the bounds could.
+ */
+static int64
+bucket_of_numeric(const dp_bucket_spec *spec, Datum value)
+{
+	Numeric		number = DatumGetNumeric(value);
+	Datum		x = NumericGetDatum(number);
+
+	if (numeric_is_nan(number) ||
+		!numeric_at_least(x, numeric_edge(spec, spec->lower)) ||
+		!numeric_at_least(numeric_edge(spec, spec->upper), x))
+		return -1;
+	return bisect_numeric(spec, DirectFunctionCall2(
+							  numeric_mul, x,
+							  NumericGetDatum(int64_to_numeric(spec->n))));
+}
+
+static inline int64
+bucket_of(const dp_bucket_spec *spec, Datum x)
+{
+	switch (spec->type)
+	{
+		case INT4OID:
+		case DATEOID:
+			return bucket_of_integer(spec, DatumGetInt32(x));
+		case INT8OID:
+		case TIMESTAMPOID:
+		case TIMESTAMPTZOID:
+			return bucket_of_integer(spec, DatumGetInt64(x));
+		case FLOAT8OID:
+			return bucket_of_float(spec, DatumGetFloat8(x));
+		case FLOAT4OID:
+			return bucket_of_float(spec, DatumGetFloat4(x));
+		case INT2OID:
+			return bucket_of_integer(spec, DatumGetInt16(x));
+		default:
+			return bucket_of_numeric(spec, x);
+	}
+}
+
+PG_FUNCTION_INFO_V1(dp_bucket_add);
+
+/* dp_bucket_add: transition function (state, x, spec) -> state, in place. */
+Datum
+dp_bucket_add(PG_FUNCTION_ARGS)
+{
+	const dp_bucket_spec *spec;
+	dp_tally_state *state;
+	int64		bucket;
+
+	if (unlikely(fcinfo->flinfo->fn_extra == NULL))
+		dp_tally_check_call_site(fcinfo);
+	spec = (const dp_bucket_spec *) PG_GETARG_POINTER(2);
+	state = dp_tally_state_of(fcinfo, spec->n);
+	if (!PG_ARGISNULL(1))
+	{
+		bucket = bucket_of(spec, PG_GETARG_DATUM(1));
+		if (bucket >= 0)
+			state->counts[bucket]++;
+	}
+	PG_RETURN_POINTER(state);
+}
+
+/* ---- the spec ---- */
+
+static Datum
+multiply(Datum a, Datum b)
+{
+	return DirectFunctionCall2(numeric_mul, a, b);
+}
+
+static Datum
+from_integer(int64 x)
+{
+	return NumericGetDatum(int64_to_numeric(x));
+}
+
+/* n edge(i) = n lower + i (upper - lower), exactly. */
+static Datum
+scaled_edge(Numeric lower, Numeric upper, int64 n, int64 i)
+{
+	Datum		width = DirectFunctionCall2(numeric_sub,
+											NumericGetDatum(upper),
+											NumericGetDatum(lower));
+
+	return DirectFunctionCall2(numeric_add,
+							   multiply(NumericGetDatum(lower),
+										from_integer(n)),
+							   multiply(width, from_integer(i)));
+}
+
+/* floor(x / n), n > 0, exactly. */
+static Datum
+floor_quotient(Datum x, int64 n)
+{
+	Datum		divisor = from_integer(n);
+	Datum		quotient = DirectFunctionCall2(numeric_div_trunc, x, divisor);
+
+	if (!numeric_at_least(x, multiply(quotient, divisor)))
+		quotient = DirectFunctionCall2(numeric_sub, quotient,
+									   from_integer(1));
+	return quotient;
+}
+
+/* The least integer >= x / n, in *out unless it is beyond 64 bits. */
+static int
+integer_edge(Datum x, int64 n, int64 *out)
+{
+	Datum		minus = DirectFunctionCall1(numeric_uminus, x);
+	Datum		edge = DirectFunctionCall1(numeric_uminus,
+										   floor_quotient(minus, n));
+	dp_int128	value;
+
+	if (numeric_at_least(from_integer(PG_INT64_MIN), edge))
+		*out = PG_INT64_MIN;
+	else if (!numeric_at_least(from_integer(PG_INT64_MAX), edge))
+		return 1;
+	else if (dp_bridge_numeric_to_int128(DatumGetNumeric(edge), &value))
+		*out = (int64) value;
+	return 0;
+}
+
+static void
+fill_integers(dp_bucket_spec *spec, Numeric lower, Numeric upper)
+{
+	int64		beyond;
+	int64		i;
+
+	for (i = 0; i < spec->n; i++)
+		if (integer_edge(scaled_edge(lower, upper, spec->n, i), spec->n,
+						 &spec->edges[i].integer) != 0)
+			break;
+	spec->reach = i;
+
+	/* floor(upper) = the least integer >= -upper, negated */
+	if (!numeric_at_least(NumericGetDatum(upper),
+						  from_integer(PG_INT64_MIN)))
+		spec->reach = 0;
+	else if (integer_edge(DirectFunctionCall1(numeric_uminus,
+											  NumericGetDatum(upper)),
+						  1, &beyond) == 0)
+		spec->upper.integer = beyond == PG_INT64_MIN ? PG_INT64_MAX : -beyond;
+	else
+		spec->upper.integer = PG_INT64_MIN; /* upper is -2^63 */
+}
+
+/* The float of the type nearest to x / n. */
+static float8
+float_edge(Oid type, Datum x, int64 n)
+{
+	Datum		quotient;
+	float8		edge;
+
+	quotient = DirectFunctionCall2(numeric_div,
+								   multiply(x, NumericGetDatum(
+									   dp_bridge_text_to_numeric(
+										   EDGE_DIGITS))),
+								   from_integer(n));
+	quotient = multiply(quotient, NumericGetDatum(
+							dp_bridge_text_to_numeric(EDGE_UNIT)));
+	edge = DatumGetFloat8(DirectFunctionCall1(numeric_float8_no_overflow,
+											  quotient));
+	if (type == FLOAT4OID)
+		edge = (float8) (float4) edge;
+	return edge;
+}
+
+static void
+fill_floats(dp_bucket_spec *spec, Numeric lower, Numeric upper)
+{
+	int64		i;
+
+	for (i = 0; i < spec->n; i++)
+	{
+		spec->edges[i].number =
+			float_edge(spec->type, scaled_edge(lower, upper, spec->n, i),
+					   spec->n);
+		if (i > 0 && spec->edges[i].number < spec->edges[i - 1].number)
+			spec->edges[i].number = spec->edges[i - 1].number;
+	}
+	spec->upper.number = float_edge(spec->type, NumericGetDatum(upper), 1);
+	spec->reach = spec->n;
+	if (isinf(spec->upper.number) || isinf(spec->edges[0].number) ||
+		spec->upper.number <= spec->edges[0].number)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("bounds are out of range for the type of the "
+						"column"),
+				 errhint("Use bounds further apart and within its range.")));
+}
+
+/* Put a numeric at *end of the spec and advance *end. */
+static dp_edge
+place_numeric(dp_bucket_spec *spec, Size *end, Numeric number)
+{
+	dp_edge		edge;
+
+	edge.offset = (int64) *end;
+	memcpy((char *) spec + *end, number, VARSIZE(number));
+	*end += MAXALIGN(VARSIZE(number));
+	return edge;
+}
+
+/* The spec of numerics, which stand behind the edges. */
+static dp_bucket_spec *
+fill_numerics(dp_bucket_spec *spec, Size *size, Numeric lower, Numeric upper)
+{
+	int64		n = spec->n;
+	Numeric    *edges = palloc(sizeof(Numeric) * (n + 1));
+	Size		end = MAXALIGN(*size);
+	int64		i;
+
+	/* the last one only shows that upper can be multiplied by n */
+	for (i = 0; i <= n; i++)
+		edges[i] = DatumGetNumeric(scaled_edge(lower, upper, n, i));
+	*size = end + MAXALIGN(VARSIZE(lower)) + MAXALIGN(VARSIZE(upper));
+	for (i = 0; i < n; i++)
+		*size += MAXALIGN(VARSIZE(edges[i]));
+	spec = repalloc(spec, *size);
+	memset((char *) spec + end, 0, *size - end);
+	spec->lower = place_numeric(spec, &end, lower);
+	spec->upper = place_numeric(spec, &end, upper);
+	for (i = 0; i < n; i++)
+		spec->edges[i] = place_numeric(spec, &end, edges[i]);
+	spec->reach = n;
+	return spec;
+}
+
+/*
+ * dp_tally_bucket_spec
+ *	  The buckets of finite bounds lower < upper for values of the type;
+ *	  bounds of dates and times are days and microseconds.
+ *
+ * Errors: 22023 when the column's type cannot tell the bounds apart.
+ */
+Const *
+dp_tally_bucket_spec(Oid type, Numeric lower, Numeric upper, int64 n)
+{
+	Size		size = offsetof(dp_bucket_spec, edges) + sizeof(dp_edge) * n;
+	dp_bucket_spec *spec = palloc0(size);
+	Datum		width = DirectFunctionCall2(numeric_sub,
+											NumericGetDatum(upper),
+											NumericGetDatum(lower));
+
+	spec->type = type;
+	spec->n = n;
+	spec->factor = (double) n /
+		DatumGetFloat8(DirectFunctionCall1(numeric_float8_no_overflow,
+										   width));
+	if (!isfinite(spec->factor))
+		spec->factor = 0;
+	if (type == FLOAT4OID || type == FLOAT8OID)
+		fill_floats(spec, lower, upper);
+	else if (type == NUMERICOID)
+		spec = fill_numerics(spec, &size, lower, upper);
+	else
+		fill_integers(spec, lower, upper);
+	return dp_tally_spec_const(spec, size);
+}
