@@ -30,6 +30,7 @@
 #include "utils/numeric.h"
 #include "utils/syscache.h"
 
+#include "granule.h"
 #include "measure.h"
 
 typedef struct dp_sum_state
@@ -38,16 +39,6 @@ typedef struct dp_sum_state
 	uint64		sum_low;		/* sum of granules, two's complement */
 	int64		sum_high;
 } dp_sum_state;
-
-typedef struct dp_sum_spec
-{
-	int64		low;			/* granules */
-	int64		high;
-	float8		low_float;		/* the same, rounded to double */
-	float8		high_float;
-	float8		factor;			/* 2^-exponent */
-	int64		exponent;
-} dp_sum_spec;
 
 static inline void
 add_granules(dp_sum_state *state, int64 granules)
@@ -88,63 +79,11 @@ state_argument(FunctionCallInfo fcinfo)
 	return (dp_sum_state *) PG_GETARG_POINTER(0);
 }
 
-/* The granule of an integer is 1 unless the owner declared another. */
-static inline int64
-granules_of_integer(const dp_sum_spec *spec, int64 x)
-{
-	if (unlikely(spec->exponent != 0))
-	{
-		double		y = rint((double) x * spec->factor);
-
-		if (y <= spec->low_float)
-			return spec->low;
-		if (y >= spec->high_float)
-			return spec->high;
-		x = (int64) y;
-	}
-	if (x < spec->low)
-		return spec->low;
-	if (x > spec->high)
-		return spec->high;
-	return x;
-}
-
-/*
- * rint(y) as an integer, |y| < 2^62.  Adding and subtracting 1.5 * 2^52
- * rounds to an integer in the same mode without a call; above 2^51 every
- * double of interest goes through rint itself.
- */
-static inline int64
-round_to_integer(double y)
-{
-	const double magic = 6755399441055744.0;
-
-	if (likely(y > -2251799813685248.0 && y < 2251799813685248.0))
-		return (int64) ((y + magic) - magic);
-	return (int64) rint(y);
-}
-
 static inline void
 add_float(dp_sum_state *state, const dp_sum_spec *spec, float8 x)
 {
-	double		y = x * spec->factor;
-	int64		granules;
-
-	if (unlikely(isnan(x)))
-		return;
-	if (y <= spec->low_float)
-		granules = spec->low;
-	else if (y >= spec->high_float)
-		granules = spec->high;
-	else
-	{
-		granules = round_to_integer(y);
-		if (granules < spec->low)
-			granules = spec->low;
-		else if (granules > spec->high)
-			granules = spec->high;
-	}
-	add_granules(state, granules);
+	if (likely(!isnan(x)))
+		add_granules(state, granules_of_float(spec, x));
 }
 
 PG_FUNCTION_INFO_V1(dp_sum_add_int2);
@@ -215,73 +154,37 @@ dp_sum_add_float8(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(state);
 }
 
-/* What the numeric transition needs of its spec; lives with the call site. */
-typedef struct numeric_spec
+static dp_numeric_bounds *
+bounds_of(FunctionCallInfo fcinfo, const dp_sum_spec *spec)
 {
-	Numeric		low;			/* the bounds, in units of the column */
-	Numeric		high;
-} numeric_spec;
-
-static numeric_spec *
-numeric_spec_of(FunctionCallInfo fcinfo, const dp_sum_spec *spec)
-{
-	numeric_spec *cached = fcinfo->flinfo->fn_extra;
+	dp_numeric_bounds *cached = fcinfo->flinfo->fn_extra;
 	MemoryContext old;
 
 	if (likely(cached != NULL))
 		return cached;
 	check_call_site(fcinfo);
 	old = MemoryContextSwitchTo(fcinfo->flinfo->fn_mcxt);
-	cached = palloc(sizeof(numeric_spec));
-	cached->low = dp_release_scale_numeric(int64_to_numeric(spec->low),
-										   (int) spec->exponent);
-	cached->high = dp_release_scale_numeric(int64_to_numeric(spec->high),
-											(int) spec->exponent);
+	cached = palloc(sizeof(dp_numeric_bounds));
+	*cached = numeric_bounds(spec);
 	fcinfo->flinfo->fn_extra = cached;
 	MemoryContextSwitchTo(old);
 	return cached;
 }
 
-static int
-compare_numeric(Numeric a, Numeric b)
-{
-	return DatumGetInt32(DirectFunctionCall2(numeric_cmp, NumericGetDatum(a),
-											 NumericGetDatum(b)));
-}
-
-static int64
-granules_of_numeric(const dp_sum_spec *spec, Numeric x)
-{
-	Numeric		granules = dp_release_scale_numeric(x, -(int) spec->exponent);
-
-	return DatumGetInt64(DirectFunctionCall1(numeric_int8,
-											 NumericGetDatum(granules)));
-}
-
-/*
- * dp_sum_add_numeric: the same for numeric.  The value is compared with the
- * bounds first, so that huge ones never meet arithmetic; what lies between is
- * scaled and rounded in numeric, which cannot fail for such magnitudes.
- */
+/* dp_sum_add_numeric: the same for numeric. */
 Datum
 dp_sum_add_numeric(PG_FUNCTION_ARGS)
 {
 	dp_sum_state *state = (dp_sum_state *) PG_GETARG_POINTER(0);
 	dp_sum_spec *spec = (dp_sum_spec *) PG_GETARG_POINTER(2);
-	numeric_spec *bounds = numeric_spec_of(fcinfo, spec);
+	dp_numeric_bounds *bounds = bounds_of(fcinfo, spec);
 	Numeric		x;
 
 	if (PG_ARGISNULL(1))
 		PG_RETURN_POINTER(state);
 	x = PG_GETARG_NUMERIC(1);
-	if (numeric_is_nan(x))
-		PG_RETURN_POINTER(state);
-	if (compare_numeric(x, bounds->low) <= 0)
-		add_granules(state, spec->low);
-	else if (compare_numeric(x, bounds->high) >= 0)
-		add_granules(state, spec->high);
-	else
-		add_granules(state, granules_of_numeric(spec, x));
+	if (!numeric_is_nan(x))
+		add_granules(state, granules_of_numeric(spec, bounds, x));
 	PG_RETURN_POINTER(state);
 }
 

@@ -1,0 +1,131 @@
+/*
+ * granule.h
+ *	  Rows onto the public grid: what the inner aggregates share.
+ *
+ * A spec is a constant of the inner query that only dp_release_sum_spec
+ * builds.  NaN is the caller's to skip; infinities clamp; the result depends
+ * on the value alone and nothing here raises an error.
+ */
+#ifndef DP_RELEASE_GRANULE_H
+#define DP_RELEASE_GRANULE_H
+
+#include <math.h>
+
+#include "fmgr.h"
+#include "utils/fmgrprotos.h"
+#include "utils/numeric.h"
+
+#include "measure.h"
+
+typedef struct dp_sum_spec
+{
+	int64		low;			/* granules */
+	int64		high;
+	float8		low_float;		/* the same, rounded to double */
+	float8		high_float;
+	float8		factor;			/* 2^-exponent */
+	int64		exponent;
+} dp_sum_spec;
+
+/* The granule of an integer is 1 unless the owner declared another. */
+static inline int64
+granules_of_integer(const dp_sum_spec *spec, int64 x)
+{
+	if (unlikely(spec->exponent != 0))
+	{
+		double		y = rint((double) x * spec->factor);
+
+		if (y <= spec->low_float)
+			return spec->low;
+		if (y >= spec->high_float)
+			return spec->high;
+		x = (int64) y;
+	}
+	if (x < spec->low)
+		return spec->low;
+	if (x > spec->high)
+		return spec->high;
+	return x;
+}
+
+/*
+ * rint(y) as an integer, |y| < 2^62.  Adding and subtracting 1.5 * 2^52
+ * rounds to an integer in the same mode without a call; above 2^51 every
+ * double of interest goes through rint itself.
+ */
+static inline int64
+round_to_integer(double y)
+{
+	const double magic = 6755399441055744.0;
+
+	if (likely(y > -2251799813685248.0 && y < 2251799813685248.0))
+		return (int64) ((y + magic) - magic);
+	return (int64) rint(y);
+}
+
+/* clamp(round(x / granule)); x is not NaN. */
+static inline int64
+granules_of_float(const dp_sum_spec *spec, float8 x)
+{
+	double		y = x * spec->factor;
+	int64		granules;
+
+	if (y <= spec->low_float)
+		return spec->low;
+	if (y >= spec->high_float)
+		return spec->high;
+	granules = round_to_integer(y);
+	if (granules < spec->low)
+		return spec->low;
+	if (granules > spec->high)
+		return spec->high;
+	return granules;
+}
+
+/* The bounds in units of the column; made once per call site. */
+typedef struct dp_numeric_bounds
+{
+	Numeric		low;
+	Numeric		high;
+} dp_numeric_bounds;
+
+static inline dp_numeric_bounds
+numeric_bounds(const dp_sum_spec *spec)
+{
+	dp_numeric_bounds bounds;
+
+	bounds.low = dp_release_scale_numeric(int64_to_numeric(spec->low),
+										  (int) spec->exponent);
+	bounds.high = dp_release_scale_numeric(int64_to_numeric(spec->high),
+										   (int) spec->exponent);
+	return bounds;
+}
+
+static inline int
+compare_numeric(Numeric a, Numeric b)
+{
+	return DatumGetInt32(DirectFunctionCall2(numeric_cmp, NumericGetDatum(a),
+											 NumericGetDatum(b)));
+}
+
+/*
+ * The same for numeric.  The value is compared with the bounds first, so that
+ * huge ones never meet arithmetic; what lies between is scaled and rounded in
+ * numeric, which cannot fail for such magnitudes.  x is not NaN.
+ */
+static inline int64
+granules_of_numeric(const dp_sum_spec *spec, const dp_numeric_bounds *bounds,
+					Numeric x)
+{
+	Numeric		granules;
+
+	if (compare_numeric(x, bounds->low) <= 0)
+		return spec->low;
+	if (compare_numeric(x, bounds->high) >= 0)
+		return spec->high;
+	granules = dp_release_scale_numeric(x, -(int) spec->exponent);
+	return DatumGetInt64(DirectFunctionCall1(numeric_int8,
+											 NumericGetDatum(granules)));
+}
+
+#endif							/* DP_RELEASE_GRANULE_H */
