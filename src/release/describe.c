@@ -103,7 +103,8 @@ value_name(const dp_measure *measure)
 static char *
 in_units(const dp_measure *measure, double granules)
 {
-	return psprintf("%.6g", granules * dp_measure_granule(measure));
+	return psprintf("%.6g", granules * pow(dp_measure_granule(measure),
+										   measure->power));
 }
 
 static void
@@ -114,14 +115,15 @@ describe_noise(const dp_measure *measure, dp_description *d)
 	d->error = in_units(measure, dp_measure_noise_error(measure, ERROR_BETA));
 }
 
-/* Scores of a selection: Theorem 3.11 with one best candidate. */
+/* Scores of a selection, in rows: Theorem 3.11 with one best candidate. */
 static void
 describe_selection(const dp_measure *measure, dp_description *d)
 {
 	const dp_rational *rate = &measure->rate;
-	double		scale = (double) rate->den / (double) rate->num;
+	double		unit = (double) Max(measure->score_unit, 1);
+	double		scale = (double) rate->den / (double) rate->num / unit;
 
-	d->sensitivity = psprintf("%.6g", (double) measure->sensitivity);
+	d->sensitivity = psprintf("%.6g", (double) measure->sensitivity / unit);
 	d->scale = psprintf("%.6g", scale);
 	d->error = psprintf("%.6g rows", scale *
 						(log((double) Max(measure->choices, 1)) -

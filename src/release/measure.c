@@ -160,6 +160,25 @@ dp_measure_set_bounds(dp_measure *measure)
 }
 
 /*
+ * dp_measure_coarsen
+ *	  Double the granule until the grid's width is at most `width` >= 2.  The
+ *	  bounds stay within the old ones; only public numbers decide.
+ */
+void
+dp_measure_coarsen(dp_measure *measure, int64 width)
+{
+	dp_grid    *grid = &measure->grid;
+
+	while ((dp_int128) grid->high - grid->low > width)
+	{
+		/* Shifting rounds down; the lower bound rounds up. */
+		grid->low = (grid->low >> 1) + (grid->low & 1);
+		grid->high >>= 1;
+		grid->exponent++;
+	}
+}
+
+/*
  * dp_measure_product
  *	  a * b of sensitivities, or of squares of them; an error on overflow.
  */

@@ -73,6 +73,7 @@ prepare_measure(const dp_block *block, int n,
 							  &standing->limit : NULL,
 							  standing->capped ? &standing->cap : NULL);
 	measure->ncells = 1;
+	measure->power = 1;
 	if (aggregate->args != NIL)
 	{
 		TargetEntry *argument = linitial(aggregate->args);

@@ -243,8 +243,9 @@ dp_sum_spec_out(PG_FUNCTION_ARGS)
 
 /* ---- for the release ---- */
 
-static Oid
-catalog_type(const char *name)
+/* dp_release_catalog_type: OID of a type of the schema dp_pg. */
+Oid
+dp_release_catalog_type(const char *name)
 {
 	Oid			namespace = dp_bridge_catalog_namespace();
 	Oid			type = GetSysCacheOid2(TYPENAMENSP, Anum_pg_type_oid,
@@ -260,7 +261,7 @@ catalog_type(const char *name)
 Oid
 dp_release_sum_type(void)
 {
-	return catalog_type("sum_state");
+	return dp_release_catalog_type("sum_state");
 }
 
 /* dp_release_sum_spec: the grid as a constant of the inner query. */
@@ -275,7 +276,7 @@ dp_release_sum_spec(const dp_grid *grid)
 	spec->high_float = (float8) grid->high;
 	spec->factor = ldexp(1.0, -grid->exponent);
 	spec->exponent = grid->exponent;
-	return makeConst(catalog_type("sum_spec"), -1, InvalidOid,
+	return makeConst(dp_release_catalog_type("sum_spec"), -1, InvalidOid,
 					 sizeof(dp_sum_spec), PointerGetDatum(spec), false,
 					 false);
 }
@@ -287,7 +288,7 @@ dp_release_sum_function(Oid argument_type)
 	Oid			types[2];
 
 	types[0] = argument_type;
-	types[1] = catalog_type("sum_spec");
+	types[1] = dp_release_catalog_type("sum_spec");
 	return LookupFuncName(list_make2(makeString("dp_pg"),
 									 makeString("bounded_sum")),
 						  2, types, false);

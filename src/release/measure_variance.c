@@ -1,0 +1,191 @@
+/*
+ * measure_variance.c
+ *	  dp_variance and dp_stddev: the sample variance of values clamped to
+ *	  bounds, by three sums.
+ *
+ * With k = x - low in granules and G = high - low, released are the sums of
+ * (G - k)^2, of 2 k (G - k) and of k^2, each with noise.  A row moves them by
+ * exactly G^2 in L1 together, so one price pays for all three (doc/theory.md
+ * T51): kappa m G^2 in L1 and sqrt(kappa) m G^2 in L2, twice that when a unit
+ * is replaced.  Their total is n G^2; number of rows, mean and second moment
+ * follow, and the variance from those.  The true number of rows never divides
+ * anything.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "fmgr.h"
+#include "utils/builtins.h"
+#include "utils/fmgrprotos.h"
+#include "utils/numeric.h"
+
+#include "measure.h"
+
+#define MAX_WIDTH PG_INT32_MAX	/* G^2 times 2^64 rows fits 128 bits */
+
+enum
+{
+	CELL_ROWS,
+	CELL_SUM,
+	CELL_SQUARES,
+	CELLS
+};
+
+static void
+prepare(dp_measure *measure)
+{
+	const dp_contribution *c = &measure->contribution;
+	dp_uint128	unit;			/* what a unit moves in one group */
+	dp_uint128	l1;
+	dp_uint128	l2;				/* squared */
+
+	dp_measure_set_bounds(measure);
+	dp_measure_coarsen(measure, MAX_WIDTH);
+	measure->ncells = CELLS;
+	measure->power = 2;
+	unit = (dp_uint128) (measure->grid.high - measure->grid.low);
+	unit = dp_measure_product(unit, unit);
+	unit = dp_measure_product(unit, (dp_uint128) c->rows);
+	l1 = dp_measure_product(unit, (dp_uint128) c->kappa);
+	l2 = dp_measure_product(l1, unit);
+	if (c->replace)
+	{
+		l1 = dp_measure_product(l1, 2);
+		l2 = dp_measure_product(l2, 4);
+	}
+	dp_measure_set_noise(measure, l1, l2, false);
+}
+
+static void
+load(const dp_measure *measure, const Datum *values, const bool *nulls,
+	 dp_cell *cells, MemoryContext keep)
+{
+	dp_measure_load_squares(values, nulls, &cells[CELL_ROWS],
+							&cells[CELL_SUM], &cells[CELL_SQUARES]);
+}
+
+/* ---- arithmetic over released numbers, exact until the division ---- */
+
+static Datum
+number(dp_int128 x)
+{
+	return NumericGetDatum(dp_bridge_int128_to_numeric(x));
+}
+
+static Datum
+times(Datum a, Datum b)
+{
+	return DirectFunctionCall2(numeric_mul, a, b);
+}
+
+static int
+sign(Datum a)
+{
+	return DatumGetInt32(DirectFunctionCall2(numeric_cmp, a, number(0)));
+}
+
+/*
+ * The population variance over G^2 is v / (4 t^2) with v = 4 t q - (b + 2 q)^2,
+ * where t is the total, b the middle sum and q the sum of squares; the
+ * sample's is n/(n - 1) times that, n = t / G^2.  Clamped to [0, 1/4] before
+ * that factor; when nothing is known (t <= 0), that of a uniform variable.
+ */
+static Datum
+variance_granules(dp_int128 width, dp_int128 middle, dp_int128 squares,
+				  dp_int128 total)
+{
+	Datum		square = number(width * width);
+	Datum		t = number(total);
+	Datum		twice_mean;
+	Datum		v;
+	Datum		rest;
+
+	if (total <= 0)
+		return DirectFunctionCall2(numeric_div, square, number(12));
+	twice_mean = DirectFunctionCall2(numeric_add, number(middle),
+									 times(number(2), number(squares)));
+	v = DirectFunctionCall2(numeric_sub,
+							times(times(number(4), t), number(squares)),
+							times(twice_mean, twice_mean));
+	if (sign(v) < 0)
+		v = number(0);
+	if (sign(DirectFunctionCall2(numeric_sub, v, times(t, t))) > 0)
+		v = times(t, t);
+	rest = DirectFunctionCall2(numeric_sub, t, square);
+	if (sign(rest) <= 0)
+		rest = t;				/* n <= 1: nothing to correct */
+	return DirectFunctionCall2(numeric_div, times(v, square),
+							   times(times(number(4), t), rest));
+}
+
+/* The released variance, in granules squared. */
+static Datum
+draw_variance(const dp_measure *measure, const dp_cell *cells)
+{
+	dp_int128	width = measure->grid.high - measure->grid.low;
+	dp_int128	rows = cells[CELL_ROWS].integer;
+	dp_int128	sum = cells[CELL_SUM].integer;
+	dp_int128	squares = cells[CELL_SQUARES].integer;
+	dp_int128	below;
+	dp_int128	middle;
+	dp_int128	total;
+
+	below = rows * width * width - 2 * width * sum + squares;
+	middle = 2 * (width * sum - squares);
+	below = dp_measure_add_noise(measure, below);
+	middle = dp_measure_add_noise(measure, middle);
+	squares = dp_measure_add_noise(measure, squares);
+	if (__builtin_add_overflow(below, middle, &total) ||
+		__builtin_add_overflow(total, squares, &total))
+		dp_bridge_check_status(DP_E_OVERFLOW, "add noise");
+	return variance_granules(width, middle, squares, total);
+}
+
+static Datum
+as_result(const dp_measure *measure, Datum value, int digits)
+{
+	if (measure->aggregate->aggtype == FLOAT8OID)
+		return DirectFunctionCall1(numeric_float8, value);
+	return DirectFunctionCall2(numeric_round, value, Int32GetDatum(digits));
+}
+
+/* Digits after the point that a granule deserves, and some. */
+static int
+result_digits(const dp_measure *measure)
+{
+	return Max(16, -measure->grid.exponent * 31 / 100 + 6);
+}
+
+static Datum
+release_variance(const dp_measure *measure, const dp_cell *cells)
+{
+	Numeric		variance = DatumGetNumeric(draw_variance(measure, cells));
+
+	variance = dp_release_scale_numeric(variance, 2 * measure->grid.exponent);
+	return as_result(measure, NumericGetDatum(variance),
+					 2 * result_digits(measure) - 16);
+}
+
+static Datum
+release_stddev(const dp_measure *measure, const dp_cell *cells)
+{
+	Datum		root = DirectFunctionCall1(numeric_sqrt,
+										   draw_variance(measure, cells));
+	Numeric		deviation = dp_release_scale_numeric(DatumGetNumeric(root),
+													 measure->grid.exponent);
+
+	return as_result(measure, NumericGetDatum(deviation),
+					 result_digits(measure));
+}
+
+static const char *const forms[] = {"", "e", "lu", "lue", NULL};
+
+const dp_measure_ops dp_measure_variance = {
+	DP_AGG_VARIANCE, "variance", forms, prepare, dp_measure_bounded_squares,
+	load, release_variance, " / rows"
+};
+
+const dp_measure_ops dp_measure_stddev = {
+	DP_AGG_STDDEV, "stddev", forms, prepare, dp_measure_bounded_squares,
+	load, release_stddev, " / (2 rows stddev)"
+};

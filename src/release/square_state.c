@@ -1,0 +1,248 @@
+/*
+ * square_state.c
+ *	  The inner aggregate behind variances: rows, sum and sum of squares.
+ *
+ * dp_pg.bounded_squares(x, spec) is dp_pg.bounded_sum (sum_state.c) with the
+ * exact sum of squares beside it, of granules counted from the lower bound:
+ * 0 <= k < 2^31, so that 2^64 rows fit in 128 bits.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "catalog/pg_type.h"
+#include "fmgr.h"
+#include "nodes/makefuncs.h"
+#include "parser/parse_func.h"
+#include "utils/numeric.h"
+
+#include "granule.h"
+
+/* 128-bit numbers as two words, low one first: types align to 8 bytes. */
+typedef struct dp_square_state
+{
+	int64		rows;			/* rows that counted */
+	uint64		sum[2];			/* of k */
+	uint64		squares[2];		/* of k^2 */
+} dp_square_state;
+
+static inline void
+add_wide(uint64 *to, uint64 low, uint64 high)
+{
+	uint64		before = to[0];
+
+	to[0] += low;
+	to[1] += high + (to[0] < before ? 1 : 0);
+}
+
+static inline void
+add_granules(dp_square_state *state, const dp_sum_spec *spec, int64 granules)
+{
+	uint64		k = (uint64) granules - (uint64) spec->low;
+
+	add_wide(state->sum, k, 0);
+	add_wide(state->squares, k * k, 0);
+	state->rows++;
+}
+
+/* Once per call site; see sum_state.c. */
+static pg_noinline void
+check_call_site(FunctionCallInfo fcinfo)
+{
+	const dp_sum_spec *spec;
+
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(PG_NARGS() - 1))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("dp_pg.bounded_squares is used inside private queries "
+						"only"),
+				 errhint("Use dp_variance or dp_stddev.")));
+	if (!AggCheckCallContext(fcinfo, NULL))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("function may only be called as part of an "
+						"aggregate")));
+	fcinfo->flinfo->fn_extra = fcinfo->flinfo;
+	if (PG_NARGS() < 3)
+		return;
+	spec = (const dp_sum_spec *) PG_GETARG_POINTER(2);
+	if ((uint64) spec->high - (uint64) spec->low > PG_INT32_MAX)
+		elog(ERROR, "grid of a variance is too wide");
+}
+
+static inline dp_square_state *
+state_argument(FunctionCallInfo fcinfo)
+{
+	if (unlikely(fcinfo->flinfo->fn_extra == NULL))
+		check_call_site(fcinfo);
+	return (dp_square_state *) PG_GETARG_POINTER(0);
+}
+
+PG_FUNCTION_INFO_V1(dp_square_add_int2);
+PG_FUNCTION_INFO_V1(dp_square_add_int4);
+PG_FUNCTION_INFO_V1(dp_square_add_int8);
+PG_FUNCTION_INFO_V1(dp_square_add_float4);
+PG_FUNCTION_INFO_V1(dp_square_add_float8);
+PG_FUNCTION_INFO_V1(dp_square_add_numeric);
+PG_FUNCTION_INFO_V1(dp_square_combine);
+PG_FUNCTION_INFO_V1(dp_square_state_in);
+PG_FUNCTION_INFO_V1(dp_square_state_out);
+
+static Datum
+add_integer(FunctionCallInfo fcinfo, int64 x)
+{
+	dp_square_state *state = state_argument(fcinfo);
+	const dp_sum_spec *spec = (dp_sum_spec *) PG_GETARG_POINTER(2);
+
+	if (!PG_ARGISNULL(1))
+		add_granules(state, spec, granules_of_integer(spec, x));
+	PG_RETURN_POINTER(state);
+}
+
+static Datum
+add_float(FunctionCallInfo fcinfo, float8 x)
+{
+	dp_square_state *state = state_argument(fcinfo);
+	const dp_sum_spec *spec = (dp_sum_spec *) PG_GETARG_POINTER(2);
+
+	if (!PG_ARGISNULL(1) && !isnan(x))
+		add_granules(state, spec, granules_of_float(spec, x));
+	PG_RETURN_POINTER(state);
+}
+
+/*
+ * dp_square_add_*: transition functions (state, x, spec) -> state, in place;
+ * NULL and NaN are skipped.
+ */
+Datum
+dp_square_add_int2(PG_FUNCTION_ARGS)
+{
+	return add_integer(fcinfo, PG_ARGISNULL(1) ? 0 : PG_GETARG_INT16(1));
+}
+
+Datum
+dp_square_add_int4(PG_FUNCTION_ARGS)
+{
+	return add_integer(fcinfo, PG_ARGISNULL(1) ? 0 : PG_GETARG_INT32(1));
+}
+
+Datum
+dp_square_add_int8(PG_FUNCTION_ARGS)
+{
+	return add_integer(fcinfo, PG_ARGISNULL(1) ? 0 : PG_GETARG_INT64(1));
+}
+
+Datum
+dp_square_add_float4(PG_FUNCTION_ARGS)
+{
+	return add_float(fcinfo, PG_ARGISNULL(1) ? 0 : PG_GETARG_FLOAT4(1));
+}
+
+Datum
+dp_square_add_float8(PG_FUNCTION_ARGS)
+{
+	return add_float(fcinfo, PG_ARGISNULL(1) ? 0 : PG_GETARG_FLOAT8(1));
+}
+
+Datum
+dp_square_add_numeric(PG_FUNCTION_ARGS)
+{
+	dp_square_state *state = (dp_square_state *) PG_GETARG_POINTER(0);
+	const dp_sum_spec *spec = (dp_sum_spec *) PG_GETARG_POINTER(2);
+	dp_numeric_bounds *bounds = fcinfo->flinfo->fn_extra;
+	MemoryContext old;
+	Numeric		x;
+
+	if (unlikely(bounds == NULL))
+	{
+		check_call_site(fcinfo);
+		old = MemoryContextSwitchTo(fcinfo->flinfo->fn_mcxt);
+		bounds = palloc(sizeof(dp_numeric_bounds));
+		*bounds = numeric_bounds(spec);
+		fcinfo->flinfo->fn_extra = bounds;
+		MemoryContextSwitchTo(old);
+	}
+	if (PG_ARGISNULL(1))
+		PG_RETURN_POINTER(state);
+	x = PG_GETARG_NUMERIC(1);
+	if (!numeric_is_nan(x))
+		add_granules(state, spec, granules_of_numeric(spec, bounds, x));
+	PG_RETURN_POINTER(state);
+}
+
+/* dp_square_combine: states add; used by parallel and partitionwise plans. */
+Datum
+dp_square_combine(PG_FUNCTION_ARGS)
+{
+	dp_square_state *a = state_argument(fcinfo);
+	dp_square_state *b = (dp_square_state *) PG_GETARG_POINTER(1);
+
+	add_wide(a->sum, b->sum[0], b->sum[1]);
+	add_wide(a->squares, b->squares[0], b->squares[1]);
+	a->rows += b->rows;
+	PG_RETURN_POINTER(a);
+}
+
+/* dp_square_state_in: only the empty text, the aggregate's initial state. */
+Datum
+dp_square_state_in(PG_FUNCTION_ARGS)
+{
+	if (PG_GETARG_CSTRING(0)[0] != '\0')
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("cannot accept a value of type %s",
+						"dp_pg.square_state")));
+	PG_RETURN_POINTER(palloc0(sizeof(dp_square_state)));
+}
+
+/* dp_square_state_out: refuses with 0A000; a state is an exact value. */
+Datum
+dp_square_state_out(PG_FUNCTION_ARGS)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("cannot display a value of type %s",
+					"dp_pg.square_state")));
+	PG_RETURN_NULL();
+}
+
+/* ---- for the release ---- */
+
+/* dp_measure_bounded_squares: dp_pg.bounded_squares(argument, grid) alone. */
+List *
+dp_measure_bounded_squares(const dp_measure *measure)
+{
+	TargetEntry *argument = linitial(measure->aggregate->args);
+	Const	   *spec = dp_release_sum_spec(&measure->grid);
+	Oid			result = dp_release_catalog_type("square_state");
+	Oid			types[2];
+	Oid			function;
+
+	types[0] = measure->argument_type;
+	types[1] = spec->consttype;
+	function = LookupFuncName(list_make2(makeString("dp_pg"),
+										 makeString("bounded_squares")),
+							  2, types, false);
+	return list_make1(dp_measure_native(measure, function, result,
+										list_make2(argument->expr, spec)));
+}
+
+/*
+ * dp_measure_load_squares
+ *	  Add an inner square_state (never NULL: the aggregate starts at zero).
+ */
+void
+dp_measure_load_squares(const Datum *values, const bool *nulls,
+						dp_cell *rows, dp_cell *sum, dp_cell *squares)
+{
+	const dp_square_state *state;
+
+	if (nulls[0])
+		return;
+	state = (const dp_square_state *) DatumGetPointer(values[0]);
+	rows->integer += state->rows;
+	sum->integer += (dp_int128) (((dp_uint128) state->sum[1] << 64) |
+								 state->sum[0]);
+	squares->integer += (dp_int128) (((dp_uint128) state->squares[1] << 64) |
+									 state->squares[0]);
+}
