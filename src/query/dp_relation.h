@@ -9,6 +9,7 @@
 
 #include "../ledger/dp_ledger.h"
 #include "access/attnum.h"
+#include "nodes/bitmapset.h"
 #include "nodes/pg_list.h"
 
 /* One protected relation, palloc'd in the current context. */
@@ -38,6 +39,8 @@ typedef struct dp_attribute
 extern dp_relation *dp_relation_lookup(Oid relid);
 /* NULL when nothing was declared about the column. */
 extern dp_attribute *dp_attribute_lookup(Oid relid, AttrNumber attnum);
+/* Columns declared immutable; dp_attribute_lookup says more about one. */
+extern Bitmapset *dp_attribute_partitions(Oid relid);
 /* Does the trigger stand that keeps a partition column immutable? */
 extern bool dp_declare_has_trigger(Oid relid, AttrNumber attnum);
 /* The protected ancestor (or the relation itself), InvalidOid when none. */

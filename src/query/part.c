@@ -18,13 +18,11 @@
 
 #include "split.h"
 
-/* The partition column that the expression is, or 0. */
+/* The one of `columns` that the expression is, or 0. */
 static AttrNumber
-partition_column(dp_splitter *s, Node *expression)
+partition_column(dp_splitter *s, const Bitmapset *columns, Node *expression)
 {
 	Node	   *base = dp_rowset_base(s->query, expression);
-	Oid			relid = s->rowset.relation->relid;
-	dp_attribute *declared;
 	Var		   *column;
 
 	while (IsA(base, RelabelType))
@@ -32,9 +30,8 @@ partition_column(dp_splitter *s, Node *expression)
 	if (!IsA(base, Var) || ((Var *) base)->varlevelsup != 0)
 		return 0;
 	column = (Var *) base;
-	declared = dp_attribute_lookup(relid, column->varattno);
-	if (declared == NULL || declared->partition == 0 ||
-		!dp_declare_has_trigger(relid, column->varattno))
+	if (column->varattno <= 0 || !bms_is_member(column->varattno, columns) ||
+		!dp_declare_has_trigger(s->rowset.relation->relid, column->varattno))
 		return 0;
 	return column->varattno;
 }
@@ -75,9 +72,10 @@ is_equality(OpExpr *comparison)
 }
 
 static bool
-take_part(dp_splitter *s, dp_block *block, Node *column, Node *value)
+take_part(dp_splitter *s, dp_block *block, const Bitmapset *columns,
+		  Node *column, Node *value)
 {
-	AttrNumber	attnum = partition_column(s, column);
+	AttrNumber	attnum = partition_column(s, columns, column);
 
 	if (attnum == 0)
 		return false;
@@ -87,7 +85,8 @@ take_part(dp_splitter *s, dp_block *block, Node *column, Node *value)
 }
 
 static bool
-match_conjunct(dp_splitter *s, dp_block *block, Node *conjunct)
+match_conjunct(dp_splitter *s, dp_block *block, const Bitmapset *columns,
+			   Node *conjunct)
 {
 	Node	   *left;
 	Node	   *right;
@@ -99,17 +98,19 @@ match_conjunct(dp_splitter *s, dp_block *block, Node *conjunct)
 			return false;
 		left = linitial(((OpExpr *) conjunct)->args);
 		right = lsecond(((OpExpr *) conjunct)->args);
-		return (is_plain_value(right) && take_part(s, block, left, right)) ||
-			(is_plain_value(left) && take_part(s, block, right, left));
+		return (is_plain_value(right) &&
+				take_part(s, block, columns, left, right)) ||
+			(is_plain_value(left) &&
+			 take_part(s, block, columns, right, left));
 	}
 	if (is_notclause(conjunct))
 	{
 		left = (Node *) get_notclausearg((Expr *) conjunct);
 		return IsA(left, Var) &&
-			take_part(s, block, left, makeBoolConst(false, false));
+			take_part(s, block, columns, left, makeBoolConst(false, false));
 	}
 	return IsA(conjunct, Var) &&
-		take_part(s, block, conjunct, makeBoolConst(true, false));
+		take_part(s, block, columns, conjunct, makeBoolConst(true, false));
 }
 
 /*
@@ -120,9 +121,13 @@ match_conjunct(dp_splitter *s, dp_block *block, Node *conjunct)
 void
 dp_query_find_part(dp_splitter *s, dp_block *block)
 {
+	Bitmapset  *columns =
+	dp_attribute_partitions(s->rowset.relation->relid);
 	ListCell   *lc;
 
+	if (columns == NULL)
+		return;
 	foreach(lc, make_ands_implicit((Expr *) s->query->jointree->quals))
-		if (match_conjunct(s, block, lfirst(lc)))
+		if (match_conjunct(s, block, columns, lfirst(lc)))
 			return;
 }

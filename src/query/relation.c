@@ -245,6 +245,44 @@ dp_attribute_lookup(Oid relid, AttrNumber attnum)
 	return result;
 }
 
+/*
+ * dp_attribute_partitions
+ *	  Numbers of the relation's columns that were declared immutable; one look
+ *	  at the catalog, whatever is asked afterwards.
+ */
+Bitmapset *
+dp_attribute_partitions(Oid relid)
+{
+	Oid			index;
+	Relation	rel = open_catalog("attribute", &index);
+	Bitmapset  *columns = NULL;
+	ScanKeyData key;
+	SysScanDesc scan;
+	HeapTuple	tuple;
+
+	if (rel == NULL)
+		return NULL;
+	ScanKeyInit(&key, ANUM_ATTRIBUTE_RELID, BTEqualStrategyNumber, F_OIDEQ,
+				ObjectIdGetDatum(relid));
+	scan = systable_beginscan(rel, index, OidIsValid(index), NULL, 1, &key);
+	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
+	{
+		bool		isnull;
+		AttrNumber	attnum;
+
+		(void) get_column(tuple, rel, ANUM_ATTRIBUTE_PARTITION, &isnull);
+		if (isnull)
+			continue;
+		attnum = DatumGetInt16(get_column(tuple, rel, ANUM_ATTRIBUTE_ATTNUM,
+										  &isnull));
+		if (attnum > 0)
+			columns = bms_add_member(columns, attnum);
+	}
+	systable_endscan(scan);
+	table_close(rel, AccessShareLock);
+	return columns;
+}
+
 /* True when dp_pg.relation has a row for relid. */
 static bool
 is_protected(Relation rel, Oid index, Oid relid)

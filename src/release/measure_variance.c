@@ -85,7 +85,7 @@ sign(Datum a)
 }
 
 /*
- * The population variance over G^2 is v / (4 t^2) with v = 4 t q - (b + 2 q)^2,
+ * The population variance over G^2 is v / (4 t^2), v = 4 t q - (b + 2 q)^2,
  * where t is the total, b the middle sum and q the sum of squares; the
  * sample's is n/(n - 1) times that, n = t / G^2.  Clamped to [0, 1/4] before
  * that factor; when nothing is known (t <= 0), that of a uniform variable.

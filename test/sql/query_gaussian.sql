@@ -89,3 +89,9 @@ GRANT USAGE, CREATE ON SCHEMA regress_query_gaussian TO regress_query_gaussian_t
 SELECT dp_grant('regress_query_gaussian_third', 'regress_query_gaussian', 2, 1e-6, 'best');
 SET ROLE regress_query_gaussian_third;
 SELECT * FROM outcome('SELECT dp_count(*) FROM person');
+RESET ROLE;
+DROP OWNED BY regress_query_gaussian_second, regress_query_gaussian_third;
+DROP ROLE regress_query_gaussian_second, regress_query_gaussian_third;
+
+\set file :abs_srcdir '/sql/include/query_end.psql'
+\i :file

@@ -49,3 +49,6 @@ SELECT * FROM spent();
 SET dp_pg.epsilon = 0.000001;
 SELECT * FROM outcome('SELECT dp_count(*), dp_sum(age) FROM person');
 SELECT state, charges FROM outcome('SELECT dp_count(*) FROM person');
+
+\set file :abs_srcdir '/sql/include/query_end.psql'
+\i :file

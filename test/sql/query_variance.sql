@@ -59,3 +59,6 @@ SELECT dp_variance(i, 0, 99) AS serial FROM pair;
 SET ROLE :analyst;
 SELECT dp_pg.bounded_squares(1, NULL);
 SELECT has_function_privilege('dp_pg.square_add(dp_pg.square_state, integer, dp_pg.sum_spec)', 'execute') AS may;
+
+\set file :abs_srcdir '/sql/include/query_end.psql'
+\i :file
