@@ -18,9 +18,11 @@ CREATE TABLE dp_pg.dataset (
 	cap_delta_sum		numeric,
 	cap_rho				numeric,
 	cap_alpha			bigint,
+	cap_squares			numeric,
 	spent_epsilon		numeric NOT NULL DEFAULT 0,
 	spent_rho			numeric NOT NULL DEFAULT 0,
 	spent_delta			numeric NOT NULL DEFAULT 0,
+	spent_squares		numeric NOT NULL DEFAULT 'Infinity',
 	charges				bigint NOT NULL DEFAULT 0,
 	epsilon_floor		numeric,
 	epsilon_ceiling		numeric
@@ -40,6 +42,10 @@ COMMENT ON COLUMN dp_pg.dataset.cap_rho IS
 'largest sum of rho that the cap certifies, found when the cap was set';
 COMMENT ON COLUMN dp_pg.dataset.cap_alpha IS
 'order of the cap''s certificate in units of 2^-20';
+COMMENT ON COLUMN dp_pg.dataset.cap_squares IS
+'largest sum of squared epsilons that filter advanced admits, else 0';
+COMMENT ON COLUMN dp_pg.dataset.spent_squares IS
+'sum of squared epsilons; Infinity once a mechanism was not pure, and in rows of a dump that did not have it';
 COMMENT ON COLUMN dp_pg.dataset.spent_epsilon IS
 'sum of epsilon over the whole ledger of the dataset, exempt roles included; Infinity once a mechanism was not pure';
 COMMENT ON COLUMN dp_pg.dataset.epsilon_floor IS
@@ -60,15 +66,19 @@ CREATE TABLE dp_pg.budget (
 	delta_sum			numeric NOT NULL,
 	rho					numeric NOT NULL,
 	alpha				bigint NOT NULL,
+	squares				numeric NOT NULL DEFAULT 0,
 	renew				interval,
 	period_start		timestamptz NOT NULL DEFAULT now(),
+	period				bigint NOT NULL DEFAULT 0,
 	spent_epsilon		numeric NOT NULL DEFAULT 0,
 	spent_rho			numeric NOT NULL DEFAULT 0,
 	spent_delta			numeric NOT NULL DEFAULT 0,
+	spent_squares		numeric NOT NULL DEFAULT 'Infinity',
 	charges				bigint NOT NULL DEFAULT 0,
 	total_epsilon		numeric NOT NULL DEFAULT 0,
 	total_rho			numeric NOT NULL DEFAULT 0,
 	total_delta			numeric NOT NULL DEFAULT 0,
+	total_squares		numeric NOT NULL DEFAULT 'Infinity',
 	total_charges		bigint NOT NULL DEFAULT 0,
 	PRIMARY KEY (dataset, role_oid, cluster)
 ) WITH (fillfactor = 50);
@@ -81,21 +91,27 @@ COMMENT ON COLUMN dp_pg.budget.role_oid IS
 'the role in the cluster that wrote the row; elsewhere role_name decides';
 COMMENT ON COLUMN dp_pg.budget.active IS
 'false after dp_revoke, which refunds nothing';
-COMMENT ON COLUMN dp_pg.budget.filter IS 'basic, zcdp or best';
+COMMENT ON COLUMN dp_pg.budget.filter IS 'basic, advanced, zcdp or best';
 COMMENT ON COLUMN dp_pg.budget.delta_conversion IS
-'part of delta that the conversion from rho uses';
+'part of delta that the conversion from rho or squares uses';
 COMMENT ON COLUMN dp_pg.budget.delta_sum IS
 'part of delta that bounds the sum of the charges'' deltas';
 COMMENT ON COLUMN dp_pg.budget.rho IS
 'largest sum of rho that (epsilon, delta_conversion) certifies, 0: none';
 COMMENT ON COLUMN dp_pg.budget.alpha IS
 'order of that certificate in units of 2^-20';
+COMMENT ON COLUMN dp_pg.budget.squares IS
+'largest sum of squared epsilons that filter advanced admits, else 0';
 COMMENT ON COLUMN dp_pg.budget.renew IS
 'length of a period, NULL: the budget never renews';
 COMMENT ON COLUMN dp_pg.budget.period_start IS
 'start of the period that the spent_ columns count; advanced by whole periods when the next charge comes';
+COMMENT ON COLUMN dp_pg.budget.period IS
+'number of the period: how often the spending began anew';
 COMMENT ON COLUMN dp_pg.budget.spent_epsilon IS
 'sum of epsilon in the period; Infinity once a mechanism was not pure';
+COMMENT ON COLUMN dp_pg.budget.spent_squares IS
+'sum of squared epsilons in the period; Infinity once a mechanism was not pure, and in rows of a dump that did not have it';
 COMMENT ON COLUMN dp_pg.budget.total_epsilon IS
 'sum of epsilon over all periods; never lowered';
 
@@ -113,7 +129,13 @@ CREATE TABLE dp_pg.ledger (
 	delta		numeric NOT NULL,
 	rho			numeric NOT NULL,
 	releases	int NOT NULL,
-	fingerprint	bigint NOT NULL
+	fingerprint	bigint NOT NULL,
+	price_epsilon	numeric,
+	price_delta		numeric,
+	price_rho		numeric,
+	batch		bigint,
+	partition	bigint,
+	part		name
 );
 
 COMMENT ON TABLE dp_pg.ledger IS
@@ -123,16 +145,91 @@ COMMENT ON COLUMN dp_pg.ledger.login_role IS 'the role that logged in';
 COMMENT ON COLUMN dp_pg.ledger.payer IS
 'the role whose budget paid, NULL: exempt (counted against the cap only)';
 COMMENT ON COLUMN dp_pg.ledger.epsilon IS
-'price of the release; Infinity for a mechanism without a pure guarantee';
+'what the payer was charged (exempt: what the dataset''s sum grew by); Infinity for a mechanism without a pure guarantee';
+COMMENT ON COLUMN dp_pg.ledger.price_epsilon IS
+'what the release costs by itself, NULL: what was charged; more than that for a query of a batch, which was paid for before, and for a part of a partition';
+COMMENT ON COLUMN dp_pg.ledger.batch IS
+'the batch that paid for it, or that this line paid for; NULL: none';
+COMMENT ON COLUMN dp_pg.ledger.partition IS
+'the partition whose largest part is charged, NULL: none';
+COMMENT ON COLUMN dp_pg.ledger.part IS 'the part that was asked about';
 COMMENT ON COLUMN dp_pg.ledger.releases IS 'noisy values released per key';
 COMMENT ON COLUMN dp_pg.ledger.fingerprint IS
 'identifies the query''s shape, without its constants';
 
--- Budgets and charges survive dump and restore.
+CREATE TABLE dp_pg.batch (
+	id			bigint PRIMARY KEY,
+	dataset		name NOT NULL,
+	role		name NOT NULL,
+	role_oid	oid NOT NULL,
+	cluster		bigint NOT NULL,
+	payer		name,
+	payer_oid	oid,
+	period		bigint NOT NULL,
+	epsilon		numeric NOT NULL,
+	queries		int NOT NULL,
+	used		int NOT NULL,
+	method		text NOT NULL,
+	opened		timestamptz NOT NULL,
+	closed		timestamptz
+) WITH (fillfactor = 50);
+
+CREATE INDEX batch_open ON dp_pg.batch (dataset, role) WHERE closed IS NULL;
+
+COMMENT ON TABLE dp_pg.batch IS
+'queries that a role has paid for together with dp_batch_open; visible to the role and to the owner of the dataset';
+COMMENT ON COLUMN dp_pg.batch.id IS
+'id of the line of dp_pg.ledger that paid for it';
+COMMENT ON COLUMN dp_pg.batch.role IS 'who may ask the queries';
+COMMENT ON COLUMN dp_pg.batch.payer IS
+'the role whose budget paid, NULL: exempt';
+COMMENT ON COLUMN dp_pg.batch.period IS
+'period of the payer''s budget; the batch ends with it';
+COMMENT ON COLUMN dp_pg.batch.epsilon IS 'the most that one query may cost';
+COMMENT ON COLUMN dp_pg.batch.queries IS 'how many were paid for';
+COMMENT ON COLUMN dp_pg.batch.used IS 'how many have been asked';
+COMMENT ON COLUMN dp_pg.batch.method IS
+'how its price was computed: basic, advanced (Theorem 3.20) or optimal';
+COMMENT ON COLUMN dp_pg.batch.closed IS
+'when the queries that were left were given up, NULL: not';
+
+-- Not dumped: after a restore the sums of all parts begin at zero and the
+-- totals stay, which costs more and never less.
+CREATE TABLE dp_pg.part (
+	dataset			name NOT NULL,
+	payer_oid		oid NOT NULL,
+	partition		bigint NOT NULL,
+	part			name NOT NULL,
+	period			bigint NOT NULL,
+	spent_epsilon	numeric NOT NULL,
+	spent_rho		numeric NOT NULL,
+	spent_delta		numeric NOT NULL,
+	spent_squares	numeric NOT NULL,
+	charges			bigint NOT NULL,
+	PRIMARY KEY (dataset, payer_oid, partition, part)
+) WITH (fillfactor = 50);
+
+CREATE SEQUENCE dp_pg.partition_seq;
+
+COMMENT ON TABLE dp_pg.part IS
+'what was spent on each part of a partition, whose maximum counts in dp_pg.budget and dp_pg.dataset; visible to the owner of the dataset';
+COMMENT ON COLUMN dp_pg.part.payer_oid IS
+'the role whose budget paid, 0: all roles together';
+COMMENT ON COLUMN dp_pg.part.partition IS
+'number that dp_pg.new_partition gave';
+COMMENT ON COLUMN dp_pg.part.part IS
+'the part; empty: the maximum of each sum over all parts';
+COMMENT ON COLUMN dp_pg.part.period IS
+'period of the payer''s budget that the sums are of';
+COMMENT ON SEQUENCE dp_pg.partition_seq IS 'numbers of partitions';
+
+-- Budgets, charges and batches survive dump and restore.
 SELECT pg_catalog.pg_extension_config_dump('dp_pg.dataset', '');
 SELECT pg_catalog.pg_extension_config_dump('dp_pg.budget', '');
 SELECT pg_catalog.pg_extension_config_dump('dp_pg.ledger', '');
 SELECT pg_catalog.pg_extension_config_dump('dp_pg.ledger_id_seq', '');
+SELECT pg_catalog.pg_extension_config_dump('dp_pg.batch', '');
+SELECT pg_catalog.pg_extension_config_dump('dp_pg.partition_seq', '');
 
 -- Who sees what.
 
@@ -165,6 +262,8 @@ COMMENT ON FUNCTION dp_pg.is_me(oid, name, bigint) IS
 ALTER TABLE dp_pg.dataset ENABLE ROW LEVEL SECURITY;
 ALTER TABLE dp_pg.budget ENABLE ROW LEVEL SECURITY;
 ALTER TABLE dp_pg.ledger ENABLE ROW LEVEL SECURITY;
+ALTER TABLE dp_pg.batch ENABLE ROW LEVEL SECURITY;
+ALTER TABLE dp_pg.part ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY owner_reads ON dp_pg.dataset FOR SELECT
 	USING (name = ANY ((SELECT dp_pg.owned_datasets())::name[]));
@@ -175,9 +274,17 @@ CREATE POLICY owner_and_asker_read ON dp_pg.ledger FOR SELECT
 	USING (dataset = ANY ((SELECT dp_pg.owned_datasets())::name[])
 		   OR dp_pg.is_me(role_oid, role, cluster));
 
-REVOKE ALL ON dp_pg.dataset, dp_pg.budget, dp_pg.ledger FROM PUBLIC;
-REVOKE ALL ON SEQUENCE dp_pg.ledger_id_seq FROM PUBLIC;
-GRANT SELECT ON dp_pg.dataset, dp_pg.budget, dp_pg.ledger TO PUBLIC;
+CREATE POLICY owner_and_role_read ON dp_pg.batch FOR SELECT
+	USING (dataset = ANY ((SELECT dp_pg.owned_datasets())::name[])
+		   OR dp_pg.is_me(role_oid, role, cluster));
+CREATE POLICY owner_reads ON dp_pg.part FOR SELECT
+	USING (dataset = ANY ((SELECT dp_pg.owned_datasets())::name[]));
+
+REVOKE ALL ON dp_pg.dataset, dp_pg.budget, dp_pg.ledger, dp_pg.batch,
+	dp_pg.part FROM PUBLIC;
+REVOKE ALL ON SEQUENCE dp_pg.ledger_id_seq, dp_pg.partition_seq FROM PUBLIC;
+GRANT SELECT ON dp_pg.dataset, dp_pg.budget, dp_pg.ledger, dp_pg.batch,
+	dp_pg.part TO PUBLIC;
 
 CREATE VIEW dp_pg.budgets WITH (security_invoker = true) AS
 SELECT b.dataset, b.role_name AS role, b.active, b.filter,
@@ -219,6 +326,28 @@ COMMENT ON VIEW dp_pg.my_budget IS
 'what the asking role may still spend: remaining_epsilon is the largest epsilon one more query may have, calls_left the number of queries at the setting dp_pg.epsilon; the cap is taken into account; payer is the role that pays (NULL: exempt, the numbers are then the cap''s, NULL without one)';
 GRANT SELECT ON dp_pg.my_budget TO PUBLIC;
 
+CREATE VIEW dp_pg.my_batches WITH (security_invoker = true) AS
+SELECT x.id, x.dataset,
+	CASE WHEN x.closed IS NOT NULL THEN 'closed'
+		WHEN x.payer IS NOT NULL AND b.period IS NULL THEN 'ended'
+		WHEN x.used >= x.queries THEN 'used up'
+		ELSE 'open' END AS state,
+	x.epsilon, x.queries, x.used, x.method,
+	l.epsilon AS charged_epsilon, l.delta AS charged_delta, x.payer,
+	x.opened, x.closed
+FROM dp_pg.batch AS x
+LEFT JOIN dp_pg.ledger AS l ON l.id = x.id
+LEFT JOIN dp_pg.budget AS b ON b.dataset = x.dataset
+	AND ((b.role_oid = x.payer_oid AND b.cluster = x.cluster)
+		 OR (b.role_name = x.payer AND b.cluster <> x.cluster))
+	AND b.period = x.period
+	AND (b.renew IS NULL OR ((b.period_start AT TIME ZONE 'UTC') + b.renew)
+		 AT TIME ZONE 'UTC' > now())
+WHERE dp_pg.is_me(x.role_oid, x.role, x.cluster);
+COMMENT ON VIEW dp_pg.my_batches IS
+'one''s own batches: state open, used up (covered queries are refused until it is closed), ended (the budget that paid was renewed or is gone) or closed; the most that one query may cost, how many were paid for and asked, and what the batch cost';
+GRANT SELECT ON dp_pg.my_batches TO PUBLIC;
+
 -- What the owner of a dataset decides.
 
 CREATE FUNCTION @extschema@.dp_grant(
@@ -229,7 +358,7 @@ RETURNS void
 LANGUAGE c VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'dp_ledger_sql_grant';
 COMMENT ON FUNCTION @extschema@.dp_grant(name, name, numeric, numeric, text, interval) IS
-'gives a role a budget on a dataset (NULL: your default one), or replaces the limits, never the spending, of the one it has; epsilon > 0, 0 <= delta < 1, filter basic, zcdp or best, renew NULL or positive; errors 22023, 42704, 42501, 25006, 0A000';
+'gives a role a budget on a dataset (NULL: your default one), or replaces the limits, never the spending, of the one it has; epsilon > 0, 0 <= delta < 1, filter basic, advanced, zcdp or best, renew NULL or positive; errors 22023, 42704, 42501, 25006';
 
 -- Two overloads for double precision, since one with the same defaults as
 -- above would make calls that leave epsilon out ambiguous.
@@ -262,7 +391,7 @@ RETURNS void
 LANGUAGE c VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'dp_ledger_sql_limit';
 COMMENT ON FUNCTION @extschema@.dp_limit(name, numeric, numeric, text, numeric, numeric) IS
-'caps what all roles together, the owner included, may ever spend on a dataset (NULL: your default one), and bounds the epsilon of one query; replaces the former cap; errors 22023, 42704, 42501, 25006, 0A000';
+'caps what all roles together, the owner included, may ever spend on a dataset (NULL: your default one), and bounds the epsilon of one query; replaces the former cap; errors 22023, 42704, 42501, 25006';
 
 CREATE FUNCTION @extschema@.dp_limit(
 	dataset name,
@@ -289,6 +418,20 @@ AS 'SELECT @extschema@.dp_limit(NULL::pg_catalog.name, $1, $2, $3, $4, $5)';
 COMMENT ON FUNCTION @extschema@.dp_limit(double precision, double precision, text, double precision, double precision) IS
 'dp_limit on your default dataset for drivers that bind double precision';
 
+CREATE FUNCTION @extschema@.dp_unlimit(dataset name DEFAULT NULL)
+RETURNS void
+LANGUAGE c VOLATILE PARALLEL UNSAFE
+AS 'MODULE_PATHNAME', 'dp_ledger_sql_unlimit';
+COMMENT ON FUNCTION @extschema@.dp_unlimit(name) IS
+'removes cap, epsilon_floor and epsilon_ceiling of a dataset (NULL: your default one); what was spent stays counted, and a later cap counts it; errors 42704, 42501, 25006';
+
+CREATE FUNCTION @extschema@.dp_neighbours(dataset name, relation text)
+RETURNS void
+LANGUAGE c VOLATILE PARALLEL UNSAFE
+AS 'MODULE_PATHNAME', 'dp_ledger_sql_neighbours';
+COMMENT ON FUNCTION @extschema@.dp_neighbours(name, text) IS
+'chooses what neighbouring databases of a dataset (NULL: your default one) are: add_remove (the default: one privacy unit more or less) or replace_one (one unit''s data exchanged for other data); only before the first charge; errors 22023, 42704, 42501, 25006, 55000 there are charges';
+
 CREATE FUNCTION @extschema@.dp_revoke(role name, dataset name DEFAULT NULL)
 RETURNS void
 LANGUAGE c VOLATILE PARALLEL UNSAFE
@@ -299,14 +442,24 @@ COMMENT ON FUNCTION @extschema@.dp_revoke(name, name) IS
 -- Building blocks for the owner's procedures; not for everybody.
 
 CREATE FUNCTION dp_pg.charge(
-	dataset name, mechanism text, epsilon numeric, delta numeric DEFAULT 0)
+	dataset name, mechanism text, epsilon numeric, delta numeric DEFAULT 0,
+	rho numeric DEFAULT NULL, partition bigint DEFAULT NULL,
+	part name DEFAULT NULL)
 RETURNS bigint
 LANGUAGE c VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'dp_ledger_sql_charge';
-COMMENT ON FUNCTION dp_pg.charge(name, text, numeric, numeric) IS
-'charges the asking role for a release made elsewhere and gives the charge''s id in dp_pg.ledger; durable at once, whatever the transaction does; errors 22023, 42704, 42501, 53400 exhausted, 55P03 locked, 53000 no worker, 25006 recovery, 0A000 restricted operation, 08007 outcome unknown';
-REVOKE EXECUTE ON FUNCTION dp_pg.charge(name, text, numeric, numeric)
+COMMENT ON FUNCTION dp_pg.charge(name, text, numeric, numeric, numeric, bigint, name) IS
+'charges the asking role for a release made elsewhere and gives the charge''s id in dp_pg.ledger; rho NULL: what epsilon implies, epsilon NULL: the mechanism has a rho only; partition and part: all that was released is about the units of one part; durable at once, whatever the transaction does; errors 22023, 42704, 42501, 53400 exhausted, 55P03 locked, 53000 no worker, 25006 recovery, 0A000 restricted operation, 08007 outcome unknown';
+REVOKE EXECUTE ON FUNCTION
+	dp_pg.charge(name, text, numeric, numeric, numeric, bigint, name)
 	FROM PUBLIC;
+
+CREATE FUNCTION dp_pg.new_partition() RETURNS bigint
+LANGUAGE c VOLATILE PARALLEL UNSAFE
+AS 'MODULE_PATHNAME', 'dp_ledger_sql_new_partition';
+COMMENT ON FUNCTION dp_pg.new_partition() IS
+'a number, never given before, for a partition of units into parts that no unit ever leaves; who uses it vouches for that';
+REVOKE EXECUTE ON FUNCTION dp_pg.new_partition() FROM PUBLIC;
 
 CREATE FUNCTION dp_pg.open_dataset(dataset name DEFAULT NULL) RETURNS name
 LANGUAGE c VOLATILE PARALLEL UNSAFE
@@ -314,3 +467,53 @@ AS 'MODULE_PATHNAME', 'dp_ledger_sql_open_dataset';
 COMMENT ON FUNCTION dp_pg.open_dataset(name) IS
 'makes a dataset without tables for the current user, unless it is his already (NULL: the default one), and gives its name; errors 42501 somebody else''s, 22023 empty name, 25006';
 REVOKE EXECUTE ON FUNCTION dp_pg.open_dataset(name) FROM PUBLIC;
+
+-- What was spent, as a statement about privacy.
+
+CREATE FUNCTION @extschema@.dp_odometer_statement(
+	INOUT dataset name, delta numeric, INOUT role name DEFAULT NULL,
+	OUT charges bigint, OUT rho numeric,
+	OUT basic_epsilon numeric, OUT basic_delta numeric,
+	OUT odometer_epsilon numeric, OUT odometer_delta numeric)
+RETURNS record
+LANGUAGE c VOLATILE PARALLEL UNSAFE
+AS 'MODULE_PATHNAME', 'dp_ledger_sql_odometer';
+COMMENT ON FUNCTION @extschema@.dp_odometer_statement(name, numeric, name) IS
+'what a role (NULL: the asking one) has learnt so far on a dataset (NULL: your default one), over all periods, its groups'' spending included; for the owner what everybody has: with respect to one privacy unit the loss is at most basic_epsilon but for basic_delta (Theorem 3.16), and at every moment at most odometer_epsilon but for odometer_delta, which is delta plus the charges'' (T38); Infinity once a mechanism was not pure; 0 < delta < 1; charges nothing; errors 22023, 42704, 42501 about others, unless you own the dataset, or without a budget';
+
+CREATE FUNCTION @extschema@.dp_odometer_statement(
+	INOUT dataset name, delta double precision, INOUT role name DEFAULT NULL,
+	OUT charges bigint, OUT rho numeric,
+	OUT basic_epsilon numeric, OUT basic_delta numeric,
+	OUT odometer_epsilon numeric, OUT odometer_delta numeric)
+RETURNS record
+LANGUAGE c VOLATILE PARALLEL UNSAFE
+AS 'MODULE_PATHNAME', 'dp_ledger_sql_odometer_float';
+COMMENT ON FUNCTION @extschema@.dp_odometer_statement(name, double precision, name) IS
+'dp_odometer_statement for drivers that bind double precision; delta is read by its shortest decimal text';
+
+-- Queries that are paid for together.
+
+CREATE FUNCTION @extschema@.dp_batch_open(
+	dataset name, epsilon numeric, k int, delta_slack numeric DEFAULT 0,
+	method text DEFAULT 'cheapest')
+RETURNS bigint
+LANGUAGE c VOLATILE PARALLEL UNSAFE
+AS 'MODULE_PATHNAME', 'dp_ledger_sql_batch_open';
+COMMENT ON FUNCTION @extschema@.dp_batch_open(name, numeric, int, numeric, text) IS
+'pays at once for k queries of at most epsilon each on a dataset (NULL: your default one) and gives the batch''s id; from then on your queries there that cost at most epsilon, purely, take one of the k instead of your budget; method basic (k epsilon), advanced (Theorem 3.20), optimal (Kairouz, Oh and Viswanath) or cheapest, whose delta_slack is charged as delta, 0 <= delta_slack < 1; durable at once; the batch ends when it is closed or your budget renews; errors 22023, 42704, 42501, 53400 exhausted, 55000 you have one open there, 55P03, 53000, 25006, 0A000, 08007';
+
+CREATE FUNCTION @extschema@.dp_batch_open(
+	dataset name, epsilon double precision, k int,
+	delta_slack double precision DEFAULT 0, method text DEFAULT 'cheapest')
+RETURNS bigint
+LANGUAGE c VOLATILE PARALLEL UNSAFE
+AS 'MODULE_PATHNAME', 'dp_ledger_sql_batch_open_float';
+COMMENT ON FUNCTION @extschema@.dp_batch_open(name, double precision, int, double precision, text) IS
+'dp_batch_open for drivers that bind double precision; numbers are read by their shortest decimal text';
+
+CREATE FUNCTION @extschema@.dp_batch_close(id bigint) RETURNS int
+LANGUAGE c VOLATILE PARALLEL UNSAFE
+AS 'MODULE_PATHNAME', 'dp_ledger_sql_batch_close';
+COMMENT ON FUNCTION @extschema@.dp_batch_close(bigint) IS
+'gives up the queries that are left of a batch of yours, or of your dataset, and says how many these were; refunds nothing; durable at once; errors 42704 no such open batch, 55P03, 53000, 25006, 0A000, 08007';

@@ -227,4 +227,18 @@ extern void dp_acct_charge_gaussian(dp_filter filter, dp_fixed epsilon,
 									dp_fixed delta, dp_fixed rho,
 									dp_charge *out);
 
+/* ---- standard deviations and errors (deviation.c) ---- */
+extern dp_status dp_acct_sigma_from_variance(dp_fixed scale,
+											 const dp_rational *variance,
+											 dp_fixed *sigma);
+extern dp_status dp_acct_variance_from_sigma(dp_fixed sigma,
+											 dp_fixed granule,
+											 dp_rational *variance);
+extern dp_status dp_acct_gaussian_error(const dp_rational *variance,
+										int64_t k, dp_fixed beta,
+										dp_uint128 *out);
+extern dp_status dp_acct_two_coins_error(int64_t n, dp_fixed *out);
+extern dp_status dp_acct_response_error(int64_t n, int64_t c,
+										dp_fixed epsilon, dp_fixed *out);
+
 #endif							/* DP_ACCT_H */

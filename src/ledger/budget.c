@@ -28,6 +28,7 @@ fetch(const dp_values *row, dp_budget_row *out)
 	if (out->renews)
 		out->renew = *DatumGetIntervalP(dp_get(row, BUDGET_RENEW));
 	out->period_start = DatumGetTimestampTz(dp_get(row, BUDGET_PERIOD_START));
+	out->period = DatumGetInt64(dp_get(row, BUDGET_PERIOD));
 	dp_get_sums(row, BUDGET_SPENT, &out->spent);
 	dp_get_sums(row, BUDGET_TOTAL, &out->total);
 }
@@ -188,6 +189,39 @@ dp_catalog_list_roles(const char *dataset, Oid **roles)
 }
 
 /*
+ * dp_catalog_sum_budgets
+ *	  What was ever spent on a dataset from the budgets of a role and of the
+ *	  roles whose rights it inherits, revoked ones included.  Answers how many
+ *	  budgets these are.
+ */
+int
+dp_catalog_sum_budgets(const char *dataset, Oid role, dp_spent *sum)
+{
+	NameData	key;
+	ScanKeyData scan_key;
+	ListCell   *lc;
+	int			n = 0;
+
+	MemSet(sum, 0, sizeof(*sum));
+	namestrcpy(&key, dataset);
+	dp_row_key(&scan_key, BUDGET_DATASET, NAMEOID, NameGetDatum(&key));
+	foreach(lc, dp_row_list(DP_TABLE_BUDGET, BUDGET_KEY, &scan_key, 1))
+	{
+		const dp_values *row = lfirst(lc);
+		Oid			payer = role_of(row);
+		dp_spent	total;
+
+		if (!OidIsValid(payer) || !has_privs_of_role(role, payer))
+			continue;
+		dp_get_sums(row, BUDGET_TOTAL, &total);
+		dp_bridge_check_status(dp_acct_spent_sum(sum, &total),
+							   "add up the spending");
+		n++;
+	}
+	return n;
+}
+
+/*
  * dp_catalog_insert_budget
  *	  A row without a right to spend, for dp_catalog_write_limit to fill;
  *	  nothing when a concurrent grant was faster.  Needs SPI as the owner of
@@ -206,9 +240,10 @@ dp_catalog_insert_budget(const dp_budget_row *row)
 	if (SPI_execute_with_args("INSERT INTO dp_pg.budget"
 							  " (dataset, role_oid, role_name, cluster,"
 							  " active, filter, epsilon, delta,"
-							  " delta_conversion, delta_sum, rho, alpha)"
+							  " delta_conversion, delta_sum, rho, alpha,"
+							  " spent_squares, total_squares)"
 							  " VALUES ($1, $2, $3, $4, false, 'basic', 0, 0,"
-							  " 0, 0, 0, 0) ON CONFLICT DO NOTHING",
+							  " 0, 0, 0, 0, 0, 0) ON CONFLICT DO NOTHING",
 							  4, types, values, NULL, false, 0) !=
 		SPI_OK_INSERT)
 		elog(ERROR, "could not insert a budget");
@@ -242,6 +277,7 @@ dp_catalog_write_limit(const dp_budget_row *row)
 		dp_set_null(&values, BUDGET_RENEW);
 	dp_set(&values, BUDGET_PERIOD_START,
 		   TimestampTzGetDatum(row->period_start));
+	dp_set(&values, BUDGET_PERIOD, Int64GetDatum(row->period));
 	dp_set_sums(&values, BUDGET_SPENT, &row->spent);
 	dp_row_update(DP_TABLE_BUDGET, row->tuple, &values);
 }
@@ -256,6 +292,7 @@ dp_catalog_write_budget(const dp_budget_row *row)
 	set_identity(&values, row);
 	dp_set(&values, BUDGET_PERIOD_START,
 		   TimestampTzGetDatum(row->period_start));
+	dp_set(&values, BUDGET_PERIOD, Int64GetDatum(row->period));
 	dp_set_sums(&values, BUDGET_SPENT, &row->spent);
 	dp_set_sums(&values, BUDGET_TOTAL, &row->total);
 	dp_row_update(DP_TABLE_BUDGET, row->tuple, &values);
@@ -280,7 +317,8 @@ dp_catalog_renewal(const dp_budget_row *row)
 /*
  * dp_catalog_roll
  *	  Begin the period that `now` lies in: whole intervals are added to its
- *	  start and the period's spending is zero again.  Totals are kept.
+ *	  start, it gets another number, and its spending is zero.  Totals are
+ *	  kept.
  */
 void
 dp_catalog_roll(dp_budget_row *row, TimestampTz now)
@@ -302,5 +340,6 @@ dp_catalog_roll(dp_budget_row *row, TimestampTz now)
 		while (dp_catalog_renewal(row) <= now)
 			row->period_start = dp_catalog_renewal(row);
 	}
+	row->period++;
 	MemSet(&row->spent, 0, sizeof(row->spent));
 }

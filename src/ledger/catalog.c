@@ -54,7 +54,8 @@ dp_set_fixed(dp_values *row, int column, dp_fixed x)
 
 /*
  * dp_set_limit
- *	  Set filter, epsilon, delta, delta_conversion, delta_sum, rho, alpha.
+ *	  Set filter, epsilon, delta, delta_conversion, delta_sum, rho, alpha,
+ *	  squares.
  */
 void
 dp_set_limit(dp_values *row, int first, const dp_limit *limit)
@@ -67,16 +68,18 @@ dp_set_limit(dp_values *row, int first, const dp_limit *limit)
 	dp_set_fixed(row, first + 4, limit->delta_sum);
 	dp_set_fixed(row, first + 5, limit->rho);
 	dp_set(row, first + 6, Int64GetDatum((int64) limit->alpha));
+	dp_set_fixed(row, first + 7, limit->squares);
 }
 
-/* dp_set_sums: set epsilon, rho, delta, charges. */
+/* dp_set_sums: set epsilon, rho, delta, squares, charges. */
 void
 dp_set_sums(dp_values *row, int first, const dp_spent *spent)
 {
 	dp_set_fixed(row, first, spent->epsilon);
 	dp_set_fixed(row, first + 1, spent->rho);
 	dp_set_fixed(row, first + 2, spent->delta);
-	dp_set(row, first + 3, Int64GetDatum(spent->charges));
+	dp_set_fixed(row, first + 3, spent->squares);
+	dp_set(row, first + 4, Int64GetDatum(spent->charges));
 }
 
 /* dp_get: a value that cannot be NULL. */
@@ -112,7 +115,11 @@ dp_get_fixed(const dp_values *row, int column)
 	return x;
 }
 
-/* dp_get_limit: the seven columns of dp_set_limit. */
+/*
+ * dp_get_limit
+ *	  The columns of dp_set_limit.  A cap of a dump that did not have squares
+ *	  yet is NULL there; its filter does not use them.
+ */
 void
 dp_get_limit(const dp_values *row, int first, dp_limit *out)
 {
@@ -128,16 +135,18 @@ dp_get_limit(const dp_values *row, int first, dp_limit *out)
 	out->delta_sum = dp_get_fixed(row, first + 4);
 	out->rho = dp_get_fixed(row, first + 5);
 	out->alpha = (uint64_t) DatumGetInt64(dp_get(row, first + 6));
+	out->squares = row->null[first + 6] ? 0 : dp_get_fixed(row, first + 7);
 }
 
-/* dp_get_sums: the four columns of dp_set_sums. */
+/* dp_get_sums: the columns of dp_set_sums. */
 void
 dp_get_sums(const dp_values *row, int first, dp_spent *out)
 {
 	out->epsilon = dp_get_fixed(row, first);
 	out->rho = dp_get_fixed(row, first + 1);
 	out->delta = dp_get_fixed(row, first + 2);
-	out->charges = DatumGetInt64(dp_get(row, first + 3));
+	out->squares = dp_get_fixed(row, first + 3);
+	out->charges = DatumGetInt64(dp_get(row, first + 4));
 }
 
 /* dp_catalog_name_role: the role's name; empty when it is gone. */

@@ -13,6 +13,10 @@
 
 #include "ledger.h"
 
+/* Columns of dp_set_limit and of dp_set_sums. */
+#define DP_LIMIT_COLUMNS 8
+#define DP_SUM_COLUMNS 5
+
 /* Columns in the order of sql/20_ledger.sql. */
 enum
 {
@@ -21,9 +25,9 @@ enum
 	DATASET_OWNER_NAME,
 	DATASET_CLUSTER,
 	DATASET_NEIGHBOURS,
-	DATASET_CAP,				/* first of seven */
-	DATASET_SPENT = DATASET_CAP + 7,	/* first of four */
-	DATASET_FLOOR = DATASET_SPENT + 4,
+	DATASET_CAP,				/* first of DP_LIMIT_COLUMNS */
+	DATASET_SPENT = DATASET_CAP + DP_LIMIT_COLUMNS, /* of DP_SUM_COLUMNS */
+	DATASET_FLOOR = DATASET_SPENT + DP_SUM_COLUMNS,
 	DATASET_CEILING,
 	DATASET_END
 };
@@ -35,12 +39,13 @@ enum
 	BUDGET_ROLE_NAME,
 	BUDGET_CLUSTER,
 	BUDGET_ACTIVE,
-	BUDGET_LIMIT,				/* first of seven */
-	BUDGET_RENEW = BUDGET_LIMIT + 7,
+	BUDGET_LIMIT,				/* first of DP_LIMIT_COLUMNS */
+	BUDGET_RENEW = BUDGET_LIMIT + DP_LIMIT_COLUMNS,
 	BUDGET_PERIOD_START,
-	BUDGET_SPENT,				/* first of four */
-	BUDGET_TOTAL = BUDGET_SPENT + 4,	/* first of four */
-	BUDGET_TOTAL_CHARGES = BUDGET_TOTAL + 3,
+	BUDGET_PERIOD,
+	BUDGET_SPENT,				/* first of DP_SUM_COLUMNS */
+	BUDGET_TOTAL = BUDGET_SPENT + DP_SUM_COLUMNS,	/* likewise */
+	BUDGET_TOTAL_CHARGES = BUDGET_TOTAL + DP_SUM_COLUMNS - 1,
 	BUDGET_END
 };
 
@@ -60,7 +65,41 @@ enum
 	LEDGER_RHO,
 	LEDGER_RELEASES,
 	LEDGER_FINGERPRINT,
+	LEDGER_PRICE,				/* first of three: epsilon, delta, rho */
+	LEDGER_BATCH = LEDGER_PRICE + 3,
+	LEDGER_PARTITION,
+	LEDGER_PART,
 	LEDGER_END
+};
+
+enum
+{
+	BATCH_ID = 1,
+	BATCH_DATASET,
+	BATCH_ROLE,
+	BATCH_ROLE_OID,
+	BATCH_CLUSTER,
+	BATCH_PAYER,
+	BATCH_PAYER_OID,
+	BATCH_PERIOD,
+	BATCH_EPSILON,
+	BATCH_QUERIES,
+	BATCH_USED,
+	BATCH_METHOD,
+	BATCH_OPENED,
+	BATCH_CLOSED,
+	BATCH_END
+};
+
+enum
+{
+	PART_DATASET = 1,
+	PART_PAYER_OID,
+	PART_PARTITION,
+	PART_KEY,
+	PART_PERIOD,
+	PART_SPENT,					/* first of DP_SUM_COLUMNS */
+	PART_END = PART_SPENT + DP_SUM_COLUMNS
 };
 
 /* ---- tables (table.c) ---- */
@@ -69,13 +108,20 @@ typedef enum dp_table
 {
 	DP_TABLE_DATASET,
 	DP_TABLE_BUDGET,
-	DP_TABLE_LEDGER
+	DP_TABLE_LEDGER,
+	DP_TABLE_BATCH,
+	DP_TABLE_PART
 } dp_table;
 
 /* Names of indexes, for dp_row_find. */
 #define DATASET_KEY "dataset_pkey"
 #define BUDGET_KEY "budget_pkey"
 #define BUDGET_BY_NAME "budget_role_name"
+#define BATCH_KEY "batch_pkey"
+#define BATCH_IS_OPEN "batch_open"	/* dataset, role; closed rows left out */
+#define PART_KEY_INDEX "part_pkey"
+
+#define DP_ROW_KEYS 4			/* most keys of a search */
 
 /* Values of a row by column number, from 1; those of one read are its own. */
 typedef struct dp_values
@@ -93,7 +139,7 @@ typedef struct dp_values
 typedef bool (*dp_prefer) (const dp_values *row, const dp_values *best);
 
 extern Relation dp_table_open(dp_table table, LOCKMODE mode);
-extern Oid	dp_table_sequence(void);
+extern Oid	dp_table_sequence(const char *name);
 extern void dp_row_key(ScanKeyData *key, int column, Oid type, Datum value);
 extern dp_found dp_row_find(dp_table table, const char *index,
 							const ScanKeyData *keys, int n, dp_prefer prefer,

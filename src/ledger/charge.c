@@ -7,7 +7,6 @@
 #include "access/parallel.h"
 #include "access/xact.h"
 #include "access/xlog.h"
-#include "fmgr.h"
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "postmaster/bgworker.h"
@@ -22,8 +21,6 @@
 #define POLL_INTERVAL 1000
 /* workers one session starts in vain before it gives up */
 #define START_ATTEMPTS 3
-
-PG_FUNCTION_INFO_V1(dp_ledger_sql_charge);
 
 static void
 abandon_slot(int code, Datum arg)
@@ -240,6 +237,31 @@ submit(const dp_slot *content, bool *alone)
 	return NULL;
 }
 
+/*
+ * A filter that adds up epsilons, or their squares, has no place for a charge
+ * that has none; NULL when that is not what is wrong.
+ */
+static const char *
+pure_hint(const dp_limit *limit, const dp_spent *spent,
+		  const dp_charge *charge)
+{
+	if (limit->filter != DP_FILTER_BASIC &&
+		limit->filter != DP_FILTER_ADVANCED)
+		return NULL;
+	if (charge->epsilon == DP_FIXED_INFINITE)
+		return psprintf("Filter %s admits only mechanisms with a pure "
+						"epsilon, as discrete Laplace; others need a grant "
+						"with filter zcdp or best.",
+						dp_acct_filter_name(limit->filter));
+	if (limit->filter == DP_FILTER_ADVANCED ?
+		spent->squares == DP_FIXED_INFINITE :
+		spent->epsilon == DP_FIXED_INFINITE)
+		return psprintf("A mechanism without a pure epsilon was charged "
+						"before; filter %s cannot count on from there, zcdp "
+						"and best can.", dp_acct_filter_name(limit->filter));
+	return NULL;
+}
+
 static void
 raise_exhausted(const dp_ledger_request *request, const dp_answer *answer)
 {
@@ -251,6 +273,7 @@ raise_exhausted(const dp_ledger_request *request, const dp_answer *answer)
 	dp_fixed	epsilon = dp_standing_remaining(limit, spent);
 	dp_fixed	delta = spent->delta >= limit->delta_sum ? 0 :
 	limit->delta_sum - spent->delta;
+	const char *pure = pure_hint(limit, spent, charge);
 
 	ereport(ERROR,
 			(errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
@@ -266,6 +289,7 @@ raise_exhausted(const dp_ledger_request *request, const dp_answer *answer)
 					   dp_bridge_fixed_to_cstring(charge->delta),
 					   dp_bridge_fixed_to_cstring(epsilon),
 					   dp_bridge_fixed_to_cstring(delta)),
+			 pure ? errhint("%s", pure) :
 			 cap ?
 			 errhint("A cap never renews; the owner of the dataset can "
 					 "change it with dp_limit.") :
@@ -281,9 +305,9 @@ raise_exhausted(const dp_ledger_request *request, const dp_answer *answer)
  *	  Charge durably, or raise.
  *
  * When this returns, the charge is committed and flushed; no rollback, cancel
- * or crash undoes it.  When it raises 42704, 42501, 53400, 55P03, 53000,
- * 25006 or 0A000, nothing was charged.  When it is interrupted or raises
- * 08007, the charge may have been made.
+ * or crash undoes it.  When it raises 42704, 42501, 53400, 55000, 55P03,
+ * 53000, 25006 or 0A000, nothing was charged.  When it is interrupted or
+ * raises 08007, the charge may have been made.
  */
 void
 dp_ledger_charge(const dp_ledger_request *request, dp_ledger_receipt *receipt)
@@ -331,60 +355,3 @@ dp_ledger_charge(const dp_ledger_request *request, dp_ledger_receipt *receipt)
 	*receipt = answer.receipt;
 }
 
-/*
- * dp_ledger_sql_charge
- *	  dp_pg.charge(dataset, mechanism, epsilon, delta) returns bigint: a plain
- *	  charge for the asking role; the id of its line in the ledger.
- *
- * Errors: 22023 bad parameter, and those of dp_ledger_charge.
- */
-Datum
-dp_ledger_sql_charge(PG_FUNCTION_ARGS)
-{
-	dp_ledger_request request;
-	dp_ledger_receipt receipt;
-	dp_charge  *charge;
-	dp_rational epsilon;
-	dp_number_fault fault;
-	char	   *mechanism;
-
-	MemSet(&request, 0, sizeof(request));
-	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("dataset and mechanism must not be NULL"),
-				 errhint("Name the dataset that is charged and what for.")));
-	request.dataset = *PG_GETARG_NAME(0);
-	mechanism = text_to_cstring(PG_GETARG_TEXT_PP(1));
-	if (strlen(mechanism) >= DP_MECHANISM_LENGTH)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("mechanism is too long"),
-				 errdetail("It has %zu bytes, of at most %d.",
-						   strlen(mechanism), DP_MECHANISM_LENGTH - 1),
-				 errhint("Describe the mechanism briefly.")));
-	strlcpy(request.mechanism, mechanism, DP_MECHANISM_LENGTH);
-	epsilon = dp_bridge_check_epsilon(PG_ARGISNULL(2) ? NULL :
-									  PG_GETARG_NUMERIC(2), PG_ARGISNULL(2),
-									  "epsilon");
-	charge = &request.charge;
-	dp_bridge_check_status(dp_acct_fixed_from_rational(&epsilon, DP_ROUND_UP,
-													   &charge->epsilon),
-						   "charge epsilon");
-	dp_bridge_check_status(dp_acct_rho_from_pure(&epsilon, &charge->rho),
-						   "convert epsilon");
-	fault = dp_bridge_numeric_to_fixed(PG_ARGISNULL(3) ? NULL :
-									   PG_GETARG_NUMERIC(3), DP_ROUND_UP,
-									   &charge->delta);
-	if (fault != DP_NUMBER_OK || charge->delta >= DP_FIXED_ONE)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("delta must be at least 0 and below 1"),
-				 errdetail("It is %s.", fault == DP_NUMBER_OK ? "too large" :
-						   dp_bridge_number_fault_text(fault)),
-				 errhint("Use 0, or a number far below one over the number "
-						 "of people.")));
-	request.releases = 1;
-	dp_ledger_charge(&request, &receipt);
-	PG_RETURN_INT64(receipt.ledger_id);
-}

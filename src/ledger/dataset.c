@@ -56,6 +56,9 @@ dp_catalog_read_dataset(const char *name, dp_row_lock lock,
 		return found;
 	out->name = *DatumGetName(dp_get(&row, DATASET_NAME));
 	resolve_owner(&row, out);
+	out->replace_one = strcmp(TextDatumGetCString(dp_get(&row,
+														 DATASET_NEIGHBOURS)),
+							  "replace_one") == 0;
 	out->capped = !row.null[DATASET_CAP - 1];
 	if (out->capped)
 		dp_get_limit(&row, DATASET_CAP, &out->cap);
@@ -89,8 +92,8 @@ dp_catalog_insert_dataset(const char *name, Oid owner)
 	values[2] = NameGetDatum(&owner_name);
 	values[3] = Int64GetDatum(dp_bridge_cluster_id());
 	if (SPI_execute_with_args("INSERT INTO dp_pg.dataset"
-							  " (name, owner_oid, owner_name, cluster)"
-							  " VALUES ($1, $2, $3, $4)"
+							  " (name, owner_oid, owner_name, cluster,"
+							  " spent_squares) VALUES ($1, $2, $3, $4, 0)"
 							  " ON CONFLICT DO NOTHING",
 							  4, types, values, NULL, false, 0) !=
 		SPI_OK_INSERT)
@@ -146,8 +149,14 @@ dp_catalog_write_cap(const dp_dataset_row *row)
 {
 	dp_values	values;
 
+	int			i;
+
 	dp_row_start(DP_TABLE_DATASET, &values);
-	dp_set_limit(&values, DATASET_CAP, &row->cap);
+	if (row->capped)
+		dp_set_limit(&values, DATASET_CAP, &row->cap);
+	else
+		for (i = 0; i < DP_LIMIT_COLUMNS; i++)
+			dp_set_null(&values, DATASET_CAP + i);
 	if (row->floored)
 		dp_set_fixed(&values, DATASET_FLOOR, row->floor);
 	else
@@ -156,5 +165,18 @@ dp_catalog_write_cap(const dp_dataset_row *row)
 		dp_set_fixed(&values, DATASET_CEILING, row->ceiling);
 	else
 		dp_set_null(&values, DATASET_CEILING);
+	dp_row_update(DP_TABLE_DATASET, row->tuple, &values);
+}
+
+/* dp_catalog_write_neighbours: the relation; the row is locked. */
+void
+dp_catalog_write_neighbours(const dp_dataset_row *row)
+{
+	dp_values	values;
+
+	dp_row_start(DP_TABLE_DATASET, &values);
+	dp_set(&values, DATASET_NEIGHBOURS,
+		   CStringGetTextDatum(row->replace_one ? "replace_one" :
+							   "add_remove"));
 	dp_row_update(DP_TABLE_DATASET, row->tuple, &values);
 }

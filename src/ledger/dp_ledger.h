@@ -13,6 +13,38 @@
 #include "../bridge/dp_bridge.h"
 
 #define DP_MECHANISM_LENGTH 128
+#define DP_METHOD_LENGTH 16
+
+typedef enum dp_ledger_action
+{
+	DP_LEDGER_CHARGE,
+	DP_LEDGER_OPEN_BATCH,		/* charge for queries to come */
+	DP_LEDGER_CLOSE_BATCH		/* charges nothing */
+} dp_ledger_action;
+
+/*
+ * A query that reads one part only of a partition of the units: all that it
+ * releases must be a function of the units whose rows lie in the part, and a
+ * unit must lie in the same part for as long as `partition` is used.  The
+ * caller vouches for both.  Equal keys must be spelled equally; two keys that
+ * share a spelling cost too much and never too little.
+ */
+typedef struct dp_ledger_part
+{
+	int64		partition;		/* of dp_ledger_new_partition; 0: no part */
+	NameData	key;			/* not empty */
+} dp_ledger_part;
+
+/* Of the two actions on batches; others leave it zero. */
+typedef struct dp_ledger_batch
+{
+	int64		id;				/* to close */
+	Oid			role;			/* whose batch it is, to close */
+	NameData	role_name;
+	dp_fixed	epsilon;		/* to open: most that one query may cost */
+	int32		queries;
+	char		method[DP_METHOD_LENGTH];
+} dp_ledger_batch;
 
 /* What to charge; filled by the release, copied into shared memory. */
 typedef struct dp_ledger_request
@@ -22,6 +54,16 @@ typedef struct dp_ledger_request
 	dp_charge	charge;
 	int32		releases;		/* noisy values per key */
 	int64		fingerprint;	/* of the query's shape, no data, no params */
+
+	/*
+	 * The neighbouring relation that the charge was computed for; copy it
+	 * from the standing.  When the dataset has another, nothing is charged.
+	 */
+	bool		replace_one;
+
+	dp_ledger_part part;		/* zero: of no part */
+	dp_ledger_action action;	/* zero: a plain charge */
+	dp_ledger_batch batch;
 } dp_ledger_request;
 
 /* What was charged; every number is public. */
@@ -32,6 +74,12 @@ typedef struct dp_ledger_receipt
 	bool		exempt;
 	dp_spent	spent;			/* of the payer, after the charge */
 	dp_limit	limit;			/* of the payer */
+	dp_charge	charged;		/* what the payer's sums (exempt: the
+								 * dataset's) have grown by: less than the
+								 * request's charge for a part, 0 in a batch */
+	int64		batch;			/* that paid for it; 0: none */
+	int32		batch_queries;	/* of the batch */
+	int32		batch_used;
 } dp_ledger_receipt;
 
 /* What would remain, for EXPLAIN and my_budget. */
@@ -48,6 +96,8 @@ typedef struct dp_ledger_standing
 	bool		capped;
 	dp_limit	cap;
 	dp_spent	cap_spent;
+	bool		replace_one;	/* neighbours: one unit's data exchanged; else
+								 * one unit added or removed */
 	bool		floored;		/* the owner set epsilon_floor */
 	dp_fixed	epsilon_floor;
 	bool		ceiled;			/* the owner set epsilon_ceiling */
@@ -58,11 +108,20 @@ extern void dp_ledger_init(void);	/* from _PG_init, preloading only */
 
 /*
  * Charge durably, or raise: 53400 budget or cap exhausted, 42501 no budget,
- * 25006 recovery, 55P03 ledger locked, 53000 no worker, 42704 no dataset.
+ * 25006 recovery, 55P03 ledger locked, 53000 no worker, 42704 no dataset,
+ * 55000 the dataset has other neighbours than the request; 53400 also when the
+ * asking role has an open batch that covers the charge and is used up.
  * On return the charge is on disk and no rollback, cancel or crash undoes it.
  */
 extern void dp_ledger_charge(const dp_ledger_request *request,
 							 dp_ledger_receipt *receipt);
+
+/*
+ * A number for a partition of units: never given twice in this database, nor
+ * in one that a dump of it is restored into.  A declaration that was taken
+ * back and made again needs another one, since rows may have moved meanwhile.
+ */
+extern int64 dp_ledger_new_partition(void);
 
 /*
  * The role whose rights count now: the outer user, or the current user when

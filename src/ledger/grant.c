@@ -1,6 +1,6 @@
 /*
  * grant.c
- *	  What the owner of a dataset decides: budgets, caps, revocation.
+ *	  What the owner of a dataset decides about roles: budgets, revocation.
  *
  * The functions are not SECURITY DEFINER.  Each checks that the current user
  * owns the dataset and only then writes the catalog as the extension's owner.
@@ -9,8 +9,6 @@
  */
 #include "postgres.h"
 
-#include "access/xact.h"
-#include "access/xlog.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_type.h"
@@ -23,178 +21,14 @@
 #include "utils/timestamp.h"
 
 #include "catalog.h"
+#include "owner.h"
 
 /* Longest renewal period, in days: beyond, say none. */
 #define MAX_RENEWAL_DAYS 36525
 
 PG_FUNCTION_INFO_V1(dp_ledger_sql_grant);
 PG_FUNCTION_INFO_V1(dp_ledger_sql_grant_float);
-PG_FUNCTION_INFO_V1(dp_ledger_sql_limit);
-PG_FUNCTION_INFO_V1(dp_ledger_sql_limit_float);
 PG_FUNCTION_INFO_V1(dp_ledger_sql_revoke);
-PG_FUNCTION_INFO_V1(dp_ledger_sql_open_dataset);
-
-static void
-check_writable(const char *what)
-{
-	if (RecoveryInProgress() || XactReadOnly)
-		ereport(ERROR,
-				(errcode(ERRCODE_READ_ONLY_SQL_TRANSACTION),
-				 errmsg("cannot execute %s in a read-only transaction",
-						what),
-				 errhint("Run it on the primary server, in a read-write "
-						 "transaction.")));
-}
-
-/*
- * dp_ledger_owner_dataset
- *	  Name of the dataset an owner's function means; see dp_ledger.h.
- */
-char *
-dp_ledger_owner_dataset(const char *dataset, bool create)
-{
-	Oid			caller = GetUserId();
-	char	   *name = dataset ? pstrdup(dataset) :
-	GetUserNameFromId(caller, false);
-	dp_dataset_row row;
-	dp_owner_sql saved;
-	dp_found	found;
-
-	if (name[0] == '\0')
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("the name of a dataset must not be empty"),
-				 errhint("Without a name, the dataset is named like your "
-						 "role.")));
-	dp_bridge_owner_begin(&saved);
-	found = dp_catalog_read_dataset(name, DP_ROW_READ, &row);
-	if (found != DP_FOUND && create)
-	{
-		(void) dp_catalog_insert_dataset(name, caller);
-		found = dp_catalog_read_dataset(name, DP_ROW_READ, &row);
-	}
-	if (found == DP_FOUND && row.stale && !XactReadOnly &&
-		dp_payer_owns(caller, &row) &&
-		dp_catalog_read_dataset(name, DP_ROW_WAIT, &row) == DP_FOUND)
-		dp_catalog_adopt_dataset(&row);
-	dp_bridge_owner_end(&saved);
-	if (found != DP_FOUND)
-		ereport(ERROR,
-				(errcode(ERRCODE_UNDEFINED_OBJECT),
-				 errmsg("dataset \"%s\" does not exist", name),
-				 errhint("dp_protect makes a dataset when it protects the "
-						 "first table.")));
-	if (!dp_payer_owns(caller, &row))
-		ereport(ERROR,
-				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-				 errmsg("must be owner of dataset \"%s\"", name),
-				 errhint("A dataset belongs to the role that first named "
-						 "it; choose another name.")));
-	return name;
-}
-
-/* An argument that must be on the grid, or 22023. */
-static dp_fixed
-read_number(Datum value, bool isnull, dp_rounding rounding, const char *what,
-			const char *hint)
-{
-	Numeric		x = isnull ? NULL : DatumGetNumeric(value);
-	dp_number_fault fault;
-	dp_rational exact;
-	dp_fixed	fixed = 0;
-
-	fault = dp_bridge_numeric_to_rational(x, &exact);
-	if (fault == DP_NUMBER_OK)
-		fault = dp_bridge_numeric_to_fixed(x, rounding, &fixed);
-	if (fault != DP_NUMBER_OK)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("%s is not valid", what),
-				 errdetail("It is %s.", dp_bridge_number_fault_text(fault)),
-				 errhint("%s", hint)));
-	return fixed;
-}
-
-static dp_fixed
-read_epsilon(Datum value, bool isnull, const char *what)
-{
-	static const char *const hint =
-	"Give a positive number; budgets usually lie between 0.1 and 10.";
-	dp_fixed	epsilon = read_number(value, isnull, DP_ROUND_DOWN, what,
-									  hint);
-
-	if (epsilon == 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("%s must be positive", what),
-				 errdetail("It is zero."),
-				 errhint("%s", hint)));
-	return epsilon;
-}
-
-static dp_fixed
-read_delta(Datum value, bool isnull)
-{
-	static const char *const hint =
-	"Give 0, or a number far below one over the number of people.";
-	dp_fixed	delta = read_number(value, isnull, DP_ROUND_DOWN, "delta",
-									hint);
-
-	if (delta >= DP_FIXED_ONE)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("delta must be below 1"),
-				 errdetail("A delta of 1 or more promises nothing."),
-				 errhint("%s", hint)));
-	return delta;
-}
-
-static dp_filter
-read_filter(FunctionCallInfo fcinfo, int argument)
-{
-	char	   *name = PG_ARGISNULL(argument) ? NULL :
-	text_to_cstring(PG_GETARG_TEXT_PP(argument));
-	dp_filter	filter;
-
-	if (name && strcmp(name, "advanced") == 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("filter \"advanced\" is not supported yet"),
-				 errhint("Use best, which admits at least as much.")));
-	if (name == NULL || !dp_acct_filter_parse(name, &filter))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 name ? errmsg("filter \"%s\" does not exist", name) :
-				 errmsg("filter must not be NULL"),
-				 errhint("Filters are basic, zcdp and best.")));
-	return filter;
-}
-
-static dp_limit
-make_limit(dp_filter filter, dp_fixed epsilon, dp_fixed delta)
-{
-	dp_limit	limit;
-	dp_status	status;
-
-	if (filter == DP_FILTER_ZCDP && delta == 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("filter zcdp needs a positive delta"),
-				 errdetail("Without delta, a sum of rho promises no "
-						   "epsilon."),
-				 errhint("Give a delta, or use filter basic.")));
-	status = dp_acct_limit_make(filter, epsilon, delta, &limit);
-	if (status == DP_E_RANGE || status == DP_E_OVERFLOW)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("no budget can be made of this epsilon and delta"),
-				 errdetail("Filter %s cannot certify them.",
-						   dp_acct_filter_name(filter)),
-				 errhint("Use a larger delta, a smaller epsilon, or filter "
-						 "basic.")));
-	dp_bridge_check_status(status, "make a budget");
-	return limit;
-}
 
 /* Renewal: NULL or a positive interval without negative parts. */
 static bool
@@ -378,14 +212,6 @@ find_role(FunctionCallInfo fcinfo, int argument, bool missing_ok)
 	return role;
 }
 
-static char *
-dataset_argument(FunctionCallInfo fcinfo, int argument)
-{
-	return dp_ledger_owner_dataset(PG_ARGISNULL(argument) ? NULL :
-								   NameStr(*PG_GETARG_NAME(argument)),
-								   false);
-}
-
 /* (role, dataset, epsilon, delta, filter, renew), numbers as numeric */
 static Datum
 grant_budget(FunctionCallInfo fcinfo, Datum epsilon, Datum delta)
@@ -394,19 +220,19 @@ grant_budget(FunctionCallInfo fcinfo, Datum epsilon, Datum delta)
 	dp_budget_row grant;
 	dp_owner_sql saved;
 
-	check_writable("dp_grant");
+	dp_owner_check_writable("dp_grant");
 	MemSet(&grant, 0, sizeof(grant));
 	grant.role = find_role(fcinfo, 0, false);
 	grant.role_name = *PG_GETARG_NAME(0);
 	grant.cluster = dp_bridge_cluster_id();
 	grant.active = true;
-	grant.limit = make_limit(read_filter(fcinfo, 4),
-							 read_epsilon(epsilon, PG_ARGISNULL(2),
+	grant.limit = dp_owner_make_limit(dp_owner_read_filter(fcinfo, 4),
+							 dp_owner_read_epsilon(epsilon, PG_ARGISNULL(2),
 										  "epsilon"),
-							 read_delta(delta, PG_ARGISNULL(3)));
+							 dp_owner_read_delta(delta, PG_ARGISNULL(3)));
 	grant.renews = read_renew(fcinfo, 5, &grant.renew);
 	grant.period_start = GetCurrentTimestamp();
-	namestrcpy(&grant.dataset, dataset_argument(fcinfo, 1));
+	namestrcpy(&grant.dataset, dp_owner_dataset_argument(fcinfo, 1));
 
 	dp_bridge_owner_begin(&saved);
 	dp_catalog_open(RowExclusiveLock);
@@ -417,66 +243,12 @@ grant_budget(FunctionCallInfo fcinfo, Datum epsilon, Datum delta)
 	PG_RETURN_VOID();
 }
 
-/* (dataset, epsilon, delta, filter, floor, ceiling), numbers as numeric */
-static Datum
-limit_dataset(FunctionCallInfo fcinfo, Datum epsilon, Datum delta,
-			  Datum floor, Datum ceiling)
-{
-	dp_dataset_row wanted;
-	dp_dataset_row row;
-	dp_owner_sql saved;
-
-	check_writable("dp_limit");
-	MemSet(&wanted, 0, sizeof(wanted));
-	wanted.cap = make_limit(read_filter(fcinfo, 3),
-							read_epsilon(epsilon, PG_ARGISNULL(1),
-										 "epsilon"),
-							read_delta(delta, PG_ARGISNULL(2)));
-	wanted.floored = !PG_ARGISNULL(4);
-	if (wanted.floored)
-		wanted.floor = read_epsilon(floor, false, "epsilon_floor");
-	wanted.ceiled = !PG_ARGISNULL(5);
-	if (wanted.ceiled)
-		wanted.ceiling = read_epsilon(ceiling, false, "epsilon_ceiling");
-	if (wanted.floored && wanted.ceiled && wanted.floor > wanted.ceiling)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("epsilon_floor must not be above epsilon_ceiling"),
-				 errdetail("No query could be asked."),
-				 errhint("Exchange the two, or leave one out.")));
-	namestrcpy(&wanted.name, dataset_argument(fcinfo, 0));
-
-	dp_bridge_owner_begin(&saved);
-	dp_catalog_open(RowExclusiveLock);
-	if (dp_catalog_read_dataset(NameStr(wanted.name), DP_ROW_WAIT,
-								&row) != DP_FOUND)
-		elog(ERROR, "dataset row is gone");
-	row.cap = wanted.cap;
-	row.floored = wanted.floored;
-	row.floor = wanted.floor;
-	row.ceiled = wanted.ceiled;
-	row.ceiling = wanted.ceiling;
-	dp_catalog_write_cap(&row);
-	dp_bridge_owner_end(&saved);
-	PG_RETURN_VOID();
-}
-
-/* A float8 argument as the decimal that a person means by it. */
-static Datum
-decimal_of(FunctionCallInfo fcinfo, int argument)
-{
-	if (PG_ARGISNULL(argument))
-		return (Datum) 0;
-	return NumericGetDatum(
-		dp_bridge_float8_to_numeric(PG_GETARG_FLOAT8(argument)));
-}
-
 /*
  * dp_ledger_sql_grant
  *	  dp_grant(role, dataset, epsilon, delta, filter, renew): give a role a
  *	  budget, or replace the limits of the one it has; never its spending.
  *
- * Errors: 22023, 42704, 42501, 25006, 0A000 (filter advanced).
+ * Errors: 22023, 42704, 42501, 25006.
  */
 Datum
 dp_ledger_sql_grant(PG_FUNCTION_ARGS)
@@ -488,30 +260,8 @@ dp_ledger_sql_grant(PG_FUNCTION_ARGS)
 Datum
 dp_ledger_sql_grant_float(PG_FUNCTION_ARGS)
 {
-	return grant_budget(fcinfo, decimal_of(fcinfo, 2), decimal_of(fcinfo, 3));
-}
-
-/*
- * dp_ledger_sql_limit
- *	  dp_limit(dataset, epsilon, delta, filter, epsilon_floor,
- *	  epsilon_ceiling): cap a dataset over all roles and times, and bound the
- *	  price of one query.
- *
- * Errors: as dp_grant.
- */
-Datum
-dp_ledger_sql_limit(PG_FUNCTION_ARGS)
-{
-	return limit_dataset(fcinfo, PG_GETARG_DATUM(1), PG_GETARG_DATUM(2),
-						 PG_GETARG_DATUM(4), PG_GETARG_DATUM(5));
-}
-
-/* dp_ledger_sql_limit_float: dp_limit with double precision numbers. */
-Datum
-dp_ledger_sql_limit_float(PG_FUNCTION_ARGS)
-{
-	return limit_dataset(fcinfo, decimal_of(fcinfo, 1), decimal_of(fcinfo, 2),
-						 decimal_of(fcinfo, 4), decimal_of(fcinfo, 5));
+	return grant_budget(fcinfo, dp_owner_decimal(fcinfo, 2),
+						dp_owner_decimal(fcinfo, 3));
 }
 
 /*
@@ -532,10 +282,10 @@ dp_ledger_sql_revoke(PG_FUNCTION_ARGS)
 	dp_owner_sql saved;
 	bool		found;
 
-	check_writable("dp_revoke");
+	dp_owner_check_writable("dp_revoke");
 	role = find_role(fcinfo, 0, true);
 	name = *PG_GETARG_NAME(0);
-	dataset = dataset_argument(fcinfo, 1);
+	dataset = dp_owner_dataset_argument(fcinfo, 1);
 
 	dp_bridge_owner_begin(&saved);
 	dp_catalog_open(RowExclusiveLock);
@@ -557,25 +307,4 @@ dp_ledger_sql_revoke(PG_FUNCTION_ARGS)
 						NameStr(name), dataset),
 				 errhint("dp_pg.budgets lists who has one.")));
 	PG_RETURN_VOID();
-}
-
-/*
- * dp_ledger_sql_open_dataset
- *	  dp_pg.open_dataset(dataset) returns name: make a dataset that belongs to
- *	  the current user, unless it has it already; NULL means the default one.
- *	  dp_protect does the same for everybody; this is for databases that
- *	  charge through procedures of their own.
- *
- * Errors: 42501, 25006, 22023 empty name.
- */
-Datum
-dp_ledger_sql_open_dataset(PG_FUNCTION_ARGS)
-{
-	Name		name = palloc0(sizeof(NameData));
-
-	check_writable("dp_pg.open_dataset");
-	namestrcpy(name, dp_ledger_owner_dataset(PG_ARGISNULL(0) ? NULL :
-											 NameStr(*PG_GETARG_NAME(0)),
-											 true));
-	PG_RETURN_NAME(name);
 }

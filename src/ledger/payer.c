@@ -122,8 +122,8 @@ dp_payer_refuse_place(void)
  * dp_payer_raise
  *	  Raise what a refused charge means.  Every number shown is public.
  *
- * Errors: 42704, 42501, 53400, 55P03, 08007 unknown outcome, 55000 or
- * XX000 when the worker failed.
+ * Errors: 42704, 42501, 53400, 55P03, 55000 other neighbours or batch open,
+ * 08007 unknown outcome, and the worker's when it failed.
  */
 void
 dp_payer_raise(const dp_answer *answer, const char *dataset)
@@ -156,6 +156,48 @@ dp_payer_raise(const dp_answer *answer, const char *dataset)
 							   NameStr(answer->receipt.payer),
 							   NameStr(answer->other)),
 					 errhint("Choose with SET ROLE.")));
+			break;
+		case DP_OUTCOME_NEIGHBOURS:
+			ereport(ERROR,
+					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+					 errmsg("the charge was computed for another neighbouring "
+							"relation than that of dataset \"%s\"",
+							dataset),
+					 errdetail("Nothing was charged."),
+					 errhint("Ask again.  What fails again does not support "
+							 "the relation that the owner chose.")));
+			break;
+		case DP_OUTCOME_BATCH_USED:
+			ereport(ERROR,
+					(errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
+					 errmsg("batch " INT64_FORMAT " of role \"%s\" on dataset "
+							"\"%s\" is used up", answer->receipt.batch,
+							asking, dataset),
+					 errdetail("Its %d queries have been asked.  Nothing was "
+							   "charged.", answer->receipt.batch_queries),
+					 errhint("Open another one with dp_batch_open, or go on "
+							 "with the budget after dp_batch_close("
+							 INT64_FORMAT ").", answer->receipt.batch)));
+			break;
+		case DP_OUTCOME_BATCH_OPEN:
+			ereport(ERROR,
+					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+					 errmsg("role \"%s\" has an open batch on dataset "
+							"\"%s\"", asking, dataset),
+					 errdetail("Of batch " INT64_FORMAT " %d of %d queries "
+							   "have been asked.  Nothing was charged.",
+							   answer->receipt.batch,
+							   answer->receipt.batch_used,
+							   answer->receipt.batch_queries),
+					 errhint("Use it up, or give up what is left with "
+							 "dp_batch_close(" INT64_FORMAT ").",
+							 answer->receipt.batch)));
+			break;
+		case DP_OUTCOME_NO_BATCH:
+			ereport(ERROR,
+					(errcode(ERRCODE_UNDEFINED_OBJECT),
+					 errmsg("there is no such open batch"),
+					 errhint("dp_pg.my_batches lists yours.")));
 			break;
 		case DP_OUTCOME_LOCKED:
 			ereport(ERROR,

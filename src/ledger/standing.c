@@ -44,7 +44,7 @@ pure_charge(dp_fixed epsilon, dp_charge *charge)
  * dp_standing_remaining
  *	  The largest epsilon that one more pure query may have: limit minus sum
  *	  where the filter compares sums of epsilon; more, in steps of 10^-6, where
- *	  it compares sums of rho.
+ *	  it compares sums of rho or of squares.
  */
 dp_fixed
 dp_standing_remaining(const dp_limit *limit, const dp_spent *spent)
@@ -54,7 +54,8 @@ dp_standing_remaining(const dp_limit *limit, const dp_spent *spent)
 	dp_fixed	high = limit->epsilon / STEP + 1;	/* not admitted */
 	dp_charge	charge;
 
-	if (limit->filter != DP_FILTER_ZCDP && spent->epsilon < limit->epsilon)
+	if ((limit->filter == DP_FILTER_BASIC ||
+		 limit->filter == DP_FILTER_BEST) && spent->epsilon < limit->epsilon)
 		left = limit->epsilon - spent->epsilon;
 	if (limit->filter == DP_FILTER_BASIC)
 		return left;
@@ -82,6 +83,7 @@ fill_standing(const dp_dataset_row *dataset, Oid outer, Oid current,
 	out->capped = dataset->capped;
 	out->cap = dataset->cap;
 	out->cap_spent = dataset->spent;
+	out->replace_one = dataset->replace_one;
 	out->floored = dataset->floored;
 	out->epsilon_floor = dataset->floor;
 	out->ceiled = dataset->ceiled;

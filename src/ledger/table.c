@@ -29,11 +29,12 @@
 
 #include "catalog.h"
 
-static const char *const table_name[] = {"dataset", "budget", "ledger"};
+static const char *const table_name[] = {"dataset", "budget", "ledger",
+"batch", "part"};
 
 /* columns that the extension made; somebody may have added others */
 static const int table_columns[] = {DATASET_END - 1, BUDGET_END - 1,
-LEDGER_END - 1};
+LEDGER_END - 1, BATCH_END - 1, PART_END - 1};
 
 /* Is it of that kind, and does a superuser own it? */
 static bool
@@ -91,11 +92,11 @@ dp_table_open(dp_table table, LOCKMODE mode)
 	return rel;
 }
 
-/* dp_table_sequence: OID of the sequence of the ledger's ids. */
+/* dp_table_sequence: OID of one of the extension's sequences. */
 Oid
-dp_table_sequence(void)
+dp_table_sequence(const char *name)
 {
-	Oid			relid = get_relname_relid("ledger_id_seq",
+	Oid			relid = get_relname_relid(name,
 										  dp_bridge_catalog_namespace());
 
 	if (!is_trusted(relid, RELKIND_SEQUENCE))
@@ -154,7 +155,7 @@ static HeapTuple
 choose_row(Relation rel, const char *index, Snapshot snapshot,
 		   const ScanKeyData *keys, int n, dp_prefer prefer, dp_values *out)
 {
-	ScanKeyData copy[3];
+	ScanKeyData copy[DP_ROW_KEYS];
 	SysScanDesc scan;
 	HeapTuple	tuple;
 	HeapTuple	best = NULL;
@@ -257,7 +258,7 @@ dp_row_list(dp_table table, const char *index, const ScanKeyData *keys, int n)
 {
 	Relation	rel = dp_table_open(table, AccessShareLock);
 	Snapshot	snapshot = RegisterSnapshot(GetLatestSnapshot());
-	ScanKeyData copy[3];
+	ScanKeyData copy[DP_ROW_KEYS];
 	SysScanDesc scan;
 	HeapTuple	tuple;
 	List	   *rows = NIL;

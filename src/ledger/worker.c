@@ -1,10 +1,10 @@
 /*
  * worker.c
- *	  The background worker that decides and records charges.
+ *	  The background worker: takes requests, runs transactions, answers.
  *
  * One worker per database, started by the first session that needs it, gone
- * when idle.  Each round takes all pending requests and records those that
- * are admitted in one transaction.  ledger.h states the protocol.
+ * when idle.  Each round takes all pending requests and has decide.c record
+ * those that are admitted in one transaction.  ledger.h states the protocol.
  *
  * What the worker does as a superuser must not depend on anything a user can
  * set: settings of the database are overridden, triggers and rules do not
@@ -32,34 +32,9 @@
 /* ms until requests that met a locked row are tried again */
 #define RETRY_DELAY 20
 
-/* A budget that some request of the batch spends from. */
-typedef struct batch_budget
-{
-	bool		locked;			/* by somebody else */
-	bool		changed;
-	dp_budget_row row;
-} batch_budget;
-
-typedef struct batch_dataset
-{
-	NameData	name;
-	dp_found	found;
-	bool		changed;
-	dp_dataset_row row;
-} batch_dataset;
-
-/*
- * The batch in work.  Static, because 128-bit integers need more alignment
- * than palloc gives.
- */
+/* The batch in work. */
 static dp_slot *batch[DP_LEDGER_BATCH];
 static bool again[DP_LEDGER_BATCH]; /* met a locked row */
-static dp_payer payers[DP_LEDGER_BATCH];
-static batch_dataset datasets[DP_LEDGER_BATCH];
-static int	dataset_count;
-static batch_budget budgets[DP_LEDGER_BATCH];
-static int	budget_count;
-static dp_ledger_line lines[DP_LEDGER_BATCH];
 
 static MemoryContext batch_context;
 
@@ -243,194 +218,6 @@ force_lock_timeout(void)
 	force("lock_timeout", value);
 }
 
-static batch_dataset *
-load_dataset(const char *name)
-{
-	batch_dataset *d;
-	int			i;
-
-	for (i = 0; i < dataset_count; i++)
-		if (strcmp(NameStr(datasets[i].name), name) == 0)
-			return &datasets[i];
-	d = &datasets[dataset_count++];
-	namestrcpy(&d->name, name);
-	d->changed = false;
-	d->found = dp_catalog_read_dataset(name, DP_ROW_SKIP_LOCKED, &d->row);
-	return d;
-}
-
-/* The payer of request i, by the rows; asked once per kind of asker. */
-static dp_payer *
-load_payer(int first, int i, const batch_dataset *d)
-{
-	int			j;
-
-	for (j = first; j < i; j++)
-		if (batch[j]->outer == batch[i]->outer &&
-			batch[j]->current == batch[i]->current &&
-			strcmp(NameStr(batch[j]->request.dataset),
-				   NameStr(d->name)) == 0)
-		{
-			payers[i] = payers[j];
-			return &payers[i];
-		}
-	dp_payer_find(&d->row, batch[i]->outer, batch[i]->current,
-				  DP_ROW_SKIP_LOCKED, &payers[i]);
-	return &payers[i];
-}
-
-/*
- * The payer's budget, locked, rolled and with its present identity.  What the
- * payer read counts only the first time: later the sums have grown.
- */
-static batch_budget *
-load_budget(const batch_dataset *d, const dp_payer *payer, TimestampTz now)
-{
-	batch_budget *b;
-	int			i;
-
-	for (i = 0; i < budget_count; i++)
-		if (budgets[i].row.role == payer->role &&
-			strcmp(NameStr(budgets[i].row.dataset),
-				   NameStr(d->name)) == 0)
-			return &budgets[i];
-	b = &budgets[budget_count++];
-	b->changed = false;
-	b->locked = payer->found != DP_FOUND;
-	b->row = payer->budget;
-	b->row.dataset = d->name;
-	b->row.role = payer->role;
-	b->row.role_name = payer->name;
-	b->row.cluster = dp_bridge_cluster_id();
-	if (!b->locked)
-		dp_catalog_roll(&b->row, now);
-	return b;
-}
-
-/* Add to a sum, or answer false when it cannot be represented. */
-static bool
-add_charge(dp_spent *spent, const dp_charge *charge)
-{
-	return dp_acct_spent_add(spent, charge) == DP_OK;
-}
-
-/*
- * Decide request i of a transaction that began with request `first`.  When it
- * is admitted, add it to the sums in memory and to the lines to write.
- * Answers the number of lines.
- */
-static int
-decide(int first, int i, int n_lines, TimestampTz now)
-{
-	const dp_ledger_request *request = &batch[i]->request;
-	dp_answer  *answer = &batch[i]->answer;
-	batch_dataset *d = load_dataset(NameStr(request->dataset));
-	batch_budget *b = NULL;
-	dp_payer   *payer;
-	dp_ledger_line *line;
-
-	MemSet(answer, 0, sizeof(*answer));
-	if (d->found != DP_FOUND)
-	{
-		again[i] = d->found == DP_LOCKED;
-		answer->outcome = again[i] ? DP_OUTCOME_LOCKED :
-			DP_OUTCOME_NO_DATASET;
-		return n_lines;
-	}
-	payer = load_payer(first, i, d);
-	dp_catalog_name_role(payer->asking, &answer->asking);
-	answer->receipt.payer = payer->name;
-	answer->receipt.exempt = payer->exempt;
-	answer->other = payer->other;
-	answer->outcome = payer->outcome;
-	if (payer->outcome != DP_OUTCOME_ADMITTED)
-		return n_lines;
-	if (!payer->exempt)
-	{
-		b = load_budget(d, payer, now);
-		if (b->locked)
-		{
-			again[i] = true;
-			answer->outcome = DP_OUTCOME_LOCKED;
-			return n_lines;
-		}
-		answer->receipt.limit = b->row.limit;
-		answer->receipt.spent = b->row.spent;
-		answer->renews = b->row.renews;
-		if (b->row.renews)
-			answer->renewal = dp_catalog_renewal(&b->row);
-		if (!b->row.active)
-		{
-			answer->outcome = DP_OUTCOME_NO_BUDGET;
-			return n_lines;
-		}
-		if (!dp_acct_limit_admits(&b->row.limit, &b->row.spent,
-								  &request->charge))
-		{
-			answer->outcome = DP_OUTCOME_BUDGET_EXHAUSTED;
-			return n_lines;
-		}
-	}
-	if (d->row.capped && !dp_acct_limit_admits(&d->row.cap, &d->row.spent,
-											   &request->charge))
-	{
-		answer->outcome = DP_OUTCOME_CAP_EXHAUSTED;
-		answer->cap = d->row.cap;
-		answer->cap_spent = d->row.spent;
-		return n_lines;
-	}
-	if (!add_charge(&d->row.spent, &request->charge) ||
-		(b && (!add_charge(&b->row.spent, &request->charge) ||
-			   !add_charge(&b->row.total, &request->charge))))
-		ereport(ERROR,
-				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-				 errmsg("a sum of charges is too large")));
-	d->changed = true;
-	if (b)
-	{
-		b->changed = true;
-		answer->receipt.spent = b->row.spent;
-	}
-	line = &lines[n_lines];
-	MemSet(line, 0, sizeof(*line));
-	line->slot = batch[i];
-	line->role = answer->asking;
-	line->role_oid = payer->asking;
-	dp_catalog_name_role(batch[i]->login, &line->login);
-	line->exempt = payer->exempt;
-	line->payer = payer->name;
-	return n_lines + 1;
-}
-
-/* Decide and write batch[first .. first + n) in the present transaction. */
-static void
-record(int first, int n)
-{
-	TimestampTz now = GetCurrentTimestamp();
-	int			n_lines = 0;
-	int			i;
-
-	dataset_count = 0;
-	budget_count = 0;
-	dp_catalog_open(RowExclusiveLock);
-	for (i = first; i < first + n; i++)
-	{
-		again[i] = false;
-		n_lines = decide(first, i, n_lines, now);
-	}
-	for (i = 0; i < budget_count; i++)
-		if (budgets[i].changed)
-			dp_catalog_write_budget(&budgets[i].row);
-	for (i = 0; i < dataset_count; i++)
-		if (datasets[i].changed)
-			dp_catalog_write_dataset(&datasets[i].row);
-	if (n_lines > 0)
-		dp_catalog_append(lines, n_lines);
-	for (i = 0; i < n_lines; i++)
-		unconstify(dp_slot *, lines[i].slot)->answer.receipt.ledger_id =
-			lines[i].id;
-}
-
 /* The same answer for a part of the batch whose transaction failed. */
 static void
 fail(int first, int n, dp_outcome outcome, int sqlstate)
@@ -463,7 +250,7 @@ run_transaction(int first, int n)
 		SetCurrentStatementStartTimestamp();
 		StartTransactionCommand();
 		PushActiveSnapshot(GetTransactionSnapshot());
-		record(first, n);
+		dp_ledger_decide(&batch[first], &again[first], n);
 		PopActiveSnapshot();
 		committing = true;
 		CHECK_FOR_INTERRUPTS(); /* a cancel that came just before */

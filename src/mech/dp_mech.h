@@ -201,4 +201,15 @@ extern dp_status dp_mech_envelope(dp_source *source, const dp_envelope *law,
 								  const uint64_t *counts, size_t n,
 								  size_t *out, uint64_t *rank);
 
+/* ---- quantiles (quantile.c) ---- */
+
+extern dp_status dp_mech_quantile_sensitivity(dp_uint128 a, dp_uint128 d,
+											  uint64_t rows_of_unit,
+											  bool replace, dp_uint128 *out);
+extern dp_status dp_mech_quantile(dp_source *source, const dp_envelope *law,
+								  const int64_t *values,
+								  const uint64_t *counts, size_t n,
+								  int64_t low, int64_t high,
+								  dp_uint128 a, dp_uint128 d, int64_t *out);
+
 #endif							/* DP_MECH_H */

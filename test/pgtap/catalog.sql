@@ -60,8 +60,54 @@ INSERT INTO wanted VALUES
 	('dp_limit', '{dataset,epsilon,delta}', '{name,numeric,numeric}'),
 	('dp_limit', '{dataset,epsilon,delta}', '{name,"double precision","double precision"}'),
 	('dp_revoke', '{role,dataset}', '{name,name}'),
+	('dp_odometer_statement', '{dataset,delta,role}', '{name,numeric,name}'),
+	('dp_batch_open', '{dataset,epsilon,k,delta_slack,method}', '{name,numeric,integer,numeric,text}'),
+	('dp_batch_open', '{dataset,epsilon,k,delta_slack,method}', '{name,"double precision",integer,"double precision",text}'),
+	('dp_batch_close', '{id}', '{bigint}'),
+	('dp_neighbours', '{dataset,relation}', '{name,text}'),
+	('dp_unlimit', '{dataset}', '{name}'),
+	('dp_odometer_statement', '{dataset,delta,role}', '{name,"double precision",name}'),
+	('dp_laplace', '{value,sensitivity,epsilon,dataset,granule}', '{anyelement,numeric,numeric,name,numeric}'),
+	('dp_gaussian', '{value,sensitivity,epsilon,delta,dataset,method,granule}', '{anyelement,numeric,numeric,numeric,name,text,numeric}'),
+	('dp_exponential', '{candidates,utilities,sensitivity,epsilon,dataset,monotone}', '{anyarray,anycompatiblearray,numeric,numeric,name,boolean}'),
+	('dp_noisy_max', '{candidates,utilities,sensitivity,epsilon,dataset,noise,monotone}', '{anyarray,anycompatiblearray,numeric,numeric,name,text,boolean}'),
+	('dp_laplace', '{value,sensitivity,epsilon,dataset,granule}', '{anyelement,"double precision","double precision",name,"double precision"}'),
+	('dp_gaussian', '{value,sensitivity,epsilon,delta,dataset,method,granule}', '{anyelement,"double precision","double precision","double precision",name,text,"double precision"}'),
+	('dp_exponential', '{candidates,utilities,sensitivity,epsilon,dataset,monotone}', '{anyarray,anycompatiblearray,"double precision","double precision",name,boolean}'),
+	('dp_noisy_max', '{candidates,utilities,sensitivity,epsilon,dataset,noise,monotone}', '{anyarray,anycompatiblearray,"double precision","double precision",name,text,boolean}'),
 	('dp_audit', NULL, '{}'),
+	('dp_randomized_response', '{value,epsilon}', '{boolean,numeric}'),
+	('dp_randomized_response', '{value,candidates,epsilon}', '{anycompatible,anycompatiblearray,numeric}'),
+	('dp_randomized_response_estimate', '{answer,epsilon}', '{boolean,numeric}'),
+	('dp_randomized_response_estimate', '{answer,candidates,epsilon}', '{anycompatible,anycompatiblearray,numeric}'),
 	('dp_last_release', NULL, '{}');
+-- accounting, each for numeric and for double precision
+INSERT INTO wanted
+SELECT name, names, replace(types, 'number', t)::text[] FROM unnest('{numeric,double precision}'::text[]) t, (VALUES
+	('dp_compose_basic', '{epsilon,delta,k}'::text[], '{number,number,bigint}'),
+	('dp_compose_basic', '{epsilons,deltas}'::text[], '{number[],number[]}'),
+	('dp_compose_advanced', '{epsilon,delta,k,delta_slack}'::text[], '{number,number,bigint,number}'),
+	('dp_compose_optimal', '{epsilon,delta,k,delta_slack}'::text[], '{number,number,bigint,number}'),
+	('dp_epsilon_for', '{epsilon_total,k,delta_slack}'::text[], '{number,bigint,number}'),
+	('dp_epsilon_for_advanced', '{epsilon_total,k,delta_slack}'::text[], '{number,bigint,number}'),
+	('dp_epsilon_for_optimal', '{epsilon_total,k,delta_slack}'::text[], '{number,bigint,number}'),
+	('dp_group_privacy', '{epsilon,delta,group_size}'::text[], '{number,number,bigint}'),
+	('dp_group_privacy', '{rho,group_size}'::text[], '{number,bigint}'),
+	('dp_zcdp_epsilon', '{rho,delta}'::text[], '{number,number}'),
+	('dp_zcdp_rho', '{epsilon,delta}'::text[], '{number,number}'),
+	('dp_zcdp_delta', '{rho,epsilon}'::text[], '{number,number}'),
+	('dp_pure_rho', '{epsilon}'::text[], '{number}'),
+	('dp_exponential_rho', '{epsilon}'::text[], '{number}'),
+	('dp_laplace_rho', '{sensitivity,epsilon,granule}'::text[], '{number,number,number}'),
+	('dp_gaussian_rho', '{sensitivity,sigma}'::text[], '{number,number}'),
+	('dp_gaussian_sigma', '{sensitivity,epsilon,delta,method,granule}'::text[], '{number,number,number,text,number}'),
+	('dp_gaussian_delta', '{sensitivity,sigma,epsilon,granule}'::text[], '{number,number,number,number}'),
+	('dp_laplace_error', '{sensitivity,epsilon,confidence,k,granule}'::text[], '{number,number,number,bigint,number}'),
+	('dp_gaussian_error', '{sigma,confidence,k,granule}'::text[], '{number,number,bigint,number}'),
+	('dp_selection_error', '{candidates,sensitivity,epsilon,confidence,monotone}'::text[], '{bigint,number,number,number,boolean}'),
+	('dp_randomized_response_error', '{n,epsilon,candidates}'::text[], '{bigint,number,bigint}'),
+	('dp_odometer', '{rho,delta}'::text[], '{number,number}'),
+	('dp_plan', '{epsilon_total,delta,k}'::text[], '{number,number,bigint}')) v(name, names, types);
 SELECT ok(EXISTS (SELECT 1 FROM member_function p
 		WHERE proname = name AND pronamespace = nspname::regnamespace
 			AND (names IS NULL OR proargnames[1:cardinality(names)] = names)
@@ -100,7 +146,10 @@ SELECT is_empty($$ SELECT id::regprocedure FROM member_function, home WHERE pron
 
 -- privileges
 SELECT is_empty($$ SELECT id::regprocedure FROM member_function, home WHERE pronamespace = nspname::regnamespace
+	AND proname <> ALL ('{dp_laplace,dp_gaussian,dp_exponential,dp_noisy_max}')
 	AND NOT has_function_privilege('public', id, 'EXECUTE') $$, 'everybody may call the documented functions, which check rights themselves');
+SELECT is_empty($$ SELECT id::regprocedure FROM member_function, home WHERE pronamespace = nspname::regnamespace
+	AND proname = ANY ('{dp_laplace,dp_gaussian,dp_exponential,dp_noisy_max}') AND has_function_privilege('public', id, 'EXECUTE') $$, 'the owner''s building blocks may be called only with a grant');
 SELECT is_empty($$ SELECT id::regclass, p FROM member_relation, unnest('{INSERT,UPDATE,DELETE,TRUNCATE,REFERENCES,TRIGGER}'::text[]) p
 	WHERE relkind IN ('r', 'v') AND has_table_privilege('public', id, p) $$, 'nobody writes the catalog');
 SELECT is_empty($$ SELECT id::regclass, p FROM member_relation, unnest('{USAGE,SELECT,UPDATE}'::text[]) p
@@ -118,7 +167,7 @@ SELECT is_empty($$ SELECT id::regprocedure FROM member_function WHERE proleakpro
 SELECT is_empty($$ SELECT id::regprocedure FROM member_function p JOIN pg_roles r ON r.oid = proowner WHERE NOT rolsuper $$, 'a superuser owns the functions');
 -- the marker never runs in parallel, and is never folded
 SELECT is_empty($$ SELECT id::regprocedure FROM member_function WHERE proname = 'release' AND pronamespace = 'dp_pg'::regnamespace AND (proparallel <> 'u' OR provolatile <> 'v') $$, 'the marker is volatile and parallel unsafe');
-SELECT is_empty($$ SELECT id::regprocedure FROM member_function WHERE prokind = 'a' AND proname ~ '^dp_' AND proparallel = 's' $$, 'private aggregates are not parallel safe');
+SELECT is_empty($$ SELECT id::regprocedure FROM member_function WHERE prokind = 'a' AND proname ~ '^dp_' AND proname <> 'dp_randomized_response_estimate' AND proparallel = 's' $$, 'private aggregates are not parallel safe');
 
 -- dump and restore keep budgets, ledger and declarations
 SELECT set_has($$ SELECT unnest(extconfig)::regclass::text FROM pg_extension WHERE extname = 'dp_pg' $$,

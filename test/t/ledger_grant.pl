@@ -50,7 +50,9 @@ foreach my $case (
 	[ '22023', "dp_grant('alice', 'h', epsilon => 1, filter => 'magic')" ],
 	[ '22023', "dp_grant('alice', 'h', epsilon => 1, filter => NULL)" ],
 	[ '22023', "dp_grant('alice', 'h', epsilon => 1, filter => 'zcdp')" ],
-	[ '0A000', "dp_grant('alice', 'h', epsilon => 1, filter => 'advanced')" ],
+	[ '22023', "dp_grant('alice', 'h', epsilon => 1, filter => 'advanced')" ],
+	[ '22023', "dp_limit('h', epsilon => 1, filter => 'advanced')" ],
+	[ '22023', "dp_grant('alice', 'h', epsilon => 1, filter => 'Advanced')" ],
 	[ '22023', "dp_grant('alice', 'h', epsilon => 1, renew => '0')" ],
 	[ '22023', "dp_grant('alice', 'h', epsilon => 1, renew => '-1 day')" ],
 	[

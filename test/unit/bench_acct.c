@@ -34,7 +34,7 @@ run_admits(long n)
 static void
 run_add(long n)
 {
-	spent = (dp_spent) {0, 0, 0, 0};
+	spent = (dp_spent) {0};
 	for (; n > 0; n--)
 		sink += (uint64_t) dp_acct_spent_add(&spent, &charge);
 }

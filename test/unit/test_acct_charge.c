@@ -93,7 +93,7 @@ test_gaussian(void)
 	const dp_filter rho = DP_FILTER_BEST;
 	const dp_filter both = DP_FILTER_BASIC;
 	dp_charge	charge;
-	dp_spent	spent = {0, 0, 0, 0};
+	dp_spent	spent = {0};
 
 	tap_ok(dp_acct_charge_filter(NULL, NULL) == both &&
 		   dp_acct_charge_filter(&basic, NULL) == both &&

@@ -8,8 +8,10 @@
 #include "acct_support.h"
 
 static const dp_filter all_filters[] = {
-	DP_FILTER_BASIC, DP_FILTER_ZCDP, DP_FILTER_BEST
+	DP_FILTER_BASIC, DP_FILTER_ZCDP, DP_FILTER_BEST, DP_FILTER_ADVANCED
 };
+
+#define FILTERS ((int) (sizeof(all_filters) / sizeof(all_filters[0])))
 
 static dp_limit
 limit_of(dp_filter filter, dp_fixed epsilon, dp_fixed delta)
@@ -42,7 +44,7 @@ pure_charge(const char *text)
 static int64_t
 admitted(const dp_limit *limit, const dp_charge *charge, int64_t most)
 {
-	dp_spent	spent = {0, 0, 0, 0};
+	dp_spent	spent = {0};
 
 	while (spent.charges < most &&
 		   dp_acct_limit_admits(limit, &spent, charge))
@@ -59,9 +61,9 @@ static void
 test_max_calls(void)
 {
 	static const char *const column[] = {
-		"basic", "zcdp_rational", "or_filter"
+		"basic", "zcdp_rational", "or_filter", "whitehouse"
 	};
-	const dp_spent none = {0, 0, 0, 0};
+	const dp_spent none = {0};
 	csv_file	csv;
 
 	for (csv_open(&csv, "filter_max_calls.csv"); csv_next(&csv);)
@@ -75,7 +77,7 @@ test_max_calls(void)
 		bool		good = true;
 		int			i;
 
-		for (i = 0; i < 3; i++)
+		for (i = 0; i < FILTERS; i++)
 		{
 			int64_t		want = strtoll(csv_text(&csv, column[i]), NULL, 10);
 
@@ -117,7 +119,7 @@ sequence_step(const char *name, int n)
 static void
 test_sequences(void)
 {
-	const dp_spent none = {0, 0, 0, 0};
+	const dp_spent none = {0};
 	csv_file	csv;
 
 	for (csv_open(&csv, "filters.csv"); csv_next(&csv);)
@@ -125,7 +127,7 @@ test_sequences(void)
 		const char *name = csv_text(&csv, "sequence");
 		int			n = atoi(csv_text(&csv, "n"));
 		dp_fixed	delta = fixed(csv_text(&csv, "delta_prime"));
-		dp_spent	spent = {0, 0, 0, 0};
+		dp_spent	spent = {0};
 		dp_charge	sum = {0, 0, 0};
 		dp_fixed	ulp;
 		dp_fixed	half;
@@ -162,6 +164,17 @@ test_sequences(void)
 			limit = limit_of(all_filters[i], loss - loss / 1000000, 2 * delta);
 			good = good && !dp_acct_limit_admits(&limit, &none, &sum);
 		}
+
+		/* likewise the advanced filter; the grid rounds squares up */
+		good = good && spent.squares >= 2 * half - 2 * ulp &&
+			spent.squares <= 2 * half + 2 * ulp + (dp_fixed) n;
+		loss = fixed(csv_text(&csv, "whitehouse_lhs"));
+		limit = limit_of(DP_FILTER_ADVANCED, loss + loss / 1000000000000ULL,
+						 2 * delta);
+		good = good && dp_acct_limit_holds(&limit, &spent);
+		limit = limit_of(DP_FILTER_ADVANCED, loss - loss / 1000000000000ULL,
+						 2 * delta);
+		good = good && !dp_acct_limit_holds(&limit, &spent);
 		tap_ok(good, "filters %s d'=%s n=%d", name,
 			   csv_text(&csv, "delta_prime"), n);
 	}
@@ -174,7 +187,7 @@ test_specification(void)
 	dp_limit	limit;
 	dp_charge	tenth = pure_charge("0.1");
 	dp_charge	hundredth = pure_charge("0.01");
-	dp_spent	spent = {0, 0, 0, 0};
+	dp_spent	spent = {0};
 	int			i;
 
 	limit = limit_of(DP_FILTER_BASIC, fixed("0.3"), 0);
@@ -205,8 +218,8 @@ test_specification(void)
 		   !dp_acct_limit_admits(&limit, &spent, &hundredth),
 		   "and never admitted by basic");
 	limit.filter = (dp_filter) 77;
-	tap_ok(!dp_acct_limit_admits(&limit, &(dp_spent) {0, 0, 0, 0}, &tenth) &&
-		   dp_acct_limit_calls(&limit, &(dp_spent) {0, 0, 0, 0}, &tenth) == 0,
+	tap_ok(!dp_acct_limit_admits(&limit, &(dp_spent) {0}, &tenth) &&
+		   dp_acct_limit_calls(&limit, &(dp_spent) {0}, &tenth) == 0,
 		   "an unknown filter admits nothing");
 }
 
@@ -218,12 +231,12 @@ test_limits(void)
 	dp_limit	keep;
 	dp_filter	filter = DP_FILTER_ZCDP;
 	dp_charge	tiny = {1, 0, 0};
-	dp_spent	none = {0, 0, 0, 0};
-	size_t		i;
+	dp_spent	none = {0};
+	int			i;
 
 	memset(&keep, 0x5a, sizeof(keep));
 	memcpy(&limit, &keep, sizeof(limit));
-	for (i = 0; i < 3; i++)
+	for (i = 0; i < FILTERS; i++)
 	{
 		dp_filter	f = all_filters[i];
 
@@ -259,7 +272,7 @@ test_limits(void)
 		   dp_acct_limit_make(DP_FILTER_ZCDP, one, 1, &limit) == DP_E_RANGE,
 		   "zcdp without a delta to convert with is refused");
 
-	for (i = 0; i < 3; i++)
+	for (i = 0; i < FILTERS; i++)
 		tap_ok(dp_acct_filter_parse(dp_acct_filter_name(all_filters[i]),
 									&filter) && filter == all_filters[i],
 			   "name of %s", dp_acct_filter_name(all_filters[i]));
@@ -267,11 +280,80 @@ test_limits(void)
 	tap_ok(!dp_acct_filter_parse("", &filter) &&
 		   !dp_acct_filter_parse("Best", &filter) &&
 		   !dp_acct_filter_parse("basic ", &filter) &&
-		   !dp_acct_filter_parse("advanced", &filter) &&
+		   !dp_acct_filter_parse("Advanced", &filter) &&
 		   filter == DP_FILTER_ZCDP, "other names are refused");
-	tap_ok(strcmp(dp_acct_filter_name((dp_filter) 3), "unknown") == 0 &&
+	tap_ok(strcmp(dp_acct_filter_name((dp_filter) 4), "unknown") == 0 &&
 		   strcmp(dp_acct_filter_name((dp_filter) -1), "unknown") == 0,
 		   "no name outside the enumeration");
+}
+
+/*
+ * The advanced filter on charges that are multiples of 10^-6, whose squares
+ * are exact: an adaptive sequence is admitted exactly as long as the sum of
+ * squares is within the bound, and calls agrees with trying.
+ */
+static void
+test_advanced(void)
+{
+	const dp_fixed micro = DP_FIXED_ONE / 1000000;
+	const dp_fixed pico = micro / 1000000;
+	dp_limit	limit = limit_of(DP_FILTER_ADVANCED, fixed("1"),
+								 fixed("2e-6"));
+	uint64_t	state = 12345;
+	bool		good = true;
+	dp_charge	impure = {DP_FIXED_INFINITE, 1, 0};
+	dp_charge	tenth = pure_charge("0.1");
+	dp_spent	spent = {0};
+	int			round;
+
+	for (round = 0; round < 2000; round++)
+	{
+		dp_uint128	squares = 0;
+		int			step;
+
+		memset(&spent, 0, sizeof(spent));
+		for (step = 0; step < 60; step++)
+		{
+			dp_charge	charge = {0, 0, 0};
+			uint64_t	e;
+			bool		admits;
+
+			state = state * UINT64_C(6364136223846793005) +
+				UINT64_C(1442695040888963407);
+			e = (state >> 33) % 90000;
+			charge.epsilon = e * micro;
+			admits = (squares + (dp_uint128) e * e) * pico <= limit.squares;
+			good = good && admits ==
+				dp_acct_limit_admits(&limit, &spent, &charge) &&
+				(dp_acct_limit_calls(&limit, &spent, &charge) > 0) == admits;
+			if (!admits)
+				continue;
+			squares += (dp_uint128) e * e;
+			if (dp_acct_spent_add(&spent, &charge) != DP_OK)
+				exit(2);
+			good = good && spent.squares == squares * pico;
+		}
+	}
+	tap_ok(good, "advanced: adaptive sequences by exact sums of squares");
+
+	memset(&spent, 0, sizeof(spent));
+	tap_ok(!dp_acct_limit_admits(&limit, &spent, &impure) &&
+		   dp_acct_limit_calls(&limit, &spent, &impure) == 0,
+		   "advanced refuses a charge without pure epsilon");
+	(void) dp_acct_spent_add(&spent, &impure);
+	tap_ok(spent.squares == DP_FIXED_INFINITE &&
+		   !dp_acct_limit_admits(&limit, &spent, &tenth),
+		   "and everything after one that another filter admitted");
+	memset(&spent, 0, sizeof(spent));
+	spent.delta = limit.delta_sum;
+	tap_ok(dp_acct_limit_admits(&limit, &spent, &tenth) &&
+		   (tenth.delta = 1) &&
+		   !dp_acct_limit_admits(&limit, &spent, &tenth),
+		   "advanced bounds the sum of deltas by its half");
+	tap_ok(dp_acct_limit_make(DP_FILTER_ADVANCED, DP_FIXED_ONE, 0, &limit) ==
+		   DP_E_RANGE &&
+		   dp_acct_limit_make(DP_FILTER_ADVANCED, DP_FIXED_ONE, 1, &limit) ==
+		   DP_E_RANGE, "advanced without a delta to convert with is refused");
 }
 
 static void
@@ -283,9 +365,9 @@ test_overflow(void)
 	dp_charge	no_epsilon = {DP_FIXED_INFINITE, 1, 1};
 	dp_charge	nothing = {0, 0, 0};
 	dp_charge	sum = large;
-	dp_spent	spent = {top, top, top, 5};
+	dp_spent	spent = {top, top, top, 5, top};
 	dp_spent	kept;
-	size_t		i;
+	int			i;
 
 	tap_ok(dp_acct_charge_add(&sum, &unit) == DP_E_OVERFLOW &&
 		   sum.epsilon == top && sum.rho == top && sum.delta == top,
@@ -298,12 +380,14 @@ test_overflow(void)
 	tap_ok(dp_acct_spent_add(&spent, &unit) == DP_OK &&
 		   spent.epsilon == DP_FIXED_INFINITE &&
 		   spent.rho == DP_FIXED_INFINITE &&
-		   spent.delta == DP_FIXED_INFINITE && spent.charges == 6,
+		   spent.delta == DP_FIXED_INFINITE &&
+		   spent.squares == DP_FIXED_INFINITE && spent.charges == 6,
 		   "spending saturates");
-	for (i = 0; i < 3; i++)
+	for (i = 0; i < FILTERS; i++)
 	{
 		dp_limit	limit = {all_filters[i], DP_FIXED_INFINITE,
-			DP_FIXED_INFINITE, 1, DP_FIXED_INFINITE, DP_FIXED_INFINITE, 1};
+			DP_FIXED_INFINITE, 1, DP_FIXED_INFINITE, DP_FIXED_INFINITE, 1,
+			DP_FIXED_INFINITE};
 
 		tap_ok(!dp_acct_limit_admits(&limit, &spent, &nothing) &&
 			   dp_acct_limit_calls(&limit, &spent, &nothing) == 0,
@@ -327,6 +411,7 @@ main(void)
 	test_sequences();
 	test_specification();
 	test_limits();
+	test_advanced();
 	test_overflow();
 	return tap_done();
 }

@@ -240,7 +240,7 @@ judge(const subject *s, int rounds, uint64_t seed)
 	for (round = 0; round < rounds; round++)
 	{
 		dp_limit	limit;
-		dp_spent	spent = {0, 0, 0, 0};
+		dp_spent	spent = {0};
 		request		base;
 		tally		t;
 		dp_fixed   *bound[PARTS];
@@ -430,7 +430,7 @@ static bool
 admits_wrapped(const dp_limit *limit, const dp_spent *spent,
 			   const dp_charge *charge)
 {
-	dp_spent	s = {0, 0, 0, 0};
+	dp_spent	s = {0};
 	dp_charge	c;
 
 	c.epsilon = charge->epsilon == DP_FIXED_INFINITE ? DP_FIXED_INFINITE :
@@ -455,7 +455,7 @@ admits_per_charge(const dp_limit *limit, const dp_spent *spent,
 	l.filter = DP_FILTER_BASIC;
 	c.delta = 0;
 	return spent->epsilon <= limit->epsilon &&
-		dp_acct_limit_admits(&l, &(dp_spent) {0, 0, 0, 0}, &c);
+		dp_acct_limit_admits(&l, &(dp_spent) {0}, &c);
 }
 
 static int64_t

@@ -1,0 +1,155 @@
+/*
+ * charge_sql.c
+ *	  dp_pg.charge: a charge by hand, for procedures that release something
+ *	  themselves.
+ */
+#include "postgres.h"
+
+#include "fmgr.h"
+#include "utils/builtins.h"
+
+#include "ledger.h"
+
+PG_FUNCTION_INFO_V1(dp_ledger_sql_charge);
+PG_FUNCTION_INFO_V1(dp_ledger_sql_new_partition);
+
+/* Is an argument there and not NULL?  Others may have declared fewer. */
+static bool
+is_given(FunctionCallInfo fcinfo, int argument)
+{
+	return argument < PG_NARGS() && !PG_ARGISNULL(argument);
+}
+
+static void
+read_names(FunctionCallInfo fcinfo, dp_ledger_request *request)
+{
+	char	   *mechanism;
+
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("dataset and mechanism must not be NULL"),
+				 errhint("Name the dataset that is charged and what for.")));
+	request->dataset = *PG_GETARG_NAME(0);
+	mechanism = text_to_cstring(PG_GETARG_TEXT_PP(1));
+	if (strlen(mechanism) >= DP_MECHANISM_LENGTH)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("mechanism is too long"),
+				 errdetail("It has %zu bytes, of at most %d.",
+						   strlen(mechanism), DP_MECHANISM_LENGTH - 1),
+				 errhint("Describe the mechanism briefly.")));
+	strlcpy(request->mechanism, mechanism, DP_MECHANISM_LENGTH);
+}
+
+/* A part of the charge that is rounded up to the grid, or 22023. */
+static dp_fixed
+read_number(FunctionCallInfo fcinfo, int argument, const char *what,
+			const char *hint)
+{
+	dp_fixed	x = 0;
+	dp_number_fault fault;
+
+	fault = dp_bridge_numeric_to_fixed(PG_ARGISNULL(argument) ? NULL :
+									   PG_GETARG_NUMERIC(argument),
+									   DP_ROUND_UP, &x);
+	if (fault != DP_NUMBER_OK)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s is not valid", what),
+				 errdetail("It is %s.", dp_bridge_number_fault_text(fault)),
+				 errhint("%s", hint)));
+	return x;
+}
+
+/* (epsilon, delta, rho) from the arguments 2 to 4 */
+static void
+read_charge(FunctionCallInfo fcinfo, dp_charge *charge)
+{
+	static const char *const delta_hint =
+	"Use 0, or a number far below one over the number of people.";
+
+	if (PG_ARGISNULL(2) && is_given(fcinfo, 4))
+		charge->epsilon = DP_FIXED_INFINITE;
+	else
+	{
+		dp_rational epsilon;
+
+		epsilon = dp_bridge_check_epsilon(PG_ARGISNULL(2) ? NULL :
+										  PG_GETARG_NUMERIC(2),
+										  PG_ARGISNULL(2), "epsilon");
+		dp_bridge_check_status(dp_acct_fixed_from_rational(&epsilon,
+														   DP_ROUND_UP,
+														   &charge->epsilon),
+							   "charge epsilon");
+		dp_bridge_check_status(dp_acct_rho_from_pure(&epsilon, &charge->rho),
+							   "convert epsilon");
+	}
+	if (is_given(fcinfo, 4))
+		charge->rho = read_number(fcinfo, 4, "rho",
+								  "Give what the mechanism costs in zCDP, "
+								  "or NULL for what epsilon implies.");
+	charge->delta = read_number(fcinfo, 3, "delta", delta_hint);
+	if (charge->delta >= DP_FIXED_ONE)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("delta must be below 1"),
+				 errdetail("A delta of 1 or more promises nothing."),
+				 errhint("%s", delta_hint)));
+}
+
+/* (partition, part) from the arguments 5 and 6, both or neither */
+static void
+read_part(FunctionCallInfo fcinfo, dp_ledger_part *part)
+{
+	if (!is_given(fcinfo, 5) && !is_given(fcinfo, 6))
+		return;
+	if (!is_given(fcinfo, 5) || !is_given(fcinfo, 6) ||
+		PG_GETARG_INT64(5) <= 0 ||
+		NameStr(*PG_GETARG_NAME(6))[0] == '\0')
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("a part needs a partition and a key"),
+				 errhint("Give the number that dp_pg.new_partition gave and "
+						 "the name of the part, or neither.")));
+	part->partition = PG_GETARG_INT64(5);
+	part->key = *PG_GETARG_NAME(6);
+}
+
+/*
+ * dp_ledger_sql_charge
+ *	  dp_pg.charge(dataset, mechanism, epsilon, delta, rho, partition, part)
+ *	  returns bigint: a plain charge for the asking role; the id of its line in
+ *	  the ledger.
+ *
+ * Without rho, epsilon counts for what it implies in zCDP; without epsilon
+ * the mechanism has a rho only.  The caller vouches that these numbers hold
+ * for the neighbours that the dataset has.
+ *
+ * Errors: 22023 bad parameter, and those of dp_ledger_charge.
+ */
+Datum
+dp_ledger_sql_charge(PG_FUNCTION_ARGS)
+{
+	dp_ledger_request request;
+	dp_ledger_receipt receipt;
+	dp_dataset_row dataset;
+
+	MemSet(&request, 0, sizeof(request));
+	read_names(fcinfo, &request);
+	read_charge(fcinfo, &request.charge);
+	read_part(fcinfo, &request.part);
+	request.releases = 1;
+	request.replace_one =
+		dp_catalog_read_dataset(NameStr(request.dataset), DP_ROW_READ,
+								&dataset) == DP_FOUND && dataset.replace_one;
+	dp_ledger_charge(&request, &receipt);
+	PG_RETURN_INT64(receipt.ledger_id);
+}
+
+/* dp_ledger_sql_new_partition: dp_pg.new_partition() returns bigint. */
+Datum
+dp_ledger_sql_new_partition(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_INT64(dp_ledger_new_partition());
+}

@@ -1,0 +1,210 @@
+/*
+ * limit.c
+ *	  What the owner of a dataset decides about it as a whole: the cap over
+ *	  all roles, bounds on prices, and what neighbours are.
+ *
+ * As the functions of grant.c these are transactional DDL, counting from
+ * COMMIT on.  Each holds the dataset's row locked to the end of the
+ * transaction, and the worker charges nothing meanwhile.
+ */
+#include "postgres.h"
+
+#include "fmgr.h"
+#include "utils/builtins.h"
+
+#include "catalog.h"
+#include "owner.h"
+
+PG_FUNCTION_INFO_V1(dp_ledger_sql_limit);
+PG_FUNCTION_INFO_V1(dp_ledger_sql_limit_float);
+PG_FUNCTION_INFO_V1(dp_ledger_sql_unlimit);
+PG_FUNCTION_INFO_V1(dp_ledger_sql_neighbours);
+PG_FUNCTION_INFO_V1(dp_ledger_sql_open_dataset);
+
+/*
+ * The dataset's row, locked to the end of the transaction; within SPI as the
+ * extension's owner.
+ */
+static void
+lock_dataset(const char *name, dp_dataset_row *row)
+{
+	dp_catalog_open(RowExclusiveLock);
+	if (dp_catalog_read_dataset(name, DP_ROW_WAIT, row) != DP_FOUND)
+		elog(ERROR, "dataset row is gone");
+}
+
+/* Replace cap, floor and ceiling; never the spending. */
+static void
+replace_cap(const char *name, const dp_dataset_row *wanted)
+{
+	dp_dataset_row row;
+	dp_owner_sql saved;
+
+	dp_bridge_owner_begin(&saved);
+	lock_dataset(name, &row);
+	row.capped = wanted->capped;
+	row.cap = wanted->cap;
+	row.floored = wanted->floored;
+	row.floor = wanted->floor;
+	row.ceiled = wanted->ceiled;
+	row.ceiling = wanted->ceiling;
+	dp_catalog_write_cap(&row);
+	dp_bridge_owner_end(&saved);
+}
+
+/* (dataset, epsilon, delta, filter, floor, ceiling), numbers as numeric */
+static Datum
+limit_dataset(FunctionCallInfo fcinfo, Datum epsilon, Datum delta,
+			  Datum floor, Datum ceiling)
+{
+	dp_dataset_row wanted;
+
+	dp_owner_check_writable("dp_limit");
+	MemSet(&wanted, 0, sizeof(wanted));
+	wanted.capped = true;
+	wanted.cap = dp_owner_make_limit(dp_owner_read_filter(fcinfo, 3),
+									 dp_owner_read_epsilon(epsilon,
+														   PG_ARGISNULL(1),
+														   "epsilon"),
+									 dp_owner_read_delta(delta,
+														 PG_ARGISNULL(2)));
+	wanted.floored = !PG_ARGISNULL(4);
+	if (wanted.floored)
+		wanted.floor = dp_owner_read_epsilon(floor, false, "epsilon_floor");
+	wanted.ceiled = !PG_ARGISNULL(5);
+	if (wanted.ceiled)
+		wanted.ceiling = dp_owner_read_epsilon(ceiling, false,
+											   "epsilon_ceiling");
+	if (wanted.floored && wanted.ceiled && wanted.floor > wanted.ceiling)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("epsilon_floor must not be above epsilon_ceiling"),
+				 errdetail("No query could be asked."),
+				 errhint("Exchange the two, or leave one out.")));
+	replace_cap(dp_owner_dataset_argument(fcinfo, 0), &wanted);
+	PG_RETURN_VOID();
+}
+
+/*
+ * dp_ledger_sql_limit
+ *	  dp_limit(dataset, epsilon, delta, filter, epsilon_floor,
+ *	  epsilon_ceiling): cap a dataset over all roles and times, and bound the
+ *	  price of one query.
+ *
+ * Errors: as dp_grant.
+ */
+Datum
+dp_ledger_sql_limit(PG_FUNCTION_ARGS)
+{
+	return limit_dataset(fcinfo, PG_GETARG_DATUM(1), PG_GETARG_DATUM(2),
+						 PG_GETARG_DATUM(4), PG_GETARG_DATUM(5));
+}
+
+/* dp_ledger_sql_limit_float: dp_limit with double precision numbers. */
+Datum
+dp_ledger_sql_limit_float(PG_FUNCTION_ARGS)
+{
+	return limit_dataset(fcinfo, dp_owner_decimal(fcinfo, 1),
+						 dp_owner_decimal(fcinfo, 2),
+						 dp_owner_decimal(fcinfo, 4),
+						 dp_owner_decimal(fcinfo, 5));
+}
+
+/*
+ * dp_ledger_sql_unlimit
+ *	  dp_unlimit(dataset): remove cap, floor and ceiling.  What was spent
+ *	  stays counted, so that a later cap counts it.
+ *
+ * Errors: 42704, 42501, 25006.
+ */
+Datum
+dp_ledger_sql_unlimit(PG_FUNCTION_ARGS)
+{
+	dp_dataset_row wanted;
+
+	dp_owner_check_writable("dp_unlimit");
+	MemSet(&wanted, 0, sizeof(wanted));
+	replace_cap(dp_owner_dataset_argument(fcinfo, 0), &wanted);
+	PG_RETURN_VOID();
+}
+
+/* add_remove: false, replace_one: true */
+static bool
+read_relation(FunctionCallInfo fcinfo, int argument)
+{
+	char	   *name = PG_ARGISNULL(argument) ? NULL :
+	text_to_cstring(PG_GETARG_TEXT_PP(argument));
+	bool		replace_one = name && strcmp(name, "replace_one") == 0;
+
+	if (!replace_one && (name == NULL || strcmp(name, "add_remove") != 0))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 name ?
+				 errmsg("neighbouring relation \"%s\" does not exist", name) :
+				 errmsg("neighbouring relation must not be NULL"),
+				 errhint("Say add_remove (one person more or less) or "
+						 "replace_one (one person's data exchanged).")));
+	return replace_one;
+}
+
+/*
+ * dp_ledger_sql_neighbours
+ *	  dp_neighbours(dataset, relation): choose what neighbouring databases
+ *	  are, 'add_remove' or 'replace_one', before anything is charged.
+ *
+ * The row stays locked until COMMIT, so no charge comes between the check and
+ * the change; a query that was prepared before is refused by the worker,
+ * which compares the relation it was prepared for.
+ *
+ * Errors: 22023, 42704, 42501, 25006, 55000 when there are charges.
+ */
+Datum
+dp_ledger_sql_neighbours(PG_FUNCTION_ARGS)
+{
+	bool		replace_one;
+	char	   *name;
+	dp_dataset_row row;
+	dp_owner_sql saved;
+
+	dp_owner_check_writable("dp_neighbours");
+	replace_one = read_relation(fcinfo, 1);
+	name = dp_owner_dataset_argument(fcinfo, 0);
+	dp_bridge_owner_begin(&saved);
+	lock_dataset(name, &row);
+	if (row.replace_one != replace_one)
+	{
+		if (row.spent.charges > 0)
+			ereport(ERROR,
+					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+					 errmsg("dataset \"%s\" was charged already", name),
+					 errdetail("Its charges count for the neighbouring "
+							   "relation it has."),
+					 errhint("Protect the tables in a new dataset, and "
+							 "choose before the first query.")));
+		row.replace_one = replace_one;
+		dp_catalog_write_neighbours(&row);
+	}
+	dp_bridge_owner_end(&saved);
+	PG_RETURN_VOID();
+}
+
+/*
+ * dp_ledger_sql_open_dataset
+ *	  dp_pg.open_dataset(dataset) returns name: make a dataset that belongs to
+ *	  the current user, unless it has it already; NULL means the default one.
+ *	  dp_protect does the same for everybody; this is for databases that
+ *	  charge through procedures of their own.
+ *
+ * Errors: 42501, 25006, 22023 empty name.
+ */
+Datum
+dp_ledger_sql_open_dataset(PG_FUNCTION_ARGS)
+{
+	Name		name = palloc0(sizeof(NameData));
+
+	dp_owner_check_writable("dp_pg.open_dataset");
+	namestrcpy(name, dp_ledger_owner_dataset(PG_ARGISNULL(0) ? NULL :
+											 NameStr(*PG_GETARG_NAME(0)),
+											 true));
+	PG_RETURN_NAME(name);
+}

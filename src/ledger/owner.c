@@ -1,0 +1,212 @@
+/*
+ * owner.c
+ *	  Arguments of the functions that a dataset's owner calls: which dataset,
+ *	  numbers, filters.
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "access/xlog.h"
+#include "fmgr.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
+
+#include "catalog.h"
+#include "owner.h"
+
+/*
+ * dp_owner_check_writable
+ *	  Raise 25006 where the catalog cannot be written.
+ */
+void
+dp_owner_check_writable(const char *what)
+{
+	if (RecoveryInProgress() || XactReadOnly)
+		ereport(ERROR,
+				(errcode(ERRCODE_READ_ONLY_SQL_TRANSACTION),
+				 errmsg("cannot execute %s in a read-only transaction",
+						what),
+				 errhint("Run it on the primary server, in a read-write "
+						 "transaction.")));
+}
+
+/*
+ * dp_ledger_owner_dataset
+ *	  Name of the dataset an owner's function means; see dp_ledger.h.
+ */
+char *
+dp_ledger_owner_dataset(const char *dataset, bool create)
+{
+	Oid			caller = GetUserId();
+	char	   *name = dataset ? pstrdup(dataset) :
+	GetUserNameFromId(caller, false);
+	dp_dataset_row row;
+	dp_owner_sql saved;
+	dp_found	found;
+
+	if (name[0] == '\0')
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("the name of a dataset must not be empty"),
+				 errhint("Without a name, the dataset is named like your "
+						 "role.")));
+	dp_bridge_owner_begin(&saved);
+	found = dp_catalog_read_dataset(name, DP_ROW_READ, &row);
+	if (found != DP_FOUND && create)
+	{
+		(void) dp_catalog_insert_dataset(name, caller);
+		found = dp_catalog_read_dataset(name, DP_ROW_READ, &row);
+	}
+	if (found == DP_FOUND && row.stale && !XactReadOnly &&
+		dp_payer_owns(caller, &row) &&
+		dp_catalog_read_dataset(name, DP_ROW_WAIT, &row) == DP_FOUND)
+		dp_catalog_adopt_dataset(&row);
+	dp_bridge_owner_end(&saved);
+	if (found != DP_FOUND)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_OBJECT),
+				 errmsg("dataset \"%s\" does not exist", name),
+				 errhint("dp_protect makes a dataset when it protects the "
+						 "first table.")));
+	if (!dp_payer_owns(caller, &row))
+		ereport(ERROR,
+				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+				 errmsg("must be owner of dataset \"%s\"", name),
+				 errhint("A dataset belongs to the role that first named "
+						 "it; choose another name.")));
+	return name;
+}
+
+/* An argument that must be on the grid, or 22023. */
+static dp_fixed
+read_number(Datum value, bool isnull, dp_rounding rounding, const char *what,
+			const char *hint)
+{
+	Numeric		x = isnull ? NULL : DatumGetNumeric(value);
+	dp_number_fault fault;
+	dp_rational exact;
+	dp_fixed	fixed = 0;
+
+	fault = dp_bridge_numeric_to_rational(x, &exact);
+	if (fault == DP_NUMBER_OK)
+		fault = dp_bridge_numeric_to_fixed(x, rounding, &fixed);
+	if (fault != DP_NUMBER_OK)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s is not valid", what),
+				 errdetail("It is %s.", dp_bridge_number_fault_text(fault)),
+				 errhint("%s", hint)));
+	return fixed;
+}
+
+/* dp_owner_read_epsilon: a positive number, rounded down, or 22023. */
+dp_fixed
+dp_owner_read_epsilon(Datum value, bool isnull, const char *what)
+{
+	static const char *const hint =
+	"Give a positive number; budgets usually lie between 0.1 and 10.";
+	dp_fixed	epsilon = read_number(value, isnull, DP_ROUND_DOWN, what,
+									  hint);
+
+	if (epsilon == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s must be positive", what),
+				 errdetail("It is zero."),
+				 errhint("%s", hint)));
+	return epsilon;
+}
+
+/* dp_owner_read_delta: a number of [0, 1), rounded down, or 22023. */
+dp_fixed
+dp_owner_read_delta(Datum value, bool isnull)
+{
+	static const char *const hint =
+	"Give 0, or a number far below one over the number of people.";
+	dp_fixed	delta = read_number(value, isnull, DP_ROUND_DOWN, "delta",
+									hint);
+
+	if (delta >= DP_FIXED_ONE)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("delta must be below 1"),
+				 errdetail("A delta of 1 or more promises nothing."),
+				 errhint("%s", hint)));
+	return delta;
+}
+
+/* dp_owner_read_filter: the filter that an argument names, or 22023. */
+dp_filter
+dp_owner_read_filter(FunctionCallInfo fcinfo, int argument)
+{
+	char	   *name = PG_ARGISNULL(argument) ? NULL :
+	text_to_cstring(PG_GETARG_TEXT_PP(argument));
+	dp_filter	filter;
+
+	if (name == NULL || !dp_acct_filter_parse(name, &filter))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 name ? errmsg("filter \"%s\" does not exist", name) :
+				 errmsg("filter must not be NULL"),
+				 errhint("Filters are basic, advanced, zcdp and best.")));
+	return filter;
+}
+
+/*
+ * dp_owner_make_limit
+ *	  What a filter needs to keep (epsilon, delta), or 22023 when it cannot.
+ */
+dp_limit
+dp_owner_make_limit(dp_filter filter, dp_fixed epsilon, dp_fixed delta)
+{
+	dp_limit	limit;
+	dp_status	status;
+
+	if ((filter == DP_FILTER_ZCDP || filter == DP_FILTER_ADVANCED) &&
+		delta == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("filter %s needs a positive delta",
+						dp_acct_filter_name(filter)),
+				 errdetail("Without delta, a sum of %s promises no "
+						   "epsilon.", filter == DP_FILTER_ZCDP ? "rho" :
+						   "squared epsilons"),
+				 errhint("Give a delta, or use filter basic.")));
+	status = dp_acct_limit_make(filter, epsilon, delta, &limit);
+	if (status == DP_E_RANGE || status == DP_E_OVERFLOW)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("no budget can be made of this epsilon and delta"),
+				 errdetail("Filter %s cannot certify them.",
+						   dp_acct_filter_name(filter)),
+				 errhint("Use a larger delta, a smaller epsilon, or filter "
+						 "basic.")));
+	dp_bridge_check_status(status, "make a budget");
+	return limit;
+}
+
+/*
+ * dp_owner_dataset_argument
+ *	  The dataset that an argument names, NULL the default one; the caller must
+ *	  own it.  Errors: 42704, 42501.
+ */
+char *
+dp_owner_dataset_argument(FunctionCallInfo fcinfo, int argument)
+{
+	return dp_ledger_owner_dataset(PG_ARGISNULL(argument) ? NULL :
+								   NameStr(*PG_GETARG_NAME(argument)),
+								   false);
+}
+
+/*
+ * dp_owner_decimal
+ *	  A float8 argument as the decimal that a person means by it.
+ */
+Datum
+dp_owner_decimal(FunctionCallInfo fcinfo, int argument)
+{
+	if (PG_ARGISNULL(argument))
+		return (Datum) 0;
+	return NumericGetDatum(
+		dp_bridge_float8_to_numeric(PG_GETARG_FLOAT8(argument)));
+}
