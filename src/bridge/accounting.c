@@ -1,0 +1,176 @@
+/*
+ * accounting.c
+ *	  Arguments and answers of the accounting's SQL functions.
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "funcapi.h"
+#include "utils/builtins.h"
+
+#include "accounting.h"
+
+/* The longest fraction that numeric can hold. */
+#define NUMERIC_DIGITS_MOST 16383
+
+static const char *
+domain_text(dp_accounting_domain domain)
+{
+	switch (domain)
+	{
+		case DP_ACCOUNTING_ANY:
+			return "a number that is not negative";
+		case DP_ACCOUNTING_POSITIVE:
+			return "a number above 0";
+		case DP_ACCOUNTING_DELTA:
+			return "a number of at least 0 and below 1";
+		case DP_ACCOUNTING_INNER:
+			return "a number above 0 and below 1";
+	}
+	return "valid";
+}
+
+/*
+ * dp_accounting_check
+ *	  x on the grid of 24 digits, rounded as told, when it is in the domain.
+ *
+ * `name` is the argument's name.  Errors: 22023.
+ */
+dp_fixed
+dp_accounting_check(Numeric x, const char *name, dp_accounting_domain domain,
+					dp_rounding rounding)
+{
+	dp_fixed	fixed = 0;
+	dp_number_fault fault = dp_bridge_numeric_to_fixed(x, rounding, &fixed);
+	const char *problem = NULL;
+
+	if (fault != DP_NUMBER_OK)
+		problem = dp_bridge_number_fault_text(fault);
+	else if (fixed == 0 && (domain == DP_ACCOUNTING_POSITIVE ||
+							domain == DP_ACCOUNTING_INNER))
+		problem = "zero, or below 10^-24, which counts as zero";
+	else if (fixed >= DP_FIXED_ONE && (domain == DP_ACCOUNTING_DELTA ||
+									   domain == DP_ACCOUNTING_INNER))
+		problem = "not below 1";
+	if (problem != NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s must be %s", name, domain_text(domain)),
+				 errdetail("It is %s.", problem),
+				 domain == DP_ACCOUNTING_DELTA ||
+				 domain == DP_ACCOUNTING_INNER ?
+				 errhint("Give a fraction of 1 with at most 24 digits after "
+						 "the point, such as 0.000001 or 0.95.") :
+				 errhint("Give a number below 10^12 with at most 24 digits "
+						 "after the point.")));
+	return fixed;
+}
+
+/*
+ * dp_accounting_number
+ *	  Argument i, numeric or double precision, which must not be NULL.
+ *
+ * Errors: as dp_accounting_check.
+ */
+dp_fixed
+dp_accounting_number(FunctionCallInfo fcinfo, int i, bool is_float,
+					 const char *name, dp_accounting_domain domain,
+					 dp_rounding rounding)
+{
+	Numeric		x = is_float ?
+		dp_bridge_float8_to_numeric(PG_GETARG_FLOAT8(i)) :
+		PG_GETARG_NUMERIC(i);
+
+	return dp_accounting_check(x, name, domain, rounding);
+}
+
+/*
+ * dp_accounting_count
+ *	  Argument i, a bigint from least to most.
+ *
+ * Errors: 22023.
+ */
+int64
+dp_accounting_count(FunctionCallInfo fcinfo, int i, const char *name,
+					int64 least, int64 most)
+{
+	int64		n = PG_GETARG_INT64(i);
+
+	if (n < least)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s must be at least " INT64_FORMAT, name, least),
+				 errdetail("It is " INT64_FORMAT ".", n),
+				 errhint("Give a whole number of at least " INT64_FORMAT ".",
+						 least)));
+	if (n > most)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s must be at most " INT64_FORMAT, name, most),
+				 errdetail("It is " INT64_FORMAT ", and the computation would "
+						   "take too long.", n),
+				 errhint("Use dp_compose_advanced, or the conversions of "
+						 "zCDP, for so many.")));
+	return n;
+}
+
+/*
+ * dp_accounting_done
+ *	  Raise unless status is DP_OK.  Arguments that are each in their domain
+ *	  but have no answer together are 22023 with `detail` and `hint`; `what`
+ *	  completes "could not ...".
+ */
+void
+dp_accounting_done(dp_status status, const char *what, const char *detail,
+				   const char *hint)
+{
+	if (status == DP_E_RANGE)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("could not %s", what),
+				 errdetail("%s", detail),
+				 errhint("%s", hint)));
+	if (status == DP_E_OVERFLOW)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("could not %s: the result is too large", what),
+				 errdetail("Results must be below 3.4 * 10^14."),
+				 errhint("Give smaller numbers.")));
+	dp_bridge_check_status(status, what);
+}
+
+/*
+ * dp_accounting_decimal
+ *	  A decimal as numeric, without trailing zeros; exact, but rounded up to
+ *	  the 16383 digits after the point that numeric can hold.
+ */
+Numeric
+dp_accounting_decimal(const dp_decimal *x)
+{
+	uint64		digits = x->digits;
+	int32		exponent = x->exponent;
+	Numeric		number;
+
+	for (; exponent < -NUMERIC_DIGITS_MOST; exponent++)
+		digits = digits / 10 + (digits % 10 != 0);
+	number = dp_bridge_text_to_numeric(psprintf(UINT64_FORMAT "e%d", digits,
+												digits == 0 ? 0 : exponent));
+	return DatumGetNumeric(DirectFunctionCall1(numeric_trim_scale,
+											   NumericGetDatum(number)));
+}
+
+/* dp_accounting_pair: the row (epsilon, delta). */
+Datum
+dp_accounting_pair(FunctionCallInfo fcinfo, dp_fixed epsilon, dp_fixed delta)
+{
+	TupleDesc	desc;
+	Datum		values[2];
+	bool		nulls[2] = {false, false};
+
+	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+	values[0] = NumericGetDatum(dp_bridge_fixed_to_numeric(epsilon));
+	values[1] = NumericGetDatum(dp_bridge_fixed_to_numeric(delta));
+	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(desc), values,
+											 nulls));
+}

@@ -1,0 +1,67 @@
+/*
+ * accounting.h
+ *	  What the SQL functions of the accounting share: reading arguments,
+ *	  refusing them, answering.  Private to src/bridge.
+ *
+ * These functions are for people who plan.  They read no data and charge
+ * nothing, so their errors may show the arguments.  They are STRICT: NULL
+ * gives NULL.  Every refusal is 22023 with detail and hint.  What each of them
+ * answers is told by its COMMENT in sql/70_accounting.sql.
+ */
+#ifndef DP_BRIDGE_ACCOUNTING_H
+#define DP_BRIDGE_ACCOUNTING_H
+
+#include "fmgr.h"
+
+#include "dp_bridge.h"
+
+/*
+ * A pair of SQL functions over one body: for numeric, and for drivers that
+ * bind double precision, whose numbers are read by their shortest decimal.
+ * The body follows the macro.
+ */
+#define DP_ACCOUNTING(name) \
+	static Datum name(FunctionCallInfo fcinfo, bool is_float); \
+	PG_FUNCTION_INFO_V1(dp_accounting_##name); \
+	PG_FUNCTION_INFO_V1(dp_accounting_##name##_float); \
+	Datum \
+	dp_accounting_##name(PG_FUNCTION_ARGS) \
+	{ \
+		return name(fcinfo, false); \
+	} \
+	Datum \
+	dp_accounting_##name##_float(PG_FUNCTION_ARGS) \
+	{ \
+		return name(fcinfo, true); \
+	} \
+	static Datum \
+	name(FunctionCallInfo fcinfo, bool is_float)
+
+/* What a number may be, after rounding to 24 digits. */
+typedef enum dp_accounting_domain
+{
+	DP_ACCOUNTING_ANY,			/* 0 or more */
+	DP_ACCOUNTING_POSITIVE,		/* above 0 */
+	DP_ACCOUNTING_DELTA,		/* 0 or more, below 1 */
+	DP_ACCOUNTING_INNER			/* above 0, below 1 */
+} dp_accounting_domain;
+
+extern dp_fixed dp_accounting_check(Numeric x, const char *name,
+									dp_accounting_domain domain,
+									dp_rounding rounding);
+extern dp_fixed dp_accounting_number(FunctionCallInfo fcinfo, int i,
+									 bool is_float, const char *name,
+									 dp_accounting_domain domain,
+									 dp_rounding rounding);
+extern int64 dp_accounting_count(FunctionCallInfo fcinfo, int i,
+								 const char *name, int64 least, int64 most);
+extern void dp_accounting_done(dp_status status, const char *what,
+							   const char *detail, const char *hint);
+extern Numeric dp_accounting_decimal(const dp_decimal *x);
+extern Datum dp_accounting_pair(FunctionCallInfo fcinfo, dp_fixed epsilon,
+								dp_fixed delta);
+
+#define RETURN_FIXED(x) \
+	PG_RETURN_NUMERIC(dp_bridge_fixed_to_numeric(x))
+
+#endif							/* DP_BRIDGE_ACCOUNTING_H */
