@@ -1,0 +1,454 @@
+/*
+ * lattice.c
+ *	  The public lattice on which values that an owner computed are read and
+ *	  noisy ones released.
+ *
+ * The granule g = 2^e comes from public numbers only.  For integer types it is
+ * 1.  For others e is the largest with 2^e <= sensitivity, less 20, less the
+ * least j with 2^j >= epsilon, less the least j with 2^j >= n: granules are
+ * far below the noise, and roundings of n values are small even together.
+ * A value x is read as floor(x/g + 1/2) granules, which turns a distance of d
+ * into at most ceil(d/g) granules (doc/procedures.md has the proofs).
+ */
+#include "postgres.h"
+
+#include <float.h>
+#include <math.h>
+
+#include "catalog/pg_type.h"
+#include "utils/builtins.h"
+#include "utils/fmgrprotos.h"
+#include "utils/lsyscache.h"
+
+#include "procedure.h"
+
+#define RESOLUTION 20			/* a granule is sensitivity / 2^20 or less */
+/* 2^e and its multiples are doubles, the largest finite one among them */
+#define MIN_EXPONENT (-1070)
+#define MAX_EXPONENT 960
+#define LIMIT ((dp_int128) 1 << DP_PROCEDURE_RANGE)
+#define INT128_MAX ((dp_int128) (~(dp_uint128) 0 >> 1))
+
+static Numeric
+call2(PGFunction function, Numeric a, Numeric b)
+{
+	return DatumGetNumeric(DirectFunctionCall2(function, NumericGetDatum(a),
+											   NumericGetDatum(b)));
+}
+
+static int
+compare(Numeric a, Numeric b)
+{
+	return DatumGetInt32(DirectFunctionCall2(numeric_cmp, NumericGetDatum(a),
+											 NumericGetDatum(b)));
+}
+
+static bool
+is_integer_type(Oid type)
+{
+	return type == INT2OID || type == INT4OID || type == INT8OID;
+}
+
+static bool
+is_number_type(Oid type)
+{
+	return is_integer_type(type) || type == NUMERICOID ||
+		type == FLOAT4OID || type == FLOAT8OID;
+}
+
+static void
+refuse_type(const char *what, Oid type)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_DATATYPE_MISMATCH),
+			 errmsg("%s cannot be of type %s", what, format_type_be(type)),
+			 errhint("Cast to bigint, numeric or double precision, or to an "
+					 "array of these.")));
+}
+
+/* Type of an argument; the call must come from a query. */
+static Oid
+argument_type(FunctionCallInfo fcinfo, int place)
+{
+	Oid			type = get_fn_expr_argtype(fcinfo->flinfo, place);
+
+	if (!OidIsValid(type))
+		elog(ERROR, "could not determine the type of an argument");
+	return type;
+}
+
+/*
+ * dp_procedure_read_array
+ *	  An array argument, taken apart but not looked at.
+ *
+ * Errors: 22023 when it is NULL or without elements: how many there are is
+ * public, so there is no way to answer with noise.
+ */
+void
+dp_procedure_read_array(FunctionCallInfo fcinfo, int place, const char *what,
+						dp_procedure_input *out)
+{
+	int16		length;
+	bool		by_value;
+	char		align;
+
+	if (PG_ARGISNULL(place))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("array of %s must not be NULL", what),
+				 errhint("How many there are must not depend on data; "
+						 "single elements may be NULL.")));
+	out->array = PG_GETARG_ARRAYTYPE_P(place);
+	out->type = ARR_ELEMTYPE(out->array);
+	get_typlenbyvalalign(out->type, &length, &by_value, &align);
+	deconstruct_array(out->array, out->type, length, by_value, align,
+					  &out->values, &out->nulls, &out->n);
+	if (out->n == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("array of %s has no elements", what),
+				 errhint("How many there are must not depend on data.")));
+}
+
+/*
+ * dp_procedure_read_value
+ *	  The argument that noise is added to: a number or an array of numbers.
+ *
+ * Errors: 42804 another type; 22023 as dp_procedure_read_array.
+ */
+void
+dp_procedure_read_value(FunctionCallInfo fcinfo, int place, const char *what,
+						dp_procedure_input *out)
+{
+	Oid			type = argument_type(fcinfo, place);
+	Oid			element = get_element_type(type);
+
+	MemSet(out, 0, sizeof(*out));
+	if (OidIsValid(element))
+	{
+		if (!is_number_type(element))
+			refuse_type(what, type);
+		dp_procedure_read_array(fcinfo, place, what, out);
+		return;
+	}
+	if (!is_number_type(type))
+		refuse_type(what, type);
+	out->type = type;
+	out->n = 1;
+	out->values = palloc(sizeof(Datum));
+	out->nulls = palloc(sizeof(bool));
+	out->nulls[0] = PG_ARGISNULL(place);
+	out->values[0] = out->nulls[0] ? (Datum) 0 : PG_GETARG_DATUM(place);
+}
+
+/* The least j >= 0 with 2^j >= x. */
+static int
+ceil_log2(const dp_rational *x)
+{
+	int			j = 0;
+
+	while (j < 40 && (x->den << j) < x->num)
+		j++;
+	return j;
+}
+
+static int
+given_exponent(Numeric granule, bool integers)
+{
+	int			exponent;
+
+	if (!dp_bridge_floor_log2(granule, &exponent) ||
+		compare(granule, dp_bridge_power_of_two(exponent)) != 0 ||
+		exponent < (integers ? 0 : MIN_EXPONENT) || exponent > MAX_EXPONENT)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("granule must be a power of two"),
+				 errdetail("It must be 2^j for a whole j between %d and %d.",
+						   integers ? 0 : MIN_EXPONENT, MAX_EXPONENT),
+				 errhint("Leave it out to have it chosen.")));
+	return exponent;
+}
+
+/*
+ * dp_procedure_lattice
+ *	  The lattice for values of which `together` may move at once; granule
+ *	  NULL has it chosen as the head of this file says.
+ *
+ * Errors: 22023 granule not a power of two, or too small.
+ */
+dp_lattice
+dp_procedure_lattice(const dp_procedure_price *price,
+					 const dp_procedure_input *input, int together,
+					 Numeric granule)
+{
+	dp_rational count = {(dp_uint128) together, 1};
+	bool		integers = is_integer_type(input->type);
+	dp_lattice	lattice;
+
+	if (!is_number_type(input->type))
+		refuse_type("value", input->type);
+	lattice.type = input->type;
+	if (granule != NULL)
+		lattice.exponent = given_exponent(granule, integers);
+	else if (integers)
+		lattice.exponent = 0;
+	else
+	{
+		if (!dp_bridge_floor_log2(price->sensitivity, &lattice.exponent))
+			elog(ERROR, "sensitivity is out of range");
+		lattice.exponent -= RESOLUTION + ceil_log2(&price->epsilon) +
+			ceil_log2(&count);
+	}
+	if (lattice.exponent < MIN_EXPONENT)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("sensitivity is too small"),
+				 errhint("Change the unit of the value.")));
+	lattice.exact = integers && lattice.exponent == 0;
+	lattice.granule = dp_bridge_power_of_two(lattice.exponent);
+	return lattice;
+}
+
+/* floor(x / y) for y > 0; the caller has seen to it that it fits. */
+static dp_int128
+floor_quotient(Numeric x, Numeric y, bool *exact)
+{
+	Numeric		quotient = call2(numeric_div_trunc, x, y);
+	dp_int128	result = 0;
+	int			order = compare(call2(numeric_mul, quotient, y), x);
+
+	if (!dp_bridge_numeric_to_int128(quotient, &result))
+		dp_bridge_check_status(DP_E_OVERFLOW, "compute a sensitivity");
+	if (order > 0)
+		result--;
+	if (exact != NULL)
+		*exact = order == 0;
+	return result;
+}
+
+/*
+ * dp_procedure_sensitivity
+ *	  ceil(sensitivity / 2^exponent).
+ *
+ * Errors: 22003 above 10^37.
+ */
+dp_uint128
+dp_procedure_sensitivity(const dp_procedure_price *price, int exponent)
+{
+	bool		exact;
+	dp_int128	floor = floor_quotient(price->sensitivity,
+									   dp_bridge_power_of_two(exponent),
+									   &exact);
+
+	return (dp_uint128) floor + (exact ? 0 : 1);
+}
+
+static dp_int128
+clamp(dp_int128 x)
+{
+	return x > LIMIT ? LIMIT : x < -LIMIT ? -LIMIT : x;
+}
+
+/* floor(x/g + 1/2), exactly, of any double. */
+static dp_int128
+granules_of_double(double x, int exponent)
+{
+	double		scaled;
+	double		below;
+
+	if (isnan(x))
+		return 0;
+
+	/* exact, or tiny, or beyond the limit */
+	scaled = ldexp(x, -exponent);
+	if (scaled >= 0x1p100)
+		return LIMIT;
+	if (scaled <= -0x1p100)
+		return -LIMIT;
+
+	/*
+	 * scaled + 0.5 would round.  The difference is exact where it matters:
+	 * rounding never carries it across 0.5.
+	 */
+	below = floor(scaled);
+	return (dp_int128) below + (scaled - below >= 0.5 ? 1 : 0);
+}
+
+static dp_int128
+granules_of_numeric(Numeric x, const dp_lattice *lattice)
+{
+	Numeric		bound;
+	Numeric		half;
+
+	if (numeric_is_nan(x))
+		return 0;
+	bound = dp_bridge_power_of_two(lattice->exponent + DP_PROCEDURE_RANGE);
+	if (compare(x, bound) >= 0)
+		return LIMIT;
+	if (compare(x, call2(numeric_sub, int64_to_numeric(0), bound)) <= 0)
+		return -LIMIT;
+	half = dp_bridge_power_of_two(lattice->exponent - 1);
+	return floor_quotient(call2(numeric_add, x, half), lattice->granule,
+						  NULL);
+}
+
+static dp_int128
+granules_of_integer(int64 x, int exponent)
+{
+	if (exponent > 64)
+		return 0;				/* |x| is below half a granule */
+	return exponent == 0 ? x :
+		((dp_int128) x + ((dp_int128) 1 << (exponent - 1))) >> exponent;
+}
+
+/*
+ * dp_procedure_granules
+ *	  floor(x/g + 1/2), at most 2^100 in size; 0 for NULL and NaN, so that an
+ *	  empty set is answered like any other.  Never fails.
+ */
+dp_int128
+dp_procedure_granules(const dp_lattice *lattice, Datum value, bool isnull)
+{
+	dp_int128	granules = 0;
+
+	if (isnull)
+		return 0;
+	switch (lattice->type)
+	{
+		case INT2OID:
+			granules = granules_of_integer(DatumGetInt16(value),
+										   lattice->exponent);
+			break;
+		case INT4OID:
+			granules = granules_of_integer(DatumGetInt32(value),
+										   lattice->exponent);
+			break;
+		case INT8OID:
+			granules = granules_of_integer(DatumGetInt64(value),
+										   lattice->exponent);
+			break;
+		case FLOAT4OID:
+			granules = granules_of_double(DatumGetFloat4(value),
+										  lattice->exponent);
+			break;
+		case FLOAT8OID:
+			granules = granules_of_double(DatumGetFloat8(value),
+										  lattice->exponent);
+			break;
+		case NUMERICOID:
+			granules = granules_of_numeric(DatumGetNumeric(value), lattice);
+			break;
+		default:
+			elog(ERROR, "unexpected type %u", lattice->type);
+	}
+	return clamp(granules);
+}
+
+/* dp_procedure_add: value + noise, ending at the ends of 128 bits. */
+dp_int128
+dp_procedure_add(dp_int128 value, dp_int128 noise)
+{
+	dp_int128	sum;
+
+	if (__builtin_add_overflow(value, noise, &sum))
+		return noise > 0 ? INT128_MAX : -INT128_MAX;
+	return sum;
+}
+
+/* granules * 2^exponent within the bounds of an integer type. */
+static int64
+saturate(dp_int128 granules, int exponent, int64 lower, int64 upper)
+{
+	dp_int128	bound = (dp_int128) 1 << 64;
+
+	if (exponent >= 64)
+		exponent = 64;
+	if (granules > bound)
+		granules = bound;
+	if (granules < -bound)
+		granules = -bound;
+
+	/* below 2^64 in size, so at most 2^(64 + 62) after the shift */
+	if (exponent > 62)
+	{
+		granules *= (dp_int128) 1 << 62;
+		if (granules > bound)
+			granules = bound;
+		if (granules < -bound)
+			granules = -bound;
+		exponent -= 62;
+	}
+	granules *= (dp_int128) 1 << exponent;
+	return granules > upper ? upper : granules < lower ? lower :
+		(int64) granules;
+}
+
+/* The nearest double, which is a multiple of the granule as well. */
+static double
+finite_double(dp_int128 granules, int exponent, double largest)
+{
+	double		x = ldexp((double) granules, exponent);
+
+	return x > largest ? largest : x < -largest ? -largest : x;
+}
+
+/*
+ * dp_procedure_value
+ *	  A released number of granules as a value of the lattice's type: numeric
+ *	  is exact; integers and floats end at their largest finite value.
+ */
+Datum
+dp_procedure_value(const dp_lattice *lattice, dp_int128 granules)
+{
+	int			exponent = lattice->exponent;
+
+	switch (lattice->type)
+	{
+		case INT2OID:
+			return Int16GetDatum((int16) saturate(granules, exponent,
+												  PG_INT16_MIN,
+												  PG_INT16_MAX));
+		case INT4OID:
+			return Int32GetDatum((int32) saturate(granules, exponent,
+												  PG_INT32_MIN,
+												  PG_INT32_MAX));
+		case INT8OID:
+			return Int64GetDatum(saturate(granules, exponent, PG_INT64_MIN,
+										  PG_INT64_MAX));
+		case FLOAT4OID:
+			return Float4GetDatum((float4) finite_double(granules, exponent,
+														 FLT_MAX));
+		case FLOAT8OID:
+			return Float8GetDatum(finite_double(granules, exponent,
+												DBL_MAX));
+		case NUMERICOID:
+			return NumericGetDatum(
+				call2(numeric_mul, dp_bridge_int128_to_numeric(granules),
+					  lattice->granule));
+		default:
+			elog(ERROR, "unexpected type %u", lattice->type);
+	}
+	return (Datum) 0;
+}
+
+/*
+ * dp_procedure_answer
+ *	  Released values in the form of the input.
+ */
+Datum
+dp_procedure_answer(const dp_procedure_input *input, Datum *values)
+{
+	int16		length;
+	bool		by_value;
+	char		align;
+
+	if (input->array == NULL)
+		return values[0];
+	get_typlenbyvalalign(input->type, &length, &by_value, &align);
+	return PointerGetDatum(construct_md_array(values, NULL,
+											  ARR_NDIM(input->array),
+											  ARR_DIMS(input->array),
+											  ARR_LBOUND(input->array),
+											  input->type, length, by_value,
+											  align));
+}

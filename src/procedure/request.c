@@ -1,0 +1,158 @@
+/*
+ * request.c
+ *	  The public side of a building block: its parameters, its price, its
+ *	  charge.
+ */
+#include "postgres.h"
+
+#include "access/parallel.h"
+#include "access/xact.h"
+
+#include "procedure.h"
+
+/* Sensitivities between 2^-960 and 2^960: any granule is a normal double. */
+#define SENSITIVITY_LOG2 960
+
+/*
+ * dp_procedure_number
+ *	  An argument as numeric, a double precision one by its shortest decimal;
+ *	  NULL pointer for SQL NULL.
+ */
+Numeric
+dp_procedure_number(FunctionCallInfo fcinfo, int place, bool floats)
+{
+	if (PG_ARGISNULL(place))
+		return NULL;
+	if (floats)
+		return dp_bridge_float8_to_numeric(PG_GETARG_FLOAT8(place));
+	return PG_GETARG_NUMERIC(place);
+}
+
+static void
+check_sensitivity(Numeric x)
+{
+	int			size;
+
+	if (x != NULL && dp_bridge_floor_log2(x, &size) &&
+		abs(size) <= SENSITIVITY_LOG2)
+		return;
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("sensitivity must be a positive number"),
+			 errdetail("It must lie between 1e-289 and 1e289."),
+			 errhint("Give the most by which one person can change the "
+					 "value.")));
+}
+
+/* The floor and ceiling that the dataset's owner set with dp_limit. */
+static void
+check_price(const dp_procedure_price *price)
+{
+	const dp_ledger_standing *standing = &price->standing;
+	bool		low = standing->floored &&
+	price->epsilon_fixed < standing->epsilon_floor;
+	bool		high = standing->ceiled &&
+	price->epsilon_fixed > standing->epsilon_ceiling;
+	dp_fixed	limit = low ? standing->epsilon_floor :
+	standing->epsilon_ceiling;
+
+	if (low || high)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("epsilon is %s what dataset \"%s\" allows",
+						low ? "below" : "above", NameStr(price->dataset)),
+				 errdetail("Its owner set the %s of a query's epsilon to %s.",
+						   low ? "floor" : "ceiling",
+						   dp_bridge_fixed_to_cstring(limit)),
+				 errhint("Ask with a %s epsilon.",
+						 low ? "larger" : "smaller")));
+}
+
+/*
+ * dp_procedure_open
+ *	  Read the parameters that every building block has; nothing is charged.
+ *
+ * Errors: 22023 bad parameter; 55000 not preloaded; 25000 in a parallel
+ * operation; 0A000 in a serializable transaction or security-restricted
+ * operation; 42704 no such dataset; 42501 the asking role has no budget.
+ */
+void
+dp_procedure_open(FunctionCallInfo fcinfo, bool floats,
+				  dp_procedure_places places, dp_procedure_price *out)
+{
+	dp_bridge_require_preload();
+	if (IsolationIsSerializable())
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("a private query cannot run in a serializable "
+						"transaction"),
+				 errdetail("Predicate locks would show which rows were "
+						   "read."),
+				 errhint("Use REPEATABLE READ or READ COMMITTED.")));
+	if (IsInParallelMode())
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_TRANSACTION_STATE),
+				 errmsg("cannot charge a privacy budget during a parallel "
+						"operation"),
+				 errhint("Label the function that asks PARALLEL UNSAFE.")));
+	MemSet(out, 0, sizeof(*out));
+	if (PG_ARGISNULL(places.dataset))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("dataset must not be NULL"),
+				 errhint("Name the dataset that the value was computed "
+						 "from.")));
+	out->dataset = *PG_GETARG_NAME(places.dataset);
+	out->epsilon =
+		dp_bridge_check_epsilon(dp_procedure_number(fcinfo, places.epsilon,
+													floats),
+								PG_ARGISNULL(places.epsilon), "epsilon");
+	dp_bridge_check_status(dp_acct_fixed_from_rational(&out->epsilon,
+													   DP_ROUND_UP,
+													   &out->epsilon_fixed),
+						   "charge epsilon");
+	out->sensitivity = dp_procedure_number(fcinfo, places.sensitivity,
+										   floats);
+	check_sensitivity(out->sensitivity);
+	dp_ledger_require_budget(NameStr(out->dataset), &out->standing);
+	check_price(out);
+}
+
+/*
+ * dp_procedure_charge
+ *	  Charge the asking role, durably; errors as dp_ledger_charge.
+ */
+void
+dp_procedure_charge(const dp_procedure_price *price, const dp_charge *charge,
+					int releases, const char *mechanism)
+{
+	dp_ledger_request request;
+	dp_ledger_receipt receipt;
+
+	MemSet(&request, 0, sizeof(request));
+	request.dataset = price->dataset;
+	snprintf(request.mechanism, DP_MECHANISM_LENGTH, "procedure: %s",
+			 mechanism);
+	request.charge = *charge;
+	request.releases = releases;
+	dp_ledger_charge(&request, &receipt);
+}
+
+/*
+ * dp_procedure_check_scale
+ *	  Refuse noise so wide that it might not fit 128 bits (doc/theory.md T9).
+ *
+ * Errors: 22023.
+ */
+void
+dp_procedure_check_scale(const dp_scale *scale)
+{
+	if (dp_mech_scale_approx(scale) <= 0x1p100)
+		return;
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("noise would be too large"),
+			 errdetail("Its scale is above 2^%d granules.",
+					   DP_PROCEDURE_RANGE),
+			 errhint("Use a larger epsilon or a smaller sensitivity.")));
+}
