@@ -9,7 +9,10 @@ BEGIN
 		FROM pg_catalog.pg_proc p
 		WHERE p.pronamespace = 'dp_pg'::regnamespace
 		AND (p.proname LIKE 'final\_%' OR
-			 p.proname IN ('skip', 'sum_add', 'sum_combine', 'release'))
+			 p.proname IN ('skip', 'sum_add', 'sum_combine', 'release',
+						'bucket_add', 'value_add', 'tally_combine',
+						'counts_add', 'counts_combine', 'counts_save',
+						'counts_load'))
 	LOOP
 		EXECUTE pg_catalog.format('REVOKE ALL ON FUNCTION %s FROM PUBLIC', f);
 	END LOOP;

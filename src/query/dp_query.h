@@ -15,6 +15,7 @@
 #include "datatype/timestamp.h"
 #include "nodes/parsenodes.h"
 #include "nodes/primnodes.h"
+#include "utils/array.h"
 #include "utils/snapshot.h"
 
 #include "dp_expression.h"
@@ -132,5 +133,12 @@ extern dp_refusal *dp_query_split_all(Query *query, dp_block_consumer consumer,
 /* NULL when the relation's rows are one per unit, else why not. */
 extern dp_refusal *dp_query_check_unit(const dp_relation *relation,
 									   Snapshot snapshot);
+
+/* ---- predicates given as texts (predicates.c) ---- */
+
+#define DP_PREDICATES_MAX 10000
+
+extern List *dp_query_predicate_texts(ArrayType *array);
+extern Query *dp_query_read_predicates(Oid relid, List *texts);
 
 #endif							/* DP_QUERY_H */

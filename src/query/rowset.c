@@ -30,6 +30,9 @@
 
 #define JOIN_HINT \
 	"Aggregate the private rows in a subquery and join its result."
+#define FROM_HINT \
+	"Name the protected relation in FROM.  In dp_argmax(relation, " \
+	"predicates) write the relation as a literal or cast it to regclass."
 
 static dp_refusal *verify_level(Query *query, bool top, List *cte_stack,
 								dp_rowset *rowset);
@@ -273,7 +276,8 @@ verify_level(Query *query, bool top, List *cte_stack, dp_rowset *rowset)
 		return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
 								"A private aggregate reads one protected "
 								"relation, or a view or subquery of one.",
-								JOIN_HINT,
+								from == NULL || from->fromlist == NIL ?
+								FROM_HINT : JOIN_HINT,
 								from == NULL || from->fromlist == NIL ?
 								"private aggregate without FROM" :
 								"joins below a private aggregate are not "

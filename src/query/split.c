@@ -250,6 +250,26 @@ argument_key(dp_splitter *s, Node *argument, Node *base)
 	return key;
 }
 
+/*
+ * What the aggregate looks at: one expression, or an array of conditions,
+ * whose elements the inner query computes one by one.
+ */
+static dp_refusal *
+check_argument(Node *argument, int kind, const char *name)
+{
+	ArrayExpr  *array = (ArrayExpr *) argument;
+
+	if (kind != DP_AGG_CONDITIONS)
+		return dp_expression_check(argument);
+	if (!IsA(argument, ArrayExpr) || array->multidims ||
+		array->elements == NIL)
+		return dp_bridge_refuse(ERRCODE_INVALID_PARAMETER_VALUE,
+								exprLocation(argument), NULL,
+								"Write them out, as in ARRAY[a > 1, b = 2].",
+								"%s needs an array of conditions", name);
+	return dp_expression_check((Node *) array->elements);
+}
+
 static dp_refusal *
 check_aggregate(dp_splitter *s, Aggref *aggregate, int *base_attnum,
 				dp_key **key)
@@ -282,7 +302,9 @@ check_aggregate(dp_splitter *s, Aggref *aggregate, int *base_attnum,
 										 linitial(aggregate->args))->expr,
 							   &s->rowset);
 	((TargetEntry *) linitial(aggregate->args))->expr = (Expr *) argument;
-	refusal = dp_expression_check(argument);
+	refusal = check_argument(argument,
+							 dp_query_aggregate_kind(aggregate->aggfnoid),
+							 name);
 	if (refusal == NULL)
 		refusal = check_distinct(aggregate, name);
 	if (refusal != NULL)

@@ -15,6 +15,9 @@
 /* Most bits of sigma^2's numerator and denominator kept below this. */
 #define VARIANCE_BITS 62
 
+/* How many variances a process remembers. */
+#define VARIANCES_KEPT 16
+
 static void
 set_laplace(dp_measure *measure, dp_uint128 sensitivity)
 {
@@ -101,6 +104,47 @@ delta_setting(void)
 }
 
 /*
+ * The variance of one scalar, from what this process found last: the search
+ * takes up to some tenths of a second, and all it depends on is public.
+ */
+static dp_status
+scalar_variance(uint64 sensitivity, dp_fixed epsilon, dp_fixed delta,
+				dp_rational *variance)
+{
+	static struct
+	{
+		uint64		sensitivity;
+		dp_fixed	epsilon;
+		dp_fixed	delta;
+		dp_rational variance;
+	}			found[VARIANCES_KEPT];
+	static int	next = 0;
+	dp_status	status;
+	int			i;
+
+	for (i = 0; i < VARIANCES_KEPT; i++)
+	{
+		if (found[i].sensitivity == sensitivity && sensitivity != 0 &&
+			found[i].epsilon == epsilon && found[i].delta == delta)
+		{
+			*variance = found[i].variance;
+			return DP_OK;
+		}
+	}
+	status = dp_acct_gaussian_variance_exact(sensitivity, epsilon, delta,
+											 variance);
+	if (status == DP_OK)
+	{
+		found[next].sensitivity = sensitivity;
+		found[next].epsilon = epsilon;
+		found[next].delta = delta;
+		found[next].variance = *variance;
+		next = (next + 1) % VARIANCES_KEPT;
+	}
+	return status;
+}
+
+/*
  * Variance, rho and charge of Gaussian noise.
  * Source: doc/theory.md T36 (rho, exact delta of a scalar), T47 (vectors,
  * which charge which budget pays).
@@ -124,8 +168,7 @@ set_gaussian(dp_measure *measure, dp_uint128 squared, bool scalar)
 						   "compute a charge");
 	if (scalar && (root >> 60) == 0)
 	{
-		status = dp_acct_gaussian_variance_exact((uint64) root, epsilon, delta,
-												 &variance);
+		status = scalar_variance((uint64) root, epsilon, delta, &variance);
 		if (status == DP_OK)
 			status = dp_acct_rho_from_gaussian((uint64) root, &variance, &rho);
 	}

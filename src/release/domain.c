@@ -395,6 +395,13 @@ dp_domain_size(const dp_domain *domain)
 	return domain->size;
 }
 
+/* dp_domain_known: see release.h. */
+int64
+dp_domain_known(const dp_domain *domain)
+{
+	return domain->known;
+}
+
 /* dp_domain_has_other: does one key collect all undeclared values? */
 bool
 dp_domain_has_other(const dp_domain *domain)

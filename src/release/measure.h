@@ -127,6 +127,8 @@ struct dp_measure
 	dp_gaussian noise;
 	dp_rational rate;
 	int64		choices;		/* of a selection, for its error */
+	dp_uint128	score_unit;		/* scores per row, for people; 0: 1 */
+	int			power;			/* of the granule that noise is in; 1 */
 	dp_charge	charge;
 	void	   *plan;			/* whatever else prepare worked out */
 	int			first_column;	/* of the inner row, set by the release */
@@ -139,6 +141,7 @@ extern const dp_measure_ops *dp_measure_find(dp_aggregate_kind kind);
 extern Datum dp_release_read_declared(const char *text, Oid type,
 									  int32 typmod);
 extern void dp_measure_set_bounds(dp_measure *measure);
+extern void dp_measure_coarsen(dp_measure *measure, int64 width);
 extern dp_uint128 dp_measure_product(dp_uint128 a, dp_uint128 b);
 extern Aggref *dp_measure_native(const dp_measure *measure, Oid function,
 								 Oid result_type, List *arguments);
@@ -190,16 +193,30 @@ extern Numeric dp_release_grid_value(const dp_grid *grid, dp_int128 granules);
 extern Const *dp_release_sum_spec(const dp_grid *grid);
 extern Oid	dp_release_sum_function(Oid argument_type);
 extern Oid	dp_release_sum_type(void);
+extern Oid	dp_release_catalog_type(const char *name);
 
 /* ---- tally.c ---- */
 extern void dp_measure_load_tally(const dp_measure *measure,
 								  const Datum *values, const bool *nulls,
 								  dp_cell *cells, MemoryContext keep);
 
+/* ---- square_state.c ---- */
+extern List *dp_measure_bounded_squares(const dp_measure *measure);
+extern void dp_measure_load_squares(const Datum *values, const bool *nulls,
+									dp_cell *rows, dp_cell *sum,
+									dp_cell *squares);
+
 /* ---- the measurements ---- */
+extern const dp_measure_ops dp_measure_conditions;
 extern const dp_measure_ops dp_measure_count;
 extern const dp_measure_ops dp_measure_sum;
 extern const dp_measure_ops dp_measure_mean;
+extern const dp_measure_ops dp_measure_quantile;
+extern const dp_measure_ops dp_measure_median;
+extern const dp_measure_ops dp_measure_variance;
+extern const dp_measure_ops dp_measure_stddev;
 extern const dp_measure_ops dp_measure_histogram;
+extern const dp_measure_ops dp_measure_argmax;
+extern const dp_measure_ops dp_measure_topk;
 
 #endif							/* DP_RELEASE_MEASURE_H */

@@ -98,7 +98,9 @@ refuse_null(const dp_measure *measure, char letter)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("bounds of dp_%s must not be NULL",
 						measure->ops->name),
-				 errhint("Give numbers, or leave both bounds out to use "
+				 errhint("%s", strchr(measure->ops->forms[0], 'l') ?
+						 "Give two values of the column's type." :
+						 "Give numbers, or leave both bounds out to use "
 						 "declared ones.")));
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),

@@ -11,7 +11,14 @@ static const dp_measure_ops *const measures[] =
 	&dp_measure_count,
 	&dp_measure_sum,
 	&dp_measure_mean,
-	&dp_measure_histogram
+	&dp_measure_quantile,
+	&dp_measure_median,
+	&dp_measure_variance,
+	&dp_measure_stddev,
+	&dp_measure_histogram,
+	&dp_measure_argmax,
+	&dp_measure_topk,
+	&dp_measure_conditions
 };
 
 /* dp_measure_find: never NULL for a kind that split.c accepts. */

@@ -20,6 +20,8 @@ typedef struct dp_domain dp_domain;
 
 extern dp_domain *dp_domain_make(const dp_key *key);
 extern int64 dp_domain_size(const dp_domain *domain);
+/* Values without other and NULL; they have the places before those two. */
+extern int64 dp_domain_known(const dp_domain *domain);
 extern bool dp_domain_has_other(const dp_domain *domain);
 /* Place of a value among the public ones; -1 when it counts nowhere. */
 extern int64 dp_domain_find(const dp_domain *domain, Datum value,

@@ -8,9 +8,7 @@
 #include "catalog/pg_type.h"
 #include "nodes/makefuncs.h"
 #include "parser/parse_func.h"
-#include "utils/syscache.h"
 
-#include "release.h"
 #include "tally.h"
 
 PG_FUNCTION_INFO_V1(dp_tally_combine);
@@ -116,25 +114,12 @@ dp_tally_spec_out(PG_FUNCTION_ARGS)
 
 /* ---- for measurements ---- */
 
-static Oid
-catalog_type(const char *name)
-{
-	Oid			namespace = dp_bridge_catalog_namespace();
-	Oid			type = GetSysCacheOid2(TYPENAMENSP, Anum_pg_type_oid,
-									   CStringGetDatum(name),
-									   ObjectIdGetDatum(namespace));
-
-	if (!OidIsValid(type))
-		elog(ERROR, "type dp_pg.%s not found", name);
-	return type;
-}
-
 /* dp_tally_spec_const: a flat spec as a constant of the inner query. */
 Const *
 dp_tally_spec_const(void *spec, Size size)
 {
 	SET_VARSIZE(spec, size);
-	return makeConst(catalog_type("tally_spec"), -1, InvalidOid, -1,
+	return makeConst(dp_release_catalog_type("tally_spec"), -1, InvalidOid, -1,
 					 PointerGetDatum(spec), false, false);
 }
 
@@ -156,7 +141,7 @@ dp_tally_inner(const dp_measure *measure, const char *aggregate,
 										 makeString(pstrdup(aggregate))),
 							  2, types, false);
 	return list_make1(dp_measure_native(measure, function,
-										catalog_type("tally_state"),
+										dp_release_catalog_type("tally_state"),
 										list_make2(argument->expr,
 												   (void *) spec)));
 }

@@ -39,6 +39,8 @@ extern Const *dp_tally_bucket_spec(Oid type, Numeric lower, Numeric upper,
 
 /* ---- tally_value.c ---- */
 
+extern bool dp_tally_can_read(Oid type);
+
 /*
  * NULL when two of the n values are equal, and then *twice is the place of
  * one of them.

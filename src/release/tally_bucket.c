@@ -137,7 +137,8 @@ numeric_at_least(Datum x, Datum y)
 static int64
 bisect_numeric(const dp_bucket_spec *spec, Datum scaled)
 {
-#define AT_LEAST(i) numeric_at_least(scaled, numeric_edge(spec, spec->edges[i]))
+#define AT_LEAST(i) \
+	numeric_at_least(scaled, numeric_edge(spec, spec->edges[i]))
 	BISECT(spec, AT_LEAST);
 #undef AT_LEAST
 }

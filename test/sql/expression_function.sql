@@ -94,7 +94,7 @@ WHERE oprnamespace = 'pg_catalog'::regnamespace AND array_position(a, NULL) IS N
 -- casts: by function, by another name of the same bytes, through text
 INSERT INTO call SELECT 'cast', CASE castmethod WHEN 'f' THEN allowed ELSE castmethod = 'b' END,
 	format('%s to %s', castsource::regtype, casttarget::regtype), format('(%s)::%s', col(castsource), format_type(casttarget, -1))
-FROM pg_cast LEFT JOIN rule r ON r.oid = castfunc WHERE castsource <> casttarget AND col(castsource) IS NOT NULL;
+FROM pg_cast LEFT JOIN rule r ON r.oid = castfunc WHERE castsource <> casttarget AND col(castsource) IS NOT NULL AND pg_cast.oid < 16384; -- PostgreSQL's own
 INSERT INTO call SELECT 'cast through text', false, format('%s to %s', s.type, t.type), format('(%s)::%s', s.col, t.type)
 FROM kind s, kind t WHERE s.type <> t.type AND 'text'::regtype IN (s.type, t.type) AND NOT EXISTS (SELECT FROM pg_cast WHERE castsource = s.type AND casttarget = t.type);
 GRANT SELECT ON call TO PUBLIC;

@@ -1,0 +1,281 @@
+-- Counts by bucket and by candidate: dp_histogram, dp_argmax, dp_topk, and the
+-- exact aggregates behind them.
+
+-- ---------------------------------------------------------------------------
+-- Exact counts of public cells, used inside private queries only.
+-- ---------------------------------------------------------------------------
+
+CREATE TYPE dp_pg.tally_state;
+CREATE FUNCTION dp_pg.tally_state_in(cstring) RETURNS dp_pg.tally_state
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'dp_tally_state_in';
+CREATE FUNCTION dp_pg.tally_state_out(dp_pg.tally_state) RETURNS cstring
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'dp_tally_state_out';
+CREATE TYPE dp_pg.tally_state (
+	input = dp_pg.tally_state_in, output = dp_pg.tally_state_out,
+	internallength = variable, alignment = double, storage = plain
+);
+COMMENT ON TYPE dp_pg.tally_state IS
+'state of dp_pg.bucket_counts and dp_pg.value_counts: exact counts';
+
+CREATE TYPE dp_pg.tally_spec;
+CREATE FUNCTION dp_pg.tally_spec_in(cstring) RETURNS dp_pg.tally_spec
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'dp_tally_spec_in';
+CREATE FUNCTION dp_pg.tally_spec_out(dp_pg.tally_spec) RETURNS cstring
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'dp_tally_spec_out';
+CREATE TYPE dp_pg.tally_spec (
+	input = dp_pg.tally_spec_in, output = dp_pg.tally_spec_out,
+	internallength = variable, alignment = double, storage = plain
+);
+COMMENT ON TYPE dp_pg.tally_spec IS
+'buckets of dp_pg.bucket_counts or candidates of dp_pg.value_counts; made by the extension only';
+
+COMMENT ON FUNCTION dp_pg.tally_state_in(cstring) IS 'raises 0A000';
+COMMENT ON FUNCTION dp_pg.tally_state_out(dp_pg.tally_state) IS 'raises 0A000';
+COMMENT ON FUNCTION dp_pg.tally_spec_in(cstring) IS 'raises 0A000';
+COMMENT ON FUNCTION dp_pg.tally_spec_out(dp_pg.tally_spec) IS 'a fixed text';
+
+CREATE FUNCTION dp_pg.tally_combine(dp_pg.tally_state, dp_pg.tally_state)
+RETURNS dp_pg.tally_state
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'dp_tally_combine';
+COMMENT ON FUNCTION dp_pg.tally_combine(dp_pg.tally_state, dp_pg.tally_state) IS
+'adds two states; only inside an aggregate';
+
+CREATE FUNCTION dp_pg.bucket_add(dp_pg.tally_state, anyelement, dp_pg.tally_spec)
+RETURNS dp_pg.tally_state
+LANGUAGE c IMMUTABLE PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'dp_bucket_add';
+COMMENT ON FUNCTION dp_pg.bucket_add(dp_pg.tally_state, anyelement, dp_pg.tally_spec) IS
+'counts a value in its bucket; only inside an aggregate';
+
+CREATE AGGREGATE dp_pg.bucket_counts(anyelement, dp_pg.tally_spec) (
+	sfunc = dp_pg.bucket_add, stype = dp_pg.tally_state,
+	combinefunc = dp_pg.tally_combine, parallel = safe
+);
+COMMENT ON AGGREGATE dp_pg.bucket_counts(anyelement, dp_pg.tally_spec) IS
+'exact number of values in each bucket; NULL, NaN and values outside are skipped; used inside private queries only';
+
+CREATE FUNCTION dp_pg.value_add(dp_pg.tally_state, anyelement, dp_pg.tally_spec)
+RETURNS dp_pg.tally_state
+LANGUAGE c IMMUTABLE PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'dp_value_add';
+COMMENT ON FUNCTION dp_pg.value_add(dp_pg.tally_state, anyelement, dp_pg.tally_spec) IS
+'counts a value for the candidate it equals; only inside an aggregate';
+
+CREATE AGGREGATE dp_pg.value_counts(anyelement, dp_pg.tally_spec) (
+	sfunc = dp_pg.value_add, stype = dp_pg.tally_state,
+	combinefunc = dp_pg.tally_combine, parallel = safe
+);
+COMMENT ON AGGREGATE dp_pg.value_counts(anyelement, dp_pg.tally_spec) IS
+'exact number of values that equal each candidate; all others are skipped; used inside private queries only';
+
+-- ---------------------------------------------------------------------------
+-- dp_histogram(expr, lower, upper, buckets [, epsilon])
+-- ---------------------------------------------------------------------------
+
+CREATE FUNCTION dp_pg.final_histogram(internal) RETURNS bigint[]
+LANGUAGE c AS 'MODULE_PATHNAME', 'dp_aggregate_histogram';
+COMMENT ON FUNCTION dp_pg.final_histogram(internal) IS
+'raises 55000 unless the planner hook replaced dp_histogram';
+
+DO $make$
+DECLARE
+	argument text;
+	bound text;
+	price text;
+	signature text;
+BEGIN
+	FOREACH argument IN ARRAY ARRAY['smallint', 'integer', 'bigint', 'real',
+									'double precision', 'numeric', 'date',
+									'timestamp', 'timestamptz'] LOOP
+		FOREACH bound IN ARRAY
+			CASE WHEN argument OPERATOR(pg_catalog.=) ANY
+					  (ARRAY['date', 'timestamp', 'timestamptz'])
+				 THEN ARRAY[argument]
+				 ELSE ARRAY['numeric', 'double precision'] END LOOP
+			FOREACH price IN ARRAY ARRAY['', ', numeric',
+										 ', double precision'] LOOP
+				CONTINUE WHEN bound OPERATOR(pg_catalog.=) 'numeric'
+					AND price OPERATOR(pg_catalog.=) ', double precision';
+				CONTINUE WHEN bound OPERATOR(pg_catalog.=) 'double precision'
+					AND price OPERATOR(pg_catalog.=) ', numeric';
+				signature := pg_catalog.format('%s, %s, %s, integer%s',
+					argument, bound, bound, price);
+				EXECUTE pg_catalog.format($sql$
+					CREATE AGGREGATE @extschema@.dp_histogram(%1$s) (
+						sfunc = dp_pg.skip, stype = internal,
+						finalfunc = dp_pg.final_histogram
+					);
+					COMMENT ON AGGREGATE @extschema@.dp_histogram(%1$s) IS
+					'private histogram of expr: the number of rows in each of `buckets` intervals of equal width between lower and upper; half-open, the last one closed; NULL, NaN and values outside are counted nowhere; discrete Laplace noise of scale 1 / epsilon on every bucket, empty ones too; without epsilon dp_pg.epsilon; bigint[] of `buckets` counts, which may be negative, never NULL; 1 to 10000 buckets, finite lower < upper, else 22023; 53400 when the budget is exhausted; Dwork and Roth, Theorem 3.6 and Example 3.2';
+				$sql$, signature);
+			END LOOP;
+		END LOOP;
+	END LOOP;
+END
+$make$;
+
+-- ---------------------------------------------------------------------------
+-- dp_argmax(expr [, candidates [, epsilon]])
+-- dp_topk(expr, k [, candidates [, epsilon]])
+--
+-- A final function must be given the arguments for its type to follow from
+-- theirs.
+-- ---------------------------------------------------------------------------
+
+DO $make$
+DECLARE
+	name text;
+	form text;
+	parameters text;
+	result text;
+	comment text;
+BEGIN
+	FOREACH name IN ARRAY ARRAY['argmax', 'topk'] LOOP
+		result := CASE name WHEN 'argmax' THEN 'anycompatible'
+				  ELSE 'anycompatiblearray' END;
+		comment := CASE name
+			WHEN 'argmax' THEN
+				'private choice of the value that most rows hold, among public candidates: those given as an array, or (no array, or NULL) the declared keys, labels of an enum, both booleans, the range of declared bounds; rows with NULL or another value count for none; permute-and-flip, with dp_pg.mechanism = gaussian the exponential mechanism; without epsilon dp_pg.epsilon; result as expr, never NULL; 22023 for candidates that are missing, empty, NULL or not distinct and for a bad epsilon, 0A000 for a type without built-in equality, 54000 for more candidates than dp_pg.max_groups, 53400 when the budget is exhausted; Dwork and Roth, Theorem 3.10'
+			ELSE
+				'private choice of the k values that most rows hold, among public candidates as in dp_argmax, in the order of k choices, each for epsilon / k and without those chosen before; 1 <= k <= number of candidates, else 22023; result an array of k values of the type of expr, never NULL; other errors as dp_argmax; Dwork and Roth, Theorems 3.10 and 3.14' END;
+		FOREACH parameters IN ARRAY ARRAY['', ', anycompatiblearray',
+			', anycompatiblearray, numeric',
+			', anycompatiblearray, double precision'] LOOP
+			form := CASE name WHEN 'argmax' THEN 'anycompatible'
+				ELSE 'anycompatible, integer' END
+				OPERATOR(pg_catalog.||) parameters;
+			EXECUTE pg_catalog.format($sql$
+				CREATE FUNCTION dp_pg.final_%1$s(internal, %2$s) RETURNS %3$s
+				LANGUAGE c AS 'MODULE_PATHNAME', 'dp_aggregate_%1$s';
+				COMMENT ON FUNCTION dp_pg.final_%1$s(internal, %2$s) IS
+				'raises 55000 unless the planner hook replaced dp_%1$s';
+				CREATE AGGREGATE @extschema@.dp_%1$s(%2$s) (
+					sfunc = dp_pg.skip, stype = internal,
+					finalfunc = dp_pg.final_%1$s, finalfunc_extra
+				);
+				COMMENT ON AGGREGATE @extschema@.dp_%1$s(%2$s) IS %4$L;
+			$sql$, name, form, result, comment);
+		END LOOP;
+	END LOOP;
+END
+$make$;
+
+-- ---------------------------------------------------------------------------
+-- dp_histogram_rows(counts, lower, upper): a histogram for the eye.
+-- ---------------------------------------------------------------------------
+
+CREATE FUNCTION dp_pg.histogram_bar(count bigint, largest bigint)
+RETURNS text
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+RETURN CASE WHEN count > 0 THEN pg_catalog.repeat('#',
+	pg_catalog.ceil(40 * count::numeric / largest)::integer) ELSE '' END;
+COMMENT ON FUNCTION dp_pg.histogram_bar(bigint, bigint) IS
+'a bar of at most 40 signs, as long as count is of the largest; empty for a count that is not positive, NULL for NULL';
+
+CREATE FUNCTION @extschema@.dp_histogram_rows(
+	counts bigint[], lower numeric, upper numeric)
+RETURNS TABLE (bucket integer, low numeric, high numeric, count bigint, bar text)
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+BEGIN ATOMIC
+	SELECT c.i::integer,
+		pg_catalog.trim_scale(lower + (upper - lower) * (c.i - 1) / pg_catalog.cardinality(counts)),
+		pg_catalog.trim_scale(lower + (upper - lower) * c.i / pg_catalog.cardinality(counts)),
+		c.n,
+		coalesce(dp_pg.histogram_bar(c.n, pg_catalog.max(c.n) OVER ()), '')
+	FROM ROWS FROM (pg_catalog.unnest(counts)) WITH ORDINALITY AS c(n, i)
+	ORDER BY c.i;
+END;
+COMMENT ON FUNCTION @extschema@.dp_histogram_rows(bigint[], numeric, numeric) IS
+'the array that dp_histogram answers as rows: bucket from 1, its ends low and high, its count, and a bar of text as long as the count is of the largest one; a bucket holds low, and not high unless it is the last; a negative or NULL count has an empty bar; no rows when an argument is NULL or the array is empty; computed from released values, costs nothing';
+
+CREATE FUNCTION @extschema@.dp_histogram_rows(
+	counts bigint[], lower double precision, upper double precision)
+RETURNS TABLE (bucket integer, low double precision, high double precision, count bigint, bar text)
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+BEGIN ATOMIC
+	SELECT c.i::integer,
+		lower + (upper - lower) * (c.i - 1) / pg_catalog.cardinality(counts),
+		lower + (upper - lower) * c.i / pg_catalog.cardinality(counts),
+		c.n,
+		coalesce(dp_pg.histogram_bar(c.n, pg_catalog.max(c.n) OVER ()), '')
+	FROM ROWS FROM (pg_catalog.unnest(counts)) WITH ORDINALITY AS c(n, i)
+	ORDER BY c.i;
+END;
+COMMENT ON FUNCTION @extschema@.dp_histogram_rows(bigint[], double precision, double precision) IS
+'as dp_histogram_rows(bigint[], numeric, numeric), with ends in double precision';
+
+CREATE FUNCTION @extschema@.dp_histogram_rows(
+	counts bigint[], lower date, upper date)
+RETURNS TABLE (bucket integer, low date, high date, count bigint, bar text)
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+BEGIN ATOMIC
+	SELECT c.i::integer,
+		lower + pg_catalog.ceil((upper - lower)::numeric * (c.i - 1) / pg_catalog.cardinality(counts))::integer,
+		lower + pg_catalog.ceil((upper - lower)::numeric * c.i / pg_catalog.cardinality(counts))::integer,
+		c.n,
+		coalesce(dp_pg.histogram_bar(c.n, pg_catalog.max(c.n) OVER ()), '')
+	FROM ROWS FROM (pg_catalog.unnest(counts)) WITH ORDINALITY AS c(n, i)
+	ORDER BY c.i;
+END;
+COMMENT ON FUNCTION @extschema@.dp_histogram_rows(bigint[], date, date) IS
+'as dp_histogram_rows(bigint[], numeric, numeric), with dates: low is the first day of the bucket, high the first day of the next one, in the last bucket its last day; 22008 for infinite dates';
+
+CREATE FUNCTION dp_pg.histogram_end(
+	lower timestamp, width numeric, i bigint, n integer)
+RETURNS timestamp
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+RETURN lower + pg_catalog.make_interval(
+	secs => pg_catalog.ceil(width * i / n)::double precision / 1000000);
+COMMENT ON FUNCTION dp_pg.histogram_end(timestamp, numeric, bigint, integer) IS
+'the lower end of bucket i (from 0) of n that are `width` microseconds wide together';
+
+CREATE FUNCTION @extschema@.dp_histogram_rows(
+	counts bigint[], lower timestamp, upper timestamp)
+RETURNS TABLE (bucket integer, low timestamp, high timestamp, count bigint, bar text)
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+BEGIN ATOMIC
+	SELECT c.i::integer,
+		dp_pg.histogram_end(lower, ((pg_catalog.extract('epoch', upper) - pg_catalog.extract('epoch', lower)) * 1000000),
+			c.i - 1, pg_catalog.cardinality(counts)),
+		dp_pg.histogram_end(lower, ((pg_catalog.extract('epoch', upper) - pg_catalog.extract('epoch', lower)) * 1000000),
+			c.i, pg_catalog.cardinality(counts)),
+		c.n,
+		coalesce(dp_pg.histogram_bar(c.n, pg_catalog.max(c.n) OVER ()), '')
+	FROM ROWS FROM (pg_catalog.unnest(counts)) WITH ORDINALITY AS c(n, i)
+	ORDER BY c.i;
+END;
+COMMENT ON FUNCTION @extschema@.dp_histogram_rows(bigint[], timestamp, timestamp) IS
+'as dp_histogram_rows(bigint[], numeric, numeric), with timestamp ends rounded up to microseconds';
+
+CREATE FUNCTION dp_pg.histogram_end(
+	lower timestamptz, width numeric, i bigint, n integer)
+RETURNS timestamptz
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+RETURN lower + pg_catalog.make_interval(
+	secs => pg_catalog.ceil(width * i / n)::double precision / 1000000);
+COMMENT ON FUNCTION dp_pg.histogram_end(timestamptz, numeric, bigint, integer) IS
+'the lower end of bucket i (from 0) of n that are `width` microseconds wide together';
+
+CREATE FUNCTION @extschema@.dp_histogram_rows(
+	counts bigint[], lower timestamptz, upper timestamptz)
+RETURNS TABLE (bucket integer, low timestamptz, high timestamptz, count bigint, bar text)
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+BEGIN ATOMIC
+	SELECT c.i::integer,
+		dp_pg.histogram_end(lower, ((pg_catalog.extract('epoch', upper) - pg_catalog.extract('epoch', lower)) * 1000000),
+			c.i - 1, pg_catalog.cardinality(counts)),
+		dp_pg.histogram_end(lower, ((pg_catalog.extract('epoch', upper) - pg_catalog.extract('epoch', lower)) * 1000000),
+			c.i, pg_catalog.cardinality(counts)),
+		c.n,
+		coalesce(dp_pg.histogram_bar(c.n, pg_catalog.max(c.n) OVER ()), '')
+	FROM ROWS FROM (pg_catalog.unnest(counts)) WITH ORDINALITY AS c(n, i)
+	ORDER BY c.i;
+END;
+COMMENT ON FUNCTION @extschema@.dp_histogram_rows(bigint[], timestamptz, timestamptz) IS
+'as dp_histogram_rows(bigint[], numeric, numeric), with timestamptz ends rounded up to microseconds';
+

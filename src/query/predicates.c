@@ -1,0 +1,246 @@
+/*
+ * predicates.c
+ *	  Predicates given as SQL texts, analysed over one relation.
+ *
+ * Each text stands for what could be written after WHERE.  It is parsed by
+ * itself, as one expression and nothing else, so that no quote, comment,
+ * semicolon or clause in it can reach beyond its place; it is then analysed
+ * by PostgreSQL's own rules for WHERE (boolean, no aggregate, window function
+ * or set), over the columns of the relation, with the rights and the
+ * search_path of the caller, and judged by the expression rules.
+ *
+ * Nothing is read and nothing is charged here.  An error says which predicate
+ * it is about, in its context, and points into the predicate's text.
+ */
+#include "postgres.h"
+
+#include "access/table.h"
+#include "catalog/pg_type.h"
+#include "miscadmin.h"
+#include "nodes/makefuncs.h"
+#include "parser/parse_coerce.h"
+#include "parser/parse_collate.h"
+#include "parser/parse_expr.h"
+#include "parser/parse_relation.h"
+#include "parser/parser.h"
+#include "utils/acl.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+
+#include "rowset.h"
+
+/* Where an error comes from: an argument of the context callback. */
+typedef struct predicate_place
+{
+	int			number;			/* from 1 */
+	const char *text;
+} predicate_place;
+
+/* Errors of a predicate point into its text, not into the query's. */
+static void
+tell_place(void *arg)
+{
+	const predicate_place *place = arg;
+	int			position = geterrposition();
+
+	if (position > 0)
+	{
+		errposition(0);
+		internalerrposition(position);
+		internalerrquery(place->text);
+	}
+	errcontext("predicate %d: %s", place->number, place->text);
+}
+
+/* ---- one predicate ---- */
+
+static bool
+is_whole_row(Node *expression)
+{
+	return IsA(expression, ColumnRef) &&
+		IsA(llast(((ColumnRef *) expression)->fields), A_Star);
+}
+
+/* The text as one raw expression; NULL when it is something else. */
+static Node *
+parse_expression(const char *text)
+{
+	List	   *statements = raw_parser(text, RAW_PARSE_PLPGSQL_EXPR);
+	SelectStmt *select = castNode(SelectStmt,
+								  linitial_node(RawStmt, statements)->stmt);
+	ResTarget  *target;
+
+	if (list_length(select->targetList) != 1 ||
+		select->distinctClause != NIL || select->intoClause != NULL ||
+		select->fromClause != NIL || select->whereClause != NULL ||
+		select->groupClause != NIL || select->havingClause != NULL ||
+		select->windowClause != NIL || select->valuesLists != NIL ||
+		select->sortClause != NIL || select->limitOffset != NULL ||
+		select->limitCount != NULL || select->lockingClause != NIL ||
+		select->withClause != NULL || select->op != SETOP_NONE)
+		return NULL;
+	target = linitial_node(ResTarget, select->targetList);
+	if (target->name != NULL || target->indirection != NIL ||
+		target->val == NULL || is_whole_row(target->val))
+		return NULL;
+	return target->val;
+}
+
+static dp_refusal *
+analyse(ParseState *pstate, const char *text, Node **out)
+{
+	Node	   *expression = parse_expression(text);
+	dp_rowset	scratch = {0};
+
+	if (expression == NULL)
+		return dp_bridge_refuse(ERRCODE_SYNTAX_ERROR, -1,
+								"A predicate is one boolean expression.",
+								"Write what would stand after WHERE, as in "
+								"'cost > 1000'.",
+								"predicate is not an expression");
+	pstate->p_sourcetext = text;
+	expression = transformExpr(pstate, expression, EXPR_KIND_WHERE);
+	expression = coerce_to_boolean(pstate, expression, "a predicate");
+	assign_expr_collations(pstate, expression);
+	*out = expression;
+	/* Subqueries that will run before are judged when that happens. */
+	return dp_expression_check(dp_rowset_hoist(expression, &scratch));
+}
+
+/* Raises what is wrong with it. */
+static Node *
+read_predicate(ParseState *pstate, predicate_place *place)
+{
+	ErrorContextCallback callback;
+	Node	   *expression = NULL;
+	dp_refusal *refusal;
+
+	callback.callback = tell_place;
+	callback.arg = place;
+	callback.previous = error_context_stack;
+	error_context_stack = &callback;
+	refusal = analyse(pstate, place->text, &expression);
+	if (refusal != NULL)
+		dp_bridge_raise_refusal(refusal, place->text);
+	error_context_stack = callback.previous;
+	return expression;
+}
+
+/* ---- all of them ---- */
+
+static Relation
+open_relation(Oid relid)
+{
+	Relation	relation = try_table_open(relid, AccessShareLock);
+	Oid			namespace;
+	AclResult	right;
+
+	if (relation == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_TABLE),
+				 errmsg("relation with OID %u does not exist", relid)));
+	/* A name in FROM could not have reached into another's schema. */
+	namespace = RelationGetNamespace(relation);
+	right = pg_namespace_aclcheck(namespace, GetUserId(), ACL_USAGE);
+	if (right != ACLCHECK_OK)
+		aclcheck_error(right, OBJECT_SCHEMA, get_namespace_name(namespace));
+	return relation;
+}
+
+/*
+ * dp_query_read_predicates
+ *	  SELECT predicate, ... FROM relation, as the parser would give it: one
+ *	  boolean target for each text, in their order.  It still needs rewriting;
+ *	  the relation stays locked.
+ *
+ * Errors, with the predicate in their context: 42601 not an expression, 42804
+ * not boolean, 42703 and others of the parser, 0A000 not allowed on private
+ * rows.  Also 42P01 no such relation, 42501 no right to use its schema.
+ */
+Query *
+dp_query_read_predicates(Oid relid, List *texts)
+{
+	ParseState *pstate = make_parsestate(NULL);
+	Relation	relation = open_relation(relid);
+	Query	   *query = makeNode(Query);
+	ListCell   *lc;
+
+	addNSItemToQuery(pstate,
+					 addRangeTableEntryForRelation(pstate, relation,
+												   AccessShareLock, NULL,
+												   true, true),
+					 true, true, true);
+	foreach(lc, texts)
+	{
+		predicate_place place;
+		Node	   *expression;
+
+		CHECK_FOR_INTERRUPTS();
+		place.number = foreach_current_index(lc) + 1;
+		place.text = lfirst(lc);
+		expression = read_predicate(pstate, &place);
+		query->targetList =
+			lappend(query->targetList,
+					makeTargetEntry((Expr *) expression, place.number,
+									psprintf("p%d", place.number), false));
+	}
+	query->commandType = CMD_SELECT;
+	query->querySource = QSRC_ORIGINAL;
+	query->canSetTag = true;
+	query->rtable = pstate->p_rtable;
+	query->jointree = makeFromExpr(pstate->p_joinlist, NULL);
+	query->hasSubLinks = pstate->p_hasSubLinks;
+	query->stmt_location = -1;
+	table_close(relation, NoLock);
+	free_parsestate(pstate);
+	return query;
+}
+
+/*
+ * dp_query_predicate_texts
+ *	  The elements of a text[] that an SQL function was given as predicates:
+ *	  a list of char *, one at least.
+ *
+ * Errors: 22004 a NULL element, 22023 none or more than one dimension, 54000
+ * more than DP_PREDICATES_MAX.
+ */
+List *
+dp_query_predicate_texts(ArrayType *array)
+{
+	List	   *texts = NIL;
+	Datum	   *values;
+	bool	   *nulls;
+	int			n;
+	int			i;
+
+	if (ARR_NDIM(array) > 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("predicates must be an array of one dimension")));
+	deconstruct_array(array, TEXTOID, -1, false, TYPALIGN_INT, &values,
+					  &nulls, &n);
+	if (n == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("there are no predicates"),
+				 errhint("Write them as ARRAY['cost > 1000', 'age < 18'].")));
+	if (n > DP_PREDICATES_MAX)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("there are too many predicates"),
+				 errdetail("%d were given, at most %d can be.", n,
+						   DP_PREDICATES_MAX),
+				 errhint("Ask about fewer at a time.")));
+	for (i = 0; i < n; i++)
+	{
+		if (nulls[i])
+			ereport(ERROR,
+					(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+					 errmsg("predicate %d is NULL", i + 1),
+					 errhint("Leave it out, or write 'false'.")));
+		texts = lappend(texts, TextDatumGetCString(values[i]));
+	}
+	return texts;
+}

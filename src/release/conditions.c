@@ -1,0 +1,219 @@
+/*
+ * conditions.c
+ *	  dp_argmax(relation, predicates): which predicate holds for most rows.
+ *
+ * The predicates become the array of one dp_pg.conditions over the relation,
+ * and that query takes the way of every private query: rewriting (views, row
+ * security), the planner hook (verification, the split) and the executor
+ * (rights, the charge, the noise).  So whatever holds for a dp_ aggregate
+ * that the caller could have written himself holds here.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_aggregate.h"
+#include "catalog/pg_type.h"
+#include "executor/executor.h"
+#include "fmgr.h"
+#include "nodes/makefuncs.h"
+#include "parser/parse_func.h"
+#include "tcop/tcopprot.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/snapmgr.h"
+
+#include "release.h"
+
+/* ---- the query ---- */
+
+static Aggref *
+make_aggregate(List *predicates, Const *epsilon)
+{
+	Aggref	   *aggregate = makeNode(Aggref);
+	ArrayExpr  *array = makeNode(ArrayExpr);
+	Oid			types[2] = {BOOLARRAYOID, NUMERICOID};
+	ListCell   *lc;
+
+	array->array_typeid = BOOLARRAYOID;
+	array->element_typeid = BOOLOID;
+	array->location = -1;
+	foreach(lc, predicates)
+		array->elements = lappend(array->elements,
+								  ((TargetEntry *) lfirst(lc))->expr);
+	aggregate->aggfnoid =
+		LookupFuncName(list_make2(makeString("dp_pg"),
+								  makeString("conditions")),
+					   epsilon == NULL ? 1 : 2, types, false);
+	aggregate->aggtype = INT4OID;
+	aggregate->aggkind = AGGKIND_NORMAL;
+	aggregate->aggsplit = AGGSPLIT_SIMPLE;
+	aggregate->aggno = -1;
+	aggregate->aggtransno = -1;
+	aggregate->location = -1;
+	aggregate->aggargtypes = list_make1_oid(BOOLARRAYOID);
+	aggregate->args = list_make1(makeTargetEntry((Expr *) array, 1, NULL,
+												 false));
+	if (epsilon != NULL)
+	{
+		aggregate->aggargtypes = lappend_oid(aggregate->aggargtypes,
+											 NUMERICOID);
+		aggregate->args = lappend(aggregate->args,
+								  makeTargetEntry((Expr *) epsilon, 2, NULL,
+												  false));
+	}
+	return aggregate;
+}
+
+/* Parse positions count in the predicates' texts, not in any query's. */
+static void
+forget_position(void *arg)
+{
+	if (geterrposition() > 0)
+		errposition(0);
+}
+
+static PlannedStmt *
+plan_query(Query *query, const char *text)
+{
+	ErrorContextCallback callback;
+	PlannedStmt *plan;
+
+	callback.callback = forget_position;
+	callback.arg = NULL;
+	callback.previous = error_context_stack;
+	error_context_stack = &callback;
+	query = linitial_node(Query, pg_rewrite_query(query));
+	plan = pg_plan_query(query, text, 0, NULL);
+	error_context_stack = callback.previous;
+	return plan;
+}
+
+/* ---- its one row ---- */
+
+typedef struct integer_receiver
+{
+	DestReceiver receiver;
+	int			rows;
+	int32		value;
+} integer_receiver;
+
+static bool
+receive_integer(TupleTableSlot *slot, DestReceiver *self)
+{
+	integer_receiver *integer = (integer_receiver *) self;
+	bool		isnull;
+
+	integer->rows++;
+	integer->value = DatumGetInt32(slot_getattr(slot, 1, &isnull));
+	if (isnull)
+		elog(ERROR, "private query gave NULL");
+	return true;
+}
+
+static void
+receive_startup(DestReceiver *self, int operation, TupleDesc typeinfo)
+{
+}
+
+static void
+receive_nothing(DestReceiver *self)
+{
+}
+
+static int32
+run_query(Query *query, const char *text)
+{
+	integer_receiver integer;
+	QueryDesc  *desc;
+
+	memset(&integer, 0, sizeof(integer));
+	integer.receiver.receiveSlot = receive_integer;
+	integer.receiver.rStartup = receive_startup;
+	integer.receiver.rShutdown = receive_nothing;
+	integer.receiver.rDestroy = receive_nothing;
+	integer.receiver.mydest = DestNone;
+
+	PushActiveSnapshot(GetTransactionSnapshot());
+	desc = CreateQueryDesc(plan_query(query, text), text, GetActiveSnapshot(),
+						   InvalidSnapshot, &integer.receiver, NULL, NULL, 0);
+	ExecutorStart(desc, 0);
+	ExecutorRun(desc, ForwardScanDirection, 0, true);
+	ExecutorFinish(desc);
+	ExecutorEnd(desc);
+	FreeQueryDesc(desc);
+	PopActiveSnapshot();
+	if (integer.rows != 1)
+		elog(ERROR, "private query gave %d rows", integer.rows);
+	return integer.value;
+}
+
+/* ---- SQL ---- */
+
+static void
+refuse_null(const char *what)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+			 errmsg("%s of dp_argmax must not be NULL", what)));
+}
+
+static Const *
+numeric_const(bool isnull, Numeric value)
+{
+	return makeConst(NUMERICOID, -1, InvalidOid, -1,
+					 isnull ? (Datum) 0 : NumericGetDatum(value), isnull,
+					 false);
+}
+
+/* epsilon is NULL: dp_pg.epsilon counts. */
+static Datum
+most_common(FunctionCallInfo fcinfo, Const *epsilon)
+{
+	List	   *texts;
+	Query	   *query;
+	Aggref	   *aggregate;
+	int32		chosen;
+
+	dp_bridge_require_preload();
+	if (PG_ARGISNULL(0))
+		refuse_null("relation");
+	if (PG_ARGISNULL(1))
+		refuse_null("predicates");
+	texts = dp_query_predicate_texts(PG_GETARG_ARRAYTYPE_P(1));
+	query = dp_query_read_predicates(PG_GETARG_OID(0), texts);
+	aggregate = make_aggregate(query->targetList, epsilon);
+	query->targetList = list_make1(makeTargetEntry((Expr *) aggregate, 1,
+												   pstrdup("place"), false));
+	query->hasAggs = true;
+	chosen = run_query(query, "dp_argmax(relation, predicates)");
+	return CStringGetTextDatum(list_nth(texts, chosen - 1));
+}
+
+PG_FUNCTION_INFO_V1(dp_argmax_conditions);
+PG_FUNCTION_INFO_V1(dp_argmax_conditions_numeric);
+PG_FUNCTION_INFO_V1(dp_argmax_conditions_float8);
+
+/* dp_argmax(regrelation, text[]): see sql/56_conditions.sql. */
+Datum
+dp_argmax_conditions(PG_FUNCTION_ARGS)
+{
+	return most_common(fcinfo, NULL);
+}
+
+/* dp_argmax(regrelation, text[], numeric). */
+Datum
+dp_argmax_conditions_numeric(PG_FUNCTION_ARGS)
+{
+	return most_common(fcinfo, numeric_const(PG_ARGISNULL(2),
+											 PG_ARGISNULL(2) ? NULL :
+											 PG_GETARG_NUMERIC(2)));
+}
+
+/* dp_argmax(regrelation, text[], double precision). */
+Datum
+dp_argmax_conditions_float8(PG_FUNCTION_ARGS)
+{
+	Numeric		epsilon = PG_ARGISNULL(2) ? NULL :
+	dp_bridge_float8_to_numeric(PG_GETARG_FLOAT8(2));
+
+	return most_common(fcinfo, numeric_const(epsilon == NULL, epsilon));
+}

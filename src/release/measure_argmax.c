@@ -1,0 +1,256 @@
+/*
+ * measure_argmax.c
+ *	  dp_argmax and dp_topk: the most frequent values among public candidates.
+ *
+ * The score of a candidate is the number of rows that hold it.  One row moves
+ * one score by one, and under add/remove all scores that move go the same
+ * way, so selection works at rate epsilon / m for m rows of a unit
+ * (doc/theory.md T16, T17, T48).  dp_topk selects k times, each time without
+ * those that were chosen before, for epsilon / k each.  A unit that stands in
+ * kappa groups moves the scores of all of them: epsilon / kappa in each.
+ *
+ * Candidates are given in the query, or else they are the argument's public
+ * values: declared keys, labels of an enum, both booleans, the range of
+ * bounded integers and dates, in their order.  NULL is no candidate, nor is
+ * the key that collects undeclared values.
+ */
+#include "postgres.h"
+
+#include "fmgr.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+
+#include "release.h"
+#include "tally.h"
+
+/* What prepare works out: public candidates, by place. */
+typedef struct dp_candidates
+{
+	int64		n;
+	Datum	   *values;
+	Const	   *spec;			/* of dp_pg.value_counts */
+} dp_candidates;
+
+static void
+refuse_candidates(const dp_measure *measure, const char *what,
+				  const char *hint)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("candidates of dp_%s %s", measure->ops->name, what),
+			 errhint("%s", hint)));
+}
+
+static void
+take_given(const dp_measure *measure, dp_candidates *candidates)
+{
+	Oid			type = ARR_ELEMTYPE(measure->candidates);
+	int16		length;
+	bool		by_value;
+	char		align;
+	bool	   *nulls;
+	int			n;
+	int			i;
+
+	if (getBaseType(type) != measure->argument_type)
+		elog(ERROR, "candidates are not of the argument's type");
+	get_typlenbyvalalign(type, &length, &by_value, &align);
+	deconstruct_array(measure->candidates, type, length, by_value, align,
+					  &candidates->values, &nulls, &n);
+	for (i = 0; i < n; i++)
+		if (nulls[i])
+			refuse_candidates(measure, "must not be NULL",
+							  "Leave NULL elements out of the array; rows "
+							  "with NULL count for no candidate.");
+	candidates->n = n;
+}
+
+static void
+take_declared(const dp_measure *measure, dp_candidates *candidates)
+{
+	dp_domain  *domain = dp_domain_make(measure->key);
+	int64		i;
+	bool		isnull;
+
+	candidates->n = dp_domain_known(domain);
+	candidates->values = palloc_extended(sizeof(Datum) *
+										 Max(candidates->n, 1),
+										 MCXT_ALLOC_HUGE);
+	for (i = 0; i < candidates->n; i++)
+		candidates->values[i] = dp_domain_value(domain, i, &isnull);
+}
+
+static void
+check_type(const dp_measure *measure)
+{
+	Oid			collation = measure->aggregate->inputcollid;
+
+	if (!dp_tally_can_read(measure->argument_type))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("dp_%s does not support type %s",
+						measure->ops->name,
+						format_type_be(measure->argument_type)),
+				 errhint("Use an expression of another type, such as a cast "
+						 "to text.")));
+	if (OidIsValid(collation) && !get_collation_isdeterministic(collation))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("dp_%s does not support collations that are not "
+						"deterministic", measure->ops->name),
+				 errhint("Write COLLATE \"C\" after the expression.")));
+}
+
+static dp_candidates *
+find_candidates(const dp_measure *measure)
+{
+	dp_candidates *candidates = palloc0(sizeof(dp_candidates));
+	int64		twice;
+
+	check_type(measure);
+	if (measure->candidates != NULL)
+		take_given(measure, candidates);
+	else if (measure->key != NULL)
+		take_declared(measure, candidates);
+	else
+		refuse_candidates(measure, "are missing",
+						  "Give them as an array, or ask the owner to run "
+						  "dp_declare(relation, column, keys => ...).");
+	if (candidates->n == 0)
+		refuse_candidates(measure, "must not be empty",
+						  "Give an array with the values to choose from.");
+	if (candidates->n > dp_setting_max_groups)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("dp_%s has too many candidates",
+						measure->ops->name),
+				 errdetail("Setting dp_pg.max_groups is %d.",
+						   dp_setting_max_groups),
+				 errhint("Choose among fewer values.")));
+	candidates->spec = dp_tally_value_spec(measure->argument_type,
+										   candidates->values, candidates->n,
+										   &twice);
+	if (candidates->spec == NULL)
+		refuse_candidates(measure, "must be distinct",
+						  "Write every value once.");
+	return candidates;
+}
+
+/* `rounds` selections in each group. */
+static void
+set_selection(dp_measure *measure, int rounds)
+{
+	const dp_contribution *c = &measure->contribution;
+	dp_uint128	rows = (dp_uint128) c->rows;
+
+	if (c->replace)
+		rows = dp_measure_product(rows, 2);
+	if (c->kappa > PG_INT32_MAX / rounds)
+		dp_bridge_check_status(DP_E_OVERFLOW, "compute a sensitivity");
+	dp_measure_set_selection(measure, rows, !c->replace,
+							 rounds * (int) c->kappa);
+}
+
+static void
+prepare_candidates(dp_measure *measure)
+{
+	dp_candidates *candidates = find_candidates(measure);
+
+	measure->plan = candidates;
+	measure->choices = candidates->n;
+	measure->ncells = (int) candidates->n;
+	measure->grid.exponent = 0;
+}
+
+static void
+prepare_argmax(dp_measure *measure)
+{
+	prepare_candidates(measure);
+	set_selection(measure, 1);
+}
+
+static void
+prepare_topk(dp_measure *measure)
+{
+	prepare_candidates(measure);
+	set_selection(measure,
+				  (int) dp_measure_number(measure, 1, measure->choices,
+										  "number of values"));
+}
+
+static List *
+inner(const dp_measure *measure)
+{
+	const dp_candidates *candidates = measure->plan;
+
+	return dp_tally_inner(measure, "value_counts", candidates->spec);
+}
+
+static dp_int128 *
+scores_of(const dp_measure *measure, const dp_cell *cells)
+{
+	dp_int128  *scores = palloc_extended(sizeof(dp_int128) * measure->ncells,
+										 MCXT_ALLOC_HUGE);
+	int			i;
+
+	for (i = 0; i < measure->ncells; i++)
+		scores[i] = cells[i].integer;
+	return scores;
+}
+
+static Datum
+release_argmax(const dp_measure *measure, const dp_cell *cells)
+{
+	const dp_candidates *candidates = measure->plan;
+	dp_int128  *scores = scores_of(measure, cells);
+
+	return candidates->values[dp_measure_select(measure, scores,
+												measure->ncells)];
+}
+
+/* Peeling: the last of those left takes the place of the chosen one. */
+static Datum
+release_topk(const dp_measure *measure, const dp_cell *cells)
+{
+	const dp_candidates *candidates = measure->plan;
+	dp_int128  *scores = scores_of(measure, cells);
+	int64		k = dp_measure_number(measure, 1, measure->choices,
+									  "number of values");
+	Datum	   *left = palloc_extended(sizeof(Datum) * candidates->n,
+									   MCXT_ALLOC_HUGE);
+	Datum	   *chosen = palloc(sizeof(Datum) * k);
+	Oid			type = get_element_type(measure->aggregate->aggtype);
+	int16		length;
+	bool		by_value;
+	char		align;
+	int64		i;
+
+	memcpy(left, candidates->values, sizeof(Datum) * candidates->n);
+	for (i = 0; i < k; i++)
+	{
+		int64		last = candidates->n - 1 - i;
+		int64		place = dp_measure_select(measure, scores, last + 1);
+
+		chosen[i] = left[place];
+		left[place] = left[last];
+		scores[place] = scores[last];
+	}
+	get_typlenbyvalalign(type, &length, &by_value, &align);
+	return PointerGetDatum(construct_array(chosen, (int) k, type, length,
+										   by_value, align));
+}
+
+static const char *const argmax_forms[] = {"", "c", "ce", NULL};
+
+const dp_measure_ops dp_measure_argmax = {
+	DP_AGG_ARGMAX, "argmax", argmax_forms, prepare_argmax, inner,
+	dp_measure_load_tally, release_argmax
+};
+
+static const char *const topk_forms[] = {"n", "nc", "nce", NULL};
+
+const dp_measure_ops dp_measure_topk = {
+	DP_AGG_TOPK, "topk", topk_forms, prepare_topk, inner,
+	dp_measure_load_tally, release_topk
+};

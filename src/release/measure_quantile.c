@@ -1,0 +1,209 @@
+/*
+ * measure_quantile.c
+ *	  dp_quantile and dp_median: a grid point chosen by its rank.
+ *
+ * Cells are the rows of a group by grid point.  The exponential mechanism
+ * chooses a point v of the public grid, its score the distance in rank from
+ * a/d of the rows: one row moves a score by at most max(a, d - a), and a
+ * unit has m rows per group (doc/quantile.md Q1).  With kappa groups per unit
+ * each group's choice has epsilon / kappa, which is the same as kappa times
+ * the sensitivity.  Several rows of equal value and groups without rows need
+ * no special care.
+ *
+ * The grid has at most DP_COUNTS_CELLS points; a finer granule is doubled
+ * until it has.  The answer is a point of it, as a value of the argument's
+ * type.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "fmgr.h"
+#include "utils/builtins.h"
+#include "utils/date.h"
+#include "utils/fmgrprotos.h"
+#include "utils/numeric.h"
+#include "utils/timestamp.h"
+
+#include "grid_counts.h"
+#include "measure.h"
+
+typedef struct quantile_plan
+{
+	dp_envelope law;
+	dp_rational fraction;
+} quantile_plan;
+
+/* The grid that is counted: coarse enough; whole points for integers. */
+static void
+set_grid(dp_measure *measure)
+{
+	dp_grid    *grid = &measure->grid;
+	bool		whole = dp_measure_is_integer_type(measure->argument_type) ||
+	dp_measure_is_time_type(measure->argument_type);
+
+	dp_measure_set_bounds(measure);
+	while (grid->low < grid->high &&
+		   ((uint64) grid->high - (uint64) grid->low >= DP_COUNTS_CELLS ||
+			(whole && grid->exponent < 0)))
+	{
+		grid->low = (grid->low >> 1) + (grid->low & 1); /* up */
+		grid->high >>= 1;		/* down */
+		grid->exponent++;
+	}
+	if (grid->low >= grid->high)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("no two grid points lie between the bounds"),
+				 errhint("Use wider bounds.")));
+}
+
+/* The fraction as a/d in lowest terms; 22023 outside [0, 1]. */
+static dp_rational
+read_fraction(const dp_measure *measure)
+{
+	dp_rational fraction = {1, 2};
+	dp_number_fault fault;
+
+	if (measure->ops->kind == DP_AGG_MEDIAN)
+		return fraction;
+	fault = dp_bridge_numeric_to_rational(measure->fraction, &fraction);
+	if (fault != DP_NUMBER_OK)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("fraction of dp_quantile must be a number from 0 to "
+						"1"),
+				 errdetail("It is %s.", dp_bridge_number_fault_text(fault)),
+				 errhint("The median has 0.5; round(x, 9) shortens a number "
+						 "of many digits.")));
+	if (fraction.num > fraction.den)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("fraction of dp_quantile must be a number from 0 to "
+						"1"),
+				 errdetail("It is above 1."),
+				 errhint("Percentile 95 is the fraction 0.95.")));
+	return fraction;
+}
+
+static void
+prepare(dp_measure *measure)
+{
+	const dp_contribution *c = &measure->contribution;
+	quantile_plan *plan = palloc(sizeof(quantile_plan));
+	dp_uint128	sensitivity;
+
+	set_grid(measure);
+	measure->choices = measure->grid.high - measure->grid.low + 1;
+	plan->fraction = read_fraction(measure);
+	measure->score_unit = plan->fraction.den;
+	dp_bridge_check_status(
+		dp_mech_quantile_sensitivity(plan->fraction.num, plan->fraction.den,
+									 (uint64) c->rows, c->replace,
+									 &sensitivity),
+		"compute a sensitivity");
+	sensitivity = dp_measure_product(sensitivity, (dp_uint128) c->kappa);
+	dp_measure_set_exponential(measure, sensitivity, false);
+	dp_bridge_check_status(dp_mech_envelope_make(&measure->rate, 1,
+												 &plan->law),
+						   "prepare a selection");
+	measure->plan = plan;
+}
+
+static void
+load(const dp_measure *measure, const Datum *values, const bool *nulls,
+	 dp_cell *cells, MemoryContext keep)
+{
+	if (!nulls[0])
+		cells[0].state = dp_counts_merge(cells[0].state, values[0], keep);
+}
+
+/* granules * 2^exponent, exponent >= 0, kept within [least, most]. */
+static int64
+whole_value(const dp_grid *grid, int64 granules, int64 least, int64 most)
+{
+	dp_int128	value = granules;
+	int			i;
+
+	for (i = 0; i < grid->exponent && value > least && value < most; i++)
+		value *= 2;
+	return (int64) Min(Max(value, least), most);
+}
+
+/*
+ * A grid point as numeric; at either end of the grid the short decimal might
+ * lie outside the bounds, and then all digits are given.
+ */
+static Datum
+numeric_value(const dp_grid *grid, int64 granules)
+{
+	Datum		value;
+	Datum		exact;
+	int			order;
+
+	value = NumericGetDatum(dp_release_grid_value(grid, granules));
+	if (granules != grid->low && granules != grid->high)
+		return value;
+	exact = NumericGetDatum(
+		dp_release_scale_numeric(int64_to_numeric(granules), grid->exponent));
+	order = DatumGetInt32(DirectFunctionCall2(numeric_cmp, value, exact));
+	if (granules == grid->low ? order < 0 : order > 0)
+		return exact;
+	return value;
+}
+
+static Datum
+release(const dp_measure *measure, const dp_cell *cells)
+{
+	const quantile_plan *plan = measure->plan;
+	const dp_grid *grid = &measure->grid;
+	int64	   *values;
+	uint64	   *counts;
+	size_t		n;
+	int64		point;
+
+	n = dp_counts_list(cells[0].state, grid->low, &values, &counts);
+	dp_bridge_check_status(
+		dp_mech_quantile(dp_bridge_source(), &plan->law,
+						 (const int64_t *) values, (const uint64_t *) counts,
+						 n, grid->low, grid->high, plan->fraction.num,
+						 plan->fraction.den, (int64_t *) &point),
+		"draw a quantile");
+	switch (measure->aggregate->aggtype)
+	{
+		case INT2OID:
+			return Int16GetDatum(whole_value(grid, point, PG_INT16_MIN,
+											 PG_INT16_MAX));
+		case INT4OID:
+			return Int32GetDatum(whole_value(grid, point, PG_INT32_MIN,
+											 PG_INT32_MAX));
+		case INT8OID:
+			return Int64GetDatum(whole_value(grid, point, PG_INT64_MIN,
+											 PG_INT64_MAX));
+		case DATEOID:
+			return DateADTGetDatum(whole_value(grid, point, PG_INT32_MIN + 1,
+											   PG_INT32_MAX - 1));
+		case TIMESTAMPOID:
+		case TIMESTAMPTZOID:
+			return TimestampGetDatum(whole_value(grid, point,
+												 PG_INT64_MIN + 1,
+												 PG_INT64_MAX - 1));
+		case NUMERICOID:
+			return numeric_value(grid, point);
+		default:
+			return dp_measure_from_granules(measure, point,
+											measure->aggregate->aggtype);
+	}
+}
+
+static const char *const quantile_forms[] = {"f", "fe", "flu", "flue", NULL};
+static const char *const median_forms[] = {"", "e", "lu", "lue", NULL};
+
+const dp_measure_ops dp_measure_quantile = {
+	DP_AGG_QUANTILE, "quantile", quantile_forms, prepare, dp_counts_inner,
+	load, release, NULL
+};
+
+const dp_measure_ops dp_measure_median = {
+	DP_AGG_MEDIAN, "median", median_forms, prepare, dp_counts_inner, load,
+	release, NULL
+};
