@@ -1,0 +1,125 @@
+-- dp_quantile and dp_median, and the exact aggregate behind them.
+
+-- ---------------------------------------------------------------------------
+-- Rows counted by grid point, used inside private queries only.
+-- ---------------------------------------------------------------------------
+
+CREATE FUNCTION dp_pg.counts_combine(internal, internal) RETURNS internal
+LANGUAGE c IMMUTABLE PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'dp_counts_combine';
+COMMENT ON FUNCTION dp_pg.counts_combine(internal, internal) IS
+'adds two states of dp_pg.grid_counts; only inside an aggregate';
+
+CREATE FUNCTION dp_pg.counts_save(internal) RETURNS bytea
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'dp_counts_save';
+COMMENT ON FUNCTION dp_pg.counts_save(internal) IS
+'a state of dp_pg.grid_counts for another process; only inside an aggregate';
+
+CREATE FUNCTION dp_pg.counts_load(bytea, internal) RETURNS internal
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'dp_counts_load';
+COMMENT ON FUNCTION dp_pg.counts_load(bytea, internal) IS
+'the inverse of dp_pg.counts_save; only inside an aggregate';
+
+DO $make$
+DECLARE
+	t text;
+	symbol text;
+	types CONSTANT text[] := ARRAY['smallint', 'integer', 'bigint', 'real',
+		'double precision', 'numeric', 'date', 'timestamp', 'timestamptz'];
+	symbols CONSTANT text[] := ARRAY['int2', 'int4', 'int8', 'float4',
+		'float8', 'numeric', 'date', 'timestamp', 'timestamp'];
+BEGIN
+	FOR i IN 1 .. pg_catalog.array_length(types, 1) LOOP
+		t := types[i];
+		symbol := symbols[i];
+		EXECUTE pg_catalog.format($sql$
+			CREATE FUNCTION dp_pg.counts_add(internal, %1$s, dp_pg.sum_spec)
+			RETURNS internal
+			LANGUAGE c IMMUTABLE PARALLEL SAFE
+			AS 'MODULE_PATHNAME', 'dp_counts_add_%2$s';
+			COMMENT ON FUNCTION dp_pg.counts_add(internal, %1$s, dp_pg.sum_spec) IS
+			'counts a value, clamped and rounded to the grid; only inside an aggregate';
+			CREATE AGGREGATE dp_pg.grid_counts(%1$s, dp_pg.sum_spec) (
+				sfunc = dp_pg.counts_add, stype = internal, sspace = 256,
+				finalfunc = dp_pg.counts_save,
+				combinefunc = dp_pg.counts_combine,
+				serialfunc = dp_pg.counts_save,
+				deserialfunc = dp_pg.counts_load, parallel = safe
+			);
+			COMMENT ON AGGREGATE dp_pg.grid_counts(%1$s, dp_pg.sum_spec) IS
+			'exact number of rows at each point of a grid; NULL and NaN are skipped; used inside private queries only';
+		$sql$, t, symbol);
+	END LOOP;
+END
+$make$;
+
+-- ---------------------------------------------------------------------------
+-- dp_quantile(expr, fraction [, lower, upper] [, epsilon])
+-- dp_median(expr [, lower, upper] [, epsilon])
+--
+-- For numbers the bounds are of the parameters' type, numeric or double
+-- precision; for dates and times they are of the type of expr.
+-- ---------------------------------------------------------------------------
+
+DO $make$
+DECLARE
+	kind text;
+	argument text;
+	bound text;
+	parameter text;
+	form text;
+	forms text[];
+	signature text;
+	final text;
+	made text[] := '{}';
+	types CONSTANT text[] := ARRAY['smallint', 'integer', 'bigint', 'real',
+		'double precision', 'numeric', 'date', 'timestamp', 'timestamptz'];
+	comments CONSTANT text[] := ARRAY[
+		'private quantile of expr: a value that about the given fraction of the rows (0 to 1) are at or below, chosen from a public grid on [lower, upper] by the exponential mechanism, score the distance in rank, rate epsilon / (2 max(fraction, 1 - fraction)) per row; values outside the bounds count at them, NULL and NaN are skipped; without bounds the declared ones, without epsilon dp_pg.epsilon; result as expr, within the bounds, never NULL (no rows: any grid value); 22023 for a bad parameter, 53400 when the budget is exhausted; Dwork and Roth, Theorems 3.10 and 3.11',
+		'private median of expr: dp_quantile(expr, 0.5); chosen from a public grid on [lower, upper] by the exponential mechanism, score the distance in rank, rate epsilon per row; values outside the bounds count at them, NULL and NaN are skipped; without bounds the declared ones, without epsilon dp_pg.epsilon; result as expr, within the bounds, never NULL (no rows: any grid value); 22023 for a bad parameter, 53400 when the budget is exhausted; Dwork and Roth, Theorems 3.10 and 3.11'];
+BEGIN
+	FOREACH kind IN ARRAY ARRAY['quantile', 'median'] LOOP
+		-- %1$s argument, %2$s fraction and epsilon, %3$s bounds
+		forms := CASE kind WHEN 'quantile' THEN
+			ARRAY['%1$s, %2$s', '%1$s, %2$s, %2$s', '%1$s, %2$s, %3$s, %3$s',
+				  '%1$s, %2$s, %3$s, %3$s, %2$s']
+			ELSE ARRAY['%1$s', '%1$s, %2$s', '%1$s, %3$s, %3$s',
+					   '%1$s, %3$s, %3$s, %2$s'] END;
+		FOREACH argument IN ARRAY types LOOP
+			final := pg_catalog.format('dp_pg.final_%s_%s', kind,
+				pg_catalog.replace(argument, ' ', '_'));
+			EXECUTE pg_catalog.format($sql$
+				CREATE FUNCTION %1$s(internal) RETURNS %2$s
+				LANGUAGE c AS 'MODULE_PATHNAME', 'dp_aggregate_%3$s';
+				COMMENT ON FUNCTION %1$s(internal) IS
+				'raises 55000 unless the planner hook replaced dp_%3$s';
+			$sql$, final, argument, kind);
+			FOREACH form IN ARRAY forms LOOP
+				FOREACH parameter IN ARRAY ARRAY['numeric',
+												 'double precision'] LOOP
+					bound := CASE WHEN argument OPERATOR(pg_catalog.=) ANY
+						(ARRAY['date', 'timestamp', 'timestamptz'])
+						THEN argument ELSE parameter END;
+					signature := pg_catalog.format(form, argument, parameter,
+												   bound);
+					signature := pg_catalog.format('dp_%s(%s)', kind,
+												   signature);
+					CONTINUE WHEN signature OPERATOR(pg_catalog.=) ANY (made);
+					made := made OPERATOR(pg_catalog.||) signature;
+					EXECUTE pg_catalog.format($sql$
+						CREATE AGGREGATE @extschema@.%1$s (
+							sfunc = dp_pg.skip, stype = internal,
+							finalfunc = %2$s
+						);
+						COMMENT ON AGGREGATE @extschema@.%1$s IS %3$L;
+					$sql$, signature, final,
+						CASE kind WHEN 'quantile' THEN comments[1]
+							ELSE comments[2] END);
+				END LOOP;
+			END LOOP;
+		END LOOP;
+	END LOOP;
+END
+$make$;
