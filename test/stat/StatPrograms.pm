@@ -8,7 +8,7 @@ use Exporter 'import';
 use Fcntl qw(:flock);
 use FindBin;
 
-our @EXPORT_OK = qw(build);
+our @EXPORT_OK = qw(build run);
 
 # Builds them, one test at a time; answers where they are.
 sub build
@@ -19,6 +19,15 @@ sub build
 
 	die "build failed:\n$said" if $? != 0;
 	return "$FindBin::RealBin/bin";
+}
+
+# Becomes one of them.
+sub run
+{
+	my ($name) = @_;
+	my $program = build() . "/$name";
+
+	exec $program or die "$program: $!";
 }
 
 1;

@@ -2,11 +2,12 @@
 # roles "owner" and "analyst", and the program that judges its answers.
 #
 # Every p-value is compared with ALPHA = 1e-12, the false-alarm rate of one
-# check.  All programs of this folder together make fewer than 250 such
-# comparisons (law and lag checks make several each), which is below 2.5e-10 a
-# run, and below 2.5e-8 even were the chi-square law wrong by a factor of 100
-# that far out.  Checks with a rate of their own say it: 22 audits at 1e-10 are
-# the largest part of those, together below 3e-9.  The suite stays below 3e-8.
+# check.  All programs of this folder together make fewer than 1000 such
+# comparisons (law and lag checks make several each), which is below 1e-9 a
+# run, and below 1e-7 even were the chi-square law wrong by a factor of 100
+# that far out.  Checks with a rate of their own say it: fewer than 150 audits
+# at 1e-10 are the largest part of those, together below 1.5e-8.  The suite
+# stays below 2e-7.
 package StatServer;
 
 use strict;

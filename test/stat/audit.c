@@ -16,7 +16,7 @@
  */
 #include "loss.h"
 #include "model.h"
-#include "tap.h"
+#include "table.h"
 
 #define RUNS 500000
 #define TIGHT 0.75
@@ -218,10 +218,8 @@ test_broken(void)
 		double		epsilon = (double) c->num / (double) c->den;
 		double		bound = audit(c, broken_cases[i].defect);
 
-		tap_ok(bound > epsilon,
-			   "rejected: %s, %s: loss of at least %.4f is seen, "
-			   "%.4f claimed", broken_cases[i].defect_name, c->name, bound,
-			   epsilon);
+		table_reject(bound > epsilon, c->name, broken_cases[i].defect_name,
+					 "audit", "loss > %.3f, claim %.3f", bound, epsilon);
 	}
 }
 
@@ -231,5 +229,5 @@ main(void)
 	dp_mech_source_init(&source, dp_mech_fill_openssl, NULL);
 	test_sound();
 	test_broken();
-	return tap_done();
+	return table_done();
 }

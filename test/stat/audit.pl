@@ -1,10 +1,9 @@
-# Privacy audits without a server: see audit.c.
+# Privacy audits of counts, sums and means, without a server: see audit.c.
 use strict;
 use warnings;
 
 use FindBin;
 use lib $FindBin::RealBin;
-use StatPrograms qw(build);
+use StatPrograms qw(run);
 
-my $program = build() . '/audit';
-exec $program or die "$program: $!";
+run('audit');

@@ -15,6 +15,11 @@
  * of bounds taken.  So the largest of them exceeds the true loss, and a sound
  * mechanism is accused, with probability at most AUDIT_ALPHA.
  *
+ * A mechanism that claims (epsilon, delta) has P[event | one] <= e^epsilon
+ * P[event | other] + delta for every event.  For it the lower bound is first
+ * reduced by delta; the result exceeds epsilon, and a sound mechanism is
+ * accused, with probability at most AUDIT_ALPHA again.
+ *
  * What is not a number, or missing, is an outcome, too: the top bin's.
  */
 #ifndef STAT_LOSS_H
@@ -106,24 +111,27 @@ loss_bounds(const loss_audit *audit)
 	return 4 * events;
 }
 
-/* The bound of one event that occurred k[0] and k[1] times. */
+/* The bound at delta of one event that occurred k0 and k1 times. */
 static inline double
-loss_event(const loss_audit *audit, double k0, double k1)
+loss_event(const loss_audit *audit, double delta, double k0, double k1)
 {
 	double		alpha = AUDIT_ALPHA / loss_bounds(audit);
+	double		low;
 	double		more = k0 / audit->runs[0] > k1 / audit->runs[1] ? 0 : 1;
 	double		k[2] = {k0, k1};
 	int			x = (int) more;
 
-	if (k[x] == 0)
+	if (k[x] / audit->runs[x] <= delta)
 		return 0;
-	return log(binomial_p_lower(audit->runs[x], k[x], alpha) /
-			   binomial_p_upper(audit->runs[1 - x], k[1 - x], alpha));
+	low = binomial_p_lower(audit->runs[x], k[x], alpha) - delta;
+	if (low <= 0)
+		return 0;
+	return log(low / binomial_p_upper(audit->runs[1 - x], k[1 - x], alpha));
 }
 
-/* The largest bound over the family. */
+/* The largest bound at delta over the family. */
 static inline double
-loss_bound(const loss_audit *audit)
+loss_bound_at(const loss_audit *audit, double delta)
 {
 	int			functionals = audit->numbers == 1 ? 1 : LOSS_FUNCTIONALS;
 	double		best = 0;
@@ -139,11 +147,12 @@ loss_bound(const loss_audit *audit)
 
 		for (i = 0; i < LOSS_BINS; i++)
 		{
-			best = fmax(best, loss_event(audit, one[i], other[i]));
+			best = fmax(best, loss_event(audit, delta, one[i], other[i]));
 			below[0] += one[i];
 			below[1] += other[i];
-			best = fmax(best, loss_event(audit, below[0], below[1]));
-			best = fmax(best, loss_event(audit, audit->runs[0] - below[0],
+			best = fmax(best, loss_event(audit, delta, below[0], below[1]));
+			best = fmax(best, loss_event(audit, delta,
+										 audit->runs[0] - below[0],
 										 audit->runs[1] - below[1]));
 		}
 	}
@@ -152,10 +161,17 @@ loss_bound(const loss_audit *audit)
 			for (i = 0; i < LOSS_CORNERS; i++)
 				for (j = 0; j < LOSS_CORNERS; j++)
 					best = fmax(best,
-								loss_event(audit,
+								loss_event(audit, delta,
 										   audit->quadrant[0][f][i][j],
 										   audit->quadrant[1][f][i][j]));
 	return best;
+}
+
+/* The largest bound on a loss that is never exceeded. */
+static inline double
+loss_bound(const loss_audit *audit)
+{
+	return loss_bound_at(audit, 0);
 }
 
 #endif							/* STAT_LOSS_H */

@@ -16,7 +16,7 @@
 #include "mean_law.h"
 #include "mech_law.h"
 #include "model.h"
-#include "tap.h"
+#include "table.h"
 
 #define GROUPS 1000000
 #define MEANS 400000
@@ -95,8 +95,8 @@ test_counts(void)
 	for (i = 0; i < sizeof(broken) / sizeof(broken[0]); i++)
 	{
 		p = counts_p(broken[i].defect, broken[i].num, broken[i].den);
-		tap_ok(p < DP_CHISQ_ALPHA, "rejected by its law: %s, counts: "
-			   "p = %.3g", broken[i].name, p);
+		table_reject(p < DP_CHISQ_ALPHA, "counts", broken[i].name,
+					 "exact law", "p = %.2g", p);
 	}
 }
 
@@ -124,9 +124,12 @@ off_grid(model_defect defect)
 static void
 test_support(void)
 {
+	int			off;
+
 	tap_ok(off_grid(SOUND) == 0, "sums are multiples of the granule");
-	tap_ok(off_grid(NOISE_FLOAT) > 0,
-		   "rejected by its support: float noise, sums");
+	off = off_grid(NOISE_FLOAT);
+	table_reject(off > 0, "sums", "float noise", "support test",
+				 "%d of %d off the grid", off, NOISES);
 }
 
 /* ---- means ---- */
@@ -165,17 +168,19 @@ test_means(void)
 	p = mean_p(SOUND, &some, 10, 14, 2);
 	tap_ok(p >= DP_CHISQ_ALPHA, "mean of five rows: p = %.3g", p);
 	p = mean_p(NOISE_SHARED_BY_PAIR, &empty, 10, 14, 2);
-	tap_ok(p < DP_CHISQ_ALPHA, "rejected by its law: noise reused between "
-		   "the two sums, mean of no rows: p = %.3g", p);
+	table_reject(p < DP_CHISQ_ALPHA, "mean of no rows",
+				 "noise reused between the two sums", "exact law",
+				 "p = %.2g", p);
 	p = mean_p(NOISE_SHARED_BY_PAIR, &some, 10, 14, 2);
-	tap_ok(p < DP_CHISQ_ALPHA, "rejected by its law: noise reused between "
-		   "the two sums, mean of five rows: p = %.3g", p);
+	table_reject(p < DP_CHISQ_ALPHA, "mean of five rows",
+				 "noise reused between the two sums", "exact law",
+				 "p = %.2g", p);
 	p = mean_p(COUNT_DIVIDES, &some, 10, 14, 2);
-	tap_ok(p < DP_CHISQ_ALPHA, "rejected by its law: true number of rows as "
-		   "divisor, mean of five rows: p = %.3g", p);
+	table_reject(p < DP_CHISQ_ALPHA, "mean of five rows",
+				 "true number of rows as divisor", "exact law", "p = %.2g", p);
 	p = mean_p(SCALE_HALVED, &some, 10, 14, 2);
-	tap_ok(p < DP_CHISQ_ALPHA, "rejected by its law: scale halved, mean of "
-		   "five rows: p = %.3g", p);
+	table_reject(p < DP_CHISQ_ALPHA, "mean of five rows",
+				 "scale halved", "exact law", "p = %.2g", p);
 }
 
 /* ---- noise used twice ---- */
@@ -217,20 +222,23 @@ test_independence(void)
 	for (i = 0; i < NOISES; i++)
 		z[i] = -rint(x[i] * inverse_x / inverse_y);
 	p = dependence_p(x, inverse_x, z, inverse_y, NOISES);
-	tap_ok(p < DP_CHISQ_ALPHA, "rejected: noise rescaled and mirrored: "
-		   "p = %.3g", p);
+	table_reject(p < DP_CHISQ_ALPHA, "two columns",
+				 "noise rescaled and mirrored", "independence test",
+				 "p = %.2g", p);
 	for (i = 0; i < NOISES; i++)
 		z[i] = i % 10 == 0 ? rint(x[i] * inverse_x / inverse_y) : y[i];
 	p = dependence_p(x, inverse_x, z, inverse_y, NOISES);
-	tap_ok(p < DP_CHISQ_ALPHA, "rejected: a tenth of the noise reused: "
-		   "p = %.3g", p);
+	table_reject(p < DP_CHISQ_ALPHA, "two columns",
+				 "a tenth of the noise reused", "independence test",
+				 "p = %.2g", p);
 
 	i = count_collisions(magnitude, NOISES);
 	tap_ok(i == 0, "no noise twice (false alarm %.1g)",
 		   collision_rate(NOISES, inverse_x));
 	magnitude[17] = magnitude[4711];
 	i = count_collisions(magnitude, NOISES);
-	tap_ok(i == 1, "rejected: one noise in %d used twice", NOISES);
+	table_reject(i == 1, "groups", "one noise used twice", "collision test",
+				 "%d of %d seen again", i, NOISES);
 }
 
 int
@@ -241,5 +249,5 @@ main(void)
 	test_support();
 	test_means();
 	test_independence();
-	return tap_done();
+	return table_done();
 }

@@ -1,0 +1,9 @@
+# Discrete Laplace and Gaussian noise, keys that nobody declared, without a server: see additive.c.
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin;
+use StatPrograms qw(run);
+
+run('additive');

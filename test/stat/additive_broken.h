@@ -1,0 +1,347 @@
+/*
+ * additive_broken.h
+ *	  Additive noise and key selection, sound and the way implementations are
+ *	  known to get them wrong.
+ *
+ * Values are in granules.  Each draw releases one value, or two cells.
+ */
+#ifndef STAT_ADDITIVE_BROKEN_H
+#define STAT_ADDITIVE_BROKEN_H
+
+#include "subject.h"
+
+typedef struct additive
+{
+	double		value[2];		/* true values; the second one of two cells */
+	dp_scale	scale;			/* Laplace */
+	dp_gaussian gaussian;		/* Gaussian */
+	dp_int128	bound;			/* of truncated noise, the k of keep iff > k */
+} additive;
+
+static inline dp_rational
+rational_of(uint64_t num, uint64_t den)
+{
+	dp_rational r;
+
+	subject_check(dp_mech_rational_make(num, den, &r));
+	return r;
+}
+
+/* A value under noise of that scale or, if Gaussian, variance. */
+static inline additive
+additive_of(double value, bool gaussian, dp_rational width)
+{
+	additive	a = {.value = {value, 0}};
+	dp_rational inverse = {width.den, width.num};
+
+	if (gaussian)
+		subject_check(dp_mech_gaussian_make(&width, &a.gaussian));
+	else
+		subject_check(dp_mech_scale_make(1, &inverse, &a.scale));
+	return a;
+}
+
+static inline additive
+laplace_of(double value, uint64_t num, uint64_t den)
+{
+	return additive_of(value, false, rational_of(num, den));
+}
+
+static inline additive
+gaussian_of(double value, uint64_t num, uint64_t den)
+{
+	return additive_of(value, true, rational_of(num, den));
+}
+
+static inline double
+laplace_noise(const additive *a)
+{
+	dp_int128	x;
+
+	subject_check(dp_mech_discrete_laplace(&source, &a->scale, &x));
+	return (double) x;
+}
+
+static inline double
+gaussian_noise(const additive *a)
+{
+	dp_int128	x;
+
+	subject_check(dp_mech_discrete_gaussian(&source, &a->gaussian, &x));
+	return (double) x;
+}
+
+/* In (0, 1). */
+static inline double
+uniform_open(void)
+{
+	uint64_t	value;
+
+	subject_check(dp_mech_uniform_below(&source, UINT64_C(1) << 52, &value));
+	return ((double) value + 0.5) * 0x1p-52;
+}
+
+static inline double
+float_laplace_noise(const additive *a)
+{
+	double		x = -log(uniform_open()) * dp_mech_scale_approx(&a->scale);
+
+	return uniform_open() < 0.5 ? -x : x;
+}
+
+/* Box and Muller. */
+static inline double
+float_gaussian_noise(const additive *a)
+{
+	double		sigma = sqrt((double) a->gaussian.variance.num /
+							 (double) a->gaussian.variance.den);
+
+	return sigma * sqrt(-2 * log(uniform_open())) *
+		cos(2 * M_PI * uniform_open());
+}
+
+/* ---- sound ---- */
+
+static inline bool
+draw_laplace(void *state, double *out)
+{
+	const additive *a = state;
+
+	out[0] = a->value[0] + laplace_noise(a);
+	return true;
+}
+
+static inline bool
+draw_gaussian(void *state, double *out)
+{
+	const additive *a = state;
+
+	out[0] = a->value[0] + gaussian_noise(a);
+	return true;
+}
+
+static inline bool
+draw_gaussian_cells(void *state, double *out)
+{
+	const additive *a = state;
+
+	out[0] = a->value[0] + gaussian_noise(a);
+	out[1] = a->value[1] + gaussian_noise(a);
+	return true;
+}
+
+static inline bool
+draw_truncated(void *state, double *out)
+{
+	const additive *a = state;
+	dp_int128	x;
+
+	subject_check(dp_mech_truncated_laplace(&source, &a->scale, a->bound,
+											&x));
+	out[0] = a->value[0] + (double) x;
+	return true;
+}
+
+#define NOT_KEPT (-30.0)
+
+/* A key of n units: n + X when it is kept, else NOT_KEPT. */
+static inline bool
+draw_key(void *state, double *out)
+{
+	const additive *a = state;
+
+	draw_truncated(state, out);
+	if (a->value[0] < 1 || out[0] <= (double) a->bound)
+		out[0] = NOT_KEPT;
+	return true;
+}
+
+/* ---- Laplace ---- */
+
+/* The coin of the sign is not tossed again for -0. */
+static inline bool
+broken_minus_zero(void *state, double *out)
+{
+	const additive *a = state;
+	dp_int128	x;
+	uint64_t	sign;
+
+	subject_check(dp_mech_geometric(&source, &a->scale, &x));
+	subject_check(dp_mech_uniform_below(&source, 2, &sign));
+	out[0] = a->value[0] + (double) (sign ? -x : x);
+	return true;
+}
+
+static inline bool
+broken_one_sided_noise(void *state, double *out)
+{
+	const additive *a = state;
+	dp_int128	x;
+
+	subject_check(dp_mech_geometric(&source, &a->scale, &x));
+	out[0] = a->value[0] + (double) x;
+	return true;
+}
+
+static inline bool
+broken_laplace_float(void *state, double *out)
+{
+	const additive *a = state;
+
+	out[0] = a->value[0] + float_laplace_noise(a);
+	return true;
+}
+
+static inline bool
+broken_laplace_rounded(void *state, double *out)
+{
+	const additive *a = state;
+
+	out[0] = a->value[0] + rint(float_laplace_noise(a));
+	return true;
+}
+
+/* Noise beyond what is likely is cut. */
+static inline bool
+broken_laplace_clamped(void *state, double *out)
+{
+	const additive *a = state;
+
+	out[0] = a->value[0] + fmax(-4, fmin(4, laplace_noise(a)));
+	return true;
+}
+
+/* One noise, kept for the next time the same query comes. */
+static inline bool
+broken_laplace_cells_share(void *state, double *out)
+{
+	const additive *a = state;
+	double		noise = laplace_noise(a);
+
+	out[0] = a->value[0] + noise;
+	out[1] = a->value[1] + noise;
+	return true;
+}
+
+/* ---- Gaussian ---- */
+
+static inline bool
+broken_gaussian_float(void *state, double *out)
+{
+	const additive *a = state;
+
+	out[0] = a->value[0] + float_gaussian_noise(a);
+	return true;
+}
+
+static inline bool
+broken_gaussian_rounded(void *state, double *out)
+{
+	const additive *a = state;
+
+	out[0] = a->value[0] + rint(float_gaussian_noise(a));
+	return true;
+}
+
+/* Few uniforms are not normal in the tails. */
+static inline bool
+broken_gaussian_uniforms(void *state, double *out)
+{
+	const additive *a = state;
+	double		sum = -3;
+	int			i;
+
+	for (i = 0; i < 6; i++)
+		sum += uniform_open();
+	out[0] = a->value[0] +
+		rint(sum * sqrt(2 * (double) a->gaussian.variance.num /
+						(double) a->gaussian.variance.den));
+	return true;
+}
+
+static inline bool
+broken_gaussian_cells_share(void *state, double *out)
+{
+	const additive *a = state;
+	double		noise = gaussian_noise(a);
+
+	out[0] = a->value[0] + noise;
+	out[1] = a->value[1] + noise;
+	return true;
+}
+
+/* The discrete Laplace proposal is returned whatever the coin says. */
+static inline bool
+broken_gaussian_proposal(void *state, double *out)
+{
+	const additive *a = state;
+	dp_int128	x;
+
+	subject_check(dp_mech_discrete_laplace(&source, &a->gaussian.proposal,
+										   &x));
+	out[0] = a->value[0] + (double) x;
+	return true;
+}
+
+/* ---- keys that nobody declared ---- */
+
+/* keep iff >= k; `why` says what else is wrong. */
+static inline bool
+broken_key_threshold(void *state, double *out)
+{
+	const additive *a = state;
+
+	draw_truncated(state, out);
+	if (a->value[0] < 1 || out[0] < (double) a->bound)
+		out[0] = NOT_KEPT;
+	return true;
+}
+
+static inline bool
+broken_key_untruncated(void *state, double *out)
+{
+	const additive *a = state;
+
+	out[0] = a->value[0] + laplace_noise(a);
+	if (a->value[0] < 1 || out[0] <= (double) a->bound)
+		out[0] = NOT_KEPT;
+	return true;
+}
+
+static inline bool
+broken_key_clamped(void *state, double *out)
+{
+	const additive *a = state;
+	double		bound = (double) a->bound;
+
+	out[0] = a->value[0] + fmax(-bound, fmin(bound, laplace_noise(a)));
+	if (a->value[0] < 1 || out[0] <= bound)
+		out[0] = NOT_KEPT;
+	return true;
+}
+
+/* The decision looks at the true number of units. */
+static inline bool
+broken_key_exact(void *state, double *out)
+{
+	const additive *a = state;
+
+	draw_truncated(state, out);
+	if (a->value[0] < (double) a->bound)
+		out[0] = NOT_KEPT;
+	return true;
+}
+
+/* A key that is not kept is still listed, without its value. */
+static inline bool
+broken_key_listed(void *state, double *out)
+{
+	const additive *a = state;
+
+	draw_key(state, out);
+	if (out[0] == NOT_KEPT && a->value[0] >= 1)
+		out[0] = NOT_KEPT + 1;
+	return true;
+}
+
+#endif							/* STAT_ADDITIVE_BROKEN_H */
