@@ -55,7 +55,7 @@ COMMENT ON COLUMN dp_pg.attribute.other IS
 'key under which rows with an undeclared value are counted; NULL: nowhere';
 
 COMMENT ON COLUMN dp_pg.attribute.partition IS
-'number, drawn at random, of the partition that the column makes since the owner declared it immutable: statements about different values are charged as one, by the largest part; NULL: not immutable';
+'number in the ledger of the partition that the column makes since the owner declared it immutable: statements about different values are charged as one, by the largest part; NULL: not immutable';
 
 GRANT SELECT ON dp_pg.relation, dp_pg.attribute TO PUBLIC;
 SELECT pg_catalog.pg_extension_config_dump('dp_pg.relation', '');

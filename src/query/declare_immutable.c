@@ -173,19 +173,6 @@ dp_declare_drop_triggers(Oid relid)
 			drop_trigger(relid, attnum);
 }
 
-/* A number that no other partition has, but with odds of 2^-63. */
-static int64
-draw_partition(void)
-{
-	uint64		number;
-
-	dp_bridge_check_status(dp_mech_uniform_below(dp_bridge_source(),
-												 (uint64) PG_INT64_MAX,
-												 &number),
-						   "draw a partition's number");
-	return (int64) number + 1;
-}
-
 static void
 write_partition(const dp_column *column, int64 partition)
 {
@@ -248,7 +235,7 @@ dp_declare_immutable(PG_FUNCTION_ARGS)
 		/* Rows may have moved before: this is another partition. */
 		if (!guarded)
 			create_trigger(&column);
-		write_partition(&column, draw_partition());
+		write_partition(&column, dp_ledger_new_partition());
 	}
 	PG_RETURN_VOID();
 }

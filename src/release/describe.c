@@ -311,7 +311,7 @@ dp_release_explain(const dp_release_spec *spec, bool charged, EState *estate,
 	ExplainPropertyText("Public Groups", psprintf(INT64_FORMAT, spec->groups),
 						es);
 	ExplainPropertyText("Charge", charge_text(&spec->charge), es);
-	if (spec->partition != 0)
+	if (spec->part.partition != 0)
 		ExplainPropertyText("Part",
 							psprintf("one value of column %s; parts together "
 									 "cost what the largest costs",

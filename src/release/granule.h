@@ -87,6 +87,7 @@ typedef struct dp_numeric_bounds
 {
 	Numeric		low;
 	Numeric		high;
+	Numeric		factor;			/* 2^-exponent, exactly */
 } dp_numeric_bounds;
 
 static inline dp_numeric_bounds
@@ -98,6 +99,8 @@ numeric_bounds(const dp_sum_spec *spec)
 										  (int) spec->exponent);
 	bounds.high = dp_release_scale_numeric(int64_to_numeric(spec->high),
 										   (int) spec->exponent);
+	bounds.factor = dp_release_scale_numeric(int64_to_numeric(1),
+											 -(int) spec->exponent);
 	return bounds;
 }
 
@@ -117,15 +120,15 @@ static inline int64
 granules_of_numeric(const dp_sum_spec *spec, const dp_numeric_bounds *bounds,
 					Numeric x)
 {
-	Numeric		granules;
+	Datum		granules;
 
 	if (compare_numeric(x, bounds->low) <= 0)
 		return spec->low;
 	if (compare_numeric(x, bounds->high) >= 0)
 		return spec->high;
-	granules = dp_release_scale_numeric(x, -(int) spec->exponent);
-	return DatumGetInt64(DirectFunctionCall1(numeric_int8,
-											 NumericGetDatum(granules)));
+	granules = DirectFunctionCall2(numeric_mul, NumericGetDatum(x),
+								   NumericGetDatum(bounds->factor));
+	return DatumGetInt64(DirectFunctionCall1(numeric_int8, granules));
 }
 
 #endif							/* DP_RELEASE_GRANULE_H */

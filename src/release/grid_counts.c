@@ -8,60 +8,31 @@
  *
  * Representation.  A state begins as a hash table of (cell, rows) with open
  * addressing and becomes an array of all cells as soon as that takes no more
- * memory, or when 32 bits do not hold a cell's rows.  So a group takes at
- * most 8 bytes per point of the grid, whatever the rows, and a group of few
- * rows little.  Saved, for another process or for the release, it is a
- * header and either the occupied entries or the array; read back, it is
- * used where it lies (LIST and DENSE).
+ * memory; the array has 32 bits per cell until some cell needs 64.  So a group
+ * takes at most 8 bytes per point of the grid, whatever the rows, and a group
+ * of few rows little.  Saved, for another process or for the release, it is a
+ * header and either the occupied entries or the array; read back, it is used
+ * where it lies.
  *
  * Memory.  A state and its table live in the context the state was made in:
  * that of the aggregate, or the release's.
  */
 #include "postgres.h"
 
-#include "catalog/pg_type.h"
-#include "datatype/timestamp.h"
-#include "nodes/makefuncs.h"
-#include "parser/parse_func.h"
-#include "utils/date.h"
+#include "port/pg_bitutils.h"
 #include "utils/memutils.h"
 
-#include "granule.h"
 #include "grid_counts.h"
 
 #define FIRST_CAPACITY 8
 
-typedef enum form
-{
-	FORM_HASH,
-	FORM_DENSE,
-	FORM_LIST					/* read only */
-} form;
-
-typedef struct entry
-{
-	uint32		cell;
-	uint32		rows;			/* 0: free */
-} entry;
-
-struct dp_grid_counts
-{
-	form		form;
-	uint32		cells;			/* of the grid */
-	uint32		used;			/* entries with rows; HASH and LIST */
-	uint32		capacity;		/* a power of two; HASH */
-	int			shift;			/* 32 - log2(capacity); HASH */
-	entry	   *entries;		/* HASH and LIST */
-	uint64	   *dense;			/* DENSE */
-};
-
-/* A saved state; then come the entries, or all cells as uint64. */
+/* A saved state; then come the entries, or all cells. */
 typedef struct saved_counts
 {
 	int32		vl_len_;
 	uint32		cells;
 	uint32		used;
-	uint32		form;			/* FORM_LIST or FORM_DENSE */
+	uint32		form;			/* not DP_COUNTS_HASH */
 } saved_counts;
 
 /* ---- counting ---- */
@@ -71,21 +42,23 @@ set_capacity(dp_grid_counts *state, uint32 capacity)
 {
 	state->capacity = capacity;
 	state->shift = 32 - pg_leftmost_one_pos32(capacity);
-	state->entries = MemoryContextAllocZero(GetMemoryChunkContext(state),
-											sizeof(entry) * capacity);
+	state->entries =
+		MemoryContextAllocZero(GetMemoryChunkContext(state),
+							   sizeof(dp_counts_entry) * capacity);
 }
 
 static void
 set_dense(dp_grid_counts *state)
 {
-	state->form = FORM_DENSE;
+	state->form = DP_COUNTS_DENSE;
 	state->dense =
 		MemoryContextAllocZero(GetMemoryChunkContext(state),
-							   sizeof(uint64) * (Size) state->cells);
+							   sizeof(uint32) * (Size) state->cells);
 }
 
-static dp_grid_counts *
-new_counts(MemoryContext context, uint32 cells)
+/* dp_counts_new: no rows yet, on a grid of so many cells. */
+dp_grid_counts *
+dp_counts_new(MemoryContext context, uint32 cells)
 {
 	dp_grid_counts *state = MemoryContextAllocZero(context,
 												   sizeof(dp_grid_counts));
@@ -95,14 +68,14 @@ new_counts(MemoryContext context, uint32 cells)
 		set_dense(state);
 	else
 	{
-		state->form = FORM_HASH;
+		state->form = DP_COUNTS_HASH;
 		set_capacity(state, FIRST_CAPACITY);
 	}
 	return state;
 }
 
 /* Where the cell is, or the free place for it. */
-static inline entry *
+static inline dp_counts_entry *
 find_entry(const dp_grid_counts *state, uint32 cell)
 {
 	uint32		i = (cell * UINT32_C(2654435769)) >> state->shift;
@@ -115,47 +88,68 @@ find_entry(const dp_grid_counts *state, uint32 cell)
 static void
 make_dense(dp_grid_counts *state)
 {
-	entry	   *entries = state->entries;
-	uint32		n = state->form == FORM_HASH ? state->capacity : state->used;
 	uint32		i;
 
 	set_dense(state);
-	for (i = 0; i < n; i++)
-		if (entries[i].rows != 0)
-			state->dense[entries[i].cell] = entries[i].rows;
-	if (n > 0)
-		pfree(entries);
+	for (i = 0; i < state->capacity; i++)
+		if (state->entries[i].rows != 0)
+			state->dense[state->entries[i].cell] = state->entries[i].rows;
+	pfree(state->entries);
 	state->entries = NULL;
 }
 
-/* More room: twice the entries, or all cells when those take no more. */
-static pg_noinline void
-grow(dp_grid_counts *state)
+static void
+make_wide(dp_grid_counts *state)
 {
-	entry	   *entries = state->entries;
-	uint32		n = state->capacity;
 	uint32		i;
 
-	if (n >= state->cells / 2)
-	{
+	if (state->form == DP_COUNTS_HASH)
 		make_dense(state);
+	if (state->form == DP_COUNTS_WIDE)
 		return;
-	}
-	set_capacity(state, n * 2);
-	for (i = 0; i < n; i++)
-		if (entries[i].rows != 0)
-			*find_entry(state, entries[i].cell) = entries[i];
-	pfree(entries);
+	state->wide = MemoryContextAlloc(GetMemoryChunkContext(state),
+									 sizeof(uint64) * (Size) state->cells);
+	for (i = 0; i < state->cells; i++)
+		state->wide[i] = state->dense[i];
+	state->form = DP_COUNTS_WIDE;
+	state->dense = NULL;		/* may be part of a saved state: not freed */
 }
 
-static void
-add_rows(dp_grid_counts *state, uint32 cell, uint64 rows)
+/*
+ * Room for `used` entries: a table of which they fill at most three quarters,
+ * or all cells when those take no more memory.
+ */
+static pg_noinline void
+reserve(dp_grid_counts *state, uint64 used)
 {
-	entry	   *place;
+	dp_counts_entry	   *entries = state->entries;
+	uint32		n = state->capacity;
+	uint64		capacity = n;
+	uint32		i;
+
+	while (used > capacity / 4 * 3)
+		capacity *= 2;
+	if (capacity >= state->cells / 2)
+		make_dense(state);
+	else if (capacity > n)
+	{
+		set_capacity(state, (uint32) capacity);
+		for (i = 0; i < n; i++)
+			if (entries[i].rows != 0)
+				*find_entry(state, entries[i].cell) = entries[i];
+		pfree(entries);
+	}
+}
+
+/* dp_counts_add_rows: `rows` more rows at a cell of the grid. */
+void
+dp_counts_add_rows(dp_grid_counts *state, uint32 cell, uint64 rows)
+{
+	dp_counts_entry	   *place;
 
 	if (cell >= state->cells)
 		elog(ERROR, "row outside its grid");
-	if (state->form == FORM_HASH)
+	if (state->form == DP_COUNTS_HASH)
 	{
 		place = find_entry(state, cell);
 		if (rows <= PG_UINT32_MAX - place->rows)
@@ -167,257 +161,121 @@ add_rows(dp_grid_counts *state, uint32 cell, uint64 rows)
 			}
 			place->rows += (uint32) rows;
 			if (unlikely(state->used > state->capacity / 4 * 3))
-				grow(state);
+				reserve(state, state->used);
 			return;
 		}
-		make_dense(state);
 	}
-	state->dense[cell] += rows;
+	if (state->form == DP_COUNTS_DENSE &&
+		rows <= PG_UINT32_MAX - state->dense[cell])
+	{
+		state->dense[cell] += (uint32) rows;
+		return;
+	}
+	make_wide(state);
+	state->wide[cell] += rows;
 }
 
-static void
-add_counts(dp_grid_counts *state, const dp_grid_counts *other)
+/* Entries of a HASH or LIST, free ones too; cells of the others. */
+static uint32
+places(const dp_grid_counts *state)
 {
-	uint32		n = other->form == FORM_HASH ? other->capacity :
-	other->form == FORM_LIST ? other->used : other->cells;
+	switch (state->form)
+	{
+		case DP_COUNTS_HASH:
+			return state->capacity;
+		case DP_COUNTS_LIST:
+			return state->used;
+		default:
+			return state->cells;
+	}
+}
+
+/* The rows at a place, and of which cell it is. */
+static inline uint64
+rows_at(const dp_grid_counts *state, uint32 place, uint32 *cell)
+{
+	*cell = place;
+	switch (state->form)
+	{
+		case DP_COUNTS_DENSE:
+			return state->dense[place];
+		case DP_COUNTS_WIDE:
+			return state->wide[place];
+		default:
+			*cell = state->entries[place].cell;
+			return state->entries[place].rows;
+	}
+}
+
+/* dp_counts_add_all: the other state's rows, too; it may be read only. */
+void
+dp_counts_add_all(dp_grid_counts *state, const dp_grid_counts *other)
+{
+	uint32		n = places(other);
+	uint64		rows;
+	uint32		cell;
 	uint32		i;
 
 	if (state->cells != other->cells)
 		elog(ERROR, "counts of different grids");
-	if (other->form == FORM_DENSE && state->form != FORM_DENSE)
-		make_dense(state);
+
+	/*
+	 * Entries come in the order of their hashes; put into a table that is
+	 * too small, they would all crowd its front.
+	 */
+	if (state->form == DP_COUNTS_HASH)
+		reserve(state, (uint64) state->used + n);
 	for (i = 0; i < n; i++)
 	{
-		if (other->form == FORM_DENSE)
-			state->dense[i] += other->dense[i];
-		else if (other->entries[i].rows != 0)
-			add_rows(state, other->entries[i].cell, other->entries[i].rows);
+		rows = rows_at(other, i, &cell);
+		if (rows != 0)
+			dp_counts_add_rows(state, cell, rows);
 	}
 }
 
-/* ---- the aggregate ---- */
+/* ---- saved states ---- */
 
-/*
- * Once per call site: the state may be updated in place only in an Agg, and
- * whoever calls the aggregate by hand has no spec but NULL to give.
- */
-static pg_noinline void
-check_call_site(FunctionCallInfo fcinfo)
+/* dp_counts_save_state: a state as bytea, in the current context. */
+bytea *
+dp_counts_save_state(const dp_grid_counts *state)
 {
-	if (PG_ARGISNULL(2))
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("dp_pg.grid_counts is used inside private queries "
-						"only"),
-				 errhint("Use dp_quantile or dp_median.")));
-	if (!AggCheckCallContext(fcinfo, NULL))
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("function may only be called as part of an "
-						"aggregate")));
-	fcinfo->flinfo->fn_extra = fcinfo->flinfo;
-}
-
-static inline const dp_sum_spec *
-spec_argument(FunctionCallInfo fcinfo)
-{
-	if (unlikely(fcinfo->flinfo->fn_extra == NULL))
-		check_call_site(fcinfo);
-	return (const dp_sum_spec *) PG_GETARG_POINTER(2);
-}
-
-static pg_noinline dp_grid_counts *
-first_state(FunctionCallInfo fcinfo, const dp_sum_spec *spec)
-{
-	MemoryContext context;
-
-	if (!AggCheckCallContext(fcinfo, &context))
-		elog(ERROR, "counting outside an aggregate");
-	return new_counts(context, (uint32) (spec->high - spec->low + 1));
-}
-
-/* Counts one row; answers the state. */
-static inline Datum
-count_row(FunctionCallInfo fcinfo, const dp_sum_spec *spec, int64 granules)
-{
-	uint32		cell = (uint32) (granules - spec->low);
-	dp_grid_counts *state;
-
-	if (unlikely(PG_ARGISNULL(0)))
-		state = first_state(fcinfo, spec);
-	else
-		state = (dp_grid_counts *) PG_GETARG_POINTER(0);
-	if (likely(state->form == FORM_DENSE && cell < state->cells))
-		state->dense[cell]++;
-	else
-		add_rows(state, cell, 1);
-	PG_RETURN_POINTER(state);
-}
-
-/* The state as it is: the row counts nowhere. */
-static inline Datum
-skip_row(FunctionCallInfo fcinfo)
-{
-	if (PG_ARGISNULL(0))
-		PG_RETURN_NULL();
-	return PG_GETARG_DATUM(0);
-}
-
-/*
- * As granules_of_integer, but a coarse grid is met exactly, ties upwards:
- * microseconds need more than the 53 bits of a double.
- */
-static inline int64
-granules_of_long(const dp_sum_spec *spec, int64 x)
-{
-	dp_int128	y;
-
-	if (likely(spec->exponent == 0))
-		return Min(Max(x, spec->low), spec->high);
-	y = (x + ((dp_int128) 1 << (spec->exponent - 1))) >> spec->exponent;
-	return (int64) Min(Max(y, spec->low), spec->high);
-}
-
-PG_FUNCTION_INFO_V1(dp_counts_add_int2);
-PG_FUNCTION_INFO_V1(dp_counts_add_int4);
-PG_FUNCTION_INFO_V1(dp_counts_add_int8);
-PG_FUNCTION_INFO_V1(dp_counts_add_float4);
-PG_FUNCTION_INFO_V1(dp_counts_add_float8);
-PG_FUNCTION_INFO_V1(dp_counts_add_numeric);
-PG_FUNCTION_INFO_V1(dp_counts_add_date);
-PG_FUNCTION_INFO_V1(dp_counts_add_timestamp);
-PG_FUNCTION_INFO_V1(dp_counts_combine);
-PG_FUNCTION_INFO_V1(dp_counts_save);
-PG_FUNCTION_INFO_V1(dp_counts_load);
-
-/*
- * dp_counts_add_*: transition functions (state, x, spec) -> state, in place.
- * Infinite dates and timestamps are the least and greatest integers, and so
- * clamp.
- */
-#define ADD_INTEGER(name, get) \
-	Datum \
-	name(PG_FUNCTION_ARGS) \
-	{ \
-		const dp_sum_spec *spec = spec_argument(fcinfo); \
-		\
-		if (PG_ARGISNULL(1)) \
-			return skip_row(fcinfo); \
-		return count_row(fcinfo, spec, granules_of_long(spec, get(1))); \
-	}
-
-#define ADD_FLOAT(name, get) \
-	Datum \
-	name(PG_FUNCTION_ARGS) \
-	{ \
-		const dp_sum_spec *spec = spec_argument(fcinfo); \
-		\
-		if (PG_ARGISNULL(1) || isnan(get(1))) \
-			return skip_row(fcinfo); \
-		return count_row(fcinfo, spec, granules_of_float(spec, get(1))); \
-	}
-
-ADD_INTEGER(dp_counts_add_int2, PG_GETARG_INT16)
-ADD_INTEGER(dp_counts_add_int4, PG_GETARG_INT32)
-ADD_INTEGER(dp_counts_add_int8, PG_GETARG_INT64)
-ADD_INTEGER(dp_counts_add_date, PG_GETARG_DATEADT)
-ADD_INTEGER(dp_counts_add_timestamp, PG_GETARG_TIMESTAMP)
-ADD_FLOAT(dp_counts_add_float4, PG_GETARG_FLOAT4)
-ADD_FLOAT(dp_counts_add_float8, PG_GETARG_FLOAT8)
-
-static const dp_numeric_bounds *
-bounds_of(FunctionCallInfo fcinfo)
-{
-	dp_numeric_bounds *cached = fcinfo->flinfo->fn_extra;
-	MemoryContext old;
-
-	if (likely(cached != NULL))
-		return cached;
-	check_call_site(fcinfo);
-	fcinfo->flinfo->fn_extra = NULL;
-	old = MemoryContextSwitchTo(fcinfo->flinfo->fn_mcxt);
-	cached = palloc(sizeof(dp_numeric_bounds));
-	*cached = numeric_bounds((dp_sum_spec *) PG_GETARG_POINTER(2));
-	fcinfo->flinfo->fn_extra = cached;
-	MemoryContextSwitchTo(old);
-	return cached;
-}
-
-/* dp_counts_add_numeric: the same for numeric. */
-Datum
-dp_counts_add_numeric(PG_FUNCTION_ARGS)
-{
-	const dp_numeric_bounds *bounds = bounds_of(fcinfo);
-	const dp_sum_spec *spec = (const dp_sum_spec *) PG_GETARG_POINTER(2);
-	Numeric		x;
-
-	if (PG_ARGISNULL(1))
-		return skip_row(fcinfo);
-	x = PG_GETARG_NUMERIC(1);
-	if (numeric_is_nan(x))
-		return skip_row(fcinfo);
-	return count_row(fcinfo, spec, granules_of_numeric(spec, bounds, x));
-}
-
-/*
- * dp_counts_combine: counts add; used by parallel and partitionwise plans.
- * The second state may be read only and short-lived.
- */
-Datum
-dp_counts_combine(PG_FUNCTION_ARGS)
-{
-	dp_grid_counts *state;
-	dp_grid_counts *other;
-	MemoryContext context;
-
-	if (!AggCheckCallContext(fcinfo, &context))
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("function may only be called as part of an "
-						"aggregate")));
-	if (PG_ARGISNULL(1))
-		return skip_row(fcinfo);
-	other = (dp_grid_counts *) PG_GETARG_POINTER(1);
-	if (PG_ARGISNULL(0))
-		state = new_counts(context, other->cells);
-	else
-		state = (dp_grid_counts *) PG_GETARG_POINTER(0);
-	add_counts(state, other);
-	PG_RETURN_POINTER(state);
-}
-
-/* dp_counts_save: a state as bytea, for another process or for the release. */
-Datum
-dp_counts_save(PG_FUNCTION_ARGS)
-{
-	const dp_grid_counts *state = (dp_grid_counts *) PG_GETARG_POINTER(0);
-	bool		dense = state->form == FORM_DENSE;
 	Size		size;
 	saved_counts *saved;
-	entry	   *next;
+	dp_counts_entry	   *next;
 	uint32		i;
 
-	size = sizeof(saved_counts) +
-		(dense ? sizeof(uint64) * (Size) state->cells :
-		 sizeof(entry) * (Size) state->used);
-	saved = palloc(size);
-	SET_VARSIZE(saved, size);
+	if (state->form == DP_COUNTS_WIDE)
+		size = sizeof(uint64) * (Size) state->cells;
+	else if (state->form == DP_COUNTS_DENSE)
+		size = sizeof(uint32) * (Size) state->cells;
+	else
+		size = sizeof(dp_counts_entry) * (Size) state->used;
+	saved = palloc(sizeof(saved_counts) + size);
+	SET_VARSIZE(saved, sizeof(saved_counts) + size);
 	saved->cells = state->cells;
 	saved->used = state->used;
-	saved->form = dense ? FORM_DENSE : FORM_LIST;
-	next = (entry *) (saved + 1);
-	if (dense)
-		memcpy(next, state->dense, sizeof(uint64) * (Size) state->cells);
+	saved->form = state->form;
+	next = (dp_counts_entry *) (saved + 1);
+	if (state->form == DP_COUNTS_WIDE)
+		memcpy(next, state->wide, size);
+	else if (state->form == DP_COUNTS_DENSE)
+		memcpy(next, state->dense, size);
 	else
-		for (i = 0; i < state->capacity; i++)
+	{
+		saved->form = DP_COUNTS_LIST;
+		for (i = 0; i < places(state); i++)
 			if (state->entries[i].rows != 0)
 				*next++ = state->entries[i];
-	PG_RETURN_BYTEA_P(saved);
+	}
+	return (bytea *) saved;
 }
 
-/* A state that uses a copy of the saved one, in the current context. */
-static dp_grid_counts *
-load_counts(Datum datum)
+/*
+ * dp_counts_load_state
+ *	  A state that uses a copy of the saved one, in the current context.
+ */
+dp_grid_counts *
+dp_counts_load_state(Datum datum)
 {
 	saved_counts *saved = (saved_counts *) PG_DETOAST_DATUM_COPY(datum);
 	dp_grid_counts *state = palloc0(sizeof(dp_grid_counts));
@@ -425,23 +283,13 @@ load_counts(Datum datum)
 	state->form = saved->form;
 	state->cells = saved->cells;
 	state->used = saved->used;
-	if (state->form == FORM_DENSE)
-		state->dense = (uint64 *) (saved + 1);
+	if (state->form == DP_COUNTS_WIDE)
+		state->wide = (uint64 *) (saved + 1);
+	else if (state->form == DP_COUNTS_DENSE)
+		state->dense = (uint32 *) (saved + 1);
 	else
-		state->entries = (entry *) (saved + 1);
+		state->entries = (dp_counts_entry *) (saved + 1);
 	return state;
-}
-
-/* dp_counts_load: the inverse of dp_counts_save. */
-Datum
-dp_counts_load(PG_FUNCTION_ARGS)
-{
-	if (!AggCheckCallContext(fcinfo, NULL))
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("function may only be called as part of an "
-						"aggregate")));
-	PG_RETURN_POINTER(load_counts(PG_GETARG_DATUM(0)));
 }
 
 /* ---- for the release ---- */
@@ -454,20 +302,20 @@ dp_counts_merge(dp_grid_counts *state, Datum saved, MemoryContext keep)
 	dp_grid_counts *other;
 	dp_grid_counts *sum;
 
-	if (state != NULL && state->form == FORM_LIST)
+	if (state != NULL && state->form == DP_COUNTS_LIST)
 	{
-		sum = new_counts(keep, state->cells);
-		add_counts(sum, state);
+		sum = dp_counts_new(keep, state->cells);
+		dp_counts_add_all(sum, state);
 		state = sum;
 	}
 	if (state != NULL)
 	{
-		other = load_counts(saved);
-		add_counts(state, other);
+		other = dp_counts_load_state(saved);
+		dp_counts_add_all(state, other);
 		return state;
 	}
 	old = MemoryContextSwitchTo(keep);
-	state = load_counts(saved);
+	state = dp_counts_load_state(saved);
 	MemoryContextSwitchTo(old);
 	return state;
 }
@@ -475,10 +323,26 @@ dp_counts_merge(dp_grid_counts *state, Datum saved, MemoryContext keep)
 static int
 compare_entries(const void *a, const void *b)
 {
-	uint32		x = ((const entry *) a)->cell;
-	uint32		y = ((const entry *) b)->cell;
+	uint32		x = ((const dp_counts_entry *) a)->cell;
+	uint32		y = ((const dp_counts_entry *) b)->cell;
 
 	return x < y ? -1 : x > y;
+}
+
+/* The entries of a HASH or LIST without gaps, in ascending order. */
+static dp_counts_entry *
+sorted_entries(const dp_grid_counts *state)
+{
+	dp_counts_entry *entries = palloc(sizeof(dp_counts_entry) *
+									  Max(state->used, 1));
+	uint32		n = 0;
+	uint32		i;
+
+	for (i = 0; i < places(state); i++)
+		if (state->entries[i].rows != 0)
+			entries[n++] = state->entries[i];
+	qsort(entries, n, sizeof(dp_counts_entry), compare_entries);
+	return entries;
 }
 
 /* dp_counts_list: see grid_counts.h; NULL is a group without rows. */
@@ -486,28 +350,29 @@ size_t
 dp_counts_list(const dp_grid_counts *state, int64 low, int64 **values,
 			   uint64 **counts)
 {
-	entry	   *entries;
-	uint32		n = 0;
-	uint32		capacity;
+	dp_counts_entry	   *entries;
+	uint32		n;
 	uint32		i;
 
 	*values = NULL;
 	*counts = NULL;
 	if (state == NULL)
 		return 0;
-	if (state->form == FORM_DENSE)
+	if (state->form == DP_COUNTS_WIDE)
 	{
-		*counts = state->dense;
+		*counts = state->wide;
 		return state->cells;
 	}
-	entries = palloc(sizeof(entry) * Max(state->used, 1));
-	capacity = state->form == FORM_HASH ? state->capacity : state->used;
-	for (i = 0; i < capacity; i++)
-		if (state->entries[i].rows != 0)
-			entries[n++] = state->entries[i];
-	qsort(entries, n, sizeof(entry), compare_entries);
-	*values = palloc(sizeof(int64) * Max(n, 1));
-	*counts = palloc(sizeof(uint64) * Max(n, 1));
+	n = state->form == DP_COUNTS_DENSE ? state->cells : state->used;
+	*counts = palloc(sizeof(uint64) * (Size) Max(n, 1));
+	if (state->form == DP_COUNTS_DENSE)
+	{
+		for (i = 0; i < n; i++)
+			(*counts)[i] = state->dense[i];
+		return n;
+	}
+	*values = palloc(sizeof(int64) * (Size) Max(n, 1));
+	entries = sorted_entries(state);
 	for (i = 0; i < n; i++)
 	{
 		(*values)[i] = low + entries[i].cell;
@@ -515,22 +380,4 @@ dp_counts_list(const dp_grid_counts *state, int64 low, int64 **values,
 	}
 	pfree(entries);
 	return n;
-}
-
-/* dp_counts_inner: dp_pg.grid_counts(argument, grid), and no other. */
-List *
-dp_counts_inner(const dp_measure *measure)
-{
-	TargetEntry *argument = linitial(measure->aggregate->args);
-	Const	   *spec = dp_release_sum_spec(&measure->grid);
-	Oid			types[2];
-	Oid			function;
-
-	types[0] = measure->argument_type;
-	types[1] = spec->consttype;
-	function = LookupFuncName(list_make2(makeString("dp_pg"),
-										 makeString("grid_counts")),
-							  2, types, false);
-	return list_make1(dp_measure_native(measure, function, BYTEAOID,
-										list_make2(argument->expr, spec)));
 }

@@ -14,7 +14,40 @@
 /* Most points of a grid; the counts of one group take at most 8 bytes each. */
 #define DP_COUNTS_CELLS (4 * 1024 * 1024)
 
-typedef struct dp_grid_counts dp_grid_counts;
+typedef enum dp_counts_form
+{
+	DP_COUNTS_HASH,
+	DP_COUNTS_DENSE,			/* 32 bits per cell */
+	DP_COUNTS_WIDE,				/* 64 */
+	DP_COUNTS_LIST				/* as HASH without gaps, read only */
+} dp_counts_form;
+
+typedef struct dp_counts_entry
+{
+	uint32		cell;
+	uint32		rows;			/* 0: free */
+} dp_counts_entry;
+
+typedef struct dp_grid_counts
+{
+	dp_counts_form form;
+	uint32		cells;			/* of the grid */
+	uint32		used;			/* entries with rows; HASH and LIST */
+	uint32		capacity;		/* a power of two; HASH */
+	int			shift;			/* 32 - log2(capacity); HASH */
+	dp_counts_entry *entries;	/* HASH and LIST */
+	uint32	   *dense;			/* DENSE */
+	uint64	   *wide;			/* WIDE */
+} dp_grid_counts;
+
+/* ---- grid_counts.c ---- */
+extern dp_grid_counts *dp_counts_new(MemoryContext context, uint32 cells);
+extern void dp_counts_add_rows(dp_grid_counts *state, uint32 cell,
+							   uint64 rows);
+extern void dp_counts_add_all(dp_grid_counts *state,
+							  const dp_grid_counts *other);
+extern bytea *dp_counts_save_state(const dp_grid_counts *state);
+extern dp_grid_counts *dp_counts_load_state(Datum saved);
 
 /* Saved counts added to state, or a new one in `keep` when that is NULL. */
 extern dp_grid_counts *dp_counts_merge(dp_grid_counts *state, Datum saved,
@@ -27,6 +60,7 @@ extern dp_grid_counts *dp_counts_merge(dp_grid_counts *state, Datum saved,
 extern size_t dp_counts_list(const dp_grid_counts *state, int64 low,
 							 int64 **values, uint64 **counts);
 
+/* ---- grid_counts_add.c ---- */
 extern List *dp_counts_inner(const dp_measure *measure);
 
 #endif							/* DP_RELEASE_GRID_COUNTS_H */

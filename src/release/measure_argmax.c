@@ -17,6 +17,7 @@
 #include "postgres.h"
 
 #include "fmgr.h"
+#include "miscadmin.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
@@ -232,6 +233,7 @@ release_topk(const dp_measure *measure, const dp_cell *cells)
 		int64		last = candidates->n - 1 - i;
 		int64		place = dp_measure_select(measure, scores, last + 1);
 
+		CHECK_FOR_INTERRUPTS();
 		chosen[i] = left[place];
 		left[place] = left[last];
 		scores[place] = scores[last];

@@ -50,9 +50,9 @@ value_bytes(Oid type, Datum value, StringInfo bytes)
 	}
 }
 
-/* Hexadecimal SHA-256 of the value, as long as the ledger keeps. */
+/* Hexadecimal SHA-256 of the value, as much as a name holds. */
 static void
-hash_value(Oid type, Datum value, char *out)
+hash_value(Oid type, Datum value, NameData *out)
 {
 	pg_cryptohash_ctx *context = pg_cryptohash_create(PG_SHA256);
 	StringInfoData bytes;
@@ -66,8 +66,8 @@ hash_value(Oid type, Datum value, char *out)
 		pg_cryptohash_final(context, digest, sizeof(digest)) < 0)
 		elog(ERROR, "could not hash the value of a partition column");
 	pg_cryptohash_free(context);
-	for (i = 0; i < sizeof(digest); i++)
-		snprintf(out + 2 * i, 3, "%02x", digest[i]);
+	for (i = 0; 2 * i + 2 < NAMEDATALEN && i < sizeof(digest); i++)
+		snprintf(NameStr(*out) + 2 * i, 3, "%02x", digest[i]);
 }
 
 /*
@@ -87,7 +87,7 @@ dp_release_set_part(dp_release_spec *spec, bool replace, Datum value,
 	if (isnull || replace || declared == NULL || declared->partition == 0 ||
 		!dp_declare_has_trigger(block->relid, block->part_attnum))
 		return;
-	spec->partition = declared->partition;
+	spec->part.partition = declared->partition;
 	hash_value(getBaseType(exprType((Node *) block->part_value)), value,
-			   spec->part);
+			   &spec->part.key);
 }

@@ -64,7 +64,7 @@ prepare_measure(const dp_block *block, int n,
 	measure->base_attnum = list_nth_int(block->base_attnums, n);
 	measure->contribution.kappa = 1;
 	measure->contribution.rows = 1;
-	measure->contribution.replace = false;
+	measure->contribution.replace = standing->replace_one;
 	measure->contribution.grouped = block->keys != NIL;
 	measure->key = list_nth(block->argument_keys, n);
 	measure->gaussian = dp_setting_mechanism == DP_SETTING_GAUSSIAN;
@@ -163,6 +163,7 @@ dp_release_prepare(dp_block *block, const dp_ledger_standing *standing,
 	int			i;
 
 	spec->block = block;
+	spec->replace_one = standing->replace_one;
 	spec->nmeasures = list_length(block->kinds);
 	spec->measures = palloc0(sizeof(dp_measure) * Max(spec->nmeasures, 1));
 	column = list_length(block->keys);
@@ -183,7 +184,8 @@ dp_release_prepare(dp_block *block, const dp_ledger_standing *standing,
 							   "add up the charge of a query");
 	}
 	if (block->part_attnum != 0)
-		dp_release_set_part(spec, false, values[next], nulls[next]);
+		dp_release_set_part(spec, standing->replace_one, values[next],
+							nulls[next]);
 	prepare_keys(spec);
 	check_cells(spec->groups, width);
 	check_distinct(spec);

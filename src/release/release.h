@@ -45,8 +45,8 @@ typedef struct dp_release_spec
 	dp_domain **domains;
 	int64		groups;			/* product of the domains; 1 without keys */
 	dp_charge	charge;			/* of the whole release */
-	int64		partition;		/* of which it reads one part, or 0 */
-	char		part[65];		/* hash of the part's value */
+	bool		replace_one;	/* neighbours that sensitivities are for */
+	dp_ledger_part part;		/* that it reads and no other */
 } dp_release_spec;
 
 /* Parameters of the aggregates, whose values dp_release_prepare is given. */

@@ -490,6 +490,8 @@ charge_release(dp_release_spec *spec)
 	request.charge = spec->charge;
 	request.releases = spec->nmeasures;
 	request.fingerprint = spec->block->fingerprint;
+	request.replace_one = spec->replace_one;
+	request.part = spec->part;
 	dp_ledger_charge(&request, &receipt);
 	dp_release_remember(spec, &receipt);
 }

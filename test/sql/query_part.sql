@@ -1,0 +1,169 @@
+-- Columns declared immutable: parts of a relation are charged as one, by the largest; and the other neighbours.
+\getenv abs_srcdir PG_ABS_SRCDIR
+\set test query_part
+\set file :abs_srcdir '/sql/include/query.psql'
+\i :file
+SET dp_pg.epsilon = 0.1;
+-- what the last charge cost the role, and what the query costs by itself
+CREATE FUNCTION charged(OUT epsilon numeric, OUT price_epsilon numeric, OUT parted boolean) LANGUAGE sql SECURITY DEFINER
+SET search_path = pg_catalog AS $$
+	SELECT epsilon, price_epsilon, part IS NOT NULL FROM dp_pg.ledger WHERE dataset = 'regress_query_part' ORDER BY id DESC LIMIT 1 $$;
+CREATE FUNCTION cost(statement text, OUT state text, OUT epsilon numeric, OUT parted boolean) LANGUAGE plpgsql AS $$
+DECLARE
+	o record;
+BEGIN
+	SELECT * INTO o FROM outcome(statement);
+	state := o.state;
+	IF o.charges > 0 THEN
+		SELECT c.epsilon, c.parted INTO epsilon, parted FROM charged() c;
+	END IF;
+END $$;
+
+-- who may, what can be one
+SET ROLE :analyst;
+SELECT dp_declare('person', 'ward', immutable => true);
+SET ROLE :owner;
+SELECT dp_declare('person', 'nosuch', immutable => true);
+SELECT dp_declare('person', 'score', immutable => true);
+SELECT dp_declare('person', 'feel', immutable => true);
+SELECT dp_declare('person', 'ward', immutable => NULL);
+SELECT dp_declare('person', 'ward', immutable => true);
+SELECT dp_declare('person', 'sex', immutable => true);
+SELECT dp_declare('person', 'born', immutable => true);
+SELECT dp_declare('person', 'age', immutable => true);
+SELECT attname, partition IS NOT NULL AS immutable FROM dp_pg.attribute WHERE relid = 'person'::regclass ORDER BY 1;
+-- no row moves, not even for the owner, in replica mode, or through a trigger of his
+UPDATE person SET ward = 'A' WHERE id = 3;
+UPDATE person SET ward = 'X' WHERE id % 4 = 0;
+UPDATE person SET score = 1 WHERE id = 3;
+RESET ROLE;
+SET session_replication_role = replica;
+UPDATE person SET sex = NOT sex WHERE id = 3;
+RESET session_replication_role;
+SET ROLE :owner;
+CREATE FUNCTION move() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN NEW.ward := 'B'; RETURN NEW; END $$;
+CREATE TRIGGER zz_move BEFORE UPDATE ON person FOR EACH ROW EXECUTE FUNCTION move();
+UPDATE person SET score = 1 WHERE id = 3;
+DROP TRIGGER zz_move ON person;
+
+-- parts: each costs what it adds to the largest
+SET ROLE :analyst;
+SELECT * FROM cost('SELECT dp_count(*) FROM person WHERE ward = ''A''');
+SELECT * FROM cost('SELECT dp_count(*) FROM person WHERE ward = ''B''');
+SELECT * FROM cost('SELECT dp_count(*), dp_sum(score) FROM person WHERE ''C'' = ward');
+SELECT * FROM cost('SELECT dp_count(*) FROM person WHERE ward = ''A''');
+SELECT * FROM cost('SELECT dp_count(*) FROM person WHERE ward = ''A''');
+SELECT price_epsilon FROM charged();
+-- the whole is paid beside them
+SELECT * FROM cost('SELECT dp_count(*) FROM person');
+-- another column is another partition
+SELECT * FROM cost('SELECT dp_count(*) FROM person WHERE sex');
+SELECT * FROM cost('SELECT dp_count(*) FROM person WHERE NOT sex');
+SELECT * FROM cost('SELECT dp_count(*) FROM person WHERE sex = true');
+SELECT * FROM cost('SELECT dp_count(*) FROM person WHERE born = ''2020-01-05''');
+SELECT * FROM cost('SELECT dp_count(*) FROM person WHERE born = date ''2020-01-06'' AND score > 3');
+SELECT * FROM cost('SELECT dp_count(*) FROM person WHERE age = 3');
+SELECT * FROM cost('SELECT dp_count(*) FROM person WHERE age = 4::smallint');
+SELECT * FROM cost('SELECT dp_count(*) FROM (SELECT * FROM person) AS p WHERE p.ward = ''E''');
+SELECT * FROM cost('SELECT sex, dp_count(*) FROM person WHERE ward = ''D'' GROUP BY sex');
+-- parameters decide when the query runs
+PREPARE ward(text) AS SELECT dp_count(*) IS NOT NULL AS answered FROM person WHERE ward = $1;
+SET plan_cache_mode = force_generic_plan;
+EXECUTE ward('F');
+SELECT * FROM charged();
+EXECUTE ward('F');
+EXECUTE ward('F');
+SELECT * FROM charged();
+EXECUTE ward('F');
+SELECT * FROM charged();
+EXECUTE ward(NULL);
+SELECT * FROM charged();
+DEALLOCATE ward;
+-- what does not keep a query in one part pays as the whole
+SELECT * FROM cost('SELECT dp_count(*) FROM person WHERE ward = ''A'' OR sex');
+SELECT * FROM cost('SELECT dp_count(*) FROM person WHERE ward IN (''A'', ''B'')');
+SELECT * FROM cost('SELECT dp_count(*) FROM person WHERE ward <> ''A''');
+SELECT * FROM cost('SELECT dp_count(*) FROM person WHERE lower(ward) = ''a''');
+SELECT * FROM cost('SELECT dp_count(*) FROM person WHERE ward = (SELECT ''A''::text)');
+SELECT * FROM cost('SELECT dp_count(*) FROM person WHERE ward = (SELECT CASE WHEN dp_count(*) > 0 THEN ''A'' END FROM person)');
+SELECT * FROM cost('SELECT dp_count(*) FILTER (WHERE ward = ''A'') FROM person');
+SELECT * FROM cost('SELECT ward, dp_count(*) FROM person GROUP BY ward HAVING ward = ''A''');
+SELECT * FROM cost('SELECT dp_count(*) FROM person WHERE age = 3.0');
+SELECT * FROM cost('SELECT dp_count(*) FROM person WHERE ward = ward');
+SELECT * FROM cost('SELECT dp_count(*) FROM person WHERE (ward = ''A'') IS TRUE');
+EXPLAIN (COSTS OFF) SELECT dp_count(*) FROM person WHERE ward = 'A';
+
+-- taken back and declared again: another partition, whose parts start anew beside what was spent
+SET ROLE :owner;
+SELECT dp_declare('person', 'ward', immutable => false);
+SELECT tgname FROM pg_trigger WHERE tgrelid = 'person'::regclass AND tgname ~ 'immutable' ORDER BY 1;
+SET ROLE :analyst;
+SELECT * FROM cost('SELECT dp_count(*) FROM person WHERE ward = ''H''');
+SET ROLE :owner;
+UPDATE person SET ward = 'A' WHERE id = 4;
+SELECT dp_declare('person', 'ward', immutable => true);
+SET ROLE :analyst;
+SELECT * FROM cost('SELECT dp_count(*) FROM person WHERE ward = ''H''');
+SELECT * FROM cost('SELECT dp_count(*) FROM person WHERE ward = ''A''');
+-- called again it stays the same one
+SET ROLE :owner;
+SELECT dp_declare('person', 'ward', immutable => true);
+SET ROLE :analyst;
+SELECT * FROM cost('SELECT dp_count(*) FROM person WHERE ward = ''I''');
+-- without its trigger there is no discount, and a new one is a new partition
+SET ROLE :owner;
+ALTER TABLE person DISABLE TRIGGER USER;
+SET ROLE :analyst;
+SELECT * FROM cost('SELECT dp_count(*) FROM person WHERE ward = ''J''');
+RESET ROLE;
+DO $$ DECLARE t name; BEGIN
+	FOR t IN SELECT tgname FROM pg_trigger WHERE tgrelid = 'person'::regclass AND tgname ~ 'immutable' LOOP EXECUTE format('DROP TRIGGER %I ON person', t); END LOOP;
+END $$;
+SET ROLE :analyst;
+SELECT * FROM cost('SELECT dp_count(*) FROM person WHERE ward = ''J''');
+SET ROLE :owner;
+SELECT dp_declare('person', 'ward', immutable => true);
+SET ROLE :analyst;
+SELECT * FROM cost('SELECT dp_count(*) FROM person WHERE ward = ''J''');
+
+-- a budget admits by what is added: exhausted for the whole, not for another part
+RESET ROLE;
+SELECT dp_grant('regress_query_part_analyst', 'regress_query_part', (SELECT spent_epsilon FROM dp_pg.budgets WHERE dataset = 'regress_query_part'), 0, 'basic');
+SET ROLE :analyst;
+SELECT * FROM cost('SELECT dp_count(*) FROM person');
+SELECT * FROM cost('SELECT dp_count(*) FROM person WHERE ward = ''K''');
+SELECT * FROM cost('SELECT dp_count(*) FROM person WHERE ward = ''K''');
+
+-- the other neighbours: sensitivities of the table, no discount for parts
+SET ROLE :owner;
+SELECT dp_neighbours('regress_query_part', 'replace_one');
+CREATE TABLE replaced (id int PRIMARY KEY, x int NOT NULL, g boolean NOT NULL);
+SELECT dp_protect('replaced', dataset => 'regress_query_part_replace');
+SELECT dp_neighbours('regress_query_part_replace', 'replace_one');
+SELECT dp_declare('replaced', 'g', immutable => true);
+RESET ROLE;
+SELECT dp_grant('regress_query_part_analyst', 'regress_query_part_replace', 100, 1e-6);
+SET ROLE :analyst;
+SELECT dp_count(*) + dp_sum(x, -1, 10) + dp_avg(x, 0, 10) + dp_variance(x, 0, 10) + dp_median(x, 0, 10) + cardinality(dp_histogram(x, 0, 10, 2)) IS NOT NULL
+	AND dp_argmax(g) IS NOT NULL AS answered FROM replaced;
+SELECT value, sensitivity, scale, rho FROM dp_last_release() ORDER BY value;
+SELECT g, dp_count(*) + dp_sum(x, -1, 10) + dp_sum(x, 5, 10) + dp_avg(x, 0, 10) + dp_variance(x, 0, 10) + cardinality(dp_histogram(x, 0, 10, 2)) IS NOT NULL AS answered FROM replaced GROUP BY g;
+SELECT value, sensitivity, scale, rho FROM dp_last_release() ORDER BY value;
+SET dp_pg.mechanism = gaussian;
+SET dp_pg.delta = '1e-9';
+SELECT g, dp_count(*) + dp_sum(x, -1, 10) + dp_sum(x, 5, 10) + dp_avg(x, 0, 10) + dp_variance(x, 0, 10) + cardinality(dp_histogram(x, 0, 10, 2)) IS NOT NULL AS answered FROM replaced GROUP BY g;
+SELECT value, sensitivity, scale, rho FROM dp_last_release() ORDER BY value;
+SELECT dp_count(*) + dp_sum(x, -1, 10) + dp_sum(x, 5, 10) IS NOT NULL AS answered FROM replaced;
+SELECT value, sensitivity, scale, rho FROM dp_last_release() ORDER BY value;
+RESET dp_pg.mechanism;
+SELECT dp_count(*) IS NOT NULL AS answered FROM replaced WHERE g;
+SELECT epsilon, part IS NOT NULL AS parted FROM dp_pg.ledger WHERE dataset = 'regress_query_part_replace' ORDER BY id DESC LIMIT 1;
+
+-- nothing of it stays behind
+SET ROLE :owner;
+SELECT dp_unprotect('person');
+SELECT count(*) FROM pg_trigger WHERE tgrelid = 'person'::regclass;
+UPDATE person SET sex = NOT sex WHERE id = 3;
+
+\set file :abs_srcdir '/sql/include/query_end.psql'
+\i :file
