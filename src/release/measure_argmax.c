@@ -143,13 +143,10 @@ static void
 set_selection(dp_measure *measure, int rounds)
 {
 	const dp_contribution *c = &measure->contribution;
-	dp_uint128	rows = (dp_uint128) c->rows;
 
-	if (c->replace)
-		rows = dp_measure_product(rows, 2);
 	if (c->kappa > PG_INT32_MAX / rounds)
 		dp_bridge_check_status(DP_E_OVERFLOW, "compute a sensitivity");
-	dp_measure_set_selection(measure, rows, !c->replace,
+	dp_measure_set_selection(measure, (dp_uint128) c->rows, !c->replace,
 							 rounds * (int) c->kappa);
 }
 

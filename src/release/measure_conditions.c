@@ -7,7 +7,7 @@
  * it is enough that each count by itself moves by at most m, the rows of a
  * unit in a group, when a unit comes or goes (book, section 3.3, the most
  * common medical condition).  All of them then move the same way, so the rate
- * is epsilon/m, and epsilon/(4 m) when a unit is replaced (doc/theory.md T48).
+ * is epsilon/m, and epsilon/(2 m) when a unit is replaced (doc/theory.md T48).
  * A unit has rows in at most kappa groups, and each group's selection gets an
  * equal part of the price.
  *
@@ -35,6 +35,9 @@ typedef struct dp_condition_counts
 {
 	int64		counts[CHUNK];
 } dp_condition_counts;
+
+StaticAssertDecl(sizeof(dp_condition_counts) == 512,
+				 "length of dp_pg.condition_counts");
 
 /* ---- the exact aggregate ---- */
 
@@ -134,10 +137,8 @@ prepare(dp_measure *measure)
 
 	measure->ncells = list_length(conditions(measure));
 	measure->choices = measure->ncells;
-	dp_measure_set_selection(measure,
-							 dp_measure_product((dp_uint128) c->rows,
-												c->replace ? 2 : 1),
-							 !c->replace, (int) c->kappa);
+	dp_measure_set_selection(measure, (dp_uint128) c->rows, !c->replace,
+							 (int) c->kappa);
 }
 
 static Oid

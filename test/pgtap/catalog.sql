@@ -34,27 +34,39 @@ INSERT INTO typed VALUES ('smallint', 'bigint', 'numeric'), ('integer', 'bigint'
 SELECT results_eq(
 	format($$SELECT prorettype::regtype::text FROM pg_proc WHERE oid = '%s(%s)'::regprocedure$$, f, input),
 	ARRAY[CASE f WHEN 'sum' THEN sum_ ELSE avg_ END], format('%s(%s) is as this test says', f, input))
-FROM typed, unnest(ARRAY['sum', 'avg']) f;
+FROM typed, unnest(ARRAY['sum', 'avg', 'variance', 'stddev']) f;
 CREATE TEMP VIEW form AS
 	SELECT 'dp_' || f AS name, CASE f WHEN 'sum' THEN sum_ ELSE avg_ END AS result, array_prepend(input, array_fill(p, ARRAY[n])) AS arguments
-	FROM typed, unnest(ARRAY['sum', 'avg']) f, unnest(ARRAY['numeric', 'double precision']) p, generate_series(0, 3) n
+	FROM typed, unnest(ARRAY['sum', 'avg', 'variance', 'stddev']) f, unnest(ARRAY['numeric', 'double precision']) p, generate_series(0, 3) n
 	WHERE NOT (n = 0 AND p = 'double precision')
-	UNION ALL SELECT 'dp_count', 'bigint', a FROM (VALUES (ARRAY['"any"']), (ARRAY['"any"', 'numeric']), (ARRAY['"any"', 'double precision']), (ARRAY[]::text[])) v(a);
+	UNION ALL SELECT 'dp_count', 'bigint', a FROM (VALUES (ARRAY['"any"']), (ARRAY['"any"', 'numeric']), (ARRAY['"any"', 'double precision']), (ARRAY[]::text[])) v(a)
+	UNION ALL SELECT 'dp_histogram', 'bigint[]', ARRAY[input, p, p, 'integer'] || e
+	FROM typed, unnest(ARRAY['numeric', 'double precision']) p, (VALUES (false), (true)) v(priced), LATERAL (SELECT CASE WHEN priced THEN ARRAY[p] ELSE '{}' END) x(e)
+	UNION ALL SELECT 'dp_histogram', 'bigint[]', ARRAY[t, t, t, 'integer'] || e
+	FROM unnest(ARRAY['date', 'timestamp without time zone', 'timestamp with time zone']) t, (VALUES ('{}'::text[]), (ARRAY['numeric']), (ARRAY['double precision'])) v(e)
+	UNION ALL SELECT 'dp_' || f, CASE f WHEN 'argmax' THEN 'anycompatible' ELSE 'anycompatiblearray' END, CASE f WHEN 'argmax' THEN ARRAY['anycompatible'] ELSE ARRAY['anycompatible', 'integer'] END || e
+	FROM unnest(ARRAY['argmax', 'topk']) f, (VALUES ('{}'::text[]), (ARRAY['anycompatiblearray']), (ARRAY['anycompatiblearray', 'numeric']), (ARRAY['anycompatiblearray', 'double precision'])) v(e);
 SELECT is((SELECT prokind::text || ' ' || prorettype::regtype FROM pg_proc
 		WHERE oid = to_regprocedure(format('%I.%s(%s)', nspname, name, array_to_string(arguments, ', ')))),
 	'a ' || result, format('aggregate %s(%s) returns %s', name, array_to_string(arguments, ', '), result))
 FROM form, home ORDER BY name, arguments;
-SELECT is((SELECT count(*)::int FROM member_function WHERE prokind = 'a' AND proname IN ('dp_count', 'dp_sum', 'dp_avg')), (SELECT count(*)::int FROM form), 'no other form of dp_count, dp_sum, dp_avg');
+SELECT is((SELECT count(*)::int FROM member_function WHERE prokind = 'a' AND proname IN (SELECT name FROM form)), (SELECT count(*)::int FROM form), 'no other form of these aggregates');
 
 -- functions: names of parameters, in the order of positional use
 CREATE TEMP TABLE wanted (name text, names text[], types text[]);
 INSERT INTO wanted VALUES
+	('dp_histogram_rows', '{counts,lower,upper}', '{bigint[],numeric,numeric}'),
+	('dp_histogram_rows', '{counts,lower,upper}', '{bigint[],"double precision","double precision"}'),
+	('dp_histogram_rows', '{counts,lower,upper}', '{bigint[],date,date}'),
+	('dp_histogram_rows', '{counts,lower,upper}', '{bigint[],"timestamp without time zone","timestamp without time zone"}'),
+	('dp_histogram_rows', '{counts,lower,upper}', '{bigint[],"timestamp with time zone","timestamp with time zone"}'),
 	('dp_protect', '{relation,unit,dataset,publish,revoke}', '{regclass,text,name,text,boolean}'),
 	('dp_unprotect', '{relation}', '{regclass}'),
 	('dp_declare', '{relation,attribute,lower,upper,granule}', '{regclass,name,numeric,numeric,numeric}'),
 	('dp_declare', '{relation,attribute,lower,upper,granule}', '{regclass,name,"double precision","double precision","double precision"}'),
 	('dp_declare', '{relation,attribute,lower,upper}', '{regclass,name,date,date}'),
 	('dp_declare', '{relation,attribute,keys,other}', '{regclass,name,anyarray,text}'),
+	('dp_declare', '{relation,attribute,immutable}', '{regclass,name,boolean}'),
 	('dp_grant', '{role,dataset,epsilon,delta,filter,renew}', '{name,name,numeric,numeric,text,interval}'),
 	('dp_grant', '{role,dataset,epsilon,delta,filter,renew}', '{name,name,"double precision","double precision",text,interval}'),
 	('dp_limit', '{dataset,epsilon,delta}', '{name,numeric,numeric}'),
@@ -80,6 +92,9 @@ INSERT INTO wanted VALUES
 	('dp_randomized_response', '{value,candidates,epsilon}', '{anycompatible,anycompatiblearray,numeric}'),
 	('dp_randomized_response_estimate', '{answer,epsilon}', '{boolean,numeric}'),
 	('dp_randomized_response_estimate', '{answer,candidates,epsilon}', '{anycompatible,anycompatiblearray,numeric}'),
+	('dp_argmax', '{relation,predicates}', '{dp_pg.regrelation,text[]}'),
+	('dp_argmax', '{relation,predicates,epsilon}', '{dp_pg.regrelation,text[],numeric}'),
+	('dp_argmax', '{relation,predicates,epsilon}', '{dp_pg.regrelation,text[],"double precision"}'),
 	('dp_last_release', NULL, '{}');
 -- accounting, each for numeric and for double precision
 INSERT INTO wanted

@@ -183,6 +183,12 @@ SELECT * FROM wrong('asthma', 'cost');
 SELECT * FROM wrong('asthma', 'cost > ''x''');
 SELECT * FROM wrong('ward || 1', 'asthma');
 SELECT * FROM wrong('asthma', 'no_function(cost)');
+-- the error points into the predicate
+\set VERBOSITY default
+\set SHOW_CONTEXT errors
+SELECT dp_argmax('patient', ARRAY['asthma', E'eczema\nOR nope > 1']);
+\set SHOW_CONTEXT never
+\set VERBOSITY sqlstate
 -- it stays in its place
 SELECT * FROM wrong('asthma', 'true; DROP TABLE patient');
 SELECT * FROM wrong('asthma', 'true; SELECT true');
