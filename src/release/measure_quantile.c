@@ -5,10 +5,11 @@
  * Cells are the rows of a group by grid point.  The exponential mechanism
  * chooses a point v of the public grid, its score the distance in rank from
  * a/d of the rows: one row moves a score by at most max(a, d - a), and a
- * unit has m rows per group (doc/quantile.md Q1).  With kappa groups per unit
- * each group's choice has epsilon / kappa, which is the same as kappa times
- * the sensitivity.  Several rows of equal value and groups without rows need
- * no special care.
+ * unit has m rows per group (doc/quantile.md Q1).  A unit that is replaced
+ * moves a group's scores by at most m d, or leaves one group and enters
+ * another.  With kappa groups per unit each group's choice has epsilon /
+ * kappa, which is the same as kappa times the sensitivity.  Several rows of
+ * equal value and groups without rows need no special care.
  *
  * The grid has at most DP_COUNTS_CELLS points; a finer granule is doubled
  * until it has.  The answer is a point of it, as a value of the argument's
@@ -85,24 +86,38 @@ read_fraction(const dp_measure *measure)
 	return fraction;
 }
 
+/*
+ * What a unit moves the scores of all groups, each counted by its largest
+ * move (doc/quantile.md Q1).
+ */
+static dp_uint128
+sensitivity_of(const dp_contribution *c, const dp_rational *fraction)
+{
+	bool		moves = c->replace && c->grouped;
+	dp_uint128	sensitivity;
+
+	dp_bridge_check_status(
+		dp_mech_quantile_sensitivity(fraction->num, fraction->den,
+									 (uint64) c->rows, c->replace && !moves,
+									 &sensitivity),
+		"compute a sensitivity");
+	if (moves)
+		sensitivity = dp_measure_product(sensitivity, 2);
+	return dp_measure_product(sensitivity, (dp_uint128) c->kappa);
+}
+
 static void
 prepare(dp_measure *measure)
 {
-	const dp_contribution *c = &measure->contribution;
 	quantile_plan *plan = palloc(sizeof(quantile_plan));
-	dp_uint128	sensitivity;
 
 	set_grid(measure);
 	measure->choices = measure->grid.high - measure->grid.low + 1;
 	plan->fraction = read_fraction(measure);
 	measure->score_unit = plan->fraction.den;
-	dp_bridge_check_status(
-		dp_mech_quantile_sensitivity(plan->fraction.num, plan->fraction.den,
-									 (uint64) c->rows, c->replace,
-									 &sensitivity),
-		"compute a sensitivity");
-	sensitivity = dp_measure_product(sensitivity, (dp_uint128) c->kappa);
-	dp_measure_set_exponential(measure, sensitivity, false);
+	dp_measure_set_exponential(measure,
+							   sensitivity_of(&measure->contribution,
+											  &plan->fraction), false);
 	dp_bridge_check_status(dp_mech_envelope_make(&measure->rate, 1,
 												 &plan->law),
 						   "prepare a selection");
