@@ -7,9 +7,10 @@
 #   make test       everything CI runs; the suites alone: make lint unit
 #                   regress isolation pgtap tap stat jdbc
 #   make bench      private queries against plain ones (QUICK=1: a few rows)
+#   make errors     measure errors on real data: doc/errors.md, by hand
 #
-# deps, demo, test, the suites and bench need nothing but make and git: they
-# install packages first, when some are missing, and touch no server.
+# deps, demo, test, the suites, bench and errors need nothing but make and git:
+# they install packages first, when some are missing, and touch no server.
 
 EXTENSION = dp_pg
 DP_VERSION = 0.1.0
@@ -70,6 +71,11 @@ demo: deps
 	DP_PG_FETCH=test/demo/fetch.sh bash test/sandbox.sh test/demo/demo.sh
 
 bench: deps
-	QUICK=$(QUICK) bash test/sandbox.sh test/bench/bench.sh
+	QUICK=$(QUICK) ONLY="$(ONLY)" bash test/sandbox.sh test/bench/bench.sh
 
-.PHONY: deps test demo bench $(SUITES)
+errors: deps
+	bash test/sandbox.sh test/errors/errors.sh >errors.tar || \
+		{ rm -f errors.tar; exit 1; }
+	tar -C doc --no-same-owner -xf errors.tar && rm -f errors.tar
+
+.PHONY: deps test demo bench errors $(SUITES)

@@ -13,6 +13,8 @@ packages=(
 	default-jdk-headless libpostgresql-jdbc-java clang-format
 	# benchmarks
 	libpq-dev
+	# pictures of errors
+	gnuplot-nox
 )
 
 if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then

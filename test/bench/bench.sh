@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # bench.sh
 #	  Private queries against the owner's plain ones, on servers of their own.
-#	  QUICK=1 takes few rows and blocks and judges nothing.  Called through
-#	  test/sandbox.sh; fails when a ratio is above its limit.
+#	  QUICK=1 takes few rows and blocks and judges nothing; ONLY=regex takes
+#	  the lines whose name matches.  Called through test/sandbox.sh; fails when
+#	  a ratio is above its limit.
 set -u
 . test/server.sh
 
@@ -45,6 +46,7 @@ errors=0
 # compare name limit repeat conninfo-a sql-a conninfo-b sql-b
 compare()
 {
+	[[ $1 =~ ${ONLY:-} ]] || return 0
 	"$DP_PG_WORK/abba" "$1" "$2" "$blocks" "$3" "$4" "$5" "$6" "$7"
 	case $? in
 		0) ;;
@@ -109,13 +111,15 @@ compare "ten rows, whole statement" 1.5 $((repeat / 10)) \
 	"$with user=analyst" "SELECT dp_count(*) FROM ten" \
 	"$with user=owner" \
 	"SELECT count(*) FROM ten;;INSERT INTO note VALUES (now(), 'x', 0.1)"
-PGHOST=$DP_PG_WORK/with PGUSER=postgres \
-	sh test/bench/charge.sh "$charge_seconds" "$charge_pairs"
-case $? in
-	0) ;;
-	1) slow=$((slow + 1)) ;;
-	*) errors=$((errors + 1)) ;;
-esac
+if [[ charges =~ ${ONLY:-} ]]; then
+	PGHOST=$DP_PG_WORK/with PGUSER=postgres \
+		sh test/bench/charge.sh "$charge_seconds" "$charge_pairs"
+	case $? in
+		0) ;;
+		1) slow=$((slow + 1)) ;;
+		*) errors=$((errors + 1)) ;;
+	esac
+fi
 
 [ "$errors" -eq 0 ] || { echo "bench: $errors errors"; exit 1; }
 if [ -n "${QUICK:-}" ]; then
