@@ -208,6 +208,7 @@ dp_acct_gaussian_error(const dp_rational *variance, int64_t k, dp_fixed beta,
 		(1 + 0x1p-60L);
 	if (v > 1e30L)
 		return DP_E_RANGE;
+	/* erfcl is trusted to 2^-40, which is generous */
 	room = dp_acct_fixed_wide(beta) / (long double) k * (1 - 0x1p-40L);
 	root = sqrtl(2 * v);
 

@@ -109,6 +109,32 @@ call_limit(void)
 	return status;
 }
 
+static dp_status
+call_sigma(void)
+{
+	return dp_acct_sigma_from_variance(DP_FIXED_ONE, &third, &rho);
+}
+
+static dp_status
+call_variance(void)
+{
+	dp_rational variance = {12345, 678};
+	dp_status	status;
+
+	/* three is not a power of two: the way with BIGNUM */
+	status = dp_acct_variance_from_sigma(DP_FIXED_ONE + 1, DP_FIXED_ONE * 3,
+										 &variance);
+	if (status != DP_OK && variance.num != 12345)
+		rho = 0;				/* touched: reported as wrong below */
+	return status;
+}
+
+static dp_status
+call_response(void)
+{
+	return dp_acct_response_error(100, 3, DP_FIXED_ONE, &rho);
+}
+
 static const struct
 {
 	const char *name;
@@ -119,7 +145,10 @@ static const struct
 	{"rho_from_laplace, exponential", call_laplace_large},
 	{"rho_certificate", call_certificate},
 	{"rho_certified", call_certified},
-	{"limit_make", call_limit}
+	{"limit_make", call_limit},
+	{"sigma_from_variance", call_sigma},
+	{"variance_from_sigma", call_variance},
+	{"response_error", call_response}
 };
 
 int
