@@ -26,14 +26,6 @@
 #define DEFAULT_GRANULE_BITS 20
 
 static Numeric
-multiply(Numeric a, Numeric b)
-{
-	return DatumGetNumeric(DirectFunctionCall2(numeric_mul,
-											   NumericGetDatum(a),
-											   NumericGetDatum(b)));
-}
-
-static Numeric
 subtract(Numeric a, Numeric b)
 {
 	return DatumGetNumeric(DirectFunctionCall2(numeric_sub,
@@ -46,28 +38,6 @@ absolute(Numeric x)
 {
 	return DatumGetNumeric(DirectFunctionCall1(numeric_abs,
 											   NumericGetDatum(x)));
-}
-
-static Numeric
-number_of_text(const char *text)
-{
-	return DatumGetNumeric(DirectFunctionCall3(numeric_in,
-											   CStringGetDatum(text),
-											   ObjectIdGetDatum(InvalidOid),
-											   Int32GetDatum(-1)));
-}
-
-/* 2^exponent, exactly; 2^-n = 5^n / 10^n has n digits after the point. */
-static Numeric
-power_of_two(int exponent)
-{
-	Numeric		result = int64_to_numeric(1);
-	Numeric		factor = exponent < 0 ? number_of_text("0.5") :
-		int64_to_numeric(2);
-
-	for (int i = 0; i < abs(exponent); i++)
-		result = multiply(result, factor);
-	return result;
 }
 
 /* dp_declare_compare: -1, 0, 1 as a <, =, > b. */
@@ -101,20 +71,7 @@ dp_declare_number_text(Numeric x)
 static bool
 floor_exponent(Numeric x, int limit, int *exponent)
 {
-	Numeric		next = power_of_two(-limit);
-
-	if (dp_declare_compare(x, next) < 0)
-		return false;
-	for (int e = -limit; e <= limit; e++)
-	{
-		next = multiply(next, int64_to_numeric(2));
-		if (dp_declare_compare(x, next) < 0)
-		{
-			*exponent = e;
-			return true;
-		}
-	}
-	return false;
+	return dp_bridge_floor_log2(x, exponent) && abs(*exponent) <= limit;
 }
 
 /* Exponent of a granule; 22023 unless it is an allowed power of two. */
@@ -126,7 +83,7 @@ granule_exponent(Numeric granule)
 	if (numeric_is_nan(granule) || numeric_is_inf(granule) ||
 		dp_declare_compare(granule, int64_to_numeric(0)) <= 0 ||
 		!floor_exponent(granule, GRANULE_EXPONENT, &exponent) ||
-		dp_declare_compare(granule, power_of_two(exponent)) != 0)
+		dp_declare_compare(granule, dp_bridge_power_of_two(exponent)) != 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("granule %s is not a power of two",
@@ -151,7 +108,7 @@ static void
 check_integer_bound(Oid type, Numeric bound)
 {
 	int			bits = type == INT2OID ? 15 : type == INT4OID ? 31 : 63;
-	Numeric		limit = power_of_two(bits);
+	Numeric		limit = dp_bridge_power_of_two(bits);
 	Numeric		zero = int64_to_numeric(0);
 	int			beyond = dp_declare_compare(absolute(bound), limit);
 
@@ -218,7 +175,7 @@ dp_declare_check_grid(Oid type, Numeric lower, Numeric upper, Numeric granule)
 							 "known to have.")));
 		exponent -= DEFAULT_GRANULE_BITS;
 	}
-	limit = power_of_two(exponent + GRID_BITS);
+	limit = dp_bridge_power_of_two(exponent + GRID_BITS);
 	if (dp_declare_compare(absolute(lower), limit) > 0 ||
 		dp_declare_compare(upper, limit) >= 0)
 		ereport(ERROR,
@@ -228,6 +185,6 @@ dp_declare_check_grid(Oid type, Numeric lower, Numeric upper, Numeric granule)
 						dp_declare_number_text(upper)),
 				 errdetail("They must lie within 2^%d granules of zero; the "
 						   "granule is %s.", GRID_BITS,
-						   dp_declare_number_text(power_of_two(exponent))),
+						   dp_declare_number_text(dp_bridge_power_of_two(exponent))),
 				 errhint("Declare a coarser granule or narrower bounds.")));
 }

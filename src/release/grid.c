@@ -18,8 +18,8 @@
 
 #include "measure.h"
 
+#define DEFAULT_BITS 20			/* granules in the width, at least 2^20 */
 #define MAX_EXPONENT 1010		/* of a granule: 2^-e stays a normal double */
-#define MAX_LOG2 1100			/* of bounds */
 
 static Numeric
 call1(PGFunction function, Numeric a)
@@ -41,44 +41,6 @@ compare(Numeric a, Numeric b)
 											 NumericGetDatum(b)));
 }
 
-/* 2^exponent, exactly: 2^-n is 5^n / 10^n, a finite decimal. */
-static Numeric
-power_of_two(int exponent)
-{
-	Numeric		result = dp_bridge_text_to_numeric("1");
-	Numeric		base = dp_bridge_text_to_numeric(exponent < 0 ? "0.5" : "2");
-	int			n = abs(exponent);
-
-	for (; n > 0; n >>= 1)
-	{
-		if (n & 1)
-			result = call2(numeric_mul, result, base);
-		if (n > 1)
-			base = call2(numeric_mul, base, base);
-	}
-	return result;
-}
-
-/* The largest e with 2^e <= x, x > 0. */
-static int
-floor_log2(Numeric x)
-{
-	double		approximate =
-	DatumGetFloat8(DirectFunctionCall1(numeric_float8_no_overflow,
-									   NumericGetDatum(x)));
-	int			e;
-
-	if (!(approximate > 0) || isinf(approximate))
-		e = approximate > 0 ? MAX_LOG2 : -MAX_LOG2;
-	else
-		e = (int) floor(log2(approximate));
-	while (e > -MAX_LOG2 && compare(power_of_two(e), x) > 0)
-		e--;
-	while (e < MAX_LOG2 && compare(power_of_two(e + 1), x) <= 0)
-		e++;
-	return e;
-}
-
 /*
  * dp_release_scale_numeric
  *	  x * 2^exponent, exactly; never fails for x in the range of double.
@@ -86,7 +48,7 @@ floor_log2(Numeric x)
 Numeric
 dp_release_scale_numeric(Numeric x, int exponent)
 {
-	return call2(numeric_mul, x, power_of_two(exponent));
+	return call2(numeric_mul, x, dp_bridge_power_of_two(exponent));
 }
 
 static void
@@ -123,6 +85,7 @@ dp_release_grid(Numeric lower, Numeric upper, Numeric granule, bool integers)
 {
 	dp_grid		grid;
 	Numeric		scale;
+	bool		fits = true;
 
 	if (numeric_is_nan(lower) || numeric_is_nan(upper) ||
 		numeric_is_inf(lower) || numeric_is_inf(upper))
@@ -132,16 +95,19 @@ dp_release_grid(Numeric lower, Numeric upper, Numeric granule, bool integers)
 	if (compare(lower, upper) >= 0)
 		refuse_bounds("lower bound must be less than upper bound",
 					  "Give the smaller bound first.");
+	grid.exponent = 0;
 	if (granule != NULL)
-		grid.exponent = floor_log2(granule);
-	else if (integers)
-		grid.exponent = 0;
-	else
-		grid.exponent = floor_log2(call2(numeric_sub, upper, lower)) - 20;
-	if (abs(grid.exponent) > MAX_EXPONENT)
+		fits = dp_bridge_floor_log2(granule, &grid.exponent);
+	else if (!integers)
+	{
+		fits = dp_bridge_floor_log2(call2(numeric_sub, upper, lower),
+									&grid.exponent);
+		grid.exponent -= DEFAULT_BITS;
+	}
+	if (!fits || abs(grid.exponent) > MAX_EXPONENT)
 		refuse_bounds("bounds are out of range",
 					  "Use bounds between 1e-290 and 1e308 in size.");
-	scale = power_of_two(-grid.exponent);
+	scale = dp_bridge_power_of_two(-grid.exponent);
 	grid.low = to_granules(call2(numeric_mul, lower, scale), numeric_ceil);
 	grid.high = to_granules(call2(numeric_mul, upper, scale), numeric_floor);
 	if (grid.low >= grid.high)
@@ -165,7 +131,7 @@ dp_release_grid_value(const dp_grid *grid, dp_int128 granules)
 
 	if (grid->exponent == 0)
 		return value;
-	value = call2(numeric_mul, value, power_of_two(grid->exponent));
+	value = call2(numeric_mul, value, dp_bridge_power_of_two(grid->exponent));
 	if (grid->exponent > 0)
 		return value;
 	digits = (int) ceil(-grid->exponent * 0.30102999566398120);
