@@ -144,6 +144,7 @@ dp_declare_check_grid(Oid type, Numeric lower, Numeric upper, Numeric granule)
 		type == INT8OID;
 	int			exponent = 0;
 	Numeric		limit;
+	Numeric		used;
 
 	if (integer)
 	{
@@ -175,6 +176,7 @@ dp_declare_check_grid(Oid type, Numeric lower, Numeric upper, Numeric granule)
 							 "known to have.")));
 		exponent -= DEFAULT_GRANULE_BITS;
 	}
+	used = dp_bridge_power_of_two(exponent);
 	limit = dp_bridge_power_of_two(exponent + GRID_BITS);
 	if (dp_declare_compare(absolute(lower), limit) > 0 ||
 		dp_declare_compare(upper, limit) >= 0)
@@ -185,6 +187,6 @@ dp_declare_check_grid(Oid type, Numeric lower, Numeric upper, Numeric granule)
 						dp_declare_number_text(upper)),
 				 errdetail("They must lie within 2^%d granules of zero; the "
 						   "granule is %s.", GRID_BITS,
-						   dp_declare_number_text(dp_bridge_power_of_two(exponent))),
+						   dp_declare_number_text(used)),
 				 errhint("Declare a coarser granule or narrower bounds.")));
 }

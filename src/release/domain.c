@@ -457,11 +457,12 @@ dp_domain_value(const dp_domain *domain, int64 place, bool *isnull)
 	return domain->values[place];
 }
 
-/* dp_domain_estimate: see release.h; rough, but public. */
-double
-dp_domain_estimate(const dp_key *key)
+/* Values of the key without NULL, as far as the catalog tells at once. */
+static double
+estimate_known(const dp_key *key)
 {
 	dp_attribute *declared;
+	Oid			type = getBaseType(key->type);
 
 	switch (key->kind)
 	{
@@ -471,18 +472,23 @@ dp_domain_estimate(const dp_key *key)
 			return 2;
 		case DP_KEY_DECLARED:
 			declared = dp_attribute_lookup(key->relid, key->attnum);
-			return declared ? list_length(declared->keys) + 1 : 1;
+			if (declared == NULL)
+				return 1;
+			return list_length(declared->keys) + (declared->other ? 1 : 0);
 		case DP_KEY_RANGE:
 			declared = dp_attribute_lookup(key->relid, key->attnum);
-			if (declared != NULL && declared->lower != NULL)
-			{
-				Oid			type = getBaseType(key->type);
-
-				return (double) integer_bound(declared->upper, type) -
-					(double) integer_bound(declared->lower, type) + 1;
-			}
-			return 1;
+			if (declared == NULL || declared->lower == NULL)
+				return 1;
+			return (double) integer_bound(declared->upper, type) -
+				(double) integer_bound(declared->lower, type) + 1;
 		default:
 			return 100;
 	}
+}
+
+/* dp_domain_estimate: see release.h; rough for dates, but public. */
+double
+dp_domain_estimate(const dp_key *key)
+{
+	return estimate_known(key) + (key->nullable ? 1 : 0);
 }
