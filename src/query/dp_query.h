@@ -112,6 +112,9 @@ typedef struct dp_block
  */
 #define DP_HOISTED_PARAM(n) (-1 - (n))
 
+/* Likewise for the value of part_value that the release is charged for. */
+#define DP_PART_PARAM PG_INT32_MIN
+
 extern List *dp_query_block_to_list(const dp_block *block);
 extern dp_block *dp_query_block_from_list(const List *list);
 

@@ -6,6 +6,10 @@
  * owner declared immutable, keeps the block within the part of the rows that
  * have this value: the ledger may then charge the part (doc/theory.md T50).
  * What is not recognised is charged in full.
+ *
+ * The value is computed once, before the charge, and a second conjunct holds
+ * the rows to that very value: whatever the expression would give when rows
+ * are read, they are of the part that is charged.
  */
 #include "postgres.h"
 
@@ -48,12 +52,12 @@ has_hoisted_walker(Node *node, void *context)
 	return expression_tree_walker(node, has_hoisted_walker, context);
 }
 
-/* Is it known before the query runs, without running a subquery? */
+/* Is it known before the query runs, and the same whenever it is asked? */
 static bool
 is_plain_value(Node *node)
 {
 	return dp_expression_is_public_scalar(node) &&
-		!has_hoisted_walker(node, NULL);
+		!contain_mutable_functions(node) && !has_hoisted_walker(node, NULL);
 }
 
 static bool
@@ -84,30 +88,65 @@ take_part(dp_splitter *s, dp_block *block, const Bitmapset *columns,
 	return true;
 }
 
+/* The comparison with the value that is charged in place of the expression. */
+static Node *
+hold_to_part(OpExpr *comparison, const Node *column)
+{
+	OpExpr	   *copy = (OpExpr *) copyObject(comparison);
+	bool		left = linitial(comparison->args) == column;
+	Node	   *value = left ? lsecond(comparison->args) :
+	linitial(comparison->args);
+	Param	   *param = makeNode(Param);
+
+	param->paramkind = PARAM_EXTERN;
+	param->paramid = DP_PART_PARAM;
+	param->paramtype = exprType(value);
+	param->paramtypmod = exprTypmod(value);
+	param->paramcollid = exprCollation(value);
+	param->location = -1;
+	if (left)
+		lsecond(copy->args) = param;
+	else
+		linitial(copy->args) = param;
+	return (Node *) copy;
+}
+
+/* Adds the conjunct that holds rows to the part to *held. */
 static bool
-match_conjunct(dp_splitter *s, dp_block *block, const Bitmapset *columns,
-			   Node *conjunct)
+match_comparison(dp_splitter *s, dp_block *block, const Bitmapset *columns,
+				 OpExpr *comparison, Node **held)
 {
 	Node	   *left;
 	Node	   *right;
 
-	if (IsA(conjunct, OpExpr) &&
-		list_length(((OpExpr *) conjunct)->args) == 2)
-	{
-		if (!is_equality((OpExpr *) conjunct))
-			return false;
-		left = linitial(((OpExpr *) conjunct)->args);
-		right = lsecond(((OpExpr *) conjunct)->args);
-		return (is_plain_value(right) &&
-				take_part(s, block, columns, left, right)) ||
-			(is_plain_value(left) &&
-			 take_part(s, block, columns, right, left));
-	}
+	if (list_length(comparison->args) != 2 || !is_equality(comparison))
+		return false;
+	left = linitial(comparison->args);
+	right = lsecond(comparison->args);
+	if (is_plain_value(right) && take_part(s, block, columns, left, right))
+		*held = hold_to_part(comparison, left);
+	else if (is_plain_value(left) &&
+			 take_part(s, block, columns, right, left))
+		*held = hold_to_part(comparison, right);
+	else
+		return false;
+	return true;
+}
+
+static bool
+match_conjunct(dp_splitter *s, dp_block *block, const Bitmapset *columns,
+			   Node *conjunct, Node **held)
+{
+	Node	   *inverted;
+
+	if (IsA(conjunct, OpExpr))
+		return match_comparison(s, block, columns, (OpExpr *) conjunct, held);
 	if (is_notclause(conjunct))
 	{
-		left = (Node *) get_notclausearg((Expr *) conjunct);
-		return IsA(left, Var) &&
-			take_part(s, block, columns, left, makeBoolConst(false, false));
+		inverted = (Node *) get_notclausearg((Expr *) conjunct);
+		return IsA(inverted, Var) &&
+			take_part(s, block, columns, inverted,
+					  makeBoolConst(false, false));
 	}
 	return IsA(conjunct, Var) &&
 		take_part(s, block, columns, conjunct, makeBoolConst(true, false));
@@ -116,18 +155,25 @@ match_conjunct(dp_splitter *s, dp_block *block, const Bitmapset *columns,
 /*
  * dp_query_find_part
  *	  Fill the block's part, or leave it empty.  To be called while the
- *	  query's conditions are as the user wrote them.
+ *	  query's conditions are as the user wrote them; may add a condition.
  */
 void
 dp_query_find_part(dp_splitter *s, dp_block *block)
 {
 	Bitmapset  *columns =
 	dp_attribute_partitions(s->rowset.relation->relid);
+	Node	   *held = NULL;
 	ListCell   *lc;
 
 	if (columns == NULL)
 		return;
 	foreach(lc, make_ands_implicit((Expr *) s->query->jointree->quals))
-		if (match_conjunct(s, block, columns, lfirst(lc)))
-			return;
+	{
+		if (!match_conjunct(s, block, columns, lfirst(lc), &held))
+			continue;
+		if (held != NULL)
+			s->query->jointree->quals =
+				make_and_qual(s->query->jointree->quals, held);
+		return;
+	}
 }

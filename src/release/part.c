@@ -7,8 +7,10 @@
 #include "catalog/pg_type.h"
 #include "common/cryptohash.h"
 #include "common/sha2.h"
+#include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "utils/builtins.h"
+#include "utils/datum.h"
 #include "utils/date.h"
 #include "utils/lsyscache.h"
 #include "utils/uuid.h"
@@ -70,11 +72,28 @@ hash_value(Oid type, Datum value, NameData *out)
 		snprintf(NameStr(*out) + 2 * i, 3, "%02x", digest[i]);
 }
 
+/* The value as it will be compared with rows. */
+static Const *
+make_value(const dp_block *block, Datum value, bool isnull)
+{
+	Node	   *expression = (Node *) block->part_value;
+	Oid			type = exprType(expression);
+	int16		length;
+	bool		by_value;
+
+	get_typlenbyval(type, &length, &by_value);
+	if (!isnull)
+		value = datumCopy(value, by_value, length);
+	return makeConst(type, exprTypmod(expression), exprCollation(expression),
+					 length, isnull ? (Datum) 0 : value, isnull, by_value);
+}
+
 /*
  * dp_release_set_part
- *	  Note the part that the block's condition keeps it in.  Where rows may
- *	  have moved (the column is not immutable any more, its trigger is gone),
- *	  where neighbours may move between parts, and for NULL there is none.
+ *	  Note the part that the block's condition keeps it in, and the value that
+ *	  its rows are held to.  Where rows may have moved (the column is not
+ *	  immutable any more, its trigger is gone), where neighbours may move
+ *	  between parts, and for NULL there is no part to charge.
  */
 void
 dp_release_set_part(dp_release_spec *spec, bool replace, Datum value,
@@ -83,11 +102,12 @@ dp_release_set_part(dp_release_spec *spec, bool replace, Datum value,
 	dp_block   *block = spec->block;
 	dp_attribute *declared;
 
+	spec->part_value = make_value(block, value, isnull);
 	declared = dp_attribute_lookup(block->relid, block->part_attnum);
 	if (isnull || replace || declared == NULL || declared->partition == 0 ||
 		!dp_declare_has_trigger(block->relid, block->part_attnum))
 		return;
 	spec->part.partition = declared->partition;
-	hash_value(getBaseType(exprType((Node *) block->part_value)), value,
-			   &spec->part.key);
+	hash_value(getBaseType(spec->part_value->consttype),
+			   spec->part_value->constvalue, &spec->part.key);
 }

@@ -47,6 +47,7 @@ typedef struct dp_release_spec
 	dp_charge	charge;			/* of the whole release */
 	bool		replace_one;	/* neighbours that sensitivities are for */
 	dp_ledger_part part;		/* that it reads and no other */
+	Const	   *part_value;		/* of block->part_value; NULL: no such */
 } dp_release_spec;
 
 /* Parameters of the aggregates, whose values dp_release_prepare is given. */

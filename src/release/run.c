@@ -365,17 +365,26 @@ run_subquery(const dp_block *block, Query *subquery, EState *estate)
 					 scalar.by_value);
 }
 
-/* The constant that a hoisted subquery's parameter stands for. */
+/* What made-up parameters stand for. */
+typedef struct made_up
+{
+	List	   *constants;		/* of Const *: results of hoisted subqueries */
+	Const	   *part;			/* value of the part that is charged, or NULL */
+} made_up;
+
 static Const *
-constant_of(const Param *param, List *constants)
+constant_of(const Param *param, const made_up *values)
 {
 	int			n = DP_HOISTED_PARAM(param->paramid);
-	Const	   *constant;
+	Const	   *constant = values->part;
 
-	if (n >= list_length(constants))
-		elog(ERROR, "parameter of a subquery is out of range");
-	constant = list_nth(constants, n);
-	if (constant->consttype != param->paramtype)
+	if (param->paramid != DP_PART_PARAM)
+	{
+		if (n >= list_length(values->constants))
+			elog(ERROR, "parameter of a subquery is out of range");
+		constant = list_nth(values->constants, n);
+	}
+	if (constant == NULL || constant->consttype != param->paramtype)
 		elog(ERROR, "parameter of a subquery has an unexpected type");
 	return copyObject(constant);
 }
@@ -511,7 +520,7 @@ dp_release_run(dp_release_spec *spec, const dp_ledger_standing *standing,
 											   ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(work);
 	Query	   *inner = dp_release_inner_query(spec);
-	List	   *constants = NIL;
+	made_up		values = {NIL, spec->part_value};
 	PlannedStmt *plan;
 	dp_refusal *refusal;
 	dp_cells   *cells;
@@ -521,10 +530,11 @@ dp_release_run(dp_release_spec *spec, const dp_ledger_standing *standing,
 	check_preconditions();
 	PushActiveSnapshot(estate->es_snapshot);
 	foreach(lc, spec->block->subqueries)
-		constants = lappend(constants, run_subquery(spec->block, lfirst(lc),
-													estate));
-	if (constants != NIL)
-		inner = (Query *) fill_params_mutator((Node *) inner, constants);
+		values.constants = lappend(values.constants,
+								   run_subquery(spec->block, lfirst(lc),
+												estate));
+	if (values.constants != NIL || values.part != NULL)
+		inner = (Query *) fill_params_mutator((Node *) inner, &values);
 	refusal = dp_expression_check_query(inner);
 	if (refusal != NULL)
 		dp_bridge_raise_refusal(refusal, NULL);

@@ -92,6 +92,12 @@ SELECT * FROM cost('SELECT dp_count(*) FROM person WHERE age = 3.0');
 SELECT * FROM cost('SELECT dp_count(*) FROM person WHERE ward = ward');
 SELECT * FROM cost('SELECT dp_count(*) FROM person WHERE (ward = ''A'') IS TRUE');
 EXPLAIN (COSTS OFF) SELECT dp_count(*) FROM person WHERE ward = 'A';
+-- what can change between the charge and the rows (a setting that a subquery changes) pays as the whole
+SELECT * FROM cost('SELECT dp_count(*) FROM person WHERE age = date_part(''minute'', ''1970-01-01 00:03:00+00''::timestamptz)::int AND (SELECT set_config(''TimeZone'', ''UTC'', true)) IS NOT NULL');
+SELECT * FROM cost('SELECT dp_count(*) FROM person WHERE born = current_date');
+-- a function that only pretends not to change is refused, as all functions of users are
+CREATE FUNCTION pretends() RETURNS int LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RETURN current_setting('part.age')::int; END $$;
+SELECT * FROM cost('SELECT dp_count(*) FROM person WHERE age = pretends()');
 
 -- taken back and declared again: another partition, whose parts start anew beside what was spent
 SET ROLE :owner;
