@@ -6,11 +6,13 @@
 #include "postgres.h"
 
 #include "fmgr.h"
+#include "funcapi.h"
 #include "utils/builtins.h"
 
 #include "ledger.h"
 
 PG_FUNCTION_INFO_V1(dp_ledger_sql_charge);
+PG_FUNCTION_INFO_V1(dp_ledger_sql_preview);
 PG_FUNCTION_INFO_V1(dp_ledger_sql_new_partition);
 
 /* Is an argument there and not NULL?  Others may have declared fewer. */
@@ -116,6 +118,21 @@ read_part(FunctionCallInfo fcinfo, dp_ledger_part *part)
 	part->key = *PG_GETARG_NAME(6);
 }
 
+static void
+read_request(FunctionCallInfo fcinfo, dp_ledger_request *request)
+{
+	dp_dataset_row dataset;
+
+	MemSet(request, 0, sizeof(*request));
+	read_names(fcinfo, request);
+	read_charge(fcinfo, &request->charge);
+	read_part(fcinfo, &request->part);
+	request->releases = 1;
+	request->replace_one =
+		dp_catalog_read_dataset(NameStr(request->dataset), DP_ROW_READ,
+								&dataset) == DP_FOUND && dataset.replace_one;
+}
+
 /*
  * dp_ledger_sql_charge
  *	  dp_pg.charge(dataset, mechanism, epsilon, delta, rho, partition, part)
@@ -133,18 +150,48 @@ dp_ledger_sql_charge(PG_FUNCTION_ARGS)
 {
 	dp_ledger_request request;
 	dp_ledger_receipt receipt;
-	dp_dataset_row dataset;
 
-	MemSet(&request, 0, sizeof(request));
-	read_names(fcinfo, &request);
-	read_charge(fcinfo, &request.charge);
-	read_part(fcinfo, &request.part);
-	request.releases = 1;
-	request.replace_one =
-		dp_catalog_read_dataset(NameStr(request.dataset), DP_ROW_READ,
-								&dataset) == DP_FOUND && dataset.replace_one;
+	read_request(fcinfo, &request);
 	dp_ledger_charge(&request, &receipt);
 	PG_RETURN_INT64(receipt.ledger_id);
+}
+
+static Datum
+fixed_datum(dp_fixed x)
+{
+	return NumericGetDatum(dp_bridge_fixed_to_numeric(x));
+}
+
+/*
+ * dp_ledger_sql_preview
+ *	  dp_pg.preview(arguments of dp_pg.charge) returns (epsilon, delta, rho,
+ *	  batch, batch_left): what the charge would add to the sums of whoever
+ *	  pays, and the batch that has paid for it.  NULLs without a budget.
+ *
+ * Errors: 22023.
+ */
+Datum
+dp_ledger_sql_preview(PG_FUNCTION_ARGS)
+{
+	dp_ledger_request request;
+	dp_ledger_preview preview;
+	Datum		values[5];
+	bool		nulls[5];
+	TupleDesc	result;
+
+	if (get_call_result_type(fcinfo, NULL, &result) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+	read_request(fcinfo, &request);
+	dp_ledger_read_preview(&request, &preview);
+	values[0] = fixed_datum(preview.charged.epsilon);
+	values[1] = fixed_datum(preview.charged.delta);
+	values[2] = fixed_datum(preview.charged.rho);
+	values[3] = Int64GetDatum(preview.batch);
+	values[4] = Int32GetDatum(preview.batch_queries - preview.batch_used);
+	nulls[0] = nulls[1] = nulls[2] = !preview.found;
+	nulls[3] = nulls[4] = preview.batch == 0;
+	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(result),
+													  values, nulls)));
 }
 
 /* dp_ledger_sql_new_partition: dp_pg.new_partition() returns bigint. */

@@ -179,7 +179,8 @@ load_part(const group_dataset *d, Oid payer, int64 period, int64 partition,
 	p->row.period = period;
 	p->row.partition = partition;
 	namestrcpy(&p->row.key, key);
-	p->locked = dp_catalog_read_part(&p->row) == DP_LOCKED;
+	p->locked = dp_catalog_read_part(&p->row, DP_ROW_SKIP_LOCKED) ==
+		DP_LOCKED;
 	return p;
 }
 
@@ -258,33 +259,6 @@ hit(target *t, const dp_ledger_request *request)
 	dp_acct_spent_maximum(&t->top->row.spent, &t->part->row.spent);
 	t->part->changed = true;
 	t->top->changed = true;
-}
-
-/*
- * Does a batch pay for queries of this payer now?  It ends when the budget
- * that paid for it renews, or when another budget pays.
- */
-static bool
-is_alive(const group_batch *g, const dp_payer *payer, const group_budget *b)
-{
-	const dp_batch_row *row = &g->row;
-
-	if (g->found != DP_FOUND || row->closed)
-		return false;
-	if (b == NULL)
-		return !OidIsValid(row->payer);
-	return OidIsValid(row->payer) && row->period == b->row.period &&
-		(row->cluster == dp_bridge_cluster_id() ?
-		 row->payer == payer->role :
-		 strcmp(NameStr(row->payer_name), NameStr(payer->name)) == 0);
-}
-
-/* Is the charge one of those that were paid for? */
-static bool
-covers(const group_batch *g, const dp_charge *charge)
-{
-	return charge->epsilon != DP_FIXED_INFINITE &&
-		charge->epsilon <= g->row.epsilon && charge->delta == 0;
 }
 
 static void
@@ -408,8 +382,10 @@ charge_payer(dp_slot *slot, bool *again, group_dataset *d,
 	dp_answer  *answer = &slot->answer;
 	bool		opens = request->action == DP_LEDGER_OPEN_BATCH;
 	group_batch *g = load_batch(d, payer->asking, NameStr(answer->asking));
-	bool		alive = is_alive(g, payer, b);
-	bool		paid = alive && !opens && covers(g, &request->charge);
+	bool		alive = g->found == DP_FOUND &&
+	dp_batch_is_alive(&g->row, payer, b ? &b->row : NULL);
+	bool		paid = alive && !opens &&
+	dp_batch_covers(&g->row, &request->charge);
 	dp_ledger_line *next;
 	target		whole;
 	target		mine;

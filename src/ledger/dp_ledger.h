@@ -104,6 +104,17 @@ typedef struct dp_ledger_standing
 	dp_fixed	epsilon_ceiling;
 } dp_ledger_standing;
 
+/* What a request would be charged now, for EXPLAIN; every number is public. */
+typedef struct dp_ledger_preview
+{
+	bool		found;			/* a budget or exemption exists */
+	dp_charge	charged;		/* what the payer's sums (exempt: the
+								 * dataset's) would grow by */
+	int64		batch;			/* that has paid for it; 0: none */
+	int32		batch_queries;
+	int32		batch_used;		/* = batch_queries: would be refused */
+} dp_ledger_preview;
+
 extern void dp_ledger_init(void);	/* from _PG_init, preloading only */
 
 /*
@@ -140,6 +151,14 @@ extern void dp_ledger_require_budget(const char *dataset,
 									 dp_ledger_standing *out);
 extern void dp_ledger_read_standing(const char *dataset,
 									dp_ledger_standing *out);
+
+/*
+ * What a plain request of the asking role would be charged now: nothing when
+ * an open batch has paid for it, the rise of the largest part for a part, else
+ * its price.  Never raises for a missing dataset or budget, charges nothing.
+ */
+extern void dp_ledger_read_preview(const dp_ledger_request *request,
+								   dp_ledger_preview *out);
 
 /* Is `role` the owner of the dataset, a member of it, or a superuser? */
 extern bool dp_ledger_owns_dataset(Oid role, const char *dataset);

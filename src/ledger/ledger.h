@@ -276,7 +276,7 @@ extern dp_found dp_catalog_read_batch(const char *dataset, Oid role,
 									  dp_row_lock lock, dp_batch_row *out);
 extern bool dp_catalog_find_batch(int64 id, dp_batch_row *out);
 extern void dp_catalog_write_batch(const dp_batch_row *row);
-extern dp_found dp_catalog_read_part(dp_part_row *row);
+extern dp_found dp_catalog_read_part(dp_part_row *row, dp_row_lock lock);
 extern void dp_catalog_write_part(const dp_part_row *row);
 extern void dp_catalog_roll(dp_budget_row *row, TimestampTz now);
 extern TimestampTz dp_catalog_renewal(const dp_budget_row *row);
@@ -302,6 +302,11 @@ extern void dp_payer_find(const dp_dataset_row *dataset, Oid outer,
 extern void dp_payer_refuse_place(void);
 extern void dp_payer_raise(const dp_answer *answer, const char *dataset)
 			pg_attribute_noreturn();
+
+/* batch_row.c */
+extern bool dp_batch_is_alive(const dp_batch_row *row, const dp_payer *payer,
+							  const dp_budget_row *budget);
+extern bool dp_batch_covers(const dp_batch_row *row, const dp_charge *charge);
 
 /* standing.c */
 extern dp_fixed dp_standing_remaining(const dp_limit *limit,

@@ -143,6 +143,7 @@ state(FunctionCallInfo fcinfo, Numeric asked)
 	}
 	(void) dp_bridge_numeric_to_fixed(asked, DP_ROUND_UP, &shown);
 
+	nulls[1] = dp_payer_owns(role, &row);	/* everybody */
 	dp_catalog_name_role(role, &about);
 	values[0] = NameGetDatum(&name);
 	values[1] = NameGetDatum(&about);

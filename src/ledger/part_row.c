@@ -23,10 +23,10 @@ dp_ledger_new_partition(void)
 /*
  * dp_catalog_read_part
  *	  The sums of dataset, payer, partition and key of *row in its period,
- *	  locked; zero when there are none.  DP_LOCKED: by somebody else.
+ *	  locked as told; zero when there are none.
  */
 dp_found
-dp_catalog_read_part(dp_part_row *row)
+dp_catalog_read_part(dp_part_row *row, dp_row_lock lock)
 {
 	ScanKeyData keys[4];
 	dp_values	values;
@@ -40,8 +40,8 @@ dp_catalog_read_part(dp_part_row *row)
 	dp_row_key(&keys[3], PART_KEY, NAMEOID, NameGetDatum(&row->key));
 	MemSet(&row->spent, 0, sizeof(row->spent));
 	row->tuple = NULL;
-	found = dp_row_find(DP_TABLE_PART, PART_KEY_INDEX, keys, 4, NULL,
-						DP_ROW_SKIP_LOCKED, &row->tuple, &values);
+	found = dp_row_find(DP_TABLE_PART, PART_KEY_INDEX, keys, 4, NULL, lock,
+						&row->tuple, &values);
 	if (found == DP_FOUND &&
 		DatumGetInt64(dp_get(&values, PART_PERIOD)) == row->period)
 		dp_get_sums(&values, PART_SPENT, &row->spent);

@@ -135,6 +135,7 @@ dp_procedure_charge(const dp_procedure_price *price, const dp_charge *charge,
 			 mechanism);
 	request.charge = *charge;
 	request.releases = releases;
+	request.replace_one = price->standing.replace_one;
 	dp_ledger_charge(&request, &receipt);
 }
 

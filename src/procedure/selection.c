@@ -157,6 +157,14 @@ choose(FunctionCallInfo fcinfo, bool floats, choice kind, bool monotone)
 	int			i;
 
 	dp_procedure_open(fcinfo, floats, places, &price);
+	if (monotone && price.standing.replace_one)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("utilities cannot be monotone"),
+				 errdetail("Neighbours of dataset \"%s\" differ by replacing "
+						   "one unit, which moves some utilities up and "
+						   "others down.", NameStr(price.dataset)),
+				 errhint("Leave monotone out.")));
 	dp_procedure_read_array(fcinfo, 0, "candidates", &candidates);
 	dp_procedure_read_array(fcinfo, 1, "utilities", &utilities);
 	if (candidates.n != utilities.n)

@@ -187,7 +187,8 @@ require_comparable(Oid from, const dp_column *column)
 
 /*
  * Write a declaration: bounds (keys is NULL) or keys; the other half of what
- * was declared about the column stays.
+ * was declared about the column stays.  A partition column whose values are
+ * declared anew makes another partition, since its parts are others.
  */
 static void
 write_declaration(const dp_column *column, const char *lower,
@@ -200,6 +201,10 @@ write_declaration(const dp_column *column, const char *lower,
 		" VALUES ($1, $1, $2, 0, $3, $4, $5)"
 		" ON CONFLICT (relid, attname) DO UPDATE SET"
 		" relid_origin = EXCLUDED.relid_origin, attnum = EXCLUDED.attnum,"
+		" partition = CASE WHEN attribute.partition IS NOT NULL"
+		" AND (attribute.lower, attribute.upper) IS DISTINCT FROM"
+		" (EXCLUDED.lower, EXCLUDED.upper)"
+		" THEN dp_pg.new_partition() ELSE attribute.partition END,"
 		" lower = EXCLUDED.lower, upper = EXCLUDED.upper,"
 		" granule = EXCLUDED.granule";
 	static const char *const write_keys =
@@ -208,6 +213,9 @@ write_declaration(const dp_column *column, const char *lower,
 		" VALUES ($1, $1, $2, 0, $3, $4)"
 		" ON CONFLICT (relid, attname) DO UPDATE SET"
 		" relid_origin = EXCLUDED.relid_origin, attnum = EXCLUDED.attnum,"
+		" partition = CASE WHEN attribute.partition IS NOT NULL"
+		" AND attribute.keys IS DISTINCT FROM EXCLUDED.keys"
+		" THEN dp_pg.new_partition() ELSE attribute.partition END,"
 		" keys = EXCLUDED.keys, other = EXCLUDED.other";
 	Oid			types[5] = {OIDOID, NAMEOID};
 	Datum		values[5];

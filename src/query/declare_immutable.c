@@ -5,8 +5,11 @@
  * What is asked about rows of one part costs nothing of what the units of
  * other parts may still bear, as long as no unit moves between parts
  * (doc/theory.md T50).  The owner promises that; a trigger holds UPDATE to
- * it, also for replicated changes.  Equality of the allowed types is equality
- * of their texts, so the ledger can tell parts apart by text.
+ * it, also for replicated changes.  Only plain tables are allowed: a row that
+ * UPDATE moves between partitions is deleted and inserted for triggers, and
+ * inheritance children have triggers of their own.  Equality of the allowed
+ * types is equality of their texts, so the ledger can tell parts apart by
+ * text.
  */
 #include "postgres.h"
 
@@ -15,7 +18,9 @@
 #include "access/relation.h"
 #include "access/table.h"
 #include "catalog/indexing.h"
+#include "catalog/pg_class.h"
 #include "catalog/pg_collation.h"
+#include "catalog/pg_inherits.h"
 #include "catalog/pg_trigger.h"
 #include "catalog/pg_type.h"
 #include "commands/trigger.h"
@@ -30,6 +35,7 @@
 #include "utils/rel.h"
 
 #include "declare_internal.h"
+#include "dp_query.h"
 
 static bool
 is_partition_type(Oid type)
@@ -50,9 +56,32 @@ is_partition_type(Oid type)
 	}
 }
 
+/* A table without partitions or children that is neither of another one. */
+static bool
+is_plain_table(Oid relid)
+{
+	Relation	rel = relation_open(relid, AccessShareLock);
+	bool		plain = rel->rd_rel->relkind == RELKIND_RELATION &&
+	!rel->rd_rel->relispartition &&
+	find_inheritance_children(relid, NoLock) == NIL &&
+	!has_superclass(relid);
+
+	relation_close(rel, AccessShareLock);
+	return plain;
+}
+
 static void
 check_column(const dp_column *column)
 {
+	if (!is_plain_table(column->relid))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("columns of \"%s\" cannot be declared immutable",
+						get_rel_name(column->relid)),
+				 errdetail("It has, or is one of, partitions or inheritance "
+						   "children, between which rows can move unseen by "
+						   "triggers."),
+				 errhint("Use a plain table.")));
 	if (!is_partition_type(column->type))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -86,13 +115,8 @@ trigger_function(void)
 						  0, NULL, false);
 }
 
-/*
- * dp_declare_has_trigger
- *	  Does the trigger of a partition column stand, enabled also for
- *	  replicated changes?
- */
-bool
-dp_declare_has_trigger(Oid relid, AttrNumber attnum)
+static bool
+has_trigger(Oid relid, AttrNumber attnum, Snapshot snapshot)
 {
 	Relation	rel = table_open(TriggerRelationId, AccessShareLock);
 	char	   *name = trigger_name(attnum);
@@ -111,12 +135,24 @@ dp_declare_has_trigger(Oid relid, AttrNumber attnum)
 		Form_pg_trigger form = (Form_pg_trigger) GETSTRUCT(tuple);
 
 		if (form->tgfoid == function && form->tgenabled == 'A' &&
-			strcmp(NameStr(form->tgname), name) == 0)
+			strcmp(NameStr(form->tgname), name) == 0 &&
+			dp_query_visible_to(tuple, snapshot))
 			found = true;
 	}
 	systable_endscan(scan);
 	table_close(rel, AccessShareLock);
 	return found;
+}
+
+/*
+ * dp_declare_is_guarded
+ *	  See dp_relation.h.  A snapshot older than the trigger may see rows as
+ *	  they were before somebody moved them.
+ */
+bool
+dp_declare_is_guarded(Oid relid, AttrNumber attnum, Snapshot snapshot)
+{
+	return is_plain_table(relid) && has_trigger(relid, attnum, snapshot);
 }
 
 /* Run DDL as the caller, who owns the table, with safe names. */
@@ -169,7 +205,7 @@ dp_declare_drop_triggers(Oid relid)
 
 	relation_close(rel, NoLock);
 	for (attnum = 1; attnum <= natts; attnum++)
-		if (dp_declare_has_trigger(relid, attnum))
+		if (has_trigger(relid, attnum, NULL))
 			drop_trigger(relid, attnum);
 }
 
@@ -223,7 +259,7 @@ dp_declare_immutable(PG_FUNCTION_ARGS)
 	immutable = PG_GETARG_BOOL(2);
 	if (immutable)
 		check_column(&column);
-	guarded = dp_declare_has_trigger(column.relid, column.attnum);
+	guarded = has_trigger(column.relid, column.attnum, NULL);
 	declared = dp_attribute_lookup(column.relid, column.attnum);
 	if (!immutable)
 	{
@@ -234,7 +270,10 @@ dp_declare_immutable(PG_FUNCTION_ARGS)
 	{
 		/* Rows may have moved before: this is another partition. */
 		if (!guarded)
+		{
+			drop_trigger(column.relid, column.attnum);
 			create_trigger(&column);
+		}
 		write_partition(&column, dp_ledger_new_partition());
 	}
 	PG_RETURN_VOID();

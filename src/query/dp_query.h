@@ -12,6 +12,7 @@
 #ifndef DP_QUERY_H
 #define DP_QUERY_H
 
+#include "access/htup.h"
 #include "datatype/timestamp.h"
 #include "nodes/parsenodes.h"
 #include "nodes/primnodes.h"
@@ -132,6 +133,8 @@ typedef void (*dp_block_consumer) (dp_block *block, RangeTblEntry *entry,
  */
 extern dp_refusal *dp_query_split_all(Query *query, dp_block_consumer consumer,
 									  void *context, List **inval_items);
+
+extern bool dp_query_visible_to(HeapTuple tuple, Snapshot snapshot);
 
 /* NULL when the relation's rows are one per unit, else why not. */
 extern dp_refusal *dp_query_check_unit(const dp_relation *relation,

@@ -11,6 +11,7 @@
 #include "access/attnum.h"
 #include "nodes/bitmapset.h"
 #include "nodes/pg_list.h"
+#include "utils/snapshot.h"
 
 /* One protected relation, palloc'd in the current context. */
 typedef struct dp_relation
@@ -41,8 +42,12 @@ extern dp_relation *dp_relation_lookup(Oid relid);
 extern dp_attribute *dp_attribute_lookup(Oid relid, AttrNumber attnum);
 /* Columns declared immutable; dp_attribute_lookup says more about one. */
 extern Bitmapset *dp_attribute_partitions(Oid relid);
-/* Does the trigger stand that keeps a partition column immutable? */
-extern bool dp_declare_has_trigger(Oid relid, AttrNumber attnum);
+/*
+ * Does a trigger keep the column immutable, and has it since the snapshot was
+ * taken (NULL: now)?
+ */
+extern bool dp_declare_is_guarded(Oid relid, AttrNumber attnum,
+								  Snapshot snapshot);
 /* The protected ancestor (or the relation itself), InvalidOid when none. */
 extern Oid	dp_relation_protected_root(Oid relid);
 extern void dp_relation_init(void); /* hooks; from _PG_init */

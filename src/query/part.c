@@ -22,6 +22,19 @@
 
 #include "split.h"
 
+/*
+ * Is the type that is compared the column's own?  varchar compares as text;
+ * other binary casts, as to char(n), have another equality.
+ */
+static bool
+same_kind(Oid column, Oid compared)
+{
+	column = getBaseType(column);
+	compared = getBaseType(compared);
+	return column == compared ||
+		(column == VARCHAROID && compared == TEXTOID);
+}
+
 /* The one of `columns` that the expression is, or 0. */
 static AttrNumber
 partition_column(dp_splitter *s, const Bitmapset *columns, Node *expression)
@@ -35,7 +48,9 @@ partition_column(dp_splitter *s, const Bitmapset *columns, Node *expression)
 		return 0;
 	column = (Var *) base;
 	if (column->varattno <= 0 || !bms_is_member(column->varattno, columns) ||
-		!dp_declare_has_trigger(s->rowset.relation->relid, column->varattno))
+		!same_kind(column->vartype, exprType(expression)) ||
+		!dp_declare_is_guarded(s->rowset.relation->relid, column->varattno,
+							   NULL))
 		return 0;
 	return column->varattno;
 }

@@ -92,8 +92,6 @@ static dp_refusal *
 analyse(ParseState *pstate, const char *text, Node **out)
 {
 	Node	   *expression = parse_expression(text);
-	dp_rowset	scratch = {0};
-
 	if (expression == NULL)
 		return dp_bridge_refuse(ERRCODE_SYNTAX_ERROR, -1,
 								"A predicate is one boolean expression.",
@@ -102,11 +100,18 @@ analyse(ParseState *pstate, const char *text, Node **out)
 								"predicate is not an expression");
 	pstate->p_sourcetext = text;
 	expression = transformExpr(pstate, expression, EXPR_KIND_WHERE);
+	if (pstate->p_hasSubLinks)
+		return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
+								"A predicate is text that may come from "
+								"somebody else than the role that runs it; a "
+								"subquery would read with that role's rights.",
+								"Compute the value first, and write it into "
+								"the predicate.",
+								"a predicate cannot have a subquery");
 	expression = coerce_to_boolean(pstate, expression, "a predicate");
 	assign_expr_collations(pstate, expression);
 	*out = expression;
-	/* Subqueries that will run before are judged when that happens. */
-	return dp_expression_check(dp_rowset_hoist(expression, &scratch));
+	return dp_expression_check(expression);
 }
 
 /* Raises what is wrong with it. */
@@ -191,7 +196,6 @@ dp_query_read_predicates(Oid relid, List *texts)
 	query->canSetTag = true;
 	query->rtable = pstate->p_rtable;
 	query->jointree = makeFromExpr(pstate->p_joinlist, NULL);
-	query->hasSubLinks = pstate->p_hasSubLinks;
 	query->stmt_location = -1;
 	table_close(relation, NoLock);
 	free_parsestate(pstate);

@@ -29,11 +29,12 @@
 #include "dp_query.h"
 
 /*
- * Is a catalog row as old as the snapshot?  A proof that is younger says
- * nothing about rows that only the snapshot still sees.
+ * dp_query_visible_to
+ *	  Is a catalog row as old as the snapshot?  A proof that is younger says
+ *	  nothing about rows that only the snapshot still sees.
  */
-static bool
-visible_to(HeapTuple tuple, Snapshot snapshot)
+bool
+dp_query_visible_to(HeapTuple tuple, Snapshot snapshot)
 {
 	TransactionId xmin = HeapTupleHeaderGetXmin(tuple->t_data);
 
@@ -57,7 +58,7 @@ index_proves_unique(Oid index, AttrNumber attnum, Snapshot snapshot)
 		form->indkey.values[0] == attnum &&
 		heap_attisnull(tuple, Anum_pg_index_indpred, NULL) &&
 		heap_attisnull(tuple, Anum_pg_index_indexprs, NULL) &&
-		visible_to(tuple, snapshot);
+		dp_query_visible_to(tuple, snapshot);
 	ReleaseSysCache(tuple);
 	return proves;
 }
@@ -80,7 +81,7 @@ attachment_visible(Oid part, Snapshot snapshot)
 	scan = systable_beginscan(inherits, InheritsRelidSeqnoIndexId, true, NULL,
 							  1, &key);
 	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
-		visible = visible && visible_to(tuple, snapshot);
+		visible = visible && dp_query_visible_to(tuple, snapshot);
 	systable_endscan(scan);
 	table_close(inherits, AccessShareLock);
 	return visible;
@@ -114,7 +115,7 @@ column_proved_not_null(Relation rel, AttrNumber attnum, Snapshot snapshot)
 	if (!HeapTupleIsValid(tuple))
 		return false;
 	proved = ((Form_pg_attribute) GETSTRUCT(tuple))->attnotnull &&
-		visible_to(tuple, snapshot);
+		dp_query_visible_to(tuple, snapshot);
 	ReleaseSysCache(tuple);
 	return proved;
 }

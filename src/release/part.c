@@ -88,12 +88,43 @@ make_value(const dp_block *block, Datum value, bool isnull)
 					 length, isnull ? (Datum) 0 : value, isnull, by_value);
 }
 
+/* Is the value one of those that the owner made public? */
+static bool
+is_declared(const dp_block *block, const dp_attribute *declared,
+			const Const *value)
+{
+	dp_key		key;
+	dp_domain  *domain;
+	int64		place;
+
+	memset(&key, 0, sizeof(key));
+	key.type = get_atttype(block->relid, block->part_attnum);
+	key.typmod = -1;
+	key.relid = block->relid;
+	key.attnum = block->part_attnum;
+	if (declared->keys != NIL)
+		key.kind = DP_KEY_DECLARED;
+	else if (value->consttype == BOOLOID)
+		key.kind = DP_KEY_BOOLEAN;
+	else if (declared->lower != NULL &&
+			 (dp_measure_is_integer_type(value->consttype) ||
+			  value->consttype == DATEOID))
+		key.kind = DP_KEY_RANGE;
+	else
+		return false;
+	domain = dp_domain_make(&key);
+	place = dp_domain_find(domain, value->constvalue, false);
+	return place >= 0 && place < dp_domain_known(domain);
+}
+
 /*
  * dp_release_set_part
  *	  Note the part that the block's condition keeps it in, and the value that
- *	  its rows are held to.  Where rows may have moved (the column is not
- *	  immutable any more, its trigger is gone), where neighbours may move
- *	  between parts, and for NULL there is no part to charge.
+ *	  its rows are held to.  There is none for NULL, where the column is not
+ *	  immutable any more, and where neighbours may move between parts.
+ *
+ * Each declared value is a part; all others together are one more, so that
+ * nobody can make up parts without end.
  */
 void
 dp_release_set_part(dp_release_spec *spec, bool replace, Datum value,
@@ -104,10 +135,26 @@ dp_release_set_part(dp_release_spec *spec, bool replace, Datum value,
 
 	spec->part_value = make_value(block, value, isnull);
 	declared = dp_attribute_lookup(block->relid, block->part_attnum);
-	if (isnull || replace || declared == NULL || declared->partition == 0 ||
-		!dp_declare_has_trigger(block->relid, block->part_attnum))
+	if (isnull || replace || declared == NULL || declared->partition == 0)
 		return;
 	spec->part.partition = declared->partition;
-	hash_value(getBaseType(spec->part_value->consttype),
-			   spec->part_value->constvalue, &spec->part.key);
+	if (is_declared(block, declared, spec->part_value))
+		hash_value(getBaseType(spec->part_value->consttype),
+				   spec->part_value->constvalue, &spec->part.key);
+	else
+		namestrcpy(&spec->part.key, "other");
+}
+
+/*
+ * dp_release_check_part
+ *	  Drop the part when rows that the snapshot sees may have moved since:
+ *	  the trigger that keeps the column is younger, or gone.
+ */
+void
+dp_release_check_part(dp_release_spec *spec, Snapshot snapshot)
+{
+	if (spec->part.partition != 0 &&
+		!dp_declare_is_guarded(spec->block->relid, spec->block->part_attnum,
+							   snapshot))
+		memset(&spec->part, 0, sizeof(spec->part));
 }

@@ -81,6 +81,7 @@ extern PlannedStmt *dp_release_plan_subquery(const dp_block *block,
 /* part.c */
 extern void dp_release_set_part(dp_release_spec *spec, bool replace,
 								Datum value, bool isnull);
+extern void dp_release_check_part(dp_release_spec *spec, Snapshot snapshot);
 
 /* share.c */
 extern int	dp_release_count_share(List *blocks);

@@ -529,6 +529,7 @@ dp_release_run(dp_release_spec *spec, const dp_ledger_standing *standing,
 
 	check_preconditions();
 	PushActiveSnapshot(estate->es_snapshot);
+	dp_release_check_part(spec, estate->es_snapshot);
 	foreach(lc, spec->block->subqueries)
 		values.constants = lappend(values.constants,
 								   run_subquery(spec->block, lfirst(lc),

@@ -312,7 +312,14 @@ SELECT n, dp_noisy_max(ARRAY['a','b','c'], ARRAY[1, 3, 2], 1, 100000, 'regress_p
 FROM unnest(ARRAY['laplace', 'exponential', 'gumbel', 'permute_and_flip']) n;
 SELECT dp_noisy_max(ARRAY['a','b','c'], ARRAY[1, 3, 2], 1, 100000, 'regress_procedures') FROM generate_series(1, 2);
 SELECT mechanism, epsilon, releases FROM last_charges(14) GROUP BY 1, 2, 3 ORDER BY 1;
+-- a dataset whose neighbours differ by replacing one unit: charged as ever, but nothing is monotone there
 RESET ROLE;
+SELECT dp_pg.open_dataset('regress_procedures_replace');
+SELECT dp_neighbours('regress_procedures_replace', 'replace_one');
+SELECT dp_laplace(5, 1, 100000, 'regress_procedures_replace'), dp_gaussian(5, 1, 100000, 1e-6, 'regress_procedures_replace'),
+	dp_exponential(ARRAY['a','b'], ARRAY[1, 3], 1, 100000, 'regress_procedures_replace'), dp_noisy_max(ARRAY['a','b'], ARRAY[1, 3], 1, 100000, 'regress_procedures_replace');
+SELECT dp_exponential(ARRAY['a','b'], ARRAY[1, 3], 1, 100000, 'regress_procedures_replace', monotone => true);
+SELECT dp_noisy_max(ARRAY['a','b'], ARRAY[1, 3], 1, 100000, 'regress_procedures_replace', monotone => true);
 
 DROP OWNED BY regress_procedures_poor, regress_procedures_none CASCADE;
 DROP ROLE regress_procedures_poor, regress_procedures_none;

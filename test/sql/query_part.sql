@@ -27,6 +27,7 @@ SELECT dp_declare('person', 'nosuch', immutable => true);
 SELECT dp_declare('person', 'score', immutable => true);
 SELECT dp_declare('person', 'feel', immutable => true);
 SELECT dp_declare('person', 'ward', immutable => NULL);
+SELECT dp_declare('person', 'ward', keys => ARRAY['A','B','C','D','E','F','H','I','J','K'], other => 'other');
 SELECT dp_declare('person', 'ward', immutable => true);
 SELECT dp_declare('person', 'sex', immutable => true);
 SELECT dp_declare('person', 'born', immutable => true);
@@ -66,6 +67,11 @@ SELECT * FROM cost('SELECT dp_count(*) FROM person WHERE age = 3');
 SELECT * FROM cost('SELECT dp_count(*) FROM person WHERE age = 4::smallint');
 SELECT * FROM cost('SELECT dp_count(*) FROM (SELECT * FROM person) AS p WHERE p.ward = ''E''');
 SELECT * FROM cost('SELECT sex, dp_count(*) FROM person WHERE ward = ''D'' GROUP BY sex');
+-- values that nobody declared are one part, so that nobody makes up parts without end
+SELECT * FROM cost('SELECT dp_count(*) FROM person WHERE ward = ''X''');
+SELECT * FROM cost('SELECT dp_count(*) FROM person WHERE ward = ''Y''');
+SELECT * FROM cost('SELECT dp_count(*) FROM person WHERE ward = ''other''');
+SELECT * FROM cost('SELECT dp_count(*) FROM person WHERE ward = ''Z''');
 -- parameters decide when the query runs
 PREPARE ward(text) AS SELECT dp_count(*) IS NOT NULL AS answered FROM person WHERE ward = $1;
 SET plan_cache_mode = force_generic_plan;
@@ -116,6 +122,39 @@ SET ROLE :owner;
 SELECT dp_declare('person', 'ward', immutable => true);
 SET ROLE :analyst;
 SELECT * FROM cost('SELECT dp_count(*) FROM person WHERE ward = ''I''');
+-- so does declaring other values, and not declaring the same ones again
+SET ROLE :owner;
+SELECT partition AS before FROM dp_pg.attribute WHERE relid = 'person'::regclass AND attname = 'ward' \gset
+SELECT dp_declare('person', 'ward', keys => ARRAY['A','B','C','D','E','F','H','I','J','K'], other => 'others');
+SELECT partition = :before AS same FROM dp_pg.attribute WHERE relid = 'person'::regclass AND attname = 'ward';
+SELECT dp_declare('person', 'ward', keys => ARRAY['A','B','C','D','E','F','H','I','J','K','L'], other => 'other');
+SELECT partition = :before AS same FROM dp_pg.attribute WHERE relid = 'person'::regclass AND attname = 'ward';
+SELECT partition AS before FROM dp_pg.attribute WHERE relid = 'person'::regclass AND attname = 'age' \gset
+SELECT dp_declare('person', 'age', 0, 120);
+SELECT partition = :before AS same FROM dp_pg.attribute WHERE relid = 'person'::regclass AND attname = 'age';
+SELECT dp_declare('person', 'age', 0, 121);
+SELECT partition = :before AS same FROM dp_pg.attribute WHERE relid = 'person'::regclass AND attname = 'age';
+-- its type stays as it is
+ALTER TABLE person ALTER ward TYPE varchar(3) USING 'A';
+-- not between partitions or inheritance children, where rows can move unseen
+CREATE TABLE divided (id int NOT NULL, k int NOT NULL) PARTITION BY LIST (k);
+CREATE TABLE divided_1 PARTITION OF divided FOR VALUES IN (1);
+CREATE TABLE parent (id int NOT NULL, k int NOT NULL);
+CREATE TABLE child () INHERITS (parent);
+SELECT dp_protect('divided', dataset => 'regress_query_part') \g /dev/null
+SELECT dp_protect('parent', dataset => 'regress_query_part') \g /dev/null
+SELECT dp_declare('divided', 'k', immutable => true);
+SELECT dp_declare('parent', 'k', immutable => true);
+DROP TABLE child;
+SELECT dp_declare('parent', 'k', 0, 9);
+SELECT dp_declare('parent', 'k', immutable => true);
+SET ROLE :analyst;
+SELECT * FROM cost('SELECT dp_count(*) FROM parent WHERE k = 1');
+SELECT * FROM cost('SELECT dp_count(*) FROM parent WHERE k = 2');
+SET ROLE :owner;
+CREATE TABLE child () INHERITS (parent);
+SET ROLE :analyst;
+SELECT * FROM cost('SELECT dp_count(*) FROM parent WHERE k = 3');
 -- without its trigger there is no discount, and a new one is a new partition
 SET ROLE :owner;
 ALTER TABLE person DISABLE TRIGGER USER;
