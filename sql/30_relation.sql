@@ -34,6 +34,7 @@ CREATE TABLE dp_pg.attribute (
 	keys text[],
 	other text,
 	partition bigint CHECK (partition > 0),
+	guard bigint CHECK (guard > 0),
 	PRIMARY KEY (relid, attname)
 );
 COMMENT ON TABLE dp_pg.attribute IS
@@ -56,6 +57,8 @@ COMMENT ON COLUMN dp_pg.attribute.other IS
 
 COMMENT ON COLUMN dp_pg.attribute.partition IS
 'number in the ledger of the partition that the column makes since the owner declared it immutable: statements about different values are charged as one, by the largest part; NULL: not immutable';
+COMMENT ON COLUMN dp_pg.attribute.guard IS
+'number in the name of the trigger dp_pg_immutable_N that refuses UPDATEs of the column; NULL: not immutable';
 
 GRANT SELECT ON dp_pg.relation, dp_pg.attribute TO PUBLIC;
 SELECT pg_catalog.pg_extension_config_dump('dp_pg.relation', '');

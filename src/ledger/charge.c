@@ -4,8 +4,6 @@
  */
 #include "postgres.h"
 
-#include "access/parallel.h"
-#include "access/xact.h"
 #include "access/xlog.h"
 #include "miscadmin.h"
 #include "pgstat.h"
@@ -324,11 +322,6 @@ dp_ledger_charge(const dp_ledger_request *request, dp_ledger_receipt *receipt)
 				 errmsg("private queries cannot be answered during recovery"),
 				 errdetail("A standby cannot record the charge."),
 				 errhint("Ask the primary server.")));
-	if (IsInParallelMode())
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_TRANSACTION_STATE),
-				 errmsg("cannot charge a privacy budget during a parallel "
-						"operation")));
 	dp_payer_refuse_place();
 
 	MemSet(&content, 0, sizeof(content));

@@ -151,6 +151,7 @@ dp_ledger_sql_charge(PG_FUNCTION_ARGS)
 	dp_ledger_request request;
 	dp_ledger_receipt receipt;
 
+	dp_payer_refuse_place();
 	read_request(fcinfo, &request);
 	dp_ledger_charge(&request, &receipt);
 	PG_RETURN_INT64(receipt.ledger_id);

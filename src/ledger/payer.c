@@ -10,6 +10,8 @@
  */
 #include "postgres.h"
 
+#include "access/parallel.h"
+#include "access/xact.h"
 #include "miscadmin.h"
 #include "postmaster/autovacuum.h"
 #include "utils/acl.h"
@@ -101,11 +103,20 @@ dp_payer_find(const dp_dataset_row *dataset, Oid outer, Oid current,
  *	  Refuse where code runs that the session's user did not choose to run.
  *
  * Errors: 0A000 in an autovacuum worker, in a security-restricted operation
- * (REFRESH MATERIALIZED VIEW, index expressions under ANALYZE, ...).
+ * (REFRESH MATERIALIZED VIEW, index expressions under ANALYZE, ...); 25000 in
+ * a parallel operation.
  */
 void
 dp_payer_refuse_place(void)
 {
+	if (IsInParallelMode())
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_TRANSACTION_STATE),
+				 errmsg("cannot charge a privacy budget during a parallel "
+						"operation"),
+				 errdetail("A function that asks a private query is marked "
+						   "PARALLEL SAFE or PARALLEL RESTRICTED."),
+				 errhint("Mark it PARALLEL UNSAFE.")));
 	if (InSecurityRestrictedOperation() || IsAutoVacuumWorkerProcess())
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),

@@ -40,6 +40,41 @@ pure_charge(dp_fixed epsilon, dp_charge *charge)
 		dp_acct_rho_from_pure(&exact, &charge->rho) == DP_OK;
 }
 
+/* A setting's number on the grid; false when it is none. */
+static bool
+read_setting(const char *text, dp_rounding rounding, dp_fixed *out)
+{
+	return text[0] != '\0' &&
+		dp_bridge_numeric_to_fixed(dp_bridge_text_to_numeric(text), rounding,
+								   out) == DP_NUMBER_OK;
+}
+
+/*
+ * What a count costs at the present settings, where these are limits: purely,
+ * or by the Gaussian mechanism.  False when the settings do not say.
+ */
+static bool
+price_of_count(const dp_limit *limit, const dp_limit *cap, dp_charge *out)
+{
+	dp_fixed	epsilon;
+	dp_fixed	delta;
+	dp_fixed	rho;
+	dp_rational variance;
+
+	if (!read_setting(dp_setting_epsilon, DP_ROUND_UP, &epsilon))
+		return false;
+	if (dp_setting_mechanism != DP_SETTING_GAUSSIAN)
+		return pure_charge(epsilon, out);
+	if (!read_setting(dp_setting_delta, DP_ROUND_DOWN, &delta) ||
+		dp_acct_gaussian_variance_exact(1, epsilon, delta, &variance) !=
+		DP_OK ||
+		dp_acct_rho_from_gaussian(1, &variance, &rho) != DP_OK)
+		return false;
+	dp_acct_charge_gaussian(dp_acct_charge_filter(limit, cap), epsilon, delta,
+							rho, out);
+	return true;
+}
+
 /*
  * dp_standing_remaining
  *	  The largest epsilon that one more pure query may have: limit minus sum
@@ -246,7 +281,6 @@ form_standing(const NameData *dataset, const dp_ledger_standing *s,
 	const dp_spent *spent = s->exempt ? &s->cap_spent : &s->spent;
 	dp_fixed	remaining;
 	dp_fixed	delta;
-	dp_fixed	price;
 	dp_charge	charge;
 	int64		calls;
 	int			i;
@@ -281,13 +315,8 @@ form_standing(const NameData *dataset, const dp_ledger_standing *s,
 	values[6] = fixed_datum(remaining);
 	values[7] = fixed_datum(delta);
 	nulls[2] = nulls[3] = nulls[4] = nulls[6] = nulls[7] = false;
-	if (dp_bridge_numeric_to_fixed(DatumGetNumeric(
-			DirectFunctionCall3(numeric_in,
-								CStringGetDatum(dp_setting_epsilon),
-								ObjectIdGetDatum(InvalidOid),
-								Int32GetDatum(-1))),
-			DP_ROUND_UP, &price) != DP_NUMBER_OK ||
-		!pure_charge(price, &charge))
+	if (!price_of_count(s->exempt ? NULL : &s->limit,
+						s->capped ? &s->cap : NULL, &charge))
 		return;
 	calls = dp_acct_limit_calls(limit, spent, &charge);
 	if (s->capped && !s->exempt)

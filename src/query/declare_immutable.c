@@ -101,10 +101,11 @@ check_column(const dp_column *column)
 				 errhint("Give the column a deterministic collation.")));
 }
 
+/* By a number that a dump keeps, as column numbers are not kept. */
 static char *
-trigger_name(AttrNumber attnum)
+trigger_name(int64 guard)
 {
-	return psprintf("dp_pg_immutable_%d", attnum);
+	return psprintf("dp_pg_immutable_" INT64_FORMAT, guard);
 }
 
 static Oid
@@ -116,10 +117,10 @@ trigger_function(void)
 }
 
 static bool
-has_trigger(Oid relid, AttrNumber attnum, Snapshot snapshot)
+has_trigger(Oid relid, int64 guard, Snapshot snapshot)
 {
 	Relation	rel = table_open(TriggerRelationId, AccessShareLock);
-	char	   *name = trigger_name(attnum);
+	char	   *name = trigger_name(guard);
 	Oid			function = trigger_function();
 	ScanKeyData key;
 	SysScanDesc scan;
@@ -152,7 +153,11 @@ has_trigger(Oid relid, AttrNumber attnum, Snapshot snapshot)
 bool
 dp_declare_is_guarded(Oid relid, AttrNumber attnum, Snapshot snapshot)
 {
-	return is_plain_table(relid) && has_trigger(relid, attnum, snapshot);
+	dp_attribute *declared = dp_attribute_lookup(relid, attnum);
+
+	return declared != NULL && declared->guard != 0 &&
+		is_plain_table(relid) &&
+		has_trigger(relid, declared->guard, snapshot);
 }
 
 /* Run DDL as the caller, who owns the table, with safe names. */
@@ -170,11 +175,11 @@ run_ddl(const char *command)
 }
 
 static void
-create_trigger(const dp_column *column)
+create_trigger(const dp_column *column, int64 guard)
 {
 	const char *table = dp_relation_qualified_name(column->relid);
 	const char *name = quote_identifier(NameStr(column->name));
-	char	   *trigger = trigger_name(column->attnum);
+	char	   *trigger = trigger_name(guard);
 
 	run_ddl(psprintf("CREATE TRIGGER %s AFTER UPDATE ON %s FOR EACH ROW"
 					 " WHEN (OLD.%s IS DISTINCT FROM NEW.%s)"
@@ -185,9 +190,9 @@ create_trigger(const dp_column *column)
 }
 
 static void
-drop_trigger(Oid relid, AttrNumber attnum)
+drop_trigger(Oid relid, int64 guard)
 {
-	run_ddl(psprintf("DROP TRIGGER IF EXISTS %s ON %s", trigger_name(attnum),
+	run_ddl(psprintf("DROP TRIGGER IF EXISTS %s ON %s", trigger_name(guard),
 					 dp_relation_qualified_name(relid)));
 }
 
@@ -199,37 +204,42 @@ drop_trigger(Oid relid, AttrNumber attnum)
 void
 dp_declare_drop_triggers(Oid relid)
 {
-	Relation	rel = relation_open(relid, NoLock);
-	int			natts = RelationGetNumberOfAttributes(rel);
-	int			attnum;
+	Bitmapset  *columns = dp_attribute_partitions(relid);
+	int			attnum = -1;
 
-	relation_close(rel, NoLock);
-	for (attnum = 1; attnum <= natts; attnum++)
-		if (has_trigger(relid, attnum, NULL))
-			drop_trigger(relid, attnum);
+	while ((attnum = bms_next_member(columns, attnum)) >= 0)
+	{
+		dp_attribute *declared = dp_attribute_lookup(relid, attnum);
+
+		if (declared != NULL && declared->guard != 0)
+			drop_trigger(relid, declared->guard);
+	}
 }
 
+/* Both numbers, or 0 and 0 for a column that is not immutable. */
 static void
-write_partition(const dp_column *column, int64 partition)
+write_partition(const dp_column *column, int64 partition, int64 guard)
 {
-	Oid			types[3] = {OIDOID, NAMEOID, INT8OID};
-	Datum		values[3];
+	Oid			types[4] = {OIDOID, NAMEOID, INT8OID, INT8OID};
+	Datum		values[4];
 	NameData	name = column->name;
 	dp_owner_sql saved;
 
 	values[0] = ObjectIdGetDatum(column->relid);
 	values[1] = NameGetDatum(&name);
 	values[2] = Int64GetDatum(partition);
+	values[3] = Int64GetDatum(guard);
 	dp_bridge_owner_begin(&saved);
 	if (SPI_execute_with_args("INSERT INTO dp_pg.attribute"
 							  " (relid, relid_origin, attname, attnum,"
-							  " partition)"
-							  " VALUES ($1, $1, $2, 0, $3)"
+							  " partition, guard)"
+							  " VALUES ($1, $1, $2, 0, $3, $4)"
 							  " ON CONFLICT (relid, attname) DO UPDATE SET"
 							  " relid_origin = EXCLUDED.relid_origin,"
 							  " attnum = EXCLUDED.attnum,"
-							  " partition = EXCLUDED.partition",
-							  3, types, values, partition == 0 ? "  n" : NULL,
+							  " partition = EXCLUDED.partition,"
+							  " guard = EXCLUDED.guard",
+							  4, types, values, partition == 0 ? "  nn" : NULL,
 							  false, 0) < 0)
 		elog(ERROR, "could not write dp_pg.attribute");
 	dp_bridge_owner_end(&saved);
@@ -252,30 +262,28 @@ dp_declare_immutable(PG_FUNCTION_ARGS)
 	dp_column	column;
 	dp_attribute *declared;
 	bool		immutable;
-	bool		guarded;
+	int64		partition;
 
 	dp_declare_read_column(fcinfo, &column);
 	dp_declare_require_value(PG_ARGISNULL(2), "immutable");
 	immutable = PG_GETARG_BOOL(2);
 	if (immutable)
 		check_column(&column);
-	guarded = has_trigger(column.relid, column.attnum, NULL);
 	declared = dp_attribute_lookup(column.relid, column.attnum);
+	if (immutable && declared != NULL && declared->partition != 0 &&
+		has_trigger(column.relid, declared->guard, NULL))
+		PG_RETURN_VOID();
+	if (declared != NULL && declared->guard != 0)
+		drop_trigger(column.relid, declared->guard);
 	if (!immutable)
 	{
-		drop_trigger(column.relid, column.attnum);
-		write_partition(&column, 0);
+		write_partition(&column, 0, 0);
+		PG_RETURN_VOID();
 	}
-	else if (!guarded || declared == NULL || declared->partition == 0)
-	{
-		/* Rows may have moved before: this is another partition. */
-		if (!guarded)
-		{
-			drop_trigger(column.relid, column.attnum);
-			create_trigger(&column);
-		}
-		write_partition(&column, dp_ledger_new_partition());
-	}
+	/* Rows may have moved before: this is another partition. */
+	partition = dp_ledger_new_partition();
+	create_trigger(&column, partition);
+	write_partition(&column, partition, partition);
 	PG_RETURN_VOID();
 }
 

@@ -34,6 +34,7 @@ typedef struct dp_attribute
 	char	   *other;			/* NULL: undeclared values count nowhere */
 	int64		partition;		/* declared immutable: the partition's
 								 * number in the ledger; else 0 */
+	int64		guard;			/* number in the name of its trigger */
 } dp_attribute;
 
 /* NULL when relid itself is not protected (children of one are not). */

@@ -238,6 +238,8 @@ dp_attribute_lookup(Oid relid, AttrNumber attnum)
 			result->other = get_text_column(tuple, rel, ANUM_ATTRIBUTE_OTHER);
 			value = get_column(tuple, rel, ANUM_ATTRIBUTE_PARTITION, &isnull);
 			result->partition = isnull ? 0 : DatumGetInt64(value);
+			value = get_column(tuple, rel, ANUM_ATTRIBUTE_GUARD, &isnull);
+			result->guard = isnull ? 0 : DatumGetInt64(value);
 		}
 	}
 	systable_endscan(scan);

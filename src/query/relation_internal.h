@@ -29,6 +29,7 @@
 #define ANUM_ATTRIBUTE_KEYS 8
 #define ANUM_ATTRIBUTE_OTHER 9
 #define ANUM_ATTRIBUTE_PARTITION 10
+#define ANUM_ATTRIBUTE_GUARD 11
 
 /*
  * One way by which a role that is neither the owner of a protected relation

@@ -138,18 +138,6 @@ find_candidates(const dp_measure *measure)
 	return candidates;
 }
 
-/* `rounds` selections in each group. */
-static void
-set_selection(dp_measure *measure, int rounds)
-{
-	const dp_contribution *c = &measure->contribution;
-
-	if (c->kappa > PG_INT32_MAX / rounds)
-		dp_bridge_check_status(DP_E_OVERFLOW, "compute a sensitivity");
-	dp_measure_set_selection(measure, (dp_uint128) c->rows, !c->replace,
-							 rounds * (int) c->kappa);
-}
-
 static void
 prepare_candidates(dp_measure *measure)
 {
@@ -165,14 +153,14 @@ static void
 prepare_argmax(dp_measure *measure)
 {
 	prepare_candidates(measure);
-	set_selection(measure, 1);
+	dp_measure_set_votes(measure, 1);
 }
 
 static void
 prepare_topk(dp_measure *measure)
 {
 	prepare_candidates(measure);
-	set_selection(measure,
+	dp_measure_set_votes(measure,
 				  (int) dp_measure_number(measure, 1, measure->choices,
 										  "number of values"));
 }

@@ -133,25 +133,9 @@ conditions(const dp_measure *measure)
 static void
 prepare(dp_measure *measure)
 {
-	const dp_contribution *c = &measure->contribution;
-
 	measure->ncells = list_length(conditions(measure));
 	measure->choices = measure->ncells;
-	dp_measure_set_selection(measure, (dp_uint128) c->rows, !c->replace,
-							 (int) c->kappa);
-}
-
-static Oid
-counts_type(void)
-{
-	Oid			namespace = dp_bridge_catalog_namespace();
-	Oid			type = GetSysCacheOid2(TYPENAMENSP, Anum_pg_type_oid,
-									   CStringGetDatum("condition_counts"),
-									   ObjectIdGetDatum(namespace));
-
-	if (!OidIsValid(type))
-		elog(ERROR, "type dp_pg.condition_counts not found");
-	return type;
+	dp_measure_set_votes(measure, 1);
 }
 
 static Oid
@@ -169,7 +153,7 @@ inner(const dp_measure *measure)
 {
 	List	   *all = conditions(measure);
 	Oid			function = counts_function();
-	Oid			type = counts_type();
+	Oid			type = dp_release_catalog_type("condition_counts");
 	List	   *natives = NIL;
 	int			first;
 

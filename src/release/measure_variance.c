@@ -13,6 +13,8 @@
  */
 #include "postgres.h"
 
+#include <float.h>
+
 #include "catalog/pg_type.h"
 #include "fmgr.h"
 #include "utils/builtins.h"
@@ -21,6 +23,7 @@
 
 #include "measure.h"
 
+#define WIDTH_BITS 31
 #define MAX_WIDTH PG_INT32_MAX	/* G^2 times 2^64 rows fits 128 bits */
 
 enum
@@ -30,6 +33,25 @@ enum
 	CELL_SQUARES,
 	CELLS
 };
+
+/*
+ * The square of the width must be a double precision number where the result
+ * is one; decided before anything is charged.
+ */
+static void
+check_result(const dp_measure *measure)
+{
+	if (measure->aggregate->aggtype == FLOAT8OID &&
+		2 * (measure->grid.exponent + WIDTH_BITS) >= DBL_MAX_EXP)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("bounds of dp_%s are too far apart",
+						measure->ops->name),
+				 errdetail("The square of their distance is no double "
+						   "precision number."),
+				 errhint("Use narrower bounds, or cast the argument to "
+						 "numeric.")));
+}
 
 static void
 prepare(dp_measure *measure)
@@ -43,6 +65,7 @@ prepare(dp_measure *measure)
 	dp_measure_coarsen(measure, MAX_WIDTH);
 	measure->ncells = CELLS;
 	measure->power = 2;
+	check_result(measure);
 	unit = (dp_uint128) (measure->grid.high - measure->grid.low);
 	unit = dp_measure_product(unit, unit);
 	unit = dp_measure_product(unit, (dp_uint128) c->rows);
@@ -87,8 +110,9 @@ sign(Datum a)
 /*
  * The population variance over G^2 is v / (4 t^2), v = 4 t q - (b + 2 q)^2,
  * where t is the total, b the middle sum and q the sum of squares; the
- * sample's is n/(n - 1) times that, n = t / G^2.  Clamped to [0, 1/4] before
- * that factor; when nothing is known (t <= 0), that of a uniform variable.
+ * sample's is n/(n - 1) times that, n = t / G^2, and no sample of two or more
+ * values has more than G^2/2: clamped to [0, G^2/2].  When nothing is known
+ * (t <= 0), that of a uniform variable.
  */
 static Datum
 variance_granules(dp_int128 width, dp_int128 middle, dp_int128 squares,
@@ -99,6 +123,7 @@ variance_granules(dp_int128 width, dp_int128 middle, dp_int128 squares,
 	Datum		twice_mean;
 	Datum		v;
 	Datum		rest;
+	Datum		most;
 
 	if (total <= 0)
 		return DirectFunctionCall2(numeric_div, square, number(12));
@@ -109,13 +134,13 @@ variance_granules(dp_int128 width, dp_int128 middle, dp_int128 squares,
 							times(twice_mean, twice_mean));
 	if (sign(v) < 0)
 		v = number(0);
-	if (sign(DirectFunctionCall2(numeric_sub, v, times(t, t))) > 0)
-		v = times(t, t);
 	rest = DirectFunctionCall2(numeric_sub, t, square);
 	if (sign(rest) <= 0)
 		rest = t;				/* n <= 1: nothing to correct */
-	return DirectFunctionCall2(numeric_div, times(v, square),
-							   times(times(number(4), t), rest));
+	v = DirectFunctionCall2(numeric_div, times(v, square),
+							times(times(number(4), t), rest));
+	most = DirectFunctionCall2(numeric_div, square, number(2));
+	return DirectFunctionCall2(numeric_smaller, v, most);
 }
 
 /* The released variance, in granules squared. */

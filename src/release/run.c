@@ -169,6 +169,13 @@ dp_release_take_rights(const dp_block *block,
 
 /* ---- silence while private rows are about ---- */
 
+/*
+ * Memory of the inner query's sorts and hash tables, whatever the analyst set:
+ * groups are private until they meet the public ones, and how many there are
+ * must not show in the memory that the server takes, or runs out of.
+ */
+#define INNER_WORK_MEM "64MB"
+
 typedef struct silence
 {
 	int			nest;
@@ -186,6 +193,8 @@ silence_begin(silence *s)
 	dp_bridge_set_local("exit_on_error", "off");	/* else errors are FATAL */
 	dp_bridge_set_local("track_counts", "off");
 	dp_bridge_set_local("track_functions", "none");
+	dp_bridge_set_local("work_mem", INNER_WORK_MEM);
+	dp_bridge_set_local("hash_mem_multiplier", "2");
 }
 
 static void

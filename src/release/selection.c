@@ -21,7 +21,6 @@ set_rounds(dp_measure *measure, dp_uint128 sensitivity, bool monotone,
 	dp_rational epsilon;
 	dp_fixed	rho;
 	dp_status	status;
-	int			i;
 
 	status = dp_mech_rational_divide(&measure->epsilon, &parts, &epsilon);
 	if (status == DP_OK)
@@ -35,9 +34,9 @@ set_rounds(dp_measure *measure, dp_uint128 sensitivity, bool monotone,
 		status = dp_acct_fixed_from_rational(&measure->epsilon, DP_ROUND_UP,
 											 &charge->epsilon);
 	dp_bridge_check_status(status, "compute a charge");
-	charge->rho = 0;
-	for (i = 0; i < rounds; i++)
-		charge->rho = dp_acct_fixed_add(charge->rho, rho);
+	if (dp_acct_compose_basic(rho, 0, rounds, &charge->rho,
+							  &charge->delta) != DP_OK)
+		charge->rho = DP_FIXED_INFINITE;
 	charge->delta = 0;
 }
 
@@ -73,6 +72,25 @@ dp_measure_set_selection(dp_measure *measure, dp_uint128 sensitivity,
 		DP_MECHANISM_PERMUTE_AND_FLIP;
 	measure->sensitivity = sensitivity;
 	set_rounds(measure, sensitivity, monotone, rounds);
+}
+
+/*
+ * dp_measure_set_votes
+ *	  The same for candidates whose scores are numbers of rows: `rounds`
+ *	  selections in each group, counts being monotone unless units are
+ *	  replaced.
+ *
+ * Source: doc/theory.md T48.
+ */
+void
+dp_measure_set_votes(dp_measure *measure, int rounds)
+{
+	const dp_contribution *c = &measure->contribution;
+
+	if (c->kappa > PG_INT32_MAX / rounds)
+		dp_bridge_check_status(DP_E_OVERFLOW, "compute a sensitivity");
+	dp_measure_set_selection(measure, (dp_uint128) c->rows, !c->replace,
+							 rounds * (int) c->kappa);
 }
 
 /*

@@ -108,7 +108,7 @@ SELECT * FROM cost('SELECT dp_count(*) FROM person WHERE age = pretends()');
 -- taken back and declared again: another partition, whose parts start anew beside what was spent
 SET ROLE :owner;
 SELECT dp_declare('person', 'ward', immutable => false);
-SELECT tgname FROM pg_trigger WHERE tgrelid = 'person'::regclass AND tgname ~ 'immutable' ORDER BY 1;
+SELECT count(*) FROM pg_trigger WHERE tgrelid = 'person'::regclass AND tgname ~ 'immutable';
 SET ROLE :analyst;
 SELECT * FROM cost('SELECT dp_count(*) FROM person WHERE ward = ''H''');
 SET ROLE :owner;

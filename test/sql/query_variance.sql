@@ -41,7 +41,18 @@ SET dp_pg.delta = '1e-9';
 SELECT sex, dp_variance(score) IS NOT NULL AS answered FROM person GROUP BY sex;
 SELECT value, mechanism, sensitivity FROM dp_last_release();
 RESET dp_pg.mechanism;
--- bad bounds
+-- one or no row at a small price: never more than a sample within the bounds can have (10000 groups)
+RESET ROLE;
+SET dp_pg.epsilon = 0.01;
+CREATE TABLE many (id int PRIMARY KEY, x int NOT NULL);
+SELECT dp_protect('many', dataset => 'regress_query_variance') \g /dev/null
+SELECT dp_declare('many', 'id', 1, 10000) \g /dev/null
+SELECT max(v) <= 5000 AS small, min(v) >= 0 AS positive, count(*) FROM (SELECT id, dp_variance(x, 0, 100) AS v FROM many GROUP BY id) AS q;
+SELECT max(v) <= sqrt(5000) AS small FROM (SELECT id, dp_stddev(x, 0, 100) AS v FROM many GROUP BY id) AS q;
+SET ROLE :analyst;
+-- bad bounds; those whose square is no number of the result's type are refused before anything is charged
+SELECT * FROM outcome('SELECT dp_variance(score, -1e200, 1e200) FROM person');
+SELECT state, charges FROM outcome('SELECT dp_variance(score, -1e150, 1e150) FROM person');
 SELECT * FROM outcome('SELECT dp_variance(id) FROM person');
 SELECT * FROM outcome('SELECT dp_variance(age, 5, 5) FROM person');
 SELECT * FROM outcome('SELECT dp_stddev(age, NULL, 5) FROM person');
