@@ -323,7 +323,7 @@ SELECT s.dataset, s.filter, s.epsilon, s.delta, s.spent,
 	s.payer, s.exempt
 FROM dp_pg.standing() AS s;
 COMMENT ON VIEW dp_pg.my_budget IS
-'what the asking role may still spend: remaining_epsilon is the largest epsilon one more query may have, calls_left the number of queries at the setting dp_pg.epsilon; the cap is taken into account; payer is the role that pays (NULL: exempt, the numbers are then the cap''s, NULL without one)';
+'what the asking role may still spend: remaining_epsilon is the largest epsilon one more query may have, calls_left the number of counts at the settings dp_pg.epsilon, mechanism and delta; the cap is taken into account; payer is the role that pays (NULL: exempt, the numbers are then the cap''s, NULL without one)';
 GRANT SELECT ON dp_pg.my_budget TO PUBLIC;
 
 CREATE VIEW dp_pg.my_batches WITH (security_invoker = true) AS
@@ -454,6 +454,20 @@ REVOKE EXECUTE ON FUNCTION
 	dp_pg.charge(name, text, numeric, numeric, numeric, bigint, name)
 	FROM PUBLIC;
 
+CREATE FUNCTION dp_pg.preview(
+	dataset name, mechanism text, INOUT epsilon numeric,
+	INOUT delta numeric DEFAULT 0, INOUT rho numeric DEFAULT NULL,
+	partition bigint DEFAULT NULL, part name DEFAULT NULL,
+	OUT batch bigint, OUT batch_left int)
+RETURNS record
+LANGUAGE c VOLATILE PARALLEL UNSAFE
+AS 'MODULE_PATHNAME', 'dp_ledger_sql_preview';
+COMMENT ON FUNCTION dp_pg.preview(name, text, numeric, numeric, numeric, bigint, name) IS
+'what dp_pg.charge with these arguments would add to the sums of the budget that pays (exempt: of the dataset), and the batch that has paid for it with the queries left in it, NULL: none; NULL without a budget; charges nothing, and does not say whether the limits admit it; errors 22023';
+REVOKE EXECUTE ON FUNCTION
+	dp_pg.preview(name, text, numeric, numeric, numeric, bigint, name)
+	FROM PUBLIC;
+
 CREATE FUNCTION dp_pg.new_partition() RETURNS bigint
 LANGUAGE c VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'dp_ledger_sql_new_partition';
@@ -479,7 +493,7 @@ RETURNS record
 LANGUAGE c VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'dp_ledger_sql_odometer';
 COMMENT ON FUNCTION @extschema@.dp_odometer_statement(name, numeric, name) IS
-'what a role (NULL: the asking one) has learnt so far on a dataset (NULL: your default one), over all periods, its groups'' spending included; for the owner what everybody has: with respect to one privacy unit the loss is at most basic_epsilon but for basic_delta (Theorem 3.16), and at every moment at most odometer_epsilon but for odometer_delta, which is delta plus the charges'' (T38); Infinity once a mechanism was not pure; 0 < delta < 1; charges nothing; errors 22023, 42704, 42501 about others, unless you own the dataset, or without a budget';
+'what a role (NULL: the asking one) has learnt so far on a dataset (NULL: your default one), over all periods, its groups'' spending included; for the owner, who is exempt, what everybody has (role NULL): with respect to one privacy unit the loss is at most basic_epsilon but for basic_delta (Theorem 3.16), and at every moment at most odometer_epsilon but for odometer_delta, which is delta plus the charges'' (T38); Infinity once a mechanism was not pure; 0 < delta < 1; charges nothing; errors 22023, 42704, 42501 about others, unless you own the dataset, or without a budget';
 
 CREATE FUNCTION @extschema@.dp_odometer_statement(
 	INOUT dataset name, delta double precision, INOUT role name DEFAULT NULL,

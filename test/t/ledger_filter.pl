@@ -133,6 +133,24 @@ is( value(
 	'0.0324|0.0648',
 	'squares begin anew, the total does not');
 
+# Calls left are those of the mechanism that is set: (1, 1e-6) by filter best
+# admits 12 Laplace counts of 0.077, and 98 Gaussian ones of (0.077, 1e-6).
+as('owner', "SELECT dp_pg.open_dataset('settings');"
+	  . " SELECT dp_grant('alice', 'settings', epsilon => 1, delta => 1e-6)");
+foreach my $case (
+	[ 'laplace', "''", 12 ],
+	[ 'gaussian', "'1e-6'", 98 ],
+	[ 'gaussian', "''", '' ])
+{
+	is( as(
+			'alice', "SET dp_pg.epsilon = 0.077; SET dp_pg.delta = $case->[1];"
+			  . " SET dp_pg.mechanism = $case->[0];"
+			  . ' SELECT calls_left FROM dp_pg.my_budget'
+			  . " WHERE dataset = 'settings'"),
+		$case->[2],
+		"calls left: $case->[0], delta $case->[1]");
+}
+
 # ---- the odometer ----
 
 # What PROOFS.md P4 says for a sum of rho.
@@ -172,7 +190,7 @@ is($s[4], 'Infinity', 'no basic statement after an impure mechanism');
 cmp_ok(abs($s[6] / odometer(0.001, 1e-9) - 1),
 	'<', 1e-12, 'but one by the odometer');
 @s = statement('owner', "'h', 1e-9");
-is($s[2], 351, 'the owner sees what everybody has spent');
+is("$s[1]|$s[2]", '|351', 'the owner sees what everybody has spent');
 is(join('|', statement('owner', "'h', 1e-9, 'alice'")),
 	join('|', statement('alice', "'h', 1e-9")),
 	'and asks about any role');

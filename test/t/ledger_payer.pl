@@ -155,6 +155,29 @@ eval {
 } or fail('autovacuum is refused');
 is(charges($node), $before, 'autovacuum charges nobody');
 
+# In a parallel operation, under a function that is marked wrongly.
+value($node, <<'EOT');
+CREATE FUNCTION parallel_charge() RETURNS bigint LANGUAGE plpgsql
+PARALLEL SAFE AS 'BEGIN RETURN dp_pg.charge(''h'', ''parallel'', 1); END';
+CREATE FUNCTION parallel_open() RETURNS bigint LANGUAGE plpgsql
+PARALLEL SAFE AS 'BEGIN RETURN dp_batch_open(''h'', 0.1, 3); END';
+CREATE FUNCTION parallel_close() RETURNS int LANGUAGE plpgsql
+PARALLEL SAFE AS 'BEGIN RETURN dp_batch_close(1); END';
+CREATE TABLE many AS SELECT FROM generate_series(1, 10000);
+GRANT SELECT ON many TO alice;
+EOT
+foreach my $function ('parallel_charge', 'parallel_open', 'parallel_close')
+{
+	is( sqlstate(
+			$node, 'alice', 'SET parallel_setup_cost = 0;'
+			  . ' SET parallel_tuple_cost = 0;'
+			  . ' SET min_parallel_table_scan_size = 0;'
+			  . " SELECT count(*) FROM many WHERE $function() > 0"),
+		'25000',
+		"$function: not in a parallel operation");
+}
+is(charges($node, 'parallel'), 0, 'nothing was charged');
+
 # Rights are those at the moment of the charge.
 my $s = session($node, 'alice');
 
