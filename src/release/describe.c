@@ -200,51 +200,103 @@ remaining_text(dp_fixed limit, dp_fixed spent, dp_fixed charge)
 		dp_bridge_fixed_to_cstring(limit - after);
 }
 
+/* What remains of the limit after the charge: in rho where that counts. */
+static char *
+remainder_text(const dp_limit *limit, const dp_spent *spent,
+			   const dp_charge *charge)
+{
+	bool		rho = limit->rho > 0 && limit->filter != DP_FILTER_BASIC &&
+	limit->filter != DP_FILTER_ADVANCED &&
+	(charge->epsilon == DP_FIXED_INFINITE ||
+	 spent->epsilon == DP_FIXED_INFINITE);
+	dp_fixed	left = dp_acct_fixed_add(spent->rho, charge->rho);
+
+	if (rho)
+		return psprintf("rho %.6g", left > limit->rho ? 0.0 :
+						dp_acct_fixed_approx(limit->rho - left));
+	return psprintf("epsilon %s", remaining_text(limit->epsilon,
+												 spent->epsilon,
+												 charge->epsilon));
+}
+
+/* How often a query of this price is admitted after a charge. */
+static int64
+calls_after(const dp_limit *limit, const dp_spent *spent,
+			const dp_charge *charge, const dp_charge *price)
+{
+	dp_spent	after = *spent;
+
+	if (dp_acct_spent_add(&after, charge) != DP_OK)
+		return 0;
+	return dp_acct_limit_calls(limit, &after, price);
+}
+
+static char *
+batch_text(const dp_ledger_preview *preview)
+{
+	if (preview->batch_used >= preview->batch_queries)
+		return psprintf("batch " INT64_FORMAT " is used up, the query would "
+						"be refused", preview->batch);
+	return psprintf("batch " INT64_FORMAT " has paid for it; %d of %d "
+					"queries remain", preview->batch,
+					preview->batch_queries - preview->batch_used,
+					preview->batch_queries);
+}
+
 /* What remains of the budget: after this charge, or now that it was made. */
 static char *
 budget_text(const dp_release_spec *spec, bool charged)
 {
+	const dp_charge none = {0};
+	const dp_charge impure = {DP_FIXED_INFINITE, 0, 0};
 	dp_ledger_standing standing;
+	dp_ledger_request request;
+	dp_ledger_preview preview;
+	dp_limit   *limit = &standing.limit;
+	dp_spent   *spent = &standing.spent;
 	StringInfoData text;
-	dp_charge	charge = spec->charge;
+	const dp_charge *charge = &preview.charged;
 	int64		calls;
 
 	dp_ledger_read_standing(spec->block->dataset, &standing);
+	dp_release_request(spec, &request);
+	dp_ledger_read_preview(&request, &preview);
 	if (!standing.found)
 		return pstrdup("none");
+	if (!charged && preview.batch != 0)
+		return batch_text(&preview);
 	if (standing.exempt)
 		return pstrdup("exempt from limits, recorded");
 	initStringInfo(&text);
-	appendStringInfo(&text, "of %s: ", NameStr(standing.payer));
-	calls = dp_acct_limit_calls(&standing.limit, &standing.spent, &charge);
+	calls = dp_acct_limit_calls(limit, spent, charge);
 	if (standing.capped &&
-		dp_acct_limit_calls(&standing.cap, &standing.cap_spent, &charge) <
+		dp_acct_limit_calls(&standing.cap, &standing.cap_spent, charge) <
 		calls)
 	{
-		resetStringInfo(&text);
 		appendStringInfo(&text, "cap of the dataset: ");
-		calls = dp_acct_limit_calls(&standing.cap, &standing.cap_spent,
-									&charge);
-		standing.limit = standing.cap;
-		standing.spent = standing.cap_spent;
+		limit = &standing.cap;
+		spent = &standing.cap_spent;
 		standing.renews = false;
+		calls = dp_acct_limit_calls(limit, spent, charge);
 	}
-	if (charged)
-		memset(&charge, 0, sizeof(charge));
-	if (!charged && calls == 0)
-		appendStringInfo(&text, "not enough (epsilon %s remains)",
-						 remaining_text(standing.limit.epsilon,
-										standing.spent.epsilon, 0));
 	else
-		appendStringInfo(&text, "%s epsilon %s, delta %s and " INT64_FORMAT
+		appendStringInfo(&text, "of %s: ", NameStr(standing.payer));
+	if (!charged && calls == 0)
+		appendStringInfo(&text, "not enough (%s remains)",
+						 remainder_text(limit, spent,
+										charge->epsilon == DP_FIXED_INFINITE ?
+										&impure : &none));
+	else
+		appendStringInfo(&text, "%s %s, delta %s and %s" INT64_FORMAT
 						 " queries like this remain",
 						 charged ? "now" : "after it",
-						 remaining_text(standing.limit.epsilon,
-										standing.spent.epsilon,
-										charge.epsilon),
-						 remaining_text(standing.limit.delta_sum,
-										standing.spent.delta, charge.delta),
-						 charged ? calls : calls - 1);
+						 remainder_text(limit, spent,
+										charged ? &none : charge),
+						 remaining_text(limit->delta_sum, spent->delta,
+										charged ? 0 : charge->delta),
+						 spec->part.partition != 0 ? "at least " : "",
+						 calls_after(limit, spent, charged ? &none : charge,
+									 &spec->charge));
 	if (standing.renews)
 		appendStringInfo(&text, ", renews %s",
 						 timestamptz_to_str(standing.renewal));
@@ -313,8 +365,8 @@ dp_release_explain(const dp_release_spec *spec, bool charged, EState *estate,
 	ExplainPropertyText("Charge", charge_text(&spec->charge), es);
 	if (spec->part.partition != 0)
 		ExplainPropertyText("Part",
-							psprintf("one value of column %s; parts together "
-									 "cost what the largest costs",
+							psprintf("one value of column %s; all of them "
+									 "together cost what the costliest costs",
 									 get_attname(spec->block->relid,
 												 spec->block->part_attnum,
 												 false)), es);

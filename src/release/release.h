@@ -63,6 +63,8 @@ extern const char *dp_release_mechanism_name(const dp_measure *measure);
 extern char *dp_release_mechanism_text(const dp_release_spec *spec);
 
 /* run.c */
+extern void dp_release_request(const dp_release_spec *spec,
+							   dp_ledger_request *request);
 
 /* The text of inner queries and subqueries, for whoever logs it. */
 #define DP_PRIVATE_QUERY_TEXT "<private query>"

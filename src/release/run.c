@@ -378,7 +378,7 @@ run_subquery(const dp_block *block, Query *subquery, EState *estate)
 typedef struct made_up
 {
 	List	   *constants;		/* of Const *: results of hoisted subqueries */
-	Const	   *part;			/* value of the part that is charged, or NULL */
+	Const	   *part;			/* value of the charged part, or NULL */
 } made_up;
 
 static Const *
@@ -495,21 +495,28 @@ execute_inner(PlannedStmt *plan, EState *estate, dp_cells *cells,
 	PG_END_TRY();
 }
 
+/* dp_release_request: what the release asks the ledger for. */
+void
+dp_release_request(const dp_release_spec *spec, dp_ledger_request *request)
+{
+	memset(request, 0, sizeof(*request));
+	namestrcpy(&request->dataset, spec->block->dataset);
+	strlcpy(request->mechanism, dp_release_mechanism_text(spec),
+			DP_MECHANISM_LENGTH);
+	request->charge = spec->charge;
+	request->releases = spec->nmeasures;
+	request->fingerprint = spec->block->fingerprint;
+	request->replace_one = spec->replace_one;
+	request->part = spec->part;
+}
+
 static void
 charge_release(dp_release_spec *spec)
 {
 	dp_ledger_request request;
 	dp_ledger_receipt receipt;
 
-	memset(&request, 0, sizeof(request));
-	namestrcpy(&request.dataset, spec->block->dataset);
-	strlcpy(request.mechanism, dp_release_mechanism_text(spec),
-			DP_MECHANISM_LENGTH);
-	request.charge = spec->charge;
-	request.releases = spec->nmeasures;
-	request.fingerprint = spec->block->fingerprint;
-	request.replace_one = spec->replace_one;
-	request.part = spec->part;
+	dp_release_request(spec, &request);
 	dp_ledger_charge(&request, &receipt);
 	dp_release_remember(spec, &receipt);
 }
