@@ -230,7 +230,8 @@ CREATE FUNCTION dp_pg.histogram_end(
 RETURNS timestamp
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN lower + pg_catalog.make_interval(
-	secs => pg_catalog.ceil(width * i / n)::double precision / 1000000);
+	hours => pg_catalog.div(pg_catalog.ceil(width * i / n), 3600000000)::integer,
+	secs => pg_catalog.mod(pg_catalog.ceil(width * i / n), 3600000000)::double precision / 1000000);
 COMMENT ON FUNCTION dp_pg.histogram_end(timestamp, numeric, bigint, integer) IS
 'the lower end of bucket i (from 0) of n that are `width` microseconds wide together';
 
@@ -257,7 +258,8 @@ CREATE FUNCTION dp_pg.histogram_end(
 RETURNS timestamptz
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN lower + pg_catalog.make_interval(
-	secs => pg_catalog.ceil(width * i / n)::double precision / 1000000);
+	hours => pg_catalog.div(pg_catalog.ceil(width * i / n), 3600000000)::integer,
+	secs => pg_catalog.mod(pg_catalog.ceil(width * i / n), 3600000000)::double precision / 1000000);
 COMMENT ON FUNCTION dp_pg.histogram_end(timestamptz, numeric, bigint, integer) IS
 'the lower end of bucket i (from 0) of n that are `width` microseconds wide together';
 

@@ -79,6 +79,12 @@ extern dp_rational dp_bridge_check_epsilon(Numeric x, bool isnull,
 extern Numeric dp_bridge_power_of_two(int exponent);
 extern bool dp_bridge_floor_log2(Numeric x, int *exponent);
 
+/* ---- Gaussian noise (gaussian.c) ---- */
+extern dp_status dp_bridge_gaussian_variance(uint64 sensitivity,
+											 dp_fixed epsilon,
+											 dp_fixed delta,
+											 dp_rational *out);
+
 /* ---- errors (error.c) ---- */
 
 /* Raises for any status but DP_OK; `what` completes "could not ...". */

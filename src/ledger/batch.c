@@ -137,6 +137,27 @@ price(batch_method method, dp_fixed epsilon, int32 k, dp_fixed slack,
 	return best;
 }
 
+/* Does the epsilon of a batch count under a limit? */
+static bool
+counts_epsilon(const dp_limit *limit)
+{
+	return limit->filter == DP_FILTER_BASIC ||
+		limit->filter == DP_FILTER_BEST;
+}
+
+/*
+ * Is a smaller epsilon worth a delta?  Not where rho or squares are counted
+ * only: they are the same for every method.
+ */
+static bool
+wants_slack(const dp_ledger_standing *standing)
+{
+	if (standing->exempt && !standing->capped)
+		return true;
+	return (!standing->exempt && counts_epsilon(&standing->limit)) ||
+		(standing->capped && counts_epsilon(&standing->cap));
+}
+
 /* The price of one query must be one that the dataset's owner allows. */
 static void
 check_price(const dp_ledger_standing *standing, dp_fixed epsilon)
@@ -181,6 +202,8 @@ open_batch(FunctionCallInfo fcinfo, Numeric epsilon, Datum slack)
 	dp_ledger_require_budget(NameStr(request.dataset), &standing);
 	check_price(&standing, batch->epsilon);
 	request.replace_one = standing.replace_one;
+	if (method == BATCH_CHEAPEST && !wants_slack(&standing))
+		delta = 0;
 	method = price(method, batch->epsilon, batch->queries, delta,
 				   &request.charge);
 	strlcpy(batch->method, method_name[method], DP_METHOD_LENGTH);

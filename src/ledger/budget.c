@@ -211,7 +211,7 @@ dp_catalog_sum_budgets(const char *dataset, Oid role, dp_spent *sum)
 		Oid			payer = role_of(row);
 		dp_spent	total;
 
-		if (!OidIsValid(payer) || !has_privs_of_role(role, payer))
+		if (!OidIsValid(payer) || !is_member_of_role_nosuper(role, payer))
 			continue;
 		dp_get_sums(row, BUDGET_TOTAL, &total);
 		dp_bridge_check_status(dp_acct_spent_sum(sum, &total),

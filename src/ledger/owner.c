@@ -73,7 +73,7 @@ dp_ledger_owner_dataset(const char *dataset, bool create)
 				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
 				 errmsg("must be owner of dataset \"%s\"", name),
 				 errhint("A dataset belongs to the role that first named "
-						 "it; choose another name.")));
+						 "it; ask that role, or name another dataset.")));
 	return name;
 }
 

@@ -208,47 +208,6 @@ gaussian_sensitivity(const dp_procedure_price *price, int n,
 	return (uint64) sensitivity;
 }
 
-/*
- * The exact variance costs up to 0.2 s, so the last ones are kept: public
- * numbers all.
- */
-static dp_status
-exact_variance(uint64 sensitivity, dp_fixed epsilon, dp_fixed delta,
-			   dp_rational *out)
-{
-	static struct
-	{
-		uint64		sensitivity;	/* 0: no entry */
-		dp_fixed	epsilon;
-		dp_fixed	delta;
-		dp_rational variance;
-	}			known[8];
-	static int	next = 0;
-	dp_status	status;
-	int			i;
-
-	for (i = 0; i < lengthof(known); i++)
-		if (known[i].sensitivity == sensitivity &&
-			known[i].epsilon == epsilon && known[i].delta == delta)
-		{
-			*out = known[i].variance;
-			return DP_OK;
-		}
-	status = dp_acct_gaussian_variance_exact(sensitivity, epsilon, delta,
-											 out);
-	if (status == DP_E_RANGE)	/* too wide to sum; zCDP costs 8% more */
-		status = dp_acct_gaussian_variance_zcdp(sensitivity, epsilon, delta,
-												out);
-	if (status != DP_OK)
-		return status;
-	known[next].sensitivity = sensitivity;
-	known[next].epsilon = epsilon;
-	known[next].delta = delta;
-	known[next].variance = *out;
-	next = (next + 1) % lengthof(known);
-	return DP_OK;
-}
-
 static dp_rational
 find_variance(variance_rule rule, uint64 sensitivity, dp_fixed epsilon,
 			  dp_fixed delta)
@@ -259,7 +218,8 @@ find_variance(variance_rule rule, uint64 sensitivity, dp_fixed epsilon,
 	switch (rule)
 	{
 		case RULE_EXACT:
-			status = exact_variance(sensitivity, epsilon, delta, &variance);
+			status = dp_bridge_gaussian_variance(sensitivity, epsilon, delta,
+												 &variance);
 			break;
 		case RULE_ZCDP:
 			status = dp_acct_gaussian_variance_zcdp(sensitivity, epsilon,

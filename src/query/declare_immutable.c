@@ -179,12 +179,18 @@ create_trigger(const dp_column *column, int64 guard)
 {
 	const char *table = dp_relation_qualified_name(column->relid);
 	const char *name = quote_identifier(NameStr(column->name));
+	char	   *unit = dp_relation_declared_unit(column->relid);
 	char	   *trigger = trigger_name(guard);
+	StringInfoData moves;
 
+	initStringInfo(&moves);
+	appendStringInfo(&moves, "OLD.%s IS DISTINCT FROM NEW.%s", name, name);
+	if (unit != NULL)
+		appendStringInfo(&moves, " OR OLD.%s IS DISTINCT FROM NEW.%s",
+						 quote_identifier(unit), quote_identifier(unit));
 	run_ddl(psprintf("CREATE TRIGGER %s AFTER UPDATE ON %s FOR EACH ROW"
-					 " WHEN (OLD.%s IS DISTINCT FROM NEW.%s)"
-					 " EXECUTE FUNCTION dp_pg.refuse_change()",
-					 trigger, table, name, name));
+					 " WHEN (%s) EXECUTE FUNCTION dp_pg.refuse_change()",
+					 trigger, table, moves.data));
 	run_ddl(psprintf("ALTER TABLE %s ENABLE ALWAYS TRIGGER %s", table,
 					 trigger));
 }
@@ -196,16 +202,35 @@ drop_trigger(Oid relid, int64 guard)
 					 dp_relation_qualified_name(relid)));
 }
 
+static void
+forget_partitions(Oid relid)
+{
+	Oid			type = OIDOID;
+	Datum		value = ObjectIdGetDatum(relid);
+	dp_owner_sql saved;
+
+	dp_bridge_owner_begin(&saved);
+	if (SPI_execute_with_args("UPDATE dp_pg.attribute SET partition = NULL,"
+							  " guard = NULL WHERE relid = $1"
+							  " AND partition IS NOT NULL",
+							  1, &type, &value, NULL, false, 0) < 0)
+		elog(ERROR, "could not write dp_pg.attribute");
+	dp_bridge_owner_end(&saved);
+}
+
 /*
- * dp_declare_drop_triggers
- *	  Take the triggers of all partition columns off a relation, which is no
- *	  longer protected.
+ * dp_declare_forget_partitions
+ *	  No column of the relation is immutable any more: it is no longer
+ *	  protected, or its rows belong to other units now.
  */
 void
-dp_declare_drop_triggers(Oid relid)
+dp_declare_forget_partitions(Oid relid)
 {
 	Bitmapset  *columns = dp_attribute_partitions(relid);
 	int			attnum = -1;
+
+	if (columns == NULL)
+		return;
 
 	while ((attnum = bms_next_member(columns, attnum)) >= 0)
 	{
@@ -214,6 +239,8 @@ dp_declare_drop_triggers(Oid relid)
 		if (declared != NULL && declared->guard != 0)
 			drop_trigger(relid, declared->guard);
 	}
+	forget_partitions(relid);
+	dp_relation_invalidate_tree(relid);
 }
 
 /* Both numbers, or 0 and 0 for a column that is not immutable. */

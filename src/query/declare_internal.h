@@ -33,7 +33,7 @@ extern void dp_declare_read_column(FunctionCallInfo fcinfo,
 								   dp_column *column);
 
 /* declare_immutable.c */
-extern void dp_declare_drop_triggers(Oid relid);
+extern void dp_declare_forget_partitions(Oid relid);
 
 /* declare_number.c */
 extern int	dp_declare_compare(Numeric a, Numeric b);

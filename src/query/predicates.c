@@ -15,17 +15,21 @@
 #include "postgres.h"
 
 #include "access/table.h"
+#include "access/transam.h"
 #include "catalog/pg_type.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
 #include "parser/parse_coerce.h"
 #include "parser/parse_collate.h"
 #include "parser/parse_expr.h"
 #include "parser/parse_relation.h"
+#include "parser/parse_type.h"
 #include "parser/parser.h"
 #include "utils/acl.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
+#include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 
@@ -88,6 +92,74 @@ parse_expression(const char *text)
 	return target->val;
 }
 
+/* ---- built-in names only ---- */
+
+static bool
+is_builtin_name(List *name)
+{
+	return list_length(name) == 1 ||
+		(list_length(name) == 2 &&
+		 strcmp(strVal(linitial(name)), "pg_catalog") == 0);
+}
+
+static bool
+is_builtin_type(TypeName *name)
+{
+	Oid			type;
+
+	if (name->pct_type || (name->names != NIL && !is_builtin_name(name->names)))
+		return false;
+	type = LookupTypeNameOid(NULL, name, true);
+	return OidIsValid(type) && type < FirstNormalObjectId;
+}
+
+/*
+ * Does the raw expression name a function, operator or type that is not
+ * PostgreSQL's own?  Analysis calls input functions of literals, so it must
+ * not come that far: a text may be somebody else's than the current user's.
+ */
+static bool
+foreign_name_walker(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	switch (nodeTag(node))
+	{
+		case T_FuncCall:
+			if (!is_builtin_name(((FuncCall *) node)->funcname))
+				return true;
+			break;
+		case T_A_Expr:
+			if (((A_Expr *) node)->name != NIL &&
+				!is_builtin_name(((A_Expr *) node)->name))
+				return true;
+			break;
+		case T_TypeName:
+			if (!is_builtin_type((TypeName *) node))
+				return true;
+			break;
+		case T_SubLink:
+			return true;
+		default:
+			break;
+	}
+	return raw_expression_tree_walker(node, foreign_name_walker, context);
+}
+
+static dp_refusal *
+refuse_foreign(void)
+{
+	return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
+							"A predicate is text that may come from somebody "
+							"else than the role that runs it: subqueries, and "
+							"functions, operators and types of users, would "
+							"run with that role's rights.",
+							"Use built-in functions and types; compute other "
+							"values first, and write them into the "
+							"predicate.",
+							"a predicate uses something that is not built in");
+}
+
 static dp_refusal *
 analyse(ParseState *pstate, const char *text, Node **out)
 {
@@ -99,15 +171,9 @@ analyse(ParseState *pstate, const char *text, Node **out)
 								"'cost > 1000'.",
 								"predicate is not an expression");
 	pstate->p_sourcetext = text;
+	if (foreign_name_walker(expression, NULL))
+		return refuse_foreign();
 	expression = transformExpr(pstate, expression, EXPR_KIND_WHERE);
-	if (pstate->p_hasSubLinks)
-		return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
-								"A predicate is text that may come from "
-								"somebody else than the role that runs it; a "
-								"subquery would read with that role's rights.",
-								"Compute the value first, and write it into "
-								"the predicate.",
-								"a predicate cannot have a subquery");
 	expression = coerce_to_boolean(pstate, expression, "a predicate");
 	assign_expr_collations(pstate, expression);
 	*out = expression;
@@ -170,8 +236,11 @@ dp_query_read_predicates(Oid relid, List *texts)
 	ParseState *pstate = make_parsestate(NULL);
 	Relation	relation = open_relation(relid);
 	Query	   *query = makeNode(Query);
+	int			nest = NewGUCNestLevel();
 	ListCell   *lc;
 
+	/* Only built-in names mean anything; temporary types are seen by OID. */
+	dp_bridge_set_local("search_path", "pg_catalog, pg_temp");
 	addNSItemToQuery(pstate,
 					 addRangeTableEntryForRelation(pstate, relation,
 												   AccessShareLock, NULL,
@@ -199,6 +268,7 @@ dp_query_read_predicates(Oid relid, List *texts)
 	query->stmt_location = -1;
 	table_close(relation, NoLock);
 	free_parsestate(pstate);
+	AtEOXact_GUC(true, nest);
 	return query;
 }
 

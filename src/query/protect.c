@@ -396,7 +396,9 @@ warn_of_new_unit(Oid relid, const char *unit)
 					   before ? quote_identifier(before) : "each row",
 					   unit ? quote_identifier(unit) : "each row"),
 			 errhint("What was spent so far promised something about the old "
-					 "unit; it stays spent.")));
+					 "unit; it stays spent.  Columns that were declared "
+					 "immutable are so no longer.")));
+	dp_declare_forget_partitions(relid);
 }
 
 /* A superuser can protect what does not belong to the dataset's owner. */
@@ -537,7 +539,7 @@ dp_unprotect(PG_FUNCTION_ARGS)
 	dp_relation_require_dataset(dataset);
 	view = dp_relation_published_view(relid);
 	dp_relation_invalidate_tree(relid);
-	dp_declare_drop_triggers(relid);
+	dp_declare_forget_partitions(relid);
 	delete_rows(relid);
 	if (OidIsValid(view) && pg_class_ownercheck(view, GetUserId()))
 	{

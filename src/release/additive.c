@@ -15,9 +15,6 @@
 /* Most bits of sigma^2's numerator and denominator kept below this. */
 #define VARIANCE_BITS 62
 
-/* How many variances a process remembers. */
-#define VARIANCES_KEPT 16
-
 static void
 set_laplace(dp_measure *measure, dp_uint128 sensitivity)
 {
@@ -68,9 +65,13 @@ scale_variance(const dp_rational *unit, dp_uint128 factor)
 	dp_rational squared = {factor, 1};
 	dp_rational rounded = *unit;
 	dp_rational variance;
+	int			bits = VARIANCE_BITS;
 	dp_status	status;
 
-	while ((rounded.num >> VARIANCE_BITS) != 0 && rounded.den > 1)
+	/* Factors up to 2^64 leave the numerator 62 bits, larger ones fewer. */
+	while (bits > 1 && (factor >> (126 - bits)) != 0)
+		bits--;
+	while ((rounded.num >> bits) != 0 && rounded.den > 1)
 	{
 		rounded.num = rounded.num / 2 + 1;
 		rounded.den /= 2;
@@ -104,47 +105,6 @@ delta_setting(void)
 }
 
 /*
- * The variance of one scalar, from what this process found last: the search
- * takes up to some tenths of a second, and all it depends on is public.
- */
-static dp_status
-scalar_variance(uint64 sensitivity, dp_fixed epsilon, dp_fixed delta,
-				dp_rational *variance)
-{
-	static struct
-	{
-		uint64		sensitivity;
-		dp_fixed	epsilon;
-		dp_fixed	delta;
-		dp_rational variance;
-	}			found[VARIANCES_KEPT];
-	static int	next = 0;
-	dp_status	status;
-	int			i;
-
-	for (i = 0; i < VARIANCES_KEPT; i++)
-	{
-		if (found[i].sensitivity == sensitivity && sensitivity != 0 &&
-			found[i].epsilon == epsilon && found[i].delta == delta)
-		{
-			*variance = found[i].variance;
-			return DP_OK;
-		}
-	}
-	status = dp_acct_gaussian_variance_exact(sensitivity, epsilon, delta,
-											 variance);
-	if (status == DP_OK)
-	{
-		found[next].sensitivity = sensitivity;
-		found[next].epsilon = epsilon;
-		found[next].delta = delta;
-		found[next].variance = *variance;
-		next = (next + 1) % VARIANCES_KEPT;
-	}
-	return status;
-}
-
-/*
  * Variance, rho and charge of Gaussian noise.
  * Source: doc/theory.md T36 (rho, exact delta of a scalar), T47 (vectors,
  * which charge which budget pays).
@@ -168,7 +128,8 @@ set_gaussian(dp_measure *measure, dp_uint128 squared, bool scalar)
 						   "compute a charge");
 	if (scalar && (root >> 60) == 0)
 	{
-		status = scalar_variance((uint64) root, epsilon, delta, &variance);
+		status = dp_bridge_gaussian_variance((uint64) root, epsilon, delta,
+											 &variance);
 		if (status == DP_OK)
 			status = dp_acct_rho_from_gaussian((uint64) root, &variance, &rho);
 	}

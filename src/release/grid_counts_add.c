@@ -97,6 +97,8 @@ granules_of_long(const dp_sum_spec *spec, int64 x)
 
 	if (likely(spec->exponent == 0))
 		return Min(Max(x, spec->low), spec->high);
+	if (spec->exponent > 64)	/* |x| is below half a granule */
+		return Min(Max(0, spec->low), spec->high);
 	y = (x + ((dp_int128) 1 << (spec->exponent - 1))) >> spec->exponent;
 	return (int64) Min(Max(y, spec->low), spec->high);
 }

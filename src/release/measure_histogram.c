@@ -29,9 +29,15 @@ refuse_bounds(const char *message, const char *hint)
 			 errhint("%s", hint)));
 }
 
+/* Nobody needs more digits, and every bucket has an edge of that size. */
+#define MAX_BOUND_BYTES 1024
+
 static void
 check_bounds(Numeric lower, Numeric upper)
 {
+	if (VARSIZE(lower) > MAX_BOUND_BYTES || VARSIZE(upper) > MAX_BOUND_BYTES)
+		refuse_bounds("bounds of dp_histogram have too many digits",
+					  "Round them.");
 	if (numeric_is_nan(lower) || numeric_is_nan(upper) ||
 		numeric_is_inf(lower) || numeric_is_inf(upper))
 		refuse_bounds("bounds of dp_histogram must be finite",

@@ -17,14 +17,17 @@
 
 #include "catalog/pg_type.h"
 #include "fmgr.h"
+#include "port/pg_bitutils.h"
 #include "utils/builtins.h"
 #include "utils/fmgrprotos.h"
 #include "utils/numeric.h"
 
 #include "measure.h"
 
-#define WIDTH_BITS 31
-#define MAX_WIDTH PG_INT32_MAX	/* G^2 times 2^64 rows fits 128 bits */
+/* Width G of the grid: G^2 times 2^64 rows fits 128 bits. */
+#define MAX_WIDTH ((INT64CONST(1) << 31) - 1)
+/* With Gaussian noise G^4 times a variance has to. */
+#define MAX_WIDTH_GAUSSIAN ((INT64CONST(1) << 24) - 1)
 
 enum
 {
@@ -41,8 +44,12 @@ enum
 static void
 check_result(const dp_measure *measure)
 {
-	if (measure->aggregate->aggtype == FLOAT8OID &&
-		2 * (measure->grid.exponent + WIDTH_BITS) >= DBL_MAX_EXP)
+	uint64		width = (uint64) (measure->grid.high - measure->grid.low);
+	int			bits = pg_leftmost_one_pos64(width) + 1;
+
+	if (measure->ops->kind == DP_AGG_VARIANCE &&
+		measure->aggregate->aggtype == FLOAT8OID &&
+		2 * (measure->grid.exponent + bits) >= DBL_MAX_EXP)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("bounds of dp_%s are too far apart",
@@ -62,7 +69,8 @@ prepare(dp_measure *measure)
 	dp_uint128	l2;				/* squared */
 
 	dp_measure_set_bounds(measure);
-	dp_measure_coarsen(measure, MAX_WIDTH);
+	dp_measure_coarsen(measure, measure->gaussian ? MAX_WIDTH_GAUSSIAN :
+					   MAX_WIDTH);
 	measure->ncells = CELLS;
 	measure->power = 2;
 	check_result(measure);
@@ -170,7 +178,7 @@ static Datum
 as_result(const dp_measure *measure, Datum value, int digits)
 {
 	if (measure->aggregate->aggtype == FLOAT8OID)
-		return DirectFunctionCall1(numeric_float8, value);
+		return DirectFunctionCall1(numeric_float8_no_overflow, value);
 	return DirectFunctionCall2(numeric_round, value, Int32GetDatum(digits));
 }
 

@@ -7,6 +7,7 @@
 #include "catalog/pg_type.h"
 #include "common/cryptohash.h"
 #include "common/sha2.h"
+#include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "utils/builtins.h"
@@ -16,6 +17,31 @@
 #include "utils/uuid.h"
 
 #include "release.h"
+
+/* Most parts that a range of integers or dates makes. */
+#define MAX_PARTS 1000000
+
+static bool
+is_whole_type(Oid type)
+{
+	return dp_measure_is_integer_type(type) || type == DATEOID;
+}
+
+static int64
+whole_number(Datum value, Oid type)
+{
+	switch (type)
+	{
+		case INT2OID:
+			return DatumGetInt16(value);
+		case INT4OID:
+			return DatumGetInt32(value);
+		case INT8OID:
+			return DatumGetInt64(value);
+		default:
+			return DatumGetDateADT(value);
+	}
+}
 
 /* The value as bytes that are equal exactly when values are. */
 static void
@@ -27,16 +53,10 @@ value_bytes(Oid type, Datum value, StringInfo bytes)
 			appendStringInfoString(bytes, DatumGetBool(value) ? "t" : "f");
 			break;
 		case INT2OID:
-			appendStringInfo(bytes, "%d", DatumGetInt16(value));
-			break;
 		case INT4OID:
-			appendStringInfo(bytes, "%d", DatumGetInt32(value));
-			break;
 		case INT8OID:
-			appendStringInfo(bytes, INT64_FORMAT, DatumGetInt64(value));
-			break;
 		case DATEOID:
-			appendStringInfo(bytes, "%d", DatumGetDateADT(value));
+			appendStringInfo(bytes, INT64_FORMAT, whole_number(value, type));
 			break;
 		case TEXTOID:
 		case VARCHAROID:
@@ -88,33 +108,57 @@ make_value(const dp_block *block, Datum value, bool isnull)
 					 length, isnull ? (Datum) 0 : value, isnull, by_value);
 }
 
-/* Is the value one of those that the owner made public? */
-static bool
-is_declared(const dp_block *block, const dp_attribute *declared,
-			const Const *value)
+/* The value as declared keys and bounds are written: canonical text. */
+static char *
+canonical_text(const Const *value)
 {
-	dp_key		key;
-	dp_domain  *domain;
-	int64		place;
+	int			style = DateStyle;
+	Oid			output;
+	bool		varlena;
+	char	   *text;
 
-	memset(&key, 0, sizeof(key));
-	key.type = get_atttype(block->relid, block->part_attnum);
-	key.typmod = -1;
-	key.relid = block->relid;
-	key.attnum = block->part_attnum;
+	getTypeOutputInfo(value->consttype, &output, &varlena);
+	DateStyle = USE_ISO_DATES;	/* date_out raises no error */
+	text = OidOutputFunctionCall(output, value->constvalue);
+	DateStyle = style;
+	return text;
+}
+
+static bool
+is_within(const dp_attribute *declared, const Const *value)
+{
+	Oid			type = value->consttype;
+	Datum		lower = dp_release_read_declared(declared->lower, type, -1);
+	Datum		upper = dp_release_read_declared(declared->upper, type, -1);
+	dp_int128	first = whole_number(lower, type);
+	dp_int128	last = whole_number(upper, type);
+	dp_int128	number = whole_number(value->constvalue, type);
+
+	return last - first < MAX_PARTS && number >= first && number <= last;
+}
+
+/*
+ * Is the value one of those that the owner made public?  By what is declared
+ * alone, so that a value does not change its part while the partition lasts.
+ */
+static bool
+is_declared(const dp_attribute *declared, const Const *value)
+{
+	char	   *text;
+	ListCell   *lc;
+
 	if (declared->keys != NIL)
-		key.kind = DP_KEY_DECLARED;
-	else if (value->consttype == BOOLOID)
-		key.kind = DP_KEY_BOOLEAN;
-	else if (declared->lower != NULL &&
-			 (dp_measure_is_integer_type(value->consttype) ||
-			  value->consttype == DATEOID))
-		key.kind = DP_KEY_RANGE;
-	else
+	{
+		text = canonical_text(value);
+		foreach(lc, declared->keys)
+			if (strcmp(lfirst(lc), text) == 0)
+				return true;
 		return false;
-	domain = dp_domain_make(&key);
-	place = dp_domain_find(domain, value->constvalue, false);
-	return place >= 0 && place < dp_domain_known(domain);
+	}
+	if (value->consttype == BOOLOID)
+		return true;
+	return declared->lower != NULL && is_whole_type(value->consttype) &&
+		is_within(declared, value);
 }
 
 /*
@@ -138,7 +182,7 @@ dp_release_set_part(dp_release_spec *spec, bool replace, Datum value,
 	if (isnull || replace || declared == NULL || declared->partition == 0)
 		return;
 	spec->part.partition = declared->partition;
-	if (is_declared(block, declared, spec->part_value))
+	if (is_declared(declared, spec->part_value))
 		hash_value(getBaseType(spec->part_value->consttype),
 				   spec->part_value->constvalue, &spec->part.key);
 	else

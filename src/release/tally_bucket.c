@@ -22,6 +22,7 @@
 #include <math.h>
 
 #include "catalog/pg_type.h"
+#include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/date.h"
 #include "utils/fmgrprotos.h"
@@ -359,7 +360,10 @@ fill_numerics(dp_bucket_spec *spec, Size *size, Numeric lower, Numeric upper)
 
 	/* the last one only shows that upper can be multiplied by n */
 	for (i = 0; i <= n; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
 		edges[i] = DatumGetNumeric(scaled_edge(lower, upper, n, i));
+	}
 	*size = end + MAXALIGN(VARSIZE(lower)) + MAXALIGN(VARSIZE(upper));
 	for (i = 0; i < n; i++)
 		*size += MAXALIGN(VARSIZE(edges[i]));

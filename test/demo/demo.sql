@@ -20,7 +20,9 @@ ALTER DATABASE demo SET search_path = survey, public;
 ALTER ROLE analyst SET search_path = work, survey, public;
 
 \echo
-\echo '== 2. The data owner: a table, one row per person'
+\echo '== 2. The data owner: a table, one row per person and year'
+\echo '      (People stayed in the experiment for up to five years.  What is'
+\echo '      protected here is a year of a person: the file does not tell whose.)'
 \echo
 \connect - owner
 SET client_min_messages = warning;
@@ -141,19 +143,30 @@ SELECT CASE name WHEN 'dp_count' THEN 'persons' WHEN 'dp_sum' THEN 'visits'
 FROM answer
 ORDER BY n, array_position(ARRAY['excellent', 'good', 'fair', 'poor'], health);
 
-\echo '== 7. The ledger: every charge, written before the data were read'
+\echo '== 7. More than counts and means'
+\echo
+\connect - analyst
+\set ECHO queries
+SELECT dp_median(visits, 0.1) AS median_visits,
+	dp_quantile(visits, 0.9, 0.1) AS nine_in_ten_at_most,
+	dp_argmax(health, NULL, 0.1) AS most_frequent
+FROM person;
+SELECT * FROM dp_histogram_rows(
+	(SELECT dp_histogram(visits, 0, 20, 5, 0.1) FROM person), 0, 20);
+\set ECHO none
+
+\echo '== 8. The ledger: every charge, written before the data were read'
 \echo
 \set ECHO queries
 SELECT id, role, dataset, mechanism, epsilon, round(rho, 6) AS rho
 FROM dp_pg.ledger ORDER BY id;
 \set ECHO none
-\connect - analyst
 \set ECHO queries
 SELECT dataset, epsilon, spent, remaining_epsilon, calls_left
 FROM dp_pg.my_budget;
 \set ECHO none
 
-\echo '== 8. ROLLBACK takes nothing back, and an empty budget answers nothing'
+\echo '== 9. ROLLBACK takes nothing back, and an empty budget answers nothing'
 \echo
 \set ECHO queries
 BEGIN;

@@ -378,5 +378,17 @@ SELECT * FROM outcome($$SELECT dp_argmax('patient', ARRAY['asthma'], 100)$$);
 RESET ROLE;
 DROP SCHEMA regress_conditions_far CASCADE;
 
+-- a text may be somebody else's: nothing of a user's runs while it is read, whoever calls
+RESET ROLE;
+CREATE FUNCTION touched(int) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'touched' USING ERRCODE = 'P0999'; END $$;
+CREATE DOMAIN touchy AS int CHECK (touched(VALUE));
+CREATE DOMAIN pg_temp.touchy_too AS int CHECK (touched(VALUE));
+CREATE FUNCTION reads(touchy[]) RETURNS boolean LANGUAGE sql AS 'SELECT true';
+CREATE FUNCTION reads_op(int, touchy[]) RETURNS boolean LANGUAGE sql AS 'SELECT true';
+CREATE OPERATOR ## (LEFTARG = int, RIGHTARG = touchy[], FUNCTION = reads_op);
+SELECT t, (outcome(format('SELECT dp_argmax(''patient'', ARRAY[%L])', t))).state FROM unnest(ARRAY['''{1}''::touchy[] IS NOT NULL', 'touchy ''1'' = 1',
+	'''{1}''::regress_conditions.touchy[] IS NOT NULL', '''{1}''::touchy_too[] IS NOT NULL', '''{1}''::pg_temp.touchy_too[] IS NOT NULL', 'reads(''{1}'')', 'regress_conditions.reads(''{1}'')',
+	'id ## ''{1}''', 'id OPERATOR(regress_conditions.##) ''{1}''', '(SELECT true)', 'id = ANY (SELECT 1)', 'EXISTS (SELECT)', 'id::patient.id%TYPE = 1', 'id = 1::pg_catalog.int4']) AS t;
+
 \set file :abs_srcdir '/sql/include/query_end.psql'
 \i :file

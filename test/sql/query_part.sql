@@ -155,6 +155,23 @@ SET ROLE :owner;
 CREATE TABLE child () INHERITS (parent);
 SET ROLE :analyst;
 SELECT * FROM cost('SELECT dp_count(*) FROM parent WHERE k = 3');
+-- wide bounds make no part of each value, and no error
+SET ROLE :owner;
+CREATE TABLE wide (id int PRIMARY KEY, b bigint NOT NULL, d date NOT NULL);
+SELECT dp_protect('wide', 'id', 'regress_query_part') \g /dev/null
+SELECT dp_declare('wide', 'b', 0, 4000000000000000000), dp_declare('wide', 'd', '0001-01-01', '9999-01-01'), dp_declare('wide', 'b', immutable => true), dp_declare('wide', 'd', immutable => true) \g /dev/null
+SET ROLE :analyst;
+SELECT * FROM cost('SELECT dp_count(*) FROM wide WHERE b = 7');
+SELECT * FROM cost('SELECT dp_count(*) FROM wide WHERE b = 8');
+SELECT * FROM cost('SELECT dp_count(*) FROM wide WHERE d = date ''2020-02-01''');
+-- a unit that gets another number moves, too; another unit column ends it
+SET ROLE :owner;
+INSERT INTO wide VALUES (1, 1, '2020-01-01'), (2, 2, '2020-01-01');
+UPDATE wide SET id = 3 WHERE id = 1;
+SELECT dp_protect('wide', NULL, 'regress_query_part');
+SELECT attname, partition IS NULL AS over, guard IS NULL AS unguarded FROM dp_pg.attribute WHERE relid = 'wide'::regclass ORDER BY 1;
+UPDATE wide SET id = 3, b = 5 WHERE id = 1;
+SELECT dp_unprotect('wide');
 -- without its trigger there is no discount, and a new one is a new partition
 SET ROLE :owner;
 ALTER TABLE person DISABLE TRIGGER USER;

@@ -351,7 +351,7 @@ test_broken_gaussian(void)
 	s.draw = broken_gaussian_float;
 	reject(mechanism, "noise in floating point", BY_LAW | BY_SUPPORT, &s, &l);
 	s.draw = broken_gaussian_uniforms;
-	reject(mechanism, "sum of six uniforms, rounded", BY_LAW, &s, &l);
+	reject(mechanism, "sum of three uniforms, rounded", BY_LAW, &s, &l);
 	s.draw = broken_gaussian_proposal;
 	reject(mechanism, "proposal never rejected", BY_LAW, &s, &l);
 

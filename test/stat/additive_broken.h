@@ -248,13 +248,13 @@ static inline bool
 broken_gaussian_uniforms(void *state, double *out)
 {
 	const additive *a = state;
-	double		sum = -3;
+	double		sum = -1.5;
 	int			i;
 
-	for (i = 0; i < 6; i++)
+	for (i = 0; i < 3; i++)
 		sum += uniform_open();
 	out[0] = a->value[0] +
-		rint(sum * sqrt(2 * (double) a->gaussian.variance.num /
+		rint(sum * sqrt(4 * (double) a->gaussian.variance.num /
 						(double) a->gaussian.variance.den));
 	return true;
 }

@@ -12,7 +12,10 @@
  *	judge mean LOWER UPPER A B INVERSE
  *		lines of means with true sums A and B: the exact law, see mean_law.h
  *	judge simulated LOWER UPPER A B INVERSE
- *		the same on grids too fine for that: against 10^6 simulated means
+ *		the same on grids too fine for that: against 10^6 simulated means;
+ *		an INVERSE of g12.5 stands for Gaussian noise with sigma 12.5
+ *	judge gaussian, judge choice, judge variance
+ *		see judge_mechanism.h
  *	judge lags INVERSE LAG ...
  *		lines of noises: smallest p of independence over these lags
  *	judge dependence INVERSE INVERSE
@@ -26,7 +29,7 @@
  *		lines of noises: how many exceed ERROR, against the exact probability
  *	judge exceedmean LOWER UPPER A B INVERSE ERROR
  *		the same for lines of means
- *	judge loss NUMBERS CENTRE_A CENTRE_B STEP
+ *	judge loss NUMBERS CENTRE_A CENTRE_B STEP [DELTA]
  *		lines "input a [b]", input 0 or 1: prints the `bound` of loss.h
  *
  * INVERSE is a fraction such as 1/20.  The answer is one line of
@@ -38,105 +41,11 @@
 
 #include "independent.h"
 #include "interval.h"
+#include "judge_mechanism.h"
+#include "lines.h"
 #include "loss.h"
 #include "mean_law.h"
 #include "mech_law.h"
-
-#define MAX_FIELDS 3
-#define SIMULATIONS 1000000
-
-static void
-fail(const char *what)
-{
-	fprintf(stderr, "judge: %s\n", what);
-	exit(2);
-}
-
-/* Reads a line of exactly n fields, leaving the text in line. */
-static bool
-next_line(char *line, size_t size, char **field, int n)
-{
-	char	   *save = NULL;
-	int			i;
-
-	if (fgets(line, (int) size, stdin) == NULL)
-		return false;
-	for (i = 0; i < n; i++)
-	{
-		field[i] = strtok_r(i == 0 ? line : NULL, " \t|\n", &save);
-		if (field[i] == NULL)
-			fail("a field is missing");
-	}
-	if (strtok_r(NULL, " \t|\n", &save) != NULL)
-		fail("too many fields");
-	return true;
-}
-
-static long double
-number(const char *text)
-{
-	char	   *end;
-	long double x = strtold(text, &end);
-
-	if (end == text || *end != '\0')
-		fail("not a number");
-	return x;
-}
-
-static bool
-next_numbers(long double *x, int n)
-{
-	char		line[1024];
-	char	   *field[MAX_FIELDS];
-	int			i;
-
-	if (!next_line(line, sizeof(line), field, n))
-		return false;
-	for (i = 0; i < n; i++)
-		x[i] = number(field[i]);
-	return true;
-}
-
-static double
-fraction(const char *text)
-{
-	char	   *end;
-	double		x = strtod(text, &end);
-
-	if (*end == '/')
-		x /= strtod(end + 1, &end);
-	if (*end != '\0' || !(x > 0))
-		fail("not a positive fraction");
-	return x;
-}
-
-/* All numbers of standard input, n columns side by side. */
-static double *
-read_all(int columns, int *rows)
-{
-	size_t		capacity = 1024;
-	double	   *all = malloc(capacity * sizeof(double));
-	size_t		used = 0;
-	long double x[MAX_FIELDS];
-	int			i;
-
-	while (all != NULL && next_numbers(x, columns))
-	{
-		if (used + MAX_FIELDS > capacity)
-		{
-			capacity *= 2;
-			all = realloc(all, capacity * sizeof(double));
-			if (all == NULL)
-				break;
-		}
-		for (i = 0; i < columns; i++)
-			all[used++] = (double) x[i];
-	}
-	if (all == NULL)
-		fail("out of memory");
-	*rows = (int) (used / (size_t) columns);
-	return all;
-}
 
 /* ---- noise against its law ---- */
 
@@ -288,7 +197,7 @@ read_mean_case(char **argument)
 	c.upper = (double) number(argument[1]);
 	c.a = (double) number(argument[2]);
 	c.b = (double) number(argument[3]);
-	c.inverse = fraction(argument[4]);
+	c.inverse = noise_width(argument[4]);
 	return c;
 }
 
@@ -326,66 +235,24 @@ judge_mean(char **argument)
 	return 0;
 }
 
-/* A geometric variable by inversion, from the C library, no code of ours. */
-static double
-simulated_geometric(double inverse)
-{
-	return floor(-log1p(-drand48()) / inverse);
-}
-
-/* Two samples of sizes n and m in cells: chi-square of one common law. */
-static double
-homogeneity_p(const double *x, double n, const double *y, double m, int cells)
-{
-	double		statistic = 0;
-	double		seen_x = 0;
-	double		seen_y = 0;
-	int			freedom = -1;
-	int			i;
-
-	for (i = 0; i < cells; i++)
-	{
-		seen_x += x[i];
-		seen_y += y[i];
-		if (seen_x + seen_y < DP_CHISQ_MINIMUM * (n + m) / fmin(n, m) &&
-			i < cells - 1)
-			continue;
-		if (seen_x + seen_y > 0)
-		{
-			double		difference = m * seen_x - n * seen_y;
-
-			statistic += difference * difference / (n * m * (seen_x + seen_y));
-			freedom++;
-		}
-		seen_x = seen_y = 0;
-	}
-	return dp_chisq_p(statistic, freedom);
-}
-
 static int
 judge_simulated(char **argument)
 {
 	mean_case	c = read_mean_case(argument);
 	double		observed[MEAN_ALL];
 	double		simulated[MEAN_ALL] = {0};
-	unsigned short seed[3];
-	dp_source	source;
 	int			outside;
 	int			n = read_means(&c, observed, &outside);
 	int			i;
 
-	dp_mech_source_init(&source, dp_mech_fill_openssl, NULL);
-	if (dp_mech_random_bytes(&source, seed, sizeof(seed)) != DP_OK)
-		fail("no randomness");
-	seed48(seed);
+	simulation_begin();
 	for (i = 0; i < SIMULATIONS; i++)
 	{
 		double		a = c.a;
 		double		b = c.b;
 
-		/* the difference of two geometric variables is discrete Laplace */
-		a += simulated_geometric(c.inverse) - simulated_geometric(c.inverse);
-		b += simulated_geometric(c.inverse) - simulated_geometric(c.inverse);
+		a += simulated_noise(c.inverse);
+		b += simulated_noise(c.inverse);
 		simulated[mean_cell(mean_share(a, b))]++;
 	}
 	printf("n=%d outside=%d p=%.3g\n", n, outside,
@@ -505,8 +372,9 @@ judge_collide(char **argument)
 }
 
 static int
-judge_loss(char **argument)
+judge_loss(char **argument, int arguments)
 {
+	double		delta = arguments > 4 ? fraction(argument[4]) : 0;
 	int			numbers = atoi(argument[0]);
 	loss_audit *audit;
 	long double x[3];
@@ -529,7 +397,7 @@ judge_loss(char **argument)
 	if (audit->runs[0] == 0 || audit->runs[1] == 0)
 		fail("an input without runs");
 	printf("n=%.0f m=%.0f bound=%.6g\n", audit->runs[0], audit->runs[1],
-		   loss_bound(audit));
+		   loss_bound_at(audit, delta));
 	return 0;
 }
 
@@ -548,6 +416,12 @@ main(int argc, char **argv)
 		return judge_mean(argument);
 	if (strcmp(command, "simulated") == 0 && n == 5)
 		return judge_simulated(argument);
+	if (strcmp(command, "gaussian") == 0 && n == 2)
+		return judge_gaussian(argument);
+	if (strcmp(command, "choice") == 0 && n == 1)
+		return judge_choice(argument);
+	if (strcmp(command, "variance") == 0 && n == 6)
+		return judge_variance(argument);
 	if (strcmp(command, "lags") == 0 && n >= 2)
 		return judge_lags(argument, n);
 	if (strcmp(command, "dependence") == 0 && n == 2)
@@ -560,8 +434,8 @@ main(int argc, char **argv)
 		return judge_exceed(argument);
 	if (strcmp(command, "exceedmean") == 0 && n == 6)
 		return judge_exceedmean(argument);
-	if (strcmp(command, "loss") == 0 && n == 4)
-		return judge_loss(argument);
+	if (strcmp(command, "loss") == 0 && (n == 4 || n == 5))
+		return judge_loss(argument, n);
 	fail("no such command, or a wrong number of arguments");
 	return 2;
 }

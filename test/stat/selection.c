@@ -155,7 +155,7 @@ static const selection_case broken_cases[] = {
 	{"permute-and-flip", "no shuffle", BY_LAW | BY_AUDIT, broken_no_shuffle,
 	DP_NOISE_LAPLACE, "1", {"1 1 0", "1 2 0"}, true, 1, 0, 0},
 	{"permute-and-flip", "shuffle by swaps with any place", BY_LAW,
-	broken_naive_shuffle, DP_NOISE_LAPLACE, "1", {"2 1 1", "1 1 1"}, true, 1,
+	broken_naive_shuffle, DP_NOISE_LAPLACE, "1", {"1 1 1", "2 1 1"}, true, 1,
 	0, 0},
 	{"permute-and-flip", "ties to the first of the best", BY_LAW | BY_AUDIT,
 	broken_ties_to_first, DP_NOISE_LAPLACE, "1", {"1 1", "1 2"}, true, 1,
@@ -213,7 +213,7 @@ static const selection_case broken_cases[] = {
 	{"noisy max, Laplace", "true gap released", BY_AUDIT,
 	broken_gap_released, DP_NOISE_LAPLACE, "1", {"3 1", "3 2"}, true, 2, 0, 0},
 	{"noisy max, geometric", "scale halved", BY_LAW | BY_AUDIT, draw_noisy,
-	DP_NOISE_GEOMETRIC, "2", {"3 0", "3 1"}, true, 1, 1, 0},
+	DP_NOISE_GEOMETRIC, "2", {"2 0", "2 1"}, true, 1, 1, 0},
 	{"noisy max, geometric", "wrong monotone flag", BY_LAW | BY_AUDIT,
 	draw_noisy, DP_NOISE_GEOMETRIC, "1", {"4 1", "3 2"}, true, 1, 0, 0},
 	{"noisy max, geometric", "two-sided noise", BY_LAW, broken_other_noise,
@@ -411,6 +411,82 @@ test_errata(void)
 		   worst);
 }
 
+/* ---- the price in rho, exactly ---- */
+
+/* The largest D_alpha(one || other) / alpha, either way, over orders. */
+static double
+rho_of(const law *one, const law *other)
+{
+	static const double order[] = {1.001, 1.1, 1.5, 2, 3, 5, 10, 30, 100};
+	double		worst = 0;
+	size_t		k;
+	int			side;
+	int			i;
+
+	for (k = 0; k < sizeof(order) / sizeof(order[0]); k++)
+		for (side = 0; side < 2; side++)
+		{
+			const double *p = side == 0 ? one->probability :
+				other->probability;
+			const double *q = side == 0 ? other->probability :
+				one->probability;
+			double		sum = 0;
+
+			for (i = 0; i < one->cells; i++)
+				sum += pow(p[i], order[k]) * pow(q[i], 1 - order[k]);
+			worst = fmax(worst, log(sum) / (order[k] - 1) / order[k]);
+		}
+	return worst;
+}
+
+/*
+ * The exponential mechanism costs epsilon^2/8, permute-and-flip what any pure
+ * mechanism may, epsilon tanh(epsilon/2): over all pairs of audits.
+ */
+static void
+test_rho(void)
+{
+	double		worst[2] = {0, 0};
+	double		epsilon = 1;
+	problem		pair[2];
+	law			l[2];
+	size_t		i;
+	int			k;
+
+	for (i = 0; i < sizeof(more_neighbours) / sizeof(more_neighbours[0]) +
+		 sizeof(sound_cases) / sizeof(sound_cases[0]) - 1; i++)
+	{
+		size_t		pairs = sizeof(more_neighbours) /
+			sizeof(more_neighbours[0]);
+		bool		monotone = i >= pairs && sound_cases[i - pairs].monotone;
+		const char *const *scores = i < pairs ? more_neighbours[i] :
+			sound_cases[i - pairs].scores;
+		int			which;
+
+		for (which = 0; which < 2; which++)
+		{
+			for (k = 0; k < 2; k++)
+			{
+				pair[k] = problem_of(scores[k], "1", monotone);
+				if (which == 0)
+					exponential_law(&pair[k], &l[k]);
+				else
+					permute_law(&pair[k], &l[k]);
+			}
+			worst[which] = fmax(worst[which], rho_of(&l[0], &l[1]));
+		}
+	}
+	tap_ok(worst[0] <= epsilon * epsilon / 8 && worst[0] > 0.1,
+		   "exponential mechanism: rho of %.4f at epsilon 1, %.4f charged",
+		   worst[0], epsilon * epsilon / 8);
+	tap_ok(worst[1] <= epsilon * tanh(epsilon / 2),
+		   "permute-and-flip: rho of %.4f at epsilon 1, 0.4621 charged",
+		   worst[1]);
+	table_reject(worst[1] > epsilon * epsilon / 8, "permute-and-flip",
+				 "charged in rho like the exponential mechanism",
+				 "exact law", "rho %.4f, charge 0.1250", worst[1]);
+}
+
 int
 main(void)
 {
@@ -422,5 +498,6 @@ main(void)
 	test_errata();
 	test_sound();
 	test_broken();
+	test_rho();
 	return table_done();
 }

@@ -153,6 +153,17 @@ cmp_ok($optimal[0], '>', 0.9, 'but not too little');
 is(join('|', @cheapest), join('|', @optimal), 'cheapest is optimal here');
 is(join('|', @float), join('|', @optimal), 'double precision');
 is((price('1, 3'))[3], 'basic', 'without slack too');
+for my $filter ('zcdp', 'advanced', 'best')
+{
+	as('owner', "SELECT dp_grant('alice', 'c', epsilon => 100,"
+		  . " delta => 1e-3, filter => '$filter')");
+	as('alice', "SELECT dp_batch_close(dp_batch_open('c', 0.01, 100, 1e-6))");
+	is( as(
+			'alice', 'SELECT method, charged_delta FROM dp_pg.my_batches'
+			  . ' ORDER BY id DESC LIMIT 1'),
+		$filter eq 'best' ? 'optimal|0.000001' : 'basic|0',
+		"filter $filter: no delta where it buys nothing");
+}
 as('alice', "SELECT dp_pg.charge('c', 'm', 0.01)");
 my $one = line('rho');
 
@@ -215,7 +226,7 @@ is(sqlstate($node, 'alice', "SELECT dp_batch_open('b', 0.5, 1000)"),
 	'53400', 'more than the budget');
 is(charges($node) . value($node, 'SELECT max(id) FROM dp_pg.batch'),
 	$count . $id, 'nothing was charged or opened');
-as('owner', "SELECT dp_limit('c', epsilon => 2)");
+as('owner', "SELECT dp_limit('c', epsilon => 2, delta => 1e-3)");
 is(sqlstate($node, 'alice', "SELECT dp_batch_open('c', 0.5, 4)"),
 	'55000', 'one is still open there');
 as('alice', "SELECT dp_batch_close(id) FROM dp_pg.my_batches"

@@ -175,9 +175,10 @@ is(sqlstate($node, 'bob', charge_sql('a', 0.1, $p, 'west')),
 
 # Without a pure epsilon.
 as('owner', "SELECT dp_unlimit('a')");
-as('bob', "SELECT dp_pg.charge('a', 'm', NULL, 0, 0.001, $q, 'south')");
+as('bob', charge_sql('a', 0.25, $q, 'south'));
+as('bob', "SELECT dp_pg.charge('a', 'm', NULL, 0, 0.5, $q, 'south')");
 is(line('epsilon, rho, price_epsilon'),
-	'Infinity|0.001|', 'an impure charge to a part');
+	'Infinity|0.5|', 'an impure charge to a part');
 as('bob', "SELECT dp_pg.charge('a', 'm', NULL, 0, 0.001, $q, 'east')");
 is(line('epsilon, rho, price_epsilon, price_rho'),
 	'0|0|Infinity|0.001', 'one to another part');
@@ -276,24 +277,25 @@ is(line('epsilon, batch, partition'), "0.5||$p", 'beyond it the part pays');
 as('owner', "SELECT dp_grant('alice', 'renewed', epsilon => 1,"
 	  . " filter => 'basic', renew => '1 day')");
 as('alice', charge_sql('renewed', 1, $p, 'north'));
-as('alice', charge_sql('renewed', 1, $p, 'south'));
+as('alice', charge_sql('renewed', 0.25, $p, 'south'));
 value($node, "UPDATE dp_pg.budget SET period_start = period_start"
 	  . " - interval '25 hours' WHERE dataset = 'renewed'");
-as('alice', charge_sql('renewed', 0.75, $p, 'south'));
-is(line('epsilon, price_epsilon'), '0.75|', 'the new period pays again');
-is(sqlstate($node, 'alice', charge_sql('renewed', 0.5, $p, 'south')),
+as('alice', charge_sql('renewed', 0.5, $p, 'south'));
+is(line('epsilon, price_epsilon'), '0.5|', 'the new period pays again');
+is(sqlstate($node, 'alice', charge_sql('renewed', 0.75, $p, 'south')),
 	'53400', 'and is bounded');
-is(sqlstate($node, 'alice', charge_sql('renewed', 0.75, $p, 'north')),
+is(sqlstate($node, 'alice', charge_sql('renewed', 0.5, $p, 'north')),
 	'', 'by its largest part');
+is(line('epsilon, price_epsilon'), '0|0.5', 'of this period');
 is( value(
 		$node, 'SELECT spent_epsilon, total_epsilon FROM dp_pg.budget'
 		  . " WHERE dataset = 'renewed' AND role_name = 'alice'"),
-	'0.75|1.75',
+	'0.5|1.5',
 	'the total adds up periods');
 is( value(
 		$node, 'SELECT spent_epsilon FROM dp_pg.dataset'
 		  . " WHERE name = 'renewed'"),
-	'1.75',
+	'1.5',
 	'the dataset has the largest part of all times');
 
 # ---- concurrency: exactly the budget in every part ----

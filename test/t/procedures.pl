@@ -65,7 +65,7 @@ is(spent($primary, 'bob'), '10', 'which is what was spent');
 
 is( sqlstate(
 		$primary, 'alice',
-		"SET statement_timeout = 1000; SELECT people(1.0), pg_sleep(60)"),
+		"SET statement_timeout = '20s'; SELECT people(1.0), pg_sleep(120)"),
 	'57014',
 	'cancelled after its answer was drawn');
 is(spent($primary, 'alice'), '1', 'and charged');

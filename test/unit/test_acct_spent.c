@@ -117,6 +117,13 @@ test_corners(void)
 		   total.epsilon == 5 && total.rho == 5 && total.delta == 5 &&
 		   total.squares == 5 && total.charges == 2,
 		   "below the maximum nothing is added but the count");
+	total = (dp_spent) {0};
+	part.epsilon = DP_FIXED_INFINITE;
+	tap_ok(dp_acct_spent_rise(&total, &maximum, &part) == DP_OK &&
+		   total.epsilon == DP_FIXED_INFINITE && total.rho == 0,
+		   "a part without epsilon rises to infinity from any maximum");
+	total = maximum;
+	part.epsilon = 1;
 	total.charges = INT64_MAX;
 	memcpy(&kept, &total, sizeof(kept));
 	tap_ok(dp_acct_spent_rise(&total, &maximum, &part) == DP_E_OVERFLOW &&
