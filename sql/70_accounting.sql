@@ -43,7 +43,7 @@ $$epsilons NUMBER[], deltas NUMBER[] DEFAULT '{}', OUT epsilon numeric, OUT delt
 'epsilon NUMBER, delta NUMBER, group_size bigint, OUT epsilon numeric, OUT delta numeric',
 '', 'what (epsilon, delta)-DP for one unit means for a group: group_size epsilon and delta (e^(group_size epsilon) - 1)/(e^epsilon - 1), which is 1 where nothing is known (book, Theorem 2.2)'),
 
-('dp_group_privacy', 'group_privacy_rho',
+('dp_group_privacy_rho', 'group_privacy_rho',
 'rho NUMBER, group_size bigint', 'RETURNS numeric',
 'what rho-zCDP for one unit means for a group: exactly group_size^2 rho (Bun and Steinke 2016)'),
 

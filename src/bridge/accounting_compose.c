@@ -215,7 +215,7 @@ DP_ACCOUNTING(group_privacy)
 }
 
 /*
- * dp_group_privacy(rho, group_size)
+ * dp_group_privacy_rho(rho, group_size)
  *	  The same for zCDP.
  */
 DP_ACCOUNTING(group_privacy_rho)

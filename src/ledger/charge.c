@@ -260,6 +260,29 @@ pure_hint(const dp_limit *limit, const dp_spent *spent,
 	return NULL;
 }
 
+/* What was asked and what remains, in the numbers that decide. */
+static char *
+shortage_text(const dp_charge *charge, const dp_limit *limit,
+			  const dp_spent *spent)
+{
+	char	   *asked = dp_bridge_fixed_to_cstring(charge->delta);
+	char	   *left = dp_bridge_fixed_to_cstring(
+		spent->delta >= limit->delta_sum ? 0 :
+		limit->delta_sum - spent->delta);
+
+	if (charge->epsilon == DP_FIXED_INFINITE && limit->rho > 0)
+		return psprintf("The query has no pure epsilon; it needs rho %.6g and "
+						"delta %s, but rho %.6g and delta %s remain.",
+						dp_acct_fixed_approx(charge->rho), asked,
+						spent->rho >= limit->rho ? 0.0 :
+						dp_acct_fixed_approx(limit->rho - spent->rho), left);
+	return psprintf("The query needs epsilon %s and delta %s, but epsilon %s "
+					"and delta %s remain.",
+					dp_bridge_fixed_to_cstring(charge->epsilon), asked,
+					dp_bridge_fixed_to_cstring(
+						dp_ledger_remaining(limit, spent)), left);
+}
+
 static void
 raise_exhausted(const dp_ledger_request *request, const dp_answer *answer)
 {
@@ -268,9 +291,6 @@ raise_exhausted(const dp_ledger_request *request, const dp_answer *answer)
 	const dp_spent *spent = cap ? &answer->cap_spent :
 	&answer->receipt.spent;
 	const dp_charge *charge = &request->charge;
-	dp_fixed	epsilon = dp_standing_remaining(limit, spent);
-	dp_fixed	delta = spent->delta >= limit->delta_sum ? 0 :
-	limit->delta_sum - spent->delta;
 	const char *pure = pure_hint(limit, spent, charge);
 
 	ereport(ERROR,
@@ -281,12 +301,7 @@ raise_exhausted(const dp_ledger_request *request, const dp_answer *answer)
 			 errmsg("privacy budget of role \"%s\" on dataset \"%s\" is "
 					"exhausted", NameStr(answer->receipt.payer),
 					NameStr(request->dataset)),
-			 errdetail("The query needs epsilon %s and delta %s, but epsilon "
-					   "%s and delta %s remain.",
-					   dp_bridge_fixed_to_cstring(charge->epsilon),
-					   dp_bridge_fixed_to_cstring(charge->delta),
-					   dp_bridge_fixed_to_cstring(epsilon),
-					   dp_bridge_fixed_to_cstring(delta)),
+			 errdetail("%s", shortage_text(charge, limit, spent)),
 			 pure ? errhint("%s", pure) :
 			 cap ?
 			 errhint("A cap never renews; the owner of the dataset can "

@@ -152,6 +152,10 @@ extern void dp_ledger_require_budget(const char *dataset,
 extern void dp_ledger_read_standing(const char *dataset,
 									dp_ledger_standing *out);
 
+/* The largest epsilon that one more pure query may have. */
+extern dp_fixed dp_ledger_remaining(const dp_limit *limit,
+									const dp_spent *spent);
+
 /*
  * What a plain request of the asking role would be charged now: nothing when
  * an open batch has paid for it, the rise of the largest part for a part, else

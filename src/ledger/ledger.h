@@ -309,8 +309,6 @@ extern bool dp_batch_is_alive(const dp_batch_row *row, const dp_payer *payer,
 extern bool dp_batch_covers(const dp_batch_row *row, const dp_charge *charge);
 
 /* standing.c */
-extern dp_fixed dp_standing_remaining(const dp_limit *limit,
-									  const dp_spent *spent);
 
 /* decide.c */
 extern void dp_ledger_decide(dp_slot **slots, bool *again, int n);

@@ -76,13 +76,13 @@ price_of_count(const dp_limit *limit, const dp_limit *cap, dp_charge *out)
 }
 
 /*
- * dp_standing_remaining
+ * dp_ledger_remaining
  *	  The largest epsilon that one more pure query may have: limit minus sum
  *	  where the filter compares sums of epsilon; more, in steps of 10^-6, where
  *	  it compares sums of rho or of squares.
  */
 dp_fixed
-dp_standing_remaining(const dp_limit *limit, const dp_spent *spent)
+dp_ledger_remaining(const dp_limit *limit, const dp_spent *spent)
 {
 	dp_fixed	left = 0;
 	dp_fixed	low = 0;		/* in steps; admitted */
@@ -299,13 +299,13 @@ form_standing(const NameData *dataset, const dp_ledger_standing *s,
 	nulls[1] = false;
 	if (!limited)
 		return;
-	remaining = dp_standing_remaining(limit, spent);
+	remaining = dp_ledger_remaining(limit, spent);
 	delta = spent->delta >= limit->delta_sum ? 0 :
 		limit->delta_sum - spent->delta;
 	if (s->capped && !s->exempt)
 	{
 		remaining = Min(remaining,
-						dp_standing_remaining(&s->cap, &s->cap_spent));
+						dp_ledger_remaining(&s->cap, &s->cap_spent));
 		delta = Min(delta, s->cap_spent.delta >= s->cap.delta_sum ? 0 :
 					s->cap.delta_sum - s->cap_spent.delta);
 	}

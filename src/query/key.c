@@ -168,6 +168,11 @@ never_null(Node *node, Oid relid)
 		case T_BoolExpr:
 			arguments = ((BoolExpr *) node)->args;
 			break;
+		case T_CoalesceExpr:
+			foreach(lc, ((CoalesceExpr *) node)->args)
+				if (never_null(lfirst(lc), relid))
+					return true;
+			return false;
 		case T_OpExpr:
 			/* Built-in leakproof operators are comparisons. */
 			if (!func_strict(((OpExpr *) node)->opfuncid) ||

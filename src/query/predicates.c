@@ -107,7 +107,8 @@ is_builtin_type(TypeName *name)
 {
 	Oid			type;
 
-	if (name->pct_type || (name->names != NIL && !is_builtin_name(name->names)))
+	if (name->pct_type ||
+		(name->names != NIL && !is_builtin_name(name->names)))
 		return false;
 	type = LookupTypeNameOid(NULL, name, true);
 	return OidIsValid(type) && type < FirstNormalObjectId;

@@ -120,6 +120,15 @@ warn_of_object(const RangeVar *table, const char *what)
 				 errhint("See dp_audit().")));
 }
 
+/* The trigger of an immutable column, as a restore makes it. */
+static bool
+is_own_trigger(const CreateTrigStmt *stmt)
+{
+	return list_length(stmt->funcname) == 2 &&
+		strcmp(strVal(linitial(stmt->funcname)), "dp_pg") == 0 &&
+		strcmp(strVal(lsecond(stmt->funcname)), "refuse_change") == 0;
+}
+
 /* The same for a table that a command named. */
 static void
 warn_of_table(const RangeVar *table)
@@ -210,8 +219,9 @@ warn_after(Node *parsetree)
 			warn_of_object(((RuleStmt *) parsetree)->relation, "rule");
 			break;
 		case T_CreateTrigStmt:
-			warn_of_object(((CreateTrigStmt *) parsetree)->relation,
-						   "trigger");
+			if (!is_own_trigger((CreateTrigStmt *) parsetree))
+				warn_of_object(((CreateTrigStmt *) parsetree)->relation,
+							   "trigger");
 			break;
 		default:
 			break;

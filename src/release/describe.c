@@ -200,23 +200,25 @@ remaining_text(dp_fixed limit, dp_fixed spent, dp_fixed charge)
 		dp_bridge_fixed_to_cstring(limit - after);
 }
 
-/* What remains of the limit after the charge: in rho where that counts. */
+/*
+ * What remains of the limit after the charge: the largest epsilon of one more
+ * query, or rho where the query has no pure epsilon.
+ */
 static char *
 remainder_text(const dp_limit *limit, const dp_spent *spent,
-			   const dp_charge *charge)
+			   const dp_charge *charge, bool pure)
 {
-	bool		rho = limit->rho > 0 && limit->filter != DP_FILTER_BASIC &&
-	limit->filter != DP_FILTER_ADVANCED &&
-	(charge->epsilon == DP_FIXED_INFINITE ||
-	 spent->epsilon == DP_FIXED_INFINITE);
-	dp_fixed	left = dp_acct_fixed_add(spent->rho, charge->rho);
+	dp_fixed	rho = dp_acct_fixed_add(spent->rho, charge->rho);
+	dp_spent	after = *spent;
 
-	if (rho)
-		return psprintf("rho %.6g", left > limit->rho ? 0.0 :
-						dp_acct_fixed_approx(limit->rho - left));
-	return psprintf("epsilon %s", remaining_text(limit->epsilon,
-												 spent->epsilon,
-												 charge->epsilon));
+	if (!pure && limit->rho > 0)
+		return psprintf("rho %.6g", rho > limit->rho ? 0.0 :
+						dp_acct_fixed_approx(limit->rho - rho));
+	if (dp_acct_spent_add(&after, charge) != DP_OK)
+		return pstrdup("epsilon 0");
+	return psprintf("epsilon %s",
+					dp_bridge_fixed_to_cstring(dp_ledger_remaining(limit,
+																   &after)));
 }
 
 /* How often a query of this price is admitted after a charge. */
@@ -248,7 +250,7 @@ static char *
 budget_text(const dp_release_spec *spec, bool charged)
 {
 	const dp_charge none = {0};
-	const dp_charge impure = {DP_FIXED_INFINITE, 0, 0};
+	bool		pure = spec->charge.epsilon != DP_FIXED_INFINITE;
 	dp_ledger_standing standing;
 	dp_ledger_request request;
 	dp_ledger_preview preview;
@@ -283,15 +285,13 @@ budget_text(const dp_release_spec *spec, bool charged)
 		appendStringInfo(&text, "of %s: ", NameStr(standing.payer));
 	if (!charged && calls == 0)
 		appendStringInfo(&text, "not enough (%s remains)",
-						 remainder_text(limit, spent,
-										charge->epsilon == DP_FIXED_INFINITE ?
-										&impure : &none));
+						 remainder_text(limit, spent, &none, pure));
 	else
 		appendStringInfo(&text, "%s %s, delta %s and %s" INT64_FORMAT
 						 " queries like this remain",
 						 charged ? "now" : "after it",
 						 remainder_text(limit, spent,
-										charged ? &none : charge),
+										charged ? &none : charge, pure),
 						 remaining_text(limit->delta_sum, spent->delta,
 										charged ? 0 : charge->delta),
 						 spec->part.partition != 0 ? "at least " : "",

@@ -82,7 +82,7 @@ CREATE TABLE group_privacy (eps numeric, delta numeric, "group" bigint, eps_grou
 \copy group_privacy FROM 'test/oracle/group_privacy.csv' (FORMAT csv, HEADER)
 SELECT is(count(*)::int, 20, 'group_privacy.csv has 20 records') FROM group_privacy;
 SELECT is_empty($$SELECT * FROM group_privacy o, dp_group_privacy(eps, o.delta, "group") g
-	WHERE (g.epsilon = eps_group AND above(g.delta, delta_group) AND dp_group_privacy(eps, "group") = "group" ^ 2 * eps) IS NOT TRUE$$, 'groups');
+	WHERE (g.epsilon = eps_group AND above(g.delta, delta_group) AND dp_group_privacy_rho(eps, "group") = "group" ^ 2 * eps) IS NOT TRUE$$, 'groups');
 SELECT cmp_ok(count(*), '>', 5::bigint, 'the simplified formula is told apart') FROM group_privacy WHERE NOT above("group" * delta * exp(("group" - 1) * eps), delta_group);
 SELECT is(dp_group_privacy(30, 1e-21, 9)::text, '(270,1)', 'a hopeless group: delta 1');
 
@@ -306,7 +306,7 @@ SELECT is_empty($$SELECT query, refusal(query) FROM bad WHERE refusal(query) <> 
 SELECT is(refusal('SELECT * FROM ' || q), '22023', q) FROM unnest(ARRAY['dp_compose_basic(0.1, 1, 7)', 'dp_compose_advanced(0.1, 0, 7, 0)', 'dp_compose_advanced(0.1, 0, 7, 1.0)', 'dp_compose_advanced(0.1, 0, 7, 1e-25)',
 	'dp_compose_advanced(65, 0, 7, 1e-6)', 'dp_compose_basic(1e11, 0, 9223372036854775807)', 'dp_compose_basic(ARRAY[0.1, 0.1], ARRAY[0.1])', 'dp_compose_basic(array_fill(999999999999.0, ARRAY[1000]))',
 	'dp_compose_optimal(0.1, 0, 1048577, 1e-6)', 'dp_compose_optimal(1001, 0, 7, 1e-6)', 'dp_epsilon_for(0, 7, 1e-6)', 'dp_epsilon_for_optimal(1001, 7, 1e-6)', 'dp_epsilon_for_optimal(1, 1048577, 1e-6)',
-	'dp_group_privacy(1, 1.0, 3)', 'dp_group_privacy(1, 0, 9223372036854775807)', 'dp_group_privacy(0.1, 9223372036854775807)', 'dp_zcdp_epsilon(0.1, 0)', 'dp_zcdp_epsilon(0.1, 1.0)', 'dp_zcdp_rho(1, 0)', 'dp_odometer(0.1, 0)',
+	'dp_group_privacy(1, 1.0, 3)', 'dp_group_privacy(1, 0, 9223372036854775807)', 'dp_group_privacy_rho(0.1, 9223372036854775807)', 'dp_zcdp_epsilon(0.1, 0)', 'dp_zcdp_epsilon(0.1, 1.0)', 'dp_zcdp_rho(1, 0)', 'dp_odometer(0.1, 0)',
 	'dp_gaussian_sigma(0, 1, 1e-6)', 'dp_gaussian_sigma(1, 0, 1e-6)', 'dp_gaussian_sigma(1, 1, 0)', 'dp_gaussian_sigma(1, 1, 1e-6, ''none'')', 'dp_gaussian_sigma(1, 1, 1e-6, granule => 0)', 'dp_gaussian_sigma(1, 1, 1e-6, granule => 1e-19)',
 	'dp_gaussian_sigma(1, 1, 1e-6, granule => 9.094947017729282379150390625e-13)', 'dp_gaussian_sigma(1, 1000, 1e-6)', 'dp_gaussian_delta(1, 0, 1)', 'dp_gaussian_delta(1, 0.01, 1)', 'dp_laplace_error(1, 0, 0.9)', 'dp_laplace_error(1, 0.1, 0)', 'dp_laplace_error(1, 0.1, 1)',
 	'dp_laplace_error(1, 0.1, 95)', 'dp_laplace_error(1, 0.1, 0.9, granule => -1)', 'dp_laplace_error(999999999999, 1e-20, 0.9)', 'dp_gaussian_error(1, 1)', 'dp_gaussian_error(0, 0.9)', 'dp_gaussian_error(1e11, 0.9, granule => 1e-10)',

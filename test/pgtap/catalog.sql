@@ -114,7 +114,7 @@ SELECT name, names, replace(types, 'number', t)::text[] FROM unnest('{numeric,do
 	('dp_epsilon_for_advanced', '{epsilon_total,k,delta_slack}'::text[], '{number,bigint,number}'),
 	('dp_epsilon_for_optimal', '{epsilon_total,k,delta_slack}'::text[], '{number,bigint,number}'),
 	('dp_group_privacy', '{epsilon,delta,group_size}'::text[], '{number,number,bigint}'),
-	('dp_group_privacy', '{rho,group_size}'::text[], '{number,bigint}'),
+	('dp_group_privacy_rho', '{rho,group_size}'::text[], '{number,bigint}'),
 	('dp_zcdp_epsilon', '{rho,delta}'::text[], '{number,number}'),
 	('dp_zcdp_rho', '{epsilon,delta}'::text[], '{number,number}'),
 	('dp_zcdp_delta', '{rho,epsilon}'::text[], '{number,number}'),

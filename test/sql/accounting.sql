@@ -15,7 +15,7 @@ SELECT round(epsilon, 12), delta FROM dp_compose_advanced(epsilon => 0.01, delta
 SELECT round(epsilon, 12), delta FROM dp_compose_optimal(0.01, 1e-9, 1000, 1e-6);
 SELECT round(dp_epsilon_for(1, 1000, 1e-6), 12) AS corollary, round(dp_epsilon_for_advanced(1, 1000, 1e-6), 12) AS theorem,
 	round(dp_epsilon_for_optimal(1, 1000, 1e-6), 12) AS optimal;
-SELECT epsilon, round(delta, 12) AS delta, dp_group_privacy(rho => 0.01, group_size => 4) AS rho FROM dp_group_privacy(epsilon => 0.1, delta => 1e-6, group_size => 4);
+SELECT epsilon, round(delta, 12) AS delta, dp_group_privacy_rho(rho => 0.01, group_size => 4) AS rho FROM dp_group_privacy(epsilon => 0.1, delta => 1e-6, group_size => 4);
 -- zCDP
 SELECT round(dp_zcdp_epsilon(0.1, 1e-6), 12) AS epsilon, round(dp_zcdp_rho(1, 1e-6), 12) AS rho, to_char(dp_zcdp_delta(0.01, 3), '9.999EEEE') AS delta;
 SELECT round(dp_pure_rho(0.5), 12) AS pure, round(dp_laplace_rho(1, 0.5), 12) AS laplace, dp_gaussian_rho(1, 2) AS gaussian, round(dp_odometer(0.1, 1e-6), 12) AS odometer;
