@@ -105,7 +105,7 @@ check_delta(char **newval, void **extra, GucSource source)
 		strlen(text) <= 40 ? strtod(text, &end) : 0;
 	if (value > 1.0e-24 && value < 1 && *end == '\0')
 		return true;
-	GUC_check_errdetail("It must be a number between 1e-24 and 1.");
+	GUC_check_errdetail("It must be a number above 1e-24 and below 1.");
 	GUC_check_errhint("Write it like 1e-9.");
 	return false;
 }

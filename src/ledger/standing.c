@@ -66,7 +66,7 @@ price_of_count(const dp_limit *limit, const dp_limit *cap, dp_charge *out)
 	if (dp_setting_mechanism != DP_SETTING_GAUSSIAN)
 		return pure_charge(epsilon, out);
 	if (!read_setting(dp_setting_delta, DP_ROUND_DOWN, &delta) ||
-		dp_acct_gaussian_variance_exact(1, epsilon, delta, &variance) !=
+		dp_bridge_gaussian_variance(1, epsilon, delta, &variance) !=
 		DP_OK ||
 		dp_acct_rho_from_gaussian(1, &variance, &rho) != DP_OK)
 		return false;

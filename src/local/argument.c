@@ -134,6 +134,7 @@ refuse_candidates(const char *detail)
 			 errmsg("candidates must be all values that are possible, each "
 					"once"),
 			 errdetail("%s", detail),
+			 errhidestmt(true),
 			 errhint("Give a one-dimensional array of two or more different "
 					 "values.")));
 }

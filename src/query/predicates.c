@@ -147,6 +147,25 @@ foreign_name_walker(Node *node, void *context)
 	return raw_expression_tree_walker(node, foreign_name_walker, context);
 }
 
+/*
+ * Is a column of a type that is not built in?  Its own operators are not seen
+ * here, and others could be taken in their place.
+ */
+static bool
+foreign_column_walker(Node *node, void *context)
+{
+	Oid			type;
+
+	if (node == NULL)
+		return false;
+	if (IsA(node, Var))
+	{
+		type = getBaseType(((Var *) node)->vartype);
+		return type >= FirstNormalObjectId && !type_is_enum(type);
+	}
+	return expression_tree_walker(node, foreign_column_walker, context);
+}
+
 static dp_refusal *
 refuse_foreign(void)
 {
@@ -165,6 +184,7 @@ static dp_refusal *
 analyse(ParseState *pstate, const char *text, Node **out)
 {
 	Node	   *expression = parse_expression(text);
+
 	if (expression == NULL)
 		return dp_bridge_refuse(ERRCODE_SYNTAX_ERROR, -1,
 								"A predicate is one boolean expression.",
@@ -175,6 +195,8 @@ analyse(ParseState *pstate, const char *text, Node **out)
 	if (foreign_name_walker(expression, NULL))
 		return refuse_foreign();
 	expression = transformExpr(pstate, expression, EXPR_KIND_WHERE);
+	if (foreign_column_walker(expression, NULL))
+		return refuse_foreign();
 	expression = coerce_to_boolean(pstate, expression, "a predicate");
 	assign_expr_collations(pstate, expression);
 	*out = expression;

@@ -363,7 +363,10 @@ dp_release_explain(const dp_release_spec *spec, bool charged, EState *estate,
 	ExplainPropertyText("Public Groups", psprintf(INT64_FORMAT, spec->groups),
 						es);
 	ExplainPropertyText("Charge", charge_text(&spec->charge), es);
-	if (spec->part.partition != 0)
+	if (spec->part.partition != 0 &&
+		dp_declare_is_guarded(spec->block->relid, spec->block->part_attnum,
+							  ActiveSnapshotSet() ? GetActiveSnapshot() :
+							  NULL))
 		ExplainPropertyText("Part",
 							psprintf("one value of column %s; all of them "
 									 "together cost what the costliest costs",

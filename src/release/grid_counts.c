@@ -122,7 +122,7 @@ make_wide(dp_grid_counts *state)
 static pg_noinline void
 reserve(dp_grid_counts *state, uint64 used)
 {
-	dp_counts_entry	   *entries = state->entries;
+	dp_counts_entry *entries = state->entries;
 	uint32		n = state->capacity;
 	uint64		capacity = n;
 	uint32		i;
@@ -145,7 +145,7 @@ reserve(dp_grid_counts *state, uint64 used)
 void
 dp_counts_add_rows(dp_grid_counts *state, uint32 cell, uint64 rows)
 {
-	dp_counts_entry	   *place;
+	dp_counts_entry *place;
 
 	if (cell >= state->cells)
 		elog(ERROR, "row outside its grid");
@@ -241,7 +241,7 @@ dp_counts_save_state(const dp_grid_counts *state)
 {
 	Size		size;
 	saved_counts *saved;
-	dp_counts_entry	   *next;
+	dp_counts_entry *next;
 	uint32		i;
 
 	if (state->form == DP_COUNTS_WIDE)
@@ -350,7 +350,7 @@ size_t
 dp_counts_list(const dp_grid_counts *state, int64 low, int64 **values,
 			   uint64 **counts)
 {
-	dp_counts_entry	   *entries;
+	dp_counts_entry *entries;
 	uint32		n;
 	uint32		i;
 

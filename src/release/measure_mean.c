@@ -102,7 +102,8 @@ release(const dp_measure *measure, const dp_cell *cells)
 	if (measure->grid.exponent != 0)
 		mean = dp_release_scale_numeric(mean, measure->grid.exponent);
 	if (measure->aggregate->aggtype == FLOAT8OID)
-		return DirectFunctionCall1(numeric_float8, NumericGetDatum(mean));
+		return DirectFunctionCall1(numeric_float8_no_overflow,
+								   NumericGetDatum(mean));
 	digits = Max(16, (int) ceil(-measure->grid.exponent * 0.30103) + 6);
 	return DirectFunctionCall2(numeric_round, NumericGetDatum(mean),
 							   Int32GetDatum(digits));

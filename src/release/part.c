@@ -11,6 +11,7 @@
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "utils/builtins.h"
+#include "utils/datetime.h"
 #include "utils/datum.h"
 #include "utils/date.h"
 #include "utils/lsyscache.h"
@@ -108,20 +109,31 @@ make_value(const dp_block *block, Datum value, bool isnull)
 					 length, isnull ? (Datum) 0 : value, isnull, by_value);
 }
 
-/* The value as declared keys and bounds are written: canonical text. */
+/* The value as declared keys are written: ISO dates, whatever is set. */
 static char *
 canonical_text(const Const *value)
 {
-	int			style = DateStyle;
+	char		buffer[MAXDATELEN + 1];
+	struct pg_tm tm;
+	DateADT		date;
 	Oid			output;
 	bool		varlena;
-	char	   *text;
 
-	getTypeOutputInfo(value->consttype, &output, &varlena);
-	DateStyle = USE_ISO_DATES;	/* date_out raises no error */
-	text = OidOutputFunctionCall(output, value->constvalue);
-	DateStyle = style;
-	return text;
+	if (value->consttype != DATEOID)
+	{
+		getTypeOutputInfo(value->consttype, &output, &varlena);
+		return OidOutputFunctionCall(output, value->constvalue);
+	}
+	date = DatumGetDateADT(value->constvalue);
+	if (DATE_NOT_FINITE(date))
+		EncodeSpecialDate(date, buffer);
+	else
+	{
+		j2date(date + POSTGRES_EPOCH_JDATE, &tm.tm_year, &tm.tm_mon,
+			   &tm.tm_mday);
+		EncodeDateOnly(&tm, USE_ISO_DATES, buffer);
+	}
+	return pstrdup(buffer);
 }
 
 static bool

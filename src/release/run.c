@@ -176,6 +176,8 @@ dp_release_take_rights(const dp_block *block,
  */
 #define INNER_WORK_MEM "64MB"
 
+#define SMALL_STATE 128			/* cells of a group that workers may hand over */
+
 typedef struct silence
 {
 	int			nest;
@@ -455,9 +457,26 @@ restore_settings(const plan_settings *saved)
 	parallel_tuple_cost = saved->tuple_cost;
 }
 
+/*
+ * Workers hand over one state for each of their groups, which are as many as
+ * there are private keys; where states are large they would fill disks.
+ */
+static bool
+may_use_workers(const dp_release_spec *spec)
+{
+	int			i;
+
+	for (i = 0; spec->nkeys > 0 && i < spec->nmeasures; i++)
+		if (spec->measures[i].ncells > SMALL_STATE ||
+			spec->measures[i].ops->kind == DP_AGG_QUANTILE ||
+			spec->measures[i].ops->kind == DP_AGG_MEDIAN)
+			return false;
+	return true;
+}
+
 static PlannedStmt *
-plan_inner(Query *inner, EState *estate, const silence *quiet,
-		   MemoryContext context)
+plan_inner(const dp_release_spec *spec, Query *inner, EState *estate,
+		   const silence *quiet, MemoryContext context)
 {
 	PlannedStmt *volatile plan = NULL;
 	plan_settings saved;
@@ -467,7 +486,8 @@ plan_inner(Query *inner, EState *estate, const silence *quiet,
 	{
 		AcquireRewriteLocks(inner, true, false);
 		plan = pg_plan_query(inner, DP_PRIVATE_QUERY_TEXT,
-							 CURSOR_OPT_PARALLEL_OK,
+							 may_use_workers(spec) ?
+							 CURSOR_OPT_PARALLEL_OK : 0,
 							 estate->es_param_list_info);
 	}
 	PG_CATCH();
@@ -560,7 +580,7 @@ dp_release_run(dp_release_spec *spec, const dp_ledger_standing *standing,
 	cells = dp_cells_create(spec);
 
 	silence_begin(&quiet);
-	plan = plan_inner(inner, estate, &quiet, work);
+	plan = plan_inner(spec, inner, estate, &quiet, work);
 	charge_release(spec);
 	execute_inner(plan, estate, cells, &quiet, work);
 	silence_end(&quiet);

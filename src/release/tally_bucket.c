@@ -320,6 +320,7 @@ fill_floats(dp_bucket_spec *spec, Numeric lower, Numeric upper)
 
 	for (i = 0; i < spec->n; i++)
 	{
+		CHECK_FOR_INTERRUPTS();
 		spec->edges[i].number =
 			float_edge(spec->type, scaled_edge(lower, upper, spec->n, i),
 					   spec->n);

@@ -386,6 +386,15 @@ CREATE DOMAIN pg_temp.touchy_too AS int CHECK (touched(VALUE));
 CREATE FUNCTION reads(touchy[]) RETURNS boolean LANGUAGE sql AS 'SELECT true';
 CREATE FUNCTION reads_op(int, touchy[]) RETURNS boolean LANGUAGE sql AS 'SELECT true';
 CREATE OPERATOR ## (LEFTARG = int, RIGHTARG = touchy[], FUNCTION = reads_op);
+CREATE TYPE loud;
+CREATE FUNCTION loud_in(cstring) RETURNS loud LANGUAGE internal IMMUTABLE STRICT AS 'textin';
+CREATE FUNCTION loud_out(loud) RETURNS cstring LANGUAGE internal IMMUTABLE STRICT AS 'textout';
+CREATE TYPE loud (INPUT = loud_in, OUTPUT = loud_out, LIKE = text);
+CREATE CAST (loud AS text) WITHOUT FUNCTION AS IMPLICIT;
+CREATE TABLE spoken (id int PRIMARY KEY, word loud);
+SELECT dp_protect('spoken', dataset => 'regress_conditions') \g /dev/null
+SET ROLE :owner;
+SELECT (outcome('SELECT dp_argmax(''spoken'', ARRAY[''word = ''''x'''''', ''id > 3''])')).state;
 SELECT t, (outcome(format('SELECT dp_argmax(''patient'', ARRAY[%L])', t))).state FROM unnest(ARRAY['''{1}''::touchy[] IS NOT NULL', 'touchy ''1'' = 1',
 	'''{1}''::regress_conditions.touchy[] IS NOT NULL', '''{1}''::touchy_too[] IS NOT NULL', '''{1}''::pg_temp.touchy_too[] IS NOT NULL', 'reads(''{1}'')', 'regress_conditions.reads(''{1}'')',
 	'id ## ''{1}''', 'id OPERATOR(regress_conditions.##) ''{1}''', '(SELECT true)', 'id = ANY (SELECT 1)', 'EXISTS (SELECT)', 'id::patient.id%TYPE = 1', 'id = 1::pg_catalog.int4']) AS t;

@@ -87,3 +87,8 @@ SET ROLE :owner;
 SELECT role, charges FROM dp_odometer_statement(:'schema', 1e-9, :'analyst');
 SELECT role, charges FROM dp_odometer_statement(:'schema', 1e-9);
 RESET ROLE;
+
+DROP OWNED BY regress_ledger_batch_second;
+DROP ROLE regress_ledger_batch_second;
+\set file :abs_srcdir '/sql/include/query_end.psql'
+\i :file
