@@ -176,7 +176,7 @@ dp_release_take_rights(const dp_block *block,
  */
 #define INNER_WORK_MEM "64MB"
 
-#define SMALL_STATE 128			/* cells of a group that workers may hand over */
+#define SMALL_STATE 128			/* cells that workers may hand over */
 
 typedef struct silence
 {
