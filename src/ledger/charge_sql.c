@@ -5,6 +5,7 @@
  */
 #include "postgres.h"
 
+#include "executor/spi.h"
 #include "fmgr.h"
 #include "funcapi.h"
 #include "utils/builtins.h"
@@ -100,6 +101,25 @@ read_charge(FunctionCallInfo fcinfo, dp_charge *charge)
 				 errhint("%s", delta_hint)));
 }
 
+/* The last number that dp_ledger_new_partition gave; 0: none yet. */
+static int64
+last_partition(void)
+{
+	dp_owner_sql saved;
+	bool		isnull = true;
+	int64		last = 0;
+
+	dp_bridge_owner_begin(&saved);
+	if (SPI_execute("SELECT last_value FROM dp_pg.partition_seq"
+					" WHERE is_called", true, 1) == SPI_OK_SELECT &&
+		SPI_processed == 1)
+		last = DatumGetInt64(SPI_getbinval(SPI_tuptable->vals[0],
+										   SPI_tuptable->tupdesc, 1,
+										   &isnull));
+	dp_bridge_owner_end(&saved);
+	return last;
+}
+
 /* (partition, part) from the arguments 5 and 6, both or neither */
 static void
 read_part(FunctionCallInfo fcinfo, dp_ledger_part *part)
@@ -114,6 +134,14 @@ read_part(FunctionCallInfo fcinfo, dp_ledger_part *part)
 				 errmsg("a part needs a partition and a key"),
 				 errhint("Give the number that dp_pg.new_partition gave and "
 						 "the name of the part, or neither.")));
+	if (PG_GETARG_INT64(5) > last_partition())
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("partition " INT64_FORMAT " was never given",
+						PG_GETARG_INT64(5)),
+				 errdetail("A later declaration could be given the same "
+						   "number."),
+				 errhint("Take one from dp_pg.new_partition().")));
 	part->partition = PG_GETARG_INT64(5);
 	part->key = *PG_GETARG_NAME(6);
 }
