@@ -464,14 +464,17 @@ restore_settings(const plan_settings *saved)
 static bool
 may_use_workers(const dp_release_spec *spec)
 {
+	int64		cells = 0;
 	int			i;
 
-	for (i = 0; spec->nkeys > 0 && i < spec->nmeasures; i++)
-		if (spec->measures[i].ncells > SMALL_STATE ||
-			spec->measures[i].ops->kind == DP_AGG_QUANTILE ||
+	for (i = 0; i < spec->nmeasures; i++)
+	{
+		cells += spec->measures[i].ncells;
+		if (spec->measures[i].ops->kind == DP_AGG_QUANTILE ||
 			spec->measures[i].ops->kind == DP_AGG_MEDIAN)
-			return false;
-	return true;
+			cells += SMALL_STATE;
+	}
+	return spec->nkeys == 0 || cells <= SMALL_STATE;
 }
 
 static PlannedStmt *

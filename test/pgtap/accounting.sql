@@ -275,7 +275,7 @@ SELECT is_empty($$SELECT id::regprocedure FROM form WHERE NOT (provolatile = 'i'
 SELECT is_empty($$SELECT id::regprocedure FROM form WHERE obj_description(id) !~ 'NULL.*22023'$$, 'their comments name NULL and the errors');
 CREATE TABLE sample (name text, arguments text[]);
 INSERT INTO sample VALUES ('compose_basic', '{0.1,1e-6,7}'), ('compose_basic', '{"array[0.1,0.3]","array[0,1e-7]"}'), ('compose_advanced', '{0.1,1e-9,7,1e-6}'), ('compose_optimal', '{0.1,1e-9,7,1e-6}'),
-	('epsilon_for', '{1,7,1e-6}'), ('epsilon_for_advanced', '{1,7,1e-6}'), ('epsilon_for_optimal', '{1,7,1e-6}'), ('group_privacy', '{0.1,1e-6,3}'), ('group_privacy', '{0.1,3}'),
+	('epsilon_for', '{1,7,1e-6}'), ('epsilon_for_advanced', '{1,7,1e-6}'), ('epsilon_for_optimal', '{1,7,1e-6}'), ('group_privacy', '{0.1,1e-6,3}'), ('group_privacy_rho', '{0.1,3}'),
 	('zcdp_epsilon', '{0.1,1e-6}'), ('zcdp_rho', '{0.7,1e-6}'), ('zcdp_delta', '{0.1,0.7}'), ('pure_rho', '{0.3}'), ('exponential_rho', '{0.3}'), ('laplace_rho', '{1,0.3,0.1}'), ('gaussian_rho', '{1,0.7}'),
 	('gaussian_sigma', '{1,0.7,1e-6,''exact'',0.1}'), ('gaussian_delta', '{1,3.3,0.7,0.1}'), ('laplace_error', '{1,0.3,0.9,7,0.1}'), ('gaussian_error', '{3.3,0.9,7,0.1}'),
 	('selection_error', '{7,1,0.3,0.9,true}'), ('randomized_response_error', '{70,0.3,3}'), ('odometer', '{0.1,1e-6}'), ('plan', '{0.7,1e-6,7}');
