@@ -199,7 +199,8 @@ dp_measure_noise_scale(const dp_measure *measure)
 
 /*
  * dp_measure_noise_error: what |noise| exceeds with probability beta, for
- * people's eyes; Gaussian noise by the continuous law of the same variance.
+ * people's eyes; Gaussian noise by the continuous law of the same variance,
+ * rounded to integers.
  */
 double
 dp_measure_noise_error(const dp_measure *measure, double beta)
@@ -218,5 +219,5 @@ dp_measure_noise_error(const dp_measure *measure, double beta)
 		else
 			high = middle;
 	}
-	return high * dp_measure_noise_scale(measure);
+	return ceil(high * dp_measure_noise_scale(measure) - 0.5);
 }
