@@ -12,8 +12,13 @@ use Test::More;
 
 my $node = attack_node('error', "log_min_messages = warning\n");
 
-# temp_file_limit makes an inner run fail where many rows are met.
-$node->safe_psql('postgres', "ALTER ROLE analyst SET temp_file_limit = '64kB'");
+# temp_file_limit makes an inner run fail where many rows are met: more than
+# fit into its fixed work_mem of 64 MB.
+$node->safe_psql('postgres', <<'EOT');
+ALTER ROLE analyst SET temp_file_limit = '64kB';
+INSERT INTO patients SELECT i, i % 100, 'n', repeat(md5(i::text), 10)
+FROM generate_series(10001, 260000) i;
+EOT
 my $setup = "SET work_mem = '64kB'; SET enable_hashagg = off; ";
 my $fails = 'SELECT dp_count(DISTINCT doc) FROM patients';
 my $works = 'SELECT dp_count(DISTINCT doc) FROM patients WHERE id < 10';
