@@ -110,7 +110,8 @@ for my $function (sort keys %counters)
 	my @seen;
 
 	# Other processes count as well, so one undisturbed pair is enough; a leak
-	# of one row would part every pair.
+	# of one row would part every pair.  The ledger's worker reports once a
+	# second at most, so charges are further apart than that.
 	for my $round (1 .. 20)
 	{
 		my %more;
@@ -125,11 +126,11 @@ for my $function (sort keys %counters)
 			my ($out) = as($node, 'analyst', <<"EOT");
 SELECT dp_count(*) IS NULL FROM visits WHERE id = 1;
 SELECT pg_stat_force_next_flush() \\g /dev/null
-SELECT pg_sleep(0.3) \\g /dev/null
+SELECT pg_sleep(1.2) \\g /dev/null
 $counters{$function};
 SELECT dp_count(*) IS NULL FROM patients WHERE id = $asked;
 SELECT pg_stat_force_next_flush() \\g /dev/null
-SELECT pg_sleep(0.3) \\g /dev/null
+SELECT pg_sleep(1.2) \\g /dev/null
 $counters{$function};
 EOT
 			my @n = $out =~ /^(\d+)$/mg;
