@@ -74,7 +74,7 @@ COMMENT ON AGGREGATE dp_pg.value_counts(anyelement, dp_pg.tally_spec) IS
 'exact number of values that equal each candidate; all others are skipped; used inside private queries only';
 
 -- ---------------------------------------------------------------------------
--- dp_histogram(expr, lower, upper, buckets [, epsilon])
+-- dp_histogram(expr [, lower, upper], buckets [, epsilon])
 -- ---------------------------------------------------------------------------
 
 CREATE FUNCTION dp_pg.final_histogram(internal) RETURNS bigint[]
@@ -89,29 +89,32 @@ DECLARE
 	price text;
 	signature text;
 BEGIN
+	-- the empty bound: none, the declared ones
 	FOREACH argument IN ARRAY ARRAY['smallint', 'integer', 'bigint', 'real',
 									'double precision', 'numeric', 'date',
 									'timestamp', 'timestamptz'] LOOP
 		FOREACH bound IN ARRAY
 			CASE WHEN argument OPERATOR(pg_catalog.=) ANY
 					  (ARRAY['date', 'timestamp', 'timestamptz'])
-				 THEN ARRAY[argument]
-				 ELSE ARRAY['numeric', 'double precision'] END LOOP
+				 THEN ARRAY['', argument]
+				 ELSE ARRAY['', 'numeric', 'double precision'] END LOOP
 			FOREACH price IN ARRAY ARRAY['', ', numeric',
 										 ', double precision'] LOOP
 				CONTINUE WHEN bound OPERATOR(pg_catalog.=) 'numeric'
 					AND price OPERATOR(pg_catalog.=) ', double precision';
 				CONTINUE WHEN bound OPERATOR(pg_catalog.=) 'double precision'
 					AND price OPERATOR(pg_catalog.=) ', numeric';
-				signature := pg_catalog.format('%s, %s, %s, integer%s',
-					argument, bound, bound, price);
+				signature := CASE WHEN bound OPERATOR(pg_catalog.=) ''
+					THEN pg_catalog.format('%s, integer%s', argument, price)
+					ELSE pg_catalog.format('%s, %s, %s, integer%s', argument,
+										   bound, bound, price) END;
 				EXECUTE pg_catalog.format($sql$
 					CREATE AGGREGATE @extschema@.dp_histogram(%1$s) (
 						sfunc = dp_pg.skip, stype = internal,
 						finalfunc = dp_pg.final_histogram
 					);
 					COMMENT ON AGGREGATE @extschema@.dp_histogram(%1$s) IS
-					'private histogram of expr: the number of rows in each of `buckets` intervals of equal width between lower and upper; half-open, the last one closed; NULL, NaN and values outside are counted nowhere; discrete Laplace noise of scale 1 / epsilon on every bucket, empty ones too; without epsilon dp_pg.epsilon; bigint[] of `buckets` counts, which may be negative, never NULL; 1 to 10000 buckets, finite lower < upper, else 22023; 53400 when the budget is exhausted; Dwork and Roth, Theorem 3.6 and Example 3.2';
+					'private histogram of expr: the number of rows in each of `buckets` intervals of equal width between lower and upper; half-open, the last one closed; NULL, NaN and values outside are counted nowhere; discrete Laplace noise of scale 1 / epsilon on every bucket, empty ones too; without bounds the declared ones, without epsilon dp_pg.epsilon; bigint[] of `buckets` counts, which may be negative, never NULL; 1 to 10000 buckets, finite lower < upper, else 22023; 53400 when the budget is exhausted; Dwork and Roth, Theorem 3.6 and Example 3.2';
 				$sql$, signature);
 			END LOOP;
 		END LOOP;

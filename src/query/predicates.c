@@ -6,8 +6,8 @@
  * itself, as one expression and nothing else, so that no quote, comment,
  * semicolon or clause in it can reach beyond its place; it is then analysed
  * by PostgreSQL's own rules for WHERE (boolean, no aggregate, window function
- * or set), over the columns of the relation, with the rights and the
- * search_path of the caller, and judged by the expression rules.
+ * or set), over the columns of the relation, with the rights of the caller but
+ * built-in names only, and judged by the expression rules.
  *
  * Nothing is read and nothing is charged here.  An error says which predicate
  * it is about, in its context, and points into the predicate's text.

@@ -117,46 +117,60 @@ declared_bound(const dp_measure *measure, const char *text)
 }
 
 /*
- * dp_measure_set_bounds
- *	  Fill the grid from the bounds given in the query, or else from those the
- *	  owner declared for the column.
+ * dp_measure_find_bounds
+ *	  Put the bounds that count into measure->lower and upper: those given in
+ *	  the query, or else those the owner declared for the column; answers what
+ *	  was declared about it, or NULL.
  *
- * Errors: 22023 when there are none, when one is NULL, or as dp_release_grid.
+ * Errors: 22023 when there are none.
  */
-void
-dp_measure_set_bounds(dp_measure *measure)
+dp_attribute *
+dp_measure_find_bounds(dp_measure *measure)
 {
 	dp_attribute *declared = NULL;
-	Numeric		lower = measure->lower;
-	Numeric		upper = measure->upper;
-	Numeric		granule = NULL;
 	const char *form = dp_measure_form(measure->ops, measure->aggregate);
-	Oid			type = measure->argument_type;
-	bool		integers = dp_measure_is_integer_type(type) ||
-	dp_measure_is_time_type(type);
 
 	if (measure->base_attnum != 0)
 		declared = dp_attribute_lookup(measure->relid, measure->base_attnum);
 	if (strchr(form, 'l') == NULL && declared != NULL &&
 		declared->lower != NULL)
 	{
-		lower = declared_bound(measure, declared->lower);
-		upper = declared_bound(measure, declared->upper);
+		measure->lower = declared_bound(measure, declared->lower);
+		measure->upper = declared_bound(measure, declared->upper);
 	}
-	if (declared != NULL)
-		granule = declared->granule;
-	if (lower == NULL || upper == NULL)
+	if (measure->lower == NULL || measure->upper == NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("bounds of %s are missing",
 						get_func_name(measure->aggregate->aggfnoid)),
 				 errdetail("Every row counts with a value between a lower and "
 						   "an upper bound, so that one row cannot show."),
-				 errhint("Write them in the query, as in dp_%s(x, %s0, 100), "
-						 "or ask the owner to run dp_declare.",
+				 errhint("Write them in the query, as in "
+						 "dp_%s(x, %s0, 100%s), or ask the owner to run "
+						 "dp_declare.",
 						 measure->ops->name,
-						 strchr(form, 'f') ? "0.5, " : "")));
-	measure->grid = dp_release_grid(lower, upper, granule, integers);
+						 strchr(form, 'f') ? "0.5, " : "",
+						 strchr(form, 'n') ? ", 10" : "")));
+	return declared;
+}
+
+/*
+ * dp_measure_set_bounds
+ *	  Fill the grid from the bounds that count.
+ *
+ * Errors: as dp_measure_find_bounds and dp_release_grid.
+ */
+void
+dp_measure_set_bounds(dp_measure *measure)
+{
+	dp_attribute *declared = dp_measure_find_bounds(measure);
+	Oid			type = measure->argument_type;
+	bool		integers = dp_measure_is_integer_type(type) ||
+	dp_measure_is_time_type(type);
+
+	measure->grid = dp_release_grid(measure->lower, measure->upper,
+									declared ? declared->granule : NULL,
+									integers);
 }
 
 /*

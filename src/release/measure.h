@@ -140,6 +140,7 @@ extern const dp_measure_ops *dp_measure_find(dp_aggregate_kind kind);
 /* ---- measure.c: shared steps ---- */
 extern Datum dp_release_read_declared(const char *text, Oid type,
 									  int32 typmod);
+extern dp_attribute *dp_measure_find_bounds(dp_measure *measure);
 extern void dp_measure_set_bounds(dp_measure *measure);
 extern void dp_measure_coarsen(dp_measure *measure, int64 width);
 extern dp_uint128 dp_measure_product(dp_uint128 a, dp_uint128 b);

@@ -57,6 +57,7 @@ prepare(dp_measure *measure)
 	dp_uint128	l1 = dp_measure_product(rows, (dp_uint128) c->kappa);
 	dp_uint128	l2 = dp_measure_product(l1, rows);	/* squared */
 
+	(void) dp_measure_find_bounds(measure);
 	check_bounds(measure->lower, measure->upper);
 	measure->ncells = (int) dp_measure_number(measure, 1, MAX_BUCKETS,
 											  "number of buckets");
@@ -95,7 +96,7 @@ release(const dp_measure *measure, const dp_cell *cells)
 										   TYPALIGN_DOUBLE));
 }
 
-static const char *const forms[] = {"lun", "lune", NULL};
+static const char *const forms[] = {"n", "ne", "lun", "lune", NULL};
 
 const dp_measure_ops dp_measure_histogram = {
 	DP_AGG_HISTOGRAM, "histogram", forms, prepare, inner,

@@ -42,6 +42,9 @@ CREATE TEMP VIEW form AS
 	UNION ALL SELECT 'dp_count', 'bigint', a FROM (VALUES (ARRAY['"any"']), (ARRAY['"any"', 'numeric']), (ARRAY['"any"', 'double precision']), (ARRAY[]::text[])) v(a)
 	UNION ALL SELECT 'dp_histogram', 'bigint[]', ARRAY[input, p, p, 'integer'] || e
 	FROM typed, unnest(ARRAY['numeric', 'double precision']) p, (VALUES (false), (true)) v(priced), LATERAL (SELECT CASE WHEN priced THEN ARRAY[p] ELSE '{}' END) x(e)
+	UNION ALL SELECT 'dp_histogram', 'bigint[]', ARRAY[t, 'integer'] || e
+	FROM (SELECT input FROM typed UNION ALL SELECT unnest(ARRAY['date', 'timestamp without time zone', 'timestamp with time zone'])) u(t),
+		(VALUES ('{}'::text[]), (ARRAY['numeric']), (ARRAY['double precision'])) v(e)
 	UNION ALL SELECT 'dp_histogram', 'bigint[]', ARRAY[t, t, t, 'integer'] || e
 	FROM unnest(ARRAY['date', 'timestamp without time zone', 'timestamp with time zone']) t, (VALUES ('{}'::text[]), (ARRAY['numeric']), (ARRAY['double precision'])) v(e)
 	UNION ALL SELECT 'dp_' || f, CASE f WHEN 'argmax' THEN 'anycompatible' ELSE 'anycompatiblearray' END, CASE f WHEN 'argmax' THEN ARRAY['anycompatible'] ELSE ARRAY['anycompatible', 'integer'] END || e

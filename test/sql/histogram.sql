@@ -233,5 +233,18 @@ SELECT r.*, (SELECT count(*) FROM generate_series(date '2020-01-01', '2020-01-31
 FROM dp_histogram_rows((SELECT dp_histogram(dt, '2020-01-01', '2020-01-31', 7) FROM typed),
 	date '2020-01-01', '2020-01-31') AS r;
 
+-- declared bounds, of numbers and dates, with and without a price; none declared is 22023, uncharged
+RESET ROLE;
+SET ROLE :owner;
+SELECT dp_histogram(age, 4) = dp_histogram(age, 0, 120, 4) AS ages, dp_histogram(income, 5, 50000) = dp_histogram(income, 0, 100, 5) AS incomes,
+	dp_histogram(score, 2, 5e4::float8) = dp_histogram(score, 0, 100, 2) AS scores, dp_histogram(born, 3) = dp_histogram(born, '2020-01-01', '2020-06-30', 3) AS dates
+FROM person;
+SELECT dp_histogram(age, 4) FROM person;
+SELECT value FROM dp_last_release();
+SELECT dp_histogram(id, 4) FROM person;
+SELECT dp_histogram(age + 1, 4) FROM person;
+SELECT dp_histogram(age, 0) FROM person;
+RESET ROLE;
+
 \set file :abs_srcdir '/sql/include/query_end.psql'
 \i :file
