@@ -184,12 +184,7 @@ dp_measure_coarsen(dp_measure *measure, int64 width)
 	dp_grid    *grid = &measure->grid;
 
 	while ((dp_int128) grid->high - grid->low > width)
-	{
-		/* Shifting rounds down; the lower bound rounds up. */
-		grid->low = (grid->low >> 1) + (grid->low & 1);
-		grid->high >>= 1;
-		grid->exponent++;
-	}
+		dp_grid_double(grid);
 }
 
 /*

@@ -66,6 +66,16 @@ typedef union dp_cell
  */
 #define DP_PARAMETERS_MAX 5
 
+/* Double the granule; the bounds stay within the old ones. */
+static inline void
+dp_grid_double(dp_grid *grid)
+{
+	/* Shifting rounds down; the lower bound rounds up. */
+	grid->low = (grid->low >> 1) + (grid->low & 1);
+	grid->high >>= 1;
+	grid->exponent++;
+}
+
 typedef struct dp_measure dp_measure;
 
 typedef struct dp_measure_ops

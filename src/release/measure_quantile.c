@@ -43,14 +43,9 @@ set_grid(dp_measure *measure)
 	dp_measure_is_time_type(measure->argument_type);
 
 	dp_measure_set_bounds(measure);
-	while (grid->low < grid->high &&
-		   ((uint64) grid->high - (uint64) grid->low >= DP_COUNTS_CELLS ||
-			(whole && grid->exponent < 0)))
-	{
-		grid->low = (grid->low >> 1) + (grid->low & 1); /* up */
-		grid->high >>= 1;		/* down */
-		grid->exponent++;
-	}
+	dp_measure_coarsen(measure, DP_COUNTS_CELLS - 1);
+	while (whole && grid->exponent < 0 && grid->low < grid->high)
+		dp_grid_double(grid);
 	if (grid->low >= grid->high)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
