@@ -241,4 +241,83 @@ extern dp_status dp_acct_two_coins_error(int64_t n, dp_fixed *out);
 extern dp_status dp_acct_response_error(int64_t n, int64_t c,
 										dp_fixed epsilon, dp_fixed *out);
 
+/* ---- sparse vector (sparse.c) ---- */
+
+typedef enum dp_sparse_method
+{
+	DP_SPARSE_BEST,				/* whichever of the next two has least alpha */
+	DP_SPARSE_GEOMETRIC,		/* one threshold for the whole session */
+	DP_SPARSE_ROUNDS,			/* a threshold afresh after each "above" */
+	DP_SPARSE_BOOK				/* Algorithms 1 to 3, corrected */
+} dp_sparse_method;
+
+/* What a session shall do; every number is public. */
+typedef struct dp_sparse_request
+{
+	dp_sparse_method method;
+	uint64_t	sensitivity;	/* of one query */
+	bool		monotone;		/* neighbours move all queries the same way */
+	bool		numeric;
+	int64_t		questions;		/* most that will be asked */
+	int64_t		cutoff;			/* most "above"s */
+	dp_fixed	epsilon;		/* of the whole session */
+	dp_fixed	delta;
+	dp_fixed	beta;			/* 1 - confidence of alpha */
+} dp_sparse_request;
+
+/*
+ * How it does it.  With probability 1 - beta every answer up to the last
+ * "above" is right: "above" only for values >= threshold - alpha, "below" only
+ * for values <= threshold + alpha, numeric answers within alpha.
+ */
+typedef struct dp_sparse_plan
+{
+	dp_sparse_method method;	/* never DP_SPARSE_BEST */
+	bool		two_sided;
+	bool		numeric;
+	bool		fresh;			/* arm again after each "above" */
+	uint64_t	threshold_sensitivity;	/* scales: sensitivity / epsilon */
+	dp_fixed	threshold_epsilon;
+	uint64_t	query_sensitivity;
+	dp_fixed	query_epsilon;
+	uint64_t	answer_sensitivity; /* numeric only */
+	dp_fixed	answer_epsilon;
+	int64_t		offset;			/* public, added to the threshold */
+	dp_uint128	alpha;			/* rounded up */
+	dp_charge	charge;			/* of the whole session */
+} dp_sparse_plan;
+
+extern dp_status dp_acct_sparse_plan(const dp_sparse_request *request,
+									 dp_sparse_plan *out);
+extern dp_status dp_acct_sparse_law(const dp_sparse_plan *plan,
+									dp_threshold_law *out);
+
+/* ---- online multiplicative weights (weights.c) ---- */
+
+typedef struct dp_weights_request
+{
+	dp_sparse_method method;
+	int64_t		cells;			/* |X| */
+	int64_t		questions;
+	int64_t		n;				/* public number of rows */
+	uint64_t	sensitivity;	/* of one count */
+	dp_fixed	epsilon;
+	dp_fixed	delta;
+	dp_fixed	beta;
+	dp_fixed	alpha;			/* fraction of n; 0: the least reachable */
+} dp_weights_request;
+
+/* Errors of answers are at most 3 alpha n with probability 1 - beta. */
+typedef struct dp_weights_plan
+{
+	dp_fixed	alpha;
+	int64_t		updates;		/* the cutoff, 1 + floor(4 ln|X| / alpha^2) */
+	int64_t		threshold;		/* of |F - round(n f)|, in rows */
+	dp_sparse_plan sparse;		/* numeric, not monotone */
+} dp_weights_plan;
+
+/* DP_E_RANGE: alpha cannot be reached; then out->alpha is the least. */
+extern dp_status dp_acct_weights_plan(const dp_weights_request *request,
+									  dp_weights_plan *out);
+
 #endif							/* DP_ACCT_H */

@@ -212,4 +212,30 @@ extern dp_status dp_mech_quantile(dp_source *source, const dp_envelope *law,
 								  int64_t low, int64_t high,
 								  dp_uint128 a, dp_uint128 d, int64_t *out);
 
+/* ---- sparse vector (threshold.c) ---- */
+
+/*
+ * Noise of one sparse vector mechanism.  One-sided geometric noise by default
+ * (doc/theory.md), discrete Laplace in the book's algorithms.
+ */
+typedef struct dp_threshold_law
+{
+	bool		two_sided;		/* discrete Laplace for threshold and query */
+	bool		numeric;		/* "above" comes with a noisy answer */
+	dp_scale	threshold;
+	dp_scale	query;
+	dp_scale	answer;			/* discrete Laplace; numeric only */
+} dp_threshold_law;
+
+extern dp_status dp_mech_threshold_arm(dp_source *source,
+									   const dp_threshold_law *law,
+									   dp_int128 threshold, dp_int128 *armed);
+extern dp_status dp_mech_threshold_test(dp_source *source,
+										const dp_threshold_law *law,
+										dp_int128 armed, dp_int128 value,
+										bool *above);
+extern dp_status dp_mech_threshold_answer(dp_source *source,
+										  const dp_threshold_law *law,
+										  dp_int128 value, dp_int128 *answer);
+
 #endif							/* DP_MECH_H */

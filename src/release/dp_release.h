@@ -8,6 +8,83 @@
 #ifndef DP_RELEASE_H
 #define DP_RELEASE_H
 
+#include "../query/dp_query.h"
+
 extern void dp_release_init(void);	/* from _PG_init, preloading only */
+
+/* ---- axes: the public values of a column (axis.c) ---- */
+
+/*
+ * A column of a protected relation as places 0 .. size - 1: one for each
+ * declared key, label of its enum, boolean, integer or date within declared
+ * bounds; or `bins` equal half-open bins between the declared bounds of a
+ * number, the last closed, whose value is a representative inside the bin.
+ * `other` and NULL are the last places, when the column has them.
+ */
+typedef struct dp_axis
+{
+	AttrNumber	attnum;
+	NameData	name;
+	Oid			type;			/* of the column */
+	int32		typmod;
+	Oid			collation;
+	int32		bins;			/* 0: none */
+	int64		size;
+	struct dp_axis_values *values;	/* private to axis.c */
+} dp_axis;
+
+/*
+ * 42703 no such column; 22023 nothing public is known about its values, or
+ * bins do not suit it; 54000 more than `most` places.  bins is 0 for none.
+ */
+extern dp_axis *dp_axis_make(Oid relid, const char *column, int32 bins,
+							 int64 most);
+extern int64 dp_axis_find(const dp_axis *axis, Datum value, bool isnull);
+extern Datum dp_axis_value(const dp_axis *axis, int64 place, bool *isnull);
+/* Copyable, with every value spelled out, so that it outlives declarations. */
+extern List *dp_axis_to_list(const dp_axis *axis);
+extern dp_axis *dp_axis_from_list(const List *list);
+
+/* ---- exact counts for mechanisms with a charge of their own (reading.c) */
+
+/*
+ * A reading is verified as a private query is, and then waits.  Making it
+ * reads no private row and charges nothing; dp_reading_run reads, and whoever
+ * calls it vouches that a durable charge covers everything that will be
+ * released about the counts.  Only rights are checked again.
+ *
+ * Every count is of units: a unit coming or going moves it by at most
+ * `sensitivity`, all counts the same way; a unit replaced moves it by at most
+ * `sensitivity` too, either way.
+ */
+typedef struct dp_reading
+{
+	Oid			relid;
+	char	   *dataset;
+	dp_ledger_standing standing;
+	uint64		sensitivity;
+	int64		fingerprint;
+	int64		ncounts;
+	struct dp_reading_plan *plan;	/* private to reading.c */
+} dp_reading;
+
+/* A table of counts over some axes, places of the last axis next to each
+ * other: the cell of places p is sum of p[i] * product of later sizes. */
+typedef struct dp_reading_table
+{
+	int			naxes;			/* 0: one cell, all rows */
+	const int  *axes;			/* indexes into the axes given, ascending */
+} dp_reading_table;
+
+/* One count for each predicate (list of char *), in their order. */
+extern dp_reading *dp_reading_of_predicates(Oid relid, List *texts);
+/*
+ * The cells of each table one after the other.  A row outside of some axis of
+ * a table is counted nowhere in that table.
+ */
+extern dp_reading *dp_reading_of_tables(Oid relid, int naxes,
+										dp_axis *const *axes, int ntables,
+										const dp_reading_table *tables);
+extern void dp_reading_run(dp_reading *reading, int64 *counts);
 
 #endif							/* DP_RELEASE_H */

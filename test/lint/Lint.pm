@@ -18,7 +18,7 @@ our $symbols = 'symbols of dp_pg.so';
 my $max_lines = 600;
 my $max_columns = 79;
 
-# Which folders a folder may include; session and synth come later.
+# Which folders a folder may include.
 my @pure = qw(mech acct);
 my %may_include = (
 	mech => [],
@@ -29,8 +29,10 @@ my %may_include = (
 	procedure => [qw(ledger bridge acct mech)],
 	query => [qw(ledger bridge acct mech)],
 	release => [qw(query ledger bridge acct mech)],
-	session => [qw(query ledger bridge acct mech)],
-	synth => [qw(query ledger bridge acct mech)]);
+	model => [qw(acct mech)],
+	workload => [qw(release query ledger bridge acct mech)],
+	session => [qw(workload release query ledger bridge acct mech)],
+	synth => [qw(workload model release query ledger bridge acct mech)]);
 
 sub line_of
 {

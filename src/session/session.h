@@ -1,0 +1,109 @@
+/*
+ * session.h
+ *	  Private to the session folder: interactive mechanisms whose state lives
+ *	  in the catalog.
+ *
+ * Design.  A session is a row of dp_pg.session, and its noisy threshold a row
+ * of dp_pg.session_secret that nobody may read.  Both are written by the
+ * ledger's worker only.  Opening is one transaction of the worker: charge,
+ * session, armed threshold.  An ask first reads the private rows in the asking
+ * backend, then hands the exact value to the worker, which locks the session,
+ * draws, compares, advances the state and commits; only then does it answer.
+ * So what an answer told is on disk before anybody sees it; rolling back, a
+ * crash or a second connection can neither take an "above" back nor meet the
+ * same noise twice.  The charge was made for everything that a session of
+ * these terms can ever answer.
+ *
+ * An error while an ask reads private rows closes the session.
+ */
+#ifndef DP_SESSION_SESSION_H
+#define DP_SESSION_SESSION_H
+
+#include "../workload/dp_workload.h"
+#include "dp_session.h"
+
+typedef enum dp_session_kind
+{
+	DP_SESSION_SPARSE_VECTOR,
+	DP_SESSION_WEIGHTS
+} dp_session_kind;
+
+/* What is fixed when a session opens; all of it is public. */
+typedef struct dp_session_terms
+{
+	dp_session_kind kind;
+	Oid			relid;
+	NameData	dataset;
+	int64		threshold;		/* T, without the plan's offset */
+	int64		questions;		/* most that may be asked */
+	int32		cutoff;			/* most "above"s */
+	double		beta;			/* of the plan's alpha, to be shown */
+	dp_sparse_plan plan;
+} dp_session_terms;
+
+/* A session as its catalog row has it now. */
+typedef struct dp_session
+{
+	int64		id;				/* of the ledger's line that paid for it */
+	dp_session_terms terms;
+	int64		asked;
+	int32		above;
+	char	   *details;		/* what the kind keeps of its own; never NULL */
+} dp_session;
+
+/* A question: the exact numbers are private and are wiped after use. */
+typedef struct dp_session_question
+{
+	const char *predicate;		/* kept with an "above" */
+	dp_int128	score;			/* compared with the threshold */
+	dp_int128	value;			/* to which a numeric answer adds noise */
+	int32		seen;			/* "above"s that the score was computed with;
+								 * -1: it depends on none */
+	dp_int128	guess;			/* weights: n f(x), kept with an "above" */
+} dp_session_question;
+
+typedef struct dp_session_reply
+{
+	bool		stale;			/* another "above" came first: nothing was
+								 * drawn or counted, compute again */
+	bool		above;
+	bool		numeric;		/* answer is set */
+	dp_int128	answer;
+	int64		asked;			/* this one included */
+	int32		above_count;
+} dp_session_reply;
+
+/* One "above" as it is kept, for the analyst's own eyes. */
+typedef struct dp_session_above
+{
+	int32		number;			/* from 1 */
+	char	   *predicate;
+	bool		numeric;
+	dp_int128	answer;
+	dp_int128	guess;
+} dp_session_above;
+
+/* store.c: all raise; none of them is undone by a rollback */
+
+/* Charge and open; the session's id.  Errors of dp_ledger_charge. */
+extern int64 dp_session_open(const dp_session_terms *terms,
+							 const char *details, int32 releases,
+							 int64 fingerprint, const char *mechanism);
+/*
+ * The asking role's own session.  42704 no such session of this role and
+ * kind; 55000 closed; 53400 its "above"s or questions are used up; the last
+ * two not for `reading_only`.
+ */
+extern dp_session *dp_session_find(int64 id, dp_session_kind kind,
+								   bool reading_only);
+/* dp_reading_run; any error in it, a cancel or a FATAL closes the session. */
+extern void dp_session_read(const dp_session *session, dp_reading *reading,
+							int64 *counts);
+extern void dp_session_ask(const dp_session *session,
+						   const dp_session_question *question,
+						   dp_session_reply *reply);
+extern void dp_session_close(int64 id, dp_session_kind kind);
+/* Its "above"s with number > after, in order; of dp_session_above *. */
+extern List *dp_session_aboves(const dp_session *session, int32 after);
+
+#endif							/* DP_SESSION_SESSION_H */

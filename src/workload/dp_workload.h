@@ -1,0 +1,79 @@
+/*
+ * dp_workload.h
+ *	  Public interface of the workload folder: a universe of cells, and
+ *	  queries over it.
+ *
+ * A universe is the product of axes.  A linear query is a predicate over
+ * cells: it is evaluated on public values only, never on rows, so any
+ * expression of built-in functions will do.  The data meets a query through
+ * the counts of the cells of the axes that the query names.
+ *
+ * Include postgres.h first.
+ */
+#ifndef DP_WORKLOAD_H
+#define DP_WORKLOAD_H
+
+#include "access/tupdesc.h"
+
+#include "../release/dp_release.h"
+
+#define DP_UNIVERSE_CELLS (1 << 20)	/* most of a universe in memory */
+#define DP_UNIVERSE_AXES 64
+
+typedef struct dp_universe
+{
+	Oid			relid;
+	int			naxes;
+	dp_axis   **axes;
+	int64		size;			/* cells; PG_INT64_MAX when more */
+} dp_universe;
+
+/*
+ * From an SQL function's columns (text[]) and bins (integer[] of the same
+ * length, 0 or NULL: none; NULL array: none at all).  22023, 42703, 54000.
+ */
+extern dp_universe *dp_universe_make(Oid relid, ArrayType *columns,
+									 ArrayType *bins, int64 most);
+extern List *dp_universe_to_list(const dp_universe *universe);
+extern dp_universe *dp_universe_from_list(const List *list);
+/* Places of a cell on each axis, and back; size must not have saturated. */
+extern void dp_universe_places(const dp_universe *universe, int64 cell,
+							   int64 *places);
+extern int64 dp_universe_cell(const dp_universe *universe,
+							  const int64 *places);
+
+/* A predicate over the cells: a table of truth over the axes it names. */
+typedef struct dp_linear_query
+{
+	const char *text;
+	int			naxes;
+	int		   *axes;			/* ascending */
+	int64		size;			/* product of their sizes */
+	bool	   *holds;			/* size of them, in the order of
+								 * dp_reading_table */
+} dp_linear_query;
+
+/* Errors as dp_query_read_predicates, and 54000: too many cells. */
+extern dp_linear_query *dp_workload_read_query(const dp_universe *universe,
+											   const char *text);
+/* For each cell of the universe whether the query holds; universe->size. */
+extern void dp_workload_expand(const dp_universe *universe,
+							   const dp_linear_query *query, bool *holds);
+/* The reading whose counts, summed where it holds, are the query's count. */
+extern dp_reading *dp_workload_reading(const dp_universe *universe,
+									   const dp_linear_query *query);
+/* All tables of k axes, in lexical order. */
+extern int	dp_workload_marginals(const dp_universe *universe, int k,
+								  dp_reading_table **out);
+
+/*
+ * Rows of cells for SETOF record functions: the descriptor that the caller's
+ * column list must match (22023 with both lists otherwise), by name and type;
+ * `extra` columns of the function's own follow.
+ */
+extern void dp_universe_check_columns(const dp_universe *universe,
+									  TupleDesc wanted, int extra);
+extern void dp_universe_values(const dp_universe *universe, int64 cell,
+							   Datum *values, bool *nulls);
+
+#endif							/* DP_WORKLOAD_H */
