@@ -158,22 +158,6 @@ wants_slack(const dp_ledger_standing *standing)
 		(standing->capped && counts_epsilon(&standing->cap));
 }
 
-/* The price of one query must be one that the dataset's owner allows. */
-static void
-check_price(const dp_ledger_standing *standing, dp_fixed epsilon)
-{
-	if ((!standing->floored || epsilon >= standing->epsilon_floor) &&
-		(!standing->ceiled || epsilon <= standing->epsilon_ceiling))
-		return;
-	ereport(ERROR,
-			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("epsilon %s is outside what the dataset allows",
-					dp_bridge_fixed_to_cstring(epsilon)),
-			 errdetail("Its owner set floor and ceiling of a query's "
-					   "epsilon."),
-			 errhint("No query of the batch could be asked.")));
-}
-
 /* (dataset, epsilon, k, delta_slack, method), numbers as numeric */
 static Datum
 open_batch(FunctionCallInfo fcinfo, Numeric epsilon, Datum slack)
@@ -200,7 +184,8 @@ open_batch(FunctionCallInfo fcinfo, Numeric epsilon, Datum slack)
 	delta = dp_owner_read_delta(slack, PG_ARGISNULL(3));
 	method = read_method(fcinfo, 4, delta);
 	dp_ledger_require_budget(NameStr(request.dataset), &standing);
-	check_price(&standing, batch->epsilon);
+	dp_ledger_check_price(&standing, NameStr(request.dataset),
+						  batch->epsilon);
 	request.replace_one = standing.replace_one;
 	if (method == BATCH_CHEAPEST && !wants_slack(&standing))
 		delta = 0;

@@ -152,6 +152,13 @@ extern void dp_ledger_require_budget(const char *dataset,
 extern void dp_ledger_read_standing(const char *dataset,
 									dp_ledger_standing *out);
 
+/*
+ * Raise 22023 when a query's epsilon is outside the floor and ceiling that the
+ * dataset's owner set with dp_limit.
+ */
+extern void dp_ledger_check_price(const dp_ledger_standing *standing,
+								  const char *dataset, dp_fixed epsilon);
+
 /* The largest epsilon that one more pure query may have. */
 extern dp_fixed dp_ledger_remaining(const dp_limit *limit,
 									const dp_spent *spent);

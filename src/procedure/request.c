@@ -44,30 +44,6 @@ check_sensitivity(Numeric x)
 					 "value.")));
 }
 
-/* The floor and ceiling that the dataset's owner set with dp_limit. */
-static void
-check_price(const dp_procedure_price *price)
-{
-	const dp_ledger_standing *standing = &price->standing;
-	bool		low = standing->floored &&
-	price->epsilon_fixed < standing->epsilon_floor;
-	bool		high = standing->ceiled &&
-	price->epsilon_fixed > standing->epsilon_ceiling;
-	dp_fixed	limit = low ? standing->epsilon_floor :
-	standing->epsilon_ceiling;
-
-	if (low || high)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("epsilon is %s what dataset \"%s\" allows",
-						low ? "below" : "above", NameStr(price->dataset)),
-				 errdetail("Its owner set the %s of a query's epsilon to %s.",
-						   low ? "floor" : "ceiling",
-						   dp_bridge_fixed_to_cstring(limit)),
-				 errhint("Ask with a %s epsilon.",
-						 low ? "larger" : "smaller")));
-}
-
 /*
  * dp_procedure_open
  *	  Read the parameters that every building block has; nothing is charged.
@@ -115,7 +91,8 @@ dp_procedure_open(FunctionCallInfo fcinfo, bool floats,
 										   floats);
 	check_sensitivity(out->sensitivity);
 	dp_ledger_require_budget(NameStr(out->dataset), &out->standing);
-	check_price(out);
+	dp_ledger_check_price(&out->standing, NameStr(out->dataset),
+						  out->epsilon_fixed);
 }
 
 /*

@@ -192,20 +192,6 @@ dp_release_prepare(dp_block *block, const dp_ledger_standing *standing,
 	return spec;
 }
 
-static void
-refuse_price(const dp_release_spec *spec, dp_fixed limit, bool floor)
-{
-	ereport(ERROR,
-			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("epsilon is %s what dataset \"%s\" allows",
-					floor ? "below" : "above", spec->block->dataset),
-			 errdetail("Its owner set the %s of a query's epsilon to %s.",
-					   floor ? "floor" : "ceiling",
-					   dp_bridge_fixed_to_cstring(limit)),
-			 errhint("Ask with a %s epsilon.", floor ? "larger" :
-					 "smaller")));
-}
-
 /*
  * dp_release_check_prices
  *	  Hold every price against the floor and ceiling that the dataset's owner
@@ -225,10 +211,7 @@ dp_release_check_prices(const dp_release_spec *spec,
 			dp_acct_fixed_from_rational(&spec->measures[i].epsilon,
 										DP_ROUND_UP, &price),
 			"compare epsilon with what the dataset allows");
-		if (standing->floored && price < standing->epsilon_floor)
-			refuse_price(spec, standing->epsilon_floor, true);
-		if (standing->ceiled && price > standing->epsilon_ceiling)
-			refuse_price(spec, standing->epsilon_ceiling, false);
+		dp_ledger_check_price(standing, spec->block->dataset, price);
 	}
 }
 

@@ -34,10 +34,12 @@ typedef struct dp_session_terms
 	dp_session_kind kind;
 	Oid			relid;
 	NameData	dataset;
+	uint64		sensitivity;	/* of one count, as the plan was asked for */
 	int64		threshold;		/* T, without the plan's offset */
 	int64		questions;		/* most that may be asked */
 	int32		cutoff;			/* most "above"s */
 	double		beta;			/* of the plan's alpha, to be shown */
+	bool		replace_one;	/* neighbours that the plan is for */
 	dp_sparse_plan plan;
 } dp_session_terms;
 

@@ -1,0 +1,35 @@
+/*
+ * price.c
+ *	  Floor and ceiling that a dataset's owner set for one query's epsilon.
+ */
+#include "postgres.h"
+
+#include "ledger.h"
+
+static void
+refuse(const char *dataset, dp_fixed limit, bool floor)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("epsilon is %s what dataset \"%s\" allows",
+					floor ? "below" : "above", dataset),
+			 errdetail("Its owner set the %s of a query's epsilon to %s.",
+					   floor ? "floor" : "ceiling",
+					   dp_bridge_fixed_to_cstring(limit)),
+			 errhint("Ask with a %s epsilon.", floor ? "larger" :
+					 "smaller")));
+}
+
+/*
+ * dp_ledger_check_price
+ *	  See dp_ledger.h.  Nothing has been charged when it raises.
+ */
+void
+dp_ledger_check_price(const dp_ledger_standing *standing,
+					  const char *dataset, dp_fixed epsilon)
+{
+	if (standing->floored && epsilon < standing->epsilon_floor)
+		refuse(dataset, standing->epsilon_floor, true);
+	if (standing->ceiled && epsilon > standing->epsilon_ceiling)
+		refuse(dataset, standing->epsilon_ceiling, false);
+}
