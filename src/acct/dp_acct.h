@@ -291,6 +291,10 @@ extern dp_status dp_acct_sparse_plan(const dp_sparse_request *request,
 									 dp_sparse_plan *out);
 extern dp_status dp_acct_sparse_law(const dp_sparse_plan *plan,
 									dp_threshold_law *out);
+extern double dp_acct_sparse_approx(const dp_sparse_request *request,
+									const dp_sparse_plan *plan);
+extern const char *dp_acct_sparse_name(dp_sparse_method method);
+extern bool dp_acct_sparse_parse(const char *name, dp_sparse_method *out);
 
 /* ---- online multiplicative weights (weights.c) ---- */
 
@@ -311,7 +315,10 @@ typedef struct dp_weights_request
 typedef struct dp_weights_plan
 {
 	dp_fixed	alpha;
-	int64_t		updates;		/* the cutoff, 1 + floor(4 ln|X| / alpha^2) */
+	int64_t		updates;		/* the cutoff */
+	dp_fixed	step;			/* eta: a cell's weight is multiplied by
+								 * e^(-eta r), r its value in the question or
+								 * 1 minus that */
 	int64_t		threshold;		/* of |F - round(n f)|, in rows */
 	dp_sparse_plan sparse;		/* numeric, not monotone */
 } dp_weights_plan;

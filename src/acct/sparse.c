@@ -1,0 +1,508 @@
+/*
+ * sparse.c
+ *	  Plans of sparse vector mechanisms: how a session's epsilon is split,
+ *	  what error that promises, what the session is charged.
+ *
+ * Whatever decides privacy is exact.  The best split of an epsilon is
+ * irrational; it is computed to 24 digits, and what is stored are the parts,
+ * whose sum is the whole to the last digit.  All noise follows from the
+ * stored parts, and the error is computed from them as well, rounded up: so
+ * a split that is off by a digit costs nothing but an error that is off by
+ * as little.  doc/theory.md T52 (privacy), T53 (error), T54 (the book's).
+ */
+#include <math.h>
+#include <string.h>
+
+#include "sparse.h"
+
+
+static const char *const method_name[] = {
+	[DP_SPARSE_BEST] = "best",
+	[DP_SPARSE_GEOMETRIC] = "geometric",
+	[DP_SPARSE_ROUNDS] = "rounds",
+	[DP_SPARSE_BOOK] = "book",
+};
+
+#define METHODS (sizeof(method_name) / sizeof(method_name[0]))
+
+/*
+ * dp_acct_sparse_name
+ *	  The name of a method.
+ *
+ * Requires: nothing.
+ * Gives:	 a static text; NULL for a number that is no method.
+ * Source:	 doc/theory.md T53.
+ */
+const char *
+dp_acct_sparse_name(dp_sparse_method method)
+{
+	return (unsigned) method < METHODS ? method_name[method] : NULL;
+}
+
+/*
+ * dp_acct_sparse_parse
+ *	  The method of a name.
+ *
+ * Requires: name, out non-NULL.
+ * Gives:	 true with *out set; false, *out untouched, for any other text.
+ * Source:	 doc/theory.md T53.
+ */
+bool
+dp_acct_sparse_parse(const char *name, dp_sparse_method *out)
+{
+	unsigned	i;
+
+	for (i = 0; i < METHODS; i++)
+		if (strcmp(name, method_name[i]) == 0)
+		{
+			*out = (dp_sparse_method) i;
+			return true;
+		}
+	return false;
+}
+
+static bool
+is_request(const dp_sparse_request *q)
+{
+	return (unsigned) q->method < METHODS && q->sensitivity > 0 &&
+		q->cutoff >= 1 && q->cutoff <= q->questions &&
+		q->epsilon > 0 && q->epsilon != DP_FIXED_INFINITE &&
+		q->delta < DP_FIXED_ONE && q->beta > 0 && q->beta < DP_FIXED_ONE;
+}
+
+/*
+ * dp_acct_sparse_log
+ *	  Upper bound on ln(a b / beta).
+ *
+ * Requires: a, b >= 1, 0 < beta <= 1.
+ * Gives:	 the bound; false when OpenSSL could not allocate.
+ * Source:	 doc/theory.md T24.
+ */
+bool
+dp_acct_sparse_log(BIGNUM *out, int64_t a, int64_t b, dp_fixed beta,
+				   BN_CTX *ctx)
+{
+	BIGNUM	   *num;
+	BIGNUM	   *den;
+	bool		ok;
+
+	BN_CTX_start(ctx);
+	num = BN_CTX_get(ctx);
+	den = BN_CTX_get(ctx);
+	ok = den != NULL && dp_acct_integer_set(num, DP_FIXED_ONE) &&
+		BN_mul_word(num, (BN_ULONG) a) && BN_mul_word(num, (BN_ULONG) b) &&
+		dp_acct_integer_set(den, beta) &&
+		dp_acct_bound_log(out, num, den, DP_ROUND_UP, ctx);
+	BN_CTX_end(ctx);
+	return ok;
+}
+
+/*
+ * dp_acct_sparse_share
+ *	  floor(whole part / (part + other)).
+ *
+ * Requires: part, other > 0.
+ * Gives:	 the number, below whole; false when OpenSSL could not allocate.
+ * Source:	 doc/theory.md T53 (the split is exact, its ratio need not be).
+ */
+bool
+dp_acct_sparse_share(dp_fixed whole, const BIGNUM *part, const BIGNUM *other,
+					 dp_fixed *out, BN_CTX *ctx)
+{
+	BIGNUM	   *x;
+	BIGNUM	   *sum;
+	dp_uint128	answer;
+	bool		ok;
+
+	BN_CTX_start(ctx);
+	x = BN_CTX_get(ctx);
+	sum = BN_CTX_get(ctx);
+	ok = sum != NULL && dp_acct_integer_set(x, whole) &&
+		BN_mul(x, x, part, ctx) && BN_add(sum, part, other) &&
+		BN_div(x, NULL, x, sum, ctx) && dp_acct_integer_get(x, &answer);
+	if (ok)
+		*out = answer;
+	BN_CTX_end(ctx);
+	return ok;
+}
+
+/*
+ * The weights of the two noises, w1 = sqrt(L2) and w2 = sqrt(m s L1), and of
+ * the whole threshold against the answers, a = (w1 + w2)^2 / 2 and
+ * n = s ln(2c/beta).
+ */
+static bool
+weights(const dp_sparse_request *q, const sparse_shape *s, BIGNUM *w1,
+		BIGNUM *w2, BIGNUM *a, BIGNUM *n, BN_CTX *ctx)
+{
+	return dp_acct_sparse_log(w1, s->rounds, 1, side_beta(q), ctx) &&
+		dp_acct_value_sqrt(w1, w1, DP_ROUND_UP, ctx) &&
+		dp_acct_sparse_log(w2, q->questions, 1, side_beta(q), ctx) &&
+		BN_mul_word(w2, (BN_ULONG) s->spread) &&
+		(q->monotone || BN_lshift1(w2, w2)) &&
+		dp_acct_value_sqrt(w2, w2, DP_ROUND_UP, ctx) &&
+		BN_add(a, w1, w2) &&
+		dp_acct_value_multiply(a, a, a, DP_ROUND_UP, ctx) &&
+		BN_rshift1(a, a) &&
+		dp_acct_sparse_log(n, q->cutoff, 1, answer_beta(q), ctx) &&
+		BN_mul_word(n, (BN_ULONG) s->spread);
+}
+
+/*
+ * Splits s->each among threshold, queries and answers: exactly, for the last
+ * part is what the others leave.
+ */
+static dp_status
+split(const dp_sparse_request *q, const sparse_shape *s, dp_sparse_plan *plan)
+{
+	BN_CTX	   *ctx = BN_CTX_new();
+	BIGNUM	   *w1;
+	BIGNUM	   *w2;
+	BIGNUM	   *a;
+	BIGNUM	   *n;
+	dp_fixed	e1;
+	dp_fixed	e3 = 0;
+	dp_status	status = DP_E_MEMORY;
+
+	if (ctx == NULL)
+		return DP_E_MEMORY;
+	BN_CTX_start(ctx);
+	w1 = BN_CTX_get(ctx);
+	w2 = BN_CTX_get(ctx);
+	a = BN_CTX_get(ctx);
+	n = BN_CTX_get(ctx);
+	if (n != NULL && weights(q, s, w1, w2, a, n, ctx) &&
+		(!q->numeric || dp_acct_sparse_share(s->each, n, a, &e3, ctx)) &&
+		dp_acct_sparse_share(s->each - e3, w1, w2, &e1, ctx))
+	{
+		plan->threshold_epsilon = e1;
+		plan->query_epsilon = s->each - e3 - e1;
+		plan->answer_epsilon = e3;
+		/* the query's part is never the smallest */
+		status = e1 > 0 && (!q->numeric || e3 > 0) ? DP_OK : DP_E_RANGE;
+	}
+	BN_CTX_end(ctx);
+	BN_CTX_free(ctx);
+	return status;
+}
+
+/*
+ * dp_acct_sparse_answers
+ *	  Raise plan->alpha to the error of the numeric answers.
+ *
+ * Requires: a plan whose alpha is that of the threshold.
+ * Gives:	 DP_OK; errors of dp_acct_laplace_error.
+ * Source:	 doc/theory.md T53, T39.
+ */
+dp_status
+dp_acct_sparse_answers(const dp_sparse_request *q, dp_sparse_plan *plan)
+{
+	dp_uint128	a;
+	dp_status	status;
+
+	if (!q->numeric)
+		return DP_OK;
+	status = dp_acct_laplace_error(plan->answer_sensitivity,
+								   plan->answer_epsilon, q->cutoff,
+								   answer_beta(q), &a);
+	if (status == DP_OK && a > plan->alpha)
+		plan->alpha = a;
+	return status;
+}
+
+/*
+ * alpha and the offset for one-sided noise.  With g1 and g2 the sizes that
+ * the noises do not exceed, a false "above" needs alpha + 1 + offset > g2 to
+ * be excluded and a false "below" alpha + 2 - offset > g1.
+ */
+static dp_status
+one_sided_error(const dp_sparse_request *q, const sparse_shape *s,
+				dp_sparse_plan *plan)
+{
+	dp_uint128	g1;
+	dp_uint128	g2;
+	dp_uint128	a;
+	dp_status	status;
+
+	status = dp_acct_geometric_error(plan->threshold_sensitivity,
+									 plan->threshold_epsilon, s->rounds,
+									 side_beta(q), &g1);
+	if (status == DP_OK)
+		status = dp_acct_geometric_error(plan->query_sensitivity,
+										 plan->query_epsilon, q->questions,
+										 side_beta(q), &g2);
+	if (status != DP_OK)
+		return status;
+	if (g1 > INT64_MAX || g2 > INT64_MAX)
+		return DP_E_OVERFLOW;
+	a = (g1 + g2) / 2;
+	plan->alpha = a;
+	plan->offset = (int64_t) g2 - (int64_t) a;
+	return dp_acct_sparse_answers(q, plan);
+}
+
+/* k times what a mechanism of pure epsilon costs in rho, added to *rho. */
+static dp_status
+add_rho(dp_fixed epsilon, int64_t k, dp_fixed *rho)
+{
+	dp_rational exact;
+	dp_fixed	each;
+	dp_fixed	all;
+	dp_fixed	nothing;
+	dp_status	status;
+
+	status = dp_acct_fixed_to_rational(epsilon, &exact);
+	if (status == DP_OK)
+		status = dp_acct_rho_from_pure(&exact, &each);
+	if (status == DP_OK)
+		status = dp_acct_compose_basic(each, 0, k, &all, &nothing);
+	if (status != DP_OK)
+		return status;
+	*rho = dp_acct_fixed_add(*rho, all);
+	return *rho == DP_FIXED_INFINITE ? DP_E_OVERFLOW : DP_OK;
+}
+
+/*
+ * dp_acct_sparse_price
+ *	  The charge of a plan: the request's epsilon, the shape's delta, and rho
+ *	  of the rounds and of the answers one by one.
+ *
+ * Requires: a plan whose epsilons are set; the rounds and answers compose to
+ *			 (q->epsilon, s->delta).
+ * Gives:	 DP_OK with plan->charge set; DP_E_OVERFLOW, DP_E_MEMORY.
+ * Source:	 doc/theory.md T52, T21.
+ */
+dp_status
+dp_acct_sparse_price(const dp_sparse_request *q, const sparse_shape *s,
+					 dp_sparse_plan *plan)
+{
+	dp_fixed	answer = plan->answer_epsilon / (dp_uint128) s->spread;
+	dp_status	status;
+
+	if (plan->answer_epsilon % (dp_uint128) s->spread != 0)
+		answer++;
+	plan->charge.epsilon = q->epsilon;
+	plan->charge.delta = s->delta;
+	plan->charge.rho = 0;
+	status = add_rho(plan->threshold_epsilon + plan->query_epsilon,
+					 s->rounds, &plan->charge.rho);
+	if (status == DP_OK && q->numeric)
+		status = add_rho(answer, q->cutoff, &plan->charge.rho);
+	return status;
+}
+
+static dp_status
+one_sided_plan(const dp_sparse_request *q, dp_sparse_method method,
+			   const sparse_shape *s, dp_sparse_plan *out)
+{
+	dp_sparse_plan plan = {0};
+	dp_status	status;
+
+	plan.method = method;
+	plan.numeric = q->numeric;
+	plan.fresh = method == DP_SPARSE_ROUNDS;
+	plan.threshold_sensitivity = q->sensitivity;
+	if (!multiply_sensitivity(q->sensitivity, (uint64_t) s->spread,
+							  &plan.answer_sensitivity) ||
+		!multiply_sensitivity(plan.answer_sensitivity, q->monotone ? 1 : 2,
+							  &plan.query_sensitivity))
+		return DP_E_OVERFLOW;
+	if (!q->numeric)
+		plan.answer_sensitivity = 0;
+	status = split(q, s, &plan);
+	if (status == DP_OK)
+		status = one_sided_error(q, s, &plan);
+	if (status == DP_OK)
+		status = dp_acct_sparse_price(q, s, &plan);
+	if (status == DP_OK)
+		*out = plan;
+	return status;
+}
+
+static dp_status
+geometric_plan(const dp_sparse_request *q, dp_sparse_plan *out)
+{
+	const sparse_shape s = {q->cutoff, 1, q->epsilon, 0};
+
+	return one_sided_plan(q, DP_SPARSE_GEOMETRIC, &s, out);
+}
+
+/*
+ * The largest epsilon that each of the cutoff's rounds may have: by the sum,
+ * or with the slack delta by optimal composition or Theorem 3.20.
+ */
+static dp_status
+largest_round(const dp_sparse_request *q, sparse_shape *s)
+{
+	dp_fixed	other;
+	dp_status	status;
+	int			i;
+
+	s->spread = 1;
+	s->rounds = q->cutoff;
+	s->each = q->epsilon / (dp_uint128) q->cutoff;
+	s->delta = 0;
+	for (i = 0; q->delta > 0 && i < 2; i++)
+	{
+		status = i == 0 ?
+			dp_acct_epsilon_for_optimal(q->epsilon, q->cutoff, q->delta,
+										&other) :
+			dp_acct_epsilon_for_advanced(q->epsilon, q->cutoff, q->delta,
+										 &other);
+		if (status == DP_E_MEMORY)
+			return status;
+		if (status == DP_OK && other > s->each)
+		{
+			s->each = other;
+			s->delta = q->delta;
+		}
+	}
+	return s->each > 0 ? DP_OK : DP_E_RANGE;
+}
+
+static dp_status
+rounds_plan(const dp_sparse_request *q, dp_sparse_plan *out)
+{
+	sparse_shape s;
+	dp_status	status = largest_round(q, &s);
+
+	if (status != DP_OK)
+		return status;
+	return one_sided_plan(q, DP_SPARSE_ROUNDS, &s, out);
+}
+
+static dp_status
+best_plan(const dp_sparse_request *q, dp_sparse_plan *out)
+{
+	dp_sparse_plan rounds;
+	dp_status	status = geometric_plan(q, out);
+	dp_status	other = rounds_plan(q, &rounds);
+
+	if (status == DP_E_MEMORY || other == DP_E_MEMORY)
+		return DP_E_MEMORY;
+	if (other == DP_OK && (status != DP_OK || rounds.alpha < out->alpha))
+	{
+		*out = rounds;
+		return DP_OK;
+	}
+	return status;
+}
+
+/*
+ * dp_acct_sparse_plan
+ *	  How a sparse vector session spends its epsilon, and the error that it
+ *	  promises.
+ *
+ * Requires: sensitivity is that of each question; monotone only when
+ *			 neighbours move all questions' values the same way.
+ * Gives:	 DP_OK and the plan.  The epsilons of one mechanism add up to no
+ *			 more than the request's, exactly, and the charge is valid for
+ *			 the mechanism with the law of dp_acct_sparse_law that halts
+ *			 after `cutoff` "above"s.  alpha holds as the header says, when
+ *			 no more than `questions` are asked.
+ *			 DP_E_RANGE when a number lies outside its domain, epsilon
+ *			 cannot be split on the grid, or Theorem 3.20 does not confirm
+ *			 the book's per-round epsilon; DP_E_OVERFLOW when a scale or an
+ *			 error does not fit; DP_E_MEMORY; *out is then untouched.
+ * Source:	 doc/theory.md T52, T53, T54.
+ */
+dp_status
+dp_acct_sparse_plan(const dp_sparse_request *request, dp_sparse_plan *out)
+{
+	dp_sparse_plan plan;
+	dp_status	status;
+
+	if (!is_request(request) || side_beta(request) == 0)
+		return DP_E_RANGE;
+	if (request->method == DP_SPARSE_GEOMETRIC)
+		status = geometric_plan(request, &plan);
+	else if (request->method == DP_SPARSE_ROUNDS)
+		status = rounds_plan(request, &plan);
+	else if (request->method == DP_SPARSE_BOOK)
+		status = dp_acct_sparse_book(request, &plan);
+	else
+		status = best_plan(request, &plan);
+	if (status == DP_OK)
+		*out = plan;
+	return status;
+}
+
+static dp_status
+scale_of(uint64_t sensitivity, dp_fixed epsilon, dp_scale *out)
+{
+	dp_rational exact;
+	dp_status	status = dp_acct_fixed_to_rational(epsilon, &exact);
+
+	return status == DP_OK ?
+		dp_mech_scale_make(sensitivity, &exact, out) : status;
+}
+
+/*
+ * dp_acct_sparse_law
+ *	  The noise of a plan, for src/mech.
+ *
+ * Requires: plan from dp_acct_sparse_plan; charge and alpha are not read.
+ * Gives:	 DP_OK and scales that are exactly sensitivity / epsilon of the
+ *			 plan's stored numbers; DP_E_RANGE when one of them is 0 or
+ *			 infinite; *out is then untouched.
+ * Source:	 doc/theory.md T52.
+ */
+dp_status
+dp_acct_sparse_law(const dp_sparse_plan *plan, dp_threshold_law *out)
+{
+	dp_threshold_law law = {0};
+	dp_status	status;
+
+	law.two_sided = plan->two_sided;
+	law.numeric = plan->numeric;
+	status = scale_of(plan->threshold_sensitivity, plan->threshold_epsilon,
+					  &law.threshold);
+	if (status == DP_OK)
+		status = scale_of(plan->query_sensitivity, plan->query_epsilon,
+						  &law.query);
+	if (status == DP_OK && plan->numeric)
+		status = scale_of(plan->answer_sensitivity, plan->answer_epsilon,
+						  &law.answer);
+	if (status == DP_OK)
+		*out = law;
+	return status;
+}
+
+/*
+ * dp_acct_sparse_approx
+ *	  alpha before it is put on the integers, for people's eyes only: the
+ *	  formulas of the theorems.
+ *
+ * Requires: plan from dp_acct_sparse_plan for that request.
+ * Gives:	 the number to about 15 digits; plan->alpha does not exceed it by
+ *			 1 or more.
+ * Source:	 doc/theory.md T53, T54.
+ */
+double
+dp_acct_sparse_approx(const dp_sparse_request *request,
+					  const dp_sparse_plan *plan)
+{
+	long double beta = dp_acct_fixed_wide(request->beta) /
+		(request->numeric ? 2 : 1);
+	long double k = (long double) request->questions;
+	long double c = (long double) request->cutoff;
+	long double b1 = (long double) plan->threshold_sensitivity /
+		dp_acct_fixed_wide(plan->threshold_epsilon);
+	long double b2 = (long double) plan->query_sensitivity /
+		dp_acct_fixed_wide(plan->query_epsilon);
+	long double alpha;
+	long double answer;
+
+	if (plan->two_sided)
+		alpha = 2 * b2 * (logl(k) + logl(2 * c / beta));
+	else
+		alpha = (b1 * logl((plan->fresh ? 2 * c : 2) / beta) +
+				 b2 * logl(2 * k / beta)) / 2;
+	if (plan->numeric)
+	{
+		answer = (long double) plan->answer_sensitivity /
+			dp_acct_fixed_wide(plan->answer_epsilon) * logl(c / beta);
+		alpha = alpha > answer ? alpha : answer;
+	}
+	return (double) alpha;
+}

@@ -1,0 +1,52 @@
+/*
+ * sparse.h
+ *	  What the plans of sparse vector mechanisms share.  Private to src/acct.
+ */
+#ifndef DP_ACCT_SPARSE_H
+#define DP_ACCT_SPARSE_H
+
+#include "value.h"
+
+/* How a method arranges a session. */
+typedef struct sparse_shape
+{
+	int64_t		spread;			/* "above"s that share one query noise */
+	int64_t		rounds;			/* thresholds drawn */
+	dp_fixed	each;			/* epsilon of one round */
+	dp_fixed	delta;			/* what composing the rounds costs */
+} sparse_shape;
+
+/* The failure that numeric answers get. */
+static inline dp_fixed
+answer_beta(const dp_sparse_request *q)
+{
+	return q->beta / 2;
+}
+
+/* The failure that each of threshold and queries gets. */
+static inline dp_fixed
+side_beta(const dp_sparse_request *q)
+{
+	return q->numeric ? q->beta / 4 : q->beta / 2;
+}
+
+static inline bool
+multiply_sensitivity(uint64_t sensitivity, uint64_t by, uint64_t *out)
+{
+	return !__builtin_mul_overflow(sensitivity, by, out);
+}
+
+extern bool dp_acct_sparse_log(BIGNUM *out, int64_t a, int64_t b,
+							   dp_fixed beta, BN_CTX *ctx);
+extern bool dp_acct_sparse_share(dp_fixed whole, const BIGNUM *part,
+								 const BIGNUM *other, dp_fixed *out,
+								 BN_CTX *ctx);
+extern dp_status dp_acct_sparse_answers(const dp_sparse_request *q,
+										dp_sparse_plan *plan);
+extern dp_status dp_acct_sparse_price(const dp_sparse_request *q,
+									  const sparse_shape *s,
+									  dp_sparse_plan *plan);
+extern dp_status dp_acct_sparse_book(const dp_sparse_request *q,
+									 dp_sparse_plan *out);
+
+#endif							/* DP_ACCT_SPARSE_H */
