@@ -13,6 +13,7 @@
 #define DP_QUERY_H
 
 #include "access/htup.h"
+#include "access/tupdesc.h"
 #include "datatype/timestamp.h"
 #include "nodes/parsenodes.h"
 #include "nodes/primnodes.h"
@@ -78,6 +79,9 @@ typedef struct dp_key
 extern List *dp_query_key_to_list(const dp_key *key);
 extern dp_key *dp_query_key_from_list(const List *list);
 
+extern dp_refusal *dp_query_classify_key(Node *expression, Node *base,
+										 Oid relid, dp_key *key);
+
 /* Which fields make keys, and their values (key_field.c). */
 extern bool dp_query_trunc_step(const char *field, Interval *step);
 extern bool dp_query_extract_range(const char *field, bool *monotone,
@@ -134,6 +138,10 @@ typedef void (*dp_block_consumer) (dp_block *block, RangeTblEntry *entry,
 extern dp_refusal *dp_query_split_all(Query *query, dp_block_consumer consumer,
 									  void *context, List **inval_items);
 
+/* An expression of a verified level over the columns of the protected relation
+ * (rowset.c): Vars of varno 1. */
+extern Node *dp_rowset_base(Query *query, Node *expression);
+
 extern bool dp_query_visible_to(HeapTuple tuple, Snapshot snapshot);
 
 /* NULL when the relation's rows are one per unit, else why not. */
@@ -146,5 +154,7 @@ extern dp_refusal *dp_query_check_unit(const dp_relation *relation,
 
 extern List *dp_query_predicate_texts(ArrayType *array);
 extern Query *dp_query_read_predicates(Oid relid, List *texts);
+extern Node *dp_query_read_public_predicate(Oid relid, TupleDesc columns,
+											const char *text, bool *total);
 
 #endif							/* DP_QUERY_H */

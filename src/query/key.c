@@ -18,7 +18,7 @@
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
 
-#include "key.h"
+#include "dp_query.h"
 
 /* Positions in the list form. */
 enum

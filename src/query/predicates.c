@@ -11,6 +11,10 @@
  *
  * Nothing is read and nothing is charged here.  An error says which predicate
  * it is about, in its context, and points into the predicate's text.
+ *
+ * A predicate over public values (the cells of a universe) is read by the same
+ * steps, over columns that the caller lists instead of a relation's.  No row
+ * will meet it, so that any immutable built-in function will do.
  */
 #include "postgres.h"
 
@@ -20,6 +24,7 @@
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
+#include "optimizer/optimizer.h"
 #include "parser/parse_coerce.h"
 #include "parser/parse_collate.h"
 #include "parser/parse_expr.h"
@@ -38,7 +43,7 @@
 /* Where an error comes from: an argument of the context callback. */
 typedef struct predicate_place
 {
-	int			number;			/* from 1 */
+	int			number;			/* from 1; 0: there is only one */
 	const char *text;
 } predicate_place;
 
@@ -55,7 +60,10 @@ tell_place(void *arg)
 		internalerrposition(position);
 		internalerrquery(place->text);
 	}
-	errcontext("predicate %d: %s", place->number, place->text);
+	if (place->number > 0)
+		errcontext("predicate %d: %s", place->number, place->text);
+	else
+		errcontext("predicate: %s", place->text);
 }
 
 /* ---- one predicate ---- */
@@ -180,8 +188,9 @@ refuse_foreign(void)
 							"a predicate uses something that is not built in");
 }
 
+/* The text as a boolean expression of built-in names only. */
 static dp_refusal *
-analyse(ParseState *pstate, const char *text, Node **out)
+transform(ParseState *pstate, const char *text, Node **out)
 {
 	Node	   *expression = parse_expression(text);
 
@@ -200,7 +209,15 @@ analyse(ParseState *pstate, const char *text, Node **out)
 	expression = coerce_to_boolean(pstate, expression, "a predicate");
 	assign_expr_collations(pstate, expression);
 	*out = expression;
-	return dp_expression_check(expression);
+	return NULL;
+}
+
+static dp_refusal *
+analyse(ParseState *pstate, const char *text, Node **out)
+{
+	dp_refusal *refusal = transform(pstate, text, out);
+
+	return refusal != NULL ? refusal : dp_expression_check(*out);
 }
 
 /* Raises what is wrong with it. */
@@ -294,6 +311,138 @@ dp_query_read_predicates(Oid relid, List *texts)
 	AtEOXact_GUC(true, nest);
 	return query;
 }
+
+/* ---- one predicate over public values ---- */
+
+typedef struct public_columns
+{
+	TupleDesc	columns;
+	Oid			relid;
+	List	   *missing;		/* names of others that the relation has */
+} public_columns;
+
+/* "name" or "relation.name", of a column that is public, else NULL. */
+static Node *
+find_column(ParseState *pstate, ColumnRef *reference)
+{
+	public_columns *state = pstate->p_ref_hook_state;
+	Node	   *last = llast(reference->fields);
+	const char *name;
+	AttrNumber	attnum;
+	int			i;
+
+	if (!IsA(last, String) || list_length(reference->fields) > 2)
+		return NULL;
+	name = strVal(last);
+	if (list_length(reference->fields) == 2)
+	{
+		char	   *relation = get_rel_name(state->relid);
+
+		if (relation == NULL ||
+			strcmp(strVal(linitial(reference->fields)), relation) != 0)
+			return NULL;
+	}
+	for (i = 0; i < state->columns->natts; i++)
+	{
+		Form_pg_attribute column = TupleDescAttr(state->columns, i);
+
+		if (strcmp(NameStr(column->attname), name) == 0)
+			return (Node *) makeVar(1, i + 1, column->atttypid,
+									column->atttypmod, column->attcollation,
+									0);
+	}
+	attnum = get_attnum(state->relid, name);
+	if (attnum <= 0)
+		return NULL;
+	state->missing = list_append_unique(state->missing,
+										makeString(pstrdup(name)));
+	return (Node *) makeNullConst(get_atttype(state->relid, attnum), -1,
+								  InvalidOid);
+}
+
+static dp_refusal *
+refuse_missing(const public_columns *state)
+{
+	StringInfoData names;
+	ListCell   *lc;
+
+	initStringInfo(&names);
+	foreach(lc, state->missing)
+		appendStringInfo(&names, "%s\"%s\"",
+						 foreach_current_index(lc) > 0 ? ", " : "",
+						 strVal(lfirst(lc)));
+	return dp_bridge_refuse(ERRCODE_INVALID_PARAMETER_VALUE, -1,
+							psprintf("Not in it: %s.", names.data),
+							"Ask about the columns that the universe was made "
+							"of.",
+							"predicate names columns outside of the "
+							"universe");
+}
+
+static dp_refusal *
+analyse_public(ParseState *pstate, const char *text, Node **out)
+{
+	public_columns *state = pstate->p_ref_hook_state;
+	dp_refusal *refusal = transform(pstate, text, out);
+
+	if (refusal != NULL)
+		return refusal;
+	if (state->missing != NIL)
+		return refuse_missing(state);
+	if (contain_mutable_functions(*out))
+		return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
+								"Whether it holds for given values must be "
+								"the same at all times.",
+								"Write values into the predicate that no "
+								"setting and no clock can change.",
+								"predicate depends on more than its columns");
+	return NULL;
+}
+
+/*
+ * dp_query_read_public_predicate
+ *	  A boolean expression over public values: Vars of range table entry 1 and
+ *	  the columns' places from 1.  *total: it is made of functions that raise
+ *	  no error.
+ *
+ * Columns are found by their names alone; the relation only helps to say what
+ * is wrong.  Errors, with the predicate in their context: 42601 not an
+ * expression, 42804 not boolean, 42703 and others of the parser, 0A000 not
+ * built in or not immutable, 22023 columns of the relation that are not among
+ * those given.
+ */
+Node *
+dp_query_read_public_predicate(Oid relid, TupleDesc columns,
+							   const char *text, bool *total)
+{
+	ParseState *pstate = make_parsestate(NULL);
+	int			nest = NewGUCNestLevel();
+	public_columns state = {columns, relid, NIL};
+	predicate_place place = {0, text};
+	ErrorContextCallback callback;
+	Node	   *expression = NULL;
+	dp_refusal *refusal;
+
+	dp_bridge_set_local("search_path", "pg_catalog, pg_temp");
+	pstate->p_pre_columnref_hook = find_column;
+	pstate->p_ref_hook_state = &state;
+	callback.callback = tell_place;
+	callback.arg = &place;
+	callback.previous = error_context_stack;
+	error_context_stack = &callback;
+	refusal = analyse_public(pstate, text, &expression);
+	if (refusal != NULL)
+		dp_bridge_raise_refusal(refusal, text);
+	error_context_stack = callback.previous;
+	*total = dp_expression_check(expression) == NULL;
+	if (*total)
+		expression = dp_expression_make_total(expression);
+	free_parsestate(pstate);
+	AtEOXact_GUC(true, nest);
+	return expression;
+}
+
+/* ---- many ---- */
 
 /*
  * dp_query_predicate_texts

@@ -16,7 +16,6 @@ typedef struct dp_rowset
 extern dp_refusal *dp_rowset_verify(Query *query, List *cte_stack,
 									dp_rowset *rowset);
 extern Node *dp_rowset_hoist(Node *expression, dp_rowset *rowset);
-extern Node *dp_rowset_base(Query *query, Node *expression);
 extern bool dp_query_refers_outside(Node *node, int level);
 
 #endif							/* DP_QUERY_ROWSET_H */

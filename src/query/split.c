@@ -25,7 +25,6 @@
 #include "nodes/nodeFuncs.h"
 #include "utils/lsyscache.h"
 
-#include "key.h"
 #include "split.h"
 
 /* ---- collecting ---- */

@@ -71,6 +71,29 @@ forget_position(void *arg)
 		errposition(0);
 }
 
+/*
+ * dp_release_rewrite_conditions
+ *	  Put an aggregate of the query's targets, which are conditions, in their
+ *	  place: dp_pg.conditions(ARRAY[targets] [, epsilon]); and rewrite.
+ */
+Query *
+dp_release_rewrite_conditions(Query *query, Const *epsilon)
+{
+	Aggref	   *aggregate = make_aggregate(query->targetList, epsilon);
+	ErrorContextCallback callback;
+
+	query->targetList = list_make1(makeTargetEntry((Expr *) aggregate, 1,
+												   pstrdup("place"), false));
+	query->hasAggs = true;
+	callback.callback = forget_position;
+	callback.arg = NULL;
+	callback.previous = error_context_stack;
+	error_context_stack = &callback;
+	query = linitial_node(Query, pg_rewrite_query(query));
+	error_context_stack = callback.previous;
+	return query;
+}
+
 static PlannedStmt *
 plan_query(Query *query, const char *text)
 {
@@ -81,7 +104,6 @@ plan_query(Query *query, const char *text)
 	callback.arg = NULL;
 	callback.previous = error_context_stack;
 	error_context_stack = &callback;
-	query = linitial_node(Query, pg_rewrite_query(query));
 	plan = pg_plan_query(query, text, 0, NULL);
 	error_context_stack = callback.previous;
 	return plan;
@@ -170,7 +192,6 @@ most_common(FunctionCallInfo fcinfo, Const *epsilon)
 {
 	List	   *texts;
 	Query	   *query;
-	Aggref	   *aggregate;
 	int32		chosen;
 
 	dp_bridge_require_preload();
@@ -180,10 +201,7 @@ most_common(FunctionCallInfo fcinfo, Const *epsilon)
 		refuse_null("predicates");
 	texts = dp_query_predicate_texts(PG_GETARG_ARRAYTYPE_P(1));
 	query = dp_query_read_predicates(PG_GETARG_OID(0), texts);
-	aggregate = make_aggregate(query->targetList, epsilon);
-	query->targetList = list_make1(makeTargetEntry((Expr *) aggregate, 1,
-												   pstrdup("place"), false));
-	query->hasAggs = true;
+	query = dp_release_rewrite_conditions(query, epsilon);
 	chosen = run_query(query, "dp_argmax(relation, predicates)");
 	return CStringGetTextDatum(list_nth(texts, chosen - 1));
 }

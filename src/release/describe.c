@@ -312,10 +312,12 @@ explain_subquery(const dp_block *block, Query *subquery, EState *estate,
 				 ExplainState *es)
 {
 	ExplainState outer = *es;
+	PlannedStmt *plan;
 	QueryDesc  *desc;
 
-	desc = CreateQueryDesc(dp_release_plan_subquery(block, subquery, estate),
-						   DP_PRIVATE_QUERY_TEXT, GetActiveSnapshot(),
+	plan = dp_release_plan_subquery(block, subquery,
+									estate->es_param_list_info);
+	desc = CreateQueryDesc(plan, DP_PRIVATE_QUERY_TEXT, GetActiveSnapshot(),
 						   InvalidSnapshot, None_Receiver,
 						   estate->es_param_list_info, estate->es_queryEnv, 0);
 	ExecutorStart(desc, EXEC_FLAG_EXPLAIN_ONLY);

@@ -218,6 +218,12 @@ extern void dp_measure_load_squares(const Datum *values, const bool *nulls,
 									dp_cell *rows, dp_cell *sum,
 									dp_cell *squares);
 
+/* ---- measure_conditions.c ---- */
+extern List *dp_measure_count_conditions(const dp_measure *measure,
+										 List *all);
+extern int64 dp_measure_load_condition(const Datum *values,
+									   const bool *nulls, int i);
+
 /* ---- the measurements ---- */
 extern const dp_measure_ops dp_measure_conditions;
 extern const dp_measure_ops dp_measure_count;

@@ -148,10 +148,14 @@ counts_function(void)
 						  1, &any, false);
 }
 
-static List *
-inner(const dp_measure *measure)
+/*
+ * dp_measure_count_conditions
+ *	  The exact aggregates that count conditions, under the measure's FILTER;
+ *	  dp_measure_load_condition reads their results.
+ */
+List *
+dp_measure_count_conditions(const dp_measure *measure, List *all)
 {
-	List	   *all = conditions(measure);
 	Oid			function = counts_function();
 	Oid			type = dp_release_catalog_type("condition_counts");
 	List	   *natives = NIL;
@@ -170,6 +174,28 @@ inner(const dp_measure *measure)
 	return natives;
 }
 
+/*
+ * dp_measure_load_condition
+ *	  The i-th of the counts that dp_measure_count_conditions gave, 0 for a
+ *	  state that is NULL.
+ */
+int64
+dp_measure_load_condition(const Datum *values, const bool *nulls, int i)
+{
+	const dp_condition_counts *state;
+
+	if (nulls[i / CHUNK])
+		return 0;
+	state = (const dp_condition_counts *) DatumGetPointer(values[i / CHUNK]);
+	return state->counts[i % CHUNK];
+}
+
+static List *
+inner(const dp_measure *measure)
+{
+	return dp_measure_count_conditions(measure, conditions(measure));
+}
+
 static void
 load(const dp_measure *measure, const Datum *values, const bool *nulls,
 	 dp_cell *cells, MemoryContext keep)
@@ -177,15 +203,7 @@ load(const dp_measure *measure, const Datum *values, const bool *nulls,
 	int			i;
 
 	for (i = 0; i < measure->ncells; i++)
-	{
-		const dp_condition_counts *state;
-
-		if (nulls[i / CHUNK])
-			continue;
-		state = (const dp_condition_counts *)
-			DatumGetPointer(values[i / CHUNK]);
-		cells[i].integer += state->counts[i % CHUNK];
-	}
+		cells[i].integer += dp_measure_load_condition(values, nulls, i);
 }
 
 /* The place of the chosen condition, from 1. */

@@ -6,6 +6,7 @@
 #ifndef DP_RELEASE_RELEASE_H
 #define DP_RELEASE_RELEASE_H
 
+#include "executor/instrument.h"
 #include "executor/tuptable.h"
 #include "nodes/pathnodes.h"
 #include "nodes/execnodes.h"
@@ -62,13 +63,38 @@ extern void dp_release_check_prices(const dp_release_spec *spec,
 extern const char *dp_release_mechanism_name(const dp_measure *measure);
 extern char *dp_release_mechanism_text(const dp_release_spec *spec);
 
+/* The text of inner queries and subqueries, for whoever logs it. */
+#define DP_PRIVATE_QUERY_TEXT "<private query>"
+
+/* read.c: one inner query; the caller fills the first three. */
+typedef struct dp_inner
+{
+	ParamListInfo params;
+	QueryEnvironment *environment;
+	MemoryContext context;		/* that an error's text is made in */
+	int			nest;			/* the rest: dp_inner_begin */
+	BufferUsage buffers;
+	WalUsage	wal;
+} dp_inner;
+
+extern void dp_release_check_preconditions(void);
+extern void dp_release_execute(const dp_inner *run, PlannedStmt *plan,
+							   DestReceiver *receiver);
+extern void dp_inner_begin(dp_inner *run);
+extern PlannedStmt *dp_inner_plan(const dp_inner *run, Query *inner,
+								  bool workers);
+extern void dp_inner_execute(const dp_inner *run, PlannedStmt *plan,
+							 DestReceiver *receiver);
+extern void dp_inner_end(dp_inner *run);
+
 /* run.c */
 extern void dp_release_request(const dp_release_spec *spec,
 							   dp_ledger_request *request);
 
-/* The text of inner queries and subqueries, for whoever logs it. */
-#define DP_PRIVATE_QUERY_TEXT "<private query>"
-
+extern Query *dp_release_make_ready(const dp_block *block,
+									const dp_ledger_standing *standing,
+									Query *inner, Const *part,
+									const dp_inner *run);
 extern Tuplestorestate *dp_release_run(dp_release_spec *spec,
 									   const dp_ledger_standing *standing,
 									   EState *estate, TupleDesc result);
@@ -78,7 +104,7 @@ extern List *dp_release_take_rights(const dp_block *block,
 
 extern PlannedStmt *dp_release_plan_subquery(const dp_block *block,
 											 Query *subquery,
-											 EState *estate);
+											 ParamListInfo params);
 
 /* part.c */
 extern void dp_release_set_part(dp_release_spec *spec, bool replace,
@@ -101,6 +127,21 @@ extern dp_cells *dp_cells_create(const dp_release_spec *spec);
 extern DestReceiver *dp_cells_receiver(dp_cells *cells);
 extern void dp_cells_release(dp_cells *cells, TupleDesc result,
 							 Tuplestorestate *store);
+
+/* conditions.c */
+extern Query *dp_release_rewrite_conditions(Query *query, Const *epsilon);
+
+/* reading.c */
+extern dp_block *dp_release_verify_conditions(Query *query);
+extern List *dp_release_block_conditions(const dp_block *block);
+extern Query *dp_release_select_columns(Oid relid, const AttrNumber *columns,
+										int n);
+
+/* axis.c: the flat form that rows are looked up with */
+typedef struct dp_axis_finder dp_axis_finder;
+extern const dp_axis_finder *dp_axis_flat(const dp_axis *axis, Size *size);
+extern int64 dp_axis_find_flat(const dp_axis_finder *finder, Datum value,
+							   bool isnull);
 
 /* describe.c, last_release.c */
 struct ExplainState;

@@ -10,12 +10,8 @@
  *	  4. the inner query is executed; only now is a private row read;
  *	  5. noise is drawn, and the exact numbers are forgotten.
  *
- * Nothing of the data leaves but the noisy rows.  While private rows are
- * about, messages go to nobody and statistics are not counted; an error of
- * steps 2 and 4 is replaced by one text and SQLSTATE, except that planning may
- * say what is unsupported, and that cancels, deadlocks, serialization
- * failures and lock timeouts keep their SQLSTATE, which depends on other
- * sessions and not on the rows.
+ * Nothing of the data leaves but the noisy rows; read.c keeps steps 2 and 4
+ * silent.
  *
  * Rights: the current user never changes.  The inner query's entry of the
  * protected relation is checked as its owner (checkAsUser), so no function
@@ -45,32 +41,6 @@
 #include "utils/snapmgr.h"
 
 #include "release.h"
-
-/* ---- preconditions ---- */
-
-static void
-check_preconditions(void)
-{
-	if (IsParallelWorker() || IsInParallelMode())
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_TRANSACTION_STATE),
-				 errmsg("a private query cannot run inside a parallel "
-						"operation")));
-	if (IsolationIsSerializable())
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("a private query cannot run in a serializable "
-						"transaction"),
-				 errdetail("Predicate locks would show which rows were "
-						   "read."),
-				 errhint("Use REPEATABLE READ or READ COMMITTED.")));
-	if (RecoveryInProgress())
-		ereport(ERROR,
-				(errcode(ERRCODE_READ_ONLY_SQL_TRANSACTION),
-				 errmsg("a private query cannot run during recovery"),
-				 errdetail("Its charge could not be written."),
-				 errhint("Ask on the primary server.")));
-}
 
 /* ---- rights ---- */
 
@@ -167,101 +137,6 @@ dp_release_take_rights(const dp_block *block,
 	return rights.entries;
 }
 
-/* ---- silence while private rows are about ---- */
-
-/*
- * Memory of the inner query's sorts and hash tables, whatever the analyst set:
- * groups are private until they meet the public ones, and how many there are
- * must not show in the memory that the server takes, or runs out of.
- */
-#define INNER_WORK_MEM "64MB"
-
-#define SMALL_STATE 128			/* cells that workers may hand over */
-
-typedef struct silence
-{
-	int			nest;
-	BufferUsage buffers;
-	WalUsage	wal;
-} silence;
-
-static void
-silence_begin(silence *s)
-{
-	s->buffers = pgBufferUsage;
-	s->wal = pgWalUsage;
-	s->nest = NewGUCNestLevel();
-	dp_bridge_set_local("client_min_messages", "error");
-	dp_bridge_set_local("exit_on_error", "off");	/* else errors are FATAL */
-	dp_bridge_set_local("track_counts", "off");
-	dp_bridge_set_local("track_functions", "none");
-	dp_bridge_set_local("work_mem", INNER_WORK_MEM);
-	dp_bridge_set_local("hash_mem_multiplier", "2");
-}
-
-static void
-silence_end(silence *s)
-{
-	AtEOXact_GUC(false, s->nest);
-	pgBufferUsage = s->buffers;
-	pgWalUsage = s->wal;
-}
-
-/* ---- errors of the inner run ---- */
-
-static bool
-may_keep_code(int code)
-{
-	return code == ERRCODE_QUERY_CANCELED ||
-		code == ERRCODE_T_R_SERIALIZATION_FAILURE ||
-		code == ERRCODE_T_R_DEADLOCK_DETECTED ||
-		code == ERRCODE_LOCK_NOT_AVAILABLE;
-}
-
-static bool
-may_pass_from_planning(int code)
-{
-	int			category = ERRCODE_TO_CATEGORY(code);
-
-	return category == ERRCODE_FEATURE_NOT_SUPPORTED ||
-		category == ERRCODE_SYNTAX_ERROR_OR_ACCESS_RULE_VIOLATION;
-}
-
-/*
- * Replace the error being handled.  Called in a PG_CATCH block; the original
- * goes to the server log only.
- */
-static void
-mask_error(MemoryContext context, const silence *quiet, bool planning)
-{
-	ErrorData  *original;
-	int			code;
-
-	pgBufferUsage = quiet->buffers;
-	pgWalUsage = quiet->wal;
-	MemoryContextSwitchTo(context);
-	original = CopyErrorData();
-	code = original->sqlerrcode;
-	if (planning && may_pass_from_planning(code))
-		PG_RE_THROW();
-	FlushErrorState();
-	if (may_keep_code(code))
-		ereport(ERROR,
-				(errcode(code),
-				 errmsg("the private query was interrupted"),
-				 errdetail("SQLSTATE %s; the charge stands if it was made.",
-						   unpack_sql_state(code))));
-	ereport(LOG_SERVER_ONLY,
-			(errmsg("private query failed: %s: %s", unpack_sql_state(code),
-					original->message)));
-	ereport(ERROR,
-			(errcode(ERRCODE_DATA_EXCEPTION),
-			 errmsg("the private query failed"),
-			 errdetail("What failed is not told, because it could depend on "
-					   "private rows; the charge stands if it was made."),
-			 errhint("The server log says more to the administrator.")));
-}
-
 /* ---- subqueries of the block ---- */
 
 typedef struct scalar_receiver
@@ -305,28 +180,13 @@ scalar_nothing(DestReceiver *self)
 {
 }
 
-static void
-execute(PlannedStmt *plan, EState *estate, DestReceiver *receiver)
-{
-	QueryDesc  *desc = CreateQueryDesc(plan, DP_PRIVATE_QUERY_TEXT,
-									   GetActiveSnapshot(), InvalidSnapshot,
-									   receiver, estate->es_param_list_info,
-									   estate->es_queryEnv, 0);
-
-	ExecutorStart(desc, 0);
-	ExecutorRun(desc, ForwardScanDirection, 0, true);
-	ExecutorFinish(desc);
-	ExecutorEnd(desc);
-	FreeQueryDesc(desc);
-}
-
 /*
  * dp_release_plan_subquery
  *	  Plan a hoisted subquery of the block as the analyst's own query.
  */
 PlannedStmt *
 dp_release_plan_subquery(const dp_block *block, Query *subquery,
-						 EState *estate)
+						 ParamListInfo params)
 {
 	Query	   *query = copyObject(subquery);
 	PlannedStmt *plan;
@@ -335,8 +195,7 @@ dp_release_plan_subquery(const dp_block *block, Query *subquery,
 	PG_TRY();
 	{
 		AcquireRewriteLocks(query, true, false);
-		plan = pg_plan_query(query, DP_PRIVATE_QUERY_TEXT, 0,
-							 estate->es_param_list_info);
+		plan = pg_plan_query(query, DP_PRIVATE_QUERY_TEXT, 0, params);
 	}
 	PG_FINALLY();
 	{
@@ -351,7 +210,7 @@ dp_release_plan_subquery(const dp_block *block, Query *subquery,
  * it makes, and answer its value as a constant.
  */
 static Const *
-run_subquery(const dp_block *block, Query *subquery, EState *estate)
+run_subquery(const dp_block *block, Query *subquery, const dp_inner *run)
 {
 	TargetEntry *target = linitial(subquery->targetList);
 	Oid			type = exprType((Node *) target->expr);
@@ -368,8 +227,8 @@ run_subquery(const dp_block *block, Query *subquery, EState *estate)
 	scalar.context = CurrentMemoryContext;
 	get_typlenbyval(type, &scalar.length, &scalar.by_value);
 
-	plan = dp_release_plan_subquery(block, subquery, estate);
-	execute(plan, estate, &scalar.receiver);
+	plan = dp_release_plan_subquery(block, subquery, run->params);
+	dp_release_execute(run, plan, &scalar.receiver);
 	return makeConst(type, exprTypmod((Node *) target->expr),
 					 exprCollation((Node *) target->expr), scalar.length,
 					 scalar.isnull ? (Datum) 0 : scalar.value, scalar.isnull,
@@ -416,46 +275,7 @@ fill_params_mutator(Node *node, void *context)
 
 /* ---- the steps ---- */
 
-/*
- * Which plan is chosen shows in pg_stat_activity and in pg_locks (parallel
- * workers), and the planner's choice follows statistics of private columns
- * and settings of the analyst.  So the shape of the inner plan is made to
- * depend on public things: the table is always read as a whole, by as many
- * workers as its size and the settings give.
- */
-typedef struct plan_settings
-{
-	bool		indexscan;
-	bool		indexonlyscan;
-	bool		bitmapscan;
-	double		setup_cost;
-	double		tuple_cost;
-} plan_settings;
-
-static void
-make_plans_public(plan_settings *saved)
-{
-	saved->indexscan = enable_indexscan;
-	saved->indexonlyscan = enable_indexonlyscan;
-	saved->bitmapscan = enable_bitmapscan;
-	saved->setup_cost = parallel_setup_cost;
-	saved->tuple_cost = parallel_tuple_cost;
-	enable_indexscan = false;
-	enable_indexonlyscan = false;
-	enable_bitmapscan = false;
-	parallel_setup_cost = 0;
-	parallel_tuple_cost = 0;
-}
-
-static void
-restore_settings(const plan_settings *saved)
-{
-	enable_indexscan = saved->indexscan;
-	enable_indexonlyscan = saved->indexonlyscan;
-	enable_bitmapscan = saved->bitmapscan;
-	parallel_setup_cost = saved->setup_cost;
-	parallel_tuple_cost = saved->tuple_cost;
-}
+#define SMALL_STATE 128			/* cells that workers may hand over */
 
 /*
  * Workers hand over one state for each of their groups, which are as many as
@@ -475,47 +295,6 @@ may_use_workers(const dp_release_spec *spec)
 			cells += SMALL_STATE;
 	}
 	return spec->nkeys == 0 || cells <= SMALL_STATE;
-}
-
-static PlannedStmt *
-plan_inner(const dp_release_spec *spec, Query *inner, EState *estate,
-		   const silence *quiet, MemoryContext context)
-{
-	PlannedStmt *volatile plan = NULL;
-	plan_settings saved;
-
-	make_plans_public(&saved);
-	PG_TRY();
-	{
-		AcquireRewriteLocks(inner, true, false);
-		plan = pg_plan_query(inner, DP_PRIVATE_QUERY_TEXT,
-							 may_use_workers(spec) ?
-							 CURSOR_OPT_PARALLEL_OK : 0,
-							 estate->es_param_list_info);
-	}
-	PG_CATCH();
-	{
-		restore_settings(&saved);
-		mask_error(context, quiet, true);
-	}
-	PG_END_TRY();
-	restore_settings(&saved);
-	return plan;
-}
-
-static void
-execute_inner(PlannedStmt *plan, EState *estate, dp_cells *cells,
-			  const silence *quiet, MemoryContext context)
-{
-	PG_TRY();
-	{
-		execute(plan, estate, dp_cells_receiver(cells));
-	}
-	PG_CATCH();
-	{
-		mask_error(context, quiet, false);
-	}
-	PG_END_TRY();
 }
 
 /* dp_release_request: what the release asks the ledger for. */
@@ -545,6 +324,37 @@ charge_release(dp_release_spec *spec)
 }
 
 /*
+ * dp_release_make_ready
+ *	  An inner query of the block with its parameters filled in, subqueries
+ *	  run for it, and the right to read; `part` is the value of the block's
+ *	  part, or NULL.  Requires an active snapshot.
+ *
+ * Errors: 42501 and 55000 as dp_release_take_rights; 0A000 when rewriting put
+ * something into the query that private rows must not meet.
+ */
+Query *
+dp_release_make_ready(const dp_block *block,
+					  const dp_ledger_standing *standing, Query *inner,
+					  Const *part, const dp_inner *run)
+{
+	made_up		values = {NIL, part};
+	dp_refusal *refusal;
+	ListCell   *lc;
+
+	foreach(lc, block->subqueries)
+		values.constants = lappend(values.constants,
+								   run_subquery(block, lfirst(lc), run));
+	if (values.constants != NIL || values.part != NULL)
+		inner = (Query *) fill_params_mutator((Node *) inner, &values);
+	refusal = dp_expression_check_query(inner);
+	if (refusal != NULL)
+		dp_bridge_raise_refusal(refusal, NULL);
+	(void) dp_release_take_rights(block, standing, inner);
+	dp_release_lock_storage(block->relid);
+	return inner;
+}
+
+/*
  * dp_release_run
  *	  Run a prepared release and answer its rows.  The tuplestore lives in the
  *	  current context; everything else is freed.
@@ -558,35 +368,23 @@ dp_release_run(dp_release_spec *spec, const dp_ledger_standing *standing,
 											   "dp_pg release",
 											   ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(work);
+	dp_inner	run = {estate->es_param_list_info, estate->es_queryEnv, work};
 	Query	   *inner = dp_release_inner_query(spec);
-	made_up		values = {NIL, spec->part_value};
 	PlannedStmt *plan;
-	dp_refusal *refusal;
 	dp_cells   *cells;
-	silence		quiet;
-	ListCell   *lc;
 
-	check_preconditions();
+	dp_release_check_preconditions();
 	PushActiveSnapshot(estate->es_snapshot);
 	dp_release_check_part(spec, estate->es_snapshot);
-	foreach(lc, spec->block->subqueries)
-		values.constants = lappend(values.constants,
-								   run_subquery(spec->block, lfirst(lc),
-												estate));
-	if (values.constants != NIL || values.part != NULL)
-		inner = (Query *) fill_params_mutator((Node *) inner, &values);
-	refusal = dp_expression_check_query(inner);
-	if (refusal != NULL)
-		dp_bridge_raise_refusal(refusal, NULL);
-	(void) dp_release_take_rights(spec->block, standing, inner);
-	dp_release_lock_storage(spec->block->relid);
+	inner = dp_release_make_ready(spec->block, standing, inner,
+								  spec->part_value, &run);
 	cells = dp_cells_create(spec);
 
-	silence_begin(&quiet);
-	plan = plan_inner(spec, inner, estate, &quiet, work);
+	dp_inner_begin(&run);
+	plan = dp_inner_plan(&run, inner, may_use_workers(spec));
 	charge_release(spec);
-	execute_inner(plan, estate, cells, &quiet, work);
-	silence_end(&quiet);
+	dp_inner_execute(&run, plan, dp_cells_receiver(cells));
+	dp_inner_end(&run);
 	PopActiveSnapshot();
 
 	dp_cells_release(cells, result, store);

@@ -36,6 +36,9 @@ extern List *dp_tally_inner(const dp_measure *measure, const char *aggregate,
 /* ---- tally_bucket.c ---- */
 extern Const *dp_tally_bucket_spec(Oid type, Numeric lower, Numeric upper,
 								   int64 n);
+extern int64 dp_tally_find_bucket(const void *spec, Datum value);
+extern void dp_tally_bucket_limits(const void *spec, int64 bucket,
+								   int64 *first, int64 *last);
 
 /* ---- tally_value.c ---- */
 
@@ -47,6 +50,7 @@ extern bool dp_tally_can_read(Oid type);
  */
 extern Const *dp_tally_value_spec(Oid type, const Datum *values, int64 n,
 								  int64 *twice);
+extern int64 dp_tally_find_value(const void *spec, Datum value);
 
 /*
  * The state of a transition: checked once per call site, made at the first

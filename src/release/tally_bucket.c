@@ -186,6 +186,80 @@ bucket_of(const dp_bucket_spec *spec, Datum x)
 	}
 }
 
+/* Is a value that is in no bucket above them all? */
+static bool
+is_above(const dp_bucket_spec *spec, Datum x)
+{
+	switch (spec->type)
+	{
+		case INT4OID:
+		case DATEOID:
+			return DatumGetInt32(x) > spec->upper.integer;
+		case INT8OID:
+		case TIMESTAMPOID:
+		case TIMESTAMPTZOID:
+			return DatumGetInt64(x) > spec->upper.integer;
+		case INT2OID:
+			return DatumGetInt16(x) > spec->upper.integer;
+		case FLOAT8OID:
+			return DatumGetFloat8(x) > spec->upper.number;
+		case FLOAT4OID:
+			return DatumGetFloat4(x) > spec->upper.number;
+		default:
+			return numeric_at_least(x, numeric_edge(spec, spec->upper));
+	}
+}
+
+static bool
+is_nan(const dp_bucket_spec *spec, Datum x)
+{
+	switch (spec->type)
+	{
+		case FLOAT8OID:
+			return isnan(DatumGetFloat8(x));
+		case FLOAT4OID:
+			return isnan(DatumGetFloat4(x));
+		case NUMERICOID:
+			return numeric_is_nan(DatumGetNumeric(x));
+		default:
+			return false;
+	}
+}
+
+/*
+ * dp_tally_find_bucket
+ *	  The bucket of a spec that a value is in, once it is clamped to the
+ *	  bounds; -1 for NaN.
+ */
+int64
+dp_tally_find_bucket(const void *spec, Datum value)
+{
+	const dp_bucket_spec *buckets = spec;
+	int64		bucket = bucket_of(buckets, value);
+
+	if (likely(bucket >= 0))
+		return bucket;
+	if (is_nan(buckets, value))
+		return -1;
+	return is_above(buckets, value) ? buckets->n - 1 : 0;
+}
+
+/*
+ * dp_tally_bucket_limits
+ *	  The least and the greatest integer, day or microsecond of a bucket;
+ *	  first > last: it holds none.
+ */
+void
+dp_tally_bucket_limits(const void *spec, int64 bucket, int64 *first,
+					   int64 *last)
+{
+	const dp_bucket_spec *buckets = spec;
+
+	*first = buckets->edges[bucket].integer;
+	*last = bucket + 1 == buckets->n ? buckets->upper.integer :
+		buckets->edges[bucket + 1].integer - 1;
+}
+
 PG_FUNCTION_INFO_V1(dp_bucket_add);
 
 /* dp_bucket_add: transition function (state, x, spec) -> state, in place. */

@@ -26,7 +26,7 @@
 #include "tally.h"
 
 /* How a Datum of the type is read. */
-typedef enum dp_reading
+typedef enum dp_read_way
 {
 	DP_READ_INT4,
 	DP_READ_INT8,
@@ -39,12 +39,12 @@ typedef enum dp_reading
 	DP_READ_NAME,
 	DP_READ_FIXED,				/* by its bytes, by reference */
 	DP_READ_FUNCTION			/* by the type's hash and equality */
-} dp_reading;
+} dp_read_way;
 
 typedef struct dp_readable
 {
 	Oid			type;
-	dp_reading	reading;
+	dp_read_way reading;
 	int			length;			/* DP_READ_FIXED */
 	PGFunction	hash;			/* DP_READ_FUNCTION */
 	PGFunction	equal;
@@ -315,6 +315,18 @@ find_value(const dp_value_spec *spec, Datum value, uint64 *slot)
 	if (!read_bytes(spec, value, &bytes, &length))
 		return -1;
 	return find_bytes(spec, bytes, length, slot);
+}
+
+/*
+ * dp_tally_find_value
+ *	  The place of the candidate of a spec that a value equals, or -1.
+ */
+int64
+dp_tally_find_value(const void *spec, Datum value)
+{
+	uint64		slot;
+
+	return find_value(spec, value, &slot);
 }
 
 PG_FUNCTION_INFO_V1(dp_value_add);

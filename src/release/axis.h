@@ -1,0 +1,54 @@
+/*
+ * axis.h
+ *	  Private to the axis files of the release folder: what an axis is made
+ *	  of.
+ */
+#ifndef DP_RELEASE_AXIS_H
+#define DP_RELEASE_AXIS_H
+
+#include "release.h"
+#include "tally.h"
+
+typedef enum dp_axis_kind
+{
+	DP_AXIS_DENSE,
+	DP_AXIS_LISTED,
+	DP_AXIS_BINS
+} dp_axis_kind;
+
+struct dp_axis_finder
+{
+	int32		kind;
+	Oid			type;			/* base type of the column */
+	int64		first;			/* DP_AXIS_DENSE only */
+	int64		known;
+	int64		other;			/* place, or -1 */
+	int64		null;			/* place, or -1 */
+	char		spec[FLEXIBLE_ARRAY_MEMBER];	/* of tally.h; not dense */
+};
+
+struct dp_axis_values
+{
+	dp_axis_finder *finder;
+	Size		size;			/* of the finder */
+	Datum	   *values;			/* by place; unused when dense */
+	Numeric		lower;			/* DP_AXIS_BINS only; of dates and times */
+	Numeric		upper;			/* days or microseconds */
+};
+
+/* ---- axis.c ---- */
+extern void dp_axis_set_finder(dp_axis *axis, dp_axis_kind kind, Oid type,
+							   const Const *spec);
+extern void dp_axis_set_last_places(dp_axis *axis, int64 known, bool other,
+									bool null);
+extern void dp_axis_make_listed(dp_axis *axis, Oid type, Datum *values,
+								int64 known);
+extern Datum dp_axis_integer_datum(Oid type, int64 value);
+
+/* ---- axis_bins.c ---- */
+extern void dp_axis_make_bins(dp_axis *axis, Oid type, Numeric lower,
+							  Numeric upper);
+extern void dp_axis_make_declared_bins(dp_axis *axis, Oid relid,
+									   AttrNumber attnum, bool nullable);
+
+#endif							/* DP_RELEASE_AXIS_H */

@@ -1,0 +1,263 @@
+/*
+ * read.c
+ *	  Plan and execute one inner query: the one place where private rows are
+ *	  read.
+ *
+ * Nothing of the data leaves but what the receiver is given.  While private
+ * rows are about, messages go to nobody and statistics are not counted; an
+ * error of planning and execution is replaced by one text and SQLSTATE, except
+ * that planning may say what is unsupported, and that cancels, deadlocks,
+ * serialization failures and lock timeouts keep their SQLSTATE, which depends
+ * on other sessions and not on the rows.
+ */
+#include "postgres.h"
+
+#include "access/parallel.h"
+#include "access/xact.h"
+#include "access/xlog.h"
+#include "executor/executor.h"
+#include "optimizer/cost.h"
+#include "optimizer/optimizer.h"
+#include "rewrite/rewriteHandler.h"
+#include "tcop/tcopprot.h"
+#include "utils/guc.h"
+#include "utils/memutils.h"
+#include "utils/snapmgr.h"
+
+#include "release.h"
+
+/* ---- preconditions ---- */
+
+/*
+ * dp_release_check_preconditions
+ *	  Refuse where private rows cannot be read privately, or not at all.
+ *
+ * Errors: 25000 in a parallel operation, 0A000 in a serializable transaction,
+ * 25006 during recovery.
+ */
+void
+dp_release_check_preconditions(void)
+{
+	if (IsParallelWorker() || IsInParallelMode())
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_TRANSACTION_STATE),
+				 errmsg("a private query cannot run inside a parallel "
+						"operation")));
+	if (IsolationIsSerializable())
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("a private query cannot run in a serializable "
+						"transaction"),
+				 errdetail("Predicate locks would show which rows were "
+						   "read."),
+				 errhint("Use REPEATABLE READ or READ COMMITTED.")));
+	if (RecoveryInProgress())
+		ereport(ERROR,
+				(errcode(ERRCODE_READ_ONLY_SQL_TRANSACTION),
+				 errmsg("a private query cannot run during recovery"),
+				 errdetail("Its charge could not be written."),
+				 errhint("Ask on the primary server.")));
+}
+
+/* ---- silence while private rows are about ---- */
+
+/*
+ * Memory of the inner query's sorts and hash tables, whatever the analyst set:
+ * groups are private until they meet the public ones, and how many there are
+ * must not show in the memory that the server takes, or runs out of.
+ */
+#define INNER_WORK_MEM "64MB"
+
+/*
+ * dp_inner_begin
+ *	  From here to dp_inner_end nothing is told about what is done.  After an
+ *	  error the end of the (sub)transaction restores the settings.
+ */
+void
+dp_inner_begin(dp_inner *run)
+{
+	run->buffers = pgBufferUsage;
+	run->wal = pgWalUsage;
+	run->nest = NewGUCNestLevel();
+	dp_bridge_set_local("client_min_messages", "error");
+	dp_bridge_set_local("exit_on_error", "off");	/* else errors are FATAL */
+	dp_bridge_set_local("track_counts", "off");
+	dp_bridge_set_local("track_functions", "none");
+	dp_bridge_set_local("work_mem", INNER_WORK_MEM);
+	dp_bridge_set_local("hash_mem_multiplier", "2");
+}
+
+/* dp_inner_end: see dp_inner_begin. */
+void
+dp_inner_end(dp_inner *run)
+{
+	AtEOXact_GUC(false, run->nest);
+	pgBufferUsage = run->buffers;
+	pgWalUsage = run->wal;
+}
+
+/* ---- errors of the inner run ---- */
+
+static bool
+may_keep_code(int code)
+{
+	return code == ERRCODE_QUERY_CANCELED ||
+		code == ERRCODE_T_R_SERIALIZATION_FAILURE ||
+		code == ERRCODE_T_R_DEADLOCK_DETECTED ||
+		code == ERRCODE_LOCK_NOT_AVAILABLE;
+}
+
+static bool
+may_pass_from_planning(int code)
+{
+	int			category = ERRCODE_TO_CATEGORY(code);
+
+	return category == ERRCODE_FEATURE_NOT_SUPPORTED ||
+		category == ERRCODE_SYNTAX_ERROR_OR_ACCESS_RULE_VIOLATION;
+}
+
+/*
+ * Replace the error being handled.  Called in a PG_CATCH block; the original
+ * goes to the server log only.
+ */
+static void
+mask_error(const dp_inner *run, bool planning)
+{
+	ErrorData  *original;
+	int			code;
+
+	pgBufferUsage = run->buffers;
+	pgWalUsage = run->wal;
+	MemoryContextSwitchTo(run->context);
+	original = CopyErrorData();
+	code = original->sqlerrcode;
+	if (planning && may_pass_from_planning(code))
+		PG_RE_THROW();
+	FlushErrorState();
+	if (may_keep_code(code))
+		ereport(ERROR,
+				(errcode(code),
+				 errmsg("the private query was interrupted"),
+				 errdetail("SQLSTATE %s; the charge stands if it was made.",
+						   unpack_sql_state(code))));
+	ereport(LOG_SERVER_ONLY,
+			(errmsg("private query failed: %s: %s", unpack_sql_state(code),
+					original->message)));
+	ereport(ERROR,
+			(errcode(ERRCODE_DATA_EXCEPTION),
+			 errmsg("the private query failed"),
+			 errdetail("What failed is not told, because it could depend on "
+					   "private rows; the charge stands if it was made."),
+			 errhint("The server log says more to the administrator.")));
+}
+
+/* ---- planning and execution ---- */
+
+/*
+ * dp_release_execute
+ *	  Run a plan under the active snapshot.
+ */
+void
+dp_release_execute(const dp_inner *run, PlannedStmt *plan,
+				   DestReceiver *receiver)
+{
+	QueryDesc  *desc = CreateQueryDesc(plan, DP_PRIVATE_QUERY_TEXT,
+									   GetActiveSnapshot(), InvalidSnapshot,
+									   receiver, run->params,
+									   run->environment, 0);
+
+	ExecutorStart(desc, 0);
+	ExecutorRun(desc, ForwardScanDirection, 0, true);
+	ExecutorFinish(desc);
+	ExecutorEnd(desc);
+	FreeQueryDesc(desc);
+}
+
+/*
+ * Which plan is chosen shows in pg_stat_activity and in pg_locks (parallel
+ * workers), and the planner's choice follows statistics of private columns
+ * and settings of the analyst.  So the shape of the inner plan is made to
+ * depend on public things: the table is always read as a whole, by as many
+ * workers as its size and the settings give.
+ */
+typedef struct plan_settings
+{
+	bool		indexscan;
+	bool		indexonlyscan;
+	bool		bitmapscan;
+	double		setup_cost;
+	double		tuple_cost;
+} plan_settings;
+
+static void
+make_plans_public(plan_settings *saved)
+{
+	saved->indexscan = enable_indexscan;
+	saved->indexonlyscan = enable_indexonlyscan;
+	saved->bitmapscan = enable_bitmapscan;
+	saved->setup_cost = parallel_setup_cost;
+	saved->tuple_cost = parallel_tuple_cost;
+	enable_indexscan = false;
+	enable_indexonlyscan = false;
+	enable_bitmapscan = false;
+	parallel_setup_cost = 0;
+	parallel_tuple_cost = 0;
+}
+
+static void
+restore_settings(const plan_settings *saved)
+{
+	enable_indexscan = saved->indexscan;
+	enable_indexonlyscan = saved->indexonlyscan;
+	enable_bitmapscan = saved->bitmapscan;
+	parallel_setup_cost = saved->setup_cost;
+	parallel_tuple_cost = saved->tuple_cost;
+}
+
+/*
+ * dp_inner_plan
+ *	  Plan an inner query; which is changed.  `workers`: parallel plans are
+ *	  allowed.  The plan lives in the current context.
+ */
+PlannedStmt *
+dp_inner_plan(const dp_inner *run, Query *inner, bool workers)
+{
+	PlannedStmt *volatile plan = NULL;
+	plan_settings saved;
+
+	make_plans_public(&saved);
+	PG_TRY();
+	{
+		AcquireRewriteLocks(inner, true, false);
+		plan = pg_plan_query(inner, DP_PRIVATE_QUERY_TEXT,
+							 workers ? CURSOR_OPT_PARALLEL_OK : 0,
+							 run->params);
+	}
+	PG_CATCH();
+	{
+		restore_settings(&saved);
+		mask_error(run, true);
+	}
+	PG_END_TRY();
+	restore_settings(&saved);
+	return plan;
+}
+
+/*
+ * dp_inner_execute
+ *	  Read the private rows; whoever calls has made the charge durable.
+ */
+void
+dp_inner_execute(const dp_inner *run, PlannedStmt *plan,
+				 DestReceiver *receiver)
+{
+	PG_TRY();
+	{
+		dp_release_execute(run, plan, receiver);
+	}
+	PG_CATCH();
+	{
+		mask_error(run, false);
+	}
+	PG_END_TRY();
+}
