@@ -1,0 +1,213 @@
+/*
+ * query.c
+ *	  Linear queries: predicates over the cells of a universe.
+ *
+ * A cell stands for its public values; a bin for the representative inside it.
+ * So a predicate that cuts through a bin takes all of it or nothing.
+ */
+#include "postgres.h"
+
+#include "access/tupdesc.h"
+
+#include "workload.h"
+
+#define MARGINALS_MAX 100000
+
+/* ---- reading ---- */
+
+static TupleDesc
+describe_columns(const dp_universe *universe)
+{
+	TupleDesc	columns = CreateTemplateTupleDesc(universe->naxes);
+	int			i;
+
+	for (i = 0; i < universe->naxes; i++)
+	{
+		const dp_axis *axis = universe->axes[i];
+
+		TupleDescInitEntry(columns, i + 1, NameStr(axis->name), axis->type,
+						   axis->typmod, 0);
+		TupleDescInitEntryCollation(columns, i + 1, axis->collation);
+	}
+	return columns;
+}
+
+static dp_linear_query *
+query_of_truth(const dp_truth *truth, const char *text)
+{
+	dp_linear_query *query = palloc(sizeof(dp_linear_query));
+	int64		cell;
+
+	query->text = pstrdup(text);
+	query->naxes = truth->naxes;
+	query->axes = truth->axes;
+	query->size = truth->size;
+	query->holds = palloc(query->size);
+	for (cell = 0; cell < query->size; cell++)
+		query->holds[cell] = truth->values[cell] == DP_TRUTH_TRUE;
+	return query;
+}
+
+/*
+ * dp_workload_read_query
+ *	  The predicate as a table over the axes that it names, in the current
+ *	  context.  Unknown does not hold.
+ *
+ * Errors: those of dp_query_read_public_predicate; 54000 when the product of
+ * those axes is above DP_UNIVERSE_CELLS; what evaluating it on public values
+ * raises.
+ */
+dp_linear_query *
+dp_workload_read_query(const dp_universe *universe, const char *text)
+{
+	TupleDesc	columns = describe_columns(universe);
+	bool		total;
+	Node	   *expression;
+
+	expression = dp_query_read_public_predicate(universe->relid, columns,
+												text, &total);
+	return query_of_truth(dp_truth_make(universe, columns, expression, total),
+						  text);
+}
+
+/* ---- cells ---- */
+
+/* By how much the query's cell moves with each axis of the universe. */
+static void
+find_strides(const dp_universe *universe, const dp_linear_query *query,
+			 int64 *strides)
+{
+	int64		stride = 1;
+	int			i;
+
+	memset(strides, 0, sizeof(int64) * universe->naxes);
+	for (i = query->naxes - 1; i >= 0; i--)
+	{
+		strides[query->axes[i]] = stride;
+		stride *= universe->axes[query->axes[i]]->size;
+	}
+}
+
+/*
+ * dp_workload_expand
+ *	  holds[cell] for every cell of the universe, which must be small enough
+ *	  to have an array.
+ */
+void
+dp_workload_expand(const dp_universe *universe, const dp_linear_query *query,
+				   bool *holds)
+{
+	int64		strides[DP_UNIVERSE_AXES];
+	int64		places[DP_UNIVERSE_AXES] = {0};
+	int			last = universe->naxes - 1;
+	int64		inner = universe->axes[last]->size;
+	int64		from = 0;
+	int64		cell;
+
+	find_strides(universe, query, strides);
+	for (cell = 0; cell < universe->size; cell += inner)
+	{
+		int64		j;
+		int			i;
+
+		for (j = 0; j < inner; j++)
+			holds[cell + j] = query->holds[from + j * strides[last]];
+		for (i = last - 1; i >= 0; i--)
+		{
+			from += strides[i];
+			if (++places[i] < universe->axes[i]->size)
+				break;
+			from -= strides[i] * places[i];
+			places[i] = 0;
+		}
+	}
+}
+
+/*
+ * dp_workload_reading
+ *	  A reading of query->size counts: those where the query holds add up to
+ *	  its exact count.  Reads nothing yet.  Errors: dp_reading_of_tables.
+ */
+dp_reading *
+dp_workload_reading(const dp_universe *universe, const dp_linear_query *query)
+{
+	dp_reading_table table = {query->naxes, query->axes};
+
+	return dp_reading_of_tables(universe->relid, universe->naxes,
+								universe->axes, 1, &table);
+}
+
+/* ---- marginals ---- */
+
+static void
+check_marginals(const dp_universe *universe, int k)
+{
+	double		tables = 1;
+	int			i;
+
+	if (k < 0 || k > universe->naxes)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("marginals must be from 0 to the number of columns, "
+						"not %d", k),
+				 errdetail("There are %d columns.", universe->naxes)));
+	for (i = 0; i < k; i++)
+		tables = tables * (universe->naxes - i) / (i + 1);
+	if (tables > MARGINALS_MAX)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("there are too many marginals"),
+				 errdetail("%.0f tables of %d columns exist, at most %d can "
+						   "be asked for.", tables, k, MARGINALS_MAX),
+				 errhint("Use smaller marginals, or fewer columns.")));
+}
+
+/* The next k of n in lexical order; false after the last. */
+static bool
+next_axes(int *axes, int k, int n)
+{
+	int			i = k - 1;
+	int			j;
+
+	while (i >= 0 && axes[i] == n - k + i)
+		i--;
+	if (i < 0)
+		return false;
+	axes[i]++;
+	for (j = i + 1; j < k; j++)
+		axes[j] = axes[j - 1] + 1;
+	return true;
+}
+
+/*
+ * dp_workload_marginals
+ *	  All tables of k axes of the universe, in lexical order; their number.
+ *
+ * Errors: 22023 k is negative or larger than the number of axes; 54000 too
+ * many tables.
+ */
+int
+dp_workload_marginals(const dp_universe *universe, int k,
+					  dp_reading_table **out)
+{
+	int			axes[DP_UNIVERSE_AXES];
+	int			capacity = 16;
+	int			n = 0;
+	int			i;
+
+	check_marginals(universe, k);
+	*out = palloc(sizeof(dp_reading_table) * capacity);
+	for (i = 0; i < k; i++)
+		axes[i] = i;
+	do
+	{
+		int		   *copy = palloc(sizeof(int) * Max(k, 1));
+
+		memcpy(copy, axes, sizeof(int) * k);
+		if (n == capacity)
+			*out = repalloc(*out, sizeof(dp_reading_table) * (capacity *= 2));
+		(*out)[n].naxes = k;
+		(*out)[n++].axes = copy;
+	} while (next_axes(axes, k, universe->naxes));
+	return n;
+}

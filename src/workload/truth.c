@@ -1,0 +1,320 @@
+/*
+ * truth.c
+ *	  Where an expression over the axes of a universe is true, false or
+ *	  unknown.
+ *
+ * The truth of an expression depends on the axes that it names only, so it is
+ * a table over the product of those.  AND, OR and NOT are put together from
+ * the tables of their arguments, so that a conjunction of conditions on single
+ * columns costs a look at a few values of each and then one byte per cell.
+ * Everything else is evaluated by the executor, cell by cell; the values are
+ * public.
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "executor/executor.h"
+#include "miscadmin.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/optimizer.h"
+
+#include "workload.h"
+
+/* ---- tables ---- */
+
+static void
+too_many_cells(void)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+			 errmsg("predicate is about too many cells"),
+			 errdetail("The product of the public values of its columns may "
+					   "be at most %d.", DP_UNIVERSE_CELLS),
+			 errhint("Name fewer columns, or use fewer bins.")));
+}
+
+/* A table over the axes of the set, without values yet. */
+static dp_truth *
+make_table(const dp_universe *universe, const Bitmapset *axes)
+{
+	dp_truth   *truth = palloc(sizeof(dp_truth));
+	int			axis = -1;
+
+	truth->naxes = 0;
+	truth->axes = palloc(sizeof(int) * Max(bms_num_members(axes), 1));
+	truth->size = 1;
+	while ((axis = bms_next_member(axes, axis)) >= 0)
+	{
+		truth->axes[truth->naxes++] = axis;
+		if (__builtin_mul_overflow(truth->size, universe->axes[axis]->size,
+								   &truth->size) ||
+			truth->size > DP_UNIVERSE_CELLS)
+			too_many_cells();
+	}
+	truth->values = palloc(truth->size);
+	return truth;
+}
+
+/* Steps through the cells of a table, and the same cells of smaller ones. */
+typedef struct walk
+{
+	const dp_universe *universe;
+	const dp_truth *over;
+	int64		places[DP_UNIVERSE_AXES];
+} walk;
+
+static void
+walk_start(walk *at, const dp_universe *universe, const dp_truth *over)
+{
+	at->universe = universe;
+	at->over = over;
+	memset(at->places, 0, sizeof(at->places));
+}
+
+/* The first place, counted in axes of the table, that the step has moved. */
+static int
+walk_step(walk *at)
+{
+	int			i;
+
+	for (i = at->over->naxes - 1; i >= 0; i--)
+	{
+		int			axis = at->over->axes[i];
+
+		if (++at->places[i] < at->universe->axes[axis]->size)
+			return i;
+		at->places[i] = 0;
+	}
+	return 0;
+}
+
+/*
+ * By how much a cell of `part` moves when a place of each axis of `whole`
+ * moves by one: 0 for axes that it does not have.
+ */
+static void
+find_strides(const dp_universe *universe, const dp_truth *whole,
+			 const dp_truth *part, int64 *strides)
+{
+	int64		stride = 1;
+	int			j = part->naxes - 1;
+	int			i;
+
+	for (i = whole->naxes - 1; i >= 0; i--)
+	{
+		strides[i] = 0;
+		if (j >= 0 && part->axes[j] == whole->axes[i])
+		{
+			strides[i] = stride;
+			stride *= universe->axes[whole->axes[i]]->size;
+			j--;
+		}
+	}
+}
+
+/* ---- AND, OR, NOT ---- */
+
+/* What another argument makes of a value, in three-valued logic. */
+static signed char
+combine(BoolExprType operation, signed char a, signed char b)
+{
+	if (operation == AND_EXPR)
+		return Min(a, b);
+	return Max(a, b);
+}
+
+static void
+combine_table(const dp_universe *universe, dp_truth *into,
+			  const dp_truth *part, BoolExprType operation)
+{
+	int64		strides[DP_UNIVERSE_AXES];
+	int64		inner = into->naxes == 0 ? 1 :
+	universe->axes[into->axes[into->naxes - 1]]->size;
+	int64		stride;
+	int64		cell;
+	walk		at;
+
+	find_strides(universe, into, part, strides);
+	stride = into->naxes == 0 ? 0 : strides[into->naxes - 1];
+	walk_start(&at, universe, into);
+	for (cell = 0; cell < into->size; cell += inner)
+	{
+		int64		from = 0;
+		int64		j;
+		int			i;
+
+		for (i = 0; i < into->naxes - 1; i++)
+			from += at.places[i] * strides[i];
+		for (j = 0; j < inner; j++)
+			into->values[cell + j] = combine(operation,
+											 into->values[cell + j],
+											 part->values[from + j * stride]);
+		if (into->naxes > 0)
+		{
+			at.places[into->naxes - 1] = inner - 1;
+			walk_step(&at);
+		}
+	}
+}
+
+static void
+negate(dp_truth *truth)
+{
+	int64		cell;
+
+	for (cell = 0; cell < truth->size; cell++)
+		truth->values[cell] = DP_TRUTH_TRUE - truth->values[cell];
+}
+
+static dp_truth *tabulate(const dp_universe *universe, TupleDesc columns,
+						  Node *expression);
+
+static dp_truth *
+tabulate_bool(const dp_universe *universe, TupleDesc columns, BoolExpr *whole)
+{
+	Bitmapset  *axes = NULL;
+	List	   *parts = NIL;
+	dp_truth   *truth;
+	ListCell   *lc;
+
+	foreach(lc, whole->args)
+	{
+		dp_truth   *part = tabulate(universe, columns, lfirst(lc));
+		int			i;
+
+		for (i = 0; i < part->naxes; i++)
+			axes = bms_add_member(axes, part->axes[i]);
+		parts = lappend(parts, part);
+	}
+	if (whole->boolop == NOT_EXPR)
+	{
+		truth = linitial(parts);
+		negate(truth);
+		return truth;
+	}
+	truth = make_table(universe, axes);
+	memset(truth->values,
+		   whole->boolop == AND_EXPR ? DP_TRUTH_TRUE : DP_TRUTH_FALSE,
+		   truth->size);
+	foreach(lc, parts)
+		combine_table(universe, truth, lfirst(lc), whole->boolop);
+	return truth;
+}
+
+/* ---- everything else ---- */
+
+/* Public values of the axes, in the order of their places. */
+typedef struct spelled
+{
+	Datum	   *values;
+	bool	   *nulls;
+} spelled;
+
+static spelled *
+spell(const dp_universe *universe, const dp_truth *truth)
+{
+	spelled    *all = palloc(sizeof(spelled) * Max(truth->naxes, 1));
+	int			i;
+
+	for (i = 0; i < truth->naxes; i++)
+	{
+		const dp_axis *axis = universe->axes[truth->axes[i]];
+		int64		place;
+
+		all[i].values = palloc(sizeof(Datum) * axis->size);
+		all[i].nulls = palloc(sizeof(bool) * axis->size);
+		for (place = 0; place < axis->size; place++)
+			all[i].values[place] = dp_axis_value(axis, place,
+												 &all[i].nulls[place]);
+	}
+	return all;
+}
+
+static Bitmapset *
+axes_named(Node *expression)
+{
+	Bitmapset  *attnos = NULL;
+	Bitmapset  *axes = NULL;
+	int			attno = -1;
+
+	pull_varattnos(expression, 1, &attnos);
+	while ((attno = bms_next_member(attnos, attno)) >= 0)
+		axes = bms_add_member(axes, attno +
+							  FirstLowInvalidHeapAttributeNumber - 1);
+	return axes;
+}
+
+static void
+evaluate(const dp_universe *universe, TupleDesc columns, Node *expression,
+		 dp_truth *truth)
+{
+	ExprState  *state = ExecInitExpr((Expr *) expression, NULL);
+	ExprContext *context = CreateStandaloneExprContext();
+	TupleTableSlot *slot = MakeSingleTupleTableSlot(columns, &TTSOpsVirtual);
+	spelled    *all = spell(universe, truth);
+	int64		cell;
+	int			first = 0;
+	walk		at;
+	int			i;
+
+	ExecStoreAllNullTuple(slot);
+	context->ecxt_scantuple = slot;
+	walk_start(&at, universe, truth);
+	for (cell = 0; cell < truth->size; cell++)
+	{
+		bool		isnull;
+		Datum		value;
+
+		for (i = first; i < truth->naxes; i++)
+		{
+			slot->tts_values[truth->axes[i]] = all[i].values[at.places[i]];
+			slot->tts_isnull[truth->axes[i]] = all[i].nulls[at.places[i]];
+		}
+		ResetExprContext(context);
+		if (cell % 1024 == 0)
+			CHECK_FOR_INTERRUPTS();
+		value = ExecEvalExprSwitchContext(state, context, &isnull);
+		truth->values[cell] = isnull ? DP_TRUTH_UNKNOWN :
+			DatumGetBool(value) ? DP_TRUTH_TRUE : DP_TRUTH_FALSE;
+		first = walk_step(&at);
+	}
+	ExecDropSingleTupleTableSlot(slot);
+	FreeExprContext(context, true);
+}
+
+static dp_truth *
+tabulate_value(const dp_universe *universe, TupleDesc columns,
+			   Node *expression)
+{
+	dp_truth   *truth = make_table(universe, axes_named(expression));
+
+	evaluate(universe, columns, expression, truth);
+	return truth;
+}
+
+static dp_truth *
+tabulate(const dp_universe *universe, TupleDesc columns, Node *expression)
+{
+	check_stack_depth();
+	if (IsA(expression, BoolExpr))
+		return tabulate_bool(universe, columns, (BoolExpr *) expression);
+	return tabulate_value(universe, columns, expression);
+}
+
+/*
+ * dp_truth_make
+ *	  The table of a boolean expression whose Vars are columns of range table
+ *	  entry 1, one for each axis.  `total`: no part of it can raise an error,
+ *	  so that parts may be evaluated where the whole would not need them.
+ *
+ * Errors: 54000 too many cells; what a function that is not total raises.
+ */
+dp_truth *
+dp_truth_make(const dp_universe *universe, TupleDesc columns,
+			  Node *expression, bool total)
+{
+	expression = (Node *) expression_planner((Expr *) expression);
+	if (total)
+		return tabulate(universe, columns, expression);
+	return tabulate_value(universe, columns, expression);
+}

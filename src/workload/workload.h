@@ -1,0 +1,28 @@
+/*
+ * workload.h
+ *	  Private to the workload folder: tables of truth.
+ */
+#ifndef DP_WORKLOAD_WORKLOAD_H
+#define DP_WORKLOAD_WORKLOAD_H
+
+#include "dp_workload.h"
+
+/* Ordered so that AND is the least and OR the largest. */
+#define DP_TRUTH_FALSE 0
+#define DP_TRUTH_UNKNOWN 1
+#define DP_TRUTH_TRUE 2
+
+/* One value for each cell of the product of some axes. */
+typedef struct dp_truth
+{
+	int			naxes;
+	int		   *axes;			/* ascending */
+	int64		size;
+	signed char *values;
+} dp_truth;
+
+/* truth.c */
+extern dp_truth *dp_truth_make(const dp_universe *universe, TupleDesc columns,
+							   Node *expression, bool total);
+
+#endif							/* DP_WORKLOAD_WORKLOAD_H */
