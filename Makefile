@@ -24,7 +24,7 @@ DATA_built = sql/$(EXTENSION)--$(DP_VERSION).sql
 # "make DP_WERROR=-Werror" is what the tests build.
 PG_CFLAGS = -Wall -Wextra -Wno-unused-parameter -Wno-sign-compare \
 	-Wno-missing-field-initializers -Wno-clobbered $(DP_WERROR)
-SHLIB_LINK = -lcrypto
+SHLIB_LINK = -lcrypto -pthread
 
 REGRESS = $(patsubst test/sql/%.sql,%,$(sort $(wildcard test/sql/*.sql)))
 REGRESS_OPTS = --inputdir=test --temp-instance=./tmp_check \
@@ -44,6 +44,9 @@ include $(PGXS)
 
 $(DATA_built): $(MODULES_SQL)
 	cat $^ > $@
+
+# Loops written to be vectorised, as PostgreSQL's own page checksums are.
+src/model/smalldb_lanes.o: CFLAGS += $(CFLAGS_VECTORIZE)
 
 # Headers are few and everything is quick to build.
 $(OBJS) $(OBJS:.o=.bc): $(wildcard src/*/*.h)

@@ -1,0 +1,402 @@
+/*
+ * smalldb.c
+ *	  A SmallDB selection made ready: small numbers in place of distances,
+ *	  and multisets in lexical order.
+ *
+ * Small numbers (doc/theory.md T66).  With F = min(F_f, n) and m F = q n + r,
+ * 0 <= r < n, a candidate that has j of its m cells in f is at the distance
+ * |n (q - j) + r|.  Let v_0 <= ... <= v_K be 0, n, all r and all n - r in
+ * order, so that K = 2 |Q| + 1 and v_K-k = n - v_k, and let v_k = r.  Then
+ * x = K (q - j) + k is linear in j, and with l = |x| the distance is
+ * n (l div K) + v_(l mod K), which grows with l.  So the largest l of a
+ * candidate stands for its largest distance: that is its level.
+ *
+ * Since K is public, so is the amount of work; only which counter a candidate
+ * is counted in depends on data.
+ */
+#include "dp_smalldb.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "smalldb_lanes.h"
+
+/* A table of suffixes should fit the first cache. */
+#define SUFFIX_BYTES 24576
+#define ALIGNMENT 64
+
+/* Where the pieces of the memory begin. */
+typedef struct layout
+{
+	size_t		values;
+	size_t		ways;
+	size_t		start;
+	size_t		steps;
+	size_t		tails;
+	size_t		found;
+	size_t		end;
+} layout;
+
+static size_t
+aligned(size_t x)
+{
+	return (x + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+}
+
+static void *
+aligned_pointer(void *memory)
+{
+	return (void *) aligned((size_t) memory);
+}
+
+/* C(cells + size - 1, size) for a result that is known to be small. */
+static uint64_t
+multisets(uint64_t cells, unsigned size)
+{
+	dp_uint128	c = 1;
+	unsigned	i;
+
+	for (i = 1; i <= size; i++)
+		c = c * (cells + i - 1) / i;
+	return (uint64_t) c;
+}
+
+/* The fields that are public: all but what counts go into. */
+static void
+plan_public(const dp_smalldb_shape *shape, dp_smalldb *out)
+{
+	memset(out, 0, sizeof(*out));
+	out->shape = *shape;
+	out->modulus = 2 * shape->queries + 1;
+	out->levels = out->modulus * shape->size + 1;
+	out->wide = out->levels > INT16_MAX;
+	out->lanes = (unsigned) ((shape->queries + SMALLDB_LANES - 1) /
+							 SMALLDB_LANES * SMALLDB_LANES);
+	out->suffix = 1;
+	while (out->suffix < shape->size &&
+		   multisets(shape->cells, out->suffix + 1) * lane_bytes(out) <=
+		   SUFFIX_BYTES)
+		out->suffix++;
+	out->suffixes = multisets(shape->cells, out->suffix);
+	out->chunks = shape->candidates < DP_SMALLDB_CHUNKS ?
+		shape->candidates : DP_SMALLDB_CHUNKS;
+	out->total = 2 * shape->candidates;
+}
+
+static layout
+lay_out(const dp_smalldb *p)
+{
+	const dp_smalldb_shape *shape = &p->shape;
+	layout		l;
+
+	l.values = 0;
+	l.ways = l.values + aligned((p->modulus + 1) * sizeof(int64_t));
+	l.start = l.ways + aligned((shape->size + 1) * (shape->cells + 1) *
+							   sizeof(uint64_t));
+	l.steps = l.start + aligned(lane_bytes(p));
+	l.tails = l.steps + aligned(shape->cells * lane_bytes(p));
+	l.found = l.tails + aligned(p->suffixes * lane_bytes(p));
+	l.end = l.found + aligned(p->chunks * sizeof(uint64_t));
+	return l;
+}
+
+static bool
+feasible(const dp_smalldb_shape *shape)
+{
+	return shape->cells > 0 && shape->queries > 0 && shape->size > 0 &&
+		shape->queries <= DP_SMALLDB_LEVELS &&
+		shape->size <= DP_SMALLDB_LEVELS &&
+		shape->candidates <= DP_SMALLDB_CANDIDATES &&
+		shape->candidates <= DP_SMALLDB_WORK / shape->queries &&
+		shape->size * shape->queries <= DP_SMALLDB_LEVELS;
+}
+
+/*
+ * dp_smalldb_memory
+ *	  Bytes that dp_smalldb_make needs; 0 for a shape beyond the limits.
+ *
+ * Requires: shape from dp_smalldb_shape_make.
+ * Gives:	 the size, a function of the shape alone.
+ * Source:	 doc/theory.md T66.
+ */
+size_t
+dp_smalldb_memory(const dp_smalldb_shape *shape)
+{
+	dp_smalldb	p;
+
+	if (!feasible(shape))
+		return 0;
+	plan_public(shape, &p);
+	return lay_out(&p).end + ALIGNMENT;
+}
+
+static int
+compare_values(const void *a, const void *b)
+{
+	int64_t		x = *(const int64_t *) a;
+	int64_t		y = *(const int64_t *) b;
+
+	return (x > y) - (x < y);
+}
+
+/* The first k with v_k = x; there is one. */
+static uint64_t
+place_of(const dp_smalldb *p, int64_t x)
+{
+	uint64_t	low = 0;
+	uint64_t	high = p->modulus;
+
+	while (low < high)
+	{
+		uint64_t	middle = (low + high) / 2;
+
+		if (p->values[middle] < x)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static void
+set_lane(const dp_smalldb *p, void *row, uint64_t lane, int64_t x)
+{
+	if (p->wide)
+		((int32_t *) row)[lane] = (int32_t) x;
+	else
+		((int16_t *) row)[lane] = (int16_t) x;
+}
+
+/* m min(F, n) = quotient n + remainder. */
+static void
+divide(const dp_smalldb *p, int64_t count, uint64_t *quotient,
+	   int64_t *remainder)
+{
+	dp_uint128	product = count <= 0 ? 0 : count > p->n ? p->n : count;
+
+	product *= p->shape.size;
+	*quotient = (uint64_t) (product / (dp_uint128) p->n);
+	*remainder = (int64_t) (product % (dp_uint128) p->n);
+}
+
+static void
+make_start(dp_smalldb *p, const int64_t *counts)
+{
+	uint64_t	queries = p->shape.queries;
+	uint64_t	quotient;
+	int64_t		remainder;
+	uint64_t	i;
+
+	for (i = 0; i < queries; i++)
+	{
+		divide(p, counts[i], &quotient, &remainder);
+		p->values[2 * i] = remainder;
+		p->values[2 * i + 1] = p->n - remainder;
+	}
+	p->values[2 * queries] = 0;
+	p->values[2 * queries + 1] = p->n;
+	qsort(p->values, 2 * queries + 2, sizeof(int64_t), compare_values);
+	memset(p->start, 0, lane_bytes(p));
+	for (i = 0; i < queries; i++)
+	{
+		divide(p, counts[i], &quotient, &remainder);
+		set_lane(p, p->start, i,
+				 (int64_t) (p->modulus * quotient + place_of(p, remainder)));
+	}
+}
+
+static void
+make_steps(dp_smalldb *p, const bool *holds)
+{
+	uint64_t	cell;
+	uint64_t	query;
+
+	memset(p->steps, 0, p->shape.cells * lane_bytes(p));
+	for (cell = 0; cell < p->shape.cells; cell++)
+		for (query = 0; query < p->shape.queries; query++)
+			if (holds[query * p->shape.cells + cell])
+				set_lane(p, lane_row(p, p->steps, cell), query,
+						 (int64_t) p->modulus);
+}
+
+static void
+make_ways(dp_smalldb *p)
+{
+	uint64_t	width = p->shape.cells + 1;
+	uint64_t	size;
+	uint64_t	cells;
+
+	for (cells = 0; cells < width; cells++)
+		p->ways[cells] = 1;
+	for (size = 1; size <= p->shape.size; size++)
+	{
+		p->ways[size * width] = 0;
+		for (cells = 1; cells < width; cells++)
+			p->ways[size * width + cells] =
+				p->ways[size * width + cells - 1] +
+				p->ways[(size - 1) * width + cells];
+	}
+}
+
+/* The sums of steps over every multiset of `suffix` cells, in order. */
+static void
+make_tails(dp_smalldb *p)
+{
+	uint64_t	query;
+	uint64_t	i;
+	uint64_t	rank;
+	uint64_t	c;
+	unsigned	k;
+	char	   *tail;
+
+	memset(p->tails, 0, p->suffixes * lane_bytes(p));
+	for (i = 0; i < p->suffixes; i++)
+	{
+		tail = lane_row(p, p->tails, i);
+		rank = i;
+		c = 0;
+		for (k = p->suffix; k > 0; k--)
+		{
+			while (rank >= ways_of(p, k - 1, p->shape.cells - c))
+				rank -= ways_of(p, k - 1, p->shape.cells - c++);
+			for (query = 0; query < p->lanes; query++)
+				if (p->wide)
+					((int32_t *) tail)[query] +=
+						((int32_t *) lane_row(p, p->steps, c))[query];
+				else
+					((int16_t *) tail)[query] +=
+						((int16_t *) lane_row(p, p->steps, c))[query];
+		}
+	}
+}
+
+/*
+ * dp_smalldb_make
+ *	  Make a selection ready.
+ *
+ * Requires: holds[query * cells + cell]; one count for each query, the
+ *			 number of units in it, and below 0 counts as 0; memory of
+ *			 dp_smalldb_memory bytes, which stays in use.  Afterwards the
+ *			 memory holds private numbers.
+ * Gives:	 DP_OK with *out set; DP_E_RANGE when the shape is beyond the
+ *			 limits or n < 1; *out is then untouched.
+ * Source:	 doc/theory.md T65, T66.
+ */
+dp_status
+dp_smalldb_make(const dp_smalldb_shape *shape, const bool *holds,
+				const int64_t *counts, int64_t n, void *memory,
+				dp_smalldb *out)
+{
+	char	   *base = aligned_pointer(memory);
+	layout		l;
+
+	if (!feasible(shape) || n < 1)
+		return DP_E_RANGE;
+	plan_public(shape, out);
+	l = lay_out(out);
+	out->n = n;
+	out->values = (int64_t *) (base + l.values);
+	out->ways = (uint64_t *) (base + l.ways);
+	out->start = base + l.start;
+	out->steps = base + l.steps;
+	out->tails = base + l.tails;
+	out->found = (uint64_t *) (base + l.found);
+	atomic_init(&out->next, 0);
+	atomic_init(&out->done, 0);
+	atomic_init(&out->cancel, false);
+	make_ways(out);
+	make_start(out, counts);
+	make_steps(out, holds);
+	make_tails(out);
+	return DP_OK;
+}
+
+/* Sizes of a worker's pieces. */
+static size_t
+worker_cells(const dp_smalldb *p)
+{
+	return aligned(p->shape.size * sizeof(uint32_t));
+}
+
+static size_t
+worker_sums(const dp_smalldb *p)
+{
+	return aligned((p->shape.size - p->suffix + 1) * lane_bytes(p));
+}
+
+/*
+ * dp_smalldb_worker_memory
+ *	  Bytes that dp_smalldb_worker_make needs.
+ *
+ * Requires: problem from dp_smalldb_make.
+ * Gives:	 the size, a function of the shape alone.
+ * Source:	 doc/theory.md T66.
+ */
+size_t
+dp_smalldb_worker_memory(const dp_smalldb *problem)
+{
+	return worker_cells(problem) + worker_sums(problem) +
+		problem->levels * sizeof(uint64_t) + ALIGNMENT;
+}
+
+/*
+ * dp_smalldb_worker_make
+ *	  One thread's memory, its histogram empty.
+ *
+ * Requires: memory of dp_smalldb_worker_memory bytes, which stays in use and
+ *			 will hold private numbers.
+ * Gives:	 *out set.
+ * Source:	 doc/theory.md T66.
+ */
+void
+dp_smalldb_worker_make(dp_smalldb *problem, void *memory,
+					   dp_smalldb_worker *out)
+{
+	char	   *base = aligned_pointer(memory);
+
+	out->problem = problem;
+	out->cells = (uint32_t *) base;
+	out->sums = base + worker_cells(problem);
+	out->histogram = (uint64_t *) (base + worker_cells(problem) +
+								   worker_sums(problem));
+	memset(out->histogram, 0, problem->levels * sizeof(uint64_t));
+}
+
+/*
+ * dp_smalldb_score
+ *	  The score of all candidates of a level: minus their largest distance.
+ *
+ * Requires: level below problem->levels.
+ * Gives:	 the exact score; it never rises with the level.
+ * Source:	 doc/theory.md T66.
+ */
+dp_int128
+dp_smalldb_score(const dp_smalldb *problem, uint64_t level)
+{
+	return -((dp_int128) problem->n * (level / problem->modulus) +
+			 problem->values[level % problem->modulus]);
+}
+
+/*
+ * dp_smalldb_unrank
+ *	  The candidate of a rank in lexical order.
+ *
+ * Requires: rank below shape.candidates; room for shape.size cells.
+ * Gives:	 the cells, none smaller than the one before.
+ * Source:	 doc/theory.md T66 (the combinatorial number system).
+ */
+void
+dp_smalldb_unrank(const dp_smalldb *problem, uint64_t rank, uint32_t *cells)
+{
+	uint64_t	c = 0;
+	uint64_t	i;
+
+	for (i = 0; i < problem->shape.size; i++)
+	{
+		uint64_t	rest = problem->shape.size - 1 - i;
+
+		while (rank >= ways_of(problem, rest, problem->shape.cells - c))
+			rank -= ways_of(problem, rest, problem->shape.cells - c++);
+		cells[i] = (uint32_t) c;
+	}
+}

@@ -1,0 +1,238 @@
+/*
+ * smalldb_scan.c
+ *	  Walking through the candidates in lexical order.
+ *
+ * A candidate is a prefix of m - h cells and a suffix of h, none smaller than
+ * the prefix's last cell.  The sums of every prefix of the prefix are kept, so
+ * that the next one costs about one subtraction per query; the suffixes that
+ * fit a prefix are the end of one table, made beforehand.
+ */
+#include "dp_smalldb.h"
+
+#include <string.h>
+
+#include "smalldb_lanes.h"
+
+#define RUN 256					/* candidates scored together */
+
+/* What a walk does with the candidates it meets. */
+typedef enum purpose
+{
+	COUNT_LEVELS,				/* into the worker's histogram */
+	COUNT_LEVEL,				/* how many are of problem->level */
+	FIND						/* the place of the rank-th of that level */
+} purpose;
+
+static uint64_t
+chunk_start(const dp_smalldb *p, uint64_t chunk)
+{
+	return (uint64_t) ((dp_uint128) p->shape.candidates * chunk / p->chunks);
+}
+
+/* The suffixes before the first one without a cell below `cell`. */
+static inline uint64_t
+suffix_start(const dp_smalldb *p, uint64_t cell)
+{
+	return p->suffixes - ways_of(p, p->suffix, p->shape.cells - cell);
+}
+
+/* Which suffix the last cells of the worker's candidate are. */
+static uint64_t
+suffix_of(const dp_smalldb_worker *w)
+{
+	const dp_smalldb *p = w->problem;
+	const uint32_t *cell = w->cells + p->shape.size - p->suffix;
+	uint64_t	before = 0;
+	uint64_t	rank = 0;
+	unsigned	i;
+
+	for (i = 0; i < p->suffix; i++)
+	{
+		rank += ways_of(p, p->suffix - i, p->shape.cells - before) -
+			ways_of(p, p->suffix - i, p->shape.cells - cell[i]);
+		before = cell[i];
+	}
+	return rank;
+}
+
+/* Sums of the prefixes that contain place `from` or a later one. */
+static void
+add_up(dp_smalldb_worker *w, uint64_t from)
+{
+	dp_smalldb *p = w->problem;
+	uint64_t	i;
+
+	for (i = from; i < p->shape.size - p->suffix; i++)
+		dp_smalldb_subtract(p->wide, lane_row(p, w->sums, i),
+							lane_row(p, p->steps, w->cells[i]), p->lanes,
+							lane_row(p, w->sums, i + 1));
+}
+
+/* To the next prefix; there is one. */
+static void
+advance(dp_smalldb_worker *w)
+{
+	const dp_smalldb *p = w->problem;
+	uint64_t	length = p->shape.size - p->suffix;
+	uint64_t	i = length - 1;
+	uint64_t	j;
+
+	while (w->cells[i] == p->shape.cells - 1)
+		i--;
+	w->cells[i]++;
+	for (j = i + 1; j < length; j++)
+		w->cells[j] = w->cells[i];
+	add_up(w, i);
+}
+
+/*
+ * What is done with a run of levels.  Answers how many of it are of the
+ * wanted level; for FIND the place of the rank-th, or n.
+ */
+static uint64_t
+use_run(dp_smalldb_worker *w, purpose what, const uint32_t *levels,
+		unsigned n, uint64_t *rank)
+{
+	uint64_t	level = w->problem->level;
+	uint64_t	count = 0;
+	unsigned	i;
+
+	switch (what)
+	{
+		case COUNT_LEVELS:
+			for (i = 0; i < n; i++)
+				w->histogram[levels[i]]++;
+			break;
+		case COUNT_LEVEL:
+			for (i = 0; i < n; i++)
+				count += levels[i] == level;
+			break;
+		case FIND:
+			for (i = 0; i < n; i++)
+				if (levels[i] == level && (*rank)-- == 0)
+					break;
+			count = i;
+			break;
+	}
+	return count;
+}
+
+/*
+ * Walks through candidates first .. last - 1.  Answers how many are of the
+ * wanted level, or for FIND the rank-th of them, or `last`.
+ */
+static uint64_t
+walk(dp_smalldb_worker *w, uint64_t first, uint64_t last, purpose what,
+	 uint64_t rank)
+{
+	dp_smalldb *p = w->problem;
+	uint64_t	length = p->shape.size - p->suffix;
+	uint32_t	levels[RUN];
+	uint64_t	at = first;
+	uint64_t	suffix;
+	uint64_t	count = 0;
+	uint64_t	met;
+	unsigned	n;
+
+	dp_smalldb_unrank(p, first, w->cells);
+	memcpy(w->sums, p->start, lane_bytes(p));
+	add_up(w, 0);
+	suffix = suffix_of(w);
+	while (at < last)
+	{
+		if (suffix == p->suffixes)
+		{
+			advance(w);
+			suffix = suffix_start(p, w->cells[length - 1]);
+		}
+		n = RUN;
+		if (n > p->suffixes - suffix)
+			n = (unsigned) (p->suffixes - suffix);
+		if (n > last - at)
+			n = (unsigned) (last - at);
+		dp_smalldb_levels(p->wide, lane_row(p, w->sums, length),
+						  lane_row(p, p->tails, suffix), p->lanes, n,
+						  levels);
+		met = use_run(w, what, levels, n, &rank);
+		if (what == FIND && met < n)
+			return at + met;
+		count += met;
+		at += n;
+		suffix += n;
+	}
+	return what == FIND ? last : count;
+}
+
+/*
+ * dp_smalldb_begin
+ *	  Hand the chunks out from the first again, for a scan; `level` is for
+ *	  the second.
+ *
+ * Requires: no worker is at a step.
+ * Gives:	 the problem ready for steps.
+ * Source:	 doc/theory.md T66.
+ */
+void
+dp_smalldb_begin(dp_smalldb *problem, dp_smalldb_scan scan, uint64_t level)
+{
+	problem->scan = scan;
+	problem->level = level;
+	atomic_store(&problem->next, 0);
+}
+
+/*
+ * dp_smalldb_step
+ *	  Take one chunk and scan it.
+ *
+ * Requires: worker of this thread alone, between dp_smalldb_begin and the end
+ *			 of all steps.
+ * Gives:	 false when no chunk is left or `cancel` is set, without scanning.
+ * Source:	 doc/theory.md T66.
+ */
+bool
+dp_smalldb_step(dp_smalldb_worker *worker)
+{
+	dp_smalldb *p = worker->problem;
+	uint64_t	chunk;
+	uint64_t	first;
+	uint64_t	last;
+
+	if (atomic_load_explicit(&p->cancel, memory_order_relaxed))
+		return false;
+	chunk = atomic_fetch_add(&p->next, 1);
+	if (chunk >= p->chunks)
+		return false;
+	first = chunk_start(p, chunk);
+	last = chunk_start(p, chunk + 1);
+	if (p->scan == DP_SMALLDB_HISTOGRAM)
+		walk(worker, first, last, COUNT_LEVELS, 0);
+	else
+		p->found[chunk] = walk(worker, first, last, COUNT_LEVEL, 0);
+	atomic_fetch_add_explicit(&p->done, last - first, memory_order_relaxed);
+	return true;
+}
+
+/*
+ * dp_smalldb_candidate
+ *	  The rank-th candidate of the level of the second scan, from 0.
+ *
+ * Requires: the second scan is complete and no worker at a step.
+ * Gives:	 its place among all candidates, for dp_smalldb_unrank;
+ *			 shape.candidates when the level has not so many.
+ * Source:	 doc/theory.md T66.
+ */
+uint64_t
+dp_smalldb_candidate(dp_smalldb_worker *worker, uint64_t rank)
+{
+	dp_smalldb *p = worker->problem;
+	uint64_t	chunk;
+
+	for (chunk = 0; chunk < p->chunks; chunk++)
+	{
+		if (rank < p->found[chunk])
+			return walk(worker, chunk_start(p, chunk),
+						chunk_start(p, chunk + 1), FIND, rank);
+		rank -= p->found[chunk];
+	}
+	return p->shape.candidates;
+}
