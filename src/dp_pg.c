@@ -15,6 +15,7 @@
 #include "ledger/dp_ledger.h"
 #include "query/dp_query.h"
 #include "release/dp_release.h"
+#include "session/dp_session.h"
 
 PG_MODULE_MAGIC;
 
@@ -29,4 +30,5 @@ _PG_init(void)
 	dp_ledger_init();
 	dp_relation_init();
 	dp_release_init();
+	dp_session_init();
 }

@@ -6,10 +6,7 @@
 #ifndef LEDGER_CATALOG_H
 #define LEDGER_CATALOG_H
 
-#include "access/htup.h"
-#include "access/skey.h"
 #include "executor/spi.h"
-#include "utils/relcache.h"
 
 #include "ledger.h"
 
@@ -104,14 +101,17 @@ enum
 
 /* ---- tables (table.c) ---- */
 
-typedef enum dp_table
-{
-	DP_TABLE_DATASET,
-	DP_TABLE_BUDGET,
-	DP_TABLE_LEDGER,
-	DP_TABLE_BATCH,
-	DP_TABLE_PART
-} dp_table;
+extern const dp_table dp_table_dataset;
+extern const dp_table dp_table_budget;
+extern const dp_table dp_table_ledger;
+extern const dp_table dp_table_batch;
+extern const dp_table dp_table_part;
+
+#define DP_TABLE_DATASET (&dp_table_dataset)
+#define DP_TABLE_BUDGET (&dp_table_budget)
+#define DP_TABLE_LEDGER (&dp_table_ledger)
+#define DP_TABLE_BATCH (&dp_table_batch)
+#define DP_TABLE_PART (&dp_table_part)
 
 /* Names of indexes, for dp_row_find. */
 #define DATASET_KEY "dataset_pkey"
@@ -121,44 +121,9 @@ typedef enum dp_table
 #define BATCH_IS_OPEN "batch_open"	/* dataset, role; closed rows left out */
 #define PART_KEY_INDEX "part_pkey"
 
-#define DP_ROW_KEYS 4			/* most keys of a search */
-
-/* Values of a row by column number, from 1; those of one read are its own. */
-typedef struct dp_values
-{
-	int			n;				/* columns of the table */
-	Datum	   *value;
-	bool	   *null;
-	bool	   *set;			/* of a row to be written: changed */
-} dp_values;
-
-/*
- * Of the rows with the wanted keys, is this one wanted more than `best`,
- * which may be NULL?
- */
-typedef bool (*dp_prefer) (const dp_values *row, const dp_values *best);
-
-extern Relation dp_table_open(dp_table table, LOCKMODE mode);
 extern Oid	dp_table_sequence(const char *name);
-extern void dp_row_key(ScanKeyData *key, int column, Oid type, Datum value);
-extern dp_found dp_row_find(dp_table table, const char *index,
-							const ScanKeyData *keys, int n, dp_prefer prefer,
-							dp_row_lock lock, HeapTuple *tuple,
-							dp_values *out);
-extern List *dp_row_list(dp_table table, const char *index,
-						 const ScanKeyData *keys, int n);
-extern void dp_row_start(dp_table table, dp_values *out);
-extern void dp_row_update(dp_table table, HeapTuple old,
-						  const dp_values *values);
-extern void dp_row_append(dp_table table, dp_values *rows, int n);
-
-extern void dp_set(dp_values *row, int column, Datum value);
-extern void dp_set_null(dp_values *row, int column);
-extern void dp_set_fixed(dp_values *row, int column, dp_fixed x);
 extern void dp_set_limit(dp_values *row, int first, const dp_limit *limit);
 extern void dp_set_sums(dp_values *row, int first, const dp_spent *spent);
-extern Datum dp_get(const dp_values *row, int column);
-extern dp_fixed dp_get_fixed(const dp_values *row, int column);
 extern void dp_get_limit(const dp_values *row, int first, dp_limit *out);
 extern void dp_get_sums(const dp_values *row, int first, dp_spent *out);
 

@@ -78,7 +78,7 @@ forget_worker(void)
 			dp_slot    *slot = dlist_container(dp_slot, node, iter.cur);
 
 			if (slot->database == MyDatabaseId)
-				SetLatch(&slot->proc->procLatch);
+				dp_ledger_wake(slot);
 		}
 	}
 	LWLockRelease(dp_ledger_shared->lock);
@@ -200,6 +200,28 @@ wait_for_answer(dp_slot *slot, bool alone, dp_answer *answer)
 	}
 }
 
+/*
+ * dp_ledger_start_worker
+ *	  See to it that a worker runs or starts, without waiting for it.
+ *
+ * Errors: 53000.
+ */
+void
+dp_ledger_start_worker(void)
+{
+	BackgroundWorkerHandle *handle = NULL;
+	int			attempts = 0;
+	dp_worker  *worker;
+	bool		runs;
+
+	LWLockAcquire(dp_ledger_shared->lock, LW_SHARED);
+	worker = dp_ledger_find_worker(MyDatabaseId);
+	runs = worker && worker->state == DP_WORKER_RUNNING;
+	LWLockRelease(dp_ledger_shared->lock);
+	if (!runs)
+		rouse_worker(&handle, &attempts);
+}
+
 /* How long to wait for a row that somebody else has locked. */
 static TimestampTz
 deadline(void)
@@ -221,6 +243,7 @@ submit(const dp_slot *content, bool *alone)
 		slot = dp_ledger_submit(content, alone);
 		if (slot)
 			return slot;
+		dp_ledger_start_worker();
 		(void) WaitLatch(MyLatch,
 						 WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
 						 10, PG_WAIT_EXTENSION);
@@ -314,6 +337,67 @@ raise_exhausted(const dp_ledger_request *request, const dp_answer *answer)
 }
 
 /*
+ * dp_ledger_check_place
+ *	  May this process ask the worker, here and now?
+ *
+ * Errors: 55000, 25006, 0A000, 25000.
+ */
+void
+dp_ledger_check_place(void)
+{
+	dp_bridge_require_preload();
+	if (RecoveryInProgress())
+		ereport(ERROR,
+				(errcode(ERRCODE_READ_ONLY_SQL_TRANSACTION),
+				 errmsg("private queries cannot be answered during recovery"),
+				 errdetail("A standby cannot record the charge."),
+				 errhint("Ask the primary server.")));
+	dp_payer_refuse_place();
+}
+
+/*
+ * dp_ledger_ask
+ *	  Hand a request to the worker, wait and answer.  The request in *content
+ *	  is filled in; its task is wiped there.
+ */
+void
+dp_ledger_ask(dp_slot *content, dp_answer *answer)
+{
+	dp_slot    *slot;
+	bool		alone;
+
+	content->login = GetAuthenticatedUserId();
+	if (!OidIsValid(content->login))
+		content->login = GetSessionUserId();
+	content->outer = GetOuterUserId();
+	content->current = GetUserId();
+	content->deadline = deadline();
+
+	slot = submit(content, &alone);
+	PG_ENSURE_ERROR_CLEANUP(abandon_slot, PointerGetDatum(slot));
+	{
+		if (content->request.task.kind != DP_TASK_NONE)
+			explicit_bzero(&content->request.task,
+						   sizeof(content->request.task));
+		wait_for_answer(slot, alone, answer);
+	}
+	PG_END_ENSURE_ERROR_CLEANUP(abandon_slot, PointerGetDatum(slot));
+}
+
+/* dp_ledger_accept: the receipt of a charge, or raise what refused it. */
+void
+dp_ledger_accept(const dp_ledger_request *request, const dp_answer *answer,
+				 dp_ledger_receipt *receipt)
+{
+	if (answer->outcome == DP_OUTCOME_BUDGET_EXHAUSTED ||
+		answer->outcome == DP_OUTCOME_CAP_EXHAUSTED)
+		raise_exhausted(request, answer);
+	if (answer->outcome != DP_OUTCOME_ADMITTED)
+		dp_payer_raise(answer, NameStr(request->dataset));
+	*receipt = answer->receipt;
+}
+
+/*
  * dp_ledger_charge
  *	  Charge durably, or raise.
  *
@@ -327,39 +411,10 @@ dp_ledger_charge(const dp_ledger_request *request, dp_ledger_receipt *receipt)
 {
 	dp_slot		content;
 	dp_answer	answer;
-	dp_slot    *slot;
-	bool		alone;
 
-	dp_bridge_require_preload();
-	if (RecoveryInProgress())
-		ereport(ERROR,
-				(errcode(ERRCODE_READ_ONLY_SQL_TRANSACTION),
-				 errmsg("private queries cannot be answered during recovery"),
-				 errdetail("A standby cannot record the charge."),
-				 errhint("Ask the primary server.")));
-	dp_payer_refuse_place();
-
+	dp_ledger_check_place();
 	MemSet(&content, 0, sizeof(content));
 	content.request = *request;
-	content.login = GetAuthenticatedUserId();
-	if (!OidIsValid(content.login))
-		content.login = GetSessionUserId();
-	content.outer = GetOuterUserId();
-	content.current = GetUserId();
-	content.deadline = deadline();
-
-	slot = submit(&content, &alone);
-	PG_ENSURE_ERROR_CLEANUP(abandon_slot, PointerGetDatum(slot));
-	{
-		wait_for_answer(slot, alone, &answer);
-	}
-	PG_END_ENSURE_ERROR_CLEANUP(abandon_slot, PointerGetDatum(slot));
-
-	if (answer.outcome == DP_OUTCOME_BUDGET_EXHAUSTED ||
-		answer.outcome == DP_OUTCOME_CAP_EXHAUSTED)
-		raise_exhausted(request, &answer);
-	if (answer.outcome != DP_OUTCOME_ADMITTED)
-		dp_payer_raise(&answer, NameStr(request->dataset));
-	*receipt = answer.receipt;
+	dp_ledger_ask(&content, &answer);
+	dp_ledger_accept(request, &answer, receipt);
 }
-

@@ -64,6 +64,7 @@ typedef struct target
 
 /* Static, as 128-bit integers may need more alignment than palloc gives. */
 static dp_payer payers[DP_LEDGER_BATCH];
+static bool payer_known[DP_LEDGER_BATCH];
 static group_dataset datasets[DP_LEDGER_BATCH];
 static int	dataset_count;
 static group_budget budgets[DP_LEDGER_BATCH];
@@ -96,8 +97,9 @@ load_payer(dp_slot **slots, int i, const group_dataset *d)
 {
 	int			j;
 
+	payer_known[i] = true;
 	for (j = 0; j < i; j++)
-		if (slots[j]->outer == slots[i]->outer &&
+		if (payer_known[j] && slots[j]->outer == slots[i]->outer &&
 			slots[j]->current == slots[i]->current &&
 			strcmp(NameStr(slots[j]->request.dataset),
 				   NameStr(d->name)) == 0)
@@ -371,10 +373,11 @@ postpone(dp_answer *answer, bool *again)
 
 /*
  * Charge a request whose payer may ask, or say in its answer why not.  `line`
- * is the next line to write; answers the one after the last.
+ * is the next line to write; answers the one after the last.  `number` is the
+ * request's in the group.
  */
 static dp_ledger_line *
-charge_payer(dp_slot *slot, bool *again, group_dataset *d,
+charge_payer(dp_slot *slot, bool *again, int number, group_dataset *d,
 			 const dp_payer *payer, group_budget *b, dp_ledger_line *line,
 			 TimestampTz now)
 {
@@ -459,6 +462,9 @@ charge_payer(dp_slot *slot, bool *again, group_dataset *d,
 		tell_batch(g, &answer->receipt);
 		line->batch = line->id;
 	}
+	if (request->task.kind != DP_TASK_NONE)
+		dp_task_run(slot, number, payer, b ? b->row.period : 0,
+					d->row.replace_one, now);
 	return next;
 }
 
@@ -472,12 +478,21 @@ decide(dp_slot **slots, int i, bool *again, dp_ledger_line *line,
 {
 	const dp_ledger_request *request = &slots[i]->request;
 	dp_answer  *answer = &slots[i]->answer;
-	group_dataset *d = load_dataset(NameStr(request->dataset));
+	group_dataset *d;
 	group_budget *b = NULL;
 	dp_payer   *payer;
 
 	MemSet(answer, 0, sizeof(*answer));
 	*again = false;
+	if (!dp_task_fetch(slots[i], i))
+		return line;
+	if (request->action == DP_LEDGER_TASK)
+	{
+		dp_task_decide(slots[i], i, now);
+		*again = answer->outcome == DP_OUTCOME_LOCKED;
+		return line;
+	}
+	d = load_dataset(NameStr(request->dataset));
 	if (d->found == DP_LOCKED)
 	{
 		postpone(answer, again);
@@ -523,7 +538,7 @@ decide(dp_slot **slots, int i, bool *again, dp_ledger_line *line,
 		answer->outcome = DP_OUTCOME_NEIGHBOURS;
 		return line;
 	}
-	return charge_payer(slots[i], again, d, payer, b, line, now);
+	return charge_payer(slots[i], again, i, d, payer, b, line, now);
 }
 
 /* Write what the group has changed, each row once. */
@@ -565,8 +580,11 @@ dp_ledger_decide(dp_slot **slots, bool *again, int n)
 	budget_count = 0;
 	batch_count = 0;
 	part_count = 0;
+	MemSet(payer_known, 0, sizeof(payer_known));
+	dp_task_begin();
 	dp_catalog_open(RowExclusiveLock);
 	for (i = 0; i < n; i++)
 		line = decide(slots, i, &again[i], line, now);
 	write_changes(line - lines);
+	dp_task_finish();
 }

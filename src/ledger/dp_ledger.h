@@ -9,6 +9,7 @@
 #define DP_LEDGER_H
 
 #include "datatype/timestamp.h"
+#include "storage/dsm_impl.h"
 
 #include "../bridge/dp_bridge.h"
 
@@ -19,8 +20,81 @@ typedef enum dp_ledger_action
 {
 	DP_LEDGER_CHARGE,
 	DP_LEDGER_OPEN_BATCH,		/* charge for queries to come */
-	DP_LEDGER_CLOSE_BATCH		/* charges nothing */
+	DP_LEDGER_CLOSE_BATCH,		/* charges nothing */
+	DP_LEDGER_TASK				/* a task only; charges nothing */
 } dp_ledger_action;
+
+/* ---- tasks: what other folders have done in the charge's transaction ---- */
+
+typedef enum dp_task_kind
+{
+	DP_TASK_NONE,
+	DP_TASK_SESSION,
+	DP_TASK_RELEASE,			/* a released table, src/synth */
+	DP_TASK_KINDS				/* how many there are */
+} dp_task_kind;
+
+#define DP_TASK_DATA 512
+#define DP_TASK_TEXT 512
+#define DP_TASK_REPLY 128
+
+/*
+ * Work for the worker, besides or instead of a charge.  The data may hold
+ * private numbers: it is wiped from shared memory as soon as it was used.
+ */
+typedef struct dp_ledger_task
+{
+	dp_task_kind kind;
+	uint64		data[DP_TASK_DATA / 8]; /* a struct of the kind's own */
+	uint64		text_size;		/* with the zero byte; 0: no text; this and
+								 * the rest are filled in by the ledger */
+	dsm_handle	segment;		/* of a text that does not fit */
+	char		text[DP_TASK_TEXT];
+} dp_ledger_task;
+
+typedef struct dp_task_reply
+{
+	uint64		data[DP_TASK_REPLY / 8];	/* a struct of the kind's own */
+} dp_task_reply;
+
+/* What the worker knows about a task; valid while it runs. */
+typedef struct dp_task_call
+{
+	const void *data;
+	const char *text;			/* NULL: none */
+	bool		urgent;			/* dp_ledger_submit_reserved: nobody waits and
+								 * none of the fields about rights is set */
+	int64		ledger_id;		/* of the charge; 0: a task only */
+	TimestampTz now;
+	NameData	dataset;
+	Oid			asking;
+	NameData	asking_name;
+	bool		entitled;		/* has an active budget or is exempt */
+	bool		exempt;
+	Oid			payer;			/* InvalidOid: exempt */
+	NameData	payer_name;
+	int64		period;			/* of the payer's budget */
+	bool		replace_one;	/* neighbours of the dataset */
+} dp_task_call;
+
+typedef enum dp_task_result
+{
+	DP_TASK_DONE,				/* the reply tells the rest */
+	DP_TASK_REFUSED,			/* not entitled: raise as a charge would */
+	DP_TASK_LOCKED				/* a row is locked; nothing was changed */
+} dp_task_result;
+
+/*
+ * How a kind of tasks is carried out, all of it in the worker.  Tasks of a
+ * group run in their order within one transaction, which is begun anew, task
+ * by task, when one of them raises an error.
+ */
+typedef struct dp_task_methods
+{
+	void		(*begin) (void);	/* a transaction begins: forget all */
+	dp_task_result (*run) (const dp_task_call *call, dp_task_reply *reply);
+	void		(*finish) (void);	/* write what the tasks have changed */
+} dp_task_methods;
 
 /*
  * A query that reads one part only of a partition of the units: all that it
@@ -64,6 +138,7 @@ typedef struct dp_ledger_request
 	dp_ledger_part part;		/* zero: of no part */
 	dp_ledger_action action;	/* zero: a plain charge */
 	dp_ledger_batch batch;
+	dp_ledger_task task;		/* zero: none */
 } dp_ledger_request;
 
 /* What was charged; every number is public. */
@@ -126,6 +201,32 @@ extern void dp_ledger_init(void);	/* from _PG_init, preloading only */
  */
 extern void dp_ledger_charge(const dp_ledger_request *request,
 							 dp_ledger_receipt *receipt);
+
+/* From _PG_init in every process; the methods are static. */
+extern void dp_ledger_register_task(dp_task_kind kind,
+									const dp_task_methods *methods);
+
+/*
+ * dp_ledger_charge, or for DP_LEDGER_TASK no charge, with a task in the same
+ * transaction; its text, of any length, may be NULL.  Errors are those of
+ * dp_ledger_charge.  The data in *request is wiped once it was handed over.
+ */
+extern void dp_ledger_run_task(dp_ledger_request *request, const char *text,
+							   dp_ledger_receipt *receipt,
+							   dp_task_reply *reply);
+
+/*
+ * A place in the queue, held while something happens whose failure must be
+ * recorded.  Reserving waits until all that such places handed over is done,
+ * and raises as dp_ledger_charge does.  The other two raise
+ * nothing, wait for nothing and may be called where a process ends: one gives
+ * the place back, the other has the worker run the task of a request without
+ * texts, after all that was submitted before and before all that follows.
+ */
+extern struct dp_slot *dp_ledger_reserve(void);
+extern void dp_ledger_release(struct dp_slot *slot);
+extern void dp_ledger_submit_reserved(struct dp_slot *slot,
+									  const dp_ledger_request *request);
 
 /*
  * A number for a partition of units: never given twice in this database, nor

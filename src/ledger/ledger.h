@@ -18,12 +18,18 @@
  *		TAKEN, abandoned -> FREE	worker: the session gave up meanwhile
  *		DONE -> FREE				session, reads the answer
  *
+ *		FREE -> RESERVED			session, before what may fail
+ *		RESERVED -> FREE			it did not fail
+ *		RESERVED -> PENDING			it did: nobody waits for this request,
+ *									which the worker frees; when the worker
+ *									ends too early it is PENDING again
+ *
  * Locking.  There is one lock, dp_ledger_shared->lock, taken by itself only
  * and never held across anything that can raise, wait or read the catalog.
  * It protects the lists, every field marked "lock", and all of the workers'
  * entries.  The request of a slot is written by its session before PENDING
- * and immutable afterwards; the answer is written by the worker while TAKEN
- * and immutable from DONE.
+ * and immutable afterwards, but that its task is wiped with DONE and FREE; the
+ * answer is written by the worker while TAKEN and immutable from DONE.
  *
  * Rows are locked dataset first, then budget, then batch and parts, and always
  * with SKIP LOCKED, so that a row somebody else holds stalls only those who
@@ -39,6 +45,7 @@
 #include "utils/timestamp.h"
 
 #include "dp_ledger.h"
+#include "dp_table.h"
 
 #define DP_LEDGER_BATCH 256		/* most requests of one transaction */
 #define DP_LEDGER_START_TIMEOUT 10000	/* ms a worker may take to start */
@@ -77,6 +84,7 @@ typedef struct dp_answer
 	NameData	other;			/* the second group of TWO_BUDGETS */
 	bool		renews;
 	TimestampTz renewal;
+	dp_task_reply reply;
 	dp_limit	cap;			/* CAP_EXHAUSTED only */
 	dp_spent	cap_spent;
 } dp_answer;
@@ -84,6 +92,7 @@ typedef struct dp_answer
 typedef enum dp_slot_state
 {
 	DP_SLOT_FREE,
+	DP_SLOT_RESERVED,
 	DP_SLOT_PENDING,
 	DP_SLOT_TAKEN,
 	DP_SLOT_DONE
@@ -94,7 +103,9 @@ typedef struct dp_slot
 	dlist_node	node;			/* lock: in free or pending, else detached */
 	dp_slot_state state;		/* lock */
 	bool		abandoned;		/* lock */
-	PGPROC	   *proc;			/* of the session; request from here on */
+	bool		unattended;		/* nobody ever waits; set with PENDING */
+	PGPROC	   *proc;			/* of the session, NULL when unattended;
+								 * request from here on */
 	Oid			database;
 	Oid			login;
 	Oid			outer;
@@ -125,7 +136,8 @@ typedef struct dp_shared
 {
 	LWLock	   *lock;			/* immutable */
 	int			slots;			/* immutable */
-	int			used;			/* lock: slots that are not free */
+	int			used;			/* lock: slots that wait for an answer */
+	int			unattended;		/* lock: of these, those nobody waits for */
 	int			workers;		/* immutable */
 	dlist_head	free;
 	dlist_head	pending;		/* all databases, oldest first */
@@ -137,8 +149,10 @@ typedef struct dp_shared
 extern dp_shared *dp_ledger_shared;
 extern void dp_ledger_shmem_init(void);
 extern dp_slot *dp_ledger_submit(const dp_slot *content, bool *alone);
+extern dp_slot *dp_ledger_reserve_slot(bool *busy);
 extern void dp_ledger_abandon(dp_slot *slot);
 extern void dp_ledger_free_slot(dp_slot *slot);
+extern void dp_ledger_wake(dp_slot *slot);
 extern bool dp_ledger_poll(dp_slot *slot, dp_answer *answer);
 extern bool dp_ledger_is_pending(dp_slot *slot);
 extern int	dp_ledger_take(Oid database, dp_slot **batch, int most);
@@ -235,20 +249,6 @@ typedef struct dp_ledger_line
 	bool		parted;			/* charged as a part of a partition */
 } dp_ledger_line;
 
-typedef enum dp_found
-{
-	DP_FOUND,
-	DP_MISSING,
-	DP_LOCKED					/* by somebody else, SKIP_LOCKED only */
-} dp_found;
-
-typedef enum dp_row_lock
-{
-	DP_ROW_READ,
-	DP_ROW_SKIP_LOCKED,
-	DP_ROW_WAIT
-} dp_row_lock;
-
 extern void dp_catalog_open(LOCKMODE mode);
 extern dp_found dp_catalog_read_dataset(const char *name, dp_row_lock lock,
 										dp_dataset_row *out);
@@ -312,6 +312,22 @@ extern bool dp_batch_covers(const dp_batch_row *row, const dp_charge *charge);
 
 /* decide.c */
 extern void dp_ledger_decide(dp_slot **slots, bool *again, int n);
+
+/* charge.c */
+extern void dp_ledger_check_place(void);
+extern void dp_ledger_start_worker(void);
+extern void dp_ledger_ask(dp_slot *content, dp_answer *answer);
+extern void dp_ledger_accept(const dp_ledger_request *request,
+							 const dp_answer *answer,
+							 dp_ledger_receipt *receipt);
+
+/* task.c */
+extern void dp_task_begin(void);
+extern bool dp_task_fetch(dp_slot *slot, int number);
+extern void dp_task_run(dp_slot *slot, int number, const dp_payer *payer,
+						int64 period, bool replace_one, TimestampTz now);
+extern void dp_task_decide(dp_slot *slot, int number, TimestampTz now);
+extern void dp_task_finish(void);
 
 /* worker.c, utility.c */
 extern PGDLLEXPORT void dp_ledger_worker_main(Datum arg);

@@ -97,15 +97,36 @@ dp_ledger_shmem_init(void)
 	shmem_startup_hook = start_shmem;
 }
 
+/* The exact numbers of a task are gone once they were used. */
+static void
+wipe_task(dp_slot *slot)
+{
+	if (slot->request.task.kind != DP_TASK_NONE)
+		explicit_bzero(&slot->request.task, sizeof(slot->request.task));
+}
+
 /* dp_ledger_free_slot: give a slot back; the caller locks. */
 void
 dp_ledger_free_slot(dp_slot *slot)
 {
+	wipe_task(slot);
+	if (slot->state != DP_SLOT_RESERVED)
+		dp_ledger_shared->used--;
+	if (slot->unattended)
+		dp_ledger_shared->unattended--;
 	slot->state = DP_SLOT_FREE;
 	slot->abandoned = false;
+	slot->unattended = false;
 	slot->proc = NULL;
-	dp_ledger_shared->used--;
 	dlist_push_tail(&dp_ledger_shared->free, &slot->node);
+}
+
+/* dp_ledger_wake: tell whoever waits for the slot, if anybody does. */
+void
+dp_ledger_wake(dp_slot *slot)
+{
+	if (slot->proc)
+		SetLatch(&slot->proc->procLatch);
 }
 
 /*
@@ -138,6 +159,83 @@ dp_ledger_submit(const dp_slot *content, bool *alone)
 	return slot;
 }
 
+/* Does the worker of this database have something nobody waits for? */
+static bool
+has_unattended(void)
+{
+	int			i;
+
+	if (dp_ledger_shared->unattended > 0)
+		for (i = 0; i < dp_ledger_shared->slots; i++)
+			if (dp_ledger_shared->slot[i].unattended &&
+				dp_ledger_shared->slot[i].database == MyDatabaseId)
+				return true;
+	return false;
+}
+
+/*
+ * dp_ledger_reserve_slot
+ *	  A slot for dp_ledger_submit_reserved; NULL when none is free, or *busy:
+ *	  the worker has not done yet what such a slot told it.
+ */
+dp_slot *
+dp_ledger_reserve_slot(bool *busy)
+{
+	dp_slot    *slot = NULL;
+
+	LWLockAcquire(dp_ledger_shared->lock, LW_EXCLUSIVE);
+	*busy = has_unattended();
+	if (!*busy && !dlist_is_empty(&dp_ledger_shared->free))
+	{
+		slot = dlist_container(dp_slot, node,
+							   dlist_pop_head_node(&dp_ledger_shared->free));
+		slot->state = DP_SLOT_RESERVED;
+	}
+	LWLockRelease(dp_ledger_shared->lock);
+	return slot;
+}
+
+/* dp_ledger_release: it was not needed; raises nothing. */
+void
+dp_ledger_release(dp_slot *slot)
+{
+	LWLockAcquire(dp_ledger_shared->lock, LW_EXCLUSIVE);
+	dp_ledger_free_slot(slot);
+	LWLockRelease(dp_ledger_shared->lock);
+}
+
+/*
+ * dp_ledger_submit_reserved
+ *	  Queue a task that nobody waits for; raises nothing.
+ *
+ * Without a running worker it waits for one that a later request starts; the
+ * queue is served in order, so it comes before that request.
+ */
+void
+dp_ledger_submit_reserved(dp_slot *slot, const dp_ledger_request *request)
+{
+	dp_worker  *worker;
+
+	LWLockAcquire(dp_ledger_shared->lock, LW_EXCLUSIVE);
+	if (slot->state == DP_SLOT_RESERVED)
+	{
+		slot->request = *request;
+		slot->state = DP_SLOT_PENDING;
+		slot->abandoned = false;
+		slot->unattended = true;
+		slot->proc = NULL;
+		slot->database = MyDatabaseId;
+		slot->deadline = DT_NOEND;
+		dlist_push_tail(&dp_ledger_shared->pending, &slot->node);
+		dp_ledger_shared->used++;
+		dp_ledger_shared->unattended++;
+		worker = dp_ledger_find_worker(MyDatabaseId);
+		if (worker && worker->proc)
+			SetLatch(&worker->proc->procLatch);
+	}
+	LWLockRelease(dp_ledger_shared->lock);
+}
+
 /*
  * dp_ledger_abandon
  *	  The session gives up.  Nothing is charged if the worker has not taken
@@ -160,6 +258,7 @@ dp_ledger_abandon(dp_slot *slot)
 		case DP_SLOT_DONE:
 			dp_ledger_free_slot(slot);
 			break;
+		case DP_SLOT_RESERVED:
 		case DP_SLOT_FREE:
 			break;
 	}
@@ -262,10 +361,11 @@ dp_ledger_reply(dp_slot **slots, int n)
 	LWLockAcquire(dp_ledger_shared->lock, LW_EXCLUSIVE);
 	for (i = 0; i < n; i++)
 	{
-		if (slots[i]->abandoned)
+		if (slots[i]->abandoned || slots[i]->unattended)
 			dp_ledger_free_slot(slots[i]);
 		else
 		{
+			wipe_task(slots[i]);
 			slots[i]->state = DP_SLOT_DONE;
 			waiters[waiting++] = slots[i]->proc;
 		}

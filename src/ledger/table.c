@@ -29,12 +29,11 @@
 
 #include "catalog.h"
 
-static const char *const table_name[] = {"dataset", "budget", "ledger",
-"batch", "part"};
-
-/* columns that the extension made; somebody may have added others */
-static const int table_columns[] = {DATASET_END - 1, BUDGET_END - 1,
-LEDGER_END - 1, BATCH_END - 1, PART_END - 1};
+const dp_table dp_table_dataset = {"dataset", DATASET_END - 1};
+const dp_table dp_table_budget = {"budget", BUDGET_END - 1};
+const dp_table dp_table_ledger = {"ledger", LEDGER_END - 1};
+const dp_table dp_table_batch = {"batch", BATCH_END - 1};
+const dp_table dp_table_part = {"part", PART_END - 1};
 
 /* Is it of that kind, and does a superuser own it? */
 static bool
@@ -76,18 +75,18 @@ raise_not_installed(void)
  * Errors: 55000 when the extension is not installed here, 55P03.
  */
 Relation
-dp_table_open(dp_table table, LOCKMODE mode)
+dp_table_open(const dp_table *table, LOCKMODE mode)
 {
 	Relation	rel = NULL;
 	Oid			relid = InvalidOid;
 
 	if (OidIsValid(dp_bridge_extension_oid()))
-		relid = get_relname_relid(table_name[table],
+		relid = get_relname_relid(table->name,
 								  dp_bridge_catalog_namespace());
 	if (OidIsValid(relid))
 		rel = try_relation_open(relid, mode);
 	if (rel == NULL || !is_trusted(relid, RELKIND_RELATION) ||
-		RelationGetNumberOfAttributes(rel) < table_columns[table])
+		RelationGetNumberOfAttributes(rel) < table->columns)
 		raise_not_installed();
 	return rel;
 }
@@ -120,7 +119,7 @@ make_values(Relation rel, dp_values *out)
 
 /* dp_row_start: a row to be written, every column NULL and unchanged. */
 void
-dp_row_start(dp_table table, dp_values *out)
+dp_row_start(const dp_table *table, dp_values *out)
 {
 	Relation	rel = dp_table_open(table, AccessShareLock);
 
@@ -135,6 +134,14 @@ dp_row_key(ScanKeyData *key, int column, Oid type, Datum value)
 	ScanKeyInit(key, column, BTEqualStrategyNumber,
 				type == NAMEOID ? F_NAMEEQ : type == OIDOID ? F_OIDEQ :
 				F_INT8EQ, value);
+}
+
+/* dp_row_key_above: a condition that a column of type integer exceeds. */
+void
+dp_row_key_above(ScanKeyData *key, int column, int32 value)
+{
+	ScanKeyInit(key, column, BTGreaterStrategyNumber, F_INT4GT,
+				Int32GetDatum(value));
 }
 
 /* The scan changes its keys, so each gets a copy. */
@@ -212,9 +219,9 @@ lock_row(Relation rel, HeapTuple tuple, Snapshot snapshot, bool wait)
  * is what dp_row_update wants, and holds the values.
  */
 dp_found
-dp_row_find(dp_table table, const char *index, const ScanKeyData *keys, int n,
-			dp_prefer prefer, dp_row_lock lock, HeapTuple *tuple,
-			dp_values *out)
+dp_row_find(const dp_table *table, const char *index,
+			const ScanKeyData *keys, int n, dp_prefer prefer,
+			dp_row_lock lock, HeapTuple *tuple, dp_values *out)
 {
 	Relation	rel = dp_table_open(table, lock == DP_ROW_READ ?
 									AccessShareLock : RowExclusiveLock);
@@ -252,9 +259,13 @@ dp_row_find(dp_table table, const char *index, const ScanKeyData *keys, int n,
 	return found;
 }
 
-/* dp_row_list: all rows with the keys, of dp_values *, palloc'd. */
+/*
+ * dp_row_list
+ *	  All rows with the keys, of dp_values *, palloc'd, in the index's order.
+ */
 List *
-dp_row_list(dp_table table, const char *index, const ScanKeyData *keys, int n)
+dp_row_list(const dp_table *table, const char *index,
+			const ScanKeyData *keys, int n)
 {
 	Relation	rel = dp_table_open(table, AccessShareLock);
 	Snapshot	snapshot = RegisterSnapshot(GetLatestSnapshot());
@@ -306,7 +317,7 @@ insert_index_entries(Relation rel, TupleTableSlot **slots, int n, bool update)
  *	  The change is visible to what the transaction reads next.
  */
 void
-dp_row_update(dp_table table, HeapTuple old, const dp_values *values)
+dp_row_update(const dp_table *table, HeapTuple old, const dp_values *values)
 {
 	Relation	rel = dp_table_open(table, RowExclusiveLock);
 	TupleTableSlot *slot = table_slot_create(rel, NULL);
@@ -327,7 +338,7 @@ dp_row_update(dp_table table, HeapTuple old, const dp_values *values)
 
 /* dp_row_append: insert rows, in order. */
 void
-dp_row_append(dp_table table, dp_values *rows, int n)
+dp_row_append(const dp_table *table, dp_values *rows, int n)
 {
 	Relation	rel = dp_table_open(table, RowExclusiveLock);
 	TupleTableSlot **slots = palloc(sizeof(TupleTableSlot *) * n);
@@ -345,6 +356,17 @@ dp_row_append(dp_table table, dp_values *rows, int n)
 	insert_index_entries(rel, slots, n, false);
 	for (i = 0; i < n; i++)
 		ExecDropSingleTupleTableSlot(slots[i]);
+	table_close(rel, NoLock);
+	CommandCounterIncrement();
+}
+
+/* dp_row_delete: remove a row that the caller has locked. */
+void
+dp_row_delete(const dp_table *table, HeapTuple old)
+{
+	Relation	rel = dp_table_open(table, RowExclusiveLock);
+
+	simple_table_tuple_delete(rel, &old->t_self, InvalidSnapshot);
 	table_close(rel, NoLock);
 	CommandCounterIncrement();
 }

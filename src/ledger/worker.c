@@ -71,16 +71,23 @@ leave_queue(int code, Datum arg)
 				dp_ledger_free_slot(slot);
 				continue;
 			}
+			if (slot->unattended)
+			{
+				/* Done or not: it may be done twice, and must be once. */
+				slot->state = DP_SLOT_PENDING;
+				dlist_push_head(&dp_ledger_shared->pending, &slot->node);
+				continue;
+			}
 			slot->answer.outcome = DP_OUTCOME_UNKNOWN;
 			slot->state = DP_SLOT_DONE;
-			SetLatch(&slot->proc->procLatch);
+			dp_ledger_wake(slot);
 		}
 		dlist_foreach(iter, &dp_ledger_shared->pending)
 		{
 			dp_slot    *slot = dlist_container(dp_slot, node, iter.cur);
 
 			if (slot->database == database)
-				SetLatch(&slot->proc->procLatch);
+				dp_ledger_wake(slot);
 		}
 	}
 	LWLockRelease(dp_ledger_shared->lock);
@@ -123,7 +130,7 @@ announce_running(Oid database)
 		dp_slot    *slot = dlist_container(dp_slot, node, iter.cur);
 
 		if (slot->database == database)
-			SetLatch(&slot->proc->procLatch);
+			dp_ledger_wake(slot);
 	}
 	LWLockRelease(dp_ledger_shared->lock);
 }

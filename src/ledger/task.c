@@ -1,0 +1,309 @@
+/*
+ * task.c
+ *	  Tasks: what other folders have the worker do, in the transaction of a
+ *	  charge or in one without a charge.
+ *
+ * A folder above the ledger registers the methods of its kind of tasks when
+ * the library is loaded, so that they are there in every process.  A request
+ * carries a struct of the kind's own and perhaps a text.  Struct, answer and
+ * short texts lie in the slot; a longer text lies in a segment of dynamic
+ * shared memory, which the session holds until it has its answer.
+ *
+ * The struct may hold exact numbers.  It is wiped in the session once it was
+ * handed over, and in the slot when the answer is ready or the slot is freed,
+ * whatever became of the session.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "storage/dsm.h"
+#include "storage/latch.h"
+#include "utils/builtins.h"
+
+#include "ledger.h"
+
+static const dp_task_methods *methods[DP_TASK_KINDS];
+
+/* Segments of the group in work; released with its transaction. */
+static dsm_segment *segments[DP_LEDGER_BATCH];
+static bool begun[DP_TASK_KINDS];
+
+/* dp_ledger_register_task: from _PG_init, in every process. */
+void
+dp_ledger_register_task(dp_task_kind kind, const dp_task_methods *table)
+{
+	Assert(kind > DP_TASK_NONE && kind < DP_TASK_KINDS);
+	methods[kind] = table;
+}
+
+/* ---- the worker's side ---- */
+
+/* dp_task_begin: a transaction begins; what the former one left is gone. */
+void
+dp_task_begin(void)
+{
+	MemSet(segments, 0, sizeof(segments));
+	MemSet(begun, 0, sizeof(begun));
+}
+
+/*
+ * dp_task_fetch
+ *	  Get hold of the text of a request's task.  False when it has gone, with
+ *	  the session that wanted it: then the answer says that nothing was done.
+ */
+bool
+dp_task_fetch(dp_slot *slot, int number)
+{
+	const dp_ledger_task *task = &slot->request.task;
+
+	if (task->kind == DP_TASK_NONE || task->text_size <= DP_TASK_TEXT)
+		return true;
+	segments[number] = dsm_attach(task->segment);
+	if (segments[number] != NULL)
+		return true;
+	slot->answer.outcome = DP_OUTCOME_FAILED;
+	slot->answer.sqlstate = ERRCODE_CONNECTION_FAILURE;
+	return false;
+}
+
+/* Run a task whose call is filled in but for what it carries itself. */
+static void
+run(dp_slot *slot, int number, dp_task_call *call, dp_outcome refused)
+{
+	const dp_ledger_task *task = &slot->request.task;
+	dp_task_result result;
+
+	if (task->kind >= DP_TASK_KINDS || methods[task->kind] == NULL)
+		elog(ERROR, "task of unknown kind %d", (int) task->kind);
+	if (!begun[task->kind])
+		methods[task->kind]->begin();
+	begun[task->kind] = true;
+	call->data = task->data;
+	call->text = task->text_size == 0 ? NULL :
+		segments[number] ? dsm_segment_address(segments[number]) : task->text;
+	call->dataset = slot->request.dataset;
+	call->urgent = slot->unattended;
+	result = methods[task->kind]->run(call, &slot->answer.reply);
+	slot->answer.outcome = result == DP_TASK_DONE ? DP_OUTCOME_ADMITTED :
+		result == DP_TASK_LOCKED ? DP_OUTCOME_LOCKED : refused;
+}
+
+/* dp_task_run: the task of a charge that was admitted. */
+void
+dp_task_run(dp_slot *slot, int number, const dp_payer *payer, int64 period,
+			bool replace_one, TimestampTz now)
+{
+	dp_task_call call;
+
+	MemSet(&call, 0, sizeof(call));
+	call.ledger_id = slot->answer.receipt.ledger_id;
+	call.now = now;
+	call.asking = payer->asking;
+	call.asking_name = slot->answer.asking;
+	call.entitled = true;
+	call.exempt = payer->exempt;
+	call.payer = payer->role;
+	call.payer_name = payer->name;
+	call.period = period;
+	call.replace_one = replace_one;
+	run(slot, number, &call, DP_OUTCOME_FAILED);
+	if (slot->answer.outcome != DP_OUTCOME_ADMITTED)
+		elog(ERROR, "a task refused to follow its charge");
+}
+
+/*
+ * dp_task_decide
+ *	  Run a task without a charge for whoever asks.  Rows of datasets and
+ *	  budgets are read as they are committed, and not locked.
+ */
+void
+dp_task_decide(dp_slot *slot, int number, TimestampTz now)
+{
+	dp_answer  *answer = &slot->answer;
+	dp_task_call call;
+	dp_dataset_row dataset;
+	dp_payer	payer;
+
+	MemSet(&call, 0, sizeof(call));
+	call.now = now;
+	if (slot->unattended)
+	{
+		run(slot, number, &call, DP_OUTCOME_FAILED);
+		return;
+	}
+	answer->outcome = DP_OUTCOME_NO_DATASET;
+	if (dp_catalog_read_dataset(NameStr(slot->request.dataset), DP_ROW_READ,
+								&dataset) != DP_FOUND)
+		return;
+	dp_payer_find(&dataset, slot->outer, slot->current, DP_ROW_READ, &payer);
+	if (payer.outcome == DP_OUTCOME_ADMITTED && !payer.exempt &&
+		(payer.found != DP_FOUND || !payer.budget.active))
+		payer.outcome = DP_OUTCOME_NO_BUDGET;
+	dp_catalog_name_role(payer.asking, &answer->asking);
+	answer->receipt.payer = payer.name;
+	answer->receipt.exempt = payer.exempt;
+	answer->other = payer.other;
+	call.asking = payer.asking;
+	call.asking_name = answer->asking;
+	call.entitled = payer.outcome == DP_OUTCOME_ADMITTED;
+	call.exempt = payer.exempt;
+	call.payer = payer.role;
+	call.payer_name = payer.name;
+	if (call.entitled && !payer.exempt)
+	{
+		dp_catalog_roll(&payer.budget, now);
+		call.period = payer.budget.period;
+	}
+	call.replace_one = dataset.replace_one;
+	run(slot, number, &call, payer.outcome);
+}
+
+/* dp_task_finish: all requests are decided; write what the tasks changed. */
+void
+dp_task_finish(void)
+{
+	int			i;
+
+	for (i = 0; i < DP_TASK_KINDS; i++)
+		if (begun[i])
+			methods[i]->finish();
+	for (i = 0; i < DP_LEDGER_BATCH; i++)
+		if (segments[i])
+		{
+			dsm_detach(segments[i]);
+			segments[i] = NULL;
+		}
+}
+
+/* ---- the session's side ---- */
+
+/* Put a text where the worker finds it; the segment to detach, or NULL. */
+static dsm_segment *
+hand_over(dp_ledger_task *task, const char *text)
+{
+	dsm_segment *segment;
+
+	task->text_size = text ? strlen(text) + 1 : 0;
+	if (task->text_size <= DP_TASK_TEXT)
+	{
+		if (text)
+			memcpy(task->text, text, task->text_size);
+		return NULL;
+	}
+	segment = dsm_create(task->text_size, DSM_CREATE_NULL_IF_MAXSEGMENTS);
+	if (segment == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_INSUFFICIENT_RESOURCES),
+				 errmsg("too many dynamic shared memory segments"),
+				 errdetail("Nothing was charged."),
+				 errhint("Try again.")));
+	memcpy(dsm_segment_address(segment), text, task->text_size);
+	task->segment = dsm_segment_handle(segment);
+	return segment;
+}
+
+/* What the outcome of a task without a charge means, unless it was done. */
+static void
+raise_task(const dp_answer *answer, const char *dataset)
+{
+	switch (answer->outcome)
+	{
+		case DP_OUTCOME_LOCKED:
+			ereport(ERROR,
+					(errcode(ERRCODE_LOCK_NOT_AVAILABLE),
+					 errmsg("the ledger of dataset \"%s\" is locked",
+							dataset),
+					 errdetail("Somebody holds a lock on rows or tables of "
+							   "the extension's catalog.  Nothing was "
+							   "done."),
+					 errhint("Try again.")));
+			break;
+		case DP_OUTCOME_UNKNOWN:
+			ereport(ERROR,
+					(errcode(ERRCODE_TRANSACTION_RESOLUTION_UNKNOWN),
+					 errmsg("the ledger worker ended before it answered"),
+					 errdetail("What was asked for may have been recorded; "
+							   "nothing was released."),
+					 errhint("Look into dp_pg.sessions before asking "
+							 "again.")));
+			break;
+		case DP_OUTCOME_FAILED:
+			ereport(ERROR,
+					(errcode(answer->sqlstate),
+					 errmsg("the ledger could not record the request"),
+					 errdetail("Nothing was recorded and nothing was "
+							   "released."),
+					 errhint("The server log tells why.")));
+			break;
+		default:
+			dp_payer_raise(answer, dataset);
+	}
+}
+
+/*
+ * dp_ledger_run_task
+ *	  A charge with a task, or a task alone; on return it is on disk.
+ */
+void
+dp_ledger_run_task(dp_ledger_request *request, const char *text,
+				   dp_ledger_receipt *receipt, dp_task_reply *reply)
+{
+	dsm_segment *segment;
+	dp_slot		content;
+	dp_answer	answer;
+
+	dp_ledger_check_place();
+	segment = hand_over(&request->task, text);
+	MemSet(&content, 0, sizeof(content));
+	content.request = *request;
+	explicit_bzero(&request->task, sizeof(request->task));
+	dp_ledger_ask(&content, &answer);
+	if (segment)
+		dsm_detach(segment);
+	if (request->action == DP_LEDGER_TASK &&
+		answer.outcome != DP_OUTCOME_ADMITTED)
+		raise_task(&answer, NameStr(request->dataset));
+	dp_ledger_accept(request, &answer, receipt);
+	*reply = answer.reply;
+}
+
+/*
+ * dp_ledger_reserve
+ *	  A place in the queue, and a worker that runs or starts.  Whatever such
+ *	  places told the worker before has been done.
+ *
+ * Errors: 55000, 25006, 0A000, 25000, 53000, 55P03.
+ */
+dp_slot *
+dp_ledger_reserve(void)
+{
+	TimestampTz deadline =
+	TimestampTzPlusMilliseconds(GetCurrentTimestamp(),
+								dp_setting_worker_lock_timeout + 1000);
+	dp_slot    *slot;
+	bool		busy;
+
+	dp_ledger_check_place();
+	for (;;)
+	{
+		dp_ledger_start_worker();
+		slot = dp_ledger_reserve_slot(&busy);
+		if (slot)
+			return slot;
+		if (GetCurrentTimestamp() >= deadline)
+			break;
+		(void) WaitLatch(MyLatch,
+						 WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
+						 busy ? 1 : 10, PG_WAIT_EXTENSION);
+		ResetLatch(MyLatch);
+		CHECK_FOR_INTERRUPTS();
+	}
+	ereport(ERROR,
+			(errcode(busy ? ERRCODE_LOCK_NOT_AVAILABLE :
+					 ERRCODE_INSUFFICIENT_RESOURCES),
+			 busy ? errmsg("the privacy ledger is locked") :
+			 errmsg("the queue of the privacy ledger is full"),
+			 errhint("Try again.")));
+	return NULL;
+}

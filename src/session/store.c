@@ -1,0 +1,347 @@
+/*
+ * store.c
+ *	  Sessions as the asking side sees them: open, find, read, ask, close.
+ *
+ * Nothing here writes a row.  session.h has the protocol and
+ * doc/ledger.md, "Sessions", the argument.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "miscadmin.h"
+#include "storage/ipc.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+
+#include "store.h"
+
+#define ABOVE_KEY "session_above_pkey"
+
+/* What an error while reading must do to the session. */
+typedef struct read_guard
+{
+	struct dp_slot *slot;
+	bool		reading;		/* private rows may have been read */
+	dp_ledger_request request;
+} read_guard;
+
+/* dp_session_init: from _PG_init, in every process. */
+void
+dp_session_init(void)
+{
+	dp_ledger_register_task(DP_TASK_SESSION, &dp_session_tasks);
+}
+
+static void
+raise_closed(int64 id, const char *detail)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("session " INT64_FORMAT " is over", id),
+			 errdetail("%s", detail),
+			 errhint("What was paid is not refunded; open another one.")));
+}
+
+static void
+raise_used_up(int64 id, const char *detail)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
+			 errmsg("session " INT64_FORMAT " is used up", id),
+			 errdetail("%s", detail),
+			 errhint("Open another one; it is charged anew.")));
+}
+
+/* Why a session cannot be asked; every number is public. */
+static void
+raise_fate(dp_session_fate fate, int64 id, const dp_session_terms *terms)
+{
+	switch (fate)
+	{
+		case DP_SESSION_WELL:
+		case DP_SESSION_STALE:
+			return;
+		case DP_SESSION_MISSING:
+			ereport(ERROR,
+					(errcode(ERRCODE_UNDEFINED_OBJECT),
+					 errmsg("there is no such session of yours"),
+					 errhint("dp_pg.sessions lists yours.")));
+			break;
+		case DP_SESSION_ELSEWHERE:
+			raise_closed(id, "It was opened in another database or cluster, "
+						 "and its noisy threshold is not part of a dump.");
+			break;
+		case DP_SESSION_CLOSED:
+			raise_closed(id, "It was closed; dp_pg.sessions says why.");
+			break;
+		case DP_SESSION_NO_ABOVES:
+			raise_used_up(id, psprintf("It has said \"above\" as often as "
+									   "was paid for: %d.", terms->cutoff));
+			break;
+		case DP_SESSION_NO_QUESTIONS:
+			raise_used_up(id, psprintf("Its " INT64_FORMAT " questions have "
+									   "been asked.", terms->questions));
+			break;
+		case DP_SESSION_ENDED:
+			raise_closed(id, "The budget that paid for it began a new "
+						 "period, or another budget pays now.");
+			break;
+		case DP_SESSION_NEIGHBOURS:
+			raise_closed(id, "The dataset has another neighbouring relation "
+						 "by now.");
+			break;
+	}
+}
+
+/* A task of this session, which charges nothing. */
+static dp_session_task *
+start_task(dp_ledger_request *request, const NameData *dataset,
+		   dp_session_act act)
+{
+	dp_session_task *task = (dp_session_task *) request->task.data;
+
+	MemSet(request, 0, sizeof(*request));
+	request->dataset = *dataset;
+	request->action = DP_LEDGER_TASK;
+	request->task.kind = DP_TASK_SESSION;
+	task->act = act;
+	return task;
+}
+
+/*
+ * dp_session_open
+ *	  Charge and open in one transaction of the worker; the session's id.
+ *
+ * Errors: those of dp_ledger_charge.
+ */
+int64
+dp_session_open(const dp_session_terms *terms, const char *details,
+				int32 releases, int64 fingerprint, const char *mechanism)
+{
+	dp_ledger_request request;
+	dp_ledger_receipt receipt;
+	dp_task_reply reply;
+	dp_session_task *task;
+
+	task = start_task(&request, &terms->dataset, DP_SESSION_OPEN);
+	request.action = DP_LEDGER_CHARGE;
+	request.charge = terms->plan.charge;
+	request.releases = releases;
+	request.fingerprint = fingerprint;
+	request.replace_one = terms->replace_one;
+	strlcpy(request.mechanism, mechanism, DP_MECHANISM_LENGTH);
+	task->kind = terms->kind;
+	task->terms = *terms;
+	dp_ledger_run_task(&request, details, &receipt, &reply);
+	return receipt.ledger_id;
+}
+
+/* Is it a session of the role that asks? */
+static bool
+is_mine(const dp_session_row *row)
+{
+	const char *dataset = NameStr(row->session.terms.dataset);
+	Oid			asking = dp_ledger_asking_role_on(dataset);
+
+	if (row->cluster == dp_bridge_cluster_id())
+		return row->role == asking;
+	return strcmp(NameStr(row->role_name),
+				  GetUserNameFromId(asking, false)) == 0;
+}
+
+static dp_session *
+take_session(dp_session_row *row)
+{
+	dp_session *session = palloc(sizeof(dp_session));
+
+	row->session.details =
+		TextDatumGetCString(dp_get(&row->values, SESSION_DETAILS));
+	memcpy(session, &row->session, sizeof(dp_session));
+	return session;
+}
+
+/*
+ * dp_session_find
+ *	  A session of the asking role as it is now, palloc'd.
+ *
+ * Errors: 42704 no such session of this role and kind; unless only its
+ * "above"s and details are wanted, 55000 over, 53400 used up, 42P01 its
+ * relation is gone.
+ */
+dp_session *
+dp_session_find(int64 id, dp_session_kind kind, bool reading_only)
+{
+	dp_session_row row;
+
+	dp_bridge_require_preload();
+	if (dp_session_read_row(id, DP_ROW_READ, &row) != DP_FOUND ||
+		row.session.terms.kind != kind || !is_mine(&row))
+		raise_fate(DP_SESSION_MISSING, id, NULL);
+	if (reading_only)
+		return take_session(&row);
+	raise_fate(dp_session_judge(&row), id, &row.session.terms);
+	if (get_rel_name(row.session.terms.relid) == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_TABLE),
+				 errmsg("the relation of session " INT64_FORMAT " does not "
+						"exist any more", id),
+				 errdetail("It was %s.",
+						   TextDatumGetCString(dp_get(&row.values,
+													  SESSION_RELATION)))));
+	return take_session(&row);
+}
+
+/* The reading must be what the session was paid for. */
+static void
+check_reading(const dp_session *session, const dp_reading *reading)
+{
+	const dp_session_terms *terms = &session->terms;
+
+	if (reading->relid != terms->relid ||
+		strcmp(reading->dataset, NameStr(terms->dataset)) != 0)
+		raise_closed(session->id, "Its relation belongs to another dataset "
+					 "by now.");
+	if (reading->standing.replace_one != terms->replace_one)
+		raise_fate(DP_SESSION_NEIGHBOURS, session->id, terms);
+	if (reading->sensitivity > terms->sensitivity)
+		raise_closed(session->id, "One unit can change a count by more than "
+					 "when the session was opened.");
+}
+
+/* Where the reading ends by ERROR or FATAL; raises nothing. */
+static void
+fail_session(int code, Datum arg)
+{
+	read_guard *guard = (read_guard *) DatumGetPointer(arg);
+
+	if (guard->reading)
+		dp_ledger_submit_reserved(guard->slot, &guard->request);
+	else
+		dp_ledger_release(guard->slot);
+}
+
+/*
+ * dp_session_read
+ *	  dp_reading_run; when it does not come to its end, whatever the reason,
+ *	  the session is closed.
+ *
+ * The place in the queue is taken before the first private row is read, so
+ * that closing cannot fail; it is served before whatever is asked later.
+ */
+void
+dp_session_read(const dp_session *session, dp_reading *reading,
+				int64 *counts)
+{
+	read_guard	guard;
+	dp_session_row row;
+	dp_session_task *task;
+
+	check_reading(session, reading);
+	task = start_task(&guard.request, &session->terms.dataset,
+					  DP_SESSION_FAIL);
+	task->id = session->id;
+	task->kind = session->terms.kind;
+	guard.reading = false;
+	guard.slot = dp_ledger_reserve();
+	PG_ENSURE_ERROR_CLEANUP(fail_session, PointerGetDatum(&guard));
+	{
+		/* What failed before is written down by now. */
+		if (dp_session_read_row(session->id, DP_ROW_READ, &row) != DP_FOUND)
+			raise_fate(DP_SESSION_MISSING, session->id, NULL);
+		raise_fate(dp_session_judge(&row), session->id,
+				   &row.session.terms);
+		guard.reading = true;
+		dp_reading_run(reading, counts);
+	}
+	PG_END_ENSURE_ERROR_CLEANUP(fail_session, PointerGetDatum(&guard));
+	dp_ledger_release(guard.slot);
+}
+
+/*
+ * dp_session_ask
+ *	  Have the worker decide a question; what it answers is on disk.
+ *
+ * Errors: 42704, 55000 and 53400 as dp_session_find, 42501 without a budget,
+ * and those of dp_ledger_charge.
+ */
+void
+dp_session_ask(const dp_session *session,
+			   const dp_session_question *question, dp_session_reply *reply)
+{
+	dp_ledger_request request;
+	dp_ledger_receipt receipt;
+	dp_task_reply answer;
+	dp_session_task *task;
+	const dp_session_verdict *verdict =
+	(const dp_session_verdict *) &answer;
+
+	task = start_task(&request, &session->terms.dataset, DP_SESSION_ASK);
+	task->id = session->id;
+	task->kind = session->terms.kind;
+	task->seen = question->seen;
+	task->score = question->score;
+	task->value = question->value;
+	task->guess = question->guess;
+	dp_ledger_run_task(&request, question->predicate, &receipt, &answer);
+	raise_fate(verdict->fate, session->id, &session->terms);
+	*reply = verdict->reply;
+	reply->stale = verdict->fate == DP_SESSION_STALE;
+}
+
+/*
+ * dp_session_close
+ *	  Give up what is left of a session of one's own, or of one's dataset.
+ *
+ * Errors: 42704, 55000 closed already, those of dp_ledger_charge.
+ */
+void
+dp_session_close(int64 id, dp_session_kind kind)
+{
+	dp_ledger_request request;
+	dp_ledger_receipt receipt;
+	dp_task_reply answer;
+	dp_session_row row;
+	dp_session_task *task;
+
+	dp_bridge_require_preload();
+	if (dp_session_read_row(id, DP_ROW_READ, &row) != DP_FOUND)
+		raise_fate(DP_SESSION_MISSING, id, NULL);
+	task = start_task(&request, &row.session.terms.dataset,
+					  DP_SESSION_CLOSE);
+	task->id = id;
+	task->kind = kind;
+	dp_ledger_run_task(&request, NULL, &receipt, &answer);
+	raise_fate(((const dp_session_verdict *) &answer)->fate, id,
+			   &row.session.terms);
+}
+
+/*
+ * dp_session_aboves
+ *	  The "above"s of a session with number > after, in order; palloc'd
+ *	  dp_session_above.
+ */
+List *
+dp_session_aboves(const dp_session *session, int32 after)
+{
+	ScanKeyData keys[2];
+	List	   *aboves = NIL;
+	ListCell   *lc;
+
+	dp_row_key(&keys[0], ABOVE_SESSION, INT8OID, Int64GetDatum(session->id));
+	dp_row_key_above(&keys[1], ABOVE_NUMBER, after);
+	foreach(lc, dp_row_list(DP_TABLE_ABOVE, ABOVE_KEY, keys, 2))
+	{
+		const dp_values *row = lfirst(lc);
+		dp_session_above *above = palloc0(sizeof(*above));
+
+		above->number = DatumGetInt32(dp_get(row, ABOVE_NUMBER));
+		above->predicate =
+			TextDatumGetCString(dp_get(row, ABOVE_PREDICATE));
+		above->numeric = !row->null[ABOVE_ANSWER - 1];
+		if (above->numeric)
+			above->answer = dp_session_get_int128(row, ABOVE_ANSWER);
+		above->guess = dp_session_get_int128(row, ABOVE_GUESS);
+		aboves = lappend(aboves, above);
+	}
+	return aboves;
+}

@@ -1,0 +1,301 @@
+/*
+ * store_row.c
+ *	  Rows of dp_pg.session, session_secret and session_above.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
+#include "utils/timestamp.h"
+
+#include "store.h"
+
+#define SESSION_KEY "session_pkey"
+#define SECRET_KEY "session_secret_pkey"
+
+const dp_table dp_table_session = {"session", SESSION_END - 1};
+const dp_table dp_table_secret = {"session_secret", SECRET_END - 1};
+const dp_table dp_table_above = {"session_above", ABOVE_END - 1};
+
+static const char *const kind_name[] = {"sparse_vector", "weights"};
+
+static const char *const method_name[] = {
+	"best", "geometric", "rounds", "book"
+};
+
+/* One of the names of a list, as its place there. */
+static int
+get_name(const dp_values *row, int column, const char *const *names, int n)
+{
+	char	   *name = TextDatumGetCString(dp_get(row, column));
+	int			i;
+
+	for (i = 0; i < n; i++)
+		if (strcmp(name, names[i]) == 0)
+			return i;
+	ereport(ERROR,
+			(errcode(ERRCODE_DATA_CORRUPTED),
+			 errmsg("the catalog of sessions holds an unknown name")));
+	return 0;
+}
+
+/* dp_session_set_int128: a column of type numeric that holds an integer. */
+void
+dp_session_set_int128(dp_values *row, int column, dp_int128 x)
+{
+	dp_set(row, column, NumericGetDatum(dp_bridge_int128_to_numeric(x)));
+}
+
+/* dp_session_get_int128: what dp_session_set_int128 has set. */
+dp_int128
+dp_session_get_int128(const dp_values *row, int column)
+{
+	dp_int128	x = 0;
+
+	if (!dp_bridge_numeric_to_int128(DatumGetNumeric(dp_get(row, column)),
+									 &x))
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_CORRUPTED),
+				 errmsg("the catalog of sessions holds an invalid number")));
+	return x;
+}
+
+static void
+fetch_plan(const dp_values *row, dp_sparse_plan *plan)
+{
+	plan->method = get_name(row, SESSION_METHOD, method_name,
+							lengthof(method_name));
+	plan->two_sided = DatumGetBool(dp_get(row, SESSION_TWO_SIDED));
+	plan->numeric = DatumGetBool(dp_get(row, SESSION_NUMERIC));
+	plan->fresh = DatumGetBool(dp_get(row, SESSION_FRESH));
+	plan->threshold_sensitivity =
+		dp_session_get_int128(row, SESSION_THRESHOLD_SENSITIVITY);
+	plan->threshold_epsilon = dp_get_fixed(row, SESSION_THRESHOLD_EPSILON);
+	plan->query_sensitivity =
+		dp_session_get_int128(row, SESSION_QUERY_SENSITIVITY);
+	plan->query_epsilon = dp_get_fixed(row, SESSION_QUERY_EPSILON);
+	plan->answer_sensitivity =
+		dp_session_get_int128(row, SESSION_ANSWER_SENSITIVITY);
+	plan->answer_epsilon = dp_get_fixed(row, SESSION_ANSWER_EPSILON);
+	plan->offset = DatumGetInt64(dp_get(row, SESSION_OFFSET));
+	plan->alpha = dp_session_get_int128(row, SESSION_ALPHA);
+	plan->charge.epsilon = dp_get_fixed(row, SESSION_EPSILON);
+	plan->charge.rho = dp_get_fixed(row, SESSION_RHO);
+	plan->charge.delta = dp_get_fixed(row, SESSION_DELTA);
+}
+
+static void
+fetch(const dp_values *row, dp_session_row *out)
+{
+	dp_session *session = &out->session;
+	dp_session_terms *terms = &session->terms;
+
+	session->id = DatumGetInt64(dp_get(row, SESSION_ID));
+	session->asked = DatumGetInt64(dp_get(row, SESSION_ASKED));
+	session->above = DatumGetInt32(dp_get(row, SESSION_ABOVE));
+	terms->kind = get_name(row, SESSION_KIND, kind_name, lengthof(kind_name));
+	terms->relid = DatumGetObjectId(dp_get(row, SESSION_RELATION_OID));
+	terms->dataset = *DatumGetName(dp_get(row, SESSION_DATASET));
+	terms->replace_one =
+		strcmp(TextDatumGetCString(dp_get(row, SESSION_NEIGHBOURS)),
+			   "replace_one") == 0;
+	terms->sensitivity = dp_session_get_int128(row, SESSION_SENSITIVITY);
+	terms->threshold = DatumGetInt64(dp_get(row, SESSION_THRESHOLD));
+	terms->questions = DatumGetInt64(dp_get(row, SESSION_QUESTIONS));
+	terms->cutoff = DatumGetInt32(dp_get(row, SESSION_CUTOFF));
+	terms->beta = DatumGetFloat8(dp_get(row, SESSION_BETA));
+	fetch_plan(row, &terms->plan);
+	out->role = DatumGetObjectId(dp_get(row, SESSION_ROLE_OID));
+	out->role_name = *DatumGetName(dp_get(row, SESSION_ROLE));
+	out->cluster = DatumGetInt64(dp_get(row, SESSION_CLUSTER));
+	out->database = DatumGetObjectId(dp_get(row, SESSION_DATABASE));
+	if (!row->null[SESSION_PAYER - 1])
+	{
+		out->payer_name = *DatumGetName(dp_get(row, SESSION_PAYER));
+		out->payer = DatumGetObjectId(dp_get(row, SESSION_PAYER_OID));
+	}
+	out->period = DatumGetInt64(dp_get(row, SESSION_PERIOD));
+	out->opened = DatumGetTimestampTz(dp_get(row, SESSION_OPENED));
+	out->closed = !row->null[SESSION_CLOSED - 1];
+}
+
+/* dp_session_read_row: a session, locked as told. */
+dp_found
+dp_session_read_row(int64 id, dp_row_lock lock, dp_session_row *out)
+{
+	ScanKeyData key;
+	dp_found	found;
+
+	MemSet(out, 0, sizeof(*out));
+	dp_row_key(&key, SESSION_ID, INT8OID, Int64GetDatum(id));
+	found = dp_row_find(DP_TABLE_SESSION, SESSION_KEY, &key, 1, NULL, lock,
+						&out->tuple, &out->values);
+	if (found == DP_FOUND)
+		fetch(&out->values, out);
+	return found;
+}
+
+static void
+set_plan(dp_values *row, const dp_sparse_plan *plan)
+{
+	dp_set(row, SESSION_METHOD,
+		   CStringGetTextDatum(method_name[plan->method]));
+	dp_set(row, SESSION_TWO_SIDED, BoolGetDatum(plan->two_sided));
+	dp_set(row, SESSION_NUMERIC, BoolGetDatum(plan->numeric));
+	dp_set(row, SESSION_FRESH, BoolGetDatum(plan->fresh));
+	dp_session_set_int128(row, SESSION_THRESHOLD_SENSITIVITY,
+						  plan->threshold_sensitivity);
+	dp_set_fixed(row, SESSION_THRESHOLD_EPSILON, plan->threshold_epsilon);
+	dp_session_set_int128(row, SESSION_QUERY_SENSITIVITY,
+						  plan->query_sensitivity);
+	dp_set_fixed(row, SESSION_QUERY_EPSILON, plan->query_epsilon);
+	dp_session_set_int128(row, SESSION_ANSWER_SENSITIVITY,
+						  plan->answer_sensitivity);
+	dp_set_fixed(row, SESSION_ANSWER_EPSILON, plan->answer_epsilon);
+	dp_set(row, SESSION_OFFSET, Int64GetDatum(plan->offset));
+	dp_session_set_int128(row, SESSION_ALPHA, plan->alpha);
+	dp_set_fixed(row, SESSION_EPSILON, plan->charge.epsilon);
+	dp_set_fixed(row, SESSION_RHO, plan->charge.rho);
+	dp_set_fixed(row, SESSION_DELTA, plan->charge.delta);
+}
+
+/* dp_session_insert: a new session; all but `closed` and values are set. */
+void
+dp_session_insert(const dp_session_row *new)
+{
+	const dp_session *session = &new->session;
+	const dp_session_terms *terms = &session->terms;
+	dp_values	row;
+
+	dp_row_start(DP_TABLE_SESSION, &row);
+	dp_set(&row, SESSION_ID, Int64GetDatum(session->id));
+	dp_set(&row, SESSION_KIND, CStringGetTextDatum(kind_name[terms->kind]));
+	dp_set(&row, SESSION_ROLE, NameGetDatum(&new->role_name));
+	dp_set(&row, SESSION_ROLE_OID, ObjectIdGetDatum(new->role));
+	dp_set(&row, SESSION_CLUSTER, Int64GetDatum(new->cluster));
+	dp_set(&row, SESSION_DATABASE, ObjectIdGetDatum(new->database));
+	dp_set(&row, SESSION_DATASET, NameGetDatum(&terms->dataset));
+	if (OidIsValid(new->payer))
+	{
+		dp_set(&row, SESSION_PAYER, NameGetDatum(&new->payer_name));
+		dp_set(&row, SESSION_PAYER_OID, ObjectIdGetDatum(new->payer));
+	}
+	dp_set(&row, SESSION_PERIOD, Int64GetDatum(new->period));
+	dp_set(&row, SESSION_RELATION_OID, ObjectIdGetDatum(terms->relid));
+	dp_set(&row, SESSION_RELATION, CStringGetTextDatum(new->relation));
+	dp_set(&row, SESSION_NEIGHBOURS,
+		   CStringGetTextDatum(terms->replace_one ? "replace_one" :
+							   "add_remove"));
+	dp_session_set_int128(&row, SESSION_SENSITIVITY, terms->sensitivity);
+	dp_set(&row, SESSION_THRESHOLD, Int64GetDatum(terms->threshold));
+	dp_set(&row, SESSION_QUESTIONS, Int64GetDatum(terms->questions));
+	dp_set(&row, SESSION_CUTOFF, Int32GetDatum(terms->cutoff));
+	dp_set(&row, SESSION_BETA, Float8GetDatum(terms->beta));
+	set_plan(&row, &terms->plan);
+	dp_set(&row, SESSION_ASKED, Int64GetDatum(session->asked));
+	dp_set(&row, SESSION_ABOVE, Int32GetDatum(session->above));
+	dp_set(&row, SESSION_OPENED, TimestampTzGetDatum(new->opened));
+	dp_set(&row, SESSION_DETAILS, CStringGetTextDatum(session->details));
+	dp_row_append(DP_TABLE_SESSION, &row, 1);
+}
+
+/*
+ * dp_session_write
+ *	  What changes of a session that was read and locked: the counts, and with
+ *	  a reason the end.
+ */
+void
+dp_session_write(const dp_session_row *row, TimestampTz closed,
+				 const char *reason)
+{
+	dp_values	values;
+
+	dp_row_start(DP_TABLE_SESSION, &values);
+	dp_set(&values, SESSION_ASKED, Int64GetDatum(row->session.asked));
+	dp_set(&values, SESSION_ABOVE, Int32GetDatum(row->session.above));
+	if (reason)
+	{
+		dp_set(&values, SESSION_CLOSED, TimestampTzGetDatum(closed));
+		dp_set(&values, SESSION_REASON, CStringGetTextDatum(reason));
+	}
+	dp_row_update(DP_TABLE_SESSION, row->tuple, &values);
+}
+
+/*
+ * dp_session_read_secret
+ *	  The armed threshold of a session; false when there is none, because the
+ *	  session has ended or came out of a dump.
+ */
+bool
+dp_session_read_secret(int64 id, dp_int128 *armed, HeapTuple *tuple)
+{
+	ScanKeyData key;
+	dp_values	row;
+
+	dp_row_key(&key, SECRET_SESSION, INT8OID, Int64GetDatum(id));
+	if (dp_row_find(DP_TABLE_SECRET, SECRET_KEY, &key, 1, NULL, DP_ROW_READ,
+					tuple, &row) != DP_FOUND)
+		return false;
+	*armed = dp_session_get_int128(&row, SECRET_ARMED);
+	return true;
+}
+
+/*
+ * dp_session_write_secret
+ *	  Arm a session: anew when the tuple is one that was read, else for the
+ *	  first time.
+ */
+void
+dp_session_write_secret(int64 id, dp_int128 armed, HeapTuple tuple)
+{
+	dp_values	row;
+
+	dp_row_start(DP_TABLE_SECRET, &row);
+	dp_set(&row, SECRET_SESSION, Int64GetDatum(id));
+	dp_session_set_int128(&row, SECRET_ARMED, armed);
+	if (tuple)
+		dp_row_update(DP_TABLE_SECRET, tuple, &row);
+	else
+		dp_row_append(DP_TABLE_SECRET, &row, 1);
+}
+
+/* dp_session_append_above: one "above"; answer may be NULL. */
+void
+dp_session_append_above(int64 id, int32 number, int64 asked_at,
+						const char *predicate, const dp_int128 *answer,
+						dp_int128 guess)
+{
+	dp_values	row;
+
+	dp_row_start(DP_TABLE_ABOVE, &row);
+	dp_set(&row, ABOVE_SESSION, Int64GetDatum(id));
+	dp_set(&row, ABOVE_NUMBER, Int32GetDatum(number));
+	dp_set(&row, ABOVE_ASKED_AT, Int64GetDatum(asked_at));
+	dp_set(&row, ABOVE_PREDICATE, CStringGetTextDatum(predicate));
+	if (answer)
+		dp_session_set_int128(&row, ABOVE_ANSWER, *answer);
+	dp_session_set_int128(&row, ABOVE_GUESS, guess);
+	dp_row_append(DP_TABLE_ABOVE, &row, 1);
+}
+
+/*
+ * dp_session_judge
+ *	  May the session still be asked, as far as its own row tells?
+ */
+dp_session_fate
+dp_session_judge(const dp_session_row *row)
+{
+	const dp_session *session = &row->session;
+
+	if (row->cluster != dp_bridge_cluster_id() ||
+		row->database != MyDatabaseId)
+		return DP_SESSION_ELSEWHERE;
+	if (row->closed)
+		return DP_SESSION_CLOSED;
+	if (session->above >= session->terms.cutoff)
+		return DP_SESSION_NO_ABOVES;
+	if (session->asked >= session->terms.questions)
+		return DP_SESSION_NO_QUESTIONS;
+	return DP_SESSION_WELL;
+}

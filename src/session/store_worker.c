@@ -1,0 +1,313 @@
+/*
+ * store_worker.c
+ *	  What the ledger's worker does to sessions: open, ask, close.
+ *
+ * Everything here runs in the worker, in the transaction of a group of
+ * requests.  Questions of one session are decided in their order against the
+ * state in memory, which is written once at the end of the group.  What is
+ * answered was drawn in the transaction that committed: when a group is begun
+ * anew, all is read and drawn anew, and nobody has seen what was drawn before.
+ *
+ * One draw per question: the comparison takes fresh noise, the numeric answer
+ * takes other fresh noise, and a threshold that is armed again takes noise of
+ * its own.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+
+#include "store.h"
+
+/* As many sessions as a group has requests. */
+#define MOST_SESSIONS 256
+
+typedef struct group_session
+{
+	int64		id;
+	dp_found	found;
+	dp_session_row row;
+	bool		armed_known;
+	dp_int128	armed;			/* private */
+	HeapTuple	secret;
+	bool		changed;
+	bool		armed_again;
+	const char *reason;			/* set when it is closed now */
+	TimestampTz closed;
+} group_session;
+
+/* Static, as 128-bit integers may need more alignment than palloc gives. */
+static group_session sessions[MOST_SESSIONS];
+static int	session_count;
+
+/* A transaction begins: forget, the thresholds before all. */
+static void
+begin(void)
+{
+	explicit_bzero(sessions, sizeof(group_session) * session_count);
+	session_count = 0;
+}
+
+static group_session *
+load(int64 id)
+{
+	group_session *s;
+	int			i;
+
+	for (i = 0; i < session_count; i++)
+		if (sessions[i].id == id)
+			return &sessions[i];
+	if (session_count == MOST_SESSIONS)
+		elog(ERROR, "too many sessions in a group of requests");
+	s = &sessions[session_count++];
+	s->id = id;
+	s->found = dp_session_read_row(id, DP_ROW_SKIP_LOCKED, &s->row);
+	return s;
+}
+
+/* The threshold with fresh noise. */
+static dp_int128
+arm(const dp_session_terms *terms, const dp_threshold_law *law)
+{
+	dp_int128	armed = 0;
+
+	dp_bridge_check_status(dp_mech_threshold_arm(dp_bridge_source(), law,
+												 (dp_int128) terms->threshold +
+												 terms->plan.offset, &armed),
+						   "draw a noisy threshold");
+	return armed;
+}
+
+static void
+make_law(const dp_sparse_plan *plan, dp_threshold_law *law)
+{
+	dp_bridge_check_status(dp_acct_sparse_law(plan, law),
+						   "prepare the noise of a session");
+}
+
+/* Name for people; the relation may not be committed yet. */
+static char *
+name_relation(Oid relid)
+{
+	char	   *name = get_rel_name(relid);
+
+	return name == NULL ? psprintf("%u", relid) :
+		quote_qualified_identifier(get_namespace_name(
+									   get_rel_namespace(relid)), name);
+}
+
+static void
+open_session(const dp_task_call *call, const dp_session_task *task,
+			 dp_session_verdict *verdict)
+{
+	dp_threshold_law law;
+	dp_session_row row;
+
+	MemSet(&row, 0, sizeof(row));
+	row.session.id = call->ledger_id;
+	row.session.terms = task->terms;
+	row.session.terms.dataset = call->dataset;
+	row.session.terms.replace_one = call->replace_one;
+	row.session.details = pstrdup(call->text ? call->text : "");
+	row.role_name = call->asking_name;
+	row.role = call->asking;
+	row.cluster = dp_bridge_cluster_id();
+	row.database = MyDatabaseId;
+	row.payer_name = call->payer_name;
+	row.payer = call->payer;
+	row.period = call->period;
+	row.relation = name_relation(task->terms.relid);
+	row.opened = call->now;
+	make_law(&task->terms.plan, &law);
+	dp_session_insert(&row);
+	dp_session_write_secret(row.session.id, arm(&task->terms, &law), NULL);
+	verdict->fate = DP_SESSION_WELL;
+}
+
+/* The session's threshold will not be compared with any more. */
+static bool
+is_over(const group_session *s)
+{
+	return s->reason != NULL || dp_session_judge(&s->row) != DP_SESSION_WELL;
+}
+
+/* Is it the same budget, in the same period, that paid? */
+static bool
+is_paid(const dp_session_row *row, const dp_task_call *call)
+{
+	return call->exempt ? !OidIsValid(row->payer) :
+		row->payer == call->payer && row->period == call->period;
+}
+
+/* May this role ask this question now? */
+static dp_session_fate
+judge_question(group_session *s, const dp_task_call *call,
+			   const dp_session_task *task)
+{
+	dp_session_fate fate;
+
+	if (s->found != DP_FOUND || s->row.role != call->asking ||
+		s->row.session.terms.kind != task->kind ||
+		strcmp(NameStr(s->row.session.terms.dataset),
+			   NameStr(call->dataset)) != 0)
+		return DP_SESSION_MISSING;
+	fate = dp_session_judge(&s->row);
+	if (fate != DP_SESSION_WELL)
+		return fate;
+	if (!is_paid(&s->row, call))
+		return DP_SESSION_ENDED;
+	if (s->row.session.terms.replace_one != call->replace_one)
+		return DP_SESSION_NEIGHBOURS;
+	if (!s->armed_known)
+		s->armed_known = dp_session_read_secret(s->id, &s->armed, &s->secret);
+	if (!s->armed_known)
+		return DP_SESSION_ELSEWHERE;
+	if (task->seen >= 0 && task->seen != s->row.session.above)
+		return DP_SESSION_STALE;
+	return DP_SESSION_WELL;
+}
+
+/* An "above": count, answer, keep, and arm again if the plan says so. */
+static void
+exceed(group_session *s, const dp_task_call *call,
+	   const dp_session_task *task, const dp_threshold_law *law,
+	   dp_session_reply *reply)
+{
+	dp_session *session = &s->row.session;
+
+	session->above++;
+	reply->numeric = session->terms.plan.numeric;
+	if (reply->numeric)
+		dp_bridge_check_status(dp_mech_threshold_answer(dp_bridge_source(),
+														law, task->value,
+														&reply->answer),
+							   "draw a numeric answer");
+	dp_session_append_above(s->id, session->above, session->asked,
+							call->text ? call->text : "",
+							reply->numeric ? &reply->answer : NULL,
+							task->guess);
+	if (session->terms.plan.fresh && !is_over(s))
+	{
+		s->armed = arm(&session->terms, law);
+		s->armed_again = true;
+	}
+}
+
+static void
+ask(group_session *s, const dp_task_call *call, const dp_session_task *task,
+	dp_session_verdict *verdict)
+{
+	dp_session *session = &s->row.session;
+	dp_session_reply *reply = &verdict->reply;
+	dp_threshold_law law;
+
+	verdict->fate = judge_question(s, call, task);
+	if (verdict->fate != DP_SESSION_WELL)
+		return;
+	make_law(&session->terms.plan, &law);
+	dp_bridge_check_status(dp_mech_threshold_test(dp_bridge_source(), &law,
+												  s->armed, task->score,
+												  &reply->above),
+						   "compare with a noisy threshold");
+	session->asked++;
+	s->changed = true;
+	if (reply->above)
+		exceed(s, call, task, &law, reply);
+	reply->asked = session->asked;
+	reply->above_count = session->above;
+}
+
+static void
+end(group_session *s, const dp_task_call *call, const char *reason)
+{
+	s->row.closed = true;
+	s->reason = reason;
+	s->closed = call->now;
+	s->changed = true;
+}
+
+/* By its role, or by the owner of the dataset; a budget is not needed. */
+static void
+close_session(group_session *s, const dp_task_call *call,
+			  const dp_session_task *task, dp_session_verdict *verdict)
+{
+	bool		mine = s->found == DP_FOUND && s->row.role == call->asking &&
+	s->row.cluster == dp_bridge_cluster_id();
+
+	if (s->found != DP_FOUND || (!mine && !call->exempt) ||
+		s->row.session.terms.kind != task->kind ||
+		strcmp(NameStr(s->row.session.terms.dataset),
+			   NameStr(call->dataset)) != 0)
+		verdict->fate = DP_SESSION_MISSING;
+	else if (s->row.closed)
+		verdict->fate = DP_SESSION_CLOSED;
+	else
+		end(s, call, mine ? "closed by its role" : "closed by the owner");
+}
+
+/* One task of a group; see dp_task_methods. */
+static dp_task_result
+run(const dp_task_call *call, dp_task_reply *reply)
+{
+	const dp_session_task *task = call->data;
+	dp_session_verdict *verdict = (dp_session_verdict *) reply;
+	group_session *s;
+
+	MemSet(reply, 0, sizeof(*reply));
+	if (task->act == DP_SESSION_OPEN)
+	{
+		open_session(call, task, verdict);
+		return DP_TASK_DONE;
+	}
+	if (task->act == DP_SESSION_ASK && !call->entitled)
+		return DP_TASK_REFUSED;
+	s = load(task->id);
+	if (s->found == DP_LOCKED)
+		return DP_TASK_LOCKED;
+	switch (task->act)
+	{
+		case DP_SESSION_ASK:
+			ask(s, call, task, verdict);
+			break;
+		case DP_SESSION_CLOSE:
+			close_session(s, call, task, verdict);
+			break;
+		default:
+			Assert(call->urgent);
+			if (s->found == DP_FOUND && !s->row.closed)
+				end(s, call, "a question failed while it read private rows");
+			break;
+	}
+	return DP_TASK_DONE;
+}
+
+/* The group is decided: write each changed session once. */
+static void
+finish(void)
+{
+	int			i;
+
+	for (i = 0; i < session_count; i++)
+	{
+		group_session *s = &sessions[i];
+		dp_int128	armed;
+
+		if (!s->changed)
+			continue;
+		dp_session_write(&s->row, s->closed, s->reason);
+		if (is_over(s))
+		{
+			if (s->secret == NULL)
+				(void) dp_session_read_secret(s->id, &armed, &s->secret);
+			if (s->secret != NULL)
+				dp_row_delete(DP_TABLE_SECRET, s->secret);
+			explicit_bzero(&armed, sizeof(armed));
+		}
+		else if (s->armed_again)
+			dp_session_write_secret(s->id, s->armed, s->secret);
+	}
+	begin();
+}
+
+const dp_task_methods dp_session_tasks = {begin, run, finish};
