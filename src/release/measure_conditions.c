@@ -11,7 +11,9 @@
  * A unit has rows in at most kappa groups, and each group's selection gets an
  * equal part of the price.
  *
- * The exact counts come from dp_pg.count_conditions, which counts up to
+ * Conditions that compare columns with constants are counted by tables
+ * (condition_counts.c).  The exact counts of the others, and of all where
+ * there are group keys, come from dp_pg.count_conditions, which counts up to
  * CHUNK conditions in one call per row.  Its state is a flat fixed-length
  * type, updated in place.  A condition that is NULL does not hold.
  */
@@ -23,7 +25,7 @@
 #include "parser/parse_func.h"
 #include "utils/syscache.h"
 
-#include "measure.h"
+#include "count_tables.h"
 
 /*
  * Conditions of one exact aggregate.  A function takes at most FUNC_MAX_ARGS
@@ -135,6 +137,9 @@ prepare(dp_measure *measure)
 {
 	measure->ncells = list_length(conditions(measure));
 	measure->choices = measure->ncells;
+	/* tables for each private group would take memory as the data wants */
+	if (!measure->contribution.grouped)
+		measure->plan = dp_conditions_plan(conditions(measure));
 	dp_measure_set_votes(measure, 1);
 }
 
@@ -193,6 +198,8 @@ dp_measure_load_condition(const Datum *values, const bool *nulls, int i)
 static List *
 inner(const dp_measure *measure)
 {
+	if (measure->plan != NULL)
+		return dp_conditions_natives(measure->plan, measure);
 	return dp_measure_count_conditions(measure, conditions(measure));
 }
 
@@ -200,10 +207,19 @@ static void
 load(const dp_measure *measure, const Datum *values, const bool *nulls,
 	 dp_cell *cells, MemoryContext keep)
 {
+	int64	   *counts;
 	int			i;
 
+	if (measure->plan == NULL)
+	{
+		for (i = 0; i < measure->ncells; i++)
+			cells[i].integer += dp_measure_load_condition(values, nulls, i);
+		return;
+	}
+	counts = palloc0(sizeof(int64) * measure->ncells);
+	dp_conditions_load(measure->plan, values, nulls, counts);
 	for (i = 0; i < measure->ncells; i++)
-		cells[i].integer += dp_measure_load_condition(values, nulls, i);
+		cells[i].integer += counts[i];
 }
 
 /* The place of the chosen condition, from 1. */

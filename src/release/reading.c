@@ -23,17 +23,19 @@
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
-#include "release.h"
+#include "count_tables.h"
 
 #define MOST_CELLS (INT64CONST(1) << 24)	/* of a reading's tables */
+
+/* Counts that each parallel worker may have and hand over. */
+#define WORKERS_MOST (INT64CONST(1) << 20)
 
 struct dp_reading_plan
 {
 	dp_block   *block;
-	int			naxes;			/* of a reading of tables */
-	dp_axis   **axes;
-	int			ntables;
-	dp_reading_table *tables;
+	dp_condition_counting *counting;	/* of predicates; else NULL and */
+	Const	   *spec;			/* of the tables */
+	List	   *columns;
 };
 
 /* ---- verification ---- */
@@ -124,6 +126,21 @@ refuse_releases(const dp_block *block)
 			 errhint("Write the values into the view.")));
 }
 
+/*
+ * What would be refused when the reading runs is refused before anything is
+ * charged for it.
+ */
+static void
+check_rights(const dp_reading *reading)
+{
+	const dp_block *block = reading->plan->block;
+
+	PushActiveSnapshot(GetTransactionSnapshot());
+	(void) dp_release_take_rights(block, &reading->standing,
+								  copyObject(block->inner));
+	PopActiveSnapshot();
+}
+
 static dp_reading *
 make_reading(Oid relid, Query *query)
 {
@@ -131,6 +148,7 @@ make_reading(Oid relid, Query *query)
 	dp_block   *block;
 
 	dp_bridge_require_preload();
+	dp_release_check_preconditions();
 	query = dp_release_rewrite_conditions(query, NULL);
 	block = dp_release_verify_conditions(query);
 	refuse_releases(block);
@@ -141,6 +159,7 @@ make_reading(Oid relid, Query *query)
 	reading->plan = palloc0(sizeof(struct dp_reading_plan));
 	reading->plan->block = block;
 	dp_ledger_require_budget(block->dataset, &reading->standing);
+	check_rights(reading);
 	return reading;
 }
 
@@ -159,6 +178,8 @@ dp_reading_of_predicates(Oid relid, List *texts)
 																texts));
 
 	reading->ncounts = list_length(texts);
+	reading->plan->counting =
+		dp_conditions_plan(dp_release_block_conditions(reading->plan->block));
 	return reading;
 }
 
@@ -192,6 +213,57 @@ all_cells(dp_axis *const *axes, int ntables, const dp_reading_table *tables)
 	return cells;
 }
 
+/* The axes that some table has; *place: of an axis among them, or -1. */
+static dp_axis **
+used_axes(int naxes, dp_axis *const *axes, int ntables,
+		  const dp_reading_table *tables, int *place, int *nused)
+{
+	dp_axis   **used = palloc(sizeof(dp_axis *) * Max(naxes, 1));
+	int			i;
+	int			j;
+
+	for (i = 0; i < naxes; i++)
+		place[i] = -1;
+	for (i = 0; i < ntables; i++)
+		for (j = 0; j < tables[i].naxes; j++)
+			place[tables[i].axes[j]] = 0;
+	*nused = 0;
+	for (i = 0; i < naxes; i++)
+		if (place[i] == 0)
+		{
+			used[*nused] = axes[i];
+			place[i] = (*nused)++;
+		}
+	if (*nused > DP_COUNTED_AXES_MAX)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("there are too many columns to count by"),
+				 errdetail("At most %d are counted in one reading.",
+						   DP_COUNTED_AXES_MAX),
+				 errhint("Use fewer columns.")));
+	return used;
+}
+
+static dp_counted_table *
+counted_tables(int ntables, const dp_reading_table *tables, const int *place)
+{
+	dp_counted_table *counted = palloc0(sizeof(dp_counted_table) *
+										Max(ntables, 1));
+	int			i;
+	int			j;
+
+	for (i = 0; i < ntables; i++)
+	{
+		int		   *axes = palloc(sizeof(int) * Max(tables[i].naxes, 1));
+
+		for (j = 0; j < tables[i].naxes; j++)
+			axes[j] = place[tables[i].axes[j]];
+		counted[i].naxes = tables[i].naxes;
+		counted[i].axes = axes;
+	}
+	return counted;
+}
+
 static void
 check_axis(Oid relid, const dp_axis *axis)
 {
@@ -208,36 +280,39 @@ check_axis(Oid relid, const dp_axis *axis)
 
 /*
  * dp_reading_of_tables
- *	  See dp_release.h; axes and tables are copied or stay with the caller.
+ *	  See dp_release.h.  Axes and tables may go away afterwards.
  *
- * Errors: 54000 too many cells; 55000 a column has changed since the axis was
- * made; others as dp_reading_of_predicates.
+ * Errors: 54000 too many cells or columns; 55000 a column has changed since
+ * the axis was made; others as dp_reading_of_predicates.
  */
 dp_reading *
 dp_reading_of_tables(Oid relid, int naxes, dp_axis *const *axes, int ntables,
 					 const dp_reading_table *tables)
 {
 	int64		cells = all_cells(axes, ntables, tables);
+	int		   *place = palloc(sizeof(int) * Max(naxes, 1));
 	AttrNumber *columns = palloc(sizeof(AttrNumber) * Max(naxes, 1));
-	struct dp_reading_plan *plan;
+	dp_axis   **used;
 	dp_reading *reading;
 	Query	   *query;
+	ListCell   *lc;
+	int			nused;
 	int			i;
 
-	for (i = 0; i < naxes; i++)
-		columns[i] = axes[i]->attnum;
-	query = dp_release_select_columns(relid, columns, naxes);
-	for (i = 0; i < naxes; i++)
-		check_axis(relid, axes[i]);
+	used = used_axes(naxes, axes, ntables, tables, place, &nused);
+	for (i = 0; i < nused; i++)
+		columns[i] = used[i]->attnum;
+	query = dp_release_select_columns(relid, columns, nused);
+	for (i = 0; i < nused; i++)
+		check_axis(relid, used[i]);
 	reading = make_reading(relid, query);
 	reading->ncounts = cells;
-	plan = reading->plan;
-	plan->naxes = naxes;
-	plan->axes = palloc(sizeof(dp_axis *) * Max(naxes, 1));
-	memcpy(plan->axes, axes, sizeof(dp_axis *) * naxes);
-	plan->ntables = ntables;
-	plan->tables = palloc(sizeof(dp_reading_table) * Max(ntables, 1));
-	memcpy(plan->tables, tables, sizeof(dp_reading_table) * ntables);
+	reading->plan->spec = dp_counted_spec(nused, used, ntables,
+										  counted_tables(ntables, tables,
+														 place));
+	for_each_from(lc, dp_release_block_conditions(reading->plan->block), 1)
+		reading->plan->columns = lappend(reading->plan->columns,
+										 lfirst_node(NullTest, lc)->arg);
 	return reading;
 }
 
@@ -248,7 +323,6 @@ typedef struct counts_receiver
 	DestReceiver receiver;		/* first, so that it can be cast */
 	const dp_reading *reading;
 	int64	   *counts;
-	int64	   *places;			/* of a row on each axis */
 } counts_receiver;
 
 static void
@@ -261,101 +335,46 @@ receive_nothing(DestReceiver *self)
 {
 }
 
-/* The one row of counts of conditions. */
+/* The one row of exact aggregates. */
 static bool
-receive_conditions(TupleTableSlot *slot, DestReceiver *self)
+receive_counts(TupleTableSlot *slot, DestReceiver *self)
 {
 	counts_receiver *receiver = (counts_receiver *) self;
-	int64		i;
+	const dp_reading *reading = receiver->reading;
 
 	slot_getallattrs(slot);
-	for (i = 0; i < receiver->reading->ncounts; i++)
-		receiver->counts[i] += dp_measure_load_condition(slot->tts_values,
-														 slot->tts_isnull,
-														 (int) i);
+	if (reading->plan->counting != NULL)
+		dp_conditions_load(reading->plan->counting, slot->tts_values,
+						   slot->tts_isnull, receiver->counts);
+	else if (!slot->tts_isnull[0])
+		memcpy(receiver->counts,
+			   ((dp_tally_state *)
+				DatumGetPointer(slot->tts_values[0]))->counts,
+			   sizeof(int64) * reading->ncounts);
 	return true;
 }
 
-static int64
-cell_of(const dp_reading_table *table, dp_axis *const *axes,
-		const int64 *places)
-{
-	int64		cell = 0;
-	int			i;
-
-	for (i = 0; i < table->naxes; i++)
-	{
-		int			axis = table->axes[i];
-
-		if (places[axis] < 0)
-			return -1;
-		cell = cell * axes[axis]->size + places[axis];
-	}
-	return cell;
-}
-
-/* A row: its value on each axis. */
-static bool
-receive_row(TupleTableSlot *slot, DestReceiver *self)
-{
-	counts_receiver *receiver = (counts_receiver *) self;
-	const struct dp_reading_plan *plan = receiver->reading->plan;
-	int64	   *counts = receiver->counts;
-	int			i;
-
-	slot_getallattrs(slot);
-	for (i = 0; i < plan->naxes; i++)
-		receiver->places[i] = dp_axis_find(plan->axes[i],
-										   slot->tts_values[i],
-										   slot->tts_isnull[i]);
-	for (i = 0; i < plan->ntables; i++)
-	{
-		int64		cell = cell_of(&plan->tables[i], plan->axes,
-								   receiver->places);
-
-		if (cell >= 0)
-			counts[cell]++;
-		counts += table_cells(&plan->tables[i], plan->axes);
-	}
-	return true;
-}
-
-/* SELECT counts of the conditions. */
+/* The block's relation with other targets: SELECT aggregates. */
 static Query *
-conditions_query(const dp_block *block)
+inner_query(const struct dp_reading_plan *plan)
 {
-	Query	   *inner = copyObject(block->inner);
-	List	   *targets = NIL;
+	Query	   *inner = copyObject(plan->block->inner);
+	List	   *natives;
 	dp_measure	measure;
 	ListCell   *lc;
 
 	memset(&measure, 0, sizeof(measure));
-	measure.aggregate = makeNode(Aggref);
-	foreach(lc, dp_measure_count_conditions(
-				&measure, dp_release_block_conditions(block)))
-		targets = lappend(targets,
-						  makeTargetEntry(lfirst(lc),
-										  list_length(targets) + 1,
-										  "exact", false));
-	inner->targetList = targets;
-	return inner;
-}
-
-/* SELECT columns. */
-static Query *
-columns_query(const dp_block *block)
-{
-	Query	   *inner = copyObject(block->inner);
-	List	   *targets = NIL;
-	ListCell   *lc;
-
-	for_each_from(lc, dp_release_block_conditions(block), 1)
-		targets = lappend(targets,
-						  makeTargetEntry(lfirst_node(NullTest, lc)->arg,
-										  list_length(targets) + 1,
-										  "column", false));
-	inner->targetList = copyObject(targets);
-	inner->hasAggs = false;
+	measure.aggregate = makeNode(Aggref);	/* it has no FILTER */
+	natives = plan->counting != NULL ?
+		dp_conditions_natives(plan->counting, &measure) :
+		list_make1(dp_counted_native(&measure, plan->spec, plan->columns));
+	inner->targetList = NIL;
+	foreach(lc, natives)
+		inner->targetList =
+			lappend(inner->targetList,
+					makeTargetEntry(lfirst(lc),
+									foreach_current_index(lc) + 1, "exact",
+									false));
 	return inner;
 }
 
@@ -392,15 +411,13 @@ make_receiver(const dp_reading *reading, int64 *counts)
 {
 	counts_receiver *receiver = palloc0(sizeof(counts_receiver));
 
-	receiver->receiver.receiveSlot = reading->plan->ntables > 0 ?
-		receive_row : receive_conditions;
+	receiver->receiver.receiveSlot = receive_counts;
 	receiver->receiver.rStartup = receive_startup;
 	receiver->receiver.rShutdown = receive_nothing;
 	receiver->receiver.rDestroy = receive_nothing;
 	receiver->receiver.mydest = DestNone;
 	receiver->reading = reading;
 	receiver->counts = counts;
-	receiver->places = palloc(sizeof(int64) * Max(reading->plan->naxes, 1));
 	return receiver;
 }
 
@@ -429,12 +446,11 @@ dp_reading_run(dp_reading *reading, int64 *counts)
 	dp_release_check_preconditions();
 	dp_ledger_require_budget(reading->dataset, &reading->standing);
 	PushActiveSnapshot(GetTransactionSnapshot());
-	inner = plan->ntables > 0 ? columns_query(plan->block) :
-		conditions_query(plan->block);
-	inner = dp_release_make_ready(plan->block, &reading->standing, inner,
-								  part_value(plan->block), &run);
+	inner = dp_release_make_ready(plan->block, &reading->standing,
+								  inner_query(plan), part_value(plan->block),
+								  &run);
 	dp_inner_begin(&run);
-	planned = dp_inner_plan(&run, inner, true);
+	planned = dp_inner_plan(&run, inner, reading->ncounts <= WORKERS_MOST);
 	dp_inner_execute(&run, planned, &receiver->receiver);
 	dp_inner_end(&run);
 	PopActiveSnapshot();

@@ -1,0 +1,595 @@
+/*
+ * condition_match.c
+ *	  Recognise conditions that look at a row only through the question which
+ *	  of a few constants each column equals.
+ *
+ * Such a condition is a conjunction, and each conjunct is a combination by
+ * AND, OR and NOT of comparisons of one column with constants: =, <>, IN, NOT
+ * IN, IS [NOT] DISTINCT FROM, IS [NOT] NULL, and a boolean column by itself
+ * or with IS TRUE and the like.  The values of a column fall into classes
+ * (count_tables.h), within which a comparison has one value, so the whole
+ * condition is known from the classes of a row.
+ *
+ * Recognised is only what means exactly this: the default equality of the
+ * type that is compared, a built-in type whose values count_tables can look
+ * up, a deterministic collation.  Everything else is not matched, and is
+ * evaluated row by row by its owner.  Two evaluations of one comparison give
+ * sets of classes in which it is true and in which it is false; in the others
+ * it is NULL.
+ */
+#include "postgres.h"
+
+#include "access/stratnum.h"
+#include "catalog/pg_collation.h"
+#include "catalog/pg_opfamily.h"
+#include "catalog/pg_type.h"
+#include "fmgr.h"
+#include "lib/qunique.h"
+#include "miscadmin.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/optimizer.h"
+#include "utils/array.h"
+#include "utils/lsyscache.h"
+#include "utils/typcache.h"
+
+#include "count_tables.h"
+
+/* One comparison. */
+typedef enum atom_kind
+{
+	ATOM_EQUAL,					/* NULL where the column is */
+	ATOM_SAME,					/* false where the column is NULL */
+	ATOM_NULL
+} atom_kind;
+
+typedef struct atom
+{
+	atom_kind	kind;
+	bool		negated;
+	Var		   *var;
+	Oid			type;			/* InvalidOid: ATOM_NULL */
+	int			nvalues;
+	Datum	   *values;
+	bool		has_null;		/* one of the values is NULL */
+} atom;
+
+/* ---- reading one comparison ---- */
+
+/* The column of the query's own level that a node is, or NULL. */
+static Var *
+plain_var(Node *node)
+{
+	Var		   *var;
+
+	while (node != NULL && IsA(node, RelabelType))
+		node = (Node *) ((RelabelType *) node)->arg;
+	if (node == NULL || !IsA(node, Var))
+		return NULL;
+	var = (Var *) node;
+	return var->varlevelsup == 0 && var->varattno > 0 ? var : NULL;
+}
+
+/* Is `operator` the equality of two integer types? */
+static bool
+is_integer_equality(Oid operator)
+{
+	return get_op_opfamily_strategy(operator, INTEGER_BTREE_FAM_OID) ==
+		BTEqualStrategyNumber;
+}
+
+/* Is it the one by which values of the types are compared with `=`? */
+static bool
+is_equality(Oid operator, Oid left, Oid right)
+{
+	if (left == right)
+		return lookup_type_cache(left, TYPECACHE_EQ_OPR)->eq_opr == operator;
+	return dp_measure_is_integer_type(left) &&
+		dp_measure_is_integer_type(right) && is_integer_equality(operator);
+}
+
+static bool
+match_operator(atom *a, Oid operator, Oid left, Oid right, Oid collation)
+{
+	if (!dp_tally_can_read(left) ||
+		(OidIsValid(collation) && !get_collation_isdeterministic(collation)))
+		return false;
+	a->type = left;
+	a->negated = false;
+	if (is_equality(operator, left, right))
+		return true;
+	a->negated = true;
+	operator = get_negator(operator);
+	return OidIsValid(operator) && is_equality(operator, left, right);
+}
+
+/* A constant as a value of the column's type, or false: it equals none. */
+static bool
+convert_integer(Datum *value, Oid from, Oid to)
+{
+	int64		x = from == INT2OID ? DatumGetInt16(*value) :
+	from == INT4OID ? DatumGetInt32(*value) : DatumGetInt64(*value);
+
+	switch (to)
+	{
+		case INT2OID:
+			*value = Int16GetDatum((int16) x);
+			return x >= PG_INT16_MIN && x <= PG_INT16_MAX;
+		case INT4OID:
+			*value = Int32GetDatum((int32) x);
+			return x >= PG_INT32_MIN && x <= PG_INT32_MAX;
+		default:
+			*value = Int64GetDatum(x);
+			return true;
+	}
+}
+
+static void
+take_values(atom *a, const Datum *values, const bool *nulls, int n, Oid type)
+{
+	int			i;
+
+	a->values = palloc(sizeof(Datum) * Max(n, 1));
+	for (i = 0; i < n; i++)
+	{
+		Datum		value = values[i];
+
+		if (nulls[i])
+			a->has_null = true;
+		else if (type == a->type || convert_integer(&value, type, a->type))
+			a->values[a->nvalues++] = value;
+	}
+}
+
+/* column = constant, column <> constant, column IS DISTINCT FROM constant */
+static bool
+read_comparison(OpExpr *comparison, atom *a)
+{
+	Node	   *left;
+	Node	   *right;
+	Const	   *constant;
+	bool		isnull = false;
+
+	if (list_length(comparison->args) != 2)
+		return false;
+	left = linitial(comparison->args);
+	right = lsecond(comparison->args);
+	if (IsA(left, Const))
+	{
+		left = right;
+		right = linitial(comparison->args);
+	}
+	a->var = plain_var(left);
+	if (a->var == NULL || !IsA(right, Const))
+		return false;
+	constant = (Const *) right;
+	if (constant->constisnull ||
+		!match_operator(a, comparison->opno, exprType(left),
+						constant->consttype, comparison->inputcollid))
+		return false;
+	take_values(a, &constant->constvalue, &isnull, 1, constant->consttype);
+	if (!IsA(comparison, DistinctExpr))
+		return true;
+	a->kind = ATOM_SAME;
+	a->negated = !a->negated;
+	return true;
+}
+
+/* column = ANY (array), column <> ALL (array) */
+static bool
+read_list(ScalarArrayOpExpr *comparison, atom *a)
+{
+	Node	   *left = linitial(comparison->args);
+	Node	   *right = lsecond(comparison->args);
+	ArrayType  *array;
+	Datum	   *values;
+	bool	   *nulls;
+	int16		length;
+	bool		by_value;
+	char		align;
+	int			n;
+
+	a->var = plain_var(left);
+	if (a->var == NULL || !IsA(right, Const) ||
+		((Const *) right)->constisnull ||
+		!OidIsValid(get_element_type(((Const *) right)->consttype)))
+		return false;
+	array = DatumGetArrayTypeP(((Const *) right)->constvalue);
+	if (!match_operator(a, comparison->opno, exprType(left),
+						ARR_ELEMTYPE(array), comparison->inputcollid) ||
+		a->negated == comparison->useOr)
+		return false;
+	get_typlenbyvalalign(ARR_ELEMTYPE(array), &length, &by_value, &align);
+	deconstruct_array(array, ARR_ELEMTYPE(array), length, by_value, align,
+					  &values, &nulls, &n);
+	/* of an empty list the comparison is not even NULL for NULL */
+	if (n == 0)
+		return false;
+	take_values(a, values, nulls, n, ARR_ELEMTYPE(array));
+	return true;
+}
+
+static void
+set_boolean(atom *a, bool value)
+{
+	a->type = BOOLOID;
+	a->nvalues = 1;
+	a->values = palloc(sizeof(Datum));
+	a->values[0] = BoolGetDatum(value);
+}
+
+static bool
+read_boolean_test(BooleanTest *test, atom *a)
+{
+	a->var = plain_var((Node *) test->arg);
+	if (a->var == NULL)
+		return false;
+	a->kind = ATOM_SAME;
+	switch (test->booltesttype)
+	{
+		case IS_TRUE:
+		case IS_NOT_TRUE:
+			set_boolean(a, true);
+			a->negated = test->booltesttype == IS_NOT_TRUE;
+			return true;
+		case IS_FALSE:
+		case IS_NOT_FALSE:
+			set_boolean(a, false);
+			a->negated = test->booltesttype == IS_NOT_FALSE;
+			return true;
+		case IS_UNKNOWN:
+		case IS_NOT_UNKNOWN:
+			a->kind = ATOM_NULL;
+			a->negated = test->booltesttype == IS_NOT_UNKNOWN;
+			return true;
+	}
+	return false;
+}
+
+static bool
+read_atom(Node *node, atom *a)
+{
+	memset(a, 0, sizeof(atom));
+	switch (nodeTag(node))
+	{
+		case T_OpExpr:
+		case T_DistinctExpr:
+			return read_comparison((OpExpr *) node, a);
+		case T_ScalarArrayOpExpr:
+			return read_list((ScalarArrayOpExpr *) node, a);
+		case T_BooleanTest:
+			return read_boolean_test((BooleanTest *) node, a);
+		case T_NullTest:
+			a->kind = ATOM_NULL;
+			a->negated = ((NullTest *) node)->nulltesttype == IS_NOT_NULL;
+			a->var = plain_var((Node *) ((NullTest *) node)->arg);
+			return a->var != NULL && !((NullTest *) node)->argisrow;
+		default:
+			a->var = plain_var(node);
+			if (a->var == NULL || exprType(node) != BOOLOID)
+				return false;
+			set_boolean(a, true);
+			return true;
+	}
+}
+
+/* ---- first pass: columns and constants ---- */
+
+/* What the atoms of one conjunct have in common. */
+typedef struct conjunct
+{
+	Var		   *var;
+	Oid			type;			/* InvalidOid: only IS NULL so far */
+	List	   *atoms;			/* of atom * */
+} conjunct;
+
+static bool
+gather_atoms(Node *node, conjunct *c)
+{
+	atom	   *a;
+	ListCell   *lc;
+
+	check_stack_depth();
+	if (IsA(node, BoolExpr))
+	{
+		foreach(lc, ((BoolExpr *) node)->args)
+			if (!gather_atoms(lfirst(lc), c))
+				return false;
+		return true;
+	}
+	a = palloc(sizeof(atom));
+	if (!read_atom(node, a) ||
+		(c->var != NULL && (c->var->varno != a->var->varno ||
+							c->var->varattno != a->var->varattno)) ||
+		(OidIsValid(c->type) && OidIsValid(a->type) && c->type != a->type))
+		return false;
+	c->var = a->var;
+	if (OidIsValid(a->type))
+		c->type = a->type;
+	c->atoms = lappend(c->atoms, a);
+	return true;
+}
+
+/* The column of a conjunct, made when new; -1: it cannot be taken. */
+static int
+find_column(dp_matches *m, const conjunct *c, int most)
+{
+	int			i;
+
+	for (i = 0; i < m->ncolumns; i++)
+	{
+		dp_matched_column *column = &m->columns[i];
+
+		if (column->var->varno != c->var->varno ||
+			column->var->varattno != c->var->varattno)
+			continue;
+		if (!OidIsValid(column->type))
+			column->type = c->type;
+		return !OidIsValid(c->type) || column->type == c->type ? i : -1;
+	}
+	if (m->ncolumns >= most)
+		return -1;
+	memset(&m->columns[i], 0, sizeof(dp_matched_column));
+	m->columns[i].var = c->var;
+	m->columns[i].type = c->type;
+	m->ncolumns++;
+	return i;
+}
+
+static void
+add_constants(dp_matched_column *column, const conjunct *c)
+{
+	ListCell   *lc;
+
+	foreach(lc, c->atoms)
+	{
+		atom	   *a = lfirst(lc);
+		int			n = column->known + a->nvalues;
+		int			capacity = 16;
+
+		while (capacity < n)
+			capacity *= 2;
+		if (column->constants == NULL)
+			column->constants = palloc(sizeof(Datum) * capacity);
+		else if (capacity > 16 && column->known <= capacity / 2)
+			column->constants = repalloc_huge(column->constants,
+											  sizeof(Datum) * capacity);
+		memcpy(column->constants + column->known, a->values,
+			   sizeof(Datum) * a->nvalues);
+		column->known = n;
+	}
+}
+
+/* Conjuncts that are constants say nothing, or that no row is meant. */
+static bool
+is_constant(Node *node, bool *holds)
+{
+	if (!IsA(node, Const))
+		return false;
+	*holds = !((Const *) node)->constisnull &&
+		DatumGetBool(((Const *) node)->constvalue);
+	return true;
+}
+
+/*
+ * Take note of a condition's columns and constants, when all its conjuncts
+ * can be matched; answers the places of their columns.
+ */
+static bool
+note_condition(dp_matches *m, List *conjuncts, int most, List **places)
+{
+	List	   *read = NIL;
+	ListCell   *lc;
+
+	*places = NIL;
+	foreach(lc, conjuncts)
+	{
+		conjunct   *c = palloc0(sizeof(conjunct));
+		bool		holds;
+
+		if (is_constant(lfirst(lc), &holds))
+			continue;
+		if (!gather_atoms(lfirst(lc), c))
+			return false;
+		read = lappend(read, c);
+	}
+	foreach(lc, read)
+	{
+		int			place = find_column(m, lfirst(lc), most);
+
+		if (place < 0)
+			return false;
+		add_constants(&m->columns[place], lfirst(lc));
+		*places = lappend_int(*places, place);
+	}
+	return true;
+}
+
+/* ---- classes ---- */
+
+static int
+compare_constants(const void *a, const void *b, void *arg)
+{
+	return DatumGetInt32(FunctionCall2Coll(arg, C_COLLATION_OID,
+										   *(const Datum *) a,
+										   *(const Datum *) b));
+}
+
+static FmgrInfo *
+comparison_of(const dp_matched_column *column)
+{
+	return &lookup_type_cache(column->type,
+							  TYPECACHE_CMP_PROC_FINFO)->cmp_proc_finfo;
+}
+
+static void
+sort_constants(dp_matched_column *column)
+{
+	FmgrInfo   *compare;
+
+	if (column->known < 2)
+		return;
+	compare = comparison_of(column);
+	qsort_arg(column->constants, column->known, sizeof(Datum),
+			  compare_constants, compare);
+	column->known = (int) qunique_arg(column->constants, column->known,
+									  sizeof(Datum), compare_constants,
+									  compare);
+}
+
+static int
+class_of(const dp_matched_column *column, Datum value)
+{
+	FmgrInfo   *compare = comparison_of(column);
+	int			low = 0;
+	int			high = column->known - 1;
+
+	while (low < high)
+	{
+		int			middle = low + (high - low) / 2;
+
+		if (compare_constants(&value, &column->constants[middle],
+							  compare) <= 0)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return low;
+}
+
+/* Where an atom is true and where it is false. */
+static void
+atom_classes(const dp_matched_column *column, Node *node, Bitmapset **holds,
+			 Bitmapset **fails)
+{
+	Bitmapset  *all = bms_add_range(NULL, 0, DP_CLASSES(column) - 1);
+	Bitmapset  *in = NULL;
+	atom		a;
+	int			i;
+
+	if (!read_atom(node, &a))
+		elog(ERROR, "condition changed while it was matched");
+	for (i = 0; i < a.nvalues; i++)
+		in = bms_add_member(in, class_of(column, a.values[i]));
+	if (a.kind == ATOM_NULL)
+		in = bms_make_singleton(DP_CLASS_NULL(column));
+	all = bms_del_members(all, in);
+	if (a.kind == ATOM_EQUAL)
+		all = bms_del_member(all, DP_CLASS_NULL(column));
+	if (a.has_null)
+		all = NULL;
+	*holds = a.negated ? all : in;
+	*fails = a.negated ? in : all;
+}
+
+static void
+classes(const dp_matched_column *column, Node *node, Bitmapset **holds,
+		Bitmapset **fails)
+{
+	BoolExpr   *boolean = (BoolExpr *) node;
+	ListCell   *lc;
+
+	if (!IsA(node, BoolExpr))
+	{
+		atom_classes(column, node, holds, fails);
+		return;
+	}
+	if (boolean->boolop == NOT_EXPR)
+	{
+		classes(column, linitial(boolean->args), fails, holds);
+		return;
+	}
+	foreach(lc, boolean->args)
+	{
+		Bitmapset  *h;
+		Bitmapset  *f;
+
+		classes(column, lfirst(lc), &h, &f);
+		if (foreach_current_index(lc) == 0)
+		{
+			*holds = h;
+			*fails = f;
+			continue;
+		}
+		*holds = boolean->boolop == AND_EXPR ? bms_int_members(*holds, h) :
+			bms_add_members(*holds, h);
+		*fails = boolean->boolop == AND_EXPR ? bms_add_members(*fails, f) :
+			bms_int_members(*fails, f);
+	}
+}
+
+/* ---- second pass: the condition ---- */
+
+static void
+set_condition(const dp_matches *m, List *conjuncts, const List *places,
+			  dp_matched_condition *condition)
+{
+	ListCell   *lc;
+	int			next = 0;
+
+	condition->matched = true;
+	condition->classes = palloc0(sizeof(Bitmapset *) * Max(m->ncolumns, 1));
+	foreach(lc, conjuncts)
+	{
+		Bitmapset  *holds = NULL;
+		Bitmapset  *fails = NULL;
+		bool		constant;
+		int			place;
+
+		if (is_constant(lfirst(lc), &constant))
+		{
+			condition->never = condition->never || !constant;
+			continue;
+		}
+		place = list_nth_int(places, next++);
+		classes(&m->columns[place], lfirst(lc), &holds, &fails);
+		if (bms_is_member(place, condition->columns))
+			holds = bms_int_members(holds, condition->classes[place]);
+		condition->columns = bms_add_member(condition->columns, place);
+		condition->classes[place] = holds;
+		condition->never = condition->never || bms_is_empty(holds);
+	}
+}
+
+static List *
+conjuncts_of(Node *condition)
+{
+	return make_ands_implicit((Expr *)
+							  eval_const_expressions(NULL,
+													 copyObject(condition)));
+}
+
+/*
+ * dp_conditions_match
+ *	  Match each of the conditions (boolean expressions over the columns of
+ *	  one query level), using at most so many columns.
+ */
+dp_matches *
+dp_conditions_match(List *conditions, int most_columns)
+{
+	dp_matches *m = palloc0(sizeof(dp_matches));
+	int			n = list_length(conditions);
+	List	  **conjuncts = palloc0(sizeof(List *) * Max(n, 1));
+	List	  **places = palloc0(sizeof(List *) * Max(n, 1));
+	int			i;
+
+	m->nconditions = n;
+	m->conditions = palloc0(sizeof(dp_matched_condition) * Max(n, 1));
+	m->columns = palloc0(sizeof(dp_matched_column) * most_columns);
+	for (i = 0; i < n; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		conjuncts[i] = conjuncts_of(list_nth(conditions, i));
+		m->conditions[i].matched = note_condition(m, conjuncts[i],
+												  most_columns, &places[i]);
+	}
+	for (i = 0; i < m->ncolumns; i++)
+		sort_constants(&m->columns[i]);
+	for (i = 0; i < n; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (m->conditions[i].matched)
+			set_condition(m, conjuncts[i], places[i], &m->conditions[i]);
+	}
+	return m;
+}

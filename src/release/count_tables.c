@@ -1,0 +1,312 @@
+/*
+ * count_tables.c
+ *	  dp_pg.count_tables: rows in every cell of several tables, in one pass.
+ *
+ * Each row gets a place on every axis, once, and adds one to a cell of each
+ * table; where it has no place on an axis it is counted nowhere in the tables
+ * over that axis.  The state is the flat array of counts of tally.h, its size
+ * follows from the spec alone, and no value can raise an error.
+ *
+ * The spec is one flat constant that only the release makes: the axes' flat
+ * forms, and for each table its axes with the step that a place of theirs
+ * makes in the number of a cell.  A table of listed cells has a hash table
+ * from numbers to counts, by open addressing; 0 is empty.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "fmgr.h"
+#include "nodes/makefuncs.h"
+#include "parser/parse_func.h"
+
+#include "count_tables.h"
+
+typedef struct flat_step
+{
+	int64		axis;
+	uint64		step;
+} flat_step;
+
+typedef struct flat_slot
+{
+	uint64		number;			/* of a cell, + 1 */
+	int64		count;			/* index */
+} flat_slot;
+
+typedef struct flat_table
+{
+	int64		naxes;
+	int64		first;			/* count of cell 0 */
+	int64		slots;			/* offset in the spec; 0: all cells */
+	uint64		mask;			/* number of slots - 1 */
+	flat_step	steps[FLEXIBLE_ARRAY_MEMBER];
+} flat_table;
+
+typedef struct flat_spec
+{
+	int32		vl_len_;
+	int32		naxes;
+	int64		ntables;
+	int64		ncounts;
+	int64		tables;			/* offset of the first table */
+	int64		axes[FLEXIBLE_ARRAY_MEMBER];	/* offsets */
+} flat_spec;
+
+/* ---- counting ---- */
+
+PG_FUNCTION_INFO_V1(dp_tables_add);
+
+static pg_noinline void
+check_call_site(FunctionCallInfo fcinfo)
+{
+	const flat_spec *spec;
+
+	if (PG_NARGS() < 2 || PG_ARGISNULL(1) ||
+		get_fn_expr_variadic(fcinfo->flinfo) ||
+		!AggCheckCallContext(fcinfo, NULL))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("dp_pg.count_tables is used inside private queries "
+						"only"),
+				 errhint("Use dp_argmax, dp_sparse_vector and the like.")));
+	spec = (const flat_spec *) PG_GETARG_POINTER(1);
+	if (PG_NARGS() != spec->naxes + 2)
+		elog(ERROR, "dp_pg.count_tables got %d columns", PG_NARGS() - 2);
+	fcinfo->flinfo->fn_extra = fcinfo->flinfo;
+}
+
+static inline uint64
+scatter(uint64 x)
+{
+	x *= UINT64CONST(0x9E3779B97F4A7C15);
+	return x ^ (x >> 32);
+}
+
+static inline void
+add_listed(const flat_spec *spec, const flat_table *table, uint64 number,
+		   int64 *counts)
+{
+	const flat_slot *slots =
+	(const flat_slot *) ((const char *) spec + table->slots);
+	uint64		slot = scatter(number) & table->mask;
+
+	for (; slots[slot].number != 0; slot = (slot + 1) & table->mask)
+		if (slots[slot].number == number + 1)
+		{
+			counts[slots[slot].count]++;
+			return;
+		}
+}
+
+/* The number of a row's cell, or false: it has none. */
+static inline bool
+cell_number(const flat_table *table, const int64 *places, uint64 *number)
+{
+	int			i;
+
+	*number = 0;
+	for (i = 0; i < table->naxes; i++)
+	{
+		int64		place = places[table->steps[i].axis];
+
+		if (unlikely(place < 0))
+			return false;
+		*number += (uint64) place * table->steps[i].step;
+	}
+	return true;
+}
+
+static inline void
+add_row(const flat_spec *spec, const int64 *places, int64 *counts)
+{
+	const char *next = (const char *) spec + spec->tables;
+	int64		i;
+
+	for (i = 0; i < spec->ntables; i++)
+	{
+		const flat_table *table = (const flat_table *) next;
+		uint64		number;
+
+		next += offsetof(flat_table, steps) +
+			sizeof(flat_step) * table->naxes;
+		if (!cell_number(table, places, &number))
+			continue;
+		if (table->slots == 0)
+			counts[table->first + (int64) number]++;
+		else
+			add_listed(spec, table, number, counts);
+	}
+}
+
+/*
+ * dp_tables_add
+ *	  Transition function (state, spec, columns) -> state, in place.
+ */
+Datum
+dp_tables_add(PG_FUNCTION_ARGS)
+{
+	const flat_spec *spec;
+	dp_tally_state *state;
+	int64		places[FUNC_MAX_ARGS];
+	int			i;
+
+	if (unlikely(fcinfo->flinfo->fn_extra == NULL))
+		check_call_site(fcinfo);
+	spec = (const flat_spec *) PG_GETARG_POINTER(1);
+	state = dp_tally_state_of(fcinfo, spec->ncounts);
+	for (i = 0; i < spec->naxes; i++)
+		places[i] = dp_axis_find_flat(
+			(const dp_axis_finder *) ((const char *) spec + spec->axes[i]),
+			PG_GETARG_DATUM(i + 2), PG_ARGISNULL(i + 2));
+	add_row(spec, places, state->counts);
+	PG_RETURN_POINTER(state);
+}
+
+/* ---- the spec ---- */
+
+static uint64
+slots_of(const dp_counted_table *table)
+{
+	uint64		slots = 16;
+
+	while (slots < 2 * (uint64) table->nlisted)
+		slots *= 2;
+	return table->listed == NULL ? 0 : slots;
+}
+
+/* Parts of a spec: header, tables, slots, axes. */
+static Size
+header_size(int naxes)
+{
+	return MAXALIGN(offsetof(flat_spec, axes) + sizeof(int64) * naxes);
+}
+
+static Size
+table_size(const dp_counted_table *table)
+{
+	return offsetof(flat_table, steps) + sizeof(flat_step) * table->naxes;
+}
+
+static int64
+fill_slots(flat_slot *slots, const dp_counted_table *table, int64 first)
+{
+	uint64		mask = slots_of(table) - 1;
+	int64		i;
+
+	for (i = 0; i < table->nlisted; i++)
+	{
+		uint64		slot = scatter(table->listed[i]) & mask;
+
+		while (slots[slot].number != 0)
+			slot = (slot + 1) & mask;
+		slots[slot].number = table->listed[i] + 1;
+		slots[slot].count = first + i;
+	}
+	return table->nlisted;
+}
+
+/* Answers the number of its cells, should all be counted. */
+static int64
+fill_steps(flat_table *flat, const dp_counted_table *table,
+		   dp_axis *const *axes)
+{
+	uint64		step = 1;
+	int			i;
+
+	flat->naxes = table->naxes;
+	for (i = table->naxes - 1; i >= 0; i--)
+	{
+		flat->steps[i].axis = table->axes[i];
+		flat->steps[i].step = step;
+		step *= (uint64) axes[table->axes[i]]->size;
+	}
+	return (int64) step;
+}
+
+static void
+fill_tables(flat_spec *spec, dp_axis *const *axes, int ntables,
+			const dp_counted_table *tables, Size slots)
+{
+	char	   *next = (char *) spec + spec->tables;
+	int			i;
+
+	for (i = 0; i < ntables; i++)
+	{
+		flat_table *flat = (flat_table *) next;
+		int64		cells = fill_steps(flat, &tables[i], axes);
+
+		flat->first = spec->ncounts;
+		if (tables[i].listed != NULL)
+		{
+			flat->slots = (int64) slots;
+			flat->mask = slots_of(&tables[i]) - 1;
+			cells = fill_slots((flat_slot *) ((char *) spec + slots),
+							   &tables[i], flat->first);
+			slots += sizeof(flat_slot) * slots_of(&tables[i]);
+		}
+		spec->ncounts += cells;
+		next += table_size(&tables[i]);
+	}
+}
+
+/*
+ * dp_counted_spec
+ *	  Tables over at most DP_COUNTED_AXES_MAX axes, as a constant of the inner
+ *	  query; counts come one table after the other.  Numbers of cells must fit
+ *	  into 63 bits, and the caller keeps the counts within memory.
+ */
+Const *
+dp_counted_spec(int naxes, dp_axis *const *axes, int ntables,
+				const dp_counted_table *tables)
+{
+	Size		slots = header_size(naxes);
+	Size		size;
+	int64	   *offsets;
+	flat_spec  *spec;
+	int			i;
+
+	for (i = 0; i < ntables; i++)
+		slots += table_size(&tables[i]);
+	size = slots;
+	for (i = 0; i < ntables; i++)
+		size += sizeof(flat_slot) * slots_of(&tables[i]);
+	offsets = palloc(sizeof(int64) * Max(naxes, 1));
+	for (i = 0; i < naxes; i++)
+	{
+		offsets[i] = (int64) size;
+		size += MAXALIGN(axes[i]->values->size);
+	}
+	spec = palloc0(size);
+	spec->naxes = naxes;
+	spec->ntables = ntables;
+	spec->tables = (int64) header_size(naxes);
+	fill_tables(spec, axes, ntables, tables, slots);
+	for (i = 0; i < naxes; i++)
+	{
+		spec->axes[i] = offsets[i];
+		memcpy((char *) spec + offsets[i], axes[i]->values->finder,
+			   axes[i]->values->size);
+	}
+	return dp_tally_spec_const(spec, size);
+}
+
+/*
+ * dp_counted_native
+ *	  dp_pg.count_tables(spec, columns), one column for each axis; its result
+ *	  is a dp_tally_state, NULL when there was no row.
+ */
+Aggref *
+dp_counted_native(const dp_measure *measure, const Const *spec, List *columns)
+{
+	Oid			types[2];
+	Oid			function;
+
+	types[0] = spec->consttype;
+	types[1] = ANYOID;
+	function = LookupFuncName(list_make2(makeString("dp_pg"),
+										 makeString("count_tables")),
+							  2, types, false);
+	return dp_measure_native(measure, function,
+							 dp_release_catalog_type("tally_state"),
+							 lcons((void *) spec, list_copy(columns)));
+}
