@@ -16,6 +16,7 @@
 #include "query/dp_query.h"
 #include "release/dp_release.h"
 #include "session/dp_session.h"
+#include "synth/dp_synth.h"
 
 PG_MODULE_MAGIC;
 
@@ -31,4 +32,5 @@ _PG_init(void)
 	dp_relation_init();
 	dp_release_init();
 	dp_session_init();
+	dp_synth_init();
 }

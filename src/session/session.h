@@ -50,7 +50,7 @@ typedef struct dp_session
 	dp_session_terms terms;
 	int64		asked;
 	int32		above;
-	char	   *details;		/* what the kind keeps of its own; never NULL */
+	char	   *details;		/* what the kind keeps; never NULL */
 } dp_session;
 
 /* A question: the exact numbers are private and are wiped after use. */

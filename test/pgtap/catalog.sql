@@ -105,6 +105,14 @@ INSERT INTO wanted VALUES
 	('dp_argmax', '{relation,predicates}', '{dp_pg.regrelation,text[]}'),
 	('dp_argmax', '{relation,predicates,epsilon}', '{dp_pg.regrelation,text[],numeric}'),
 	('dp_argmax', '{relation,predicates,epsilon}', '{dp_pg.regrelation,text[],"double precision"}'),
+	('dp_sparse_vector_ask', '{session,predicate,above,answer,questions_left,above_left}', '{bigint,text}'),
+	('dp_sparse_vector_close', '{session}', '{bigint}'),
+	('dp_weights_open', '{relation,columns,queries,epsilon,n,bins,alpha,delta,confidence,method}', '{regclass,text[],integer,numeric,bigint,integer[],numeric,numeric,numeric,text}'),
+	('dp_weights_open', '{relation,columns,queries,epsilon,n,bins,alpha,delta,confidence,method}', '{regclass,text[],integer,"double precision",bigint,integer[],"double precision","double precision","double precision",text}'),
+	('dp_weights_ask', '{session,predicate}', '{bigint,text}'),
+	('dp_weights_estimate', '{session,predicate}', '{bigint,text}'),
+	('dp_weights_hypothesis', '{session}', '{bigint}'),
+	('dp_weights_close', '{session}', '{bigint}'),
 	('dp_last_release', NULL, '{}');
 -- accounting, each for numeric and for double precision
 INSERT INTO wanted
@@ -132,6 +140,13 @@ SELECT name, names, replace(types, 'number', t)::text[] FROM unnest('{numeric,do
 	('dp_selection_error', '{candidates,sensitivity,epsilon,confidence,monotone}'::text[], '{bigint,number,number,number,boolean}'),
 	('dp_randomized_response_error', '{n,epsilon,candidates}'::text[], '{bigint,number,bigint}'),
 	('dp_odometer', '{rho,delta}'::text[], '{number,number}'),
+	('dp_sparse_vector', '{relation,queries,threshold,cutoff,epsilon,numeric_answers,delta,confidence,method,alpha,query,predicate,above,answer}'::text[],
+		'{dp_pg.regrelation,text[],number,integer,number,boolean,number,number,text,number}'),
+	('dp_sparse_vector_open', '{relation,threshold,cutoff,epsilon,questions,numeric_answers,delta,confidence,method,alpha}'::text[],
+		'{dp_pg.regrelation,number,integer,number,bigint,boolean,number,number,text,number}'),
+	('dp_above_threshold', '{value,threshold,sensitivity,epsilon,dataset,monotone,method}'::text[], '{anyarray,number,number,number,name,boolean,text}'),
+	('dp_sparse_vector_error', '{questions,cutoff,epsilon,delta,confidence,numeric_answers,method,monotone,sensitivity}'::text[], '{bigint,bigint,number,number,number,boolean,text,boolean,bigint}'),
+	('dp_weights_error', '{cells,n,questions,epsilon,delta,confidence,alpha,method,sensitivity}'::text[], '{bigint,bigint,bigint,number,number,number,number,text,bigint}'),
 	('dp_plan', '{epsilon_total,delta,k}'::text[], '{number,number,bigint}')) v(name, names, types);
 SELECT ok(EXISTS (SELECT 1 FROM member_function p
 		WHERE proname = name AND pronamespace = nspname::regnamespace
@@ -171,10 +186,10 @@ SELECT is_empty($$ SELECT id::regprocedure FROM member_function, home WHERE pron
 
 -- privileges
 SELECT is_empty($$ SELECT id::regprocedure FROM member_function, home WHERE pronamespace = nspname::regnamespace
-	AND proname <> ALL ('{dp_laplace,dp_gaussian,dp_exponential,dp_noisy_max}')
+	AND proname <> ALL ('{dp_laplace,dp_gaussian,dp_exponential,dp_noisy_max,dp_above_threshold}')
 	AND NOT has_function_privilege('public', id, 'EXECUTE') $$, 'everybody may call the documented functions, which check rights themselves');
 SELECT is_empty($$ SELECT id::regprocedure FROM member_function, home WHERE pronamespace = nspname::regnamespace
-	AND proname = ANY ('{dp_laplace,dp_gaussian,dp_exponential,dp_noisy_max}') AND has_function_privilege('public', id, 'EXECUTE') $$, 'the owner''s building blocks may be called only with a grant');
+	AND proname = ANY ('{dp_laplace,dp_gaussian,dp_exponential,dp_noisy_max,dp_above_threshold}') AND has_function_privilege('public', id, 'EXECUTE') $$, 'the owner''s building blocks may be called only with a grant');
 SELECT is_empty($$ SELECT id::regclass, p FROM member_relation, unnest('{INSERT,UPDATE,DELETE,TRUNCATE,REFERENCES,TRIGGER}'::text[]) p
 	WHERE relkind IN ('r', 'v') AND has_table_privilege('public', id, p) $$, 'nobody writes the catalog');
 SELECT is_empty($$ SELECT id::regclass, p FROM member_relation, unnest('{USAGE,SELECT,UPDATE}'::text[]) p

@@ -1,0 +1,48 @@
+/*
+ * sparse.h
+ *	  What the calls of sparse vector share: their parameters, and the plan
+ *	  made of them.
+ */
+#ifndef DP_SESSION_SPARSE_H
+#define DP_SESSION_SPARSE_H
+
+#include "fmgr.h"
+
+#include "session.h"
+
+/* Places of the parameters among the arguments of a function. */
+typedef struct dp_sparse_places
+{
+	int			threshold;
+	int			cutoff;
+	int			epsilon;
+	int			questions;		/* -1: there is no such argument */
+	int			numeric;
+	int			delta;
+	int			confidence;
+	int			method;
+	int			alpha;
+} dp_sparse_places;
+
+/* A call as it was asked for, then as it will be done; all public. */
+typedef struct dp_sparse_call
+{
+	dp_sparse_request request;
+	Numeric		alpha;			/* wanted; NULL: whatever is reached */
+	dp_session_terms terms;		/* of dp_session_plan_sparse */
+	char		mechanism[DP_MECHANISM_LENGTH]; /* for the ledger */
+} dp_sparse_call;
+
+/* sparse_request.c */
+extern Oid	dp_session_relation(FunctionCallInfo fcinfo, int place,
+								const char *function);
+extern void dp_session_read_sparse(FunctionCallInfo fcinfo, bool floats,
+								   const dp_sparse_places *places,
+								   dp_sparse_call *out);
+extern void dp_session_plan_sparse(dp_sparse_call *call,
+								   const dp_reading *reading, Oid relid,
+								   int64 questions);
+extern int64 dp_session_to_bigint(dp_int128 x);
+extern char *dp_session_integer_text(dp_uint128 x);
+
+#endif							/* DP_SESSION_SPARSE_H */

@@ -1,0 +1,274 @@
+# Sparse vector through SQL: outcomes follow their exact law, and every answer
+# is right within the promised alpha as often as promised.
+#
+# Rates: every p-value is compared with ALPHA, see StatServer; 8 comparisons,
+# and 3 rejections of a law that is slightly wrong, whose p-values are expected
+# below 1e-20.  The accuracy of a call is a coin of at least .95: of RUNS calls
+# fewer than WORST are right with probability below 1e-12 (Chernoff's bound,
+# computed below).
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin;
+use Laws;
+use StatServer;
+use Test::More;
+
+my $node = stat_node('sparse_vector', <<'EOT');
+CREATE TABLE few (id int PRIMARY KEY, x int NOT NULL);
+INSERT INTO few SELECT i, i FROM generate_series(1, 4) i;
+SELECT dp_protect('few');
+CREATE TABLE many (id int PRIMARY KEY, x int NOT NULL);
+INSERT INTO many SELECT i, i FROM generate_series(1, 5000) i;
+SELECT dp_protect('many');
+SELECT dp_grant('analyst', epsilon => 1000000000, delta => 0.5);
+EOT
+
+# ---- the exact law, by definition ----
+
+# P[X = m] and P[X >= m]: geometric, or discrete Laplace when two_sided.
+sub mass
+{
+	my ($b, $two_sided, $m) = @_;
+	my $p = exp(-1 / $b);
+
+	return (1 - $p) / (1 + $p) * $p**abs($m) if $two_sided;
+	return $m < 0 ? 0 : (1 - $p) * $p**$m;
+}
+
+sub tail
+{
+	my ($b, $two_sided, $m) = @_;
+	my $p = exp(-1 / $b);
+
+	return $m > 0 ? $p**$m / (1 + $p) : 1 - $p**(1 - $m) / (1 + $p)
+	  if $two_sided;
+	return $m <= 0 ? 1 : $p**$m;
+}
+
+# Outcomes such as "_T__" from query `at` on, with `left` more "above"s:
+# armed is the noisy threshold, undef before it is drawn.
+sub outcomes
+{
+	my ($plan, $counts, $at, $left, $armed) = @_;
+	my %law;
+
+	return { '' => 1 } if $at == @$counts || $left == 0;
+	if (!defined $armed)
+	{
+		my $b = $plan->{threshold_b};
+		my $reach = int(45 * $b) + 2;
+
+		foreach my $z (($plan->{two_sided} ? -$reach : 0) .. $reach)
+		{
+			my $chance = mass($b, $plan->{two_sided}, $z);
+			my $rest = outcomes($plan, $counts, $at, $left,
+				$plan->{threshold} + $plan->{offset} + $z);
+
+			$law{$_} += $chance * $rest->{$_} foreach keys %$rest;
+		}
+		return \%law;
+	}
+	my $above = tail($plan->{query_b}, $plan->{two_sided},
+		$armed - $counts->[$at]);
+	my $yes = outcomes($plan, $counts, $at + 1, $left - 1,
+		$plan->{fresh} ? undef : $armed);
+	my $no = outcomes($plan, $counts, $at + 1, $left, $armed);
+
+	$law{"T$_"} += $above * $yes->{$_} foreach keys %$yes;
+	$law{"_$_"} += (1 - $above) * $no->{$_} foreach keys %$no;
+	return \%law;
+}
+
+# A query over generate_series(1, n) k, asked in many statements: a long one
+# keeps old versions of the budget's row, which every charge then walks over.
+use constant CHUNK => 250;
+
+sub chunks
+{
+	my ($query, $n) = @_;
+
+	return fetch($node, 'analyst',
+		'SET client_min_messages = error' . ";\n$query" x ($n / CHUNK));
+}
+
+# ---- outcomes of calls ----
+
+my @predicates = ('x < 3', 'false', 'true', 'x = 1', 'x > 1');
+my @counts = (2, 0, 4, 1, 3);
+my $queries = 'ARRAY[' . join(', ', map { "'$_'" } @predicates) . ']';
+
+# The noise of the plan for these arguments, as a session records it.
+sub plan_of
+{
+	my ($threshold, $cutoff, $rest) = @_;
+	my $id = as($node, 'analyst',
+		"SELECT dp_sparse_vector_open('few', $threshold, $cutoff, "
+		  . "questions => 5, $rest)");
+	my @row = split /\|/, as($node, 'analyst', <<"EOT");
+SELECT method, two_sided, fresh, threshold_offset,
+	threshold_sensitivity / threshold_epsilon::float8,
+	query_sensitivity / query_epsilon::float8,
+	CASE WHEN numeric_answers THEN answer_epsilon::float8 / answer_sensitivity::float8 END
+FROM dp_pg.session WHERE id = $id
+EOT
+	return {
+		threshold => $threshold,
+		method => $row[0],
+		two_sided => $row[1] eq 't',
+		fresh => $row[2] eq 't',
+		offset => $row[3],
+		threshold_b => $row[4],
+		query_b => $row[5],
+		answer_inverse => $row[6]
+	};
+}
+
+my $first;
+
+foreach my $case (
+	# method, threshold, cutoff, arguments, calls
+	[ 'geometric', 3, 2, 'epsilon => 2', 10000 ],
+	[ 'book', 2, 2, 'epsilon => 6', 3000 ],
+	[ 'rounds', 3, 2, 'epsilon => 3, delta => 0.000001', 3000 ])
+{
+	my ($method, $threshold, $cutoff, $arguments, $n) = @$case;
+	my $rest = "$arguments, method => '$method'";
+	my $plan = plan_of($threshold, $cutoff, $rest);
+	my $file = chunks(<<"EOT", $n);
+SELECT (SELECT string_agg(CASE WHEN above THEN 'T' ELSE '_' END, '' ORDER BY query)
+		FROM dp_sparse_vector('few', $queries, $threshold + 0 * k, $cutoff, $rest))
+FROM generate_series(1, @{[CHUNK]}) k
+EOT
+
+	$first //= [ $file, $plan ];
+	is($plan->{method}, $method, "$method: the plan is of that method");
+	follows(
+		judge($file, 'choice',
+			law_text(outcomes($plan, \@counts, 0, $cutoff))),
+		$n,
+		"$method: outcomes of five questions, cutoff $cutoff");
+}
+
+# power: a row more, a threshold one larger, and noise that is 15% less
+foreach my $wrong (
+	[ 'one more row', sub { $_[1][3]++ } ],
+	[ 'the threshold one larger', sub { $_[0]{threshold}++ } ],
+	[ 'less noise of questions', sub { $_[0]{query_b} *= 0.7 } ])
+{
+	my ($name, $change) = @$wrong;
+	my %plan = %{ $first->[1] };
+	my @changed = @counts;
+
+	$change->(\%plan, \@changed);
+	cmp_ok(
+		judge($first->[0], 'choice',
+			law_text(outcomes(\%plan, \@changed, 0, 2)))->{p},
+		'<', ALPHA,
+		"rejected: $name");
+}
+
+# ---- numeric answers ----
+
+my $plan = plan_of(-20, 5, "numeric_answers => true, epsilon => 5");
+my $answers = chunks(<<"EOT", 2000);
+SELECT v.answer, (ARRAY[2, 0, 4, 1, 3])[v.query]
+FROM generate_series(1, @{[CHUNK]}) k, LATERAL
+	dp_sparse_vector('few', $queries, -20 + 0 * k, 5, 5, true) v
+WHERE above
+EOT
+my $found = judge($answers, 'laplace', $plan->{answer_inverse}, 0);
+
+# below the threshold only by noise of more than 20: nearly never
+cmp_ok($found->{n}, '>', 9900, 'nearly all are above');
+cmp_ok($found->{p}, '>=', ALPHA,
+	"answers have fresh Laplace noise (" . show($found) . ")");
+cmp_ok(
+	judge($answers, 'laplace', $plan->{answer_inverse} * 1.2, 0)->{p},
+	'<', ALPHA, 'rejected: a sixth less noise');
+
+# ---- one question after the other has the same law ----
+
+my $asked = 1000;
+my $session_law = plan_of(3, 2, "epsilon => 2, method => 'geometric'");
+
+as($node, 'postgres', <<'EOT');
+CREATE FUNCTION play(predicates text[]) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	s bigint := dp_sparse_vector_open('few', 3, 2, 2, 5, method => 'geometric');
+	outcome text := '';
+	found int := 0;
+	a boolean;
+BEGIN
+	FOR i IN 1 .. array_length(predicates, 1) LOOP
+		EXIT WHEN found = 2;
+		SELECT above INTO a FROM dp_sparse_vector_ask(s, predicates[i]);
+		outcome := outcome || CASE WHEN a THEN 'T' ELSE '_' END;
+		found := found + a::int;
+	END LOOP;
+	RETURN outcome;
+END $$;
+EOT
+my $played = chunks(<<"EOT", $asked);
+SELECT play($queries) FROM generate_series(1, @{[CHUNK]})
+EOT
+follows(
+	judge($played, 'choice', law_text(outcomes($session_law, \@counts, 0, 2))),
+	$asked,
+	'sessions: outcomes of five questions');
+
+# ---- accuracy: k = 1000 questions, c = 10 ----
+
+use constant {
+	RUNS => 60,
+	K => 1000,
+	C => 10
+};
+
+# Chance that of RUNS coins of .95 fewer than `right` come up, at most.
+sub chernoff
+{
+	my ($right) = @_;
+	my $q = $right / RUNS;
+
+	return exp(-RUNS * ($q * log($q / 0.95)
+			  + (1 - $q) * log((1 - $q) / 0.05)));
+}
+
+my $worst = RUNS - 1;
+
+$worst-- while chernoff($worst) > 1e-12;
+foreach my $case (
+	[ 'geometric', '' ],
+	[ 'best', ', delta => 0.000001, numeric_answers => true' ])
+{
+	my ($method, $more) = @$case;
+	my $rest = "cutoff => @{[C]}, epsilon => 1, method => '$method'$more";
+	my $alpha = as($node, 'analyst', <<"EOT");
+SET client_min_messages = error;
+SELECT dp_sparse_vector_open('many', 2500, questions => @{[K]}, $rest) AS id \\gset
+SELECT alpha FROM dp_pg.sessions WHERE session = :id
+EOT
+
+	# Ten questions are far above, all others at the edge of what may be
+	# called above: that is where wrong answers come from.
+	my $right = as($node, 'analyst', <<"EOT");
+SET client_min_messages = error;
+SELECT count(*) FROM (
+	SELECT bool_and(CASE WHEN above THEN x >= 2500 - $alpha AND
+			coalesce(abs(answer - x) <= $alpha, true)
+		ELSE x <= 2500 + $alpha END) AS good
+	FROM generate_series(1, @{[RUNS]}) k,
+		LATERAL dp_sparse_vector('many', (
+			SELECT array_agg(format('x <= %s', CASE WHEN i % 100 = 0 THEN least(5000, 2501 + ceil($alpha)) ELSE greatest(0, 2499 - ceil($alpha)) END) ORDER BY i)
+			FROM generate_series(1, @{[K]}) i), 2500 + 0 * k, $rest) v,
+		LATERAL (SELECT substring(predicate FROM '\\d+')::int AS x) t
+	GROUP BY k) r
+WHERE good
+EOT
+	cmp_ok($right, '>=', $worst,
+		"$method$more: $right of @{[RUNS]} calls are right within $alpha");
+}
+
+done_testing();
