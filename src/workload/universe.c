@@ -55,7 +55,8 @@ read_columns(ArrayType *array, int *n)
 			if (strcmp(names[i], names[j]) == 0)
 				ereport(ERROR,
 						(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-						 errmsg("column \"%s\" is given twice", names[i])));
+						 errmsg("column \"%s\" is given twice", names[i]),
+						 errhint("Name each column once.")));
 	}
 	return names;
 }
@@ -88,7 +89,9 @@ read_bins(ArrayType *array, int naxes)
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 					 errmsg("number of bins must not be negative: %d",
-							bins[i])));
+							bins[i]),
+					 errhint("Write 0 or NULL for a column that is not "
+							 "binned.")));
 	}
 	return bins;
 }

@@ -111,6 +111,21 @@ compare "ten rows, whole statement" 1.5 $((repeat / 10)) \
 	"$with user=analyst" "SELECT dp_count(*) FROM ten" \
 	"$with user=owner" \
 	"SELECT count(*) FROM ten;;INSERT INTO note VALUES (now(), 'x', 0.1)"
+# Nearly every answer is the uniform one, so that no question is an update.
+session=$(psql -X -q -At -v ON_ERROR_STOP=1 "$with user=postgres" <<-'EOT'
+	SET client_min_messages = warning;
+	SET dp_pg.epsilon_ceiling = '1000000';
+	SET ROLE analyst;
+	SELECT dp_weights_open('cell', ARRAY['a', 'b', 'c', 'd'], 1000000000,
+		1000000, 100000, alpha => 0.2);
+EOT
+) || exit 1
+where="a < 8 AND b > 3 AND c <> 5 AND d < 12"
+compare "weights question, 65536 cells" 1.5 $((repeat / 100)) \
+	"$with user=analyst options='$workers'" \
+	"SELECT * FROM dp_weights_ask($session, '$where')" \
+	"$with user=owner options='$workers'" \
+	"SELECT count(*) FROM cell WHERE $where;;INSERT INTO note VALUES (now(), 'x', 0.1)"
 if [[ charges =~ ${ONLY:-} ]]; then
 	PGHOST=$DP_PG_WORK/with PGUSER=postgres \
 		sh test/bench/charge.sh "$charge_seconds" "$charge_pairs"

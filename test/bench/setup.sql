@@ -11,6 +11,11 @@ SELECT n % 4, n % 1000, n % 1001, (n % 1001) + 0.25, 'number ' || n % 1000
 FROM generate_series(1, :rows) AS n;
 CREATE TABLE ten (i int);
 INSERT INTO ten SELECT generate_series(1, 10);
+-- 16^4 cells, nearly as many rows in each
+CREATE TABLE cell (a int NOT NULL, b int NOT NULL, c int NOT NULL,
+	d int NOT NULL);
+INSERT INTO cell SELECT n % 16, n / 16 % 16, n / 256 % 16, n * 31 / 4096 % 16
+FROM generate_series(1, 100000) AS n;
 CREATE TABLE note (at timestamptz, role name, epsilon numeric);
 SELECT dp_protect('survey', dataset => 'bench');
 SELECT dp_protect('ten', dataset => 'bench');
@@ -18,8 +23,12 @@ SELECT dp_declare('survey', 'k4', lower => 0, upper => 3);
 SELECT dp_declare('survey', 'k1000', lower => 0, upper => 999);
 SELECT dp_declare('survey', 't1000', keys => array_agg('number ' || n))
 FROM generate_series(0, 999) AS n;
+SELECT dp_protect('cell', dataset => 'bench');
+SELECT dp_declare('cell', column_name::name, lower => 0, upper => 15)
+FROM unnest(ARRAY['a', 'b', 'c', 'd']) AS column_name;
 SELECT dp_grant('analyst', 'bench', epsilon => 1e9);
 RESET ROLE;
 VACUUM (FREEZE, ANALYZE) survey;
 VACUUM (FREEZE, ANALYZE) ten;
+VACUUM (FREEZE, ANALYZE) cell;
 CHECKPOINT;

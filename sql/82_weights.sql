@@ -1,0 +1,62 @@
+-- Online private multiplicative weights: many questions about counts, most of
+-- them answered by a public hypothesis.  doc/weights.md.
+
+CREATE FUNCTION @extschema@.dp_weights_open(
+	relation regclass, columns text[], queries integer, epsilon numeric,
+	n bigint DEFAULT NULL, bins integer[] DEFAULT NULL,
+	alpha numeric DEFAULT NULL, delta numeric DEFAULT NULL,
+	confidence numeric DEFAULT 0.95, method text DEFAULT 'best')
+RETURNS bigint
+LANGUAGE c VOLATILE PARALLEL UNSAFE COST 10000
+AS 'MODULE_PATHNAME', 'dp_session_sql_weights_open';
+COMMENT ON FUNCTION @extschema@.dp_weights_open(
+	regclass, text[], integer, numeric, bigint, integer[], numeric, numeric,
+	numeric, text) IS
+'opens a session of online multiplicative weights over a protected relation and answers its number; the universe is the product of the public values of columns, bins[i] > 0 cuts a number into so many equal bins, at most 2^20 cells; at most queries questions, each a predicate over those columns; with probability confidence every answer is within 3 alpha n rows, without alpha the least that can be reached is chosen and shown; n is the public number of rows, without it a twentieth of epsilon pays for a noisy count, as a charge of its own that is made first; everything that the session can answer is charged here, epsilon and delta; NULL epsilon: dp_pg.epsilon; NULL delta: 0, or dp_pg.delta when dp_pg.mechanism is gaussian; method best, geometric, rounds or book; the session belongs to the asking role and dataset, and outlives the connection and a ROLLBACK; errors 22004 another NULL, 22023 a column without public values, a bad parameter, or an alpha that cannot be reached, 42703, 42P01, 54000 too many cells, 42501 no budget, 53400 exhausted, 55000 not preloaded, 55P03, 53000, 25006 recovery; Dwork and Roth, Algorithm 6, Theorems 4.14 and 4.15; theory T61 to T64';
+
+CREATE FUNCTION @extschema@.dp_weights_open(
+	relation regclass, columns text[], queries integer,
+	epsilon double precision,
+	n bigint DEFAULT NULL, bins integer[] DEFAULT NULL,
+	alpha double precision DEFAULT NULL, delta double precision DEFAULT NULL,
+	confidence double precision DEFAULT 0.95, method text DEFAULT 'best')
+RETURNS bigint
+LANGUAGE c VOLATILE PARALLEL UNSAFE COST 10000
+AS 'MODULE_PATHNAME', 'dp_session_sql_weights_open_float';
+COMMENT ON FUNCTION @extschema@.dp_weights_open(
+	regclass, text[], integer, double precision, bigint, integer[],
+	double precision, double precision, double precision, text) IS
+'dp_weights_open for drivers that bind double precision; the parameters are read by their shortest decimal text';
+
+CREATE FUNCTION @extschema@.dp_weights_ask(
+	session bigint, predicate text,
+	OUT answer bigint, OUT fraction double precision, OUT updated boolean,
+	OUT questions_left bigint, OUT updates_left integer)
+RETURNS record
+LANGUAGE c VOLATILE PARALLEL UNSAFE COST 10000
+AS 'MODULE_PATHNAME', 'dp_session_sql_weights_ask';
+COMMENT ON FUNCTION @extschema@.dp_weights_ask(bigint, text) IS
+'one question to a session of dp_weights_open: how many rows satisfy the predicate, an SQL condition over the columns of the universe, NULL does not hold; a bin is taken by a value inside it; one row: answer in rows from 0 to n, the same as a fraction of n, whether it came from the data and the hypothesis was updated by it (else it is the hypothesis''s own), and what is left; no further charge; the answer is kept before it is shown, so that no ROLLBACK takes it back; never NULL; errors 22004 NULL argument, 42601, 42703, 42804, 22023 or 0A000 with a wrong predicate, 54000 too many cells, 42704 no such session of the asking role, 53400 questions or updates are used up, 55000 closed or not preloaded, 55P03, 53000, 25006 recovery; an error while private rows are read closes the session; theory T61 to T63';
+
+CREATE FUNCTION @extschema@.dp_weights_estimate(
+	session bigint, predicate text,
+	OUT answer bigint, OUT fraction double precision)
+RETURNS record
+LANGUAGE c VOLATILE PARALLEL UNSAFE COST 1000
+AS 'MODULE_PATHNAME', 'dp_session_sql_weights_estimate';
+COMMENT ON FUNCTION @extschema@.dp_weights_estimate(bigint, text) IS
+'what the hypothesis of a session of dp_weights_open says about a predicate: rows from 0 to n, and their fraction; reads no private row, charges nothing, uses up no question, works after the session is used up or closed; there is no promise how near it is; never NULL; errors 22004 NULL argument, 42601, 42703, 42804, 22023 or 0A000 with a wrong predicate, 54000 too many cells, 42704 no such session of the asking role, 55000 not preloaded; theory T64';
+
+CREATE FUNCTION @extschema@.dp_weights_hypothesis(session bigint)
+RETURNS SETOF record
+LANGUAGE c VOLATILE PARALLEL UNSAFE COST 1000 ROWS 1000
+AS 'MODULE_PATHNAME', 'dp_session_sql_weights_hypothesis';
+COMMENT ON FUNCTION @extschema@.dp_weights_hypothesis(bigint) IS
+'the hypothesis of a session of dp_weights_open: one row for each cell of the universe, its values and their probability, which add up to 1; needs a column list: the columns of the universe in their order and with their types, then probability double precision; reads no private row, charges nothing, works after the session is used up or closed; values may be NULL, probability never; errors 22004 NULL argument, 22023 the column list does not match, 42601 no column list, 42704 no such session of the asking role, 55000 not preloaded; theory T64';
+
+CREATE FUNCTION @extschema@.dp_weights_close(session bigint)
+RETURNS void
+LANGUAGE c VOLATILE PARALLEL UNSAFE COST 10000
+AS 'MODULE_PATHNAME', 'dp_session_sql_weights_close';
+COMMENT ON FUNCTION @extschema@.dp_weights_close(bigint) IS
+'closes a session of dp_weights_open, one''s own or of one''s dataset: no more questions; its hypothesis stays readable by its role; nothing is refunded; errors 22004 NULL, 42704 no such session, 55000 not preloaded, 55P03, 53000, 25006 recovery';

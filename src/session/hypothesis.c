@@ -1,0 +1,209 @@
+/*
+ * hypothesis.c
+ *	  The hypothesis of online multiplicative weights: a distribution over the
+ *	  cells of a universe.
+ *
+ * It starts uniform.  Each "above" of the session moves it: where the noisy
+ * answer lay below the guess, cells of the predicate lose weight by the factor
+ * exp(-eta), else they gain by exp(eta), eta = alpha / 2.  So the weight of a
+ * cell is exp(eta steps) with a whole number of steps, whatever the order.
+ *
+ * All of this is computed from what the session has released, so anybody who
+ * may see the session may see the hypothesis, and floating point is harmless
+ * (doc/weights.md).
+ *
+ * The last hypothesis is kept in a memory context of its own and brought up to
+ * date by the "above"s that are new.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "miscadmin.h"
+#include "utils/memutils.h"
+
+#include "weights.h"
+
+static MemoryContext kept_context = NULL;
+static dp_hypothesis *kept = NULL;
+
+/* ---- making ---- */
+
+static void
+forget(void)
+{
+	MemoryContext old = kept_context;
+
+	kept = NULL;
+	kept_context = NULL;
+	if (old != NULL)
+		MemoryContextDelete(old);
+}
+
+static dp_hypothesis *
+make_uniform(const dp_session *session)
+{
+	dp_hypothesis *hypothesis = palloc0(sizeof(dp_hypothesis));
+	int64		size;
+	int64		cell;
+
+	hypothesis->session = session->id;
+	hypothesis->text = pstrdup(session->details);
+	dp_weights_details_read(session->details, &hypothesis->details);
+	size = hypothesis->details.universe->size;
+	hypothesis->steps = palloc0(sizeof(int32) * size);
+	hypothesis->probability = palloc(sizeof(double) * size);
+	for (cell = 0; cell < size; cell++)
+		hypothesis->probability[cell] = 1.0 / size;
+	return hypothesis;
+}
+
+/* The kept one if it is of this session, else a uniform one, then kept. */
+static dp_hypothesis *
+begin(const dp_session *session)
+{
+	MemoryContext context;
+	MemoryContext old;
+	dp_hypothesis *hypothesis;
+
+	if (kept != NULL && kept->session == session->id &&
+		kept->updates <= session->above &&
+		strcmp(kept->text, session->details) == 0)
+		return kept;
+	forget();
+	context = AllocSetContextCreate(CurrentMemoryContext,
+									"dp_pg hypothesis",
+									ALLOCSET_DEFAULT_SIZES);
+	old = MemoryContextSwitchTo(context);
+	hypothesis = make_uniform(session);
+	MemoryContextSwitchTo(old);
+	MemoryContextSetParent(context, TopMemoryContext);
+	kept_context = context;
+	kept = hypothesis;
+	return hypothesis;
+}
+
+/* ---- learning ---- */
+
+static void
+learn(dp_hypothesis *hypothesis, const dp_session_above *above)
+{
+	const dp_universe *universe = hypothesis->details.universe;
+	dp_linear_query *query = dp_workload_read_query(universe,
+													above->predicate);
+	bool	   *holds = palloc(universe->size);
+	int32		step = above->answer < above->guess ? -1 : 1;
+	int64		cell;
+
+	dp_workload_expand(universe, query, holds);
+	for (cell = 0; cell < universe->size; cell++)
+		hypothesis->steps[cell] += holds[cell] ? step : 0;
+	hypothesis->updates = above->number;
+}
+
+/* Weights are compared with the largest, so that none overflows. */
+static void
+normalise(dp_hypothesis *hypothesis)
+{
+	double		eta = dp_acct_fixed_approx(hypothesis->details.alpha) / 2;
+	int64		size = hypothesis->details.universe->size;
+	int32		most = hypothesis->steps[0];
+	long double sum = 0;
+	int64		cell;
+
+	for (cell = 1; cell < size; cell++)
+		most = Max(most, hypothesis->steps[cell]);
+	for (cell = 0; cell < size; cell++)
+	{
+		double		steps = (double) hypothesis->steps[cell] - most;
+
+		hypothesis->probability[cell] = exp(eta * steps);
+		sum += hypothesis->probability[cell];
+	}
+	for (cell = 0; cell < size; cell++)
+		hypothesis->probability[cell] =
+			(double) (hypothesis->probability[cell] / sum);
+}
+
+static void
+learn_all(dp_hypothesis *hypothesis, List *aboves)
+{
+	MemoryContext each = AllocSetContextCreate(CurrentMemoryContext,
+											   "dp_pg update",
+											   ALLOCSET_DEFAULT_SIZES);
+	ListCell   *lc;
+
+	foreach(lc, aboves)
+	{
+		MemoryContext old = MemoryContextSwitchTo(each);
+
+		CHECK_FOR_INTERRUPTS();
+		learn(hypothesis, lfirst(lc));
+		MemoryContextSwitchTo(old);
+		MemoryContextReset(each);
+	}
+	MemoryContextDelete(each);
+	normalise(hypothesis);
+}
+
+/*
+ * dp_hypothesis_of
+ *	  The hypothesis after the session's "above"s, `updates` of them; at least
+ *	  those that the session had when it was found.  It stays valid until the
+ *	  next call.
+ *
+ * Errors: what reading the universe and the predicates again raises.
+ */
+dp_hypothesis *
+dp_hypothesis_of(const dp_session *session)
+{
+	dp_hypothesis *hypothesis = begin(session);
+
+	if (hypothesis->updates < session->above)
+	{
+		PG_TRY();
+		{
+			learn_all(hypothesis,
+					  dp_session_aboves(session, hypothesis->updates));
+		}
+		PG_CATCH();
+		{
+			forget();			/* it has learned half, and is not normal */
+			PG_RE_THROW();
+		}
+		PG_END_TRY();
+	}
+	return hypothesis;
+}
+
+/* ---- answers ---- */
+
+/* dp_hypothesis_fraction: probability that the query holds, in [0, 1]. */
+double
+dp_hypothesis_fraction(const dp_hypothesis *hypothesis,
+					   const dp_linear_query *query)
+{
+	const dp_universe *universe = hypothesis->details.universe;
+	bool	   *holds = palloc(universe->size);
+	long double inside = 0;
+	long double outside = 0;
+	int64		cell;
+
+	dp_workload_expand(universe, query, holds);
+	for (cell = 0; cell < universe->size; cell++)
+	{
+		if (holds[cell])
+			inside += hypothesis->probability[cell];
+		else
+			outside += hypothesis->probability[cell];
+	}
+	pfree(holds);
+	return (double) (inside / (inside + outside));
+}
+
+/* dp_hypothesis_count: that fraction of n rows, rounded. */
+int64
+dp_hypothesis_count(const dp_hypothesis *hypothesis, double fraction)
+{
+	return (int64) rint(fraction * (double) hypothesis->details.n);
+}

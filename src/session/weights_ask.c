@@ -1,0 +1,287 @@
+/*
+ * weights_ask.c
+ *	  Questions to a session of online multiplicative weights, and what its
+ *	  hypothesis says for nothing.
+ *
+ * A question compares the exact count with the hypothesis's guess, an integer:
+ * only the sparse vector under the session sees how far they are apart.  Near
+ * enough, the guess is the answer; else the answer is a noisy count, from
+ * which the hypothesis learns.
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "catalog/pg_type.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
+#include "utils/tuplestore.h"
+
+#include "weights.h"
+
+/* ---- arguments ---- */
+
+static int64
+session_argument(FunctionCallInfo fcinfo)
+{
+	dp_bridge_require_preload();
+	if (PG_ARGISNULL(0))
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("session must not be NULL")));
+	return PG_GETARG_INT64(0);
+}
+
+static char *
+predicate_argument(FunctionCallInfo fcinfo)
+{
+	if (PG_ARGISNULL(1))
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("predicate must not be NULL")));
+	return text_to_cstring(PG_GETARG_TEXT_PP(1));
+}
+
+static Datum
+make_row(FunctionCallInfo fcinfo, Datum *values)
+{
+	bool		nulls[5] = {false};
+	TupleDesc	desc;
+
+	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(desc), values,
+											 nulls));
+}
+
+/* ---- ask ---- */
+
+static void
+refuse_used_up(const dp_session *session, const char *what, int64 most)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
+			 errmsg("session " INT64_FORMAT " has used up its %s",
+					session->id, what),
+			 errdetail("It could have " INT64_FORMAT ".", most),
+			 errhint("dp_weights_estimate and dp_weights_hypothesis still "
+					 "answer, from what was learned; for more, open another "
+					 "session.")));
+}
+
+/*
+ * The session, as long as it can answer one more; whether it was closed is
+ * found out when it reads.
+ */
+static dp_session *
+find_open(int64 id)
+{
+	dp_session *session = dp_session_find(id, DP_SESSION_WEIGHTS, true);
+
+	if (session->above >= session->terms.cutoff)
+		refuse_used_up(session, "updates", session->terms.cutoff);
+	if (session->asked >= session->terms.questions)
+		refuse_used_up(session, "questions", session->terms.questions);
+	return session;
+}
+
+/* The exact number of rows where the query holds: private. */
+static int64
+read_count(const dp_session *session, const dp_universe *universe,
+		   const dp_linear_query *query)
+{
+	dp_reading *reading = dp_workload_reading(universe, query);
+	int64	   *counts;
+	int64		sum = 0;
+	int64		i;
+
+	counts = palloc_extended(sizeof(int64) * reading->ncounts,
+							 MCXT_ALLOC_HUGE);
+	dp_session_read(session, reading, counts);
+	for (i = 0; i < query->size; i++)
+		if (query->holds[i])
+			sum += counts[i];
+	explicit_bzero(counts, sizeof(int64) * reading->ncounts);
+	return sum;
+}
+
+/* What the hypothesis says; public. */
+typedef struct weights_guess
+{
+	double		fraction;
+	int64		count;
+} weights_guess;
+
+static void
+make_guess(const dp_hypothesis *hypothesis, const dp_linear_query *query,
+		   weights_guess *out)
+{
+	out->fraction = dp_hypothesis_fraction(hypothesis, query);
+	out->count = dp_hypothesis_count(hypothesis, out->fraction);
+}
+
+/* One try; false when the hypothesis was not the newest any more. */
+static bool
+ask_once(const dp_session *session, const dp_linear_query *query,
+		 int64 count, weights_guess *guess, dp_session_reply *reply)
+{
+	const dp_hypothesis *hypothesis = dp_hypothesis_of(session);
+	dp_session_question question;
+
+	make_guess(hypothesis, query, guess);
+	MemSet(&question, 0, sizeof(question));
+	question.predicate = query->text;
+	question.score = count > guess->count ? count - guess->count :
+		guess->count - count;
+	question.value = count;
+	question.seen = hypothesis->updates;
+	question.guess = guess->count;
+	dp_session_ask(session, &question, reply);
+	explicit_bzero(&question, sizeof(question));
+	return !reply->stale;
+}
+
+static Datum
+reply_row(FunctionCallInfo fcinfo, const dp_session *session, int64 n,
+		  const dp_session_reply *reply, const weights_guess *guess)
+{
+	int64		noisy = (int64) Max(Min(reply->answer, (dp_int128) n), 0);
+	Datum		values[5];
+
+	values[0] = Int64GetDatum(reply->above ? noisy : guess->count);
+	values[1] = Float8GetDatum(reply->above ? (double) noisy / (double) n :
+							   guess->fraction);
+	values[2] = BoolGetDatum(reply->above);
+	values[3] = Int64GetDatum(session->terms.questions - reply->asked);
+	values[4] = Int32GetDatum(session->terms.cutoff - reply->above_count);
+	return make_row(fcinfo, values);
+}
+
+PG_FUNCTION_INFO_V1(dp_session_sql_weights_ask);
+PG_FUNCTION_INFO_V1(dp_session_sql_weights_estimate);
+PG_FUNCTION_INFO_V1(dp_session_sql_weights_hypothesis);
+PG_FUNCTION_INFO_V1(dp_session_sql_weights_close);
+
+/*
+ * dp_session_sql_weights_ask
+ *	  dp_weights_ask(session, predicate): see sql/82_weights.sql.
+ */
+Datum
+dp_session_sql_weights_ask(PG_FUNCTION_ARGS)
+{
+	int64		id = session_argument(fcinfo);
+	char	   *predicate = predicate_argument(fcinfo);
+	dp_session *session = find_open(id);
+	dp_weights_details details;
+	dp_linear_query *query;
+	dp_session_reply reply;
+	weights_guess guess;
+	int64		count;
+
+	dp_weights_details_read(session->details, &details);
+	query = dp_workload_read_query(details.universe, predicate);
+	count = read_count(session, details.universe, query);
+	while (!ask_once(session, query, count, &guess, &reply))
+	{
+		CHECK_FOR_INTERRUPTS();
+		session = find_open(id);
+	}
+	explicit_bzero(&count, sizeof(count));
+	return reply_row(fcinfo, session, details.n, &reply, &guess);
+}
+
+/* ---- what costs nothing ---- */
+
+/*
+ * dp_session_sql_weights_estimate
+ *	  dp_weights_estimate(session, predicate): see sql/82_weights.sql.
+ */
+Datum
+dp_session_sql_weights_estimate(PG_FUNCTION_ARGS)
+{
+	int64		id = session_argument(fcinfo);
+	char	   *predicate = predicate_argument(fcinfo);
+	dp_session *session = dp_session_find(id, DP_SESSION_WEIGHTS, true);
+	const dp_hypothesis *hypothesis = dp_hypothesis_of(session);
+	weights_guess guess;
+	Datum		values[2];
+
+	make_guess(hypothesis,
+			   dp_workload_read_query(hypothesis->details.universe,
+									  predicate), &guess);
+	values[0] = Int64GetDatum(guess.count);
+	values[1] = Float8GetDatum(guess.fraction);
+	return make_row(fcinfo, values);
+}
+
+static void
+check_last_column(TupleDesc wanted)
+{
+	Form_pg_attribute last = TupleDescAttr(wanted, wanted->natts - 1);
+
+	if (strcmp(NameStr(last->attname), "probability") == 0 &&
+		last->atttypid == FLOAT8OID)
+		return;
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("column list must end with probability double "
+					"precision"),
+			 errdetail("Its last column is %s %s.", NameStr(last->attname),
+					   format_type_be(last->atttypid)),
+			 errhint("Write AS t(the columns of the universe with their "
+					 "types, probability double precision).")));
+}
+
+static void
+put_cells(const dp_hypothesis *hypothesis, ReturnSetInfo *rsinfo)
+{
+	const dp_universe *universe = hypothesis->details.universe;
+	Datum		values[DP_UNIVERSE_AXES + 1];
+	bool		nulls[DP_UNIVERSE_AXES + 1];
+	int64		cell;
+
+	nulls[universe->naxes] = false;
+	for (cell = 0; cell < universe->size; cell++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		dp_universe_values(universe, cell, values, nulls);
+		values[universe->naxes] =
+			Float8GetDatum(hypothesis->probability[cell]);
+		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values,
+							 nulls);
+	}
+}
+
+/*
+ * dp_session_sql_weights_hypothesis
+ *	  dp_weights_hypothesis(session): see sql/82_weights.sql.
+ */
+Datum
+dp_session_sql_weights_hypothesis(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	int64		id = session_argument(fcinfo);
+	dp_session *session = dp_session_find(id, DP_SESSION_WEIGHTS, true);
+	const dp_hypothesis *hypothesis;
+
+	SetSingleFuncCall(fcinfo, SRF_SINGLE_USE_EXPECTED);
+	hypothesis = dp_hypothesis_of(session);
+	check_last_column(rsinfo->setDesc);
+	dp_universe_check_columns(hypothesis->details.universe, rsinfo->setDesc,
+							  1);
+	put_cells(hypothesis, rsinfo);
+	return (Datum) 0;
+}
+
+/* ---- close ---- */
+
+/*
+ * dp_session_sql_weights_close
+ *	  dp_weights_close(session): see sql/82_weights.sql.
+ */
+Datum
+dp_session_sql_weights_close(PG_FUNCTION_ARGS)
+{
+	dp_session_close(session_argument(fcinfo), DP_SESSION_WEIGHTS);
+	PG_RETURN_VOID();
+}

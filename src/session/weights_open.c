@@ -1,0 +1,467 @@
+/*
+ * weights_open.c
+ *	  dp_weights_open: the universe, the number of rows, the plan, the charge.
+ *
+ * Without n, a twentieth of epsilon pays for a noisy number of rows: a release
+ * and a charge of its own, made first, because the plan needs n.  The rest of
+ * epsilon pays for the session; the two charges add up to epsilon exactly.
+ */
+#include "postgres.h"
+
+#include "fmgr.h"
+#include "nodes/nodes.h"
+#include "nodes/value.h"
+#include "utils/builtins.h"
+#include "utils/fmgrprotos.h"
+
+#include "weights.h"
+
+#define MAX_N INT64CONST(1000000000000)
+#define COUNT_SHARE 20			/* of epsilon, for the noisy number of rows */
+
+/* Arguments of dp_weights_open. */
+enum
+{
+	ARG_RELATION,
+	ARG_COLUMNS,
+	ARG_QUERIES,
+	ARG_EPSILON,
+	ARG_N,
+	ARG_BINS,
+	ARG_ALPHA,
+	ARG_DELTA,
+	ARG_CONFIDENCE,
+	ARG_METHOD
+};
+
+/* A call as it was asked for; all public. */
+typedef struct weights_call
+{
+	Oid			relid;
+	dp_universe *universe;
+	dp_fixed	epsilon;		/* of everything */
+	dp_weights_request request;
+	dp_weights_plan plan;
+} weights_call;
+
+/* ---- what the session keeps ---- */
+
+static int64
+read_integer(const Node *node)
+{
+	return pg_strtoint64(strVal(node));
+}
+
+/* dp_weights_details_write: as text, for dp_session.details. */
+char *
+dp_weights_details_write(const dp_weights_details *details)
+{
+	List	   *list = list_make3(
+		dp_universe_to_list(details->universe),
+		makeString(psprintf(INT64_FORMAT, details->n)),
+		makeString(dp_bridge_fixed_to_cstring(details->alpha)));
+
+	return nodeToString(list);
+}
+
+/* dp_weights_details_read: back again, in the current context. */
+void
+dp_weights_details_read(const char *text, dp_weights_details *out)
+{
+	List	   *list = castNode(List, stringToNode(text));
+	Numeric		alpha = dp_bridge_text_to_numeric(strVal(lthird(list)));
+
+	out->universe = dp_universe_from_list(linitial_node(List, list));
+	out->n = read_integer(lsecond(list));
+	if (dp_bridge_numeric_to_fixed(alpha, DP_ROUND_DOWN, &out->alpha) !=
+		DP_NUMBER_OK)
+		elog(ERROR, "unexpected alpha of a session");
+}
+
+/* ---- arguments ---- */
+
+static void
+require_argument(FunctionCallInfo fcinfo, int place, const char *what)
+{
+	if (PG_ARGISNULL(place))
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("%s must not be NULL", what)));
+}
+
+static Numeric
+number_argument(FunctionCallInfo fcinfo, int place, bool floats)
+{
+	if (PG_ARGISNULL(place))
+		return NULL;
+	if (floats)
+		return dp_bridge_float8_to_numeric(PG_GETARG_FLOAT8(place));
+	return PG_GETARG_NUMERIC(place);
+}
+
+static dp_fixed
+read_epsilon(Numeric x)
+{
+	dp_rational epsilon;
+	dp_fixed	fixed;
+
+	if (x == NULL)
+		x = dp_bridge_text_to_numeric(dp_setting_epsilon);
+	epsilon = dp_bridge_check_epsilon(x, false, "epsilon");
+	dp_bridge_check_status(dp_acct_fixed_from_rational(&epsilon,
+													   DP_ROUND_DOWN, &fixed),
+						   "read epsilon");
+	return fixed;
+}
+
+/* A number from 0 on and below `end`; of 0 itself only when zero_too. */
+static dp_fixed
+read_below(Numeric x, dp_rounding rounding, dp_fixed end, bool zero_too,
+		   const char *message, const char *hint)
+{
+	dp_fixed	fixed = 0;
+
+	if (dp_bridge_numeric_to_fixed(x, rounding, &fixed) != DP_NUMBER_OK ||
+		(fixed == 0 && !zero_too) || fixed >= end)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s", message),
+				 errhint("%s", hint)));
+	return fixed;
+}
+
+/* Left out, delta is 0; dp_pg.delta under dp_pg.mechanism = gaussian. */
+static dp_fixed
+read_delta(Numeric x)
+{
+	if (x == NULL && dp_setting_mechanism == DP_SETTING_GAUSSIAN &&
+		dp_setting_delta[0] != '\0')
+		x = dp_bridge_text_to_numeric(dp_setting_delta);
+	if (x == NULL)
+		return 0;
+	return read_below(x, DP_ROUND_DOWN, DP_FIXED_ONE, true,
+					  "delta must be at least 0 and below 1",
+					  "Leave it out for a guarantee without delta.");
+}
+
+/* 0: the least that can be reached */
+static dp_fixed
+read_alpha(Numeric x)
+{
+	if (x == NULL)
+		return 0;
+	return read_below(x, DP_ROUND_DOWN, DP_FIXED_ONE / 3 + 1, false,
+					  "alpha must be above 0 and at most 1/3",
+					  "Answers are within 3 alpha of the true fraction; "
+					  "leave alpha out for the least that can be reached.");
+}
+
+static dp_sparse_method
+read_method(FunctionCallInfo fcinfo)
+{
+	char	   *name = text_to_cstring(PG_GETARG_TEXT_PP(ARG_METHOD));
+	dp_sparse_method method = DP_SPARSE_BEST;
+
+	if (!dp_acct_sparse_parse(name, &method))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("unknown method \"%s\"", name),
+				 errhint("Methods are best, geometric, rounds and book.")));
+	return method;
+}
+
+static int64
+read_n(int64 n)
+{
+	if (n < 1 || n > MAX_N)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("n must be from 1 to " INT64_FORMAT, MAX_N),
+				 errhint("Give the public number of rows, or leave n out for "
+						 "a noisy count.")));
+	return n;
+}
+
+static void
+read_numbers(FunctionCallInfo fcinfo, bool floats, weights_call *call)
+{
+	dp_weights_request *request = &call->request;
+
+	require_argument(fcinfo, ARG_QUERIES, "queries");
+	require_argument(fcinfo, ARG_CONFIDENCE, "confidence");
+	require_argument(fcinfo, ARG_METHOD, "method");
+	request->questions = PG_GETARG_INT32(ARG_QUERIES);
+	if (request->questions < 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("queries must be at least 1"),
+				 errhint("Give the most that will be asked.")));
+	call->epsilon = read_epsilon(number_argument(fcinfo, ARG_EPSILON,
+												 floats));
+	request->epsilon = call->epsilon;
+	if (!PG_ARGISNULL(ARG_N))
+		request->n = read_n(PG_GETARG_INT64(ARG_N));
+	request->alpha = read_alpha(number_argument(fcinfo, ARG_ALPHA, floats));
+	request->delta = read_delta(number_argument(fcinfo, ARG_DELTA, floats));
+	request->beta = DP_FIXED_ONE -
+		read_below(number_argument(fcinfo, ARG_CONFIDENCE, floats),
+				   DP_ROUND_UP, DP_FIXED_ONE, false,
+				   "confidence must lie between 0 and 1",
+				   "It is the probability that every answer is within 3 "
+				   "alpha, such as 0.95.");
+	request->method = read_method(fcinfo);
+}
+
+static void
+read_call(FunctionCallInfo fcinfo, bool floats, weights_call *call)
+{
+	MemSet(call, 0, sizeof(*call));
+	dp_bridge_require_preload();
+	require_argument(fcinfo, ARG_RELATION, "relation of dp_weights_open");
+	require_argument(fcinfo, ARG_COLUMNS, "columns");
+	read_numbers(fcinfo, floats, call);
+	call->relid = PG_GETARG_OID(ARG_RELATION);
+	call->universe =
+		dp_universe_make(call->relid, PG_GETARG_ARRAYTYPE_P(ARG_COLUMNS),
+						 PG_ARGISNULL(ARG_BINS) ? NULL :
+						 PG_GETARG_ARRAYTYPE_P(ARG_BINS), DP_UNIVERSE_CELLS);
+	call->request.cells = call->universe->size;
+}
+
+/* ---- the noisy number of rows ---- */
+
+static void
+charge_count(const dp_reading *reading, const dp_rational *epsilon,
+			 dp_fixed price)
+{
+	dp_ledger_request request;
+	dp_ledger_receipt receipt;
+
+	MemSet(&request, 0, sizeof(request));
+	namestrcpy(&request.dataset, reading->dataset);
+	strlcpy(request.mechanism, "discrete Laplace: n of multiplicative weights",
+			DP_MECHANISM_LENGTH);
+	request.charge.epsilon = price;
+	dp_bridge_check_status(dp_acct_rho_from_laplace(reading->sensitivity,
+													epsilon,
+													&request.charge.rho),
+						   "charge the number of rows");
+	request.releases = 1;
+	request.fingerprint = reading->fingerprint;
+	request.replace_one = reading->standing.replace_one;
+	dp_ledger_charge(&request, &receipt);
+}
+
+/* Charges `price`, durably, before it reads. */
+static int64
+noisy_count(dp_reading *reading, dp_fixed price)
+{
+	dp_rational epsilon;
+	dp_scale	scale;
+	dp_int128	noise;
+	dp_int128	noisy;
+	int64		count;
+
+	dp_bridge_check_status(dp_acct_fixed_to_rational(price, &epsilon),
+						   "count the rows");
+	dp_bridge_check_status(dp_mech_scale_make(reading->sensitivity, &epsilon,
+											  &scale), "count the rows");
+	charge_count(reading, &epsilon, price);
+	dp_reading_run(reading, &count);
+	dp_bridge_check_status(dp_mech_discrete_laplace(dp_bridge_source(),
+													&scale, &noise),
+						   "draw noise");
+	noisy = noise + count;
+	explicit_bzero(&count, sizeof(count));
+	explicit_bzero(&noise, sizeof(noise));
+	return (int64) Max(Min(noisy, MAX_N), -MAX_N);
+}
+
+static void
+count_rows(weights_call *call, dp_reading *reading)
+{
+	dp_fixed	price = call->epsilon / COUNT_SHARE;
+	int64		n;
+
+	if (price == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("epsilon is too small to count the rows with"),
+				 errhint("Use a larger epsilon, or give n.")));
+	n = noisy_count(reading, price);
+	if (n < 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("the noisy number of rows is " INT64_FORMAT, n),
+				 errdetail("So few rows cannot be told from none. Epsilon %s "
+						   "was charged for the count.",
+						   dp_bridge_fixed_to_cstring(price)),
+				 errhint("Use a larger epsilon, or give n.")));
+	call->request.n = n;
+	call->request.epsilon = call->epsilon - price;
+}
+
+/* ---- the plan ---- */
+
+/* How an unreachable alpha is refused: what it depends on. */
+static char *
+tell_request(const weights_call *call)
+{
+	return psprintf("n is " INT64_FORMAT "%s, the universe has " INT64_FORMAT
+					" cells, and there are " INT64_FORMAT " queries.",
+					call->request.n,
+					call->request.epsilon < call->epsilon ?
+					" (noisy, its epsilon was charged)" : "",
+					call->request.cells, call->request.questions);
+}
+
+static double
+to_double(dp_fixed x)
+{
+	return dp_acct_fixed_approx(x);
+}
+
+static void
+refuse_useless(const weights_call *call)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("no useful accuracy can be reached"),
+			 errdetail("%s The least alpha is %.4g, and answers within 3 "
+					   "alpha would say nothing.", tell_request(call),
+					   to_double(call->plan.alpha)),
+			 errhint("Use a larger epsilon, a delta, fewer cells or fewer "
+					 "queries, on more rows.")));
+}
+
+static void
+refuse_alpha(const weights_call *call)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("alpha %s cannot be reached",
+					dp_bridge_fixed_to_cstring(call->request.alpha)),
+			 errdetail("%s The least alpha is %s.", tell_request(call),
+					   dp_bridge_fixed_to_cstring(call->plan.alpha)),
+			 errhint("Ask for that alpha or leave it out; or use a larger "
+					 "epsilon, fewer cells or fewer queries.")));
+}
+
+static void
+make_plan(weights_call *call, const dp_reading *reading)
+{
+	dp_status	status;
+
+	call->request.sensitivity = reading->sensitivity;
+	status = dp_acct_weights_plan(&call->request, &call->plan);
+	if (status == DP_OK && call->plan.alpha <= DP_FIXED_ONE / 3 &&
+		call->plan.updates <= PG_INT32_MAX)
+		return;
+	if (status == DP_E_RANGE && call->request.alpha != 0 &&
+		call->plan.alpha > 0 && call->plan.alpha < DP_FIXED_ONE / 3)
+		refuse_alpha(call);
+	if (status != DP_E_RANGE)
+		dp_bridge_check_status(status, "plan multiplicative weights");
+	refuse_useless(call);
+}
+
+static void
+fill_terms(const weights_call *call, const dp_reading *reading,
+		   dp_session_terms *terms)
+{
+	MemSet(terms, 0, sizeof(*terms));
+	terms->kind = DP_SESSION_WEIGHTS;
+	terms->relid = call->relid;
+	namestrcpy(&terms->dataset, reading->dataset);
+	terms->sensitivity = reading->sensitivity;
+	terms->threshold = call->plan.threshold;
+	terms->questions = call->request.questions;
+	terms->cutoff = (int32) call->plan.updates;
+	terms->beta = to_double(call->request.beta);
+	terms->replace_one = reading->standing.replace_one;
+	terms->plan = call->plan.sparse;
+}
+
+static int64
+open_planned(const weights_call *call, const dp_reading *reading)
+{
+	dp_weights_details details = {call->universe, call->request.n,
+	call->plan.alpha};
+	dp_session_terms terms;
+
+	fill_terms(call, reading, &terms);
+	return dp_session_open(&terms, dp_weights_details_write(&details),
+						   (int32) Min(terms.questions, PG_INT32_MAX),
+						   reading->fingerprint,
+						   psprintf("multiplicative weights, %s: "
+									INT64_FORMAT " cells, cutoff %d, "
+									INT64_FORMAT " questions",
+									dp_acct_sparse_name(terms.plan.method),
+									call->universe->size, terms.cutoff,
+									terms.questions));
+}
+
+static void
+tell_session(int64 id, const weights_call *call)
+{
+	double		alpha = to_double(call->plan.alpha);
+	int64		n = call->request.n;
+
+	ereport(NOTICE,
+			(errmsg("session " INT64_FORMAT ": with probability %s every "
+					"answer is within %.4g of the true fraction", id,
+					dp_bridge_fixed_to_cstring(DP_FIXED_ONE -
+											   call->request.beta),
+					3 * alpha),
+			 errdetail("Universe of " INT64_FORMAT " cells; n " INT64_FORMAT
+					   "%s; alpha %.4g, 3 alpha %.4g or %.0f rows; at most "
+					   INT64_FORMAT " updates and " INT64_FORMAT
+					   " questions; method %s.", call->universe->size, n,
+					   call->request.epsilon < call->epsilon ? " (noisy)" :
+					   "", alpha, 3 * alpha, 3 * alpha * n,
+					   call->plan.updates, call->request.questions,
+					   dp_acct_sparse_name(call->plan.sparse.method))));
+}
+
+/* ---- SQL ---- */
+
+static Datum
+open_session(FunctionCallInfo fcinfo, bool floats)
+{
+	const dp_reading_table all_rows = {0, NULL};
+	weights_call call;
+	dp_reading *reading;
+	int64		id;
+
+	read_call(fcinfo, floats, &call);
+	reading = dp_reading_of_tables(call.relid, call.universe->naxes,
+								   call.universe->axes, 1, &all_rows);
+	dp_ledger_check_price(&reading->standing, reading->dataset, call.epsilon);
+	if (call.request.n == 0)
+		count_rows(&call, reading);
+	make_plan(&call, reading);
+	id = open_planned(&call, reading);
+	tell_session(id, &call);
+	PG_RETURN_INT64(id);
+}
+
+PG_FUNCTION_INFO_V1(dp_session_sql_weights_open);
+PG_FUNCTION_INFO_V1(dp_session_sql_weights_open_float);
+
+/*
+ * dp_session_sql_weights_open
+ *	  dp_weights_open(relation, columns, queries, epsilon, n, bins, alpha,
+ *	  delta, confidence, method): the session's id.  See sql/82_weights.sql.
+ */
+Datum
+dp_session_sql_weights_open(PG_FUNCTION_ARGS)
+{
+	return open_session(fcinfo, false);
+}
+
+/* dp_session_sql_weights_open_float: with double precision parameters. */
+Datum
+dp_session_sql_weights_open_float(PG_FUNCTION_ARGS)
+{
+	return open_session(fcinfo, true);
+}
