@@ -113,6 +113,9 @@ extern double dp_smalldb_log_candidates(uint64_t cells, uint64_t size);
 extern double dp_smalldb_net_error(double log_candidates, double n,
 								   double epsilon, double beta);
 extern double dp_smalldb_size_error(double queries, uint64_t size);
+extern double dp_smalldb_size_error_for_dimension(uint64_t cells,
+												  uint64_t dimension,
+												  uint64_t size);
 extern double dp_smalldb_theorem_alpha(uint64_t cells, double queries,
 									   double n, double epsilon,
 									   double beta);

@@ -22,7 +22,7 @@
 #include "smalldb_lanes.h"
 
 /* A table of suffixes should fit the first cache. */
-#define SUFFIX_BYTES 24576
+#define SUFFIX_BYTES 32768
 #define ALIGNMENT 64
 
 /* Where the pieces of the memory begin. */

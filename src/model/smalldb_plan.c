@@ -161,6 +161,26 @@ dp_smalldb_size_error(double queries, uint64_t size)
 }
 
 /*
+ * dp_smalldb_size_error_for_dimension
+ *	  The same for all queries of a VC dimension together.
+ *
+ * Requires: cells >= 1, dimension 1 .. 100000, size >= 1.
+ * Gives:	 the smaller of the two bounds of T68, turned round.
+ * Source:	 doc/theory.md T68.
+ */
+double
+dp_smalldb_size_error_for_dimension(uint64_t cells, uint64_t dimension,
+									uint64_t size)
+{
+	double		d = (double) dimension;
+	double		m = (double) size;
+	double		finite = fmax(log_sauer((double) cells, d), log(3));
+	double		any = 8 * (log(4) + log_sauer(2 * m, d));
+
+	return sqrt(fmin(finite, any) / m);
+}
+
+/*
  * dp_smalldb_theorem_alpha
  *	  The alpha of the book's Theorem 4.5: ((16 ln |X| ln |Q| + 4 ln(1/beta))
  *	  / (epsilon n))^(1/3).

@@ -1,0 +1,187 @@
+-- Released tables: what was released, how far a release is, SmallDB and the
+-- net mechanism.  doc/smalldb.md.
+
+-- ---------------------------------------------------------------------------
+-- What is public
+-- ---------------------------------------------------------------------------
+
+CREATE TABLE dp_pg.released (
+	id			bigint PRIMARY KEY,
+	role		name NOT NULL,
+	role_oid	oid NOT NULL,
+	cluster		bigint NOT NULL,
+	dataset		name NOT NULL,
+	at			timestamptz NOT NULL,
+	what		jsonb NOT NULL,
+	error		double precision,
+	results		jsonb
+) WITH (fillfactor = 70);
+
+COMMENT ON TABLE dp_pg.released IS
+'one row per table released by dp_smalldb, dp_net or dp_synthesize, written with the charge, so a rollback does not take it back; visible to the role that asked and to the owner of the dataset; dp_pg.releases is for people';
+COMMENT ON COLUMN dp_pg.released.id IS
+'id of the line of dp_pg.ledger that paid for it';
+COMMENT ON COLUMN dp_pg.released.role IS 'the asking role';
+COMMENT ON COLUMN dp_pg.released.what IS
+'mechanism, relation, columns, parameters, and the table into which the statement wrote, as far as it told';
+COMMENT ON COLUMN dp_pg.released.error IS
+'estimated largest error of the workload, in rows; NULL: unknown';
+COMMENT ON COLUMN dp_pg.released.results IS
+'released numbers that came out besides the table; NULL: paid for, and perhaps not delivered';
+
+SELECT pg_catalog.pg_extension_config_dump('dp_pg.released', '');
+
+ALTER TABLE dp_pg.released ENABLE ROW LEVEL SECURITY;
+CREATE POLICY owner_and_asker_read ON dp_pg.released FOR SELECT
+	USING (dataset = ANY ((SELECT dp_pg.owned_datasets())::name[])
+		   OR dp_pg.is_me(role_oid, role, cluster));
+REVOKE ALL ON dp_pg.released FROM PUBLIC;
+GRANT SELECT ON dp_pg.released TO PUBLIC;
+
+CREATE VIEW dp_pg.releases WITH (security_invoker = true) AS
+SELECT r.id, r.at, r.role, r.dataset, r.what ->> 'mechanism' AS mechanism,
+	r.what ->> 'relation' AS relation,
+	ARRAY(SELECT pg_catalog.jsonb_array_elements_text(
+		CASE pg_catalog.jsonb_typeof(r.what -> 'columns') WHEN 'array'
+			THEN r.what -> 'columns' ELSE '[]' END)) AS columns,
+	(r.what -> 'parameters') || coalesce(r.results, '{}') AS parameters,
+	r.error, r.what ->> 'target' AS target,
+	r.results IS NOT NULL AS delivered,
+	coalesce(l.price_epsilon, l.epsilon) AS epsilon,
+	coalesce(l.price_delta, l.delta) AS delta,
+	coalesce(l.price_rho, l.rho) AS rho
+FROM dp_pg.released AS r LEFT JOIN dp_pg.ledger AS l USING (id);
+COMMENT ON VIEW dp_pg.releases IS
+'tables released by dp_smalldb, dp_net and dp_synthesize, one''s own and those of one''s datasets: id of the ledger''s line, mechanism, relation, columns, parameters and released numbers, estimated largest error of the workload in rows (NULL: unknown), target table of CREATE TABLE AS or INSERT (NULL: sent to the client, or not known), delivered (false: paid for, and ended before the rows were drawn), and what it cost by itself';
+GRANT SELECT ON dp_pg.releases TO PUBLIC;
+
+-- ---------------------------------------------------------------------------
+-- What is under way
+-- ---------------------------------------------------------------------------
+
+CREATE FUNCTION dp_pg.progress_rows(
+	OUT pid integer, OUT role oid, OUT relation oid, OUT mechanism text,
+	OUT phase text, OUT done bigint, OUT total bigint)
+RETURNS SETOF record
+LANGUAGE c VOLATILE STRICT PARALLEL RESTRICTED ROWS 10
+AS 'MODULE_PATHNAME', 'dp_synth_sql_progress';
+COMMENT ON FUNCTION dp_pg.progress_rows() IS
+'releases under way in this database that the current user may see as in pg_stat_activity; see dp_pg.progress';
+
+CREATE VIEW dp_pg.progress AS
+SELECT p.pid, p.role::regrole AS role, p.relation::regclass AS relation,
+	p.mechanism, p.phase, p.done, p.total
+FROM dp_pg.progress_rows() AS p;
+COMMENT ON VIEW dp_pg.progress IS
+'how far dp_smalldb, dp_net and dp_synthesize are in this database: one row per session, for those who may see its activity (the role itself, its members, pg_read_all_stats); done of total candidates or rounds, which are public numbers; empty unless track_activities is on';
+GRANT SELECT ON dp_pg.progress TO PUBLIC;
+
+-- ---------------------------------------------------------------------------
+-- dp_smalldb
+-- ---------------------------------------------------------------------------
+
+DO $make$
+DECLARE
+	f record;
+BEGIN
+	FOR f IN
+		SELECT pg_catalog.format(
+			'@extschema@.dp_smalldb(%s, columns text[], %s, alpha %3$s, '
+			'epsilon %3$s DEFAULT NULL, n bigint DEFAULT NULL, '
+			'bins integer[] DEFAULT NULL)', relation, workload, number)
+			AS signature,
+			pg_catalog.format('%s, text[], %s, %3$s, %3$s, bigint, integer[]',
+				pg_catalog.split_part(relation, ' ', 2),
+				pg_catalog.split_part(workload, ' ', 2), number) AS types,
+			CASE WHEN relation LIKE '%anyelement' THEN 'anyelement'
+				ELSE 'record' END AS result,
+			CASE WHEN relation LIKE '%anyelement' THEN
+				'whole rows of the relation''s type, given as NULL::relation, with NULL in columns outside the universe'
+				ELSE 'rows of the universe''s columns, to be listed after AS t(...), and, when the list ends with weight double precision, how many rows of the relation each stands for'
+				END AS rows,
+			CASE WHEN workload LIKE 'queries%' THEN
+				'queries (predicates over the columns, SQL text)' ELSE
+				'every cell of all tables of that many of the columns'
+				END AS answers
+		FROM (VALUES ('relation dp_pg.regrelation'), ('relation anyelement'))
+			AS r(relation),
+			(VALUES ('queries text[]'), ('marginals integer')) AS w(workload),
+			(VALUES ('numeric'), ('double precision')) AS t(number)
+	LOOP
+		EXECUTE pg_catalog.format($sql$
+			CREATE FUNCTION %s RETURNS SETOF %s
+			LANGUAGE c VOLATILE PARALLEL UNSAFE COST 1000000
+			AS 'MODULE_PATHNAME', 'dp_synth_sql_smalldb'
+		$sql$, f.signature, f.result);
+		EXECUTE pg_catalog.format('COMMENT ON FUNCTION @extschema@.dp_smalldb(%s) IS %L',
+			f.types, 'a private synthetic table of few rows, ready for CREATE TABLE AS: '
+			|| f.rows || '; chosen by the exponential mechanism among all tables of ceil(ln(queries)/alpha^2) rows over the universe, the product of the columns'' public values (bins: equal bins of declared bounds, 0 or NULL for none), to answer '
+			|| f.answers || ' best; a count of its rows times n over its size estimates a count of the relation''s; universe, workload and candidates are shown before the charge of epsilon (default dp_pg.epsilon; rho at most epsilon^2/8, a little more with a count); n: the number of rows in the universe when that is public, NULL: a twentieth of epsilon buys a noisy count; 22004 for a NULL, 22023 for a bad parameter or column list, 42703, 54000 for too many cells or candidates, 42501, 53400, 25000, 25006, 0A000; book, Algorithm 4; theory T65, T66');
+	END LOOP;
+END
+$make$;
+
+-- ---------------------------------------------------------------------------
+-- To plan it
+-- ---------------------------------------------------------------------------
+
+DO $make$
+DECLARE
+	number text;
+BEGIN
+	FOREACH number IN ARRAY ARRAY['numeric', 'double precision'] LOOP
+		EXECUTE pg_catalog.format($sql$
+			CREATE FUNCTION @extschema@.dp_smalldb_error(
+				universe bigint, queries bigint, n bigint, epsilon %1$s,
+				alpha %1$s DEFAULT NULL, size bigint DEFAULT NULL,
+				vc_dimension bigint DEFAULT NULL, beta %1$s DEFAULT 0.05,
+				OUT size bigint, OUT alpha double precision,
+				OUT candidates double precision, OUT feasible boolean,
+				OUT error double precision,
+				OUT theorem_alpha double precision)
+			LANGUAGE c IMMUTABLE PARALLEL SAFE
+			AS 'MODULE_PATHNAME', 'dp_synth_sql_smalldb_error';
+			COMMENT ON FUNCTION @extschema@.dp_smalldb_error(
+				bigint, bigint, bigint, %1$s, %1$s, bigint, bigint, %1$s) IS
+			'what dp_smalldb over a universe of that many cells and with that many queries would search and promise, when n rows are public (NULL n there: use 0.95 epsilon here): size of the table, from size, else alpha (ceil(ln(queries)/alpha^2); with vc_dimension the smaller of that and Theorem 4.9''s), else the searchable one with the least error; an alpha that gives this size (NULL: none); candidates; feasible: whether they can be searched; error: with probability 1 - beta no query is off by more than this part of n; theorem_alpha: that of Theorem 4.5, which says nothing above 1; NULL when universe, n, epsilon or beta is; queries NULL: any number of vc_dimension; errors 22023; book, Lemma 4.3, Theorems 4.5 and 4.9; theory T67, T68';
+		$sql$, number);
+	END LOOP;
+END
+$make$;
+
+-- ---------------------------------------------------------------------------
+-- dp_net
+-- ---------------------------------------------------------------------------
+
+DO $make$
+DECLARE
+	number text;
+BEGIN
+	FOREACH number IN ARRAY ARRAY['numeric', 'double precision'] LOOP
+		EXECUTE pg_catalog.format($sql$
+			CREATE FUNCTION @extschema@.dp_net(
+				relation dp_pg.regrelation, candidates regclass,
+				queries text[], epsilon %1$s DEFAULT NULL,
+				answers name DEFAULT 'answers')
+			RETURNS SETOF record
+			LANGUAGE c VOLATILE PARALLEL UNSAFE COST 1000000
+			AS 'MODULE_PATHNAME', 'dp_synth_sql_net';
+			COMMENT ON FUNCTION @extschema@.dp_net(
+				dp_pg.regrelation, regclass, text[], %1$s, name) IS
+			'the row of a public table of candidates whose answers are nearest to the counts of a protected relation, privately: column answers holds an array with one number, in rows, for each of the queries (predicates under the rules of WHERE), the other columns anything, listed after AS t(...); drawn with probability proportional to exp(-epsilon d/2), d its largest distance; candidates are read as the asking role, before the charge of epsilon (default dp_pg.epsilon; rho at most epsilon^2/8); 22004 for a NULL, 22023 for a bad parameter or candidate, 42703, 42804, 54000 for more than 2^24 candidates, 42501, 53400, 25000, 25006, 0A000; book, Section 5.1; theory T69';
+			CREATE FUNCTION @extschema@.dp_net(
+				"values" %1$s[], sensitivity %1$s, candidates regclass,
+				dataset name, epsilon %1$s DEFAULT NULL,
+				answers name DEFAULT 'answers')
+			RETURNS SETOF record
+			LANGUAGE c VOLATILE PARALLEL UNSAFE COST 1000000
+			AS 'MODULE_PATHNAME', 'dp_synth_sql_net_values';
+			COMMENT ON FUNCTION @extschema@.dp_net(
+				%1$s[], %1$s, regclass, name, %1$s, name) IS
+			'dp_net for values of any queries, linear or not, that the data''s owner computed: sensitivity, for which he vouches, is the most by which one unit can move one of them; charged to the asking role on the dataset; NULL and NaN values count as 0; EXECUTE is given by grant only; 22004, 22023, 42703, 42704, 42804, 54000, 42501, 53400, 25000, 25006, 0A000; book, Section 5.1; theory T69';
+			REVOKE EXECUTE ON FUNCTION @extschema@.dp_net(
+				%1$s[], %1$s, regclass, name, %1$s, name) FROM PUBLIC;
+		$sql$, number);
+	END LOOP;
+END
+$make$;

@@ -1,0 +1,59 @@
+/*
+ * argument.c
+ *	  Arguments that functions of this folder have in common.
+ */
+#include "postgres.h"
+
+#include "access/parallel.h"
+#include "access/xact.h"
+#include "catalog/pg_type.h"
+
+#include "synth.h"
+
+/* dp_synth_number: see synth.h. */
+Numeric
+dp_synth_number(FunctionCallInfo fcinfo, int place)
+{
+	if (PG_ARGISNULL(place))
+		return NULL;
+	if (get_fn_expr_argtype(fcinfo->flinfo, place) == FLOAT8OID)
+		return dp_bridge_float8_to_numeric(PG_GETARG_FLOAT8(place));
+	return PG_GETARG_NUMERIC(place);
+}
+
+/* dp_synth_epsilon: see synth.h. */
+dp_rational
+dp_synth_epsilon(FunctionCallInfo fcinfo, int place, dp_fixed *fixed)
+{
+	Numeric		number = dp_synth_number(fcinfo, place);
+	dp_rational epsilon;
+
+	if (number == NULL)
+		number = dp_bridge_text_to_numeric(dp_setting_epsilon);
+	epsilon = dp_bridge_check_epsilon(number, false, "epsilon");
+	dp_bridge_check_status(dp_acct_fixed_from_rational(&epsilon, DP_ROUND_UP,
+													   fixed),
+						   "charge epsilon");
+	return epsilon;
+}
+
+/* dp_synth_check_place: see synth.h. */
+void
+dp_synth_check_place(void)
+{
+	dp_bridge_require_preload();
+	if (IsolationIsSerializable())
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("a private query cannot run in a serializable "
+						"transaction"),
+				 errdetail("Predicate locks would show which rows were "
+						   "read."),
+				 errhint("Use REPEATABLE READ or READ COMMITTED.")));
+	if (IsInParallelMode())
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_TRANSACTION_STATE),
+				 errmsg("cannot charge a privacy budget during a parallel "
+						"operation"),
+				 errhint("Label the function that asks PARALLEL UNSAFE.")));
+}

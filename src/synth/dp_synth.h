@@ -1,0 +1,12 @@
+/*
+ * dp_synth.h
+ *	  Public interface of the synth folder: released tables.
+ *
+ * Include postgres.h first.
+ */
+#ifndef DP_SYNTH_H
+#define DP_SYNTH_H
+
+extern void dp_synth_init(void);	/* from _PG_init, preloading only */
+
+#endif							/* DP_SYNTH_H */

@@ -1,0 +1,253 @@
+/*
+ * net.c
+ *	  dp_net: one of the user's own candidates, by the exponential mechanism
+ *	  (book, Section 5.1, Algorithm 7).
+ *
+ * A candidate is a row of a public table: a synopsis of any form and size,
+ * and what it answers to each query.  The queries are predicates, counted
+ * over a protected relation; or the data's owner gives the values of any
+ * queries, linear or not, and vouches for how far one unit can move one.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "catalog/pg_type.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+
+#include "net.h"
+
+#define BETA .05
+
+/* What both forms come to. */
+typedef struct net
+{
+	const char *dataset;
+	dp_ledger_standing standing;
+	Oid			relid;			/* InvalidOid: an owner's values */
+	int64		fingerprint;
+	List	   *texts;			/* predicates; NIL: an owner's values */
+	dp_net_grid grid;
+	dp_uint128	sensitivity;	/* in granules */
+	dp_rational epsilon;
+	dp_charge	charge;
+	dp_rational rate;
+	dp_net_candidates candidates;
+} net;
+
+static void
+refuse_null(const char *what)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+			 errmsg("%s of dp_net must not be NULL", what)));
+}
+
+/* The candidates, and the result's form. */
+static void
+read_candidates(FunctionCallInfo fcinfo, net *s, int place, int answers,
+				int queries)
+{
+	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
+
+	if (PG_ARGISNULL(place))
+		refuse_null("candidates");
+	if (PG_ARGISNULL(answers))
+		refuse_null("answers");
+	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
+	dp_net_read_candidates(&s->candidates, PG_GETARG_OID(place),
+						   NameStr(*PG_GETARG_NAME(answers)), queries,
+						   result->setDesc);
+}
+
+static void
+plan_price(FunctionCallInfo fcinfo, net *s, int place)
+{
+	s->epsilon = dp_synth_epsilon(fcinfo, place, &s->charge.epsilon);
+	dp_bridge_check_status(dp_acct_rho_from_exponential(&s->epsilon,
+														&s->charge.rho),
+						   "compute a charge");
+	dp_bridge_check_status(dp_mech_selection_rate(&s->epsilon,
+												  s->sensitivity, false,
+												  &s->rate),
+						   "compute a rate");
+	dp_ledger_check_price(&s->standing, s->dataset, s->charge.epsilon);
+}
+
+/* By how much the choice may be worse than the best, in the queries' unit. */
+static double
+choice_error(const net *s)
+{
+	return ldexp(2 * (double) s->sensitivity * (double) s->epsilon.den /
+				 (double) s->epsilon.num *
+				 (log((double) s->candidates.n) - log(BETA)),
+				 s->grid.exponent);
+}
+
+static int64
+pay(const net *s)
+{
+	dp_ledger_request request;
+	dp_synth_record record;
+	Oid			relid = s->candidates.relid;
+
+	ereport(NOTICE,
+			(errmsg(INT64_FORMAT " candidates, %d queries", s->candidates.n,
+					s->candidates.queries),
+			 errdetail("With probability %g the chosen one's largest error "
+					   "exceeds the best one's by less than %.4g.", 1 - BETA,
+					   choice_error(s))));
+	MemSet(&request, 0, sizeof(request));
+	namestrcpy(&request.dataset, s->dataset);
+	strlcpy(request.mechanism, s->texts ? "net: exponential mechanism" :
+			"net: owner's values, exponential mechanism",
+			DP_MECHANISM_LENGTH);
+	request.charge = s->charge;
+	request.releases = 1;
+	request.fingerprint = s->fingerprint;
+	request.replace_one = s->standing.replace_one;
+
+	dp_synth_record_begin(&record, "net", s->relid);
+	dp_synth_record_texts(&record, "table",
+						  list_make1(quote_qualified_identifier(
+							  get_namespace_name(get_rel_namespace(relid)),
+							  get_rel_name(relid))));
+	dp_synth_record_integer(&record, "candidates", s->candidates.n);
+	dp_synth_record_integer(&record, "queries", s->candidates.queries);
+	dp_synth_record_texts(&record, "predicates", s->texts);
+	return dp_synth_charge(&request, &record);
+}
+
+/* Choose by the exact values, which are wiped. */
+static void
+choose(FunctionCallInfo fcinfo, net *s, int64 id, dp_int128 *truths)
+{
+	Size		bytes = sizeof(dp_int128) * s->candidates.n;
+	dp_int128  *scores = MemoryContextAllocHuge(CurrentMemoryContext, bytes);
+	size_t		chosen = 0;
+
+	dp_net_score(&s->candidates, &s->grid, truths, scores);
+	dp_bridge_check_status(dp_mech_exponential(dp_bridge_source(), scores,
+											   (size_t) s->candidates.n,
+											   &s->rate, &chosen),
+						   "select a candidate");
+	explicit_bzero(scores, bytes);
+	explicit_bzero(truths, sizeof(dp_int128) * s->candidates.queries);
+	dp_net_put(&s->candidates, (int64) chosen,
+			   (ReturnSetInfo *) fcinfo->resultinfo);
+	dp_synth_finish(s->dataset, id, NAN, "");
+}
+
+PG_FUNCTION_INFO_V1(dp_synth_sql_net);
+
+/*
+ * dp_synth_sql_net
+ *	  dp_net(relation, candidates, queries, epsilon, answers): the chosen row
+ *	  of candidates.  See sql/84_smalldb.sql.
+ */
+Datum
+dp_synth_sql_net(PG_FUNCTION_ARGS)
+{
+	dp_reading *reading;
+	dp_int128  *truths;
+	int64	   *counts;
+	int64		id;
+	int64		i;
+	net			s;
+
+	dp_synth_check_place();
+	MemSet(&s, 0, sizeof(s));
+	if (PG_ARGISNULL(0))
+		refuse_null("relation");
+	if (PG_ARGISNULL(2))
+		refuse_null("queries");
+	s.relid = PG_GETARG_OID(0);
+	s.texts = dp_query_predicate_texts(PG_GETARG_ARRAYTYPE_P(2));
+	reading = dp_reading_of_predicates(s.relid, s.texts);
+	s.dataset = reading->dataset;
+	s.standing = reading->standing;
+	s.fingerprint = reading->fingerprint;
+	s.grid = dp_net_grid_make(0);
+	s.sensitivity = reading->sensitivity;
+	plan_price(fcinfo, &s, 3);
+	read_candidates(fcinfo, &s, 1, 4, (int) reading->ncounts);
+
+	id = pay(&s);
+	counts = palloc(sizeof(int64) * reading->ncounts);
+	truths = palloc(sizeof(dp_int128) * reading->ncounts);
+	dp_synth_progress_begin(DP_SYNTH_NET, s.relid, s.candidates.n);
+	dp_synth_progress(DP_SYNTH_READING, 0);
+	dp_reading_run(reading, counts);
+	for (i = 0; i < reading->ncounts; i++)
+		truths[i] = counts[i];
+	explicit_bzero(counts, sizeof(int64) * reading->ncounts);
+	dp_synth_progress(DP_SYNTH_SCANNING, 0);
+	choose(fcinfo, &s, id, truths);
+	dp_synth_progress_end();
+	return (Datum) 0;
+}
+
+/* The owner's values, numeric[] or double precision[], unread. */
+static Datum *
+read_values(FunctionCallInfo fcinfo, bool *floats, bool **nulls, int *n)
+{
+	ArrayType  *array;
+	Datum	   *values;
+
+	if (PG_ARGISNULL(0))
+		refuse_null("array of values");
+	array = PG_GETARG_ARRAYTYPE_P(0);
+	*floats = ARR_ELEMTYPE(array) == FLOAT8OID;
+	deconstruct_array(array, ARR_ELEMTYPE(array), *floats ? 8 : -1, *floats,
+					  *floats ? TYPALIGN_DOUBLE : TYPALIGN_INT, &values,
+					  nulls, n);
+	if (*n == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("there are no values"),
+				 errhint("Give the value of each query, as an array.")));
+	return values;
+}
+
+PG_FUNCTION_INFO_V1(dp_synth_sql_net_values);
+
+/*
+ * dp_synth_sql_net_values
+ *	  dp_net(values, sensitivity, candidates, dataset, epsilon, answers): the
+ *	  chosen row of candidates, for values that the data's owner computed.
+ *	  After the charge nothing fails for a reason that lies in a value.
+ */
+Datum
+dp_synth_sql_net_values(PG_FUNCTION_ARGS)
+{
+	dp_int128  *truths;
+	Datum	   *values;
+	bool	   *nulls;
+	bool		floats;
+	int64		id;
+	int			n;
+	int			i;
+	net			s;
+
+	dp_synth_check_place();
+	MemSet(&s, 0, sizeof(s));
+	values = read_values(fcinfo, &floats, &nulls, &n);
+	s.grid = dp_net_grid_for(dp_synth_number(fcinfo, 1), &s.sensitivity);
+	if (PG_ARGISNULL(3))
+		refuse_null("dataset");
+	s.dataset = NameStr(*PG_GETARG_NAME(3));
+	dp_ledger_require_budget(s.dataset, &s.standing);
+	plan_price(fcinfo, &s, 4);
+	read_candidates(fcinfo, &s, 2, 5, n);
+	truths = palloc(sizeof(dp_int128) * n);
+
+	id = pay(&s);
+	for (i = 0; i < n; i++)
+		truths[i] = nulls[i] ? 0 : floats ?
+			dp_net_granules_of_double(&s.grid, DatumGetFloat8(values[i])) :
+			dp_net_granules(&s.grid, DatumGetNumeric(values[i]));
+	choose(fcinfo, &s, id, truths);
+	return (Datum) 0;
+}

@@ -1,0 +1,53 @@
+/*
+ * net.h
+ *	  Private to the synth folder: the net mechanism's pieces.
+ */
+#ifndef DP_SYNTH_NET_H
+#define DP_SYNTH_NET_H
+
+#include "access/tupdesc.h"
+#include "utils/tuplestore.h"
+
+#include "synth.h"
+
+#define NET_CANDIDATES (INT64CONST(1) << 24)
+
+/*
+ * Numbers are read as multiples of 2^exponent, at most 2^100 of them.
+ */
+typedef struct dp_net_grid
+{
+	int			exponent;
+	Numeric		inverse;		/* 2^-exponent */
+	Numeric		half;
+	Numeric		end;			/* 2^(100 + exponent) */
+} dp_net_grid;
+
+/* The user's candidates, read once: rows of (answers, wanted columns). */
+typedef struct dp_net_candidates
+{
+	Oid			relid;
+	TupleDesc	desc;
+	Tuplestorestate *rows;
+	int64		n;
+	int			queries;		/* answers that each has */
+} dp_net_candidates;
+
+/* net_grid.c */
+extern dp_net_grid dp_net_grid_make(int exponent);
+extern dp_net_grid dp_net_grid_for(Numeric sensitivity,
+								   dp_uint128 *granules);
+extern dp_int128 dp_net_granules(const dp_net_grid *grid, Numeric x);
+extern dp_int128 dp_net_granules_of_double(const dp_net_grid *grid, double x);
+
+/* net_candidates.c */
+extern void dp_net_read_candidates(dp_net_candidates *out, Oid relid,
+								   const char *answers, int queries,
+								   TupleDesc wanted);
+extern void dp_net_score(const dp_net_candidates *candidates,
+						 const dp_net_grid *grid, const dp_int128 *truths,
+						 dp_int128 *scores);
+extern void dp_net_put(const dp_net_candidates *candidates, int64 chosen,
+					   ReturnSetInfo *result);
+
+#endif							/* DP_SYNTH_NET_H */

@@ -1,0 +1,260 @@
+/*
+ * net_candidates.c
+ *	  The user's candidates: a table with, in each row, a synopsis in whatever
+ *	  form and its answers to the queries.
+ *
+ * They are read once, as the asking role, before anything is charged, and
+ * checked: after the charge nothing about them can fail.  They have to be
+ * public, so a protected relation is refused; rights do the rest, since
+ * nobody but its owner may read one.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "executor/executor.h"
+#include "executor/spi.h"
+#include "executor/tstoreReceiver.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+
+#include "net.h"
+
+/* ---- what to read ---- */
+
+static void
+check_column(Oid relid, Form_pg_attribute wanted)
+{
+	AttrNumber	attnum = get_attnum(relid, NameStr(wanted->attname));
+
+	if (attnum <= 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_COLUMN),
+				 errmsg("table \"%s\" of candidates has no column \"%s\"",
+						get_rel_name(relid), NameStr(wanted->attname)),
+				 errhint("List columns of that table after AS t(...).")));
+	if (get_atttype(relid, attnum) != wanted->atttypid)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("column \"%s\" of candidates is of type %s, not %s",
+						NameStr(wanted->attname),
+						format_type_be(get_atttype(relid, attnum)),
+						format_type_be(wanted->atttypid))));
+}
+
+/* SELECT answers, wanted columns FROM candidates; and its form. */
+static char *
+make_query(dp_net_candidates *c, const char *answers, TupleDesc wanted)
+{
+	StringInfoData text;
+	int			i;
+
+	initStringInfo(&text);
+	appendStringInfo(&text, "SELECT c.%s::pg_catalog.numeric[]",
+					 quote_identifier(answers));
+	c->desc = CreateTemplateTupleDesc(wanted->natts + 1);
+	TupleDescInitEntry(c->desc, 1, "answers", NUMERICARRAYOID, -1, 0);
+	for (i = 0; i < wanted->natts; i++)
+	{
+		Form_pg_attribute column = TupleDescAttr(wanted, i);
+
+		check_column(c->relid, column);
+		appendStringInfo(&text, ", c.%s",
+						 quote_identifier(NameStr(column->attname)));
+		TupleDescInitEntry(c->desc, i + 2, NameStr(column->attname),
+						   column->atttypid, -1, 0);
+	}
+	appendStringInfo(&text, " FROM %s AS c",
+					 quote_qualified_identifier(
+						 get_namespace_name(get_rel_namespace(c->relid)),
+						 get_rel_name(c->relid)));
+	return text.data;
+}
+
+static void
+execute(dp_net_candidates *c, const char *query)
+{
+	MemoryContext context = CurrentMemoryContext;
+	SPIExecuteOptions options;
+	DestReceiver *receiver = CreateDestReceiver(DestTuplestore);
+
+	SetTuplestoreDestReceiverParams(receiver, c->rows, context, false, NULL,
+									NULL);
+	MemSet(&options, 0, sizeof(options));
+	options.read_only = true;
+	options.dest = receiver;
+	if (SPI_connect() != SPI_OK_CONNECT ||
+		SPI_execute_extended(query, &options) != SPI_OK_SELECT)
+		elog(ERROR, "could not read the candidates");
+	SPI_finish();
+}
+
+/* ---- what was read ---- */
+
+/* The numbers of one row; each is there. */
+static Datum *
+answers_of(TupleTableSlot *slot, int *n)
+{
+	bool		isnull;
+	Datum		array = slot_getattr(slot, 1, &isnull);
+	Datum	   *values;
+	bool	   *nulls;
+	int			i;
+
+	*n = -1;
+	if (isnull)
+		return NULL;
+	deconstruct_array(DatumGetArrayTypeP(array), NUMERICOID, -1, false,
+					  TYPALIGN_INT, &values, &nulls, n);
+	for (i = 0; i < *n; i++)
+		if (nulls[i] || numeric_is_nan(DatumGetNumeric(values[i])) ||
+			numeric_is_inf(DatumGetNumeric(values[i])))
+			*n = -1;
+	return values;
+}
+
+/* Calls for each row in turn; each in memory of its own. */
+typedef void (*row_use) (void *state, int64 row, Datum *answers, int n);
+
+static void
+each_row(const dp_net_candidates *c, row_use use, void *state)
+{
+	TupleTableSlot *slot = MakeSingleTupleTableSlot(c->desc,
+													&TTSOpsMinimalTuple);
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
+												  "dp_pg candidate",
+												  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	int64		row = 0;
+	Datum	   *answers;
+	int			n;
+
+	tuplestore_rescan(c->rows);
+	while (tuplestore_gettupleslot(c->rows, true, false, slot))
+	{
+		CHECK_FOR_INTERRUPTS();
+		answers = answers_of(slot, &n);
+		use(state, row++, answers, n);
+		MemoryContextReset(context);
+	}
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
+	ExecDropSingleTupleTableSlot(slot);
+}
+
+static void
+check_row(void *state, int64 row, Datum *answers, int n)
+{
+	dp_net_candidates *c = state;
+
+	c->n++;
+	if (n != c->queries)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("a candidate does not have one answer for each "
+						"query"),
+				 n < 0 ? errdetail("Its array is NULL, or an element is "
+								   "NULL, NaN or infinite.") :
+				 errdetail("There are %d queries, and it has %d answers.",
+						   c->queries, n),
+				 errhint("Give each row an array of finite numbers, in the "
+						 "order of the queries.")));
+	if (c->n > NET_CANDIDATES)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("there are too many candidates"),
+				 errdetail("At most " INT64_FORMAT " can be chosen among.",
+						   NET_CANDIDATES),
+				 errhint("Fewer candidates also mean a smaller error.")));
+}
+
+/*
+ * dp_net_read_candidates
+ *	  Read and check them all.  Call it where nothing has been charged.
+ *
+ * Errors: 0A000 protected; 42703, 42804 columns; 22023 answers, none at all;
+ * 54000 too many; 42501 and whatever reading the table raises.
+ */
+void
+dp_net_read_candidates(dp_net_candidates *out, Oid relid,
+					   const char *answers, int queries, TupleDesc wanted)
+{
+	if (get_rel_name(relid) == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_TABLE),
+				 errmsg("table of candidates does not exist")));
+	if (OidIsValid(dp_relation_protected_root(relid)))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("protected relation \"%s\" cannot be the candidates",
+						get_rel_name(relid)),
+				 errdetail("Candidates must be public."),
+				 errhint("Name a table that you made from public or released "
+						 "values.")));
+	MemSet(out, 0, sizeof(*out));
+	out->relid = relid;
+	out->queries = queries;
+	out->rows = tuplestore_begin_heap(true, false, work_mem);
+	execute(out, make_query(out, answers, wanted));
+	each_row(out, check_row, out);
+	if (out->n == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("table \"%s\" has no candidates",
+						get_rel_name(relid))));
+}
+
+typedef struct scoring
+{
+	const dp_net_grid *grid;
+	const dp_int128 *truths;
+	dp_int128  *scores;
+} scoring;
+
+static void
+score_row(void *state, int64 row, Datum *answers, int n)
+{
+	scoring    *s = state;
+	dp_int128	worst = 0;
+	dp_int128	distance;
+	int			i;
+
+	for (i = 0; i < n; i++)
+	{
+		distance = s->truths[i] -
+			dp_net_granules(s->grid, DatumGetNumeric(answers[i]));
+		if (distance < 0)
+			distance = -distance;
+		if (distance > worst)
+			worst = distance;
+	}
+	s->scores[row] = -worst;
+}
+
+/* dp_net_score: minus the largest distance, for each candidate. */
+void
+dp_net_score(const dp_net_candidates *candidates, const dp_net_grid *grid,
+			 const dp_int128 *truths, dp_int128 *scores)
+{
+	scoring		s = {grid, truths, scores};
+
+	each_row(candidates, score_row, &s);
+}
+
+/* dp_net_put: the chosen row's wanted columns into the result. */
+void
+dp_net_put(const dp_net_candidates *candidates, int64 chosen,
+		   ReturnSetInfo *result)
+{
+	TupleTableSlot *slot = MakeSingleTupleTableSlot(candidates->desc,
+													&TTSOpsMinimalTuple);
+
+	tuplestore_rescan(candidates->rows);
+	if (!tuplestore_skiptuples(candidates->rows, chosen, true) ||
+		!tuplestore_gettupleslot(candidates->rows, true, false, slot))
+		elog(ERROR, "candidate has gone");
+	slot_getallattrs(slot);
+	tuplestore_putvalues(result->setResult, result->setDesc,
+						 slot->tts_values + 1, slot->tts_isnull + 1);
+	ExecDropSingleTupleTableSlot(slot);
+}

@@ -1,0 +1,130 @@
+/*
+ * net_grid.c
+ *	  Numbers as integers: floor(x / 2^e + 1/2), which turns a distance of d
+ *	  into at most ceil(d / 2^e) (theory T69).
+ *
+ * Counts lie on the integers.  For an owner's values 2^e is at most a
+ * millionth of the sensitivity, and depends on nothing else.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "utils/fmgrprotos.h"
+
+#include "net.h"
+
+#define RESOLUTION 20
+#define SENSITIVITY_LOG2 100	/* sensitivities from 2^-100 to 2^100 */
+#define RANGE 100				/* numbers are at most 2^100 granules */
+
+static Numeric
+call2(PGFunction function, Numeric a, Numeric b)
+{
+	return DatumGetNumeric(DirectFunctionCall2(function, NumericGetDatum(a),
+											   NumericGetDatum(b)));
+}
+
+static Numeric
+call1(PGFunction function, Numeric a)
+{
+	return DatumGetNumeric(DirectFunctionCall1(function,
+											   NumericGetDatum(a)));
+}
+
+static int
+compare(Numeric a, Numeric b)
+{
+	return DatumGetInt32(DirectFunctionCall2(numeric_cmp, NumericGetDatum(a),
+											 NumericGetDatum(b)));
+}
+
+/* dp_net_grid_make: multiples of 2^exponent, |exponent| <= 200. */
+dp_net_grid
+dp_net_grid_make(int exponent)
+{
+	dp_net_grid grid;
+
+	grid.exponent = exponent;
+	grid.inverse = dp_bridge_power_of_two(-exponent);
+	grid.half = dp_bridge_power_of_two(-1);
+	grid.end = dp_bridge_power_of_two(RANGE + exponent);
+	return grid;
+}
+
+/*
+ * dp_net_grid_for
+ *	  The grid for values of a sensitivity, and that in granules, rounded up.
+ *
+ * Errors: 22023 sensitivity is not a positive number of moderate size.
+ */
+dp_net_grid
+dp_net_grid_for(Numeric sensitivity, dp_uint128 *granules)
+{
+	dp_net_grid grid;
+	dp_int128	rounded = 0;
+	int			size;
+
+	if (sensitivity == NULL || !dp_bridge_floor_log2(sensitivity, &size) ||
+		abs(size) > SENSITIVITY_LOG2)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("sensitivity must be a positive number"),
+				 errdetail("It must lie between 1e-30 and 1e30."),
+				 errhint("Give the most by which one person can change one "
+						 "value.")));
+	grid = dp_net_grid_make(size - RESOLUTION);
+	if (!dp_bridge_numeric_to_int128(call1(numeric_ceil,
+										   call2(numeric_mul, sensitivity,
+												 grid.inverse)), &rounded))
+		dp_bridge_check_status(DP_E_OVERFLOW, "compute a sensitivity");
+	*granules = (dp_uint128) rounded;
+	return grid;
+}
+
+/*
+ * dp_net_granules
+ *	  A number on the grid; beyond its ends the end, 0 for NULL and NaN, so
+ *	  that it never fails.
+ */
+dp_int128
+dp_net_granules(const dp_net_grid *grid, Numeric x)
+{
+	const dp_int128 end = (dp_int128) 1 << RANGE;
+	dp_int128	granules = 0;
+
+	if (x == NULL || numeric_is_nan(x))
+		return 0;
+	if (compare(x, grid->end) >= 0)
+		return end;
+	if (compare(x, call1(numeric_uminus, grid->end)) <= 0)
+		return -end;
+	x = call2(numeric_add, call2(numeric_mul, x, grid->inverse), grid->half);
+	if (!dp_bridge_numeric_to_int128(call1(numeric_floor, x), &granules))
+		return 0;
+	return granules;
+}
+
+/*
+ * dp_net_granules_of_double
+ *	  The same for a double, exactly: no detour through its decimal digits,
+ *	  which are not quite the number.
+ */
+dp_int128
+dp_net_granules_of_double(const dp_net_grid *grid, double x)
+{
+	const dp_int128 end = (dp_int128) 1 << RANGE;
+	double		scaled = ldexp(x, -grid->exponent);
+	double		below;
+
+	if (isnan(x))
+		return 0;
+	if (scaled >= 0x1p100)
+		return end;
+	if (scaled <= -0x1p100)
+		return -end;
+
+	/* the difference is exact where rounding could carry it across 0.5 */
+	below = floor(scaled);
+	return (dp_int128) below + (scaled - below >= .5 ? 1 : 0);
+}

@@ -1,0 +1,112 @@
+/*
+ * progress.c
+ *	  How far a release has come, for dp_pg.progress.
+ *
+ * PostgreSQL keeps a place for this in every session's entry of the activity
+ * array, which it clears when a transaction is aborted.  Its own views show
+ * entries of their own kinds of command only, so a kind that is not among
+ * them is free for us.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_authid.h"
+#include "miscadmin.h"
+#include "utils/acl.h"
+#include "utils/backend_progress.h"
+#include "utils/backend_status.h"
+#include "utils/builtins.h"
+
+#include "synth.h"
+
+/* Beyond any command of PostgreSQL's own. */
+#define COMMAND ((ProgressCommandType) 0x6470)
+
+enum
+{
+	PARAM_WORK,
+	PARAM_PHASE,
+	PARAM_DONE,
+	PARAM_TOTAL
+};
+
+static const char *const works[] = {NULL, "smalldb", "net", "synthesize"};
+static const char *const phases[] = {
+	NULL, "reading rows", "scoring candidates", "finding the chosen one",
+	"fitting", "drawing rows"
+};
+
+/* dp_synth_progress_begin: see synth.h. */
+void
+dp_synth_progress_begin(dp_synth_work work, Oid relid, int64 total)
+{
+	pgstat_progress_start_command(COMMAND, relid);
+	pgstat_progress_update_param(PARAM_WORK, work);
+	pgstat_progress_update_param(PARAM_TOTAL, total);
+}
+
+/* dp_synth_progress: see synth.h. */
+void
+dp_synth_progress(dp_synth_phase phase, int64 done)
+{
+	const int	places[] = {PARAM_PHASE, PARAM_DONE};
+	const int64 values[] = {phase, done};
+
+	pgstat_progress_update_multi_param(2, places, values);
+}
+
+/* dp_synth_progress_end: see synth.h. */
+void
+dp_synth_progress_end(void)
+{
+	pgstat_progress_end_command();
+}
+
+static Datum
+name_of(const char *const *names, int n, int64 i, bool *isnull)
+{
+	*isnull = i <= 0 || i >= n;
+	return *isnull ? (Datum) 0 : CStringGetTextDatum(names[i]);
+}
+
+PG_FUNCTION_INFO_V1(dp_synth_sql_progress);
+
+/*
+ * dp_synth_sql_progress
+ *	  dp_pg.progress_rows(): (pid, database, role, relation, mechanism, phase,
+ *	  done, total) of every release under way in this database that the
+ *	  current user may see, as in pg_stat_activity.
+ */
+Datum
+dp_synth_sql_progress(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
+	int			n = pgstat_fetch_stat_numbackends();
+	int			i;
+
+	InitMaterializedSRF(fcinfo, 0);
+	for (i = 1; i <= n; i++)
+	{
+		LocalPgBackendStatus *local = pgstat_fetch_stat_local_beentry(i);
+		PgBackendStatus *entry = local ? &local->backendStatus : NULL;
+		Datum		values[7];
+		bool		nulls[7] = {false};
+
+		if (entry == NULL || entry->st_progress_command != COMMAND ||
+			entry->st_databaseid != MyDatabaseId ||
+			!(has_privs_of_role(GetUserId(), entry->st_userid) ||
+			  has_privs_of_role(GetUserId(), ROLE_PG_READ_ALL_STATS)))
+			continue;
+		values[0] = Int32GetDatum(entry->st_procpid);
+		values[1] = ObjectIdGetDatum(entry->st_userid);
+		values[2] = ObjectIdGetDatum(entry->st_progress_command_target);
+		values[3] = name_of(works, lengthof(works),
+							entry->st_progress_param[PARAM_WORK], &nulls[3]);
+		values[4] = name_of(phases, lengthof(phases),
+							entry->st_progress_param[PARAM_PHASE], &nulls[4]);
+		values[5] = Int64GetDatum(entry->st_progress_param[PARAM_DONE]);
+		values[6] = Int64GetDatum(entry->st_progress_param[PARAM_TOTAL]);
+		tuplestore_putvalues(result->setResult, result->setDesc, values,
+							 nulls);
+	}
+	return (Datum) 0;
+}

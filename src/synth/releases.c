@@ -1,0 +1,280 @@
+/*
+ * releases.c
+ *	  Records of what was released as a table: dp_pg.released.
+ *
+ * The ledger's worker writes the record in the transaction of the charge, so
+ * a release that was rolled back by its session is recorded as well: what a
+ * session has seen stays seen.  A second task adds results when the table
+ * was drawn; a record without them is of a release that was paid for and
+ * perhaps not delivered.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "catalog/pg_type.h"
+#include "utils/builtins.h"
+#include "utils/fmgrprotos.h"
+#include "utils/json.h"
+#include "utils/lsyscache.h"
+#include "utils/timestamp.h"
+
+#include "../ledger/dp_table.h"
+#include "releases.h"
+#include "synth.h"
+
+#define RECORD_KEY "released_pkey"
+
+enum
+{
+	RECORD_ID = 1,
+	RECORD_ROLE,
+	RECORD_ROLE_OID,
+	RECORD_CLUSTER,
+	RECORD_DATASET,
+	RECORD_AT,
+	RECORD_WHAT,
+	RECORD_ERROR,
+	RECORD_RESULTS,
+	RECORD_END
+};
+
+static const dp_table table = {"released", RECORD_END - 1};
+
+/* What the worker is told besides the text. */
+typedef struct record_task
+{
+	int64		id;				/* 0: a new record, of the charge */
+	double		error;
+} record_task;
+
+StaticAssertDecl(sizeof(record_task) <= DP_TASK_DATA,
+				 "record_task must fit a task");
+
+/* ---- the worker's side ---- */
+
+static void
+forget_all(void)
+{
+}
+
+static void
+write_all(void)
+{
+}
+
+static Datum
+json_of(const char *text)
+{
+	return DirectFunctionCall1(jsonb_in, CStringGetDatum(text));
+}
+
+static dp_task_result
+insert_record(const dp_task_call *call)
+{
+	NameData	role = call->asking_name;
+	NameData	dataset = call->dataset;
+	dp_values	row;
+
+	dp_row_start(&table, &row);
+	dp_set(&row, RECORD_ID, Int64GetDatum(call->ledger_id));
+	dp_set(&row, RECORD_ROLE, NameGetDatum(&role));
+	dp_set(&row, RECORD_ROLE_OID, ObjectIdGetDatum(call->asking));
+	dp_set(&row, RECORD_CLUSTER, Int64GetDatum(dp_bridge_cluster_id()));
+	dp_set(&row, RECORD_DATASET, NameGetDatum(&dataset));
+	dp_set(&row, RECORD_AT, TimestampTzGetDatum(call->now));
+	dp_set(&row, RECORD_WHAT, json_of(call->text));
+	dp_row_append(&table, &row, 1);
+	return DP_TASK_DONE;
+}
+
+/* Only the role that released may add, and only once. */
+static dp_task_result
+complete_record(const dp_task_call *call, const record_task *task)
+{
+	ScanKeyData key;
+	HeapTuple	tuple;
+	dp_values	row;
+
+	dp_row_key(&key, RECORD_ID, INT8OID, Int64GetDatum(task->id));
+	switch (dp_row_find(&table, RECORD_KEY, &key, 1, NULL,
+						DP_ROW_SKIP_LOCKED, &tuple, &row))
+	{
+		case DP_LOCKED:
+			return DP_TASK_LOCKED;
+		case DP_MISSING:
+			return DP_TASK_DONE;
+		case DP_FOUND:
+			break;
+	}
+	if (!row.null[RECORD_RESULTS - 1] ||
+		DatumGetObjectId(dp_get(&row, RECORD_ROLE_OID)) != call->asking)
+		return DP_TASK_DONE;
+	if (!isnan(task->error))
+		dp_set(&row, RECORD_ERROR, Float8GetDatum(task->error));
+	dp_set(&row, RECORD_RESULTS, json_of(call->text));
+	dp_row_update(&table, tuple, &row);
+	return DP_TASK_DONE;
+}
+
+static dp_task_result
+run(const dp_task_call *call, dp_task_reply *reply)
+{
+	const record_task *task = call->data;
+
+	return task->id == 0 ? insert_record(call) : complete_record(call, task);
+}
+
+static const dp_task_methods methods = {forget_all, run, write_all};
+
+/* dp_synth_releases_init: register the tasks, in every process. */
+void
+dp_synth_releases_init(void)
+{
+	dp_ledger_register_task(DP_TASK_RELEASE, &methods);
+}
+
+/* ---- the session's side ---- */
+
+/* dp_synth_record_begin: see synth.h. */
+void
+dp_synth_record_begin(dp_synth_record *record, const char *mechanism,
+					  Oid relid)
+{
+	record->mechanism = mechanism;
+	record->relation = OidIsValid(relid) ? quote_qualified_identifier(
+		get_namespace_name(get_rel_namespace(relid)),
+		get_rel_name(relid)) : NULL;
+	record->columns = NIL;
+	initStringInfo(&record->parameters);
+}
+
+/* dp_synth_record_universe: the columns, and the number of cells. */
+void
+dp_synth_record_universe(dp_synth_record *record, const dp_universe *universe)
+{
+	int			i;
+
+	for (i = 0; i < universe->naxes; i++)
+		record->columns = lappend(record->columns,
+								  NameStr(universe->axes[i]->name));
+	dp_synth_record_integer(record, "cells", universe->size);
+}
+
+/* dp_synth_record_number: see synth.h; digits are a JSON number. */
+void
+dp_synth_record_number(dp_synth_record *record, const char *name,
+					   const char *digits)
+{
+	StringInfo	out = &record->parameters;
+
+	if (out->len > 0)
+		appendStringInfoString(out, ", ");
+	escape_json(out, name);
+	appendStringInfo(out, ": %s", digits ? digits : "null");
+}
+
+/* dp_synth_record_integer: see synth.h. */
+void
+dp_synth_record_integer(dp_synth_record *record, const char *name,
+						int64 value)
+{
+	dp_synth_record_number(record, name, psprintf(INT64_FORMAT, value));
+}
+
+static void
+append_texts(StringInfo out, const List *texts)
+{
+	ListCell   *lc;
+
+	if (texts == NIL)
+	{
+		appendStringInfoString(out, "null");
+		return;
+	}
+	appendStringInfoChar(out, '[');
+	foreach(lc, texts)
+	{
+		if (foreach_current_index(lc) > 0)
+			appendStringInfoString(out, ", ");
+		escape_json(out, lfirst(lc));
+	}
+	appendStringInfoChar(out, ']');
+}
+
+/* dp_synth_record_texts: see synth.h. */
+void
+dp_synth_record_texts(dp_synth_record *record, const char *name,
+					  const List *texts)
+{
+	StringInfo	out = &record->parameters;
+
+	if (out->len > 0)
+		appendStringInfoString(out, ", ");
+	escape_json(out, name);
+	appendStringInfoString(out, ": ");
+	append_texts(out, texts);
+}
+
+static void
+append_text(StringInfo out, const char *name, const char *text)
+{
+	escape_json(out, name);
+	appendStringInfoString(out, ": ");
+	if (text)
+		escape_json(out, text);
+	else
+		appendStringInfoString(out, "null");
+	appendStringInfoString(out, ", ");
+}
+
+static char *
+record_text(const dp_synth_record *record)
+{
+	StringInfoData out;
+
+	initStringInfo(&out);
+	appendStringInfoChar(&out, '{');
+	append_text(&out, "mechanism", record->mechanism);
+	append_text(&out, "relation", record->relation);
+	append_text(&out, "target", dp_synth_target());
+	appendStringInfoString(&out, "\"columns\": ");
+	append_texts(&out, record->columns);
+	appendStringInfo(&out, ", \"parameters\": {%s}}",
+					 record->parameters.data);
+	return out.data;
+}
+
+/* dp_synth_charge: see synth.h. */
+int64
+dp_synth_charge(dp_ledger_request *request, const dp_synth_record *record)
+{
+	dp_ledger_receipt receipt;
+	dp_task_reply reply;
+
+	MemSet(&request->task, 0, sizeof(request->task));
+	request->task.kind = DP_TASK_RELEASE;
+	dp_ledger_run_task(request, record_text(record), &receipt, &reply);
+	return receipt.ledger_id;
+}
+
+/* dp_synth_finish: see synth.h. */
+void
+dp_synth_finish(const char *dataset, int64 id, double error,
+				const char *results)
+{
+	dp_ledger_request request;
+	dp_ledger_receipt receipt;
+	dp_task_reply reply;
+	record_task task;
+
+	MemSet(&request, 0, sizeof(request));
+	MemSet(&task, 0, sizeof(task));
+	task.id = id;
+	task.error = error;
+	namestrcpy(&request.dataset, dataset);
+	request.action = DP_LEDGER_TASK;
+	request.task.kind = DP_TASK_RELEASE;
+	memcpy(request.task.data, &task, sizeof(task));
+	dp_ledger_run_task(&request, psprintf("{%s}", results), &receipt, &reply);
+}

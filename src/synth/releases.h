@@ -1,0 +1,11 @@
+/*
+ * releases.h
+ *	  Private to the synth folder: how records are kept.
+ */
+#ifndef DP_SYNTH_RELEASES_H
+#define DP_SYNTH_RELEASES_H
+
+extern void dp_synth_releases_init(void);
+extern char *dp_synth_target(void);
+
+#endif							/* DP_SYNTH_RELEASES_H */

@@ -1,0 +1,482 @@
+/*
+ * smalldb.c
+ *	  dp_smalldb: a small synthetic table, chosen among all of its size by the
+ *	  exponential mechanism (book, Algorithm 4).
+ *
+ * Order: the universe, the workload and the candidates are found and shown;
+ * the reading is verified; charge and record are made durable; one pass over
+ * the private rows counts the cells of the universe, from which every query's
+ * count follows; the selection draws.
+ *
+ * With n NULL a twentieth of epsilon buys a noisy count of the rows that lie
+ * in the universe, and the rest the selection.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "access/htup_details.h"
+#include "catalog/pg_type.h"
+#include "miscadmin.h"
+#include "parser/parse_type.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/typcache.h"
+
+#include "smalldb.h"
+
+/* Of epsilon, the part for a noisy count. */
+#define COUNT_SHARE 20
+#define BETA .05				/* of the error that is shown */
+
+/* Places of the arguments; the third is queries or marginals. */
+enum
+{
+	ARG_RELATION,
+	ARG_COLUMNS,
+	ARG_WORKLOAD,
+	ARG_ALPHA,
+	ARG_EPSILON,
+	ARG_N,
+	ARG_BINS
+};
+
+typedef struct smalldb
+{
+	Oid			relid;
+	bool		whole_rows;		/* of the relation's type */
+	bool		weighted;		/* a last column tells n / m */
+	dp_universe *universe;
+	dp_synth_queries queries;
+	bool	   *holds;
+	dp_reading *reading;
+	double		alpha;
+	dp_smalldb_shape shape;
+	int64		n;				/* 0: to be counted */
+	dp_rational epsilon;		/* of the selection */
+	dp_rational count_epsilon;	/* of the count, when there is one */
+	dp_charge	charge;
+	dp_rational rate;
+} smalldb;
+
+static void
+refuse_null(const char *what, const char *hint)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+			 errmsg("%s of dp_smalldb must not be NULL", what),
+			 errhint("%s", hint)));
+}
+
+/* ---- what is asked ---- */
+
+/* The relation itself, or the one of a row type: NULL::patients. */
+static Oid
+read_relation(FunctionCallInfo fcinfo, bool *whole_rows)
+{
+	Oid			type = get_fn_expr_argtype(fcinfo->flinfo, ARG_RELATION);
+	Oid			relid = typeidTypeRelid(type);
+
+	*whole_rows = OidIsValid(relid);
+	if (*whole_rows)
+		return relid;
+	if (get_fn_expr_rettype(fcinfo->flinfo) != RECORDOID)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("relation must be a name or a row of a table, not of "
+						"type %s", format_type_be(type)),
+				 errhint("Write 'patients' or NULL::patients.")));
+	if (PG_ARGISNULL(ARG_RELATION))
+		refuse_null("relation", "Write its name.");
+	return PG_GETARG_OID(ARG_RELATION);
+}
+
+static void
+read_workload(FunctionCallInfo fcinfo, smalldb *s)
+{
+	bool		marginals =
+	get_fn_expr_argtype(fcinfo->flinfo, ARG_WORKLOAD) == INT4OID;
+
+	if (PG_ARGISNULL(ARG_WORKLOAD))
+		refuse_null(marginals ? "marginals" : "queries",
+					"Give predicates, or how many columns a marginal has.");
+	if (marginals)
+		dp_synth_queries_marginals(&s->queries, s->universe,
+								   PG_GETARG_INT32(ARG_WORKLOAD));
+	else
+		dp_synth_queries_read(&s->queries, s->universe,
+							  PG_GETARG_ARRAYTYPE_P(ARG_WORKLOAD));
+}
+
+/* The size that alpha asks for. */
+static void
+read_alpha(FunctionCallInfo fcinfo, smalldb *s)
+{
+	Numeric		alpha = dp_synth_number(fcinfo, ARG_ALPHA);
+	uint64		size;
+	dp_status	status;
+
+	if (alpha == NULL)
+		refuse_null("alpha",
+					"See dp_smalldb_error for what an alpha means.");
+	s->alpha = DatumGetFloat8(DirectFunctionCall1(numeric_float8,
+												  NumericGetDatum(alpha)));
+	if (!(s->alpha > 0 && s->alpha <= 1))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("alpha must be above 0 and at most 1"),
+				 errhint("It is an error, as a fraction of the rows.")));
+	if (s->queries.n <= 2)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("dp_smalldb needs at least 3 queries"),
+				 errhint("For so few, dp_count with FILTER is more "
+						 "accurate.")));
+	status = dp_smalldb_size((double) s->queries.n, s->alpha, &size);
+	if (status == DP_OK)
+		status = dp_smalldb_shape_make((uint64) s->universe->size,
+									   (uint64) s->queries.n, size,
+									   &s->shape);
+	dp_bridge_check_status(status, "find the number of candidates");
+}
+
+/* What would make it feasible: one number each for alpha, |X| and |Q|. */
+static void
+check_feasible(const smalldb *s)
+{
+	const dp_smalldb_shape *shape = &s->shape;
+	dp_smalldb_shape other;
+	double		alpha = s->alpha;
+	uint64		size = shape->size;
+	uint64		cells = shape->cells;
+
+	if (dp_smalldb_memory(shape) > 0)
+		return;
+	while (size > 1 &&
+		   (dp_smalldb_shape_make(shape->cells, shape->queries, size,
+								  &other) != DP_OK ||
+			dp_smalldb_memory(&other) == 0))
+		size = size > 64 ? size / 2 : size - 1;
+	alpha = sqrt(log((double) shape->queries) / (double) size);
+	while (cells > 1 &&
+		   (dp_smalldb_shape_make(cells, shape->queries, shape->size,
+								  &other) != DP_OK ||
+			dp_smalldb_memory(&other) == 0))
+		cells = cells > 64 ? cells / 2 : cells - 1;
+	ereport(ERROR,
+			(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+			 errmsg("there are too many candidates for dp_smalldb"),
+			 errdetail("A universe of %llu cells and tables of %llu rows, for "
+					   "alpha %g and %llu queries, give 10^%.1f candidates; "
+					   "at most 10^%.1f can be searched, and 10^%.1f "
+					   "candidates times queries.",
+					   (unsigned long long) shape->cells,
+					   (unsigned long long) shape->size, s->alpha,
+					   (unsigned long long) shape->queries,
+					   dp_smalldb_log_candidates(shape->cells, shape->size) /
+					   M_LN10, log10((double) DP_SMALLDB_CANDIDATES),
+					   log10((double) DP_SMALLDB_WORK)),
+			 errhint("%s, or a universe of at most %llu cells (fewer columns "
+					 "or bins), or fewer queries would do; dp_synthesize has "
+					 "no such limit.",
+					 alpha <= 1 ? psprintf("An alpha of at least %.3f",
+										   ceil(alpha * 1000) / 1000) :
+					 "No alpha",
+					 (unsigned long long) cells)));
+}
+
+static void
+read_n(FunctionCallInfo fcinfo, smalldb *s)
+{
+	if (PG_ARGISNULL(ARG_N))
+		return;
+	s->n = PG_GETARG_INT64(ARG_N);
+	if (s->n < 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("n must be at least 1"),
+				 errhint("It is the number of rows, when that is public; "
+						 "without it a part of epsilon is spent on a noisy "
+						 "count.")));
+}
+
+/* ---- its price ---- */
+
+static void
+plan_price(FunctionCallInfo fcinfo, smalldb *s)
+{
+	const dp_rational share = {1, COUNT_SHARE};
+	const dp_rational rest = {COUNT_SHARE - 1, COUNT_SHARE};
+	dp_rational whole = dp_synth_epsilon(fcinfo, ARG_EPSILON,
+										 &s->charge.epsilon);
+	dp_fixed	rho = 0;
+	dp_status	status = DP_OK;
+
+	s->epsilon = whole;
+	if (s->n == 0)
+	{
+		status = dp_mech_rational_multiply(&whole, &share, &s->count_epsilon);
+		if (status == DP_OK)
+			status = dp_mech_rational_multiply(&whole, &rest, &s->epsilon);
+		if (status == DP_OK)
+			status = dp_acct_rho_from_laplace(s->reading->sensitivity,
+											  &s->count_epsilon, &rho);
+	}
+	if (status == DP_OK)
+		status = dp_acct_rho_from_exponential(&s->epsilon, &s->charge.rho);
+	if (status == DP_OK)
+		status = dp_mech_selection_rate(&s->epsilon, s->shape.size *
+										s->reading->sensitivity, false,
+										&s->rate);
+	dp_bridge_check_status(status, "compute a charge");
+	s->charge.rho = dp_acct_fixed_add(s->charge.rho, rho);
+	dp_ledger_check_price(&s->reading->standing, s->reading->dataset,
+						  s->charge.epsilon);
+}
+
+static double
+epsilon_of(const smalldb *s)
+{
+	return (double) s->epsilon.num / (double) s->epsilon.den;
+}
+
+/* Sizes and the error they promise; before anything is charged. */
+static void
+show_plan(const smalldb *s)
+{
+	double		size_error = dp_smalldb_size_error((double) s->shape.queries,
+												   s->shape.size);
+	double		rows = (dp_smalldb_log_candidates(s->shape.cells,
+												  s->shape.size) -
+						log(BETA)) * 2 / epsilon_of(s);
+
+	ereport(NOTICE,
+			(errmsg("universe of %llu cells, %llu queries, %llu candidates of "
+					"%llu rows each",
+					(unsigned long long) s->shape.cells,
+					(unsigned long long) s->shape.queries,
+					(unsigned long long) s->shape.candidates,
+					(unsigned long long) s->shape.size),
+			 errdetail("With probability %g no query is off by more than %.3g "
+					   "of the rows and %.4g rows.", 1 - BETA, size_error,
+					   rows)));
+}
+
+static void
+read_request(FunctionCallInfo fcinfo, smalldb *s)
+{
+	int		   *axes;
+	dp_reading_table table;
+	int			i;
+
+	dp_synth_check_place();
+	s->relid = read_relation(fcinfo, &s->whole_rows);
+	if (PG_ARGISNULL(ARG_COLUMNS))
+		refuse_null("columns", "Write columns => ARRAY['smoker', 'ward'].");
+	s->universe = dp_universe_make(s->relid,
+								   PG_GETARG_ARRAYTYPE_P(ARG_COLUMNS),
+								   PG_ARGISNULL(ARG_BINS) ? NULL :
+								   PG_GETARG_ARRAYTYPE_P(ARG_BINS),
+								   DP_UNIVERSE_CELLS);
+	read_workload(fcinfo, s);
+	read_alpha(fcinfo, s);
+	check_feasible(s);
+	read_n(fcinfo, s);
+	axes = palloc(sizeof(int) * s->universe->naxes);
+	for (i = 0; i < s->universe->naxes; i++)
+		axes[i] = i;
+	table.naxes = s->universe->naxes;
+	table.axes = axes;
+	s->reading = dp_reading_of_tables(s->relid, s->universe->naxes,
+									  s->universe->axes, 1, &table);
+	s->holds = dp_synth_queries_expand(&s->queries);
+	plan_price(fcinfo, s);
+}
+
+/* ---- the result's form ---- */
+
+/* A column of our own after the universe's? */
+static void
+check_columns(smalldb *s, TupleDesc wanted)
+{
+	int			naxes = s->universe->naxes;
+
+	if (wanted->natts == naxes + 1)
+	{
+		Form_pg_attribute last = TupleDescAttr(wanted, naxes);
+
+		s->weighted = last->atttypid == FLOAT8OID &&
+			strcmp(NameStr(last->attname), "weight") == 0;
+	}
+	dp_universe_check_columns(s->universe, wanted, s->weighted ? 1 : 0);
+}
+
+/* One row of the synopsis, in the form that was asked for. */
+static void
+put_row(const smalldb *s, ReturnSetInfo *result, int64 cell)
+{
+	TupleDesc	desc = result->setDesc;
+	Datum	   *values = palloc0(sizeof(Datum) *
+								 (desc->natts + s->universe->naxes));
+	bool	   *nulls = palloc(desc->natts + s->universe->naxes);
+	Datum	   *own = values + desc->natts;
+	bool	   *own_nulls = nulls + desc->natts;
+	int			i;
+
+	memset(nulls, true, desc->natts);
+	dp_universe_values(s->universe, cell, own, own_nulls);
+	for (i = 0; i < s->universe->naxes; i++)
+	{
+		int			place = s->whole_rows ?
+		s->universe->axes[i]->attnum - 1 : i;
+
+		values[place] = own[i];
+		nulls[place] = own_nulls[i];
+	}
+	if (s->weighted)
+	{
+		values[desc->natts - 1] = Float8GetDatum((double) s->n /
+												 (double) s->shape.size);
+		nulls[desc->natts - 1] = false;
+	}
+	tuplestore_putvalues(result->setResult, desc, values, nulls);
+	pfree(values);
+	pfree(nulls);
+}
+
+/* ---- charge and draw ---- */
+
+static int64
+pay(const smalldb *s, Numeric alpha)
+{
+	dp_ledger_request request;
+	dp_synth_record record;
+
+	MemSet(&request, 0, sizeof(request));
+	namestrcpy(&request.dataset, s->reading->dataset);
+	snprintf(request.mechanism, DP_MECHANISM_LENGTH, "smalldb: %s",
+			 s->n == 0 ? "count, exponential mechanism" :
+			 "exponential mechanism");
+	request.charge = s->charge;
+	request.releases = s->n == 0 ? 2 : 1;
+	request.fingerprint = s->reading->fingerprint;
+	request.replace_one = s->reading->standing.replace_one;
+
+	dp_synth_record_begin(&record, "smalldb", s->relid);
+	dp_synth_record_universe(&record, s->universe);
+	dp_synth_record_integer(&record, "queries", s->queries.n);
+	if (s->queries.ntables > 0)
+		dp_synth_record_integer(&record, "marginals",
+								s->queries.tables[0].naxes);
+	else
+		dp_synth_record_texts(&record, "predicates", s->queries.texts);
+	dp_synth_record_number(&record, "alpha",
+						   DatumGetCString(DirectFunctionCall1(
+											   numeric_out,
+											   NumericGetDatum(alpha))));
+	dp_synth_record_integer(&record, "rows", (int64) s->shape.size);
+	dp_synth_record_integer(&record, "candidates",
+							(int64) s->shape.candidates);
+	return dp_synth_charge(&request, &record);
+}
+
+/* The rows of the universe's cells, with noise, at least 1. */
+static int64
+noisy_count(const smalldb *s, const int64 *cells)
+{
+	dp_scale	scale;
+	dp_int128	noise = 0;
+	dp_int128	sum = 0;
+	int64		i;
+
+	for (i = 0; i < s->universe->size; i++)
+		sum += cells[i];
+	dp_bridge_check_status(dp_mech_scale_make(s->reading->sensitivity,
+											  &s->count_epsilon, &scale),
+						   "compute a noise scale");
+	dp_bridge_check_status(dp_mech_discrete_laplace(dp_bridge_source(),
+													&scale, &noise),
+						   "draw noise");
+	if (__builtin_add_overflow(sum, noise, &sum))
+		sum = noise;
+	return sum < 1 ? 1 : sum > PG_INT64_MAX / 2 ? PG_INT64_MAX / 2 :
+		(int64) sum;
+}
+
+static int64 *
+query_counts(const smalldb *s, const int64 *cells)
+{
+	int64	   *counts = palloc0(sizeof(int64) * s->queries.n);
+	const bool *holds = s->holds;
+	int64		query;
+	int64		cell;
+
+	for (query = 0; query < s->queries.n; query++)
+	{
+		for (cell = 0; cell < s->universe->size; cell++)
+			if (holds[cell])
+				counts[query] += cells[cell];
+		holds += s->universe->size;
+	}
+	return counts;
+}
+
+/* The places of the chosen candidate's cells. */
+static uint32 *
+draw(smalldb *s)
+{
+	Size		bytes = sizeof(int64) * s->universe->size;
+	uint32	   *chosen = palloc(sizeof(uint32) * s->shape.size);
+	int64	   *cells = palloc(bytes);
+	int64	   *counts;
+
+	dp_synth_progress_begin(DP_SYNTH_SMALLDB, s->relid,
+							2 * (int64) s->shape.candidates);
+	dp_synth_progress(DP_SYNTH_READING, 0);
+	dp_reading_run(s->reading, cells);
+	if (s->n == 0)
+		s->n = noisy_count(s, cells);
+	counts = query_counts(s, cells);
+	dp_synth_smalldb_select(&s->shape, s->holds, counts, s->n, &s->rate,
+							chosen);
+	explicit_bzero(cells, bytes);
+	explicit_bzero(counts, sizeof(int64) * s->queries.n);
+	dp_synth_progress_end();
+	return chosen;
+}
+
+PG_FUNCTION_INFO_V1(dp_synth_sql_smalldb);
+
+/*
+ * dp_synth_sql_smalldb
+ *	  dp_smalldb(relation, columns, queries or marginals, alpha, epsilon, n,
+ *	  bins): the chosen table's rows.  See sql/84_smalldb.sql.
+ */
+Datum
+dp_synth_sql_smalldb(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
+	smalldb		s;
+	uint32	   *chosen;
+	int64		id;
+	double		error;
+	uint64		i;
+
+	MemSet(&s, 0, sizeof(s));
+	read_request(fcinfo, &s);
+	InitMaterializedSRF(fcinfo, s.whole_rows ? 0 : MAT_SRF_USE_EXPECTED_DESC);
+	if (!s.whole_rows)
+		check_columns(&s, result->setDesc);
+	show_plan(&s);
+	id = pay(&s, dp_synth_number(fcinfo, ARG_ALPHA));
+	chosen = draw(&s);
+	for (i = 0; i < s.shape.size; i++)
+		put_row(&s, result, chosen[i]);
+	error = dp_smalldb_size_error((double) s.shape.queries, s.shape.size) *
+		(double) s.n +
+		2 * (dp_smalldb_log_candidates(s.shape.cells, s.shape.size) -
+			 log(BETA)) / epsilon_of(&s);
+	dp_synth_finish(s.reading->dataset, id, error,
+					psprintf("\"n\": " INT64_FORMAT, s.n));
+	return (Datum) 0;
+}

@@ -1,0 +1,15 @@
+/*
+ * synth.c
+ *	  What loading the library does for the synth folder.
+ */
+#include "postgres.h"
+
+#include "dp_synth.h"
+#include "releases.h"
+
+/* dp_synth_init: see dp_synth.h. */
+void
+dp_synth_init(void)
+{
+	dp_synth_releases_init();
+}

@@ -1,0 +1,101 @@
+/*
+ * synth.h
+ *	  Private to the synth folder: what functions that release a table share.
+ *
+ * Each of them goes: public parameters are read, and what they mean is shown;
+ * the reading is verified; then the charge, together with a record of the
+ * release (dp_pg.releases), is made durable; then the private rows are read,
+ * and one table is drawn.  What the record says is public: parameters before
+ * the charge, results after the draw.
+ */
+#ifndef DP_SYNTH_SYNTH_H
+#define DP_SYNTH_SYNTH_H
+
+#include "fmgr.h"
+#include "funcapi.h"
+#include "lib/stringinfo.h"
+#include "utils/array.h"
+
+#include "../workload/dp_workload.h"
+#include "dp_synth.h"
+
+/* ---- arguments (argument.c) ---- */
+
+/* By its shortest decimal text for double precision; NULL for SQL NULL. */
+extern Numeric dp_synth_number(FunctionCallInfo fcinfo, int place);
+/* dp_pg.epsilon for SQL NULL; errors 22023. */
+extern dp_rational dp_synth_epsilon(FunctionCallInfo fcinfo, int place,
+									dp_fixed *fixed);
+/*
+ * What a private query may not do, before anything is charged: 25000 a
+ * parallel operation, 0A000 a serializable transaction, 55000 not preloaded.
+ */
+extern void dp_synth_check_place(void);
+
+/* ---- records (releases.c) ---- */
+
+/* What dp_pg.releases will say. */
+typedef struct dp_synth_record
+{
+	const char *mechanism;		/* "smalldb" */
+	char	   *relation;		/* qualified name */
+	List	   *columns;		/* of char *; NIL: none */
+	StringInfoData parameters;	/* members of a JSON object */
+} dp_synth_record;
+
+extern void dp_synth_record_begin(dp_synth_record *record,
+								  const char *mechanism, Oid relid);
+extern void dp_synth_record_universe(dp_synth_record *record,
+									 const dp_universe *universe);
+/* One parameter; digits NULL: null. */
+extern void dp_synth_record_number(dp_synth_record *record,
+								   const char *name, const char *digits);
+extern void dp_synth_record_integer(dp_synth_record *record,
+									const char *name, int64 value);
+/* Texts NIL: null. */
+extern void dp_synth_record_texts(dp_synth_record *record, const char *name,
+								  const List *texts);
+
+/*
+ * Charge, with the record, durably; the ledger's line, which is also the
+ * record's id.  Errors are those of dp_ledger_charge.
+ */
+extern int64 dp_synth_charge(dp_ledger_request *request,
+							 const dp_synth_record *record);
+/*
+ * Add what the release turned out to be: `results` holds members of a JSON
+ * object made of released values only; error is the estimated error of the
+ * workload in rows, NAN: unknown.
+ */
+extern void dp_synth_finish(const char *dataset, int64 id, double error,
+							const char *results);
+
+/* ---- progress (progress.c) ---- */
+
+typedef enum dp_synth_phase
+{
+	DP_SYNTH_READING = 1,
+	DP_SYNTH_SCANNING,
+	DP_SYNTH_FINDING,
+	DP_SYNTH_FITTING,
+	DP_SYNTH_SAMPLING
+} dp_synth_phase;
+
+typedef enum dp_synth_work
+{
+	DP_SYNTH_SMALLDB = 1,
+	DP_SYNTH_NET,
+	DP_SYNTH_SYNTHESIZE
+} dp_synth_work;
+
+/*
+ * Shown in dp_pg.progress to those who may see the session's activity, until
+ * the end or an error.  Only public numbers may be shown: `total` and how much
+ * of a work that does not depend on data is done.
+ */
+extern void dp_synth_progress_begin(dp_synth_work work, Oid relid,
+									int64 total);
+extern void dp_synth_progress(dp_synth_phase phase, int64 done);
+extern void dp_synth_progress_end(void);
+
+#endif							/* DP_SYNTH_SYNTH_H */
