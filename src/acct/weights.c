@@ -17,11 +17,11 @@
 /*
  * An update of step eta that mends a miss of alpha takes at least
  * eta alpha - eta^2/8 from a potential that starts at no more than ln|X|: at
- * eta = alpha/2 that is 15/32 alpha^2.  The book has 1/4 alpha^2.
+ * eta = 4 alpha that is 2 alpha^2, here less 10^-8 of it for a step that is
+ * off by 10^-4.  The book has eta = alpha/2 and alpha^2/4.
  */
-#define STEP(alpha) ((alpha) / 2)
-#define UPDATES_NUM 32
-#define UPDATES_DEN 15
+#define UPDATES_NUM 50000001
+#define UPDATES_DEN 100000000
 #define BOOK_UPDATES 4
 
 #define MILLIONTH (DP_FIXED_ONE / 1000000)
@@ -130,7 +130,7 @@ plan_at(const dp_weights_request *q, dp_fixed alpha, dp_weights_plan *out)
 	/* at least alpha n + A + 1/2, and half a row for the hypothesis */
 	plan.threshold = (int64_t) (gap + 2 + plan.sparse.alpha);
 	plan.alpha = alpha;
-	plan.step = STEP(alpha);
+	plan.step = q->method == DP_SPARSE_BOOK ? alpha / 2 : 4 * alpha;
 	*out = plan;
 	return DP_OK;
 }

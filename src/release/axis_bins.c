@@ -130,7 +130,7 @@ round_middle(const dp_axis *axis, int64 bin, Datum middle, int digits,
 						 NumericGetDatum(axis->values->upper)));
 }
 
-/* The digits at which a bin's width begins, and two more at most. */
+/* To a tenth of the bin's width, or a few digits more. */
 static Datum
 middle_number(const dp_axis *axis, int64 bin)
 {
@@ -147,8 +147,8 @@ middle_number(const dp_axis *axis, int64 bin)
 								   numeric_sub,
 								   NumericGetDatum(axis->values->upper),
 								   NumericGetDatum(axis->values->lower))));
-	digits = (int) floor(-log10(width / axis->bins));
-	for (i = 1; i <= 4; i++)
+	digits = (int) ceil(-log10(width / axis->bins / 5));
+	for (i = 0; i < 4; i++)
 		if ((kept == -1 || digits + i <= kept) &&
 			round_middle(axis, bin, middle, digits + i, &value))
 			return value;

@@ -46,7 +46,7 @@ CREATE TABLE mw (x bigint, q bigint, n bigint, eps numeric, beta numeric, delta 
 \copy mw FROM 'test/oracle/mw_accuracy.csv' (FORMAT csv, HEADER)
 SELECT is(count(*)::int, 36, 'mw_accuracy.csv has 36 records') FROM mw;
 SELECT is_empty($$SELECT * FROM mw, dp_weights_error(x, n, q, eps, confidence => 1 - beta) e
-	WHERE (e.alpha < 0.65 * corrected36 AND error <= 3 * e.alpha * n AND updates <= q AND threshold > noise + e.alpha * n
+	WHERE (e.alpha < 0.45 * corrected36 AND error <= 3 * e.alpha * n AND updates <= q AND threshold > noise + e.alpha * n
 		AND e.epsilon = eps AND e.delta = 0 AND rho <= dp_pure_rho(eps)) IS NOT TRUE$$, 'better than the corrected Theorem 4.14');
 SELECT is_empty($$SELECT * FROM mw, dp_weights_error(x, n, 2 * q, eps, confidence => 1 - beta, method => 'book') e
 	WHERE corrected36 < 0.98 AND updates < 2 * q AND (e.alpha BETWEEN 0.99 * corrected36 AND 1.01 * corrected36) IS NOT TRUE$$, 'the book''s is the corrected Theorem 4.14');

@@ -402,8 +402,8 @@ test_errors(void)
 		{"geometric, monotone", GEOMETRIC, true, false, "0"},
 		{"geometric, numeric", GEOMETRIC, false, true, "0"},
 		{"rounds", ROUNDS, false, false, "0"},
-		{"rounds, delta", ROUNDS, false, false, "1e-6"},
-		{"rounds, delta, numeric", ROUNDS, false, true, "1e-6"},
+		{"rounds, delta", ROUNDS, false, false, "0.01"},
+		{"rounds, delta, numeric", ROUNDS, false, true, "0.01"},
 		{"book", BOOK, false, false, "0"},
 		{"book, numeric", BOOK, false, true, "0"},
 	};

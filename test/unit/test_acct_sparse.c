@@ -256,8 +256,8 @@ test_random(void)
 		made[p.method]++;
 		charge += !charge_valid(&q, &p);
 		promise += !promise_kept(&q, &p);
-		bound += (double) p.alpha >= dp_acct_sparse_approx(&q, &p) * (1 + 1e-12)
-			+ 1;
+		bound += (double) p.alpha >=
+			dp_acct_sparse_approx(&q, &p) * (1 + 1e-12) + 1;
 	}
 	tap_ok(charge == 0, "1500 random plans: parts within epsilon, charges "
 		   "valid (%d not)", charge);
