@@ -3,10 +3,12 @@
  *	  The hypothesis of online multiplicative weights: a distribution over the
  *	  cells of a universe.
  *
- * It starts uniform.  Each "above" of the session moves it: where the noisy
- * answer lay below the guess, cells of the predicate lose weight by the factor
- * exp(-eta), else they gain by exp(eta), eta = alpha / 2.  So the weight of a
- * cell is exp(eta steps) with a whole number of steps, whatever the order.
+ * It starts uniform.  Each "above" of the session moves it: cells where the
+ * predicate holds are multiplied by exp(s), s negative where the noisy answer
+ * lay below the guess, then all are divided by their sum.  |s| is half of
+ * alpha at least, the book's step; it is larger when so large an s still stops
+ * short of the true fraction for sure: the answer is off by at most `slack`
+ * rows, but for the session's beta (doc/theory.md T63).
  *
  * All of this is computed from what the session has released, so anybody who
  * may see the session may see the hypothesis, and floating point is harmless
@@ -17,6 +19,7 @@
  */
 #include "postgres.h"
 
+#include <float.h>
 #include <math.h>
 
 #include "miscadmin.h"
@@ -51,7 +54,7 @@ make_uniform(const dp_session *session)
 	hypothesis->text = pstrdup(session->details);
 	dp_weights_details_read(session->details, &hypothesis->details);
 	size = hypothesis->details.universe->size;
-	hypothesis->steps = palloc0(sizeof(int32) * size);
+	hypothesis->slack = (double) session->terms.plan.alpha;
 	hypothesis->probability = palloc(sizeof(double) * size);
 	for (cell = 0; cell < size; cell++)
 		hypothesis->probability[cell] = 1.0 / size;
@@ -85,6 +88,50 @@ begin(const dp_session *session)
 
 /* ---- learning ---- */
 
+/*
+ * The s that brings the fraction q to where the answer lies, less the slack;
+ * the book's step at least.
+ */
+static double
+choose_step(const dp_hypothesis *hypothesis, const dp_session_above *above,
+			double q)
+{
+	double		n = (double) hypothesis->details.n;
+	double		step = dp_acct_fixed_approx(hypothesis->details.alpha) / 2;
+	bool		down = above->answer < above->guess;
+	double		p = (double) above->answer;
+	double		s;
+
+	p = (down ? p + hypothesis->slack : p - hypothesis->slack) / n;
+	p = Min(Max(p, 0.5 / n), 1 - 0.5 / n);
+	if (q <= 0 || q >= 1)
+		return 0;
+	s = log(p / q) - log((1 - p) / (1 - q));
+	return down ? Min(s, -step) : Max(s, step);
+}
+
+/* Probabilities stay above 0, so that each can rise again. */
+static void
+multiply(dp_hypothesis *hypothesis, const bool *holds, double s)
+{
+	int64		size = hypothesis->details.universe->size;
+	double		factor = exp(s);
+	long double sum = 0;
+	int64		cell;
+
+	for (cell = 0; cell < size; cell++)
+	{
+		double		p = hypothesis->probability[cell];
+
+		p = Max(holds[cell] ? p * factor : p, DBL_MIN);
+		hypothesis->probability[cell] = p;
+		sum += p;
+	}
+	for (cell = 0; cell < size; cell++)
+		hypothesis->probability[cell] =
+			(double) (hypothesis->probability[cell] / sum);
+}
+
 static void
 learn(dp_hypothesis *hypothesis, const dp_session_above *above)
 {
@@ -92,37 +139,11 @@ learn(dp_hypothesis *hypothesis, const dp_session_above *above)
 	dp_linear_query *query = dp_workload_read_query(universe,
 													above->predicate);
 	bool	   *holds = palloc(universe->size);
-	int32		step = above->answer < above->guess ? -1 : 1;
-	int64		cell;
+	double		q = dp_hypothesis_fraction(hypothesis, query);
 
 	dp_workload_expand(universe, query, holds);
-	for (cell = 0; cell < universe->size; cell++)
-		hypothesis->steps[cell] += holds[cell] ? step : 0;
+	multiply(hypothesis, holds, choose_step(hypothesis, above, q));
 	hypothesis->updates = above->number;
-}
-
-/* Weights are compared with the largest, so that none overflows. */
-static void
-normalise(dp_hypothesis *hypothesis)
-{
-	double		eta = dp_acct_fixed_approx(hypothesis->details.alpha) / 2;
-	int64		size = hypothesis->details.universe->size;
-	int32		most = hypothesis->steps[0];
-	long double sum = 0;
-	int64		cell;
-
-	for (cell = 1; cell < size; cell++)
-		most = Max(most, hypothesis->steps[cell]);
-	for (cell = 0; cell < size; cell++)
-	{
-		double		steps = (double) hypothesis->steps[cell] - most;
-
-		hypothesis->probability[cell] = exp(eta * steps);
-		sum += hypothesis->probability[cell];
-	}
-	for (cell = 0; cell < size; cell++)
-		hypothesis->probability[cell] =
-			(double) (hypothesis->probability[cell] / sum);
 }
 
 static void
@@ -143,7 +164,6 @@ learn_all(dp_hypothesis *hypothesis, List *aboves)
 		MemoryContextReset(each);
 	}
 	MemoryContextDelete(each);
-	normalise(hypothesis);
 }
 
 /*
@@ -168,7 +188,7 @@ dp_hypothesis_of(const dp_session *session)
 		}
 		PG_CATCH();
 		{
-			forget();			/* it has learned half, and is not normal */
+			forget();			/* it may have learned half of one */
 			PG_RE_THROW();
 		}
 		PG_END_TRY();

@@ -259,9 +259,10 @@ make_plan(const dp_sparse_request *request, dp_sparse_plan *plan)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("method \"%s\" cannot use these parameters",
 						dp_acct_sparse_name(request->method)),
-				 errdetail("Epsilon is too small to be divided, or the "
-						   "book's formula for a delta does not hold for it."),
-				 errhint("Use method best, or leave out delta.")));
+				 errdetail("Epsilon is too small to be divided, confidence "
+						   "too close to 1, or the book's formula for a "
+						   "delta does not hold for this epsilon."),
+				 errhint("Use method best and moderate numbers.")));
 	dp_bridge_check_status(status, "plan a sparse vector");
 }
 

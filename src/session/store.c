@@ -262,7 +262,7 @@ dp_session_read(const dp_session *session, dp_reading *reading,
  *	  Have the worker decide a question; what it answers is on disk.
  *
  * Errors: 42704, 55000 and 53400 as dp_session_find, 42501 without a budget,
- * and those of dp_ledger_charge.
+ * 54000 the predicate is too long, and those of dp_ledger_charge.
  */
 void
 dp_session_ask(const dp_session *session,
@@ -275,6 +275,11 @@ dp_session_ask(const dp_session *session,
 	const dp_session_verdict *verdict =
 	(const dp_session_verdict *) &answer;
 
+	if (strlen(question->predicate) > DP_SESSION_PREDICATE)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("a question is longer than %d bytes",
+						DP_SESSION_PREDICATE)));
 	task = start_task(&request, &session->terms.dataset, DP_SESSION_ASK);
 	task->id = session->id;
 	task->kind = session->terms.kind;

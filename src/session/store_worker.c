@@ -8,12 +8,17 @@
  * answered was drawn in the transaction that committed: when a group is begun
  * anew, all is read and drawn anew, and nobody has seen what was drawn before.
  *
+ * Whether a transaction fails must not depend on what was drawn, or failures
+ * would tell of "above"s that are not counted.  So locks come first, and what
+ * an "above" keeps is short.
+ *
  * One draw per question: the comparison takes fresh noise, the numeric answer
  * takes other fresh noise, and a threshold that is armed again takes noise of
  * its own.
  */
 #include "postgres.h"
 
+#include "access/table.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
@@ -41,12 +46,25 @@ typedef struct group_session
 static group_session sessions[MOST_SESSIONS];
 static int	session_count;
 
-/* A transaction begins: forget, the thresholds before all. */
+/* Forget what was read and drawn, the thresholds before all. */
 static void
-begin(void)
+forget(void)
 {
 	explicit_bzero(sessions, sizeof(group_session) * session_count);
 	session_count = 0;
+}
+
+/*
+ * A transaction begins.  Every lock is taken before anything is drawn: whether
+ * a question fails must not depend on what it is answered.
+ */
+static void
+begin(void)
+{
+	forget();
+	table_close(dp_table_open(DP_TABLE_SESSION, RowExclusiveLock), NoLock);
+	table_close(dp_table_open(DP_TABLE_SECRET, RowExclusiveLock), NoLock);
+	table_close(dp_table_open(DP_TABLE_ABOVE, RowExclusiveLock), NoLock);
 }
 
 static group_session *
@@ -307,7 +325,7 @@ finish(void)
 		else if (s->armed_again)
 			dp_session_write_secret(s->id, s->armed, s->secret);
 	}
-	begin();
+	forget();
 }
 
 const dp_task_methods dp_session_tasks = {begin, run, finish};

@@ -16,7 +16,7 @@ typedef struct dp_weights_details
 {
 	dp_universe *universe;
 	int64		n;				/* public number of rows */
-	dp_fixed	alpha;			/* fraction of n; the step is half of it */
+	dp_fixed	alpha;			/* answers are within 3 alpha n */
 } dp_weights_details;
 
 /* A public distribution over the cells (hypothesis.c owns it). */
@@ -26,7 +26,7 @@ typedef struct dp_hypothesis
 	char	   *text;			/* the session's details */
 	dp_weights_details details;
 	int32		updates;		/* "above"s that it has learned from */
-	int32	   *steps;			/* of each cell, up minus down */
+	double		slack;			/* rows that a noisy answer is off by */
 	double	   *probability;	/* adds up to 1 */
 } dp_hypothesis;
 

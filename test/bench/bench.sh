@@ -126,6 +126,17 @@ compare "weights question, 65536 cells" 1.5 $((repeat / 100)) \
 	"SELECT * FROM dp_weights_ask($session, '$where')" \
 	"$with user=owner options='$workers'" \
 	"SELECT count(*) FROM cell WHERE $where;;INSERT INTO note VALUES (now(), 'x', 0.1)"
+# An ask's change of state on disk costs at most 2 charges: measured with all
+# that an ask does besides, on ten rows, against a charge alone.
+psql -X -q -v ON_ERROR_STOP=1 "$with user=postgres" \
+	-c "GRANT EXECUTE ON FUNCTION dp_pg.charge TO analyst" || exit 1
+session=$(psql -X -A -t -v ON_ERROR_STOP=1 "$with user=analyst" -c "
+	SELECT dp_sparse_vector_open('ten', threshold => 1000, epsilon => 1,
+		questions => 1000000000)" 2>/dev/null) || exit 1
+compare "an ask, whole statement" 2 $((repeat / 10)) \
+	"$with user=analyst" \
+	"SELECT above FROM dp_sparse_vector_ask($session, 'i > 3')" \
+	"$with user=analyst" "SELECT dp_pg.charge('bench', 'bench', 0.000001)"
 if [[ charges =~ ${ONLY:-} ]]; then
 	PGHOST=$DP_PG_WORK/with PGUSER=postgres \
 		sh test/bench/charge.sh "$charge_seconds" "$charge_pairs"

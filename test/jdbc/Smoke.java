@@ -207,6 +207,53 @@ public class Smoke
 		check(charges() == before, "refusals charge nothing", charges());
 	}
 
+	/*
+	 * Sparse vector: arrays, both number types, a session.  Counts are 2500
+	 * rows off the threshold, a wrong answer has probability below exp(-30).
+	 */
+	private void questions() throws SQLException
+	{
+		long before = charges();
+		long session;
+		String[] all = {"visits < 10", "visits < 0"};
+
+		try (PreparedStatement p = analyst.prepareStatement("SELECT above "
+			+ "FROM dp_sparse_vector(?::regclass, ?, ?, ?, epsilon => ?)"))
+		{
+			p.setString(1, "person");
+			p.setArray(2, analyst.createArrayOf("text", all));
+			p.setDouble(3, 2500);
+			p.setInt(4, 2);
+			p.setDouble(5, 0.1);
+			try (ResultSet r = p.executeQuery())
+			{
+				check(r.next() && r.getBoolean(1) && r.next()
+					&& !r.getBoolean(1) && !r.next(),
+					"setArray and setDouble for sparse vector", "?");
+			}
+		}
+		try (PreparedStatement p = analyst.prepareStatement("SELECT "
+			+ "dp_sparse_vector_open('person', ?, epsilon => ?)"))
+		{
+			p.setBigDecimal(1, new BigDecimal("2500"));
+			p.setBigDecimal(2, new BigDecimal("0.1"));
+			session = (Long) onlyValue(p);
+		}
+		try (PreparedStatement p = analyst.prepareStatement("SELECT above, "
+			+ "above_left FROM dp_sparse_vector_ask(?, ?)"))
+		{
+			p.setLong(1, session);
+			p.setString(2, all[0]);
+			try (ResultSet r = p.executeQuery())
+			{
+				check(r.next() && r.getBoolean(1) && r.getInt(2) == 0,
+					"a session is asked", "?");
+			}
+		}
+		check(charges() == before + 2, "a call and a session, two charges",
+			charges() - before);
+	}
+
 	public static void main(String[] args) throws SQLException
 	{
 		Smoke smoke = new Smoke(args[0]);
@@ -214,6 +261,7 @@ public class Smoke
 		smoke.parameters();
 		smoke.prepared();
 		smoke.cursor();
+		smoke.questions();
 		smoke.refusals();
 		smoke.analyst.close();
 		smoke.admin.close();

@@ -147,6 +147,13 @@ SELECT name, names, replace(types, 'number', t)::text[] FROM unnest('{numeric,do
 	('dp_above_threshold', '{value,threshold,sensitivity,epsilon,dataset,monotone,method}'::text[], '{anyarray,number,number,number,name,boolean,text}'),
 	('dp_sparse_vector_error', '{questions,cutoff,epsilon,delta,confidence,numeric_answers,method,monotone,sensitivity}'::text[], '{bigint,bigint,number,number,number,boolean,text,boolean,bigint}'),
 	('dp_weights_error', '{cells,n,questions,epsilon,delta,confidence,alpha,method,sensitivity}'::text[], '{bigint,bigint,bigint,number,number,number,number,text,bigint}'),
+	('dp_smalldb', '{relation,columns,queries,alpha,epsilon,n,bins}'::text[], '{dp_pg.regrelation,text[],text[],number,number,bigint,integer[]}'),
+	('dp_smalldb', '{relation,columns,queries,alpha,epsilon,n,bins}'::text[], '{anyelement,text[],text[],number,number,bigint,integer[]}'),
+	('dp_smalldb', '{relation,columns,marginals,alpha,epsilon,n,bins}'::text[], '{dp_pg.regrelation,text[],integer,number,number,bigint,integer[]}'),
+	('dp_smalldb', '{relation,columns,marginals,alpha,epsilon,n,bins}'::text[], '{anyelement,text[],integer,number,number,bigint,integer[]}'),
+	('dp_smalldb_error', '{universe,queries,n,epsilon,alpha,size,vc_dimension,beta}'::text[], '{bigint,bigint,bigint,number,number,bigint,bigint,number}'),
+	('dp_net', '{relation,candidates,queries,epsilon,answers}'::text[], '{dp_pg.regrelation,regclass,text[],number,name}'),
+	('dp_net_values', '{values,sensitivity,candidates,dataset,epsilon,answers}'::text[], '{number[],number,regclass,name,number,name}'),
 	('dp_plan', '{epsilon_total,delta,k}'::text[], '{number,number,bigint}')) v(name, names, types);
 SELECT ok(EXISTS (SELECT 1 FROM member_function p
 		WHERE proname = name AND pronamespace = nspname::regnamespace
@@ -162,7 +169,7 @@ SELECT is_empty($$ SELECT proname FROM member_function, home WHERE pronamespace 
 
 -- columns of the catalog
 SELECT has_table('dp_pg', t, 'table dp_pg.' || t) FROM unnest('{ledger,budget,relation,attribute,dataset}'::name[]) t;
-SELECT has_view('dp_pg', v, 'view dp_pg.' || v) FROM unnest('{budgets,my_budget}'::name[]) v;
+SELECT has_view('dp_pg', v, 'view dp_pg.' || v) FROM unnest('{budgets,my_budget,releases,progress}'::name[]) v;
 SELECT col_type_is('dp_pg', t, c, k, format('dp_pg.%s.%s is %s', t, c, k)) FROM (VALUES
 	('ledger'::name, 'id'::name, 'bigint'), ('ledger', 'at', 'timestamp with time zone'), ('ledger', 'role', 'name'), ('ledger', 'login_role', 'name'),
 	('ledger', 'dataset', 'name'), ('ledger', 'mechanism', 'text'), ('ledger', 'epsilon', 'numeric'), ('ledger', 'delta', 'numeric'),
@@ -186,10 +193,10 @@ SELECT is_empty($$ SELECT id::regprocedure FROM member_function, home WHERE pron
 
 -- privileges
 SELECT is_empty($$ SELECT id::regprocedure FROM member_function, home WHERE pronamespace = nspname::regnamespace
-	AND proname <> ALL ('{dp_laplace,dp_gaussian,dp_exponential,dp_noisy_max,dp_above_threshold}')
+	AND proname <> ALL ('{dp_laplace,dp_gaussian,dp_exponential,dp_noisy_max,dp_above_threshold,dp_net_values}')
 	AND NOT has_function_privilege('public', id, 'EXECUTE') $$, 'everybody may call the documented functions, which check rights themselves');
 SELECT is_empty($$ SELECT id::regprocedure FROM member_function, home WHERE pronamespace = nspname::regnamespace
-	AND proname = ANY ('{dp_laplace,dp_gaussian,dp_exponential,dp_noisy_max,dp_above_threshold}') AND has_function_privilege('public', id, 'EXECUTE') $$, 'the owner''s building blocks may be called only with a grant');
+	AND proname = ANY ('{dp_laplace,dp_gaussian,dp_exponential,dp_noisy_max,dp_above_threshold,dp_net_values}') AND has_function_privilege('public', id, 'EXECUTE') $$, 'the owner''s building blocks may be called only with a grant');
 SELECT is_empty($$ SELECT id::regclass, p FROM member_relation, unnest('{INSERT,UPDATE,DELETE,TRUNCATE,REFERENCES,TRIGGER}'::text[]) p
 	WHERE relkind IN ('r', 'v') AND has_table_privilege('public', id, p) $$, 'nobody writes the catalog');
 SELECT is_empty($$ SELECT id::regclass, p FROM member_relation, unnest('{USAGE,SELECT,UPDATE}'::text[]) p

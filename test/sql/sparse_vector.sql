@@ -101,7 +101,7 @@ SELECT * FROM outcome($$SELECT dp_sparse_vector('person', ARRAY['true', NULL], 5
 SELECT * FROM outcome($$SELECT dp_sparse_vector('person', ARRAY[['true']], 5)$$);
 SELECT * FROM outcome($$SELECT dp_sparse_vector('person', array_fill('true'::text, ARRAY[10001]), 5)$$);
 SELECT a, (outcome('SELECT dp_sparse_vector(''person'', ARRAY[''true''], ' || a || ')')).* FROM unnest(ARRAY['NULL', '''NaN''', '''Infinity''', '1e19', '5, NULL', '5, 0', '5, -1', '5, epsilon => 0',
-	'5, epsilon => ''NaN''', '5, epsilon => 1000001', '5, delta => -0.1', '5, delta => 1', '5, confidence => 0', '5, confidence => 1', '5, confidence => NULL', '5, numeric_answers => NULL',
+	'5, epsilon => ''NaN''', '5, epsilon => 1000001', '5, delta => -0.1', '5, delta => 1', '5, confidence => 0', '5, confidence => 1', '5, confidence => 0.999999999999999999999999', '5, confidence => NULL', '5, numeric_answers => NULL',
 	'5, method => NULL', '5, method => ''BEST''', '5, alpha => ''NaN''']) a;
 SELECT * FROM outcome($$SELECT dp_sparse_vector('plain', ARRAY['true'], 5)$$);
 SELECT * FROM outcome($$SELECT dp_sparse_vector('hidden', ARRAY['true'], 5)$$);
@@ -198,6 +198,11 @@ BEGIN
 	END LOOP;
 END $$;
 SELECT many(550);
+-- around and inside private queries: as a subquery that runs before, not on rows
+SELECT dp_count(*) FROM person WHERE age < (SELECT answer / 10 FROM dp_sparse_vector('person', ARRAY['sex'], 400, numeric_answers => true));
+SELECT * FROM outcome($$SELECT dp_count(*) FROM person WHERE (SELECT bool_or(above) FROM dp_sparse_vector('person', ARRAY[ward], 400))$$);
+SELECT * FROM outcome($$SELECT dp_sparse_vector('person', ARRAY['(dp_sparse_vector_ask(1, ''true'')).above'], 400)$$);
+COPY (SELECT above FROM dp_sparse_vector('person', ARRAY['sex'], 400)) TO STDOUT;
 SELECT charges FROM spent();
 
 -- ---- sessions ----
@@ -370,7 +375,7 @@ CREATE TABLE exchange (id int PRIMARY KEY);
 INSERT INTO exchange SELECT generate_series(1, 1000);
 SELECT dp_protect('exchange', dataset => 'regress_sparse_vector_replace') \g /dev/null
 SELECT dp_neighbours('regress_sparse_vector_replace', 'replace_one') \g /dev/null
-SELECT dp_grant(:'analyst', 'regress_sparse_vector_replace', epsilon => 1e6) \g /dev/null
+SELECT dp_grant(:'analyst', 'regress_sparse_vector_replace', epsilon => 1e6, delta => 1e-5) \g /dev/null
 CREATE FUNCTION least_alpha(relation text) RETURNS int LANGUAGE plpgsql AS $$
 DECLARE
 	detail text;
@@ -384,6 +389,23 @@ RESET ROLE;
 SET ROLE :analyst;
 SELECT least_alpha('exchange') > least_alpha('person') * 1.2 AS larger;
 SELECT above, answer FROM dp_sparse_vector('exchange', ARRAY['id <= 400', 'id <= 600'], 500, numeric_answers => true);
+
+-- what the preview tells is what is opened and charged
+CREATE FUNCTION told(relation text, monotone boolean) RETURNS TABLE (m text, d numeric, n boolean, same boolean) LANGUAGE plpgsql AS $$
+BEGIN
+	FOR m, d, n IN SELECT * FROM unnest('{best,geometric,rounds,book}'::text[]) x, unnest('{0,1e-9}'::numeric[]) y, unnest('{f,t}'::boolean[]) z LOOP
+		same := (SELECT (s.alpha, s.method, s.epsilon, s.delta, l.rho, l.epsilon) = (e.alpha, e.method, e.epsilon, e.delta, e.rho, e.epsilon)
+			FROM (SELECT dp_sparse_vector_open(relation::regclass, 10, 7, 0.75, 500, n, d, 0.9, m) AS id OFFSET 0) o,
+				LATERAL (SELECT * FROM sessions_now(o.id)) s, LATERAL (SELECT * FROM ledger_now(o.id)) l,
+				dp_sparse_vector_error(500, 7, 0.75, d, 0.9, n, m, monotone) e);
+		RETURN NEXT;
+	END LOOP;
+END $$;
+-- volatile, so that they see what this statement has opened
+CREATE FUNCTION sessions_now(s bigint) RETURNS SETOF dp_pg.sessions LANGUAGE plpgsql AS $$ BEGIN RETURN QUERY SELECT * FROM dp_pg.sessions WHERE session = s; END $$;
+CREATE FUNCTION ledger_now(l bigint) RETURNS SETOF dp_pg.ledger LANGUAGE plpgsql AS $$ BEGIN RETURN QUERY SELECT * FROM dp_pg.ledger WHERE id = l; END $$;
+SELECT * FROM told('person', true);
+SELECT bool_and(same), count(*) FROM told('exchange', false);
 
 -- rights that end
 RESET ROLE;

@@ -23,15 +23,17 @@ BEGIN
 	RETURN n;
 END $$;
 
--- The book's Algorithm 5 in SQL over the "above"s that were kept: how far the
--- guesses are from its guesses, in rows beyond rounding, and the hypothesis
--- from its distribution.
+-- Algorithm 5 with T63's steps in SQL, over the "above"s that were kept: are
+-- all guesses its guesses, and is the hypothesis its distribution?
 CREATE FUNCTION replay(s bigint, n bigint, eta double precision,
 	OUT updates bigint, OUT guess_wrong boolean, OUT hypothesis_wrong boolean)
 LANGUAGE plpgsql AS $$
 DECLARE
 	a record;
-	f double precision;
+	slack double precision := alpha FROM dp_pg.session WHERE id = s;
+	p double precision;
+	q double precision;
+	move double precision;
 BEGIN
 	updates := 0;
 	guess_wrong := false;
@@ -39,10 +41,16 @@ BEGIN
 	UPDATE cell SET w = 1;
 	FOR a IN SELECT * FROM dp_pg.session_above WHERE session = s ORDER BY number LOOP
 		updates := updates + 1;
-		EXECUTE format('SELECT coalesce(sum(w) FILTER (WHERE %s), 0) / sum(w) FROM cell', a.predicate) INTO f;
-		guess_wrong := guess_wrong OR a.number <> updates OR abs(n * f - a.guess) > 0.5 + 1e-6;
-		EXECUTE format('UPDATE cell SET w = w * exp(-%L::double precision) WHERE coalesce(%s, false) = %L::boolean',
-			eta, a.predicate, a.answer < a.guess);
+		EXECUTE format('SELECT coalesce(sum(w) FILTER (WHERE %s), 0) / sum(w) FROM cell', a.predicate) INTO q;
+		guess_wrong := guess_wrong OR a.number <> updates OR abs(n * q - a.guess) > 0.5 + 1e-6;
+		IF a.answer < a.guess THEN
+			p := greatest((a.answer + slack) / n, 0.5 / n);
+			move := least(ln(p / (1 - p)) - ln(q / (1 - q)), -eta);
+		ELSE
+			p := least((a.answer - slack) / n, 1 - 0.5 / n);
+			move := greatest(ln(greatest(p, 0.5 / n) / (1 - greatest(p, 0.5 / n))) - ln(q / (1 - q)), eta);
+		END IF;
+		EXECUTE format('UPDATE cell SET w = w * exp(%L::double precision) WHERE %s', move, a.predicate);
 	END LOOP;
 	SELECT coalesce(max(abs(probability - w / total)), 0) > 1e-9 INTO hypothesis_wrong
 	FROM dp_weights_hypothesis(s) AS t(ward text, sex boolean, age integer, feel mood, probability double precision)

@@ -30,13 +30,18 @@ EXCEPTION WHEN OTHERS THEN
 	INSERT INTO told VALUES (s, NULL, SQLSTATE);
 END $$;
 
--- Algorithm 5 in SQL: how many guesses are not those of the hypothesis after
--- all earlier updates, and the largest difference of a probability.
+-- Algorithm 5 with T63's steps in SQL: how many guesses are not those of the
+-- hypothesis after all earlier updates, and the largest difference of a
+-- probability.
 CREATE FUNCTION replay(s bigint, n bigint, eta double precision,
 	OUT wrong bigint, OUT far double precision) LANGUAGE plpgsql AS $$
 DECLARE
 	u record;
-	f double precision;
+	slack double precision := alpha FROM dp_pg.session WHERE id = s;
+	down bool;
+	p double precision;
+	q double precision;
+	move double precision;
 BEGIN
 	wrong := 0;
 	CREATE TEMP TABLE cell AS SELECT a, b, 1::double precision AS w
@@ -45,10 +50,16 @@ BEGIN
 		ORDER BY number
 	LOOP
 		EXECUTE format('SELECT coalesce(sum(w) FILTER (WHERE %s), 0) / sum(w)
-			FROM cell', u.predicate) INTO f;
-		wrong := wrong + (abs(n * f - u.guess) > 0.5 + 1e-6)::int;
-		EXECUTE format('UPDATE cell SET w = w * exp(-%L::double precision)
-			WHERE (%s) = %L', eta, u.predicate, u.answer < u.guess);
+			FROM cell', u.predicate) INTO q;
+		wrong := wrong + (abs(n * q - u.guess) > 0.5 + 1e-6)::int;
+		down := u.answer < u.guess;
+		p := (u.answer + CASE WHEN down THEN slack ELSE -slack END) / n;
+		p := least(greatest(p, 0.5 / n), 1 - 0.5 / n);
+		move := ln(p / (1 - p)) - ln(q / (1 - q));
+		move := CASE WHEN down THEN least(move, -eta)
+			ELSE greatest(move, eta) END;
+		EXECUTE format('UPDATE cell SET w = w * exp(%L::double precision)
+			WHERE %s', move, u.predicate);
 	END LOOP;
 	SELECT max(abs(probability - w / total)) INTO far
 	FROM dp_weights_hypothesis(s)

@@ -1,0 +1,170 @@
+-- dp_smalldb, dp_net, dp_pg.releases.  At epsilon 100000 the best candidate is
+-- chosen but with probability below 10^7 exp(-100000 / 24).
+\getenv abs_srcdir PG_ABS_SRCDIR
+\set test smalldb
+\set file :abs_srcdir '/sql/include/query.psql'
+\i :file
+GRANT EXECUTE ON FUNCTION dp_net_values(numeric[], numeric, regclass, name, numeric, name) TO :owner;
+
+-- 12 rows: six with ward A, of which three smoke; six with B, nobody smokes
+SET ROLE :owner;
+CREATE TABLE patient (id int PRIMARY KEY, smoker boolean NOT NULL,
+	ward text NOT NULL, age int NOT NULL, note text);
+INSERT INTO patient SELECT i, i <= 3,
+	CASE WHEN i <= 6 THEN 'A' ELSE 'B' END, i * 5 FROM generate_series(1, 12) i;
+SELECT dp_protect('patient', dataset => :'schema');
+SELECT dp_declare('patient', 'ward', keys => ARRAY['A','B']);
+SELECT dp_declare('patient', 'age', lower => 0, upper => 100);
+CREATE VIEW old AS SELECT smoker, ward FROM patient WHERE age > 20;
+GRANT SELECT ON old TO :analyst;
+RESET ROLE;
+
+-- the best table of 4 rows is exactly a third of the 12
+SET ROLE :analyst;
+SELECT spent() \g /dev/null
+SET client_min_messages = notice;
+\set VERBOSITY default
+SELECT * FROM dp_smalldb('patient', columns => ARRAY['smoker', 'ward'],
+	queries => ARRAY['smoker', 'ward = ''A''', 'smoker AND ward = ''A'''],
+	alpha => 0.55, epsilon => 100000, n => 12) AS t(smoker boolean, ward text);
+\set VERBOSITY sqlstate
+SET client_min_messages = warning;
+SELECT * FROM spent();
+-- the same with all cells of a table, whole rows, a weight, a view, drivers
+SELECT * FROM dp_smalldb('patient', columns => ARRAY['ward', 'smoker'],
+	marginals => 2, alpha => 0.59, epsilon => 100000, n => 12)
+	AS t(ward text, smoker boolean, weight double precision);
+SELECT * FROM dp_smalldb(NULL::patient, ARRAY['ward', 'smoker'], 2, 0.59::float8, 100000, 12);
+SELECT count(*), count(*) FILTER (WHERE ward = 'A') FROM dp_smalldb('old', ARRAY['smoker', 'ward'], 2,
+	0.42, 100000, 8) AS t(smoker boolean, ward text);
+-- no price of its own; a noisy count costs no more
+SELECT count(*) FROM dp_smalldb('patient', ARRAY['smoker', 'ward'], 2, alpha => 0.59)
+	AS t(smoker boolean, ward text);
+SELECT * FROM spent();
+-- bins: representatives inside them
+SELECT bool_and(age BETWEEN 0 AND 100), count(*) FROM dp_smalldb('patient', ARRAY['smoker', 'age'],
+	ARRAY['smoker', 'age > 50', 'age < 25'], 0.55, 100000, 12, bins => ARRAY[NULL, 4]) AS t(smoker boolean, age int);
+
+-- what is public: kept when the transaction is rolled back, with its target
+BEGIN;
+CREATE TABLE synthetic AS SELECT * FROM dp_smalldb('patient', ARRAY['smoker', 'ward'], 2, 0.59, 1, 12)
+	AS t(smoker boolean, ward text);
+ROLLBACK;
+CREATE TABLE filled (smoker boolean, ward text);
+INSERT INTO filled SELECT * FROM dp_smalldb('patient', ARRAY['smoker', 'ward'], 2, 0.59, 1, 12)
+	AS t(smoker boolean, ward text);
+SELECT role, dataset, mechanism, relation, columns, parameters, round(error::numeric, 3) AS error,
+	target, delivered, epsilon, delta, rho
+FROM dp_pg.releases ORDER BY id DESC LIMIT 2;
+SELECT count(*) FROM dp_pg.releases WHERE mechanism <> 'smalldb' OR dataset <> 'regress_smalldb'
+	OR (parameters -> 'n')::numeric < 1;
+SELECT r.id = l.id AS same, l.mechanism, l.releases FROM dp_pg.releases r JOIN dp_pg.ledger l USING (id)
+WHERE l.mechanism LIKE '%count%';
+SELECT * FROM outcome('INSERT INTO dp_pg.released SELECT * FROM dp_pg.released');
+SELECT * FROM dp_pg.progress;
+RESET ROLE;
+SET ROLE :owner;
+SELECT count(*) FROM dp_pg.releases;
+RESET ROLE;
+CREATE ROLE regress_smalldb_other;
+SET ROLE regress_smalldb_other;
+SELECT count(*) FROM dp_pg.releases;
+RESET ROLE;
+DROP ROLE regress_smalldb_other;
+
+-- refusals cost nothing
+SET ROLE :analyst;
+SELECT * FROM (VALUES
+	($$('patient', NULL, 2, 0.6, 1) AS t(a int)$$),
+	($$('patient', ARRAY['smoker', 'ward'], NULL::int, 0.6, 1) AS t(smoker boolean, ward text)$$),
+	($$('patient', ARRAY['smoker', 'ward'], NULL::text[], 0.6, 1) AS t(smoker boolean, ward text)$$),
+	($$('patient', ARRAY['smoker', 'ward'], 2, NULL::numeric, 1) AS t(smoker boolean, ward text)$$),
+	($$('patient', ARRAY['smoker', 'ward'], 2, 0, 1) AS t(smoker boolean, ward text)$$),
+	($$('patient', ARRAY['smoker', 'ward'], 2, 1.01, 1) AS t(smoker boolean, ward text)$$),
+	($$('patient', ARRAY['smoker', 'ward'], 2, 'NaN', 1) AS t(smoker boolean, ward text)$$),
+	($$('patient', ARRAY['smoker', 'ward'], 2, 0.6, 0) AS t(smoker boolean, ward text)$$),
+	($$('patient', ARRAY['smoker', 'ward'], 2, 0.6, 1, 0) AS t(smoker boolean, ward text)$$),
+	($$('patient', ARRAY['smoker', 'ward'], 3, 0.6, 1) AS t(smoker boolean, ward text)$$),
+	($$('patient', ARRAY['smoker', 'ward'], 2, 0.01, 1) AS t(smoker boolean, ward text)$$),
+	($$('patient', ARRAY['smoker', 'ward'], ARRAY['smoker', 'ward = ''A'''], 0.6, 1) AS t(smoker boolean, ward text)$$),
+	($$('patient', ARRAY['smoker', 'ward'], ARRAY['smoker', 'age > 5', 'true'], 0.6, 1) AS t(smoker boolean, ward text)$$),
+	($$('patient', ARRAY['smoker', 'ward'], ARRAY['smoker', 'ward', 'true'], 0.6, 1) AS t(smoker boolean, ward text)$$),
+	($$('patient', ARRAY['smoker', 'ward'], 2, 0.6, 1) AS t(smoker boolean, w text)$$),
+	($$('patient', ARRAY['smoker', 'ward'], 2, 0.6, 1) AS t(smoker boolean)$$),
+	($$('patient', ARRAY['smoker', 'ward'], 2, 0.6, 1) AS t(smoker boolean, ward text, weight int)$$),
+	($$('patient', ARRAY['smoker', 'note'], 2, 0.6, 1) AS t(smoker boolean, note text)$$),
+	($$('patient', ARRAY['smoker', 'nothing'], 2, 0.6, 1) AS t(smoker boolean, nothing text)$$),
+	($$('patient', ARRAY['smoker', 'age'], 2, 0.6, 1, bins => ARRAY[4]) AS t(smoker boolean, age int)$$),
+	($$('filled', ARRAY['smoker'], 1, 0.6, 1) AS t(smoker boolean)$$),
+	($$(1, ARRAY['smoker'], 1, 0.6, 1)$$)
+) AS c(call), LATERAL outcome('SELECT * FROM dp_smalldb' || call);
+BEGIN ISOLATION LEVEL SERIALIZABLE;
+SELECT * FROM outcome($$SELECT * FROM dp_smalldb('patient', ARRAY['smoker', 'ward'], 2, 0.6, 1) AS t(smoker boolean, ward text)$$);
+ROLLBACK;
+SELECT * FROM spent();
+\set VERBOSITY default
+SELECT * FROM dp_smalldb('patient', ARRAY['smoker', 'ward'], 2, 0.01, 1) AS t(smoker boolean, ward text);
+\set VERBOSITY sqlstate
+
+-- dp_net: candidates of any form
+CREATE TABLE net (id int, synopsis text, answers numeric[], other int[]);
+INSERT INTO net VALUES (1, 'none', '{0, 0}', '{0}'), (2, 'right', '{3, 2.9}', '{4}'),
+	(3, 'all', '{12, 12}', '{12}');
+SELECT * FROM dp_net('patient', 'net', ARRAY['smoker', 'smoker AND ward = ''A'''], 100000)
+	AS t(synopsis text, id int);
+SELECT * FROM dp_net('patient', 'net', ARRAY['age < 500'], 100000::float8, answers => 'other') AS t(id int);
+SELECT * FROM spent();
+SELECT * FROM (VALUES
+	($$('patient', 'net', ARRAY['smoker'], 1) AS t(id int)$$),
+	($$('patient', 'net', NULL::text[], 1) AS t(id int)$$),
+	($$('patient', NULL::regclass, ARRAY['smoker'], 1) AS t(id int)$$),
+	($$('patient', 'net', ARRAY['smoker', 'note LIKE x'], 1) AS t(id int)$$),
+	($$('patient', 'net', ARRAY['smoker', 'smoker'], 1) AS t(nothing int)$$),
+	($$('patient', 'net', ARRAY['smoker', 'smoker'], 1) AS t(id bigint)$$),
+	($$('patient', 'net', ARRAY['smoker', 'smoker'], 1, 'nothing') AS t(id int)$$),
+	($$('patient', 'patient', ARRAY['smoker', 'smoker'], 1, 'id') AS t(id int)$$),
+	($$('patient', 'net', ARRAY['smoker', 'smoker'], 0) AS t(id int)$$),
+	($$('net', 'net', ARRAY['id = 1', 'id = 2'], 1) AS t(id int)$$),
+	($$_values(ARRAY[1, 2]::numeric[], 1, 'net', 'regress_smalldb', 1) AS t(id int)$$)
+) AS c(call), LATERAL outcome('SELECT * FROM dp_net' || call);
+INSERT INTO net VALUES (4, 'bad', '{1, NULL}', '{1}');
+SELECT * FROM outcome($$SELECT * FROM dp_net('patient', 'net', ARRAY['smoker', 'smoker'], 1) AS t(id int)$$);
+UPDATE net SET answers = '{1, NaN}' WHERE id = 4;
+SELECT * FROM outcome($$SELECT * FROM dp_net('patient', 'net', ARRAY['smoker', 'smoker'], 1) AS t(id int)$$);
+UPDATE net SET answers = NULL WHERE id = 4;
+SELECT * FROM outcome($$SELECT * FROM dp_net('patient', 'net', ARRAY['smoker', 'smoker'], 1) AS t(id int)$$);
+TRUNCATE net;
+SELECT * FROM outcome($$SELECT * FROM dp_net('patient', 'net', ARRAY['smoker', 'smoker'], 1) AS t(id int)$$);
+INSERT INTO net VALUES (1, 'low', '{-1e50, 0.25}'), (2, 'high', '{1e50, 0.25}'), (3, 'near', '{7.25, 0.26}');
+GRANT SELECT ON net TO :owner;
+RESET ROLE;
+
+-- an owner's values, whatever they are: a median, a ratio
+SET ROLE :owner;
+SELECT * FROM dp_net_values(ARRAY[7.2, 0.25], 0.5, 'net', 'regress_smalldb', 100000) AS t(id int, synopsis text);
+SELECT * FROM dp_net_values(ARRAY['Infinity', NULL]::numeric[], 0.5, 'net', 'regress_smalldb', 100000) AS t(id int);
+SELECT * FROM dp_net_values(ARRAY['NaN', 0.1]::numeric[], 0.5, 'net', 'regress_smalldb', 100000) AS t(id int);
+SELECT * FROM (VALUES
+	($$(ARRAY[1, 2]::numeric[], 0, 'net', 'regress_smalldb', 1) AS t(id int)$$),
+	($$(ARRAY[1, 2]::numeric[], -1, 'net', 'regress_smalldb', 1) AS t(id int)$$),
+	($$(ARRAY[1, 2]::numeric[], NULL, 'net', 'regress_smalldb', 1) AS t(id int)$$),
+	($$(ARRAY[]::numeric[], 1, 'net', 'regress_smalldb', 1) AS t(id int)$$),
+	($$(ARRAY[1, 2]::numeric[], 1, 'net', NULL, 1) AS t(id int)$$),
+	($$(ARRAY[1, 2]::numeric[], 1, 'net', 'nowhere', 1) AS t(id int)$$)
+) AS c(call), LATERAL outcome('SELECT * FROM dp_net_values' || call);
+SELECT mechanism, relation, parameters, target, delivered, epsilon, rho
+FROM dp_pg.releases WHERE mechanism = 'net' ORDER BY id;
+RESET ROLE;
+
+-- to plan it
+SELECT size, candidates, feasible, round(error::numeric, 6) AS error FROM dp_smalldb_error(16, 100, 48842, 1, alpha => 0.62);
+SELECT size, feasible, round(error::numeric, 12) AS error, round(theorem_alpha::numeric, 12) AS theorem_alpha
+FROM dp_smalldb_error(8, 16, 10000, 0.1, size => 2048);
+SELECT size, ceil(ln(100) / (alpha * alpha)) AS again, feasible FROM dp_smalldb_error(16, 100, 48842, 1.0);
+SELECT size, feasible FROM dp_smalldb_error(1000, NULL, 10000, 1, alpha => 0.5, vc_dimension => 2);
+SELECT dp_smalldb_error(NULL, 100, 48842, 1) IS NULL AS nothing;
+SELECT * FROM (VALUES ('(0, 100, 10, 1)'), ('(16, 2, 10, 1, alpha => 0.5)'), ('(16, 100, 10, 1, alpha => 2)'),
+	('(16, 100, 10, -1)'), ('(16, NULL, 10, 1)'), ('(16, 100, 10, 1, beta => 1.5)')
+) AS c(call), LATERAL outcome('SELECT * FROM dp_smalldb_error' || call);
+\set file :abs_srcdir '/sql/include/query_end.psql'
+\i :file
