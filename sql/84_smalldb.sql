@@ -169,17 +169,17 @@ BEGIN
 			COMMENT ON FUNCTION @extschema@.dp_net(
 				dp_pg.regrelation, regclass, text[], %1$s, name) IS
 			'the row of a public table of candidates whose answers are nearest to the counts of a protected relation, privately: column answers holds an array with one number, in rows, for each of the queries (predicates under the rules of WHERE), the other columns anything, listed after AS t(...); drawn with probability proportional to exp(-epsilon d/2), d its largest distance; candidates are read as the asking role, before the charge of epsilon (default dp_pg.epsilon; rho at most epsilon^2/8); 22004 for a NULL, 22023 for a bad parameter or candidate, 42703, 42804, 54000 for more than 2^24 candidates, 42501, 53400, 25000, 25006, 0A000; book, Section 5.1; theory T69';
-			CREATE FUNCTION @extschema@.dp_net(
+			CREATE FUNCTION @extschema@.dp_net_values(
 				"values" %1$s[], sensitivity %1$s, candidates regclass,
 				dataset name, epsilon %1$s DEFAULT NULL,
 				answers name DEFAULT 'answers')
 			RETURNS SETOF record
 			LANGUAGE c VOLATILE PARALLEL UNSAFE COST 1000000
 			AS 'MODULE_PATHNAME', 'dp_synth_sql_net_values';
-			COMMENT ON FUNCTION @extschema@.dp_net(
+			COMMENT ON FUNCTION @extschema@.dp_net_values(
 				%1$s[], %1$s, regclass, name, %1$s, name) IS
 			'dp_net for values of any queries, linear or not, that the data''s owner computed: sensitivity, for which he vouches, is the most by which one unit can move one of them; charged to the asking role on the dataset; NULL and NaN values count as 0; EXECUTE is given by grant only; 22004, 22023, 42703, 42704, 42804, 54000, 42501, 53400, 25000, 25006, 0A000; book, Section 5.1; theory T69';
-			REVOKE EXECUTE ON FUNCTION @extschema@.dp_net(
+			REVOKE EXECUTE ON FUNCTION @extschema@.dp_net_values(
 				%1$s[], %1$s, regclass, name, %1$s, name) FROM PUBLIC;
 		$sql$, number);
 	END LOOP;

@@ -110,10 +110,9 @@ pay(const net *s)
 	request.replace_one = s->standing.replace_one;
 
 	dp_synth_record_begin(&record, "net", s->relid);
-	dp_synth_record_texts(&record, "table",
-						  list_make1(quote_qualified_identifier(
-							  get_namespace_name(get_rel_namespace(relid)),
-							  get_rel_name(relid))));
+	dp_synth_record_text(&record, "table", quote_qualified_identifier(
+							 get_namespace_name(get_rel_namespace(relid)),
+							 get_rel_name(relid)));
 	dp_synth_record_integer(&record, "candidates", s->candidates.n);
 	dp_synth_record_integer(&record, "queries", s->candidates.queries);
 	dp_synth_record_texts(&record, "predicates", s->texts);
@@ -215,9 +214,10 @@ PG_FUNCTION_INFO_V1(dp_synth_sql_net_values);
 
 /*
  * dp_synth_sql_net_values
- *	  dp_net(values, sensitivity, candidates, dataset, epsilon, answers): the
- *	  chosen row of candidates, for values that the data's owner computed.
- *	  After the charge nothing fails for a reason that lies in a value.
+ *	  dp_net_values(values, sensitivity, candidates, dataset, epsilon,
+ *	  answers): the chosen row of candidates, for values that the data's owner
+ *	  computed.  After the charge nothing fails for a reason that lies in a
+ *	  value.
  */
 Datum
 dp_synth_sql_net_values(PG_FUNCTION_ARGS)

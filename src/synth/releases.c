@@ -216,6 +216,20 @@ dp_synth_record_texts(dp_synth_record *record, const char *name,
 	append_texts(out, texts);
 }
 
+/* dp_synth_record_text: see synth.h; text NULL: null. */
+void
+dp_synth_record_text(dp_synth_record *record, const char *name,
+					 const char *text)
+{
+	StringInfoData json;
+
+	initStringInfo(&json);
+	if (text)
+		escape_json(&json, text);
+	dp_synth_record_number(record, name, text ? json.data : NULL);
+	pfree(json.data);
+}
+
 static void
 append_text(StringInfo out, const char *name, const char *text)
 {

@@ -50,6 +50,8 @@ extern void dp_synth_record_universe(dp_synth_record *record,
 /* One parameter; digits NULL: null. */
 extern void dp_synth_record_number(dp_synth_record *record,
 								   const char *name, const char *digits);
+extern void dp_synth_record_text(dp_synth_record *record, const char *name,
+								 const char *text);
 extern void dp_synth_record_integer(dp_synth_record *record,
 									const char *name, int64 value);
 /* Texts NIL: null. */

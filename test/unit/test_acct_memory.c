@@ -135,6 +135,66 @@ call_response(void)
 	return dp_acct_response_error(100, 3, DP_FIXED_ONE, &rho);
 }
 
+/* All of a plan, or nothing of it, is written. */
+static dp_status
+call_sparse(dp_sparse_method method)
+{
+	dp_sparse_request q = {0};
+	dp_sparse_plan plan;
+	dp_sparse_plan same;
+	dp_status	status;
+
+	q.method = method;
+	q.sensitivity = 1;
+	q.numeric = true;
+	q.questions = 20;
+	q.cutoff = 3;
+	q.epsilon = DP_FIXED_ONE;
+	q.delta = DP_FIXED_ONE / 1000;
+	q.beta = DP_FIXED_ONE / 20;
+	memset(&plan, 0x33, sizeof(plan));
+	memcpy(&same, &plan, sizeof(plan));
+	status = dp_acct_sparse_plan(&q, &plan);
+	if (status != DP_OK && memcmp(&plan, &same, sizeof(plan)) != 0)
+		return DP_E_RANGE;		/* touched: reported as wrong below */
+	return status;
+}
+
+static dp_status
+call_sparse_best(void)
+{
+	return call_sparse(DP_SPARSE_BEST);
+}
+
+static dp_status
+call_sparse_book(void)
+{
+	return call_sparse(DP_SPARSE_BOOK);
+}
+
+static dp_status
+call_weights(void)
+{
+	dp_weights_request q = {0};
+	dp_weights_plan plan;
+	dp_weights_plan same;
+	dp_status	status;
+
+	q.cells = 64;
+	q.questions = 10;
+	q.n = 100000;
+	q.sensitivity = 1;
+	q.epsilon = DP_FIXED_ONE;
+	q.beta = DP_FIXED_ONE / 20;
+	q.alpha = DP_FIXED_ONE / 5;
+	memset(&plan, 0x33, sizeof(plan));
+	memcpy(&same, &plan, sizeof(plan));
+	status = dp_acct_weights_plan(&q, &plan);
+	if (status != DP_OK && memcmp(&plan, &same, sizeof(plan)) != 0)
+		return DP_E_RANGE;		/* touched: reported as wrong below */
+	return status;
+}
+
 static const struct
 {
 	const char *name;
@@ -148,7 +208,10 @@ static const struct
 	{"limit_make", call_limit},
 	{"sigma_from_variance", call_sigma},
 	{"variance_from_sigma", call_variance},
-	{"response_error", call_response}
+	{"response_error", call_response},
+	{"sparse_plan, best", call_sparse_best},
+	{"sparse_plan, book", call_sparse_book},
+	{"weights_plan", call_weights}
 };
 
 int

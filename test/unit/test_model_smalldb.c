@@ -365,7 +365,8 @@ main(void)
 	test_cancel();
 	test_law(3, 3, true, 1, DRAWS);
 	test_law(3, 3, true, 2, FEW_DRAWS);
-	test_law(3, 1, false, 1, FEW_DRAWS);	/* forgets that the score is scaled by m */
+	/* a rate that forgets that the score is scaled by m */
+	test_law(3, 1, false, 1, FEW_DRAWS);
 	test_law(2, 2, true, 1, FEW_DRAWS);
 	test_law(2, 4, false, 1, FEW_DRAWS);
 	test_failure();

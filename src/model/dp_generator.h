@@ -1,0 +1,117 @@
+/*
+ * dp_generator.h
+ *	  Public interface of the generators: mechanisms that meet exact marginal
+ *	  tables and leave a public distribution.
+ *
+ * Pure C.  Exact counts are compared with integers and released with exact
+ * noise only (mech); whatever is in floating point is made of released numbers
+ * and public ones.
+ */
+#ifndef DP_GENERATOR_H
+#define DP_GENERATOR_H
+
+#include "dp_distribution.h"
+
+/* A marginal table: something that may be measured. */
+typedef struct dp_generator_table
+{
+	dp_columns	set;
+	bool		wanted;			/* its errors matter for their own sake */
+	int64_t		weight;			/* how much its errors matter, > 0 */
+	const int64_t *counts;		/* private */
+} dp_generator_table;
+
+/* What is public. */
+typedef struct dp_generator_terms
+{
+	dp_shape	shape;
+	int			ntables;		/* the first ones: one column each, in order */
+	const dp_generator_table *table;
+	uint64_t	sensitivity;	/* of one count */
+	bool		replace_one;	/* neighbours exchange a unit */
+	int64_t		total;			/* public number of rows; negative: none */
+	double		most_cells;		/* of a distribution's tree */
+} dp_generator_terms;
+
+/* What a generator says about its work; public. */
+typedef struct dp_generator_report
+{
+	int			rounds;
+	dp_fixed	spent;			/* rho; of the adaptive generator only */
+	double		sigma;			/* or scale, of the last measurement */
+	double		total;			/* estimated number of rows */
+	double		mean_error;		/* bounds of || expected - exact ||_1 / total */
+	double		max_error;		/* over wanted tables, at 95% confidence */
+	double		cell_error;		/* bound of a cell of them, in rows; NAN: none */
+} dp_generator_report;
+
+/* ---- budget of the adaptive generator (generator_plan.c) ---- */
+
+/* One round: choose a table, measure it. */
+typedef struct dp_generator_step
+{
+	dp_rational epsilon;		/* of the choice */
+	dp_rational rate;			/* times score */
+	dp_rational variance;		/* of the noise on a count */
+	dp_gaussian noise;
+	double		sigma;
+	dp_fixed	choice_rho;
+	dp_fixed	measure_rho;
+} dp_generator_step;
+
+extern dp_uint128
+			dp_generator_score_sensitivity(const dp_generator_terms *t);
+extern dp_status dp_generator_step_make(const dp_generator_terms *t,
+										double epsilon, double sigma,
+										dp_generator_step *out);
+extern dp_status dp_generator_step_last(const dp_generator_terms *t,
+										dp_fixed left,
+										dp_generator_step *out);
+
+/* ---- the adaptive generator (generator.c) ---- */
+
+extern void dp_generator_score(const dp_generator_terms *t, int table,
+							   const int64_t *expected, double sigma,
+							   dp_int128 *out);
+extern dp_status dp_generator_choose(dp_source *source,
+									 const dp_generator_terms *t,
+									 const dp_generator_step *step,
+									 const int *candidate, int ncandidates,
+									 int64_t *const *expected,
+									 dp_int128 *score, int *chosen);
+extern dp_status dp_generator_measure(dp_source *source,
+									  const dp_generator_step *step,
+									  const int64_t *counts, int64_t cells,
+									  double *out);
+extern dp_status dp_generator_run(const dp_host *host, dp_source *source,
+								  const dp_generator_terms *t, dp_fixed rho,
+								  dp_distribution **out,
+								  dp_generator_report *report);
+
+/* ---- multiplicative weights over all cells (weights.c) ---- */
+
+typedef struct dp_weights
+{
+	const dp_host *host;
+	dp_shape	shape;
+	int64_t		cells;
+	double		total;
+	double	   *p;				/* probabilities of the cells */
+} dp_weights;
+
+extern int	dp_weights_rounds(const dp_generator_terms *t, double epsilon,
+							  double total);
+extern dp_status dp_weights_run(const dp_host *host, dp_source *source,
+								const dp_generator_terms *t,
+								const dp_rational *epsilon, int rounds,
+								dp_weights *out, dp_generator_report *report);
+extern double dp_weights_theorem_alpha(double universe, double queries,
+									   double n, double epsilon,
+									   double beta);
+extern void dp_weights_free(dp_weights *w);
+extern void dp_weights_marginal(const dp_weights *w, dp_columns set,
+								double *out);
+extern dp_status dp_weights_sample(const dp_weights *w, dp_source *source,
+								   int64_t rows, int32_t *places);
+
+#endif							/* DP_GENERATOR_H */

@@ -1,0 +1,48 @@
+/*
+ * generator.h
+ *	  Private to the adaptive generator: its state between rounds.
+ */
+#ifndef DP_MODEL_GENERATOR_H
+#define DP_MODEL_GENERATOR_H
+
+#include "dp_generator.h"
+
+/* Cells of a product on the way to a marginal; more is too much work. */
+#define MOST_PRODUCT 0x1p24
+
+typedef struct generator
+{
+	const dp_host *host;
+	dp_source  *source;
+	const dp_generator_terms *t;
+	dp_generator_report *report;
+	dp_distribution *d;
+	dp_fixed	rho;			/* of the rounds, then of everything */
+	dp_fixed	used;
+	bool		closing;		/* all wanted tables are released in the end */
+	double		choice_score;	/* at most what the last choice scored */
+	double		choice_miss;	/* by which it may have missed the best */
+	double		choice_sigma;
+	double		epsilon;		/* of the schedule; the step has it rounded */
+	double		sigma;
+	dp_generator_step step;
+	int			ncandidates;
+	int		   *candidate;		/* indexes of tables */
+	dp_int128  *score;			/* private; of the candidates */
+	int			chosen;			/* a table */
+	int64_t   **expected;		/* of each table, when it was scored last */
+	double	   *noisy;			/* the measurement made last */
+	double	   *scratch;
+} generator;
+
+extern void dp_generator_begin(generator *g, const dp_host *host,
+							   dp_source *source,
+							   const dp_generator_terms *t,
+							   dp_generator_report *report);
+extern void dp_generator_end(generator *g, dp_distribution **out);
+extern void dp_generator_independent(const generator *g, dp_columns set,
+									 double *out);
+extern void dp_generator_remember(generator *g);
+extern void dp_generator_estimate(generator *g);
+
+#endif							/* DP_MODEL_GENERATOR_H */

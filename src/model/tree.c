@@ -1,0 +1,209 @@
+/*
+ * tree.c
+ *	  Junction trees: the sets of columns within which a distribution with
+ *	  given marginals is kept, and how they hang together.
+ *
+ * The sets make a graph of columns.  Columns are eliminated one by one, the
+ * cheapest first; a column and its neighbours then make a clique.  The maximal
+ * cliques, joined by a spanning tree of the largest separators, are a junction
+ * tree: nodes with a column in common are connected through nodes that have
+ * it.  Parts that have nothing in common are joined by empty separators.
+ */
+#include "dp_distribution.h"
+
+/* What is cheapest to eliminate. */
+typedef enum rule
+{
+	LEAST_CELLS,
+	LEAST_FILL
+} rule;
+
+/* Edges that eliminating a column with these neighbours would add. */
+static int
+missing_edges(const dp_columns *near, dp_columns neighbours, int columns)
+{
+	int			missing = 0;
+	int			i;
+
+	for (i = 0; i < columns; i++)
+		if (neighbours & DP_COLUMN(i))
+			missing += __builtin_popcountll(neighbours & ~near[i] &
+											~DP_COLUMN(i));
+	return missing;
+}
+
+/* The column to eliminate next among those left. */
+static int
+cheapest(const dp_shape *shape, const dp_columns *near, dp_columns left,
+		 rule by)
+{
+	double		least[2] = {0, 0};
+	int			best = -1;
+	int			i;
+
+	for (i = 0; i < shape->columns; i++)
+	{
+		dp_columns	neighbours = near[i] & left & ~DP_COLUMN(i);
+		double		cost[2];
+
+		if (!(left & DP_COLUMN(i)))
+			continue;
+		cost[by == LEAST_FILL] =
+			dp_shape_cells(shape, neighbours | DP_COLUMN(i));
+		cost[by != LEAST_FILL] =
+			missing_edges(near, neighbours, shape->columns);
+		if (best < 0 || cost[0] < least[0] ||
+			(cost[0] == least[0] && cost[1] < least[1]))
+		{
+			best = i;
+			least[0] = cost[0];
+			least[1] = cost[1];
+		}
+	}
+	return best;
+}
+
+/* The maximal cliques after elimination; answers how many. */
+static int
+find_cliques(const dp_shape *shape, const dp_columns *sets, int nsets,
+			 rule by, dp_columns *clique)
+{
+	dp_columns	near[DP_SHAPE_COLUMNS];
+	dp_columns	left = 0;
+	int			n = 0;
+	int			i;
+	int			k;
+
+	for (i = 0; i < shape->columns; i++)
+	{
+		near[i] = DP_COLUMN(i);
+		left |= DP_COLUMN(i);
+		for (k = 0; k < nsets; k++)
+			if (sets[k] & DP_COLUMN(i))
+				near[i] |= sets[k];
+	}
+	while (left != 0)
+	{
+		int			column = cheapest(shape, near, left, by);
+		dp_columns	set = near[column] & left;
+
+		for (i = 0; i < shape->columns; i++)
+			if (set & DP_COLUMN(i))
+				near[i] |= set;
+		left &= ~DP_COLUMN(column);
+		for (k = 0; k < n; k++)
+			if ((set & ~clique[k]) == 0)
+				break;
+		if (k == n)
+			clique[n++] = set;
+	}
+	return n;
+}
+
+static double
+sum_of_cells(const dp_shape *shape, const dp_columns *clique, int n)
+{
+	double		cells = 0;
+	int			i;
+
+	for (i = 0; i < n; i++)
+		cells += dp_shape_cells(shape, clique[i]);
+	return cells;
+}
+
+/* A spanning tree of the largest separators, from the first clique on. */
+static void
+join_cliques(const dp_columns *clique, int n, dp_tree *out)
+{
+	bool		joined[DP_SHAPE_COLUMNS] = {false};
+
+	out->nodes = 0;
+	while (out->nodes < n)
+	{
+		int			most = -1;
+		int			who = 0;
+		int			parent = -1;
+		int			i;
+		int			k;
+
+		for (i = 0; i < n; i++)
+			for (k = 0; k < out->nodes && !joined[i]; k++)
+			{
+				int			common = __builtin_popcountll(clique[i] &
+														  out->node[k].set);
+
+				if (common > most)
+				{
+					most = common;
+					who = i;
+					parent = k;
+				}
+			}
+		joined[who] = true;
+		out->node[out->nodes].set = clique[who];
+		out->node[out->nodes].parent = parent;
+		out->node[out->nodes].separator =
+			parent < 0 ? 0 : clique[who] & out->node[parent].set;
+		out->nodes++;
+	}
+}
+
+/*
+ * dp_tree_make
+ *	  A junction tree in which every one of the sets lies within a node, and
+ *	  every column in some node.
+ *
+ * Both ways of choosing what to eliminate are tried.
+ *
+ * Requires: shape of 1 to DP_SHAPE_COLUMNS columns; sets within it.
+ * Gives:	 *out, unless out is NULL; the cells of all nodes.
+ * Source:	 doc/theory.md T70.
+ */
+double
+dp_tree_make(const dp_shape *shape, const dp_columns *sets, int nsets,
+			 dp_tree *out)
+{
+	dp_columns	clique[2][DP_SHAPE_COLUMNS];
+	double		cells[2];
+	int			n[2];
+	int			best;
+	int			i;
+
+	for (i = 0; i < 2; i++)
+	{
+		n[i] = find_cliques(shape, sets, nsets, (rule) i, clique[i]);
+		cells[i] = sum_of_cells(shape, clique[i], n[i]);
+	}
+	best = cells[1] < cells[0];
+	if (out != NULL)
+		join_cliques(clique[best], n[best], out);
+	return cells[best];
+}
+
+/*
+ * dp_tree_find
+ *	  The smallest node that holds a set.
+ *
+ * Requires: a tree of dp_tree_make.
+ * Gives:	 its index, or -1 when no node holds the set.
+ * Source:	 doc/theory.md T70.
+ */
+int
+dp_tree_find(const dp_tree *tree, const dp_shape *shape, dp_columns set)
+{
+	double		least = 0;
+	int			best = -1;
+	int			i;
+
+	for (i = 0; i < tree->nodes; i++)
+	{
+		double		cells = dp_shape_cells(shape, tree->node[i].set);
+
+		if ((set & ~tree->node[i].set) == 0 && (best < 0 || cells < least))
+		{
+			best = i;
+			least = cells;
+		}
+	}
+	return best;
+}
