@@ -155,7 +155,40 @@ SELECT * FROM dp_histogram_rows(
 	(SELECT dp_histogram(visits, 0, 20, 5, 0.1) FROM person), 0, 20);
 \set ECHO none
 
-\echo '== 8. The ledger: every charge, written before the data were read'
+\echo '== 8. Many questions for one price'
+\echo '      The owner allows more: a grant replaces limits, never spending.'
+\echo
+\connect - owner
+\o /dev/null
+\set ECHO queries
+SELECT dp_grant('analyst', dataset => 'rand', epsilon => 6);
+\set ECHO none
+\o
+\echo 'Which groups are large?  One charge, whatever the number of predicates, until'
+\echo 'two answers were "above".'
+\echo
+\connect - analyst
+\set ECHO queries
+SELECT * FROM dp_sparse_vector('person', ARRAY[
+		'visits > 40', 'health = ''poor''', 'visits = 0', 'diseases > 50',
+		'health = ''excellent'' AND visits < 5', 'deductible'],
+	threshold => 4000, cutoff => 2, epsilon => 1, numeric_answers => true);
+\set ECHO none
+\echo 'Questions chosen one after the other, to a model of the data that learns from'
+\echo 'those it cannot answer yet.'
+\echo
+\set ECHO queries
+SELECT dp_weights_open('person', columns => ARRAY['health', 'deductible'],
+	queries => 100, epsilon => 2) AS session \gset
+SELECT * FROM dp_weights_ask(:session, 'health = ''excellent''');
+SELECT * FROM dp_weights_ask(:session, 'health = ''poor'' AND deductible');
+SELECT * FROM dp_weights_hypothesis(:session)
+	AS cell(health text, deductible boolean, probability float8);
+SELECT session, kind, state, asked, questions_left, above, above_left
+FROM dp_pg.sessions;
+\set ECHO none
+
+\echo '== 9. The ledger: every charge, written before the data were read'
 \echo
 \set ECHO queries
 SELECT id, role, dataset, mechanism, epsilon, round(rho, 6) AS rho
@@ -166,7 +199,7 @@ SELECT dataset, epsilon, spent, remaining_epsilon, calls_left
 FROM dp_pg.my_budget;
 \set ECHO none
 
-\echo '== 9. ROLLBACK takes nothing back, and an empty budget answers nothing'
+\echo '== 10. ROLLBACK takes nothing back, and an empty budget answers nothing'
 \echo
 \set ECHO queries
 BEGIN;
