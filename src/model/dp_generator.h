@@ -40,9 +40,12 @@ typedef struct dp_generator_report
 	dp_fixed	spent;			/* rho; of the adaptive generator only */
 	double		sigma;			/* or scale, of the last measurement */
 	double		total;			/* estimated number of rows */
-	double		mean_error;		/* bounds of || expected - exact ||_1 / total */
-	double		max_error;		/* over wanted tables, at 95% confidence */
-	double		cell_error;		/* bound of a cell of them, in rows; NAN: none */
+
+	/* bounds that hold with probability 0.95; NAN: none */
+	double		mean_error;		/* || expected - exact ||_1 / total, over */
+	double		max_error;		/* wanted tables that have a bound */
+	double		cell_error;		/* of a cell of them, in rows */
+	int			unbounded;		/* wanted tables without one */
 } dp_generator_report;
 
 /* ---- budget of the adaptive generator (generator_plan.c) ---- */

@@ -239,7 +239,8 @@ bound_passed_over(generator *g, int table, bounds *out)
  *	  measured, or by the last choice.
  *
  * Requires: after dp_generator_remember and the last fit.
- * Gives:	 the report's errors; at most 2, which no two distributions exceed.
+ * Gives:	 the report's errors.  A table whose bound is all rows or more, which
+ *			 says nothing of a cell, counts as unbounded.
  * Source:	 doc/theory.md T74.
  */
 void
@@ -254,16 +255,23 @@ dp_generator_estimate(generator *g)
 	report->total = g->d->total;
 	for (i = 0; i < t->ntables; i++)
 	{
-		bounds		b = {2 * g->d->total, g->d->total};
+		bounds		b = {INFINITY, INFINITY};
 
 		if (!t->table[i].wanted)
 			continue;
 		bound_measured(g, i, odds_of(t), &b);
 		bound_passed_over(g, i, &b);
+		if (b.table >= g->d->total)
+		{
+			report->unbounded++;
+			continue;
+		}
 		sum += b.table;
 		n++;
 		report->max_error = fmax(report->max_error, b.table / g->d->total);
 		report->cell_error = fmax(report->cell_error, b.cell);
 	}
-	report->mean_error = n > 0 ? sum / n / g->d->total : 0;
+	if (n == 0)
+		report->max_error = report->cell_error = NAN;
+	report->mean_error = n > 0 ? sum / n / g->d->total : NAN;
 }

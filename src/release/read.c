@@ -16,6 +16,7 @@
 #include "access/xact.h"
 #include "access/xlog.h"
 #include "executor/executor.h"
+#include "jit/jit.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
 #include "rewrite/rewriteHandler.h"
@@ -215,6 +216,28 @@ restore_settings(const plan_settings *saved)
 }
 
 /*
+ * Aggregates with thousands of arguments are computed once; compiling them
+ * takes LLVM minutes, and no cancel reaches it.
+ */
+#define COMPILED_MOST 256
+
+static bool
+may_compile(const Query *inner)
+{
+	int			arguments = 0;
+	ListCell   *lc;
+
+	foreach(lc, inner->targetList)
+	{
+		Expr	   *target = lfirst_node(TargetEntry, lc)->expr;
+
+		if (IsA(target, Aggref))
+			arguments += list_length(((Aggref *) target)->args);
+	}
+	return arguments <= COMPILED_MOST;
+}
+
+/*
  * dp_inner_plan
  *	  Plan an inner query; which is changed.  `workers`: parallel plans are
  *	  allowed.  The plan lives in the current context.
@@ -223,6 +246,7 @@ PlannedStmt *
 dp_inner_plan(const dp_inner *run, Query *inner, bool workers)
 {
 	PlannedStmt *volatile plan = NULL;
+	bool		compile = may_compile(inner);
 	plan_settings saved;
 
 	make_plans_public(&saved);
@@ -240,6 +264,8 @@ dp_inner_plan(const dp_inner *run, Query *inner, bool workers)
 	}
 	PG_END_TRY();
 	restore_settings(&saved);
+	if (!compile)
+		plan->jitFlags = PGJIT_NONE;
 	return plan;
 }
 

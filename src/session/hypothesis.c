@@ -5,10 +5,10 @@
  *
  * It starts uniform.  Each "above" of the session moves it: cells where the
  * predicate holds are multiplied by exp(s), s negative where the noisy answer
- * lay below the guess, then all are divided by their sum.  |s| is half of
- * alpha at least, the book's step; it is larger when so large an s still stops
- * short of the true fraction for sure: the answer is off by at most `slack`
- * rows, but for the session's beta (doc/theory.md T63).
+ * lay below the guess, then all are divided by their sum.  |s| is the plan's
+ * step at least; it is larger when so large an s still stops short of the true
+ * fraction for sure: the answer is off by at most `slack` rows, but for the
+ * session's beta (doc/theory.md T63).
  *
  * All of this is computed from what the session has released, so anybody who
  * may see the session may see the hypothesis, and floating point is harmless
@@ -90,14 +90,14 @@ begin(const dp_session *session)
 
 /*
  * The s that brings the fraction q to where the answer lies, less the slack;
- * the book's step at least.
+ * the plan's step at least.
  */
 static double
 choose_step(const dp_hypothesis *hypothesis, const dp_session_above *above,
 			double q)
 {
 	double		n = (double) hypothesis->details.n;
-	double		step = dp_acct_fixed_approx(hypothesis->details.alpha) / 2;
+	double		step = dp_acct_fixed_approx(hypothesis->details.step);
 	bool		down = above->answer < above->guess;
 	double		p = (double) above->answer;
 	double		s;

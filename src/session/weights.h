@@ -17,6 +17,7 @@ typedef struct dp_weights_details
 	dp_universe *universe;
 	int64		n;				/* public number of rows */
 	dp_fixed	alpha;			/* answers are within 3 alpha n */
+	dp_fixed	step;			/* of an update at least: eta */
 } dp_weights_details;
 
 /* A public distribution over the cells (hypothesis.c owns it). */

@@ -52,14 +52,26 @@ read_integer(const Node *node)
 	return pg_strtoint64(strVal(node));
 }
 
+static dp_fixed
+read_fixed(const Node *node)
+{
+	Numeric		x = dp_bridge_text_to_numeric(strVal(node));
+	dp_fixed	fixed = 0;
+
+	if (dp_bridge_numeric_to_fixed(x, DP_ROUND_DOWN, &fixed) != DP_NUMBER_OK)
+		elog(ERROR, "unexpected number \"%s\" in a session", strVal(node));
+	return fixed;
+}
+
 /* dp_weights_details_write: as text, for dp_session.details. */
 char *
 dp_weights_details_write(const dp_weights_details *details)
 {
-	List	   *list = list_make3(
+	List	   *list = list_make4(
 		dp_universe_to_list(details->universe),
 		makeString(psprintf(INT64_FORMAT, details->n)),
-		makeString(dp_bridge_fixed_to_cstring(details->alpha)));
+		makeString(dp_bridge_fixed_to_cstring(details->alpha)),
+		makeString(dp_bridge_fixed_to_cstring(details->step)));
 
 	return nodeToString(list);
 }
@@ -69,13 +81,11 @@ void
 dp_weights_details_read(const char *text, dp_weights_details *out)
 {
 	List	   *list = castNode(List, stringToNode(text));
-	Numeric		alpha = dp_bridge_text_to_numeric(strVal(lthird(list)));
 
 	out->universe = dp_universe_from_list(linitial_node(List, list));
 	out->n = read_integer(lsecond(list));
-	if (dp_bridge_numeric_to_fixed(alpha, DP_ROUND_DOWN, &out->alpha) !=
-		DP_NUMBER_OK)
-		elog(ERROR, "unexpected alpha of a session");
+	out->alpha = read_fixed(lthird(list));
+	out->step = read_fixed(lfourth(list));
 }
 
 /* ---- arguments ---- */
@@ -386,7 +396,7 @@ static int64
 open_planned(const weights_call *call, const dp_reading *reading)
 {
 	dp_weights_details details = {call->universe, call->request.n,
-	call->plan.alpha};
+	call->plan.alpha, call->plan.step};
 	dp_session_terms terms;
 
 	fill_terms(call, reading, &terms);

@@ -81,6 +81,6 @@ dp_universe_check_columns(const dp_universe *universe, TupleDesc wanted,
 			 errdetail("The list has (%s).", wanted_list(wanted)),
 			 extra == 0 ?
 			 errhint("Write AS t(%s).", given_list(universe)) :
-			 errhint("Write AS t(%s, and %d more of the function's own).",
-					 given_list(universe), extra)));
+			 errhint("Begin the list with %s; %d more of the function's own "
+					 "follow.", given_list(universe), extra)));
 }

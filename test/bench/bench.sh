@@ -62,6 +62,11 @@ private()
 		"$with user=owner options='$workers'" "$4"
 }
 
+# 20 plain counts of conjunctions, 50 apart
+twenty=$(psql -X -q -At -v ON_ERROR_STOP=1 "$with user=owner" -c "
+	SELECT string_agg(format('count(*) FILTER (WHERE %s)', p), ', ')
+	FROM conjunction WHERE n % 50 = 7") || exit 1
+
 echo "# median of $blocks blocks A B C C B A, [95% interval]; $(nproc) cores"
 for mode in serial parallel; do
 	workers="-c max_parallel_workers_per_gather=0"
@@ -100,6 +105,10 @@ for mode in serial parallel; do
 	private "dp_variance double" 1.1 \
 		"SELECT dp_variance(d, 0, 1000) FROM survey" \
 		"SELECT variance(d) FROM survey"
+	private "1000 predicates against 20 counts" 3 \
+		"SELECT count(above) FROM dp_sparse_vector('people',
+			(SELECT array_agg(p) FROM conjunction), 1e9)" \
+		"SELECT $twenty FROM people"
 done
 compare "library loaded: point query" 1.01 "$repeat" \
 	"$with user=postgres" "SELECT i FROM small WHERE id = 7" \
@@ -140,6 +149,16 @@ compare "an ask, whole statement" 2 $((repeat / 10)) \
 if [[ charges =~ ${ONLY:-} ]]; then
 	PGHOST=$DP_PG_WORK/with PGUSER=postgres \
 		sh test/bench/charge.sh "$charge_seconds" "$charge_pairs"
+	case $? in
+		0) ;;
+		1) slow=$((slow + 1)) ;;
+		*) errors=$((errors + 1)) ;;
+	esac
+fi
+if [[ smalldb =~ ${ONLY:-} ]]; then
+	program=test/unit/bin/plain/bench_model_smalldb
+	make -s -C test/unit "${program#test/unit/}" >/dev/null &&
+		"$program" ${QUICK:-judge}
 	case $? in
 		0) ;;
 		1) slow=$((slow + 1)) ;;

@@ -16,9 +16,28 @@ CREATE TABLE cell (a int NOT NULL, b int NOT NULL, c int NOT NULL,
 	d int NOT NULL);
 INSERT INTO cell SELECT n % 16, n / 16 % 16, n / 256 % 16, n * 31 / 4096 % 16
 FROM generate_series(1, 100000) AS n;
+-- 1000 conjunctions over six columns, and 20 of them for a plain query
+CREATE TABLE people (k4 int NOT NULL, k10 int NOT NULL, k100 bigint NOT NULL,
+	flag boolean NOT NULL, sex text NOT NULL, job text NOT NULL);
+INSERT INTO people
+SELECT n % 4, n / 4 % 10, n / 40 % 100, n / 7 % 3 = 0,
+	CASE WHEN n % 2 = 0 THEN 'female' ELSE 'male' END, 'job ' || n / 11 % 15
+FROM generate_series(1, :rows / 5) AS n;
+CREATE TABLE conjunction (n int, p text);
+INSERT INTO conjunction
+SELECT n, concat_ws(' AND ',
+	CASE WHEN n % 2 = 0 THEN 'k4 = ' || n / 2 % 4 END,
+	CASE WHEN n % 3 < 2 THEN 'sex = ''female''' ELSE 'flag' END,
+	CASE n % 5 WHEN 1 THEN 'k10 = ' || n / 5 % 10
+		WHEN 2 THEN 'k100 = ' || n / 5 % 100
+		WHEN 3 THEN 'job = ''job ' || n / 5 % 15 || ''''
+		WHEN 4 THEN 'k10 = ' || n / 5 % 10 || ' AND NOT flag' END)
+FROM generate_series(1, 1000) AS n;
+GRANT SELECT ON conjunction TO analyst;
 CREATE TABLE note (at timestamptz, role name, epsilon numeric);
 SELECT dp_protect('survey', dataset => 'bench');
 SELECT dp_protect('ten', dataset => 'bench');
+SELECT dp_protect('people', dataset => 'bench');
 SELECT dp_declare('survey', 'k4', lower => 0, upper => 3);
 SELECT dp_declare('survey', 'k1000', lower => 0, upper => 999);
 SELECT dp_declare('survey', 't1000', keys => array_agg('number ' || n))
@@ -30,5 +49,6 @@ SELECT dp_grant('analyst', 'bench', epsilon => 1e9);
 RESET ROLE;
 VACUUM (FREEZE, ANALYZE) survey;
 VACUUM (FREEZE, ANALYZE) ten;
+VACUUM (FREEZE, ANALYZE) people;
 VACUUM (FREEZE, ANALYZE) cell;
 CHECKPOINT;

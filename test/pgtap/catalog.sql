@@ -154,6 +154,9 @@ SELECT name, names, replace(types, 'number', t)::text[] FROM unnest('{numeric,do
 	('dp_smalldb_error', '{universe,queries,n,epsilon,alpha,size,vc_dimension,beta}'::text[], '{bigint,bigint,bigint,number,number,bigint,bigint,number}'),
 	('dp_net', '{relation,candidates,queries,epsilon,answers}'::text[], '{dp_pg.regrelation,regclass,text[],number,name}'),
 	('dp_net_values', '{values,sensitivity,candidates,dataset,epsilon,answers}'::text[], '{number[],number,regclass,name,number,name}'),
+	('dp_synthesize', '{relation,columns,epsilon,marginals,delta,rows,bins,method,n}'::text[], '{dp_pg.regrelation,text[],number,integer,number,bigint,integer[],text,bigint}'),
+	('dp_synthesize', '{relation,columns,epsilon,marginals,delta,rows,bins,method,n}'::text[], '{dp_pg.regrelation,text[],number,text[],number,bigint,integer[],text,bigint}'),
+	('dp_synthesize_error', '{sizes,n,epsilon,delta,marginals,beta}'::text[], '{integer[],bigint,number,number,integer,number}'),
 	('dp_plan', '{epsilon_total,delta,k}'::text[], '{number,number,bigint}')) v(name, names, types);
 SELECT ok(EXISTS (SELECT 1 FROM member_function p
 		WHERE proname = name AND pronamespace = nspname::regnamespace

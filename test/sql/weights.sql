@@ -75,6 +75,7 @@ RESET ROLE;
 SET ROLE :analyst;
 SELECT * FROM spent() \g /dev/null
 
+-- steps are 4 alpha at least
 -- the universe: declared keys, other, boolean, bins, enum and NULL
 SELECT dp_weights_open('person', ARRAY['ward', 'sex', 'age', 'feel'], 50, 1000000, n => 1000,
 	bins => ARRAY[0, NULL, 4, 0], alpha => 0.1) AS s \gset
@@ -110,7 +111,7 @@ SELECT answer, updated FROM dp_weights_ask(:s, 'false');
 SELECT count(*), bool_and(abs(answer - truth) <= 300) AS within_3_alpha
 FROM (VALUES ($$ward = 'B' AND sex$$, 250), ('NOT sex', 500), ($$feel = 'sad'$$, 250), ($$feel = 'ok' AND NOT sex$$, 250),
 	($$ward = 'E' OR age IS NULL$$, 0), ($$ward IN ('A', 'C') AND NOT sex$$, 500)) v(predicate, truth), dp_weights_ask(:s, predicate);
-SELECT updates > 3 AS updated, guess_wrong, hypothesis_wrong FROM replay(:s, 1000, 0.05);
+SELECT updates > 3 AS updated, guess_wrong, hypothesis_wrong FROM replay(:s, 1000, 0.4);
 SELECT fill(:s), (estimate(:s, $$ward = 'A' AND age > 60 OR feel = 'sad'$$)).wrong;
 -- one charge for all of it
 SELECT * FROM spent();
@@ -134,7 +135,7 @@ SELECT count(*) > 0 FROM dp_weights_estimate(:s, 'true');
 SELECT updated FROM dp_weights_ask(:s, $$ward = 'B' AND sex AND feel IS NULL$$);
 SELECT updated FROM dp_weights_ask(:s, $$ward = 'B' AND sex AND feel IS NULL$$);
 COMMIT;
-SELECT guess_wrong, hypothesis_wrong FROM replay(:s, 1000, 0.05);
+SELECT guess_wrong, hypothesis_wrong FROM replay(:s, 1000, 0.4);
 
 -- what a predicate cannot be; nothing is asked
 SELECT asked FROM dp_pg.session WHERE id = :s \gset before_
@@ -161,14 +162,14 @@ SELECT dp_declare('person', 'ward', keys => ARRAY['A', 'B']) \g /dev/null
 RESET ROLE;
 SET ROLE :analyst;
 SELECT count(DISTINCT ward) FROM dp_weights_hypothesis(:s) AS t(ward text, sex boolean, age integer, feel mood, probability double precision);
-SELECT guess_wrong, hypothesis_wrong FROM replay(:s, 1000, 0.05);
+SELECT guess_wrong, hypothesis_wrong FROM replay(:s, 1000, 0.4);
 SELECT answer BETWEEN 0 AND 300 FROM dp_weights_ask(:s, $$ward = 'C' AND sex$$);
 
 -- closed: no question, but what was learned
 SELECT dp_weights_close(:s);
 SELECT (outcome(format('SELECT dp_weights_ask(%s, ''true'')', :s))).*;
 SELECT answer, fraction FROM dp_weights_estimate(:s, 'true');
-SELECT guess_wrong, hypothesis_wrong FROM replay(:s, 1000, 0.05);
+SELECT guess_wrong, hypothesis_wrong FROM replay(:s, 1000, 0.4);
 SELECT (outcome('SELECT dp_weights_ask(-1, ''true'')')).*;
 SELECT * FROM spent() \g /dev/null
 

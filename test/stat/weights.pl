@@ -94,7 +94,7 @@ SET ROLE analyst;
 SELECT dp_weights_open('$table', ARRAY['sex', 'rich', 'race'], $questions,
 	$parameters, confidence => 0.999999999) AS id \\gset
 SELECT :id, (regexp_match(details,
-	'"\\\\?([0-9]+)" "\\\\?([0-9.]+)"[)]\$'))[1:2]
+	'"\\\\?([0-9]+)" "\\\\?([0-9.]+)" "[^"]+"[)]\$'))[1:2]
 FROM dp_pg.session WHERE id = :id;
 EOT
 	my @answers = split /\n/, as($node, 'analyst', <<"EOT");

@@ -1,0 +1,392 @@
+/*
+ * synthesize.c
+ *	  dp_synthesize: rows that answer marginals as private rows do.
+ *
+ * Order: universe, workload and sizes are found and shown; the reading is
+ * verified; charge and record are made durable; one pass over the private
+ * rows; the mechanism on what it counted; rows.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "catalog/pg_type.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+
+#include "synthesize.h"
+
+/* Numbers of rho with which all laws of the schedule can be made. */
+#define LEAST_RHO 1e-12
+#define MOST_RHO 1e4
+#define GUESSED_ROWS 10000		/* for mwem's rounds, when n is not public */
+
+/* Places of the arguments. */
+enum
+{
+	ARG_RELATION,
+	ARG_COLUMNS,
+	ARG_EPSILON,
+	ARG_WORKLOAD,
+	ARG_DELTA,
+	ARG_ROWS,
+	ARG_BINS,
+	ARG_METHOD,
+	ARG_N
+};
+
+static void
+refuse_null(const char *what, const char *hint)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+			 errmsg("%s of dp_synthesize must not be NULL", what),
+			 errhint("%s", hint)));
+}
+
+static void
+refuse(const char *message, const char *hint)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("%s", message),
+			 errhint("%s", hint)));
+}
+
+/* ---- what is asked ---- */
+
+static void
+read_method(FunctionCallInfo fcinfo, dp_synthesis *s)
+{
+	char	   *name;
+
+	if (PG_ARGISNULL(ARG_METHOD))
+		refuse_null("method", "It is aim or mwem.");
+	name = text_to_cstring(PG_GETARG_TEXT_PP(ARG_METHOD));
+	s->weights = strcmp(name, "mwem") == 0;
+	if (!s->weights && strcmp(name, "aim") != 0)
+		refuse(psprintf("unknown method \"%s\"", name),
+			   "It is aim (adaptive marginals, Gaussian noise) or mwem "
+			   "(multiplicative weights, pure epsilon).");
+	if (s->weights && s->universe->size > DP_UNIVERSE_CELLS)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("universe has too many cells for method mwem"),
+				 errdetail("It has %.4g, at most %d can be held.",
+						   dp_shape_cells(&s->terms.shape, ~(dp_columns) 0),
+						   DP_UNIVERSE_CELLS),
+				 errhint("Use fewer columns or bins, or method aim.")));
+}
+
+static void
+read_workload(FunctionCallInfo fcinfo, dp_synthesis *s)
+{
+	if (PG_ARGISNULL(ARG_WORKLOAD))
+		refuse_null("marginals",
+					"Give how many columns a marginal has, or a list.");
+	if (get_fn_expr_argtype(fcinfo->flinfo, ARG_WORKLOAD) == INT4OID)
+		dp_synthesis_marginals(s, PG_GETARG_INT32(ARG_WORKLOAD));
+	else
+		dp_synthesis_sets(s, PG_GETARG_ARRAYTYPE_P(ARG_WORKLOAD));
+}
+
+static void
+read_sizes(FunctionCallInfo fcinfo, dp_synthesis *s)
+{
+	int64		most = DP_SYNTHESIZE_PLACES / s->universe->naxes;
+
+	s->rows = PG_ARGISNULL(ARG_ROWS) ? -1 : PG_GETARG_INT64(ARG_ROWS);
+	if (!PG_ARGISNULL(ARG_ROWS) && s->rows < 0)
+		refuse("rows must not be negative",
+			   "Leave it out for as many rows as there are, about.");
+	if (s->rows > most)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("there are too many rows to draw"),
+				 errdetail("At most " INT64_FORMAT " rows of %d columns can "
+						   "be.", most, s->universe->naxes),
+				 errhint("Ask for fewer, and multiply what you count.")));
+	s->terms.total = PG_ARGISNULL(ARG_N) ? -1 : PG_GETARG_INT64(ARG_N);
+	if (!PG_ARGISNULL(ARG_N) && s->terms.total < 1)
+		refuse("n must be at least 1",
+			   "It is the number of rows, when that is public; without it "
+			   "the number is estimated.");
+	if (s->rows < 0 && s->terms.total > most)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("there are too many rows to draw"),
+				 errdetail("At most " INT64_FORMAT " rows of %d columns can "
+						   "be.", most, s->universe->naxes),
+				 errhint("Say rows => 1000000, and multiply what you "
+						 "count.")));
+}
+
+/* ---- its price ---- */
+
+/* The argument, else dp_pg.delta. */
+static dp_fixed
+read_delta(FunctionCallInfo fcinfo)
+{
+	Numeric		number = dp_synth_number(fcinfo, ARG_DELTA);
+	dp_fixed	delta;
+	dp_number_fault fault;
+
+	if (number == NULL && dp_setting_delta[0] != '\0')
+		number = dp_bridge_text_to_numeric(dp_setting_delta);
+	if (number == NULL)
+		refuse("method aim needs a delta",
+			   "Say delta => 1e-9, well below one over the number of people, "
+			   "SET dp_pg.delta, or use method mwem.");
+	fault = dp_bridge_numeric_to_fixed(number, DP_ROUND_DOWN, &delta);
+	if (fault != DP_NUMBER_OK)
+		refuse(psprintf("delta %s", dp_bridge_number_fault_text(fault)),
+			   "It is a probability, well below one over the number of "
+			   "people.");
+	if (delta == 0 || delta >= DP_FIXED_ONE)
+		refuse("delta must be above 0 and below 1",
+			   "It is a probability, well below one over the number of "
+			   "people; method mwem needs none.");
+	return delta;
+}
+
+/*
+ * One rho for all rounds, from (epsilon, delta), or rounds of pure epsilon.
+ * Source: doc/theory.md T73, T75.
+ */
+static void
+plan_price(FunctionCallInfo fcinfo, dp_synthesis *s)
+{
+	const dp_ledger_standing *standing = &s->reading->standing;
+	double		rho;
+
+	s->epsilon = dp_synth_epsilon(fcinfo, ARG_EPSILON, &s->epsilon_fixed);
+	dp_ledger_check_price(standing, s->reading->dataset, s->epsilon_fixed);
+	if (s->weights)
+	{
+		if (!PG_ARGISNULL(ARG_DELTA))
+			refuse("method mwem takes no delta", "It is epsilon-DP.");
+		s->charge.epsilon = s->epsilon_fixed;
+		dp_bridge_check_status(dp_acct_rho_from_pure(&s->epsilon,
+													 &s->charge.rho),
+							   "compute a charge");
+		s->rounds = dp_weights_rounds(&s->terms,
+									  dp_acct_fixed_approx(s->epsilon_fixed),
+									  s->terms.total > 0 ? s->terms.total :
+									  GUESSED_ROWS);
+		return;
+	}
+	s->delta = read_delta(fcinfo);
+	dp_bridge_check_status(dp_acct_zcdp_rho(s->epsilon_fixed, s->delta,
+											&s->rho), "compute a charge");
+	rho = dp_acct_fixed_approx(s->rho);
+	if (!(rho >= LEAST_RHO && rho <= MOST_RHO))
+		refuse(rho < LEAST_RHO ? "epsilon is too small for dp_synthesize" :
+			   "epsilon is too large for dp_synthesize",
+			   "Use an epsilon between 0.001 and 100.");
+	dp_acct_charge_gaussian(
+		dp_acct_charge_filter(standing->found && !standing->exempt ?
+							  &standing->limit : NULL,
+							  standing->capped ? &standing->cap : NULL),
+		s->epsilon_fixed, s->delta, s->rho, &s->charge);
+}
+
+static void
+read_request(FunctionCallInfo fcinfo, dp_synthesis *s)
+{
+	dp_synth_check_place();
+	if (PG_ARGISNULL(ARG_RELATION))
+		refuse_null("relation", "Write its name.");
+	if (PG_ARGISNULL(ARG_COLUMNS))
+		refuse_null("columns", "Write columns => ARRAY['smoker', 'ward'].");
+	s->universe = dp_universe_make(PG_GETARG_OID(ARG_RELATION),
+								   PG_GETARG_ARRAYTYPE_P(ARG_COLUMNS),
+								   PG_ARGISNULL(ARG_BINS) ? NULL :
+								   PG_GETARG_ARRAYTYPE_P(ARG_BINS),
+								   PG_INT64_MAX);
+	dp_synthesis_order(s);
+	read_method(fcinfo, s);
+	read_workload(fcinfo, s);
+	read_sizes(fcinfo, s);
+	s->reading = dp_synthesis_reading(s);
+	s->terms.sensitivity = s->reading->sensitivity;
+	s->terms.replace_one = s->reading->standing.replace_one;
+	s->terms.most_cells = DP_SYNTHESIZE_TREE;
+	plan_price(fcinfo, s);
+}
+
+/* Sizes, before anything is charged. */
+static void
+show_plan(const dp_synthesis *s)
+{
+	double		cells = dp_shape_cells(&s->terms.shape, ~(dp_columns) 0);
+	double		sigma = sqrt(s->nwanted * (s->terms.replace_one ? 2 : 1) /
+							 (2 * dp_acct_fixed_approx(s->rho)));
+
+	ereport(NOTICE,
+			(errmsg("universe of %.10g cells, %d marginals, %d tables with "
+					INT64_FORMAT " cells that may be measured", cells,
+					s->nwanted, s->terms.ntables, s->cells),
+			 s->weights ?
+			 errdetail("%d rounds of multiplicative weights.", s->rounds) :
+			 errdetail("Gaussian noise on every marginal would need a sigma "
+					   "of %.4g for the same price.", sigma)));
+}
+
+/* ---- charge ---- */
+
+static int64
+pay(const dp_synthesis *s)
+{
+	dp_ledger_request request;
+	dp_synth_record record;
+
+	MemSet(&request, 0, sizeof(request));
+	namestrcpy(&request.dataset, s->reading->dataset);
+	snprintf(request.mechanism, DP_MECHANISM_LENGTH, "synthesize: %s",
+			 s->weights ? "multiplicative weights" : "adaptive marginals");
+	request.charge = s->charge;
+	request.releases = 1;
+	request.fingerprint = s->reading->fingerprint;
+	request.replace_one = s->reading->standing.replace_one;
+
+	dp_synth_record_begin(&record, "synthesize", s->universe->relid);
+	dp_synth_record_universe(&record, s->universe);
+	dp_synth_record_number(&record, "method",
+						   s->weights ? "\"mwem\"" : "\"aim\"");
+	if (s->sets == NIL)
+		dp_synth_record_integer(&record, "marginals", s->marginals);
+	else
+		dp_synth_record_texts(&record, "sets", s->sets);
+	dp_synth_record_integer(&record, "tables", s->terms.ntables);
+	return dp_synth_charge(&request, &record);
+}
+
+/* ---- the result ---- */
+
+/* Every public value of every axis, so that rows are quick to make. */
+typedef struct spelled
+{
+	Datum	   *values;
+	bool	   *nulls;
+} spelled;
+
+static spelled
+spell(const dp_axis *axis)
+{
+	spelled		out;
+	int64		i;
+
+	out.values = palloc_extended(sizeof(Datum) * axis->size,
+								 MCXT_ALLOC_HUGE);
+	out.nulls = palloc_extended(axis->size, MCXT_ALLOC_HUGE);
+	for (i = 0; i < axis->size; i++)
+		out.values[i] = dp_axis_value(axis, i, &out.nulls[i]);
+	return out;
+}
+
+static void
+put_rows(const dp_synthesis *s, ReturnSetInfo *result, const int32 *places,
+		 int64 nrows)
+{
+	int			n = s->universe->naxes;
+	spelled		column[DP_UNIVERSE_AXES];
+	Datum		values[DP_UNIVERSE_AXES];
+	bool		nulls[DP_UNIVERSE_AXES];
+	int64		i;
+	int			k;
+
+	for (k = 0; k < n; k++)
+		column[k] = spell(s->axes[k]);
+	for (i = 0; i < nrows; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		for (k = 0; k < n; k++)
+		{
+			int32		place = places[i * n + k];
+
+			values[s->order[k]] = column[k].values[place];
+			nulls[s->order[k]] = column[k].nulls[place];
+		}
+		tuplestore_putvalues(result->setResult, result->setDesc, values,
+							 nulls);
+	}
+}
+
+/* Released numbers for dp_pg.releases. */
+static char *
+results_of(const dp_synthesis *s, int64 nrows)
+{
+	StringInfoData out;
+
+	initStringInfo(&out);
+	appendStringInfo(&out, "\"n\": %.0f, \"rows\": " INT64_FORMAT
+					 ", \"rounds\": %d", s->report.total, nrows,
+					 s->report.rounds);
+	if (!isnan(s->report.mean_error))
+		appendStringInfo(&out, ", \"mean_table_error\": %.6g, "
+						 "\"max_table_error\": %.6g", s->report.mean_error,
+						 s->report.max_error);
+	if (s->report.unbounded > 0)
+		appendStringInfo(&out, ", \"without_bound\": %d",
+						 s->report.unbounded);
+	return out.data;
+}
+
+/* What is known of the errors. */
+static void
+show_errors(const dp_synthesis *s)
+{
+	const dp_generator_report *report = &s->report;
+	char	   *rest = "";
+
+	if (report->unbounded > 0)
+		rest = psprintf(" Nothing is promised about %d of the %d marginals.",
+						report->unbounded, s->nwanted);
+	if (isnan(report->cell_error))
+		ereport(NOTICE,
+				(errmsg("about %.0f rows; nothing is promised about the "
+						"marginals", report->total)));
+	else
+		ereport(NOTICE,
+				(errmsg("about %.0f rows; no cell of the marginals should be "
+						"off by more than %.0f", report->total,
+						ceil(report->cell_error)),
+				 isnan(report->mean_error) ?
+				 errdetail("This holds with probability 0.95.") :
+				 errdetail("This holds with probability 0.95, and all cells "
+						   "of a marginal are off by at most %.3g of the rows "
+						   "together, %.3g in the mean.%s",
+						   report->max_error, report->mean_error, rest)));
+}
+
+PG_FUNCTION_INFO_V1(dp_synth_sql_synthesize);
+
+/*
+ * dp_synth_sql_synthesize
+ *	  dp_synthesize(relation, columns, epsilon, marginals, delta, rows, bins,
+ *	  method, n): synthetic rows.  See sql/86_synthesize.sql.
+ */
+Datum
+dp_synth_sql_synthesize(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
+	dp_synthesis s;
+	int32	   *places;
+	int64		nrows;
+	int64		id;
+
+	MemSet(&s, 0, sizeof(s));
+	read_request(fcinfo, &s);
+	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
+	dp_universe_check_columns(s.universe, result->setDesc, 0);
+	show_plan(&s);
+	id = pay(&s);
+	places = dp_synthesis_run(&s, &nrows);
+	put_rows(&s, result, places, nrows);
+	pfree(places);
+	show_errors(&s);
+	dp_synth_finish(s.reading->dataset, id, s.report.cell_error,
+					results_of(&s, nrows));
+	return (Datum) 0;
+}

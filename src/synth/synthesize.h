@@ -1,0 +1,56 @@
+/*
+ * synthesize.h
+ *	  Private to the synth folder: dp_synthesize's pieces.
+ */
+#ifndef DP_SYNTH_SYNTHESIZE_H
+#define DP_SYNTH_SYNTHESIZE_H
+
+#include "access/tupdesc.h"
+
+#include "../model/dp_generator.h"
+#include "synth.h"
+
+/* Most cells of all tables, of a distribution's tree, of places of rows. */
+#define DP_SYNTHESIZE_CELLS (INT64CONST(1) << 23)
+#define DP_SYNTHESIZE_TREE (INT64CONST(1) << 19)
+#define DP_SYNTHESIZE_PLACES (INT64CONST(1) << 27)
+#define DP_SYNTHESIZE_TABLES 16384
+
+/*
+ * The engine's columns are the universe's axes, smallest first: that makes
+ * its loops long.  Tables are the wanted ones and all their parts; the first
+ * ones are the columns by themselves.
+ */
+typedef struct dp_synthesis
+{
+	dp_universe *universe;
+	int			order[DP_UNIVERSE_AXES];	/* axis of an engine's column */
+	dp_axis    *axes[DP_UNIVERSE_AXES]; /* in the engine's order */
+	dp_generator_terms terms;
+	dp_generator_table *tables; /* = terms.table */
+	int			nwanted;
+	int			marginals;		/* columns of each wanted table; 0: sets */
+	List	   *sets;			/* of char *, as given */
+	int64		cells;			/* of all tables */
+	dp_reading *reading;
+	dp_fixed	epsilon_fixed;
+	dp_rational epsilon;
+	dp_fixed	delta;
+	dp_fixed	rho;
+	dp_charge	charge;
+	bool		weights;		/* method mwem, else aim */
+	int			rounds;			/* of mwem */
+	int64		rows;			/* to return; negative: as many as there are */
+	dp_generator_report report;
+} dp_synthesis;
+
+/* synthesize_workload.c */
+extern void dp_synthesis_order(dp_synthesis *s);
+extern void dp_synthesis_marginals(dp_synthesis *s, int k);
+extern void dp_synthesis_sets(dp_synthesis *s, ArrayType *sets);
+extern dp_reading *dp_synthesis_reading(const dp_synthesis *s);
+
+/* synthesize_run.c */
+extern int32 *dp_synthesis_run(dp_synthesis *s, int64 *nrows);
+
+#endif							/* DP_SYNTH_SYNTHESIZE_H */

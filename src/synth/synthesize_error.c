@@ -1,0 +1,216 @@
+/*
+ * synthesize_error.c
+ *	  dp_synthesize_error: how large a workload is, and the errors that its
+ *	  price buys without dp_synthesize, for comparison.  Reads no data and
+ *	  charges nothing.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "access/htup_details.h"
+#include "catalog/pg_type.h"
+#include "utils/fmgrprotos.h"
+
+#include "synthesize.h"
+
+/* Places of the arguments. */
+enum
+{
+	ARG_SIZES,
+	ARG_N,
+	ARG_EPSILON,
+	ARG_DELTA,
+	ARG_MARGINALS,
+	ARG_BETA
+};
+
+enum
+{
+	OUT_CELLS,
+	OUT_TABLES,
+	OUT_TABLE_CELLS,
+	OUT_SIGMA,
+	OUT_GAUSSIAN,
+	OUT_LAPLACE,
+	OUT_ROUNDS,
+	OUT_ALPHA,
+	OUT_END
+};
+
+static void
+refuse(const char *message, const char *hint)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("%s", message),
+			 errhint("%s", hint)));
+}
+
+static void
+read_shape(FunctionCallInfo fcinfo, dp_shape *shape)
+{
+	Datum	   *values;
+	bool	   *nulls;
+	int			n;
+	int			i;
+
+	deconstruct_array(PG_GETARG_ARRAYTYPE_P(ARG_SIZES), INT4OID,
+					  sizeof(int32), true, TYPALIGN_INT, &values, &nulls, &n);
+	if (n < 1 || n >= DP_SHAPE_COLUMNS)
+		refuse(psprintf("there must be from 1 to %d sizes",
+						DP_SHAPE_COLUMNS - 1),
+			   "Give the number of public values of each column.");
+	shape->columns = n;
+	for (i = 0; i < n; i++)
+	{
+		shape->size[i] = nulls[i] ? 0 : DatumGetInt32(values[i]);
+		if (shape->size[i] < 1)
+			refuse("a size must be at least 1",
+				   "Give the number of public values of each column.");
+	}
+}
+
+/* Cells of all tables of k columns: an elementary symmetric polynomial. */
+static double
+cells_of_tables(const dp_shape *shape, int k)
+{
+	double		sum[DP_SHAPE_COLUMNS + 1] = {1};
+	int			i;
+	int			j;
+
+	for (i = 0; i < shape->columns; i++)
+		for (j = k; j > 0; j--)
+			sum[j] += sum[j - 1] * (double) shape->size[i];
+	return sum[k];
+}
+
+static double
+choose(int n, int k)
+{
+	double		ways = 1;
+	int			i;
+
+	for (i = 0; i < k; i++)
+		ways = ways * (n - i) / (i + 1);
+	return ways;
+}
+
+/* sigma of equal Gaussian noise on so many tables; 0 without a delta. */
+static double
+plain_sigma(FunctionCallInfo fcinfo, dp_fixed epsilon, double tables)
+{
+	Numeric		number = dp_synth_number(fcinfo, ARG_DELTA);
+	dp_fixed	delta;
+	dp_fixed	rho;
+
+	if (number == NULL)
+		return 0;
+	if (dp_bridge_numeric_to_fixed(number, DP_ROUND_DOWN, &delta) !=
+		DP_NUMBER_OK || delta == 0 || delta >= DP_FIXED_ONE)
+		refuse("delta must be above 0 and below 1",
+			   "It is a probability, well below one over the number of "
+			   "people.");
+	dp_bridge_check_status(dp_acct_zcdp_rho(epsilon, delta, &rho),
+						   "find sigma");
+	return sqrt(tables / (2 * dp_acct_fixed_approx(rho)));
+}
+
+static double
+read_beta(FunctionCallInfo fcinfo)
+{
+	Numeric		number = dp_synth_number(fcinfo, ARG_BETA);
+	double		beta;
+
+	beta = DatumGetFloat8(DirectFunctionCall1(numeric_float8,
+											  NumericGetDatum(number)));
+	if (!(beta > 0 && beta < 1))
+		refuse("beta must be above 0 and below 1",
+			   "It is the probability that the errors are larger.");
+	return beta;
+}
+
+/* MWEM's rounds; the book's promise for the cells of all tables. */
+static void
+fill_weights(const dp_shape *shape, double cells, double n, double epsilon,
+			 double beta, Datum *values, bool *nulls)
+{
+	double		universe = dp_shape_cells(shape, ~(dp_columns) 0);
+	dp_generator_table whole = {(DP_COLUMN(shape->columns)) - 1, true, 1,
+		NULL};
+	dp_generator_terms t;
+
+	nulls[OUT_ROUNDS] = nulls[OUT_ALPHA] = universe < 2 ||
+		universe > DP_UNIVERSE_CELLS;
+	if (nulls[OUT_ALPHA])
+		return;
+	MemSet(&t, 0, sizeof(t));
+	t.shape = *shape;
+	t.ntables = 1;
+	t.table = &whole;
+	values[OUT_ROUNDS] = Int32GetDatum(dp_weights_rounds(&t, epsilon, n));
+	values[OUT_ALPHA] =
+		Float8GetDatum(dp_weights_theorem_alpha(universe, cells, n, epsilon,
+												beta));
+}
+
+PG_FUNCTION_INFO_V1(dp_synth_sql_synthesize_error);
+
+/*
+ * dp_synth_sql_synthesize_error
+ *	  dp_synthesize_error(sizes, n, epsilon, delta, marginals, beta).  See
+ *	  sql/86_synthesize.sql.
+ *
+ * NULL delta: no Gaussian noise; another NULL: NULL.
+ */
+Datum
+dp_synth_sql_synthesize_error(PG_FUNCTION_ARGS)
+{
+	TupleDesc	desc;
+	Datum		values[OUT_END] = {0};
+	bool		nulls[OUT_END] = {0};
+	dp_shape	shape;
+	dp_rational epsilon;
+	dp_fixed	fixed;
+	double		e;
+	double		n;
+	double		beta;
+	double		tables;
+	double		cells;
+	double		sigma;
+	int			k;
+	int			i;
+
+	for (i = 0; i <= ARG_BETA; i++)
+		if (i != ARG_DELTA && PG_ARGISNULL(i))
+			PG_RETURN_NULL();
+	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type is not a row type");
+	read_shape(fcinfo, &shape);
+	n = (double) PG_GETARG_INT64(ARG_N);
+	k = PG_GETARG_INT32(ARG_MARGINALS);
+	if (n < 1)
+		refuse("n must be at least 1", "It is the number of rows.");
+	if (k < 1 || k > shape.columns)
+		refuse("marginals must be from 1 to the number of columns",
+			   "It is how many columns a marginal has.");
+	epsilon = dp_synth_epsilon(fcinfo, ARG_EPSILON, &fixed);
+	e = (double) epsilon.num / (double) epsilon.den;
+	beta = read_beta(fcinfo);
+	tables = choose(shape.columns, k);
+	cells = cells_of_tables(&shape, k);
+	sigma = plain_sigma(fcinfo, fixed, tables);
+
+	values[OUT_CELLS] = Float8GetDatum(dp_shape_cells(&shape,
+													  ~(dp_columns) 0));
+	values[OUT_TABLES] = Float8GetDatum(tables);
+	values[OUT_TABLE_CELLS] = Float8GetDatum(cells);
+	nulls[OUT_SIGMA] = nulls[OUT_GAUSSIAN] = sigma == 0;
+	values[OUT_SIGMA] = Float8GetDatum(sigma);
+	values[OUT_GAUSSIAN] = Float8GetDatum(sigma *
+										  sqrt(2 * log(2 * cells / beta)) / n);
+	values[OUT_LAPLACE] = Float8GetDatum(tables / e * log(cells / beta) / n);
+	fill_weights(&shape, cells, n, e, beta, values, nulls);
+	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(desc),
+													  values, nulls)));
+}
