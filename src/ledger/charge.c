@@ -23,7 +23,10 @@
 static void
 abandon_slot(int code, Datum arg)
 {
-	dp_ledger_abandon((dp_slot *) DatumGetPointer(arg));
+	dp_slot   **slot = (dp_slot **) DatumGetPointer(arg);
+
+	if (*slot != NULL)
+		dp_ledger_abandon(*slot);
 }
 
 static void
@@ -363,7 +366,7 @@ dp_ledger_check_place(void)
 void
 dp_ledger_ask(dp_slot *content, dp_answer *answer)
 {
-	dp_slot    *slot;
+	dp_slot    *slot = NULL;
 	bool		alone;
 
 	content->login = GetAuthenticatedUserId();
@@ -373,15 +376,16 @@ dp_ledger_ask(dp_slot *content, dp_answer *answer)
 	content->current = GetUserId();
 	content->deadline = deadline();
 
-	slot = submit(content, &alone);
-	PG_ENSURE_ERROR_CLEANUP(abandon_slot, PointerGetDatum(slot));
+	/* Setting up the cleanup can fail: no slot may be taken before. */
+	PG_ENSURE_ERROR_CLEANUP(abandon_slot, PointerGetDatum(&slot));
 	{
+		slot = submit(content, &alone);
 		if (content->request.task.kind != DP_TASK_NONE)
 			explicit_bzero(&content->request.task,
 						   sizeof(content->request.task));
 		wait_for_answer(slot, alone, answer);
 	}
-	PG_END_ENSURE_ERROR_CLEANUP(abandon_slot, PointerGetDatum(slot));
+	PG_END_ENSURE_ERROR_CLEANUP(abandon_slot, PointerGetDatum(&slot));
 }
 
 /* dp_ledger_accept: the receipt of a charge, or raise what refused it. */

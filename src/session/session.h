@@ -101,6 +101,7 @@ extern dp_session *dp_session_find(int64 id, dp_session_kind kind,
 /* dp_reading_run; any error in it, a cancel or a FATAL closes the session. */
 extern void dp_session_read(const dp_session *session, dp_reading *reading,
 							int64 *counts);
+extern void dp_session_check_predicate(const char *predicate);
 extern void dp_session_ask(const dp_session *session,
 						   const dp_session_question *question,
 						   dp_session_reply *reply);

@@ -164,6 +164,7 @@ dp_session_sql_sparse_ask(PG_FUNCTION_ARGS)
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 				 errmsg("predicate must not be NULL")));
 	predicate = text_to_cstring(PG_GETARG_TEXT_PP(1));
+	dp_session_check_predicate(predicate);
 	session = dp_session_find(id, DP_SESSION_SPARSE_VECTOR, false);
 	reading = dp_reading_of_predicates(session->terms.relid,
 									   list_make1(predicate));

@@ -17,6 +17,9 @@
 
 #define ABOVE_KEY "session_above_pkey"
 
+/* A question is being read: what runs meanwhile may not ask another one. */
+static bool reading_question = false;
+
 /* What an error while reading must do to the session. */
 typedef struct read_guard
 {
@@ -214,10 +217,30 @@ fail_session(int code, Datum arg)
 {
 	read_guard *guard = (read_guard *) DatumGetPointer(arg);
 
+	reading_question = false;
+	if (guard->slot == NULL)
+		return;
 	if (guard->reading)
 		dp_ledger_submit_reserved(guard->slot, &guard->request);
 	else
 		dp_ledger_release(guard->slot);
+}
+
+/*
+ * Subqueries of a view run while a question is read, and may call functions of
+ * users; asking from there would hold one place in the queue for each level.
+ */
+static void
+refuse_nested(void)
+{
+	if (reading_question)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("a question cannot be asked while another one is "
+						"answered"),
+				 errdetail("It was asked within the query that reads for the "
+						   "other one."),
+				 errhint("Ask it before, and use its answer.")));
 }
 
 /*
@@ -227,6 +250,7 @@ fail_session(int code, Datum arg)
  *
  * The place in the queue is taken before the first private row is read, so
  * that closing cannot fail; it is served before whatever is asked later.
+ * Setting up the cleanup can fail, so that it comes first.
  */
 void
 dp_session_read(const dp_session *session, dp_reading *reading,
@@ -236,15 +260,18 @@ dp_session_read(const dp_session *session, dp_reading *reading,
 	dp_session_row row;
 	dp_session_task *task;
 
+	refuse_nested();
 	check_reading(session, reading);
 	task = start_task(&guard.request, &session->terms.dataset,
 					  DP_SESSION_FAIL);
 	task->id = session->id;
 	task->kind = session->terms.kind;
 	guard.reading = false;
-	guard.slot = dp_ledger_reserve();
+	guard.slot = NULL;
 	PG_ENSURE_ERROR_CLEANUP(fail_session, PointerGetDatum(&guard));
 	{
+		reading_question = true;
+		guard.slot = dp_ledger_reserve();
 		/* What failed before is written down by now. */
 		if (dp_session_read_row(session->id, DP_ROW_READ, &row) != DP_FOUND)
 			raise_fate(DP_SESSION_MISSING, session->id, NULL);
@@ -254,7 +281,25 @@ dp_session_read(const dp_session *session, dp_reading *reading,
 		dp_reading_run(reading, counts);
 	}
 	PG_END_ENSURE_ERROR_CLEANUP(fail_session, PointerGetDatum(&guard));
+	reading_question = false;
 	dp_ledger_release(guard.slot);
+}
+
+/*
+ * dp_session_check_predicate
+ *	  Raise 54000 for a text that is too long to be kept with an "above"; to
+ *	  be called before anything is read.
+ */
+void
+dp_session_check_predicate(const char *predicate)
+{
+	if (strlen(predicate) > DP_SESSION_PREDICATE)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("predicate is too long"),
+				 errdetail("A question of a session has at most %d bytes.",
+						   DP_SESSION_PREDICATE),
+				 errhint("Ask about less at a time.")));
 }
 
 /*
@@ -275,11 +320,7 @@ dp_session_ask(const dp_session *session,
 	const dp_session_verdict *verdict =
 	(const dp_session_verdict *) &answer;
 
-	if (strlen(question->predicate) > DP_SESSION_PREDICATE)
-		ereport(ERROR,
-				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("a question is longer than %d bytes",
-						DP_SESSION_PREDICATE)));
+	dp_session_check_predicate(question->predicate);
 	task = start_task(&request, &session->terms.dataset, DP_SESSION_ASK);
 	task->id = session->id;
 	task->kind = session->terms.kind;

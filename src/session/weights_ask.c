@@ -15,6 +15,7 @@
 #include "funcapi.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
+#include "utils/lsyscache.h"
 #include "utils/tuplestore.h"
 
 #include "weights.h"
@@ -71,7 +72,7 @@ refuse_used_up(const dp_session *session, const char *what, int64 most)
 
 /*
  * The session, as long as it can answer one more; whether it was closed is
- * found out when it reads.
+ * found out when it reads.  A relation that is gone is told by its name.
  */
 static dp_session *
 find_open(int64 id)
@@ -82,6 +83,8 @@ find_open(int64 id)
 		refuse_used_up(session, "updates", session->terms.cutoff);
 	if (session->asked >= session->terms.questions)
 		refuse_used_up(session, "questions", session->terms.questions);
+	if (get_rel_name(session->terms.relid) == NULL)
+		session = dp_session_find(id, DP_SESSION_WEIGHTS, false);
 	return session;
 }
 
@@ -178,6 +181,7 @@ dp_session_sql_weights_ask(PG_FUNCTION_ARGS)
 	weights_guess guess;
 	int64		count;
 
+	dp_session_check_predicate(predicate);
 	dp_weights_details_read(session->details, &details);
 	query = dp_workload_read_query(details.universe, predicate);
 	count = read_count(session, details.universe, query);

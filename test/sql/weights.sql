@@ -208,5 +208,31 @@ SELECT dp_weights_open('person', ARRAY['sex'], 10, 1000000::double precision, 10
 	confidence => 0.9::double precision, method => 'geometric') AS s \gset
 SELECT epsilon FROM dp_pg.ledger WHERE id = :s;
 
+-- a view, whose columns have other names; the session keeps its own
+RESET ROLE;
+SET ROLE :owner;
+CREATE VIEW young AS SELECT sex AS woman, feel, ward FROM person WHERE age < 50;
+GRANT SELECT ON young TO :analyst;
+RESET ROLE;
+SET ROLE :analyst;
+SELECT dp_weights_open('young', ARRAY['woman', 'feel'], 10, 1000000) AS s \gset
+SELECT answer, updated FROM dp_weights_ask(:s, 'woman AND feel IS NULL');
+SELECT answer, updated FROM dp_weights_ask(:s, $$young.feel = 'sad'$$);
+SELECT (outcome(format('SELECT dp_weights_ask(%s, %L)', :s, 'sex'))).*;
+RESET ROLE;
+SET ROLE :owner;
+ALTER VIEW young RENAME woman TO lady;
+RESET ROLE;
+SET ROLE :analyst;
+SELECT (outcome(format('SELECT dp_weights_ask(%s, %L)', :s, 'woman'))).*;
+SELECT answer FROM dp_weights_estimate(:s, $$feel = 'sad'$$);
+RESET ROLE;
+SET ROLE :owner;
+DROP VIEW young;
+RESET ROLE;
+SET ROLE :analyst;
+SELECT (outcome(format('SELECT dp_weights_ask(%s, %L)', :s, 'true'))).*;
+SELECT answer FROM dp_weights_estimate(:s, $$feel = 'sad'$$);
+
 \set file :abs_srcdir '/sql/include/query_end.psql'
 \i :file
