@@ -202,6 +202,12 @@ extern void dp_ledger_init(void);	/* from _PG_init, preloading only */
 extern void dp_ledger_charge(const dp_ledger_request *request,
 							 dp_ledger_receipt *receipt);
 
+/*
+ * Raise where nothing can be charged: 55000 not preloaded, 25006 in recovery,
+ * 25000 in a parallel operation, 0A000 in a security-restricted one.
+ */
+extern void dp_ledger_check_place(void);
+
 /* From _PG_init in every process; the methods are static. */
 extern void dp_ledger_register_task(dp_task_kind kind,
 									const dp_task_methods *methods);

@@ -314,7 +314,6 @@ extern bool dp_batch_covers(const dp_batch_row *row, const dp_charge *charge);
 extern void dp_ledger_decide(dp_slot **slots, bool *again, int n);
 
 /* charge.c */
-extern void dp_ledger_check_place(void);
 extern void dp_ledger_start_worker(void);
 extern void dp_ledger_ask(dp_slot *content, dp_answer *answer);
 extern void dp_ledger_accept(const dp_ledger_request *request,

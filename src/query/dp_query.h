@@ -151,6 +151,8 @@ extern dp_refusal *dp_query_check_unit(const dp_relation *relation,
 /* ---- predicates given as texts (predicates.c) ---- */
 
 #define DP_PREDICATES_MAX 10000
+#define DP_PREDICATE_LENGTH (1 << 16)	/* most bytes of one */
+#define DP_PREDICATES_LENGTH (1 << 22)	/* and of all of them */
 
 extern List *dp_query_predicate_texts(ArrayType *array);
 extern Query *dp_query_read_predicates(Oid relid, List *texts);

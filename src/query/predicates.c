@@ -444,18 +444,40 @@ dp_query_read_public_predicate(Oid relid, TupleDesc columns,
 
 /* ---- many ---- */
 
+/* What is kept of a predicate grows with its text. */
+static void
+check_length(int number, Size length, Size *total)
+{
+	*total += length;
+	if (length > DP_PREDICATE_LENGTH)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("predicate %d is too long", number),
+				 errdetail("It may have %d bytes.", DP_PREDICATE_LENGTH),
+				 errhint("Ask about less at a time.")));
+	if (*total > DP_PREDICATES_LENGTH)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("predicates are too long"),
+				 errdetail("All together may have %d bytes.",
+						   DP_PREDICATES_LENGTH),
+				 errhint("Ask about fewer at a time.")));
+}
+
 /*
  * dp_query_predicate_texts
  *	  The elements of a text[] that an SQL function was given as predicates:
  *	  a list of char *, one at least.
  *
  * Errors: 22004 a NULL element, 22023 none or more than one dimension, 54000
- * more than DP_PREDICATES_MAX.
+ * more than DP_PREDICATES_MAX, or texts that are too long.
  */
 List *
 dp_query_predicate_texts(ArrayType *array)
 {
 	List	   *texts = NIL;
+	Size		total = 0;
+	char	   *predicate;
 	Datum	   *values;
 	bool	   *nulls;
 	int			n;
@@ -486,7 +508,9 @@ dp_query_predicate_texts(ArrayType *array)
 					(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 					 errmsg("predicate %d is NULL", i + 1),
 					 errhint("Leave it out, or write 'false'.")));
-		texts = lappend(texts, TextDatumGetCString(values[i]));
+		predicate = TextDatumGetCString(values[i]);
+		check_length(i + 1, strlen(predicate), &total);
+		texts = lappend(texts, predicate);
 	}
 	return texts;
 }

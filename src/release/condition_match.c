@@ -477,7 +477,10 @@ atom_classes(const dp_matched_column *column, Node *node, Bitmapset **holds,
 	if (a.kind == ATOM_EQUAL)
 		all = bms_del_member(all, DP_CLASS_NULL(column));
 	if (a.has_null)
+	{
+		bms_free(all);
 		all = NULL;
+	}
 	*holds = a.negated ? all : in;
 	*fails = a.negated ? in : all;
 }
@@ -489,6 +492,7 @@ classes(const dp_matched_column *column, Node *node, Bitmapset **holds,
 	BoolExpr   *boolean = (BoolExpr *) node;
 	ListCell   *lc;
 
+	CHECK_FOR_INTERRUPTS();
 	if (!IsA(node, BoolExpr))
 	{
 		atom_classes(column, node, holds, fails);
@@ -515,10 +519,29 @@ classes(const dp_matched_column *column, Node *node, Bitmapset **holds,
 			bms_add_members(*holds, h);
 		*fails = boolean->boolop == AND_EXPR ? bms_add_members(*fails, f) :
 			bms_int_members(*fails, f);
+		bms_free(h);
+		bms_free(f);
 	}
 }
 
 /* ---- second pass: the condition ---- */
+
+/*
+ * A condition keeps one bit for each class of its columns, so that columns
+ * with very many constants are not worth it: their conditions are evaluated.
+ */
+#define MOST_CONSTANTS (1 << 16)
+
+static bool
+has_few_constants(const dp_matches *m, const List *places)
+{
+	ListCell   *lc;
+
+	foreach(lc, places)
+		if (m->columns[lfirst_int(lc)].known > MOST_CONSTANTS)
+			return false;
+	return true;
+}
 
 static void
 set_condition(const dp_matches *m, List *conjuncts, const List *places,
@@ -543,6 +566,7 @@ set_condition(const dp_matches *m, List *conjuncts, const List *places,
 		}
 		place = list_nth_int(places, next++);
 		classes(&m->columns[place], lfirst(lc), &holds, &fails);
+		bms_free(fails);
 		if (bms_is_member(place, condition->columns))
 			holds = bms_int_members(holds, condition->classes[place]);
 		condition->columns = bms_add_member(condition->columns, place);
@@ -588,6 +612,8 @@ dp_conditions_match(List *conditions, int most_columns)
 	for (i = 0; i < n; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
+		m->conditions[i].matched = m->conditions[i].matched &&
+			has_few_constants(m, places[i]);
 		if (m->conditions[i].matched)
 			set_condition(m, conjuncts[i], places[i], &m->conditions[i]);
 	}

@@ -7,6 +7,7 @@
  */
 #include "postgres.h"
 
+#include "access/xact.h"
 #include "catalog/pg_type.h"
 #include "miscadmin.h"
 #include "storage/ipc.h"
@@ -163,6 +164,19 @@ take_session(dp_session_row *row)
 	return session;
 }
 
+/* What was released can be read on a standby too. */
+static void
+check_readable(void)
+{
+	dp_bridge_require_preload();
+	if (IsInParallelMode())
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_TRANSACTION_STATE),
+				 errmsg("a session cannot be read in a parallel operation"),
+				 errhint("Label the function that reads it PARALLEL "
+						 "UNSAFE.")));
+}
+
 /*
  * dp_session_find
  *	  A session of the asking role as it is now, palloc'd.
@@ -176,7 +190,10 @@ dp_session_find(int64 id, dp_session_kind kind, bool reading_only)
 {
 	dp_session_row row;
 
-	dp_bridge_require_preload();
+	if (reading_only)
+		check_readable();
+	else
+		dp_ledger_check_place();
 	if (dp_session_read_row(id, DP_ROW_READ, &row) != DP_FOUND ||
 		row.session.terms.kind != kind || !is_mine(&row))
 		raise_fate(DP_SESSION_MISSING, id, NULL);
@@ -293,12 +310,12 @@ dp_session_read(const dp_session *session, dp_reading *reading,
 void
 dp_session_check_predicate(const char *predicate)
 {
-	if (strlen(predicate) > DP_SESSION_PREDICATE)
+	if (strlen(predicate) > DP_PREDICATE_LENGTH)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("predicate is too long"),
 				 errdetail("A question of a session has at most %d bytes.",
-						   DP_SESSION_PREDICATE),
+						   DP_PREDICATE_LENGTH),
 				 errhint("Ask about less at a time.")));
 }
 
@@ -349,7 +366,7 @@ dp_session_close(int64 id, dp_session_kind kind)
 	dp_session_row row;
 	dp_session_task *task;
 
-	dp_bridge_require_preload();
+	dp_ledger_check_place();
 	if (dp_session_read_row(id, DP_ROW_READ, &row) != DP_FOUND)
 		raise_fate(DP_SESSION_MISSING, id, NULL);
 	task = start_task(&request, &row.session.terms.dataset,

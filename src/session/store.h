@@ -14,8 +14,6 @@
 #include "../ledger/dp_table.h"
 #include "session.h"
 
-#define DP_SESSION_PREDICATE (1 << 16)	/* most bytes of one, as it is kept */
-
 /* Columns in the order of sql/25_session.sql. */
 enum
 {

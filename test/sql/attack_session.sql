@@ -21,6 +21,15 @@ SELECT state, reason FROM dp_pg.sessions WHERE session = current_setting('my.ses
 SELECT dp_sparse_vector_open('person', 1000000) AS s \gset
 SELECT above FROM dp_sparse_vector_ask(:s, 'true');
 
+-- ---- texts that would take memory without end ----
+SELECT length(string_agg('id = ' || i, ' OR ')) > 65536 AS long, (outcome(format('SELECT count(*) FROM dp_sparse_vector(''person'', ARRAY[%L], 500)', string_agg('id = ' || i, ' OR ')))).*
+FROM generate_series(1, 10000) i;
+SELECT * FROM outcome($$SELECT count(*) FROM dp_sparse_vector('person', (SELECT array_agg('age > ' || i || repeat(' ', 60000)) FROM generate_series(1, 100) i), 500)$$);
+-- more constants than are worth a table
+SELECT count(*) AS answered, count(*) FILTER (WHERE above) AS above
+FROM dp_sparse_vector('person', (SELECT array_agg('id IN (' || l || ')' ORDER BY k) FROM (
+	SELECT i / 5000 AS k, string_agg(i::text, ',') AS l FROM generate_series(1, 79999) i GROUP BY 1) t), 500);
+
 -- ---- a question that would fill the catalog ----
 SELECT set_config('my.session', :'s', false) \g /dev/null
 SELECT * FROM outcome($$SELECT dp_sparse_vector_ask(current_setting('my.session')::bigint, 'true /*' || repeat('x', 65536) || '*/')$$);
@@ -29,6 +38,17 @@ SELECT dp_weights_open('person', ARRAY['sex'], queries => 10, epsilon => 100000,
 SELECT set_config('my.session', :'w', false) \g /dev/null
 SELECT * FROM outcome($$SELECT dp_weights_ask(current_setting('my.session')::bigint, 'sex /*' || repeat('x', 65536) || '*/')$$);
 SELECT asked, state FROM dp_pg.sessions WHERE session IN (:s, :w) ORDER BY session;
+
+-- ---- within a function that says it may run in parallel ----
+CREATE FUNCTION asks() RETURNS boolean LANGUAGE plpgsql PARALLEL SAFE AS $$
+BEGIN
+	RETURN (SELECT above FROM dp_sparse_vector_ask(current_setting('my.session')::bigint, 'true'));
+END $$;
+SELECT set_config('my.session', :'s', false) \g /dev/null
+SET force_parallel_mode = on;
+SELECT asks();
+RESET force_parallel_mode;
+SELECT asks();
 RESET ROLE;
 
 \set file :abs_srcdir '/sql/include/query_end.psql'
