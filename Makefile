@@ -8,9 +8,11 @@
 #                   regress isolation pgtap tap stat jdbc
 #   make bench      private queries against plain ones (QUICK=1: a few rows)
 #   make errors     measure errors on real data: doc/errors.md, by hand
+#   make synthesis  compare generators on real data: doc/synthesis.md, by hand
 #
-# deps, demo, test, the suites, bench and errors need nothing but make and git:
-# they install packages first, when some are missing, and touch no server.
+# deps, demo, test, the suites, bench, errors and synthesis need nothing but
+# make and git: they install packages first, when some are missing, and touch
+# no server.
 
 EXTENSION = dp_pg
 DP_VERSION = 0.1.0
@@ -81,4 +83,9 @@ errors: deps
 		{ rm -f errors.tar; exit 1; }
 	tar -C doc --no-same-owner -xf errors.tar && rm -f errors.tar
 
-.PHONY: deps test demo bench errors $(SUITES)
+synthesis: deps
+	bash test/sandbox.sh test/errors/synthesis.sh >synthesis.md || \
+		{ rm -f synthesis.md; exit 1; }
+	mv synthesis.md doc/synthesis.md
+
+.PHONY: deps test demo bench errors synthesis $(SUITES)

@@ -70,7 +70,7 @@ COMMENT ON COLUMN dp_pg.session.neighbours IS
 COMMENT ON COLUMN dp_pg.session.sensitivity IS
 'most by which one unit moves one count, as the plan was made';
 COMMENT ON COLUMN dp_pg.session.threshold IS
-'what was asked for, without threshold_offset and without noise';
+'what was asked for (weights: what the plan chose), without threshold_offset and without noise';
 COMMENT ON COLUMN dp_pg.session.questions IS 'most that may be asked';
 COMMENT ON COLUMN dp_pg.session.cutoff IS 'most that are answered "above"';
 COMMENT ON COLUMN dp_pg.session.beta IS
@@ -87,7 +87,7 @@ COMMENT ON COLUMN dp_pg.session.threshold_epsilon IS
 COMMENT ON COLUMN dp_pg.session.threshold_offset IS
 'public number added to the threshold';
 COMMENT ON COLUMN dp_pg.session.alpha IS
-'error of every answer up to the last "above", but for beta; in rows';
+'error of every answer of the sparse vector up to the last "above", but for beta; in rows; answers of a weights session are off by up to 3 n times the alpha of its details';
 COMMENT ON COLUMN dp_pg.session.epsilon IS
 'charge of the whole session; Infinity without a pure guarantee';
 COMMENT ON COLUMN dp_pg.session.asked IS 'questions asked so far';
@@ -95,12 +95,12 @@ COMMENT ON COLUMN dp_pg.session.above IS 'how many were answered "above"';
 COMMENT ON COLUMN dp_pg.session.closed IS 'when it was closed, NULL: not';
 COMMENT ON COLUMN dp_pg.session.reason IS 'why it was closed';
 COMMENT ON COLUMN dp_pg.session.details IS
-'what its kind needs to know, all of it public';
+'what its kind needs to know, all of it public: empty for sparse_vector, for weights a JSON object of columns, n, alpha (a fraction of n), step and universe';
 
 -- Not dumped: a session that was restored cannot be asked.
 CREATE TABLE dp_pg.session_secret (
 	session		bigint PRIMARY KEY,
-	armed		numeric NOT NULL
+	armed		bytea NOT NULL
 ) WITH (fillfactor = 50);
 
 COMMENT ON TABLE dp_pg.session_secret IS
@@ -112,50 +112,64 @@ COMMENT ON COLUMN dp_pg.session_secret.armed IS
 -- ANALYZE collects no values of it.
 ALTER TABLE dp_pg.session_secret ALTER COLUMN armed SET STATISTICS 0;
 
-CREATE TABLE dp_pg.session_above (
+-- A row takes the same space whatever was answered, so that nothing about the
+-- answer can be learnt from whether it could be written.
+CREATE TABLE dp_pg.session_question (
 	session		bigint NOT NULL,
+	question	bigint NOT NULL,
+	answer		bigint NOT NULL,
+	guess		bigint NOT NULL,
 	number		int NOT NULL,
-	asked_at	bigint NOT NULL,
+	above		bool NOT NULL,
 	predicate	text NOT NULL,
-	answer		numeric,
-	guess		numeric NOT NULL,
-	PRIMARY KEY (session, number)
+	PRIMARY KEY (session, question)
 );
 
-COMMENT ON TABLE dp_pg.session_above IS
-'the questions that were answered "above"; visible to the role of the session only';
-COMMENT ON COLUMN dp_pg.session_above.session IS 'id in dp_pg.session';
-COMMENT ON COLUMN dp_pg.session_above.number IS
-'which "above" of the session it was, from 1';
-COMMENT ON COLUMN dp_pg.session_above.asked_at IS
+COMMENT ON TABLE dp_pg.session_question IS
+'the questions that were answered; visible to the role of the session only';
+COMMENT ON COLUMN dp_pg.session_question.session IS 'id in dp_pg.session';
+COMMENT ON COLUMN dp_pg.session_question.question IS
 'which question of the session it was, from 1';
-COMMENT ON COLUMN dp_pg.session_above.predicate IS 'the question';
-COMMENT ON COLUMN dp_pg.session_above.answer IS
-'noisy count, NULL: the session gives none';
-COMMENT ON COLUMN dp_pg.session_above.guess IS
-'what the hypothesis of a weights session had said, else 0';
+COMMENT ON COLUMN dp_pg.session_question.answer IS
+'noisy count, 0 when none was given';
+COMMENT ON COLUMN dp_pg.session_question.guess IS
+'what the hypothesis of a weights session had said, if above, else 0';
+COMMENT ON COLUMN dp_pg.session_question.number IS
+'which "above" of the session it was, from 1; 0 for others';
+COMMENT ON COLUMN dp_pg.session_question.above IS 'was it "above"?';
+COMMENT ON COLUMN dp_pg.session_question.predicate IS 'the question';
 
 SELECT pg_catalog.pg_extension_config_dump('dp_pg.session', '');
-SELECT pg_catalog.pg_extension_config_dump('dp_pg.session_above', '');
+SELECT pg_catalog.pg_extension_config_dump('dp_pg.session_question', '');
 
 -- Who sees what.  Row security without a policy keeps the thresholds from
 -- roles that may read every table.
 
 ALTER TABLE dp_pg.session ENABLE ROW LEVEL SECURITY;
 ALTER TABLE dp_pg.session_secret ENABLE ROW LEVEL SECURITY;
-ALTER TABLE dp_pg.session_above ENABLE ROW LEVEL SECURITY;
+ALTER TABLE dp_pg.session_question ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY owner_and_role_read ON dp_pg.session FOR SELECT
 	USING (dataset = ANY ((SELECT dp_pg.owned_datasets())::name[])
 		   OR dp_pg.is_me(role_oid, role, cluster));
-CREATE POLICY role_reads ON dp_pg.session_above FOR SELECT
+CREATE POLICY role_reads ON dp_pg.session_question FOR SELECT
 	USING (EXISTS (SELECT FROM dp_pg.session AS s
-				   WHERE s.id = session
+				   WHERE s.id = session_question.session
 				   AND dp_pg.is_me(s.role_oid, s.role, s.cluster)));
 
-REVOKE ALL ON dp_pg.session, dp_pg.session_secret, dp_pg.session_above
+REVOKE ALL ON dp_pg.session, dp_pg.session_secret, dp_pg.session_question
 	FROM PUBLIC;
-GRANT SELECT ON dp_pg.session, dp_pg.session_above TO PUBLIC;
+GRANT SELECT ON dp_pg.session, dp_pg.session_question TO PUBLIC;
+
+CREATE VIEW dp_pg.session_above WITH (security_invoker = true) AS
+SELECT q.session, q.number, q.question AS asked_at, q.predicate,
+	CASE WHEN s.numeric_answers THEN q.answer END AS answer, q.guess
+FROM dp_pg.session_question AS q
+JOIN dp_pg.session AS s ON s.id = q.session
+WHERE q.above;
+COMMENT ON VIEW dp_pg.session_above IS
+'the questions that were answered "above": session, number (which "above" it was), asked_at (which question), predicate, answer (noisy count, NULL: the session gives none) and guess (what the hypothesis of a weights session had said, else 0); visible to the role of the session only';
+GRANT SELECT ON dp_pg.session_above TO PUBLIC;
 
 CREATE VIEW dp_pg.sessions WITH (security_invoker = true) AS
 SELECT s.id AS session, s.kind, s.dataset, s.relation, s.role,
@@ -167,10 +181,16 @@ SELECT s.id AS session, s.kind, s.dataset, s.relation, s.role,
 		ELSE 'open' END AS state,
 	s.threshold, s.asked, s.questions - s.asked AS questions_left,
 	s.above, s.cutoff - s.above AS above_left,
-	s.method, s.numeric_answers, s.alpha,
+	s.method, s.numeric_answers,
+	CASE s.kind WHEN 'weights' THEN floor(3 * u.alpha * u.n)
+		ELSE s.alpha END AS alpha,
 	(1 - s.beta::numeric)::double precision AS confidence,
-	s.epsilon, s.delta, s.payer, s.opened, s.closed, s.reason
+	s.epsilon, s.delta, s.payer, s.opened, s.closed, s.reason,
+	u.columns, u.n
 FROM dp_pg.session AS s
+LEFT JOIN LATERAL json_to_record(
+	CASE s.kind WHEN 'weights' THEN s.details::json END)
+	AS u(columns text, n bigint, alpha numeric) ON true
 CROSS JOIN (SELECT oid FROM pg_catalog.pg_database
 			WHERE datname = current_database()) AS d
 LEFT JOIN dp_pg.budget AS b ON b.dataset = s.dataset
@@ -179,5 +199,45 @@ LEFT JOIN dp_pg.budget AS b ON b.dataset = s.dataset
 	AND (b.renew IS NULL OR ((b.period_start AT TIME ZONE 'UTC') + b.renew)
 		 AT TIME ZONE 'UTC' > now());
 COMMENT ON VIEW dp_pg.sessions IS
-'sessions of one''s own, and those of one''s datasets: state open, used up (all questions or all "above"s were had), closed (reason says why) or ended (the budget that paid was renewed or is not one''s own any more, or the session was opened in another database or cluster); counts left; alpha in rows, which holds with probability confidence; epsilon and delta of the whole session, charged when it was opened';
+'sessions of one''s own, and those of one''s datasets: state open, used up (all questions or all "above"s were had), closed (reason says why) or ended (the budget that paid was renewed or is not one''s own any more, or the session was opened in another database or cluster); counts left; alpha, the error of every answer, in rows, which holds with probability confidence; epsilon and delta of the whole session, charged when it was opened; columns and n of weights sessions; in no order, so ORDER BY session';
+COMMENT ON COLUMN dp_pg.sessions.session IS
+'number for the functions that ask and close; id of the line of dp_pg.ledger that paid for it';
+COMMENT ON COLUMN dp_pg.sessions.kind IS
+'sparse_vector (dp_sparse_vector_ask) or weights (dp_weights_ask)';
+COMMENT ON COLUMN dp_pg.sessions.dataset IS 'what was charged';
+COMMENT ON COLUMN dp_pg.sessions.relation IS
+'what is asked about, by its name when the session was opened';
+COMMENT ON COLUMN dp_pg.sessions.role IS 'who may ask';
+COMMENT ON COLUMN dp_pg.sessions.state IS
+'open, used up, closed or ended, as the comment on the view says';
+COMMENT ON COLUMN dp_pg.sessions.threshold IS
+'in rows; sparse_vector: as it was asked for; weights: of the distance between data and hypothesis, as the plan chose it';
+COMMENT ON COLUMN dp_pg.sessions.asked IS 'questions so far';
+COMMENT ON COLUMN dp_pg.sessions.questions_left IS
+'questions that may still be asked';
+COMMENT ON COLUMN dp_pg.sessions.above IS
+'questions that were above; weights: updates';
+COMMENT ON COLUMN dp_pg.sessions.above_left IS
+'how many may still be above; weights: updates left';
+COMMENT ON COLUMN dp_pg.sessions.method IS
+'of the sparse vector: geometric, rounds or book';
+COMMENT ON COLUMN dp_pg.sessions.numeric_answers IS
+'an "above" comes with a noisy count; always so with weights';
+COMMENT ON COLUMN dp_pg.sessions.alpha IS
+'error of every answer, in rows; weights: 3 n times the alpha that dp_weights_open shows, which is a fraction';
+COMMENT ON COLUMN dp_pg.sessions.confidence IS
+'probability with which alpha holds for all answers together';
+COMMENT ON COLUMN dp_pg.sessions.epsilon IS
+'of the whole session, charged when it opened; Infinity without a pure guarantee; of weights without what a noisy n was charged, a line of its own in dp_pg.ledger';
+COMMENT ON COLUMN dp_pg.sessions.delta IS
+'of the whole session, charged when it opened';
+COMMENT ON COLUMN dp_pg.sessions.payer IS
+'the role whose budget paid, NULL: exempt';
+COMMENT ON COLUMN dp_pg.sessions.opened IS 'when it was charged';
+COMMENT ON COLUMN dp_pg.sessions.closed IS 'when it was closed, NULL: not';
+COMMENT ON COLUMN dp_pg.sessions.reason IS 'why it was closed, NULL: it was not';
+COMMENT ON COLUMN dp_pg.sessions.columns IS
+'weights: the columns of the universe with their types, as the column list of dp_weights_hypothesis begins; sparse_vector: NULL';
+COMMENT ON COLUMN dp_pg.sessions.n IS
+'weights: the public number of rows, given or noisy; sparse_vector: NULL';
 GRANT SELECT ON dp_pg.sessions TO PUBLIC;

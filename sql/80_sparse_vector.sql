@@ -25,7 +25,7 @@ BEGIN
 			AS 'MODULE_PATHNAME', 'dp_session_sql_sparse_vector%2$s';
 			COMMENT ON FUNCTION @extschema@.dp_sparse_vector(
 				dp_pg.regrelation, text[], %1$s, integer, %1$s, %4$s) IS
-			'one row per predicate, in their order, up to the cutoff-th that is above; predicates after it have no row, and a NOTICE says how many; query: place from 1; predicate: its text; above: whether it holds for at least threshold rows, privately; answer: for an above with numeric_answers the noisy number of rows, else NULL; predicates are SQL texts under the rules of WHERE, NULL does not hold; one scan and one charge per call, of epsilon (NULL: dp_pg.epsilon) and delta (NULL: 0, or dp_pg.delta when dp_pg.mechanism is gaussian); confidence, method and alpha as in dp_sparse_vector_open; 22004 for a NULL, 22023 for no predicates or a bad number, 54000 for more than 10000 predicates, 42601, 42703, 42804 or 0A000 with number and text of a wrong predicate, 53400 when the budget is exhausted; Dwork and Roth, section 3.6';
+			'one row per predicate, in their order, up to the cutoff-th that is above; predicates after it have no row, and a NOTICE says how many; another NOTICE tells alpha, the charge and what remains, with a HINT when alpha is not below the threshold; query: place from 1; predicate: its text; above: whether it holds for at least threshold rows, privately; answer: for an above with numeric_answers the noisy number of rows, else NULL; predicates are SQL texts under the rules of WHERE, NULL does not hold; one scan and one charge per call, of epsilon (NULL: dp_pg.epsilon) and delta (NULL: 0, or dp_pg.delta when dp_pg.mechanism is gaussian); confidence, method and alpha as in dp_sparse_vector_open; 22004 for a NULL, 22023 for no predicates or a bad number, 54000 for more than 10000 predicates, 42601, 42703, 42804 or 0A000 with number and text of a wrong predicate, 53400 when the budget is exhausted; Dwork and Roth, section 3.6';
 			CREATE FUNCTION @extschema@.dp_sparse_vector_open(
 				relation dp_pg.regrelation, threshold %1$s,
 				cutoff integer DEFAULT 1, epsilon %1$s DEFAULT NULL,
@@ -47,11 +47,11 @@ CREATE FUNCTION @extschema@.dp_sparse_vector_ask(
 LANGUAGE c VOLATILE PARALLEL UNSAFE COST 10000
 AS 'MODULE_PATHNAME', 'dp_session_sql_sparse_ask';
 COMMENT ON FUNCTION @extschema@.dp_sparse_vector_ask(bigint, text) IS
-'one question of an open session, as a row of FROM: above: whether the predicate holds for at least the threshold of rows, privately; answer: for an above of a session with numeric_answers the noisy number of rows, else NULL; questions_left and above_left: what the session still allows; charges nothing; what was answered stays answered after ROLLBACK, crash and in other connections; in a SELECT list (f(...)).* asks once per column; 22004 for a NULL, 42704 no such session of the asking role, 53400 after the cutoff or the last question, 55000 closed or protection changed, 42601, 42703, 42804 or 0A000 for a wrong predicate (the session stays open); an error or cancel while rows are read closes the session; Dwork and Roth, section 3.6';
+'one question of an open session, as a row of FROM: above: whether the predicate holds for at least the threshold of rows, privately; answer: for an above of a session with numeric_answers the noisy number of rows, else NULL; questions_left and above_left: what the session still allows; charges nothing; what was answered stays answered after ROLLBACK, crash and in other connections; in a SELECT list (f(...)).* asks once per column; 22004 for a NULL, 42704 no such session of the asking role, 42809 a session of dp_weights_open, 53400 after the cutoff or the last question, 55000 closed or protection changed, 42601, 42703, 42804 or 0A000 for a wrong predicate (the session stays open); an error or cancel while rows are read closes the session; Dwork and Roth, section 3.6';
 
 CREATE FUNCTION @extschema@.dp_sparse_vector_close(session bigint)
 RETURNS void
 LANGUAGE c VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'dp_session_sql_sparse_close';
 COMMENT ON FUNCTION @extschema@.dp_sparse_vector_close(bigint) IS
-'closes a session of the asking role, for ever and whatever becomes of the transaction; gives nothing back; 22004 for NULL, 42704 no such session of the asking role';
+'closes a session of dp_sparse_vector_open, one''s own or of one''s dataset, for ever and whatever becomes of the transaction; nothing is refunded; errors 22004 NULL, 42704 no such session, 42809 a session of dp_weights_open, 55000 closed already or not preloaded, 55P03, 53000, 25006 recovery';

@@ -15,7 +15,6 @@
 
 #include "sparse.h"
 
-
 static const char *const method_name[] = {
 	[DP_SPARSE_BEST] = "best",
 	[DP_SPARSE_GEOMETRIC] = "geometric",

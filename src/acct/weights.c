@@ -11,8 +11,8 @@
  */
 #include "value.h"
 
-/* alpha is found to so many significant digits. */
-#define ALPHA_DIGITS 6
+/* alpha is found to six significant digits. */
+#define ALPHA_DIGITS 1000000
 
 /*
  * An update of step eta that mends a miss of alpha takes at least
@@ -24,7 +24,8 @@
 #define UPDATES_DEN 100000000
 #define BOOK_UPDATES 4
 
-#define MILLIONTH (DP_FIXED_ONE / 1000000)
+/* No alpha below it is looked for. */
+#define LEAST_ALPHA (DP_FIXED_ONE / 1000000 / 1000000)
 
 static bool
 is_request(const dp_weights_request *q)
@@ -135,19 +136,14 @@ plan_at(const dp_weights_request *q, dp_fixed alpha, dp_weights_plan *out)
 	return DP_OK;
 }
 
-/* x rounded up to ALPHA_DIGITS significant digits; at most 1. */
+/* x rounded up to six significant digits. */
 static dp_fixed
 round_alpha(dp_fixed x)
 {
 	dp_fixed	unit = 1;
-	int			i;
 
-	for (i = 0; i < ALPHA_DIGITS; i++)
+	while (x / unit >= ALPHA_DIGITS)
 		unit *= 10;
-	if (x < unit)
-		return x;
-	for (unit = 1; x / unit >= 1000000; unit *= 10)
-		;
 	return x + (unit - x % unit) % unit;
 }
 
@@ -163,13 +159,13 @@ least_alpha(const dp_weights_request *q, dp_weights_plan *out)
 	dp_weights_plan plan;
 	dp_status	status = plan_at(q, low, out);
 
-	while (status == DP_OK && low > MILLIONTH / 1000000)
+	while (status == DP_OK && low > LEAST_ALPHA)
 		status = plan_at(q, low /= 2, &plan);
 	if (status != DP_OK && status != DP_E_RANGE)
 		return status;
 	if (low == DP_FIXED_ONE)
 		return status;
-	for (high = 2 * low; high - low > high / 1000000;)
+	for (high = 2 * low; high - low > high / ALPHA_DIGITS;)
 	{
 		dp_fixed	middle = round_alpha(low + (high - low) / 2);
 
@@ -183,7 +179,7 @@ least_alpha(const dp_weights_request *q, dp_weights_plan *out)
 		else
 			return status;
 	}
-	for (;; high = high + high / 1000000 + 1)
+	for (;; high = high + high / ALPHA_DIGITS + 1)
 	{
 		high = round_alpha(high);
 		if (high > DP_FIXED_ONE)

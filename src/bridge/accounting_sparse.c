@@ -121,12 +121,15 @@ DP_ACCOUNTING(sparse_vector_error)
 	return row_datum(fcinfo, values, nulls);
 }
 
-/* An alpha that was asked for, argument 6, or 0 when none was. */
+/* An alpha that was asked for, argument 6, or 0 when it is NULL. */
 static dp_fixed
 read_alpha(FunctionCallInfo fcinfo, bool is_float)
 {
-	dp_fixed	alpha = NUMBER(6, "alpha", DP_ACCOUNTING_ANY, DP_ROUND_DOWN);
+	dp_fixed	alpha;
 
+	if (PG_ARGISNULL(6))
+		return 0;
+	alpha = NUMBER(6, "alpha", POSITIVE, DP_ROUND_DOWN);
 	if (alpha > DP_FIXED_ONE)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -158,7 +161,7 @@ refuse_alpha(dp_fixed asked, dp_fixed least)
 
 /*
  * dp_weights_error(cells, n, questions, epsilon, delta, confidence, alpha,
- *					method, sensitivity)
+ *					method, sensitivity); alpha may be NULL
  */
 DP_ACCOUNTING(weights_error)
 {
@@ -167,7 +170,12 @@ DP_ACCOUNTING(weights_error)
 	Datum		values[WEIGHTS_COLUMNS];
 	bool		nulls[WEIGHTS_COLUMNS] = {false};
 	dp_status	status;
+	dp_uint128	error;
+	int			i;
 
+	for (i = 0; i < 9; i++)
+		if (i != 6 && PG_ARGISNULL(i))
+			PG_RETURN_NULL();
 	request.cells = COUNT(0, "cells");
 	request.n = COUNT(1, "n");
 	request.questions = COUNT(2, "questions");
@@ -183,9 +191,9 @@ DP_ACCOUNTING(weights_error)
 	dp_accounting_done(status, "plan a session of multiplicative weights",
 					   "", "");
 	values[0] = fixed_datum(plan.alpha);
-	/* T + A + 1 is what T55 proves; it is at most 3 alpha n */
-	values[1] = whole_datum((dp_uint128) plan.threshold + plan.sparse.alpha +
-							1);
+	/* T + A + 1 is what T55 proves; answers lie from 0 to n */
+	error = (dp_uint128) plan.threshold + plan.sparse.alpha + 1;
+	values[1] = whole_datum(Min(error, (dp_uint128) request.n));
 	values[2] = Int64GetDatum(plan.updates);
 	values[3] = Int64GetDatum(plan.threshold);
 	values[4] = whole_datum(plan.sparse.alpha);

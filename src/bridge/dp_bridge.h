@@ -38,6 +38,10 @@ extern void dp_bridge_set_local(const char *name, const char *value);
 extern bool dp_bridge_preloaded(void);
 extern void dp_bridge_require_preload(void);	/* 55000 otherwise */
 
+/* ---- where a private query may not run (place.c) ---- */
+extern void dp_bridge_refuse_parallel(void);	/* 25000 */
+extern void dp_bridge_refuse_serializable(void);	/* 0A000 */
+
 /* ---- random source (entropy.c) ---- */
 extern dp_source *dp_bridge_source(void);
 

@@ -15,6 +15,8 @@
 
 #define DP_MECHANISM_LENGTH 128
 #define DP_METHOD_LENGTH 16
+#define DP_LEDGER_BATCH 256		/* most requests of one transaction of the
+								 * worker */
 
 typedef enum dp_ledger_action
 {

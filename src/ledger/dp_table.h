@@ -61,7 +61,6 @@ typedef bool (*dp_prefer) (const dp_values *row, const dp_values *best);
 
 extern Relation dp_table_open(const dp_table *table, LOCKMODE mode);
 extern void dp_row_key(ScanKeyData *key, int column, Oid type, Datum value);
-extern void dp_row_key_above(ScanKeyData *key, int column, int32 value);
 extern dp_found dp_row_find(const dp_table *table, const char *index,
 							const ScanKeyData *keys, int n, dp_prefer prefer,
 							dp_row_lock lock, HeapTuple *tuple,

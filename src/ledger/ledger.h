@@ -47,7 +47,6 @@
 #include "dp_ledger.h"
 #include "dp_table.h"
 
-#define DP_LEDGER_BATCH 256		/* most requests of one transaction */
 #define DP_LEDGER_START_TIMEOUT 10000	/* ms a worker may take to start */
 
 /*

@@ -10,8 +10,6 @@
  */
 #include "postgres.h"
 
-#include "access/parallel.h"
-#include "access/xact.h"
 #include "miscadmin.h"
 #include "postmaster/autovacuum.h"
 #include "utils/acl.h"
@@ -109,14 +107,7 @@ dp_payer_find(const dp_dataset_row *dataset, Oid outer, Oid current,
 void
 dp_payer_refuse_place(void)
 {
-	if (IsInParallelMode())
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_TRANSACTION_STATE),
-				 errmsg("cannot charge a privacy budget during a parallel "
-						"operation"),
-				 errdetail("A function that asks a private query is marked "
-						   "PARALLEL SAFE or PARALLEL RESTRICTED."),
-				 errhint("Mark it PARALLEL UNSAFE.")));
+	dp_bridge_refuse_parallel();
 	if (InSecurityRestrictedOperation() || IsAutoVacuumWorkerProcess())
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),

@@ -136,14 +136,6 @@ dp_row_key(ScanKeyData *key, int column, Oid type, Datum value)
 				F_INT8EQ, value);
 }
 
-/* dp_row_key_above: a condition that a column of type integer exceeds. */
-void
-dp_row_key_above(ScanKeyData *key, int column, int32 value)
-{
-	ScanKeyInit(key, column, BTGreaterStrategyNumber, F_INT4GT,
-				Int32GetDatum(value));
-}
-
 /* The scan changes its keys, so each gets a copy. */
 static SysScanDesc
 start_scan(Relation rel, const char *index, Snapshot snapshot,

@@ -225,8 +225,8 @@ raise_task(const dp_answer *answer, const char *dataset)
 					 errmsg("the ledger worker ended before it answered"),
 					 errdetail("What was asked for may have been recorded; "
 							   "nothing was released."),
-					 errhint("Look into dp_pg.sessions before asking "
-							 "again.")));
+					 errhint("Look into dp_pg.sessions and dp_pg.releases "
+							 "before asking again.")));
 			break;
 		case DP_OUTCOME_FAILED:
 			ereport(ERROR,

@@ -32,6 +32,12 @@
 /* ms until requests that met a locked row are tried again */
 #define RETRY_DELAY 20
 
+/* ms until a task that nobody waits for is tried again after it failed */
+#define FAILED_DELAY 200
+
+/* ms for which that is done */
+#define UNATTENDED_PATIENCE 600000
+
 /* The batch in work. */
 static dp_slot *batch[DP_LEDGER_BATCH];
 static bool again[DP_LEDGER_BATCH]; /* met a locked row */
@@ -299,12 +305,36 @@ run_transaction(int first, int n)
 	return ok;
 }
 
-/* Answers true when every request met a locked row. */
+/*
+ * A task that nobody waits for must not be forgotten because it failed once:
+ * somebody may have filled a disk or the lock table.  It is tried for some
+ * minutes, but not where the extension is gone.
+ */
 static bool
+try_unattended_again(dp_slot *slot, TimestampTz now)
+{
+	const dp_answer *answer = &slot->answer;
+
+	if (!slot->unattended ||
+		answer->sqlstate == ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE ||
+		(answer->outcome != DP_OUTCOME_FAILED &&
+		 answer->outcome != DP_OUTCOME_UNKNOWN))
+		return false;
+	if (slot->deadline == DT_NOEND)
+		slot->deadline = TimestampTzPlusMilliseconds(now, UNATTENDED_PATIENCE);
+	return true;
+}
+
+/*
+ * Answers for how many ms to wait before requests that were put back are
+ * tried again, when nothing else is left to do; else 0.
+ */
+static long
 serve(int n)
 {
 	TimestampTz now;
 	int			answered = 0;
+	bool		failed = false;
 	int			i;
 
 	if (!run_transaction(0, n) && n > 1)
@@ -313,6 +343,8 @@ serve(int n)
 	now = GetCurrentTimestamp();
 	for (i = 0; i < n; i++)
 	{
+		if (try_unattended_again(batch[i], now))
+			failed = again[i] = true;
 		if (again[i] && now < batch[i]->deadline)
 			dp_ledger_put_back(batch[i]);
 		else
@@ -321,7 +353,7 @@ serve(int n)
 	dp_ledger_reply(batch, answered);
 	pgstat_report_stat(false);
 	pgstat_report_activity(STATE_IDLE, NULL);
-	return answered == 0;
+	return answered > 0 ? 0 : failed ? FAILED_DELAY : RETRY_DELAY;
 }
 
 /*
@@ -369,9 +401,9 @@ dp_ledger_worker_main(Datum arg)
 		if (n > 0)
 		{
 			lone = n == 1;
-			if (!serve(n))
+			timeout = serve(n);
+			if (timeout == 0)
 				continue;
-			timeout = RETRY_DELAY;
 		}
 		else
 		{

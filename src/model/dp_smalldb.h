@@ -66,6 +66,7 @@ typedef struct dp_smalldb
 	int64_t		n;
 	unsigned	lanes;			/* queries, rounded up */
 	bool		wide;			/* lanes of 32 bits, else of 16 */
+	bool		by_counts;		/* how candidates are walked through */
 	unsigned	suffix;			/* cells of a suffix, 1 .. size */
 	uint64_t	suffixes;
 	uint64_t	modulus;		/* K = 2 queries + 1 */
@@ -92,8 +93,8 @@ typedef struct dp_smalldb
 typedef struct dp_smalldb_worker
 {
 	dp_smalldb *problem;
-	uint32_t   *cells;			/* the multiset at hand */
-	void	   *sums;			/* lanes for each prefix length */
+	uint32_t   *cells;			/* the multiset at hand, then its counts */
+	void	   *sums;			/* lanes for each prefix */
 	uint64_t   *histogram;		/* of problem->levels */
 } dp_smalldb_worker;
 

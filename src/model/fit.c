@@ -14,7 +14,8 @@
 
 #include "dp_distribution.h"
 
-#define LEAST_STEP 1e-30
+#define FARTHEST 30.0			/* that one step may move a potential */
+#define HALVINGS 40				/* before a fit is taken to be at rest */
 
 /*
  * dp_distribution_loss
@@ -96,9 +97,9 @@ promised(const dp_distribution *d, const double *before)
 	return sum;
 }
 
-/* A step that moves no potential by more than a little, to begin with. */
+/* A step that moves no potential by more than 1. */
 static double
-first_step(const dp_distribution *d)
+unit_step(const dp_distribution *d)
 {
 	double		most = 0;
 	int			i;
@@ -141,13 +142,17 @@ dp_distribution_fit(dp_distribution *d, int iterations, double tolerance,
 	d->step = 0;
 	for (i = 0; i < iterations && calm < 10 && loss > enough; i++)
 	{
+		double		unit;
 		double		now;
+		int			halved;
 
 		take_gradient(d, before);
-		d->step = d->step > 0 ? 2 * d->step : first_step(d);
+		unit = unit_step(d);
+		d->step = d->step > 0 ? fmin(2 * d->step, FARTHEST * unit) : unit;
 		move(d, d->step);
 		now = dp_distribution_loss(d);
-		while (loss - now < promised(d, before) / 2 && d->step > LEAST_STEP)
+		for (halved = 0; loss - now < promised(d, before) / 2 &&
+			 halved < HALVINGS; halved++)
 		{
 			move(d, -d->step / 2);
 			d->step /= 2;

@@ -211,7 +211,11 @@ find_candidates(generator *g)
 	g->ncandidates = 0;
 	for (i = 0; i < g->t->ntables; i++)
 	{
-		double		cells = dp_distribution_size(g->d, g->t->table[i].set);
+		double		cells;
+
+		if (g->host->pulse != NULL)
+			g->host->pulse(g->host->state);
+		cells = dp_distribution_size(g->d, g->t->table[i].set);
 
 		if (cells <= most || cells == g->d->cells)
 			g->candidate[g->ncandidates++] = i;

@@ -239,8 +239,8 @@ bound_passed_over(generator *g, int table, bounds *out)
  *	  measured, or by the last choice.
  *
  * Requires: after dp_generator_remember and the last fit.
- * Gives:	 the report's errors.  A table whose bound is all rows or more, which
- *			 says nothing of a cell, counts as unbounded.
+ * Gives:	 the report's errors.  A table whose bound is all rows or more,
+ *			 which says nothing of a cell, counts as unbounded.
  * Source:	 doc/theory.md T74.
  */
 void

@@ -6,6 +6,7 @@
  *	  rounded up or down, up with the odds of the remainder, and which rows get
  *	  it is drawn.
  */
+#include <math.h>
 #include <string.h>
 
 #include "dp_distribution.h"
@@ -34,7 +35,8 @@ dp_sample_uniform(dp_source *source, double *out)
  *	  Share rows out among n cells by their odds: cell i gets
  *	  rows * odds[i] / mass rounded down, and at most one more.
  *
- * Requires: n > 0; odds >= 0 with sum `mass` but for rounding; rows >= 0.
+ * Requires: n > 0; odds >= 0 with sum `mass` but for rounding; 0 <= rows
+ *			 < 2^53.
  * Gives:	 counts that sum to rows, in the mean in proportion to the odds;
  *			 DP_E_RANDOM.
  * Source:	 doc/theory.md T70 (systematic sampling).
@@ -56,9 +58,7 @@ dp_sample_share(dp_source *source, const double *odds, int64_t n,
 		return status;
 	for (i = 0; i < n; i++)
 	{
-		counts[i] = (int64_t) (odds[i] * scale);
-		if (counts[i] > left)
-			counts[i] = left;
+		counts[i] = (int64_t) fmax(0, fmin(odds[i] * scale, (double) left));
 		left -= counts[i];
 		if (odds[i] > odds[likeliest])
 			likeliest = i;

@@ -23,6 +23,7 @@
 
 /* A table of suffixes should fit the first cache. */
 #define SUFFIX_BYTES 32768
+#define SUFFIX_MOST 64
 #define ALIGNMENT 64
 
 /* Where the pieces of the memory begin. */
@@ -72,8 +73,9 @@ plan_public(const dp_smalldb_shape *shape, dp_smalldb *out)
 	out->wide = out->levels > INT16_MAX;
 	out->lanes = (unsigned) ((shape->queries + SMALLDB_LANES - 1) /
 							 SMALLDB_LANES * SMALLDB_LANES);
+	out->by_counts = shape->cells > 1 && shape->size > 2 * shape->cells;
 	out->suffix = 1;
-	while (out->suffix < shape->size &&
+	while (out->suffix < shape->size && out->suffix < SUFFIX_MOST &&
 		   multisets(shape->cells, out->suffix + 1) * lane_bytes(out) <=
 		   SUFFIX_BYTES)
 		out->suffix++;
@@ -315,13 +317,16 @@ dp_smalldb_make(const dp_smalldb_shape *shape, const bool *holds,
 static size_t
 worker_cells(const dp_smalldb *p)
 {
-	return aligned(p->shape.size * sizeof(uint32_t));
+	return aligned((p->shape.size + p->shape.cells) * sizeof(uint32_t));
 }
 
 static size_t
 worker_sums(const dp_smalldb *p)
 {
-	return aligned((p->shape.size - p->suffix + 1) * lane_bytes(p));
+	uint64_t	rows = p->by_counts ? p->shape.cells + 1 :
+		p->shape.size - p->suffix + 1;
+
+	return aligned(rows * lane_bytes(p));
 }
 
 /*

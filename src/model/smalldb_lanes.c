@@ -46,6 +46,45 @@ dp_smalldb_subtract(bool wide, const void *from, const void *step,
 		subtract16(from, step, lanes, out);
 }
 
+static void
+subtract_times16(const int16_t *from, const int16_t *restrict step,
+				 int16_t times, unsigned lanes, int16_t *out)
+{
+	unsigned	i;
+
+	for (i = 0; i < lanes / SMALLDB_LANES * SMALLDB_LANES; i++)
+		out[i] = (int16_t) (from[i] - step[i] * times);
+}
+
+static void
+subtract_times32(const int32_t *from, const int32_t *restrict step,
+				 int32_t times, unsigned lanes, int32_t *out)
+{
+	unsigned	i;
+
+	for (i = 0; i < lanes / SMALLDB_LANES * SMALLDB_LANES; i++)
+		out[i] = from[i] - step[i] * times;
+}
+
+/*
+ * dp_smalldb_subtract_times
+ *	  out = from - times * step, lane by lane.
+ *
+ * Requires: lanes a multiple of SMALLDB_LANES; times at most m; out may be
+ *			 from, and overlaps step not.
+ * Gives:	 out filled.
+ * Source:	 doc/theory.md T66.
+ */
+void
+dp_smalldb_subtract_times(bool wide, const void *from, const void *step,
+						  unsigned times, unsigned lanes, void *out)
+{
+	if (wide)
+		subtract_times32(from, step, (int32_t) times, lanes, out);
+	else
+		subtract_times16(from, step, (int16_t) times, lanes, out);
+}
+
 /* The largest size of sums - step. */
 static inline uint32_t
 level16(const int16_t *restrict sums, const int16_t *restrict step,
@@ -107,4 +146,67 @@ dp_smalldb_levels(bool wide, const void *sums, const void *steps,
 		for (i = 0; i < count; i++)
 			levels[i] = level16(sums, narrow_step + (size_t) i * lanes,
 								lanes);
+}
+
+/* The largest size of sums, which then change. */
+static inline uint32_t
+level_along16(int16_t *restrict sums, const int16_t *restrict change,
+			  unsigned lanes)
+{
+	int16_t		high = 0;
+	int16_t		low = 0;
+	int16_t		x;
+	unsigned	i;
+
+	for (i = 0; i < lanes / SMALLDB_LANES * SMALLDB_LANES; i++)
+	{
+		x = sums[i];
+		high = x > high ? x : high;
+		low = x < low ? x : low;
+		sums[i] = (int16_t) (x + change[i]);
+	}
+	return (uint32_t) (high > -low ? high : -low);
+}
+
+static inline uint32_t
+level_along32(int32_t *restrict sums, const int32_t *restrict change,
+			  unsigned lanes)
+{
+	int32_t		high = 0;
+	int32_t		low = 0;
+	int32_t		x;
+	unsigned	i;
+
+	for (i = 0; i < lanes / SMALLDB_LANES * SMALLDB_LANES; i++)
+	{
+		x = sums[i];
+		high = x > high ? x : high;
+		low = x < low ? x : low;
+		sums[i] = x + change[i];
+	}
+	return (uint32_t) (high > -low ? high : -low);
+}
+
+/*
+ * dp_smalldb_levels_along
+ *	  The levels of `count` candidates, the first of which has these sums and
+ *	  each other one those of the one before, changed.
+ *
+ * Requires: lanes a multiple of SMALLDB_LANES; room for count levels.
+ * Gives:	 levels filled; sums those of the candidate after the last, which
+ *			 are of no meaning when there is none.
+ * Source:	 doc/theory.md T66.
+ */
+void
+dp_smalldb_levels_along(bool wide, void *sums, const void *change,
+						unsigned lanes, unsigned count, uint32_t *levels)
+{
+	unsigned	i;
+
+	if (wide)
+		for (i = 0; i < count; i++)
+			levels[i] = level_along32(sums, change, lanes);
+	else
+		for (i = 0; i < count; i++)
+			levels[i] = level_along16(sums, change, lanes);
 }

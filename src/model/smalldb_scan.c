@@ -1,11 +1,18 @@
 /*
  * smalldb_scan.c
- *	  Walking through the candidates in lexical order.
+ *	  Walking through the candidates in lexical order, in one of two ways.
  *
- * A candidate is a prefix of m - h cells and a suffix of h, none smaller than
- * the prefix's last cell.  The sums of every prefix of the prefix are kept, so
- * that the next one costs about one subtraction per query; the suffixes that
- * fit a prefix are the end of one table, made beforehand.
+ * By cells, for few cells in a candidate: it is a prefix of m - h cells and a
+ * suffix of h, none smaller than the prefix's last cell.  The sums of every
+ * prefix of the prefix are kept, so that the next one costs about one
+ * subtraction per query; the suffixes that fit a prefix are the end of one
+ * table, made beforehand.
+ *
+ * By counts, for few cells in the universe: a candidate says how often each
+ * cell occurs, and of two candidates the first has more of the first cell in
+ * which they differ.  The sums over the first cells are kept; candidates that
+ * differ in the last two cells only are a run, along which the sums change by
+ * the same difference each time.
  */
 #include "dp_smalldb.h"
 
@@ -117,50 +124,189 @@ use_run(dp_smalldb_worker *w, purpose what, const uint32_t *levels,
 	return count;
 }
 
-/*
- * Walks through candidates first .. last - 1.  Answers how many are of the
- * wanted level, or for FIND the rank-th of them, or `last`.
- */
-static uint64_t
-walk(dp_smalldb_worker *w, uint64_t first, uint64_t last, purpose what,
-	 uint64_t rank)
+/* A walk: where it is, what it is for, and what it has found. */
+typedef struct passage
+{
+	uint64_t	at;
+	uint64_t	last;
+	purpose		what;
+	uint64_t	rank;			/* FIND: how many are to be passed still */
+	uint64_t	count;			/* of the wanted level */
+	bool		found;			/* FIND: at is the place */
+} passage;
+
+/* The next n candidates have these levels. */
+static inline void
+pass(dp_smalldb_worker *w, passage *walk, const uint32_t *levels, unsigned n)
+{
+	uint64_t	met = use_run(w, walk->what, levels, n, &walk->rank);
+
+	if (walk->what == FIND)
+	{
+		walk->found = met < n;
+		walk->at += met;
+		return;
+	}
+	walk->count += met;
+	walk->at += n;
+}
+
+/* How many can be scored together of `rest` in the run. */
+static inline unsigned
+portion(const passage *walk, uint64_t rest)
+{
+	uint64_t	n = RUN;
+
+	if (n > rest)
+		n = rest;
+	if (n > walk->last - walk->at)
+		n = walk->last - walk->at;
+	return (unsigned) n;
+}
+
+static void
+walk_by_cells(dp_smalldb_worker *w, passage *walk)
 {
 	dp_smalldb *p = w->problem;
 	uint64_t	length = p->shape.size - p->suffix;
 	uint32_t	levels[RUN];
-	uint64_t	at = first;
 	uint64_t	suffix;
-	uint64_t	count = 0;
-	uint64_t	met;
 	unsigned	n;
 
-	dp_smalldb_unrank(p, first, w->cells);
 	memcpy(w->sums, p->start, lane_bytes(p));
 	add_up(w, 0);
 	suffix = suffix_of(w);
-	while (at < last)
+	while (walk->at < walk->last && !walk->found)
 	{
 		if (suffix == p->suffixes)
 		{
 			advance(w);
 			suffix = suffix_start(p, w->cells[length - 1]);
 		}
-		n = RUN;
-		if (n > p->suffixes - suffix)
-			n = (unsigned) (p->suffixes - suffix);
-		if (n > last - at)
-			n = (unsigned) (last - at);
+		n = portion(walk, p->suffixes - suffix);
 		dp_smalldb_levels(p->wide, lane_row(p, w->sums, length),
 						  lane_row(p, p->tails, suffix), p->lanes, n,
 						  levels);
-		met = use_run(w, what, levels, n, &rank);
-		if (what == FIND && met < n)
-			return at + met;
-		count += met;
-		at += n;
+		pass(w, walk, levels, n);
 		suffix += n;
 	}
-	return what == FIND ? last : count;
+}
+
+/* ---- by counts ---- */
+
+/* From the worker's cells to how often each occurs, in their place. */
+static void
+count_cells(dp_smalldb_worker *w)
+{
+	const dp_smalldb *p = w->problem;
+	uint32_t   *counts = w->cells + p->shape.size;
+	uint64_t	i;
+
+	memset(counts, 0, p->shape.cells * sizeof(uint32_t));
+	for (i = 0; i < p->shape.size; i++)
+		counts[w->cells[i]]++;
+}
+
+/* Sums over the cells before i + 1, from those before i. */
+static void
+add_cell(dp_smalldb_worker *w, uint64_t i)
+{
+	dp_smalldb *p = w->problem;
+	uint32_t   *counts = w->cells + p->shape.size;
+
+	dp_smalldb_subtract_times(p->wide, lane_row(p, w->sums, i),
+							  lane_row(p, p->steps, i), counts[i], p->lanes,
+							  lane_row(p, w->sums, i + 1));
+}
+
+/*
+ * To the next counts of the first cells, the last two left out; there are
+ * some.  Answers how many are left for the last two.
+ */
+static uint64_t
+advance_counts(dp_smalldb_worker *w, uint64_t left)
+{
+	const dp_smalldb *p = w->problem;
+	uint32_t   *counts = w->cells + p->shape.size;
+	uint64_t	tail = p->shape.cells - 2;
+	uint64_t	i = tail - 1;
+	uint64_t	j;
+
+	while (counts[i] == 0)
+		i--;
+	counts[i]--;
+	left++;
+	for (j = i + 1; j < tail; j++)
+	{
+		counts[j] = (uint32_t) left;
+		left = 0;
+	}
+	for (j = i; j < tail; j++)
+		add_cell(w, j);
+	return left;
+}
+
+static void
+walk_by_counts(dp_smalldb_worker *w, passage *walk)
+{
+	dp_smalldb *p = w->problem;
+	uint32_t   *counts = w->cells + p->shape.size;
+	uint64_t	tail = p->shape.cells - 2;
+	void	   *sums = lane_row(p, w->sums, tail + 1);
+	void	   *change = lane_row(p, w->sums, tail + 2);
+	uint32_t	levels[RUN];
+	uint64_t	left;
+	uint64_t	rest;
+	uint64_t	i;
+	unsigned	n;
+
+	count_cells(w);
+	memcpy(w->sums, p->start, lane_bytes(p));
+	for (i = 0; i < tail; i++)
+		add_cell(w, i);
+	dp_smalldb_subtract(p->wide, lane_row(p, p->steps, tail),
+						lane_row(p, p->steps, tail + 1), p->lanes, change);
+	left = counts[tail] + counts[tail + 1];
+	rest = counts[tail];		/* candidates of the run after this one */
+	for (;;)
+	{
+		/* one step along the run: one of the last cell for the one before */
+		dp_smalldb_subtract_times(p->wide, lane_row(p, w->sums, tail),
+								  lane_row(p, p->steps, tail),
+								  (unsigned) rest, p->lanes, sums);
+		dp_smalldb_subtract_times(p->wide, sums,
+								  lane_row(p, p->steps, tail + 1),
+								  (unsigned) (left - rest), p->lanes, sums);
+		for (rest++; rest > 0 && walk->at < walk->last && !walk->found;
+			 rest -= n)
+		{
+			n = portion(walk, rest);
+			dp_smalldb_levels_along(p->wide, sums, change, p->lanes, n,
+									levels);
+			pass(w, walk, levels, n);
+		}
+		if (walk->at >= walk->last || walk->found)
+			return;
+		left = rest = advance_counts(w, left);
+	}
+}
+
+/*
+ * Walks through candidates first .. last - 1.  Answers how many are of the
+ * wanted level, or for FIND the place of the rank-th of them, or `last`.
+ */
+static uint64_t
+walk_through(dp_smalldb_worker *w, uint64_t first, uint64_t last,
+			 purpose what, uint64_t rank)
+{
+	passage		walk = {first, last, what, rank, 0, false};
+
+	dp_smalldb_unrank(w->problem, first, w->cells);
+	if (w->problem->by_counts)
+		walk_by_counts(w, &walk);
+	else
+		walk_by_cells(w, &walk);
+	return what == FIND ? walk.at : walk.count;
 }
 
 /*
@@ -205,9 +351,9 @@ dp_smalldb_step(dp_smalldb_worker *worker)
 	first = chunk_start(p, chunk);
 	last = chunk_start(p, chunk + 1);
 	if (p->scan == DP_SMALLDB_HISTOGRAM)
-		walk(worker, first, last, COUNT_LEVELS, 0);
+		walk_through(worker, first, last, COUNT_LEVELS, 0);
 	else
-		p->found[chunk] = walk(worker, first, last, COUNT_LEVEL, 0);
+		p->found[chunk] = walk_through(worker, first, last, COUNT_LEVEL, 0);
 	atomic_fetch_add_explicit(&p->done, last - first, memory_order_relaxed);
 	return true;
 }
@@ -230,8 +376,8 @@ dp_smalldb_candidate(dp_smalldb_worker *worker, uint64_t rank)
 	for (chunk = 0; chunk < p->chunks; chunk++)
 	{
 		if (rank < p->found[chunk])
-			return walk(worker, chunk_start(p, chunk),
-						chunk_start(p, chunk + 1), FIND, rank);
+			return walk_through(worker, chunk_start(p, chunk),
+								chunk_start(p, chunk + 1), FIND, rank);
 		rank -= p->found[chunk];
 	}
 	return p->shape.candidates;

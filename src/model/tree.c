@@ -32,35 +32,73 @@ missing_edges(const dp_columns *near, dp_columns neighbours, int columns)
 	return missing;
 }
 
-/* The column to eliminate next among those left. */
-static int
-cheapest(const dp_shape *shape, const dp_columns *near, dp_columns left,
-		 rule by)
+/* Columns that are left, and what eliminating each of them costs. */
+typedef struct graph
 {
-	double		least[2] = {0, 0};
+	const dp_shape *shape;
+	rule		by;
+	dp_columns	left;
+	dp_columns	near[DP_SHAPE_COLUMNS]; /* itself included */
+	double		cost[DP_SHAPE_COLUMNS][2];
+} graph;
+
+/*
+ * Costs of some columns anew.  Filling in edges may change the second cost of
+ * others, too; that such a one is out of date makes no tree wrong.
+ */
+static void
+price(graph *g, dp_columns columns)
+{
+	int			i;
+
+	for (i = 0; i < g->shape->columns; i++)
+	{
+		dp_columns	neighbours = g->near[i] & g->left & ~DP_COLUMN(i);
+
+		if (!(columns & DP_COLUMN(i)))
+			continue;
+		g->cost[i][g->by == LEAST_FILL] =
+			dp_shape_cells(g->shape, neighbours | DP_COLUMN(i));
+		g->cost[i][g->by != LEAST_FILL] =
+			missing_edges(g->near, neighbours, g->shape->columns);
+	}
+}
+
+/* The column to eliminate next. */
+static int
+cheapest(const graph *g)
+{
 	int			best = -1;
 	int			i;
 
+	for (i = 0; i < g->shape->columns; i++)
+		if ((g->left & DP_COLUMN(i)) &&
+			(best < 0 || g->cost[i][0] < g->cost[best][0] ||
+			 (g->cost[i][0] == g->cost[best][0] &&
+			  g->cost[i][1] < g->cost[best][1])))
+			best = i;
+	return best;
+}
+
+static void
+draw_graph(graph *g, const dp_shape *shape, const dp_columns *sets,
+		   int nsets, rule by)
+{
+	int			i;
+	int			k;
+
+	g->shape = shape;
+	g->by = by;
+	g->left = 0;
 	for (i = 0; i < shape->columns; i++)
 	{
-		dp_columns	neighbours = near[i] & left & ~DP_COLUMN(i);
-		double		cost[2];
-
-		if (!(left & DP_COLUMN(i)))
-			continue;
-		cost[by == LEAST_FILL] =
-			dp_shape_cells(shape, neighbours | DP_COLUMN(i));
-		cost[by != LEAST_FILL] =
-			missing_edges(near, neighbours, shape->columns);
-		if (best < 0 || cost[0] < least[0] ||
-			(cost[0] == least[0] && cost[1] < least[1]))
-		{
-			best = i;
-			least[0] = cost[0];
-			least[1] = cost[1];
-		}
+		g->near[i] = DP_COLUMN(i);
+		g->left |= DP_COLUMN(i);
+		for (k = 0; k < nsets; k++)
+			if (sets[k] & DP_COLUMN(i))
+				g->near[i] |= sets[k];
 	}
-	return best;
+	price(g, g->left);
 }
 
 /* The maximal cliques after elimination; answers how many. */
@@ -68,29 +106,22 @@ static int
 find_cliques(const dp_shape *shape, const dp_columns *sets, int nsets,
 			 rule by, dp_columns *clique)
 {
-	dp_columns	near[DP_SHAPE_COLUMNS];
-	dp_columns	left = 0;
+	graph		g;
 	int			n = 0;
 	int			i;
 	int			k;
 
-	for (i = 0; i < shape->columns; i++)
+	draw_graph(&g, shape, sets, nsets, by);
+	while (g.left != 0)
 	{
-		near[i] = DP_COLUMN(i);
-		left |= DP_COLUMN(i);
-		for (k = 0; k < nsets; k++)
-			if (sets[k] & DP_COLUMN(i))
-				near[i] |= sets[k];
-	}
-	while (left != 0)
-	{
-		int			column = cheapest(shape, near, left, by);
-		dp_columns	set = near[column] & left;
+		int			column = cheapest(&g);
+		dp_columns	set = g.near[column] & g.left;
 
 		for (i = 0; i < shape->columns; i++)
 			if (set & DP_COLUMN(i))
-				near[i] |= set;
-		left &= ~DP_COLUMN(column);
+				g.near[i] |= set;
+		g.left &= ~DP_COLUMN(column);
+		price(&g, set & g.left);
 		for (k = 0; k < n; k++)
 			if ((set & ~clique[k]) == 0)
 				break;

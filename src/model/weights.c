@@ -227,36 +227,54 @@ visit(state *s, const answer *a, double factor)
 	}
 }
 
+/* Divide the weights by their sum. */
+static void
+normalise(dp_weights *w)
+{
+	double		sum = 0;
+	int64_t		k;
+
+	for (k = 0; k < w->cells; k++)
+		sum += w->p[k];
+	for (k = 0; k < w->cells; k++)
+		w->p[k] /= sum;
+}
+
 /*
  * Multiplicative weights for all released counts in turn.  What is not in a
- * query is scaled at the end of a pass only; until then `mass` is the sum.
+ * query is scaled at the end of a pass only; until then `mass` follows the
+ * sum.  Its rounding errors would grow as it shrinks, so it starts anew from
+ * an exact sum before they can.
  */
 static void
 update(state *s)
 {
 	dp_weights *w = s->w;
-	double		mass = 1;
 	int			pass;
 	int			i;
-	int64_t		k;
 
 	for (pass = 0; pass < PASSES; pass++)
 	{
+		double		mass = 1;
+
 		if (w->host->pulse != NULL)
 			w->host->pulse(w->host->state);
-		for (i = 0; i < s->answers; i++)
+		for (i = s->answers - 1; i >= 0; i--)
 		{
-			const answer *a = &s->answer[s->answers - 1 - i];
+			const answer *a = &s->answer[i];
 			double		share = visit(s, a, 1);
 			double		gap = a->value / w->total - share / mass;
 			double		factor = exp(fmax(-.5, fmin(.5, gap / 2)));
 
 			visit(s, a, factor);
 			mass += share * (factor - 1);
+			if (mass < .5 || mass > 2)
+			{
+				normalise(w);
+				mass = 1;
+			}
 		}
-		for (k = 0; k < w->cells; k++)
-			w->p[k] /= mass;
-		mass = 1;
+		normalise(w);
 	}
 }
 

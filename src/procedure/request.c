@@ -5,9 +5,6 @@
  */
 #include "postgres.h"
 
-#include "access/parallel.h"
-#include "access/xact.h"
-
 #include "procedure.h"
 
 /* Sensitivities between 2^-960 and 2^960: any granule is a normal double. */
@@ -57,20 +54,8 @@ dp_procedure_open(FunctionCallInfo fcinfo, bool floats,
 				  dp_procedure_places places, dp_procedure_price *out)
 {
 	dp_bridge_require_preload();
-	if (IsolationIsSerializable())
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("a private query cannot run in a serializable "
-						"transaction"),
-				 errdetail("Predicate locks would show which rows were "
-						   "read."),
-				 errhint("Use REPEATABLE READ or READ COMMITTED.")));
-	if (IsInParallelMode())
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_TRANSACTION_STATE),
-				 errmsg("cannot charge a privacy budget during a parallel "
-						"operation"),
-				 errhint("Label the function that asks PARALLEL UNSAFE.")));
+	dp_bridge_refuse_serializable();
+	dp_bridge_refuse_parallel();
 	MemSet(out, 0, sizeof(*out));
 	if (PG_ARGISNULL(places.dataset))
 		ereport(ERROR,

@@ -72,7 +72,8 @@ read_threshold(FunctionCallInfo fcinfo, int place, bool floats,
 	if (threshold == NULL || numeric_is_nan(threshold))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("threshold must be a number")));
+				 errmsg("threshold must be a number"),
+				 errhint("Give one in the unit of the values.")));
 	if (lattice->exact)
 		threshold = DatumGetNumeric(
 			DirectFunctionCall1(numeric_ceil, NumericGetDatum(threshold)));

@@ -84,24 +84,6 @@ dp_axis_find_flat(const dp_axis_finder *finder, Datum value, bool isnull)
 	return -1;
 }
 
-/* dp_axis_flat: the flat form; lives as long as the axis. */
-const dp_axis_finder *
-dp_axis_flat(const dp_axis *axis, Size *size)
-{
-	*size = axis->values->size;
-	return axis->values->finder;
-}
-
-/*
- * dp_axis_find
- *	  The place of a value of the column, as rows hold it; -1: nowhere.
- */
-int64
-dp_axis_find(const dp_axis *axis, Datum value, bool isnull)
-{
-	return dp_axis_find_flat(axis->values->finder, value, isnull);
-}
-
 /* dp_axis_integer_datum: an integer as a value of a dense axis's type. */
 Datum
 dp_axis_integer_datum(Oid type, int64 value)
@@ -305,6 +287,7 @@ dp_axis_make(Oid relid, const char *column, int32 bins, int64 most)
 	dp_axis    *axis = begin_axis(relid, column, bins);
 	Oid			base_relid;
 	Node	   *base = base_column(relid, axis->attnum, &base_relid);
+	AttrNumber	attnum = IsA(base, Var) ? ((Var *) base)->varattno : 0;
 	dp_refusal *refusal;
 	dp_key		key;
 
@@ -313,15 +296,15 @@ dp_axis_make(Oid relid, const char *column, int32 bins, int64 most)
 	if (bins != 0)
 	{
 		check_size(axis, bins, most);
-		dp_axis_make_declared_bins(axis, base_relid,
-								   IsA(base, Var) ?
-								   ((Var *) base)->varattno : 0,
-								   key.nullable);
+		dp_axis_make_declared_bins(axis, base_relid, attnum, key.nullable);
 	}
 	else
 	{
 		if (refusal != NULL)
-			refuse_axis(axis, refusal->detail, refusal->hint);
+			refuse_axis(axis, refusal->detail,
+						dp_axis_can_have_bins(axis, base_relid, attnum) ?
+						"Cut its bounds into bins, with a number for each "
+						"column as in bins => ARRAY[0, 4]." : refusal->hint);
 		make_from_key(axis, &key);
 	}
 	check_size(axis, axis->size, most);

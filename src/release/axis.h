@@ -48,6 +48,8 @@ extern Datum dp_axis_integer_datum(Oid type, int64 value);
 /* ---- axis_bins.c ---- */
 extern void dp_axis_make_bins(dp_axis *axis, Oid type, Numeric lower,
 							  Numeric upper);
+extern bool dp_axis_can_have_bins(const dp_axis *axis, Oid relid,
+								  AttrNumber attnum);
 extern void dp_axis_make_declared_bins(dp_axis *axis, Oid relid,
 									   AttrNumber attnum, bool nullable);
 

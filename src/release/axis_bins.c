@@ -171,7 +171,7 @@ dp_axis_make_bins(dp_axis *axis, Oid type, Numeric lower, Numeric upper)
 	int64		i;
 
 	dp_axis_set_finder(axis, DP_AXIS_BINS, type,
-			   dp_tally_bucket_spec(type, lower, upper, axis->bins));
+					   dp_tally_bucket_spec(type, lower, upper, axis->bins));
 	axis->values->lower = lower;
 	axis->values->upper = upper;
 	axis->values->values = palloc_extended(sizeof(Datum) * axis->bins,
@@ -197,6 +197,29 @@ can_have_bins(Oid type)
 		type == FLOAT8OID;
 }
 
+/* The declaration of the column, NULL without one. */
+static dp_attribute *
+find_declared(Oid relid, AttrNumber attnum)
+{
+	return attnum == 0 ? NULL : dp_attribute_lookup(relid, attnum);
+}
+
+/*
+ * dp_axis_can_have_bins
+ *	  Is it a column of numbers, dates or timestamps with declared bounds?
+ *	  `attnum` as of dp_axis_make_declared_bins.
+ */
+bool
+dp_axis_can_have_bins(const dp_axis *axis, Oid relid, AttrNumber attnum)
+{
+	dp_attribute *declared = find_declared(relid, attnum);
+	Oid			type = getBaseType(axis->type);
+
+	return declared != NULL && declared->lower != NULL &&
+		can_have_bins(type) &&
+		getBaseType(get_atttype(relid, attnum)) == type;
+}
+
 /*
  * dp_axis_make_declared_bins
  *	  The bins and the place of NULL; `attnum` of the protected relation is
@@ -208,8 +231,7 @@ void
 dp_axis_make_declared_bins(dp_axis *axis, Oid relid, AttrNumber attnum,
 						   bool nullable)
 {
-	dp_attribute *declared = attnum == 0 ? NULL :
-	dp_attribute_lookup(relid, attnum);
+	dp_attribute *declared = find_declared(relid, attnum);
 	Oid			type = getBaseType(axis->type);
 
 	if (axis->bins < 0)
@@ -224,6 +246,6 @@ dp_axis_make_declared_bins(dp_axis *axis, Oid relid, AttrNumber attnum,
 					"Ask the data owner to run dp_declare(relation, column, "
 					"lower => ..., upper => ...).");
 	dp_axis_make_bins(axis, type, bound_number(declared->lower, type),
-			  bound_number(declared->upper, type));
+					  bound_number(declared->upper, type));
 	dp_axis_set_last_places(axis, axis->bins, false, nullable);
 }

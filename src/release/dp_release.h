@@ -12,7 +12,7 @@
 
 extern void dp_release_init(void);	/* from _PG_init, preloading only */
 
-/* ---- axes: the public values of a column (axis.c) ---- */
+/* ---- axes: the public values of a column (axis*.c) ---- */
 
 /*
  * A column of a protected relation as places 0 .. size - 1: one for each
@@ -30,7 +30,7 @@ typedef struct dp_axis
 	Oid			collation;
 	int32		bins;			/* 0: none */
 	int64		size;
-	struct dp_axis_values *values;	/* private to axis.c */
+	struct dp_axis_values *values;	/* private to axis*.c */
 } dp_axis;
 
 /*
@@ -39,7 +39,6 @@ typedef struct dp_axis
  */
 extern dp_axis *dp_axis_make(Oid relid, const char *column, int32 bins,
 							 int64 most);
-extern int64 dp_axis_find(const dp_axis *axis, Datum value, bool isnull);
 extern Datum dp_axis_value(const dp_axis *axis, int64 place, bool *isnull);
 /* Copyable, with every value spelled out, so that it outlives declarations. */
 extern List *dp_axis_to_list(const dp_axis *axis);

@@ -188,9 +188,6 @@ extern double dp_measure_noise_error(const dp_measure *measure, double beta);
 extern void dp_measure_set_exponential(dp_measure *measure,
 									   dp_uint128 sensitivity,
 									   bool monotone);
-extern void dp_measure_set_selection(dp_measure *measure,
-									 dp_uint128 sensitivity, bool monotone,
-									 int rounds);
 extern void dp_measure_set_votes(dp_measure *measure, int rounds);
 extern int64 dp_measure_select(const dp_measure *measure,
 							   const dp_int128 *scores, int64 n);

@@ -12,8 +12,6 @@
  */
 #include "postgres.h"
 
-#include "access/parallel.h"
-#include "access/xact.h"
 #include "access/xlog.h"
 #include "executor/executor.h"
 #include "jit/jit.h"
@@ -39,19 +37,8 @@
 void
 dp_release_check_preconditions(void)
 {
-	if (IsParallelWorker() || IsInParallelMode())
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_TRANSACTION_STATE),
-				 errmsg("a private query cannot run inside a parallel "
-						"operation")));
-	if (IsolationIsSerializable())
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("a private query cannot run in a serializable "
-						"transaction"),
-				 errdetail("Predicate locks would show which rows were "
-						   "read."),
-				 errhint("Use REPEATABLE READ or READ COMMITTED.")));
+	dp_bridge_refuse_parallel();
+	dp_bridge_refuse_serializable();
 	if (RecoveryInProgress())
 		ereport(ERROR,
 				(errcode(ERRCODE_READ_ONLY_SQL_TRANSACTION),

@@ -139,7 +139,6 @@ extern Query *dp_release_select_columns(Oid relid, const AttrNumber *columns,
 
 /* axis.c: the flat form that rows are looked up with */
 typedef struct dp_axis_finder dp_axis_finder;
-extern const dp_axis_finder *dp_axis_flat(const dp_axis *axis, Size *size);
 extern int64 dp_axis_find_flat(const dp_axis_finder *finder, Datum value,
 							   bool isnull);
 

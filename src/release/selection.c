@@ -58,15 +58,14 @@ dp_measure_set_exponential(dp_measure *measure, dp_uint128 sensitivity,
 }
 
 /*
- * dp_measure_set_selection
- *	  The same of `rounds` selections in a row, each for an equal part of the
- *	  epsilon, by the mechanism that dp_pg.mechanism asks for.
+ * The same of `rounds` selections in a row, each for an equal part of the
+ * epsilon, by the mechanism that dp_pg.mechanism asks for.
  *
  * Source: doc/theory.md T16, T17; basic composition of the rounds.
  */
-void
-dp_measure_set_selection(dp_measure *measure, dp_uint128 sensitivity,
-						 bool monotone, int rounds)
+static void
+set_selection(dp_measure *measure, dp_uint128 sensitivity, bool monotone,
+			  int rounds)
 {
 	measure->mechanism = measure->gaussian ? DP_MECHANISM_EXPONENTIAL :
 		DP_MECHANISM_PERMUTE_AND_FLIP;
@@ -89,8 +88,8 @@ dp_measure_set_votes(dp_measure *measure, int rounds)
 
 	if (c->kappa > PG_INT32_MAX / rounds)
 		dp_bridge_check_status(DP_E_OVERFLOW, "compute a sensitivity");
-	dp_measure_set_selection(measure, (dp_uint128) c->rows, !c->replace,
-							 rounds * (int) c->kappa);
+	set_selection(measure, (dp_uint128) c->rows, !c->replace,
+				  rounds * (int) c->kappa);
 }
 
 /*

@@ -92,8 +92,9 @@ extern int64 dp_session_open(const dp_session_terms *terms,
 							 const char *details, int32 releases,
 							 int64 fingerprint, const char *mechanism);
 /*
- * The asking role's own session.  42704 no such session of this role and
- * kind; 55000 closed; 53400 its "above"s or questions are used up; the last
+ * The asking role's own session.  42704 no such session of this role; 42809
+ * it is of another kind; 55000 closed; 53400 its "above"s or questions are
+ * used up; the last
  * two not for `reading_only`.
  */
 extern dp_session *dp_session_find(int64 id, dp_session_kind kind,
@@ -108,5 +109,10 @@ extern void dp_session_ask(const dp_session *session,
 extern void dp_session_close(int64 id, dp_session_kind kind);
 /* Its "above"s with number > after, in order; of dp_session_above *. */
 extern List *dp_session_aboves(const dp_session *session, int32 after);
+
+/* tell.c */
+extern char *dp_session_tell_charge(const dp_charge *charge, dp_fixed for_n,
+									const char *dataset);
+extern char *dp_session_tell_number(int64 n, const char *what);
 
 #endif							/* DP_SESSION_SESSION_H */

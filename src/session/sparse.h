@@ -6,9 +6,7 @@
 #ifndef DP_SESSION_SPARSE_H
 #define DP_SESSION_SPARSE_H
 
-#include "fmgr.h"
-
-#include "session.h"
+#include "argument.h"
 
 /* Places of the parameters among the arguments of a function. */
 typedef struct dp_sparse_places
@@ -34,8 +32,6 @@ typedef struct dp_sparse_call
 } dp_sparse_call;
 
 /* sparse_request.c */
-extern Oid	dp_session_relation(FunctionCallInfo fcinfo, int place,
-								const char *function);
 extern void dp_session_read_sparse(FunctionCallInfo fcinfo, bool floats,
 								   const dp_sparse_places *places,
 								   dp_sparse_call *out);
@@ -44,5 +40,8 @@ extern void dp_session_plan_sparse(dp_sparse_call *call,
 								   int64 questions);
 extern int64 dp_session_to_bigint(dp_int128 x);
 extern char *dp_session_integer_text(dp_uint128 x);
+
+/* tell.c */
+extern void dp_session_tell_sparse(int64 id, const dp_sparse_call *call);
 
 #endif							/* DP_SESSION_SPARSE_H */

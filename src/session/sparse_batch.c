@@ -116,10 +116,7 @@ sparse_vector(FunctionCallInfo fcinfo, bool floats)
 	int			answered;
 
 	InitMaterializedSRF(fcinfo, 0);
-	if (PG_ARGISNULL(1))
-		ereport(ERROR,
-				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-				 errmsg("queries must not be NULL")));
+	dp_session_require(fcinfo, 1, "queries");
 	texts = dp_query_predicate_texts(PG_GETARG_ARRAYTYPE_P(1));
 	dp_session_read_sparse(fcinfo, floats, &places, &call);
 	reading = dp_reading_of_predicates(relid, texts);
@@ -127,6 +124,7 @@ sparse_vector(FunctionCallInfo fcinfo, bool floats)
 	counts = palloc(sizeof(int64) * list_length(texts));
 
 	charge_call(&call, reading);
+	dp_session_tell_sparse(0, &call);
 	dp_reading_run(reading, counts);
 	answered = answer_all(&call.terms, counts, texts,
 						  (ReturnSetInfo *) fcinfo->resultinfo);

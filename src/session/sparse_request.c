@@ -37,47 +37,14 @@ dp_session_integer_text(dp_uint128 x)
 
 /* ---- arguments ---- */
 
-static void
-refuse_null(const char *what)
-{
-	ereport(ERROR,
-			(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-			 errmsg("%s must not be NULL", what)));
-}
-
-/*
- * dp_session_relation
- *	  The relation that a function was given.
- *
- * Errors: 55000 not preloaded, 22004 NULL.
- */
-Oid
-dp_session_relation(FunctionCallInfo fcinfo, int place, const char *function)
-{
-	dp_bridge_require_preload();
-	if (PG_ARGISNULL(place))
-		refuse_null(psprintf("relation of %s", function));
-	return PG_GETARG_OID(place);
-}
-
-static Numeric
-number_argument(FunctionCallInfo fcinfo, int place, bool floats)
-{
-	if (PG_ARGISNULL(place))
-		return NULL;
-	if (floats)
-		return dp_bridge_float8_to_numeric(PG_GETARG_FLOAT8(place));
-	return PG_GETARG_NUMERIC(place);
-}
-
 /* Counts are integers, so a threshold means the next integer. */
 static int64
-read_threshold(Numeric x)
+read_threshold(FunctionCallInfo fcinfo, int place, bool floats)
 {
+	Numeric		x = dp_session_number(fcinfo, place, floats);
 	dp_int128	threshold = MAX_THRESHOLD + 1;
 
-	if (x == NULL)
-		refuse_null("threshold");
+	dp_session_require(fcinfo, place, "threshold");
 	if (!numeric_is_nan(x) && !numeric_is_inf(x))
 	{
 		Datum		ceiling = DirectFunctionCall1(numeric_ceil,
@@ -102,85 +69,10 @@ read_positive(int64 x, const char *what)
 	if (x < 1)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("%s must be at least 1", what)));
+				 errmsg("%s must be at least 1", what),
+				 errdetail("It is " INT64_FORMAT ".", x),
+				 errhint("Give the most that may be.")));
 	return x;
-}
-
-static dp_fixed
-read_epsilon(Numeric x)
-{
-	dp_rational epsilon;
-	dp_fixed	fixed;
-
-	if (x == NULL)
-		x = dp_bridge_text_to_numeric(dp_setting_epsilon);
-	epsilon = dp_bridge_check_epsilon(x, false, "epsilon");
-	dp_bridge_check_status(dp_acct_fixed_from_rational(&epsilon,
-													   DP_ROUND_DOWN, &fixed),
-						   "read epsilon");
-	return fixed;
-}
-
-/*
- * Left out, delta is 0, so that a session is pure; under dp_pg.mechanism =
- * gaussian it is dp_pg.delta, if that is set.
- */
-static dp_fixed
-read_delta(Numeric x)
-{
-	dp_fixed	delta = 0;
-	dp_number_fault fault;
-
-	if (x == NULL && dp_setting_mechanism == DP_SETTING_GAUSSIAN &&
-		dp_setting_delta[0] != '\0')
-		x = dp_bridge_text_to_numeric(dp_setting_delta);
-	if (x == NULL)
-		return 0;
-	fault = dp_bridge_numeric_to_fixed(x, DP_ROUND_DOWN, &delta);
-	if (fault != DP_NUMBER_OK || delta >= DP_FIXED_ONE)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("delta must be at least 0 and below 1"),
-				 errdetail("It is %s.", fault == DP_NUMBER_OK ?
-						   dp_bridge_fixed_to_cstring(delta) :
-						   dp_bridge_number_fault_text(fault)),
-				 errhint("Leave it out for a guarantee without delta.")));
-	return delta;
-}
-
-/* 1 - confidence */
-static dp_fixed
-read_beta(Numeric x)
-{
-	dp_fixed	confidence = 0;
-
-	if (x == NULL)
-		refuse_null("confidence");
-	if (dp_bridge_numeric_to_fixed(x, DP_ROUND_UP, &confidence) !=
-		DP_NUMBER_OK || confidence == 0 || confidence >= DP_FIXED_ONE)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("confidence must lie between 0 and 1"),
-				 errhint("It is the probability that every answer is right "
-						 "within alpha, such as 0.95.")));
-	return DP_FIXED_ONE - confidence;
-}
-
-static dp_sparse_method
-read_method(FunctionCallInfo fcinfo, int place)
-{
-	dp_sparse_method method = DP_SPARSE_BEST;
-	char	   *name;
-
-	if (PG_ARGISNULL(place))
-		refuse_null("method");
-	name = text_to_cstring(PG_GETARG_TEXT_PP(place));
-	if (!dp_acct_sparse_parse(name, &method))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("unknown method \"%s\"", name),
-				 errhint("Methods are best, geometric, rounds and book.")));
-	return method;
 }
 
 /*
@@ -197,30 +89,24 @@ dp_session_read_sparse(FunctionCallInfo fcinfo, bool floats,
 
 	MemSet(out, 0, sizeof(*out));
 	out->terms.kind = DP_SESSION_SPARSE_VECTOR;
-	out->terms.threshold =
-		read_threshold(number_argument(fcinfo, places->threshold, floats));
-	if (PG_ARGISNULL(places->cutoff))
-		refuse_null("cutoff");
+	out->terms.threshold = read_threshold(fcinfo, places->threshold, floats);
+	dp_session_require(fcinfo, places->cutoff, "cutoff");
 	request->cutoff = read_positive(PG_GETARG_INT32(places->cutoff),
 									"cutoff");
-	request->epsilon = read_epsilon(number_argument(fcinfo, places->epsilon,
-													floats));
+	request->epsilon = dp_session_epsilon(fcinfo, places->epsilon, floats);
 	if (places->questions >= 0)
 	{
-		if (PG_ARGISNULL(places->questions))
-			refuse_null("questions");
+		dp_session_require(fcinfo, places->questions, "questions");
 		request->questions =
 			read_positive(PG_GETARG_INT64(places->questions), "questions");
 	}
-	if (PG_ARGISNULL(places->numeric))
-		refuse_null("numeric_answers");
+	dp_session_require(fcinfo, places->numeric, "numeric_answers");
 	request->numeric = PG_GETARG_BOOL(places->numeric);
-	request->delta = read_delta(number_argument(fcinfo, places->delta,
-												floats));
-	request->beta = read_beta(number_argument(fcinfo, places->confidence,
-											  floats));
-	request->method = read_method(fcinfo, places->method);
-	out->alpha = number_argument(fcinfo, places->alpha, floats);
+	request->delta = dp_session_delta(fcinfo, places->delta, floats);
+	request->beta = dp_session_beta(fcinfo, places->confidence, floats,
+									"every answer is right within alpha");
+	request->method = dp_session_method(fcinfo, places->method);
+	out->alpha = dp_session_number(fcinfo, places->alpha, floats);
 }
 
 /* ---- the plan ---- */
@@ -297,7 +183,7 @@ dp_session_plan_sparse(dp_sparse_call *call, const dp_reading *reading,
 	namestrcpy(&terms->dataset, reading->dataset);
 	terms->questions = questions;
 	terms->cutoff = (int32) request->cutoff;
-	terms->beta = (double) request->beta / (double) DP_FIXED_ONE;
+	terms->beta = dp_acct_fixed_approx(request->beta);
 	terms->replace_one = reading->standing.replace_one;
 	terms->sensitivity = reading->sensitivity;
 	snprintf(call->mechanism, DP_MECHANISM_LENGTH,

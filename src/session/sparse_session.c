@@ -7,11 +7,6 @@
  */
 #include "postgres.h"
 
-#include "access/htup_details.h"
-#include "funcapi.h"
-#include "utils/builtins.h"
-#include "utils/lsyscache.h"
-
 #include "sparse.h"
 
 PG_FUNCTION_INFO_V1(dp_session_sql_sparse_open);
@@ -20,55 +15,6 @@ PG_FUNCTION_INFO_V1(dp_session_sql_sparse_ask);
 PG_FUNCTION_INFO_V1(dp_session_sql_sparse_close);
 
 /* ---- open ---- */
-
-/* What remains to the payer after the charge, in words. */
-static char *
-tell_budget(const char *dataset)
-{
-	dp_ledger_standing standing;
-	dp_fixed	left;
-
-	dp_ledger_read_standing(dataset, &standing);
-	if (!standing.found || standing.exempt)
-		return pstrdup("The asking role is not limited.");
-	left = dp_ledger_remaining(&standing.limit, &standing.spent);
-	if (standing.capped)
-		left = Min(left, dp_ledger_remaining(&standing.cap,
-											 &standing.cap_spent));
-	return psprintf("Budget of %s: epsilon %s remains.",
-					NameStr(standing.payer),
-					dp_bridge_fixed_to_cstring(left));
-}
-
-static char *
-tell_epsilon(dp_fixed epsilon)
-{
-	return epsilon == DP_FIXED_INFINITE ? "infinite" :
-		dp_bridge_fixed_to_cstring(epsilon);
-}
-
-static void
-tell_session(int64 id, const dp_sparse_call *call)
-{
-	const dp_session_terms *terms = &call->terms;
-	const dp_charge *charge = &terms->plan.charge;
-
-	ereport(NOTICE,
-			(errmsg("session " INT64_FORMAT ": with probability %s every "
-					"answer is right within alpha %s rows", id,
-					dp_bridge_fixed_to_cstring(DP_FIXED_ONE -
-											   call->request.beta),
-					dp_session_integer_text(terms->plan.alpha)),
-			 errdetail("Method %s; at most " INT64_FORMAT " questions, "
-					   "\"above\" at most %d times.  Charged: epsilon %s, "
-					   "delta %s, rho %s.  %s",
-					   dp_acct_sparse_name(terms->plan.method),
-					   terms->questions, terms->cutoff,
-					   tell_epsilon(charge->epsilon),
-					   dp_bridge_fixed_to_cstring(charge->delta),
-					   dp_bridge_fixed_to_cstring(charge->rho),
-					   tell_budget(NameStr(terms->dataset)))));
-}
 
 static Datum
 open_session(FunctionCallInfo fcinfo, bool floats)
@@ -88,7 +34,7 @@ open_session(FunctionCallInfo fcinfo, bool floats)
 	id = dp_session_open(&call.terms, "",
 						 (int32) Min(call.terms.questions, PG_INT32_MAX),
 						 reading->fingerprint, call.mechanism);
-	tell_session(id, &call);
+	dp_session_tell_sparse(id, &call);
 	PG_RETURN_INT64(id);
 }
 
@@ -113,34 +59,19 @@ dp_session_sql_sparse_open_float(PG_FUNCTION_ARGS)
 
 /* ---- ask ---- */
 
-static int64
-session_argument(FunctionCallInfo fcinfo)
-{
-	dp_bridge_require_preload();
-	if (PG_ARGISNULL(0))
-		ereport(ERROR,
-				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-				 errmsg("session must not be NULL")));
-	return PG_GETARG_INT64(0);
-}
-
 static Datum
 reply_row(FunctionCallInfo fcinfo, const dp_session_terms *terms,
 		  const dp_session_reply *reply)
 {
-	TupleDesc	desc;
 	Datum		values[4];
 	bool		nulls[4] = {false};
 
-	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "return type must be a row type");
 	values[0] = BoolGetDatum(reply->above);
 	values[1] = Int64GetDatum(dp_session_to_bigint(reply->answer));
 	nulls[1] = !reply->numeric;
 	values[2] = Int64GetDatum(terms->questions - reply->asked);
 	values[3] = Int32GetDatum(terms->cutoff - reply->above_count);
-	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(desc), values,
-											 nulls));
+	return dp_session_make_row(fcinfo, values, nulls);
 }
 
 /*
@@ -151,19 +82,14 @@ reply_row(FunctionCallInfo fcinfo, const dp_session_terms *terms,
 Datum
 dp_session_sql_sparse_ask(PG_FUNCTION_ARGS)
 {
-	int64		id = session_argument(fcinfo);
+	int64		id = dp_session_id(fcinfo);
 	dp_session *session;
 	dp_session_question question;
 	dp_session_reply reply;
 	dp_reading *reading;
-	char	   *predicate;
+	char	   *predicate = dp_session_predicate(fcinfo);
 	int64		count = 0;
 
-	if (PG_ARGISNULL(1))
-		ereport(ERROR,
-				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-				 errmsg("predicate must not be NULL")));
-	predicate = text_to_cstring(PG_GETARG_TEXT_PP(1));
 	dp_session_check_predicate(predicate);
 	session = dp_session_find(id, DP_SESSION_SPARSE_VECTOR, false);
 	reading = dp_reading_of_predicates(session->terms.relid,
@@ -189,6 +115,6 @@ dp_session_sql_sparse_ask(PG_FUNCTION_ARGS)
 Datum
 dp_session_sql_sparse_close(PG_FUNCTION_ARGS)
 {
-	dp_session_close(session_argument(fcinfo), DP_SESSION_SPARSE_VECTOR);
+	dp_session_close(dp_session_id(fcinfo), DP_SESSION_SPARSE_VECTOR);
 	PG_RETURN_VOID();
 }

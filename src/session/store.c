@@ -16,7 +16,7 @@
 
 #include "store.h"
 
-#define ABOVE_KEY "session_above_pkey"
+#define QUESTION_KEY "session_question_pkey"
 
 /* A question is being read: what runs meanwhile may not ask another one. */
 static bool reading_question = false;
@@ -37,13 +37,30 @@ dp_session_init(void)
 }
 
 static void
-raise_closed(int64 id, const char *detail)
+raise_over(int64 id, const char *detail, const char *hint)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 			 errmsg("session " INT64_FORMAT " is over", id),
 			 errdetail("%s", detail),
-			 errhint("What was paid is not refunded; open another one.")));
+			 errhint("%s", hint)));
+}
+
+static void
+raise_closed(int64 id, const char *detail)
+{
+	raise_over(id, detail, "What was paid is not refunded; open another one.");
+}
+
+/* The session was closed, and the row that was read may tell why. */
+static char *
+tell_reason(const dp_session_row *row)
+{
+	if (row->values.null[SESSION_REASON - 1])
+		return pstrdup("It was closed; dp_pg.sessions says why.");
+	return psprintf("Reason: %s.",
+					TextDatumGetCString(dp_get(&row->values,
+											   SESSION_REASON)));
 }
 
 static void
@@ -68,7 +85,8 @@ raise_fate(dp_session_fate fate, int64 id, const dp_session_terms *terms)
 		case DP_SESSION_MISSING:
 			ereport(ERROR,
 					(errcode(ERRCODE_UNDEFINED_OBJECT),
-					 errmsg("there is no such session of yours"),
+					 errmsg("there is no session " INT64_FORMAT " of yours",
+							id),
 					 errhint("dp_pg.sessions lists yours.")));
 			break;
 		case DP_SESSION_ELSEWHERE:
@@ -95,6 +113,37 @@ raise_fate(dp_session_fate fate, int64 id, const dp_session_terms *terms)
 						 "by now.");
 			break;
 	}
+}
+
+/* Raises unless the session, as it was read, may still be asked. */
+static void
+check_fate(const dp_session_row *row)
+{
+	const dp_session *session = &row->session;
+	dp_session_fate fate = dp_session_judge(row);
+
+	if (fate == DP_SESSION_CLOSED)
+		raise_closed(session->id, tell_reason(row));
+	raise_fate(fate, session->id, &session->terms);
+}
+
+/* A session that the asking role may see must be of the function's kind. */
+static void
+check_kind(const dp_session *session, dp_session_kind kind)
+{
+	bool		weights = session->terms.kind == DP_SESSION_WEIGHTS;
+
+	if (session->terms.kind == kind)
+		return;
+	ereport(ERROR,
+			(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+			 errmsg("session " INT64_FORMAT " is of kind %s", session->id,
+					weights ? "weights" : "sparse_vector"),
+			 errhint("%s", weights ? "Use dp_weights_ask, "
+					 "dp_weights_estimate, dp_weights_hypothesis or "
+					 "dp_weights_close." :
+					 "Use dp_sparse_vector_ask or "
+					 "dp_sparse_vector_close.")));
 }
 
 /* A task of this session, which charges nothing. */
@@ -153,6 +202,15 @@ is_mine(const dp_session_row *row)
 				  GetUserNameFromId(asking, false)) == 0;
 }
 
+/* Does the asking role own the dataset? */
+static bool
+is_owner(const dp_session_row *row)
+{
+	const char *dataset = NameStr(row->session.terms.dataset);
+
+	return dp_ledger_owns_dataset(dp_ledger_asking_role_on(dataset), dataset);
+}
+
 static dp_session *
 take_session(dp_session_row *row)
 {
@@ -181,9 +239,9 @@ check_readable(void)
  * dp_session_find
  *	  A session of the asking role as it is now, palloc'd.
  *
- * Errors: 42704 no such session of this role and kind; unless only its
- * "above"s and details are wanted, 55000 over, 53400 used up, 42P01 its
- * relation is gone.
+ * Errors: 42704 no such session of this role, 42809 it is of another kind;
+ * unless only its "above"s and details are wanted, 55000 over, 53400 used up,
+ * 42P01 its relation is gone.
  */
 dp_session *
 dp_session_find(int64 id, dp_session_kind kind, bool reading_only)
@@ -195,11 +253,12 @@ dp_session_find(int64 id, dp_session_kind kind, bool reading_only)
 	else
 		dp_ledger_check_place();
 	if (dp_session_read_row(id, DP_ROW_READ, &row) != DP_FOUND ||
-		row.session.terms.kind != kind || !is_mine(&row))
+		!is_mine(&row))
 		raise_fate(DP_SESSION_MISSING, id, NULL);
+	check_kind(&row.session, kind);
 	if (reading_only)
 		return take_session(&row);
-	raise_fate(dp_session_judge(&row), id, &row.session.terms);
+	check_fate(&row);
 	if (get_rel_name(row.session.terms.relid) == NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_TABLE),
@@ -292,8 +351,7 @@ dp_session_read(const dp_session *session, dp_reading *reading,
 		/* What failed before is written down by now. */
 		if (dp_session_read_row(session->id, DP_ROW_READ, &row) != DP_FOUND)
 			raise_fate(DP_SESSION_MISSING, session->id, NULL);
-		raise_fate(dp_session_judge(&row), session->id,
-				   &row.session.terms);
+		check_fate(&row);
 		guard.reading = true;
 		dp_reading_run(reading, counts);
 	}
@@ -355,7 +413,8 @@ dp_session_ask(const dp_session *session,
  * dp_session_close
  *	  Give up what is left of a session of one's own, or of one's dataset.
  *
- * Errors: 42704, 55000 closed already, those of dp_ledger_charge.
+ * Errors: 42704, 42809 of another kind, 55000 closed already, those of
+ * dp_ledger_charge.
  */
 void
 dp_session_close(int64 id, dp_session_kind kind)
@@ -363,19 +422,24 @@ dp_session_close(int64 id, dp_session_kind kind)
 	dp_ledger_request request;
 	dp_ledger_receipt receipt;
 	dp_task_reply answer;
+	const dp_session_verdict *verdict =
+	(const dp_session_verdict *) &answer;
 	dp_session_row row;
 	dp_session_task *task;
 
 	dp_ledger_check_place();
 	if (dp_session_read_row(id, DP_ROW_READ, &row) != DP_FOUND)
 		raise_fate(DP_SESSION_MISSING, id, NULL);
+	if (is_mine(&row) || is_owner(&row))
+		check_kind(&row.session, kind);
 	task = start_task(&request, &row.session.terms.dataset,
 					  DP_SESSION_CLOSE);
 	task->id = id;
 	task->kind = kind;
 	dp_ledger_run_task(&request, NULL, &receipt, &answer);
-	raise_fate(((const dp_session_verdict *) &answer)->fate, id,
-			   &row.session.terms);
+	if (verdict->fate == DP_SESSION_CLOSED)
+		raise_over(id, tell_reason(&row), "There is nothing left to close.");
+	raise_fate(verdict->fate, id, &row.session.terms);
 }
 
 /*
@@ -386,24 +450,29 @@ dp_session_close(int64 id, dp_session_kind kind)
 List *
 dp_session_aboves(const dp_session *session, int32 after)
 {
-	ScanKeyData keys[2];
+	ScanKeyData key;
 	List	   *aboves = NIL;
 	ListCell   *lc;
 
-	dp_row_key(&keys[0], ABOVE_SESSION, INT8OID, Int64GetDatum(session->id));
-	dp_row_key_above(&keys[1], ABOVE_NUMBER, after);
-	foreach(lc, dp_row_list(DP_TABLE_ABOVE, ABOVE_KEY, keys, 2))
+	if (session->above <= after)
+		return NIL;
+	dp_row_key(&key, QUESTION_SESSION, INT8OID, Int64GetDatum(session->id));
+	foreach(lc, dp_row_list(DP_TABLE_QUESTION, QUESTION_KEY, &key, 1))
 	{
 		const dp_values *row = lfirst(lc);
-		dp_session_above *above = palloc0(sizeof(*above));
+		dp_session_above *above;
+		int32		number =
+		DatumGetInt32(dp_get(row, QUESTION_ABOVE_NUMBER));
 
-		above->number = DatumGetInt32(dp_get(row, ABOVE_NUMBER));
+		if (number <= after)
+			continue;
+		above = palloc0(sizeof(*above));
+		above->number = number;
 		above->predicate =
-			TextDatumGetCString(dp_get(row, ABOVE_PREDICATE));
-		above->numeric = !row->null[ABOVE_ANSWER - 1];
-		if (above->numeric)
-			above->answer = dp_session_get_int128(row, ABOVE_ANSWER);
-		above->guess = dp_session_get_int128(row, ABOVE_GUESS);
+			TextDatumGetCString(dp_get(row, QUESTION_PREDICATE));
+		above->numeric = session->terms.plan.numeric;
+		above->answer = DatumGetInt64(dp_get(row, QUESTION_ANSWER));
+		above->guess = DatumGetInt64(dp_get(row, QUESTION_GUESS));
 		aboves = lappend(aboves, above);
 	}
 	return aboves;

@@ -8,8 +8,8 @@
  * asking session, reads rows and hands requests over.  store_row.c is used by
  * both.
  */
-#ifndef SESSION_STORE_H
-#define SESSION_STORE_H
+#ifndef DP_SESSION_STORE_H
+#define DP_SESSION_STORE_H
 
 #include "../ledger/dp_table.h"
 #include "session.h"
@@ -68,22 +68,23 @@ enum
 
 enum
 {
-	ABOVE_SESSION = 1,
-	ABOVE_NUMBER,
-	ABOVE_ASKED_AT,
-	ABOVE_PREDICATE,
-	ABOVE_ANSWER,
-	ABOVE_GUESS,
-	ABOVE_END
+	QUESTION_SESSION = 1,
+	QUESTION_NUMBER,
+	QUESTION_ANSWER,
+	QUESTION_GUESS,
+	QUESTION_ABOVE_NUMBER,
+	QUESTION_ABOVE,
+	QUESTION_PREDICATE,
+	QUESTION_END
 };
 
 extern const dp_table dp_table_session;
 extern const dp_table dp_table_secret;
-extern const dp_table dp_table_above;
+extern const dp_table dp_table_question;
 
 #define DP_TABLE_SESSION (&dp_table_session)
 #define DP_TABLE_SECRET (&dp_table_secret)
-#define DP_TABLE_ABOVE (&dp_table_above)
+#define DP_TABLE_QUESTION (&dp_table_question)
 
 /* A session with what the store alone needs to know. */
 typedef struct dp_session_row
@@ -160,15 +161,13 @@ extern bool dp_session_read_secret(int64 id, dp_int128 *armed,
 								   HeapTuple *tuple);
 extern void dp_session_write_secret(int64 id, dp_int128 armed,
 									HeapTuple tuple);
-extern void dp_session_append_above(int64 id, int32 number, int64 asked_at,
-									const char *predicate,
-									const dp_int128 *answer,
-									dp_int128 guess);
-extern void dp_session_set_int128(dp_values *row, int column, dp_int128 x);
+extern void dp_session_append_question(int64 id, int64 question,
+									   const char *predicate, int32 number,
+									   dp_int128 answer, dp_int128 guess);
 extern dp_int128 dp_session_get_int128(const dp_values *row, int column);
 extern dp_session_fate dp_session_judge(const dp_session_row *row);
 
 /* store_worker.c */
 extern const dp_task_methods dp_session_tasks;
 
-#endif							/* SESSION_STORE_H */
+#endif							/* DP_SESSION_STORE_H */

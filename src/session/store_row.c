@@ -16,38 +16,51 @@
 
 const dp_table dp_table_session = {"session", SESSION_END - 1};
 const dp_table dp_table_secret = {"session_secret", SECRET_END - 1};
-const dp_table dp_table_above = {"session_above", ABOVE_END - 1};
+const dp_table dp_table_question = {"session_question", QUESTION_END - 1};
 
 static const char *const kind_name[] = {"sparse_vector", "weights"};
 
-static const char *const method_name[] = {
-	"best", "geometric", "rounds", "book"
-};
-
-/* One of the names of a list, as its place there. */
-static int
-get_name(const dp_values *row, int column, const char *const *names, int n)
+static void
+raise_corrupted(const char *what)
 {
-	char	   *name = TextDatumGetCString(dp_get(row, column));
-	int			i;
-
-	for (i = 0; i < n; i++)
-		if (strcmp(name, names[i]) == 0)
-			return i;
 	ereport(ERROR,
 			(errcode(ERRCODE_DATA_CORRUPTED),
-			 errmsg("the catalog of sessions holds an unknown name")));
-	return 0;
+			 errmsg("the catalog of sessions holds an invalid %s", what)));
 }
 
-/* dp_session_set_int128: a column of type numeric that holds an integer. */
-void
-dp_session_set_int128(dp_values *row, int column, dp_int128 x)
+static dp_session_kind
+get_kind(const dp_values *row)
+{
+	char	   *name = TextDatumGetCString(dp_get(row, SESSION_KIND));
+	int			i;
+
+	for (i = 0; i < lengthof(kind_name); i++)
+		if (strcmp(name, kind_name[i]) == 0)
+			return (dp_session_kind) i;
+	raise_corrupted("kind");
+	return DP_SESSION_SPARSE_VECTOR;
+}
+
+static dp_sparse_method
+get_method(const dp_values *row)
+{
+	dp_sparse_method method = DP_SPARSE_BEST;
+
+	if (!dp_acct_sparse_parse(TextDatumGetCString(dp_get(row,
+														 SESSION_METHOD)),
+							  &method))
+		raise_corrupted("method");
+	return method;
+}
+
+/* A column of type numeric that holds an integer. */
+static void
+set_int128(dp_values *row, int column, dp_int128 x)
 {
 	dp_set(row, column, NumericGetDatum(dp_bridge_int128_to_numeric(x)));
 }
 
-/* dp_session_get_int128: what dp_session_set_int128 has set. */
+/* dp_session_get_int128: what set_int128 has set. */
 dp_int128
 dp_session_get_int128(const dp_values *row, int column)
 {
@@ -55,17 +68,14 @@ dp_session_get_int128(const dp_values *row, int column)
 
 	if (!dp_bridge_numeric_to_int128(DatumGetNumeric(dp_get(row, column)),
 									 &x))
-		ereport(ERROR,
-				(errcode(ERRCODE_DATA_CORRUPTED),
-				 errmsg("the catalog of sessions holds an invalid number")));
+		raise_corrupted("number");
 	return x;
 }
 
 static void
 fetch_plan(const dp_values *row, dp_sparse_plan *plan)
 {
-	plan->method = get_name(row, SESSION_METHOD, method_name,
-							lengthof(method_name));
+	plan->method = get_method(row);
 	plan->two_sided = DatumGetBool(dp_get(row, SESSION_TWO_SIDED));
 	plan->numeric = DatumGetBool(dp_get(row, SESSION_NUMERIC));
 	plan->fresh = DatumGetBool(dp_get(row, SESSION_FRESH));
@@ -94,7 +104,7 @@ fetch(const dp_values *row, dp_session_row *out)
 	session->id = DatumGetInt64(dp_get(row, SESSION_ID));
 	session->asked = DatumGetInt64(dp_get(row, SESSION_ASKED));
 	session->above = DatumGetInt32(dp_get(row, SESSION_ABOVE));
-	terms->kind = get_name(row, SESSION_KIND, kind_name, lengthof(kind_name));
+	terms->kind = get_kind(row);
 	terms->relid = DatumGetObjectId(dp_get(row, SESSION_RELATION_OID));
 	terms->dataset = *DatumGetName(dp_get(row, SESSION_DATASET));
 	terms->replace_one =
@@ -140,21 +150,19 @@ static void
 set_plan(dp_values *row, const dp_sparse_plan *plan)
 {
 	dp_set(row, SESSION_METHOD,
-		   CStringGetTextDatum(method_name[plan->method]));
+		   CStringGetTextDatum(dp_acct_sparse_name(plan->method)));
 	dp_set(row, SESSION_TWO_SIDED, BoolGetDatum(plan->two_sided));
 	dp_set(row, SESSION_NUMERIC, BoolGetDatum(plan->numeric));
 	dp_set(row, SESSION_FRESH, BoolGetDatum(plan->fresh));
-	dp_session_set_int128(row, SESSION_THRESHOLD_SENSITIVITY,
-						  plan->threshold_sensitivity);
+	set_int128(row, SESSION_THRESHOLD_SENSITIVITY,
+			   plan->threshold_sensitivity);
 	dp_set_fixed(row, SESSION_THRESHOLD_EPSILON, plan->threshold_epsilon);
-	dp_session_set_int128(row, SESSION_QUERY_SENSITIVITY,
-						  plan->query_sensitivity);
+	set_int128(row, SESSION_QUERY_SENSITIVITY, plan->query_sensitivity);
 	dp_set_fixed(row, SESSION_QUERY_EPSILON, plan->query_epsilon);
-	dp_session_set_int128(row, SESSION_ANSWER_SENSITIVITY,
-						  plan->answer_sensitivity);
+	set_int128(row, SESSION_ANSWER_SENSITIVITY, plan->answer_sensitivity);
 	dp_set_fixed(row, SESSION_ANSWER_EPSILON, plan->answer_epsilon);
 	dp_set(row, SESSION_OFFSET, Int64GetDatum(plan->offset));
-	dp_session_set_int128(row, SESSION_ALPHA, plan->alpha);
+	set_int128(row, SESSION_ALPHA, plan->alpha);
 	dp_set_fixed(row, SESSION_EPSILON, plan->charge.epsilon);
 	dp_set_fixed(row, SESSION_RHO, plan->charge.rho);
 	dp_set_fixed(row, SESSION_DELTA, plan->charge.delta);
@@ -187,7 +195,7 @@ dp_session_insert(const dp_session_row *new)
 	dp_set(&row, SESSION_NEIGHBOURS,
 		   CStringGetTextDatum(terms->replace_one ? "replace_one" :
 							   "add_remove"));
-	dp_session_set_int128(&row, SESSION_SENSITIVITY, terms->sensitivity);
+	set_int128(&row, SESSION_SENSITIVITY, terms->sensitivity);
 	dp_set(&row, SESSION_THRESHOLD, Int64GetDatum(terms->threshold));
 	dp_set(&row, SESSION_QUESTIONS, Int64GetDatum(terms->questions));
 	dp_set(&row, SESSION_CUTOFF, Int32GetDatum(terms->cutoff));
@@ -232,12 +240,16 @@ dp_session_read_secret(int64 id, dp_int128 *armed, HeapTuple *tuple)
 {
 	ScanKeyData key;
 	dp_values	row;
+	bytea	   *bytes;
 
 	dp_row_key(&key, SECRET_SESSION, INT8OID, Int64GetDatum(id));
 	if (dp_row_find(DP_TABLE_SECRET, SECRET_KEY, &key, 1, NULL, DP_ROW_READ,
 					tuple, &row) != DP_FOUND)
 		return false;
-	*armed = dp_session_get_int128(&row, SECRET_ARMED);
+	bytes = DatumGetByteaPP(dp_get(&row, SECRET_ARMED));
+	if (VARSIZE_ANY_EXHDR(bytes) != sizeof(dp_int128))
+		raise_corrupted("threshold");
+	memcpy(armed, VARDATA_ANY(bytes), sizeof(dp_int128));
 	return true;
 }
 
@@ -249,34 +261,48 @@ dp_session_read_secret(int64 id, dp_int128 *armed, HeapTuple *tuple)
 void
 dp_session_write_secret(int64 id, dp_int128 armed, HeapTuple tuple)
 {
+	int32		space[(VARHDRSZ + sizeof(dp_int128)) / sizeof(int32)];
+	bytea	   *bytes = (bytea *) space;
 	dp_values	row;
 
 	dp_row_start(DP_TABLE_SECRET, &row);
 	dp_set(&row, SECRET_SESSION, Int64GetDatum(id));
-	dp_session_set_int128(&row, SECRET_ARMED, armed);
+	SET_VARSIZE(bytes, sizeof(space));
+	memcpy(VARDATA(bytes), &armed, sizeof(armed));
+	dp_set(&row, SECRET_ARMED, PointerGetDatum(bytes));
 	if (tuple)
 		dp_row_update(DP_TABLE_SECRET, tuple, &row);
 	else
 		dp_row_append(DP_TABLE_SECRET, &row, 1);
 }
 
-/* dp_session_append_above: one "above"; answer may be NULL. */
+static Datum
+saturate(dp_int128 x)
+{
+	return Int64GetDatum(x > PG_INT64_MAX ? PG_INT64_MAX :
+						 x < PG_INT64_MIN ? PG_INT64_MIN : (int64) x);
+}
+
+/*
+ * dp_session_append_question
+ *	  One answered question; number is 0 unless it was "above".  The row takes
+ *	  the same space whatever the other values are.
+ */
 void
-dp_session_append_above(int64 id, int32 number, int64 asked_at,
-						const char *predicate, const dp_int128 *answer,
-						dp_int128 guess)
+dp_session_append_question(int64 id, int64 question, const char *predicate,
+						   int32 number, dp_int128 answer, dp_int128 guess)
 {
 	dp_values	row;
 
-	dp_row_start(DP_TABLE_ABOVE, &row);
-	dp_set(&row, ABOVE_SESSION, Int64GetDatum(id));
-	dp_set(&row, ABOVE_NUMBER, Int32GetDatum(number));
-	dp_set(&row, ABOVE_ASKED_AT, Int64GetDatum(asked_at));
-	dp_set(&row, ABOVE_PREDICATE, CStringGetTextDatum(predicate));
-	if (answer)
-		dp_session_set_int128(&row, ABOVE_ANSWER, *answer);
-	dp_session_set_int128(&row, ABOVE_GUESS, guess);
-	dp_row_append(DP_TABLE_ABOVE, &row, 1);
+	dp_row_start(DP_TABLE_QUESTION, &row);
+	dp_set(&row, QUESTION_SESSION, Int64GetDatum(id));
+	dp_set(&row, QUESTION_NUMBER, Int64GetDatum(question));
+	dp_set(&row, QUESTION_ANSWER, saturate(answer));
+	dp_set(&row, QUESTION_GUESS, saturate(guess));
+	dp_set(&row, QUESTION_ABOVE_NUMBER, Int32GetDatum(number));
+	dp_set(&row, QUESTION_ABOVE, BoolGetDatum(number > 0));
+	dp_set(&row, QUESTION_PREDICATE, CStringGetTextDatum(predicate));
+	dp_row_append(DP_TABLE_QUESTION, &row, 1);
 }
 
 /*

@@ -15,6 +15,9 @@
  * One draw per question: the comparison takes fresh noise, the numeric answer
  * takes other fresh noise, and a threshold that is armed again takes noise of
  * its own.
+ *
+ * What a question writes takes the same space whatever it is answered: on a
+ * full disk an answer must not show in what could be written.
  */
 #include "postgres.h"
 
@@ -25,9 +28,6 @@
 
 #include "store.h"
 
-/* As many sessions as a group has requests. */
-#define MOST_SESSIONS 256
-
 typedef struct group_session
 {
 	int64		id;
@@ -37,13 +37,15 @@ typedef struct group_session
 	dp_int128	armed;			/* private */
 	HeapTuple	secret;
 	bool		changed;
-	bool		armed_again;
 	const char *reason;			/* set when it is closed now */
 	TimestampTz closed;
 } group_session;
 
-/* Static, as 128-bit integers may need more alignment than palloc gives. */
-static group_session sessions[MOST_SESSIONS];
+/*
+ * As many as a group has requests.  Static, as 128-bit integers may need more
+ * alignment than palloc gives.
+ */
+static group_session sessions[DP_LEDGER_BATCH];
 static int	session_count;
 
 /* Forget what was read and drawn, the thresholds before all. */
@@ -64,7 +66,7 @@ begin(void)
 	forget();
 	table_close(dp_table_open(DP_TABLE_SESSION, RowExclusiveLock), NoLock);
 	table_close(dp_table_open(DP_TABLE_SECRET, RowExclusiveLock), NoLock);
-	table_close(dp_table_open(DP_TABLE_ABOVE, RowExclusiveLock), NoLock);
+	table_close(dp_table_open(DP_TABLE_QUESTION, RowExclusiveLock), NoLock);
 }
 
 static group_session *
@@ -76,7 +78,7 @@ load(int64 id)
 	for (i = 0; i < session_count; i++)
 		if (sessions[i].id == id)
 			return &sessions[i];
-	if (session_count == MOST_SESSIONS)
+	if (session_count == DP_LEDGER_BATCH)
 		elog(ERROR, "too many sessions in a group of requests");
 	s = &sessions[session_count++];
 	s->id = id;
@@ -186,11 +188,10 @@ judge_question(group_session *s, const dp_task_call *call,
 	return DP_SESSION_WELL;
 }
 
-/* An "above": count, answer, keep, and arm again if the plan says so. */
+/* An "above": count, answer, and arm again if the plan says so. */
 static void
-exceed(group_session *s, const dp_task_call *call,
-	   const dp_session_task *task, const dp_threshold_law *law,
-	   dp_session_reply *reply)
+exceed(group_session *s, const dp_session_task *task,
+	   const dp_threshold_law *law, dp_session_reply *reply)
 {
 	dp_session *session = &s->row.session;
 
@@ -201,15 +202,8 @@ exceed(group_session *s, const dp_task_call *call,
 														law, task->value,
 														&reply->answer),
 							   "draw a numeric answer");
-	dp_session_append_above(s->id, session->above, session->asked,
-							call->text ? call->text : "",
-							reply->numeric ? &reply->answer : NULL,
-							task->guess);
-	if (session->terms.plan.fresh && !is_over(s))
-	{
+	if (session->terms.plan.fresh)
 		s->armed = arm(&session->terms, law);
-		s->armed_again = true;
-	}
 }
 
 static void
@@ -231,7 +225,11 @@ ask(group_session *s, const dp_task_call *call, const dp_session_task *task,
 	session->asked++;
 	s->changed = true;
 	if (reply->above)
-		exceed(s, call, task, &law, reply);
+		exceed(s, task, &law, reply);
+	dp_session_append_question(s->id, session->asked,
+							   call->text ? call->text : "",
+							   reply->above ? session->above : 0,
+							   reply->answer, reply->above ? task->guess : 0);
 	reply->asked = session->asked;
 	reply->above_count = session->above;
 }
@@ -300,7 +298,31 @@ run(const dp_task_call *call, dp_task_reply *reply)
 	return DP_TASK_DONE;
 }
 
-/* The group is decided: write each changed session once. */
+/*
+ * Write or forget the threshold.  One that is armed afresh is written at every
+ * question, and as nothing when the session is over; one that stays is deleted
+ * then, for which neither space nor a lock is needed.
+ */
+static void
+write_secret(group_session *s)
+{
+	if (s->armed_known && s->row.session.terms.plan.fresh)
+		dp_session_write_secret(s->id, is_over(s) ? 0 : s->armed, s->secret);
+	else if (is_over(s))
+	{
+		if (!s->armed_known)
+			s->armed_known = dp_session_read_secret(s->id, &s->armed,
+													&s->secret);
+		if (s->armed_known)
+			dp_row_delete(DP_TABLE_SECRET, s->secret);
+	}
+}
+
+/*
+ * The group is decided: write each changed session once.  What needs space or
+ * a lock is written whatever was answered, and takes as much: if it cannot be
+ * written, that tells nothing.
+ */
 static void
 finish(void)
 {
@@ -309,21 +331,11 @@ finish(void)
 	for (i = 0; i < session_count; i++)
 	{
 		group_session *s = &sessions[i];
-		dp_int128	armed;
 
 		if (!s->changed)
 			continue;
 		dp_session_write(&s->row, s->closed, s->reason);
-		if (is_over(s))
-		{
-			if (s->secret == NULL)
-				(void) dp_session_read_secret(s->id, &armed, &s->secret);
-			if (s->secret != NULL)
-				dp_row_delete(DP_TABLE_SECRET, s->secret);
-			explicit_bzero(&armed, sizeof(armed));
-		}
-		else if (s->armed_again)
-			dp_session_write_secret(s->id, s->armed, s->secret);
+		write_secret(s);
 	}
 	forget();
 }

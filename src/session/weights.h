@@ -9,7 +9,7 @@
 #ifndef DP_SESSION_WEIGHTS_H
 #define DP_SESSION_WEIGHTS_H
 
-#include "session.h"
+#include "argument.h"
 
 /* What dp_session.details holds. */
 typedef struct dp_weights_details

@@ -10,7 +10,6 @@
  */
 #include "postgres.h"
 
-#include "access/htup_details.h"
 #include "catalog/pg_type.h"
 #include "funcapi.h"
 #include "miscadmin.h"
@@ -20,40 +19,8 @@
 
 #include "weights.h"
 
-/* ---- arguments ---- */
-
-static int64
-session_argument(FunctionCallInfo fcinfo)
-{
-	dp_bridge_require_preload();
-	if (PG_ARGISNULL(0))
-		ereport(ERROR,
-				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-				 errmsg("session must not be NULL")));
-	return PG_GETARG_INT64(0);
-}
-
-static char *
-predicate_argument(FunctionCallInfo fcinfo)
-{
-	if (PG_ARGISNULL(1))
-		ereport(ERROR,
-				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-				 errmsg("predicate must not be NULL")));
-	return text_to_cstring(PG_GETARG_TEXT_PP(1));
-}
-
-static Datum
-make_row(FunctionCallInfo fcinfo, Datum *values)
-{
-	bool		nulls[5] = {false};
-	TupleDesc	desc;
-
-	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "return type must be a row type");
-	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(desc), values,
-											 nulls));
-}
+/* What dp_weights_hypothesis adds to the columns of the universe. */
+#define OWN_COLUMN "probability double precision"
 
 /* ---- ask ---- */
 
@@ -150,6 +117,7 @@ reply_row(FunctionCallInfo fcinfo, const dp_session *session, int64 n,
 {
 	int64		noisy = (int64) Max(Min(reply->answer, (dp_int128) n), 0);
 	Datum		values[5];
+	bool		nulls[5] = {false};
 
 	values[0] = Int64GetDatum(reply->above ? noisy : guess->count);
 	values[1] = Float8GetDatum(reply->above ? (double) noisy / (double) n :
@@ -157,7 +125,7 @@ reply_row(FunctionCallInfo fcinfo, const dp_session *session, int64 n,
 	values[2] = BoolGetDatum(reply->above);
 	values[3] = Int64GetDatum(session->terms.questions - reply->asked);
 	values[4] = Int32GetDatum(session->terms.cutoff - reply->above_count);
-	return make_row(fcinfo, values);
+	return dp_session_make_row(fcinfo, values, nulls);
 }
 
 PG_FUNCTION_INFO_V1(dp_session_sql_weights_ask);
@@ -172,8 +140,8 @@ PG_FUNCTION_INFO_V1(dp_session_sql_weights_close);
 Datum
 dp_session_sql_weights_ask(PG_FUNCTION_ARGS)
 {
-	int64		id = session_argument(fcinfo);
-	char	   *predicate = predicate_argument(fcinfo);
+	int64		id = dp_session_id(fcinfo);
+	char	   *predicate = dp_session_predicate(fcinfo);
 	dp_session *session = find_open(id);
 	dp_weights_details details;
 	dp_linear_query *query;
@@ -203,23 +171,41 @@ dp_session_sql_weights_ask(PG_FUNCTION_ARGS)
 Datum
 dp_session_sql_weights_estimate(PG_FUNCTION_ARGS)
 {
-	int64		id = session_argument(fcinfo);
-	char	   *predicate = predicate_argument(fcinfo);
+	int64		id = dp_session_id(fcinfo);
+	char	   *predicate = dp_session_predicate(fcinfo);
 	dp_session *session = dp_session_find(id, DP_SESSION_WEIGHTS, true);
 	const dp_hypothesis *hypothesis = dp_hypothesis_of(session);
 	weights_guess guess;
 	Datum		values[2];
+	bool		nulls[2] = {false};
 
 	make_guess(hypothesis,
 			   dp_workload_read_query(hypothesis->details.universe,
 									  predicate), &guess);
 	values[0] = Int64GetDatum(guess.count);
 	values[1] = Float8GetDatum(guess.fraction);
-	return make_row(fcinfo, values);
+	return dp_session_make_row(fcinfo, values, nulls);
+}
+
+/* In a SELECT list there is no list of columns to fill. */
+static void
+require_from(const dp_session *session, const dp_universe *universe,
+			 const ReturnSetInfo *rsinfo)
+{
+	if (rsinfo != NULL && IsA(rsinfo, ReturnSetInfo) &&
+		(rsinfo->allowedModes & SFRM_Materialize) != 0 &&
+		rsinfo->expectedDesc != NULL)
+		return;
+	ereport(ERROR,
+			(errcode(ERRCODE_SYNTAX_ERROR),
+			 errmsg("dp_weights_hypothesis needs a column list"),
+			 errhint("Write SELECT * FROM dp_weights_hypothesis("
+					 INT64_FORMAT ") AS t(%s, " OWN_COLUMN ").", session->id,
+					 dp_universe_columns_text(universe))));
 }
 
 static void
-check_last_column(TupleDesc wanted)
+check_last_column(const dp_universe *universe, TupleDesc wanted)
 {
 	Form_pg_attribute last = TupleDescAttr(wanted, wanted->natts - 1);
 
@@ -228,12 +214,12 @@ check_last_column(TupleDesc wanted)
 		return;
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("column list must end with probability double "
-					"precision"),
-			 errdetail("Its last column is %s %s.", NameStr(last->attname),
+			 errmsg("column list must end with " OWN_COLUMN),
+			 errdetail("Name and type must be these; its last column is %s "
+					   "%s.", quote_identifier(NameStr(last->attname)),
 					   format_type_be(last->atttypid)),
-			 errhint("Write AS t(the columns of the universe with their "
-					 "types, probability double precision).")));
+			 errhint("Write AS t(%s, " OWN_COLUMN ").",
+					 dp_universe_columns_text(universe))));
 }
 
 static void
@@ -264,15 +250,17 @@ Datum
 dp_session_sql_weights_hypothesis(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
-	int64		id = session_argument(fcinfo);
+	int64		id = dp_session_id(fcinfo);
 	dp_session *session = dp_session_find(id, DP_SESSION_WEIGHTS, true);
 	const dp_hypothesis *hypothesis;
+	const dp_universe *universe;
 
-	SetSingleFuncCall(fcinfo, SRF_SINGLE_USE_EXPECTED);
 	hypothesis = dp_hypothesis_of(session);
-	check_last_column(rsinfo->setDesc);
-	dp_universe_check_columns(hypothesis->details.universe, rsinfo->setDesc,
-							  1);
+	universe = hypothesis->details.universe;
+	require_from(session, universe, rsinfo);
+	SetSingleFuncCall(fcinfo, SRF_SINGLE_USE_EXPECTED);
+	dp_universe_check_columns(universe, rsinfo->setDesc, OWN_COLUMN);
+	check_last_column(universe, rsinfo->setDesc);
 	put_cells(hypothesis, rsinfo);
 	return (Datum) 0;
 }
@@ -286,6 +274,6 @@ dp_session_sql_weights_hypothesis(PG_FUNCTION_ARGS)
 Datum
 dp_session_sql_weights_close(PG_FUNCTION_ARGS)
 {
-	dp_session_close(session_argument(fcinfo), DP_SESSION_WEIGHTS);
+	dp_session_close(dp_session_id(fcinfo), DP_SESSION_WEIGHTS);
 	PG_RETURN_VOID();
 }

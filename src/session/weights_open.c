@@ -9,14 +9,16 @@
 #include "postgres.h"
 
 #include "fmgr.h"
+#include "lib/stringinfo.h"
 #include "nodes/nodes.h"
-#include "nodes/value.h"
 #include "utils/builtins.h"
 #include "utils/fmgrprotos.h"
+#include "utils/json.h"
 
 #include "weights.h"
 
 #define MAX_N INT64CONST(1000000000000)
+#define MOST_ALPHA (DP_FIXED_ONE / 3)	/* 3 alpha above 1 says nothing */
 #define COUNT_SHARE 20			/* of epsilon, for the noisy number of rows */
 
 /* Arguments of dp_weights_open. */
@@ -46,138 +48,82 @@ typedef struct weights_call
 
 /* ---- what the session keeps ---- */
 
-static int64
-read_integer(const Node *node)
-{
-	return pg_strtoint64(strVal(node));
-}
-
-static dp_fixed
-read_fixed(const Node *node)
-{
-	Numeric		x = dp_bridge_text_to_numeric(strVal(node));
-	dp_fixed	fixed = 0;
-
-	if (dp_bridge_numeric_to_fixed(x, DP_ROUND_DOWN, &fixed) != DP_NUMBER_OK)
-		elog(ERROR, "unexpected number \"%s\" in a session", strVal(node));
-	return fixed;
-}
-
-/* dp_weights_details_write: as text, for dp_session.details. */
+/* dp_weights_details_write: as JSON, for dp_session.details. */
 char *
 dp_weights_details_write(const dp_weights_details *details)
 {
-	List	   *list = list_make4(
-		dp_universe_to_list(details->universe),
-		makeString(psprintf(INT64_FORMAT, details->n)),
-		makeString(dp_bridge_fixed_to_cstring(details->alpha)),
-		makeString(dp_bridge_fixed_to_cstring(details->step)));
+	StringInfoData json;
 
-	return nodeToString(list);
+	initStringInfo(&json);
+	appendStringInfoString(&json, "{\"columns\": ");
+	escape_json(&json, dp_universe_columns_text(details->universe));
+	appendStringInfo(&json, ", \"n\": " INT64_FORMAT ", \"alpha\": %s",
+					 details->n, dp_bridge_fixed_to_cstring(details->alpha));
+	appendStringInfo(&json, ", \"step\": %s, \"universe\": ",
+					 dp_bridge_fixed_to_cstring(details->step));
+	escape_json(&json, nodeToString(dp_universe_to_list(details->universe)));
+	appendStringInfoChar(&json, '}');
+	return json.data;
 }
 
-/* dp_weights_details_read: back again, in the current context. */
+static char *
+read_text(Datum json, const char *name)
+{
+	return TextDatumGetCString(DirectFunctionCall2(
+								   json_object_field_text, json,
+								   CStringGetTextDatum(name)));
+}
+
+static dp_fixed
+read_fixed(Datum json, const char *name)
+{
+	char	   *text = read_text(json, name);
+	dp_fixed	fixed = 0;
+
+	if (dp_bridge_numeric_to_fixed(dp_bridge_text_to_numeric(text),
+								   DP_ROUND_DOWN, &fixed) != DP_NUMBER_OK)
+		elog(ERROR, "unexpected number \"%s\" in a session", text);
+	return fixed;
+}
+
+/*
+ * dp_weights_details_read
+ *	  What a session of this kind keeps, in the current context.
+ *
+ * Errors: those of dp_axis_from_list.
+ */
 void
 dp_weights_details_read(const char *text, dp_weights_details *out)
 {
-	List	   *list = castNode(List, stringToNode(text));
+	Datum		json = CStringGetTextDatum(text);
+	char	   *universe = read_text(json, "universe");
 
-	out->universe = dp_universe_from_list(linitial_node(List, list));
-	out->n = read_integer(lsecond(list));
-	out->alpha = read_fixed(lthird(list));
-	out->step = read_fixed(lfourth(list));
+	out->universe = dp_universe_from_list(castNode(List,
+												   stringToNode(universe)));
+	out->n = pg_strtoint64(read_text(json, "n"));
+	out->alpha = read_fixed(json, "alpha");
+	out->step = read_fixed(json, "step");
 }
 
 /* ---- arguments ---- */
-
-static void
-require_argument(FunctionCallInfo fcinfo, int place, const char *what)
-{
-	if (PG_ARGISNULL(place))
-		ereport(ERROR,
-				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-				 errmsg("%s must not be NULL", what)));
-}
-
-static Numeric
-number_argument(FunctionCallInfo fcinfo, int place, bool floats)
-{
-	if (PG_ARGISNULL(place))
-		return NULL;
-	if (floats)
-		return dp_bridge_float8_to_numeric(PG_GETARG_FLOAT8(place));
-	return PG_GETARG_NUMERIC(place);
-}
-
-static dp_fixed
-read_epsilon(Numeric x)
-{
-	dp_rational epsilon;
-	dp_fixed	fixed;
-
-	if (x == NULL)
-		x = dp_bridge_text_to_numeric(dp_setting_epsilon);
-	epsilon = dp_bridge_check_epsilon(x, false, "epsilon");
-	dp_bridge_check_status(dp_acct_fixed_from_rational(&epsilon,
-													   DP_ROUND_DOWN, &fixed),
-						   "read epsilon");
-	return fixed;
-}
-
-/* A number from 0 on and below `end`; of 0 itself only when zero_too. */
-static dp_fixed
-read_below(Numeric x, dp_rounding rounding, dp_fixed end, bool zero_too,
-		   const char *message, const char *hint)
-{
-	dp_fixed	fixed = 0;
-
-	if (dp_bridge_numeric_to_fixed(x, rounding, &fixed) != DP_NUMBER_OK ||
-		(fixed == 0 && !zero_too) || fixed >= end)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("%s", message),
-				 errhint("%s", hint)));
-	return fixed;
-}
-
-/* Left out, delta is 0; dp_pg.delta under dp_pg.mechanism = gaussian. */
-static dp_fixed
-read_delta(Numeric x)
-{
-	if (x == NULL && dp_setting_mechanism == DP_SETTING_GAUSSIAN &&
-		dp_setting_delta[0] != '\0')
-		x = dp_bridge_text_to_numeric(dp_setting_delta);
-	if (x == NULL)
-		return 0;
-	return read_below(x, DP_ROUND_DOWN, DP_FIXED_ONE, true,
-					  "delta must be at least 0 and below 1",
-					  "Leave it out for a guarantee without delta.");
-}
 
 /* 0: the least that can be reached */
 static dp_fixed
 read_alpha(Numeric x)
 {
+	dp_fixed	alpha = 0;
+
 	if (x == NULL)
 		return 0;
-	return read_below(x, DP_ROUND_DOWN, DP_FIXED_ONE / 3 + 1, false,
-					  "alpha must be above 0 and at most 1/3",
-					  "Answers are within 3 alpha of the true fraction; "
-					  "leave alpha out for the least that can be reached.");
-}
-
-static dp_sparse_method
-read_method(FunctionCallInfo fcinfo)
-{
-	char	   *name = text_to_cstring(PG_GETARG_TEXT_PP(ARG_METHOD));
-	dp_sparse_method method = DP_SPARSE_BEST;
-
-	if (!dp_acct_sparse_parse(name, &method))
+	if (dp_bridge_numeric_to_fixed(x, DP_ROUND_DOWN, &alpha) !=
+		DP_NUMBER_OK || alpha == 0 || alpha > MOST_ALPHA)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("unknown method \"%s\"", name),
-				 errhint("Methods are best, geometric, rounds and book.")));
-	return method;
+				 errmsg("alpha must be above 0 and at most 1/3"),
+				 errhint("Answers are within 3 alpha of the true fraction; "
+						 "leave alpha out for the least that can be "
+						 "reached.")));
+	return alpha;
 }
 
 static int64
@@ -197,40 +143,35 @@ read_numbers(FunctionCallInfo fcinfo, bool floats, weights_call *call)
 {
 	dp_weights_request *request = &call->request;
 
-	require_argument(fcinfo, ARG_QUERIES, "queries");
-	require_argument(fcinfo, ARG_CONFIDENCE, "confidence");
-	require_argument(fcinfo, ARG_METHOD, "method");
+	dp_session_require(fcinfo, ARG_QUERIES,
+					   "the number of questions, queries,");
 	request->questions = PG_GETARG_INT32(ARG_QUERIES);
 	if (request->questions < 1)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("queries must be at least 1"),
+				 errmsg("the number of questions, queries, must be at least "
+						"1"),
 				 errhint("Give the most that will be asked.")));
-	call->epsilon = read_epsilon(number_argument(fcinfo, ARG_EPSILON,
-												 floats));
+	call->epsilon = dp_session_epsilon(fcinfo, ARG_EPSILON, floats);
 	request->epsilon = call->epsilon;
 	if (!PG_ARGISNULL(ARG_N))
 		request->n = read_n(PG_GETARG_INT64(ARG_N));
-	request->alpha = read_alpha(number_argument(fcinfo, ARG_ALPHA, floats));
-	request->delta = read_delta(number_argument(fcinfo, ARG_DELTA, floats));
-	request->beta = DP_FIXED_ONE -
-		read_below(number_argument(fcinfo, ARG_CONFIDENCE, floats),
-				   DP_ROUND_UP, DP_FIXED_ONE, false,
-				   "confidence must lie between 0 and 1",
-				   "It is the probability that every answer is within 3 "
-				   "alpha, such as 0.95.");
-	request->method = read_method(fcinfo);
+	request->alpha = read_alpha(dp_session_number(fcinfo, ARG_ALPHA,
+												  floats));
+	request->delta = dp_session_delta(fcinfo, ARG_DELTA, floats);
+	request->beta = dp_session_beta(fcinfo, ARG_CONFIDENCE, floats,
+									"every answer is within 3 alpha");
+	request->method = dp_session_method(fcinfo, ARG_METHOD);
 }
 
 static void
 read_call(FunctionCallInfo fcinfo, bool floats, weights_call *call)
 {
 	MemSet(call, 0, sizeof(*call));
-	dp_bridge_require_preload();
-	require_argument(fcinfo, ARG_RELATION, "relation of dp_weights_open");
-	require_argument(fcinfo, ARG_COLUMNS, "columns");
+	call->relid = dp_session_relation(fcinfo, ARG_RELATION,
+									  "dp_weights_open");
+	dp_session_require(fcinfo, ARG_COLUMNS, "columns");
 	read_numbers(fcinfo, floats, call);
-	call->relid = PG_GETARG_OID(ARG_RELATION);
 	call->universe =
 		dp_universe_make(call->relid, PG_GETARG_ARRAYTYPE_P(ARG_COLUMNS),
 						 PG_ARGISNULL(ARG_BINS) ? NULL :
@@ -318,17 +259,11 @@ static char *
 tell_request(const weights_call *call)
 {
 	return psprintf("n is " INT64_FORMAT "%s, the universe has " INT64_FORMAT
-					" cells, and there are " INT64_FORMAT " queries.",
+					" cells, and there are " INT64_FORMAT " questions.",
 					call->request.n,
 					call->request.epsilon < call->epsilon ?
 					" (noisy, its epsilon was charged)" : "",
 					call->request.cells, call->request.questions);
-}
-
-static double
-to_double(dp_fixed x)
-{
-	return dp_acct_fixed_approx(x);
 }
 
 static void
@@ -337,11 +272,13 @@ refuse_useless(const weights_call *call)
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 			 errmsg("no useful accuracy can be reached"),
-			 errdetail("%s The least alpha is %.4g, and answers within 3 "
-					   "alpha would say nothing.", tell_request(call),
-					   to_double(call->plan.alpha)),
+			 errdetail("%s %s", tell_request(call),
+					   call->plan.alpha == 0 ? "The noise is larger than n." :
+					   psprintf("The least alpha is %.4g, and answers within "
+								"3 alpha would say nothing.",
+								dp_acct_fixed_approx(call->plan.alpha))),
 			 errhint("Use a larger epsilon, a delta, fewer cells or fewer "
-					 "queries, on more rows.")));
+					 "questions, on more rows.")));
 }
 
 static void
@@ -354,7 +291,7 @@ refuse_alpha(const weights_call *call)
 			 errdetail("%s The least alpha is %s.", tell_request(call),
 					   dp_bridge_fixed_to_cstring(call->plan.alpha)),
 			 errhint("Ask for that alpha or leave it out; or use a larger "
-					 "epsilon, fewer cells or fewer queries.")));
+					 "epsilon, fewer cells or fewer questions.")));
 }
 
 static void
@@ -364,11 +301,11 @@ make_plan(weights_call *call, const dp_reading *reading)
 
 	call->request.sensitivity = reading->sensitivity;
 	status = dp_acct_weights_plan(&call->request, &call->plan);
-	if (status == DP_OK && call->plan.alpha <= DP_FIXED_ONE / 3 &&
+	if (status == DP_OK && call->plan.alpha <= MOST_ALPHA &&
 		call->plan.updates <= PG_INT32_MAX)
 		return;
 	if (status == DP_E_RANGE && call->request.alpha != 0 &&
-		call->plan.alpha > 0 && call->plan.alpha < DP_FIXED_ONE / 3)
+		call->plan.alpha > 0 && call->plan.alpha < MOST_ALPHA)
 		refuse_alpha(call);
 	if (status != DP_E_RANGE)
 		dp_bridge_check_status(status, "plan multiplicative weights");
@@ -387,7 +324,7 @@ fill_terms(const weights_call *call, const dp_reading *reading,
 	terms->threshold = call->plan.threshold;
 	terms->questions = call->request.questions;
 	terms->cutoff = (int32) call->plan.updates;
-	terms->beta = to_double(call->request.beta);
+	terms->beta = dp_acct_fixed_approx(call->request.beta);
 	terms->replace_one = reading->standing.replace_one;
 	terms->plan = call->plan.sparse;
 }
@@ -411,11 +348,20 @@ open_planned(const weights_call *call, const dp_reading *reading)
 									terms.questions));
 }
 
-static void
-tell_session(int64 id, const weights_call *call)
+/* 3 alpha n in whole rows; n is at most MAX_N, so nothing overflows. */
+static int64
+rows_off(const weights_call *call)
 {
-	double		alpha = to_double(call->plan.alpha);
-	int64		n = call->request.n;
+	return (int64) (3 * call->plan.alpha * (dp_uint128) call->request.n /
+					DP_FIXED_ONE);
+}
+
+static void
+tell_session(int64 id, const weights_call *call, const char *dataset)
+{
+	const dp_weights_plan *plan = &call->plan;
+	double		alpha = dp_acct_fixed_approx(plan->alpha);
+	dp_fixed	for_n = call->epsilon - call->request.epsilon;
 
 	ereport(NOTICE,
 			(errmsg("session " INT64_FORMAT ": with probability %s every "
@@ -423,14 +369,22 @@ tell_session(int64 id, const weights_call *call)
 					dp_bridge_fixed_to_cstring(DP_FIXED_ONE -
 											   call->request.beta),
 					3 * alpha),
-			 errdetail("Universe of " INT64_FORMAT " cells; n " INT64_FORMAT
-					   "%s; alpha %.4g, 3 alpha %.4g or %.0f rows; at most "
-					   INT64_FORMAT " updates and " INT64_FORMAT
-					   " questions; method %s.", call->universe->size, n,
-					   call->request.epsilon < call->epsilon ? " (noisy)" :
-					   "", alpha, 3 * alpha, 3 * alpha * n,
-					   call->plan.updates, call->request.questions,
-					   dp_acct_sparse_name(call->plan.sparse.method))));
+			 errdetail("Universe of %s; n " INT64_FORMAT "%s; alpha %.4g, 3 "
+					   "alpha %.4g or " INT64_FORMAT " rows; at most %s and "
+					   "%s; method %s.  %s",
+					   dp_session_tell_number(call->universe->size, "cell"),
+					   call->request.n, for_n > 0 ? " (noisy)" : "", alpha,
+					   3 * alpha, rows_off(call),
+					   dp_session_tell_number(plan->updates, "update"),
+					   dp_session_tell_number(call->request.questions,
+											  "question"),
+					   dp_acct_sparse_name(plan->sparse.method),
+					   dp_session_tell_charge(&plan->sparse.charge, for_n,
+											  dataset)),
+			 plan->alpha >= DP_FIXED_ONE / 9 ?
+			 errhint("Answers may be off by a third of all rows. Use a larger "
+					 "epsilon, a delta, fewer cells, fewer questions or more "
+					 "rows; dp_weights_error tells what they reach.") : 0));
 }
 
 /* ---- SQL ---- */
@@ -451,7 +405,7 @@ open_session(FunctionCallInfo fcinfo, bool floats)
 		count_rows(&call, reading);
 	make_plan(&call, reading);
 	id = open_planned(&call, reading);
-	tell_session(id, &call);
+	tell_session(id, &call, reading->dataset);
 	PG_RETURN_INT64(id);
 }
 

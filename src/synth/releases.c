@@ -12,11 +12,13 @@
 
 #include <math.h>
 
+#include "access/xact.h"
 #include "catalog/pg_type.h"
 #include "utils/builtins.h"
 #include "utils/fmgrprotos.h"
 #include "utils/json.h"
 #include "utils/lsyscache.h"
+#include "utils/resowner.h"
 #include "utils/timestamp.h"
 
 #include "../ledger/dp_table.h"
@@ -272,10 +274,9 @@ dp_synth_charge(dp_ledger_request *request, const dp_synth_record *record)
 	return receipt.ledger_id;
 }
 
-/* dp_synth_finish: see synth.h. */
-void
-dp_synth_finish(const char *dataset, int64 id, double error,
-				const char *results)
+/* Hand the results over; raises. */
+static void
+complete(const char *dataset, int64 id, double error, const char *results)
 {
 	dp_ledger_request request;
 	dp_ledger_receipt receipt;
@@ -291,4 +292,43 @@ dp_synth_finish(const char *dataset, int64 id, double error,
 	request.task.kind = DP_TASK_RELEASE;
 	memcpy(request.task.data, &task, sizeof(task));
 	dp_ledger_run_task(&request, psprintf("{%s}", results), &receipt, &reply);
+}
+
+/*
+ * dp_synth_finish: see synth.h.  What was drawn has been paid for, so it is
+ * not withheld when the record cannot be completed; only a cancel is obeyed.
+ */
+void
+dp_synth_finish(const char *dataset, int64 id, double error,
+				const char *results)
+{
+	MemoryContext context = CurrentMemoryContext;
+	ResourceOwner owner = CurrentResourceOwner;
+
+	BeginInternalSubTransaction(NULL);
+	MemoryContextSwitchTo(context);
+	PG_TRY();
+	{
+		complete(dataset, id, error, results);
+		ReleaseCurrentSubTransaction();
+	}
+	PG_CATCH();
+	{
+		ErrorData  *failure;
+
+		MemoryContextSwitchTo(context);
+		failure = CopyErrorData();
+		FlushErrorState();
+		RollbackAndReleaseCurrentSubTransaction();
+		if (failure->sqlerrcode == ERRCODE_QUERY_CANCELED)
+			ReThrowError(failure);
+		ereport(WARNING,
+				(errcode(failure->sqlerrcode),
+				 errmsg("could not complete the record of release "
+						INT64_FORMAT, id),
+				 errdetail("%s", failure->message)));
+	}
+	PG_END_TRY();
+	MemoryContextSwitchTo(context);
+	CurrentResourceOwner = owner;
 }

@@ -308,7 +308,8 @@ check_columns(smalldb *s, TupleDesc wanted)
 		s->weighted = last->atttypid == FLOAT8OID &&
 			strcmp(NameStr(last->attname), "weight") == 0;
 	}
-	dp_universe_check_columns(s->universe, wanted, s->weighted ? 1 : 0);
+	dp_universe_check_columns(s->universe, wanted,
+							  s->weighted ? "weight double precision" : NULL);
 }
 
 /* One row of the synopsis, in the form that was asked for. */

@@ -20,6 +20,7 @@
 /* Numbers of rho with which all laws of the schedule can be made. */
 #define LEAST_RHO 1e-12
 #define MOST_RHO 1e4
+#define MOST_ROWS (INT64CONST(1) << 50)	/* exact in floating point */
 #define GUESSED_ROWS 10000		/* for mwem's rounds, when n is not public */
 
 /* Places of the arguments. */
@@ -108,8 +109,9 @@ read_sizes(FunctionCallInfo fcinfo, dp_synthesis *s)
 						   "be.", most, s->universe->naxes),
 				 errhint("Ask for fewer, and multiply what you count.")));
 	s->terms.total = PG_ARGISNULL(ARG_N) ? -1 : PG_GETARG_INT64(ARG_N);
-	if (!PG_ARGISNULL(ARG_N) && s->terms.total < 1)
-		refuse("n must be at least 1",
+	if (!PG_ARGISNULL(ARG_N) &&
+		(s->terms.total < 1 || s->terms.total > MOST_ROWS))
+		refuse("n must be at least 1 and at most 2^50",
 			   "It is the number of rows, when that is public; without it "
 			   "the number is estimated.");
 	if (s->rows < 0 && s->terms.total > most)
@@ -379,7 +381,7 @@ dp_synth_sql_synthesize(PG_FUNCTION_ARGS)
 	MemSet(&s, 0, sizeof(s));
 	read_request(fcinfo, &s);
 	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
-	dp_universe_check_columns(s.universe, result->setDesc, 0);
+	dp_universe_check_columns(s.universe, result->setDesc, NULL);
 	show_plan(&s);
 	id = pay(&s);
 	places = dp_synthesis_run(&s, &nrows);

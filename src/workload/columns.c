@@ -40,8 +40,12 @@ wanted_list(TupleDesc wanted)
 	return text.data;
 }
 
-static char *
-given_list(const dp_universe *universe)
+/*
+ * dp_universe_columns_text
+ *	  The columns of the universe with their types, as a column list has them.
+ */
+char *
+dp_universe_columns_text(const dp_universe *universe)
 {
 	StringInfoData text;
 	int			i;
@@ -61,14 +65,16 @@ given_list(const dp_universe *universe)
 /*
  * dp_universe_check_columns
  *	  Raises 22023 unless the column list that a caller wrote names the axes,
- *	  in their order and with their types, and then `extra` columns more; what
- *	  those are is for the function to check.
+ *	  in their order and with their types, and then one column more when the
+ *	  function has one of its own.  `own` is that one as it must be written,
+ *	  NULL: there is none; whether it is written so is for the function to
+ *	  check.
  */
 void
 dp_universe_check_columns(const dp_universe *universe, TupleDesc wanted,
-						  int extra)
+						  const char *own)
 {
-	bool		same = wanted->natts == universe->naxes + extra;
+	bool		same = wanted->natts == universe->naxes + (own ? 1 : 0);
 	int			i;
 
 	for (i = 0; same && i < universe->naxes; i++)
@@ -79,8 +85,7 @@ dp_universe_check_columns(const dp_universe *universe, TupleDesc wanted,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 			 errmsg("column list does not match the columns of the universe"),
 			 errdetail("The list has (%s).", wanted_list(wanted)),
-			 extra == 0 ?
-			 errhint("Write AS t(%s).", given_list(universe)) :
-			 errhint("Begin the list with %s; %d more of the function's own "
-					 "follow.", given_list(universe), extra)));
+			 errhint("Write AS t(%s%s%s).",
+					 dp_universe_columns_text(universe), own ? ", " : "",
+					 own ? own : "")));
 }

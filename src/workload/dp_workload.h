@@ -36,11 +36,9 @@ extern dp_universe *dp_universe_make(Oid relid, ArrayType *columns,
 									 ArrayType *bins, int64 most);
 extern List *dp_universe_to_list(const dp_universe *universe);
 extern dp_universe *dp_universe_from_list(const List *list);
-/* Places of a cell on each axis, and back; size must not have saturated. */
+/* Places of a cell on each axis; size must not have saturated. */
 extern void dp_universe_places(const dp_universe *universe, int64 cell,
 							   int64 *places);
-extern int64 dp_universe_cell(const dp_universe *universe,
-							  const int64 *places);
 
 /* A predicate over the cells: a table of truth over the axes it names. */
 typedef struct dp_linear_query
@@ -53,7 +51,10 @@ typedef struct dp_linear_query
 								 * dp_reading_table */
 } dp_linear_query;
 
-/* Errors as dp_query_read_predicates, and 54000: too many cells. */
+/*
+ * Errors as dp_query_read_public_predicate, 54000 too many cells, and what
+ * evaluating it on public values raises.
+ */
 extern dp_linear_query *dp_workload_read_query(const dp_universe *universe,
 											   const char *text);
 /* For each cell of the universe whether the query holds; universe->size. */
@@ -66,13 +67,16 @@ extern dp_reading *dp_workload_reading(const dp_universe *universe,
 extern int	dp_workload_marginals(const dp_universe *universe, int k,
 								  dp_reading_table **out);
 
+/* "a text, b integer" */
+extern char *dp_universe_columns_text(const dp_universe *universe);
 /*
  * Rows of cells for SETOF record functions: the descriptor that the caller's
  * column list must match (22023 with both lists otherwise), by name and type;
- * `extra` columns of the function's own follow.
+ * a column of the function's own follows, such as "weight double precision",
+ * NULL: none.
  */
 extern void dp_universe_check_columns(const dp_universe *universe,
-									  TupleDesc wanted, int extra);
+									  TupleDesc wanted, const char *own);
 extern void dp_universe_values(const dp_universe *universe, int64 cell,
 							   Datum *values, bool *nulls);
 

@@ -150,7 +150,8 @@ check_marginals(const dp_universe *universe, int k)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("marginals must be from 0 to the number of columns, "
 						"not %d", k),
-				 errdetail("There are %d columns.", universe->naxes)));
+				 errdetail("There are %d columns.", universe->naxes),
+				 errhint("It is how many columns each table has.")));
 	for (i = 0; i < k; i++)
 		tables = tables * (universe->naxes - i) / (i + 1);
 	if (tables > MARGINALS_MAX)

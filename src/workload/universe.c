@@ -44,7 +44,8 @@ read_columns(ArrayType *array, int *n)
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("there are too many columns"),
 				 errdetail("%d were given, at most %d can be.", *n,
-						   DP_UNIVERSE_AXES)));
+						   DP_UNIVERSE_AXES),
+				 errhint("Leave some out.")));
 	names = palloc(sizeof(char *) * *n);
 	for (i = 0; i < *n; i++)
 	{
@@ -199,18 +200,6 @@ dp_universe_places(const dp_universe *universe, int64 cell, int64 *places)
 		places[i] = cell % universe->axes[i]->size;
 		cell /= universe->axes[i]->size;
 	}
-}
-
-/* dp_universe_cell: the cell of these places. */
-int64
-dp_universe_cell(const dp_universe *universe, const int64 *places)
-{
-	int64		cell = 0;
-	int			i;
-
-	for (i = 0; i < universe->naxes; i++)
-		cell = cell * universe->axes[i]->size + places[i];
-	return cell;
 }
 
 /* dp_universe_values: the public value of a cell on each axis. */

@@ -11,11 +11,12 @@ SELECT n % 4, n % 1000, n % 1001, (n % 1001) + 0.25, 'number ' || n % 1000
 FROM generate_series(1, :rows) AS n;
 CREATE TABLE ten (i int);
 INSERT INTO ten SELECT generate_series(1, 10);
--- 16^4 cells, nearly as many rows in each
+-- rows scattered over 16^4 cells
 CREATE TABLE cell (a int NOT NULL, b int NOT NULL, c int NOT NULL,
 	d int NOT NULL);
-INSERT INTO cell SELECT n % 16, n / 16 % 16, n / 256 % 16, n * 31 / 4096 % 16
-FROM generate_series(1, 100000) AS n;
+INSERT INTO cell
+SELECT h & 15, h >> 8 & 15, h >> 16 & 15, h >> 24 & 15
+FROM generate_series(1, 100000) AS n, hashint4extended(n, 1) AS h;
 -- 1000 conjunctions over six columns, and 20 of them for a plain query
 CREATE TABLE people (k4 int NOT NULL, k10 int NOT NULL, k100 bigint NOT NULL,
 	flag boolean NOT NULL, sex text NOT NULL, job text NOT NULL);

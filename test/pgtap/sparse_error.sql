@@ -19,6 +19,7 @@ SELECT is(count(*)::int, 48, 'svt_accuracy.csv has 48 records') FROM svt;
 CREATE FUNCTION whole(have numeric, want numeric) RETURNS boolean IMMUTABLE LANGUAGE sql AS
 	'SELECT have > want - 2 AND have < want + 1 AND have = trunc(have)';
 CREATE VIEW possible AS SELECT * FROM svt WHERE c <= k;
+SELECT is(count(*)::int, 44, 'of which 44 have no more aboves than questions') FROM possible;
 SELECT is_empty($$SELECT * FROM possible, dp_sparse_vector_error(k, c, eps, confidence => 1 - beta, method => 'geometric') e
 	WHERE (whole(e.alpha, geo_general) AND e.alpha <= geo_general AND e.rounds = 1 AND threshold_epsilon + query_epsilon = eps AND e.epsilon = eps AND e.delta = 0
 		AND e.rho = dp_pure_rho(eps)) IS NOT TRUE$$, 'geometric');
@@ -45,6 +46,7 @@ FROM (SELECT round(alpha / 5) * 5 AS alpha FROM dp_sparse_vector_error(1000, 10,
 CREATE TABLE mw (x bigint, q bigint, n bigint, eps numeric, beta numeric, delta numeric, printed32 numeric, corrected36 numeric, alpha1 numeric, alpha2 numeric, mwem numeric);
 \copy mw FROM 'test/oracle/mw_accuracy.csv' (FORMAT csv, HEADER)
 SELECT is(count(*)::int, 36, 'mw_accuracy.csv has 36 records') FROM mw;
+SELECT is(count(*)::int, 29, 'of which 29 have an alpha that can be asked for') FROM mw WHERE corrected36 < 0.98;
 SELECT is_empty($$SELECT * FROM mw, dp_weights_error(x, n, q, eps, confidence => 1 - beta) e
 	WHERE (e.alpha < 0.45 * corrected36 AND error <= 3 * e.alpha * n AND updates <= q AND threshold > noise + e.alpha * n
 		AND e.epsilon = eps AND e.delta = 0 AND rho <= dp_pure_rho(eps)) IS NOT TRUE$$, 'better than the corrected Theorem 4.14');
@@ -57,12 +59,15 @@ SELECT is_empty($$SELECT * FROM mw, dp_weights_error(x, n, q, eps, confidence =>
 
 SELECT is(dp_sparse_vector_error(10, 3, NULL::numeric), NULL, 'NULL gives NULL');
 SELECT is(dp_weights_error(10, NULL, 10, 1), NULL, 'NULL gives NULL');
+SELECT is(dp_weights_error(10, 1000, 10, 1, NULL), NULL, 'NULL gives NULL, in the midst');
+SELECT is(dp_weights_error(10, 1000000, 10, 1, alpha => NULL), dp_weights_error(10, 1000000, 10, 1), 'NULL is the least alpha');
+SELECT is((SELECT error FROM dp_weights_error(16, 48842, 500, 0.001)), 48842::numeric, 'no error is larger than n');
 SELECT throws_ok('SELECT ' || q, '22023', NULL, q) FROM unnest(ARRAY['dp_sparse_vector_error(0, 1, 1)', 'dp_sparse_vector_error(5, 0, 1)', 'dp_sparse_vector_error(5, 6, 1)', 'dp_sparse_vector_error(5, 1, 0)',
 	'dp_sparse_vector_error(5, 1, -1)', 'dp_sparse_vector_error(5, 1, 1, 1)', 'dp_sparse_vector_error(5, 1, 1, -0.1)', 'dp_sparse_vector_error(5, 1, 1, 0, 1)', 'dp_sparse_vector_error(5, 1, 1, 0, 0)',
 	$$dp_sparse_vector_error(5, 1, 1, method => 'worst')$$, 'dp_sparse_vector_error(5, 1, 1, sensitivity => 0)', 'dp_sparse_vector_error(5, 1, ''NaN''::numeric)', 'dp_sparse_vector_error(5, 1, ''Infinity''::float8)',
 	$$dp_sparse_vector_error(9, 3, 1, 0.9, method => 'book')$$, 'dp_sparse_vector_error(5, 1, 1e-20, sensitivity => 9223372036854775807)',
 	'dp_weights_error(0, 1000, 10, 1)', 'dp_weights_error(10, 0, 10, 1)', 'dp_weights_error(10, 1000, 0, 1)', 'dp_weights_error(10, 1000, 10, 0)', 'dp_weights_error(10, 1000, 10, 1, alpha => 1.5)',
-	'dp_weights_error(10, 1000, 10, 1, alpha => -1)', 'dp_weights_error(10, 1000, 10, 1, confidence => 1)', 'dp_weights_error(10, 10, 10, 1)']) q;
+	'dp_weights_error(10, 1000, 10, 1, alpha => -1)', 'dp_weights_error(10, 1000, 10, 1, alpha => 0)', 'dp_weights_error(10, 1000, 10, 1, confidence => 1)', 'dp_weights_error(10, 10, 10, 1)']) q;
 SELECT throws_ok('SELECT dp_weights_error(1024, 1000000, 1000, 1, alpha => 0.001)', '22023', 'alpha 0.001 cannot be reached', 'an unreachable alpha is refused');
 SELECT * FROM finish();
 DROP SCHEMA regress_sparse_error CASCADE;

@@ -209,6 +209,14 @@ SELECT charges FROM spent();
 \set VERBOSITY terse
 SET client_min_messages = notice;
 DO $$ BEGIN PERFORM dp_sparse_vector('person', ARRAY['true', 'sex', 'sex'], 500); END $$;
+-- a call tells its accuracy, too, and when that is worth nothing
+RESET ROLE;
+SET ROLE :owner;
+\set VERBOSITY default
+SELECT count(*) FROM dp_sparse_vector('person', ARRAY['true'], 5, epsilon => 0.5);
+SELECT count(*) FROM dp_sparse_vector('person', ARRAY['true', 'true'], 500, cutoff => 5, epsilon => 10, method => 'rounds', delta => 1e-9) WHERE query < 1;
+RESET ROLE;
+SET ROLE :analyst;
 SET client_min_messages = warning;
 \set VERBOSITY sqlstate
 SELECT * FROM spent() \g /dev/null
@@ -395,9 +403,9 @@ CREATE FUNCTION told(relation text, monotone boolean) RETURNS TABLE (m text, d n
 BEGIN
 	FOR m, d, n IN SELECT * FROM unnest('{best,geometric,rounds,book}'::text[]) x, unnest('{0,1e-9}'::numeric[]) y, unnest('{f,t}'::boolean[]) z LOOP
 		same := (SELECT (s.alpha, s.method, s.epsilon, s.delta, l.rho, l.epsilon) = (e.alpha, e.method, e.epsilon, e.delta, e.rho, e.epsilon)
-			FROM (SELECT dp_sparse_vector_open(relation::regclass, 10, 7, 0.75, 500, n, d, 0.9, m) AS id OFFSET 0) o,
+			FROM (SELECT dp_sparse_vector_open(relation::regclass, 10, 7, 0.75, 500, told.n, d, 0.9, m) AS id OFFSET 0) o,
 				LATERAL (SELECT * FROM sessions_now(o.id)) s, LATERAL (SELECT * FROM ledger_now(o.id)) l,
-				dp_sparse_vector_error(500, 7, 0.75, d, 0.9, n, m, monotone) e);
+				dp_sparse_vector_error(500, 7, 0.75, d, 0.9, told.n, m, monotone) e);
 		RETURN NEXT;
 	END LOOP;
 END $$;

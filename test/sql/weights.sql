@@ -88,6 +88,9 @@ SELECT feel, count(*) FROM cell GROUP BY feel ORDER BY feel;
 -- in a row of its own: what a session costs, and the line that it is
 SELECT epsilon, delta, releases, mechanism FROM dp_pg.ledger WHERE id = :s;
 SELECT kind, state, asked, questions_left, above, above_left FROM dp_pg.sessions WHERE session = :s;
+-- what people need to know of it; alpha: 3 n times the one asked for
+SELECT columns, n, alpha, threshold + (SELECT s.alpha FROM dp_pg.session s WHERE id = session) < alpha AS kept
+FROM dp_pg.sessions WHERE session = :s;
 
 -- predicates: the same as WHERE over the cells, by parts or as a whole
 SELECT p, e.* FROM unnest(ARRAY['true', 'false', 'NULL', 'sex', 'NOT sex', $$ward = 'A'$$, $$ward = 'A' AND sex$$,
@@ -171,6 +174,41 @@ SELECT (outcome(format('SELECT dp_weights_ask(%s, ''true'')', :s))).*;
 SELECT answer, fraction FROM dp_weights_estimate(:s, 'true');
 SELECT guess_wrong, hypothesis_wrong FROM replay(:s, 1000, 0.4);
 SELECT (outcome('SELECT dp_weights_ask(-1, ''true'')')).*;
+-- closed already; the other kind's functions; not in FROM
+SELECT call, (outcome(format(call, :s))).state FROM unnest(ARRAY['SELECT dp_weights_close(%s)', 'SELECT dp_sparse_vector_close(%s)',
+	'SELECT dp_sparse_vector_ask(%s, ''true'')', 'SELECT dp_weights_hypothesis(%s)', 'SELECT dp_weights_close(-%s)']) AS call;
+\set VERBOSITY terse
+DO $$
+DECLARE
+	s bigint := max(session) FROM dp_pg.sessions WHERE kind = 'weights';
+	detail text;
+	hint text;
+BEGIN
+	BEGIN
+		PERFORM dp_weights_ask(s, 'true');
+	EXCEPTION WHEN object_not_in_prerequisite_state THEN
+		GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL;
+	END;
+	BEGIN
+		PERFORM dp_weights_hypothesis(s);
+	EXCEPTION WHEN syntax_error THEN
+		GET STACKED DIAGNOSTICS hint = PG_EXCEPTION_HINT;
+	END;
+	RAISE WARNING '% %', detail, substring(hint FROM 'AS t.*');
+	BEGIN
+		PERFORM * FROM dp_weights_hypothesis(s) AS t(ward text);
+	EXCEPTION WHEN invalid_parameter_value THEN
+		GET STACKED DIAGNOSTICS hint = PG_EXCEPTION_HINT;
+	END;
+	RAISE WARNING '%', hint;
+	BEGIN
+		PERFORM dp_weights_open('person', ARRAY['sex', 'income'], 10, 1, 1000);
+	EXCEPTION WHEN invalid_parameter_value THEN
+		GET STACKED DIAGNOSTICS hint = PG_EXCEPTION_HINT;
+	END;
+	RAISE WARNING '%', hint;
+END $$;
+\set VERBOSITY sqlstate
 SELECT * FROM spent() \g /dev/null
 
 -- the noisy count: two charges that add up to epsilon, the first for n; at

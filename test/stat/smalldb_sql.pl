@@ -157,7 +157,7 @@ EOT
 my %owned = map { $_ => -max(abs(7.3 - $_ * 4), abs(12.1 - (10 + $_))) } 0 .. 5;
 
 compare('dp_net_values',
-	answers(<<'XX
+	answers(<<'EOT', FEW), \%owned, 2 / (2 * 2.5), FEW);
 SELECT id::text
 FROM dp_net_values(ARRAY[7.3, 12.1], 2.5, 'candidate', 'd', epsilon => 2.0 + 0 * k)
 	AS t(id int)

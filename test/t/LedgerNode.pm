@@ -18,10 +18,10 @@ our @EXPORT = qw(ledger_node populate sqlstate value charges session ask
 # A running server; conf is appended to postgresql.conf.
 sub ledger_node
 {
-	my ($name, $conf) = @_;
+	my ($name, $conf, $initdb) = @_;
 	my $node = PostgreSQL::Test::Cluster->new($name);
 
-	$node->init(allows_streaming => 1);
+	$node->init(allows_streaming => 1, extra => $initdb || []);
 	$node->append_conf('postgresql.conf', <<"EOT");
 shared_preload_libraries = 'dp_pg'
 max_connections = 120

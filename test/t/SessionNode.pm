@@ -17,9 +17,9 @@ our @EXPORT = qw(session_node as open_session ask_once session_state
 # run of 10^5 questions is otherwise with probability e^-10^5.
 sub session_node
 {
-	my ($name, $conf) = @_;
+	my ($name, $conf, $initdb) = @_;
 	my $node = ledger_node($name,
-		($conf // '') . "dp_pg.epsilon_ceiling = 10000000000\n");
+		($conf // '') . "dp_pg.epsilon_ceiling = 10000000000\n", $initdb);
 
 	$node->safe_psql('postgres', <<'EOT');
 SET SESSION AUTHORIZATION owner;

@@ -38,7 +38,7 @@ CREATE FUNCTION replay(s bigint, n bigint, OUT updates bigint,
 DECLARE
 	u record;
 	slack double precision := alpha FROM dp_pg.session WHERE id = s;
-	eta double precision := substring(details from '([0-9.]+)"[)]$')
+	eta double precision := details::json ->> 'step'
 		FROM dp_pg.session WHERE id = s;
 	down bool;
 	p double precision;

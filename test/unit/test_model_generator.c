@@ -357,6 +357,47 @@ test_accuracy(int64_t n, double limit, double limit_weights)
 	free(rows);
 }
 
+/* Hundreds of conflicting answers about ten cells: weights stay weights. */
+static void
+test_weights_sum(void)
+{
+	dp_shape	shape = {2, {2, 5}};
+	int32_t		rows[2000];
+	int32_t		drawn[2000];
+	int			ntables;
+	dp_generator_table *tables;
+	dp_generator_terms t;
+	dp_rational epsilon = {100, 1};
+	dp_generator_report report;
+	dp_weights	w;
+	double		sum = 0;
+	bool		inside = true;
+	int			i;
+
+	for (i = 0; i < 1000; i++)
+	{
+		rows[2 * i] = i % 2;
+		rows[2 * i + 1] = i % 4;
+	}
+	tables = all_tables(&shape, 2, rows, 1000, &ntables);
+	t = terms_of(&shape, tables, ntables);
+	if (dp_weights_run(&test_host, &source, &t, &epsilon, 400, &w,
+					   &report) != DP_OK ||
+		dp_weights_sample(&w, &source, 1000, drawn) != DP_OK)
+		inside = false;
+	for (i = 0; i < 10; i++)
+		sum += w.p[i];
+	for (i = 0; i < 2000; i++)
+		inside = inside && drawn[i] >= 0 && drawn[i] < shape.size[i % 2];
+	tap_ok(inside && fabs(sum - 1) < 1e-12 &&
+		   worst_cell(&t, NULL, &w) < 100,
+		   "400 rounds about ten cells: weights sum to 1 (off by %.1e), the "
+		   "largest error is %.1f of 1000 rows", fabs(sum - 1),
+		   worst_cell(&t, NULL, &w));
+	dp_weights_free(&w);
+	free_tables(tables, ntables);
+}
+
 /* The book's Theorem 5.6 against the oracle. */
 static void
 test_theorem(void)
@@ -425,6 +466,7 @@ main(void)
 	test_accuracy(10000, .012, .10);
 	test_accuracy(100000, .0016, .05);
 	test_small_tree();
+	test_weights_sum();
 	test_theorem();
 	tap_ok(host_allocations == 0, "all memory is given back");
 	return tap_done();

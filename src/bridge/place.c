@@ -1,0 +1,49 @@
+/*
+ * place.c
+ *	  Transactions in which no private query may run.
+ */
+#include "postgres.h"
+
+#include "access/parallel.h"
+#include "access/xact.h"
+
+#include "dp_bridge.h"
+
+/*
+ * dp_bridge_refuse_parallel
+ *	  A worker of a parallel query cannot charge, nor may its leader
+ *	  meanwhile.
+ *
+ * Errors: 25000.
+ */
+void
+dp_bridge_refuse_parallel(void)
+{
+	if (IsInParallelMode() || IsParallelWorker())
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_TRANSACTION_STATE),
+				 errmsg("cannot charge a privacy budget during a parallel "
+						"operation"),
+				 errdetail("A function that asks a private query is marked "
+						   "PARALLEL SAFE or PARALLEL RESTRICTED."),
+				 errhint("Mark it PARALLEL UNSAFE.")));
+}
+
+/*
+ * dp_bridge_refuse_serializable
+ *	  Predicate locks are visible to others.
+ *
+ * Errors: 0A000.
+ */
+void
+dp_bridge_refuse_serializable(void)
+{
+	if (IsolationIsSerializable())
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("a private query cannot run in a serializable "
+						"transaction"),
+				 errdetail("Predicate locks would show which rows were "
+						   "read."),
+				 errhint("Use REPEATABLE READ or READ COMMITTED.")));
+}
