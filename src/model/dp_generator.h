@@ -21,6 +21,13 @@ typedef struct dp_generator_table
 	const int64_t *counts;		/* private */
 } dp_generator_table;
 
+/* What is said of a wanted table's errors, in rows; INFINITY: nothing. */
+typedef struct dp_bound
+{
+	double		table;			/* all cells together */
+	double		cell;			/* a single one */
+} dp_bound;
+
 /* What is public. */
 typedef struct dp_generator_terms
 {
@@ -31,6 +38,7 @@ typedef struct dp_generator_terms
 	bool		replace_one;	/* neighbours exchange a unit */
 	int64_t		total;			/* public number of rows; negative: none */
 	double		most_cells;		/* of a distribution's tree */
+	dp_bound   *bound;			/* room for one of each table, or NULL */
 } dp_generator_terms;
 
 /* What a generator says about its work; public. */
@@ -42,7 +50,7 @@ typedef struct dp_generator_report
 	double		total;			/* estimated number of rows */
 
 	/* bounds that hold with probability 0.95; NAN: none */
-	double		mean_error;		/* || expected - exact ||_1 / total, over */
+	double		mean_error;		/* || told - exact ||_1 / total, over */
 	double		max_error;		/* wanted tables that have a bound */
 	double		cell_error;		/* of a cell of them, in rows */
 	int			unbounded;		/* wanted tables without one */
@@ -91,6 +99,16 @@ extern dp_status dp_generator_run(const dp_host *host, dp_source *source,
 								  dp_distribution **out,
 								  dp_generator_report *report);
 
+/* ---- what rounding to rows adds (rows_error.c) ---- */
+
+extern void dp_generator_summarize(const dp_generator_terms *t,
+								   const dp_bound *bound,
+								   dp_generator_report *report);
+extern void dp_generator_rows_error(const dp_distribution *d,
+									const dp_generator_terms *t,
+									int64_t rows, const int32_t *places,
+									dp_generator_report *report);
+
 /* ---- multiplicative weights over all cells (weights.c) ---- */
 
 typedef struct dp_weights
@@ -116,5 +134,9 @@ extern void dp_weights_marginal(const dp_weights *w, dp_columns set,
 								double *out);
 extern dp_status dp_weights_sample(const dp_weights *w, dp_source *source,
 								   int64_t rows, int32_t *places);
+extern void dp_weights_rows_error(const dp_weights *w,
+								  const dp_generator_terms *t, int64_t rows,
+								  const int32_t *places,
+								  dp_generator_report *report);
 
 #endif							/* DP_GENERATOR_H */

@@ -176,17 +176,19 @@ choose(generator *g)
 
 /* Release one table and take it in; it was paid for. */
 static dp_status
-measure(generator *g, int table)
+measure(generator *g, int table, bool closing)
 {
 	dp_status	status;
 
 	status = dp_generator_measure(g->source, &g->step,
 								  g->t->table[table].counts,
 								  cells_of(g->t, table), g->noisy);
-	if (status == DP_OK)
-		dp_distribution_measure(g->d, g->t->table[table].set, g->noisy,
-								g->step.sigma * g->step.sigma);
-	return status;
+	if (status != DP_OK)
+		return status;
+	dp_distribution_measure(g->d, g->t->table[table].set, g->noisy,
+							g->step.sigma * g->step.sigma);
+	dp_generator_keep(g, table, closing);
+	return DP_OK;
 }
 
 static void
@@ -202,8 +204,7 @@ fit(generator *g, const patience *p)
 static void
 find_candidates(generator *g)
 {
-	double		used = dp_acct_fixed_approx(g->used + g->step.choice_rho +
-											g->step.measure_rho);
+	double		used = dp_acct_fixed_approx(g->used);	/* with this round's */
 	double		most = g->t->most_cells *
 		fmin(1, used / dp_acct_fixed_approx(g->rho));
 	int			i;
@@ -257,7 +258,8 @@ first_round(generator *g)
 	int			i;
 
 	for (i = 0; i < g->t->shape.columns && status == DP_OK; i++)
-		status = pay(g, g->step.measure_rho) ? measure(g, i) : DP_E_RANGE;
+		status = pay(g, g->step.measure_rho) ? measure(g, i, false) :
+			DP_E_RANGE;
 	if (status == DP_OK)
 		fit(g, &after_round);
 	return status;
@@ -285,7 +287,7 @@ one_round(generator *g, bool *last)
 	find_candidates(g);
 	status = choose(g);
 	if (status == DP_OK)
-		status = measure(g, g->chosen);
+		status = measure(g, g->chosen, false);
 	if (status != DP_OK)
 		return status;
 	g->report->rounds++;
@@ -298,21 +300,6 @@ one_round(generator *g, bool *last)
 		status = dp_generator_step_make(g->t, g->epsilon, g->sigma, &g->step);
 	}
 	return status;
-}
-
-/* A wanted table that is not part of another one. */
-static bool
-is_whole(const dp_generator_terms *t, int table)
-{
-	int			i;
-
-	if (!t->table[table].wanted)
-		return false;
-	for (i = 0; i < t->ntables; i++)
-		if (i != table && t->table[i].wanted &&
-			(t->table[table].set & ~t->table[i].set) == 0)
-			return false;
-	return true;
 }
 
 /* Would a tree of the allowed size hold all wanted tables?  Public. */
@@ -346,12 +333,12 @@ closing_round(generator *g)
 	int			i;
 
 	for (i = 0; i < g->t->ntables; i++)
-		n += is_whole(g->t, i);
+		n += dp_generator_is_whole(g->t, i);
 	status = dp_generator_step_make(g->t, g->epsilon,
 									l2 * sqrt(n / (2 * left)), &g->step);
 	for (i = 0; i < g->t->ntables && status == DP_OK; i++)
-		if (is_whole(g->t, i))
-			status = pay(g, g->step.measure_rho) ? measure(g, i) :
+		if (dp_generator_is_whole(g->t, i))
+			status = pay(g, g->step.measure_rho) ? measure(g, i, true) :
 				DP_E_RANGE;
 	if (status != DP_OK)
 		return status;

@@ -10,6 +10,16 @@
 /* Cells of a product on the way to a marginal; more is too much work. */
 #define MOST_PRODUCT 0x1p24
 
+/* The last release of a table, and the odds of each thing said about it. */
+typedef struct dp_evidence
+{
+	int			table;
+	bool		closing;
+	double		sigma;
+	double		odds;
+	double	   *value;
+} dp_evidence;
+
 typedef struct generator
 {
 	const dp_host *host;
@@ -33,6 +43,10 @@ typedef struct generator
 	int64_t   **expected;		/* of each table, when it was scored last */
 	double	   *noisy;			/* the measurement made last */
 	double	   *scratch;
+	int			releases;		/* so far */
+	int			nevidence;
+	dp_evidence *evidence;		/* one for each table that was measured */
+	dp_bound   *bound;
 } generator;
 
 extern void dp_generator_begin(generator *g, const dp_host *host,
@@ -42,6 +56,8 @@ extern void dp_generator_begin(generator *g, const dp_host *host,
 extern void dp_generator_end(generator *g, dp_distribution **out);
 extern void dp_generator_independent(const generator *g, dp_columns set,
 									 double *out);
+extern bool dp_generator_is_whole(const dp_generator_terms *t, int table);
+extern void dp_generator_keep(generator *g, int table, bool closing);
 extern void dp_generator_remember(generator *g);
 extern void dp_generator_estimate(generator *g);
 

@@ -7,7 +7,14 @@
 
 #include "generator.h"
 
-#define CONFIDENCE 0.95
+/*
+ * How the odds of being wrong are shared out, 0.05 in all: what the last
+ * choice says, what the rounds measured, what the last release of all wanted
+ * tables did; without the latter the rounds have its share.
+ */
+#define CHOICE_ODDS 0.01
+#define ROUNDS_ODDS 0.01
+#define CLOSING_ODDS 0.03
 
 static void *
 zeroed(const dp_host *host, size_t n)
@@ -50,6 +57,8 @@ dp_generator_begin(generator *g, const dp_host *host, dp_source *source,
 	}
 	g->noisy = zeroed(host, (size_t) most * sizeof(double));
 	g->scratch = zeroed(host, (size_t) most * sizeof(double));
+	g->evidence = zeroed(host, n * sizeof(dp_evidence));
+	g->bound = zeroed(host, n * sizeof(dp_bound));
 	g->d = dp_distribution_make(host, &t->shape, (double) t->total);
 }
 
@@ -75,6 +84,10 @@ dp_generator_end(generator *g, dp_distribution **out)
 	host->release(host->state, g->expected);
 	host->release(host->state, g->noisy);
 	host->release(host->state, g->scratch);
+	for (i = 0; i < g->nevidence; i++)
+		host->release(host->state, g->evidence[i].value);
+	host->release(host->state, g->evidence);
+	host->release(host->state, g->bound);
 	if (out != NULL)
 		*out = g->d;
 	else
@@ -123,10 +136,89 @@ noise_bound(double sigma, double cells, double beta)
 	return sigma * (sqrt(2 / M_PI) * cells + sqrt(2 * cells * log(1 / beta)));
 }
 
-static double
-odds_of(const dp_generator_terms *t)
+/*
+ * dp_generator_is_whole
+ *	  A wanted table that is not part of another one.
+ *
+ * Requires: table is one of t's.
+ * Gives:	 whether it is; public.
+ * Source:	 doc/theory.md T73.
+ */
+bool
+dp_generator_is_whole(const dp_generator_terms *t, int table)
 {
-	return (1 - CONFIDENCE) / (3 * t->ntables + 2);
+	int			i;
+
+	if (!t->table[table].wanted)
+		return false;
+	for (i = 0; i < t->ntables; i++)
+		if (i != table && t->table[i].wanted &&
+			(t->table[table].set & ~t->table[i].set) == 0)
+			return false;
+	return true;
+}
+
+/* How many wanted tables there are within a set. */
+static int
+wanted_within(const dp_generator_terms *t, dp_columns set)
+{
+	int			n = 0;
+	int			i;
+
+	for (i = 0; i < t->ntables; i++)
+		n += t->table[i].wanted && (t->table[i].set & ~set) == 0;
+	return n;
+}
+
+/*
+ * Odds of each of the two things that a release says about a wanted table.
+ * Release j of the rounds has 1/(j(j + 1)) of their share, so that it does not
+ * matter how many there will be, nor that it depends on earlier ones which
+ * table comes next.  In the last release every table is told of by one other.
+ */
+static double
+odds_of(const generator *g, int table, bool closing)
+{
+	const dp_generator_terms *t = g->t;
+	double		j = g->releases;
+	double		share = ROUNDS_ODDS + (g->closing ? 0 : CLOSING_ODDS);
+
+	if (closing)
+		return CLOSING_ODDS / (2. * wanted_within(t, ~(dp_columns) 0));
+	return share / (j * (j + 1)) /
+		(2. * wanted_within(t, t->table[table].set) + 1);
+}
+
+/*
+ * dp_generator_keep
+ *	  Keep the measurement made last, in place of an earlier one of its table.
+ *
+ * Requires: g->noisy and g->step of that measurement.
+ * Gives:	 evidence for dp_generator_estimate.
+ * Source:	 doc/theory.md T74.
+ */
+void
+dp_generator_keep(generator *g, int table, bool closing)
+{
+	size_t		size = sizeof(double) *
+		(size_t) dp_shape_cells(&g->t->shape, g->t->table[table].set);
+	dp_evidence *e;
+	int			i;
+
+	g->releases++;
+	for (i = 0; i < g->nevidence && g->evidence[i].table != table; i++)
+		;
+	e = &g->evidence[i];
+	if (i == g->nevidence)
+	{
+		e->table = table;
+		e->value = g->host->allocate(g->host->state, size);
+		g->nevidence++;
+	}
+	e->closing = closing;
+	e->sigma = g->step.sigma;
+	e->odds = odds_of(g, table, closing);
+	memcpy(e->value, g->noisy, size);
 }
 
 /*
@@ -145,7 +237,7 @@ dp_generator_remember(generator *g)
 	const dp_generator_table *r = &g->t->table[g->chosen];
 	const int64_t *expected = g->expected[g->chosen];
 	double		cells = dp_shape_cells(&g->t->shape, r->set);
-	double		beta = odds_of(g->t);
+	double		beta = CHOICE_ODDS / 2;
 	double		sum = 0;
 	int64_t		k;
 
@@ -159,44 +251,61 @@ dp_generator_remember(generator *g)
 		(double) g->step.rate.den / (double) g->step.rate.num;
 }
 
-/* Bounds of one table's errors: of all cells together, of a single one. */
-typedef struct bounds
-{
-	double		table;
-	double		cell;
-} bounds;
-
 static void
-tighten(bounds *b, double table, double cell)
+tighten(dp_bound *b, double table, double cell)
 {
 	b->table = fmin(b->table, table);
 	b->cell = fmin(b->cell, fmin(cell, table));
 }
 
+/* Of the last release, the smallest table that tells of another one; public. */
+static int
+home_of(const dp_generator_terms *t, int table)
+{
+	int			home = -1;
+	double		least = 0;
+	int			i;
+
+	for (i = 0; i < t->ntables; i++)
+	{
+		double		cells = dp_shape_cells(&t->shape, t->table[i].set);
+
+		if ((t->table[table].set & ~t->table[i].set) != 0 ||
+			(home >= 0 && cells >= least) || !dp_generator_is_whole(t, i))
+			continue;
+		home = i;
+		least = cells;
+	}
+	return home;
+}
+
 /*
- * By a measurement that has the table's columns: projected, its noise has the
- * variance of as many cells as are summed.
+ * By measurements that have the table's columns: projected, their noise has
+ * the variance of as many cells as are summed.  What is expected of the table
+ * is in scratch.
  */
 static void
-bound_measured(generator *g, int table, double beta, bounds *out)
+bound_measured(generator *g, int table, dp_bound *out)
 {
-	const dp_distribution *d = g->d;
+	const dp_shape *shape = &g->t->shape;
 	dp_columns	set = g->t->table[table].set;
-	double		cells = dp_shape_cells(&d->shape, set);
+	double		cells = dp_shape_cells(shape, set);
+	int			home = g->closing ? home_of(g->t, table) : -1;
 	int64_t		k;
 	int			i;
 
-	for (i = 0; i < d->nfactors; i++)
+	for (i = 0; i < g->nevidence; i++)
 	{
-		const dp_factor *f = &d->factor[i];
-		double		sigma = sqrt((double) f->cells / cells / f->weight);
+		const dp_evidence *e = &g->evidence[i];
+		dp_columns	from = g->t->table[e->table].set;
+		double		sigma = e->sigma *
+			sqrt(dp_shape_cells(shape, from) / cells);
 		double		sum = 0;
 		double		most = 0;
 
-		if ((set & ~f->set) != 0)
+		if ((set & ~from) != 0 || (e->closing && e->table != home))
 			continue;
-		dp_table_sum(&d->shape, f->set, f->value, set, g->noisy);
-		dp_table_sum(&d->shape, f->set, f->marginal, set, g->scratch);
+		dp_table_sum(shape, from, e->value, set, g->noisy);
 		for (k = 0; k < (int64_t) cells; k++)
 		{
 			double		gap = fabs(g->noisy[k] - g->scratch[k]);
@@ -204,14 +313,14 @@ bound_measured(generator *g, int table, double beta, bounds *out)
 			sum += gap;
 			most = fmax(most, gap);
 		}
-		tighten(out, sum + noise_bound(sigma, cells, beta),
-				most + sigma * sqrt(2 * log(2 * cells / beta)));
+		tighten(out, sum + noise_bound(sigma, cells, e->odds),
+				most + sigma * sqrt(2 * log(2 * cells / e->odds)));
 	}
 }
 
 /* By the last choice. */
 static void
-bound_passed_over(generator *g, int table, bounds *out)
+bound_passed_over(generator *g, int table, dp_bound *out)
 {
 	const dp_generator_table *r = &g->t->table[table];
 	int64_t		cells = (int64_t) dp_shape_cells(&g->t->shape, r->set);
@@ -222,9 +331,7 @@ bound_passed_over(generator *g, int table, bounds *out)
 
 	for (i = 0; i < g->ncandidates; i++)
 		candidate = candidate || g->candidate[i] == table;
-	if (!candidate ||
-		dp_distribution_marginal(g->d, r->set, MOST_PRODUCT,
-								 g->scratch) != DP_OK)
+	if (!candidate)
 		return;
 	for (k = 0; k < cells; k++)
 		moved += fabs(g->scratch[k] - (double) g->expected[table][k]);
@@ -239,39 +346,29 @@ bound_passed_over(generator *g, int table, bounds *out)
  *	  measured, or by the last choice.
  *
  * Requires: after dp_generator_remember and the last fit.
- * Gives:	 the report's errors.  A table whose bound is all rows or more,
- *			 which says nothing of a cell, counts as unbounded.
+ * Gives:	 the report's errors, and the terms' bounds when there is room.
  * Source:	 doc/theory.md T74.
  */
 void
 dp_generator_estimate(generator *g)
 {
 	const dp_generator_terms *t = g->t;
-	dp_generator_report *report = g->report;
-	double		sum = 0;
-	int			n = 0;
 	int			i;
 
-	report->total = g->d->total;
+	g->report->total = g->d->total;
 	for (i = 0; i < t->ntables; i++)
 	{
-		bounds		b = {INFINITY, INFINITY};
-
-		if (!t->table[i].wanted)
+		g->bound[i].table = g->bound[i].cell = INFINITY;
+		if (!t->table[i].wanted ||
+			dp_distribution_marginal(g->d, t->table[i].set, MOST_PRODUCT,
+									 g->scratch) != DP_OK)
 			continue;
-		bound_measured(g, i, odds_of(t), &b);
-		bound_passed_over(g, i, &b);
-		if (b.table >= g->d->total)
-		{
-			report->unbounded++;
-			continue;
-		}
-		sum += b.table;
-		n++;
-		report->max_error = fmax(report->max_error, b.table / g->d->total);
-		report->cell_error = fmax(report->cell_error, b.cell);
+		if (g->host->pulse != NULL)
+			g->host->pulse(g->host->state);
+		bound_measured(g, i, &g->bound[i]);
+		bound_passed_over(g, i, &g->bound[i]);
 	}
-	if (n == 0)
-		report->max_error = report->cell_error = NAN;
-	report->mean_error = n > 0 ? sum / n / g->d->total : NAN;
+	dp_generator_summarize(t, g->bound, g->report);
+	if (t->bound != NULL)
+		memcpy(t->bound, g->bound, (size_t) t->ntables * sizeof(dp_bound));
 }

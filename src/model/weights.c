@@ -349,7 +349,8 @@ error_bound(const state *s)
 
 	for (k = 0; k < s->w->cells; k++)
 		moved += fabs(s->w->p[k] - s->before[k]) / 2;
-	return fmin(s->w->total, s->off + noise + miss + 1 + moved * s->w->total);
+	moved = s->off + noise + miss + 1 + moved * s->w->total;
+	return s->t->total > 0 ? fmin(s->w->total, moved) : moved;
 }
 
 /* Parts of epsilon, memory, uniform weights. */

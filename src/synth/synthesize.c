@@ -335,25 +335,29 @@ results_of(const dp_synthesis *s, int64 nrows)
 	return out.data;
 }
 
-/* What is known of the errors. */
+/* What is known of the errors of the rows. */
 static void
-show_errors(const dp_synthesis *s)
+show_errors(const dp_synthesis *s, int64 nrows)
 {
 	const dp_generator_report *report = &s->report;
+	char	   *stands = "";
 	char	   *rest = "";
 
 	if (report->unbounded > 0)
 		rest = psprintf(" Nothing is promised about %d of the %d marginals.",
 						report->unbounded, s->nwanted);
+	if (nrows > 0 && fabs(report->total / (double) nrows - 1) > 1e-3)
+		stands = psprintf(" when each row counts as %.6g",
+						  report->total / (double) nrows);
 	if (isnan(report->cell_error))
 		ereport(NOTICE,
-				(errmsg("about %.0f rows; nothing is promised about the "
-						"marginals", report->total)));
+				(errmsg("the relation has about %.0f rows; nothing is "
+						"promised about the marginals", report->total)));
 	else
 		ereport(NOTICE,
-				(errmsg("about %.0f rows; no cell of the marginals should be "
-						"off by more than %.0f", report->total,
-						ceil(report->cell_error)),
+				(errmsg("the relation has about %.0f rows; no cell of the "
+						"marginals should be off by more than %.0f%s",
+						report->total, ceil(report->cell_error), stands),
 				 isnan(report->mean_error) ?
 				 errdetail("This holds with probability 0.95.") :
 				 errdetail("This holds with probability 0.95, and all cells "
@@ -387,7 +391,7 @@ dp_synth_sql_synthesize(PG_FUNCTION_ARGS)
 	places = dp_synthesis_run(&s, &nrows);
 	put_rows(&s, result, places, nrows);
 	pfree(places);
-	show_errors(&s);
+	show_errors(&s, nrows);
 	dp_synth_finish(s.reading->dataset, id, s.report.cell_error,
 					results_of(&s, nrows));
 	return (Datum) 0;

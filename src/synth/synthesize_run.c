@@ -132,10 +132,11 @@ run_aim(dp_synthesis *s, const dp_host *host, int64 *nrows)
 	dp_bridge_check_status(dp_distribution_sample(d, dp_bridge_source(),
 												  *nrows, places),
 						   "draw rows");
+	dp_generator_rows_error(d, &s->terms, *nrows, places, &s->report);
 	return places;
 }
 
-/* MWEM's queries: the cells of wanted tables that are not parts of others. */
+/* MWEM's queries: the cells of wanted tables and of every column. */
 static dp_generator_terms
 weights_terms(const dp_synthesis *s)
 {
@@ -144,18 +145,10 @@ weights_terms(const dp_synthesis *s)
 										s->terms.ntables);
 	int			n = 0;
 	int			i;
-	int			k;
 
 	for (i = 0; i < s->terms.ntables; i++)
-	{
-		bool		take = s->tables[i].wanted;
-
-		for (k = i + 1; take && k < s->terms.ntables; k++)
-			take = !s->tables[k].wanted ||
-				(s->tables[i].set & ~s->tables[k].set) != 0;
-		if (take || i < s->terms.shape.columns)
+		if (s->tables[i].wanted || i < s->terms.shape.columns)
 			tables[n++] = s->tables[i];
-	}
 	terms.ntables = n;
 	terms.table = tables;
 	return terms;
@@ -178,6 +171,7 @@ run_weights(dp_synthesis *s, const dp_host *host, int64 *nrows)
 	dp_bridge_check_status(dp_weights_sample(&weights, dp_bridge_source(),
 											 *nrows, places),
 						   "draw rows");
+	dp_weights_rows_error(&weights, &terms, *nrows, places, &s->report);
 	return places;
 }
 
