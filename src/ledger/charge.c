@@ -296,6 +296,11 @@ shortage_text(const dp_charge *charge, const dp_limit *limit,
 		spent->delta >= limit->delta_sum ? 0 :
 		limit->delta_sum - spent->delta);
 
+	if (spent->delta > limit->delta_sum)
+		return psprintf("Delta %s is spent already, and no more than %s may "
+						"be: nothing can be asked.",
+						dp_bridge_fixed_to_cstring(spent->delta),
+						dp_bridge_fixed_to_cstring(limit->delta_sum));
 	if (charge->epsilon == DP_FIXED_INFINITE && limit->rho > 0)
 		return psprintf("The query has no pure epsilon; it needs rho %.6g and "
 						"delta %s, but rho %.6g and delta %s remain.",

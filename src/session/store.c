@@ -319,6 +319,13 @@ refuse_nested(void)
 				 errhint("Ask it before, and use its answer.")));
 }
 
+static void
+tell_closing(void *arg)
+{
+	errcontext("reading for session " INT64_FORMAT ", which an error closes",
+			   *(const int64 *) arg);
+}
+
 /*
  * dp_session_read
  *	  dp_reading_run; when it does not come to its end, whatever the reason,
@@ -333,6 +340,7 @@ dp_session_read(const dp_session *session, dp_reading *reading,
 				int64 *counts)
 {
 	read_guard	guard;
+	ErrorContextCallback closing;
 	dp_session_row row;
 	dp_session_task *task;
 
@@ -353,7 +361,12 @@ dp_session_read(const dp_session *session, dp_reading *reading,
 			raise_fate(DP_SESSION_MISSING, session->id, NULL);
 		check_fate(&row);
 		guard.reading = true;
+		closing.callback = tell_closing;
+		closing.arg = (void *) &session->id;
+		closing.previous = error_context_stack;
+		error_context_stack = &closing;
 		dp_reading_run(reading, counts);
+		error_context_stack = closing.previous;
 	}
 	PG_END_ENSURE_ERROR_CLEANUP(fail_session, PointerGetDatum(&guard));
 	reading_question = false;
