@@ -9,6 +9,7 @@
 #ifndef DP_BRIDGE_H
 #define DP_BRIDGE_H
 
+#include "fmgr.h"
 #include "nodes/nodes.h"
 #include "utils/numeric.h"
 
@@ -78,6 +79,12 @@ extern const char *dp_bridge_number_fault_text(dp_number_fault fault);
  */
 extern dp_rational dp_bridge_check_epsilon(Numeric x, bool isnull,
 										   const char *what);
+
+/*
+ * Type of a parameter as the function called was declared: how its Datum must
+ * be read.  What an expression says is not known to every caller.
+ */
+extern Oid	dp_bridge_declared_type(FunctionCallInfo fcinfo, int place);
 
 /* ---- powers of two (binary.c) ---- */
 extern Numeric dp_bridge_power_of_two(int exponent);

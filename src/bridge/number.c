@@ -12,6 +12,7 @@
 #include "libpq/pqformat.h"
 #include "port/pg_bswap.h"
 #include "utils/builtins.h"
+#include "utils/lsyscache.h"
 #include "utils/numeric.h"
 
 #include "dp_bridge.h"
@@ -331,4 +332,18 @@ dp_bridge_check_epsilon(Numeric x, bool isnull, const char *what)
 	check_range(&epsilon, dp_setting_epsilon_ceiling, "dp_pg.epsilon_ceiling",
 				false, what);
 	return epsilon;
+}
+
+/* dp_bridge_declared_type: see dp_bridge.h. */
+Oid
+dp_bridge_declared_type(FunctionCallInfo fcinfo, int place)
+{
+	Oid		   *types;
+	int			n;
+	Oid			type;
+
+	(void) get_func_signature(fcinfo->flinfo->fn_oid, &types, &n);
+	type = place < n ? types[place] : InvalidOid;
+	pfree(types);
+	return type;
 }

@@ -172,6 +172,16 @@ finish(lot *l)
 	host->release(host->state, l->counts);
 }
 
+/* Rows are many: the host must be able to stop among them. */
+#define PULSE_ROWS (1 << 16)
+
+static void
+pulse(const dp_distribution *d, int64_t row)
+{
+	if ((row & (PULSE_ROWS - 1)) == 0 && d->host->pulse != NULL)
+		d->host->pulse(d->host->state);
+}
+
 /* Rows in the order of their separator cells, by counting. */
 static void
 sort_rows(lot *l, int64_t rows, const int32_t *places)
@@ -180,13 +190,17 @@ sort_rows(lot *l, int64_t rows, const int32_t *places)
 
 	memset(l->begin, 0, sizeof(int64_t) * (size_t) (l->apart + 1));
 	for (i = 0; i < rows; i++)
+	{
+		pulse(l->d, i);
 		l->begin[separator_cell(l, places + i * l->columns) + 1]++;
+	}
 	for (i = 0; i < l->apart; i++)
 		l->begin[i + 1] += l->begin[i];
 	for (i = 0; i < rows; i++)
 	{
 		int64_t		cell = separator_cell(l, places + i * l->columns);
 
+		pulse(l->d, i);
 		l->order[l->begin[cell]++] = i;
 	}
 	for (i = l->apart; i > 0; i--)
@@ -195,7 +209,8 @@ sort_rows(lot *l, int64_t rows, const int32_t *places)
 }
 
 static dp_status
-shuffle(dp_source *source, int64_t *order, int64_t n)
+shuffle(const dp_distribution *d, dp_source *source, int64_t *order,
+		int64_t n)
 {
 	dp_status	status = DP_OK;
 
@@ -204,6 +219,7 @@ shuffle(dp_source *source, int64_t *order, int64_t n)
 		uint64_t	k;
 		int64_t		kept = order[n - 1];
 
+		pulse(d, n);
 		status = dp_mech_uniform_below(source, (uint64_t) n, &k);
 		if (status != DP_OK)
 			break;
@@ -232,7 +248,7 @@ deal(lot *l, dp_source *source, int64_t cell, int32_t *places)
 	status = dp_sample_share(source, l->share, l->rest, mass, rows,
 							 l->counts);
 	if (status == DP_OK)
-		status = shuffle(source, order, rows);
+		status = shuffle(l->d, source, order, rows);
 	for (i = 0; i < l->rest && status == DP_OK; i++)
 		for (; l->counts[i] > 0; l->counts[i]--)
 		{
@@ -240,6 +256,7 @@ deal(lot *l, dp_source *source, int64_t cell, int32_t *places)
 			int64_t		rest = i;
 			int			k;
 
+			pulse(l->d, l->counts[i]);
 			for (k = l->columns - 1; k >= 0; k--)
 				if (others & DP_COLUMN(k))
 				{

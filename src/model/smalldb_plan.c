@@ -64,7 +64,7 @@ log_sauer(double n, double d)
  * dp_smalldb_size_for_dimension
  *	  The same for any number of queries of a VC dimension: the smaller of
  *	  ln(S(|X|)) / alpha^2, S(n) = sum over i <= d of C(n, i), and the least m
- *	  with m >= 8 ln(4 S(2m)) / alpha^2, which |X| does not enter.
+ *	  with m > 8 ln(4 S(2m)) / alpha^2, which |X| does not enter.
  *
  * Requires: nothing.
  * Gives:	 as dp_smalldb_size; DP_E_RANGE also when dimension or cells is 0
@@ -90,8 +90,8 @@ dp_smalldb_size_for_dimension(uint64_t cells, uint64_t dimension,
 	/* the right-hand side grows slower than m: iterating goes up to it */
 	for (i = 0; i < 200; i++)
 	{
-		next = ceil(8 / (alpha * alpha) *
-					(log(4) + log_sauer(2 * m, d)));
+		next = floor(8 / (alpha * alpha) *
+					 (log(4) + log_sauer(2 * m, d))) + 1;
 		if (next <= m)
 			break;
 		m = next;

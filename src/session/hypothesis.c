@@ -27,6 +27,8 @@
 
 #include "weights.h"
 
+#define MOST_STEP 600			/* so that its exponential is finite */
+
 static MemoryContext kept_context = NULL;
 static dp_hypothesis *kept = NULL;
 
@@ -89,12 +91,13 @@ begin(const dp_session *session)
 /* ---- learning ---- */
 
 /*
- * The s that brings the fraction q to where the answer lies, less the slack;
- * the plan's step at least.
+ * The s that brings the fraction of a predicate to where the answer lies, less
+ * the slack; the plan's step at least.  From both masses: a fraction may be 1
+ * in floating point though something is outside.
  */
 static double
 choose_step(const dp_hypothesis *hypothesis, const dp_session_above *above,
-			double q)
+			double inside, double outside)
 {
 	double		n = (double) hypothesis->details.n;
 	double		step = dp_acct_fixed_approx(hypothesis->details.step);
@@ -104,9 +107,10 @@ choose_step(const dp_hypothesis *hypothesis, const dp_session_above *above,
 
 	p = (down ? p + hypothesis->slack : p - hypothesis->slack) / n;
 	p = Min(Max(p, 0.5 / n), 1 - 0.5 / n);
-	if (q <= 0 || q >= 1)
+	if (inside <= 0 || outside <= 0)
 		return 0;
-	s = log(p / q) - log((1 - p) / (1 - q));
+	s = log(p / (1 - p)) - log(inside / outside);
+	s = Min(Max(s, -MOST_STEP), MOST_STEP);
 	return down ? Min(s, -step) : Max(s, step);
 }
 
@@ -139,10 +143,14 @@ learn(dp_hypothesis *hypothesis, const dp_session_above *above)
 	dp_linear_query *query = dp_workload_read_query(universe,
 													above->predicate);
 	bool	   *holds = palloc(universe->size);
-	double		q = dp_hypothesis_fraction(hypothesis, query);
+	double		mass[2] = {0, 0};
+	int64		cell;
 
 	dp_workload_expand(universe, query, holds);
-	multiply(hypothesis, holds, choose_step(hypothesis, above, q));
+	for (cell = 0; cell < universe->size; cell++)
+		mass[holds[cell]] += hypothesis->probability[cell];
+	multiply(hypothesis, holds,
+			 choose_step(hypothesis, above, mass[true], mass[false]));
 	hypothesis->updates = above->number;
 }
 

@@ -16,7 +16,7 @@ dp_synth_number(FunctionCallInfo fcinfo, int place)
 {
 	if (PG_ARGISNULL(place))
 		return NULL;
-	if (get_fn_expr_argtype(fcinfo->flinfo, place) == FLOAT8OID)
+	if (dp_bridge_declared_type(fcinfo, place) == FLOAT8OID)
 		return dp_bridge_float8_to_numeric(PG_GETARG_FLOAT8(place));
 	return PG_GETARG_NUMERIC(place);
 }

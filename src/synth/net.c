@@ -76,13 +76,17 @@ plan_price(FunctionCallInfo fcinfo, net *s, int place)
 	dp_ledger_check_price(&s->standing, s->dataset, s->charge.epsilon);
 }
 
-/* By how much the choice may be worse than the best, in the queries' unit. */
+/*
+ * By how much the choice may be worse than the best, in the queries' unit;
+ * counts are whole, so only what candidates say of them is rounded.
+ */
 static double
 choice_error(const net *s)
 {
 	return ldexp(2 * (double) s->sensitivity * (double) s->epsilon.den /
 				 (double) s->epsilon.num *
-				 (log((double) s->candidates.n) - log(BETA)),
+				 (log((double) s->candidates.n) - log(BETA)) +
+				 (s->texts ? 1 : 2),
 				 s->grid.exponent);
 }
 

@@ -124,20 +124,22 @@ each_row(const dp_net_candidates *c, row_use use, void *state)
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
 												  "dp_pg candidate",
 												  ALLOCSET_DEFAULT_SIZES);
-	MemoryContext old = MemoryContextSwitchTo(context);
 	int64		row = 0;
 	Datum	   *answers;
 	int			n;
 
 	tuplestore_rescan(c->rows);
+	/* A row read back from disk belongs to the slot: not to the context. */
 	while (tuplestore_gettupleslot(c->rows, true, false, slot))
 	{
+		MemoryContext old = MemoryContextSwitchTo(context);
+
 		CHECK_FOR_INTERRUPTS();
 		answers = answers_of(slot, &n);
 		use(state, row++, answers, n);
+		MemoryContextSwitchTo(old);
 		MemoryContextReset(context);
 	}
-	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
 	ExecDropSingleTupleTableSlot(slot);
 }
@@ -241,7 +243,7 @@ dp_net_score(const dp_net_candidates *candidates, const dp_net_grid *grid,
 	each_row(candidates, score_row, &s);
 }
 
-/* dp_net_put: the chosen row's wanted columns into the result. */
+/* dp_net_put: the chosen row's wanted columns into the result; ends the rows. */
 void
 dp_net_put(const dp_net_candidates *candidates, int64 chosen,
 		   ReturnSetInfo *result)
@@ -257,4 +259,5 @@ dp_net_put(const dp_net_candidates *candidates, int64 chosen,
 	tuplestore_putvalues(result->setResult, result->setDesc,
 						 slot->tts_values + 1, slot->tts_isnull + 1);
 	ExecDropSingleTupleTableSlot(slot);
+	tuplestore_end(candidates->rows);	/* it may be a file */
 }

@@ -95,7 +95,7 @@ static void
 read_workload(FunctionCallInfo fcinfo, smalldb *s)
 {
 	bool		marginals =
-	get_fn_expr_argtype(fcinfo->flinfo, ARG_WORKLOAD) == INT4OID;
+	dp_bridge_declared_type(fcinfo, ARG_WORKLOAD) == INT4OID;
 
 	if (PG_ARGISNULL(ARG_WORKLOAD))
 		refuse_null(marginals ? "marginals" : "queries",
@@ -240,15 +240,43 @@ epsilon_of(const smalldb *s)
 	return (double) s->epsilon.num / (double) s->epsilon.den;
 }
 
+/* Noise on the number of rows, when that is not public. */
+static dp_scale
+count_scale(const smalldb *s)
+{
+	dp_scale	scale;
+
+	dp_bridge_check_status(dp_mech_scale_make(s->reading->sensitivity,
+											  &s->count_epsilon, &scale),
+						   "compute a noise scale");
+	return scale;
+}
+
+/*
+ * What no query is off by except with probability BETA, besides what a table
+ * of so few rows cannot say: that another table would be better, and that a
+ * noisy n is wrong, which counts twice.
+ */
+static double
+choice_error(const smalldb *s)
+{
+	double		rest = dp_smalldb_log_candidates(s->shape.cells,
+												 s->shape.size);
+	dp_scale	scale;
+
+	if (s->count_epsilon.num == 0)
+		return 2 * (rest - log(BETA)) / epsilon_of(s);
+	scale = count_scale(s);
+	return 2 * (rest - log(BETA / 2)) / epsilon_of(s) +
+		2 * dp_mech_laplace_error(&scale, BETA / 2);
+}
+
 /* Sizes and the error they promise; before anything is charged. */
 static void
 show_plan(const smalldb *s)
 {
 	double		size_error = dp_smalldb_size_error((double) s->shape.queries,
 												   s->shape.size);
-	double		rows = (dp_smalldb_log_candidates(s->shape.cells,
-												  s->shape.size) -
-						log(BETA)) * 2 / epsilon_of(s);
 
 	ereport(NOTICE,
 			(errmsg("universe of %llu cells, %llu queries, %llu candidates of "
@@ -259,7 +287,7 @@ show_plan(const smalldb *s)
 					(unsigned long long) s->shape.size),
 			 errdetail("With probability %g no query is off by more than %.3g "
 					   "of the rows and %.4g rows.", 1 - BETA, size_error,
-					   rows)));
+					   choice_error(s))));
 }
 
 static void
@@ -385,16 +413,13 @@ pay(const smalldb *s, Numeric alpha)
 static int64
 noisy_count(const smalldb *s, const int64 *cells)
 {
-	dp_scale	scale;
+	dp_scale	scale = count_scale(s);
 	dp_int128	noise = 0;
 	dp_int128	sum = 0;
 	int64		i;
 
 	for (i = 0; i < s->universe->size; i++)
 		sum += cells[i];
-	dp_bridge_check_status(dp_mech_scale_make(s->reading->sensitivity,
-											  &s->count_epsilon, &scale),
-						   "compute a noise scale");
 	dp_bridge_check_status(dp_mech_discrete_laplace(dp_bridge_source(),
 													&scale, &noise),
 						   "draw noise");
@@ -474,9 +499,7 @@ dp_synth_sql_smalldb(PG_FUNCTION_ARGS)
 	for (i = 0; i < s.shape.size; i++)
 		put_row(&s, result, chosen[i]);
 	error = dp_smalldb_size_error((double) s.shape.queries, s.shape.size) *
-		(double) s.n +
-		2 * (dp_smalldb_log_candidates(s.shape.cells, s.shape.size) -
-			 log(BETA)) / epsilon_of(&s);
+		(double) s.n + choice_error(&s);
 	dp_synth_finish(s.reading->dataset, id, error,
 					psprintf("\"n\": " INT64_FORMAT, s.n));
 	return (Datum) 0;

@@ -86,7 +86,7 @@ read_workload(FunctionCallInfo fcinfo, dp_synthesis *s)
 	if (PG_ARGISNULL(ARG_WORKLOAD))
 		refuse_null("marginals",
 					"Give how many columns a marginal has, or a list.");
-	if (get_fn_expr_argtype(fcinfo->flinfo, ARG_WORKLOAD) == INT4OID)
+	if (dp_bridge_declared_type(fcinfo, ARG_WORKLOAD) == INT4OID)
 		dp_synthesis_marginals(s, PG_GETARG_INT32(ARG_WORKLOAD));
 	else
 		dp_synthesis_sets(s, PG_GETARG_ARRAYTYPE_P(ARG_WORKLOAD));

@@ -7,6 +7,7 @@
  * Argument: the JDBC address without user.
  */
 import java.math.BigDecimal;
+import java.nio.ByteBuffer;
 import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.PreparedStatement;
@@ -15,6 +16,8 @@ import java.sql.SQLException;
 import java.sql.Statement;
 
 import org.postgresql.PGStatement;
+import org.postgresql.PGConnection;
+import org.postgresql.fastpath.FastpathArg;
 
 public class Smoke
 {
@@ -254,6 +257,36 @@ public class Smoke
 			charges() - before);
 	}
 
+	/*
+	 * The protocol's function call, which tells a function nothing about the
+	 * expression it is called from.
+	 */
+	private void fastPath() throws SQLException
+	{
+		long function = (Long) onlyValue(analyst.prepareStatement(
+			"SELECT 'dp_smalldb_error(bigint,bigint,bigint,float8,float8,"
+			+ "bigint,bigint,float8)'::regprocedure::oid::bigint"));
+		FastpathArg[] args = new FastpathArg[8];
+		String seen = "an answer";
+
+		for (int i = 0; i < args.length; i++)
+		{
+			args[i] = i == 3 || i == 4 || i == 7 ?
+				new FastpathArg(ByteBuffer.allocate(8).putDouble(0.5).array())
+				: new FastpathArg(100L);
+		}
+		try
+		{
+			analyst.unwrap(PGConnection.class).getFastpathAPI()
+				.fastpath((int) function, args);
+		}
+		catch (SQLException e)
+		{
+			seen = e.getSQLState();
+		}
+		check(seen.equals("22023"), "a function call by the protocol", seen);
+	}
+
 	public static void main(String[] args) throws SQLException
 	{
 		Smoke smoke = new Smoke(args[0]);
@@ -263,6 +296,7 @@ public class Smoke
 		smoke.cursor();
 		smoke.questions();
 		smoke.refusals();
+		smoke.fastPath();
 		smoke.analyst.close();
 		smoke.admin.close();
 	}

@@ -9,7 +9,7 @@ use Test::More;
 
 my $driver = $ENV{DP_PG_JDBC} || '/usr/share/java/postgresql.jar';
 
-plan tests => 21;
+plan tests => 22;
 ok(-f $driver, "pgjdbc is installed: $driver");
 
 # pgjdbc speaks TCP only.
@@ -53,7 +53,7 @@ for my $line (split /\n/, $out)
 		diag($line);
 	}
 }
-# 19 checks above; fewer when the program died.
+# 20 checks above; fewer when the program died.
 is($node->safe_psql('postgres', 'SELECT count(*) FROM dp_pg.ledger'),
 	13, 'as many ledger rows as answered executions');
 $node->stop;

@@ -114,6 +114,12 @@ SELECT * FROM dp_net('patient', 'net', ARRAY['smoker', 'smoker AND ward = ''A'''
 	AS t(synopsis text, id int);
 SELECT * FROM dp_net('patient', 'net', ARRAY['age < 500'], 100000::float8, answers => 'other') AS t(id int);
 SELECT * FROM spent();
+-- more candidates than fit into memory: 12 is right
+SET work_mem = '64kB';
+CREATE VIEW many AS SELECT i AS id, ARRAY[i] AS answers FROM generate_series(1, 20000) AS i;
+SELECT * FROM dp_net('patient', 'many', ARRAY['age < 500'], 100000) AS t(id int);
+RESET work_mem;
+SELECT * FROM spent();
 SELECT * FROM (VALUES
 	($$('patient', 'net', ARRAY['smoker'], 1) AS t(id int)$$),
 	($$('patient', 'net', NULL::text[], 1) AS t(id int)$$),
