@@ -23,6 +23,9 @@
 
 #include "ledger.h"
 
+/* The worker writes texts while others wait: most bytes of one. */
+#define MOST_TEXT (16 * 1024 * 1024)
+
 static const dp_task_methods *methods[DP_TASK_KINDS];
 
 /* Segments of the group in work; released with its transaction. */
@@ -185,6 +188,15 @@ hand_over(dp_ledger_task *task, const char *text)
 	dsm_segment *segment;
 
 	task->text_size = text ? strlen(text) + 1 : 0;
+	if (task->text_size > MOST_TEXT)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("description of what is asked is too long"),
+				 errdetail("It has " UINT64_FORMAT " bytes, at most %d are "
+						   "kept.  Nothing was charged.", task->text_size,
+						   MOST_TEXT),
+				 errhint("Ask with fewer or shorter texts, columns or "
+						 "keys.")));
 	if (task->text_size <= DP_TASK_TEXT)
 	{
 		if (text)

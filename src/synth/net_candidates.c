@@ -16,6 +16,7 @@
 #include "executor/tstoreReceiver.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
+#include "utils/guc.h"
 #include "utils/lsyscache.h"
 
 #include "net.h"
@@ -71,10 +72,18 @@ make_query(dp_net_candidates *c, const char *answers, TupleDesc wanted)
 	return text.data;
 }
 
+/*
+ * Run the query as the role that asks.  Inside a SECURITY DEFINER function of
+ * the data's owner the current user is the owner, and a view of the asking
+ * role must not run with his rights; nor may it act on the session.
+ */
 static void
 execute(dp_net_candidates *c, const char *query)
 {
 	MemoryContext context = CurrentMemoryContext;
+	Oid			user;
+	int			security;
+	int			nest;
 	SPIExecuteOptions options;
 	DestReceiver *receiver = CreateDestReceiver(DestTuplestore);
 
@@ -83,10 +92,17 @@ execute(dp_net_candidates *c, const char *query)
 	MemSet(&options, 0, sizeof(options));
 	options.read_only = true;
 	options.dest = receiver;
+	GetUserIdAndSecContext(&user, &security);
+	SetUserIdAndSecContext(dp_ledger_asking_role(),
+						   security | SECURITY_LOCAL_USERID_CHANGE |
+						   SECURITY_RESTRICTED_OPERATION);
+	nest = NewGUCNestLevel();
 	if (SPI_connect() != SPI_OK_CONNECT ||
 		SPI_execute_extended(query, &options) != SPI_OK_SELECT)
 		elog(ERROR, "could not read the candidates");
 	SPI_finish();
+	AtEOXact_GUC(false, nest);
+	SetUserIdAndSecContext(user, security);
 }
 
 /* ---- what was read ---- */

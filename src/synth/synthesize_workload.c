@@ -259,6 +259,7 @@ dp_synthesis_sets(dp_synthesis *s, ArrayType *sets)
 	set_list	wanted = {0, 0, NULL};
 	Datum	   *values;
 	bool	   *nulls;
+	Size		total = 0;
 	int			n;
 	int			i;
 
@@ -280,6 +281,15 @@ dp_synthesis_sets(dp_synthesis *s, ArrayType *sets)
 					 errmsg("a marginal is NULL"),
 					 errhint("Write a list of columns.")));
 		names = TextDatumGetCString(values[i]);
+		total += strlen(names);
+		if (strlen(names) > DP_PREDICATE_LENGTH ||
+			total > DP_PREDICATES_LENGTH)
+			ereport(ERROR,
+					(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+					 errmsg("marginals are too long"),
+					 errdetail("One may have %d bytes, all together %d.",
+							   DP_PREDICATE_LENGTH, DP_PREDICATES_LENGTH),
+					 errhint("Write the names of columns and commas only.")));
 		add_set(&wanted, read_set(s, names));
 		s->sets = lappend(s->sets, names);
 	}

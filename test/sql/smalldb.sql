@@ -160,6 +160,14 @@ SELECT * FROM (VALUES
 ) AS c(call), LATERAL outcome('SELECT * FROM dp_net_values' || call);
 SELECT mechanism, relation, parameters, target, delivered, epsilon, rho
 FROM dp_pg.releases WHERE mechanism = 'net' ORDER BY id;
+-- in his procedure, candidates are read with the rights of the role that asks
+CREATE FUNCTION closest(candidates regclass) RETURNS TABLE (id int) LANGUAGE sql SECURITY DEFINER SET search_path = regress_smalldb, public AS
+	$$ SELECT * FROM dp_net_values(ARRAY[1.0], 1.0, candidates, 'regress_smalldb', 100000) AS t(id int) $$;
+RESET ROLE;
+SET ROLE :analyst;
+CREATE VIEW whose AS SELECT 1 AS id, ARRAY[CASE current_user WHEN 'regress_smalldb_analyst' THEN 1.0 ELSE 50 END] AS answers
+	UNION ALL SELECT 2, ARRAY[10.0];
+SELECT * FROM closest('whose');
 RESET ROLE;
 
 -- to plan it
