@@ -143,7 +143,7 @@ BEGIN
 			AS 'MODULE_PATHNAME', 'dp_synth_sql_smalldb_error';
 			COMMENT ON FUNCTION @extschema@.dp_smalldb_error(
 				bigint, bigint, bigint, %1$s, %1$s, bigint, bigint, %1$s) IS
-			'what dp_smalldb over a universe of that many cells and with that many queries would search and promise, when n rows are public (NULL n there: use 0.95 epsilon here): size of the table, from size, else alpha (ceil(ln(queries)/alpha^2); with vc_dimension the smaller of that and Theorem 4.9''s), else the searchable one with the least error; an alpha that gives this size (NULL: none); candidates; feasible: whether they can be searched; error: with probability 1 - beta no query is off by more than this part of n; theorem_alpha: that of Theorem 4.5, which says nothing above 1; NULL when universe, n, epsilon or beta is; queries NULL: any number of vc_dimension; errors 22023; book, Lemma 4.3, Theorems 4.5 and 4.9; theory T67, T68';
+			'what dp_smalldb over a universe of that many cells and with that many queries would search and promise, when n rows are public (NULL n there: use 0.95 epsilon here, and what the count is off by adds twice): size of the table, from size, else alpha (ceil(ln(queries)/alpha^2); with vc_dimension the smaller of that and Theorem 4.9''s), else the searchable one with the least error; an alpha that gives this size (NULL: none); candidates; feasible: whether they can be searched; error: with probability 1 - beta no query is off by more than this part of n; theorem_alpha: that of Theorem 4.5, which says nothing above 1; NULL when universe, n, epsilon or beta is; queries NULL: any number of vc_dimension; errors 22023; book, Lemma 4.3, Theorems 4.5 and 4.9; theory T67, T68';
 		$sql$, number);
 	END LOOP;
 END
@@ -161,7 +161,7 @@ BEGIN
 		EXECUTE pg_catalog.format($sql$
 			CREATE FUNCTION @extschema@.dp_net(
 				relation dp_pg.regrelation, candidates regclass,
-				queries text[], epsilon %1$s DEFAULT NULL,
+				queries text[], epsilon %1$s%2$s,
 				answers name DEFAULT 'answers')
 			RETURNS SETOF record
 			LANGUAGE c VOLATILE PARALLEL UNSAFE COST 1000000
@@ -181,7 +181,8 @@ BEGIN
 			'dp_net for values of any queries, linear or not, that the data''s owner computed: sensitivity, for which he vouches, is the most by which one unit can move one of them; charged to the asking role on the dataset; NULL and NaN values count as 0; EXECUTE is given by grant only; 22004, 22023, 42703, 42704, 42804, 54000, 42501, 53400, 25000, 25006, 0A000; book, Section 5.1; theory T69';
 			REVOKE EXECUTE ON FUNCTION @extschema@.dp_net_values(
 				%1$s[], %1$s, regclass, name, %1$s, name) FROM PUBLIC;
-		$sql$, number);
+		$sql$, number,
+			CASE number WHEN 'numeric' THEN ' DEFAULT NULL' ELSE '' END);
 	END LOOP;
 END
 $make$;

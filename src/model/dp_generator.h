@@ -90,7 +90,7 @@ extern dp_status dp_generator_choose(dp_source *source,
 									 const int *candidate, int ncandidates,
 									 int64_t *const *expected,
 									 dp_int128 *score, int *chosen);
-extern dp_status dp_generator_measure(dp_source *source,
+extern dp_status dp_generator_measure(dp_source *source, const dp_host *host,
 									  const dp_generator_step *step,
 									  const int64_t *counts, int64_t cells,
 									  double *out);

@@ -23,6 +23,7 @@
 #include "dp_generator.h"
 #include "generator.h"
 
+#define PULSE_CELLS (1 << 16)	/* noise between two looks of the host */
 #define NOMINAL_ROUNDS 16		/* per column */
 #define TOLERANCE 1e-4			/* of the loss, when a fit is at rest */
 
@@ -118,12 +119,14 @@ dp_generator_choose(dp_source *source, const dp_generator_terms *t,
  * dp_generator_measure
  *	  Release a table: every count with fresh noise.
  *
- * Requires: a step of dp_generator_step_make; out of as many cells.
+ * Requires: a step of dp_generator_step_make; out of as many cells; host is
+ *			 NULL or has its pulse called.
  * Gives:	 DP_OK with out; the statuses of dp_mech_discrete_gaussian.
  * Source:	 doc/theory.md T71.
  */
 dp_status
-dp_generator_measure(dp_source *source, const dp_generator_step *step,
+dp_generator_measure(dp_source *source, const dp_host *host,
+					 const dp_generator_step *step,
 					 const int64_t *counts, int64_t cells, double *out)
 {
 	dp_status	status = DP_OK;
@@ -133,6 +136,9 @@ dp_generator_measure(dp_source *source, const dp_generator_step *step,
 	{
 		dp_int128	noise;
 
+		if ((k & (PULSE_CELLS - 1)) == 0 && host != NULL &&
+			host->pulse != NULL)
+			host->pulse(host->state);
 		status = dp_mech_discrete_gaussian(source, &step->noise, &noise);
 		if (status == DP_OK)
 			out[k] = (double) (counts[k] + noise);
@@ -180,7 +186,7 @@ measure(generator *g, int table, bool closing)
 {
 	dp_status	status;
 
-	status = dp_generator_measure(g->source, &g->step,
+	status = dp_generator_measure(g->source, g->host, &g->step,
 								  g->t->table[table].counts,
 								  cells_of(g->t, table), g->noisy);
 	if (status != DP_OK)

@@ -258,7 +258,7 @@ tighten(dp_bound *b, double table, double cell)
 	b->cell = fmin(b->cell, fmin(cell, table));
 }
 
-/* Of the last release, the smallest table that tells of another one; public. */
+/* Of the last release, the smallest table that tells of one; public. */
 static int
 home_of(const dp_generator_terms *t, int table)
 {

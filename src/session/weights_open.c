@@ -373,7 +373,8 @@ tell_session(int64 id, const weights_call *call, const char *dataset)
 					   "alpha %.4g or " INT64_FORMAT " rows; at most %s and "
 					   "%s; method %s.  %s",
 					   dp_session_tell_number(call->universe->size, "cell"),
-					   call->request.n, for_n > 0 ? " (noisy)" : "", alpha,
+					   call->request.n, for_n > 0 ?
+					   " (noisy, which adds its own error)" : "", alpha,
 					   3 * alpha, rows_off(call),
 					   dp_session_tell_number(plan->updates, "update"),
 					   dp_session_tell_number(call->request.questions,

@@ -50,6 +50,13 @@ make_query(dp_net_candidates *c, const char *answers, TupleDesc wanted)
 	StringInfoData text;
 	int			i;
 
+	if (get_attnum(c->relid, answers) <= 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_COLUMN),
+				 errmsg("table \"%s\" of candidates has no column \"%s\"",
+						get_rel_name(c->relid), answers),
+				 errhint("Say by answers => which column holds an array with "
+						 "one number for each query.")));
 	initStringInfo(&text);
 	appendStringInfo(&text, "SELECT c.%s::pg_catalog.numeric[]",
 					 quote_identifier(answers));
@@ -173,7 +180,7 @@ check_row(void *state, int64 row, Datum *answers, int n)
 						"query"),
 				 n < 0 ? errdetail("Its array is NULL, or an element is "
 								   "NULL, NaN or infinite.") :
-				 errdetail("There are %d queries, and it has %d answers.",
+				 errdetail("Queries: %d; answers: %d.",
 						   c->queries, n),
 				 errhint("Give each row an array of finite numbers, in the "
 						 "order of the queries.")));
@@ -259,7 +266,7 @@ dp_net_score(const dp_net_candidates *candidates, const dp_net_grid *grid,
 	each_row(candidates, score_row, &s);
 }
 
-/* dp_net_put: the chosen row's wanted columns into the result; ends the rows. */
+/* dp_net_put: the chosen row's wanted columns; ends the rows. */
 void
 dp_net_put(const dp_net_candidates *candidates, int64 chosen,
 		   ReturnSetInfo *result)

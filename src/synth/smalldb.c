@@ -80,7 +80,7 @@ read_relation(FunctionCallInfo fcinfo, bool *whole_rows)
 	*whole_rows = OidIsValid(relid);
 	if (*whole_rows)
 		return relid;
-	if (get_fn_expr_rettype(fcinfo->flinfo) != RECORDOID)
+	if (dp_bridge_declared_type(fcinfo, ARG_RELATION) == ANYELEMENTOID)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATATYPE_MISMATCH),
 				 errmsg("relation must be a name or a row of a table, not of "

@@ -168,6 +168,9 @@ SET ROLE :analyst;
 CREATE VIEW whose AS SELECT 1 AS id, ARRAY[CASE current_user WHEN 'regress_smalldb_analyst' THEN 1.0 ELSE 50 END] AS answers
 	UNION ALL SELECT 2, ARRAY[10.0];
 SELECT * FROM closest('whose');
+-- what a noisy n may be off by, twice its noise's 97.5%, is in the error, however it falls
+SELECT count(*) FROM dp_smalldb('patient', ARRAY['smoker', 'ward'], 2, 0.59, 0.01) AS t(smoker boolean, ward text);
+SELECT error > 2 * 2000 * ln(40) AS counted FROM dp_pg.releases ORDER BY id DESC LIMIT 1;
 RESET ROLE;
 
 -- to plan it

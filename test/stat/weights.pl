@@ -87,14 +87,13 @@ sub accuracy
 	my $truths = join ', ', map { "count(*) FILTER (WHERE $_)" } @predicates;
 	my @truth =
 	  split /\|/, as($node, 'owner', "SELECT $truths FROM $table");
-	my ($id, $n_used, $alpha) = split /[|{},]+/, as($node, 'postgres', <<"EOT");
+	my ($id, $n_used, $alpha) = split /\|/, as($node, 'postgres', <<"EOT");
 SET client_min_messages = warning;
 SET dp_pg.epsilon_ceiling = '1000';
 SET ROLE analyst;
 SELECT dp_weights_open('$table', ARRAY['sex', 'rich', 'race'], $questions,
 	$parameters, confidence => 0.999999999) AS id \\gset
-SELECT :id, (regexp_match(details,
-	'"\\\\?([0-9]+)" "\\\\?([0-9.]+)" "[^"]+"[)]\$'))[1:2]
+SELECT :id, details::json->>'n', details::json->>'alpha'
 FROM dp_pg.session WHERE id = :id;
 EOT
 	my @answers = split /\n/, as($node, 'analyst', <<"EOT");
@@ -112,6 +111,7 @@ EOT
 		$updates++ if $updated eq 't';
 	}
 	is(scalar @answers, $questions, "$name: every question is answered");
+	cmp_ok($alpha, '>', 0, "$name: alpha is known");
 	cmp_ok(3 * $alpha, '<=', 0.2, "$name: 3 alpha is " . 3 * $alpha);
 	cmp_ok($worst, '<=', 3 * $alpha * $n_used,
 		"$name: errors are at most " . $worst / $n);
