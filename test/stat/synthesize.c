@@ -133,7 +133,8 @@ draw_measurement(void *state, double *out)
 										 (t.replace_one ? sqrt(2) : 1) /
 										 (in->defect == SIGMA_HALVED ? 2 : 1),
 										 &step));
-	subject_check(dp_generator_measure(&source, NULL, &step, in->counts, 2, out));
+	subject_check(dp_generator_measure(&source, NULL, &step, in->counts, 2,
+									   out));
 	return true;
 }
 

@@ -244,7 +244,8 @@ test_noise(void)
 		wanted[i] *= DRAWS / sum;
 	for (k = 0; k < DRAWS / 1000; k++)
 	{
-		if (dp_generator_measure(&source, NULL, &step, counts, 1000, out) != DP_OK)
+		if (dp_generator_measure(&source, NULL, &step, counts, 1000,
+								 out) != DP_OK)
 			break;
 		for (i = 0; i < 1000; i++)
 			seen[(int) fmax(0, fmin(40, out[i] - i + 20))]++;
