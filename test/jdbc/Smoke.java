@@ -284,7 +284,8 @@ public class Smoke
 		{
 			seen = e.getSQLState();
 		}
-		check(seen.equals("22023"), "a function call by the protocol", seen);
+		check(seen.equals("an answer"), "a function call by the protocol",
+			seen);
 	}
 
 	public static void main(String[] args) throws SQLException
