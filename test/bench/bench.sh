@@ -58,7 +58,7 @@ compare()
 # private name limit private-sql plain-sql
 private()
 {
-	compare "$1, $mode" "$2" 1 "$with user=analyst options='$workers'" "$3" \
+	compare "$1, $mode" "$2" 1 "$with user=analyst options='$workers -c client_min_messages=warning'" "$3" \
 		"$with user=owner options='$workers'" "$4"
 }
 
