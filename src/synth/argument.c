@@ -4,8 +4,6 @@
  */
 #include "postgres.h"
 
-#include "access/parallel.h"
-#include "access/xact.h"
 #include "catalog/pg_type.h"
 
 #include "synth.h"
@@ -42,18 +40,6 @@ void
 dp_synth_check_place(void)
 {
 	dp_bridge_require_preload();
-	if (IsolationIsSerializable())
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("a private query cannot run in a serializable "
-						"transaction"),
-				 errdetail("Predicate locks would show which rows were "
-						   "read."),
-				 errhint("Use REPEATABLE READ or READ COMMITTED.")));
-	if (IsInParallelMode())
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_TRANSACTION_STATE),
-				 errmsg("cannot charge a privacy budget during a parallel "
-						"operation"),
-				 errhint("Label the function that asks PARALLEL UNSAFE.")));
+	dp_bridge_refuse_serializable();
+	dp_bridge_refuse_parallel();
 }
