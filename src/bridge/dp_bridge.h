@@ -86,6 +86,13 @@ extern dp_rational dp_bridge_check_epsilon(Numeric x, bool isnull,
  */
 extern Oid	dp_bridge_declared_type(FunctionCallInfo fcinfo, int place);
 
+/*
+ * An argument as numeric; `floats`: it is double precision, and is read by its
+ * shortest decimal.  NULL pointer for SQL NULL.
+ */
+extern Numeric dp_bridge_number_argument(FunctionCallInfo fcinfo, int place,
+										 bool floats);
+
 /* ---- powers of two (binary.c) ---- */
 extern Numeric dp_bridge_power_of_two(int exponent);
 extern bool dp_bridge_floor_log2(Numeric x, int *exponent);

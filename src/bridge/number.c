@@ -347,3 +347,14 @@ dp_bridge_declared_type(FunctionCallInfo fcinfo, int place)
 	pfree(types);
 	return type;
 }
+
+/* dp_bridge_number_argument: see dp_bridge.h. */
+Numeric
+dp_bridge_number_argument(FunctionCallInfo fcinfo, int place, bool floats)
+{
+	if (PG_ARGISNULL(place))
+		return NULL;
+	if (floats)
+		return dp_bridge_float8_to_numeric(PG_GETARG_FLOAT8(place));
+	return PG_GETARG_NUMERIC(place);
+}

@@ -18,11 +18,7 @@
 Numeric
 dp_procedure_number(FunctionCallInfo fcinfo, int place, bool floats)
 {
-	if (PG_ARGISNULL(place))
-		return NULL;
-	if (floats)
-		return dp_bridge_float8_to_numeric(PG_GETARG_FLOAT8(place));
-	return PG_GETARG_NUMERIC(place);
+	return dp_bridge_number_argument(fcinfo, place, floats);
 }
 
 static void

@@ -12,11 +12,9 @@
 Numeric
 dp_synth_number(FunctionCallInfo fcinfo, int place)
 {
-	if (PG_ARGISNULL(place))
-		return NULL;
-	if (dp_bridge_declared_type(fcinfo, place) == FLOAT8OID)
-		return dp_bridge_float8_to_numeric(PG_GETARG_FLOAT8(place));
-	return PG_GETARG_NUMERIC(place);
+	return dp_bridge_number_argument(fcinfo, place,
+									 dp_bridge_declared_type(fcinfo, place) ==
+									 FLOAT8OID);
 }
 
 /* dp_synth_epsilon: see synth.h. */
