@@ -12,12 +12,15 @@ SET client_min_messages = warning;
 CREATE EXTENSION dp_pg;
 CREATE ROLE owner LOGIN;
 CREATE ROLE analyst LOGIN;
+CREATE ROLE publisher LOGIN;
 \set ECHO none
 CREATE SCHEMA survey AUTHORIZATION owner;
 CREATE SCHEMA work AUTHORIZATION analyst;
-GRANT USAGE ON SCHEMA survey TO analyst;
+GRANT USAGE ON SCHEMA survey TO analyst, publisher;
+GRANT USAGE, CREATE ON SCHEMA work TO publisher;
 ALTER DATABASE demo SET search_path = survey, public;
 ALTER ROLE analyst SET search_path = work, survey, public;
+ALTER ROLE publisher SET search_path = work, survey, public;
 
 \echo
 \echo '== 2. The data owner: a table, one row per person and year'
@@ -184,11 +187,61 @@ SELECT * FROM dp_weights_ask(:session, 'health = ''excellent''');
 SELECT * FROM dp_weights_ask(:session, 'health = ''poor'' AND deductible');
 SELECT * FROM dp_weights_hypothesis(:session)
 	AS cell(health text, deductible boolean, probability float8);
-SELECT session, kind, state, asked, questions_left, above, above_left
+SELECT session, kind, state, asked, questions_left, updates, updates_left
 FROM dp_pg.sessions;
 \set ECHO none
 
-\echo '== 9. The ledger: every charge, written before the data were read'
+\echo '== 9. Tables to keep: paid once, read for ever'
+\echo '      Synthetic rows are made by another role, whose budget has a delta.'
+\echo
+\connect - owner
+\o /dev/null
+\set ECHO queries
+SELECT dp_grant('analyst', dataset => 'rand', epsilon => 7);
+SELECT dp_grant('publisher', dataset => 'rand', epsilon => 1.5, delta => 1e-9);
+\set ECHO none
+\o
+\echo 'Thirteen rows that answer eight counts as well as any thirteen rows do, more'
+\echo 'or less: each such table is the more probable the better it answers.'
+\echo
+\connect - analyst
+\set ECHO queries
+CREATE TABLE small AS
+SELECT * FROM dp_smalldb('person', columns => ARRAY['health', 'deductible'],
+		marginals => 2, alpha => 0.4, epsilon => 1)
+	AS t(health text, deductible boolean, weight float8);
+\set ECHO none
+GRANT SELECT ON small TO owner;
+\echo 'As many synthetic rows as there are true ones, of all four columns.'
+\echo
+\connect - publisher
+SET dp_pg.delta = '5e-10';
+\set ECHO queries
+CREATE TABLE synthetic AS
+SELECT * FROM dp_synthesize('person',
+		columns => ARRAY['health', 'deductible', 'visits', 'diseases'],
+		bins => ARRAY[0, 0, 10, 12], epsilon => 1)
+	AS t(health text, deductible boolean, visits int, diseases float8);
+\set ECHO none
+GRANT SELECT ON synthetic TO owner;
+\echo 'The owner sees what is public, and may compare it with the truth.'
+\echo
+\connect - owner
+\set ECHO queries
+SELECT id, role, mechanism, epsilon, round(error) AS error_95, target
+FROM dp_pg.releases ORDER BY id;
+\set ECHO none
+SELECT health, deductible, t.truth, s.synthetic, round(m.small) AS small
+FROM (SELECT health, deductible, count(*) AS truth
+	FROM person GROUP BY 1, 2) AS t
+LEFT JOIN (SELECT health, deductible, count(*) AS synthetic
+	FROM work.synthetic GROUP BY 1, 2) AS s USING (health, deductible)
+LEFT JOIN (SELECT health, deductible, sum(weight) AS small
+	FROM work.small GROUP BY 1, 2) AS m USING (health, deductible)
+ORDER BY array_position(ARRAY['excellent', 'good', 'fair', 'poor'], health), 2;
+\connect - analyst
+
+\echo '== 10. The ledger: every charge, written before the data were read'
 \echo
 \set ECHO queries
 SELECT id, role, dataset, mechanism, epsilon, round(rho, 6) AS rho
@@ -199,7 +252,7 @@ SELECT dataset, epsilon, spent, remaining_epsilon, calls_left
 FROM dp_pg.my_budget;
 \set ECHO none
 
-\echo '== 10. ROLLBACK takes nothing back, and an empty budget answers nothing'
+\echo '== 11. ROLLBACK takes nothing back, and an empty budget answers nothing'
 \echo
 \set ECHO queries
 BEGIN;
