@@ -56,6 +56,11 @@ if [ -n "${DP_PG_FETCH:-}" ] && [ -z "${DP_PG_DATA:-}" ]; then
 	bash "$checkout/$DP_PG_FETCH" "$work"
 fi
 
+# Whatever the caller speaks, and where nobody set anything (initdb would make
+# databases of SQL_ASCII).
+unset LC_ALL LC_CTYPE LC_COLLATE LC_NUMERIC LC_MONETARY LC_TIME LC_MESSAGES
+unset LANGUAGE
+export LANG=C.UTF-8
 export DP_PG_WORK=$work HOME=$work/home TMPDIR=$work/tmp
 export PG_CONFIG=$(command -v "${PG_CONFIG:-pg_config}")
 user=()
