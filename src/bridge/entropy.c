@@ -15,9 +15,16 @@
 static dp_source source;
 static pid_t source_pid = 0;
 
+static void
+look_for_interrupts(void)
+{
+	CHECK_FOR_INTERRUPTS();
+}
+
 /*
  * dp_bridge_source
- *	  The process's source of OpenSSL randomness; never NULL.
+ *	  The process's source of OpenSSL randomness; never NULL.  A long draw
+ *	  among many candidates obeys a cancel.
  */
 dp_source *
 dp_bridge_source(void)
@@ -27,6 +34,7 @@ dp_bridge_source(void)
 	if (source_pid != pid)
 	{
 		dp_mech_source_init(&source, dp_mech_fill_openssl, NULL);
+		dp_mech_source_pulse(&source, look_for_interrupts);
 		source_pid = pid;
 	}
 	return &source;

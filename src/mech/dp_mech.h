@@ -47,12 +47,14 @@ typedef struct dp_source
 {
 	dp_source_fill fill;
 	void	   *state;
+	void		(*pulse) (void);	/* or NULL */
 	size_t		next;			/* first unconsumed byte of buffer */
 	unsigned char buffer[DP_SOURCE_BUFFER];
 } dp_source;
 
 extern void dp_mech_source_init(dp_source *source, dp_source_fill fill,
 								void *state);
+extern void dp_mech_source_pulse(dp_source *source, void (*pulse) (void));
 extern void dp_mech_source_wipe(dp_source *source);
 extern bool dp_mech_fill_openssl(void *state, void *out, size_t n);
 extern dp_status dp_mech_random_bytes(dp_source *source, void *out, size_t n);

@@ -31,8 +31,26 @@ dp_mech_source_init(dp_source *source, dp_source_fill fill, void *state)
 {
 	source->fill = fill;
 	source->state = state;
+	source->pulse = NULL;
 	source->next = DP_SOURCE_BUFFER;
 	OPENSSL_cleanse(source->buffer, DP_SOURCE_BUFFER);
+}
+
+/*
+ * dp_mech_source_pulse
+ *	  Have a function called now and then while one candidate is drawn among
+ *	  many, so that the caller can be interrupted.
+ *
+ * Requires: an initialised source; pulse may leave by longjmp: it is called
+ *			 when nothing is allocated and nothing else has begun.  NULL:
+ *			 none.
+ * Gives:	 a source whose laws are those without it.
+ * Source:	 nothing is drawn in it (doc/theory.md T1).
+ */
+void
+dp_mech_source_pulse(dp_source *source, void (*pulse) (void))
+{
+	source->pulse = pulse;
 }
 
 /*

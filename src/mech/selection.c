@@ -19,6 +19,16 @@ typedef struct standing
 	dp_uint128	low;
 } standing;
 
+/* Steps of a loop over candidates from one pulse to the next. */
+#define PULSE_EVERY 4096
+
+static inline void
+pulse_at(const dp_source *source, size_t step)
+{
+	if (step % PULSE_EVERY == PULSE_EVERY - 1 && source->pulse != NULL)
+		source->pulse();
+}
+
 static dp_int128
 best_score(const dp_int128 *scores, size_t n)
 {
@@ -85,6 +95,7 @@ dp_mech_exponential(dp_source *source, const dp_int128 *scores, size_t n,
 {
 	dp_int128	best;
 	uint64_t	i;
+	size_t		step = 0;
 	bool		accepted;
 	dp_status	status;
 
@@ -93,6 +104,7 @@ dp_mech_exponential(dp_source *source, const dp_int128 *scores, size_t n,
 	best = best_score(scores, n);
 	do
 	{
+		pulse_at(source, step++);
 		status = uniform64(source, n, &i);
 		if (status != DP_OK)
 			return status;
@@ -136,6 +148,7 @@ dp_mech_permute_and_flip(dp_source *source, const dp_int128 *scores, size_t n,
 	/* a best candidate is always accepted, so the loop ends by itself */
 	for (i = 0;; i++)
 	{
+		pulse_at(source, i);
 		status = uniform64(source, n - i, &pick);
 		if (status != DP_OK)
 			return status;
@@ -185,6 +198,7 @@ dp_mech_noisy_max(dp_source *source, const dp_int128 *scores, size_t n,
 	best = best_score(scores, n);
 	for (i = 0; i < n; i++)
 	{
+		pulse_at(source, i);
 		if (noise == DP_NOISE_LAPLACE)
 			status = dp_mech_discrete_laplace(source, scale, &x);
 		else
