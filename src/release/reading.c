@@ -437,7 +437,7 @@ dp_reading_run(dp_reading *reading, int64 *counts)
 											   "dp_pg reading",
 											   ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(work);
-	dp_inner	run = {NULL, NULL, work};
+	dp_inner	run = {NULL, NULL, work, true};
 	counts_receiver *receiver = make_receiver(reading, counts);
 	PlannedStmt *planned;
 	Query	   *inner;

@@ -72,6 +72,7 @@ typedef struct dp_inner
 	ParamListInfo params;
 	QueryEnvironment *environment;
 	MemoryContext context;		/* that an error's text is made in */
+	bool		named;			/* relation by name: see run_subquery */
 	int			nest;			/* the rest: dp_inner_begin */
 	BufferUsage buffers;
 	WalUsage	wal;

@@ -206,8 +206,13 @@ dp_release_plan_subquery(const dp_block *block, Query *subquery,
 }
 
 /*
- * Run one uncorrelated scalar subquery as the analyst, with whatever charges
- * it makes, and answer its value as a constant.
+ * Run one uncorrelated scalar subquery, with whatever charges it makes, and
+ * answer its value as a constant.
+ *
+ * It runs as the current user, as it would without us.  But where the relation
+ * was named by an argument, the subquery is a view's, perhaps of the role that
+ * asks: a SECURITY DEFINER function that hands such a name on must not lend its
+ * owner's rights to functions in that view.
  */
 static Const *
 run_subquery(const dp_block *block, Query *subquery, const dp_inner *run)
@@ -216,6 +221,8 @@ run_subquery(const dp_block *block, Query *subquery, const dp_inner *run)
 	Oid			type = exprType((Node *) target->expr);
 	scalar_receiver scalar;
 	PlannedStmt *plan;
+	Oid			user;
+	int			security;
 
 	memset(&scalar, 0, sizeof(scalar));
 	scalar.receiver.receiveSlot = receive_scalar;
@@ -227,8 +234,13 @@ run_subquery(const dp_block *block, Query *subquery, const dp_inner *run)
 	scalar.context = CurrentMemoryContext;
 	get_typlenbyval(type, &scalar.length, &scalar.by_value);
 
+	GetUserIdAndSecContext(&user, &security);
+	if (run->named && user != dp_ledger_asking_role())
+		SetUserIdAndSecContext(dp_ledger_asking_role(),
+							   security | SECURITY_LOCAL_USERID_CHANGE);
 	plan = dp_release_plan_subquery(block, subquery, run->params);
 	dp_release_execute(run, plan, &scalar.receiver);
+	SetUserIdAndSecContext(user, security);
 	return makeConst(type, exprTypmod((Node *) target->expr),
 					 exprCollation((Node *) target->expr), scalar.length,
 					 scalar.isnull ? (Datum) 0 : scalar.value, scalar.isnull,
