@@ -17,6 +17,7 @@
 
 #define MOST_ROUNDS 400
 #define PASSES 20				/* over all released counts, per round */
+#define ROWS_A_PULSE (1 << 16)
 
 /* A released count. */
 typedef struct answer
@@ -471,6 +472,8 @@ dp_weights_sample(const dp_weights *w, dp_source *source, int64_t rows,
 		{
 			int64_t		cell = k;
 
+			if (counts[k] % ROWS_A_PULSE == 0 && host->pulse != NULL)
+				host->pulse(host->state);
 			for (i = w->shape.columns - 1; i >= 0; i--)
 			{
 				places[i] = (int32_t) (cell % w->shape.size[i]);

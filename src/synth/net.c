@@ -37,14 +37,6 @@ typedef struct net
 	dp_net_candidates candidates;
 } net;
 
-static void
-refuse_null(const char *what)
-{
-	ereport(ERROR,
-			(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-			 errmsg("%s of dp_net must not be NULL", what)));
-}
-
 /* The candidates, and the result's form. */
 static void
 read_candidates(FunctionCallInfo fcinfo, net *s, int place, int answers,
@@ -52,10 +44,11 @@ read_candidates(FunctionCallInfo fcinfo, net *s, int place, int answers,
 {
 	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
 
-	if (PG_ARGISNULL(place))
-		refuse_null("candidates");
-	if (PG_ARGISNULL(answers))
-		refuse_null("answers");
+	dp_bridge_require_argument(fcinfo, place, "candidates",
+							   "Name the table that holds them.");
+	dp_bridge_require_argument(fcinfo, answers, "answers",
+							   "Name the column that holds them, or leave "
+							   "it out.");
 	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
 	dp_net_read_candidates(&s->candidates, PG_GETARG_OID(place),
 						   NameStr(*PG_GETARG_NAME(answers)), queries,
@@ -95,7 +88,6 @@ pay(const net *s)
 {
 	dp_ledger_request request;
 	dp_synth_record record;
-	Oid			relid = s->candidates.relid;
 
 	ereport(NOTICE,
 			(errmsg(INT64_FORMAT " candidates, %d queries", s->candidates.n,
@@ -114,9 +106,7 @@ pay(const net *s)
 	request.replace_one = s->standing.replace_one;
 
 	dp_synth_record_begin(&record, "net", s->relid);
-	dp_synth_record_text(&record, "table", quote_qualified_identifier(
-							 get_namespace_name(get_rel_namespace(relid)),
-							 get_rel_name(relid)));
+	dp_synth_record_text(&record, "table", s->candidates.name);
 	dp_synth_record_integer(&record, "candidates", s->candidates.n);
 	dp_synth_record_integer(&record, "queries", s->candidates.queries);
 	dp_synth_record_texts(&record, "predicates", s->texts);
@@ -160,12 +150,12 @@ dp_synth_sql_net(PG_FUNCTION_ARGS)
 	int64		i;
 	net			s;
 
-	dp_synth_check_place();
+	dp_synth_check_place(fcinfo, "dp_net");
 	MemSet(&s, 0, sizeof(s));
-	if (PG_ARGISNULL(0))
-		refuse_null("relation");
-	if (PG_ARGISNULL(2))
-		refuse_null("queries");
+	dp_bridge_require_argument(fcinfo, 0, "relation of dp_net",
+							   "Write its name.");
+	dp_bridge_require_argument(fcinfo, 2, "queries of dp_net",
+							   "Give predicates as an array of text.");
 	s.relid = PG_GETARG_OID(0);
 	s.texts = dp_query_predicate_texts(PG_GETARG_ARRAYTYPE_P(2));
 	reading = dp_reading_of_predicates(s.relid, s.texts);
@@ -199,18 +189,17 @@ read_values(FunctionCallInfo fcinfo, bool *floats, bool **nulls, int *n)
 	ArrayType  *array;
 	Datum	   *values;
 
-	if (PG_ARGISNULL(0))
-		refuse_null("array of values");
+	dp_bridge_require_argument(fcinfo, 0, "array of values",
+							   "Give the value of each query.");
 	array = PG_GETARG_ARRAYTYPE_P(0);
 	*floats = ARR_ELEMTYPE(array) == FLOAT8OID;
 	deconstruct_array(array, ARR_ELEMTYPE(array), *floats ? 8 : -1, *floats,
 					  *floats ? TYPALIGN_DOUBLE : TYPALIGN_INT, &values,
 					  nulls, n);
 	if (*n == 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("there are no values"),
-				 errhint("Give the value of each query, as an array.")));
+		dp_bridge_refuse_parameter("there are no values",
+								   "Give the value of each query, as an "
+								   "array.");
 	return values;
 }
 
@@ -218,7 +207,7 @@ PG_FUNCTION_INFO_V1(dp_synth_sql_net_values);
 
 /*
  * dp_synth_sql_net_values
- *	  dp_net_values(values, sensitivity, candidates, dataset, epsilon,
+ *	  dp_net_values(value, sensitivity, candidates, dataset, epsilon,
  *	  answers): the chosen row of candidates, for values that the data's owner
  *	  computed.  After the charge nothing fails for a reason that lies in a
  *	  value.
@@ -235,12 +224,15 @@ dp_synth_sql_net_values(PG_FUNCTION_ARGS)
 	int			i;
 	net			s;
 
-	dp_synth_check_place();
+	dp_synth_check_place(fcinfo, "dp_net_values");
 	MemSet(&s, 0, sizeof(s));
 	values = read_values(fcinfo, &floats, &nulls, &n);
+	dp_bridge_require_argument(fcinfo, 1, "sensitivity",
+							   "Give the most by which one person can change "
+							   "one value.");
 	s.grid = dp_net_grid_for(dp_synth_number(fcinfo, 1), &s.sensitivity);
-	if (PG_ARGISNULL(3))
-		refuse_null("dataset");
+	dp_bridge_require_argument(fcinfo, 3, "dataset",
+							   "Name the one that pays.");
 	s.dataset = NameStr(*PG_GETARG_NAME(3));
 	dp_ledger_require_budget(s.dataset, &s.standing);
 	plan_price(fcinfo, &s, 4);

@@ -27,6 +27,7 @@ typedef struct dp_net_grid
 typedef struct dp_net_candidates
 {
 	Oid			relid;
+	char	   *name;			/* qualified; the table may be dropped since */
 	TupleDesc	desc;
 	Tuplestorestate *rows;
 	int64		n;

@@ -24,23 +24,30 @@
 /* ---- what to read ---- */
 
 static void
-check_column(Oid relid, Form_pg_attribute wanted)
+check_column(const dp_net_candidates *c, Form_pg_attribute wanted)
 {
-	AttrNumber	attnum = get_attnum(relid, NameStr(wanted->attname));
+	AttrNumber	attnum = get_attnum(c->relid, NameStr(wanted->attname));
+	Oid			type;
+	Oid			collation;
+	int32		typmod;
 
 	if (attnum <= 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_COLUMN),
-				 errmsg("table \"%s\" of candidates has no column \"%s\"",
-						get_rel_name(relid), NameStr(wanted->attname)),
+				 errmsg("table %s of candidates has no column \"%s\"",
+						c->name, NameStr(wanted->attname)),
 				 errhint("List columns of that table after AS t(...).")));
-	if (get_atttype(relid, attnum) != wanted->atttypid)
+	get_atttypetypmodcoll(c->relid, attnum, &type, &typmod, &collation);
+	if (type != wanted->atttypid ||
+		(wanted->atttypmod >= 0 && wanted->atttypmod != typmod))
 		ereport(ERROR,
 				(errcode(ERRCODE_DATATYPE_MISMATCH),
 				 errmsg("column \"%s\" of candidates is of type %s, not %s",
 						NameStr(wanted->attname),
-						format_type_be(get_atttype(relid, attnum)),
-						format_type_be(wanted->atttypid))));
+						format_type_with_typemod(type, typmod),
+						format_type_with_typemod(wanted->atttypid,
+												 wanted->atttypmod)),
+				 errhint("Write that type after AS t(...).")));
 }
 
 /* SELECT answers, wanted columns FROM candidates; and its form. */
@@ -53,8 +60,8 @@ make_query(dp_net_candidates *c, const char *answers, TupleDesc wanted)
 	if (get_attnum(c->relid, answers) <= 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_COLUMN),
-				 errmsg("table \"%s\" of candidates has no column \"%s\"",
-						get_rel_name(c->relid), answers),
+				 errmsg("table %s of candidates has no column \"%s\"",
+						c->name, answers),
 				 errhint("Say by answers => which column holds an array with "
 						 "one number for each query.")));
 	initStringInfo(&text);
@@ -66,16 +73,13 @@ make_query(dp_net_candidates *c, const char *answers, TupleDesc wanted)
 	{
 		Form_pg_attribute column = TupleDescAttr(wanted, i);
 
-		check_column(c->relid, column);
+		check_column(c, column);
 		appendStringInfo(&text, ", c.%s",
 						 quote_identifier(NameStr(column->attname)));
 		TupleDescInitEntry(c->desc, i + 2, NameStr(column->attname),
 						   column->atttypid, -1, 0);
 	}
-	appendStringInfo(&text, " FROM %s AS c",
-					 quote_qualified_identifier(
-						 get_namespace_name(get_rel_namespace(c->relid)),
-						 get_rel_name(c->relid)));
+	appendStringInfo(&text, " FROM %s AS c", c->name);
 	return text.data;
 }
 
@@ -204,10 +208,6 @@ void
 dp_net_read_candidates(dp_net_candidates *out, Oid relid,
 					   const char *answers, int queries, TupleDesc wanted)
 {
-	if (get_rel_name(relid) == NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_UNDEFINED_TABLE),
-				 errmsg("table of candidates does not exist")));
 	if (OidIsValid(dp_relation_protected_root(relid)))
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
@@ -218,6 +218,7 @@ dp_net_read_candidates(dp_net_candidates *out, Oid relid,
 						 "values.")));
 	MemSet(out, 0, sizeof(*out));
 	out->relid = relid;
+	out->name = dp_synth_relation_name(relid);
 	out->queries = queries;
 	out->rows = tuplestore_begin_heap(true, false, work_mem);
 	execute(out, make_query(out, answers, wanted));
@@ -225,8 +226,7 @@ dp_net_read_candidates(dp_net_candidates *out, Oid relid,
 	if (out->n == 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("table \"%s\" has no candidates",
-						get_rel_name(relid))));
+				 errmsg("table %s has no candidates", out->name)));
 }
 
 typedef struct scoring

@@ -14,6 +14,9 @@
 
 #include "access/xact.h"
 #include "catalog/pg_type.h"
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "storage/latch.h"
 #include "utils/builtins.h"
 #include "utils/fmgrprotos.h"
 #include "utils/json.h"
@@ -26,6 +29,10 @@
 #include "synth.h"
 
 #define RECORD_KEY "released_pkey"
+
+/* ms for which results are handed over again when that failed; the pause */
+#define COMPLETE_PATIENCE 10000
+#define COMPLETE_PAUSE 200
 
 enum
 {
@@ -138,15 +145,31 @@ dp_synth_releases_init(void)
 
 /* ---- the session's side ---- */
 
+/* dp_synth_relation_name: see synth.h. */
+char *
+dp_synth_relation_name(Oid relid)
+{
+	char	   *name = get_rel_name(relid);
+	char	   *schema = name ?
+		get_namespace_name(get_rel_namespace(relid)) : NULL;
+
+	if (schema == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_TABLE),
+				 errmsg("relation does not exist any more"),
+				 errdetail("It has the OID %u; nothing was charged.", relid),
+				 errhint("It was dropped since the statement began.")));
+	return quote_qualified_identifier(schema, name);
+}
+
 /* dp_synth_record_begin: see synth.h. */
 void
 dp_synth_record_begin(dp_synth_record *record, const char *mechanism,
 					  Oid relid)
 {
 	record->mechanism = mechanism;
-	record->relation = OidIsValid(relid) ? quote_qualified_identifier(
-		get_namespace_name(get_rel_namespace(relid)),
-		get_rel_name(relid)) : NULL;
+	record->relation = OidIsValid(relid) ? dp_synth_relation_name(relid) :
+		NULL;
 	record->columns = NIL;
 	initStringInfo(&record->parameters);
 }
@@ -294,16 +317,23 @@ complete(const char *dataset, int64 id, double error, const char *results)
 	dp_ledger_run_task(&request, psprintf("{%s}", results), &receipt, &reply);
 }
 
-/*
- * dp_synth_finish: see synth.h.  What was drawn has been paid for, so it is
- * not withheld when the record cannot be completed; only a cancel is obeyed.
- */
-void
-dp_synth_finish(const char *dataset, int64 id, double error,
-				const char *results)
+/* May it go better next time?  The worker ended, or something was used up. */
+static bool
+may_pass(int sqlstate)
+{
+	return sqlstate == ERRCODE_TRANSACTION_RESOLUTION_UNKNOWN ||
+		sqlstate == ERRCODE_LOCK_NOT_AVAILABLE ||
+		ERRCODE_TO_CATEGORY(sqlstate) == ERRCODE_INSUFFICIENT_RESOURCES;
+}
+
+/* Hand the results over; NULL, or what went wrong, unless it is a cancel. */
+static ErrorData *
+try_complete(const char *dataset, int64 id, double error,
+			 const char *results)
 {
 	MemoryContext context = CurrentMemoryContext;
 	ResourceOwner owner = CurrentResourceOwner;
+	ErrorData  *volatile failure = NULL;
 
 	BeginInternalSubTransaction(NULL);
 	MemoryContextSwitchTo(context);
@@ -314,21 +344,46 @@ dp_synth_finish(const char *dataset, int64 id, double error,
 	}
 	PG_CATCH();
 	{
-		ErrorData  *failure;
-
 		MemoryContextSwitchTo(context);
 		failure = CopyErrorData();
 		FlushErrorState();
 		RollbackAndReleaseCurrentSubTransaction();
 		if (failure->sqlerrcode == ERRCODE_QUERY_CANCELED)
 			ReThrowError(failure);
+	}
+	PG_END_TRY();
+	MemoryContextSwitchTo(context);
+	CurrentResourceOwner = owner;
+	return failure;
+}
+
+/*
+ * dp_synth_finish: see synth.h.  What was drawn has been paid for, so it is
+ * not withheld when the record cannot be completed; only a cancel is obeyed.
+ * Completing is tried for some time, as it may be done more than once: the
+ * worker may end in the middle of it, or find no place at once.
+ */
+void
+dp_synth_finish(const char *dataset, int64 id, double error,
+				const char *results)
+{
+	TimestampTz end = TimestampTzPlusMilliseconds(GetCurrentTimestamp(),
+												  COMPLETE_PATIENCE);
+	ErrorData  *failure;
+
+	while ((failure = try_complete(dataset, id, error, results)) != NULL &&
+		   may_pass(failure->sqlerrcode) && GetCurrentTimestamp() < end)
+	{
+		(void) WaitLatch(MyLatch,
+						 WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
+						 COMPLETE_PAUSE, PG_WAIT_EXTENSION);
+		ResetLatch(MyLatch);
+		CHECK_FOR_INTERRUPTS();
+	}
+	if (failure)
 		ereport(WARNING,
 				(errcode(failure->sqlerrcode),
 				 errmsg("could not complete the record of release "
 						INT64_FORMAT, id),
 				 errdetail("%s", failure->message)));
-	}
-	PG_END_TRY();
-	MemoryContextSwitchTo(context);
-	CurrentResourceOwner = owner;
 }

@@ -23,14 +23,18 @@
 
 /* By its shortest decimal text for double precision; NULL for SQL NULL. */
 extern Numeric dp_synth_number(FunctionCallInfo fcinfo, int place);
+/* 1 - confidence, of a preview; errors 22004, 22023. */
+extern double dp_synth_failure(FunctionCallInfo fcinfo, int place);
 /* dp_pg.epsilon for SQL NULL; errors 22023. */
 extern dp_rational dp_synth_epsilon(FunctionCallInfo fcinfo, int place,
 									dp_fixed *fixed);
 /*
- * What a private query may not do, before anything is charged: 25000 a
- * parallel operation, 0A000 a serializable transaction, 55000 not preloaded.
+ * Where a function of that name may not be called, before anything is
+ * charged: 25000 a parallel operation, 0A000 a serializable transaction or
+ * outside of FROM, 55000 not preloaded.
  */
-extern void dp_synth_check_place(void);
+extern void dp_synth_check_place(FunctionCallInfo fcinfo,
+								 const char *function);
 
 /* ---- records (releases.c) ---- */
 
@@ -42,6 +46,9 @@ typedef struct dp_synth_record
 	List	   *columns;		/* of char *; NIL: none */
 	StringInfoData parameters;	/* members of a JSON object */
 } dp_synth_record;
+
+/* A relation's qualified name; 42P01 when it has none any more. */
+extern char *dp_synth_relation_name(Oid relid);
 
 extern void dp_synth_record_begin(dp_synth_record *record,
 								  const char *mechanism, Oid relid);

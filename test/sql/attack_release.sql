@@ -1,0 +1,54 @@
+-- What an attacker tried with released tables: names that vanish while they
+-- are used, and the rights of a procedure that takes names from its caller.
+\getenv abs_srcdir PG_ABS_SRCDIR
+\set test attack_release
+\set file :abs_srcdir '/sql/include/query.psql'
+\i :file
+
+SET ROLE :owner;
+CREATE TABLE patient (id int PRIMARY KEY, smoker boolean NOT NULL, age int NOT NULL);
+INSERT INTO patient SELECT i, i % 3 = 0, i FROM generate_series(1, 30) AS i;
+SELECT dp_protect('patient', dataset => :'schema');
+RESET ROLE;
+
+-- candidates, or the relation, dropped while candidates are read: the first
+-- are read already, without the second nothing is charged
+SET ROLE :analyst;
+CREATE FUNCTION forget(name text, answer int) RETURNS numeric[] LANGUAGE plpgsql AS $$
+BEGIN
+	EXECUTE format('DROP VIEW IF EXISTS %I', name);
+	RETURN ARRAY[answer];
+END $$;
+CREATE VIEW candidate AS SELECT 1 AS id, forget('candidate', 5) AS answers;
+SELECT * FROM dp_net('patient', 'candidate', ARRAY['smoker'], 1) AS t(id int);
+CREATE VIEW mine AS SELECT * FROM patient;
+CREATE VIEW candidate AS SELECT 1 AS id, forget('mine', 5) AS answers;
+SELECT * FROM outcome($$SELECT * FROM dp_net('mine', 'candidate', ARRAY['smoker'], 1) AS t(id int)$$);
+SELECT parameters ->> 'table' AS candidates, delivered FROM dp_pg.releases ORDER BY id;
+
+-- a view's function never runs with the rights of a procedure that was given
+-- the view's name
+CREATE FUNCTION who() RETURNS int LANGUAGE plpgsql AS $$
+BEGIN
+	IF current_user <> 'regress_attack_release_analyst' THEN
+		RAISE EXCEPTION 'runs as %', current_user USING ERRCODE = 'DPSPY';
+	END IF;
+	RETURN 20;
+END $$;
+CREATE VIEW spy AS SELECT id, smoker, age FROM patient WHERE age <= (SELECT who());
+GRANT SELECT ON spy TO :owner;
+RESET ROLE;
+SET ROLE :owner;
+CREATE FUNCTION rows_of(relation regclass) RETURNS bigint LANGUAGE sql SECURITY DEFINER AS $$
+	SELECT count(*) FROM dp_synthesize(relation::oid::dp_pg.regrelation, ARRAY['smoker'], 1, 100000, method => 'mwem', rows => 7)
+		AS t(smoker boolean) $$;
+CREATE FUNCTION large(relation regclass) RETURNS bigint LANGUAGE sql SECURITY DEFINER AS $$
+	SELECT count(*) FROM dp_sparse_vector(relation::oid::dp_pg.regrelation, ARRAY['smoker'], 10, epsilon => 1) $$;
+RESET ROLE;
+SET ROLE :analyst;
+SELECT rows_of('spy');
+SELECT large('spy');
+RESET ROLE;
+
+\set file :abs_srcdir '/sql/include/query_end.psql'
+\i :file
