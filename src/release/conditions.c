@@ -109,6 +109,9 @@ plan_query(Query *query, const char *text)
 	return plan;
 }
 
+/* The text of the query; by its address the node knows it. */
+const char	dp_conditions_text[] = "dp_argmax(relation, predicates)";
+
 /* ---- its one row ---- */
 
 typedef struct integer_receiver
@@ -202,7 +205,7 @@ most_common(FunctionCallInfo fcinfo, Const *epsilon)
 	texts = dp_query_predicate_texts(PG_GETARG_ARRAYTYPE_P(1));
 	query = dp_query_read_predicates(PG_GETARG_OID(0), texts);
 	query = dp_release_rewrite_conditions(query, epsilon);
-	chosen = run_query(query, "dp_argmax(relation, predicates)");
+	chosen = run_query(query, dp_conditions_text);
 	return CStringGetTextDatum(list_nth(texts, chosen - 1));
 }
 

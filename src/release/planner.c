@@ -351,6 +351,7 @@ void
 dp_release_init(void)
 {
 	dp_release_node_init();
+	dp_release_quiet_init();
 	previous_planner = planner_hook;
 	planner_hook = plan_release_query;
 	previous_pathlist = set_rel_pathlist_hook;

@@ -171,6 +171,12 @@ extern Oid	dp_release_marker(void);	/* InvalidOid: not installed */
 
 /* node.c */
 extern void dp_release_node_init(void);
+
+/* conditions.c */
+extern const char dp_conditions_text[];
+
+/* quiet.c */
+extern void dp_release_quiet_init(void);
 extern void dp_release_add_path(PlannerInfo *root, RelOptInfo *rel,
 								List *block, uint64 nonce, int index);
 

@@ -210,9 +210,9 @@ dp_release_plan_subquery(const dp_block *block, Query *subquery,
  * answer its value as a constant.
  *
  * It runs as the current user, as it would without us.  But where the relation
- * was named by an argument, the subquery is a view's, perhaps of the role that
- * asks: a SECURITY DEFINER function that hands such a name on must not lend its
- * owner's rights to functions in that view.
+ * was named by an argument, the subquery is a view's, perhaps of the role
+ * that asks: a SECURITY DEFINER function that hands such a name on must not
+ * lend its owner's rights to functions in that view.
  */
 static Const *
 run_subquery(const dp_block *block, Query *subquery, const dp_inner *run)
@@ -380,7 +380,8 @@ dp_release_run(dp_release_spec *spec, const dp_ledger_standing *standing,
 											   "dp_pg release",
 											   ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(work);
-	dp_inner	run = {estate->es_param_list_info, estate->es_queryEnv, work};
+	dp_inner	run = {estate->es_param_list_info, estate->es_queryEnv, work,
+	estate->es_sourceText == dp_conditions_text};
 	Query	   *inner = dp_release_inner_query(spec);
 	PlannedStmt *plan;
 	dp_cells   *cells;

@@ -44,10 +44,13 @@ CREATE FUNCTION rows_of(relation regclass) RETURNS bigint LANGUAGE sql SECURITY 
 		AS t(smoker boolean) $$;
 CREATE FUNCTION large(relation regclass) RETURNS bigint LANGUAGE sql SECURITY DEFINER AS $$
 	SELECT count(*) FROM dp_sparse_vector(relation::oid::dp_pg.regrelation, ARRAY['smoker'], 10, epsilon => 1) $$;
+CREATE FUNCTION most(relation regclass) RETURNS text LANGUAGE sql SECURITY DEFINER AS $$
+	SELECT dp_argmax(relation::oid::dp_pg.regrelation, ARRAY['smoker', 'NOT smoker']) $$;
 RESET ROLE;
 SET ROLE :analyst;
 SELECT rows_of('spy');
 SELECT large('spy');
+SELECT most('spy');
 RESET ROLE;
 
 \set file :abs_srcdir '/sql/include/query_end.psql'

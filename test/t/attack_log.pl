@@ -1,0 +1,75 @@
+# Messages of level LOG, which a session may have sent to itself: plans with the
+# variables of an owner's procedure, and so with exact values.
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin;
+use LedgerNode;
+use AttackNode;
+use PostgreSQL::Test::Cluster;
+use Test::More;
+
+my $node = attack_node('log');
+
+$node->safe_psql('postgres', <<'EOT');
+GRANT EXECUTE ON FUNCTION
+	dp_net_values(numeric[], numeric, regclass, name, numeric, name),
+	dp_laplace(anyelement, numeric, numeric, name, numeric) TO owner;
+CREATE TABLE candidate (id int, answers numeric[]);
+INSERT INTO candidate VALUES (1, '{1}');
+GRANT SELECT ON candidate TO PUBLIC;
+SET SESSION AUTHORIZATION owner;
+CREATE FUNCTION nearest() RETURNS TABLE (id int) LANGUAGE plpgsql SECURITY DEFINER AS $$
+DECLARE
+	v numeric[];
+BEGIN
+	SELECT ARRAY[count(*)]::numeric[] INTO v FROM patients WHERE patients.id < 4322;
+	RETURN QUERY SELECT t.id FROM dp_net_values(v, 1.0, 'candidate', 'hospital', 1) AS t(id int);
+END $$;
+CREATE FUNCTION noisy() RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER AS $$
+DECLARE
+	v bigint;
+	r bigint;
+BEGIN
+	SELECT count(*) INTO v FROM patients WHERE id < 4322;
+	SELECT dp_laplace(v, 1.0, 1.0, 'hospital', 1.0) INTO r;
+	RETURN r;
+END $$;
+-- the same without a secret and without another's rights
+CREATE FUNCTION mine() RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+	v bigint := 4321;
+	r bigint;
+BEGIN
+	SELECT v * 2 INTO r;
+	RETURN r;
+END $$;
+EOT
+
+my $loud = "SET client_min_messages = log; SET debug_print_plan = on; SET debug_print_parse = on; SET debug_print_rewritten = on;\n"
+  . "SET log_statement_stats = off;\n";
+
+# bytes 225 16 of a bigint, or of a numeric's digit, are 4321
+sub secrets
+{
+	my ($messages) = @_;
+	my @found = $messages =~ /(?:-31|225|\b-?31) 16\b/g;
+
+	return scalar @found;
+}
+
+my ($out, $err) = as($node, 'analyst', "${loud}SELECT mine();");
+is($out, 8642, 'a function with the own rights');
+cmp_ok(secrets($err), '>', 0, 'shows its variables to whoever wants to see plans: this test can see');
+($out, $err) = as($node, 'analyst', "${loud}SELECT * FROM nearest();");
+is($out, 1, "an owner's function with dp_net_values");
+is(secrets($err), 0, 'does not');
+like($err, qr/LOG:.*plan/, 'while the plan of the statement itself is shown');
+($out, $err) = as($node, 'analyst', "${loud}SELECT abs(noisy() - 4321) < 100;");
+is($out, 't', 'nor one with dp_laplace, e^-100 aside');
+is(scalar(() = $err =~ /LOG:\s+plan/g), 1, 'one plan, that of the statement itself');
+cmp_ok(scalar(() = log_since($node, 0) =~ /LOG:\s+plan/g), '>', 3, "the server's log has them all");
+
+$node->stop;
+done_testing();
