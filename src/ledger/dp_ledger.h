@@ -268,6 +268,15 @@ extern void dp_ledger_read_standing(const char *dataset,
 extern void dp_ledger_check_price(const dp_ledger_standing *standing,
 								  const char *dataset, dp_fixed epsilon);
 
+/*
+ * Raise 22023 when Gaussian noise of a given epsilon would be made with a
+ * delta above the whole delta of the budget that pays, or of the cap.  Filters
+ * that add up rho see no delta; with a delta near 1 an epsilon says nothing,
+ * and the owner's ceiling would say nothing either (doc/theory.md T47).
+ */
+extern void dp_ledger_check_delta(const dp_ledger_standing *standing,
+								  const char *dataset, dp_fixed delta);
+
 /* The largest epsilon that one more pure query may have. */
 extern dp_fixed dp_ledger_remaining(const dp_limit *limit,
 									const dp_spent *spent);

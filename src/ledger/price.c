@@ -1,6 +1,6 @@
 /*
  * price.c
- *	  Floor and ceiling that a dataset's owner set for one query's epsilon.
+ *	  What a dataset's owner set for one query's epsilon and delta.
  */
 #include "postgres.h"
 
@@ -32,4 +32,32 @@ dp_ledger_check_price(const dp_ledger_standing *standing,
 		refuse(dataset, standing->epsilon_floor, true);
 	if (standing->ceiled && epsilon > standing->epsilon_ceiling)
 		refuse(dataset, standing->epsilon_ceiling, false);
+}
+
+static void
+refuse_delta(const char *dataset, dp_fixed limit, const char *whose)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("delta is above that of the %s", whose),
+			 errdetail("The %s of dataset \"%s\" has delta %s in all.", whose,
+					   dataset, dp_bridge_fixed_to_cstring(limit)),
+			 errhint("Ask with that delta or a smaller one.")));
+}
+
+/*
+ * dp_ledger_check_delta
+ *	  See dp_ledger.h.  Without any delta nothing is said here: the charge is
+ *	  refused, or it needs none.
+ */
+void
+dp_ledger_check_delta(const dp_ledger_standing *standing,
+					  const char *dataset, dp_fixed delta)
+{
+	if (standing->found && !standing->exempt && standing->limit.delta > 0 &&
+		delta > standing->limit.delta)
+		refuse_delta(dataset, standing->limit.delta, "budget");
+	if (standing->capped && standing->cap.delta > 0 &&
+		delta > standing->cap.delta)
+		refuse_delta(dataset, standing->cap.delta, "cap");
 }

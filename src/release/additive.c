@@ -122,6 +122,7 @@ set_gaussian(dp_measure *measure, dp_uint128 squared, bool scalar)
 
 	measure->mechanism = DP_MECHANISM_GAUSSIAN;
 	measure->sensitivity = root;
+	measure->delta = delta;
 	dp_bridge_check_status(dp_acct_fixed_from_rational(&measure->epsilon,
 													   DP_ROUND_DOWN,
 													   &epsilon),

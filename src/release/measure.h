@@ -127,6 +127,7 @@ struct dp_measure
 	/* settings and facts when the query began */
 	bool		gaussian;		/* dp_pg.mechanism */
 	dp_filter	filter;			/* that charges must suit */
+	dp_fixed	delta;			/* of Gaussian noise */
 
 	/* set by prepare; all public */
 	int			ncells;			/* of a group; 1 unless prepare says more */

@@ -195,7 +195,7 @@ dp_release_prepare(dp_block *block, const dp_ledger_standing *standing,
 /*
  * dp_release_check_prices
  *	  Hold every price against the floor and ceiling that the dataset's owner
- *	  set with dp_limit; nothing has been charged yet.
+ *	  set with dp_limit, and against delta; nothing has been charged yet.
  */
 void
 dp_release_check_prices(const dp_release_spec *spec,
@@ -212,6 +212,9 @@ dp_release_check_prices(const dp_release_spec *spec,
 										DP_ROUND_UP, &price),
 			"compare epsilon with what the dataset allows");
 		dp_ledger_check_price(standing, spec->block->dataset, price);
+		if (spec->measures[i].mechanism == DP_MECHANISM_GAUSSIAN)
+			dp_ledger_check_delta(standing, spec->block->dataset,
+								  spec->measures[i].delta);
 	}
 }
 
