@@ -11,6 +11,7 @@
 #include <math.h>
 
 #include "catalog/pg_type.h"
+#include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/fmgrprotos.h"
 #include "utils/lsyscache.h"
@@ -177,8 +178,11 @@ dp_axis_make_bins(dp_axis *axis, Oid type, Numeric lower, Numeric upper)
 	axis->values->values = palloc_extended(sizeof(Datum) * axis->bins,
 										   MCXT_ALLOC_HUGE);
 	for (i = 0; i < axis->bins; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
 		axis->values->values[i] = counts_whole(type) ?
 			middle_integer(axis, i) : middle_number(axis, i);
+	}
 }
 
 static Numeric

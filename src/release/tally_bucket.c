@@ -349,9 +349,12 @@ fill_integers(dp_bucket_spec *spec, Numeric lower, Numeric upper)
 	int64		i;
 
 	for (i = 0; i < spec->n; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
 		if (integer_edge(scaled_edge(lower, upper, spec->n, i), spec->n,
 						 &spec->edges[i].integer) != 0)
 			break;
+	}
 	spec->reach = i;
 
 	/* floor(upper) = the least integer >= -upper, negated */
