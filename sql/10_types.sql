@@ -15,3 +15,42 @@ LANGUAGE c AS 'MODULE_PATHNAME', 'dp_bridge_check_preload';
 COMMENT ON FUNCTION dp_pg.check_preload() IS
 'raises 55000 unless the library came in through shared_preload_libraries';
 SELECT dp_pg.check_preload();
+
+-- A function with numbers exists twice: for numeric, and for double precision,
+-- which drivers bind.  NUMBER in the arguments stands for either; a default in
+-- brackets is the numeric one's alone, so that a call without it is not
+-- ambiguous.  sql/90_privileges.sql drops this again.
+CREATE FUNCTION dp_pg.make_twins(name text, arguments text, properties text,
+	symbol text, comment text, owner_only boolean DEFAULT false)
+RETURNS void LANGUAGE plpgsql AS $make$
+DECLARE
+	number text;
+	made regprocedure;
+BEGIN
+	FOREACH number IN ARRAY ARRAY['numeric', 'double precision'] LOOP
+		EXECUTE pg_catalog.format(
+			$$CREATE FUNCTION @extschema@.%I(%s) %s LANGUAGE c
+			AS 'MODULE_PATHNAME', %L$$,
+			name, pg_catalog.replace(pg_catalog.regexp_replace(arguments,
+				'\[(DEFAULT [^]]*)\]',
+				CASE number WHEN 'numeric' THEN '\1' ELSE '' END, 'g'),
+				'NUMBER', number),
+			properties, symbol);
+		-- The one without a comment is the one just made.
+		SELECT p.oid INTO STRICT made FROM pg_catalog.pg_proc p
+		WHERE p.proname = make_twins.name
+		AND p.pronamespace = '@extschema@'::pg_catalog.regnamespace
+		AND pg_catalog.obj_description(p.oid, 'pg_proc') IS NULL;
+		EXECUTE pg_catalog.format('COMMENT ON FUNCTION %s IS %L', made,
+			comment || CASE number WHEN 'numeric' THEN '' ELSE
+			'; double precision numbers are read by their shortest decimal text'
+			END);
+		IF owner_only THEN
+			EXECUTE pg_catalog.format(
+				'REVOKE EXECUTE ON FUNCTION %s FROM PUBLIC', made);
+		END IF;
+	END LOOP;
+END
+$make$;
+COMMENT ON FUNCTION dp_pg.make_twins(text, text, text, text, text, boolean) IS
+'used while the extension is made: creates a function for numeric and for double precision, with one comment, for its owner alone if so told';

@@ -58,8 +58,11 @@ COMMENT ON COLUMN dp_pg.session.cluster IS
 'system identifier of the cluster that opened it; no other answers it';
 COMMENT ON COLUMN dp_pg.session.database IS
 'OID of the database that opened it; no other answers it';
+COMMENT ON COLUMN dp_pg.session.dataset IS 'what was charged';
 COMMENT ON COLUMN dp_pg.session.payer IS
 'the role whose budget paid, NULL: exempt';
+COMMENT ON COLUMN dp_pg.session.payer_oid IS
+'OID of payer, by which it is known';
 COMMENT ON COLUMN dp_pg.session.period IS
 'period of the payer''s budget; the session ends with it';
 COMMENT ON COLUMN dp_pg.session.relation_oid IS 'the relation asked about';
@@ -72,7 +75,8 @@ COMMENT ON COLUMN dp_pg.session.sensitivity IS
 COMMENT ON COLUMN dp_pg.session.threshold IS
 'what was asked for (weights: what the plan chose), without threshold_offset and without noise';
 COMMENT ON COLUMN dp_pg.session.questions IS 'most that may be asked';
-COMMENT ON COLUMN dp_pg.session.cutoff IS 'most that are answered "above"';
+COMMENT ON COLUMN dp_pg.session.cutoff IS
+'most that are answered "above"; weights: most updates';
 COMMENT ON COLUMN dp_pg.session.beta IS
 'probability that alpha does not hold';
 COMMENT ON COLUMN dp_pg.session.method IS 'geometric, rounds or book';
@@ -82,16 +86,31 @@ COMMENT ON COLUMN dp_pg.session.numeric_answers IS
 'an "above" comes with a noisy count';
 COMMENT ON COLUMN dp_pg.session.fresh IS
 'the threshold takes fresh noise after each "above"';
+COMMENT ON COLUMN dp_pg.session.threshold_sensitivity IS
+'noise of the threshold has scale threshold_sensitivity / threshold_epsilon';
 COMMENT ON COLUMN dp_pg.session.threshold_epsilon IS
-'noise of the threshold has scale threshold_sensitivity / threshold_epsilon; those of a question and of an answer likewise';
+'see threshold_sensitivity';
+COMMENT ON COLUMN dp_pg.session.query_sensitivity IS
+'noise of the comparison with a count has scale query_sensitivity / query_epsilon';
+COMMENT ON COLUMN dp_pg.session.query_epsilon IS 'see query_sensitivity';
+COMMENT ON COLUMN dp_pg.session.answer_sensitivity IS
+'noise of a numeric answer has scale answer_sensitivity / answer_epsilon; 0 without numeric answers';
+COMMENT ON COLUMN dp_pg.session.answer_epsilon IS
+'see answer_sensitivity; 0 without numeric answers';
 COMMENT ON COLUMN dp_pg.session.threshold_offset IS
 'public number added to the threshold';
 COMMENT ON COLUMN dp_pg.session.alpha IS
 'error of every answer of the sparse vector up to the last "above", but for beta; in rows; answers of a weights session are off by up to 3 n times the alpha of its details';
 COMMENT ON COLUMN dp_pg.session.epsilon IS
 'charge of the whole session; Infinity without a pure guarantee';
+COMMENT ON COLUMN dp_pg.session.rho IS
+'charge of the whole session in zCDP, beside epsilon and delta';
+COMMENT ON COLUMN dp_pg.session.delta IS
+'charge of the whole session, with epsilon';
 COMMENT ON COLUMN dp_pg.session.asked IS 'questions asked so far';
-COMMENT ON COLUMN dp_pg.session.above IS 'how many were answered "above"';
+COMMENT ON COLUMN dp_pg.session.above IS
+'how many were answered "above"; weights: updates so far';
+COMMENT ON COLUMN dp_pg.session.opened IS 'when it was charged';
 COMMENT ON COLUMN dp_pg.session.closed IS 'when it was closed, NULL: not';
 COMMENT ON COLUMN dp_pg.session.reason IS 'why it was closed';
 COMMENT ON COLUMN dp_pg.session.details IS
@@ -180,7 +199,10 @@ SELECT s.id AS session, s.kind, s.dataset, s.relation, s.role,
 				AND dp_pg.is_me(s.role_oid, s.role, s.cluster)) THEN 'ended'
 		ELSE 'open' END AS state,
 	s.threshold, s.asked, s.questions - s.asked AS questions_left,
-	s.above, s.cutoff - s.above AS above_left,
+	CASE s.kind WHEN 'sparse_vector' THEN s.above END AS above,
+	CASE s.kind WHEN 'sparse_vector' THEN s.cutoff - s.above END AS above_left,
+	CASE s.kind WHEN 'weights' THEN s.above END AS updates,
+	CASE s.kind WHEN 'weights' THEN s.cutoff - s.above END AS updates_left,
 	s.method, s.numeric_answers,
 	CASE s.kind WHEN 'weights' THEN floor(3 * u.alpha * u.n)
 		ELSE s.alpha END AS alpha,
@@ -199,14 +221,14 @@ LEFT JOIN dp_pg.budget AS b ON b.dataset = s.dataset
 	AND (b.renew IS NULL OR ((b.period_start AT TIME ZONE 'UTC') + b.renew)
 		 AT TIME ZONE 'UTC' > now());
 COMMENT ON VIEW dp_pg.sessions IS
-'sessions of one''s own, and those of one''s datasets: state open, used up (all questions or all "above"s were had), closed (reason says why) or ended (the budget that paid was renewed or is not one''s own any more, or the session was opened in another database or cluster); counts left; alpha, the error of every answer, in rows, which holds with probability confidence; epsilon and delta of the whole session, charged when it was opened; columns and n of weights sessions; in no order, so ORDER BY session';
+'sessions of one''s own, and those of one''s datasets: state open, used up (all questions, "above"s or updates were had), closed (reason says why) or ended (the budget that paid was renewed or is not one''s own any more, or the session was opened in another database or cluster); counts left; alpha, the error of every answer, in rows, which holds with probability confidence; epsilon and delta of the whole session, charged when it was opened; columns and n of weights sessions; in no order, so ORDER BY session';
 COMMENT ON COLUMN dp_pg.sessions.session IS
 'number for the functions that ask and close; id of the line of dp_pg.ledger that paid for it';
 COMMENT ON COLUMN dp_pg.sessions.kind IS
 'sparse_vector (dp_sparse_vector_ask) or weights (dp_weights_ask)';
 COMMENT ON COLUMN dp_pg.sessions.dataset IS 'what was charged';
 COMMENT ON COLUMN dp_pg.sessions.relation IS
-'what is asked about, by its name when the session was opened';
+'what is asked about, by its name, with schema, when the session was opened: text, as the table may be gone or restored under another OID';
 COMMENT ON COLUMN dp_pg.sessions.role IS 'who may ask';
 COMMENT ON COLUMN dp_pg.sessions.state IS
 'open, used up, closed or ended, as the comment on the view says';
@@ -216,9 +238,13 @@ COMMENT ON COLUMN dp_pg.sessions.asked IS 'questions so far';
 COMMENT ON COLUMN dp_pg.sessions.questions_left IS
 'questions that may still be asked';
 COMMENT ON COLUMN dp_pg.sessions.above IS
-'questions that were above; weights: updates';
+'sparse_vector: questions that were above; weights: NULL';
 COMMENT ON COLUMN dp_pg.sessions.above_left IS
-'how many may still be above; weights: updates left';
+'sparse_vector: how many may still be above; weights: NULL';
+COMMENT ON COLUMN dp_pg.sessions.updates IS
+'weights: questions that were answered from the data; sparse_vector: NULL';
+COMMENT ON COLUMN dp_pg.sessions.updates_left IS
+'weights: how many may still be answered from the data; sparse_vector: NULL';
 COMMENT ON COLUMN dp_pg.sessions.method IS
 'of the sparse vector: geometric, rounds or book';
 COMMENT ON COLUMN dp_pg.sessions.numeric_answers IS

@@ -2,15 +2,12 @@
 -- charge nothing, so everybody may call them.  Costs, noise and errors are
 -- rounded up, allowances down, to 24 digits after the point.
 --
--- One row per function and form: NUMBER stands for numeric, and a second time
--- for double precision, which drivers bind.  The last column is the comment.
-DO $make$
-DECLARE
-	f record;
-	number text;
-	made regprocedure;
-BEGIN
-	FOR f IN SELECT * FROM (VALUES
+-- One row per function; the last column is the comment.
+SELECT dp_pg.make_twins(name, arguments,
+	result || ' IMMUTABLE STRICT PARALLEL SAFE', 'dp_accounting_' || symbol,
+	comment || CASE name WHEN 'dp_plan' THEN '; no rows' ELSE '; NULL' END ||
+	' when an argument is NULL; errors 22023')
+FROM (VALUES
 ('dp_compose_basic', 'compose_basic',
 'epsilon NUMBER, delta NUMBER, k bigint, OUT epsilon numeric, OUT delta numeric',
 '', 'k mechanisms, (epsilon, delta)-DP each, chosen adaptively: exactly k epsilon and k delta (book, Theorem 3.16); a delta of 1 or more says nothing'),
@@ -113,31 +110,7 @@ $$sensitivity NUMBER, epsilon NUMBER, delta NUMBER, method text DEFAULT 'exact',
 'epsilon_total NUMBER, delta NUMBER, k bigint, OUT filter text, OUT kind text, OUT epsilon_per_query numeric',
 'RETURNS SETOF record ROWS 7',
 'the epsilon that each of k equal pure queries may have within a budget (epsilon_total, delta), one row per rule: adaptive filters of dp_grant, and batches whose k and epsilon are fixed before; epsilon_per_query is NULL where a rule gives nothing; 0 <= delta < 1')
-		) v(name, symbol, arguments, result, comment)
-	LOOP
-		FOREACH number IN ARRAY ARRAY['numeric', 'double precision'] LOOP
-			EXECUTE pg_catalog.format(
-				$$CREATE FUNCTION @extschema@.%I(%s) %s
-				LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
-				AS 'MODULE_PATHNAME', %L$$,
-				f.name, pg_catalog.replace(f.arguments, 'NUMBER', number),
-				f.result, 'dp_accounting_' || f.symbol ||
-				CASE number WHEN 'numeric' THEN '' ELSE '_float' END);
-			SELECT p.oid INTO STRICT made FROM pg_catalog.pg_proc p
-			WHERE p.prosrc = 'dp_accounting_' || f.symbol ||
-				CASE number WHEN 'numeric' THEN '' ELSE '_float' END
-			AND p.pronamespace = '@extschema@'::pg_catalog.regnamespace;
-			EXECUTE pg_catalog.format('COMMENT ON FUNCTION %s IS %L', made,
-				CASE number WHEN 'numeric' THEN f.comment || '; '
-				ELSE f.name || ' for drivers that bind double precision, '
-					|| 'whose numbers are read by their shortest decimal '
-					|| 'text; ' END ||
-				CASE f.name WHEN 'dp_plan' THEN 'no rows' ELSE 'NULL' END ||
-				' when an argument is NULL; errors 22023');
-		END LOOP;
-	END LOOP;
-END
-$make$;
+) v(name, symbol, arguments, result, comment);
 
 -- Whole numbers, which fit numeric[] and double precision[] alike.
 CREATE FUNCTION @extschema@.dp_compose_basic(

@@ -2,96 +2,30 @@
 -- owner computed, with a sensitivity he vouches for.  They are charged to the
 -- asking role; EXECUTE is given by grant only.  doc/procedures.md.
 
-CREATE FUNCTION @extschema@.dp_laplace(
-	value anyelement, sensitivity numeric, epsilon numeric,
-	dataset name, granule numeric DEFAULT NULL)
-RETURNS anyelement
-LANGUAGE c VOLATILE PARALLEL UNSAFE
-AS 'MODULE_PATHNAME', 'dp_procedure_sql_laplace';
-COMMENT ON FUNCTION @extschema@.dp_laplace(anyelement, numeric, numeric, name, numeric) IS
-'value plus discrete Laplace noise of scale sensitivity / epsilon, of the type of value: integer, numeric, double precision or an array of these, whose sensitivity is that in L1; charged epsilon to the asking role; integers are released on the integers, others on multiples of granule (a power of two, NULL: chosen from sensitivity and epsilon); NULL and NaN values count as 0; errors 22023 bad parameter, 42804 type, 22003 scale out of range, 42704, 42501 no budget, 53400 exhausted, 55P03, 53000, 25000 parallel operation, 25006 recovery, 0A000 serializable or restricted operation; theory T6, T22';
-REVOKE EXECUTE ON FUNCTION @extschema@.dp_laplace(anyelement, numeric, numeric, name, numeric)
-	FROM PUBLIC;
+SELECT dp_pg.make_twins('dp_laplace',
+$$value anyelement, sensitivity NUMBER, epsilon NUMBER, dataset name, granule NUMBER DEFAULT NULL$$,
+'RETURNS anyelement VOLATILE PARALLEL UNSAFE',
+'dp_procedure_sql_laplace',
+'value plus discrete Laplace noise of scale sensitivity / epsilon, of the type of value: integer, numeric, double precision or an array of these, whose sensitivity is that in L1; charged epsilon to the asking role; integers are released on the integers, others on multiples of granule (a power of two, NULL: chosen from sensitivity and epsilon); NULL and NaN values count as 0; errors 22004 NULL for sensitivity, epsilon, dataset or an array, 22023 bad parameter, 42804 type, 22003 scale out of range, 42704, 42501 no budget, 53400 exhausted, 55P03, 53000, 25000 parallel operation, 25006 recovery, 0A000 serializable or restricted operation; theory T6, T22',
+true);
 
-CREATE FUNCTION @extschema@.dp_laplace(
-	value anyelement, sensitivity double precision, epsilon double precision,
-	dataset name, granule double precision DEFAULT NULL)
-RETURNS anyelement
-LANGUAGE c VOLATILE PARALLEL UNSAFE
-AS 'MODULE_PATHNAME', 'dp_procedure_sql_laplace_float';
-COMMENT ON FUNCTION @extschema@.dp_laplace(anyelement, double precision, double precision, name, double precision) IS
-'dp_laplace for drivers that bind double precision; the parameters are read by their shortest decimal text';
-REVOKE EXECUTE ON FUNCTION @extschema@.dp_laplace(anyelement, double precision, double precision, name, double precision)
-	FROM PUBLIC;
+SELECT dp_pg.make_twins('dp_gaussian',
+$$value anyelement, sensitivity NUMBER, epsilon NUMBER, delta NUMBER, dataset name, method text DEFAULT NULL, granule NUMBER DEFAULT NULL$$,
+'RETURNS anyelement VOLATILE PARALLEL UNSAFE',
+'dp_procedure_sql_gaussian',
+'value plus discrete Gaussian noise that is (epsilon, delta)-private, of the type of value as in dp_laplace; sensitivity of an array is that in L2; method exact (one value: least variance with the exact delta), zcdp, classical (Theorem 3.22, epsilon below 1), NULL: exact for one value, zcdp for several; charged in rho alone where the filters of payer and cap count rho, else as (epsilon, delta); NULL and NaN values count as 0; errors 22004 NULL for sensitivity, epsilon, delta, dataset or an array, 22023 bad parameter, 42804 type, 22003 scale out of range, 42704, 42501 no budget, 53400 exhausted, 55P03, 53000, 25000 parallel operation, 25006 recovery, 0A000 serializable or restricted operation; theory T12, T36',
+true);
 
-CREATE FUNCTION @extschema@.dp_gaussian(
-	value anyelement, sensitivity numeric, epsilon numeric,
-	delta numeric, dataset name, method text DEFAULT NULL,
-	granule numeric DEFAULT NULL)
-RETURNS anyelement
-LANGUAGE c VOLATILE PARALLEL UNSAFE
-AS 'MODULE_PATHNAME', 'dp_procedure_sql_gaussian';
-COMMENT ON FUNCTION @extschema@.dp_gaussian(anyelement, numeric, numeric, numeric, name, text, numeric) IS
-'value plus discrete Gaussian noise that is (epsilon, delta)-private, of the type of value as in dp_laplace; sensitivity of an array is that in L2; method exact (one value: least variance with the exact delta), zcdp, classical (Theorem 3.22, epsilon below 1), NULL: exact for one value, zcdp for several; charged in rho alone where the filters of payer and cap count rho, else as (epsilon, delta); NULL and NaN values count as 0; errors 22023 bad parameter, 42804 type, 22003 scale out of range, 42704, 42501 no budget, 53400 exhausted, 55P03, 53000, 25000 parallel operation, 25006 recovery, 0A000 serializable or restricted operation; theory T12, T36';
-REVOKE EXECUTE ON FUNCTION @extschema@.dp_gaussian(anyelement, numeric, numeric, numeric, name, text, numeric)
-	FROM PUBLIC;
+SELECT dp_pg.make_twins('dp_exponential',
+$$candidates anyarray, utilities anycompatiblearray, sensitivity NUMBER, epsilon NUMBER, dataset name, monotone boolean DEFAULT false$$,
+'RETURNS anyelement VOLATILE PARALLEL UNSAFE',
+'dp_procedure_sql_exponential',
+'one of the candidates, drawn with probability proportional to exp(epsilon utility / (2 sensitivity)), to exp(epsilon utility / sensitivity) when monotone (one person more moves all utilities up, or all down); sensitivity is that of one utility; charged epsilon and epsilon^2/8 in rho; utilities are integers, numeric or double precision, NULL and NaN count as 0; errors 22004 a NULL argument, 22023 bad parameter, 42804 type, 22003 scale out of range, 42704, 42501 no budget, 53400 exhausted, 55P03, 53000, 25000 parallel operation, 25006 recovery, 0A000 serializable or restricted operation; theory T16',
+true);
 
-CREATE FUNCTION @extschema@.dp_gaussian(
-	value anyelement, sensitivity double precision, epsilon double precision,
-	delta double precision, dataset name, method text DEFAULT NULL,
-	granule double precision DEFAULT NULL)
-RETURNS anyelement
-LANGUAGE c VOLATILE PARALLEL UNSAFE
-AS 'MODULE_PATHNAME', 'dp_procedure_sql_gaussian_float';
-COMMENT ON FUNCTION @extschema@.dp_gaussian(anyelement, double precision, double precision, double precision, name, text, double precision) IS
-'dp_gaussian for drivers that bind double precision; the parameters are read by their shortest decimal text';
-REVOKE EXECUTE ON FUNCTION @extschema@.dp_gaussian(anyelement, double precision, double precision, double precision, name, text, double precision)
-	FROM PUBLIC;
-
-CREATE FUNCTION @extschema@.dp_exponential(
-	candidates anyarray, utilities anycompatiblearray,
-	sensitivity numeric, epsilon numeric, dataset name,
-	monotone boolean DEFAULT false)
-RETURNS anyelement
-LANGUAGE c VOLATILE PARALLEL UNSAFE
-AS 'MODULE_PATHNAME', 'dp_procedure_sql_exponential';
-COMMENT ON FUNCTION @extschema@.dp_exponential(anyarray, anycompatiblearray, numeric, numeric, name, boolean) IS
-'one of the candidates, drawn with probability proportional to exp(epsilon utility / (2 sensitivity)), to exp(epsilon utility / sensitivity) when monotone (one person more moves all utilities up, or all down); sensitivity is that of one utility; charged epsilon and epsilon^2/8 in rho; utilities are integers, numeric or double precision, NULL and NaN count as 0; errors 22023 bad parameter, 42804 type, 22003 scale out of range, 42704, 42501 no budget, 53400 exhausted, 55P03, 53000, 25000 parallel operation, 25006 recovery, 0A000 serializable or restricted operation; theory T16';
-REVOKE EXECUTE ON FUNCTION @extschema@.dp_exponential(anyarray, anycompatiblearray, numeric, numeric, name, boolean)
-	FROM PUBLIC;
-
-CREATE FUNCTION @extschema@.dp_exponential(
-	candidates anyarray, utilities anycompatiblearray,
-	sensitivity double precision, epsilon double precision, dataset name,
-	monotone boolean DEFAULT false)
-RETURNS anyelement
-LANGUAGE c VOLATILE PARALLEL UNSAFE
-AS 'MODULE_PATHNAME', 'dp_procedure_sql_exponential_float';
-COMMENT ON FUNCTION @extschema@.dp_exponential(anyarray, anycompatiblearray, double precision, double precision, name, boolean) IS
-'dp_exponential for drivers that bind double precision; the parameters are read by their shortest decimal text';
-REVOKE EXECUTE ON FUNCTION @extschema@.dp_exponential(anyarray, anycompatiblearray, double precision, double precision, name, boolean)
-	FROM PUBLIC;
-
-CREATE FUNCTION @extschema@.dp_noisy_max(
-	candidates anyarray, utilities anycompatiblearray,
-	sensitivity numeric, epsilon numeric, dataset name,
-	noise text DEFAULT 'laplace', monotone boolean DEFAULT false)
-RETURNS anyelement
-LANGUAGE c VOLATILE PARALLEL UNSAFE
-AS 'MODULE_PATHNAME', 'dp_procedure_sql_noisy_max';
-COMMENT ON FUNCTION @extschema@.dp_noisy_max(anyarray, anycompatiblearray, numeric, numeric, name, text, boolean) IS
-'the candidate whose utility is largest after noise of scale 2 sensitivity / epsilon, sensitivity / epsilon when monotone (as in dp_exponential): noise laplace (two-sided) or exponential (one-sided), discrete, ties to the first; gumbel: the exponential mechanism; permute_and_flip; charged epsilon; utilities as in dp_exponential; errors 22023 bad parameter, 42804 type, 22003 scale out of range, 42704, 42501 no budget, 53400 exhausted, 55P03, 53000, 25000 parallel operation, 25006 recovery, 0A000 serializable or restricted operation; theory T16, T17, T19';
-REVOKE EXECUTE ON FUNCTION @extschema@.dp_noisy_max(anyarray, anycompatiblearray, numeric, numeric, name, text, boolean)
-	FROM PUBLIC;
-
-CREATE FUNCTION @extschema@.dp_noisy_max(
-	candidates anyarray, utilities anycompatiblearray,
-	sensitivity double precision, epsilon double precision, dataset name,
-	noise text DEFAULT 'laplace', monotone boolean DEFAULT false)
-RETURNS anyelement
-LANGUAGE c VOLATILE PARALLEL UNSAFE
-AS 'MODULE_PATHNAME', 'dp_procedure_sql_noisy_max_float';
-COMMENT ON FUNCTION @extschema@.dp_noisy_max(anyarray, anycompatiblearray, double precision, double precision, name, text, boolean) IS
-'dp_noisy_max for drivers that bind double precision; the parameters are read by their shortest decimal text';
-REVOKE EXECUTE ON FUNCTION @extschema@.dp_noisy_max(anyarray, anycompatiblearray, double precision, double precision, name, text, boolean)
-	FROM PUBLIC;
+SELECT dp_pg.make_twins('dp_noisy_max',
+$$candidates anyarray, utilities anycompatiblearray, sensitivity NUMBER, epsilon NUMBER, dataset name, noise text DEFAULT 'laplace', monotone boolean DEFAULT false$$,
+'RETURNS anyelement VOLATILE PARALLEL UNSAFE',
+'dp_procedure_sql_noisy_max',
+'the candidate whose utility is largest after noise of scale 2 sensitivity / epsilon, sensitivity / epsilon when monotone (as in dp_exponential): noise laplace (two-sided) or exponential (one-sided), discrete, ties to the first; gumbel: the exponential mechanism; permute_and_flip; charged epsilon; utilities as in dp_exponential; errors 22004 a NULL argument, 22023 bad parameter, 42804 type, 22003 scale out of range, 42704, 42501 no budget, 53400 exhausted, 55P03, 53000, 25000 parallel operation, 25006 recovery, 0A000 serializable or restricted operation; theory T16, T17, T19',
+true);

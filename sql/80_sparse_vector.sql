@@ -1,45 +1,17 @@
 -- Sparse vector: which questions are at or above a threshold, paid for by the
 -- number of those that are.  doc/sparse_vector.md.
 
-DO $make$
-DECLARE
-	number text;
-	suffix text;
-	terms text;
-	types text;
-BEGIN
-	FOREACH number IN ARRAY ARRAY['numeric', 'double precision']
-	LOOP
-		suffix := CASE number WHEN 'numeric' THEN '' ELSE '_float' END;
-		terms := pg_catalog.format(
-			'numeric_answers boolean DEFAULT false, delta %1$s DEFAULT NULL, confidence %1$s DEFAULT 0.95, method text DEFAULT ''best'', alpha %1$s DEFAULT NULL',
-			number);
-		types := pg_catalog.format('boolean, %1$s, %1$s, text, %1$s', number);
-		EXECUTE pg_catalog.format($sql$
-			CREATE FUNCTION @extschema@.dp_sparse_vector(
-				relation dp_pg.regrelation, queries text[], threshold %1$s,
-				cutoff integer DEFAULT 1, epsilon %1$s DEFAULT NULL, %3$s)
-			RETURNS TABLE (query integer, predicate text, above boolean,
-				answer bigint)
-			LANGUAGE c VOLATILE PARALLEL UNSAFE COST 10000 ROWS 100
-			AS 'MODULE_PATHNAME', 'dp_session_sql_sparse_vector%2$s';
-			COMMENT ON FUNCTION @extschema@.dp_sparse_vector(
-				dp_pg.regrelation, text[], %1$s, integer, %1$s, %4$s) IS
-			'one row per predicate, in their order, up to the cutoff-th that is above; predicates after it have no row, and a NOTICE says how many; another NOTICE tells alpha, the charge and what remains, with a HINT when alpha is not below the threshold; query: place from 1; predicate: its text; above: whether it holds for at least threshold rows, privately; answer: for an above with numeric_answers the noisy number of rows, else NULL; predicates are SQL texts under the rules of WHERE, NULL does not hold; one scan and one charge per call, of epsilon (NULL: dp_pg.epsilon) and delta (NULL: 0, or dp_pg.delta when dp_pg.mechanism is gaussian); confidence, method and alpha as in dp_sparse_vector_open; 22004 for a NULL, 22023 for no predicates or a bad number, 54000 for more than 10000 predicates, 42601, 42703, 42804 or 0A000 with number and text of a wrong predicate, 53400 when the budget is exhausted; Dwork and Roth, section 3.6';
-			CREATE FUNCTION @extschema@.dp_sparse_vector_open(
-				relation dp_pg.regrelation, threshold %1$s,
-				cutoff integer DEFAULT 1, epsilon %1$s DEFAULT NULL,
-				questions bigint DEFAULT 1000, %3$s)
-			RETURNS bigint
-			LANGUAGE c VOLATILE PARALLEL UNSAFE COST 10000
-			AS 'MODULE_PATHNAME', 'dp_session_sql_sparse_open%2$s';
-			COMMENT ON FUNCTION @extschema@.dp_sparse_vector_open(
-				dp_pg.regrelation, %1$s, integer, %1$s, bigint, %4$s) IS
-			'opens a session of the asking role for at most so many questions about a protected relation, of which at most cutoff are answered "above" (at least threshold rows), and answers its number; charged here, once: epsilon (NULL: dp_pg.epsilon) and delta (NULL: 0, or dp_pg.delta when dp_pg.mechanism is gaussian); a NOTICE shows alpha, in rows: with probability confidence "above" is said only of counts of at least threshold - alpha, the contrary only of counts of at most threshold + alpha, and numeric answers are that close; method best, geometric, rounds (a fresh threshold after each "above") or book (Algorithms 1 to 3, corrected); alpha, when given, is refused with 22023 when it cannot be reached; other errors 22004 NULL, 22023 bad number, 42P01, 42501, 0A000 relation not protected, 53400 budget exhausted; no rollback closes it or gives back the charge; Dwork and Roth, section 3.6';
-		$sql$, number, suffix, terms, types);
-	END LOOP;
-END
-$make$;
+SELECT dp_pg.make_twins('dp_sparse_vector',
+$$relation dp_pg.regrelation, queries text[], threshold NUMBER, cutoff integer DEFAULT 1, epsilon NUMBER DEFAULT NULL, alpha NUMBER DEFAULT NULL, delta NUMBER DEFAULT NULL, confidence NUMBER DEFAULT 0.95, method text DEFAULT 'best', numeric_answers boolean DEFAULT false$$,
+'RETURNS TABLE (query integer, predicate text, above boolean, answer bigint)
+VOLATILE PARALLEL UNSAFE COST 10000 ROWS 100', 'dp_session_sql_sparse_vector',
+'one row per predicate, in their order, up to the cutoff-th that is above; predicates after it have no row, and a NOTICE says how many; another NOTICE tells alpha, the charge and what remains, with a HINT when alpha is not below the threshold; query: place from 1; predicate: its text; above: whether it holds for at least threshold rows, privately; answer: for an above with numeric_answers the noisy number of rows, else NULL; predicates are SQL texts under the rules of WHERE, NULL does not hold; one scan and one charge per call, of epsilon (NULL: dp_pg.epsilon) and delta (NULL: 0, or dp_pg.delta when dp_pg.mechanism is gaussian); confidence, method and alpha as in dp_sparse_vector_open; 22004 for another NULL, 22023 for no predicates or a bad number, 54000 for more than 10000 predicates, 42601, 42703, 42804 or 0A000 with number and text of a wrong predicate, 53400 when the budget is exhausted; Dwork and Roth, section 3.6');
+
+SELECT dp_pg.make_twins('dp_sparse_vector_open',
+$$relation dp_pg.regrelation, threshold NUMBER, cutoff integer DEFAULT 1, epsilon NUMBER DEFAULT NULL, questions bigint DEFAULT 1000, alpha NUMBER DEFAULT NULL, delta NUMBER DEFAULT NULL, confidence NUMBER DEFAULT 0.95, method text DEFAULT 'best', numeric_answers boolean DEFAULT false$$,
+'RETURNS bigint VOLATILE PARALLEL UNSAFE COST 10000',
+'dp_session_sql_sparse_open',
+'opens a session of the asking role for at most so many questions about a protected relation, of which at most cutoff are answered "above" (at least threshold rows), and answers its number; charged here, once: epsilon (NULL: dp_pg.epsilon) and delta (NULL: 0, or dp_pg.delta when dp_pg.mechanism is gaussian); a NOTICE shows alpha, in rows: with probability confidence "above" is said only of counts of at least threshold - alpha, the contrary only of counts of at most threshold + alpha, and numeric answers are that close; method best, geometric, rounds (a fresh threshold after each "above") or book (Algorithms 1 to 3, corrected); alpha, when given, is refused with 22023 when it cannot be reached; other errors 22004 another NULL, 22023 bad number, 42P01, 42501, 0A000 relation not protected, 53400 budget exhausted; no rollback closes it or gives back the charge; Dwork and Roth, section 3.6');
 
 CREATE FUNCTION @extschema@.dp_sparse_vector_ask(
 	session bigint, predicate text, OUT above boolean, OUT answer bigint,

@@ -1,32 +1,11 @@
 -- Online private multiplicative weights: many questions about counts, most of
 -- them answered by a public hypothesis.  doc/weights.md.
 
-CREATE FUNCTION @extschema@.dp_weights_open(
-	relation regclass, columns text[], queries integer, epsilon numeric,
-	n bigint DEFAULT NULL, bins integer[] DEFAULT NULL,
-	alpha numeric DEFAULT NULL, delta numeric DEFAULT NULL,
-	confidence numeric DEFAULT 0.95, method text DEFAULT 'best')
-RETURNS bigint
-LANGUAGE c VOLATILE PARALLEL UNSAFE COST 10000
-AS 'MODULE_PATHNAME', 'dp_session_sql_weights_open';
-COMMENT ON FUNCTION @extschema@.dp_weights_open(
-	regclass, text[], integer, numeric, bigint, integer[], numeric, numeric,
-	numeric, text) IS
-'opens a session of online multiplicative weights over a protected relation and answers its number; the universe is the product of the public values of columns, bins[i] > 0 cuts a number into so many equal bins, at most 2^20 cells; at most queries questions, each a predicate over those columns; with probability confidence every answer is within 3 alpha n rows, without alpha the least that can be reached is chosen and shown; n is the public number of rows, without it a twentieth of epsilon pays for a noisy count, as a charge of its own that is made first; everything that the session can answer is charged here, epsilon and delta; epsilon must be given, NULL means dp_pg.epsilon; NULL delta: 0, or dp_pg.delta when dp_pg.mechanism is gaussian; method best, geometric, rounds or book; the session belongs to the asking role and dataset, and outlives the connection and a ROLLBACK; errors 22004 another NULL, 22023 a column without public values, a bad parameter, or an alpha that cannot be reached, 42703, 42P01, 54000 too many cells, 42501 no budget, 53400 exhausted, 55000 not preloaded, 55P03, 53000, 25006 recovery; Dwork and Roth, Algorithm 6, Theorems 4.14 and 4.15; theory T61 to T64';
-
-CREATE FUNCTION @extschema@.dp_weights_open(
-	relation regclass, columns text[], queries integer,
-	epsilon double precision,
-	n bigint DEFAULT NULL, bins integer[] DEFAULT NULL,
-	alpha double precision DEFAULT NULL, delta double precision DEFAULT NULL,
-	confidence double precision DEFAULT 0.95, method text DEFAULT 'best')
-RETURNS bigint
-LANGUAGE c VOLATILE PARALLEL UNSAFE COST 10000
-AS 'MODULE_PATHNAME', 'dp_session_sql_weights_open_float';
-COMMENT ON FUNCTION @extschema@.dp_weights_open(
-	regclass, text[], integer, double precision, bigint, integer[],
-	double precision, double precision, double precision, text) IS
-'dp_weights_open for drivers that bind double precision; the parameters are read by their shortest decimal text';
+SELECT dp_pg.make_twins('dp_weights_open',
+$$relation dp_pg.regrelation, columns text[], queries integer, epsilon NUMBER [DEFAULT NULL], n bigint DEFAULT NULL, bins integer[] DEFAULT NULL, alpha NUMBER DEFAULT NULL, delta NUMBER DEFAULT NULL, confidence NUMBER DEFAULT 0.95, method text DEFAULT 'best'$$,
+'RETURNS bigint VOLATILE PARALLEL UNSAFE COST 10000',
+'dp_session_sql_weights_open',
+'opens a session of online multiplicative weights over a protected relation and answers its number; the universe is the product of the public values of columns, bins[i] > 0 cuts a number into so many equal bins, at most 2^20 cells; queries: how many questions may be asked, each a predicate over those columns; with probability confidence every answer is within 3 alpha n rows; alpha (NULL: the least that can be reached, which is shown) is at most 1/3; n is the public number of rows, without it a twentieth of epsilon pays for a noisy count, as a charge of its own that is made first; everything that the session can answer is charged here, epsilon (NULL: dp_pg.epsilon) and delta (NULL: 0, or dp_pg.delta when dp_pg.mechanism is gaussian); method best, geometric, rounds or book; the session belongs to the asking role and dataset, and outlives the connection and a ROLLBACK; errors 22004 another NULL, 22023 a column without public values, a bad parameter, or an alpha that cannot be reached, 42703, 42P01, 54000 too many cells, 42501 no budget, 53400 exhausted, 55000 not preloaded, 55P03, 53000, 25006 recovery; Dwork and Roth, Algorithm 6, Theorems 4.14 and 4.15; theory T61 to T64');
 
 CREATE FUNCTION @extschema@.dp_weights_ask(
 	session bigint, predicate text,

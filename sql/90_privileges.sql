@@ -18,3 +18,6 @@ BEGIN
 	END LOOP;
 END
 $lock$;
+
+-- What only this script calls.
+DROP FUNCTION dp_pg.make_twins(text, text, text, text, text, boolean);

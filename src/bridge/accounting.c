@@ -4,11 +4,10 @@
  */
 #include "postgres.h"
 
-#include "access/htup_details.h"
-#include "funcapi.h"
 #include "utils/builtins.h"
 
 #include "accounting.h"
+#include "dp_numeric.h"
 
 /* The longest fraction that numeric can hold. */
 #define NUMERIC_DIGITS_MOST 16383
@@ -73,15 +72,25 @@ dp_accounting_check(Numeric x, const char *name, dp_accounting_domain domain,
  * Errors: as dp_accounting_check.
  */
 dp_fixed
-dp_accounting_number(FunctionCallInfo fcinfo, int i, bool is_float,
-					 const char *name, dp_accounting_domain domain,
-					 dp_rounding rounding)
+dp_accounting_number(FunctionCallInfo fcinfo, int i, const char *name,
+					 dp_accounting_domain domain, dp_rounding rounding)
 {
-	Numeric		x = is_float ?
-		dp_bridge_float8_to_numeric(PG_GETARG_FLOAT8(i)) :
-		PG_GETARG_NUMERIC(i);
+	return dp_accounting_check(dp_bridge_number(fcinfo, i), name, domain,
+							   rounding);
+}
 
-	return dp_accounting_check(x, name, domain, rounding);
+/*
+ * dp_accounting_failure
+ *	  The confidence given as argument i, as the probability of failure.
+ *
+ * Errors: as dp_accounting_check.
+ */
+dp_fixed
+dp_accounting_failure(FunctionCallInfo fcinfo, int i)
+{
+	return DP_FIXED_ONE - dp_accounting_number(fcinfo, i, "confidence",
+											   DP_ACCOUNTING_INNER,
+											   DP_ROUND_UP);
 }
 
 /*
@@ -155,22 +164,17 @@ dp_accounting_decimal(const dp_decimal *x)
 		digits = digits / 10 + (digits % 10 != 0);
 	number = dp_bridge_text_to_numeric(psprintf(UINT64_FORMAT "e%d", digits,
 												digits == 0 ? 0 : exponent));
-	return DatumGetNumeric(DirectFunctionCall1(numeric_trim_scale,
-											   NumericGetDatum(number)));
+	return dp_numeric_call1(numeric_trim_scale, number);
 }
 
 /* dp_accounting_pair: the row (epsilon, delta). */
 Datum
 dp_accounting_pair(FunctionCallInfo fcinfo, dp_fixed epsilon, dp_fixed delta)
 {
-	TupleDesc	desc;
 	Datum		values[2];
 	bool		nulls[2] = {false, false};
 
-	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "return type must be a row type");
 	values[0] = NumericGetDatum(dp_bridge_fixed_to_numeric(epsilon));
 	values[1] = NumericGetDatum(dp_bridge_fixed_to_numeric(delta));
-	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(desc), values,
-											 nulls));
+	return dp_bridge_make_row(fcinfo, values, nulls);
 }

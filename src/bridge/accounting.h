@@ -16,26 +16,13 @@
 #include "dp_bridge.h"
 
 /*
- * A pair of SQL functions over one body: for numeric, and for drivers that
- * bind double precision, whose numbers are read by their shortest decimal.
- * The body follows the macro.
+ * An SQL function, or one for numeric and one for double precision: an
+ * argument is read by its type.  The body follows the macro.
  */
 #define DP_ACCOUNTING(name) \
-	static Datum name(FunctionCallInfo fcinfo, bool is_float); \
 	PG_FUNCTION_INFO_V1(dp_accounting_##name); \
-	PG_FUNCTION_INFO_V1(dp_accounting_##name##_float); \
 	Datum \
-	dp_accounting_##name(PG_FUNCTION_ARGS) \
-	{ \
-		return name(fcinfo, false); \
-	} \
-	Datum \
-	dp_accounting_##name##_float(PG_FUNCTION_ARGS) \
-	{ \
-		return name(fcinfo, true); \
-	} \
-	static Datum \
-	name(FunctionCallInfo fcinfo, bool is_float)
+	dp_accounting_##name(PG_FUNCTION_ARGS)
 
 /* What a number may be, after rounding to 24 digits. */
 typedef enum dp_accounting_domain
@@ -50,9 +37,10 @@ extern dp_fixed dp_accounting_check(Numeric x, const char *name,
 									dp_accounting_domain domain,
 									dp_rounding rounding);
 extern dp_fixed dp_accounting_number(FunctionCallInfo fcinfo, int i,
-									 bool is_float, const char *name,
+									 const char *name,
 									 dp_accounting_domain domain,
 									 dp_rounding rounding);
+extern dp_fixed dp_accounting_failure(FunctionCallInfo fcinfo, int i);
 extern int64 dp_accounting_count(FunctionCallInfo fcinfo, int i,
 								 const char *name, int64 least, int64 most);
 extern void dp_accounting_done(dp_status status, const char *what,

@@ -22,7 +22,7 @@
 #define OPTIMAL_MOST (INT64CONST(1) << 20)
 
 #define NUMBER(i, name, domain, rounding) \
-	dp_accounting_number(fcinfo, i, is_float, name, domain, rounding)
+	dp_accounting_number(fcinfo, i, name, domain, rounding)
 
 /*
  * dp_compose_basic(epsilon, delta, k)
@@ -42,9 +42,10 @@ DP_ACCOUNTING(compose_basic)
 
 /* The numbers of an array; `name` is the argument's name. */
 static dp_fixed *
-read_array(ArrayType *array, bool is_float, const char *name,
-		   dp_accounting_domain domain, int *n)
+read_array(ArrayType *array, const char *name, dp_accounting_domain domain,
+		   int *n)
 {
+	bool		is_float = ARR_ELEMTYPE(array) == FLOAT8OID;
 	Datum	   *values;
 	bool	   *nulls;
 	dp_fixed   *out;
@@ -79,9 +80,9 @@ DP_ACCOUNTING(compose_sum)
 {
 	int			n;
 	int			m;
-	dp_fixed   *epsilons = read_array(PG_GETARG_ARRAYTYPE_P(0), is_float,
+	dp_fixed   *epsilons = read_array(PG_GETARG_ARRAYTYPE_P(0),
 									  "every element of epsilons", ANY, &n);
-	dp_fixed   *deltas = read_array(PG_GETARG_ARRAYTYPE_P(1), is_float,
+	dp_fixed   *deltas = read_array(PG_GETARG_ARRAYTYPE_P(1),
 									"every element of deltas", DELTA, &m);
 	dp_charge	sum = {0, 0, 0};
 	dp_status	status = DP_OK;

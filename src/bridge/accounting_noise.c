@@ -18,7 +18,7 @@
 #define INNER DP_ACCOUNTING_INNER
 
 #define NUMBER(i, name, domain, rounding) \
-	dp_accounting_number(fcinfo, i, is_float, name, domain, rounding)
+	dp_accounting_number(fcinfo, i, name, domain, rounding)
 
 /* dp_zcdp_epsilon(rho, delta) */
 DP_ACCOUNTING(zcdp_epsilon)
@@ -82,8 +82,7 @@ grid_sensitivity(dp_fixed sensitivity, dp_fixed granule)
 
 /* Argument i, the granule, which must be exact. */
 static dp_fixed
-read_granule(FunctionCallInfo fcinfo, int i, bool is_float,
-			 dp_accounting_domain domain)
+read_granule(FunctionCallInfo fcinfo, int i, dp_accounting_domain domain)
 {
 	dp_fixed	granule = NUMBER(i, "granule", domain, DP_ROUND_UP);
 
@@ -107,16 +106,9 @@ grid_value(dp_uint128 n, dp_fixed granule)
 	return granule * n;
 }
 
-/* The confidence given as argument i, as the probability of failure. */
-static dp_fixed
-failure(FunctionCallInfo fcinfo, int i, bool is_float)
-{
-	return DP_FIXED_ONE - NUMBER(i, "confidence", INNER, DP_ROUND_UP);
-}
-
 /* What a mechanism costs by its pure epsilon, which is argument 0. */
 static Datum
-rho_of_epsilon(FunctionCallInfo fcinfo, bool is_float,
+rho_of_epsilon(FunctionCallInfo fcinfo,
 			   dp_status (*convert) (const dp_rational *, dp_fixed *))
 {
 	dp_fixed	epsilon = NUMBER(0, "epsilon", ANY, DP_ROUND_UP);
@@ -134,13 +126,13 @@ rho_of_epsilon(FunctionCallInfo fcinfo, bool is_float,
 /* dp_pure_rho(epsilon) */
 DP_ACCOUNTING(pure_rho)
 {
-	return rho_of_epsilon(fcinfo, is_float, dp_acct_rho_from_pure);
+	return rho_of_epsilon(fcinfo, dp_acct_rho_from_pure);
 }
 
 /* dp_exponential_rho(epsilon) */
 DP_ACCOUNTING(exponential_rho)
 {
-	return rho_of_epsilon(fcinfo, is_float, dp_acct_rho_from_exponential);
+	return rho_of_epsilon(fcinfo, dp_acct_rho_from_exponential);
 }
 
 /* dp_laplace_rho(sensitivity, epsilon, granule) */
@@ -148,7 +140,7 @@ DP_ACCOUNTING(laplace_rho)
 {
 	dp_fixed	sensitivity = NUMBER(0, "sensitivity", POSITIVE, DP_ROUND_UP);
 	dp_fixed	epsilon = NUMBER(1, "epsilon", POSITIVE, DP_ROUND_UP);
-	dp_fixed	granule = read_granule(fcinfo, 2, is_float, POSITIVE);
+	dp_fixed	granule = read_granule(fcinfo, 2, POSITIVE);
 	dp_rational exact;
 	dp_fixed	rho = 0;
 	dp_status	status = dp_acct_fixed_to_rational(epsilon, &exact);
@@ -200,7 +192,7 @@ DP_ACCOUNTING(gaussian_sigma)
 	dp_fixed	epsilon = NUMBER(1, "epsilon", POSITIVE, DP_ROUND_DOWN);
 	dp_fixed	delta = NUMBER(2, "delta", INNER, DP_ROUND_DOWN);
 	char	   *method = text_to_cstring(PG_GETARG_TEXT_PP(3));
-	dp_fixed	granule = read_granule(fcinfo, 4, is_float, POSITIVE);
+	dp_fixed	granule = read_granule(fcinfo, 4, POSITIVE);
 	dp_rational variance = {0, 1};
 	dp_fixed	sigma = 0;
 	dp_status	status = DP_OK;
@@ -256,7 +248,7 @@ DP_ACCOUNTING(gaussian_delta)
 	dp_fixed	sensitivity = NUMBER(0, "sensitivity", POSITIVE, DP_ROUND_UP);
 	dp_fixed	sigma = NUMBER(1, "sigma", POSITIVE, DP_ROUND_DOWN);
 	dp_fixed	epsilon = NUMBER(2, "epsilon", ANY, DP_ROUND_DOWN);
-	dp_fixed	granule = read_granule(fcinfo, 3, is_float, POSITIVE);
+	dp_fixed	granule = read_granule(fcinfo, 3, POSITIVE);
 	dp_rational variance = read_variance(sigma, granule);
 	dp_decimal	delta = {0, 0};
 
@@ -278,9 +270,9 @@ DP_ACCOUNTING(laplace_error)
 {
 	dp_fixed	sensitivity = NUMBER(0, "sensitivity", POSITIVE, DP_ROUND_UP);
 	dp_fixed	epsilon = NUMBER(1, "epsilon", POSITIVE, DP_ROUND_DOWN);
-	dp_fixed	beta = failure(fcinfo, 2, is_float);
+	dp_fixed	beta = dp_accounting_failure(fcinfo, 2);
 	int64		k = dp_accounting_count(fcinfo, 3, "k", 1, PG_INT64_MAX);
-	dp_fixed	granule = read_granule(fcinfo, 4, is_float, ANY);
+	dp_fixed	granule = read_granule(fcinfo, 4, ANY);
 	dp_fixed	error = 0;
 	dp_uint128	steps = 0;
 
@@ -302,9 +294,9 @@ DP_ACCOUNTING(laplace_error)
 DP_ACCOUNTING(gaussian_error)
 {
 	dp_fixed	sigma = NUMBER(0, "sigma", POSITIVE, DP_ROUND_UP);
-	dp_fixed	beta = failure(fcinfo, 1, is_float);
+	dp_fixed	beta = dp_accounting_failure(fcinfo, 1);
 	int64		k = dp_accounting_count(fcinfo, 2, "k", 1, PG_INT64_MAX);
-	dp_fixed	granule = read_granule(fcinfo, 3, is_float, POSITIVE);
+	dp_fixed	granule = read_granule(fcinfo, 3, POSITIVE);
 	dp_rational variance = read_variance(sigma, granule);
 	dp_uint128	steps = 0;
 
@@ -326,7 +318,7 @@ DP_ACCOUNTING(selection_error)
 												 PG_INT64_MAX);
 	dp_fixed	sensitivity = NUMBER(1, "sensitivity", POSITIVE, DP_ROUND_UP);
 	dp_fixed	epsilon = NUMBER(2, "epsilon", POSITIVE, DP_ROUND_DOWN);
-	dp_fixed	beta = failure(fcinfo, 3, is_float);
+	dp_fixed	beta = dp_accounting_failure(fcinfo, 3);
 	bool		monotone = PG_GETARG_BOOL(4);
 	dp_fixed	error = 0;
 

@@ -80,18 +80,27 @@ extern const char *dp_bridge_number_fault_text(dp_number_fault fault);
 extern dp_rational dp_bridge_check_epsilon(Numeric x, bool isnull,
 										   const char *what);
 
-/*
- * Type of a parameter as the function called was declared: how its Datum must
- * be read.  What an expression says is not known to every caller.
- */
+/* ---- arguments and answers of SQL functions (argument.c) ---- */
 extern Oid	dp_bridge_declared_type(FunctionCallInfo fcinfo, int place);
+extern Numeric dp_bridge_number(FunctionCallInfo fcinfo, int place);
+extern void dp_bridge_require_argument(FunctionCallInfo fcinfo, int place,
+									   const char *what, const char *hint);
+extern dp_rational dp_bridge_epsilon(FunctionCallInfo fcinfo, int place,
+									 dp_fixed *fixed);
+extern void dp_bridge_refuse_parameter(const char *message, const char *hint)
+			pg_attribute_noreturn();
+/* 1 - confidence; `promise` completes "It is the probability that". */
+extern dp_fixed dp_bridge_failure(FunctionCallInfo fcinfo, int place,
+								  const char *promise);
+extern Datum dp_bridge_make_row(FunctionCallInfo fcinfo, Datum *values,
+								bool *nulls);
+extern dp_sparse_method dp_bridge_sparse_method(FunctionCallInfo fcinfo,
+												int place);
 
-/*
- * An argument as numeric; `floats`: it is double precision, and is read by its
- * shortest decimal.  NULL pointer for SQL NULL.
- */
-extern Numeric dp_bridge_number_argument(FunctionCallInfo fcinfo, int place,
-										 bool floats);
+/* ---- online multiplicative weights (weights_plan.c) ---- */
+extern dp_fixed dp_bridge_weights_alpha(Numeric x);
+extern void dp_bridge_weights_plan(const dp_weights_request *request,
+								   bool noisy, dp_weights_plan *out);
 
 /* ---- powers of two (binary.c) ---- */
 extern Numeric dp_bridge_power_of_two(int exponent);

@@ -333,28 +333,3 @@ dp_bridge_check_epsilon(Numeric x, bool isnull, const char *what)
 				false, what);
 	return epsilon;
 }
-
-/* dp_bridge_declared_type: see dp_bridge.h. */
-Oid
-dp_bridge_declared_type(FunctionCallInfo fcinfo, int place)
-{
-	Oid		   *types;
-	int			n;
-	Oid			type;
-
-	(void) get_func_signature(fcinfo->flinfo->fn_oid, &types, &n);
-	type = place < n ? types[place] : InvalidOid;
-	pfree(types);
-	return type;
-}
-
-/* dp_bridge_number_argument: see dp_bridge.h. */
-Numeric
-dp_bridge_number_argument(FunctionCallInfo fcinfo, int place, bool floats)
-{
-	if (PG_ARGISNULL(place))
-		return NULL;
-	if (floats)
-		return dp_bridge_float8_to_numeric(PG_GETARG_FLOAT8(place));
-	return PG_GETARG_NUMERIC(place);
-}

@@ -17,9 +17,9 @@
 
 #include "catalog/pg_type.h"
 #include "utils/builtins.h"
-#include "utils/fmgrprotos.h"
 #include "utils/lsyscache.h"
 
+#include "../bridge/dp_numeric.h"
 #include "procedure.h"
 
 #define RESOLUTION 20			/* a granule is sensitivity / 2^20 or less */
@@ -28,20 +28,6 @@
 #define MAX_EXPONENT 960
 #define LIMIT ((dp_int128) 1 << DP_PROCEDURE_RANGE)
 #define INT128_MAX ((dp_int128) (~(dp_uint128) 0 >> 1))
-
-static Numeric
-call2(PGFunction function, Numeric a, Numeric b)
-{
-	return DatumGetNumeric(DirectFunctionCall2(function, NumericGetDatum(a),
-											   NumericGetDatum(b)));
-}
-
-static int
-compare(Numeric a, Numeric b)
-{
-	return DatumGetInt32(DirectFunctionCall2(numeric_cmp, NumericGetDatum(a),
-											 NumericGetDatum(b)));
-}
 
 static bool
 is_integer_type(Oid type)
@@ -81,8 +67,8 @@ argument_type(FunctionCallInfo fcinfo, int place)
  * dp_procedure_read_array
  *	  An array argument, taken apart but not looked at.
  *
- * Errors: 22023 when it is NULL or without elements: how many there are is
- * public, so there is no way to answer with noise.
+ * Errors: 22004 NULL, 22023 no elements: how many there are is public, so
+ * there is no way to answer with noise.
  */
 void
 dp_procedure_read_array(FunctionCallInfo fcinfo, int place, const char *what,
@@ -92,12 +78,9 @@ dp_procedure_read_array(FunctionCallInfo fcinfo, int place, const char *what,
 	bool		by_value;
 	char		align;
 
-	if (PG_ARGISNULL(place))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("array of %s must not be NULL", what),
-				 errhint("How many there are must not depend on data; "
-						 "single elements may be NULL.")));
+	dp_bridge_require_argument(fcinfo, place, psprintf("array of %s", what),
+							   "How many there are must not depend on data; "
+							   "single elements may be NULL.");
 	out->array = PG_GETARG_ARRAYTYPE_P(place);
 	out->type = ARR_ELEMTYPE(out->array);
 	get_typlenbyvalalign(out->type, &length, &by_value, &align);
@@ -114,7 +97,7 @@ dp_procedure_read_array(FunctionCallInfo fcinfo, int place, const char *what,
  * dp_procedure_read_value
  *	  The argument that noise is added to: a number or an array of numbers.
  *
- * Errors: 42804 another type; 22023 as dp_procedure_read_array.
+ * Errors: 42804 another type; 22004 and 22023 as dp_procedure_read_array.
  */
 void
 dp_procedure_read_value(FunctionCallInfo fcinfo, int place, const char *what,
@@ -158,7 +141,7 @@ given_exponent(Numeric granule, bool integers)
 	int			exponent;
 
 	if (!dp_bridge_floor_log2(granule, &exponent) ||
-		compare(granule, dp_bridge_power_of_two(exponent)) != 0 ||
+		dp_numeric_compare(granule, dp_bridge_power_of_two(exponent)) != 0 ||
 		exponent < (integers ? 0 : MIN_EXPONENT) || exponent > MAX_EXPONENT)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -213,9 +196,10 @@ dp_procedure_lattice(const dp_procedure_price *price,
 static dp_int128
 floor_quotient(Numeric x, Numeric y, bool *exact)
 {
-	Numeric		quotient = call2(numeric_div_trunc, x, y);
+	Numeric		quotient = dp_numeric_call2(numeric_div_trunc, x, y);
 	dp_int128	result = 0;
-	int			order = compare(call2(numeric_mul, quotient, y), x);
+	Numeric		product = dp_numeric_call2(numeric_mul, quotient, y);
+	int			order = dp_numeric_compare(product, x);
 
 	if (!dp_bridge_numeric_to_int128(quotient, &result))
 		dp_bridge_check_status(DP_E_OVERFLOW, "compute a sensitivity");
@@ -283,13 +267,13 @@ granules_of_numeric(Numeric x, const dp_lattice *lattice)
 	if (numeric_is_nan(x))
 		return 0;
 	bound = dp_bridge_power_of_two(lattice->exponent + DP_PROCEDURE_RANGE);
-	if (compare(x, bound) >= 0)
+	if (dp_numeric_compare(x, bound) >= 0)
 		return LIMIT;
-	if (compare(x, call2(numeric_sub, int64_to_numeric(0), bound)) <= 0)
+	if (dp_numeric_compare(x, dp_numeric_call1(numeric_uminus, bound)) <= 0)
 		return -LIMIT;
 	half = dp_bridge_power_of_two(lattice->exponent - 1);
-	return floor_quotient(call2(numeric_add, x, half), lattice->granule,
-						  NULL);
+	return floor_quotient(dp_numeric_call2(numeric_add, x, half),
+						  lattice->granule, NULL);
 }
 
 static dp_int128
@@ -423,8 +407,9 @@ dp_procedure_value(const dp_lattice *lattice, dp_int128 granules)
 												DBL_MAX));
 		case NUMERICOID:
 			return NumericGetDatum(
-				call2(numeric_mul, dp_bridge_int128_to_numeric(granules),
-					  lattice->granule));
+				dp_numeric_call2(numeric_mul,
+								 dp_bridge_int128_to_numeric(granules),
+								 lattice->granule));
 		default:
 			elog(ERROR, "unexpected type %u", lattice->type);
 	}

@@ -21,9 +21,7 @@
 #define MAX_SENSITIVITY ((dp_uint128) 1 << 60)
 
 PG_FUNCTION_INFO_V1(dp_procedure_sql_laplace);
-PG_FUNCTION_INFO_V1(dp_procedure_sql_laplace_float);
 PG_FUNCTION_INFO_V1(dp_procedure_sql_gaussian);
-PG_FUNCTION_INFO_V1(dp_procedure_sql_gaussian_float);
 
 /* How the variance of a Gaussian is found. */
 typedef enum variance_rule
@@ -72,8 +70,17 @@ release(const dp_procedure_input *input, const dp_lattice *lattice,
 	return dp_procedure_answer(input, values);
 }
 
-static Datum
-add_laplace(FunctionCallInfo fcinfo, bool floats)
+/*
+ * dp_procedure_sql_laplace
+ *	  dp_laplace(value, sensitivity, epsilon, dataset, granule): each number
+ *	  plus discrete Laplace noise of scale sensitivity / epsilon; sensitivity
+ *	  of an array is that in L1.
+ *
+ * Errors: 22004 NULL, 22023 bad parameter, 42804 type, 22003 scale, and those
+ * of dp_procedure_open and dp_ledger_charge.
+ */
+Datum
+dp_procedure_sql_laplace(PG_FUNCTION_ARGS)
 {
 	const dp_procedure_places places = {1, 2, 3};
 	dp_procedure_price price;
@@ -83,10 +90,10 @@ add_laplace(FunctionCallInfo fcinfo, bool floats)
 	dp_charge	charge = {0, 0, 0};
 	noise_law	law;
 
-	dp_procedure_open(fcinfo, floats, places, &price);
+	dp_procedure_open(fcinfo, places, &price);
 	dp_procedure_read_value(fcinfo, 0, "value", &input);
 	lattice = dp_procedure_lattice(&price, &input, input.n,
-								   dp_procedure_number(fcinfo, 4, floats));
+								   dp_bridge_number(fcinfo, 4));
 	sensitivity = dp_procedure_sensitivity(&price, lattice.exponent) +
 		(lattice.exact ? 0 : (dp_uint128) (input.n - 1));
 	law.gaussian = false;
@@ -103,35 +110,17 @@ add_laplace(FunctionCallInfo fcinfo, bool floats)
 	return release(&input, &lattice, &law);
 }
 
-/*
- * dp_procedure_sql_laplace
- *	  dp_laplace(value, sensitivity, epsilon, dataset, granule): each number
- *	  plus discrete Laplace noise of scale sensitivity / epsilon; sensitivity
- *	  of an array is that in L1.
- *
- * Errors: 22023 bad parameter, 42804 type, 22003 scale, and those of
- * dp_procedure_open and dp_ledger_charge.
- */
-Datum
-dp_procedure_sql_laplace(PG_FUNCTION_ARGS)
-{
-	return add_laplace(fcinfo, false);
-}
-
-/* dp_procedure_sql_laplace_float: with double precision parameters. */
-Datum
-dp_procedure_sql_laplace_float(PG_FUNCTION_ARGS)
-{
-	return add_laplace(fcinfo, true);
-}
-
 static dp_fixed
-read_delta(Numeric x)
+read_delta(FunctionCallInfo fcinfo, int place)
 {
 	dp_fixed	delta = 0;
 	dp_number_fault fault;
 
-	fault = dp_bridge_numeric_to_fixed(x, DP_ROUND_DOWN, &delta);
+	dp_bridge_require_argument(fcinfo, place, "delta",
+							   "Use a number far below one over the number "
+							   "of people.");
+	fault = dp_bridge_numeric_to_fixed(dp_bridge_number(fcinfo, place),
+									   DP_ROUND_DOWN, &delta);
 	if (fault != DP_NUMBER_OK || delta == 0 || delta >= DP_FIXED_ONE)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -256,8 +245,16 @@ make_normal(const dp_rational *variance, int parts, dp_gaussian *out)
 						   "compute a variance");
 }
 
-static Datum
-add_gaussian(FunctionCallInfo fcinfo, bool floats)
+/*
+ * dp_procedure_sql_gaussian
+ *	  dp_gaussian(value, sensitivity, epsilon, delta, dataset, method,
+ *	  granule): each number plus discrete Gaussian noise; sensitivity of an
+ *	  array is that in L2.
+ *
+ * Errors: as dp_procedure_sql_laplace.
+ */
+Datum
+dp_procedure_sql_gaussian(PG_FUNCTION_ARGS)
 {
 	const dp_procedure_places places = {1, 2, 4};
 	dp_procedure_price price;
@@ -273,12 +270,13 @@ add_gaussian(FunctionCallInfo fcinfo, bool floats)
 	uint64		sensitivity;
 	int			parts;
 
-	dp_procedure_open(fcinfo, floats, places, &price);
-	delta = read_delta(dp_procedure_number(fcinfo, 3, floats));
+	dp_procedure_open(fcinfo, places, &price);
+	delta = read_delta(fcinfo, 3);
+	dp_ledger_check_delta(&price.standing, NameStr(price.dataset), delta);
 	dp_procedure_read_value(fcinfo, 0, "value", &input);
 	rule = read_rule(fcinfo, 5, input.n, price.epsilon_fixed);
 	lattice = dp_procedure_lattice(&price, &input, input.n,
-								   dp_procedure_number(fcinfo, 6, floats));
+								   dp_bridge_number(fcinfo, 6));
 	sensitivity = gaussian_sensitivity(&price, input.n, &lattice, &parts);
 	variance = find_variance(rule, sensitivity, price.epsilon_fixed, delta);
 	law.gaussian = true;
@@ -294,25 +292,4 @@ add_gaussian(FunctionCallInfo fcinfo, bool floats)
 	dp_procedure_charge(&price, &charge, input.n,
 						psprintf("discrete Gaussian, %s", rule_names[rule]));
 	return release(&input, &lattice, &law);
-}
-
-/*
- * dp_procedure_sql_gaussian
- *	  dp_gaussian(value, sensitivity, epsilon, delta, dataset, method,
- *	  granule): each number plus discrete Gaussian noise; sensitivity of an
- *	  array is that in L2.
- *
- * Errors: as dp_procedure_sql_laplace.
- */
-Datum
-dp_procedure_sql_gaussian(PG_FUNCTION_ARGS)
-{
-	return add_gaussian(fcinfo, false);
-}
-
-/* dp_procedure_sql_gaussian_float: with double precision parameters. */
-Datum
-dp_procedure_sql_gaussian_float(PG_FUNCTION_ARGS)
-{
-	return add_gaussian(fcinfo, true);
 }

@@ -58,9 +58,7 @@ typedef struct dp_lattice
 } dp_lattice;
 
 /* request.c */
-extern Numeric dp_procedure_number(FunctionCallInfo fcinfo, int place,
-								   bool floats);
-extern void dp_procedure_open(FunctionCallInfo fcinfo, bool floats,
+extern void dp_procedure_open(FunctionCallInfo fcinfo,
 							  dp_procedure_places places,
 							  dp_procedure_price *out);
 extern void dp_procedure_charge(const dp_procedure_price *price,

@@ -10,24 +10,12 @@
 /* Sensitivities between 2^-960 and 2^960: any granule is a normal double. */
 #define SENSITIVITY_LOG2 960
 
-/*
- * dp_procedure_number
- *	  An argument as numeric, a double precision one by its shortest decimal;
- *	  NULL pointer for SQL NULL.
- */
-Numeric
-dp_procedure_number(FunctionCallInfo fcinfo, int place, bool floats)
-{
-	return dp_bridge_number_argument(fcinfo, place, floats);
-}
-
 static void
 check_sensitivity(Numeric x)
 {
 	int			size;
 
-	if (x != NULL && dp_bridge_floor_log2(x, &size) &&
-		abs(size) <= SENSITIVITY_LOG2)
+	if (dp_bridge_floor_log2(x, &size) && abs(size) <= SENSITIVITY_LOG2)
 		return;
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -41,35 +29,31 @@ check_sensitivity(Numeric x)
  * dp_procedure_open
  *	  Read the parameters that every building block has; nothing is charged.
  *
- * Errors: 22023 bad parameter; 55000 not preloaded; 25000 in a parallel
- * operation; 0A000 in a serializable transaction or security-restricted
- * operation; 42704 no such dataset; 42501 the asking role has no budget.
+ * Errors: 22004 NULL; 22023 bad parameter; 55000 not preloaded; 25000 in a
+ * parallel operation; 0A000 in a serializable transaction or
+ * security-restricted operation; 42704 no such dataset; 42501 the asking role
+ * has no budget.
  */
 void
-dp_procedure_open(FunctionCallInfo fcinfo, bool floats,
-				  dp_procedure_places places, dp_procedure_price *out)
+dp_procedure_open(FunctionCallInfo fcinfo, dp_procedure_places places,
+				  dp_procedure_price *out)
 {
 	dp_bridge_require_preload();
 	dp_bridge_refuse_serializable();
 	dp_bridge_refuse_parallel();
 	MemSet(out, 0, sizeof(*out));
-	if (PG_ARGISNULL(places.dataset))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("dataset must not be NULL"),
-				 errhint("Name the dataset that the value was computed "
-						 "from.")));
+	dp_bridge_require_argument(fcinfo, places.dataset, "dataset",
+							   "Name the dataset that the value was computed "
+							   "from.");
+	dp_bridge_require_argument(fcinfo, places.epsilon, "epsilon",
+							   "Give the price of the call.");
+	dp_bridge_require_argument(fcinfo, places.sensitivity, "sensitivity",
+							   "Give the most by which one person can change "
+							   "the value.");
 	out->dataset = *PG_GETARG_NAME(places.dataset);
-	out->epsilon =
-		dp_bridge_check_epsilon(dp_procedure_number(fcinfo, places.epsilon,
-													floats),
-								PG_ARGISNULL(places.epsilon), "epsilon");
-	dp_bridge_check_status(dp_acct_fixed_from_rational(&out->epsilon,
-													   DP_ROUND_UP,
-													   &out->epsilon_fixed),
-						   "charge epsilon");
-	out->sensitivity = dp_procedure_number(fcinfo, places.sensitivity,
-										   floats);
+	out->epsilon = dp_bridge_epsilon(fcinfo, places.epsilon,
+									 &out->epsilon_fixed);
+	out->sensitivity = dp_bridge_number(fcinfo, places.sensitivity);
 	check_sensitivity(out->sensitivity);
 	dp_ledger_require_budget(NameStr(out->dataset), &out->standing);
 	dp_ledger_check_price(&out->standing, NameStr(out->dataset),

@@ -15,9 +15,7 @@
 #include "procedure.h"
 
 PG_FUNCTION_INFO_V1(dp_procedure_sql_exponential);
-PG_FUNCTION_INFO_V1(dp_procedure_sql_exponential_float);
 PG_FUNCTION_INFO_V1(dp_procedure_sql_noisy_max);
-PG_FUNCTION_INFO_V1(dp_procedure_sql_noisy_max_float);
 
 typedef enum choice
 {
@@ -48,17 +46,18 @@ typedef struct selection
 static choice
 read_choice(FunctionCallInfo fcinfo, int place)
 {
-	char	   *name = PG_ARGISNULL(place) ? NULL :
-	text_to_cstring(PG_GETARG_TEXT_PP(place));
+	char	   *name;
 	int			i;
 
-	for (i = 0; name != NULL && i < lengthof(choice_names); i++)
+	dp_bridge_require_argument(fcinfo, place, "noise",
+							   "Leave it out for laplace.");
+	name = text_to_cstring(PG_GETARG_TEXT_PP(place));
+	for (i = 0; i < lengthof(choice_names); i++)
 		if (strcmp(name, choice_names[i]) == 0)
 			return (choice) i;
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 name ? errmsg("unknown noise \"%s\"", name) :
-			 errmsg("noise must not be NULL"),
+			 errmsg("unknown noise \"%s\"", name),
 			 errhint("Noise is laplace, exponential, gumbel or "
 					 "permute_and_flip.")));
 	return CHOICE_LAPLACE;
@@ -67,12 +66,9 @@ read_choice(FunctionCallInfo fcinfo, int place)
 static bool
 read_monotone(FunctionCallInfo fcinfo, int place)
 {
-	if (PG_ARGISNULL(place))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("monotone must not be NULL"),
-				 errhint("Say true only if one person more moves all "
-						 "utilities up, or all of them down.")));
+	dp_bridge_require_argument(fcinfo, place, "monotone",
+							   "Say true only if one person more moves all "
+							   "utilities up, or all of them down.");
 	return PG_GETARG_BOOL(place);
 }
 
@@ -143,7 +139,7 @@ draw(const selection *s, const dp_int128 *scores, size_t n, size_t *order)
  * come first.
  */
 static Datum
-choose(FunctionCallInfo fcinfo, bool floats, choice kind, bool monotone)
+choose(FunctionCallInfo fcinfo, choice kind, bool monotone)
 {
 	const dp_procedure_places places = {2, 3, 4};
 	dp_procedure_price price;
@@ -156,7 +152,7 @@ choose(FunctionCallInfo fcinfo, bool floats, choice kind, bool monotone)
 	size_t		index;
 	int			i;
 
-	dp_procedure_open(fcinfo, floats, places, &price);
+	dp_procedure_open(fcinfo, places, &price);
 	if (monotone && price.standing.replace_one)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -196,20 +192,13 @@ choose(FunctionCallInfo fcinfo, bool floats, choice kind, bool monotone)
  *	  monotone): a candidate drawn with probability proportional to
  *	  exp(epsilon utility / (2 sensitivity)).
  *
- * Errors: 22023 bad parameter, 42804 type, 22003 scale, and those of
- * dp_procedure_open and dp_ledger_charge.
+ * Errors: 22004 NULL, 22023 bad parameter, 42804 type, 22003 scale, and those
+ * of dp_procedure_open and dp_ledger_charge.
  */
 Datum
 dp_procedure_sql_exponential(PG_FUNCTION_ARGS)
 {
-	return choose(fcinfo, false, CHOICE_GUMBEL, read_monotone(fcinfo, 5));
-}
-
-/* dp_procedure_sql_exponential_float: with double precision parameters. */
-Datum
-dp_procedure_sql_exponential_float(PG_FUNCTION_ARGS)
-{
-	return choose(fcinfo, true, CHOICE_GUMBEL, read_monotone(fcinfo, 5));
+	return choose(fcinfo, CHOICE_GUMBEL, read_monotone(fcinfo, 5));
 }
 
 /*
@@ -222,14 +211,5 @@ dp_procedure_sql_exponential_float(PG_FUNCTION_ARGS)
 Datum
 dp_procedure_sql_noisy_max(PG_FUNCTION_ARGS)
 {
-	return choose(fcinfo, false, read_choice(fcinfo, 5),
-				  read_monotone(fcinfo, 6));
-}
-
-/* dp_procedure_sql_noisy_max_float: with double precision parameters. */
-Datum
-dp_procedure_sql_noisy_max_float(PG_FUNCTION_ARGS)
-{
-	return choose(fcinfo, true, read_choice(fcinfo, 5),
-				  read_monotone(fcinfo, 6));
+	return choose(fcinfo, read_choice(fcinfo, 5), read_monotone(fcinfo, 6));
 }

@@ -11,13 +11,11 @@
 #include "postgres.h"
 
 #include "catalog/pg_type.h"
-#include "utils/builtins.h"
-#include "utils/fmgrprotos.h"
 
+#include "../bridge/dp_numeric.h"
 #include "procedure.h"
 
 PG_FUNCTION_INFO_V1(dp_procedure_sql_threshold);
-PG_FUNCTION_INFO_V1(dp_procedure_sql_threshold_float);
 
 /* The accounting takes sensitivities below 2^60. */
 #define MAX_SENSITIVITY ((dp_uint128) 1 << 60)
@@ -26,12 +24,9 @@ static bool
 read_monotone(FunctionCallInfo fcinfo, int place,
 			  const dp_procedure_price *price)
 {
-	if (PG_ARGISNULL(place))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("monotone must not be NULL"),
-				 errhint("Say true only if one person more moves all values "
-						 "up, or all of them down.")));
+	dp_bridge_require_argument(fcinfo, place, "monotone",
+							   "Say true only if one person more moves all "
+							   "values up, or all of them down.");
 	if (PG_GETARG_BOOL(place) && price->standing.replace_one)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -43,46 +38,32 @@ read_monotone(FunctionCallInfo fcinfo, int place,
 	return PG_GETARG_BOOL(place);
 }
 
-static dp_sparse_method
-read_method(FunctionCallInfo fcinfo, int place)
-{
-	char	   *name = PG_ARGISNULL(place) ? NULL :
-	text_to_cstring(PG_GETARG_TEXT_PP(place));
-
-	if (name != NULL && strcmp(name, "geometric") == 0)
-		return DP_SPARSE_GEOMETRIC;
-	if (name != NULL && strcmp(name, "book") == 0)
-		return DP_SPARSE_BOOK;
-	ereport(ERROR,
-			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 name ? errmsg("unknown method \"%s\"", name) :
-			 errmsg("method must not be NULL"),
-			 errhint("Methods are geometric and book.")));
-	return DP_SPARSE_GEOMETRIC;
-}
-
 /* The threshold on the lattice, with the plan's public offset. */
 static dp_int128
-read_threshold(FunctionCallInfo fcinfo, int place, bool floats,
-			   const dp_lattice *lattice, int64 offset)
+read_threshold(FunctionCallInfo fcinfo, int place, const dp_lattice *lattice,
+			   int64 offset)
 {
-	Numeric		threshold = dp_procedure_number(fcinfo, place, floats);
+	Numeric		threshold = dp_bridge_number(fcinfo, place);
 	dp_lattice	numbers = *lattice;
 
-	if (threshold == NULL || numeric_is_nan(threshold))
+	dp_bridge_require_argument(fcinfo, place, "threshold",
+							   "Give one in the unit of the values.");
+	if (numeric_is_nan(threshold))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("threshold must be a number"),
 				 errhint("Give one in the unit of the values.")));
 	if (lattice->exact)
-		threshold = DatumGetNumeric(
-			DirectFunctionCall1(numeric_ceil, NumericGetDatum(threshold)));
+		threshold = dp_numeric_call1(numeric_ceil, threshold);
 	numbers.type = NUMERICOID;
 	return dp_procedure_granules(&numbers, NumericGetDatum(threshold),
 								 false) + offset;
 }
 
-/* Scales, offset and charge; every number is public. */
+/*
+ * Scales, offset and charge; every number is public.  With a cutoff of 1 and
+ * no delta, methods best, geometric and rounds have the same noise and charge.
+ */
 static void
 prepare(const dp_procedure_price *price, dp_uint128 sensitivity, int n,
 		bool monotone, dp_sparse_method method, dp_sparse_plan *plan,
@@ -135,8 +116,17 @@ first_above(const dp_procedure_input *input, const dp_lattice *lattice,
 	return 0;
 }
 
-static Datum
-above_threshold(FunctionCallInfo fcinfo, bool floats)
+/*
+ * dp_procedure_sql_threshold
+ *	  dp_above_threshold(value, threshold, sensitivity, epsilon, dataset,
+ *	  monotone, method): the place of the first value at or above the
+ *	  threshold, NULL when there is none.
+ *
+ * Errors: 22004 NULL, 22023 bad parameter, 42804 type, 22003 scale, and those
+ * of dp_procedure_open and dp_ledger_charge.
+ */
+Datum
+dp_procedure_sql_threshold(PG_FUNCTION_ARGS)
 {
 	const dp_procedure_places places = {2, 3, 4};
 	dp_procedure_price price;
@@ -148,13 +138,14 @@ above_threshold(FunctionCallInfo fcinfo, bool floats)
 	bool		monotone;
 	int			place;
 
-	dp_procedure_open(fcinfo, floats, places, &price);
+	dp_procedure_open(fcinfo, places, &price);
 	monotone = read_monotone(fcinfo, 5, &price);
 	dp_procedure_read_array(fcinfo, 0, "values", &input);
 	lattice = dp_procedure_lattice(&price, &input, 1, NULL);
 	prepare(&price, dp_procedure_sensitivity(&price, lattice.exponent),
-			input.n, monotone, read_method(fcinfo, 6), &plan, &law);
-	threshold = read_threshold(fcinfo, 1, floats, &lattice, plan.offset);
+			input.n, monotone, dp_bridge_sparse_method(fcinfo, 6), &plan,
+			&law);
+	threshold = read_threshold(fcinfo, 1, &lattice, plan.offset);
 
 	dp_procedure_charge(&price, &plan.charge, 1,
 						plan.two_sided ? "above threshold, discrete Laplace" :
@@ -163,26 +154,4 @@ above_threshold(FunctionCallInfo fcinfo, bool floats)
 	if (place == 0)
 		PG_RETURN_NULL();
 	PG_RETURN_INT32(place);
-}
-
-/*
- * dp_procedure_sql_threshold
- *	  dp_above_threshold(value, threshold, sensitivity, epsilon, dataset,
- *	  monotone, method): the place of the first value at or above the
- *	  threshold, NULL when there is none.
- *
- * Errors: 22023 bad parameter, 42804 type, 22003 scale, and those of
- * dp_procedure_open and dp_ledger_charge.
- */
-Datum
-dp_procedure_sql_threshold(PG_FUNCTION_ARGS)
-{
-	return above_threshold(fcinfo, false);
-}
-
-/* dp_procedure_sql_threshold_float: with double precision parameters. */
-Datum
-dp_procedure_sql_threshold_float(PG_FUNCTION_ARGS)
-{
-	return above_threshold(fcinfo, true);
 }

@@ -94,8 +94,8 @@ extern int64 dp_session_open(const dp_session_terms *terms,
 /*
  * The asking role's own session.  42704 no such session of this role; 42809
  * it is of another kind; 55000 closed; 53400 its "above"s or questions are
- * used up; the last
- * two not for `reading_only`.
+ * used up; 42P01 its relation is gone; the last three not for
+ * `reading_only`.
  */
 extern dp_session *dp_session_find(int64 id, dp_session_kind kind,
 								   bool reading_only);

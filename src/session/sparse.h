@@ -15,11 +15,11 @@ typedef struct dp_sparse_places
 	int			cutoff;
 	int			epsilon;
 	int			questions;		/* -1: there is no such argument */
-	int			numeric;
+	int			alpha;
 	int			delta;
 	int			confidence;
 	int			method;
-	int			alpha;
+	int			numeric;
 } dp_sparse_places;
 
 /* A call as it was asked for, then as it will be done; all public. */
@@ -32,7 +32,7 @@ typedef struct dp_sparse_call
 } dp_sparse_call;
 
 /* sparse_request.c */
-extern void dp_session_read_sparse(FunctionCallInfo fcinfo, bool floats,
+extern void dp_session_read_sparse(FunctionCallInfo fcinfo,
 								   const dp_sparse_places *places,
 								   dp_sparse_call *out);
 extern void dp_session_plan_sparse(dp_sparse_call *call,

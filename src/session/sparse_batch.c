@@ -18,7 +18,6 @@
 #include "sparse.h"
 
 PG_FUNCTION_INFO_V1(dp_session_sql_sparse_vector);
-PG_FUNCTION_INFO_V1(dp_session_sql_sparse_vector_float);
 
 #define COLUMNS 4				/* query, predicate, above, answer */
 
@@ -104,8 +103,14 @@ answer_all(const dp_session_terms *terms, const int64 *counts, List *texts,
 	return i;
 }
 
-static Datum
-sparse_vector(FunctionCallInfo fcinfo, bool floats)
+/*
+ * dp_session_sql_sparse_vector
+ *	  dp_sparse_vector(relation, queries, threshold, cutoff, epsilon,
+ *	  alpha, delta, confidence, method, numeric_answers): see
+ *	  sql/80_sparse_vector.sql.
+ */
+Datum
+dp_session_sql_sparse_vector(PG_FUNCTION_ARGS)
 {
 	const dp_sparse_places places = {2, 3, 4, -1, 5, 6, 7, 8, 9};
 	Oid			relid = dp_session_relation(fcinfo, 0, "dp_sparse_vector");
@@ -116,9 +121,10 @@ sparse_vector(FunctionCallInfo fcinfo, bool floats)
 	int			answered;
 
 	InitMaterializedSRF(fcinfo, 0);
-	dp_session_require(fcinfo, 1, "queries");
+	dp_bridge_require_argument(fcinfo, 1, "queries",
+							   "Give an array of SQL conditions.");
 	texts = dp_query_predicate_texts(PG_GETARG_ARRAYTYPE_P(1));
-	dp_session_read_sparse(fcinfo, floats, &places, &call);
+	dp_session_read_sparse(fcinfo, &places, &call);
 	reading = dp_reading_of_predicates(relid, texts);
 	dp_session_plan_sparse(&call, reading, relid, list_length(texts));
 	counts = palloc(sizeof(int64) * list_length(texts));
@@ -135,23 +141,4 @@ sparse_vector(FunctionCallInfo fcinfo, bool floats)
 						"answered", call.terms.cutoff,
 						list_length(texts) - answered, list_length(texts))));
 	return (Datum) 0;
-}
-
-/*
- * dp_session_sql_sparse_vector
- *	  dp_sparse_vector(relation, queries, threshold, cutoff, epsilon,
- *	  numeric_answers, delta, confidence, method, alpha): see
- *	  sql/80_sparse_vector.sql.
- */
-Datum
-dp_session_sql_sparse_vector(PG_FUNCTION_ARGS)
-{
-	return sparse_vector(fcinfo, false);
-}
-
-/* dp_session_sql_sparse_vector_float: with double precision parameters. */
-Datum
-dp_session_sql_sparse_vector_float(PG_FUNCTION_ARGS)
-{
-	return sparse_vector(fcinfo, true);
 }

@@ -7,8 +7,8 @@
 #include "postgres.h"
 
 #include "utils/builtins.h"
-#include "utils/fmgrprotos.h"
 
+#include "../bridge/dp_numeric.h"
 #include "sparse.h"
 
 #define MAX_THRESHOLD ((dp_int128) 1 << 62)
@@ -21,37 +21,29 @@ dp_session_to_bigint(dp_int128 x)
 		x < PG_INT64_MIN ? PG_INT64_MIN : (int64) x;
 }
 
-static char *
-numeric_text(Numeric x)
-{
-	return DatumGetCString(DirectFunctionCall1(numeric_out,
-											   NumericGetDatum(x)));
-}
-
 /* dp_session_integer_text: in decimal digits, for messages. */
 char *
 dp_session_integer_text(dp_uint128 x)
 {
-	return numeric_text(dp_bridge_int128_to_numeric((dp_int128) x));
+	return dp_numeric_text(dp_bridge_int128_to_numeric((dp_int128) x));
 }
 
 /* ---- arguments ---- */
 
 /* Counts are integers, so a threshold means the next integer. */
 static int64
-read_threshold(FunctionCallInfo fcinfo, int place, bool floats)
+read_threshold(FunctionCallInfo fcinfo, int place)
 {
-	Numeric		x = dp_session_number(fcinfo, place, floats);
+	Numeric		x = dp_bridge_number(fcinfo, place);
 	dp_int128	threshold = MAX_THRESHOLD + 1;
 
-	dp_session_require(fcinfo, place, "threshold");
+	dp_bridge_require_argument(fcinfo, place, "threshold",
+							   "Give a number of rows.");
 	if (!numeric_is_nan(x) && !numeric_is_inf(x))
 	{
-		Datum		ceiling = DirectFunctionCall1(numeric_ceil,
-												  NumericGetDatum(x));
+		Numeric		ceiling = dp_numeric_call1(numeric_ceil, x);
 
-		if (!dp_bridge_numeric_to_int128(DatumGetNumeric(ceiling),
-										 &threshold))
+		if (!dp_bridge_numeric_to_int128(ceiling, &threshold))
 			threshold = MAX_THRESHOLD + 1;
 	}
 	if (threshold > MAX_THRESHOLD || threshold < -MAX_THRESHOLD)
@@ -82,31 +74,34 @@ read_positive(int64 x, const char *what)
  * Errors: 22004 a NULL where none is allowed, 22023 a bad value.
  */
 void
-dp_session_read_sparse(FunctionCallInfo fcinfo, bool floats,
-					   const dp_sparse_places *places, dp_sparse_call *out)
+dp_session_read_sparse(FunctionCallInfo fcinfo, const dp_sparse_places *places,
+					   dp_sparse_call *out)
 {
 	dp_sparse_request *request = &out->request;
 
 	MemSet(out, 0, sizeof(*out));
 	out->terms.kind = DP_SESSION_SPARSE_VECTOR;
-	out->terms.threshold = read_threshold(fcinfo, places->threshold, floats);
-	dp_session_require(fcinfo, places->cutoff, "cutoff");
+	out->terms.threshold = read_threshold(fcinfo, places->threshold);
+	dp_bridge_require_argument(fcinfo, places->cutoff, "cutoff",
+							   "Leave it out for 1.");
 	request->cutoff = read_positive(PG_GETARG_INT32(places->cutoff),
 									"cutoff");
-	request->epsilon = dp_session_epsilon(fcinfo, places->epsilon, floats);
+	(void) dp_bridge_epsilon(fcinfo, places->epsilon, &request->epsilon);
 	if (places->questions >= 0)
 	{
-		dp_session_require(fcinfo, places->questions, "questions");
+		dp_bridge_require_argument(fcinfo, places->questions, "questions",
+								   "Leave it out for 1000.");
 		request->questions =
 			read_positive(PG_GETARG_INT64(places->questions), "questions");
 	}
-	dp_session_require(fcinfo, places->numeric, "numeric_answers");
+	request->delta = dp_session_delta(fcinfo, places->delta);
+	request->beta = dp_bridge_failure(fcinfo, places->confidence,
+									  "every answer is right within alpha");
+	request->method = dp_bridge_sparse_method(fcinfo, places->method);
+	out->alpha = dp_bridge_number(fcinfo, places->alpha);
+	dp_bridge_require_argument(fcinfo, places->numeric, "numeric_answers",
+							   "Leave it out for false.");
 	request->numeric = PG_GETARG_BOOL(places->numeric);
-	request->delta = dp_session_delta(fcinfo, places->delta, floats);
-	request->beta = dp_session_beta(fcinfo, places->confidence, floats,
-									"every answer is right within alpha");
-	request->method = dp_session_method(fcinfo, places->method);
-	out->alpha = dp_session_number(fcinfo, places->alpha, floats);
 }
 
 /* ---- the plan ---- */
@@ -119,20 +114,19 @@ check_alpha(const dp_sparse_call *call)
 	Numeric		reached = dp_bridge_int128_to_numeric((dp_int128) least);
 
 	if (!numeric_is_nan(call->alpha) &&
-		DatumGetInt32(DirectFunctionCall2(numeric_cmp,
-										  NumericGetDatum(reached),
-										  NumericGetDatum(call->alpha))) <= 0)
+		dp_numeric_compare(reached, call->alpha) <= 0)
 		return;
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("alpha %s cannot be reached", numeric_text(call->alpha)),
+			 errmsg("alpha %s cannot be reached",
+					dp_numeric_text(call->alpha)),
 			 errdetail("The least alpha for these parameters is %s, at "
-					   "confidence %s.", numeric_text(reached),
+					   "confidence %s.", dp_numeric_text(reached),
 					   dp_bridge_fixed_to_cstring(DP_FIXED_ONE -
 												  call->request.beta)),
 			 errhint("Ask for alpha %s, or with a larger epsilon, fewer "
 					 "questions, a smaller cutoff or a lower confidence.",
-					 numeric_text(reached))));
+					 dp_numeric_text(reached))));
 }
 
 static void

@@ -10,14 +10,19 @@
 #include "sparse.h"
 
 PG_FUNCTION_INFO_V1(dp_session_sql_sparse_open);
-PG_FUNCTION_INFO_V1(dp_session_sql_sparse_open_float);
 PG_FUNCTION_INFO_V1(dp_session_sql_sparse_ask);
 PG_FUNCTION_INFO_V1(dp_session_sql_sparse_close);
 
 /* ---- open ---- */
 
-static Datum
-open_session(FunctionCallInfo fcinfo, bool floats)
+/*
+ * dp_session_sql_sparse_open
+ *	  dp_sparse_vector_open(relation, threshold, cutoff, epsilon, questions,
+ *	  alpha, delta, confidence, method, numeric_answers): the session's id.
+ *	  See sql/80_sparse_vector.sql.
+ */
+Datum
+dp_session_sql_sparse_open(PG_FUNCTION_ARGS)
 {
 	const dp_sparse_places places = {1, 2, 3, 4, 5, 6, 7, 8, 9};
 	Oid			relid = dp_session_relation(fcinfo, 0,
@@ -26,7 +31,7 @@ open_session(FunctionCallInfo fcinfo, bool floats)
 	dp_reading *reading;
 	int64		id;
 
-	dp_session_read_sparse(fcinfo, floats, &places, &call);
+	dp_session_read_sparse(fcinfo, &places, &call);
 
 	/* What holds for one predicate holds for any: rights, sensitivity. */
 	reading = dp_reading_of_predicates(relid, list_make1("true"));
@@ -36,25 +41,6 @@ open_session(FunctionCallInfo fcinfo, bool floats)
 						 reading->fingerprint, call.mechanism);
 	dp_session_tell_sparse(id, &call);
 	PG_RETURN_INT64(id);
-}
-
-/*
- * dp_session_sql_sparse_open
- *	  dp_sparse_vector_open(relation, threshold, cutoff, epsilon, questions,
- *	  numeric_answers, delta, confidence, method, alpha): the session's id.
- *	  See sql/80_sparse_vector.sql.
- */
-Datum
-dp_session_sql_sparse_open(PG_FUNCTION_ARGS)
-{
-	return open_session(fcinfo, false);
-}
-
-/* dp_session_sql_sparse_open_float: with double precision parameters. */
-Datum
-dp_session_sql_sparse_open_float(PG_FUNCTION_ARGS)
-{
-	return open_session(fcinfo, true);
 }
 
 /* ---- ask ---- */
@@ -71,7 +57,7 @@ reply_row(FunctionCallInfo fcinfo, const dp_session_terms *terms,
 	nulls[1] = !reply->numeric;
 	values[2] = Int64GetDatum(terms->questions - reply->asked);
 	values[3] = Int32GetDatum(terms->cutoff - reply->above_count);
-	return dp_session_make_row(fcinfo, values, nulls);
+	return dp_bridge_make_row(fcinfo, values, nulls);
 }
 
 /*

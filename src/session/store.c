@@ -64,12 +64,16 @@ tell_reason(const dp_session_row *row)
 }
 
 static void
-raise_used_up(int64 id, const char *detail)
+raise_used_up(int64 id, dp_session_kind kind, const char *detail)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
 			 errmsg("session " INT64_FORMAT " is used up", id),
 			 errdetail("%s", detail),
+			 kind == DP_SESSION_WEIGHTS ?
+			 errhint("dp_weights_estimate and dp_weights_hypothesis still "
+					 "answer, from what was learned; for more, open another "
+					 "one, which is charged anew.") :
 			 errhint("Open another one; it is charged anew.")));
 }
 
@@ -97,12 +101,17 @@ raise_fate(dp_session_fate fate, int64 id, const dp_session_terms *terms)
 			raise_closed(id, "It was closed; dp_pg.sessions says why.");
 			break;
 		case DP_SESSION_NO_ABOVES:
-			raise_used_up(id, psprintf("It has said \"above\" as often as "
-									   "was paid for: %d.", terms->cutoff));
+			raise_used_up(id, terms->kind,
+						  psprintf(terms->kind == DP_SESSION_WEIGHTS ?
+								   "It has made as many updates as were paid "
+								   "for: %d." :
+								   "It has said \"above\" as often as was "
+								   "paid for: %d.", terms->cutoff));
 			break;
 		case DP_SESSION_NO_QUESTIONS:
-			raise_used_up(id, psprintf("Its " INT64_FORMAT " questions have "
-									   "been asked.", terms->questions));
+			raise_used_up(id, terms->kind,
+						  psprintf("Its " INT64_FORMAT " questions have been "
+								   "asked.", terms->questions));
 			break;
 		case DP_SESSION_ENDED:
 			raise_closed(id, "The budget that paid for it began a new "
@@ -266,7 +275,9 @@ dp_session_find(int64 id, dp_session_kind kind, bool reading_only)
 						"exist any more", id),
 				 errdetail("It was %s.",
 						   TextDatumGetCString(dp_get(&row.values,
-													  SESSION_RELATION)))));
+													  SESSION_RELATION))),
+				 errhint("Close the session; what was paid is not "
+						 "refunded.")));
 	return take_session(&row);
 }
 

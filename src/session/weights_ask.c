@@ -14,7 +14,6 @@
 #include "funcapi.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
-#include "utils/lsyscache.h"
 #include "utils/tuplestore.h"
 
 #include "weights.h"
@@ -23,37 +22,6 @@
 #define OWN_COLUMN "probability double precision"
 
 /* ---- ask ---- */
-
-static void
-refuse_used_up(const dp_session *session, const char *what, int64 most)
-{
-	ereport(ERROR,
-			(errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
-			 errmsg("session " INT64_FORMAT " has used up its %s",
-					session->id, what),
-			 errdetail("It could have " INT64_FORMAT ".", most),
-			 errhint("dp_weights_estimate and dp_weights_hypothesis still "
-					 "answer, from what was learned; for more, open another "
-					 "session.")));
-}
-
-/*
- * The session, as long as it can answer one more; whether it was closed is
- * found out when it reads.  A relation that is gone is told by its name.
- */
-static dp_session *
-find_open(int64 id)
-{
-	dp_session *session = dp_session_find(id, DP_SESSION_WEIGHTS, true);
-
-	if (session->above >= session->terms.cutoff)
-		refuse_used_up(session, "updates", session->terms.cutoff);
-	if (session->asked >= session->terms.questions)
-		refuse_used_up(session, "questions", session->terms.questions);
-	if (get_rel_name(session->terms.relid) == NULL)
-		session = dp_session_find(id, DP_SESSION_WEIGHTS, false);
-	return session;
-}
 
 /* The exact number of rows where the query holds: private. */
 static int64
@@ -125,7 +93,7 @@ reply_row(FunctionCallInfo fcinfo, const dp_session *session, int64 n,
 	values[2] = BoolGetDatum(reply->above);
 	values[3] = Int64GetDatum(session->terms.questions - reply->asked);
 	values[4] = Int32GetDatum(session->terms.cutoff - reply->above_count);
-	return dp_session_make_row(fcinfo, values, nulls);
+	return dp_bridge_make_row(fcinfo, values, nulls);
 }
 
 PG_FUNCTION_INFO_V1(dp_session_sql_weights_ask);
@@ -142,7 +110,7 @@ dp_session_sql_weights_ask(PG_FUNCTION_ARGS)
 {
 	int64		id = dp_session_id(fcinfo);
 	char	   *predicate = dp_session_predicate(fcinfo);
-	dp_session *session = find_open(id);
+	dp_session *session = dp_session_find(id, DP_SESSION_WEIGHTS, false);
 	dp_weights_details details;
 	dp_linear_query *query;
 	dp_session_reply reply;
@@ -156,7 +124,7 @@ dp_session_sql_weights_ask(PG_FUNCTION_ARGS)
 	while (!ask_once(session, query, count, &guess, &reply))
 	{
 		CHECK_FOR_INTERRUPTS();
-		session = find_open(id);
+		session = dp_session_find(id, DP_SESSION_WEIGHTS, false);
 	}
 	explicit_bzero(&count, sizeof(count));
 	return reply_row(fcinfo, session, details.n, &reply, &guess);
@@ -184,7 +152,7 @@ dp_session_sql_weights_estimate(PG_FUNCTION_ARGS)
 									  predicate), &guess);
 	values[0] = Int64GetDatum(guess.count);
 	values[1] = Float8GetDatum(guess.fraction);
-	return dp_session_make_row(fcinfo, values, nulls);
+	return dp_bridge_make_row(fcinfo, values, nulls);
 }
 
 /* In a SELECT list there is no list of columns to fill. */

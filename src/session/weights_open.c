@@ -18,8 +18,6 @@
 #include "weights.h"
 
 #define MAX_N INT64CONST(1000000000000)
-#define MOST_ALPHA (DP_FIXED_ONE / 3)	/* 3 alpha above 1 says nothing */
-#define COUNT_SHARE 20			/* of epsilon, for the noisy number of rows */
 
 /* Arguments of dp_weights_open. */
 enum
@@ -107,25 +105,6 @@ dp_weights_details_read(const char *text, dp_weights_details *out)
 
 /* ---- arguments ---- */
 
-/* 0: the least that can be reached */
-static dp_fixed
-read_alpha(Numeric x)
-{
-	dp_fixed	alpha = 0;
-
-	if (x == NULL)
-		return 0;
-	if (dp_bridge_numeric_to_fixed(x, DP_ROUND_DOWN, &alpha) !=
-		DP_NUMBER_OK || alpha == 0 || alpha > MOST_ALPHA)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("alpha must be above 0 and at most 1/3"),
-				 errhint("Answers are within 3 alpha of the true fraction; "
-						 "leave alpha out for the least that can be "
-						 "reached.")));
-	return alpha;
-}
-
 static int64
 read_n(int64 n)
 {
@@ -139,12 +118,13 @@ read_n(int64 n)
 }
 
 static void
-read_numbers(FunctionCallInfo fcinfo, bool floats, weights_call *call)
+read_numbers(FunctionCallInfo fcinfo, weights_call *call)
 {
 	dp_weights_request *request = &call->request;
 
-	dp_session_require(fcinfo, ARG_QUERIES,
-					   "the number of questions, queries,");
+	dp_bridge_require_argument(fcinfo, ARG_QUERIES,
+							   "the number of questions, queries,",
+							   "Give the most that will be asked.");
 	request->questions = PG_GETARG_INT32(ARG_QUERIES);
 	if (request->questions < 1)
 		ereport(ERROR,
@@ -152,26 +132,27 @@ read_numbers(FunctionCallInfo fcinfo, bool floats, weights_call *call)
 				 errmsg("the number of questions, queries, must be at least "
 						"1"),
 				 errhint("Give the most that will be asked.")));
-	call->epsilon = dp_session_epsilon(fcinfo, ARG_EPSILON, floats);
+	(void) dp_bridge_epsilon(fcinfo, ARG_EPSILON, &call->epsilon);
 	request->epsilon = call->epsilon;
 	if (!PG_ARGISNULL(ARG_N))
 		request->n = read_n(PG_GETARG_INT64(ARG_N));
-	request->alpha = read_alpha(dp_session_number(fcinfo, ARG_ALPHA,
-												  floats));
-	request->delta = dp_session_delta(fcinfo, ARG_DELTA, floats);
-	request->beta = dp_session_beta(fcinfo, ARG_CONFIDENCE, floats,
-									"every answer is within 3 alpha");
-	request->method = dp_session_method(fcinfo, ARG_METHOD);
+	request->alpha = dp_bridge_weights_alpha(
+		dp_bridge_number(fcinfo, ARG_ALPHA));
+	request->delta = dp_session_delta(fcinfo, ARG_DELTA);
+	request->beta = dp_bridge_failure(fcinfo, ARG_CONFIDENCE,
+									  "every answer is within 3 alpha");
+	request->method = dp_bridge_sparse_method(fcinfo, ARG_METHOD);
 }
 
 static void
-read_call(FunctionCallInfo fcinfo, bool floats, weights_call *call)
+read_call(FunctionCallInfo fcinfo, weights_call *call)
 {
 	MemSet(call, 0, sizeof(*call));
 	call->relid = dp_session_relation(fcinfo, ARG_RELATION,
 									  "dp_weights_open");
-	dp_session_require(fcinfo, ARG_COLUMNS, "columns");
-	read_numbers(fcinfo, floats, call);
+	dp_bridge_require_argument(fcinfo, ARG_COLUMNS, "columns",
+							   "Name columns with public values.");
+	read_numbers(fcinfo, call);
 	call->universe =
 		dp_universe_make(call->relid, PG_GETARG_ARRAYTYPE_P(ARG_COLUMNS),
 						 PG_ARGISNULL(ARG_BINS) ? NULL :
@@ -209,29 +190,23 @@ noisy_count(dp_reading *reading, dp_fixed price)
 {
 	dp_rational epsilon;
 	dp_scale	scale;
-	dp_int128	noise;
-	dp_int128	noisy;
 	int64		count;
+	int64		noisy;
 
 	dp_bridge_check_status(dp_acct_fixed_to_rational(price, &epsilon),
 						   "count the rows");
-	dp_bridge_check_status(dp_mech_scale_make(reading->sensitivity, &epsilon,
-											  &scale), "count the rows");
+	scale = dp_workload_count_scale(reading->sensitivity, &epsilon);
 	charge_count(reading, &epsilon, price);
 	dp_reading_run(reading, &count);
-	dp_bridge_check_status(dp_mech_discrete_laplace(dp_bridge_source(),
-													&scale, &noise),
-						   "draw noise");
-	noisy = noise + count;
+	noisy = dp_workload_noisy_count(&scale, count, -MAX_N, MAX_N);
 	explicit_bzero(&count, sizeof(count));
-	explicit_bzero(&noise, sizeof(noise));
-	return (int64) Max(Min(noisy, MAX_N), -MAX_N);
+	return noisy;
 }
 
 static void
 count_rows(weights_call *call, dp_reading *reading)
 {
-	dp_fixed	price = call->epsilon / COUNT_SHARE;
+	dp_fixed	price = call->epsilon / DP_WORKLOAD_COUNT_SHARE;
 	int64		n;
 
 	if (price == 0)
@@ -253,64 +228,6 @@ count_rows(weights_call *call, dp_reading *reading)
 }
 
 /* ---- the plan ---- */
-
-/* How an unreachable alpha is refused: what it depends on. */
-static char *
-tell_request(const weights_call *call)
-{
-	return psprintf("n is " INT64_FORMAT "%s, the universe has " INT64_FORMAT
-					" cells, and there are " INT64_FORMAT " questions.",
-					call->request.n,
-					call->request.epsilon < call->epsilon ?
-					" (noisy, its epsilon was charged)" : "",
-					call->request.cells, call->request.questions);
-}
-
-static void
-refuse_useless(const weights_call *call)
-{
-	ereport(ERROR,
-			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("no useful accuracy can be reached"),
-			 errdetail("%s %s", tell_request(call),
-					   call->plan.alpha == 0 ? "The noise is larger than n." :
-					   psprintf("The least alpha is %.4g, and answers within "
-								"3 alpha would say nothing.",
-								dp_acct_fixed_approx(call->plan.alpha))),
-			 errhint("Use a larger epsilon, a delta, fewer cells or fewer "
-					 "questions, on more rows.")));
-}
-
-static void
-refuse_alpha(const weights_call *call)
-{
-	ereport(ERROR,
-			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("alpha %s cannot be reached",
-					dp_bridge_fixed_to_cstring(call->request.alpha)),
-			 errdetail("%s The least alpha is %s.", tell_request(call),
-					   dp_bridge_fixed_to_cstring(call->plan.alpha)),
-			 errhint("Ask for that alpha or leave it out; or use a larger "
-					 "epsilon, fewer cells or fewer questions.")));
-}
-
-static void
-make_plan(weights_call *call, const dp_reading *reading)
-{
-	dp_status	status;
-
-	call->request.sensitivity = reading->sensitivity;
-	status = dp_acct_weights_plan(&call->request, &call->plan);
-	if (status == DP_OK && call->plan.alpha <= MOST_ALPHA &&
-		call->plan.updates <= PG_INT32_MAX)
-		return;
-	if (status == DP_E_RANGE && call->request.alpha != 0 &&
-		call->plan.alpha > 0 && call->plan.alpha < MOST_ALPHA)
-		refuse_alpha(call);
-	if (status != DP_E_RANGE)
-		dp_bridge_check_status(status, "plan multiplicative weights");
-	refuse_useless(call);
-}
 
 static void
 fill_terms(const weights_call *call, const dp_reading *reading,
@@ -390,28 +307,7 @@ tell_session(int64 id, const weights_call *call, const char *dataset)
 
 /* ---- SQL ---- */
 
-static Datum
-open_session(FunctionCallInfo fcinfo, bool floats)
-{
-	const dp_reading_table all_rows = {0, NULL};
-	weights_call call;
-	dp_reading *reading;
-	int64		id;
-
-	read_call(fcinfo, floats, &call);
-	reading = dp_reading_of_tables(call.relid, call.universe->naxes,
-								   call.universe->axes, 1, &all_rows);
-	dp_ledger_check_price(&reading->standing, reading->dataset, call.epsilon);
-	if (call.request.n == 0)
-		count_rows(&call, reading);
-	make_plan(&call, reading);
-	id = open_planned(&call, reading);
-	tell_session(id, &call, reading->dataset);
-	PG_RETURN_INT64(id);
-}
-
 PG_FUNCTION_INFO_V1(dp_session_sql_weights_open);
-PG_FUNCTION_INFO_V1(dp_session_sql_weights_open_float);
 
 /*
  * dp_session_sql_weights_open
@@ -421,12 +317,21 @@ PG_FUNCTION_INFO_V1(dp_session_sql_weights_open_float);
 Datum
 dp_session_sql_weights_open(PG_FUNCTION_ARGS)
 {
-	return open_session(fcinfo, false);
-}
+	const dp_reading_table all_rows = {0, NULL};
+	weights_call call;
+	dp_reading *reading;
+	int64		id;
 
-/* dp_session_sql_weights_open_float: with double precision parameters. */
-Datum
-dp_session_sql_weights_open_float(PG_FUNCTION_ARGS)
-{
-	return open_session(fcinfo, true);
+	read_call(fcinfo, &call);
+	reading = dp_reading_of_tables(call.relid, call.universe->naxes,
+								   call.universe->axes, 1, &all_rows);
+	dp_ledger_check_price(&reading->standing, reading->dataset, call.epsilon);
+	if (call.request.n == 0)
+		count_rows(&call, reading);
+	call.request.sensitivity = reading->sensitivity;
+	dp_bridge_weights_plan(&call.request, call.request.epsilon < call.epsilon,
+						   &call.plan);
+	id = open_planned(&call, reading);
+	tell_session(id, &call, reading->dataset);
+	PG_RETURN_INT64(id);
 }

@@ -264,14 +264,14 @@ public class Smoke
 	private void fastPath() throws SQLException
 	{
 		long function = (Long) onlyValue(analyst.prepareStatement(
-			"SELECT 'dp_smalldb_error(bigint,bigint,bigint,float8,float8,"
-			+ "bigint,bigint,float8)'::regprocedure::oid::bigint"));
+			"SELECT 'dp_smalldb_error(bigint,bigint,float8,bigint,float8,"
+			+ "float8,bigint,bigint)'::regprocedure::oid::bigint"));
 		FastpathArg[] args = new FastpathArg[8];
 		String seen = "an answer";
 
 		for (int i = 0; i < args.length; i++)
 		{
-			args[i] = i == 3 || i == 4 || i == 7 ?
+			args[i] = i == 2 || i == 4 || i == 5 ?
 				new FastpathArg(ByteBuffer.allocate(8).putDouble(0.5).array())
 				: new FastpathArg(100L);
 		}

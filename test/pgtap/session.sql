@@ -17,8 +17,8 @@ SELECT columns_are('dp_pg', 'session_secret', ARRAY['session', 'armed']);
 SELECT columns_are('dp_pg', 'session_question', ARRAY['session', 'question', 'answer', 'guess', 'number', 'above', 'predicate']);
 SELECT columns_are('dp_pg', 'session_above', ARRAY['session', 'number', 'asked_at', 'predicate', 'answer', 'guess']);
 SELECT columns_are('dp_pg', 'sessions', ARRAY['session', 'kind', 'dataset', 'relation', 'role', 'state', 'threshold', 'asked', 'questions_left',
-	'above', 'above_left', 'method', 'numeric_answers', 'alpha', 'confidence', 'epsilon', 'delta', 'payer', 'opened', 'closed', 'reason', 'columns', 'n']);
-SELECT is_empty($$ SELECT attname FROM pg_attribute WHERE attrelid = 'dp_pg.sessions'::regclass AND attnum > 0 AND col_description(attrelid, attnum) IS NULL $$, 'every column is explained');
+	'above', 'above_left', 'updates', 'updates_left', 'method', 'numeric_answers', 'alpha', 'confidence', 'epsilon', 'delta', 'payer', 'opened', 'closed', 'reason', 'columns', 'n']);
+SELECT is_empty($$ SELECT attname FROM pg_attribute WHERE attrelid = ANY ('{dp_pg.sessions,dp_pg.session,dp_pg.session_secret,dp_pg.session_question}'::regclass[]) AND attnum > 0 AND col_description(attrelid, attnum) IS NULL $$, 'every column is explained');
 SELECT col_is_pk('dp_pg', 'session'::name, 'id'::name, 'the key of a session');
 SELECT col_is_pk('dp_pg', 'session_secret'::name, 'session'::name, 'the key of a threshold');
 SELECT col_is_pk('dp_pg', 'session_question'::name, ARRAY['session', 'question']::name[], 'the key of a question');

@@ -46,28 +46,46 @@ FROM (SELECT round(alpha / 5) * 5 AS alpha FROM dp_sparse_vector_error(1000, 10,
 CREATE TABLE mw (x bigint, q bigint, n bigint, eps numeric, beta numeric, delta numeric, printed32 numeric, corrected36 numeric, alpha1 numeric, alpha2 numeric, mwem numeric);
 \copy mw FROM 'test/oracle/mw_accuracy.csv' (FORMAT csv, HEADER)
 SELECT is(count(*)::int, 36, 'mw_accuracy.csv has 36 records') FROM mw;
-SELECT is(count(*)::int, 29, 'of which 29 have an alpha that can be asked for') FROM mw WHERE corrected36 < 0.98;
-SELECT is_empty($$SELECT * FROM mw, dp_weights_error(x, n, q, eps, confidence => 1 - beta) e
-	WHERE (e.alpha < 0.45 * corrected36 AND error <= 3 * e.alpha * n AND updates <= q AND threshold > noise + e.alpha * n
+-- what dp_weights_open would refuse is refused here too
+CREATE FUNCTION refusal(x bigint, q bigint, eps numeric, n bigint, confidence numeric) RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+	PERFORM dp_weights_error(x, q, eps, n, confidence => confidence);
+	RETURN NULL;
+EXCEPTION WHEN invalid_parameter_value THEN
+	RETURN SQLERRM;
+END $$;
+SELECT results_eq('SELECT DISTINCT refusal(x, q, eps, n, 1 - beta) FROM mw WHERE n * eps <= 1000', ARRAY['no useful accuracy can be reached'], 'no alpha up to 1/3: refused');
+CREATE VIEW reached AS SELECT * FROM mw WHERE n * eps > 1000;
+SELECT is(count(*)::int, 30, 'mw_accuracy.csv has 30 records with an alpha up to 1/3') FROM reached;
+SELECT is_empty($$SELECT * FROM reached, dp_weights_error(x, q, eps, n, confidence => 1 - beta) e
+	WHERE (e.alpha < 0.45 * corrected36 AND error <= 3 * e.alpha * n AND error <= n AND updates <= q AND threshold > noise + e.alpha * n
 		AND e.epsilon = eps AND e.delta = 0 AND rho <= dp_pure_rho(eps)) IS NOT TRUE$$, 'better than the corrected Theorem 4.14');
-SELECT is_empty($$SELECT * FROM mw, dp_weights_error(x, n, 2 * q, eps, confidence => 1 - beta, method => 'book') e
-	WHERE corrected36 < 0.98 AND updates < 2 * q AND (e.alpha BETWEEN 0.99 * corrected36 AND 1.01 * corrected36) IS NOT TRUE$$, 'the book''s is the corrected Theorem 4.14');
-SELECT is_empty($$SELECT * FROM mw, dp_weights_error(x, n, q, eps, confidence => 1 - beta) e, dp_weights_error(x, n, q, eps, confidence => 1 - beta, alpha => e.alpha) again
+CREATE VIEW book AS SELECT * FROM mw WHERE corrected36 < 0.33;
+SELECT is(count(*)::int, 10, 'of which 10 have so many questions that the book''s alpha is that of its theorem')
+FROM book, dp_weights_error(x, 2 * q, eps, n, confidence => 1 - beta, method => 'book') e WHERE updates < 2 * q;
+SELECT is_empty($$SELECT * FROM book, dp_weights_error(x, 2 * q, eps, n, confidence => 1 - beta, method => 'book') e
+	WHERE updates < 2 * q AND (e.alpha BETWEEN 0.99 * corrected36 AND 1.01 * corrected36) IS NOT TRUE$$, 'the book''s is the corrected Theorem 4.14');
+SELECT is_empty($$SELECT * FROM reached, dp_weights_error(x, q, eps, n, confidence => 1 - beta) e, dp_weights_error(x, q, eps, n, confidence => 1 - beta, alpha => e.alpha) again
 	WHERE again IS DISTINCT FROM e$$, 'the least alpha can be asked for');
-SELECT is_empty($$SELECT * FROM mw, dp_weights_error(x, n, q, eps, confidence => 1 - beta) a, dp_weights_error(x, n, q, eps::float8, confidence => (1 - beta)::float8) b
+SELECT is_empty($$SELECT * FROM reached, dp_weights_error(x, q, eps, n, confidence => 1 - beta) a, dp_weights_error(x, q, eps::float8, n, confidence => (1 - beta)::float8) b
 	WHERE a IS DISTINCT FROM b$$, 'double precision gives the same');
 
 SELECT is(dp_sparse_vector_error(10, 3, NULL::numeric), NULL, 'NULL gives NULL');
-SELECT is(dp_weights_error(10, NULL, 10, 1), NULL, 'NULL gives NULL');
-SELECT is(dp_weights_error(10, 1000, 10, 1, NULL), NULL, 'NULL gives NULL, in the midst');
-SELECT is(dp_weights_error(10, 1000000, 10, 1, alpha => NULL), dp_weights_error(10, 1000000, 10, 1), 'NULL is the least alpha');
-SELECT is((SELECT error FROM dp_weights_error(16, 48842, 500, 0.001)), 48842::numeric, 'no error is larger than n');
+SELECT is(dp_weights_error(10, 10, 1, NULL), NULL, 'NULL gives NULL');
+SELECT is(dp_weights_error(10, 10, 1, 1000, delta => NULL), NULL, 'NULL gives NULL, in the midst');
+SELECT is(dp_weights_error(10, 10, 1, 1000000, alpha => NULL), dp_weights_error(10, 10, 1, 1000000), 'NULL is the least alpha');
+SELECT throws_ok('SELECT dp_weights_error(16, 500, 0.001, 48842)', '22023', 'no useful accuracy can be reached', 'an error above n is refused');
+SELECT throws_ok('SELECT dp_weights_error(16, 500, 1, 48842, 0.34)', '22023', 'alpha must be above 0 and at most 1/3', 'an alpha that says nothing is refused');
+SELECT throws_ok('SELECT dp_weights_error(10, 10, 1, 1000, method => ''worst'')', '22023', 'unknown method "worst"', 'weights: an unknown method is called that');
+SELECT throws_ok('SELECT dp_sparse_vector_error(10, 1, 1, method => ''worst'')', '22023', 'unknown method "worst"', 'sparse_vector: an unknown method is called that');
+-- an alpha above 2^63 is a number like others
+SELECT ok((SELECT alpha > 2::numeric ^ 63 FROM dp_sparse_vector_error(1000, 10, 1e-17, method => 'book')), 'no alpha is too large to be shown');
 SELECT throws_ok('SELECT ' || q, '22023', NULL, q) FROM unnest(ARRAY['dp_sparse_vector_error(0, 1, 1)', 'dp_sparse_vector_error(5, 0, 1)', 'dp_sparse_vector_error(5, 6, 1)', 'dp_sparse_vector_error(5, 1, 0)',
 	'dp_sparse_vector_error(5, 1, -1)', 'dp_sparse_vector_error(5, 1, 1, 1)', 'dp_sparse_vector_error(5, 1, 1, -0.1)', 'dp_sparse_vector_error(5, 1, 1, 0, 1)', 'dp_sparse_vector_error(5, 1, 1, 0, 0)',
 	$$dp_sparse_vector_error(5, 1, 1, method => 'worst')$$, 'dp_sparse_vector_error(5, 1, 1, sensitivity => 0)', 'dp_sparse_vector_error(5, 1, ''NaN''::numeric)', 'dp_sparse_vector_error(5, 1, ''Infinity''::float8)',
 	$$dp_sparse_vector_error(9, 3, 1, 0.9, method => 'book')$$, 'dp_sparse_vector_error(5, 1, 1e-20, sensitivity => 9223372036854775807)',
-	'dp_weights_error(0, 1000, 10, 1)', 'dp_weights_error(10, 0, 10, 1)', 'dp_weights_error(10, 1000, 0, 1)', 'dp_weights_error(10, 1000, 10, 0)', 'dp_weights_error(10, 1000, 10, 1, alpha => 1.5)',
-	'dp_weights_error(10, 1000, 10, 1, alpha => -1)', 'dp_weights_error(10, 1000, 10, 1, alpha => 0)', 'dp_weights_error(10, 1000, 10, 1, confidence => 1)', 'dp_weights_error(10, 10, 10, 1)']) q;
-SELECT throws_ok('SELECT dp_weights_error(1024, 1000000, 1000, 1, alpha => 0.001)', '22023', 'alpha 0.001 cannot be reached', 'an unreachable alpha is refused');
+	'dp_weights_error(0, 10, 1, 1000)', 'dp_weights_error(10, 10, 1, 0)', 'dp_weights_error(10, 0, 1, 1000)', 'dp_weights_error(10, 10, 0, 1000)', 'dp_weights_error(10, 10, 1, 1000, alpha => 1.5)',
+	'dp_weights_error(10, 10, 1, 1000, alpha => -1)', 'dp_weights_error(10, 10, 1, 1000, alpha => 0)', 'dp_weights_error(10, 10, 1, 1000, confidence => 1)', 'dp_weights_error(10, 10, 1, 10)']) q;
+SELECT throws_ok('SELECT dp_weights_error(1024, 1000, 1, 1000000, alpha => 0.001)', '22023', 'alpha 0.001 cannot be reached', 'an unreachable alpha is refused');
 SELECT * FROM finish();
 DROP SCHEMA regress_sparse_error CASCADE;

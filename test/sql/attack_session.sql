@@ -22,9 +22,11 @@ SELECT dp_sparse_vector_open('person', 1000000) AS s \gset
 SELECT above FROM dp_sparse_vector_ask(:s, 'true');
 
 -- ---- texts that would take memory without end ----
-SELECT length(string_agg('id = ' || i, ' OR ')) > 65536 AS long, (outcome(format('SELECT count(*) FROM dp_sparse_vector(''person'', ARRAY[%L], 500)', string_agg('id = ' || i, ' OR ')))).*
+SELECT length(string_agg('id = ' || i, ' OR ')) > 65536 AS long,
+	(outcome(format('SELECT count(*) FROM dp_sparse_vector(''person'', ARRAY[%L], 500)', string_agg('id = ' || i, ' OR ')))).*
 FROM generate_series(1, 10000) i;
-SELECT * FROM outcome($$SELECT count(*) FROM dp_sparse_vector('person', (SELECT array_agg('age > ' || i || repeat(' ', 60000)) FROM generate_series(1, 100) i), 500)$$);
+SELECT * FROM outcome($$SELECT count(*) FROM dp_sparse_vector('person',
+	(SELECT array_agg('age > ' || i || repeat(' ', 60000)) FROM generate_series(1, 100) i), 500)$$);
 -- more constants than are worth a table
 SELECT count(*) AS answered, count(*) FILTER (WHERE above) AS above
 FROM dp_sparse_vector('person', (SELECT array_agg('id IN (' || l || ')' ORDER BY k) FROM (

@@ -58,17 +58,20 @@ SELECT * FROM dp_sparse_vector('person', ARRAY['age < 20', 'true', $$feel = 'sad
 -- a cutoff above the number of predicates is that number
 SELECT * FROM lines(1);
 -- a threshold between two counts means the next one; numbers of any type
-SELECT threshold, (SELECT array_agg(above) FROM dp_sparse_vector('person', ARRAY['id <= 490', 'id <= 510'], threshold, 2)) FROM (VALUES (499.5), (500.5)) v (threshold);
+SELECT threshold, (SELECT array_agg(above) FROM dp_sparse_vector('person', ARRAY['id <= 490', 'id <= 510'], threshold, 2))
+FROM (VALUES (499.5), (500.5)) v (threshold);
 SELECT above FROM dp_sparse_vector('person', ARRAY['id <= 510'], 500::smallint);
 SELECT above FROM dp_sparse_vector('person', ARRAY['id <= 510'], 500::bigint, epsilon => 1000);
 SELECT above FROM dp_sparse_vector('person', ARRAY['id <= 510'], 500.25::float8, epsilon => 1000.5::float8, confidence => 0.9::float8);
-SELECT above FROM dp_sparse_vector(relation => 'person', queries => '{id <= 510}', threshold => '500', cutoff => 1, epsilon => 1000.25, numeric_answers => false, delta => 0,
+SELECT above FROM dp_sparse_vector(relation => 'person', queries => '{id <= 510}', threshold => '500', cutoff => 1,
+	epsilon => 1000.25, numeric_answers => false, delta => 0,
 	confidence => 0.5, method => 'geometric', alpha => 1000);
 SELECT above FROM dp_sparse_vector('person', ARRAY['true'], 4e18, epsilon => 1);
 SELECT above FROM dp_sparse_vector('person', ARRAY['true'], -4e18, epsilon => 1);
 SELECT epsilon, delta FROM lines(5);
 -- methods; delta
-SELECT method, (SELECT array_agg(coalesce(answer, 0)) FROM dp_sparse_vector('person', ARRAY['id <= 100', 'id <= 510', 'id <= 600', 'true'], 500, 2, numeric_answers => true, method => method))
+SELECT method, (SELECT array_agg(coalesce(answer, 0)) FROM dp_sparse_vector('person', ARRAY['id <= 100', 'id <= 510', 'id <= 600', 'true'],
+	500, 2, numeric_answers => true, method => method))
 FROM unnest(ARRAY['best', 'geometric', 'rounds', 'book']) method;
 SELECT epsilon, delta FROM lines(4);
 SELECT above FROM dp_sparse_vector('person', ARRAY['id <= 510'], 500, 1, 1000, delta => 1e-9, method => 'rounds');
@@ -100,9 +103,28 @@ SELECT * FROM outcome($$SELECT dp_sparse_vector('person', '{}', 5)$$);
 SELECT * FROM outcome($$SELECT dp_sparse_vector('person', ARRAY['true', NULL], 5)$$);
 SELECT * FROM outcome($$SELECT dp_sparse_vector('person', ARRAY[['true']], 5)$$);
 SELECT * FROM outcome($$SELECT dp_sparse_vector('person', array_fill('true'::text, ARRAY[10001]), 5)$$);
-SELECT a, (outcome('SELECT dp_sparse_vector(''person'', ARRAY[''true''], ' || a || ')')).* FROM unnest(ARRAY['NULL', '''NaN''', '''Infinity''', '1e19', '5, NULL', '5, 0', '5, -1', '5, epsilon => 0',
-	'5, epsilon => ''NaN''', '5, epsilon => 1000001', '5, delta => -0.1', '5, delta => 1', '5, confidence => 0', '5, confidence => 1', '5, confidence => 0.999999999999999999999999', '5, confidence => NULL', '5, numeric_answers => NULL',
-	'5, method => NULL', '5, method => ''BEST''', '5, alpha => ''NaN''']) a;
+SELECT a, (outcome('SELECT dp_sparse_vector(''person'', ARRAY[''true''], ' || a || ')')).* FROM (VALUES
+	($$NULL$$),
+	($$'NaN'$$),
+	($$'Infinity'$$),
+	($$1e19$$),
+	($$5, NULL$$),
+	($$5, 0$$),
+	($$5, -1$$),
+	($$5, epsilon => 0$$),
+	($$5, epsilon => 'NaN'$$),
+	($$5, epsilon => 1000001$$),
+	($$5, delta => -0.1$$),
+	($$5, delta => 1$$),
+	($$5, confidence => 0$$),
+	($$5, confidence => 1$$),
+	($$5, confidence => 0.999999999999999999999999$$),
+	($$5, confidence => NULL$$),
+	($$5, numeric_answers => NULL$$),
+	($$5, method => NULL$$),
+	($$5, method => 'BEST'$$),
+	($$5, alpha => 'NaN'$$)
+) AS v(a);
 SELECT * FROM outcome($$SELECT dp_sparse_vector('plain', ARRAY['true'], 5)$$);
 SELECT * FROM outcome($$SELECT dp_sparse_vector('hidden', ARRAY['true'], 5)$$);
 SELECT * FROM outcome($$SELECT dp_sparse_vector('nowhere', ARRAY['true'], 5)$$);
@@ -341,8 +363,15 @@ SET ROLE :analyst;
 SELECT * FROM outcome($$SELECT dp_sparse_vector_open('person', 500, epsilon => 0.4)$$);
 SELECT * FROM outcome($$SELECT dp_sparse_vector('person', ARRAY['true'], 500, epsilon => 0.4)$$);
 SELECT * FROM outcome($$SELECT dp_sparse_vector_open('person', 500, epsilon => 200001)$$);
-SELECT a, (outcome('SELECT dp_sparse_vector_open(''person'', ' || a || ')')).* FROM unnest(ARRAY['NULL', '5, questions => 0', '5, questions => NULL', '5, cutoff => 0', '5, method => ''x''',
-	'5, alpha => -1', '5, epsilon => 1, alpha => 1']) a;
+SELECT a, (outcome('SELECT dp_sparse_vector_open(''person'', ' || a || ')')).* FROM (VALUES
+	($$NULL$$),
+	($$5, questions => 0$$),
+	($$5, questions => NULL$$),
+	($$5, cutoff => 0$$),
+	($$5, method => 'x'$$),
+	($$5, alpha => -1$$),
+	($$5, epsilon => 1, alpha => 1$$)
+) AS v(a);
 SELECT * FROM outcome($$SELECT dp_sparse_vector_open('hidden', 500)$$);
 SELECT * FROM outcome($$SELECT dp_sparse_vector_open('plain', 500)$$);
 
@@ -403,14 +432,15 @@ CREATE FUNCTION told(relation text, monotone boolean) RETURNS TABLE (m text, d n
 BEGIN
 	FOR m, d, n IN SELECT * FROM unnest('{best,geometric,rounds,book}'::text[]) x, unnest('{0,1e-9}'::numeric[]) y, unnest('{f,t}'::boolean[]) z LOOP
 		same := (SELECT (s.alpha, s.method, s.epsilon, s.delta, l.rho, l.epsilon) = (e.alpha, e.method, e.epsilon, e.delta, e.rho, e.epsilon)
-			FROM (SELECT dp_sparse_vector_open(relation::regclass, 10, 7, 0.75, 500, told.n, d, 0.9, m) AS id OFFSET 0) o,
+			FROM (SELECT dp_sparse_vector_open(relation::regclass, 10, 7, 0.75, 500, NULL, d, 0.9, m, told.n) AS id OFFSET 0) o,
 				LATERAL (SELECT * FROM sessions_now(o.id)) s, LATERAL (SELECT * FROM ledger_now(o.id)) l,
-				dp_sparse_vector_error(500, 7, 0.75, d, 0.9, told.n, m, monotone) e);
+				dp_sparse_vector_error(500, 7, 0.75, d, 0.9, m, told.n, monotone) e);
 		RETURN NEXT;
 	END LOOP;
 END $$;
 -- volatile, so that they see what this statement has opened
-CREATE FUNCTION sessions_now(s bigint) RETURNS SETOF dp_pg.sessions LANGUAGE plpgsql AS $$ BEGIN RETURN QUERY SELECT * FROM dp_pg.sessions WHERE session = s; END $$;
+CREATE FUNCTION sessions_now(s bigint) RETURNS SETOF dp_pg.sessions LANGUAGE plpgsql AS $$
+BEGIN RETURN QUERY SELECT * FROM dp_pg.sessions WHERE session = s; END $$;
 CREATE FUNCTION ledger_now(l bigint) RETURNS SETOF dp_pg.ledger LANGUAGE plpgsql AS $$ BEGIN RETURN QUERY SELECT * FROM dp_pg.ledger WHERE id = l; END $$;
 SELECT * FROM told('person', true);
 SELECT bool_and(same), count(*) FROM told('exchange', false);
@@ -453,14 +483,28 @@ SELECT dp_above_threshold(ARRAY[1.5, 2.5, 'NaN', NULL, 'Infinity']::float8[], 5.
 SELECT dp_above_threshold(ARRAY[-5, NULL, -3], -1, 1, 100000, :'schema');
 SELECT dp_above_threshold(ARRAY[1, 2, 3], 1000, 1, 100000, :'schema') IS NULL AS none;
 SELECT * FROM lines(6);
-SELECT a, (outcome('SELECT dp_above_threshold(' || a || ')')).* FROM unnest(ARRAY['NULL::int[], 1, 1, 1, ''regress_sparse_vector''', 'ARRAY[]::int[], 1, 1, 1, ''regress_sparse_vector''',
-	'ARRAY[''a''], 1, 1, 1, ''regress_sparse_vector''', 'ARRAY[1], NULL, 1, 1, ''regress_sparse_vector''', 'ARRAY[1], ''NaN'', 1, 1, ''regress_sparse_vector''',
-	'ARRAY[1], 1, 0, 1, ''regress_sparse_vector''', 'ARRAY[1], 1, 1e30, 1, ''regress_sparse_vector''', 'ARRAY[1], 1, 1, 0, ''regress_sparse_vector''', 'ARRAY[1], 1, 1, 1, ''regress_sparse_vector'', NULL',
-	'ARRAY[1], 1, 1, 1, ''regress_sparse_vector'', true, ''best''', 'ARRAY[1], 1, 1, 1, ''regress_sparse_vector_none''', 'ARRAY[1], 1, 1, 1, ''regress_sparse_vector_replace'', true']) a;
+-- with one above, methods best, geometric and rounds are the same mechanism: one text, one charge
+SELECT m, dp_above_threshold(ARRAY[1, 400], 200, 1, 100000, :'schema', method => m) FROM unnest('{best,geometric,rounds,book}'::text[]) m;
+SELECT mechanism, epsilon, rho = first_value(rho) OVER (ORDER BY id) AS same_rho FROM dp_pg.ledger ORDER BY id DESC LIMIT 4;
+SELECT a, (outcome('SELECT dp_above_threshold(' || a || ')')).* FROM (VALUES
+	($$NULL::int[], 1, 1, 1, 'regress_sparse_vector'$$),
+	($$ARRAY[]::int[], 1, 1, 1, 'regress_sparse_vector'$$),
+	($$ARRAY['a'], 1, 1, 1, 'regress_sparse_vector'$$),
+	($$ARRAY[1], NULL, 1, 1, 'regress_sparse_vector'$$),
+	($$ARRAY[1], 'NaN', 1, 1, 'regress_sparse_vector'$$),
+	($$ARRAY[1], 1, 0, 1, 'regress_sparse_vector'$$),
+	($$ARRAY[1], 1, 1e30, 1, 'regress_sparse_vector'$$),
+	($$ARRAY[1], 1, 1, 0, 'regress_sparse_vector'$$),
+	($$ARRAY[1], 1, 1, 1, 'regress_sparse_vector', NULL$$),
+	($$ARRAY[1], 1, 1, 1, 'regress_sparse_vector', true, 'worst'$$),
+	($$ARRAY[1], 1, 1, 1, 'regress_sparse_vector_none'$$),
+	($$ARRAY[1], 1, 1, 1, 'regress_sparse_vector_replace', true$$)
+) AS v(a);
 -- in a procedure its caller pays
 CREATE FUNCTION first_ward(epsilon numeric) RETURNS text LANGUAGE sql SECURITY DEFINER SET search_path = regress_sparse_vector, public AS $$
 	SELECT (array_agg(ward ORDER BY ward))[dp_above_threshold(array_agg(n ORDER BY ward), 200, 1, $1, 'regress_sparse_vector', monotone => true)]
-	FROM (SELECT v.ward, count(id) - 100 * (v.ward < 'C')::int AS n FROM (VALUES ('A'), ('B'), ('C'), ('X')) v (ward) LEFT JOIN person USING (ward) GROUP BY v.ward) t $$;
+	FROM (SELECT v.ward, count(id) - 100 * (v.ward < 'C')::int AS n FROM (VALUES ('A'), ('B'), ('C'), ('X')) v (ward)
+		LEFT JOIN person USING (ward) GROUP BY v.ward) t $$;
 GRANT EXECUTE ON FUNCTION first_ward(numeric) TO :analyst;
 RESET ROLE;
 SET ROLE :analyst;

@@ -87,7 +87,7 @@ SELECT age IS NULL AS none, count(*), bool_and(age BETWEEN 0 AND 120) AS inside 
 SELECT feel, count(*) FROM cell GROUP BY feel ORDER BY feel;
 -- in a row of its own: what a session costs, and the line that it is
 SELECT epsilon, delta, releases, mechanism FROM dp_pg.ledger WHERE id = :s;
-SELECT kind, state, asked, questions_left, above, above_left FROM dp_pg.sessions WHERE session = :s;
+SELECT kind, state, asked, questions_left, above, updates, updates_left FROM dp_pg.sessions WHERE session = :s;
 -- what people need to know of it; alpha: 3 n times the one asked for
 SELECT columns, n, alpha, threshold + (SELECT s.alpha FROM dp_pg.session s WHERE id = session) < alpha AS kept
 FROM dp_pg.sessions WHERE session = :s;
@@ -149,10 +149,16 @@ FROM unnest(ARRAY['other = 0', 'id > 3 AND income > 2', 'nobody = 1', 'age', 'ag
 SELECT (outcome(format('SELECT dp_weights_ask(%s, NULL)', :s))).*;
 SELECT asked - :before_asked AS asked FROM dp_pg.session WHERE id = :s;
 SELECT t, (outcome(format('SELECT * FROM dp_weights_hypothesis(%s) AS t(%s)', :s, t))).state
-FROM unnest(ARRAY['ward text, sex boolean, age integer, feel mood, probability double precision', 'ward text, sex boolean, age integer, feel mood, probability real',
-	'ward text, sex boolean, age integer, feel mood', 'ward text, sex boolean, age bigint, feel mood, probability double precision',
-	'sex boolean, ward text, age integer, feel mood, probability double precision', 'ward varchar, sex boolean, age integer, feel mood, probability double precision',
-	'probability double precision', 'ward text, sex boolean, age integer, feel mood, more text, probability double precision']) AS t;
+FROM (VALUES
+	($$ward text, sex boolean, age integer, feel mood, probability double precision$$),
+	($$ward text, sex boolean, age integer, feel mood, probability real$$),
+	($$ward text, sex boolean, age integer, feel mood$$),
+	($$ward text, sex boolean, age bigint, feel mood, probability double precision$$),
+	($$sex boolean, ward text, age integer, feel mood, probability double precision$$),
+	($$ward varchar, sex boolean, age integer, feel mood, probability double precision$$),
+	($$probability double precision$$),
+	($$ward text, sex boolean, age integer, feel mood, more text, probability double precision$$)
+) AS v(t);
 SELECT (outcome(format('SELECT * FROM dp_weights_hypothesis(%s)', :s))).state;
 
 -- the session of its role alone
@@ -233,18 +239,44 @@ SELECT sum(probability) > 0.999 AS whole FROM dp_weights_hypothesis(:s) AS t(age
 
 -- what cannot be opened; only a noisy count that was made is charged (it is
 -- above 60 in an empty table with probability exp(-30))
-SELECT e, (outcome(format('SELECT dp_weights_open(%s)', e))).* FROM unnest(ARRAY['''person'', ARRAY[''sex''], 10, 1, 1000, alpha => 0.01', '''person'', ARRAY[''sex''], 10, 0.001, 1000',
-	'''person'', ARRAY[''sex''], 10, 1, alpha => 0.01', '''tiny'', ARRAY[''sex''], 10, 10', '''person'', ARRAY[''sex''], 10, 1, 1000, alpha => 0.4', '''person'', ARRAY[''sex''], 10, 1, 1000, alpha => 0',
-	'''person'', ARRAY[''sex''], 10, 1, 0', '''person'', ARRAY[''sex''], 0, 1, 1000', '''person'', ARRAY[''sex''], 10, 0, 1000', '''person'', ARRAY[''sex''], 10, ''NaN''::numeric, 1000',
-	'''person'', ARRAY[''sex''], 10, 1, 1000, confidence => 1', '''person'', ARRAY[''sex''], 10, 1, 1000, delta => 1', '''person'', ARRAY[''sex''], 10, 1, 1000, method => ''worst''',
-	'''person'', ARRAY[]::text[], 10, 1, 1000', '''person'', ARRAY[''sex'', ''sex''], 10, 1, 1000', '''person'', ARRAY[''sex'', NULL], 10, 1, 1000', '''person'', ARRAY[''nobody''], 10, 1, 1000',
-	'''person'', ARRAY[''income''], 10, 1, 1000', '''person'', ARRAY[''other''], 10, 1, 1000', '''person'', ARRAY[''sex'', ''age''], 10, 1, 1000, bins => ARRAY[1]', '''person'', ARRAY[''age''], 10, 1, 1000, bins => ARRAY[-1]',
-	'''person'', ARRAY[''ward''], 10, 1, 1000, bins => ARRAY[2]', '''person'', ARRAY[''age'', ''born'', ''income'', ''score''], 10, 1, 1000, bins => ARRAY[0, 0, 20, 5]', 'NULL, ARRAY[''sex''], 10, 1, 1000',
-	'''person'', NULL, 10, 1, 1000', '''person'', ARRAY[''sex''], NULL, 1, 1000', '''cell'', ARRAY[''sex''], 10, 1, 1000']) AS e;
+SELECT e, (outcome(format('SELECT dp_weights_open(%s)', e))).* FROM (VALUES
+	($$'person', ARRAY['sex'], 10, 1, 1000, alpha => 0.01$$),
+	($$'person', ARRAY['sex'], 10, 0.001, 1000$$),
+	($$'person', ARRAY['sex'], 10, 1, alpha => 0.01$$),
+	($$'tiny', ARRAY['sex'], 10, 10$$),
+	($$'person', ARRAY['sex'], 10, 1, 1000, alpha => 0.4$$),
+	($$'person', ARRAY['sex'], 10, 1, 1000, alpha => 0$$),
+	($$'person', ARRAY['sex'], 10, 1, 0$$),
+	($$'person', ARRAY['sex'], 0, 1, 1000$$),
+	($$'person', ARRAY['sex'], 10, 0, 1000$$),
+	($$'person', ARRAY['sex'], 10, 'NaN'::numeric, 1000$$),
+	($$'person', ARRAY['sex'], 10, 1, 1000, confidence => 1$$),
+	($$'person', ARRAY['sex'], 10, 1, 1000, delta => 1$$),
+	($$'person', ARRAY['sex'], 10, 1, 1000, method => 'worst'$$),
+	($$'person', ARRAY[]::text[], 10, 1, 1000$$),
+	($$'person', ARRAY['sex', 'sex'], 10, 1, 1000$$),
+	($$'person', ARRAY['sex', NULL], 10, 1, 1000$$),
+	($$'person', ARRAY['nobody'], 10, 1, 1000$$),
+	($$'person', ARRAY['income'], 10, 1, 1000$$),
+	($$'person', ARRAY['other'], 10, 1, 1000$$),
+	($$'person', ARRAY['sex', 'age'], 10, 1, 1000, bins => ARRAY[1]$$),
+	($$'person', ARRAY['age'], 10, 1, 1000, bins => ARRAY[-1]$$),
+	($$'person', ARRAY['ward'], 10, 1, 1000, bins => ARRAY[2]$$),
+	($$'person', ARRAY['age', 'born', 'income', 'score'], 10, 1, 1000, bins => ARRAY[0, 0, 20, 5]$$),
+	($$NULL, ARRAY['sex'], 10, 1, 1000$$),
+	($$'person', NULL, 10, 1, 1000$$),
+	($$'person', ARRAY['sex'], NULL, 1, 1000$$),
+	($$'cell', ARRAY['sex'], 10, 1, 1000$$)
+) AS v(e);
 -- as a driver that binds double precision has it
 SELECT dp_weights_open('person', ARRAY['sex'], 10, 1000000::double precision, 1000, alpha => 0.1::double precision, delta => 0::double precision,
 	confidence => 0.9::double precision, method => 'geometric') AS s \gset
 SELECT epsilon FROM dp_pg.ledger WHERE id = :s;
+-- without an epsilon, which is dp_pg.epsilon then; the relation as a regclass, by name
+SET dp_pg.epsilon = 1000000;
+SELECT dp_weights_open('person'::regclass, ARRAY['sex'], 3) AS s, dp_weights_open(relation => 'person', columns => ARRAY['sex'], queries => 3, n => 1000) AS t \gset
+RESET dp_pg.epsilon;
+SELECT epsilon FROM dp_pg.ledger WHERE id IN (:s, :t) ORDER BY id;
 
 -- a view, whose columns have other names; the session keeps its own
 RESET ROLE;

@@ -1,0 +1,161 @@
+/*
+ * argument.c
+ *	  Arguments and answers of SQL functions, as all folders read them.
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "catalog/pg_type.h"
+#include "funcapi.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+
+#include "dp_bridge.h"
+
+/*
+ * dp_bridge_declared_type
+ *	  Type of a parameter as the function called was declared: how its Datum
+ *	  must be read.  What an expression says is not known to every caller.
+ */
+Oid
+dp_bridge_declared_type(FunctionCallInfo fcinfo, int place)
+{
+	Oid		   *types;
+	int			n;
+	Oid			type;
+
+	(void) get_func_signature(fcinfo->flinfo->fn_oid, &types, &n);
+	type = place < n ? types[place] : InvalidOid;
+	pfree(types);
+	return type;
+}
+
+/*
+ * dp_bridge_number
+ *	  An argument that is numeric or double precision, as numeric: the latter
+ *	  is read by its shortest decimal text, so that 0.1 means the same in both.
+ *	  NULL pointer for SQL NULL.
+ */
+Numeric
+dp_bridge_number(FunctionCallInfo fcinfo, int place)
+{
+	if (PG_ARGISNULL(place))
+		return NULL;
+	if (dp_bridge_declared_type(fcinfo, place) == FLOAT8OID)
+		return dp_bridge_float8_to_numeric(PG_GETARG_FLOAT8(place));
+	return PG_GETARG_NUMERIC(place);
+}
+
+/*
+ * dp_bridge_require_argument
+ *	  Refuse NULL; `what` names the argument, hint may be NULL.
+ *
+ * Errors: 22004.
+ */
+void
+dp_bridge_require_argument(FunctionCallInfo fcinfo, int place,
+						   const char *what, const char *hint)
+{
+	if (PG_ARGISNULL(place))
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("%s must not be NULL", what),
+				 hint ? errhint("%s", hint) : 0));
+}
+
+/*
+ * dp_bridge_epsilon
+ *	  An epsilon, dp_pg.epsilon for NULL, in both forms.  More than 24 digits
+ *	  after the point are refused, so nothing is rounded: noise and charge
+ *	  follow from the same number.
+ *
+ * Errors: 22023.
+ */
+dp_rational
+dp_bridge_epsilon(FunctionCallInfo fcinfo, int place, dp_fixed *fixed)
+{
+	Numeric		x = dp_bridge_number(fcinfo, place);
+	dp_rational epsilon;
+
+	if (x == NULL)
+		x = dp_bridge_text_to_numeric(dp_setting_epsilon);
+	epsilon = dp_bridge_check_epsilon(x, false, "epsilon");
+	dp_bridge_check_status(dp_acct_fixed_from_rational(&epsilon, DP_ROUND_UP,
+													   fixed),
+						   "read epsilon");
+	return epsilon;
+}
+
+/*
+ * dp_bridge_refuse_parameter
+ *	  Raises 22023: a parameter is bad.
+ */
+void
+dp_bridge_refuse_parameter(const char *message, const char *hint)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("%s", message),
+			 errhint("%s", hint)));
+}
+
+/*
+ * dp_bridge_failure
+ *	  1 - confidence, in (0, 1): a confidence is rounded up.  `promise`
+ *	  completes "the probability that", for the hint.
+ *
+ * Errors: 22004 NULL, 22023.
+ */
+dp_fixed
+dp_bridge_failure(FunctionCallInfo fcinfo, int place, const char *promise)
+{
+	char	   *hint = psprintf("It is the probability that %s, such as "
+								"0.95.", promise);
+	dp_fixed	confidence = 0;
+
+	dp_bridge_require_argument(fcinfo, place, "confidence", hint);
+	if (dp_bridge_numeric_to_fixed(dp_bridge_number(fcinfo, place),
+								   DP_ROUND_UP, &confidence) !=
+		DP_NUMBER_OK || confidence == 0 || confidence >= DP_FIXED_ONE)
+		dp_bridge_refuse_parameter("confidence must lie between 0 and 1",
+								   hint);
+	return DP_FIXED_ONE - confidence;
+}
+
+/*
+ * dp_bridge_make_row
+ *	  The one row of a function with OUT parameters.
+ */
+Datum
+dp_bridge_make_row(FunctionCallInfo fcinfo, Datum *values, bool *nulls)
+{
+	TupleDesc	desc;
+
+	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(desc), values,
+											 nulls));
+}
+
+/*
+ * dp_bridge_sparse_method
+ *	  An argument that names a method of sparse vector.
+ *
+ * Errors: 22004 NULL, 22023 no such method.
+ */
+dp_sparse_method
+dp_bridge_sparse_method(FunctionCallInfo fcinfo, int place)
+{
+	dp_sparse_method method = DP_SPARSE_BEST;
+	char	   *name;
+
+	dp_bridge_require_argument(fcinfo, place, "method",
+							   "Leave it out for method best.");
+	name = text_to_cstring(PG_GETARG_TEXT_PP(place));
+	if (!dp_acct_sparse_parse(name, &method))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("unknown method \"%s\"", name),
+				 errhint("Methods are best, geometric, rounds and book.")));
+	return method;
+}
