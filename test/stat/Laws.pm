@@ -1,4 +1,5 @@
-# Exact laws of selections, as files for `judge choice`.
+# Exact laws: of selections, as files for `judge choice`, and of the noise of
+# thresholds.
 package Laws;
 
 use strict;
@@ -6,9 +7,11 @@ use warnings;
 
 use Exporter 'import';
 use FindBin;
+use List::Util qw(max sum);
 use StatServer;
 
-our @EXPORT = qw(oracle exponential permute rank_score law_text);
+our @EXPORT =
+  qw(oracle exponential permute rank_score law_text mass tail);
 
 # The oracle's records of a file as a law's text, values by name.
 sub oracle
@@ -37,10 +40,12 @@ sub oracle
 sub exponential
 {
 	my ($score, $rate) = @_;
-	my $sum = 0;
+	my $best = max(values %$score);
+	my %weight =
+	  map { $_ => exp($rate * ($score->{$_} - $best)) } keys %$score;
+	my $sum = sum(values %weight);
 
-	$sum += exp($rate * $_) foreach values %$score;
-	return { map { $_ => exp($rate * $score->{$_}) / $sum } keys %$score };
+	return { map { $_ => $weight{$_} / $sum } keys %weight };
 }
 
 sub permute
@@ -85,6 +90,27 @@ sub law_text
 	my ($law) = @_;
 
 	return keep(join '', map { "$_ $law->{$_}\n" } sort keys %$law);
+}
+
+# P[X = m] and P[X >= m]: geometric noise of scale b, or discrete Laplace when
+# two_sided.
+sub mass
+{
+	my ($b, $two_sided, $m) = @_;
+	my $p = exp(-1 / $b);
+
+	return (1 - $p) / (1 + $p) * $p**abs($m) if $two_sided;
+	return $m < 0 ? 0 : (1 - $p) * $p**$m;
+}
+
+sub tail
+{
+	my ($b, $two_sided, $m) = @_;
+	my $p = exp(-1 / $b);
+
+	return $m > 0 ? $p**$m / (1 + $p) : 1 - $p**(1 - $m) / (1 + $p)
+	  if $two_sided;
+	return $m <= 0 ? 1 : $p**$m;
 }
 
 1;

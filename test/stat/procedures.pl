@@ -9,6 +9,7 @@ use warnings;
 use FindBin;
 use lib $FindBin::RealBin;
 use POSIX ();
+use StatCalls;
 use StatFit;
 use StatServer;
 use Test::More;
@@ -84,9 +85,9 @@ my $calls = 10000;
 
 follows(
 	judge(
-		fetch($node, 'analyst',
-			"SELECT dp_laplace(k % 5 / 8.0::float8, 1, 0.5, 'd'), k % 5 / 8.0"
-			  . " FROM generate_series(1, $calls) k"),
+		released($node,
+			"SELECT dp_laplace(k % 5 / 8.0::float8, 1, 0.5, 'd'), k % 5 / 8.0",
+			$calls),
 		'laplace', '1/2097152', -20),
 	$calls,
 	'doubles one by one');
@@ -165,9 +166,8 @@ foreach my $variance (1, 10, 100)
 }
 
 # One value: the exact variance, from its charge.
-my $gaussians = fetch($node, 'analyst',
-	"SELECT dp_gaussian(k, 1, 1, 1e-6, 'd'), k"
-	  . " FROM generate_series(1, $calls) k");
+my $gaussians =
+  released($node, "SELECT dp_gaussian(k, 1, 1, 1e-6, 'd'), k", $calls);
 my $variance = 1 / (2 * last_rho());
 my $p =
   fit(differences($gaussians, 40), gaussian_law($variance, 40), $calls);
@@ -319,47 +319,23 @@ push @cases,
 	$scores, noisy_max_law($scores, 2, 0), noisy_max_law($scores, 4, 0)
   ];
 
-# Four sessions at a time, because every call is a charge.
-my @pipes;
-
-sub collect
-{
-	my ($case, $pipe) = @{ shift @pipes };
-	my ($call, undef, $law, $wrong) = @$case;
-	my @count = (0) x @$law;
-	my $p;
-
-	while (<$pipe>)
-	{
-		$count[$1] = $2 if /^(\d+) (\d+)$/;
-	}
-	close $pipe or die "psql failed: $call";
-	$p = fit(\@count, $law, $calls);
-	cmp_ok($p, '>=', ALPHA, "$call (p $p)");
-	$p = fit(\@count, $wrong, $calls);
-	cmp_ok($p, '<', ALPHA, "rejected: another law for $call");
-	return;
-}
-
 foreach my $case (@cases)
 {
-	my ($call, $scores) = @$case;
+	my ($call, $scores, $law, $wrong) = @$case;
 	my $sql = $call;
 
 	# candidates are their own places
 	$sql =~ s/\$/'ARRAY[' . join(', ', 0 .. $#$scores) . ']'/e;
 	$sql =~ s/\@/'ARRAY[' . join(', ', @$scores) . ']'/e;
-	collect() if @pipes == 4;
-	open(my $pipe, '-|', 'psql', '-XAtq', '-F', ' ', '-v',
-		'ON_ERROR_STOP=1', '-U', 'analyst', '-d',
-		$node->connstr('postgres'), '-c', <<"EOT") or die "psql: $!";
-SELECT c, count(*) FROM (
-	SELECT $sql AS c FROM generate_series(1, $calls)) s
-GROUP BY c
-EOT
-	push @pipes, [ $case, $pipe ];
+
+	my $count = answers($node, "SELECT ($sql)::text WHERE k > 0", $calls);
+	my @count = map { $count->{$_} // 0 } 0 .. $#$law;
+	my $p = fit(\@count, $law, $calls);
+
+	cmp_ok($p, '>=', ALPHA, "$call (p $p)");
+	$p = fit(\@count, $wrong, $calls);
+	cmp_ok($p, '<', ALPHA, "rejected: another law for $call");
 }
-collect() while @pipes;
 
 $node->stop;
 done_testing();

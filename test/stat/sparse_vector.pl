@@ -12,6 +12,7 @@ use warnings;
 use FindBin;
 use lib $FindBin::RealBin;
 use Laws;
+use StatCalls;
 use StatServer;
 use Test::More;
 
@@ -25,27 +26,9 @@ SELECT dp_protect('many');
 SELECT dp_grant('analyst', epsilon => 1000000000, delta => 0.5);
 EOT
 
+as($node, 'postgres', 'ALTER ROLE analyst SET client_min_messages = error');
+
 # ---- the exact law, by definition ----
-
-# P[X = m] and P[X >= m]: geometric, or discrete Laplace when two_sided.
-sub mass
-{
-	my ($b, $two_sided, $m) = @_;
-	my $p = exp(-1 / $b);
-
-	return (1 - $p) / (1 + $p) * $p**abs($m) if $two_sided;
-	return $m < 0 ? 0 : (1 - $p) * $p**$m;
-}
-
-sub tail
-{
-	my ($b, $two_sided, $m) = @_;
-	my $p = exp(-1 / $b);
-
-	return $m > 0 ? $p**$m / (1 + $p) : 1 - $p**(1 - $m) / (1 + $p)
-	  if $two_sided;
-	return $m <= 0 ? 1 : $p**$m;
-}
 
 # Outcomes such as "_T__" from query `at` on, with `left` more "above"s:
 # armed is the noisy threshold, undef before it is drawn.
@@ -79,18 +62,6 @@ sub outcomes
 	$law{"T$_"} += $above * $yes->{$_} foreach keys %$yes;
 	$law{"_$_"} += (1 - $above) * $no->{$_} foreach keys %$no;
 	return \%law;
-}
-
-# A query over generate_series(1, n) k, asked in many statements: a long one
-# keeps old versions of the budget's row, which every charge then walks over.
-use constant CHUNK => 250;
-
-sub chunks
-{
-	my ($query, $n) = @_;
-
-	return fetch($node, 'analyst',
-		'SET client_min_messages = error' . ";\n$query" x ($n / CHUNK));
 }
 
 # ---- outcomes of calls ----
@@ -136,10 +107,9 @@ foreach my $case (
 	my ($method, $threshold, $cutoff, $arguments, $n) = @$case;
 	my $rest = "$arguments, method => '$method'";
 	my $plan = plan_of($threshold, $cutoff, $rest);
-	my $file = chunks(<<"EOT", $n);
-SELECT (SELECT string_agg(CASE WHEN above THEN 'T' ELSE '_' END, '' ORDER BY query)
-		FROM dp_sparse_vector('few', $queries, $threshold + 0 * k, $cutoff, $rest))
-FROM generate_series(1, @{[CHUNK]}) k
+	my $file = released($node, <<"EOT", $n);
+SELECT string_agg(CASE WHEN above THEN 'T' ELSE '_' END, '' ORDER BY query)
+FROM dp_sparse_vector('few', $queries, $threshold + 0 * k, $cutoff, $rest)
 EOT
 
 	$first //= [ $file, $plan ];
@@ -172,10 +142,10 @@ foreach my $wrong (
 # ---- numeric answers ----
 
 my $plan = plan_of(-20, 5, "numeric_answers => true, epsilon => 5");
-my $answers = chunks(<<"EOT", 1000);
+my $answers = released($node, <<"EOT", 1000);
 SELECT v.answer, (ARRAY[2, 0, 4, 1, 3])[v.query]
-FROM generate_series(1, @{[CHUNK]}) k, LATERAL
-	dp_sparse_vector('few', $queries, -20 + 0 * k, 5, 5, true) v
+FROM dp_sparse_vector('few', $queries, -20 + 0 * k, 5, 5,
+	numeric_answers => true) v
 WHERE above
 EOT
 my $found = judge($answers, 'laplace', $plan->{answer_inverse}, 0);
@@ -190,7 +160,7 @@ cmp_ok(
 
 # ---- one question after the other has the same law ----
 
-my $asked = 750;
+my $asked = 800;
 my $session_law = plan_of(3, 2, "epsilon => 2, method => 'geometric'");
 
 as($node, 'postgres', <<'EOT');
@@ -210,9 +180,8 @@ BEGIN
 	RETURN outcome;
 END $$;
 EOT
-my $played = chunks(<<"EOT", $asked);
-SELECT play($queries) FROM generate_series(1, @{[CHUNK]})
-EOT
+my $played = released($node, "SELECT play($queries) WHERE k > 0", $asked);
+
 follows(
 	judge($played, 'choice', law_text(outcomes($session_law, \@counts, 0, 2))),
 	$asked,
@@ -246,7 +215,6 @@ foreach my $case (
 	my ($method, $more) = @$case;
 	my $rest = "cutoff => @{[C]}, epsilon => 1, method => '$method'$more";
 	my $alpha = as($node, 'analyst', <<"EOT");
-SET client_min_messages = error;
 SELECT dp_sparse_vector_open('many', 500, questions => @{[K]}, $rest) AS id \\gset
 SELECT alpha FROM dp_pg.sessions WHERE session = :id
 EOT
@@ -254,7 +222,6 @@ EOT
 	# Ten questions are far above, all others at the edge of what may be
 	# called above: that is where wrong answers come from.
 	my $right = as($node, 'analyst', <<"EOT");
-SET client_min_messages = error;
 SELECT count(*) FROM (
 	SELECT bool_and(CASE WHEN above THEN x >= 500 - $alpha AND
 			coalesce(abs(answer - x) <= $alpha, true)

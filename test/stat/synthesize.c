@@ -193,19 +193,19 @@ draw_weights(void *state, double *out)
 {
 	const run_input *in = state;
 	dp_rational epsilon = {(dp_uint128) (in->budget * 1000), 1000};
-	dp_weights	w;
+	dp_mwem		w;
 	dp_generator_report report;
 	double		cells[4];
 
 	if (in->defect == CHOICES_FREE) /* there are 3 parts */
 		epsilon.num *= 6;
 	subject_check(dp_mech_rational_make(epsilon.num, epsilon.den, &epsilon));
-	subject_check(dp_weights_run(&test_host, &source, &in->t, &epsilon, 1,
-								 &w, &report));
-	dp_weights_marginal(&w, 3, cells);
+	subject_check(dp_mwem_run(&test_host, &source, &in->t, &epsilon, 1,
+							  &w, &report));
+	dp_mwem_marginal(&w, 3, cells);
 	out[0] = floor(w.total + .5);
 	out[1] = floor(cells[0] + .5);
-	dp_weights_free(&w);
+	dp_mwem_free(&w);
 	return true;
 }
 

@@ -6,18 +6,19 @@
 # estimate of a count that is rho-zCDP has a variance of at least
 # 1/(exp(2 rho) - 1) (Hammersley, Chapman and Robbins), of which it has about
 # twice as much, since two cells are summed, and again twice when neighbours
-# exchange a unit.
+# exchange a unit, which moves one count by 1 at most, but two of a table.
 #
-# Rates: one p-value is compared with ALPHA, see StatServer.  A sample variance
-# of 1000 numbers that are close to normal leaves [0.65, 1.6] of the true one,
-# about 2.1 times the bound, with probability below 1e-18; the limits here are
-# wider.
+# Rates: two p-values are compared with ALPHA, see StatServer, and two wrong
+# laws are rejected.  A sample variance of 1000 numbers that are close to normal
+# leaves [0.65, 1.6] of the true one, about 2.1 times the bound, with probability
+# below 1e-18; the limits here are wider.
 use strict;
 use warnings;
 
 use FindBin;
 use lib $FindBin::RealBin;
 use List::Util qw(sum);
+use StatCalls;
 use StatServer;
 use Test::More;
 
@@ -45,12 +46,10 @@ my $seen = 0;
 sub numbers
 {
 	my ($relation, $arguments) = @_;
-	my $runs = RUNS;
 
-	as($node, 'analyst', <<"EOT");
-SELECT sum(n) FROM generate_series(1, $runs) AS k, LATERAL (
-	SELECT count(*) AS n FROM dp_synthesize('$relation', ARRAY['a'],
-		$arguments, rows => 0 * k) AS t(a boolean)) x
+	answers($node, <<"EOT", RUNS);
+SELECT count(*)::text FROM dp_synthesize('$relation', ARRAY['a'],
+	marginals => 1, $arguments, rows => 0 * k) AS t(a boolean)
 EOT
 	my $file = fetch($node, 'analyst', <<"EOT");
 SELECT parameters ->> 'n', $rows FROM dp_pg.releases WHERE id > $seen
@@ -59,13 +58,19 @@ EOT
 	return $file;
 }
 
-my $file = numbers('people', "0.2, 1, method => 'mwem'");
-my $rounds = as($node, 'analyst', <<'EOT');
+foreach my $relation ('people', 'swapped')
+{
+	my $file = numbers($relation, "epsilon => 0.2, method => 'mwem'");
+	my $rounds = as($node, 'analyst', <<'EOT');
 SELECT parameters ->> 'rounds' FROM dp_pg.releases ORDER BY id DESC LIMIT 1
 EOT
-my $parts = 2 * $rounds + 1;
-follows(judge($file, 'laplace', "2/${parts}0", 0),
-	RUNS, "mwem: the number of rows has Laplace noise, $parts parts");
+	my $parts = 2 * $rounds + 1;
+
+	follows(judge($file, 'laplace', "2/${parts}0", 0),
+		RUNS, "mwem, $relation: Laplace noise, $parts parts");
+	cmp_ok(judge($file, 'laplace', "4/${parts}0", 0)->{p},
+		'<', ALPHA, "rejected: half the noise, mwem, $relation");
+}
 
 my $rho = as($node, 'analyst', 'SELECT dp_zcdp_rho(1, 1e-9)');
 foreach my $case ([ 'people', 1 ], [ 'swapped', 2 ])
@@ -73,7 +78,7 @@ foreach my $case ([ 'people', 1 ], [ 'swapped', 2 ])
 	my ($relation, $factor) = @$case;
 	my @found;
 
-	open(my $in, '<', numbers($relation, '1, 1, 1e-9')) or die "numbers: $!";
+	open(my $in, '<', numbers($relation, 'epsilon => 1, delta => 1e-9')) or die "numbers: $!";
 	push @found, (split / /)[0] while <$in>;
 	close $in;
 	my $mean = sum(@found) / @found;
