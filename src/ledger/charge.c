@@ -286,6 +286,20 @@ pure_hint(const dp_limit *limit, const dp_spent *spent,
 	return NULL;
 }
 
+/* Would the charge be admitted if it needed no delta? */
+static bool
+lacks_delta_only(const dp_limit *limit, const dp_spent *spent,
+				 const dp_charge *charge)
+{
+	dp_charge	without = *charge;
+	dp_spent	after = *spent;
+
+	without.delta = 0;
+	return charge->delta > 0 &&
+		dp_acct_spent_add(&after, &without) == DP_OK &&
+		dp_acct_limit_holds(limit, &after);
+}
+
 /* What was asked and what remains, in the numbers that decide. */
 static char *
 shortage_text(const dp_charge *charge, const dp_limit *limit,
@@ -322,8 +336,12 @@ raise_exhausted(const dp_ledger_request *request, const dp_answer *answer)
 	const dp_spent *spent = cap ? &answer->cap_spent :
 	&answer->receipt.spent;
 	const dp_charge *charge = &request->charge;
-	const char *pure = pure_hint(limit, spent, charge);
+	const char *hint = pure_hint(limit, spent, charge);
 
+	if (hint == NULL && lacks_delta_only(limit, spent, charge))
+		hint = "Only a delta is lacking: choose what needs none, as method "
+			"=> 'mwem' of dp_synthesize or Laplace noise, or ask the owner "
+			"of the dataset for one.";
 	ereport(ERROR,
 			(errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
 			 cap ?
@@ -333,7 +351,7 @@ raise_exhausted(const dp_ledger_request *request, const dp_answer *answer)
 					"exhausted", NameStr(answer->receipt.payer),
 					NameStr(request->dataset)),
 			 errdetail("%s", shortage_text(charge, limit, spent)),
-			 pure ? errhint("%s", pure) :
+			 hint ? errhint("%s", hint) :
 			 cap ?
 			 errhint("A cap never renews; the owner of the dataset can "
 					 "change it with dp_limit.") :

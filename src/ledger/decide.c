@@ -16,175 +16,19 @@
 
 #include "utils/builtins.h"
 
-#include "ledger.h"
-
-/* A dataset that some request of the group charges. */
-typedef struct group_dataset
-{
-	NameData	name;
-	dp_found	found;
-	bool		changed;
-	dp_dataset_row row;
-} group_dataset;
-
-/* A budget that some request spends from. */
-typedef struct group_budget
-{
-	bool		locked;			/* by somebody else */
-	bool		changed;
-	dp_budget_row row;
-} group_budget;
-
-/* The batch of a role on a dataset, or that it has none. */
-typedef struct group_batch
-{
-	NameData	dataset;
-	Oid			role;
-	dp_found	found;
-	bool		changed;
-	dp_batch_row row;
-} group_batch;
-
-/* Sums of a part, or the maximum over all parts. */
-typedef struct group_part
-{
-	bool		locked;			/* by somebody else */
-	bool		changed;
-	dp_part_row row;
-} group_part;
+#include "group.h"
 
 /* Sums that a request is added to, the payer's or the dataset's. */
 typedef struct target
 {
 	dp_spent   *sums;
 	dp_spent	cost;			/* what they grow by */
-	group_part *part;			/* NULL: not a charge for a part */
-	group_part *top;			/* the maximum over the parts */
+	dp_group_part *part;			/* NULL: not a charge for a part */
+	dp_group_part *top;			/* the maximum over the parts */
 } target;
 
 /* Static, as 128-bit integers may need more alignment than palloc gives. */
-static dp_payer payers[DP_LEDGER_BATCH];
-static bool payer_known[DP_LEDGER_BATCH];
-static group_dataset datasets[DP_LEDGER_BATCH];
-static int	dataset_count;
-static group_budget budgets[DP_LEDGER_BATCH];
-static int	budget_count;
-static group_batch batches[DP_LEDGER_BATCH];
-static int	batch_count;
-static group_part parts[4 * DP_LEDGER_BATCH];
-static int	part_count;
 static dp_ledger_line lines[DP_LEDGER_BATCH];
-
-static group_dataset *
-load_dataset(const char *name)
-{
-	group_dataset *d;
-	int			i;
-
-	for (i = 0; i < dataset_count; i++)
-		if (strcmp(NameStr(datasets[i].name), name) == 0)
-			return &datasets[i];
-	d = &datasets[dataset_count++];
-	namestrcpy(&d->name, name);
-	d->changed = false;
-	d->found = dp_catalog_read_dataset(name, DP_ROW_SKIP_LOCKED, &d->row);
-	return d;
-}
-
-/* The payer of request i, by the rows; asked once per kind of asker. */
-static dp_payer *
-load_payer(dp_slot **slots, int i, const group_dataset *d)
-{
-	int			j;
-
-	payer_known[i] = true;
-	for (j = 0; j < i; j++)
-		if (payer_known[j] && slots[j]->outer == slots[i]->outer &&
-			slots[j]->current == slots[i]->current &&
-			strcmp(NameStr(slots[j]->request.dataset),
-				   NameStr(d->name)) == 0)
-		{
-			payers[i] = payers[j];
-			return &payers[i];
-		}
-	dp_payer_find(&d->row, slots[i]->outer, slots[i]->current,
-				  DP_ROW_SKIP_LOCKED, &payers[i]);
-	return &payers[i];
-}
-
-/*
- * The payer's budget, locked, rolled and with its present identity.  What the
- * payer read counts only the first time: later the sums have grown.
- */
-static group_budget *
-load_budget(const group_dataset *d, const dp_payer *payer, TimestampTz now)
-{
-	group_budget *b;
-	int			i;
-
-	for (i = 0; i < budget_count; i++)
-		if (budgets[i].row.role == payer->role &&
-			strcmp(NameStr(budgets[i].row.dataset),
-				   NameStr(d->name)) == 0)
-			return &budgets[i];
-	b = &budgets[budget_count++];
-	b->changed = false;
-	b->locked = payer->found != DP_FOUND;
-	b->row = payer->budget;
-	b->row.dataset = d->name;
-	b->row.role = payer->role;
-	b->row.role_name = payer->name;
-	b->row.cluster = dp_bridge_cluster_id();
-	if (!b->locked)
-		dp_catalog_roll(&b->row, now);
-	return b;
-}
-
-/* The batch of a role that is not closed. */
-static group_batch *
-load_batch(const group_dataset *d, Oid role, const char *role_name)
-{
-	group_batch *g;
-	int			i;
-
-	for (i = 0; i < batch_count; i++)
-		if (batches[i].role == role &&
-			strcmp(NameStr(batches[i].dataset), NameStr(d->name)) == 0)
-			return &batches[i];
-	g = &batches[batch_count++];
-	g->dataset = d->name;
-	g->role = role;
-	g->changed = false;
-	g->found = dp_catalog_read_batch(NameStr(d->name), role, role_name,
-									 DP_ROW_SKIP_LOCKED, &g->row);
-	return g;
-}
-
-/* Sums of a part; an empty key means the maximum over the parts. */
-static group_part *
-load_part(const group_dataset *d, Oid payer, int64 period, int64 partition,
-		  const char *key)
-{
-	group_part *p;
-	int			i;
-
-	for (i = 0; i < part_count; i++)
-		if (parts[i].row.partition == partition &&
-			parts[i].row.payer == payer &&
-			strcmp(NameStr(parts[i].row.key), key) == 0 &&
-			strcmp(NameStr(parts[i].row.dataset), NameStr(d->name)) == 0)
-			return &parts[i];
-	p = &parts[part_count++];
-	MemSet(p, 0, sizeof(*p));
-	p->row.dataset = d->name;
-	p->row.payer = payer;
-	p->row.period = period;
-	p->row.partition = partition;
-	namestrcpy(&p->row.key, key);
-	p->locked = dp_catalog_read_part(&p->row, DP_ROW_SKIP_LOCKED) ==
-		DP_LOCKED;
-	return p;
-}
 
 /* Sums that cannot be represented any more. */
 static void
@@ -217,7 +61,7 @@ sums_of(const dp_ledger_request *request)
 
 /* The sums of a budget (payer) or dataset (InvalidOid) and what to add. */
 static bool
-aim(target *t, const dp_ledger_request *request, const group_dataset *d,
+aim(target *t, const dp_ledger_request *request, const dp_group_dataset *d,
 	Oid payer, int64 period, dp_spent *sums)
 {
 	int64		partition = request->part.partition;
@@ -228,9 +72,9 @@ aim(target *t, const dp_ledger_request *request, const group_dataset *d,
 	t->cost = sums_of(request);
 	if (partition == 0 || d->row.replace_one)
 		return true;
-	t->part = load_part(d, payer, period, partition,
+	t->part = dp_group_load_part(d, payer, period, partition,
 						NameStr(request->part.key));
-	t->top = load_part(d, payer, period, partition, "");
+	t->top = dp_group_load_part(d, payer, period, partition, "");
 	if (t->part->locked || t->top->locked)
 		return false;
 	after = t->part->row.spent;
@@ -264,7 +108,7 @@ hit(target *t, const dp_ledger_request *request)
 }
 
 static void
-tell_batch(const group_batch *g, dp_ledger_receipt *receipt)
+tell_batch(const dp_group_batch *g, dp_ledger_receipt *receipt)
 {
 	receipt->batch = g->row.id;
 	receipt->batch_queries = g->row.queries;
@@ -273,7 +117,7 @@ tell_batch(const group_batch *g, dp_ledger_receipt *receipt)
 
 /* One query of a batch, with the identities that hold here and now. */
 static void
-use_batch(group_batch *g, const dp_payer *payer)
+use_batch(dp_group_batch *g, const dp_payer *payer)
 {
 	g->row.used++;
 	g->row.role = payer->asking;
@@ -285,9 +129,9 @@ use_batch(group_batch *g, const dp_payer *payer)
 
 /* Put the batch that a request pays for into the place of the former one. */
 static void
-open_batch(group_batch *g, const dp_ledger_request *request,
+open_batch(dp_group_batch *g, const dp_ledger_request *request,
 		   const dp_ledger_line *line, const dp_payer *payer,
-		   const group_budget *b, TimestampTz now)
+		   const dp_group_budget *b, TimestampTz now)
 {
 	dp_batch_row *row = &g->row;
 
@@ -317,12 +161,13 @@ open_batch(group_batch *g, const dp_ledger_request *request,
 
 /* Give up what is left of a batch; its role may, and the dataset's owner. */
 static void
-close_batch(dp_slot *slot, bool *again, const group_dataset *d,
+close_batch(dp_slot *slot, bool *again, const dp_group_dataset *d,
 			const dp_payer *payer, TimestampTz now)
 {
 	const dp_ledger_batch *wanted = &slot->request.batch;
 	dp_answer  *answer = &slot->answer;
-	group_batch *g = load_batch(d, wanted->role, NameStr(wanted->role_name));
+	dp_group_batch *g = dp_group_load_batch(d, wanted->role,
+											NameStr(wanted->role_name));
 
 	if (g->found == DP_LOCKED)
 	{
@@ -371,101 +216,175 @@ postpone(dp_answer *answer, bool *again)
 	answer->outcome = DP_OUTCOME_LOCKED;
 }
 
-/*
- * Charge a request whose payer may ask, or say in its answer why not.  `line`
- * is the next line to write; answers the one after the last.  `number` is the
- * request's in the group.
- */
-static dp_ledger_line *
-charge_payer(dp_slot *slot, bool *again, int number, group_dataset *d,
-			 const dp_payer *payer, group_budget *b, dp_ledger_line *line,
-			 TimestampTz now)
+/* A request whose payer may ask, and what it would be added to. */
+typedef struct decision
 {
-	const dp_ledger_request *request = &slot->request;
-	dp_answer  *answer = &slot->answer;
-	bool		opens = request->action == DP_LEDGER_OPEN_BATCH;
-	group_batch *g = load_batch(d, payer->asking, NameStr(answer->asking));
-	bool		alive = g->found == DP_FOUND &&
-	dp_batch_is_alive(&g->row, payer, b ? &b->row : NULL);
-	bool		paid = alive && !opens &&
-	dp_batch_covers(&g->row, &request->charge);
-	dp_ledger_line *next;
+	dp_slot    *slot;
+	int			number;			/* in the group */
+	bool	   *again;
+	dp_group_dataset *d;
+	const dp_payer *payer;
+	dp_group_budget *b;			/* NULL: the payer is exempt */
+	TimestampTz now;
+	bool		opens;			/* it pays for a batch */
+	dp_group_batch *g;			/* of the asker */
+	bool		paid;			/* by that */
 	target		whole;
 	target		mine;
+} decision;
 
+/* Does a batch pay?  False: the answer says why nothing is decided. */
+static bool
+look_at_batch(decision *c)
+{
+	const dp_ledger_request *request = &c->slot->request;
+	dp_answer  *answer = &c->slot->answer;
+	dp_group_batch *g = dp_group_load_batch(c->d, c->payer->asking,
+											NameStr(answer->asking));
+	bool		alive = g->found == DP_FOUND &&
+	dp_batch_is_alive(&g->row, c->payer, c->b ? &c->b->row : NULL);
+	bool		used;
+
+	c->g = g;
+	c->opens = request->action == DP_LEDGER_OPEN_BATCH;
+	c->paid = alive && !c->opens && dp_batch_covers(&g->row,
+													&request->charge);
 	if (g->found == DP_LOCKED)
 	{
-		postpone(answer, again);
-		return line;
+		postpone(answer, c->again);
+		return false;
 	}
-	if (alive && (paid || opens))
-	{
-		bool		used = g->row.used >= g->row.queries;
+	if (!alive || !(c->paid || c->opens))
+		return true;
+	tell_batch(g, &answer->receipt);
+	used = g->row.used >= g->row.queries;
+	if (used == c->opens)
+		return true;
+	answer->outcome = c->opens ? DP_OUTCOME_BATCH_OPEN :
+		DP_OUTCOME_BATCH_USED;
+	return false;
+}
 
-		tell_batch(g, &answer->receipt);
-		if (used != opens)
-		{
-			answer->outcome = opens ? DP_OUTCOME_BATCH_OPEN :
-				DP_OUTCOME_BATCH_USED;
-			return line;
-		}
-	}
-	MemSet(&whole, 0, sizeof(whole));
-	MemSet(&mine, 0, sizeof(mine));
-	if (paid)
+/* A batch has paid: sums grow by a line only. */
+static void
+aim_at_nothing(decision *c)
+{
+	MemSet(&c->whole, 0, sizeof(c->whole));
+	MemSet(&c->mine, 0, sizeof(c->mine));
+	c->whole.sums = &c->d->row.spent;
+	c->whole.cost.charges = 1;
+	c->mine.cost.charges = 1;
+	if (c->b)
+		c->mine.sums = &c->b->row.spent;
+}
+
+/* Is there room in budget and cap?  False: the answer says why not. */
+static bool
+find_room(decision *c)
+{
+	const dp_ledger_request *request = &c->slot->request;
+	dp_answer  *answer = &c->slot->answer;
+	dp_group_dataset *d = c->d;
+	dp_group_budget *b = c->b;
+
+	if (!aim(&c->whole, request, d, InvalidOid, 0, &d->row.spent) ||
+		(b && !aim(&c->mine, request, d, c->payer->role, b->row.period,
+				   &b->row.spent)))
 	{
-		whole.sums = &d->row.spent;
-		whole.cost.charges = 1;
-		mine.cost.charges = 1;
-		if (b)
-			mine.sums = &b->row.spent;
+		postpone(answer, c->again);
+		return false;
 	}
-	else if (!aim(&whole, request, d, InvalidOid, 0, &d->row.spent) ||
-			 (b && !aim(&mine, request, d, payer->role, b->row.period,
-						&b->row.spent)))
-	{
-		postpone(answer, again);
-		return line;
-	}
-	else if (b && !admits(&mine, &b->row.limit))
+	if (b && !admits(&c->mine, &b->row.limit))
 	{
 		answer->outcome = DP_OUTCOME_BUDGET_EXHAUSTED;
-		return line;
+		return false;
 	}
-	else if (d->row.capped && !admits(&whole, &d->row.cap))
+	if (d->row.capped && !admits(&c->whole, &d->row.cap))
 	{
 		answer->outcome = DP_OUTCOME_CAP_EXHAUSTED;
 		answer->cap = d->row.cap;
 		answer->cap_spent = d->row.spent;
-		return line;
+		return false;
 	}
+	return true;
+}
 
-	next = add_line(line, slot, payer, b ? &mine : &whole);
-	hit(&whole, request);
-	d->changed = true;
+/* Add an admitted request to the sums, and fill its line. */
+static dp_ledger_line *
+enter(decision *c, dp_ledger_line *line)
+{
+	const dp_ledger_request *request = &c->slot->request;
+	dp_ledger_receipt *receipt = &c->slot->answer.receipt;
+	dp_group_budget *b = c->b;
+	dp_ledger_line *next = add_line(line, c->slot, c->payer,
+									b ? &c->mine : &c->whole);
+
+	hit(&c->whole, request);
+	c->d->changed = true;
 	if (b)
 	{
-		hit(&mine, request);
-		check_sum(dp_acct_spent_sum(&b->row.total, &mine.cost));
+		hit(&c->mine, request);
+		check_sum(dp_acct_spent_sum(&b->row.total, &c->mine.cost));
 		b->changed = true;
-		answer->receipt.spent = b->row.spent;
+		receipt->spent = b->row.spent;
 	}
-	if (paid)
+	if (c->paid)
 	{
-		use_batch(g, payer);
-		tell_batch(g, &answer->receipt);
-		line->batch = g->row.id;
+		use_batch(c->g, c->payer);
+		tell_batch(c->g, receipt);
+		line->batch = c->g->row.id;
 	}
-	if (opens)
+	if (c->opens)
 	{
-		open_batch(g, request, line, payer, b, now);
-		tell_batch(g, &answer->receipt);
+		open_batch(c->g, request, line, c->payer, b, c->now);
+		tell_batch(c->g, receipt);
 		line->batch = line->id;
 	}
 	if (request->task.kind != DP_TASK_NONE)
-		dp_task_run(slot, number, payer, b ? b->row.period : 0,
-					d->row.replace_one, now);
+		dp_task_run(c->slot, c->number, c->payer, b ? b->row.period : 0,
+					c->d->row.replace_one, c->now);
 	return next;
+}
+
+/*
+ * Charge a request whose payer may ask, or say in its answer why not.  `line`
+ * is the next line to write; answers the one after the last.
+ */
+static dp_ledger_line *
+charge_payer(decision *c, dp_ledger_line *line)
+{
+	if (!look_at_batch(c))
+		return line;
+	if (c->paid)
+		aim_at_nothing(c);
+	else if (!find_room(c))
+		return line;
+	return enter(c, line);
+}
+
+/* The payer's budget, told in the answer; NULL: the answer says why not. */
+static dp_group_budget *
+find_budget(decision *c)
+{
+	dp_answer  *answer = &c->slot->answer;
+	dp_group_budget *b = dp_group_load_budget(c->d, c->payer, c->now);
+
+	if (b->locked)
+	{
+		postpone(answer, c->again);
+		return NULL;
+	}
+	answer->receipt.limit = b->row.limit;
+	answer->receipt.spent = b->row.spent;
+	answer->renews = b->row.renews;
+	if (b->row.renews)
+		answer->renewal = dp_catalog_renewal(&b->row);
+	if (!b->row.active)
+	{
+		answer->outcome = DP_OUTCOME_NO_BUDGET;
+		return NULL;
+	}
+	return b;
 }
 
 /*
@@ -478,9 +397,9 @@ decide(dp_slot **slots, int i, bool *again, dp_ledger_line *line,
 {
 	const dp_ledger_request *request = &slots[i]->request;
 	dp_answer  *answer = &slots[i]->answer;
-	group_dataset *d;
-	group_budget *b = NULL;
+	dp_group_dataset *d;
 	dp_payer   *payer;
+	decision	c;
 
 	MemSet(answer, 0, sizeof(*answer));
 	*again = false;
@@ -492,7 +411,7 @@ decide(dp_slot **slots, int i, bool *again, dp_ledger_line *line,
 		*again = answer->outcome == DP_OUTCOME_LOCKED;
 		return line;
 	}
-	d = load_dataset(NameStr(request->dataset));
+	d = dp_group_load_dataset(NameStr(request->dataset));
 	if (d->found == DP_LOCKED)
 	{
 		postpone(answer, again);
@@ -501,7 +420,7 @@ decide(dp_slot **slots, int i, bool *again, dp_ledger_line *line,
 	answer->outcome = DP_OUTCOME_NO_DATASET;
 	if (d->found != DP_FOUND)
 		return line;
-	payer = load_payer(slots, i, d);
+	payer = dp_group_load_payer(slots, i, d);
 	dp_catalog_name_role(payer->asking, &answer->asking);
 	answer->receipt.payer = payer->name;
 	answer->receipt.exempt = payer->exempt;
@@ -514,53 +433,21 @@ decide(dp_slot **slots, int i, bool *again, dp_ledger_line *line,
 	}
 	if (payer->outcome != DP_OUTCOME_ADMITTED)
 		return line;
-	if (!payer->exempt)
-	{
-		b = load_budget(d, payer, now);
-		if (b->locked)
-		{
-			postpone(answer, again);
-			return line;
-		}
-		answer->receipt.limit = b->row.limit;
-		answer->receipt.spent = b->row.spent;
-		answer->renews = b->row.renews;
-		if (b->row.renews)
-			answer->renewal = dp_catalog_renewal(&b->row);
-		if (!b->row.active)
-		{
-			answer->outcome = DP_OUTCOME_NO_BUDGET;
-			return line;
-		}
-	}
+	MemSet(&c, 0, sizeof(c));
+	c.slot = slots[i];
+	c.number = i;
+	c.again = again;
+	c.d = d;
+	c.payer = payer;
+	c.now = now;
+	if (!payer->exempt && (c.b = find_budget(&c)) == NULL)
+		return line;
 	if (request->replace_one != d->row.replace_one)
 	{
 		answer->outcome = DP_OUTCOME_NEIGHBOURS;
 		return line;
 	}
-	return charge_payer(slots[i], again, i, d, payer, b, line, now);
-}
-
-/* Write what the group has changed, each row once. */
-static void
-write_changes(int n_lines)
-{
-	int			i;
-
-	for (i = 0; i < budget_count; i++)
-		if (budgets[i].changed)
-			dp_catalog_write_budget(&budgets[i].row);
-	for (i = 0; i < dataset_count; i++)
-		if (datasets[i].changed)
-			dp_catalog_write_dataset(&datasets[i].row);
-	for (i = 0; i < batch_count; i++)
-		if (batches[i].changed)
-			dp_catalog_write_batch(&batches[i].row);
-	for (i = 0; i < part_count; i++)
-		if (parts[i].changed)
-			dp_catalog_write_part(&parts[i].row);
-	if (n_lines > 0)
-		dp_catalog_append(lines, n_lines);
+	return charge_payer(&c, line);
 }
 
 /*
@@ -576,15 +463,13 @@ dp_ledger_decide(dp_slot **slots, bool *again, int n)
 	dp_ledger_line *line = lines;
 	int			i;
 
-	dataset_count = 0;
-	budget_count = 0;
-	batch_count = 0;
-	part_count = 0;
-	MemSet(payer_known, 0, sizeof(payer_known));
+	dp_group_begin();
 	dp_task_begin();
 	dp_catalog_open(RowExclusiveLock);
 	for (i = 0; i < n; i++)
 		line = decide(slots, i, &again[i], line, now);
-	write_changes(line - lines);
+	dp_group_write();
+	if (line > lines)
+		dp_catalog_append(lines, line - lines);
 	dp_task_finish();
 }
