@@ -99,6 +99,7 @@ extern dp_status dp_acct_rho_certificate(dp_fixed epsilon, dp_fixed delta,
 										 dp_fixed *rho, uint64_t *alpha);
 extern bool dp_acct_rho_certified(dp_fixed epsilon, dp_fixed delta,
 								  dp_fixed rho, uint64_t alpha);
+/* In floating point, for tests and benches. */
 extern double dp_acct_epsilon_from_rho(double rho, double delta);
 
 /* ---- filters (filter.c) ---- */
@@ -291,6 +292,7 @@ extern dp_status dp_acct_sparse_plan(const dp_sparse_request *request,
 									 dp_sparse_plan *out);
 extern dp_status dp_acct_sparse_law(const dp_sparse_plan *plan,
 									dp_threshold_law *out);
+/* The same alpha by another reckoning, for tests. */
 extern double dp_acct_sparse_approx(const dp_sparse_request *request,
 									const dp_sparse_plan *plan);
 extern const char *dp_acct_sparse_name(dp_sparse_method method);

@@ -26,6 +26,7 @@
 #include "utils/timestamp.h"
 #include "utils/typcache.h"
 
+#include "../bridge/dp_numeric.h"
 #include "declare_internal.h"
 
 /* dp_declare_require_value: 22023 for NULL. */
@@ -317,11 +318,11 @@ declare_numbers(const dp_column *column, char *lower, char *upper,
 		raise_not_finite("lower");
 	if (numeric_is_nan(high) || numeric_is_inf(high))
 		raise_not_finite("upper");
-	low = dp_declare_trim(low);
-	high = dp_declare_trim(high);
-	lower = dp_declare_number_text(low);
-	upper = dp_declare_number_text(high);
-	if (dp_declare_compare(low, high) >= 0)
+	low = dp_numeric_call1(numeric_trim_scale, low);
+	high = dp_numeric_call1(numeric_trim_scale, high);
+	lower = dp_numeric_text(low);
+	upper = dp_numeric_text(high);
+	if (dp_numeric_compare(low, high) >= 0)
 		raise_reversed(lower, upper);
 	dp_declare_check_grid(column->type, low, high, granule);
 	write_declaration(column, lower, upper, granule, NULL, NULL);

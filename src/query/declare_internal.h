@@ -36,9 +36,6 @@ extern void dp_declare_read_column(FunctionCallInfo fcinfo,
 extern void dp_declare_forget_partitions(Oid relid);
 
 /* declare_number.c */
-extern int	dp_declare_compare(Numeric a, Numeric b);
-extern Numeric dp_declare_trim(Numeric x);
-extern char *dp_declare_number_text(Numeric x);
 extern void dp_declare_check_grid(Oid type, Numeric lower, Numeric upper,
 								  Numeric granule);
 

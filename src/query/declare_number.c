@@ -10,10 +10,9 @@
 #include "postgres.h"
 
 #include "catalog/pg_type.h"
-#include "fmgr.h"
 #include "utils/builtins.h"
-#include "utils/numeric.h"
 
+#include "../bridge/dp_numeric.h"
 #include "declare_internal.h"
 
 /* Granules lie between 2^-GRANULE_EXPONENT and 2^GRANULE_EXPONENT. */
@@ -24,45 +23,6 @@
 
 /* Without a declared granule, the range has at least this many granules. */
 #define DEFAULT_GRANULE_BITS 20
-
-static Numeric
-subtract(Numeric a, Numeric b)
-{
-	return DatumGetNumeric(DirectFunctionCall2(numeric_sub,
-											   NumericGetDatum(a),
-											   NumericGetDatum(b)));
-}
-
-static Numeric
-absolute(Numeric x)
-{
-	return DatumGetNumeric(DirectFunctionCall1(numeric_abs,
-											   NumericGetDatum(x)));
-}
-
-/* dp_declare_compare: -1, 0, 1 as a <, =, > b. */
-int
-dp_declare_compare(Numeric a, Numeric b)
-{
-	return DatumGetInt32(DirectFunctionCall2(numeric_cmp, NumericGetDatum(a),
-											 NumericGetDatum(b)));
-}
-
-/* dp_declare_trim: the same number without trailing zeros. */
-Numeric
-dp_declare_trim(Numeric x)
-{
-	return DatumGetNumeric(DirectFunctionCall1(numeric_trim_scale,
-											   NumericGetDatum(x)));
-}
-
-/* dp_declare_number_text: its decimal text, palloc'd. */
-char *
-dp_declare_number_text(Numeric x)
-{
-	return DatumGetCString(DirectFunctionCall1(numeric_out,
-											   NumericGetDatum(x)));
-}
 
 /*
  * The exponent of the largest power of two that is not above x > 0, within
@@ -81,13 +41,13 @@ granule_exponent(Numeric granule)
 	int			exponent = 0;
 
 	if (numeric_is_nan(granule) || numeric_is_inf(granule) ||
-		dp_declare_compare(granule, int64_to_numeric(0)) <= 0 ||
+		dp_numeric_compare(granule, int64_to_numeric(0)) <= 0 ||
 		!floor_exponent(granule, GRANULE_EXPONENT, &exponent) ||
-		dp_declare_compare(granule, dp_bridge_power_of_two(exponent)) != 0)
+		dp_numeric_compare(granule, dp_bridge_power_of_two(exponent)) != 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("granule %s is not a power of two",
-						dp_declare_number_text(granule)),
+						dp_numeric_text(granule)),
 				 errdetail("It must be 2^j for a whole j between %d and %d.",
 						   -GRANULE_EXPONENT, GRANULE_EXPONENT),
 				 errhint("For example 1, 8, 0.5 or 0.0009765625.")));
@@ -101,7 +61,7 @@ is_whole(Numeric x)
 															NumericGetDatum(x),
 															Int32GetDatum(0)));
 
-	return dp_declare_compare(whole, x) == 0;
+	return dp_numeric_compare(whole, x) == 0;
 }
 
 static void
@@ -110,20 +70,21 @@ check_integer_bound(Oid type, Numeric bound)
 	int			bits = type == INT2OID ? 15 : type == INT4OID ? 31 : 63;
 	Numeric		limit = dp_bridge_power_of_two(bits);
 	Numeric		zero = int64_to_numeric(0);
-	int			beyond = dp_declare_compare(absolute(bound), limit);
+	Numeric		size = dp_numeric_call1(numeric_abs, bound);
+	int			beyond = dp_numeric_compare(size, limit);
 
 	if (!is_whole(bound))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("bound %s of a column of integers must be an integer",
-						dp_declare_number_text(bound)),
+						dp_numeric_text(bound)),
 				 errhint("Round it outwards.")));
 	if (beyond > 0 ||
-		(beyond == 0 && dp_declare_compare(bound, zero) > 0))
+		(beyond == 0 && dp_numeric_compare(bound, zero) > 0))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("bound %s is outside the range of type %s",
-						dp_declare_number_text(bound),
+						dp_numeric_text(bound),
 						format_type_be(type)),
 				 errhint("No value of the column can reach it; give a bound "
 						 "that the type can hold.")));
@@ -158,35 +119,35 @@ dp_declare_check_grid(Oid type, Numeric lower, Numeric upper, Numeric granule)
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 					 errmsg("granule %s of a column of integers must be an "
-							"integer", dp_declare_number_text(granule)),
+							"integer", dp_numeric_text(granule)),
 					 errhint("Use 1, 2, 4 and so on, or leave it out.")));
 	}
 	else if (!integer)
 	{
-		Numeric		width = subtract(upper, lower);
+		Numeric		width = dp_numeric_call2(numeric_sub, upper, lower);
 
 		if (!floor_exponent(width, GRANULE_EXPONENT - DEFAULT_GRANULE_BITS,
 							&exponent))
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 					 errmsg("bounds %s and %s are too far apart or too close",
-							dp_declare_number_text(lower),
-							dp_declare_number_text(upper)),
+							dp_numeric_text(lower),
+							dp_numeric_text(upper)),
 					 errhint("Give the range that values of the column are "
 							 "known to have.")));
 		exponent -= DEFAULT_GRANULE_BITS;
 	}
 	used = dp_bridge_power_of_two(exponent);
 	limit = dp_bridge_power_of_two(exponent + GRID_BITS);
-	if (dp_declare_compare(absolute(lower), limit) > 0 ||
-		dp_declare_compare(upper, limit) >= 0)
+	if (dp_numeric_compare(dp_numeric_call1(numeric_abs, lower), limit) > 0 ||
+		dp_numeric_compare(upper, limit) >= 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("bounds %s and %s are too large for their granule",
-						dp_declare_number_text(lower),
-						dp_declare_number_text(upper)),
+						dp_numeric_text(lower),
+						dp_numeric_text(upper)),
 				 errdetail("They must lie within 2^%d granules of zero; the "
 						   "granule is %s.", GRID_BITS,
-						   dp_declare_number_text(used)),
+						   dp_numeric_text(used)),
 				 errhint("Declare a coarser granule or narrower bounds.")));
 }

@@ -191,10 +191,9 @@ verify_relation(RangeTblEntry *entry, dp_rowset *rowset)
 								"relation \"%s\" cannot be queried by itself",
 								name);
 	return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
-							"Private aggregates read protected relations "
-							"only.",
-							"Use the plain aggregate, or ask the owner to run "
-							"dp_protect on the relation.",
+							"Private queries read protected relations only.",
+							"If its rows are public, query it without dp_pg; "
+							"else ask the owner to run dp_protect on it.",
 							"relation \"%s\" is not protected", name);
 }
 

@@ -273,11 +273,28 @@ begin_axis(Oid relid, const char *column, int32 bins)
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_COLUMN),
 				 errmsg("column \"%s\" of relation \"%s\" does not exist",
-						column, get_rel_name(relid))));
+						column, get_rel_name(relid)),
+				 errhint("Column names are spelled exactly, as in columns "
+						 "=> ARRAY['age', 'ward'].")));
 	get_atttypetypmodcoll(relid, axis->attnum, &axis->type, &axis->typmod,
 						  &axis->collation);
 	axis->bins = bins;
 	return axis;
+}
+
+/* A column whose values are not known: what would make them so. */
+static void
+refuse_key(const dp_axis *axis, Oid base_relid, AttrNumber attnum,
+		   const dp_refusal *refusal)
+{
+	refuse_axis(axis, "Its values must be public, because a value that "
+				"appears tells that somebody has it.",
+				dp_axis_can_have_bins(axis, base_relid, attnum) ?
+				"Cut its bounds into bins, with a number for each column as "
+				"in bins => ARRAY[0, 4]." :
+				attnum == 0 ?
+				"Choose a column with declared keys or bounds, a boolean or "
+				"an enum." : refusal->hint);
 }
 
 /* dp_axis_make: see dp_release.h. */
@@ -301,10 +318,7 @@ dp_axis_make(Oid relid, const char *column, int32 bins, int64 most)
 	else
 	{
 		if (refusal != NULL)
-			refuse_axis(axis, refusal->detail,
-						dp_axis_can_have_bins(axis, base_relid, attnum) ?
-						"Cut its bounds into bins, with a number for each "
-						"column as in bins => ARRAY[0, 4]." : refusal->hint);
+			refuse_key(axis, base_relid, attnum, refusal);
 		make_from_key(axis, &key);
 	}
 	check_size(axis, axis->size, most);

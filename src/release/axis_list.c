@@ -19,6 +19,7 @@
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
 
+#include "../bridge/dp_numeric.h"
 #include "axis.h"
 
 /* Places in the list form. */
@@ -78,9 +79,7 @@ numeric_node(Numeric value)
 {
 	if (value == NULL)
 		return text_node("");
-	return text_node(DatumGetCString(DirectFunctionCall1(
-										 numeric_out,
-										 NumericGetDatum(value))));
+	return text_node(dp_numeric_text(value));
 }
 
 static Numeric

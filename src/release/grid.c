@@ -11,35 +11,13 @@
 
 #include <math.h>
 
-#include "fmgr.h"
 #include "utils/builtins.h"
-#include "utils/fmgrprotos.h"
-#include "utils/numeric.h"
 
+#include "../bridge/dp_numeric.h"
 #include "measure.h"
 
 #define DEFAULT_BITS 20			/* granules in the width, at least 2^20 */
 #define MAX_EXPONENT 1010		/* of a granule: 2^-e stays a normal double */
-
-static Numeric
-call1(PGFunction function, Numeric a)
-{
-	return DatumGetNumeric(DirectFunctionCall1(function, NumericGetDatum(a)));
-}
-
-static Numeric
-call2(PGFunction function, Numeric a, Numeric b)
-{
-	return DatumGetNumeric(DirectFunctionCall2(function, NumericGetDatum(a),
-											   NumericGetDatum(b)));
-}
-
-static int
-compare(Numeric a, Numeric b)
-{
-	return DatumGetInt32(DirectFunctionCall2(numeric_cmp, NumericGetDatum(a),
-											 NumericGetDatum(b)));
-}
 
 /*
  * dp_release_scale_numeric
@@ -48,7 +26,7 @@ compare(Numeric a, Numeric b)
 Numeric
 dp_release_scale_numeric(Numeric x, int exponent)
 {
-	return call2(numeric_mul, x, dp_bridge_power_of_two(exponent));
+	return dp_numeric_call2(numeric_mul, x, dp_bridge_power_of_two(exponent));
 }
 
 static void
@@ -65,7 +43,7 @@ to_granules(Numeric x, PGFunction round)
 {
 	dp_int128	value;
 
-	if (!dp_bridge_numeric_to_int128(call1(round, x), &value) ||
+	if (!dp_bridge_numeric_to_int128(dp_numeric_call1(round, x), &value) ||
 		value > PG_INT64_MAX || value < PG_INT64_MIN)
 		refuse_bounds("bounds are too far from zero for their distance",
 					  "Use bounds further apart, or declare a coarser "
@@ -92,7 +70,7 @@ dp_release_grid(Numeric lower, Numeric upper, Numeric granule, bool integers)
 		refuse_bounds("bounds must be finite numbers",
 					  "Give the smallest and the largest value that a row may "
 					  "count with.");
-	if (compare(lower, upper) >= 0)
+	if (dp_numeric_compare(lower, upper) >= 0)
 		refuse_bounds("lower bound must be less than upper bound",
 					  "Give the smaller bound first.");
 	grid.exponent = 0;
@@ -100,16 +78,18 @@ dp_release_grid(Numeric lower, Numeric upper, Numeric granule, bool integers)
 		fits = dp_bridge_floor_log2(granule, &grid.exponent);
 	else if (!integers)
 	{
-		fits = dp_bridge_floor_log2(call2(numeric_sub, upper, lower),
-									&grid.exponent);
+		fits = dp_bridge_floor_log2(dp_numeric_call2(numeric_sub, upper,
+													 lower), &grid.exponent);
 		grid.exponent -= DEFAULT_BITS;
 	}
 	if (!fits || abs(grid.exponent) > MAX_EXPONENT)
 		refuse_bounds("bounds are out of range",
 					  "Use bounds between 1e-290 and 1e308 in size.");
 	scale = dp_bridge_power_of_two(-grid.exponent);
-	grid.low = to_granules(call2(numeric_mul, lower, scale), numeric_ceil);
-	grid.high = to_granules(call2(numeric_mul, upper, scale), numeric_floor);
+	grid.low = to_granules(dp_numeric_call2(numeric_mul, lower, scale),
+						   numeric_ceil);
+	grid.high = to_granules(dp_numeric_call2(numeric_mul, upper, scale),
+							numeric_floor);
 	if (grid.low >= grid.high)
 		refuse_bounds("no two grid points lie between the bounds",
 					  integers ? "Bounds of an integer column must enclose at "
@@ -131,7 +111,8 @@ dp_release_grid_value(const dp_grid *grid, dp_int128 granules)
 
 	if (grid->exponent == 0)
 		return value;
-	value = call2(numeric_mul, value, dp_bridge_power_of_two(grid->exponent));
+	value = dp_numeric_call2(numeric_mul, value,
+							 dp_bridge_power_of_two(grid->exponent));
 	if (grid->exponent > 0)
 		return value;
 	digits = (int) ceil(-grid->exponent * 0.30102999566398120);

@@ -11,10 +11,9 @@
 #include "postgres.h"
 
 #include "catalog/pg_type.h"
-#include "fmgr.h"
 #include "utils/array.h"
-#include "utils/fmgrprotos.h"
 
+#include "../bridge/dp_numeric.h"
 #include "tally.h"
 
 /* Most buckets of one histogram. */
@@ -43,8 +42,7 @@ check_bounds(Numeric lower, Numeric upper)
 		refuse_bounds("bounds of dp_histogram must be finite",
 					  "Give the lower end of the first bucket and the upper "
 					  "end of the last one.");
-	if (DatumGetInt32(DirectFunctionCall2(numeric_cmp, NumericGetDatum(lower),
-										  NumericGetDatum(upper))) >= 0)
+	if (dp_numeric_compare(lower, upper) >= 0)
 		refuse_bounds("lower bound must be less than upper bound",
 					  "Give the smaller bound first.");
 }

@@ -36,6 +36,9 @@ extern dp_universe *dp_universe_make(Oid relid, ArrayType *columns,
 									 ArrayType *bins, int64 most);
 extern List *dp_universe_to_list(const dp_universe *universe);
 extern dp_universe *dp_universe_from_list(const List *list);
+/* Cells of a table over some axes; it must not overflow. */
+extern int64 dp_universe_cells(const dp_universe *universe, int naxes,
+							   const int *axes);
 /* Places of a cell on each axis; size must not have saturated. */
 extern void dp_universe_places(const dp_universe *universe, int64 cell,
 							   int64 *places);
@@ -66,6 +69,17 @@ extern dp_reading *dp_workload_reading(const dp_universe *universe,
 /* All tables of k axes, in lexical order. */
 extern int	dp_workload_marginals(const dp_universe *universe, int k,
 								  dp_reading_table **out);
+
+/*
+ * The noisy number of rows (count.c), for which one part of
+ * DP_WORKLOAD_COUNT_SHARE of epsilon is spent; the number is moved into
+ * least .. most after the noise.  The caller has charged it.
+ */
+#define DP_WORKLOAD_COUNT_SHARE 20
+extern dp_scale dp_workload_count_scale(uint64 sensitivity,
+										const dp_rational *epsilon);
+extern int64 dp_workload_noisy_count(const dp_scale *scale, dp_int128 exact,
+									 int64 least, int64 most);
 
 /* "a text, b integer" */
 extern char *dp_universe_columns_text(const dp_universe *universe);

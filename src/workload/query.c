@@ -72,22 +72,6 @@ dp_workload_read_query(const dp_universe *universe, const char *text)
 
 /* ---- cells ---- */
 
-/* By how much the query's cell moves with each axis of the universe. */
-static void
-find_strides(const dp_universe *universe, const dp_linear_query *query,
-			 int64 *strides)
-{
-	int64		stride = 1;
-	int			i;
-
-	memset(strides, 0, sizeof(int64) * universe->naxes);
-	for (i = query->naxes - 1; i >= 0; i--)
-	{
-		strides[query->axes[i]] = stride;
-		stride *= universe->axes[query->axes[i]]->size;
-	}
-}
-
 /*
  * dp_workload_expand
  *	  holds[cell] for every cell of the universe, which must be small enough
@@ -104,7 +88,8 @@ dp_workload_expand(const dp_universe *universe, const dp_linear_query *query,
 	int64		from = 0;
 	int64		cell;
 
-	find_strides(universe, query, strides);
+	dp_universe_strides(universe, universe->naxes, NULL, query->naxes,
+						query->axes, strides);
 	for (cell = 0; cell < universe->size; cell += inner)
 	{
 		int64		j;
@@ -150,7 +135,7 @@ check_marginals(const dp_universe *universe, int k)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("marginals must be from 0 to the number of columns, "
 						"not %d", k),
-				 errdetail("There are %d columns.", universe->naxes),
+				 errdetail("The number of columns is %d.", universe->naxes),
 				 errhint("It is how many columns each table has.")));
 	for (i = 0; i < k; i++)
 		tables = tables * (universe->naxes - i) / (i + 1);

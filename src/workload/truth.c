@@ -88,30 +88,6 @@ walk_step(walk *at)
 	return 0;
 }
 
-/*
- * By how much a cell of `part` moves when a place of each axis of `whole`
- * moves by one: 0 for axes that it does not have.
- */
-static void
-find_strides(const dp_universe *universe, const dp_truth *whole,
-			 const dp_truth *part, int64 *strides)
-{
-	int64		stride = 1;
-	int			j = part->naxes - 1;
-	int			i;
-
-	for (i = whole->naxes - 1; i >= 0; i--)
-	{
-		strides[i] = 0;
-		if (j >= 0 && part->axes[j] == whole->axes[i])
-		{
-			strides[i] = stride;
-			stride *= universe->axes[whole->axes[i]]->size;
-			j--;
-		}
-	}
-}
-
 /* ---- AND, OR, NOT ---- */
 
 /* What another argument makes of a value, in three-valued logic. */
@@ -134,7 +110,8 @@ combine_table(const dp_universe *universe, dp_truth *into,
 	int64		cell;
 	walk		at;
 
-	find_strides(universe, into, part, strides);
+	dp_universe_strides(universe, into->naxes, into->axes, part->naxes,
+						part->axes, strides);
 	stride = into->naxes == 0 ? 0 : strides[into->naxes - 1];
 	walk_start(&at, universe, into);
 	for (cell = 0; cell < into->size; cell += inner)

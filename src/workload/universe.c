@@ -11,7 +11,7 @@
 #include "utils/array.h"
 #include "utils/builtins.h"
 
-#include "dp_workload.h"
+#include "workload.h"
 
 /* ---- from SQL arguments ---- */
 
@@ -188,6 +188,47 @@ dp_universe_from_list(const List *list)
 }
 
 /* ---- cells ---- */
+
+/*
+ * dp_universe_strides
+ *	  By how much a cell of the table over the axes `part` moves when a place
+ *	  of each of the axes `whole` (NULL: all of the universe) moves by one: 0
+ *	  for axes that it does not have.  Both are ascending, and `part` is
+ *	  within `whole`.
+ */
+void
+dp_universe_strides(const dp_universe *universe, int nwhole, const int *whole,
+					int npart, const int *part, int64 *strides)
+{
+	int64		stride = 1;
+	int			j = npart - 1;
+	int			i;
+
+	for (i = nwhole - 1; i >= 0; i--)
+	{
+		int			axis = whole ? whole[i] : i;
+
+		strides[i] = 0;
+		if (j >= 0 && part[j] == axis)
+		{
+			strides[i] = stride;
+			stride *= universe->axes[axis]->size;
+			j--;
+		}
+	}
+}
+
+/* dp_universe_cells: of a table over some axes, which is known to be small. */
+int64
+dp_universe_cells(const dp_universe *universe, int naxes, const int *axes)
+{
+	int64		cells = 1;
+	int			i;
+
+	for (i = 0; i < naxes; i++)
+		cells *= universe->axes[axes[i]]->size;
+	return cells;
+}
 
 /* dp_universe_places: the place of a cell on each axis. */
 void

@@ -21,6 +21,11 @@ typedef struct dp_truth
 	signed char *values;
 } dp_truth;
 
+/* universe.c */
+extern void dp_universe_strides(const dp_universe *universe, int nwhole,
+								const int *whole, int npart, const int *part,
+								int64 *strides);
+
 /* truth.c */
 extern dp_truth *dp_truth_make(const dp_universe *universe, TupleDesc columns,
 							   Node *expression, bool total);
