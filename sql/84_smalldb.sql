@@ -69,9 +69,13 @@ COMMENT ON FUNCTION dp_pg.progress_rows() IS
 'releases under way in this database that the current user may see as in pg_stat_activity; see dp_pg.progress';
 
 CREATE VIEW dp_pg.progress AS
-SELECT p.pid, p.role::regrole AS role, p.relation::regclass AS relation,
+SELECT p.pid, p.role::regrole AS role,
+	CASE WHEN n.oid IS NOT NULL THEN
+		pg_catalog.format('%I.%I', n.nspname, c.relname) END AS relation,
 	p.mechanism, p.phase, p.done, p.total
-FROM dp_pg.progress_rows() AS p;
+FROM dp_pg.progress_rows() AS p
+	LEFT JOIN pg_catalog.pg_class AS c ON c.oid = p.relation
+	LEFT JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace;
 COMMENT ON VIEW dp_pg.progress IS
 'how far dp_smalldb, dp_net and dp_synthesize are in this database: one row per session, for those who may see its activity (the role itself, its members, pg_read_all_stats); done of total candidates or rounds, which are public numbers; empty unless track_activities is on';
 GRANT SELECT ON dp_pg.progress TO PUBLIC;
@@ -85,14 +89,7 @@ DECLARE
 	f record;
 BEGIN
 	FOR f IN
-		SELECT pg_catalog.format(
-			'@extschema@.dp_smalldb(%s, columns text[], %s, alpha %3$s, '
-			'epsilon %3$s DEFAULT NULL, n bigint DEFAULT NULL, '
-			'bins integer[] DEFAULT NULL)', relation, workload, number)
-			AS signature,
-			pg_catalog.format('%s, text[], %s, %3$s, %3$s, bigint, integer[]',
-				pg_catalog.split_part(relation, ' ', 2),
-				pg_catalog.split_part(workload, ' ', 2), number) AS types,
+		SELECT relation, workload,
 			CASE WHEN relation LIKE '%anyelement' THEN 'anyelement'
 				ELSE 'record' END AS result,
 			CASE WHEN relation LIKE '%anyelement' THEN
@@ -105,17 +102,15 @@ BEGIN
 				END AS answers
 		FROM (VALUES ('relation dp_pg.regrelation'), ('relation anyelement'))
 			AS r(relation),
-			(VALUES ('queries text[]'), ('marginals integer')) AS w(workload),
-			(VALUES ('numeric'), ('double precision')) AS t(number)
+			(VALUES ('queries text[]'), ('marginals integer')) AS w(workload)
 	LOOP
-		EXECUTE pg_catalog.format($sql$
-			CREATE FUNCTION %s RETURNS SETOF %s
-			LANGUAGE c VOLATILE PARALLEL UNSAFE COST 1000000
-			AS 'MODULE_PATHNAME', 'dp_synth_sql_smalldb'
-		$sql$, f.signature, f.result);
-		EXECUTE pg_catalog.format('COMMENT ON FUNCTION @extschema@.dp_smalldb(%s) IS %L',
-			f.types, 'a private synthetic table of few rows, ready for CREATE TABLE AS: '
-			|| f.rows || '; chosen by the exponential mechanism among all tables of ceil(ln(queries)/alpha^2) rows over the universe, the product of the columns'' public values (bins: equal bins of declared bounds, 0 or NULL for none), to answer '
+		PERFORM dp_pg.make_twins('dp_smalldb', pg_catalog.format(
+			'%s, columns text[], %s, epsilon NUMBER [DEFAULT NULL], n bigint DEFAULT NULL, bins integer[] DEFAULT NULL, alpha NUMBER DEFAULT NULL',
+			f.relation, f.workload),
+			pg_catalog.format('RETURNS SETOF %s VOLATILE PARALLEL UNSAFE COST 1000000', f.result),
+			'dp_synth_sql_smalldb',
+			'a private synthetic table of few rows, ready for CREATE TABLE AS: '
+			|| f.rows || '; chosen by the exponential mechanism among all tables of ceil(ln(queries)/alpha^2) rows (alpha NULL, with n: of as many rows as promise the least error among those that can be searched) over the universe, the product of the columns'' public values (bins: equal bins of declared bounds, 0 or NULL for none), to answer '
 			|| f.answers || ' best; a count of its rows times n over its size estimates a count of the relation''s; universe, workload and candidates are shown before the charge of epsilon (default dp_pg.epsilon; rho at most epsilon^2/8, a little more with a count); n: the number of rows in the universe when that is public, NULL: a twentieth of epsilon buys a noisy count; 22004 for a NULL, 22023 for a bad parameter or column list, 42703, 54000 for too many cells or candidates, 42501, 53400, 25000, 25006, 0A000; book, Algorithm 4; theory T65, T66');
 	END LOOP;
 END
@@ -125,64 +120,24 @@ $make$;
 -- To plan it
 -- ---------------------------------------------------------------------------
 
-DO $make$
-DECLARE
-	number text;
-BEGIN
-	FOREACH number IN ARRAY ARRAY['numeric', 'double precision'] LOOP
-		EXECUTE pg_catalog.format($sql$
-			CREATE FUNCTION @extschema@.dp_smalldb_error(
-				universe bigint, queries bigint, n bigint, epsilon %1$s,
-				alpha %1$s DEFAULT NULL, size bigint DEFAULT NULL,
-				vc_dimension bigint DEFAULT NULL, beta %1$s DEFAULT 0.05,
-				OUT size bigint, OUT alpha double precision,
-				OUT candidates double precision, OUT feasible boolean,
-				OUT error double precision,
-				OUT theorem_alpha double precision)
-			LANGUAGE c IMMUTABLE PARALLEL SAFE
-			AS 'MODULE_PATHNAME', 'dp_synth_sql_smalldb_error';
-			COMMENT ON FUNCTION @extschema@.dp_smalldb_error(
-				bigint, bigint, bigint, %1$s, %1$s, bigint, bigint, %1$s) IS
-			'what dp_smalldb over a universe of that many cells and with that many queries would search and promise, when n rows are public (NULL n there: use 0.95 epsilon here, and what the count is off by adds twice): size of the table, from size, else alpha (ceil(ln(queries)/alpha^2); with vc_dimension the smaller of that and Theorem 4.9''s), else the searchable one with the least error; an alpha that gives this size (NULL: none); candidates; feasible: whether they can be searched; error: with probability 1 - beta no query is off by more than this part of n; theorem_alpha: that of Theorem 4.5, which says nothing above 1; NULL when universe, n, epsilon or beta is; queries NULL: any number of vc_dimension; errors 22023; book, Lemma 4.3, Theorems 4.5 and 4.9; theory T67, T68';
-		$sql$, number);
-	END LOOP;
-END
-$make$;
+SELECT dp_pg.make_twins('dp_smalldb_error',
+'universe bigint, queries bigint, epsilon NUMBER, n bigint, alpha NUMBER DEFAULT NULL, confidence NUMBER DEFAULT 0.95, size bigint DEFAULT NULL, vc_dimension bigint DEFAULT NULL, OUT size bigint, OUT alpha double precision, OUT candidates double precision, OUT feasible boolean, OUT error double precision, OUT theorem_alpha double precision',
+'IMMUTABLE PARALLEL SAFE', 'dp_synth_sql_smalldb_error',
+'what dp_smalldb over a universe of that many cells and with that many queries would search and promise, when n rows are public (NULL n there: use 0.95 epsilon here, and what the count is off by adds twice): size of the table, from size, else alpha (ceil(ln(queries)/alpha^2); with vc_dimension the smaller of that and Theorem 4.9''s), else the searchable one with the least error; an alpha that gives this size (NULL: none); candidates; feasible: whether they can be searched; error: with probability confidence no query is off by more than this part of n; theorem_alpha: that of Theorem 4.5, which says nothing above 1; NULL when universe, epsilon, n or confidence is; queries NULL: any number of vc_dimension; errors 22023; book, Lemma 4.3, Theorems 4.5 and 4.9; theory T67, T68');
 
 -- ---------------------------------------------------------------------------
 -- dp_net
 -- ---------------------------------------------------------------------------
 
-DO $make$
-DECLARE
-	number text;
-BEGIN
-	FOREACH number IN ARRAY ARRAY['numeric', 'double precision'] LOOP
-		EXECUTE pg_catalog.format($sql$
-			CREATE FUNCTION @extschema@.dp_net(
-				relation dp_pg.regrelation, candidates regclass,
-				queries text[], epsilon %1$s%2$s,
-				answers name DEFAULT 'answers')
-			RETURNS SETOF record
-			LANGUAGE c VOLATILE PARALLEL UNSAFE COST 1000000
-			AS 'MODULE_PATHNAME', 'dp_synth_sql_net';
-			COMMENT ON FUNCTION @extschema@.dp_net(
-				dp_pg.regrelation, regclass, text[], %1$s, name) IS
-			'the row of a public table of candidates whose answers are nearest to the counts of a protected relation, privately: column answers holds an array with one number, in rows, for each of the queries (predicates under the rules of WHERE), the other columns anything, listed after AS t(...); drawn with probability proportional to exp(-epsilon d/2), d its largest distance; candidates are read as the asking role, before the charge of epsilon (default dp_pg.epsilon; rho at most epsilon^2/8); 22004 for a NULL, 22023 for a bad parameter or candidate, 42703, 42804, 54000 for more than 2^24 candidates, 42501, 53400, 25000, 25006, 0A000; book, Section 5.1; theory T69';
-			CREATE FUNCTION @extschema@.dp_net_values(
-				"values" %1$s[], sensitivity %1$s, candidates regclass,
-				dataset name, epsilon %1$s DEFAULT NULL,
-				answers name DEFAULT 'answers')
-			RETURNS SETOF record
-			LANGUAGE c VOLATILE PARALLEL UNSAFE COST 1000000
-			AS 'MODULE_PATHNAME', 'dp_synth_sql_net_values';
-			COMMENT ON FUNCTION @extschema@.dp_net_values(
-				%1$s[], %1$s, regclass, name, %1$s, name) IS
-			'dp_net for values of any queries, linear or not, that the data''s owner computed: sensitivity, for which he vouches, is the most by which one unit can move one of them; charged to the asking role on the dataset; NULL and NaN values count as 0; EXECUTE is given by grant only; 22004, 22023, 42703, 42704, 42804, 54000, 42501, 53400, 25000, 25006, 0A000; book, Section 5.1; theory T69';
-			REVOKE EXECUTE ON FUNCTION @extschema@.dp_net_values(
-				%1$s[], %1$s, regclass, name, %1$s, name) FROM PUBLIC;
-		$sql$, number,
-			CASE number WHEN 'numeric' THEN ' DEFAULT NULL' ELSE '' END);
-	END LOOP;
-END
-$make$;
+SELECT dp_pg.make_twins('dp_net',
+$$relation dp_pg.regrelation, candidates regclass, queries text[], epsilon NUMBER [DEFAULT NULL], answers name DEFAULT 'answers'$$,
+'RETURNS SETOF record VOLATILE PARALLEL UNSAFE COST 1000000',
+'dp_synth_sql_net',
+'the row of a public table of candidates whose answers are nearest to the counts of a protected relation, privately: column answers holds an array with one number, in rows, for each of the queries (predicates under the rules of WHERE), the other columns anything, listed after AS t(...); drawn with probability proportional to exp(-epsilon d/2), d its largest distance; candidates are read as the asking role, before the charge of epsilon (default dp_pg.epsilon; rho at most epsilon^2/8); 22004 for a NULL, 22023 for a bad parameter or candidate, 42703, 42804, 54000 for more than 2^24 candidates, 42501, 53400, 25000, 25006, 0A000; book, Section 5.1; theory T69');
+
+SELECT dp_pg.make_twins('dp_net_values',
+$$value NUMBER[], sensitivity NUMBER, candidates regclass, dataset name, epsilon NUMBER DEFAULT NULL, answers name DEFAULT 'answers'$$,
+'RETURNS SETOF record VOLATILE PARALLEL UNSAFE COST 1000000',
+'dp_synth_sql_net_values',
+'dp_net for values of any queries, linear or not, that the data''s owner computed: sensitivity, for which he vouches, is the most by which one unit can move one of them; charged to the asking role on the dataset; NULL and NaN values count as 0; EXECUTE is given by grant only; 22004, 22023, 42703, 42704, 42804, 54000, 42501, 53400, 25000, 25006, 0A000; book, Section 5.1; theory T69',
+true);

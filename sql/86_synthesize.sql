@@ -5,54 +5,23 @@ DO $make$
 DECLARE
 	f record;
 BEGIN
-	FOR f IN
-		SELECT number, workload, pg_catalog.split_part(workload, ' ', 2) AS type,
-			CASE WHEN workload LIKE '%[]' THEN 'the marginals are those of the sets in marginals, each a list of names as in SQL'
-				ELSE 'the marginals are all tables of that many of the columns'
-				END AS answers
-		FROM (VALUES ('marginals integer DEFAULT 2'), ('marginals text[]')) AS w(workload),
-			(VALUES ('numeric'), ('double precision')) AS t(number)
+	FOR f IN SELECT * FROM (VALUES
+		('integer [DEFAULT 2]', 'the marginals are all tables of that many of the columns'),
+		('text[]', 'the marginals are those of the sets in marginals, each a list of names as in SQL'))
+		AS w(marginals, answers)
 	LOOP
-		EXECUTE pg_catalog.format($sql$
-			CREATE FUNCTION @extschema@.dp_synthesize(
-				relation dp_pg.regrelation, columns text[], epsilon %1$s,
-				%2$s, delta %1$s DEFAULT NULL, rows bigint DEFAULT NULL,
-				bins integer[] DEFAULT NULL, method text DEFAULT 'aim',
-				n bigint DEFAULT NULL)
-			RETURNS SETOF record
-			LANGUAGE c VOLATILE PARALLEL UNSAFE COST 1000000 ROWS 10000
-			AS 'MODULE_PATHNAME', 'dp_synth_sql_synthesize'
-		$sql$, f.number, f.workload);
-		EXECUTE pg_catalog.format(
-			'COMMENT ON FUNCTION @extschema@.dp_synthesize(dp_pg.regrelation, text[], %1$s, %2$s, %1$s, bigint, integer[], text, bigint) IS %3$L',
-			f.number, f.type,
+		PERFORM dp_pg.make_twins('dp_synthesize', pg_catalog.format(
+			'relation dp_pg.regrelation, columns text[], marginals %s, epsilon NUMBER [DEFAULT NULL], n bigint DEFAULT NULL, bins integer[] DEFAULT NULL, delta NUMBER DEFAULT NULL, method text DEFAULT ''aim'', rows bigint DEFAULT NULL',
+			f.marginals),
+			'RETURNS SETOF record VOLATILE PARALLEL UNSAFE COST 1000000 ROWS 10000',
+			'dp_synth_sql_synthesize',
 			'synthetic rows over the columns'' public values (bins: equal bins of declared bounds, 0 or NULL for none), to be listed after AS t(...), ready for CREATE TABLE AS; their marginals are near those of the protected relation: '
-			|| f.answers || '; method aim: adaptively chosen marginals with discrete Gaussian noise, (epsilon, delta) (NULL: dp_pg.epsilon, dp_pg.delta), for universes of any size; method mwem: multiplicative weights, pure epsilon, at most 2^20 cells; rows: how many, NULL for about as many as there are; n: the number of rows of the relation when that is public; universe and workload are shown before the charge, which is made once, and the estimated error afterwards and in dp_pg.releases; values may be NULL; 22004 for a NULL, 22023 for a bad parameter, column, marginal or column list, 42703, 54000 for too many cells, tables or rows, 42501, 53400, 25000, 25006, 0A000; book, Section 5.2; theory T70 to T75');
+			|| f.answers || '; method aim: adaptively chosen marginals with discrete Gaussian noise, (epsilon, delta), for universes of any size; method mwem: multiplicative weights, pure epsilon, at most 2^20 cells; epsilon (NULL: dp_pg.epsilon) and delta (NULL: dp_pg.delta, whatever dp_pg.mechanism is; mwem takes none); rows: how many, NULL for about as many as there are; n: the number of rows of the relation when that is public; universe and workload are shown before the charge, which is made once, and the estimated error afterwards and in dp_pg.releases; values may be NULL; 22004 for a NULL, 22023 for a bad parameter, column, marginal or column list, 42703, 54000 for too many cells, tables or rows, 42501, 53400, 25000, 25006, 0A000; book, Section 5.2; theory T70 to T75');
 	END LOOP;
 END
 $make$;
 
-DO $make$
-DECLARE
-	number text;
-BEGIN
-	FOREACH number IN ARRAY ARRAY['numeric', 'double precision'] LOOP
-		EXECUTE pg_catalog.format($sql$
-			CREATE FUNCTION @extschema@.dp_synthesize_error(
-				sizes integer[], n bigint, epsilon %1$s,
-				delta %1$s DEFAULT NULL, marginals integer DEFAULT 2,
-				beta %1$s DEFAULT 0.05,
-				OUT cells double precision, OUT tables double precision,
-				OUT table_cells double precision, OUT sigma double precision,
-				OUT gaussian_error double precision,
-				OUT laplace_error double precision, OUT rounds integer,
-				OUT theorem_alpha double precision)
-			LANGUAGE c IMMUTABLE PARALLEL SAFE
-			AS 'MODULE_PATHNAME', 'dp_synth_sql_synthesize_error';
-			COMMENT ON FUNCTION @extschema@.dp_synthesize_error(
-				integer[], bigint, %1$s, %1$s, integer, %1$s) IS
-			'the size of a workload for dp_synthesize, all tables of so many of the columns that have sizes public values, and what its price buys without it, for n rows: cells of the universe, tables and their cells; sigma of plain Gaussian noise on all of them at (epsilon, delta); gaussian_error and laplace_error: parts of n that no cell is off by with probability 1 - beta, a bound for method aim to stay below where it can choose well; rounds of method mwem and theorem_alpha, the promise of Theorem 5.6, which says nothing above 1; NULL where delta is NULL, or the universe is too large for mwem; NULL when another argument is; errors 22023; theory T71, T75';
-		$sql$, number);
-	END LOOP;
-END
-$make$;
+SELECT dp_pg.make_twins('dp_synthesize_error',
+'sizes integer[], marginals integer, epsilon NUMBER, n bigint, delta NUMBER DEFAULT NULL, confidence NUMBER DEFAULT 0.95, OUT cells double precision, OUT tables double precision, OUT table_cells double precision, OUT sigma double precision, OUT gaussian_error double precision, OUT laplace_error double precision, OUT rounds integer, OUT theorem_alpha double precision',
+'IMMUTABLE PARALLEL SAFE', 'dp_synth_sql_synthesize_error',
+'the size of a workload for dp_synthesize, all tables of so many of the columns that have sizes public values, and what its price buys without it, for n rows: cells of the universe, tables and their cells; sigma of plain Gaussian noise on all of them at (epsilon, delta); gaussian_error and laplace_error: parts of n that no cell is off by with probability confidence, a bound for method aim to stay below where it can choose well; rounds of method mwem and theorem_alpha, the promise of Theorem 5.6, which says nothing above 1; NULL where delta is NULL, or the universe is too large for mwem; NULL when another argument is; errors 22023; theory T71, T75');

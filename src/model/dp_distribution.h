@@ -44,23 +44,7 @@ typedef struct dp_shape
 
 /* ---- tables (table.c) ---- */
 
-/* How the cells of a large table lie in smaller ones; private to table.c. */
-#define DP_WALK_OPERANDS 3
-
-typedef struct dp_walk
-{
-	int			runs;			/* runs of columns that are treated alike */
-	int64_t		size[DP_SHAPE_COLUMNS];
-	int64_t		step[DP_SHAPE_COLUMNS][DP_WALK_OPERANDS];
-	int64_t		at[DP_SHAPE_COLUMNS];
-	int64_t		offset[DP_WALK_OPERANDS];
-} dp_walk;
-
 extern double dp_shape_cells(const dp_shape *shape, dp_columns set);
-extern void dp_walk_begin(dp_walk *walk, const dp_shape *shape,
-						  dp_columns over, int operands,
-						  const dp_columns *operand);
-extern bool dp_walk_next(dp_walk *walk, int operands);
 extern void dp_table_add(const dp_shape *shape, dp_columns large_set,
 						 double *large, dp_columns small_set,
 						 const double *small);
@@ -143,6 +127,7 @@ extern dp_status dp_distribution_marginal(const dp_distribution *d,
 										  double *out);
 extern void dp_distribution_fit(dp_distribution *d, int iterations,
 								double tolerance, double enough);
+/* Of the fit itself; for tests. */
 extern double dp_distribution_loss(const dp_distribution *d);
 
 /* ---- rows (sample.c) ---- */
@@ -150,6 +135,7 @@ extern double dp_distribution_loss(const dp_distribution *d);
 extern dp_status dp_distribution_sample(const dp_distribution *d,
 										dp_source *source, int64_t rows,
 										int32_t *places);
+/* Of the two others; for tests. */
 extern dp_status dp_sample_uniform(dp_source *source, double *out);
 extern dp_status dp_sample_share(dp_source *source, const double *odds,
 								 int64_t n, double mass, int64_t rows,

@@ -79,7 +79,7 @@ extern dp_status dp_generator_step_last(const dp_generator_terms *t,
 										dp_fixed left,
 										dp_generator_step *out);
 
-/* ---- the adaptive generator (generator.c) ---- */
+/* ---- the adaptive generator (generator.c); all but run for tests ---- */
 
 extern void dp_generator_score(const dp_generator_terms *t, int table,
 							   const int64_t *expected, double sigma,
@@ -99,6 +99,13 @@ extern dp_status dp_generator_run(const dp_host *host, dp_source *source,
 								  dp_distribution **out,
 								  dp_generator_report *report);
 
+/* ---- rows as they are expected (polish.c) ---- */
+
+extern dp_status dp_generator_polish(const dp_distribution *d,
+									 const dp_generator_terms *t,
+									 dp_source *source, int64_t rows,
+									 int32_t *places);
+
 /* ---- what rounding to rows adds (rows_error.c) ---- */
 
 extern void dp_generator_summarize(const dp_generator_terms *t,
@@ -109,34 +116,35 @@ extern void dp_generator_rows_error(const dp_distribution *d,
 									int64_t rows, const int32_t *places,
 									dp_generator_report *report);
 
-/* ---- multiplicative weights over all cells (weights.c) ---- */
+/* ---- multiplicative weights over all cells (mwem.c) ---- */
 
-typedef struct dp_weights
+typedef struct dp_mwem
 {
 	const dp_host *host;
 	dp_shape	shape;
 	int64_t		cells;
 	double		total;
 	double	   *p;				/* probabilities of the cells */
-} dp_weights;
+} dp_mwem;
 
-extern int	dp_weights_rounds(const dp_generator_terms *t, double epsilon,
-							  double total);
-extern dp_status dp_weights_run(const dp_host *host, dp_source *source,
-								const dp_generator_terms *t,
-								const dp_rational *epsilon, int rounds,
-								dp_weights *out, dp_generator_report *report);
-extern double dp_weights_theorem_alpha(double universe, double queries,
-									   double n, double epsilon,
-									   double beta);
-extern void dp_weights_free(dp_weights *w);
-extern void dp_weights_marginal(const dp_weights *w, dp_columns set,
-								double *out);
-extern dp_status dp_weights_sample(const dp_weights *w, dp_source *source,
-								   int64_t rows, int32_t *places);
-extern void dp_weights_rows_error(const dp_weights *w,
-								  const dp_generator_terms *t, int64_t rows,
-								  const int32_t *places,
-								  dp_generator_report *report);
+extern int	dp_mwem_rounds(const dp_generator_terms *t, double epsilon,
+						   double total);
+extern dp_status dp_mwem_run(const dp_host *host, dp_source *source,
+							 const dp_generator_terms *t,
+							 const dp_rational *epsilon, int rounds,
+							 dp_mwem *out, dp_generator_report *report);
+extern double dp_mwem_theorem_alpha(double universe, double queries,
+									double n, double epsilon,
+									double beta);
+/* For tests and after an error; the server frees memory as a whole. */
+extern void dp_mwem_free(dp_mwem *w);
+extern void dp_mwem_marginal(const dp_mwem *w, dp_columns set,
+							 double *out);
+extern dp_status dp_mwem_sample(const dp_mwem *w, dp_source *source,
+								int64_t rows, int32_t *places);
+extern void dp_mwem_rows_error(const dp_mwem *w,
+							   const dp_generator_terms *t, int64_t rows,
+							   const int32_t *places,
+							   dp_generator_report *report);
 
 #endif							/* DP_GENERATOR_H */

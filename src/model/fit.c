@@ -112,11 +112,37 @@ unit_step(const dp_distribution *d)
 }
 
 /*
+ * The loss that is low enough.  Noise alone gives the truth one half for each
+ * cell.  A fit to counts follows their noise, too, where they stand out of it,
+ * and so falls below that: by half of such cells, which tables with columns in
+ * common do not leave all free.
+ */
+static double
+enough_loss(const dp_distribution *d)
+{
+	double		cells = 0;
+	double		clear = 0;
+	int			i;
+	int64_t		k;
+
+	for (i = 0; i < d->nfactors; i++)
+	{
+		const dp_factor *f = &d->factor[i];
+		double		noise = 1 / sqrt(f->weight);
+
+		cells += (double) f->cells;
+		for (k = 0; k < f->cells; k++)
+			clear += f->marginal[k] > 2 * noise;
+	}
+	return (cells - clear / 2) / 2;
+}
+
+/*
  * dp_distribution_fit
  *	  At most `iterations` steps from the distribution as it is; fewer when
  *	  the loss falls by less than `tolerance` of itself ten times in a row, or
- *	  is at most `enough` times the loss that noise alone gives the truth: a
- *	  better fit would be a fit to noise.
+ *	  is at most `enough` times what suffices: a better fit would be a fit to
+ *	  noise.
  *
  * Requires: iterations >= 0; tolerance >= 0; enough >= 0.
  * Gives:	 the loss never larger than before; everything inferred.
@@ -136,11 +162,11 @@ dp_distribution_fit(dp_distribution *d, int iterations, double tolerance,
 	for (i = 0; i < d->nfactors; i++)
 		cells += (size_t) d->factor[i].cells;
 	before = host->allocate(host->state, sizeof(double) * (cells + 1));
-	enough *= (double) cells / 2;
 	dp_distribution_infer(d);
 	loss = dp_distribution_loss(d);
 	d->step = 0;
-	for (i = 0; i < iterations && calm < 10 && loss > enough; i++)
+	for (i = 0; i < iterations && calm < 10 && loss > enough * enough_loss(d);
+		 i++)
 	{
 		double		unit;
 		double		now;

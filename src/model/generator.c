@@ -27,17 +27,15 @@
 #define NOMINAL_ROUNDS 16		/* per column */
 #define TOLERANCE 1e-4			/* of the loss, when a fit is at rest */
 
-/* How long to fit: cells visited, steps, and the loss that is enough. */
+/* How long to fit: cells visited, and steps. */
 typedef struct patience
 {
 	double		effort;
 	int			most;
-	double		enough;
 } patience;
 
-static const patience after_round = {1e7, 200, 0.7};
-static const patience at_the_end = {4e8, 2000, 0.5};
-static const patience after_closing = {4e8, 2000, 0.9};
+static const patience after_round = {1e7, 200};
+static const patience at_the_end = {4e8, 2000};
 
 #define LEAST_STEPS 25
 
@@ -202,8 +200,7 @@ fit(generator *g, const patience *p)
 {
 	double		steps = fmax(LEAST_STEPS, p->effort / (g->d->cells + 1));
 
-	dp_distribution_fit(g->d, (int) fmin(steps, p->most), TOLERANCE,
-						p->enough);
+	dp_distribution_fit(g->d, (int) fmin(steps, p->most), TOLERANCE, 1);
 }
 
 /* Tables that the size limit allows by now: a public matter. */
@@ -349,7 +346,7 @@ closing_round(generator *g)
 	if (status != DP_OK)
 		return status;
 	g->report->sigma = g->step.sigma;
-	fit(g, &after_closing);
+	fit(g, &at_the_end);
 	return DP_OK;
 }
 

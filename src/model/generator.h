@@ -10,13 +10,21 @@
 /* Cells of a product on the way to a marginal; more is too much work. */
 #define MOST_PRODUCT 0x1p24
 
-/* The last release of a table, and the odds of each thing said about it. */
+/* The odds that a release is wrong about each thing said by it. */
+typedef struct dp_odds
+{
+	double		wanted;			/* a cell of a wanted table */
+	double		part;			/* one of another table, or of no columns */
+	double		sum;			/* of a wanted table's errors */
+} dp_odds;
+
+/* The last release of a table. */
 typedef struct dp_evidence
 {
 	int			table;
 	bool		closing;
 	double		sigma;
-	double		odds;
+	dp_odds		odds;
 	double	   *value;
 } dp_evidence;
 
@@ -56,6 +64,8 @@ extern void dp_generator_begin(generator *g, const dp_host *host,
 extern void dp_generator_end(generator *g, dp_distribution **out);
 extern void dp_generator_independent(const generator *g, dp_columns set,
 									 double *out);
+extern double dp_generator_noise_bound(double sigma, double cells,
+									   double beta);
 extern bool dp_generator_is_whole(const dp_generator_terms *t, int table);
 extern void dp_generator_keep(generator *g, int table, bool closing);
 extern void dp_generator_remember(generator *g);

@@ -1,6 +1,6 @@
 /*
  * generator_state.c
- *	  The adaptive generator's memory, and what it can say about its errors.
+ *	  The adaptive generator's memory, and the odds of what is said by it.
  */
 #include <math.h>
 #include <string.h>
@@ -129,9 +129,16 @@ dp_generator_independent(const generator *g, dp_columns set, double *out)
 	}
 }
 
-/* || noise ||_1 stays below this with the given odds. */
-static double
-noise_bound(double sigma, double cells, double beta)
+/*
+ * dp_generator_noise_bound
+ *	  What || noise ||_1 of a table stays below but for odds of beta.
+ *
+ * Requires: sigma > 0; cells > 0; 0 < beta < 1.
+ * Gives:	 as said.
+ * Source:	 doc/theory.md T74.
+ */
+double
+dp_generator_noise_bound(double sigma, double cells, double beta)
 {
 	return sigma * (sqrt(2 / M_PI) * cells + sqrt(2 * cells * log(1 / beta)));
 }
@@ -158,25 +165,47 @@ dp_generator_is_whole(const dp_generator_terms *t, int table)
 	return true;
 }
 
-/* How many wanted tables there are within a set. */
-static int
-wanted_within(const dp_generator_terms *t, dp_columns set)
+/*
+ * Odds of each thing that is said by a release of the columns of a set: ranges
+ * of the cells of every table within it, and sums of wanted ones.  Cells of
+ * wanted tables have most of them.
+ */
+static dp_odds
+share_out(const dp_generator_terms *t, dp_columns set, double odds)
 {
-	int			n = 0;
+	double		wanted = 0;
+	double		part = 1;		/* that of no columns */
+	double		sums = 0;
+	dp_odds		out;
 	int			i;
 
 	for (i = 0; i < t->ntables; i++)
-		n += t->table[i].wanted && (t->table[i].set & ~set) == 0;
-	return n;
+	{
+		double		cells = dp_shape_cells(&t->shape, t->table[i].set);
+
+		if ((t->table[i].set & ~set) != 0)
+			continue;
+		if (t->table[i].wanted)
+		{
+			wanted += cells;
+			sums++;
+		}
+		else
+			part += cells;
+	}
+	out.wanted = odds * 2 / 3 / fmax(1, wanted);
+	out.part = odds / 6 / part;
+	out.sum = odds / 6 / fmax(1, sums);
+	return out;
 }
 
 /*
- * Odds of each of the two things that a release says about a wanted table.
  * Release j of the rounds has 1/(j(j + 1)) of their share, so that it does not
  * matter how many there will be, nor that it depends on earlier ones which
- * table comes next.  In the last release every table is told of by one other.
+ * table comes next.  In the last release each thing is said once, by all of it
+ * together.
  */
-static double
+static dp_odds
 odds_of(const generator *g, int table, bool closing)
 {
 	const dp_generator_terms *t = g->t;
@@ -184,9 +213,8 @@ odds_of(const generator *g, int table, bool closing)
 	double		share = ROUNDS_ODDS + (g->closing ? 0 : CLOSING_ODDS);
 
 	if (closing)
-		return CLOSING_ODDS / (2. * wanted_within(t, ~(dp_columns) 0));
-	return share / (j * (j + 1)) /
-		(2. * wanted_within(t, t->table[table].set) + 1);
+		return share_out(t, ~(dp_columns) 0, CLOSING_ODDS);
+	return share_out(t, t->table[table].set, share / (j * (j + 1)));
 }
 
 /*
@@ -245,130 +273,8 @@ dp_generator_remember(generator *g)
 		sum += fabs(g->noisy[k] - (double) expected[k]);
 	g->choice_sigma = g->step.sigma;
 	g->choice_score = (double) r->weight *
-		(sum + noise_bound(g->step.sigma, cells, beta) -
+		(sum + dp_generator_noise_bound(g->step.sigma, cells, beta) -
 		 sqrt(2 / M_PI) * g->step.sigma * cells);
 	g->choice_miss = log(g->ncandidates / beta) *
 		(double) g->step.rate.den / (double) g->step.rate.num;
-}
-
-static void
-tighten(dp_bound *b, double table, double cell)
-{
-	b->table = fmin(b->table, table);
-	b->cell = fmin(b->cell, fmin(cell, table));
-}
-
-/* Of the last release, the smallest table that tells of one; public. */
-static int
-home_of(const dp_generator_terms *t, int table)
-{
-	int			home = -1;
-	double		least = 0;
-	int			i;
-
-	for (i = 0; i < t->ntables; i++)
-	{
-		double		cells = dp_shape_cells(&t->shape, t->table[i].set);
-
-		if ((t->table[table].set & ~t->table[i].set) != 0 ||
-			(home >= 0 && cells >= least) || !dp_generator_is_whole(t, i))
-			continue;
-		home = i;
-		least = cells;
-	}
-	return home;
-}
-
-/*
- * By measurements that have the table's columns: projected, their noise has
- * the variance of as many cells as are summed.  What is expected of the table
- * is in scratch.
- */
-static void
-bound_measured(generator *g, int table, dp_bound *out)
-{
-	const dp_shape *shape = &g->t->shape;
-	dp_columns	set = g->t->table[table].set;
-	double		cells = dp_shape_cells(shape, set);
-	int			home = g->closing ? home_of(g->t, table) : -1;
-	int64_t		k;
-	int			i;
-
-	for (i = 0; i < g->nevidence; i++)
-	{
-		const dp_evidence *e = &g->evidence[i];
-		dp_columns	from = g->t->table[e->table].set;
-		double		sigma = e->sigma *
-			sqrt(dp_shape_cells(shape, from) / cells);
-		double		sum = 0;
-		double		most = 0;
-
-		if ((set & ~from) != 0 || (e->closing && e->table != home))
-			continue;
-		dp_table_sum(shape, from, e->value, set, g->noisy);
-		for (k = 0; k < (int64_t) cells; k++)
-		{
-			double		gap = fabs(g->noisy[k] - g->scratch[k]);
-
-			sum += gap;
-			most = fmax(most, gap);
-		}
-		tighten(out, sum + noise_bound(sigma, cells, e->odds),
-				most + sigma * sqrt(2 * log(2 * cells / e->odds)));
-	}
-}
-
-/* By the last choice. */
-static void
-bound_passed_over(generator *g, int table, dp_bound *out)
-{
-	const dp_generator_table *r = &g->t->table[table];
-	int64_t		cells = (int64_t) dp_shape_cells(&g->t->shape, r->set);
-	double		moved = 0;
-	bool		candidate = false;
-	int64_t		k;
-	int			i;
-
-	for (i = 0; i < g->ncandidates; i++)
-		candidate = candidate || g->candidate[i] == table;
-	if (!candidate)
-		return;
-	for (k = 0; k < cells; k++)
-		moved += fabs(g->scratch[k] - (double) g->expected[table][k]);
-	moved += (g->choice_score + g->choice_miss) / (double) r->weight +
-		sqrt(2 / M_PI) * g->choice_sigma * (double) cells;
-	tighten(out, moved, moved);
-}
-
-/*
- * dp_generator_estimate
- *	  Bounds of the wanted tables' errors, from public numbers: by what was
- *	  measured, or by the last choice.
- *
- * Requires: after dp_generator_remember and the last fit.
- * Gives:	 the report's errors, and the terms' bounds when there is room.
- * Source:	 doc/theory.md T74.
- */
-void
-dp_generator_estimate(generator *g)
-{
-	const dp_generator_terms *t = g->t;
-	int			i;
-
-	g->report->total = g->d->total;
-	for (i = 0; i < t->ntables; i++)
-	{
-		g->bound[i].table = g->bound[i].cell = INFINITY;
-		if (!t->table[i].wanted ||
-			dp_distribution_marginal(g->d, t->table[i].set, MOST_PRODUCT,
-									 g->scratch) != DP_OK)
-			continue;
-		if (g->host->pulse != NULL)
-			g->host->pulse(g->host->state);
-		bound_measured(g, i, &g->bound[i]);
-		bound_passed_over(g, i, &g->bound[i]);
-	}
-	dp_generator_summarize(t, g->bound, g->report);
-	if (t->bound != NULL)
-		memcpy(t->bound, g->bound, (size_t) t->ntables * sizeof(dp_bound));
 }

@@ -184,19 +184,19 @@ dp_generator_rows_error(const dp_distribution *d,
 }
 
 /*
- * dp_weights_rows_error
+ * dp_mwem_rows_error
  *	  Make the report's error hold for rows, each of which stands for
  *	  total/rows of the relation's.
  *
- * Requires: w, terms and report of one dp_weights_run; places of
- *			 dp_weights_sample.
+ * Requires: w, terms and report of one dp_mwem_run; places of
+ *			 dp_mwem_sample.
  * Gives:	 cell_error with what rounding to rows added; NAN without rows.
  * Source:	 doc/theory.md T74.
  */
 void
-dp_weights_rows_error(const dp_weights *w, const dp_generator_terms *t,
-					  int64_t rows, const int32_t *places,
-					  dp_generator_report *report)
+dp_mwem_rows_error(const dp_mwem *w, const dp_generator_terms *t,
+				   int64_t rows, const int32_t *places,
+				   dp_generator_report *report)
 {
 	const dp_host *host = w->host;
 	drawn		a = {host, &t->shape, rows, places, 0, {NULL}};
@@ -214,7 +214,7 @@ dp_weights_rows_error(const dp_weights *w, const dp_generator_terms *t,
 			continue;
 		expected = table_for(host, &t->shape, set);
 		told = table_for(host, &t->shape, set);
-		dp_weights_marginal(w, set, expected);
+		dp_mwem_marginal(w, set, expected);
 		count_rows(&a, set, told);
 		most = fmax(most, distance_of(expected, told, (int64_t)
 									  dp_shape_cells(&t->shape, set)).most);

@@ -8,6 +8,18 @@
  */
 #include "dp_distribution.h"
 
+#define OPERANDS 3				/* tables that one is made of, at most */
+
+/* How the cells of a large table lie in smaller ones. */
+typedef struct walk
+{
+	int			runs;			/* runs of columns that are treated alike */
+	int64_t		size[DP_SHAPE_COLUMNS];
+	int64_t		step[DP_SHAPE_COLUMNS][OPERANDS];
+	int64_t		at[DP_SHAPE_COLUMNS];
+	int64_t		offset[OPERANDS];
+} walk;
+
 /*
  * dp_shape_cells
  *	  Cells of a table over a set of columns, as a double that cannot
@@ -43,27 +55,20 @@ who_has(int column, int operands, const dp_columns *operand)
 }
 
 /*
- * dp_walk_begin
- *	  Begin to walk the cells over `over`, each operand a table over a subset.
- *
+ * Begin to walk the cells over `over`, each operand a table over a subset.
  * The walk stands on the first of its innermost runs: size[runs - 1] cells,
  * of which operand k's begin at offset[k] and lie step[runs - 1][k] apart.
- *
- * Requires: operands at most DP_WALK_OPERANDS; each operand within `over`,
- *			 which is within the shape; cells below 2^62.
- * Gives:	 *walk.
- * Source:	 doc/theory.md T70 (order of cells).
  */
-void
-dp_walk_begin(dp_walk *walk, const dp_shape *shape, dp_columns over,
-			  int operands, const dp_columns *operand)
+static void
+begin_walk(walk *w, const dp_shape *shape, dp_columns over, int operands,
+		   const dp_columns *operand)
 {
-	int64_t		stride[DP_WALK_OPERANDS];
+	int64_t		stride[OPERANDS];
 	unsigned	last = ~0u;
 	int			i;
 	int			k;
 
-	walk->runs = 0;
+	w->runs = 0;
 	for (i = 0; i < shape->columns; i++)
 	{
 		unsigned	has = who_has(i, operands, operand);
@@ -71,65 +76,58 @@ dp_walk_begin(dp_walk *walk, const dp_shape *shape, dp_columns over,
 		if (!(over & DP_COLUMN(i)) || shape->size[i] == 1)
 			continue;
 		if (has == last)
-			walk->size[walk->runs - 1] *= shape->size[i];
+			w->size[w->runs - 1] *= shape->size[i];
 		else
 		{
-			walk->size[walk->runs] = shape->size[i];
+			w->size[w->runs] = shape->size[i];
 			for (k = 0; k < operands; k++)
-				walk->step[walk->runs][k] = (has >> k) & 1;
-			walk->runs++;
+				w->step[w->runs][k] = (has >> k) & 1;
+			w->runs++;
 		}
 		last = has;
 	}
-	if (walk->runs == 0)
+	if (w->runs == 0)
 	{
-		walk->runs = 1;
-		walk->size[0] = 1;
+		w->runs = 1;
+		w->size[0] = 1;
 		for (k = 0; k < operands; k++)
-			walk->step[0][k] = 0;
+			w->step[0][k] = 0;
 	}
 	for (k = 0; k < operands; k++)
 	{
 		stride[k] = 1;
-		walk->offset[k] = 0;
+		w->offset[k] = 0;
 	}
-	for (i = walk->runs - 1; i >= 0; i--)
+	for (i = w->runs - 1; i >= 0; i--)
 	{
-		walk->at[i] = 0;
+		w->at[i] = 0;
 		for (k = 0; k < operands; k++)
 		{
-			int64_t		has = walk->step[i][k];
+			int64_t		has = w->step[i][k];
 
-			walk->step[i][k] = has * stride[k];
+			w->step[i][k] = has * stride[k];
 			if (has)
-				stride[k] *= walk->size[i];
+				stride[k] *= w->size[i];
 		}
 	}
 }
 
-/*
- * dp_walk_next
- *	  Go on to the next innermost run.
- *
- * Requires: a walk begun with as many operands.
- * Gives:	 false when there is none.
- * Source:	 doc/theory.md T70 (order of cells).
- */
-bool
-dp_walk_next(dp_walk *walk, int operands)
+/* Go on to the next innermost run; false when there is none. */
+static bool
+next_run(walk *w, int operands)
 {
 	int			i;
 	int			k;
 
-	for (i = walk->runs - 2; i >= 0; i--)
+	for (i = w->runs - 2; i >= 0; i--)
 	{
 		for (k = 0; k < operands; k++)
-			walk->offset[k] += walk->step[i][k];
-		if (++walk->at[i] < walk->size[i])
+			w->offset[k] += w->step[i][k];
+		if (++w->at[i] < w->size[i])
 			return true;
-		walk->at[i] = 0;
+		w->at[i] = 0;
 		for (k = 0; k < operands; k++)
-			walk->offset[k] -= walk->step[i][k] * walk->size[i];
+			w->offset[k] -= w->step[i][k] * w->size[i];
 	}
 	return false;
 }
@@ -146,23 +144,23 @@ void
 dp_table_add(const dp_shape *shape, dp_columns large_set, double *large,
 			 dp_columns small_set, const double *small)
 {
-	dp_walk		walk;
+	walk		w;
 
-	dp_walk_begin(&walk, shape, large_set, 1, &small_set);
+	begin_walk(&w, shape, large_set, 1, &small_set);
 	do
 	{
-		int64_t		n = walk.size[walk.runs - 1];
-		const double *from = small + walk.offset[0];
+		int64_t		n = w.size[w.runs - 1];
+		const double *from = small + w.offset[0];
 		int64_t		i;
 
-		if (walk.step[walk.runs - 1][0] == 0)
+		if (w.step[w.runs - 1][0] == 0)
 			for (i = 0; i < n; i++)
 				large[i] += *from;
 		else
 			for (i = 0; i < n; i++)
 				large[i] += from[i];
 		large += n;
-	} while (dp_walk_next(&walk, 1));
+	} while (next_run(&w, 1));
 }
 
 /*
@@ -177,23 +175,23 @@ void
 dp_table_multiply(const dp_shape *shape, dp_columns large_set,
 				  double *large, dp_columns small_set, const double *small)
 {
-	dp_walk		walk;
+	walk		w;
 
-	dp_walk_begin(&walk, shape, large_set, 1, &small_set);
+	begin_walk(&w, shape, large_set, 1, &small_set);
 	do
 	{
-		int64_t		n = walk.size[walk.runs - 1];
-		const double *from = small + walk.offset[0];
+		int64_t		n = w.size[w.runs - 1];
+		const double *from = small + w.offset[0];
 		int64_t		i;
 
-		if (walk.step[walk.runs - 1][0] == 0)
+		if (w.step[w.runs - 1][0] == 0)
 			for (i = 0; i < n; i++)
 				large[i] *= *from;
 		else
 			for (i = 0; i < n; i++)
 				large[i] *= from[i];
 		large += n;
-	} while (dp_walk_next(&walk, 1));
+	} while (next_run(&w, 1));
 }
 
 /*
@@ -209,19 +207,19 @@ dp_table_sum(const dp_shape *shape, dp_columns large_set,
 			 const double *large, dp_columns small_set, double *small)
 {
 	int64_t		cells = (int64_t) dp_shape_cells(shape, small_set);
-	dp_walk		walk;
+	walk		w;
 	int64_t		i;
 
 	for (i = 0; i < cells; i++)
 		small[i] = 0;
-	dp_walk_begin(&walk, shape, large_set, 1, &small_set);
+	begin_walk(&w, shape, large_set, 1, &small_set);
 	do
 	{
-		int64_t		n = walk.size[walk.runs - 1];
-		double	   *to = small + walk.offset[0];
+		int64_t		n = w.size[w.runs - 1];
+		double	   *to = small + w.offset[0];
 		double		sum = 0;
 
-		if (walk.step[walk.runs - 1][0] == 0)
+		if (w.step[w.runs - 1][0] == 0)
 		{
 			for (i = 0; i < n; i++)
 				sum += large[i];
@@ -231,7 +229,7 @@ dp_table_sum(const dp_shape *shape, dp_columns large_set,
 			for (i = 0; i < n; i++)
 				to[i] += large[i];
 		large += n;
-	} while (dp_walk_next(&walk, 1));
+	} while (next_run(&w, 1));
 }
 
 /*
@@ -247,19 +245,19 @@ dp_table_maximum(const dp_shape *shape, dp_columns large_set,
 				 const double *large, dp_columns small_set, double *small)
 {
 	int64_t		cells = (int64_t) dp_shape_cells(shape, small_set);
-	dp_walk		walk;
+	walk		w;
 	int64_t		i;
 
 	for (i = 0; i < cells; i++)
 		small[i] = -1e300;
-	dp_walk_begin(&walk, shape, large_set, 1, &small_set);
+	begin_walk(&w, shape, large_set, 1, &small_set);
 	do
 	{
-		int64_t		n = walk.size[walk.runs - 1];
-		double	   *to = small + walk.offset[0];
+		int64_t		n = w.size[w.runs - 1];
+		double	   *to = small + w.offset[0];
 		double		most = *to;
 
-		if (walk.step[walk.runs - 1][0] == 0)
+		if (w.step[w.runs - 1][0] == 0)
 		{
 			for (i = 0; i < n; i++)
 				most = large[i] > most ? large[i] : most;
@@ -269,7 +267,7 @@ dp_table_maximum(const dp_shape *shape, dp_columns large_set,
 			for (i = 0; i < n; i++)
 				to[i] = large[i] > to[i] ? large[i] : to[i];
 		large += n;
-	} while (dp_walk_next(&walk, 1));
+	} while (next_run(&w, 1));
 }
 
 /*
@@ -287,7 +285,7 @@ dp_table_contract(const dp_shape *shape, dp_columns a_set, const double *a,
 {
 	int64_t		cells = (int64_t) dp_shape_cells(shape, out_set);
 	dp_columns	operand[3];
-	dp_walk		walk;
+	walk		w;
 	int64_t		i;
 
 	for (i = 0; i < cells; i++)
@@ -295,14 +293,14 @@ dp_table_contract(const dp_shape *shape, dp_columns a_set, const double *a,
 	operand[0] = a_set;
 	operand[1] = b_set;
 	operand[2] = out_set;
-	dp_walk_begin(&walk, shape, a_set | b_set, 3, operand);
+	begin_walk(&w, shape, a_set | b_set, 3, operand);
 	do
 	{
-		const int64_t *step = walk.step[walk.runs - 1];
-		int64_t		n = walk.size[walk.runs - 1];
-		const double *x = a + walk.offset[0];
-		const double *y = b + walk.offset[1];
-		double	   *to = out + walk.offset[2];
+		const int64_t *step = w.step[w.runs - 1];
+		int64_t		n = w.size[w.runs - 1];
+		const double *x = a + w.offset[0];
+		const double *y = b + w.offset[1];
+		double	   *to = out + w.offset[2];
 
 		if (step[2] == 0)
 		{
@@ -315,5 +313,5 @@ dp_table_contract(const dp_shape *shape, dp_columns a_set, const double *a,
 		else
 			for (i = 0; i < n; i++)
 				to[i] += x[i * step[0]] * y[i * step[1]];
-	} while (dp_walk_next(&walk, 3));
+	} while (next_run(&w, 3));
 }

@@ -58,7 +58,7 @@ read_candidates(FunctionCallInfo fcinfo, net *s, int place, int answers,
 static void
 plan_price(FunctionCallInfo fcinfo, net *s, int place)
 {
-	s->epsilon = dp_synth_epsilon(fcinfo, place, &s->charge.epsilon);
+	s->epsilon = dp_bridge_epsilon(fcinfo, place, &s->charge.epsilon);
 	dp_bridge_check_status(dp_acct_rho_from_exponential(&s->epsilon,
 														&s->charge.rho),
 						   "compute a charge");
@@ -95,16 +95,9 @@ pay(const net *s)
 			 errdetail("With probability %g the chosen one's largest error "
 					   "exceeds the best one's by less than %.4g.", 1 - BETA,
 					   choice_error(s))));
-	MemSet(&request, 0, sizeof(request));
-	namestrcpy(&request.dataset, s->dataset);
-	strlcpy(request.mechanism, s->texts ? "net: exponential mechanism" :
-			"net: owner's values, exponential mechanism",
-			DP_MECHANISM_LENGTH);
-	request.charge = s->charge;
-	request.releases = 1;
-	request.fingerprint = s->fingerprint;
-	request.replace_one = s->standing.replace_one;
-
+	dp_synth_request(&request, s->dataset, &s->standing, s->fingerprint,
+					 &s->charge, s->texts ? "net: exponential mechanism" :
+					 "net: owner's values, exponential mechanism");
 	dp_synth_record_begin(&record, "net", s->relid);
 	dp_synth_record_text(&record, "table", s->candidates.name);
 	dp_synth_record_integer(&record, "candidates", s->candidates.n);
@@ -230,7 +223,7 @@ dp_synth_sql_net_values(PG_FUNCTION_ARGS)
 	dp_bridge_require_argument(fcinfo, 1, "sensitivity",
 							   "Give the most by which one person can change "
 							   "one value.");
-	s.grid = dp_net_grid_for(dp_synth_number(fcinfo, 1), &s.sensitivity);
+	s.grid = dp_net_grid_for(dp_bridge_number(fcinfo, 1), &s.sensitivity);
 	dp_bridge_require_argument(fcinfo, 3, "dataset",
 							   "Name the one that pays.");
 	s.dataset = NameStr(*PG_GETARG_NAME(3));

@@ -10,34 +10,12 @@
 
 #include <math.h>
 
-#include "utils/fmgrprotos.h"
-
+#include "../bridge/dp_numeric.h"
 #include "net.h"
 
 #define RESOLUTION 20
 #define SENSITIVITY_LOG2 100	/* sensitivities from 2^-100 to 2^100 */
 #define RANGE 100				/* numbers are at most 2^100 granules */
-
-static Numeric
-call2(PGFunction function, Numeric a, Numeric b)
-{
-	return DatumGetNumeric(DirectFunctionCall2(function, NumericGetDatum(a),
-											   NumericGetDatum(b)));
-}
-
-static Numeric
-call1(PGFunction function, Numeric a)
-{
-	return DatumGetNumeric(DirectFunctionCall1(function,
-											   NumericGetDatum(a)));
-}
-
-static int
-compare(Numeric a, Numeric b)
-{
-	return DatumGetInt32(DirectFunctionCall2(numeric_cmp, NumericGetDatum(a),
-											 NumericGetDatum(b)));
-}
 
 /* dp_net_grid_make: multiples of 2^exponent, |exponent| <= 200. */
 dp_net_grid
@@ -65,7 +43,7 @@ dp_net_grid_for(Numeric sensitivity, dp_uint128 *granules)
 	dp_int128	rounded = 0;
 	int			size;
 
-	if (sensitivity == NULL || !dp_bridge_floor_log2(sensitivity, &size) ||
+	if (!dp_bridge_floor_log2(sensitivity, &size) ||
 		abs(size) > SENSITIVITY_LOG2)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -74,9 +52,9 @@ dp_net_grid_for(Numeric sensitivity, dp_uint128 *granules)
 				 errhint("Give the most by which one person can change one "
 						 "value.")));
 	grid = dp_net_grid_make(size - RESOLUTION);
-	if (!dp_bridge_numeric_to_int128(call1(numeric_ceil,
-										   call2(numeric_mul, sensitivity,
-												 grid.inverse)), &rounded))
+	sensitivity = dp_numeric_call2(numeric_mul, sensitivity, grid.inverse);
+	sensitivity = dp_numeric_call1(numeric_ceil, sensitivity);
+	if (!dp_bridge_numeric_to_int128(sensitivity, &rounded))
 		dp_bridge_check_status(DP_E_OVERFLOW, "compute a sensitivity");
 	*granules = (dp_uint128) rounded;
 	return grid;
@@ -95,12 +73,15 @@ dp_net_granules(const dp_net_grid *grid, Numeric x)
 
 	if (x == NULL || numeric_is_nan(x))
 		return 0;
-	if (compare(x, grid->end) >= 0)
+	if (dp_numeric_compare(x, grid->end) >= 0)
 		return end;
-	if (compare(x, call1(numeric_uminus, grid->end)) <= 0)
+	if (dp_numeric_compare(dp_numeric_call1(numeric_uminus, x),
+						   grid->end) >= 0)
 		return -end;
-	x = call2(numeric_add, call2(numeric_mul, x, grid->inverse), grid->half);
-	if (!dp_bridge_numeric_to_int128(call1(numeric_floor, x), &granules))
+	x = dp_numeric_call2(numeric_mul, x, grid->inverse);
+	x = dp_numeric_call2(numeric_add, x, grid->half);
+	x = dp_numeric_call1(numeric_floor, x);
+	if (!dp_bridge_numeric_to_int128(x, &granules))
 		return 0;
 	return granules;
 }

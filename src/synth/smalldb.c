@@ -23,10 +23,9 @@
 #include "utils/lsyscache.h"
 #include "utils/typcache.h"
 
+#include "../bridge/dp_numeric.h"
 #include "smalldb.h"
 
-/* Of epsilon, the part for a noisy count. */
-#define COUNT_SHARE 20
 #define BETA .05				/* of the error that is shown */
 
 /* Places of the arguments; the third is queries or marginals. */
@@ -35,10 +34,10 @@ enum
 	ARG_RELATION,
 	ARG_COLUMNS,
 	ARG_WORKLOAD,
-	ARG_ALPHA,
 	ARG_EPSILON,
 	ARG_N,
-	ARG_BINS
+	ARG_BINS,
+	ARG_ALPHA
 };
 
 typedef struct smalldb
@@ -51,6 +50,7 @@ typedef struct smalldb
 	bool	   *holds;
 	dp_reading *reading;
 	double		alpha;
+	char	   *alpha_digits;	/* NULL: none gives this size */
 	dp_smalldb_shape shape;
 	int64		n;				/* 0: to be counted */
 	dp_rational epsilon;		/* of the selection */
@@ -59,13 +59,10 @@ typedef struct smalldb
 	dp_rational rate;
 } smalldb;
 
-static void
-refuse_null(const char *what, const char *hint)
+static double
+epsilon_of(const smalldb *s)
 {
-	ereport(ERROR,
-			(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-			 errmsg("%s of dp_smalldb must not be NULL", what),
-			 errhint("%s", hint)));
+	return (double) s->epsilon.num / (double) s->epsilon.den;
 }
 
 /* ---- what is asked ---- */
@@ -86,8 +83,8 @@ read_relation(FunctionCallInfo fcinfo, bool *whole_rows)
 				 errmsg("relation must be a name or a row of a table, not of "
 						"type %s", format_type_be(type)),
 				 errhint("Write 'patients' or NULL::patients.")));
-	if (PG_ARGISNULL(ARG_RELATION))
-		refuse_null("relation", "Write its name.");
+	dp_bridge_require_argument(fcinfo, ARG_RELATION, "relation of dp_smalldb",
+							   "Write its name.");
 	return PG_GETARG_OID(ARG_RELATION);
 }
 
@@ -97,9 +94,11 @@ read_workload(FunctionCallInfo fcinfo, smalldb *s)
 	bool		marginals =
 	dp_bridge_declared_type(fcinfo, ARG_WORKLOAD) == INT4OID;
 
-	if (PG_ARGISNULL(ARG_WORKLOAD))
-		refuse_null(marginals ? "marginals" : "queries",
-					"Give predicates, or how many columns a marginal has.");
+	dp_bridge_require_argument(fcinfo, ARG_WORKLOAD,
+							   marginals ? "marginals of dp_smalldb" :
+							   "queries of dp_smalldb",
+							   "Give predicates, or how many columns a "
+							   "marginal has.");
 	if (marginals)
 		dp_synth_queries_marginals(&s->queries, s->universe,
 								   PG_GETARG_INT32(ARG_WORKLOAD));
@@ -109,35 +108,65 @@ read_workload(FunctionCallInfo fcinfo, smalldb *s)
 }
 
 /* The size that alpha asks for. */
+static uint64
+size_for_alpha(smalldb *s, Numeric alpha)
+{
+	uint64		size;
+
+	s->alpha = dp_numeric_to_double(alpha);
+	if (!(s->alpha > 0 && s->alpha <= 1))
+		dp_bridge_refuse_parameter("alpha must be above 0 and at most 1",
+								   "It is an error, as a fraction of the "
+								   "rows.");
+	s->alpha_digits = dp_numeric_text(alpha);
+	dp_bridge_check_status(dp_smalldb_size((double) s->queries.n, s->alpha,
+										   &size),
+						   "find the number of candidates");
+	return size;
+}
+
+/* The size with the least error, when everything it depends on is public. */
+static uint64
+best_size(FunctionCallInfo fcinfo, smalldb *s)
+{
+	dp_synth_smalldb_terms terms = {0};
+	uint64		size;
+
+	if (s->n == 0)
+		dp_bridge_require_argument(fcinfo, ARG_ALPHA,
+								   "alpha of dp_smalldb without n",
+								   "Say alpha => 0.3, an error as a fraction "
+								   "of the rows, or n, when it is public; "
+								   "dp_smalldb_error tells what an alpha "
+								   "means.");
+	terms.universe = (uint64) s->universe->size;
+	terms.queries = (uint64) s->queries.n;
+	terms.n = (double) s->n;
+	terms.epsilon = epsilon_of(s);
+	terms.beta = BETA;
+	size = dp_synth_smalldb_best_size(&terms);
+	s->alpha = dp_synth_smalldb_alpha(terms.queries, size);
+	if (s->alpha <= 1)
+		s->alpha_digits = psprintf("%.17g", s->alpha);
+	return size;
+}
+
+/* How large a table is, and so how many candidates there are. */
 static void
 read_alpha(FunctionCallInfo fcinfo, smalldb *s)
 {
-	Numeric		alpha = dp_synth_number(fcinfo, ARG_ALPHA);
-	uint64		size;
-	dp_status	status;
+	Numeric		alpha = dp_bridge_number(fcinfo, ARG_ALPHA);
 
-	if (alpha == NULL)
-		refuse_null("alpha",
-					"See dp_smalldb_error for what an alpha means.");
-	s->alpha = DatumGetFloat8(DirectFunctionCall1(numeric_float8,
-												  NumericGetDatum(alpha)));
-	if (!(s->alpha > 0 && s->alpha <= 1))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("alpha must be above 0 and at most 1"),
-				 errhint("It is an error, as a fraction of the rows.")));
 	if (s->queries.n <= 2)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("dp_smalldb needs at least 3 queries"),
-				 errhint("For so few, dp_count with FILTER is more "
-						 "accurate.")));
-	status = dp_smalldb_size((double) s->queries.n, s->alpha, &size);
-	if (status == DP_OK)
-		status = dp_smalldb_shape_make((uint64) s->universe->size,
-									   (uint64) s->queries.n, size,
-									   &s->shape);
-	dp_bridge_check_status(status, "find the number of candidates");
+		dp_bridge_refuse_parameter("dp_smalldb needs at least 3 queries",
+								   "For so few, dp_count with FILTER is more "
+								   "accurate.");
+	dp_bridge_check_status(
+		dp_smalldb_shape_make((uint64) s->universe->size,
+							  (uint64) s->queries.n,
+							  alpha == NULL ? best_size(fcinfo, s) :
+							  size_for_alpha(s, alpha), &s->shape),
+		"find the number of candidates");
 }
 
 /* What would make it feasible: one number each for alpha, |X| and |Q|. */
@@ -192,27 +221,24 @@ read_n(FunctionCallInfo fcinfo, smalldb *s)
 		return;
 	s->n = PG_GETARG_INT64(ARG_N);
 	if (s->n < 1)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("n must be at least 1"),
-				 errhint("It is the number of rows, when that is public; "
-						 "without it a part of epsilon is spent on a noisy "
-						 "count.")));
+		dp_bridge_refuse_parameter("n must be at least 1",
+								   "It is the number of rows, when that is "
+								   "public; without it a part of epsilon is "
+								   "spent on a noisy count.");
 }
 
 /* ---- its price ---- */
 
 static void
-plan_price(FunctionCallInfo fcinfo, smalldb *s)
+plan_price(smalldb *s)
 {
-	const dp_rational share = {1, COUNT_SHARE};
-	const dp_rational rest = {COUNT_SHARE - 1, COUNT_SHARE};
-	dp_rational whole = dp_synth_epsilon(fcinfo, ARG_EPSILON,
-										 &s->charge.epsilon);
+	const dp_rational share = {1, DP_WORKLOAD_COUNT_SHARE};
+	const dp_rational rest = {DP_WORKLOAD_COUNT_SHARE - 1,
+	DP_WORKLOAD_COUNT_SHARE};
+	dp_rational whole = s->epsilon;
 	dp_fixed	rho = 0;
 	dp_status	status = DP_OK;
 
-	s->epsilon = whole;
 	if (s->n == 0)
 	{
 		status = dp_mech_rational_multiply(&whole, &share, &s->count_epsilon);
@@ -234,24 +260,6 @@ plan_price(FunctionCallInfo fcinfo, smalldb *s)
 						  s->charge.epsilon);
 }
 
-static double
-epsilon_of(const smalldb *s)
-{
-	return (double) s->epsilon.num / (double) s->epsilon.den;
-}
-
-/* Noise on the number of rows, when that is not public. */
-static dp_scale
-count_scale(const smalldb *s)
-{
-	dp_scale	scale;
-
-	dp_bridge_check_status(dp_mech_scale_make(s->reading->sensitivity,
-											  &s->count_epsilon, &scale),
-						   "compute a noise scale");
-	return scale;
-}
-
 /*
  * What no query is off by except with probability BETA, besides what a table
  * of so few rows cannot say: that another table would be better, and that a
@@ -266,7 +274,8 @@ choice_error(const smalldb *s)
 
 	if (s->count_epsilon.num == 0)
 		return 2 * (rest - log(BETA)) / epsilon_of(s);
-	scale = count_scale(s);
+	scale = dp_workload_count_scale(s->reading->sensitivity,
+									&s->count_epsilon);
 	return 2 * (rest - log(BETA / 2)) / epsilon_of(s) +
 		2 * dp_mech_laplace_error(&scale, BETA / 2);
 }
@@ -297,19 +306,20 @@ read_request(FunctionCallInfo fcinfo, smalldb *s)
 	dp_reading_table table;
 	int			i;
 
-	dp_synth_check_place();
+	dp_synth_check_place(fcinfo, "dp_smalldb");
 	s->relid = read_relation(fcinfo, &s->whole_rows);
-	if (PG_ARGISNULL(ARG_COLUMNS))
-		refuse_null("columns", "Write columns => ARRAY['smoker', 'ward'].");
+	dp_bridge_require_argument(fcinfo, ARG_COLUMNS, "columns of dp_smalldb",
+							   "Write columns => ARRAY['smoker', 'ward'].");
 	s->universe = dp_universe_make(s->relid,
 								   PG_GETARG_ARRAYTYPE_P(ARG_COLUMNS),
 								   PG_ARGISNULL(ARG_BINS) ? NULL :
 								   PG_GETARG_ARRAYTYPE_P(ARG_BINS),
 								   DP_UNIVERSE_CELLS);
 	read_workload(fcinfo, s);
+	s->epsilon = dp_bridge_epsilon(fcinfo, ARG_EPSILON, &s->charge.epsilon);
+	read_n(fcinfo, s);
 	read_alpha(fcinfo, s);
 	check_feasible(s);
-	read_n(fcinfo, s);
 	axes = palloc(sizeof(int) * s->universe->naxes);
 	for (i = 0; i < s->universe->naxes; i++)
 		axes[i] = i;
@@ -318,7 +328,7 @@ read_request(FunctionCallInfo fcinfo, smalldb *s)
 	s->reading = dp_reading_of_tables(s->relid, s->universe->naxes,
 									  s->universe->axes, 1, &table);
 	s->holds = dp_synth_queries_expand(&s->queries);
-	plan_price(fcinfo, s);
+	plan_price(s);
 }
 
 /* ---- the result's form ---- */
@@ -376,21 +386,17 @@ put_row(const smalldb *s, ReturnSetInfo *result, int64 cell)
 /* ---- charge and draw ---- */
 
 static int64
-pay(const smalldb *s, Numeric alpha)
+pay(const smalldb *s)
 {
 	dp_ledger_request request;
 	dp_synth_record record;
 
-	MemSet(&request, 0, sizeof(request));
-	namestrcpy(&request.dataset, s->reading->dataset);
-	snprintf(request.mechanism, DP_MECHANISM_LENGTH, "smalldb: %s",
-			 s->n == 0 ? "count, exponential mechanism" :
-			 "exponential mechanism");
-	request.charge = s->charge;
-	request.releases = s->n == 0 ? 2 : 1;
-	request.fingerprint = s->reading->fingerprint;
-	request.replace_one = s->reading->standing.replace_one;
-
+	dp_synth_request(&request, s->reading->dataset, &s->reading->standing,
+					 s->reading->fingerprint, &s->charge, s->n == 0 ?
+					 "smalldb: count, exponential mechanism" :
+					 "smalldb: exponential mechanism");
+	if (s->n == 0)
+		request.releases = 2;
 	dp_synth_record_begin(&record, "smalldb", s->relid);
 	dp_synth_record_universe(&record, s->universe);
 	dp_synth_record_integer(&record, "queries", s->queries.n);
@@ -399,10 +405,7 @@ pay(const smalldb *s, Numeric alpha)
 								s->queries.tables[0].naxes);
 	else
 		dp_synth_record_texts(&record, "predicates", s->queries.texts);
-	dp_synth_record_number(&record, "alpha",
-						   DatumGetCString(DirectFunctionCall1(
-											   numeric_out,
-											   NumericGetDatum(alpha))));
+	dp_synth_record_number(&record, "alpha", s->alpha_digits);
 	dp_synth_record_integer(&record, "rows", (int64) s->shape.size);
 	dp_synth_record_integer(&record, "candidates",
 							(int64) s->shape.candidates);
@@ -413,20 +416,14 @@ pay(const smalldb *s, Numeric alpha)
 static int64
 noisy_count(const smalldb *s, const int64 *cells)
 {
-	dp_scale	scale = count_scale(s);
-	dp_int128	noise = 0;
+	dp_scale	scale = dp_workload_count_scale(s->reading->sensitivity,
+												&s->count_epsilon);
 	dp_int128	sum = 0;
 	int64		i;
 
 	for (i = 0; i < s->universe->size; i++)
 		sum += cells[i];
-	dp_bridge_check_status(dp_mech_discrete_laplace(dp_bridge_source(),
-													&scale, &noise),
-						   "draw noise");
-	if (__builtin_add_overflow(sum, noise, &sum))
-		sum = noise;
-	return sum < 1 ? 1 : sum > PG_INT64_MAX / 2 ? PG_INT64_MAX / 2 :
-		(int64) sum;
+	return dp_workload_noisy_count(&scale, sum, 1, PG_INT64_MAX / 2);
 }
 
 static int64 *
@@ -475,8 +472,8 @@ PG_FUNCTION_INFO_V1(dp_synth_sql_smalldb);
 
 /*
  * dp_synth_sql_smalldb
- *	  dp_smalldb(relation, columns, queries or marginals, alpha, epsilon, n,
- *	  bins): the chosen table's rows.  See sql/84_smalldb.sql.
+ *	  dp_smalldb(relation, columns, queries or marginals, epsilon, n, bins,
+ *	  alpha): the chosen table's rows.  See sql/84_smalldb.sql.
  */
 Datum
 dp_synth_sql_smalldb(PG_FUNCTION_ARGS)
@@ -494,7 +491,7 @@ dp_synth_sql_smalldb(PG_FUNCTION_ARGS)
 	if (!s.whole_rows)
 		check_columns(&s, result->setDesc);
 	show_plan(&s);
-	id = pay(&s, dp_synth_number(fcinfo, ARG_ALPHA));
+	id = pay(&s);
 	chosen = draw(&s);
 	for (i = 0; i < s.shape.size; i++)
 		put_row(&s, result, chosen[i]);

@@ -18,6 +18,21 @@ typedef struct dp_synth_queries
 	dp_reading_table *tables;
 } dp_synth_queries;
 
+/* What the error of a selection depends on; public. */
+typedef struct dp_synth_smalldb_terms
+{
+	uint64		universe;
+	uint64		queries;		/* 0: any number, of a VC dimension */
+	uint64		dimension;		/* 0: not given */
+	double		n;
+	double		epsilon;
+	double		beta;
+} dp_synth_smalldb_terms;
+
+/* smalldb_error.c */
+extern uint64 dp_synth_smalldb_best_size(const dp_synth_smalldb_terms *terms);
+extern double dp_synth_smalldb_alpha(uint64 queries, uint64 size);
+
 /* smalldb_queries.c */
 extern void dp_synth_queries_read(dp_synth_queries *out,
 								  const dp_universe *universe,

@@ -27,19 +27,13 @@ dp_synth_queries_marginals(dp_synth_queries *out, const dp_universe *universe,
 						   int k)
 {
 	int			i;
-	int			j;
 
 	MemSet(out, 0, sizeof(*out));
 	out->universe = universe;
 	out->ntables = dp_workload_marginals(universe, k, &out->tables);
 	for (i = 0; i < out->ntables; i++)
-	{
-		int64		cells = 1;
-
-		for (j = 0; j < out->tables[i].naxes; j++)
-			cells *= universe->axes[out->tables[i].axes[j]]->size;
-		out->n += cells;
-	}
+		out->n += dp_universe_cells(universe, out->tables[i].naxes,
+									out->tables[i].axes);
 }
 
 /* The place of a cell of the universe in a table over some of its axes. */
@@ -98,14 +92,11 @@ dp_synth_queries_expand(const dp_synth_queries *queries)
 	for (i = 0; i < queries->ntables; i++)
 	{
 		const dp_reading_table *table = &queries->tables[i];
-		int64		cells = 1;
-		int			j;
 
 		CHECK_FOR_INTERRUPTS();
 		expand_table(universe, table, next);
-		for (j = 0; j < table->naxes; j++)
-			cells *= universe->axes[table->axes[j]]->size;
-		next += cells * universe->size;
+		next += dp_universe_cells(universe, table->naxes, table->axes) *
+			universe->size;
 	}
 	return holds;
 }

@@ -19,15 +19,10 @@
 #include "../workload/dp_workload.h"
 #include "dp_synth.h"
 
-/* ---- arguments (argument.c) ---- */
+/* ---- calls (call.c) ---- */
 
-/* By its shortest decimal text for double precision; NULL for SQL NULL. */
-extern Numeric dp_synth_number(FunctionCallInfo fcinfo, int place);
 /* 1 - confidence, of a preview; errors 22004, 22023. */
 extern double dp_synth_failure(FunctionCallInfo fcinfo, int place);
-/* dp_pg.epsilon for SQL NULL; errors 22023. */
-extern dp_rational dp_synth_epsilon(FunctionCallInfo fcinfo, int place,
-									dp_fixed *fixed);
 /*
  * Where a function of that name may not be called, before anything is
  * charged: 25000 a parallel operation, 0A000 a serializable transaction or
@@ -35,6 +30,12 @@ extern dp_rational dp_synth_epsilon(FunctionCallInfo fcinfo, int place,
  */
 extern void dp_synth_check_place(FunctionCallInfo fcinfo,
 								 const char *function);
+
+/* A charge on a dataset, of one release; `standing` is the asking role's. */
+extern void dp_synth_request(dp_ledger_request *out, const char *dataset,
+							 const dp_ledger_standing *standing,
+							 int64 fingerprint, const dp_charge *charge,
+							 const char *mechanism);
 
 /* ---- records (releases.c) ---- */
 

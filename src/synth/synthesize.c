@@ -28,32 +28,14 @@ enum
 {
 	ARG_RELATION,
 	ARG_COLUMNS,
-	ARG_EPSILON,
 	ARG_WORKLOAD,
-	ARG_DELTA,
-	ARG_ROWS,
+	ARG_EPSILON,
+	ARG_N,
 	ARG_BINS,
+	ARG_DELTA,
 	ARG_METHOD,
-	ARG_N
+	ARG_ROWS
 };
-
-static void
-refuse_null(const char *what, const char *hint)
-{
-	ereport(ERROR,
-			(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-			 errmsg("%s of dp_synthesize must not be NULL", what),
-			 errhint("%s", hint)));
-}
-
-static void
-refuse(const char *message, const char *hint)
-{
-	ereport(ERROR,
-			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("%s", message),
-			 errhint("%s", hint)));
-}
 
 /* ---- what is asked ---- */
 
@@ -62,14 +44,15 @@ read_method(FunctionCallInfo fcinfo, dp_synthesis *s)
 {
 	char	   *name;
 
-	if (PG_ARGISNULL(ARG_METHOD))
-		refuse_null("method", "It is aim or mwem.");
+	dp_bridge_require_argument(fcinfo, ARG_METHOD, "method of dp_synthesize",
+							   "It is aim or mwem.");
 	name = text_to_cstring(PG_GETARG_TEXT_PP(ARG_METHOD));
 	s->weights = strcmp(name, "mwem") == 0;
 	if (!s->weights && strcmp(name, "aim") != 0)
-		refuse(psprintf("unknown method \"%s\"", name),
-			   "It is aim (adaptive marginals, Gaussian noise) or mwem "
-			   "(multiplicative weights, pure epsilon).");
+		dp_bridge_refuse_parameter(psprintf("unknown method \"%s\"", name),
+								   "It is aim (adaptive marginals, Gaussian "
+								   "noise) or mwem (multiplicative weights, "
+								   "pure epsilon).");
 	if (s->weights && s->universe->size > DP_UNIVERSE_CELLS)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
@@ -83,45 +66,51 @@ read_method(FunctionCallInfo fcinfo, dp_synthesis *s)
 static void
 read_workload(FunctionCallInfo fcinfo, dp_synthesis *s)
 {
-	if (PG_ARGISNULL(ARG_WORKLOAD))
-		refuse_null("marginals",
-					"Give how many columns a marginal has, or a list.");
+	dp_bridge_require_argument(fcinfo, ARG_WORKLOAD,
+							   "marginals of dp_synthesize",
+							   "Give how many columns a marginal has, or a "
+							   "list.");
 	if (dp_bridge_declared_type(fcinfo, ARG_WORKLOAD) == INT4OID)
 		dp_synthesis_marginals(s, PG_GETARG_INT32(ARG_WORKLOAD));
 	else
 		dp_synthesis_sets(s, PG_GETARG_ARRAYTYPE_P(ARG_WORKLOAD));
 }
 
+/* Refuse to draw more rows than memory may hold; negative: none asked for. */
 static void
-read_sizes(FunctionCallInfo fcinfo, dp_synthesis *s)
+check_rows(const dp_synthesis *s, double rows, const char *hint)
 {
 	int64		most = DP_SYNTHESIZE_PLACES / s->universe->naxes;
 
-	s->rows = PG_ARGISNULL(ARG_ROWS) ? -1 : PG_GETARG_INT64(ARG_ROWS);
-	if (!PG_ARGISNULL(ARG_ROWS) && s->rows < 0)
-		refuse("rows must not be negative",
-			   "Leave it out for as many rows as there are, about.");
-	if (s->rows > most)
+	if (rows > (double) most)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("there are too many rows to draw"),
 				 errdetail("At most " INT64_FORMAT " rows of %d columns can "
 						   "be.", most, s->universe->naxes),
-				 errhint("Ask for fewer, and multiply what you count.")));
+				 errhint("%s", hint)));
+}
+
+static void
+read_sizes(FunctionCallInfo fcinfo, dp_synthesis *s)
+{
+	s->rows = PG_ARGISNULL(ARG_ROWS) ? -1 : PG_GETARG_INT64(ARG_ROWS);
+	if (!PG_ARGISNULL(ARG_ROWS) && s->rows < 0)
+		dp_bridge_refuse_parameter("rows must not be negative",
+								   "Leave it out for as many rows as there "
+								   "are, about.");
+	check_rows(s, (double) s->rows,
+			   "Ask for fewer, and multiply what you count.");
 	s->terms.total = PG_ARGISNULL(ARG_N) ? -1 : PG_GETARG_INT64(ARG_N);
 	if (!PG_ARGISNULL(ARG_N) &&
 		(s->terms.total < 1 || s->terms.total > MOST_ROWS))
-		refuse("n must be at least 1 and at most 2^50",
-			   "It is the number of rows, when that is public; without it "
-			   "the number is estimated.");
-	if (s->rows < 0 && s->terms.total > most)
-		ereport(ERROR,
-				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("there are too many rows to draw"),
-				 errdetail("At most " INT64_FORMAT " rows of %d columns can "
-						   "be.", most, s->universe->naxes),
-				 errhint("Say rows => 1000000, and multiply what you "
-						 "count.")));
+		dp_bridge_refuse_parameter("n must be at least 1 and at most 2^50",
+								   "It is the number of rows, when that is "
+								   "public; without it the number is "
+								   "estimated.");
+	if (s->rows < 0)
+		check_rows(s, s->terms.total,
+				   "Say rows => 1000000, and multiply what you count.");
 }
 
 /* ---- its price ---- */
@@ -130,25 +119,27 @@ read_sizes(FunctionCallInfo fcinfo, dp_synthesis *s)
 static dp_fixed
 read_delta(FunctionCallInfo fcinfo)
 {
-	Numeric		number = dp_synth_number(fcinfo, ARG_DELTA);
+	Numeric		number = dp_bridge_number(fcinfo, ARG_DELTA);
 	dp_fixed	delta;
 	dp_number_fault fault;
 
 	if (number == NULL && dp_setting_delta[0] != '\0')
 		number = dp_bridge_text_to_numeric(dp_setting_delta);
 	if (number == NULL)
-		refuse("method aim needs a delta",
-			   "Say delta => 1e-9, well below one over the number of people, "
-			   "SET dp_pg.delta, or use method mwem.");
+		dp_bridge_refuse_parameter("method aim needs a delta",
+								   "Say delta => 1e-9, well below one over "
+								   "the number of people, SET dp_pg.delta, "
+								   "or use method mwem.");
 	fault = dp_bridge_numeric_to_fixed(number, DP_ROUND_DOWN, &delta);
 	if (fault != DP_NUMBER_OK)
-		refuse(psprintf("delta %s", dp_bridge_number_fault_text(fault)),
-			   "It is a probability, well below one over the number of "
-			   "people.");
+		dp_bridge_refuse_parameter(
+			psprintf("delta is %s", dp_bridge_number_fault_text(fault)),
+			"It is a probability, well below one over the number of people.");
 	if (delta == 0 || delta >= DP_FIXED_ONE)
-		refuse("delta must be above 0 and below 1",
-			   "It is a probability, well below one over the number of "
-			   "people; method mwem needs none.");
+		dp_bridge_refuse_parameter("delta must be above 0 and below 1",
+								   "It is a probability, well below one over "
+								   "the number of people; method mwem needs "
+								   "none.");
 	return delta;
 }
 
@@ -162,30 +153,33 @@ plan_price(FunctionCallInfo fcinfo, dp_synthesis *s)
 	const dp_ledger_standing *standing = &s->reading->standing;
 	double		rho;
 
-	s->epsilon = dp_synth_epsilon(fcinfo, ARG_EPSILON, &s->epsilon_fixed);
+	s->epsilon = dp_bridge_epsilon(fcinfo, ARG_EPSILON, &s->epsilon_fixed);
 	dp_ledger_check_price(standing, s->reading->dataset, s->epsilon_fixed);
 	if (s->weights)
 	{
 		if (!PG_ARGISNULL(ARG_DELTA))
-			refuse("method mwem takes no delta", "It is epsilon-DP.");
+			dp_bridge_refuse_parameter("method mwem takes no delta",
+									   "It is epsilon-DP.");
 		s->charge.epsilon = s->epsilon_fixed;
 		dp_bridge_check_status(dp_acct_rho_from_pure(&s->epsilon,
 													 &s->charge.rho),
 							   "compute a charge");
-		s->rounds = dp_weights_rounds(&s->terms,
-									  dp_acct_fixed_approx(s->epsilon_fixed),
-									  s->terms.total > 0 ? s->terms.total :
-									  GUESSED_ROWS);
+		s->rounds = dp_mwem_rounds(&s->terms,
+								   dp_acct_fixed_approx(s->epsilon_fixed),
+								   s->terms.total > 0 ? s->terms.total :
+								   GUESSED_ROWS);
 		return;
 	}
 	s->delta = read_delta(fcinfo);
+	dp_ledger_check_delta(standing, s->reading->dataset, s->delta);
 	dp_bridge_check_status(dp_acct_zcdp_rho(s->epsilon_fixed, s->delta,
 											&s->rho), "compute a charge");
 	rho = dp_acct_fixed_approx(s->rho);
 	if (!(rho >= LEAST_RHO && rho <= MOST_RHO))
-		refuse(rho < LEAST_RHO ? "epsilon is too small for dp_synthesize" :
-			   "epsilon is too large for dp_synthesize",
-			   "Use an epsilon between 0.001 and 100.");
+		dp_bridge_refuse_parameter(rho < LEAST_RHO ?
+								   "epsilon is too small for dp_synthesize" :
+								   "epsilon is too large for dp_synthesize",
+								   "Use an epsilon between 0.001 and 100.");
 	dp_acct_charge_gaussian(
 		dp_acct_charge_filter(standing->found && !standing->exempt ?
 							  &standing->limit : NULL,
@@ -196,11 +190,12 @@ plan_price(FunctionCallInfo fcinfo, dp_synthesis *s)
 static void
 read_request(FunctionCallInfo fcinfo, dp_synthesis *s)
 {
-	dp_synth_check_place();
-	if (PG_ARGISNULL(ARG_RELATION))
-		refuse_null("relation", "Write its name.");
-	if (PG_ARGISNULL(ARG_COLUMNS))
-		refuse_null("columns", "Write columns => ARRAY['smoker', 'ward'].");
+	dp_synth_check_place(fcinfo, "dp_synthesize");
+	dp_bridge_require_argument(fcinfo, ARG_RELATION,
+							   "relation of dp_synthesize",
+							   "Write its name.");
+	dp_bridge_require_argument(fcinfo, ARG_COLUMNS, "columns of dp_synthesize",
+							   "Write columns => ARRAY['smoker', 'ward'].");
 	s->universe = dp_universe_make(PG_GETARG_OID(ARG_RELATION),
 								   PG_GETARG_ARRAYTYPE_P(ARG_COLUMNS),
 								   PG_ARGISNULL(ARG_BINS) ? NULL :
@@ -243,15 +238,10 @@ pay(const dp_synthesis *s)
 	dp_ledger_request request;
 	dp_synth_record record;
 
-	MemSet(&request, 0, sizeof(request));
-	namestrcpy(&request.dataset, s->reading->dataset);
-	snprintf(request.mechanism, DP_MECHANISM_LENGTH, "synthesize: %s",
-			 s->weights ? "multiplicative weights" : "adaptive marginals");
-	request.charge = s->charge;
-	request.releases = 1;
-	request.fingerprint = s->reading->fingerprint;
-	request.replace_one = s->reading->standing.replace_one;
-
+	dp_synth_request(&request, s->reading->dataset, &s->reading->standing,
+					 s->reading->fingerprint, &s->charge, s->weights ?
+					 "synthesize: multiplicative weights" :
+					 "synthesize: adaptive marginals");
 	dp_synth_record_begin(&record, "synthesize", s->universe->relid);
 	dp_synth_record_universe(&record, s->universe);
 	dp_synth_record_number(&record, "method",
@@ -370,8 +360,8 @@ PG_FUNCTION_INFO_V1(dp_synth_sql_synthesize);
 
 /*
  * dp_synth_sql_synthesize
- *	  dp_synthesize(relation, columns, epsilon, marginals, delta, rows, bins,
- *	  method, n): synthetic rows.  See sql/86_synthesize.sql.
+ *	  dp_synthesize(relation, columns, marginals, epsilon, n, bins, delta,
+ *	  method, rows): synthetic rows.  See sql/86_synthesize.sql.
  */
 Datum
 dp_synth_sql_synthesize(PG_FUNCTION_ARGS)

@@ -8,9 +8,7 @@
 
 #include <math.h>
 
-#include "access/htup_details.h"
 #include "catalog/pg_type.h"
-#include "utils/fmgrprotos.h"
 
 #include "synthesize.h"
 
@@ -18,11 +16,11 @@
 enum
 {
 	ARG_SIZES,
-	ARG_N,
-	ARG_EPSILON,
-	ARG_DELTA,
 	ARG_MARGINALS,
-	ARG_BETA
+	ARG_EPSILON,
+	ARG_N,
+	ARG_DELTA,
+	ARG_CONFIDENCE
 };
 
 enum
@@ -39,15 +37,6 @@ enum
 };
 
 static void
-refuse(const char *message, const char *hint)
-{
-	ereport(ERROR,
-			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("%s", message),
-			 errhint("%s", hint)));
-}
-
-static void
 read_shape(FunctionCallInfo fcinfo, dp_shape *shape)
 {
 	Datum	   *values;
@@ -58,16 +47,18 @@ read_shape(FunctionCallInfo fcinfo, dp_shape *shape)
 	deconstruct_array(PG_GETARG_ARRAYTYPE_P(ARG_SIZES), INT4OID,
 					  sizeof(int32), true, TYPALIGN_INT, &values, &nulls, &n);
 	if (n < 1 || n >= DP_SHAPE_COLUMNS)
-		refuse(psprintf("there must be from 1 to %d sizes",
-						DP_SHAPE_COLUMNS - 1),
-			   "Give the number of public values of each column.");
+		dp_bridge_refuse_parameter(psprintf("there must be from 1 to %d sizes",
+											DP_SHAPE_COLUMNS - 1),
+								   "Give the number of public values of each "
+								   "column.");
 	shape->columns = n;
 	for (i = 0; i < n; i++)
 	{
 		shape->size[i] = nulls[i] ? 0 : DatumGetInt32(values[i]);
 		if (shape->size[i] < 1)
-			refuse("a size must be at least 1",
-				   "Give the number of public values of each column.");
+			dp_bridge_refuse_parameter("a size must be at least 1",
+									   "Give the number of public values of "
+									   "each column.");
 	}
 }
 
@@ -100,7 +91,7 @@ choose(int n, int k)
 static double
 plain_sigma(FunctionCallInfo fcinfo, dp_fixed epsilon, double tables)
 {
-	Numeric		number = dp_synth_number(fcinfo, ARG_DELTA);
+	Numeric		number = dp_bridge_number(fcinfo, ARG_DELTA);
 	dp_fixed	delta;
 	dp_fixed	rho;
 
@@ -108,26 +99,12 @@ plain_sigma(FunctionCallInfo fcinfo, dp_fixed epsilon, double tables)
 		return 0;
 	if (dp_bridge_numeric_to_fixed(number, DP_ROUND_DOWN, &delta) !=
 		DP_NUMBER_OK || delta == 0 || delta >= DP_FIXED_ONE)
-		refuse("delta must be above 0 and below 1",
-			   "It is a probability, well below one over the number of "
-			   "people.");
+		dp_bridge_refuse_parameter("delta must be above 0 and below 1",
+								   "It is a probability, well below one over "
+								   "the number of people.");
 	dp_bridge_check_status(dp_acct_zcdp_rho(epsilon, delta, &rho),
 						   "find sigma");
 	return sqrt(tables / (2 * dp_acct_fixed_approx(rho)));
-}
-
-static double
-read_beta(FunctionCallInfo fcinfo)
-{
-	Numeric		number = dp_synth_number(fcinfo, ARG_BETA);
-	double		beta;
-
-	beta = DatumGetFloat8(DirectFunctionCall1(numeric_float8,
-											  NumericGetDatum(number)));
-	if (!(beta > 0 && beta < 1))
-		refuse("beta must be above 0 and below 1",
-			   "It is the probability that the errors are larger.");
-	return beta;
 }
 
 /* MWEM's rounds; the book's promise for the cells of all tables. */
@@ -148,25 +125,24 @@ fill_weights(const dp_shape *shape, double cells, double n, double epsilon,
 	t.shape = *shape;
 	t.ntables = 1;
 	t.table = &whole;
-	values[OUT_ROUNDS] = Int32GetDatum(dp_weights_rounds(&t, epsilon, n));
+	values[OUT_ROUNDS] = Int32GetDatum(dp_mwem_rounds(&t, epsilon, n));
 	values[OUT_ALPHA] =
-		Float8GetDatum(dp_weights_theorem_alpha(universe, cells, n, epsilon,
-												beta));
+		Float8GetDatum(dp_mwem_theorem_alpha(universe, cells, n, epsilon,
+											 beta));
 }
 
 PG_FUNCTION_INFO_V1(dp_synth_sql_synthesize_error);
 
 /*
  * dp_synth_sql_synthesize_error
- *	  dp_synthesize_error(sizes, n, epsilon, delta, marginals, beta).  See
- *	  sql/86_synthesize.sql.
+ *	  dp_synthesize_error(sizes, marginals, epsilon, n, delta, confidence).
+ *	  See sql/86_synthesize.sql.
  *
  * NULL delta: no Gaussian noise; another NULL: NULL.
  */
 Datum
 dp_synth_sql_synthesize_error(PG_FUNCTION_ARGS)
 {
-	TupleDesc	desc;
 	Datum		values[OUT_END] = {0};
 	bool		nulls[OUT_END] = {0};
 	dp_shape	shape;
@@ -181,22 +157,22 @@ dp_synth_sql_synthesize_error(PG_FUNCTION_ARGS)
 	int			k;
 	int			i;
 
-	for (i = 0; i <= ARG_BETA; i++)
+	for (i = 0; i <= ARG_CONFIDENCE; i++)
 		if (i != ARG_DELTA && PG_ARGISNULL(i))
 			PG_RETURN_NULL();
-	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "return type is not a row type");
 	read_shape(fcinfo, &shape);
 	n = (double) PG_GETARG_INT64(ARG_N);
 	k = PG_GETARG_INT32(ARG_MARGINALS);
 	if (n < 1)
-		refuse("n must be at least 1", "It is the number of rows.");
+		dp_bridge_refuse_parameter("n must be at least 1",
+								   "It is the number of rows.");
 	if (k < 1 || k > shape.columns)
-		refuse("marginals must be from 1 to the number of columns",
-			   "It is how many columns a marginal has.");
-	epsilon = dp_synth_epsilon(fcinfo, ARG_EPSILON, &fixed);
+		dp_bridge_refuse_parameter("marginals must be from 1 to the number "
+								   "of columns",
+								   "It is how many columns a marginal has.");
+	epsilon = dp_bridge_epsilon(fcinfo, ARG_EPSILON, &fixed);
 	e = (double) epsilon.num / (double) epsilon.den;
-	beta = read_beta(fcinfo);
+	beta = dp_synth_failure(fcinfo, ARG_CONFIDENCE);
 	tables = choose(shape.columns, k);
 	cells = cells_of_tables(&shape, k);
 	sigma = plain_sigma(fcinfo, fixed, tables);
@@ -211,6 +187,5 @@ dp_synth_sql_synthesize_error(PG_FUNCTION_ARGS)
 										  sqrt(2 * log(2 * cells / beta)) / n);
 	values[OUT_LAPLACE] = Float8GetDatum(tables / e * log(cells / beta) / n);
 	fill_weights(&shape, cells, n, e, beta, values, nulls);
-	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(desc),
-													  values, nulls)));
+	PG_RETURN_DATUM(dp_bridge_make_row(fcinfo, values, nulls));
 }

@@ -132,6 +132,10 @@ run_aim(dp_synthesis *s, const dp_host *host, int64 *nrows)
 	dp_bridge_check_status(dp_distribution_sample(d, dp_bridge_source(),
 												  *nrows, places),
 						   "draw rows");
+	dp_bridge_check_status(dp_generator_polish(d, &s->terms,
+											   dp_bridge_source(), *nrows,
+											   places),
+						   "draw rows");
 	dp_generator_rows_error(d, &s->terms, *nrows, places, &s->report);
 	return places;
 }
@@ -158,20 +162,20 @@ static int32 *
 run_weights(dp_synthesis *s, const dp_host *host, int64 *nrows)
 {
 	dp_generator_terms terms = weights_terms(s);
-	dp_weights	weights;
+	dp_mwem		weights;
 	int32	   *places;
 
-	dp_bridge_check_status(dp_weights_run(host, dp_bridge_source(), &terms,
-										  &s->epsilon, s->rounds, &weights,
-										  &s->report),
+	dp_bridge_check_status(dp_mwem_run(host, dp_bridge_source(), &terms,
+									   &s->epsilon, s->rounds, &weights,
+									   &s->report),
 						   "generate a distribution");
 	*nrows = rows_of(s);
 	places = room_for_rows(s, *nrows);
 	dp_synth_progress(DP_SYNTH_SAMPLING, s->rounds);
-	dp_bridge_check_status(dp_weights_sample(&weights, dp_bridge_source(),
-											 *nrows, places),
+	dp_bridge_check_status(dp_mwem_sample(&weights, dp_bridge_source(),
+										  *nrows, places),
 						   "draw rows");
-	dp_weights_rows_error(&weights, &terms, *nrows, places, &s->report);
+	dp_mwem_rows_error(&weights, &terms, *nrows, places, &s->report);
 	return places;
 }
 

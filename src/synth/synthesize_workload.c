@@ -187,7 +187,7 @@ dp_synthesis_marginals(dp_synthesis *s, int k)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("marginals must be from 1 to the number of columns, "
 						"not %d", k),
-				 errdetail("There are %d columns.", n),
+				 errdetail("The number of columns is %d.", n),
 				 errhint("It is how many columns a marginal has, often 2 or "
 						 "3.")));
 	for (i = 0; i < k; i++)

@@ -74,14 +74,14 @@ BEGIN
 		PERFORM judge(what, NULL, noisy, e, m, extract(epoch FROM clock_timestamp() - begun));
 	ELSIF what = 'adult' THEN
 		TRUNCATE made;
-		INSERT INTO made SELECT * FROM dp_synthesize('adult', (SELECT array_agg(name ORDER BY pos) FROM col), e, 2, 1e-9, method => m)
+		INSERT INTO made SELECT * FROM dp_synthesize('adult', (SELECT array_agg(name ORDER BY pos) FROM col), 2, e, delta => 1e-9, method => m)
 			AS t(age int, workclass int, fnlwgt int, education int, marital int, occupation int, relationship int, race int, sex int,
 				gain int, loss int, hours int, country int, income int);
 		PERFORM judge(what, 'made', NULL, e, m, extract(epoch FROM clock_timestamp() - begun));
 	ELSE
 		TRUNCATE made6;
-		INSERT INTO made6 SELECT * FROM dp_synthesize('adult6', (SELECT array_agg(name ORDER BY pos) FROM col6), e, 3,
-			CASE m WHEN 'aim' THEN 1e-9 END, method => m) AS t(age int, workclass int, education int, marital int, sex int, income int);
+		INSERT INTO made6 SELECT * FROM dp_synthesize('adult6', (SELECT array_agg(name ORDER BY pos) FROM col6), 3, e,
+			delta => CASE m WHEN 'aim' THEN 1e-9 END, method => m) AS t(age int, workclass int, education int, marital int, sex int, income int);
 		PERFORM judge(what, 'made6', NULL, e, m, extract(epoch FROM clock_timestamp() - begun));
 	END IF;
 END $$;

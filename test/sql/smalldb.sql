@@ -34,24 +34,34 @@ SELECT * FROM spent();
 SELECT * FROM dp_smalldb('patient', columns => ARRAY['ward', 'smoker'],
 	marginals => 2, alpha => 0.59, epsilon => 100000, n => 12)
 	AS t(ward text, smoker boolean, weight double precision);
-SELECT * FROM dp_smalldb(NULL::patient, ARRAY['ward', 'smoker'], 2, 0.59::float8, 100000, 12);
+SELECT * FROM dp_smalldb(NULL::patient, ARRAY['ward', 'smoker'], 2, 100000, 12, alpha => 0.59::float8);
 SELECT count(*), count(*) FILTER (WHERE ward = 'A') FROM dp_smalldb('old', ARRAY['smoker', 'ward'], 2,
-	0.42, 100000, 8) AS t(smoker boolean, ward text);
+	100000, 8, alpha => 0.42) AS t(smoker boolean, ward text);
 -- no price of its own; a noisy count costs no more
 SELECT count(*) FROM dp_smalldb('patient', ARRAY['smoker', 'ward'], 2, alpha => 0.59)
 	AS t(smoker boolean, ward text);
 SELECT * FROM spent();
+-- without alpha, when n is public, the size with the least promised error
+SET dp_pg.epsilon = '1';
+SELECT count(*) FROM dp_smalldb('patient', ARRAY['smoker', 'ward'], 2, n => 100) AS t(smoker boolean, ward text);
+SELECT size, (parameters ->> 'alpha')::float8 = alpha AS told FROM dp_pg.releases, dp_smalldb_error(4, 4, 1, 100)
+ORDER BY id DESC LIMIT 1;
+SET dp_pg.epsilon = '100000';
+SELECT count(*) FROM dp_smalldb('patient', ARRAY['smoker', 'ward'], 2, 1::float8, alpha => 0.59)
+	AS t(smoker boolean, ward text);
+SELECT (dp_smalldb(NULL::patient, ARRAY['ward', 'smoker'], 2, 100000, 12, alpha => 1)).age;
+SELECT * FROM spent();
 -- bins: representatives inside them
 SELECT bool_and(age BETWEEN 0 AND 100), count(*) FROM dp_smalldb('patient', ARRAY['smoker', 'age'],
-	ARRAY['smoker', 'age > 50', 'age < 25'], 0.55, 100000, 12, bins => ARRAY[NULL, 4]) AS t(smoker boolean, age int);
+	ARRAY['smoker', 'age > 50', 'age < 25'], 100000, 12, bins => ARRAY[NULL, 4], alpha => 0.55) AS t(smoker boolean, age int);
 
 -- what is public: kept when the transaction is rolled back, with its target
 BEGIN;
-CREATE TABLE synthetic AS SELECT * FROM dp_smalldb('patient', ARRAY['smoker', 'ward'], 2, 0.59, 1, 12)
+CREATE TABLE synthetic AS SELECT * FROM dp_smalldb('patient', ARRAY['smoker', 'ward'], 2, 1, 12, alpha => 0.59)
 	AS t(smoker boolean, ward text);
 ROLLBACK;
 CREATE TABLE filled (smoker boolean, ward text);
-INSERT INTO filled SELECT * FROM dp_smalldb('patient', ARRAY['smoker', 'ward'], 2, 0.59, 1, 12)
+INSERT INTO filled SELECT * FROM dp_smalldb('patient', ARRAY['smoker', 'ward'], 2, 1, 12, alpha => 0.59)
 	AS t(smoker boolean, ward text);
 SELECT role, dataset, mechanism, relation, columns, parameters, round(error::numeric, 3) AS error,
 	target, delivered, epsilon, delta, rho
@@ -75,35 +85,37 @@ DROP ROLE regress_smalldb_other;
 -- refusals cost nothing
 SET ROLE :analyst;
 SELECT * FROM (VALUES
-	($$('patient', NULL, 2, 0.6, 1) AS t(a int)$$),
-	($$('patient', ARRAY['smoker', 'ward'], NULL::int, 0.6, 1) AS t(smoker boolean, ward text)$$),
-	($$('patient', ARRAY['smoker', 'ward'], NULL::text[], 0.6, 1) AS t(smoker boolean, ward text)$$),
-	($$('patient', ARRAY['smoker', 'ward'], 2, NULL::numeric, 1) AS t(smoker boolean, ward text)$$),
-	($$('patient', ARRAY['smoker', 'ward'], 2, 0, 1) AS t(smoker boolean, ward text)$$),
-	($$('patient', ARRAY['smoker', 'ward'], 2, 1.01, 1) AS t(smoker boolean, ward text)$$),
-	($$('patient', ARRAY['smoker', 'ward'], 2, 'NaN', 1) AS t(smoker boolean, ward text)$$),
-	($$('patient', ARRAY['smoker', 'ward'], 2, 0.6, 0) AS t(smoker boolean, ward text)$$),
-	($$('patient', ARRAY['smoker', 'ward'], 2, 0.6, 1, 0) AS t(smoker boolean, ward text)$$),
-	($$('patient', ARRAY['smoker', 'ward'], 3, 0.6, 1) AS t(smoker boolean, ward text)$$),
-	($$('patient', ARRAY['smoker', 'ward'], 2, 0.01, 1) AS t(smoker boolean, ward text)$$),
-	($$('patient', ARRAY['smoker', 'ward'], ARRAY['smoker', 'ward = ''A'''], 0.6, 1) AS t(smoker boolean, ward text)$$),
-	($$('patient', ARRAY['smoker', 'ward'], ARRAY['smoker', 'age > 5', 'true'], 0.6, 1) AS t(smoker boolean, ward text)$$),
-	($$('patient', ARRAY['smoker', 'ward'], ARRAY['smoker', 'ward', 'true'], 0.6, 1) AS t(smoker boolean, ward text)$$),
-	($$('patient', ARRAY['smoker', 'ward'], 2, 0.6, 1) AS t(smoker boolean, w text)$$),
-	($$('patient', ARRAY['smoker', 'ward'], 2, 0.6, 1) AS t(smoker boolean)$$),
-	($$('patient', ARRAY['smoker', 'ward'], 2, 0.6, 1) AS t(smoker boolean, ward text, weight int)$$),
-	($$('patient', ARRAY['smoker', 'note'], 2, 0.6, 1) AS t(smoker boolean, note text)$$),
-	($$('patient', ARRAY['smoker', 'nothing'], 2, 0.6, 1) AS t(smoker boolean, nothing text)$$),
-	($$('patient', ARRAY['smoker', 'age'], 2, 0.6, 1, bins => ARRAY[4]) AS t(smoker boolean, age int)$$),
-	($$('filled', ARRAY['smoker'], 1, 0.6, 1) AS t(smoker boolean)$$),
-	($$(1, ARRAY['smoker'], 1, 0.6, 1)$$)
+	($$('patient', NULL, 2, 1, alpha => 0.6) AS t(a int)$$),
+	($$('patient', ARRAY['smoker', 'ward'], NULL::int, 1, alpha => 0.6) AS t(smoker boolean, ward text)$$),
+	($$('patient', ARRAY['smoker', 'ward'], NULL::text[], 1, alpha => 0.6) AS t(smoker boolean, ward text)$$),
+	($$('patient', ARRAY['smoker', 'ward'], 2, 1, alpha => NULL::numeric) AS t(smoker boolean, ward text)$$),
+	($$('patient', ARRAY['smoker', 'ward'], 2, 1, alpha => 0) AS t(smoker boolean, ward text)$$),
+	($$('patient', ARRAY['smoker', 'ward'], 2, 1, alpha => 1.01) AS t(smoker boolean, ward text)$$),
+	($$('patient', ARRAY['smoker', 'ward'], 2, 1, alpha => 'NaN') AS t(smoker boolean, ward text)$$),
+	($$('patient', ARRAY['smoker', 'ward'], 2, 0, alpha => 0.6) AS t(smoker boolean, ward text)$$),
+	($$('patient', ARRAY['smoker', 'ward'], 2, 1, 0, alpha => 0.6) AS t(smoker boolean, ward text)$$),
+	($$('patient', ARRAY['smoker', 'ward'], 3, 1, alpha => 0.6) AS t(smoker boolean, ward text)$$),
+	($$('patient', ARRAY['smoker', 'ward'], 2, 1, alpha => 0.01) AS t(smoker boolean, ward text)$$),
+	($$('patient', ARRAY['smoker', 'ward'], ARRAY['smoker', 'ward = ''A'''], 1, alpha => 0.6) AS t(smoker boolean, ward text)$$),
+	($$('patient', ARRAY['smoker', 'ward'], ARRAY['smoker', 'age > 5', 'true'], 1, alpha => 0.6) AS t(smoker boolean, ward text)$$),
+	($$('patient', ARRAY['smoker', 'ward'], ARRAY['smoker', 'ward', 'true'], 1, alpha => 0.6) AS t(smoker boolean, ward text)$$),
+	($$('patient', ARRAY['smoker', 'ward'], 2, 1, alpha => 0.6) AS t(smoker boolean, w text)$$),
+	($$('patient', ARRAY['smoker', 'ward'], 2, 1, alpha => 0.6) AS t(smoker boolean)$$),
+	($$('patient', ARRAY['smoker', 'ward'], 2, 1, alpha => 0.6) AS t(smoker boolean, ward text, weight int)$$),
+	($$('patient', ARRAY['smoker', 'note'], 2, 1, alpha => 0.6) AS t(smoker boolean, note text)$$),
+	($$('patient', ARRAY['smoker', 'nothing'], 2, 1, alpha => 0.6) AS t(smoker boolean, nothing text)$$),
+	($$('patient', ARRAY['smoker', 'age'], 2, 1, bins => ARRAY[4], alpha => 0.6) AS t(smoker boolean, age int)$$),
+	($$('filled', ARRAY['smoker'], 1, 1, alpha => 0.6) AS t(smoker boolean)$$),
+	($$(1, ARRAY['smoker'], 1, 1, alpha => 0.6)$$)
 ) AS c(call), LATERAL outcome('SELECT * FROM dp_smalldb' || call);
+SELECT * FROM outcome($$SELECT dp_smalldb('patient', ARRAY['smoker', 'ward'], 2, 1, alpha => 0.6)$$);
+SELECT * FROM outcome($$SELECT dp_net('patient', 'filled', ARRAY['smoker'], 1)$$);
 BEGIN ISOLATION LEVEL SERIALIZABLE;
-SELECT * FROM outcome($$SELECT * FROM dp_smalldb('patient', ARRAY['smoker', 'ward'], 2, 0.6, 1) AS t(smoker boolean, ward text)$$);
+SELECT * FROM outcome($$SELECT * FROM dp_smalldb('patient', ARRAY['smoker', 'ward'], 2, 1, alpha => 0.6) AS t(smoker boolean, ward text)$$);
 ROLLBACK;
 SELECT * FROM spent();
 \set VERBOSITY default
-SELECT * FROM dp_smalldb('patient', ARRAY['smoker', 'ward'], 2, 0.01, 1) AS t(smoker boolean, ward text);
+SELECT * FROM dp_smalldb('patient', ARRAY['smoker', 'ward'], 2, 1, alpha => 0.01) AS t(smoker boolean, ward text);
 \set VERBOSITY sqlstate
 
 -- dp_net: candidates of any form
@@ -147,7 +159,7 @@ RESET ROLE;
 
 -- an owner's values, whatever they are: a median, a ratio
 SET ROLE :owner;
-SELECT * FROM dp_net_values(ARRAY[7.2, 0.25], 0.5, 'net', 'regress_smalldb', 100000) AS t(id int, synopsis text);
+SELECT * FROM dp_net_values(value => ARRAY[7.2, 0.25], sensitivity => 0.5, candidates => 'net', dataset => 'regress_smalldb', epsilon => 100000) AS t(id int, synopsis text);
 SELECT * FROM dp_net_values(ARRAY['Infinity', NULL]::numeric[], 0.5, 'net', 'regress_smalldb', 100000) AS t(id int);
 SELECT * FROM dp_net_values(ARRAY['NaN', 0.1]::numeric[], 0.5, 'net', 'regress_smalldb', 100000) AS t(id int);
 SELECT * FROM (VALUES
@@ -158,6 +170,7 @@ SELECT * FROM (VALUES
 	($$(ARRAY[1, 2]::numeric[], 1, 'net', NULL, 1) AS t(id int)$$),
 	($$(ARRAY[1, 2]::numeric[], 1, 'net', 'nowhere', 1) AS t(id int)$$)
 ) AS c(call), LATERAL outcome('SELECT * FROM dp_net_values' || call);
+SELECT * FROM outcome($$SELECT dp_net_values(ARRAY[1, 2]::numeric[], 1, 'net', 'regress_smalldb', 1)$$);
 SELECT mechanism, relation, parameters, target, delivered, epsilon, rho
 FROM dp_pg.releases WHERE mechanism = 'net' ORDER BY id;
 -- in his procedure, candidates are read with the rights of the role that asks
@@ -169,19 +182,19 @@ CREATE VIEW whose AS SELECT 1 AS id, ARRAY[CASE current_user WHEN 'regress_small
 	UNION ALL SELECT 2, ARRAY[10.0];
 SELECT * FROM closest('whose');
 -- what a noisy n may be off by, twice its noise's 97.5%, is in the error, however it falls
-SELECT count(*) FROM dp_smalldb('patient', ARRAY['smoker', 'ward'], 2, 0.59, 0.01) AS t(smoker boolean, ward text);
+SELECT count(*) FROM dp_smalldb('patient', ARRAY['smoker', 'ward'], 2, 0.01, alpha => 0.59) AS t(smoker boolean, ward text);
 SELECT error > 2 * 2000 * ln(40) AS counted FROM dp_pg.releases ORDER BY id DESC LIMIT 1;
 RESET ROLE;
 
 -- to plan it
-SELECT size, candidates, feasible, round(error::numeric, 6) AS error FROM dp_smalldb_error(16, 100, 48842, 1, alpha => 0.62);
+SELECT size, candidates, feasible, round(error::numeric, 6) AS error FROM dp_smalldb_error(16, 100, 1, 48842, alpha => 0.62);
 SELECT size, feasible, round(error::numeric, 12) AS error, round(theorem_alpha::numeric, 12) AS theorem_alpha
-FROM dp_smalldb_error(8, 16, 10000, 0.1, size => 2048);
-SELECT size, ceil(ln(100) / (alpha * alpha)) AS again, feasible FROM dp_smalldb_error(16, 100, 48842, 1.0);
-SELECT size, feasible FROM dp_smalldb_error(1000, NULL, 10000, 1, alpha => 0.5, vc_dimension => 2);
-SELECT dp_smalldb_error(NULL, 100, 48842, 1) IS NULL AS nothing;
-SELECT * FROM (VALUES ('(0, 100, 10, 1)'), ('(16, 2, 10, 1, alpha => 0.5)'), ('(16, 100, 10, 1, alpha => 2)'),
-	('(16, 100, 10, -1)'), ('(16, NULL, 10, 1)'), ('(16, 100, 10, 1, beta => 1.5)')
+FROM dp_smalldb_error(8, 16, 0.1, 10000, size => 2048);
+SELECT size, ceil(ln(100) / (alpha * alpha)) AS again, feasible FROM dp_smalldb_error(16, 100, 1.0, 48842);
+SELECT size, feasible FROM dp_smalldb_error(1000, NULL, 1, 10000, alpha => 0.5, vc_dimension => 2);
+SELECT dp_smalldb_error(NULL, 100, 1, 48842) IS NULL AS nothing;
+SELECT * FROM (VALUES ('(0, 100, 1, 10)'), ('(16, 2, 1, 10, alpha => 0.5)'), ('(16, 100, 1, 10, alpha => 2)'),
+	('(16, 100, -1, 10)'), ('(16, NULL, 1, 10)'), ('(16, 100, 1, 10, confidence => 1.5)'), ('(16, 100, 1, 10, confidence => 0)')
 ) AS c(call), LATERAL outcome('SELECT * FROM dp_smalldb_error' || call);
 \set file :abs_srcdir '/sql/include/query_end.psql'
 \i :file

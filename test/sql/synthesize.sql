@@ -23,7 +23,7 @@ SET ROLE :analyst;
 SET dp_pg.delta = '1e-9';
 SELECT * FROM spent() \g /dev/null
 
-CREATE TABLE made AS SELECT * FROM dp_synthesize('person', ARRAY['ward', 'sex', 'age', 'feel'], 1000,
+CREATE TABLE made AS SELECT * FROM dp_synthesize('person', ARRAY['ward', 'sex', 'age', 'feel'], epsilon => 1000,
 	bins => ARRAY[0, NULL, 4, 0], n => 1000) AS t(ward text, sex boolean, age integer, feel mood);
 SELECT epsilon, delta, rho = dp_zcdp_rho(1000, 1e-9) AS rho, releases, mechanism FROM dp_pg.ledger
 WHERE dataset = :'schema' ORDER BY id DESC LIMIT 1;
@@ -37,30 +37,30 @@ SELECT off('made', a, b) <= 20 AS near, a, b FROM (VALUES ('ward', 'sex'), ('war
 -- a rollback takes back the rows, not the charge
 SELECT * FROM spent() \g /dev/null
 BEGIN;
-SELECT count(*) FROM dp_synthesize('person', ARRAY['ward', 'sex'], 1.5, rows => 7) AS t(ward text, sex boolean);
+SELECT count(*) FROM dp_synthesize('person', ARRAY['ward', 'sex'], epsilon => 1.5, rows => 7) AS t(ward text, sex boolean);
 ROLLBACK;
 SELECT charges FROM spent();
 SELECT delivered, (parameters ->> 'rows')::int AS rows FROM dp_pg.releases ORDER BY id DESC LIMIT 1;
 
 -- a list of marginals; names as in SQL
-SELECT count(*) FROM dp_synthesize('person', ARRAY['ward', 'sex', 'feel'], 1000, ARRAY['ward, "sex"', 'FEEL', 'sex,ward'],
+SELECT count(*) FROM dp_synthesize('person', ARRAY['ward', 'sex', 'feel'], ARRAY['ward, "sex"', 'FEEL', 'sex,ward'], 1000,
 	delta => 1e-6, n => 1000) AS t(ward text, sex boolean, feel mood);
 SELECT columns, parameters -> 'sets' AS sets, parameters -> 'tables' AS tables FROM dp_pg.releases ORDER BY id DESC LIMIT 1;
 -- one column, all columns, no rows
 SELECT count(*), count(sex) FROM dp_synthesize('person', ARRAY['sex'], 1, 1, rows => 10) AS t(sex boolean);
-SELECT count(*) FROM dp_synthesize('person', ARRAY['sex', 'ward', 'feel'], 1, 3, rows => 0) AS t(sex boolean, ward text, feel mood);
+SELECT count(*) FROM dp_synthesize('person', ARRAY['sex', 'ward', 'feel'], 3, 1, rows => 0) AS t(sex boolean, ward text, feel mood);
 -- without a public number of rows there are about as many
-SELECT abs(count(*) - 1000) <= 3 AS near FROM dp_synthesize('person', ARRAY['sex', 'ward'], 1000) AS t(sex boolean, ward text);
+SELECT abs(count(*) - 1000) <= 3 AS near FROM dp_synthesize('person', ARRAY['sex', 'ward'], epsilon => 1000) AS t(sex boolean, ward text);
 -- double precision parameters
-SELECT count(*) FROM dp_synthesize('person', ARRAY['sex'], 1::float8, 1, 1e-6::float8, rows => 5) AS t(sex boolean);
+SELECT count(*) FROM dp_synthesize('person', ARRAY['sex'], 1, 1::float8, delta => 1e-6::float8, rows => 5) AS t(sex boolean);
 SELECT charges FROM spent();
 
 -- multiplicative weights: pure
 RESET dp_pg.delta;
-SELECT count(*) FROM dp_synthesize('person', ARRAY['ward', 'sex', 'feel'], 2, method => 'mwem', n => 1000) AS t(ward text, sex boolean, feel mood);
+SELECT count(*) FROM dp_synthesize('person', ARRAY['ward', 'sex', 'feel'], epsilon => 2, method => 'mwem', n => 1000) AS t(ward text, sex boolean, feel mood);
 SELECT epsilon, delta, mechanism FROM dp_pg.ledger WHERE dataset = :'schema' ORDER BY id DESC LIMIT 1;
 SELECT parameters - 'rounds' AS parameters, (parameters ->> 'rounds')::int > 0 AS rounds, error > 0 AS error FROM dp_pg.releases ORDER BY id DESC LIMIT 1;
-SELECT count(*) > 0 FROM dp_synthesize('person', ARRAY['ward', 'sex'], 100, method => 'mwem') AS t(ward text, sex boolean);
+SELECT count(*) > 0 FROM dp_synthesize('person', ARRAY['ward', 'sex'], epsilon => 100, method => 'mwem') AS t(ward text, sex boolean);
 SELECT * FROM spent();
 
 -- what is refused; nothing is charged
@@ -70,17 +70,17 @@ SELECT o.*, s FROM unnest(ARRAY[
 	$$SELECT * FROM dp_synthesize('person', ARRAY['sex'], 1, 1, delta => 1) AS t(sex boolean)$$,
 	$$SELECT * FROM dp_synthesize('person', ARRAY['sex'], 1, 1, delta => 'NaN') AS t(sex boolean)$$,
 	$$SELECT * FROM dp_synthesize('person', ARRAY['sex'], 1, 1, delta => 1e-9, method => 'mwem') AS t(sex boolean)$$,
-	$$SELECT * FROM dp_synthesize('person', ARRAY['sex'], 0, 1, delta => 1e-9) AS t(sex boolean)$$,
-	$$SELECT * FROM dp_synthesize('person', ARRAY['sex'], 0.000001, 1, delta => 1e-9) AS t(sex boolean)$$,
-	$$SELECT * FROM dp_synthesize('person', ARRAY['sex'], 500000, 1, delta => 1e-9) AS t(sex boolean)$$,
-	$$SELECT * FROM dp_synthesize('person', ARRAY['sex'], 1, 2, delta => 1e-9) AS t(sex boolean)$$,
 	$$SELECT * FROM dp_synthesize('person', ARRAY['sex'], 1, 0, delta => 1e-9) AS t(sex boolean)$$,
-	$$SELECT * FROM dp_synthesize('person', ARRAY['sex'], 1, NULL::int, delta => 1e-9) AS t(sex boolean)$$,
-	$$SELECT * FROM dp_synthesize('person', ARRAY['sex'], 1, '{}'::text[], delta => 1e-9) AS t(sex boolean)$$,
-	$$SELECT * FROM dp_synthesize('person', ARRAY['sex'], 1, ARRAY[NULL], delta => 1e-9) AS t(sex boolean)$$,
-	$$SELECT * FROM dp_synthesize('person', ARRAY['sex'], 1, ARRAY['sex, ward'], delta => 1e-9) AS t(sex boolean)$$,
-	$$SELECT * FROM dp_synthesize('person', ARRAY['sex'], 1, ARRAY['sex,'], delta => 1e-9) AS t(sex boolean)$$,
-	$$SELECT * FROM dp_synthesize('person', ARRAY['sex'], 1, ARRAY[''], delta => 1e-9) AS t(sex boolean)$$,
+	$$SELECT * FROM dp_synthesize('person', ARRAY['sex'], 1, 0.000001, delta => 1e-9) AS t(sex boolean)$$,
+	$$SELECT * FROM dp_synthesize('person', ARRAY['sex'], 1, 500000, delta => 1e-9) AS t(sex boolean)$$,
+	$$SELECT * FROM dp_synthesize('person', ARRAY['sex'], 2, 1, delta => 1e-9) AS t(sex boolean)$$,
+	$$SELECT * FROM dp_synthesize('person', ARRAY['sex'], 0, 1, delta => 1e-9) AS t(sex boolean)$$,
+	$$SELECT * FROM dp_synthesize('person', ARRAY['sex'], NULL::int, 1, delta => 1e-9) AS t(sex boolean)$$,
+	$$SELECT * FROM dp_synthesize('person', ARRAY['sex'], '{}'::text[], 1, delta => 1e-9) AS t(sex boolean)$$,
+	$$SELECT * FROM dp_synthesize('person', ARRAY['sex'], ARRAY[NULL], 1, delta => 1e-9) AS t(sex boolean)$$,
+	$$SELECT * FROM dp_synthesize('person', ARRAY['sex'], ARRAY['sex, ward'], 1, delta => 1e-9) AS t(sex boolean)$$,
+	$$SELECT * FROM dp_synthesize('person', ARRAY['sex'], ARRAY['sex,'], 1, delta => 1e-9) AS t(sex boolean)$$,
+	$$SELECT * FROM dp_synthesize('person', ARRAY['sex'], ARRAY[''], 1, delta => 1e-9) AS t(sex boolean)$$,
 	$$SELECT * FROM dp_synthesize('person', ARRAY['sex'], 1, 1, delta => 1e-9, rows => -1) AS t(sex boolean)$$,
 	$$SELECT * FROM dp_synthesize('person', ARRAY['sex'], 1, 1, delta => 1e-9, rows => 1000000000) AS t(sex boolean)$$,
 	$$SELECT * FROM dp_synthesize('person', ARRAY['sex'], 1, 1, delta => 1e-9, n => 1000000000) AS t(sex boolean)$$,
@@ -95,8 +95,10 @@ SELECT o.*, s FROM unnest(ARRAY[
 	$$SELECT * FROM dp_synthesize('person', NULL, 1, 1, delta => 1e-9) AS t(sex boolean)$$,
 	$$SELECT * FROM dp_synthesize('person', ARRAY['sex'], 1, 1, delta => 1e-9) AS t(sex integer)$$,
 	$$SELECT * FROM dp_synthesize('person', ARRAY['sex'], 1, 1, delta => 1e-9) AS t(sex boolean, weight double precision)$$,
-	$$SELECT * FROM dp_synthesize('person', ARRAY['income', 'score', 'age'], 1, delta => 1e-9, bins => ARRAY[4000, 4000, 0]) AS t(income numeric, score float8, age int)$$,
+	$$SELECT * FROM dp_synthesize('person', ARRAY['income', 'score', 'age'], epsilon => 1, delta => 1e-9, bins => ARRAY[4000, 4000, 0]) AS t(income numeric, score float8, age int)$$,
 	$$SELECT * FROM dp_synthesize('person', ARRAY['income', 'score'], 1, 1, bins => ARRAY[4000, 4000], method => 'mwem') AS t(income numeric, score float8)$$,
+	$$SELECT dp_synthesize('person', ARRAY['sex'], 1, 1, delta => 1e-9)$$,
+	$$SELECT * FROM dp_synthesize('person', ARRAY['sex'], 1) AS t(sex boolean)$$,
 	$$SELECT * FROM dp_synthesize('spent', ARRAY['sex'], 1, 1, delta => 1e-9) AS t(sex boolean)$$]) AS s, outcome(s) AS o;
 RESET ROLE;
 
@@ -107,7 +109,15 @@ INSERT INTO swapped SELECT i % 2 = 0, i % 3 = 0 FROM generate_series(1, 900) i;
 SELECT dp_protect('swapped', dataset => 'regress_synthesize_swapped') \g /dev/null
 SELECT dp_neighbours('regress_synthesize_swapped', 'replace_one') \g /dev/null
 SELECT count(*), abs(count(*) FILTER (WHERE sex AND old) - 150) <= 3 AS near
-FROM dp_synthesize('swapped', ARRAY['sex', 'old'], 1000, delta => 1e-9, rows => 900) AS t(sex boolean, old boolean);
+FROM dp_synthesize('swapped', ARRAY['sex', 'old'], epsilon => 1000, delta => 1e-9, rows => 900) AS t(sex boolean, old boolean);
+-- a budget without delta: what lacks is told, and that mwem needs none
+SELECT dp_grant(:'analyst', 'regress_synthesize_swapped', epsilon => 1) \g /dev/null
+SET ROLE :analyst;
+\set VERBOSITY default
+SELECT * FROM dp_synthesize('swapped', ARRAY['sex'], 1, 1, delta => 1e-9) AS t(sex boolean);
+\set VERBOSITY sqlstate
+SELECT count(*) FROM dp_synthesize('swapped', ARRAY['sex'], 1, 1, method => 'mwem', n => 900, rows => 9) AS t(sex boolean);
+SET ROLE :owner;
 SELECT dp_revoke(:'analyst', :'schema') \g /dev/null
 SET ROLE :analyst;
 SELECT * FROM outcome($$SELECT * FROM dp_synthesize('person', ARRAY['sex'], 1, 1, delta => 1e-9) AS t(sex boolean)$$);
@@ -115,19 +125,19 @@ RESET ROLE;
 
 -- sizes and what plain noise would do: 6 tables of 10, 9 and 2 values
 SELECT cells, tables, table_cells, round(sigma::numeric, 6) AS sigma, rounds
-FROM dp_synthesize_error(ARRAY[10, 9, 2], 10000, 1, 1e-9);
+FROM dp_synthesize_error(ARRAY[10, 9, 2], 2, 1, 10000, 1e-9);
 SELECT round((2 * sigma ^ 2 * dp_zcdp_rho(1, 1e-9) / tables)::numeric, 9) AS one,
 	gaussian_error > 4 * sigma / 10000 AND gaussian_error < 6 * sigma / 10000 AS gaussian
-FROM dp_synthesize_error(ARRAY[10, 9, 2], 10000, 1, 1e-9);
+FROM dp_synthesize_error(ARRAY[10, 9, 2], 2, 1, 10000, 1e-9);
 SELECT sigma, gaussian_error, round(laplace_error::numeric, 9) AS laplace, rounds, round(theorem_alpha::numeric, 9) AS theorem
-FROM dp_synthesize_error(ARRAY[8, 8], 10000000, 1, marginals => 2);
-SELECT cells > 1e12 AS large, rounds, theorem_alpha FROM dp_synthesize_error(array_fill(100, ARRAY[7]), 1000, 1.0::float8);
-SELECT e FROM dp_synthesize_error(NULL, 1000, 1) AS e;
+FROM dp_synthesize_error(ARRAY[8, 8], 2, 1, 10000000);
+SELECT cells > 1e12 AS large, rounds, theorem_alpha FROM dp_synthesize_error(array_fill(100, ARRAY[7]), 2, 1.0::float8, 1000);
+SELECT e FROM dp_synthesize_error(NULL, 2, 1, 1000) AS e;
 SELECT o.state, o.hinted, s FROM unnest(ARRAY[
-	$$SELECT dp_synthesize_error('{}', 1000, 1)$$, $$SELECT dp_synthesize_error('{0}', 1000, 1)$$,
-	$$SELECT dp_synthesize_error('{2,NULL}', 1000, 1)$$, $$SELECT dp_synthesize_error('{2}', 0, 1)$$,
-	$$SELECT dp_synthesize_error('{2}', 10, 1, marginals => 2)$$, $$SELECT dp_synthesize_error('{2}', 10, -1, marginals => 1)$$,
-	$$SELECT dp_synthesize_error('{2}', 10, 1, 2, marginals => 1)$$, $$SELECT dp_synthesize_error('{2}', 10, 1, marginals => 1, beta => 1)$$]) AS s, outcome(s) AS o;
+	$$SELECT dp_synthesize_error('{}', 2, 1, 1000)$$, $$SELECT dp_synthesize_error('{0}', 2, 1, 1000)$$,
+	$$SELECT dp_synthesize_error('{2,NULL}', 2, 1, 1000)$$, $$SELECT dp_synthesize_error('{2}', 2, 1, 0)$$,
+	$$SELECT dp_synthesize_error('{2}', 2, 1, 10)$$, $$SELECT dp_synthesize_error('{2}', 1, -1, 10)$$,
+	$$SELECT dp_synthesize_error('{2}', 1, 1, 10, 2)$$, $$SELECT dp_synthesize_error('{2}', 1, 1, 10, confidence => 1)$$]) AS s, outcome(s) AS o;
 
 \set file :abs_srcdir '/sql/include/query_end.psql'
 \i :file

@@ -260,7 +260,7 @@ test_noise(void)
 /* The largest error of a cell of the wanted tables. */
 static double
 worst_cell(const dp_generator_terms *t, const dp_distribution *d,
-		   const dp_weights *w)
+		   const dp_mwem *w)
 {
 	double		out[4096];
 	double		worst = 0;
@@ -272,7 +272,7 @@ worst_cell(const dp_generator_terms *t, const dp_distribution *d,
 		if (!t->table[i].wanted)
 			continue;
 		if (d == NULL)
-			dp_weights_marginal(w, t->table[i].set, out);
+			dp_mwem_marginal(w, t->table[i].set, out);
 		else if (dp_distribution_marginal(d, t->table[i].set, 1e9,
 										  out) != DP_OK)
 			return INFINITY;
@@ -320,7 +320,7 @@ test_accuracy(int64_t n, double limit, double limit_weights)
 	dp_rational epsilon = {1, 1};
 	dp_fixed	rho;
 	dp_distribution *d;
-	dp_weights	w;
+	dp_mwem		w;
 	dp_generator_report report;
 	dp_status	status;
 	double		worst;
@@ -343,9 +343,9 @@ test_accuracy(int64_t n, double limit, double limit_weights)
 		   report.cell_error);
 	dp_distribution_free(d);
 
-	status = dp_weights_run(&test_host, &source, &t, &epsilon,
-							dp_weights_rounds(&t, 1, (double) n), &w,
-							&report);
+	status = dp_mwem_run(&test_host, &source, &t, &epsilon,
+						 dp_mwem_rounds(&t, 1, (double) n), &w,
+						 &report);
 	tap_ok(status == DP_OK, "multiplicative weights: %d rounds",
 		   report.rounds);
 	worst = worst_cell(&t, NULL, &w) / (double) n;
@@ -353,7 +353,7 @@ test_accuracy(int64_t n, double limit, double limit_weights)
 		   "below %.4f", worst, limit_weights);
 	tap_ok(worst * (double) n <= report.cell_error,
 		   "and below the bound %.5f", report.cell_error / (double) n);
-	dp_weights_free(&w);
+	dp_mwem_free(&w);
 	free_tables(tables, ntables);
 	free(rows);
 }
@@ -370,7 +370,7 @@ test_weights_sum(void)
 	dp_generator_terms t;
 	dp_rational epsilon = {100, 1};
 	dp_generator_report report;
-	dp_weights	w;
+	dp_mwem		w;
 	double		sum = 0;
 	bool		inside = true;
 	int			i;
@@ -382,9 +382,9 @@ test_weights_sum(void)
 	}
 	tables = all_tables(&shape, 2, rows, 1000, &ntables);
 	t = terms_of(&shape, tables, ntables);
-	if (dp_weights_run(&test_host, &source, &t, &epsilon, 400, &w,
-					   &report) != DP_OK ||
-		dp_weights_sample(&w, &source, 1000, drawn) != DP_OK)
+	if (dp_mwem_run(&test_host, &source, &t, &epsilon, 400, &w,
+					&report) != DP_OK ||
+		dp_mwem_sample(&w, &source, 1000, drawn) != DP_OK)
 		inside = false;
 	for (i = 0; i < 10; i++)
 		sum += w.p[i];
@@ -395,7 +395,7 @@ test_weights_sum(void)
 		   "400 rounds about ten cells: weights sum to 1 (off by %.1e), the "
 		   "largest error is %.1f of 1000 rows", fabs(sum - 1),
 		   worst_cell(&t, NULL, &w));
-	dp_weights_free(&w);
+	dp_mwem_free(&w);
 	free_tables(tables, ntables);
 }
 
@@ -412,11 +412,11 @@ test_theorem(void)
 		double		wanted = (double) csv_number(&csv,
 												 "alpha_thm5_6_with_eps0");
 		double		got =
-			dp_weights_theorem_alpha((double) csv_number(&csv, "X"),
-									 (double) csv_number(&csv, "Q"),
-									 (double) csv_number(&csv, "n"),
-									 (double) csv_number(&csv, "eps"),
-									 (double) csv_number(&csv, "beta"));
+			dp_mwem_theorem_alpha((double) csv_number(&csv, "X"),
+								  (double) csv_number(&csv, "Q"),
+								  (double) csv_number(&csv, "n"),
+								  (double) csv_number(&csv, "eps"),
+								  (double) csv_number(&csv, "beta"));
 
 		worst = fmax(worst, fabs(got / wanted - 1));
 	}
@@ -526,7 +526,7 @@ test_rows(int64_t nrows, bool weights)
 		dp_generator_terms t = terms_of(&shape, tables, ntables);
 		dp_generator_report report;
 		dp_distribution *d = NULL;
-		dp_weights	w;
+		dp_mwem		w;
 		dp_bound	before[7];
 		double		said;
 		dp_status	status;
@@ -534,8 +534,8 @@ test_rows(int64_t nrows, bool weights)
 		t.bound = bound;
 		t.total = weights ? 2000 : -1;
 		if (weights)
-			status = dp_weights_run(&test_host, &source, &t, &epsilon, 20, &w,
-									&report);
+			status = dp_mwem_run(&test_host, &source, &t, &epsilon, 20, &w,
+								 &report);
 		else
 			status = dp_generator_run(&test_host, &source, &t, fixed_of(2),
 									  &d, &report);
@@ -548,9 +548,9 @@ test_rows(int64_t nrows, bool weights)
 		memcpy(before, bound, sizeof(before));
 		if (weights)
 		{
-			dp_weights_sample(&w, &source, nrows, drawn);
-			dp_weights_rows_error(&w, &t, nrows, drawn, &report);
-			dp_weights_free(&w);
+			dp_mwem_sample(&w, &source, nrows, drawn);
+			dp_mwem_rows_error(&w, &t, nrows, drawn, &report);
+			dp_mwem_free(&w);
 		}
 		else
 		{

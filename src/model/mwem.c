@@ -1,5 +1,5 @@
 /*
- * weights.c
+ * mwem.c
  *	  MWEM (Hardt, Ligett and McSherry 2012): the book's iterative construction
  *	  with the exponential mechanism as distinguisher and multiplicative
  *	  weights, over a universe that is spelled out.
@@ -31,7 +31,7 @@ typedef struct state
 {
 	dp_source  *source;
 	const dp_generator_terms *t;
-	dp_weights *w;
+	dp_mwem    *w;
 	dp_rational part;			/* of epsilon */
 	dp_rational rate;
 	dp_scale	scale;
@@ -45,7 +45,7 @@ typedef struct state
 } state;
 
 /*
- * dp_weights_rounds
+ * dp_mwem_rounds
  *	  How many rounds make the least of MWEM's error bound,
  *	  2 n sqrt(ln |X| / T) + 10 T ln |Q| / epsilon.
  *
@@ -54,7 +54,7 @@ typedef struct state
  * Source:	 doc/theory.md T75.
  */
 int
-dp_weights_rounds(const dp_generator_terms *t, double epsilon, double total)
+dp_mwem_rounds(const dp_generator_terms *t, double epsilon, double total)
 {
 	double		universe = dp_shape_cells(&t->shape, ~(dp_columns) 0);
 	double		queries = 2;
@@ -70,7 +70,7 @@ dp_weights_rounds(const dp_generator_terms *t, double epsilon, double total)
 }
 
 /*
- * dp_weights_theorem_alpha
+ * dp_mwem_theorem_alpha
  *	  The error, as a fraction of n, that the book's Theorem 5.6 promises with
  *	  probability 1 - beta: the alpha that is 32 T ln(2 T |Q| / beta) / (n
  *	  epsilon) at its own T = 4 ln|X| / (alpha / 2)^2.
@@ -80,8 +80,8 @@ dp_weights_rounds(const dp_generator_terms *t, double epsilon, double total)
  * Source:	 doc/theory.md T75 (book, Theorem 5.6).
  */
 double
-dp_weights_theorem_alpha(double universe, double queries, double n,
-						 double epsilon, double beta)
+dp_mwem_theorem_alpha(double universe, double queries, double n,
+					  double epsilon, double beta)
 {
 	double		low = -60;
 	double		high = 60;
@@ -104,7 +104,7 @@ dp_weights_theorem_alpha(double universe, double queries, double n,
 }
 
 /*
- * dp_weights_marginal
+ * dp_mwem_marginal
  *	  The counts that the weights expect in the cells of a set.
  *
  * Requires: set within the shape; out of its cells.
@@ -112,7 +112,7 @@ dp_weights_theorem_alpha(double universe, double queries, double n,
  * Source:	 doc/theory.md T75.
  */
 void
-dp_weights_marginal(const dp_weights *w, dp_columns set, double *out)
+dp_mwem_marginal(const dp_mwem *w, dp_columns set, double *out)
 {
 	int64_t		cells = (int64_t) dp_shape_cells(&w->shape, set);
 	int64_t		k;
@@ -124,15 +124,15 @@ dp_weights_marginal(const dp_weights *w, dp_columns set, double *out)
 }
 
 /*
- * dp_weights_free
+ * dp_mwem_free
  *	  Free the weights.
  *
- * Requires: w of dp_weights_run.
+ * Requires: w of dp_mwem_run.
  * Gives:	 nothing.
  * Source:	 doc/theory.md T75.
  */
 void
-dp_weights_free(dp_weights *w)
+dp_mwem_free(dp_mwem *w)
 {
 	w->host->release(w->host->state, w->p);
 	w->p = NULL;
@@ -153,7 +153,7 @@ score_all(state *s)
 
 		if (s->w->host->pulse != NULL)
 			s->w->host->pulse(s->w->host->state);
-		dp_weights_marginal(s->w, r->set, s->marginal);
+		dp_mwem_marginal(s->w, r->set, s->marginal);
 		for (k = 0; k < cells; k++)
 		{
 			int64_t		gap = r->counts[k] -
@@ -230,7 +230,7 @@ visit(state *s, const answer *a, double factor)
 
 /* Divide the weights by their sum. */
 static void
-normalise(dp_weights *w)
+normalise(dp_mwem *w)
 {
 	double		sum = 0;
 	int64_t		k;
@@ -250,7 +250,7 @@ normalise(dp_weights *w)
 static void
 update(state *s)
 {
-	dp_weights *w = s->w;
+	dp_mwem *w = s->w;
 	int			pass;
 	int			i;
 
@@ -399,20 +399,20 @@ begin(state *s, const dp_host *host, const dp_rational *epsilon, int rounds)
 }
 
 /*
- * dp_weights_run
+ * dp_mwem_run
  *	  The whole mechanism, epsilon-DP.
  *
  * Requires: terms complete; a universe of at most 2^24 cells; epsilon > 0
  *			 and charged; 1 <= rounds.
- * Gives:	 DP_OK with *out, that dp_weights_free frees, and *report (whose
+ * Gives:	 DP_OK with *out, that dp_mwem_free frees, and *report (whose
  *			 mean_error and max_error are NAN); the statuses of
  *			 dp_mech_exponential and dp_mech_discrete_laplace.
  * Source:	 doc/theory.md T75.
  */
 dp_status
-dp_weights_run(const dp_host *host, dp_source *source,
-			   const dp_generator_terms *t, const dp_rational *epsilon,
-			   int rounds, dp_weights *out, dp_generator_report *report)
+dp_mwem_run(const dp_host *host, dp_source *source,
+			const dp_generator_terms *t, const dp_rational *epsilon,
+			int rounds, dp_mwem *out, dp_generator_report *report)
 {
 	state		s;
 	dp_status	status;
@@ -443,26 +443,27 @@ dp_weights_run(const dp_host *host, dp_source *source,
 	host->release(host->state, s.answer);
 	host->release(host->state, s.before);
 	if (status != DP_OK)
-		dp_weights_free(out);
+		dp_mwem_free(out);
 	return status;
 }
 
 /*
- * dp_weights_sample
+ * dp_mwem_sample
  *	  Draw rows; the place of row i in column k is places[i * columns + k].
  *
- * Requires: w of dp_weights_run; rows >= 0; places of rows * columns.
+ * Requires: w of dp_mwem_run; rows >= 0; places of rows * columns.
  * Gives:	 DP_OK with every place set; DP_E_RANDOM.
  * Source:	 doc/theory.md T75 (post-processing).
  */
 dp_status
-dp_weights_sample(const dp_weights *w, dp_source *source, int64_t rows,
-				  int32_t *places)
+dp_mwem_sample(const dp_mwem *w, dp_source *source, int64_t rows,
+			   int32_t *places)
 {
 	const dp_host *host = w->host;
 	int64_t    *counts = host->allocate(host->state,
 										sizeof(int64_t) * (size_t) w->cells);
 	dp_status	status;
+	int64_t		row = 0;
 	int64_t		k;
 	int			i;
 
@@ -472,7 +473,7 @@ dp_weights_sample(const dp_weights *w, dp_source *source, int64_t rows,
 		{
 			int64_t		cell = k;
 
-			if (counts[k] % ROWS_A_PULSE == 0 && host->pulse != NULL)
+			if (++row % ROWS_A_PULSE == 0 && host->pulse != NULL)
 				host->pulse(host->state);
 			for (i = w->shape.columns - 1; i >= 0; i--)
 			{
