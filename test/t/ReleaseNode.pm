@@ -1,0 +1,118 @@
+# Helpers of the tests of released tables: on top of LedgerNode sessions that
+# are interrupted in a phase that dp_pg.progress shows, and what their
+# processes take.
+package ReleaseNode;
+
+use strict;
+use warnings;
+
+use Exporter 'import';
+use LedgerNode;
+use POSIX ();
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(usleep time);
+
+our @EXPORT = qw(as quiet_session processor_time memory await reach
+  cancel_takes kill_session kill_server);
+
+# Output of a role's statement.
+sub as
+{
+	my ($node, $role, $sql) = @_;
+
+	return $node->safe_psql('postgres', $sql,
+		extra_params => [ '-U', $role ]);
+}
+
+# A session that prints warnings and errors only; pid is its process.
+sub quiet_session
+{
+	my ($node, $role) = @_;
+	my $self = session($node, $role);
+
+	answer($self, 'SET client_min_messages = warning;');
+	($self->{pid}) = answer($self, 'SELECT pg_backend_pid();');
+	return $self;
+}
+
+# Seconds of processor time that a process has taken, with its threads.
+sub processor_time
+{
+	my ($pid) = @_;
+	my @fields = split ' ', slurp_file("/proc/$pid/stat") =~ s/.*\) //sr;
+
+	return ($fields[11] + $fields[12]) / POSIX::sysconf(POSIX::_SC_CLK_TCK());
+}
+
+# A number that /proc tells of a process: VmHWM (kB), RssAnon (kB), Threads.
+sub memory
+{
+	my ($pid, $name) = @_;
+
+	return slurp_file("/proc/$pid/status") =~ /^$name:\s+(\d+)/m ? $1 : -1;
+}
+
+# Poll, for a minute and a half, until a condition holds.
+sub await
+{
+	my ($condition) = @_;
+	my $end = time + 90;
+
+	while (!$condition->())
+	{
+		return 0 if time > $end;
+		usleep(10_000);
+	}
+	return 1;
+}
+
+# Wait until the release of a session is in a phase, as $super sees it.
+sub reach
+{
+	my ($super, $session, $phase, $name) = @_;
+	my $sql = "SELECT phase FROM dp_pg.progress WHERE pid = $session->{pid};";
+
+	return ok(await(sub { (answer($super, $sql))[0] eq $phase }), $name);
+}
+
+# Cancel what a session does; seconds of processor time that it takes until
+# it has ended, and its errors.
+sub cancel_takes
+{
+	my ($super, $session) = @_;
+	my ($before, $error);
+
+	answer($super, "SELECT pg_cancel_backend($session->{pid});");
+	$before = processor_time($session->{pid});
+	(undef, $error) = answer($session);
+	return (processor_time($session->{pid}) - $before, $error);
+}
+
+# Kill the process of a session, at which the server begins anew.
+sub kill_session
+{
+	my ($node, $session) = @_;
+	my $log = -s $node->logfile;
+
+	kill 9, $session->{pid};
+	$node->wait_for_log(qr/server processes terminated; reinitializing/,
+		$log);
+	return;
+}
+
+# Kill every process of the server, and start it again.
+sub kill_server
+{
+	my ($node) = @_;
+	my @pids = split /\n/, value($node, 'SELECT pid FROM pg_stat_activity'
+		  . ' WHERE pid <> pg_backend_pid()');
+
+	$node->kill9;
+	kill 9, @pids;
+	start_patiently($node) or BAIL_OUT('server does not start');
+	return;
+}
+
+1;
