@@ -44,11 +44,12 @@ UNION ALL SELECT 'adult6', ARRAY[a.name, b.name, c.name], ARRAY[a.size, b.size, 
 UNION ALL SELECT 'adult', ARRAY[a.name, b.name], ARRAY[a.size, b.size] FROM col a, col b WHERE a.pos < b.pos;
 UPDATE marginal SET exact = counts(relation, names, sizes);
 
-CREATE TABLE result (relation text, epsilon numeric, method text, seconds float8, mean float8, most float8, total float8);
+CREATE TABLE result (relation text, epsilon numeric, method text, seconds float8, mean float8, most float8, total float8, promised float8);
 CREATE TABLE made6 (age int, workclass int, education int, marital int, sex int, income int);
 CREATE TABLE made (LIKE adult);
 
--- Errors of a table that was made, or of noisy counts one after the other.
+-- Errors of a table that was made, beside the promised one, or of noisy counts
+-- one after the other.
 CREATE FUNCTION judge(what text, made text, noisy float8[], e numeric, m text, t float8) RETURNS void LANGUAGE sql AS $$
 	WITH cell AS (
 		SELECT marginal.id, abs(x - y) AS d FROM marginal,
@@ -57,7 +58,8 @@ CREATE FUNCTION judge(what text, made text, noisy float8[], e numeric, m text, t
 		SELECT f.id, abs(f.x - n.y) FROM (SELECT marginal.id, x, row_number() OVER (ORDER BY marginal.id, i) AS place
 			FROM marginal, unnest(exact) WITH ORDINALITY u(x, i) WHERE relation = what AND noisy IS NOT NULL) f
 			JOIN unnest(noisy) WITH ORDINALITY n(y, place) USING (place))
-	INSERT INTO result SELECT what, e, m, t, avg(d), max(d), sum(d) / (SELECT count(*) FROM marginal WHERE relation = what) FROM cell
+	INSERT INTO result SELECT what, e, m, t, avg(d), max(d), sum(d) / (SELECT count(*) FROM marginal WHERE relation = what),
+		CASE WHEN noisy IS NULL THEN (SELECT error FROM dp_pg.releases ORDER BY id DESC LIMIT 1) END FROM cell
 $$;
 
 -- One run of a method; plain noise is one vector, whose L2 sensitivity is the
@@ -100,11 +102,11 @@ CREATE FUNCTION digits(x float8) RETURNS text LANGUAGE sql IMMUTABLE AS $$
 $$;
 -- Tables for synthesis.text: 1 and 2 are results, 3 is a memory.
 CREATE FUNCTION shown(which int) RETURNS SETOF text LANGUAGE sql AS $$
-	SELECT line FROM (VALUES (1, '| epsilon | method | mean error of a cell, rows | largest, rows | largest, % of rows | mean sum per marginal, % of rows | seconds |'),
-		(2, '|---|---|---|---|---|---|---|')) h(i, line) WHERE which < 3
-	UNION ALL SELECT * FROM (SELECT format('| %s | %s | %s | %s | %s | %s | %s |', epsilon,
+	SELECT line FROM (VALUES (1, '| epsilon | method | mean error of a cell, rows | largest, rows | promised, rows | largest, % of rows | mean sum per marginal, % of rows | seconds |'),
+		(2, '|---|---|---|---|---|---|---|---|')) h(i, line) WHERE which < 3
+	UNION ALL SELECT * FROM (SELECT format('| %s | %s | %s | %s | %s | %s | %s | %s |', epsilon,
 		CASE method WHEN 'aim' THEN 'dp_synthesize' WHEN 'mwem' THEN 'dp_synthesize, mwem' ELSE 'plain Gaussian noise' END,
-		digits(avg(mean)), digits(avg(most)), digits(avg(most) / 488.42), digits(avg(total) / 488.42), digits(avg(seconds)))
+		digits(avg(mean)), digits(avg(most)), coalesce(digits(avg(promised)), ''), digits(avg(most) / 488.42), digits(avg(total) / 488.42), digits(avg(seconds)))
 	FROM result WHERE relation = CASE which WHEN 1 THEN 'adult6' WHEN 2 THEN 'adult' END
 	GROUP BY epsilon, method ORDER BY epsilon, avg(mean)) t
 	UNION ALL SELECT format('The session needed at most %s MB of memory, %s MB of that before these runs.', after, before) FROM memory WHERE which = 3
