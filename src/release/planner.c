@@ -288,6 +288,7 @@ plan_release_query(Query *query, const char *text, int options,
 	planner_call call;
 	PlannedStmt *plan;
 
+	dp_release_refuse_loud();
 	memset(&call, 0, sizeof(call));
 	if (may_hold_block_walker((Node *) query, NULL))
 		split_query(&call, query, text);

@@ -8,29 +8,60 @@
  * variables as constants: among them exact values that an owner's procedure
  * computed to add noise to (doc/procedures.md).  What auto_explain and the
  * statistics of log_statement_stats say goes the same way.
+ *
+ * The server calls the hook for what it logs itself.  Where log_min_messages
+ * keeps such messages from the log, they would pass by, so such statements are
+ * refused before they are planned.
  */
 #include "postgres.h"
 
 #include "miscadmin.h"
+#include "utils/guc.h"
 
 #include "release.h"
 
 static emit_log_hook_type next_emit_log = NULL;
 
-static void
-keep_from_client(ErrorData *edata)
+static bool
+has_others_rights(void)
 {
 	Oid			user;
 	int			security;
 
-	if (edata->elevel == LOG && edata->output_to_client)
-	{
-		GetUserIdAndSecContext(&user, &security);
-		if ((security & SECURITY_LOCAL_USERID_CHANGE) != 0)
-			edata->output_to_client = false;
-	}
+	GetUserIdAndSecContext(&user, &security);
+	return (security & SECURITY_LOCAL_USERID_CHANGE) != 0;
+}
+
+static void
+keep_from_client(ErrorData *edata)
+{
+	if (edata->elevel == LOG && edata->output_to_client &&
+		has_others_rights())
+		edata->output_to_client = false;
 	if (next_emit_log)
 		next_emit_log(edata);
+}
+
+/*
+ * dp_release_refuse_loud
+ *	  Refuse to plan, with another role's rights, a statement whose plan could
+ *	  be printed past the hook.
+ *
+ * Errors: 55000.
+ */
+void
+dp_release_refuse_loud(void)
+{
+	if (client_min_messages > LOG || log_min_messages == LOG ||
+		log_min_messages <= ERROR || !has_others_rights())
+		return;
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("messages of level LOG cannot be sent to this session"),
+			 errdetail("The function runs with another role's rights, and "
+					   "its plans could show what the caller may not see."),
+			 errhint("SET client_min_messages = notice; or let the server's "
+					 "log_min_messages be error or lower.")));
 }
 
 /* dp_release_quiet_init: install the hook; called once, while preloading. */

@@ -177,6 +177,7 @@ extern const char dp_conditions_text[];
 
 /* quiet.c */
 extern void dp_release_quiet_init(void);
+extern void dp_release_refuse_loud(void);
 extern void dp_release_add_path(PlannerInfo *root, RelOptInfo *rel,
 								List *block, uint64 nonce, int index);
 

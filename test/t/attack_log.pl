@@ -71,5 +71,18 @@ is($out, 't', 'nor one with dp_laplace, e^-100 aside');
 is(scalar(() = $err =~ /LOG:\s+plan/g), 1, 'one plan, that of the statement itself');
 cmp_ok(scalar(() = log_since($node, 0) =~ /LOG:\s+plan/g), '>', 3, "the server's log has them all");
 
+# the server logs nothing of this level: the hook is never called
+$node->safe_psql('postgres', "ALTER SYSTEM SET log_min_messages = fatal; SELECT pg_reload_conf();");
+$node->poll_query_until('postgres', "SELECT current_setting('log_min_messages') = 'fatal'");
+for my $ask ('SELECT * FROM nearest();', 'SELECT noisy();')
+{
+	($out, $err) = as($node, 'analyst', "$loud$ask");
+	is($out, '', "with log_min_messages = fatal, $ask is refused");
+	like($err, qr/ERROR:\s+messages of level LOG cannot be sent/, 'with a reason');
+	is(secrets($err), 0, 'and shows nothing');
+}
+($out, $err) = as($node, 'analyst', "SET debug_print_plan = on; SELECT * FROM nearest();");
+is($out, 1, 'without such messages it is answered');
+
 $node->stop;
 done_testing();
