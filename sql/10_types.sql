@@ -36,9 +36,11 @@ BEGIN
 				CASE number WHEN 'numeric' THEN '\1' ELSE '' END, 'g'),
 				'NUMBER', number),
 			properties, symbol);
-		-- The one without a comment is the one just made.
+		-- The one without a comment is the one just made; functions of other
+		-- people that have its name are not of our library.
 		SELECT p.oid INTO STRICT made FROM pg_catalog.pg_proc p
 		WHERE p.proname = make_twins.name
+		AND p.prosrc = make_twins.symbol AND p.probin IS NOT NULL
 		AND p.pronamespace = '@extschema@'::pg_catalog.regnamespace
 		AND pg_catalog.obj_description(p.oid, 'pg_proc') IS NULL;
 		EXECUTE pg_catalog.format('COMMENT ON FUNCTION %s IS %L', made,

@@ -57,7 +57,8 @@ BEGIN
 		('replace', 'name, text, text', 'text'), ('lower', 'name', 'text'), ('length', 'name', 'int'),
 		('oidvectortypes', 'oid[]', 'text'), ('set_config', 'name, text, boolean', 'text'),
 		('pg_extension_config_dump', 'text, text', 'void'), ('pg_extension_config_dump', 'unknown, unknown', 'void'),
-		('check_preload', '', 'void'), ('dp_count', 'int', 'bigint')) f (name, l, result)
+		('check_preload', '', 'void'), ('dp_count', 'int', 'bigint'),
+		('dp_laplace', 'int', 'int'), ('dp_synthesize', 'int', 'int')) f (name, l, result)
 	LOOP
 		BEGIN
 			EXECUTE format($$CREATE FUNCTION public.%s(%s) RETURNS %s LANGUAGE plpgsql IMMUTABLE
