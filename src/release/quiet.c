@@ -10,17 +10,20 @@
  * statistics of log_statement_stats say goes the same way.
  *
  * The server calls the hook for what it logs itself.  Where log_min_messages
- * keeps such messages from the log, they would pass by, so such statements are
- * refused before they are planned.
+ * keeps such messages from the log, they would pass by, so such functions are
+ * refused when they begin, and where they send such messages later (a cached
+ * plan is not planned again, and trees are printed before planning).
  */
 #include "postgres.h"
 
+#include "fmgr.h"
 #include "miscadmin.h"
 #include "utils/guc.h"
 
 #include "release.h"
 
 static emit_log_hook_type next_emit_log = NULL;
+static fmgr_hook_type next_fmgr = NULL;
 
 static bool
 has_others_rights(void)
@@ -44,8 +47,8 @@ keep_from_client(ErrorData *edata)
 
 /*
  * dp_release_refuse_loud
- *	  Refuse to plan, with another role's rights, a statement whose plan could
- *	  be printed past the hook.
+ *	  Refuse to go on with another role's rights where plans could be printed
+ *	  past the hook.
  *
  * Errors: 55000.
  */
@@ -64,10 +67,22 @@ dp_release_refuse_loud(void)
 					 "log_min_messages be error or lower.")));
 }
 
-/* dp_release_quiet_init: install the hook; called once, while preloading. */
+/* Called for every SECURITY DEFINER function, with its rights and settings. */
+static void
+enter_function(FmgrHookEventType event, FmgrInfo *flinfo, Datum *arg)
+{
+	if (event == FHET_START)
+		dp_release_refuse_loud();
+	if (next_fmgr)
+		next_fmgr(event, flinfo, arg);
+}
+
+/* dp_release_quiet_init: install the hooks; called once, while preloading. */
 void
 dp_release_quiet_init(void)
 {
 	next_emit_log = emit_log_hook;
 	emit_log_hook = keep_from_client;
+	next_fmgr = fmgr_hook;
+	fmgr_hook = enter_function;
 }

@@ -13,9 +13,10 @@
  * Nothing of the data leaves but the noisy rows; read.c keeps steps 2 and 4
  * silent.
  *
- * Rights: the current user never changes.  The inner query's entry of the
- * protected relation is checked as its owner (checkAsUser), so no function
- * ever runs with the owner's rights.
+ * Rights: no function gains the table owner's rights.  The inner query's
+ * entry of the protected relation is checked as its owner (checkAsUser).  The
+ * current user changes only for subqueries of a view that an argument names,
+ * and to the role that asks (run_subquery).
  */
 #include "postgres.h"
 
