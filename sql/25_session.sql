@@ -40,6 +40,7 @@ CREATE TABLE dp_pg.session (
 	delta			numeric NOT NULL,
 	asked			bigint NOT NULL,
 	above			int NOT NULL,
+	bytes_left		bigint NOT NULL,
 	opened			timestamptz NOT NULL,
 	closed			timestamptz,
 	reason			text,
@@ -111,6 +112,8 @@ COMMENT ON COLUMN dp_pg.session.asked IS 'questions asked so far';
 COMMENT ON COLUMN dp_pg.session.above IS
 'how many were answered "above"; weights: updates so far';
 COMMENT ON COLUMN dp_pg.session.opened IS 'when it was charged';
+COMMENT ON COLUMN dp_pg.session.bytes_left IS
+'bytes that texts of further questions may have together';
 COMMENT ON COLUMN dp_pg.session.closed IS 'when it was closed, NULL: not';
 COMMENT ON COLUMN dp_pg.session.reason IS 'why it was closed';
 COMMENT ON COLUMN dp_pg.session.details IS
@@ -193,12 +196,14 @@ GRANT SELECT ON dp_pg.session_above TO PUBLIC;
 CREATE VIEW dp_pg.sessions WITH (security_invoker = true) AS
 SELECT s.id AS session, s.kind, s.dataset, s.relation, s.role,
 	CASE WHEN s.closed IS NOT NULL THEN 'closed'
-		WHEN s.above >= s.cutoff OR s.asked >= s.questions THEN 'used up'
+		WHEN s.above >= s.cutoff OR s.asked >= s.questions
+			OR s.bytes_left <= 0 THEN 'used up'
 		WHEN s.cluster <> dp_pg.cluster() OR s.database <> d.oid
 			OR (s.payer IS NOT NULL AND b.period IS NULL
 				AND dp_pg.is_me(s.role_oid, s.role, s.cluster)) THEN 'ended'
 		ELSE 'open' END AS state,
 	s.threshold, s.asked, s.questions - s.asked AS questions_left,
+	s.bytes_left,
 	CASE s.kind WHEN 'sparse_vector' THEN s.above END AS above,
 	CASE s.kind WHEN 'sparse_vector' THEN s.cutoff - s.above END AS above_left,
 	CASE s.kind WHEN 'weights' THEN s.above END AS updates,
@@ -221,7 +226,7 @@ LEFT JOIN dp_pg.budget AS b ON b.dataset = s.dataset
 	AND (b.renew IS NULL OR ((b.period_start AT TIME ZONE 'UTC') + b.renew)
 		 AT TIME ZONE 'UTC' > now());
 COMMENT ON VIEW dp_pg.sessions IS
-'sessions of one''s own, and those of one''s datasets: state open, used up (all questions, "above"s or updates were had), closed (reason says why) or ended (the budget that paid was renewed or is not one''s own any more, or the session was opened in another database or cluster); counts left; alpha, the error of every answer, in rows, which holds with probability confidence; epsilon and delta of the whole session, charged when it was opened; columns and n of weights sessions; in no order, so ORDER BY session';
+'sessions of one''s own, and those of one''s datasets: state open, used up (all questions, "above"s, updates or bytes of texts were had), closed (reason says why) or ended (the budget that paid was renewed or is not one''s own any more, or the session was opened in another database or cluster); counts left; alpha, the error of every answer, in rows, which holds with probability confidence; epsilon and delta of the whole session, charged when it was opened; columns and n of weights sessions; in no order, so ORDER BY session';
 COMMENT ON COLUMN dp_pg.sessions.session IS
 'number for the functions that ask and close; id of the line of dp_pg.ledger that paid for it';
 COMMENT ON COLUMN dp_pg.sessions.kind IS
@@ -237,6 +242,8 @@ COMMENT ON COLUMN dp_pg.sessions.threshold IS
 COMMENT ON COLUMN dp_pg.sessions.asked IS 'questions so far';
 COMMENT ON COLUMN dp_pg.sessions.questions_left IS
 'questions that may still be asked';
+COMMENT ON COLUMN dp_pg.sessions.bytes_left IS
+'bytes that texts of further questions may have together, 64 MB at first; a question counts as 64 at least; at 0 the session is used up';
 COMMENT ON COLUMN dp_pg.sessions.above IS
 'sparse_vector: questions that were above; weights: NULL';
 COMMENT ON COLUMN dp_pg.sessions.above_left IS

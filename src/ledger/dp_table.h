@@ -59,6 +59,9 @@ typedef struct dp_values
  */
 typedef bool (*dp_prefer) (const dp_values *row, const dp_values *best);
 
+/* Is this row to be listed? */
+typedef bool (*dp_wanted) (const dp_values *row);
+
 extern Relation dp_table_open(const dp_table *table, LOCKMODE mode);
 extern void dp_row_key(ScanKeyData *key, int column, Oid type, Datum value);
 extern dp_found dp_row_find(const dp_table *table, const char *index,
@@ -67,6 +70,9 @@ extern dp_found dp_row_find(const dp_table *table, const char *index,
 							dp_values *out);
 extern List *dp_row_list(const dp_table *table, const char *index,
 						 const ScanKeyData *keys, int n);
+extern List *dp_row_list_wanted(const dp_table *table, const char *index,
+								const ScanKeyData *keys, int n,
+								dp_wanted wanted);
 extern void dp_row_start(const dp_table *table, dp_values *out);
 extern void dp_row_update(const dp_table *table, HeapTuple old,
 						  const dp_values *values);

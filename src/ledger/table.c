@@ -259,19 +259,42 @@ List *
 dp_row_list(const dp_table *table, const char *index,
 			const ScanKeyData *keys, int n)
 {
+	return dp_row_list_wanted(table, index, keys, n, NULL);
+}
+
+/*
+ * dp_row_list_wanted
+ *	  dp_row_list without the rows that are not wanted, which take no memory;
+ *	  NULL wants all.
+ */
+List *
+dp_row_list_wanted(const dp_table *table, const char *index,
+				   const ScanKeyData *keys, int n, dp_wanted wanted)
+{
 	Relation	rel = dp_table_open(table, AccessShareLock);
 	Snapshot	snapshot = RegisterSnapshot(GetLatestSnapshot());
 	ScanKeyData copy[DP_ROW_KEYS];
 	SysScanDesc scan;
 	HeapTuple	tuple;
+	dp_values	seen;
 	List	   *rows = NIL;
 
 	Assert(n <= lengthof(copy));
+	make_values(rel, &seen);
 	scan = start_scan(rel, index, snapshot, keys, copy, n);
 	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
 	{
-		dp_values  *row = palloc(sizeof(dp_values));
+		dp_values  *row;
 
+		CHECK_FOR_INTERRUPTS();
+		if (wanted)
+		{
+			heap_deform_tuple(tuple, RelationGetDescr(rel), seen.value,
+							  seen.null);
+			if (!wanted(&seen))
+				continue;
+		}
+		row = palloc(sizeof(dp_values));
 		make_values(rel, row);
 		heap_deform_tuple(heap_copytuple(tuple), RelationGetDescr(rel),
 						  row->value, row->null);

@@ -152,6 +152,7 @@ learn(dp_hypothesis *hypothesis, const dp_session_above *above)
 	multiply(hypothesis, holds,
 			 choose_step(hypothesis, above, mass[true], mass[false]));
 	hypothesis->updates = above->number;
+	hypothesis->asked_at = above->asked_at;
 }
 
 static void
@@ -192,7 +193,7 @@ dp_hypothesis_of(const dp_session *session)
 		PG_TRY();
 		{
 			learn_all(hypothesis,
-					  dp_session_aboves(session, hypothesis->updates));
+					  dp_session_aboves(session, hypothesis->asked_at));
 		}
 		PG_CATCH();
 		{

@@ -50,13 +50,14 @@ typedef struct dp_session
 	dp_session_terms terms;
 	int64		asked;
 	int32		above;
+	int64		bytes_left;		/* that texts of questions may still have */
 	char	   *details;		/* what the kind keeps; never NULL */
 } dp_session;
 
 /* A question: the exact numbers are private and are wiped after use. */
 typedef struct dp_session_question
 {
-	const char *predicate;		/* kept with an "above" */
+	const char *predicate;		/* kept with the answer */
 	dp_int128	score;			/* compared with the threshold */
 	dp_int128	value;			/* to which a numeric answer adds noise */
 	int32		seen;			/* "above"s that the score was computed with;
@@ -79,6 +80,7 @@ typedef struct dp_session_reply
 typedef struct dp_session_above
 {
 	int32		number;			/* from 1 */
+	int64		asked_at;		/* which question it was, from 1 */
 	char	   *predicate;
 	bool		numeric;
 	dp_int128	answer;
@@ -93,22 +95,26 @@ extern int64 dp_session_open(const dp_session_terms *terms,
 							 int64 fingerprint, const char *mechanism);
 /*
  * The asking role's own session.  42704 no such session of this role; 42809
- * it is of another kind; 55000 closed; 53400 its "above"s or questions are
- * used up; 42P01 its relation is gone; the last three not for
- * `reading_only`.
+ * it is of another kind; 55000 closed; 53400 its "above"s, its questions or
+ * the bytes of their texts are used up; 42P01 its relation is gone; the last
+ * three not for `reading_only`.
  */
 extern dp_session *dp_session_find(int64 id, dp_session_kind kind,
 								   bool reading_only);
-/* dp_reading_run; any error in it, a cancel or a FATAL closes the session. */
-extern void dp_session_read(const dp_session *session, dp_reading *reading,
-							int64 *counts);
+/*
+ * dp_reading_run for a question with that text; any error in it, a cancel or a
+ * FATAL closes the session.  53400 the text does not fit any more; then
+ * nothing was read.
+ */
+extern void dp_session_read(const dp_session *session, const char *predicate,
+							dp_reading *reading, int64 *counts);
 extern void dp_session_check_predicate(const char *predicate);
 extern void dp_session_ask(const dp_session *session,
 						   const dp_session_question *question,
 						   dp_session_reply *reply);
 extern void dp_session_close(int64 id, dp_session_kind kind);
-/* Its "above"s with number > after, in order; of dp_session_above *. */
-extern List *dp_session_aboves(const dp_session *session, int32 after);
+/* Its "above"s with asked_at > after, in order; of dp_session_above *. */
+extern List *dp_session_aboves(const dp_session *session, int64 after);
 
 /* tell.c */
 extern char *dp_session_tell_charge(const dp_charge *charge, dp_fixed for_n,

@@ -80,7 +80,7 @@ dp_session_sql_sparse_ask(PG_FUNCTION_ARGS)
 	session = dp_session_find(id, DP_SESSION_SPARSE_VECTOR, false);
 	reading = dp_reading_of_predicates(session->terms.relid,
 									   list_make1(predicate));
-	dp_session_read(session, reading, &count);
+	dp_session_read(session, predicate, reading, &count);
 	MemSet(&question, 0, sizeof(question));
 	question.predicate = predicate;
 	question.score = count;

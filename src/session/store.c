@@ -12,6 +12,7 @@
 #include "miscadmin.h"
 #include "storage/ipc.h"
 #include "utils/builtins.h"
+#include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 
 #include "store.h"
@@ -77,6 +78,21 @@ raise_used_up(int64 id, dp_session_kind kind, const char *detail)
 			 errhint("Open another one; it is charged anew.")));
 }
 
+/* The texts of its questions leave no room for this one. */
+static void
+raise_too_long(int64 id, int64 bytes_left, const char *predicate)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
+			 errmsg("session " INT64_FORMAT " has no room for this question",
+					id),
+			 errdetail("The texts of its questions, which are kept, may have "
+					   INT64_FORMAT " bytes more; this one has %zu.",
+					   bytes_left, strlen(predicate)),
+			 errhint("Shorten the predicate, or open another session, which "
+					 "is charged anew.")));
+}
+
 /* Why a session cannot be asked; every number is public. */
 static void
 raise_fate(dp_session_fate fate, int64 id, const dp_session_terms *terms)
@@ -85,6 +101,7 @@ raise_fate(dp_session_fate fate, int64 id, const dp_session_terms *terms)
 	{
 		case DP_SESSION_WELL:
 		case DP_SESSION_STALE:
+		case DP_SESSION_TOO_LONG:	/* raise_too_long */
 			return;
 		case DP_SESSION_MISSING:
 			ereport(ERROR,
@@ -112,6 +129,12 @@ raise_fate(dp_session_fate fate, int64 id, const dp_session_terms *terms)
 			raise_used_up(id, terms->kind,
 						  psprintf("Its " INT64_FORMAT " questions have been "
 								   "asked.", terms->questions));
+			break;
+		case DP_SESSION_NO_BYTES:
+			raise_used_up(id, terms->kind,
+						  psprintf("The texts of its questions have all the "
+								   INT64_FORMAT " bytes that they may; dp_pg "
+								   "keeps them.", DP_SESSION_TEXTS));
 			break;
 		case DP_SESSION_ENDED:
 			raise_closed(id, "The budget that paid for it began a new "
@@ -339,16 +362,18 @@ tell_closing(void *arg)
 
 /*
  * dp_session_read
- *	  dp_reading_run; when it does not come to its end, whatever the reason,
- *	  the session is closed.
+ *	  dp_reading_run for a question with that text; when it does not come to
+ *	  its end, whatever the reason, the session is closed.
+ *
+ * A text that does not fit any more is refused before (53400).
  *
  * The place in the queue is taken before the first private row is read, so
  * that closing cannot fail; it is served before whatever is asked later.
  * Setting up the cleanup can fail, so that it comes first.
  */
 void
-dp_session_read(const dp_session *session, dp_reading *reading,
-				int64 *counts)
+dp_session_read(const dp_session *session, const char *predicate,
+				dp_reading *reading, int64 *counts)
 {
 	read_guard	guard;
 	ErrorContextCallback closing;
@@ -371,6 +396,8 @@ dp_session_read(const dp_session *session, dp_reading *reading,
 		if (dp_session_read_row(session->id, DP_ROW_READ, &row) != DP_FOUND)
 			raise_fate(DP_SESSION_MISSING, session->id, NULL);
 		check_fate(&row);
+		if (!dp_session_fits(&row.session, predicate))
+			raise_too_long(session->id, row.session.bytes_left, predicate);
 		guard.reading = true;
 		closing.callback = tell_closing;
 		closing.arg = (void *) &session->id;
@@ -386,8 +413,8 @@ dp_session_read(const dp_session *session, dp_reading *reading,
 
 /*
  * dp_session_check_predicate
- *	  Raise 54000 for a text that is too long to be kept with an "above"; to
- *	  be called before anything is read.
+ *	  Raise 54000 for a text that is too long to be kept; to be called before
+ *	  anything is read.
  */
 void
 dp_session_check_predicate(const char *predicate)
@@ -428,6 +455,9 @@ dp_session_ask(const dp_session *session,
 	task->value = question->value;
 	task->guess = question->guess;
 	dp_ledger_run_task(&request, question->predicate, &receipt, &answer);
+	if (verdict->fate == DP_SESSION_TOO_LONG)
+		raise_too_long(session->id, verdict->bytes_left,
+					   question->predicate);
 	raise_fate(verdict->fate, session->id, &session->terms);
 	*reply = verdict->reply;
 	reply->stale = verdict->fate == DP_SESSION_STALE;
@@ -466,32 +496,41 @@ dp_session_close(int64 id, dp_session_kind kind)
 	raise_fate(verdict->fate, id, &row.session.terms);
 }
 
+/* dp_wanted */
+static bool
+is_above(const dp_values *row)
+{
+	return DatumGetBool(dp_get(row, QUESTION_ABOVE));
+}
+
 /*
  * dp_session_aboves
- *	  The "above"s of a session with number > after, in order; palloc'd
+ *	  The "above"s of a session with asked_at > after, in order; palloc'd
  *	  dp_session_above.
+ *
+ * No index lists "above"s alone, since an entry for them only would show in
+ * what a question writes (doc/theory.md T60).  So all questions after `after`
+ * are looked at, which the limit on their texts bounds, and "above"s are kept.
  */
 List *
-dp_session_aboves(const dp_session *session, int32 after)
+dp_session_aboves(const dp_session *session, int64 after)
 {
-	ScanKeyData key;
+	ScanKeyData keys[2];
 	List	   *aboves = NIL;
 	ListCell   *lc;
 
-	if (session->above <= after)
-		return NIL;
-	dp_row_key(&key, QUESTION_SESSION, INT8OID, Int64GetDatum(session->id));
-	foreach(lc, dp_row_list(DP_TABLE_QUESTION, QUESTION_KEY, &key, 1))
+	dp_row_key(&keys[0], QUESTION_SESSION, INT8OID,
+			   Int64GetDatum(session->id));
+	ScanKeyInit(&keys[1], QUESTION_NUMBER, BTGreaterStrategyNumber, F_INT8GT,
+				Int64GetDatum(after));
+	foreach(lc, dp_row_list_wanted(DP_TABLE_QUESTION, QUESTION_KEY, keys, 2,
+								   is_above))
 	{
 		const dp_values *row = lfirst(lc);
-		dp_session_above *above;
-		int32		number =
-		DatumGetInt32(dp_get(row, QUESTION_ABOVE_NUMBER));
+		dp_session_above *above = palloc0(sizeof(*above));
 
-		if (number <= after)
-			continue;
-		above = palloc0(sizeof(*above));
-		above->number = number;
+		above->number = DatumGetInt32(dp_get(row, QUESTION_ABOVE_NUMBER));
+		above->asked_at = DatumGetInt64(dp_get(row, QUESTION_NUMBER));
 		above->predicate =
 			TextDatumGetCString(dp_get(row, QUESTION_PREDICATE));
 		above->numeric = session->terms.plan.numeric;

@@ -4,15 +4,23 @@
  *	  that the worker carries out on them.
  *
  * Who writes.  Only the ledger's worker writes dp_pg.session, session_secret
- * and session_above; store_worker.c is the whole of it.  store.c runs in the
- * asking session, reads rows and hands requests over.  store_row.c is used by
- * both.
+ * and session_question; store_worker.c is the whole of it.  store.c runs in
+ * the asking session, reads rows and hands requests over.  store_row.c is used
+ * by both.
  */
 #ifndef DP_SESSION_STORE_H
 #define DP_SESSION_STORE_H
 
 #include "../ledger/dp_table.h"
 #include "session.h"
+
+/*
+ * Questions are kept for ever.  Most bytes that the texts of one session may
+ * have together, one counting as DP_SESSION_TEXT_LEAST bytes at least: its
+ * row takes about as much again.
+ */
+#define DP_SESSION_TEXTS ((int64) 64 * 1024 * 1024)
+#define DP_SESSION_TEXT_LEAST 64
 
 /* Columns in the order of sql/25_session.sql. */
 enum
@@ -52,6 +60,7 @@ enum
 	SESSION_DELTA,
 	SESSION_ASKED,
 	SESSION_ABOVE,
+	SESSION_BYTES_LEFT,
 	SESSION_OPENED,
 	SESSION_CLOSED,
 	SESSION_REASON,
@@ -113,6 +122,8 @@ typedef enum dp_session_fate
 	DP_SESSION_CLOSED,
 	DP_SESSION_NO_ABOVES,		/* the cutoff was reached */
 	DP_SESSION_NO_QUESTIONS,	/* all of them have been asked */
+	DP_SESSION_NO_BYTES,		/* their texts take all that they may */
+	DP_SESSION_TOO_LONG,		/* this text takes more than is left */
 	DP_SESSION_ENDED,			/* the budget that paid was renewed, or
 								 * another one pays now */
 	DP_SESSION_NEIGHBOURS,		/* the dataset has others by now */
@@ -143,6 +154,7 @@ typedef struct dp_session_task
 typedef struct dp_session_verdict
 {
 	dp_session_fate fate;
+	int64		bytes_left;		/* TOO_LONG */
 	dp_session_reply reply;		/* WELL, to ask */
 } dp_session_verdict;
 
@@ -166,6 +178,8 @@ extern void dp_session_append_question(int64 id, int64 question,
 									   dp_int128 answer, dp_int128 guess);
 extern dp_int128 dp_session_get_int128(const dp_values *row, int column);
 extern dp_session_fate dp_session_judge(const dp_session_row *row);
+extern bool dp_session_fits(const dp_session *session, const char *predicate);
+extern void dp_session_count_text(dp_session *session, const char *predicate);
 
 /* store_worker.c */
 extern const dp_task_methods dp_session_tasks;

@@ -1,6 +1,6 @@
 /*
  * store_row.c
- *	  Rows of dp_pg.session, session_secret and session_above.
+ *	  Rows of dp_pg.session, session_secret and session_question.
  */
 #include "postgres.h"
 
@@ -104,6 +104,7 @@ fetch(const dp_values *row, dp_session_row *out)
 	session->id = DatumGetInt64(dp_get(row, SESSION_ID));
 	session->asked = DatumGetInt64(dp_get(row, SESSION_ASKED));
 	session->above = DatumGetInt32(dp_get(row, SESSION_ABOVE));
+	session->bytes_left = DatumGetInt64(dp_get(row, SESSION_BYTES_LEFT));
 	terms->kind = get_kind(row);
 	terms->relid = DatumGetObjectId(dp_get(row, SESSION_RELATION_OID));
 	terms->dataset = *DatumGetName(dp_get(row, SESSION_DATASET));
@@ -203,6 +204,7 @@ dp_session_insert(const dp_session_row *new)
 	set_plan(&row, &terms->plan);
 	dp_set(&row, SESSION_ASKED, Int64GetDatum(session->asked));
 	dp_set(&row, SESSION_ABOVE, Int32GetDatum(session->above));
+	dp_set(&row, SESSION_BYTES_LEFT, Int64GetDatum(session->bytes_left));
 	dp_set(&row, SESSION_OPENED, TimestampTzGetDatum(new->opened));
 	dp_set(&row, SESSION_DETAILS, CStringGetTextDatum(session->details));
 	dp_row_append(DP_TABLE_SESSION, &row, 1);
@@ -211,7 +213,7 @@ dp_session_insert(const dp_session_row *new)
 /*
  * dp_session_write
  *	  What changes of a session that was read and locked: the counts, and with
- *	  a reason the end.
+ *	  a reason the end.  All counts have a fixed size.
  */
 void
 dp_session_write(const dp_session_row *row, TimestampTz closed,
@@ -222,6 +224,8 @@ dp_session_write(const dp_session_row *row, TimestampTz closed,
 	dp_row_start(DP_TABLE_SESSION, &values);
 	dp_set(&values, SESSION_ASKED, Int64GetDatum(row->session.asked));
 	dp_set(&values, SESSION_ABOVE, Int32GetDatum(row->session.above));
+	dp_set(&values, SESSION_BYTES_LEFT,
+		   Int64GetDatum(row->session.bytes_left));
 	if (reason)
 	{
 		dp_set(&values, SESSION_CLOSED, TimestampTzGetDatum(closed));
@@ -323,5 +327,23 @@ dp_session_judge(const dp_session_row *row)
 		return DP_SESSION_NO_ABOVES;
 	if (session->asked >= session->terms.questions)
 		return DP_SESSION_NO_QUESTIONS;
+	if (session->bytes_left <= 0)
+		return DP_SESSION_NO_BYTES;
 	return DP_SESSION_WELL;
+}
+
+/* dp_session_fits: may a question with this text still be kept? */
+bool
+dp_session_fits(const dp_session *session, const char *predicate)
+{
+	return (int64) strlen(predicate) <= session->bytes_left;
+}
+
+/* dp_session_count_text: a question with this text is kept. */
+void
+dp_session_count_text(dp_session *session, const char *predicate)
+{
+	int64		bytes = Max(strlen(predicate), DP_SESSION_TEXT_LEAST);
+
+	session->bytes_left = Max(session->bytes_left - bytes, 0);
 }

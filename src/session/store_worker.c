@@ -129,6 +129,7 @@ open_session(const dp_task_call *call, const dp_session_task *task,
 	row.session.terms = task->terms;
 	row.session.terms.dataset = call->dataset;
 	row.session.terms.replace_one = call->replace_one;
+	row.session.bytes_left = DP_SESSION_TEXTS;
 	row.session.details = pstrdup(call->text ? call->text : "");
 	row.role_name = call->asking_name;
 	row.role = call->asking;
@@ -160,6 +161,13 @@ is_paid(const dp_session_row *row, const dp_task_call *call)
 		row->payer == call->payer && row->period == call->period;
 }
 
+/* The question, which every ask carries. */
+static const char *
+text_of(const dp_task_call *call)
+{
+	return call->text ? call->text : "";
+}
+
 /* May this role ask this question now? */
 static dp_session_fate
 judge_question(group_session *s, const dp_task_call *call,
@@ -175,6 +183,8 @@ judge_question(group_session *s, const dp_task_call *call,
 	fate = dp_session_judge(&s->row);
 	if (fate != DP_SESSION_WELL)
 		return fate;
+	if (!dp_session_fits(&s->row.session, text_of(call)))
+		return DP_SESSION_TOO_LONG;
 	if (!is_paid(&s->row, call))
 		return DP_SESSION_ENDED;
 	if (s->row.session.terms.replace_one != call->replace_one)
@@ -215,6 +225,8 @@ ask(group_session *s, const dp_task_call *call, const dp_session_task *task,
 	dp_threshold_law law;
 
 	verdict->fate = judge_question(s, call, task);
+	if (verdict->fate == DP_SESSION_TOO_LONG)
+		verdict->bytes_left = session->bytes_left;
 	if (verdict->fate != DP_SESSION_WELL)
 		return;
 	make_law(&session->terms.plan, &law);
@@ -223,11 +235,11 @@ ask(group_session *s, const dp_task_call *call, const dp_session_task *task,
 												  &reply->above),
 						   "compare with a noisy threshold");
 	session->asked++;
+	dp_session_count_text(session, text_of(call));
 	s->changed = true;
 	if (reply->above)
 		exceed(s, task, &law, reply);
-	dp_session_append_question(s->id, session->asked,
-							   call->text ? call->text : "",
+	dp_session_append_question(s->id, session->asked, text_of(call),
 							   reply->above ? session->above : 0,
 							   reply->answer, reply->above ? task->guess : 0);
 	reply->asked = session->asked;

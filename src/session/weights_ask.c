@@ -35,7 +35,7 @@ read_count(const dp_session *session, const dp_universe *universe,
 
 	counts = palloc_extended(sizeof(int64) * reading->ncounts,
 							 MCXT_ALLOC_HUGE);
-	dp_session_read(session, reading, counts);
+	dp_session_read(session, query->text, reading, counts);
 	for (i = 0; i < query->size; i++)
 		if (query->holds[i])
 			sum += counts[i];

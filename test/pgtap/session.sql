@@ -12,16 +12,18 @@ SELECT * FROM no_plan();
 SELECT columns_are('dp_pg', 'session', ARRAY['id', 'kind', 'role', 'role_oid', 'cluster', 'database', 'dataset', 'payer', 'payer_oid', 'period',
 	'relation_oid', 'relation', 'neighbours', 'sensitivity', 'threshold', 'questions', 'cutoff', 'beta', 'method', 'two_sided', 'numeric_answers', 'fresh',
 	'threshold_sensitivity', 'threshold_epsilon', 'query_sensitivity', 'query_epsilon', 'answer_sensitivity', 'answer_epsilon', 'threshold_offset', 'alpha',
-	'epsilon', 'rho', 'delta', 'asked', 'above', 'opened', 'closed', 'reason', 'details']);
+	'epsilon', 'rho', 'delta', 'asked', 'above', 'bytes_left', 'opened', 'closed', 'reason', 'details']);
 SELECT columns_are('dp_pg', 'session_secret', ARRAY['session', 'armed']);
 SELECT columns_are('dp_pg', 'session_question', ARRAY['session', 'question', 'answer', 'guess', 'number', 'above', 'predicate']);
 SELECT columns_are('dp_pg', 'session_above', ARRAY['session', 'number', 'asked_at', 'predicate', 'answer', 'guess']);
-SELECT columns_are('dp_pg', 'sessions', ARRAY['session', 'kind', 'dataset', 'relation', 'role', 'state', 'threshold', 'asked', 'questions_left',
+SELECT columns_are('dp_pg', 'sessions', ARRAY['session', 'kind', 'dataset', 'relation', 'role', 'state', 'threshold', 'asked', 'questions_left', 'bytes_left',
 	'above', 'above_left', 'updates', 'updates_left', 'method', 'numeric_answers', 'alpha', 'confidence', 'epsilon', 'delta', 'payer', 'opened', 'closed', 'reason', 'columns', 'n']);
 SELECT is_empty($$ SELECT attname FROM pg_attribute WHERE attrelid = ANY ('{dp_pg.sessions,dp_pg.session,dp_pg.session_secret,dp_pg.session_question}'::regclass[]) AND attnum > 0 AND col_description(attrelid, attnum) IS NULL $$, 'every column is explained');
 SELECT col_is_pk('dp_pg', 'session'::name, 'id'::name, 'the key of a session');
 SELECT col_is_pk('dp_pg', 'session_secret'::name, 'session'::name, 'the key of a threshold');
 SELECT col_is_pk('dp_pg', 'session_question'::name, ARRAY['session', 'question']::name[], 'the key of a question');
+-- An entry for an "above" only would show in what could be written.
+SELECT results_eq($$ SELECT indexrelid::regclass::text FROM pg_index WHERE indrelid = 'dp_pg.session_question'::regclass $$, $$ VALUES ('dp_pg.session_question_pkey') $$, 'no index knows an answer');
 -- exact numbers are kept exactly
 SELECT col_type_is('dp_pg', 'session', c, 'numeric', c || ' is exact')
 FROM unnest('{sensitivity,threshold_sensitivity,threshold_epsilon,query_sensitivity,query_epsilon,answer_sensitivity,answer_epsilon,alpha,epsilon,rho,delta}'::name[]) c;

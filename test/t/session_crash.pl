@@ -150,6 +150,14 @@ foreach my $kind (qw(client worker postmaster immediate worker postmaster))
 			  . " ON a.session = s.id WHERE s.id = $s GROUP BY s.id"),
 		't',
 		"$kind: counts and list agree");
+	is( value(
+			$node,
+			'SELECT 64 * 1024 * 1024 - s.bytes_left = sum(greatest(64,'
+			  . ' octet_length(q.predicate))) AND s.asked = count(*)'
+			  . ' FROM dp_pg.session AS s JOIN dp_pg.session_question AS q'
+			  . " ON q.session = s.id WHERE s.id = $s GROUP BY s.id"),
+		't',
+		"$kind: bytes and texts agree");
 	is(sqlstate($node, 'alice', ask_once($s, 'true')),
 		'', "$kind: the session goes on");
 }
