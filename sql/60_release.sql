@@ -15,4 +15,4 @@ RETURNS SETOF record
 LANGUAGE c VOLATILE PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'dp_last_release';
 COMMENT ON FUNCTION @extschema@.dp_last_release() IS
-'what the last statement of this session with private values released (at most the last 100 releases), one row per value: mechanism, price, sensitivity, noise scale and 95% error in units of the column; no rows before the first one';
+'what the last statement of this session with private values released (at most the last 100 releases), one row per value: mechanism, price, sensitivity, noise scale and 95% error in units of the column; no rows before the first one; tables released by dp_smalldb, dp_net and dp_synthesize are in dp_pg.releases instead';

@@ -23,7 +23,7 @@ COMMENT ON COLUMN dp_pg.released.id IS
 'id of the line of dp_pg.ledger that paid for it';
 COMMENT ON COLUMN dp_pg.released.role IS 'the asking role';
 COMMENT ON COLUMN dp_pg.released.what IS
-'mechanism, relation, columns, parameters, and the table into which the statement wrote, as far as it told';
+'mechanism, relation, the protected relation under it, columns, parameters, and the table into which the statement wrote, as far as it told';
 COMMENT ON COLUMN dp_pg.released.error IS
 'estimated largest error of the workload, in rows; NULL: unknown';
 COMMENT ON COLUMN dp_pg.released.results IS
@@ -40,7 +40,7 @@ GRANT SELECT ON dp_pg.released TO PUBLIC;
 
 CREATE VIEW dp_pg.releases WITH (security_invoker = true) AS
 SELECT r.id, r.at, r.role, r.dataset, r.what ->> 'mechanism' AS mechanism,
-	r.what ->> 'relation' AS relation,
+	r.what ->> 'relation' AS relation, r.what ->> 'protected' AS protected,
 	ARRAY(SELECT pg_catalog.jsonb_array_elements_text(
 		CASE pg_catalog.jsonb_typeof(r.what -> 'columns') WHEN 'array'
 			THEN r.what -> 'columns' ELSE '[]' END)) AS columns,
@@ -53,6 +53,19 @@ SELECT r.id, r.at, r.role, r.dataset, r.what ->> 'mechanism' AS mechanism,
 FROM dp_pg.released AS r LEFT JOIN dp_pg.ledger AS l USING (id);
 COMMENT ON VIEW dp_pg.releases IS
 'tables released by dp_smalldb, dp_net and dp_synthesize, one''s own and those of one''s datasets: id of the ledger''s line, mechanism, relation, columns, parameters and released numbers, estimated largest error of the workload in rows (NULL: unknown), target table of CREATE TABLE AS or INSERT (NULL: sent to the client, or not known), delivered (false: paid for, and ended before the rows were drawn), and what it cost by itself';
+COMMENT ON COLUMN dp_pg.releases.relation IS
+'the relation that was asked for, by its name then; NULL: an owner''s values';
+COMMENT ON COLUMN dp_pg.releases.protected IS
+'the protected relation itself, which is another one when relation is a view; NULL: an owner''s values';
+COMMENT ON COLUMN dp_pg.releases.parameters IS
+'what was asked for, and numbers that were released with it; of dp_synthesize also the epsilon and delta that were asked for';
+COMMENT ON COLUMN dp_pg.releases.target IS
+'the table of CREATE TABLE AS, SELECT INTO or INSERT that the client sent; NULL: sent to the client, or the statement stands in a procedure, function or DO block, or is not known';
+COMMENT ON COLUMN dp_pg.releases.epsilon IS
+'what it costs by itself; Infinity: it was charged as rho alone, and rho is its price';
+COMMENT ON COLUMN dp_pg.releases.delta IS
+'what it costs by itself; 0 also when it was charged as rho alone';
+COMMENT ON COLUMN dp_pg.releases.rho IS 'what it costs by itself';
 GRANT SELECT ON dp_pg.releases TO PUBLIC;
 
 -- ---------------------------------------------------------------------------
@@ -100,7 +113,8 @@ BEGIN
 				'queries (predicates over the columns, SQL text)' ELSE
 				'every cell of all tables of that many of the columns'
 				END AS answers
-		FROM (VALUES ('relation dp_pg.regrelation'), ('relation anyelement'))
+		FROM (VALUES ('relation dp_pg.regrelation'), ('relation regclass'),
+				('relation anyelement'))
 			AS r(relation),
 			(VALUES ('queries text[]'), ('marginals integer')) AS w(workload)
 	LOOP

@@ -6,7 +6,7 @@ DECLARE
 	f record;
 BEGIN
 	FOR f IN SELECT * FROM (VALUES
-		('integer [DEFAULT 2]', 'the marginals are all tables of that many of the columns'),
+		('integer [DEFAULT NULL]', 'the marginals are all tables of that many of the columns (NULL: 2, or 1 of a single column)'),
 		('text[]', 'the marginals are those of the sets in marginals, each a list of names as in SQL'))
 		AS w(marginals, answers)
 	LOOP
@@ -16,7 +16,7 @@ BEGIN
 			'RETURNS SETOF record VOLATILE PARALLEL UNSAFE COST 1000000 ROWS 10000',
 			'dp_synth_sql_synthesize',
 			'synthetic rows over the columns'' public values (bins: equal bins of declared bounds, 0 or NULL for none), to be listed after AS t(...), ready for CREATE TABLE AS; their marginals are near those of the protected relation: '
-			|| f.answers || '; method aim: adaptively chosen marginals with discrete Gaussian noise, (epsilon, delta), for universes of any size; method mwem: multiplicative weights, pure epsilon, at most 2^20 cells; epsilon (NULL: dp_pg.epsilon) and delta (NULL: dp_pg.delta, whatever dp_pg.mechanism is; mwem takes none); rows: how many, NULL for about as many as there are; n: the number of rows of the relation when that is public; universe and workload are shown before the charge, which is made once, and the estimated error afterwards and in dp_pg.releases; values may be NULL; 22004 for a NULL, 22023 for a bad parameter, column, marginal or column list, 42703, 54000 for too many cells, tables or rows, 42501, 53400, 25000, 25006, 0A000; book, Section 5.2; theory T70 to T75');
+			|| f.answers || '; method aim: adaptively chosen marginals with discrete Gaussian noise, (epsilon, delta), for universes of any size; method mwem: multiplicative weights, pure epsilon, at most 2^20 cells; epsilon (NULL: dp_pg.epsilon) and delta (NULL: dp_pg.delta, whatever dp_pg.mechanism is; mwem takes none); rows: how many, at least 1, NULL for about as many as there are; delta may not be above that of the budget or of the dataset''s cap; n: the number of rows of the relation when that is public, used where declarations and types give every row a place; rows with a value without one in any of the columns are left out; universe and workload are shown before the charge, which is made once, and the estimated error afterwards and in dp_pg.releases; values may be NULL; 22004 for a NULL, 22023 for a bad parameter, column, marginal or column list, 42703, 54000 for too many cells, tables or rows, 42501, 53400, 25000, 25006, 0A000; book, Section 5.2; theory T70 to T75');
 	END LOOP;
 END
 $make$;

@@ -92,7 +92,8 @@ run_regress()
 	bad=$(grep -cE '^(test|     ).* FAILED .*[0-9]+ ms' "$out.log")
 	if [ "$status" -ne 0 ] && [ "$bad" -eq 0 ]; then
 		bad=1
-		tail -n 30 "$out/log/postmaster.log" 2>/dev/null
+		tail -n 30 "$out/log/initdb.log" "$out/log/postmaster.log" \
+			2>/dev/null
 	fi
 	[ -f "$out/regression.diffs" ] && cat "$out/regression.diffs"
 	if [ $((good + bad)) -lt ${#tests[@]} ]; then

@@ -121,6 +121,18 @@ dp_axis_value(const dp_axis *axis, int64 place, bool *isnull)
 	return axis->values->values[place];
 }
 
+/*
+ * dp_axis_is_complete
+ *	  Has every value that the column may have a place, as far as is public?
+ *	  Not those of other keys than the declared ones, nor outside of bounds
+ *	  that are not cut into bins, nor NaN; nor those of an axis from a list.
+ */
+bool
+dp_axis_is_complete(const dp_axis *axis)
+{
+	return axis->values->complete;
+}
+
 /* ---- making ---- */
 
 /*
@@ -222,6 +234,9 @@ make_from_key(dp_axis *axis, const dp_key *key)
 	}
 	dp_axis_set_last_places(axis, known, dp_domain_has_other(domain),
 							key->nullable);
+	axis->values->complete = key->kind == DP_KEY_CONSTANT ||
+		key->kind == DP_KEY_BOOLEAN || key->kind == DP_KEY_ENUM ||
+		dp_domain_has_other(domain);
 }
 
 /* ---- from the catalog ---- */

@@ -34,6 +34,7 @@ struct dp_axis_values
 	Datum	   *values;			/* by place; unused when dense */
 	Numeric		lower;			/* DP_AXIS_BINS only; of dates and times */
 	Numeric		upper;			/* days or microseconds */
+	bool		complete;		/* no value is nowhere, as far as is known */
 };
 
 /* ---- axis.c ---- */

@@ -252,4 +252,5 @@ dp_axis_make_declared_bins(dp_axis *axis, Oid relid, AttrNumber attnum,
 	dp_axis_make_bins(axis, type, bound_number(declared->lower, type),
 					  bound_number(declared->upper, type));
 	dp_axis_set_last_places(axis, axis->bins, false, nullable);
+	axis->values->complete = counts_whole(type);	/* there is no NaN */
 }

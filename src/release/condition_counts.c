@@ -379,7 +379,7 @@ make_spec(dp_condition_counting *c)
 		axes[naxes++] = make_axis(&c->matches->columns[i]);
 		c->vars = lappend(c->vars, c->matches->columns[i].var);
 	}
-	c->spec = dp_counted_spec(naxes, axes, c->ntables, counted);
+	c->spec = dp_counted_spec(naxes, axes, c->ntables, counted, false);
 }
 
 /*

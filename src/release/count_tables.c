@@ -4,8 +4,9 @@
  *
  * Each row gets a place on every axis, once, and adds one to a cell of each
  * table; where it has no place on an axis it is counted nowhere in the tables
- * over that axis.  The state is the flat array of counts of tally.h, its size
- * follows from the spec alone, and no value can raise an error.
+ * over that axis, or, of whole rows, nowhere at all.  The state is the flat
+ * array of counts of tally.h, its size follows from the spec alone, and no
+ * value can raise an error.
  *
  * The spec is one flat constant that only the release makes: the axes' flat
  * forms, and for each table its axes with the step that a place of theirs
@@ -49,6 +50,7 @@ typedef struct flat_spec
 	int64		ntables;
 	int64		ncounts;
 	int64		tables;			/* offset of the first table */
+	bool		whole;			/* only rows with a place on every axis */
 	int64		axes[FLEXIBLE_ARRAY_MEMBER];	/* offsets */
 } flat_spec;
 
@@ -148,6 +150,7 @@ dp_tables_add(PG_FUNCTION_ARGS)
 	const flat_spec *spec;
 	dp_tally_state *state;
 	int64		places[FUNC_MAX_ARGS];
+	bool		outside = false;
 	int			i;
 
 	if (unlikely(fcinfo->flinfo->fn_extra == NULL))
@@ -155,10 +158,14 @@ dp_tables_add(PG_FUNCTION_ARGS)
 	spec = (const flat_spec *) PG_GETARG_POINTER(1);
 	state = dp_tally_state_of(fcinfo, spec->ncounts);
 	for (i = 0; i < spec->naxes; i++)
+	{
 		places[i] = dp_axis_find_flat(
 			(const dp_axis_finder *) ((const char *) spec + spec->axes[i]),
 			PG_GETARG_DATUM(i + 2), PG_ARGISNULL(i + 2));
-	add_row(spec, places, state->counts);
+		outside |= places[i] < 0;
+	}
+	if (!(spec->whole && outside))
+		add_row(spec, places, state->counts);
 	PG_RETURN_POINTER(state);
 }
 
@@ -253,11 +260,12 @@ fill_tables(flat_spec *spec, dp_axis *const *axes, int ntables,
  * dp_counted_spec
  *	  Tables over at most DP_COUNTED_AXES_MAX axes, as a constant of the inner
  *	  query; counts come one table after the other.  Numbers of cells must fit
- *	  into 63 bits, and the caller keeps the counts within memory.
+ *	  into 63 bits, and the caller keeps the counts within memory.  `whole`:
+ *	  a row without a place on some axis is in no table.
  */
 Const *
 dp_counted_spec(int naxes, dp_axis *const *axes, int ntables,
-				const dp_counted_table *tables)
+				const dp_counted_table *tables, bool whole)
 {
 	Size		slots = header_size(naxes);
 	Size		size;
@@ -279,6 +287,7 @@ dp_counted_spec(int naxes, dp_axis *const *axes, int ntables,
 	spec = palloc0(size);
 	spec->naxes = naxes;
 	spec->ntables = ntables;
+	spec->whole = whole;
 	spec->tables = (int64) header_size(naxes);
 	fill_tables(spec, axes, ntables, tables, slots);
 	for (i = 0; i < naxes; i++)

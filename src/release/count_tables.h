@@ -26,7 +26,7 @@ typedef struct dp_counted_table
 
 /* ---- count_tables.c ---- */
 extern Const *dp_counted_spec(int naxes, dp_axis *const *axes, int ntables,
-							  const dp_counted_table *tables);
+							  const dp_counted_table *tables, bool whole);
 extern Aggref *dp_counted_native(const dp_measure *measure, const Const *spec,
 								 List *columns);
 

@@ -40,6 +40,8 @@ typedef struct dp_axis
 extern dp_axis *dp_axis_make(Oid relid, const char *column, int32 bins,
 							 int64 most);
 extern Datum dp_axis_value(const dp_axis *axis, int64 place, bool *isnull);
+/* Does every row have a place on it, by what is public? */
+extern bool dp_axis_is_complete(const dp_axis *axis);
 /* Copyable, with every value spelled out, so that it outlives declarations. */
 extern List *dp_axis_to_list(const dp_axis *axis);
 extern dp_axis *dp_axis_from_list(const List *list);
@@ -59,6 +61,7 @@ extern dp_axis *dp_axis_from_list(const List *list);
 typedef struct dp_reading
 {
 	Oid			relid;
+	Oid			base;			/* the protected relation under relid */
 	char	   *dataset;
 	dp_ledger_standing standing;
 	uint64		sensitivity;
@@ -84,6 +87,14 @@ extern dp_reading *dp_reading_of_predicates(Oid relid, List *texts);
 extern dp_reading *dp_reading_of_tables(Oid relid, int naxes,
 										dp_axis *const *axes, int ntables,
 										const dp_reading_table *tables);
+/*
+ * The same, but a row outside of some axis of any of the tables is counted
+ * nowhere at all: so all tables have the same sum.
+ */
+extern dp_reading *dp_reading_of_whole_tables(Oid relid, int naxes,
+											  dp_axis *const *axes,
+											  int ntables,
+											  const dp_reading_table *tables);
 extern void dp_reading_run(dp_reading *reading, int64 *counts);
 
 #endif							/* DP_RELEASE_H */

@@ -153,6 +153,7 @@ make_reading(Oid relid, Query *query)
 	block = dp_release_verify_conditions(query);
 	refuse_releases(block);
 	reading->relid = relid;
+	reading->base = block->relid;
 	reading->dataset = block->dataset;
 	reading->sensitivity = 1;
 	reading->fingerprint = block->fingerprint;
@@ -278,16 +279,9 @@ check_axis(Oid relid, const dp_axis *axis)
 			 errhint("Begin again with the relation as it is now.")));
 }
 
-/*
- * dp_reading_of_tables
- *	  See dp_release.h.  Axes and tables may go away afterwards.
- *
- * Errors: 54000 too many cells or columns; 55000 a column has changed since
- * the axis was made; others as dp_reading_of_predicates.
- */
-dp_reading *
-dp_reading_of_tables(Oid relid, int naxes, dp_axis *const *axes, int ntables,
-					 const dp_reading_table *tables)
+static dp_reading *
+read_tables(Oid relid, int naxes, dp_axis *const *axes, int ntables,
+			const dp_reading_table *tables, bool whole)
 {
 	int64		cells = all_cells(axes, ntables, tables);
 	int		   *place = palloc(sizeof(int) * Max(naxes, 1));
@@ -309,11 +303,33 @@ dp_reading_of_tables(Oid relid, int naxes, dp_axis *const *axes, int ntables,
 	reading->ncounts = cells;
 	reading->plan->spec = dp_counted_spec(nused, used, ntables,
 										  counted_tables(ntables, tables,
-														 place));
+														 place), whole);
 	for_each_from(lc, dp_release_block_conditions(reading->plan->block), 1)
 		reading->plan->columns = lappend(reading->plan->columns,
 										 lfirst_node(NullTest, lc)->arg);
 	return reading;
+}
+
+/*
+ * dp_reading_of_tables
+ *	  See dp_release.h.  Axes and tables may go away afterwards.
+ *
+ * Errors: 54000 too many cells or columns; 55000 a column has changed since
+ * the axis was made; others as dp_reading_of_predicates.
+ */
+dp_reading *
+dp_reading_of_tables(Oid relid, int naxes, dp_axis *const *axes, int ntables,
+					 const dp_reading_table *tables)
+{
+	return read_tables(relid, naxes, axes, ntables, tables, false);
+}
+
+/* dp_reading_of_whole_tables: see dp_release.h; else the same. */
+dp_reading *
+dp_reading_of_whole_tables(Oid relid, int naxes, dp_axis *const *axes,
+						   int ntables, const dp_reading_table *tables)
+{
+	return read_tables(relid, naxes, axes, ntables, tables, true);
 }
 
 /* ---- running ---- */

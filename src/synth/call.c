@@ -8,6 +8,13 @@
 
 #include "synth.h"
 
+/* dp_synth_counted: see synth.h. */
+char *
+dp_synth_counted(int64 n, const char *one, const char *many)
+{
+	return psprintf(INT64_FORMAT " %s", n, n == 1 ? one : many);
+}
+
 /* dp_synth_failure: see synth.h. */
 double
 dp_synth_failure(FunctionCallInfo fcinfo, int place)

@@ -26,7 +26,7 @@ typedef struct net
 {
 	const char *dataset;
 	dp_ledger_standing standing;
-	Oid			relid;			/* InvalidOid: an owner's values */
+	dp_reading *reading;		/* NULL: an owner's values */
 	int64		fingerprint;
 	List	   *texts;			/* predicates; NIL: an owner's values */
 	dp_net_grid grid;
@@ -90,15 +90,19 @@ pay(const net *s)
 	dp_synth_record record;
 
 	ereport(NOTICE,
-			(errmsg(INT64_FORMAT " candidates, %d queries", s->candidates.n,
-					s->candidates.queries),
+			(errmsg("%s, %s",
+					dp_synth_counted(s->candidates.n, "candidate",
+									 "candidates"),
+					dp_synth_counted(s->candidates.queries, "query",
+									 "queries")),
 			 errdetail("With probability %g the chosen one's largest error "
-					   "exceeds the best one's by less than %.4g.", 1 - BETA,
-					   choice_error(s))));
+					   "exceeds the best one's by less than %.4g%s.",
+					   1 - BETA, choice_error(s),
+					   s->reading ? " rows" : "")));
 	dp_synth_request(&request, s->dataset, &s->standing, s->fingerprint,
 					 &s->charge, s->texts ? "net: exponential mechanism" :
 					 "net: owner's values, exponential mechanism");
-	dp_synth_record_begin(&record, "net", s->relid);
+	dp_synth_record_begin(&record, "net", s->reading);
 	dp_synth_record_text(&record, "table", s->candidates.name);
 	dp_synth_record_integer(&record, "candidates", s->candidates.n);
 	dp_synth_record_integer(&record, "queries", s->candidates.queries);
@@ -136,10 +140,10 @@ PG_FUNCTION_INFO_V1(dp_synth_sql_net);
 Datum
 dp_synth_sql_net(PG_FUNCTION_ARGS)
 {
-	dp_reading *reading;
 	dp_int128  *truths;
 	int64	   *counts;
 	int64		id;
+	int64		n;
 	int64		i;
 	net			s;
 
@@ -149,26 +153,26 @@ dp_synth_sql_net(PG_FUNCTION_ARGS)
 							   "Write its name.");
 	dp_bridge_require_argument(fcinfo, 2, "queries of dp_net",
 							   "Give predicates as an array of text.");
-	s.relid = PG_GETARG_OID(0);
 	s.texts = dp_query_predicate_texts(PG_GETARG_ARRAYTYPE_P(2));
-	reading = dp_reading_of_predicates(s.relid, s.texts);
-	s.dataset = reading->dataset;
-	s.standing = reading->standing;
-	s.fingerprint = reading->fingerprint;
+	s.reading = dp_reading_of_predicates(PG_GETARG_OID(0), s.texts);
+	s.dataset = s.reading->dataset;
+	s.standing = s.reading->standing;
+	s.fingerprint = s.reading->fingerprint;
 	s.grid = dp_net_grid_make(0);
-	s.sensitivity = reading->sensitivity;
+	s.sensitivity = s.reading->sensitivity;
 	plan_price(fcinfo, &s, 3);
-	read_candidates(fcinfo, &s, 1, 4, (int) reading->ncounts);
+	n = s.reading->ncounts;
+	read_candidates(fcinfo, &s, 1, 4, (int) n);
 
 	id = pay(&s);
-	counts = palloc(sizeof(int64) * reading->ncounts);
-	truths = palloc(sizeof(dp_int128) * reading->ncounts);
-	dp_synth_progress_begin(DP_SYNTH_NET, s.relid, s.candidates.n);
+	counts = palloc(sizeof(int64) * n);
+	truths = palloc(sizeof(dp_int128) * n);
+	dp_synth_progress_begin(DP_SYNTH_NET, s.reading->relid, s.candidates.n);
 	dp_synth_progress(DP_SYNTH_READING, 0);
-	dp_reading_run(reading, counts);
-	for (i = 0; i < reading->ncounts; i++)
+	dp_reading_run(s.reading, counts);
+	for (i = 0; i < n; i++)
 		truths[i] = counts[i];
-	explicit_bzero(counts, sizeof(int64) * reading->ncounts);
+	explicit_bzero(counts, sizeof(int64) * n);
 	dp_synth_progress(DP_SYNTH_SCANNING, 0);
 	choose(fcinfo, &s, id, truths);
 	dp_synth_progress_end();

@@ -156,20 +156,22 @@ dp_synth_relation_name(Oid relid)
 	if (schema == NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_TABLE),
-				 errmsg("relation does not exist any more"),
-				 errdetail("It has the OID %u; nothing was charged.", relid),
-				 errhint("It was dropped since the statement began.")));
+				 errmsg("relation with OID %u does not exist", relid),
+				 errdetail("Nothing was charged."),
+				 errhint("Perhaps it was dropped since the statement "
+						 "began.")));
 	return quote_qualified_identifier(schema, name);
 }
 
 /* dp_synth_record_begin: see synth.h. */
 void
 dp_synth_record_begin(dp_synth_record *record, const char *mechanism,
-					  Oid relid)
+					  const dp_reading *reading)
 {
 	record->mechanism = mechanism;
-	record->relation = OidIsValid(relid) ? dp_synth_relation_name(relid) :
+	record->relation = reading ? dp_synth_relation_name(reading->relid) :
 		NULL;
+	record->base = reading ? dp_synth_relation_name(reading->base) : NULL;
 	record->columns = NIL;
 	initStringInfo(&record->parameters);
 }
@@ -276,6 +278,7 @@ record_text(const dp_synth_record *record)
 	appendStringInfoChar(&out, '{');
 	append_text(&out, "mechanism", record->mechanism);
 	append_text(&out, "relation", record->relation);
+	append_text(&out, "protected", record->base);
 	append_text(&out, "target", dp_synth_target());
 	appendStringInfoString(&out, "\"columns\": ");
 	append_texts(&out, record->columns);

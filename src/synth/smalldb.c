@@ -146,8 +146,16 @@ best_size(FunctionCallInfo fcinfo, smalldb *s)
 	terms.beta = BETA;
 	size = dp_synth_smalldb_best_size(&terms);
 	s->alpha = dp_synth_smalldb_alpha(terms.queries, size);
-	if (s->alpha <= 1)
-		s->alpha_digits = psprintf("%.17g", s->alpha);
+	if (s->alpha > 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("no useful accuracy can be reached"),
+				 errdetail("The least error is that of tables of "
+						   UINT64_FORMAT " rows, which promise nothing.",
+						   size),
+				 errhint("Use a larger epsilon, or fewer cells or queries, on "
+						 "more rows.")));
+	s->alpha_digits = psprintf("%.17g", s->alpha);
 	return size;
 }
 
@@ -175,7 +183,8 @@ check_feasible(const smalldb *s)
 {
 	const dp_smalldb_shape *shape = &s->shape;
 	dp_smalldb_shape other;
-	double		alpha = s->alpha;
+	char	   *universes;
+	double		alpha;
 	uint64		size = shape->size;
 	uint64		cells = shape->cells;
 
@@ -192,6 +201,8 @@ check_feasible(const smalldb *s)
 								  &other) != DP_OK ||
 			dp_smalldb_memory(&other) == 0))
 		cells = cells > 64 ? cells / 2 : cells - 1;
+	universes = psprintf("universe of at most %llu cells (fewer columns or "
+						 "bins)", (unsigned long long) cells);
 	ereport(ERROR,
 			(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 			 errmsg("there are too many candidates for dp_smalldb"),
@@ -205,13 +216,13 @@ check_feasible(const smalldb *s)
 					   dp_smalldb_log_candidates(shape->cells, shape->size) /
 					   M_LN10, log10((double) DP_SMALLDB_CANDIDATES),
 					   log10((double) DP_SMALLDB_WORK)),
-			 errhint("%s, or a universe of at most %llu cells (fewer columns "
-					 "or bins), or fewer queries would do; dp_synthesize has "
-					 "no such limit.",
-					 alpha <= 1 ? psprintf("An alpha of at least %.3f",
-										   ceil(alpha * 1000) / 1000) :
-					 "No alpha",
-					 (unsigned long long) cells)));
+			 errhint("%s; dp_synthesize has no such limit.%s", alpha <= 1 ?
+					 psprintf("An alpha of at least %.3f, a %s, or fewer "
+							  "queries would do",
+							  ceil(alpha * 1000) / 1000, universes) :
+					 psprintf("A %s, or fewer queries would do, but no alpha",
+							  universes),
+					 dp_universe_null_hint(s->universe))));
 }
 
 static void
@@ -280,6 +291,12 @@ choice_error(const smalldb *s)
 		2 * dp_mech_laplace_error(&scale, BETA / 2);
 }
 
+static char *
+counted(uint64 n, const char *one, const char *many)
+{
+	return dp_synth_counted((int64) n, one, many);
+}
+
 /* Sizes and the error they promise; before anything is charged. */
 static void
 show_plan(const smalldb *s)
@@ -288,14 +305,13 @@ show_plan(const smalldb *s)
 												   s->shape.size);
 
 	ereport(NOTICE,
-			(errmsg("universe of %llu cells, %llu queries, %llu candidates of "
-					"%llu rows each",
-					(unsigned long long) s->shape.cells,
-					(unsigned long long) s->shape.queries,
-					(unsigned long long) s->shape.candidates,
-					(unsigned long long) s->shape.size),
+			(errmsg("universe of %s, %s, %s of %s each",
+					counted(s->shape.cells, "cell", "cells"),
+					counted(s->shape.queries, "query", "queries"),
+					counted(s->shape.candidates, "candidate", "candidates"),
+					counted(s->shape.size, "row", "rows")),
 			 errdetail("With probability %g no query is off by more than %.3g "
-					   "of the rows and %.4g rows.", 1 - BETA, size_error,
+					   "of the rows plus %.4g rows.", 1 - BETA, size_error,
 					   choice_error(s))));
 }
 
@@ -397,7 +413,7 @@ pay(const smalldb *s)
 					 "smalldb: exponential mechanism");
 	if (s->n == 0)
 		request.releases = 2;
-	dp_synth_record_begin(&record, "smalldb", s->relid);
+	dp_synth_record_begin(&record, "smalldb", s->reading);
 	dp_synth_record_universe(&record, s->universe);
 	dp_synth_record_integer(&record, "queries", s->queries.n);
 	if (s->queries.ntables > 0)
@@ -488,7 +504,9 @@ dp_synth_sql_smalldb(PG_FUNCTION_ARGS)
 	MemSet(&s, 0, sizeof(s));
 	read_request(fcinfo, &s);
 	InitMaterializedSRF(fcinfo, s.whole_rows ? 0 : MAT_SRF_USE_EXPECTED_DESC);
-	if (!s.whole_rows)
+	if (s.whole_rows)
+		dp_universe_check_rows(s.universe, result->setDesc);
+	else
 		check_columns(&s, result->setDesc);
 	show_plan(&s);
 	id = pay(&s);

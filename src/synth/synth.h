@@ -21,6 +21,8 @@
 
 /* ---- calls (call.c) ---- */
 
+/* "1 query", "2 queries": of a noun with its plural. */
+extern char *dp_synth_counted(int64 n, const char *one, const char *many);
 /* 1 - confidence, of a preview; errors 22004, 22023. */
 extern double dp_synth_failure(FunctionCallInfo fcinfo, int place);
 /*
@@ -43,7 +45,8 @@ extern void dp_synth_request(dp_ledger_request *out, const char *dataset,
 typedef struct dp_synth_record
 {
 	const char *mechanism;		/* "smalldb" */
-	char	   *relation;		/* qualified name */
+	char	   *relation;		/* qualified name; NULL: an owner's values */
+	char	   *base;			/* the protected one under it */
 	List	   *columns;		/* of char *; NIL: none */
 	StringInfoData parameters;	/* members of a JSON object */
 } dp_synth_record;
@@ -51,8 +54,10 @@ typedef struct dp_synth_record
 /* A relation's qualified name; 42P01 when it has none any more. */
 extern char *dp_synth_relation_name(Oid relid);
 
+/* Reading NULL: an owner's values. */
 extern void dp_synth_record_begin(dp_synth_record *record,
-								  const char *mechanism, Oid relid);
+								  const char *mechanism,
+								  const dp_reading *reading);
 extern void dp_synth_record_universe(dp_synth_record *record,
 									 const dp_universe *universe);
 /* One parameter; digits NULL: null. */

@@ -57,23 +57,27 @@ read_method(FunctionCallInfo fcinfo, dp_synthesis *s)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("universe has too many cells for method mwem"),
-				 errdetail("It has %.4g, at most %d can be held.",
+				 errdetail("It has %.10g cells; at most %d can be held.",
 						   dp_shape_cells(&s->terms.shape, ~(dp_columns) 0),
 						   DP_UNIVERSE_CELLS),
-				 errhint("Use fewer columns or bins, or method aim.")));
+				 errhint("Use fewer columns or bins, or method aim.%s",
+						 dp_universe_null_hint(s->universe))));
 }
 
 static void
 read_workload(FunctionCallInfo fcinfo, dp_synthesis *s)
 {
+	if (dp_bridge_declared_type(fcinfo, ARG_WORKLOAD) == INT4OID)
+	{
+		dp_synthesis_marginals(s, PG_ARGISNULL(ARG_WORKLOAD) ?
+							   Min(2, s->universe->naxes) :
+							   PG_GETARG_INT32(ARG_WORKLOAD));
+		return;
+	}
 	dp_bridge_require_argument(fcinfo, ARG_WORKLOAD,
 							   "marginals of dp_synthesize",
-							   "Give how many columns a marginal has, or a "
-							   "list.");
-	if (dp_bridge_declared_type(fcinfo, ARG_WORKLOAD) == INT4OID)
-		dp_synthesis_marginals(s, PG_GETARG_INT32(ARG_WORKLOAD));
-	else
-		dp_synthesis_sets(s, PG_GETARG_ARRAYTYPE_P(ARG_WORKLOAD));
+							   "Give a list, or leave it out.");
+	dp_synthesis_sets(s, PG_GETARG_ARRAYTYPE_P(ARG_WORKLOAD));
 }
 
 /* Refuse to draw more rows than memory may hold; negative: none asked for. */
@@ -91,26 +95,39 @@ check_rows(const dp_synthesis *s, double rows, const char *hint)
 				 errhint("%s", hint)));
 }
 
+/* An axis on which some rows may have no place, NULL: none. */
+static const dp_axis *
+find_incomplete(const dp_synthesis *s)
+{
+	int			i;
+
+	for (i = 0; i < s->universe->naxes; i++)
+		if (!dp_axis_is_complete(s->universe->axes[i]))
+			return s->universe->axes[i];
+	return NULL;
+}
+
 static void
 read_sizes(FunctionCallInfo fcinfo, dp_synthesis *s)
 {
 	s->rows = PG_ARGISNULL(ARG_ROWS) ? -1 : PG_GETARG_INT64(ARG_ROWS);
-	if (!PG_ARGISNULL(ARG_ROWS) && s->rows < 0)
-		dp_bridge_refuse_parameter("rows must not be negative",
+	if (!PG_ARGISNULL(ARG_ROWS) && s->rows < 1)
+		dp_bridge_refuse_parameter("rows must be at least 1",
 								   "Leave it out for as many rows as there "
 								   "are, about.");
 	check_rows(s, (double) s->rows,
 			   "Ask for fewer, and multiply what you count.");
-	s->terms.total = PG_ARGISNULL(ARG_N) ? -1 : PG_GETARG_INT64(ARG_N);
-	if (!PG_ARGISNULL(ARG_N) &&
-		(s->terms.total < 1 || s->terms.total > MOST_ROWS))
+	s->n = PG_ARGISNULL(ARG_N) ? -1 : PG_GETARG_INT64(ARG_N);
+	if (!PG_ARGISNULL(ARG_N) && (s->n < 1 || s->n > MOST_ROWS))
 		dp_bridge_refuse_parameter("n must be at least 1 and at most 2^50",
 								   "It is the number of rows, when that is "
 								   "public; without it the number is "
 								   "estimated.");
 	if (s->rows < 0)
-		check_rows(s, s->terms.total,
+		check_rows(s, (double) s->n,
 				   "Say rows => 1000000, and multiply what you count.");
+	/* n counts all rows, the tables those with a place on every axis */
+	s->terms.total = find_incomplete(s) == NULL ? s->n : -1;
 }
 
 /* ---- its price ---- */
@@ -166,8 +183,7 @@ plan_price(FunctionCallInfo fcinfo, dp_synthesis *s)
 							   "compute a charge");
 		s->rounds = dp_mwem_rounds(&s->terms,
 								   dp_acct_fixed_approx(s->epsilon_fixed),
-								   s->terms.total > 0 ? s->terms.total :
-								   GUESSED_ROWS);
+								   s->n > 0 ? (double) s->n : GUESSED_ROWS);
 		return;
 	}
 	s->delta = read_delta(fcinfo);
@@ -221,13 +237,24 @@ show_plan(const dp_synthesis *s)
 							 (2 * dp_acct_fixed_approx(s->rho)));
 
 	ereport(NOTICE,
-			(errmsg("universe of %.10g cells, %d marginals, %d tables with "
-					INT64_FORMAT " cells that may be measured", cells,
-					s->nwanted, s->terms.ntables, s->cells),
+			(errmsg("universe of %.10g cells, %s, %s with %s that may be "
+					"measured", cells,
+					dp_synth_counted(s->nwanted, "marginal", "marginals"),
+					dp_synth_counted(s->terms.ntables, "table", "tables"),
+					dp_synth_counted(s->cells, "cell", "cells")),
 			 s->weights ?
-			 errdetail("%d rounds of multiplicative weights.", s->rounds) :
+			 errdetail("%s of multiplicative weights.",
+					   dp_synth_counted(s->rounds, "round", "rounds")) :
 			 errdetail("Gaussian noise on every marginal would need a sigma "
 					   "of %.4g for the same price.", sigma)));
+	if (s->n > 0 && s->terms.total < 0)
+		ereport(NOTICE,
+				(errmsg("the number of rows is estimated, whatever n says"),
+				 errdetail("Rows are left out whose \"%s\" is none of its "
+						   "public values.",
+						   NameStr(find_incomplete(s)->name)),
+				 errhint("Where keys are declared, the data owner can "
+						 "declare other => ... for all others.")));
 }
 
 /* ---- charge ---- */
@@ -242,8 +269,13 @@ pay(const dp_synthesis *s)
 					 s->reading->fingerprint, &s->charge, s->weights ?
 					 "synthesize: multiplicative weights" :
 					 "synthesize: adaptive marginals");
-	dp_synth_record_begin(&record, "synthesize", s->universe->relid);
+	dp_synth_record_begin(&record, "synthesize", s->reading);
 	dp_synth_record_universe(&record, s->universe);
+	dp_synth_record_number(&record, "epsilon",
+						   dp_bridge_fixed_to_cstring(s->epsilon_fixed));
+	if (!s->weights)
+		dp_synth_record_number(&record, "delta",
+							   dp_bridge_fixed_to_cstring(s->delta));
 	dp_synth_record_number(&record, "method",
 						   s->weights ? "\"mwem\"" : "\"aim\"");
 	if (s->sets == NIL)
@@ -334,26 +366,34 @@ show_errors(const dp_synthesis *s, int64 nrows)
 	char	   *rest = "";
 
 	if (report->unbounded > 0)
-		rest = psprintf(" Nothing is promised about %d of the %d marginals.",
+		rest = psprintf("  Nothing is promised about %d of the %d marginals.",
 						report->unbounded, s->nwanted);
 	if (nrows > 0 && fabs(report->total / (double) nrows - 1) > 1e-3)
 		stands = psprintf(" when each row counts as %.6g",
 						  report->total / (double) nrows);
 	if (isnan(report->cell_error))
 		ereport(NOTICE,
-				(errmsg("the relation has about %.0f rows; nothing is "
-						"promised about the marginals", report->total)));
+				(errmsg("the universe has about %.0f rows; nothing is "
+						"promised about the marginals", report->total),
+				 errhint("Bins or fewer of them (bins => ...), fewer columns, "
+						 "smaller marginals or a larger epsilon allow a "
+						 "promise.")));
 	else
 		ereport(NOTICE,
-				(errmsg("the relation has about %.0f rows; no cell of the "
+				(errmsg("the universe has about %.0f rows; no cell of the "
 						"marginals should be off by more than %.0f%s",
 						report->total, ceil(report->cell_error), stands),
 				 isnan(report->mean_error) ?
 				 errdetail("This holds with probability 0.95.") :
-				 errdetail("This holds with probability 0.95, and all cells "
-						   "of a marginal are off by at most %.3g of the rows "
-						   "together, %.3g in the mean.%s",
-						   report->max_error, report->mean_error, rest)));
+				 errdetail("This holds with probability 0.95.  The errors of "
+						   "all cells of one marginal add up to at most %.3g "
+						   "of the rows, and to %.3g in the mean over the "
+						   "marginals.%s", report->max_error,
+						   report->mean_error, rest),
+				 report->cell_error > report->total / 10 ?
+				 errhint("Bins or fewer of them (bins => ...), fewer columns, "
+						 "smaller marginals or a larger epsilon make it "
+						 "smaller.") : 0));
 }
 
 PG_FUNCTION_INFO_V1(dp_synth_sql_synthesize);

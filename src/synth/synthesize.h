@@ -40,6 +40,7 @@ typedef struct dp_synthesis
 	dp_charge	charge;
 	bool		weights;		/* method mwem, else aim */
 	int			rounds;			/* of mwem */
+	int64		n;				/* public number of rows; negative: none */
 	int64		rows;			/* to return; negative: as many as there are */
 	dp_generator_report report;
 } dp_synthesis;

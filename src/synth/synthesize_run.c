@@ -101,7 +101,7 @@ rows_of(const dp_synthesis *s)
 		ereport(WARNING,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("only " INT64_FORMAT " rows are drawn", most),
-				 errdetail("The relation has about %.0f.", s->report.total)));
+				 errdetail("The universe has about %.0f.", s->report.total)));
 		return most;
 	}
 	return (int64) floor(s->report.total + .5);

@@ -189,7 +189,7 @@ dp_synthesis_marginals(dp_synthesis *s, int k)
 						"not %d", k),
 				 errdetail("The number of columns is %d.", n),
 				 errhint("It is how many columns a marginal has, often 2 or "
-						 "3.")));
+						 "3, and 1 for a single column.")));
 	for (i = 0; i < k; i++)
 		tables = tables * (n - i) / (i + 1);
 	if (tables > DP_SYNTHESIZE_TABLES)
@@ -298,8 +298,9 @@ dp_synthesis_sets(dp_synthesis *s, ArrayType *sets)
 
 /*
  * dp_synthesis_reading
- *	  The reading of all tables, one after the other; errors of
- *	  dp_reading_of_tables.
+ *	  The reading of all tables, one after the other: of rows with a place on
+ *	  every axis, so that all have the same sum, as the engine takes for
+ *	  granted.  Errors of dp_reading_of_tables.
  */
 dp_reading *
 dp_synthesis_reading(const dp_synthesis *s)
@@ -319,6 +320,6 @@ dp_synthesis_reading(const dp_synthesis *s)
 				axes[tables[i].naxes++] = k;
 		tables[i].axes = axes;
 	}
-	return dp_reading_of_tables(s->universe->relid, s->universe->naxes,
-								s->axes, s->terms.ntables, tables);
+	return dp_reading_of_whole_tables(s->universe->relid, s->universe->naxes,
+									  s->axes, s->terms.ntables, tables);
 }

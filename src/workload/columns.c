@@ -4,7 +4,9 @@
  */
 #include "postgres.h"
 
+#include "catalog/pg_type.h"
 #include "lib/stringinfo.h"
+#include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 
@@ -62,13 +64,118 @@ dp_universe_columns_text(const dp_universe *universe)
 	return text.data;
 }
 
+/* ---- domains ---- */
+
+/* A column of the result whose type is a domain, or not. */
+typedef struct result_column
+{
+	const char *name;
+	Oid			type;
+	const char *hint;
+	void	   *constraints;	/* of domain_check */
+} result_column;
+
+static char *
+value_text(const result_column *column, Datum value, bool isnull)
+{
+	Oid			output;
+	bool		varlena;
+
+	if (isnull)
+		return "NULL";
+	getTypeOutputInfo(getBaseType(column->type), &output, &varlena);
+	return OidOutputFunctionCall(output, value);
+}
+
+/* 22023 unless the domain allows a public value. */
+static void
+check_value(result_column *column, Datum value, bool isnull)
+{
+	MemoryContext context = CurrentMemoryContext;
+	ErrorData  *why;
+
+	PG_TRY();
+	{
+		domain_check(value, isnull, column->type, &column->constraints,
+					 context);
+	}
+	PG_CATCH();
+	{
+		MemoryContextSwitchTo(context);
+		why = CopyErrorData();
+		if (why->sqlerrcode != ERRCODE_CHECK_VIOLATION &&
+			why->sqlerrcode != ERRCODE_NOT_NULL_VIOLATION)
+			PG_RE_THROW();
+		FlushErrorState();
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("type %s of column \"%s\" does not allow a value that "
+						"may be released", format_type_be(column->type),
+						column->name),
+				 errdetail("Of %s: %s.", value_text(column, value, isnull),
+						   why->message),
+				 errhint("%s", column->hint)));
+	}
+	PG_END_TRY();
+}
+
+/* Every public value of an axis; axis NULL: only NULL. */
+static void
+check_domain(const dp_axis *axis, Form_pg_attribute attribute,
+			 const char *hint)
+{
+	result_column column = {NameStr(attribute->attname),
+	attribute->atttypid, hint, NULL};
+	Datum		value;
+	bool		isnull;
+	int64		i;
+
+	if (get_typtype(column.type) != TYPTYPE_DOMAIN)
+		return;
+	if (axis == NULL)
+		check_value(&column, (Datum) 0, true);
+	else
+		for (i = 0; i < axis->size; i++)
+		{
+			CHECK_FOR_INTERRUPTS();
+			value = dp_axis_value(axis, i, &isnull);
+			check_value(&column, value, isnull);
+		}
+}
+
+/*
+ * dp_universe_check_rows
+ *	  Raises 22023 where a column of a relation's own rows is of a domain that
+ *	  does not allow what the rows will hold.
+ */
+void
+dp_universe_check_rows(const dp_universe *universe, TupleDesc rows)
+{
+	const dp_axis *axis;
+	int			i;
+	int			k;
+
+	for (k = 0; k < rows->natts; k++)
+	{
+		if (TupleDescAttr(rows, k)->attisdropped)
+			continue;
+		axis = NULL;
+		for (i = 0; i < universe->naxes; i++)
+			if (universe->axes[i]->attnum == k + 1)
+				axis = universe->axes[i];
+		check_domain(axis, TupleDescAttr(rows, k),
+					 "Name the relation, and list the columns with their "
+					 "base types after AS t(...).");
+	}
+}
+
 /*
  * dp_universe_check_columns
  *	  Raises 22023 unless the column list that a caller wrote names the axes,
  *	  in their order and with their types, and then one column more when the
  *	  function has one of its own.  `own` is that one as it must be written,
  *	  NULL: there is none; whether it is written so is for the function to
- *	  check.
+ *	  check.  A domain must allow every public value.
  */
 void
 dp_universe_check_columns(const dp_universe *universe, TupleDesc wanted,
@@ -79,13 +186,18 @@ dp_universe_check_columns(const dp_universe *universe, TupleDesc wanted,
 
 	for (i = 0; same && i < universe->naxes; i++)
 		same = column_matches(universe->axes[i], TupleDescAttr(wanted, i));
-	if (same)
-		return;
-	ereport(ERROR,
-			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("column list does not match the columns of the universe"),
-			 errdetail("The list has (%s).", wanted_list(wanted)),
-			 errhint("Write AS t(%s%s%s).",
-					 dp_universe_columns_text(universe), own ? ", " : "",
-					 own ? own : "")));
+	if (!same)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("column list does not match the columns of the "
+						"universe"),
+				 errdetail("The list has (%s).", wanted_list(wanted)),
+				 errhint("Write AS t(%s%s%s).",
+						 dp_universe_columns_text(universe), own ? ", " : "",
+						 own ? own : "")));
+	for (i = 0; i < universe->naxes; i++)
+		check_domain(universe->axes[i], TupleDescAttr(wanted, i),
+					 psprintf("Write its base type after AS t(...): %s.",
+							  format_type_be(getBaseType(
+												 universe->axes[i]->type))));
 }

@@ -36,6 +36,11 @@ extern dp_universe *dp_universe_make(Oid relid, ArrayType *columns,
 									 ArrayType *bins, int64 most);
 extern List *dp_universe_to_list(const dp_universe *universe);
 extern dp_universe *dp_universe_from_list(const List *list);
+/*
+ * A sentence for the hint of who finds the universe too large, with a space
+ * before it; empty when no column may be NULL.
+ */
+extern const char *dp_universe_null_hint(const dp_universe *universe);
 /* Cells of a table over some axes; it must not overflow. */
 extern int64 dp_universe_cells(const dp_universe *universe, int naxes,
 							   const int *axes);
@@ -91,6 +96,9 @@ extern char *dp_universe_columns_text(const dp_universe *universe);
  */
 extern void dp_universe_check_columns(const dp_universe *universe,
 									  TupleDesc wanted, const char *own);
+/* The same for rows of a relation's own type, NULL outside the universe. */
+extern void dp_universe_check_rows(const dp_universe *universe,
+								   TupleDesc rows);
 extern void dp_universe_values(const dp_universe *universe, int64 cell,
 							   Datum *values, bool *nulls);
 

@@ -10,6 +10,7 @@
 #include "catalog/pg_type.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
+#include "utils/lsyscache.h"
 
 #include "workload.h"
 
@@ -80,7 +81,7 @@ read_bins(ArrayType *array, int naxes)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("bins must have one element for each column"),
-				 errdetail("There are %d columns and %d elements.", naxes, n),
+				 errdetail("Columns: %d; elements: %d.", naxes, n),
 				 errhint("Write 0 or NULL for a column that is not "
 						 "binned.")));
 	for (i = 0; i < n; i++)
@@ -110,6 +111,22 @@ product_of_sizes(dp_axis *const *axes, int naxes)
 	return product;
 }
 
+/* dp_universe_null_hint: see dp_workload.h; NULL is the last place. */
+const char *
+dp_universe_null_hint(const dp_universe *universe)
+{
+	bool		isnull = false;
+	int			i;
+
+	for (i = 0; i < universe->naxes && !isnull; i++)
+		(void) dp_axis_value(universe->axes[i], universe->axes[i]->size - 1,
+							 &isnull);
+	if (!isnull)
+		return "";
+	return "  A column that may be NULL has NULL as one more value; "
+		"the owner can SET NOT NULL.";
+}
+
 static void
 check_size(const dp_universe *universe, int64 most)
 {
@@ -128,7 +145,18 @@ check_size(const dp_universe *universe, int64 most)
 			 errmsg("universe has too many cells"),
 			 errdetail("The values of the columns are: %s. Their product may "
 					   "be at most " INT64_FORMAT ".", sizes.data, most),
-			 errhint("Use fewer columns, or fewer bins.")));
+			 errhint("Use fewer columns, or fewer bins.%s",
+					 dp_universe_null_hint(universe))));
+}
+
+static void
+check_relation(Oid relid)
+{
+	if (get_rel_name(relid) == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_TABLE),
+				 errmsg("relation with OID %u does not exist", relid),
+				 errhint("Give the name of a table or view.")));
 }
 
 /*
@@ -136,8 +164,9 @@ check_size(const dp_universe *universe, int64 most)
  *	  The product of the named columns' public values, in the given order;
  *	  `most` cells, or any number when it is PG_INT64_MAX.
  *
- * Errors: those of dp_axis_make; 22023 no columns, a NULL or double name, bins
- * that do not match; 54000 too many columns, places of one or cells.
+ * Errors: 42P01; those of dp_axis_make; 22023 no columns, a NULL or double
+ * name, bins that do not match; 54000 too many columns, places of one or
+ * cells.
  */
 dp_universe *
 dp_universe_make(Oid relid, ArrayType *columns, ArrayType *bins, int64 most)
@@ -147,6 +176,7 @@ dp_universe_make(Oid relid, ArrayType *columns, ArrayType *bins, int64 most)
 	int32	   *numbers = read_bins(bins, universe->naxes);
 	int			i;
 
+	check_relation(relid);
 	universe->relid = relid;
 	universe->axes = palloc(sizeof(dp_axis *) * universe->naxes);
 	for (i = 0; i < universe->naxes; i++)

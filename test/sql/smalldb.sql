@@ -9,12 +9,13 @@ GRANT EXECUTE ON FUNCTION dp_net_values(numeric[], numeric, regclass, name, nume
 -- 12 rows: six with ward A, of which three smoke; six with B, nobody smokes
 SET ROLE :owner;
 CREATE TABLE patient (id int PRIMARY KEY, smoker boolean NOT NULL,
-	ward text NOT NULL, age int NOT NULL, note text);
+	ward text NOT NULL, age int NOT NULL, note text, floor int);
 INSERT INTO patient SELECT i, i <= 3,
 	CASE WHEN i <= 6 THEN 'A' ELSE 'B' END, i * 5 FROM generate_series(1, 12) i;
 SELECT dp_protect('patient', dataset => :'schema');
 SELECT dp_declare('patient', 'ward', keys => ARRAY['A','B']);
 SELECT dp_declare('patient', 'age', lower => 0, upper => 100);
+SELECT dp_declare('patient', 'floor', lower => 0, upper => 10000);
 CREATE VIEW old AS SELECT smoker, ward FROM patient WHERE age > 20;
 GRANT SELECT ON old TO :analyst;
 RESET ROLE;
@@ -51,6 +52,16 @@ SELECT count(*) FROM dp_smalldb('patient', ARRAY['smoker', 'ward'], 2, 1::float8
 	AS t(smoker boolean, ward text);
 SELECT (dp_smalldb(NULL::patient, ARRAY['ward', 'smoker'], 2, 100000, 12, alpha => 1)).age;
 SELECT * FROM spent();
+-- a regclass, in a procedure too; its view's protected relation is recorded
+DO $$
+DECLARE
+	rel regclass := 'old';
+	n bigint;
+BEGIN
+	SELECT count(*) INTO n FROM dp_smalldb(rel, ARRAY['smoker', 'ward'], 2, 1, 8, alpha => 0.59) AS t(smoker boolean, ward text);
+	RAISE WARNING '% rows', n;
+END $$;
+SELECT relation, protected, target FROM dp_pg.releases ORDER BY id DESC LIMIT 1;
 -- bins: representatives inside them
 SELECT bool_and(age BETWEEN 0 AND 100), count(*) FROM dp_smalldb('patient', ARRAY['smoker', 'age'],
 	ARRAY['smoker', 'age > 50', 'age < 25'], 100000, 12, bins => ARRAY[NULL, 4], alpha => 0.55) AS t(smoker boolean, age int);
@@ -106,6 +117,7 @@ SELECT * FROM (VALUES
 	($$('patient', ARRAY['smoker', 'nothing'], 2, 1, alpha => 0.6) AS t(smoker boolean, nothing text)$$),
 	($$('patient', ARRAY['smoker', 'age'], 2, 1, bins => ARRAY[4], alpha => 0.6) AS t(smoker boolean, age int)$$),
 	($$('filled', ARRAY['smoker'], 1, 1, alpha => 0.6) AS t(smoker boolean)$$),
+	($$(0::regclass, ARRAY['smoker'], 1, 1, alpha => 0.6) AS t(smoker boolean)$$),
 	($$(1, ARRAY['smoker'], 1, 1, alpha => 0.6)$$)
 ) AS c(call), LATERAL outcome('SELECT * FROM dp_smalldb' || call);
 SELECT * FROM outcome($$SELECT dp_smalldb('patient', ARRAY['smoker', 'ward'], 2, 1, alpha => 0.6)$$);
@@ -116,6 +128,8 @@ ROLLBACK;
 SELECT * FROM spent();
 \set VERBOSITY default
 SELECT * FROM dp_smalldb('patient', ARRAY['smoker', 'ward'], 2, 1, alpha => 0.01) AS t(smoker boolean, ward text);
+-- no alpha would do, and NULL is a value of note
+SELECT * FROM dp_smalldb('patient', ARRAY['ward', 'floor'], 2, 1, alpha => 1, bins => ARRAY[0, 2000]) AS t(ward text, floor int);
 \set VERBOSITY sqlstate
 
 -- dp_net: candidates of any form
@@ -124,7 +138,11 @@ INSERT INTO net VALUES (1, 'none', '{0, 0}', '{0}'), (2, 'right', '{3, 2.9}', '{
 	(3, 'all', '{12, 12}', '{12}');
 SELECT * FROM dp_net('patient', 'net', ARRAY['smoker', 'smoker AND ward = ''A'''], 100000)
 	AS t(synopsis text, id int);
+SET client_min_messages = notice;
+\set VERBOSITY default
 SELECT * FROM dp_net('patient', 'net', ARRAY['age < 500'], 100000::float8, answers => 'other') AS t(id int);
+\set VERBOSITY sqlstate
+SET client_min_messages = warning;
 SELECT * FROM spent();
 -- more candidates than fit into memory: 12 is right
 SET work_mem = '64kB';

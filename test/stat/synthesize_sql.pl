@@ -49,7 +49,7 @@ sub numbers
 
 	answers($node, <<"EOT", RUNS);
 SELECT count(*)::text FROM dp_synthesize('$relation', ARRAY['a'],
-	marginals => 1, $arguments, rows => 0 * k) AS t(a boolean)
+	marginals => 1, $arguments, rows => 1 + 0 * k) AS t(a boolean)
 EOT
 	my $file = fetch($node, 'analyst', <<"EOT");
 SELECT parameters ->> 'n', $rows FROM dp_pg.releases WHERE id > $seen
