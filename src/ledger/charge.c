@@ -315,9 +315,12 @@ shortage_text(const dp_charge *charge, const dp_limit *limit,
 						"be: nothing can be asked.",
 						dp_bridge_fixed_to_cstring(spent->delta),
 						dp_bridge_fixed_to_cstring(limit->delta_sum));
-	if (charge->epsilon == DP_FIXED_INFINITE && limit->rho > 0)
-		return psprintf("The query has no pure epsilon; it needs rho %.6g and "
-						"delta %s, but rho %.6g and delta %s remain.",
+	if (limit->rho > 0 && (charge->epsilon == DP_FIXED_INFINITE ||
+						   limit->filter == DP_FILTER_ZCDP))
+		return psprintf("%s rho %.6g and delta %s, but rho %.6g and delta %s "
+						"remain.", charge->epsilon == DP_FIXED_INFINITE ?
+						"The query has no pure epsilon; it needs" :
+						"The query needs",
 						dp_acct_fixed_approx(charge->rho), asked,
 						spent->rho >= limit->rho ? 0.0 :
 						dp_acct_fixed_approx(limit->rho - spent->rho), left);
@@ -339,7 +342,10 @@ raise_exhausted(const dp_ledger_request *request, const dp_answer *answer)
 	const char *hint = pure_hint(limit, spent, charge);
 
 	if (hint == NULL && lacks_delta_only(limit, spent, charge))
-		hint = "Only a delta is lacking: choose what needs none, as method "
+		hint = spent->delta < limit->delta_sum ?
+			"Only delta is lacking: ask with a smaller one, or ask the owner "
+			"of the dataset for more." :
+			"Only a delta is lacking: choose what needs none, as method "
 			"=> 'mwem' of dp_synthesize or Laplace noise, or ask the owner "
 			"of the dataset for one.";
 	ereport(ERROR,

@@ -505,7 +505,7 @@ bound_passed_over(const bounds *b, int table, dp_bound *out)
 	for (k = 0; k < cells; k++)
 		moved += fabs(g->scratch[k] - (double) g->expected[table][k]);
 	moved += (g->choice_score + g->choice_miss) / (double) r->weight +
-		sqrt(2 / M_PI) * g->choice_sigma * (double) cells;
+		(double) dp_generator_noise_size(g->choice_sigma, cells);
 	tighten(b, out, moved);
 }
 

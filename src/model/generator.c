@@ -48,9 +48,16 @@ cells_of(const dp_generator_terms *t, int table)
 	return (int64_t) dp_shape_cells(&t->shape, t->table[table].set);
 }
 
-/* The size that noise alone would give the difference of a table. */
-static int64_t
-noise_size(double sigma, int64_t cells)
+/*
+ * dp_generator_noise_size
+ *	  The size that noise alone would give the difference of a table.
+ *
+ * Requires: sigma >= 0, cells >= 0.
+ * Gives:	 an integer; public.
+ * Source:	 the mean of |N(0, sigma^2)|, doc/theory.md T72.
+ */
+int64_t
+dp_generator_noise_size(double sigma, int64_t cells)
 {
 	return (int64_t) floor(MEAN_NOISE * sigma * (double) cells + .5);
 }
@@ -80,7 +87,7 @@ dp_generator_score(const dp_generator_terms *t, int table,
 
 		sum += gap < 0 ? -gap : gap;
 	}
-	*out = r->weight * (sum - noise_size(sigma, cells));
+	*out = r->weight * (sum - dp_generator_noise_size(sigma, cells));
 }
 
 /*

@@ -64,6 +64,7 @@ extern void dp_generator_begin(generator *g, const dp_host *host,
 extern void dp_generator_end(generator *g, dp_distribution **out);
 extern void dp_generator_independent(const generator *g, dp_columns set,
 									 double *out);
+extern int64_t dp_generator_noise_size(double sigma, int64_t cells);
 extern double dp_generator_noise_bound(double sigma, double cells,
 									   double beta);
 extern bool dp_generator_is_whole(const dp_generator_terms *t, int table);

@@ -274,7 +274,7 @@ dp_generator_remember(generator *g)
 	g->choice_sigma = g->step.sigma;
 	g->choice_score = (double) r->weight *
 		(sum + dp_generator_noise_bound(g->step.sigma, cells, beta) -
-		 sqrt(2 / M_PI) * g->step.sigma * cells);
+		 dp_generator_noise_size(g->step.sigma, (int64_t) cells));
 	g->choice_miss = log(g->ncandidates / beta) *
 		(double) g->step.rate.den / (double) g->step.rate.num;
 }
