@@ -13,11 +13,16 @@
  * keeps such messages from the log, they would pass by, so such functions are
  * refused when they begin, and where they send such messages later (a cached
  * plan is not planned again, and trees are printed before planning).
+ *
+ * Settings of PL/pgSQL that put variables into messages are the caller's, too.
+ * Where one of them is on, such functions are refused.
  */
 #include "postgres.h"
 
 #include "fmgr.h"
 #include "miscadmin.h"
+#include "utils/builtins.h"
+#include "utils/formatting.h"
 #include "utils/guc.h"
 
 #include "release.h"
@@ -67,12 +72,69 @@ dp_release_refuse_loud(void)
 					 "log_min_messages be error or lower.")));
 }
 
+/* A setting of PL/pgSQL, which may not be loaded yet. */
+static bool
+is_on(const char *setting)
+{
+	const char *value = GetConfigOption(setting, true, false);
+	bool		on = false;
+
+	return value != NULL && parse_bool(value, &on) && on;
+}
+
+static bool
+tells_many_rows(const char *setting)
+{
+	const char *value = GetConfigOption(setting, true, false);
+	char	   *lower;
+	bool		tells;
+
+	if (value == NULL)
+		return false;
+	lower = asc_tolower(value, strlen(value));
+	tells = strstr(lower, "too_many_rows") != NULL ||
+		strstr(lower, "all") != NULL;
+	pfree(lower);
+	return tells;
+}
+
+/*
+ * A function in PL/pgSQL that was written to be quiet must not tell its
+ * variables, or how many rows there are, because its caller wants that.
+ */
+static void
+refuse_talkative(void)
+{
+	const char *setting = NULL;
+
+	if (is_on("plpgsql.print_strict_params"))
+		setting = "plpgsql.print_strict_params";
+	else if (tells_many_rows("plpgsql.extra_errors"))
+		setting = "plpgsql.extra_errors";
+	else if (tells_many_rows("plpgsql.extra_warnings"))
+		setting = "plpgsql.extra_warnings";
+	if (setting == NULL || !has_others_rights() ||
+		!OidIsValid(dp_bridge_extension_oid()))
+		return;
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("%s is set where a function runs with another role's "
+					"rights", setting),
+			 errdetail("Its messages could show what the caller may not "
+					   "see."),
+			 errhint("RESET %s; or let the function's header set it.",
+					 setting)));
+}
+
 /* Called for every SECURITY DEFINER function, with its rights and settings. */
 static void
 enter_function(FmgrHookEventType event, FmgrInfo *flinfo, Datum *arg)
 {
 	if (event == FHET_START)
+	{
 		dp_release_refuse_loud();
+		refuse_talkative();
+	}
 	if (next_fmgr)
 		next_fmgr(event, flinfo, arg);
 }

@@ -80,6 +80,34 @@ is($out, 't', 'nor one with dp_laplace, e^-100 aside');
 is(scalar(() = $err =~ /LOG:\s+plan/g), 1, 'one plan, that of the statement itself');
 cmp_ok(scalar(() = log_since($node, 0) =~ /LOG:\s+plan/g), '>', 3, "the server's log has them all");
 
+# PL/pgSQL puts variables into its own messages, when the caller wants that
+$node->safe_psql('postgres', <<'EOT');
+SET SESSION AUTHORIZATION owner;
+CREATE TABLE price (name text, epsilon numeric);
+INSERT INTO price VALUES ('b', 1), ('b', 2);
+CREATE FUNCTION priced(p text) RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER AS $$
+DECLARE
+	v bigint;
+	r bigint;
+BEGIN
+	SELECT count(*) INTO v FROM patients WHERE id < 4322;
+	SELECT dp_laplace(v, 1.0, s.epsilon, 'hospital', 1.0) INTO r FROM price s WHERE s.name = p;
+	RETURN r;
+END $$;
+CREATE FUNCTION quiet(p text) RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER
+SET plpgsql.print_strict_params = off SET plpgsql.extra_warnings = 'none' AS $$ BEGIN RETURN 5; END $$;
+EOT
+my $params = "SET plpgsql.print_strict_params = on;\n";
+my $extra = "SET plpgsql.extra_warnings = 'too_many_rows';\n";
+for my $settings ($params, $extra, "$params$extra", "SET plpgsql.extra_errors = 'all';\n")
+{
+	($out, $err) = as($node, 'analyst', "${settings}SELECT priced('b');");
+	like($err, qr/ERROR:  plpgsql\.\w+ is set where/, 'PL/pgSQL that tells its variables, or how many rows: ' . $settings =~ s/\n/ /gr);
+	unlike("$out$err", qr/4321/, 'and shows nothing');
+}
+($out, $err) = as($node, 'analyst', "SELECT abs(priced('b') - 4321) < 100;\n${params}SELECT mine();\n${params}${extra}SELECT quiet('b');");
+is($out, "t\n8642\n5", 'without them it answers; functions with the own rights and such headers do in any case');
+
 # the server logs nothing of this level: the hook is never called
 $node->safe_psql('postgres', "ALTER SYSTEM SET log_min_messages = fatal; SELECT pg_reload_conf();");
 $node->poll_query_until('postgres', "SELECT current_setting('log_min_messages') = 'fatal'");
