@@ -213,7 +213,8 @@ dp_release_plan_subquery(const dp_block *block, Query *subquery,
  * It runs as the current user, as it would without us.  But where the relation
  * was named by an argument, the subquery is a view's, perhaps of the role
  * that asks: a SECURITY DEFINER function that hands such a name on must not
- * lend its owner's rights to functions in that view.
+ * lend its owner's rights to functions in that view, now or, by settings that
+ * they leave behind, later.
  */
 static Const *
 run_subquery(const dp_block *block, Query *subquery, const dp_inner *run)
@@ -222,8 +223,10 @@ run_subquery(const dp_block *block, Query *subquery, const dp_inner *run)
 	Oid			type = exprType((Node *) target->expr);
 	scalar_receiver scalar;
 	PlannedStmt *plan;
+	bool		lent = run->named && GetUserId() != dp_ledger_asking_role();
 	Oid			user;
 	int			security;
+	int			nest = 0;
 
 	memset(&scalar, 0, sizeof(scalar));
 	scalar.receiver.receiveSlot = receive_scalar;
@@ -236,11 +239,17 @@ run_subquery(const dp_block *block, Query *subquery, const dp_inner *run)
 	get_typlenbyval(type, &scalar.length, &scalar.by_value);
 
 	GetUserIdAndSecContext(&user, &security);
-	if (run->named && user != dp_ledger_asking_role())
+	if (lent)
+	{
 		SetUserIdAndSecContext(dp_ledger_asking_role(),
-							   security | SECURITY_LOCAL_USERID_CHANGE);
+							   security | SECURITY_LOCAL_USERID_CHANGE |
+							   SECURITY_RESTRICTED_OPERATION);
+		nest = NewGUCNestLevel();
+	}
 	plan = dp_release_plan_subquery(block, subquery, run->params);
 	dp_release_execute(run, plan, &scalar.receiver);
+	if (lent)
+		AtEOXact_GUC(false, nest);
 	SetUserIdAndSecContext(user, security);
 	return makeConst(type, exprTypmod((Node *) target->expr),
 					 exprCollation((Node *) target->expr), scalar.length,

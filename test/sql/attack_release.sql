@@ -46,8 +46,23 @@ CREATE FUNCTION large(relation regclass) RETURNS bigint LANGUAGE sql SECURITY DE
 	SELECT count(*) FROM dp_sparse_vector(relation::oid::dp_pg.regrelation, ARRAY['smoker'], 10, epsilon => 1) $$;
 CREATE FUNCTION most(relation regclass) RETURNS text LANGUAGE sql SECURITY DEFINER AS $$
 	SELECT dp_argmax(relation::oid::dp_pg.regrelation, ARRAY['smoker', 'NOT smoker']) $$;
+CREATE FUNCTION after(relation regclass) RETURNS text LANGUAGE plpgsql SECURITY DEFINER SET search_path = regress_attack_release, public, pg_temp AS $$
+BEGIN
+	PERFORM dp_argmax(relation::oid::dp_pg.regrelation, ARRAY['smoker', 'NOT smoker']);
+	RETURN current_setting('search_path') || ' ' || initcap('as written');
+END $$;
 RESET ROLE;
 SET ROLE :analyst;
+-- nor later, by a setting that it leaves behind
+CREATE FUNCTION initcap(text) RETURNS text LANGUAGE sql AS $$ SELECT 'initcap of ' || current_user $$;
+CREATE FUNCTION leave() RETURNS int LANGUAGE plpgsql AS $$
+BEGIN
+	PERFORM set_config('search_path', 'regress_attack_release, pg_catalog, public', false);
+	RETURN 20;
+END $$;
+CREATE VIEW sly AS SELECT id, smoker, age FROM patient WHERE age <= (SELECT leave());
+GRANT SELECT ON sly TO :owner;
+SELECT after('sly');
 SELECT rows_of('spy');
 SELECT large('spy');
 SELECT most('spy');
