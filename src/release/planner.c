@@ -17,6 +17,7 @@
 #include "catalog/pg_class.h"
 #include "catalog/pg_proc.h"
 #include "catalog/pg_type.h"
+#include "executor/executor.h"
 #include "fmgr.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
@@ -26,6 +27,7 @@
 #include "optimizer/planner.h"
 #include "optimizer/planmain.h"
 #include "utils/builtins.h"
+#include "utils/guc.h"
 #include "utils/inval.h"
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
@@ -309,6 +311,13 @@ plan_release_query(Query *query, const char *text, int options,
 		current_call = call.outer;
 	}
 	PG_END_TRY();
+
+	/*
+	 * The plan is printed before rights are checked, with estimates that are
+	 * exact counts where a table was analyzed as a whole.
+	 */
+	if (Debug_print_plan)
+		ExecCheckRTPerms(plan->rtable, true);
 	if (call.blocks != NIL)
 		add_plan_dependencies(&call, plan);
 	return plan;

@@ -30,6 +30,7 @@
 static emit_log_hook_type next_emit_log = NULL;
 static fmgr_hook_type next_fmgr = NULL;
 
+/* Those of the caller himself are none, as where foreign keys are checked. */
 static bool
 has_others_rights(void)
 {
@@ -37,7 +38,8 @@ has_others_rights(void)
 	int			security;
 
 	GetUserIdAndSecContext(&user, &security);
-	return (security & SECURITY_LOCAL_USERID_CHANGE) != 0;
+	return (security & SECURITY_LOCAL_USERID_CHANGE) != 0 &&
+		user != GetOuterUserId();
 }
 
 static void

@@ -80,6 +80,24 @@ is($out, 't', 'nor one with dp_laplace, e^-100 aside');
 is(scalar(() = $err =~ /LOG:\s+plan/g), 1, 'one plan, that of the statement itself');
 cmp_ok(scalar(() = log_since($node, 0) =~ /LOG:\s+plan/g), '>', 3, "the server's log has them all");
 
+# plans are printed before rights are checked, with estimates that ANALYZE made
+# exact
+$node->safe_psql('postgres', "ANALYZE patients;");
+as($node, 'analyst', 'CREATE VIEW young AS SELECT id FROM patients WHERE age = 7;');
+for my $ask ('SELECT 1 FROM patients WHERE age = 7', 'SELECT count(*) FROM patients WHERE id < 4322',
+	'WITH p AS MATERIALIZED (SELECT * FROM patients) SELECT count(*) FROM p', 'SELECT (SELECT count(*) FROM patients)',
+	'SELECT EXISTS (SELECT FROM patients WHERE age = 7)', 'SELECT count(*) FROM young', 'DELETE FROM patients WHERE age = 7',
+	'PREPARE p AS SELECT 1 FROM patients WHERE age = 7; EXECUTE p')
+{
+	($out, $err) = as($node, 'analyst', "$loud$ask;");
+	like($err, qr/ERROR:  permission denied/, "refused: $ask");
+	unlike($err, qr/plan_rows/, 'before its plan is shown');
+}
+($out, $err) = as($node, 'analyst', "${loud}SELECT count(*) FROM candidate;");
+like($err, qr/plan_rows/, 'plans over tables that one may read are shown');
+($out, $err) = as($node, 'analyst', "${loud}SELECT dp_count(*) BETWEEN 9900 AND 10100 FROM patients;");
+is($out, 't', 'private queries are answered');
+
 # PL/pgSQL puts variables into its own messages, when the caller wants that
 $node->safe_psql('postgres', <<'EOT');
 SET SESSION AUTHORIZATION owner;
@@ -121,6 +139,9 @@ for my $ask ('SELECT * FROM nearest();', 'SELECT noisy();')
 ($out, $err) = as($node, 'analyst', "SELECT formed() < 1e6;\n${loud}SELECT formed();");
 is($out, 't', 'a function whose plans are cached by now is refused, too');
 is(secrets($err) + (() = $err =~ /4321/g), 0, 'and shows nothing');
+$node->safe_psql('postgres', "SET SESSION AUTHORIZATION analyst; CREATE TABLE a (i int PRIMARY KEY); CREATE TABLE b (i int REFERENCES a); INSERT INTO a VALUES (1);");
+($out, $err) = as($node, 'analyst', "SET client_min_messages = debug1; INSERT INTO b VALUES (1) RETURNING i;");
+is($out, 1, 'the own foreign keys are checked as ever');
 ($out, $err) = as($node, 'analyst', "SET debug_print_plan = on; SELECT * FROM nearest();");
 is($out, 1, 'without such messages it is answered');
 
