@@ -252,6 +252,24 @@ extern Oid	dp_ledger_asking_role(void);
 extern Oid	dp_ledger_asking_role_on(const char *dataset);
 
 /*
+ * Run what the asking role may have written (a view, a domain, candidates)
+ * with its rights and not with those of the function that was handed its name;
+ * settings that it leaves behind end with it.  Where the current user is that
+ * role already nothing is changed, unless `restricted`: then it may not act on
+ * the session either way.  An error between the two undoes both.
+ */
+typedef struct dp_acting
+{
+	bool		acting;
+	Oid			user;
+	int			security;
+	int			nest;
+} dp_acting;
+
+extern void dp_ledger_act_as_asker(dp_acting *out, bool restricted);
+extern void dp_ledger_act_as_before(const dp_acting *acting);
+
+/*
  * Raise 42501 when the asking role holds no budget on the dataset and is not
  * exempt; 0A000 in a security-restricted operation or autovacuum worker.
  * Else what would remain.  Charges nothing.

@@ -36,7 +36,6 @@
 #include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/datum.h"
-#include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
@@ -223,10 +222,7 @@ run_subquery(const dp_block *block, Query *subquery, const dp_inner *run)
 	Oid			type = exprType((Node *) target->expr);
 	scalar_receiver scalar;
 	PlannedStmt *plan;
-	bool		lent = run->named && GetUserId() != dp_ledger_asking_role();
-	Oid			user;
-	int			security;
-	int			nest = 0;
+	dp_acting	acting;
 
 	memset(&scalar, 0, sizeof(scalar));
 	scalar.receiver.receiveSlot = receive_scalar;
@@ -238,19 +234,12 @@ run_subquery(const dp_block *block, Query *subquery, const dp_inner *run)
 	scalar.context = CurrentMemoryContext;
 	get_typlenbyval(type, &scalar.length, &scalar.by_value);
 
-	GetUserIdAndSecContext(&user, &security);
-	if (lent)
-	{
-		SetUserIdAndSecContext(dp_ledger_asking_role(),
-							   security | SECURITY_LOCAL_USERID_CHANGE |
-							   SECURITY_RESTRICTED_OPERATION);
-		nest = NewGUCNestLevel();
-	}
+	if (run->named)
+		dp_ledger_act_as_asker(&acting, false);
 	plan = dp_release_plan_subquery(block, subquery, run->params);
 	dp_release_execute(run, plan, &scalar.receiver);
-	if (lent)
-		AtEOXact_GUC(false, nest);
-	SetUserIdAndSecContext(user, security);
+	if (run->named)
+		dp_ledger_act_as_before(&acting);
 	return makeConst(type, exprTypmod((Node *) target->expr),
 					 exprCollation((Node *) target->expr), scalar.length,
 					 scalar.isnull ? (Datum) 0 : scalar.value, scalar.isnull,

@@ -16,7 +16,6 @@
 #include "executor/tstoreReceiver.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
-#include "utils/guc.h"
 #include "utils/lsyscache.h"
 
 #include "net.h"
@@ -92,9 +91,7 @@ static void
 execute(dp_net_candidates *c, const char *query)
 {
 	MemoryContext context = CurrentMemoryContext;
-	Oid			user;
-	int			security;
-	int			nest;
+	dp_acting	acting;
 	SPIExecuteOptions options;
 	DestReceiver *receiver = CreateDestReceiver(DestTuplestore);
 
@@ -103,17 +100,12 @@ execute(dp_net_candidates *c, const char *query)
 	MemSet(&options, 0, sizeof(options));
 	options.read_only = true;
 	options.dest = receiver;
-	GetUserIdAndSecContext(&user, &security);
-	SetUserIdAndSecContext(dp_ledger_asking_role(),
-						   security | SECURITY_LOCAL_USERID_CHANGE |
-						   SECURITY_RESTRICTED_OPERATION);
-	nest = NewGUCNestLevel();
+	dp_ledger_act_as_asker(&acting, true);
 	if (SPI_connect() != SPI_OK_CONNECT ||
 		SPI_execute_extended(query, &options) != SPI_OK_SELECT)
 		elog(ERROR, "could not read the candidates");
 	SPI_finish();
-	AtEOXact_GUC(false, nest);
-	SetUserIdAndSecContext(user, security);
+	dp_ledger_act_as_before(&acting);
 }
 
 /* ---- what was read ---- */

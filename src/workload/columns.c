@@ -92,8 +92,11 @@ static void
 check_value(result_column *column, Datum value, bool isnull)
 {
 	MemoryContext context = CurrentMemoryContext;
+	dp_acting	acting;
 	ErrorData  *why;
 
+	/* the type may be the asking role's, and its CHECK call anything */
+	dp_ledger_act_as_asker(&acting, false);
 	PG_TRY();
 	{
 		domain_check(value, isnull, column->type, &column->constraints,
@@ -117,6 +120,7 @@ check_value(result_column *column, Datum value, bool isnull)
 				 errhint("%s", column->hint)));
 	}
 	PG_END_TRY();
+	dp_ledger_act_as_before(&acting);
 }
 
 /* Every public value of an axis; axis NULL: only NULL. */

@@ -46,6 +46,10 @@ CREATE FUNCTION large(relation regclass) RETURNS bigint LANGUAGE sql SECURITY DE
 	SELECT count(*) FROM dp_sparse_vector(relation::oid::dp_pg.regrelation, ARRAY['smoker'], 10, epsilon => 1) $$;
 CREATE FUNCTION most(relation regclass) RETURNS text LANGUAGE sql SECURITY DEFINER AS $$
 	SELECT dp_argmax(relation::oid::dp_pg.regrelation, ARRAY['smoker', 'NOT smoker']) $$;
+CREATE FUNCTION small(x anyelement) RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER AS $$
+BEGIN
+	RETURN (SELECT count(*) FROM dp_smalldb(x, ARRAY['smoker'], queries => ARRAY['smoker', 'NOT smoker', 'true'], n => 30, alpha => 0.9) AS s);
+END $$;
 CREATE FUNCTION after(relation regclass) RETURNS text LANGUAGE plpgsql SECURITY DEFINER SET search_path = regress_attack_release, public, pg_temp AS $$
 BEGIN
 	PERFORM dp_argmax(relation::oid::dp_pg.regrelation, ARRAY['smoker', 'NOT smoker']);
@@ -63,6 +67,12 @@ END $$;
 CREATE VIEW sly AS SELECT id, smoker, age FROM patient WHERE age <= (SELECT leave());
 GRANT SELECT ON sly TO :owner;
 SELECT after('sly');
+-- nor in the CHECK of a domain
+CREATE FUNCTION checked(text) RETURNS boolean LANGUAGE sql AS $$ SELECT who() = 20 $$;
+CREATE DOMAIN trap AS text CHECK (checked(VALUE));
+CREATE VIEW typed AS SELECT id, smoker, (SELECT NULL::trap) AS z FROM patient;
+GRANT SELECT ON typed TO :owner;
+SELECT small(NULL::typed);
 SELECT rows_of('spy');
 SELECT large('spy');
 SELECT most('spy');
