@@ -286,6 +286,9 @@ extern void dp_ledger_read_standing(const char *dataset,
 extern void dp_ledger_check_price(const dp_ledger_standing *standing,
 								  const char *dataset, dp_fixed epsilon);
 
+/* The filter that charges of the payer must suit: dp_acct_charge_filter. */
+extern dp_filter dp_ledger_charge_filter(const dp_ledger_standing *standing);
+
 /*
  * Raise 22023 when Gaussian noise of a given epsilon would be made with a
  * delta above the whole delta of the budget that pays, or of the cap.  Filters

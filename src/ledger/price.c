@@ -1,6 +1,6 @@
 /*
  * price.c
- *	  What a dataset's owner set for one query's epsilon and delta.
+ *	  What budget, cap and owner say of one query's epsilon and delta.
  */
 #include "postgres.h"
 
@@ -32,6 +32,15 @@ dp_ledger_check_price(const dp_ledger_standing *standing,
 		refuse(dataset, standing->epsilon_floor, true);
 	if (standing->ceiled && epsilon > standing->epsilon_ceiling)
 		refuse(dataset, standing->epsilon_ceiling, false);
+}
+
+/* dp_ledger_charge_filter: see dp_ledger.h. */
+dp_filter
+dp_ledger_charge_filter(const dp_ledger_standing *standing)
+{
+	return dp_acct_charge_filter(standing->found && !standing->exempt ?
+								 &standing->limit : NULL,
+								 standing->capped ? &standing->cap : NULL);
 }
 
 static void

@@ -264,7 +264,6 @@ dp_procedure_sql_gaussian(PG_FUNCTION_ARGS)
 	dp_charge	charge;
 	dp_fixed	delta;
 	dp_fixed	rho;
-	dp_filter	filter;
 	noise_law	law;
 	variance_rule rule;
 	uint64		sensitivity;
@@ -284,11 +283,8 @@ dp_procedure_sql_gaussian(PG_FUNCTION_ARGS)
 	dp_bridge_check_status(dp_acct_rho_from_gaussian(sensitivity, &variance,
 													 &rho),
 						   "compute a charge");
-	filter = dp_acct_charge_filter(price.standing.exempt ? NULL :
-								   &price.standing.limit,
-								   price.standing.capped ?
-								   &price.standing.cap : NULL);
-	dp_acct_charge_gaussian(filter, price.epsilon_fixed, delta, rho, &charge);
+	dp_acct_charge_gaussian(dp_ledger_charge_filter(&price.standing),
+							price.epsilon_fixed, delta, rho, &charge);
 	dp_procedure_charge(&price, &charge, input.n,
 						psprintf("discrete Gaussian, %s", rule_names[rule]));
 	return release(&input, &lattice, &law);

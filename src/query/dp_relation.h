@@ -51,6 +51,7 @@ extern bool dp_declare_is_guarded(Oid relid, AttrNumber attnum,
 								  Snapshot snapshot);
 /* The protected ancestor (or the relation itself), InvalidOid when none. */
 extern Oid	dp_relation_protected_root(Oid relid);
+extern char *dp_relation_qualified_name(Oid relid);
 extern void dp_relation_init(void); /* hooks; from _PG_init */
 
 #endif							/* DP_RELATION_H */

@@ -64,7 +64,6 @@ extern List *dp_relation_list_parents(Oid relid);
 extern Oid	dp_relation_published_view(Oid relid);
 extern char *dp_relation_dataset(Oid relid);
 extern char *dp_relation_declared_unit(Oid relid);
-extern char *dp_relation_qualified_name(Oid relid);
 
 extern Oid	dp_relation_owner(Oid relid);
 extern bool dp_relation_left_dataset(Oid relid);

@@ -68,10 +68,7 @@ prepare_measure(const dp_block *block, int n,
 	measure->contribution.grouped = block->keys != NIL;
 	measure->key = list_nth(block->argument_keys, n);
 	measure->gaussian = dp_setting_mechanism == DP_SETTING_GAUSSIAN;
-	measure->filter =
-		dp_acct_charge_filter(standing->found && !standing->exempt ?
-							  &standing->limit : NULL,
-							  standing->capped ? &standing->cap : NULL);
+	measure->filter = dp_ledger_charge_filter(standing);
 	measure->ncells = 1;
 	measure->power = 1;
 	if (aggregate->args != NIL)

@@ -107,16 +107,19 @@ tells_many_rows(const char *setting)
 static void
 refuse_talkative(void)
 {
-	const char *setting = NULL;
+	const char *setting;
 
+	if (!has_others_rights())
+		return;
 	if (is_on("plpgsql.print_strict_params"))
 		setting = "plpgsql.print_strict_params";
 	else if (tells_many_rows("plpgsql.extra_errors"))
 		setting = "plpgsql.extra_errors";
 	else if (tells_many_rows("plpgsql.extra_warnings"))
 		setting = "plpgsql.extra_warnings";
-	if (setting == NULL || !has_others_rights() ||
-		!OidIsValid(dp_bridge_extension_oid()))
+	else
+		return;
+	if (!OidIsValid(dp_bridge_extension_oid()))
 		return;
 	ereport(ERROR,
 			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),

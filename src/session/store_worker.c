@@ -24,8 +24,8 @@
 #include "access/table.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
-#include "utils/lsyscache.h"
 
+#include "../query/dp_relation.h"
 #include "store.h"
 
 typedef struct group_session
@@ -106,17 +106,6 @@ make_law(const dp_sparse_plan *plan, dp_threshold_law *law)
 						   "prepare the noise of a session");
 }
 
-/* Name for people; the relation may not be committed yet. */
-static char *
-name_relation(Oid relid)
-{
-	char	   *name = get_rel_name(relid);
-
-	return name == NULL ? psprintf("%u", relid) :
-		quote_qualified_identifier(get_namespace_name(
-									   get_rel_namespace(relid)), name);
-}
-
 static void
 open_session(const dp_task_call *call, const dp_session_task *task,
 			 dp_session_verdict *verdict)
@@ -138,7 +127,7 @@ open_session(const dp_task_call *call, const dp_session_task *task,
 	row.payer_name = call->payer_name;
 	row.payer = call->payer;
 	row.period = call->period;
-	row.relation = name_relation(task->terms.relid);
+	row.relation = dp_relation_qualified_name(task->terms.relid);
 	row.opened = call->now;
 	make_law(&task->terms.plan, &law);
 	dp_session_insert(&row);

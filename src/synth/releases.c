@@ -25,6 +25,7 @@
 #include "utils/timestamp.h"
 
 #include "../ledger/dp_table.h"
+#include "../query/dp_relation.h"
 #include "releases.h"
 #include "synth.h"
 
@@ -149,18 +150,14 @@ dp_synth_releases_init(void)
 char *
 dp_synth_relation_name(Oid relid)
 {
-	char	   *name = get_rel_name(relid);
-	char	   *schema = name ?
-		get_namespace_name(get_rel_namespace(relid)) : NULL;
-
-	if (schema == NULL)
+	if (get_rel_name(relid) == NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_TABLE),
 				 errmsg("relation with OID %u does not exist", relid),
 				 errdetail("Nothing was charged."),
 				 errhint("Perhaps it was dropped since the statement "
 						 "began.")));
-	return quote_qualified_identifier(schema, name);
+	return dp_relation_qualified_name(relid);
 }
 
 /* dp_synth_record_begin: see synth.h. */

@@ -291,12 +291,6 @@ choice_error(const smalldb *s)
 		2 * dp_mech_laplace_error(&scale, BETA / 2);
 }
 
-static char *
-counted(uint64 n, const char *one, const char *many)
-{
-	return dp_synth_counted((int64) n, one, many);
-}
-
 /* Sizes and the error they promise; before anything is charged. */
 static void
 show_plan(const smalldb *s)
@@ -306,10 +300,11 @@ show_plan(const smalldb *s)
 
 	ereport(NOTICE,
 			(errmsg("universe of %s, %s, %s of %s each",
-					counted(s->shape.cells, "cell", "cells"),
-					counted(s->shape.queries, "query", "queries"),
-					counted(s->shape.candidates, "candidate", "candidates"),
-					counted(s->shape.size, "row", "rows")),
+					dp_synth_counted(s->shape.cells, "cell", "cells"),
+					dp_synth_counted(s->shape.queries, "query", "queries"),
+					dp_synth_counted(s->shape.candidates, "candidate",
+									 "candidates"),
+					dp_synth_counted(s->shape.size, "row", "rows")),
 			 errdetail("With probability %g no query is off by more than %.3g "
 					   "of the rows plus %.4g rows.", 1 - BETA, size_error,
 					   choice_error(s))));

@@ -196,11 +196,8 @@ plan_price(FunctionCallInfo fcinfo, dp_synthesis *s)
 								   "epsilon is too small for dp_synthesize" :
 								   "epsilon is too large for dp_synthesize",
 								   "Use an epsilon between 0.001 and 100.");
-	dp_acct_charge_gaussian(
-		dp_acct_charge_filter(standing->found && !standing->exempt ?
-							  &standing->limit : NULL,
-							  standing->capped ? &standing->cap : NULL),
-		s->epsilon_fixed, s->delta, s->rho, &s->charge);
+	dp_acct_charge_gaussian(dp_ledger_charge_filter(standing),
+							s->epsilon_fixed, s->delta, s->rho, &s->charge);
 }
 
 static void

@@ -8,21 +8,15 @@
 #include "nodes/plannodes.h"
 #include "parser/parsetree.h"
 #include "tcop/pquery.h"
-#include "utils/builtins.h"
 #include "utils/lsyscache.h"
 
+#include "../query/dp_relation.h"
 #include "releases.h"
 
 static char *
 name_of(Oid relid)
 {
-	char	   *name = get_rel_name(relid);
-	char	   *schema;
-
-	if (name == NULL)
-		return NULL;
-	schema = get_namespace_name(get_rel_namespace(relid));
-	return schema ? quote_qualified_identifier(schema, name) : NULL;
+	return get_rel_name(relid) ? dp_relation_qualified_name(relid) : NULL;
 }
 
 /*

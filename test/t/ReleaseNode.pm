@@ -15,7 +15,7 @@ use Test::More;
 use Time::HiRes qw(usleep time);
 
 our @EXPORT = qw(as quiet_session processor_time memory await reach
-  cancel_takes kill_session kill_server);
+  cancel_takes end_by_force);
 
 # Output of a role's statement.
 sub as
@@ -34,6 +34,7 @@ sub quiet_session
 
 	answer($self, 'SET client_min_messages = warning;');
 	($self->{pid}) = answer($self, 'SELECT pg_backend_pid();');
+	$self->{role} = $role;
 	return $self;
 }
 
@@ -113,6 +114,20 @@ sub kill_server
 	kill 9, @pids;
 	start_patiently($node) or BAIL_OUT('server does not start');
 	return;
+}
+
+# Kill the process of the first session, or the whole server; answers sessions
+# of the same roles on the server that is back.
+sub end_by_force
+{
+	my ($node, $victim, @sessions) = @_;
+	my @roles = map { $_->{role} } @sessions;
+
+	kill_session($node, $sessions[0]) if $victim eq 'session';
+	kill_server($node) if $victim eq 'server';
+	hang_up($_) for @sessions;
+	wait_ready($node) or BAIL_OUT('server does not come back');
+	return map { quiet_session($node, $_) } @roles;
 }
 
 1;

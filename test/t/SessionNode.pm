@@ -7,9 +7,11 @@ use warnings;
 
 use Exporter 'import';
 use LedgerNode;
+use PostgreSQL::Test::Utils;
+use Test::More;
 
 our @EXPORT = qw(session_node as open_session ask_once session_state
-  told);
+  told prepare_race race);
 
 # About "true", 1000 rows, a session with threshold 500 and epsilon 1000 per
 # "above" says yes, about "false" it says no: the noise has a scale of at most
@@ -77,6 +79,44 @@ sub session_state
 	$columns ||= 'state, asked, above';
 	return value($node,
 		"SELECT $columns FROM dp_pg.sessions WHERE session = $session", $db);
+}
+
+# Before races: told holds what each question of each session got, $refused
+# where there was no more room.
+sub prepare_race
+{
+	my ($node, $refused) = @_;
+
+	value($node, <<"EOT");
+CREATE FUNCTION try_ask(bigint, text) RETURNS text LANGUAGE plpgsql AS \$\$
+BEGIN
+	RETURN (SELECT above FROM dp_sparse_vector_ask(\$1, \$2));
+EXCEPTION WHEN configuration_limit_exceeded THEN
+	RETURN '$refused';
+END \$\$;
+CREATE TABLE told (session bigint, what text);
+GRANT INSERT ON told TO alice;
+EOT
+	return;
+}
+
+# Many connections ask one session, some questions each.
+sub race
+{
+	my ($node, $session, $predicate, $connections, $questions) = @_;
+	my $script = $node->basedir . '/race.sql';
+
+	unlink $script;
+	append_to_file($script, "INSERT INTO told"
+		  . " SELECT $session, try_ask($session, '$predicate');\n");
+	command_ok(
+		[
+			'pgbench', '-n', '-U', 'alice', '-h', $node->host, '-p',
+			$node->port, '-c', $connections, '-j', 1, '-t', $questions,
+			'-f', $script, 'postgres'
+		],
+		"$connections connections ask one session");
+	return;
 }
 
 1;

@@ -164,33 +164,13 @@ foreach my $kind (qw(client worker postmaster immediate worker postmaster))
 
 # 32 connections on one session: never beyond the cutoff, nor the last
 # question.
-my $script = $node->basedir . '/race.sql';
-
-value($node, <<'EOT');
-CREATE FUNCTION try_ask(bigint, text) RETURNS text LANGUAGE plpgsql AS $$
-BEGIN
-	RETURN (SELECT above FROM dp_sparse_vector_ask($1, $2));
-EXCEPTION WHEN configuration_limit_exceeded THEN
-	RETURN 'used up';
-END $$;
-CREATE TABLE told (session bigint, what text);
-GRANT INSERT ON told TO alice;
-EOT
+prepare_race($node, 'used up');
 foreach my $case ([ 200, 50, 'true', 50, 50 ], [ 100, 200, 'true', 100, 100 ])
 {
 	my ($questions, $cutoff, $predicate, $asked, $above) = @$case;
 	my $s = open_session($node, 'alice', $questions, $cutoff);
 
-	unlink $script;
-	append_to_file($script,
-		"INSERT INTO told SELECT $s, try_ask($s, '$predicate');\n");
-	command_ok(
-		[
-			'pgbench', '-n', '-U', 'alice', '-h', $node->host, '-p',
-			$node->port, '-c', 32, '-j', 1, '-t', 8, '-f', $script,
-			'postgres'
-		],
-		'32 connections ask one session');
+	race($node, $s, $predicate, 32, 8);
 	is(session_state($node, $s), "used up|$asked|$above", 'to its end');
 	is( value(
 			$node, "SELECT count(*) FILTER (WHERE what = 'true'),"

@@ -241,28 +241,10 @@ is(session_state($node, $raced, 'asked, above, bytes_left'),
 hang_up($_) for @rivals, $holder, $alice;
 
 # Many connections: as many questions as fit, and not one more.
-my $script = $node->basedir . '/race.sql';
-
-value($node, <<'EOT');
-CREATE FUNCTION try_ask(bigint, text) RETURNS text LANGUAGE plpgsql AS $$
-BEGIN
-	RETURN (SELECT above FROM dp_sparse_vector_ask($1, $2));
-EXCEPTION WHEN configuration_limit_exceeded THEN
-	RETURN 'refused';
-END $$;
-CREATE TABLE told (what text);
-GRANT INSERT ON told TO alice;
-EOT
+prepare_race($node, 'refused');
 $raced = open_session($node, 'alice', 1000, 100);
 leave($raced, 640);
-append_to_file($script,
-	"INSERT INTO told SELECT try_ask($raced, 'true');\n");
-command_ok(
-	[
-		'pgbench', '-n', '-U', 'alice', '-h', $node->host, '-p', $node->port,
-		'-c', 16, '-j', 1, '-t', 3, '-f', $script, 'postgres'
-	],
-	'16 connections ask one session');
+race($node, $raced, 'true', 16, 3);
 is( value(
 		$node,
 		q{SELECT string_agg(what || ' ' || n, ', ' ORDER BY what) FROM}

@@ -160,12 +160,7 @@ foreach my $victim ('session', 'server')
 	foreach my $mechanism ('smalldb', 'net')
 	{
 		begin($mechanism, "kill -9 of the $victim");
-		kill_session($node, $alice) if $victim eq 'session';
-		kill_server($node) if $victim eq 'server';
-		hang_up($_) for $alice, $super;
-		wait_ready($node) or BAIL_OUT('server does not come back');
-		($alice, $super) =
-		  map { quiet_session($node, $_) } 'alice', 'postgres';
+		($alice, $super) = end_by_force($node, $victim, $alice, $super);
 		check_after("$mechanism, kill -9 of the $victim");
 	}
 }

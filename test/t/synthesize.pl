@@ -195,12 +195,7 @@ foreach my $victim ('session', 'server')
 	foreach my $phase (sort keys %long)
 	{
 		begin($phase =~ /fitting/ ? 'create' : 'insert', $phase);
-		kill_session($node, $alice) if $victim eq 'session';
-		kill_server($node) if $victim eq 'server';
-		hang_up($_) for $alice, $super;
-		wait_ready($node) or BAIL_OUT('server does not come back');
-		($alice, $super) =
-		  map { quiet_session($node, $_) } 'alice', 'postgres';
+		($alice, $super) = end_by_force($node, $victim, $alice, $super);
 		check_after("$phase, kill -9 of the $victim");
 	}
 }
