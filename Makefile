@@ -41,7 +41,7 @@ PG_CONFIG ?= pg_config
 PGXS := $(wildcard $(shell $(PG_CONFIG) --pgxs 2>/dev/null))
 PG_MAJOR := $(shell $(PG_CONFIG) --version 2>/dev/null | sed 's/[^0-9]*\([0-9]*\).*/\1/')
 
-ifneq ($(and $(PGXS),$(filter 15,$(PG_MAJOR))),)
+ifneq ($(and $(PGXS),$(filter 15 16 17 18,$(PG_MAJOR))),)
 include $(PGXS)
 
 $(DATA_built): $(MODULES_SQL)

@@ -200,16 +200,33 @@ SET search_path = pg_catalog, pg_temp AS $$
 		('pg_execute_server_program', 'critical', 'it runs programs as the server'),
 		('pg_monitor', 'medium', 'it sees statistics about rows'),
 		('pg_read_all_stats', 'medium', 'it sees statistics about rows'),
-		('pg_stat_scan_tables', 'medium', 'it scans tables for statistics')
+		('pg_stat_scan_tables', 'medium', 'it scans tables for statistics'),
+		('pg_maintain', 'critical', 'it learns how many rows every table has')
 	) AS p (name, severity, why)
 	JOIN pg_roles AS r ON r.rolname = p.name
 	JOIN pg_auth_members AS a ON a.roleid = r.oid
 	JOIN pg_roles AS m ON m.oid = a.member
 	WHERE NOT m.rolsuper AND m.rolname NOT LIKE 'pg\_%'
 	UNION ALL
+	-- since PostgreSQL 16 only of roles that it administers
 	SELECT 'critical', format('role %I may make itself a member of the owner of any table', r.rolname),
 		quote_ident(r.rolname), format('ALTER ROLE %I NOCREATEROLE;', r.rolname)
 	FROM pg_roles AS r WHERE r.rolcreaterole AND NOT r.rolsuper
+		AND current_setting('server_version_num')::int < 160000
+	UNION ALL
+	SELECT DISTINCT 'critical', format('role %I administers %I, who owns protected tables, and may make itself a member', r.rolname, o.rolname),
+		quote_ident(r.rolname), format('REVOKE ADMIN OPTION FOR %I FROM %I;', o.rolname, r.rolname)
+	FROM pg_roles AS r
+	JOIN dp_pg.audit_part AS p ON p.relowner <> r.oid
+	JOIN pg_roles AS o ON o.oid = p.relowner
+	WHERE NOT r.rolsuper AND pg_has_role(r.oid, o.oid, 'MEMBER WITH ADMIN OPTION')
+	UNION ALL
+	SELECT 'high', format('role %I owns the database and learns by VACUUM VERBOSE how many rows every table has', r.rolname),
+		quote_ident(d.datname), format('ALTER DATABASE %I OWNER TO %I;', d.datname,
+			(SELECT o.rolname FROM pg_roles AS o WHERE o.rolsuper ORDER BY o.oid LIMIT 1))
+	FROM pg_database AS d JOIN pg_roles AS r ON r.oid = d.datdba
+	WHERE d.datname = current_database() AND NOT r.rolsuper
+		AND EXISTS (SELECT FROM dp_pg.audit_part AS p WHERE NOT pg_has_role(r.oid, p.relowner, 'MEMBER'))
 	UNION ALL
 	SELECT 'critical', format('role %I may copy the whole server by replication', r.rolname),
 		quote_ident(r.rolname), format('ALTER ROLE %I NOREPLICATION;', r.rolname)
@@ -261,13 +278,13 @@ SET search_path = pg_catalog, pg_temp AS $$
 	WHERE c.oid IN ('pg_statistic'::regclass, 'pg_statistic_ext_data'::regclass)
 		AND g.grantees IS NOT NULL
 	UNION ALL
-	SELECT 'medium', 'everybody can read row and page counts of every table (reltuples, relpages, relallvisible)',
+	SELECT 'medium', 'everybody can read row and page counts of every table (reltuples, relpages and their like)',
 		'pg_class',
 		format('REVOKE SELECT ON pg_catalog.pg_class FROM PUBLIC; GRANT SELECT (%s) ON pg_catalog.pg_class TO PUBLIC;',
 			(SELECT string_agg(quote_ident(a.attname), ', ' ORDER BY a.attnum)
 			 FROM pg_attribute AS a
 			 WHERE a.attrelid = c.oid AND NOT a.attisdropped
-				AND a.attname NOT IN ('reltuples', 'relpages', 'relallvisible')
+				AND a.attname NOT IN ('reltuples', 'relpages', 'relallvisible', 'relallfrozen')
 				AND (a.attnum > 0 OR a.attname = 'tableoid')))
 	FROM pg_class AS c
 	WHERE c.oid = 'pg_class'::regclass
@@ -280,9 +297,9 @@ SET search_path = pg_catalog, pg_temp AS $$
 		('everybody can read the size of every table', 'pg_relation_size',
 		 '^pg_(relation|table|indexes|total_relation)_size$'),
 		('everybody can read counters of rows scanned, written and live in every table', 'pg_stat_all_tables',
-		 '^pg_stat_get_(xact_)?(numscans|lastscan|tuples_.*|live_tuples|dead_tuples|mod_since_analyze|ins_since_vacuum|blocks_.*|(auto)?(vacuum|analyze)_count|last_(auto)?(vacuum|analyze)_time)$'),
-		('everybody can read counters of the whole server, which a quiet server moves by single rows', 'pg_stat_slru, pg_stat_wal, pg_stat_bgwriter, pg_stat_database',
-		 '^pg_(stat_get_(slru|wal|buf_.*|bgwriter_.*|db_(blocks|tuples|temp|blk)_.*)|current_wal_(insert_|flush_)?lsn)$')
+		 '^pg_stat_get_(xact_)?(numscans|lastscan|tuples_.*|live_tuples|dead_tuples|mod_since_analyze|ins_since_vacuum|blocks_.*|(auto)?(vacuum|analyze)_count|(last|total)_(auto)?(vacuum|analyze)_time)$'),
+		('everybody can read counters of the whole server, which a quiet server moves by single rows', 'pg_stat_slru, pg_stat_wal, pg_stat_io, pg_stat_bgwriter, pg_stat_database',
+		 '^pg_(stat_get_(slru|wal|io|backend_(io|wal)|checkpointer_.*|buf_.*|bgwriter_.*|db_(blocks|tuples|temp|blk)_.*)|current_wal_(insert_|flush_)?lsn)$')
 	) AS k (why, object, pattern)
 	JOIN pg_proc AS f ON f.proname ~ k.pattern
 		AND f.pronamespace = 'pg_catalog'::regnamespace

@@ -189,6 +189,7 @@ BEGIN
 			('timestamptz_mi(timestamptz,timestamptz)', 'timestamp_mi'),
 			('age(timestamp,timestamp)', 'timestamp_age'),
 			('age(timestamptz,timestamptz)', 'timestamptz_age'),
+			('"time"(interval)', 'interval_time'),
 			('interval_um(interval)', 'interval_um'),
 			('interval_pl(interval,interval)', 'interval_pl'),
 			('interval_mi(interval,interval)', 'interval_mi')

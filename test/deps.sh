@@ -2,13 +2,45 @@
 # deps.sh
 #	  Installs the Debian packages that building, testing, demo and bench
 #	  need, those only that are missing.  Needs root or sudo when any is.
+#	  PostgreSQL is of the version of pg_config, else of the distribution.
 set -u
 
+as_root=()
+[ "$(id -u)" -eq 0 ] || as_root=(sudo)
+
+# Major version of PostgreSQL: what is here, else what Debian would install.
+version_here()
+{
+	"${PG_CONFIG:-pg_config}" --version 2>/dev/null |
+		sed -n 's/^PostgreSQL \([0-9]*\).*/\1/p'
+}
+
+version_of_debian()
+{
+	apt-cache depends postgresql 2>/dev/null |
+		sed -n 's/^ *Depends: postgresql-\([0-9]*\)$/\1/p'
+}
+
+have_apt=1
+if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
+	have_apt=
+fi
+version=$(version_here)
+if [ -z "$version" ] && [ -n "$have_apt" ]; then
+	version=$(version_of_debian)
+	if [ -z "$version" ]; then
+		"${as_root[@]}" apt-get update -qq || exit 1
+		version=$(version_of_debian)
+	fi
+fi
+version=${version:-15}
+
 packages=(
-	# building
-	gcc make libc6-dev libssl-dev postgresql-15 postgresql-server-dev-15
+	# building; the server's headers name those of ICU
+	gcc make libc6-dev libssl-dev libicu-dev
+	"postgresql-$version" "postgresql-server-dev-$version"
 	# tests
-	perl binutils libipc-run-perl postgresql-15-pgtap
+	perl binutils libipc-run-perl "postgresql-$version-pgtap"
 	libtap-parser-sourcehandler-pgtap-perl
 	default-jdk-headless libpostgresql-jdbc-java clang-format
 	# benchmarks
@@ -17,7 +49,7 @@ packages=(
 	gnuplot-nox
 )
 
-if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
+if [ -z "$have_apt" ]; then
 	echo "deps: not a Debian system; these packages, or what they are called" \
 		"here, must be installed: ${packages[*]}" >&2
 	exit 0
@@ -31,13 +63,9 @@ done
 [ ${#missing[@]} -eq 0 ] && exit 0
 
 echo "deps: installing ${missing[*]}"
-as_root=()
-if [ "$(id -u)" -ne 0 ]; then
-	if ! command -v sudo >/dev/null; then
-		echo "deps: run as root: apt-get install ${missing[*]}" >&2
-		exit 1
-	fi
-	as_root=(sudo)
+if [ "$(id -u)" -ne 0 ] && ! command -v sudo >/dev/null; then
+	echo "deps: run as root: apt-get install ${missing[*]}" >&2
+	exit 1
 fi
 install=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive
 	apt-get install -y -qq --no-install-recommends)

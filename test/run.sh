@@ -88,8 +88,10 @@ run_regress()
 		--dlpath="$("$PG_CONFIG" --pkglibdir)" --dbname="$suite" \
 		"${tests[@]}" 2>&1 | tee "$out.log"
 	status=${PIPESTATUS[0]}
-	good=$(grep -cE '^(test|     ).* ok +[0-9]+ ms' "$out.log")
-	bad=$(grep -cE '^(test|     ).* FAILED .*[0-9]+ ms' "$out.log")
+	# The second forms are those of PostgreSQL 16 and later.
+	good=$(grep -cE '^((test|     ).* ok|ok [0-9]+ .*) +[0-9]+ ms' "$out.log")
+	bad=$(grep -cE '^((test|     ).* FAILED .*|not ok [0-9]+ .*) +[0-9]+ ms' \
+		"$out.log")
 	if [ "$status" -ne 0 ] && [ "$bad" -eq 0 ]; then
 		bad=1
 		tail -n 30 "$out/log/initdb.log" "$out/log/postmaster.log" \

@@ -14,6 +14,7 @@
 #include "utils/numeric.h"
 
 #include "../acct/dp_acct.h"
+#include "dp_compat.h"
 
 /* ---- settings (settings.c) ---- */
 extern char *dp_setting_epsilon;	/* dp_pg.epsilon, decimal text */
@@ -87,8 +88,8 @@ extern void dp_bridge_require_argument(FunctionCallInfo fcinfo, int place,
 									   const char *what, const char *hint);
 extern dp_rational dp_bridge_epsilon(FunctionCallInfo fcinfo, int place,
 									 dp_fixed *fixed);
-extern void dp_bridge_refuse_parameter(const char *message, const char *hint)
-			pg_attribute_noreturn();
+pg_noreturn extern void dp_bridge_refuse_parameter(const char *message,
+												   const char *hint);
 /* 1 - confidence; `promise` completes "It is the probability that". */
 extern dp_fixed dp_bridge_failure(FunctionCallInfo fcinfo, int place,
 								  const char *promise);
@@ -135,9 +136,8 @@ extern dp_refusal *dp_bridge_refuse(int sqlstate, int location,
 									const char *detail, const char *hint,
 									const char *fmt,...)
 			pg_attribute_printf(5, 6);
-extern void dp_bridge_raise_refusal(const dp_refusal *refusal,
-									const char *query_text)
-			pg_attribute_noreturn();
+pg_noreturn extern void dp_bridge_raise_refusal(const dp_refusal *refusal,
+												const char *query_text);
 
 /* ---- SQL as the owner of the extension (owner_sql.c) ---- */
 

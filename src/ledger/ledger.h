@@ -299,8 +299,8 @@ extern bool dp_payer_owns(Oid role, const dp_dataset_row *dataset);
 extern void dp_payer_find(const dp_dataset_row *dataset, Oid outer,
 						  Oid current, dp_row_lock lock, dp_payer *out);
 extern void dp_payer_refuse_place(void);
-extern void dp_payer_raise(const dp_answer *answer, const char *dataset)
-			pg_attribute_noreturn();
+pg_noreturn extern void dp_payer_raise(const dp_answer *answer,
+									   const char *dataset);
 
 /* batch_row.c */
 extern bool dp_batch_is_alive(const dp_batch_row *row, const dp_payer *payer,

@@ -11,7 +11,6 @@
 #include "postgres.h"
 
 #include "miscadmin.h"
-#include "postmaster/autovacuum.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
 
@@ -108,7 +107,7 @@ void
 dp_payer_refuse_place(void)
 {
 	dp_bridge_refuse_parallel();
-	if (InSecurityRestrictedOperation() || IsAutoVacuumWorkerProcess())
+	if (InSecurityRestrictedOperation() || AmAutoVacuumWorkerProcess())
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("private queries are not allowed within a "

@@ -319,7 +319,7 @@ insert_index_entries(Relation rel, TupleTableSlot **slots, int n, bool update)
 	for (i = 0; i < n; i++)
 	{
 		(void) ExecInsertIndexTuples(result, slots[i], estate, update, false,
-									 NULL, NIL);
+									 NULL, NIL, false);
 		ResetPerTupleExprContext(estate);
 	}
 	ExecCloseIndices(result);
@@ -339,12 +339,12 @@ dp_row_update(const dp_table *table, HeapTuple old, const dp_values *values)
 	HeapTuple	tuple = heap_modify_tuple(old, RelationGetDescr(rel),
 										  values->value, values->null,
 										  values->set);
-	bool		update_indexes;
+	dp_index_update update_indexes;
 
 	ExecForceStoreHeapTuple(tuple, slot, false);
 	simple_table_tuple_update(rel, &old->t_self, slot, InvalidSnapshot,
 							  &update_indexes);
-	if (update_indexes)
+	if (update_indexes != DP_INDEX_UPDATE_NONE)
 		insert_index_entries(rel, &slot, 1, true);
 	ExecDropSingleTupleTableSlot(slot);
 	table_close(rel, NoLock);

@@ -212,7 +212,7 @@ force_settings(void)
 	force("transform_null_equals", "off");
 	force("TimeZone", "UTC");
 	force("jit", "off");
-	force("force_parallel_mode", "off");
+	force(DP_SETTING_FORCED_PARALLEL, "off");
 	force("enable_indexscan", "on");
 	force("enable_tidscan", "on");
 	force("plan_cache_mode", "auto");

@@ -143,6 +143,8 @@ extern dp_refusal *dp_query_split_all(Query *query, dp_block_consumer consumer,
 extern Node *dp_rowset_base(Query *query, Node *expression);
 
 extern bool dp_query_visible_to(HeapTuple tuple, Snapshot snapshot);
+extern bool dp_query_proved_not_null(Oid relid, AttrNumber attnum,
+									 Snapshot snapshot);
 
 /* NULL when the relation's rows are one per unit, else why not. */
 extern dp_refusal *dp_query_check_unit(const dp_relation *relation,

@@ -334,7 +334,8 @@ dp_expression_check_collation(Oid collation, int location)
 		return dp_bridge_refuse(ERRCODE_INDETERMINATE_COLLATION, location,
 								NULL, "Add a COLLATE clause.",
 								"could not determine which collation to use");
-	if (lc_collate_is_c(collation) && lc_ctype_is_c(collation))
+	if (dp_compat_collate_is_c(collation) &&
+		dp_compat_ctype_is_c(collation))
 		return NULL;
 	locale = pg_newlocale_from_collation(collation);
 	if (locale == NULL)

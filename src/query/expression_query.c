@@ -101,7 +101,7 @@ check_sort(SortGroupClause *clause, List *targets)
 	dp_refusal *refusal;
 	Oid			family;
 	Oid			type;
-	int16		strategy;
+	dp_order	strategy;
 	RegProcedure left;
 	RegProcedure right;
 
@@ -195,7 +195,7 @@ is_scanned(Query *query, int index)
 {
 	return bms_is_member(index,
 						 get_relids_in_jointree((Node *) query->jointree,
-												true));
+												true, true));
 }
 
 static dp_refusal *

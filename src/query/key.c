@@ -87,22 +87,6 @@ dp_query_key_from_list(const List *list)
 	return key;
 }
 
-static bool
-column_nullable(Oid relid, AttrNumber attnum)
-{
-	HeapTuple	tuple;
-	bool		nullable = true;
-
-	tuple = SearchSysCache2(ATTNUM, ObjectIdGetDatum(relid),
-							Int16GetDatum(attnum));
-	if (HeapTupleIsValid(tuple))
-	{
-		nullable = !((Form_pg_attribute) GETSTRUCT(tuple))->attnotnull;
-		ReleaseSysCache(tuple);
-	}
-	return nullable;
-}
-
 /* The column an expression is, seen through relabelling; NULL otherwise. */
 static Var *
 plain_column(Node *node)
@@ -162,7 +146,9 @@ never_null(Node *node, Oid relid)
 		case T_Const:
 			return !((Const *) node)->constisnull;
 		case T_Var:
-			return !column_nullable(relid, ((Var *) node)->varattno);
+			return dp_query_proved_not_null(relid,
+											((Var *) node)->varattno,
+											NULL);
 		case T_RelabelType:
 			return never_null((Node *) ((RelabelType *) node)->arg, relid);
 		case T_BoolExpr:
@@ -270,7 +256,7 @@ classify_function(FuncExpr *call, Node *original, Oid relid, dp_key *key)
 	key->attnum = column->varattno;
 	key->base_type = exprType(lsecond(call->args));
 	key->field = field;
-	key->nullable = column_nullable(relid, column->varattno);
+	key->nullable = !dp_query_proved_not_null(relid, column->varattno, NULL);
 	return NULL;
 }
 
@@ -281,7 +267,7 @@ classify_column(Var *column, Node *original, Oid relid, dp_key *key)
 	Oid			type = getBaseType(key->type);
 
 	key->attnum = column->varattno;
-	key->nullable = column_nullable(relid, column->varattno);
+	key->nullable = !dp_query_proved_not_null(relid, column->varattno, NULL);
 	if (declared != NULL && declared->keys != NIL)
 		key->kind = DP_KEY_DECLARED;
 	else if (type == BOOLOID)

@@ -196,7 +196,7 @@ rebuild_query(dp_splitter *s, List *targets, Node *having,
 	ListCell   *lc;
 
 	reference->rtindex = 1;
-	query->rtable = list_make1(entry);
+	dp_compat_replace_entries(query, entry);
 	query->jointree = makeFromExpr(list_make1(reference), having);
 	query->targetList = targets;
 	query->groupClause = NIL;

@@ -254,7 +254,8 @@ open_relation(Oid relid)
 				 errmsg("relation with OID %u does not exist", relid)));
 	/* A name in FROM could not have reached into another's schema. */
 	namespace = RelationGetNamespace(relation);
-	right = pg_namespace_aclcheck(namespace, GetUserId(), ACL_USAGE);
+	right = object_aclcheck(NamespaceRelationId, namespace, GetUserId(),
+							ACL_USAGE);
 	if (right != ACLCHECK_OK)
 		aclcheck_error(right, OBJECT_SCHEMA, get_namespace_name(namespace));
 	return relation;
@@ -303,7 +304,7 @@ dp_query_read_predicates(Oid relid, List *texts)
 	query->commandType = CMD_SELECT;
 	query->querySource = QSRC_ORIGINAL;
 	query->canSetTag = true;
-	query->rtable = pstate->p_rtable;
+	dp_compat_parsed_entries(query, pstate);
 	query->jointree = makeFromExpr(pstate->p_joinlist, NULL);
 	query->stmt_location = -1;
 	table_close(relation, NoLock);

@@ -59,7 +59,7 @@ dp_relation_require_owner(Oid relid)
 				 errmsg("relation with OID %u does not exist", relid),
 				 errdetail("It was dropped, or never was."),
 				 errhint("Give the name of a table.")));
-	if (!pg_class_ownercheck(relid, GetUserId()))
+	if (!object_ownercheck(RelationRelationId, relid, GetUserId()))
 		ereport(ERROR,
 				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
 				 errmsg("must be owner of relation \"%s\"",
@@ -266,7 +266,8 @@ revoke_privileges(const List *exposures)
 		const dp_exposure *exposure = lfirst(cell);
 
 		if (exposure->privileges == 0 ||
-			!pg_class_ownercheck(exposure->relid, GetUserId()))
+			!object_ownercheck(RelationRelationId, exposure->relid,
+							   GetUserId()))
 			continue;
 		dp_relation_run_command(dp_exposure_remedy(exposure));
 		revoked = true;
@@ -541,7 +542,8 @@ dp_unprotect(PG_FUNCTION_ARGS)
 	dp_relation_invalidate_tree(relid);
 	dp_declare_forget_partitions(relid);
 	delete_rows(relid);
-	if (OidIsValid(view) && pg_class_ownercheck(view, GetUserId()))
+	if (OidIsValid(view) &&
+		object_ownercheck(RelationRelationId, view, GetUserId()))
 	{
 		ObjectAddress address;
 

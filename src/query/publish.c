@@ -236,7 +236,7 @@ check_free(const RangeVar *name)
 {
 	Oid			namespace = LookupNamespaceNoError(name->schemaname);
 
-	if (pg_namespace_aclcheck(namespace, GetUserId(),
+	if (object_aclcheck(NamespaceRelationId, namespace, GetUserId(),
 							  ACL_CREATE) != ACLCHECK_OK)
 		ereport(ERROR,
 				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),

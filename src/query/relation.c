@@ -53,7 +53,7 @@ open_catalog(const char *name, Oid *index)
 	if (!OidIsValid(relid))
 		return NULL;
 	rel = table_open(relid, AccessShareLock);
-	*index = RelationGetPrimaryKeyIndex(rel);
+	*index = RelationGetPrimaryKeyIndex(rel, false);
 	return rel;
 }
 

@@ -8,8 +8,9 @@
  *	 rows are its rows) and on every ancestor (through which its rows are
  *	 read): SELECT, UPDATE and DELETE (the number of rows met, RETURNING),
  *	 REFERENCES (a foreign key probes for a key), TRIGGER (own code sees rows),
- *	 and INSERT when a unique index or an exclusion constraint somewhere in the
- *	 tree answers whether a value exists;
+ *	 MAINTAIN (VACUUM VERBOSE counts rows), and INSERT when a unique index or
+ *	 an exclusion constraint somewhere in the tree answers whether a value
+ *	 exists;
  * - a part that belongs to another role, or runs its trigger function;
  * - views, materialized views and rules that read with the rights of somebody
  *	 who may (relation_reader.c);
@@ -47,7 +48,8 @@
 
 /* Privileges through which rows can be learnt, INSERT aside. */
 #define READING_PRIVILEGES \
-	(ACL_SELECT | ACL_UPDATE | ACL_DELETE | ACL_REFERENCES | ACL_TRIGGER)
+	(ACL_SELECT | ACL_UPDATE | ACL_DELETE | ACL_REFERENCES | ACL_TRIGGER | \
+	 ACL_MAINTAIN)
 
 static const struct
 {
@@ -62,6 +64,7 @@ static const struct
 	{ACL_TRUNCATE, "TRUNCATE"},
 	{ACL_REFERENCES, "REFERENCES"},
 	{ACL_TRIGGER, "TRIGGER"},
+	{ACL_MAINTAIN, "MAINTAIN"},
 };
 
 /* ---- adding ---- */

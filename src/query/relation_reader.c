@@ -342,7 +342,8 @@ add_copy(dp_exposure_search *search, const dp_reached *item,
 									   "rows of %s and belongs to %s", name,
 									   from, dp_exposure_role_name(owner)),
 							  command);
-	dp_exposure_add_grants(search, item->relid, ACL_SELECT, NIL, severity,
+	dp_exposure_add_grants(search, item->relid, ACL_SELECT | ACL_MAINTAIN,
+						   NIL, severity,
 						   continue_clause(psprintf("a materialized view that "
 													"holds copies of rows of "
 													"%s", from),

@@ -360,7 +360,7 @@ make_inner(Query *query)
 	inner->canSetTag = true;
 	inner->hasAggs = true;
 	inner->hasRowSecurity = query->hasRowSecurity;
-	inner->rtable = query->rtable;
+	dp_compat_take_entries(inner, query);
 	inner->jointree = query->jointree;
 	inner->groupClause = query->groupClause;
 	inner->stmt_location = -1;
@@ -415,6 +415,7 @@ dp_query_split_block(Query *query, List *cte_stack, dp_block **block,
 	dp_block   *b = palloc0(sizeof(dp_block));
 	dp_refusal *refusal = refuse_clause(query);
 
+	dp_compat_ungroup(query);
 	if (refusal == NULL)
 		refusal = refuse_correlated(query->jointree->quals, 0);
 	if (refusal != NULL)
@@ -442,6 +443,9 @@ dp_query_split_block(Query *query, List *cte_stack, dp_block **block,
 		return refusal;
 
 	b->fingerprint = dp_query_fingerprint(b->inner);
+	refusal = dp_query_expand_generated(&b->inner);
+	if (refusal != NULL)
+		return refusal;
 	b->inner = (Query *) dp_expression_make_total((Node *) b->inner);
 	b->relid = s.rowset.relation->relid;
 	b->dataset = s.rowset.relation->dataset;

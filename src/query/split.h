@@ -31,6 +31,9 @@ extern dp_refusal *dp_query_split_block(Query *query, List *cte_stack,
 /* ---- part.c ---- */
 extern void dp_query_find_part(dp_splitter *s, dp_block *block);
 
+/* ---- generated.c ---- */
+extern dp_refusal *dp_query_expand_generated(Query **query);
+
 /* ---- outer.c ---- */
 extern Aggref *dp_query_lift_aggregate(Aggref *aggregate, int level);
 extern dp_refusal *dp_query_make_outer(dp_splitter *s, RangeTblEntry **entry);

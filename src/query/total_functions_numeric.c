@@ -19,6 +19,7 @@
 #include "utils/builtins.h"
 #include "utils/numeric.h"
 
+#include "../bridge/dp_compat.h"
 #include "total_functions.h"
 
 /*

@@ -18,6 +18,7 @@
 #include "utils/builtins.h"
 #include "utils/pg_locale.h"
 
+#include "../bridge/dp_compat.h"
 #include "total_functions.h"
 
 /* Length in bytes, without fetching a value stored out of line. */
@@ -74,7 +75,7 @@ dp_total_fold_is_safe(Oid collation)
 
 	if (!OidIsValid(collation))
 		return false;
-	if (lc_ctype_is_c(collation))
+	if (dp_compat_ctype_is_c(collation))
 		return true;
 	if (GetDatabaseEncoding() == PG_UTF8)
 		return true;
@@ -95,7 +96,7 @@ can_fold(FunctionCallInfo fcinfo, bool match)
 	{
 		bool		answer = dp_total_fold_is_safe(collation);
 
-		if (answer && match && !lc_ctype_is_c(collation))
+		if (answer && match && !dp_compat_ctype_is_c(collation))
 		{
 			locale = pg_newlocale_from_collation(collation);
 			answer = locale == NULL || locale->deterministic;

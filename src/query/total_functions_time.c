@@ -25,6 +25,7 @@
 #include "utils/datetime.h"
 #include "utils/timestamp.h"
 
+#include "../bridge/dp_compat.h"
 #include "total_functions.h"
 
 /* Microseconds from 2000-01-01 to 3000-01-01 BC and to 290000-01-01. */
@@ -117,15 +118,13 @@ dp_total_zone_is_known(text *zone)
 {
 	char		name[TZ_STRLEN_MAX + 1];
 	char	   *word;
-	int			class;
-	int			value;
-	pg_tz	   *found;
+	int			kind;
 
 	text_to_cstring_buffer(zone, name, sizeof(name));
 	word = downcase_truncate_identifier(name, strlen(name), false);
-	class = DecodeTimezoneAbbrev(0, word, &value, &found);
+	kind = dp_compat_zone_kind(word);
 	pfree(word);
-	return class == TZ || class == DTZ || class == DYNTZ ||
+	return kind == TZ || kind == DTZ || kind == DYNTZ ||
 		pg_tzset(name) != NULL;
 }
 
@@ -219,6 +218,7 @@ DP_GUARDED(timestamp_timestamptz,
 		   is_safe_or_infinite(PG_GETARG_TIMESTAMP(0)))
 DP_GUARDED(timestamptz_timestamp,
 		   is_safe_or_infinite(PG_GETARG_TIMESTAMPTZ(0)))
+DP_GUARDED(interval_time, !INTERVAL_NOT_FINITE(PG_GETARG_INTERVAL_P(0)))
 DP_GUARDED(timestamptz_date, is_safe_or_infinite(PG_GETARG_TIMESTAMPTZ(0)))
 DP_GUARDED(timestamp_zone, is_safe_or_infinite(PG_GETARG_TIMESTAMP(1)) &&
 		   dp_total_zone_is_known(PG_GETARG_TEXT_PP(0)))
@@ -288,20 +288,22 @@ DP_TOTAL_FUNCTION(date_mi)
  * Is a time safe after adding or subtracting the interval, part by part in
  * any order?  No part moves it further than |months| * 31 days + |days| +
  * |time|.  Doubles err by a few milliseconds in 300000 years; the safe range
- * is four thousand years inside the valid one.
+ * is four thousand years inside the valid one.  With one infinity the result
+ * is infinite, if the interval can be negated; two may be opposite.
  */
 static bool
 is_safe_to_add(Timestamp t, const Interval *span)
 {
+	double		start = TIMESTAMP_NOT_FINITE(t) ? 0 : (double) t;
 	double		reach;
 
-	if (TIMESTAMP_NOT_FINITE(t))
-		return true;
+	if (INTERVAL_NOT_FINITE(span))
+		return !TIMESTAMP_NOT_FINITE(t);
 	reach = fabs((double) span->month) * 31 * USECS_PER_DAY +
 		fabs((double) span->day) * USECS_PER_DAY +
 		fabs((double) span->time);
-	return (double) t - reach >= (double) DP_TIME_BEGIN &&
-		(double) t + reach <= (double) DP_TIME_END;
+	return start - reach >= (double) DP_TIME_BEGIN &&
+		start + reach <= (double) DP_TIME_END;
 }
 
 #define ADDABLE(type) \
@@ -351,13 +353,22 @@ DP_TOTAL_FUNCTION(timestamp_mi)
 	return timestamp_mi(fcinfo);
 }
 
-/* Sum or difference of the parts, each tested for overflow. */
+/*
+ * Sum or difference of the parts, each tested for overflow, and the whole for
+ * what stands for an infinity.  With one infinity the built-in's result is
+ * infinite; two may be opposite.
+ */
 static Datum
-combine(FunctionCallInfo fcinfo, const Interval *left, const Interval *right,
-		bool minus)
+combine(FunctionCallInfo fcinfo, Interval *left, Interval *right, bool minus)
 {
 	Interval   *result = palloc(sizeof(Interval));
 
+	if (INTERVAL_NOT_FINITE(left) && INTERVAL_NOT_FINITE(right))
+		PG_RETURN_NULL();
+	if (INTERVAL_NOT_FINITE(left) || INTERVAL_NOT_FINITE(right))
+		return DirectFunctionCall2(minus ? interval_mi : interval_pl,
+								   IntervalPGetDatum(left),
+								   IntervalPGetDatum(right));
 	if (minus ?
 		(pg_sub_s32_overflow(left->month, right->month, &result->month) ||
 		 pg_sub_s32_overflow(left->day, right->day, &result->day) ||
@@ -365,6 +376,8 @@ combine(FunctionCallInfo fcinfo, const Interval *left, const Interval *right,
 		(pg_add_s32_overflow(left->month, right->month, &result->month) ||
 		 pg_add_s32_overflow(left->day, right->day, &result->day) ||
 		 pg_add_s64_overflow(left->time, right->time, &result->time)))
+		PG_RETURN_NULL();
+	if (INTERVAL_NOT_FINITE(result))
 		PG_RETURN_NULL();
 	PG_RETURN_INTERVAL_P(result);
 }

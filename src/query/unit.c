@@ -103,20 +103,21 @@ parts_visible(Oid relid, Snapshot snapshot)
 	return true;
 }
 
-static bool
-column_proved_not_null(Relation rel, AttrNumber attnum, Snapshot snapshot)
+/*
+ * dp_query_proved_not_null
+ *	  Is the column free of NULLs by proof, one that the snapshot sees?  The
+ *	  snapshot may be NULL, at planning.
+ */
+bool
+dp_query_proved_not_null(Oid relid, AttrNumber attnum, Snapshot snapshot)
 {
-	Oid			relid = RelationGetRelid(rel);
-	HeapTuple	tuple;
+	HeapTuple	tuple = dp_compat_not_null_proof(relid, attnum);
 	bool		proved;
 
-	tuple = SearchSysCache2(ATTNUM, ObjectIdGetDatum(relid),
-							Int16GetDatum(attnum));
 	if (!HeapTupleIsValid(tuple))
 		return false;
-	proved = ((Form_pg_attribute) GETSTRUCT(tuple))->attnotnull &&
-		dp_query_visible_to(tuple, snapshot);
-	ReleaseSysCache(tuple);
+	proved = dp_query_visible_to(tuple, snapshot);
+	heap_freetuple(tuple);
 	return proved;
 }
 
@@ -127,7 +128,7 @@ column_proved_unique(Relation rel, AttrNumber attnum, Snapshot snapshot)
 	ListCell   *lc;
 	bool		proved = false;
 
-	if (!column_proved_not_null(rel, attnum, snapshot))
+	if (!dp_query_proved_not_null(RelationGetRelid(rel), attnum, snapshot))
 		return false;
 	if (rel->rd_rel->relkind == RELKIND_PARTITIONED_TABLE)
 	{

@@ -161,7 +161,7 @@ run_query(Query *query, const char *text)
 	desc = CreateQueryDesc(plan_query(query, text), text, GetActiveSnapshot(),
 						   InvalidSnapshot, &integer.receiver, NULL, NULL, 0);
 	ExecutorStart(desc, 0);
-	ExecutorRun(desc, ForwardScanDirection, 0, true);
+	ExecutorRun(desc, ForwardScanDirection, 0);
 	ExecutorFinish(desc);
 	ExecutorEnd(desc);
 	FreeQueryDesc(desc);

@@ -260,12 +260,8 @@ pin_relations(release_state *state)
 	ListCell   *lc;
 
 	foreach(lc, dp_release_take_rights(state->block, &state->standing, inner))
-	{
-		RangeTblEntry *entry = lfirst(lc);
-
 		state->relations = lappend(state->relations,
-								   relation_open(entry->relid, NoLock));
-	}
+								   relation_open(lfirst_oid(lc), NoLock));
 }
 
 static void

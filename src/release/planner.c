@@ -317,7 +317,7 @@ plan_release_query(Query *query, const char *text, int options,
 	 * exact counts where a table was analyzed as a whole.
 	 */
 	if (Debug_print_plan)
-		ExecCheckRTPerms(plan->rtable, true);
+		dp_compat_check_plan(plan);
 	if (call.blocks != NIL)
 		add_plan_dependencies(&call, plan);
 	return plan;

@@ -155,7 +155,7 @@ dp_release_execute(const dp_inner *run, PlannedStmt *plan,
 									   run->environment, 0);
 
 	ExecutorStart(desc, 0);
-	ExecutorRun(desc, ForwardScanDirection, 0, true);
+	ExecutorRun(desc, ForwardScanDirection, 0);
 	ExecutorFinish(desc);
 	ExecutorEnd(desc);
 	FreeQueryDesc(desc);

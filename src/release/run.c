@@ -46,36 +46,38 @@
 
 typedef struct rights_context
 {
-	Oid			relid;
-	Oid			owner;
-	List	   *entries;		/* of RangeTblEntry * */
+	const dp_relation *relation;
+	List	   *relids;			/* of what the query names, views included */
 } rights_context;
 
+/*
+ * Check the rights of every level, on the protected relation those of its
+ * owner.
+ */
 static bool
 rights_walker(Node *node, void *context)
 {
 	rights_context *rights = context;
+	Query	   *level;
+	ListCell   *lc;
 
 	if (node == NULL)
 		return false;
-	if (IsA(node, RangeTblEntry))
+	if (!IsA(node, Query))
+		return expression_tree_walker(node, rights_walker, context);
+	level = (Query *) node;
+	level->queryId = 0;
+	dp_compat_read_as(level, rights->relation->relid,
+					  rights->relation->owner);
+	dp_compat_check_rights(level);
+	foreach(lc, level->rtable)
 	{
-		RangeTblEntry *entry = (RangeTblEntry *) node;
+		Oid			relid = lfirst_node(RangeTblEntry, lc)->relid;
 
-		if (entry->rtekind != RTE_RELATION)
-			return false;
-		if (entry->relid == rights->relid)
-			entry->checkAsUser = rights->owner;
-		rights->entries = lappend(rights->entries, entry);
-		return false;
+		if (OidIsValid(relid))
+			rights->relids = list_append_unique_oid(rights->relids, relid);
 	}
-	if (IsA(node, Query))
-	{
-		((Query *) node)->queryId = UINT64CONST(0);
-		return query_tree_walker((Query *) node, rights_walker, context,
-								 QTW_EXAMINE_RTES_BEFORE);
-	}
-	return expression_tree_walker(node, rights_walker, context);
+	return query_tree_walker(level, rights_walker, context, 0);
 }
 
 /*
@@ -103,7 +105,7 @@ check_exempt(const dp_relation *relation, const dp_ledger_standing *standing)
 /*
  * dp_release_take_rights
  *	  Give the inner query the owner's right to read the protected relation.
- *	  Answers the query's relation entries, permissions checked.
+ *	  Returns the OIDs of the relations it names, its rights on them checked.
  *
  * The caller has made sure that the asking role holds a budget on the
  * dataset, or the charge will before anything is read.
@@ -129,12 +131,10 @@ dp_release_take_rights(const dp_block *block,
 	if (refusal != NULL)
 		dp_bridge_raise_refusal(refusal, NULL);
 	check_exempt(relation, standing);
-	rights.relid = relation->relid;
-	rights.owner = relation->owner;
-	rights.entries = NIL;
+	rights.relation = relation;
+	rights.relids = NIL;
 	(void) rights_walker((Node *) query, &rights);
-	(void) ExecCheckRTPerms(rights.entries, true);
-	return rights.entries;
+	return rights.relids;
 }
 
 /* ---- subqueries of the block ---- */

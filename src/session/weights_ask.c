@@ -226,7 +226,7 @@ dp_session_sql_weights_hypothesis(PG_FUNCTION_ARGS)
 	hypothesis = dp_hypothesis_of(session);
 	universe = hypothesis->details.universe;
 	require_from(session, universe, rsinfo);
-	SetSingleFuncCall(fcinfo, SRF_SINGLE_USE_EXPECTED);
+	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
 	dp_universe_check_columns(universe, rsinfo->setDesc, OWN_COLUMN);
 	check_last_column(universe, rsinfo->setDesc);
 	put_cells(hypothesis, rsinfo);

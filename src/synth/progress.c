@@ -86,7 +86,7 @@ dp_synth_sql_progress(PG_FUNCTION_ARGS)
 	InitMaterializedSRF(fcinfo, 0);
 	for (i = 1; i <= n; i++)
 	{
-		LocalPgBackendStatus *local = pgstat_fetch_stat_local_beentry(i);
+		LocalPgBackendStatus *local = pgstat_get_local_beentry_by_index(i);
 		PgBackendStatus *entry = local ? &local->backendStatus : NULL;
 		Datum		values[7];
 		bool		nulls[7] = {false};

@@ -33,10 +33,10 @@ SELECT ok(has_table_privilege('public', t, 'SELECT'), 'everybody may read ' || t
 SELECT ok(NOT has_any_column_privilege('public', t, 'INSERT,UPDATE,REFERENCES') AND NOT has_table_privilege('public', t, 'DELETE,TRUNCATE,TRIGGER'), 'nobody writes ' || t)
 FROM unnest('{dp_pg.session,dp_pg.session_secret,dp_pg.session_question,dp_pg.session_above,dp_pg.sessions}'::text[]) t;
 SELECT ok(NOT has_any_column_privilege('public', 'dp_pg.session_secret', 'SELECT'), 'nobody reads thresholds');
-SELECT is((SELECT relacl FROM pg_class WHERE oid = 'dp_pg.session_secret'::regclass)::text,
-	(SELECT format('{%1$s=arwdDxt/%1$s}', pg_get_userbyid(relowner)) FROM pg_class WHERE oid = 'dp_pg.session_secret'::regclass), 'nor any role but the owner of the extension');
+SELECT results_eq($$ SELECT DISTINCT grantee FROM pg_class, aclexplode(relacl) WHERE pg_class.oid = 'dp_pg.session_secret'::regclass $$,
+	$$ SELECT relowner FROM pg_class WHERE oid = 'dp_pg.session_secret'::regclass $$, 'nor any role but the owner of the extension');
 SELECT is_empty($$ SELECT polname FROM pg_policy WHERE polrelid = 'dp_pg.session_secret'::regclass $$, 'no policy lets anybody read them');
-SELECT is((SELECT attstattarget FROM pg_attribute WHERE attrelid = 'dp_pg.session_secret'::regclass AND attname = 'armed'), 0, 'and statistics hold none');
+SELECT is((SELECT attstattarget::int FROM pg_attribute WHERE attrelid = 'dp_pg.session_secret'::regclass AND attname = 'armed'), 0, 'and statistics hold none');
 SELECT is_empty($$ SELECT 1 FROM pg_depend WHERE classid = 'pg_rewrite'::regclass AND refobjid = 'dp_pg.session_secret'::regclass $$, 'and no view shows them');
 
 SELECT set_has($$ SELECT unnest(extconfig)::regclass::text FROM pg_extension WHERE extname = 'dp_pg' $$,

@@ -45,10 +45,10 @@ RESET enable_nestloop; SET enable_mergejoin = off;
 SELECT count(DISTINCT (sex, n)) FROM pub JOIN (SELECT sex, dp_count(*) AS n FROM person GROUP BY sex) s ON sex = (g % 2 = 0);
 SELECT * FROM spent();
 RESET enable_hashjoin; RESET enable_mergejoin; RESET enable_material;
-SET force_parallel_mode = on;
+SET :forced_parallel = on;
 SELECT count(DISTINCT n) FROM pub, one;
 SELECT * FROM spent();
-RESET force_parallel_mode;
+RESET :forced_parallel;
 -- WITH
 WITH w AS (SELECT * FROM six) SELECT x = y FROM w x, w y;
 SELECT charges FROM spent();

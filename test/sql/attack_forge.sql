@@ -159,7 +159,7 @@ SET ROLE :idle;
 EXECUTE q;
 SET ROLE :analyst;
 CREATE FUNCTION asks_invoker() RETURNS bigint LANGUAGE sql AS 'SELECT dp_count(1, 0.1::numeric) FROM person';
-CREATE FUNCTION asks_definer() RETURNS bigint LANGUAGE sql SECURITY DEFINER AS 'SELECT dp_count(1, 0.1::numeric) FROM person';
+CREATE FUNCTION asks_definer() RETURNS bigint LANGUAGE sql SECURITY DEFINER AS 'SELECT public.dp_count(1, 0.1::numeric) FROM regress_attack_forge.person';
 CREATE VIEW asks AS SELECT dp_count(1, 0.1) AS n FROM person;
 GRANT SELECT ON asks TO PUBLIC;
 -- a view is read with its reader's right to it, released or not
@@ -201,7 +201,7 @@ SELECT * FROM payers();
 SET ROLE :analyst;
 CREATE TABLE indexed (x int);
 INSERT INTO indexed VALUES (1);
-CREATE FUNCTION asks_index(int) RETURNS bigint LANGUAGE sql IMMUTABLE AS 'SELECT dp_count(1, 0.1::numeric) FROM person';
+CREATE FUNCTION asks_index(int) RETURNS bigint LANGUAGE sql IMMUTABLE AS 'SELECT public.dp_count(1, 0.1::numeric) FROM regress_attack_forge.person';
 CREATE INDEX ON indexed (asks_index(x));
 CREATE MATERIALIZED VIEW kept AS SELECT dp_count(*) FROM person;
 CREATE MATERIALIZED VIEW kept AS SELECT asks_definer() WITH NO DATA;

@@ -47,9 +47,9 @@ BEGIN
 	RETURN (SELECT above FROM dp_sparse_vector_ask(current_setting('my.session')::bigint, 'true'));
 END $$;
 SELECT set_config('my.session', :'s', false) \g /dev/null
-SET force_parallel_mode = on;
+SET :forced_parallel = on;
 SELECT asks();
-RESET force_parallel_mode;
+RESET :forced_parallel;
 SELECT asks();
 RESET ROLE;
 

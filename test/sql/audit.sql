@@ -122,15 +122,15 @@ DROP PUBLICATION regress_audit_some;
 -- roles
 GRANT pg_read_all_data, pg_monitor TO regress_audit_other;
 GRANT pg_read_server_files TO regress_audit_analyst;
-ALTER ROLE regress_audit_analyst CREATEROLE REPLICATION;
+ALTER ROLE regress_audit_analyst REPLICATION;
 SELECT * FROM findings();
 CALL mend();
 SELECT * FROM findings();
-ALTER ROLE regress_audit_analyst SUPERUSER CREATEROLE REPLICATION;
+ALTER ROLE regress_audit_analyst SUPERUSER REPLICATION;
 GRANT pg_read_all_data TO regress_audit_analyst;
 SELECT * FROM findings();
 REVOKE pg_read_all_data FROM regress_audit_analyst;
-ALTER ROLE regress_audit_analyst NOSUPERUSER NOCREATEROLE NOREPLICATION;
+ALTER ROLE regress_audit_analyst NOSUPERUSER NOREPLICATION;
 DO $$
 BEGIN
 	PERFORM dp_grant('regress_audit_analyst', dataset => 'regress_audit',

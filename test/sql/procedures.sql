@@ -97,7 +97,7 @@ SELECT * FROM outcome($$SELECT dp_count(dp_laplace(age, 1, 1, 'regress_procedure
 -- where code runs that nobody chose to run
 SELECT * FROM outcome('CREATE MATERIALIZED VIEW m AS SELECT people(1)');
 -- never in a parallel worker
-SET force_parallel_mode = on;
+SET :forced_parallel = on;
 SELECT * FROM outcome('SELECT people(100000) FROM generate_series(1, 2)');
 -- nor when a function is labelled wrongly
 RESET ROLE;
@@ -106,7 +106,7 @@ SET ROLE :analyst;
 SELECT spent() \g /dev/null
 SELECT people(100000);
 SELECT * FROM spent();
-RESET force_parallel_mode;
+RESET :forced_parallel;
 RESET ROLE;
 ALTER FUNCTION people PARALLEL UNSAFE;
 

@@ -74,8 +74,8 @@ SELECT * FROM outcome('UPDATE visits SET cost = 0');
 -- SQL functions over private rows, inlined
 SELECT ward, dp_count(*) FROM young(10) GROUP BY ward;
 -- the definition of a view with a release survives a dump
-SELECT pg_get_viewdef('mine'::regclass);
-SELECT pg_get_viewdef('published'::regclass);
+-- (spaces and qualifiers differ between versions of PostgreSQL)
+SELECT c, replace(regexp_replace(pg_get_viewdef(c::regclass), '\s+', ' ', 'g'), 'person.', '') FROM unnest('{mine,published}'::text[]) AS c;
 -- a view is replaced between two executions
 PREPARE ask AS SELECT dp_count(*) FROM adult;
 EXECUTE ask;

@@ -109,7 +109,12 @@ CREATE TEMP TABLE value_interval AS
 	FROM unnest('{-2147483648,-3600000,-13,0,1,3500000,2147483647}'::int[]) m,
 		unnest('{-2147483648,-31,0,366,107000000,2147483647}'::int[]) d,
 		unnest(ARRAY['0', '-1 us', '25:00', '2562047788:00:54.775807',
-			'-2562047788:00:54.775807']::interval[]) t;
+			'-2562047788:00:54.775807']::interval[]) t
+	-- from PostgreSQL 17 on the greatest of all three is infinity
+	WHERE m < 2147483647 OR d < 2147483647 OR t < '2562047788:00:54.775807'
+	UNION ALL
+	SELECT unnest(CASE WHEN current_setting('server_version_num')::int >= 170000
+		THEN '{infinity,-infinity}' END::interval[]);
 
 -- Field names and zones: all PostgreSQL's own, and bad ones.
 CREATE TEMP TABLE value_field AS

@@ -9,7 +9,7 @@ use Exporter 'import';
 use LedgerNode;
 use PostgreSQL::Test::Cluster;
 
-our @EXPORT = qw(attack_node as errors log_mark log_since);
+our @EXPORT = qw(attack_node as errors log_mark log_since forced_parallel);
 
 # A running server; conf is appended to postgresql.conf.  Answers are exact
 # for tests that need it: with epsilon 1000 a count is wrong with probability
@@ -46,6 +46,15 @@ SELECT dp_declare('patients', 'age', lower => 0, upper => 120);
 SELECT dp_grant('analyst', dataset => 'hospital', epsilon => 1e9, delta => 1e-6);
 EOT
 	return $node;
+}
+
+# The setting that gives every plan a worker.
+sub forced_parallel
+{
+	my ($node) = @_;
+
+	return $node->pg_version >= 16 ? 'debug_parallel_query' :
+	  'force_parallel_mode';
 }
 
 # Run a script as somebody; answers (output, messages).

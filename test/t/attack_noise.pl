@@ -49,7 +49,8 @@ sub draws
 my @all = draws('first draw of a connection', 10, '');
 push @all, draws('setseed', 10, 'SELECT setseed(0.5) \g /dev/null' . "\n");
 push @all, draws('parallel', 10,
-	'SET max_parallel_workers_per_gather = 2; SET min_parallel_table_scan_size = 0; SET force_parallel_mode = on;');
+	'SET max_parallel_workers_per_gather = 2; SET min_parallel_table_scan_size = 0; SET '
+	  . forced_parallel($node) . ' = on;');
 push @all, draws('generic plan', 10, 'SET plan_cache_mode = force_generic_plan;');
 push @all, draws('after a draw that was rolled back', 10, "BEGIN; SELECT dp_count(1) FROM patients \\g /dev/null\nROLLBACK;");
 $node->restart;

@@ -1,0 +1,352 @@
+/*
+ * dp_compat.h
+ *	  What differs between PostgreSQL 15, 16, 17 and 18.
+ *
+ * The code is written in the words of PostgreSQL 18; this header gives them to
+ * older versions.  Version tests stand here and nowhere else, except where a
+ * node has a field that older versions lack.  Include postgres.h first.
+ */
+#ifndef DP_COMPAT_H
+#define DP_COMPAT_H
+
+/*
+ * A new version has new built-in functions, plan nodes and statistics views:
+ * somebody must judge them first (expression_rules.c, dp_audit, quiet.c).
+ */
+#if PG_VERSION_NUM < 150000 || PG_VERSION_NUM >= 190000
+#error "dp_pg knows PostgreSQL 15 to 18"
+#endif
+
+#include "access/htup_details.h"
+#include "access/tableam.h"
+#include "catalog/pg_attribute.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_constraint.h"
+#include "catalog/pg_namespace.h"
+#include "executor/executor.h"
+#include "miscadmin.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/prep.h"
+#include "parser/parse_relation.h"
+#include "postmaster/autovacuum.h"
+#include "rewrite/rewriteHandler.h"
+#include "utils/acl.h"
+#include "utils/backend_status.h"
+#include "utils/datetime.h"
+#include "utils/lsyscache.h"
+#include "utils/pg_locale.h"
+#include "utils/rel.h"
+#include "utils/relcache.h"
+#include "utils/syscache.h"
+
+#if PG_VERSION_NUM >= 160000
+#include "varatt.h"
+#endif
+
+#if PG_VERSION_NUM >= 180000
+#include "access/cmptype.h"
+#include "commands/explain_format.h"
+#include "commands/explain_state.h"
+#else
+#include "commands/explain.h"
+#endif
+
+/* ---- rights on relations ---- */
+
+/*
+ * From 16 on rights are checked by nodes of their own, one list per query
+ * level.  dp_compat_check_rights raises 42501 unless the rights that the level
+ * asks for on its relations are there; dp_compat_check_plan the same for a
+ * whole plan; dp_compat_read_as lets the level's entries of a relation be
+ * checked as another role.
+ */
+#if PG_VERSION_NUM >= 160000
+
+static inline void
+dp_compat_check_rights(Query *level)
+{
+	(void) ExecCheckPermissions(level->rtable, level->rteperminfos, true);
+}
+
+static inline void
+dp_compat_check_plan(PlannedStmt *plan)
+{
+	(void) ExecCheckPermissions(plan->rtable, plan->permInfos, true);
+}
+
+static inline void
+dp_compat_read_as(Query *level, Oid relid, Oid role)
+{
+	ListCell   *cell;
+
+	foreach(cell, level->rteperminfos)
+	{
+		RTEPermissionInfo *info = lfirst_node(RTEPermissionInfo, cell);
+
+		if (info->relid == relid)
+			info->checkAsUser = role;
+	}
+}
+
+/* The level's rights become those of another one, whose entries it takes. */
+static inline void
+dp_compat_take_entries(Query *level, const Query *from)
+{
+	level->rtable = from->rtable;
+	level->rteperminfos = from->rteperminfos;
+}
+
+static inline void
+dp_compat_parsed_entries(Query *level, const ParseState *state)
+{
+	level->rtable = state->p_rtable;
+	level->rteperminfos = state->p_rteperminfos;
+}
+
+/* One entry that needs no rights becomes all of FROM. */
+static inline void
+dp_compat_replace_entries(Query *level, RangeTblEntry *entry)
+{
+	level->rtable = list_make1(entry);
+	level->rteperminfos = NIL;
+}
+
+#else
+
+static inline void
+dp_compat_check_rights(Query *level)
+{
+	(void) ExecCheckRTPerms(level->rtable, true);
+}
+
+static inline void
+dp_compat_check_plan(PlannedStmt *plan)
+{
+	(void) ExecCheckRTPerms(plan->rtable, true);
+}
+
+static inline void
+dp_compat_read_as(Query *level, Oid relid, Oid role)
+{
+	ListCell   *cell;
+
+	foreach(cell, level->rtable)
+	{
+		RangeTblEntry *entry = lfirst_node(RangeTblEntry, cell);
+
+		if (entry->rtekind == RTE_RELATION && entry->relid == relid)
+			entry->checkAsUser = role;
+	}
+}
+
+static inline void
+dp_compat_take_entries(Query *level, const Query *from)
+{
+	level->rtable = from->rtable;
+}
+
+static inline void
+dp_compat_parsed_entries(Query *level, const ParseState *state)
+{
+	level->rtable = state->p_rtable;
+}
+
+static inline void
+dp_compat_replace_entries(Query *level, RangeTblEntry *entry)
+{
+	level->rtable = list_make1(entry);
+}
+
+static inline bool
+object_ownercheck(Oid class, Oid object, Oid role)
+{
+	Assert(class == RelationRelationId);
+	return pg_class_ownercheck(object, role);
+}
+
+static inline AclResult
+object_aclcheck(Oid class, Oid object, Oid role, AclMode mode)
+{
+	Assert(class == NamespaceRelationId);
+	return pg_namespace_aclcheck(object, role, mode);
+}
+
+#endif
+
+/* A privilege of its own since 17. */
+#ifndef ACL_MAINTAIN
+#define ACL_MAINTAIN ((AclMode) 0)
+#endif
+
+/* ---- query trees ---- */
+
+#if PG_VERSION_NUM < 160000
+#define get_relids_in_jointree(node, outer_joins, inner_joins) \
+	get_relids_in_jointree(node, outer_joins)
+#endif
+
+/*
+ * From 18 on the grouped expressions of a level stand in an entry of FROM of
+ * their own, to which targets and HAVING refer.  Gives the level the form that
+ * it has in older versions.  Levels with grouping sets are left as they are.
+ */
+static inline void
+dp_compat_ungroup(Query *level)
+{
+#if PG_VERSION_NUM >= 180000
+	RangeTblEntry *last;
+
+	if (!level->hasGroupRTE || level->groupingSets != NIL)
+		return;
+	level->targetList = (List *)
+		flatten_group_exprs(NULL, level, (Node *) level->targetList);
+	level->havingQual = flatten_group_exprs(NULL, level, level->havingQual);
+	level->hasGroupRTE = false;
+	last = llast_node(RangeTblEntry, level->rtable);
+	if (last->rtekind != RTE_GROUP)
+		elog(ERROR, "entry of grouped expressions is not the last one");
+	level->rtable = list_delete_last(level->rtable);
+#endif
+}
+
+/* The opposite of an operator's place in a btree: less than, or greater. */
+#if PG_VERSION_NUM >= 180000
+typedef CompareType dp_order;
+#else
+typedef int16 dp_order;
+#endif
+
+/*
+ * The expression, over Vars of varno 1, that stands for a virtual generated
+ * column in queries, a copy; NULL for any other column.  From 18 on.
+ */
+static inline Node *
+dp_compat_virtual_expression(Relation rel, AttrNumber attnum)
+{
+#if PG_VERSION_NUM >= 180000
+	TupleDesc	desc = RelationGetDescr(rel);
+
+	if (attnum > 0 && desc->constr != NULL &&
+		desc->constr->has_generated_virtual &&
+		TupleDescAttr(desc, attnum - 1)->attgenerated ==
+		ATTRIBUTE_GENERATED_VIRTUAL)
+		return build_generation_expression(rel, attnum);
+#endif
+	return NULL;
+}
+
+/*
+ * The catalog row, a copy, that says that a column has no NULL; or NULL.  From
+ * 18 on a column can be marked before its rows were looked at.
+ */
+static inline HeapTuple
+dp_compat_not_null_proof(Oid relid, AttrNumber attnum)
+{
+#if PG_VERSION_NUM >= 180000
+	HeapTuple	tuple = findNotNullConstraintAttnum(relid, attnum);
+
+	if (HeapTupleIsValid(tuple) &&
+		!((Form_pg_constraint) GETSTRUCT(tuple))->convalidated)
+		return NULL;
+	return tuple;
+#else
+	HeapTuple	tuple = SearchSysCacheCopy2(ATTNUM, ObjectIdGetDatum(relid),
+											Int16GetDatum(attnum));
+
+	if (HeapTupleIsValid(tuple) &&
+		!((Form_pg_attribute) GETSTRUCT(tuple))->attnotnull)
+		return NULL;
+	return tuple;
+#endif
+}
+
+/* ---- execution ---- */
+
+#if PG_VERSION_NUM < 180000
+#define ExecutorRun(desc, direction, count) \
+	ExecutorRun(desc, direction, count, true)
+#define RelationGetPrimaryKeyIndex(rel, deferrable_too) \
+	RelationGetPrimaryKeyIndex(rel)
+#endif
+
+/* Of the tables in schema dp_pg, none of whose indexes is summarizing. */
+#if PG_VERSION_NUM >= 160000
+typedef TU_UpdateIndexes dp_index_update;
+#define DP_INDEX_UPDATE_NONE TU_None
+#else
+typedef bool dp_index_update;
+#define DP_INDEX_UPDATE_NONE false
+#define ExecInsertIndexTuples(result, slot, estate, update, no_dup_error, \
+							  conflict, arbiters, summarizing) \
+	ExecInsertIndexTuples(result, slot, estate, update, no_dup_error, \
+						  conflict, arbiters)
+#endif
+
+/* ---- the server ---- */
+
+#if PG_VERSION_NUM < 160000
+#define pgstat_get_local_beentry_by_index(n) \
+	pgstat_fetch_stat_local_beentry(n)
+#endif
+#if PG_VERSION_NUM < 170000
+#define AmAutoVacuumWorkerProcess() IsAutoVacuumWorkerProcess()
+#endif
+
+/* Intervals may be infinite. */
+#if PG_VERSION_NUM < 170000
+#define INTERVAL_NOT_FINITE(interval) false
+#endif
+
+/* A setting for developers that gives every plan a worker. */
+#if PG_VERSION_NUM >= 160000
+#define DP_SETTING_FORCED_PARALLEL "debug_parallel_query"
+#else
+#define DP_SETTING_FORCED_PARALLEL "force_parallel_mode"
+#endif
+
+/* ---- words and dates ---- */
+
+/* Is it the collation C, or one that knows no letters but ASCII's? */
+static inline bool
+dp_compat_ctype_is_c(Oid collation)
+{
+#if PG_VERSION_NUM >= 180000
+	return pg_newlocale_from_collation(collation)->ctype_is_c;
+#else
+	return lc_ctype_is_c(collation);
+#endif
+}
+
+static inline bool
+dp_compat_collate_is_c(Oid collation)
+{
+#if PG_VERSION_NUM >= 180000
+	return pg_newlocale_from_collation(collation)->collate_is_c;
+#else
+	return lc_collate_is_c(collation);
+#endif
+}
+
+/* The kind of a word of a time zone, in small letters. */
+static inline int
+dp_compat_zone_kind(const char *word)
+{
+	int			offset;
+	pg_tz	   *zone;
+#if PG_VERSION_NUM >= 160000
+	DateTimeErrorExtra extra;
+	int			kind;
+
+	if (DecodeTimezoneAbbrev(0, word, &kind, &offset, &zone, &extra) != 0)
+		return UNKNOWN_FIELD;
+	return kind;
+#else
+	return DecodeTimezoneAbbrev(0, unconstify(char *, word), &offset, &zone);
+#endif
+}
+
+#if PG_VERSION_NUM < 180000
+#define pg_noreturn __attribute__((noreturn))
+#endif
+
+#endif							/* DP_COMPAT_H */

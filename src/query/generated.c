@@ -1,0 +1,96 @@
+/*
+ * generated.c
+ *	  Virtual generated columns (PostgreSQL 18) of private relations.
+ *
+ * The planner would put their expressions in place of the columns after every
+ * check of ours.  So it is done here, before: the expressions, though the
+ * table's owner wrote them, are judged like what the analyst writes and get
+ * total versions, since an error in one would tell of a row.
+ */
+#include "postgres.h"
+
+#include "access/table.h"
+#include "nodes/nodeFuncs.h"
+#include "parser/parsetree.h"
+#include "rewrite/rewriteManip.h"
+#include "utils/lsyscache.h"
+
+#include "split.h"
+
+typedef struct generated_context
+{
+	Query	   *level;
+	dp_refusal *refusal;
+} generated_context;
+
+/* What a column is computed from at each reading, or NULL; a copy. */
+static Node *
+expression_of(const RangeTblEntry *entry, const Var *var)
+{
+	Relation	rel = table_open(entry->relid, NoLock);
+	Node	   *expression = dp_compat_virtual_expression(rel, var->varattno);
+
+	table_close(rel, NoLock);
+	if (expression != NULL)
+		ChangeVarNodes(expression, 1, var->varno, 0);
+	return expression;
+}
+
+static dp_refusal *
+refuse_column(const RangeTblEntry *entry, const Var *var)
+{
+	return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, var->location,
+							"It is computed at each reading, by an expression "
+							"that is not allowed on private rows.",
+							"Leave the column out, or let its owner make it "
+							"STORED.",
+							"virtual generated column \"%s\" cannot be used "
+							"on private rows",
+							get_attname(entry->relid, var->varattno, false));
+}
+
+static Node *
+generated_mutator(Node *node, void *context)
+{
+	generated_context *c = context;
+	RangeTblEntry *entry;
+	Node	   *expression;
+
+	if (node == NULL)
+		return NULL;
+	if (IsA(node, Query))
+	{
+		generated_context inner = {(Query *) node, c->refusal};
+
+		node = (Node *) query_tree_mutator((Query *) node, generated_mutator,
+										   &inner, 0);
+		c->refusal = inner.refusal;
+		return node;
+	}
+	if (!IsA(node, Var) || ((Var *) node)->varlevelsup > 0)
+		return expression_tree_mutator(node, generated_mutator, context);
+	entry = rt_fetch(((Var *) node)->varno, c->level->rtable);
+	if (entry->rtekind != RTE_RELATION)
+		return copyObject(node);
+	expression = expression_of(entry, (Var *) node);
+	if (expression == NULL)
+		return copyObject(node);
+	if (c->refusal == NULL && dp_expression_check(expression) != NULL)
+		c->refusal = refuse_column(entry, (Var *) node);
+	return expression;
+}
+
+/*
+ * dp_query_expand_generated
+ *	  Put the expressions of virtual generated columns in their places, at all
+ *	  levels of a verified inner query.  Returns a refusal, or NULL with the
+ *	  new query in *query.
+ */
+dp_refusal *
+dp_query_expand_generated(Query **query)
+{
+	generated_context context = {*query, NULL};
+
+	*query = (Query *) generated_mutator((Node *) *query, &context);
+	return context.refusal;
+}

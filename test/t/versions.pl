@@ -1,0 +1,199 @@
+# What later versions of PostgreSQL brought that could go around the lock:
+# the privilege MAINTAIN (17), virtual generated columns and NOT NULL that was
+# never checked (18).  Older versions refuse the statements that make them.
+# Also what views hold together since they left the range table (16), and who
+# may count rows with VACUUM.  Answers are exact but with probability
+# 2 exp(-1000).
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin;
+use AttackNode;
+use LedgerNode;
+use PostgreSQL::Test::Cluster;
+use Test::More;
+
+my $node = attack_node('versions');
+my $version = $node->pg_version->major;
+
+sub owner_runs
+{
+	return sqlstate($node, 'owner', $_[0]);
+}
+
+sub analyst_gets
+{
+	my ($out, $err) = as($node, 'analyst', $_[0]);
+
+	return $err =~ /ERROR: *(.*)/ ? $1 : $out;
+}
+
+sub findings
+{
+	return value($node, 'SELECT finding FROM dp_audit()');
+}
+
+# ---- MAINTAIN ----
+owner_runs('CREATE TABLE kept (id int PRIMARY KEY)');
+if ($version >= 17)
+{
+	is(owner_runs('GRANT MAINTAIN ON kept TO analyst'), '', 'MAINTAIN');
+	like(
+		errors($node, 'owner', "SELECT dp_protect('kept')"),
+		qr/analyst has MAINTAIN on public\.kept.*REVOKE MAINTAIN ON public\.kept FROM analyst CASCADE;/s,
+		'is an exposure, told with its remedy');
+	is(owner_runs("SELECT dp_protect('kept', revoke => true)"), '', 'mended');
+	is( sqlstate($node, 'analyst', 'VACUUM (VERBOSE) kept'),
+		'', 'a warning and no count');
+	unlike(errors($node, 'analyst', 'VACUUM (VERBOSE) kept'),
+		qr/row versions|tuples/, 'for the analyst');
+	like(
+		errors($node, 'owner', 'GRANT MAINTAIN ON kept TO analyst'),
+		qr/WARNING: .*can learn rows/,
+		'a later grant warns');
+	like(findings(), qr/analyst has MAINTAIN on public\.kept/, 'and is found');
+	value($node, 'GRANT pg_maintain TO analyst');
+	like(findings(), qr/role analyst has the rights of pg_maintain/,
+		'as is the role of that name');
+	value($node, 'REVOKE pg_maintain FROM analyst;'
+		  . ' REVOKE MAINTAIN ON kept FROM analyst');
+}
+else
+{
+	is(owner_runs('GRANT MAINTAIN ON kept TO analyst'),
+		'42601', 'no MAINTAIN yet');
+}
+
+# ---- who counts rows with VACUUM, who makes himself a member ----
+unlike(findings(), qr/owns the database|administers/, 'nobody does yet');
+value($node, 'ALTER DATABASE postgres OWNER TO analyst');
+like(findings(), qr/role analyst owns the database/, 'the owner of it all');
+value($node, 'ALTER DATABASE postgres OWNER TO CURRENT_USER');
+value($node, 'CREATE ROLE boss; GRANT owner TO boss WITH ADMIN OPTION');
+like(findings(), qr/role boss administers owner/, 'and who administers');
+value($node, 'DROP ROLE boss; CREATE ROLE maker CREATEROLE');
+if ($version < 16)
+{
+	like(findings(), qr/maker may make itself a member/, 'or makes roles');
+}
+else
+{
+	unlike(findings(), qr/maker/, 'not who only makes roles of his own');
+}
+
+# ---- virtual generated columns ----
+my $make = <<'EOT';
+CREATE TABLE made (id int PRIMARY KEY, a int NOT NULL,
+	half int GENERATED ALWAYS AS (a / 2) VIRTUAL,
+	partial int GENERATED ALWAYS AS (1000 / a) VIRTUAL,
+	refused text GENERATED ALWAYS AS (a::text) VIRTUAL);
+INSERT INTO made SELECT i, i % 10 FROM generate_series(1, 1000) i;
+SELECT dp_protect('made', unit => 'id', dataset => 'hospital');
+SELECT dp_declare('made', 'half', lower => 0, upper => 4);
+SELECT dp_declare('made', 'partial', lower => 0, upper => 1000);
+EOT
+if ($version >= 18)
+{
+	is(owner_runs($make), '', 'virtual columns');
+	is( analyst_gets('SELECT dp_count(*) FROM made WHERE half >= 3'),
+		400, 'in WHERE');
+	is( analyst_gets('SELECT half, dp_count(*) FROM made GROUP BY 1'),
+		"0|200\n1|200\n2|200\n3|200\n4|200\n|0",
+		'as a key, with its declaration');
+	is(analyst_gets('SELECT dp_sum(half) FROM made'), 2000, 'summed');
+	is( analyst_gets('SELECT dp_count(partial) FROM made'),
+		900, 'a partial one is NULL where it would be an error');
+	is( analyst_gets(
+			'SELECT dp_count(p) FROM (SELECT partial AS p FROM made'
+			  . ' WHERE half < 3) AS s'),
+		500,
+		'at every level');
+	like(
+		errors($node, 'analyst', "SELECT dp_count(*) FROM made WHERE refused = '3'"),
+		qr/virtual generated column "refused" cannot be used.*STORED/s,
+		'one that is not allowed is refused');
+	is( sqlstate($node, 'analyst', "SELECT dp_count(*) FROM made WHERE refused = '3'"),
+		'0A000', 'as a shape');
+	is( analyst_gets(
+			"SELECT * FROM dp_argmax('made', ARRAY['half = 1', 'half >= 2'])"
+		),
+		'half >= 2',
+		'in predicates');
+	is( sqlstate($node, 'analyst', "SELECT * FROM dp_argmax('made', ARRAY['refused = ''3'''])"),
+		'0A000', 'refused there, too');
+	is(owner_runs("SELECT dp_declare('made', 'half', immutable => true)"),
+		'', 'immutable');
+	isnt(owner_runs('UPDATE made SET a = a + 2'), '',
+		'holds what it is computed from');
+	is(owner_runs('UPDATE made SET a = a + 1 WHERE a % 2 = 0'),
+		'', 'as far as it must');
+}
+else
+{
+	is(owner_runs($make), '42601', 'no virtual columns yet');
+}
+
+# ---- NOT NULL that was never checked ----
+$make = <<'EOT';
+CREATE TABLE unchecked (id int UNIQUE, k boolean);
+INSERT INTO unchecked SELECT CASE WHEN i > 3 THEN i END, CASE WHEN i > 100 THEN true END
+FROM generate_series(1, 1000) i;
+ALTER TABLE unchecked ADD CONSTRAINT here NOT NULL id NOT VALID;
+ALTER TABLE unchecked ADD CONSTRAINT there NOT NULL k NOT VALID;
+EOT
+if ($version >= 18)
+{
+	is(owner_runs($make), '', 'NOT NULL NOT VALID');
+	owner_runs("SELECT dp_protect('unchecked', unit => 'id', dataset => 'hospital')");
+	like(errors($node, 'analyst', 'SELECT dp_count(*) FROM unchecked'),
+		qr/may have many rows per privacy unit/, 'proves no unit');
+	is( owner_runs('DELETE FROM unchecked WHERE id IS NULL;'
+			  . ' ALTER TABLE unchecked VALIDATE CONSTRAINT here'),
+		'', 'validated');
+	is( analyst_gets('SELECT k, dp_count(*) FROM unchecked GROUP BY 1'),
+		"f|0\nt|900\n|97", 'nor a key without NULL');
+	is( owner_runs('DELETE FROM unchecked WHERE k IS NULL;'
+			  . ' ALTER TABLE unchecked VALIDATE CONSTRAINT there'),
+		'', 'validated');
+	is( analyst_gets('SELECT k, dp_count(*) FROM unchecked GROUP BY 1'),
+		"f|0\nt|900", 'now it does');
+}
+else
+{
+	is(owner_runs($make), '42601', 'every NOT NULL is checked');
+}
+
+# ---- views: locked, pinned, and their readers' rights ----
+is( owner_runs('CREATE VIEW seen WITH (security_invoker) AS'
+		  . ' SELECT id, age FROM patients; GRANT SELECT ON seen TO analyst'),
+	'', 'a view');
+is(analyst_gets('SELECT dp_count(*) FROM seen WHERE age < 50'), 5000, 'read');
+is( sqlstate($node, 'owner',
+		'BEGIN; DECLARE c CURSOR FOR SELECT dp_count(*) FROM seen;'
+		  . ' DROP VIEW seen'),
+	'55006', 'a view in use is pinned');
+my $prepared = session($node, 'analyst');
+answer($prepared, 'PREPARE p AS SELECT dp_count(*) FROM seen WHERE age < 50;');
+is((answer($prepared, 'EXECUTE p;'))[0], 5000, 'prepared') for 1 .. 6;
+owner_runs('REVOKE SELECT ON seen FROM analyst');
+like((answer($prepared, 'EXECUTE p;'))[1], qr/42501/, 'rights are asked again');
+owner_runs('GRANT SELECT ON seen TO analyst;'
+	  . ' CREATE OR REPLACE VIEW seen WITH (security_invoker) AS'
+	  . ' SELECT id, age + 50 AS age FROM patients');
+is((answer($prepared, 'EXECUTE p;'))[0], 0, 'and so is the view');
+hang_up($prepared);
+
+# A view of the owner's that lends his rights lends them to nothing else.
+is( owner_runs('CREATE TABLE secret (x int); INSERT INTO secret VALUES (1);'
+		  . ' CREATE VIEW lent AS SELECT id, age FROM patients'
+		  . ' WHERE age < (SELECT max(x) FROM secret);'
+		  . ' GRANT SELECT ON lent TO analyst'),
+	'', 'a view with the rights of its owner');
+is( sqlstate($node, 'analyst',
+		'SELECT dp_count(*) FROM patients WHERE age < (SELECT max(x) FROM secret)'
+	),
+	'42501',
+	'the analyst has none on what it reads');
+
+done_testing();
