@@ -121,6 +121,12 @@ mask_error(const dp_inner *run, bool planning)
 	code = original->sqlerrcode;
 	if (planning && may_pass_from_planning(code))
 		PG_RE_THROW();
+
+	/*
+	 * Telling the log looks for interrupts, and a second parallel worker's
+	 * error would go to the client as it is.  Raising lets them in again.
+	 */
+	HOLD_INTERRUPTS();
 	FlushErrorState();
 	if (may_keep_code(code))
 		ereport(ERROR,
