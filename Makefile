@@ -6,6 +6,9 @@
 #   make demo       a guided run on real data, on a private server
 #   make test       everything CI runs; the suites alone: make lint unit
 #                   regress isolation pgtap tap stat jdbc
+#   make check      the suites of five minutes: all but unit and stat
+#   make matrix     everything on PostgreSQL 15, 17 and 18, and the packages,
+#                   in Debian systems of their own (as root; an hour)
 #   make bench      private queries against plain ones (QUICK=1: a few rows)
 #   make errors     measure errors on real data: doc/errors.md, by hand
 #   make synthesis  compare generators on real data: doc/synthesis.md, by hand
@@ -22,6 +25,7 @@ SOURCES = $(sort $(wildcard src/*.c src/*/*.c))
 OBJS = $(SOURCES:.c=.o)
 MODULES_SQL = $(sort $(wildcard sql/[0-9][0-9]_*.sql))
 DATA_built = sql/$(EXTENSION)--$(DP_VERSION).sql
+DATA = $(wildcard sql/upgrade/$(EXTENSION)--*--*.sql)
 
 # "make DP_WERROR=-Werror" is what the tests build.
 PG_CFLAGS = -Wall -Wextra -Wno-unused-parameter -Wno-sign-compare \
@@ -29,11 +33,16 @@ PG_CFLAGS = -Wall -Wextra -Wno-unused-parameter -Wno-sign-compare \
 SHLIB_LINK = -lcrypto -pthread
 
 REGRESS = $(patsubst test/sql/%.sql,%,$(sort $(wildcard test/sql/*.sql)))
-REGRESS_OPTS = --inputdir=test --temp-instance=./tmp_check \
-	--temp-config=test/dp_pg.conf
+REGRESS_OPTS = --inputdir=test
 ISOLATION = $(patsubst test/specs/%.spec,%,$(sort $(wildcard test/specs/*.spec)))
-ISOLATION_OPTS = --inputdir=test --outputdir=. \
-	--temp-instance=./tmp_check_iso --temp-config=test/dp_pg.conf
+ISOLATION_OPTS = --inputdir=test --outputdir=.
+
+# "make installcheck" brings a server of its own, unless one is named; that
+# one must have the library preloaded.
+ifeq ($(PGHOST)$(PGPORT),)
+REGRESS_OPTS += --temp-instance=./tmp_check --temp-config=test/dp_pg.conf
+ISOLATION_OPTS += --temp-instance=./tmp_check_iso --temp-config=test/dp_pg.conf
+endif
 EXTRA_CLEAN = sql/$(EXTENSION)--$(DP_VERSION).sql test/unit/bin
 
 # Without the server's headers only the targets that install them work.
@@ -41,6 +50,8 @@ PG_CONFIG ?= pg_config
 PGXS := $(wildcard $(shell $(PG_CONFIG) --pgxs 2>/dev/null))
 PG_MAJOR := $(shell $(PG_CONFIG) --version 2>/dev/null | sed 's/[^0-9]*\([0-9]*\).*/\1/')
 
+# PGXS has a target "check" that can do nothing.
+ifneq ($(MAKECMDGOALS),check)
 ifneq ($(and $(PGXS),$(filter 15 16 17 18,$(PG_MAJOR))),)
 include $(PGXS)
 
@@ -54,20 +65,31 @@ src/model/smalldb_lanes.o: CFLAGS += $(CFLAGS_VECTORIZE)
 $(OBJS) $(OBJS:.o=.bc): $(wildcard src/*/*.h)
 else
 all install uninstall clean installcheck:
-	@echo "dp_pg needs PostgreSQL 15 and its server headers" >&2
+	@echo "dp_pg needs PostgreSQL 15, 16, 17 or 18 and its server headers" >&2
 	@echo "$(PG_CONFIG) says: $(if $(PG_MAJOR),version $(PG_MAJOR)$(if $(PGXS),,, no server headers),not found)" >&2
-	@echo "On Debian 12: apt-get install postgresql-15 postgresql-server-dev-15 libssl-dev gcc" >&2
+	@echo "On Debian 12: apt-get install postgresql-15 postgresql-server-dev-15 libicu-dev libssl-dev gcc" >&2
+	@echo "On Debian 13: the same, with 17 for 15" >&2
 	@echo "or: make deps; elsewhere name it: make PG_CONFIG=/path/to/pg_config" >&2
 	@exit 1
 endif
+endif
 
 SUITES = lint unit regress isolation pgtap tap stat jdbc
+QUICK_SUITES = lint regress isolation pgtap tap jdbc
 
 deps:
 	bash test/deps.sh
 
 test: deps
 	bash test/sandbox.sh test/run.sh $(SUITES)
+
+ifeq ($(MAKECMDGOALS),check)
+check: deps
+	bash test/sandbox.sh test/run.sh $(QUICK_SUITES)
+endif
+
+matrix:
+	bash test/matrix/matrix.sh
 
 $(SUITES): deps
 	bash test/sandbox.sh test/run.sh $@
@@ -88,4 +110,4 @@ synthesis: deps
 		{ rm -f synthesis.md; exit 1; }
 	mv synthesis.md doc/synthesis.md
 
-.PHONY: deps test demo bench errors synthesis $(SUITES)
+.PHONY: deps test check matrix demo bench errors synthesis $(SUITES)

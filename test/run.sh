@@ -153,10 +153,7 @@ run_suite()
 
 	trap stop_servers EXIT
 	trap 'exit 143' TERM
-	# For the suites that use PostgreSQL::Test::Cluster.
-	export TESTDIR=$DP_PG_WORK/$suite.tap TESTDATADIR=$DP_PG_WORK/$suite.tap
-	export TESTLOGDIR=$DP_PG_WORK/$suite.tap/log
-	mkdir -p "$TESTLOGDIR"
+	prepare_tap "$suite"
 	"suite_$suite" >"$DP_PG_WORK/log.$suite" 2>&1
 	echo $((SECONDS - start)) >"$DP_PG_WORK/time.$suite"
 	echo "# $suite: done after $((SECONDS - start)) s"
@@ -175,9 +172,6 @@ run_lane()
 
 echo "# building and installing privately"
 build_and_install DP_WERROR=-Werror || { echo "0 passed, 1 failed"; exit 1; }
-pgxs_test=$("$DP_PG_SYSTEM_CONFIG" --pkglibdir)/pgxs/src/test
-export PERL5LIB=$pgxs_test/perl${PERL5LIB:+:$PERL5LIB}
-export PG_REGRESS=$pgxs_test/regress/pg_regress
 if [ -z "${DP_PG_DATA:-}" ]; then
 	echo "# DP_PG_DATA: no real data here; tests that need it say so"
 else

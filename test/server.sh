@@ -62,6 +62,17 @@ build_and_install()
 	export PG_CONFIG=$root$folder/pg_config
 }
 
+# prepare_tap name: the environment of programs that use PostgreSQL::Test.
+prepare_tap()
+{
+	pgxs_test=$("$DP_PG_SYSTEM_CONFIG" --pkglibdir)/pgxs/src/test
+	export PERL5LIB=$pgxs_test/perl${PERL5LIB:+:$PERL5LIB}
+	export PG_REGRESS=$pgxs_test/regress/pg_regress
+	export TESTDIR=$DP_PG_WORK/$1.tap TESTDATADIR=$DP_PG_WORK/$1.tap
+	export TESTLOGDIR=$DP_PG_WORK/$1.tap/log
+	mkdir -p "$TESTLOGDIR"
+}
+
 # start_server name [line of configuration ...]: a server of its own, reached
 # through the socket folder $DP_PG_WORK/name and nothing else.
 start_server()
