@@ -143,6 +143,15 @@ $rules{'postgres.h first, or never'} = sub {
 	return @found;
 };
 
+$rules{'versions are told apart in one place'} = sub {
+	my ($tree) = @_;
+
+	return map {
+		matches($tree, $_, qr/\b(PG_VERSION_NUM|PG_MAJORVERSION\w*)\b/,
+			sub { "$_[0] outside of bridge/dp_compat.h" })
+	} grep { !m{^src/bridge/(dp_)?compat\.[ch]$} } c_files($tree, '^src/');
+};
+
 $rules{'purity of mech and acct'} = sub {
 	my ($tree) = @_;
 	my $calls = qr/\b(palloc\w*|pfree|ereport|elog|malloc|calloc|realloc|
