@@ -42,6 +42,17 @@ COMMENT ON FUNCTION dp_pg.audit_grantees(aclitem[], oid, text[]) IS
 REVOKE ALL ON FUNCTION dp_pg.audit_grantees(aclitem[], oid, text[])
 FROM PUBLIC;
 
+CREATE FUNCTION dp_pg.audit_revoke(role oid, member oid, grantor oid, what text)
+RETURNS text LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+	-- since PostgreSQL 16 a grant has a grantor, and ends only in his name
+	SELECT format('REVOKE %s%I FROM %I%s;', what, pg_get_userbyid(role), pg_get_userbyid(member),
+		CASE WHEN current_setting('server_version_num')::int >= 160000
+			THEN format(' GRANTED BY %I CASCADE', pg_get_userbyid(grantor)) END)
+$$;
+COMMENT ON FUNCTION dp_pg.audit_revoke(oid, oid, oid, text) IS
+'internal: the command that ends a membership, or what of it is named';
+REVOKE ALL ON FUNCTION dp_pg.audit_revoke(oid, oid, oid, text) FROM PUBLIC;
+
 CREATE FUNCTION dp_pg.audit_tables(OUT severity text, OUT finding text,
 	OUT object text, OUT remedy text)
 RETURNS SETOF record LANGUAGE sql STABLE
@@ -191,7 +202,7 @@ RETURNS SETOF record LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp AS $$
 	SELECT p.severity, format('role %I has the rights of %I: %s', m.rolname, r.rolname, p.why),
 		quote_ident(m.rolname),
-		format('REVOKE %I FROM %I;', r.rolname, m.rolname)
+		dp_pg.audit_revoke(a.roleid, a.member, a.grantor, '')
 	FROM (VALUES
 		('pg_read_all_data', 'critical', 'it reads every table'),
 		('pg_write_all_data', 'critical', 'it learns how many rows a command meets'),
@@ -214,12 +225,14 @@ SET search_path = pg_catalog, pg_temp AS $$
 	FROM pg_roles AS r WHERE r.rolcreaterole AND NOT r.rolsuper
 		AND current_setting('server_version_num')::int < 160000
 	UNION ALL
-	SELECT DISTINCT 'critical', format('role %I administers %I, who owns protected tables, and may make itself a member', r.rolname, o.rolname),
-		quote_ident(r.rolname), format('REVOKE ADMIN OPTION FOR %I FROM %I;', o.rolname, r.rolname)
-	FROM pg_roles AS r
+	SELECT DISTINCT 'critical', format('role %I administers %s%I, who owns protected tables, and may make itself a member', r.rolname,
+			CASE WHEN a.roleid <> o.oid THEN format('%I, a member of ', pg_get_userbyid(a.roleid)) END, o.rolname),
+		quote_ident(r.rolname), dp_pg.audit_revoke(a.roleid, a.member, a.grantor, 'ADMIN OPTION FOR ')
+	FROM pg_auth_members AS a
+	JOIN pg_roles AS r ON r.oid = a.member AND NOT r.rolsuper
 	JOIN dp_pg.audit_part AS p ON p.relowner <> r.oid
 	JOIN pg_roles AS o ON o.oid = p.relowner
-	WHERE NOT r.rolsuper AND pg_has_role(r.oid, o.oid, 'MEMBER WITH ADMIN OPTION')
+	WHERE a.admin_option AND pg_has_role(a.roleid, o.oid, 'MEMBER')
 	UNION ALL
 	SELECT 'high', format('role %I owns the database and learns by VACUUM VERBOSE how many rows every table has', r.rolname),
 		quote_ident(d.datname), format('ALTER DATABASE %I OWNER TO %I;', d.datname,
@@ -233,12 +246,13 @@ SET search_path = pg_catalog, pg_temp AS $$
 	FROM pg_roles AS r WHERE r.rolreplication AND NOT r.rolsuper
 	UNION ALL
 	SELECT DISTINCT 'critical', format('role %I has a budget and is a member of %I, who owns protected tables', r.rolname, o.rolname),
-		quote_ident(r.rolname), format('REVOKE %I FROM %I;', o.rolname, r.rolname)
+		quote_ident(r.rolname), dp_pg.audit_revoke(a.roleid, a.member, a.grantor, '')
 	FROM dp_pg.budget AS b
 	JOIN pg_roles AS r ON r.rolname = b.role_name AND NOT r.rolsuper
 	JOIN dp_pg.audit_part AS p ON p.relowner <> r.oid
 	JOIN pg_roles AS o ON o.oid = p.relowner
-	WHERE b.active AND pg_has_role(r.oid, o.oid, 'MEMBER')
+	JOIN pg_auth_members AS a ON a.member = r.oid
+	WHERE b.active AND pg_has_role(a.roleid, o.oid, 'MEMBER')
 $$;
 COMMENT ON FUNCTION dp_pg.audit_roles() IS
 'internal: findings of dp_audit about roles';
@@ -263,6 +277,10 @@ SET search_path = pg_catalog, pg_temp AS $$
 	) AS w (name, severity, why)
 	JOIN pg_settings AS s ON s.name = w.name
 	WHERE s.setting IN ('off', 'local', 'remote_write')
+	UNION ALL
+	SELECT 'medium', 'summaries of the WAL name every block that a query over a table touched',
+		s.name, format('ALTER SYSTEM SET %I = off; SELECT pg_reload_conf();', s.name)
+	FROM pg_settings AS s WHERE s.name = 'summarize_wal' AND s.setting = 'on'
 	UNION ALL
 	SELECT 'medium', 'an asynchronous standby can be promoted without the latest charges',
 		coalesce(nullif(r.application_name, ''), 'standby'),
@@ -299,7 +317,7 @@ SET search_path = pg_catalog, pg_temp AS $$
 		('everybody can read counters of rows scanned, written and live in every table', 'pg_stat_all_tables',
 		 '^pg_stat_get_(xact_)?(numscans|lastscan|tuples_.*|live_tuples|dead_tuples|mod_since_analyze|ins_since_vacuum|blocks_.*|(auto)?(vacuum|analyze)_count|(last|total)_(auto)?(vacuum|analyze)_time)$'),
 		('everybody can read counters of the whole server, which a quiet server moves by single rows', 'pg_stat_slru, pg_stat_wal, pg_stat_io, pg_stat_bgwriter, pg_stat_database',
-		 '^pg_(stat_get_(slru|wal|io|backend_(io|wal)|checkpointer_.*|buf_.*|bgwriter_.*|db_(blocks|tuples|temp|blk)_.*)|current_wal_(insert_|flush_)?lsn)$')
+		 '^pg_(stat_get_(slru|wal|io|backend_(io|wal)|checkpointer_.*|buf_.*|bgwriter_.*|db_(blocks|tuples|temp|blk|parallel_workers)_.*)|current_wal_(insert_|flush_)?lsn|wal_summary_contents|available_wal_summaries|get_wal_summarizer_state)$')
 	) AS k (why, object, pattern)
 	JOIN pg_proc AS f ON f.proname ~ k.pattern
 		AND f.pronamespace = 'pg_catalog'::regnamespace

@@ -187,27 +187,11 @@ object_aclcheck(Oid class, Oid object, Oid role, AclMode mode)
 
 /*
  * From 18 on the grouped expressions of a level stand in an entry of FROM of
- * their own, to which targets and HAVING refer.  Gives the level the form that
- * it has in older versions.  Levels with grouping sets are left as they are.
+ * their own, to which targets and HAVING refer.  compat.c gives the level, and
+ * those in its expressions, the form that they have in older versions; levels
+ * with grouping sets are left as they are.
  */
-static inline void
-dp_compat_ungroup(Query *level)
-{
-#if PG_VERSION_NUM >= 180000
-	RangeTblEntry *last;
-
-	if (!level->hasGroupRTE || level->groupingSets != NIL)
-		return;
-	level->targetList = (List *)
-		flatten_group_exprs(NULL, level, (Node *) level->targetList);
-	level->havingQual = flatten_group_exprs(NULL, level, level->havingQual);
-	level->hasGroupRTE = false;
-	last = llast_node(RangeTblEntry, level->rtable);
-	if (last->rtekind != RTE_GROUP)
-		elog(ERROR, "entry of grouped expressions is not the last one");
-	level->rtable = list_delete_last(level->rtable);
-#endif
-}
+extern void dp_compat_ungroup(Query *level);
 
 /* The opposite of an operator's place in a btree: less than, or greater. */
 #if PG_VERSION_NUM >= 180000
@@ -237,7 +221,8 @@ dp_compat_virtual_expression(Relation rel, AttrNumber attnum)
 
 /*
  * The catalog row, a copy, that says that a column has no NULL; or NULL.  From
- * 18 on a column can be marked before its rows were looked at.
+ * 18 on a column can be marked before its rows were looked at, and without its
+ * children.  (Up to 17 children may be altered without a trace in the parent.)
  */
 static inline HeapTuple
 dp_compat_not_null_proof(Oid relid, AttrNumber attnum)
@@ -246,7 +231,8 @@ dp_compat_not_null_proof(Oid relid, AttrNumber attnum)
 	HeapTuple	tuple = findNotNullConstraintAttnum(relid, attnum);
 
 	if (HeapTupleIsValid(tuple) &&
-		!((Form_pg_constraint) GETSTRUCT(tuple))->convalidated)
+		(!((Form_pg_constraint) GETSTRUCT(tuple))->convalidated ||
+		 ((Form_pg_constraint) GETSTRUCT(tuple))->connoinherit))
 		return NULL;
 	return tuple;
 #else

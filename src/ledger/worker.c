@@ -207,6 +207,8 @@ force_settings(void)
 	force("default_transaction_deferrable", "off");
 	force("statement_timeout", "0");
 	force("idle_in_transaction_session_timeout", "0");
+	if (GetConfigOption("transaction_timeout", true, false) != NULL)
+		force("transaction_timeout", "0");	/* since PostgreSQL 17 */
 	force("row_security", "off");
 	force("standard_conforming_strings", "on");
 	force("transform_null_equals", "off");

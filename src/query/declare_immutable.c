@@ -70,6 +70,25 @@ is_plain_table(Oid relid)
 	return plain;
 }
 
+/*
+ * A generated column changes with what it is computed from, and with its
+ * expression, for which no trigger fires.
+ */
+static bool
+is_generated(Oid relid, AttrNumber attnum)
+{
+	HeapTuple	tuple = SearchSysCache2(ATTNUM, ObjectIdGetDatum(relid),
+										Int16GetDatum(attnum));
+	bool		generated = true;
+
+	if (HeapTupleIsValid(tuple))
+	{
+		generated = ((Form_pg_attribute) GETSTRUCT(tuple))->attgenerated != 0;
+		ReleaseSysCache(tuple);
+	}
+	return generated;
+}
+
 static void
 check_column(const dp_column *column)
 {
@@ -82,6 +101,14 @@ check_column(const dp_column *column)
 						   "children, between which rows can move unseen by "
 						   "triggers."),
 				 errhint("Use a plain table.")));
+	if (is_generated(column->relid, column->attnum))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("generated column \"%s\" cannot be declared immutable",
+						NameStr(column->name)),
+				 errdetail("Another expression could move all rows unseen by "
+						   "triggers."),
+				 errhint("Store the value in a column of its own.")));
 	if (!is_partition_type(column->type))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -156,7 +183,7 @@ dp_declare_is_guarded(Oid relid, AttrNumber attnum, Snapshot snapshot)
 	dp_attribute *declared = dp_attribute_lookup(relid, attnum);
 
 	return declared != NULL && declared->guard != 0 &&
-		is_plain_table(relid) &&
+		is_plain_table(relid) && !is_generated(relid, attnum) &&
 		has_trigger(relid, declared->guard, snapshot);
 }
 

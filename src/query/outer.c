@@ -84,8 +84,17 @@ aggregate_column(dp_splitter *s, Aggref *aggregate)
 static dp_refusal *
 refuse_column(dp_splitter *s, const Var *var)
 {
-	RangeTblEntry *entry = rt_fetch(var->varno, s->query->rtable);
+	RangeTblEntry *entry;
 
+	/* what a subquery with grouping sets groups by, in 18 */
+	if (var->varno > list_length(s->query->rtable))
+		return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
+								"It groups by a key of the private query.",
+								"Select from the released values in a "
+								"subquery, and use that.",
+								"grouping sets are not supported in a "
+								"subquery beside private aggregates");
+	entry = rt_fetch(var->varno, s->query->rtable);
 	return dp_bridge_refuse(ERRCODE_GROUPING_ERROR, var->location,
 							"Outside aggregates only group keys are released.",
 							"Add the column to GROUP BY or use a private "

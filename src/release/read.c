@@ -17,6 +17,7 @@
 #include "jit/jit.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
+#include "optimizer/paths.h"
 #include "rewrite/rewriteHandler.h"
 #include "tcop/tcopprot.h"
 #include "utils/guc.h"
@@ -181,7 +182,12 @@ typedef struct plan_settings
 	bool		bitmapscan;
 	double		setup_cost;
 	double		tuple_cost;
+	int			table_size;
+	int			index_size;
 } plan_settings;
+
+#define PARALLEL_TABLE_PAGES 1024	/* PostgreSQL's defaults */
+#define PARALLEL_INDEX_PAGES 64
 
 static void
 make_plans_public(plan_settings *saved)
@@ -191,11 +197,15 @@ make_plans_public(plan_settings *saved)
 	saved->bitmapscan = enable_bitmapscan;
 	saved->setup_cost = parallel_setup_cost;
 	saved->tuple_cost = parallel_tuple_cost;
+	saved->table_size = min_parallel_table_scan_size;
+	saved->index_size = min_parallel_index_scan_size;
 	enable_indexscan = false;
 	enable_indexonlyscan = false;
 	enable_bitmapscan = false;
 	parallel_setup_cost = 0;
 	parallel_tuple_cost = 0;
+	min_parallel_table_scan_size = PARALLEL_TABLE_PAGES;
+	min_parallel_index_scan_size = PARALLEL_INDEX_PAGES;
 }
 
 static void
@@ -206,6 +216,8 @@ restore_settings(const plan_settings *saved)
 	enable_bitmapscan = saved->bitmapscan;
 	parallel_setup_cost = saved->setup_cost;
 	parallel_tuple_cost = saved->tuple_cost;
+	min_parallel_table_scan_size = saved->table_size;
+	min_parallel_index_scan_size = saved->index_size;
 }
 
 /*

@@ -17,6 +17,9 @@ CREATE FUNCTION findings() RETURNS TABLE (severity text, object text,
 	SELECT severity, object, remedy FROM dp_audit()
 	WHERE object LIKE '%regress\_audit%'
 $$;
+-- as it reads on PostgreSQL 15
+CREATE VIEW shown AS SELECT severity, object,
+	regexp_replace(remedy, ' GRANTED BY \w+ CASCADE', '') AS remedy FROM findings();
 CREATE PROCEDURE mend() LANGUAGE plpgsql AS $$
 DECLARE
 	command text;
@@ -35,7 +38,7 @@ CREATE TABLE part_a PARTITION OF part_root FOR VALUES IN (1);
 SELECT dp_protect('person', unit => 'id', dataset => 'regress_audit');
 SELECT dp_protect('part_root', dataset => 'regress_audit');
 RESET ROLE;
-SELECT * FROM findings();
+SELECT * FROM shown;
 
 -- grants, on columns and parts too
 SET ROLE regress_audit_owner;
@@ -43,15 +46,15 @@ GRANT SELECT, INSERT ON person TO regress_audit_other;
 GRANT UPDATE (ward) ON person TO PUBLIC;
 GRANT SELECT ON part_a TO regress_audit_other;
 RESET ROLE;
-SELECT * FROM findings();
+SELECT * FROM shown;
 CALL mend();
-SELECT * FROM findings();
+SELECT * FROM shown;
 
 -- a part that belongs to somebody else
 ALTER TABLE part_a OWNER TO regress_audit_other;
-SELECT * FROM findings();
+SELECT * FROM shown;
 CALL mend();
-SELECT * FROM findings();
+SELECT * FROM shown;
 
 -- views and materialized views, over views too
 SET ROLE regress_audit_owner;
@@ -65,13 +68,13 @@ SELECT 'still private' AS findings WHERE NOT EXISTS
 GRANT SELECT ON w, m TO regress_audit_other;
 GRANT SELECT (id) ON v TO regress_audit_analyst;
 RESET ROLE;
-SELECT * FROM findings();
+SELECT * FROM shown;
 CALL mend();
-SELECT * FROM findings();
+SELECT * FROM shown;
 ALTER MATERIALIZED VIEW m OWNER TO regress_audit_other;
-SELECT * FROM findings();
+SELECT * FROM shown;
 CALL mend();
-SELECT * FROM findings();
+SELECT * FROM shown;
 
 -- functions that run as somebody who can read
 SET ROLE regress_audit_owner;
@@ -80,9 +83,9 @@ AS 'SELECT count(*) FROM regress_audit.person';
 CREATE FUNCTION peek_private() RETURNS bigint LANGUAGE sql
 AS 'SELECT count(*) FROM regress_audit.person';
 RESET ROLE;
-SELECT * FROM findings();
+SELECT * FROM shown;
 CALL mend();
-SELECT * FROM findings();
+SELECT * FROM shown;
 
 -- triggers, rules, policies
 SET ROLE regress_audit_other;
@@ -95,9 +98,9 @@ FOR EACH ROW EXECUTE FUNCTION spy();
 CREATE RULE copy AS ON DELETE TO person DO ALSO NOTHING;
 CREATE POLICY some_rows ON person USING (ward <> 'x');
 RESET ROLE;
-SELECT * FROM findings();
+SELECT * FROM shown;
 CALL mend();
-SELECT * FROM findings();
+SELECT * FROM shown;
 
 -- foreign keys in both directions
 CREATE TABLE lookup (boss int PRIMARY KEY);
@@ -105,9 +108,9 @@ ALTER TABLE lookup OWNER TO regress_audit_other;
 ALTER TABLE person ADD CONSTRAINT to_lookup FOREIGN KEY (boss) REFERENCES lookup;
 CREATE TABLE probe (id int CONSTRAINT to_person REFERENCES person);
 ALTER TABLE probe OWNER TO regress_audit_other;
-SELECT * FROM findings();
+SELECT * FROM shown;
 CALL mend();
-SELECT * FROM findings();
+SELECT * FROM shown;
 
 -- publications
 CREATE PUBLICATION regress_audit_some FOR TABLE person, part_root;
@@ -116,19 +119,19 @@ SELECT * FROM (SELECT DISTINCT * FROM findings()) AS f
 ORDER BY remedy COLLATE "C", object COLLATE "C";
 DROP PUBLICATION regress_audit_schema;
 CALL mend();
-SELECT * FROM findings();
+SELECT * FROM shown;
 DROP PUBLICATION regress_audit_some;
 
 -- roles
 GRANT pg_read_all_data, pg_monitor TO regress_audit_other;
 GRANT pg_read_server_files TO regress_audit_analyst;
 ALTER ROLE regress_audit_analyst REPLICATION;
-SELECT * FROM findings();
+SELECT * FROM shown;
 CALL mend();
-SELECT * FROM findings();
+SELECT * FROM shown;
 ALTER ROLE regress_audit_analyst SUPERUSER REPLICATION;
 GRANT pg_read_all_data TO regress_audit_analyst;
-SELECT * FROM findings();
+SELECT * FROM shown;
 REVOKE pg_read_all_data FROM regress_audit_analyst;
 ALTER ROLE regress_audit_analyst NOSUPERUSER NOREPLICATION;
 DO $$
@@ -137,9 +140,9 @@ BEGIN
 					 epsilon => 1, delta => 1e-6);
 END $$;
 GRANT regress_audit_owner TO regress_audit_analyst;
-SELECT * FROM findings();
+SELECT * FROM shown;
 CALL mend();
-SELECT * FROM findings();
+SELECT * FROM shown;
 
 -- settings and statistics
 BEGIN;

@@ -1,0 +1,56 @@
+/*
+ * compat.c
+ *	  What dp_compat.h promises and is too long for a header.
+ */
+#include "postgres.h"
+
+#include "nodes/nodeFuncs.h"
+
+#include "dp_compat.h"
+
+#if PG_VERSION_NUM >= 180000
+
+/*
+ * Levels in expressions come first: what they group by may refer to the
+ * grouped expressions of the level around them, and is flattened with it only
+ * once it stands in a target.
+ */
+static bool
+ungroup_walker(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, Query))
+	{
+		dp_compat_ungroup((Query *) node);
+		return false;
+	}
+	return expression_tree_walker(node, ungroup_walker, context);
+}
+
+/* dp_compat_ungroup: see dp_compat.h. */
+void
+dp_compat_ungroup(Query *level)
+{
+	(void) ungroup_walker((Node *) level->targetList, NULL);
+	(void) ungroup_walker(level->havingQual, NULL);
+	if (!level->hasGroupRTE || level->groupingSets != NIL)
+		return;
+	level->targetList = (List *)
+		flatten_group_exprs(NULL, level, (Node *) level->targetList);
+	level->havingQual = flatten_group_exprs(NULL, level, level->havingQual);
+	level->hasGroupRTE = false;
+	if (llast_node(RangeTblEntry, level->rtable)->rtekind != RTE_GROUP)
+		elog(ERROR, "entry of grouped expressions is not the last one");
+	level->rtable = list_delete_last(level->rtable);
+}
+
+#else
+
+/* dp_compat_ungroup: see dp_compat.h. */
+void
+dp_compat_ungroup(Query *level)
+{
+}
+
+#endif
