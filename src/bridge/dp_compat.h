@@ -55,23 +55,23 @@
 
 /*
  * From 16 on rights are checked by nodes of their own, one list per query
- * level.  dp_compat_check_rights raises 42501 unless the rights that the level
- * asks for on its relations are there; dp_compat_check_plan the same for a
- * whole plan; dp_compat_read_as lets the level's entries of a relation be
+ * level.  dp_compat_has_rights tells whether the rights that the level asks
+ * for on its relations are there; dp_compat_check_rights raises 42501 unless
+ * they are; dp_compat_read_as lets the level's entries of a relation be
  * checked as another role.
  */
 #if PG_VERSION_NUM >= 160000
+
+static inline bool
+dp_compat_has_rights(Query *level)
+{
+	return ExecCheckPermissions(level->rtable, level->rteperminfos, false);
+}
 
 static inline void
 dp_compat_check_rights(Query *level)
 {
 	(void) ExecCheckPermissions(level->rtable, level->rteperminfos, true);
-}
-
-static inline void
-dp_compat_check_plan(PlannedStmt *plan)
-{
-	(void) ExecCheckPermissions(plan->rtable, plan->permInfos, true);
 }
 
 static inline void
@@ -113,16 +113,16 @@ dp_compat_replace_entries(Query *level, RangeTblEntry *entry)
 
 #else
 
+static inline bool
+dp_compat_has_rights(Query *level)
+{
+	return ExecCheckRTPerms(level->rtable, false);
+}
+
 static inline void
 dp_compat_check_rights(Query *level)
 {
 	(void) ExecCheckRTPerms(level->rtable, true);
-}
-
-static inline void
-dp_compat_check_plan(PlannedStmt *plan)
-{
-	(void) ExecCheckRTPerms(plan->rtable, true);
 }
 
 static inline void

@@ -148,6 +148,12 @@ refuse_function(Oid function, Oid operator, int location,
 		detail = "It returns a set.";
 	if (advice != NULL && advice->detail != NULL)
 		detail = advice->detail;
+	if (dp_expression_is_comparison(function) && !OidIsValid(operator))
+	{
+		detail = "Only the sign of its result has a meaning; how far it is "
+			"from 0 can depend on how a query is executed.";
+		hint = "Compare with the operators <, =, >.";
+	}
 	if (advice != NULL && advice->hint != NULL && !is_not_replaceable)
 		hint = advice->hint;
 	return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, location, detail,
@@ -256,9 +262,12 @@ check_comparison(MinMaxExpr *minmax)
 								minmax->location, NULL, NULL,
 								"type %s has no order",
 								format_type_be(minmax->minmaxtype));
-	return dp_expression_check_function(type->cmp_proc, InvalidOid,
-										minmax->args, minmax->inputcollid,
-										minmax->location, false, false);
+	if (!dp_expression_is_comparison(type->cmp_proc))
+		return refuse_function(type->cmp_proc, InvalidOid, minmax->location,
+							   false);
+	return has_collatable(minmax->args) ?
+		dp_expression_check_collation(minmax->inputcollid,
+									  minmax->location) : NULL;
 }
 
 /* (a, b) < (c, d): each operator, and the support function run for it. */

@@ -27,6 +27,7 @@
 #include "access/transam.h"
 #include "catalog/pg_language.h"
 #include "catalog/pg_proc.h"
+#include "catalog/pg_type.h"
 #include "utils/fmgroids.h"
 #include "utils/syscache.h"
 
@@ -52,7 +53,6 @@ const dp_expression_rule dp_expression_rules[] = {
 	SAFE(F_NUMERIC_LE),
 	SAFE(F_NUMERIC_GT),
 	SAFE(F_NUMERIC_GE),
-	SAFE(F_NUMERIC_CMP),
 
 	/*
 	 * Enum: equality compares OIDs; order reads the type's labels, which
@@ -64,7 +64,6 @@ const dp_expression_rule dp_expression_rules[] = {
 	SAFE(F_ENUM_LE),
 	SAFE(F_ENUM_GT),
 	SAFE(F_ENUM_GE),
-	SAFE(F_ENUM_CMP),
 
 	/*
 	 * Dates and timestamps across types: a date or local time out of the
@@ -77,42 +76,36 @@ const dp_expression_rule dp_expression_rules[] = {
 	SAFE(F_DATE_LE_TIMESTAMP),
 	SAFE(F_DATE_GT_TIMESTAMP),
 	SAFE(F_DATE_GE_TIMESTAMP),
-	SAFE(F_DATE_CMP_TIMESTAMP),
 	SAFE(F_DATE_EQ_TIMESTAMPTZ),
 	SAFE(F_DATE_NE_TIMESTAMPTZ),
 	SAFE(F_DATE_LT_TIMESTAMPTZ),
 	SAFE(F_DATE_LE_TIMESTAMPTZ),
 	SAFE(F_DATE_GT_TIMESTAMPTZ),
 	SAFE(F_DATE_GE_TIMESTAMPTZ),
-	SAFE(F_DATE_CMP_TIMESTAMPTZ),
 	SAFE(F_TIMESTAMP_EQ_DATE),
 	SAFE(F_TIMESTAMP_NE_DATE),
 	SAFE(F_TIMESTAMP_LT_DATE),
 	SAFE(F_TIMESTAMP_LE_DATE),
 	SAFE(F_TIMESTAMP_GT_DATE),
 	SAFE(F_TIMESTAMP_GE_DATE),
-	SAFE(F_TIMESTAMP_CMP_DATE),
 	SAFE(F_TIMESTAMP_EQ_TIMESTAMPTZ),
 	SAFE(F_TIMESTAMP_NE_TIMESTAMPTZ),
 	SAFE(F_TIMESTAMP_LT_TIMESTAMPTZ),
 	SAFE(F_TIMESTAMP_LE_TIMESTAMPTZ),
 	SAFE(F_TIMESTAMP_GT_TIMESTAMPTZ),
 	SAFE(F_TIMESTAMP_GE_TIMESTAMPTZ),
-	SAFE(F_TIMESTAMP_CMP_TIMESTAMPTZ),
 	SAFE(F_TIMESTAMPTZ_EQ_DATE),
 	SAFE(F_TIMESTAMPTZ_NE_DATE),
 	SAFE(F_TIMESTAMPTZ_LT_DATE),
 	SAFE(F_TIMESTAMPTZ_LE_DATE),
 	SAFE(F_TIMESTAMPTZ_GT_DATE),
 	SAFE(F_TIMESTAMPTZ_GE_DATE),
-	SAFE(F_TIMESTAMPTZ_CMP_DATE),
 	SAFE(F_TIMESTAMPTZ_EQ_TIMESTAMP),
 	SAFE(F_TIMESTAMPTZ_NE_TIMESTAMP),
 	SAFE(F_TIMESTAMPTZ_LT_TIMESTAMP),
 	SAFE(F_TIMESTAMPTZ_LE_TIMESTAMP),
 	SAFE(F_TIMESTAMPTZ_GT_TIMESTAMP),
 	SAFE(F_TIMESTAMPTZ_GE_TIMESTAMP),
-	SAFE(F_TIMESTAMPTZ_CMP_TIMESTAMP),
 
 	/* Booleans, "char", character: casts that copy bytes. */
 	SAFE(F_TEXT_BOOL),
@@ -525,12 +518,23 @@ dp_expression_advice_find(Oid function)
 	return NULL;
 }
 
+/* The support function of a btree for two values, by its form. */
+static bool
+compares(Form_pg_proc form)
+{
+	return form->prorettype == INT4OID && form->pronargs == 2 &&
+		strstr(NameStr(form->proname), "cmp") != NULL;
+}
+
 /*
  * dp_expression_is_leakproof
  *	  May the function be used because PostgreSQL marks it LEAKPROOF?
  *
  * Only of functions written in C that initdb makes with a fixed OID: the
- * mark on anything else is somebody's claim, not PostgreSQL's.
+ * mark on anything else is somebody's claim, not PostgreSQL's.  Comparisons
+ * promise no more than a sign: how far from 0 they are is an accident (of
+ * memcmp, of the compiler), so that an answer could depend on how the plan is
+ * executed.
  */
 bool
 dp_expression_is_leakproof(Oid function)
@@ -551,7 +555,31 @@ dp_expression_is_leakproof(Oid function)
 	form = (Form_pg_proc) GETSTRUCT(tuple);
 	answer = form->proleakproof && form->prolang == INTERNALlanguageId &&
 		form->prokind == PROKIND_FUNCTION && !form->proretset &&
-		form->provolatile != PROVOLATILE_VOLATILE;
+		form->provolatile != PROVOLATILE_VOLATILE && !compares(form);
+	ReleaseSysCache(tuple);
+	return answer;
+}
+
+/*
+ * dp_expression_is_comparison
+ *	  Is it a built-in comparison of two values that raises no error?  GREATEST
+ *	  and LEAST look at its sign.
+ */
+bool
+dp_expression_is_comparison(Oid function)
+{
+	HeapTuple	tuple;
+	bool		answer;
+
+	if (function == F_NUMERIC_CMP || function == F_ENUM_CMP)
+		return true;
+	if (function >= FirstGenbkiObjectId)
+		return false;
+	tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
+	if (!HeapTupleIsValid(tuple))
+		return false;
+	answer = compares((Form_pg_proc) GETSTRUCT(tuple)) &&
+		((Form_pg_proc) GETSTRUCT(tuple))->proleakproof;
 	ReleaseSysCache(tuple);
 	return answer;
 }

@@ -44,6 +44,7 @@ extern const dp_expression_rule dp_expression_rules[];
 extern const int dp_expression_rule_count;
 extern const dp_expression_rule *dp_expression_rule_find(Oid function);
 extern bool dp_expression_is_leakproof(Oid function);
+extern bool dp_expression_is_comparison(Oid function);
 extern const dp_expression_advice *dp_expression_advice_find(Oid function);
 
 /* ---- expression_constant.c ---- */

@@ -20,8 +20,8 @@
 
 #include "split.h"
 
-/* Functions nested deeper stay calls, in which a dp_ aggregate is refused. */
-#define INLINE_DEPTH 20
+/* Functions nested deeper are an error: the planner would go on. */
+#define INLINE_DEPTH 100
 
 typedef struct block_walk
 {
@@ -130,8 +130,7 @@ inline_functions(Query *query, List **inval_items, int depth)
 {
 	ListCell   *lc;
 
-	if (depth > INLINE_DEPTH)
-		return;
+	check_stack_depth();
 	foreach(lc, query->rtable)
 	{
 		RangeTblEntry *entry = lfirst(lc);
@@ -145,6 +144,14 @@ inline_functions(Query *query, List **inval_items, int depth)
 		body = inlined_body(query, entry, inval_items);
 		if (body == NULL)
 			continue;
+		if (depth > INLINE_DEPTH)
+			ereport(ERROR,
+					(errcode(ERRCODE_STATEMENT_TOO_COMPLEX),
+					 errmsg("SQL functions in FROM are nested too deeply"),
+					 errdetail("One calls another, more than %d times over.",
+							   INLINE_DEPTH),
+					 errhint("Nest them less deeply, or write one of them in "
+							 "PL/pgSQL.")));
 		inline_functions(body, inval_items, depth + 1);
 		if (!dp_query_has_aggregate((Node *) body) &&
 			!reads_protected_walker((Node *) body, NULL))

@@ -294,6 +294,7 @@ plan_release_query(Query *query, const char *text, int options,
 	memset(&call, 0, sizeof(call));
 	if (may_hold_block_walker((Node *) query, NULL))
 		split_query(&call, query, text);
+	dp_release_check_rights_first(query);
 	if (call.blocks != NIL)
 		options &= ~CURSOR_OPT_PARALLEL_OK;
 
@@ -312,12 +313,6 @@ plan_release_query(Query *query, const char *text, int options,
 	}
 	PG_END_TRY();
 
-	/*
-	 * The plan is printed before rights are checked, with estimates that are
-	 * exact counts where a table was analyzed as a whole.
-	 */
-	if (Debug_print_plan)
-		dp_compat_check_plan(plan);
 	if (call.blocks != NIL)
 		add_plan_dependencies(&call, plan);
 	return plan;
@@ -362,6 +357,7 @@ dp_release_init(void)
 {
 	dp_release_node_init();
 	dp_release_quiet_init();
+	dp_public_plan_init();
 	previous_planner = planner_hook;
 	planner_hook = plan_release_query;
 	previous_pathlist = set_rel_pathlist_hook;

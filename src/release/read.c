@@ -14,12 +14,6 @@
 
 #include "access/xlog.h"
 #include "executor/executor.h"
-#include "jit/jit.h"
-#include "optimizer/cost.h"
-#include "optimizer/optimizer.h"
-#include "optimizer/paths.h"
-#include "rewrite/rewriteHandler.h"
-#include "tcop/tcopprot.h"
 #include "utils/guc.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
@@ -169,80 +163,6 @@ dp_release_execute(const dp_inner *run, PlannedStmt *plan,
 }
 
 /*
- * Which plan is chosen shows in pg_stat_activity and in pg_locks (parallel
- * workers), and the planner's choice follows statistics of private columns
- * and settings of the analyst.  So the shape of the inner plan is made to
- * depend on public things: the table is always read as a whole, by as many
- * workers as its size and the settings give.
- */
-typedef struct plan_settings
-{
-	bool		indexscan;
-	bool		indexonlyscan;
-	bool		bitmapscan;
-	double		setup_cost;
-	double		tuple_cost;
-	int			table_size;
-	int			index_size;
-} plan_settings;
-
-#define PARALLEL_TABLE_PAGES 1024	/* PostgreSQL's defaults */
-#define PARALLEL_INDEX_PAGES 64
-
-static void
-make_plans_public(plan_settings *saved)
-{
-	saved->indexscan = enable_indexscan;
-	saved->indexonlyscan = enable_indexonlyscan;
-	saved->bitmapscan = enable_bitmapscan;
-	saved->setup_cost = parallel_setup_cost;
-	saved->tuple_cost = parallel_tuple_cost;
-	saved->table_size = min_parallel_table_scan_size;
-	saved->index_size = min_parallel_index_scan_size;
-	enable_indexscan = false;
-	enable_indexonlyscan = false;
-	enable_bitmapscan = false;
-	parallel_setup_cost = 0;
-	parallel_tuple_cost = 0;
-	min_parallel_table_scan_size = PARALLEL_TABLE_PAGES;
-	min_parallel_index_scan_size = PARALLEL_INDEX_PAGES;
-}
-
-static void
-restore_settings(const plan_settings *saved)
-{
-	enable_indexscan = saved->indexscan;
-	enable_indexonlyscan = saved->indexonlyscan;
-	enable_bitmapscan = saved->bitmapscan;
-	parallel_setup_cost = saved->setup_cost;
-	parallel_tuple_cost = saved->tuple_cost;
-	min_parallel_table_scan_size = saved->table_size;
-	min_parallel_index_scan_size = saved->index_size;
-}
-
-/*
- * Aggregates with thousands of arguments are computed once; compiling them
- * takes LLVM minutes, and no cancel reaches it.
- */
-#define COMPILED_MOST 256
-
-static bool
-may_compile(const Query *inner)
-{
-	int			arguments = 0;
-	ListCell   *lc;
-
-	foreach(lc, inner->targetList)
-	{
-		Expr	   *target = lfirst_node(TargetEntry, lc)->expr;
-
-		if (IsA(target, Aggref))
-			arguments += list_length(((Aggref *) target)->args);
-	}
-	return arguments <= COMPILED_MOST;
-}
-
-/*
  * dp_inner_plan
  *	  Plan an inner query; which is changed.  `workers`: parallel plans are
  *	  allowed.  The plan lives in the current context.
@@ -251,26 +171,16 @@ PlannedStmt *
 dp_inner_plan(const dp_inner *run, Query *inner, bool workers)
 {
 	PlannedStmt *volatile plan = NULL;
-	bool		compile = may_compile(inner);
-	plan_settings saved;
 
-	make_plans_public(&saved);
 	PG_TRY();
 	{
-		AcquireRewriteLocks(inner, true, false);
-		plan = pg_plan_query(inner, DP_PRIVATE_QUERY_TEXT,
-							 workers ? CURSOR_OPT_PARALLEL_OK : 0,
-							 run->params);
+		plan = dp_public_plan(inner, workers, run->params);
 	}
 	PG_CATCH();
 	{
-		restore_settings(&saved);
 		mask_error(run, true);
 	}
 	PG_END_TRY();
-	restore_settings(&saved);
-	if (!compile)
-		plan->jitFlags = PGJIT_NONE;
 	return plan;
 }
 

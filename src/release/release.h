@@ -107,6 +107,14 @@ extern PlannedStmt *dp_release_plan_subquery(const dp_block *block,
 											 Query *subquery,
 											 ParamListInfo params);
 
+/* public_plan.c */
+extern void dp_public_plan_init(void);
+extern PlannedStmt *dp_public_plan(Query *inner, bool workers,
+								   ParamListInfo params);
+
+/* rights.c */
+extern void dp_release_check_rights_first(Query *query);
+
 /* part.c */
 extern void dp_release_set_part(dp_release_spec *spec, bool replace,
 								Datum value, bool isnull);

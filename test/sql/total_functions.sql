@@ -332,7 +332,8 @@ SELECT count(*) FROM pg_operator o
 	JOIN dp_pg.allowed_functions a ON a.function = o.oprcode
 	WHERE o.oid < 10000 AND oprname IN ('=', '<>', '<', '<=', '>', '>=');
 
--- The default order and hash of each is one of them too.
+-- The comparison behind the default order of each is none of them: only its
+-- sign has a meaning.  (GREATEST and LEAST use it: expression_function.)
 SELECT c.oid::regtype FROM pg_type c JOIN pg_opclass k ON k.opcintype = c.oid
 	JOIN pg_amproc m ON m.amprocfamily = k.opcfamily
 		AND m.amproclefttype = c.oid AND m.amprocrighttype = c.oid
@@ -342,13 +343,15 @@ SELECT c.oid::regtype FROM pg_type c JOIN pg_opclass k ON k.opcintype = c.oid
 		AND c.oid = ANY ('{int2,int4,int8,float4,float8,numeric,text,name,
 			bpchar,"\"char\"",bytea,bool,uuid,inet,anyenum,date,timestamp,
 			timestamptz,time,timetz,interval}'::regtype[]::oid[])
-		AND NOT EXISTS (SELECT 1 FROM dp_pg.allowed_functions
+		AND EXISTS (SELECT 1 FROM dp_pg.allowed_functions
 			WHERE function = m.amproc);
 
 -- Not allowed though PostgreSQL says LEAKPROOF: what can raise all the same.
 SELECT p.oid::regprocedure FROM pg_proc p
 	WHERE proleakproof AND oid < 10000 AND provolatile <> 'v'
-		AND NOT dp_pg.is_leakproof(oid) ORDER BY p.oid::regprocedure::text;
+		AND NOT dp_pg.is_leakproof(oid)
+		AND NOT (proname ~ 'cmp' AND prorettype = 'int4'::regtype)
+	ORDER BY p.oid::regprocedure::text;
 
 -- A user's mark counts for nothing.
 CREATE FUNCTION pg_temp.mine(int) RETURNS bool LANGUAGE sql IMMUTABLE LEAKPROOF

@@ -1,0 +1,302 @@
+/*
+ * public_plan.c
+ *	  Plans of inner queries follow from public facts.
+ *
+ * Which plan is chosen shows: in pg_stat_activity and pg_locks (parallel
+ * workers), in counters, in time, in the pages that are read.  A planner that
+ * knows statistics of private columns chooses by them, and an analyst's cost
+ * settings turn every choice into a question about exact numbers.  So while an
+ * inner query is planned
+ *
+ *	- statistics, widths and indexes of its relations do not exist;
+ *	- every relation has the same size, except that the number of workers
+ *	  follows its pages as it would by default (doc/threat_model.md);
+ *	- settings of costs and of kinds of plans have constant values;
+ *	- nothing is compiled by LLVM: which functions are inlined follows costs,
+ *	  and takes minutes for wide queries;
+ *
+ * and the plan that comes out has none but the nodes listed below.  What is
+ * left to choose by is the text of the query, declarations, and the numbers of
+ * workers that the session allows itself.
+ */
+#include "postgres.h"
+
+#include "jit/jit.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/cost.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/paths.h"
+#include "optimizer/plancat.h"
+#include "rewrite/rewriteHandler.h"
+#include "tcop/tcopprot.h"
+#include "utils/lsyscache.h"
+#include "utils/selfuncs.h"
+
+#include "release.h"
+
+/* What every relation is planned as. */
+#define PUBLIC_PAGES 10000
+#define PUBLIC_TUPLES 1000000
+
+#define PARALLEL_PAGES 1024		/* default of min_parallel_table_scan_size */
+
+static get_relation_info_hook_type previous_info = NULL;
+static get_relation_stats_hook_type previous_stats = NULL;
+static get_index_stats_hook_type previous_index_stats = NULL;
+static get_attavgwidth_hook_type previous_width = NULL;
+
+/* True while an inner query is planned; planning is never nested in it. */
+static bool planning = false;
+
+/* ---- settings ---- */
+
+static const struct
+{
+	bool	   *setting;
+	bool		value;
+}			switches[] =
+{
+	{&enable_async_append, true},
+	{&enable_bitmapscan, false},
+	{&enable_gathermerge, true},
+	{&enable_hashagg, true},
+	{&enable_incremental_sort, true},
+	{&enable_indexonlyscan, false},
+	{&enable_indexscan, false},
+	{&enable_parallel_append, true},
+	{&enable_partition_pruning, true},
+	{&enable_partitionwise_aggregate, false},
+	{&enable_seqscan, true},
+	{&enable_sort, true},
+	{&enable_tidscan, false},
+	{&jit_enabled, false},
+};
+
+/* Workers cost nothing, so that as many are used as there may be. */
+static const struct
+{
+	double	   *setting;
+	double		value;
+}			costs[] =
+{
+	{&cpu_index_tuple_cost, DEFAULT_CPU_INDEX_TUPLE_COST},
+	{&cpu_operator_cost, DEFAULT_CPU_OPERATOR_COST},
+	{&cpu_tuple_cost, DEFAULT_CPU_TUPLE_COST},
+	{&parallel_setup_cost, 0},
+	{&parallel_tuple_cost, 0},
+	{&random_page_cost, DEFAULT_RANDOM_PAGE_COST},
+	{&seq_page_cost, DEFAULT_SEQ_PAGE_COST},
+};
+
+struct dp_plan_settings
+{
+	bool		switches[lengthof(switches)];
+	double		costs[lengthof(costs)];
+	int			parallel_pages;
+	int			cache_size;
+};
+
+static void
+begin_planning(struct dp_plan_settings *saved)
+{
+	int			i;
+
+	for (i = 0; i < lengthof(switches); i++)
+	{
+		saved->switches[i] = *switches[i].setting;
+		*switches[i].setting = switches[i].value;
+	}
+	for (i = 0; i < lengthof(costs); i++)
+	{
+		saved->costs[i] = *costs[i].setting;
+		*costs[i].setting = costs[i].value;
+	}
+	saved->parallel_pages = min_parallel_table_scan_size;
+	saved->cache_size = effective_cache_size;
+	min_parallel_table_scan_size = PARALLEL_PAGES;
+	effective_cache_size = DEFAULT_EFFECTIVE_CACHE_SIZE;
+	planning = true;
+}
+
+static void
+end_planning(const struct dp_plan_settings *saved)
+{
+	int			i;
+
+	planning = false;
+	for (i = 0; i < lengthof(switches); i++)
+		*switches[i].setting = saved->switches[i];
+	for (i = 0; i < lengthof(costs); i++)
+		*costs[i].setting = saved->costs[i];
+	min_parallel_table_scan_size = saved->parallel_pages;
+	effective_cache_size = saved->cache_size;
+}
+
+/* ---- what the planner hears of relations ---- */
+
+/* As compute_parallel_worker does with default settings. */
+static int
+workers_for(BlockNumber pages)
+{
+	int			workers = 0;
+	double		threshold = PARALLEL_PAGES;
+
+	for (; pages >= threshold; threshold *= 3)
+		workers++;
+	return workers;
+}
+
+static void
+hide_relation(PlannerInfo *root, Oid relid, bool is_parent, RelOptInfo *rel)
+{
+	if (previous_info)
+		previous_info(root, relid, is_parent, rel);
+	if (!planning)
+		return;
+	rel->indexlist = NIL;
+	rel->statlist = NIL;
+	if (is_parent)
+		return;					/* its parts have pages, it has none */
+	if (rel->rel_parallel_workers == -1)
+		rel->rel_parallel_workers = workers_for(rel->pages);
+	rel->pages = PUBLIC_PAGES;
+	rel->tuples = PUBLIC_TUPLES;
+	rel->allvisfrac = 0;
+}
+
+static bool
+hide_stats(PlannerInfo *root, RangeTblEntry *entry, AttrNumber attnum,
+		   VariableStatData *data)
+{
+	if (!planning)
+		return previous_stats &&
+			previous_stats(root, entry, attnum, data);
+	data->statsTuple = NULL;
+	return true;
+}
+
+static bool
+hide_index_stats(PlannerInfo *root, Oid index, AttrNumber column,
+				 VariableStatData *data)
+{
+	if (!planning)
+		return previous_index_stats &&
+			previous_index_stats(root, index, column, data);
+	data->statsTuple = NULL;
+	return true;
+}
+
+static int32
+hide_width(Oid relid, AttrNumber attnum)
+{
+	Oid			type;
+	Oid			collation;
+	int32		typmod;
+
+	if (!planning)
+		return previous_width ? previous_width(relid, attnum) : 0;
+	get_atttypetypmodcoll(relid, attnum, &type, &typmod, &collation);
+	return get_typavgwidth(type, typmod);
+}
+
+/* ---- what comes out ---- */
+
+static bool
+is_allowed(const Plan *plan)
+{
+	switch (nodeTag(plan))
+	{
+		case T_Agg:
+		case T_Append:
+		case T_ForeignScan:
+		case T_Gather:
+		case T_GatherMerge:
+		case T_Group:
+		case T_IncrementalSort:
+		case T_MergeAppend:
+		case T_Result:
+		case T_SeqScan:
+		case T_Sort:
+		case T_SubqueryScan:
+			return true;
+		default:
+			return false;
+	}
+}
+
+static void
+check_nodes(const Plan *plan)
+{
+	List	   *children = NIL;
+	ListCell   *lc;
+
+	if (plan == NULL)
+		return;
+	if (!is_allowed(plan))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("the plan of a private query has a step that may not "
+						"read private rows"),
+				 errdetail("Its node has type %d.  Nothing was charged.",
+						   (int) nodeTag(plan)),
+				 errhint("Another extension may have made it; report it "
+						 "otherwise.")));
+	if (IsA(plan, Append))
+		children = ((const Append *) plan)->appendplans;
+	else if (IsA(plan, MergeAppend))
+		children = ((const MergeAppend *) plan)->mergeplans;
+	foreach(lc, children)
+		check_nodes(lfirst(lc));
+	if (IsA(plan, SubqueryScan))
+		check_nodes(((const SubqueryScan *) plan)->subplan);
+	check_nodes(plan->lefttree);
+	check_nodes(plan->righttree);
+}
+
+/*
+ * dp_public_plan
+ *	  Plan a verified inner query, which is changed; `workers`: parallel plans
+ *	  are allowed.  The plan lives in the current context.
+ *
+ * Errors: those of planning, and 0A000 when a step of the plan is not one of
+ * those that may read private rows.
+ */
+PlannedStmt *
+dp_public_plan(Query *inner, bool workers, ParamListInfo params)
+{
+	PlannedStmt *volatile plan = NULL;
+	struct dp_plan_settings saved;
+	ListCell   *lc;
+
+	begin_planning(&saved);
+	PG_TRY();
+	{
+		AcquireRewriteLocks(inner, true, false);
+		plan = pg_plan_query(inner, DP_PRIVATE_QUERY_TEXT,
+							 workers ? CURSOR_OPT_PARALLEL_OK : 0, params);
+	}
+	PG_FINALLY();
+	{
+		end_planning(&saved);
+	}
+	PG_END_TRY();
+	check_nodes(plan->planTree);
+	foreach(lc, plan->subplans)
+		check_nodes(lfirst(lc));
+	Assert(plan->jitFlags == PGJIT_NONE);
+	return plan;
+}
+
+/* dp_public_plan_init: install the hooks; once, while preloading. */
+void
+dp_public_plan_init(void)
+{
+	previous_info = get_relation_info_hook;
+	get_relation_info_hook = hide_relation;
+	previous_stats = get_relation_stats_hook;
+	get_relation_stats_hook = hide_stats;
+	previous_index_stats = get_index_stats_hook;
+	get_index_stats_hook = hide_index_stats;
+	previous_width = get_attavgwidth_hook;
+	get_attavgwidth_hook = hide_width;
+}

@@ -1,0 +1,113 @@
+/*
+ * rights.c
+ *	  Rights on protected relations, before a planner sees the statement.
+ *
+ * PostgreSQL checks rights when a plan is executed.  By then the planner has
+ * read statistics, and the values at the ends of indexes, for a role that may
+ * read none of it; the counters of pg_prepared_statements, which follow the
+ * costs of plans that were then refused, told exact numbers of rows.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_inherits.h"
+#include "nodes/nodeFuncs.h"
+
+#include "release.h"
+
+/*
+ * Everything of a level that the planner will see: it leaves out SELECTs in
+ * WITH to which nothing refers (any more, where a block took them over).
+ */
+static bool
+walk_level(Query *level, bool (*walker) (Node *node, void *context),
+		   void *context, int flags)
+{
+	ListCell   *lc;
+
+	foreach(lc, level->cteList)
+	{
+		CommonTableExpr *cte = lfirst_node(CommonTableExpr, lc);
+
+		if ((cte->cterefcount > 0 ||
+			 castNode(Query, cte->ctequery)->commandType != CMD_SELECT) &&
+			walker(cte->ctequery, context))
+			return true;
+	}
+	return query_tree_walker(level, walker, context,
+							 flags | QTW_IGNORE_CTE_SUBQUERIES);
+}
+
+/* Is a right missing at any level?  Raises nothing. */
+static bool
+lacks_right_walker(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, Query))
+		return !dp_compat_has_rights((Query *) node) ||
+			walk_level((Query *) node, lacks_right_walker, context, 0);
+	return expression_tree_walker(node, lacks_right_walker, context);
+}
+
+/* Are rows of a protected relation among those of the relation? */
+static bool
+holds_protected(Oid relid)
+{
+	ListCell   *lc;
+
+	if (OidIsValid(dp_relation_protected_root(relid)))
+		return true;
+	foreach(lc, find_all_inheritors(relid, NoLock, NULL))
+		if (OidIsValid(dp_relation_protected_root(lfirst_oid(lc))))
+			return true;
+	return false;
+}
+
+static bool
+reaches_protected_walker(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, RangeTblEntry))
+	{
+		Oid			relid = ((RangeTblEntry *) node)->relid;
+
+		return OidIsValid(relid) && holds_protected(relid);
+	}
+	if (IsA(node, Query))
+		return walk_level((Query *) node, reaches_protected_walker, context,
+						  QTW_EXAMINE_RTES_BEFORE);
+	return expression_tree_walker(node, reaches_protected_walker, context);
+}
+
+/* Raises 42501 at the first level where a right is missing. */
+static bool
+check_rights_walker(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, Query))
+	{
+		dp_compat_check_rights((Query *) node);
+		return walk_level((Query *) node, check_rights_walker, context, 0);
+	}
+	return expression_tree_walker(node, check_rights_walker, context);
+}
+
+/*
+ * dp_release_check_rights_first
+ *	  Raise 42501, as execution would, when a right is missing for a statement
+ *	  that reaches a protected relation: directly, through a part of it or a
+ *	  view, at any level.  Everything else is left to execution.
+ *
+ * A right on any relation of such a statement counts, since statistics of all
+ * of them meet in its plan.  A statement whose rights are there pays for one
+ * more check of them.
+ */
+void
+dp_release_check_rights_first(Query *query)
+{
+	if (lacks_right_walker((Node *) query, NULL) &&
+		reaches_protected_walker((Node *) query, NULL))
+		(void) check_rights_walker((Node *) query, NULL);
+}
