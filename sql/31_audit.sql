@@ -278,6 +278,10 @@ SET search_path = pg_catalog, pg_temp AS $$
 	JOIN pg_settings AS s ON s.name = w.name
 	WHERE s.setting IN ('off', 'local', 'remote_write')
 	UNION ALL
+	SELECT 'medium', 'calls and times of functions are counted where everybody can read them',
+		s.name, format('ALTER SYSTEM SET %I = none; SELECT pg_reload_conf();', s.name)
+	FROM pg_settings AS s WHERE s.name = 'track_functions' AND s.reset_val <> 'none'
+	UNION ALL
 	SELECT 'medium', 'summaries of the WAL name every block that a query over a table touched',
 		s.name, format('ALTER SYSTEM SET %I = off; SELECT pg_reload_conf();', s.name)
 	FROM pg_settings AS s WHERE s.name = 'summarize_wal' AND s.setting = 'on'
@@ -313,11 +317,11 @@ SET search_path = pg_catalog, pg_temp AS $$
 			string_agg(f.oid::regprocedure::text, ', ' ORDER BY f.oid::regprocedure::text))
 	FROM (VALUES
 		('everybody can read the size of every table', 'pg_relation_size',
-		 '^pg_(relation|table|indexes|total_relation)_size$'),
+		 '^pg_(relation|table|indexes|total_relation|tablespace|database)_size$'),
 		('everybody can read counters of rows scanned, written and live in every table', 'pg_stat_all_tables',
 		 '^pg_stat_get_(xact_)?(numscans|lastscan|tuples_.*|live_tuples|dead_tuples|mod_since_analyze|ins_since_vacuum|blocks_.*|(auto)?(vacuum|analyze)_count|(last|total)_(auto)?(vacuum|analyze)_time)$'),
 		('everybody can read counters of the whole server, which a quiet server moves by single rows', 'pg_stat_slru, pg_stat_wal, pg_stat_io, pg_stat_bgwriter, pg_stat_database',
-		 '^pg_(stat_get_(slru|wal|io|backend_(io|wal)|checkpointer_.*|buf_.*|bgwriter_.*|db_(blocks|tuples|temp|blk|parallel_workers)_.*)|current_wal_(insert_|flush_)?lsn|wal_summary_contents|available_wal_summaries|get_wal_summarizer_state)$')
+		 '^pg_(stat_get_(slru|wal|io|backend_(io|wal)|checkpointer_.*|buf_.*|bgwriter_.*|db_(blocks|tuples|temp|blk|parallel_workers|xact)_.*|archiver|(xact_)?function_.*)|current_wal_(insert_|flush_)?lsn|logical_emit_message|control_checkpoint|get_replication_slots|get_loaded_modules|wal_summary_contents|available_wal_summaries|get_wal_summarizer_state)$')
 	) AS k (why, object, pattern)
 	JOIN pg_proc AS f ON f.proname ~ k.pattern
 		AND f.pronamespace = 'pg_catalog'::regnamespace

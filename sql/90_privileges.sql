@@ -21,3 +21,22 @@ $lock$;
 
 -- What only this script calls.
 DROP FUNCTION dp_pg.make_twins(text, text, text, text, text, boolean);
+
+-- Estimates of a planner go past row security: without statistics of its
+-- columns a hidden row shows in no estimate.
+DO $statistics$
+DECLARE
+	a record;
+BEGIN
+	FOR a IN
+		SELECT c.oid::pg_catalog.regclass AS relation, t.attname
+		FROM pg_catalog.pg_class c
+		JOIN pg_catalog.pg_attribute t ON t.attrelid = c.oid
+		WHERE c.relnamespace = 'dp_pg'::regnamespace AND c.relkind = 'r'
+			AND c.relrowsecurity AND t.attnum > 0 AND NOT t.attisdropped
+	LOOP
+		EXECUTE pg_catalog.format('ALTER TABLE %s ALTER COLUMN %I SET STATISTICS 0',
+			a.relation, a.attname);
+	END LOOP;
+END
+$statistics$;

@@ -208,7 +208,7 @@ dp_universe_from_list(const List *list)
 	dp_universe *universe = palloc0(sizeof(dp_universe));
 	int			i;
 
-	universe->relid = linitial_oid(linitial_node(List, list));
+	universe->relid = linitial_oid((List *) linitial(list));
 	universe->naxes = list_length(list) - 1;
 	universe->axes = palloc(sizeof(dp_axis *) * Max(universe->naxes, 1));
 	for (i = 0; i < universe->naxes; i++)

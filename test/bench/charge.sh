@@ -70,6 +70,6 @@ sort -n "$dir/ratios" | awk -v clients="$clients" '
 	END {
 		m = NR % 2 ? r[(NR + 1) / 2] : (r[NR / 2] + r[NR / 2 + 1]) / 2
 		printf "charge at %d clients: %.2fx of UPDATE in the session (%s)\n",
-			clients, m, m >= 4 ? "ok, at least 4" : "below 4"
-		exit m < 4
+			clients, m, (m >= 4 ? "ok, at least 4" : "below 4")
+		exit (m < 4)
 	}'

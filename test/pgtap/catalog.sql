@@ -223,6 +223,16 @@ SELECT is_empty($$ SELECT id::regprocedure FROM member_function WHERE prokind = 
 SELECT set_has($$ SELECT unnest(extconfig)::regclass::text FROM pg_extension WHERE extname = 'dp_pg' $$,
 	$$ VALUES ('dp_pg.ledger'), ('dp_pg.budget'), ('dp_pg.dataset'), ('dp_pg.relation'), ('dp_pg.attribute') $$, 'configuration tables are dumped');
 
+-- estimates of the planner go past row security
+SELECT is_empty($$ SELECT attrelid::regclass, attname FROM pg_attribute JOIN pg_class c ON c.oid = attrelid
+	WHERE relnamespace = 'dp_pg'::regnamespace AND relkind = 'r' AND relrowsecurity AND attnum > 0 AND NOT attisdropped AND attstattarget IS DISTINCT FROM 0 $$,
+	'no statistics of what row security hides');
+INSERT INTO dp_pg.ledger (at, role, role_oid, cluster, login_role, dataset, mechanism, epsilon, delta, rho, releases, fingerprint)
+	SELECT now(), 'postgres', 10, 0, 'postgres', 'stat', 'none', 0.1, 0, 0, 1, 0 FROM generate_series(1, 1000);
+ANALYZE dp_pg.dataset, dp_pg.budget, dp_pg.ledger, dp_pg.batch, dp_pg.part, dp_pg.session, dp_pg.session_secret, dp_pg.session_question, dp_pg.released;
+SELECT is_empty($$ SELECT starelid::regclass, staattnum FROM pg_statistic JOIN pg_class c ON c.oid = starelid
+	WHERE relnamespace = 'dp_pg'::regnamespace AND relrowsecurity $$, 'ANALYZE keeps none');
+
 -- settings
 SELECT is((SELECT context FROM pg_settings s WHERE s.name = v.name), v.context, format('%s is set by %s', v.name, v.context))
 FROM (VALUES ('dp_pg.epsilon', 'user'), ('dp_pg.epsilon_ceiling', 'superuser'), ('dp_pg.epsilon_floor', 'superuser'), ('dp_pg.max_groups', 'superuser')) v(name, context);

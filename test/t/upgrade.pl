@@ -232,7 +232,7 @@ my $upgrade = "\\echo Use \"ALTER EXTENSION dp_pg UPDATE\" to load this file. \\
   . $function
   . $comment
   . $revoke
-  . "ALTER TABLE dp_pg.batch ALTER COLUMN id SET STATISTICS -1;\n"
+  . "ALTER TABLE dp_pg.batch ALTER COLUMN id SET STATISTICS 0;\n"
   . "DROP FUNCTION dp_pg.gone();\n";
 install('dp_pg--0.0.9.sql', $older);
 install("dp_pg--0.0.9--$current.sql", $upgrade);
@@ -242,7 +242,7 @@ update('made_up', '0.0.9');
 
 my $n = 0;
 foreach my $forgotten ($function, $comment, $revoke,
-	"ALTER TABLE dp_pg.batch ALTER COLUMN id SET STATISTICS -1;\n",
+	"ALTER TABLE dp_pg.batch ALTER COLUMN id SET STATISTICS 0;\n",
 	"DROP FUNCTION dp_pg.gone();\n")
 {
 	my $from = '0.0.8' . ++$n;

@@ -94,6 +94,27 @@ value($node, $_)
 	"SELECT remedy FROM dp_audit() WHERE object IN ('far', 'analyst', 'middle')");
 unlike(findings(), qr/far|analyst|middle/, 'the remedies end all of it');
 
+# After the remedies nobody calls what tells of pages, counters and the WAL.
+value($node, $_)
+  for split /\n/,
+  value($node, "SELECT remedy FROM dp_audit() WHERE finding ~ '^everybody'");
+unlike(findings(), qr/everybody/, 'the remedies for everybody close them');
+foreach my $call (
+	"pg_tablespace_size('pg_default')", "pg_database_size('postgres')",
+	"pg_relation_size('patients')", "pg_logical_emit_message(false, 'a', 'b')",
+	'pg_control_checkpoint()', 'pg_get_replication_slots()',
+	'pg_stat_get_archiver()', 'pg_stat_get_function_calls(1)',
+	'pg_stat_get_xact_function_calls(1)', 'pg_stat_get_db_xact_commit(1)',
+	'pg_current_wal_lsn()')
+{
+	is(sqlstate($node, 'analyst', "SELECT $call"), '42501', "no $call");
+}
+value($node, "ALTER SYSTEM SET track_functions = 'all'; SELECT pg_reload_conf()");
+$node->poll_query_until('postgres',
+	"SELECT EXISTS (SELECT FROM dp_audit() WHERE object = 'track_functions')");
+like(findings(), qr/calls and times of functions are counted/,
+	'track_functions');
+
 # ---- columns whose expression can change (SET EXPRESSION, 17) ----
 owner_runs('CREATE TABLE moved (id int PRIMARY KEY, a int NOT NULL,'
 	  . ' p int GENERATED ALWAYS AS (a) STORED);'
