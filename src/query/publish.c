@@ -237,7 +237,7 @@ check_free(const RangeVar *name)
 	Oid			namespace = LookupNamespaceNoError(name->schemaname);
 
 	if (object_aclcheck(NamespaceRelationId, namespace, GetUserId(),
-							  ACL_CREATE) != ACLCHECK_OK)
+						ACL_CREATE) != ACLCHECK_OK)
 		ereport(ERROR,
 				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
 				 errmsg("permission denied for schema %s", name->schemaname),

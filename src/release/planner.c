@@ -44,6 +44,7 @@ typedef struct planner_call
 	List	   *relations;		/* OIDs the plan depends on */
 	List	   *inval_items;
 	Oid			marker;
+	bool		inlines;		/* may put functions' bodies into FROM */
 } planner_call;
 
 static planner_hook_type previous_planner = NULL;
@@ -292,7 +293,8 @@ plan_release_query(Query *query, const char *text, int options,
 
 	dp_release_refuse_loud();
 	memset(&call, 0, sizeof(call));
-	if (may_hold_block_walker((Node *) query, NULL))
+	call.inlines = may_hold_block_walker((Node *) query, NULL);
+	if (call.inlines)
 		split_query(&call, query, text);
 	dp_release_check_rights_first(query);
 	if (call.blocks != NIL)
@@ -316,6 +318,17 @@ plan_release_query(Query *query, const char *text, int options,
 	if (call.blocks != NIL)
 		add_plan_dependencies(&call, plan);
 	return plan;
+}
+
+/*
+ * dp_release_may_inline
+ *	  May the planner call under way put bodies of functions into FROM?  Then
+ *	  the statement has a set-returning function that a user made.
+ */
+bool
+dp_release_may_inline(void)
+{
+	return current_call != NULL && current_call->inlines;
 }
 
 /* ---- paths ---- */

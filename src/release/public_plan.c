@@ -11,16 +11,21 @@
  *	- statistics, widths and indexes of its relations do not exist;
  *	- every relation has the same size, except that the number of workers
  *	  follows its pages as it would by default (doc/threat_model.md);
- *	- settings of costs and of kinds of plans have constant values;
+ *	- settings of costs, and those that turn kinds of plans on and off as far
+ *	  as they can be part of such a plan, have constant values;
  *	- nothing is compiled by LLVM: which functions are inlined follows costs,
  *	  and takes minutes for wide queries;
  *
  * and the plan that comes out has none but the nodes listed below.  What is
- * left to choose by is the text of the query, declarations, and the numbers of
- * workers that the session allows itself.
+ * left to choose by is the text of the query, declarations, and what the
+ * session says of workers and of constraints: all public.
+ *
+ * The hook that hides sizes is where the planner comes to every relation, so
+ * rights are looked at there once more for ordinary statements (rights.c).
  */
 #include "postgres.h"
 
+#include "access/transam.h"
 #include "jit/jit.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/cost.h"
@@ -92,7 +97,6 @@ struct dp_plan_settings
 {
 	bool		switches[lengthof(switches)];
 	double		costs[lengthof(costs)];
-	int			parallel_pages;
 	int			cache_size;
 };
 
@@ -111,9 +115,7 @@ begin_planning(struct dp_plan_settings *saved)
 		saved->costs[i] = *costs[i].setting;
 		*costs[i].setting = costs[i].value;
 	}
-	saved->parallel_pages = min_parallel_table_scan_size;
 	saved->cache_size = effective_cache_size;
-	min_parallel_table_scan_size = PARALLEL_PAGES;
 	effective_cache_size = DEFAULT_EFFECTIVE_CACHE_SIZE;
 	planning = true;
 }
@@ -128,13 +130,15 @@ end_planning(const struct dp_plan_settings *saved)
 		*switches[i].setting = saved->switches[i];
 	for (i = 0; i < lengthof(costs); i++)
 		*costs[i].setting = saved->costs[i];
-	min_parallel_table_scan_size = saved->parallel_pages;
 	effective_cache_size = saved->cache_size;
 }
 
 /* ---- what the planner hears of relations ---- */
 
-/* As compute_parallel_worker does with default settings. */
+/*
+ * As compute_parallel_worker does for a table with default settings.  A small
+ * part of a partitioned table gets none, where it would get one there.
+ */
 static int
 workers_for(BlockNumber pages)
 {
@@ -152,7 +156,11 @@ hide_relation(PlannerInfo *root, Oid relid, bool is_parent, RelOptInfo *rel)
 	if (previous_info)
 		previous_info(root, relid, is_parent, rel);
 	if (!planning)
+	{
+		if (relid >= FirstNormalObjectId && dp_release_may_inline())
+			dp_release_check_rights_met(root, relid);
 		return;
+	}
 	rel->indexlist = NIL;
 	rel->statlist = NIL;
 	if (is_parent)

@@ -112,8 +112,12 @@ extern void dp_public_plan_init(void);
 extern PlannedStmt *dp_public_plan(Query *inner, bool workers,
 								   ParamListInfo params);
 
+/* planner.c */
+extern bool dp_release_may_inline(void);
+
 /* rights.c */
 extern void dp_release_check_rights_first(Query *query);
+extern void dp_release_check_rights_met(PlannerInfo *root, Oid relid);
 
 /* part.c */
 extern void dp_release_set_part(dp_release_spec *spec, bool replace,

@@ -11,6 +11,7 @@
 
 #include "catalog/pg_inherits.h"
 #include "nodes/nodeFuncs.h"
+#include "nodes/pathnodes.h"
 
 #include "release.h"
 
@@ -96,13 +97,13 @@ check_rights_walker(Node *node, void *context)
 
 /*
  * dp_release_check_rights_first
- *	  Raise 42501, as execution would, when a right is missing for a statement
- *	  that reaches a protected relation: directly, through a part of it or a
- *	  view, at any level.  Everything else is left to execution.
+ *	  Raise 42501 when a right is missing for a statement that reaches a
+ *	  protected relation: directly, through a part of it or a view, at any
+ *	  level.  Everything else is left to execution.
  *
  * A right on any relation of such a statement counts, since statistics of all
- * of them meet in its plan.  A statement whose rights are there pays for one
- * more check of them.
+ * of them meet in its plan; also where planning would have dropped the
+ * relation.  A statement whose rights are there pays for one more check.
  */
 void
 dp_release_check_rights_first(Query *query)
@@ -110,4 +111,20 @@ dp_release_check_rights_first(Query *query)
 	if (lacks_right_walker((Node *) query, NULL) &&
 		reaches_protected_walker((Node *) query, NULL))
 		(void) check_rights_walker((Node *) query, NULL);
+}
+
+/*
+ * dp_release_check_rights_met
+ *	  The same for a relation that the planner has come to: the bodies of SQL
+ *	  functions that it puts into FROM were not part of the statement above.
+ *	  Called before statistics of the relation are read.
+ */
+void
+dp_release_check_rights_met(PlannerInfo *root, Oid relid)
+{
+	PlannerInfo *level;
+
+	for (level = root; level != NULL; level = level->parent_root)
+		if (!dp_compat_has_rights(level->parse) && holds_protected(relid))
+			dp_compat_check_rights(level->parse);
 }

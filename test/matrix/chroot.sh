@@ -94,7 +94,7 @@ make_base()
 }
 
 # open_copy suite name: a copy of the pristine system, unless it is there,
-# mounted and with today's list of packages; prints nothing, sets `root`.
+# mounted, its packages those of today; sets `root`.
 open_copy()
 {
 	root=$cache/$1.$2
@@ -106,10 +106,12 @@ open_copy()
 	fi
 	cp /etc/resolv.conf "$root/etc/resolv.conf" 2>/dev/null
 	mount_into "$root" || return 1
-	[ -n "$(ls "$root"/var/lib/apt/lists/*Packages* 2>/dev/null)" ] || {
+	if [ -z "$(find "$root/etc/dp_pg_updated" -mtime -1 2>/dev/null)" ]; then
 		inside "$root" apt-get update -qq &&
-			inside "$root" apt-get dist-upgrade -y -qq >/dev/null 2>&1
-	}
+			inside "$root" apt-get dist-upgrade -y -qq >/dev/null 2>&1 &&
+			touch "$root/etc/dp_pg_updated" ||
+			echo "# $1: its packages could not be updated"
+	fi
 }
 
 # close_copy: unmount it; with "forget" remove it.

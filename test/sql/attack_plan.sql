@@ -72,6 +72,16 @@ COPY (SELECT FROM person) TO STDOUT;
 CREATE FUNCTION reads(int) RETURNS bigint LANGUAGE sql STABLE AS 'SELECT count(*) FROM regress_attack_plan.person WHERE age < $1';
 CREATE FUNCTION rows(int) RETURNS SETOF int LANGUAGE sql STABLE AS 'SELECT id FROM regress_attack_plan.person WHERE age < $1';
 SELECT left_of('SELECT reads($1)'), left_of('SELECT FROM rows($1)');
+-- functions that our own inlining leaves to the planner's
+CREATE FUNCTION of_part(int) RETURNS SETOF int LANGUAGE sql STABLE AS 'SELECT id FROM regress_attack_plan.part WHERE age < $1';
+CREATE FUNCTION of_ancestor(int) RETURNS SETOF int LANGUAGE sql STABLE AS 'SELECT id FROM regress_attack_plan.ancestor WHERE age < $1';
+CREATE FUNCTION in_exists(int) RETURNS SETOF int LANGUAGE sql STABLE AS 'SELECT 1 WHERE EXISTS (SELECT FROM regress_attack_plan.rows($1))';
+CREATE FUNCTION in_cte(int) RETURNS SETOF int LANGUAGE sql STABLE AS 'WITH c AS MATERIALIZED (SELECT * FROM regress_attack_plan.rows($1)) SELECT 1 FROM c';
+CREATE FUNCTION with_default(int, x int DEFAULT 0) RETURNS SETOF int LANGUAGE sql STABLE AS 'SELECT id FROM regress_attack_plan.person WHERE age < $1 + x';
+CREATE FUNCTION of_view(int) RETURNS SETOF int LANGUAGE sql STABLE AS 'SELECT id FROM regress_attack_plan.deep WHERE age < $1';
+SELECT s, (left_of(s)).* FROM unnest(ARRAY['SELECT FROM of_part($1)', 'SELECT FROM of_ancestor($1)', 'SELECT FROM in_exists($1)', 'SELECT FROM in_cte($1)',
+	'SELECT FROM with_default($1)', 'SELECT FROM of_view($1)',
+	'SELECT FROM rows(CASE WHEN $1 > 0 THEN $1 ELSE random()::int END)', 'SELECT FROM generate_series(1, 2), of_part($1)']) s;
 -- functions within functions
 DO $$ BEGIN
 	EXECUTE $f$CREATE FUNCTION nested_0(int) RETURNS SETOF int LANGUAGE sql STABLE AS 'SELECT id FROM regress_attack_plan.person WHERE age < $1'$f$;
