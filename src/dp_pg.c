@@ -14,6 +14,7 @@
 #include "bridge/dp_bridge.h"
 #include "ledger/dp_ledger.h"
 #include "query/dp_query.h"
+#include "reader/dp_reader.h"
 #include "release/dp_release.h"
 #include "session/dp_session.h"
 #include "synth/dp_synth.h"
@@ -29,6 +30,7 @@ _PG_init(void)
 		return;
 	dp_bridge_settings_init();
 	dp_ledger_init();
+	dp_reader_init();
 	dp_relation_init();
 	dp_release_init();
 	dp_session_init();

@@ -29,6 +29,8 @@ extern int	dp_setting_mechanism;	/* dp_pg.mechanism */
 extern char *dp_setting_delta;	/* dp_pg.delta, decimal text or empty */
 extern bool dp_setting_split;	/* dp_pg.split */
 extern int	dp_setting_max_groups;	/* dp_pg.max_groups */
+extern int	dp_setting_readers;	/* dp_pg.readers */
+extern int	dp_setting_reader_timeout;	/* dp_pg.reader_timeout, ms */
 extern int	dp_setting_worker_idle; /* dp_pg.worker_idle, ms */
 extern int	dp_setting_worker_lock_timeout; /* dp_pg.worker_lock_timeout, ms */
 extern char *dp_setting_epsilon_floor;	/* dp_pg.epsilon_floor, superuser */
@@ -43,6 +45,10 @@ extern void dp_bridge_require_preload(void);	/* 55000 otherwise */
 /* ---- where a private query may not run (place.c) ---- */
 extern void dp_bridge_refuse_parallel(void);	/* 25000 */
 extern void dp_bridge_refuse_serializable(void);	/* 0A000 */
+
+/* ---- waiting for a process of ours (latch.c) ---- */
+extern bool dp_bridge_spin(int usec);
+extern void dp_bridge_wait(long timeout);
 
 /* ---- random source (entropy.c) ---- */
 extern dp_source *dp_bridge_source(void);

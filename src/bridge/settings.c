@@ -29,6 +29,8 @@ char	   *dp_setting_delta = "";
 int			dp_setting_mechanism = DP_SETTING_LAPLACE;
 bool		dp_setting_split = false;
 int			dp_setting_max_groups = 1000000;
+int			dp_setting_readers = 4;
+int			dp_setting_reader_timeout = 10000;
 int			dp_setting_worker_idle = 10000;
 int			dp_setting_worker_lock_timeout = 1000;
 
@@ -157,6 +159,20 @@ dp_bridge_settings_init(void)
 							 &dp_setting_mechanism, DP_SETTING_LAPLACE,
 							 mechanisms, PGC_USERSET, 0,
 							 NULL, NULL, NULL);
+	DefineCustomIntVariable("dp_pg.reader_timeout",
+							"Longest wait of a private query for a reader.",
+							"Nothing is charged when it is over.",
+							&dp_setting_reader_timeout,
+							10000, 1, INT_MAX,
+							PGC_SIGHUP, GUC_UNIT_MS,
+							NULL, NULL, NULL);
+	DefineCustomIntVariable("dp_pg.readers",
+							"Largest number of processes that read private "
+							"rows.",
+							"Each takes one of max_worker_processes.",
+							&dp_setting_readers, 4, 1, 1024,
+							PGC_POSTMASTER, 0,
+							NULL, NULL, NULL);
 	DefineCustomBoolVariable("dp_pg.split",
 							 "Makes dp_pg.epsilon the price of a whole query.",
 							 "It is divided among the values that name no "
@@ -165,7 +181,8 @@ dp_bridge_settings_init(void)
 							 PGC_USERSET, 0,
 							 NULL, NULL, NULL);
 	DefineCustomIntVariable("dp_pg.worker_idle",
-							"Time after which an idle ledger worker leaves.",
+							"Time after which an idle worker or reader "
+							"leaves.",
 							NULL,
 							&dp_setting_worker_idle, 10000, 10, INT_MAX,
 							PGC_SIGHUP, GUC_UNIT_MS,

@@ -194,12 +194,10 @@ wait_for_answer(dp_slot *slot, bool alone, dp_answer *answer)
 		}
 		if (dp_ledger_is_pending(slot))
 			rouse_worker(&handle, &attempts);
-		if (!alone || late || !dp_ledger_spin(DP_LEDGER_SPIN_SESSION))
-			(void) WaitLatch(MyLatch,
-							 WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
-							 POLL_INTERVAL, PG_WAIT_EXTENSION);
-		ResetLatch(MyLatch);
-		CHECK_FOR_INTERRUPTS();
+		if (!alone || late || !dp_bridge_spin(DP_LEDGER_SPIN_SESSION))
+			dp_bridge_wait(POLL_INTERVAL);
+		else
+			ResetLatch(MyLatch);
 	}
 }
 
@@ -247,11 +245,7 @@ submit(const dp_slot *content, bool *alone)
 		if (slot)
 			return slot;
 		dp_ledger_start_worker();
-		(void) WaitLatch(MyLatch,
-						 WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
-						 10, PG_WAIT_EXTENSION);
-		ResetLatch(MyLatch);
-		CHECK_FOR_INTERRUPTS();
+		dp_bridge_wait(10);
 	}
 	ereport(ERROR,
 			(errcode(ERRCODE_INSUFFICIENT_RESOURCES),

@@ -195,6 +195,15 @@ typedef struct dp_ledger_preview
 extern void dp_ledger_init(void);	/* from _PG_init, preloading only */
 
 /*
+ * Called when DDL needs a database for itself, until no worker of ours is in
+ * it: other processes of other folders leave then, too.  Answers whether one
+ * is still there.  One such function; from _PG_init.
+ */
+typedef bool (*dp_ledger_clearing) (Oid database);
+
+extern void dp_ledger_on_clearing(dp_ledger_clearing function);
+
+/*
  * Charge durably, or raise: 53400 budget or cap exhausted, 42501 no budget,
  * 25006 recovery, 55P03 ledger locked, 53000 no worker, 42704 no dataset,
  * 55000 the dataset has other neighbours than the request; 53400 also when the

@@ -159,7 +159,6 @@ extern void dp_ledger_put_back(dp_slot *slot);
 extern void dp_ledger_reply(dp_slot **slots, int n);
 extern dp_worker *dp_ledger_find_worker(Oid database);
 extern bool dp_ledger_has_pending(Oid database);
-extern bool dp_ledger_spin(int usec);
 
 /* ---- rows (catalog.c); on the stack or in static memory only, because
  * palloc does not align for 128-bit integers ---- */

@@ -6,10 +6,7 @@
  */
 #include "postgres.h"
 
-#include <sched.h>
-
 #include "miscadmin.h"
-#include "portability/instr_time.h"
 #include "storage/ipc.h"
 #include "storage/latch.h"
 #include "storage/shmem.h"
@@ -373,31 +370,6 @@ dp_ledger_reply(dp_slot **slots, int n)
 	LWLockRelease(dp_ledger_shared->lock);
 	for (i = 0; i < waiting; i++)
 		SetLatch(&waiters[i]->procLatch);
-}
-
-/*
- * dp_ledger_spin
- *	  Watch this process's latch for a while; true when it was set.  Whoever
- *	  else wants the processor gets it.
- */
-bool
-dp_ledger_spin(int usec)
-{
-	volatile Latch *latch = MyLatch;
-	instr_time	start;
-	instr_time	now;
-
-	INSTR_TIME_SET_CURRENT(start);
-	do
-	{
-		if (latch->is_set)
-			return true;
-		CHECK_FOR_INTERRUPTS();
-		sched_yield();
-		INSTR_TIME_SET_CURRENT(now);
-		INSTR_TIME_SUBTRACT(now, start);
-	} while (INSTR_TIME_GET_MICROSEC(now) < usec);
-	return latch->is_set;
 }
 
 /* dp_ledger_find_worker: entry of a database or NULL; the caller locks. */

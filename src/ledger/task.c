@@ -305,11 +305,7 @@ dp_ledger_reserve(void)
 			return slot;
 		if (GetCurrentTimestamp() >= deadline)
 			break;
-		(void) WaitLatch(MyLatch,
-						 WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
-						 busy ? 1 : 10, PG_WAIT_EXTENSION);
-		ResetLatch(MyLatch);
-		CHECK_FOR_INTERRUPTS();
+		dp_bridge_wait(busy ? 1 : 10);
 	}
 	ereport(ERROR,
 			(errcode(busy ? ERRCODE_LOCK_NOT_AVAILABLE :

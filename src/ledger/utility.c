@@ -23,6 +23,14 @@
 #define LEAVE_POLL 10
 
 static ProcessUtility_hook_type next_process_utility = NULL;
+static dp_ledger_clearing also_clear = NULL;
+
+/* dp_ledger_on_clearing: see dp_ledger.h. */
+void
+dp_ledger_on_clearing(dp_ledger_clearing function)
+{
+	also_clear = function;
+}
 
 static const char *
 name_template(CreatedbStmt *statement)
@@ -77,7 +85,7 @@ ask_to_leave(Oid database)
 			SetLatch(&worker->proc->procLatch);
 	}
 	LWLockRelease(dp_ledger_shared->lock);
-	return there;
+	return (also_clear != NULL && also_clear(database)) || there;
 }
 
 /* Wait until the worker is gone, or has other work: then the DDL decides. */
@@ -93,11 +101,7 @@ clear_database(const char *name)
 	{
 		if (!ask_to_leave(database))
 			return;
-		(void) WaitLatch(MyLatch,
-						 WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
-						 LEAVE_POLL, PG_WAIT_EXTENSION);
-		ResetLatch(MyLatch);
-		CHECK_FOR_INTERRUPTS();
+		dp_bridge_wait(LEAVE_POLL);
 	}
 }
 

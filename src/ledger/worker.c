@@ -410,7 +410,7 @@ dp_ledger_worker_main(Datum arg)
 		else
 		{
 			leave_if_idle(database, false);
-			if (lone && dp_ledger_spin(DP_LEDGER_SPIN_WORKER))
+			if (lone && dp_bridge_spin(DP_LEDGER_SPIN_WORKER))
 				continue;
 			lone = false;
 		}

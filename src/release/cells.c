@@ -120,16 +120,30 @@ dp_cells_receiver(dp_cells *cells)
 	return &cells->receiver;
 }
 
+static void
+give_row(TupleTableSlot *slot, dp_reader_sink sink, void *context)
+{
+	MinimalTuple tuple;
+
+	ExecStoreVirtualTuple(slot);
+	tuple = ExecCopySlotMinimalTuple(slot);
+	sink(context, tuple, tuple->t_len);
+	ExecClearTuple(slot);
+}
+
 /*
  * dp_cells_release
- *	  Draw noise and put one row per public group into the store, in order.
+ *	  Draw noise and give the sink one row per public group, in order, each a
+ *	  minimal tuple.
  */
 void
-dp_cells_release(dp_cells *cells, TupleDesc result, Tuplestorestate *store)
+dp_cells_release(dp_cells *cells, TupleDesc result, dp_reader_sink sink,
+				 void *context)
 {
 	const dp_release_spec *spec = cells->spec;
-	Datum	   *values = palloc0(sizeof(Datum) * result->natts);
-	bool	   *nulls = palloc0(sizeof(bool) * result->natts);
+	TupleTableSlot *slot = MakeSingleTupleTableSlot(result, &TTSOpsVirtual);
+	Datum	   *values = slot->tts_values;
+	bool	   *nulls = slot->tts_isnull;
 	int64		group;
 
 	for (group = 0; group < spec->groups; group++)
@@ -156,8 +170,9 @@ dp_cells_release(dp_cells *cells, TupleDesc result, Tuplestorestate *store)
 			nulls[spec->nkeys + i] = false;
 			cell += measure->ncells;
 		}
-		tuplestore_putvalues(store, result, values, nulls);
+		give_row(slot, sink, context);
 		MemoryContextSwitchTo(old);
 		MemoryContextReset(cells->scratch);
 	}
+	ExecDropSingleTupleTableSlot(slot);
 }

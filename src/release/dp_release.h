@@ -9,6 +9,7 @@
 #define DP_RELEASE_H
 
 #include "../query/dp_query.h"
+#include "../reader/dp_reader.h"
 
 extern void dp_release_init(void);	/* from _PG_init, preloading only */
 
@@ -50,9 +51,10 @@ extern dp_axis *dp_axis_from_list(const List *list);
 
 /*
  * A reading is verified as a private query is, and then waits.  Making it
- * reads no private row and charges nothing; dp_reading_run reads, and whoever
- * calls it vouches that a durable charge covers everything that will be
- * released about the counts.  Only rights are checked again.
+ * reads no private row and charges nothing; dp_reading_run reads, after it
+ * called `charge`, and whoever calls it vouches that when that returns a
+ * durable charge covers everything that will be released about the counts.
+ * An error before `charge` is called depends on nothing private.
  *
  * Every count is of units: a unit coming or going moves it by at most
  * `sensitivity`, all counts the same way; a unit replaced moves it by at most
@@ -95,6 +97,7 @@ extern dp_reading *dp_reading_of_whole_tables(Oid relid, int naxes,
 											  dp_axis *const *axes,
 											  int ntables,
 											  const dp_reading_table *tables);
-extern void dp_reading_run(dp_reading *reading, int64 *counts);
+extern void dp_reading_run(dp_reading *reading, int64 *counts,
+						   dp_reader_charge charge, void *context);
 
 #endif							/* DP_RELEASE_H */

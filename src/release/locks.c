@@ -18,8 +18,8 @@
 
 #include "release.h"
 
-static void
-lock_toast(Oid part)
+static List *
+lock_toast(Oid part, List *locked)
 {
 	Relation	rel = table_open(part, NoLock);
 	Oid			toast = rel->rd_rel->reltoastrelid;
@@ -28,22 +28,31 @@ lock_toast(Oid part)
 
 	table_close(rel, NoLock);
 	if (!OidIsValid(toast))
-		return;
+		return locked;
 	toast_rel = relation_open(toast, AccessShareLock);
+	locked = lappend_oid(locked, toast);
 	foreach(lc, RelationGetIndexList(toast_rel))
+	{
 		LockRelationOid(lfirst_oid(lc), AccessShareLock);
+		locked = lappend_oid(locked, lfirst_oid(lc));
+	}
 	relation_close(toast_rel, NoLock);
+	return locked;
 }
 
 /*
  * dp_release_lock_storage
  *	  Lock all parts of the relation and their TOAST relations for reading.
+ *	  Answers the OIDs of all that it locked.
  */
-void
+List *
 dp_release_lock_storage(Oid relid)
 {
+	List	   *parts = find_all_inheritors(relid, AccessShareLock, NULL);
+	List	   *locked = list_copy(parts);
 	ListCell   *lc;
 
-	foreach(lc, find_all_inheritors(relid, AccessShareLock, NULL))
-		lock_toast(lfirst_oid(lc));
+	foreach(lc, parts)
+		locked = lock_toast(lfirst_oid(lc), locked);
+	return locked;
 }

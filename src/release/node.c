@@ -20,11 +20,14 @@
 #include "miscadmin.h"
 #include "nodes/extensible.h"
 #include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
 #include "optimizer/clauses.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
 #include "optimizer/restrictinfo.h"
 #include "parser/parsetree.h"
+#include "utils/datum.h"
+#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
@@ -284,26 +287,35 @@ begin_release(CustomScanState *node, EState *estate, int eflags)
 	state->minimal = ExecInitExtraTupleSlot(estate, desc, &TTSOpsMinimalTuple);
 }
 
+static Const *
+evaluate(ExprState *state, ExprContext *econtext)
+{
+	Node	   *expression = (Node *) state->expr;
+	Oid			type = exprType(expression);
+	int16		length;
+	bool		by_value;
+	bool		isnull;
+	Datum		value = ExecEvalExpr(state, econtext, &isnull);
+
+	get_typlenbyval(type, &length, &by_value);
+	if (!isnull)
+		value = datumCopy(value, by_value, length);
+	return makeConst(type, exprTypmod(expression), exprCollation(expression),
+					 length, isnull ? (Datum) 0 : value, isnull, by_value);
+}
+
 /* The prepared release, in the current context. */
 static dp_release_spec *
 prepare_release(release_state *state)
 {
 	dp_release_spec *spec;
 	ExprContext *econtext = state->css.ss.ps.ps_ExprContext;
-	int			n = list_length(state->parameters);
-	Datum	   *values = palloc0(sizeof(Datum) * Max(n, 1));
-	bool	   *nulls = palloc0(sizeof(bool) * Max(n, 1));
+	List	   *arguments = NIL;
 	ListCell   *lc;
 
 	foreach(lc, state->parameters)
-	{
-		int			i = foreach_current_index(lc);
-
-		values[i] = ExecEvalExpr((ExprState *) lfirst(lc), econtext,
-								 &nulls[i]);
-	}
-	spec = dp_release_prepare(state->block, &state->standing, values,
-							  nulls);
+		arguments = lappend(arguments, evaluate(lfirst(lc), econtext));
+	spec = dp_release_prepare(state->block, &state->standing, arguments);
 	dp_release_check_prices(spec, &state->standing);
 	return spec;
 }

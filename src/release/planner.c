@@ -371,6 +371,8 @@ dp_release_init(void)
 	dp_release_node_init();
 	dp_release_quiet_init();
 	dp_public_plan_init();
+	dp_release_work_init();
+	dp_reading_init();
 	previous_planner = planner_hook;
 	planner_hook = plan_release_query;
 	previous_pathlist = set_rel_pathlist_hook;

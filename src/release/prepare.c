@@ -144,6 +144,23 @@ check_cells(int64 groups, int64 width)
 				 errhint("Use fewer group keys, buckets or candidates.")));
 }
 
+static void
+unpack(const List *constants, Datum **values, bool **nulls)
+{
+	int			n = Max(list_length(constants), 1);
+	ListCell   *lc;
+
+	*values = palloc0(sizeof(Datum) * n);
+	*nulls = palloc0(sizeof(bool) * n);
+	foreach(lc, constants)
+	{
+		const Const *constant = lfirst_node(Const, lc);
+
+		(*values)[foreach_current_index(lc)] = constant->constvalue;
+		(*nulls)[foreach_current_index(lc)] = constant->constisnull;
+	}
+}
+
 /*
  * dp_release_prepare
  *	  See release.h.  Errors: 22023 for bad parameters, 54000 for
@@ -151,15 +168,19 @@ check_cells(int64 groups, int64 width)
  */
 dp_release_spec *
 dp_release_prepare(dp_block *block, const dp_ledger_standing *standing,
-				   const Datum *values, const bool *nulls)
+				   List *arguments)
 {
+	Datum	   *values;
+	bool	   *nulls;
 	dp_release_spec *spec = palloc0(sizeof(dp_release_spec));
 	int64		width = 0;
 	int			next = 0;
 	int			column;
 	int			i;
 
+	unpack(arguments, &values, &nulls);
 	spec->block = block;
+	spec->arguments = arguments;
 	spec->replace_one = standing->replace_one;
 	spec->nmeasures = list_length(block->kinds);
 	spec->measures = palloc0(sizeof(dp_measure) * Max(spec->nmeasures, 1));

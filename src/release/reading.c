@@ -334,12 +334,22 @@ dp_reading_of_whole_tables(Oid relid, int naxes, dp_axis *const *axes,
 
 /* ---- running ---- */
 
-typedef struct counts_receiver
+/*
+ * What of it happens where the rows are read.  Input of the job: the
+ * conditions; nothing when tables are counted.
+ */
+typedef struct counts_data
+{
+	int64		ncounts;
+} counts_data;
+
+typedef struct counts_work
 {
 	DestReceiver receiver;		/* first, so that it can be cast */
-	const dp_reading *reading;
+	dp_condition_counting *counting;	/* NULL: tables */
+	int64		ncounts;
 	int64	   *counts;
-} counts_receiver;
+} counts_work;
 
 static void
 receive_startup(DestReceiver *self, int operation, TupleDesc typeinfo)
@@ -355,19 +365,61 @@ receive_nothing(DestReceiver *self)
 static bool
 receive_counts(TupleTableSlot *slot, DestReceiver *self)
 {
-	counts_receiver *receiver = (counts_receiver *) self;
-	const dp_reading *reading = receiver->reading;
+	counts_work *work = (counts_work *) self;
 
 	slot_getallattrs(slot);
-	if (reading->plan->counting != NULL)
-		dp_conditions_load(reading->plan->counting, slot->tts_values,
-						   slot->tts_isnull, receiver->counts);
+	if (work->counting != NULL)
+		dp_conditions_load(work->counting, slot->tts_values,
+						   slot->tts_isnull, work->counts);
 	else if (!slot->tts_isnull[0])
-		memcpy(receiver->counts,
+		memcpy(work->counts,
 			   ((dp_tally_state *)
 				DatumGetPointer(slot->tts_values[0]))->counts,
-			   sizeof(int64) * reading->ncounts);
+			   sizeof(int64) * work->ncounts);
 	return true;
+}
+
+static void *
+begin_counts(const List *input, const void *data)
+{
+	counts_work *work = palloc0(sizeof(counts_work));
+
+	work->receiver.receiveSlot = receive_counts;
+	work->receiver.rStartup = receive_startup;
+	work->receiver.rShutdown = receive_nothing;
+	work->receiver.rDestroy = receive_nothing;
+	work->receiver.mydest = DestNone;
+	if (input != NIL)
+		work->counting = dp_conditions_plan((List *) input);
+	work->ncounts = ((const counts_data *) data)->ncounts;
+	work->counts = palloc_extended(sizeof(int64) * work->ncounts,
+								   MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	return work;
+}
+
+static DestReceiver *
+counts_receiver(void *state)
+{
+	return &((counts_work *) state)->receiver;
+}
+
+static void
+finish_counts(void *state, dp_reader_sink sink, void *context)
+{
+	counts_work *work = state;
+
+	sink(context, work->counts, sizeof(int64) * work->ncounts);
+}
+
+static const dp_reader_methods methods = {
+	begin_counts, counts_receiver, finish_counts
+};
+
+/* dp_reading_init: from _PG_init, in every process. */
+void
+dp_reading_init(void)
+{
+	dp_reader_register(DP_READER_COUNTS, &methods);
 }
 
 /* The block's relation with other targets: SELECT aggregates. */
@@ -422,19 +474,11 @@ part_value(const dp_block *block)
 					 length, isnull ? (Datum) 0 : value, isnull, by_value);
 }
 
-static counts_receiver *
-make_receiver(const dp_reading *reading, int64 *counts)
+/* dp_reader_sink: of the one array of counts */
+static void
+take_counts(void *context, const void *data, Size size)
 {
-	counts_receiver *receiver = palloc0(sizeof(counts_receiver));
-
-	receiver->receiver.receiveSlot = receive_counts;
-	receiver->receiver.rStartup = receive_startup;
-	receiver->receiver.rShutdown = receive_nothing;
-	receiver->receiver.rDestroy = receive_nothing;
-	receiver->receiver.mydest = DestNone;
-	receiver->reading = reading;
-	receiver->counts = counts;
-	return receiver;
+	memcpy(context, data, size);
 }
 
 /*
@@ -442,33 +486,39 @@ make_receiver(const dp_reading *reading, int64 *counts)
  *	  Read the private rows; counts is reading->ncounts long.  See
  *	  dp_release.h.  The snapshot is a new one, or the transaction's.
  *
- * Errors: as a private query's run: 25000, 0A000, 25006 of the circumstances,
- * 42501 and 55000 of rights, 22000 anything that reading rows raised.
+ * Errors: those of `charge`, and as a private query's run: 25000, 0A000, 25006
+ * of the circumstances, 42501 and 55000 of rights, those of dp_reader_run.
  */
 void
-dp_reading_run(dp_reading *reading, int64 *counts)
+dp_reading_run(dp_reading *reading, int64 *counts, dp_reader_charge charge,
+			   void *context)
 {
 	struct dp_reading_plan *plan = reading->plan;
 	MemoryContext work = AllocSetContextCreate(CurrentMemoryContext,
 											   "dp_pg reading",
 											   ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(work);
+	counts_data data = {reading->ncounts};
 	dp_inner	run = {NULL, NULL, work, true};
-	counts_receiver *receiver = make_receiver(reading, counts);
-	PlannedStmt *planned;
+	dp_reader_job job;
 	Query	   *inner;
 
-	memset(counts, 0, sizeof(int64) * reading->ncounts);
+	memset(&job, 0, sizeof(job));
 	dp_release_check_preconditions();
 	dp_ledger_require_budget(reading->dataset, &reading->standing);
 	PushActiveSnapshot(GetTransactionSnapshot());
 	inner = dp_release_make_ready(plan->block, &reading->standing,
 								  inner_query(plan), part_value(plan->block),
 								  &run);
-	dp_inner_begin(&run);
-	planned = dp_inner_plan(&run, inner, reading->ncounts <= WORKERS_MOST);
-	dp_inner_execute(&run, planned, &receiver->receiver);
-	dp_inner_end(&run);
+	job.kind = DP_READER_COUNTS;
+	job.plan = dp_inner_plan(&run, inner, reading->ncounts <= WORKERS_MOST);
+	job.relations = run.relations;
+	job.input = plan->counting == NULL ? NIL :
+		dp_release_block_conditions(plan->block);
+	job.data = &data;
+	job.size = sizeof(data);
+	job.local = reading->standing.exempt;
+	dp_reader_run(&job, charge, context, take_counts, counts);
 	PopActiveSnapshot();
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(work);

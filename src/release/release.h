@@ -40,6 +40,7 @@ extern double dp_domain_estimate(const dp_key *key);
 typedef struct dp_release_spec
 {
 	dp_block   *block;
+	List	   *arguments;		/* of Const *: values of the parameters */
 	int			nmeasures;
 	dp_measure *measures;
 	int			nkeys;
@@ -51,42 +52,31 @@ typedef struct dp_release_spec
 	Const	   *part_value;		/* of block->part_value; NULL: no such */
 } dp_release_spec;
 
-/* Parameters of the aggregates, whose values dp_release_prepare is given. */
+/* Parameters of the aggregates, whose values dp_release_prepare is given, as
+ * a list of constants. */
 extern List *dp_release_parameter_exprs(const dp_block *block);
 extern dp_release_spec *dp_release_prepare(dp_block *block,
 										   const dp_ledger_standing *standing,
-										   const Datum *values,
-										   const bool *nulls);
+										   List *arguments);
 /* 22023 when a price is outside what the dataset's owner allows. */
 extern void dp_release_check_prices(const dp_release_spec *spec,
 									const dp_ledger_standing *standing);
 extern const char *dp_release_mechanism_name(const dp_measure *measure);
 extern char *dp_release_mechanism_text(const dp_release_spec *spec);
 
-/* The text of inner queries and subqueries, for whoever logs it. */
-#define DP_PRIVATE_QUERY_TEXT "<private query>"
-
-/* read.c: one inner query; the caller fills the first three. */
+/* inner_plan.c: one inner query; the caller fills the first four. */
 typedef struct dp_inner
 {
 	ParamListInfo params;
 	QueryEnvironment *environment;
 	MemoryContext context;		/* that an error's text is made in */
 	bool		named;			/* relation by name: see run_subquery */
-	int			nest;			/* the rest: dp_inner_begin */
-	BufferUsage buffers;
-	WalUsage	wal;
+	List	   *relations;		/* OIDs of all that it opens: make_ready */
 } dp_inner;
 
 extern void dp_release_check_preconditions(void);
-extern void dp_release_execute(const dp_inner *run, PlannedStmt *plan,
-							   DestReceiver *receiver);
-extern void dp_inner_begin(dp_inner *run);
 extern PlannedStmt *dp_inner_plan(const dp_inner *run, Query *inner,
 								  bool workers);
-extern void dp_inner_execute(const dp_inner *run, PlannedStmt *plan,
-							 DestReceiver *receiver);
-extern void dp_inner_end(dp_inner *run);
 
 /* run.c */
 extern void dp_release_request(const dp_release_spec *spec,
@@ -95,7 +85,7 @@ extern void dp_release_request(const dp_release_spec *spec,
 extern Query *dp_release_make_ready(const dp_block *block,
 									const dp_ledger_standing *standing,
 									Query *inner, Const *part,
-									const dp_inner *run);
+									dp_inner *run);
 extern Tuplestorestate *dp_release_run(dp_release_spec *spec,
 									   const dp_ledger_standing *standing,
 									   EState *estate, TupleDesc result);
@@ -129,7 +119,13 @@ extern int	dp_release_count_share(List *blocks);
 extern int	dp_release_enter_share(int share);
 
 /* locks.c */
-extern void dp_release_lock_storage(Oid relid);
+extern List *dp_release_lock_storage(Oid relid);
+
+/* work.c */
+extern void dp_release_fill_job(const dp_release_spec *spec,
+								const dp_ledger_standing *standing,
+								TupleDesc result, dp_reader_job *job);
+extern void dp_release_work_init(void);
 
 /* inner.c */
 extern Query *dp_release_inner_query(dp_release_spec *spec);
@@ -139,12 +135,13 @@ typedef struct dp_cells dp_cells;
 extern dp_cells *dp_cells_create(const dp_release_spec *spec);
 extern DestReceiver *dp_cells_receiver(dp_cells *cells);
 extern void dp_cells_release(dp_cells *cells, TupleDesc result,
-							 Tuplestorestate *store);
+							 dp_reader_sink sink, void *context);
 
 /* conditions.c */
 extern Query *dp_release_rewrite_conditions(Query *query, Const *epsilon);
 
 /* reading.c */
+extern void dp_reading_init(void);
 extern dp_block *dp_release_verify_conditions(Query *query);
 extern List *dp_release_block_conditions(const dp_block *block);
 extern Query *dp_release_select_columns(Oid relid, const AttrNumber *columns,

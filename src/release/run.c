@@ -1,17 +1,18 @@
 /*
  * run.c
- *	  Run one release: plan, charge, execute, add noise.
+ *	  Run one release: plan, charge, have it read, take the noisy rows.
  *
  * The order is what makes it private:
  *
  *	  1. subqueries of the block run, each with a charge of its own;
  *	  2. the inner query is planned, with the table owner's right to read;
- *	  3. the charge becomes durable;
- *	  4. the inner query is executed; only now is a private row read;
- *	  5. noise is drawn, and the exact numbers are forgotten.
+ *	  3. a reader makes everything ready;
+ *	  4. the charge becomes durable;
+ *	  5. the reader executes the inner query; only now is a private row read;
+ *	  6. it draws noise and forgets the exact numbers (work.c).
  *
- * Nothing of the data leaves but the noisy rows; read.c keeps steps 2 and 4
- * silent.
+ * Only noisy rows come back.  Steps 5 and 6 happen in this process for those
+ * only who may read the rows anyway (src/reader).
  *
  * Rights: no function gains the table owner's rights.  The inner query's
  * entry of the protected relation is checked as its owner (checkAsUser).  The
@@ -205,6 +206,22 @@ dp_release_plan_subquery(const dp_block *block, Query *subquery,
 	return plan;
 }
 
+static void
+execute_subquery(const dp_inner *run, PlannedStmt *plan,
+				 DestReceiver *receiver)
+{
+	QueryDesc  *desc = CreateQueryDesc(plan, DP_PRIVATE_QUERY_TEXT,
+									   GetActiveSnapshot(), InvalidSnapshot,
+									   receiver, run->params,
+									   run->environment, 0);
+
+	ExecutorStart(desc, 0);
+	ExecutorRun(desc, ForwardScanDirection, 0);
+	ExecutorFinish(desc);
+	ExecutorEnd(desc);
+	FreeQueryDesc(desc);
+}
+
 /*
  * Run one uncorrelated scalar subquery, with whatever charges it makes, and
  * answer its value as a constant.
@@ -237,7 +254,7 @@ run_subquery(const dp_block *block, Query *subquery, const dp_inner *run)
 	if (run->named)
 		dp_ledger_act_as_asker(&acting, false);
 	plan = dp_release_plan_subquery(block, subquery, run->params);
-	dp_release_execute(run, plan, &scalar.receiver);
+	execute_subquery(run, plan, &scalar.receiver);
 	if (run->named)
 		dp_ledger_act_as_before(&acting);
 	return makeConst(type, exprTypmod((Node *) target->expr),
@@ -323,9 +340,11 @@ dp_release_request(const dp_release_spec *spec, dp_ledger_request *request)
 	request->part = spec->part;
 }
 
+/* dp_reader_charge */
 static void
-charge_release(dp_release_spec *spec)
+charge_release(void *context)
 {
+	dp_release_spec *spec = context;
 	dp_ledger_request request;
 	dp_ledger_receipt receipt;
 
@@ -346,7 +365,7 @@ charge_release(dp_release_spec *spec)
 Query *
 dp_release_make_ready(const dp_block *block,
 					  const dp_ledger_standing *standing, Query *inner,
-					  Const *part, const dp_inner *run)
+					  Const *part, dp_inner *run)
 {
 	made_up		values = {NIL, part};
 	dp_refusal *refusal;
@@ -360,9 +379,40 @@ dp_release_make_ready(const dp_block *block,
 	refusal = dp_expression_check_query(inner);
 	if (refusal != NULL)
 		dp_bridge_raise_refusal(refusal, NULL);
-	(void) dp_release_take_rights(block, standing, inner);
-	dp_release_lock_storage(block->relid);
+	run->relations = dp_release_take_rights(block, standing, inner);
+	run->relations =
+		list_concat_unique_oid(run->relations,
+							   dp_release_lock_storage(block->relid));
 	return inner;
+}
+
+typedef struct answer_rows
+{
+	Tuplestorestate *store;
+	TupleTableSlot *slot;
+} answer_rows;
+
+/* dp_reader_sink: of minimal tuples */
+static void
+store_row(void *context, const void *data, Size size)
+{
+	answer_rows *rows = context;
+
+	ExecStoreMinimalTuple((MinimalTuple) data, rows->slot, false);
+	tuplestore_puttupleslot(rows->store, rows->slot);
+	ExecClearTuple(rows->slot);
+}
+
+/* The plan of the release's exact numbers; run->relations are all it opens. */
+static PlannedStmt *
+plan_release(dp_release_spec *spec, const dp_ledger_standing *standing,
+			 dp_inner *run)
+{
+	Query	   *inner = dp_release_inner_query(spec);
+
+	inner = dp_release_make_ready(spec->block, standing, inner,
+								  spec->part_value, run);
+	return dp_inner_plan(run, inner, may_use_workers(spec));
 }
 
 /*
@@ -374,33 +424,26 @@ Tuplestorestate *
 dp_release_run(dp_release_spec *spec, const dp_ledger_standing *standing,
 			   EState *estate, TupleDesc result)
 {
-	Tuplestorestate *store = tuplestore_begin_heap(true, false, work_mem);
+	answer_rows rows = {tuplestore_begin_heap(true, false, work_mem), NULL};
 	MemoryContext work = AllocSetContextCreate(CurrentMemoryContext,
 											   "dp_pg release",
 											   ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(work);
 	dp_inner	run = {estate->es_param_list_info, estate->es_queryEnv, work,
 	estate->es_sourceText == dp_conditions_text};
-	Query	   *inner = dp_release_inner_query(spec);
-	PlannedStmt *plan;
-	dp_cells   *cells;
+	dp_reader_job job;
 
 	dp_release_check_preconditions();
 	PushActiveSnapshot(estate->es_snapshot);
 	dp_release_check_part(spec, estate->es_snapshot);
-	inner = dp_release_make_ready(spec->block, standing, inner,
-								  spec->part_value, &run);
-	cells = dp_cells_create(spec);
-
-	dp_inner_begin(&run);
-	plan = dp_inner_plan(&run, inner, may_use_workers(spec));
-	charge_release(spec);
-	dp_inner_execute(&run, plan, dp_cells_receiver(cells));
-	dp_inner_end(&run);
+	dp_release_fill_job(spec, standing, result, &job);
+	job.plan = plan_release(spec, standing, &run);
+	job.relations = run.relations;
+	rows.slot = MakeSingleTupleTableSlot(result, &TTSOpsMinimalTuple);
+	dp_reader_run(&job, charge_release, spec, store_row, &rows);
+	ExecDropSingleTupleTableSlot(rows.slot);
 	PopActiveSnapshot();
-
-	dp_cells_release(cells, result, store);
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(work);
-	return store;
+	return rows.store;
 }

@@ -102,9 +102,9 @@ extern int64 dp_session_open(const dp_session_terms *terms,
 extern dp_session *dp_session_find(int64 id, dp_session_kind kind,
 								   bool reading_only);
 /*
- * dp_reading_run for a question with that text; any error in it, a cancel or a
- * FATAL closes the session.  53400 the text does not fit any more; then
- * nothing was read.
+ * dp_reading_run for a question with that text; once rows are being read, any
+ * error, a cancel or a FATAL closes the session.  53400 the text does not fit
+ * any more; then nothing was read.
  */
 extern void dp_session_read(const dp_session *session, const char *predicate,
 							dp_reading *reading, int64 *counts);

@@ -21,9 +21,19 @@ PG_FUNCTION_INFO_V1(dp_session_sql_sparse_vector);
 
 #define COLUMNS 4				/* query, predicate, above, answer */
 
-static void
-charge_call(const dp_sparse_call *call, const dp_reading *reading)
+typedef struct batch_charge
 {
+	const dp_sparse_call *call;
+	const dp_reading *reading;
+} batch_charge;
+
+/* dp_reader_charge */
+static void
+charge_call(void *context)
+{
+	const batch_charge *charge = context;
+	const dp_sparse_call *call = charge->call;
+	const dp_reading *reading = charge->reading;
 	dp_ledger_request request;
 	dp_ledger_receipt receipt;
 
@@ -35,6 +45,7 @@ charge_call(const dp_sparse_call *call, const dp_reading *reading)
 	request.fingerprint = reading->fingerprint;
 	request.replace_one = call->terms.replace_one;
 	dp_ledger_charge(&request, &receipt);
+	dp_session_tell_sparse(0, call);
 }
 
 static void
@@ -116,6 +127,7 @@ dp_session_sql_sparse_vector(PG_FUNCTION_ARGS)
 	Oid			relid = dp_session_relation(fcinfo, 0, "dp_sparse_vector");
 	dp_sparse_call call;
 	dp_reading *reading;
+	batch_charge charge;
 	List	   *texts;
 	int64	   *counts;
 	int			answered;
@@ -129,9 +141,9 @@ dp_session_sql_sparse_vector(PG_FUNCTION_ARGS)
 	dp_session_plan_sparse(&call, reading, relid, list_length(texts));
 	counts = palloc(sizeof(int64) * list_length(texts));
 
-	charge_call(&call, reading);
-	dp_session_tell_sparse(0, &call);
-	dp_reading_run(reading, counts);
+	charge.call = &call;
+	charge.reading = reading;
+	dp_reading_run(reading, counts, charge_call, &charge);
 	answered = answer_all(&call.terms, counts, texts,
 						  (ReturnSetInfo *) fcinfo->resultinfo);
 	explicit_bzero(counts, sizeof(int64) * list_length(texts));

@@ -27,6 +27,7 @@ typedef struct read_guard
 {
 	struct dp_slot *slot;
 	bool		reading;		/* private rows may have been read */
+	ErrorContextCallback closing;	/* tells that an error closes */
 	dp_ledger_request request;
 } read_guard;
 
@@ -360,10 +361,20 @@ tell_closing(void *arg)
 			   *(const int64 *) arg);
 }
 
+/* dp_reader_charge: it was made when the session was opened */
+static void
+begin_reading(void *context)
+{
+	read_guard *guard = context;
+
+	guard->reading = true;
+	error_context_stack = &guard->closing;
+}
+
 /*
  * dp_session_read
  *	  dp_reading_run for a question with that text; when it does not come to
- *	  its end, whatever the reason, the session is closed.
+ *	  its end after rows began to be read, the session is closed.
  *
  * A text that does not fit any more is refused before (53400).
  *
@@ -376,7 +387,6 @@ dp_session_read(const dp_session *session, const char *predicate,
 				dp_reading *reading, int64 *counts)
 {
 	read_guard	guard;
-	ErrorContextCallback closing;
 	dp_session_row row;
 	dp_session_task *task;
 
@@ -398,13 +408,11 @@ dp_session_read(const dp_session *session, const char *predicate,
 		check_fate(&row);
 		if (!dp_session_fits(&row.session, predicate))
 			raise_too_long(session->id, row.session.bytes_left, predicate);
-		guard.reading = true;
-		closing.callback = tell_closing;
-		closing.arg = (void *) &session->id;
-		closing.previous = error_context_stack;
-		error_context_stack = &closing;
-		dp_reading_run(reading, counts);
-		error_context_stack = closing.previous;
+		guard.closing.callback = tell_closing;
+		guard.closing.arg = (void *) &session->id;
+		guard.closing.previous = error_context_stack;
+		dp_reading_run(reading, counts, begin_reading, &guard);
+		error_context_stack = guard.closing.previous;
 	}
 	PG_END_ENSURE_ERROR_CLEANUP(fail_session, PointerGetDatum(&guard));
 	reading_question = false;

@@ -162,10 +162,19 @@ read_call(FunctionCallInfo fcinfo, weights_call *call)
 
 /* ---- the noisy number of rows ---- */
 
-static void
-charge_count(const dp_reading *reading, const dp_rational *epsilon,
-			 dp_fixed price)
+typedef struct count_charge
 {
+	const dp_reading *reading;
+	dp_rational epsilon;
+	dp_fixed	price;
+} count_charge;
+
+/* dp_reader_charge */
+static void
+charge_count(void *context)
+{
+	const count_charge *charge = context;
+	const dp_reading *reading = charge->reading;
 	dp_ledger_request request;
 	dp_ledger_receipt receipt;
 
@@ -173,9 +182,9 @@ charge_count(const dp_reading *reading, const dp_rational *epsilon,
 	namestrcpy(&request.dataset, reading->dataset);
 	strlcpy(request.mechanism, "discrete Laplace: n of multiplicative weights",
 			DP_MECHANISM_LENGTH);
-	request.charge.epsilon = price;
+	request.charge.epsilon = charge->price;
 	dp_bridge_check_status(dp_acct_rho_from_laplace(reading->sensitivity,
-													epsilon,
+													&charge->epsilon,
 													&request.charge.rho),
 						   "charge the number of rows");
 	request.releases = 1;
@@ -188,16 +197,16 @@ charge_count(const dp_reading *reading, const dp_rational *epsilon,
 static int64
 noisy_count(dp_reading *reading, dp_fixed price)
 {
-	dp_rational epsilon;
+	count_charge charge = {reading};
 	dp_scale	scale;
 	int64		count;
 	int64		noisy;
 
-	dp_bridge_check_status(dp_acct_fixed_to_rational(price, &epsilon),
+	charge.price = price;
+	dp_bridge_check_status(dp_acct_fixed_to_rational(price, &charge.epsilon),
 						   "count the rows");
-	scale = dp_workload_count_scale(reading->sensitivity, &epsilon);
-	charge_count(reading, &epsilon, price);
-	dp_reading_run(reading, &count);
+	scale = dp_workload_count_scale(reading->sensitivity, &charge.epsilon);
+	dp_reading_run(reading, &count, charge_count, &charge);
 	noisy = dp_workload_noisy_count(&scale, count, -MAX_N, MAX_N);
 	explicit_bzero(&count, sizeof(count));
 	return noisy;

@@ -35,6 +35,7 @@ typedef struct net
 	dp_charge	charge;
 	dp_rational rate;
 	dp_net_candidates candidates;
+	int64		id;				/* of the charge */
 } net;
 
 /* The candidates, and the result's form. */
@@ -83,9 +84,11 @@ choice_error(const net *s)
 				 s->grid.exponent);
 }
 
-static int64
-pay(const net *s)
+/* dp_reader_charge */
+static void
+pay(void *context)
 {
+	net		   *s = context;
 	dp_ledger_request request;
 	dp_synth_record record;
 
@@ -107,12 +110,14 @@ pay(const net *s)
 	dp_synth_record_integer(&record, "candidates", s->candidates.n);
 	dp_synth_record_integer(&record, "queries", s->candidates.queries);
 	dp_synth_record_texts(&record, "predicates", s->texts);
-	return dp_synth_charge(&request, &record);
+	s->id = dp_synth_charge(&request, &record);
+	if (s->reading != NULL)
+		dp_synth_progress(DP_SYNTH_READING, 0);
 }
 
 /* Choose by the exact values, which are wiped. */
 static void
-choose(FunctionCallInfo fcinfo, net *s, int64 id, dp_int128 *truths)
+choose(FunctionCallInfo fcinfo, net *s, dp_int128 *truths)
 {
 	Size		bytes = sizeof(dp_int128) * s->candidates.n;
 	dp_int128  *scores = MemoryContextAllocHuge(CurrentMemoryContext, bytes);
@@ -127,7 +132,7 @@ choose(FunctionCallInfo fcinfo, net *s, int64 id, dp_int128 *truths)
 	explicit_bzero(truths, sizeof(dp_int128) * s->candidates.queries);
 	dp_net_put(&s->candidates, (int64) chosen,
 			   (ReturnSetInfo *) fcinfo->resultinfo);
-	dp_synth_finish(s->dataset, id, NAN, "");
+	dp_synth_finish(s->dataset, s->id, NAN, "");
 }
 
 PG_FUNCTION_INFO_V1(dp_synth_sql_net);
@@ -142,7 +147,6 @@ dp_synth_sql_net(PG_FUNCTION_ARGS)
 {
 	dp_int128  *truths;
 	int64	   *counts;
-	int64		id;
 	int64		n;
 	int64		i;
 	net			s;
@@ -164,17 +168,15 @@ dp_synth_sql_net(PG_FUNCTION_ARGS)
 	n = s.reading->ncounts;
 	read_candidates(fcinfo, &s, 1, 4, (int) n);
 
-	id = pay(&s);
 	counts = palloc(sizeof(int64) * n);
 	truths = palloc(sizeof(dp_int128) * n);
 	dp_synth_progress_begin(DP_SYNTH_NET, s.reading->relid, s.candidates.n);
-	dp_synth_progress(DP_SYNTH_READING, 0);
-	dp_reading_run(s.reading, counts);
+	dp_reading_run(s.reading, counts, pay, &s);
 	for (i = 0; i < n; i++)
 		truths[i] = counts[i];
 	explicit_bzero(counts, sizeof(int64) * n);
 	dp_synth_progress(DP_SYNTH_SCANNING, 0);
-	choose(fcinfo, &s, id, truths);
+	choose(fcinfo, &s, truths);
 	dp_synth_progress_end();
 	return (Datum) 0;
 }
@@ -216,7 +218,6 @@ dp_synth_sql_net_values(PG_FUNCTION_ARGS)
 	Datum	   *values;
 	bool	   *nulls;
 	bool		floats;
-	int64		id;
 	int			n;
 	int			i;
 	net			s;
@@ -236,11 +237,11 @@ dp_synth_sql_net_values(PG_FUNCTION_ARGS)
 	read_candidates(fcinfo, &s, 2, 5, n);
 	truths = palloc(sizeof(dp_int128) * n);
 
-	id = pay(&s);
+	pay(&s);
 	for (i = 0; i < n; i++)
 		truths[i] = nulls[i] ? 0 : floats ?
 			dp_net_granules_of_double(&s.grid, DatumGetFloat8(values[i])) :
 			dp_net_granules(&s.grid, DatumGetNumeric(values[i]));
-	choose(fcinfo, &s, id, truths);
+	choose(fcinfo, &s, truths);
 	return (Datum) 0;
 }

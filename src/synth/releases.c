@@ -374,11 +374,7 @@ dp_synth_finish(const char *dataset, int64 id, double error,
 	while ((failure = try_complete(dataset, id, error, results)) != NULL &&
 		   may_pass(failure->sqlerrcode) && GetCurrentTimestamp() < end)
 	{
-		(void) WaitLatch(MyLatch,
-						 WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
-						 COMPLETE_PAUSE, PG_WAIT_EXTENSION);
-		ResetLatch(MyLatch);
-		CHECK_FOR_INTERRUPTS();
+		dp_bridge_wait(COMPLETE_PAUSE);
 	}
 	if (failure)
 		ereport(WARNING,

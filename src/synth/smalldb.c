@@ -57,6 +57,7 @@ typedef struct smalldb
 	dp_rational count_epsilon;	/* of the count, when there is one */
 	dp_charge	charge;
 	dp_rational rate;
+	int64		id;				/* of the charge */
 } smalldb;
 
 static double
@@ -396,9 +397,11 @@ put_row(const smalldb *s, ReturnSetInfo *result, int64 cell)
 
 /* ---- charge and draw ---- */
 
-static int64
-pay(const smalldb *s)
+/* dp_reader_charge */
+static void
+pay(void *context)
 {
+	smalldb    *s = context;
 	dp_ledger_request request;
 	dp_synth_record record;
 
@@ -420,7 +423,8 @@ pay(const smalldb *s)
 	dp_synth_record_integer(&record, "rows", (int64) s->shape.size);
 	dp_synth_record_integer(&record, "candidates",
 							(int64) s->shape.candidates);
-	return dp_synth_charge(&request, &record);
+	s->id = dp_synth_charge(&request, &record);
+	dp_synth_progress(DP_SYNTH_READING, 0);
 }
 
 /* The rows of the universe's cells, with noise, at least 1. */
@@ -466,8 +470,7 @@ draw(smalldb *s)
 
 	dp_synth_progress_begin(DP_SYNTH_SMALLDB, s->relid,
 							2 * (int64) s->shape.candidates);
-	dp_synth_progress(DP_SYNTH_READING, 0);
-	dp_reading_run(s->reading, cells);
+	dp_reading_run(s->reading, cells, pay, s);
 	if (s->n == 0)
 		s->n = noisy_count(s, cells);
 	counts = query_counts(s, cells);
@@ -492,7 +495,6 @@ dp_synth_sql_smalldb(PG_FUNCTION_ARGS)
 	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
 	smalldb		s;
 	uint32	   *chosen;
-	int64		id;
 	double		error;
 	uint64		i;
 
@@ -504,13 +506,12 @@ dp_synth_sql_smalldb(PG_FUNCTION_ARGS)
 	else
 		check_columns(&s, result->setDesc);
 	show_plan(&s);
-	id = pay(&s);
 	chosen = draw(&s);
 	for (i = 0; i < s.shape.size; i++)
 		put_row(&s, result, chosen[i]);
 	error = dp_smalldb_size_error((double) s.shape.queries, s.shape.size) *
 		(double) s.n + choice_error(&s);
-	dp_synth_finish(s.reading->dataset, id, error,
+	dp_synth_finish(s.reading->dataset, s.id, error,
 					psprintf("\"n\": " INT64_FORMAT, s.n));
 	return (Datum) 0;
 }

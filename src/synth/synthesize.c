@@ -256,9 +256,11 @@ show_plan(const dp_synthesis *s)
 
 /* ---- charge ---- */
 
-static int64
-pay(const dp_synthesis *s)
+/* dp_reader_charge: for dp_synthesis_run */
+static void
+pay(void *context)
 {
+	dp_synthesis *s = context;
 	dp_ledger_request request;
 	dp_synth_record record;
 
@@ -280,7 +282,8 @@ pay(const dp_synthesis *s)
 	else
 		dp_synth_record_texts(&record, "sets", s->sets);
 	dp_synth_record_integer(&record, "tables", s->terms.ntables);
-	return dp_synth_charge(&request, &record);
+	s->id = dp_synth_charge(&request, &record);
+	dp_synth_progress(DP_SYNTH_READING, 0);
 }
 
 /* ---- the result ---- */
@@ -407,19 +410,17 @@ dp_synth_sql_synthesize(PG_FUNCTION_ARGS)
 	dp_synthesis s;
 	int32	   *places;
 	int64		nrows;
-	int64		id;
 
 	MemSet(&s, 0, sizeof(s));
 	read_request(fcinfo, &s);
 	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
 	dp_universe_check_columns(s.universe, result->setDesc, NULL);
 	show_plan(&s);
-	id = pay(&s);
-	places = dp_synthesis_run(&s, &nrows);
+	places = dp_synthesis_run(&s, pay, &nrows);
 	put_rows(&s, result, places, nrows);
 	pfree(places);
 	show_errors(&s, nrows);
-	dp_synth_finish(s.reading->dataset, id, s.report.cell_error,
+	dp_synth_finish(s.reading->dataset, s.id, s.report.cell_error,
 					results_of(&s, nrows));
 	return (Datum) 0;
 }

@@ -43,6 +43,7 @@ typedef struct dp_synthesis
 	int64		n;				/* public number of rows; negative: none */
 	int64		rows;			/* to return; negative: as many as there are */
 	dp_generator_report report;
+	int64		id;				/* of the charge */
 } dp_synthesis;
 
 /* synthesize_workload.c */
@@ -52,6 +53,7 @@ extern void dp_synthesis_sets(dp_synthesis *s, ArrayType *sets);
 extern dp_reading *dp_synthesis_reading(const dp_synthesis *s);
 
 /* synthesize_run.c */
-extern int32 *dp_synthesis_run(dp_synthesis *s, int64 *nrows);
+extern int32 *dp_synthesis_run(dp_synthesis *s, dp_reader_charge pay,
+							   int64 *nrows);
 
 #endif							/* DP_SYNTH_SYNTHESIZE_H */

@@ -66,15 +66,14 @@ host_pulse(void *state)
 
 /* Exact counts of every table, whose pointers are set to them. */
 static int64 *
-read_tables(dp_synthesis *s)
+read_tables(dp_synthesis *s, dp_reader_charge pay)
 {
 	int64	   *counts = MemoryContextAllocHuge(CurrentMemoryContext,
 												sizeof(int64) * s->cells);
 	int64	   *next = counts;
 	int			i;
 
-	dp_synth_progress(DP_SYNTH_READING, 0);
-	dp_reading_run(s->reading, counts);
+	dp_reading_run(s->reading, counts, pay, s);
 	for (i = 0; i < s->terms.ntables; i++)
 	{
 		s->tables[i].counts = next;
@@ -181,11 +180,12 @@ run_weights(dp_synthesis *s, const dp_host *host, int64 *nrows)
 
 /*
  * dp_synthesis_run
- *	  Read, generate, draw; the charge has been made.  The place of row i on
- *	  the engine's column k is element i * columns + k; s->report is filled.
+ *	  Read, after `pay` has made the charge, generate, draw.  The place of row
+ *	  i on the engine's column k is element i * columns + k; s->report is
+ *	  filled.
  */
 int32 *
-dp_synthesis_run(dp_synthesis *s, int64 *nrows)
+dp_synthesis_run(dp_synthesis *s, dp_reader_charge pay, int64 *nrows)
 {
 	host_state	state = {s, NULL, -1};
 	dp_host		host = {host_allocate, host_release, host_pulse, NULL};
@@ -198,7 +198,7 @@ dp_synthesis_run(dp_synthesis *s, int64 *nrows)
 	host.state = &state;
 	dp_synth_progress_begin(DP_SYNTH_SYNTHESIZE, s->universe->relid,
 							s->weights ? s->rounds : PROGRESS_TOTAL);
-	counts = read_tables(s);
+	counts = read_tables(s, pay);
 	places = s->weights ? run_weights(s, &host, nrows) :
 		run_aim(s, &host, nrows);
 	explicit_bzero(counts, sizeof(int64) * s->cells);

@@ -28,11 +28,12 @@ my %may_include = (
 	ledger => [qw(bridge acct mech)],
 	procedure => [qw(ledger bridge acct mech)],
 	query => [qw(ledger bridge acct mech)],
-	release => [qw(query ledger bridge acct mech)],
+	reader => [qw(ledger bridge acct mech)],
+	release => [qw(reader query ledger bridge acct mech)],
 	model => [qw(acct mech)],
-	workload => [qw(release query ledger bridge acct mech)],
-	session => [qw(workload release query ledger bridge acct mech)],
-	synth => [qw(workload model release query ledger bridge acct mech)]);
+	workload => [qw(release reader query ledger bridge acct mech)],
+	session => [qw(workload release reader query ledger bridge acct mech)],
+	synth => [qw(workload model release reader query ledger bridge acct mech)]);
 
 sub line_of
 {

@@ -14,7 +14,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(usleep time);
 
-our @EXPORT = qw(as quiet_session processor_time memory await reach
+our @EXPORT = qw(as quiet_session processor_time readers_time memory await reach
   cancel_takes end_by_force);
 
 # Output of a role's statement.
@@ -45,6 +45,18 @@ sub processor_time
 	my @fields = split ' ', slurp_file("/proc/$pid/stat") =~ s/.*\) //sr;
 
 	return ($fields[11] + $fields[12]) / POSIX::sysconf(POSIX::_SC_CLK_TCK());
+}
+
+# Seconds of processor time that the readers have taken which are there now.
+sub readers_time
+{
+	my ($node) = @_;
+	my $time = 0;
+
+	$time += processor_time($_) foreach split /\n/,
+	  value($node, 'SELECT pid FROM pg_stat_activity'
+		  . " WHERE backend_type = 'dp_pg reader'");
+	return $time;
 }
 
 # A number that /proc tells of a process: VmHWM (kB), RssAnon (kB), Threads.

@@ -8,7 +8,7 @@ use lib $FindBin::RealBin;
 use LedgerNode;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
-use ReleaseNode qw(quiet_session processor_time await);
+use ReleaseNode qw(quiet_session readers_time await);
 use SessionNode;
 use Test::More;
 
@@ -110,7 +110,7 @@ is( value($node, 'SELECT count(*) FROM dp_pg.session_secret'
 
 # An error while rows are read closes the session; so does an end by force.
 # The predicate takes a minute, and what comes before reading some ms, so that
-# rows are being read when the process has worked for a while.
+# rows are being read when a reader has worked for a while.
 value($node, <<'EOT');
 SET SESSION AUTHORIZATION owner;
 CREATE TABLE long (id int NOT NULL);
@@ -131,10 +131,10 @@ sub start_reading
 {
 	my ($id) = @_;
 	my $victim = quiet_session($node, 'alice');
-	my $before = processor_time($victim->{pid});
+	my $before = readers_time($node);
 
 	ask($victim, ask_once($id, $slow) . ';');
-	ok(await(sub { processor_time($victim->{pid}) > $before + 0.5 }),
+	ok(await(sub { readers_time($node) > $before + 0.5 }),
 		'rows are being read');
 	return $victim;
 }

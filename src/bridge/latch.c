@@ -1,0 +1,53 @@
+/*
+ * latch.c
+ *	  Waiting for another process of ours.
+ */
+#include "postgres.h"
+
+#include <sched.h>
+
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "portability/instr_time.h"
+#include "storage/latch.h"
+
+#include "dp_bridge.h"
+
+/*
+ * dp_bridge_spin
+ *	  Watch this process's latch for a while; true when it was set.  Whoever
+ *	  else wants the processor gets it.
+ */
+bool
+dp_bridge_spin(int usec)
+{
+	volatile Latch *latch = MyLatch;
+	instr_time	start;
+	instr_time	now;
+
+	INSTR_TIME_SET_CURRENT(start);
+	do
+	{
+		if (latch->is_set)
+			return true;
+		CHECK_FOR_INTERRUPTS();
+		sched_yield();
+		INSTR_TIME_SET_CURRENT(now);
+		INSTR_TIME_SUBTRACT(now, start);
+	} while (INSTR_TIME_GET_MICROSEC(now) < usec);
+	return latch->is_set;
+}
+
+/*
+ * dp_bridge_wait
+ *	  Wait until this process's latch is set, at most `timeout` ms, and reset
+ *	  it: whoever calls looks afterwards at what it waits for.
+ */
+void
+dp_bridge_wait(long timeout)
+{
+	(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
+					 timeout, PG_WAIT_EXTENSION);
+	ResetLatch(MyLatch);
+	CHECK_FOR_INTERRUPTS();
+}

@@ -1,0 +1,350 @@
+/*
+ * ask.c
+ *	  The session's side of a reading: get a reader, have it make everything
+ *	  ready, charge, take what is released.
+ */
+#include "postgres.h"
+
+#include "lib/stringinfo.h"
+#include "miscadmin.h"
+#include "postmaster/bgworker.h"
+#include "storage/ipc.h"
+#include "storage/latch.h"
+#include "utils/memutils.h"
+#include "utils/timestamp.h"
+
+#include "../ledger/dp_ledger.h"
+#include "reader.h"
+
+#define POLL_INTERVAL 1000		/* ms; a safety net: events set the latch */
+#define START_ATTEMPTS 3		/* readers one session starts in vain */
+
+/* All that an error has to give back. */
+typedef struct dp_asking
+{
+	dp_reader_waiter *waiter;	/* waits for a reader, or NULL */
+	int			entry;			/* reader that works for this session, or -1 */
+	shm_mq_handle *to;			/* it */
+	shm_mq_handle *from;
+	BackgroundWorkerHandle *handle; /* of a reader it has registered */
+	int			wanted;			/* entry of that one */
+	int			attempts;
+	bool		alone;			/* nobody else uses a reader */
+	bool		charged;
+} dp_asking;
+
+static void
+give_up(int code, Datum arg)
+{
+	dp_asking  *asking = (dp_asking *) DatumGetPointer(arg);
+
+	if (asking->waiter != NULL)
+		dp_reader_withdraw(asking->waiter);
+	if (asking->to != NULL)
+		shm_mq_detach(asking->to);
+	if (asking->from != NULL)
+		shm_mq_detach(asking->from);
+	if (asking->entry >= 0)
+		dp_reader_let_go(asking->entry);
+}
+
+/* 53000, and nothing was charged. */
+pg_noreturn static void
+raise_none(const char *detail, const char *hint)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_INSUFFICIENT_RESOURCES),
+			 errmsg("there is no process to read private rows"),
+			 errdetail("%s Nothing was charged.", detail),
+			 errhint("%s", hint)));
+}
+
+/* ---- getting a reader ---- */
+
+static bool
+register_reader(dp_asking *asking, int entry)
+{
+	BackgroundWorker worker;
+
+	MemSet(&worker, 0, sizeof(worker));
+	worker.bgw_flags = BGWORKER_SHMEM_ACCESS |
+		BGWORKER_BACKEND_DATABASE_CONNECTION;
+	worker.bgw_start_time = BgWorkerStart_RecoveryFinished;
+	worker.bgw_restart_time = BGW_NEVER_RESTART;
+	strlcpy(worker.bgw_library_name, "dp_pg", BGW_MAXLEN);
+	strlcpy(worker.bgw_function_name, "dp_reader_main", BGW_MAXLEN);
+	snprintf(worker.bgw_name, BGW_MAXLEN, "dp_pg reader of database %u",
+			 MyDatabaseId);
+	strlcpy(worker.bgw_type, "dp_pg reader", BGW_MAXLEN);
+	worker.bgw_main_arg = Int32GetDatum(entry);
+	worker.bgw_notify_pid = MyProcPid;
+	asking->wanted = entry;
+	asking->attempts++;
+	return RegisterDynamicBackgroundWorker(&worker, &asking->handle);
+}
+
+/*
+ * No reader is free: start one, if one may be.  An error only where none is
+ * there to wait for.
+ */
+static void
+rouse_reader(dp_asking *asking)
+{
+	pid_t		pid;
+	bool		running;
+	int			entry;
+
+	if (asking->handle != NULL &&
+		GetBackgroundWorkerPid(asking->handle, &pid) == BGWH_STOPPED)
+	{
+		asking->handle = NULL;
+		dp_reader_forget(asking->wanted);
+	}
+	entry = dp_reader_want(&running);
+	if (entry >= 0 && asking->attempts >= START_ATTEMPTS)
+	{
+		dp_reader_forget(entry);
+		if (!running)
+			raise_none("Readers ended as soon as they were started.",
+					   "See the server log for the reason.");
+	}
+	else if (entry >= 0 && !register_reader(asking, entry))
+	{
+		asking->handle = NULL;
+		dp_reader_forget(entry);
+		if (!running)
+			raise_none("All background worker slots of the server are in use.",
+					   "Increase max_worker_processes.");
+	}
+}
+
+static void
+get_reader(dp_asking *asking)
+{
+	TimestampTz since;
+
+	asking->waiter = dp_reader_enter(GetOuterUserId());
+	if (asking->waiter == NULL)
+		raise_none("Too many sessions wait for one.", "Try again.");
+	for (;;)
+	{
+		asking->entry = dp_reader_given(asking->waiter, &since,
+										&asking->alone);
+		if (asking->entry >= 0)
+			break;
+		rouse_reader(asking);
+		if (TimestampDifferenceExceeds(since, GetCurrentTimestamp(),
+									   dp_setting_reader_timeout))
+			raise_none("All readers were busy for longer than "
+					   "dp_pg.reader_timeout.",
+					   "Try again later, or increase dp_pg.readers.");
+		dp_bridge_wait(Min(POLL_INTERVAL, dp_setting_reader_timeout));
+	}
+	asking->waiter = NULL;
+}
+
+/* ---- talking to it ---- */
+
+static void
+set_up_queues(dp_asking *asking)
+{
+	PGPROC	   *reader = dp_reader_shared->entry[asking->entry].proc;
+	shm_mq	   *to = shm_mq_create(dp_reader_queue(asking->entry, false),
+								   DP_READER_QUEUE);
+	shm_mq	   *from = shm_mq_create(dp_reader_queue(asking->entry, true),
+									 DP_READER_QUEUE);
+
+	shm_mq_set_sender(to, MyProc);
+	shm_mq_set_receiver(to, reader);
+	shm_mq_set_sender(from, reader);
+	shm_mq_set_receiver(from, MyProc);
+	asking->to = shm_mq_attach(to, NULL, NULL);
+	asking->from = shm_mq_attach(from, NULL, NULL);
+	dp_reader_start_work(asking->entry);
+}
+
+/* 57000: somebody ended the reader while it worked. */
+pg_noreturn static void
+raise_dead(const dp_asking *asking)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_OPERATOR_INTERVENTION),
+			 errmsg("the process that reads private rows was ended"),
+			 asking->charged ? errdetail("The charge stands.") :
+			 errdetail("Nothing was charged."),
+			 errhint("Run the query again.")));
+}
+
+/* What a reader that could not make everything ready has to say. */
+pg_noreturn static void
+raise_not_ready(int code)
+{
+	if (code == ERRCODE_LOCK_NOT_AVAILABLE)
+		ereport(ERROR,
+				(errcode(code),
+				 errmsg("could not lock the private relation for reading"),
+				 errdetail("Another session, or this transaction itself, "
+						   "holds or waits for a lock that excludes readers. "
+						   "Nothing was charged."),
+				 errhint("End the transaction and run the query again.")));
+	if (ERRCODE_TO_CATEGORY(code) == ERRCODE_INSUFFICIENT_RESOURCES ||
+		code == ERRCODE_STATEMENT_TOO_COMPLEX)
+		ereport(ERROR,
+				(errcode(code),
+				 errmsg("a process that reads private rows lacks resources"),
+				 errdetail("SQLSTATE %s.  Nothing was charged.",
+						   unpack_sql_state(code)),
+				 errhint("The server log says more to the administrator.")));
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("the private query could not be made ready"),
+			 errdetail("SQLSTATE %s.  Nothing was charged.",
+					   unpack_sql_state(code)),
+			 errhint("Something it depends on may have changed: run it "
+					 "again.")));
+}
+
+/* The reader has ended the job, or itself; wait until it says how. */
+static void
+hear_end(const dp_asking *asking)
+{
+	for (;;)
+	{
+		bool		charged;
+		int			code;
+
+		switch (dp_reader_look(asking->entry, &charged, &code))
+		{
+			case DP_ENTRY_DONE:
+				if (code == 0)
+					return;
+				if (!charged)
+					raise_not_ready(code);
+				dp_reader_raise(code);
+				break;
+			case DP_ENTRY_WORKING:
+				break;
+			default:
+				raise_dead(asking);
+		}
+		dp_bridge_wait(POLL_INTERVAL);
+	}
+}
+
+static bool
+is_dead(const dp_asking *asking)
+{
+	bool		charged;
+	int			code;
+
+	return dp_reader_look(asking->entry, &charged, &code) == DP_ENTRY_DEAD;
+}
+
+static void
+send_message(dp_asking *asking, const void *data, Size size)
+{
+	for (;;)
+	{
+		switch (shm_mq_send(asking->to, size, data, true, true))
+		{
+			case SHM_MQ_SUCCESS:
+				return;
+			case SHM_MQ_DETACHED:
+				hear_end(asking);
+				raise_dead(asking);
+				break;
+			case SHM_MQ_WOULD_BLOCK:
+				if (is_dead(asking))
+					raise_dead(asking);
+				dp_bridge_wait(POLL_INTERVAL);
+				break;
+		}
+	}
+}
+
+/* The next message; false: there is none, and all went well. */
+static bool
+receive_message(dp_asking *asking, void **data, Size *size)
+{
+	for (;;)
+	{
+		switch (shm_mq_receive(asking->from, size, data, true))
+		{
+			case SHM_MQ_SUCCESS:
+				return true;
+			case SHM_MQ_DETACHED:
+				hear_end(asking);
+				return false;
+			case SHM_MQ_WOULD_BLOCK:
+				if (is_dead(asking))
+					raise_dead(asking);
+				if (asking->alone && dp_bridge_spin(DP_READER_SPIN))
+					ResetLatch(MyLatch);
+				else
+					dp_bridge_wait(POLL_INTERVAL);
+				break;
+		}
+	}
+}
+
+static void
+wait_until_ready(dp_asking *asking)
+{
+	void	   *data;
+	Size		size;
+
+	if (!receive_message(asking, &data, &size) || size != 1 ||
+		*(char *) data != DP_TELL_READY)
+		elog(ERROR, "reader told something unknown");
+}
+
+static void
+ask(dp_asking *asking, const StringInfo message, dp_reader_charge charge,
+	void *charge_context, dp_reader_sink sink, void *sink_context)
+{
+	const char	go = DP_TELL_GO;
+	void	   *data;
+	Size		size;
+
+	get_reader(asking);
+	set_up_queues(asking);
+	send_message(asking, message->data, message->len);
+	wait_until_ready(asking);
+	charge(charge_context);
+	asking->charged = true;
+	send_message(asking, &go, 1);
+	while (receive_message(asking, &data, &size))
+		sink(sink_context, data, size);
+}
+
+/* dp_reader_run: see dp_reader.h. */
+void
+dp_reader_run(const dp_reader_job *job, dp_reader_charge charge,
+			  void *charge_context, dp_reader_sink sink, void *sink_context)
+{
+	dp_asking	asking = {.entry = -1};
+	StringInfoData message;
+
+	if (job->local)
+	{
+		dp_reader_run_local(job, charge, charge_context, sink, sink_context);
+		return;
+	}
+	initStringInfo(&message);
+	dp_message_build(job, &message);
+	PG_ENSURE_ERROR_CLEANUP(give_up, PointerGetDatum(&asking));
+	{
+		ask(&asking, &message, charge, charge_context, sink, sink_context);
+	}
+	PG_END_ENSURE_ERROR_CLEANUP(give_up, PointerGetDatum(&asking));
+	give_up(0, PointerGetDatum(&asking));
+	pfree(message.data);
+}
+
+/* dp_reader_init: everything of readers that _PG_init must set up. */
+void
+dp_reader_init(void)
+{
+	dp_reader_pool_init();
+	dp_ledger_on_clearing(dp_reader_ask_to_leave);
+}

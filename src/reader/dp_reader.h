@@ -1,0 +1,98 @@
+/*
+ * dp_reader.h
+ *	  Public interface of the reader folder: the processes that read private
+ *	  rows, so that no process of an analyst ever does.
+ *
+ * Include postgres.h first.
+ */
+#ifndef DP_READER_H
+#define DP_READER_H
+
+#include "nodes/pg_list.h"
+#include "nodes/plannodes.h"
+#include "tcop/dest.h"
+
+#include "../bridge/dp_bridge.h"
+
+/* The text of queries over private rows, for whoever logs it. */
+#define DP_PRIVATE_QUERY_TEXT "<private query>"
+
+/* Given to a sink piece by piece; what a piece is the kind knows. */
+typedef void (*dp_reader_sink) (void *context, const void *data, Size size);
+
+/*
+ * What is done with the rows of a plan, by kind.  Everything happens in the
+ * process that reads, between two charges' worth of silence:
+ *
+ *	begin		from public facts to the state that rows are added to; may
+ *				raise, since nothing is charged and nothing is read yet
+ *	receiver	where the executor puts the rows
+ *	finish		draw noise and give the sink what may be released; nothing
+ *				else leaves
+ */
+typedef enum dp_reader_kind
+{
+	DP_READER_RELEASE,			/* rows of a release, src/release */
+	DP_READER_COUNTS,			/* exact counts, src/release/reading.c */
+	DP_READER_KINDS				/* how many there are */
+} dp_reader_kind;
+
+typedef struct dp_reader_methods
+{
+	void	   *(*begin) (const List *input, const void *data);
+	DestReceiver *(*receiver) (void *state);
+	void		(*finish) (void *state, dp_reader_sink sink, void *context);
+} dp_reader_methods;
+
+/*
+ * One plan over private rows, made from public facts (release/public_plan.c)
+ * without parameters, and what is to be done with its rows.  The active
+ * snapshot and the current user's rights are the job's.
+ */
+typedef struct dp_reader_job
+{
+	dp_reader_kind kind;
+	PlannedStmt *plan;
+	List	   *relations;		/* OIDs of all that it opens, TOAST too */
+	List	   *input;			/* of nodes, for begin */
+	const void *data;			/* a struct of the kind's own, without
+								 * pointers, for begin */
+	Size		size;			/* of data */
+	bool		local;			/* the asker may read the rows anyway: in this
+								 * process */
+} dp_reader_job;
+
+/* Makes the charge of a job durable, or raises. */
+typedef void (*dp_reader_charge) (void *context);
+
+extern void dp_reader_init(void);	/* from _PG_init, preloading only */
+
+/* From _PG_init in every process; the methods are static. */
+extern void dp_reader_register(dp_reader_kind kind,
+							   const dp_reader_methods *methods);
+
+/*
+ * Run a job: have everything ready, charge, then read, and hand what is
+ * released to the sink, in order.
+ *
+ * Errors before `charge` is called: 53000 no reader to be had, 55P03 a
+ * relation is about to be locked by somebody else, 55000 what the job was made
+ * from has changed, those of begin in this process, and those of `charge`.
+ * After it: 22000 reading failed, 57000 the reader was ended; 40001, 40P01 and
+ * 55P03 depend on other sessions.
+ */
+extern void dp_reader_run(const dp_reader_job *job, dp_reader_charge charge,
+						  void *charge_context, dp_reader_sink sink,
+						  void *sink_context);
+
+/*
+ * Settings of whoever plans or reads private queries; for good, or until the
+ * innermost level made by NewGUCNestLevel ends.
+ */
+extern void dp_reader_be_quiet(bool for_good);
+
+/* Replace the error being handled by one that tells nothing (read.c). */
+pg_noreturn extern void dp_reader_mask_error(MemoryContext context,
+											 bool planning);
+
+#endif							/* DP_READER_H */

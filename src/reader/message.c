@@ -1,0 +1,176 @@
+/*
+ * message.c
+ *	  What a session sends to a reader: a job, and the state of the session
+ *	  that its answer may depend on.
+ *
+ * That is its snapshot and transaction, the user whose rights count, and the
+ * settings listed below.  Nothing else of a session reaches a reader.
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "lib/stringinfo.h"
+#include "miscadmin.h"
+#include "nodes/nodes.h"
+#include "utils/combocid.h"
+#include "utils/guc.h"
+#include "utils/snapmgr.h"
+
+#include "reader.h"
+
+/*
+ * Settings that the value of an allowed expression may depend on, and those
+ * that prices are prepared from.  default_text_search_config is none: its
+ * functions are not allowed on private rows.
+ */
+static const char *const settings[] = {
+	"DateStyle", "IntervalStyle", "TimeZone", "timezone_abbreviations",
+	"extra_float_digits", "bytea_output", "lc_monetary", "lc_numeric",
+	"lc_time", "dp_pg.delta", "dp_pg.epsilon", "dp_pg.epsilon_ceiling",
+	"dp_pg.epsilon_floor", "dp_pg.max_groups", "dp_pg.mechanism",
+	"dp_pg.split",
+};
+
+static void
+append_settings(StringInfo out)
+{
+	int			i;
+
+	for (i = 0; i < lengthof(settings); i++)
+	{
+		const char *value = GetConfigOption(settings[i], false, false);
+
+		appendBinaryStringInfo(out, settings[i], strlen(settings[i]) + 1);
+		appendBinaryStringInfo(out, value, strlen(value) + 1);
+	}
+}
+
+static void
+append_node(StringInfo out, const void *node)
+{
+	char	   *text = nodeToString(node);
+
+	appendBinaryStringInfo(out, text, strlen(text) + 1);
+	pfree(text);
+}
+
+static void
+append_relations(StringInfo out, const List *relations)
+{
+	ListCell   *lc;
+
+	foreach(lc, relations)
+		appendBinaryStringInfo(out, (char *) &lfirst_oid(lc), sizeof(Oid));
+}
+
+/* Room for `size` bytes that a function of PostgreSQL writes. */
+static char *
+append_room(StringInfo out, Size size)
+{
+	char	   *room;
+
+	enlargeStringInfo(out, size);
+	room = out->data + out->len;
+	out->len += size;
+	return room;
+}
+
+static void
+append_part(StringInfo out, const dp_reader_job *job, dp_message_part part)
+{
+	Snapshot	snapshot = GetActiveSnapshot();
+	Size		size;
+
+	switch (part)
+	{
+		case DP_PART_TRANSACTION:
+			size = EstimateTransactionStateSpace();
+			SerializeTransactionState(size, append_room(out, size));
+			break;
+		case DP_PART_COMBO:
+			size = EstimateComboCIDStateSpace();
+			SerializeComboCIDState(size, append_room(out, size));
+			break;
+		case DP_PART_SNAPSHOT:
+			size = EstimateSnapshotSpace(snapshot);
+			SerializeSnapshot(snapshot, append_room(out, size));
+			break;
+		case DP_PART_SETTINGS:
+			append_settings(out);
+			break;
+		case DP_PART_RELATIONS:
+			append_relations(out, job->relations);
+			break;
+		case DP_PART_PLAN:
+			append_node(out, job->plan);
+			break;
+		case DP_PART_INPUT:
+			append_node(out, job->input);
+			break;
+		case DP_PART_DATA:
+			appendBinaryStringInfo(out, job->data, job->size);
+			break;
+		case DP_PARTS:
+			break;
+	}
+}
+
+/* How long a lock may be waited for, in ms. */
+static int
+patience(void)
+{
+	return LockTimeout > 0 ? LockTimeout : dp_setting_worker_lock_timeout;
+}
+
+/*
+ * dp_message_build
+ *	  A job as bytes; requires an active snapshot, which is the job's.
+ */
+void
+dp_message_build(const dp_reader_job *job, StringInfo out)
+{
+	dp_message	head;
+	int			i;
+
+	memset(&head, 0, sizeof(head));
+	head.kind = job->kind;
+	GetUserIdAndSecContext(&head.user, &head.security);
+	head.writes = TransactionIdIsValid(GetTopTransactionIdIfAny());
+	head.patience = patience();
+	(void) append_room(out, MAXALIGN(sizeof(head)));
+	for (i = 0; i < DP_PARTS; i++)
+	{
+		int			start = out->len;
+
+		append_part(out, job, i);
+		head.size[i] = out->len - start;
+		while (out->len != MAXALIGN(out->len))
+			appendStringInfoChar(out, '\0');
+	}
+	memcpy(out->data, &head, sizeof(head));
+}
+
+/* dp_message_find: a part of a message. */
+const char *
+dp_message_find(const dp_message *message, dp_message_part part)
+{
+	const char *start = (const char *) message + MAXALIGN(sizeof(*message));
+	int			i;
+
+	for (i = 0; i < part; i++)
+		start += MAXALIGN(message->size[i]);
+	return start;
+}
+
+/* dp_message_check: a message as received, at an aligned address. */
+const dp_message *
+dp_message_check(const void *data, Size size)
+{
+	const dp_message *message = data;
+
+	if (size < MAXALIGN(sizeof(dp_message)) ||
+		message->kind >= DP_READER_KINDS ||
+		dp_message_find(message, DP_PARTS) != (const char *) data + size)
+		elog(ERROR, "message of %zu bytes is not a reader's", size);
+	return message;
+}

@@ -1,0 +1,305 @@
+/*
+ * process.c
+ *	  A reader: the background worker that reads private rows for sessions.
+ *
+ * Readers of a database are started by the sessions that need them and leave
+ * when idle.  reader.h states the protocol.
+ *
+ * What a reader does must not depend on anything that a user can set, besides
+ * what a message brings, nor on the rows of the job before: settings are
+ * overridden, and nothing of a job survives its transaction but what
+ * PostgreSQL's caches keep of catalogs.
+ */
+#include "postgres.h"
+
+#include <signal.h>
+
+#include "access/xact.h"
+#include "lib/stringinfo.h"
+#include "miscadmin.h"
+#include "nodes/nodes.h"
+#include "pgstat.h"
+#include "postmaster/bgworker.h"
+#include "postmaster/interrupt.h"
+#include "storage/ipc.h"
+#include "storage/latch.h"
+#include "tcop/tcopprot.h"
+#include "utils/guc.h"
+#include "utils/memutils.h"
+#include "utils/snapmgr.h"
+#include "utils/timeout.h"
+
+#include "reader.h"
+
+typedef struct dp_reading_work
+{
+	shm_mq_handle *from;		/* the session */
+	shm_mq_handle *to;
+	const dp_message *message;	/* NULL until it was received */
+	bool		charged;
+} dp_reading_work;
+
+static int	my_entry = -1;
+static volatile sig_atomic_t working = false;
+
+static void
+vanish(int code, Datum arg)
+{
+	dp_reader_vanish(my_entry);
+}
+
+/*
+ * SIGINT: the session gave up, or a timeout of this process.  One that comes
+ * late must not hit the next job.
+ */
+static void
+handle_cancel(SIGNAL_ARGS)
+{
+	if ((working && dp_reader_shared->entry[my_entry].abandoned) ||
+		get_timeout_indicator(LOCK_TIMEOUT, false))
+		StatementCancelHandler(postgres_signal_arg);
+}
+
+static void
+force(const char *name, const char *value)
+{
+	SetConfigOption(name, value, PGC_SUSET, PGC_S_OVERRIDE);
+}
+
+static void
+force_settings(void)
+{
+	dp_reader_be_quiet(true);
+	force("search_path", "pg_catalog, pg_temp");
+	force("default_transaction_isolation", "read committed");
+	force("default_transaction_read_only", "on");
+	force("default_transaction_deferrable", "off");
+	force("statement_timeout", "0");
+	force("lock_timeout", "0");
+	force("temp_file_limit", "-1");
+	force("jit", "off");
+}
+
+/* ---- one job ---- */
+
+/* Nobody hears this. */
+pg_noreturn static void
+raise_gone(void)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_QUERY_CANCELED),
+			 errmsg("the session of a private query is gone")));
+}
+
+static void
+attach_queues(dp_reading_work *work)
+{
+	work->from = shm_mq_attach((shm_mq *) dp_reader_queue(my_entry, false),
+							   NULL, NULL);
+	work->to = shm_mq_attach((shm_mq *) dp_reader_queue(my_entry, true),
+							 NULL, NULL);
+}
+
+static const void *
+receive_message(dp_reading_work *work, Size *size)
+{
+	void	   *data;
+	shm_mq_result result = shm_mq_receive(work->from, size, &data, true);
+
+	if (result == SHM_MQ_WOULD_BLOCK)
+	{
+		if (dp_reader_is_alone(my_entry))
+			(void) dp_bridge_spin(DP_READER_SPIN);
+		result = shm_mq_receive(work->from, size, &data, false);
+	}
+	if (result != SHM_MQ_SUCCESS)
+		raise_gone();
+	return data;
+}
+
+static void
+send_message(dp_reading_work *work, const void *data, Size size, bool flush)
+{
+	if (shm_mq_send(work->to, size, data, false, flush) != SHM_MQ_SUCCESS)
+		raise_gone();
+}
+
+/* dp_reader_sink: of values that may be released */
+static void
+send_released(void *context, const void *data, Size size)
+{
+	send_message(context, data, size, false);
+}
+
+/* Everything but the rows; tell the session, and wait for its charge. */
+static void *
+make_ready(dp_reading_work *work, const dp_reader_methods *how,
+		   QueryDesc **desc)
+{
+	const dp_message *message = work->message;
+	const char	ready = DP_TELL_READY;
+	const char *told;
+	void	   *state;
+	Size		size;
+
+	dp_state_apply_settings(message);
+	dp_state_begin(message,
+				   dp_reader_shared->entry[my_entry].client);
+	dp_state_lock(message);
+	state = how->begin(stringToNode(dp_message_find(message, DP_PART_INPUT)),
+					   dp_message_find(message, DP_PART_DATA));
+	*desc = dp_reader_open(stringToNode(dp_message_find(message,
+														DP_PART_PLAN)),
+						   how->receiver(state));
+	send_message(work, &ready, 1, true);
+	told = receive_message(work, &size);
+	if (size != 1 || *told != DP_TELL_GO)
+		elog(ERROR, "session told a reader something unknown");
+	work->charged = true;
+	return state;
+}
+
+static void
+do_job(dp_reading_work *work)
+{
+	const dp_reader_methods *how;
+	const void *data;
+	QueryDesc  *desc;
+	void	   *state;
+	void	   *copy;
+	Size		size;
+
+	data = receive_message(work, &size);
+	copy = palloc_extended(size, MCXT_ALLOC_HUGE);
+	memcpy(copy, data, size);
+	work->message = dp_message_check(copy, size);
+	how = dp_reader_find(work->message->kind);
+	state = make_ready(work, how, &desc);
+	dp_reader_execute(desc);
+	how->finish(state, send_released, work);
+}
+
+/* The SQLSTATE of the error being handled, which goes to the log only. */
+static int
+log_error(MemoryContext context)
+{
+	ErrorData  *error;
+	int			code;
+
+	HOLD_INTERRUPTS();
+	MemoryContextSwitchTo(context);
+	error = CopyErrorData();
+	code = error->sqlerrcode;
+	if (!dp_reader_shared->entry[my_entry].abandoned)
+		ereport(LOG_SERVER_ONLY,
+				(errmsg("private query failed: %s: %s",
+						unpack_sql_state(code), error->message)));
+	FlushErrorState();
+	RESUME_INTERRUPTS();
+	return code;
+}
+
+/* The session hears of the end when nothing of the job is left here. */
+static void
+serve(MemoryContext context)
+{
+	dp_reading_work work = {NULL, NULL, NULL, false};
+	volatile int code = 0;
+
+	MemoryContextSwitchTo(context);
+	QueryCancelPending = false;
+	working = true;
+	pgstat_report_activity(STATE_RUNNING, DP_PRIVATE_QUERY_TEXT);
+	attach_queues(&work);
+	PG_TRY();
+	{
+		do_job(&work);
+	}
+	PG_CATCH();
+	{
+		code = log_error(context);
+	}
+	PG_END_TRY();
+	MemoryContextSwitchTo(context);
+	dp_state_end(work.message);
+	MemoryContextSwitchTo(context);
+	shm_mq_detach(work.to);
+	shm_mq_detach(work.from);
+	working = false;
+	dp_reader_end_work(my_entry, work.charged, code);
+	MemoryContextReset(context);
+	pgstat_report_activity(STATE_IDLE, NULL);
+}
+
+static bool
+is_work_there(void)
+{
+	bool		charged;
+	int			code;
+
+	return dp_reader_look(my_entry, &charged, &code) == DP_ENTRY_WORKING;
+}
+
+/*
+ * dp_reader_main
+ *	  Entry point of a reader; arg is the number of its entry.
+ */
+void
+dp_reader_main(Datum arg)
+{
+	MemoryContext context;
+	Oid			database;
+	bool		served = false; /* just now: the next job may follow at once */
+
+	/* Interrupts are serviced where the loop asks for them. */
+	pqsignal(SIGTERM, die);
+	pqsignal(SIGHUP, SignalHandlerForConfigReload);
+	pqsignal(SIGINT, handle_cancel);
+
+	my_entry = DatumGetInt32(arg);
+	database = dp_reader_shared->entry[my_entry].database;
+	if (!dp_reader_take_entry(my_entry))
+		proc_exit(0);
+	on_shmem_exit(vanish, (Datum) 0);
+	BackgroundWorkerUnblockSignals();
+	BackgroundWorkerInitializeConnectionByOid(database, InvalidOid, 0);
+	force_settings();
+	context = AllocSetContextCreate(TopMemoryContext, "dp_pg reader",
+									ALLOCSET_DEFAULT_SIZES);
+	pgstat_report_appname("dp_pg reader");
+	pgstat_report_activity(STATE_IDLE, NULL);
+	if (!dp_reader_announce(my_entry))
+		proc_exit(0);
+
+	for (;;)
+	{
+		int			events = WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH;
+
+		ResetLatch(MyLatch);
+		CHECK_FOR_INTERRUPTS();
+		if (ConfigReloadPending)
+		{
+			ConfigReloadPending = false;
+			ProcessConfigFile(PGC_SIGHUP);
+		}
+		if (is_work_there())
+		{
+			serve(context);
+			served = true;
+			continue;
+		}
+		if (dp_reader_may_leave(my_entry, false))
+			proc_exit(0);
+		if (served && dp_reader_is_alone(my_entry) &&
+			dp_bridge_spin(DP_READER_SPIN))
+		{
+			served = false;
+			continue;
+		}
+		served = false;
+		if ((WaitLatch(MyLatch, events, dp_setting_worker_idle,
+					   PG_WAIT_EXTENSION) & WL_TIMEOUT) &&
+			dp_reader_may_leave(my_entry, true))
+			proc_exit(0);
+	}
+}

@@ -1,0 +1,206 @@
+/*
+ * read.c
+ *	  The one place that reads private rows.
+ *
+ * Nothing of the data leaves but what the sink of a job is given.  An error
+ * that comes up while rows are read is replaced by one text and SQLSTATE;
+ * cancels, deadlocks, serialization failures and lock timeouts alone keep
+ * theirs, which depends on other sessions and not on the rows.
+ */
+#include "postgres.h"
+
+#include "executor/executor.h"
+#include "executor/instrument.h"
+#include "utils/guc.h"
+#include "utils/memutils.h"
+#include "utils/snapmgr.h"
+
+#include "reader.h"
+
+static const dp_reader_methods *methods[DP_READER_KINDS];
+
+/* dp_reader_register: see dp_reader.h. */
+void
+dp_reader_register(dp_reader_kind kind, const dp_reader_methods *how)
+{
+	methods[kind] = how;
+}
+
+/* dp_reader_find: how a kind of jobs is done. */
+const dp_reader_methods *
+dp_reader_find(dp_reader_kind kind)
+{
+	if (methods[kind] == NULL)
+		elog(ERROR, "reader has no methods for kind %d", (int) kind);
+	return methods[kind];
+}
+
+/* ---- errors ---- */
+
+/* dp_reader_may_keep_code: SQLSTATEs that depend on other sessions only. */
+bool
+dp_reader_may_keep_code(int code)
+{
+	return code == ERRCODE_QUERY_CANCELED ||
+		code == ERRCODE_T_R_SERIALIZATION_FAILURE ||
+		code == ERRCODE_T_R_DEADLOCK_DETECTED ||
+		code == ERRCODE_LOCK_NOT_AVAILABLE;
+}
+
+/* dp_reader_raise: what an analyst is told about a failed reading. */
+void
+dp_reader_raise(int code)
+{
+	if (dp_reader_may_keep_code(code))
+		ereport(ERROR,
+				(errcode(code),
+				 errmsg("the private query was interrupted"),
+				 errdetail("SQLSTATE %s; the charge stands if it was made.",
+						   unpack_sql_state(code))));
+	ereport(ERROR,
+			(errcode(ERRCODE_DATA_EXCEPTION),
+			 errmsg("the private query failed"),
+			 errdetail("What failed is not told, because it could depend on "
+					   "private rows; the charge stands if it was made."),
+			 errhint("The server log says more to the administrator.")));
+}
+
+static bool
+may_pass_from_planning(int code)
+{
+	int			category = ERRCODE_TO_CATEGORY(code);
+
+	return category == ERRCODE_FEATURE_NOT_SUPPORTED ||
+		category == ERRCODE_SYNTAX_ERROR_OR_ACCESS_RULE_VIOLATION;
+}
+
+/*
+ * dp_reader_mask_error
+ *	  Replace the error being handled.  Called in a PG_CATCH block; the
+ *	  original goes to the server log only, its text is made in `context`.
+ */
+void
+dp_reader_mask_error(MemoryContext context, bool planning)
+{
+	ErrorData  *original;
+	int			code;
+
+	MemoryContextSwitchTo(context);
+	original = CopyErrorData();
+	code = original->sqlerrcode;
+	if (planning && may_pass_from_planning(code))
+		PG_RE_THROW();
+
+	/*
+	 * Telling the log looks for interrupts, and a second parallel worker's
+	 * error would go to the client as it is.  Raising lets them in again.
+	 */
+	HOLD_INTERRUPTS();
+	FlushErrorState();
+	if (!dp_reader_may_keep_code(code))
+		ereport(LOG_SERVER_ONLY,
+				(errmsg("private query failed: %s: %s",
+						unpack_sql_state(code), original->message)));
+	dp_reader_raise(code);
+}
+
+/* ---- reading ---- */
+
+/*
+ * dp_reader_open
+ *	  Have a plan over private rows ready to be executed under the active
+ *	  snapshot: rights are checked, everything is opened, and nothing is read.
+ */
+QueryDesc *
+dp_reader_open(PlannedStmt *plan, DestReceiver *receiver)
+{
+	QueryDesc  *desc = CreateQueryDesc(plan, DP_PRIVATE_QUERY_TEXT,
+									   GetActiveSnapshot(), InvalidSnapshot,
+									   receiver, NULL, NULL, 0);
+
+	ExecutorStart(desc, 0);
+	return desc;
+}
+
+/* dp_reader_execute: read the rows. */
+void
+dp_reader_execute(QueryDesc *desc)
+{
+	ExecutorRun(desc, ForwardScanDirection, 0);
+	ExecutorFinish(desc);
+	ExecutorEnd(desc);
+	FreeQueryDesc(desc);
+}
+
+/*
+ * Settings of whoever reads, whatever the asker has set: nothing is told,
+ * nothing is counted, and the memory of sorts and hash tables is a constant,
+ * because groups are private until they meet the public ones.
+ */
+static const char *const quiet[][2] = {
+	{"client_min_messages", "error"},
+	{"exit_on_error", "off"},	/* else errors are FATAL */
+	{"track_counts", "off"},
+	{"track_functions", "none"},
+	{"work_mem", "64MB"},
+	{"hash_mem_multiplier", "2"},
+};
+
+/*
+ * dp_reader_be_quiet
+ *	  For good, or until the innermost level of NewGUCNestLevel ends.
+ */
+void
+dp_reader_be_quiet(bool for_good)
+{
+	int			i;
+
+	for (i = 0; i < lengthof(quiet); i++)
+		if (for_good)
+			SetConfigOption(quiet[i][0], quiet[i][1], PGC_SUSET,
+							PGC_S_OVERRIDE);
+		else
+			dp_bridge_set_local(quiet[i][0], quiet[i][1]);
+}
+
+static void
+execute_masked(const dp_reader_job *job, DestReceiver *receiver)
+{
+	MemoryContext context = CurrentMemoryContext;
+	BufferUsage buffers = pgBufferUsage;
+	WalUsage	wal = pgWalUsage;
+	int			nest = NewGUCNestLevel();
+
+	dp_reader_be_quiet(false);
+	PG_TRY();
+	{
+		dp_reader_execute(dp_reader_open(job->plan, receiver));
+	}
+	PG_CATCH();
+	{
+		pgBufferUsage = buffers;
+		pgWalUsage = wal;
+		dp_reader_mask_error(context, false);
+	}
+	PG_END_TRY();
+	AtEOXact_GUC(false, nest);
+	pgBufferUsage = buffers;
+	pgWalUsage = wal;
+}
+
+/*
+ * dp_reader_run_local
+ *	  Do a job in this process, for those who may read the rows anyway.
+ */
+void
+dp_reader_run_local(const dp_reader_job *job, dp_reader_charge charge,
+					void *charge_context, dp_reader_sink sink,
+					void *sink_context)
+{
+	const dp_reader_methods *how = dp_reader_find(job->kind);
+	void	   *state = how->begin(job->input, job->data);
+
+	charge(charge_context);
+	execute_masked(job, how->receiver(state));
+	how->finish(state, sink, sink_context);
+}

@@ -1,0 +1,182 @@
+/*
+ * reader.h
+ *	  What the files of the reader folder share.
+ *
+ * Design.  A session that asks a private query verifies it, checks rights,
+ * plans it from public facts and prepares its prices.  Rows are read by a
+ * reader: a background worker of the session's database, to which the session
+ * sends the plan, its snapshot and what is to be done with the rows.  The
+ * reader prepares everything and says so; only then the session charges, and
+ * only then the reader reads.  Noisy values come back, or one SQLSTATE.
+ *
+ * So whatever private rows make a process do (its stack and memory, its
+ * caches, its pages, what it waits for) is done by a process whose state no
+ * role can look at, set or stop.
+ *
+ * Life of a reader's entry:
+ *
+ *		NONE -> STARTING			session, registers the process
+ *		STARTING -> IDLE			reader
+ *		STARTING -> NONE			session: it did not start
+ *		IDLE -> GIVEN				to a session, by itself or by whoever
+ *									makes a reader idle while sessions wait
+ *		GIVEN -> WORKING			session, the queues are set up
+ *		GIVEN -> IDLE				session gives up
+ *		WORKING -> DONE				reader: everything is sent and forgotten
+ *		WORKING, abandoned -> IDLE	reader: the session gave up meanwhile
+ *		DONE -> IDLE				session, has taken what was sent
+ *		IDLE -> NONE				reader leaves
+ *		GIVEN, WORKING -> DEAD		reader ends: the queues are still in use
+ *		DEAD -> NONE				session
+ *
+ * Locking.  There is one lock, dp_reader_shared->lock, taken by itself only
+ * and never held across anything that can raise, wait or read the catalog.
+ * It protects every entry and the waiters.  The queues of an entry belong to
+ * the session from GIVEN on and to both while WORKING.
+ */
+#ifndef READER_H
+#define READER_H
+
+#include "executor/execdesc.h"
+#include "lib/ilist.h"
+#include "storage/lwlock.h"
+#include "storage/proc.h"
+#include "storage/shm_mq.h"
+#include "utils/snapshot.h"
+#include "utils/timestamp.h"
+
+#include "dp_reader.h"
+
+#define DP_READER_QUEUE 65536	/* bytes of each of the two queues */
+/*
+ * us to watch a latch before sleeping, while nobody else uses a reader: going
+ * to sleep and being woken takes longer than a reader needs for few rows.
+ */
+#define DP_READER_SPIN 200
+
+#define DP_READER_START_TIMEOUT 10000	/* ms a reader may take to start */
+
+typedef enum dp_reader_state
+{
+	DP_ENTRY_NONE,
+	DP_ENTRY_STARTING,
+	DP_ENTRY_IDLE,
+	DP_ENTRY_GIVEN,
+	DP_ENTRY_WORKING,
+	DP_ENTRY_DONE,
+	DP_ENTRY_DEAD
+} dp_reader_state;
+
+typedef struct dp_reader_entry
+{
+	dp_reader_state state;
+	Oid			database;		/* InvalidOid when NONE */
+	int			pid;			/* 0 until it runs */
+	PGPROC	   *proc;			/* from IDLE on */
+	TimestampTz since;			/* in this state, STARTING and IDLE only */
+	bool		leave;			/* asked to leave */
+	PGPROC	   *client;			/* GIVEN to DEAD: the session */
+	Oid			role;			/* that asks */
+	volatile bool abandoned;	/* WORKING: the session gave up */
+	bool		charged;		/* DONE: what follows came after the charge */
+	int			code;			/* DONE: SQLSTATE, 0: everything was sent */
+} dp_reader_entry;
+
+/* A session that waits for a reader. */
+typedef struct dp_reader_waiter
+{
+	dlist_node	node;			/* in free or waiting */
+	PGPROC	   *proc;
+	Oid			database;
+	Oid			role;
+	TimestampTz since;
+	int			entry;			/* that was given to it, or -1 */
+} dp_reader_waiter;
+
+typedef struct dp_reader_pool
+{
+	LWLock	   *lock;			/* immutable */
+	int			readers;		/* immutable */
+	dlist_head	free;			/* of waiters */
+	dlist_head	waiting;		/* all databases, oldest first */
+	dp_reader_entry *entry;		/* immutable: array of `readers` */
+	dp_reader_waiter *waiter;	/* immutable: array */
+	char	   *queues;			/* immutable: two for each entry */
+} dp_reader_pool;
+
+/* ---- pool.c ---- */
+extern dp_reader_pool *dp_reader_shared;
+extern void dp_reader_pool_init(void);
+extern char *dp_reader_queue(int entry, bool to_session);
+extern dp_reader_waiter *dp_reader_enter(Oid role);
+extern int	dp_reader_given(dp_reader_waiter *waiter, TimestampTz *since,
+							bool *alone);
+extern bool dp_reader_is_alone(int entry);
+extern int	dp_reader_want(bool *running);
+extern void dp_reader_forget(int entry);
+extern void dp_reader_withdraw(dp_reader_waiter *waiter);
+extern void dp_reader_start_work(int entry);
+extern dp_reader_state dp_reader_look(int entry, bool *charged, int *code);
+extern void dp_reader_let_go(int entry);
+extern bool dp_reader_ask_to_leave(Oid database);
+extern bool dp_reader_take_entry(int entry);
+extern bool dp_reader_announce(int entry);
+extern void dp_reader_end_work(int entry, bool charged, int code);
+extern bool dp_reader_may_leave(int entry, bool idle);
+extern void dp_reader_vanish(int entry);
+
+/* ---- message.c: what a session sends, without the pointers ---- */
+
+/* The parts of a message, each at an aligned address. */
+typedef enum dp_message_part
+{
+	DP_PART_TRANSACTION,		/* SerializeTransactionState */
+	DP_PART_COMBO,				/* SerializeComboCIDState */
+	DP_PART_SNAPSHOT,			/* SerializeSnapshot */
+	DP_PART_SETTINGS,			/* name and value, each with a zero byte */
+	DP_PART_RELATIONS,			/* of Oid */
+	DP_PART_PLAN,				/* nodeToString */
+	DP_PART_INPUT,				/* nodeToString */
+	DP_PART_DATA,				/* the kind's own */
+	DP_PARTS
+} dp_message_part;
+
+typedef struct dp_message
+{
+	dp_reader_kind kind;
+	Oid			user;
+	int			security;
+	bool		writes;			/* the session's transaction has an ID */
+	int			patience;		/* ms to wait for locks */
+	Size		size[DP_PARTS];
+} dp_message;
+
+extern void dp_message_build(const dp_reader_job *job, StringInfo out);
+extern const char *dp_message_find(const dp_message *message,
+								   dp_message_part part);
+extern const dp_message *dp_message_check(const void *data, Size size);
+
+/* What a session and a reader tell each other besides. */
+#define DP_TELL_READY 'r'		/* reader: everything is ready */
+#define DP_TELL_GO 'g'			/* session: it is charged */
+
+/* ---- state.c ---- */
+extern void dp_state_apply_settings(const dp_message *message);
+extern void dp_state_begin(const dp_message *message, PGPROC *session);
+extern void dp_state_end(const dp_message *message);
+extern void dp_state_lock(const dp_message *message);
+
+/* ---- read.c: the one place that reads private rows ---- */
+extern const dp_reader_methods *dp_reader_find(dp_reader_kind kind);
+extern QueryDesc *dp_reader_open(PlannedStmt *plan, DestReceiver *receiver);
+extern void dp_reader_execute(QueryDesc *desc);
+extern bool dp_reader_may_keep_code(int code);
+pg_noreturn extern void dp_reader_raise(int code);
+extern void dp_reader_run_local(const dp_reader_job *job,
+								dp_reader_charge charge, void *charge_context,
+								dp_reader_sink sink, void *sink_context);
+
+/* ---- process.c ---- */
+extern PGDLLEXPORT void dp_reader_main(Datum arg);
+
+#endif							/* READER_H */

@@ -1,0 +1,109 @@
+/*
+ * inner_plan.c
+ *	  Plan one inner query in the session: from public facts, in silence, and
+ *	  without anything that another process would evaluate differently.
+ *
+ * An error of planning is replaced by one text and SQLSTATE, except that
+ * planning may say what is unsupported.
+ */
+#include "postgres.h"
+
+#include "access/xlog.h"
+#include "executor/instrument.h"
+#include "nodes/nodeFuncs.h"
+#include "nodes/pathnodes.h"
+#include "optimizer/optimizer.h"
+#include "utils/fmgroids.h"
+#include "utils/guc.h"
+
+#include "release.h"
+
+/* ---- preconditions ---- */
+
+/*
+ * dp_release_check_preconditions
+ *	  Refuse where private rows cannot be read privately, or not at all.
+ *
+ * Errors: 25000 in a parallel operation, 0A000 in a serializable transaction,
+ * 25006 during recovery.
+ */
+void
+dp_release_check_preconditions(void)
+{
+	dp_bridge_refuse_parallel();
+	dp_bridge_refuse_serializable();
+	if (RecoveryInProgress())
+		ereport(ERROR,
+				(errcode(ERRCODE_READ_ONLY_SQL_TRANSACTION),
+				 errmsg("a private query cannot run during recovery"),
+				 errdetail("Its charge could not be written."),
+				 errhint("Ask on the primary server.")));
+}
+
+/* ---- what only the session knows ---- */
+
+/* Parameters, the transaction's time and the user's name become constants. */
+static Node *
+settle_mutator(Node *node, void *context)
+{
+	if (node == NULL)
+		return NULL;
+	if ((IsA(node, Param) && ((Param *) node)->paramkind == PARAM_EXTERN) ||
+		(IsA(node, FuncExpr) && ((FuncExpr *) node)->funcid == F_NOW) ||
+		IsA(node, SQLValueFunction))
+	{
+		Node	   *value = estimate_expression_value(context, node);
+
+		if (!IsA(value, Const))
+			elog(ERROR, "parameter of an inner query has no value");
+		return value;
+	}
+	if (IsA(node, Query))
+		return (Node *) query_tree_mutator((Query *) node, settle_mutator,
+										   context, 0);
+	return expression_tree_mutator(node, settle_mutator, context);
+}
+
+static Query *
+settle(Query *inner, ParamListInfo params)
+{
+	PlannerGlobal *glob = makeNode(PlannerGlobal);
+	PlannerInfo *root = makeNode(PlannerInfo);
+
+	glob->boundParams = params;
+	root->glob = glob;
+	return (Query *) settle_mutator((Node *) inner, root);
+}
+
+/* ---- planning ---- */
+
+/*
+ * dp_inner_plan
+ *	  Plan an inner query; which is changed.  `workers`: parallel plans are
+ *	  allowed.  The plan lives in the current context and has no parameters.
+ */
+PlannedStmt *
+dp_inner_plan(const dp_inner *run, Query *inner, bool workers)
+{
+	PlannedStmt *volatile plan = NULL;
+	BufferUsage buffers = pgBufferUsage;
+	WalUsage	wal = pgWalUsage;
+	int			nest = NewGUCNestLevel();
+
+	dp_reader_be_quiet(false);
+	PG_TRY();
+	{
+		plan = dp_public_plan(settle(inner, run->params), workers, NULL);
+	}
+	PG_CATCH();
+	{
+		pgBufferUsage = buffers;
+		pgWalUsage = wal;
+		dp_reader_mask_error(run->context, true);
+	}
+	PG_END_TRY();
+	AtEOXact_GUC(false, nest);
+	pgBufferUsage = buffers;
+	pgWalUsage = wal;
+	return plan;
+}

@@ -1,0 +1,155 @@
+/*
+ * work.c
+ *	  What of a release happens where the rows are read.
+ *
+ * The session sends the block with its parameters, and the reader prepares the
+ * release anew: grids, sensitivities and noise follow from the block, the
+ * parameters, settings and declarations, all public.  A declaration that
+ * changed in between is noticed before anything is charged, since the charge
+ * and the exact aggregates must be the same.
+ */
+#include "postgres.h"
+
+#include "executor/tuptable.h"
+#include "nodes/makefuncs.h"
+#include "utils/builtins.h"
+
+#include "release.h"
+
+/* Places in the input of a job. */
+enum
+{
+	INPUT_BLOCK,				/* dp_query_block_to_list */
+	INPUT_ARGUMENTS,			/* of Const *: for dp_release_prepare */
+	INPUT_AGGREGATES,			/* exact aggregates of all measures */
+	INPUT_TYPES					/* OIDs: of the columns of the answer */
+};
+
+/* What the session knows besides, without pointers. */
+typedef struct release_data
+{
+	dp_ledger_standing standing;
+	dp_charge	charge;
+} release_data;
+
+typedef struct release_work
+{
+	dp_cells   *cells;
+	TupleDesc	result;
+} release_work;
+
+static List *
+exact_aggregates(const dp_release_spec *spec)
+{
+	List	   *aggregates = NIL;
+	int			i;
+
+	for (i = 0; i < spec->nmeasures; i++)
+		aggregates = list_concat(aggregates, spec->measures[i].ops->inner(
+									 &spec->measures[i]));
+	return aggregates;
+}
+
+/* ---- the session's side ---- */
+
+static List *
+result_types(TupleDesc result)
+{
+	List	   *types = NIL;
+	int			i;
+
+	for (i = 0; i < result->natts; i++)
+		types = lappend_oid(types, TupleDescAttr(result, i)->atttypid);
+	return types;
+}
+
+/*
+ * dp_release_fill_job
+ *	  What a reader needs for a release, in the current context; the plan and
+ *	  the relations are the caller's to add.
+ */
+void
+dp_release_fill_job(const dp_release_spec *spec,
+					const dp_ledger_standing *standing, TupleDesc result,
+					dp_reader_job *job)
+{
+	release_data *data = palloc0(sizeof(release_data));
+	dp_block	block = *spec->block;
+
+	block.subqueries = NIL;		/* they have been run */
+	data->standing = *standing;
+	data->charge = spec->charge;
+	memset(job, 0, sizeof(*job));
+	job->kind = DP_READER_RELEASE;
+	job->input = list_make4(dp_query_block_to_list(&block), spec->arguments,
+							exact_aggregates(spec), result_types(result));
+	job->data = data;
+	job->size = sizeof(release_data);
+	job->local = standing->exempt;
+}
+
+/* ---- where the rows are read ---- */
+
+static TupleDesc
+make_descriptor(const List *types)
+{
+	TupleDesc	result = CreateTemplateTupleDesc(list_length(types));
+	ListCell   *lc;
+
+	foreach(lc, types)
+		TupleDescInitEntry(result, foreach_current_index(lc) + 1, NULL,
+						   lfirst_oid(lc), -1, 0);
+	return result;
+}
+
+static bool
+same_charge(const dp_charge *a, const dp_charge *b)
+{
+	return a->epsilon == b->epsilon && a->rho == b->rho &&
+		a->delta == b->delta;
+}
+
+static void *
+begin(const List *input, const void *data)
+{
+	const release_data *asked = data;
+	dp_block   *block = dp_query_block_from_list(list_nth(input,
+														  INPUT_BLOCK));
+	dp_release_spec *spec =
+	dp_release_prepare(block, &asked->standing, list_nth(input,
+														 INPUT_ARGUMENTS));
+	release_work *work = palloc0(sizeof(release_work));
+
+	if (!same_charge(&spec->charge, &asked->charge) ||
+		!equal(exact_aggregates(spec), list_nth(input, INPUT_AGGREGATES)))
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("declarations of a private relation changed while it "
+						"was asked")));
+	work->cells = dp_cells_create(spec);
+	work->result = make_descriptor(list_nth(input, INPUT_TYPES));
+	return work;
+}
+
+static DestReceiver *
+receiver(void *state)
+{
+	return dp_cells_receiver(((release_work *) state)->cells);
+}
+
+static void
+finish(void *state, dp_reader_sink sink, void *context)
+{
+	release_work *work = state;
+
+	dp_cells_release(work->cells, work->result, sink, context);
+}
+
+static const dp_reader_methods methods = {begin, receiver, finish};
+
+/* dp_release_work_init: from _PG_init, in every process. */
+void
+dp_release_work_init(void)
+{
+	dp_reader_register(DP_READER_RELEASE, &methods);
+}
