@@ -559,13 +559,12 @@ dp_reader_may_leave(int number, bool idle)
 /*
  * dp_reader_vanish
  *	  Last act of a reader, whatever ended it: a session that waits for it
- *	  learns, and others who wait for any look again.
+ *	  learns, and those who wait for one, in any database, look again.
  */
 void
 dp_reader_vanish(int number)
 {
 	dp_reader_entry *entry = &dp_reader_shared->entry[number];
-	Oid			database = entry->database;
 	dlist_iter	iter;
 
 	lock_pool();
@@ -585,13 +584,8 @@ dp_reader_vanish(int number)
 		else
 			MemSet(entry, 0, sizeof(*entry));
 		dlist_foreach(iter, &dp_reader_shared->waiting)
-		{
-			dp_reader_waiter *waiter = dlist_container(dp_reader_waiter, node,
-													   iter.cur);
-
-			if (waiter->database == database)
-				SetLatch(&waiter->proc->procLatch);
-		}
+			SetLatch(&dlist_container(dp_reader_waiter, node,
+									  iter.cur)->proc->procLatch);
 	}
 	unlock_pool();
 }

@@ -65,13 +65,15 @@ dp_reader_raise(int code)
 			 errhint("The server log says more to the administrator.")));
 }
 
+/* What is unsupported, or too much: plans are made from public facts. */
 static bool
 may_pass_from_planning(int code)
 {
 	int			category = ERRCODE_TO_CATEGORY(code);
 
 	return category == ERRCODE_FEATURE_NOT_SUPPORTED ||
-		category == ERRCODE_SYNTAX_ERROR_OR_ACCESS_RULE_VIOLATION;
+		category == ERRCODE_SYNTAX_ERROR_OR_ACCESS_RULE_VIOLATION ||
+		category == ERRCODE_PROGRAM_LIMIT_EXCEEDED;
 }
 
 /*

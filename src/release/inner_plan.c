@@ -4,7 +4,7 @@
  *	  without anything that another process would evaluate differently.
  *
  * An error of planning is replaced by one text and SQLSTATE, except that
- * planning may say what is unsupported.
+ * planning may say what is unsupported or exceeds a limit.
  */
 #include "postgres.h"
 
