@@ -323,6 +323,14 @@ extern void dp_ledger_read_preview(const dp_ledger_request *request,
 extern bool dp_ledger_owns_dataset(Oid role, const char *dataset);
 
 /*
+ * May the dataset serve tables of `role`?  Only while its owner has the rights
+ * of that role, by being it or a member of it; what a superuser may do besides
+ * does not count, or whoever registers a dataset first could give away what
+ * superusers protect in it.
+ */
+extern bool dp_ledger_dataset_serves(const char *dataset, Oid role);
+
+/*
  * Name of the dataset that `dataset` (NULL: the caller's default) denotes for
  * an owner's function; creates it for the caller when missing and `create`.
  * 42501 when it belongs to somebody else; 42704 when missing and not create.

@@ -9,6 +9,7 @@
 #include "access/xlog.h"
 #include "fmgr.h"
 #include "miscadmin.h"
+#include "utils/acl.h"
 #include "utils/builtins.h"
 
 #include "catalog.h"
@@ -75,6 +76,17 @@ dp_ledger_owner_dataset(const char *dataset, bool create)
 				 errhint("A dataset belongs to the role that first named "
 						 "it; ask that role, or name another dataset.")));
 	return name;
+}
+
+/* dp_ledger_dataset_serves: see dp_ledger.h. */
+bool
+dp_ledger_dataset_serves(const char *dataset, Oid role)
+{
+	dp_dataset_row row;
+
+	return dp_catalog_read_dataset(dataset, DP_ROW_READ, &row) == DP_FOUND &&
+		OidIsValid(row.owner) && OidIsValid(role) &&
+		is_member_of_role_nosuper(row.owner, role);
 }
 
 /* An argument that must be on the grid, or 22023. */

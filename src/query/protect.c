@@ -402,21 +402,27 @@ warn_of_new_unit(Oid relid, const char *unit)
 	dp_declare_forget_partitions(relid);
 }
 
-/* A superuser can protect what does not belong to the dataset's owner. */
+/*
+ * Whoever owns the dataset gives budgets on the relation, so he must have the
+ * rights of its owner; somebody else may have registered the name first.
+ */
 static void
-warn_of_other_owner(Oid relid, const char *dataset)
+require_served(Oid relid, const char *dataset)
 {
-	if (!dp_relation_left_dataset(relid))
+	Oid			owner = dp_relation_owner(relid);
+
+	if (dp_ledger_dataset_serves(dataset, owner))
 		return;
-	ereport(WARNING,
-			(errcode(ERRCODE_WARNING),
-			 errmsg("relation \"%s\" does not belong to the owner of dataset "
-					"\"%s\"", get_rel_name(relid), dataset),
-			 errdetail("It belongs to %s, who cannot give budgets on the "
-					   "dataset.",
-					   dp_exposure_role_name(dp_relation_owner(relid))),
-			 errhint("Call dp_unprotect('%s'), and dp_protect() as the owner "
-					 "of the relation.", dp_relation_qualified_name(relid))));
+	ereport(ERROR,
+			(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+			 errmsg("the owner of dataset \"%s\" does not own relation "
+					"\"%s\"", dataset, get_rel_name(relid)),
+			 errdetail("The relation belongs to %s, whose rights the owner of "
+					   "the dataset does not have; that one could give "
+					   "anybody a budget on it.",
+					   dp_exposure_role_name(owner)),
+			 errhint("Call dp_protect() as %s, with a dataset of that role.",
+					 dp_exposure_role_name(owner))));
 }
 
 static void
@@ -478,6 +484,7 @@ dp_protect(PG_FUNCTION_ARGS)
 		check_unit(relid, unit);
 	close_exposures(relid, revoke);
 	dataset = choose_dataset(relid, dataset);
+	require_served(relid, dataset);
 	check_neighbours(relid, tree, dataset, unit);
 	warn_of_new_unit(relid, unit);
 
@@ -487,7 +494,6 @@ dp_protect(PG_FUNCTION_ARGS)
 	if (OidIsValid(view))
 		dp_publish_grant(relid, view, dataset);
 	CommandCounterIncrement();
-	warn_of_other_owner(relid, dataset);
 	dp_relation_invalidate_tree(relid);
 	PG_RETURN_VOID();
 }

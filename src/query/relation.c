@@ -483,9 +483,9 @@ dp_relation_owner(Oid relid)
 
 /*
  * dp_relation_left_dataset
- *	  Does a protected relation belong to a role that does not act for the
- *	  owner of its dataset?  (After ALTER TABLE ... OWNER TO.)  False when
- *	  relid itself is not protected.
+ *	  Does a protected relation belong to a role whose rights the owner of its
+ *	  dataset does not have?  (After ALTER TABLE ... OWNER TO.)  Then nobody is
+ *	  answered.  False when relid itself is not protected.
  */
 bool
 dp_relation_left_dataset(Oid relid)
@@ -494,7 +494,7 @@ dp_relation_left_dataset(Oid relid)
 	Oid			owner = dp_relation_owner(relid);
 
 	return dataset != NULL && OidIsValid(owner) &&
-		!dp_ledger_owns_dataset(owner, dataset);
+		!dp_ledger_dataset_serves(dataset, owner);
 }
 
 /*

@@ -96,8 +96,8 @@ warn_of_owner(const RangeVar *table)
 				(errcode(ERRCODE_WARNING),
 				 errmsg("relation \"%s\" does not belong to the owner of its "
 						"dataset any more", get_rel_name(relid)),
-				 errdetail("Private queries of the dataset's owner on it are "
-						   "refused."),
+				 errdetail("Private queries on it are refused, for "
+						   "everybody."),
 				 errhint("Protect it in a dataset of its new owner: "
 						 "dp_unprotect(), then dp_protect().")));
 }

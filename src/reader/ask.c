@@ -160,6 +160,7 @@ set_up_queues(dp_asking *asking)
 	shm_mq_set_receiver(from, MyProc);
 	asking->to = shm_mq_attach(to, NULL, NULL);
 	asking->from = shm_mq_attach(from, NULL, NULL);
+	BecomeLockGroupLeader();	/* so that the reader can join */
 	dp_reader_start_work(asking->entry);
 }
 
@@ -179,14 +180,6 @@ raise_dead(const dp_asking *asking)
 pg_noreturn static void
 raise_not_ready(int code)
 {
-	if (code == ERRCODE_LOCK_NOT_AVAILABLE)
-		ereport(ERROR,
-				(errcode(code),
-				 errmsg("could not lock the private relation for reading"),
-				 errdetail("Another session, or this transaction itself, "
-						   "holds or waits for a lock that excludes readers. "
-						   "Nothing was charged."),
-				 errhint("End the transaction and run the query again.")));
 	if (ERRCODE_TO_CATEGORY(code) == ERRCODE_INSUFFICIENT_RESOURCES ||
 		code == ERRCODE_STATEMENT_TOO_COMPLEX)
 		ereport(ERROR,

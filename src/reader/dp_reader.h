@@ -75,9 +75,9 @@ extern void dp_reader_register(dp_reader_kind kind,
  * Run a job: have everything ready, charge, then read, and hand what is
  * released to the sink, in order.
  *
- * Errors before `charge` is called: 53000 no reader to be had, 55P03 a
- * relation is about to be locked by somebody else, 55000 what the job was made
- * from has changed, those of begin in this process, and those of `charge`.
+ * Errors before `charge` is called: 53000 no reader to be had, 53xxx and 54xxx
+ * it lacks something, 55000 what the job was made from has changed, those of
+ * begin in this process, and those of `charge`.
  * After it: 22000 reading failed, 57000 the reader was ended; 40001, 40P01 and
  * 55P03 depend on other sessions.
  */

@@ -115,13 +115,6 @@ append_part(StringInfo out, const dp_reader_job *job, dp_message_part part)
 	}
 }
 
-/* How long a lock may be waited for, in ms. */
-static int
-patience(void)
-{
-	return LockTimeout > 0 ? LockTimeout : dp_setting_worker_lock_timeout;
-}
-
 /*
  * dp_message_build
  *	  A job as bytes; requires an active snapshot, which is the job's.
@@ -136,7 +129,6 @@ dp_message_build(const dp_reader_job *job, StringInfo out)
 	head.kind = job->kind;
 	GetUserIdAndSecContext(&head.user, &head.security);
 	head.writes = TransactionIdIsValid(GetTopTransactionIdIfAny());
-	head.patience = patience();
 	(void) append_room(out, MAXALIGN(sizeof(head)));
 	for (i = 0; i < DP_PARTS; i++)
 	{

@@ -137,20 +137,22 @@ make_ready(dp_reading_work *work, const dp_reader_methods *how,
 		   QueryDesc **desc)
 {
 	const dp_message *message = work->message;
+	PGPROC	   *session = dp_reader_shared->entry[my_entry].client;
 	const char	ready = DP_TELL_READY;
+	PlannedStmt *plan;
+	bool		parallel;
 	const char *told;
 	void	   *state;
 	Size		size;
 
 	dp_state_apply_settings(message);
-	dp_state_begin(message,
-				   dp_reader_shared->entry[my_entry].client);
-	dp_state_lock(message);
+	dp_state_begin(message, session);
+	parallel = dp_state_lock(message, session);
+	plan = stringToNode(dp_message_find(message, DP_PART_PLAN));
+	plan->parallelModeNeeded = plan->parallelModeNeeded && parallel;
 	state = how->begin(stringToNode(dp_message_find(message, DP_PART_INPUT)),
 					   dp_message_find(message, DP_PART_DATA));
-	*desc = dp_reader_open(stringToNode(dp_message_find(message,
-														DP_PART_PLAN)),
-						   how->receiver(state));
+	*desc = dp_reader_open(plan, how->receiver(state));
 	send_message(work, &ready, 1, true);
 	told = receive_message(work, &size);
 	if (size != 1 || *told != DP_TELL_GO)
@@ -207,7 +209,6 @@ serve(MemoryContext context)
 	volatile int code = 0;
 
 	MemoryContextSwitchTo(context);
-	QueryCancelPending = false;
 	working = true;
 	pgstat_report_activity(STATE_RUNNING, DP_PRIVATE_QUERY_TEXT);
 	attach_queues(&work);
@@ -221,11 +222,13 @@ serve(MemoryContext context)
 	}
 	PG_END_TRY();
 	MemoryContextSwitchTo(context);
-	dp_state_end(work.message);
+	if (!dp_state_end(work.message))
+		proc_exit(0);
 	MemoryContextSwitchTo(context);
 	shm_mq_detach(work.to);
 	shm_mq_detach(work.from);
 	working = false;
+	QueryCancelPending = false; /* it came too late for this job */
 	dp_reader_end_work(my_entry, work.charged, code);
 	MemoryContextReset(context);
 	pgstat_report_activity(STATE_IDLE, NULL);

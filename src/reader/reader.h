@@ -147,7 +147,6 @@ typedef struct dp_message
 	Oid			user;
 	int			security;
 	bool		writes;			/* the session's transaction has an ID */
-	int			patience;		/* ms to wait for locks */
 	Size		size[DP_PARTS];
 } dp_message;
 
@@ -163,8 +162,8 @@ extern const dp_message *dp_message_check(const void *data, Size size);
 /* ---- state.c ---- */
 extern void dp_state_apply_settings(const dp_message *message);
 extern void dp_state_begin(const dp_message *message, PGPROC *session);
-extern void dp_state_end(const dp_message *message);
-extern void dp_state_lock(const dp_message *message);
+extern bool dp_state_end(const dp_message *message);
+extern bool dp_state_lock(const dp_message *message, PGPROC *session);
 
 /* ---- read.c: the one place that reads private rows ---- */
 extern const dp_reader_methods *dp_reader_find(dp_reader_kind kind);

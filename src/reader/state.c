@@ -12,7 +12,6 @@
 #include "access/xact.h"
 #include "miscadmin.h"
 #include "storage/lmgr.h"
-#include "utils/builtins.h"
 #include "utils/combocid.h"
 #include "utils/guc.h"
 #include "utils/inval.h"
@@ -20,8 +19,6 @@
 #include "utils/snapmgr.h"
 
 #include "reader.h"
-
-#define LOCK_POLL 10			/* ms between two looks at a lock */
 
 /*
  * dp_state_apply_settings
@@ -72,56 +69,107 @@ dp_state_begin(const dp_message *message, PGPROC *session)
 						   SECURITY_RESTRICTED_OPERATION);
 }
 
-/* dp_state_end: roll back; also after an error, and when nothing began. */
-void
+/* ---- locks ---- */
+
+/*
+ * Join the session's group of processes that share locks, as its parallel
+ * workers do.
+ */
+static void
+join_group(PGPROC *session)
+{
+	if (MyProc->lockGroupLeader == NULL &&
+		!BecomeLockGroupMember(session, session->pid))
+		ereport(ERROR,
+				(errcode(ERRCODE_QUERY_CANCELED),
+				 errmsg("the session of a private query is gone")));
+}
+
+/*
+ * dp_state_lock
+ *	  Lock every relation for reading, as the session has.  False: the plan
+ *	  must do without parallel workers.
+ *
+ * Nobody holds what would exclude that, but the session itself perhaps; yet
+ * somebody may wait for it, who waits for the session, and the server does not
+ * see that the session waits for its reader.  Then the reader joins the lock
+ * group of the session, to which such locks are given at once.  A member of a
+ * group cannot lead one of its own, so it has no workers then.
+ */
+bool
+dp_state_lock(const dp_message *message, PGPROC *session)
+{
+	const Oid  *relids = (const Oid *) dp_message_find(message,
+													   DP_PART_RELATIONS);
+	int			n = message->size[DP_PART_RELATIONS] / sizeof(Oid);
+	int			i;
+
+	for (i = 0; i < n; i++)
+	{
+		if (ConditionalLockRelationOid(relids[i], AccessShareLock))
+			continue;
+		join_group(session);
+		LockRelationOid(relids[i], AccessShareLock);
+	}
+	return MyProc->lockGroupLeader == NULL;
+}
+
+/* Is a process among the members of a group, and is it the only one? */
+static bool
+is_member(PGPROC *leader, const PGPROC *process, bool *alone)
+{
+	bool		found = false;
+	int			n = 0;
+	dlist_iter	iter;
+
+	dlist_foreach(iter, &leader->lockGroupMembers)
+	{
+		n++;
+		if (dlist_container(PGPROC, lockGroupLink, iter.cur) == process)
+			found = true;
+	}
+	*alone = found && n == 1;
+	return found;
+}
+
+/*
+ * Leave the group, the session's or the one of this process and its parallel
+ * workers, which are gone; all locks are released.  PostgreSQL's members stay
+ * to their end, when they put things in order if the leader has gone before:
+ * so does a reader then (false).
+ */
+static bool
+leave_group(void)
+{
+	PGPROC	   *leader = MyProc->lockGroupLeader;
+	LWLock	   *lock;
+	bool		alone;
+	bool		left;
+
+	if (leader == NULL)
+		return true;
+	lock = LockHashPartitionLockByProc(leader);
+	LWLockAcquire(lock, LW_EXCLUSIVE);
+	left = is_member(leader, leader, &alone) && (leader != MyProc || alone);
+	if (left)
+	{
+		dlist_delete(&MyProc->lockGroupLink);
+		MyProc->lockGroupLeader = NULL;
+	}
+	LWLockRelease(lock);
+	return left;
+}
+
+/*
+ * dp_state_end
+ *	  Roll back and let go of everything; also after an error, and when
+ *	  nothing began.  False: this process cannot go on.
+ */
+bool
 dp_state_end(const dp_message *message)
 {
 	AbortOutOfAnyTransaction();
 	if (message != NULL && message->writes)
 		InvalidateSystemCaches();
-}
-
-/* 55P03, which the session tells in its own words. */
-pg_noreturn static void
-raise_locked(Oid relid)
-{
-	ereport(ERROR,
-			(errcode(ERRCODE_LOCK_NOT_AVAILABLE),
-			 errmsg("could not lock relation with OID %u for reading",
-					relid)));
-}
-
-static void
-lock_relation(Oid relid, TimestampTz deadline)
-{
-	while (!ConditionalLockRelationOid(relid, AccessShareLock))
-	{
-		if (GetCurrentTimestamp() >= deadline)
-			raise_locked(relid);
-		dp_bridge_wait(LOCK_POLL);
-	}
-}
-
-/*
- * dp_state_lock
- *	  Lock every relation for reading, as the session has.
- *
- * Nobody holds what would exclude that, since the session holds it, but
- * somebody may wait for it, who waits for the session.  The server cannot see
- * that the session waits for its reader, so the reader never waits in a queue.
- *
- * Errors: 55P03.
- */
-void
-dp_state_lock(const dp_message *message)
-{
-	const Oid  *relids = (const Oid *) dp_message_find(message,
-													   DP_PART_RELATIONS);
-	int			n = message->size[DP_PART_RELATIONS] / sizeof(Oid);
-	TimestampTz deadline =
-		TimestampTzPlusMilliseconds(GetCurrentTimestamp(), message->patience);
-	int			i;
-
-	for (i = 0; i < n; i++)
-		lock_relation(relids[i], deadline);
+	return leave_group();
 }

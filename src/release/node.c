@@ -326,6 +326,8 @@ run_release(release_state *state)
 	EState	   *root = state->shared->root;
 	MemoryContext old = MemoryContextSwitchTo(root->es_query_cxt);
 
+	/* Rights, floor and ceiling may have changed since a cursor was begun. */
+	dp_ledger_require_budget(state->block->dataset, &state->standing);
 	state->shared->store = dp_release_run(prepare_release(state),
 										  &state->standing,
 										  state->css.ss.ps.state,

@@ -82,12 +82,23 @@ rights_walker(Node *node, void *context)
 }
 
 /*
- * The owner of a dataset asks without limit, but only about his own tables:
- * one that was given to another role is no longer his to read.
+ * A dataset serves tables only whose owner's rights its owner has, who gives
+ * budgets on them and asks without limit: one that was given to another role
+ * is no longer his to give or to read.
  */
 static void
-check_exempt(const dp_relation *relation, const dp_ledger_standing *standing)
+check_owners(const dp_relation *relation, const dp_ledger_standing *standing)
 {
+	if (!dp_ledger_dataset_serves(relation->dataset, relation->owner))
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("relation \"%s\" does not belong to the owner of its "
+						"dataset", get_rel_name(relation->relid)),
+				 errdetail("The owner of dataset \"%s\" does not have the "
+						   "rights of its owner any more.",
+						   relation->dataset),
+				 errhint("Its owner must protect it in another dataset: "
+						 "dp_unprotect(), then dp_protect().")));
 	if (!standing->exempt || has_privs_of_role(standing->asking,
 											   relation->owner))
 		return;
@@ -131,7 +142,7 @@ dp_release_take_rights(const dp_block *block,
 	refusal = dp_query_check_unit(relation, GetActiveSnapshot());
 	if (refusal != NULL)
 		dp_bridge_raise_refusal(refusal, NULL);
-	check_exempt(relation, standing);
+	check_owners(relation, standing);
 	rights.relation = relation;
 	rights.relids = NIL;
 	(void) rights_walker((Node *) query, &rights);

@@ -171,6 +171,8 @@ dp_synth_sql_net(PG_FUNCTION_ARGS)
 	counts = palloc(sizeof(int64) * n);
 	truths = palloc(sizeof(dp_int128) * n);
 	dp_synth_progress_begin(DP_SYNTH_NET, s.reading->relid, s.candidates.n);
+	/* Reading candidates may have run anything. */
+	(void) dp_synth_relation_name(s.reading->relid);
 	dp_reading_run(s.reading, counts, pay, &s);
 	for (i = 0; i < n; i++)
 		truths[i] = counts[i];

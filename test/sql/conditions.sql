@@ -392,6 +392,7 @@ CREATE FUNCTION loud_out(loud) RETURNS cstring LANGUAGE internal IMMUTABLE STRIC
 CREATE TYPE loud (INPUT = loud_in, OUTPUT = loud_out, LIKE = text);
 CREATE CAST (loud AS text) WITHOUT FUNCTION AS IMPLICIT;
 CREATE TABLE spoken (id int PRIMARY KEY, word loud);
+ALTER TABLE spoken OWNER TO :owner;
 SELECT dp_protect('spoken', dataset => 'regress_conditions') \g /dev/null
 SET ROLE :owner;
 SELECT (outcome('SELECT dp_argmax(''spoken'', ARRAY[''word = ''''x'''''', ''id > 3''])')).state;

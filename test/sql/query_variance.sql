@@ -6,6 +6,7 @@
 CREATE TABLE pair (id int PRIMARY KEY, s int2, i int, b bigint, r real, d float8, n numeric, half boolean NOT NULL);
 INSERT INTO pair SELECT k, k % 100, k % 100, k % 100 - 50, (k % 100) / 4.0, (k % 100) / 8.0, (k % 100) / 16.0, k <= 500 FROM generate_series(1, 1000) AS k;
 INSERT INTO pair VALUES (0, NULL, NULL, NULL, 'NaN', 'NaN', 'NaN', true);
+ALTER TABLE pair OWNER TO :owner;
 SELECT dp_protect('pair', dataset => 'regress_query_variance') \g /dev/null
 SET dp_pg.epsilon_ceiling = '1000000000';
 SET dp_pg.epsilon = '1000000000';

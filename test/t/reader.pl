@@ -171,30 +171,52 @@ is((answer($alice, "ROLLBACK; $count;"))[0], 10000, 'nor it, afterwards');
 is( (answer($alice, "BEGIN; SELECT add_patients(3); DECLARE c CURSOR FOR $count; SELECT drop_patients();"
 			  . ' FETCH c; COMMIT;'))[0], "\n\n10003", 'a cursor sees what was there when it was declared');
 
-$before = charges($node);
-like((answer($alice, "BEGIN; SET LOCAL lock_timeout = '200ms'; SELECT widen(); $count;"))[1], qr/55P03/,
-	'a table that the transaction has locked for itself cannot be asked');
-answer($alice, 'ROLLBACK;');
-is(charges($node), $before, 'and nothing is charged');
-is((answer($alice, "$count;"))[0], 10000, 'it can afterwards');
+is((answer($alice, "BEGIN; SELECT widen(); $count;"))[0], "\n10000", 'it can have locked the table for itself');
+is((answer($alice, "SELECT add_patients(2); SELECT dp_count(*) FROM patients WHERE more IS NULL;"))[0], "\n10002",
+	'and changed it');
+is((answer($alice, "ROLLBACK; $count;"))[0], 10000, 'for a while');
+like((answer($alice, 'SELECT dp_count(*) FROM patients WHERE more IS NULL;'))[1], qr/42703/, 'the column is gone');
+is((answer($alice, "$count;"))[0], 10000, 'for the reader, too');
 
 # Somebody waits for the session, which must not wait for him.
-answer($alice, "BEGIN; $count;");
-my $owner = quiet_session($node, 'owner');
-ask($owner, 'ALTER TABLE patients ADD COLUMN more int;');
-my $waits = q{SELECT count(*) = 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND usename = 'owner'};
-ok(wait_until($node, $waits), 'an ALTER TABLE waits');
-$before = charges($node);
-like((answer($alice, "SAVEPOINT a; SET LOCAL lock_timeout = '200ms'; $count;"))[1], qr/55P03/, 'the next query is refused');
-is(charges($node), $before, 'uncharged');
-ask($alice, "ROLLBACK TO a; SET LOCAL lock_timeout = '60s'; $count;");
-ok( wait_until($node, q{SELECT count(*) = 1 FROM pg_stat_activity WHERE usename = 'analyst' AND wait_event = 'Extension'}),
-	'with patience it waits');
-value($node, "SELECT pg_cancel_backend($owner->{pid})");
-is((answer($alice))[0], 10000, 'and is answered when the ALTER TABLE gives up');
-answer($alice, 'COMMIT;');
-answer($owner);
-hang_up($owner);
+my $forced = $node->pg_version >= 16 ? 'debug_parallel_query' : 'force_parallel_mode';
+foreach my $set ('', "SET LOCAL $forced = on;")
+{
+	my $owner = quiet_session($node, 'owner');
+
+	answer($alice, "BEGIN; $set $count;");
+	ask($owner, 'BEGIN; ALTER TABLE patients ADD COLUMN more int; ROLLBACK;');
+	ok( wait_until(
+			$node, q{SELECT count(*) = 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND usename = 'owner'}),
+		"$set an ALTER TABLE waits");
+	is((answer($alice, "$count; $count;"))[0], "10000\n10000", 'the next queries are answered');
+	answer($alice, 'COMMIT;');
+	answer($owner);
+	hang_up($owner);
+}
+is((answer($alice, "$count;"))[0], 10000, 'and so are those after it');
+
+# A session ends while its reader shares its locks: the reader ends, too.
+{
+	my $owner = quiet_session($node, 'owner');
+	my $shares = quiet_session($node, 'analyst');
+	my $used = readers_time($node);
+
+	answer($shares, 'BEGIN; SELECT dp_count(*) FROM long;');
+	ask($owner, 'BEGIN; ALTER TABLE long ADD COLUMN more int; ROLLBACK;');
+	ok( wait_until(
+			$node, q{SELECT count(*) = 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND usename = 'owner'}),
+		'an ALTER TABLE waits');
+	ask($shares, "$slow;");
+	ok(await(sub { readers_time($node) > $used + 0.3 }), 'rows are being read');
+	value($node, "SELECT pg_terminate_backend($shares->{pid})");
+	answer($shares);
+	hang_up($shares);
+	is((answer($owner))[1], '', 'the ALTER TABLE goes on');
+	hang_up($owner);
+	ok(is_idle(), 'no reader is left at work');
+	is((answer($alice, "$count; $count;"))[0], "10000\n10000", 'and others work');
+}
 
 # ---- what a reader takes over ----
 
