@@ -20,6 +20,15 @@
 /* workers one session starts in vain before it gives up */
 #define START_ATTEMPTS 3
 
+static bool in_hurry = false;
+
+/* dp_ledger_hurry: see dp_ledger.h. */
+void
+dp_ledger_hurry(bool hurry)
+{
+	in_hurry = hurry;
+}
+
 static void
 abandon_slot(int code, Datum arg)
 {
@@ -227,7 +236,8 @@ dp_ledger_start_worker(void)
 static TimestampTz
 deadline(void)
 {
-	int			patience = Max(LockTimeout, dp_setting_worker_lock_timeout);
+	int			patience = in_hurry ? dp_setting_worker_lock_timeout :
+	Max(LockTimeout, dp_setting_worker_lock_timeout);
 
 	return TimestampTzPlusMilliseconds(GetCurrentTimestamp(), patience);
 }

@@ -214,6 +214,13 @@ extern void dp_ledger_charge(const dp_ledger_request *request,
 							 dp_ledger_receipt *receipt);
 
 /*
+ * From now on charges wait for somebody else's row lock no longer than
+ * dp_pg.worker_lock_timeout, whatever the session's lock_timeout: a process
+ * that others need is held meanwhile.
+ */
+extern void dp_ledger_hurry(bool hurry);
+
+/*
  * Raise where nothing can be charged: 55000 not preloaded, 25006 in recovery,
  * 25000 in a parallel operation, 0A000 in a security-restricted one.
  */

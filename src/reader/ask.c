@@ -17,6 +17,7 @@
 #include "reader.h"
 
 #define POLL_INTERVAL 1000		/* ms; a safety net: events set the latch */
+#define SLOT_POLL 50			/* ms until a worker slot may be free */
 #define START_ATTEMPTS 3		/* readers one session starts in vain */
 
 /* All that an error has to give back. */
@@ -29,6 +30,7 @@ typedef struct dp_asking
 	BackgroundWorkerHandle *handle; /* of a reader it has registered */
 	int			wanted;			/* entry of that one */
 	int			attempts;
+	bool		no_slot;		/* for a process was free */
 	bool		alone;			/* nobody else uses a reader */
 	bool		charged;
 } dp_asking;
@@ -38,6 +40,7 @@ give_up(int code, Datum arg)
 {
 	dp_asking  *asking = (dp_asking *) DatumGetPointer(arg);
 
+	dp_ledger_hurry(false);
 	if (asking->waiter != NULL)
 		dp_reader_withdraw(asking->waiter);
 	if (asking->to != NULL)
@@ -94,6 +97,7 @@ rouse_reader(dp_asking *asking)
 	bool		running;
 	int			entry;
 
+	asking->no_slot = false;
 	if (asking->handle != NULL &&
 		GetBackgroundWorkerPid(asking->handle, &pid) == BGWH_STOPPED)
 	{
@@ -111,10 +115,9 @@ rouse_reader(dp_asking *asking)
 	else if (entry >= 0 && !register_reader(asking, entry))
 	{
 		asking->handle = NULL;
+		asking->attempts--;
+		asking->no_slot = !running;
 		dp_reader_forget(entry);
-		if (!running)
-			raise_none("All background worker slots of the server are in use.",
-					   "Increase max_worker_processes.");
 	}
 }
 
@@ -133,12 +136,17 @@ get_reader(dp_asking *asking)
 		if (asking->entry >= 0)
 			break;
 		rouse_reader(asking);
-		if (TimestampDifferenceExceeds(since, GetCurrentTimestamp(),
-									   dp_setting_reader_timeout))
+		if (!TimestampDifferenceExceeds(since, GetCurrentTimestamp(),
+										dp_setting_reader_timeout))
+			dp_bridge_wait(Min(asking->no_slot ? SLOT_POLL : POLL_INTERVAL,
+							   dp_setting_reader_timeout));
+		else if (asking->no_slot)
+			raise_none("All background worker slots of the server are in use.",
+					   "Increase max_worker_processes.");
+		else
 			raise_none("All readers were busy for longer than "
 					   "dp_pg.reader_timeout.",
 					   "Try again later, or increase dp_pg.readers.");
-		dp_bridge_wait(Min(POLL_INTERVAL, dp_setting_reader_timeout));
 	}
 	asking->waiter = NULL;
 }
@@ -180,6 +188,16 @@ raise_dead(const dp_asking *asking)
 pg_noreturn static void
 raise_not_ready(int code)
 {
+	if (code == ERRCODE_LOCK_NOT_AVAILABLE)
+		ereport(ERROR,
+				(errcode(code),
+				 errmsg("a lock that the private query needs is not to be "
+						"had"),
+				 errdetail("Somebody holds it or waits for it longer than "
+						   "dp_pg.worker_lock_timeout.  Nothing was "
+						   "charged."),
+				 errhint("Run the query again, in a new transaction if this "
+						 "one has locked catalogs.")));
 	if (ERRCODE_TO_CATEGORY(code) == ERRCODE_INSUFFICIENT_RESOURCES ||
 		code == ERRCODE_STATEMENT_TOO_COMPLEX)
 		ereport(ERROR,
@@ -303,7 +321,9 @@ ask(dp_asking *asking, const StringInfo message, dp_reader_charge charge,
 	set_up_queues(asking);
 	send_message(asking, message->data, message->len);
 	wait_until_ready(asking);
+	dp_ledger_hurry(true);
 	charge(charge_context);
+	dp_ledger_hurry(false);
 	asking->charged = true;
 	send_message(asking, &go, 1);
 	while (receive_message(asking, &data, &size))

@@ -45,6 +45,17 @@ typedef struct dp_reader_methods
 } dp_reader_methods;
 
 /*
+ * What executing looks up only where a row asks for it, unless it is looked
+ * up before: OIDs of TOAST relations, enum types, collations.
+ */
+typedef struct dp_reader_needs
+{
+	List	   *toast;
+	List	   *enums;
+	List	   *collations;
+} dp_reader_needs;
+
+/*
  * One plan over private rows, made from public facts (release/public_plan.c)
  * without parameters, and what is to be done with its rows.  The active
  * snapshot and the current user's rights are the job's.
@@ -54,6 +65,7 @@ typedef struct dp_reader_job
 	dp_reader_kind kind;
 	PlannedStmt *plan;
 	List	   *relations;		/* OIDs of all that it opens, TOAST too */
+	dp_reader_needs needs;
 	List	   *input;			/* of nodes, for begin */
 	const void *data;			/* a struct of the kind's own, without
 								 * pointers, for begin */

@@ -18,6 +18,8 @@
 
 #include "reader.h"
 
+#define MOST_BYTES (64 * 1024 * 1024)	/* of a message */
+
 /*
  * Settings that the value of an allowed expression may depend on, and those
  * that prices are prepared from.  default_text_search_config is none: its
@@ -55,11 +57,11 @@ append_node(StringInfo out, const void *node)
 }
 
 static void
-append_relations(StringInfo out, const List *relations)
+append_oids(StringInfo out, const List *oids)
 {
 	ListCell   *lc;
 
-	foreach(lc, relations)
+	foreach(lc, oids)
 		appendBinaryStringInfo(out, (char *) &lfirst_oid(lc), sizeof(Oid));
 }
 
@@ -99,7 +101,16 @@ append_part(StringInfo out, const dp_reader_job *job, dp_message_part part)
 			append_settings(out);
 			break;
 		case DP_PART_RELATIONS:
-			append_relations(out, job->relations);
+			append_oids(out, job->relations);
+			break;
+		case DP_PART_TOAST:
+			append_oids(out, job->needs.toast);
+			break;
+		case DP_PART_ENUMS:
+			append_oids(out, job->needs.enums);
+			break;
+		case DP_PART_COLLATIONS:
+			append_oids(out, job->needs.collations);
 			break;
 		case DP_PART_PLAN:
 			append_node(out, job->plan);
@@ -127,6 +138,7 @@ dp_message_build(const dp_reader_job *job, StringInfo out)
 
 	memset(&head, 0, sizeof(head));
 	head.kind = job->kind;
+	head.database = MyDatabaseId;
 	GetUserIdAndSecContext(&head.user, &head.security);
 	head.writes = TransactionIdIsValid(GetTopTransactionIdIfAny());
 	(void) append_room(out, MAXALIGN(sizeof(head)));
@@ -140,6 +152,14 @@ dp_message_build(const dp_reader_job *job, StringInfo out)
 			appendStringInfoChar(out, '\0');
 	}
 	memcpy(out->data, &head, sizeof(head));
+	if (out->len > MOST_BYTES)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("the private query is too large"),
+				 errdetail("With its constants and parameters it takes %d "
+						   "bytes, and may take %d.  Nothing was charged.",
+						   out->len, MOST_BYTES),
+				 errhint("Use fewer or shorter constants.")));
 }
 
 /* dp_message_find: a part of a message. */
@@ -162,6 +182,7 @@ dp_message_check(const void *data, Size size)
 
 	if (size < MAXALIGN(sizeof(dp_message)) ||
 		message->kind >= DP_READER_KINDS ||
+		message->database != MyDatabaseId ||
 		dp_message_find(message, DP_PARTS) != (const char *) data + size)
 		elog(ERROR, "message of %zu bytes is not a reader's", size);
 	return message;

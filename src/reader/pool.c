@@ -1,6 +1,6 @@
 /*
  * pool.c
- *	  The pool of readers in shared memory: entries, queues, who waits.
+ *	  The pool of readers: entries, who waits, who gets which.
  *
  * reader.h states the life of an entry and the locking.  A reader that gets
  * free goes to the waiting session of its database whose role has the fewest
@@ -12,100 +12,12 @@
 #include <signal.h>
 
 #include "miscadmin.h"
-#include "storage/ipc.h"
 #include "storage/latch.h"
-#include "storage/shmem.h"
 
 #include "reader.h"
 
-#define TRANCHE "dp_pg_reader"
-
-dp_reader_pool *dp_reader_shared = NULL;
-
-static shmem_request_hook_type next_shmem_request = NULL;
-static shmem_startup_hook_type next_shmem_startup = NULL;
-
-static Size
-entries_size(void)
-{
-	return CACHELINEALIGN(mul_size(dp_setting_readers,
-								   sizeof(dp_reader_entry)));
-}
-
-static Size
-waiters_size(void)
-{
-	return CACHELINEALIGN(mul_size(MaxBackends, sizeof(dp_reader_waiter)));
-}
-
-static Size
-shared_size(void)
-{
-	Size		size = CACHELINEALIGN(sizeof(dp_reader_pool));
-
-	size = add_size(size, entries_size());
-	size = add_size(size, waiters_size());
-	return add_size(size, mul_size(2 * DP_READER_QUEUE, dp_setting_readers));
-}
-
-static void
-request_shmem(void)
-{
-	if (next_shmem_request)
-		next_shmem_request();
-	RequestAddinShmemSpace(shared_size());
-	RequestNamedLWLockTranche(TRANCHE, 1);
-}
-
-static void
-start_shmem(void)
-{
-	bool		found;
-	char	   *base;
-	int			i;
-
-	if (next_shmem_startup)
-		next_shmem_startup();
-	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
-	base = ShmemInitStruct(TRANCHE, shared_size(), &found);
-	dp_reader_shared = (dp_reader_pool *) base;
-	if (!found)
-	{
-		memset(base, 0, shared_size());
-		dp_reader_shared->lock = &GetNamedLWLockTranche(TRANCHE)->lock;
-		dp_reader_shared->readers = dp_setting_readers;
-		base += CACHELINEALIGN(sizeof(dp_reader_pool));
-		dp_reader_shared->entry = (dp_reader_entry *) base;
-		base += entries_size();
-		dp_reader_shared->waiter = (dp_reader_waiter *) base;
-		base += waiters_size();
-		dp_reader_shared->queues = base;
-		dlist_init(&dp_reader_shared->free);
-		dlist_init(&dp_reader_shared->waiting);
-		for (i = 0; i < MaxBackends; i++)
-			dlist_push_tail(&dp_reader_shared->free,
-							&dp_reader_shared->waiter[i].node);
-	}
-	LWLockRelease(AddinShmemInitLock);
-}
-
-/* dp_reader_pool_init: ask for the memory; from _PG_init, preloading. */
-void
-dp_reader_pool_init(void)
-{
-	next_shmem_request = shmem_request_hook;
-	shmem_request_hook = request_shmem;
-	next_shmem_startup = shmem_startup_hook;
-	shmem_startup_hook = start_shmem;
-}
-
-/* dp_reader_queue: memory of the queue to the session, or of that from it. */
-char *
-dp_reader_queue(int entry, bool to_session)
-{
-	return dp_reader_shared->queues +
-		(Size) DP_READER_QUEUE * (2 * entry + (to_session ? 1 : 0));
-}
+/* ms that sessions of a database wait before others give up a reader */
+#define OTHERS_PATIENCE 500
 
 static void
 lock_pool(void)
@@ -174,6 +86,31 @@ choose_waiter(Oid database)
 	return best;
 }
 
+/* Does somebody of another database wait for long, and for an entry? */
+static bool
+must_make_room(const dp_reader_entry *entry)
+{
+	dlist_iter	iter;
+	int			i;
+
+	for (i = 0; i < dp_reader_shared->readers; i++)
+		if (dp_reader_shared->entry[i].state == DP_ENTRY_NONE ||
+			(dp_reader_shared->entry[i].state == DP_ENTRY_IDLE &&
+			 dp_reader_shared->entry[i].leave))
+			return false;
+	dlist_foreach(iter, &dp_reader_shared->waiting)
+	{
+		const dp_reader_waiter *waiter = dlist_container(dp_reader_waiter,
+														 node, iter.cur);
+
+		if (waiter->database != entry->database &&
+			TimestampDifferenceExceeds(waiter->since, entry->since,
+									   OTHERS_PATIENCE))
+			return true;
+	}
+	return false;
+}
+
 /* Nobody holds the reader any more: the next one, if somebody waits. */
 static void
 pass_on(int number)
@@ -181,10 +118,12 @@ pass_on(int number)
 	dp_reader_entry *entry = &dp_reader_shared->entry[number];
 	dp_reader_waiter *waiter;
 
-	entry->state = DP_ENTRY_IDLE;
 	entry->client = NULL;
 	entry->role = InvalidOid;
 	entry->since = GetCurrentTimestamp();
+	if (must_make_room(entry))
+		entry->leave = true;
+	entry->state = DP_ENTRY_IDLE;
 	waiter = entry->leave ? NULL : choose_waiter(entry->database);
 	if (waiter != NULL)
 	{
@@ -193,6 +132,30 @@ pass_on(int number)
 	}
 	else if (entry->leave)
 		SetLatch(&entry->proc->procLatch);
+}
+
+/* The session that holds the entry needs it no longer; the caller locks. */
+static void
+give_back(int number)
+{
+	dp_reader_entry *entry = &dp_reader_shared->entry[number];
+
+	switch (entry->state)
+	{
+		case DP_ENTRY_WORKING:
+			entry->abandoned = true;
+			kill(entry->pid, SIGINT);
+			break;
+		case DP_ENTRY_GIVEN:
+		case DP_ENTRY_DONE:
+			pass_on(number);
+			break;
+		case DP_ENTRY_DEAD:
+			MemSet(entry, 0, sizeof(*entry));
+			break;
+		default:
+			break;
+	}
 }
 
 /* ---- the session's side ---- */
@@ -383,9 +346,8 @@ dp_reader_withdraw(dp_reader_waiter *waiter)
 	lock_pool();
 	if (waiter->entry < 0)
 		dlist_delete(&waiter->node);
-	else if (dp_reader_shared->entry[waiter->entry].client == MyProc &&
-			 dp_reader_shared->entry[waiter->entry].state == DP_ENTRY_GIVEN)
-		pass_on(waiter->entry);
+	else
+		give_back(waiter->entry);
 	free_waiter(waiter);
 	unlock_pool();
 }
@@ -430,25 +392,8 @@ dp_reader_look(int number, bool *charged, int *code)
 void
 dp_reader_let_go(int number)
 {
-	dp_reader_entry *entry = &dp_reader_shared->entry[number];
-
 	lock_pool();
-	switch (entry->state)
-	{
-		case DP_ENTRY_WORKING:
-			entry->abandoned = true;
-			kill(entry->pid, SIGINT);
-			break;
-		case DP_ENTRY_GIVEN:
-		case DP_ENTRY_DONE:
-			pass_on(number);
-			break;
-		case DP_ENTRY_DEAD:
-			MemSet(entry, 0, sizeof(*entry));
-			break;
-		default:
-			break;
-	}
+	give_back(number);
 	unlock_pool();
 }
 
@@ -481,19 +426,25 @@ dp_reader_ask_to_leave(Oid database)
 
 /* ---- the reader's side ---- */
 
-/* dp_reader_take_entry: the entry becomes this process's; false: too late. */
-bool
+/*
+ * dp_reader_take_entry
+ *	  The entry becomes this process's; answers its database, or InvalidOid
+ *	  when it is too late.
+ */
+Oid
 dp_reader_take_entry(int number)
 {
 	dp_reader_entry *entry = &dp_reader_shared->entry[number];
-	bool		mine;
+	Oid			database = InvalidOid;
 
 	lock_pool();
-	mine = entry->state == DP_ENTRY_STARTING && entry->pid == 0;
-	if (mine)
+	if (entry->state == DP_ENTRY_STARTING && entry->pid == 0)
+	{
 		entry->pid = MyProcPid;
+		database = entry->database;
+	}
 	unlock_pool();
-	return mine;
+	return database;
 }
 
 /* dp_reader_announce: ready for work; false: nobody expects it any more. */

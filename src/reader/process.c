@@ -23,6 +23,7 @@
 #include "postmaster/interrupt.h"
 #include "storage/ipc.h"
 #include "storage/latch.h"
+#include "storage/proc.h"
 #include "tcop/tcopprot.h"
 #include "utils/guc.h"
 #include "utils/memutils.h"
@@ -75,9 +76,23 @@ force_settings(void)
 	force("default_transaction_read_only", "on");
 	force("default_transaction_deferrable", "off");
 	force("statement_timeout", "0");
-	force("lock_timeout", "0");
 	force("temp_file_limit", "-1");
 	force("jit", "off");
+}
+
+/*
+ * A lock that somebody waits for who waits for the session is never to be had:
+ * the server does not see that the session waits for its reader.
+ */
+static void
+force_lock_timeout(void)
+{
+	char		value[16];
+
+	if (LockTimeout == dp_setting_worker_lock_timeout)
+		return;
+	snprintf(value, sizeof(value), "%d", dp_setting_worker_lock_timeout);
+	force("lock_timeout", value);
 }
 
 /* ---- one job ---- */
@@ -145,9 +160,11 @@ make_ready(dp_reading_work *work, const dp_reader_methods *how,
 	void	   *state;
 	Size		size;
 
+	force_lock_timeout();
 	dp_state_apply_settings(message);
 	dp_state_begin(message, session);
 	parallel = dp_state_lock(message, session);
+	dp_reader_warm(message);
 	plan = stringToNode(dp_message_find(message, DP_PART_PLAN));
 	plan->parallelModeNeeded = plan->parallelModeNeeded && parallel;
 	state = how->begin(stringToNode(dp_message_find(message, DP_PART_INPUT)),
@@ -222,13 +239,15 @@ serve(MemoryContext context)
 	}
 	PG_END_TRY();
 	MemoryContextSwitchTo(context);
+	HOLD_INTERRUPTS();			/* a cancel may still come for this job */
 	if (!dp_state_end(work.message))
 		proc_exit(0);
 	MemoryContextSwitchTo(context);
 	shm_mq_detach(work.to);
 	shm_mq_detach(work.from);
 	working = false;
-	QueryCancelPending = false; /* it came too late for this job */
+	QueryCancelPending = false;
+	RESUME_INTERRUPTS();
 	dp_reader_end_work(my_entry, work.charged, code);
 	MemoryContextReset(context);
 	pgstat_report_activity(STATE_IDLE, NULL);
@@ -260,8 +279,8 @@ dp_reader_main(Datum arg)
 	pqsignal(SIGINT, handle_cancel);
 
 	my_entry = DatumGetInt32(arg);
-	database = dp_reader_shared->entry[my_entry].database;
-	if (!dp_reader_take_entry(my_entry))
+	database = dp_reader_take_entry(my_entry);
+	if (!OidIsValid(database))
 		proc_exit(0);
 	on_shmem_exit(vanish, (Datum) 0);
 	BackgroundWorkerUnblockSignals();

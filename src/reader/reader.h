@@ -104,10 +104,12 @@ typedef struct dp_reader_pool
 	char	   *queues;			/* immutable: two for each entry */
 } dp_reader_pool;
 
-/* ---- pool.c ---- */
-extern dp_reader_pool *dp_reader_shared;
+/* ---- memory.c ---- */
+extern dp_reader_pool *dp_reader_shared;	/* NULL unless preloaded */
 extern void dp_reader_pool_init(void);
 extern char *dp_reader_queue(int entry, bool to_session);
+
+/* ---- pool.c ---- */
 extern dp_reader_waiter *dp_reader_enter(Oid role);
 extern int	dp_reader_given(dp_reader_waiter *waiter, TimestampTz *since,
 							bool *alone);
@@ -119,7 +121,7 @@ extern void dp_reader_start_work(int entry);
 extern dp_reader_state dp_reader_look(int entry, bool *charged, int *code);
 extern void dp_reader_let_go(int entry);
 extern bool dp_reader_ask_to_leave(Oid database);
-extern bool dp_reader_take_entry(int entry);
+extern Oid	dp_reader_take_entry(int entry);
 extern bool dp_reader_announce(int entry);
 extern void dp_reader_end_work(int entry, bool charged, int code);
 extern bool dp_reader_may_leave(int entry, bool idle);
@@ -135,6 +137,9 @@ typedef enum dp_message_part
 	DP_PART_SNAPSHOT,			/* SerializeSnapshot */
 	DP_PART_SETTINGS,			/* name and value, each with a zero byte */
 	DP_PART_RELATIONS,			/* of Oid */
+	DP_PART_TOAST,				/* of Oid, dp_reader_needs */
+	DP_PART_ENUMS,
+	DP_PART_COLLATIONS,
 	DP_PART_PLAN,				/* nodeToString */
 	DP_PART_INPUT,				/* nodeToString */
 	DP_PART_DATA,				/* the kind's own */
@@ -144,6 +149,7 @@ typedef enum dp_message_part
 typedef struct dp_message
 {
 	dp_reader_kind kind;
+	Oid			database;
 	Oid			user;
 	int			security;
 	bool		writes;			/* the session's transaction has an ID */
@@ -164,6 +170,9 @@ extern void dp_state_apply_settings(const dp_message *message);
 extern void dp_state_begin(const dp_message *message, PGPROC *session);
 extern bool dp_state_end(const dp_message *message);
 extern bool dp_state_lock(const dp_message *message, PGPROC *session);
+
+/* ---- warm.c ---- */
+extern void dp_reader_warm(const dp_message *message);
 
 /* ---- read.c: the one place that reads private rows ---- */
 extern const dp_reader_methods *dp_reader_find(dp_reader_kind kind);

@@ -13,7 +13,6 @@
 #include "nodes/nodeFuncs.h"
 #include "nodes/pathnodes.h"
 #include "optimizer/optimizer.h"
-#include "utils/fmgroids.h"
 #include "utils/guc.h"
 
 #include "release.h"
@@ -42,14 +41,18 @@ dp_release_check_preconditions(void)
 
 /* ---- what only the session knows ---- */
 
-/* Parameters, the transaction's time and the user's name become constants. */
+/*
+ * Parameters, times of transaction and statement and the user's name become
+ * constants.  Functions without arguments that are allowed on private rows are
+ * such times.
+ */
 static Node *
 settle_mutator(Node *node, void *context)
 {
 	if (node == NULL)
 		return NULL;
 	if ((IsA(node, Param) && ((Param *) node)->paramkind == PARAM_EXTERN) ||
-		(IsA(node, FuncExpr) && ((FuncExpr *) node)->funcid == F_NOW) ||
+		(IsA(node, FuncExpr) && ((FuncExpr *) node)->args == NIL) ||
 		IsA(node, SQLValueFunction))
 	{
 		Node	   *value = estimate_expression_value(context, node);
@@ -80,10 +83,11 @@ settle(Query *inner, ParamListInfo params)
 /*
  * dp_inner_plan
  *	  Plan an inner query; which is changed.  `workers`: parallel plans are
- *	  allowed.  The plan lives in the current context and has no parameters.
+ *	  allowed.  The plan lives in the current context and has no parameters;
+ *	  run->needs are what executing it needs.
  */
 PlannedStmt *
-dp_inner_plan(const dp_inner *run, Query *inner, bool workers)
+dp_inner_plan(dp_inner *run, Query *inner, bool workers)
 {
 	PlannedStmt *volatile plan = NULL;
 	BufferUsage buffers = pgBufferUsage;
@@ -93,7 +97,12 @@ dp_inner_plan(const dp_inner *run, Query *inner, bool workers)
 	dp_reader_be_quiet(false);
 	PG_TRY();
 	{
-		plan = dp_public_plan(settle(inner, run->params), workers, NULL);
+		Query	   *settled = settle(inner, run->params);
+		bool		none;
+
+		none = dp_inner_find_needs(settled, run->relations, &run->needs);
+
+		plan = dp_public_plan(settled, workers && none, NULL);
 	}
 	PG_CATCH();
 	{

@@ -17,6 +17,7 @@
 #include "access/relation.h"
 #include "commands/explain.h"
 #include "executor/executor.h"
+#include "executor/instrument.h"
 #include "miscadmin.h"
 #include "nodes/extensible.h"
 #include "nodes/makefuncs.h"
@@ -326,6 +327,9 @@ run_release(release_state *state)
 	EState	   *root = state->shared->root;
 	MemoryContext old = MemoryContextSwitchTo(root->es_query_cxt);
 
+	BufferUsage buffers = pgBufferUsage;
+	WalUsage	wal = pgWalUsage;
+
 	/* Rights, floor and ceiling may have changed since a cursor was begun. */
 	dp_ledger_require_budget(state->block->dataset, &state->standing);
 	state->shared->store = dp_release_run(prepare_release(state),
@@ -333,6 +337,9 @@ run_release(release_state *state)
 										  state->css.ss.ps.state,
 										  state->minimal->tts_tupleDescriptor);
 	MemoryContextSwitchTo(old);
+	/* Pages of the ledger are pruned now and then by whoever reads them. */
+	pgBufferUsage = buffers;
+	pgWalUsage = wal;
 }
 
 static void

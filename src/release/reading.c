@@ -513,6 +513,7 @@ dp_reading_run(dp_reading *reading, int64 *counts, dp_reader_charge charge,
 	job.kind = DP_READER_COUNTS;
 	job.plan = dp_inner_plan(&run, inner, reading->ncounts <= WORKERS_MOST);
 	job.relations = run.relations;
+	job.needs = run.needs;
 	job.input = plan->counting == NULL ? NIL :
 		dp_release_block_conditions(plan->block);
 	job.data = &data;

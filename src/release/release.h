@@ -72,11 +72,15 @@ typedef struct dp_inner
 	MemoryContext context;		/* that an error's text is made in */
 	bool		named;			/* relation by name: see run_subquery */
 	List	   *relations;		/* OIDs of all that it opens: make_ready */
+	dp_reader_needs needs;		/* dp_inner_plan */
 } dp_inner;
 
 extern void dp_release_check_preconditions(void);
-extern PlannedStmt *dp_inner_plan(const dp_inner *run, Query *inner,
-								  bool workers);
+extern PlannedStmt *dp_inner_plan(dp_inner *run, Query *inner, bool workers);
+
+/* needs.c */
+extern bool dp_inner_find_needs(Query *inner, const List *relations,
+								dp_reader_needs *needs);
 
 /* run.c */
 extern void dp_release_request(const dp_release_spec *spec,

@@ -450,6 +450,7 @@ dp_release_run(dp_release_spec *spec, const dp_ledger_standing *standing,
 	dp_release_fill_job(spec, standing, result, &job);
 	job.plan = plan_release(spec, standing, &run);
 	job.relations = run.relations;
+	job.needs = run.needs;
 	rows.slot = MakeSingleTupleTableSlot(result, &TTSOpsMinimalTuple);
 	dp_reader_run(&job, charge_release, spec, store_row, &rows);
 	ExecDropSingleTupleTableSlot(rows.slot);

@@ -46,6 +46,7 @@ RESET dp_pg.mechanism;
 RESET ROLE;
 SET dp_pg.epsilon = 0.01;
 CREATE TABLE many (id int PRIMARY KEY, x int NOT NULL);
+ALTER TABLE many OWNER TO :owner;
 SELECT dp_protect('many', dataset => 'regress_query_variance') \g /dev/null
 SELECT dp_declare('many', 'id', 1, 10000) \g /dev/null
 SELECT max(v) <= 5000 AS small, min(v) >= 0 AS positive, count(*) FROM (SELECT id, dp_variance(x, 0, 100) AS v FROM many GROUP BY id) AS q;

@@ -4,7 +4,7 @@
 use strict;
 use warnings;
 
-use AttackNode qw(attack_node);
+use AttackNode qw(attack_node forced_parallel);
 use FindBin;
 use lib $FindBin::RealBin;
 use LedgerNode;
@@ -13,7 +13,7 @@ use PostgreSQL::Test::Utils;
 use ReleaseNode qw(quiet_session);
 use Test::More;
 
-my $node = attack_node('attack_process', "max_stack_depth = 400kB\njit = off\n");
+my $node = attack_node('attack_process', "max_stack_depth = 400kB\njit = off\nshared_buffers = 8MB\n");
 
 value($node, <<'EOT');
 SET SESSION AUTHORIZATION owner;
@@ -37,6 +37,8 @@ BEGIN
 	RETURN n;
 END $$;
 EOT
+
+my $forced = forced_parallel($node);
 
 # Patient 101 is there, patient 100101 is not: one bit.
 my @ids = (101, 100101);
@@ -95,6 +97,96 @@ foreach my $query (sort keys %probe)
 
 	is($seen[0], $seen[1], "buffers after $query");
 }
+
+# Pages: what a reader fetches evicts others, is pruned, and is locked.
+value($node, <<'EOT');
+SET SESSION AUTHORIZATION owner;
+CREATE TABLE letter (id int PRIMARY KEY, age int, body text) WITH (parallel_workers = 2);
+ALTER TABLE letter ALTER body SET STORAGE EXTERNAL;
+INSERT INTO letter SELECT i, i % 90, CASE WHEN i = 7 THEN repeat('y', 3000000) ELSE 'x' END FROM generate_series(1, 20000) AS i;
+SELECT dp_protect('letter', dataset => 'hospital');
+SET SESSION AUTHORIZATION analyst;
+CREATE TABLE mine1 AS SELECT i, repeat('z', 1000) FROM generate_series(1, 1200) AS i;
+CREATE TABLE mine2 AS TABLE mine1;
+CREATE TABLE mine3 AS TABLE mine1;
+CREATE TABLE mine4 AS TABLE mine1;
+EOT
+my $toast = value($node, q{SELECT reltoastrelid FROM pg_class WHERE relname = 'letter'});
+my $letter = 'SELECT dp_count(*) FROM letter WHERE CASE WHEN id = 7 AND age = %d THEN length(body) > 5 ELSE false END';
+
+# Are many of the analyst's own pages gone, and has WAL come far?  Tables of a
+# quarter of the buffers or more would not stay there.
+sub evicted
+{
+	my ($age) = @_;
+	my $self = quiet_session($node, 'analyst');
+	my $read = 0;
+	my ($wal);
+
+	for (1 .. 3)
+	{
+		answer($self, "SELECT count(*) FROM mine$_;") for 1 .. 4;
+	}
+	($wal) = answer($self, 'SELECT pg_current_wal_insert_lsn();');
+	answer($self, sprintf("$letter;", $age));
+	($wal) = answer($self, "SELECT pg_current_wal_insert_lsn() - '$wal' > 20000;");
+	foreach my $n (1 .. 4)
+	{
+		my ($seen) = answer($self, "EXPLAIN (ANALYZE, BUFFERS, COSTS OFF, TIMING OFF, SUMMARY OFF) SELECT count(*) FROM mine$n;");
+
+		$read += $1 if $seen =~ /read=(\d+)/;
+	}
+	hang_up($self);
+	return $wal . ($read > 100 ? ' many' : ' few');
+}
+
+evicted(1) for 1 .. 2;
+is_deeply([ map { evicted($_) } 7, 50, 7 ], [ map { evicted($_) } 50, 7, 50 ], 'what is evicted and written does not depend on a row');
+
+# Locks of TOAST pages: two when everything is locked beforehand.
+sub locks_seen
+{
+	my ($age) = @_;
+	my $self = quiet_session($node, 'analyst');
+	my $watcher = quiet_session($node, 'postgres');
+	my $out;
+
+	answer($self, "SET $forced = on;");
+	ask($watcher, <<"EOT");
+CREATE TEMP TABLE seen (n bigint);
+DO \$\$
+DECLARE most bigint := 0; now bigint; until timestamptz := clock_timestamp() + interval '2 s';
+BEGIN
+	WHILE clock_timestamp() < until LOOP
+		SELECT count(*) INTO now FROM pg_locks WHERE relation = $toast;
+		most := greatest(most, now);
+	END LOOP;
+	INSERT INTO seen VALUES (most);
+END \$\$;
+SELECT n FROM seen;
+EOT
+	answer($self, sprintf("$letter;", $age)) for 1 .. 40;
+	($out) = answer($watcher);
+	hang_up($self);
+	hang_up($watcher);
+	return $out;
+}
+is(locks_seen(7), 2, 'a row that matches: the locks of session and reader');
+is(locks_seen(50), 2, 'one that does not: the same');
+
+# Times are the session's.
+value($node, <<'EOT');
+SET SESSION AUTHORIZATION owner;
+CREATE TABLE clock (id int PRIMARY KEY, at timestamptz NOT NULL);
+SELECT dp_protect('clock', dataset => 'hospital');
+EOT
+my $late = quiet_session($node, 'analyst');
+answer($late, 'BEGIN;');
+value($node, "INSERT INTO clock SELECT i, clock_timestamp() + interval '1 s' FROM generate_series(1, 100) AS i");
+is( (answer($late, 'DO $$ DECLARE n bigint; BEGIN PERFORM pg_sleep(2);'
+			  . ' SELECT dp_count(*) INTO n FROM clock WHERE at < statement_timestamp() OR at < transaction_timestamp() OR at < now();'
+			  . q{ PERFORM set_config('my.n', n::text, false); END $$; SELECT current_setting('my.n');}))[0], 0, 'times are the session\'s');
+hang_up($late);
 
 $node->stop('immediate');
 done_testing();

@@ -1,0 +1,127 @@
+/*
+ * needs.c
+ *	  What an inner query may look up while it is executed: out-of-line values,
+ *	  labels of enum types, collations.
+ *
+ * A reader looks them up beforehand (src/reader/warm.c).  Parallel workers are
+ * new processes that would look them up where a row asks for it, which shows
+ * in pg_locks; so a query that needs any has no workers.
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "catalog/pg_attribute.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_collation.h"
+#include "catalog/pg_type.h"
+#include "nodes/nodeFuncs.h"
+#include "utils/lsyscache.h"
+#include "utils/syscache.h"
+
+#include "release.h"
+
+typedef struct needs_context
+{
+	const Query *level;
+	bool		toastable;		/* some column may have out-of-line values */
+	dp_reader_needs *needs;
+} needs_context;
+
+/* May a column of a relation, or of one of its children, be out of line? */
+static bool
+is_toastable(Oid relid, AttrNumber attnum)
+{
+	HeapTuple	tuple = SearchSysCache2(ATTNUM, ObjectIdGetDatum(relid),
+										Int16GetDatum(attnum));
+	Form_pg_attribute attribute;
+	bool		toastable = true;
+
+	if (HeapTupleIsValid(tuple))
+	{
+		attribute = (Form_pg_attribute) GETSTRUCT(tuple);
+		toastable = attribute->attlen == -1;
+		ReleaseSysCache(tuple);
+	}
+	return toastable;
+}
+
+static void
+look_at_var(const Var *var, needs_context *context)
+{
+	const RangeTblEntry *entry;
+
+	if (var->varlevelsup > 0 ||
+		var->varno > list_length(context->level->rtable))
+	{
+		context->toastable = true;
+		return;
+	}
+	entry = list_nth_node(RangeTblEntry, context->level->rtable,
+						  var->varno - 1);
+	if (entry->rtekind == RTE_RELATION &&
+		is_toastable(entry->relid, var->varattno))
+		context->toastable = true;
+}
+
+static void
+look_at_collation(Oid collation, dp_reader_needs *needs)
+{
+	if (OidIsValid(collation) && collation != DEFAULT_COLLATION_OID &&
+		collation != C_COLLATION_OID && collation != POSIX_COLLATION_OID)
+		needs->collations = list_append_unique_oid(needs->collations,
+												   collation);
+}
+
+static bool
+needs_walker(Node *node, void *data)
+{
+	needs_context *context = data;
+
+	if (node == NULL)
+		return false;
+	if (IsA(node, Query))
+	{
+		const Query *before = context->level;
+
+		context->level = (Query *) node;
+		(void) query_tree_walker((Query *) node, needs_walker, data, 0);
+		context->level = before;
+		return false;
+	}
+	if (IsA(node, Var))
+		look_at_var((Var *) node, context);
+	if (IsA(node, Var) || IsA(node, Const))
+	{
+		Oid			type = exprType(node);
+		Oid			element = get_base_element_type(type);
+
+		type = getBaseType(OidIsValid(element) ? element : type);
+		if (type_is_enum(type))
+			context->needs->enums =
+				list_append_unique_oid(context->needs->enums, type);
+	}
+	look_at_collation(exprInputCollation(node), context->needs);
+	return expression_tree_walker(node, needs_walker, data);
+}
+
+/*
+ * dp_inner_find_needs
+ *	  Of a query and of all relations that it opens.  Answers whether there are
+ *	  none, also in parallel workers.
+ */
+bool
+dp_inner_find_needs(Query *inner, const List *relations,
+					dp_reader_needs *needs)
+{
+	needs_context context = {NULL, false, needs};
+	ListCell   *lc;
+
+	memset(needs, 0, sizeof(*needs));
+	(void) needs_walker((Node *) inner, &context);
+	if (context.toastable)
+		foreach(lc, relations)
+			if (get_rel_relkind(lfirst_oid(lc)) == RELKIND_TOASTVALUE)
+				needs->toast = lappend_oid(needs->toast, lfirst_oid(lc));
+	return needs->toast == NIL && needs->enums == NIL &&
+		needs->collations == NIL;
+}
