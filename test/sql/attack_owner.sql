@@ -82,6 +82,45 @@ REVOKE INSERT ON visit FROM :analyst;
 SELECT dp_protect('member', dataset => :'schema') \g /dev/null
 RESET ROLE;
 
+-- whoever registers a dataset first gives no budgets on others' tables: a superuser's, a member's of his role
+SET ROLE :analyst;
+CREATE TABLE bait (id int PRIMARY KEY);
+SELECT dp_protect('bait', dataset => 'squatted') \g /dev/null
+RESET ROLE;
+CREATE TABLE secret (id int PRIMARY KEY);
+SELECT dp_protect('secret', dataset => 'squatted');
+GRANT :analyst TO :owner;
+SET ROLE :owner;
+CREATE TABLE secret_too (id int PRIMARY KEY);
+SELECT dp_protect('secret_too', dataset => 'squatted');
+SELECT count(*) FROM dp_pg.relation WHERE relid IN ('secret'::regclass, 'secret_too'::regclass);
+-- in his own dataset he can
+SELECT dp_protect('secret_too', dataset => :'schema') \g /dev/null
+RESET ROLE;
+REVOKE :analyst FROM :owner;
+-- a table that was given away is nobody's to ask, until it is back
+SELECT dp_grant(:'analyst', :'schema', epsilon => 1000000, filter => 'basic') \g /dev/null
+SET ROLE :analyst;
+SELECT dp_count(*) FROM secret_too;
+RESET ROLE;
+ALTER TABLE secret_too OWNER TO :heir;
+SET ROLE :analyst;
+SELECT dp_count(*) FROM secret_too;
+RESET ROLE;
+ALTER TABLE secret_too OWNER TO :owner;
+SET ROLE :analyst;
+SELECT dp_count(*) FROM secret_too;
+-- a floor that was set after a cursor was declared holds for it
+BEGIN;
+DECLARE cheap CURSOR FOR SELECT dp_count(1, 0.5) IS NOT NULL FROM secret_too;
+RESET ROLE;
+SELECT dp_limit(dataset => :'schema', epsilon => 1000000000, filter => 'basic', epsilon_floor => 1) \g /dev/null
+SET ROLE :analyst;
+FETCH cheap;
+ROLLBACK;
+RESET ROLE;
+DROP TABLE secret, secret_too, bait;
+
 DROP OWNED BY :heir;
 DROP ROLE :heir;
 \set file :abs_srcdir '/sql/include/query_end.psql'
