@@ -4,9 +4,9 @@
 use strict;
 use warnings;
 
-use AttackNode qw(attack_node forced_parallel);
 use FindBin;
 use lib $FindBin::RealBin;
+use AttackNode qw(attack_node forced_parallel);
 use LedgerNode;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;

@@ -21,7 +21,7 @@ shared_buffers = 64MB
 EOT
 $node->safe_psql('postgres', <<'EOT');
 SET SESSION AUTHORIZATION owner;
-CREATE TABLE visits (id int PRIMARY KEY, dis text) WITH (autovacuum_enabled = off);
+CREATE TABLE visits (id int PRIMARY KEY, dis varchar(20)) WITH (autovacuum_enabled = off);
 INSERT INTO visits SELECT i, CASE WHEN i % 100 < 30 THEN 'flu' ELSE 'd' || i END FROM generate_series(1, 300000) i;
 CREATE INDEX ON visits (dis);
 VACUUM ANALYZE visits;

@@ -3,9 +3,9 @@
 use strict;
 use warnings;
 
-use AttackNode qw(attack_node);
 use FindBin;
 use lib $FindBin::RealBin;
+use AttackNode qw(attack_node);
 use LedgerNode;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;

@@ -75,6 +75,9 @@ sub check_after
 	my ($name) = @_;
 	my $ends = ($charges + 1) / 2;
 
+	# A reader is told to stop, and nobody waits until it has.
+	wait_until($node, 'SELECT count(*) = 0 FROM pg_stat_activity'
+		  . " WHERE backend_type = 'parallel worker'");
 	is( (answer($super, <<'EOT'))[0],
 SELECT (SELECT count(*) FROM dp_pg.ledger) || ' ' || count(*) || ' ' ||
 	count(*) FILTER (WHERE NOT delivered) || ' ' || sum(epsilon) || ' ' ||
