@@ -153,6 +153,26 @@ $rules{'versions are told apart in one place'} = sub {
 	} grep { !m{^src/bridge/(dp_)?compat\.[ch]$} } c_files($tree, '^src/');
 };
 
+# Who executes a plan or looks at pages of a table, and whose.
+my %executes = (
+	'src/reader/read.c' => 'private rows',
+	'src/reader/warm.c' => 'pages of private relations, not what is on them',
+	'src/release/run.c' => 'subqueries of a block, as the role that asks',
+	'src/release/conditions.c' => 'the private query of dp_argmax, by its node',
+	'src/release/describe.c' => 'nothing: EXPLAIN only',
+	'src/ledger/table.c' => 'the extension\'s own tables',
+	'src/bridge/dp_compat.h' => 'nothing: the call of another version');
+
+$rules{'private rows are read in one folder'} = sub {
+	my ($tree) = @_;
+	my $calls = qr/\b(Executor(?:Run|Start)|table_beginscan\w*|
+		table_tuple_\w+|heap_getnext\w*|heap_fetch|ReadBuffer\w*)[ \t]*\(/x;
+
+	return map {
+		matches($tree, $_, $calls, sub { "$_[0]() outside of the list" })
+	} grep { !$executes{$_} } c_files($tree, '^src/');
+};
+
 $rules{'purity of mech and acct'} = sub {
 	my ($tree) = @_;
 	my $calls = qr/\b(palloc\w*|pfree|ereport|elog|malloc|calloc|realloc|
