@@ -102,7 +102,8 @@ dp_inner_plan(dp_inner *run, Query *inner, bool workers)
 
 		none = dp_inner_find_needs(settled, run->relations, &run->needs);
 
-		plan = dp_public_plan(settled, workers && none, NULL);
+		plan = dp_public_plan(settled, workers && (none || run->local),
+							  NULL);
 	}
 	PG_CATCH();
 	{

@@ -9,12 +9,14 @@
  */
 #include "postgres.h"
 
+#include "access/detoast.h"
 #include "access/htup_details.h"
 #include "catalog/pg_attribute.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_collation.h"
 #include "catalog/pg_type.h"
 #include "nodes/nodeFuncs.h"
+#include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
 
@@ -27,7 +29,10 @@ typedef struct needs_context
 	dp_reader_needs *needs;
 } needs_context;
 
-/* May a column of a relation, or of one of its children, be out of line? */
+/*
+ * May a column of a relation, or of one of its children, be out of line?  A
+ * value that takes no more room than a pointer to it never is.
+ */
 static bool
 is_toastable(Oid relid, AttrNumber attnum)
 {
@@ -35,11 +40,14 @@ is_toastable(Oid relid, AttrNumber attnum)
 										Int16GetDatum(attnum));
 	Form_pg_attribute attribute;
 	bool		toastable = true;
+	int32		most;
 
 	if (HeapTupleIsValid(tuple))
 	{
 		attribute = (Form_pg_attribute) GETSTRUCT(tuple);
-		toastable = attribute->attlen == -1;
+		most = type_maximum_size(attribute->atttypid, attribute->atttypmod);
+		toastable = attribute->attlen == -1 &&
+			(most <= 0 || most > MAXALIGN(TOAST_POINTER_SIZE));
 		ReleaseSysCache(tuple);
 	}
 	return toastable;

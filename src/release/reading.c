@@ -506,6 +506,7 @@ dp_reading_run(dp_reading *reading, int64 *counts, dp_reader_charge charge,
 	memset(&job, 0, sizeof(job));
 	dp_release_check_preconditions();
 	dp_ledger_require_budget(reading->dataset, &reading->standing);
+	run.local = reading->standing.exempt;
 	PushActiveSnapshot(GetTransactionSnapshot());
 	inner = dp_release_make_ready(plan->block, &reading->standing,
 								  inner_query(plan), part_value(plan->block),

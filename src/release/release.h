@@ -71,6 +71,7 @@ typedef struct dp_inner
 	QueryEnvironment *environment;
 	MemoryContext context;		/* that an error's text is made in */
 	bool		named;			/* relation by name: see run_subquery */
+	bool		local;			/* the asker may read the rows anyway */
 	List	   *relations;		/* OIDs of all that it opens: make_ready */
 	dp_reader_needs needs;		/* dp_inner_plan */
 } dp_inner;

@@ -421,6 +421,7 @@ plan_release(dp_release_spec *spec, const dp_ledger_standing *standing,
 {
 	Query	   *inner = dp_release_inner_query(spec);
 
+	run->local = standing->exempt;
 	inner = dp_release_make_ready(spec->block, standing, inner,
 								  spec->part_value, run);
 	return dp_inner_plan(run, inner, may_use_workers(spec));
