@@ -75,7 +75,7 @@ static void
 look_at_collation(Oid collation, dp_reader_needs *needs)
 {
 	if (OidIsValid(collation) && collation != DEFAULT_COLLATION_OID &&
-		collation != C_COLLATION_OID && collation != POSIX_COLLATION_OID)
+		collation != C_COLLATION_OID)
 		needs->collations = list_append_unique_oid(needs->collations,
 												   collation);
 }
