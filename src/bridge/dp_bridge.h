@@ -11,6 +11,7 @@
 
 #include "fmgr.h"
 #include "nodes/nodes.h"
+#include "storage/lwlock.h"
 #include "utils/numeric.h"
 
 #include "../acct/dp_acct.h"
@@ -49,6 +50,16 @@ extern void dp_bridge_refuse_serializable(void);	/* 0A000 */
 /* ---- waiting for a process of ours (latch.c) ---- */
 extern bool dp_bridge_spin(int usec);
 extern void dp_bridge_wait(long timeout);
+
+/* ---- background workers of ours (background.c) ---- */
+extern struct BackgroundWorkerHandle *dp_bridge_register_worker(
+	const char *function, const char *type, Datum arg);
+extern void dp_bridge_force(const char *name, const char *value);
+extern void dp_bridge_force_worker_settings(void);
+extern void dp_bridge_force_lock_timeout(void);
+extern void dp_bridge_share(const char *name, Size (*size) (void),
+							void (*start) (void *area, bool fresh,
+										   LWLock *lock));
 
 /* ---- random source (entropy.c) ---- */
 extern dp_source *dp_bridge_source(void);

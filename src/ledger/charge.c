@@ -49,30 +49,6 @@ raise_no_worker(const char *detail)
 					 "for why the worker did not start.")));
 }
 
-/* Register a worker; the entry in state STARTING is already there. */
-static BackgroundWorkerHandle *
-register_worker(void)
-{
-	BackgroundWorker worker;
-	BackgroundWorkerHandle *handle;
-
-	MemSet(&worker, 0, sizeof(worker));
-	worker.bgw_flags = BGWORKER_SHMEM_ACCESS |
-		BGWORKER_BACKEND_DATABASE_CONNECTION;
-	worker.bgw_start_time = BgWorkerStart_RecoveryFinished;
-	worker.bgw_restart_time = BGW_NEVER_RESTART;
-	strlcpy(worker.bgw_library_name, "dp_pg", BGW_MAXLEN);
-	strlcpy(worker.bgw_function_name, "dp_ledger_worker_main", BGW_MAXLEN);
-	snprintf(worker.bgw_name, BGW_MAXLEN, "dp_pg ledger of database %u",
-			 MyDatabaseId);
-	strlcpy(worker.bgw_type, "dp_pg ledger", BGW_MAXLEN);
-	worker.bgw_main_arg = ObjectIdGetDatum(MyDatabaseId);
-	worker.bgw_notify_pid = MyProcPid;
-	if (!RegisterDynamicBackgroundWorker(&worker, &handle))
-		return NULL;
-	return handle;
-}
-
 /* Remove the entry of a worker that never ran; wake others who wait for it. */
 static void
 forget_worker(void)
@@ -164,7 +140,10 @@ rouse_worker(BackgroundWorkerHandle **handle, int *attempts)
 			break;
 		case WORKER_WANTED:
 			(*attempts)++;
-			*handle = register_worker();
+			*handle =
+				dp_bridge_register_worker("dp_ledger_worker_main",
+										  "dp_pg ledger",
+										  ObjectIdGetDatum(MyDatabaseId));
 			if (*handle == NULL)
 			{
 				forget_worker();

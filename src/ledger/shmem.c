@@ -7,7 +7,6 @@
 #include "postgres.h"
 
 #include "miscadmin.h"
-#include "storage/ipc.h"
 #include "storage/latch.h"
 #include "storage/shmem.h"
 
@@ -16,12 +15,7 @@
 /* Slots beyond one per backend: those abandoned while a worker holds them. */
 #define SPARE_SLOTS 64
 
-#define TRANCHE "dp_pg_ledger"
-
 dp_shared  *dp_ledger_shared = NULL;
-
-static shmem_request_hook_type next_shmem_request = NULL;
-static shmem_startup_hook_type next_shmem_startup = NULL;
 
 static Size
 slots_size(void)
@@ -45,53 +39,33 @@ shared_size(void)
 }
 
 static void
-request_shmem(void)
+start_shmem(void *area, bool fresh, LWLock *lock)
 {
-	if (next_shmem_request)
-		next_shmem_request();
-	RequestAddinShmemSpace(shared_size());
-	RequestNamedLWLockTranche(TRANCHE, 1);
-}
-
-static void
-start_shmem(void)
-{
-	bool		found;
-	char	   *base;
+	char	   *base = area;
 	int			i;
 
-	if (next_shmem_startup)
-		next_shmem_startup();
-	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
-	base = ShmemInitStruct(TRANCHE, shared_size(), &found);
-	dp_ledger_shared = (dp_shared *) base;
-	if (!found)
-	{
-		memset(base, 0, shared_size());
-		dp_ledger_shared->lock = &GetNamedLWLockTranche(TRANCHE)->lock;
-		dp_ledger_shared->slots = MaxBackends + SPARE_SLOTS;
-		dp_ledger_shared->workers = max_worker_processes;
-		base += CACHELINEALIGN(sizeof(dp_shared));
-		dp_ledger_shared->slot = (dp_slot *) base;
-		base += slots_size();
-		dp_ledger_shared->worker = (dp_worker *) base;
-		dlist_init(&dp_ledger_shared->free);
-		dlist_init(&dp_ledger_shared->pending);
-		for (i = 0; i < dp_ledger_shared->slots; i++)
-			dlist_push_tail(&dp_ledger_shared->free,
-							&dp_ledger_shared->slot[i].node);
-	}
-	LWLockRelease(AddinShmemInitLock);
+	dp_ledger_shared = area;
+	if (!fresh)
+		return;
+	dp_ledger_shared->lock = lock;
+	dp_ledger_shared->slots = MaxBackends + SPARE_SLOTS;
+	dp_ledger_shared->workers = max_worker_processes;
+	base += CACHELINEALIGN(sizeof(dp_shared));
+	dp_ledger_shared->slot = (dp_slot *) base;
+	base += slots_size();
+	dp_ledger_shared->worker = (dp_worker *) base;
+	dlist_init(&dp_ledger_shared->free);
+	dlist_init(&dp_ledger_shared->pending);
+	for (i = 0; i < dp_ledger_shared->slots; i++)
+		dlist_push_tail(&dp_ledger_shared->free,
+						&dp_ledger_shared->slot[i].node);
 }
 
 /* dp_ledger_shmem_init: ask for the memory; from _PG_init, preloading. */
 void
 dp_ledger_shmem_init(void)
 {
-	next_shmem_request = shmem_request_hook;
-	shmem_request_hook = request_shmem;
-	next_shmem_startup = shmem_startup_hook;
-	shmem_startup_hook = start_shmem;
+	dp_bridge_share("dp_pg_ledger", shared_size, start_shmem);
 }
 
 /* The exact numbers of a task are gone once they were used. */

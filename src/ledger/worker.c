@@ -183,12 +183,6 @@ handle_cancel(SIGNAL_ARGS)
 		StatementCancelHandler(postgres_signal_arg);
 }
 
-static void
-force(const char *name, const char *value)
-{
-	SetConfigOption(name, value, PGC_SUSET, PGC_S_OVERRIDE);
-}
-
 /*
  * Neither the server's nor the database's settings may weaken a commit,
  * change what a statement means or stop it half way.
@@ -196,41 +190,21 @@ force(const char *name, const char *value)
 static void
 force_settings(void)
 {
+	dp_bridge_force_worker_settings();
 	if (synchronous_commit <= SYNCHRONOUS_COMMIT_REMOTE_FLUSH)
-		force("synchronous_commit", "on");
+		dp_bridge_force("synchronous_commit", "on");
 	else
-		force("synchronous_commit", "remote_apply");
-	force("search_path", "pg_catalog, pg_temp");
-	force("session_replication_role", "replica");
-	force("default_transaction_isolation", "read committed");
-	force("default_transaction_read_only", "off");
-	force("default_transaction_deferrable", "off");
-	force("statement_timeout", "0");
-	force("idle_in_transaction_session_timeout", "0");
-	if (GetConfigOption("transaction_timeout", true, false) != NULL)
-		force("transaction_timeout", "0");	/* since PostgreSQL 17 */
-	force("row_security", "off");
-	force("standard_conforming_strings", "on");
-	force("transform_null_equals", "off");
-	force("TimeZone", "UTC");
-	force("jit", "off");
-	force(DP_SETTING_FORCED_PARALLEL, "off");
-	force("enable_indexscan", "on");
-	force("enable_tidscan", "on");
-	force("plan_cache_mode", "auto");
-}
-
-static void
-force_lock_timeout(void)
-{
-	static int	forced = -1;
-	char		value[16];
-
-	if (forced == dp_setting_worker_lock_timeout)
-		return;
-	forced = dp_setting_worker_lock_timeout;
-	snprintf(value, sizeof(value), "%d", forced);
-	force("lock_timeout", value);
+		dp_bridge_force("synchronous_commit", "remote_apply");
+	dp_bridge_force("session_replication_role", "replica");
+	dp_bridge_force("default_transaction_read_only", "off");
+	dp_bridge_force("row_security", "off");
+	dp_bridge_force("standard_conforming_strings", "on");
+	dp_bridge_force("transform_null_equals", "off");
+	dp_bridge_force("TimeZone", "UTC");
+	dp_bridge_force(DP_SETTING_FORCED_PARALLEL, "off");
+	dp_bridge_force("enable_indexscan", "on");
+	dp_bridge_force("enable_tidscan", "on");
+	dp_bridge_force("plan_cache_mode", "auto");
 }
 
 /* The same answer for a part of the batch whose transaction failed. */
@@ -258,7 +232,7 @@ run_transaction(int first, int n)
 	volatile bool commit_begun = false;
 	volatile bool ok = true;
 
-	force_lock_timeout();
+	dp_bridge_force_lock_timeout();
 	pgstat_report_activity(STATE_RUNNING, "recording privacy charges");
 	PG_TRY();
 	{

@@ -67,23 +67,11 @@ raise_none(const char *detail, const char *hint)
 static bool
 register_reader(dp_asking *asking, int entry)
 {
-	BackgroundWorker worker;
-
-	MemSet(&worker, 0, sizeof(worker));
-	worker.bgw_flags = BGWORKER_SHMEM_ACCESS |
-		BGWORKER_BACKEND_DATABASE_CONNECTION;
-	worker.bgw_start_time = BgWorkerStart_RecoveryFinished;
-	worker.bgw_restart_time = BGW_NEVER_RESTART;
-	strlcpy(worker.bgw_library_name, "dp_pg", BGW_MAXLEN);
-	strlcpy(worker.bgw_function_name, "dp_reader_main", BGW_MAXLEN);
-	snprintf(worker.bgw_name, BGW_MAXLEN, "dp_pg reader of database %u",
-			 MyDatabaseId);
-	strlcpy(worker.bgw_type, "dp_pg reader", BGW_MAXLEN);
-	worker.bgw_main_arg = Int32GetDatum(entry);
-	worker.bgw_notify_pid = MyProcPid;
+	asking->handle = dp_bridge_register_worker("dp_reader_main",
+											   "dp_pg reader",
+											   Int32GetDatum(entry));
 	asking->wanted = entry;
-	asking->attempts++;
-	return RegisterDynamicBackgroundWorker(&worker, &asking->handle);
+	return asking->handle != NULL;
 }
 
 /*
@@ -112,10 +100,10 @@ rouse_reader(dp_asking *asking)
 			raise_none("Readers ended as soon as they were started.",
 					   "See the server log for the reason.");
 	}
-	else if (entry >= 0 && !register_reader(asking, entry))
+	else if (entry >= 0 && register_reader(asking, entry))
+		asking->attempts++;
+	else if (entry >= 0)
 	{
-		asking->handle = NULL;
-		asking->attempts--;
 		asking->no_slot = !running;
 		dp_reader_forget(entry);
 	}

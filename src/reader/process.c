@@ -23,7 +23,6 @@
 #include "postmaster/interrupt.h"
 #include "storage/ipc.h"
 #include "storage/latch.h"
-#include "storage/proc.h"
 #include "tcop/tcopprot.h"
 #include "utils/guc.h"
 #include "utils/memutils.h"
@@ -62,37 +61,12 @@ handle_cancel(SIGNAL_ARGS)
 }
 
 static void
-force(const char *name, const char *value)
-{
-	SetConfigOption(name, value, PGC_SUSET, PGC_S_OVERRIDE);
-}
-
-static void
 force_settings(void)
 {
+	dp_bridge_force_worker_settings();
 	dp_reader_be_quiet(true);
-	force("search_path", "pg_catalog, pg_temp");
-	force("default_transaction_isolation", "read committed");
-	force("default_transaction_read_only", "on");
-	force("default_transaction_deferrable", "off");
-	force("statement_timeout", "0");
-	force("temp_file_limit", "-1");
-	force("jit", "off");
-}
-
-/*
- * A lock that somebody waits for who waits for the session is never to be had:
- * the server does not see that the session waits for its reader.
- */
-static void
-force_lock_timeout(void)
-{
-	char		value[16];
-
-	if (LockTimeout == dp_setting_worker_lock_timeout)
-		return;
-	snprintf(value, sizeof(value), "%d", dp_setting_worker_lock_timeout);
-	force("lock_timeout", value);
+	dp_bridge_force("default_transaction_read_only", "on");
+	dp_bridge_force("temp_file_limit", "-1");
 }
 
 /* ---- one job ---- */
@@ -160,7 +134,7 @@ make_ready(dp_reading_work *work, const dp_reader_methods *how,
 	void	   *state;
 	Size		size;
 
-	force_lock_timeout();
+	dp_bridge_force_lock_timeout();
 	dp_state_apply_settings(message);
 	dp_state_begin(message, session);
 	parallel = dp_state_lock(message, session);

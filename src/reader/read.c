@@ -159,8 +159,7 @@ dp_reader_be_quiet(bool for_good)
 
 	for (i = 0; i < lengthof(quiet); i++)
 		if (for_good)
-			SetConfigOption(quiet[i][0], quiet[i][1], PGC_SUSET,
-							PGC_S_OVERRIDE);
+			dp_bridge_force(quiet[i][0], quiet[i][1]);
 		else
 			dp_bridge_set_local(quiet[i][0], quiet[i][1]);
 }

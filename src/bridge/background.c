@@ -1,0 +1,167 @@
+/*
+ * background.c
+ *	  What background workers of ours have in common: their registration, the
+ *	  settings that nobody may change for them, and shared memory.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "postmaster/bgworker.h"
+#include "storage/ipc.h"
+#include "storage/proc.h"
+#include "storage/shmem.h"
+#include "utils/guc.h"
+
+#include "dp_bridge.h"
+
+/* ---- registration ---- */
+
+/*
+ * dp_bridge_register_worker
+ *	  A worker of this database, which is never restarted: `function` of the
+ *	  library is its main, `type` what it is called.  Answers its handle,
+ *	  palloc'd, or NULL when the server has no slot left.
+ */
+BackgroundWorkerHandle *
+dp_bridge_register_worker(const char *function, const char *type, Datum arg)
+{
+	BackgroundWorker worker;
+	BackgroundWorkerHandle *handle;
+
+	MemSet(&worker, 0, sizeof(worker));
+	worker.bgw_flags = BGWORKER_SHMEM_ACCESS |
+		BGWORKER_BACKEND_DATABASE_CONNECTION;
+	worker.bgw_start_time = BgWorkerStart_RecoveryFinished;
+	worker.bgw_restart_time = BGW_NEVER_RESTART;
+	strlcpy(worker.bgw_library_name, "dp_pg", BGW_MAXLEN);
+	strlcpy(worker.bgw_function_name, function, BGW_MAXLEN);
+	snprintf(worker.bgw_name, BGW_MAXLEN, "%s of database %u", type,
+			 MyDatabaseId);
+	strlcpy(worker.bgw_type, type, BGW_MAXLEN);
+	worker.bgw_main_arg = arg;
+	worker.bgw_notify_pid = MyProcPid;
+	if (!RegisterDynamicBackgroundWorker(&worker, &handle))
+		return NULL;
+	return handle;
+}
+
+/* ---- settings ---- */
+
+/*
+ * dp_bridge_force
+ *	  Set it for the rest of this process, whatever the server's, the
+ *	  database's or a role's settings are.
+ */
+void
+dp_bridge_force(const char *name, const char *value)
+{
+	SetConfigOption(name, value, PGC_SUSET, PGC_S_OVERRIDE);
+}
+
+/*
+ * dp_bridge_force_worker_settings
+ *	  Nothing may change what a worker's statements mean or stop it half way.
+ */
+void
+dp_bridge_force_worker_settings(void)
+{
+	dp_bridge_force("search_path", "pg_catalog, pg_temp");
+	dp_bridge_force("default_transaction_isolation", "read committed");
+	dp_bridge_force("default_transaction_deferrable", "off");
+	dp_bridge_force("statement_timeout", "0");
+	dp_bridge_force("idle_in_transaction_session_timeout", "0");
+	if (GetConfigOption("transaction_timeout", true, false) != NULL)
+		dp_bridge_force("transaction_timeout", "0");	/* since 17 */
+	dp_bridge_force("jit", "off");
+}
+
+/*
+ * dp_bridge_force_lock_timeout
+ *	  No lock is waited for longer than dp_pg.worker_lock_timeout, as it is
+ *	  now.  The deadlock detector does not see who waits for a worker.
+ */
+void
+dp_bridge_force_lock_timeout(void)
+{
+	char		value[16];
+
+	if (LockTimeout == dp_setting_worker_lock_timeout)
+		return;
+	snprintf(value, sizeof(value), "%d", dp_setting_worker_lock_timeout);
+	dp_bridge_force("lock_timeout", value);
+}
+
+/* ---- shared memory ---- */
+
+#define AREAS 2					/* of the ledger, of readers */
+
+typedef struct shared_area
+{
+	const char *name;
+	Size		(*size) (void);
+	void		(*start) (void *area, bool fresh, LWLock *lock);
+} shared_area;
+
+static shared_area areas[AREAS];
+static int	nareas = 0;
+static shmem_request_hook_type next_shmem_request = NULL;
+static shmem_startup_hook_type next_shmem_startup = NULL;
+
+static void
+request_areas(void)
+{
+	int			i;
+
+	if (next_shmem_request)
+		next_shmem_request();
+	for (i = 0; i < nareas; i++)
+	{
+		RequestAddinShmemSpace(areas[i].size());
+		RequestNamedLWLockTranche(areas[i].name, 1);
+	}
+}
+
+static void
+start_areas(void)
+{
+	int			i;
+
+	if (next_shmem_startup)
+		next_shmem_startup();
+	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
+	for (i = 0; i < nareas; i++)
+	{
+		Size		size = areas[i].size();
+		bool		found;
+		void	   *area = ShmemInitStruct(areas[i].name, size, &found);
+
+		if (!found)
+			memset(area, 0, size);
+		areas[i].start(area, !found,
+					   &GetNamedLWLockTranche(areas[i].name)->lock);
+	}
+	LWLockRelease(AddinShmemInitLock);
+}
+
+/*
+ * dp_bridge_share
+ *	  Ask for an area of shared memory with a lock; from _PG_init, preloading.
+ *	  `start` is called in every process that has to find the area, and is told
+ *	  when it is fresh: all zero, to be set up.
+ */
+void
+dp_bridge_share(const char *name, Size (*size) (void),
+				void (*start) (void *area, bool fresh, LWLock *lock))
+{
+	Assert(nareas < AREAS);
+	if (nareas == 0)
+	{
+		next_shmem_request = shmem_request_hook;
+		shmem_request_hook = request_areas;
+		next_shmem_startup = shmem_startup_hook;
+		shmem_startup_hook = start_areas;
+	}
+	areas[nareas].name = name;
+	areas[nareas].size = size;
+	areas[nareas++].start = start;
+}
