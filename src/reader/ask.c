@@ -209,15 +209,14 @@ hear_end(const dp_asking *asking)
 {
 	for (;;)
 	{
-		bool		charged;
 		int			code;
 
-		switch (dp_reader_look(asking->entry, &charged, &code))
+		switch (dp_reader_look(asking->entry, &code))
 		{
 			case DP_ENTRY_DONE:
 				if (code == 0)
 					return;
-				if (!charged)
+				if (!asking->charged)
 					raise_not_ready(code);
 				dp_reader_raise(code);
 				break;
@@ -233,10 +232,9 @@ hear_end(const dp_asking *asking)
 static bool
 is_dead(const dp_asking *asking)
 {
-	bool		charged;
 	int			code;
 
-	return dp_reader_look(asking->entry, &charged, &code) == DP_ENTRY_DEAD;
+	return dp_reader_look(asking->entry, &code) == DP_ENTRY_DEAD;
 }
 
 static void

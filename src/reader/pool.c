@@ -55,7 +55,6 @@ give(int number, dp_reader_waiter *waiter)
 	entry->client = waiter->proc;
 	entry->role = waiter->role;
 	entry->abandoned = false;
-	entry->charged = false;
 	entry->code = 0;
 	waiter->entry = number;
 	dlist_delete(&waiter->node);
@@ -370,16 +369,15 @@ dp_reader_start_work(int number)
 		SetLatch(&proc->procLatch);
 }
 
-/* dp_reader_look: how far is it?  The rest is set when DONE. */
+/* dp_reader_look: how far is it?  *code is set when DONE. */
 dp_reader_state
-dp_reader_look(int number, bool *charged, int *code)
+dp_reader_look(int number, int *code)
 {
 	dp_reader_entry *entry = &dp_reader_shared->entry[number];
 	dp_reader_state state;
 
 	LWLockAcquire(dp_reader_shared->lock, LW_SHARED);
 	state = entry->state;
-	*charged = entry->charged;
 	*code = entry->code;
 	LWLockRelease(dp_reader_shared->lock);
 	return state;
@@ -467,7 +465,7 @@ dp_reader_announce(int number)
 
 /* dp_reader_end_work: tell the session how it ended, if it is still there. */
 void
-dp_reader_end_work(int number, bool charged, int code)
+dp_reader_end_work(int number, int code)
 {
 	dp_reader_entry *entry = &dp_reader_shared->entry[number];
 	PGPROC	   *client = NULL;
@@ -478,7 +476,6 @@ dp_reader_end_work(int number, bool charged, int code)
 	else
 	{
 		entry->state = DP_ENTRY_DONE;
-		entry->charged = charged;
 		entry->code = code;
 		client = entry->client;
 	}

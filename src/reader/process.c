@@ -36,7 +36,6 @@ typedef struct dp_reading_work
 	shm_mq_handle *from;		/* the session */
 	shm_mq_handle *to;
 	const dp_message *message;	/* NULL until it was received */
-	bool		charged;
 } dp_reading_work;
 
 static int	my_entry = -1;
@@ -148,7 +147,6 @@ make_ready(dp_reading_work *work, const dp_reader_methods *how,
 	told = receive_message(work, &size);
 	if (size != 1 || *told != DP_TELL_GO)
 		elog(ERROR, "session told a reader something unknown");
-	work->charged = true;
 	return state;
 }
 
@@ -196,7 +194,7 @@ log_error(MemoryContext context)
 static void
 serve(MemoryContext context)
 {
-	dp_reading_work work = {NULL, NULL, NULL, false};
+	dp_reading_work work = {NULL, NULL, NULL};
 	volatile int code = 0;
 
 	MemoryContextSwitchTo(context);
@@ -222,7 +220,7 @@ serve(MemoryContext context)
 	working = false;
 	QueryCancelPending = false;
 	RESUME_INTERRUPTS();
-	dp_reader_end_work(my_entry, work.charged, code);
+	dp_reader_end_work(my_entry, code);
 	MemoryContextReset(context);
 	pgstat_report_activity(STATE_IDLE, NULL);
 }
@@ -230,10 +228,9 @@ serve(MemoryContext context)
 static bool
 is_work_there(void)
 {
-	bool		charged;
 	int			code;
 
-	return dp_reader_look(my_entry, &charged, &code) == DP_ENTRY_WORKING;
+	return dp_reader_look(my_entry, &code) == DP_ENTRY_WORKING;
 }
 
 /*

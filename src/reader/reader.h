@@ -78,7 +78,6 @@ typedef struct dp_reader_entry
 	PGPROC	   *client;			/* GIVEN to DEAD: the session */
 	Oid			role;			/* that asks */
 	volatile bool abandoned;	/* WORKING: the session gave up */
-	bool		charged;		/* DONE: what follows came after the charge */
 	int			code;			/* DONE: SQLSTATE, 0: everything was sent */
 } dp_reader_entry;
 
@@ -118,12 +117,12 @@ extern int	dp_reader_want(bool *running);
 extern void dp_reader_forget(int entry);
 extern void dp_reader_withdraw(dp_reader_waiter *waiter);
 extern void dp_reader_start_work(int entry);
-extern dp_reader_state dp_reader_look(int entry, bool *charged, int *code);
+extern dp_reader_state dp_reader_look(int entry, int *code);
 extern void dp_reader_let_go(int entry);
 extern bool dp_reader_ask_to_leave(Oid database);
 extern Oid	dp_reader_take_entry(int entry);
 extern bool dp_reader_announce(int entry);
-extern void dp_reader_end_work(int entry, bool charged, int code);
+extern void dp_reader_end_work(int entry, int code);
 extern bool dp_reader_may_leave(int entry, bool idle);
 extern void dp_reader_vanish(int entry);
 
