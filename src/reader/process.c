@@ -70,15 +70,6 @@ force_settings(void)
 
 /* ---- one job ---- */
 
-/* Nobody hears this. */
-pg_noreturn static void
-raise_gone(void)
-{
-	ereport(ERROR,
-			(errcode(ERRCODE_QUERY_CANCELED),
-			 errmsg("the session of a private query is gone")));
-}
-
 static void
 attach_queues(dp_reading_work *work)
 {
@@ -101,7 +92,7 @@ receive_message(dp_reading_work *work, Size *size)
 		result = shm_mq_receive(work->from, size, &data, false);
 	}
 	if (result != SHM_MQ_SUCCESS)
-		raise_gone();
+		dp_reader_raise_gone();
 	return data;
 }
 
@@ -109,7 +100,7 @@ static void
 send_message(dp_reading_work *work, const void *data, Size size, bool flush)
 {
 	if (shm_mq_send(work->to, size, data, false, flush) != SHM_MQ_SUCCESS)
-		raise_gone();
+		dp_reader_raise_gone();
 }
 
 /* dp_reader_sink: of values that may be released */
@@ -182,9 +173,7 @@ log_error(MemoryContext context)
 	error = CopyErrorData();
 	code = error->sqlerrcode;
 	if (!dp_reader_shared->entry[my_entry].abandoned)
-		ereport(LOG_SERVER_ONLY,
-				(errmsg("private query failed: %s: %s",
-						unpack_sql_state(code), error->message)));
+		dp_reader_log(error);
 	FlushErrorState();
 	RESUME_INTERRUPTS();
 	return code;

@@ -65,6 +65,24 @@ dp_reader_raise(int code)
 			 errhint("The server log says more to the administrator.")));
 }
 
+/* dp_reader_log: the administrator is told; nobody else is. */
+void
+dp_reader_log(const ErrorData *error)
+{
+	ereport(LOG_SERVER_ONLY,
+			(errmsg("private query failed: %s: %s",
+					unpack_sql_state(error->sqlerrcode), error->message)));
+}
+
+/* dp_reader_raise_gone: in a reader, where nobody hears it. */
+void
+dp_reader_raise_gone(void)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_QUERY_CANCELED),
+			 errmsg("the session of a private query is gone")));
+}
+
 /* What is unsupported, or too much: plans are made from public facts. */
 static bool
 may_pass_from_planning(int code)
@@ -100,9 +118,7 @@ dp_reader_mask_error(MemoryContext context, bool planning)
 	HOLD_INTERRUPTS();
 	FlushErrorState();
 	if (!dp_reader_may_keep_code(code))
-		ereport(LOG_SERVER_ONLY,
-				(errmsg("private query failed: %s: %s",
-						unpack_sql_state(code), original->message)));
+		dp_reader_log(original);
 	dp_reader_raise(code);
 }
 

@@ -178,7 +178,9 @@ extern const dp_reader_methods *dp_reader_find(dp_reader_kind kind);
 extern QueryDesc *dp_reader_open(PlannedStmt *plan, DestReceiver *receiver);
 extern void dp_reader_execute(QueryDesc *desc);
 extern bool dp_reader_may_keep_code(int code);
+extern void dp_reader_log(const ErrorData *error);
 pg_noreturn extern void dp_reader_raise(int code);
+pg_noreturn extern void dp_reader_raise_gone(void);
 extern void dp_reader_run_local(const dp_reader_job *job,
 								dp_reader_charge charge, void *charge_context,
 								dp_reader_sink sink, void *sink_context);

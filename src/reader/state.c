@@ -80,9 +80,7 @@ join_group(PGPROC *session)
 {
 	if (MyProc->lockGroupLeader == NULL &&
 		!BecomeLockGroupMember(session, session->pid))
-		ereport(ERROR,
-				(errcode(ERRCODE_QUERY_CANCELED),
-				 errmsg("the session of a private query is gone")));
+		dp_reader_raise_gone();
 }
 
 /*

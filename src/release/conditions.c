@@ -148,7 +148,6 @@ static int32
 run_query(Query *query, const char *text)
 {
 	integer_receiver integer;
-	QueryDesc  *desc;
 
 	memset(&integer, 0, sizeof(integer));
 	integer.receiver.receiveSlot = receive_integer;
@@ -158,13 +157,8 @@ run_query(Query *query, const char *text)
 	integer.receiver.mydest = DestNone;
 
 	PushActiveSnapshot(GetTransactionSnapshot());
-	desc = CreateQueryDesc(plan_query(query, text), text, GetActiveSnapshot(),
-						   InvalidSnapshot, &integer.receiver, NULL, NULL, 0);
-	ExecutorStart(desc, 0);
-	ExecutorRun(desc, ForwardScanDirection, 0);
-	ExecutorFinish(desc);
-	ExecutorEnd(desc);
-	FreeQueryDesc(desc);
+	dp_release_execute(plan_query(query, text), text, &integer.receiver, NULL,
+					   NULL);
 	PopActiveSnapshot();
 	if (integer.rows != 1)
 		elog(ERROR, "private query gave %d rows", integer.rows);

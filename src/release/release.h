@@ -98,6 +98,9 @@ extern List *dp_release_take_rights(const dp_block *block,
 									const dp_ledger_standing *standing,
 									Query *query);
 
+extern void dp_release_execute(PlannedStmt *plan, const char *text,
+							   DestReceiver *receiver, ParamListInfo params,
+							   QueryEnvironment *environment);
 extern PlannedStmt *dp_release_plan_subquery(const dp_block *block,
 											 Query *subquery,
 											 ParamListInfo params);

@@ -217,14 +217,18 @@ dp_release_plan_subquery(const dp_block *block, Query *subquery,
 	return plan;
 }
 
-static void
-execute_subquery(const dp_inner *run, PlannedStmt *plan,
-				 DestReceiver *receiver)
+/*
+ * dp_release_execute
+ *	  Run the asker's own plan under the active snapshot.
+ */
+void
+dp_release_execute(PlannedStmt *plan, const char *text,
+				   DestReceiver *receiver, ParamListInfo params,
+				   QueryEnvironment *environment)
 {
-	QueryDesc  *desc = CreateQueryDesc(plan, DP_PRIVATE_QUERY_TEXT,
-									   GetActiveSnapshot(), InvalidSnapshot,
-									   receiver, run->params,
-									   run->environment, 0);
+	QueryDesc  *desc = CreateQueryDesc(plan, text, GetActiveSnapshot(),
+									   InvalidSnapshot, receiver, params,
+									   environment, 0);
 
 	ExecutorStart(desc, 0);
 	ExecutorRun(desc, ForwardScanDirection, 0);
@@ -265,7 +269,8 @@ run_subquery(const dp_block *block, Query *subquery, const dp_inner *run)
 	if (run->named)
 		dp_ledger_act_as_asker(&acting, false);
 	plan = dp_release_plan_subquery(block, subquery, run->params);
-	execute_subquery(run, plan, &scalar.receiver);
+	dp_release_execute(plan, DP_PRIVATE_QUERY_TEXT, &scalar.receiver,
+					   run->params, run->environment);
 	if (run->named)
 		dp_ledger_act_as_before(&acting);
 	return makeConst(type, exprTypmod((Node *) target->expr),
