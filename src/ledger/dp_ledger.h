@@ -163,6 +163,7 @@ typedef struct dp_ledger_receipt
 typedef struct dp_ledger_standing
 {
 	Oid			asking;			/* the role whose rights count */
+	Oid			owner;			/* of the dataset; InvalidOid: none any more */
 	bool		found;			/* a budget or exemption exists */
 	bool		exempt;
 	NameData	payer;
@@ -336,6 +337,8 @@ extern bool dp_ledger_owns_dataset(Oid role, const char *dataset);
  * superusers protect in it.
  */
 extern bool dp_ledger_dataset_serves(const char *dataset, Oid role);
+/* The same of a dataset that is known to belong to `owner`. */
+extern bool dp_ledger_owner_serves(Oid owner, Oid role);
 
 /*
  * Name of the dataset that `dataset` (NULL: the caller's default) denotes for

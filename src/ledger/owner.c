@@ -78,6 +78,14 @@ dp_ledger_owner_dataset(const char *dataset, bool create)
 	return name;
 }
 
+/* dp_ledger_owner_serves: see dp_ledger.h. */
+bool
+dp_ledger_owner_serves(Oid owner, Oid role)
+{
+	return OidIsValid(owner) && OidIsValid(role) &&
+		is_member_of_role_nosuper(owner, role);
+}
+
 /* dp_ledger_dataset_serves: see dp_ledger.h. */
 bool
 dp_ledger_dataset_serves(const char *dataset, Oid role)
@@ -85,8 +93,7 @@ dp_ledger_dataset_serves(const char *dataset, Oid role)
 	dp_dataset_row row;
 
 	return dp_catalog_read_dataset(dataset, DP_ROW_READ, &row) == DP_FOUND &&
-		OidIsValid(row.owner) && OidIsValid(role) &&
-		is_member_of_role_nosuper(row.owner, role);
+		dp_ledger_owner_serves(row.owner, role);
 }
 
 /* An argument that must be on the grid, or 22023. */

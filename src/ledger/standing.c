@@ -115,6 +115,7 @@ fill_standing(const dp_dataset_row *dataset, Oid outer, Oid current,
 	dp_budget_row *budget = &payer->budget;
 
 	MemSet(out, 0, sizeof(*out));
+	out->owner = dataset->owner;
 	out->capped = dataset->capped;
 	out->cap = dataset->cap;
 	out->cap_spent = dataset->spent;

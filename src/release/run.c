@@ -89,7 +89,7 @@ rights_walker(Node *node, void *context)
 static void
 check_owners(const dp_relation *relation, const dp_ledger_standing *standing)
 {
-	if (!dp_ledger_dataset_serves(relation->dataset, relation->owner))
+	if (!dp_ledger_owner_serves(standing->owner, relation->owner))
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("relation \"%s\" does not belong to the owner of its "
