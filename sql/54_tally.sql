@@ -74,6 +74,73 @@ COMMENT ON AGGREGATE dp_pg.value_counts(anyelement, dp_pg.tally_spec) IS
 'exact number of values that equal each candidate; all others are skipped; used inside private queries only';
 
 -- ---------------------------------------------------------------------------
+-- The public group of a row; distinct values of a group
+-- ---------------------------------------------------------------------------
+
+CREATE FUNCTION dp_pg.group_place(integer, anyelement, dp_pg.tally_spec)
+RETURNS integer
+LANGUAGE c IMMUTABLE PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'dp_group_place';
+COMMENT ON FUNCTION dp_pg.group_place(integer, anyelement, dp_pg.tally_spec) IS
+'place of a row among the public groups, from the place among those of the keys before, the key and its public values; NULL: in no public group; used inside private queries only, 0A000 elsewhere';
+
+CREATE FUNCTION dp_pg.group_count_add(dp_pg.tally_state, integer, dp_pg.tally_spec)
+RETURNS dp_pg.tally_state
+LANGUAGE c IMMUTABLE PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'dp_group_count_add';
+COMMENT ON FUNCTION dp_pg.group_count_add(dp_pg.tally_state, integer, dp_pg.tally_spec) IS
+'counts a row in its public group; only inside an aggregate';
+
+CREATE AGGREGATE dp_pg.group_counts(integer, dp_pg.tally_spec) (
+	sfunc = dp_pg.group_count_add, stype = dp_pg.tally_state,
+	combinefunc = dp_pg.tally_combine, parallel = safe
+);
+COMMENT ON AGGREGATE dp_pg.group_counts(integer, dp_pg.tally_spec) IS
+'exact number of rows of every public group, by the place of a row; a row without one is skipped; used inside private queries only';
+
+CREATE FUNCTION dp_pg.group_sum_add(dp_pg.tally_state, integer, anyelement, dp_pg.tally_spec)
+RETURNS dp_pg.tally_state
+LANGUAGE c IMMUTABLE PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'dp_group_sum_add';
+COMMENT ON FUNCTION dp_pg.group_sum_add(dp_pg.tally_state, integer, anyelement, dp_pg.tally_spec) IS
+'adds a value, clamped and rounded to the grid, in its public group; only inside an aggregate';
+
+CREATE FUNCTION dp_pg.group_sum_combine(dp_pg.tally_state, dp_pg.tally_state)
+RETURNS dp_pg.tally_state
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'dp_group_sum_combine';
+COMMENT ON FUNCTION dp_pg.group_sum_combine(dp_pg.tally_state, dp_pg.tally_state) IS
+'adds two states; only inside an aggregate';
+
+CREATE AGGREGATE dp_pg.group_sums(integer, anyelement, dp_pg.tally_spec) (
+	sfunc = dp_pg.group_sum_add, stype = dp_pg.tally_state,
+	combinefunc = dp_pg.group_sum_combine, parallel = safe
+);
+COMMENT ON AGGREGATE dp_pg.group_sums(integer, anyelement, dp_pg.tally_spec) IS
+'exact sum of values clamped to a grid in every public group, by the place of a row; NULL, NaN and rows without a place are skipped; used inside private queries only';
+
+CREATE FUNCTION dp_pg.distinct_add(internal, anyelement, dp_pg.tally_spec)
+RETURNS internal
+LANGUAGE c VOLATILE
+AS 'MODULE_PATHNAME', 'dp_distinct_add';
+COMMENT ON FUNCTION dp_pg.distinct_add(internal, anyelement, dp_pg.tally_spec) IS
+'adds a value to a set; only inside an aggregate';
+
+CREATE FUNCTION dp_pg.distinct_final(internal)
+RETURNS bigint
+LANGUAGE c VOLATILE
+AS 'MODULE_PATHNAME', 'dp_distinct_final';
+COMMENT ON FUNCTION dp_pg.distinct_final(internal) IS
+'number of values of a set; only inside an aggregate';
+
+CREATE AGGREGATE dp_pg.distinct_count(anyelement, dp_pg.tally_spec) (
+	sfunc = dp_pg.distinct_add, stype = internal,
+	finalfunc = dp_pg.distinct_final, finalfunc_modify = read_write
+);
+COMMENT ON AGGREGATE dp_pg.distinct_count(anyelement, dp_pg.tally_spec) IS
+'exact number of distinct values, NULL not among them, by digests of 128 bits under secret seeds; used inside private queries only';
+
+-- ---------------------------------------------------------------------------
 -- dp_histogram(expr [, lower, upper], buckets [, epsilon])
 -- ---------------------------------------------------------------------------
 

@@ -152,15 +152,15 @@ dp_reader_execute(QueryDesc *desc)
 
 /*
  * Settings of whoever reads, whatever the asker has set: nothing is told,
- * nothing is counted, and the memory of sorts and hash tables is a constant,
- * because groups are private until they meet the public ones.
+ * nothing is counted, and no hash table goes to disk: its groups are public
+ * ones, and what they take together was looked at before (release/prepare.c).
  */
 static const char *const quiet[][2] = {
 	{"client_min_messages", "error"},
 	{"exit_on_error", "off"},	/* else errors are FATAL */
 	{"track_counts", "off"},
 	{"track_functions", "none"},
-	{"work_mem", "64MB"},
+	{"work_mem", "2147483647"},
 	{"hash_mem_multiplier", "2"},
 };
 

@@ -136,6 +136,28 @@ dp_axis_is_complete(const dp_axis *axis)
 /* ---- making ---- */
 
 /*
+ * dp_axis_make_finder
+ *	  A flat form around a spec of tally.h, or NULL, of *length bytes, in the
+ *	  current context.  No value has a place in it yet.
+ */
+dp_axis_finder *
+dp_axis_make_finder(dp_axis_kind kind, Oid type, const Const *spec,
+					Size *length)
+{
+	Size		size = spec == NULL ? 0 :
+	VARSIZE(DatumGetPointer(spec->constvalue));
+	dp_axis_finder *finder;
+
+	*length = offsetof(dp_axis_finder, spec) + MAXALIGN(size);
+	finder = palloc_extended(*length, MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	if (spec != NULL)
+		memcpy(finder->spec, DatumGetPointer(spec->constvalue), size);
+	finder->kind = (int32) kind;
+	finder->type = type;
+	return finder;
+}
+
+/*
  * dp_axis_set_finder
  *	  Give the axis a flat form around a spec of tally.h, or NULL.
  */
@@ -144,17 +166,8 @@ dp_axis_set_finder(dp_axis *axis, dp_axis_kind kind, Oid type,
 				   const Const *spec)
 {
 	struct dp_axis_values *values = palloc0(sizeof(struct dp_axis_values));
-	Size		length = spec == NULL ? 0 :
-	VARSIZE(DatumGetPointer(spec->constvalue));
 
-	values->size = offsetof(dp_axis_finder, spec) + MAXALIGN(length);
-	values->finder = palloc_extended(values->size,
-									 MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
-	if (spec != NULL)
-		memcpy(values->finder->spec, DatumGetPointer(spec->constvalue),
-			   length);
-	values->finder->kind = (int32) kind;
-	values->finder->type = type;
+	values->finder = dp_axis_make_finder(kind, type, spec, &values->size);
 	axis->values = values;
 }
 

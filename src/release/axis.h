@@ -37,7 +37,18 @@ struct dp_axis_values
 	bool		complete;		/* no value is nowhere, as far as is known */
 };
 
+/* ---- domain.c ---- */
+
+/*
+ * Public values of a group key in flat form, of so many bytes; it stays with
+ * the domain.  0A000 for a type without built-in equality.
+ */
+extern const dp_axis_finder *dp_domain_finder(dp_domain *domain,
+											  Size *length);
+
 /* ---- axis.c ---- */
+extern dp_axis_finder *dp_axis_make_finder(dp_axis_kind kind, Oid type,
+										   const Const *spec, Size *length);
 extern void dp_axis_set_finder(dp_axis *axis, dp_axis_kind kind, Oid type,
 							   const Const *spec);
 extern void dp_axis_set_last_places(dp_axis *axis, int64 known, bool other,

@@ -25,51 +25,73 @@ struct dp_cells
 	MemoryContext scratch;		/* reset for every row */
 };
 
+/* The place of an inner row among the groups, or -1. */
 static int64
 group_of(const dp_release_spec *spec, TupleTableSlot *slot)
 {
-	int64		group = 0;
+	if (spec->nkeys == 0)
+		return 0;
+	return slot->tts_isnull[0] ? -1 : DatumGetInt32(slot->tts_values[0]);
+}
+
+/* One row: the exact numbers of all groups. */
+static void
+add_states(dp_cells *cells, TupleTableSlot *slot)
+{
+	const dp_release_spec *spec = cells->spec;
+	dp_cell    *cell = cells->cells;
+	int64		group;
 	int			i;
 
-	for (i = 0; i < spec->nkeys; i++)
-	{
-		int64		place = dp_domain_find(spec->domains[i],
-										   slot->tts_values[i],
-										   slot->tts_isnull[i]);
+	for (group = 0; group < spec->groups; group++)
+		for (i = 0; i < spec->nmeasures; i++)
+		{
+			const dp_measure *measure = &spec->measures[i];
+			bool		isnull = slot->tts_isnull[i];
+			Datum		value = 0;
 
-		if (place < 0)
-			return -1;
-		group = group * dp_domain_size(spec->domains[i]) + place;
+			if (!isnull)
+				value = dp_release_group_value(measure, slot->tts_values[i],
+											   group);
+			measure->ops->load(measure, &value, &isnull, cell, cells->keep);
+			cell += measure->ncells;
+		}
+}
+
+/* The exact numbers of one group. */
+static void
+add_group(dp_cells *cells, TupleTableSlot *slot)
+{
+	const dp_release_spec *spec = cells->spec;
+	int64		group = group_of(spec, slot);
+	dp_cell    *cell;
+	int			i;
+
+	if (group < 0)
+		return;
+	cell = cells->cells + group * cells->width;
+	for (i = 0; i < spec->nmeasures; i++)
+	{
+		const dp_measure *measure = &spec->measures[i];
+
+		measure->ops->load(measure, slot->tts_values + measure->first_column,
+						   slot->tts_isnull + measure->first_column, cell,
+						   cells->keep);
+		cell += measure->ncells;
 	}
-	return group;
 }
 
 static bool
 receive_row(TupleTableSlot *slot, DestReceiver *self)
 {
 	dp_cells   *cells = (dp_cells *) self;
-	const dp_release_spec *spec = cells->spec;
 	MemoryContext old = MemoryContextSwitchTo(cells->scratch);
-	dp_cell    *cell;
-	int64		group;
-	int			i;
 
 	slot_getallattrs(slot);
-	group = group_of(spec, slot);
-	if (group >= 0)
-	{
-		cell = cells->cells + group * cells->width;
-		for (i = 0; i < spec->nmeasures; i++)
-		{
-			const dp_measure *measure = &spec->measures[i];
-
-			measure->ops->load(measure,
-							   slot->tts_values + measure->first_column,
-							   slot->tts_isnull + measure->first_column,
-							   cell, cells->keep);
-			cell += measure->ncells;
-		}
-	}
+	if (cells->spec->states)
+		add_states(cells, slot);
+	else
+		add_group(cells, slot);
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(cells->scratch);
 	return true;

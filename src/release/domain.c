@@ -7,16 +7,14 @@
  * all other values (when the owner declared one), then NULL (when the column
  * is nullable).
  *
- * Looking up a value that a row had uses the type's own btree comparison
- * under the C collation: equality of deterministic collations is bytewise.
- * Declared types are checked to compare by built-in functions only.
+ * Rows are looked up in a flat form, as in an axis; equality is bytewise for
+ * texts, as it is under deterministic collations.
  */
 #include "postgres.h"
 
 #include <math.h>
 
 #include "access/htup_details.h"
-#include "catalog/pg_collation.h"
 #include "catalog/pg_enum.h"
 #include "catalog/pg_type.h"
 #include "fmgr.h"
@@ -28,9 +26,8 @@
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
 #include "utils/timestamp.h"
-#include "utils/typcache.h"
 
-#include "release.h"
+#include "axis.h"
 
 struct dp_domain
 {
@@ -42,8 +39,8 @@ struct dp_domain
 	bool		dense;			/* integers first .. first + known - 1 */
 	int64		first;
 	Datum	   *values;			/* by place; unused when dense */
-	int64	   *sorted;			/* places in comparison order */
-	FmgrInfo   *compare;
+	dp_axis_finder *finder;		/* flat form; NULL until it is asked for */
+	Size		length;			/* of finder */
 };
 
 static void
@@ -298,51 +295,58 @@ fill_extract(dp_domain *domain, const dp_key *key)
 
 /* ---- lookup ---- */
 
-static int
-compare_values(const dp_domain *domain, Datum a, Datum b)
-{
-	return DatumGetInt32(FunctionCall2Coll(domain->compare, C_COLLATION_OID,
-										   a, b));
-}
-
-static int
-compare_places(const void *a, const void *b, void *arg)
-{
-	const dp_domain *domain = arg;
-
-	/* Total: no two values of a domain are equal. */
-	return compare_values(domain, domain->values[*(const int64 *) a],
-						  domain->values[*(const int64 *) b]);
-}
-
+/*
+ * Give the domain its flat form.  An enum without labels has no values, and
+ * nothing is looked up.
+ */
 static void
-make_index(dp_domain *domain)
+make_finder(dp_domain *domain)
 {
-	TypeCacheEntry *cache = lookup_type_cache(domain->type,
-											  TYPECACHE_CMP_PROC_FINFO);
-	int64		i;
+	const Const *spec = NULL;
+	dp_axis_kind kind = DP_AXIS_DENSE;
+	int64		twice;
 
-	if (!OidIsValid(cache->cmp_proc))
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("type %s of a group key has no order",
-						format_type_be(domain->type)),
-				 errhint("Cast the key to a type that ORDER BY accepts.")));
-	domain->compare = &cache->cmp_proc_finfo;
-	domain->sorted = palloc_extended(sizeof(int64) * Max(domain->known, 1),
-									 MCXT_ALLOC_HUGE);
-	for (i = 0; i < domain->known; i++)
-		domain->sorted[i] = i;
-	qsort_arg(domain->sorted, domain->known, sizeof(int64), compare_places,
-			  domain);
+	if (!domain->dense && domain->known > 0)
+	{
+		if (!dp_tally_can_read(domain->type))
+			ereport(ERROR,
+					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+					 errmsg("rows cannot be grouped by a key of type %s",
+							format_type_be(domain->type)),
+					 errdetail("Its type has no equality that is built in."),
+					 errhint("Cast the key to text or to a number.")));
+		kind = DP_AXIS_LISTED;
+		spec = dp_tally_value_spec(domain->type, domain->values,
+								   domain->known, &twice);
+		if (spec == NULL)
+			ereport(ERROR,
+					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+					 errmsg("two public values of a group key are equal"),
+					 errhint("Ask the data owner to run dp_declare again.")));
+	}
+	domain->finder = dp_axis_make_finder(kind, domain->type, spec,
+										 &domain->length);
+	domain->finder->first = domain->first;
+	domain->finder->known = domain->known;
+	domain->finder->other = domain->other;
+	domain->finder->null = domain->null;
+}
+
+/* dp_domain_finder: see axis.h. */
+const dp_axis_finder *
+dp_domain_finder(dp_domain *domain, Size *length)
+{
+	if (domain->finder == NULL)
+		make_finder(domain);
+	*length = domain->length;
+	return domain->finder;
 }
 
 /*
  * dp_domain_make
  *	  All public values of the key, in the current context.
  *
- * Errors: 0A000 the type has no order, 54000 too many values, 55000 the
- * declaration is gone.
+ * Errors: 54000 too many values, 55000 the declaration is gone.
  */
 dp_domain *
 dp_domain_make(const dp_key *key)
@@ -383,8 +387,6 @@ dp_domain_make(const dp_key *key)
 	if (key->nullable || (key->kind == DP_KEY_CONSTANT &&
 						  key->constant->constisnull))
 		domain->null = domain->size++;
-	if (!domain->dense)
-		make_index(domain);
 	return domain;
 }
 
@@ -407,42 +409,6 @@ bool
 dp_domain_has_other(const dp_domain *domain)
 {
 	return domain->other >= 0;
-}
-
-/* dp_domain_find: see release.h. */
-int64
-dp_domain_find(const dp_domain *domain, Datum value, bool isnull)
-{
-	int64		low = 0;
-	int64		high = domain->known - 1;
-
-	if (isnull)
-		return domain->null;
-	if (domain->dense)
-	{
-		int64		place;
-
-		if (!__builtin_sub_overflow(integer_value(value, domain->type),
-									domain->first, &place) &&
-			place >= 0 && place < domain->known)
-			return place;
-		return domain->other;
-	}
-	while (low <= high)
-	{
-		int64		middle = low + (high - low) / 2;
-		int64		place = domain->sorted[middle];
-		int			order = compare_values(domain, value,
-										   domain->values[place]);
-
-		if (order == 0)
-			return place;
-		if (order < 0)
-			high = middle - 1;
-		else
-			low = middle + 1;
-	}
-	return domain->other;
 }
 
 /* dp_domain_value: the value at a place, 0 <= place < size. */

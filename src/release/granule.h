@@ -27,6 +27,36 @@ typedef struct dp_sum_spec
 	int64		exponent;
 } dp_sum_spec;
 
+/* The exact sum of rows: as it lies in a state, a multiple of 8 bytes. */
+typedef struct dp_sum_state
+{
+	int64		rows;			/* rows that counted */
+	uint64		sum_low;		/* sum of granules, two's complement */
+	int64		sum_high;
+} dp_sum_state;
+
+#define DP_SUM_WORDS ((int) (sizeof(dp_sum_state) / sizeof(int64)))
+
+static inline void
+dp_sum_state_add(dp_sum_state *state, int64 granules)
+{
+	uint64		before = state->sum_low;
+
+	state->sum_low += (uint64) granules;
+	state->sum_high += (granules >> 63) + (state->sum_low < before ? 1 : 0);
+	state->rows++;
+}
+
+static inline void
+dp_sum_state_merge(dp_sum_state *state, const dp_sum_state *other)
+{
+	uint64		before = state->sum_low;
+
+	state->sum_low += other->sum_low;
+	state->sum_high += other->sum_high + (state->sum_low < before ? 1 : 0);
+	state->rows += other->rows;
+}
+
 /* The granule of an integer is 1 unless the owner declared another. */
 static inline int64
 granules_of_integer(const dp_sum_spec *spec, int64 x)

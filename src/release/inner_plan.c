@@ -103,7 +103,7 @@ dp_inner_plan(dp_inner *run, Query *inner, bool workers)
 		none = dp_inner_find_needs(settled, run->relations, &run->needs);
 
 		plan = dp_public_plan(settled, workers && (none || run->local),
-							  NULL);
+							  run->groups);
 	}
 	PG_CATCH();
 	{

@@ -113,6 +113,9 @@ struct dp_measure
 	Oid			relid;
 	AttrNumber	base_attnum;	/* column the argument is, or 0 */
 	dp_contribution contribution;
+	int64		groups;			/* of the block */
+	int			collections;	/* aggregates of the block that keep the
+								 * values of rows, at least 1 for those */
 
 	const dp_key *key;			/* public values of the argument, or NULL */
 
@@ -131,6 +134,8 @@ struct dp_measure
 
 	/* set by prepare; all public */
 	int			ncells;			/* of a group; 1 unless prepare says more */
+	int64		state_size;		/* most bytes of a group's state, beside its
+								 * cells; 0 unless prepare says more */
 	dp_grid		grid;
 	dp_mechanism mechanism;
 	dp_uint128	sensitivity;	/* L1 or L2, in granules or score units */
@@ -209,6 +214,9 @@ extern Oid	dp_release_catalog_type(const char *name);
 extern void dp_measure_load_tally(const dp_measure *measure,
 								  const Datum *values, const bool *nulls,
 								  dp_cell *cells, MemoryContext keep);
+
+/* ---- distinct_count.c ---- */
+extern Aggref *dp_measure_distinct(const dp_measure *measure);
 
 /* ---- square_state.c ---- */
 extern List *dp_measure_bounded_squares(const dp_measure *measure);

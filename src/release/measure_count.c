@@ -36,19 +36,14 @@ static List *
 inner(const dp_measure *measure)
 {
 	TargetEntry *argument;
-	Aggref	   *native;
 
 	if (measure->aggregate->args == NIL)
 		return list_make1(dp_measure_native(measure, F_COUNT_, INT8OID, NIL));
-	argument = linitial(measure->aggregate->args);
-	native = dp_measure_native(measure, F_COUNT_ANY, INT8OID,
-							   list_make1(argument->expr));
 	if (measure->aggregate->aggdistinct != NIL)
-	{
-		native->aggdistinct = copyObject(measure->aggregate->aggdistinct);
-		native->args = copyObject(measure->aggregate->args);
-	}
-	return list_make1(native);
+		return list_make1(dp_measure_distinct(measure));
+	argument = linitial(measure->aggregate->args);
+	return list_make1(dp_measure_native(measure, F_COUNT_ANY, INT8OID,
+										list_make1(argument->expr)));
 }
 
 static void

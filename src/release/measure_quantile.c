@@ -11,9 +11,9 @@
  * kappa, which is the same as kappa times the sensitivity.  Several rows of
  * equal value and groups without rows need no special care.
  *
- * The grid has at most DP_COUNTS_CELLS points; a finer granule is doubled
- * until it has.  The answer is a point of it, as a value of the argument's
- * type.
+ * The grid has at most DP_COUNTS_CELLS points, fewer where many groups or
+ * aggregates keep counts of theirs; a finer granule is doubled until it has.
+ * The answer is a point of it, as a value of the argument's type.
  */
 #include "postgres.h"
 
@@ -28,11 +28,26 @@
 #include "grid_counts.h"
 #include "measure.h"
 
+#define BLOCK_CELLS (INT64CONST(128) * 1024 * 1024)
+#define LEAST_CELLS 1024
+
 typedef struct quantile_plan
 {
 	dp_envelope law;
 	dp_rational fraction;
 } quantile_plan;
+
+/*
+ * Points of a group's grid: all grids of the block together have at most
+ * BLOCK_CELLS, which take 8 bytes each whatever the rows.
+ */
+static int64
+most_points(const dp_measure *measure)
+{
+	int64		grids = Max(measure->groups, 1) * measure->collections;
+
+	return Max(Min(DP_COUNTS_CELLS, BLOCK_CELLS / grids), LEAST_CELLS);
+}
 
 /* The grid that is counted: coarse enough; whole points for integers. */
 static void
@@ -43,7 +58,7 @@ set_grid(dp_measure *measure)
 	dp_measure_is_time_type(measure->argument_type);
 
 	dp_measure_set_bounds(measure);
-	dp_measure_coarsen(measure, DP_COUNTS_CELLS - 1);
+	dp_measure_coarsen(measure, most_points(measure) - 1);
 	while (whole && grid->exponent < 0 && grid->low < grid->high)
 		dp_grid_double(grid);
 	if (grid->low >= grid->high)
@@ -108,6 +123,7 @@ prepare(dp_measure *measure)
 
 	set_grid(measure);
 	measure->choices = measure->grid.high - measure->grid.low + 1;
+	measure->state_size = measure->choices * (int64) sizeof(uint64);
 	plan->fraction = read_fraction(measure);
 	measure->score_unit = plan->fraction.den;
 	dp_measure_set_exponential(measure,

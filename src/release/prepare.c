@@ -80,29 +80,6 @@ prepare_measure(const dp_block *block, int n,
 	}
 }
 
-/*
- * Distinct values of the groups that "other" stands for do not add up.
- */
-static void
-check_distinct(const dp_release_spec *spec)
-{
-	bool		other = false;
-	int			i;
-
-	for (i = 0; i < spec->nkeys; i++)
-		other = other || dp_domain_has_other(spec->domains[i]);
-	for (i = 0; other && i < spec->nmeasures; i++)
-		if (spec->measures[i].aggregate->aggdistinct != NIL)
-			ereport(ERROR,
-					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-					 errmsg("DISTINCT is not supported beside a group key "
-							"that collects undeclared values"),
-					 errdetail("Distinct values of the collected groups do "
-							   "not add up."),
-					 errhint("Leave DISTINCT out, or group by another "
-							 "key.")));
-}
-
 static void
 prepare_keys(dp_release_spec *spec)
 {
@@ -129,7 +106,25 @@ prepare_keys(dp_release_spec *spec)
 	}
 }
 
-/* All groups are in memory at once. */
+/* How many aggregates of the block keep the values of rows, not a number? */
+static int
+count_collections(const dp_block *block)
+{
+	int			n = 0;
+	int			i;
+
+	for (i = 0; i < list_length(block->kinds); i++)
+	{
+		int			kind = list_nth_int(block->kinds, i);
+
+		if (kind == DP_AGG_QUANTILE || kind == DP_AGG_MEDIAN ||
+			nth_aggregate(block, i)->aggdistinct != NIL)
+			n++;
+	}
+	return n;
+}
+
+/* All groups are in memory at once: cells, and states that are not cells. */
 static void
 check_cells(int64 groups, int64 width)
 {
@@ -173,6 +168,7 @@ dp_release_prepare(dp_block *block, const dp_ledger_standing *standing,
 	Datum	   *values;
 	bool	   *nulls;
 	dp_release_spec *spec = palloc0(sizeof(dp_release_spec));
+	int			collections = count_collections(block);
 	int64		width = 0;
 	int			next = 0;
 	int			column;
@@ -184,17 +180,20 @@ dp_release_prepare(dp_block *block, const dp_ledger_standing *standing,
 	spec->replace_one = standing->replace_one;
 	spec->nmeasures = list_length(block->kinds);
 	spec->measures = palloc0(sizeof(dp_measure) * Max(spec->nmeasures, 1));
-	column = list_length(block->keys);
+	prepare_keys(spec);
+	column = block->keys == NIL ? 0 : 1;	/* after the place */
 	for (i = 0; i < spec->nmeasures; i++)
 	{
 		dp_measure *measure = &spec->measures[i];
 
 		prepare_measure(block, i, standing, measure);
+		measure->groups = spec->groups;
+		measure->collections = collections;
 		dp_measure_set_parameters(measure, block->share, values + next,
 								  nulls + next);
 		next += strlen(dp_measure_form(measure->ops, measure->aggregate));
 		measure->ops->prepare(measure);
-		width += measure->ncells;
+		width += measure->ncells + measure->state_size / sizeof(dp_cell);
 		measure->first_column = column;
 		column += list_length(measure->ops->inner(measure));
 		dp_bridge_check_status(dp_acct_charge_add(&spec->charge,
@@ -204,9 +203,10 @@ dp_release_prepare(dp_block *block, const dp_ledger_standing *standing,
 	if (block->part_attnum != 0)
 		dp_release_set_part(spec, standing->replace_one, values[next],
 							nulls[next]);
-	prepare_keys(spec);
 	check_cells(spec->groups, width);
-	check_distinct(spec);
+	spec->states = dp_release_fits_states(spec);
+	for (i = 0; spec->states && i < spec->nmeasures; i++)
+		spec->measures[i].first_column = i;
 	return spec;
 }
 

@@ -16,7 +16,9 @@
  *	- nothing is compiled by LLVM: which functions are inlined follows costs,
  *	  and takes minutes for wide queries;
  *
- * and the plan that comes out has none but the nodes listed below.  What is
+ * and the plan that comes out has none but the nodes listed below: none that
+ * sorts, and none that hashes but Agg, whose groups are public ones, so that
+ * nothing is ever put on disk.  What is
  * left to choose by is the text of the query, declarations, and what the
  * session says of workers and of constraints: all public.
  *
@@ -72,7 +74,7 @@ static const struct
 	{&enable_partition_pruning, true},
 	{&enable_partitionwise_aggregate, false},
 	{&enable_seqscan, true},
-	{&enable_sort, true},
+	{&enable_sort, false},
 	{&enable_tidscan, false},
 	{&jit_enabled, false},
 };
@@ -218,13 +220,8 @@ is_allowed(const Plan *plan)
 		case T_Append:
 		case T_ForeignScan:
 		case T_Gather:
-		case T_GatherMerge:
-		case T_Group:
-		case T_IncrementalSort:
-		case T_MergeAppend:
 		case T_Result:
 		case T_SeqScan:
-		case T_Sort:
 		case T_SubqueryScan:
 			return true;
 		default:
@@ -232,8 +229,12 @@ is_allowed(const Plan *plan)
 	}
 }
 
+/*
+ * Nodes are allowed, and hash tables begin no larger than there are groups:
+ * `groups` are all that may come up.
+ */
 static void
-check_nodes(const Plan *plan)
+check_nodes(Plan *plan, long groups)
 {
 	List	   *children = NIL;
 	ListCell   *lc;
@@ -249,28 +250,30 @@ check_nodes(const Plan *plan)
 						   (int) nodeTag(plan)),
 				 errhint("Another extension may have made it; report it "
 						 "otherwise.")));
+	if (IsA(plan, Agg))
+		((Agg *) plan)->numGroups = Min(((Agg *) plan)->numGroups,
+										 Max(groups, 1));
 	if (IsA(plan, Append))
 		children = ((const Append *) plan)->appendplans;
-	else if (IsA(plan, MergeAppend))
-		children = ((const MergeAppend *) plan)->mergeplans;
 	foreach(lc, children)
-		check_nodes(lfirst(lc));
+		check_nodes(lfirst(lc), groups);
 	if (IsA(plan, SubqueryScan))
-		check_nodes(((const SubqueryScan *) plan)->subplan);
-	check_nodes(plan->lefttree);
-	check_nodes(plan->righttree);
+		check_nodes(((const SubqueryScan *) plan)->subplan, groups);
+	check_nodes(plan->lefttree, groups);
+	check_nodes(plan->righttree, groups);
 }
 
 /*
  * dp_public_plan
- *	  Plan a verified inner query, which is changed; `workers`: parallel plans
- *	  are allowed.  The plan lives in the current context.
+ *	  Plan a verified inner query without parameters, which is changed;
+ *	  `workers`: parallel plans are allowed; `groups`: how many it has at most.
+ *	  The plan lives in the current context.
  *
  * Errors: those of planning, and 0A000 when a step of the plan is not one of
  * those that may read private rows.
  */
 PlannedStmt *
-dp_public_plan(Query *inner, bool workers, ParamListInfo params)
+dp_public_plan(Query *inner, bool workers, long groups)
 {
 	PlannedStmt *volatile plan = NULL;
 	struct dp_plan_settings saved;
@@ -281,16 +284,16 @@ dp_public_plan(Query *inner, bool workers, ParamListInfo params)
 	{
 		AcquireRewriteLocks(inner, true, false);
 		plan = pg_plan_query(inner, DP_PRIVATE_QUERY_TEXT,
-							 workers ? CURSOR_OPT_PARALLEL_OK : 0, params);
+							 workers ? CURSOR_OPT_PARALLEL_OK : 0, NULL);
 	}
 	PG_FINALLY();
 	{
 		end_planning(&saved);
 	}
 	PG_END_TRY();
-	check_nodes(plan->planTree);
+	check_nodes(plan->planTree, groups);
 	foreach(lc, plan->subplans)
-		check_nodes(lfirst(lc));
+		check_nodes(lfirst(lc), groups);
 	Assert(plan->jitFlags == PGJIT_NONE);
 	return plan;
 }

@@ -24,9 +24,6 @@ extern int64 dp_domain_size(const dp_domain *domain);
 /* Values without other and NULL; they have the places before those two. */
 extern int64 dp_domain_known(const dp_domain *domain);
 extern bool dp_domain_has_other(const dp_domain *domain);
-/* Place of a value among the public ones; -1 when it counts nowhere. */
-extern int64 dp_domain_find(const dp_domain *domain, Datum value,
-							bool isnull);
 extern Datum dp_domain_value(const dp_domain *domain, int64 place,
 							 bool *isnull);
 /* Estimate of dp_domain_size from the catalog alone, for the planner. */
@@ -46,6 +43,7 @@ typedef struct dp_release_spec
 	int			nkeys;
 	dp_domain **domains;
 	int64		groups;			/* product of the domains; 1 without keys */
+	bool		states;			/* inner rows are states: group_states.c */
 	dp_charge	charge;			/* of the whole release */
 	bool		replace_one;	/* neighbours that sensitivities are for */
 	dp_ledger_part part;		/* that it reads and no other */
@@ -64,7 +62,7 @@ extern void dp_release_check_prices(const dp_release_spec *spec,
 extern const char *dp_release_mechanism_name(const dp_measure *measure);
 extern char *dp_release_mechanism_text(const dp_release_spec *spec);
 
-/* inner_plan.c: one inner query; the caller fills the first four. */
+/* inner_plan.c: one inner query; the caller fills the first six. */
 typedef struct dp_inner
 {
 	ParamListInfo params;
@@ -72,6 +70,7 @@ typedef struct dp_inner
 	MemoryContext context;		/* that an error's text is made in */
 	bool		named;			/* relation by name: see run_subquery */
 	bool		local;			/* the asker may read the rows anyway */
+	long		groups;			/* at most, and one for rows in none */
 	List	   *relations;		/* OIDs of all that it opens: make_ready */
 	dp_reader_needs needs;		/* dp_inner_plan */
 } dp_inner;
@@ -107,8 +106,7 @@ extern PlannedStmt *dp_release_plan_subquery(const dp_block *block,
 
 /* public_plan.c */
 extern void dp_public_plan_init(void);
-extern PlannedStmt *dp_public_plan(Query *inner, bool workers,
-								   ParamListInfo params);
+extern PlannedStmt *dp_public_plan(Query *inner, bool workers, long groups);
 
 /* planner.c */
 extern bool dp_release_may_inline(void);
@@ -137,6 +135,19 @@ extern void dp_release_work_init(void);
 
 /* inner.c */
 extern Query *dp_release_inner_query(dp_release_spec *spec);
+
+/* group_place.c */
+extern List *dp_release_group_keys(const dp_release_spec *spec);
+extern void dp_release_group_by_place(const dp_release_spec *spec,
+									  Query *inner);
+
+/* group_states.c */
+extern bool dp_release_fits_states(const dp_release_spec *spec);
+extern Aggref *dp_release_group_state(const dp_release_spec *spec,
+									  const dp_measure *measure,
+									  const Aggref *native, Expr *place);
+extern Datum dp_release_group_value(const dp_measure *measure, Datum state,
+									int64 group);
 
 /* cells.c */
 typedef struct dp_cells dp_cells;

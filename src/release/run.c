@@ -319,26 +319,22 @@ fill_params_mutator(Node *node, void *context)
 
 /* ---- the steps ---- */
 
-#define SMALL_STATE 128			/* cells that workers may hand over */
+#define WORKER_BYTES (16 * 1024 * 1024)
 
 /*
- * Workers hand over one state for each of their groups, which are as many as
- * there are private keys; where states are large they would fill disks.
+ * Workers hand over one state for each group that they met; where states are
+ * large that takes longer than it saves.
  */
 static bool
 may_use_workers(const dp_release_spec *spec)
 {
-	int64		cells = 0;
+	int64		size = 0;
 	int			i;
 
 	for (i = 0; i < spec->nmeasures; i++)
-	{
-		cells += spec->measures[i].ncells;
-		if (spec->measures[i].ops->kind == DP_AGG_QUANTILE ||
-			spec->measures[i].ops->kind == DP_AGG_MEDIAN)
-			cells += SMALL_STATE;
-	}
-	return spec->nkeys == 0 || cells <= SMALL_STATE;
+		size += spec->measures[i].ncells * (int64) sizeof(dp_cell) +
+			spec->measures[i].state_size;
+	return spec->nkeys == 0 || size * spec->groups <= WORKER_BYTES;
 }
 
 /* dp_release_request: what the release asks the ledger for. */
@@ -427,8 +423,10 @@ plan_release(dp_release_spec *spec, const dp_ledger_standing *standing,
 	Query	   *inner = dp_release_inner_query(spec);
 
 	run->local = standing->exempt;
+	run->groups = (long) spec->groups + 1;
 	inner = dp_release_make_ready(spec->block, standing, inner,
 								  spec->part_value, run);
+	dp_release_group_by_place(spec, inner);
 	return dp_inner_plan(run, inner, may_use_workers(spec));
 }
 

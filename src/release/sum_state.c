@@ -33,23 +33,6 @@
 #include "granule.h"
 #include "measure.h"
 
-typedef struct dp_sum_state
-{
-	int64		rows;			/* rows that counted */
-	uint64		sum_low;		/* sum of granules, two's complement */
-	int64		sum_high;
-} dp_sum_state;
-
-static inline void
-add_granules(dp_sum_state *state, int64 granules)
-{
-	uint64		before = state->sum_low;
-
-	state->sum_low += (uint64) granules;
-	state->sum_high += (granules >> 63) + (state->sum_low < before ? 1 : 0);
-	state->rows++;
-}
-
 /*
  * Once per call site: the state may be updated in place only in an Agg, and
  * whoever calls the aggregate by hand has no spec but NULL to give.
@@ -83,7 +66,7 @@ static inline void
 add_float(dp_sum_state *state, const dp_sum_spec *spec, float8 x)
 {
 	if (likely(!isnan(x)))
-		add_granules(state, granules_of_float(spec, x));
+		dp_sum_state_add(state, granules_of_float(spec, x));
 }
 
 PG_FUNCTION_INFO_V1(dp_sum_add_int2);
@@ -106,7 +89,7 @@ dp_sum_add_int2(PG_FUNCTION_ARGS)
 	dp_sum_spec *spec = (dp_sum_spec *) PG_GETARG_POINTER(2);
 
 	if (!PG_ARGISNULL(1))
-		add_granules(state, granules_of_integer(spec, PG_GETARG_INT16(1)));
+		dp_sum_state_add(state, granules_of_integer(spec, PG_GETARG_INT16(1)));
 	PG_RETURN_POINTER(state);
 }
 
@@ -117,7 +100,7 @@ dp_sum_add_int4(PG_FUNCTION_ARGS)
 	dp_sum_spec *spec = (dp_sum_spec *) PG_GETARG_POINTER(2);
 
 	if (!PG_ARGISNULL(1))
-		add_granules(state, granules_of_integer(spec, PG_GETARG_INT32(1)));
+		dp_sum_state_add(state, granules_of_integer(spec, PG_GETARG_INT32(1)));
 	PG_RETURN_POINTER(state);
 }
 
@@ -128,7 +111,7 @@ dp_sum_add_int8(PG_FUNCTION_ARGS)
 	dp_sum_spec *spec = (dp_sum_spec *) PG_GETARG_POINTER(2);
 
 	if (!PG_ARGISNULL(1))
-		add_granules(state, granules_of_integer(spec, PG_GETARG_INT64(1)));
+		dp_sum_state_add(state, granules_of_integer(spec, PG_GETARG_INT64(1)));
 	PG_RETURN_POINTER(state);
 }
 
@@ -184,7 +167,7 @@ dp_sum_add_numeric(PG_FUNCTION_ARGS)
 		PG_RETURN_POINTER(state);
 	x = PG_GETARG_NUMERIC(1);
 	if (!numeric_is_nan(x))
-		add_granules(state, granules_of_numeric(spec, bounds, x));
+		dp_sum_state_add(state, granules_of_numeric(spec, bounds, x));
 	PG_RETURN_POINTER(state);
 }
 
@@ -194,11 +177,8 @@ dp_sum_combine(PG_FUNCTION_ARGS)
 {
 	dp_sum_state *a = state_argument(fcinfo);
 	dp_sum_state *b = (dp_sum_state *) PG_GETARG_POINTER(1);
-	uint64		before = a->sum_low;
 
-	a->sum_low += b->sum_low;
-	a->sum_high += b->sum_high + (a->sum_low < before ? 1 : 0);
-	a->rows += b->rows;
+	dp_sum_state_merge(a, b);
 	PG_RETURN_POINTER(a);
 }
 

@@ -10,6 +10,7 @@
  */
 #include "postgres.h"
 
+#include "common/hashfn.h"
 #include "executor/tuptable.h"
 #include "nodes/makefuncs.h"
 #include "utils/builtins.h"
@@ -30,6 +31,7 @@ typedef struct release_data
 {
 	dp_ledger_standing standing;
 	dp_charge	charge;
+	uint64		keys;			/* hash_keys */
 } release_data;
 
 typedef struct release_work
@@ -48,6 +50,24 @@ exact_aggregates(const dp_release_spec *spec)
 		aggregates = list_concat(aggregates, spec->measures[i].ops->inner(
 									 &spec->measures[i]));
 	return aggregates;
+}
+
+/* Of the public values of all group keys, which may be long. */
+static uint64
+hash_keys(const dp_release_spec *spec)
+{
+	uint64		hash = 0;
+	ListCell   *lc;
+
+	foreach(lc, dp_release_group_keys(spec))
+	{
+		Datum		keys = lfirst_node(Const, lc)->constvalue;
+
+		hash = hash_bytes_extended((const unsigned char *)
+								   DatumGetPointer(keys),
+								   VARSIZE(DatumGetPointer(keys)), hash);
+	}
+	return hash;
 }
 
 /* ---- the session's side ---- */
@@ -79,6 +99,7 @@ dp_release_fill_job(const dp_release_spec *spec,
 	block.subqueries = NIL;		/* they have been run */
 	data->standing = *standing;
 	data->charge = spec->charge;
+	data->keys = hash_keys(spec);
 	memset(job, 0, sizeof(*job));
 	job->kind = DP_READER_RELEASE;
 	job->input = list_make4(dp_query_block_to_list(&block), spec->arguments,
@@ -121,6 +142,7 @@ begin(const List *input, const void *data)
 	release_work *work = palloc0(sizeof(release_work));
 
 	if (!same_charge(&spec->charge, &asked->charge) ||
+		hash_keys(spec) != asked->keys ||
 		!equal(exact_aggregates(spec), list_nth(input, INPUT_AGGREGATES)))
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),

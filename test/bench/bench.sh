@@ -79,6 +79,21 @@ for mode in serial parallel; do
 	private "dp_count by 1000 keys" 1.03 \
 		"SELECT k1000, dp_count(*) FROM survey GROUP BY k1000" \
 		"SELECT k1000, count(*) FROM survey GROUP BY k1000"
+	private "dp_count by 1000 texts" 1.03 \
+		"SELECT t1000, dp_count(*) FROM survey GROUP BY t1000" \
+		"SELECT t1000, count(*) FROM survey GROUP BY t1000"
+	private "dp_sum integer by 1000 keys" 1.06 \
+		"SELECT k1000, dp_sum(i, 0, 1000) FROM survey GROUP BY k1000" \
+		"SELECT k1000, sum(i) FROM survey GROUP BY k1000"
+	private "dp_count(DISTINCT integer)" 1.5 \
+		"SELECT dp_count(DISTINCT n) FROM survey" \
+		"SELECT count(DISTINCT n) FROM survey"
+	private "dp_count(DISTINCT text)" 1.5 \
+		"SELECT dp_count(DISTINCT t1000) FROM survey" \
+		"SELECT count(DISTINCT t1000) FROM survey"
+	private "dp_count(DISTINCT) by 4 keys" 1.5 \
+		"SELECT k4, dp_count(DISTINCT n) FROM survey GROUP BY k4" \
+		"SELECT k4, count(DISTINCT n) FROM survey GROUP BY k4"
 	private "dp_sum integer" 1.06 \
 		"SELECT dp_sum(i, 0, 1000) FROM survey" "SELECT sum(i) FROM survey"
 	private "dp_sum double" 1.06 \

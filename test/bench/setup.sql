@@ -7,9 +7,10 @@ CREATE ROLE analyst LOGIN;
 GRANT CREATE ON SCHEMA public TO owner;
 SET ROLE owner;
 CREATE TABLE survey (k4 int NOT NULL, k1000 int NOT NULL, i int,
-	d double precision, t1000 varchar(20) NOT NULL);
+	d double precision, t1000 varchar(20) NOT NULL, n int NOT NULL);
 INSERT INTO survey
-SELECT n % 4, n % 1000, n % 1001, (n % 1001) + 0.25, 'number ' || n % 1000
+SELECT n % 4, n % 1000, n % 1001, (n % 1001) + 0.25, 'number ' || n % 1000,
+	hashint4(n)
 FROM generate_series(1, :rows) AS n;
 CREATE TABLE ten (i int);
 INSERT INTO ten SELECT generate_series(1, 10);

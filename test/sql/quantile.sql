@@ -139,11 +139,12 @@ SELECT dp_median(age) BETWEEN 0 AND 120 AS answered FROM person WHERE age > 1000
 -- with probability below 10^-200
 SELECT count(DISTINCT v) > 20 AS noisy FROM (SELECT dp_median(age, 0.001) v FROM person UNION ALL SELECT dp_median(i, 0, 1000, 0.001) FROM nobody GROUP BY ward) t;
 
--- Grids.  [3, 7]: granule 2^-18; [0, 100] declared 2^-2 and 2^-26, the latter finer
--- than what is counted (2^-15); whole
--- numbers beyond 2^22 points: the least power of two.  Numerics are written
+-- Grids.  All of a block have at most 2^27 points, here 3 for each of 200 wards, so 2^17 each:
+-- [3, 7]: granule 2^-15; [0, 100] declared 2^-2 and 2^-26, the latter finer
+-- than what is counted (2^-11); whole
+-- numbers: the least power of two.  Numerics are written
 -- with enough digits to tell points apart, and stay within their bounds.
-SELECT bool_and(d * 2 ^ 18 = trunc(d * 2 ^ 18)), bool_or(d * 2 ^ 17 <> trunc(d * 2 ^ 17)), bool_and(i % 4 = 0), bool_or(i % 8 <> 0), bool_and(n BETWEEN 0.3333333333 AND 0.6666666666)
+SELECT bool_and(d * 2 ^ 15 = trunc(d * 2 ^ 15)), bool_or(d * 2 ^ 14 <> trunc(d * 2 ^ 14)), bool_and(i % 128 = 0), bool_or(i % 256 <> 0), bool_and(n BETWEEN 0.3333333333 AND 0.6666666666)
 FROM (SELECT ward, dp_median(d, 3, 7) d, dp_median(i, 1, 16000000) i, dp_median(n, 0.3333333333, 0.6666666666) n FROM nobody GROUP BY ward) t;
 RESET ROLE;
 SET ROLE :owner;
@@ -151,7 +152,7 @@ SELECT dp_declare('nobody', 'd', lower => 0, upper => 100, granule => 0.25);
 SELECT dp_declare('nobody', 'n', lower => 0, upper => 100, granule => 0.00000001490116119384765625);
 SELECT dp_declare('nobody', 'i', lower => 0, upper => 1000, granule => 4);
 SET ROLE :analyst;
-SELECT bool_and(d * 4 = trunc(d * 4)), bool_or(d * 2 <> trunc(d * 2)), bool_and(abs(n * 32768 - round(n * 32768)) < 0.3), count(DISTINCT n) > 100, bool_and(i % 4 = 0), bool_or(i % 8 <> 0)
+SELECT bool_and(d * 4 = trunc(d * 4)), bool_or(d * 2 <> trunc(d * 2)), bool_and(abs(n * 2048 - round(n * 2048)) < 0.3), count(DISTINCT n) > 100, bool_and(i % 4 = 0), bool_or(i % 8 <> 0)
 FROM (SELECT ward, dp_median(d) d, dp_median(n) n, dp_median(i) i FROM nobody GROUP BY ward) t;
 SELECT dp_quantile(n, 0, 0.6666666, 0.6666667) BETWEEN 0.6666666 AND 0.6666667 AS within FROM nobody;
 

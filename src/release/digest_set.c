@@ -1,0 +1,411 @@
+/*
+ * digest_set.c
+ *	  How many different digests each owner has, for count(DISTINCT).
+ *
+ * A hash table with open addressing takes digests until it is as large as its
+ * memory allows.  Then they are written, in order, as one run of a file, and
+ * the table begins anew; at the end the runs are merged, and digests that
+ * follow each other and are equal count once.
+ *
+ * What runs take on disk depends on private rows, so nobody may see it: the
+ * file has no name (O_TMPFILE), is not one of PostgreSQL's temporary files,
+ * and is counted in no statistics.  It lies where those of the default
+ * tablespace lie.  A full disk is an error, and a documented residue.
+ */
+#include "postgres.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "common/hashfn.h"
+#include "lib/binaryheap.h"
+#include "miscadmin.h"
+#include "storage/fd.h"
+#include "utils/memutils.h"
+
+#include "digest_set.h"
+
+#define FIRST_CAPACITY 1024
+#define BLOCK 2730				/* entries read at once, about 64 kB */
+
+/* Free when it has no owner. */
+typedef struct entry
+{
+	uint64		high;			/* mixed with the owner */
+	uint64		low;
+	dp_digest_owner *owner;
+} entry;
+
+/* Sorted entries of the file; read block by block. */
+typedef struct run
+{
+	off_t		next;			/* first byte not read yet */
+	off_t		end;
+	entry	   *block;
+	int			n;				/* entries of the block */
+	int			at;
+} run;
+
+struct dp_digest_set
+{
+	MemoryContext context;
+	entry	   *entries;
+	uint64		capacity;		/* a power of two */
+	uint64		most;			/* capacity that memory allows */
+	uint64		used;
+	dp_digest_owner *owners;
+	uint64		owned;			/* so many there have been */
+	int			file;			/* -1: none */
+	off_t		size;			/* of the file */
+	int			nruns;
+	int			room;			/* for so many runs */
+	run		   *runs;
+};
+
+/* ---- the file ---- */
+
+static void
+close_file(void *arg)
+{
+	dp_digest_set *set = arg;
+
+	if (set->file >= 0)
+	{
+		(void) close(set->file);
+		ReleaseExternalFD();
+	}
+	set->file = -1;
+}
+
+/* A file without a name, or one that loses it while it is empty. */
+static int
+open_nameless(void)
+{
+	char		path[] = "base/dp_pg.XXXXXX";
+	int			file = -1;
+
+#ifdef O_TMPFILE
+	file = open("base", O_TMPFILE | O_RDWR | O_EXCL | O_CLOEXEC,
+				S_IRUSR | S_IWUSR);
+#endif
+	if (file < 0)
+	{
+		file = mkstemp(path);
+		if (file >= 0)
+			(void) unlink(path);
+	}
+	return file;
+}
+
+static void
+open_file(dp_digest_set *set)
+{
+	ReserveExternalFD();
+	set->file = open_nameless();
+	if (set->file < 0)
+	{
+		ReleaseExternalFD();
+		ereport(ERROR,
+				(errcode_for_file_access(),
+				 errmsg("could not create a temporary file: %m")));
+	}
+}
+
+static void
+write_all(dp_digest_set *set, const char *data, Size size)
+{
+	while (size > 0)
+	{
+		ssize_t		n;
+
+		CHECK_FOR_INTERRUPTS();
+		n = pwrite(set->file, data, Min(size, 1024 * 1024), set->size);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+		{
+			errno = n == 0 ? ENOSPC : errno;
+			ereport(ERROR,
+					(errcode_for_file_access(),
+					 errmsg("could not write a temporary file: %m")));
+		}
+		set->size += n;
+		data += n;
+		size -= n;
+	}
+}
+
+static void
+read_all(const dp_digest_set *set, char *data, Size size, off_t from)
+{
+	while (size > 0)
+	{
+		ssize_t		n;
+
+		CHECK_FOR_INTERRUPTS();
+		n = pread(set->file, data, size, from);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			ereport(ERROR,
+					(errcode_for_file_access(),
+					 errmsg("could not read a temporary file: %m")));
+		from += n;
+		data += n;
+		size -= n;
+	}
+}
+
+/* ---- the table ---- */
+
+static void
+set_capacity(dp_digest_set *set, uint64 capacity)
+{
+	set->capacity = capacity;
+	set->entries = MemoryContextAllocExtended(set->context,
+											  sizeof(entry) * capacity,
+											  MCXT_ALLOC_HUGE |
+											  MCXT_ALLOC_ZERO);
+}
+
+/* The place of a digest, or the free place for it. */
+static inline entry *
+find(const dp_digest_set *set, const entry *wanted)
+{
+	uint64		i = wanted->high & (set->capacity - 1);
+
+	while (set->entries[i].owner != NULL &&
+		   (set->entries[i].high != wanted->high ||
+			set->entries[i].low != wanted->low ||
+			set->entries[i].owner != wanted->owner))
+		i = (i + 1) & (set->capacity - 1);
+	return &set->entries[i];
+}
+
+static void
+grow(dp_digest_set *set)
+{
+	entry	   *old = set->entries;
+	uint64		n = set->capacity;
+	uint64		i;
+
+	set_capacity(set, n * 2);
+	for (i = 0; i < n; i++)
+		if (old[i].owner != NULL)
+			*find(set, &old[i]) = old[i];
+	pfree(old);
+}
+
+static inline int
+compare_entries(const entry *a, const entry *b)
+{
+	if (a->high != b->high)
+		return a->high < b->high ? -1 : 1;
+	if (a->low != b->low)
+		return a->low < b->low ? -1 : 1;
+	return a->owner < b->owner ? -1 : a->owner > b->owner;
+}
+
+#define ST_SORT sort_entries
+#define ST_ELEMENT_TYPE entry
+#define ST_COMPARE(a, b) compare_entries(a, b)
+#define ST_SCOPE static
+#define ST_CHECK_FOR_INTERRUPTS
+#define ST_DEFINE
+#include "lib/sort_template.h"
+
+/* Write the table as a run and empty it. */
+static void
+write_run(dp_digest_set *set)
+{
+	uint64		n = 0;
+	uint64		i;
+
+	if (set->file < 0)
+		open_file(set);
+	for (i = 0; i < set->capacity; i++)
+		if (set->entries[i].owner != NULL)
+			set->entries[n++] = set->entries[i];
+	sort_entries(set->entries, n);
+	if (set->nruns == set->room)
+	{
+		set->room = Max(16, set->room * 2);
+		set->runs = set->runs == NULL ?
+			MemoryContextAlloc(set->context, sizeof(run) * set->room) :
+			repalloc(set->runs, sizeof(run) * set->room);
+	}
+	set->runs[set->nruns].next = set->size;
+	write_all(set, (const char *) set->entries, sizeof(entry) * n);
+	set->runs[set->nruns].end = set->size;
+	set->nruns++;
+	memset(set->entries, 0, sizeof(entry) * set->capacity);
+	set->used = 0;
+}
+
+/*
+ * dp_digest_set_new
+ *	  A set of at most so many bytes, beside a little for each run, in a
+ *	  context that ends with it; at least DP_DIGEST_MEMORY_LEAST.
+ */
+dp_digest_set *
+dp_digest_set_new(MemoryContext context, Size memory)
+{
+	dp_digest_set *set = MemoryContextAllocZero(context,
+												sizeof(dp_digest_set));
+	MemoryContextCallback *callback =
+	MemoryContextAllocZero(context, sizeof(MemoryContextCallback));
+
+	set->context = context;
+	set->file = -1;
+	callback->func = close_file;
+	callback->arg = set;
+	MemoryContextRegisterResetCallback(context, callback);
+
+	/* Growing needs the old table beside the new one. */
+	set->most = FIRST_CAPACITY;
+	while (set->most * 2 * sizeof(entry) * 3 / 2 <=
+		   Max(memory, DP_DIGEST_MEMORY_LEAST))
+		set->most *= 2;
+	set_capacity(set, FIRST_CAPACITY);
+	return set;
+}
+
+/* dp_digest_set_own: a new owner, whose memory is the caller's. */
+void
+dp_digest_set_own(dp_digest_set *set, dp_digest_owner *owner)
+{
+	set->owned++;
+	owner->mix = DatumGetUInt64(
+		hash_any_extended((const unsigned char *) &set->owned,
+						  sizeof(set->owned), 0));
+	owner->distinct = 0;
+	owner->next = set->owners;
+	set->owners = owner;
+}
+
+/* dp_digest_set_add: an owner has a value with this digest. */
+void
+dp_digest_set_add(dp_digest_set *set, dp_digest_owner *owner, uint64 high,
+				  uint64 low)
+{
+	entry		wanted;
+	entry	   *place;
+
+	/* So that equal values of many owners do not crowd one place. */
+	wanted.high = high ^ owner->mix;
+	wanted.low = low;
+	wanted.owner = owner;
+	place = find(set, &wanted);
+	if (place->owner != NULL)
+		return;
+	*place = wanted;
+	owner->distinct++;
+	set->used++;
+	if (unlikely(set->used > set->capacity / 4 * 3))
+	{
+		if (set->capacity < set->most)
+			grow(set);
+		else
+			write_run(set);
+	}
+}
+
+/* dp_digest_set_owners: see digest_set.h. */
+dp_digest_owner *
+dp_digest_set_owners(dp_digest_set *set)
+{
+	return set->owners;
+}
+
+/* ---- merging ---- */
+
+/* The next entry of a run, or NULL; what it points to is soon overwritten. */
+static const entry *
+current(const dp_digest_set *set, run *r)
+{
+	if (r->at == r->n)
+	{
+		r->n = (int) Min((off_t) BLOCK,
+						 (r->end - r->next) / (off_t) sizeof(entry));
+		if (r->n == 0)
+			return NULL;
+		r->at = 0;
+		read_all(set, (char *) r->block, sizeof(entry) * r->n, r->next);
+		r->next += (off_t) (sizeof(entry) * r->n);
+	}
+	return &r->block[r->at];
+}
+
+/* The heap has its greatest on top, and the least is wanted. */
+static int
+compare_runs(Datum a, Datum b, void *arg)
+{
+	const run  *x = (const run *) DatumGetPointer(a);
+	const run  *y = (const run *) DatumGetPointer(b);
+
+	return -compare_entries(&x->block[x->at], &y->block[y->at]);
+}
+
+static void
+merge_runs(dp_digest_set *set)
+{
+	binaryheap *heap = binaryheap_allocate(set->nruns, compare_runs, NULL);
+	entry		last = {0};
+	int			i;
+
+	for (i = 0; i < set->nruns; i++)
+	{
+		run		   *r = &set->runs[i];
+
+		r->n = r->at = 0;
+		r->block = palloc(sizeof(entry) * BLOCK);
+		if (current(set, r) != NULL)
+			binaryheap_add_unordered(heap, PointerGetDatum(r));
+	}
+	binaryheap_build(heap);
+	while (!binaryheap_empty(heap))
+	{
+		run		   *r = (run *) DatumGetPointer(binaryheap_first(heap));
+		const entry *e = &r->block[r->at];
+
+		if (compare_entries(e, &last) != 0)
+		{
+			last = *e;
+			last.owner->distinct++;
+		}
+		r->at++;
+		if (current(set, r) != NULL)
+			binaryheap_replace_first(heap, PointerGetDatum(r));
+		else
+			(void) binaryheap_remove_first(heap);
+	}
+	for (i = 0; i < set->nruns; i++)
+		pfree(set->runs[i].block);
+	binaryheap_free(heap);
+}
+
+/*
+ * dp_digest_set_finish
+ *	  The counts of all owners are right now; the set is empty and has no
+ *	  owners.
+ */
+void
+dp_digest_set_finish(dp_digest_set *set)
+{
+	dp_digest_owner *owner;
+
+	if (set->nruns > 0)
+	{
+		write_run(set);
+		for (owner = set->owners; owner != NULL; owner = owner->next)
+			owner->distinct = 0;
+		merge_runs(set);
+		close_file(set);
+		set->nruns = 0;
+		set->size = 0;
+	}
+	else if (set->used > 0)
+		memset(set->entries, 0, sizeof(entry) * set->capacity);
+	set->used = 0;
+	set->owners = NULL;
+}

@@ -1,0 +1,30 @@
+/*
+ * digest_set.h
+ *	  Private to the release folder: how many different values each of many
+ *	  owners has, in bounded memory (digest_set.c).  Include postgres.h first.
+ */
+#ifndef DP_RELEASE_DIGEST_SET_H
+#define DP_RELEASE_DIGEST_SET_H
+
+/* Memory of one set, at least; a public constant. */
+#define DP_DIGEST_MEMORY_LEAST ((Size) 1024 * 1024)
+
+/* Whose values are counted; `distinct` holds once the set is finished. */
+typedef struct dp_digest_owner
+{
+	int64		distinct;
+	uint64		mix;			/* private to the set */
+	struct dp_digest_owner *next;	/* set by the set */
+} dp_digest_owner;
+
+typedef struct dp_digest_set dp_digest_set;
+
+extern dp_digest_set *dp_digest_set_new(MemoryContext context, Size memory);
+extern void dp_digest_set_own(dp_digest_set *set, dp_digest_owner *owner);
+extern void dp_digest_set_add(dp_digest_set *set, dp_digest_owner *owner,
+							  uint64 high, uint64 low);
+/* The first of its owners, linked by `next`, or NULL. */
+extern dp_digest_owner *dp_digest_set_owners(dp_digest_set *set);
+extern void dp_digest_set_finish(dp_digest_set *set);
+
+#endif							/* DP_RELEASE_DIGEST_SET_H */

@@ -1,0 +1,202 @@
+/*
+ * distinct_count.c
+ *	  dp_pg.distinct_count: the exact aggregate behind dp_count(DISTINCT x).
+ *
+ * PostgreSQL sorts the values of each group, whose memory and temporary files
+ * depend on them.  Here a value becomes a digest of 128 bits, the type's
+ * extended hash under two secret seeds that are drawn for each run, and
+ * digests are kept in bounded memory (digest_set.c).  A type's hash is the
+ * same for values that are equal, so equality is the type's.  A fixed map of
+ * values keeps every sensitivity (doc/theory.md T41); two values that share a
+ * digest, which 2^40 values do with probability 2^-49, cost one of the count.
+ *
+ * All groups of an aggregate share one set: counts hold when its first group
+ * is finished, because no group gets rows after that; where groups come one
+ * after the other (sorted), the set begins anew for each.
+ */
+#include "postgres.h"
+
+#include "access/transam.h"
+#include "catalog/pg_collation.h"
+#include "catalog/pg_type.h"
+#include "fmgr.h"
+#include "nodes/makefuncs.h"
+#include "parser/parse_func.h"
+#include "utils/builtins.h"
+#include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
+#include "utils/typcache.h"
+
+#include "digest_set.h"
+#include "measure.h"
+#include "tally.h"
+
+/* All sets of a block together; a public constant. */
+#define MEMORY ((Size) 64 * 1024 * 1024)
+
+typedef struct distinct_spec
+{
+	int32		vl_len_;
+	Oid			hash;			/* the type's extended hash function */
+	int64		memory;
+} distinct_spec;
+
+/* Of a call site. */
+typedef struct distinct_site
+{
+	FmgrInfo	hash;
+	uint64		seeds[2];
+	dp_digest_set *set;
+} distinct_site;
+
+/* Of a group. */
+typedef struct distinct_state
+{
+	dp_digest_owner owner;		/* first */
+	distinct_site *site;
+	bool		finished;
+} distinct_state;
+
+PG_FUNCTION_INFO_V1(dp_distinct_add);
+PG_FUNCTION_INFO_V1(dp_distinct_final);
+
+static pg_noinline distinct_site *
+make_site(FunctionCallInfo fcinfo)
+{
+	MemoryContext context = fcinfo->flinfo->fn_mcxt;
+	distinct_site *site = MemoryContextAllocZero(context,
+												 sizeof(distinct_site));
+	const distinct_spec *spec;
+
+	dp_tally_check_call_site(fcinfo);
+	spec = (const distinct_spec *) PG_GETARG_POINTER(2);
+	fmgr_info_cxt(spec->hash, &site->hash, context);
+	dp_bridge_check_status(dp_mech_random_bytes(dp_bridge_source(),
+												site->seeds,
+												sizeof(site->seeds)),
+						   "draw seeds");
+	site->set = dp_digest_set_new(context, (Size) spec->memory);
+	fcinfo->flinfo->fn_extra = site;
+	return site;
+}
+
+static uint64
+digest(distinct_site *site, int seed, Datum value)
+{
+	return DatumGetUInt64(FunctionCall2Coll(&site->hash, C_COLLATION_OID,
+											value,
+											UInt64GetDatum(
+												site->seeds[seed])));
+}
+
+/* dp_distinct_add: transition function (state, x, spec) -> state. */
+Datum
+dp_distinct_add(PG_FUNCTION_ARGS)
+{
+	distinct_site *site = fcinfo->flinfo->fn_extra;
+	distinct_state *state;
+	MemoryContext context;
+
+	if (unlikely(site == NULL))
+		site = make_site(fcinfo);
+	if (PG_ARGISNULL(0))
+	{
+		if (!AggCheckCallContext(fcinfo, &context))
+			elog(ERROR, "not an aggregate");
+		state = MemoryContextAllocZero(context, sizeof(distinct_state));
+		state->site = site;
+		dp_digest_set_own(site->set, &state->owner);
+	}
+	else
+		state = (distinct_state *) PG_GETARG_POINTER(0);
+	if (!PG_ARGISNULL(1))
+		dp_digest_set_add(site->set, &state->owner,
+						  digest(site, 0, PG_GETARG_DATUM(1)),
+						  digest(site, 1, PG_GETARG_DATUM(1)));
+	PG_RETURN_POINTER(state);
+}
+
+static void
+finish(distinct_state *state)
+{
+	dp_digest_owner *owner = dp_digest_set_owners(state->site->set);
+
+	dp_digest_set_finish(state->site->set);
+	for (; owner != NULL; owner = owner->next)
+		((distinct_state *) owner)->finished = true;
+}
+
+/* dp_distinct_final: final function (state) -> bigint; 0 without rows. */
+Datum
+dp_distinct_final(PG_FUNCTION_ARGS)
+{
+	distinct_state *state;
+
+	if (PG_ARGISNULL(0))
+		PG_RETURN_INT64(0);
+	state = (distinct_state *) PG_GETARG_POINTER(0);
+	if (!state->finished)
+		finish(state);
+	PG_RETURN_INT64(state->owner.distinct);
+}
+
+/* ---- for measurements ---- */
+
+/* Types without a hash function of their own, and one that suits them. */
+static const struct
+{
+	Oid			type;
+	Oid			hash;
+}			borrowed[] = {
+	{CASHOID, F_HASHINT8EXTENDED},
+	{BITOID, F_HASHVARLENAEXTENDED},	/* unused bits are 0 */
+	{VARBITOID, F_HASHVARLENAEXTENDED}
+};
+
+static Oid
+hash_function(Oid type)
+{
+	Oid			function;
+	int			i;
+
+	for (i = 0; i < lengthof(borrowed); i++)
+		if (borrowed[i].type == type)
+			return borrowed[i].hash;
+	function = lookup_type_cache(type, TYPECACHE_HASH_EXTENDED_PROC)
+		->hash_extended_proc;
+	return function < FirstGenbkiObjectId ? function : InvalidOid;
+}
+
+/*
+ * dp_measure_distinct
+ *	  The exact number of distinct values of the measure's argument.
+ *
+ * Errors: 0A000 the type has no hash function that is built in.
+ */
+Aggref *
+dp_measure_distinct(const dp_measure *measure)
+{
+	TargetEntry *argument = linitial(measure->aggregate->args);
+	Oid			hash = hash_function(measure->argument_type);
+	distinct_spec *spec = palloc0(sizeof(distinct_spec));
+	Oid			types[2] = {ANYELEMENTOID, InvalidOid};
+	Const	   *constant;
+
+	if (!OidIsValid(hash))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("distinct values of type %s cannot be counted",
+						format_type_be(measure->argument_type)),
+				 errdetail("Its type has no hash function that is built in."),
+				 errhint("Cast the argument to text or to a number.")));
+	spec->hash = hash;
+	spec->memory = (int64) (MEMORY / measure->collections);
+	constant = dp_tally_spec_const(spec, sizeof(distinct_spec));
+	types[1] = constant->consttype;
+	return dp_measure_native(measure,
+							 LookupFuncName(
+								 list_make2(makeString("dp_pg"),
+											makeString("distinct_count")),
+								 2, types, false),
+							 INT8OID, list_make2(argument->expr, constant));
+}

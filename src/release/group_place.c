@@ -1,0 +1,198 @@
+/*
+ * group_place.c
+ *	  The public group of a row, found before rows are grouped.
+ *
+ * An inner query groups by one integer, the place of the row among the public
+ * groups, and not by raw keys; or it holds all groups in arrays and does not
+ * group at all (group_states.c).  So it has at most one group more than the
+ * answer has rows: what grouping takes of memory follows from public facts,
+ * and nothing of it is ever put on disk.  A row whose key is not public has
+ * the place NULL.
+ *
+ * A place is computed key by key, the first key varying slowest:
+ *
+ *	  group_place(group_place(0, k1, keys of k1), k2, keys of k2)
+ *
+ * where the public values of a key are a constant without pointers, looked up
+ * as an axis is (axis.c).  A key that is a literal has one value, and no call.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_operator.h"
+#include "catalog/pg_type.h"
+#include "nodes/makefuncs.h"
+#include "optimizer/tlist.h"
+#include "parser/parse_func.h"
+#include "utils/builtins.h"
+#include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
+
+#include "axis.h"
+
+/* The public values of one key, flat. */
+typedef struct dp_group_keys
+{
+	int32		vl_len_;
+	int32		size;			/* values, other and NULL included */
+	dp_axis_finder finder;		/* last: it has no fixed length */
+} dp_group_keys;
+
+PG_FUNCTION_INFO_V1(dp_group_place);
+
+/*
+ * dp_group_place
+ *	  SQL: dp_pg.group_place(place of the keys before, key, its public values)
+ *	  -> place, or NULL: among no public group.
+ */
+Datum
+dp_group_place(PG_FUNCTION_ARGS)
+{
+	const dp_group_keys *keys;
+	int64		place;
+
+	if (unlikely(PG_ARGISNULL(2)))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("dp_pg.group_place is used inside private queries "
+						"only"),
+				 errhint("Group by the key itself.")));
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	keys = (const dp_group_keys *) PG_GETARG_POINTER(2);
+	place = dp_axis_find_flat(&keys->finder, PG_GETARG_DATUM(1),
+							  PG_ARGISNULL(1));
+	if (place < 0)
+		PG_RETURN_NULL();
+	PG_RETURN_INT32(PG_GETARG_INT32(0) * keys->size + (int32) place);
+}
+
+/* ---- the inner query ---- */
+
+/*
+ * dp_release_group_keys
+ *	  The public values of all keys that are looked up, a Const * each: what
+ *	  the plan holds of them.
+ */
+List *
+dp_release_group_keys(const dp_release_spec *spec)
+{
+	List	   *constants = NIL;
+	ListCell   *lc;
+
+	foreach(lc, spec->block->keys)
+	{
+		int			i = foreach_current_index(lc);
+		const dp_axis_finder *finder;
+		dp_group_keys *keys;
+		Size		length;
+		Size		size;
+
+		if (((const dp_key *) lfirst(lc))->kind == DP_KEY_CONSTANT)
+			continue;
+		finder = dp_domain_finder(spec->domains[i], &length);
+		size = offsetof(dp_group_keys, finder) + length;
+		keys = palloc0(size);
+		memcpy(&keys->finder, finder, length);
+		keys->size = (int32) dp_domain_size(spec->domains[i]);
+		constants = lappend(constants, dp_tally_spec_const(keys, size));
+	}
+	return constants;
+}
+
+static Oid
+place_function(void)
+{
+	Oid			types[3] = {INT4OID, ANYELEMENTOID, InvalidOid};
+
+	types[2] = dp_release_catalog_type("tally_spec");
+	return LookupFuncName(list_make2(makeString("dp_pg"),
+									 makeString("group_place")),
+						  3, types, false);
+}
+
+/* The place of a row whose keys are the first targets of the query. */
+static Expr *
+place_of(const dp_release_spec *spec, const List *targets)
+{
+	Expr	   *place = (Expr *) makeConst(INT4OID, -1, InvalidOid, 4,
+										   Int32GetDatum(0), false, true);
+	List	   *constants = dp_release_group_keys(spec);
+	Oid			function = place_function();
+	ListCell   *lc;
+	int			next = 0;
+
+	foreach(lc, spec->block->keys)
+	{
+		TargetEntry *target = list_nth(targets, foreach_current_index(lc));
+
+		if (((const dp_key *) lfirst(lc))->kind == DP_KEY_CONSTANT)
+			continue;
+		place = (Expr *) makeFuncExpr(function, INT4OID,
+									  list_make3(place, target->expr,
+												 list_nth(constants, next++)),
+									  InvalidOid, InvalidOid,
+									  COERCE_EXPLICIT_CALL);
+	}
+	return place;
+}
+
+/* One row for each group, and one for those in none. */
+static void
+group_by(Query *inner, int nkeys, Expr *place)
+{
+	SortGroupClause *clause = makeNode(SortGroupClause);
+	TargetEntry *target = makeTargetEntry(place, 1, pstrdup("place"), false);
+	ListCell   *lc;
+
+	target->ressortgroupref = 1;
+	clause->tleSortGroupRef = 1;
+	clause->eqop = Int4EqualOperator;
+	clause->sortop = Int4LessOperator;
+	clause->hashable = true;
+	inner->targetList = lcons(target,
+							  list_copy_tail(inner->targetList, nkeys));
+	foreach(lc, inner->targetList)
+		((TargetEntry *) lfirst(lc))->resno = foreach_current_index(lc) + 1;
+	inner->groupClause = list_make1(clause);
+}
+
+/* One row, of states that hold all groups. */
+static void
+gather_states(const dp_release_spec *spec, Query *inner, Expr *place)
+{
+	List	   *targets = NIL;
+	ListCell   *lc;
+	int			i = 0;
+
+	for_each_from(lc, inner->targetList, spec->nkeys)
+	{
+		Aggref	   *native = castNode(Aggref,
+									  ((TargetEntry *) lfirst(lc))->expr);
+		Aggref	   *state = dp_release_group_state(spec, &spec->measures[i++],
+												   native, place);
+
+		targets = lappend(targets, makeTargetEntry((Expr *) state, i,
+												   pstrdup("exact"), false));
+	}
+	inner->targetList = targets;
+	inner->groupClause = NIL;
+}
+
+/*
+ * dp_release_group_by_place
+ *	  Have a verified inner query, whose first targets are the keys, answer by
+ *	  place; without keys there is nothing to do.
+ */
+void
+dp_release_group_by_place(const dp_release_spec *spec, Query *inner)
+{
+	Expr	   *place;
+
+	if (spec->nkeys == 0)
+		return;
+	place = place_of(spec, inner->targetList);
+	if (spec->states)
+		gather_states(spec, inner, place);
+	else
+		group_by(inner, spec->nkeys, place);
+}
