@@ -241,3 +241,9 @@ COMMENT ON VIEW dp_pg.allowed_functions IS
 function behind them; reason is leakproof, total as is, or total version, in
 which case the query calls replacement, which gives NULL instead of an error';
 GRANT SELECT ON dp_pg.allowed_functions TO PUBLIC;
+
+CREATE FUNCTION dp_pg.short_value(value anyelement) RETURNS anyelement
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'dp_short_value';
+COMMENT ON FUNCTION dp_pg.short_value(anyelement) IS
+'the value of a type of variable length, or NULL where it is longer than 1 MB (1048576 bytes); put around columns of no known length in private queries; 0A000 for other types; NULL for NULL';

@@ -39,6 +39,13 @@ extern Node *dp_expression_make_total(Node *expression);
  */
 extern dp_refusal *dp_expression_check_query(Query *query);
 
+/*
+ * A verified inner Query, constants in place of all parameters, in which
+ * columns of no known length count as NULL where they are longer than 1 MB.
+ * 54000 when its expressions may take too much memory for one row.
+ */
+extern Query *dp_expression_limit_memory(Query *query);
+
 /* True when the expression holds no Var, aggregate, sublink or volatile call:
  * a constant, a parameter or a computation over them. */
 extern bool dp_expression_is_public_scalar(Node *expression);

@@ -16,8 +16,7 @@
  * comparison of GREATEST, of a row comparison.  A domain's checks, a cast
  * through text, an operator or cast made by a user are never run.
  *
- * Known gap: memory.  A result is bounded by the size of the arguments, but
- * a value of hundreds of megabytes can still exhaust it.
+ * Memory is looked at when the query is planned: expression_memory.c.
  */
 #include "postgres.h"
 

@@ -252,7 +252,7 @@ check_fold(Oid collation, int location)
  * MaxAttrSize; a call by name could ask for a gigabyte of padding.
  */
 static dp_refusal *
-check_length_cast(List *args, int location)
+check_length_cast(Oid function, List *args, int location)
 {
 	Const	   *typmod = constant_of(lsecond(args));
 	Const	   *explicit = constant_of(lthird(args));
@@ -262,6 +262,13 @@ check_length_cast(List *args, int location)
 	if (!typmod->constisnull &&
 		DatumGetInt32(typmod->constvalue) > VARHDRSZ + MaxAttrSize)
 		return refuse_parameter(location, NULL, NULL, "length is too large");
+	if (function == F_BPCHAR_BPCHAR_INT4_BOOL && !typmod->constisnull &&
+		DatumGetInt32(typmod->constvalue) > VARHDRSZ + DP_TOTAL_CHAR_LIMIT)
+		return refuse_parameter(location,
+								"Every value is padded to it.",
+								"Cast to varchar(n) or text.",
+								"character(n) may have at most 1000 "
+								"characters on private rows");
 	if (explicit != NULL && !explicit->constisnull &&
 		DatumGetBool(explicit->constvalue))
 		return NULL;
@@ -302,7 +309,7 @@ dp_expression_check_condition(const dp_expression_rule *rule, Oid function,
 		case DP_CONDITION_ESCAPE:
 			return check_escape(args, location);
 		case DP_CONDITION_EXPLICIT:
-			return check_length_cast(args, location);
+			return check_length_cast(function, args, location);
 		case DP_CONDITION_PRECISION:
 			constant = constant_of(lsecond(args));
 			if (constant == NULL)

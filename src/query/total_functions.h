@@ -20,6 +20,9 @@
  */
 #define DP_TOTAL_TEXT_LIMIT (1024 * 1024)
 
+/* character(n) is padded to n, whatever the value; n is at most this. */
+#define DP_TOTAL_CHAR_LIMIT 1000
+
 /*
  * A LIKE pattern may hold so many wildcards: each one that is open costs a
  * level of recursion, and the depth reached depends on the value.

@@ -16,6 +16,7 @@
  */
 #include "postgres.h"
 
+#include "access/detoast.h"
 #include "access/transam.h"
 #include "catalog/pg_collation.h"
 #include "catalog/pg_type.h"
@@ -34,10 +35,13 @@
 /* All sets of a block together; a public constant. */
 #define MEMORY ((Size) 64 * 1024 * 1024)
 
+#define LONG_VALUE (1024 * 1024)
+
 typedef struct distinct_spec
 {
 	int32		vl_len_;
 	Oid			hash;			/* the type's extended hash function */
+	int32		varlena;		/* its values may be long */
 	int64		memory;
 } distinct_spec;
 
@@ -47,6 +51,7 @@ typedef struct distinct_site
 	FmgrInfo	hash;
 	uint64		seeds[2];
 	dp_digest_set *set;
+	bool		varlena;
 } distinct_site;
 
 /* Of a group. */
@@ -75,6 +80,7 @@ make_site(FunctionCallInfo fcinfo)
 												site->seeds,
 												sizeof(site->seeds)),
 						   "draw seeds");
+	site->varlena = spec->varlena;
 	site->set = dp_digest_set_new(context, (Size) spec->memory);
 	fcinfo->flinfo->fn_extra = site;
 	return site;
@@ -87,6 +93,14 @@ digest(distinct_site *site, int seed, Datum value)
 											value,
 											UInt64GetDatum(
 												site->seeds[seed])));
+}
+
+/* As dp_pg.short_value: values of more than 1 MB count as NULL. */
+static inline bool
+is_long(const distinct_site *site, Datum value)
+{
+	return site->varlena &&
+		toast_raw_datum_size(value) - VARHDRSZ > LONG_VALUE;
 }
 
 /* dp_distinct_add: transition function (state, x, spec) -> state. */
@@ -109,7 +123,7 @@ dp_distinct_add(PG_FUNCTION_ARGS)
 	}
 	else
 		state = (distinct_state *) PG_GETARG_POINTER(0);
-	if (!PG_ARGISNULL(1))
+	if (!PG_ARGISNULL(1) && !is_long(site, PG_GETARG_DATUM(1)))
 		dp_digest_set_add(site->set, &state->owner,
 						  digest(site, 0, PG_GETARG_DATUM(1)),
 						  digest(site, 1, PG_GETARG_DATUM(1)));
@@ -190,6 +204,7 @@ dp_measure_distinct(const dp_measure *measure)
 				 errdetail("Its type has no hash function that is built in."),
 				 errhint("Cast the argument to text or to a number.")));
 	spec->hash = hash;
+	spec->varlena = get_typlen(measure->argument_type) == -1;
 	spec->memory = (int64) (MEMORY / measure->collections);
 	constant = dp_tally_spec_const(spec, sizeof(distinct_spec));
 	types[1] = constant->consttype;

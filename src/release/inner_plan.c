@@ -100,6 +100,7 @@ dp_inner_plan(dp_inner *run, Query *inner, bool workers)
 		Query	   *settled = settle(inner, run->params);
 		bool		none;
 
+		settled = dp_expression_limit_memory(settled);
 		none = dp_inner_find_needs(settled, run->relations, &run->needs);
 
 		plan = dp_public_plan(settled, workers && (none || run->local),

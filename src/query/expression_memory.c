@@ -1,0 +1,533 @@
+/*
+ * expression_memory.c
+ *	  What evaluating expressions on one private row may take of memory, known
+ *	  before any row is read.
+ *
+ * If memory ran out only where a private condition holds, the error would tell
+ * of a row (or the whole machine would: nothing catches its out-of-memory
+ * killer).  So every node's largest result is inferred from the query's text
+ * and from declared types, all public, and a query that may take too much is
+ * refused before it is charged.
+ *
+ *	- A column is as long as its type says: char(n), varchar(n), numeric.  One
+ *	  without a length counts as NULL in expressions where it is longer than
+ *	  DP_TOTAL_TEXT_LIMIT: dp_pg.short_value stands where it is read.  Where no
+ *	  value is fetched (IS NULL, a group key, equality with a constant, which
+ *	  compares lengths first) it stays as it is.
+ *	- A function's result is bounded by its arguments (expression_rules.c);
+ *	  those that are longer are known here.
+ *	- What a call fetches (out-of-line values) and answers is kept until the
+ *	  row is done, except in comparisons, which give it back.
+ *
+ * Columns of subqueries count as their expressions do, wherever they are used:
+ * the planner may put them there.
+ */
+#include "postgres.h"
+
+#include "access/detoast.h"
+#include "access/transam.h"
+#include "catalog/pg_type.h"
+#include "mb/pg_wchar.h"
+#include "miscadmin.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "parser/parse_func.h"
+#include "utils/builtins.h"
+#include "utils/datum.h"
+#include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
+
+#include "expression_rules.h"
+#include "total_functions.h"
+
+#define MEMORY_LIMIT ((Size) 64 * 1024 * 1024)
+#define NUMERIC_BYTES ((Size) 80 * 1024)	/* the longest there is */
+#define SHORT_BYTES ((Size) 64)
+#define FOLD_FACTOR 3			/* full case mappings in UTF-8 */
+
+PG_FUNCTION_INFO_V1(dp_short_value);
+
+/*
+ * dp_short_value
+ *	  SQL: dp_pg.short_value(anyelement), its argument, or NULL where that is
+ *	  longer than DP_TOTAL_TEXT_LIMIT.  Nothing is fetched to know it.
+ */
+Datum
+dp_short_value(PG_FUNCTION_ARGS)
+{
+	Datum		value = PG_GETARG_DATUM(0);
+
+	if (unlikely(fcinfo->flinfo->fn_extra == NULL))
+	{
+		Oid			type = get_fn_expr_argtype(fcinfo->flinfo, 0);
+
+		if (!OidIsValid(type) || get_typlen(type) != -1)
+			ereport(ERROR,
+					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+					 errmsg("dp_pg.short_value needs a type of variable "
+							"length"),
+					 errhint("It is meant for private queries only.")));
+		fcinfo->flinfo->fn_extra = fcinfo->flinfo;
+	}
+	if (toast_raw_datum_size(value) - VARHDRSZ > DP_TOTAL_TEXT_LIMIT)
+		PG_RETURN_NULL();
+	PG_RETURN_DATUM(value);
+}
+
+/* ---- lengths ---- */
+
+/* OID of dp_pg.short_value(anyelement). */
+static Oid
+short_value_function(void)
+{
+	Oid			type = ANYELEMENTOID;
+
+	return LookupFuncName(list_make2(makeString("dp_pg"),
+									 makeString("short_value")), 1, &type,
+						  false);
+}
+
+/* Largest value of a type, or 0: nothing says how long it may be. */
+static Size
+type_bytes(Oid type, int32 typmod)
+{
+	int			length = get_typlen(getBaseType(type));
+	int32		most;
+
+	if (length > 0)
+		return (Size) length;
+	switch (getBaseType(type))
+	{
+		case NUMERICOID:
+			return NUMERIC_BYTES;
+		case INETOID:
+		case CIDROID:
+			return SHORT_BYTES;
+	}
+	most = type_maximum_size(type, typmod);
+	return most > 0 && most <= DP_TOTAL_TEXT_LIMIT ? (Size) most : 0;
+}
+
+typedef struct memory_walk
+{
+	const Query *level;
+	Size		kept;			/* until the row is done */
+	Size		passing;		/* the most that one comparison takes */
+} memory_walk;
+
+/* The expression behind a column of a subquery of the level, or NULL. */
+static Node *
+column_of_subquery(const Query *level, const Var *var, const Query **below)
+{
+	const RangeTblEntry *entry;
+
+	if (var->varlevelsup > 0 || var->varno > list_length(level->rtable))
+		return NULL;
+	entry = list_nth_node(RangeTblEntry, level->rtable, var->varno - 1);
+	if (entry->rtekind != RTE_SUBQUERY || var->varattno < 1 ||
+		var->varattno > list_length(entry->subquery->targetList))
+		return NULL;
+	*below = entry->subquery;
+	return (Node *) list_nth_node(TargetEntry, entry->subquery->targetList,
+								  var->varattno - 1)->expr;
+}
+
+static Size value_bytes(Node *node, const Query *level);
+
+static Size
+column_bytes(const Var *var, const Query *level)
+{
+	const Query *below;
+	Node	   *expression = column_of_subquery(level, var, &below);
+	Size		most;
+
+	if (expression != NULL)
+		return value_bytes(expression, below);
+	most = type_bytes(var->vartype, var->vartypmod);
+	return most > 0 ? most : DP_TOTAL_TEXT_LIMIT;
+}
+
+static Size
+sum_bytes(List *args, const Query *level)
+{
+	Size		sum = 0;
+	ListCell   *lc;
+
+	foreach(lc, args)
+		sum += value_bytes(lfirst(lc), level);
+	return sum;
+}
+
+static Size
+largest_bytes(List *args, const Query *level)
+{
+	Size		largest = 0;
+	ListCell   *lc;
+
+	foreach(lc, args)
+		largest = Max(largest, value_bytes(lfirst(lc), level));
+	return largest;
+}
+
+/* The built-in that a call is about, whose total version it may be. */
+static Oid
+built_in(Oid function)
+{
+	const dp_expression_rule *rule = dp_expression_rule_of_total(function);
+
+	return rule == NULL ? function : rule->function;
+}
+
+static Size
+call_bytes(Oid function, Oid type, List *args, const Query *level)
+{
+	int			length = get_typlen(getBaseType(type));
+	Size		sum;
+
+	if (length > 0)
+		return (Size) length;
+	sum = sum_bytes(args, level);
+	switch (built_in(function))
+	{
+		case F_LOWER_TEXT:
+		case F_UPPER_TEXT:
+		case F_INITCAP:
+			return FOLD_FACTOR * sum;
+		case F_BPCHAR_BPCHAR_INT4_BOOL:
+			/* its length was checked, expression_constant.c */
+			return sum + DP_TOTAL_CHAR_LIMIT *
+				pg_database_encoding_max_length();
+	}
+	if (getBaseType(type) == NUMERICOID && sum > SHORT_BYTES)
+		return NUMERIC_BYTES;
+	return sum + SHORT_BYTES;
+}
+
+static Size
+case_bytes(const CaseExpr *expression, const Query *level)
+{
+	Size		largest = value_bytes((Node *) expression->defresult, level);
+	ListCell   *lc;
+
+	foreach(lc, expression->args)
+		largest = Max(largest,
+					  value_bytes((Node *) ((CaseWhen *) lfirst(lc))->result,
+								  level));
+	return largest;
+}
+
+/* Bytes of the largest value that an expression may have. */
+static Size
+value_bytes(Node *node, const Query *level)
+{
+	Const	   *constant;
+
+	if (node == NULL)
+		return 0;
+	check_stack_depth();
+	CHECK_FOR_INTERRUPTS();
+	switch (nodeTag(node))
+	{
+		case T_Const:
+			constant = (Const *) node;
+			return constant->constisnull ? 0 :
+				datumGetSize(constant->constvalue, constant->constbyval,
+							 constant->constlen);
+		case T_Var:
+			return column_bytes((Var *) node, level);
+		case T_RelabelType:
+			return value_bytes((Node *) ((RelabelType *) node)->arg, level);
+		case T_FuncExpr:
+			return call_bytes(((FuncExpr *) node)->funcid, exprType(node),
+							  ((FuncExpr *) node)->args, level);
+		case T_OpExpr:
+			return call_bytes(get_opcode(((OpExpr *) node)->opno),
+							  exprType(node), ((OpExpr *) node)->args, level);
+		case T_NullIfExpr:
+			return value_bytes(linitial(((NullIfExpr *) node)->args), level);
+		case T_CaseExpr:
+			return case_bytes((CaseExpr *) node, level);
+		case T_CoalesceExpr:
+			return largest_bytes(((CoalesceExpr *) node)->args, level);
+		case T_MinMaxExpr:
+			return largest_bytes(((MinMaxExpr *) node)->args, level);
+		default:
+			return SHORT_BYTES;
+	}
+}
+
+/* ---- what a row takes ---- */
+
+/* May the value be out of line, so that whoever reads it makes a copy? */
+static bool
+may_be_fetched(Node *node)
+{
+	if (IsA(node, Const) || IsA(node, OpExpr))
+		return false;
+	if (IsA(node, FuncExpr) &&
+		((FuncExpr *) node)->funcid != short_value_function())
+		return false;
+	return get_typlen(getBaseType(exprType(node))) == -1;
+}
+
+static Size
+fetched_bytes(List *args, const Query *level)
+{
+	Size		sum = 0;
+	ListCell   *lc;
+
+	foreach(lc, args)
+		if (may_be_fetched(lfirst(lc)))
+			sum += value_bytes(lfirst(lc), level);
+	return sum;
+}
+
+/* Comparisons of PostgreSQL give back what they fetched; patterns do not. */
+static bool
+gives_back(Oid function)
+{
+	const dp_expression_rule *rule =
+	dp_expression_rule_find(built_in(function));
+
+	return get_func_rettype(function) == BOOLOID &&
+		function != F_STARTS_WITH &&
+		(rule == NULL || (rule->condition != DP_CONDITION_PATTERN &&
+						  rule->condition != DP_CONDITION_PATTERN_FOLD));
+}
+
+static void
+add_call(Oid function, Node *call, List *args, memory_walk *walk)
+{
+	Size		fetched = fetched_bytes(args, walk->level);
+
+	if (function == short_value_function())
+		return;					/* answers what it is given */
+	if (gives_back(function))
+		walk->passing = Max(walk->passing, fetched);
+	else
+		walk->kept += fetched;
+	if (!get_typbyval(exprType(call)))
+		walk->kept += value_bytes(call, walk->level);
+}
+
+static bool
+memory_walker(Node *node, void *context)
+{
+	memory_walk *walk = context;
+	const Query *below;
+	const Query *level = walk->level;
+	Node	   *column;
+
+	if (node == NULL || walk->kept > MEMORY_LIMIT)
+		return false;
+	CHECK_FOR_INTERRUPTS();
+	switch (nodeTag(node))
+	{
+		case T_Query:
+			walk->level = (Query *) node;
+			(void) query_tree_walker((Query *) node, memory_walker, context,
+									 0);
+			walk->level = level;
+			return false;
+		case T_Var:
+			column = column_of_subquery(level, (Var *) node, &below);
+			if (column == NULL)
+				return false;
+			walk->level = below;
+			(void) memory_walker(column, context);
+			walk->level = level;
+			return false;
+		case T_FuncExpr:
+			add_call(((FuncExpr *) node)->funcid, node,
+					 ((FuncExpr *) node)->args, walk);
+			break;
+		case T_OpExpr:
+		case T_DistinctExpr:
+		case T_NullIfExpr:
+			add_call(get_opcode(((OpExpr *) node)->opno), node,
+					 ((OpExpr *) node)->args, walk);
+			break;
+		case T_ScalarArrayOpExpr:
+			add_call(get_opcode(((ScalarArrayOpExpr *) node)->opno), node,
+					 list_make1(linitial(((ScalarArrayOpExpr *) node)->args)),
+					 walk);
+			break;
+		case T_MinMaxExpr:
+			walk->passing = Max(walk->passing,
+								fetched_bytes(((MinMaxExpr *) node)->args,
+											  level));
+			break;
+		default:
+			break;
+	}
+	return expression_tree_walker(node, memory_walker, context);
+}
+
+/* ---- long columns ---- */
+
+static bool is_long(Node *node, const Query *level);
+
+static bool
+has_long(List *args, const Query *level)
+{
+	ListCell   *lc;
+
+	foreach(lc, args)
+		if (is_long(lfirst(lc), level))
+			return true;
+	return false;
+}
+
+/*
+ * May the value be a column's, perhaps through subqueries and CASE, of no
+ * known length?
+ */
+static bool
+is_long(Node *node, const Query *level)
+{
+	const Query *below;
+	Node	   *column;
+	ListCell   *lc;
+
+	if (node == NULL)
+		return false;
+	check_stack_depth();
+	switch (nodeTag(node))
+	{
+		case T_RelabelType:
+			return is_long((Node *) ((RelabelType *) node)->arg, level);
+		case T_CoalesceExpr:
+			return has_long(((CoalesceExpr *) node)->args, level);
+		case T_CaseExpr:
+			foreach(lc, ((CaseExpr *) node)->args)
+				if (is_long((Node *) ((CaseWhen *) lfirst(lc))->result,
+							level))
+					return true;
+			return is_long((Node *) ((CaseExpr *) node)->defresult, level);
+		case T_Var:
+			column = column_of_subquery(level, (Var *) node, &below);
+			if (column != NULL)
+				return is_long(column, below);
+			return type_bytes(((Var *) node)->vartype,
+							  ((Var *) node)->vartypmod) == 0;
+		default:
+			return false;
+	}
+}
+
+static Node *
+shorten(Node *node, const Query *level)
+{
+	FuncExpr   *call;
+
+	if (!is_long(node, level))
+		return node;
+	call = makeFuncExpr(short_value_function(), exprType(node),
+						list_make1(node), exprCollation(node),
+						exprCollation(node), COERCE_EXPLICIT_CALL);
+	call->location = exprLocation(node);
+	return (Node *) call;
+}
+
+/* Equality of a column with a constant looks at the lengths first. */
+static bool
+compares_lengths(const OpExpr *operator)
+{
+	switch (get_opcode(operator->opno))
+	{
+		case F_TEXTEQ:
+		case F_TEXTNE:
+		case F_BYTEAEQ:
+		case F_BYTEANE:
+			return IsA(linitial(operator->args), Const) ||
+				IsA(lsecond(operator->args), Const);
+		default:
+			return false;
+	}
+}
+
+/* Functions of the release know themselves what is long. */
+static bool
+reads_values(Oid function)
+{
+	return function < FirstGenbkiObjectId ||
+		dp_expression_rule_of_total(function) != NULL;
+}
+
+/* The arguments of a node that reads their values, or NULL. */
+static List **
+arguments_of(Node *node)
+{
+	switch (nodeTag(node))
+	{
+		case T_FuncExpr:
+			return reads_values(((FuncExpr *) node)->funcid) ?
+				&((FuncExpr *) node)->args : NULL;
+		case T_OpExpr:
+		case T_DistinctExpr:
+		case T_NullIfExpr:
+			return compares_lengths((OpExpr *) node) ? NULL :
+				&((OpExpr *) node)->args;
+		case T_ScalarArrayOpExpr:
+			return &((ScalarArrayOpExpr *) node)->args;
+		case T_MinMaxExpr:
+			return &((MinMaxExpr *) node)->args;
+		default:
+			return NULL;
+	}
+}
+
+static Node *
+short_mutator(Node *node, void *context)
+{
+	const Query **level = context;
+	const Query *before = *level;
+	List	  **args;
+	ListCell   *lc;
+
+	if (node == NULL)
+		return NULL;
+	if (IsA(node, Query))
+	{
+		*level = (Query *) node;
+		node = (Node *) query_tree_mutator((Query *) node, short_mutator,
+										   context, 0);
+		*level = before;
+		return node;
+	}
+	node = expression_tree_mutator(node, short_mutator, context);
+	args = arguments_of(node);
+	if (args != NULL)
+		foreach(lc, *args)
+			lfirst(lc) = shorten(lfirst(lc), *level);
+	else if (IsA(node, CaseExpr))	/* CASE x WHEN: x is compared */
+		((CaseExpr *) node)->arg =
+			(Expr *) shorten((Node *) ((CaseExpr *) node)->arg, *level);
+	return node;
+}
+
+/*
+ * dp_expression_limit_memory
+ *	  See dp_expression.h.
+ */
+Query *
+dp_expression_limit_memory(Query *query)
+{
+	const Query *level = NULL;
+	memory_walk walk = {0};
+
+	query = (Query *) short_mutator((Node *) query, &level);
+	(void) memory_walker((Node *) query, &walk);
+	if (walk.kept + walk.passing > MEMORY_LIMIT)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("private query may need too much memory for one row"),
+				 errdetail("What its expressions can take together exceeds "
+						   "%zu MB; a column without a declared length counts "
+						   "as %d kB each time it is used.",
+						   MEMORY_LIMIT / (1024 * 1024),
+						   DP_TOTAL_TEXT_LIMIT / 1024),
+				 errhint("Use fewer functions of long columns, or ask the "
+						 "data owner to give them a length: varchar(n).")));
+	return query;
+}
