@@ -287,7 +287,7 @@ GRANT SELECT ON dp_pg.dataset, dp_pg.budget, dp_pg.ledger, dp_pg.batch,
 	dp_pg.part TO PUBLIC;
 
 CREATE VIEW dp_pg.budgets WITH (security_invoker = true) AS
-SELECT b.dataset, b.role_name AS role, b.active, b.filter,
+SELECT b.dataset, coalesce(g.rolname, b.role_name) AS role, b.active, b.filter,
 	b.epsilon, b.delta,
 	CASE WHEN p.over THEN 0 ELSE b.spent_epsilon END AS spent_epsilon,
 	CASE WHEN p.over THEN 0 ELSE b.spent_rho END AS spent_rho,
@@ -295,15 +295,26 @@ SELECT b.dataset, b.role_name AS role, b.active, b.filter,
 	CASE WHEN p.over THEN 0 ELSE b.charges END AS charges,
 	b.renew,
 	CASE WHEN NOT p.over THEN p.renewal END AS renewal,
-	b.total_epsilon, b.total_rho, b.total_delta, b.total_charges
+	b.total_epsilon, b.total_rho, b.total_delta, b.total_charges,
+	g.oid IS NOT NULL AND NOT EXISTS (
+		SELECT FROM dp_pg.budget AS o
+		WHERE b.cluster <> h.cluster AND o.dataset = b.dataset
+			AND ((o.cluster = h.cluster AND o.role_oid = g.oid)
+				 OR (o.cluster <> h.cluster AND o.role_name = b.role_name
+					 AND (o.total_charges, o.role_oid) > (b.total_charges, b.role_oid)))
+	) AS in_force
 FROM dp_pg.budget AS b
+CROSS JOIN (SELECT dp_pg.cluster() AS cluster) AS h
+LEFT JOIN pg_catalog.pg_roles AS g
+	ON CASE WHEN b.cluster = h.cluster THEN g.oid = b.role_oid
+		ELSE g.rolname = b.role_name END
 CROSS JOIN LATERAL (
 	SELECT ((b.period_start AT TIME ZONE 'UTC') + b.renew)
 		AT TIME ZONE 'UTC' AS renewal) AS r
 CROSS JOIN LATERAL (
 	SELECT r.renewal, coalesce(r.renewal <= now(), false) AS over) AS p;
 COMMENT ON VIEW dp_pg.budgets IS
-'limits and spending per dataset and role: all roles of one''s own datasets, else one''s own and one''s groups''; spent_ columns count the present period, whose end is renewal (NULL: never, or the next charge begins a new one)';
+'limits and spending per dataset and role: all roles of one''s own datasets, else one''s own and one''s groups''; spent_ columns count the present period, whose end is renewal (NULL: never, or the next charge begins a new one); role is its present name, and of the rows of one name at most one per dataset is in_force: the others are of roles that were dropped, or were restored and another row took their place';
 GRANT SELECT ON dp_pg.budgets TO PUBLIC;
 
 CREATE FUNCTION dp_pg.standing(

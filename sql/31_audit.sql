@@ -247,12 +247,12 @@ SET search_path = pg_catalog, pg_temp AS $$
 	UNION ALL
 	SELECT DISTINCT 'critical', format('role %I has a budget and is a member of %I, who owns protected tables', r.rolname, o.rolname),
 		quote_ident(r.rolname), dp_pg.audit_revoke(a.roleid, a.member, a.grantor, '')
-	FROM dp_pg.budget AS b
-	JOIN pg_roles AS r ON r.rolname = b.role_name AND NOT r.rolsuper
+	FROM dp_pg.budgets AS b
+	JOIN pg_roles AS r ON r.rolname = b.role AND NOT r.rolsuper
 	JOIN dp_pg.audit_part AS p ON p.relowner <> r.oid
 	JOIN pg_roles AS o ON o.oid = p.relowner
 	JOIN pg_auth_members AS a ON a.member = r.oid
-	WHERE b.active AND pg_has_role(a.roleid, o.oid, 'MEMBER')
+	WHERE b.active AND b.in_force AND pg_has_role(a.roleid, o.oid, 'MEMBER')
 $$;
 COMMENT ON FUNCTION dp_pg.audit_roles() IS
 'internal: findings of dp_audit about roles';

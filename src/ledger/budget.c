@@ -40,13 +40,27 @@ is_foreign(const dp_values *row)
 		dp_bridge_cluster_id();
 }
 
-/* Among rows of one name, the one that was charged more often. */
+/*
+ * Among rows of one name, the one that was charged more often; else that of
+ * the younger role, which bears the name since the other gave it up.  The view
+ * dp_pg.budgets says the same.
+ */
 static bool
 charged_more(const dp_values *row, const dp_values *best)
 {
-	return best == NULL ||
-		DatumGetInt64(dp_get(row, BUDGET_TOTAL_CHARGES)) >
-		DatumGetInt64(dp_get(best, BUDGET_TOTAL_CHARGES));
+	int64		a;
+	int64		b;
+
+	if (best == NULL)
+		return true;
+	a = DatumGetInt64(dp_get(row, BUDGET_TOTAL_CHARGES));
+	b = DatumGetInt64(dp_get(best, BUDGET_TOTAL_CHARGES));
+	if (a == b)
+	{
+		a = DatumGetObjectId(dp_get(row, BUDGET_ROLE_OID));
+		b = DatumGetObjectId(dp_get(best, BUDGET_ROLE_OID));
+	}
+	return a > b;
 }
 
 /* Rows that were restored from another cluster. */

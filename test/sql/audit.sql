@@ -141,6 +141,10 @@ BEGIN
 END $$;
 GRANT regress_audit_owner TO regress_audit_analyst;
 SELECT * FROM shown;
+-- under another name too
+ALTER ROLE regress_audit_analyst RENAME TO regress_audit_renamed;
+SELECT * FROM shown;
+ALTER ROLE regress_audit_renamed RENAME TO regress_audit_analyst;
 CALL mend();
 SELECT * FROM shown;
 

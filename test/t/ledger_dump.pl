@@ -23,6 +23,21 @@ SELECT dp_grant('carol', 'h', epsilon => 2);
 SELECT dp_grant('staff', 'h', epsilon => 4);
 SELECT dp_limit('h', epsilon => 50, delta => 1e-5);
 EOT
+
+# Two rows that carry one name: erin gave it up and has asked nothing since.
+value($source, <<'EOT');
+CREATE ROLE dave LOGIN;
+SET SESSION AUTHORIZATION owner;
+SELECT dp_grant('dave', 'h', epsilon => 6);
+RESET SESSION AUTHORIZATION;
+ALTER ROLE dave RENAME TO erin;
+CREATE ROLE dave LOGIN;
+SET SESSION AUTHORIZATION owner;
+SELECT dp_grant('dave', 'h', epsilon => 7);
+EOT
+my $two = "SELECT string_agg(role || '=' || epsilon || ' ' || in_force, ', '"
+  . " ORDER BY epsilon) FROM dp_pg.budgets WHERE epsilon IN (6, 7)";
+is(value($source, $two), 'erin=6 true, dave=7 true', 'each under its name');
 foreach my $role ('alice', 'bob', 'carol')
 {
 	is(sqlstate($source, $role, "SELECT dp_pg.charge('h', 'm', 1)"),
@@ -113,6 +128,22 @@ is(sqlstate($target, 'owner', "SELECT dp_grant('alice', 'h', epsilon => 3)"),
 is(sqlstate($target, 'alice', "SELECT dp_pg.charge('h', 'm', 1.5)"),
 	'53400', 'a grant at the target refunds nothing');
 
+# Of two rows of one name one counts: that of the younger role.
+is($target->safe_psql('postgres', $two),
+	'dave=6 false, dave=7 false', 'rows of a missing role are nobody\'s');
+$target->safe_psql('postgres', 'CREATE ROLE dave LOGIN');
+is($target->safe_psql('postgres', $two),
+	'dave=6 false, dave=7 true', 'one row is in force');
+is( $target->safe_psql(
+		'postgres',
+		'SELECT dataset, epsilon, remaining_epsilon FROM dp_pg.my_budget',
+		extra_params => [ '-U', 'dave' ]),
+	'h|7|7', 'and it is the one that counts');
+is(sqlstate($target, 'dave', "SELECT dp_pg.charge('h', 'm', 6.5)"),
+	'', 'by it dave asks');
+is($target->safe_psql('postgres', $two),
+	'dave=6 false, dave=7 true', 'before and after it is adopted');
+
 # A role that comes later.
 is( $target->safe_psql(
 		'postgres', "SELECT total_epsilon FROM dp_pg.budget"
@@ -148,7 +179,7 @@ is( $target->safe_psql(
 		'SELECT (SELECT count(*) FROM dp_pg.ledger),'
 		  . ' (SELECT count(*) FROM dp_pg.budget),'
 		  . ' (SELECT sum(total_epsilon) FROM dp_pg.budget)'),
-	'6|3|8',
+	'7|5|14.5',
 	'the same rows again');
 
 $source->stop;

@@ -177,6 +177,33 @@ is( value(
 	'alice=1 alicia=3.5',
 	'names are refreshed');
 
+# dp_pg.budgets: nobody can take one role's row for another's.
+sub budgets_of
+{
+	my ($pattern) = @_;
+
+	return as('owner', "SELECT string_agg(role || '=' || epsilon ||"
+		  . " CASE WHEN in_force THEN '' ELSE ' gone' END, ', '"
+		  . " ORDER BY epsilon) FROM dp_pg.budgets"
+		  . " WHERE dataset = 'h' AND role ~ '$pattern'");
+}
+
+value($node, 'CREATE ROLE carl LOGIN');
+as('owner', "SELECT dp_grant('carl', 'h', epsilon => 1)");
+value($node, 'ALTER ROLE carl RENAME TO carla; CREATE ROLE carl LOGIN');
+is(budgets_of('^carl'), 'carla=1', 'a renamed role is shown by its name');
+as('owner', "SELECT dp_grant('carl', 'h', epsilon => 2)");
+is(budgets_of('^carl'), 'carla=1, carl=2', 'and a new one of the old name');
+is( as('carla', 'SELECT role, epsilon, in_force FROM dp_pg.budgets'),
+	'carla|1|t', 'she sees her own');
+value($node, 'DROP ROLE carl; ALTER ROLE carla RENAME TO carl');
+is(budgets_of('^carl'), 'carl=1, carl=2 gone',
+	'a dropped role is told from one that took its name');
+is( as('carl', 'SELECT role, epsilon, in_force FROM dp_pg.budgets'),
+	'carl|1|t', 'who does not see its row');
+as('owner', "SELECT dp_grant('carl', 'h', epsilon => 3)");
+is(budgets_of('^carl'), 'carl=2 gone, carl=3', 'nor gets it by a grant');
+
 # Overloads: a double means its shortest decimal.
 as('owner', "SELECT dp_grant('bob', 'h', 0.3::float8, 1e-6::float8)");
 is( value(
