@@ -136,42 +136,6 @@ CREATE FUNCTION dp_pg.audit_readers(OUT severity text, OUT finding text,
 	OUT object text, OUT remedy text)
 RETURNS SETOF record LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp AS $$
-	WITH RECURSIVE over (relid) AS (
-		SELECT p.relid FROM dp_pg.audit_part AS p
-		UNION
-		SELECT w.ev_class
-		FROM over AS v
-		JOIN pg_depend AS d ON d.refclassid = 'pg_class'::regclass
-			AND d.refobjid = v.relid AND d.classid = 'pg_rewrite'::regclass
-		JOIN pg_rewrite AS w ON w.oid = d.objid
-		JOIN pg_class AS c ON c.oid = w.ev_class AND c.relkind IN ('v', 'm')
-	), reader AS (
-		SELECT c.oid, c.relkind, c.relowner, o.rolname, o.rolsuper,
-			dp_pg.audit_grantees(array_cat(c.relacl, (
-				SELECT array_agg(x) FROM pg_attribute AS a,
-					unnest(a.attacl) AS x WHERE a.attrelid = c.oid)),
-				c.relowner, ARRAY['SELECT', 'UPDATE', 'DELETE']) AS grantees
-		FROM over AS v
-		JOIN pg_class AS c ON c.oid = v.relid AND c.relkind IN ('v', 'm')
-		JOIN pg_roles AS o ON o.oid = c.relowner
-		WHERE NOT coalesce(lower((SELECT x.option_value
-								  FROM pg_options_to_table(c.reloptions) AS x
-								  WHERE x.option_name = 'security_invoker'))::boolean,
-						   false)
-	)
-	SELECT 'critical', format('%s can read a %s made from protected rows with the rights of %I',
-			r.grantees, CASE r.relkind WHEN 'v' THEN 'view' ELSE 'materialized view' END, r.rolname),
-		r.oid::regclass::text,
-		format('REVOKE ALL ON %s FROM %s CASCADE;', r.oid::regclass, r.grantees)
-	FROM reader AS r WHERE r.grantees IS NOT NULL
-	UNION ALL
-	SELECT 'critical', format('a materialized view of %I holds copies of protected rows', r.rolname),
-		r.oid::regclass::text,
-		format('DROP MATERIALIZED VIEW %s;', r.oid::regclass)
-	FROM reader AS r
-	WHERE r.relkind = 'm' AND NOT r.rolsuper
-		AND r.relowner NOT IN (SELECT p.relowner FROM dp_pg.audit_part AS p)
-	UNION ALL
 	SELECT 'medium', format('%s can execute a SECURITY DEFINER function of %I, who can read protected rows',
 			g.grantees, o.rolname),
 		f.oid::regprocedure::text,
@@ -193,7 +157,7 @@ SET search_path = pg_catalog, pg_temp AS $$
 				AND d.deptype = 'e')
 $$;
 COMMENT ON FUNCTION dp_pg.audit_readers() IS
-'internal: findings of dp_audit about views and functions over protected tables';
+'internal: findings of dp_audit about functions that run as somebody who can read protected tables';
 REVOKE ALL ON FUNCTION dp_pg.audit_readers() FROM PUBLIC;
 
 CREATE FUNCTION dp_pg.audit_roles(OUT severity text, OUT finding text,

@@ -10,7 +10,10 @@
  * security_invoker view is none itself, but a materialized view of it is.
  *
  * A query that only counts with the dp_ aggregates shows no rows: the private
- * query path takes such a level over, or refuses it.
+ * query path takes such a level over, or refuses it.  A materialized view is
+ * judged by what it holds: its own query never changes, but a view that it was
+ * filled from may count since then, and may have shown rows before.  Without
+ * contents it is judged by what a REFRESH would fill it with.
  */
 #include "postgres.h"
 
@@ -35,11 +38,19 @@
 #include "dp_query.h"
 #include "relation_internal.h"
 
+/* What a relation that was reached shows; the more, the greater. */
+typedef enum dp_reach
+{
+	DP_REACH_RELEASED,			/* released values, as far as is known now */
+	DP_REACH_CLOSED,			/* rows to those who may read them anyway */
+	DP_REACH_OPEN				/* rows to whoever may select from it */
+} dp_reach;
+
 /* A relation that was reached. */
 typedef struct dp_reached
 {
 	Oid			relid;
-	bool		open;			/* who may select from it, reads rows */
+	dp_reach	reach;
 	Oid			from;			/* what it reads */
 	char	   *rule;			/* NULL: it is a view */
 } dp_reached;
@@ -189,6 +200,20 @@ shows_rows_walker(Node *node, void *context)
 		shows_rows_walker(query->havingQual, context);
 }
 
+static bool
+names_relation_walker(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, RangeTblEntry))
+		return ((RangeTblEntry *) node)->rtekind == RTE_RELATION &&
+			((RangeTblEntry *) node)->relid == *(Oid *) context;
+	if (IsA(node, Query))
+		return query_tree_walker((Query *) node, names_relation_walker,
+								 context, QTW_EXAMINE_RTES_BEFORE);
+	return expression_tree_walker(node, names_relation_walker, context);
+}
+
 /* The actions of a rule, or its condition. */
 static bool
 rule_shows_rows(HeapTuple rule, TupleDesc desc, Oid relid)
@@ -214,8 +239,23 @@ can_read(Oid role, Oid owner)
 		has_privs_of_role(role, ROLE_PG_READ_ALL_DATA);
 }
 
+static bool
+is_populated(Oid relid)
+{
+	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
+	bool		result = false;
+
+	if (HeapTupleIsValid(tuple))
+	{
+		result = ((Form_pg_class) GETSTRUCT(tuple))->relispopulated;
+		ReleaseSysCache(tuple);
+	}
+	return result;
+}
+
 static List *
-add_reached(List *reached, Oid relid, bool open, Oid from, const char *rule)
+add_reached(List *reached, Oid relid, dp_reach reach, Oid from,
+			const char *rule)
 {
 	dp_reached *item;
 	ListCell   *cell;
@@ -223,15 +263,28 @@ add_reached(List *reached, Oid relid, bool open, Oid from, const char *rule)
 	foreach(cell, reached)
 	{
 		item = lfirst(cell);
-		if (item->relid == relid && (item->open || !open))
+		if (item->relid == relid && item->reach >= reach)
 			return reached;
 	}
 	item = palloc0(sizeof(dp_reached));
 	item->relid = relid;
-	item->open = open;
+	item->reach = reach;
 	item->from = from;
 	item->rule = rule ? pstrdup(rule) : NULL;
 	return lappend(reached, item);
+}
+
+/* What a rule's relation shows of rows that the rule shows. */
+static dp_reach
+reach_of_rows(const dp_reached *item, Oid reader, bool is_select, Oid owner)
+{
+	if (get_rel_relkind(reader) == RELKIND_MATVIEW)
+		return DP_REACH_OPEN;
+	if (item->reach == DP_REACH_OPEN &&
+		!(is_select && dp_relation_is_security_invoker(reader)) &&
+		can_read(dp_relation_owner(reader), owner))
+		return DP_REACH_OPEN;
+	return DP_REACH_CLOSED;
 }
 
 /* Follow one rule whose queries name the relation that was reached. */
@@ -243,20 +296,25 @@ follow_rule(List *reached, const dp_reached *item, HeapTuple rule,
 	Oid			reader = form->ev_class;
 	char		kind = get_rel_relkind(reader);
 	bool		is_select = form->ev_type == '0' + CMD_SELECT;
-	bool		invoker;
-	bool		open;
+	bool		shows;
+	dp_reach	reach = DP_REACH_RELEASED;
 
-	if (reader == item->relid || !OidIsValid(dp_relation_owner(reader)) ||
-		!rule_shows_rows(rule, desc, item->relid))
+	if (reader == item->relid || !OidIsValid(dp_relation_owner(reader)))
 		return reached;
-	invoker = is_select && dp_relation_is_security_invoker(reader);
-	open = kind == RELKIND_MATVIEW ||
-		(item->open && !invoker &&
-		 can_read(dp_relation_owner(reader), owner));
+	shows = rule_shows_rows(rule, desc, item->relid);
+	if (!shows &&
+		(kind != RELKIND_VIEW ||
+		 !names_relation_walker((Node *) dp_relation_rule_queries(rule),
+								(void *) &item->relid)))
+		return reached;
+	if (shows && item->reach != DP_REACH_RELEASED)
+		reach = reach_of_rows(item, reader, is_select, owner);
+	else if (kind == RELKIND_MATVIEW && is_populated(reader))
+		reach = DP_REACH_OPEN;
 	/* what nobody can read with others' rights leads on to copies only */
-	if (!open && !is_select)
+	if (reach != DP_REACH_OPEN && !is_select)
 		return reached;
-	return add_reached(reached, reader, open, item->relid,
+	return add_reached(reached, reader, reach, item->relid,
 					   is_select ? NULL : NameStr(form->rulename));
 }
 
@@ -304,20 +362,6 @@ follow_relation(List *reached, const dp_reached *item, Oid owner)
 
 /* ---- telling ---- */
 
-static bool
-is_populated(Oid relid)
-{
-	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
-	bool		result = false;
-
-	if (HeapTupleIsValid(tuple))
-	{
-		result = ((Form_pg_class) GETSTRUCT(tuple))->relispopulated;
-		ReleaseSysCache(tuple);
-	}
-	return result;
-}
-
 static char *
 continue_clause(char *first, const char *rest)
 {
@@ -332,21 +376,24 @@ add_copy(dp_exposure_search *search, const dp_reached *item,
 	const char *name = dp_relation_qualified_name(item->relid);
 	const char *from = dp_relation_qualified_name(item->from);
 	Oid			owner = dp_relation_owner(item->relid);
+	bool		populated = is_populated(item->relid);
+	const char *holds = populated ? "holds" : "would hold";
 	char	   *command = psprintf("DROP MATERIALIZED VIEW %s;", name);
 
-	if (!is_populated(item->relid) && !can_read(owner, search->owner))
+	if (!populated && !can_read(owner, search->owner))
 		return;
 	if (!dp_exposure_is_owner(owner, search->owner))
 		dp_exposure_add_other(search, item->relid, severity,
-							  psprintf("materialized view %s holds copies of "
+							  psprintf("materialized view %s %s copies of "
 									   "rows of %s and belongs to %s", name,
-									   from, dp_exposure_role_name(owner)),
+									   holds, from,
+									   dp_exposure_role_name(owner)),
 							  command);
 	dp_exposure_add_grants(search, item->relid, ACL_SELECT | ACL_MAINTAIN,
 						   NIL, severity,
 						   continue_clause(psprintf("a materialized view that "
-													"holds copies of rows of "
-													"%s", from),
+													"%s copies of rows of %s",
+													holds, from),
 										   clause),
 						   command);
 }
@@ -398,8 +445,8 @@ dp_exposure_add_readers(dp_exposure_search *search, const List *relids,
 	int			first = list_length(relids);
 
 	foreach(cell, relids)
-		reached = add_reached(reached, lfirst_oid(cell), true, InvalidOid,
-							  NULL);
+		reached = add_reached(reached, lfirst_oid(cell), DP_REACH_OPEN,
+							  InvalidOid, NULL);
 	/* the list grows while it is walked */
 	for (int i = 0; i < list_length(reached); i++)
 	{
@@ -408,7 +455,7 @@ dp_exposure_add_readers(dp_exposure_search *search, const List *relids,
 		/* what fires a rule does not read */
 		if (item->rule == NULL)
 			reached = follow_relation(reached, item, search->owner);
-		if (i >= first && item->open)
+		if (i >= first && item->reach == DP_REACH_OPEN)
 			add_reader(search, item, mask, severity, clause);
 	}
 }

@@ -76,6 +76,37 @@ SELECT * FROM shown;
 CALL mend();
 SELECT * FROM shown;
 
+-- a materialized view is judged by what it holds, or would hold: not released
+-- values, nor what its owner cannot fill it with
+SET ROLE regress_audit_owner;
+CREATE VIEW released AS SELECT dp_count(*) AS n, NULL::int AS id FROM person;
+CREATE MATERIALIZED VIEW released_m AS SELECT dp_count(*) FROM person WITH NO DATA;
+CREATE MATERIALIZED VIEW released_v AS SELECT * FROM released WITH NO DATA;
+CREATE MATERIALIZED VIEW names_only AS SELECT 'person'::regclass;
+CREATE MATERIALIZED VIEW to_be AS SELECT * FROM person WITH NO DATA;
+GRANT SELECT ON released, released_m, released_v, names_only TO PUBLIC;
+SET ROLE regress_audit_analyst;
+CREATE MATERIALIZED VIEW of_analyst AS SELECT dp_count(*) FROM person WITH NO DATA;
+CREATE MATERIALIZED VIEW of_rows AS SELECT * FROM person WITH NO DATA;
+RESET ROLE;
+SELECT * FROM shown;
+GRANT SELECT ON to_be TO regress_audit_analyst;
+SELECT severity, object, finding ~ 'would hold' AS would FROM dp_audit() WHERE object LIKE 'regress\_audit.%';
+-- what was filled from a view before the view became one of released values
+SET ROLE regress_audit_owner;
+DROP MATERIALIZED VIEW to_be;
+CREATE VIEW rows AS SELECT NULL::bigint AS n, id FROM person;
+CREATE VIEW over_rows AS SELECT * FROM rows;
+CREATE MATERIALIZED VIEW copy AS SELECT * FROM over_rows;
+GRANT SELECT ON copy TO regress_audit_analyst;
+CREATE OR REPLACE VIEW rows AS SELECT dp_count(*) AS n, NULL::int AS id FROM person;
+RESET ROLE;
+SELECT * FROM shown;
+REFRESH MATERIALIZED VIEW copy WITH NO DATA;
+SELECT * FROM shown;
+DROP VIEW released, rows CASCADE;
+DROP MATERIALIZED VIEW released_m, names_only, of_analyst, of_rows;
+
 -- functions that run as somebody who can read
 SET ROLE regress_audit_owner;
 CREATE FUNCTION peek() RETURNS bigint LANGUAGE sql SECURITY DEFINER
