@@ -4,8 +4,8 @@
  *
  * The owner stays free to do what he wants with his tables; but a GRANT, an
  * inherited child with grants of its own, a policy, rule or trigger on a
- * protected relation is usually a mistake, so the command warns after it has
- * succeeded.  dp_audit finds the same again at any time.
+ * protected relation, or another owner, is usually a mistake, so the command
+ * warns after it has succeeded.  dp_audit finds the same again at any time.
  *
  * The hook looks at the node tag first: other commands pay nothing more.
  */
@@ -20,6 +20,13 @@
 #include "relation_internal.h"
 
 static ProcessUtility_hook_type previous_utility = NULL;
+
+/* The protected relations before a command, and whose they were. */
+typedef struct dp_owners
+{
+	List	   *relids;
+	List	   *owners;
+} dp_owners;
 
 /* Those of the exposures that lead through the relation. */
 static List *
@@ -87,10 +94,8 @@ warn_of_tree(const RangeVar *table)
 }
 
 static void
-warn_of_owner(const RangeVar *table)
+warn_of_owner(Oid relid)
 {
-	Oid			relid = RangeVarGetRelid(table, NoLock, true);
-
 	if (OidIsValid(relid) && dp_relation_left_dataset(relid))
 		ereport(WARNING,
 				(errcode(ERRCODE_WARNING),
@@ -192,13 +197,37 @@ warn_of_alter(const AlterTableStmt *stmt)
 		else if (cmd->subtype == AT_AddConstraint)
 			warn_of_tree(stmt->relation);
 		else if (cmd->subtype == AT_ChangeOwner)
-			warn_of_owner(stmt->relation);
+			warn_of_owner(RangeVarGetRelid(stmt->relation, NoLock, true));
 	}
+}
+
+/* Owners of the relations, in their order. */
+static List *
+list_owners(const List *relids)
+{
+	List	   *owners = NIL;
+	ListCell   *cell;
+
+	foreach(cell, relids)
+		owners = lappend_oid(owners, dp_relation_owner(lfirst_oid(cell)));
+	return owners;
+}
+
+/* REASSIGN OWNED names no table: look at those that changed hands. */
+static void
+warn_of_reassigned(const dp_owners *before)
+{
+	ListCell   *relid;
+	ListCell   *owner;
+
+	forboth(relid, before->relids, owner, before->owners)
+		if (dp_relation_owner(lfirst_oid(relid)) != lfirst_oid(owner))
+			warn_of_owner(lfirst_oid(relid));
 }
 
 /* The command has succeeded: say what it opened. */
 static void
-warn_after(Node *parsetree)
+warn_after(Node *parsetree, const dp_owners *before)
 {
 	switch (nodeTag(parsetree))
 	{
@@ -223,6 +252,9 @@ warn_after(Node *parsetree)
 				warn_of_object(((CreateTrigStmt *) parsetree)->relation,
 							   "trigger");
 			break;
+		case T_ReassignOwnedStmt:
+			warn_of_reassigned(before);
+			break;
 		default:
 			break;
 	}
@@ -240,6 +272,7 @@ is_watched(Node *parsetree)
 		case T_CreatePolicyStmt:
 		case T_RuleStmt:
 		case T_CreateTrigStmt:
+		case T_ReassignOwnedStmt:
 			return true;
 		default:
 			return false;
@@ -253,11 +286,18 @@ watch_utility(PlannedStmt *pstmt, const char *query_string,
 			  DestReceiver *dest, QueryCompletion *qc)
 {
 	Node	   *watched = NULL;
+	dp_owners	before = {NIL, NIL};
 
 	/* a copy: execution may scribble on the tree */
 	if (is_watched(pstmt->utilityStmt) &&
 		OidIsValid(dp_bridge_extension_oid()))
 		watched = copyObject(pstmt->utilityStmt);
+	if (watched != NULL && IsA(watched, ReassignOwnedStmt))
+	{
+		before.relids = dp_relation_list_protected();
+		list_sort(before.relids, list_oid_cmp);
+		before.owners = list_owners(before.relids);
+	}
 	if (previous_utility)
 		previous_utility(pstmt, query_string, read_only_tree, context, params,
 						 query_env, dest, qc);
@@ -266,7 +306,7 @@ watch_utility(PlannedStmt *pstmt, const char *query_string,
 								params, query_env, dest, qc);
 	if (watched != NULL)
 	{
-		warn_after(watched);
+		warn_after(watched, &before);
 		pfree(watched);
 	}
 }

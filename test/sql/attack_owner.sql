@@ -110,6 +110,30 @@ RESET ROLE;
 ALTER TABLE secret_too OWNER TO :owner;
 SET ROLE :analyst;
 SELECT dp_count(*) FROM secret_too;
+-- ALTER OWNER and REASSIGN OWNED warn, whoever ran them where; not of tables
+-- that nobody protects, that stay where they were or that come back
+RESET ROLE;
+GRANT :heir TO :owner;
+BEGIN;
+CREATE TABLE unprotected (id int);
+ALTER TABLE unprotected OWNER TO :owner;
+REASSIGN OWNED BY :owner TO :heir;
+ROLLBACK;
+REVOKE :heir FROM :owner;
+\set VERBOSITY default
+BEGIN;
+ALTER TABLE secret_too OWNER TO :heir;
+ROLLBACK;
+BEGIN;
+REASSIGN OWNED BY :owner TO :heir;
+REASSIGN OWNED BY :owner TO :analyst;
+REASSIGN OWNED BY :heir TO :owner;
+ROLLBACK;
+BEGIN;
+DO 'BEGIN REASSIGN OWNED BY regress_attack_owner_owner TO regress_attack_owner_heir; END';
+ROLLBACK;
+\set VERBOSITY sqlstate
+SET ROLE :analyst;
 -- a floor that was set after a cursor was declared holds for it
 BEGIN;
 DECLARE cheap CURSOR FOR SELECT dp_count(1, 0.5) IS NOT NULL FROM secret_too;
