@@ -1,12 +1,20 @@
 -- dp_audit: what still leaks around the extension on this server.
--- The parts are internal; each answers (severity, finding, object, remedy).
+
+-- The parts are internal; each answers rows of this type.  A remedy is whole
+-- commands and nothing else, with every name quoted: other roles chose the
+-- names, and superusers run it.
+CREATE TYPE dp_pg.finding AS (severity text, finding text, object text,
+	remedy text, alternative text, told text, catalog regclass, touched oid[]);
+COMMENT ON TYPE dp_pg.finding IS
+'internal: a finding of dp_audit; alternative: another command, NULL: none; told: why dp_harden does not run the remedy, NULL: it does, which changes only privileges on the objects touched of the catalog';
 
 CREATE FUNCTION dp_pg.exposures(OUT relation oid, OUT part oid,
-	OUT severity text, OUT finding text, OUT remedy text)
+	OUT severity text, OUT finding text, OUT remedy text, OUT alternative text,
+	OUT privilege boolean)
 RETURNS SETOF record LANGUAGE c STABLE
 AS 'MODULE_PATHNAME', 'dp_relation_exposures';
 COMMENT ON FUNCTION dp_pg.exposures() IS
-'internal: privileges through which other roles learn rows of protected relations';
+'internal: privileges and other things through which other roles learn rows of protected relations';
 REVOKE ALL ON FUNCTION dp_pg.exposures() FROM PUBLIC;
 
 CREATE FUNCTION dp_pg.is_preloaded() RETURNS boolean
@@ -53,16 +61,20 @@ COMMENT ON FUNCTION dp_pg.audit_revoke(oid, oid, oid, text) IS
 'internal: the command that ends a membership, or what of it is named';
 REVOKE ALL ON FUNCTION dp_pg.audit_revoke(oid, oid, oid, text) FROM PUBLIC;
 
-CREATE FUNCTION dp_pg.audit_tables(OUT severity text, OUT finding text,
-	OUT object text, OUT remedy text)
-RETURNS SETOF record LANGUAGE sql STABLE
+CREATE FUNCTION dp_pg.audit_tables() RETURNS SETOF dp_pg.finding LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp AS $$
 	SELECT e.severity, e.finding || ': rows can be learnt without differential privacy',
-		e.part::regclass::text, e.remedy
+		e.part::regclass::text, e.remedy, e.alternative,
+		CASE WHEN NOT e.privilege THEN 'it changes or drops somebody''s object, whose owner decides' END,
+		CASE WHEN e.privilege THEN 'pg_class'::regclass END,
+		CASE WHEN e.privilege THEN ARRAY[e.part] END
 	FROM dp_pg.exposures() AS e
 	UNION ALL
+	SELECT x.severity, x.finding, x.object, x.remedy, NULL, x.told, NULL, NULL
+	FROM (
 	SELECT 'high', 'the unit column ' || quote_ident(r.unit) || ' does not exist any more: private queries are refused',
-		r.relid::text, format('SELECT dp_protect(%L, unit => ...);', r.relid::text)
+		r.relid::text, format('SELECT dp_protect(%L, unit => ...);', r.relid::text),
+		'the command lacks the name of the column, which its owner knows'
 	FROM dp_pg.relation AS r
 	WHERE r.unit IS NOT NULL AND NOT EXISTS (
 		SELECT FROM pg_attribute AS a
@@ -74,7 +86,8 @@ SET search_path = pg_catalog, pg_temp AS $$
 		format('trigger %I runs function %s, owned by %I, on protected rows',
 			t.tgname, f.oid::regprocedure, o.rolname),
 		p.relid::regclass::text,
-		format('DROP TRIGGER %I ON %s;', t.tgname, p.relid::regclass)
+		format('DROP TRIGGER %I ON %s;', t.tgname, p.relid::regclass),
+		'it drops what the owner of the table made, who decides'
 	FROM dp_pg.audit_part AS p
 	JOIN pg_trigger AS t ON t.tgrelid = p.relid AND NOT t.tgisinternal
 	JOIN pg_proc AS f ON f.oid = t.tgfoid
@@ -82,18 +95,21 @@ SET search_path = pg_catalog, pg_temp AS $$
 	UNION ALL
 	SELECT 'medium', format('rule %I rewrites commands on protected rows', w.rulename),
 		p.relid::regclass::text,
-		format('DROP RULE %I ON %s;', w.rulename, p.relid::regclass)
+		format('DROP RULE %I ON %s;', w.rulename, p.relid::regclass),
+		'it drops what the owner of the table made, who decides'
 	FROM dp_pg.audit_part AS p JOIN pg_rewrite AS w ON w.ev_class = p.relid
 	UNION ALL
 	SELECT 'low', format('policy %I chooses among protected rows; private queries read as the owner', l.polname),
 		p.relid::regclass::text,
-		format('DROP POLICY %I ON %s;', l.polname, p.relid::regclass)
+		format('DROP POLICY %I ON %s;', l.polname, p.relid::regclass),
+		'it drops what the owner of the table made, who decides'
 	FROM dp_pg.audit_part AS p JOIN pg_policy AS l ON l.polrelid = p.relid
 	UNION ALL
 	SELECT 'high', format('foreign key %I of %s, which other roles write, tells which keys exist',
 			k.conname, c.oid::regclass),
 		p.relid::regclass::text,
-		format('ALTER TABLE %s DROP CONSTRAINT %I;', c.oid::regclass, k.conname)
+		format('ALTER TABLE %s DROP CONSTRAINT %I;', c.oid::regclass, k.conname),
+		'it drops what the owner of the table made, who decides'
 	FROM dp_pg.audit_part AS p
 	JOIN pg_constraint AS k ON k.confrelid = p.relid AND k.contype = 'f'
 		AND k.conparentid = 0
@@ -105,7 +121,8 @@ SET search_path = pg_catalog, pg_temp AS $$
 	SELECT 'medium', format('foreign key %I to %s: roles that delete there learn which keys are used',
 			k.conname, c.oid::regclass),
 		p.relid::regclass::text,
-		format('ALTER TABLE %s DROP CONSTRAINT %I;', p.relid::regclass, k.conname)
+		format('ALTER TABLE %s DROP CONSTRAINT %I;', p.relid::regclass, k.conname),
+		'it drops what the owner of the table made, who decides'
 	FROM dp_pg.audit_part AS p
 	JOIN pg_constraint AS k ON k.conrelid = p.relid AND k.contype = 'f'
 		AND k.conparentid = 0
@@ -118,7 +135,8 @@ SET search_path = pg_catalog, pg_temp AS $$
 		p.relid::regclass::text,
 		CASE WHEN b.puballtables OR s.pnpubid IS NOT NULL
 			THEN format('DROP PUBLICATION %I;', b.pubname)
-			ELSE format('ALTER PUBLICATION %I DROP TABLE %s;', b.pubname, p.relid::regclass) END
+			ELSE format('ALTER PUBLICATION %I DROP TABLE %s;', b.pubname, p.relid::regclass) END,
+		'it ends a replication, whose owner decides'
 	FROM dp_pg.audit_part AS p
 	JOIN pg_class AS c ON c.oid = p.relid
 	CROSS JOIN pg_publication AS b
@@ -127,21 +145,22 @@ SET search_path = pg_catalog, pg_temp AS $$
 	WHERE b.puballtables OR s.pnpubid IS NOT NULL
 		OR EXISTS (SELECT FROM pg_publication_rel AS x
 				   WHERE x.prpubid = b.oid AND x.prrelid = p.relid)
+	) AS x (severity, finding, object, remedy, told)
 $$;
 COMMENT ON FUNCTION dp_pg.audit_tables() IS
 'internal: findings of dp_audit about the protected tables themselves';
 REVOKE ALL ON FUNCTION dp_pg.audit_tables() FROM PUBLIC;
 
-CREATE FUNCTION dp_pg.audit_readers(OUT severity text, OUT finding text,
-	OUT object text, OUT remedy text)
-RETURNS SETOF record LANGUAGE sql STABLE
+CREATE FUNCTION dp_pg.audit_readers() RETURNS SETOF dp_pg.finding LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp AS $$
 	SELECT 'medium', format('%s can execute a SECURITY DEFINER function of %I, who can read protected rows',
 			g.grantees, o.rolname),
 		f.oid::regprocedure::text,
 		format('REVOKE EXECUTE ON %s %s FROM %s;',
 			CASE f.prokind WHEN 'p' THEN 'PROCEDURE' ELSE 'FUNCTION' END,
-			f.oid::regprocedure, g.grantees)
+			f.oid::regprocedure, g.grantees),
+		NULL, 'it may be a procedure that is meant for them: its owner decides',
+		NULL::regclass, NULL::oid[]
 	FROM pg_proc AS f
 	JOIN pg_roles AS o ON o.oid = f.proowner
 	CROSS JOIN LATERAL dp_pg.audit_grantees(
@@ -160,10 +179,11 @@ COMMENT ON FUNCTION dp_pg.audit_readers() IS
 'internal: findings of dp_audit about functions that run as somebody who can read protected tables';
 REVOKE ALL ON FUNCTION dp_pg.audit_readers() FROM PUBLIC;
 
-CREATE FUNCTION dp_pg.audit_roles(OUT severity text, OUT finding text,
-	OUT object text, OUT remedy text)
-RETURNS SETOF record LANGUAGE sql STABLE
+CREATE FUNCTION dp_pg.audit_roles() RETURNS SETOF dp_pg.finding LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp AS $$
+	SELECT x.severity, x.finding, x.object, x.remedy, NULL,
+		'it concerns all databases of the server, and who logs in as the role', NULL::regclass, NULL::oid[]
+	FROM (
 	SELECT p.severity, format('role %I has the rights of %I: %s', m.rolname, r.rolname, p.why),
 		quote_ident(m.rolname),
 		dp_pg.audit_revoke(a.roleid, a.member, a.grantor, '')
@@ -217,15 +237,17 @@ SET search_path = pg_catalog, pg_temp AS $$
 	JOIN pg_roles AS o ON o.oid = p.relowner
 	JOIN pg_auth_members AS a ON a.member = r.oid
 	WHERE b.active AND b.in_force AND pg_has_role(a.roleid, o.oid, 'MEMBER')
+	) AS x (severity, finding, object, remedy)
 $$;
 COMMENT ON FUNCTION dp_pg.audit_roles() IS
 'internal: findings of dp_audit about roles';
 REVOKE ALL ON FUNCTION dp_pg.audit_roles() FROM PUBLIC;
 
-CREATE FUNCTION dp_pg.audit_server(OUT severity text, OUT finding text,
-	OUT object text, OUT remedy text)
-RETURNS SETOF record LANGUAGE sql STABLE
+CREATE FUNCTION dp_pg.audit_server() RETURNS SETOF dp_pg.finding LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp AS $$
+	SELECT x.severity, x.finding, x.object, x.remedy, NULL,
+		'it is a setting of the whole server, which no function can change', NULL::regclass, NULL::oid[]
+	FROM (
 	SELECT 'critical', 'the library is not preloaded: no query is private and grants are not watched',
 		'shared_preload_libraries',
 		format('ALTER SYSTEM SET shared_preload_libraries = %s; -- then restart',
@@ -255,30 +277,50 @@ SET search_path = pg_catalog, pg_temp AS $$
 		format('ALTER SYSTEM SET synchronous_standby_names = %L; SELECT pg_reload_conf();',
 			quote_ident(r.application_name))
 	FROM pg_stat_replication AS r WHERE r.sync_state = 'async'
+	) AS x (severity, finding, object, remedy)
 	UNION ALL
 	SELECT 'critical', format('%s can read sampled values of every table', g.grantees),
 		c.oid::regclass::text,
-		format('REVOKE ALL ON %s FROM %s CASCADE;', c.oid::regclass, g.grantees)
+		format('REVOKE ALL ON pg_catalog.%I FROM %s CASCADE;', c.relname, g.grantees),
+		NULL, NULL, 'pg_class', ARRAY[c.oid]
 	FROM pg_class AS c
-	CROSS JOIN LATERAL dp_pg.audit_grantees(c.relacl, c.relowner, ARRAY['SELECT']) AS g (grantees)
+	CROSS JOIN LATERAL dp_pg.audit_grantees(array_cat(c.relacl, (
+			SELECT array_agg(x) FROM pg_attribute AS a, unnest(a.attacl) AS x
+			WHERE a.attrelid = c.oid)), c.relowner, ARRAY['SELECT']) AS g (grantees)
 	WHERE c.oid IN ('pg_statistic'::regclass, 'pg_statistic_ext_data'::regclass)
 		AND g.grantees IS NOT NULL
 	UNION ALL
-	SELECT 'medium', 'everybody can read row and page counts of every table (reltuples, relpages and their like)',
+	-- who could read all of pg_class keeps the rest of it
+	SELECT 'medium', format('%s can read row and page counts of every table (reltuples, relpages and their like)',
+			CASE t.grantees WHEN 'PUBLIC' THEN 'everybody' ELSE t.grantees END),
 		'pg_class',
-		format('REVOKE SELECT ON pg_catalog.pg_class FROM PUBLIC; GRANT SELECT (%s) ON pg_catalog.pg_class TO PUBLIC;',
-			(SELECT string_agg(quote_ident(a.attname), ', ' ORDER BY a.attnum)
-			 FROM pg_attribute AS a
-			 WHERE a.attrelid = c.oid AND NOT a.attisdropped
-				AND a.attname NOT IN ('reltuples', 'relpages', 'relallvisible', 'relallfrozen')
-				AND (a.attnum > 0 OR a.attname = 'tableoid')))
-	FROM pg_class AS c
-	WHERE c.oid = 'pg_class'::regclass
-		AND dp_pg.audit_grantees(c.relacl, c.relowner, ARRAY['SELECT']) IS NOT NULL
+		CASE WHEN t.whole THEN format('REVOKE SELECT ON pg_catalog.pg_class FROM %1$s CASCADE; GRANT SELECT (%2$s) ON pg_catalog.pg_class TO %1$s;', t.grantees, t.harmless)
+			ELSE format('REVOKE SELECT (%s) ON pg_catalog.pg_class FROM %s CASCADE;', t.telling, t.grantees) END,
+		NULL, NULL, 'pg_class', ARRAY['pg_class'::regclass::oid]
+	FROM (
+		SELECT w.whole, dp_pg.audit_grantees(CASE WHEN w.whole THEN c.relacl ELSE a.acl END,
+				c.relowner, ARRAY['SELECT']), a.telling, a.harmless
+		FROM pg_class AS c
+		CROSS JOIN (VALUES (true), (false)) AS w (whole)
+		CROSS JOIN LATERAL (
+			SELECT string_agg(quote_ident(a.attname), ', ' ORDER BY a.attnum) FILTER (WHERE b.telling),
+				string_agg(quote_ident(a.attname), ', ' ORDER BY a.attnum) FILTER (WHERE NOT b.telling),
+				(SELECT array_agg(x) FROM pg_attribute AS y, unnest(y.attacl) AS x
+				 WHERE y.attrelid = c.oid AND y.attname = ANY (array_agg(a.attname) FILTER (WHERE b.telling)))
+			FROM pg_attribute AS a
+			CROSS JOIN LATERAL (SELECT a.attname IN
+				('reltuples', 'relpages', 'relallvisible', 'relallfrozen')) AS b (telling)
+			WHERE a.attrelid = c.oid AND NOT a.attisdropped
+				AND (a.attnum > 0 OR a.attname = 'tableoid')
+		) AS a (telling, harmless, acl)
+		WHERE c.oid = 'pg_class'::regclass
+	) AS t (whole, grantees, telling, harmless)
+	WHERE t.grantees IS NOT NULL
 	UNION ALL
 	SELECT 'medium', k.why, k.object,
 		format('REVOKE EXECUTE ON FUNCTION %s FROM PUBLIC;',
-			string_agg(f.oid::regprocedure::text, ', ' ORDER BY f.oid::regprocedure::text))
+			string_agg('pg_catalog.' || f.oid::regprocedure::text, ', ' ORDER BY f.oid::regprocedure::text)),
+		NULL, NULL, 'pg_proc', array_agg(f.oid)
 	FROM (VALUES
 		('everybody can read the size of every table', 'pg_relation_size',
 		 '^pg_(relation|table|indexes|total_relation|tablespace|database)_size$'),
@@ -297,9 +339,7 @@ COMMENT ON FUNCTION dp_pg.audit_server() IS
 'internal: findings of dp_audit about settings, standbys and statistics';
 REVOKE ALL ON FUNCTION dp_pg.audit_server() FROM PUBLIC;
 
-CREATE FUNCTION @extschema@.dp_audit(OUT severity text, OUT finding text, OUT object text,
-	OUT remedy text)
-RETURNS SETOF record LANGUAGE sql STABLE SECURITY DEFINER
+CREATE FUNCTION dp_pg.audit() RETURNS SETOF dp_pg.finding LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 SET jit = off AS $$	-- recursion over catalogs looks costly, and is not
 	SELECT w.* FROM (
@@ -310,7 +350,7 @@ SET jit = off AS $$	-- recursion over catalogs looks costly, and is not
 			UNION ALL SELECT * FROM dp_pg.audit_readers()
 			UNION ALL SELECT * FROM dp_pg.audit_roles()
 			UNION ALL SELECT * FROM dp_pg.audit_server()
-		) AS a (severity, finding, object, remedy)
+		) AS a
 		ORDER BY a.remedy, array_position(ARRAY['critical', 'high', 'medium',
 				'low'], a.severity), a.object COLLATE "C",
 			a.finding COLLATE "C"
@@ -318,6 +358,20 @@ SET jit = off AS $$	-- recursion over catalogs looks costly, and is not
 	ORDER BY array_position(ARRAY['critical', 'high', 'medium', 'low'],
 							w.severity),
 		w.object COLLATE "C", w.finding COLLATE "C", w.remedy COLLATE "C"
+$$;
+COMMENT ON FUNCTION dp_pg.audit() IS
+'internal: the findings of dp_audit, worst first';
+REVOKE ALL ON FUNCTION dp_pg.audit() FROM PUBLIC;
+
+CREATE FUNCTION @extschema@.dp_audit(OUT severity text, OUT finding text, OUT object text,
+	OUT remedy text)
+RETURNS SETOF record LANGUAGE sql STABLE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+SET jit = off AS $$
+	-- a comment ends with its line, and names can hold line ends
+	SELECT a.severity, a.finding, a.object, a.remedy ||
+		CASE WHEN a.alternative !~ '[\n\r]' THEN ' -- or ' || a.alternative ELSE '' END
+	FROM dp_pg.audit() AS a
 $$;
 COMMENT ON FUNCTION @extschema@.dp_audit() IS
 'what still leaks around the extension on this server: severity (critical, high, medium, low), finding, object, and the command that closes it; reads catalogs only and charges nothing';

@@ -471,10 +471,30 @@ dp_exposure_explain(const List *exposures, char **hint)
 
 PG_FUNCTION_INFO_V1(dp_relation_exposures);
 
+/* One row of dp_pg.exposures(). */
+static void
+put_exposure(ReturnSetInfo *info, Oid root, const dp_exposure *exposure)
+{
+	Datum		values[7];
+	bool		nulls[7] = {false, false, false, false, false, false, false};
+	bool		privilege = exposure->privileges != 0;
+
+	values[0] = ObjectIdGetDatum(root);
+	values[1] = ObjectIdGetDatum(exposure->relid);
+	values[2] = CStringGetTextDatum(exposure->severity);
+	values[3] = CStringGetTextDatum(dp_exposure_describe(exposure));
+	values[4] = CStringGetTextDatum(dp_exposure_remedy(exposure));
+	nulls[5] = !privilege || exposure->command == NULL;
+	values[5] = nulls[5] ? (Datum) 0 : CStringGetTextDatum(exposure->command);
+	values[6] = BoolGetDatum(privilege);
+	tuplestore_putvalues(info->setResult, info->setDesc, values, nulls);
+}
+
 /*
  * dp_relation_exposures
  *	  SQL: dp_pg.exposures() -> setof (relation oid, part oid, severity text,
- *	  finding text, remedy text), over all protected relations of the database.
+ *	  finding text, remedy text, alternative text, privilege boolean), over all
+ *	  protected relations of the database.
  */
 Datum
 dp_relation_exposures(PG_FUNCTION_ARGS)
@@ -492,22 +512,7 @@ dp_relation_exposures(PG_FUNCTION_ARGS)
 		ListCell   *inner;
 
 		foreach(inner, exposures)
-		{
-			dp_exposure *exposure = lfirst(inner);
-			char	   *remedy = dp_exposure_remedy(exposure);
-			Datum		values[5];
-			bool		nulls[5] = {false, false, false, false, false};
-
-			if (exposure->privileges != 0 && exposure->command != NULL)
-				remedy = psprintf("%s -- or %s", remedy, exposure->command);
-			values[0] = ObjectIdGetDatum(root);
-			values[1] = ObjectIdGetDatum(exposure->relid);
-			values[2] = CStringGetTextDatum(exposure->severity);
-			values[3] = CStringGetTextDatum(dp_exposure_describe(exposure));
-			values[4] = CStringGetTextDatum(remedy);
-			tuplestore_putvalues(info->setResult, info->setDesc, values,
-								 nulls);
-		}
+			put_exposure(info, root, lfirst(inner));
 	}
 	return (Datum) 0;
 }

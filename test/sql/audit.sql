@@ -213,10 +213,57 @@ ROLLBACK TO a;
 SELECT relname FROM pg_class WHERE oid = 'person'::regclass;
 ROLLBACK;
 
+-- who can read row counts otherwise is named, and keeps what tells nothing
+BEGIN;
+REVOKE SELECT ON pg_class FROM PUBLIC;
+GRANT SELECT ON pg_class TO regress_audit_other WITH GRANT OPTION;
+GRANT SELECT (reltuples, relname) ON pg_class TO regress_audit_analyst;
+SET LOCAL ROLE regress_audit_other;
+GRANT SELECT ON pg_catalog.pg_class TO regress_audit_owner;
+RESET ROLE;
+GRANT SELECT (stavalues1) ON pg_statistic TO regress_audit_analyst;
+SELECT object, regexp_replace(finding, ' can .*', '') AS who FROM dp_audit()
+WHERE object IN ('pg_class', 'pg_statistic');
+DO $$
+DECLARE
+	command text;
+BEGIN
+	FOR command IN SELECT remedy FROM dp_audit() WHERE object IN ('pg_class', 'pg_statistic')
+	LOOP
+		EXECUTE command;
+	END LOOP;
+END $$;
+SELECT object FROM dp_audit() WHERE object IN ('pg_class', 'pg_statistic');
+SELECT r, array_agg(a.attname::text ORDER BY a.attname) FILTER (WHERE has_column_privilege(r, 'pg_class', a.attname, 'SELECT')) AS columns
+FROM unnest(ARRAY['regress_audit_other', 'regress_audit_analyst', 'regress_audit_owner']) AS r,
+	unnest(ARRAY['relname', 'relkind', 'reltuples', 'relpages']) AS a (attname) GROUP BY r ORDER BY r;
+ROLLBACK;
+
+-- a name ends neither a quotation nor a comment
+SET ROLE regress_audit_owner;
+DO $$
+DECLARE
+	mark text;
+	name text;
+BEGIN
+	FOREACH mark IN ARRAY ARRAY[E'\n', E'\r', '''', '"', E'*/\n']
+	LOOP
+		name := mark || '; CREATE ROLE regress_audit_evil; --';
+		EXECUTE format('CREATE VIEW %I AS SELECT id FROM person', name);
+		EXECUTE format('GRANT SELECT ON %I TO regress_audit_other', name);
+	END LOOP;
+END $$;
+RESET ROLE;
+SELECT count(*) FROM shown;
+CALL mend();
+SELECT count(*) FROM shown;
+SELECT count(*) AS evil FROM pg_roles WHERE rolname = 'regress_audit_evil';
+
 -- anybody may ask; the parts are internal
 SET ROLE regress_audit_other;
 SELECT count(*) >= 0 AS answers FROM dp_audit();
 SELECT * FROM dp_pg.audit_server();
+SELECT * FROM dp_pg.audit();
 SELECT * FROM dp_pg.exposures();
 RESET ROLE;
 
