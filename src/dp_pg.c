@@ -18,6 +18,7 @@
 #include "release/dp_release.h"
 #include "session/dp_session.h"
 #include "synth/dp_synth.h"
+#include "workload/dp_workload.h"
 
 PG_MODULE_MAGIC;
 
@@ -33,6 +34,7 @@ _PG_init(void)
 	dp_reader_init();
 	dp_relation_init();
 	dp_release_init();
+	dp_workload_init();
 	dp_session_init();
 	dp_synth_init();
 }

@@ -284,6 +284,18 @@ receive_message(dp_asking *asking, void **data, Size *size)
 	}
 }
 
+/* What the message has no room for; an empty piece ends it. */
+static void
+send_pieces(dp_asking *asking, const dp_reader_job *job)
+{
+	const void *data;
+	Size		size;
+
+	while ((data = job->source(job->source_context, &size)) != NULL)
+		send_message(asking, data, size);
+	send_message(asking, "", 0);
+}
+
 static void
 wait_until_ready(dp_asking *asking)
 {
@@ -296,8 +308,9 @@ wait_until_ready(dp_asking *asking)
 }
 
 static void
-ask(dp_asking *asking, const StringInfo message, dp_reader_charge charge,
-	void *charge_context, dp_reader_sink sink, void *sink_context)
+ask(dp_asking *asking, const dp_reader_job *job, const StringInfo message,
+	dp_reader_charge charge, void *charge_context, dp_reader_sink sink,
+	void *sink_context)
 {
 	const char	go = DP_TELL_GO;
 	void	   *data;
@@ -306,6 +319,8 @@ ask(dp_asking *asking, const StringInfo message, dp_reader_charge charge,
 	get_reader(asking);
 	set_up_queues(asking);
 	send_message(asking, message->data, message->len);
+	if (job->source != NULL)
+		send_pieces(asking, job);
 	wait_until_ready(asking);
 	dp_ledger_hurry(true);
 	charge(charge_context);
@@ -333,7 +348,8 @@ dp_reader_run(const dp_reader_job *job, dp_reader_charge charge,
 	dp_message_build(job, &message);
 	PG_ENSURE_ERROR_CLEANUP(give_up, PointerGetDatum(&asking));
 	{
-		ask(&asking, &message, charge, charge_context, sink, sink_context);
+		ask(&asking, job, &message, charge, charge_context, sink,
+			sink_context);
 	}
 	PG_END_ENSURE_ERROR_CLEANUP(give_up, PointerGetDatum(&asking));
 	give_up(0, PointerGetDatum(&asking));

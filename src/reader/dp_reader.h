@@ -21,27 +21,41 @@
 typedef void (*dp_reader_sink) (void *context, const void *data, Size size);
 
 /*
+ * Public bytes that are too many for a message, piece by piece; none is empty.
+ * A piece is valid until the next one is asked for; NULL: there are no more,
+ * and none may be asked for.
+ */
+typedef const void *(*dp_reader_source) (void *context, Size *size);
+
+/*
  * What is done with the rows of a plan, by kind.  Everything happens in the
  * process that reads, between two charges' worth of silence:
  *
  *	begin		from public facts to the state that rows are added to; may
- *				raise, since nothing is charged and nothing is read yet
+ *				raise, since nothing is charged and nothing is read yet.  It
+ *				takes every piece of the source, which is NULL when the job
+ *				has none
  *	receiver	where the executor puts the rows
  *	finish		draw noise and give the sink what may be released; nothing
  *				else leaves
+ *	prompt		pieces are told when they are given to the sink, not when
+ *				there are many
  */
 typedef enum dp_reader_kind
 {
 	DP_READER_RELEASE,			/* rows of a release, src/release */
-	DP_READER_COUNTS,			/* exact counts, src/release/reading.c */
+	DP_READER_READING,			/* exact counts of a reading and what is made
+								 * of them, src/release/reading_use.c */
 	DP_READER_KINDS				/* how many there are */
 } dp_reader_kind;
 
 typedef struct dp_reader_methods
 {
-	void	   *(*begin) (const List *input, const void *data);
+	void	   *(*begin) (const List *input, const void *data,
+						  dp_reader_source source, void *context);
 	DestReceiver *(*receiver) (void *state);
 	void		(*finish) (void *state, dp_reader_sink sink, void *context);
+	bool		prompt;
 } dp_reader_methods;
 
 /*
@@ -70,6 +84,8 @@ typedef struct dp_reader_job
 	const void *data;			/* a struct of the kind's own, without
 								 * pointers, for begin */
 	Size		size;			/* of data */
+	dp_reader_source source;	/* for begin, or NULL */
+	void	   *source_context;
 	bool		local;			/* the asker may read the rows anyway: in this
 								 * process */
 } dp_reader_job;

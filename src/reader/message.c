@@ -141,6 +141,7 @@ dp_message_build(const dp_reader_job *job, StringInfo out)
 	head.database = MyDatabaseId;
 	GetUserIdAndSecContext(&head.user, &head.security);
 	head.writes = TransactionIdIsValid(GetTopTransactionIdIfAny());
+	head.more = job->source != NULL;
 	(void) append_room(out, MAXALIGN(sizeof(head)));
 	for (i = 0; i < DP_PARTS; i++)
 	{

@@ -36,6 +36,8 @@ typedef struct dp_reading_work
 	shm_mq_handle *from;		/* the session */
 	shm_mq_handle *to;
 	const dp_message *message;	/* NULL until it was received */
+	bool		ended;			/* no piece follows it any more */
+	bool		prompt;			/* what is released is told at once */
 } dp_reading_work;
 
 static int	my_entry = -1;
@@ -103,11 +105,40 @@ send_message(dp_reading_work *work, const void *data, Size size, bool flush)
 		dp_reader_raise_gone();
 }
 
+/* dp_reader_source: what follows the message; an empty piece ends it */
+static const void *
+receive_piece(void *context, Size *size)
+{
+	dp_reading_work *work = context;
+	const void *data = receive_message(work, size);
+
+	work->ended = *size == 0;
+	return work->ended ? NULL : data;
+}
+
 /* dp_reader_sink: of values that may be released */
 static void
 send_released(void *context, const void *data, Size size)
 {
-	send_message(context, data, size, false);
+	dp_reading_work *work = context;
+
+	send_message(work, data, size, work->prompt);
+}
+
+static void *
+begin(dp_reading_work *work, const dp_reader_methods *how)
+{
+	const dp_message *message = work->message;
+	void	   *state;
+
+	work->prompt = how->prompt;
+	work->ended = !message->more;
+	state = how->begin(stringToNode(dp_message_find(message, DP_PART_INPUT)),
+					   dp_message_find(message, DP_PART_DATA),
+					   message->more ? receive_piece : NULL, work);
+	if (!work->ended)
+		elog(ERROR, "reader has not taken all that it was sent");
+	return state;
 }
 
 /* Everything but the rows; tell the session, and wait for its charge. */
@@ -131,8 +162,7 @@ make_ready(dp_reading_work *work, const dp_reader_methods *how,
 	dp_reader_warm(message);
 	plan = stringToNode(dp_message_find(message, DP_PART_PLAN));
 	plan->parallelModeNeeded = plan->parallelModeNeeded && parallel;
-	state = how->begin(stringToNode(dp_message_find(message, DP_PART_INPUT)),
-					   dp_message_find(message, DP_PART_DATA));
+	state = begin(work, how);
 	*desc = dp_reader_open(plan, how->receiver(state));
 	send_message(work, &ready, 1, true);
 	told = receive_message(work, &size);
@@ -183,7 +213,7 @@ log_error(MemoryContext context)
 static void
 serve(MemoryContext context)
 {
-	dp_reading_work work = {NULL, NULL, NULL};
+	dp_reading_work work = {NULL};
 	volatile int code = 0;
 
 	MemoryContextSwitchTo(context);

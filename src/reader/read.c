@@ -215,7 +215,8 @@ dp_reader_run_local(const dp_reader_job *job, dp_reader_charge charge,
 					void *sink_context)
 {
 	const dp_reader_methods *how = dp_reader_find(job->kind);
-	void	   *state = how->begin(job->input, job->data);
+	void	   *state = how->begin(job->input, job->data, job->source,
+								   job->source_context);
 
 	charge(charge_context);
 	execute_masked(job, how->receiver(state));

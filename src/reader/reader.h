@@ -152,6 +152,7 @@ typedef struct dp_message
 	Oid			user;
 	int			security;
 	bool		writes;			/* the session's transaction has an ID */
+	bool		more;			/* pieces follow, an empty one ends them */
 	Size		size[DP_PARTS];
 } dp_message;
 

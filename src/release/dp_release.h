@@ -47,14 +47,14 @@ extern bool dp_axis_is_complete(const dp_axis *axis);
 extern List *dp_axis_to_list(const dp_axis *axis);
 extern dp_axis *dp_axis_from_list(const List *list);
 
-/* ---- exact counts for mechanisms with a charge of their own (reading.c) */
+/*
+ * ---- exact counts for mechanisms with a charge of their own (reading.c,
+ * reading_use.c) ----
+ */
 
 /*
  * A reading is verified as a private query is, and then waits.  Making it
- * reads no private row and charges nothing; dp_reading_run reads, after it
- * called `charge`, and whoever calls it vouches that when that returns a
- * durable charge covers everything that will be released about the counts.
- * An error before `charge` is called depends on nothing private.
+ * reads no private row and charges nothing.
  *
  * Every count is of units: a unit coming or going moves it by at most
  * `sensitivity`, all counts the same way; a unit replaced moves it by at most
@@ -97,7 +97,56 @@ extern dp_reading *dp_reading_of_whole_tables(Oid relid, int naxes,
 											  dp_axis *const *axes,
 											  int ntables,
 											  const dp_reading_table *tables);
-extern void dp_reading_run(dp_reading *reading, int64 *counts,
-						   dp_reader_charge charge, void *context);
+
+/*
+ * What a mechanism makes of the counts, by kind, where they are read.  Nothing
+ * but what `finish` gives the sink leaves that process, and all of it must be
+ * what the charge pays for.
+ *
+ *	begin		from public data to a state, before anything is charged; may
+ *				raise.  It takes all of the source, if there is one
+ *	finish		draw from exact counts, after the charge; an error is masked
+ */
+typedef enum dp_use_kind
+{
+	DP_USE_COUNTS,				/* the counts as they are */
+	DP_USE_NUMBER,				/* src/workload/count.c */
+	DP_USES						/* how many there are */
+} dp_use_kind;
+
+typedef struct dp_use_methods
+{
+	void	   *(*begin) (const void *data, Size size, int64 ncounts,
+						  dp_reader_source source, void *context);
+	void		(*finish) (void *state, const int64 *counts,
+						   dp_reader_sink sink, void *context);
+} dp_use_methods;
+
+/* From _PG_init in every process; the methods are static. */
+extern void dp_reading_register(dp_use_kind kind,
+								const dp_use_methods *methods);
+
+typedef struct dp_reading_use
+{
+	dp_use_kind kind;
+	const void *data;			/* a struct of the kind's own, without
+								 * pointers */
+	Size		size;			/* of data */
+	dp_reader_source source;	/* more for begin, or NULL */
+	dp_reader_charge charge;
+	dp_reader_sink sink;		/* of what finish releases */
+	void	   *context;		/* of these three */
+} dp_reading_use;
+
+/*
+ * Have everything ready, charge, read, and make of the counts what the use is.
+ * Whoever calls it vouches that when `charge` returns a durable charge covers
+ * everything that finish releases.  An error before `charge` is called
+ * depends on nothing private.  Charge, source and sink are called in memory
+ * that is freed when it returns.
+ */
+extern void dp_reading_run(dp_reading *reading, const dp_reading_use *use);
+extern void dp_reading_count(dp_reading *reading, int64 *counts,
+							 dp_reader_charge charge, void *context);
 
 #endif							/* DP_RELEASE_H */

@@ -7,36 +7,20 @@
  * query is rewritten (views, row security), verified and split as any other,
  * and of the block only the verified expressions are kept.  The inner query
  * that counts is made of them, and runs as the one of a release does
- * (run.c, read.c), without a charge and without noise.
+ * (reading_use.c, run.c), without a charge.
  *
  * One unit has one row (the block's verification says so), so it moves a
  * count by 1 at most.
  */
 #include "postgres.h"
 
-#include "catalog/pg_type.h"
-#include "executor/executor.h"
 #include "nodes/makefuncs.h"
-#include "nodes/nodeFuncs.h"
-#include "utils/datum.h"
 #include "utils/lsyscache.h"
-#include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
-#include "count_tables.h"
+#include "reading.h"
 
 #define MOST_CELLS (INT64CONST(1) << 24)	/* of a reading's tables */
-
-/* Counts that each parallel worker may have and hand over. */
-#define WORKERS_MOST (INT64CONST(1) << 20)
-
-struct dp_reading_plan
-{
-	dp_block   *block;
-	dp_condition_counting *counting;	/* of predicates; else NULL and */
-	Const	   *spec;			/* of the tables */
-	List	   *columns;
-};
 
 /* ---- verification ---- */
 
@@ -330,198 +314,4 @@ dp_reading_of_whole_tables(Oid relid, int naxes, dp_axis *const *axes,
 						   int ntables, const dp_reading_table *tables)
 {
 	return read_tables(relid, naxes, axes, ntables, tables, true);
-}
-
-/* ---- running ---- */
-
-/*
- * What of it happens where the rows are read.  Input of the job: the
- * conditions; nothing when tables are counted.
- */
-typedef struct counts_data
-{
-	int64		ncounts;
-} counts_data;
-
-typedef struct counts_work
-{
-	DestReceiver receiver;		/* first, so that it can be cast */
-	dp_condition_counting *counting;	/* NULL: tables */
-	int64		ncounts;
-	int64	   *counts;
-} counts_work;
-
-static void
-receive_startup(DestReceiver *self, int operation, TupleDesc typeinfo)
-{
-}
-
-static void
-receive_nothing(DestReceiver *self)
-{
-}
-
-/* The one row of exact aggregates. */
-static bool
-receive_counts(TupleTableSlot *slot, DestReceiver *self)
-{
-	counts_work *work = (counts_work *) self;
-
-	slot_getallattrs(slot);
-	if (work->counting != NULL)
-		dp_conditions_load(work->counting, slot->tts_values,
-						   slot->tts_isnull, work->counts);
-	else if (!slot->tts_isnull[0])
-		memcpy(work->counts,
-			   ((dp_tally_state *)
-				DatumGetPointer(slot->tts_values[0]))->counts,
-			   sizeof(int64) * work->ncounts);
-	return true;
-}
-
-static void *
-begin_counts(const List *input, const void *data)
-{
-	counts_work *work = palloc0(sizeof(counts_work));
-
-	work->receiver.receiveSlot = receive_counts;
-	work->receiver.rStartup = receive_startup;
-	work->receiver.rShutdown = receive_nothing;
-	work->receiver.rDestroy = receive_nothing;
-	work->receiver.mydest = DestNone;
-	if (input != NIL)
-		work->counting = dp_conditions_plan((List *) input);
-	work->ncounts = ((const counts_data *) data)->ncounts;
-	work->counts = palloc_extended(sizeof(int64) * work->ncounts,
-								   MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
-	return work;
-}
-
-static DestReceiver *
-counts_receiver(void *state)
-{
-	return &((counts_work *) state)->receiver;
-}
-
-static void
-finish_counts(void *state, dp_reader_sink sink, void *context)
-{
-	counts_work *work = state;
-
-	sink(context, work->counts, sizeof(int64) * work->ncounts);
-}
-
-static const dp_reader_methods methods = {
-	begin_counts, counts_receiver, finish_counts
-};
-
-/* dp_reading_init: from _PG_init, in every process. */
-void
-dp_reading_init(void)
-{
-	dp_reader_register(DP_READER_COUNTS, &methods);
-}
-
-/* The block's relation with other targets: SELECT aggregates. */
-static Query *
-inner_query(const struct dp_reading_plan *plan)
-{
-	Query	   *inner = copyObject(plan->block->inner);
-	List	   *natives;
-	dp_measure	measure;
-	ListCell   *lc;
-
-	memset(&measure, 0, sizeof(measure));
-	measure.aggregate = makeNode(Aggref);	/* it has no FILTER */
-	natives = plan->counting != NULL ?
-		dp_conditions_natives(plan->counting, &measure) :
-		list_make1(dp_counted_native(&measure, plan->spec, plan->columns));
-	inner->targetList = NIL;
-	foreach(lc, natives)
-		inner->targetList =
-			lappend(inner->targetList,
-					makeTargetEntry(lfirst(lc),
-									foreach_current_index(lc) + 1, "exact",
-									false));
-	return inner;
-}
-
-/* The value to which the relation holds a column by itself, or NULL. */
-static Const *
-part_value(const dp_block *block)
-{
-	Node	   *expression = (Node *) block->part_value;
-	Oid			type = exprType(expression);
-	EState	   *estate;
-	ExprState  *state;
-	int16		length;
-	bool		by_value;
-	bool		isnull;
-	Datum		value;
-
-	if (expression == NULL)
-		return NULL;
-	type = exprType(expression);
-	get_typlenbyval(type, &length, &by_value);
-	estate = CreateExecutorState();
-	state = ExecPrepareExpr(copyObject(block->part_value), estate);
-	value = ExecEvalExprSwitchContext(state, GetPerTupleExprContext(estate),
-									  &isnull);
-	if (!isnull)
-		value = datumCopy(value, by_value, length);
-	FreeExecutorState(estate);
-	return makeConst(type, exprTypmod(expression), exprCollation(expression),
-					 length, isnull ? (Datum) 0 : value, isnull, by_value);
-}
-
-/* dp_reader_sink: of the one array of counts */
-static void
-take_counts(void *context, const void *data, Size size)
-{
-	memcpy(context, data, size);
-}
-
-/*
- * dp_reading_run
- *	  Read the private rows; counts is reading->ncounts long.  See
- *	  dp_release.h.  The snapshot is a new one, or the transaction's.
- *
- * Errors: those of `charge`, and as a private query's run: 25000, 0A000, 25006
- * of the circumstances, 42501 and 55000 of rights, those of dp_reader_run.
- */
-void
-dp_reading_run(dp_reading *reading, int64 *counts, dp_reader_charge charge,
-			   void *context)
-{
-	struct dp_reading_plan *plan = reading->plan;
-	MemoryContext work = AllocSetContextCreate(CurrentMemoryContext,
-											   "dp_pg reading",
-											   ALLOCSET_DEFAULT_SIZES);
-	MemoryContext old = MemoryContextSwitchTo(work);
-	counts_data data = {reading->ncounts};
-	dp_inner	run = {NULL, NULL, work, true};
-	dp_reader_job job;
-	Query	   *inner;
-
-	memset(&job, 0, sizeof(job));
-	dp_release_check_preconditions();
-	dp_ledger_require_budget(reading->dataset, &reading->standing);
-	run.local = reading->standing.exempt;
-	PushActiveSnapshot(GetTransactionSnapshot());
-	inner = dp_release_make_ready(plan->block, &reading->standing,
-								  inner_query(plan), part_value(plan->block),
-								  &run);
-	job.kind = DP_READER_COUNTS;
-	job.plan = dp_inner_plan(&run, inner, reading->ncounts <= WORKERS_MOST);
-	job.relations = run.relations;
-	job.needs = run.needs;
-	job.input = plan->counting == NULL ? NIL :
-		dp_release_block_conditions(plan->block);
-	job.data = &data;
-	job.size = sizeof(data);
-	job.local = reading->standing.exempt;
-	dp_reader_run(&job, charge, context, take_counts, counts);
-	PopActiveSnapshot();
-	MemoryContextSwitchTo(old);
-	MemoryContextDelete(work);
 }

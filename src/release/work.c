@@ -131,7 +131,8 @@ same_charge(const dp_charge *a, const dp_charge *b)
 }
 
 static void *
-begin(const List *input, const void *data)
+begin(const List *input, const void *data, dp_reader_source source,
+	  void *context)
 {
 	const release_data *asked = data;
 	dp_block   *block = dp_query_block_from_list(list_nth(input,

@@ -143,7 +143,7 @@ dp_session_sql_sparse_vector(PG_FUNCTION_ARGS)
 
 	charge.call = &call;
 	charge.reading = reading;
-	dp_reading_run(reading, counts, charge_call, &charge);
+	dp_reading_count(reading, counts, charge_call, &charge);
 	answered = answer_all(&call.terms, counts, texts,
 						  (ReturnSetInfo *) fcinfo->resultinfo);
 	explicit_bzero(counts, sizeof(int64) * list_length(texts));

@@ -411,7 +411,7 @@ dp_session_read(const dp_session *session, const char *predicate,
 		guard.closing.callback = tell_closing;
 		guard.closing.arg = (void *) &session->id;
 		guard.closing.previous = error_context_stack;
-		dp_reading_run(reading, counts, begin_reading, &guard);
+		dp_reading_count(reading, counts, begin_reading, &guard);
 		error_context_stack = guard.closing.previous;
 	}
 	PG_END_ENSURE_ERROR_CLEANUP(fail_session, PointerGetDatum(&guard));

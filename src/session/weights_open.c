@@ -198,18 +198,12 @@ static int64
 noisy_count(dp_reading *reading, dp_fixed price)
 {
 	count_charge charge = {reading};
-	dp_scale	scale;
-	int64		count;
-	int64		noisy;
 
 	charge.price = price;
 	dp_bridge_check_status(dp_acct_fixed_to_rational(price, &charge.epsilon),
 						   "count the rows");
-	scale = dp_workload_count_scale(reading->sensitivity, &charge.epsilon);
-	dp_reading_run(reading, &count, charge_count, &charge);
-	noisy = dp_workload_noisy_count(&scale, count, -MAX_N, MAX_N);
-	explicit_bzero(&count, sizeof(count));
-	return noisy;
+	return dp_workload_count_rows(reading, &charge.epsilon, -MAX_N, MAX_N,
+								  charge_count, &charge);
 }
 
 static void

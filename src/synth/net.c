@@ -173,7 +173,7 @@ dp_synth_sql_net(PG_FUNCTION_ARGS)
 	dp_synth_progress_begin(DP_SYNTH_NET, s.reading->relid, s.candidates.n);
 	/* Reading candidates may have run anything. */
 	(void) dp_synth_relation_name(s.reading->relid);
-	dp_reading_run(s.reading, counts, pay, &s);
+	dp_reading_count(s.reading, counts, pay, &s);
 	for (i = 0; i < n; i++)
 		truths[i] = counts[i];
 	explicit_bzero(counts, sizeof(int64) * n);

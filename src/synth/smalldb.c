@@ -470,7 +470,7 @@ draw(smalldb *s)
 
 	dp_synth_progress_begin(DP_SYNTH_SMALLDB, s->relid,
 							2 * (int64) s->shape.candidates);
-	dp_reading_run(s->reading, cells, pay, s);
+	dp_reading_count(s->reading, cells, pay, s);
 	if (s->n == 0)
 		s->n = noisy_count(s, cells);
 	counts = query_counts(s, cells);

@@ -73,7 +73,7 @@ read_tables(dp_synthesis *s, dp_reader_charge pay)
 	int64	   *next = counts;
 	int			i;
 
-	dp_reading_run(s->reading, counts, pay, s);
+	dp_reading_count(s->reading, counts, pay, s);
 	for (i = 0; i < s->terms.ntables; i++)
 	{
 		s->tables[i].counts = next;

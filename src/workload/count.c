@@ -1,6 +1,8 @@
 /*
  * count.c
  *	  The noisy number of rows, where that is not public.
+ *
+ * The noise is drawn where the rows are read.
  */
 #include "postgres.h"
 
@@ -38,4 +40,94 @@ dp_workload_noisy_count(const dp_scale *scale, dp_int128 exact, int64 least,
 	explicit_bzero(&noise, sizeof(noise));
 	explicit_bzero(&noisy, sizeof(noisy));
 	return count;
+}
+
+/* ---- a reading for the number alone ---- */
+
+/* What a reader is told. */
+typedef struct number_data
+{
+	dp_scale	scale;
+	int64		least;
+	int64		most;
+} number_data;
+
+typedef struct number_call
+{
+	dp_reader_charge charge;
+	void	   *context;
+	int64		number;
+} number_call;
+
+typedef struct number_work
+{
+	number_data data;
+	int64		ncounts;
+} number_work;
+
+static void *
+begin(const void *data, Size size, int64 ncounts, dp_reader_source source,
+	  void *context)
+{
+	number_work *work = palloc(sizeof(number_work));
+
+	work->data = *(const number_data *) data;
+	work->ncounts = ncounts;
+	return work;
+}
+
+static void
+finish(void *state, const int64 *counts, dp_reader_sink sink, void *context)
+{
+	const number_work *work = state;
+	dp_int128	sum = 0;
+	int64		noisy;
+	int64		i;
+
+	for (i = 0; i < work->ncounts; i++)
+		sum += counts[i];
+	noisy = dp_workload_noisy_count(&work->data.scale, sum, work->data.least,
+									work->data.most);
+	sink(context, &noisy, sizeof(noisy));
+}
+
+static const dp_use_methods methods = {begin, finish};
+
+/* dp_workload_init: from _PG_init, in every process. */
+void
+dp_workload_init(void)
+{
+	dp_reading_register(DP_USE_NUMBER, &methods);
+}
+
+static void
+charge_number(void *context)
+{
+	const number_call *call = context;
+
+	call->charge(call->context);
+}
+
+static void
+take_number(void *context, const void *data, Size size)
+{
+	memcpy(&((number_call *) context)->number, data, sizeof(int64));
+}
+
+/* dp_workload_count_rows: see dp_workload.h; errors as dp_reading_run. */
+int64
+dp_workload_count_rows(dp_reading *reading, const dp_rational *epsilon,
+					   int64 least, int64 most, dp_reader_charge charge,
+					   void *context)
+{
+	number_data data;
+	number_call call = {charge, context, least};
+	dp_reading_use use = {DP_USE_NUMBER, &data, sizeof(data), NULL,
+	charge_number, take_number, &call};
+
+	data.scale = dp_workload_count_scale(reading->sensitivity, epsilon);
+	data.least = least;
+	data.most = most;
+	dp_reading_run(reading, &use);
+	return call.number;
 }

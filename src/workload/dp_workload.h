@@ -75,14 +75,22 @@ extern dp_reading *dp_workload_reading(const dp_universe *universe,
 extern int	dp_workload_marginals(const dp_universe *universe, int k,
 								  dp_reading_table **out);
 
+extern void dp_workload_init(void); /* from _PG_init, preloading only */
+
 /*
  * The noisy number of rows (count.c), for which one part of
  * DP_WORKLOAD_COUNT_SHARE of epsilon is spent; the number is moved into
- * least .. most after the noise.  The caller has charged it.
+ * least .. most after the noise.  dp_workload_count_rows reads for the sum of
+ * a reading's counts, after `charge`; dp_workload_noisy_count is for uses of
+ * readings that have been charged for it.
  */
 #define DP_WORKLOAD_COUNT_SHARE 20
 extern dp_scale dp_workload_count_scale(uint64 sensitivity,
 										const dp_rational *epsilon);
+extern int64 dp_workload_count_rows(dp_reading *reading,
+									const dp_rational *epsilon, int64 least,
+									int64 most, dp_reader_charge charge,
+									void *context);
 extern int64 dp_workload_noisy_count(const dp_scale *scale, dp_int128 exact,
 									 int64 least, int64 most);
 

@@ -1,0 +1,305 @@
+/*
+ * reading_use.c
+ *	  Running a reading: its exact counts, and what is made of them, stay where
+ *	  the rows are read.
+ *
+ * A mechanism with a charge of its own has a use of a kind; the folder of the
+ * mechanism registers how it is done.  What a reading's job carries is public:
+ * the conditions, how many counts there are, and the data of the use.
+ */
+#include "postgres.h"
+
+#include "executor/executor.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "utils/datum.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/snapmgr.h"
+
+#include "reading.h"
+
+/* Counts that each parallel worker may have and hand over. */
+#define WORKERS_MOST (INT64CONST(1) << 20)
+
+static const dp_use_methods *methods[DP_USES];
+
+/* dp_reading_register: see dp_release.h. */
+void
+dp_reading_register(dp_use_kind kind, const dp_use_methods *how)
+{
+	methods[kind] = how;
+}
+
+/* ---- where the rows are read ---- */
+
+/*
+ * Data of a job; those of the use follow at an aligned place.  Input of the
+ * job: the conditions; nothing when tables are counted.
+ */
+typedef struct reading_data
+{
+	int64		ncounts;
+	Size		size;			/* of the use's data */
+	dp_use_kind kind;
+} reading_data;
+
+#define USE_DATA(data) ((const char *) (data) + MAXALIGN(sizeof(reading_data)))
+
+typedef struct reading_work
+{
+	DestReceiver receiver;		/* first, so that it can be cast */
+	dp_condition_counting *counting;	/* NULL: tables */
+	int64		ncounts;
+	int64	   *counts;
+	const dp_use_methods *how;
+	void	   *state;			/* of the use */
+} reading_work;
+
+static void
+receive_startup(DestReceiver *self, int operation, TupleDesc typeinfo)
+{
+}
+
+static void
+receive_nothing(DestReceiver *self)
+{
+}
+
+/* The one row of exact aggregates. */
+static bool
+receive_counts(TupleTableSlot *slot, DestReceiver *self)
+{
+	reading_work *work = (reading_work *) self;
+
+	slot_getallattrs(slot);
+	if (work->counting != NULL)
+		dp_conditions_load(work->counting, slot->tts_values,
+						   slot->tts_isnull, work->counts);
+	else if (!slot->tts_isnull[0])
+		memcpy(work->counts,
+			   ((dp_tally_state *)
+				DatumGetPointer(slot->tts_values[0]))->counts,
+			   sizeof(int64) * work->ncounts);
+	return true;
+}
+
+static void *
+begin(const List *input, const void *data, dp_reader_source source,
+	  void *context)
+{
+	const reading_data *head = data;
+	reading_work *work = palloc0(sizeof(reading_work));
+
+	if (head->kind >= DP_USES || methods[head->kind] == NULL)
+		elog(ERROR, "reading has a use of unknown kind %d", (int) head->kind);
+	work->receiver.receiveSlot = receive_counts;
+	work->receiver.rStartup = receive_startup;
+	work->receiver.rShutdown = receive_nothing;
+	work->receiver.rDestroy = receive_nothing;
+	work->receiver.mydest = DestNone;
+	if (input != NIL)
+		work->counting = dp_conditions_plan((List *) input);
+	work->ncounts = head->ncounts;
+	work->counts = palloc_extended(sizeof(int64) * work->ncounts,
+								   MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	work->how = methods[head->kind];
+	work->state = work->how->begin(USE_DATA(data), head->size, head->ncounts,
+								   source, context);
+	return work;
+}
+
+static DestReceiver *
+receiver(void *state)
+{
+	return &((reading_work *) state)->receiver;
+}
+
+static void
+finish(void *state, dp_reader_sink sink, void *context)
+{
+	reading_work *work = state;
+
+	work->how->finish(work->state, work->counts, sink, context);
+	explicit_bzero(work->counts, sizeof(int64) * work->ncounts);
+}
+
+static void *
+begin_counts(const void *data, Size size, int64 ncounts,
+			 dp_reader_source source, void *context)
+{
+	int64	   *n = palloc(sizeof(int64));
+
+	*n = ncounts;
+	return n;
+}
+
+static void
+finish_counts(void *state, const int64 *counts, dp_reader_sink sink,
+			  void *context)
+{
+	sink(context, counts, sizeof(int64) * *(int64 *) state);
+}
+
+static const dp_use_methods counts_methods = {begin_counts, finish_counts};
+
+static const dp_reader_methods reader_methods = {
+	begin, receiver, finish, true
+};
+
+/* dp_reading_init: from _PG_init, in every process. */
+void
+dp_reading_init(void)
+{
+	dp_reader_register(DP_READER_READING, &reader_methods);
+	dp_reading_register(DP_USE_COUNTS, &counts_methods);
+}
+
+/* ---- the session's side ---- */
+
+/* The block's relation with other targets: SELECT aggregates. */
+static Query *
+inner_query(const struct dp_reading_plan *plan)
+{
+	Query	   *inner = copyObject(plan->block->inner);
+	List	   *natives;
+	dp_measure	measure;
+	ListCell   *lc;
+
+	memset(&measure, 0, sizeof(measure));
+	measure.aggregate = makeNode(Aggref);	/* it has no FILTER */
+	natives = plan->counting != NULL ?
+		dp_conditions_natives(plan->counting, &measure) :
+		list_make1(dp_counted_native(&measure, plan->spec, plan->columns));
+	inner->targetList = NIL;
+	foreach(lc, natives)
+		inner->targetList =
+			lappend(inner->targetList,
+					makeTargetEntry(lfirst(lc),
+									foreach_current_index(lc) + 1, "exact",
+									false));
+	return inner;
+}
+
+/* The value to which the relation holds a column by itself, or NULL. */
+static Const *
+part_value(const dp_block *block)
+{
+	Node	   *expression = (Node *) block->part_value;
+	Oid			type = exprType(expression);
+	EState	   *estate;
+	ExprState  *state;
+	int16		length;
+	bool		by_value;
+	bool		isnull;
+	Datum		value;
+
+	if (expression == NULL)
+		return NULL;
+	type = exprType(expression);
+	get_typlenbyval(type, &length, &by_value);
+	estate = CreateExecutorState();
+	state = ExecPrepareExpr(copyObject(block->part_value), estate);
+	value = ExecEvalExprSwitchContext(state, GetPerTupleExprContext(estate),
+									  &isnull);
+	if (!isnull)
+		value = datumCopy(value, by_value, length);
+	FreeExecutorState(estate);
+	return makeConst(type, exprTypmod(expression), exprCollation(expression),
+					 length, isnull ? (Datum) 0 : value, isnull, by_value);
+}
+
+static void
+fill_data(const dp_reading *reading, const dp_reading_use *use,
+		  dp_reader_job *job)
+{
+	reading_data *data;
+
+	job->size = MAXALIGN(sizeof(reading_data)) + use->size;
+	data = palloc_extended(job->size, MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	data->ncounts = reading->ncounts;
+	data->size = use->size;
+	data->kind = use->kind;
+	memcpy((char *) USE_DATA(data), use->data, use->size);
+	job->data = data;
+}
+
+/*
+ * dp_reading_run
+ *	  Read the private rows, and hand what is made of them to the use's sink.
+ *	  See dp_release.h.  The snapshot is a new one, or the transaction's.
+ *
+ * Errors: those of the use's charge and begin, and as a private query's run:
+ * 25000, 0A000, 25006 of the circumstances, 42501 and 55000 of rights, those
+ * of dp_reader_run.
+ */
+void
+dp_reading_run(dp_reading *reading, const dp_reading_use *use)
+{
+	struct dp_reading_plan *plan = reading->plan;
+	MemoryContext work = AllocSetContextCreate(CurrentMemoryContext,
+											   "dp_pg reading",
+											   ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(work);
+	dp_inner	run = {NULL, NULL, work, true};
+	dp_reader_job job;
+	Query	   *inner;
+
+	memset(&job, 0, sizeof(job));
+	dp_release_check_preconditions();
+	dp_ledger_require_budget(reading->dataset, &reading->standing);
+	run.local = reading->standing.exempt;
+	PushActiveSnapshot(GetTransactionSnapshot());
+	inner = dp_release_make_ready(plan->block, &reading->standing,
+								  inner_query(plan), part_value(plan->block),
+								  &run);
+	job.kind = DP_READER_READING;
+	job.plan = dp_inner_plan(&run, inner, reading->ncounts <= WORKERS_MOST);
+	job.relations = run.relations;
+	job.needs = run.needs;
+	job.input = plan->counting == NULL ? NIL :
+		dp_release_block_conditions(plan->block);
+	fill_data(reading, use, &job);
+	job.source = use->source;
+	job.source_context = use->context;
+	job.local = reading->standing.exempt;
+	dp_reader_run(&job, use->charge, use->context, use->sink, use->context);
+	PopActiveSnapshot();
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(work);
+}
+
+/* ---- the counts as they are ---- */
+
+typedef struct counts_call
+{
+	int64	   *counts;
+	dp_reader_charge charge;
+	void	   *context;
+} counts_call;
+
+static void
+charge_counts(void *context)
+{
+	counts_call *call = context;
+
+	call->charge(call->context);
+}
+
+static void
+take_counts(void *context, const void *data, Size size)
+{
+	memcpy(((counts_call *) context)->counts, data, size);
+}
+
+/* dp_reading_count: see dp_release.h. */
+void
+dp_reading_count(dp_reading *reading, int64 *counts, dp_reader_charge charge,
+				 void *context)
+{
+	counts_call call = {counts, charge, context};
+	dp_reading_use use = {DP_USE_COUNTS, NULL, 0, NULL, charge_counts,
+	take_counts, &call};
+
+	dp_reading_run(reading, &use);
+}
