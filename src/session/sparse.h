@@ -41,6 +41,9 @@ extern void dp_session_plan_sparse(dp_sparse_call *call,
 extern int64 dp_session_to_bigint(dp_int128 x);
 extern char *dp_session_integer_text(dp_uint128 x);
 
+/* sparse_batch.c */
+extern void dp_session_sparse_init(void);
+
 /* tell.c */
 extern void dp_session_tell_sparse(int64 id, const dp_sparse_call *call);
 

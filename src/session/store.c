@@ -15,6 +15,7 @@
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 
+#include "sparse.h"
 #include "store.h"
 
 #define QUESTION_KEY "session_question_pkey"
@@ -36,6 +37,7 @@ void
 dp_session_init(void)
 {
 	dp_ledger_register_task(DP_TASK_SESSION, &dp_session_tasks);
+	dp_session_sparse_init();
 }
 
 static void
