@@ -15,6 +15,7 @@
 #include "utils/backend_progress.h"
 #include "utils/backend_status.h"
 #include "utils/builtins.h"
+#include "utils/timestamp.h"
 
 #include "synth.h"
 
@@ -60,6 +61,39 @@ dp_synth_progress_end(void)
 {
 	pgstat_progress_end_command();
 }
+
+/* ---- from the process that reads ---- */
+
+#define INTERVAL 50000			/* us between two tellings of one phase */
+
+/* dp_synth_tell_progress: see synth.h. */
+void
+dp_synth_tell_progress(dp_synth_teller *teller, dp_synth_phase phase,
+					   int64 done)
+{
+	dp_synth_piece piece = {phase, done};
+	TimestampTz now = GetCurrentTimestamp();
+
+	if (phase == teller->phase && now - teller->at < INTERVAL)
+		return;
+	teller->phase = phase;
+	teller->at = now;
+	teller->sink(teller->context, &piece, sizeof(piece));
+}
+
+/* dp_synth_hear_progress: see synth.h. */
+bool
+dp_synth_hear_progress(const void *data)
+{
+	const dp_synth_piece *piece = data;
+
+	if (piece->phase == 0)
+		return false;
+	dp_synth_progress((dp_synth_phase) piece->phase, piece->done);
+	return true;
+}
+
+/* ---- the view ---- */
 
 static Datum
 name_of(const char *const *names, int n, int64 i, bool *isnull)

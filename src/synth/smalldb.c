@@ -6,7 +6,8 @@
  * Order: the universe, the workload and the candidates are found and shown;
  * the reading is verified; charge and record are made durable; one pass over
  * the private rows counts the cells of the universe, from which every query's
- * count follows; the selection draws.
+ * count follows; the selection draws.  The last two happen in the process that
+ * reads (smalldb_run.c).
  *
  * With n NULL a twentieth of epsilon buys a noisy count of the rows that lie
  * in the universe, and the rest the selection.
@@ -58,6 +59,8 @@ typedef struct smalldb
 	dp_charge	charge;
 	dp_rational rate;
 	int64		id;				/* of the charge */
+	Size		sent;			/* bytes of holds */
+	dp_synth_selected *selected;
 } smalldb;
 
 static double
@@ -386,7 +389,7 @@ put_row(const smalldb *s, ReturnSetInfo *result, int64 cell)
 	}
 	if (s->weighted)
 	{
-		values[desc->natts - 1] = Float8GetDatum((double) s->n /
+		values[desc->natts - 1] = Float8GetDatum((double) s->selected->n /
 												 (double) s->shape.size);
 		nulls[desc->natts - 1] = false;
 	}
@@ -427,59 +430,53 @@ pay(void *context)
 	dp_synth_progress(DP_SYNTH_READING, 0);
 }
 
-/* The rows of the universe's cells, with noise, at least 1. */
-static int64
-noisy_count(const smalldb *s, const int64 *cells)
-{
-	dp_scale	scale = dp_workload_count_scale(s->reading->sensitivity,
-												&s->count_epsilon);
-	dp_int128	sum = 0;
-	int64		i;
+#define PIECE 16384				/* bytes of the source's pieces */
 
-	for (i = 0; i < s->universe->size; i++)
-		sum += cells[i];
-	return dp_workload_noisy_count(&scale, sum, 1, PG_INT64_MAX / 2);
+/* dp_reader_source: what holds where */
+static const void *
+next_piece(void *context, Size *size)
+{
+	smalldb    *s = context;
+	Size		rest = (Size) s->queries.n * s->universe->size - s->sent;
+	const bool *piece = s->holds + s->sent;
+
+	*size = Min(rest, PIECE);
+	s->sent += *size;
+	return rest > 0 ? piece : NULL;
 }
 
-static int64 *
-query_counts(const smalldb *s, const int64 *cells)
+/* dp_reader_sink: of progress, and then of the result */
+static void
+take_piece(void *context, const void *data, Size size)
 {
-	int64	   *counts = palloc0(sizeof(int64) * s->queries.n);
-	const bool *holds = s->holds;
-	int64		query;
-	int64		cell;
+	smalldb    *s = context;
 
-	for (query = 0; query < s->queries.n; query++)
-	{
-		for (cell = 0; cell < s->universe->size; cell++)
-			if (holds[cell])
-				counts[query] += cells[cell];
-		holds += s->universe->size;
-	}
-	return counts;
+	if (!dp_synth_hear_progress(data))
+		memcpy(s->selected, data, size);
 }
 
-/* The places of the chosen candidate's cells. */
-static uint32 *
+/* Have a candidate chosen. */
+static void
 draw(smalldb *s)
 {
-	Size		bytes = sizeof(int64) * s->universe->size;
-	uint32	   *chosen = palloc(sizeof(uint32) * s->shape.size);
-	int64	   *cells = palloc(bytes);
-	int64	   *counts;
+	dp_synth_selection selection;
+	dp_reading_use use = {DP_USE_SMALLDB, &selection, sizeof(selection),
+	next_piece, pay, take_piece, s};
 
+	MemSet(&selection, 0, sizeof(selection));
+	selection.shape = s->shape;
+	selection.rate = s->rate;
+	selection.n = s->n;
+	if (s->n == 0)
+		selection.count = dp_workload_count_scale(s->reading->sensitivity,
+												  &s->count_epsilon);
+	selection.workers = dp_synth_smalldb_workers();
+	s->selected = palloc(offsetof(dp_synth_selected, cells) +
+						 sizeof(uint32) * s->shape.size);
 	dp_synth_progress_begin(DP_SYNTH_SMALLDB, s->relid,
 							2 * (int64) s->shape.candidates);
-	dp_reading_count(s->reading, cells, pay, s);
-	if (s->n == 0)
-		s->n = noisy_count(s, cells);
-	counts = query_counts(s, cells);
-	dp_synth_smalldb_select(&s->shape, s->holds, counts, s->n, &s->rate,
-							chosen);
-	explicit_bzero(cells, bytes);
-	explicit_bzero(counts, sizeof(int64) * s->queries.n);
+	dp_reading_run(s->reading, &use);
 	dp_synth_progress_end();
-	return chosen;
 }
 
 PG_FUNCTION_INFO_V1(dp_synth_sql_smalldb);
@@ -494,7 +491,6 @@ dp_synth_sql_smalldb(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
 	smalldb		s;
-	uint32	   *chosen;
 	double		error;
 	uint64		i;
 
@@ -506,12 +502,12 @@ dp_synth_sql_smalldb(PG_FUNCTION_ARGS)
 	else
 		check_columns(&s, result->setDesc);
 	show_plan(&s);
-	chosen = draw(&s);
+	draw(&s);
 	for (i = 0; i < s.shape.size; i++)
-		put_row(&s, result, chosen[i]);
+		put_row(&s, result, s.selected->cells[i]);
 	error = dp_smalldb_size_error((double) s.shape.queries, s.shape.size) *
-		(double) s.n + choice_error(&s);
+		(double) s.selected->n + choice_error(&s);
 	dp_synth_finish(s.reading->dataset, s.id, error,
-					psprintf("\"n\": " INT64_FORMAT, s.n));
+					psprintf("\"n\": " INT64_FORMAT, s.selected->n));
 	return (Datum) 0;
 }

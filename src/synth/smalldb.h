@@ -41,10 +41,28 @@ extern void dp_synth_queries_marginals(dp_synth_queries *out,
 									   const dp_universe *universe, int k);
 extern bool *dp_synth_queries_expand(const dp_synth_queries *queries);
 
+/*
+ * What a selection needs besides the truth of all queries, in their order,
+ * which is its source: one byte for each cell.  All of it is public.
+ */
+typedef struct dp_synth_selection
+{
+	dp_smalldb_shape shape;
+	dp_rational rate;
+	int64		n;				/* 0: to be counted */
+	dp_scale	count;			/* noise of that */
+	int			workers;		/* threads, the process's own the first */
+} dp_synth_selection;
+
+typedef struct dp_synth_selected
+{
+	dp_synth_piece piece;
+	int64		n;
+	uint32		cells[FLEXIBLE_ARRAY_MEMBER];	/* shape.size, ascending */
+} dp_synth_selected;
+
 /* smalldb_run.c */
-extern void dp_synth_smalldb_select(const dp_smalldb_shape *shape,
-									const bool *holds, const int64 *counts,
-									int64 n, const dp_rational *rate,
-									uint32 *cells);
+extern int	dp_synth_smalldb_workers(void);
+extern void dp_synth_smalldb_init(void);
 
 #endif							/* DP_SYNTH_SMALLDB_H */

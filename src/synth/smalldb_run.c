@@ -1,7 +1,7 @@
 /*
  * smalldb_run.c
- *	  The selection of one SmallDB candidate: two scans on all processors that
- *	  the session may use.
+ *	  The selection of one SmallDB candidate, where the rows are read: two scans
+ *	  on all processors that the session may use.
  *
  * Threads.  PostgreSQL is not made for threads, so those here run
  * dp_smalldb_step and nothing else: they call no function of the server, have
@@ -24,15 +24,22 @@
 
 typedef struct selection
 {
+	dp_synth_selection terms;
+	bool	   *holds;
+	void	   *memory;			/* of dp_smalldb_memory */
 	dp_smalldb	problem;
 	int			count;			/* of workers, our own the first */
 	dp_smalldb_worker workers[DP_SMALLDB_THREADS + 1];
 	dp_smalldb_threads threads;
+	dp_synth_teller teller;
 } selection;
 
-/* As many as a parallel query would use, on the processors there are. */
-static int
-worker_count(void)
+/*
+ * dp_synth_smalldb_workers
+ *	  As many as a parallel query would use, on the processors there are.
+ */
+int
+dp_synth_smalldb_workers(void)
 {
 	long		processors = sysconf(_SC_NPROCESSORS_ONLN);
 	int			count = 1 + max_parallel_workers_per_gather;
@@ -64,8 +71,8 @@ scan(selection *s, dp_smalldb_scan kind, uint64 level)
 		while (dp_smalldb_step(&s->workers[0]))
 		{
 			CHECK_FOR_INTERRUPTS();
-			dp_synth_progress(phase,
-							  (int64) atomic_load(&s->problem.done));
+			dp_synth_tell_progress(&s->teller, phase,
+								   (int64) atomic_load(&s->problem.done));
 		}
 		dp_smalldb_threads_join(&s->threads);
 	}
@@ -78,49 +85,130 @@ allocate(Size size)
 	return MemoryContextAllocHuge(CurrentMemoryContext, size);
 }
 
-/*
- * dp_synth_smalldb_select
- *	  Draw one candidate: its shape->size cells, ascending.
- *
- * Called after the charge.  What fails here does not fail for a reason that
- * lies in the data.
- */
-void
-dp_synth_smalldb_select(const dp_smalldb_shape *shape, const bool *holds,
-						const int64 *counts, int64 n,
-						const dp_rational *rate, uint32 *cells)
+static Size
+holds_size(const dp_smalldb_shape *shape)
 {
-	MemoryContext work = AllocSetContextCreate(CurrentMemoryContext,
-											   "dp_pg smalldb",
-											   ALLOCSET_DEFAULT_SIZES);
-	MemoryContext old = MemoryContextSwitchTo(work);
+	return (Size) shape->queries * shape->cells;
+}
+
+/* What takes memory is allocated before anything is charged. */
+static void *
+begin(const void *data, Size size, int64 ncounts, dp_reader_source source,
+	  void *context)
+{
 	selection  *s = palloc0(sizeof(selection));
-	void	   *memory = allocate(dp_smalldb_memory(shape));
+	const void *piece;
+	Size		filled = 0;
+	Size		n;
+
+	s->terms = *(const dp_synth_selection *) data;
+	if (ncounts != (int64) s->terms.shape.cells)
+		elog(ERROR, "selection counts other cells than it is of");
+	s->holds = allocate(holds_size(&s->terms.shape));
+	s->memory = allocate(dp_smalldb_memory(&s->terms.shape));
+	while ((piece = source(context, &n)) != NULL)
+	{
+		if (n > holds_size(&s->terms.shape) - filled)
+			elog(ERROR, "selection has more queries than were planned");
+		memcpy(s->holds + filled, piece, n);
+		filled += n;
+	}
+	if (filled != holds_size(&s->terms.shape))
+		elog(ERROR, "selection has fewer queries than were planned");
+	return s;
+}
+
+/* The rows of the universe's cells, with noise, at least 1. */
+static int64
+noisy_count(const selection *s, const int64 *cells)
+{
+	dp_int128	sum = 0;
+	uint64		i;
+
+	for (i = 0; i < s->terms.shape.cells; i++)
+		sum += cells[i];
+	return dp_workload_noisy_count(&s->terms.count, sum, 1,
+								   PG_INT64_MAX / 2);
+}
+
+static int64 *
+query_counts(const selection *s, const int64 *cells)
+{
+	const dp_smalldb_shape *shape = &s->terms.shape;
+	int64	   *counts = palloc0(sizeof(int64) * shape->queries);
+	const bool *holds = s->holds;
+	uint64		query;
+	uint64		cell;
+
+	for (query = 0; query < shape->queries; query++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		for (cell = 0; cell < shape->cells; cell++)
+			if (holds[cell])
+				counts[query] += cells[cell];
+		holds += shape->cells;
+	}
+	return counts;
+}
+
+/* Draw one candidate: its cells, ascending. */
+static void
+choose(selection *s, const int64 *counts, int64 n, uint32 *cells)
+{
+	const dp_smalldb_shape *shape = &s->terms.shape;
 	char	   *worker_memory;
 	Size		worker_size;
 	uint64		level = 0;
 	uint64		rank = 0;
 	int			i;
 
-	dp_bridge_check_status(dp_smalldb_make(shape, holds, counts, n, memory,
-										   &s->problem), "score candidates");
+	dp_bridge_check_status(dp_smalldb_make(shape, s->holds, counts, n,
+										   s->memory, &s->problem),
+						   "score candidates");
 	worker_size = dp_smalldb_worker_memory(&s->problem);
-	s->count = worker_count();
+	s->count = s->terms.workers;
 	worker_memory = allocate(worker_size * s->count);
 	for (i = 0; i < s->count; i++)
 		dp_smalldb_worker_make(&s->problem, worker_memory + worker_size * i,
 							   &s->workers[i]);
 	scan(s, DP_SMALLDB_HISTOGRAM, 0);
 	dp_bridge_check_status(
-		dp_smalldb_draw(dp_bridge_source(), &s->problem, rate, s->workers,
-						s->count, allocate(dp_smalldb_draw_memory(
-											   &s->problem)),
+		dp_smalldb_draw(dp_bridge_source(), &s->problem, &s->terms.rate,
+						s->workers, s->count,
+						allocate(dp_smalldb_draw_memory(&s->problem)),
 						&level, &rank), "select a candidate");
 	scan(s, DP_SMALLDB_LEVEL, level);
 	dp_smalldb_unrank(&s->problem, dp_smalldb_candidate(&s->workers[0], rank),
 					  cells);
-	explicit_bzero(memory, dp_smalldb_memory(shape));
+	explicit_bzero(s->memory, dp_smalldb_memory(shape));
 	explicit_bzero(worker_memory, worker_size * s->count);
-	MemoryContextSwitchTo(old);
-	MemoryContextDelete(work);
+}
+
+/*
+ * What fails here does not fail for a reason that lies in the data.
+ */
+static void
+finish(void *state, const int64 *counts, dp_reader_sink sink, void *context)
+{
+	selection  *s = state;
+	Size		size = offsetof(dp_synth_selected, cells) +
+	sizeof(uint32) * s->terms.shape.size;
+	dp_synth_selected *selected = palloc0(size);
+	int64	   *truths = query_counts(s, counts);
+
+	s->teller.sink = sink;
+	s->teller.context = context;
+	selected->n = s->terms.n == 0 ? noisy_count(s, counts) : s->terms.n;
+	choose(s, truths, selected->n, selected->cells);
+	explicit_bzero(truths, sizeof(int64) * s->terms.shape.queries);
+	sink(context, selected, size);
+}
+
+static const dp_use_methods methods = {begin, finish};
+
+/* dp_synth_smalldb_init: from _PG_init, in every process. */
+void
+dp_synth_smalldb_init(void)
+{
+	dp_reading_register(DP_USE_SMALLDB, &methods);
 }

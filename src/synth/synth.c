@@ -6,10 +6,12 @@
 
 #include "dp_synth.h"
 #include "releases.h"
+#include "smalldb.h"
 
 /* dp_synth_init: see dp_synth.h. */
 void
 dp_synth_init(void)
 {
 	dp_synth_releases_init();
+	dp_synth_smalldb_init();
 }

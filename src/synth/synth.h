@@ -113,4 +113,28 @@ extern void dp_synth_progress_begin(dp_synth_work work, Oid relid,
 extern void dp_synth_progress(dp_synth_phase phase, int64 done);
 extern void dp_synth_progress_end(void);
 
+/*
+ * What uses of readings tell the session, from the process that reads: how far
+ * they are, now and then, and parts of what they release.  Every piece that
+ * the sink is given begins with a dp_synth_piece, whose phase is 0 for a part.
+ */
+typedef struct dp_synth_piece
+{
+	int64		phase;
+	int64		done;
+} dp_synth_piece;
+
+typedef struct dp_synth_teller
+{
+	dp_reader_sink sink;
+	void	   *context;
+	dp_synth_phase phase;		/* told last, and when */
+	int64		at;
+} dp_synth_teller;
+
+extern void dp_synth_tell_progress(dp_synth_teller *teller,
+								   dp_synth_phase phase, int64 done);
+/* In the session: show a piece, if it is of progress; else false. */
+extern bool dp_synth_hear_progress(const void *data);
+
 #endif							/* DP_SYNTH_SYNTH_H */
