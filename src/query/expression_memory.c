@@ -12,8 +12,8 @@
  *	- A column is as long as its type says: char(n), varchar(n), numeric.  One
  *	  without a length counts as NULL in expressions where it is longer than
  *	  DP_TOTAL_TEXT_LIMIT: dp_pg.short_value stands where it is read.  Where no
- *	  value is fetched (IS NULL, a group key, equality with a constant, which
- *	  compares lengths first) it stays as it is.
+ *	  value is fetched (IS NULL, a group key, equality with a constant or a
+ *	  few of them, which compares lengths first) it stays as it is.
  *	- A function's result is bounded by its arguments (expression_rules.c);
  *	  those that are longer are known here.
  *	- What a call fetches (out-of-line values) and answers is kept until the
@@ -32,6 +32,7 @@
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "parser/parse_func.h"
+#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/datum.h"
 #include "utils/fmgroids.h"
@@ -43,6 +44,7 @@
 #define MEMORY_LIMIT ((Size) 64 * 1024 * 1024)
 #define NUMERIC_BYTES ((Size) 80 * 1024)	/* the longest there is */
 #define SHORT_BYTES ((Size) 64)
+#define HASHED_LEAST 9			/* MIN_ARRAY_SIZE_FOR_HASHED_SAOP */
 #define FOLD_FACTOR 3			/* full case mappings in UTF-8 */
 
 PG_FUNCTION_INFO_V1(dp_short_value);
@@ -446,6 +448,26 @@ compares_lengths(const OpExpr *operator)
 	}
 }
 
+/* IN with so few constants that each is compared, and none is hashed. */
+static bool
+compares_few(const ScalarArrayOpExpr *operator)
+{
+	Node	   *list = lsecond(operator->args);
+	ArrayType  *array;
+
+	if (get_opcode(operator->opno) != F_TEXTEQ)
+		return false;
+	if (IsA(list, ArrayExpr))	/* of constants */
+		return !((ArrayExpr *) list)->multidims &&
+			list_length(((ArrayExpr *) list)->elements) < HASHED_LEAST;
+	if (!IsA(list, Const))
+		return false;
+	if (((Const *) list)->constisnull)
+		return true;
+	array = DatumGetArrayTypeP(((Const *) list)->constvalue);
+	return ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array)) < HASHED_LEAST;
+}
+
 /* Functions of the release know themselves what is long. */
 static bool
 reads_values(Oid function)
@@ -469,7 +491,8 @@ arguments_of(Node *node)
 			return compares_lengths((OpExpr *) node) ? NULL :
 				&((OpExpr *) node)->args;
 		case T_ScalarArrayOpExpr:
-			return &((ScalarArrayOpExpr *) node)->args;
+			return compares_few((ScalarArrayOpExpr *) node) ? NULL :
+				&((ScalarArrayOpExpr *) node)->args;
 		case T_MinMaxExpr:
 			return &((MinMaxExpr *) node)->args;
 		default:

@@ -1,7 +1,7 @@
 /*
  * smalldb_run.c
- *	  The selection of one SmallDB candidate, where the rows are read: two scans
- *	  on all processors that the session may use.
+ *	  The selection of one SmallDB candidate, where the rows are read: two
+ *	  scans on all processors that the session may use.
  *
  * Threads.  PostgreSQL is not made for threads, so those here run
  * dp_smalldb_step and nothing else: they call no function of the server, have

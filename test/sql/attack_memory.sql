@@ -80,6 +80,7 @@ SELECT dp_count(*) FILTER (WHERE doc LIKE 'x%') AS liked, dp_count(*) FILTER (WH
 	dp_count(*) FILTER (WHERE doc < 'y') AS compared, dp_count(*) FILTER (WHERE (doc < 'y') IS NULL) AS unknown,
 	dp_count(doc) AS present, dp_count(*) FILTER (WHERE doc IS NULL) AS absent, dp_count(DISTINCT doc) AS different,
 	dp_count(*) FILTER (WHERE doc = 'x') AS equal, dp_count(*) FILTER (WHERE doc <> 'x') AS unequal,
+	dp_count(*) FILTER (WHERE doc IN ('x', 'y')) AS listed, dp_count(*) FILTER (WHERE doc IN ('1', '2', '3', '4', '5', '6', '7', '8', '9', 'x')) AS hashed,
 	dp_count(*) FILTER (WHERE coalesce(doc, 'none') = 'none') AS replaced, dp_count(*) FILTER (WHERE CASE WHEN id > 0 THEN doc END IS NULL) AS chosen
 FROM person;
 SELECT dp_count(*) FILTER (WHERE length(raw) > 0) AS measured, dp_count(*) FILTER (WHERE raw = 'y') AS equal, dp_count(raw) AS present FROM person;
