@@ -23,6 +23,12 @@ COMMENT ON FUNCTION dp_pg.is_preloaded() IS
 'internal: did the library come in through shared_preload_libraries?';
 REVOKE ALL ON FUNCTION dp_pg.is_preloaded() FROM PUBLIC;
 
+CREATE FUNCTION dp_pg.has_left_dataset(relation oid) RETURNS boolean
+LANGUAGE c STABLE STRICT AS 'MODULE_PATHNAME', 'dp_relation_has_left_dataset';
+COMMENT ON FUNCTION dp_pg.has_left_dataset(oid) IS
+'internal: does a protected relation belong to a role whose rights the owner of its dataset does not have?';
+REVOKE ALL ON FUNCTION dp_pg.has_left_dataset(oid) FROM PUBLIC;
+
 CREATE VIEW dp_pg.audit_part AS
 WITH RECURSIVE part (root, relid) AS (
 	SELECT r.relid::oid, r.relid::oid FROM dp_pg.relation AS r
@@ -81,6 +87,14 @@ SET search_path = pg_catalog, pg_temp AS $$
 		WHERE a.attrelid = r.relid AND a.attname = r.unit
 			AND NOT a.attisdropped
 			AND (r.relid_origin <> r.relid::oid OR a.attnum = r.unit_attnum))
+	UNION ALL
+	SELECT 'high', format('it belongs to %I, whose rights the owner of dataset %I does not have: private queries are refused', o.rolname, r.dataset),
+		r.relid::text, format('SELECT dp_unprotect(%L), dp_protect(%1$L, dataset => ...);', r.relid::text),
+		'the command lacks the name of a dataset, which the table''s owner knows'
+	FROM dp_pg.relation AS r
+	JOIN pg_class AS c ON c.oid = r.relid
+	JOIN pg_roles AS o ON o.oid = c.relowner
+	WHERE dp_pg.has_left_dataset(r.relid)
 	UNION ALL
 	SELECT CASE WHEN f.proowner = p.relowner THEN 'low' ELSE 'high' END,
 		format('trigger %I runs function %s, owned by %I, on protected rows',

@@ -9,6 +9,7 @@
 #include "relation_internal.h"
 
 PG_FUNCTION_INFO_V1(dp_relation_is_preloaded);
+PG_FUNCTION_INFO_V1(dp_relation_has_left_dataset);
 
 /*
  * dp_relation_is_preloaded
@@ -19,4 +20,14 @@ Datum
 dp_relation_is_preloaded(PG_FUNCTION_ARGS)
 {
 	PG_RETURN_BOOL(dp_bridge_preloaded());
+}
+
+/*
+ * dp_relation_has_left_dataset
+ *	  SQL: dp_pg.has_left_dataset(relation oid) returns boolean.
+ */
+Datum
+dp_relation_has_left_dataset(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_BOOL(dp_relation_left_dataset(PG_GETARG_OID(0)));
 }

@@ -106,6 +106,7 @@ RESET ROLE;
 ALTER TABLE secret_too OWNER TO :heir;
 SET ROLE :analyst;
 SELECT dp_count(*) FROM secret_too;
+SELECT severity, finding, remedy FROM dp_audit() WHERE object = :'schema' || '.secret_too';
 RESET ROLE;
 ALTER TABLE secret_too OWNER TO :owner;
 SET ROLE :analyst;
