@@ -6,7 +6,8 @@
  * A candidate is a row of a public table: a synopsis of any form and size,
  * and what it answers to each query.  The queries are predicates, counted
  * over a protected relation; or the data's owner gives the values of any
- * queries, linear or not, and vouches for how far one unit can move one.
+ * queries, linear or not, and vouches for how far one unit can move one.  For
+ * predicates the choice is made where the rows are read (net_run.c).
  */
 #include "postgres.h"
 
@@ -35,7 +36,9 @@ typedef struct net
 	dp_charge	charge;
 	dp_rational rate;
 	dp_net_candidates candidates;
+	dp_net_answers answers;		/* of these */
 	int64		id;				/* of the charge */
+	int64		chosen;
 } net;
 
 /* The candidates, and the result's form. */
@@ -115,24 +118,39 @@ pay(void *context)
 		dp_synth_progress(DP_SYNTH_READING, 0);
 }
 
-/* Choose by the exact values, which are wiped. */
 static void
-choose(FunctionCallInfo fcinfo, net *s, dp_int128 *truths)
+fill_choice(const net *s, dp_net_choice *choice)
 {
-	Size		bytes = sizeof(dp_int128) * s->candidates.n;
-	dp_int128  *scores = MemoryContextAllocHuge(CurrentMemoryContext, bytes);
-	size_t		chosen = 0;
+	MemSet(choice, 0, sizeof(*choice));
+	choice->rate = s->rate;
+	choice->candidates = s->candidates.n;
+	choice->queries = s->candidates.queries;
+}
 
-	dp_net_score(&s->candidates, &s->grid, truths, scores);
-	dp_bridge_check_status(dp_mech_exponential(dp_bridge_source(), scores,
-											   (size_t) s->candidates.n,
-											   &s->rate, &chosen),
-						   "select a candidate");
-	explicit_bzero(scores, bytes);
-	explicit_bzero(truths, sizeof(dp_int128) * s->candidates.queries);
-	dp_net_put(&s->candidates, (int64) chosen,
+/* Give the chosen row, and complete the record. */
+static void
+give(FunctionCallInfo fcinfo, const net *s, int64 chosen)
+{
+	dp_net_put(&s->candidates, chosen,
 			   (ReturnSetInfo *) fcinfo->resultinfo);
 	dp_synth_finish(s->dataset, s->id, NAN, "");
+}
+
+/* dp_reader_source */
+static const void *
+next_answers(void *context, Size *size)
+{
+	return dp_net_answers_next(&((net *) context)->answers, size);
+}
+
+/* dp_reader_sink: of progress, and then of the result */
+static void
+take_piece(void *context, const void *data, Size size)
+{
+	net		   *s = context;
+
+	if (!dp_synth_hear_progress(data))
+		s->chosen = ((const dp_net_chosen *) data)->candidate;
 }
 
 PG_FUNCTION_INFO_V1(dp_synth_sql_net);
@@ -145,11 +163,10 @@ PG_FUNCTION_INFO_V1(dp_synth_sql_net);
 Datum
 dp_synth_sql_net(PG_FUNCTION_ARGS)
 {
-	dp_int128  *truths;
-	int64	   *counts;
-	int64		n;
-	int64		i;
 	net			s;
+	dp_net_choice choice;
+	dp_reading_use use = {DP_USE_NET, &choice, sizeof(choice), next_answers,
+	pay, take_piece, &s};
 
 	dp_synth_check_place(fcinfo, "dp_net");
 	MemSet(&s, 0, sizeof(s));
@@ -165,20 +182,16 @@ dp_synth_sql_net(PG_FUNCTION_ARGS)
 	s.grid = dp_net_grid_make(0);
 	s.sensitivity = s.reading->sensitivity;
 	plan_price(fcinfo, &s, 3);
-	n = s.reading->ncounts;
-	read_candidates(fcinfo, &s, 1, 4, (int) n);
+	read_candidates(fcinfo, &s, 1, 4, (int) s.reading->ncounts);
+	fill_choice(&s, &choice);
 
-	counts = palloc(sizeof(int64) * n);
-	truths = palloc(sizeof(dp_int128) * n);
 	dp_synth_progress_begin(DP_SYNTH_NET, s.reading->relid, s.candidates.n);
 	/* Reading candidates may have run anything. */
 	(void) dp_synth_relation_name(s.reading->relid);
-	dp_reading_count(s.reading, counts, pay, &s);
-	for (i = 0; i < n; i++)
-		truths[i] = counts[i];
-	explicit_bzero(counts, sizeof(int64) * n);
-	dp_synth_progress(DP_SYNTH_SCANNING, 0);
-	choose(fcinfo, &s, truths);
+	dp_net_answers_begin(&s.answers, &s.candidates, &s.grid);
+	dp_reading_run(s.reading, &use);
+	dp_net_answers_end(&s.answers);
+	give(fcinfo, &s, s.chosen);
 	dp_synth_progress_end();
 	return (Datum) 0;
 }
@@ -204,6 +217,31 @@ read_values(FunctionCallInfo fcinfo, bool *floats, bool **nulls, int *n)
 	return values;
 }
 
+/* Choose by exact values. */
+static int64
+choose(net *s, const dp_int128 *truths)
+{
+	dp_net_choice choice;
+	dp_int128  *scores;
+	const void *piece;
+	int64		scored = 0;
+	Size		size;
+
+	fill_choice(s, &choice);
+	scores = MemoryContextAllocHuge(CurrentMemoryContext, sizeof(dp_int128) *
+									choice.candidates);
+	dp_net_answers_begin(&s->answers, &s->candidates, &s->grid);
+	while ((piece = dp_net_answers_next(&s->answers, &size)) != NULL)
+	{
+		int64		n = size / (sizeof(dp_int128) * choice.queries);
+
+		dp_net_score(piece, n, choice.queries, truths, scores + scored);
+		scored += n;
+	}
+	dp_net_answers_end(&s->answers);
+	return dp_net_choose(&choice, scores);
+}
+
 PG_FUNCTION_INFO_V1(dp_synth_sql_net_values);
 
 /*
@@ -220,6 +258,7 @@ dp_synth_sql_net_values(PG_FUNCTION_ARGS)
 	Datum	   *values;
 	bool	   *nulls;
 	bool		floats;
+	int64		chosen;
 	int			n;
 	int			i;
 	net			s;
@@ -244,6 +283,8 @@ dp_synth_sql_net_values(PG_FUNCTION_ARGS)
 		truths[i] = nulls[i] ? 0 : floats ?
 			dp_net_granules_of_double(&s.grid, DatumGetFloat8(values[i])) :
 			dp_net_granules(&s.grid, DatumGetNumeric(values[i]));
-	choose(fcinfo, &s, truths);
+	chosen = choose(&s, truths);
+	explicit_bzero(truths, sizeof(dp_int128) * n);
+	give(fcinfo, &s, chosen);
 	return (Datum) 0;
 }

@@ -45,10 +45,48 @@ extern dp_int128 dp_net_granules_of_double(const dp_net_grid *grid, double x);
 extern void dp_net_read_candidates(dp_net_candidates *out, Oid relid,
 								   const char *answers, int queries,
 								   TupleDesc wanted);
-extern void dp_net_score(const dp_net_candidates *candidates,
-						 const dp_net_grid *grid, const dp_int128 *truths,
-						 dp_int128 *scores);
 extern void dp_net_put(const dp_net_candidates *candidates, int64 chosen,
 					   ReturnSetInfo *result);
+
+/*
+ * What the candidates answer, in granules, some candidates at a time: a
+ * dp_reader_source whose context is a dp_net_answers.
+ */
+typedef struct dp_net_answers
+{
+	const dp_net_candidates *candidates;
+	const dp_net_grid *grid;
+	TupleTableSlot *slot;
+	MemoryContext context;		/* of one row */
+	int64		room;			/* candidates of a piece */
+	dp_int128  *piece;
+} dp_net_answers;
+
+extern void dp_net_answers_begin(dp_net_answers *answers,
+								 const dp_net_candidates *candidates,
+								 const dp_net_grid *grid);
+extern const void *dp_net_answers_next(void *context, Size *size);
+extern void dp_net_answers_end(dp_net_answers *answers);
+
+/* net_run.c */
+
+/* What a choice needs besides the answers, which are its source; public. */
+typedef struct dp_net_choice
+{
+	dp_rational rate;
+	int64		candidates;
+	int			queries;
+} dp_net_choice;
+
+typedef struct dp_net_chosen
+{
+	dp_synth_piece piece;
+	int64		candidate;
+} dp_net_chosen;
+
+extern void dp_net_score(const dp_int128 *answers, int64 n, int queries,
+						 const dp_int128 *truths, dp_int128 *scores);
+extern int64 dp_net_choose(const dp_net_choice *choice, dp_int128 *scores);
+extern void dp_net_init(void);
 
 #endif							/* DP_SYNTH_NET_H */

@@ -132,42 +132,9 @@ answers_of(TupleTableSlot *slot, int *n)
 	return values;
 }
 
-/* Calls for each row in turn; each in memory of its own. */
-typedef void (*row_use) (void *state, int64 row, Datum *answers, int n);
-
 static void
-each_row(const dp_net_candidates *c, row_use use, void *state)
+check_row(dp_net_candidates *c, int n)
 {
-	TupleTableSlot *slot = MakeSingleTupleTableSlot(c->desc,
-													&TTSOpsMinimalTuple);
-	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
-												  "dp_pg candidate",
-												  ALLOCSET_DEFAULT_SIZES);
-	int64		row = 0;
-	Datum	   *answers;
-	int			n;
-
-	tuplestore_rescan(c->rows);
-	/* A row read back from disk belongs to the slot: not to the context. */
-	while (tuplestore_gettupleslot(c->rows, true, false, slot))
-	{
-		MemoryContext old = MemoryContextSwitchTo(context);
-
-		CHECK_FOR_INTERRUPTS();
-		answers = answers_of(slot, &n);
-		use(state, row++, answers, n);
-		MemoryContextSwitchTo(old);
-		MemoryContextReset(context);
-	}
-	MemoryContextDelete(context);
-	ExecDropSingleTupleTableSlot(slot);
-}
-
-static void
-check_row(void *state, int64 row, Datum *answers, int n)
-{
-	dp_net_candidates *c = state;
-
 	c->n++;
 	if (n != c->queries)
 		ereport(ERROR,
@@ -187,6 +154,32 @@ check_row(void *state, int64 row, Datum *answers, int n)
 				 errdetail("At most " INT64_FORMAT " can be chosen among.",
 						   NET_CANDIDATES),
 				 errhint("Fewer candidates also mean a smaller error.")));
+}
+
+static void
+check_rows(dp_net_candidates *c)
+{
+	TupleTableSlot *slot = MakeSingleTupleTableSlot(c->desc,
+													&TTSOpsMinimalTuple);
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
+												  "dp_pg candidate",
+												  ALLOCSET_DEFAULT_SIZES);
+	int			n;
+
+	tuplestore_rescan(c->rows);
+	/* A row read back from disk belongs to the slot: not to the context. */
+	while (tuplestore_gettupleslot(c->rows, true, false, slot))
+	{
+		MemoryContext old = MemoryContextSwitchTo(context);
+
+		CHECK_FOR_INTERRUPTS();
+		(void) answers_of(slot, &n);
+		check_row(c, n);
+		MemoryContextSwitchTo(old);
+		MemoryContextReset(context);
+	}
+	MemoryContextDelete(context);
+	ExecDropSingleTupleTableSlot(slot);
 }
 
 /*
@@ -214,48 +207,84 @@ dp_net_read_candidates(dp_net_candidates *out, Oid relid,
 	out->queries = queries;
 	out->rows = tuplestore_begin_heap(true, false, work_mem);
 	execute(out, make_query(out, answers, wanted));
-	each_row(out, check_row, out);
+	check_rows(out);
 	if (out->n == 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("table %s has no candidates", out->name)));
 }
 
-typedef struct scoring
-{
-	const dp_net_grid *grid;
-	const dp_int128 *truths;
-	dp_int128  *scores;
-} scoring;
+/* ---- their answers ---- */
 
-static void
-score_row(void *state, int64 row, Datum *answers, int n)
-{
-	scoring    *s = state;
-	dp_int128	worst = 0;
-	dp_int128	distance;
-	int			i;
+#define PIECE 32768				/* bytes of a piece, unless one has more */
 
-	for (i = 0; i < n; i++)
-	{
-		distance = s->truths[i] -
-			dp_net_granules(s->grid, DatumGetNumeric(answers[i]));
-		if (distance < 0)
-			distance = -distance;
-		if (distance > worst)
-			worst = distance;
-	}
-	s->scores[row] = -worst;
+/* dp_net_answers_begin: from the first candidate on. */
+void
+dp_net_answers_begin(dp_net_answers *answers,
+					 const dp_net_candidates *candidates,
+					 const dp_net_grid *grid)
+{
+	Size		one = sizeof(dp_int128) * candidates->queries;
+
+	answers->candidates = candidates;
+	answers->grid = grid;
+	answers->slot = MakeSingleTupleTableSlot(candidates->desc,
+											 &TTSOpsMinimalTuple);
+	answers->context = AllocSetContextCreate(CurrentMemoryContext,
+											 "dp_pg candidate",
+											 ALLOCSET_DEFAULT_SIZES);
+	answers->room = Max(PIECE / one, 1);
+	answers->piece = palloc(answers->room * one);
+	tuplestore_rescan(candidates->rows);
 }
 
-/* dp_net_score: minus the largest distance, for each candidate. */
-void
-dp_net_score(const dp_net_candidates *candidates, const dp_net_grid *grid,
-			 const dp_int128 *truths, dp_int128 *scores)
+/* One candidate's answers in granules; false: there is none left. */
+static bool
+next_candidate(dp_net_answers *answers, dp_int128 *out)
 {
-	scoring		s = {grid, truths, scores};
+	const dp_net_candidates *c = answers->candidates;
+	MemoryContext old;
+	Datum	   *values;
+	int			n;
+	int			i;
 
-	each_row(candidates, score_row, &s);
+	/* A row read back from disk belongs to the slot: not to the context. */
+	if (!tuplestore_gettupleslot(c->rows, true, false, answers->slot))
+		return false;
+	old = MemoryContextSwitchTo(answers->context);
+	CHECK_FOR_INTERRUPTS();
+	values = answers_of(answers->slot, &n);
+	if (n != c->queries)
+		elog(ERROR, "candidate has changed");
+	for (i = 0; i < n; i++)
+		out[i] = dp_net_granules(answers->grid, DatumGetNumeric(values[i]));
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(answers->context);
+	return true;
+}
+
+/* dp_net_answers_next: the next piece; NULL after the last candidate. */
+const void *
+dp_net_answers_next(void *context, Size *size)
+{
+	dp_net_answers *answers = context;
+	int			queries = answers->candidates->queries;
+	int64		n = 0;
+
+	while (n < answers->room &&
+		   next_candidate(answers, answers->piece + n * queries))
+		n++;
+	*size = n * sizeof(dp_int128) * queries;
+	return n > 0 ? answers->piece : NULL;
+}
+
+/* dp_net_answers_end: gives everything back. */
+void
+dp_net_answers_end(dp_net_answers *answers)
+{
+	ExecDropSingleTupleTableSlot(answers->slot);
+	MemoryContextDelete(answers->context);
+	pfree(answers->piece);
 }
 
 /* dp_net_put: the chosen row's wanted columns; ends the rows. */

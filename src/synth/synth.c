@@ -5,6 +5,7 @@
 #include "postgres.h"
 
 #include "dp_synth.h"
+#include "net.h"
 #include "releases.h"
 #include "smalldb.h"
 
@@ -14,4 +15,5 @@ dp_synth_init(void)
 {
 	dp_synth_releases_init();
 	dp_synth_smalldb_init();
+	dp_net_init();
 }

@@ -148,6 +148,10 @@ SELECT * FROM spent();
 SET work_mem = '64kB';
 CREATE VIEW many AS SELECT i AS id, ARRAY[i] AS answers FROM generate_series(1, 20000) AS i;
 SELECT * FROM dp_net('patient', 'many', ARRAY['age < 500'], 100000) AS t(id int);
+GRANT SELECT ON many TO :owner;
+SET ROLE :owner;	-- in his own process
+SELECT * FROM dp_net('patient', 'many', ARRAY['age < 500'], 100000) AS t(id int);
+SET ROLE :analyst;
 RESET work_mem;
 SELECT * FROM spent();
 SELECT * FROM (VALUES
