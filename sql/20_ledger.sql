@@ -49,9 +49,9 @@ COMMENT ON COLUMN dp_pg.dataset.spent_squares IS
 COMMENT ON COLUMN dp_pg.dataset.spent_epsilon IS
 'sum of epsilon over the whole ledger of the dataset, exempt roles included; Infinity once a mechanism was not pure';
 COMMENT ON COLUMN dp_pg.dataset.epsilon_floor IS
-'smallest epsilon one query may ask for, NULL: only the server''s';
+'smallest epsilon of a charge, which is all that a query releases together, NULL: only the server''s; the greater of the two counts';
 COMMENT ON COLUMN dp_pg.dataset.epsilon_ceiling IS
-'largest epsilon one query may ask for, NULL: only the server''s';
+'largest epsilon of one released value, NULL: only the server''s';
 
 CREATE TABLE dp_pg.budget (
 	dataset				name NOT NULL,
@@ -402,7 +402,7 @@ RETURNS void
 LANGUAGE c VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'dp_ledger_sql_limit';
 COMMENT ON FUNCTION @extschema@.dp_limit(name, numeric, numeric, text, numeric, numeric) IS
-'caps what all roles together, the owner included, may ever spend on a dataset (NULL: your default one), and bounds the epsilon of one query; replaces the former cap; errors 22023, 42704, 42501, 25006';
+'caps what all roles together, the owner included, may ever spend on a dataset (NULL: your default one), and bounds the epsilon of a charge from below and of one released value from above; replaces the former cap, floor and ceiling; errors 22023, 42704, 42501, 25006';
 
 CREATE FUNCTION @extschema@.dp_limit(
 	dataset name,

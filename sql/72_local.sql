@@ -32,7 +32,7 @@ AS 'MODULE_PATHNAME', 'dp_randomized_response_among_float';
 COMMENT ON FUNCTION @extschema@.dp_randomized_response(boolean) IS
 'LOCAL MODEL, CHARGES NOTHING: to be called by the owner of the value BEFORE it is stored, once per value; store the answer and never the value. The two coins of Dwork and Roth, section 3.2: the truth with probability exactly 3/4, so epsilon is ln 3. Each further answer about the same value adds its epsilon. NULL raises 22023, because a NULL answer would show that the value is missing; refused in private queries; not for columns of protected tables; source: doc/theory.md T14';
 COMMENT ON FUNCTION @extschema@.dp_randomized_response(boolean, numeric) IS
-'LOCAL MODEL, CHARGES NOTHING: to be called by the owner of the value BEFORE it is stored, once per value; store the answer and never the value. The truth with probability exactly 1/(1 + exp(-epsilon)), else its opposite. A NULL value raises 22023, as does an epsilon that is not a positive number within dp_pg.epsilon_floor and dp_pg.epsilon_ceiling; source: doc/theory.md T14';
+'LOCAL MODEL, CHARGES NOTHING: to be called by the owner of the value BEFORE it is stored, once per value; store the answer and never the value. The truth with probability exactly 1/(1 + exp(-epsilon)), else its opposite. A NULL value raises 22023, as does an epsilon that is not a positive number up to dp_pg.epsilon_ceiling; source: doc/theory.md T14';
 COMMENT ON FUNCTION @extschema@.dp_randomized_response(boolean, double precision) IS
 'dp_randomized_response for drivers that bind double precision; epsilon is read by its shortest decimal text';
 COMMENT ON FUNCTION @extschema@.dp_randomized_response(anycompatible, anycompatiblearray, numeric) IS

@@ -91,12 +91,29 @@ extern char *dp_bridge_fixed_to_cstring(dp_fixed x);	/* palloc'd */
 extern const char *dp_bridge_number_fault_text(dp_number_fault fault);
 
 /*
- * Reads an epsilon: 22023 with hint when NULL, NaN, infinite, not positive,
- * finer than 10^-24, or outside floor and ceiling; `what` names it in the
- * message ("epsilon").
+ * Read the epsilon of one released value: 22023 with hint when NULL, NaN,
+ * infinite, not positive, finer than 10^-24, or above the server's ceiling;
+ * `what` names it in the message ("epsilon").  The second is for an epsilon
+ * that is a whole charge, and raises 22023 below the server's floor too.
  */
+extern dp_rational dp_bridge_check_price(Numeric x, bool isnull,
+										 const char *what);
 extern dp_rational dp_bridge_check_epsilon(Numeric x, bool isnull,
 										   const char *what);
+
+/*
+ * What one charge, one line of the ledger, must cost at least: the setting,
+ * 0 for none; and 22023 when it costs less.
+ */
+extern dp_fixed dp_bridge_epsilon_floor(void);
+extern void dp_bridge_check_floor(dp_fixed charged, const char *what);
+
+/*
+ * 22023 for Laplace noise so wide that it might not fit 128 bits
+ * (doc/theory.md T9): of a scale above 2^100.
+ */
+#define DP_SCALE_LOG2 100
+extern void dp_bridge_check_scale(const dp_scale *scale);
 
 /* ---- arguments and answers of SQL functions (argument.c) ---- */
 extern Oid	dp_bridge_declared_type(FunctionCallInfo fcinfo, int place);

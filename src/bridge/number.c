@@ -7,6 +7,8 @@
  */
 #include "postgres.h"
 
+#include <math.h>
+
 #include "common/shortest_dec.h"
 #include "fmgr.h"
 #include "libpq/pqformat.h"
@@ -285,35 +287,76 @@ dp_bridge_number_fault_text(dp_number_fault fault)
 	return "not valid";
 }
 
+/* A setting that bounds epsilon; false: it is empty, so there is no bound. */
+static bool
+read_limit(const char *setting, const char *name, dp_rational *limit)
+{
+	if (setting == NULL || setting[0] == '\0')
+		return false;
+	if (dp_bridge_numeric_to_rational(dp_bridge_text_to_numeric(setting),
+									  limit) != DP_NUMBER_OK)
+		elog(ERROR, "setting %s is not a number", name);
+	return true;
+}
+
 static void
-check_range(const dp_rational *x, const char *setting, const char *name,
-			bool floor, const char *what)
+check_ceiling(const dp_rational *x, const char *what)
 {
 	dp_rational limit;
-	int			order;
 
-	if (setting == NULL || setting[0] == '\0')
-		return;
-	if (dp_bridge_numeric_to_rational(dp_bridge_text_to_numeric(setting),
-									  &limit) != DP_NUMBER_OK)
-		elog(ERROR, "setting %s is not a number", name);
-	order = dp_mech_rational_compare(x, &limit);
-	if (floor ? order < 0 : order > 0)
+	if (read_limit(dp_setting_epsilon_ceiling, "dp_pg.epsilon_ceiling",
+				   &limit) && dp_mech_rational_compare(x, &limit) > 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("%s is %s what this server allows", what,
-						floor ? "below" : "above"),
-				 errdetail("Setting %s is %s.", name, setting),
-				 errhint("Ask with a %s epsilon.",
-						 floor ? "larger" : "smaller")));
+				 errmsg("%s is above what this server allows", what),
+				 errdetail("Setting dp_pg.epsilon_ceiling is %s.",
+						   dp_setting_epsilon_ceiling),
+				 errhint("Ask with a smaller epsilon.")));
 }
 
 /*
- * dp_bridge_check_epsilon
- *	  An epsilon given by a user as an exact positive rational, or 22023.
+ * dp_bridge_epsilon_floor
+ *	  The setting dp_pg.epsilon_floor; 0: there is none.
+ */
+dp_fixed
+dp_bridge_epsilon_floor(void)
+{
+	dp_rational limit;
+	dp_fixed	floor;
+
+	if (!read_limit(dp_setting_epsilon_floor, "dp_pg.epsilon_floor", &limit))
+		return 0;
+	dp_bridge_check_status(dp_acct_fixed_from_rational(&limit, DP_ROUND_UP,
+													   &floor),
+						   "read setting dp_pg.epsilon_floor");
+	return floor;
+}
+
+/*
+ * dp_bridge_check_floor
+ *	  22023 when the epsilon of a whole charge is below the server's floor.
+ */
+void
+dp_bridge_check_floor(dp_fixed charged, const char *what)
+{
+	if (charged >= dp_bridge_epsilon_floor())
+		return;
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("%s is below what this server allows", what),
+			 errdetail("It is %s, and setting dp_pg.epsilon_floor is %s.",
+					   dp_bridge_fixed_to_cstring(charged),
+					   dp_setting_epsilon_floor),
+			 errhint("Ask with a larger epsilon.")));
+}
+
+/*
+ * dp_bridge_check_price
+ *	  The epsilon of one released value, given by a user, as an exact positive
+ *	  rational, or 22023.  What the floor is about is the whole charge.
  */
 dp_rational
-dp_bridge_check_epsilon(Numeric x, bool isnull, const char *what)
+dp_bridge_check_price(Numeric x, bool isnull, const char *what)
 {
 	dp_rational epsilon;
 	dp_number_fault fault;
@@ -327,9 +370,37 @@ dp_bridge_check_epsilon(Numeric x, bool isnull, const char *what)
 						   dp_bridge_number_fault_text(fault)),
 				 errhint("Typical values lie between 0.01 and 1; smaller is "
 						 "more private and less accurate.")));
-	check_range(&epsilon, dp_setting_epsilon_floor, "dp_pg.epsilon_floor",
-				true, what);
-	check_range(&epsilon, dp_setting_epsilon_ceiling, "dp_pg.epsilon_ceiling",
-				false, what);
+	check_ceiling(&epsilon, what);
 	return epsilon;
+}
+
+/*
+ * dp_bridge_check_epsilon
+ *	  The same of an epsilon that is a whole charge: not below the floor
+ *	  either.
+ */
+dp_rational
+dp_bridge_check_epsilon(Numeric x, bool isnull, const char *what)
+{
+	dp_rational epsilon = dp_bridge_check_price(x, isnull, what);
+	dp_fixed	charged;
+
+	dp_bridge_check_status(dp_acct_fixed_from_rational(&epsilon, DP_ROUND_UP,
+													   &charged),
+						   "read epsilon");
+	dp_bridge_check_floor(charged, what);
+	return epsilon;
+}
+
+/* dp_bridge_check_scale: see dp_bridge.h. */
+void
+dp_bridge_check_scale(const dp_scale *scale)
+{
+	if (dp_mech_scale_approx(scale) <= ldexp(1, DP_SCALE_LOG2))
+		return;
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("noise would be too large"),
+			 errdetail("Its scale is above 2^%d granules.", DP_SCALE_LOG2),
+			 errhint("Use a larger epsilon or a smaller sensitivity.")));
 }

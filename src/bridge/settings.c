@@ -19,7 +19,7 @@
 
 #define DEFAULT_EPSILON "0.1"
 #define DEFAULT_CEILING "10"
-#define DEFAULT_FLOOR "0.000001"
+#define DEFAULT_FLOOR "0.001"
 
 /* The defaults stand also where the library was not preloaded. */
 char	   *dp_setting_epsilon = DEFAULT_EPSILON;
@@ -140,7 +140,8 @@ dp_bridge_settings_init(void)
 							   PGC_SUSET, 0,
 							   check_optional_epsilon, NULL, NULL);
 	DefineCustomStringVariable("dp_pg.epsilon_floor",
-							   "Smallest epsilon a private value may ask for.",
+							   "Smallest epsilon of a charge: of all that a "
+							   "query releases together.",
 							   "Empty: no limit.",
 							   &dp_setting_epsilon_floor, DEFAULT_FLOOR,
 							   PGC_SUSET, 0,

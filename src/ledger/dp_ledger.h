@@ -297,11 +297,19 @@ extern void dp_ledger_read_standing(const char *dataset,
 									dp_ledger_standing *out);
 
 /*
- * Raise 22023 when a query's epsilon is outside the floor and ceiling that the
- * dataset's owner set with dp_limit.
+ * Raise 22023 when the epsilon of a whole charge is below the server's floor,
+ * or below the one that the dataset's owner set with dp_limit; when that of
+ * one released value is above the owner's ceiling; and both of a mechanism
+ * that is charged by itself.
  */
+extern void dp_ledger_check_floor(const dp_ledger_standing *standing,
+								  const char *dataset, dp_fixed charged);
+extern void dp_ledger_check_ceiling(const dp_ledger_standing *standing,
+									const char *dataset, dp_fixed price);
 extern void dp_ledger_check_price(const dp_ledger_standing *standing,
 								  const char *dataset, dp_fixed epsilon);
+/* The greater of the two floors, 0: none. */
+extern dp_fixed dp_ledger_floor(const dp_ledger_standing *standing);
 
 /* The filter that charges of the payer must suit: dp_acct_charge_filter. */
 extern dp_filter dp_ledger_charge_filter(const dp_ledger_standing *standing);

@@ -21,17 +21,43 @@ refuse(const char *dataset, dp_fixed limit, bool floor)
 }
 
 /*
- * dp_ledger_check_price
+ * dp_ledger_check_floor
  *	  See dp_ledger.h.  Nothing has been charged when it raises.
  */
+void
+dp_ledger_check_floor(const dp_ledger_standing *standing,
+					  const char *dataset, dp_fixed charged)
+{
+	dp_bridge_check_floor(charged, "epsilon");
+	if (standing->floored && charged < standing->epsilon_floor)
+		refuse(dataset, standing->epsilon_floor, true);
+}
+
+/* dp_ledger_check_ceiling: see dp_ledger.h. */
+void
+dp_ledger_check_ceiling(const dp_ledger_standing *standing,
+						const char *dataset, dp_fixed price)
+{
+	if (standing->ceiled && price > standing->epsilon_ceiling)
+		refuse(dataset, standing->epsilon_ceiling, false);
+}
+
+/* dp_ledger_check_price: see dp_ledger.h. */
 void
 dp_ledger_check_price(const dp_ledger_standing *standing,
 					  const char *dataset, dp_fixed epsilon)
 {
-	if (standing->floored && epsilon < standing->epsilon_floor)
-		refuse(dataset, standing->epsilon_floor, true);
-	if (standing->ceiled && epsilon > standing->epsilon_ceiling)
-		refuse(dataset, standing->epsilon_ceiling, false);
+	dp_ledger_check_floor(standing, dataset, epsilon);
+	dp_ledger_check_ceiling(standing, dataset, epsilon);
+}
+
+/* dp_ledger_floor: see dp_ledger.h. */
+dp_fixed
+dp_ledger_floor(const dp_ledger_standing *standing)
+{
+	dp_fixed	server = dp_bridge_epsilon_floor();
+
+	return standing->floored ? Max(server, standing->epsilon_floor) : server;
 }
 
 /* dp_ledger_charge_filter: see dp_ledger.h. */

@@ -32,7 +32,8 @@ dp_local_call_site(FunctionCallInfo fcinfo)
 
 /*
  * An exact positive epsilon, or 22023.  Only who draws is bound by the
- * server's floor and ceiling; an estimate of answers drawn before is not.
+ * server's ceiling; an estimate of answers drawn before is not.  The floor is
+ * about charges, and nothing is charged here.
  */
 static dp_rational
 read_epsilon(Numeric x, bool limited)
@@ -43,7 +44,7 @@ read_epsilon(Numeric x, bool limited)
 		dp_bridge_numeric_to_rational(x, &epsilon) == DP_NUMBER_OK &&
 		epsilon.num != 0)
 		return epsilon;
-	return dp_bridge_check_epsilon(x, x == NULL, "epsilon");
+	return dp_bridge_check_price(x, x == NULL, "epsilon");
 }
 
 /*

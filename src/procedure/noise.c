@@ -100,7 +100,7 @@ dp_procedure_sql_laplace(PG_FUNCTION_ARGS)
 	dp_bridge_check_status(dp_mech_scale_make(sensitivity, &price.epsilon,
 											  &law.scale),
 						   "compute a noise scale");
-	dp_procedure_check_scale(&law.scale);
+	dp_bridge_check_scale(&law.scale);
 	charge.epsilon = price.epsilon_fixed;
 	dp_bridge_check_status(dp_acct_rho_from_laplace(sensitivity,
 													&price.epsilon,

@@ -64,7 +64,6 @@ extern void dp_procedure_open(FunctionCallInfo fcinfo,
 extern void dp_procedure_charge(const dp_procedure_price *price,
 								const dp_charge *charge, int releases,
 								const char *mechanism);
-extern void dp_procedure_check_scale(const dp_scale *scale);
 
 /* lattice.c */
 extern void dp_procedure_read_value(FunctionCallInfo fcinfo, int place,

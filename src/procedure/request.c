@@ -80,22 +80,3 @@ dp_procedure_charge(const dp_procedure_price *price, const dp_charge *charge,
 	request.replace_one = price->standing.replace_one;
 	dp_ledger_charge(&request, &receipt);
 }
-
-/*
- * dp_procedure_check_scale
- *	  Refuse noise so wide that it might not fit 128 bits (doc/theory.md T9).
- *
- * Errors: 22023.
- */
-void
-dp_procedure_check_scale(const dp_scale *scale)
-{
-	if (dp_mech_scale_approx(scale) <= 0x1p100)
-		return;
-	ereport(ERROR,
-			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("noise would be too large"),
-			 errdetail("Its scale is above 2^%d granules.",
-					   DP_PROCEDURE_RANGE),
-			 errhint("Use a larger epsilon or a smaller sensitivity.")));
-}

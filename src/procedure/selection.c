@@ -93,7 +93,7 @@ prepare(selection *s, const dp_procedure_price *price,
 											  2 * sensitivity,
 											  &price->epsilon, &s->scale),
 						   "compute a noise scale");
-	dp_procedure_check_scale(&s->scale);
+	dp_bridge_check_scale(&s->scale);
 	s->charge.epsilon = price->epsilon_fixed;
 	s->charge.delta = 0;
 	if (s->kind == CHOICE_GUMBEL)

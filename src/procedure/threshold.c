@@ -85,8 +85,8 @@ prepare(const dp_procedure_price *price, dp_uint128 sensitivity, int n,
 						   "compute a noise scale");
 	dp_bridge_check_status(dp_acct_sparse_law(plan, law),
 						   "compute a noise scale");
-	dp_procedure_check_scale(&law->threshold);
-	dp_procedure_check_scale(&law->query);
+	dp_bridge_check_scale(&law->threshold);
+	dp_bridge_check_scale(&law->query);
 }
 
 /* The place (from 1) of the first above, 0: none.  Called after the charge. */

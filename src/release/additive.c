@@ -25,6 +25,7 @@ set_laplace(dp_measure *measure, dp_uint128 sensitivity)
 	dp_bridge_check_status(dp_mech_scale_make(sensitivity, &measure->epsilon,
 											  &measure->scale),
 						   "compute a noise scale");
+	dp_bridge_check_scale(&measure->scale);
 	dp_bridge_check_status(dp_acct_fixed_from_rational(&measure->epsilon,
 													   DP_ROUND_UP,
 													   &charge->epsilon),

@@ -118,8 +118,8 @@ static dp_rational
 default_epsilon(int share)
 {
 	dp_rational whole =
-	dp_bridge_check_epsilon(dp_bridge_text_to_numeric(dp_setting_epsilon),
-							false, "epsilon");
+	dp_bridge_check_price(dp_bridge_text_to_numeric(dp_setting_epsilon), false,
+						  "epsilon");
 	dp_fixed	part;
 
 	if (!dp_setting_split || share <= 1)
@@ -128,8 +128,8 @@ default_epsilon(int share)
 													   &part),
 						   "split epsilon");
 	part /= (dp_fixed) share;
-	return dp_bridge_check_epsilon(dp_bridge_fixed_to_numeric(part), false,
-								   "a part of dp_pg.epsilon");
+	return dp_bridge_check_price(dp_bridge_fixed_to_numeric(part), false,
+								 "a part of dp_pg.epsilon");
 }
 
 /*
@@ -177,8 +177,8 @@ dp_measure_set_parameters(dp_measure *measure, int share,
 				measure->number = number;
 				break;
 			case 'e':
-				measure->epsilon = dp_bridge_check_epsilon(number, nulls[i],
-														   "epsilon");
+				measure->epsilon = dp_bridge_check_price(number, nulls[i],
+														 "epsilon");
 				priced = true;
 				break;
 			default:

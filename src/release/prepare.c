@@ -5,6 +5,7 @@
  */
 #include "postgres.h"
 
+#include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
 #include "utils/lsyscache.h"
 
@@ -186,6 +187,7 @@ dp_release_prepare(dp_block *block, const dp_ledger_standing *standing,
 	{
 		dp_measure *measure = &spec->measures[i];
 
+		CHECK_FOR_INTERRUPTS();
 		prepare_measure(block, i, standing, measure);
 		measure->groups = spec->groups;
 		measure->collections = collections;
@@ -212,13 +214,19 @@ dp_release_prepare(dp_block *block, const dp_ledger_standing *standing,
 
 /*
  * dp_release_check_prices
- *	  Hold every price against the floor and ceiling that the dataset's owner
- *	  set with dp_limit, and against delta; nothing has been charged yet.
+ *	  Hold every price against the ceiling of the dataset, and against delta,
+ *	  and what all values cost together, by the epsilons that were asked for,
+ *	  against the floors of server and dataset.  Nothing has been charged yet.
+ *
+ * With dp_pg.split each part was rounded down, by less than a unit: so much
+ * may be missing.
  */
 void
 dp_release_check_prices(const dp_release_spec *spec,
 						const dp_ledger_standing *standing)
 {
+	dp_fixed	asked = 0;
+	dp_fixed	lost = dp_setting_split ? (dp_fixed) spec->nmeasures : 0;
 	int			i;
 
 	for (i = 0; i < spec->nmeasures; i++)
@@ -229,11 +237,14 @@ dp_release_check_prices(const dp_release_spec *spec,
 			dp_acct_fixed_from_rational(&spec->measures[i].epsilon,
 										DP_ROUND_UP, &price),
 			"compare epsilon with what the dataset allows");
-		dp_ledger_check_price(standing, spec->block->dataset, price);
+		asked = dp_acct_fixed_add(asked, price);
+		dp_ledger_check_ceiling(standing, spec->block->dataset, price);
 		if (spec->measures[i].mechanism == DP_MECHANISM_GAUSSIAN)
 			dp_ledger_check_delta(standing, spec->block->dataset,
 								  spec->measures[i].delta);
 	}
+	if (dp_acct_fixed_add(asked, lost) < dp_ledger_floor(standing))
+		dp_ledger_check_floor(standing, spec->block->dataset, asked);
 }
 
 /* The mechanism's name, for the ledger and EXPLAIN. */

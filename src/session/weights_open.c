@@ -206,17 +206,32 @@ noisy_count(dp_reading *reading, dp_fixed price)
 								  charge_count, &charge);
 }
 
+/* The count is a charge of its own, made whether or not a plan is found. */
+static void
+check_count_price(const dp_reading *reading, dp_fixed price)
+{
+	dp_fixed	floor = dp_ledger_floor(&reading->standing);
+
+	if (price > 0 && price >= floor)
+		return;
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("epsilon is too small to count the rows with"),
+			 errdetail("One part in %d of it, %s, is charged for the count; "
+					   "no charge on dataset \"%s\" may be below %s.",
+					   DP_WORKLOAD_COUNT_SHARE,
+					   dp_bridge_fixed_to_cstring(price), reading->dataset,
+					   dp_bridge_fixed_to_cstring(Max(floor, 1))),
+			 errhint("Use a larger epsilon, or give n.")));
+}
+
 static void
 count_rows(weights_call *call, dp_reading *reading)
 {
 	dp_fixed	price = call->epsilon / DP_WORKLOAD_COUNT_SHARE;
 	int64		n;
 
-	if (price == 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("epsilon is too small to count the rows with"),
-				 errhint("Use a larger epsilon, or give n.")));
+	check_count_price(reading, price);
 	n = noisy_count(reading, price);
 	if (n < 1)
 		ereport(ERROR,

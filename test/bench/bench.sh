@@ -160,7 +160,7 @@ session=$(psql -X -A -t -v ON_ERROR_STOP=1 "$with user=analyst" -c "
 compare "an ask, whole statement" 2 $((repeat / 10)) \
 	"$with user=analyst" \
 	"SELECT above FROM dp_sparse_vector_ask($session, 'i > 3')" \
-	"$with user=analyst" "SELECT dp_pg.charge('bench', 'bench', 0.000001)"
+	"$with user=analyst" "SELECT dp_pg.charge('bench', 'bench', 0.001)"
 if [[ charges =~ ${ONLY:-} ]]; then
 	PGHOST=$DP_PG_WORK/with PGUSER=postgres \
 		sh test/bench/charge.sh "$charge_seconds" "$charge_pairs"

@@ -8,6 +8,7 @@
 \set file :abs_srcdir '/sql/include/query.psql'
 \i :file
 
+SET dp_pg.epsilon_floor = '0.000001';
 SET dp_pg.epsilon = '0.000001';
 SET ROLE :analyst;
 CREATE TABLE pub AS SELECT g FROM generate_series(1, 50) g;

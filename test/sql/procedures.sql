@@ -124,7 +124,7 @@ SET ROLE regress_procedures_poor;
 SELECT * FROM outcome('SELECT people(0.6)');
 SELECT * FROM outcome('SELECT people(0.6)');
 SELECT * FROM outcome('SELECT people(0.4)');
-SELECT * FROM outcome('SELECT people(0.000001)');
+SELECT * FROM outcome('SELECT people(0.001)');
 SET ROLE regress_procedures_none;
 SELECT * FROM outcome('SELECT people(0.1)');
 RESET ROLE;

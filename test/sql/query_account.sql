@@ -21,7 +21,7 @@ SELECT state, charges FROM outcome('SELECT dp_count(1, 0.10000) FROM person');
 SELECT * FROM standing;
 -- exhausted: 53400, explained, not charged, however small
 SELECT * FROM outcome('SELECT dp_count(*) FROM person');
-SELECT * FROM outcome('SELECT dp_count(1, 0.000001) FROM person');
+SELECT * FROM outcome('SELECT dp_count(1, 0.001) FROM person');
 SELECT * FROM outcome('SELECT dp_count(*) FROM person WHERE false');
 SELECT * FROM standing;
 CREATE FUNCTION refusal(statement text, OUT asked boolean, OUT remains boolean, OUT hint boolean, OUT renews boolean) LANGUAGE plpgsql AS $$
@@ -44,7 +44,7 @@ SELECT state, charges FROM outcome('SELECT dp_count(1, 0.06) FROM person') UNION
 RESET ROLE;
 SELECT grant_(0.1);
 SET ROLE :analyst;
-SELECT * FROM outcome('SELECT dp_count(1, 0.000001) FROM person');
+SELECT * FROM outcome('SELECT dp_count(1, 0.001) FROM person');
 SELECT * FROM standing;
 RESET ROLE;
 -- revoke and grant again: nothing is refunded
@@ -54,7 +54,7 @@ SELECT * FROM outcome('SELECT dp_count(*) FROM person');
 RESET ROLE;
 SELECT grant_(0.35);
 SET ROLE :analyst;
-SELECT * FROM outcome('SELECT dp_count(1, 0.000001) FROM person');
+SELECT * FROM outcome('SELECT dp_count(1, 0.001) FROM person');
 RESET ROLE;
 
 -- one query, the sum of its values; equal values once; keys once
@@ -88,7 +88,7 @@ SELECT grant_((SELECT spent_epsilon FROM standing) + 0.75);
 SET ROLE :analyst;
 SELECT * FROM outcome('SELECT dp_count(1, 0.5), dp_sum(age, 0.26) FROM person');
 SELECT state, charges FROM outcome('SELECT dp_count(1, 0.5), dp_sum(age, 0.25) FROM person');
-SELECT * FROM outcome('SELECT dp_count(1, 0.000001) FROM person');
+SELECT * FROM outcome('SELECT dp_count(1, 0.001) FROM person');
 RESET ROLE;
 
 -- the cap over all roles
@@ -106,7 +106,7 @@ SET ROLE :owner;
 SELECT * FROM outcome('SELECT dp_count(1, 0.2) FROM person');
 SELECT state, charges FROM outcome('SELECT dp_count(1, 0.1) FROM person');
 RESET ROLE;
-SELECT * FROM outcome('SELECT dp_count(1, 0.000001) FROM person');
+SELECT * FROM outcome('SELECT dp_count(1, 0.001) FROM person');
 -- an exempt role is recorded, and counts against the cap
 SELECT role, payer IS NULL AS exempt, epsilon, releases FROM dp_pg.ledger WHERE dataset = :'schema' ORDER BY id DESC LIMIT 3;
 SELECT dp_limit(:'schema', epsilon => 1e10, delta => 1e-5);

@@ -103,14 +103,16 @@ FROM special;
 SELECT dp_sum(r, -3e38, 3e38, 0.001) IS NOT NULL, dp_sum(d, -1e308, 1e308, 0.001) IS NOT NULL,
 	dp_sum(n, -1e308, 1e308, 0.001) IS NOT NULL, dp_avg(d, -1e308, 1e308, 0.001) BETWEEN -1e308 AND 1e308
 FROM special;
--- bigint saturates: scale 2^31 * 10^22, inside with probability 5e-13 each
+-- bigint saturates: scale 2^31 * 10^20, inside with probability 5e-11 each;
+-- noise of scale 2^31 * 10^22 might not fit 128 bits, and is refused before
 RESET ROLE;
 SET dp_pg.epsilon_floor = '';
 SET ROLE :analyst;
-SELECT count(*) FROM (SELECT dp_sum(i, -2147483648, 2147483647, 1e-22) v FROM typed
-	UNION ALL SELECT dp_sum(i, -2147483647, 2147483647, 1e-22) FROM typed
-	UNION ALL SELECT dp_sum(s, -2147483647, 2147483647, 1e-22) FROM typed) t
+SELECT count(*) FROM (SELECT dp_sum(i, -2147483648, 2147483647, 1e-20) v FROM typed
+	UNION ALL SELECT dp_sum(i, -2147483647, 2147483647, 1e-20) FROM typed
+	UNION ALL SELECT dp_sum(s, -2147483647, 2147483647, 1e-20) FROM typed) t
 WHERE v IN (9223372036854775807, -9223372036854775808);
+SELECT * FROM outcome('SELECT dp_sum(i, -2147483648, 2147483647, 1e-22) FROM typed');
 SELECT dp_count(1, 1e-22) IS NOT NULL, dp_sum(b, 1e-22) IS NOT NULL,
 	dp_avg(b, 1e-22) BETWEEN 0 AND 128, dp_avg(d, 1e-22) BETWEEN 0 AND 128,
 	dp_avg(r, 1e-22) BETWEEN 0 AND 128, dp_sum(d, 1e-22) IS NOT NULL

@@ -23,11 +23,11 @@ END $$;
 SELECT * FROM refused('dp_count(1, 0)', 'dp_count(1, 0.0)', 'dp_count(1, -0.1)', 'dp_count(1, NULL)', 'dp_count(1, NULL::numeric)',
 	'dp_count(1, NULL::float8)', 'dp_count(1, ''NaN'')', 'dp_count(1, ''NaN''::numeric)', 'dp_count(1, ''NaN''::float8)',
 	'dp_count(1, ''Infinity''::numeric)', 'dp_count(1, ''Infinity''::float8)', 'dp_count(1, ''-Infinity''::float8)',
-	'dp_count(1, 1e-7)', 'dp_count(1, 10.000001)', 'dp_count(1, 1e400)', 'dp_count(1, 1e-400)', 'dp_count(1, 1e-30::float8)', 'dp_count(1, 1e300::float8)',
+	'dp_count(1, 1e-7)', 'dp_count(1, 0.0009999)', 'dp_count(1, 10.000001)', 'dp_count(1, 1e400)', 'dp_count(1, 1e-400)', 'dp_count(1, 1e-30::float8)', 'dp_count(1, 1e300::float8)',
 	'dp_sum(age, 0)', 'dp_sum(age, -1)', 'dp_sum(age, 11)', 'dp_sum(age, 0, 1, 0)', 'dp_sum(age, 0, 1, NULL)', 'dp_sum(age, 0, 1, ''NaN''::float8)',
 	'dp_avg(age, 0)', 'dp_avg(age, 0, 1, 0)', 'dp_avg(age, 0, 1, -1e-30)', 'dp_avg(score, 1e10)');
 -- the limits themselves are allowed
-SELECT state FROM refused('dp_count(1, 0.000001)', 'dp_count(1, 10)', 'dp_count(1, 1e1::float8)', 'dp_avg(age, 0, 1, 10.0)');
+SELECT state FROM refused('dp_count(1, 0.001)', 'dp_count(1, 10)', 'dp_count(1, 1e1::float8)', 'dp_avg(age, 0, 1, 10.0)');
 -- parameters that depend on rows
 SELECT * FROM refused('dp_count(1, score)', 'dp_count(1, income / 100)', 'dp_count(1, age)', 'dp_count(1, 0.1 + 0 * income)',
 	'dp_sum(age, 0, age)', 'dp_sum(age, age, 100)', 'dp_sum(age, 0, 10, income)', 'dp_avg(age, score, 100)',

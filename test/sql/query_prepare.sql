@@ -51,7 +51,7 @@ RESET plan_cache_mode;
 -- 0.1 as double precision is 0.1, not 0.1000000000000000055
 EXECUTE price8(0.1) \g /dev/null
 SELECT * FROM spent();
-EXECUTE price8(1e-5) \g /dev/null
+EXECUTE price8(1e-3) \g /dev/null
 EXECUTE price(0.30) \g /dev/null
 SELECT * FROM spent();
 -- bad parameters: own SQLSTATE, hint, no charge; in both modes

@@ -92,7 +92,7 @@ SELECT * FROM spent();
 SELECT count(*) FROM (SELECT DISTINCT ON (w) w, c FROM (SELECT 1 w, dp_count(*) c FROM person GROUP BY ward) t ORDER BY w, c) u;
 SELECT * FROM spent();
 -- the same text twice is two releases; one value named twice is one draw
-SELECT (SELECT dp_count(1, 1e-6) FROM person) IS NOT NULL, (SELECT dp_count(1, 1e-6) FROM person) IS NOT NULL;
+SELECT (SELECT dp_count(1, 1e-3) FROM person) IS NOT NULL, (SELECT dp_count(1, 1e-3) FROM person) IS NOT NULL;
 SELECT * FROM spent();
 SELECT a = b AND b = c AS same FROM (SELECT dp_count(*) a, dp_count(*) b, dp_count(*) + 0 c FROM person) t;
 SELECT * FROM spent();

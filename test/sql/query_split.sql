@@ -45,10 +45,14 @@ EXECUTE pair;
 SET dp_pg.split = on;
 EXECUTE pair;
 SELECT * FROM spent();
--- a part below the floor is refused, nothing is charged
-SET dp_pg.epsilon = 0.000001;
-SELECT * FROM outcome('SELECT dp_count(*), dp_sum(age) FROM person');
+-- parts may be below the floor, the charge that they make up together may not
+SET dp_pg.epsilon = 0.001;
+SELECT state, charges FROM outcome('SELECT dp_count(*), dp_sum(age), dp_avg(age) FROM person');
+SELECT value, epsilon FROM dp_last_release();
+SELECT * FROM outcome('SELECT dp_count(*), (SELECT dp_count(*) FROM person WHERE sex) FROM person');
 SELECT state, charges FROM outcome('SELECT dp_count(*) FROM person');
+SET dp_pg.epsilon = 0.0009;
+SELECT * FROM outcome('SELECT dp_count(*), dp_sum(age), dp_avg(age) FROM person');
 
 \set file :abs_srcdir '/sql/include/query_end.psql'
 \i :file

@@ -17,7 +17,7 @@ use Test::More;
 
 my $node = attack_node('noise');
 
-$node->safe_psql('postgres', "ALTER ROLE analyst SET dp_pg.epsilon = '0.000001'");
+$node->safe_psql('postgres', "ALTER ROLE analyst SET dp_pg.epsilon_floor = '0.000001'; ALTER ROLE analyst SET dp_pg.epsilon = '0.000001'");
 my $ask = 'SELECT dp_count(*) FROM patients;';
 
 sub equal_pairs

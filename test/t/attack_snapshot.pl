@@ -122,6 +122,7 @@ hang_up($p);
 
 # 4. EvalPlanQual: rows of the analyst's own table change under a statement
 # that holds a release; it is drawn once and charged once.
+$node->safe_psql('postgres', "ALTER ROLE analyst SET dp_pg.epsilon_floor = '0.000001'");
 as($node, 'analyst', "ALTER ROLE analyst SET dp_pg.epsilon = '0.000001'");
 as($node, 'analyst', 'CREATE TABLE own (id int PRIMARY KEY, v bigint); INSERT INTO own SELECT i, i FROM generate_series(1, 20) i');
 for my $statement (

@@ -215,7 +215,7 @@ as('owner', "SELECT dp_grant('bob', 'h', epsilon => 1, filter => 'basic')");
 is(sqlstate($node, 'bob', <<'EOT'), '', 'ten times 0.1 is 1');
 SELECT dp_pg.charge('h', 'm', 0.1) FROM generate_series(1, 10);
 EOT
-is(charge('bob', '0.000001'), '53400', 'and not a bit more');
+is(charge('bob', '0.001'), '53400', 'and not a bit more');
 
 # Delta has a limit of its own.
 as('owner',
