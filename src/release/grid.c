@@ -9,8 +9,6 @@
  */
 #include "postgres.h"
 
-#include <math.h>
-
 #include "utils/builtins.h"
 
 #include "../bridge/dp_numeric.h"
@@ -100,23 +98,13 @@ dp_release_grid(Numeric lower, Numeric upper, Numeric granule, bool integers)
 
 /*
  * dp_release_grid_value
- *	  granules * 2^exponent as numeric, rounded to the digits that tell
- *	  neighbouring grid points apart.  Only for values already released.
+ *	  granules * 2^exponent as numeric, exactly: with -exponent digits after
+ *	  the point where exponent is negative.  A grid has grid points only, so
+ *	  fewer digits would be another value, perhaps outside the bounds.
  */
 Numeric
 dp_release_grid_value(const dp_grid *grid, dp_int128 granules)
 {
-	Numeric		value = dp_bridge_int128_to_numeric(granules);
-	int			digits;
-
-	if (grid->exponent == 0)
-		return value;
-	value = dp_numeric_call2(numeric_mul, value,
-							 dp_bridge_power_of_two(grid->exponent));
-	if (grid->exponent > 0)
-		return value;
-	digits = (int) ceil(-grid->exponent * 0.30102999566398120);
-	return DatumGetNumeric(DirectFunctionCall2(numeric_round,
-											   NumericGetDatum(value),
-											   Int32GetDatum(digits)));
+	return dp_release_scale_numeric(dp_bridge_int128_to_numeric(granules),
+									grid->exponent);
 }

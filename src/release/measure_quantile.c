@@ -155,28 +155,6 @@ whole_value(const dp_grid *grid, int64 granules, int64 least, int64 most)
 	return (int64) Min(Max(value, least), most);
 }
 
-/*
- * A grid point as numeric; at either end of the grid the short decimal might
- * lie outside the bounds, and then all digits are given.
- */
-static Datum
-numeric_value(const dp_grid *grid, int64 granules)
-{
-	Datum		value;
-	Datum		exact;
-	int			order;
-
-	value = NumericGetDatum(dp_release_grid_value(grid, granules));
-	if (granules != grid->low && granules != grid->high)
-		return value;
-	exact = NumericGetDatum(
-		dp_release_scale_numeric(int64_to_numeric(granules), grid->exponent));
-	order = DatumGetInt32(DirectFunctionCall2(numeric_cmp, value, exact));
-	if (granules == grid->low ? order < 0 : order > 0)
-		return exact;
-	return value;
-}
-
 static Datum
 release(const dp_measure *measure, const dp_cell *cells)
 {
@@ -213,8 +191,6 @@ release(const dp_measure *measure, const dp_cell *cells)
 			return TimestampGetDatum(whole_value(grid, point,
 												 PG_INT64_MIN + 1,
 												 PG_INT64_MAX - 1));
-		case NUMERICOID:
-			return numeric_value(grid, point);
 		default:
 			return dp_measure_from_granules(measure, point,
 											measure->aggregate->aggtype);
