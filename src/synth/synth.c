@@ -8,6 +8,7 @@
 #include "net.h"
 #include "releases.h"
 #include "smalldb.h"
+#include "synthesize.h"
 
 /* dp_synth_init: see dp_synth.h. */
 void
@@ -16,4 +17,5 @@ dp_synth_init(void)
 	dp_synth_releases_init();
 	dp_synth_smalldb_init();
 	dp_net_init();
+	dp_synthesis_init();
 }

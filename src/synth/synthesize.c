@@ -4,7 +4,8 @@
  *
  * Order: universe, workload and sizes are found and shown; the reading is
  * verified; charge and record are made durable; one pass over the private
- * rows; the mechanism on what it counted; rows.
+ * rows; the mechanism on what it counted; rows.  The last three happen in the
+ * process that reads (synthesize_run.c).
  */
 #include "postgres.h"
 
@@ -221,7 +222,6 @@ read_request(FunctionCallInfo fcinfo, dp_synthesis *s)
 	s->reading = dp_synthesis_reading(s);
 	s->terms.sensitivity = s->reading->sensitivity;
 	s->terms.replace_one = s->reading->standing.replace_one;
-	s->terms.most_cells = DP_SYNTHESIZE_TREE;
 	plan_price(fcinfo, s);
 }
 
@@ -309,19 +309,36 @@ spell(const dp_axis *axis)
 	return out;
 }
 
-static void
-put_rows(const dp_synthesis *s, ReturnSetInfo *result, const int32 *places,
-		 int64 nrows)
+typedef struct row_maker
 {
+	const dp_synthesis *synthesis;
+	ReturnSetInfo *result;
+	spelled		column[DP_UNIVERSE_AXES];	/* the engine's */
+} row_maker;
+
+static void
+prepare_rows(row_maker *maker, const dp_synthesis *s, ReturnSetInfo *result)
+{
+	int			k;
+
+	maker->synthesis = s;
+	maker->result = result;
+	for (k = 0; k < s->universe->naxes; k++)
+		maker->column[k] = spell(s->axes[k]);
+}
+
+/* dp_synthesis_rows */
+static void
+put_rows(void *context, const int32 *places, int64 nrows)
+{
+	const row_maker *maker = context;
+	const dp_synthesis *s = maker->synthesis;
 	int			n = s->universe->naxes;
-	spelled		column[DP_UNIVERSE_AXES];
 	Datum		values[DP_UNIVERSE_AXES];
 	bool		nulls[DP_UNIVERSE_AXES];
 	int64		i;
 	int			k;
 
-	for (k = 0; k < n; k++)
-		column[k] = spell(s->axes[k]);
 	for (i = 0; i < nrows; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
@@ -329,11 +346,11 @@ put_rows(const dp_synthesis *s, ReturnSetInfo *result, const int32 *places,
 		{
 			int32		place = places[i * n + k];
 
-			values[s->order[k]] = column[k].values[place];
-			nulls[s->order[k]] = column[k].nulls[place];
+			values[s->order[k]] = maker->column[k].values[place];
+			nulls[s->order[k]] = maker->column[k].nulls[place];
 		}
-		tuplestore_putvalues(result->setResult, result->setDesc, values,
-							 nulls);
+		tuplestore_putvalues(maker->result->setResult,
+							 maker->result->setDesc, values, nulls);
 	}
 }
 
@@ -408,7 +425,7 @@ dp_synth_sql_synthesize(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
 	dp_synthesis s;
-	int32	   *places;
+	row_maker	maker;
 	int64		nrows;
 
 	MemSet(&s, 0, sizeof(s));
@@ -416,9 +433,8 @@ dp_synth_sql_synthesize(PG_FUNCTION_ARGS)
 	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
 	dp_universe_check_columns(s.universe, result->setDesc, NULL);
 	show_plan(&s);
-	places = dp_synthesis_run(&s, pay, &nrows);
-	put_rows(&s, result, places, nrows);
-	pfree(places);
+	prepare_rows(&maker, &s, result);
+	nrows = dp_synthesis_run(&s, pay, put_rows, &maker);
 	show_errors(&s, nrows);
 	dp_synth_finish(s.reading->dataset, s.id, s.report.cell_error,
 					results_of(&s, nrows));

@@ -52,8 +52,14 @@ extern void dp_synthesis_marginals(dp_synthesis *s, int k);
 extern void dp_synthesis_sets(dp_synthesis *s, ArrayType *sets);
 extern dp_reading *dp_synthesis_reading(const dp_synthesis *s);
 
-/* synthesize_run.c */
-extern int32 *dp_synthesis_run(dp_synthesis *s, dp_reader_charge pay,
-							   int64 *nrows);
+/*
+ * synthesize_run.c.  Rows come some at a time: the place of row i on the
+ * engine's column k is places[i * columns + k].
+ */
+typedef void (*dp_synthesis_rows) (void *context, const int32 *places,
+								   int64 n);
+extern int64 dp_synthesis_run(dp_synthesis *s, dp_reader_charge pay,
+							  dp_synthesis_rows put, void *context);
+extern void dp_synthesis_init(void);
 
 #endif							/* DP_SYNTH_SYNTHESIZE_H */

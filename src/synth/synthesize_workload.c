@@ -137,7 +137,6 @@ make_tables(dp_synthesis *s, const set_list *all, const set_list *wanted)
 	}
 	s->terms.ntables = all->n;
 	s->terms.table = s->tables;
-	s->terms.bound = palloc(sizeof(dp_bound) * all->n);
 }
 
 /* All parts of the wanted tables, and every column. */

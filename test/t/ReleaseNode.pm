@@ -14,8 +14,8 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(usleep time);
 
-our @EXPORT = qw(as quiet_session processor_time readers_time memory await reach
-  cancel_takes end_by_force);
+our @EXPORT = qw(as quiet_session processor_time readers_time readers_idle
+  memory readers_memory await reach work_time cancel_takes end_by_force);
 
 # Output of a role's statement.
 sub as
@@ -47,16 +47,32 @@ sub processor_time
 	return ($fields[11] + $fields[12]) / POSIX::sysconf(POSIX::_SC_CLK_TCK());
 }
 
-# Seconds of processor time that the readers have taken which are there now.
+# The readers that are there now.
+sub readers
+{
+	my ($node) = @_;
+
+	return split /\n/, value($node, 'SELECT pid FROM pg_stat_activity'
+		  . " WHERE backend_type = 'dp_pg reader'");
+}
+
+# Seconds of processor time that they have taken.
 sub readers_time
 {
 	my ($node) = @_;
 	my $time = 0;
 
-	$time += processor_time($_) foreach split /\n/,
-	  value($node, 'SELECT pid FROM pg_stat_activity'
-		  . " WHERE backend_type = 'dp_pg reader'");
+	$time += processor_time($_) foreach readers($node);
 	return $time;
+}
+
+# Wait until no reader is at work.
+sub readers_idle
+{
+	my ($node) = @_;
+
+	return wait_until($node, 'SELECT count(*) = 0 FROM pg_stat_activity'
+		  . " WHERE backend_type = 'dp_pg reader' AND state = 'active'");
 }
 
 # A number that /proc tells of a process: VmHWM (kB), RssAnon (kB), Threads.
@@ -65,6 +81,21 @@ sub memory
 	my ($pid, $name) = @_;
 
 	return slurp_file("/proc/$pid/status") =~ /^$name:\s+(\d+)/m ? $1 : -1;
+}
+
+# The largest one that it tells of a reader.
+sub readers_memory
+{
+	my ($node, $name) = @_;
+	my $most = -1;
+
+	foreach my $pid (readers($node))
+	{
+		my $number = memory($pid, $name);
+
+		$most = $number if $number > $most;
+	}
+	return $most;
 }
 
 # Poll, for a minute and a half, until a condition holds.
@@ -90,17 +121,27 @@ sub reach
 	return ok(await(sub { (answer($super, $sql))[0] eq $phase }), $name);
 }
 
-# Cancel what a session does; seconds of processor time that it takes until
-# it has ended, and its errors.
+# Seconds of processor time that a session and the readers have taken.
+sub work_time
+{
+	my ($node, $session) = @_;
+
+	return processor_time($session->{pid}) + readers_time($node);
+}
+
+# Cancel what a session does; seconds of processor time that it takes, with
+# its reader, until both have ended it, and its errors.
 sub cancel_takes
 {
-	my ($super, $session) = @_;
-	my ($before, $error);
+	my ($node, $super, $session) = @_;
+	my $before;
+	my $error;
 
 	answer($super, "SELECT pg_cancel_backend($session->{pid});");
-	$before = processor_time($session->{pid});
+	$before = work_time($node, $session);
 	(undef, $error) = answer($session);
-	return (processor_time($session->{pid}) - $before, $error);
+	ok(readers_idle($node), 'its reader ends it, too');
+	return (work_time($node, $session) - $before, $error);
 }
 
 # Kill the process of a session, at which the server begins anew.

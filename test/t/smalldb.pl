@@ -2,8 +2,8 @@
 # timeout and ends by force take effect at once, refund nothing, leave no
 # thread behind, and are recorded.
 #
-# "At once" is judged by the processor time that the session's process takes
-# after it was interrupted, so that a busy machine does not matter.
+# "At once" is judged by the processor time that the session's process and its
+# reader take after it was interrupted, so that a busy machine does not matter.
 use strict;
 use warnings;
 
@@ -112,6 +112,9 @@ isnt(as($node, 'alice', $shown), '', 'its own role does');
 is(value($node, 'SELECT count(*) FROM pg_stat_progress_copy'),
 	'0', "none of PostgreSQL's own views takes it for its own");
 
+is(memory($alice->{pid}, 'Threads'), 1, 'the session has no threads');
+cmp_ok(readers_memory($node, 'Threads'), '>', 1, 'its reader has');
+
 # ---- cancel and timeout ----
 
 foreach my $mechanism ('smalldb', 'net')
@@ -119,24 +122,25 @@ foreach my $mechanism ('smalldb', 'net')
 	my ($used, $error);
 
 	begin($mechanism, 'cancel') if $mechanism eq 'net';
-	($used, $error) = cancel_takes($super, $alice);
+	($used, $error) = cancel_takes($node, $super, $alice);
 	like($error, qr/57014/, "$mechanism: cancelled");
 	cmp_ok($used, '<', $prompt, "$mechanism: at once, after $used s");
-	is(memory($alice->{pid}, 'Threads'), 1, "$mechanism: no thread is left");
+	is(readers_memory($node, 'Threads'), 1, "$mechanism: no thread is left");
 	check_after("$mechanism, cancel");
 }
 
 # The charge is made within 3 s, and the work takes much longer than that.
-my $used = processor_time($alice->{pid});
+my $used = work_time($node, $alice);
 my (undef, $error) =
   answer($alice, "SET statement_timeout = 3000; $long{smalldb};"
 	  . ' RESET statement_timeout;');
 
 $charges++;
 like($error, qr/57014/, 'a timeout');
-cmp_ok((processor_time($alice->{pid}) - $used) / 2,
+readers_idle($node);
+cmp_ok((work_time($node, $alice) - $used) / 2,
 	'<', 3 + $prompt, 'at once, on two processors');
-is(memory($alice->{pid}, 'Threads'), 1, 'no thread is left');
+is(readers_memory($node, 'Threads'), 1, 'no thread is left');
 check_after('timeout');
 
 # ---- ends by force ----

@@ -2,9 +2,9 @@
 # timeout and ends by force leave behind in each of its phases; what
 # dp_pg.releases says and to whom; and that 14 columns fit.
 #
-# "At once" is judged by the processor time that the session's process takes
-# after it was interrupted, so that a busy machine does not matter.  In each
-# case the phase goes on for several seconds of it when nothing stops it.
+# "At once" is judged by the processor time that the session's process and its
+# reader take after it was interrupted, so that a busy machine does not matter.
+# In each case the phase goes on for several seconds of it when nothing stops it.
 use strict;
 use warnings;
 
@@ -128,18 +128,18 @@ foreach my $phase (sort keys %long)
 	begin($phase =~ /fitting/ ? 'insert' : 'create', $phase);
 	if ($phase eq 'drawing rows')
 	{
-		ok(await(sub { memory($alice->{pid}, 'RssAnon') > 300_000 }),
+		ok(await(sub { readers_memory($node, 'RssAnon') > 300_000 }),
 			"$phase: takes memory");
 	}
-	($used, $error) = cancel_takes($super, $alice);
+	($used, $error) = cancel_takes($node, $super, $alice);
 	like($error, qr/57014/, "$phase: cancelled");
 	cmp_ok($used, '<', $prompt, "$phase: at once, after $used s");
 	is( (answer($alice, 'SELECT sum(total_bytes) < 33554432,'
 				  . " count(*) FILTER (WHERE name ~ 'dp_pg synth')"
 				  . ' FROM pg_get_backend_memory_contexts();'))[0],
 		't|0', "$phase: its memory is freed");
-	cmp_ok(memory($alice->{pid}, 'RssAnon'),
-		'<', 150_000, "$phase: the system has it back");
+	cmp_ok($_, '<', 150_000, "$phase: the system has it back")
+	  for memory($alice->{pid}, 'RssAnon'), readers_memory($node, 'RssAnon');
 	check_after("$phase, cancel");
 }
 
@@ -167,7 +167,7 @@ my $whole = time - $begin;		# s, without a timeout
 foreach my $part (.1, .2, .3, .4, .5, .6)
 {
 	my $wait = 1 + int(1000 * $part * $whole);
-	my $used = processor_time($alice->{pid});
+	my $used = work_time($node, $alice);
 	my ($out, $error) = answer($alice, <<"EOT");
 SET statement_timeout = $wait;
 $cubes;
@@ -175,7 +175,8 @@ RESET statement_timeout;
 EOT
 
 	$hits++ if $error =~ /57014/;
-	$used = processor_time($alice->{pid}) - $used - $wait / 1000;
+	readers_idle($node);
+	$used = work_time($node, $alice) - $used - $wait / 1000;
 	$worst = $used if $used > $worst;
 }
 cmp_ok($hits, '>=', 2, "timeouts: $hits of 6, within $whole s");
@@ -340,7 +341,7 @@ is( (answer($big, "SET statement_timeout = '10min'; SELECT count(*) FROM"
 			  . join(', ', map { "c$_ int" } 1 .. 14)
 			  . ');'))[0],
 	'48842', sprintf('14 columns in %.1f s', time - $start));
-my $peak = memory($big->{pid}, 'VmHWM');
+my $peak = memory($big->{pid}, 'VmHWM') + readers_memory($node, 'VmHWM');
 
 cmp_ok($peak, '>', 10_000, 'memory was measured');
 cmp_ok($peak, '<', 1_000_000, "and was $peak kB");
