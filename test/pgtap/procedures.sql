@@ -12,6 +12,7 @@ CREATE EXTENSION IF NOT EXISTS pgtap;
 SELECT dp_pg.open_dataset('regress_procedures_tap') \g /dev/null
 BEGIN;
 SET LOCAL dp_pg.epsilon_ceiling = '1000000000';
+SET LOCAL dp_pg.epsilon_floor = '';
 SELECT * FROM no_plan();
 
 CREATE TEMP VIEW block AS
