@@ -46,6 +46,7 @@ extern void dp_bridge_require_preload(void);	/* 55000 otherwise */
 /* ---- where a private query may not run (place.c) ---- */
 extern void dp_bridge_refuse_parallel(void);	/* 25000 */
 extern void dp_bridge_refuse_serializable(void);	/* 0A000 */
+extern bool dp_bridge_has_others_rights(void);
 
 /* ---- waiting for a process of ours (latch.c) ---- */
 extern bool dp_bridge_spin(int usec);

@@ -1,11 +1,13 @@
 /*
  * place.c
- *	  Transactions in which no private query may run.
+ *	  Transactions in which no private query may run, and functions that run
+ *	  with another role's rights.
  */
 #include "postgres.h"
 
 #include "access/parallel.h"
 #include "access/xact.h"
+#include "miscadmin.h"
 
 #include "dp_bridge.h"
 
@@ -46,4 +48,20 @@ dp_bridge_refuse_serializable(void)
 				 errdetail("Predicate locks would show which rows were "
 						   "read."),
 				 errhint("Use REPEATABLE READ or READ COMMITTED.")));
+}
+
+/*
+ * dp_bridge_has_others_rights
+ *	  Does a function (or the check of a foreign key) have the rights of
+ *	  another role than the one that asks?
+ */
+bool
+dp_bridge_has_others_rights(void)
+{
+	Oid			user;
+	int			security;
+
+	GetUserIdAndSecContext(&user, &security);
+	return (security & SECURITY_LOCAL_USERID_CHANGE) != 0 &&
+		user != GetOuterUserId();
 }

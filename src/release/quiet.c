@@ -20,7 +20,6 @@
 #include "postgres.h"
 
 #include "fmgr.h"
-#include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/formatting.h"
 #include "utils/guc.h"
@@ -30,23 +29,11 @@
 static emit_log_hook_type next_emit_log = NULL;
 static fmgr_hook_type next_fmgr = NULL;
 
-/* Those of the caller himself are none, as where foreign keys are checked. */
-static bool
-has_others_rights(void)
-{
-	Oid			user;
-	int			security;
-
-	GetUserIdAndSecContext(&user, &security);
-	return (security & SECURITY_LOCAL_USERID_CHANGE) != 0 &&
-		user != GetOuterUserId();
-}
-
 static void
 keep_from_client(ErrorData *edata)
 {
 	if (edata->elevel == LOG && edata->output_to_client &&
-		has_others_rights())
+		dp_bridge_has_others_rights())
 		edata->output_to_client = false;
 	if (next_emit_log)
 		next_emit_log(edata);
@@ -63,7 +50,7 @@ void
 dp_release_refuse_loud(void)
 {
 	if (client_min_messages > LOG || log_min_messages == LOG ||
-		log_min_messages <= ERROR || !has_others_rights())
+		log_min_messages <= ERROR || !dp_bridge_has_others_rights())
 		return;
 	ereport(ERROR,
 			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
@@ -109,7 +96,7 @@ refuse_talkative(void)
 {
 	const char *setting;
 
-	if (!has_others_rights())
+	if (!dp_bridge_has_others_rights())
 		return;
 	if (is_on("plpgsql.print_strict_params"))
 		setting = "plpgsql.print_strict_params";
