@@ -460,7 +460,7 @@ RETURNS bigint
 LANGUAGE c VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'dp_ledger_sql_charge';
 COMMENT ON FUNCTION dp_pg.charge(name, text, numeric, numeric, numeric, bigint, name) IS
-'charges the asking role for a release made elsewhere and gives the charge''s id in dp_pg.ledger; rho NULL: what epsilon implies, epsilon NULL: the mechanism has a rho only; partition and part: all that was released is about the units of one part; durable at once, whatever the transaction does; errors 22023, 42704, 42501, 53400 exhausted, 55P03 locked, 53000 no worker, 25006 recovery, 0A000 restricted operation, 08007 outcome unknown';
+'charges the asking role for a release made elsewhere and gives the charge''s id in dp_pg.ledger; rho NULL: what epsilon implies, epsilon NULL: the mechanism has a rho only; partition and part: all that was released is about the units of one part; durable at once, whatever the transaction does; errors 22023, 42704, 42501, 53400 exhausted, 55000 in a function that is not known to call this one, 55P03 locked, 53000 no worker, 25006 recovery, 0A000 restricted operation, 08007 outcome unknown';
 REVOKE EXECUTE ON FUNCTION
 	dp_pg.charge(name, text, numeric, numeric, numeric, bigint, name)
 	FROM PUBLIC;

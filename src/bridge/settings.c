@@ -34,6 +34,9 @@ int			dp_setting_reader_timeout = 10000;
 int			dp_setting_worker_idle = 10000;
 int			dp_setting_worker_lock_timeout = 1000;
 
+/* Counts in headers of functions only, where ledger/shield_find.c reads it. */
+static bool setting_procedure = false;
+
 static bool preloaded = false;
 
 static const struct config_enum_entry mechanisms[] = {
@@ -159,6 +162,14 @@ dp_bridge_settings_init(void)
 							 "the exponential mechanism for selections.",
 							 &dp_setting_mechanism, DP_SETTING_LAPLACE,
 							 mechanisms, PGC_USERSET, 0,
+							 NULL, NULL, NULL);
+	DefineCustomBoolVariable("dp_pg.procedure",
+							 "Says whether a function calls a building block.",
+							 "In the header of a function, where its source "
+							 "does not show it; nowhere else has it an "
+							 "effect.",
+							 &setting_procedure, false,
+							 PGC_USERSET, 0,
 							 NULL, NULL, NULL);
 	DefineCustomIntVariable("dp_pg.reader_timeout",
 							"Longest wait of a private query for a reader.",

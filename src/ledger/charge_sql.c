@@ -171,7 +171,8 @@ read_request(FunctionCallInfo fcinfo, dp_ledger_request *request)
  * the mechanism has a rho only.  The caller vouches that these numbers hold
  * for the neighbours that the dataset has.
  *
- * Errors: 22023 bad parameter, and those of dp_ledger_charge.
+ * Errors: 22023 bad parameter, 55000 in a function that is not known to charge
+ * (dp_ledger_require_shield), and those of dp_ledger_charge.
  */
 Datum
 dp_ledger_sql_charge(PG_FUNCTION_ARGS)
@@ -180,6 +181,7 @@ dp_ledger_sql_charge(PG_FUNCTION_ARGS)
 	dp_ledger_receipt receipt;
 
 	dp_payer_refuse_place();
+	dp_ledger_require_shield();
 	read_request(fcinfo, &request);
 	dp_ledger_charge(&request, &receipt);
 	PG_RETURN_INT64(receipt.ledger_id);

@@ -287,6 +287,12 @@ extern void dp_ledger_act_as_asker(dp_acting *out, bool restricted);
 extern void dp_ledger_act_as_before(const dp_acting *acting);
 
 /*
+ * In a building block, which is given what a function read with another role's
+ * rights: raise 55000 unless that was hidden from the one who asks (shield.c).
+ */
+extern void dp_ledger_require_shield(void);
+
+/*
  * Raise 42501 when the asking role holds no budget on the dataset and is not
  * exempt; 0A000 in a security-restricted operation or autovacuum worker.
  * Else what would remain.  Charges nothing.

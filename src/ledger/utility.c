@@ -17,6 +17,7 @@
 #include "tcop/utility.h"
 
 #include "ledger.h"
+#include "shield.h"
 
 /* ms to wait for a worker that is asked to leave, and between two looks */
 #define LEAVE_TIMEOUT 5000
@@ -137,4 +138,5 @@ dp_ledger_init(void)
 {
 	dp_ledger_shmem_init();
 	dp_ledger_utility_init();
+	dp_shield_init();
 }

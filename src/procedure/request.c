@@ -29,10 +29,10 @@ check_sensitivity(Numeric x)
  * dp_procedure_open
  *	  Read the parameters that every building block has; nothing is charged.
  *
- * Errors: 22004 NULL; 22023 bad parameter; 55000 not preloaded; 25000 in a
- * parallel operation; 0A000 in a serializable transaction or
- * security-restricted operation; 42704 no such dataset; 42501 the asking role
- * has no budget.
+ * Errors: 22004 NULL; 22023 bad parameter; 55000 not preloaded, or a function
+ * that is not known to call one; 25000 in a parallel operation; 0A000 in a
+ * serializable transaction or security-restricted operation; 42704 no such
+ * dataset; 42501 the asking role has no budget.
  */
 void
 dp_procedure_open(FunctionCallInfo fcinfo, dp_procedure_places places,
@@ -41,6 +41,7 @@ dp_procedure_open(FunctionCallInfo fcinfo, dp_procedure_places places,
 	dp_bridge_require_preload();
 	dp_bridge_refuse_serializable();
 	dp_bridge_refuse_parallel();
+	dp_ledger_require_shield();
 	MemSet(out, 0, sizeof(*out));
 	dp_bridge_require_argument(fcinfo, places.dataset, "dataset",
 							   "Name the dataset that the value was computed "

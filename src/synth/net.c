@@ -264,6 +264,7 @@ dp_synth_sql_net_values(PG_FUNCTION_ARGS)
 	net			s;
 
 	dp_synth_check_place(fcinfo, "dp_net_values");
+	dp_ledger_require_shield();
 	MemSet(&s, 0, sizeof(s));
 	values = read_values(fcinfo, &floats, &nulls, &n);
 	dp_bridge_require_argument(fcinfo, 1, "sensitivity",

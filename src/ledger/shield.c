@@ -1,0 +1,278 @@
+/*
+ * shield.c
+ *	  An owner's procedure computes exact numbers for its caller, in his
+ *	  process; what that leaves behind is hidden from him, from the start of
+ *	  the procedure to its end or abort.
+ *
+ * A function is shielded when it is known to call a building block
+ * (shield_find.c) and runs with another role's rights.  Then
+ *
+ *	  - it does not begin in a serializable transaction: whoever catches the
+ *		error of the building block would keep the predicate locks, which name
+ *		the pages and rows that were read, until the transaction ends;
+ *	  - counters of buffers and WAL are at its end or abort what they were at
+ *		its start, and nothing is counted for tables, functions and statements;
+ *	  - no message of level DEBUG or LOG is sent while it runs;
+ *	  - settings of the caller that steer how rows are read do not reach it;
+ *	  - half of the stack is left when it begins.
+ *
+ * The other way round, a building block answers a function that runs with
+ * another role's rights only if that was shielded from its start, together
+ * with every function of the same role that it was called from.  So what was
+ * not recognised answers nothing.
+ *
+ * The functions that run now are a stack of this process.  Each start is
+ * followed by an end or an abort, except where another library's hook raises
+ * an error after ours: therefore a transaction's end clears the stack.
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "executor/instrument.h"
+#include "fmgr.h"
+#include "miscadmin.h"
+#include "tcop/tcopprot.h"
+#include "utils/elog.h"
+#include "utils/guc.h"
+#include "utils/memutils.h"
+#include "utils/regproc.h"
+
+#include "ledger.h"
+#include "shield.h"
+
+/*
+ * The first three count; only a superuser can write them into a header.  The
+ * others steer how rows are read, and are the owner's to write there.
+ */
+const dp_shield_setting dp_shield_settings[DP_SHIELD_SETTINGS] = {
+	{"track_counts", "off"},
+	{"track_functions", "none"},
+	{"pg_stat_statements.track", "none"},
+	{"gin_fuzzy_search_limit", "0"},
+	{"hash_mem_multiplier", "2"},
+	{"jit", "off"},
+	{"max_parallel_workers_per_gather", "0"},
+	{"work_mem", "64MB"},
+};
+
+/* A SECURITY DEFINER function that runs, in TopTransactionContext. */
+typedef struct running
+{
+	struct running *outer;
+	const FmgrInfo *call;
+	Oid			function;
+	Oid			user;			/* whose rights it has */
+	bool		shielded;
+	int			nest;			/* level of its settings; 0: none */
+	BufferUsage buffers;		/* before it */
+	WalUsage	wal;
+} running;
+
+static fmgr_hook_type next_fmgr = NULL;
+static running *innermost = NULL;
+
+/* ---- start ---- */
+
+/*
+ * How deep a LIKE goes can depend on a row: where the stack ends must not.
+ *
+ * Errors: 54001.
+ */
+static void
+check_stack_reserve(void)
+{
+	int			nest = NewGUCNestLevel();
+	char		half[16];
+
+	snprintf(half, sizeof(half), "%d", Max(max_stack_depth / 2, 100));
+	dp_bridge_set_local("max_stack_depth", half);
+	check_stack_depth();
+	AtEOXact_GUC(false, nest);
+}
+
+/* Answers the level that they end with. */
+static int
+take_settings(uint32 kept)
+{
+	int			nest = NewGUCNestLevel();
+	int			i;
+
+	for (i = 0; i < DP_SHIELD_SETTINGS; i++)
+		if ((kept & (1U << i)) == 0 &&
+			GetConfigOption(dp_shield_settings[i].name, true, false) != NULL)
+			dp_bridge_set_local(dp_shield_settings[i].name,
+								dp_shield_settings[i].value);
+	if (client_min_messages < NOTICE)
+		dp_bridge_set_local("client_min_messages", "notice");
+	return nest;
+}
+
+/* Where the function has a header, its level has ended, and ours within. */
+static void
+leave_settings(int nest)
+{
+	int			next = NewGUCNestLevel();
+
+	AtEOXact_GUC(true, Min(next, nest));
+}
+
+static bool
+is_shielded_already(void)
+{
+	return innermost != NULL && innermost->shielded &&
+		innermost->user == GetUserId();
+}
+
+/*
+ * Errors: 0A000 in a serializable transaction, 25000 in a parallel operation,
+ * 54001 less than half of the stack is left.
+ */
+static void
+refuse_place(void)
+{
+	dp_bridge_refuse_serializable();
+	dp_bridge_refuse_parallel();
+	check_stack_reserve();
+}
+
+static void
+push(const FmgrInfo *call, const dp_shield_facts *facts,
+	 const BufferUsage *buffers, const WalUsage *wal)
+{
+	running    *self = MemoryContextAllocZero(TopTransactionContext,
+											  sizeof(running));
+
+	self->call = call;
+	self->function = facts->function;
+	self->user = GetUserId();
+	self->shielded = facts->known;
+	self->buffers = *buffers;
+	self->wal = *wal;
+	if (facts->known && !is_shielded_already())
+		self->nest = take_settings(facts->kept);
+	self->outer = innermost;
+	innermost = self;
+}
+
+/* The hook of whoever stands behind us comes first: it may raise an error. */
+static void
+start(FmgrInfo *call, Datum *arg)
+{
+	BufferUsage buffers = pgBufferUsage;
+	WalUsage	wal = pgWalUsage;
+	dp_shield_facts facts = {.definer = false};
+
+	if (dp_bridge_has_others_rights())
+		facts = dp_shield_find(call->fn_oid);
+	if (facts.definer && facts.known && !is_shielded_already())
+		refuse_place();
+	if (next_fmgr)
+		next_fmgr(FHET_START, call, arg);
+	if (facts.definer)
+		push(call, &facts, &buffers, &wal);
+}
+
+/* ---- end and abort ---- */
+
+/* After an error settings are restored by the transaction that it aborts. */
+static void
+stop(const FmgrInfo *call, bool aborted)
+{
+	running    *self = innermost;
+
+	while (self != NULL && self->call != call)
+		self = self->outer;
+	if (self == NULL)
+		return;
+	innermost = self->outer;
+	if (self->nest > 0 && !aborted)
+		leave_settings(self->nest);
+	if (self->shielded)
+	{
+		pgBufferUsage = self->buffers;
+		pgWalUsage = self->wal;
+	}
+	pfree(self);
+}
+
+/* Called for every SECURITY DEFINER function, with its rights and settings. */
+static void
+shield_function(FmgrHookEventType event, FmgrInfo *call, Datum *arg)
+{
+	if (event == FHET_START)
+	{
+		start(call, arg);
+		return;
+	}
+	stop(call, event == FHET_ABORT);
+	if (next_fmgr)
+		next_fmgr(event, call, arg);
+}
+
+static void
+forget_running(XactEvent event, void *arg)
+{
+	if (event != XACT_EVENT_PRE_COMMIT &&
+		event != XACT_EVENT_PARALLEL_PRE_COMMIT &&
+		event != XACT_EVENT_PRE_PREPARE)
+		innermost = NULL;
+}
+
+/* dp_shield_init: install the hook; called once, while preloading. */
+void
+dp_shield_init(void)
+{
+	next_fmgr = fmgr_hook;
+	fmgr_hook = shield_function;
+	RegisterXactCallback(forget_running, NULL);
+}
+
+/* ---- the building blocks' side ---- */
+
+static void
+refuse_unknown(Oid function)
+{
+	const char *name = format_procedure(function);
+
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("function %s is not known to call a building block",
+					name),
+			 errdetail("So what it reads with its owner's rights was not "
+					   "hidden from its caller.  Nothing was charged."),
+			 errhint("Its owner can tell: ALTER ROUTINE %s SET "
+					 "dp_pg.procedure = on;", name)));
+}
+
+/*
+ * dp_ledger_require_shield
+ *	  Raise unless all functions that have read with the current user's rights
+ *	  for another role were shielded when they began.
+ *
+ * Errors: 55000.
+ */
+void
+dp_ledger_require_shield(void)
+{
+	const running *self;
+	bool		found = false;
+
+	if (!dp_bridge_has_others_rights())
+		return;
+	for (self = innermost; self != NULL; self = self->outer)
+	{
+		if (self->user != GetUserId())
+			continue;
+		if (!self->shielded)
+			refuse_unknown(self->function);
+		found = true;
+	}
+	if (!found)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("a building block cannot be called here"),
+				 errdetail("Another role's rights are used, but not by a "
+						   "SECURITY DEFINER function.  Nothing was "
+						   "charged."),
+				 errhint("Call it in a SECURITY DEFINER function.")));
+}
