@@ -321,6 +321,43 @@ SELECT dp_laplace(5, 1, 100000, 'regress_procedures_replace'), dp_gaussian(5, 1,
 SELECT dp_exponential(ARRAY['a','b'], ARRAY[1, 3], 1, 100000, 'regress_procedures_replace', monotone => true);
 SELECT dp_noisy_max(ARRAY['a','b'], ARRAY[1, 3], 1, 100000, 'regress_procedures_replace', monotone => true);
 
+-- the safe forms of the documentation: read by a process of its own, or
+-- computed before
+SET ROLE :owner;
+CREATE PROCEDURE total_income_safe(ward text, epsilon numeric, INOUT total numeric DEFAULT NULL)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = regress_procedures, public, pg_temp AS $$
+BEGIN
+	SELECT dp_sum(p.income, 0, 100, total_income_safe.epsilon) INTO total
+	FROM person p WHERE p.ward = total_income_safe.ward;
+END $$;
+CREATE FUNCTION gaussian_safe() RETURNS bigint LANGUAGE sql SECURITY DEFINER
+SET search_path = regress_procedures, public, pg_temp SET dp_pg.mechanism = gaussian SET dp_pg.delta = '1e-9'
+AS $$ SELECT dp_count(1, 0.5) FROM person $$;
+CREATE FUNCTION most_safe() RETURNS TABLE (what text, which text) LANGUAGE sql SECURITY DEFINER
+SET search_path = regress_procedures, public, pg_temp AS $$
+	SELECT 'argmax', dp_argmax('person', ARRAY['age < 10', 'age >= 10', 'sex'], 100000)
+	UNION ALL SELECT 'column', dp_argmax(feel, NULL, 100000)::text FROM person WHERE id < 500
+	UNION ALL SELECT 'above', (SELECT query::text FROM dp_sparse_vector('person', ARRAY['age < 10', 'age < 20', 'age < 30'],
+		threshold => 150, cutoff => 1, epsilon => 100000) WHERE above)
+$$;
+CREATE TABLE statistic (name text PRIMARY KEY, value double precision NOT NULL);
+INSERT INTO statistic SELECT 'income A', sum(least(greatest(p.income, 0), 100)) FROM person p WHERE p.ward = 'A';
+CREATE FUNCTION kept_statistic(name text, epsilon double precision) RETURNS double precision
+LANGUAGE sql SECURITY DEFINER SET search_path = regress_procedures, public, pg_temp AS $$
+	SELECT dp_laplace((SELECT s.value FROM statistic s WHERE s.name = kept_statistic.name),
+		100, epsilon, 'regress_procedures')
+$$;
+RESET ROLE;
+SET ROLE :analyst;
+CALL total_income_safe('A', 100000) \gset
+SELECT abs(:total - 6125) < 1 AS near;
+SELECT * FROM last_charges(1);
+SELECT gaussian_safe() BETWEEN 900 AND 1100 AS near;
+SELECT * FROM most_safe();
+SELECT abs(kept_statistic('income A', 100000) - 6125) < 1 AS near;
+RESET ROLE;
+SELECT mechanism, epsilon, releases FROM last_charges(5);
+
 DROP OWNED BY regress_procedures_poor, regress_procedures_none CASCADE;
 DROP ROLE regress_procedures_poor, regress_procedures_none;
 \set file :abs_srcdir '/sql/include/query_end.psql'
