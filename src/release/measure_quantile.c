@@ -29,7 +29,7 @@
 #include "measure.h"
 
 #define BLOCK_CELLS (INT64CONST(128) * 1024 * 1024)
-#define LEAST_CELLS 1024
+#define LEAST_CELLS 256
 
 typedef struct quantile_plan
 {

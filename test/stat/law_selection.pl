@@ -215,7 +215,7 @@ follows(
 	GROUPS,
 	'dp_quantile of dates');
 
-# Doubles on a grid of 2^-19, between and on the rows' values: of the points of
+# Doubles on a grid of 2^-6 (there are many groups), between and on the rows' values: of the points of
 # an interval there are too many to count, so they are one name.
 # Epsilon 2 at sensitivity 1: scores are exponents.
 my @rows = map { $_ / 4 } 1, 2, 2, 4, 7, 7, 7, 9;
@@ -225,10 +225,10 @@ my $sum = 0;
 
 foreach my $i (0 .. $#ends)
 {
-	my $left = $i == 0 ? -2**-19 : $ends[ $i - 1 ];
-	my $points = ($ends[$i] - $left) * 2**19 - ($i == $#ends ? 0 : 1);
+	my $left = $i == 0 ? -2**-6 : $ends[ $i - 1 ];
+	my $points = ($ends[$i] - $left) * 2**6 - ($i == $#ends ? 0 : 1);
 
-	$mass{"below$i"} = $points * exp(rank_score($ends[$i] - 2**-20, 1, 2, @rows));
+	$mass{"below$i"} = $points * exp(rank_score($ends[$i] - 2**-7, 1, 2, @rows));
 	$mass{"at$i"} = exp(rank_score($ends[$i], 1, 2, @rows)) if $i < $#ends;
 }
 $sum += $_ foreach values %mass;
@@ -247,7 +247,7 @@ follows(
 		'choice',
 		keep(join '', map { "$_ " . $mass{$_} / $sum . "\n" } sort keys %mass)),
 	GROUPS,
-	'dp_quantile of doubles, a grid of 2^-19');
+	'dp_quantile of doubles, a grid of 2^-6');
 
 # ---- Theorem 3.11: the error that EXPLAIN announces is kept by 95% ----
 
