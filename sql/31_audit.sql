@@ -345,8 +345,7 @@ SET search_path = pg_catalog, pg_temp AS $$
 	) AS k (why, object, pattern)
 	JOIN pg_proc AS f ON f.proname ~ k.pattern
 		AND f.pronamespace = 'pg_catalog'::regnamespace
-	WHERE dp_pg.audit_grantees(coalesce(f.proacl, acldefault('f', f.proowner)),
-			f.proowner, ARRAY['EXECUTE']) ~ '\mPUBLIC\M'
+	WHERE has_function_privilege('public', f.oid, 'EXECUTE')
 	GROUP BY k.why, k.object
 $$;
 COMMENT ON FUNCTION dp_pg.audit_server() IS
