@@ -1,6 +1,7 @@
 /*
  * relation_sync.c
- *	  Triggers that keep dp_pg.relation and dp_pg.attribute true.
+ *	  Triggers that keep dp_pg.relation, dp_pg.attribute and dp_pg.hardened
+ *	  true; the latter has the first columns of dp_pg.attribute.
  *
  * Two event triggers and a row trigger, all ENABLE ALWAYS.  The event triggers
  * run for everybody's DDL, so they first look, by catalog scans that need no
@@ -8,7 +9,7 @@
  * write, as the owner of the extension.  They take no input from the command.
  *
  * The row trigger fills relid_origin and the column number when a row is
- * inserted, by dp_protect and dp_declare or by a restore.
+ * inserted, by dp_protect, dp_declare and dp_harden or by a restore.
  */
 #include "postgres.h"
 
@@ -45,6 +46,12 @@ static const char *const follow_names[] =
 	" WHERE d.relid::pg_catalog.oid = d.relid_origin AND a.attrelid = d.relid"
 	" AND a.attnum = d.attnum AND NOT a.attisdropped"
 	" AND a.attname <> d.attname",
+	"UPDATE dp_pg.hardened AS d"
+	" SET attname = a.attname"
+	" FROM pg_catalog.pg_attribute AS a"
+	" WHERE d.relid::pg_catalog.oid = d.relid_origin AND a.attrelid = d.relid"
+	" AND a.attnum = d.attnum AND NOT a.attisdropped"
+	" AND a.attname <> d.attname",
 	"UPDATE dp_pg.relation AS d"
 	" SET relid_origin = d.relid, unit_attnum = a.attnum"
 	" FROM pg_catalog.pg_attribute AS a"
@@ -57,6 +64,11 @@ static const char *const follow_names[] =
 	" FROM pg_catalog.pg_attribute AS a"
 	" WHERE d.relid::pg_catalog.oid <> d.relid_origin AND a.attrelid = d.relid"
 	" AND a.attname = d.attname AND NOT a.attisdropped",
+	"UPDATE dp_pg.hardened AS d"
+	" SET relid_origin = d.relid, attnum = (SELECT a.attnum"
+	" FROM pg_catalog.pg_attribute AS a WHERE a.attrelid = d.relid"
+	" AND a.attname = d.attname AND NOT a.attisdropped)"
+	" WHERE d.relid::pg_catalog.oid <> d.relid_origin",
 	NULL
 };
 
@@ -70,6 +82,13 @@ static const char *const forget_dropped[] =
 	" WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_class AS c"
 	" WHERE c.oid = d.relid)"
 	" OR (d.relid::pg_catalog.oid = d.relid_origin"
+	" AND NOT EXISTS (SELECT FROM pg_catalog.pg_attribute AS a"
+	" WHERE a.attrelid = d.relid AND a.attnum = d.attnum"
+	" AND NOT a.attisdropped))",
+	"DELETE FROM dp_pg.hardened AS d"
+	" WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_class AS c"
+	" WHERE c.oid = d.relid)"
+	" OR (d.relid::pg_catalog.oid = d.relid_origin AND d.attname IS NOT NULL"
 	" AND NOT EXISTS (SELECT FROM pg_catalog.pg_attribute AS a"
 	" WHERE a.attrelid = d.relid AND a.attnum = d.attnum"
 	" AND NOT a.attisdropped))",
@@ -129,7 +148,8 @@ relation_exists(Oid relid)
 
 /*
  * Does a row disagree with the system catalogs?  name and attnum describe its
- * column; name is NULL for a relation whose rows are units.
+ * column; name is NULL for a relation whose rows are units, or where the whole
+ * relation is meant.
  */
 static bool
 column_disagrees(Oid relid, Oid origin, Name name, AttrNumber attnum,
@@ -139,7 +159,7 @@ column_disagrees(Oid relid, Oid origin, Name name, AttrNumber attnum,
 
 	if (what == DP_OBJECTS_GONE)
 		return !relation_exists(relid) ||
-			(!is_unit && relid == origin &&
+			(!is_unit && name != NULL && relid == origin &&
 			 !live_column(relid, attnum, &current));
 	if (relid != origin)
 		return relation_exists(relid);
@@ -212,7 +232,8 @@ catalog_disagrees(dp_disagreement what)
 	return OidIsValid(dp_bridge_extension_oid()) &&
 		OidIsValid(dp_bridge_catalog_namespace()) &&
 		(table_disagrees("relation", true, what) ||
-		 table_disagrees("attribute", false, what));
+		 table_disagrees("attribute", false, what) ||
+		 table_disagrees("hardened", false, what));
 }
 
 static void
@@ -259,7 +280,7 @@ PG_FUNCTION_INFO_V1(dp_relation_fill_origin);
 
 /*
  * dp_relation_fill_origin
- *	  BEFORE INSERT row trigger of both tables: relid_origin and the column
+ *	  BEFORE INSERT row trigger of the tables: relid_origin and the column
  *	  number are what they are now.  A row whose relation does not exist is
  *	  skipped with a warning; a column that does not exist gets number 0, which
  *	  no lookup accepts.
@@ -294,8 +315,9 @@ dp_relation_fill_origin(PG_FUNCTION_ARGS)
 	{
 		ereport(WARNING,
 				(errcode(ERRCODE_UNDEFINED_TABLE),
-				 errmsg("a declaration about a relation that does not exist "
-						"was skipped")));
+				 errmsg("a row of \"%s\" about a relation that does not exist "
+						"was skipped",
+						RelationGetRelationName(trigger->tg_relation))));
 		return PointerGetDatum(NULL);
 	}
 	name = heap_getattr(trigger->tg_trigtuple,

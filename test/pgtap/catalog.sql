@@ -98,6 +98,8 @@ INSERT INTO wanted VALUES
 	('dp_exponential', '{candidates,utilities,sensitivity,epsilon,dataset,monotone}', '{anyarray,anycompatiblearray,"double precision","double precision",name,boolean}'),
 	('dp_noisy_max', '{candidates,utilities,sensitivity,epsilon,dataset,noise,monotone}', '{anyarray,anycompatiblearray,"double precision","double precision",name,text,boolean}'),
 	('dp_audit', NULL, '{}'),
+	('dp_harden', NULL, '{}'),
+	('dp_unharden', NULL, '{}'),
 	('dp_randomized_response', '{value,epsilon}', '{boolean,numeric}'),
 	('dp_randomized_response', '{value,candidates,epsilon}', '{anycompatible,anycompatiblearray,numeric}'),
 	('dp_randomized_response_estimate', '{answer,epsilon}', '{boolean,numeric}'),
@@ -221,7 +223,7 @@ SELECT is_empty($$ SELECT id::regprocedure FROM member_function WHERE prokind = 
 
 -- dump and restore keep budgets, ledger and declarations
 SELECT set_has($$ SELECT unnest(extconfig)::regclass::text FROM pg_extension WHERE extname = 'dp_pg' $$,
-	$$ VALUES ('dp_pg.ledger'), ('dp_pg.budget'), ('dp_pg.dataset'), ('dp_pg.relation'), ('dp_pg.attribute') $$, 'configuration tables are dumped');
+	$$ VALUES ('dp_pg.ledger'), ('dp_pg.budget'), ('dp_pg.dataset'), ('dp_pg.relation'), ('dp_pg.attribute'), ('dp_pg.hardened') $$, 'configuration tables are dumped');
 
 -- estimates of the planner go past row security
 SELECT is_empty($$ SELECT attrelid::regclass, attname FROM pg_attribute JOIN pg_class c ON c.oid = attrelid
