@@ -189,6 +189,17 @@ wait_for_answer(dp_slot *slot, bool alone, dp_answer *answer)
 	}
 }
 
+/* dp_ledger_wait: for the answer to a request that was handed over. */
+void
+dp_ledger_wait(dp_slot *slot, dp_answer *answer)
+{
+	bool		alone;
+
+	if (!dp_ledger_is_handed_over(slot, &alone))
+		elog(ERROR, "nobody has handed over what the ledger waits for");
+	wait_for_answer(slot, alone, answer);
+}
+
 /*
  * dp_ledger_start_worker
  *	  See to it that a worker runs or starts, without waiting for it.
@@ -211,14 +222,23 @@ dp_ledger_start_worker(void)
 		rouse_worker(&handle, &attempts);
 }
 
-/* How long to wait for a row that somebody else has locked. */
-static TimestampTz
-deadline(void)
+/* dp_ledger_patience: ms to wait for a row that somebody else has locked. */
+int
+dp_ledger_patience(void)
 {
-	int			patience = in_hurry ? dp_setting_worker_lock_timeout :
-	Max(LockTimeout, dp_setting_worker_lock_timeout);
+	return in_hurry ? dp_setting_worker_lock_timeout :
+		Max(LockTimeout, dp_setting_worker_lock_timeout);
+}
 
-	return TimestampTzPlusMilliseconds(GetCurrentTimestamp(), patience);
+/* dp_ledger_fill_asker: who asks is this session, as it is now. */
+void
+dp_ledger_fill_asker(dp_slot *slot)
+{
+	slot->login = GetAuthenticatedUserId();
+	if (!OidIsValid(slot->login))
+		slot->login = GetSessionUserId();
+	slot->outer = GetOuterUserId();
+	slot->current = GetUserId();
 }
 
 /* Queue the request; waits a little when every slot is taken. */
@@ -381,12 +401,10 @@ dp_ledger_ask(dp_slot *content, dp_answer *answer)
 	dp_slot    *slot = NULL;
 	bool		alone;
 
-	content->login = GetAuthenticatedUserId();
-	if (!OidIsValid(content->login))
-		content->login = GetSessionUserId();
-	content->outer = GetOuterUserId();
-	content->current = GetUserId();
-	content->deadline = deadline();
+	dp_ledger_fill_asker(content);
+	content->deadline =
+		TimestampTzPlusMilliseconds(GetCurrentTimestamp(),
+									dp_ledger_patience());
 
 	/* Setting up the cleanup can fail: no slot may be taken before. */
 	PG_ENSURE_ERROR_CLEANUP(abandon_slot, PointerGetDatum(&slot));

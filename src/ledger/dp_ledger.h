@@ -64,8 +64,8 @@ typedef struct dp_task_call
 {
 	const void *data;
 	const char *text;			/* NULL: none */
-	bool		urgent;			/* dp_ledger_submit_reserved: nobody waits and
-								 * none of the fields about rights is set */
+	bool		urgent;			/* dp_ledger_fail: nobody waits and none of
+								 * the fields about rights is set */
 	int64		ledger_id;		/* of the charge; 0: a task only */
 	TimestampTz now;
 	NameData	dataset;
@@ -241,17 +241,50 @@ extern void dp_ledger_run_task(dp_ledger_request *request, const char *text,
 							   dp_task_reply *reply);
 
 /*
- * A place in the queue, held while something happens whose failure must be
- * recorded.  Reserving waits until all that such places handed over is done,
- * and raises as dp_ledger_charge does.  The other two raise
- * nothing, wait for nothing and may be called where a process ends: one gives
- * the place back, the other has the worker run the task of a request without
- * texts, after all that was submitted before and before all that follows.
+ * A place in the queue, for a task whose data another process comes to know:
+ * the session that asks never does.
+ *
+ * The session reserves the place and prepares the request in it, which settles
+ * who asks and what the text is; then it gives the ticket to a process of the
+ * same database, which hands over the data when it has them, and has nothing
+ * to do with the answer: that is the session's to wait for.  Preparing and
+ * waiting raise as dp_ledger_run_task does, reserving as dp_ledger_charge, and
+ * reserving waits until all that dp_ledger_fail told the worker is done.
+ *
+ * Handing over does nothing (false) when the session does not wait any more.
+ * It and the two functions by which the session gives a place up raise
+ * nothing, wait for nothing and may be called where a process ends.
+ * dp_ledger_release is for one whose ticket nobody has used or will use.
+ * dp_ledger_fail: if the data were not handed over, the worker runs the task
+ * of another request, which has no text and nobody waits for, after all that
+ * was submitted before and before all that follows; if they were, the answer
+ * is dropped.
  */
-extern struct dp_slot *dp_ledger_reserve(void);
-extern void dp_ledger_release(struct dp_slot *slot);
-extern void dp_ledger_submit_reserved(struct dp_slot *slot,
-									  const dp_ledger_request *request);
+typedef struct dp_ledger_place
+{
+	struct dp_slot *slot;		/* NULL: none */
+	struct dsm_segment *segment;	/* of the prepared text, if it needs one */
+} dp_ledger_place;
+
+typedef struct dp_ledger_ticket
+{
+	uint64		number;			/* of a reservation; no other has it */
+	int32		slot;
+	int32		patience;		/* ms to wait for a row that is locked */
+} dp_ledger_ticket;
+
+extern void dp_ledger_reserve(dp_ledger_place *place);
+extern void dp_ledger_prepare(dp_ledger_place *place,
+							  dp_ledger_request *request, const char *text,
+							  dp_ledger_ticket *ticket);
+extern bool dp_ledger_hand_over(const dp_ledger_ticket *ticket,
+								const void *data, Size size);
+extern void dp_ledger_await(dp_ledger_place *place,
+							const dp_ledger_request *request,
+							dp_task_reply *reply);
+extern void dp_ledger_release(dp_ledger_place *place);
+extern void dp_ledger_fail(dp_ledger_place *place,
+						   const dp_ledger_request *request);
 
 /*
  * A number for a partition of units: never given twice in this database, nor

@@ -18,18 +18,23 @@
  *		TAKEN, abandoned -> FREE	worker: the session gave up meanwhile
  *		DONE -> FREE				session, reads the answer
  *
- *		FREE -> RESERVED			session, before what may fail
- *		RESERVED -> FREE			it did not fail
- *		RESERVED -> PENDING			it did: nobody waits for this request,
- *									which the worker frees; when the worker
- *									ends too early it is PENDING again
+ *		FREE -> RESERVED			session, before rows are read for it
+ *		RESERVED -> FREE			session: nothing was read
+ *		RESERVED -> PENDING			whoever read: the data of the task are
+ *									there; it goes on as others do
+ *		RESERVED -> PENDING			session: reading failed; nobody waits for
+ *									this request, which the worker frees; when
+ *									the worker ends too early it is PENDING
+ *									again
  *
  * Locking.  There is one lock, dp_ledger_shared->lock, taken by itself only
  * and never held across anything that can raise, wait or read the catalog.
  * It protects the lists, every field marked "lock", and all of the workers'
  * entries.  The request of a slot is written by its session before PENDING
- * and immutable afterwards, but that its task is wiped with DONE and FREE; the
- * answer is written by the worker while TAKEN and immutable from DONE.
+ * (of a reserved one: before its ticket is given away, and the data of its
+ * task by whoever has the ticket, under the lock) and immutable afterwards,
+ * but that its task is wiped with DONE and FREE; the answer is written by the
+ * worker while TAKEN and immutable from DONE.
  *
  * Rows are locked dataset first, then budget, then batch and parts, and always
  * with SKIP LOCKED, so that a row somebody else holds stalls only those who
@@ -103,6 +108,7 @@ typedef struct dp_slot
 	dp_slot_state state;		/* lock */
 	bool		abandoned;		/* lock */
 	bool		unattended;		/* nobody ever waits; set with PENDING */
+	uint64		ticket;			/* lock: of the last reservation */
 	PGPROC	   *proc;			/* of the session, NULL when unattended;
 								 * request from here on */
 	Oid			database;
@@ -137,6 +143,7 @@ typedef struct dp_shared
 	int			slots;			/* immutable */
 	int			used;			/* lock: slots that wait for an answer */
 	int			unattended;		/* lock: of these, those nobody waits for */
+	uint64		tickets;		/* lock: reservations so far */
 	int			workers;		/* immutable */
 	dlist_head	free;
 	dlist_head	pending;		/* all databases, oldest first */
@@ -149,6 +156,7 @@ extern dp_shared *dp_ledger_shared;
 extern void dp_ledger_shmem_init(void);
 extern dp_slot *dp_ledger_submit(const dp_slot *content, bool *alone);
 extern dp_slot *dp_ledger_reserve_slot(bool *busy);
+extern bool dp_ledger_is_handed_over(dp_slot *slot, bool *alone);
 extern void dp_ledger_abandon(dp_slot *slot);
 extern void dp_ledger_free_slot(dp_slot *slot);
 extern void dp_ledger_wake(dp_slot *slot);
@@ -313,6 +321,9 @@ extern void dp_ledger_decide(dp_slot **slots, bool *again, int n);
 
 /* charge.c */
 extern void dp_ledger_start_worker(void);
+extern int	dp_ledger_patience(void);
+extern void dp_ledger_fill_asker(dp_slot *slot);
+extern void dp_ledger_wait(dp_slot *slot, dp_answer *answer);
 extern void dp_ledger_ask(dp_slot *content, dp_answer *answer);
 extern void dp_ledger_accept(const dp_ledger_request *request,
 							 const dp_answer *answer,

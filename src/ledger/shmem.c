@@ -119,6 +119,7 @@ dp_ledger_submit(const dp_slot *content, bool *alone)
 		slot = dlist_container(dp_slot, node,
 							   dlist_pop_head_node(&dp_ledger_shared->free));
 		*slot = *content;
+		slot->ticket = 0;
 		slot->state = DP_SLOT_PENDING;
 		slot->abandoned = false;
 		slot->proc = MyProc;
@@ -146,8 +147,8 @@ has_unattended(void)
 
 /*
  * dp_ledger_reserve_slot
- *	  A slot for dp_ledger_submit_reserved; NULL when none is free, or *busy:
- *	  the worker has not done yet what such a slot told it.
+ *	  A reserved slot with a ticket of its own; NULL when none is free, or
+ *	  *busy: the worker has not done yet what dp_ledger_fail told it.
  */
 dp_slot *
 dp_ledger_reserve_slot(bool *busy)
@@ -160,51 +161,108 @@ dp_ledger_reserve_slot(bool *busy)
 	{
 		slot = dlist_container(dp_slot, node,
 							   dlist_pop_head_node(&dp_ledger_shared->free));
+		MemSet(&slot->request, 0, sizeof(slot->request));
 		slot->state = DP_SLOT_RESERVED;
+		slot->ticket = ++dp_ledger_shared->tickets;
 	}
 	LWLockRelease(dp_ledger_shared->lock);
 	return slot;
 }
 
-/* dp_ledger_release: it was not needed; raises nothing. */
+/*
+ * dp_ledger_is_handed_over
+ *	  Has the reserved slot been submitted?  *alone says that nobody else is
+ *	  waiting for an answer.
+ */
+bool
+dp_ledger_is_handed_over(dp_slot *slot, bool *alone)
+{
+	bool		handed_over;
+
+	LWLockAcquire(dp_ledger_shared->lock, LW_SHARED);
+	handed_over = slot->state != DP_SLOT_RESERVED;
+	*alone = dp_ledger_shared->used <= 1;
+	LWLockRelease(dp_ledger_shared->lock);
+	return handed_over;
+}
+
+/* dp_ledger_release: see dp_ledger.h. */
 void
-dp_ledger_release(dp_slot *slot)
+dp_ledger_release(dp_ledger_place *place)
 {
 	LWLockAcquire(dp_ledger_shared->lock, LW_EXCLUSIVE);
-	dp_ledger_free_slot(slot);
+	dp_ledger_free_slot(place->slot);
 	LWLockRelease(dp_ledger_shared->lock);
+	place->slot = NULL;
 }
 
 /*
- * dp_ledger_submit_reserved
- *	  Queue a task that nobody waits for; raises nothing.
- *
- * Without a running worker it waits for one that a later request starts; the
- * queue is served in order, so it comes before that request.
+ * A reserved slot's request is complete; the caller locks.  Without a running
+ * worker it waits for one that this or a later request starts; the queue is
+ * served in order.
  */
-void
-dp_ledger_submit_reserved(dp_slot *slot, const dp_ledger_request *request)
+static void
+queue_reserved(dp_slot *slot)
 {
-	dp_worker  *worker;
+	dp_worker  *worker = dp_ledger_find_worker(slot->database);
 
+	slot->state = DP_SLOT_PENDING;
+	slot->abandoned = false;
+	dlist_push_tail(&dp_ledger_shared->pending, &slot->node);
+	dp_ledger_shared->used++;
+	if (worker && worker->proc)
+		SetLatch(&worker->proc->procLatch);
+}
+
+/* dp_ledger_hand_over: see dp_ledger.h. */
+bool
+dp_ledger_hand_over(const dp_ledger_ticket *ticket, const void *data,
+					Size size)
+{
+	dp_slot    *slot = &dp_ledger_shared->slot[ticket->slot];
+	bool		awaited;
+
+	LWLockAcquire(dp_ledger_shared->lock, LW_EXCLUSIVE);
+	awaited = slot->state == DP_SLOT_RESERVED &&
+		slot->ticket == ticket->number && slot->database == MyDatabaseId;
+	if (awaited)
+	{
+		memcpy(slot->request.task.data, data, Min(size, DP_TASK_DATA));
+		slot->deadline = TimestampTzPlusMilliseconds(GetCurrentTimestamp(),
+													 ticket->patience);
+		queue_reserved(slot);
+	}
+	LWLockRelease(dp_ledger_shared->lock);
+	return awaited;
+}
+
+/* Queue a task that nobody waits for, unless its slot is in use by now. */
+static void
+submit_unattended(dp_slot *slot, const dp_ledger_request *request)
+{
 	LWLockAcquire(dp_ledger_shared->lock, LW_EXCLUSIVE);
 	if (slot->state == DP_SLOT_RESERVED)
 	{
 		slot->request = *request;
-		slot->state = DP_SLOT_PENDING;
-		slot->abandoned = false;
 		slot->unattended = true;
 		slot->proc = NULL;
 		slot->database = MyDatabaseId;
 		slot->deadline = DT_NOEND;
-		dlist_push_tail(&dp_ledger_shared->pending, &slot->node);
-		dp_ledger_shared->used++;
 		dp_ledger_shared->unattended++;
-		worker = dp_ledger_find_worker(MyDatabaseId);
-		if (worker && worker->proc)
-			SetLatch(&worker->proc->procLatch);
+		queue_reserved(slot);
+		slot = NULL;
 	}
 	LWLockRelease(dp_ledger_shared->lock);
+	if (slot)
+		dp_ledger_abandon(slot);
+}
+
+/* dp_ledger_fail: see dp_ledger.h. */
+void
+dp_ledger_fail(dp_ledger_place *place, const dp_ledger_request *request)
+{
+	submit_unattended(place->slot, request);
+	place->slot = NULL;
 }
 
 /*

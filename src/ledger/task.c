@@ -9,9 +9,9 @@
  * short texts lie in the slot; a longer text lies in a segment of dynamic
  * shared memory, which the session holds until it has its answer.
  *
- * The struct may hold exact numbers.  It is wiped in the session once it was
- * handed over, and in the slot when the answer is ready or the slot is freed,
- * whatever became of the session.
+ * The struct may hold exact numbers, which the process that has read them
+ * hands over instead of the session.  They are wiped in the slot when the
+ * answer is ready or the slot is freed, whatever became of the session.
  */
 #include "postgres.h"
 
@@ -183,7 +183,7 @@ dp_task_finish(void)
 
 /* Put a text where the worker finds it; the segment to detach, or NULL. */
 static dsm_segment *
-hand_over(dp_ledger_task *task, const char *text)
+put_text(dp_ledger_task *task, const char *text)
 {
 	dsm_segment *segment;
 
@@ -266,7 +266,7 @@ dp_ledger_run_task(dp_ledger_request *request, const char *text,
 	dp_answer	answer;
 
 	dp_ledger_check_place();
-	segment = hand_over(&request->task, text);
+	segment = put_text(&request->task, text);
 	MemSet(&content, 0, sizeof(content));
 	content.request = *request;
 	explicit_bzero(&request->task, sizeof(request->task));
@@ -280,29 +280,30 @@ dp_ledger_run_task(dp_ledger_request *request, const char *text,
 	*reply = answer.reply;
 }
 
+/* ---- tasks whose data another process hands over ---- */
+
 /*
  * dp_ledger_reserve
- *	  A place in the queue, and a worker that runs or starts.  Whatever such
- *	  places told the worker before has been done.
+ *	  A place in the queue, and a worker that runs or starts.
  *
  * Errors: 55000, 25006, 0A000, 25000, 53000, 55P03.
  */
-dp_slot *
-dp_ledger_reserve(void)
+void
+dp_ledger_reserve(dp_ledger_place *place)
 {
 	TimestampTz deadline =
 	TimestampTzPlusMilliseconds(GetCurrentTimestamp(),
 								dp_setting_worker_lock_timeout + 1000);
-	dp_slot    *slot;
 	bool		busy;
 
+	place->segment = NULL;
 	dp_ledger_check_place();
 	for (;;)
 	{
 		dp_ledger_start_worker();
-		slot = dp_ledger_reserve_slot(&busy);
-		if (slot)
-			return slot;
+		place->slot = dp_ledger_reserve_slot(&busy);
+		if (place->slot)
+			return;
 		if (GetCurrentTimestamp() >= deadline)
 			break;
 		dp_bridge_wait(busy ? 1 : 10);
@@ -313,5 +314,48 @@ dp_ledger_reserve(void)
 			 busy ? errmsg("the privacy ledger is locked") :
 			 errmsg("the queue of the privacy ledger is full"),
 			 errhint("Try again.")));
-	return NULL;
+}
+
+/*
+ * dp_ledger_prepare
+ *	  The request of a reserved place: a task without a charge, but for its
+ *	  data.  Who asks is settled now.
+ *
+ * Errors: 54000 the text is too long, 53000 no memory for it.
+ */
+void
+dp_ledger_prepare(dp_ledger_place *place, dp_ledger_request *request,
+				  const char *text, dp_ledger_ticket *ticket)
+{
+	dp_slot    *slot = place->slot;
+
+	Assert(request->action == DP_LEDGER_TASK);
+	place->segment = put_text(&request->task, text);
+	slot->request = *request;
+	slot->proc = MyProc;
+	slot->database = MyDatabaseId;
+	dp_ledger_fill_asker(slot);
+	ticket->number = slot->ticket;
+	ticket->slot = slot - dp_ledger_shared->slot;
+	ticket->patience = dp_ledger_patience();
+}
+
+/*
+ * dp_ledger_await
+ *	  The answer to a task that was handed over; gives the place back, also
+ *	  where it raises what the answer means.
+ */
+void
+dp_ledger_await(dp_ledger_place *place, const dp_ledger_request *request,
+				dp_task_reply *reply)
+{
+	dp_answer	answer;
+
+	dp_ledger_wait(place->slot, &answer);
+	place->slot = NULL;
+	if (place->segment)
+		dsm_detach(place->segment);
+	if (answer.outcome != DP_OUTCOME_ADMITTED)
+		raise_task(&answer, NameStr(request->dataset));
+	*reply = answer.reply;
 }

@@ -109,9 +109,9 @@ extern dp_reading *dp_reading_of_whole_tables(Oid relid, int naxes,
  */
 typedef enum dp_use_kind
 {
-	DP_USE_COUNTS,				/* the counts as they are */
 	DP_USE_NUMBER,				/* src/workload/count.c */
 	DP_USE_SPARSE_VECTOR,		/* src/session/sparse_batch.c */
+	DP_USE_QUESTION,			/* src/session/question.c */
 	DP_USE_SMALLDB,				/* src/synth/smalldb_run.c */
 	DP_USE_NET,					/* src/synth/net_run.c */
 	DP_USE_SYNTHESIZE,			/* src/synth/synthesize_run.c */
@@ -150,7 +150,5 @@ typedef struct dp_reading_use
  * that is freed when it returns.
  */
 extern void dp_reading_run(dp_reading *reading, const dp_reading_use *use);
-extern void dp_reading_count(dp_reading *reading, int64 *counts,
-							 dp_reader_charge charge, void *context);
 
 #endif							/* DP_RELEASE_H */

@@ -124,25 +124,6 @@ finish(void *state, dp_reader_sink sink, void *context)
 	explicit_bzero(work->counts, sizeof(int64) * work->ncounts);
 }
 
-static void *
-begin_counts(const void *data, Size size, int64 ncounts,
-			 dp_reader_source source, void *context)
-{
-	int64	   *n = palloc(sizeof(int64));
-
-	*n = ncounts;
-	return n;
-}
-
-static void
-finish_counts(void *state, const int64 *counts, dp_reader_sink sink,
-			  void *context)
-{
-	sink(context, counts, sizeof(int64) * *(int64 *) state);
-}
-
-static const dp_use_methods counts_methods = {begin_counts, finish_counts};
-
 static const dp_reader_methods reader_methods = {
 	begin, receiver, finish, true
 };
@@ -152,7 +133,6 @@ void
 dp_reading_init(void)
 {
 	dp_reader_register(DP_READER_READING, &reader_methods);
-	dp_reading_register(DP_USE_COUNTS, &counts_methods);
 }
 
 /* ---- the session's side ---- */
@@ -267,39 +247,4 @@ dp_reading_run(dp_reading *reading, const dp_reading_use *use)
 	PopActiveSnapshot();
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(work);
-}
-
-/* ---- the counts as they are ---- */
-
-typedef struct counts_call
-{
-	int64	   *counts;
-	dp_reader_charge charge;
-	void	   *context;
-} counts_call;
-
-static void
-charge_counts(void *context)
-{
-	counts_call *call = context;
-
-	call->charge(call->context);
-}
-
-static void
-take_counts(void *context, const void *data, Size size)
-{
-	memcpy(((counts_call *) context)->counts, data, size);
-}
-
-/* dp_reading_count: see dp_release.h. */
-void
-dp_reading_count(dp_reading *reading, int64 *counts, dp_reader_charge charge,
-				 void *context)
-{
-	counts_call call = {counts, charge, context};
-	dp_reading_use use = {DP_USE_COUNTS, NULL, 0, NULL, charge_counts,
-	take_counts, &call};
-
-	dp_reading_run(reading, &use);
 }

@@ -6,9 +6,10 @@
  * Design.  A session is a row of dp_pg.session, and its noisy threshold a row
  * of dp_pg.session_secret that nobody may read.  Both are written by the
  * ledger's worker only.  Opening is one transaction of the worker: charge,
- * session, armed threshold.  An ask first reads the private rows in the asking
- * backend, then hands the exact value to the worker, which locks the session,
- * draws, compares, advances the state and commits; only then does it answer.
+ * session, armed threshold.  An ask first has the private rows read; whoever
+ * reads them, which is a reader unless the asker may read them anyway, hands
+ * the exact value to the worker, which locks the session, draws, compares,
+ * advances the state and commits; only then does it answer the asker.
  * So what an answer told is on disk before anybody sees it; rolling back, a
  * crash or a second connection can neither take an "above" back nor meet the
  * same noise twice.  The charge was made for everything that a session of
@@ -54,13 +55,17 @@ typedef struct dp_session
 	char	   *details;		/* what the kind keeps; never NULL */
 } dp_session;
 
-/* A question: the exact numbers are private and are wiped after use. */
+/*
+ * A question, as far as it is public.  Its value is the sum of some of a
+ * reading's counts; a numeric answer adds noise to it.  The score, which is
+ * compared with the threshold, is the value, or how far it is from the guess.
+ */
 typedef struct dp_session_question
 {
 	const char *predicate;		/* kept with the answer */
-	dp_int128	score;			/* compared with the threshold */
-	dp_int128	value;			/* to which a numeric answer adds noise */
-	int32		seen;			/* "above"s that the score was computed with;
+	const bool *holds;			/* which counts add up; NULL: all */
+	bool		distance;		/* the score is one */
+	int32		seen;			/* "above"s that the guess was computed with;
 								 * -1: it depends on none */
 	dp_int128	guess;			/* weights: n f(x), kept with an "above" */
 } dp_session_question;
@@ -68,7 +73,7 @@ typedef struct dp_session_question
 typedef struct dp_session_reply
 {
 	bool		stale;			/* another "above" came first: nothing was
-								 * drawn or counted, compute again */
+								 * drawn or counted, guess and ask again */
 	bool		above;
 	bool		numeric;		/* answer is set */
 	dp_int128	answer;
@@ -101,20 +106,18 @@ extern int64 dp_session_open(const dp_session_terms *terms,
  */
 extern dp_session *dp_session_find(int64 id, dp_session_kind kind,
 								   bool reading_only);
-/*
- * dp_reading_run for a question with that text; once rows are being read, any
- * error, a cancel or a FATAL closes the session.  53400 the text does not fit
- * any more; then nothing was read.
- */
-extern void dp_session_read(const dp_session *session, const char *predicate,
-							dp_reading *reading, int64 *counts);
-extern void dp_session_check_predicate(const char *predicate);
-extern void dp_session_ask(const dp_session *session,
-						   const dp_session_question *question,
-						   dp_session_reply *reply);
 extern void dp_session_close(int64 id, dp_session_kind kind);
 /* Its "above"s with asked_at > after, in order; of dp_session_above *. */
 extern List *dp_session_aboves(const dp_session *session, int64 after);
+
+/*
+ * question.c: dp_session_ask reads and has the worker decide; once rows are
+ * being read, any error, a cancel or a FATAL closes the session.
+ */
+extern void dp_session_check_predicate(const char *predicate);
+extern void dp_session_ask(const dp_session *session, dp_reading *reading,
+						   const dp_session_question *question,
+						   dp_session_reply *reply);
 
 /* tell.c */
 extern char *dp_session_tell_charge(const dp_charge *charge, dp_fixed for_n,

@@ -74,21 +74,15 @@ dp_session_sql_sparse_ask(PG_FUNCTION_ARGS)
 	dp_session_reply reply;
 	dp_reading *reading;
 	char	   *predicate = dp_session_predicate(fcinfo);
-	int64		count = 0;
 
 	dp_session_check_predicate(predicate);
 	session = dp_session_find(id, DP_SESSION_SPARSE_VECTOR, false);
 	reading = dp_reading_of_predicates(session->terms.relid,
 									   list_make1(predicate));
-	dp_session_read(session, predicate, reading, &count);
 	MemSet(&question, 0, sizeof(question));
 	question.predicate = predicate;
-	question.score = count;
-	question.value = count;
 	question.seen = -1;
-	dp_session_ask(session, &question, &reply);
-	explicit_bzero(&question, sizeof(question));
-	explicit_bzero(&count, sizeof(count));
+	dp_session_ask(session, reading, &question, &reply);
 	return reply_row(fcinfo, &session->terms, &reply);
 }
 

@@ -1,6 +1,7 @@
 /*
  * store.c
- *	  Sessions as the asking side sees them: open, find, read, ask, close.
+ *	  Sessions as the asking side sees them: open, find, close.  question.c
+ *	  asks.
  *
  * Nothing here writes a row.  session.h has the protocol and
  * doc/ledger.md, "Sessions", the argument.
@@ -20,24 +21,13 @@
 
 #define QUESTION_KEY "session_question_pkey"
 
-/* A question is being read: what runs meanwhile may not ask another one. */
-static bool reading_question = false;
-
-/* What an error while reading must do to the session. */
-typedef struct read_guard
-{
-	struct dp_slot *slot;
-	bool		reading;		/* private rows may have been read */
-	ErrorContextCallback closing;	/* tells that an error closes */
-	dp_ledger_request request;
-} read_guard;
-
 /* dp_session_init: from _PG_init, in every process. */
 void
 dp_session_init(void)
 {
 	dp_ledger_register_task(DP_TASK_SESSION, &dp_session_tasks);
 	dp_session_sparse_init();
+	dp_session_question_init();
 }
 
 static void
@@ -50,8 +40,9 @@ raise_over(int64 id, const char *detail, const char *hint)
 			 errhint("%s", hint)));
 }
 
-static void
-raise_closed(int64 id, const char *detail)
+/* dp_session_raise_closed: it is over, for the reason in the detail. */
+void
+dp_session_raise_closed(int64 id, const char *detail)
 {
 	raise_over(id, detail, "What was paid is not refunded; open another one.");
 }
@@ -81,9 +72,12 @@ raise_used_up(int64 id, dp_session_kind kind, const char *detail)
 			 errhint("Open another one; it is charged anew.")));
 }
 
-/* The texts of its questions leave no room for this one. */
-static void
-raise_too_long(int64 id, int64 bytes_left, const char *predicate)
+/*
+ * dp_session_raise_too_long
+ *	  The texts of its questions leave no room for this one.
+ */
+void
+dp_session_raise_too_long(int64 id, int64 bytes_left, const char *predicate)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
@@ -96,9 +90,13 @@ raise_too_long(int64 id, int64 bytes_left, const char *predicate)
 					 "is charged anew.")));
 }
 
-/* Why a session cannot be asked; every number is public. */
-static void
-raise_fate(dp_session_fate fate, int64 id, const dp_session_terms *terms)
+/*
+ * dp_session_raise_fate
+ *	  Why a session cannot be asked, unless it can; every number is public.
+ */
+void
+dp_session_raise_fate(dp_session_fate fate, int64 id,
+					  const dp_session_terms *terms)
 {
 	switch (fate)
 	{
@@ -114,11 +112,13 @@ raise_fate(dp_session_fate fate, int64 id, const dp_session_terms *terms)
 					 errhint("dp_pg.sessions lists yours.")));
 			break;
 		case DP_SESSION_ELSEWHERE:
-			raise_closed(id, "It was opened in another database or cluster, "
-						 "and its noisy threshold is not part of a dump.");
+			dp_session_raise_closed(id, "It was opened in another database or "
+									"cluster, and its noisy threshold is not "
+									"part of a dump.");
 			break;
 		case DP_SESSION_CLOSED:
-			raise_closed(id, "It was closed; dp_pg.sessions says why.");
+			dp_session_raise_closed(id, "It was closed; dp_pg.sessions says "
+									"why.");
 			break;
 		case DP_SESSION_NO_ABOVES:
 			raise_used_up(id, terms->kind,
@@ -140,26 +140,30 @@ raise_fate(dp_session_fate fate, int64 id, const dp_session_terms *terms)
 								   "keeps them.", DP_SESSION_TEXTS));
 			break;
 		case DP_SESSION_ENDED:
-			raise_closed(id, "The budget that paid for it began a new "
-						 "period, or another budget pays now.");
+			dp_session_raise_closed(id, "The budget that paid for it began a "
+									"new period, or another budget pays "
+									"now.");
 			break;
 		case DP_SESSION_NEIGHBOURS:
-			raise_closed(id, "The dataset has another neighbouring relation "
-						 "by now.");
+			dp_session_raise_closed(id, "The dataset has another neighbouring "
+									"relation by now.");
 			break;
 	}
 }
 
-/* Raises unless the session, as it was read, may still be asked. */
-static void
-check_fate(const dp_session_row *row)
+/*
+ * dp_session_check_fate
+ *	  Raises unless the session, as it was read, may still be asked.
+ */
+void
+dp_session_check_fate(const dp_session_row *row)
 {
 	const dp_session *session = &row->session;
 	dp_session_fate fate = dp_session_judge(row);
 
 	if (fate == DP_SESSION_CLOSED)
-		raise_closed(session->id, tell_reason(row));
-	raise_fate(fate, session->id, &session->terms);
+		dp_session_raise_closed(session->id, tell_reason(row));
+	dp_session_raise_fate(fate, session->id, &session->terms);
 }
 
 /* A session that the asking role may see must be of the function's kind. */
@@ -181,10 +185,10 @@ check_kind(const dp_session *session, dp_session_kind kind)
 					 "dp_sparse_vector_close.")));
 }
 
-/* A task of this session, which charges nothing. */
-static dp_session_task *
-start_task(dp_ledger_request *request, const NameData *dataset,
-		   dp_session_act act)
+/* dp_session_start_task: of this dataset's sessions; it charges nothing. */
+dp_session_task *
+dp_session_start_task(dp_ledger_request *request, const NameData *dataset,
+					  dp_session_act act)
 {
 	dp_session_task *task = (dp_session_task *) request->task.data;
 
@@ -211,7 +215,7 @@ dp_session_open(const dp_session_terms *terms, const char *details,
 	dp_task_reply reply;
 	dp_session_task *task;
 
-	task = start_task(&request, &terms->dataset, DP_SESSION_OPEN);
+	task = dp_session_start_task(&request, &terms->dataset, DP_SESSION_OPEN);
 	request.action = DP_LEDGER_CHARGE;
 	request.charge = terms->plan.charge;
 	request.releases = releases;
@@ -289,11 +293,11 @@ dp_session_find(int64 id, dp_session_kind kind, bool reading_only)
 		dp_ledger_check_place();
 	if (dp_session_read_row(id, DP_ROW_READ, &row) != DP_FOUND ||
 		!is_mine(&row))
-		raise_fate(DP_SESSION_MISSING, id, NULL);
+		dp_session_raise_fate(DP_SESSION_MISSING, id, NULL);
 	check_kind(&row.session, kind);
 	if (reading_only)
 		return take_session(&row);
-	check_fate(&row);
+	dp_session_check_fate(&row);
 	if (get_rel_name(row.session.terms.relid) == NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_TABLE),
@@ -305,172 +309,6 @@ dp_session_find(int64 id, dp_session_kind kind, bool reading_only)
 				 errhint("Close the session; what was paid is not "
 						 "refunded.")));
 	return take_session(&row);
-}
-
-/* The reading must be what the session was paid for. */
-static void
-check_reading(const dp_session *session, const dp_reading *reading)
-{
-	const dp_session_terms *terms = &session->terms;
-
-	if (reading->relid != terms->relid ||
-		strcmp(reading->dataset, NameStr(terms->dataset)) != 0)
-		raise_closed(session->id, "Its relation belongs to another dataset "
-					 "by now.");
-	if (reading->standing.replace_one != terms->replace_one)
-		raise_fate(DP_SESSION_NEIGHBOURS, session->id, terms);
-	if (reading->sensitivity > terms->sensitivity)
-		raise_closed(session->id, "One unit can change a count by more than "
-					 "when the session was opened.");
-}
-
-/* Where the reading ends by ERROR or FATAL; raises nothing. */
-static void
-fail_session(int code, Datum arg)
-{
-	read_guard *guard = (read_guard *) DatumGetPointer(arg);
-
-	reading_question = false;
-	if (guard->slot == NULL)
-		return;
-	if (guard->reading)
-		dp_ledger_submit_reserved(guard->slot, &guard->request);
-	else
-		dp_ledger_release(guard->slot);
-}
-
-/*
- * Subqueries of a view run while a question is read, and may call functions of
- * users; asking from there would hold one place in the queue for each level.
- */
-static void
-refuse_nested(void)
-{
-	if (reading_question)
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("a question cannot be asked while another one is "
-						"answered"),
-				 errdetail("It was asked within the query that reads for the "
-						   "other one."),
-				 errhint("Ask it before, and use its answer.")));
-}
-
-static void
-tell_closing(void *arg)
-{
-	errcontext("reading for session " INT64_FORMAT ", which an error closes",
-			   *(const int64 *) arg);
-}
-
-/* dp_reader_charge: it was made when the session was opened */
-static void
-begin_reading(void *context)
-{
-	read_guard *guard = context;
-
-	guard->reading = true;
-	error_context_stack = &guard->closing;
-}
-
-/*
- * dp_session_read
- *	  dp_reading_run for a question with that text; when it does not come to
- *	  its end after rows began to be read, the session is closed.
- *
- * A text that does not fit any more is refused before (53400).
- *
- * The place in the queue is taken before the first private row is read, so
- * that closing cannot fail; it is served before whatever is asked later.
- * Setting up the cleanup can fail, so that it comes first.
- */
-void
-dp_session_read(const dp_session *session, const char *predicate,
-				dp_reading *reading, int64 *counts)
-{
-	read_guard	guard;
-	dp_session_row row;
-	dp_session_task *task;
-
-	refuse_nested();
-	check_reading(session, reading);
-	task = start_task(&guard.request, &session->terms.dataset,
-					  DP_SESSION_FAIL);
-	task->id = session->id;
-	task->kind = session->terms.kind;
-	guard.reading = false;
-	guard.slot = NULL;
-	PG_ENSURE_ERROR_CLEANUP(fail_session, PointerGetDatum(&guard));
-	{
-		reading_question = true;
-		guard.slot = dp_ledger_reserve();
-		/* What failed before is written down by now. */
-		if (dp_session_read_row(session->id, DP_ROW_READ, &row) != DP_FOUND)
-			raise_fate(DP_SESSION_MISSING, session->id, NULL);
-		check_fate(&row);
-		if (!dp_session_fits(&row.session, predicate))
-			raise_too_long(session->id, row.session.bytes_left, predicate);
-		guard.closing.callback = tell_closing;
-		guard.closing.arg = (void *) &session->id;
-		guard.closing.previous = error_context_stack;
-		dp_reading_count(reading, counts, begin_reading, &guard);
-		error_context_stack = guard.closing.previous;
-	}
-	PG_END_ENSURE_ERROR_CLEANUP(fail_session, PointerGetDatum(&guard));
-	reading_question = false;
-	dp_ledger_release(guard.slot);
-}
-
-/*
- * dp_session_check_predicate
- *	  Raise 54000 for a text that is too long to be kept; to be called before
- *	  anything is read.
- */
-void
-dp_session_check_predicate(const char *predicate)
-{
-	if (strlen(predicate) > DP_PREDICATE_LENGTH)
-		ereport(ERROR,
-				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("predicate is too long"),
-				 errdetail("A question of a session has at most %d bytes.",
-						   DP_PREDICATE_LENGTH),
-				 errhint("Ask about less at a time.")));
-}
-
-/*
- * dp_session_ask
- *	  Have the worker decide a question; what it answers is on disk.
- *
- * Errors: 42704, 55000 and 53400 as dp_session_find, 42501 without a budget,
- * 54000 the predicate is too long, and those of dp_ledger_charge.
- */
-void
-dp_session_ask(const dp_session *session,
-			   const dp_session_question *question, dp_session_reply *reply)
-{
-	dp_ledger_request request;
-	dp_ledger_receipt receipt;
-	dp_task_reply answer;
-	dp_session_task *task;
-	const dp_session_verdict *verdict =
-	(const dp_session_verdict *) &answer;
-
-	dp_session_check_predicate(question->predicate);
-	task = start_task(&request, &session->terms.dataset, DP_SESSION_ASK);
-	task->id = session->id;
-	task->kind = session->terms.kind;
-	task->seen = question->seen;
-	task->score = question->score;
-	task->value = question->value;
-	task->guess = question->guess;
-	dp_ledger_run_task(&request, question->predicate, &receipt, &answer);
-	if (verdict->fate == DP_SESSION_TOO_LONG)
-		raise_too_long(session->id, verdict->bytes_left,
-					   question->predicate);
-	raise_fate(verdict->fate, session->id, &session->terms);
-	*reply = verdict->reply;
-	reply->stale = verdict->fate == DP_SESSION_STALE;
 }
 
 /*
@@ -493,17 +331,17 @@ dp_session_close(int64 id, dp_session_kind kind)
 
 	dp_ledger_check_place();
 	if (dp_session_read_row(id, DP_ROW_READ, &row) != DP_FOUND)
-		raise_fate(DP_SESSION_MISSING, id, NULL);
+		dp_session_raise_fate(DP_SESSION_MISSING, id, NULL);
 	if (is_mine(&row) || is_owner(&row))
 		check_kind(&row.session, kind);
-	task = start_task(&request, &row.session.terms.dataset,
+	task = dp_session_start_task(&request, &row.session.terms.dataset,
 					  DP_SESSION_CLOSE);
 	task->id = id;
 	task->kind = kind;
 	dp_ledger_run_task(&request, NULL, &receipt, &answer);
 	if (verdict->fate == DP_SESSION_CLOSED)
 		raise_over(id, tell_reason(&row), "There is nothing left to close.");
-	raise_fate(verdict->fate, id, &row.session.terms);
+	dp_session_raise_fate(verdict->fate, id, &row.session.terms);
 }
 
 /* dp_wanted */

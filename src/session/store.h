@@ -4,9 +4,9 @@
  *	  that the worker carries out on them.
  *
  * Who writes.  Only the ledger's worker writes dp_pg.session, session_secret
- * and session_question; store_worker.c is the whole of it.  store.c runs in
- * the asking session, reads rows and hands requests over.  store_row.c is used
- * by both.
+ * and session_question; store_worker.c is the whole of it.  store.c and
+ * question.c run in the asking session and have requests carried out, whose
+ * exact numbers come from who reads the rows.  store_row.c is used by both.
  */
 #ifndef DP_SESSION_STORE_H
 #define DP_SESSION_STORE_H
@@ -138,7 +138,7 @@ typedef enum dp_session_act
 	DP_SESSION_FAIL				/* urgent: an ask failed while reading */
 } dp_session_act;
 
-/* A task of the worker; of an ask the numbers are exact and private. */
+/* A task of the worker; of an ask score and value are exact and private. */
 typedef struct dp_session_task
 {
 	dp_session_act act;
@@ -180,6 +180,20 @@ extern dp_int128 dp_session_get_int128(const dp_values *row, int column);
 extern dp_session_fate dp_session_judge(const dp_session_row *row);
 extern bool dp_session_fits(const dp_session *session, const char *predicate);
 extern void dp_session_count_text(dp_session *session, const char *predicate);
+
+/* store.c */
+extern void dp_session_raise_closed(int64 id, const char *detail);
+extern void dp_session_raise_too_long(int64 id, int64 bytes_left,
+									  const char *predicate);
+extern void dp_session_raise_fate(dp_session_fate fate, int64 id,
+								  const dp_session_terms *terms);
+extern void dp_session_check_fate(const dp_session_row *row);
+extern dp_session_task *dp_session_start_task(dp_ledger_request *request,
+											  const NameData *dataset,
+											  dp_session_act act);
+
+/* question.c */
+extern void dp_session_question_init(void);
 
 /* store_worker.c */
 extern const dp_task_methods dp_session_tasks;

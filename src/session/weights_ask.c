@@ -23,26 +23,6 @@
 
 /* ---- ask ---- */
 
-/* The exact number of rows where the query holds: private. */
-static int64
-read_count(const dp_session *session, const dp_universe *universe,
-		   const dp_linear_query *query)
-{
-	dp_reading *reading = dp_workload_reading(universe, query);
-	int64	   *counts;
-	int64		sum = 0;
-	int64		i;
-
-	counts = palloc_extended(sizeof(int64) * reading->ncounts,
-							 MCXT_ALLOC_HUGE);
-	dp_session_read(session, query->text, reading, counts);
-	for (i = 0; i < query->size; i++)
-		if (query->holds[i])
-			sum += counts[i];
-	explicit_bzero(counts, sizeof(int64) * reading->ncounts);
-	return sum;
-}
-
 /* What the hypothesis says; public. */
 typedef struct weights_guess
 {
@@ -60,8 +40,9 @@ make_guess(const dp_hypothesis *hypothesis, const dp_linear_query *query,
 
 /* One try; false when the hypothesis was not the newest any more. */
 static bool
-ask_once(const dp_session *session, const dp_linear_query *query,
-		 int64 count, weights_guess *guess, dp_session_reply *reply)
+ask_once(const dp_session *session, const dp_universe *universe,
+		 const dp_linear_query *query, weights_guess *guess,
+		 dp_session_reply *reply)
 {
 	const dp_hypothesis *hypothesis = dp_hypothesis_of(session);
 	dp_session_question question;
@@ -69,13 +50,12 @@ ask_once(const dp_session *session, const dp_linear_query *query,
 	make_guess(hypothesis, query, guess);
 	MemSet(&question, 0, sizeof(question));
 	question.predicate = query->text;
-	question.score = count > guess->count ? count - guess->count :
-		guess->count - count;
-	question.value = count;
+	question.holds = query->holds;
+	question.distance = true;
 	question.seen = hypothesis->updates;
 	question.guess = guess->count;
-	dp_session_ask(session, &question, reply);
-	explicit_bzero(&question, sizeof(question));
+	dp_session_ask(session, dp_workload_reading(universe, query), &question,
+				   reply);
 	return !reply->stale;
 }
 
@@ -115,18 +95,15 @@ dp_session_sql_weights_ask(PG_FUNCTION_ARGS)
 	dp_linear_query *query;
 	dp_session_reply reply;
 	weights_guess guess;
-	int64		count;
 
 	dp_session_check_predicate(predicate);
 	dp_weights_details_read(session->details, &details);
 	query = dp_workload_read_query(details.universe, predicate);
-	count = read_count(session, details.universe, query);
-	while (!ask_once(session, query, count, &guess, &reply))
+	while (!ask_once(session, details.universe, query, &guess, &reply))
 	{
 		CHECK_FOR_INTERRUPTS();
 		session = dp_session_find(id, DP_SESSION_WEIGHTS, false);
 	}
-	explicit_bzero(&count, sizeof(count));
 	return reply_row(fcinfo, session, details.n, &reply, &guess);
 }
 
