@@ -172,6 +172,26 @@ $rules{'private rows are read in one folder'} = sub {
 	} grep { !$executes{$_} } c_files($tree, '^src/');
 };
 
+# What is done with exact numbers where they are read, and what leaves.
+my %draws = (
+	'src/release/work.c' => 'rows of a release, with noise',
+	'src/release/reading_use.c' => 'what the use of a reading gives',
+	'src/workload/count.c' => 'a noisy number of rows',
+	'src/session/sparse_batch.c' => 'which counts are above a noisy threshold',
+	'src/session/question.c' => 'nothing: the ledger\'s worker decides',
+	'src/synth/smalldb_run.c' => 'a candidate that was drawn',
+	'src/synth/net_run.c' => 'a candidate that was drawn',
+	'src/synth/synthesize_run.c' => 'rows that were drawn');
+
+$rules{'exact numbers are met in few files'} = sub {
+	my ($tree) = @_;
+	my $methods = qr/\b(dp_(?:reader|use)_methods)[ \t]+\w+[ \t]*=/;
+
+	return map {
+		matches($tree, $_, $methods, sub { "$_[0] outside of the list" })
+	} grep { !$draws{$_} } c_files($tree, '^src/');
+};
+
 $rules{'purity of mech and acct'} = sub {
 	my ($tree) = @_;
 	my $calls = qr/\b(palloc\w*|pfree|ereport|elog|malloc|calloc|realloc|
