@@ -6,7 +6,8 @@ CREATE TABLE dp_pg.relation (
 	dataset name NOT NULL,
 	unit name,
 	unit_attnum int2,
-	published regclass
+	published regclass,
+	rows bigint CHECK (rows > 0)
 );
 COMMENT ON TABLE dp_pg.relation IS
 'protected relations; written by dp_protect and dp_unprotect, readable by everybody';
@@ -22,6 +23,8 @@ COMMENT ON COLUMN dp_pg.relation.unit_attnum IS
 'number of the unit column; follows a rename';
 COMMENT ON COLUMN dp_pg.relation.published IS
 'security_invoker view for tools that list what they may select from; NULL: none';
+COMMENT ON COLUMN dp_pg.relation.rows IS
+'size class: about how many rows its owner says publicly that it has, a power of ten; plans follow from it and never from the rows; NULL: nothing is said';
 
 CREATE TABLE dp_pg.attribute (
 	relid regclass NOT NULL,
@@ -111,11 +114,11 @@ COMMENT ON EVENT TRIGGER dp_pg_forget_dropped IS
 
 CREATE FUNCTION @extschema@.dp_protect(relation regclass, unit text DEFAULT NULL,
 	dataset name DEFAULT NULL, publish text DEFAULT NULL,
-	revoke boolean DEFAULT false)
+	revoke boolean DEFAULT false, rows bigint DEFAULT NULL)
 RETURNS void LANGUAGE c VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'dp_protect';
-COMMENT ON FUNCTION @extschema@.dp_protect(regclass, text, name, text, boolean) IS
-'put a table and its partitions or children under differential privacy. unit: column that tells whose row it is (NULL: each row is one unit); dataset: whose budgets pay (NULL: the present one, else the caller''s default); publish: name of a view to create for tools; revoke: take away privileges through which other roles learn rows. Errors: 42501 not the owner, 42703 unknown column, 42809 not a table, 0A000 foreign or temporary table, 22023 unusable unit, 55000 other roles can read it or it shares rows with another dataset';
+COMMENT ON FUNCTION @extschema@.dp_protect(regclass, text, name, text, boolean, bigint) IS
+'put a table and its partitions or children under differential privacy. unit: column that tells whose row it is (NULL: each row is one unit); dataset: whose budgets pay (NULL: the present one, else the caller''s default); publish: name of a view to create for tools; revoke: take away privileges through which other roles learn rows; rows: about how many it has, which becomes public (NULL: what was said before). Errors: 42501 not the owner, 42703 unknown column, 42809 not a table, 0A000 foreign or temporary table, 22023 unusable unit or negative rows, 55000 other roles can read it or it shares rows with another dataset';
 
 CREATE FUNCTION @extschema@.dp_unprotect(relation regclass)
 RETURNS void LANGUAGE c VOLATILE PARALLEL UNSAFE
@@ -179,6 +182,14 @@ COMMENT ON FUNCTION @extschema@.dp_declare(regclass, name, timestamptz, timestam
 'declare public bounds of a timestamp with time zone column; see the integer form';
 COMMENT ON FUNCTION @extschema@.dp_declare(regclass, name, anyarray, text) IS
 'declare public group keys of a column, answered in this order; other: key for rows with any other value (NULL: such rows count nowhere). Replaces earlier keys. Errors: 42501 not the owner, 42703 unknown column, 42704 not protected, 22023 no keys, NULL or equal keys, keys that are no values of the column, more than dp_pg.max_groups';
+
+-- The size class: all that plans know of a relation's size.
+
+CREATE FUNCTION @extschema@.dp_declare(relation regclass, rows bigint)
+RETURNS void LANGUAGE c VOLATILE PARALLEL UNSAFE
+AS 'MODULE_PATHNAME', 'dp_declare_rows';
+COMMENT ON FUNCTION @extschema@.dp_declare(regclass, bigint) IS
+'say publicly about how many rows a relation has with its parts; kept as the nearest power of ten. As many parallel workers read it as rows of that number call for; NULL takes it back, and then one process reads it. Errors: 42501 not the owner, 42704 not protected, 22023 negative rows';
 
 -- A partition column: no row ever moves from one part to another.
 

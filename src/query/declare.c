@@ -41,24 +41,36 @@ dp_declare_require_value(bool isnull, const char *what)
 }
 
 /*
+ * dp_declare_read_relation
+ *	  The first argument of every form: lock the relation and check rights.
+ */
+Oid
+dp_declare_read_relation(FunctionCallInfo fcinfo)
+{
+	Oid			relid;
+
+	PreventCommandIfReadOnly("dp_declare()");
+	dp_declare_require_value(PG_ARGISNULL(0), "relation");
+	relid = PG_GETARG_OID(0);
+	dp_relation_require_owner(relid);
+	LockRelationOid(relid, ShareUpdateExclusiveLock);
+	dp_relation_require_owner(relid);
+	dp_relation_require_dataset(dp_relation_require_protected(relid));
+	return relid;
+}
+
+/*
  * dp_declare_read_column
- *	  The first two arguments of every form: lock the relation, check rights
- *	  and find the column.
+ *	  The first two arguments of the forms about a column, which is found.
  */
 void
 dp_declare_read_column(FunctionCallInfo fcinfo, dp_column *column)
 {
 	Oid			type;
 
-	PreventCommandIfReadOnly("dp_declare()");
-	dp_declare_require_value(PG_ARGISNULL(0), "relation");
 	dp_declare_require_value(PG_ARGISNULL(1), "attribute");
-	column->relid = PG_GETARG_OID(0);
+	column->relid = dp_declare_read_relation(fcinfo);
 	column->name = *PG_GETARG_NAME(1);
-	dp_relation_require_owner(column->relid);
-	LockRelationOid(column->relid, ShareUpdateExclusiveLock);
-	dp_relation_require_owner(column->relid);
-	dp_relation_require_dataset(dp_relation_require_protected(column->relid));
 	column->attnum = get_attnum(column->relid, NameStr(column->name));
 	if (column->attnum <= 0)
 		ereport(ERROR,

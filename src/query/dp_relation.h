@@ -21,6 +21,7 @@ typedef struct dp_relation
 	char	   *dataset;
 	char	   *unit;			/* column name, NULL: each row is one unit */
 	AttrNumber	unit_attnum;	/* 0 when unit is NULL */
+	int64		rows;			/* size class; 0: nothing is said */
 } dp_relation;
 
 /* What the owner declared about one column, palloc'd. */

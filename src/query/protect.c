@@ -316,21 +316,26 @@ close_exposures(Oid relid, bool revoke)
 					 "")));
 }
 
-/* Insert or replace the row; view InvalidOid keeps what is published. */
+/*
+ * Insert or replace the row; view InvalidOid keeps what is published, rows 0
+ * what was said of its size.
+ */
 static void
-write_row(Oid relid, const char *dataset, const char *unit, Oid view)
+write_row(Oid relid, const char *dataset, const char *unit, Oid view,
+		  int64 rows)
 {
 	static const char *const command =
 		"INSERT INTO dp_pg.relation AS r"
-		" (relid, relid_origin, dataset, unit, published)"
-		" VALUES ($1, $1, $2, $3, $4)"
+		" (relid, relid_origin, dataset, unit, published, rows)"
+		" VALUES ($1, $1, $2, $3, $4, $5)"
 		" ON CONFLICT (relid) DO UPDATE SET"
 		" relid_origin = EXCLUDED.relid_origin, unit = EXCLUDED.unit,"
 		" unit_attnum = EXCLUDED.unit_attnum,"
-		" published = coalesce(EXCLUDED.published, r.published)";
-	Oid			types[4] = {OIDOID, NAMEOID, NAMEOID, OIDOID};
-	Datum		values[4];
-	char		nulls[5] = "    ";
+		" published = coalesce(EXCLUDED.published, r.published),"
+		" rows = coalesce(EXCLUDED.rows, r.rows)";
+	Oid			types[5] = {OIDOID, NAMEOID, NAMEOID, OIDOID, INT8OID};
+	Datum		values[5];
+	char		nulls[6] = "     ";
 	NameData	dataset_name;
 	NameData	unit_name;
 	dp_owner_sql saved;
@@ -340,6 +345,7 @@ write_row(Oid relid, const char *dataset, const char *unit, Oid view)
 	values[1] = NameGetDatum(&dataset_name);
 	values[2] = (Datum) 0;
 	values[3] = ObjectIdGetDatum(view);
+	values[4] = Int64GetDatum(rows);
 	if (unit == NULL)
 		nulls[2] = 'n';
 	else
@@ -349,8 +355,10 @@ write_row(Oid relid, const char *dataset, const char *unit, Oid view)
 	}
 	if (!OidIsValid(view))
 		nulls[3] = 'n';
+	if (rows == 0)
+		nulls[4] = 'n';
 	dp_bridge_owner_begin(&saved);
-	if (SPI_execute_with_args(command, 4, types, values, nulls, false, 0) < 0)
+	if (SPI_execute_with_args(command, 5, types, values, nulls, false, 0) < 0)
 		elog(ERROR, "could not write dp_pg.relation");
 	dp_bridge_owner_end(&saved);
 }
@@ -441,13 +449,14 @@ PG_FUNCTION_INFO_V1(dp_protect);
 /*
  * dp_protect
  *	  SQL: dp_protect(relation regclass, unit text, dataset name, publish text,
- *	  revoke boolean) returns void.  Called again for a protected relation it
- *	  replaces the unit and adds the view.
+ *	  revoke boolean, rows bigint) returns void.  Called again for a protected
+ *	  relation it replaces the unit and adds view and size class.
  *
  * Errors: 42501 not the owner of table or dataset; 42703 no such column; 42809
  * not a table; 0A000 foreign or temporary table, unit behind a foreign key;
- * 22023 a unit without built-in equality; 55000 other roles can learn rows, or
- * rows are shared with another dataset; 25006 read-only transaction.
+ * 22023 a unit without built-in equality, negative rows; 55000 other roles can
+ * learn rows, or rows are shared with another dataset; 25006 read-only
+ * transaction.
  */
 Datum
 dp_protect(PG_FUNCTION_ARGS)
@@ -457,6 +466,7 @@ dp_protect(PG_FUNCTION_ARGS)
 	char	   *dataset = NULL;
 	char	   *publish = NULL;
 	bool		revoke;
+	int64		rows = 0;
 	List	   *tree;
 	ListCell   *cell;
 	Oid			view = InvalidOid;
@@ -471,6 +481,8 @@ dp_protect(PG_FUNCTION_ARGS)
 	if (!PG_ARGISNULL(3))
 		publish = text_to_cstring(PG_GETARG_TEXT_PP(3));
 	revoke = !PG_ARGISNULL(4) && PG_GETARG_BOOL(4);
+	if (!PG_ARGISNULL(5))
+		rows = dp_declare_size_class(PG_GETARG_INT64(5));
 
 	dp_relation_require_writable("dp_protect()");
 	dp_relation_require_owner(relid);
@@ -490,11 +502,13 @@ dp_protect(PG_FUNCTION_ARGS)
 
 	if (publish != NULL)
 		view = dp_publish_view(relid, publish);
-	write_row(relid, dataset, unit, view);
+	write_row(relid, dataset, unit, view, rows);
 	if (OidIsValid(view))
 		dp_publish_grant(relid, view, dataset);
 	CommandCounterIncrement();
 	dp_relation_invalidate_tree(relid);
+	if (dp_relation_lookup(relid)->rows == 0)
+		dp_declare_suggest_size(relid);
 	PG_RETURN_VOID();
 }
 

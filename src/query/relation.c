@@ -142,6 +142,10 @@ dp_relation_lookup(Oid relid)
 											&isnull));
 		if (isnull)
 			declared = 0;
+		result->rows = DatumGetInt64(get_column(tuple, rel, ANUM_RELATION_ROWS,
+												&isnull));
+		if (isnull)
+			result->rows = 0;
 	}
 	systable_endscan(scan);
 	table_close(rel, AccessShareLock);

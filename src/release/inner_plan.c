@@ -41,6 +41,31 @@ dp_release_check_preconditions(void)
 
 /* ---- what only the session knows ---- */
 
+static bool
+are_constants(const List *args)
+{
+	ListCell   *lc;
+
+	foreach(lc, args)
+		if (!IsA(lfirst(lc), Const))
+			return false;
+	return true;
+}
+
+/*
+ * What is computed from constants becomes one, also where it depends on a
+ * setting, as now() - interval '1 month' does: then it decides which parts are
+ * planned for.
+ */
+static Node *
+fold(Node *node, void *context)
+{
+	if ((IsA(node, FuncExpr) && are_constants(((FuncExpr *) node)->args)) ||
+		(IsA(node, OpExpr) && are_constants(((OpExpr *) node)->args)))
+		return estimate_expression_value(context, node);
+	return node;
+}
+
 /*
  * Parameters, times of transaction and statement and the user's name become
  * constants.  Functions without arguments that are allowed on private rows are
@@ -64,7 +89,8 @@ settle_mutator(Node *node, void *context)
 	if (IsA(node, Query))
 		return (Node *) query_tree_mutator((Query *) node, settle_mutator,
 										   context, 0);
-	return expression_tree_mutator(node, settle_mutator, context);
+	return fold(expression_tree_mutator(node, settle_mutator, context),
+				context);
 }
 
 static Query *
@@ -80,11 +106,32 @@ settle(Query *inner, ParamListInfo params)
 
 /* ---- planning ---- */
 
+static PlannedStmt *
+plan_settled(dp_inner *run, Query *settled, bool workers)
+{
+	bool		toast;
+	bool		none;
+	PlannedStmt *plan;
+	List	   *toasts;
+
+	settled = dp_expression_limit_memory(settled);
+	none = dp_inner_find_needs(settled, &run->needs, &toast);
+	run->facts.toast_needed = toast && !run->local;
+	plan = dp_public_plan(settled, workers && (none || run->local),
+						  &run->facts);
+	run->relations = list_concat(run->relations, plan->relationOids);
+	toasts = dp_release_lock_toast(plan->relationOids, &run->relations);
+	if (toast)
+		run->needs.toast = toasts;
+	return plan;
+}
+
 /*
  * dp_inner_plan
  *	  Plan an inner query; which is changed.  `workers`: parallel plans are
  *	  allowed.  The plan lives in the current context and has no parameters;
- *	  run->needs are what executing it needs.
+ *	  run->needs are what executing it needs, and run->relations all that it
+ *	  opens, which is locked.
  */
 PlannedStmt *
 dp_inner_plan(dp_inner *run, Query *inner, bool workers)
@@ -97,14 +144,7 @@ dp_inner_plan(dp_inner *run, Query *inner, bool workers)
 	dp_reader_be_quiet(false);
 	PG_TRY();
 	{
-		Query	   *settled = settle(inner, run->params);
-		bool		none;
-
-		settled = dp_expression_limit_memory(settled);
-		none = dp_inner_find_needs(settled, run->relations, &run->needs);
-
-		plan = dp_public_plan(settled, workers && (none || run->local),
-							  run->groups);
+		plan = plan_settled(run, settle(inner, run->params), workers);
 	}
 	PG_CATCH();
 	{

@@ -4,31 +4,42 @@
  *
  * A table's TOAST relation is locked only while an out-of-line value is being
  * fetched, which another session can watch in pg_locks.  So a release locks
- * the TOAST relations of every part of the private relation beforehand, and
- * keeps the locks to the end of the transaction like those of the parts.
+ * the TOAST relations of every part that its plan reads beforehand, and keeps
+ * the locks to the end of the transaction like those of the parts.
  */
 #include "postgres.h"
 
+#include "access/htup_details.h"
 #include "access/relation.h"
-#include "access/table.h"
-#include "catalog/pg_inherits.h"
+#include "catalog/pg_class.h"
 #include "storage/lmgr.h"
 #include "utils/rel.h"
 #include "utils/relcache.h"
+#include "utils/syscache.h"
 
 #include "release.h"
 
-static List *
-lock_toast(Oid part, List *locked)
+static Oid
+toast_of(Oid relid)
 {
-	Relation	rel = table_open(part, NoLock);
-	Oid			toast = rel->rd_rel->reltoastrelid;
+	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
+	Oid			toast = InvalidOid;
+
+	if (HeapTupleIsValid(tuple))
+	{
+		toast = ((Form_pg_class) GETSTRUCT(tuple))->reltoastrelid;
+		ReleaseSysCache(tuple);
+	}
+	return toast;
+}
+
+/* The relation and its index; answers the list of what is locked. */
+static List *
+lock_toast(Oid toast, List *locked)
+{
 	Relation	toast_rel;
 	ListCell   *lc;
 
-	table_close(rel, NoLock);
-	if (!OidIsValid(toast))
-		return locked;
 	toast_rel = relation_open(toast, AccessShareLock);
 	locked = lappend_oid(locked, toast);
 	foreach(lc, RelationGetIndexList(toast_rel))
@@ -41,18 +52,24 @@ lock_toast(Oid part, List *locked)
 }
 
 /*
- * dp_release_lock_storage
- *	  Lock all parts of the relation and their TOAST relations for reading.
- *	  Answers the OIDs of all that it locked.
+ * dp_release_lock_toast
+ *	  Lock the TOAST relations of relations that are locked, for reading.
+ *	  Answers their OIDs, and adds to *locked those of all that it locked.
  */
 List *
-dp_release_lock_storage(Oid relid)
+dp_release_lock_toast(const List *relids, List **locked)
 {
-	List	   *parts = find_all_inheritors(relid, AccessShareLock, NULL);
-	List	   *locked = list_copy(parts);
+	List	   *toasts = NIL;
 	ListCell   *lc;
 
-	foreach(lc, parts)
-		locked = lock_toast(lfirst_oid(lc), locked);
-	return locked;
+	foreach(lc, relids)
+	{
+		Oid			toast = toast_of(lfirst_oid(lc));
+
+		if (!OidIsValid(toast))
+			continue;
+		toasts = lappend_oid(toasts, toast);
+		*locked = lock_toast(toast, *locked);
+	}
+	return toasts;
 }

@@ -5,7 +5,8 @@
  *
  * A reader looks them up beforehand (src/reader/warm.c).  Parallel workers are
  * new processes that would look them up where a row asks for it, which shows
- * in pg_locks; so a query that needs any has no workers.
+ * in pg_locks; so a query that needs any has no workers.  Which relations have
+ * out-of-line values shows when it is planned (public_size.c).
  */
 #include "postgres.h"
 
@@ -114,22 +115,16 @@ needs_walker(Node *node, void *data)
 
 /*
  * dp_inner_find_needs
- *	  Of a query and of all relations that it opens.  Answers whether there are
- *	  none, also in parallel workers.
+ *	  Of a query, all but needs->toast; *toast: it may need out-of-line values
+ *	  of the relations that it reads.  Answers whether there are no others.
  */
 bool
-dp_inner_find_needs(Query *inner, const List *relations,
-					dp_reader_needs *needs)
+dp_inner_find_needs(Query *inner, dp_reader_needs *needs, bool *toast)
 {
 	needs_context context = {NULL, false, needs};
-	ListCell   *lc;
 
 	memset(needs, 0, sizeof(*needs));
 	(void) needs_walker((Node *) inner, &context);
-	if (context.toastable)
-		foreach(lc, relations)
-			if (get_rel_relkind(lfirst_oid(lc)) == RELKIND_TOASTVALUE)
-				needs->toast = lappend_oid(needs->toast, lfirst_oid(lc));
-	return needs->toast == NIL && needs->enums == NIL &&
-		needs->collations == NIL;
+	*toast = context.toastable;
+	return needs->enums == NIL && needs->collations == NIL;
 }

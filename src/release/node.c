@@ -263,7 +263,8 @@ pin_relations(release_state *state)
 	Query	   *inner = copyObject(state->block->inner);
 	ListCell   *lc;
 
-	foreach(lc, dp_release_take_rights(state->block, &state->standing, inner))
+	foreach(lc, dp_release_take_rights(state->block, &state->standing, inner,
+									   NULL))
 		state->relations = lappend(state->relations,
 								   relation_open(lfirst_oid(lc), NoLock));
 }

@@ -10,7 +10,7 @@
  *
  *	- statistics, widths and indexes of its relations do not exist;
  *	- every relation has the same size, except that the number of workers
- *	  follows its pages as it would by default (doc/threat_model.md);
+ *	  follows what its owner says of it (public_size.c);
  *	- settings of costs, and those that turn kinds of plans on and off as far
  *	  as they can be part of such a plan, have constant values;
  *	- nothing is compiled by LLVM: which functions are inlined follows costs,
@@ -18,9 +18,10 @@
  *
  * and the plan that comes out has none but the nodes listed below: none that
  * sorts, and none that hashes but Agg, whose groups are public ones, so that
- * nothing is ever put on disk.  What is
- * left to choose by is the text of the query, declarations, and what the
- * session says of workers and of constraints: all public.
+ * nothing is ever put on disk; and none that waits for a value that is found
+ * while rows are read.  What is left to choose by is the text of the query,
+ * declarations, bounds of partitions, and what the session says of workers and
+ * of constraints: all public.
  *
  * The hook that hides sizes is where the planner comes to every relation, so
  * rights are looked at there once more for ordinary statements (rights.c).
@@ -39,21 +40,16 @@
 #include "utils/lsyscache.h"
 #include "utils/selfuncs.h"
 
-#include "release.h"
-
-/* What every relation is planned as. */
-#define PUBLIC_PAGES 10000
-#define PUBLIC_TUPLES 1000000
-
-#define PARALLEL_PAGES 1024		/* default of min_parallel_table_scan_size */
+#include "public.h"
 
 static get_relation_info_hook_type previous_info = NULL;
 static get_relation_stats_hook_type previous_stats = NULL;
 static get_index_stats_hook_type previous_index_stats = NULL;
 static get_attavgwidth_hook_type previous_width = NULL;
+static set_rel_pathlist_hook_type previous_pathlist = NULL;
 
-/* True while an inner query is planned; planning is never nested in it. */
-static bool planning = false;
+/* Set while an inner query is planned; planning is never nested in it. */
+static dp_public_facts *planning = NULL;
 
 /* ---- settings ---- */
 
@@ -103,7 +99,7 @@ struct dp_plan_settings
 };
 
 static void
-begin_planning(struct dp_plan_settings *saved)
+begin_planning(struct dp_plan_settings *saved, dp_public_facts *facts)
 {
 	int			i;
 
@@ -119,7 +115,7 @@ begin_planning(struct dp_plan_settings *saved)
 	}
 	saved->cache_size = effective_cache_size;
 	effective_cache_size = DEFAULT_EFFECTIVE_CACHE_SIZE;
-	planning = true;
+	planning = facts;
 }
 
 static void
@@ -127,7 +123,7 @@ end_planning(const struct dp_plan_settings *saved)
 {
 	int			i;
 
-	planning = false;
+	planning = NULL;
 	for (i = 0; i < lengthof(switches); i++)
 		*switches[i].setting = saved->switches[i];
 	for (i = 0; i < lengthof(costs); i++)
@@ -137,48 +133,28 @@ end_planning(const struct dp_plan_settings *saved)
 
 /* ---- what the planner hears of relations ---- */
 
-/*
- * As compute_parallel_worker does for a table with default settings.  A small
- * part of a partitioned table gets none, where it would get one there.
- */
-static int
-workers_for(BlockNumber pages)
-{
-	int			workers = 0;
-	double		threshold = PARALLEL_PAGES;
-
-	for (; pages >= threshold; threshold *= 3)
-		workers++;
-	return workers;
-}
-
 static void
 hide_relation(PlannerInfo *root, Oid relid, bool is_parent, RelOptInfo *rel)
 {
 	if (previous_info)
 		previous_info(root, relid, is_parent, rel);
-	if (!planning)
+	if (planning == NULL)
 	{
 		if (relid >= FirstNormalObjectId && dp_release_may_inline())
 			dp_release_check_rights_met(root, relid);
 		return;
 	}
-	rel->indexlist = NIL;
 	rel->statlist = NIL;
-	if (is_parent)
-		return;					/* its parts have pages, it has none */
-	if (rel->rel_parallel_workers == -1)
-		rel->rel_parallel_workers = workers_for(rel->pages);
-	rel->pages = PUBLIC_PAGES;
-	rel->tuples = PUBLIC_TUPLES;
-	rel->allvisfrac = 0;
+	rel->indexlist = NIL;
+	if (!is_parent)				/* its parts have a size, it has none */
+		dp_public_size(root, relid, rel, planning);
 }
 
 static bool
 hide_stats(PlannerInfo *root, RangeTblEntry *entry, AttrNumber attnum,
 		   VariableStatData *data)
 {
-	if (!planning)
+	if (planning == NULL)
 		return previous_stats &&
 			previous_stats(root, entry, attnum, data);
 	data->statsTuple = NULL;
@@ -189,7 +165,7 @@ static bool
 hide_index_stats(PlannerInfo *root, Oid index, AttrNumber column,
 				 VariableStatData *data)
 {
-	if (!planning)
+	if (planning == NULL)
 		return previous_index_stats &&
 			previous_index_stats(root, index, column, data);
 	data->statsTuple = NULL;
@@ -203,10 +179,29 @@ hide_width(Oid relid, AttrNumber attnum)
 	Oid			collation;
 	int32		typmod;
 
-	if (!planning)
+	if (planning == NULL)
 		return previous_width ? previous_width(relid, attnum) : 0;
 	get_atttypetypmodcoll(relid, attnum, &type, &typmod, &collation);
 	return get_typavgwidth(type, typmod);
+}
+
+/*
+ * All ways to read a relation or a part are known, and the sizes of all parts.
+ * Paths of a partitioned relation are made again from those of its parts, so
+ * that each of them must do without workers.
+ */
+static void
+hide_paths(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *entry)
+{
+	if (previous_pathlist)
+		previous_pathlist(root, rel, rti, entry);
+	if (planning == NULL || entry->rtekind != RTE_RELATION)
+		return;
+	if (!dp_public_may_share(root, planning))
+	{
+		rel->partial_pathlist = NIL;
+		rel->consider_parallel = false;
+	}
 }
 
 /* ---- what comes out ---- */
@@ -229,12 +224,24 @@ is_allowed(const Plan *plan)
 	}
 }
 
+static void
+refuse_step(const char *what, int type)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("the plan of a private query has a step that may not "
+					"read private rows"),
+			 errdetail("Its %s has type %d.  Nothing was charged.", what,
+					   type),
+			 errhint("Another extension may have made it; report it "
+					 "otherwise.")));
+}
+
 /*
- * Nodes are allowed, and hash tables begin no larger than there are groups:
- * `groups` are all that may come up.
+ * Nodes are allowed, and hash tables begin no larger than there are groups.
  */
 static void
-check_nodes(Plan *plan, long groups)
+check_nodes(Plan *plan, const dp_public_facts *facts)
 {
 	List	   *children = NIL;
 	ListCell   *lc;
@@ -242,44 +249,55 @@ check_nodes(Plan *plan, long groups)
 	if (plan == NULL)
 		return;
 	if (!is_allowed(plan))
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("the plan of a private query has a step that may not "
-						"read private rows"),
-				 errdetail("Its node has type %d.  Nothing was charged.",
-						   (int) nodeTag(plan)),
-				 errhint("Another extension may have made it; report it "
-						 "otherwise.")));
+		refuse_step("node", (int) nodeTag(plan));
 	if (IsA(plan, Agg))
 		((Agg *) plan)->numGroups = Min(((Agg *) plan)->numGroups,
-										 Max(groups, 1));
+										 Max(facts->groups, 1));
 	if (IsA(plan, Append))
 		children = ((const Append *) plan)->appendplans;
 	foreach(lc, children)
-		check_nodes(lfirst(lc), groups);
+		check_nodes(lfirst(lc), facts);
 	if (IsA(plan, SubqueryScan))
-		check_nodes(((const SubqueryScan *) plan)->subplan, groups);
-	check_nodes(plan->lefttree, groups);
-	check_nodes(plan->righttree, groups);
+		check_nodes(((const SubqueryScan *) plan)->subplan, facts);
+	check_nodes(plan->lefttree, facts);
+	check_nodes(plan->righttree, facts);
+}
+
+/*
+ * No step gives another one a value: parts that such a value would leave out,
+ * say, would follow from rows.  (Parameters without a type only say that
+ * something runs again.)
+ */
+static void
+check_plan(const PlannedStmt *plan, const dp_public_facts *facts)
+{
+	ListCell   *lc;
+
+	check_nodes(plan->planTree, facts);
+	foreach(lc, plan->subplans)
+		check_nodes(lfirst(lc), facts);
+	foreach(lc, plan->paramExecTypes)
+		if (OidIsValid(lfirst_oid(lc)))
+			refuse_step("parameter", (int) lfirst_oid(lc));
+	Assert(plan->jitFlags == PGJIT_NONE);
 }
 
 /*
  * dp_public_plan
  *	  Plan a verified inner query without parameters, which is changed;
- *	  `workers`: parallel plans are allowed; `groups`: how many it has at most.
- *	  The plan lives in the current context.
+ *	  `workers`: parallel plans are allowed.  The plan lives in the current
+ *	  context.
  *
  * Errors: those of planning, and 0A000 when a step of the plan is not one of
  * those that may read private rows.
  */
 PlannedStmt *
-dp_public_plan(Query *inner, bool workers, long groups)
+dp_public_plan(Query *inner, bool workers, dp_public_facts *facts)
 {
 	PlannedStmt *volatile plan = NULL;
 	struct dp_plan_settings saved;
-	ListCell   *lc;
 
-	begin_planning(&saved);
+	begin_planning(&saved, facts);
 	PG_TRY();
 	{
 		AcquireRewriteLocks(inner, true, false);
@@ -291,10 +309,7 @@ dp_public_plan(Query *inner, bool workers, long groups)
 		end_planning(&saved);
 	}
 	PG_END_TRY();
-	check_nodes(plan->planTree, groups);
-	foreach(lc, plan->subplans)
-		check_nodes(lfirst(lc), groups);
-	Assert(plan->jitFlags == PGJIT_NONE);
+	check_plan(plan, facts);
 	return plan;
 }
 
@@ -310,4 +325,6 @@ dp_public_plan_init(void)
 	get_index_stats_hook = hide_index_stats;
 	previous_width = get_attavgwidth_hook;
 	get_attavgwidth_hook = hide_width;
+	previous_pathlist = set_rel_pathlist_hook;
+	set_rel_pathlist_hook = hide_paths;
 }

@@ -121,7 +121,7 @@ check_rights(const dp_reading *reading)
 
 	PushActiveSnapshot(GetTransactionSnapshot());
 	(void) dp_release_take_rights(block, &reading->standing,
-								  copyObject(block->inner));
+								  copyObject(block->inner), NULL);
 	PopActiveSnapshot();
 }
 

@@ -62,7 +62,26 @@ extern void dp_release_check_prices(const dp_release_spec *spec,
 extern const char *dp_release_mechanism_name(const dp_measure *measure);
 extern char *dp_release_mechanism_text(const dp_release_spec *spec);
 
-/* inner_plan.c: one inner query; the caller fills the first six. */
+/*
+ * All that is public about the relation of an inner query, which is what its
+ * plan is made from.
+ */
+typedef struct dp_public_facts
+{
+	Oid			relid;			/* the protected relation */
+	int64		rows;			/* its size class, or 0 */
+	long		groups;			/* at most, and one for rows in none */
+	bool		toast_needed;	/* workers would fetch out-of-line values */
+
+	/* Noted while planning */
+	bool		toast_met;		/* and some relation has any */
+	bool		workers_told;	/* by a storage parameter, or enough pages */
+	bool		pages_counted;
+	int			children;		/* with the relation itself; or 0 */
+	double		width;			/* of a stored row in bytes; or 0 */
+} dp_public_facts;
+
+/* inner_plan.c: one inner query; the caller fills the first five. */
 typedef struct dp_inner
 {
 	ParamListInfo params;
@@ -70,8 +89,9 @@ typedef struct dp_inner
 	MemoryContext context;		/* that an error's text is made in */
 	bool		named;			/* relation by name: see run_subquery */
 	bool		local;			/* the asker may read the rows anyway */
-	long		groups;			/* at most, and one for rows in none */
-	List	   *relations;		/* OIDs of all that it opens: make_ready */
+	dp_public_facts facts;		/* relid and rows: make_ready */
+	List	   *relations;		/* OIDs of all that it opens: make_ready and
+								 * dp_inner_plan */
 	dp_reader_needs needs;		/* dp_inner_plan */
 } dp_inner;
 
@@ -79,8 +99,8 @@ extern void dp_release_check_preconditions(void);
 extern PlannedStmt *dp_inner_plan(dp_inner *run, Query *inner, bool workers);
 
 /* needs.c */
-extern bool dp_inner_find_needs(Query *inner, const List *relations,
-								dp_reader_needs *needs);
+extern bool dp_inner_find_needs(Query *inner, dp_reader_needs *needs,
+								bool *toast);
 
 /* run.c */
 extern void dp_release_request(const dp_release_spec *spec,
@@ -95,7 +115,7 @@ extern Tuplestorestate *dp_release_run(dp_release_spec *spec,
 									   EState *estate, TupleDesc result);
 extern List *dp_release_take_rights(const dp_block *block,
 									const dp_ledger_standing *standing,
-									Query *query);
+									Query *query, dp_public_facts *facts);
 
 extern void dp_release_execute(PlannedStmt *plan, const char *text,
 							   DestReceiver *receiver, ParamListInfo params,
@@ -106,7 +126,8 @@ extern PlannedStmt *dp_release_plan_subquery(const dp_block *block,
 
 /* public_plan.c */
 extern void dp_public_plan_init(void);
-extern PlannedStmt *dp_public_plan(Query *inner, bool workers, long groups);
+extern PlannedStmt *dp_public_plan(Query *inner, bool workers,
+								   dp_public_facts *facts);
 
 /* planner.c */
 extern bool dp_release_may_inline(void);
@@ -125,7 +146,7 @@ extern int	dp_release_count_share(List *blocks);
 extern int	dp_release_enter_share(int share);
 
 /* locks.c */
-extern List *dp_release_lock_storage(Oid relid);
+extern List *dp_release_lock_toast(const List *relids, List **locked);
 
 /* work.c */
 extern void dp_release_fill_job(const dp_release_spec *spec,

@@ -117,7 +117,8 @@ check_owners(const dp_relation *relation, const dp_ledger_standing *standing)
 /*
  * dp_release_take_rights
  *	  Give the inner query the owner's right to read the protected relation.
- *	  Returns the OIDs of the relations it names, its rights on them checked.
+ *	  Returns the OIDs of the relations it names, its rights on them checked;
+ *	  facts, or NULL: receives what is said of the relation.
  *
  * The caller has made sure that the asking role holds a budget on the
  * dataset, or the charge will before anything is read.
@@ -127,7 +128,8 @@ check_owners(const dp_relation *relation, const dp_ledger_standing *standing)
  */
 List *
 dp_release_take_rights(const dp_block *block,
-					   const dp_ledger_standing *standing, Query *query)
+					   const dp_ledger_standing *standing, Query *query,
+					   dp_public_facts *facts)
 {
 	rights_context rights;
 	dp_relation *relation = dp_relation_lookup(block->relid);
@@ -143,6 +145,11 @@ dp_release_take_rights(const dp_block *block,
 	if (refusal != NULL)
 		dp_bridge_raise_refusal(refusal, NULL);
 	check_owners(relation, standing);
+	if (facts != NULL)
+	{
+		facts->relid = relation->relid;
+		facts->rows = relation->rows;
+	}
 	rights.relation = relation;
 	rights.relids = NIL;
 	(void) rights_walker((Node *) query, &rights);
@@ -391,10 +398,8 @@ dp_release_make_ready(const dp_block *block,
 	refusal = dp_expression_check_query(inner);
 	if (refusal != NULL)
 		dp_bridge_raise_refusal(refusal, NULL);
-	run->relations = dp_release_take_rights(block, standing, inner);
-	run->relations =
-		list_concat_unique_oid(run->relations,
-							   dp_release_lock_storage(block->relid));
+	run->relations = dp_release_take_rights(block, standing, inner,
+											&run->facts);
 	return inner;
 }
 
@@ -415,7 +420,7 @@ store_row(void *context, const void *data, Size size)
 	ExecClearTuple(rows->slot);
 }
 
-/* The plan of the release's exact numbers; run->relations are all it opens. */
+/* The plan of the release's exact numbers. */
 static PlannedStmt *
 plan_release(dp_release_spec *spec, const dp_ledger_standing *standing,
 			 dp_inner *run)
@@ -423,7 +428,7 @@ plan_release(dp_release_spec *spec, const dp_ledger_standing *standing,
 	Query	   *inner = dp_release_inner_query(spec);
 
 	run->local = standing->exempt;
-	run->groups = (long) spec->groups + 1;
+	run->facts.groups = (long) spec->groups + 1;
 	inner = dp_release_make_ready(spec->block, standing, inner,
 								  spec->part_value, run);
 	dp_release_group_by_place(spec, inner);

@@ -120,6 +120,12 @@ for mode in serial parallel; do
 	private "dp_variance double" 1.1 \
 		"SELECT dp_variance(d, 0, 1000) FROM survey" \
 		"SELECT variance(d) FROM survey"
+	private "one of 5 parts" 1.1 \
+		"SELECT dp_sum(i, 0, 1000) FROM divided WHERE k5 = 3" \
+		"SELECT sum(i) FROM divided WHERE k5 = 3"
+	private "5 parts by their key" 1.1 \
+		"SELECT k5, dp_count(*) FROM divided GROUP BY k5" \
+		"SELECT k5, count(*) FROM divided GROUP BY k5"
 	private "1000 predicates against 20 counts" 3 \
 		"SELECT count(above) FROM dp_sparse_vector('people',
 			(SELECT array_agg(p) FROM conjunction), 1e9)" \

@@ -39,10 +39,18 @@ SELECT n, concat_ws(' AND ',
 		WHEN 4 THEN 'k10 = ' || n / 5 % 10 || ' AND NOT flag' END)
 FROM generate_series(1, 1000) AS n;
 GRANT SELECT ON conjunction TO analyst;
+-- parts by a public key
+CREATE TABLE divided (k5 int NOT NULL, i int NOT NULL)
+PARTITION BY LIST (k5);
+SELECT format('CREATE TABLE divided_%s PARTITION OF divided FOR VALUES IN (%s)',
+	n, n) FROM generate_series(0, 4) AS n \gexec
+INSERT INTO divided SELECT n % 5, n % 1001 FROM generate_series(1, :rows) AS n;
 CREATE TABLE note (at timestamptz, role name, epsilon numeric);
-SELECT dp_protect('survey', dataset => 'bench');
+SELECT dp_protect('survey', dataset => 'bench', rows => :rows);
 SELECT dp_protect('ten', dataset => 'bench');
-SELECT dp_protect('people', dataset => 'bench');
+SELECT dp_protect('people', dataset => 'bench', rows => :rows / 5);
+SELECT dp_protect('divided', dataset => 'bench', rows => :rows);
+SELECT dp_declare('divided', 'k5', lower => 0, upper => 4);
 SELECT dp_declare('survey', 'k4', lower => 0, upper => 3);
 SELECT dp_declare('survey', 'k1000', lower => 0, upper => 999);
 SELECT dp_declare('survey', 't1000', keys => array_agg('number ' || n))
@@ -55,5 +63,6 @@ RESET ROLE;
 VACUUM (FREEZE, ANALYZE) survey;
 VACUUM (FREEZE, ANALYZE) ten;
 VACUUM (FREEZE, ANALYZE) people;
+VACUUM (FREEZE, ANALYZE) divided;
 VACUUM (FREEZE, ANALYZE) cell;
 CHECKPOINT;

@@ -23,7 +23,7 @@ SELECT v > 3, v, v, v, v / 4.0, v / 4.0, v / 4.0, date '2020-01-01' + v,
 	(ARRAY['sad', 'ok', 'happy'])[1 + v / 3]::mood, v, to_jsonb(v), copy % 3
 FROM generate_series(1, 6) v, generate_series(1, 7 * v) copy;
 INSERT INTO typed (k) VALUES (0);
-SELECT dp_protect('typed', dataset => :'schema');
+SELECT dp_protect('typed', dataset => :'schema', rows => 10000000);
 SELECT dp_declare('typed', 'k', lower => 0, upper => 3),
 	dp_declare('typed', 's', lower => 0, upper => 9), dp_declare('typed', 'i', lower => -1000, upper => 6),
 	dp_declare('typed', 'b', lower => 0, upper => 5), dp_declare('typed', 'dt', lower => date '2020-01-01', upper => '2020-02-01'),
@@ -46,7 +46,7 @@ CREATE TABLE many (i integer, b bigint, t text, n numeric, k integer NOT NULL);
 INSERT INTO many SELECT v, v * 1000000007::bigint, 'value ' || v, v / 10.0, copy
 FROM generate_series(0, 999) v,
 	generate_series(1, CASE v WHEN 777 THEN 25 WHEN 111 THEN 23 WHEN 5 THEN 21 ELSE v % 20 END) copy;
-SELECT dp_protect('many', dataset => :'schema');
+SELECT dp_protect('many', dataset => :'schema', rows => 10000000);
 SELECT dp_declare('many', 'k', lower => 1, upper => 2), dp_declare('many', 'i', lower => 0, upper => 999),
 	dp_declare('many', 't', keys => (SELECT array_agg('value ' || v) FROM generate_series(0, 999) v));
 CREATE VIEW seen AS SELECT t AS name, m AS feeling, i % 2 = 0 AS even, dt FROM typed WHERE i < 6;

@@ -15,7 +15,7 @@ FROM generate_series(1, 20000) g;
 CREATE INDEX ON big (word);
 CREATE INDEX ON big (age);
 ANALYZE big;
-SELECT dp_protect('big', dataset => :'schema'), dp_declare('big', 'age', lower => 0, upper => 99) \g /dev/null
+SELECT dp_protect('big', dataset => :'schema', rows => 10000000), dp_declare('big', 'age', lower => 0, upper => 99) \g /dev/null
 RESET ROLE;
 SET ROLE :analyst;
 SET work_mem = '64kB';

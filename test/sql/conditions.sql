@@ -334,7 +334,7 @@ RESET ROLE;
 SET ROLE :owner;
 CREATE TABLE big (id int, x int);
 INSERT INTO big SELECT i, i % 1000 FROM generate_series(1, 20000) i;
-SELECT dp_protect('big', dataset => :'schema');
+SELECT dp_protect('big', dataset => :'schema', rows => 10000000);
 RESET ROLE;
 SET ROLE :analyst;
 SET min_parallel_table_scan_size = 0;

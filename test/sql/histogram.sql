@@ -32,7 +32,7 @@ SELECT dp_declare('nobody', 'ward', keys => ARRAY['a', 'b']);
 CREATE TABLE many (i integer, b bigint, d double precision, n numeric, k integer NOT NULL);
 INSERT INTO many SELECT v, v, v / 64.0, v / 64.0, abs(v) % 100
 FROM (SELECT ((i * 7919) % 20011) - 5000 AS v FROM generate_series(1, 20000) i) t;
-SELECT dp_protect('many', dataset => :'schema');
+SELECT dp_protect('many', dataset => :'schema', rows => 10000000);
 SELECT dp_declare('many', 'k', lower => 0, upper => 99);
 CREATE VIEW seen AS SELECT i AS number, d AS share FROM typed WHERE i BETWEEN -5 AND 110;
 GRANT SELECT ON seen TO :analyst;

@@ -170,7 +170,7 @@ END $$;
 RESET ROLE;
 SET ROLE :owner;
 CREATE TABLE big AS SELECT i % 7 AS k, 'w' || i % 20 AS w, (i::bigint * i * 7919 % 1000003)::int AS v, (i::bigint * 7919 % 4093)::float8 / 8 AS d FROM generate_series(1, 30107) i;
-SELECT dp_protect('big', dataset => :'schema');
+SELECT dp_protect('big', dataset => :'schema', rows => 10000000);
 SELECT dp_declare('big', 'k', lower => 0, upper => 6);
 SELECT dp_declare('big', 'w', keys => ARRAY['w3', 'w7'], other => 'rest');
 SET ROLE :analyst;

@@ -15,7 +15,7 @@ CREATE TABLE visit_3 PARTITION OF visit FOR VALUES FROM ('2020-03-01') TO ('2020
 CREATE TABLE visit_3_a PARTITION OF visit_3 FOR VALUES IN ('A');
 CREATE TABLE visit_3_b PARTITION OF visit_3 DEFAULT;
 INSERT INTO visit SELECT i, date '2020-01-01' + i % 90, (ARRAY['A','B','C'])[1 + i % 3], i % 10 FROM generate_series(1, 900) i;
-SELECT dp_protect('visit', dataset => :'schema');
+SELECT dp_protect('visit', dataset => :'schema', rows => 10000000);
 SELECT dp_declare('visit', 'ward', keys => ARRAY['A','B','C']);
 SELECT dp_declare('visit', 'cost', lower => 0, upper => 10);
 SELECT dp_declare('visit', 'day', lower => date '2020-01-01', upper => date '2020-04-30');
@@ -25,7 +25,7 @@ CREATE TABLE puppy () INHERITS (dog);
 INSERT INTO animal SELECT 'a', i FROM generate_series(1, 10) i;
 INSERT INTO dog SELECT 'd', i, 'b' FROM generate_series(1, 20) i;
 INSERT INTO puppy SELECT 'p', i, 'b' FROM generate_series(1, 30) i;
-SELECT dp_protect('animal', dataset => :'schema');
+SELECT dp_protect('animal', dataset => :'schema', rows => 10000000);
 SELECT dp_declare('animal', 'name', keys => ARRAY['p','d','a']);
 SELECT dp_declare('animal', 'weight', lower => 0, upper => 100);
 RESET ROLE;

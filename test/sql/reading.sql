@@ -35,7 +35,7 @@ SELECT format('INSERT INTO thing SELECT i, %s FROM generate_series(1, 500) i',
 	string_agg(format('(%L::text[])[1 + (i / %s + i / 50) %% %s]::%s', vals, r, cardinality(vals),
 		(SELECT format_type(atttypid, atttypmod) FROM pg_attribute WHERE attrelid = 'thing'::regclass AND attname = col)), ', ' ORDER BY attnum))
 FROM (SELECT *, 1 + row_number() OVER () % 5 r, (SELECT attnum FROM pg_attribute WHERE attrelid = 'thing'::regclass AND attname = col) FROM spelling) s \gexec
-SELECT dp_protect('thing', dataset => :'schema') \g /dev/null
+SELECT dp_protect('thing', dataset => :'schema', rows => 10000000) \g /dev/null
 RESET ROLE;
 
 -- the tests of a predicate, and what they counted: the owner's plain count

@@ -1,8 +1,8 @@
 # The plan of an inner query follows from public facts.  The server prints it
 # to its log, with rows, costs and widths as the planner believes them: it must
 # be the same, letter by letter, whatever the rows are, whatever ANALYZE found,
-# and whatever an analyst sets.  (The table has less pages than call for
-# workers; their number is tested at the end.)  No false alarms.
+# and whatever an analyst sets.  What owners say publicly is tested at the end:
+# workers by the size class, and parts that constants leave over.  No false alarms.
 use strict;
 use warnings;
 
@@ -13,7 +13,8 @@ use LedgerNode;
 use PostgreSQL::Test::Cluster;
 use Test::More;
 
-my $node = attack_node('planner', "log_min_messages = log\n");
+# debug1 lets the postmaster say which workers it starts
+my $node = attack_node('planner', "log_min_messages = debug1\nmax_parallel_workers = 8\n");
 
 value($node, <<'EOT');
 SET SESSION AUTHORIZATION owner;
@@ -123,22 +124,210 @@ like(
 	value($node, 'EXPLAIN SELECT FROM visit'),
 	qr/rows=20000 /, 'and statistics');
 
-# Workers: as many as the pages would give, whatever else there is.
-sub planned_workers
+# ---- what can be seen of a query beside its answer ----
+
+my %name = ();
+
+# Steps of the inner plans of a query that read rows, and what they read.
+sub steps
 {
-	return join ' ', plans($_[0]) =~ /:num_workers (\d+)/g;
+	my ($query, $settings) = @_;
+	my @steps;
+
+	@queries = ($query);
+	%name = map { split /\|/ } split /\n/, value($node, 'SELECT oid, relname FROM pg_class WHERE oid >= 16384')
+	  if !%name;
+	foreach my $plan (split /----\n/, plans($settings // ''))
+	{
+		my @relids = map { /^.*?:rtekind 0\s.*?:relid (\d+)/s ? $1 : 0 } split /\{(?:RTE|RANGETBLENTRY)\s/, $plan;
+
+		push @steps, "$1 workers" while $plan =~ /:num_workers (\d+)/g;
+		push @steps, 'pruned while run' if $plan =~ /:part_prune_index \d|\{PARTITIONPRUNEINFO/;
+		while ($plan =~ /\{(SEQSCAN|INDEX\w*|BITMAP\w*|TIDSCAN)\s.*?:(?:scan\.)?scanrelid (\d+)/sg)
+		{
+			my ($step, $place) = ($1, $2);
+
+			push @steps, ($step eq 'SEQSCAN' ? '' : "$step ") . ($name{ $relids[$place] } // '?');
+		}
+	}
+	return join ' ', @steps;
 }
 
-value($node, "SET SESSION AUTHORIZATION owner; ALTER TABLE visit ADD pad text; TRUNCATE visit;"
-	  . " INSERT INTO visit SELECT i, 7, 'a', '2020-01-03', true, repeat('x', 1900) FROM generate_series(1, 5000) i");
-my $workers = planned_workers('');
-like($workers, qr/^1( 1)*$/, 'one worker from 1024 pages on');
-is(planned_workers($_), $workers, $_)
+sub is_read
+{
+	my ($query, $wanted, $name, $settings) = @_;
+
+	is(steps("SELECT dp_count(*) FROM $query", $settings), $wanted, $name // $query);
+	return;
+}
+
+# Locks on relations of users that processes hold.
+my $locks = "SELECT string_agg(DISTINCT relation::regclass || ' ' || mode, ', ') FROM pg_locks"
+  . " WHERE locktype = 'relation' AND relation >= 16384 AND pid ";
+
+# Plans, EXPLAIN, workers that are started, the session's locks, and those of
+# the reader, which has them all before the charge: that waits here.
+sub seen
+{
+	my @asked = @_;
+	my $seen = '';
+
+	foreach my $query (@asked)
+	{
+		my $locker = session($node, 'postgres');
+		my $asker = session($node, 'analyst');
+		my $mark;
+
+		@queries = ($query);
+		$seen .= plans('') . "\n";
+		$seen .= (as($node, 'analyst', "EXPLAIN (VERBOSE) $query"))[0] =~ s/.*Budget: .*//r . "\n";
+		answer($asker, "BEGIN; $query;");
+		$seen .= (answer($asker, "$locks = pg_backend_pid(); COMMIT;"))[0] . "\n";
+		answer($locker, 'BEGIN; SELECT FROM dp_pg.budget FOR UPDATE;');
+		$mark = log_mark($node);
+		ask($asker, "$query;");
+		wait_until($node, "SELECT count(*) = 1 FROM pg_stat_activity WHERE backend_type = 'dp_pg reader' AND state = 'active' AND wait_event = 'MessageQueueReceive'")
+		  or BAIL_OUT('no reader waits for the charge');
+		$seen .= (answer($locker, "$locks IN (SELECT pid FROM pg_stat_activity WHERE backend_type = 'dp_pg reader'); ROLLBACK;"))[0] . "\n";
+		my (undef, $error) = answer($asker);
+		is($error, '', "answered: $query") if $error ne '';
+		$seen .= 'workers: ' . (() = log_since($node, $mark) =~ /\bregistering background worker "parallel worker/g) . "\n";
+		hang_up($_) for $locker, $asker;
+	}
+	return $seen;
+}
+
+# Lines that one has and the other has not.
+sub parted
+{
+	my @texts = map { my %lines = map { $_ => 1 } split /\n/; \%lines } @_;
+
+	return (map { "- $_" } grep { !$texts[1]{$_} } sort keys %{ $texts[0] }),
+	  (map { "+ $_" } grep { !$texts[0]{$_} } sort keys %{ $texts[1] });
+}
+
+# A tenth of the rows, all of them, and none.
+sub stays
+{
+	my ($table, $insert, $what, @asked) = @_;
+	my ($all, $seen) = ('');
+
+	foreach my $rows (500, 5000, 0)
+	{
+		value($node, "SET SESSION AUTHORIZATION owner; TRUNCATE $table; " . sprintf($insert, $rows) . "; ANALYZE $table;");
+		$seen = seen(@asked);
+		$all = $seen if $all eq '';
+		ok($seen eq $all, "$what: the same with $rows rows")
+		  or diag(join "\n", parted($all, $seen));
+	}
+	return $seen;
+}
+
+# ---- workers: as many as the size class gives ----
+
+my $fill = "INSERT INTO visit SELECT i, 7, 'a', '2020-01-03', true, repeat('x', 1900) FROM generate_series(1, %d) i";
+
+value($node, 'SET SESSION AUTHORIZATION owner; ALTER TABLE visit ADD pad varchar(2000) NOT NULL DEFAULT repeat($$x$$, 1900);');
+my @watched = ('SELECT dp_count(*) FROM visit WHERE age = 7', 'SELECT flag, dp_sum(age) FROM visit GROUP BY flag', 'SELECT dp_count(*) FROM visit WHERE pad > $$y$$');
+my $seen = stays('visit', $fill, 'nothing is said', @watched);
+like($seen, qr/^\S.*visit AccessShareLock/m, 'locks are seen');
+unlike($seen, qr/workers: [^0]/, 'and no workers read');
+value($node, sprintf($fill, 5000));
+is_read('visit', 'visit', 'none, whatever is set: ', $_)
+  foreach 'SET min_parallel_table_scan_size = 0; SET max_parallel_workers_per_gather = 8;',
+  'SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET parallel_leader_participation = off;';
+value($node, "SET SESSION AUTHORIZATION owner; SELECT dp_declare('visit', rows => 100000)");
+$seen = stays('visit', $fill, 'a class is said', @watched);
+like($seen, qr/workers: 2/, 'and workers read');
+like($seen, qr/workers: 0/, 'but not where they would fetch out-of-line values');
+# a row takes 600 bytes by the width of its types
+foreach my $said ([ 10000, '' ], [ 100000, '2 workers ' ], [ 1000000, '4 workers ' ], [ 10000000, '6 workers ' ])
+{
+	value($node, "SET SESSION AUTHORIZATION owner; SELECT dp_declare('visit', rows => $said->[0])");
+	is_read('visit', "$said->[1]visit", "said: $said->[0] rows", 'SET max_parallel_workers_per_gather = 8;');
+}
+is_read('visit', '6 workers visit', $_, "SET max_parallel_workers_per_gather = 8; $_")
   foreach 'SET min_parallel_table_scan_size = 0;',
   'SET min_parallel_table_scan_size = \'1GB\';',
   'SET parallel_setup_cost = 1e9; SET cpu_tuple_cost = 0;';
-is(planned_workers('SET max_parallel_workers_per_gather = 0;'),
-	'', 'none where the session wants none');
+is_read('visit', 'visit', 'none where the session wants none', 'SET max_parallel_workers_per_gather = 0;');
+value($node, 'ALTER TABLE visit SET (parallel_workers = 3)');
+is_read('visit', '3 workers visit', 'a storage parameter is as public', 'SET max_parallel_workers_per_gather = 8;');
+value($node, "SET SESSION AUTHORIZATION owner; SELECT dp_declare('visit', rows => NULL)");
+is_read('visit', '3 workers visit', 'also where no class is said', 'SET max_parallel_workers_per_gather = 8;');
+value($node, 'ALTER TABLE visit SET (parallel_workers = 0)');
+value($node, "SET SESSION AUTHORIZATION owner; SELECT dp_declare('visit', rows => 1000000)");
+is_read('visit', 'visit', 'and may say none', 'SET max_parallel_workers_per_gather = 8;');
+
+# ---- parts: those that constants leave over ----
+
+value($node, <<'EOT');
+SET SESSION AUTHORIZATION owner;
+CREATE TABLE day (at date NOT NULL, k int NOT NULL, n int, body text) PARTITION BY RANGE (at);
+CREATE TABLE day_1 PARTITION OF day FOR VALUES FROM ('2020-01-01') TO ('2020-02-01');
+CREATE TABLE day_2 PARTITION OF day FOR VALUES FROM ('2020-02-01') TO ('2020-03-01') PARTITION BY LIST (k);
+CREATE TABLE day_2a PARTITION OF day_2 FOR VALUES IN (1, 2);
+CREATE TABLE day_2b PARTITION OF day_2 FOR VALUES IN (3);
+CREATE TABLE day_2c PARTITION OF day_2 DEFAULT;
+CREATE TABLE day_9 PARTITION OF day DEFAULT;
+CREATE INDEX ON day (at);
+CREATE TABLE hashed (k bigint NOT NULL, n int) PARTITION BY HASH (k);
+CREATE TABLE hashed_0 PARTITION OF hashed FOR VALUES WITH (MODULUS 2, REMAINDER 0);
+CREATE TABLE hashed_1 PARTITION OF hashed FOR VALUES WITH (MODULUS 2, REMAINDER 1);
+CREATE TABLE moment (at timestamptz NOT NULL, n int) PARTITION BY RANGE (at);
+CREATE TABLE moment_old PARTITION OF moment FOR VALUES FROM (MINVALUE) TO ('2020-01-01');
+CREATE TABLE moment_new PARTITION OF moment FOR VALUES FROM ('2020-01-01') TO (MAXVALUE);
+CREATE TABLE parent (k int, n int);
+CREATE TABLE child (CHECK (k > 10)) INHERITS (parent);
+SELECT dp_protect(t, dataset => 'hospital') FROM unnest('{day,hashed,moment,parent}'::regclass[]) AS t;
+SELECT dp_declare('day', 'n', lower => 0, upper => 9);
+EOT
+%name = ();
+is_read(@$_)
+  foreach [ 'day', 'day_1 day_2a day_2b day_2c day_9' ],
+  [ "day WHERE at = '2020-01-05'", 'day_1' ],
+  [ "day WHERE at = '2020-02-05'", 'day_2a day_2b day_2c' ],
+  [ "day WHERE at = '2020-02-05' AND k = 3", 'day_2b' ],
+  [ "day WHERE at BETWEEN '2020-01-05' AND '2020-02-05' AND k IN (1, 77)", 'day_1 day_2a day_2c' ],
+  [ "day WHERE at = date '2020-01-05' + 3", 'day_1' ],
+  [ 'day WHERE at < current_date - 30000', 'day_9' ],
+  [ "day WHERE at > '2019-01-01' AND n = 5", 'day_1 day_2a day_2b day_2c day_9' ],
+  [ "day WHERE at = '2020-01-05' AND at = '2020-02-05'", '' ],
+  [ "(SELECT * FROM day WHERE at = '2020-01-05') s WHERE n = 3", 'day_1' ],
+  [ "day WHERE at = (SELECT min(d) FROM unnest('{2020-01-05,2020-02-05}'::date[]) d)", 'day_1' ],
+  [ "day WHERE at = CASE WHEN n = 5 THEN date '2020-01-05' ELSE '2020-02-05' END", 'day_1 day_2a day_2b day_2c day_9' ],
+  [ 'hashed WHERE k = 3', 'hashed_1' ],
+  [ 'hashed WHERE k = n', 'hashed_0 hashed_1' ],
+  [ "moment WHERE at >= '2020-01-01'", 'moment_new' ],
+  [ "moment WHERE at > now() - interval '1 week'", 'moment_new' ],
+  [ "moment WHERE at < date_trunc('year', now()) - interval '100 years'", 'moment_old' ],
+  [ "moment WHERE at >= date '2020-01-02'", 'pruned while run moment_old moment_new' ],
+  [ 'parent WHERE k = 3', 'parent' ],
+  [ 'parent WHERE k = 30', 'parent child' ];
+is(steps('PREPARE p AS SELECT dp_count(*) FROM day WHERE at = $1; SET plan_cache_mode = force_generic_plan; EXECUTE p($$2020-01-05$$)'),
+	'day_1', 'a parameter of a generic plan');
+is_read("day WHERE at = '2020-01-05'", 'day_1', $_, "$_;")
+  foreach 'SET enable_partition_pruning = off', 'SET enable_seqscan = off', 'SET constraint_exclusion = off';
+$fill = "INSERT INTO day SELECT date '2020-01-01' + i %% 80, i %% 5, i %% 10, 'x' FROM generate_series(1, %d) i";
+@watched = ("SELECT dp_count(*) FROM day WHERE at = '2020-02-05'", 'SELECT k, dp_sum(n) FROM day WHERE k IN (1, 3) GROUP BY k', "SELECT dp_count(*) FROM day WHERE at < '2020-02-05' AND body = 'x'");
+value($node, "SET SESSION AUTHORIZATION owner; SELECT dp_declare('day', 'k', lower => 0, upper => 4)");
+$seen = stays('day', $fill, 'parts', @watched);
+like($seen, qr/^day AccessShareLock, day_2 AccessShareLock, day_2a/m, 'locks are those of the parts that are read');
+# Each part has its share of the class, and is read by workers only if all
+# parts that are left call for one.
+value($node, "SET SESSION AUTHORIZATION owner; SELECT dp_declare(t, rows => 1000000) FROM unnest('{day,hashed,parent}'::regclass[]) AS t");
+stays('day', $fill, 'parts with a class', @watched);
+my $eight = 'SET max_parallel_workers_per_gather = 8;';
+is_read($_->[0], $_->[1], "with a class: $_->[0]", $eight)
+  foreach [ "day WHERE at = '2020-01-05'", '2 workers day_1' ],
+  [ "day WHERE at = '2020-02-05' AND k = 3", '1 workers day_2b' ],
+  [ "day WHERE at = '2020-02-05' AND k IN (1, 3)", '1 workers day_2a day_2b' ],
+  [ 'hashed', '2 workers hashed_0 hashed_1' ],
+  [ 'parent', '2 workers parent child' ],
+  [ "day WHERE at = '2020-01-05' AND body = 'x'", 'day_1' ];
+value($node, "SET SESSION AUTHORIZATION owner; SELECT dp_declare(t, rows => 100000) FROM unnest('{day,hashed,parent}'::regclass[]) AS t");
+is_read($_->[0], $_->[1], "with a small class: $_->[0]", $eight)
+  foreach [ 'day', 'day_1 day_2a day_2b day_2c day_9' ], [ 'hashed', 'hashed_0 hashed_1' ], [ 'parent', 'parent child' ];
 
 $node->stop;
 done_testing();

@@ -25,7 +25,7 @@ CREATE TABLE visits (id int PRIMARY KEY, dis varchar(20)) WITH (autovacuum_enabl
 INSERT INTO visits SELECT i, CASE WHEN i % 100 < 30 THEN 'flu' ELSE 'd' || i END FROM generate_series(1, 300000) i;
 CREATE INDEX ON visits (dis);
 VACUUM ANALYZE visits;
-SELECT dp_protect('visits', dataset => 'hospital');
+SELECT dp_protect('visits', dataset => 'hospital', rows => 300000);
 UPDATE patients SET doc = repeat(md5(id::text), 30000) WHERE id <= 5;
 VACUUM ANALYZE patients;
 EOT

@@ -1,0 +1,17 @@
+/*
+ * public.h
+ *	  What the public_*.c files share: plans from public facts.
+ */
+#ifndef DP_RELEASE_PUBLIC_H
+#define DP_RELEASE_PUBLIC_H
+
+#include "nodes/pathnodes.h"
+
+#include "release.h"
+
+/* public_size.c */
+extern void dp_public_size(PlannerInfo *root, Oid relid, RelOptInfo *rel,
+						   dp_public_facts *facts);
+extern bool dp_public_may_share(PlannerInfo *root, dp_public_facts *facts);
+
+#endif							/* DP_RELEASE_PUBLIC_H */
