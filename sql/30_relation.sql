@@ -38,6 +38,7 @@ CREATE TABLE dp_pg.attribute (
 	other text,
 	partition bigint CHECK (partition > 0),
 	guard bigint CHECK (guard > 0),
+	public_sizes boolean,
 	PRIMARY KEY (relid, attname)
 );
 COMMENT ON TABLE dp_pg.attribute IS
@@ -62,6 +63,8 @@ COMMENT ON COLUMN dp_pg.attribute.partition IS
 'number in the ledger of the partition that the column makes since the owner declared it immutable: statements about different values are charged as one, by the largest part; NULL: not immutable';
 COMMENT ON COLUMN dp_pg.attribute.guard IS
 'number in the name of the trigger dp_pg_immutable_N that refuses UPDATEs of the column; NULL: not immutable';
+COMMENT ON COLUMN dp_pg.attribute.public_sizes IS
+'true: the owner says that it is public how many rows each declared value has, and where they are stored; queries about one of many values may then read an index on the column';
 
 GRANT SELECT ON dp_pg.relation, dp_pg.attribute TO PUBLIC;
 SELECT pg_catalog.pg_extension_config_dump('dp_pg.relation', '');
@@ -199,11 +202,11 @@ COMMENT ON FUNCTION dp_pg.refuse_change() IS
 'row trigger that dp_declare(..., immutable => true) puts on a table: raises 55000 when an UPDATE changes the column';
 
 CREATE FUNCTION @extschema@.dp_declare(relation regclass, attribute name,
-	immutable boolean)
+	immutable boolean, public_sizes boolean DEFAULT NULL)
 RETURNS void LANGUAGE c VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'dp_declare_immutable';
-COMMENT ON FUNCTION @extschema@.dp_declare(regclass, name, boolean) IS
-'declare that the values of a column with public keys never change, neither by UPDATE, which a trigger refuses from then on, nor by deleting a unit and inserting it with another value, which only the owner can promise; queries with WHERE column = key on different keys then cost the role, and the dataset''s cap, what the largest part costs (parallel composition, McSherry 2009). false takes it back for later queries. For columns of type boolean, smallint, integer, bigint, date, text, varchar and uuid. Errors: 42501 not the owner, 42703 unknown column, 42704 not protected, 22023 NULL or a column that cannot be one';
+COMMENT ON FUNCTION @extschema@.dp_declare(regclass, name, boolean, boolean) IS
+'declare that the values of a column with public keys never change, neither by UPDATE, which a trigger refuses from then on, nor by deleting a unit and inserting it with another value, which only the owner can promise; queries with WHERE column = key on different keys then cost the role, and the dataset''s cap, what the largest part costs (parallel composition, McSherry 2009). false takes it back for later queries. public_sizes: it is public, too, how many rows each declared value has and where they are stored, so that a query about one of many values may read an index on the column (NULL: as before, at first not). For columns of type boolean, smallint, integer, bigint, date, text, varchar and uuid. Errors: 42501 not the owner, 42703 unknown column, 42704 not protected, 22023 NULL or a column that cannot be one';
 
 CREATE FUNCTION dp_pg.check_published(relation oid) RETURNS boolean
 LANGUAGE c STABLE STRICT AS 'MODULE_PATHNAME', 'dp_publish_check';

@@ -201,7 +201,8 @@ require_comparable(Oid from, const dp_column *column)
 /*
  * Write a declaration: bounds (keys is NULL) or keys; the other half of what
  * was declared about the column stays.  A partition column whose values are
- * declared anew makes another partition, since its parts are others.
+ * declared anew makes another partition, since its parts are others; that the
+ * sizes of those are public was not said.
  */
 static void
 write_declaration(const dp_column *column, const char *lower,
@@ -218,6 +219,9 @@ write_declaration(const dp_column *column, const char *lower,
 		" AND (attribute.lower, attribute.upper) IS DISTINCT FROM"
 		" (EXCLUDED.lower, EXCLUDED.upper)"
 		" THEN dp_pg.new_partition() ELSE attribute.partition END,"
+		" public_sizes = attribute.public_sizes"
+		" AND (attribute.lower, attribute.upper) IS NOT DISTINCT FROM"
+		" (EXCLUDED.lower, EXCLUDED.upper),"
 		" lower = EXCLUDED.lower, upper = EXCLUDED.upper,"
 		" granule = EXCLUDED.granule";
 	static const char *const write_keys =
@@ -229,6 +233,8 @@ write_declaration(const dp_column *column, const char *lower,
 		" partition = CASE WHEN attribute.partition IS NOT NULL"
 		" AND attribute.keys IS DISTINCT FROM EXCLUDED.keys"
 		" THEN dp_pg.new_partition() ELSE attribute.partition END,"
+		" public_sizes = attribute.public_sizes"
+		" AND attribute.keys IS NOT DISTINCT FROM EXCLUDED.keys,"
 		" keys = EXCLUDED.keys, other = EXCLUDED.other";
 	Oid			types[5] = {OIDOID, NAMEOID};
 	Datum		values[5];

@@ -238,7 +238,8 @@ forget_partitions(Oid relid)
 
 	dp_bridge_owner_begin(&saved);
 	if (SPI_execute_with_args("UPDATE dp_pg.attribute SET partition = NULL,"
-							  " guard = NULL WHERE relid = $1"
+							  " guard = NULL, public_sizes = NULL"
+							  " WHERE relid = $1"
 							  " AND partition IS NOT NULL",
 							  1, &type, &value, NULL, false, 0) < 0)
 		elog(ERROR, "could not write dp_pg.attribute");
@@ -272,10 +273,11 @@ dp_declare_forget_partitions(Oid relid)
 
 /* Both numbers, or 0 and 0 for a column that is not immutable. */
 static void
-write_partition(const dp_column *column, int64 partition, int64 guard)
+write_partition(const dp_column *column, int64 partition, int64 guard,
+				bool public_sizes)
 {
-	Oid			types[4] = {OIDOID, NAMEOID, INT8OID, INT8OID};
-	Datum		values[4];
+	Oid			types[5] = {OIDOID, NAMEOID, INT8OID, INT8OID, BOOLOID};
+	Datum		values[5];
 	NameData	name = column->name;
 	dp_owner_sql saved;
 
@@ -283,32 +285,56 @@ write_partition(const dp_column *column, int64 partition, int64 guard)
 	values[1] = NameGetDatum(&name);
 	values[2] = Int64GetDatum(partition);
 	values[3] = Int64GetDatum(guard);
+	values[4] = BoolGetDatum(public_sizes);
 	dp_bridge_owner_begin(&saved);
 	if (SPI_execute_with_args("INSERT INTO dp_pg.attribute"
 							  " (relid, relid_origin, attname, attnum,"
-							  " partition, guard)"
-							  " VALUES ($1, $1, $2, 0, $3, $4)"
+							  " partition, guard, public_sizes)"
+							  " VALUES ($1, $1, $2, 0, $3, $4, $5)"
 							  " ON CONFLICT (relid, attname) DO UPDATE SET"
 							  " relid_origin = EXCLUDED.relid_origin,"
 							  " attnum = EXCLUDED.attnum,"
 							  " partition = EXCLUDED.partition,"
-							  " guard = EXCLUDED.guard",
-							  4, types, values, partition == 0 ? "  nn" : NULL,
-							  false, 0) < 0)
+							  " guard = EXCLUDED.guard,"
+							  " public_sizes = EXCLUDED.public_sizes",
+							  5, types, values,
+							  partition == 0 ? "  nnn" : NULL, false, 0) < 0)
 		elog(ERROR, "could not write dp_pg.attribute");
 	dp_bridge_owner_end(&saved);
 	dp_relation_invalidate_tree(column->relid);
+}
+
+static void
+declare_not_immutable(const dp_column *column, bool public_sizes)
+{
+	if (public_sizes)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("only a column that is immutable has parts with "
+						"public sizes"),
+				 errhint("Declare immutable => true with it.")));
+	write_partition(column, 0, 0, false);
+}
+
+/* Anew: rows may have moved before, so this is another partition. */
+static void
+declare_immutable(const dp_column *column, bool public_sizes)
+{
+	int64		partition = dp_ledger_new_partition();
+
+	create_trigger(column, partition);
+	write_partition(column, partition, partition, public_sizes);
 }
 
 PG_FUNCTION_INFO_V1(dp_declare_immutable);
 
 /*
  * dp_declare_immutable
- *	  SQL: dp_declare(relation regclass, attribute name, immutable boolean)
- *	  returns void.
+ *	  SQL: dp_declare(relation regclass, attribute name, immutable boolean,
+ *	  public_sizes boolean) returns void; NULL public_sizes: as it was.
  *
  * Errors: 42501, 42703, 42704 (not protected), 25006; 22023 for NULL and for
- * a column that cannot divide a relation.
+ * a column that cannot divide a relation, or public sizes without parts.
  */
 Datum
 dp_declare_immutable(PG_FUNCTION_ARGS)
@@ -316,7 +342,7 @@ dp_declare_immutable(PG_FUNCTION_ARGS)
 	dp_column	column;
 	dp_attribute *declared;
 	bool		immutable;
-	int64		partition;
+	bool		public_sizes;
 
 	dp_declare_read_column(fcinfo, &column);
 	dp_declare_require_value(PG_ARGISNULL(2), "immutable");
@@ -324,20 +350,22 @@ dp_declare_immutable(PG_FUNCTION_ARGS)
 	if (immutable)
 		check_column(&column);
 	declared = dp_attribute_lookup(column.relid, column.attnum);
+	public_sizes = PG_ARGISNULL(3) ?
+		immutable && declared != NULL && declared->public_sizes :
+		PG_GETARG_BOOL(3);
 	if (immutable && declared != NULL && declared->partition != 0 &&
 		has_trigger(column.relid, declared->guard, NULL))
-		PG_RETURN_VOID();
-	if (declared != NULL && declared->guard != 0)
-		drop_trigger(column.relid, declared->guard);
-	if (!immutable)
 	{
-		write_partition(&column, 0, 0);
+		write_partition(&column, declared->partition, declared->guard,
+						public_sizes);
 		PG_RETURN_VOID();
 	}
-	/* Rows may have moved before: this is another partition. */
-	partition = dp_ledger_new_partition();
-	create_trigger(&column, partition);
-	write_partition(&column, partition, partition);
+	if (declared != NULL && declared->guard != 0)
+		drop_trigger(column.relid, declared->guard);
+	if (immutable)
+		declare_immutable(&column, public_sizes);
+	else
+		declare_not_immutable(&column, public_sizes);
 	PG_RETURN_VOID();
 }
 

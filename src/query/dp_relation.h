@@ -36,6 +36,7 @@ typedef struct dp_attribute
 	int64		partition;		/* declared immutable: the partition's
 								 * number in the ledger; else 0 */
 	int64		guard;			/* number in the name of its trigger */
+	bool		public_sizes;	/* of the parts with a declared value */
 } dp_attribute;
 
 /* NULL when relid itself is not protected (children of one are not). */

@@ -244,6 +244,9 @@ dp_attribute_lookup(Oid relid, AttrNumber attnum)
 			result->partition = isnull ? 0 : DatumGetInt64(value);
 			value = get_column(tuple, rel, ANUM_ATTRIBUTE_GUARD, &isnull);
 			result->guard = isnull ? 0 : DatumGetInt64(value);
+			value = get_column(tuple, rel, ANUM_ATTRIBUTE_PUBLIC_SIZES,
+							   &isnull);
+			result->public_sizes = !isnull && DatumGetBool(value);
 		}
 	}
 	systable_endscan(scan);

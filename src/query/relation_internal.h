@@ -31,6 +31,7 @@
 #define ANUM_ATTRIBUTE_OTHER 9
 #define ANUM_ATTRIBUTE_PARTITION 10
 #define ANUM_ATTRIBUTE_GUARD 11
+#define ANUM_ATTRIBUTE_PUBLIC_SIZES 12
 
 /*
  * One way by which a role that is neither the owner of a protected relation

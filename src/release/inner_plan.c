@@ -123,6 +123,8 @@ plan_settled(dp_inner *run, Query *settled, bool workers)
 	toasts = dp_release_lock_toast(plan->relationOids, &run->relations);
 	if (toast)
 		run->needs.toast = toasts;
+	if (OidIsValid(run->facts.index))
+		run->relations = lappend_oid(run->relations, run->facts.index);
 	return plan;
 }
 

@@ -22,6 +22,9 @@
 /* Most parts that a range of integers or dates makes. */
 #define MAX_PARTS 1000000
 
+/* Where there are fewer, reading the whole relation is about as fast. */
+#define INDEXED_PARTS 10
+
 static bool
 is_whole_type(Oid type)
 {
@@ -136,17 +139,35 @@ canonical_text(const Const *value)
 	return pstrdup(buffer);
 }
 
+/* How many parts are declared; 0 for more than can be. */
+static int64
+count_parts(const dp_attribute *declared, Oid type)
+{
+	dp_int128	parts;
+
+	if (declared->keys != NIL)
+		return list_length(declared->keys);
+	if (type == BOOLOID)
+		return 2;
+	parts = (dp_int128) whole_number(dp_release_read_declared(declared->upper,
+															  type, -1),
+									 type) -
+		whole_number(dp_release_read_declared(declared->lower, type, -1),
+					 type) + 1;
+	return parts <= MAX_PARTS ? (int64) parts : 0;
+}
+
 static bool
 is_within(const dp_attribute *declared, const Const *value)
 {
 	Oid			type = value->consttype;
 	Datum		lower = dp_release_read_declared(declared->lower, type, -1);
 	Datum		upper = dp_release_read_declared(declared->upper, type, -1);
-	dp_int128	first = whole_number(lower, type);
-	dp_int128	last = whole_number(upper, type);
-	dp_int128	number = whole_number(value->constvalue, type);
+	int64		number = whole_number(value->constvalue, type);
 
-	return last - first < MAX_PARTS && number >= first && number <= last;
+	return count_parts(declared, type) > 0 &&
+		number >= whole_number(lower, type) &&
+		number <= whole_number(upper, type);
 }
 
 /*
@@ -194,11 +215,15 @@ dp_release_set_part(dp_release_spec *spec, bool replace, Datum value,
 	if (isnull || replace || declared == NULL || declared->partition == 0)
 		return;
 	spec->part.partition = declared->partition;
-	if (is_declared(declared, spec->part_value))
-		hash_value(getBaseType(spec->part_value->consttype),
-				   spec->part_value->constvalue, &spec->part.key);
-	else
+	if (!is_declared(declared, spec->part_value))
+	{
 		namestrcpy(&spec->part.key, "other");
+		return;
+	}
+	hash_value(getBaseType(spec->part_value->consttype),
+			   spec->part_value->constvalue, &spec->part.key);
+	spec->part_indexed = declared->public_sizes &&
+		count_parts(declared, spec->part_value->consttype) >= INDEXED_PARTS;
 }
 
 /*
@@ -212,5 +237,8 @@ dp_release_check_part(dp_release_spec *spec, Snapshot snapshot)
 	if (spec->part.partition != 0 &&
 		!dp_declare_is_guarded(spec->block->relid, spec->block->part_attnum,
 							   snapshot))
+	{
 		memset(&spec->part, 0, sizeof(spec->part));
+		spec->part_indexed = false;
+	}
 }

@@ -6,6 +6,7 @@
 #define DP_RELEASE_PUBLIC_H
 
 #include "nodes/pathnodes.h"
+#include "nodes/plannodes.h"
 
 #include "release.h"
 
@@ -13,5 +14,12 @@
 extern void dp_public_size(PlannerInfo *root, Oid relid, RelOptInfo *rel,
 						   dp_public_facts *facts);
 extern bool dp_public_may_share(PlannerInfo *root, dp_public_facts *facts);
+
+/* public_index.c */
+extern void dp_public_find_index(Oid relid, RelOptInfo *rel,
+								 dp_public_facts *facts);
+extern bool dp_public_prefer_index(RelOptInfo *rel);
+extern bool dp_public_reads_part(const IndexScan *scan,
+								 const dp_public_facts *facts);
 
 #endif							/* DP_RELEASE_PUBLIC_H */

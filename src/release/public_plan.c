@@ -8,7 +8,8 @@
  * settings turn every choice into a question about exact numbers.  So while an
  * inner query is planned
  *
- *	- statistics, widths and indexes of its relations do not exist;
+ *	- statistics, widths and indexes of its relations do not exist, but for
+ *	  one index whose pages its owner says are public (public_index.c);
  *	- every relation has the same size, except that the number of workers
  *	  follows what its owner says of it (public_size.c);
  *	- settings of costs, and those that turn kinds of plans on and off as far
@@ -65,7 +66,7 @@ static const struct
 	{&enable_hashagg, true},
 	{&enable_incremental_sort, true},
 	{&enable_indexonlyscan, false},
-	{&enable_indexscan, false},
+	{&enable_indexscan, true},
 	{&enable_parallel_append, true},
 	{&enable_partition_pruning, true},
 	{&enable_partitionwise_aggregate, false},
@@ -145,7 +146,7 @@ hide_relation(PlannerInfo *root, Oid relid, bool is_parent, RelOptInfo *rel)
 		return;
 	}
 	rel->statlist = NIL;
-	rel->indexlist = NIL;
+	dp_public_find_index(relid, rel, planning);
 	if (!is_parent)				/* its parts have a size, it has none */
 		dp_public_size(root, relid, rel, planning);
 }
@@ -197,7 +198,7 @@ hide_paths(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *entry)
 		previous_pathlist(root, rel, rti, entry);
 	if (planning == NULL || entry->rtekind != RTE_RELATION)
 		return;
-	if (!dp_public_may_share(root, planning))
+	if (dp_public_prefer_index(rel) || !dp_public_may_share(root, planning))
 	{
 		rel->partial_pathlist = NIL;
 		rel->consider_parallel = false;
@@ -207,7 +208,7 @@ hide_paths(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *entry)
 /* ---- what comes out ---- */
 
 static bool
-is_allowed(const Plan *plan)
+is_allowed(const Plan *plan, const dp_public_facts *facts)
 {
 	switch (nodeTag(plan))
 	{
@@ -219,6 +220,8 @@ is_allowed(const Plan *plan)
 		case T_SeqScan:
 		case T_SubqueryScan:
 			return true;
+		case T_IndexScan:
+			return dp_public_reads_part((const IndexScan *) plan, facts);
 		default:
 			return false;
 	}
@@ -248,7 +251,7 @@ check_nodes(Plan *plan, const dp_public_facts *facts)
 
 	if (plan == NULL)
 		return;
-	if (!is_allowed(plan))
+	if (!is_allowed(plan, facts))
 		refuse_step("node", (int) nodeTag(plan));
 	if (IsA(plan, Agg))
 		((Agg *) plan)->numGroups = Min(((Agg *) plan)->numGroups,
@@ -286,7 +289,7 @@ check_plan(const PlannedStmt *plan, const dp_public_facts *facts)
  * dp_public_plan
  *	  Plan a verified inner query without parameters, which is changed;
  *	  `workers`: parallel plans are allowed.  The plan lives in the current
- *	  context.
+ *	  context; facts->index is the index that it may read, or none.
  *
  * Errors: those of planning, and 0A000 when a step of the plan is not one of
  * those that may read private rows.

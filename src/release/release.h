@@ -47,6 +47,7 @@ typedef struct dp_release_spec
 	dp_charge	charge;			/* of the whole release */
 	bool		replace_one;	/* neighbours that sensitivities are for */
 	dp_ledger_part part;		/* that it reads and no other */
+	bool		part_indexed;	/* one of many, and its size is public */
 	Const	   *part_value;		/* of block->part_value; NULL: no such */
 } dp_release_spec;
 
@@ -70,6 +71,9 @@ typedef struct dp_public_facts
 {
 	Oid			relid;			/* the protected relation */
 	int64		rows;			/* its size class, or 0 */
+	AttrNumber	part_attnum;	/* column of the part that may be read by an
+								 * index */
+	const Const *part_value;	/* NULL: no part may */
 	long		groups;			/* at most, and one for rows in none */
 	bool		toast_needed;	/* workers would fetch out-of-line values */
 
@@ -79,6 +83,7 @@ typedef struct dp_public_facts
 	bool		pages_counted;
 	int			children;		/* with the relation itself; or 0 */
 	double		width;			/* of a stored row in bytes; or 0 */
+	Oid			index;			/* that may be read, or none */
 } dp_public_facts;
 
 /* inner_plan.c: one inner query; the caller fills the first five. */

@@ -429,6 +429,11 @@ plan_release(dp_release_spec *spec, const dp_ledger_standing *standing,
 
 	run->local = standing->exempt;
 	run->facts.groups = (long) spec->groups + 1;
+	if (spec->part_indexed)
+	{
+		run->facts.part_attnum = spec->block->part_attnum;
+		run->facts.part_value = spec->part_value;
+	}
 	inner = dp_release_make_ready(spec->block, standing, inner,
 								  spec->part_value, run);
 	dp_release_group_by_place(spec, inner);

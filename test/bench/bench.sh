@@ -141,6 +141,11 @@ compare "ten rows, whole statement" 1.5 $((repeat / 10)) \
 	"$with user=analyst" "SELECT dp_count(*) FROM ten" \
 	"$with user=owner" \
 	"SELECT count(*) FROM ten;;INSERT INTO note VALUES (now(), 'x', 0.1)"
+compare "one of 1000 parts by an index" 1.5 $((repeat / 50)) \
+	"$with user=analyst" \
+	"SELECT dp_sum(i, 0, 1000) FROM indexed WHERE k1000 = 7" \
+	"$with user=owner" \
+	"SELECT sum(i) FROM indexed WHERE k1000 = 7;;INSERT INTO note VALUES (now(), 'x', 0.1)"
 # Nearly every answer is the uniform one, so that no question is an update.
 session=$(psql -X -q -At -v ON_ERROR_STOP=1 "$with user=postgres" <<-'EOT'
 	SET client_min_messages = warning;

@@ -39,18 +39,25 @@ SELECT n, concat_ws(' AND ',
 		WHEN 4 THEN 'k10 = ' || n / 5 % 10 || ' AND NOT flag' END)
 FROM generate_series(1, 1000) AS n;
 GRANT SELECT ON conjunction TO analyst;
--- parts by a public key
+-- parts by a public key, and a plain table of many parts with an index
 CREATE TABLE divided (k5 int NOT NULL, i int NOT NULL)
 PARTITION BY LIST (k5);
 SELECT format('CREATE TABLE divided_%s PARTITION OF divided FOR VALUES IN (%s)',
 	n, n) FROM generate_series(0, 4) AS n \gexec
 INSERT INTO divided SELECT n % 5, n % 1001 FROM generate_series(1, :rows) AS n;
+CREATE TABLE indexed (k1000 int NOT NULL, i int NOT NULL);
+INSERT INTO indexed
+SELECT n % 1000, n % 1001 FROM generate_series(1, :rows) AS n;
+CREATE INDEX ON indexed (k1000);
 CREATE TABLE note (at timestamptz, role name, epsilon numeric);
 SELECT dp_protect('survey', dataset => 'bench', rows => :rows);
 SELECT dp_protect('ten', dataset => 'bench');
 SELECT dp_protect('people', dataset => 'bench', rows => :rows / 5);
 SELECT dp_protect('divided', dataset => 'bench', rows => :rows);
 SELECT dp_declare('divided', 'k5', lower => 0, upper => 4);
+SELECT dp_protect('indexed', dataset => 'bench', rows => :rows);
+SELECT dp_declare('indexed', 'k1000', lower => 0, upper => 999);
+SELECT dp_declare('indexed', 'k1000', immutable => true, public_sizes => true);
 SELECT dp_declare('survey', 'k4', lower => 0, upper => 3);
 SELECT dp_declare('survey', 'k1000', lower => 0, upper => 999);
 SELECT dp_declare('survey', 't1000', keys => array_agg('number ' || n))
@@ -64,5 +71,6 @@ VACUUM (FREEZE, ANALYZE) survey;
 VACUUM (FREEZE, ANALYZE) ten;
 VACUUM (FREEZE, ANALYZE) people;
 VACUUM (FREEZE, ANALYZE) divided;
+VACUUM (FREEZE, ANALYZE) indexed;
 VACUUM (FREEZE, ANALYZE) cell;
 CHECKPOINT;

@@ -76,7 +76,7 @@ INSERT INTO wanted VALUES
 	('dp_declare', '{relation,attribute,lower,upper,granule}', '{regclass,name,"double precision","double precision","double precision"}'),
 	('dp_declare', '{relation,attribute,lower,upper}', '{regclass,name,date,date}'),
 	('dp_declare', '{relation,attribute,keys,other}', '{regclass,name,anyarray,text}'),
-	('dp_declare', '{relation,attribute,immutable}', '{regclass,name,boolean}'),
+	('dp_declare', '{relation,attribute,immutable,public_sizes}', '{regclass,name,boolean,boolean}'),
 	('dp_declare', '{relation,rows}', '{regclass,bigint}'),
 	('dp_grant', '{role,dataset,epsilon,delta,filter,renew}', '{name,name,numeric,numeric,text,interval}'),
 	('dp_grant', '{role,dataset,epsilon,delta,filter,renew}', '{name,name,"double precision","double precision",text,interval}'),

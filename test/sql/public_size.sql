@@ -1,12 +1,15 @@
--- What an owner says publicly of the size of a relation (rows => ...).  Who may
--- say it, how it is kept, and that answers are the same with it.  Which plans
--- follow is tested in t/attack_planner.pl.
+-- What an owner says publicly of sizes: of a relation (rows => ...) and of the
+-- parts that an immutable column makes (public_sizes => true).  Who may say it,
+-- how it is kept, and that answers are the same with it.  Which plans follow is
+-- tested in t/attack_planner.pl.
 \getenv abs_srcdir PG_ABS_SRCDIR
 \set test public_size
 \set file :abs_srcdir '/sql/include/query.psql'
 \i :file
 CREATE FUNCTION sizes(OUT relid text, OUT rows bigint) RETURNS SETOF record LANGUAGE sql
 BEGIN ATOMIC SELECT relid::text, rows FROM dp_pg.relation WHERE dataset = 'regress_public_size' ORDER BY relid::text; END;
+CREATE FUNCTION parts(OUT attname name, OUT immutable boolean, OUT public_sizes boolean) RETURNS SETOF record LANGUAGE sql
+BEGIN ATOMIC SELECT attname, partition IS NOT NULL, public_sizes FROM dp_pg.attribute WHERE relid::text = 'place' ORDER BY 1; END;
 
 -- ---- the size class ----
 SET ROLE :analyst;
@@ -78,6 +81,84 @@ SELECT dp_count(*), dp_sum(age), dp_avg(age), dp_count(DISTINCT age) FROM person
 SELECT sex, dp_count(*), dp_sum(age) FROM person GROUP BY sex;
 SELECT dp_count(*) FROM person WHERE age > 1000;
 
+-- ---- public sizes of parts ----
+SET ROLE :owner;
+CREATE TABLE place (id int PRIMARY KEY, ward text NOT NULL, kind varchar(5) COLLATE "C" NOT NULL, born date, n int NOT NULL);
+CREATE INDEX ON place (ward);
+CREATE INDEX ON place (kind) INCLUDE (n);
+CREATE INDEX ON place (born);
+INSERT INTO place SELECT i, 'w' || i % 15, 'k' || i % 12, date '2020-01-01' + i % 31, i % 100 FROM generate_series(1, 3000) i;
+SELECT dp_protect('place', dataset => :'schema');
+SELECT dp_declare('place', 'n', lower => 0, upper => 99);
+SELECT dp_declare('place', 'ward', keys => array_agg('w' || i)) FROM generate_series(0, 13) i;
+SELECT dp_declare('place', 'kind', keys => array_agg('k' || i)) FROM generate_series(0, 11) i;
+SELECT dp_declare('place', 'born', lower => date '2020-01-01', upper => date '2020-01-31');
+SELECT * FROM outcome('SELECT dp_declare(''place'', ''ward'', immutable => false, public_sizes => true)');
+SELECT * FROM outcome('SELECT dp_declare(''place'', ''ward'', immutable => NULL, public_sizes => true)');
+SET ROLE :analyst;
+SELECT * FROM outcome('SELECT dp_declare(''place'', ''ward'', immutable => true, public_sizes => true)');
+SET ROLE :owner;
+SELECT dp_declare('place', 'ward', immutable => true);
+SELECT * FROM parts();
+-- what was said stays until another thing is said; parts stay what they are
+SELECT partition AS before FROM dp_pg.attribute WHERE relid = 'place'::regclass AND attname = 'ward' \gset
+SELECT dp_declare('place', 'ward', immutable => true, public_sizes => true);
+SELECT dp_declare('place', 'ward', immutable => true);
+SELECT * FROM parts();
+SELECT partition = :before AS same FROM dp_pg.attribute WHERE relid = 'place'::regclass AND attname = 'ward';
+SELECT dp_declare('place', 'ward', immutable => true, public_sizes => false);
+SELECT * FROM parts();
+SELECT dp_declare('place', 'ward', immutable => true, public_sizes => true);
+SELECT dp_declare('place', 'kind', immutable => true, public_sizes => true);
+SELECT dp_declare('place', 'born', immutable => true, public_sizes => true);
+SELECT * FROM parts();
+-- answers from an index: the rows that are there, for whom they are there
+DELETE FROM place WHERE id IN (1, 16);
+UPDATE place SET n = 0 WHERE id = 31;
+SET ROLE :analyst;
+SELECT dp_count(*), dp_sum(n) FROM place WHERE ward = 'w1';
+SELECT dp_count(*) FROM place WHERE ward = 'w1' AND n = 0;
+SELECT dp_count(*) FROM place WHERE 'w1' = ward AND ward > 'w' AND ward IN ('w1', 'w2') AND ward IS NOT NULL;
+SELECT dp_count(*) FROM place WHERE ward = 'w1' AND ward = 'w2';
+SELECT dp_count(*) FROM place WHERE ward = 'w1' AND ward > 'w1';
+SELECT dp_count(*) FROM place WHERE ward = 'w14';
+SELECT dp_count(*) FROM place WHERE ward = 'w1' AND kind = 'k1';
+SELECT dp_count(*), dp_median(n) FROM place WHERE kind = 'k3';
+SELECT dp_count(*) FROM place WHERE kind = 'k3'::varchar(2);
+SELECT dp_count(*) FROM place WHERE born = '2020-01-05';
+SELECT dp_count(*) FROM place WHERE born = '2020-02-05';
+SELECT dp_count(*) FROM place WHERE born = NULL;
+PREPARE one AS SELECT dp_count(*) FROM place WHERE born = $1;
+EXECUTE one('2020-01-05');
+SET plan_cache_mode = force_generic_plan;
+EXECUTE one('2020-01-05');
+EXECUTE one('2021-01-05');
+EXECUTE one(NULL);
+RESET plan_cache_mode;
+SELECT ward, dp_count(*) FROM place WHERE ward = 'w1' GROUP BY ward HAVING dp_count(*) <> 0;
+SELECT n, dp_count(DISTINCT kind) FROM place WHERE ward = 'w1' GROUP BY n HAVING dp_count(DISTINCT kind) <> 0 ORDER BY n;
+SELECT dp_argmax('place', ARRAY['ward = ''w1''', 'ward = ''w14''']);
+-- seen by a transaction of its own
+BEGIN ISOLATION LEVEL REPEATABLE READ;
+SELECT dp_count(*) FROM place WHERE ward = 'w2';
+COMMIT;
+-- the owner reads in his own process
+SET ROLE :owner;
+BEGIN;
+INSERT INTO place VALUES (5000, 'w2', 'k2', '2020-01-02', 5);
+SELECT dp_count(*) FROM place WHERE ward = 'w2';
+ROLLBACK;
+-- other values, and another unit, make other parts, of which nothing was said
+SELECT dp_declare('place', 'ward', keys => array_agg('w' || i)) FROM generate_series(0, 13) i;
+SELECT dp_declare('place', 'born', lower => date '2020-01-01', upper => date '2020-02-28');
+SELECT * FROM parts();
+SELECT dp_declare('place', 'ward', keys => array_agg('w' || i)) FROM generate_series(0, 14) i;
+SELECT * FROM parts();
+SELECT dp_declare('place', 'kind', immutable => false);
+SELECT dp_declare('place', 'ward', immutable => true, public_sizes => true);
+SELECT * FROM parts();
+SELECT dp_protect('place', unit => 'id');
+SELECT * FROM parts();
 RESET ROLE;
 
 \set file :abs_srcdir '/sql/include/query_end.psql'

@@ -2,7 +2,8 @@
 # to its log, with rows, costs and widths as the planner believes them: it must
 # be the same, letter by letter, whatever the rows are, whatever ANALYZE found,
 # and whatever an analyst sets.  What owners say publicly is tested at the end:
-# workers by the size class, and parts that constants leave over.  No false alarms.
+# workers by the size class, parts that constants leave over, an index whose
+# pages are public.  No false alarms.
 use strict;
 use warnings;
 
@@ -328,6 +329,102 @@ is_read($_->[0], $_->[1], "with a class: $_->[0]", $eight)
 value($node, "SET SESSION AUTHORIZATION owner; SELECT dp_declare(t, rows => 100000) FROM unnest('{day,hashed,parent}'::regclass[]) AS t");
 is_read($_->[0], $_->[1], "with a small class: $_->[0]", $eight)
   foreach [ 'day', 'day_1 day_2a day_2b day_2c day_9' ], [ 'hashed', 'hashed_0 hashed_1' ], [ 'parent', 'parent child' ];
+
+# ---- an index, where its pages are said to be public ----
+
+value($node, <<'EOT');
+SET SESSION AUTHORIZATION owner;
+CREATE TABLE person (id int PRIMARY KEY, ward text NOT NULL, born date, few int, age int, note varchar(10));
+SELECT dp_protect('person', dataset => 'hospital', rows => 100000000);
+SELECT dp_declare('person', 'ward', keys => array_agg('w' || i)) FROM generate_series(0, 9) AS i;
+SELECT dp_declare('person', 'born', lower => date '2020-01-01', upper => date '2020-01-31');
+SELECT dp_declare('person', 'few', lower => 1, upper => 9);
+SELECT dp_declare('person', 'age', lower => 0, upper => 99);
+EOT
+%name = ();
+my $say = "SET SESSION AUTHORIZATION owner; SELECT dp_declare('person', %s, immutable => true, public_sizes => %s);";
+my $workers = '2 workers person';
+$fill = "INSERT INTO person SELECT i, 'w' || i %% 12, date '2020-01-01' + i %% 40, i %% 10, i %% 90 FROM generate_series(1, %d) i";
+value($node, sprintf($say, "'$_'", 'true')) foreach 'ward', 'born', 'few';
+is_read("person WHERE born = '2020-01-05'", $workers, 'no index: all is read');
+# none of these may be read
+value($node, <<'EOT');
+SET SESSION AUTHORIZATION owner;
+CREATE INDEX person_two ON person (born, age);
+CREATE INDEX person_some ON person (born) WHERE age > 5;
+CREATE INDEX person_expression ON person ((born + 1));
+CREATE INDEX person_hash ON person USING hash (born);
+CREATE INDEX person_other ON person (age);
+EOT
+is_read("person WHERE born = '2020-01-05' AND age = 7", $workers, 'other indexes are not read');
+value($node, 'CREATE INDEX person_born ON person (born); CREATE INDEX person_ward ON person (ward) INCLUDE (age); CREATE INDEX person_few ON person (few)');
+%name = ();
+my $index = 'INDEXSCAN person';
+is_read(@$_)
+  foreach [ "person WHERE born = '2020-01-05'", $index ],
+  [ "person WHERE born = '2020-01-05' AND age = 7 AND ward = 'w1'", $index ],
+  [ "person WHERE born = '2020-01-05' AND born > '2020-01-04' AND born IN ('2020-01-05', '2020-01-06')", $index ],
+  [ "person WHERE ward = 'w7'", $index ],
+  [ "person WHERE ward = lower('W7')", $index ],
+  [ "person WHERE ward = 'w11'", 'person', 'a value that is not declared' ],
+  [ "person WHERE born = '2020-02-05'", $workers, 'a value beyond the bounds' ],
+  [ 'person WHERE few = 3', $workers, 'one of few parts' ],
+  [ "person WHERE born > '2020-01-05'", $workers, 'a range' ],
+  [ "person WHERE born IN ('2020-01-05', '2020-01-06')", $workers, 'two parts' ],
+  [ "person WHERE born = '2020-01-05' OR age = 7", $workers, 'not a conjunct' ],
+  [ "person WHERE NOT born <> '2020-01-05'", $workers, 'other words' ],
+  [ 'person WHERE age = 7', $workers, 'a column that is private' ],
+  [ 'person WHERE id = 7', $workers, 'a key' ],
+  [ 'person WHERE born IS NULL', $workers, 'NULL' ],
+  [ 'person WHERE born = NULL', '', 'equal to NULL' ];
+is(steps('PREPARE p AS SELECT dp_count(*) FROM person WHERE born = $1; SET plan_cache_mode = force_generic_plan; EXECUTE p($$2020-01-05$$)'),
+	$index, 'a parameter of a generic plan');
+# conditions of the index: on its column alone
+@queries = ("SELECT dp_count(*) FROM person WHERE born = '2020-01-05' AND age = 7 AND born < '2020-01-09' AND age < 9");
+my ($filter, $conditions) = plans('') =~ /\{INDEXSCAN.*?:(?:scan\.plan\.)?qual (.*?):(?:scan\.plan\.)?lefttree.*:indexqualorig (.*?):indexorderby/s;
+is(join(' ', sort $filter =~ /:varattno (\d+)/g), '5 5', 'what is private is a filter');
+is(join(' ', sort $conditions =~ /:varattno (\d+)/g), '3 3', 'and no condition of the index');
+# nothing but what is said and asked decides, nor which rows there are
+@watched = ("SELECT dp_count(*) FROM person WHERE born = '2020-01-05'", "SELECT dp_sum(age) FROM person WHERE ward = 'w3' AND age = 3");
+$seen = stays('person', $fill, 'an index', @watched);
+is_read("person WHERE born = '2020-01-05'", $index, $_, "$_;")
+  foreach 'SET enable_indexscan = off', 'SET enable_seqscan = off; SET enable_bitmapscan = on; SET enable_indexonlyscan = on',
+  'SET random_page_cost = 1e9', $eight;
+is_read("person WHERE ward = 'w7'", $index, 'workers do not read an index', $eight);
+# until nothing is said, or the column may change, or changed lately
+value($node, sprintf($say, "'born'", 'false'));
+is_read("person WHERE born = '2020-01-05'", $workers, 'sizes are not public any more');
+is_read("person WHERE ward = 'w7'", $index, 'of that column');
+value($node, sprintf($say, "'born'", 'true'));
+is_read("person WHERE born = '2020-01-05'", $index, 'they are again');
+value($node, "SET SESSION AUTHORIZATION owner; SELECT dp_declare('person', 'born', lower => date '2020-01-01', upper => date '2020-01-30')");
+is_read("person WHERE born = '2020-01-05'", $workers, 'other parts');
+value($node, sprintf($say, "'born'", 'true'));
+is_read("person WHERE born = '2020-01-05'", $index, 'of which it is said again');
+value($node, "SELECT format('ALTER TABLE person DISABLE TRIGGER %I', tgname) FROM pg_trigger, dp_pg.attribute WHERE tgrelid = 'person'::regclass AND attname = 'born' AND tgname = 'dp_pg_immutable_' || guard \\gexec");
+is_read("person WHERE born = '2020-01-05'", $workers, 'rows may move');
+my $old = session($node, 'analyst');
+answer($old, 'BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1;');
+value($node, "SET SESSION AUTHORIZATION owner; SELECT dp_declare('person', 'ward', immutable => false); SELECT dp_declare('person', 'ward', immutable => true, public_sizes => true)");
+my $mark = log_mark($node);
+answer($old, "SET debug_print_plan = on; SELECT dp_count(*) FROM person WHERE ward = 'w7';");
+answer($old, 'COMMIT;');
+answer($old, "SELECT dp_count(*) FROM person WHERE ward = 'w7';");
+is(join(' ', log_since($node, $mark) =~ /\{(SEQSCAN|INDEXSCAN)/g), 'SEQSCAN INDEXSCAN', 'rows may have moved since a snapshot was taken');
+hang_up($old);
+# where neighbours may move between parts there are none
+value($node, <<'EOT');
+SET SESSION AUTHORIZATION owner;
+CREATE TABLE replaced (id int PRIMARY KEY, k int NOT NULL);
+CREATE INDEX ON replaced (k);
+SELECT dp_protect('replaced', dataset => 'clinic');
+SELECT dp_neighbours('clinic', 'replace_one');
+SELECT dp_grant('analyst', dataset => 'clinic', epsilon => 1e9, delta => 1e-6);
+SELECT dp_declare('replaced', 'k', lower => 0, upper => 99);
+SELECT dp_declare('replaced', 'k', immutable => true, public_sizes => true);
+EOT
+%name = ();
+is_read('replaced WHERE k = 7', 'replaced', 'a unit may be in another part');
 
 $node->stop;
 done_testing();
