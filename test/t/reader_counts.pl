@@ -23,7 +23,18 @@ EOT
 
 # Numbers that nothing else has: of rows by group, and of all.
 my %counts = (1 => 70001, 2 => 71011, 3 => 72019);
-my @exact = (values %counts, 70001 + 71011 + 72019);
+sub exact { return (values %counts, $counts{1} + $counts{2} + $counts{3}) }
+
+# Other exact numbers, further away than noise reaches.
+sub change_counts
+{
+	foreach my $g (keys %counts)
+	{
+		$counts{$g} -= 4000;
+		value($node, "DELETE FROM visit WHERE g = $g AND id > 1000000 * g + $counts{$g}");
+	}
+	return;
+}
 
 value($node, <<"EOT");
 SET SESSION AUTHORIZATION owner;
@@ -58,18 +69,19 @@ sub found
 {
 	my $memory = shared_memory();
 
-	return join ' ', grep { index($memory, pack('q', $_)) >= 0 } @exact;
+	return join ' ', grep { index($memory, pack('q', $_)) >= 0 } exact();
 }
 
 # The text of a plan is in a queue: this is the memory that is meant.
-as($node, 'analyst', 'SET dp_pg.epsilon = 0.01; SELECT dp_count(*) FROM visit WHERE g = 3');
+my $release = 'SET dp_pg.epsilon = 0.01; SELECT dp_count(*) FROM visit WHERE g = 3';
+as($node, 'analyst', $release);
 ok(index(shared_memory(), '{PLANNEDSTMT') >= 0, 'messages can be read');
-is(found(), '', 'a release sends no exact number');
 
 my $sparse = as($node, 'analyst', "SELECT dp_sparse_vector_open('visit', threshold => 50000, cutoff => 5, epsilon => 1)");
-my $weights = as($node, 'analyst', "SELECT dp_weights_open('visit', ARRAY['g', 'h'], 5, 1, n => 200000)");
+my $weights = as($node, 'analyst', "SELECT dp_weights_open('visit', ARRAY['g', 'h'], 5, 0.1, n => 200000)");
 
 foreach my $case (
+	[ 'a release', $release ],
 	[ 'dp_sparse_vector', "SELECT * FROM dp_sparse_vector('visit', ARRAY['g = 1', 'g = 2', 'g = 3'],"
 		  . ' threshold => 50000, cutoff => 3, epsilon => 0.1)' ],
 	[ 'numeric answers', "SELECT * FROM dp_sparse_vector('visit', ARRAY['g = 1', 'g = 2', 'g = 3'],"
@@ -87,8 +99,18 @@ foreach my $case (
 {
 	my ($name, $sql) = @$case;
 
-	isnt(as($node, 'analyst', "SET client_min_messages = error; $sql"), '', "$name is answered");
-	is(found(), '', "$name: no exact number was sent");
+	my $found;
+
+	# Of epsilon 0.1 a noisy number is the exact one with probability 0.05 at
+	# most, and seven times in a row with 8e-10.
+	foreach my $attempt (1 .. 7)
+	{
+		isnt(as($node, 'analyst', "SET client_min_messages = error; $sql"), '', "$name is answered");
+		$found = found();
+		last if $found eq '';
+		change_counts();
+	}
+	is($found, '', "$name: no exact number was sent");
 }
 
 # What can be found is found: here the exact number is what is released.
