@@ -341,7 +341,7 @@ SET search_path = pg_catalog, pg_temp AS $$
 		('everybody can read counters of rows scanned, written and live in every table', 'pg_stat_all_tables',
 		 '^pg_stat_get_(xact_)?(numscans|lastscan|tuples_.*|live_tuples|dead_tuples|mod_since_analyze|ins_since_vacuum|blocks_.*|(auto)?(vacuum|analyze)_count|(last|total)_(auto)?(vacuum|analyze)_time)$'),
 		('everybody can read counters of the whole server, which a quiet server moves by single rows', 'pg_stat_slru, pg_stat_wal, pg_stat_io, pg_stat_bgwriter, pg_stat_database',
-		 '^pg_(stat_get_(slru|wal|io|backend_(io|wal)|checkpointer_.*|buf_.*|bgwriter_.*|db_(blocks|tuples|temp|blk|parallel_workers|xact)_.*|archiver|(xact_)?function_.*)|current_wal_(insert_|flush_)?lsn|logical_emit_message|control_checkpoint|get_replication_slots|get_loaded_modules|wal_summary_contents|available_wal_summaries|get_wal_summarizer_state)$')
+		 '^pg_(stat_get_(slru|wal|io|backend_(io|wal)|checkpointer_.*|buf_.*|bgwriter_.*|db_(blocks|tuples|temp|blk|parallel_workers|xact)_.*|archiver|(xact_)?function_.*)|current_wal_(insert_|flush_)?lsn|last_wal_(receive|replay)_lsn|logical_emit_message|control_(checkpoint|recovery)|get_replication_slots|get_loaded_modules|wal_summary_contents|available_wal_summaries|get_wal_summarizer_state)$')
 	) AS k (why, object, pattern)
 	JOIN pg_proc AS f ON f.proname ~ k.pattern
 		AND f.pronamespace = 'pg_catalog'::regnamespace

@@ -6,6 +6,12 @@ AS 'MODULE_PATHNAME', 'dp_release_called';
 COMMENT ON FUNCTION dp_pg.release(bigint, integer) IS
 'stands for a private query inside a plan; calling it raises 42501';
 
+CREATE FUNCTION dp_pg.owns_statistics(statistics oid) RETURNS boolean
+LANGUAGE c STABLE STRICT PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'dp_release_owns_statistics';
+COMMENT ON FUNCTION dp_pg.owns_statistics(oid) IS
+'has the current user the rights of the owner of the table that extended statistics are about? false where there are no such statistics; pg_stats_ext and pg_stats_ext_exprs ask it before any other condition';
+
 CREATE FUNCTION @extschema@.dp_last_release(
 	OUT ledger_id bigint, OUT at timestamptz, OUT dataset text,
 	OUT value text, OUT mechanism text, OUT epsilon numeric,

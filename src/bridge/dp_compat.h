@@ -88,6 +88,15 @@ dp_compat_read_as(Query *level, Oid relid, Oid role)
 	}
 }
 
+/* Whose rights on the entry's relation count; InvalidOid: the user's own. */
+static inline Oid
+dp_compat_reads_as(Query *level, RangeTblEntry *entry)
+{
+	if (entry->perminfoindex == 0)
+		return InvalidOid;
+	return getRTEPermissionInfo(level->rteperminfos, entry)->checkAsUser;
+}
+
 /* The level's rights become those of another one, whose entries it takes. */
 static inline void
 dp_compat_take_entries(Query *level, const Query *from)
@@ -137,6 +146,12 @@ dp_compat_read_as(Query *level, Oid relid, Oid role)
 		if (entry->rtekind == RTE_RELATION && entry->relid == relid)
 			entry->checkAsUser = role;
 	}
+}
+
+static inline Oid
+dp_compat_reads_as(Query *level, RangeTblEntry *entry)
+{
+	return entry->checkAsUser;
 }
 
 static inline void

@@ -143,6 +143,7 @@ hide_relation(PlannerInfo *root, Oid relid, bool is_parent, RelOptInfo *rel)
 	{
 		if (relid >= FirstNormalObjectId && dp_release_may_inline())
 			dp_release_check_rights_met(root, relid);
+		dp_release_hide_rows(root, rel);
 		return;
 	}
 	rel->statlist = NIL;
@@ -196,8 +197,13 @@ hide_paths(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *entry)
 {
 	if (previous_pathlist)
 		previous_pathlist(root, rel, rti, entry);
-	if (planning == NULL || entry->rtekind != RTE_RELATION)
+	if (entry->rtekind != RTE_RELATION)
 		return;
+	if (planning == NULL)
+	{
+		dp_release_hide_rows_first(rel, entry);
+		return;
+	}
 	if (dp_public_prefer_index(rel) || !dp_public_may_share(root, planning))
 	{
 		rel->partial_pathlist = NIL;

@@ -141,6 +141,11 @@ extern bool dp_release_may_inline(void);
 extern void dp_release_check_rights_first(Query *query);
 extern void dp_release_check_rights_met(PlannerInfo *root, Oid relid);
 
+/* row_security.c */
+extern void dp_release_hide_rows(PlannerInfo *root, RelOptInfo *rel);
+extern void dp_release_hide_rows_first(RelOptInfo *rel,
+									   const RangeTblEntry *entry);
+
 /* part.c */
 extern void dp_release_set_part(dp_release_spec *spec, bool replace,
 								Datum value, bool isnull);

@@ -173,38 +173,73 @@ foreach my $query (@empty)
 	is($node->safe_psql('postgres', $query, extra_params => [ '-U', 'analyst' ]), 0, "nothing: $query");
 }
 
-# ---- what is known to be open ----
+# ---- what EXPLAIN (ANALYZE) met ----
 
+# PostgreSQL tries conditions that are LEAKPROOF before those that hide rows.
 # The plan of a query with what it met, without the constants of the query.
 sub met
 {
-	my ($query) = @_;
-	my $plan = $node->safe_psql('postgres', "SET join_collapse_limit = 1; EXPLAIN (ANALYZE, COSTS off, TIMING off, SUMMARY off) $query",
+	my ($query, $settings) = @_;
+	my $plan = $node->safe_psql('postgres', "$settings; EXPLAIN (ANALYZE, COSTS off, TIMING off, SUMMARY off) $query",
 		extra_params => [ '-U', 'other' ]);
 
-	return $plan =~ s/(?:Filter|Cond): .*//gr;
+	return $plan =~ s/(?:Filter|Cond|Buckets): .*//gr;
 }
 
 value($node, <<'EOT');
 CREATE ROLE other LOGIN;
 UPDATE visit SET note = NULL WHERE id = 7;
+CREATE STATISTICS visit_both (mcv) ON age, note FROM visit;
 ANALYZE visit;
+GRANT CREATE ON SCHEMA public TO other;
 EOT
 errors($node, 'analyst', <<'EOT');
 SELECT dp_sparse_vector_open('patients', 5000, 1, 1000, 2) AS s \gset
 SELECT dp_sparse_vector_ask(:s, 'id > 10');
 EOT
-TODO:
+errors($node, 'other', <<'EOT');
+CREATE FUNCTION inlined(value real) RETURNS SETOF pg_stats STABLE LANGUAGE sql
+AS 'SELECT * FROM pg_stats WHERE tablename = ''visit'' AND null_frac = value';
+EOT
+my $hidden = value($node, q{SELECT null_frac FROM pg_stats WHERE tablename = 'visit' AND attname = 'note'});
+cmp_ok($hidden, '>', 0, 'there is something to learn');
+my $often = value($node, q{SELECT most_common_freqs[1] FROM pg_stats WHERE tablename = 'visit' AND attname = 'age'});
+cmp_ok($often, '>', 0, 'and something else');
+foreach my $settings ('SET join_collapse_limit = 1', 'SET from_collapse_limit = 1; SET join_collapse_limit = 1; SET enable_hashjoin = off',
+	'SET enable_seqscan = off', 'SET enable_nestloop = off; SET enable_hashjoin = off')
 {
-	local $TODO = 'EXPLAIN (ANALYZE) tells of rows that a view or a policy hides';
+	foreach my $pair (
+		[ "pg_stats WHERE tablename = 'visit' AND null_frac = $hidden\::real", "pg_stats WHERE tablename = 'visit' AND null_frac = 0.00123\::real" ],
+		[ "inlined($hidden)", 'inlined(0.00123)' ],
+		[ "(VALUES (1)) AS v LEFT JOIN pg_stats AS s ON tablename = 'visit' AND null_frac = $hidden\::real",
+		  "(VALUES (1)) AS v LEFT JOIN pg_stats AS s ON tablename = 'visit' AND null_frac = 0.00123\::real" ],
+		[ "pg_stats WHERE most_common_freqs[1] = $often\::real", "pg_stats WHERE most_common_freqs[1] = 0.00123\::real" ],
+		[ 'pg_stats_ext WHERE most_common_freqs[1] > 0.0001', 'pg_stats_ext WHERE most_common_freqs[1] > 0.9' ],
+		[ "dp_pg.session_question WHERE predicate = 'id > 10'", "dp_pg.session_question WHERE predicate = 'id > 11'" ],
+		[ 'dp_pg.session_question WHERE above', 'dp_pg.session_question WHERE NOT above' ],
+		[ 'dp_pg.session_question WHERE answer IS NULL', 'dp_pg.session_question WHERE answer IS NOT NULL' ],
+		[ "dp_pg.session WHERE role = 'analyst'", "dp_pg.session WHERE role = 'other'" ],
+		[ "dp_pg.ledger WHERE mechanism = 'sparse vector'", "dp_pg.ledger WHERE mechanism = 'none'" ],
+		[ "dp_pg.ledger AS l JOIN (VALUES ('hospital')) AS v (d) ON l.dataset = v.d", "dp_pg.ledger AS l JOIN (VALUES ('other')) AS v (d) ON l.dataset = v.d" ])
+	{
+		my ($one, $two) = map { s/\\::/::/r } @$pair;
 
-	is(met(q{SELECT FROM pg_stats WHERE tablename = 'visit' AND null_frac = 0.001::real}),
-		met(q{SELECT FROM pg_stats WHERE tablename = 'visit' AND null_frac = 0.002::real}), 'how many notes are NULL');
-	is(met(q{SELECT FROM dp_pg.session_question WHERE predicate = 'id > 10'}),
-		met(q{SELECT FROM dp_pg.session_question WHERE predicate = 'id > 11'}), 'what another role has asked');
-	is(met(q{SELECT FROM dp_pg.session_question WHERE above}),
-		met(q{SELECT FROM dp_pg.session_question WHERE NOT above}), 'and what it was answered');
+		is(met("SELECT FROM $one", $settings), met("SELECT FROM $two", $settings), "$settings: $one");
+	}
+	like(met("SELECT FROM pg_stats_ext WHERE $_", $settings), qr/Seq Scan on pg_statistic_ext_data sd \((?:actual rows=0 |never)/, "$settings: pg_stats_ext, $_")
+	  foreach 'n_distinct IS NULL', 'n_distinct IS NOT NULL';
 }
+# Rows that are somebody's own are still there.
+my $own = q{SELECT string_agg(attname, ' ' ORDER BY attname) FROM pg_stats WHERE tablename = 'visit' AND null_frac >= 0};
+my $all = value($node, $own);
+like($all, qr/age.*note/, 'a superuser sees statistics');
+is($node->safe_psql('postgres', $own, extra_params => [ '-U', 'owner' ]), $all, 'and so does the owner');
+is($node->safe_psql('postgres', $own, extra_params => [ '-U', 'other' ]), '', 'and nobody else');
+is($node->safe_psql('postgres', q{SELECT string_agg(statistics_name, ' ' ORDER BY statistics_name) FROM pg_stats_ext}, extra_params => [ '-U', $_->[0] ]),
+	$_->[1], "extended ones: $_->[0]")
+  foreach [ 'postgres', 'visit_both visit_mcv' ], [ 'owner', 'visit_both visit_mcv' ], [ 'analyst', '' ], [ 'other', '' ];
+is($node->safe_psql('postgres', q{SELECT predicate FROM dp_pg.session_question WHERE above IS NOT NULL}, extra_params => [ '-U', 'analyst' ]),
+	'id > 10', 'one sees his own questions');
 
 $node->stop;
 done_testing();

@@ -105,7 +105,8 @@ foreach my $call (
 	'pg_control_checkpoint()', 'pg_get_replication_slots()',
 	'pg_stat_get_archiver()', 'pg_stat_get_function_calls(1)',
 	'pg_stat_get_xact_function_calls(1)', 'pg_stat_get_db_xact_commit(1)',
-	'pg_current_wal_lsn()')
+	'pg_current_wal_lsn()', 'pg_last_wal_receive_lsn()',
+	'pg_last_wal_replay_lsn()', 'pg_control_recovery()')
 {
 	is(sqlstate($node, 'analyst', "SELECT $call"), '42501', "no $call");
 }

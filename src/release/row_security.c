@@ -1,0 +1,173 @@
+/*
+ * row_security.c
+ *	  Rows that are hidden from a role are hidden before its conditions are
+ *	  tried.
+ *
+ * PostgreSQL tries cheap conditions that are LEAKPROOF before those that hide
+ * rows: they raise no error that could tell a value.  But EXPLAIN (ANALYZE)
+ * counts what passed them, and says "never executed" of a policy that nothing
+ * reached.  So it told, of the tables of dp_pg, another role's questions and
+ * answers, and through pg_stats exact numbers about private columns.
+ *
+ * Here nothing comes before what hides rows: it is a condition of the scan,
+ * all others follow it, and no index is read for them.
+ *
+ *	- Tables of dp_pg have their policies.
+ *	- pg_statistic and pg_statistic_ext_data, where somebody reads them with
+ *	  rights that are not his own, which is through the views pg_stats,
+ *	  pg_stats_ext and pg_stats_ext_exprs, get the conditions that those views
+ *	  have, as policies of their own.  Planning of a function's body that
+ *	  became part of FROM comes here too.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_class.h"
+#include "catalog/pg_collation.h"
+#include "catalog/pg_statistic.h"
+#include "catalog/pg_statistic_ext.h"
+#include "catalog/pg_statistic_ext_data.h"
+#include "catalog/pg_type.h"
+#include "miscadmin.h"
+#include "nodes/makefuncs.h"
+#include "optimizer/optimizer.h"
+#include "parser/parse_func.h"
+#include "parser/parsetree.h"
+#include "utils/acl.h"
+#include "utils/builtins.h"
+#include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
+#include "utils/syscache.h"
+
+#include "release.h"
+
+PG_FUNCTION_INFO_V1(dp_release_owns_statistics);
+
+/* dp_release_owns_statistics: dp_pg.owns_statistics(oid), see its comment. */
+Datum
+dp_release_owns_statistics(PG_FUNCTION_ARGS)
+{
+	HeapTuple	statistics = SearchSysCache1(STATEXTOID, PG_GETARG_DATUM(0));
+	HeapTuple	relation;
+	bool		owns;
+
+	if (!HeapTupleIsValid(statistics))
+		PG_RETURN_BOOL(false);
+	relation = SearchSysCache1(RELOID, ObjectIdGetDatum(
+		((Form_pg_statistic_ext) GETSTRUCT(statistics))->stxrelid));
+	owns = HeapTupleIsValid(relation) &&
+		has_privs_of_role(GetUserId(),
+						  ((Form_pg_class) GETSTRUCT(relation))->relowner);
+	if (HeapTupleIsValid(relation))
+		ReleaseSysCache(relation);
+	ReleaseSysCache(statistics);
+	PG_RETURN_BOOL(owns);
+}
+
+/* ---- conditions ---- */
+
+static Expr *
+call(Oid function, List *arguments)
+{
+	return (Expr *) makeFuncExpr(function, BOOLOID, arguments, InvalidOid,
+								 InvalidOid, COERCE_EXPLICIT_CALL);
+}
+
+/* May the role read this column, and all of its rows? */
+static List *
+column_conditions(Index rti)
+{
+	Var		   *relid = makeVar(rti, Anum_pg_statistic_starelid, OIDOID, -1,
+								InvalidOid, 0);
+	Var		   *attnum = makeVar(rti, Anum_pg_statistic_staattnum, INT2OID,
+								 -1, InvalidOid, 0);
+	Const	   *privilege = makeConst(TEXTOID, -1, DEFAULT_COLLATION_OID, -1,
+									  CStringGetTextDatum("select"), false,
+									  false);
+	Expr	   *may_read = call(F_HAS_COLUMN_PRIVILEGE_OID_INT2_TEXT,
+								list_make3(relid, attnum, privilege));
+	Expr	   *has_policies = call(F_ROW_SECURITY_ACTIVE_OID,
+									list_make1(copyObject(relid)));
+
+	return list_make2(may_read,
+					  makeBoolExpr(NOT_EXPR, list_make1(has_policies), -1));
+}
+
+/* Does the role own the relation that extended statistics are about? */
+static List *
+extended_conditions(Index rti)
+{
+	Oid			types[1] = {OIDOID};
+	Oid			function = LookupFuncName(
+		list_make2(makeString("dp_pg"), makeString("owns_statistics")), 1,
+		types, false);
+
+	return list_make1(call(function, list_make1(
+		makeVar(rti, Anum_pg_statistic_ext_data_stxoid, OIDOID, -1,
+				InvalidOid, 0))));
+}
+
+static bool
+holds_statistics(Oid relid)
+{
+	return relid == StatisticRelationId ||
+		relid == StatisticExtDataRelationId;
+}
+
+static bool
+is_own_table(const RangeTblEntry *entry)
+{
+	return entry->securityQuals != NIL &&
+		get_rel_namespace(entry->relid) == dp_bridge_catalog_namespace();
+}
+
+/* ---- hooks ---- */
+
+/*
+ * dp_release_hide_rows
+ *	  The planner meets a relation of an ordinary statement: give it the
+ *	  conditions that hide rows, and take its indexes.
+ */
+void
+dp_release_hide_rows(PlannerInfo *root, RelOptInfo *rel)
+{
+	RangeTblEntry *entry = planner_rt_fetch(rel->relid, root);
+
+	if (entry->rtekind != RTE_RELATION)
+		return;
+	if (holds_statistics(entry->relid) &&
+		OidIsValid(dp_bridge_catalog_namespace()) &&
+		OidIsValid(dp_compat_reads_as(root->parse, entry)))
+	{
+		entry->securityQuals =
+			lcons(entry->relid == StatisticRelationId ?
+				  column_conditions(rel->relid) :
+				  extended_conditions(rel->relid), entry->securityQuals);
+		root->qual_security_level = Max(root->qual_security_level,
+										list_length(entry->securityQuals));
+		rel->indexlist = NIL;
+	}
+	else if (is_own_table(entry))
+		rel->indexlist = NIL;
+}
+
+/*
+ * dp_release_hide_rows_first
+ *	  Ways to read the relation are known, conditions not yet in order: none is
+ *	  to come before those that hide rows.
+ */
+void
+dp_release_hide_rows_first(RelOptInfo *rel, const RangeTblEntry *entry)
+{
+	ListCell   *lc;
+
+	if (entry->securityQuals == NIL ||
+		(!holds_statistics(entry->relid) && !is_own_table(entry)))
+		return;
+	foreach(lc, rel->baserestrictinfo)
+	{
+		RestrictInfo *condition = lfirst_node(RestrictInfo, lc);
+
+		if (condition->security_level > 0)
+			condition->leakproof = false;
+	}
+}
