@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # bench.sh
 #	  Private queries against the owner's plain ones, on servers of their own.
-#	  QUICK=1 takes few rows and blocks and judges nothing; ONLY=regex takes
-#	  the lines whose name matches.  Called through test/sandbox.sh; fails when
+#	  QUICK=1 takes few rows and blocks and judges nothing; ROWS=n takes n rows;
+#	  ONLY=regex takes the lines whose name matches.  Called through test/sandbox.sh; fails when
 #	  a ratio is above its limit.
 set -u
 . test/server.sh
 
-rows=5000000
+rows=${ROWS:-5000000}
 blocks=31
 repeat=2000
 charge_seconds=5
