@@ -10,7 +10,6 @@
 
 #include "commands/dbcommands.h"
 #include "commands/defrem.h"
-#include "miscadmin.h"
 #include "nodes/parsenodes.h"
 #include "pgstat.h"
 #include "storage/latch.h"
@@ -89,14 +88,17 @@ ask_to_leave(Oid database)
 	return (also_clear != NULL && also_clear(database)) || there;
 }
 
-/* Wait until the worker is gone, or has other work: then the DDL decides. */
+/*
+ * Wait until the worker is gone, or has other work: then the DDL decides.  The
+ * database may be the session's own, which can be the template of another.
+ */
 static void
 clear_database(const char *name)
 {
 	Oid			database = get_database_oid(name, true);
 	int			waited;
 
-	if (!OidIsValid(database) || database == MyDatabaseId)
+	if (!OidIsValid(database))
 		return;
 	for (waited = 0; waited < LEAVE_TIMEOUT; waited += LEAVE_POLL)
 	{

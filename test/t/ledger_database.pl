@@ -59,6 +59,10 @@ is( $node->safe_psql('copy', 'SELECT count(*) FROM dp_pg.ledger'),
 	2, 'the copy has the ledger');
 is(sqlstate($node, 'alice', "SELECT dp_pg.charge('h', 'm', 1)", 'copy'),
 	'', 'and charges by itself');
+is(sqlstate($node, 'postgres', 'CREATE DATABASE other TEMPLATE copy; DROP DATABASE other', 'copy'),
+	'', 'CREATE DATABASE TEMPLATE from within the template');
+is(sqlstate($node, 'alice', "SELECT dp_pg.charge('h', 'm', 1)", 'copy'),
+	'', 'which is charged again');
 is(sqlstate($node, 'postgres', 'DROP DATABASE copy'),
 	'', 'DROP DATABASE with a worker attached');
 value($node, 'ALTER DATABASE uno OWNER TO bob');
