@@ -106,6 +106,8 @@ SELECT * FROM dp_audit();
 SELECT * FROM dp_pg.budgets;
 ALTER TABLE o.t RENAME k TO kk;
 EOT
+is( errors($node, 'postgres', 'SELECT * FROM dp_harden(); SELECT * FROM dp_unharden();'),
+	'', 'a superuser who hardens springs none');
 is( errors($node, 'analyst', <<'EOT'), '', 'the analyst springs none');
 SELECT kk, dp_count(*), dp_sum(n), dp_avg(n) FROM o.t GROUP BY kk;
 SELECT d, dp_count(*) FROM o.t GROUP BY d;
