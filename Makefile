@@ -9,7 +9,7 @@
 #   make check      the suites of five minutes: all but unit and stat
 #   make matrix     everything on PostgreSQL 15, 17 and 18, and the packages,
 #                   in Debian systems of their own (as root; an hour)
-#   make bench      private queries against plain ones (QUICK=1: a few rows)
+#   make bench      private queries against plain ones (QUICK=1: a few rows; ROWS=n)
 #   make errors     measure errors on real data: doc/errors.md, by hand
 #   make synthesis  compare generators on real data: doc/synthesis.md, by hand
 #
@@ -98,7 +98,7 @@ demo: deps
 	DP_PG_FETCH=test/demo/fetch.sh bash test/sandbox.sh test/demo/demo.sh
 
 bench: deps
-	QUICK=$(QUICK) ONLY="$(ONLY)" bash test/sandbox.sh test/bench/bench.sh
+	QUICK=$(QUICK) ROWS=$(ROWS) ONLY="$(ONLY)" bash test/sandbox.sh test/bench/bench.sh
 
 errors: deps
 	bash test/sandbox.sh test/errors/errors.sh >errors.tar || \
