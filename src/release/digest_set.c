@@ -5,7 +5,10 @@
  * A hash table with open addressing takes digests until it is as large as its
  * memory allows.  Then they are written, in order, as one run of a file, and
  * the table begins anew; at the end the runs are merged, and digests that
- * follow each other and are equal count once.
+ * follow each other and are equal count once.  The place of a digest is by its
+ * highest bits, so the table is nearly in order already.  Digests wait for
+ * their turn in small groups, while the places of the whole group are fetched
+ * from memory at once.
  *
  * What runs take on disk depends on private rows, so nobody may see it: the
  * file has no name (O_TMPFILE), is not one of PostgreSQL's temporary files,
@@ -20,6 +23,7 @@
 #include "common/hashfn.h"
 #include "lib/binaryheap.h"
 #include "miscadmin.h"
+#include "port/pg_bitutils.h"
 #include "storage/fd.h"
 #include "utils/memutils.h"
 
@@ -27,6 +31,8 @@
 
 #define FIRST_CAPACITY 1024
 #define BLOCK 2730				/* entries read at once, about 64 kB */
+#define WAITING 32				/* entries of a group */
+#define SHIFTS 16				/* per entry, until sorting is better */
 
 /* Free when it has no owner. */
 typedef struct entry
@@ -51,8 +57,11 @@ struct dp_digest_set
 	MemoryContext context;
 	entry	   *entries;
 	uint64		capacity;		/* a power of two */
+	int			shift;			/* 64 - its logarithm */
 	uint64		most;			/* capacity that memory allows */
 	uint64		used;
+	entry		waiting[WAITING];
+	int			nwaiting;
 	dp_digest_owner *owners;
 	uint64		owned;			/* so many there have been */
 	int			file;			/* -1: none */
@@ -162,6 +171,7 @@ static void
 set_capacity(dp_digest_set *set, uint64 capacity)
 {
 	set->capacity = capacity;
+	set->shift = 64 - pg_leftmost_one_pos64(capacity);
 	set->entries = MemoryContextAllocExtended(set->context,
 											  sizeof(entry) * capacity,
 											  MCXT_ALLOC_HUGE |
@@ -172,7 +182,7 @@ set_capacity(dp_digest_set *set, uint64 capacity)
 static inline entry *
 find(const dp_digest_set *set, const entry *wanted)
 {
-	uint64		i = wanted->high & (set->capacity - 1);
+	uint64		i = wanted->high >> set->shift;
 
 	while (set->entries[i].owner != NULL &&
 		   (set->entries[i].high != wanted->high ||
@@ -214,19 +224,61 @@ compare_entries(const entry *a, const entry *b)
 #define ST_DEFINE
 #include "lib/sort_template.h"
 
+/* Sort entries few of which are far from their place. */
+static void
+sort_nearly_sorted(entry *entries, uint64 n)
+{
+	uint64		shifts = 0;
+	uint64		i;
+
+	for (i = 1; i < n && shifts <= n * SHIFTS; i++)
+	{
+		entry		moved = entries[i];
+		uint64		j = i;
+
+		for (; j > 0 && compare_entries(&entries[j - 1], &moved) > 0; j--)
+			entries[j] = entries[j - 1];
+		entries[j] = moved;
+		shifts += i - j;
+	}
+	if (i < n)
+		sort_entries(entries, n);
+}
+
+/*
+ * Move all entries to the front of the table, in order; returns how many.
+ * Those before the first free place may have come there from the end.
+ */
+static uint64
+sort_table(dp_digest_set *set)
+{
+	uint64		n = 0;
+	uint64		first = 0;
+	uint64		i;
+	entry	   *from_end;
+
+	while (set->entries[first].owner != NULL)
+		first++;
+	from_end = palloc(sizeof(entry) * (first + 1));
+	memcpy(from_end, set->entries, sizeof(entry) * first);
+	for (i = first; i < set->capacity; i++)
+		if (set->entries[i].owner != NULL)
+			set->entries[n++] = set->entries[i];
+	memcpy(&set->entries[n], from_end, sizeof(entry) * first);
+	pfree(from_end);
+	sort_nearly_sorted(set->entries, n + first);
+	return n + first;
+}
+
 /* Write the table as a run and empty it. */
 static void
 write_run(dp_digest_set *set)
 {
-	uint64		n = 0;
-	uint64		i;
+	uint64		n;
 
 	if (set->file < 0)
 		open_file(set);
-	for (i = 0; i < set->capacity; i++)
-		if (set->entries[i].owner != NULL)
-			set->entries[n++] = set->entries[i];
-	sort_entries(set->entries, n);
+	n = sort_table(set);
 	if (set->nruns == set->room)
 	{
 		set->room = Max(16, set->room * 2);
@@ -283,23 +335,15 @@ dp_digest_set_own(dp_digest_set *set, dp_digest_owner *owner)
 	set->owners = owner;
 }
 
-/* dp_digest_set_add: an owner has a value with this digest. */
-void
-dp_digest_set_add(dp_digest_set *set, dp_digest_owner *owner, uint64 high,
-				  uint64 low)
+static inline void
+insert(dp_digest_set *set, const entry *wanted)
 {
-	entry		wanted;
-	entry	   *place;
+	entry	   *place = find(set, wanted);
 
-	/* So that equal values of many owners do not crowd one place. */
-	wanted.high = high ^ owner->mix;
-	wanted.low = low;
-	wanted.owner = owner;
-	place = find(set, &wanted);
 	if (place->owner != NULL)
 		return;
-	*place = wanted;
-	owner->distinct++;
+	*place = *wanted;
+	wanted->owner->distinct++;
 	set->used++;
 	if (unlikely(set->used > set->capacity / 4 * 3))
 	{
@@ -308,6 +352,36 @@ dp_digest_set_add(dp_digest_set *set, dp_digest_owner *owner, uint64 high,
 		else
 			write_run(set);
 	}
+}
+
+static void
+insert_waiting(dp_digest_set *set)
+{
+	int			i;
+
+	for (i = 0; i < set->nwaiting; i++)
+		insert(set, &set->waiting[i]);
+	set->nwaiting = 0;
+}
+
+/*
+ * dp_digest_set_add
+ *	  An owner has a value with this digest.  The owner's count is right when
+ *	  the set is finished.
+ */
+void
+dp_digest_set_add(dp_digest_set *set, dp_digest_owner *owner, uint64 high,
+				  uint64 low)
+{
+	entry	   *wanted = &set->waiting[set->nwaiting];
+
+	/* So that equal values of many owners do not crowd one place. */
+	wanted->high = high ^ owner->mix;
+	wanted->low = low;
+	wanted->owner = owner;
+	__builtin_prefetch(&set->entries[wanted->high >> set->shift]);
+	if (++set->nwaiting == WAITING)
+		insert_waiting(set);
 }
 
 /* dp_digest_set_owners: see digest_set.h. */
@@ -394,6 +468,7 @@ dp_digest_set_finish(dp_digest_set *set)
 {
 	dp_digest_owner *owner;
 
+	insert_waiting(set);
 	if (set->nruns > 0)
 	{
 		write_run(set);
