@@ -24,7 +24,6 @@
  */
 #include "postgres.h"
 
-#include "access/detoast.h"
 #include "access/transam.h"
 #include "catalog/pg_type.h"
 #include "mb/pg_wchar.h"
@@ -46,35 +45,6 @@
 #define SHORT_BYTES ((Size) 64)
 #define HASHED_LEAST 9			/* MIN_ARRAY_SIZE_FOR_HASHED_SAOP */
 #define FOLD_FACTOR 3			/* full case mappings in UTF-8 */
-
-PG_FUNCTION_INFO_V1(dp_short_value);
-
-/*
- * dp_short_value
- *	  SQL: dp_pg.short_value(anyelement), its argument, or NULL where that is
- *	  longer than DP_TOTAL_TEXT_LIMIT.  Nothing is fetched to know it.
- */
-Datum
-dp_short_value(PG_FUNCTION_ARGS)
-{
-	Datum		value = PG_GETARG_DATUM(0);
-
-	if (unlikely(fcinfo->flinfo->fn_extra == NULL))
-	{
-		Oid			type = get_fn_expr_argtype(fcinfo->flinfo, 0);
-
-		if (!OidIsValid(type) || get_typlen(type) != -1)
-			ereport(ERROR,
-					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-					 errmsg("dp_pg.short_value needs a type of variable "
-							"length"),
-					 errhint("It is meant for private queries only.")));
-		fcinfo->flinfo->fn_extra = fcinfo->flinfo;
-	}
-	if (toast_raw_datum_size(value) - VARHDRSZ > DP_TOTAL_TEXT_LIMIT)
-		PG_RETURN_NULL();
-	PG_RETURN_DATUM(value);
-}
 
 /* ---- lengths ---- */
 
@@ -167,7 +137,11 @@ largest_bytes(List *args, const Query *level)
 	ListCell   *lc;
 
 	foreach(lc, args)
-		largest = Max(largest, value_bytes(lfirst(lc), level));
+	{
+		Size		bytes = value_bytes(lfirst(lc), level);
+
+		largest = Max(largest, bytes);
+	}
 	return largest;
 }
 
@@ -212,10 +186,22 @@ case_bytes(const CaseExpr *expression, const Query *level)
 	ListCell   *lc;
 
 	foreach(lc, expression->args)
-		largest = Max(largest,
-					  value_bytes((Node *) ((CaseWhen *) lfirst(lc))->result,
-								  level));
+	{
+		Size		bytes =
+		value_bytes((Node *) ((CaseWhen *) lfirst(lc))->result, level);
+
+		largest = Max(largest, bytes);
+	}
 	return largest;
+}
+
+/* By its type, of a node about which nothing else is known. */
+static Size
+node_bytes(Node *node)
+{
+	Size		most = type_bytes(exprType(node), exprTypmod(node));
+
+	return most > 0 ? most : DP_TOTAL_TEXT_LIMIT;
 }
 
 /* Bytes of the largest value that an expression may have. */
@@ -239,6 +225,8 @@ value_bytes(Node *node, const Query *level)
 			return column_bytes((Var *) node, level);
 		case T_RelabelType:
 			return value_bytes((Node *) ((RelabelType *) node)->arg, level);
+		case T_CollateExpr:
+			return value_bytes((Node *) ((CollateExpr *) node)->arg, level);
 		case T_FuncExpr:
 			return call_bytes(((FuncExpr *) node)->funcid, exprType(node),
 							  ((FuncExpr *) node)->args, level);
@@ -254,7 +242,7 @@ value_bytes(Node *node, const Query *level)
 		case T_MinMaxExpr:
 			return largest_bytes(((MinMaxExpr *) node)->args, level);
 		default:
-			return SHORT_BYTES;
+			return node_bytes(node);
 	}
 }
 
@@ -297,6 +285,13 @@ gives_back(Oid function)
 						  rule->condition != DP_CONDITION_PATTERN_FOLD));
 }
 
+/* A comparison takes this, and gives it back. */
+static void
+pass(memory_walk *walk, Size bytes)
+{
+	walk->passing = Max(walk->passing, bytes);
+}
+
 static void
 add_call(Oid function, Node *call, List *args, memory_walk *walk)
 {
@@ -305,7 +300,7 @@ add_call(Oid function, Node *call, List *args, memory_walk *walk)
 	if (function == short_value_function())
 		return;					/* answers what it is given */
 	if (gives_back(function))
-		walk->passing = Max(walk->passing, fetched);
+		pass(walk, fetched);
 	else
 		walk->kept += fetched;
 	if (!get_typbyval(exprType(call)))
@@ -355,9 +350,12 @@ memory_walker(Node *node, void *context)
 					 walk);
 			break;
 		case T_MinMaxExpr:
-			walk->passing = Max(walk->passing,
-								fetched_bytes(((MinMaxExpr *) node)->args,
-											  level));
+			pass(walk, fetched_bytes(((MinMaxExpr *) node)->args, level));
+			break;
+		case T_RowCompareExpr:
+			pass(walk,
+				 fetched_bytes(((RowCompareExpr *) node)->largs, level) +
+				 fetched_bytes(((RowCompareExpr *) node)->rargs, level));
 			break;
 		default:
 			break;
@@ -382,7 +380,7 @@ has_long(List *args, const Query *level)
 
 /*
  * May the value be a column's, perhaps through subqueries and CASE, of no
- * known length?
+ * known length?  Of a node that is not listed everything may.
  */
 static bool
 is_long(Node *node, const Query *level)
@@ -398,6 +396,10 @@ is_long(Node *node, const Query *level)
 	{
 		case T_RelabelType:
 			return is_long((Node *) ((RelabelType *) node)->arg, level);
+		case T_CollateExpr:
+			return is_long((Node *) ((CollateExpr *) node)->arg, level);
+		case T_NullIfExpr:
+			return is_long(linitial(((NullIfExpr *) node)->args), level);
 		case T_CoalesceExpr:
 			return has_long(((CoalesceExpr *) node)->args, level);
 		case T_CaseExpr:
@@ -412,8 +414,15 @@ is_long(Node *node, const Query *level)
 				return is_long(column, below);
 			return type_bytes(((Var *) node)->vartype,
 							  ((Var *) node)->vartypmod) == 0;
-		default:
+		case T_Const:
+		case T_ArrayExpr:		/* of constants */
+		case T_FuncExpr:		/* bounded by arguments */
+		case T_OpExpr:
+		case T_MinMaxExpr:		/* of what was shortened */
+		case T_CaseTestExpr:
 			return false;
+		default:
+			return type_bytes(exprType(node), exprTypmod(node)) == 0;
 	}
 }
 
@@ -487,9 +496,10 @@ arguments_of(Node *node)
 				&((FuncExpr *) node)->args : NULL;
 		case T_OpExpr:
 		case T_DistinctExpr:
-		case T_NullIfExpr:
 			return compares_lengths((OpExpr *) node) ? NULL :
 				&((OpExpr *) node)->args;
+		case T_NullIfExpr:		/* gives the value on */
+			return &((NullIfExpr *) node)->args;
 		case T_ScalarArrayOpExpr:
 			return compares_few((ScalarArrayOpExpr *) node) ? NULL :
 				&((ScalarArrayOpExpr *) node)->args;
@@ -500,13 +510,21 @@ arguments_of(Node *node)
 	}
 }
 
+static void
+shorten_all(List *args, const Query *level)
+{
+	ListCell   *lc;
+
+	foreach(lc, args)
+		lfirst(lc) = shorten(lfirst(lc), level);
+}
+
 static Node *
 short_mutator(Node *node, void *context)
 {
 	const Query **level = context;
 	const Query *before = *level;
 	List	  **args;
-	ListCell   *lc;
 
 	if (node == NULL)
 		return NULL;
@@ -521,8 +539,12 @@ short_mutator(Node *node, void *context)
 	node = expression_tree_mutator(node, short_mutator, context);
 	args = arguments_of(node);
 	if (args != NULL)
-		foreach(lc, *args)
-			lfirst(lc) = shorten(lfirst(lc), *level);
+		shorten_all(*args, *level);
+	else if (IsA(node, RowCompareExpr))
+	{
+		shorten_all(((RowCompareExpr *) node)->largs, *level);
+		shorten_all(((RowCompareExpr *) node)->rargs, *level);
+	}
 	else if (IsA(node, CaseExpr))	/* CASE x WHEN: x is compared */
 		((CaseExpr *) node)->arg =
 			(Expr *) shorten((Node *) ((CaseExpr *) node)->arg, *level);

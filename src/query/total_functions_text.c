@@ -1,7 +1,7 @@
 /*
  * total_functions_text.c
  *	  Text functions that give NULL instead of an error: pieces, trimming,
- *	  concatenation, case folding, ILIKE.
+ *	  concatenation, case folding, ILIKE; and short values.
  *
  * Why they cannot raise.  Text in a database is valid in its encoding, so
  * stepping through characters cannot fail.  What is left are requests for
@@ -16,6 +16,7 @@
 #include "fmgr.h"
 #include "mb/pg_wchar.h"
 #include "utils/builtins.h"
+#include "utils/lsyscache.h"
 #include "utils/pg_locale.h"
 
 #include "../bridge/dp_compat.h"
@@ -163,3 +164,32 @@ DP_BOUNDED(texticnlike, FITS(0) && can_match(fcinfo))
 DP_BOUNDED(nameiclike, can_match(fcinfo))
 DP_BOUNDED(nameicnlike, can_match(fcinfo))
 /* clang-format on */
+
+PG_FUNCTION_INFO_V1(dp_short_value);
+
+/*
+ * dp_short_value
+ *	  SQL: dp_pg.short_value(anyelement), its argument, or NULL where that is
+ *	  longer than DP_TOTAL_TEXT_LIMIT.  Nothing is fetched to know it.
+ */
+Datum
+dp_short_value(PG_FUNCTION_ARGS)
+{
+	Datum		value = PG_GETARG_DATUM(0);
+
+	if (unlikely(fcinfo->flinfo->fn_extra == NULL))
+	{
+		Oid			type = get_fn_expr_argtype(fcinfo->flinfo, 0);
+
+		if (!OidIsValid(type) || get_typlen(type) != -1)
+			ereport(ERROR,
+					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+					 errmsg("dp_pg.short_value needs a type of variable "
+							"length"),
+					 errhint("It is meant for private queries only.")));
+		fcinfo->flinfo->fn_extra = fcinfo->flinfo;
+	}
+	if (text_size(value) > DP_TOTAL_TEXT_LIMIT)
+		PG_RETURN_NULL();
+	PG_RETURN_DATUM(value);
+}

@@ -64,31 +64,37 @@ touch_toast(Oid relid)
 }
 
 /*
- * Have the order of a type's labels read.  Labels with even OIDs compare
- * without it; they stand in the order of their OIDs.
+ * Have every label of a type read, and their order.  A comparison looks a
+ * label up, once for each call, unless both have even OIDs, which stand in
+ * the order of their OIDs.
  */
 static void
 warm_enum(Oid type)
 {
 	CatCList   *labels = SearchSysCacheList1(ENUMTYPOIDNAME,
 											 ObjectIdGetDatum(type));
+	Oid			odd = InvalidOid;
+	Oid			other = InvalidOid;
 	FmgrInfo	compare;
 	int			i;
 
-	fmgr_info(F_ENUM_CMP, &compare);
 	for (i = 0; i < labels->n_members; i++)
 	{
-		HeapTuple	tuple = &labels->members[i]->tuple;
-		Oid			label = ((Form_pg_enum) GETSTRUCT(tuple))->oid;
-		HeapTuple	first = &labels->members[i == 0 ? 1 : 0]->tuple;
+		Oid			label = ((Form_pg_enum)
+							 GETSTRUCT(&labels->members[i]->tuple))->oid;
+		HeapTuple	tuple = SearchSysCache1(ENUMOID, ObjectIdGetDatum(label));
 
-		if (label % 2 == 0 || labels->n_members < 2)
-			continue;
-		(void) FunctionCall2(&compare, ObjectIdGetDatum(label),
-							 ObjectIdGetDatum(((Form_pg_enum)
-											   GETSTRUCT(first))->oid));
-		break;
+		if (HeapTupleIsValid(tuple))
+			ReleaseSysCache(tuple);
+		if (label % 2 == 1 && !OidIsValid(odd))
+			odd = label;
+		else
+			other = label;
 	}
+	fmgr_info(F_ENUM_CMP, &compare);
+	if (OidIsValid(odd) && OidIsValid(other))
+		(void) FunctionCall2(&compare, ObjectIdGetDatum(odd),
+							 ObjectIdGetDatum(other));
 	ReleaseSysCacheList(labels);
 }
 

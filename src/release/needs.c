@@ -85,6 +85,7 @@ static bool
 needs_walker(Node *node, void *data)
 {
 	needs_context *context = data;
+	ListCell   *lc;
 
 	if (node == NULL)
 		return false;
@@ -110,6 +111,9 @@ needs_walker(Node *node, void *data)
 				list_append_unique_oid(context->needs->enums, type);
 	}
 	look_at_collation(exprInputCollation(node), context->needs);
+	if (IsA(node, RowCompareExpr))
+		foreach(lc, ((RowCompareExpr *) node)->inputcollids)
+			look_at_collation(lfirst_oid(lc), context->needs);
 	return expression_tree_walker(node, needs_walker, data);
 }
 

@@ -201,7 +201,7 @@ hide_paths(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *entry)
 		return;
 	if (planning == NULL)
 	{
-		dp_release_hide_rows_first(rel, entry);
+		dp_release_hide_rows_first(root, rel, entry);
 		return;
 	}
 	if (dp_public_prefer_index(rel) || !dp_public_may_share(root, planning))

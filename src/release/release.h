@@ -143,7 +143,7 @@ extern void dp_release_check_rights_met(PlannerInfo *root, Oid relid);
 
 /* row_security.c */
 extern void dp_release_hide_rows(PlannerInfo *root, RelOptInfo *rel);
-extern void dp_release_hide_rows_first(RelOptInfo *rel,
+extern void dp_release_hide_rows_first(PlannerInfo *root, RelOptInfo *rel,
 									   const RangeTblEntry *entry);
 
 /* part.c */

@@ -30,6 +30,7 @@
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "optimizer/optimizer.h"
+#include "optimizer/pathnode.h"
 #include "parser/parse_func.h"
 #include "parser/parsetree.h"
 #include "utils/acl.h"
@@ -150,24 +151,44 @@ dp_release_hide_rows(PlannerInfo *root, RelOptInfo *rel)
 		rel->indexlist = NIL;
 }
 
-/*
- * dp_release_hide_rows_first
- *	  Ways to read the relation are known, conditions not yet in order: none is
- *	  to come before those that hide rows.
- */
-void
-dp_release_hide_rows_first(RelOptInfo *rel, const RangeTblEntry *entry)
+/* Let none of the conditions be tried out of its turn. */
+static void
+keep_order(List *conditions)
 {
 	ListCell   *lc;
 
-	if (entry->securityQuals == NIL ||
-		(!holds_statistics(entry->relid) && !is_own_table(entry)))
-		return;
-	foreach(lc, rel->baserestrictinfo)
+	foreach(lc, conditions)
 	{
 		RestrictInfo *condition = lfirst_node(RestrictInfo, lc);
 
 		if (condition->security_level > 0)
 			condition->leakproof = false;
 	}
+}
+
+/*
+ * dp_release_hide_rows_first
+ *	  Ways to read the relation are known, conditions not yet in order: none is
+ *	  to come before those that hide rows, also of those that a join puts into
+ *	  the scan, and all rows are read.
+ */
+void
+dp_release_hide_rows_first(PlannerInfo *root, RelOptInfo *rel,
+						   const RangeTblEntry *entry)
+{
+	ListCell   *lc;
+
+	if (entry->securityQuals == NIL ||
+		(!holds_statistics(entry->relid) && !is_own_table(entry)) ||
+		IS_DUMMY_REL(rel))
+		return;
+	if (entry->tablesample == NULL)
+	{
+		rel->pathlist = NIL;
+		add_path(rel, create_seqscan_path(root, rel, rel->lateral_relids, 0));
+	}
+	keep_order(rel->baserestrictinfo);
+	keep_order(rel->joininfo);
+	foreach(lc, rel->ppilist)
+		keep_order(lfirst_node(ParamPathInfo, lc)->ppi_clauses);
 }

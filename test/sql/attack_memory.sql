@@ -74,6 +74,43 @@ SELECT format('ARRAY[%s]', string_agg(format('%L', 'doc LIKE ''%' || i || '''') 
 SELECT * FROM outcome($$SELECT dp_argmax('person', $$ || :'list' || $$)$$);
 SELECT * FROM outcome($$SELECT * FROM dp_sparse_vector('person', $$ || :'list' || $$, 10)$$);
 
+-- Whatever stands around a long value counts as long as the value.
+CREATE TEMP TABLE wrapper (n int, around text);
+INSERT INTO wrapper VALUES (1, '(%s COLLATE "C")'), (2, 'nullif(%s, ''1'')'), (3, 'coalesce(%s, ''b'')'),
+	(4, 'CASE WHEN id > 0 THEN %s ELSE ''b'' END'), (5, 'greatest(%s, ''b'')'), (6, 'least(%s, ''b'')'), (7, '(%s)::varchar'),
+	(8, '(%s)::varchar::text COLLATE "POSIX"'), (9, 'nullif(coalesce(%s COLLATE "C", ''b''), ''c'')'), (10, 'CASE %s WHEN ''c'' THEN ''d'' ELSE ''e'' END');
+RESET ROLE;
+CREATE FUNCTION wrapped(around text, inner_most text, levels int) RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+	FOR i IN 1 .. levels LOOP
+		inner_most := format(around, '(' || inner_most || ' || ''a'')');
+	END LOOP;
+	RETURN inner_most;
+END $$;
+CREATE FUNCTION asked(expression text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	o record;
+BEGIN
+	DEALLOCATE ask;
+	EXECUTE format('PREPARE ask(text) AS SELECT dp_count(*) FROM person WHERE CASE WHEN id = 1 THEN %s ELSE ''b'' END < ''c''', expression);
+	SELECT * INTO o FROM outcome('EXECUTE ask(repeat(''p'', 900000))');
+	RETURN o.state || ' ' || o.charges;
+END $$;
+SET ROLE :analyst;
+PREPARE ask(text) AS SELECT 1;
+SELECT n, around, asked(wrapped(around, 'name || $1', 80)) AS eighty, asked(wrapped(around, 'name || $1', 3)) AS three FROM wrapper ORDER BY n;
+-- a long column: many of them are too much, and long ones are NULL
+SELECT n, (SELECT state || ' ' || charges FROM outcome('SELECT dp_count(*) FROM person WHERE '
+	|| (SELECT string_agg(format('upper(%s) = ''%s''', format(around, 'doc'), i), ' OR ') FROM generate_series(1, 30) i))) AS thirty
+FROM wrapper WHERE n < 10 ORDER BY n;
+SELECT string_agg(format('dp_count(*) FILTER (WHERE length(%s) IS NULL) AS w%s', format(around, 'doc'), n), ', ' ORDER BY n) AS nulls
+FROM wrapper WHERE n IN (1, 2, 4, 7, 8) \gset
+SELECT :nulls FROM person;
+SELECT dp_count(*) FILTER (WHERE ((doc, 1) < ('y', 5)) IS NULL) AS row, dp_count(*) FILTER (WHERE ((doc COLLATE "C", 1) < ('y', 5))) AS below,
+	dp_count(*) FILTER (WHERE (CASE doc WHEN 'x' THEN 1 WHEN 'y' THEN 2 ELSE 3 END) = 3) AS cases FROM person;
+DEALLOCATE ask;
+DROP TABLE wrapper;
+
 -- Values longer than 1 MB are NULL to functions, and no error; who they are is
 -- not asked where no value is read.
 SELECT dp_count(*) FILTER (WHERE doc LIKE 'x%') AS liked, dp_count(*) FILTER (WHERE length(doc) > 0) AS measured,
@@ -92,7 +129,7 @@ SELECT dp_pg.short_value('short'::text), dp_pg.short_value(repeat('x', 1048577))
 SELECT * FROM outcome('SELECT dp_pg.short_value(1)');
 
 RESET ROLE;
-DROP FUNCTION outcome;
+DROP FUNCTION asked, wrapped, outcome;
 DROP TABLE person;
 DROP OWNED BY :owner, :analyst;
 DROP ROLE :owner, :analyst;

@@ -183,7 +183,7 @@ sub met
 	my $plan = $node->safe_psql('postgres', "$settings; EXPLAIN (ANALYZE, COSTS off, TIMING off, SUMMARY off) $query",
 		extra_params => [ '-U', 'other' ]);
 
-	return $plan =~ s/(?:Filter|Cond|Buckets): .*//gr;
+	return $plan =~ s/^\s*(?:(?:Index |Hash |Merge |Join |TID )?(?:Filter|Cond)|Buckets|Sort Key): .*//gmr;
 }
 
 value($node, <<'EOT');
@@ -200,13 +200,15 @@ EOT
 errors($node, 'other', <<'EOT');
 CREATE FUNCTION inlined(value real) RETURNS SETOF pg_stats STABLE LANGUAGE sql
 AS 'SELECT * FROM pg_stats WHERE tablename = ''visit'' AND null_frac = value';
+CREATE TABLE m (yes text, no text, x int, p real, c tid);
+INSERT INTO m VALUES ('id > 10', 'id > 11', 1, 100, '(0,1)');
 EOT
 my $hidden = value($node, q{SELECT null_frac FROM pg_stats WHERE tablename = 'visit' AND attname = 'note'});
 cmp_ok($hidden, '>', 0, 'there is something to learn');
 my $often = value($node, q{SELECT most_common_freqs[1] FROM pg_stats WHERE tablename = 'visit' AND attname = 'age'});
 cmp_ok($often, '>', 0, 'and something else');
 foreach my $settings ('SET join_collapse_limit = 1', 'SET from_collapse_limit = 1; SET join_collapse_limit = 1; SET enable_hashjoin = off',
-	'SET enable_seqscan = off', 'SET enable_nestloop = off; SET enable_hashjoin = off')
+	'SET enable_seqscan = off', 'SET enable_nestloop = off; SET enable_hashjoin = off', 'SET enable_hashjoin = off; SET enable_mergejoin = off')
 {
 	foreach my $pair (
 		[ "pg_stats WHERE tablename = 'visit' AND null_frac = $hidden\::real", "pg_stats WHERE tablename = 'visit' AND null_frac = 0.00123\::real" ],
@@ -215,6 +217,11 @@ foreach my $settings ('SET join_collapse_limit = 1', 'SET from_collapse_limit = 
 		  "(VALUES (1)) AS v LEFT JOIN pg_stats AS s ON tablename = 'visit' AND null_frac = 0.00123\::real" ],
 		[ "pg_stats WHERE most_common_freqs[1] = $often\::real", "pg_stats WHERE most_common_freqs[1] = 0.00123\::real" ],
 		[ 'pg_stats_ext WHERE most_common_freqs[1] > 0.0001', 'pg_stats_ext WHERE most_common_freqs[1] > 0.9' ],
+		map({ [ $_, s/m[.]yes/m.no/r ] } 'm, LATERAL (SELECT * FROM dp_pg.session_question TABLESAMPLE bernoulli (m.p)) AS q WHERE q.predicate = m.yes',
+			'm, LATERAL (SELECT * FROM dp_pg.session_question TABLESAMPLE bernoulli (m.p)) AS q WHERE q.predicate >= m.yes AND q.predicate <= m.yes',
+			'm LEFT JOIN LATERAL (SELECT q.*, coalesce(m.x + q.answer, 1) AS y FROM dp_pg.session_question AS q) AS s ON true JOIN m AS m2 ON s.predicate = m.yes',
+			'm JOIN dp_pg.session_question AS q ON q.ctid = m.c AND q.predicate = m.yes',
+			'm JOIN dp_pg.session_question AS q ON q.predicate = m.yes'),
 		[ "dp_pg.session_question WHERE predicate = 'id > 10'", "dp_pg.session_question WHERE predicate = 'id > 11'" ],
 		[ 'dp_pg.session_question WHERE above', 'dp_pg.session_question WHERE NOT above' ],
 		[ 'dp_pg.session_question WHERE answer IS NULL', 'dp_pg.session_question WHERE answer IS NOT NULL' ],

@@ -1,0 +1,135 @@
+# What executing looks up in catalogs only where a private row asks for it can
+# be seen in pg_locks, so a reader looks it up before the charge.  The ledger's
+# worker is stopped, so that everything is made ready and nothing is charged;
+# then the catalogs are locked, and the worker goes on: whoever still needs
+# them waits, and is seen.
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin;
+use AttackNode qw(attack_node);
+use LedgerNode;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use ReleaseNode qw(quiet_session);
+use Test::More;
+use Time::HiRes qw(usleep);
+
+my $node = attack_node('attack_lookup', "dp_pg.readers = 1\njit = off\n");
+
+my $icu = value($node, q{SELECT count(*) FROM pg_collation WHERE collname = 'en-US-x-icu'});
+my $provider = $icu ? q{(provider = icu, locale = 'en-US-x-icu')} : q{(locale = 'C.UTF-8')};
+
+# Labels of odd and even OIDs, out of the order of their OIDs.
+value($node, <<'EOT');
+SET SESSION AUTHORIZATION owner;
+CREATE TYPE mood AS ENUM ('l01', 'l02', 'l03', 'l04');
+ALTER TYPE mood ADD VALUE 'l00' BEFORE 'l01';
+ALTER TYPE mood ADD VALUE 'l015' BEFORE 'l02';
+EOT
+value($node, <<'EOT');
+SET SESSION AUTHORIZATION owner;
+CREATE TABLE visit (id int PRIMARY KEY, age int, m mood, name text);
+INSERT INTO visit SELECT i, i % 100, (ARRAY['l01', 'l00', 'l03']::mood[])[1 + i % 3], 'n' || i FROM generate_series(1, 200) AS i;
+SELECT dp_protect('visit', dataset => 'hospital');
+EOT
+
+sub state_of
+{
+	my ($pid) = @_;
+	my @fields = split ' ', slurp_file("/proc/$pid/stat") =~ s/.*\) //sr;
+
+	return "$fields[0] $fields[11] $fields[12]";
+}
+
+# The reader has locked the table and sleeps: it has everything ready.
+sub wait_for_ready
+{
+	my ($reader) = @_;
+	my $calm = 0;
+	my $last = '';
+
+	wait_until($node, "SELECT EXISTS (SELECT FROM pg_locks WHERE pid = $reader AND relation = 'visit'::regclass)") or die;
+	while ($calm < 10)
+	{
+		my $state = state_of($reader);
+
+		$calm = $state =~ /^S/ && $state eq $last ? $calm + 1 : 0;
+		$last = $state;
+		usleep(50_000);
+	}
+	return;
+}
+
+# Does the reader need a catalog while it executes?  Answers what it waited
+# for, and the query's answer.
+my $fresh = 0;
+sub waited
+{
+	my ($query) = @_;
+	my $analyst = quiet_session($node, 'analyst');
+	my $locker = session($node, 'postgres');
+	my $worker;
+	my $waited = '';
+
+	$fresh++;
+	value($node, "SET SESSION AUTHORIZATION analyst; CREATE COLLATION fresh$fresh $provider");
+	answer($analyst, 'SELECT dp_count(*) FROM visit;');		# readers and worker are there
+	my $reader = value($node, "SELECT pid FROM pg_stat_activity WHERE backend_type = 'dp_pg reader'");
+	$worker = worker_pid($node);
+	kill 'STOP', $worker;
+	ask($analyst, $query =~ s/fresh/fresh$fresh/gr . ';');
+	wait_for_ready($reader);
+	answer($locker, 'BEGIN; LOCK TABLE pg_collation, pg_enum IN ACCESS EXCLUSIVE MODE;');
+	kill 'CONT', $worker;
+	for (1 .. 1800)
+	{
+		($waited) = answer($locker, "SELECT string_agg(relation::regclass::text, ' ') FROM pg_locks WHERE pid = $reader AND NOT granted;");
+		last if $waited ne '';
+		$analyst->{h}->pump_nb;
+		last if $analyst->{out} =~ /=done $analyst->{n}=/;
+		usleep(100_000);
+	}
+	answer($locker, 'ROLLBACK;');
+	my ($answer) = answer($analyst);
+	hang_up($_) foreach $analyst, $locker;
+	return ($waited, $answer);
+}
+
+foreach my $case (
+	[ q{name COLLATE fresh < 'x'}, 200 ],
+	[ q{(name COLLATE fresh, id) < ('x', 5)}, 200 ],
+	[ q{(id, name COLLATE fresh) >= (id, 'a')}, 200 ],
+	[ q{greatest(name COLLATE fresh, 'a') > 'b'}, 200 ],
+	[ q{name COLLATE fresh IN ('x', 'n7')}, 1 ],
+	[ q{m < 'l03'}, 133 ], [ q{'l015'::mood > m}, 133 ], [ q{m >= 'l00' AND m <= 'l04'}, 200 ],
+	[ q{greatest(m, 'l02') = 'l02'}, 133 ])
+{
+	my ($condition, $count) = @$case;
+	my ($waited, $answer) = waited("SELECT dp_count(*) FROM visit WHERE CASE WHEN id > 0 THEN $condition END");
+
+	is($waited, '', "nothing is looked up while rows are read: $condition");
+	is($answer, $count, 'and it is answered');
+}
+
+# A look-up would be seen: where the table's owner reads, in his own process,
+# it is made when a row asks.
+{
+	my $owner = quiet_session($node, 'owner');
+	my $locker = session($node, 'postgres');
+
+	value($node, "SET SESSION AUTHORIZATION owner; CREATE COLLATION late $provider");
+	answer($owner, 'PREPARE p(int) AS SELECT count(*) FROM visit WHERE CASE WHEN id > $1 THEN name COLLATE late < \'x\' END;'
+		  . ' SET plan_cache_mode = force_generic_plan; EXECUTE p(1000);');
+	answer($locker, 'BEGIN; LOCK TABLE pg_collation IN ACCESS EXCLUSIVE MODE;');
+	ask($owner, 'EXECUTE p(0);');
+	ok(wait_until($node, "SELECT EXISTS (SELECT FROM pg_locks WHERE pid = $owner->{pid} AND relation = 'pg_collation'::regclass AND NOT granted)"),
+		'a look-up is seen');
+	answer($locker, 'ROLLBACK;');
+	is((answer($owner))[0], 200, 'and ends');
+	hang_up($_) foreach $owner, $locker;
+}
+
+$node->stop;
+done_testing();
