@@ -81,7 +81,7 @@ sub waited
 	kill 'STOP', $worker;
 	ask($analyst, $query =~ s/fresh/fresh$fresh/gr . ';');
 	wait_for_ready($reader);
-	answer($locker, 'BEGIN; LOCK TABLE pg_collation, pg_enum IN ACCESS EXCLUSIVE MODE;');
+	answer($locker, 'BEGIN; LOCK TABLE pg_collation, pg_enum, pg_amop, pg_amproc, pg_opclass, pg_operator, pg_cast, pg_range IN ACCESS EXCLUSIVE MODE;');
 	kill 'CONT', $worker;
 	for (1 .. 1800)
 	{
@@ -104,10 +104,16 @@ foreach my $case (
 	[ q{greatest(name COLLATE fresh, 'a') > 'b'}, 200 ],
 	[ q{name COLLATE fresh IN ('x', 'n7')}, 1 ],
 	[ q{m < 'l03'}, 133 ], [ q{'l015'::mood > m}, 133 ], [ q{m >= 'l00' AND m <= 'l04'}, 200 ],
-	[ q{greatest(m, 'l02') = 'l02'}, 133 ])
+	[ q{greatest(m, 'l02') = 'l02'}, 133 ], [ 'age IN (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12)', 24 ],
+	[ q{name IN ('n1', 'n2', 'n3', 'n4', 'n5', 'n6', 'n7', 'n8', 'n9', 'n10', 'n11')}, 11 ],
+	[ q{name LIKE 'n1%' AND upper(name) >= 'N19'}, 11 ], [ 'SELECT dp_count(DISTINCT CASE WHEN id > 0 THEN name END) FROM visit', 200 ],
+	[ 'SELECT dp_count(DISTINCT m) FROM visit', 3 ], [ 'SELECT dp_argmax(m) FROM visit WHERE id > 1', 'l00' ],
+	[ 'SELECT sum(n) FROM (SELECT m, dp_count(*) AS n FROM visit GROUP BY m) AS s', 200 ],
+	[ 'SELECT sum(n) FROM (SELECT k, dp_count(*) AS n FROM (SELECT id > 7 AS k, name FROM visit) AS v GROUP BY k) AS s', 200 ])
 {
 	my ($condition, $count) = @$case;
-	my ($waited, $answer) = waited("SELECT dp_count(*) FROM visit WHERE CASE WHEN id > 0 THEN $condition END");
+	my ($waited, $answer) = waited($condition =~ /^SELECT/ ? $condition :
+		"SELECT dp_count(*) FROM visit WHERE CASE WHEN id > 0 THEN $condition END");
 
 	is($waited, '', "nothing is looked up while rows are read: $condition");
 	is($answer, $count, 'and it is answered');
