@@ -29,6 +29,7 @@ char	   *dp_setting_delta = "";
 int			dp_setting_mechanism = DP_SETTING_LAPLACE;
 bool		dp_setting_split = false;
 int			dp_setting_max_groups = 1000000;
+int			dp_setting_max_predicates_per_row = 1000;
 int			dp_setting_readers = 4;
 int			dp_setting_reader_timeout = 10000;
 int			dp_setting_worker_idle = 10000;
@@ -153,6 +154,15 @@ dp_bridge_settings_init(void)
 							"Largest number of public group keys of a query.",
 							NULL,
 							&dp_setting_max_groups, 1000000, 1, 100000000,
+							PGC_SUSET, 0,
+							NULL, NULL, NULL);
+	DefineCustomIntVariable("dp_pg.max_predicates_per_row",
+							"Largest number of predicates of a list that are "
+							"evaluated for every row.",
+							"Predicates that are counted together do not "
+							"count.",
+							&dp_setting_max_predicates_per_row,
+							1000, 1, INT_MAX,
 							PGC_SUSET, 0,
 							NULL, NULL, NULL);
 	DefineCustomEnumVariable("dp_pg.mechanism",

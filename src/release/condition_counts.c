@@ -411,6 +411,13 @@ dp_conditions_plan(List *conditions)
 	return c;
 }
 
+/* dp_conditions_evaluated: see count_tables.h. */
+int
+dp_conditions_evaluated(const dp_condition_counting *c)
+{
+	return list_length(c->rest);
+}
+
 /*
  * dp_conditions_natives
  *	  The exact aggregates, of which dp_conditions_load reads the results.

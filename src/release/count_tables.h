@@ -71,6 +71,8 @@ extern dp_matches *dp_conditions_match(List *conditions, int most_columns);
 /* ---- condition_counts.c ---- */
 typedef struct dp_condition_counting dp_condition_counting;
 extern dp_condition_counting *dp_conditions_plan(List *conditions);
+/* How many of them no table counts, so that each row evaluates them. */
+extern int	dp_conditions_evaluated(const dp_condition_counting *counting);
 extern List *dp_conditions_natives(const dp_condition_counting *counting,
 								   const dp_measure *measure);
 extern void dp_conditions_load(const dp_condition_counting *counting,

@@ -136,6 +136,7 @@ struct dp_measure
 	int			ncells;			/* of a group; 1 unless prepare says more */
 	int64		state_size;		/* most bytes of a group's state, beside its
 								 * cells; 0 unless prepare says more */
+	int			evaluated;		/* predicates, for every row */
 	dp_grid		grid;
 	dp_mechanism mechanism;
 	dp_uint128	sensitivity;	/* L1 or L2, in granules or score units */

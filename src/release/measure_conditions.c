@@ -21,6 +21,7 @@
 
 #include "catalog/pg_type.h"
 #include "fmgr.h"
+#include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "parser/parse_func.h"
 #include "utils/syscache.h"
@@ -79,6 +80,7 @@ dp_conditions_add(PG_FUNCTION_ARGS)
 	int			n = PG_NARGS();
 	int			i;
 
+	CHECK_FOR_INTERRUPTS();		/* a row may take long */
 	for (i = 1; i < n; i++)
 		state->counts[i - 1] += !PG_ARGISNULL(i) && PG_GETARG_BOOL(i);
 	PG_RETURN_POINTER(state);
@@ -138,8 +140,12 @@ prepare(dp_measure *measure)
 	measure->ncells = list_length(conditions(measure));
 	measure->choices = measure->ncells;
 	/* tables for each private group would take memory as the data wants */
+	measure->evaluated = measure->ncells;
 	if (!measure->contribution.grouped)
+	{
 		measure->plan = dp_conditions_plan(conditions(measure));
+		measure->evaluated = dp_conditions_evaluated(measure->plan);
+	}
 	dp_measure_set_votes(measure, 1);
 }
 

@@ -306,9 +306,9 @@ evaluate(ExprState *state, ExprContext *econtext)
 					 length, isnull ? (Datum) 0 : value, isnull, by_value);
 }
 
-/* The prepared release, in the current context. */
+/* The prepared release, in the current context; `tell`: in NOTICEs. */
 static dp_release_spec *
-prepare_release(release_state *state)
+prepare_release(release_state *state, bool tell)
 {
 	dp_release_spec *spec;
 	ExprContext *econtext = state->css.ss.ps.ps_ExprContext;
@@ -319,6 +319,7 @@ prepare_release(release_state *state)
 		arguments = lappend(arguments, evaluate(lfirst(lc), econtext));
 	spec = dp_release_prepare(state->block, &state->standing, arguments);
 	dp_release_check_prices(spec, &state->standing);
+	dp_release_check_cost(spec, tell);
 	return spec;
 }
 
@@ -333,7 +334,7 @@ run_release(release_state *state)
 
 	/* Rights, floor and ceiling may have changed since a cursor was begun. */
 	dp_ledger_require_budget(state->block->dataset, &state->standing);
-	state->shared->store = dp_release_run(prepare_release(state),
+	state->shared->store = dp_release_run(prepare_release(state, true),
 										  &state->standing,
 										  state->css.ss.ps.state,
 										  state->minimal->tts_tupleDescriptor);
@@ -436,6 +437,6 @@ explain_release(CustomScanState *node, List *ancestors, ExplainState *es)
 {
 	release_state *state = (release_state *) node;
 
-	dp_release_explain(prepare_release(state), state->shared->store != NULL,
-					   node->ss.ps.state, es);
+	dp_release_explain(prepare_release(state, false),
+					   state->shared->store != NULL, node->ss.ps.state, es);
 }

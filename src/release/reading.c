@@ -19,6 +19,7 @@
 #include "utils/snapmgr.h"
 
 #include "reading.h"
+#include "release.h"
 
 #define MOST_CELLS (INT64CONST(1) << 24)	/* of a reading's tables */
 
@@ -148,15 +149,8 @@ make_reading(Oid relid, Query *query)
 	return reading;
 }
 
-/*
- * dp_reading_of_predicates
- *	  See dp_release.h.
- *
- * Errors: those of dp_query_read_predicates, with the predicate in their
- * context; 0A000 what is not allowed on private rows; 42501 no budget.
- */
-dp_reading *
-dp_reading_of_predicates(Oid relid, List *texts)
+static dp_reading *
+read_predicates(Oid relid, List *texts)
 {
 	dp_reading *reading = make_reading(relid,
 									   dp_query_read_predicates(relid,
@@ -166,6 +160,38 @@ dp_reading_of_predicates(Oid relid, List *texts)
 	reading->plan->counting =
 		dp_conditions_plan(dp_release_block_conditions(reading->plan->block));
 	return reading;
+}
+
+/*
+ * dp_reading_of_predicates
+ *	  See dp_release.h.
+ *
+ * Errors: those of dp_query_read_predicates, with the predicate in their
+ * context; 0A000 what is not allowed on private rows; 42501 no budget; 54000
+ * too many predicates to evaluate for every row.
+ */
+dp_reading *
+dp_reading_of_predicates(Oid relid, List *texts)
+{
+	dp_reading *reading = read_predicates(relid, texts);
+
+	dp_release_check_predicates(dp_conditions_evaluated(
+									reading->plan->counting),
+								list_length(texts), true);
+	return reading;
+}
+
+/*
+ * dp_reading_evaluated
+ *	  How many of the predicates would be evaluated for every row.
+ *
+ * Errors: those of dp_reading_of_predicates but 54000.
+ */
+int
+dp_reading_evaluated(Oid relid, List *texts)
+{
+	return dp_conditions_evaluated(
+		read_predicates(relid, texts)->plan->counting);
 }
 
 static int64

@@ -63,6 +63,15 @@ extern void dp_release_check_prices(const dp_release_spec *spec,
 extern const char *dp_release_mechanism_name(const dp_measure *measure);
 extern char *dp_release_mechanism_text(const dp_release_spec *spec);
 
+/* predicate_cost.c */
+extern void dp_release_check_predicates(int64 evaluated, int64 all,
+										bool tell);
+extern void dp_release_check_cost(const dp_release_spec *spec, bool tell);
+extern char *dp_release_cost_text(const dp_release_spec *spec);
+
+/* reading.c: how many of the predicates are evaluated for every row. */
+extern int	dp_reading_evaluated(Oid relid, List *texts);
+
 /*
  * All that is public about the relation of an inner query, which is what its
  * plan is made from.
