@@ -160,6 +160,7 @@ SELECT name, names, replace(types, 'number', t)::text[] FROM unnest('{numeric,do
 	('dp_synthesize', '{relation,columns,marginals,epsilon,n,bins,delta,method,rows}'::text[], '{dp_pg.regrelation,text[],integer,number,bigint,integer[],number,text,bigint}'),
 	('dp_synthesize', '{relation,columns,marginals,epsilon,n,bins,delta,method,rows}'::text[], '{dp_pg.regrelation,text[],text[],number,bigint,integer[],number,text,bigint}'),
 	('dp_synthesize_error', '{sizes,marginals,epsilon,n,delta,confidence}'::text[], '{integer[],integer,number,bigint,number,number}'),
+	('dp_predicate_cost', '{relation,predicates}'::text[], '{dp_pg.regrelation,text[]}'),
 	('dp_plan', '{epsilon_total,delta,k}'::text[], '{number,number,bigint}')) v(name, names, types);
 SELECT ok(EXISTS (SELECT 1 FROM member_function p
 		WHERE proname = name AND pronamespace = nspname::regnamespace

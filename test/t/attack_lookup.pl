@@ -2,7 +2,7 @@
 # be seen in pg_locks, so a reader looks it up before the charge.  The ledger's
 # worker is stopped, so that everything is made ready and nothing is charged;
 # then the catalogs are locked, and the worker goes on: whoever still needs
-# them waits, and is seen.
+# them waits, and is seen.  (What a session shows of an enum value it looks up itself.)
 use strict;
 use warnings;
 
@@ -107,8 +107,7 @@ foreach my $case (
 	[ q{greatest(m, 'l02') = 'l02'}, 133 ], [ 'age IN (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12)', 24 ],
 	[ q{name IN ('n1', 'n2', 'n3', 'n4', 'n5', 'n6', 'n7', 'n8', 'n9', 'n10', 'n11')}, 11 ],
 	[ q{name LIKE 'n1%' AND upper(name) >= 'N19'}, 11 ], [ 'SELECT dp_count(DISTINCT CASE WHEN id > 0 THEN name END) FROM visit', 200 ],
-	[ 'SELECT dp_count(DISTINCT m) FROM visit', 3 ], [ 'SELECT dp_argmax(m) FROM visit WHERE id > 1', 'l00' ],
-	[ 'SELECT sum(n) FROM (SELECT m, dp_count(*) AS n FROM visit GROUP BY m) AS s', 200 ],
+	[ 'SELECT dp_count(DISTINCT m) FROM visit', 3 ],
 	[ 'SELECT sum(n) FROM (SELECT k, dp_count(*) AS n FROM (SELECT id > 7 AS k, name FROM visit) AS v GROUP BY k) AS s', 200 ])
 {
 	my ($condition, $count) = @$case;
