@@ -11,11 +11,18 @@
  * executions.  A script is a list of statements separated by ";;", each sent
  * by itself through the simple protocol.
  *
+ * With PIN=1 in the environment the backends share one processor and this
+ * program has another one, so that statements of microseconds are not measured
+ * by where the scheduler happens to put a backend.  It must be run by the
+ * server's user then.
+ *
  * Prints the median over blocks of A/B, its 95% interval by bootstrap, and the
  * same for A/A.  The exit status is 0 when the interval's lower end is at or
  * below the limit or there are too few blocks to judge, 1 when it is above, 2
  * on any error.
  */
+#define _GNU_SOURCE
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,6 +50,20 @@ now_ms(void)
 }
 
 static void
+pin(pid_t process, int processor)
+{
+	cpu_set_t	set;
+
+	CPU_ZERO(&set);
+	CPU_SET(processor, &set);
+	if (sched_setaffinity(process, sizeof(set), &set) != 0)
+	{
+		perror("abba: sched_setaffinity");
+		exit(2);
+	}
+}
+
+static void
 prepare(script *s, const char *conninfo, const char *sql)
 {
 	const char *end;
@@ -54,6 +75,8 @@ prepare(script *s, const char *conninfo, const char *sql)
 		fprintf(stderr, "abba: %s", PQerrorMessage(s->conn));
 		exit(2);
 	}
+	if (getenv("PIN") != NULL)
+		pin(PQbackendPID(s->conn), 1);
 	s->statements = out;
 	while ((end = strstr(sql, ";;")) != NULL)
 	{
@@ -166,6 +189,8 @@ main(int argc, char **argv)
 	repeat = atoi(argv[4]);
 	if (blocks < 1 || blocks > MAX_BLOCKS || repeat < 1)
 		return 2;
+	if (getenv("PIN") != NULL)
+		pin(0, 0);
 	prepare(&a, argv[5], argv[6]);
 	prepare(&b, argv[7], argv[8]);
 	prepare(&c, argv[7], argv[8]);

@@ -2,8 +2,10 @@
 # bench.sh
 #	  Private queries against the owner's plain ones, on servers of their own.
 #	  QUICK=1 takes few rows and blocks and judges nothing; ROWS=n takes n rows;
-#	  ONLY=regex takes the lines whose name matches.  Called through test/sandbox.sh; fails when
-#	  a ratio is above its limit.
+#	  ONLY=regex takes the lines whose name matches.  The limits are for five
+#	  million rows: a durable charge and a reader cost about .4 ms a statement,
+#	  up to 2 ms where they have slept, which is much of a plain query of 10 ms.
+#	  Called through test/sandbox.sh; fails when a ratio is above its limit.
 set -u
 . test/server.sh
 
@@ -131,13 +133,16 @@ for mode in serial parallel; do
 			(SELECT array_agg(p) FROM conjunction), 1e9)" \
 		"SELECT $twenty FROM people"
 done
-compare "library loaded: point query" 1.01 "$repeat" \
+PIN=1 compare "library loaded: point query" 1.01 "$repeat" \
 	"$with user=postgres" "SELECT i FROM small WHERE id = 7" \
 	"$without" "SELECT i FROM small WHERE id = 7"
 compare "library loaded: aggregate" 1.01 1 \
 	"$with user=postgres" "SELECT id % 10, sum(i) FROM small GROUP BY 1" \
 	"$without" "SELECT id % 10, sum(i) FROM small GROUP BY 1"
-compare "ten rows, whole statement" 1.5 $((repeat / 10)) \
+# The charge is a durable commit, so the plain statement makes one too.  What
+# comes on top is two other processes that are woken: the ledger's worker and a
+# reader; .3 ms is allowed for it.
+compare "ten rows, whole statement" 2.5 $((repeat / 10)) \
 	"$with user=analyst" "SELECT dp_count(*) FROM ten" \
 	"$with user=owner" \
 	"SELECT count(*) FROM ten;;INSERT INTO note VALUES (now(), 'x', 0.1)"
@@ -161,14 +166,14 @@ compare "weights question, 65536 cells" 1.5 $((repeat / 100)) \
 	"SELECT * FROM dp_weights_ask($session, '$where')" \
 	"$with user=owner options='$workers'" \
 	"SELECT count(*) FROM cell WHERE $where;;INSERT INTO note VALUES (now(), 'x', 0.1)"
-# An ask's change of state on disk costs at most 2 charges: measured with all
-# that an ask does besides, on ten rows, against a charge alone.
+# An ask is a charge and a reading in a process of its own: at most 3 charges,
+# measured on ten rows against a charge alone.
 psql -X -q -v ON_ERROR_STOP=1 "$with user=postgres" \
 	-c "GRANT EXECUTE ON FUNCTION dp_pg.charge TO analyst" || exit 1
 session=$(psql -X -A -t -v ON_ERROR_STOP=1 "$with user=analyst" -c "
 	SELECT dp_sparse_vector_open('ten', threshold => 1000, epsilon => 1,
 		questions => 1000000000)" 2>/dev/null) || exit 1
-compare "an ask, whole statement" 2 $((repeat / 10)) \
+compare "an ask, whole statement" 3 $((repeat / 10)) \
 	"$with user=analyst" \
 	"SELECT above FROM dp_sparse_vector_ask($session, 'i > 3')" \
 	"$with user=analyst" "SELECT dp_pg.charge('bench', 'bench', 0.001)"
