@@ -96,15 +96,15 @@ SET search_path = pg_catalog, pg_temp AS $$
 	JOIN pg_roles AS o ON o.oid = c.relowner
 	WHERE dp_pg.has_left_dataset(r.relid)
 	UNION ALL
-	SELECT CASE WHEN f.proowner = p.relowner THEN 'low' ELSE 'high' END,
-		format('trigger %I runs function %s, owned by %I, on protected rows',
+	SELECT 'low', format('trigger %I runs function %s, owned by %I, on protected rows',
 			t.tgname, f.oid::regprocedure, o.rolname),
 		p.relid::regclass::text,
 		format('DROP TRIGGER %I ON %s;', t.tgname, p.relid::regclass),
 		'it drops what the owner of the table made, who decides'
 	FROM dp_pg.audit_part AS p
 	JOIN pg_trigger AS t ON t.tgrelid = p.relid AND NOT t.tgisinternal
-	JOIN pg_proc AS f ON f.oid = t.tgfoid
+	-- another role's function is among the exposures
+	JOIN pg_proc AS f ON f.oid = t.tgfoid AND f.proowner = p.relowner
 	JOIN pg_roles AS o ON o.oid = f.proowner AND NOT o.rolsuper
 	UNION ALL
 	SELECT 'medium', format('rule %I rewrites commands on protected rows', w.rulename),
@@ -118,32 +118,6 @@ SET search_path = pg_catalog, pg_temp AS $$
 		format('DROP POLICY %I ON %s;', l.polname, p.relid::regclass),
 		'it drops what the owner of the table made, who decides'
 	FROM dp_pg.audit_part AS p JOIN pg_policy AS l ON l.polrelid = p.relid
-	UNION ALL
-	SELECT 'high', format('foreign key %I of %s, which other roles write, tells which keys exist',
-			k.conname, c.oid::regclass),
-		p.relid::regclass::text,
-		format('ALTER TABLE %s DROP CONSTRAINT %I;', c.oid::regclass, k.conname),
-		'it drops what the owner of the table made, who decides'
-	FROM dp_pg.audit_part AS p
-	JOIN pg_constraint AS k ON k.confrelid = p.relid AND k.contype = 'f'
-		AND k.conparentid = 0
-	JOIN pg_class AS c ON c.oid = k.conrelid
-	WHERE c.oid NOT IN (SELECT q.relid FROM dp_pg.audit_part AS q)
-		AND (c.relowner <> p.relowner
-			 OR dp_pg.audit_grantees(c.relacl, c.relowner, ARRAY['INSERT', 'UPDATE']) IS NOT NULL)
-	UNION ALL
-	SELECT 'medium', format('foreign key %I to %s: roles that delete there learn which keys are used',
-			k.conname, c.oid::regclass),
-		p.relid::regclass::text,
-		format('ALTER TABLE %s DROP CONSTRAINT %I;', p.relid::regclass, k.conname),
-		'it drops what the owner of the table made, who decides'
-	FROM dp_pg.audit_part AS p
-	JOIN pg_constraint AS k ON k.conrelid = p.relid AND k.contype = 'f'
-		AND k.conparentid = 0
-	JOIN pg_class AS c ON c.oid = k.confrelid
-	WHERE c.oid NOT IN (SELECT q.relid FROM dp_pg.audit_part AS q)
-		AND (c.relowner <> p.relowner
-			 OR dp_pg.audit_grantees(c.relacl, c.relowner, ARRAY['UPDATE', 'DELETE']) IS NOT NULL)
 	UNION ALL
 	SELECT 'medium', format('publication %I replicates protected rows', b.pubname),
 		p.relid::regclass::text,
