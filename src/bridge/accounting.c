@@ -12,84 +12,31 @@
 /* The longest fraction that numeric can hold. */
 #define NUMERIC_DIGITS_MOST 16383
 
-static const char *
-domain_text(dp_accounting_domain domain)
-{
-	switch (domain)
-	{
-		case DP_ACCOUNTING_ANY:
-			return "a number that is not negative";
-		case DP_ACCOUNTING_POSITIVE:
-			return "a number above 0";
-		case DP_ACCOUNTING_DELTA:
-			return "a number of at least 0 and below 1";
-		case DP_ACCOUNTING_INNER:
-			return "a number above 0 and below 1";
-	}
-	return "valid";
-}
-
-/*
- * dp_accounting_check
- *	  x on the grid of 24 digits, rounded as told, when it is in the domain.
- *
- * `name` is the argument's name.  Errors: 22023.
- */
-dp_fixed
-dp_accounting_check(Numeric x, const char *name, dp_accounting_domain domain,
-					dp_rounding rounding)
-{
-	dp_fixed	fixed = 0;
-	dp_number_fault fault = dp_bridge_numeric_to_fixed(x, rounding, &fixed);
-	const char *problem = NULL;
-
-	if (fault != DP_NUMBER_OK)
-		problem = dp_bridge_number_fault_text(fault);
-	else if (fixed == 0 && (domain == DP_ACCOUNTING_POSITIVE ||
-							domain == DP_ACCOUNTING_INNER))
-		problem = "zero, or below 10^-24, which counts as zero";
-	else if (fixed >= DP_FIXED_ONE && (domain == DP_ACCOUNTING_DELTA ||
-									   domain == DP_ACCOUNTING_INNER))
-		problem = "not below 1";
-	if (problem != NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("%s must be %s", name, domain_text(domain)),
-				 errdetail("It is %s.", problem),
-				 domain == DP_ACCOUNTING_DELTA ||
-				 domain == DP_ACCOUNTING_INNER ?
-				 errhint("Give a fraction of 1 with at most 24 digits after "
-						 "the point, such as 0.000001 or 0.95.") :
-				 errhint("Give a number below 10^12 with at most 24 digits "
-						 "after the point.")));
-	return fixed;
-}
-
 /*
  * dp_accounting_number
  *	  Argument i, numeric or double precision, which must not be NULL.
  *
- * Errors: as dp_accounting_check.
+ * Errors: as dp_bridge_check_number.
  */
 dp_fixed
 dp_accounting_number(FunctionCallInfo fcinfo, int i, const char *name,
-					 dp_accounting_domain domain, dp_rounding rounding)
+					 dp_number_range range, dp_rounding rounding)
 {
-	return dp_accounting_check(dp_bridge_number(fcinfo, i), name, domain,
-							   rounding);
+	return dp_bridge_check_number(dp_bridge_number(fcinfo, i), name, range,
+								  rounding, NULL);
 }
 
 /*
  * dp_accounting_failure
  *	  The confidence given as argument i, as the probability of failure.
  *
- * Errors: as dp_accounting_check.
+ * Errors: as dp_bridge_check_number.
  */
 dp_fixed
 dp_accounting_failure(FunctionCallInfo fcinfo, int i)
 {
 	return DP_FIXED_ONE - dp_accounting_number(fcinfo, i, "confidence",
-											   DP_ACCOUNTING_INNER,
+											   DP_RANGE_INNER,
 											   DP_ROUND_UP);
 }
 

@@ -24,21 +24,9 @@
 	Datum \
 	dp_accounting_##name(PG_FUNCTION_ARGS)
 
-/* What a number may be, after rounding to 24 digits. */
-typedef enum dp_accounting_domain
-{
-	DP_ACCOUNTING_ANY,			/* 0 or more */
-	DP_ACCOUNTING_POSITIVE,		/* above 0 */
-	DP_ACCOUNTING_DELTA,		/* 0 or more, below 1 */
-	DP_ACCOUNTING_INNER			/* above 0, below 1 */
-} dp_accounting_domain;
-
-extern dp_fixed dp_accounting_check(Numeric x, const char *name,
-									dp_accounting_domain domain,
-									dp_rounding rounding);
 extern dp_fixed dp_accounting_number(FunctionCallInfo fcinfo, int i,
 									 const char *name,
-									 dp_accounting_domain domain,
+									 dp_number_range range,
 									 dp_rounding rounding);
 extern dp_fixed dp_accounting_failure(FunctionCallInfo fcinfo, int i);
 extern int64 dp_accounting_count(FunctionCallInfo fcinfo, int i,

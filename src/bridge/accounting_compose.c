@@ -13,16 +13,16 @@
 
 #include "accounting.h"
 
-#define ANY DP_ACCOUNTING_ANY
-#define POSITIVE DP_ACCOUNTING_POSITIVE
-#define DELTA DP_ACCOUNTING_DELTA
-#define INNER DP_ACCOUNTING_INNER
+#define ANY DP_RANGE_ANY
+#define POSITIVE DP_RANGE_POSITIVE
+#define DELTA DP_RANGE_DELTA
+#define INNER DP_RANGE_INNER
 
 /* Larger ones make the sums of the optimum long: see src/acct/optimal.c. */
 #define OPTIMAL_MOST (INT64CONST(1) << 20)
 
-#define NUMBER(i, name, domain, rounding) \
-	dp_accounting_number(fcinfo, i, name, domain, rounding)
+#define NUMBER(i, name, range, rounding) \
+	dp_accounting_number(fcinfo, i, name, range, rounding)
 
 /*
  * dp_compose_basic(epsilon, delta, k)
@@ -42,7 +42,7 @@ DP_ACCOUNTING(compose_basic)
 
 /* The numbers of an array; `name` is the argument's name. */
 static dp_fixed *
-read_array(ArrayType *array, const char *name, dp_accounting_domain domain,
+read_array(ArrayType *array, const char *name, dp_number_range range,
 		   int *n)
 {
 	bool		is_float = ARR_ELEMTYPE(array) == FLOAT8OID;
@@ -67,7 +67,7 @@ read_array(ArrayType *array, const char *name, dp_accounting_domain domain,
 			x = is_float ?
 				dp_bridge_float8_to_numeric(DatumGetFloat8(values[i])) :
 				DatumGetNumeric(values[i]);
-		out[i] = dp_accounting_check(x, name, domain, DP_ROUND_UP);
+		out[i] = dp_bridge_check_number(x, name, range, DP_ROUND_UP, NULL);
 	}
 	return out;
 }

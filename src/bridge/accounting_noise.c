@@ -13,12 +13,12 @@
 
 #include "accounting.h"
 
-#define ANY DP_ACCOUNTING_ANY
-#define POSITIVE DP_ACCOUNTING_POSITIVE
-#define INNER DP_ACCOUNTING_INNER
+#define ANY DP_RANGE_ANY
+#define POSITIVE DP_RANGE_POSITIVE
+#define INNER DP_RANGE_INNER
 
-#define NUMBER(i, name, domain, rounding) \
-	dp_accounting_number(fcinfo, i, name, domain, rounding)
+#define NUMBER(i, name, range, rounding) \
+	dp_accounting_number(fcinfo, i, name, range, rounding)
 
 /* dp_zcdp_epsilon(rho, delta) */
 DP_ACCOUNTING(zcdp_epsilon)
@@ -82,9 +82,9 @@ grid_sensitivity(dp_fixed sensitivity, dp_fixed granule)
 
 /* Argument i, the granule, which must be exact. */
 static dp_fixed
-read_granule(FunctionCallInfo fcinfo, int i, dp_accounting_domain domain)
+read_granule(FunctionCallInfo fcinfo, int i, dp_number_range range)
 {
-	dp_fixed	granule = NUMBER(i, "granule", domain, DP_ROUND_UP);
+	dp_fixed	granule = NUMBER(i, "granule", range, DP_ROUND_UP);
 
 	if (NUMBER(i, "granule", ANY, DP_ROUND_DOWN) != granule)
 		ereport(ERROR,

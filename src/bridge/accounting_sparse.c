@@ -10,12 +10,12 @@
 
 #include "accounting.h"
 
-#define POSITIVE DP_ACCOUNTING_POSITIVE
-#define DELTA DP_ACCOUNTING_DELTA
-#define INNER DP_ACCOUNTING_INNER
+#define POSITIVE DP_RANGE_POSITIVE
+#define DELTA DP_RANGE_DELTA
+#define INNER DP_RANGE_INNER
 
-#define NUMBER(i, name, domain, rounding) \
-	dp_accounting_number(fcinfo, i, name, domain, rounding)
+#define NUMBER(i, name, range, rounding) \
+	dp_accounting_number(fcinfo, i, name, range, rounding)
 #define COUNT(i, name) \
 	dp_accounting_count(fcinfo, i, name, 1, PG_INT64_MAX)
 

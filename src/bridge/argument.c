@@ -86,6 +86,62 @@ dp_bridge_epsilon(FunctionCallInfo fcinfo, int place, dp_fixed *fixed)
 	return epsilon;
 }
 
+static const char *
+range_text(dp_number_range range)
+{
+	switch (range)
+	{
+		case DP_RANGE_ANY:
+			return "at least 0";
+		case DP_RANGE_POSITIVE:
+			return "above 0";
+		case DP_RANGE_DELTA:
+			return "at least 0 and below 1";
+		case DP_RANGE_INNER:
+			return "above 0 and below 1";
+	}
+	return "valid";
+}
+
+/*
+ * dp_bridge_check_number
+ *	  x on the grid of 24 digits, rounded as told, when it is in the range.
+ *	  `name` is the argument's name; a NULL pointer x is SQL NULL.
+ *
+ * Errors: 22023.
+ */
+dp_fixed
+dp_bridge_check_number(Numeric x, const char *name, dp_number_range range,
+					   dp_rounding rounding, const char *hint)
+{
+	bool		fraction = range == DP_RANGE_DELTA || range == DP_RANGE_INNER;
+	bool		positive = range == DP_RANGE_POSITIVE ||
+		range == DP_RANGE_INNER;
+	dp_fixed	fixed = 0;
+	dp_number_fault fault = dp_bridge_numeric_to_fixed(x, rounding, &fixed);
+	const char *problem = NULL;
+
+	if (fault != DP_NUMBER_OK)
+		problem = dp_bridge_number_fault_text(fault);
+	else if (fixed == 0 && positive)
+		problem = "zero, or below 10^-24, which counts as zero";
+	else if (fixed >= DP_FIXED_ONE && fraction)
+		problem = "not below 1";
+	if (problem == NULL)
+		return fixed;
+	if (hint == NULL)
+		hint = fraction ? "Give a fraction of 1 with at most 24 digits after "
+			"the point, such as 0.000001 or 0.95." :
+			"Give a number below 10^12 with at most 24 digits after the "
+			"point.";
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("%s must be %s", name, range_text(range)),
+			 errdetail("It is %s.", problem),
+			 errhint("%s", hint)));
+	return 0;
+}
+
 /*
  * dp_bridge_refuse_parameter
  *	  Raises 22023: a parameter is bad.
@@ -111,15 +167,11 @@ dp_bridge_failure(FunctionCallInfo fcinfo, int place, const char *promise)
 {
 	char	   *hint = psprintf("It is the probability that %s, such as "
 								"0.95.", promise);
-	dp_fixed	confidence = 0;
 
 	dp_bridge_require_argument(fcinfo, place, "confidence", hint);
-	if (dp_bridge_numeric_to_fixed(dp_bridge_number(fcinfo, place),
-								   DP_ROUND_UP, &confidence) !=
-		DP_NUMBER_OK || confidence == 0 || confidence >= DP_FIXED_ONE)
-		dp_bridge_refuse_parameter("confidence must lie between 0 and 1",
-								   hint);
-	return DP_FIXED_ONE - confidence;
+	return DP_FIXED_ONE -
+		dp_bridge_check_number(dp_bridge_number(fcinfo, place), "confidence",
+							   DP_RANGE_INNER, DP_ROUND_UP, hint);
 }
 
 /*

@@ -124,6 +124,21 @@ extern void dp_bridge_require_argument(FunctionCallInfo fcinfo, int place,
 									   const char *what, const char *hint);
 extern dp_rational dp_bridge_epsilon(FunctionCallInfo fcinfo, int place,
 									 dp_fixed *fixed);
+
+/* What a number given by a user may be, after rounding to 24 digits. */
+typedef enum dp_number_range
+{
+	DP_RANGE_ANY,				/* 0 or more */
+	DP_RANGE_POSITIVE,			/* above 0 */
+	DP_RANGE_DELTA,				/* 0 or more, below 1 */
+	DP_RANGE_INNER				/* above 0, below 1 */
+} dp_number_range;
+
+/* On the grid, rounded as told, or 22023; `hint` NULL: what may be given. */
+extern dp_fixed dp_bridge_check_number(Numeric x, const char *name,
+									   dp_number_range range,
+									   dp_rounding rounding,
+									   const char *hint);
 pg_noreturn extern void dp_bridge_refuse_parameter(const char *message,
 												   const char *hint);
 /* 1 - confidence; `promise` completes "It is the probability that". */

@@ -48,21 +48,11 @@ read_names(FunctionCallInfo fcinfo, dp_ledger_request *request)
 /* A part of the charge that is rounded up to the grid, or 22023. */
 static dp_fixed
 read_number(FunctionCallInfo fcinfo, int argument, const char *what,
-			const char *hint)
+			dp_number_range range, const char *hint)
 {
-	dp_fixed	x = 0;
-	dp_number_fault fault;
-
-	fault = dp_bridge_numeric_to_fixed(PG_ARGISNULL(argument) ? NULL :
-									   PG_GETARG_NUMERIC(argument),
-									   DP_ROUND_UP, &x);
-	if (fault != DP_NUMBER_OK)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("%s is not valid", what),
-				 errdetail("It is %s.", dp_bridge_number_fault_text(fault)),
-				 errhint("%s", hint)));
-	return x;
+	return dp_bridge_check_number(PG_ARGISNULL(argument) ? NULL :
+								  PG_GETARG_NUMERIC(argument), what, range,
+								  DP_ROUND_UP, hint);
 }
 
 /* (epsilon, delta, rho) from the arguments 2 to 4 */
@@ -89,16 +79,11 @@ read_charge(FunctionCallInfo fcinfo, dp_charge *charge)
 							   "convert epsilon");
 	}
 	if (is_given(fcinfo, 4))
-		charge->rho = read_number(fcinfo, 4, "rho",
+		charge->rho = read_number(fcinfo, 4, "rho", DP_RANGE_ANY,
 								  "Give what the mechanism costs in zCDP, "
 								  "or NULL for what epsilon implies.");
-	charge->delta = read_number(fcinfo, 3, "delta", delta_hint);
-	if (charge->delta >= DP_FIXED_ONE)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("delta must be below 1"),
-				 errdetail("A delta of 1 or more promises nothing."),
-				 errhint("%s", delta_hint)));
+	charge->delta = read_number(fcinfo, 3, "delta", DP_RANGE_DELTA,
+								delta_hint);
 }
 
 /* The last number that dp_ledger_new_partition gave; 0: none yet. */

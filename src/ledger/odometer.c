@@ -28,20 +28,10 @@ PG_FUNCTION_INFO_V1(dp_ledger_sql_odometer_float);
 static dp_fixed
 read_delta(Numeric x, bool isnull)
 {
-	dp_fixed	delta = 0;
-	dp_number_fault fault;
-
-	fault = dp_bridge_numeric_to_fixed(isnull ? NULL : x, DP_ROUND_DOWN,
-									   &delta);
-	if (fault != DP_NUMBER_OK || delta == 0 || delta >= DP_FIXED_ONE)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("delta must be above 0 and below 1"),
-				 fault == DP_NUMBER_OK ? 0 :
-				 errdetail("It is %s.", dp_bridge_number_fault_text(fault)),
-				 errhint("It is the probability with which the odometer's "
-						 "statement may fail, for example 1e-9.")));
-	return delta;
+	return dp_bridge_check_number(isnull ? NULL : x, "delta", DP_RANGE_INNER,
+								  DP_ROUND_DOWN, "It is the probability with "
+								  "which the odometer's statement may fail, "
+								  "for example 1e-9.");
 }
 
 /*

@@ -96,19 +96,17 @@ dp_ledger_dataset_serves(const char *dataset, Oid role)
 		dp_ledger_owner_serves(row.owner, role);
 }
 
-/* An argument that must be on the grid, or 22023. */
+/* A number that is on the grid and is rounded down, or 22023. */
 static dp_fixed
-read_number(Datum value, bool isnull, dp_rounding rounding, const char *what,
-			const char *hint)
+read_number(Datum value, bool isnull, const char *what,
+			dp_number_range range, const char *hint)
 {
 	Numeric		x = isnull ? NULL : DatumGetNumeric(value);
-	dp_number_fault fault;
+	dp_fixed	fixed = dp_bridge_check_number(x, what, range, DP_ROUND_DOWN,
+											   hint);
 	dp_rational exact;
-	dp_fixed	fixed = 0;
+	dp_number_fault fault = dp_bridge_numeric_to_rational(x, &exact);
 
-	fault = dp_bridge_numeric_to_rational(x, &exact);
-	if (fault == DP_NUMBER_OK)
-		fault = dp_bridge_numeric_to_fixed(x, rounding, &fixed);
 	if (fault != DP_NUMBER_OK)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -122,36 +120,18 @@ read_number(Datum value, bool isnull, dp_rounding rounding, const char *what,
 dp_fixed
 dp_owner_read_epsilon(Datum value, bool isnull, const char *what)
 {
-	static const char *const hint =
-	"Give a positive number; budgets usually lie between 0.1 and 10.";
-	dp_fixed	epsilon = read_number(value, isnull, DP_ROUND_DOWN, what,
-									  hint);
-
-	if (epsilon == 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("%s must be positive", what),
-				 errdetail("It is zero."),
-				 errhint("%s", hint)));
-	return epsilon;
+	return read_number(value, isnull, what, DP_RANGE_POSITIVE,
+					   "Give a positive number; budgets usually lie between "
+					   "0.1 and 10.");
 }
 
 /* dp_owner_read_delta: a number of [0, 1), rounded down, or 22023. */
 dp_fixed
 dp_owner_read_delta(Datum value, bool isnull)
 {
-	static const char *const hint =
-	"Give 0, or a number far below one over the number of people.";
-	dp_fixed	delta = read_number(value, isnull, DP_ROUND_DOWN, "delta",
-									hint);
-
-	if (delta >= DP_FIXED_ONE)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("delta must be below 1"),
-				 errdetail("A delta of 1 or more promises nothing."),
-				 errhint("%s", hint)));
-	return delta;
+	return read_number(value, isnull, "delta", DP_RANGE_DELTA,
+					   "Give 0, or a number far below one over the number of "
+					   "people.");
 }
 
 /* dp_owner_read_filter: the filter that an argument names, or 22023. */

@@ -113,24 +113,12 @@ dp_procedure_sql_laplace(PG_FUNCTION_ARGS)
 static dp_fixed
 read_delta(FunctionCallInfo fcinfo, int place)
 {
-	dp_fixed	delta = 0;
-	dp_number_fault fault;
+	static const char *const hint =
+	"Use a number far below one over the number of people.";
 
-	dp_bridge_require_argument(fcinfo, place, "delta",
-							   "Use a number far below one over the number "
-							   "of people.");
-	fault = dp_bridge_numeric_to_fixed(dp_bridge_number(fcinfo, place),
-									   DP_ROUND_DOWN, &delta);
-	if (fault != DP_NUMBER_OK || delta == 0 || delta >= DP_FIXED_ONE)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("delta must be above 0 and below 1"),
-				 errdetail("It is %s.", fault != DP_NUMBER_OK ?
-						   dp_bridge_number_fault_text(fault) :
-						   delta == 0 ? "below 10^-24" : "too large"),
-				 errhint("Use a number far below one over the number of "
-						 "people.")));
-	return delta;
+	dp_bridge_require_argument(fcinfo, place, "delta", hint);
+	return dp_bridge_check_number(dp_bridge_number(fcinfo, place), "delta",
+								  DP_RANGE_INNER, DP_ROUND_DOWN, hint);
 }
 
 static variance_rule

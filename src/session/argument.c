@@ -61,22 +61,13 @@ dp_fixed
 dp_session_delta(FunctionCallInfo fcinfo, int place)
 {
 	Numeric		x = dp_bridge_number(fcinfo, place);
-	dp_fixed	delta = 0;
-	dp_number_fault fault;
 
 	if (x == NULL && dp_setting_mechanism == DP_SETTING_GAUSSIAN &&
 		dp_setting_delta[0] != '\0')
 		x = dp_bridge_text_to_numeric(dp_setting_delta);
 	if (x == NULL)
 		return 0;
-	fault = dp_bridge_numeric_to_fixed(x, DP_ROUND_DOWN, &delta);
-	if (fault != DP_NUMBER_OK || delta >= DP_FIXED_ONE)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("delta must be at least 0 and below 1"),
-				 errdetail("It is %s.", fault == DP_NUMBER_OK ?
-						   dp_bridge_fixed_to_cstring(delta) :
-						   dp_bridge_number_fault_text(fault)),
-				 errhint("Leave it out for a guarantee without delta.")));
-	return delta;
+	return dp_bridge_check_number(x, "delta", DP_RANGE_DELTA, DP_ROUND_DOWN,
+								  "Leave it out for a guarantee without "
+								  "delta.");
 }

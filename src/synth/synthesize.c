@@ -138,8 +138,6 @@ static dp_fixed
 read_delta(FunctionCallInfo fcinfo)
 {
 	Numeric		number = dp_bridge_number(fcinfo, ARG_DELTA);
-	dp_fixed	delta;
-	dp_number_fault fault;
 
 	if (number == NULL && dp_setting_delta[0] != '\0')
 		number = dp_bridge_text_to_numeric(dp_setting_delta);
@@ -148,17 +146,10 @@ read_delta(FunctionCallInfo fcinfo)
 								   "Say delta => 1e-9, well below one over "
 								   "the number of people, SET dp_pg.delta, "
 								   "or use method mwem.");
-	fault = dp_bridge_numeric_to_fixed(number, DP_ROUND_DOWN, &delta);
-	if (fault != DP_NUMBER_OK)
-		dp_bridge_refuse_parameter(
-			psprintf("delta is %s", dp_bridge_number_fault_text(fault)),
-			"It is a probability, well below one over the number of people.");
-	if (delta == 0 || delta >= DP_FIXED_ONE)
-		dp_bridge_refuse_parameter("delta must be above 0 and below 1",
-								   "It is a probability, well below one over "
-								   "the number of people; method mwem needs "
-								   "none.");
-	return delta;
+	return dp_bridge_check_number(number, "delta", DP_RANGE_INNER,
+								  DP_ROUND_DOWN, "It is a probability, well "
+								  "below one over the number of people; "
+								  "method mwem needs none.");
 }
 
 /*

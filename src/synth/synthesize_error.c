@@ -97,11 +97,9 @@ plain_sigma(FunctionCallInfo fcinfo, dp_fixed epsilon, double tables)
 
 	if (number == NULL)
 		return 0;
-	if (dp_bridge_numeric_to_fixed(number, DP_ROUND_DOWN, &delta) !=
-		DP_NUMBER_OK || delta == 0 || delta >= DP_FIXED_ONE)
-		dp_bridge_refuse_parameter("delta must be above 0 and below 1",
-								   "It is a probability, well below one over "
-								   "the number of people.");
+	delta = dp_bridge_check_number(number, "delta", DP_RANGE_INNER,
+								   DP_ROUND_DOWN, "It is a probability, well "
+								   "below one over the number of people.");
 	dp_bridge_check_status(dp_acct_zcdp_rho(epsilon, delta, &rho),
 						   "find sigma");
 	return sqrt(tables / (2 * dp_acct_fixed_approx(rho)));
