@@ -20,6 +20,7 @@
 #include "utils/lsyscache.h"
 
 #include "../bridge/dp_numeric.h"
+#include "../mech/dp_round.h"
 #include "procedure.h"
 
 #define RESOLUTION 20			/* a granule is sensitivity / 2^20 or less */
@@ -233,31 +234,6 @@ clamp(dp_int128 x)
 	return x > LIMIT ? LIMIT : x < -LIMIT ? -LIMIT : x;
 }
 
-/* floor(x/g + 1/2), exactly, of any double. */
-static dp_int128
-granules_of_double(double x, int exponent)
-{
-	double		scaled;
-	double		below;
-
-	if (isnan(x))
-		return 0;
-
-	/* exact, or tiny, or beyond the limit */
-	scaled = ldexp(x, -exponent);
-	if (scaled >= 0x1p100)
-		return LIMIT;
-	if (scaled <= -0x1p100)
-		return -LIMIT;
-
-	/*
-	 * scaled + 0.5 would round.  The difference is exact where it matters:
-	 * rounding never carries it across 0.5.
-	 */
-	below = floor(scaled);
-	return (dp_int128) below + (scaled - below >= 0.5 ? 1 : 0);
-}
-
 static dp_int128
 granules_of_numeric(Numeric x, const dp_lattice *lattice)
 {
@@ -276,15 +252,6 @@ granules_of_numeric(Numeric x, const dp_lattice *lattice)
 						  lattice->granule, NULL);
 }
 
-static dp_int128
-granules_of_integer(int64 x, int exponent)
-{
-	if (exponent > 64)
-		return 0;				/* |x| is below half a granule */
-	return exponent == 0 ? x :
-		((dp_int128) x + ((dp_int128) 1 << (exponent - 1))) >> exponent;
-}
-
 /*
  * dp_procedure_granules
  *	  floor(x/g + 1/2), at most 2^100 in size; 0 for NULL and NaN, so that an
@@ -300,24 +267,24 @@ dp_procedure_granules(const dp_lattice *lattice, Datum value, bool isnull)
 	switch (lattice->type)
 	{
 		case INT2OID:
-			granules = granules_of_integer(DatumGetInt16(value),
-										   lattice->exponent);
+			granules = dp_round_integer(DatumGetInt16(value),
+										lattice->exponent);
 			break;
 		case INT4OID:
-			granules = granules_of_integer(DatumGetInt32(value),
-										   lattice->exponent);
+			granules = dp_round_integer(DatumGetInt32(value),
+										lattice->exponent);
 			break;
 		case INT8OID:
-			granules = granules_of_integer(DatumGetInt64(value),
-										   lattice->exponent);
+			granules = dp_round_integer(DatumGetInt64(value),
+										lattice->exponent);
 			break;
 		case FLOAT4OID:
-			granules = granules_of_double(DatumGetFloat4(value),
-										  lattice->exponent);
+			granules = dp_round_double(DatumGetFloat4(value),
+									   lattice->exponent, DP_PROCEDURE_RANGE);
 			break;
 		case FLOAT8OID:
-			granules = granules_of_double(DatumGetFloat8(value),
-										  lattice->exponent);
+			granules = dp_round_double(DatumGetFloat8(value),
+									   lattice->exponent, DP_PROCEDURE_RANGE);
 			break;
 		case NUMERICOID:
 			granules = granules_of_numeric(DatumGetNumeric(value), lattice);

@@ -15,6 +15,7 @@
 #include "utils/fmgrprotos.h"
 #include "utils/numeric.h"
 
+#include "../mech/dp_round.h"
 #include "measure.h"
 
 typedef struct dp_sum_spec
@@ -57,19 +58,15 @@ dp_sum_state_merge(dp_sum_state *state, const dp_sum_state *other)
 	state->rows += other->rows;
 }
 
-/* The granule of an integer is 1 unless the owner declared another. */
+/* clamp(floor(x / granule + 1/2)); the granule is 1 unless declared. */
 static inline int64
 granules_of_integer(const dp_sum_spec *spec, int64 x)
 {
 	if (unlikely(spec->exponent != 0))
 	{
-		double		y = rint((double) x * spec->factor);
+		dp_int128	y = dp_round_integer(x, Max((int) spec->exponent, -63));
 
-		if (y <= spec->low_float)
-			return spec->low;
-		if (y >= spec->high_float)
-			return spec->high;
-		x = (int64) y;
+		return (int64) Min(Max(y, spec->low), spec->high);
 	}
 	if (x < spec->low)
 		return spec->low;
@@ -79,21 +76,9 @@ granules_of_integer(const dp_sum_spec *spec, int64 x)
 }
 
 /*
- * rint(y) as an integer, |y| < 2^62.  Adding and subtracting 1.5 * 2^52
- * rounds to an integer in the same mode without a call; above 2^51 every
- * double of interest goes through rint itself.
+ * The same for floats; x is not NaN.  What lies between the bounds is below
+ * 2^63 in size, as they are.
  */
-static inline int64
-round_to_integer(double y)
-{
-	const double magic = 6755399441055744.0;
-
-	if (likely(y > -2251799813685248.0 && y < 2251799813685248.0))
-		return (int64) ((y + magic) - magic);
-	return (int64) rint(y);
-}
-
-/* clamp(round(x / granule)); x is not NaN. */
 static inline int64
 granules_of_float(const dp_sum_spec *spec, float8 x)
 {
@@ -104,7 +89,7 @@ granules_of_float(const dp_sum_spec *spec, float8 x)
 		return spec->low;
 	if (y >= spec->high_float)
 		return spec->high;
-	granules = round_to_integer(y);
+	granules = dp_round_scaled(y);
 	if (granules < spec->low)
 		return spec->low;
 	if (granules > spec->high)
@@ -118,6 +103,7 @@ typedef struct dp_numeric_bounds
 	Numeric		low;
 	Numeric		high;
 	Numeric		factor;			/* 2^-exponent, exactly */
+	Numeric		half;			/* 1/2 */
 } dp_numeric_bounds;
 
 static inline dp_numeric_bounds
@@ -131,6 +117,7 @@ numeric_bounds(const dp_sum_spec *spec)
 										   (int) spec->exponent);
 	bounds.factor = dp_release_scale_numeric(int64_to_numeric(1),
 											 -(int) spec->exponent);
+	bounds.half = dp_bridge_power_of_two(-1);
 	return bounds;
 }
 
@@ -150,15 +137,18 @@ static inline int64
 granules_of_numeric(const dp_sum_spec *spec, const dp_numeric_bounds *bounds,
 					Numeric x)
 {
-	Datum		granules;
+	Datum		y;
 
 	if (compare_numeric(x, bounds->low) <= 0)
 		return spec->low;
 	if (compare_numeric(x, bounds->high) >= 0)
 		return spec->high;
-	granules = DirectFunctionCall2(numeric_mul, NumericGetDatum(x),
-								   NumericGetDatum(bounds->factor));
-	return DatumGetInt64(DirectFunctionCall1(numeric_int8, granules));
+	y = DirectFunctionCall2(numeric_mul, NumericGetDatum(x),
+							NumericGetDatum(bounds->factor));
+	y = DirectFunctionCall2(numeric_add, y, NumericGetDatum(bounds->half));
+	return DatumGetInt64(DirectFunctionCall1(
+							 numeric_int8,
+							 DirectFunctionCall1(numeric_floor, y)));
 }
 
 #endif							/* DP_RELEASE_GRANULE_H */

@@ -3,7 +3,7 @@
  *	  dp_pg.grid_counts(x, spec) as PostgreSQL calls it: one transition for
  *	  each type, and the steps of parallel plans.
  *
- * A row counts at clamp(round(x / granule)); NULL and NaN count nowhere,
+ * A row counts at clamp(floor(x / granule + 1/2)); NULL and NaN count nowhere,
  * infinities clamp.  What a row adds depends on the row alone.  The functions
  * are not strict, because the executor's test of all arguments costs more
  * than ours of one.
@@ -86,23 +86,6 @@ skip_row(FunctionCallInfo fcinfo)
 	return PG_GETARG_DATUM(0);
 }
 
-/*
- * As granules_of_integer, but a coarse grid is met exactly, ties upwards:
- * microseconds need more than the 53 bits of a double.
- */
-static inline int64
-granules_of_long(const dp_sum_spec *spec, int64 x)
-{
-	dp_int128	y;
-
-	if (likely(spec->exponent == 0))
-		return Min(Max(x, spec->low), spec->high);
-	if (spec->exponent > 64)	/* |x| is below half a granule */
-		return Min(Max(0, spec->low), spec->high);
-	y = (x + ((dp_int128) 1 << (spec->exponent - 1))) >> spec->exponent;
-	return (int64) Min(Max(y, spec->low), spec->high);
-}
-
 PG_FUNCTION_INFO_V1(dp_counts_add_int2);
 PG_FUNCTION_INFO_V1(dp_counts_add_int4);
 PG_FUNCTION_INFO_V1(dp_counts_add_int8);
@@ -128,7 +111,7 @@ PG_FUNCTION_INFO_V1(dp_counts_load);
 		\
 		if (PG_ARGISNULL(1)) \
 			return skip_row(fcinfo); \
-		return count_row(fcinfo, spec, granules_of_long(spec, get(1))); \
+		return count_row(fcinfo, spec, granules_of_integer(spec, get(1))); \
 	}
 
 #define ADD_FLOAT(name, get) \

@@ -11,6 +11,7 @@
 #include <math.h>
 
 #include "../bridge/dp_numeric.h"
+#include "../mech/dp_round.h"
 #include "net.h"
 
 #define RESOLUTION 20
@@ -94,18 +95,5 @@ dp_net_granules(const dp_net_grid *grid, Numeric x)
 dp_int128
 dp_net_granules_of_double(const dp_net_grid *grid, double x)
 {
-	const dp_int128 end = (dp_int128) 1 << RANGE;
-	double		scaled = ldexp(x, -grid->exponent);
-	double		below;
-
-	if (isnan(x))
-		return 0;
-	if (scaled >= 0x1p100)
-		return end;
-	if (scaled <= -0x1p100)
-		return -end;
-
-	/* the difference is exact where rounding could carry it across 0.5 */
-	below = floor(scaled);
-	return (dp_int128) below + (scaled - below >= .5 ? 1 : 0);
+	return dp_round_double(x, grid->exponent, RANGE);
 }
