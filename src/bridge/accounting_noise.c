@@ -93,7 +93,7 @@ read_granule(FunctionCallInfo fcinfo, int i, dp_number_range range)
 				 errdetail("It has more than 24 digits after the point."),
 				 errhint("Measure everything in granules: leave the granule "
 						 "out, divide the other numbers by it, and multiply "
-						 "the answer by it.")));
+						 "the result by it.")));
 	return granule;
 }
 
@@ -205,7 +205,7 @@ DP_ACCOUNTING(gaussian_sigma)
 												 &variance);
 		dp_accounting_done(status, "find sigma",
 						   "No variance between 10^-3 and 10^24 squared "
-						   "granules is known to suit.",
+						   "granules is known to suffice.",
 						   "Give another granule, or ask for method "
 						   "\"zcdp\".");
 	}

@@ -62,10 +62,11 @@ DP_ACCOUNTING(sparse_vector_error)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("cutoff must not be above questions"),
-				 errdetail("It is " INT64_FORMAT " of " INT64_FORMAT ".",
-						   request.cutoff, request.questions),
-				 errhint("A session of so many questions has no more "
-						 "\"above\"s than that.")));
+				 errdetail("The cutoff is " INT64_FORMAT ", and questions is "
+						   INT64_FORMAT ".", request.cutoff,
+						   request.questions),
+				 errhint("A session cannot answer \"above\" more often than "
+						 "it has questions.")));
 	dp_accounting_done(dp_acct_sparse_plan(&request, &plan),
 					   "plan a sparse vector session",
 					   "Epsilon cannot be divided among so many, or the "

@@ -26,7 +26,7 @@ dp_bridge_refuse_parallel(void)
 				(errcode(ERRCODE_INVALID_TRANSACTION_STATE),
 				 errmsg("cannot charge a privacy budget during a parallel "
 						"operation"),
-				 errdetail("A function that asks a private query is marked "
+				 errdetail("A function that runs a private query is marked "
 						   "PARALLEL SAFE or PARALLEL RESTRICTED."),
 				 errhint("Mark it PARALLEL UNSAFE.")));
 }

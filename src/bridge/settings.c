@@ -132,7 +132,8 @@ dp_bridge_settings_init(void)
 							   PGC_USERSET, 0,
 							   check_delta, NULL, NULL);
 	DefineCustomStringVariable("dp_pg.epsilon",
-							   "Price of a private value that names none.",
+							   "Price of a private value for which none is "
+							   "given.",
 							   "Decimal text; smaller is more private.",
 							   &dp_setting_epsilon, DEFAULT_EPSILON,
 							   PGC_USERSET, 0,
@@ -159,8 +160,8 @@ dp_bridge_settings_init(void)
 	DefineCustomIntVariable("dp_pg.max_predicates_per_row",
 							"Largest number of predicates of a list that are "
 							"evaluated for every row.",
-							"Predicates that are counted together do not "
-							"count.",
+							"Predicates that are counted together are not "
+							"included.",
 							&dp_setting_max_predicates_per_row,
 							1000, 1, INT_MAX,
 							PGC_SUSET, 0,
@@ -175,15 +176,14 @@ dp_bridge_settings_init(void)
 							 NULL, NULL, NULL);
 	DefineCustomBoolVariable("dp_pg.procedure",
 							 "Says whether a function calls a building block.",
-							 "In the header of a function, where its source "
-							 "does not show it; nowhere else has it an "
-							 "effect.",
+							 "For the header of a function whose source does "
+							 "not show it; has no effect elsewhere.",
 							 &setting_procedure, false,
 							 PGC_USERSET, 0,
 							 NULL, NULL, NULL);
 	DefineCustomIntVariable("dp_pg.reader_timeout",
 							"Longest wait of a private query for a reader.",
-							"Nothing is charged when it is over.",
+							"Nothing is charged when it is exceeded.",
 							&dp_setting_reader_timeout,
 							10000, 1, INT_MAX,
 							PGC_SIGHUP, GUC_UNIT_MS,
@@ -203,8 +203,7 @@ dp_bridge_settings_init(void)
 							 PGC_USERSET, 0,
 							 NULL, NULL, NULL);
 	DefineCustomIntVariable("dp_pg.worker_idle",
-							"Time after which an idle worker or reader "
-							"leaves.",
+							"Time after which an idle worker or reader exits.",
 							NULL,
 							&dp_setting_worker_idle, 10000, 10, INT_MAX,
 							PGC_SIGHUP, GUC_UNIT_MS,

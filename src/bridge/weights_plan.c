@@ -30,7 +30,7 @@ dp_bridge_weights_alpha(Numeric x)
 				 errmsg("alpha must be above 0 and at most 1/3"),
 				 errdetail("It is a fraction of n, and answers are within 3 "
 						   "alpha of the true fraction."),
-				 errhint("Leave alpha out for the least that can be "
+				 errhint("Leave alpha out to get the smallest that can be "
 						 "reached.")));
 	return alpha;
 }

@@ -61,8 +61,8 @@ read_method(FunctionCallInfo fcinfo, int argument, dp_fixed slack)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("method %s needs a positive delta_slack", name),
-				 errdetail("Without it nothing is gained over the sum of "
-						   "the epsilons."),
+				 errdetail("Without it the method is no cheaper than the sum "
+						   "of the epsilons."),
 				 errhint("Give a delta_slack, for example 1e-9, or use "
 						 "method basic.")));
 	return (batch_method) i;

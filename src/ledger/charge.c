@@ -156,7 +156,7 @@ rouse_worker(BackgroundWorkerHandle **handle, int *attempts)
 			raise_no_worker("The worker did not start in time.");
 			break;
 		case WORKER_NO_ENTRY:
-			raise_no_worker("Workers of other databases hold every entry.");
+			raise_no_worker("Workers of other databases hold all entries.");
 			break;
 	}
 }
@@ -277,14 +277,14 @@ pure_hint(const dp_limit *limit, const dp_spent *spent,
 		return NULL;
 	if (charge->epsilon == DP_FIXED_INFINITE)
 		return psprintf("Filter %s admits only mechanisms with a pure "
-						"epsilon, as discrete Laplace; others need a grant "
-						"with filter zcdp or best.",
+						"epsilon, such as discrete Laplace; others need a "
+						"grant with filter zcdp or best.",
 						dp_acct_filter_name(limit->filter));
 	if (limit->filter == DP_FILTER_ADVANCED ?
 		spent->squares == DP_FIXED_INFINITE :
 		spent->epsilon == DP_FIXED_INFINITE)
 		return psprintf("A mechanism without a pure epsilon was charged "
-						"before; filter %s cannot count on from there, zcdp "
+						"before; filter %s cannot go on from there, but zcdp "
 						"and best can.", dp_acct_filter_name(limit->filter));
 	return NULL;
 }
@@ -314,8 +314,8 @@ shortage_text(const dp_charge *charge, const dp_limit *limit,
 		limit->delta_sum - spent->delta);
 
 	if (spent->delta > limit->delta_sum)
-		return psprintf("Delta %s is spent already, and no more than %s may "
-						"be: nothing can be asked.",
+		return psprintf("Delta %s is already spent, and no more than %s may "
+						"be: no query is admitted.",
 						dp_bridge_fixed_to_cstring(spent->delta),
 						dp_bridge_fixed_to_cstring(limit->delta_sum));
 	if (limit->rho > 0 && (charge->epsilon == DP_FIXED_INFINITE ||
@@ -346,11 +346,11 @@ raise_exhausted(const dp_ledger_request *request, const dp_answer *answer)
 
 	if (hint == NULL && lacks_delta_only(limit, spent, charge))
 		hint = spent->delta < limit->delta_sum ?
-			"Only delta is lacking: ask with a smaller one, or ask the owner "
-			"of the dataset for more." :
-			"Only a delta is lacking: choose what needs none, as method "
-			"=> 'mwem' of dp_synthesize or Laplace noise, or ask the owner "
-			"of the dataset for one.";
+			"Only delta is lacking: use a smaller one, or ask the owner of "
+			"the dataset for more." :
+			"Only a delta is lacking: use a mechanism that needs none, such "
+			"as Laplace noise or method => 'mwem' of dp_synthesize, or ask "
+			"the owner of the dataset for one.";
 	ereport(ERROR,
 			(errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
 			 cap ?
@@ -386,7 +386,7 @@ dp_ledger_check_place(void)
 				(errcode(ERRCODE_READ_ONLY_SQL_TRANSACTION),
 				 errmsg("private queries cannot be answered during recovery"),
 				 errdetail("A standby cannot record the charge."),
-				 errhint("Ask the primary server.")));
+				 errhint("Run the query on the primary server.")));
 	dp_payer_refuse_place();
 }
 

@@ -32,7 +32,8 @@ read_names(FunctionCallInfo fcinfo, dp_ledger_request *request)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("dataset and mechanism must not be NULL"),
-				 errhint("Name the dataset that is charged and what for.")));
+				 errhint("Name the dataset to charge and the mechanism to "
+						 "charge it for.")));
 	request->dataset = *PG_GETARG_NAME(0);
 	mechanism = text_to_cstring(PG_GETARG_TEXT_PP(1));
 	if (strlen(mechanism) >= DP_MECHANISM_LENGTH)
@@ -117,16 +118,16 @@ read_part(FunctionCallInfo fcinfo, dp_ledger_part *part)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("a part needs a partition and a key"),
-				 errhint("Give the number that dp_pg.new_partition gave and "
-						 "the name of the part, or neither.")));
+				 errhint("Give both the number that dp_pg.new_partition "
+						 "returned and the name of the part, or neither.")));
 	if (PG_GETARG_INT64(5) > last_partition())
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("partition " INT64_FORMAT " was never given",
+				 errmsg("partition " INT64_FORMAT " was never assigned",
 						PG_GETARG_INT64(5)),
-				 errdetail("A later declaration could be given the same "
+				 errdetail("A later declaration could be assigned the same "
 						   "number."),
-				 errhint("Take one from dp_pg.new_partition().")));
+				 errhint("Get one from dp_pg.new_partition().")));
 	part->partition = PG_GETARG_INT64(5);
 	part->key = *PG_GETARG_NAME(6);
 }

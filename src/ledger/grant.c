@@ -45,8 +45,8 @@ read_renew(FunctionCallInfo fcinfo, int argument, Interval *out)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("renew must be a positive interval"),
-				 errdetail("None of its parts may be negative, and one must "
-						   "be positive."),
+				 errdetail("None of its parts may be negative, and at least "
+						   "one must be positive."),
 				 errhint("For example '7 days'; leave it out for a budget "
 						 "that never renews.")));
 	days = renew->month * 31.0 + renew->day +

@@ -79,8 +79,8 @@ limit_dataset(FunctionCallInfo fcinfo, Datum epsilon, Datum delta,
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("epsilon_floor must not be above epsilon_ceiling"),
-				 errdetail("No query could be asked."),
-				 errhint("Exchange the two, or leave one out.")));
+				 errdetail("No query could satisfy both."),
+				 errhint("Swap the two, or leave one out.")));
 	replace_cap(dp_owner_dataset_argument(fcinfo, 0), &wanted);
 	PG_RETURN_VOID();
 }
@@ -142,7 +142,7 @@ read_relation(FunctionCallInfo fcinfo, int argument)
 				 name ?
 				 errmsg("neighbouring relation \"%s\" does not exist", name) :
 				 errmsg("neighbouring relation must not be NULL"),
-				 errhint("Say add_remove (one person more or less) or "
+				 errhint("Use add_remove (one person more or less) or "
 						 "replace_one (one person's data exchanged).")));
 	return replace_one;
 }
@@ -176,9 +176,9 @@ dp_ledger_sql_neighbours(PG_FUNCTION_ARGS)
 		if (row.spent.charges > 0)
 			ereport(ERROR,
 					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-					 errmsg("dataset \"%s\" was charged already", name),
-					 errdetail("Its charges count for the neighbouring "
-							   "relation it has."),
+					 errmsg("dataset \"%s\" has already been charged", name),
+					 errdetail("Its charges were computed for the "
+							   "neighbouring relation that it has."),
 					 errhint("Protect the tables in a new dataset, and "
 							 "choose before the first query.")));
 		row.replace_one = replace_one;

@@ -49,8 +49,8 @@ dp_ledger_owner_dataset(const char *dataset, bool create)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("the name of a dataset must not be empty"),
-				 errhint("Without a name, the dataset is named like your "
-						 "role.")));
+				 errhint("Leave the name out to get a dataset with the name "
+						 "of your role.")));
 	dp_bridge_owner_begin(&saved);
 	found = dp_catalog_read_dataset(name, DP_ROW_READ, &row);
 	if (found != DP_FOUND && create)
@@ -67,7 +67,7 @@ dp_ledger_owner_dataset(const char *dataset, bool create)
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_OBJECT),
 				 errmsg("dataset \"%s\" does not exist", name),
-				 errhint("dp_protect makes a dataset when it protects the "
+				 errhint("dp_protect creates a dataset when it protects the "
 						 "first table.")));
 	if (!dp_payer_owns(caller, &row))
 		ereport(ERROR,
@@ -175,7 +175,7 @@ dp_owner_make_limit(dp_filter filter, dp_fixed epsilon, dp_fixed delta)
 	if (status == DP_E_RANGE || status == DP_E_OVERFLOW)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("no budget can be made of this epsilon and delta"),
+				 errmsg("cannot make a budget of this epsilon and delta"),
 				 errdetail("Filter %s cannot certify them.",
 						   dp_acct_filter_name(filter)),
 				 errhint("Use a larger delta, a smaller epsilon, or filter "

@@ -137,8 +137,8 @@ dp_payer_raise(const dp_answer *answer, const char *dataset)
 			ereport(ERROR,
 					(errcode(ERRCODE_UNDEFINED_OBJECT),
 					 errmsg("dataset \"%s\" does not exist", dataset),
-					 errhint("A dataset made by the present transaction "
-							 "can be charged once it is committed.")));
+					 errhint("A dataset that the current transaction created "
+							 "can be charged after COMMIT.")));
 			break;
 		case DP_OUTCOME_NO_BUDGET:
 			ereport(ERROR,
@@ -146,7 +146,7 @@ dp_payer_raise(const dp_answer *answer, const char *dataset)
 					 errmsg("role \"%s\" has no budget on dataset \"%s\"",
 							asking, dataset),
 					 errhint("The owner of the dataset can give one with "
-							 "dp_grant; it counts from COMMIT.")));
+							 "dp_grant; it takes effect at COMMIT.")));
 			break;
 		case DP_OUTCOME_TWO_BUDGETS:
 			ereport(ERROR,
@@ -156,17 +156,18 @@ dp_payer_raise(const dp_answer *answer, const char *dataset)
 					 errdetail("It is a member of \"%s\" and of \"%s\".",
 							   NameStr(answer->receipt.payer),
 							   NameStr(answer->other)),
-					 errhint("Choose with SET ROLE.")));
+					 errhint("Choose one with SET ROLE.")));
 			break;
 		case DP_OUTCOME_NEIGHBOURS:
 			ereport(ERROR,
 					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-					 errmsg("the charge was computed for another neighbouring "
-							"relation than that of dataset \"%s\"",
+					 errmsg("the charge was computed for a neighbouring "
+							"relation other than that of dataset \"%s\"",
 							dataset),
 					 errdetail("Nothing was charged."),
-					 errhint("Ask again.  What fails again does not support "
-							 "the relation that the owner chose.")));
+					 errhint("Try again.  A mechanism that fails again does "
+							 "not support the neighbouring relation that the "
+							 "owner chose.")));
 			break;
 		case DP_OUTCOME_BATCH_USED:
 			ereport(ERROR,
@@ -174,8 +175,9 @@ dp_payer_raise(const dp_answer *answer, const char *dataset)
 					 errmsg("batch " INT64_FORMAT " of role \"%s\" on dataset "
 							"\"%s\" is used up", answer->receipt.batch,
 							asking, dataset),
-					 errdetail("Its %d queries have been asked.  Nothing was "
-							   "charged.", answer->receipt.batch_queries),
+					 errdetail("All of its %d queries have been asked.  "
+							   "Nothing was charged.",
+							   answer->receipt.batch_queries),
 					 errhint("Open another one with dp_batch_open, or go on "
 							 "with the budget after dp_batch_close("
 							 INT64_FORMAT ").", answer->receipt.batch)));
@@ -185,7 +187,7 @@ dp_payer_raise(const dp_answer *answer, const char *dataset)
 					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 					 errmsg("role \"%s\" has an open batch on dataset "
 							"\"%s\"", asking, dataset),
-					 errdetail("Of batch " INT64_FORMAT " %d of %d queries "
+					 errdetail("In batch " INT64_FORMAT ", %d of %d queries "
 							   "have been asked.  Nothing was charged.",
 							   answer->receipt.batch,
 							   answer->receipt.batch_used,
@@ -205,9 +207,9 @@ dp_payer_raise(const dp_answer *answer, const char *dataset)
 					(errcode(ERRCODE_LOCK_NOT_AVAILABLE),
 					 errmsg("the ledger of dataset \"%s\" is locked",
 							dataset),
-					 errdetail("Somebody, perhaps the present transaction, "
-							   "holds a lock that recording the charge "
-							   "needs.  Nothing was charged."),
+					 errdetail("Somebody, perhaps the current transaction, "
+							   "holds a lock that is needed to record the "
+							   "charge.  Nothing was charged."),
 					 errhint("Commit the transaction that changes the "
 							 "budget and try again.")));
 			break;
@@ -217,8 +219,7 @@ dp_payer_raise(const dp_answer *answer, const char *dataset)
 					 errmsg("the ledger worker ended before it answered"),
 					 errdetail("The charge may have been recorded and "
 							   "counts as made; nothing was released."),
-					 errhint("Look into dp_pg.my_budget before asking "
-							 "again.")));
+					 errhint("Check dp_pg.my_budget before you ask again.")));
 			break;
 		case DP_OUTCOME_FAILED:
 			ereport(ERROR,
@@ -226,7 +227,7 @@ dp_payer_raise(const dp_answer *answer, const char *dataset)
 					 errmsg("the ledger could not record the charge"),
 					 errdetail("Nothing was charged and nothing was "
 							   "released."),
-					 errhint("The server log tells why.")));
+					 errhint("See the server log for the reason.")));
 			break;
 		default:
 			break;

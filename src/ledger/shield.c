@@ -238,10 +238,10 @@ refuse_unknown(Oid function)
 			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 			 errmsg("function %s is not known to call a building block",
 					name),
-			 errdetail("So what it reads with its owner's rights was not "
-					   "hidden from its caller.  Nothing was charged."),
-			 errhint("Its owner can tell: ALTER ROUTINE %s SET "
-					 "dp_pg.procedure = on;", name)));
+			 errdetail("What it reads with its owner's rights was therefore "
+					   "not hidden from its caller.  Nothing was charged."),
+			 errhint("Its owner can declare that it does: ALTER ROUTINE %s "
+					 "SET dp_pg.procedure = on;", name)));
 }
 
 /*

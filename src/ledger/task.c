@@ -235,10 +235,10 @@ raise_task(const dp_answer *answer, const char *dataset)
 			ereport(ERROR,
 					(errcode(ERRCODE_TRANSACTION_RESOLUTION_UNKNOWN),
 					 errmsg("the ledger worker ended before it answered"),
-					 errdetail("What was asked for may have been recorded; "
-							   "nothing was released."),
-					 errhint("Look into dp_pg.sessions and dp_pg.releases "
-							 "before asking again.")));
+					 errdetail("The request may have been recorded; nothing "
+							   "was released."),
+					 errhint("Check dp_pg.sessions and dp_pg.releases before "
+							 "you ask again.")));
 			break;
 		case DP_OUTCOME_FAILED:
 			ereport(ERROR,
@@ -246,7 +246,7 @@ raise_task(const dp_answer *answer, const char *dataset)
 					 errmsg("the ledger could not record the request"),
 					 errdetail("Nothing was recorded and nothing was "
 							   "released."),
-					 errhint("The server log tells why.")));
+					 errhint("See the server log for the reason.")));
 			break;
 		default:
 			dp_payer_raise(answer, dataset);

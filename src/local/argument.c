@@ -132,8 +132,7 @@ refuse_candidates(const char *detail)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("candidates must be all values that are possible, each "
-					"once"),
+			 errmsg("candidates must be all possible values, each once"),
 			 errdetail("%s", detail),
 			 errhidestmt(true),
 			 errhint("Give a one-dimensional array of two or more different "

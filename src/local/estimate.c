@@ -172,9 +172,9 @@ add_among(FunctionCallInfo fcinfo, float8 epsilon)
 	if (index < 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("an answer is none of the candidates"),
-				 errhint("Give the candidates that the answers were drawn "
-						 "among.")));
+				 errmsg("an answer is not one of the candidates"),
+				 errhint("Give the candidates from which the answers were "
+						 "drawn.")));
 	return add_answer(fcinfo, candidates->n, epsilon, candidates->array,
 					  index);
 }

@@ -68,10 +68,10 @@ respond_among(FunctionCallInfo fcinfo, const dp_rational *epsilon)
 	if (truth < 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("the value of a randomized response is none of the "
+				 errmsg("the value of a randomized response is not one of the "
 						"candidates"),
-				 errdetail("The candidates must be all values that are "
-						   "possible.  The value is not shown."),
+				 errdetail("The candidates must be all possible values.  The "
+						   "value is not shown."),
 				 errhint("Map rare values to one candidate that stands for "
 						 "all others."),
 				 errhidestmt(true), errhidecontext(true)));

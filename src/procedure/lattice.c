@@ -80,8 +80,8 @@ dp_procedure_read_array(FunctionCallInfo fcinfo, int place, const char *what,
 	char		align;
 
 	dp_bridge_require_argument(fcinfo, place, psprintf("array of %s", what),
-							   "How many there are must not depend on data; "
-							   "single elements may be NULL.");
+							   "The number of elements must not depend on "
+							   "data; single elements may be NULL.");
 	out->array = PG_GETARG_ARRAYTYPE_P(place);
 	out->type = ARR_ELEMTYPE(out->array);
 	get_typlenbyvalalign(out->type, &length, &by_value, &align);
@@ -91,7 +91,7 @@ dp_procedure_read_array(FunctionCallInfo fcinfo, int place, const char *what,
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("array of %s has no elements", what),
-				 errhint("How many there are must not depend on data.")));
+				 errhint("The number of elements must not depend on data.")));
 }
 
 /*
@@ -149,7 +149,7 @@ given_exponent(Numeric granule, bool integers)
 				 errmsg("granule must be a power of two"),
 				 errdetail("It must be 2^j for a whole j between %d and %d.",
 						   integers ? 0 : MIN_EXPONENT, MAX_EXPONENT),
-				 errhint("Leave it out to have it chosen.")));
+				 errhint("Leave it out to have one chosen.")));
 	return exponent;
 }
 

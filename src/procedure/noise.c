@@ -147,7 +147,7 @@ read_rule(FunctionCallInfo fcinfo, int place, int n, dp_fixed epsilon)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("method classical needs epsilon below 1"),
-				 errdetail("Its theorem does not hold from 1 on."),
+				 errdetail("Its theorem holds only below 1."),
 				 errhint("Use method exact or zcdp.")));
 	return (variance_rule) rule;
 }

@@ -67,7 +67,7 @@ static bool
 read_monotone(FunctionCallInfo fcinfo, int place)
 {
 	dp_bridge_require_argument(fcinfo, place, "monotone",
-							   "Say true only if one person more moves all "
+							   "Give true only if one person more moves all "
 							   "utilities up, or all of them down.");
 	return PG_GETARG_BOOL(place);
 }

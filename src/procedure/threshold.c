@@ -25,7 +25,7 @@ read_monotone(FunctionCallInfo fcinfo, int place,
 			  const dp_procedure_price *price)
 {
 	dp_bridge_require_argument(fcinfo, place, "monotone",
-							   "Say true only if one person more moves all "
+							   "Give true only if one person more moves all "
 							   "values up, or all of them down.");
 	if (PG_GETARG_BOOL(place) && price->standing.replace_one)
 		ereport(ERROR,

@@ -77,7 +77,7 @@ dp_declare_read_column(FunctionCallInfo fcinfo, dp_column *column)
 				(errcode(ERRCODE_UNDEFINED_COLUMN),
 				 errmsg("column \"%s\" of relation \"%s\" does not exist",
 						NameStr(column->name), get_rel_name(column->relid)),
-				 errhint("Column names are spelled exactly.")));
+				 errhint("Spell column names exactly.")));
 	get_atttypetypmodcoll(column->relid, column->attnum, &type,
 						  &column->typmod, &column->collation);
 	column->type = getBaseTypeAndTypmod(type, &column->typmod);
@@ -158,7 +158,7 @@ value_of_text(Oid type, int32 typmod, char *text, const dp_column *column)
 						   format_type_with_typemod(column->type,
 													column->typmod),
 						   error->message),
-				 errhint("Write it as the column's type does.")));
+				 errhint("Write it in the format of the column's type.")));
 	}
 	PG_END_TRY();
 	return result;
@@ -298,7 +298,7 @@ raise_reversed(const char *lower, const char *upper)
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 			 errmsg("lower bound %s is not below upper bound %s", lower,
 					upper),
-			 errhint("Give the smaller one as lower.")));
+			 errhint("Give the smaller bound as lower.")));
 }
 
 static void
@@ -526,7 +526,7 @@ read_keys(ArrayType *array, const dp_column *column, int *n)
 				 errmsg("too many keys: %d", *n),
 				 errdetail("dp_pg.max_groups allows %d.",
 						   dp_setting_max_groups),
-				 errhint("Declare fewer, or bounds instead.")));
+				 errhint("Declare fewer keys, or bounds instead.")));
 	texts = palloc(sizeof(char *) * *n);
 	for (int i = 0; i < *n; i++)
 	{

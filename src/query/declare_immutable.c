@@ -106,8 +106,8 @@ check_column(const dp_column *column)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("generated column \"%s\" cannot be declared immutable",
 						NameStr(column->name)),
-				 errdetail("Another expression could move all rows unseen by "
-						   "triggers."),
+				 errdetail("A change of its expression could move all rows "
+						   "unseen by triggers."),
 				 errhint("Store the value in a column of its own.")));
 	if (!is_partition_type(column->type))
 		ereport(ERROR,
@@ -310,9 +310,9 @@ declare_not_immutable(const dp_column *column, bool public_sizes)
 	if (public_sizes)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("only a column that is immutable has parts with "
-						"public sizes"),
-				 errhint("Declare immutable => true with it.")));
+				 errmsg("only an immutable column has parts with public "
+						"sizes"),
+				 errhint("Declare immutable => true as well.")));
 	write_partition(column, 0, 0, false);
 }
 

@@ -48,9 +48,9 @@ dp_declare_size_class(int64 rows)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("rows must not be negative"),
-				 errdetail("It says publicly about how many rows the relation "
-						   "has."),
-				 errhint("For example 1000000; it is kept as a power of "
+				 errdetail("It tells the public about how many rows the "
+						   "relation has."),
+				 errhint("For example 1000000; it is stored as a power of "
 						 "ten.")));
 	return size_class((double) rows);
 }
@@ -100,9 +100,9 @@ dp_declare_suggest_size(Oid relid)
 		return;
 	ereport(NOTICE,
 			(errmsg("no parallel workers will read relation %s", name),
-			 errdetail("Plans of private queries follow from public facts, "
-					   "and nothing is said about its size."),
-			 errhint("If it may be known that it has about " INT64_FORMAT
+			 errdetail("Plans of private queries depend on public facts only, "
+					   "and its size has not been declared."),
+			 errhint("If it may be public that it has about " INT64_FORMAT
 					 " rows: SELECT dp_declare('%s', rows => " INT64_FORMAT
 					 ");", size_class(rows), name, size_class(rows))));
 }

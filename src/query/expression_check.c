@@ -174,8 +174,8 @@ refuse_node(Node *node)
 	{
 		from = (Node *) ((CoerceViaIO *) node)->arg;
 		return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, location,
-								"It goes through the text of the value, which "
-								"can raise an error.",
+								"It converts through text, which can raise an "
+								"error.",
 								"Compare the column in its own type, or cast "
 								"the released value.",
 								"cast from %s to %s cannot be used on private "
@@ -384,7 +384,7 @@ check_column(Var *var)
 								"outer query");
 	if (var->varattno < 0)
 		return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, var->location,
-								"System columns tell where and when a row was "
+								"System columns show where and when a row was "
 								"stored.", "Use the columns of the table.",
 								"system column cannot be used on private "
 								"rows");

@@ -55,8 +55,8 @@ refuse_variable(Node *argument, int location, const char *what)
 	int			here = exprLocation(argument);
 
 	return refuse_shape(here >= 0 ? here : location,
-						psprintf("A bad %s would be an error only where a row "
-								 "reaches it.", what),
+						psprintf("A bad %s would raise an error only if a row "
+								 "reached it.", what),
 						psprintf("Write the %s as a constant in the query.",
 								 what),
 						"the %s must be a constant on private rows", what);
@@ -242,7 +242,7 @@ check_fold(Oid collation, int location)
 		return NULL;
 	return refuse_shape(location,
 						"In the encoding of this database some characters "
-						"cannot be folded, which is an error.",
+						"cannot be folded, which raises an error.",
 						"Use COLLATE \"C\".",
 						"letters cannot be folded on private rows here");
 }
@@ -265,7 +265,7 @@ check_length_cast(Oid function, List *args, int location)
 	if (function == F_BPCHAR_BPCHAR_INT4_BOOL && !typmod->constisnull &&
 		DatumGetInt32(typmod->constvalue) > VARHDRSZ + DP_TOTAL_CHAR_LIMIT)
 		return refuse_parameter(location,
-								"Every value is padded to it.",
+								"Every value is padded to that length.",
 								"Cast to varchar(n) or text.",
 								"character(n) may have at most 1000 "
 								"characters on private rows");
@@ -273,9 +273,9 @@ check_length_cast(Oid function, List *args, int location)
 		DatumGetBool(explicit->constvalue))
 		return NULL;
 	return refuse_shape(location,
-						"An implicit cast to a length is an error for longer "
-						"values.",
-						"Cast explicitly, which cuts them.",
+						"An implicit cast to a length raises an error for "
+						"longer values.",
+						"Write an explicit cast, which truncates them.",
 						"implicit cast to a length cannot be used on private "
 						"rows");
 }

@@ -567,9 +567,9 @@ dp_expression_limit_memory(Query *query)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("private query may need too much memory for one row"),
-				 errdetail("What its expressions can take together exceeds "
-						   "%zu MB; a column without a declared length counts "
-						   "as %d kB each time it is used.",
+				 errdetail("Together its expressions could take more than %zu "
+						   "MB; a column without a declared length counts as "
+						   "%d kB each time it is used.",
 						   MEMORY_LIMIT / (1024 * 1024),
 						   DP_TOTAL_TEXT_LIMIT / 1024),
 				 errhint("Use fewer functions of long columns, or ask the "

@@ -40,8 +40,8 @@ static dp_refusal *
 refuse_column(const RangeTblEntry *entry, const Var *var)
 {
 	return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, var->location,
-							"It is computed at each reading, by an expression "
-							"that is not allowed on private rows.",
+							"It is computed each time it is read, by an "
+							"expression that is not allowed on private rows.",
 							"Leave the column out, or let its owner make it "
 							"STORED.",
 							"virtual generated column \"%s\" cannot be used "

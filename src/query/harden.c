@@ -38,8 +38,8 @@ dp_harden_check(PG_FUNCTION_ARGS)
 				 errmsg("must be superuser to call %s", function),
 				 errdetail("It changes privileges on system catalogs and on "
 						   "objects of all owners."),
-				 errhint("Ask a superuser; the remedies of dp_audit() on what "
-						 "is yours you can run yourself.")));
+				 errhint("Ask a superuser; you can run the remedies of "
+						 "dp_audit() on your own objects yourself.")));
 	dp_relation_require_writable(function);
 	if (!superuser_arg(dp_bridge_extension_owner()))
 		ereport(ERROR,
@@ -47,14 +47,15 @@ dp_harden_check(PG_FUNCTION_ARGS)
 				 errmsg("extension dp_pg does not belong to a superuser"),
 				 errdetail("Its owner could have changed what %s does.",
 						   function),
-				 errhint("Give it back with REASSIGN OWNED.")));
+				 errhint("Give it back to a superuser with REASSIGN OWNED.")));
 	if (IsolationUsesXactSnapshot())
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("%s cannot run in a transaction with one snapshot",
 						function),
-				 errdetail("It would not see privileges that others changed "
-						   "since, and take them for its own work."),
+				 errdetail("It would not see privileges that others have "
+						   "changed since, and would take those changes for "
+						   "its own."),
 				 errhint("Use isolation level READ COMMITTED.")));
 	PG_RETURN_VOID();
 }
@@ -78,9 +79,8 @@ dp_harden_guard(PG_FUNCTION_ARGS)
 	if (!superuser())
 		ereport(ERROR,
 				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-				 errmsg("must be superuser to change what dp_harden wrote "
-						"down"),
-				 errdetail("dp_unharden() grants what it says."),
+				 errmsg("must be superuser to change what dp_harden recorded"),
+				 errdetail("dp_unharden() grants what is recorded there."),
 				 errhint("Ask a superuser to run dp_unharden().")));
 	return PointerGetDatum(TRIGGER_FIRED_BY_UPDATE(trigger->tg_event) ?
 						   trigger->tg_newtuple : trigger->tg_trigtuple);

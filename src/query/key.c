@@ -207,7 +207,7 @@ is_range_type(Oid type)
 }
 
 static const char *const undeclared_detail =
-"The values of a group key must be public, because a key that appears tells "
+"The values of a group key must be public, because a key that appears shows "
 "that somebody has it.";
 
 static dp_refusal *
@@ -240,11 +240,11 @@ classify_function(FuncExpr *call, Node *original, Oid relid, dp_key *key)
 	if (!(key->kind == DP_KEY_TRUNC ? dp_query_trunc_step(field, &step) :
 		  dp_query_extract_range(field, &monotone, &first, &last)))
 		return refuse_key(original,
-						  psprintf("field \"%s\" cannot make a group key",
-								   field),
+						  psprintf("field \"%s\" cannot be used in a group "
+								   "key", field),
 						  "Use year, quarter, month, week, day, hour or "
-						  "minute, or a field that extract repeats, such as "
-						  "dow.");
+						  "minute, or a field of extract that repeats, such "
+						  "as dow.");
 	declared = dp_attribute_lookup(relid, column->varattno);
 	if (declared == NULL || declared->lower == NULL)
 		return refuse_key(original,

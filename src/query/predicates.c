@@ -179,9 +179,9 @@ refuse_foreign(void)
 {
 	return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
 							"A predicate is text that may come from somebody "
-							"else than the role that runs it: subqueries, and "
-							"functions, operators and types of users, would "
-							"run with that role's rights.",
+							"other than the role that runs it: subqueries, "
+							"and functions, operators and types made by "
+							"users, would run with that role's rights.",
 							"Use built-in functions and types; compute other "
 							"values first, and write them into the "
 							"predicate.",
@@ -373,11 +373,9 @@ refuse_missing(const public_columns *state)
 						 foreach_current_index(lc) > 0 ? ", " : "",
 						 strVal(lfirst(lc)));
 	return dp_bridge_refuse(ERRCODE_INVALID_PARAMETER_VALUE, -1,
-							psprintf("Not in it: %s.", names.data),
-							"Ask about the columns that the universe was made "
-							"of.",
-							"predicate names columns outside of the "
-							"universe");
+							psprintf("Not in the universe: %s.", names.data),
+							"Ask only about the columns of the universe.",
+							"predicate names columns outside the universe");
 }
 
 static dp_refusal *
@@ -392,8 +390,8 @@ analyse_public(ParseState *pstate, const char *text, Node **out)
 		return refuse_missing(state);
 	if (contain_mutable_functions(*out))
 		return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
-								"Whether it holds for given values must be "
-								"the same at all times.",
+								"Whether it holds for given values must never "
+								"change.",
 								"Write values into the predicate that no "
 								"setting and no clock can change.",
 								"predicate depends on more than its columns");
@@ -455,7 +453,7 @@ check_length(int number, Size length, Size *total)
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("predicate %d is too long", number),
 				 errdetail("It may have %d bytes.", DP_PREDICATE_LENGTH),
-				 errhint("Ask about less at a time.")));
+				 errhint("Write a shorter predicate.")));
 	if (*total > DP_PREDICATES_LENGTH)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
@@ -499,7 +497,7 @@ dp_query_predicate_texts(ArrayType *array)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("there are too many predicates"),
-				 errdetail("%d were given, at most %d can be.", n,
+				 errdetail("%d were given; at most %d are allowed.", n,
 						   DP_PREDICATES_MAX),
 				 errhint("Ask about fewer at a time.")));
 	for (i = 0; i < n; i++)

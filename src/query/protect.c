@@ -40,8 +40,7 @@ dp_relation_require_writable(const char *function)
 	ereport(ERROR,
 			(errcode(ERRCODE_READ_ONLY_SQL_TRANSACTION),
 			 errmsg("cannot execute %s in a read-only transaction", function),
-			 errdetail("It writes what it is told into the catalog of "
-					   "dp_pg."),
+			 errdetail("It writes to the catalog of dp_pg."),
 			 errhint("Run it on the primary server, in a read-write "
 					 "transaction.")));
 }
@@ -57,15 +56,15 @@ dp_relation_require_owner(Oid relid)
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_TABLE),
 				 errmsg("relation with OID %u does not exist", relid),
-				 errdetail("It was dropped, or never was."),
+				 errdetail("It was dropped, or never existed."),
 				 errhint("Give the name of a table.")));
 	if (!object_ownercheck(RelationRelationId, relid, GetUserId()))
 		ereport(ERROR,
 				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
 				 errmsg("must be owner of relation \"%s\"",
 						get_rel_name(relid)),
-				 errdetail("What is private is for the owner of the table to "
-						   "say."),
+				 errdetail("Only the owner of a table may say what in it is "
+						   "private."),
 				 errhint("Act as role %s.",
 						 dp_exposure_role_name(dp_relation_owner(relid)))));
 }
@@ -86,8 +85,8 @@ dp_relation_require_protected(Oid relid)
 	ereport(ERROR,
 			(errcode(ERRCODE_UNDEFINED_OBJECT),
 			 errmsg("relation \"%s\" is not protected", get_rel_name(relid)),
-			 errdetail("Only a relation that dp_protect() was called for has "
-					   "declarations."),
+			 errdetail("Only a relation that was protected with dp_protect() "
+					   "has declarations."),
 			 OidIsValid(root) ?
 			 errhint("It is a part of protected relation %s: name that one.",
 					 dp_relation_qualified_name(root)) :
@@ -107,10 +106,10 @@ dp_relation_require_dataset(const char *dataset)
 		ereport(ERROR,
 				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
 				 errmsg("must be owner of dataset \"%s\"", dataset),
-				 errdetail("The relation belongs to you, its dataset does "
+				 errdetail("The relation belongs to you, but its dataset does "
 						   "not."),
-				 errhint("Ask the owner of the dataset: dp_pg.dataset tells "
-						 "who it is.")));
+				 errhint("Ask the owner of the dataset, who is named in "
+						 "dp_pg.dataset.")));
 }
 
 /*
@@ -133,8 +132,9 @@ refuse_kind(Oid relid, int code, const char *what, const char *hint)
 	ereport(ERROR,
 			(errcode(code),
 			 errmsg("cannot protect %s \"%s\"", what, get_rel_name(relid)),
-			 errdetail("Only ordinary and partitioned tables, with parts that "
-					   "are such, can be protected."),
+			 errdetail("Only ordinary and partitioned tables can be "
+					   "protected, and all of their parts must be such "
+					   "tables."),
 			 errhint("%s", hint)));
 }
 
@@ -144,7 +144,7 @@ check_kind(Oid relid)
 {
 	static const char *const own = "Protect tables of your own.";
 	static const char *const below =
-		"Protect the tables that it reads; views of them can be asked.";
+		"Protect the tables that it reads; views of them can be queried.";
 	char		kind = get_rel_relkind(relid);
 
 	if (IsCatalogRelationOid(relid) ||
@@ -198,10 +198,10 @@ check_unit(Oid relid, const char *unit)
 				(errcode(ERRCODE_UNDEFINED_COLUMN),
 				 errmsg("column \"%s\" of relation \"%s\" does not exist",
 						unit, get_rel_name(relid)),
-				 errdetail("The unit is the column that tells whose row it "
+				 errdetail("The unit is the column that says whose row it "
 						   "is."),
-				 errhint("Its name is spelled exactly, in the case it has in "
-						 "the catalog.")));
+				 errhint("Spell its name exactly as the catalog does, "
+						 "including upper and lower case.")));
 	}
 	get_atttypetypmodcoll(relid, attnum, &type, &typmod, &collation);
 	entry = lookup_type_cache(getBaseType(type), TYPECACHE_EQ_OPR_FINFO);
@@ -312,7 +312,7 @@ close_exposures(Oid relid, bool revoke)
 			 errdetail("%s", detail),
 			 errhint("To close it:%s%s", hint,
 					 !revoke && has_privileges(exposures) ?
-					 " With revoke => true the REVOKEs are done for you." :
+					 " With revoke => true the REVOKEs are run for you." :
 					 "")));
 }
 
@@ -376,8 +376,8 @@ choose_dataset(Oid relid, const char *asked)
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("relation \"%s\" belongs to dataset \"%s\"",
 						get_rel_name(relid), current),
-				 errdetail("It cannot pass to dataset \"%s\" while queries "
-						   "on it are paid from there.", dataset),
+				 errdetail("It cannot move to dataset \"%s\" while queries on "
+						   "it are charged to its present dataset.", dataset),
 				 errhint("Call dp_unprotect('%s') first; what was spent on "
 						 "dataset \"%s\" stays spent.",
 						 dp_relation_qualified_name(relid), current)));
@@ -404,9 +404,9 @@ warn_of_new_unit(Oid relid, const char *unit)
 			 errdetail("It was %s and becomes %s.",
 					   before ? quote_identifier(before) : "each row",
 					   unit ? quote_identifier(unit) : "each row"),
-			 errhint("What was spent so far promised something about the old "
+			 errhint("What was spent so far was for a promise about the old "
 					 "unit; it stays spent.  Columns that were declared "
-					 "immutable are so no longer.")));
+					 "immutable no longer are.")));
 	dp_declare_forget_partitions(relid);
 }
 
@@ -426,8 +426,8 @@ require_served(Oid relid, const char *dataset)
 			 errmsg("the owner of dataset \"%s\" does not own relation "
 					"\"%s\"", dataset, get_rel_name(relid)),
 			 errdetail("The relation belongs to %s, whose rights the owner of "
-					   "the dataset does not have; that one could give "
-					   "anybody a budget on it.",
+					   "the dataset does not have; the owner of the dataset "
+					   "could give anybody a budget on it.",
 					   dp_exposure_role_name(owner)),
 			 errhint("Call dp_protect() as %s, with a dataset of that role.",
 					 dp_exposure_role_name(owner))));
@@ -440,7 +440,7 @@ require_argument(bool isnull, const char *what)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("%s must not be NULL", what),
-				 errdetail("It tells which table is meant."),
+				 errdetail("It names the table."),
 				 errhint("Give the name of a table.")));
 }
 

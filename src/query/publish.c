@@ -103,9 +103,9 @@ check_view(Oid relid, Oid view)
 			 errmsg("published view \"%s\" is not granted to anybody",
 					get_rel_name(view)),
 			 invoker ?
-			 errdetail("It shows something else than columns of relation "
-					   "\"%s\" by now.", get_rel_name(relid)) :
-			 errdetail("It is not a security_invoker view any more."),
+			 errdetail("It no longer shows only columns of relation "
+					   "\"%s\".", get_rel_name(relid)) :
+			 errdetail("It is no longer a security_invoker view."),
 			 invoker ?
 			 errhint("Drop it, and publish again with dp_protect('%s', "
 					 "publish => ...).", dp_relation_qualified_name(relid)) :
@@ -188,7 +188,7 @@ find_name(char *publish)
 		names == NIL || list_length(names) > 2)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_NAME),
-				 errmsg("\"%s\" is not a name of a view", publish),
+				 errmsg("\"%s\" is not a valid name for a view", publish),
 				 errdetail("A view is named like a table, with or without "
 						   "its schema."),
 				 errhint("For example 'bi.visits'.")));
@@ -202,7 +202,7 @@ find_name(char *publish)
 					(errcode(ERRCODE_UNDEFINED_SCHEMA),
 					 errmsg("schema \"%s\" does not exist",
 							name->schemaname),
-					 errdetail("The view \"%s\" was to be made there.",
+					 errdetail("The view \"%s\" was to be created there.",
 							   name->relname),
 					 errhint("Create the schema first, or name another "
 							 "one.")));
@@ -226,7 +226,7 @@ find_name(char *publish)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("cannot publish as \"%s\"", publish),
-				 errdetail("A temporary view is nobody else's to see."),
+				 errdetail("Nobody else could see a temporary view."),
 				 errhint("Name a permanent schema.")));
 	return name;
 }
@@ -241,14 +241,14 @@ check_free(const RangeVar *name)
 		ereport(ERROR,
 				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
 				 errmsg("permission denied for schema %s", name->schemaname),
-				 errdetail("The view \"%s\" was to be made there.",
+				 errdetail("The view \"%s\" was to be created there.",
 						   name->relname),
 				 errhint("Name a schema in which you may create.")));
 	if (OidIsValid(get_relname_relid(name->relname, namespace)))
 		ereport(ERROR,
 				(errcode(ERRCODE_DUPLICATE_TABLE),
-				 errmsg("relation \"%s\" exists already", name->relname),
-				 errdetail("It is in schema \"%s\" and not the published "
+				 errmsg("relation \"%s\" already exists", name->relname),
+				 errdetail("It is in schema \"%s\" and is not the published "
 						   "view.", name->schemaname),
 				 errhint("Choose another name for the view.")));
 }
@@ -274,7 +274,7 @@ dp_publish_view(Oid relid, char *publish)
 	if (OidIsValid(before))
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("relation \"%s\" is published already",
+				 errmsg("relation \"%s\" is already published",
 						get_rel_name(relid)),
 				 errdetail("Its view is %s.",
 						   dp_relation_qualified_name(before)),

@@ -99,8 +99,8 @@ warn_of_owner(Oid relid)
 	if (OidIsValid(relid) && dp_relation_left_dataset(relid))
 		ereport(WARNING,
 				(errcode(ERRCODE_WARNING),
-				 errmsg("relation \"%s\" does not belong to the owner of its "
-						"dataset any more", get_rel_name(relid)),
+				 errmsg("relation \"%s\" no longer belongs to the owner of "
+						"its dataset", get_rel_name(relid)),
 				 errdetail("Private queries on it are refused, for "
 						   "everybody."),
 				 errhint("Protect it in a dataset of its new owner: "

@@ -156,7 +156,7 @@ check_parameters(Aggref *aggregate, const char *name)
 			return dp_bridge_refuse(ERRCODE_INVALID_PARAMETER_VALUE,
 									exprLocation(argument),
 									"Epsilon and bounds that depend on rows "
-									"would tell about the rows.",
+									"would reveal something about the rows.",
 									"Use constants, parameters, or "
 									"computations over them.",
 									"parameters of %s must not depend on rows",
@@ -183,7 +183,7 @@ check_lone_constant(Aggref *aggregate, const char *name)
 	return dp_bridge_refuse(ERRCODE_INVALID_PARAMETER_VALUE,
 							exprLocation(argument),
 							"The only argument is what to count.",
-							"To give an epsilon write dp_count(1, 0.5).",
+							"To give an epsilon, write dp_count(1, 0.5).",
 							"%s of a constant that is not an integer", name);
 }
 

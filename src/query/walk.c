@@ -148,7 +148,8 @@ inline_functions(Query *query, List **inval_items, int depth)
 			ereport(ERROR,
 					(errcode(ERRCODE_STATEMENT_TOO_COMPLEX),
 					 errmsg("SQL functions in FROM are nested too deeply"),
-					 errdetail("One calls another, more than %d times over.",
+					 errdetail("They call one another to a depth of more than "
+							   "%d.",
 							   INLINE_DEPTH),
 					 errhint("Nest them less deeply, or write one of them in "
 							 "PL/pgSQL.")));

@@ -57,7 +57,7 @@ raise_none(const char *detail, const char *hint)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_INSUFFICIENT_RESOURCES),
-			 errmsg("there is no process to read private rows"),
+			 errmsg("no process is available to read private rows"),
 			 errdetail("%s Nothing was charged.", detail),
 			 errhint("%s", hint)));
 }
@@ -116,7 +116,7 @@ get_reader(dp_asking *asking)
 
 	asking->waiter = dp_reader_enter(GetOuterUserId());
 	if (asking->waiter == NULL)
-		raise_none("Too many sessions wait for one.", "Try again.");
+		raise_none("Too many connections are waiting for one.", "Try again.");
 	for (;;)
 	{
 		asking->entry = dp_reader_given(asking->waiter, &since,
@@ -166,7 +166,7 @@ raise_dead(const dp_asking *asking)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_OPERATOR_INTERVENTION),
-			 errmsg("the process that reads private rows was ended"),
+			 errmsg("the process that reads private rows was terminated"),
 			 asking->charged ? errdetail("The charge stands.") :
 			 errdetail("Nothing was charged."),
 			 errhint("Run the query again.")));
@@ -179,10 +179,10 @@ raise_not_ready(int code)
 	if (code == ERRCODE_LOCK_NOT_AVAILABLE)
 		ereport(ERROR,
 				(errcode(code),
-				 errmsg("a lock that the private query needs is not to be "
-						"had"),
-				 errdetail("Somebody holds it or waits for it longer than "
-						   "dp_pg.worker_lock_timeout.  Nothing was "
+				 errmsg("could not obtain a lock that the private query "
+						"needs"),
+				 errdetail("Somebody has held it, or waited for it, longer "
+						   "than dp_pg.worker_lock_timeout.  Nothing was "
 						   "charged."),
 				 errhint("Run the query again, in a new transaction if this "
 						 "one has locked catalogs.")));
@@ -193,10 +193,10 @@ raise_not_ready(int code)
 				 errmsg("a process that reads private rows lacks resources"),
 				 errdetail("SQLSTATE %s.  Nothing was charged.",
 						   unpack_sql_state(code)),
-				 errhint("The server log says more to the administrator.")));
+				 errhint("The server log tells the administrator more.")));
 	ereport(ERROR,
 			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-			 errmsg("the private query could not be made ready"),
+			 errmsg("could not prepare the private query"),
 			 errdetail("SQLSTATE %s.  Nothing was charged.",
 					   unpack_sql_state(code)),
 			 errhint("Something it depends on may have changed: run it "

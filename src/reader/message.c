@@ -158,7 +158,8 @@ dp_message_build(const dp_reader_job *job, StringInfo out)
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("the private query is too large"),
 				 errdetail("With its constants and parameters it takes %d "
-						   "bytes, and may take %d.  Nothing was charged.",
+						   "bytes; at most %d are allowed.  Nothing was "
+						   "charged.",
 						   out->len, MOST_BYTES),
 				 errhint("Use fewer or shorter constants.")));
 }

@@ -60,9 +60,9 @@ dp_reader_raise(int code)
 	ereport(ERROR,
 			(errcode(ERRCODE_DATA_EXCEPTION),
 			 errmsg("the private query failed"),
-			 errdetail("What failed is not told, because it could depend on "
+			 errdetail("The cause is not shown, because it could depend on "
 					   "private rows; the charge stands if it was made."),
-			 errhint("The server log says more to the administrator.")));
+			 errhint("The server log tells the administrator more.")));
 }
 
 /* dp_reader_log: the administrator is told; nobody else is. */
@@ -80,7 +80,7 @@ dp_reader_raise_gone(void)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_QUERY_CANCELED),
-			 errmsg("the session of a private query is gone")));
+			 errmsg("the connection of a private query is gone")));
 }
 
 /* What is unsupported, or too much: plans are made from public facts. */

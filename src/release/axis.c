@@ -203,10 +203,10 @@ dp_axis_make_listed(dp_axis *axis, Oid type, Datum *values, int64 known)
 	Const	   *spec;
 
 	if (!dp_tally_can_read(type))
-		refuse_axis(axis, "Its type has no equality that is built in.",
+		refuse_axis(axis, "Its type has no built-in equality.",
 					"Choose a column of another type.");
 	if (known < 1)
-		refuse_axis(axis, "No value is declared.",
+		refuse_axis(axis, "No values are declared.",
 					"Ask the data owner to run dp_declare.");
 	spec = dp_tally_value_spec(type, values, known, &twice);
 	if (spec == NULL)
@@ -285,7 +285,7 @@ check_size(const dp_axis *axis, int64 size, int64 most)
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("column \"%s\" has too many public values",
 						NameStr(axis->name)),
-				 errdetail("It has " INT64_FORMAT ", at most " INT64_FORMAT
+				 errdetail("It has " INT64_FORMAT "; at most " INT64_FORMAT
 						   " can be used.", size, most),
 				 errhint("Cut it into bins, or leave it out.")));
 }
@@ -302,8 +302,8 @@ begin_axis(Oid relid, const char *column, int32 bins)
 				(errcode(ERRCODE_UNDEFINED_COLUMN),
 				 errmsg("column \"%s\" of relation \"%s\" does not exist",
 						column, get_rel_name(relid)),
-				 errhint("Column names are spelled exactly, as in columns "
-						 "=> ARRAY['age', 'ward'].")));
+				 errhint("Spell column names exactly, as in columns => "
+						 "ARRAY['age', 'ward'].")));
 	get_atttypetypmodcoll(relid, axis->attnum, &axis->type, &axis->typmod,
 						  &axis->collation);
 	axis->bins = bins;
@@ -316,7 +316,7 @@ refuse_key(const dp_axis *axis, Oid base_relid, AttrNumber attnum,
 		   const dp_refusal *refusal)
 {
 	refuse_axis(axis, "Its values must be public, because a value that "
-				"appears tells that somebody has it.",
+				"appears shows that somebody has it.",
 				dp_axis_can_have_bins(axis, base_relid, attnum) ?
 				"Cut its bounds into bins, with a number for each column as "
 				"in bins => ARRAY[0, 4]." :

@@ -65,7 +65,7 @@ middle_integer(const dp_axis *axis, int64 bin)
 
 	dp_tally_bucket_limits(finder->spec, bin, &first, &last);
 	if (first > last)
-		refuse_bins(axis, "Some bin would hold no value of its type.",
+		refuse_bins(axis, "One of the bins would hold no value of its type.",
 					"Use fewer bins.");
 	middle = first + (int64) (((uint64) last - (uint64) first) / 2);
 	if (finder->type == TIMESTAMPOID || finder->type == TIMESTAMPTZOID)
@@ -155,7 +155,7 @@ middle_number(const dp_axis *axis, int64 bin)
 			return value;
 	if (!round_middle(axis, bin, middle, kept == -1 ? digits + 20 : kept,
 					  &value))
-		refuse_bins(axis, "Some bin would hold no value of its type.",
+		refuse_bins(axis, "One of the bins would hold no value of its type.",
 					"Use fewer bins.");
 	return value;
 }

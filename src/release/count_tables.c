@@ -68,8 +68,8 @@ check_call_site(FunctionCallInfo fcinfo)
 		!AggCheckCallContext(fcinfo, NULL))
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("dp_pg.count_tables is used inside private queries "
-						"only"),
+				 errmsg("dp_pg.count_tables can be used only inside private "
+						"queries"),
 				 errhint("Use dp_argmax, dp_sparse_vector and the like.")));
 	spec = (const flat_spec *) PG_GETARG_POINTER(1);
 	if (PG_NARGS() != spec->naxes + 2)

@@ -201,7 +201,7 @@ dp_measure_distinct(const dp_measure *measure)
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("distinct values of type %s cannot be counted",
 						format_type_be(measure->argument_type)),
-				 errdetail("Its type has no hash function that is built in."),
+				 errdetail("Its type has no built-in hash function."),
 				 errhint("Cast the argument to text or to a number.")));
 	spec->hash = hash;
 	spec->varlena = get_typlen(measure->argument_type) == -1;

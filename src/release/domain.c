@@ -313,7 +313,7 @@ make_finder(dp_domain *domain)
 					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 					 errmsg("rows cannot be grouped by a key of type %s",
 							format_type_be(domain->type)),
-					 errdetail("Its type has no equality that is built in."),
+					 errdetail("Its type has no built-in equality."),
 					 errhint("Cast the key to text or to a number.")));
 		kind = DP_AXIS_LISTED;
 		spec = dp_tally_value_spec(domain->type, domain->values,

@@ -67,7 +67,7 @@ dp_release_grid(Numeric lower, Numeric upper, Numeric granule, bool integers)
 		numeric_is_inf(lower) || numeric_is_inf(upper))
 		refuse_bounds("bounds must be finite numbers",
 					  "Give the smallest and the largest value that a row may "
-					  "count with.");
+					  "contribute.");
 	if (dp_numeric_compare(lower, upper) >= 0)
 		refuse_bounds("lower bound must be less than upper bound",
 					  "Give the smaller bound first.");

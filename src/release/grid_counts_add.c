@@ -29,8 +29,8 @@ check_call_site(FunctionCallInfo fcinfo)
 	if (PG_ARGISNULL(2))
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("dp_pg.grid_counts is used inside private queries "
-						"only"),
+				 errmsg("dp_pg.grid_counts can be used only inside private "
+						"queries"),
 				 errhint("Use dp_quantile or dp_median.")));
 	if (!AggCheckCallContext(fcinfo, NULL))
 		ereport(ERROR,

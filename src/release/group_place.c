@@ -53,8 +53,8 @@ dp_group_place(PG_FUNCTION_ARGS)
 	if (unlikely(PG_ARGISNULL(2)))
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("dp_pg.group_place is used inside private queries "
-						"only"),
+				 errmsg("dp_pg.group_place can be used only inside private "
+						"queries"),
 				 errhint("Group by the key itself.")));
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();

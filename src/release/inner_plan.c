@@ -35,8 +35,8 @@ dp_release_check_preconditions(void)
 		ereport(ERROR,
 				(errcode(ERRCODE_READ_ONLY_SQL_TRANSACTION),
 				 errmsg("a private query cannot run during recovery"),
-				 errdetail("Its charge could not be written."),
-				 errhint("Ask on the primary server.")));
+				 errdetail("Its charge could not be recorded."),
+				 errhint("Run the query on the primary server.")));
 }
 
 /* ---- what only the session knows ---- */

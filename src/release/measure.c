@@ -84,8 +84,7 @@ dp_release_read_declared(const char *text, Oid type, int32 typmod)
 		FlushErrorState();
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("declaration of a column does not fit its type "
-						"any more"),
+				 errmsg("declaration of a column no longer fits its type"),
 				 errhint("Ask the data owner to run dp_declare again.")));
 	}
 	PG_END_TRY();
@@ -143,8 +142,8 @@ dp_measure_find_bounds(dp_measure *measure)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("bounds of %s are missing",
 						get_func_name(measure->aggregate->aggfnoid)),
-				 errdetail("Every row counts with a value between a lower and "
-						   "an upper bound, so that one row cannot show."),
+				 errdetail("The value of every row is clamped between a lower "
+						   "and an upper bound, so that one row cannot show."),
 				 errhint("Write them in the query, as in "
 						 "dp_%s(x, %s0, 100%s), or ask the owner to run "
 						 "dp_declare.",

@@ -58,8 +58,8 @@ check_call_site(FunctionCallInfo fcinfo)
 		!AggCheckCallContext(fcinfo, NULL))
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("dp_pg.count_conditions is used inside private "
-						"queries only"),
+				 errmsg("dp_pg.count_conditions can be used only inside "
+						"private queries"),
 				 errhint("Use dp_argmax.")));
 	fcinfo->flinfo->fn_extra = fcinfo->flinfo;
 }

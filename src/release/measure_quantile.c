@@ -84,8 +84,8 @@ read_fraction(const dp_measure *measure)
 				 errmsg("fraction of dp_quantile must be a number from 0 to "
 						"1"),
 				 errdetail("It is %s.", dp_bridge_number_fault_text(fault)),
-				 errhint("The median has 0.5; round(x, 9) shortens a number "
-						 "of many digits.")));
+				 errhint("The median is 0.5; round(x, 9) shortens a number "
+						 "with many digits.")));
 	if (fraction.num > fraction.den)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),

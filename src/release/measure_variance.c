@@ -54,8 +54,8 @@ check_result(const dp_measure *measure)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("bounds of dp_%s are too far apart",
 						measure->ops->name),
-				 errdetail("The square of their distance is no double "
-						   "precision number."),
+				 errdetail("The square of their distance does not fit in "
+						   "double precision."),
 				 errhint("Use narrower bounds, or cast the argument to "
 						 "numeric.")));
 }

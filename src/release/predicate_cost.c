@@ -37,16 +37,17 @@ dp_release_check_predicates(int64 evaluated, int64 all, bool tell)
 						   dp_setting_max_predicates_per_row),
 				 errhint("Ask about fewer at a time.  Without GROUP BY, "
 						 "conjunctions of comparisons of columns with "
-						 "constants (=, IN, IS NULL) do not count: they are "
-						 "counted together; dp_predicate_cost tells how many "
-						 "do.  A superuser may raise "
+						 "constants (=, IN, IS NULL) are not among these, "
+						 "because they are counted together; "
+						 "dp_predicate_cost shows how many predicates are.  A "
+						 "superuser may raise "
 						 "dp_pg.max_predicates_per_row.")));
 	if (tell && evaluated > WORTH_TELLING)
 		ereport(NOTICE,
 				(errmsg(INT64_FORMAT " of " INT64_FORMAT " predicates are "
 						"evaluated for every row", evaluated, all),
-				 errdetail("This takes as long as so many counts with FILTER "
-						   "in one query.")));
+				 errdetail("This takes as long as that many counts with "
+						   "FILTER in one query.")));
 }
 
 /* Over all lists of a block. */

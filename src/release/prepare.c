@@ -100,8 +100,8 @@ prepare_keys(dp_release_spec *spec)
 			ereport(ERROR,
 					(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 					 errmsg("query has too many public groups"),
-					 errdetail("Every combination of public keys is answered, "
-							   "and setting dp_pg.max_groups is %d.",
+					 errdetail("Every combination of public keys returns a "
+							   "row, and setting dp_pg.max_groups is %d.",
 							   dp_setting_max_groups),
 					 errhint("Group by fewer keys or narrower bounds.")));
 	}

@@ -242,8 +242,8 @@ refuse_step(const char *what, int type)
 					"read private rows"),
 			 errdetail("Its %s has type %d.  Nothing was charged.", what,
 					   type),
-			 errhint("Another extension may have made it; report it "
-					 "otherwise.")));
+			 errhint("Another extension may have added it; otherwise please "
+					 "report it.")));
 }
 
 /*

@@ -54,7 +54,7 @@ dp_release_refuse_loud(void)
 		return;
 	ereport(ERROR,
 			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-			 errmsg("messages of level LOG cannot be sent to this session"),
+			 errmsg("messages of level LOG cannot be sent to this connection"),
 			 errdetail("The function runs with another role's rights, and "
 					   "its plans could show what the caller may not see."),
 			 errhint("SET client_min_messages = notice; or let the server's "
@@ -114,7 +114,7 @@ refuse_talkative(void)
 					"rights", setting),
 			 errdetail("Its messages could show what the caller may not "
 					   "see."),
-			 errhint("RESET %s; or let the function's header set it.",
+			 errhint("RESET %s; or set it in the function's header.",
 					 setting)));
 }
 

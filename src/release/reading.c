@@ -285,8 +285,8 @@ check_axis(Oid relid, const dp_axis *axis)
 		return;
 	ereport(ERROR,
 			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-			 errmsg("column \"%s\" is not what it was", NameStr(axis->name)),
-			 errhint("Begin again with the relation as it is now.")));
+			 errmsg("column \"%s\" has changed", NameStr(axis->name)),
+			 errhint("Start again with the relation as it is now.")));
 }
 
 static dp_reading *

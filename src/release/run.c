@@ -94,8 +94,8 @@ check_owners(const dp_relation *relation, const dp_ledger_standing *standing)
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("relation \"%s\" does not belong to the owner of its "
 						"dataset", get_rel_name(relation->relid)),
-				 errdetail("The owner of dataset \"%s\" does not have the "
-						   "rights of its owner any more.",
+				 errdetail("The owner of dataset \"%s\" no longer has the "
+						   "rights of the relation's owner.",
 						   relation->dataset),
 				 errhint("Its owner must protect it in another dataset: "
 						 "dp_unprotect(), then dp_protect().")));

@@ -43,8 +43,8 @@ check_call_site(FunctionCallInfo fcinfo)
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(PG_NARGS() - 1))
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("dp_pg.bounded_sum is used inside private queries "
-						"only"),
+				 errmsg("dp_pg.bounded_sum can be used only inside private "
+						"queries"),
 				 errhint("Use dp_sum or dp_avg.")));
 	if (!AggCheckCallContext(fcinfo, NULL))
 		ereport(ERROR,

@@ -29,7 +29,7 @@ dp_tally_check_call_site(FunctionCallInfo fcinfo)
 	if (PG_ARGISNULL(PG_NARGS() - 1))
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("aggregate is used inside private queries only"),
+				 errmsg("aggregate can be used only inside private queries"),
 				 errhint("Use dp_histogram, dp_argmax or dp_topk.")));
 	if (!AggCheckCallContext(fcinfo, NULL))
 		ereport(ERROR,

@@ -102,8 +102,8 @@ check_reading(const dp_session *session, const dp_reading *reading)
 
 	if (reading->relid != terms->relid ||
 		strcmp(reading->dataset, NameStr(terms->dataset)) != 0)
-		dp_session_raise_closed(session->id, "Its relation belongs to "
-								"another dataset by now.");
+		dp_session_raise_closed(session->id, "Its relation now "
+								"belongs to another dataset.");
 	if (reading->standing.replace_one != terms->replace_one)
 		dp_session_raise_fate(DP_SESSION_NEIGHBOURS, session->id, terms);
 	if (reading->sensitivity > terms->sensitivity)
@@ -137,10 +137,10 @@ refuse_nested(void)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("a question cannot be asked while another one is "
-						"answered"),
-				 errdetail("It was asked within the query that reads for the "
-						   "other one."),
-				 errhint("Ask it before, and use its answer.")));
+						"being answered"),
+				 errdetail("It was asked within the query that reads rows for "
+						   "the other one."),
+				 errhint("Ask it first, and use its answer.")));
 }
 
 static void
@@ -288,7 +288,8 @@ dp_session_check_predicate(const char *predicate)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("predicate is too long"),
-				 errdetail("A question of a session has at most %d bytes.",
+				 errdetail("A question of a session may have at most %d "
+						   "bytes.",
 						   DP_PREDICATE_LENGTH),
-				 errhint("Ask about less at a time.")));
+				 errhint("Write a shorter predicate.")));
 }

@@ -63,7 +63,7 @@ read_positive(int64 x, const char *what)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("%s must be at least 1", what),
 				 errdetail("It is " INT64_FORMAT ".", x),
-				 errhint("Give the most that may be.")));
+				 errhint("Give the largest number that you want to allow.")));
 	return x;
 }
 
@@ -124,7 +124,7 @@ check_alpha(const dp_sparse_call *call)
 					   "confidence %s.", dp_numeric_text(reached),
 					   dp_bridge_fixed_to_cstring(DP_FIXED_ONE -
 												  call->request.beta)),
-			 errhint("Ask for alpha %s, or with a larger epsilon, fewer "
+			 errhint("Ask for alpha %s, or use a larger epsilon, fewer "
 					 "questions, a smaller cutoff or a lower confidence.",
 					 dp_numeric_text(reached))));
 }
@@ -139,10 +139,10 @@ make_plan(const dp_sparse_request *request, dp_sparse_plan *plan)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("method \"%s\" cannot use these parameters",
 						dp_acct_sparse_name(request->method)),
-				 errdetail("Epsilon is too small to be divided, confidence "
-						   "too close to 1, or the book's formula for a "
-						   "delta does not hold for this epsilon."),
-				 errhint("Use method best and moderate numbers.")));
+				 errdetail("Epsilon is too small to be divided, confidence is "
+						   "too close to 1, or the book's formula for a delta "
+						   "does not hold for this epsilon."),
+				 errhint("Use method best, or less extreme numbers.")));
 	dp_bridge_check_status(status, "plan a sparse vector");
 }
 

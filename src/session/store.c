@@ -67,8 +67,8 @@ raise_used_up(int64 id, dp_session_kind kind, const char *detail)
 			 errdetail("%s", detail),
 			 kind == DP_SESSION_WEIGHTS ?
 			 errhint("dp_weights_estimate and dp_weights_hypothesis still "
-					 "answer, from what was learned; for more, open another "
-					 "one, which is charged anew.") :
+					 "work, from what was learned; to ask more, open another "
+					 "session, which is charged anew.") :
 			 errhint("Open another one; it is charged anew.")));
 }
 
@@ -83,7 +83,7 @@ dp_session_raise_too_long(int64 id, int64 bytes_left, const char *predicate)
 			(errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
 			 errmsg("session " INT64_FORMAT " has no room for this question",
 					id),
-			 errdetail("The texts of its questions, which are kept, may have "
+			 errdetail("The texts of its questions, which are kept, may take "
 					   INT64_FORMAT " bytes more; this one has %zu.",
 					   bytes_left, strlen(predicate)),
 			 errhint("Shorten the predicate, or open another session, which "
@@ -135,9 +135,9 @@ dp_session_raise_fate(dp_session_fate fate, int64 id,
 			break;
 		case DP_SESSION_NO_BYTES:
 			raise_used_up(id, terms->kind,
-						  psprintf("The texts of its questions have all the "
-								   INT64_FORMAT " bytes that they may; dp_pg "
-								   "keeps them.", DP_SESSION_TEXTS));
+						  psprintf("The texts of its questions take all the "
+								   INT64_FORMAT " bytes that are allowed; "
+								   "dp_pg keeps them.", DP_SESSION_TEXTS));
 			break;
 		case DP_SESSION_ENDED:
 			dp_session_raise_closed(id, "The budget that paid for it began a "
@@ -145,8 +145,8 @@ dp_session_raise_fate(dp_session_fate fate, int64 id,
 									"now.");
 			break;
 		case DP_SESSION_NEIGHBOURS:
-			dp_session_raise_closed(id, "The dataset has another neighbouring "
-									"relation by now.");
+			dp_session_raise_closed(id, "The dataset now has another "
+									"neighbouring relation.");
 			break;
 	}
 }
@@ -301,8 +301,8 @@ dp_session_find(int64 id, dp_session_kind kind, bool reading_only)
 	if (get_rel_name(row.session.terms.relid) == NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_TABLE),
-				 errmsg("the relation of session " INT64_FORMAT " does not "
-						"exist any more", id),
+				 errmsg("the relation of session " INT64_FORMAT " no longer "
+						"exists", id),
 				 errdetail("It was %s.",
 						   TextDatumGetCString(dp_get(&row.values,
 													  SESSION_RELATION))),

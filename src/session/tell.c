@@ -92,8 +92,8 @@ dp_session_tell_sparse(int64 id, const dp_sparse_call *call)
 					   dp_session_tell_charge(&terms->plan.charge, 0,
 											  NameStr(terms->dataset))),
 			 is_vague(terms) ?
-			 errhint("Alpha is not below the threshold, so that a count of 0 "
-					 "may be \"above\". Use a larger epsilon, a smaller "
-					 "cutoff, fewer questions or a higher threshold; "
-					 "dp_sparse_vector_error tells what they reach.") : 0));
+			 errhint("Alpha is not below the threshold, so a count of 0 may "
+					 "be \"above\". Use a larger epsilon, a smaller cutoff, "
+					 "fewer questions or a higher threshold; "
+					 "dp_sparse_vector_error shows what they achieve.") : 0));
 }

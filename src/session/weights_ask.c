@@ -160,8 +160,8 @@ check_last_column(const dp_universe *universe, TupleDesc wanted)
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 			 errmsg("column list must end with " OWN_COLUMN),
-			 errdetail("Name and type must be these; its last column is %s "
-					   "%s.", quote_identifier(NameStr(last->attname)),
+			 errdetail("Its last column must have this name and type; it is "
+					   "%s %s.", quote_identifier(NameStr(last->attname)),
 					   format_type_be(last->atttypid)),
 			 errhint("Write AS t(%s, " OWN_COLUMN ").",
 					 dp_universe_columns_text(universe))));

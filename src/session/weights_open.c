@@ -124,14 +124,14 @@ read_numbers(FunctionCallInfo fcinfo, weights_call *call)
 
 	dp_bridge_require_argument(fcinfo, ARG_QUERIES,
 							   "the number of questions, queries,",
-							   "Give the most that will be asked.");
+							   "Give the largest number that will be asked.");
 	request->questions = PG_GETARG_INT32(ARG_QUERIES);
 	if (request->questions < 1)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("the number of questions, queries, must be at least "
 						"1"),
-				 errhint("Give the most that will be asked.")));
+				 errhint("Give the largest number that will be asked.")));
 	(void) dp_bridge_epsilon(fcinfo, ARG_EPSILON, &call->epsilon);
 	request->epsilon = call->epsilon;
 	if (!PG_ARGISNULL(ARG_N))
@@ -320,7 +320,7 @@ tell_session(int64 id, const weights_call *call, const char *dataset)
 			 plan->alpha >= DP_FIXED_ONE / 9 ?
 			 errhint("Answers may be off by a third of all rows. Use a larger "
 					 "epsilon, a delta, fewer cells, fewer questions or more "
-					 "rows; dp_weights_error tells what they reach.") : 0));
+					 "rows; dp_weights_error shows what they achieve.") : 0));
 }
 
 /* ---- SQL ---- */

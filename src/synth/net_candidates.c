@@ -61,8 +61,8 @@ make_query(dp_net_candidates *c, const char *answers, TupleDesc wanted)
 				(errcode(ERRCODE_UNDEFINED_COLUMN),
 				 errmsg("table %s of candidates has no column \"%s\"",
 						c->name, answers),
-				 errhint("Say by answers => which column holds an array with "
-						 "one number for each query.")));
+				 errhint("Name with answers => the column that holds an array "
+						 "with one number for each query.")));
 	initStringInfo(&text);
 	appendStringInfo(&text, "SELECT c.%s::pg_catalog.numeric[]",
 					 quote_identifier(answers));
@@ -151,7 +151,7 @@ check_row(dp_net_candidates *c, int n)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("there are too many candidates"),
-				 errdetail("At most " INT64_FORMAT " can be chosen among.",
+				 errdetail("At most " INT64_FORMAT " are allowed.",
 						   NET_CANDIDATES),
 				 errhint("Fewer candidates also mean a smaller error.")));
 }
@@ -196,7 +196,7 @@ dp_net_read_candidates(dp_net_candidates *out, Oid relid,
 	if (OidIsValid(dp_relation_protected_root(relid)))
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("protected relation \"%s\" cannot be the candidates",
+				 errmsg("protected relation \"%s\" cannot hold the candidates",
 						get_rel_name(relid)),
 				 errdetail("Candidates must be public."),
 				 errhint("Name a table that you made from public or released "

@@ -155,7 +155,7 @@ dp_synth_relation_name(Oid relid)
 				(errcode(ERRCODE_UNDEFINED_TABLE),
 				 errmsg("relation with OID %u does not exist", relid),
 				 errdetail("Nothing was charged."),
-				 errhint("Perhaps it was dropped since the statement "
+				 errhint("It may have been dropped since the statement "
 						 "began.")));
 	return dp_relation_qualified_name(relid);
 }

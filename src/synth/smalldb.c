@@ -139,9 +139,9 @@ best_size(FunctionCallInfo fcinfo, smalldb *s)
 	if (s->n == 0)
 		dp_bridge_require_argument(fcinfo, ARG_ALPHA,
 								   "alpha of dp_smalldb without n",
-								   "Say alpha => 0.3, an error as a fraction "
-								   "of the rows, or n, when it is public; "
-								   "dp_smalldb_error tells what an alpha "
+								   "Give alpha => 0.3, an error as a fraction "
+								   "of the rows, or n, if it is public; "
+								   "dp_smalldb_error shows what an alpha "
 								   "means.");
 	terms.universe = (uint64) s->universe->size;
 	terms.queries = (uint64) s->queries.n;
@@ -237,7 +237,7 @@ read_n(FunctionCallInfo fcinfo, smalldb *s)
 	s->n = PG_GETARG_INT64(ARG_N);
 	if (s->n < 1)
 		dp_bridge_refuse_parameter("n must be at least 1",
-								   "It is the number of rows, when that is "
+								   "It is the number of rows, if that is "
 								   "public; without it a part of epsilon is "
 								   "spent on a noisy count.");
 }

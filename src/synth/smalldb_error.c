@@ -165,8 +165,8 @@ read_question(FunctionCallInfo fcinfo, dp_synth_smalldb_terms *q)
 	if (q->universe > 0 && q->queries == 0 && q->dimension == 0)
 		dp_bridge_refuse_parameter("queries and vc_dimension must not both "
 								   "be NULL",
-								   "Give the number of queries, or a bound "
-								   "of what they can tell apart.");
+								   "Give the number of queries, or a bound on "
+								   "what they can tell apart.");
 }
 
 PG_FUNCTION_INFO_V1(dp_synth_sql_smalldb_error);

@@ -91,8 +91,8 @@ check_rows(const dp_synthesis *s, double rows, const char *hint)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("there are too many rows to draw"),
-				 errdetail("At most " INT64_FORMAT " rows of %d columns can "
-						   "be.", most, s->universe->naxes),
+				 errdetail("At most " INT64_FORMAT " rows of %d columns are "
+						   "allowed.", most, s->universe->naxes),
 				 errhint("%s", hint)));
 }
 
@@ -114,19 +114,19 @@ read_sizes(FunctionCallInfo fcinfo, dp_synthesis *s)
 	s->rows = PG_ARGISNULL(ARG_ROWS) ? -1 : PG_GETARG_INT64(ARG_ROWS);
 	if (!PG_ARGISNULL(ARG_ROWS) && s->rows < 1)
 		dp_bridge_refuse_parameter("rows must be at least 1",
-								   "Leave it out for as many rows as there "
-								   "are, about.");
+								   "Leave it out for about as many rows as "
+								   "there are.");
 	check_rows(s, (double) s->rows,
-			   "Ask for fewer, and multiply what you count.");
+			   "Ask for fewer, and scale up what you count.");
 	s->n = PG_ARGISNULL(ARG_N) ? -1 : PG_GETARG_INT64(ARG_N);
 	if (!PG_ARGISNULL(ARG_N) && (s->n < 1 || s->n > MOST_ROWS))
 		dp_bridge_refuse_parameter("n must be at least 1 and at most 2^50",
-								   "It is the number of rows, when that is "
+								   "It is the number of rows, if that is "
 								   "public; without it the number is "
 								   "estimated.");
 	if (s->rows < 0)
 		check_rows(s, (double) s->n,
-				   "Say rows => 1000000, and multiply what you count.");
+				   "Use rows => 1000000, and scale up what you count.");
 	/* n counts all rows, the tables those with a place on every axis */
 	s->terms.total = find_incomplete(s) == NULL ? s->n : -1;
 }
@@ -143,9 +143,9 @@ read_delta(FunctionCallInfo fcinfo)
 		number = dp_bridge_text_to_numeric(dp_setting_delta);
 	if (number == NULL)
 		dp_bridge_refuse_parameter("method aim needs a delta",
-								   "Say delta => 1e-9, well below one over "
-								   "the number of people, SET dp_pg.delta, "
-								   "or use method mwem.");
+								   "Give delta => 1e-9, well below one over "
+								   "the number of people, SET dp_pg.delta, or "
+								   "use method mwem.");
 	return dp_bridge_check_number(number, "delta", DP_RANGE_INNER,
 								  DP_ROUND_DOWN, "It is a probability, well "
 								  "below one over the number of people; "
@@ -168,7 +168,8 @@ plan_price(FunctionCallInfo fcinfo, dp_synthesis *s)
 	{
 		if (!PG_ARGISNULL(ARG_DELTA))
 			dp_bridge_refuse_parameter("method mwem takes no delta",
-									   "It is epsilon-DP.");
+									   "It is epsilon-differentially "
+									   "private.");
 		s->charge.epsilon = s->epsilon_fixed;
 		dp_bridge_check_status(dp_acct_rho_from_pure(&s->epsilon,
 													 &s->charge.rho),
@@ -237,9 +238,9 @@ show_plan(const dp_synthesis *s)
 					   "of %.4g for the same price.", sigma)));
 	if (s->n > 0 && s->terms.total < 0)
 		ereport(NOTICE,
-				(errmsg("the number of rows is estimated, whatever n says"),
-				 errdetail("Rows are left out whose \"%s\" is none of its "
-						   "public values.",
+				(errmsg("the number of rows is estimated although n is given"),
+				 errdetail("Rows whose \"%s\" is not one of its public values "
+						   "are left out.",
 						   NameStr(find_incomplete(s)->name)),
 				 errhint("Where keys are declared, the data owner can "
 						 "declare other => ... for all others.")));
@@ -383,9 +384,9 @@ show_errors(const dp_synthesis *s, int64 nrows)
 		ereport(NOTICE,
 				(errmsg("the universe has about %.0f rows; nothing is "
 						"promised about the marginals", report->total),
-				 errhint("Bins or fewer of them (bins => ...), fewer columns, "
-						 "smaller marginals or a larger epsilon allow a "
-						 "promise.")));
+				 errhint("Bins, or fewer of them (bins => ...), fewer "
+						 "columns, smaller marginals or a larger epsilon "
+						 "allow a promise.")));
 	else
 		ereport(NOTICE,
 				(errmsg("the universe has about %.0f rows; no cell of the "
@@ -395,13 +396,13 @@ show_errors(const dp_synthesis *s, int64 nrows)
 				 errdetail("This holds with probability 0.95.") :
 				 errdetail("This holds with probability 0.95.  The errors of "
 						   "all cells of one marginal add up to at most %.3g "
-						   "of the rows, and to %.3g in the mean over the "
+						   "of the rows, and to %.3g on average over the "
 						   "marginals.%s", report->max_error,
 						   report->mean_error, rest),
 				 report->cell_error > report->total / 10 ?
-				 errhint("Bins or fewer of them (bins => ...), fewer columns, "
-						 "smaller marginals or a larger epsilon make it "
-						 "smaller.") : 0));
+				 errhint("Bins, or fewer of them (bins => ...), fewer "
+						 "columns, smaller marginals or a larger epsilon make "
+						 "it smaller.") : 0));
 }
 
 PG_FUNCTION_INFO_V1(dp_synth_sql_synthesize);

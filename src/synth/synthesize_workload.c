@@ -93,7 +93,7 @@ refuse_too_many(const char *what, double found, double most)
 	ereport(ERROR,
 			(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 			 errmsg("the marginals have too many %s", what),
-			 errdetail("There would be %.0f, at most %.0f can be.", found,
+			 errdetail("There would be %.0f; at most %.0f are allowed.", found,
 					   most),
 			 errhint("Use fewer columns, fewer bins, smaller marginals, or "
 					 "a list of those that matter.")));
@@ -222,8 +222,8 @@ find_column(const dp_synthesis *s, const char *name, const char *text)
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 			 errmsg("marginal \"%s\" names \"%s\", which is not in columns",
 					text, name),
-			 errhint("Write names as in SQL, apart by commas: "
-					 "'age, \"native-country\"'.")));
+			 errhint("Write names as in SQL, separated by commas: 'age, "
+					 "\"native-country\"'.")));
 	return -1;
 }
 
@@ -238,8 +238,8 @@ read_set(const dp_synthesis *s, const char *text)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("\"%s\" is not a list of columns", text),
-				 errhint("Write names as in SQL, apart by commas: "
-						 "'age, \"native-country\"'.")));
+				 errhint("Write names as in SQL, separated by commas: 'age, "
+						 "\"native-country\"'.")));
 	foreach(lc, names)
 		set |= DP_COLUMN(find_column(s, lfirst(lc), text));
 	return set;
@@ -286,7 +286,7 @@ dp_synthesis_sets(dp_synthesis *s, ArrayType *sets)
 			ereport(ERROR,
 					(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 					 errmsg("marginals are too long"),
-					 errdetail("One may have %d bytes, all together %d.",
+					 errdetail("One may have %d bytes, and all together %d.",
 							   DP_PREDICATE_LENGTH, DP_PREDICATES_LENGTH),
 					 errhint("Write the names of columns and commas only.")));
 		add_set(&wanted, read_set(s, names));

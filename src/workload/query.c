@@ -143,8 +143,8 @@ check_marginals(const dp_universe *universe, int k)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("there are too many marginals"),
-				 errdetail("%.0f tables of %d columns exist, at most %d can "
-						   "be asked for.", tables, k, MARGINALS_MAX),
+				 errdetail("There are %.0f tables of %d columns; at most %d "
+						   "are allowed.", tables, k, MARGINALS_MAX),
 				 errhint("Use smaller marginals, or fewer columns.")));
 }
 

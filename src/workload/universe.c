@@ -44,7 +44,7 @@ read_columns(ArrayType *array, int *n)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("there are too many columns"),
-				 errdetail("%d were given, at most %d can be.", *n,
+				 errdetail("%d were given; at most %d are allowed.", *n,
 						   DP_UNIVERSE_AXES),
 				 errhint("Leave some out.")));
 	names = palloc(sizeof(char *) * *n);

@@ -52,7 +52,7 @@ SELECT throws_ok($$ SELECT dp_neighbours('no such dataset', 'replace_one') $$, '
 SELECT throws_ok($$ SELECT dp_unlimit('no such dataset') $$, '42704');
 SELECT throws_ok($$ SELECT dp_odometer_statement('no such dataset', 1e-9) $$, '42704');
 SELECT throws_ok($$ SELECT dp_pg.charge('x', 'm', 1, partition => 1) $$, '22023');
-SELECT throws_ok($$ SELECT dp_pg.charge('x', 'm', 1, partition => 999999999, part => 'a') $$, '22023', NULL, 'a partition that was never given');
+SELECT throws_ok($$ SELECT dp_pg.charge('x', 'm', 1, partition => 999999999, part => 'a') $$, '22023', NULL, 'a partition that was never assigned');
 
 SELECT * FROM finish();
 ROLLBACK;

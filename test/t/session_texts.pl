@@ -120,7 +120,7 @@ END $$;
 EOT
 is( as($node, 'alice', "SELECT asked, told FROM fill($s)"),
 	"1023|session $s has no room for this question|The texts of its questions,"
-	  . ' which are kept, may have 64198 bytes more; this one has 65536.'
+	  . ' which are kept, may take 64198 bytes more; this one has 65536.'
 	  . '|Shorten the predicate, or open another session, which is charged anew.',
 	'64 MB are the most');
 is(session_state($node, $s, 'state, asked, bytes_left'),
@@ -141,7 +141,7 @@ my (undef, undef, $error) = $node->psql('postgres', asking($s, "'true'"),
 	extra_params => [ '-U', 'alice' ]);
 like(
 	$error,
-	qr/is used up\nDETAIL: .* have all the $most bytes that they may/,
+	qr/is used up\nDETAIL: .* take all the $most bytes that are allowed/,
 	'and says why');
 
 # What does not fit is refused before rows are read: the function of the view
