@@ -107,7 +107,7 @@ COMMENT ON COLUMN dp_pg.budget.renew IS
 COMMENT ON COLUMN dp_pg.budget.period_start IS
 'start of the period that the spent_ columns count; advanced by whole periods when the next charge comes';
 COMMENT ON COLUMN dp_pg.budget.period IS
-'number of the period: how often the spending began anew';
+'number of the period: how often the spending started again';
 COMMENT ON COLUMN dp_pg.budget.spent_epsilon IS
 'sum of epsilon in the period; Infinity once a mechanism was not pure';
 COMMENT ON COLUMN dp_pg.budget.spent_squares IS
@@ -250,14 +250,14 @@ RETURNS bool
 LANGUAGE c STABLE
 AS 'MODULE_PATHNAME', 'dp_ledger_sql_inherits';
 COMMENT ON FUNCTION dp_pg.inherits(oid, name, bigint) IS
-'does the current user have the rights of the role a catalog row speaks of? false for NULL and for a dropped role';
+'does the current user have the rights of the role that a catalog row names? false for NULL and for a dropped role';
 
 CREATE FUNCTION dp_pg.is_me(role_oid oid, role_name name, cluster bigint)
 RETURNS bool
 LANGUAGE c STABLE
 AS 'MODULE_PATHNAME', 'dp_ledger_sql_is_me';
 COMMENT ON FUNCTION dp_pg.is_me(oid, name, bigint) IS
-'is the current user the role a catalog row speaks of? false for NULL and for a dropped role';
+'is the current user the role that a catalog row names? false for NULL and for a dropped role';
 
 ALTER TABLE dp_pg.dataset ENABLE ROW LEVEL SECURITY;
 ALTER TABLE dp_pg.budget ENABLE ROW LEVEL SECURITY;
@@ -314,7 +314,7 @@ CROSS JOIN LATERAL (
 CROSS JOIN LATERAL (
 	SELECT r.renewal, coalesce(r.renewal <= now(), false) AS over) AS p;
 COMMENT ON VIEW dp_pg.budgets IS
-'limits and spending per dataset and role: all roles of one''s own datasets, else one''s own and one''s groups''; spent_ columns count the present period, whose end is renewal (NULL: never, or the next charge begins a new one); role is its present name, and of the rows of one name at most one per dataset is in_force: the others are of roles that were dropped, or were restored and another row took their place';
+'limits and spending per dataset and role: all roles of one''s own datasets, else one''s own and one''s groups''; spent_ columns count the present period, whose end is renewal (NULL: never, or the next charge starts a new one); role is its present name, and of the rows of one name at most one per dataset is in_force: the others are of roles that were dropped, or were restored and another row took their place';
 GRANT SELECT ON dp_pg.budgets TO PUBLIC;
 
 CREATE FUNCTION dp_pg.standing(
@@ -441,7 +441,7 @@ RETURNS void
 LANGUAGE c VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'dp_ledger_sql_neighbours';
 COMMENT ON FUNCTION @extschema@.dp_neighbours(name, text) IS
-'chooses what neighbouring databases of a dataset (NULL: your default one) are: add_remove (the default: one privacy unit more or less) or replace_one (one unit''s data exchanged for other data); only before the first charge; errors 22023, 42704, 42501, 25006, 55000 there are charges';
+'chooses what neighbouring databases of a dataset (NULL: your default one) are: add_remove (the default: one privacy unit more or less) or replace_one (one unit''s data exchanged for other data); only before the first charge; errors 22023, 42704, 42501, 25006, 55000 already charged';
 
 CREATE FUNCTION @extschema@.dp_revoke(role name, dataset name DEFAULT NULL)
 RETURNS void
@@ -460,7 +460,7 @@ RETURNS bigint
 LANGUAGE c VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'dp_ledger_sql_charge';
 COMMENT ON FUNCTION dp_pg.charge(name, text, numeric, numeric, numeric, bigint, name) IS
-'charges the asking role for a release made elsewhere and gives the charge''s id in dp_pg.ledger; rho NULL: what epsilon implies, epsilon NULL: the mechanism has a rho only; partition and part: all that was released is about the units of one part; durable at once, whatever the transaction does; errors 22023, 42704, 42501, 53400 exhausted, 55000 in a function that is not known to call this one, 55P03 locked, 53000 no worker, 25006 recovery, 0A000 restricted operation, 08007 outcome unknown';
+'charges the asking role for a release made elsewhere and returns the charge''s id in dp_pg.ledger; rho NULL: what epsilon implies, epsilon NULL: the mechanism has a rho only; partition and part: all that was released is about the units of one part; durable at once, whatever becomes of the transaction; errors 22023, 42704, 42501, 53400 exhausted, 55000 in a function that is not known to call this one, 55P03 locked, 53000 no worker, 25006 recovery, 0A000 restricted operation, 08007 outcome unknown';
 REVOKE EXECUTE ON FUNCTION
 	dp_pg.charge(name, text, numeric, numeric, numeric, bigint, name)
 	FROM PUBLIC;
@@ -490,7 +490,7 @@ CREATE FUNCTION dp_pg.open_dataset(dataset name DEFAULT NULL) RETURNS name
 LANGUAGE c VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'dp_ledger_sql_open_dataset';
 COMMENT ON FUNCTION dp_pg.open_dataset(name) IS
-'makes a dataset without tables for the current user, unless it is his already (NULL: the default one), and gives its name; errors 42501 somebody else''s, 22023 empty name, 25006';
+'makes a dataset without tables for the current user, unless it already exists and is his (NULL: the default one), and returns its name; errors 42501 somebody else''s, 22023 empty name, 25006';
 REVOKE EXECUTE ON FUNCTION dp_pg.open_dataset(name) FROM PUBLIC;
 
 -- What was spent, as a statement about privacy.
@@ -504,7 +504,7 @@ RETURNS record
 LANGUAGE c VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'dp_ledger_sql_odometer';
 COMMENT ON FUNCTION @extschema@.dp_odometer_statement(name, numeric, name) IS
-'what a role (NULL: the asking one) has learnt so far on a dataset (NULL: your default one), over all periods, its groups'' spending included; for the owner, who is exempt, what everybody has (role NULL): with respect to one privacy unit the loss is at most basic_epsilon but for basic_delta (Theorem 3.16), and at every moment at most odometer_epsilon but for odometer_delta, which is delta plus the charges'' (T38); Infinity once a mechanism was not pure; 0 < delta < 1; charges nothing; errors 22023, 42704, 42501 about others, unless you own the dataset, or without a budget';
+'what a role (NULL: the asking one) has learnt so far on a dataset (NULL: your default one), over all periods, its groups'' spending included; for the owner, who is exempt, what everybody has (role NULL): with respect to one privacy unit all of it is (basic_epsilon, basic_delta)-private (Theorem 3.16), and at every moment the loss is at most odometer_epsilon but for odometer_delta, which is delta plus the charges'' (T38); Infinity once a mechanism was not pure; 0 < delta < 1; charges nothing; errors 22023, 42704, 42501 about others, unless you own the dataset, or without a budget';
 
 CREATE FUNCTION @extschema@.dp_odometer_statement(
 	INOUT dataset name, delta double precision, INOUT role name DEFAULT NULL,
@@ -526,7 +526,7 @@ RETURNS bigint
 LANGUAGE c VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'dp_ledger_sql_batch_open';
 COMMENT ON FUNCTION @extschema@.dp_batch_open(name, numeric, int, numeric, text) IS
-'pays at once for k queries of at most epsilon each on a dataset (NULL: your default one) and gives the batch''s id; from then on your queries there that cost at most epsilon, purely, take one of the k instead of your budget; method basic (k epsilon), advanced (Theorem 3.20), optimal (Kairouz, Oh and Viswanath) or cheapest, whose delta_slack is charged as delta, 0 <= delta_slack < 1; durable at once; the batch ends when it is closed or your budget renews; errors 22023, 42704, 42501, 53400 exhausted, 55000 you have one open there, 55P03, 53000, 25006, 0A000, 08007';
+'pays at once for k queries of at most epsilon each on a dataset (NULL: your default one) and returns the batch''s id; from then on your queries there that cost at most epsilon, purely, take one of the k instead of your budget; method basic (k epsilon), advanced (Theorem 3.20), optimal (Kairouz, Oh and Viswanath) or cheapest, whose delta_slack is charged as delta, 0 <= delta_slack < 1; durable at once; the batch ends when it is closed or your budget renews; errors 22023, 42704, 42501, 53400 exhausted, 55000 you already have one open there, 55P03, 53000, 25006, 0A000, 08007';
 
 CREATE FUNCTION @extschema@.dp_batch_open(
 	dataset name, epsilon double precision, k int,
@@ -541,4 +541,4 @@ CREATE FUNCTION @extschema@.dp_batch_close(id bigint) RETURNS int
 LANGUAGE c VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'dp_ledger_sql_batch_close';
 COMMENT ON FUNCTION @extschema@.dp_batch_close(bigint) IS
-'gives up the queries that are left of a batch of yours, or of your dataset, and says how many these were; refunds nothing; durable at once; errors 42704 no such open batch, 55P03, 53000, 25006, 0A000, 08007';
+'gives up the remaining queries of a batch of yours, or of your dataset, and returns their number; refunds nothing; durable at once; errors 42704 no such open batch, 55P03, 53000, 25006, 0A000, 08007';

@@ -56,9 +56,9 @@ COMMENT ON COLUMN dp_pg.session.role IS 'who may ask';
 COMMENT ON COLUMN dp_pg.session.role_oid IS
 'the role in the cluster that opened it';
 COMMENT ON COLUMN dp_pg.session.cluster IS
-'system identifier of the cluster that opened it; no other answers it';
+'system identifier of the cluster that opened it; it can be used in no other';
 COMMENT ON COLUMN dp_pg.session.database IS
-'OID of the database that opened it; no other answers it';
+'OID of the database that opened it; it can be used in no other';
 COMMENT ON COLUMN dp_pg.session.dataset IS 'what was charged';
 COMMENT ON COLUMN dp_pg.session.payer IS
 'the role whose budget paid, NULL: exempt';
@@ -101,7 +101,7 @@ COMMENT ON COLUMN dp_pg.session.answer_epsilon IS
 COMMENT ON COLUMN dp_pg.session.threshold_offset IS
 'public number added to the threshold';
 COMMENT ON COLUMN dp_pg.session.alpha IS
-'error of every answer of the sparse vector up to the last "above", but for beta; in rows; answers of a weights session are off by up to 3 n times the alpha of its details';
+'error of every answer of the sparse vector up to the last "above", except with probability beta; in rows; answers of a weights session are off by up to 3 n times the alpha of its details';
 COMMENT ON COLUMN dp_pg.session.epsilon IS
 'charge of the whole session; Infinity without a pure guarantee';
 COMMENT ON COLUMN dp_pg.session.rho IS
@@ -113,7 +113,7 @@ COMMENT ON COLUMN dp_pg.session.above IS
 'how many were answered "above"; weights: updates so far';
 COMMENT ON COLUMN dp_pg.session.opened IS 'when it was charged';
 COMMENT ON COLUMN dp_pg.session.bytes_left IS
-'bytes that texts of further questions may have together';
+'bytes that the texts of further questions may take together';
 COMMENT ON COLUMN dp_pg.session.closed IS 'when it was closed, NULL: not';
 COMMENT ON COLUMN dp_pg.session.reason IS 'why it was closed';
 COMMENT ON COLUMN dp_pg.session.details IS
@@ -126,7 +126,7 @@ CREATE TABLE dp_pg.session_secret (
 ) WITH (fillfactor = 50);
 
 COMMENT ON TABLE dp_pg.session_secret IS
-'noisy thresholds of sessions that go on; readable by nobody, deleted when the session is over';
+'noisy thresholds of open sessions; readable by nobody, deleted when the session is over';
 COMMENT ON COLUMN dp_pg.session_secret.session IS 'id in dp_pg.session';
 COMMENT ON COLUMN dp_pg.session_secret.armed IS
 'the threshold with its noise; whoever learns it learns more than was paid for';
@@ -226,7 +226,7 @@ LEFT JOIN dp_pg.budget AS b ON b.dataset = s.dataset
 	AND (b.renew IS NULL OR ((b.period_start AT TIME ZONE 'UTC') + b.renew)
 		 AT TIME ZONE 'UTC' > now());
 COMMENT ON VIEW dp_pg.sessions IS
-'sessions of one''s own, and those of one''s datasets: state open, used up (all questions, "above"s, updates or bytes of texts were had), closed (reason says why) or ended (the budget that paid was renewed or is not one''s own any more, or the session was opened in another database or cluster); counts left; alpha, the error of every answer, in rows, which holds with probability confidence; epsilon and delta of the whole session, charged when it was opened; columns and n of weights sessions; in no order, so ORDER BY session';
+'sessions of one''s own, and those of one''s datasets: state open, used up (no questions, "above"s, updates or bytes of texts are left), closed (reason says why) or ended (the budget that paid was renewed or is no longer one''s own, or the session was opened in another database or cluster); counts left; alpha, the error of every answer, in rows, which holds with probability confidence; epsilon and delta of the whole session, charged when it was opened; columns and n of weights sessions; in no order, so ORDER BY session';
 COMMENT ON COLUMN dp_pg.sessions.session IS
 'number for the functions that ask and close; id of the line of dp_pg.ledger that paid for it';
 COMMENT ON COLUMN dp_pg.sessions.kind IS
@@ -243,7 +243,7 @@ COMMENT ON COLUMN dp_pg.sessions.asked IS 'questions so far';
 COMMENT ON COLUMN dp_pg.sessions.questions_left IS
 'questions that may still be asked';
 COMMENT ON COLUMN dp_pg.sessions.bytes_left IS
-'bytes that texts of further questions may have together, 64 MB at first; a question counts as 64 at least; at 0 the session is used up';
+'bytes that the texts of further questions may take together, 64 MB at first; a question counts as 64 at least; at 0 the session is used up';
 COMMENT ON COLUMN dp_pg.sessions.above IS
 'sparse_vector: questions that were above; weights: NULL';
 COMMENT ON COLUMN dp_pg.sessions.above_left IS

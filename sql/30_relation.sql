@@ -18,13 +18,13 @@ COMMENT ON COLUMN dp_pg.relation.relid_origin IS
 COMMENT ON COLUMN dp_pg.relation.dataset IS
 'the dataset whose budgets pay for queries on the relation';
 COMMENT ON COLUMN dp_pg.relation.unit IS
-'column that tells whose row it is (the privacy unit); NULL: each row is one unit';
+'column that says whose row it is (the privacy unit); NULL: each row is one unit';
 COMMENT ON COLUMN dp_pg.relation.unit_attnum IS
 'number of the unit column; follows a rename';
 COMMENT ON COLUMN dp_pg.relation.published IS
 'security_invoker view for tools that list what they may select from; NULL: none';
 COMMENT ON COLUMN dp_pg.relation.rows IS
-'size class: about how many rows its owner says publicly that it has, a power of ten; plans follow from it and never from the rows; NULL: nothing is said';
+'size class: about how many rows it has, as its owner says publicly, a power of ten; plans depend on it and never on the rows; NULL: none declared';
 
 CREATE TABLE dp_pg.attribute (
 	relid regclass NOT NULL,
@@ -55,7 +55,7 @@ COMMENT ON COLUMN dp_pg.attribute.upper IS
 COMMENT ON COLUMN dp_pg.attribute.granule IS
 'grid of sums, a power of two; NULL: 1 for integers, else the largest power of two not above (upper - lower) / 2^20';
 COMMENT ON COLUMN dp_pg.attribute.keys IS
-'public group keys in the order they are answered, as text of the column''s type; NULL: none';
+'public group keys in the order of the result, as text of the column''s type; NULL: none';
 COMMENT ON COLUMN dp_pg.attribute.other IS
 'key under which rows with an undeclared value are counted; NULL: nowhere';
 
@@ -121,13 +121,13 @@ CREATE FUNCTION @extschema@.dp_protect(relation regclass, unit text DEFAULT NULL
 RETURNS void LANGUAGE c VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'dp_protect';
 COMMENT ON FUNCTION @extschema@.dp_protect(regclass, text, name, text, boolean, bigint) IS
-'put a table and its partitions or children under differential privacy. unit: column that tells whose row it is (NULL: each row is one unit); dataset: whose budgets pay (NULL: the present one, else the caller''s default); publish: name of a view to create for tools; revoke: take away privileges through which other roles learn rows; rows: about how many it has, which becomes public (NULL: what was said before). Errors: 42501 not the owner, 42703 unknown column, 42809 not a table, 0A000 foreign or temporary table, 22023 unusable unit or negative rows, 55000 other roles can read it or it shares rows with another dataset';
+'put a table and its partitions or children under differential privacy. unit: column that says whose row it is (NULL: each row is one unit); dataset: whose budgets pay (NULL: the present one, else the caller''s default); publish: name of a view to create for tools; revoke: take away privileges through which other roles learn rows; rows: about how many it has, which becomes public (NULL: as declared before). Errors: 42501 not the owner, 42703 unknown column, 42809 not a table, 0A000 foreign or temporary table, 22023 unusable unit or negative rows, 55000 other roles can read it or it shares rows with another dataset';
 
 CREATE FUNCTION @extschema@.dp_unprotect(relation regclass)
 RETURNS void LANGUAGE c VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'dp_unprotect';
 COMMENT ON FUNCTION @extschema@.dp_unprotect(regclass) IS
-'forget what was declared about a relation and drop its published view; refunds nothing. Errors: 42501 not the owner, 42704 not protected, 2BP01 something depends on the view';
+'remove all declarations about a relation and drop its published view; refunds nothing. Errors: 42501 not the owner, 42704 not protected, 2BP01 something depends on the view';
 
 CREATE FUNCTION @extschema@.dp_declare(relation regclass, attribute name, lower integer,
 	upper integer, granule numeric DEFAULT NULL)
@@ -184,7 +184,7 @@ COMMENT ON FUNCTION @extschema@.dp_declare(regclass, name, timestamp, timestamp)
 COMMENT ON FUNCTION @extschema@.dp_declare(regclass, name, timestamptz, timestamptz) IS
 'declare public bounds of a timestamp with time zone column; see the integer form';
 COMMENT ON FUNCTION @extschema@.dp_declare(regclass, name, anyarray, text) IS
-'declare public group keys of a column, answered in this order; other: key for rows with any other value (NULL: such rows count nowhere). Replaces earlier keys. Errors: 42501 not the owner, 42703 unknown column, 42704 not protected, 22023 no keys, NULL or equal keys, keys that are no values of the column, more than dp_pg.max_groups';
+'declare public group keys of a column; the result has a row for each, in this order; other: key for rows with any other value (NULL: such rows count nowhere). Replaces earlier keys. Errors: 42501 not the owner, 42703 unknown column, 42704 not protected, 22023 no keys, NULL or equal keys, keys that are not values of the column, more than dp_pg.max_groups';
 
 -- The size class: all that plans know of a relation's size.
 
@@ -192,7 +192,7 @@ CREATE FUNCTION @extschema@.dp_declare(relation regclass, rows bigint)
 RETURNS void LANGUAGE c VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'dp_declare_rows';
 COMMENT ON FUNCTION @extschema@.dp_declare(regclass, bigint) IS
-'say publicly about how many rows a relation has with its parts; kept as the nearest power of ten. As many parallel workers read it as rows of that number call for; NULL takes it back, and then one process reads it. Errors: 42501 not the owner, 42704 not protected, 22023 negative rows';
+'declare publicly about how many rows a relation has with its parts; stored as the nearest power of ten. It is read by as many parallel workers as that number of rows calls for; NULL withdraws it, and then one process reads the relation. Errors: 42501 not the owner, 42704 not protected, 22023 negative rows';
 
 -- A partition column: no row ever moves from one part to another.
 
@@ -206,10 +206,10 @@ CREATE FUNCTION @extschema@.dp_declare(relation regclass, attribute name,
 RETURNS void LANGUAGE c VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'dp_declare_immutable';
 COMMENT ON FUNCTION @extschema@.dp_declare(regclass, name, boolean, boolean) IS
-'declare that the values of a column with public keys never change, neither by UPDATE, which a trigger refuses from then on, nor by deleting a unit and inserting it with another value, which only the owner can promise; queries with WHERE column = key on different keys then cost the role, and the dataset''s cap, what the largest part costs (parallel composition, McSherry 2009). false takes it back for later queries. public_sizes: it is public, too, how many rows each declared value has and where they are stored, so that a query about one of many values may read an index on the column (NULL: as before, at first not). For columns of type boolean, smallint, integer, bigint, date, text, varchar and uuid. Errors: 42501 not the owner, 42703 unknown column, 42704 not protected, 22023 NULL or a column that cannot be one';
+'declare that the values of a column with public keys never change, neither by UPDATE, which a trigger refuses from then on, nor by deleting a unit and inserting it with another value, which only the owner can promise; queries with WHERE column = key on different keys then cost the role, and the dataset''s cap, what the largest part costs (parallel composition, McSherry 2009). false withdraws it for later queries. public_sizes: it is also public how many rows each declared value has and where they are stored, so that a query about one of many values may read an index on the column (NULL: as before, by default false). For columns of type boolean, smallint, integer, bigint, date, text, varchar and uuid. Errors: 42501 not the owner, 42703 unknown column, 42704 not protected, 22023 NULL or a column that cannot be one';
 
 CREATE FUNCTION dp_pg.check_published(relation oid) RETURNS boolean
 LANGUAGE c STABLE STRICT AS 'MODULE_PATHNAME', 'dp_publish_check';
 COMMENT ON FUNCTION dp_pg.check_published(oid) IS
-'internal: has the relation a published view that can still be granted? warns when it is not';
+'internal: does the relation have a published view that can still be granted? warns when it cannot';
 REVOKE ALL ON FUNCTION dp_pg.check_published(oid) FROM PUBLIC;

@@ -52,7 +52,7 @@ RETURNS text LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
 		AND NOT coalesce(g.rolsuper, false)
 $$;
 COMMENT ON FUNCTION dp_pg.audit_grantees(aclitem[], oid, text[]) IS
-'internal: who, beside owner and superusers, holds one of the privileges; NULL: nobody';
+'internal: who, besides owner and superusers, holds one of the privileges; NULL: nobody';
 REVOKE ALL ON FUNCTION dp_pg.audit_grantees(aclitem[], oid, text[])
 FROM PUBLIC;
 
@@ -64,7 +64,7 @@ RETURNS text LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
 			THEN format(' GRANTED BY %I CASCADE', pg_get_userbyid(grantor)) END)
 $$;
 COMMENT ON FUNCTION dp_pg.audit_revoke(oid, oid, oid, text) IS
-'internal: the command that ends a membership, or what of it is named';
+'internal: the command that ends a membership, or the part of it that is named';
 REVOKE ALL ON FUNCTION dp_pg.audit_revoke(oid, oid, oid, text) FROM PUBLIC;
 
 CREATE FUNCTION dp_pg.audit_tables() RETURNS SETOF dp_pg.finding LANGUAGE sql STABLE

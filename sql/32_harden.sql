@@ -140,7 +140,7 @@ EXCEPTION WHEN OTHERS THEN
 	RETURN SQLERRM;
 END $$;
 COMMENT ON FUNCTION dp_pg.harden_run(text, regclass, oid[]) IS
-'internal: runs a remedy and writes down what it changed; NULL, or why it did nothing';
+'internal: runs a remedy and records what it changed; NULL, or why it did nothing';
 REVOKE ALL ON FUNCTION dp_pg.harden_run(text, regclass, oid[]) FROM PUBLIC;
 
 CREATE FUNCTION @extschema@.dp_harden(OUT severity text, OUT finding text,
@@ -189,7 +189,7 @@ BEGIN
 	FROM result AS r ORDER BY r.place, r.remedy COLLATE "C";
 END $$;
 COMMENT ON FUNCTION @extschema@.dp_harden() IS
-'runs the remedies of dp_audit() that only take privileges on objects of this database away, and tells the others: a row per finding, with the command, whether the finding is closed, and if not, why (NULL otherwise); dp_unharden() gives back what it took; for superusers; errors 42501, 25006, 55000 the extension is no superuser''s, 0A000 not READ COMMITTED';
+'runs those remedies of dp_audit() that only take away privileges on objects of this database, and lists the others: a row per finding, with the command, whether the finding is closed, and if not, why (NULL otherwise); dp_unharden() gives back what it took; for superusers; errors 42501, 25006, 55000 the extension does not belong to a superuser, 0A000 not READ COMMITTED';
 
 -- Giving back.
 
@@ -339,4 +339,4 @@ BEGIN
 	WHERE h.ctid = g.place AND g.is_lost;
 END $$;
 COMMENT ON FUNCTION @extschema@.dp_unharden() IS
-'gives back what dp_harden() took away in this database, and nothing else: a row per command, done or why not (a role was dropped, a grantor may not grant any more); what others granted meanwhile stays; for superusers; errors 42501, 25006, 55000 the extension is no superuser''s, 0A000 not READ COMMITTED';
+'gives back what dp_harden() took away in this database, and nothing else: a row per command, done or why not (a role was dropped, a grantor may no longer grant); what others granted meanwhile stays; for superusers; errors 42501, 25006, 55000 the extension does not belong to a superuser, 0A000 not READ COMMITTED';

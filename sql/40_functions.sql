@@ -217,7 +217,7 @@ CREATE FUNCTION dp_pg.expression_rules(OUT function regprocedure,
 LANGUAGE c STRICT STABLE AS 'MODULE_PATHNAME', 'dp_expression_list_rules';
 COMMENT ON FUNCTION dp_pg.expression_rules() IS
 'the built-in functions that are not LEAKPROOF and may be used on private
-rows all the same: one row each, with the total version the query is rewritten
+rows all the same: one row each, with the total version that the query is rewritten
 to (NULL: none is needed) and the condition on its arguments (NULL: none)';
 
 CREATE FUNCTION dp_pg.is_leakproof(function regprocedure) RETURNS boolean

@@ -137,8 +137,8 @@ DECLARE
 								   'double precision', 'double precision',
 								   'numeric'];
 	comments CONSTANT text[] := ARRAY[
-		'private sum of expr; every row counts with its value clamped to [lower, upper], NULL and NaN are skipped; discrete Laplace noise of scale max(|lower|, |upper|) / epsilon; without bounds the declared ones, without epsilon dp_pg.epsilon; result as sum(expr), bigint saturates, never NULL; 22023 for a bad parameter, 53400 when the budget is exhausted; Dwork and Roth, Definition 3.3',
-		'private mean of expr; every row counts with its value clamped to [lower, upper], NULL and NaN are skipped; two sums with discrete Laplace noise of scale (upper - lower) / epsilon each; without bounds the declared ones, without epsilon dp_pg.epsilon; result as avg(expr), within the bounds, never NULL; 22023 for a bad parameter, 53400 when the budget is exhausted; Dwork and Roth, Definition 3.3'];
+		'private sum of expr; every row counts with its value clamped to [lower, upper], NULL and NaN are skipped; discrete Laplace noise of scale max(|lower|, |upper|) / epsilon; without bounds the declared ones, epsilon is dp_pg.epsilon by default; result as sum(expr), bigint saturates, never NULL; 22023 for a bad parameter, 53400 when the budget is exhausted; Dwork and Roth, Definition 3.3',
+		'private mean of expr; every row counts with its value clamped to [lower, upper], NULL and NaN are skipped; two sums with discrete Laplace noise of scale (upper - lower) / epsilon each; without bounds the declared ones, epsilon is dp_pg.epsilon by default; result as avg(expr), within the bounds, never NULL; 22023 for a bad parameter, 53400 when the budget is exhausted; Dwork and Roth, Definition 3.3'];
 BEGIN
 	-- dp_count(*), dp_count(expr [, epsilon])
 	FOREACH signature IN ARRAY ARRAY['*', '"any"', '"any", numeric',
@@ -150,7 +150,7 @@ BEGIN
 				finalfunc = dp_pg.final_count
 			);
 			COMMENT ON AGGREGATE @extschema@.dp_count(%1$s) IS
-			'private number of rows, or of non-NULL values of an expression; discrete Laplace noise of scale 1 / epsilon; without epsilon dp_pg.epsilon; bigint, may be negative, never NULL; 22023 for a bad parameter, 53400 when the budget is exhausted; Dwork and Roth, Theorem 3.6';
+			'private number of rows, or of non-NULL values of an expression; discrete Laplace noise of scale 1 / epsilon; epsilon is dp_pg.epsilon by default; bigint, may be negative, never NULL; 22023 for a bad parameter, 53400 when the budget is exhausted; Dwork and Roth, Theorem 3.6';
 		$sql$, signature);
 	END LOOP;
 

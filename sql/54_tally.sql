@@ -181,7 +181,7 @@ BEGIN
 						finalfunc = dp_pg.final_histogram
 					);
 					COMMENT ON AGGREGATE @extschema@.dp_histogram(%1$s) IS
-					'private histogram of expr: the number of rows in each of `buckets` intervals of equal width between lower and upper; half-open, the last one closed; NULL, NaN and values outside are counted nowhere; discrete Laplace noise of scale 1 / epsilon on every bucket, empty ones too; without bounds the declared ones, without epsilon dp_pg.epsilon; bigint[] of `buckets` counts, which may be negative, never NULL; 1 to 10000 buckets, finite lower < upper, else 22023; 53400 when the budget is exhausted; Dwork and Roth, Theorem 3.6 and Example 3.2';
+					'private histogram of expr: the number of rows in each of `buckets` intervals of equal width between lower and upper; half-open, the last one closed; NULL, NaN and values outside are not counted; discrete Laplace noise of scale 1 / epsilon on every bucket, empty ones too; without bounds the declared ones, epsilon is dp_pg.epsilon by default; bigint[] of `buckets` counts, which may be negative, never NULL; 1 to 10000 buckets, finite lower < upper, else 22023; 53400 when the budget is exhausted; Dwork and Roth, Theorem 3.6 and Example 3.2';
 				$sql$, signature);
 			END LOOP;
 		END LOOP;
@@ -210,7 +210,7 @@ BEGIN
 				  ELSE 'anycompatiblearray' END;
 		comment := CASE name
 			WHEN 'argmax' THEN
-				'private choice of the value that most rows hold, among public candidates: those given as an array, or (no array, or NULL) the declared keys, labels of an enum, both booleans, the range of declared bounds; rows with NULL or another value count for none; permute-and-flip, with dp_pg.mechanism = gaussian the exponential mechanism; without epsilon dp_pg.epsilon; result as expr, never NULL; 22023 for candidates that are missing, empty, NULL or not distinct and for a bad epsilon, 0A000 for a type without built-in equality, 54000 for more candidates than dp_pg.max_groups, 53400 when the budget is exhausted; Dwork and Roth, Theorem 3.10'
+				'private choice of the value that most rows hold, among public candidates: those given as an array, or (no array, or NULL) the declared keys, labels of an enum, both booleans, the range of declared bounds; rows with NULL or another value count for none; permute-and-flip, with dp_pg.mechanism = gaussian the exponential mechanism; epsilon is dp_pg.epsilon by default; result as expr, never NULL; 22023 for candidates that are missing, empty, NULL or not distinct and for a bad epsilon, 0A000 for a type without built-in equality, 54000 for more candidates than dp_pg.max_groups, 53400 when the budget is exhausted; Dwork and Roth, Theorem 3.10'
 			ELSE
 				'private choice of the k values that most rows hold, among public candidates as in dp_argmax, in the order of k choices, each for epsilon / k and without those chosen before; 1 <= k <= number of candidates, else 22023; result an array of k values of the type of expr, never NULL; other errors as dp_argmax; Dwork and Roth, Theorems 3.10 and 3.14' END;
 		FOREACH parameters IN ARRAY ARRAY['', ', anycompatiblearray',
@@ -245,7 +245,7 @@ LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN CASE WHEN count > 0 THEN pg_catalog.repeat('#',
 	pg_catalog.ceil(40 * count::numeric / largest)::integer) ELSE '' END;
 COMMENT ON FUNCTION dp_pg.histogram_bar(bigint, bigint) IS
-'a bar of at most 40 signs, as long as count is of the largest; empty for a count that is not positive, NULL for NULL';
+'a bar of at most 40 characters, as long as count is of the largest; empty for a count that is not positive, NULL for NULL';
 
 CREATE FUNCTION @extschema@.dp_histogram_rows(
 	counts bigint[], lower numeric, upper numeric)
@@ -261,7 +261,7 @@ BEGIN ATOMIC
 	ORDER BY c.i;
 END;
 COMMENT ON FUNCTION @extschema@.dp_histogram_rows(bigint[], numeric, numeric) IS
-'the array that dp_histogram answers as rows: bucket from 1, its ends low and high, its count, and a bar of text as long as the count is of the largest one; a bucket holds low, and not high unless it is the last; a negative or NULL count has an empty bar; no rows when an argument is NULL or the array is empty; computed from released values, costs nothing';
+'the array that dp_histogram returns, as rows: bucket from 1, its ends low and high, its count, and a bar of text as long as the count is of the largest one; a bucket holds low, and not high unless it is the last; a negative or NULL count has an empty bar; no rows when an argument is NULL or the array is empty; computed from released values, costs nothing';
 
 CREATE FUNCTION @extschema@.dp_histogram_rows(
 	counts bigint[], lower double precision, upper double precision)

@@ -10,7 +10,7 @@ CREATE FUNCTION dp_pg.owns_statistics(statistics oid) RETURNS boolean
 LANGUAGE c STABLE STRICT PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'dp_release_owns_statistics';
 COMMENT ON FUNCTION dp_pg.owns_statistics(oid) IS
-'has the current user the rights of the owner of the table that extended statistics are about? false where there are no such statistics; pg_stats_ext and pg_stats_ext_exprs ask it before any other condition';
+'does the current user have the rights of the owner of the table that extended statistics are about? false where there are no such statistics; pg_stats_ext and pg_stats_ext_exprs ask it before any other condition';
 
 CREATE FUNCTION @extschema@.dp_last_release(
 	OUT ledger_id bigint, OUT at timestamptz, OUT dataset text,
@@ -21,4 +21,4 @@ RETURNS SETOF record
 LANGUAGE c VOLATILE PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'dp_last_release';
 COMMENT ON FUNCTION @extschema@.dp_last_release() IS
-'what the last statement of this session with private values released (at most the last 100 releases), one row per value: mechanism, price, sensitivity, noise scale and 95% error in units of the column; no rows before the first one; tables released by dp_smalldb, dp_net and dp_synthesize are in dp_pg.releases instead';
+'what the last statement of this connection with private values released (at most the last 100 releases), one row per value: mechanism, price, sensitivity, noise scale and 95% error in units of the column; no rows before the first one; tables released by dp_smalldb, dp_net and dp_synthesize are in dp_pg.releases instead';

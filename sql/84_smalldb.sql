@@ -23,7 +23,7 @@ COMMENT ON COLUMN dp_pg.released.id IS
 'id of the line of dp_pg.ledger that paid for it';
 COMMENT ON COLUMN dp_pg.released.role IS 'the asking role';
 COMMENT ON COLUMN dp_pg.released.what IS
-'mechanism, relation, the protected relation under it, columns, parameters, and the table into which the statement wrote, as far as it told';
+'mechanism, relation, the protected relation under it, columns, parameters, and the table into which the statement wrote, as far as known';
 COMMENT ON COLUMN dp_pg.released.error IS
 'estimated largest error of the workload, in rows; NULL: unknown';
 COMMENT ON COLUMN dp_pg.released.results IS
@@ -64,7 +64,7 @@ COMMENT ON COLUMN dp_pg.releases.target IS
 COMMENT ON COLUMN dp_pg.releases.epsilon IS
 'what it costs by itself; Infinity: it was charged as rho alone, and rho is its price';
 COMMENT ON COLUMN dp_pg.releases.delta IS
-'what it costs by itself; 0 also when it was charged as rho alone';
+'what it costs by itself; 0 also if it was charged as rho alone';
 COMMENT ON COLUMN dp_pg.releases.rho IS 'what it costs by itself';
 GRANT SELECT ON dp_pg.releases TO PUBLIC;
 
@@ -90,7 +90,7 @@ FROM dp_pg.progress_rows() AS p
 	LEFT JOIN pg_catalog.pg_class AS c ON c.oid = p.relation
 	LEFT JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace;
 COMMENT ON VIEW dp_pg.progress IS
-'how far dp_smalldb, dp_net and dp_synthesize are in this database: one row per session, for those who may see its activity (the role itself, its members, pg_read_all_stats); done of total candidates or rounds, which are public numbers; empty unless track_activities is on';
+'how far dp_smalldb, dp_net and dp_synthesize are in this database: one row per connection, for those who may see its activity (the role itself, its members, pg_read_all_stats); done of total candidates or rounds, which are public numbers; empty unless track_activities is on';
 GRANT SELECT ON dp_pg.progress TO PUBLIC;
 
 -- ---------------------------------------------------------------------------
