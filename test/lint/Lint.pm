@@ -17,6 +17,7 @@ our $symbols = 'symbols of dp_pg.so';
 
 my $max_lines = 600;
 my $max_columns = 79;
+my $max_text_columns = 100;
 
 # Which folders a folder may include.
 my @pure = qw(mech acct model);
@@ -268,6 +269,32 @@ $rules{'layout'} = sub {
 			1 while $wide =~ s/\t/' ' x (4 - $-[0] % 4)/e;
 			push @found, "$path:$n: more than $max_columns columns"
 			  if $is_c && length($wide) > $max_columns;
+		}
+	}
+	return @found;
+};
+
+# Lines of documents that can be broken: not those of tables, headings and code,
+# nor one word.  CHANGELOG.md is not among them.
+$rules{'lines of documents'} = sub {
+	my ($tree) = @_;
+	my @found;
+
+	for my $path (sort grep { m{\.md$} && $_ ne 'CHANGELOG.md' } keys %$tree)
+	{
+		my ($n, $fenced) = (0, 0);
+
+		for my $line (split /\n/, $tree->{$path})
+		{
+			my $wide = $line;
+
+			$n++;
+			$fenced = !$fenced if $line =~ /^\s*```/;
+			utf8::decode($wide);
+			1 while $wide =~ s/\t/' ' x (4 - $-[0] % 4)/e;
+			next if $fenced || length($wide) <= $max_text_columns;
+			push @found, "$path:$n: more than $max_text_columns columns"
+			  if $wide !~ /^\s*([|#]|\S+$)|^ {4}/;
 		}
 	}
 	return @found;

@@ -63,6 +63,8 @@ my %good = (
 	'src/mech/approx.c' => "/*\n$contract */\ndouble\ndp_mech_y(int x)\n{\n}\n",
 	'src/mech/dp_mech.h' => "extern double dp_mech_y(double x);\n",
 	'doc/theory.md' => "## T1. A theorem\n",
+	'doc/owner.md' => "| a | " . 'x ' x 50 . "|\n\n```sql\n" . 'x ' x 51 . ";\n```\n\n"
+	  . '# ' . 'x ' x 50 . "\n\n" . 'x' x 101 . "\n\nText.\n",
 	'sql/10_types.sql' => $good_sql,
 	'test/sql/a.sql' => "SELECT 1;\n",
 	'expected/a.out' => "1\n",
@@ -112,6 +114,11 @@ my %bad = (
 		[ 'src/mech/answer.c', '\treturn x', '    return x' ],
 		[ 'src/mech/answer.c', 'nothing\.', 'x' x 70 ],
 		[ 'src/mech/answer.c', '\}\n\z', '}' ]
+	],
+	'lines of documents' => [
+		[ 'doc/owner.md', 'Text\.', 'x ' x 50 . 'x' ],
+		[ 'doc/owner.md', 'Text\.', '- ' . 'x' x 50 . ' ' . 'x' x 50 ],
+		[ 'doc/owner.md', ';\n```', ";\n```\n" . 'x ' x 51 ]
 	],
 	'C style' => [
 		[ 'src/mech/answer.c', 'return x;', 'return x; // x' ],
