@@ -149,11 +149,6 @@ extern Datum dp_bridge_make_row(FunctionCallInfo fcinfo, Datum *values,
 extern dp_sparse_method dp_bridge_sparse_method(FunctionCallInfo fcinfo,
 												int place);
 
-/* ---- online multiplicative weights (weights_plan.c) ---- */
-extern dp_fixed dp_bridge_weights_alpha(Numeric x);
-extern void dp_bridge_weights_plan(const dp_weights_request *request,
-								   bool noisy, dp_weights_plan *out);
-
 /* ---- powers of two (binary.c) ---- */
 extern Numeric dp_bridge_power_of_two(int exponent);
 extern bool dp_bridge_floor_log2(Numeric x, int *exponent);

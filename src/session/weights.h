@@ -9,6 +9,7 @@
 #ifndef DP_SESSION_WEIGHTS_H
 #define DP_SESSION_WEIGHTS_H
 
+#include "../account/dp_account.h"
 #include "argument.h"
 
 /* What dp_session.details holds. */

@@ -136,7 +136,7 @@ read_numbers(FunctionCallInfo fcinfo, weights_call *call)
 	request->epsilon = call->epsilon;
 	if (!PG_ARGISNULL(ARG_N))
 		request->n = read_n(PG_GETARG_INT64(ARG_N));
-	request->alpha = dp_bridge_weights_alpha(
+	request->alpha = dp_account_weights_alpha(
 		dp_bridge_number(fcinfo, ARG_ALPHA));
 	request->delta = dp_session_delta(fcinfo, ARG_DELTA);
 	request->beta = dp_bridge_failure(fcinfo, ARG_CONFIDENCE,
@@ -347,7 +347,7 @@ dp_session_sql_weights_open(PG_FUNCTION_ARGS)
 	if (call.request.n == 0)
 		count_rows(&call, reading);
 	call.request.sensitivity = reading->sensitivity;
-	dp_bridge_weights_plan(&call.request, call.request.epsilon < call.epsilon,
+	dp_account_weights_plan(&call.request, call.request.epsilon < call.epsilon,
 						   &call.plan);
 	id = open_planned(&call, reading);
 	tell_session(id, &call, reading->dataset);

@@ -19,22 +19,25 @@ my $max_lines = 600;
 my $max_columns = 79;
 my $max_text_columns = 100;
 
-# Which folders a folder may include.
+# The rooms: each may include what stands before it, or only what %narrow says.
 my @pure = qw(mech acct model);
-my %may_include = (
-	mech => [],
+my @rooms = qw(mech acct model bridge ledger query reader release account local
+  procedure workload session synth);
+my %narrow = (
 	acct => ['mech'],
-	bridge => [qw(acct mech)],
-	local => [qw(bridge acct mech)],
-	ledger => [qw(bridge acct mech)],
-	procedure => [qw(ledger bridge acct mech)],
-	query => [qw(ledger bridge acct mech)],
-	reader => [qw(ledger bridge acct mech)],
-	release => [qw(reader query ledger bridge acct mech)],
-	model => [qw(acct mech)],
-	workload => [qw(release reader query ledger bridge acct mech)],
-	session => [qw(workload release reader query ledger bridge acct mech)],
-	synth => [qw(workload model release reader query ledger bridge acct mech)]);
+	model => [qw(mech acct)],
+	bridge => [qw(mech acct)],
+	ledger => [qw(mech acct bridge)],
+	query => [qw(mech acct bridge ledger)],
+	reader => [qw(mech acct bridge ledger)],
+	release => [qw(mech acct bridge ledger query reader)],
+	account => [qw(mech acct bridge)],
+	local => [qw(mech acct bridge)],
+	procedure => [qw(mech acct bridge ledger)],
+	workload => [qw(mech acct bridge ledger query reader release)]);
+my %may_include =
+  map { $rooms[$_] => $narrow{ $rooms[$_] } || [ @rooms[ 0 .. $_ - 1 ] ] }
+  0 .. $#rooms;
 
 sub line_of
 {

@@ -6,18 +6,18 @@
  */
 #include "postgres.h"
 
-#include "dp_bridge.h"
+#include "dp_account.h"
 
 #define MOST_ALPHA (DP_FIXED_ONE / 3)	/* 3 alpha above 1 says nothing */
 
 /*
- * dp_bridge_weights_alpha
+ * dp_account_weights_alpha
  *	  The alpha of a request; NULL: 0, the least that can be reached.
  *
  * Errors: 22023.
  */
 dp_fixed
-dp_bridge_weights_alpha(Numeric x)
+dp_account_weights_alpha(Numeric x)
 {
 	dp_fixed	alpha = 0;
 
@@ -65,14 +65,14 @@ refuse_alpha(dp_fixed asked, dp_fixed least, const char *told)
 }
 
 /*
- * dp_bridge_weights_plan
+ * dp_account_weights_plan
  *	  dp_acct_weights_plan, for an alpha of at most 1/3; `noisy`: n is, for a
  *	  message.
  *
  * Errors: 22023 the alpha asked for cannot be reached, or none can; 22003.
  */
 void
-dp_bridge_weights_plan(const dp_weights_request *request, bool noisy,
+dp_account_weights_plan(const dp_weights_request *request, bool noisy,
 					   dp_weights_plan *out)
 {
 	dp_status	status;

@@ -108,12 +108,12 @@ DP_ACCOUNTING(weights_error)
 	request.epsilon = NUMBER(2, "epsilon", POSITIVE, DP_ROUND_DOWN);
 	request.n = COUNT(3, "n");
 	request.alpha =
-		dp_bridge_weights_alpha(dp_bridge_number(fcinfo, ALPHA));
+		dp_account_weights_alpha(dp_bridge_number(fcinfo, ALPHA));
 	request.delta = NUMBER(5, "delta", DELTA, DP_ROUND_DOWN);
 	request.beta = dp_accounting_failure(fcinfo, 6);
 	request.method = dp_bridge_sparse_method(fcinfo, 7);
 	request.sensitivity = (uint64) COUNT(8, "sensitivity");
-	dp_bridge_weights_plan(&request, false, &plan);
+	dp_account_weights_plan(&request, false, &plan);
 	values[0] = fixed_datum(plan.alpha);
 	/* T + A + 1 is what T55 proves, at most 3 alpha n and so n */
 	error = (dp_uint128) plan.threshold + plan.sparse.alpha + 1;

@@ -7,7 +7,7 @@
 #include "utils/builtins.h"
 
 #include "accounting.h"
-#include "dp_numeric.h"
+#include "../bridge/dp_numeric.h"
 
 /* The longest fraction that numeric can hold. */
 #define NUMERIC_DIGITS_MOST 16383

@@ -1,19 +1,19 @@
 /*
  * accounting.h
  *	  What the SQL functions of the accounting share: reading arguments,
- *	  refusing them, answering.  Private to src/bridge.
+ *	  refusing them, answering.  Private to src/account.
  *
  * These functions are for people who plan.  They read no data and charge
  * nothing, so their errors may show the arguments.  They are STRICT: NULL
  * gives NULL.  Every refusal is 22023 with detail and hint.  What each of them
  * answers is told by its COMMENT in sql/70_accounting.sql.
  */
-#ifndef DP_BRIDGE_ACCOUNTING_H
-#define DP_BRIDGE_ACCOUNTING_H
+#ifndef DP_ACCOUNT_ACCOUNTING_H
+#define DP_ACCOUNT_ACCOUNTING_H
 
 #include "fmgr.h"
 
-#include "dp_bridge.h"
+#include "dp_account.h"
 
 /*
  * An SQL function, or one for numeric and one for double precision: an
@@ -40,4 +40,4 @@ extern Datum dp_accounting_pair(FunctionCallInfo fcinfo, dp_fixed epsilon,
 #define RETURN_FIXED(x) \
 	PG_RETURN_NUMERIC(dp_bridge_fixed_to_numeric(x))
 
-#endif							/* DP_BRIDGE_ACCOUNTING_H */
+#endif							/* DP_ACCOUNT_ACCOUNTING_H */
