@@ -34,8 +34,8 @@
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 
+#include "../catalog/dp_catalog.h"
 #include "declare_internal.h"
-#include "dp_query.h"
 
 static bool
 is_partition_type(Oid type)
@@ -164,7 +164,7 @@ has_trigger(Oid relid, int64 guard, Snapshot snapshot)
 
 		if (form->tgfoid == function && form->tgenabled == 'A' &&
 			strcmp(NameStr(form->tgname), name) == 0 &&
-			dp_query_visible_to(tuple, snapshot))
+			dp_catalog_visible_to(tuple, snapshot))
 			found = true;
 	}
 	systable_endscan(scan);

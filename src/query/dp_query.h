@@ -12,7 +12,6 @@
 #ifndef DP_QUERY_H
 #define DP_QUERY_H
 
-#include "access/htup.h"
 #include "access/tupdesc.h"
 #include "datatype/timestamp.h"
 #include "nodes/parsenodes.h"
@@ -20,30 +19,9 @@
 #include "utils/array.h"
 #include "utils/snapshot.h"
 
+#include "../catalog/dp_catalog.h"
 #include "dp_expression.h"
 #include "dp_relation.h"
-
-/* ---- aggregates (aggregate.c) ---- */
-
-/* What a dp_ aggregate asks for. */
-typedef enum dp_aggregate_kind
-{
-	DP_AGG_NONE = 0,
-	DP_AGG_COUNT,
-	DP_AGG_SUM,
-	DP_AGG_AVG,
-	DP_AGG_VARIANCE,
-	DP_AGG_STDDEV,
-	DP_AGG_QUANTILE,
-	DP_AGG_MEDIAN,
-	DP_AGG_HISTOGRAM,
-	DP_AGG_ARGMAX,
-	DP_AGG_TOPK,
-	DP_AGG_CONDITIONS
-} dp_aggregate_kind;
-
-extern dp_aggregate_kind dp_query_aggregate_kind(Oid function);
-extern bool dp_query_has_aggregate(Node *node);
 
 /* ---- group keys (key.c) ---- */
 
@@ -142,7 +120,6 @@ extern dp_refusal *dp_query_split_all(Query *query, dp_block_consumer consumer,
  * (rowset.c): Vars of varno 1. */
 extern Node *dp_rowset_base(Query *query, Node *expression);
 
-extern bool dp_query_visible_to(HeapTuple tuple, Snapshot snapshot);
 extern bool dp_query_proved_not_null(Oid relid, AttrNumber attnum,
 									 Snapshot snapshot);
 

@@ -35,7 +35,7 @@
 #include "utils/rel.h"
 #include "utils/syscache.h"
 
-#include "dp_query.h"
+#include "../catalog/dp_catalog.h"
 #include "relation_internal.h"
 
 /* What a relation that was reached shows; the more, the greater. */
@@ -117,7 +117,7 @@ level_search_walker(Node *node, void *context)
 		return false;
 	if (IsA(node, Aggref) &&
 		(int) ((Aggref *) node)->agglevelsup == search->level &&
-		dp_query_aggregate_kind(((Aggref *) node)->aggfnoid) != DP_AGG_NONE)
+		dp_catalog_aggregate_kind(((Aggref *) node)->aggfnoid) != DP_AGG_NONE)
 		search->found = true;
 	if (IsA(node, Query))
 	{

@@ -41,7 +41,7 @@ collect_walker(Node *node, void *context)
 		Aggref	   *aggregate = dp_query_lift_aggregate((Aggref *) node,
 														s->level);
 
-		if (dp_query_aggregate_kind(aggregate->aggfnoid) == DP_AGG_NONE)
+		if (dp_catalog_aggregate_kind(aggregate->aggfnoid) == DP_AGG_NONE)
 		{
 			s->refusal = dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED,
 										  aggregate->location,
@@ -173,7 +173,7 @@ check_lone_constant(Aggref *aggregate, const char *name)
 	Oid			type;
 
 	if (list_length(aggregate->args) != 1 ||
-		dp_query_aggregate_kind(aggregate->aggfnoid) != DP_AGG_COUNT)
+		dp_catalog_aggregate_kind(aggregate->aggfnoid) != DP_AGG_COUNT)
 		return NULL;
 	argument = (Node *) ((TargetEntry *) linitial(aggregate->args))->expr;
 	type = exprType(argument);
@@ -208,7 +208,7 @@ check_distinct(Aggref *aggregate, const char *name)
 
 	if (aggregate->aggdistinct == NIL)
 		return NULL;
-	if (dp_query_aggregate_kind(aggregate->aggfnoid) == DP_AGG_COUNT &&
+	if (dp_catalog_aggregate_kind(aggregate->aggfnoid) == DP_AGG_COUNT &&
 		list_length(aggregate->args) == 1)
 	{
 		/* Telling values apart is as good as writing x = x and x < x. */
@@ -302,14 +302,14 @@ check_aggregate(dp_splitter *s, Aggref *aggregate, int *base_attnum,
 							   &s->rowset);
 	((TargetEntry *) linitial(aggregate->args))->expr = (Expr *) argument;
 	refusal = check_argument(argument,
-							 dp_query_aggregate_kind(aggregate->aggfnoid),
+							 dp_catalog_aggregate_kind(aggregate->aggfnoid),
 							 name);
 	if (refusal == NULL)
 		refusal = check_distinct(aggregate, name);
 	if (refusal != NULL)
 		return refusal;
 	base = dp_rowset_base(s->query, argument);
-	if (chooses_value(dp_query_aggregate_kind(aggregate->aggfnoid)))
+	if (chooses_value(dp_catalog_aggregate_kind(aggregate->aggfnoid)))
 		*key = argument_key(s, argument, base);
 	base = strip_implicit_coercions(base);
 	if (IsA(base, Var))
@@ -327,7 +327,7 @@ add_aggregates(dp_splitter *s, Query *inner, dp_block *block)
 		Aggref	   *original = lfirst(lc);
 		Aggref	   *aggregate = copyObject(original);
 		const char *name = get_func_name(original->aggfnoid);
-		int			kind = dp_query_aggregate_kind(original->aggfnoid);
+		int			kind = dp_catalog_aggregate_kind(original->aggfnoid);
 		int			base_attnum;
 		dp_key	   *key;
 		dp_refusal *refusal = check_aggregate(s, aggregate, &base_attnum,

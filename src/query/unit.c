@@ -28,21 +28,6 @@
 
 #include "dp_query.h"
 
-/*
- * dp_query_visible_to
- *	  Is a catalog row as old as the snapshot?  A proof that is younger says
- *	  nothing about rows that only the snapshot still sees.
- */
-bool
-dp_query_visible_to(HeapTuple tuple, Snapshot snapshot)
-{
-	TransactionId xmin = HeapTupleHeaderGetXmin(tuple->t_data);
-
-	return snapshot == NULL || !TransactionIdIsNormal(xmin) ||
-		TransactionIdIsCurrentTransactionId(xmin) ||
-		!XidInMVCCSnapshot(xmin, snapshot);
-}
-
 static bool
 index_proves_unique(Oid index, AttrNumber attnum, Snapshot snapshot)
 {
@@ -58,7 +43,7 @@ index_proves_unique(Oid index, AttrNumber attnum, Snapshot snapshot)
 		form->indkey.values[0] == attnum &&
 		heap_attisnull(tuple, Anum_pg_index_indpred, NULL) &&
 		heap_attisnull(tuple, Anum_pg_index_indexprs, NULL) &&
-		dp_query_visible_to(tuple, snapshot);
+		dp_catalog_visible_to(tuple, snapshot);
 	ReleaseSysCache(tuple);
 	return proves;
 }
@@ -81,7 +66,7 @@ attachment_visible(Oid part, Snapshot snapshot)
 	scan = systable_beginscan(inherits, InheritsRelidSeqnoIndexId, true, NULL,
 							  1, &key);
 	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
-		visible = visible && dp_query_visible_to(tuple, snapshot);
+		visible = visible && dp_catalog_visible_to(tuple, snapshot);
 	systable_endscan(scan);
 	table_close(inherits, AccessShareLock);
 	return visible;
@@ -116,7 +101,7 @@ dp_query_proved_not_null(Oid relid, AttrNumber attnum, Snapshot snapshot)
 
 	if (!HeapTupleIsValid(tuple))
 		return false;
-	proved = dp_query_visible_to(tuple, snapshot);
+	proved = dp_catalog_visible_to(tuple, snapshot);
 	heap_freetuple(tuple);
 	return proved;
 }

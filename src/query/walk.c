@@ -51,7 +51,7 @@ level_search_walker(Node *node, void *context)
 		return false;
 	if (IsA(node, Aggref) &&
 		(int) ((Aggref *) node)->agglevelsup == search->level &&
-		dp_query_aggregate_kind(((Aggref *) node)->aggfnoid) != DP_AGG_NONE)
+		dp_catalog_aggregate_kind(((Aggref *) node)->aggfnoid) != DP_AGG_NONE)
 		search->found = true;
 	if (IsA(node, Query))
 	{
@@ -154,7 +154,7 @@ inline_functions(Query *query, List **inval_items, int depth)
 					 errhint("Nest them less deeply, or write one of them in "
 							 "PL/pgSQL.")));
 		inline_functions(body, inval_items, depth + 1);
-		if (!dp_query_has_aggregate((Node *) body) &&
+		if (!dp_catalog_has_aggregate((Node *) body) &&
 			!reads_protected_walker((Node *) body, NULL))
 			continue;
 		entry->rtekind = RTE_SUBQUERY;
@@ -175,7 +175,7 @@ walk_walker(Node *node, void *context)
 	if (node == NULL)
 		return false;
 	if (IsA(node, WindowFunc) &&
-		dp_query_aggregate_kind(((WindowFunc *) node)->winfnoid) !=
+		dp_catalog_aggregate_kind(((WindowFunc *) node)->winfnoid) !=
 		DP_AGG_NONE)
 	{
 		WindowFunc *window = (WindowFunc *) node;

@@ -316,6 +316,6 @@ dp_counted_native(const dp_measure *measure, const Const *spec, List *columns)
 										 makeString("count_tables")),
 							  2, types, false);
 	return dp_measure_native(measure, function,
-							 dp_release_catalog_type("tally_state"),
+							 dp_catalog_type("tally_state"),
 							 lcons((void *) spec, list_copy(columns)));
 }

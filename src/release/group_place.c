@@ -104,7 +104,7 @@ place_function(void)
 {
 	Oid			types[3] = {INT4OID, ANYELEMENTOID, InvalidOid};
 
-	types[2] = dp_release_catalog_type("tally_spec");
+	types[2] = dp_catalog_type("tally_spec");
 	return LookupFuncName(list_make2(makeString("dp_pg"),
 									 makeString("group_place")),
 						  3, types, false);

@@ -239,7 +239,7 @@ make_aggregate(const Aggref *native, const char *name, List *arguments,
 	aggregate->aggargtypes = NIL;
 	aggregate->aggstar = false;
 	aggregate->aggfilter = filter;
-	aggregate->aggtype = dp_release_catalog_type("tally_state");
+	aggregate->aggtype = dp_catalog_type("tally_state");
 	foreach(lc, arguments)
 	{
 		int			i = foreach_current_index(lc);

@@ -209,7 +209,6 @@ extern Numeric dp_release_grid_value(const dp_grid *grid, dp_int128 granules);
 extern Const *dp_release_sum_spec(const dp_grid *grid);
 extern Oid	dp_release_sum_function(Oid argument_type);
 extern Oid	dp_release_sum_type(void);
-extern Oid	dp_release_catalog_type(const char *name);
 
 /* ---- tally.c ---- */
 extern void dp_measure_load_tally(const dp_measure *measure,

@@ -168,7 +168,7 @@ List *
 dp_measure_count_conditions(const dp_measure *measure, List *all)
 {
 	Oid			function = counts_function();
-	Oid			type = dp_release_catalog_type("condition_counts");
+	Oid			type = dp_catalog_type("condition_counts");
 	List	   *natives = NIL;
 	int			first;
 

@@ -252,7 +252,7 @@ split_query(planner_call *call, Query *query, const char *text)
 		block->share = share;
 		call->blocks = lappend(call->blocks, dp_query_block_to_list(block));
 	}
-	if (call->blocks != NIL && dp_query_has_aggregate((Node *) query))
+	if (call->blocks != NIL && dp_catalog_has_aggregate((Node *) query))
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("private aggregate at an unsupported place")));

@@ -101,7 +101,7 @@ dp_release_block_conditions(const dp_block *block)
 static void
 refuse_releases(const dp_block *block)
 {
-	if (!dp_query_has_aggregate((Node *) block->subqueries))
+	if (!dp_catalog_has_aggregate((Node *) block->subqueries))
 		return;
 	ereport(ERROR,
 			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),

@@ -33,7 +33,7 @@ count_walker(Node *node, void *context)
 	if (IsA(node, Aggref))
 	{
 		Aggref	   *aggregate = (Aggref *) node;
-		int			kind = dp_query_aggregate_kind(aggregate->aggfnoid);
+		int			kind = dp_catalog_aggregate_kind(aggregate->aggfnoid);
 
 		if (kind != DP_AGG_NONE && takes_default(aggregate, kind))
 			++*(int *) context;

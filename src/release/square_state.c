@@ -214,7 +214,7 @@ dp_measure_bounded_squares(const dp_measure *measure)
 {
 	TargetEntry *argument = linitial(measure->aggregate->args);
 	Const	   *spec = dp_release_sum_spec(&measure->grid);
-	Oid			result = dp_release_catalog_type("square_state");
+	Oid			result = dp_catalog_type("square_state");
 	Oid			types[2];
 	Oid			function;
 

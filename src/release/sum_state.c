@@ -223,25 +223,11 @@ dp_sum_spec_out(PG_FUNCTION_ARGS)
 
 /* ---- for the release ---- */
 
-/* dp_release_catalog_type: OID of a type of the schema dp_pg. */
-Oid
-dp_release_catalog_type(const char *name)
-{
-	Oid			namespace = dp_bridge_catalog_namespace();
-	Oid			type = GetSysCacheOid2(TYPENAMENSP, Anum_pg_type_oid,
-									   CStringGetDatum(name),
-									   ObjectIdGetDatum(namespace));
-
-	if (!OidIsValid(type))
-		elog(ERROR, "type dp_pg.%s not found", name);
-	return type;
-}
-
 /* dp_release_sum_type: OID of dp_pg.sum_state. */
 Oid
 dp_release_sum_type(void)
 {
-	return dp_release_catalog_type("sum_state");
+	return dp_catalog_type("sum_state");
 }
 
 /* dp_release_sum_spec: the grid as a constant of the inner query. */
@@ -256,7 +242,7 @@ dp_release_sum_spec(const dp_grid *grid)
 	spec->high_float = (float8) grid->high;
 	spec->factor = ldexp(1.0, -grid->exponent);
 	spec->exponent = grid->exponent;
-	return makeConst(dp_release_catalog_type("sum_spec"), -1, InvalidOid,
+	return makeConst(dp_catalog_type("sum_spec"), -1, InvalidOid,
 					 sizeof(dp_sum_spec), PointerGetDatum(spec), false,
 					 false);
 }
@@ -268,7 +254,7 @@ dp_release_sum_function(Oid argument_type)
 	Oid			types[2];
 
 	types[0] = argument_type;
-	types[1] = dp_release_catalog_type("sum_spec");
+	types[1] = dp_catalog_type("sum_spec");
 	return LookupFuncName(list_make2(makeString("dp_pg"),
 									 makeString("bounded_sum")),
 						  2, types, false);

@@ -119,7 +119,7 @@ Const *
 dp_tally_spec_const(void *spec, Size size)
 {
 	SET_VARSIZE(spec, size);
-	return makeConst(dp_release_catalog_type("tally_spec"), -1, InvalidOid, -1,
+	return makeConst(dp_catalog_type("tally_spec"), -1, InvalidOid, -1,
 					 PointerGetDatum(spec), false, false);
 }
 
@@ -141,7 +141,7 @@ dp_tally_inner(const dp_measure *measure, const char *aggregate,
 										 makeString(pstrdup(aggregate))),
 							  2, types, false);
 	return list_make1(dp_measure_native(measure, function,
-										dp_release_catalog_type("tally_state"),
+										dp_catalog_type("tally_state"),
 										list_make2(argument->expr,
 												   (void *) spec)));
 }

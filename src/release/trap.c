@@ -6,7 +6,7 @@
  * To clients and catalogs dp_count and the others are ordinary aggregates.
  * Executed as such they hold no state and end in an error, so that a server
  * that did not preload the library answers nothing.  The symbols of the final
- * functions say which aggregate it is: see src/query/aggregate.c.
+ * functions say which aggregate it is: see src/catalog/aggregate.c.
  */
 #include "postgres.h"
 

@@ -20,7 +20,7 @@
 #include "utils/inval.h"
 #include "utils/syscache.h"
 
-#include "dp_query.h"
+#include "dp_catalog.h"
 
 /* C symbols of the final functions, one per kind. */
 static const struct
@@ -105,11 +105,11 @@ look_up_kind(Oid function)
 }
 
 /*
- * dp_query_aggregate_kind
+ * dp_catalog_aggregate_kind
  *	  Which dp_ aggregate the function is; DP_AGG_NONE for every other one.
  */
 dp_aggregate_kind
-dp_query_aggregate_kind(Oid function)
+dp_catalog_aggregate_kind(Oid function)
 {
 	kind_entry *entry;
 	dp_aggregate_kind kind;
@@ -151,10 +151,10 @@ has_aggregate_walker(Node *node, void *context)
 	if (node == NULL)
 		return false;
 	if (IsA(node, Aggref) &&
-		dp_query_aggregate_kind(((Aggref *) node)->aggfnoid) != DP_AGG_NONE)
+		dp_catalog_aggregate_kind(((Aggref *) node)->aggfnoid) != DP_AGG_NONE)
 		return true;
 	if (IsA(node, WindowFunc) &&
-		dp_query_aggregate_kind(((WindowFunc *) node)->winfnoid) !=
+		dp_catalog_aggregate_kind(((WindowFunc *) node)->winfnoid) !=
 		DP_AGG_NONE)
 		return true;
 	if (IsA(node, Query))
@@ -163,9 +163,9 @@ has_aggregate_walker(Node *node, void *context)
 	return expression_tree_walker(node, has_aggregate_walker, context);
 }
 
-/* dp_query_has_aggregate: does the tree hold a dp_ aggregate anywhere? */
+/* dp_catalog_has_aggregate: does the tree hold a dp_ aggregate anywhere? */
 bool
-dp_query_has_aggregate(Node *node)
+dp_catalog_has_aggregate(Node *node)
 {
 	return has_aggregate_walker(node, NULL);
 }

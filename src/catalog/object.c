@@ -1,0 +1,42 @@
+/*
+ * object.c
+ *	  Objects in the catalogs: the extension's types, and how old a row is.
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "access/transam.h"
+#include "access/xact.h"
+#include "utils/snapmgr.h"
+#include "utils/syscache.h"
+
+#include "dp_catalog.h"
+
+/* dp_catalog_type: OID of a type of the schema dp_pg. */
+Oid
+dp_catalog_type(const char *name)
+{
+	Oid			namespace = dp_bridge_catalog_namespace();
+	Oid			type = GetSysCacheOid2(TYPENAMENSP, Anum_pg_type_oid,
+									   CStringGetDatum(name),
+									   ObjectIdGetDatum(namespace));
+
+	if (!OidIsValid(type))
+		elog(ERROR, "type dp_pg.%s not found", name);
+	return type;
+}
+
+/*
+ * dp_catalog_visible_to
+ *	  Is a catalog row as old as the snapshot?  A proof that is younger says
+ *	  nothing about rows that only the snapshot still sees.
+ */
+bool
+dp_catalog_visible_to(HeapTuple tuple, Snapshot snapshot)
+{
+	TransactionId xmin = HeapTupleHeaderGetXmin(tuple->t_data);
+
+	return snapshot == NULL || !TransactionIdIsNormal(xmin) ||
+		TransactionIdIsCurrentTransactionId(xmin) ||
+		!XidInMVCCSnapshot(xmin, snapshot);
+}
