@@ -20,8 +20,8 @@
 #include "utils/snapshot.h"
 
 #include "../catalog/dp_catalog.h"
+#include "../protect/dp_protect.h"
 #include "dp_expression.h"
-#include "dp_relation.h"
 
 /* ---- group keys (key.c) ---- */
 

@@ -25,7 +25,7 @@
 #include "miscadmin.h"
 #include "utils/builtins.h"
 
-#include "../query/dp_relation.h"
+#include "../protect/dp_protect.h"
 #include "store.h"
 
 typedef struct group_session

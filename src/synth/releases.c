@@ -25,7 +25,7 @@
 #include "utils/timestamp.h"
 
 #include "../ledger/dp_table.h"
-#include "../query/dp_relation.h"
+#include "../protect/dp_protect.h"
 #include "releases.h"
 #include "synth.h"
 

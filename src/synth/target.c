@@ -10,7 +10,7 @@
 #include "tcop/pquery.h"
 #include "utils/lsyscache.h"
 
-#include "../query/dp_relation.h"
+#include "../protect/dp_protect.h"
 #include "releases.h"
 
 static char *

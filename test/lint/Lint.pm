@@ -21,21 +21,16 @@ my $max_text_columns = 100;
 
 # The rooms: each may include what stands before it, or only what %narrow says.
 my @pure = qw(mech acct model);
-my @rooms = qw(mech acct model bridge catalog ledger query reader release account local
-  procedure workload session synth);
+my @rooms = qw(mech acct model bridge catalog ledger protect query reader
+  release account local procedure workload session synth);
 my %narrow = (
-	acct => ['mech'],
-	model => [qw(mech acct)],
 	bridge => [qw(mech acct)],
 	catalog => [qw(mech acct bridge)],
 	ledger => [qw(mech acct bridge catalog)],
-	query => [qw(mech acct bridge catalog ledger)],
-	reader => [qw(mech acct bridge ledger)],
-	release => [qw(mech acct bridge catalog ledger query reader)],
+	reader => [qw(mech acct bridge catalog ledger)],
 	account => [qw(mech acct bridge)],
 	local => [qw(mech acct bridge)],
-	procedure => [qw(mech acct bridge ledger)],
-	workload => [qw(mech acct bridge catalog ledger query reader release)]);
+	procedure => [qw(mech acct bridge catalog ledger)]);
 my %may_include =
   map { $rooms[$_] => $narrow{ $rooms[$_] } || [ @rooms[ 0 .. $_ - 1 ] ] }
   0 .. $#rooms;

@@ -5,7 +5,7 @@
 #ifndef DP_RELATION_INTERNAL_H
 #define DP_RELATION_INTERNAL_H
 
-#include "dp_relation.h"
+#include "dp_protect.h"
 
 #include "access/htup.h"
 #include "storage/lockdefs.h"

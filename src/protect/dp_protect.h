@@ -1,17 +1,22 @@
 /*
- * dp_relation.h
- *	  Protected relations: what the owner declared about them.
+ * dp_protect.h
+ *	  Public interface of the protect folder: protected relations, and what
+ *	  the owner declared about them.
  *
- * Part of the public interface of the query folder (dp_query.h includes it).
+ * Functions are named by what they are about: dp_relation_, dp_attribute_
+ * (a declared column), dp_declare_, dp_exposure_ and dp_publish_.
+ *
+ * Include postgres.h first.
  */
-#ifndef DP_RELATION_H
-#define DP_RELATION_H
+#ifndef DP_PROTECT_H
+#define DP_PROTECT_H
 
-#include "../ledger/dp_ledger.h"
 #include "access/attnum.h"
 #include "nodes/bitmapset.h"
 #include "nodes/pg_list.h"
 #include "utils/snapshot.h"
+
+#include "../ledger/dp_ledger.h"
 
 /* One protected relation, palloc'd in the current context. */
 typedef struct dp_relation
@@ -56,4 +61,4 @@ extern Oid	dp_relation_protected_root(Oid relid);
 extern char *dp_relation_qualified_name(Oid relid);
 extern void dp_relation_init(void); /* hooks; from _PG_init */
 
-#endif							/* DP_RELATION_H */
+#endif							/* DP_PROTECT_H */

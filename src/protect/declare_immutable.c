@@ -174,7 +174,7 @@ has_trigger(Oid relid, int64 guard, Snapshot snapshot)
 
 /*
  * dp_declare_is_guarded
- *	  See dp_relation.h.  A snapshot older than the trigger may see rows as
+ *	  See dp_protect.h.  A snapshot older than the trigger may see rows as
  *	  they were before somebody moved them.
  */
 bool
