@@ -21,7 +21,7 @@
 
 #include "../catalog/dp_catalog.h"
 #include "../protect/dp_protect.h"
-#include "dp_expression.h"
+#include "../rules/dp_rules.h"
 
 /* ---- group keys (key.c) ---- */
 

@@ -505,7 +505,7 @@ dp_expression_walker(Node *node, void *context)
 		expression_tree_walker(node, dp_expression_walker, walk);
 }
 
-/* See dp_expression.h. */
+/* See dp_rules.h. */
 dp_refusal *
 dp_expression_check(Node *expression)
 {
@@ -541,7 +541,7 @@ private_walker(Node *node, void *context)
 	}
 }
 
-/* See dp_expression.h. */
+/* See dp_rules.h. */
 bool
 dp_expression_is_public_scalar(Node *expression)
 {

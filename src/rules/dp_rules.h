@@ -1,11 +1,15 @@
 /*
- * dp_expression.h
- *	  What an expression over private rows may contain.
+ * dp_rules.h
+ *	  Public interface of the rules folder: what an expression over private
+ *	  rows may contain.
  *
- * Part of the public interface of the query folder (dp_query.h includes it).
+ * Functions are named by what they are about: dp_expression_, and dp_total_
+ * for total versions of built-in functions.
+ *
+ * Include postgres.h first.
  */
-#ifndef DP_EXPRESSION_H
-#define DP_EXPRESSION_H
+#ifndef DP_RULES_H
+#define DP_RULES_H
 
 #include "nodes/parsenodes.h"
 
@@ -50,4 +54,4 @@ extern Query *dp_expression_limit_memory(Query *query);
  * a constant, a parameter or a computation over them. */
 extern bool dp_expression_is_public_scalar(Node *expression);
 
-#endif							/* DP_EXPRESSION_H */
+#endif							/* DP_RULES_H */

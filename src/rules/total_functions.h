@@ -1,6 +1,6 @@
 /*
  * total_functions.h
- *	  Private to the query folder: what the total versions of built-in
+ *	  Private to the rules folder: what the total versions of built-in
  *	  functions share.
  *
  * A total version has the arguments, result and volatility of the built-in,
@@ -8,8 +8,8 @@
  * proved to succeed.  Most test the range and then hand their own call on to
  * the built-in, so that inside the range the results are the same.
  */
-#ifndef DP_QUERY_TOTAL_FUNCTIONS_H
-#define DP_QUERY_TOTAL_FUNCTIONS_H
+#ifndef DP_RULES_TOTAL_FUNCTIONS_H
+#define DP_RULES_TOTAL_FUNCTIONS_H
 
 #include "fmgr.h"
 
@@ -51,4 +51,4 @@ extern bool dp_total_fold_is_safe(Oid collation);
 extern bool dp_total_field_is_known(text *field, Oid type, bool trunc);
 extern bool dp_total_zone_is_known(text *zone);
 
-#endif							/* DP_QUERY_TOTAL_FUNCTIONS_H */
+#endif							/* DP_RULES_TOTAL_FUNCTIONS_H */

@@ -188,7 +188,7 @@ total_mutator(Node *node, void *context)
 	return node;
 }
 
-/* See dp_expression.h. */
+/* See dp_rules.h. */
 Node *
 dp_expression_make_total(Node *expression)
 {

@@ -553,7 +553,7 @@ short_mutator(Node *node, void *context)
 
 /*
  * dp_expression_limit_memory
- *	  See dp_expression.h.
+ *	  See dp_rules.h.
  */
 Query *
 dp_expression_limit_memory(Query *query)

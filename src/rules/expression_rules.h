@@ -1,14 +1,14 @@
 /*
  * expression_rules.h
- *	  Private to the query folder: which functions may meet a private row,
+ *	  Private to the rules folder: which functions may meet a private row,
  *	  and under what condition.
  */
-#ifndef DP_QUERY_EXPRESSION_RULES_H
-#define DP_QUERY_EXPRESSION_RULES_H
+#ifndef DP_RULES_EXPRESSION_RULES_H
+#define DP_RULES_EXPRESSION_RULES_H
 
 #include "nodes/pg_list.h"
 
-#include "dp_expression.h"
+#include "dp_rules.h"
 
 /* What must be known before planning for the function to be total. */
 typedef enum dp_condition
@@ -75,4 +75,4 @@ extern dp_refusal *dp_expression_check_function(Oid function, Oid operator,
 extern Oid	dp_expression_total_oid(const dp_expression_rule *rule);
 extern const dp_expression_rule *dp_expression_rule_of_total(Oid function);
 
-#endif							/* DP_QUERY_EXPRESSION_RULES_H */
+#endif							/* DP_RULES_EXPRESSION_RULES_H */

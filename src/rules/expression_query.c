@@ -230,7 +230,7 @@ check_level(Query *query, bool top)
 	return refusal;
 }
 
-/* See dp_expression.h. */
+/* See dp_rules.h. */
 dp_refusal *
 dp_expression_check_query(Query *query)
 {
