@@ -13,7 +13,7 @@
 
 #include "bridge/dp_bridge.h"
 #include "ledger/dp_ledger.h"
-#include "query/dp_query.h"
+#include "protect/dp_protect.h"
 #include "reader/dp_reader.h"
 #include "release/dp_release.h"
 #include "session/dp_session.h"

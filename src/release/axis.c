@@ -337,7 +337,7 @@ dp_axis_make(Oid relid, const char *column, int32 bins, int64 most)
 	dp_key		key;
 
 	/* tells whether a column can be NULL even when it makes no key */
-	refusal = dp_query_classify_key(base, base, base_relid, &key);
+	refusal = dp_block_classify_key(base, base, base_relid, &key);
 	if (bins != 0)
 	{
 		check_size(axis, bins, most);

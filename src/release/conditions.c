@@ -196,8 +196,8 @@ most_common(FunctionCallInfo fcinfo, Const *epsilon)
 		refuse_null("relation");
 	if (PG_ARGISNULL(1))
 		refuse_null("predicates");
-	texts = dp_query_predicate_texts(PG_GETARG_ARRAYTYPE_P(1));
-	query = dp_query_read_predicates(PG_GETARG_OID(0), texts);
+	texts = dp_block_predicate_texts(PG_GETARG_ARRAYTYPE_P(1));
+	query = dp_block_read_predicates(PG_GETARG_OID(0), texts);
 	query = dp_release_rewrite_conditions(query, epsilon);
 	chosen = run_query(query, dp_conditions_text);
 	return CStringGetTextDatum(list_nth(texts, chosen - 1));

@@ -242,7 +242,7 @@ fill_trunc(dp_domain *domain, const dp_key *key)
 	Datum		value = time_bound(declared->lower, key);
 	Interval	step;
 
-	if (!dp_query_trunc_step(key->field, &step))
+	if (!dp_key_trunc_step(key->field, &step))
 		elog(ERROR, "unexpected date_trunc field \"%s\"", key->field);
 	value = DirectFunctionCall2(truncate, field, value);
 	while (DatumGetTimestamp(value) <= last)
@@ -282,7 +282,7 @@ fill_extract(dp_domain *domain, const dp_key *key)
 	int			last;
 	int64		value;
 
-	if (!dp_query_extract_range(key->field, &monotone, &first, &last))
+	if (!dp_key_extract_range(key->field, &monotone, &first, &last))
 		elog(ERROR, "unexpected extract field \"%s\"", key->field);
 	if (monotone)
 	{

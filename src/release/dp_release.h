@@ -8,7 +8,7 @@
 #ifndef DP_RELEASE_H
 #define DP_RELEASE_H
 
-#include "../query/dp_query.h"
+#include "../block/dp_block.h"
 #include "../reader/dp_reader.h"
 
 extern void dp_release_init(void);	/* from _PG_init, preloading only */

@@ -12,7 +12,7 @@
  *	  release	cells + noise -> the value
  *
  * Several inner rows may belong to one group, so load adds.  Adding a
- * measurement means one file, a kind and its symbol in the query folder's
+ * measurement means one file, a kind and its symbol in the catalog's
  * list, a line in registry.c, and SQL.
  */
 #ifndef DP_RELEASE_MEASURE_H
@@ -22,7 +22,7 @@
 #include "utils/array.h"
 #include "utils/numeric.h"
 
-#include "../query/dp_query.h"
+#include "../block/dp_block.h"
 
 /*
  * How much one privacy unit can stand in the rows of a block: at most kappa

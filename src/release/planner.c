@@ -40,7 +40,7 @@ typedef struct planner_call
 	struct planner_call *outer;
 	uint64		nonce;
 	List	   *found;			/* of dp_block * */
-	List	   *blocks;			/* of List *: dp_query_block_to_list */
+	List	   *blocks;			/* of List *: dp_block_to_list */
 	List	   *relations;		/* OIDs the plan depends on */
 	List	   *inval_items;
 	Oid			marker;
@@ -240,7 +240,7 @@ split_query(planner_call *call, Query *query, const char *text)
 	if (forged_marker_walker((Node *) query, &call->marker))
 		refuse_forged_marker();
 	draw_nonce(call);
-	refusal = dp_query_split_all(query, take_block, call,
+	refusal = dp_block_split_all(query, take_block, call,
 								 &call->inval_items);
 	if (refusal != NULL)
 		dp_bridge_raise_refusal(refusal, text);
@@ -250,7 +250,7 @@ split_query(planner_call *call, Query *query, const char *text)
 		dp_block   *block = lfirst(lc);
 
 		block->share = share;
-		call->blocks = lappend(call->blocks, dp_query_block_to_list(block));
+		call->blocks = lappend(call->blocks, dp_block_to_list(block));
 	}
 	if (call->blocks != NIL && dp_catalog_has_aggregate((Node *) query))
 		ereport(ERROR,

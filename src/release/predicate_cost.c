@@ -113,7 +113,7 @@ dp_release_sql_predicate_cost(PG_FUNCTION_ARGS)
 							   "Name the protected relation.");
 	dp_bridge_require_argument(fcinfo, 1, "predicates of dp_predicate_cost",
 							   "Give an array of SQL conditions.");
-	texts = dp_query_predicate_texts(PG_GETARG_ARRAYTYPE_P(1));
+	texts = dp_block_predicate_texts(PG_GETARG_ARRAYTYPE_P(1));
 	values[0] = Int32GetDatum(list_length(texts));
 	values[1] = Int32GetDatum(dp_reading_evaluated(PG_GETARG_OID(0), texts));
 	values[2] = Int32GetDatum(dp_setting_max_predicates_per_row);

@@ -35,7 +35,7 @@
 Query *
 dp_release_select_columns(Oid relid, const AttrNumber *columns, int n)
 {
-	Query	   *query = dp_query_read_predicates(relid,
+	Query	   *query = dp_block_read_predicates(relid,
 												 list_make1("true"));
 	int			i;
 
@@ -76,7 +76,7 @@ dp_release_verify_conditions(Query *query)
 {
 	List	   *blocks = NIL;
 	List	   *inval_items = NIL;
-	dp_refusal *refusal = dp_query_split_all(query, take_block, &blocks,
+	dp_refusal *refusal = dp_block_split_all(query, take_block, &blocks,
 											 &inval_items);
 
 	if (refusal != NULL)
@@ -153,7 +153,7 @@ static dp_reading *
 read_predicates(Oid relid, List *texts)
 {
 	dp_reading *reading = make_reading(relid,
-									   dp_query_read_predicates(relid,
+									   dp_block_read_predicates(relid,
 																texts));
 
 	reading->ncounts = list_length(texts);
@@ -166,7 +166,7 @@ read_predicates(Oid relid, List *texts)
  * dp_reading_of_predicates
  *	  See dp_release.h.
  *
- * Errors: those of dp_query_read_predicates, with the predicate in their
+ * Errors: those of dp_block_read_predicates, with the predicate in their
  * context; 0A000 what is not allowed on private rows; 42501 no budget; 54000
  * too many predicates to evaluate for every row.
  */

@@ -141,7 +141,7 @@ dp_release_take_rights(const dp_block *block,
 				 errmsg("protection of a relation changed since the query was "
 						"planned"),
 				 errhint("Run the query again.")));
-	refusal = dp_query_check_unit(relation, GetActiveSnapshot());
+	refusal = dp_block_check_unit(relation, GetActiveSnapshot());
 	if (refusal != NULL)
 		dp_bridge_raise_refusal(refusal, NULL);
 	check_owners(relation, standing);

@@ -35,7 +35,7 @@ refuse_plain_execution(void)
 
 /*
  * dp_aggregate_count, dp_aggregate_sum, ...: final functions, one symbol for
- * each kind (aggregate.c in the query folder knows them); they raise 55000
+ * each kind (aggregate.c in the catalog folder knows them); they raise 55000
  * or 0A000.
  */
 #define TRAP(name) \

@@ -20,7 +20,7 @@
 /* Places in the input of a job. */
 enum
 {
-	INPUT_BLOCK,				/* dp_query_block_to_list */
+	INPUT_BLOCK,				/* dp_block_to_list */
 	INPUT_ARGUMENTS,			/* of Const *: for dp_release_prepare */
 	INPUT_AGGREGATES,			/* exact aggregates of all measures */
 	INPUT_TYPES					/* OIDs: of the columns of the answer */
@@ -102,7 +102,7 @@ dp_release_fill_job(const dp_release_spec *spec,
 	data->keys = hash_keys(spec);
 	memset(job, 0, sizeof(*job));
 	job->kind = DP_READER_RELEASE;
-	job->input = list_make4(dp_query_block_to_list(&block), spec->arguments,
+	job->input = list_make4(dp_block_to_list(&block), spec->arguments,
 							exact_aggregates(spec), result_types(result));
 	job->data = data;
 	job->size = sizeof(release_data);
@@ -135,7 +135,7 @@ begin(const List *input, const void *data, dp_reader_source source,
 	  void *context)
 {
 	const release_data *asked = data;
-	dp_block   *block = dp_query_block_from_list(list_nth(input,
+	dp_block   *block = dp_block_from_list(list_nth(input,
 														  INPUT_BLOCK));
 	dp_release_spec *spec =
 	dp_release_prepare(block, &asked->standing, list_nth(input,

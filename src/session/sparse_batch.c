@@ -181,7 +181,7 @@ dp_session_sql_sparse_vector(PG_FUNCTION_ARGS)
 	InitMaterializedSRF(fcinfo, 0);
 	dp_bridge_require_argument(fcinfo, 1, "queries",
 							   "Give an array of SQL conditions.");
-	b.texts = dp_query_predicate_texts(PG_GETARG_ARRAYTYPE_P(1));
+	b.texts = dp_block_predicate_texts(PG_GETARG_ARRAYTYPE_P(1));
 	dp_session_read_sparse(fcinfo, &places, &call);
 	reading = dp_reading_of_predicates(relid, b.texts);
 	dp_session_plan_sparse(&call, reading, relid, list_length(b.texts));

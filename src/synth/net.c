@@ -174,7 +174,7 @@ dp_synth_sql_net(PG_FUNCTION_ARGS)
 							   "Write its name.");
 	dp_bridge_require_argument(fcinfo, 2, "queries of dp_net",
 							   "Give predicates as an array of text.");
-	s.texts = dp_query_predicate_texts(PG_GETARG_ARRAYTYPE_P(2));
+	s.texts = dp_block_predicate_texts(PG_GETARG_ARRAYTYPE_P(2));
 	s.reading = dp_reading_of_predicates(PG_GETARG_OID(0), s.texts);
 	s.dataset = s.reading->dataset;
 	s.standing = s.reading->standing;

@@ -17,7 +17,7 @@ dp_synth_queries_read(dp_synth_queries *out, const dp_universe *universe,
 {
 	MemSet(out, 0, sizeof(*out));
 	out->universe = universe;
-	out->texts = dp_query_predicate_texts(texts);
+	out->texts = dp_block_predicate_texts(texts);
 	out->n = list_length(out->texts);
 }
 

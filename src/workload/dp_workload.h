@@ -60,7 +60,7 @@ typedef struct dp_linear_query
 } dp_linear_query;
 
 /*
- * Errors as dp_query_read_public_predicate, 54000 too many cells, and what
+ * Errors as dp_block_read_public_predicate, 54000 too many cells, and what
  * evaluating it on public values raises.
  */
 extern dp_linear_query *dp_workload_read_query(const dp_universe *universe,

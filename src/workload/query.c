@@ -53,7 +53,7 @@ query_of_truth(const dp_truth *truth, const char *text)
  *	  The predicate as a table over the axes that it names, in the current
  *	  context.  Unknown does not hold.
  *
- * Errors: those of dp_query_read_public_predicate; 54000 when the product of
+ * Errors: those of dp_block_read_public_predicate; 54000 when the product of
  * those axes is above DP_UNIVERSE_CELLS; what evaluating it on public values
  * raises.
  */
@@ -64,7 +64,7 @@ dp_workload_read_query(const dp_universe *universe, const char *text)
 	bool		total;
 	Node	   *expression;
 
-	expression = dp_query_read_public_predicate(universe->relid, columns,
+	expression = dp_block_read_public_predicate(universe->relid, columns,
 												text, &total);
 	return query_of_truth(dp_truth_make(universe, columns, expression, total),
 						  text);

@@ -76,7 +76,7 @@ my %bad = (
 	'include direction' => [
 		[ 'src/mech/answer.c', 'dp_mech.h', '../acct/dp_acct.h' ],
 		[ 'src/bridge/settings.c', 'dp_acct.h', 'interval.h' ],
-		[ 'src/bridge/settings.c', '../acct/dp_acct', '../query/dp_query' ],
+		[ 'src/bridge/settings.c', '../acct/dp_acct', '../block/dp_block' ],
 		[ 'src/dp_pg.c', '', "#include \"ledger/ledger.h\"\n" ]
 	],
 	'postgres.h first, or never' => [

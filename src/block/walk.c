@@ -204,7 +204,7 @@ split_level(Query *query, block_walk *walk)
 	dp_block   *block;
 	RangeTblEntry *entry;
 
-	walk->refusal = dp_query_split_block(query, stack, &block, &entry);
+	walk->refusal = dp_block_split_one(query, stack, &block, &entry);
 	if (walk->refusal == NULL)
 		walk->consumer(block, entry, walk->consumer_context);
 }
@@ -243,11 +243,11 @@ walk_level(Query *query, block_walk *walk)
 }
 
 /*
- * dp_query_split_all
- *	  See dp_query.h.
+ * dp_block_split_all
+ *	  See dp_block.h.
  */
 dp_refusal *
-dp_query_split_all(Query *query, dp_block_consumer consumer, void *context,
+dp_block_split_all(Query *query, dp_block_consumer consumer, void *context,
 				   List **inval_items)
 {
 	block_walk	walk;

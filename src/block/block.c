@@ -8,7 +8,7 @@
 #include "nodes/makefuncs.h"
 #include "nodes/value.h"
 
-#include "dp_query.h"
+#include "dp_block.h"
 
 enum
 {
@@ -26,9 +26,9 @@ enum
 	BLOCK_PART_VALUE
 };
 
-/* dp_query_block_to_list: made of copyable nodes only. */
+/* dp_block_to_list: made of copyable nodes only. */
 List *
-dp_query_block_to_list(const dp_block *block)
+dp_block_to_list(const dp_block *block)
 {
 	List	   *list = NIL;
 	List	   *keys = NIL;
@@ -36,10 +36,10 @@ dp_query_block_to_list(const dp_block *block)
 	ListCell   *lc;
 
 	foreach(lc, block->keys)
-		keys = lappend(keys, dp_query_key_to_list(lfirst(lc)));
+		keys = lappend(keys, dp_key_to_list(lfirst(lc)));
 	foreach(lc, block->argument_keys)
 		arguments = lappend(arguments, lfirst(lc) == NULL ? NIL :
-							dp_query_key_to_list(lfirst(lc)));
+							dp_key_to_list(lfirst(lc)));
 	list = lappend(list, block->inner);
 	list = lappend(list, keys);
 	list = lappend(list, block->kinds);
@@ -57,9 +57,9 @@ dp_query_block_to_list(const dp_block *block)
 	return list;
 }
 
-/* dp_query_block_from_list: palloc'd; shares nodes with the list. */
+/* dp_block_from_list: palloc'd; shares nodes with the list. */
 dp_block *
-dp_query_block_from_list(const List *list)
+dp_block_from_list(const List *list)
 {
 	dp_block   *block = palloc0(sizeof(dp_block));
 	ListCell   *lc;
@@ -67,13 +67,13 @@ dp_query_block_from_list(const List *list)
 	block->inner = list_nth(list, BLOCK_INNER);
 	foreach(lc, (List *) list_nth(list, BLOCK_KEYS))
 		block->keys = lappend(block->keys,
-							  dp_query_key_from_list(lfirst(lc)));
+							  dp_key_from_list(lfirst(lc)));
 	block->kinds = list_nth(list, BLOCK_KINDS);
 	block->base_attnums = list_nth(list, BLOCK_BASE_ATTNUMS);
 	foreach(lc, (List *) list_nth(list, BLOCK_ARGUMENT_KEYS))
 		block->argument_keys = lappend(block->argument_keys,
 									   lfirst(lc) == NULL ? NULL :
-									   dp_query_key_from_list(lfirst(lc)));
+									   dp_key_from_list(lfirst(lc)));
 	block->relid = (Oid) intVal(list_nth(list, BLOCK_RELID));
 	block->dataset = strVal(list_nth(list, BLOCK_DATASET));
 	block->fingerprint =

@@ -18,7 +18,7 @@
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
 
-#include "dp_query.h"
+#include "dp_block.h"
 
 /* Positions in the list form. */
 enum
@@ -41,9 +41,9 @@ oid_node(Oid oid)
 	return (Node *) makeInteger((int) oid);
 }
 
-/* dp_query_key_to_list: copyable form. */
+/* dp_key_to_list: copyable form. */
 List *
-dp_query_key_to_list(const dp_key *key)
+dp_key_to_list(const dp_key *key)
 {
 	List	   *list = NIL;
 
@@ -67,9 +67,9 @@ oid_at(const List *list, int n)
 	return (Oid) intVal(list_nth(list, n));
 }
 
-/* dp_query_key_from_list: inverse of the above; palloc'd. */
+/* dp_key_from_list: inverse of the above; palloc'd. */
 dp_key *
-dp_query_key_from_list(const List *list)
+dp_key_from_list(const List *list)
 {
 	dp_key	   *key = palloc0(sizeof(dp_key));
 	Node	   *constant = list_nth(list, KEY_CONSTANT);
@@ -146,7 +146,7 @@ never_null(Node *node, Oid relid)
 		case T_Const:
 			return !((Const *) node)->constisnull;
 		case T_Var:
-			return dp_query_proved_not_null(relid,
+			return dp_block_proved_not_null(relid,
 											((Var *) node)->varattno,
 											NULL);
 		case T_RelabelType:
@@ -237,8 +237,8 @@ classify_function(FuncExpr *call, Node *original, Oid relid, dp_key *key)
 						  "bounds, as in date_trunc('month', day).");
 	key->kind = is_trunc_function(call->funcid) ? DP_KEY_TRUNC :
 		DP_KEY_EXTRACT;
-	if (!(key->kind == DP_KEY_TRUNC ? dp_query_trunc_step(field, &step) :
-		  dp_query_extract_range(field, &monotone, &first, &last)))
+	if (!(key->kind == DP_KEY_TRUNC ? dp_key_trunc_step(field, &step) :
+		  dp_key_extract_range(field, &monotone, &first, &last)))
 		return refuse_key(original,
 						  psprintf("field \"%s\" cannot be used in a group "
 								   "key", field),
@@ -256,7 +256,7 @@ classify_function(FuncExpr *call, Node *original, Oid relid, dp_key *key)
 	key->attnum = column->varattno;
 	key->base_type = exprType(lsecond(call->args));
 	key->field = field;
-	key->nullable = !dp_query_proved_not_null(relid, column->varattno, NULL);
+	key->nullable = !dp_block_proved_not_null(relid, column->varattno, NULL);
 	return NULL;
 }
 
@@ -267,7 +267,7 @@ classify_column(Var *column, Node *original, Oid relid, dp_key *key)
 	Oid			type = getBaseType(key->type);
 
 	key->attnum = column->varattno;
-	key->nullable = !dp_query_proved_not_null(relid, column->varattno, NULL);
+	key->nullable = !dp_block_proved_not_null(relid, column->varattno, NULL);
 	if (declared != NULL && declared->keys != NIL)
 		key->kind = DP_KEY_DECLARED;
 	else if (type == BOOLOID)
@@ -291,7 +291,7 @@ classify_column(Var *column, Node *original, Oid relid, dp_key *key)
 }
 
 /*
- * dp_query_classify_key
+ * dp_block_classify_key
  *	  Decide where the public values of a grouping expression come from.
  *
  * `expression` is what the outer query shows, `base` the same expression over
@@ -299,7 +299,7 @@ classify_column(Var *column, Node *original, Oid relid, dp_key *key)
  * refusal, or NULL with *key filled.
  */
 dp_refusal *
-dp_query_classify_key(Node *expression, Node *base, Oid relid, dp_key *key)
+dp_block_classify_key(Node *expression, Node *base, Oid relid, dp_key *key)
 {
 	Var		   *column;
 	Oid			type;

@@ -70,12 +70,12 @@ refers_outside_walker(Node *node, void *context)
 }
 
 /*
- * dp_query_refers_outside
+ * dp_block_refers_outside
  *	  Does the tree, standing at `level` levels below the one of interest,
  *	  refer to a query level above that?
  */
 bool
-dp_query_refers_outside(Node *node, int level)
+dp_block_refers_outside(Node *node, int level)
 {
 	return refers_outside_walker(node, &level);
 }
@@ -95,7 +95,7 @@ hoist_mutator(Node *node, void *context)
 		Query	   *query = (Query *) link->subselect;
 
 		if (link->subLinkType == EXPR_SUBLINK && IsA(query, Query) &&
-			!dp_query_refers_outside((Node *) query, -1))
+			!dp_block_refers_outside((Node *) query, -1))
 		{
 			Param	   *param = makeNode(Param);
 
@@ -181,7 +181,7 @@ verify_relation(RangeTblEntry *entry, dp_rowset *rowset)
 								"supported");
 	rowset->relation = dp_relation_lookup(entry->relid);
 	if (rowset->relation != NULL)
-		return dp_query_check_unit(rowset->relation, NULL);
+		return dp_block_check_unit(rowset->relation, NULL);
 	root = dp_relation_protected_root(entry->relid);
 	if (OidIsValid(root))
 		return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,

@@ -1,14 +1,14 @@
 /*
  * split.h
- *	  Private to the query folder: splitting one block.
+ *	  Private to the block folder: splitting one block.
  */
-#ifndef DP_QUERY_SPLIT_H
-#define DP_QUERY_SPLIT_H
+#ifndef DP_BLOCK_SPLIT_H
+#define DP_BLOCK_SPLIT_H
 
-#include "dp_query.h"
+#include "dp_block.h"
 #include "rowset.h"
 
-/* A block being split; on the stack of dp_query_split_block. */
+/* A block being split; on the stack of dp_block_split_one. */
 typedef struct dp_splitter
 {
 	Query	   *query;			/* the block, becomes the outer query */
@@ -24,21 +24,21 @@ typedef struct dp_splitter
 } dp_splitter;
 
 /* ---- split.c ---- */
-extern dp_refusal *dp_query_split_block(Query *query, List *cte_stack,
+extern dp_refusal *dp_block_split_one(Query *query, List *cte_stack,
 										dp_block **block,
 										RangeTblEntry **entry);
 
 /* ---- part.c ---- */
-extern void dp_query_find_part(dp_splitter *s, dp_block *block);
+extern void dp_block_find_part(dp_splitter *s, dp_block *block);
 
 /* ---- generated.c ---- */
-extern dp_refusal *dp_query_expand_generated(Query **query);
+extern dp_refusal *dp_block_expand_generated(Query **query);
 
-/* ---- outer.c ---- */
-extern Aggref *dp_query_lift_aggregate(Aggref *aggregate, int level);
-extern dp_refusal *dp_query_make_outer(dp_splitter *s, RangeTblEntry **entry);
+/* ---- split_outer.c ---- */
+extern Aggref *dp_block_lift_aggregate(Aggref *aggregate, int level);
+extern dp_refusal *dp_block_make_outer(dp_splitter *s, RangeTblEntry **entry);
 
 /* ---- fingerprint.c ---- */
-extern int64 dp_query_fingerprint(Query *inner);
+extern int64 dp_block_fingerprint(Query *inner);
 
-#endif							/* DP_QUERY_SPLIT_H */
+#endif							/* DP_BLOCK_SPLIT_H */

@@ -1,5 +1,5 @@
 /*
- * part.c
+ * part_find.c
  *	  Find out that a block reads one part of its relation only.
  *
  * A conjunct "column = value" at the top of WHERE, over a column that the
@@ -168,12 +168,12 @@ match_conjunct(dp_splitter *s, dp_block *block, const Bitmapset *columns,
 }
 
 /*
- * dp_query_find_part
+ * dp_block_find_part
  *	  Fill the block's part, or leave it empty.  To be called while the
  *	  query's conditions are as the user wrote them; may add a condition.
  */
 void
-dp_query_find_part(dp_splitter *s, dp_block *block)
+dp_block_find_part(dp_splitter *s, dp_block *block)
 {
 	Bitmapset  *columns =
 	dp_attribute_partitions(s->rowset.relation->relid);

@@ -1,5 +1,5 @@
 /*
- * outer.c
+ * split_outer.c
  *	  The outer query of a split block: what the analyst wrote, over the
  *	  released columns instead of private rows.
  */
@@ -49,12 +49,12 @@ key_column(dp_splitter *s, Node *node)
 }
 
 /*
- * dp_query_lift_aggregate
+ * dp_block_lift_aggregate
  *	  A copy of an aggregate of the block, met `level` levels below it, as if
  *	  it stood at the block's own level.
  */
 Aggref *
-dp_query_lift_aggregate(Aggref *aggregate, int level)
+dp_block_lift_aggregate(Aggref *aggregate, int level)
 {
 	Aggref	   *copy = copyObject(aggregate);
 
@@ -69,7 +69,7 @@ aggregate_column(dp_splitter *s, Aggref *aggregate)
 {
 	ListCell   *lc;
 	int			column = list_length(s->keys);
-	Aggref	   *wanted = dp_query_lift_aggregate(aggregate, s->level);
+	Aggref	   *wanted = dp_block_lift_aggregate(aggregate, s->level);
 
 	foreach(lc, s->aggregates)
 	{
@@ -224,13 +224,13 @@ rebuild_query(dp_splitter *s, List *targets, Node *having,
 }
 
 /*
- * dp_query_make_outer
+ * dp_block_make_outer
  *	  Turn the block's query, whose keys and aggregates have been collected,
  *	  into the outer query over the released columns; *entry is its only range
  *	  table entry.  Answers a refusal, or NULL.
  */
 dp_refusal *
-dp_query_make_outer(dp_splitter *s, RangeTblEntry **entry)
+dp_block_make_outer(dp_splitter *s, RangeTblEntry **entry)
 {
 	List	   *targets = outer_targets(s);
 	Node	   *having = release_mutator(s->query->havingQual, s);

@@ -81,13 +81,13 @@ generated_mutator(Node *node, void *context)
 }
 
 /*
- * dp_query_expand_generated
+ * dp_block_expand_generated
  *	  Put the expressions of virtual generated columns in their places, at all
  *	  levels of a verified inner query.  Returns a refusal, or NULL with the
  *	  new query in *query.
  */
 dp_refusal *
-dp_query_expand_generated(Query **query)
+dp_block_expand_generated(Query **query)
 {
 	generated_context context = {*query, NULL};
 

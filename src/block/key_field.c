@@ -9,7 +9,7 @@
 
 #include "datatype/timestamp.h"
 
-#include "dp_query.h"
+#include "dp_block.h"
 
 static const struct
 {
@@ -56,12 +56,12 @@ static const struct
 };
 
 /*
- * dp_query_trunc_step
+ * dp_key_trunc_step
  *	  The interval between neighbouring values of date_trunc(field, ...);
  *	  false when the field makes no key.
  */
 bool
-dp_query_trunc_step(const char *field, Interval *step)
+dp_key_trunc_step(const char *field, Interval *step)
 {
 	int			i;
 
@@ -77,13 +77,13 @@ dp_query_trunc_step(const char *field, Interval *step)
 }
 
 /*
- * dp_query_extract_range
+ * dp_key_extract_range
  *	  The values of extract(field from ...): *first .. *last when they repeat,
  *	  or *monotone when they follow from the bounds; false when the field
  *	  makes no key.
  */
 bool
-dp_query_extract_range(const char *field, bool *monotone, int *first,
+dp_key_extract_range(const char *field, bool *monotone, int *first,
 					   int *last)
 {
 	int			i;

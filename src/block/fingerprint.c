@@ -26,12 +26,12 @@ blank_constants_mutator(Node *node, void *context)
 }
 
 /*
- * dp_query_fingerprint
+ * dp_block_fingerprint
  *	  Hash of an inner query's shape: constants and places in the text left
  *	  out.
  */
 int64
-dp_query_fingerprint(Query *inner)
+dp_block_fingerprint(Query *inner)
 {
 	static const char mark[] = ":location ";
 	char	   *text = nodeToString(blank_constants_mutator((Node *) inner,

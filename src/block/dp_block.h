@@ -1,6 +1,6 @@
 /*
- * dp_query.h
- *	  Public interface of the query folder: what a private query may be.
+ * dp_block.h
+ *	  Public interface of the block folder: what a private query may be.
  *
  * A query level that holds dp_ aggregates is a DP block.  The functions here
  * recognise blocks, verify that their rows are unit-local, and split a block
@@ -9,8 +9,8 @@
  *
  * Include postgres.h first.
  */
-#ifndef DP_QUERY_H
-#define DP_QUERY_H
+#ifndef DP_BLOCK_H
+#define DP_BLOCK_H
 
 #include "access/tupdesc.h"
 #include "datatype/timestamp.h"
@@ -54,22 +54,22 @@ typedef struct dp_key
 	Const	   *constant;		/* DP_KEY_CONSTANT only */
 } dp_key;
 
-extern List *dp_query_key_to_list(const dp_key *key);
-extern dp_key *dp_query_key_from_list(const List *list);
+extern List *dp_key_to_list(const dp_key *key);
+extern dp_key *dp_key_from_list(const List *list);
 
-extern dp_refusal *dp_query_classify_key(Node *expression, Node *base,
+extern dp_refusal *dp_block_classify_key(Node *expression, Node *base,
 										 Oid relid, dp_key *key);
 
 /* Which fields make keys, and their values (key_field.c). */
-extern bool dp_query_trunc_step(const char *field, Interval *step);
-extern bool dp_query_extract_range(const char *field, bool *monotone,
+extern bool dp_key_trunc_step(const char *field, Interval *step);
+extern bool dp_key_extract_range(const char *field, bool *monotone,
 								   int *first, int *last);
 
 /* ---- the split (split.c) ---- */
 
 /*
  * One verified block.  Everything is made of copyable nodes so that plans can
- * carry it; see dp_query_block_to_list.
+ * carry it; see dp_block_to_list.
  */
 typedef struct dp_block
 {
@@ -98,8 +98,8 @@ typedef struct dp_block
 /* Likewise for the value of part_value that the release is charged for. */
 #define DP_PART_PARAM PG_INT32_MIN
 
-extern List *dp_query_block_to_list(const dp_block *block);
-extern dp_block *dp_query_block_from_list(const List *list);
+extern List *dp_block_to_list(const dp_block *block);
+extern dp_block *dp_block_from_list(const List *list);
 
 /*
  * Called by the walk for each block found, with the block and the range table
@@ -113,18 +113,18 @@ typedef void (*dp_block_consumer) (dp_block *block, RangeTblEntry *entry,
  * place.  Answers the first refusal, or NULL; *inval_items receives the
  * dependencies of functions that were inlined.
  */
-extern dp_refusal *dp_query_split_all(Query *query, dp_block_consumer consumer,
+extern dp_refusal *dp_block_split_all(Query *query, dp_block_consumer consumer,
 									  void *context, List **inval_items);
 
 /* An expression of a verified level over the columns of the protected relation
  * (rowset.c): Vars of varno 1. */
 extern Node *dp_rowset_base(Query *query, Node *expression);
 
-extern bool dp_query_proved_not_null(Oid relid, AttrNumber attnum,
+extern bool dp_block_proved_not_null(Oid relid, AttrNumber attnum,
 									 Snapshot snapshot);
 
 /* NULL when the relation's rows are one per unit, else why not. */
-extern dp_refusal *dp_query_check_unit(const dp_relation *relation,
+extern dp_refusal *dp_block_check_unit(const dp_relation *relation,
 									   Snapshot snapshot);
 
 /* ---- predicates given as texts (predicates.c) ---- */
@@ -133,9 +133,9 @@ extern dp_refusal *dp_query_check_unit(const dp_relation *relation,
 #define DP_PREDICATE_LENGTH (1 << 16)	/* most bytes of one */
 #define DP_PREDICATES_LENGTH (1 << 22)	/* and of all of them */
 
-extern List *dp_query_predicate_texts(ArrayType *array);
-extern Query *dp_query_read_predicates(Oid relid, List *texts);
-extern Node *dp_query_read_public_predicate(Oid relid, TupleDesc columns,
+extern List *dp_block_predicate_texts(ArrayType *array);
+extern Query *dp_block_read_predicates(Oid relid, List *texts);
+extern Node *dp_block_read_public_predicate(Oid relid, TupleDesc columns,
 											const char *text, bool *total);
 
-#endif							/* DP_QUERY_H */
+#endif							/* DP_BLOCK_H */

@@ -262,7 +262,7 @@ open_relation(Oid relid)
 }
 
 /*
- * dp_query_read_predicates
+ * dp_block_read_predicates
  *	  SELECT predicate, ... FROM relation, as the parser would give it: one
  *	  boolean target for each text, in their order.  It still needs rewriting;
  *	  the relation stays locked.
@@ -272,7 +272,7 @@ open_relation(Oid relid)
  * rows.  Also 42P01 no such relation, 42501 no right to use its schema.
  */
 Query *
-dp_query_read_predicates(Oid relid, List *texts)
+dp_block_read_predicates(Oid relid, List *texts)
 {
 	ParseState *pstate = make_parsestate(NULL);
 	Relation	relation = open_relation(relid);
@@ -399,7 +399,7 @@ analyse_public(ParseState *pstate, const char *text, Node **out)
 }
 
 /*
- * dp_query_read_public_predicate
+ * dp_block_read_public_predicate
  *	  A boolean expression over public values: Vars of range table entry 1 and
  *	  the columns' places from 1.  *total: it is made of functions that raise
  *	  no error.
@@ -411,7 +411,7 @@ analyse_public(ParseState *pstate, const char *text, Node **out)
  * those given.
  */
 Node *
-dp_query_read_public_predicate(Oid relid, TupleDesc columns,
+dp_block_read_public_predicate(Oid relid, TupleDesc columns,
 							   const char *text, bool *total)
 {
 	ParseState *pstate = make_parsestate(NULL);
@@ -464,7 +464,7 @@ check_length(int number, Size length, Size *total)
 }
 
 /*
- * dp_query_predicate_texts
+ * dp_block_predicate_texts
  *	  The elements of a text[] that an SQL function was given as predicates:
  *	  a list of char *, one at least.
  *
@@ -472,7 +472,7 @@ check_length(int number, Size length, Size *total)
  * more than DP_PREDICATES_MAX, or texts that are too long.
  */
 List *
-dp_query_predicate_texts(ArrayType *array)
+dp_block_predicate_texts(ArrayType *array)
 {
 	List	   *texts = NIL;
 	Size		total = 0;

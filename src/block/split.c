@@ -38,7 +38,7 @@ collect_walker(Node *node, void *context)
 		return false;
 	if (IsA(node, Aggref) && (int) ((Aggref *) node)->agglevelsup == s->level)
 	{
-		Aggref	   *aggregate = dp_query_lift_aggregate((Aggref *) node,
+		Aggref	   *aggregate = dp_block_lift_aggregate((Aggref *) node,
 														s->level);
 
 		if (dp_catalog_aggregate_kind(aggregate->aggfnoid) == DP_AGG_NONE)
@@ -124,7 +124,7 @@ add_keys(dp_splitter *s, Query *inner, dp_block *block)
 		if (refusal != NULL)
 			return refusal;
 		key = palloc(sizeof(dp_key));
-		refusal = dp_query_classify_key((Node *) target->expr,
+		refusal = dp_block_classify_key((Node *) target->expr,
 										dp_rowset_base(s->query, expression),
 										s->rowset.relation->relid, key);
 		if (refusal != NULL)
@@ -242,7 +242,7 @@ argument_key(dp_splitter *s, Node *argument, Node *base)
 {
 	dp_key	   *key = palloc(sizeof(dp_key));
 
-	if (dp_query_classify_key(argument, base, s->rowset.relation->relid,
+	if (dp_block_classify_key(argument, base, s->rowset.relation->relid,
 							  key) != NULL)
 		return NULL;
 	key->nullable = false;
@@ -389,7 +389,7 @@ refuse_clause(Query *query)
 static dp_refusal *
 refuse_correlated(Node *node, int level)
 {
-	if (!dp_query_refers_outside(node, level))
+	if (!dp_block_refers_outside(node, level))
 		return NULL;
 	return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
 							"It would be released again for every outer row.",
@@ -400,7 +400,7 @@ refuse_correlated(Node *node, int level)
 }
 
 /*
- * dp_query_split_block
+ * dp_block_split_one
  *	  Verify the block and split it in place.
  *
  * On success the query has become the outer query, *entry is its release
@@ -408,7 +408,7 @@ refuse_correlated(Node *node, int level)
  * On a refusal the query is in no usable state.
  */
 dp_refusal *
-dp_query_split_block(Query *query, List *cte_stack, dp_block **block,
+dp_block_split_one(Query *query, List *cte_stack, dp_block **block,
 					 RangeTblEntry **entry)
 {
 	dp_splitter s;
@@ -429,21 +429,21 @@ dp_query_split_block(Query *query, List *cte_stack, dp_block **block,
 		collect_walker(query->havingQual, &s))
 		return s.refusal;
 
-	dp_query_find_part(&s, b);
+	dp_block_find_part(&s, b);
 	b->inner = make_inner(query);
 	refusal = add_keys(&s, b->inner, b);
 	if (refusal == NULL)
 		refusal = add_aggregates(&s, b->inner, b);
 	if (refusal != NULL)
 		return refusal;
-	refusal = dp_query_make_outer(&s, entry);
+	refusal = dp_block_make_outer(&s, entry);
 	if (refusal == NULL)
 		refusal = refuse_correlated((Node *) b->inner, -1);
 	if (refusal != NULL)
 		return refusal;
 
-	b->fingerprint = dp_query_fingerprint(b->inner);
-	refusal = dp_query_expand_generated(&b->inner);
+	b->fingerprint = dp_block_fingerprint(b->inner);
+	refusal = dp_block_expand_generated(&b->inner);
 	if (refusal != NULL)
 		return refusal;
 	b->inner = (Query *) dp_expression_make_total((Node *) b->inner);

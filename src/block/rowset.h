@@ -1,11 +1,11 @@
 /*
  * rowset.h
- *	  Private to the query folder: the rows a block reads.
+ *	  Private to the block folder: the rows a block reads.
  */
-#ifndef DP_QUERY_ROWSET_H
-#define DP_QUERY_ROWSET_H
+#ifndef DP_BLOCK_ROWSET_H
+#define DP_BLOCK_ROWSET_H
 
-#include "dp_query.h"
+#include "dp_block.h"
 
 typedef struct dp_rowset
 {
@@ -16,6 +16,6 @@ typedef struct dp_rowset
 extern dp_refusal *dp_rowset_verify(Query *query, List *cte_stack,
 									dp_rowset *rowset);
 extern Node *dp_rowset_hoist(Node *expression, dp_rowset *rowset);
-extern bool dp_query_refers_outside(Node *node, int level);
+extern bool dp_block_refers_outside(Node *node, int level);
 
-#endif							/* DP_QUERY_ROWSET_H */
+#endif							/* DP_BLOCK_ROWSET_H */

@@ -26,7 +26,7 @@
 #include "utils/snapmgr.h"
 #include "utils/syscache.h"
 
-#include "dp_query.h"
+#include "dp_block.h"
 
 static bool
 index_proves_unique(Oid index, AttrNumber attnum, Snapshot snapshot)
@@ -89,12 +89,12 @@ parts_visible(Oid relid, Snapshot snapshot)
 }
 
 /*
- * dp_query_proved_not_null
+ * dp_block_proved_not_null
  *	  Is the column free of NULLs by proof, one that the snapshot sees?  The
  *	  snapshot may be NULL, at planning.
  */
 bool
-dp_query_proved_not_null(Oid relid, AttrNumber attnum, Snapshot snapshot)
+dp_block_proved_not_null(Oid relid, AttrNumber attnum, Snapshot snapshot)
 {
 	HeapTuple	tuple = dp_compat_not_null_proof(relid, attnum);
 	bool		proved;
@@ -113,7 +113,7 @@ column_proved_unique(Relation rel, AttrNumber attnum, Snapshot snapshot)
 	ListCell   *lc;
 	bool		proved = false;
 
-	if (!dp_query_proved_not_null(RelationGetRelid(rel), attnum, snapshot))
+	if (!dp_block_proved_not_null(RelationGetRelid(rel), attnum, snapshot))
 		return false;
 	if (rel->rd_rel->relkind == RELKIND_PARTITIONED_TABLE)
 	{
@@ -131,13 +131,13 @@ column_proved_unique(Relation rel, AttrNumber attnum, Snapshot snapshot)
 }
 
 /*
- * dp_query_check_unit
+ * dp_block_check_unit
  *	  NULL when the relation provably has at most one row per privacy unit,
  *	  else a refusal.  The caller holds a lock on the relation.  The proof must
  *	  be visible to the snapshot, unless that is NULL (at planning).
  */
 dp_refusal *
-dp_query_check_unit(const dp_relation *relation, Snapshot snapshot)
+dp_block_check_unit(const dp_relation *relation, Snapshot snapshot)
 {
 	Relation	rel;
 	bool		proved;
