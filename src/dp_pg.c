@@ -34,6 +34,7 @@ _PG_init(void)
 	dp_reader_init();
 	dp_relation_init();
 	dp_release_init();
+	dp_reading_init();
 	dp_workload_init();
 	dp_session_init();
 	dp_synth_init();

@@ -16,8 +16,6 @@
 #include "postgres.h"
 
 #include "catalog/pg_type.h"
-#include "nodes/makefuncs.h"
-#include "nodes/nodeFuncs.h"
 #include "utils/builtins.h"
 #include "utils/date.h"
 #include "utils/lsyscache.h"
@@ -26,8 +24,9 @@
 
 /* ---- errors ---- */
 
-static void
-refuse_axis(const dp_axis *axis, const char *detail, const char *hint)
+/* dp_axis_refuse: 22023, a column without public values. */
+void
+dp_axis_refuse(const dp_axis *axis, const char *detail, const char *hint)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -183,11 +182,12 @@ dp_axis_set_last_places(dp_axis *axis, int64 known, bool other, bool null)
 	finder->null = null ? axis->size++ : -1;
 }
 
-static void
-make_dense(dp_axis *axis, Oid type, int64 first)
+/* dp_axis_make_dense: integers of the type that follow each other. */
+void
+dp_axis_make_dense(dp_axis *axis, Oid type, Datum first)
 {
 	dp_axis_set_finder(axis, DP_AXIS_DENSE, type, NULL);
-	axis->values->finder->first = first;
+	axis->values->finder->first = dense_value(type, first);
 }
 
 /*
@@ -203,152 +203,15 @@ dp_axis_make_listed(dp_axis *axis, Oid type, Datum *values, int64 known)
 	Const	   *spec;
 
 	if (!dp_tally_can_read(type))
-		refuse_axis(axis, "Its type has no built-in equality.",
-					"Choose a column of another type.");
+		dp_axis_refuse(axis, "Its type has no built-in equality.",
+					   "Choose a column of another type.");
 	if (known < 1)
-		refuse_axis(axis, "No values are declared.",
-					"Ask the data owner to run dp_declare.");
+		dp_axis_refuse(axis, "No values are declared.",
+					   "Ask the data owner to run dp_declare.");
 	spec = dp_tally_value_spec(type, values, known, &twice);
 	if (spec == NULL)
-		refuse_axis(axis, "Two of its declared values are equal.",
-					"Ask the data owner to run dp_declare again.");
+		dp_axis_refuse(axis, "Two of its declared values are equal.",
+					   "Ask the data owner to run dp_declare again.");
 	dp_axis_set_finder(axis, DP_AXIS_LISTED, type, spec);
 	axis->values->values = values;
-}
-
-/* An integer type's public values that follow each other? */
-static bool
-is_dense(const dp_key *key)
-{
-	return key->kind == DP_KEY_RANGE || key->kind == DP_KEY_BOOLEAN;
-}
-
-static void
-make_from_key(dp_axis *axis, const dp_key *key)
-{
-	dp_domain  *domain = dp_domain_make(key);
-	int64		known = dp_domain_known(domain);
-	int64		size = dp_domain_size(domain);
-	Oid			type = getBaseType(key->type);
-	bool		isnull = false;
-	Datum	   *values;
-	int64		i;
-
-	if (is_dense(key))
-		make_dense(axis, type,
-				   dense_value(type, dp_domain_value(domain, 0, &isnull)));
-	else
-	{
-		values = palloc_extended(sizeof(Datum) * Max(size, 1),
-								 MCXT_ALLOC_HUGE);
-		for (i = 0; i < size; i++)
-			values[i] = dp_domain_value(domain, i, &isnull);
-		dp_axis_make_listed(axis, type, values, known);
-	}
-	dp_axis_set_last_places(axis, known, dp_domain_has_other(domain),
-							key->nullable);
-	axis->values->complete = key->kind == DP_KEY_CONSTANT ||
-		key->kind == DP_KEY_BOOLEAN || key->kind == DP_KEY_ENUM ||
-		dp_domain_has_other(domain);
-}
-
-/* ---- from the catalog ---- */
-
-/* The column over the protected relation that is at the bottom of `relid`. */
-static Node *
-base_column(Oid relid, AttrNumber attnum, Oid *base_relid)
-{
-	dp_block   *block;
-	Query	   *query;
-	NullTest   *test;
-
-	if (dp_relation_lookup(relid) != NULL)
-	{
-		query = dp_release_select_columns(relid, &attnum, 1);
-		*base_relid = relid;
-		test = (NullTest *) ((TargetEntry *) llast(query->targetList))->expr;
-		return (Node *) castNode(NullTest, test)->arg;
-	}
-	query = dp_release_select_columns(relid, &attnum, 1);
-	block = dp_release_verify_conditions(
-		dp_release_rewrite_conditions(query, NULL));
-	*base_relid = block->relid;
-	test = llast_node(NullTest, dp_release_block_conditions(block));
-	return dp_rowset_base(block->inner, (Node *) test->arg);
-}
-
-static void
-check_size(const dp_axis *axis, int64 size, int64 most)
-{
-	if (size > most)
-		ereport(ERROR,
-				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("column \"%s\" has too many public values",
-						NameStr(axis->name)),
-				 errdetail("It has " INT64_FORMAT "; at most " INT64_FORMAT
-						   " can be used.", size, most),
-				 errhint("Cut it into bins, or leave it out.")));
-}
-
-static dp_axis *
-begin_axis(Oid relid, const char *column, int32 bins)
-{
-	dp_axis    *axis = palloc0(sizeof(dp_axis));
-
-	namestrcpy(&axis->name, column);
-	axis->attnum = get_attnum(relid, column);
-	if (axis->attnum <= 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_UNDEFINED_COLUMN),
-				 errmsg("column \"%s\" of relation \"%s\" does not exist",
-						column, get_rel_name(relid)),
-				 errhint("Spell column names exactly, as in columns => "
-						 "ARRAY['age', 'ward'].")));
-	get_atttypetypmodcoll(relid, axis->attnum, &axis->type, &axis->typmod,
-						  &axis->collation);
-	axis->bins = bins;
-	return axis;
-}
-
-/* A column whose values are not known: what would make them so. */
-static void
-refuse_key(const dp_axis *axis, Oid base_relid, AttrNumber attnum,
-		   const dp_refusal *refusal)
-{
-	refuse_axis(axis, "Its values must be public, because a value that "
-				"appears shows that somebody has it.",
-				dp_axis_can_have_bins(axis, base_relid, attnum) ?
-				"Cut its bounds into bins, with a number for each column as "
-				"in bins => ARRAY[0, 4]." :
-				attnum == 0 ?
-				"Choose a column with declared keys or bounds, a boolean or "
-				"an enum." : refusal->hint);
-}
-
-/* dp_axis_make: see dp_release.h. */
-dp_axis *
-dp_axis_make(Oid relid, const char *column, int32 bins, int64 most)
-{
-	dp_axis    *axis = begin_axis(relid, column, bins);
-	Oid			base_relid;
-	Node	   *base = base_column(relid, axis->attnum, &base_relid);
-	AttrNumber	attnum = IsA(base, Var) ? ((Var *) base)->varattno : 0;
-	dp_refusal *refusal;
-	dp_key		key;
-
-	/* tells whether a column can be NULL even when it makes no key */
-	refusal = dp_block_classify_key(base, base, base_relid, &key);
-	if (bins != 0)
-	{
-		check_size(axis, bins, most);
-		dp_axis_make_declared_bins(axis, base_relid, attnum, key.nullable);
-	}
-	else
-	{
-		if (refusal != NULL)
-			refuse_key(axis, base_relid, attnum, refusal);
-		make_from_key(axis, &key);
-	}
-	check_size(axis, axis->size, most);
-	return axis;
 }

@@ -46,7 +46,12 @@ struct dp_axis_values
 extern const dp_axis_finder *dp_domain_finder(dp_domain *domain,
 											  Size *length);
 
+/* An axis of a column, by the public values that a key of it would have. */
+extern void dp_domain_make_axis(const dp_key *key, dp_axis *axis);
+
 /* ---- axis.c ---- */
+pg_noreturn extern void dp_axis_refuse(const dp_axis *axis,
+									   const char *detail, const char *hint);
 extern dp_axis_finder *dp_axis_make_finder(dp_axis_kind kind, Oid type,
 										   const Const *spec, Size *length);
 extern void dp_axis_set_finder(dp_axis *axis, dp_axis_kind kind, Oid type,
@@ -55,6 +60,7 @@ extern void dp_axis_set_last_places(dp_axis *axis, int64 known, bool other,
 									bool null);
 extern void dp_axis_make_listed(dp_axis *axis, Oid type, Datum *values,
 								int64 known);
+extern void dp_axis_make_dense(dp_axis *axis, Oid type, Datum first);
 extern Datum dp_axis_integer_datum(Oid type, int64 value);
 
 /* ---- axis_bins.c ---- */

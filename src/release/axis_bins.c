@@ -33,7 +33,7 @@ refuse_bins(const dp_axis *axis, const char *detail, const char *hint)
 static bool
 counts_whole(Oid type)
 {
-	return dp_measure_is_integer_type(type) || dp_measure_is_time_type(type);
+	return dp_places_is_integer(type) || dp_places_is_time(type);
 }
 
 /* Of the moments of a bin, a round one near the middle. */
@@ -188,9 +188,9 @@ dp_axis_make_bins(dp_axis *axis, Oid type, Numeric lower, Numeric upper)
 static Numeric
 bound_number(const char *text, Oid type)
 {
-	if (!dp_measure_is_time_type(type))
-		return DatumGetNumeric(dp_release_read_declared(text, NUMERICOID, -1));
-	return dp_measure_time_numeric(dp_release_read_declared(text, type, -1),
+	if (!dp_places_is_time(type))
+		return DatumGetNumeric(dp_places_read_declared(text, NUMERICOID, -1));
+	return dp_places_time_numeric(dp_places_read_declared(text, type, -1),
 								   type);
 }
 

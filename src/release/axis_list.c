@@ -150,7 +150,7 @@ read_values(dp_axis *axis, Oid type, const List *list)
 
 	foreach(lc, texts)
 		values[foreach_current_index(lc)] =
-			dp_release_read_declared(strVal(lfirst(lc)), type, -1);
+			dp_places_read_declared(strVal(lfirst(lc)), type, -1);
 	dp_axis_make_listed(axis, type, values, integer_at(list, LIST_KNOWN));
 }
 

@@ -46,8 +46,8 @@ is_equality(Oid operator, Oid left, Oid right)
 {
 	if (left == right)
 		return lookup_type_cache(left, TYPECACHE_EQ_OPR)->eq_opr == operator;
-	return dp_measure_is_integer_type(left) &&
-		dp_measure_is_integer_type(right) && is_integer_equality(operator);
+	return dp_places_is_integer(left) &&
+		dp_places_is_integer(right) && is_integer_equality(operator);
 }
 
 static bool

@@ -423,15 +423,13 @@ dp_conditions_evaluated(const dp_condition_counting *c)
  *	  The exact aggregates, of which dp_conditions_load reads the results.
  */
 List *
-dp_conditions_natives(const dp_condition_counting *c,
-					  const dp_measure *measure)
+dp_conditions_natives(const dp_condition_counting *c, const Aggref *asked)
 {
 	List	   *natives = NIL;
 
 	if (c->spec != NULL)
-		natives = list_make1(dp_counted_native(measure, c->spec, c->vars));
-	return list_concat(natives, dp_measure_count_conditions(measure,
-															c->rest));
+		natives = list_make1(dp_counted_native(asked, c->spec, c->vars));
+	return list_concat(natives, dp_conditions_evaluate(asked, c->rest));
 }
 
 /* ---- results ---- */
@@ -571,5 +569,5 @@ dp_conditions_load(const dp_condition_counting *c, const Datum *values,
 	}
 	for (i = 0; i < c->nconditions; i++)
 		if (c->evaluated[i])
-			counts[i] += dp_measure_load_condition(values, nulls, rest++);
+			counts[i] += dp_conditions_load_one(values, nulls, rest++);
 }

@@ -305,7 +305,7 @@ dp_counted_spec(int naxes, dp_axis *const *axes, int ntables,
  *	  is a dp_tally_state, NULL when there was no row.
  */
 Aggref *
-dp_counted_native(const dp_measure *measure, const Const *spec, List *columns)
+dp_counted_native(const Aggref *asked, const Const *spec, List *columns)
 {
 	Oid			types[2];
 	Oid			function;
@@ -315,7 +315,6 @@ dp_counted_native(const dp_measure *measure, const Const *spec, List *columns)
 	function = LookupFuncName(list_make2(makeString("dp_pg"),
 										 makeString("count_tables")),
 							  2, types, false);
-	return dp_measure_native(measure, function,
-							 dp_catalog_type("tally_state"),
-							 lcons((void *) spec, list_copy(columns)));
+	return dp_count_native(asked, function, dp_catalog_type("tally_state"),
+						   lcons((void *) spec, list_copy(columns)));
 }

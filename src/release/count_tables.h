@@ -27,7 +27,7 @@ typedef struct dp_counted_table
 /* ---- count_tables.c ---- */
 extern Const *dp_counted_spec(int naxes, dp_axis *const *axes, int ntables,
 							  const dp_counted_table *tables, bool whole);
-extern Aggref *dp_counted_native(const dp_measure *measure, const Const *spec,
+extern Aggref *dp_counted_native(const Aggref *asked, const Const *spec,
 								 List *columns);
 
 /* ---- condition_match.c ---- */
@@ -74,9 +74,14 @@ extern dp_condition_counting *dp_conditions_plan(List *conditions);
 /* How many of them no table counts, so that each row evaluates them. */
 extern int	dp_conditions_evaluated(const dp_condition_counting *counting);
 extern List *dp_conditions_natives(const dp_condition_counting *counting,
-								   const dp_measure *measure);
+								   const Aggref *asked);
 extern void dp_conditions_load(const dp_condition_counting *counting,
 							   const Datum *values, const bool *nulls,
 							   int64 *counts);
+
+/* ---- count_conditions.c ---- */
+extern List *dp_conditions_evaluate(const Aggref *asked, List *all);
+extern int64 dp_conditions_load_one(const Datum *values, const bool *nulls,
+									int i);
 
 #endif							/* DP_RELEASE_COUNT_TABLES_H */

@@ -1,6 +1,6 @@
 /*
  * describe.c
- *	  Releases described for people: EXPLAIN before anything is spent.
+ *	  One released value described for people.
  *
  * Everything shown is public: it follows from the query's text, the catalog
  * and the asking role's own budget, never from rows.  Floating point is used
@@ -11,14 +11,11 @@
 #include <math.h>
 
 #include "catalog/pg_type.h"
-#include "commands/explain.h"
-#include "executor/executor.h"
 #include "utils/builtins.h"
 #include "utils/date.h"
 #include "utils/fmgrprotos.h"
 #include "utils/lsyscache.h"
 #include "utils/numeric.h"
-#include "utils/snapmgr.h"
 #include "utils/timestamp.h"
 
 #include "release.h"
@@ -34,13 +31,13 @@ bound_text(const dp_measure *measure, int64 granules, Numeric given)
 {
 	bool		on_grid = measure->grid.low < measure->grid.high;
 	Numeric		value = on_grid ?
-	dp_release_grid_value(&measure->grid, granules) : given;
+	dp_count_grid_value(&measure->grid, granules) : given;
 	Oid			type = measure->argument_type;
 	int64		moment;
 	Oid			output;
 	bool		varlena;
 
-	if (!dp_measure_is_time_type(type))
+	if (!dp_places_is_time(type))
 		return numeric_normalize(value);
 	moment = DatumGetInt64(DirectFunctionCall1(numeric_int8,
 											   NumericGetDatum(value)));
@@ -155,233 +152,4 @@ dp_release_describe(const dp_release_spec *spec, int n)
 	if (measure->ops->error_suffix != NULL)
 		d.error = psprintf("%s%s", d.error, measure->ops->error_suffix);
 	return d;
-}
-
-static void
-explain_value(const dp_description *d, ExplainState *es)
-{
-	if (es->format == EXPLAIN_FORMAT_TEXT)
-	{
-		ExplainPropertyText("Released",
-							psprintf("%s: %s, epsilon %s, delta %s, rho %s, "
-									 "sensitivity %s, scale %s, 95%% error %s",
-									 d->name, d->mechanism, d->epsilon,
-									 d->delta, d->rho, d->sensitivity,
-									 d->scale, d->error), es);
-		return;
-	}
-	ExplainOpenGroup("Released Value", NULL, true, es);
-	ExplainPropertyText("Value", d->name, es);
-	ExplainPropertyText("Mechanism", d->mechanism, es);
-	ExplainPropertyText("Epsilon", d->epsilon, es);
-	ExplainPropertyText("Delta", d->delta, es);
-	ExplainPropertyText("Rho", d->rho, es);
-	ExplainPropertyText("Sensitivity", d->sensitivity, es);
-	ExplainPropertyText("Scale", d->scale, es);
-	ExplainPropertyText("Error 95%", d->error, es);
-	ExplainCloseGroup("Released Value", NULL, true, es);
-}
-
-static char *
-charge_text(const dp_charge *charge)
-{
-	return psprintf("epsilon %s, delta %s, rho %.6g",
-					dp_bridge_fixed_to_cstring(charge->epsilon),
-					dp_bridge_fixed_to_cstring(charge->delta),
-					dp_acct_fixed_approx(charge->rho));
-}
-
-static char *
-remaining_text(dp_fixed limit, dp_fixed spent, dp_fixed charge)
-{
-	dp_fixed	after = dp_acct_fixed_add(spent, charge);
-
-	return after > limit ? pstrdup("0") :
-		dp_bridge_fixed_to_cstring(limit - after);
-}
-
-/*
- * What remains of the limit after the charge: the largest epsilon of one more
- * query, or rho where the query has no pure epsilon.
- */
-static char *
-remainder_text(const dp_limit *limit, const dp_spent *spent,
-			   const dp_charge *charge, bool pure)
-{
-	dp_fixed	rho = dp_acct_fixed_add(spent->rho, charge->rho);
-	dp_spent	after = *spent;
-
-	if (!pure && limit->rho > 0)
-		return psprintf("rho %.6g", rho > limit->rho ? 0.0 :
-						dp_acct_fixed_approx(limit->rho - rho));
-	if (dp_acct_spent_add(&after, charge) != DP_OK)
-		return pstrdup("epsilon 0");
-	return psprintf("epsilon %s",
-					dp_bridge_fixed_to_cstring(dp_ledger_remaining(limit,
-																   &after)));
-}
-
-/* How often a query of this price is admitted after a charge. */
-static int64
-calls_after(const dp_limit *limit, const dp_spent *spent,
-			const dp_charge *charge, const dp_charge *price)
-{
-	dp_spent	after = *spent;
-
-	if (dp_acct_spent_add(&after, charge) != DP_OK)
-		return 0;
-	return dp_acct_limit_calls(limit, &after, price);
-}
-
-static char *
-batch_text(const dp_ledger_preview *preview)
-{
-	if (preview->batch_used >= preview->batch_queries)
-		return psprintf("batch " INT64_FORMAT " is used up, the query would "
-						"be refused", preview->batch);
-	return psprintf("batch " INT64_FORMAT " has paid for it; %d of %d "
-					"queries remain", preview->batch,
-					preview->batch_queries - preview->batch_used,
-					preview->batch_queries);
-}
-
-/* What remains of the budget: after this charge, or now that it was made. */
-static char *
-budget_text(const dp_release_spec *spec, bool charged)
-{
-	const dp_charge none = {0};
-	bool		pure = spec->charge.epsilon != DP_FIXED_INFINITE;
-	dp_ledger_standing standing;
-	dp_ledger_request request;
-	dp_ledger_preview preview;
-	dp_limit   *limit = &standing.limit;
-	dp_spent   *spent = &standing.spent;
-	StringInfoData text;
-	const dp_charge *charge = &preview.charged;
-	int64		calls;
-
-	dp_ledger_read_standing(spec->block->dataset, &standing);
-	dp_release_request(spec, &request);
-	dp_ledger_read_preview(&request, &preview);
-	if (!standing.found)
-		return pstrdup("none");
-	if (!charged && preview.batch != 0)
-		return batch_text(&preview);
-	if (standing.exempt)
-		return pstrdup("exempt from limits, recorded");
-	initStringInfo(&text);
-	calls = dp_acct_limit_calls(limit, spent, charge);
-	if (standing.capped &&
-		dp_acct_limit_calls(&standing.cap, &standing.cap_spent, charge) <
-		calls)
-	{
-		appendStringInfo(&text, "cap of the dataset: ");
-		limit = &standing.cap;
-		spent = &standing.cap_spent;
-		standing.renews = false;
-		calls = dp_acct_limit_calls(limit, spent, charge);
-	}
-	else
-		appendStringInfo(&text, "of %s: ", NameStr(standing.payer));
-	if (!charged && calls == 0)
-		appendStringInfo(&text, "not enough (%s remains)",
-						 remainder_text(limit, spent, &none, pure));
-	else
-		appendStringInfo(&text, "%s %s, delta %s and %s" INT64_FORMAT
-						 " queries like this remain",
-						 charged ? "now" : "after it",
-						 remainder_text(limit, spent,
-										charged ? &none : charge, pure),
-						 remaining_text(limit->delta_sum, spent->delta,
-										charged ? 0 : charge->delta),
-						 spec->part.partition != 0 ? "at least " : "",
-						 calls_after(limit, spent, charged ? &none : charge,
-									 &spec->charge));
-	if (standing.renews)
-		appendStringInfo(&text, ", renews %s",
-						 timestamptz_to_str(standing.renewal));
-	return text.data;
-}
-
-/*
- * The plan of a subquery that runs, and is charged, before the release; its
- * own releases are described in it.
- */
-static void
-explain_subquery(const dp_block *block, Query *subquery, EState *estate,
-				 ExplainState *es)
-{
-	ExplainState outer = *es;
-	PlannedStmt *plan;
-	QueryDesc  *desc;
-
-	plan = dp_release_plan_subquery(block, subquery,
-									estate->es_param_list_info);
-	desc = CreateQueryDesc(plan, DP_PRIVATE_QUERY_TEXT, GetActiveSnapshot(),
-						   InvalidSnapshot, None_Receiver,
-						   estate->es_param_list_info, estate->es_queryEnv, 0);
-	ExecutorStart(desc, EXEC_FLAG_EXPLAIN_ONLY);
-	ExplainOpenGroup("Subquery Before", "Subquery Before", true, es);
-	if (es->format == EXPLAIN_FORMAT_TEXT)
-	{
-		ExplainPropertyText("Subquery Before", "charged by itself", es);
-		es->indent++;
-	}
-	ExplainPrintPlan(es, desc);
-	if (es->format == EXPLAIN_FORMAT_TEXT)
-		es->indent--;
-	ExplainCloseGroup("Subquery Before", "Subquery Before", true, es);
-	es->pstmt = outer.pstmt;
-	es->rtable = outer.rtable;
-	es->rtable_names = outer.rtable_names;
-	es->deparse_cxt = outer.deparse_cxt;
-	es->printed_subplans = outer.printed_subplans;
-	ExecutorEnd(desc);
-	FreeQueryDesc(desc);
-}
-
-/*
- * dp_release_explain
- *	  Add a release to EXPLAIN's output.  Charges nothing, reads no row.
- */
-void
-dp_release_explain(const dp_release_spec *spec, bool charged, EState *estate,
-				   ExplainState *es)
-{
-	ListCell   *lc;
-	int			i;
-
-	ExplainPropertyText("Dataset", spec->block->dataset, es);
-	ExplainPropertyText("Private Relation", get_rel_name(spec->block->relid),
-						es);
-	ExplainOpenGroup("Released Values", "Released Values", false, es);
-	for (i = 0; i < spec->nmeasures; i++)
-	{
-		dp_description d = dp_release_describe(spec, i);
-
-		explain_value(&d, es);
-	}
-	ExplainCloseGroup("Released Values", "Released Values", false, es);
-	ExplainPropertyText("Public Groups", psprintf(INT64_FORMAT, spec->groups),
-						es);
-	if (dp_release_cost_text(spec) != NULL)
-		ExplainPropertyText("Evaluated for Every Row",
-							dp_release_cost_text(spec), es);
-	ExplainPropertyText("Charge", charge_text(&spec->charge), es);
-	if (spec->part.partition != 0 &&
-		dp_declare_is_guarded(spec->block->relid, spec->block->part_attnum,
-							  ActiveSnapshotSet() ? GetActiveSnapshot() :
-							  NULL))
-		ExplainPropertyText("Part",
-							psprintf("one value of column %s; all of them "
-									 "together cost what the costliest costs",
-									 get_attname(spec->block->relid,
-												 spec->block->part_attnum,
-												 false)), es);
-	/* auto_explain asks when the query is over and no snapshot is left. */
-	if (!ActiveSnapshotSet())
-		return;
-	ExplainPropertyText("Budget", budget_text(spec, charged), es);
-	foreach(lc, spec->block->subqueries)
-		explain_subquery(spec->block, lfirst(lc), estate, es);
 }

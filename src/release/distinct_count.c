@@ -182,16 +182,17 @@ hash_function(Oid type)
 }
 
 /*
- * dp_measure_distinct
- *	  The exact number of distinct values of the measure's argument.
+ * dp_count_distinct
+ *	  The exact number of distinct values of the argument, which is of this
+ *	  base type; `collections` aggregates share the memory.
  *
  * Errors: 0A000 the type has no hash function that is built in.
  */
 Aggref *
-dp_measure_distinct(const dp_measure *measure)
+dp_count_distinct(const Aggref *asked, Oid type, int collections)
 {
-	TargetEntry *argument = linitial(measure->aggregate->args);
-	Oid			hash = hash_function(measure->argument_type);
+	TargetEntry *argument = linitial(asked->args);
+	Oid			hash = hash_function(type);
 	distinct_spec *spec = palloc0(sizeof(distinct_spec));
 	Oid			types[2] = {ANYELEMENTOID, InvalidOid};
 	Const	   *constant;
@@ -200,18 +201,18 @@ dp_measure_distinct(const dp_measure *measure)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("distinct values of type %s cannot be counted",
-						format_type_be(measure->argument_type)),
+						format_type_be(type)),
 				 errdetail("Its type has no built-in hash function."),
 				 errhint("Cast the argument to text or to a number.")));
 	spec->hash = hash;
-	spec->varlena = get_typlen(measure->argument_type) == -1;
-	spec->memory = (int64) (MEMORY / measure->collections);
+	spec->varlena = get_typlen(type) == -1;
+	spec->memory = (int64) (MEMORY / collections);
 	constant = dp_tally_spec_const(spec, sizeof(distinct_spec));
 	types[1] = constant->consttype;
-	return dp_measure_native(measure,
-							 LookupFuncName(
-								 list_make2(makeString("dp_pg"),
-											makeString("distinct_count")),
-								 2, types, false),
-							 INT8OID, list_make2(argument->expr, constant));
+	return dp_count_native(asked,
+						   LookupFuncName(
+							   list_make2(makeString("dp_pg"),
+										  makeString("distinct_count")),
+							   2, types, false),
+						   INT8OID, list_make2(argument->expr, constant));
 }

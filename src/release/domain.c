@@ -98,7 +98,7 @@ declaration(const dp_key *key)
 static void
 append_declared(dp_domain *domain, const dp_key *key, const char *text)
 {
-	append_value(domain, dp_release_read_declared(text, domain->type,
+	append_value(domain, dp_places_read_declared(text, domain->type,
 												  key->typmod));
 }
 
@@ -172,7 +172,7 @@ integer_value(Datum value, Oid type)
 static int64
 integer_bound(const char *text, Oid type)
 {
-	return integer_value(dp_release_read_declared(text, type, -1), type);
+	return integer_value(dp_places_read_declared(text, type, -1), type);
 }
 
 static Datum
@@ -218,7 +218,7 @@ static Datum
 time_bound(const char *text, const dp_key *key)
 {
 	Oid			column = getBaseType(get_atttype(key->relid, key->attnum));
-	Datum		value = dp_release_read_declared(text, column, -1);
+	Datum		value = dp_places_read_declared(text, column, -1);
 
 	if (column == key->base_type)
 		return value;
@@ -457,4 +457,42 @@ double
 dp_domain_estimate(const dp_key *key)
 {
 	return estimate_known(key) + (key->nullable ? 1 : 0);
+}
+
+/* ---- as an axis ---- */
+
+/* An integer type's public values that follow each other? */
+static bool
+is_dense(const dp_key *key)
+{
+	return key->kind == DP_KEY_RANGE || key->kind == DP_KEY_BOOLEAN;
+}
+
+/* dp_domain_make_axis: have a column's axis hold the values of its key. */
+void
+dp_domain_make_axis(const dp_key *key, dp_axis *axis)
+{
+	dp_domain  *domain = dp_domain_make(key);
+	int64		known = dp_domain_known(domain);
+	int64		size = dp_domain_size(domain);
+	Oid			type = getBaseType(key->type);
+	bool		isnull = false;
+	Datum	   *values;
+	int64		i;
+
+	if (is_dense(key))
+		dp_axis_make_dense(axis, type, dp_domain_value(domain, 0, &isnull));
+	else
+	{
+		values = palloc_extended(sizeof(Datum) * Max(size, 1),
+								 MCXT_ALLOC_HUGE);
+		for (i = 0; i < size; i++)
+			values[i] = dp_domain_value(domain, i, &isnull);
+		dp_axis_make_listed(axis, type, values, known);
+	}
+	dp_axis_set_last_places(axis, known, dp_domain_has_other(domain),
+							key->nullable);
+	axis->values->complete = key->kind == DP_KEY_CONSTANT ||
+		key->kind == DP_KEY_BOOLEAN || key->kind == DP_KEY_ENUM ||
+		dp_domain_has_other(domain);
 }

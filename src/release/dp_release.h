@@ -12,6 +12,7 @@
 #include "../reader/dp_reader.h"
 
 extern void dp_release_init(void);	/* from _PG_init, preloading only */
+extern void dp_reading_init(void);	/* likewise */
 
 /* ---- axes: the public values of a column (axis*.c) ---- */
 
@@ -38,8 +39,8 @@ typedef struct dp_axis
  * 42703 no such column; 22023 nothing public is known about its values, or
  * bins do not suit it; 54000 more than `most` places.  bins is 0 for none.
  */
-extern dp_axis *dp_axis_make(Oid relid, const char *column, int32 bins,
-							 int64 most);
+extern dp_axis *dp_reading_make_axis(Oid relid, const char *column,
+									 int32 bins, int64 most);
 extern Datum dp_axis_value(const dp_axis *axis, int64 place, bool *isnull);
 /* Does every row have a place on it, by what is public? */
 extern bool dp_axis_is_complete(const dp_axis *axis);

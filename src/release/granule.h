@@ -2,7 +2,7 @@
  * granule.h
  *	  Rows onto the public grid: what the inner aggregates share.
  *
- * A spec is a constant of the inner query that only dp_release_sum_spec
+ * A spec is a constant of the inner query that only dp_count_sum_spec
  * builds.  NaN is the caller's to skip; infinities clamp; the result depends
  * on the value alone and nothing here raises an error.
  */
@@ -111,11 +111,11 @@ numeric_bounds(const dp_sum_spec *spec)
 {
 	dp_numeric_bounds bounds;
 
-	bounds.low = dp_release_scale_numeric(int64_to_numeric(spec->low),
+	bounds.low = dp_count_scale_numeric(int64_to_numeric(spec->low),
 										  (int) spec->exponent);
-	bounds.high = dp_release_scale_numeric(int64_to_numeric(spec->high),
+	bounds.high = dp_count_scale_numeric(int64_to_numeric(spec->high),
 										   (int) spec->exponent);
-	bounds.factor = dp_release_scale_numeric(int64_to_numeric(1),
+	bounds.factor = dp_count_scale_numeric(int64_to_numeric(1),
 											 -(int) spec->exponent);
 	bounds.half = dp_bridge_power_of_two(-1);
 	return bounds;

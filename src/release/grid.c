@@ -18,11 +18,11 @@
 #define MAX_EXPONENT 1010		/* of a granule: 2^-e stays a normal double */
 
 /*
- * dp_release_scale_numeric
+ * dp_count_scale_numeric
  *	  x * 2^exponent, exactly; never fails for x in the range of double.
  */
 Numeric
-dp_release_scale_numeric(Numeric x, int exponent)
+dp_count_scale_numeric(Numeric x, int exponent)
 {
 	return dp_numeric_call2(numeric_mul, x, dp_bridge_power_of_two(exponent));
 }
@@ -50,14 +50,14 @@ to_granules(Numeric x, PGFunction round)
 }
 
 /*
- * dp_release_grid
+ * dp_count_grid
  *	  The grid of bounds lower < upper; granule NULL means the default.
  *
  * Errors: 22023 when the bounds are not finite, not ordered, or the grid does
  * not fit into 64 bits.
  */
 dp_grid
-dp_release_grid(Numeric lower, Numeric upper, Numeric granule, bool integers)
+dp_count_grid(Numeric lower, Numeric upper, Numeric granule, bool integers)
 {
 	dp_grid		grid;
 	Numeric		scale;
@@ -97,14 +97,14 @@ dp_release_grid(Numeric lower, Numeric upper, Numeric granule, bool integers)
 }
 
 /*
- * dp_release_grid_value
+ * dp_count_grid_value
  *	  granules * 2^exponent as numeric, exactly: with -exponent digits after
  *	  the point where exponent is negative.  A grid has grid points only, so
  *	  fewer digits would be another value, perhaps outside the bounds.
  */
 Numeric
-dp_release_grid_value(const dp_grid *grid, dp_int128 granules)
+dp_count_grid_value(const dp_grid *grid, dp_int128 granules)
 {
-	return dp_release_scale_numeric(dp_bridge_int128_to_numeric(granules),
+	return dp_count_scale_numeric(dp_bridge_int128_to_numeric(granules),
 									grid->exponent);
 }

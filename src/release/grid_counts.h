@@ -61,6 +61,7 @@ extern size_t dp_counts_list(const dp_grid_counts *state, int64 low,
 							 int64 **values, uint64 **counts);
 
 /* ---- grid_counts_add.c ---- */
-extern List *dp_counts_inner(const dp_measure *measure);
+extern List *dp_counts_inner(const Aggref *asked, Oid type,
+							 const dp_grid *grid);
 
 #endif							/* DP_RELEASE_GRID_COUNTS_H */

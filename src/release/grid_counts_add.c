@@ -216,18 +216,18 @@ dp_counts_load(PG_FUNCTION_ARGS)
 
 /* dp_counts_inner: dp_pg.grid_counts(argument, grid), and no other. */
 List *
-dp_counts_inner(const dp_measure *measure)
+dp_counts_inner(const Aggref *asked, Oid type, const dp_grid *grid)
 {
-	TargetEntry *argument = linitial(measure->aggregate->args);
-	Const	   *spec = dp_release_sum_spec(&measure->grid);
+	TargetEntry *argument = linitial(asked->args);
+	Const	   *spec = dp_count_sum_spec(grid);
 	Oid			types[2];
 	Oid			function;
 
-	types[0] = measure->argument_type;
+	types[0] = type;
 	types[1] = spec->consttype;
 	function = LookupFuncName(list_make2(makeString("dp_pg"),
 										 makeString("grid_counts")),
 							  2, types, false);
-	return list_make1(dp_measure_native(measure, function, BYTEAOID,
-										list_make2(argument->expr, spec)));
+	return list_make1(dp_count_native(asked, function, BYTEAOID,
+									  list_make2(argument->expr, spec)));
 }

@@ -203,7 +203,7 @@ make_spec(const dp_release_spec *spec, const dp_measure *measure)
 	{
 		group->type = measure->argument_type;
 		group->grid = *(const dp_sum_spec *) DatumGetPointer(
-			dp_release_sum_spec(&measure->grid)->constvalue);
+			dp_count_sum_spec(&measure->grid)->constvalue);
 	}
 	return dp_tally_spec_const(group, sizeof(group_spec));
 }

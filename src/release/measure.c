@@ -6,10 +6,8 @@
 
 #include <math.h>
 
-#include "catalog/pg_aggregate.h"
 #include "catalog/pg_type.h"
 #include "fmgr.h"
-#include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "utils/builtins.h"
 #include "utils/date.h"
@@ -19,77 +17,7 @@
 #include "utils/timestamp.h"
 
 #include "measure.h"
-
-/* dp_measure_is_integer_type: int2, int4 or int8. */
-bool
-dp_measure_is_integer_type(Oid type)
-{
-	return type == INT2OID || type == INT4OID || type == INT8OID;
-}
-
-/* dp_measure_is_time_type: a type whose values count days or microseconds. */
-bool
-dp_measure_is_time_type(Oid type)
-{
-	return type == DATEOID || type == TIMESTAMPOID || type == TIMESTAMPTZOID;
-}
-
-/*
- * dp_measure_time_numeric
- *	  A date in days, a timestamp in microseconds since 2000; infinite ones
- *	  become infinite numbers.
- */
-Numeric
-dp_measure_time_numeric(Datum value, Oid type)
-{
-	if (type == DATEOID)
-	{
-		DateADT		date = DatumGetDateADT(value);
-
-		if (DATE_NOT_FINITE(date))
-			return dp_bridge_text_to_numeric(DATE_IS_NOBEGIN(date) ?
-											 "-Infinity" : "Infinity");
-		return int64_to_numeric(date);
-	}
-	if (TIMESTAMP_NOT_FINITE(DatumGetTimestamp(value)))
-		return dp_bridge_text_to_numeric(
-			TIMESTAMP_IS_NOBEGIN(DatumGetTimestamp(value)) ?
-			"-Infinity" : "Infinity");
-	return int64_to_numeric(DatumGetTimestamp(value));
-}
-
-/*
- * dp_release_read_declared
- *	  A declared text as a value of the type; 55000 when the type no longer
- *	  reads it, as after ALTER COLUMN TYPE.
- */
-Datum
-dp_release_read_declared(const char *text, Oid type, int32 typmod)
-{
-	MemoryContext context = CurrentMemoryContext;
-	Oid			input;
-	Oid			param;
-	volatile Datum value = (Datum) 0;
-
-	getTypeInputInfo(type, &input, &param);
-	PG_TRY();
-	{
-		value = OidInputFunctionCall(input, pstrdup(text), param, typmod);
-	}
-	PG_CATCH();
-	{
-		MemoryContextSwitchTo(context);
-		if (ERRCODE_TO_CATEGORY(geterrcode()) != ERRCODE_DATA_EXCEPTION)
-			PG_RE_THROW();
-		FlushErrorState();
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("declaration of a column no longer fits its type"),
-				 errhint("Ask the data owner to run dp_declare again.")));
-	}
-	PG_END_TRY();
-	return value;
-}
+#include "tally.h"
 
 /*
  * A declared bound of a column as numeric: days or microseconds for dates and
@@ -103,16 +31,16 @@ declared_bound(const dp_measure *measure, const char *text)
 	Oid			type = measure->argument_type;
 	Datum		value;
 
-	if (!dp_measure_is_time_type(column))
-		return DatumGetNumeric(dp_release_read_declared(text, NUMERICOID, -1));
-	value = dp_release_read_declared(text, column, -1);
+	if (!dp_places_is_time(column))
+		return DatumGetNumeric(dp_places_read_declared(text, NUMERICOID, -1));
+	value = dp_places_read_declared(text, column, -1);
 	if (column == DATEOID && type == TIMESTAMPOID)
 		value = DirectFunctionCall1(date_timestamp, value);
 	else if (column == DATEOID && type == TIMESTAMPTZOID)
 		value = DirectFunctionCall1(date_timestamptz, value);
 	else if (column != type)
 		return NULL;
-	return dp_measure_time_numeric(value, type);
+	return dp_places_time_numeric(value, type);
 }
 
 /*
@@ -157,17 +85,17 @@ dp_measure_find_bounds(dp_measure *measure)
  * dp_measure_set_bounds
  *	  Fill the grid from the bounds that count.
  *
- * Errors: as dp_measure_find_bounds and dp_release_grid.
+ * Errors: as dp_measure_find_bounds and dp_count_grid.
  */
 void
 dp_measure_set_bounds(dp_measure *measure)
 {
 	dp_attribute *declared = dp_measure_find_bounds(measure);
 	Oid			type = measure->argument_type;
-	bool		integers = dp_measure_is_integer_type(type) ||
-	dp_measure_is_time_type(type);
+	bool		integers = dp_places_is_integer(type) ||
+	dp_places_is_time(type);
 
-	measure->grid = dp_release_grid(measure->lower, measure->upper,
+	measure->grid = dp_count_grid(measure->lower, measure->upper,
 									declared ? declared->granule : NULL,
 									integers);
 }
@@ -200,53 +128,12 @@ dp_measure_product(dp_uint128 a, dp_uint128 b)
 	return product;
 }
 
-/*
- * dp_measure_native
- *	  An exact aggregate of the inner query with the measure's FILTER.
- *	  `arguments` are expressions; NIL means count(*).
- */
-Aggref *
-dp_measure_native(const dp_measure *measure, Oid function, Oid result_type,
-				  List *arguments)
-{
-	Aggref	   *native = makeNode(Aggref);
-	ListCell   *lc;
-
-	native->aggfnoid = function;
-	native->aggtype = result_type;
-	native->inputcollid = measure->aggregate->inputcollid;
-	native->aggfilter = copyObject(measure->aggregate->aggfilter);
-	native->aggstar = arguments == NIL;
-	native->aggkind = AGGKIND_NORMAL;
-	native->aggsplit = AGGSPLIT_SIMPLE;
-	native->aggno = -1;
-	native->aggtransno = -1;
-	native->location = -1;
-	foreach(lc, arguments)
-	{
-		Expr	   *argument = lfirst(lc);
-
-		native->aggargtypes = lappend_oid(native->aggargtypes,
-										  exprType((Node *) argument));
-		native->args = lappend(native->args,
-							   makeTargetEntry(copyObject(argument),
-											   foreach_current_index(lc) + 1,
-											   NULL, false));
-	}
-	return native;
-}
-
 /* dp_measure_bounded_sum: dp_pg.bounded_sum(argument, grid), and no other. */
 List *
 dp_measure_bounded_sum(const dp_measure *measure)
 {
-	TargetEntry *argument = linitial(measure->aggregate->args);
-	Const	   *spec = dp_release_sum_spec(&measure->grid);
-	Oid			function = dp_release_sum_function(measure->argument_type);
-
-	return list_make1(dp_measure_native(measure, function,
-										dp_release_sum_type(),
-										list_make2(argument->expr, spec)));
+	return dp_count_bounded_sum(measure->aggregate, measure->argument_type,
+								&measure->grid);
 }
 
 /* dp_measure_granule: 2^exponent, for people's eyes. */
@@ -302,10 +189,29 @@ dp_measure_from_granules(const dp_measure *measure, dp_int128 granules,
 			return Float4GetDatum((float4) ldexp((double) granules,
 												 exponent));
 		case NUMERICOID:
-			return NumericGetDatum(dp_release_grid_value(&measure->grid,
+			return NumericGetDatum(dp_count_grid_value(&measure->grid,
 														 granules));
 		default:
 			elog(ERROR, "unexpected result type %u", type);
 	}
 	return (Datum) 0;
+}
+
+/*
+ * dp_measure_load_tally
+ *	  Add an inner state to the group's cells, one for each count; NULL when
+ *	  no row of the group passed FILTER.
+ */
+void
+dp_measure_load_tally(const dp_measure *measure, const Datum *values,
+					  const bool *nulls, dp_cell *cells, MemoryContext keep)
+{
+	const dp_tally_state *state;
+	int			i;
+
+	if (nulls[0])
+		return;
+	state = (const dp_tally_state *) DatumGetPointer(values[0]);
+	for (i = 0; i < measure->ncells; i++)
+		cells[i].integer += state->counts[i];
 }

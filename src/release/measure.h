@@ -155,23 +155,21 @@ struct dp_measure
 extern const dp_measure_ops *dp_measure_find(dp_aggregate_kind kind);
 
 /* ---- measure.c: shared steps ---- */
-extern Datum dp_release_read_declared(const char *text, Oid type,
+extern Datum dp_places_read_declared(const char *text, Oid type,
 									  int32 typmod);
 extern dp_attribute *dp_measure_find_bounds(dp_measure *measure);
 extern void dp_measure_set_bounds(dp_measure *measure);
 extern void dp_measure_coarsen(dp_measure *measure, int64 width);
 extern dp_uint128 dp_measure_product(dp_uint128 a, dp_uint128 b);
-extern Aggref *dp_measure_native(const dp_measure *measure, Oid function,
-								 Oid result_type, List *arguments);
-extern List *dp_measure_bounded_sum(const dp_measure *measure);
-extern void dp_measure_load_sum(const Datum *values, const bool *nulls,
+extern void dp_count_load_sum(const Datum *values, const bool *nulls,
 								dp_cell *rows, dp_cell *sum);
 extern Datum dp_measure_from_granules(const dp_measure *measure,
 									  dp_int128 granules, Oid type);
+extern List *dp_measure_bounded_sum(const dp_measure *measure);
 extern double dp_measure_granule(const dp_measure *measure);
-extern bool dp_measure_is_integer_type(Oid type);
-extern bool dp_measure_is_time_type(Oid type);
-extern Numeric dp_measure_time_numeric(Datum value, Oid type);
+extern bool dp_places_is_integer(Oid type);
+extern bool dp_places_is_time(Oid type);
+extern Numeric dp_places_time_numeric(Datum value, Oid type);
 
 /* ---- parameters.c ---- */
 extern const char *dp_measure_form(const dp_measure_ops *ops,
@@ -200,15 +198,23 @@ extern int64 dp_measure_select(const dp_measure *measure,
 							   const dp_int128 *scores, int64 n);
 
 /* ---- grid.c ---- */
-extern dp_grid dp_release_grid(Numeric lower, Numeric upper, Numeric granule,
+extern dp_grid dp_count_grid(Numeric lower, Numeric upper, Numeric granule,
 							   bool integers);
-extern Numeric dp_release_scale_numeric(Numeric x, int exponent);
-extern Numeric dp_release_grid_value(const dp_grid *grid, dp_int128 granules);
+extern Numeric dp_count_scale_numeric(Numeric x, int exponent);
+extern Numeric dp_count_grid_value(const dp_grid *grid, dp_int128 granules);
+
+/* ---- native.c ---- */
+extern Aggref *dp_count_native(const Aggref *asked, Oid function,
+							   Oid result_type, List *arguments);
+extern List *dp_count_tally(const Aggref *asked, const char *aggregate,
+							const Const *spec);
 
 /* ---- sum_state.c ---- */
-extern Const *dp_release_sum_spec(const dp_grid *grid);
-extern Oid	dp_release_sum_function(Oid argument_type);
-extern Oid	dp_release_sum_type(void);
+extern List *dp_count_bounded_sum(const Aggref *asked, Oid type,
+								  const dp_grid *grid);
+extern Const *dp_count_sum_spec(const dp_grid *grid);
+extern Oid	dp_count_sum_function(Oid argument_type);
+extern Oid	dp_count_sum_type(void);
 
 /* ---- tally.c ---- */
 extern void dp_measure_load_tally(const dp_measure *measure,
@@ -216,19 +222,15 @@ extern void dp_measure_load_tally(const dp_measure *measure,
 								  dp_cell *cells, MemoryContext keep);
 
 /* ---- distinct_count.c ---- */
-extern Aggref *dp_measure_distinct(const dp_measure *measure);
+extern Aggref *dp_count_distinct(const Aggref *asked, Oid type,
+								 int collections);
 
 /* ---- square_state.c ---- */
-extern List *dp_measure_bounded_squares(const dp_measure *measure);
-extern void dp_measure_load_squares(const Datum *values, const bool *nulls,
+extern List *dp_count_bounded_squares(const Aggref *asked, Oid type,
+									  const dp_grid *grid);
+extern void dp_count_load_squares(const Datum *values, const bool *nulls,
 									dp_cell *rows, dp_cell *sum,
 									dp_cell *squares);
-
-/* ---- measure_conditions.c ---- */
-extern List *dp_measure_count_conditions(const dp_measure *measure,
-										 List *all);
-extern int64 dp_measure_load_condition(const Datum *values,
-									   const bool *nulls, int i);
 
 /* ---- the measurements ---- */
 extern const dp_measure_ops dp_measure_conditions;

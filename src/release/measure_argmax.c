@@ -170,7 +170,8 @@ inner(const dp_measure *measure)
 {
 	const dp_candidates *candidates = measure->plan;
 
-	return dp_tally_inner(measure, "value_counts", candidates->spec);
+	return dp_count_tally(measure->aggregate, "value_counts",
+						  candidates->spec);
 }
 
 static dp_int128 *

@@ -38,12 +38,15 @@ inner(const dp_measure *measure)
 	TargetEntry *argument;
 
 	if (measure->aggregate->args == NIL)
-		return list_make1(dp_measure_native(measure, F_COUNT_, INT8OID, NIL));
+		return list_make1(dp_count_native(measure->aggregate, F_COUNT_,
+										  INT8OID, NIL));
 	if (measure->aggregate->aggdistinct != NIL)
-		return list_make1(dp_measure_distinct(measure));
+		return list_make1(dp_count_distinct(measure->aggregate,
+											measure->argument_type,
+											measure->collections));
 	argument = linitial(measure->aggregate->args);
-	return list_make1(dp_measure_native(measure, F_COUNT_ANY, INT8OID,
-										list_make1(argument->expr)));
+	return list_make1(dp_count_native(measure->aggregate, F_COUNT_ANY,
+									  INT8OID, list_make1(argument->expr)));
 }
 
 static void

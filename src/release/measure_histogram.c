@@ -74,7 +74,7 @@ prepare(dp_measure *measure)
 static List *
 inner(const dp_measure *measure)
 {
-	return dp_tally_inner(measure, "bucket_counts", measure->plan);
+	return dp_count_tally(measure->aggregate, "bucket_counts", measure->plan);
 }
 
 static Datum

@@ -53,7 +53,7 @@ static void
 load(const dp_measure *measure, const Datum *values, const bool *nulls,
 	 dp_cell *cells, MemoryContext keep)
 {
-	dp_measure_load_sum(values, nulls, &cells[CELL_ROWS], &cells[CELL_SUM]);
+	dp_count_load_sum(values, nulls, &cells[CELL_ROWS], &cells[CELL_SUM]);
 }
 
 static Datum
@@ -100,7 +100,7 @@ release(const dp_measure *measure, const dp_cell *cells)
 	above = Max(Min(above, total), 0);
 	mean = mean_granules(measure, above, total);
 	if (measure->grid.exponent != 0)
-		mean = dp_release_scale_numeric(mean, measure->grid.exponent);
+		mean = dp_count_scale_numeric(mean, measure->grid.exponent);
 	if (measure->aggregate->aggtype == FLOAT8OID)
 		return DirectFunctionCall1(numeric_float8_no_overflow,
 								   NumericGetDatum(mean));

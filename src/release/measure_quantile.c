@@ -54,8 +54,8 @@ static void
 set_grid(dp_measure *measure)
 {
 	dp_grid    *grid = &measure->grid;
-	bool		whole = dp_measure_is_integer_type(measure->argument_type) ||
-	dp_measure_is_time_type(measure->argument_type);
+	bool		whole = dp_places_is_integer(measure->argument_type) ||
+	dp_places_is_time(measure->argument_type);
 
 	dp_measure_set_bounds(measure);
 	dp_measure_coarsen(measure, most_points(measure) - 1);
@@ -197,15 +197,22 @@ release(const dp_measure *measure, const dp_cell *cells)
 	}
 }
 
+static List *
+inner(const dp_measure *measure)
+{
+	return dp_counts_inner(measure->aggregate, measure->argument_type,
+						   &measure->grid);
+}
+
 static const char *const quantile_forms[] = {"f", "fe", "flu", "flue", NULL};
 static const char *const median_forms[] = {"", "e", "lu", "lue", NULL};
 
 const dp_measure_ops dp_measure_quantile = {
-	DP_AGG_QUANTILE, "quantile", quantile_forms, prepare, dp_counts_inner,
+	DP_AGG_QUANTILE, "quantile", quantile_forms, prepare, inner,
 	load, release, NULL
 };
 
 const dp_measure_ops dp_measure_median = {
-	DP_AGG_MEDIAN, "median", median_forms, prepare, dp_counts_inner, load,
+	DP_AGG_MEDIAN, "median", median_forms, prepare, inner, load,
 	release, NULL
 };

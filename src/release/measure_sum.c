@@ -62,7 +62,7 @@ load(const dp_measure *measure, const Datum *values, const bool *nulls,
 {
 	dp_cell		rows = {0};
 
-	dp_measure_load_sum(values, nulls, &rows, &cells[0]);
+	dp_count_load_sum(values, nulls, &rows, &cells[0]);
 }
 
 static Datum

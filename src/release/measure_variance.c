@@ -91,7 +91,7 @@ static void
 load(const dp_measure *measure, const Datum *values, const bool *nulls,
 	 dp_cell *cells, MemoryContext keep)
 {
-	dp_measure_load_squares(values, nulls, &cells[CELL_ROWS],
+	dp_count_load_squares(values, nulls, &cells[CELL_ROWS],
 							&cells[CELL_SUM], &cells[CELL_SQUARES]);
 }
 
@@ -194,7 +194,7 @@ release_variance(const dp_measure *measure, const dp_cell *cells)
 {
 	Numeric		variance = DatumGetNumeric(draw_variance(measure, cells));
 
-	variance = dp_release_scale_numeric(variance, 2 * measure->grid.exponent);
+	variance = dp_count_scale_numeric(variance, 2 * measure->grid.exponent);
 	return as_result(measure, NumericGetDatum(variance),
 					 2 * result_digits(measure) - 16);
 }
@@ -204,21 +204,28 @@ release_stddev(const dp_measure *measure, const dp_cell *cells)
 {
 	Datum		root = DirectFunctionCall1(numeric_sqrt,
 										   draw_variance(measure, cells));
-	Numeric		deviation = dp_release_scale_numeric(DatumGetNumeric(root),
+	Numeric		deviation = dp_count_scale_numeric(DatumGetNumeric(root),
 													 measure->grid.exponent);
 
 	return as_result(measure, NumericGetDatum(deviation),
 					 result_digits(measure));
 }
 
+static List *
+inner(const dp_measure *measure)
+{
+	return dp_count_bounded_squares(measure->aggregate,
+									measure->argument_type, &measure->grid);
+}
+
 static const char *const forms[] = {"", "e", "lu", "lue", NULL};
 
 const dp_measure_ops dp_measure_variance = {
-	DP_AGG_VARIANCE, "variance", forms, prepare, dp_measure_bounded_squares,
-	load, release_variance, " / rows"
+	DP_AGG_VARIANCE, "variance", forms, prepare, inner, load,
+	release_variance, " / rows"
 };
 
 const dp_measure_ops dp_measure_stddev = {
-	DP_AGG_STDDEV, "stddev", forms, prepare, dp_measure_bounded_squares,
-	load, release_stddev, " / (2 rows stddev)"
+	DP_AGG_STDDEV, "stddev", forms, prepare, inner, load,
+	release_stddev, " / (2 rows stddev)"
 };

@@ -18,7 +18,7 @@
 static bool
 is_number_type(Oid type)
 {
-	return dp_measure_is_integer_type(type) || type == NUMERICOID ||
+	return dp_places_is_integer(type) || type == NUMERICOID ||
 		type == FLOAT4OID || type == FLOAT8OID;
 }
 
@@ -83,7 +83,7 @@ number_value(Expr *expression, Datum value, bool isnull)
 		case DATEOID:
 		case TIMESTAMPOID:
 		case TIMESTAMPTZOID:
-			return dp_measure_time_numeric(value, type);
+			return dp_places_time_numeric(value, type);
 		default:
 			elog(ERROR, "unexpected parameter type %u", type);
 	}

@@ -28,7 +28,7 @@
 static bool
 is_whole_type(Oid type)
 {
-	return dp_measure_is_integer_type(type) || type == DATEOID;
+	return dp_places_is_integer(type) || type == DATEOID;
 }
 
 static int64
@@ -149,10 +149,10 @@ count_parts(const dp_attribute *declared, Oid type)
 		return list_length(declared->keys);
 	if (type == BOOLOID)
 		return 2;
-	parts = (dp_int128) whole_number(dp_release_read_declared(declared->upper,
+	parts = (dp_int128) whole_number(dp_places_read_declared(declared->upper,
 															  type, -1),
 									 type) -
-		whole_number(dp_release_read_declared(declared->lower, type, -1),
+		whole_number(dp_places_read_declared(declared->lower, type, -1),
 					 type) + 1;
 	return parts <= MAX_PARTS ? (int64) parts : 0;
 }
@@ -161,8 +161,8 @@ static bool
 is_within(const dp_attribute *declared, const Const *value)
 {
 	Oid			type = value->consttype;
-	Datum		lower = dp_release_read_declared(declared->lower, type, -1);
-	Datum		upper = dp_release_read_declared(declared->upper, type, -1);
+	Datum		lower = dp_places_read_declared(declared->lower, type, -1);
+	Datum		upper = dp_places_read_declared(declared->upper, type, -1);
 	int64		number = whole_number(value->constvalue, type);
 
 	return count_parts(declared, type) > 0 &&

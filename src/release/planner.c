@@ -44,7 +44,6 @@ typedef struct planner_call
 	List	   *relations;		/* OIDs the plan depends on */
 	List	   *inval_items;
 	Oid			marker;
-	bool		inlines;		/* may put functions' bodies into FROM */
 } planner_call;
 
 static planner_hook_type previous_planner = NULL;
@@ -290,11 +289,13 @@ plan_release_query(Query *query, const char *text, int options,
 {
 	planner_call call;
 	PlannedStmt *plan;
+	bool		inlines;		/* it may put functions' bodies into FROM */
+	bool		outer;
 
 	dp_release_refuse_loud();
 	memset(&call, 0, sizeof(call));
-	call.inlines = may_hold_block_walker((Node *) query, NULL);
-	if (call.inlines)
+	inlines = may_hold_block_walker((Node *) query, NULL);
+	if (inlines)
 		split_query(&call, query, text);
 	dp_release_check_rights_first(query);
 	if (call.blocks != NIL)
@@ -303,6 +304,7 @@ plan_release_query(Query *query, const char *text, int options,
 	/* Always pushed: an unrelated planner call must not see outer blocks. */
 	call.outer = current_call;
 	current_call = &call;
+	outer = dp_release_expect_functions(inlines);
 	PG_TRY();
 	{
 		plan = previous_planner ?
@@ -312,23 +314,13 @@ plan_release_query(Query *query, const char *text, int options,
 	PG_FINALLY();
 	{
 		current_call = call.outer;
+		(void) dp_release_expect_functions(outer);
 	}
 	PG_END_TRY();
 
 	if (call.blocks != NIL)
 		add_plan_dependencies(&call, plan);
 	return plan;
-}
-
-/*
- * dp_release_may_inline
- *	  May the planner call under way put bodies of functions into FROM?  Then
- *	  the statement has a set-returning function that a user made.
- */
-bool
-dp_release_may_inline(void)
-{
-	return current_call != NULL && current_call->inlines;
 }
 
 /* ---- paths ---- */
@@ -372,7 +364,6 @@ dp_release_init(void)
 	dp_release_quiet_init();
 	dp_public_plan_init();
 	dp_release_work_init();
-	dp_reading_init();
 	previous_planner = planner_hook;
 	planner_hook = plan_release_query;
 	previous_pathlist = set_rel_pathlist_hook;

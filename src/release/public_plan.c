@@ -141,8 +141,7 @@ hide_relation(PlannerInfo *root, Oid relid, bool is_parent, RelOptInfo *rel)
 		previous_info(root, relid, is_parent, rel);
 	if (planning == NULL)
 	{
-		if (relid >= FirstNormalObjectId && dp_release_may_inline())
-			dp_release_check_rights_met(root, relid);
+		dp_release_check_rights_met(root, relid);
 		dp_release_hide_rows(root, rel);
 		return;
 	}

@@ -14,7 +14,6 @@
  */
 #include "postgres.h"
 
-#include "nodes/makefuncs.h"
 #include "utils/lsyscache.h"
 #include "utils/snapmgr.h"
 
@@ -22,80 +21,6 @@
 #include "release.h"
 
 #define MOST_CELLS (INT64CONST(1) << 24)	/* of a reading's tables */
-
-/* ---- verification ---- */
-
-/*
- * dp_release_select_columns
- *	  SELECT true, column IS NULL, ... FROM relation, as the parser would give
- *	  it; the relation stays locked.
- *
- * Errors: 42P01 no such relation, 42501 no right to use its schema.
- */
-Query *
-dp_release_select_columns(Oid relid, const AttrNumber *columns, int n)
-{
-	Query	   *query = dp_block_read_predicates(relid,
-												 list_make1("true"));
-	int			i;
-
-	for (i = 0; i < n; i++)
-	{
-		NullTest   *test = makeNode(NullTest);
-		Oid			type;
-		Oid			collation;
-		int32		typmod;
-
-		get_atttypetypmodcoll(relid, columns[i], &type, &typmod, &collation);
-		test->arg = (Expr *) makeVar(1, columns[i], type, typmod, collation,
-									 0);
-		test->nulltesttype = IS_NULL;
-		test->location = -1;
-		query->targetList = lappend(query->targetList,
-									makeTargetEntry((Expr *) test, i + 2,
-													"column", false));
-	}
-	return query;
-}
-
-static void
-take_block(dp_block *block, RangeTblEntry *entry, void *context)
-{
-	List	  **blocks = context;
-
-	*blocks = lappend(*blocks, block);
-}
-
-/*
- * dp_release_verify_conditions
- *	  The block of a query of dp_release_rewrite_conditions, or what is wrong
- *	  with it as an error.
- */
-dp_block *
-dp_release_verify_conditions(Query *query)
-{
-	List	   *blocks = NIL;
-	List	   *inval_items = NIL;
-	dp_refusal *refusal = dp_block_split_all(query, take_block, &blocks,
-											 &inval_items);
-
-	if (refusal != NULL)
-		dp_bridge_raise_refusal(refusal, NULL);
-	if (list_length(blocks) != 1)
-		elog(ERROR, "reading has %d blocks", list_length(blocks));
-	return linitial(blocks);
-}
-
-/* dp_release_block_conditions: its conditions, verified and total. */
-List *
-dp_release_block_conditions(const dp_block *block)
-{
-	TargetEntry *target = linitial(block->inner->targetList);
-	Aggref	   *aggregate = castNode(Aggref, target->expr);
-
-	target = linitial(aggregate->args);
-	return castNode(ArrayExpr, target->expr)->elements;
-}
 
 /* A release inside the relation would be charged whenever it is read. */
 static void

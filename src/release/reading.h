@@ -15,4 +15,15 @@ struct dp_reading_plan
 	List	   *columns;
 };
 
+/* ---- verify.c ---- */
+extern void dp_reading_forget_position(void *arg);
+extern Query *dp_release_rewrite_conditions(Query *query, Const *epsilon);
+extern dp_block *dp_release_verify_conditions(Query *query);
+extern List *dp_release_block_conditions(const dp_block *block);
+extern Query *dp_release_select_columns(Oid relid, const AttrNumber *columns,
+										int n);
+
+/* reading.c: how many of the predicates are evaluated for every row. */
+extern int	dp_reading_evaluated(Oid relid, List *texts);
+
 #endif							/* DP_RELEASE_READING_H */

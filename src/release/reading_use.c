@@ -143,14 +143,12 @@ inner_query(const struct dp_reading_plan *plan)
 {
 	Query	   *inner = copyObject(plan->block->inner);
 	List	   *natives;
-	dp_measure	measure;
+	Aggref	   *asked = makeNode(Aggref);	/* it has no FILTER */
 	ListCell   *lc;
 
-	memset(&measure, 0, sizeof(measure));
-	measure.aggregate = makeNode(Aggref);	/* it has no FILTER */
 	natives = plan->counting != NULL ?
-		dp_conditions_natives(plan->counting, &measure) :
-		list_make1(dp_counted_native(&measure, plan->spec, plan->columns));
+		dp_conditions_natives(plan->counting, asked) :
+		list_make1(dp_counted_native(asked, plan->spec, plan->columns));
 	inner->targetList = NIL;
 	foreach(lc, natives)
 		inner->targetList =

@@ -63,14 +63,11 @@ extern void dp_release_check_prices(const dp_release_spec *spec,
 extern const char *dp_release_mechanism_name(const dp_measure *measure);
 extern char *dp_release_mechanism_text(const dp_release_spec *spec);
 
-/* predicate_cost.c */
+/* predicate_limit.c */
 extern void dp_release_check_predicates(int64 evaluated, int64 all,
 										bool tell);
 extern void dp_release_check_cost(const dp_release_spec *spec, bool tell);
 extern char *dp_release_cost_text(const dp_release_spec *spec);
-
-/* reading.c: how many of the predicates are evaluated for every row. */
-extern int	dp_reading_evaluated(Oid relid, List *texts);
 
 /*
  * All that is public about the relation of an inner query, which is what its
@@ -131,6 +128,9 @@ extern List *dp_release_take_rights(const dp_block *block,
 									const dp_ledger_standing *standing,
 									Query *query, dp_public_facts *facts);
 
+/* The text of a query over a relation that an argument names; by its address
+ * the release knows it. */
+extern const char dp_release_named_text[];
 extern void dp_release_execute(PlannedStmt *plan, const char *text,
 							   DestReceiver *receiver, ParamListInfo params,
 							   QueryEnvironment *environment);
@@ -143,11 +143,9 @@ extern void dp_public_plan_init(void);
 extern PlannedStmt *dp_public_plan(Query *inner, bool workers,
 								   dp_public_facts *facts);
 
-/* planner.c */
-extern bool dp_release_may_inline(void);
-
 /* rights.c */
 extern void dp_release_check_rights_first(Query *query);
+extern bool dp_release_expect_functions(bool expect);
 extern void dp_release_check_rights_met(PlannerInfo *root, Oid relid);
 
 /* row_security.c */
@@ -196,29 +194,21 @@ extern DestReceiver *dp_cells_receiver(dp_cells *cells);
 extern void dp_cells_release(dp_cells *cells, TupleDesc result,
 							 dp_reader_sink sink, void *context);
 
-/* conditions.c */
-extern Query *dp_release_rewrite_conditions(Query *query, Const *epsilon);
-
-/* reading.c */
-extern void dp_reading_init(void);
-extern dp_block *dp_release_verify_conditions(Query *query);
-extern List *dp_release_block_conditions(const dp_block *block);
-extern Query *dp_release_select_columns(Oid relid, const AttrNumber *columns,
-										int n);
-
 /* axis.c: the flat form that rows are looked up with */
 typedef struct dp_axis_finder dp_axis_finder;
 extern int64 dp_axis_find_flat(const dp_axis_finder *finder, Datum value,
 							   bool isnull);
 
-/* describe.c, last_release.c */
+/* explain.c */
 struct ExplainState;
 extern void dp_release_explain(const dp_release_spec *spec, bool charged,
 							   EState *estate, struct ExplainState *es);
+
+/* last_release.c */
 extern void dp_release_remember(const dp_release_spec *spec,
 								const dp_ledger_receipt *receipt);
 
-/* One released value for people: all texts palloc'd. */
+/* describe.c: one released value for people: all texts palloc'd. */
 typedef struct dp_description
 {
 	char	   *name;			/* "dp_sum(age)" or the aggregate's name */
@@ -239,14 +229,11 @@ extern Oid	dp_release_marker(void);	/* InvalidOid: not installed */
 
 /* node.c */
 extern void dp_release_node_init(void);
-
-/* conditions.c */
-extern const char dp_conditions_text[];
+extern void dp_release_add_path(PlannerInfo *root, RelOptInfo *rel,
+								List *block, uint64 nonce, int index);
 
 /* quiet.c */
 extern void dp_release_quiet_init(void);
 extern void dp_release_refuse_loud(void);
-extern void dp_release_add_path(PlannerInfo *root, RelOptInfo *rel,
-								List *block, uint64 nonce, int index);
 
 #endif							/* DP_RELEASE_RELEASE_H */

@@ -113,6 +113,23 @@ dp_release_check_rights_first(Query *query)
 		(void) check_rights_walker((Node *) query, NULL);
 }
 
+/* May the planner call under way put bodies of functions into FROM? */
+static bool expects_functions = false;
+
+/*
+ * dp_release_expect_functions
+ *	  Say so, until the value that it returns is set back: the statement has
+ *	  a set-returning function that a user made.
+ */
+bool
+dp_release_expect_functions(bool expect)
+{
+	bool		outer = expects_functions;
+
+	expects_functions = expect;
+	return outer;
+}
+
 /*
  * dp_release_check_rights_met
  *	  The same for a relation that the planner has come to: the bodies of SQL
@@ -124,6 +141,8 @@ dp_release_check_rights_met(PlannerInfo *root, Oid relid)
 {
 	PlannerInfo *level;
 
+	if (relid < FirstNormalObjectId || !expects_functions)
+		return;
 	for (level = root; level != NULL; level = level->parent_root)
 		if (!dp_compat_has_rights(level->parse) && holds_protected(relid))
 			dp_compat_check_rights(level->parse);

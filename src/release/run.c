@@ -43,6 +43,9 @@
 
 #include "release.h"
 
+/* See release.h. */
+const char	dp_release_named_text[] = "dp_argmax(relation, predicates)";
+
 /* ---- rights ---- */
 
 typedef struct rights_context
@@ -455,7 +458,7 @@ dp_release_run(dp_release_spec *spec, const dp_ledger_standing *standing,
 											   ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(work);
 	dp_inner	run = {estate->es_param_list_info, estate->es_queryEnv, work,
-	estate->es_sourceText == dp_conditions_text};
+	estate->es_sourceText == dp_release_named_text};
 	dp_reader_job job;
 
 	dp_release_check_preconditions();

@@ -208,31 +208,31 @@ dp_square_state_out(PG_FUNCTION_ARGS)
 
 /* ---- for the release ---- */
 
-/* dp_measure_bounded_squares: dp_pg.bounded_squares(argument, grid) alone. */
+/* dp_count_bounded_squares: dp_pg.bounded_squares(argument, grid) alone. */
 List *
-dp_measure_bounded_squares(const dp_measure *measure)
+dp_count_bounded_squares(const Aggref *asked, Oid type, const dp_grid *grid)
 {
-	TargetEntry *argument = linitial(measure->aggregate->args);
-	Const	   *spec = dp_release_sum_spec(&measure->grid);
+	TargetEntry *argument = linitial(asked->args);
+	Const	   *spec = dp_count_sum_spec(grid);
 	Oid			result = dp_catalog_type("square_state");
 	Oid			types[2];
 	Oid			function;
 
-	types[0] = measure->argument_type;
+	types[0] = type;
 	types[1] = spec->consttype;
 	function = LookupFuncName(list_make2(makeString("dp_pg"),
 										 makeString("bounded_squares")),
 							  2, types, false);
-	return list_make1(dp_measure_native(measure, function, result,
-										list_make2(argument->expr, spec)));
+	return list_make1(dp_count_native(asked, function, result,
+									  list_make2(argument->expr, spec)));
 }
 
 /*
- * dp_measure_load_squares
+ * dp_count_load_squares
  *	  Add an inner square_state (never NULL: the aggregate starts at zero).
  */
 void
-dp_measure_load_squares(const Datum *values, const bool *nulls,
+dp_count_load_squares(const Datum *values, const bool *nulls,
 						dp_cell *rows, dp_cell *sum, dp_cell *squares)
 {
 	const dp_square_state *state;

@@ -9,7 +9,7 @@
  * one row moves it by a bounded amount, exactly (doc/theory.md T40).
  *
  * Representation.  sum_state is a flat fixed-length type updated in place;
- * sum_spec is a constant that only dp_release_sum_spec builds (its input
+ * sum_spec is a constant that only dp_count_sum_spec builds (its input
  * function refuses).  Both hold 8-byte aligned words only.
  *
  * Per row: NULL and NaN are skipped; infinities clamp; the result depends on
@@ -204,7 +204,7 @@ dp_sum_state_out(PG_FUNCTION_ARGS)
 	PG_RETURN_NULL();
 }
 
-/* dp_sum_spec_in: refuses with 0A000; see dp_release_sum_spec. */
+/* dp_sum_spec_in: refuses with 0A000; see dp_count_sum_spec. */
 Datum
 dp_sum_spec_in(PG_FUNCTION_ARGS)
 {
@@ -223,16 +223,16 @@ dp_sum_spec_out(PG_FUNCTION_ARGS)
 
 /* ---- for the release ---- */
 
-/* dp_release_sum_type: OID of dp_pg.sum_state. */
+/* dp_count_sum_type: OID of dp_pg.sum_state. */
 Oid
-dp_release_sum_type(void)
+dp_count_sum_type(void)
 {
 	return dp_catalog_type("sum_state");
 }
 
-/* dp_release_sum_spec: the grid as a constant of the inner query. */
+/* dp_count_sum_spec: the grid as a constant of the inner query. */
 Const *
-dp_release_sum_spec(const dp_grid *grid)
+dp_count_sum_spec(const dp_grid *grid)
 {
 	dp_sum_spec *spec = palloc0(sizeof(dp_sum_spec));
 
@@ -247,9 +247,9 @@ dp_release_sum_spec(const dp_grid *grid)
 					 false);
 }
 
-/* dp_release_sum_function: dp_pg.bounded_sum for the argument's type. */
+/* dp_count_sum_function: dp_pg.bounded_sum for the argument's type. */
 Oid
-dp_release_sum_function(Oid argument_type)
+dp_count_sum_function(Oid argument_type)
 {
 	Oid			types[2];
 
@@ -261,11 +261,11 @@ dp_release_sum_function(Oid argument_type)
 }
 
 /*
- * dp_measure_load_sum
+ * dp_count_load_sum
  *	  Add an inner sum_state (never NULL: the aggregate starts at zero).
  */
 void
-dp_measure_load_sum(const Datum *values, const bool *nulls, dp_cell *rows,
+dp_count_load_sum(const Datum *values, const bool *nulls, dp_cell *rows,
 					dp_cell *sum)
 {
 	const dp_sum_state *state;
@@ -275,4 +275,20 @@ dp_measure_load_sum(const Datum *values, const bool *nulls, dp_cell *rows,
 	state = (const dp_sum_state *) DatumGetPointer(values[0]);
 	rows->integer += state->rows;
 	sum->integer += ((dp_int128) state->sum_high << 64) | state->sum_low;
+}
+
+/*
+ * dp_count_bounded_sum
+ *	  dp_pg.bounded_sum(argument, grid), and no other; the argument is of this
+ *	  base type.
+ */
+List *
+dp_count_bounded_sum(const Aggref *asked, Oid type, const dp_grid *grid)
+{
+	TargetEntry *argument = linitial(asked->args);
+	Const	   *spec = dp_count_sum_spec(grid);
+	Oid			function = dp_count_sum_function(type);
+
+	return list_make1(dp_count_native(asked, function, dp_count_sum_type(),
+									  list_make2(argument->expr, spec)));
 }

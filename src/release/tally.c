@@ -1,13 +1,12 @@
 /*
  * tally.c
- *	  The state that dp_pg.bucket_counts and dp_pg.value_counts share, and the
- *	  steps of measurements that use them; tally.h says how they work.
+ *	  The state that dp_pg.bucket_counts and dp_pg.value_counts share; tally.h
+ *	  says how they work.
  */
 #include "postgres.h"
 
 #include "catalog/pg_type.h"
 #include "nodes/makefuncs.h"
-#include "parser/parse_func.h"
 
 #include "tally.h"
 
@@ -112,7 +111,7 @@ dp_tally_spec_out(PG_FUNCTION_ARGS)
 	PG_RETURN_CSTRING(pstrdup("(cells)"));
 }
 
-/* ---- for measurements ---- */
+/* ---- the spec ---- */
 
 /* dp_tally_spec_const: a flat spec as a constant of the inner query. */
 Const *
@@ -121,46 +120,4 @@ dp_tally_spec_const(void *spec, Size size)
 	SET_VARSIZE(spec, size);
 	return makeConst(dp_catalog_type("tally_spec"), -1, InvalidOid, -1,
 					 PointerGetDatum(spec), false, false);
-}
-
-/*
- * dp_tally_inner
- *	  The measure's exact aggregate: dp_pg.<aggregate>(argument, spec).
- */
-List *
-dp_tally_inner(const dp_measure *measure, const char *aggregate,
-			   const Const *spec)
-{
-	TargetEntry *argument = linitial(measure->aggregate->args);
-	Oid			types[2];
-	Oid			function;
-
-	types[0] = ANYELEMENTOID;
-	types[1] = spec->consttype;
-	function = LookupFuncName(list_make2(makeString("dp_pg"),
-										 makeString(pstrdup(aggregate))),
-							  2, types, false);
-	return list_make1(dp_measure_native(measure, function,
-										dp_catalog_type("tally_state"),
-										list_make2(argument->expr,
-												   (void *) spec)));
-}
-
-/*
- * dp_measure_load_tally
- *	  Add an inner state to the group's cells, one for each count; NULL when
- *	  no row of the group passed FILTER.
- */
-void
-dp_measure_load_tally(const dp_measure *measure, const Datum *values,
-					  const bool *nulls, dp_cell *cells, MemoryContext keep)
-{
-	const dp_tally_state *state;
-	int			i;
-
-	if (nulls[0])
-		return;
-	state = (const dp_tally_state *) DatumGetPointer(values[0]);
-	for (i = 0; i < measure->ncells; i++)
-		cells[i].integer += state->counts[i];
 }

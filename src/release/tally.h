@@ -30,8 +30,6 @@ typedef struct dp_tally_state
 extern void dp_tally_check_call_site(FunctionCallInfo fcinfo);
 extern dp_tally_state *dp_tally_new(int64 n);
 extern Const *dp_tally_spec_const(void *spec, Size size);
-extern List *dp_tally_inner(const dp_measure *measure, const char *aggregate,
-							const Const *spec);
 
 /* ---- tally_bucket.c ---- */
 extern Const *dp_tally_bucket_spec(Oid type, Numeric lower, Numeric upper,

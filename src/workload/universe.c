@@ -164,9 +164,9 @@ check_relation(Oid relid)
  *	  The product of the named columns' public values, in the given order;
  *	  `most` cells, or any number when it is PG_INT64_MAX.
  *
- * Errors: 42P01; those of dp_axis_make; 22023 no columns, a NULL or double
- * name, bins that do not match; 54000 too many columns, places of one or
- * cells.
+ * Errors: 42P01; those of dp_reading_make_axis; 22023 no columns, a NULL or
+ * double name, bins that do not match; 54000 too many columns, places of one
+ * or cells.
  */
 dp_universe *
 dp_universe_make(Oid relid, ArrayType *columns, ArrayType *bins, int64 most)
@@ -180,7 +180,7 @@ dp_universe_make(Oid relid, ArrayType *columns, ArrayType *bins, int64 most)
 	universe->relid = relid;
 	universe->axes = palloc(sizeof(dp_axis *) * universe->naxes);
 	for (i = 0; i < universe->naxes; i++)
-		universe->axes[i] = dp_axis_make(relid, names[i], numbers[i],
+		universe->axes[i] = dp_reading_make_axis(relid, names[i], numbers[i],
 										 Min(most, DP_UNIVERSE_CELLS));
 	universe->size = product_of_sizes(universe->axes, universe->naxes);
 	check_size(universe, most);

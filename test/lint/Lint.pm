@@ -158,7 +158,7 @@ my %executes = (
 	'src/reader/read.c' => 'private rows',
 	'src/reader/warm.c' => 'pages of private relations, not what is on them',
 	'src/release/run.c' => 'statements of the role that asks, as that role',
-	'src/release/describe.c' => 'nothing: EXPLAIN only',
+	'src/release/explain.c' => 'nothing: EXPLAIN only',
 	'src/ledger/table.c' => 'the extension\'s own tables',
 	'src/bridge/dp_compat.h' => 'nothing: the call of another version');
 

@@ -1,5 +1,5 @@
 /*
- * conditions.c
+ * argmax_predicates.c
  *	  dp_argmax(relation, predicates): which predicate holds for most rows.
  *
  * The predicates become the array of one dp_pg.conditions over the relation,
@@ -10,89 +10,17 @@
  */
 #include "postgres.h"
 
-#include "catalog/pg_aggregate.h"
 #include "catalog/pg_type.h"
 #include "executor/executor.h"
 #include "fmgr.h"
 #include "nodes/makefuncs.h"
-#include "parser/parse_func.h"
 #include "tcop/tcopprot.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/snapmgr.h"
 
+#include "reading.h"
 #include "release.h"
-
-/* ---- the query ---- */
-
-static Aggref *
-make_aggregate(List *predicates, Const *epsilon)
-{
-	Aggref	   *aggregate = makeNode(Aggref);
-	ArrayExpr  *array = makeNode(ArrayExpr);
-	Oid			types[2] = {BOOLARRAYOID, NUMERICOID};
-	ListCell   *lc;
-
-	array->array_typeid = BOOLARRAYOID;
-	array->element_typeid = BOOLOID;
-	array->location = -1;
-	foreach(lc, predicates)
-		array->elements = lappend(array->elements,
-								  ((TargetEntry *) lfirst(lc))->expr);
-	aggregate->aggfnoid =
-		LookupFuncName(list_make2(makeString("dp_pg"),
-								  makeString("conditions")),
-					   epsilon == NULL ? 1 : 2, types, false);
-	aggregate->aggtype = INT4OID;
-	aggregate->aggkind = AGGKIND_NORMAL;
-	aggregate->aggsplit = AGGSPLIT_SIMPLE;
-	aggregate->aggno = -1;
-	aggregate->aggtransno = -1;
-	aggregate->location = -1;
-	aggregate->aggargtypes = list_make1_oid(BOOLARRAYOID);
-	aggregate->args = list_make1(makeTargetEntry((Expr *) array, 1, NULL,
-												 false));
-	if (epsilon != NULL)
-	{
-		aggregate->aggargtypes = lappend_oid(aggregate->aggargtypes,
-											 NUMERICOID);
-		aggregate->args = lappend(aggregate->args,
-								  makeTargetEntry((Expr *) epsilon, 2, NULL,
-												  false));
-	}
-	return aggregate;
-}
-
-/* Parse positions count in the predicates' texts, not in any query's. */
-static void
-forget_position(void *arg)
-{
-	if (geterrposition() > 0)
-		errposition(0);
-}
-
-/*
- * dp_release_rewrite_conditions
- *	  Put an aggregate of the query's targets, which are conditions, in their
- *	  place: dp_pg.conditions(ARRAY[targets] [, epsilon]); and rewrite.
- */
-Query *
-dp_release_rewrite_conditions(Query *query, Const *epsilon)
-{
-	Aggref	   *aggregate = make_aggregate(query->targetList, epsilon);
-	ErrorContextCallback callback;
-
-	query->targetList = list_make1(makeTargetEntry((Expr *) aggregate, 1,
-												   pstrdup("place"), false));
-	query->hasAggs = true;
-	callback.callback = forget_position;
-	callback.arg = NULL;
-	callback.previous = error_context_stack;
-	error_context_stack = &callback;
-	query = linitial_node(Query, pg_rewrite_query(query));
-	error_context_stack = callback.previous;
-	return query;
-}
 
 static PlannedStmt *
 plan_query(Query *query, const char *text)
@@ -100,7 +28,7 @@ plan_query(Query *query, const char *text)
 	ErrorContextCallback callback;
 	PlannedStmt *plan;
 
-	callback.callback = forget_position;
+	callback.callback = dp_reading_forget_position;
 	callback.arg = NULL;
 	callback.previous = error_context_stack;
 	error_context_stack = &callback;
@@ -108,9 +36,6 @@ plan_query(Query *query, const char *text)
 	error_context_stack = callback.previous;
 	return plan;
 }
-
-/* The text of the query; by its address the node knows it. */
-const char	dp_conditions_text[] = "dp_argmax(relation, predicates)";
 
 /* ---- its one row ---- */
 
@@ -199,7 +124,7 @@ most_common(FunctionCallInfo fcinfo, Const *epsilon)
 	texts = dp_block_predicate_texts(PG_GETARG_ARRAYTYPE_P(1));
 	query = dp_block_read_predicates(PG_GETARG_OID(0), texts);
 	query = dp_release_rewrite_conditions(query, epsilon);
-	chosen = run_query(query, dp_conditions_text);
+	chosen = run_query(query, dp_release_named_text);
 	return CStringGetTextDatum(list_nth(texts, chosen - 1));
 }
 

@@ -1,0 +1,114 @@
+/*
+ * column_axis.c
+ *	  The axis of a column: from what the catalog says of its values.
+ *
+ * The column of a view is followed to the protected relation below, as in a
+ * reading of it.
+ */
+#include "postgres.h"
+
+#include "nodes/nodeFuncs.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+
+#include "axis.h"
+#include "reading.h"
+
+/* The column over the protected relation that is at the bottom of `relid`. */
+static Node *
+base_column(Oid relid, AttrNumber attnum, Oid *base_relid)
+{
+	dp_block   *block;
+	Query	   *query;
+	NullTest   *test;
+
+	if (dp_relation_lookup(relid) != NULL)
+	{
+		query = dp_release_select_columns(relid, &attnum, 1);
+		*base_relid = relid;
+		test = (NullTest *) ((TargetEntry *) llast(query->targetList))->expr;
+		return (Node *) castNode(NullTest, test)->arg;
+	}
+	query = dp_release_select_columns(relid, &attnum, 1);
+	block = dp_release_verify_conditions(
+		dp_release_rewrite_conditions(query, NULL));
+	*base_relid = block->relid;
+	test = llast_node(NullTest, dp_release_block_conditions(block));
+	return dp_rowset_base(block->inner, (Node *) test->arg);
+}
+
+static void
+check_size(const dp_axis *axis, int64 size, int64 most)
+{
+	if (size > most)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("column \"%s\" has too many public values",
+						NameStr(axis->name)),
+				 errdetail("It has " INT64_FORMAT "; at most " INT64_FORMAT
+						   " can be used.", size, most),
+				 errhint("Cut it into bins, or leave it out.")));
+}
+
+static dp_axis *
+begin_axis(Oid relid, const char *column, int32 bins)
+{
+	dp_axis    *axis = palloc0(sizeof(dp_axis));
+
+	namestrcpy(&axis->name, column);
+	axis->attnum = get_attnum(relid, column);
+	if (axis->attnum <= 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_COLUMN),
+				 errmsg("column \"%s\" of relation \"%s\" does not exist",
+						column, get_rel_name(relid)),
+				 errhint("Spell column names exactly, as in columns => "
+						 "ARRAY['age', 'ward'].")));
+	get_atttypetypmodcoll(relid, axis->attnum, &axis->type, &axis->typmod,
+						  &axis->collation);
+	axis->bins = bins;
+	return axis;
+}
+
+/* A column whose values are not known: what would make them so. */
+static void
+refuse_key(const dp_axis *axis, Oid base_relid, AttrNumber attnum,
+		   const dp_refusal *refusal)
+{
+	dp_axis_refuse(axis, "Its values must be public, because a value that "
+				   "appears shows that somebody has it.",
+				dp_axis_can_have_bins(axis, base_relid, attnum) ?
+				"Cut its bounds into bins, with a number for each column as "
+				"in bins => ARRAY[0, 4]." :
+				attnum == 0 ?
+				"Choose a column with declared keys or bounds, a boolean or "
+				"an enum." : refusal->hint);
+}
+
+/* dp_reading_make_axis: see dp_reading.h. */
+dp_axis *
+dp_reading_make_axis(Oid relid, const char *column, int32 bins, int64 most)
+{
+	dp_axis    *axis = begin_axis(relid, column, bins);
+	Oid			base_relid;
+	Node	   *base = base_column(relid, axis->attnum, &base_relid);
+	AttrNumber	attnum = IsA(base, Var) ? ((Var *) base)->varattno : 0;
+	dp_refusal *refusal;
+	dp_key		key;
+
+	/* tells whether a column can be NULL even when it makes no key */
+	refusal = dp_block_classify_key(base, base, base_relid, &key);
+	if (bins != 0)
+	{
+		check_size(axis, bins, most);
+		dp_axis_make_declared_bins(axis, base_relid, attnum, key.nullable);
+	}
+	else
+	{
+		if (refusal != NULL)
+			refuse_key(axis, base_relid, attnum, refusal);
+		dp_domain_make_axis(&key, axis);
+	}
+	check_size(axis, axis->size, most);
+	return axis;
+}

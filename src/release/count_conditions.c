@@ -1,0 +1,165 @@
+/*
+ * count_conditions.c
+ *	  dp_pg.count_conditions: how many rows each of up to CHUNK conditions
+ *	  holds for, in one call per row.
+ *
+ * Its state is a flat fixed-length type, updated in place.  A condition that
+ * is NULL does not hold.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "fmgr.h"
+#include "miscadmin.h"
+#include "nodes/makefuncs.h"
+#include "parser/parse_func.h"
+
+#include "count_tables.h"
+
+/*
+ * Conditions of one exact aggregate.  A function takes at most FUNC_MAX_ARGS
+ * arguments, and the type's length in sql/56_conditions.sql is 8 * CHUNK.
+ */
+#define CHUNK 64
+
+typedef struct dp_condition_counts
+{
+	int64		counts[CHUNK];
+} dp_condition_counts;
+
+StaticAssertDecl(sizeof(dp_condition_counts) == 512,
+				 "length of dp_pg.condition_counts");
+
+PG_FUNCTION_INFO_V1(dp_conditions_add);
+PG_FUNCTION_INFO_V1(dp_conditions_combine);
+PG_FUNCTION_INFO_V1(dp_conditions_state_in);
+PG_FUNCTION_INFO_V1(dp_conditions_state_out);
+
+/* Once per call site: the state may be updated in place only in an Agg. */
+static pg_noinline void
+check_call_site(FunctionCallInfo fcinfo)
+{
+	if (PG_ARGISNULL(0) || PG_NARGS() > CHUNK + 1 ||
+		get_fn_expr_variadic(fcinfo->flinfo) ||
+		!AggCheckCallContext(fcinfo, NULL))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("dp_pg.count_conditions can be used only inside "
+						"private queries"),
+				 errhint("Use dp_argmax.")));
+	fcinfo->flinfo->fn_extra = fcinfo->flinfo;
+}
+
+static inline dp_condition_counts *
+state_argument(FunctionCallInfo fcinfo)
+{
+	if (unlikely(fcinfo->flinfo->fn_extra == NULL))
+		check_call_site(fcinfo);
+	return (dp_condition_counts *) PG_GETARG_POINTER(0);
+}
+
+/* dp_conditions_add: transition function (state, booleans), in place. */
+Datum
+dp_conditions_add(PG_FUNCTION_ARGS)
+{
+	dp_condition_counts *state = state_argument(fcinfo);
+	int			n = PG_NARGS();
+	int			i;
+
+	CHECK_FOR_INTERRUPTS();		/* a row may take long */
+	for (i = 1; i < n; i++)
+		state->counts[i - 1] += !PG_ARGISNULL(i) && PG_GETARG_BOOL(i);
+	PG_RETURN_POINTER(state);
+}
+
+/* dp_conditions_combine: counts add; for parallel and partitionwise plans. */
+Datum
+dp_conditions_combine(PG_FUNCTION_ARGS)
+{
+	dp_condition_counts *a = state_argument(fcinfo);
+	const dp_condition_counts *b;
+	int			i;
+
+	b = (const dp_condition_counts *) PG_GETARG_POINTER(1);
+	for (i = 0; i < CHUNK; i++)
+		a->counts[i] += b->counts[i];
+	PG_RETURN_POINTER(a);
+}
+
+/* dp_conditions_state_in: only the empty text, the initial state. */
+Datum
+dp_conditions_state_in(PG_FUNCTION_ARGS)
+{
+	if (PG_GETARG_CSTRING(0)[0] != '\0')
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("cannot accept a value of type %s",
+						"dp_pg.condition_counts")));
+	PG_RETURN_POINTER(palloc0(sizeof(dp_condition_counts)));
+}
+
+/* dp_conditions_state_out: refuses with 0A000; exact counts are private. */
+Datum
+dp_conditions_state_out(PG_FUNCTION_ARGS)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("cannot display a value of type %s",
+					"dp_pg.condition_counts")));
+	PG_RETURN_NULL();
+}
+
+/* ---- in the inner query ---- */
+
+static Oid
+counts_function(void)
+{
+	Oid			any = ANYOID;
+
+	return LookupFuncName(list_make2(makeString("dp_pg"),
+									 makeString("count_conditions")),
+						  1, &any, false);
+}
+
+/*
+ * dp_conditions_evaluate
+ *	  The exact aggregates that evaluate conditions for each row and count
+ *	  them, under the FILTER of the aggregate that was asked;
+ *	  dp_conditions_load_one reads their results.
+ */
+List *
+dp_conditions_evaluate(const Aggref *asked, List *all)
+{
+	Oid			function = counts_function();
+	Oid			type = dp_catalog_type("condition_counts");
+	List	   *natives = NIL;
+	int			first;
+
+	for (first = 0; first < list_length(all); first += CHUNK)
+	{
+		List	   *chunk = NIL;
+		int			i;
+
+		for (i = first; i < Min(first + CHUNK, list_length(all)); i++)
+			chunk = lappend(chunk, list_nth(all, i));
+		natives = lappend(natives,
+						  dp_count_native(asked, function, type, chunk));
+	}
+	return natives;
+}
+
+/*
+ * dp_conditions_load_one
+ *	  The i-th of the counts that dp_conditions_evaluate gave, 0 for a
+ *	  state that is NULL.
+ */
+int64
+dp_conditions_load_one(const Datum *values, const bool *nulls, int i)
+{
+	const dp_condition_counts *state;
+
+	if (nulls[i / CHUNK])
+		return 0;
+	state = (const dp_condition_counts *) DatumGetPointer(values[i / CHUNK]);
+	return state->counts[i % CHUNK];
+}

@@ -1,0 +1,71 @@
+/*
+ * native.c
+ *	  Exact aggregates of the inner query, in the place of one that was asked.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_aggregate.h"
+#include "catalog/pg_type.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "parser/parse_func.h"
+
+#include "tally.h"
+
+/*
+ * dp_count_native
+ *	  An exact aggregate of the inner query with the FILTER of the aggregate
+ *	  that was asked.  `arguments` are expressions; NIL means count(*).
+ */
+Aggref *
+dp_count_native(const Aggref *asked, Oid function, Oid result_type,
+				List *arguments)
+{
+	Aggref	   *native = makeNode(Aggref);
+	ListCell   *lc;
+
+	native->aggfnoid = function;
+	native->aggtype = result_type;
+	native->inputcollid = asked->inputcollid;
+	native->aggfilter = copyObject(asked->aggfilter);
+	native->aggstar = arguments == NIL;
+	native->aggkind = AGGKIND_NORMAL;
+	native->aggsplit = AGGSPLIT_SIMPLE;
+	native->aggno = -1;
+	native->aggtransno = -1;
+	native->location = -1;
+	foreach(lc, arguments)
+	{
+		Expr	   *argument = lfirst(lc);
+
+		native->aggargtypes = lappend_oid(native->aggargtypes,
+										  exprType((Node *) argument));
+		native->args = lappend(native->args,
+							   makeTargetEntry(copyObject(argument),
+											   foreach_current_index(lc) + 1,
+											   NULL, false));
+	}
+	return native;
+}
+
+/*
+ * dp_count_tally
+ *	  An exact aggregate of the argument: dp_pg.<aggregate>(argument, spec).
+ */
+List *
+dp_count_tally(const Aggref *asked, const char *aggregate, const Const *spec)
+{
+	TargetEntry *argument = linitial(asked->args);
+	Oid			types[2];
+	Oid			function;
+
+	types[0] = ANYELEMENTOID;
+	types[1] = spec->consttype;
+	function = LookupFuncName(list_make2(makeString("dp_pg"),
+										 makeString(pstrdup(aggregate))),
+							  2, types, false);
+	return list_make1(dp_count_native(asked, function,
+									  dp_catalog_type("tally_state"),
+									  list_make2(argument->expr,
+												 (void *) spec)));
+}

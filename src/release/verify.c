@@ -1,0 +1,163 @@
+/*
+ * verify.c
+ *	  Conditions over a relation, verified as those of a private query are.
+ *
+ * They become the array of one dp_pg.conditions over the relation; that query
+ * is rewritten (views, row security), verified and split as any other, and of
+ * its block the conditions are taken.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_aggregate.h"
+#include "catalog/pg_type.h"
+#include "nodes/makefuncs.h"
+#include "parser/parse_func.h"
+#include "tcop/tcopprot.h"
+#include "utils/lsyscache.h"
+
+#include "reading.h"
+
+static Aggref *
+make_aggregate(List *predicates, Const *epsilon)
+{
+	Aggref	   *aggregate = makeNode(Aggref);
+	ArrayExpr  *array = makeNode(ArrayExpr);
+	Oid			types[2] = {BOOLARRAYOID, NUMERICOID};
+	ListCell   *lc;
+
+	array->array_typeid = BOOLARRAYOID;
+	array->element_typeid = BOOLOID;
+	array->location = -1;
+	foreach(lc, predicates)
+		array->elements = lappend(array->elements,
+								  ((TargetEntry *) lfirst(lc))->expr);
+	aggregate->aggfnoid =
+		LookupFuncName(list_make2(makeString("dp_pg"),
+								  makeString("conditions")),
+					   epsilon == NULL ? 1 : 2, types, false);
+	aggregate->aggtype = INT4OID;
+	aggregate->aggkind = AGGKIND_NORMAL;
+	aggregate->aggsplit = AGGSPLIT_SIMPLE;
+	aggregate->aggno = -1;
+	aggregate->aggtransno = -1;
+	aggregate->location = -1;
+	aggregate->aggargtypes = list_make1_oid(BOOLARRAYOID);
+	aggregate->args = list_make1(makeTargetEntry((Expr *) array, 1, NULL,
+												 false));
+	if (epsilon != NULL)
+	{
+		aggregate->aggargtypes = lappend_oid(aggregate->aggargtypes,
+											 NUMERICOID);
+		aggregate->args = lappend(aggregate->args,
+								  makeTargetEntry((Expr *) epsilon, 2, NULL,
+												  false));
+	}
+	return aggregate;
+}
+
+/*
+ * dp_reading_forget_position
+ *	  An error context for what stands in texts of predicates: parse positions
+ *	  count in them, not in any query's.
+ */
+void
+dp_reading_forget_position(void *arg)
+{
+	if (geterrposition() > 0)
+		errposition(0);
+}
+
+/*
+ * dp_release_rewrite_conditions
+ *	  Put an aggregate of the query's targets, which are conditions, in their
+ *	  place: dp_pg.conditions(ARRAY[targets] [, epsilon]); and rewrite.
+ */
+Query *
+dp_release_rewrite_conditions(Query *query, Const *epsilon)
+{
+	Aggref	   *aggregate = make_aggregate(query->targetList, epsilon);
+	ErrorContextCallback callback;
+
+	query->targetList = list_make1(makeTargetEntry((Expr *) aggregate, 1,
+												   pstrdup("place"), false));
+	query->hasAggs = true;
+	callback.callback = dp_reading_forget_position;
+	callback.arg = NULL;
+	callback.previous = error_context_stack;
+	error_context_stack = &callback;
+	query = linitial_node(Query, pg_rewrite_query(query));
+	error_context_stack = callback.previous;
+	return query;
+}
+
+/*
+ * dp_release_select_columns
+ *	  SELECT true, column IS NULL, ... FROM relation, as the parser would give
+ *	  it; the relation stays locked.
+ *
+ * Errors: 42P01 no such relation, 42501 no right to use its schema.
+ */
+Query *
+dp_release_select_columns(Oid relid, const AttrNumber *columns, int n)
+{
+	Query	   *query = dp_block_read_predicates(relid,
+												 list_make1("true"));
+	int			i;
+
+	for (i = 0; i < n; i++)
+	{
+		NullTest   *test = makeNode(NullTest);
+		Oid			type;
+		Oid			collation;
+		int32		typmod;
+
+		get_atttypetypmodcoll(relid, columns[i], &type, &typmod, &collation);
+		test->arg = (Expr *) makeVar(1, columns[i], type, typmod, collation,
+									 0);
+		test->nulltesttype = IS_NULL;
+		test->location = -1;
+		query->targetList = lappend(query->targetList,
+									makeTargetEntry((Expr *) test, i + 2,
+													"column", false));
+	}
+	return query;
+}
+
+static void
+take_block(dp_block *block, RangeTblEntry *entry, void *context)
+{
+	List	  **blocks = context;
+
+	*blocks = lappend(*blocks, block);
+}
+
+/*
+ * dp_release_verify_conditions
+ *	  The block of a query of dp_release_rewrite_conditions, or what is wrong
+ *	  with it as an error.
+ */
+dp_block *
+dp_release_verify_conditions(Query *query)
+{
+	List	   *blocks = NIL;
+	List	   *inval_items = NIL;
+	dp_refusal *refusal = dp_block_split_all(query, take_block, &blocks,
+											 &inval_items);
+
+	if (refusal != NULL)
+		dp_bridge_raise_refusal(refusal, NULL);
+	if (list_length(blocks) != 1)
+		elog(ERROR, "reading has %d blocks", list_length(blocks));
+	return linitial(blocks);
+}
+
+/* dp_release_block_conditions: its conditions, verified and total. */
+List *
+dp_release_block_conditions(const dp_block *block)
+{
+	TargetEntry *target = linitial(block->inner->targetList);
+	Aggref	   *aggregate = castNode(Aggref, target->expr);
+
+	target = linitial(aggregate->args);
+	return castNode(ArrayExpr, target->expr)->elements;
+}
