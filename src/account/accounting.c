@@ -6,8 +6,8 @@
 
 #include "utils/builtins.h"
 
-#include "accounting.h"
 #include "../bridge/dp_numeric.h"
+#include "accounting.h"
 
 /* The longest fraction that numeric can hold. */
 #define NUMERIC_DIGITS_MOST 16383

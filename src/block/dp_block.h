@@ -20,50 +20,14 @@
 #include "utils/snapshot.h"
 
 #include "../catalog/dp_catalog.h"
+#include "../places/dp_places.h"
 #include "../protect/dp_protect.h"
 #include "../rules/dp_rules.h"
 
 /* ---- group keys (key.c) ---- */
 
-typedef enum dp_key_kind
-{
-	DP_KEY_CONSTANT,			/* a literal: one value */
-	DP_KEY_BOOLEAN,
-	DP_KEY_ENUM,
-	DP_KEY_DECLARED,			/* keys => ... of a column */
-	DP_KEY_RANGE,				/* bounds of an integer or date column */
-	DP_KEY_TRUNC,				/* date_trunc over a bounded column */
-	DP_KEY_EXTRACT				/* extract over a bounded column */
-} dp_key_kind;
-
-/*
- * Where the public values of a group key come from.  Only catalog facts and
- * the query's text; the values themselves are made when the query runs.
- */
-typedef struct dp_key
-{
-	dp_key_kind kind;
-	Oid			type;			/* of the key's values */
-	int32		typmod;
-	Oid			collation;
-	Oid			relid;			/* the protected relation */
-	AttrNumber	attnum;			/* base column, or 0 */
-	Oid			base_type;		/* type handed to date_trunc or extract */
-	char	   *field;			/* of date_trunc and extract, lower case */
-	bool		nullable;		/* NULL is a key too */
-	Const	   *constant;		/* DP_KEY_CONSTANT only */
-} dp_key;
-
-extern List *dp_key_to_list(const dp_key *key);
-extern dp_key *dp_key_from_list(const List *list);
-
 extern dp_refusal *dp_block_classify_key(Node *expression, Node *base,
 										 Oid relid, dp_key *key);
-
-/* Which fields make keys, and their values (key_field.c). */
-extern bool dp_key_trunc_step(const char *field, Interval *step);
-extern bool dp_key_extract_range(const char *field, bool *monotone,
-								   int *first, int *last);
 
 /* ---- the split (split.c) ---- */
 

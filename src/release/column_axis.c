@@ -11,7 +11,7 @@
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 
-#include "axis.h"
+#include "../places/dp_places.h"
 #include "reading.h"
 
 /* The column over the protected relation that is at the bottom of `relid`. */

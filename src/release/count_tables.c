@@ -5,7 +5,7 @@
  * Each row gets a place on every axis, once, and adds one to a cell of each
  * table; where it has no place on an axis it is counted nowhere in the tables
  * over that axis, or, of whole rows, nowhere at all.  The state is the flat
- * array of counts of tally.h, its size follows from the spec alone, and no
+ * array of counts of dp_places.h, its size follows from the spec alone, and no
  * value can raise an error.
  *
  * The spec is one flat constant that only the release makes: the axes' flat

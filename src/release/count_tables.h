@@ -6,7 +6,7 @@
 #ifndef DP_RELEASE_COUNT_TABLES_H
 #define DP_RELEASE_COUNT_TABLES_H
 
-#include "axis.h"
+#include "../places/dp_places.h"
 
 /* Columns of one dp_pg.count_tables: its state and spec are arguments too. */
 #define DP_COUNTED_AXES_MAX (FUNC_MAX_ARGS - 2)

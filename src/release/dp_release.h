@@ -9,31 +9,13 @@
 #define DP_RELEASE_H
 
 #include "../block/dp_block.h"
+#include "../places/dp_places.h"
 #include "../reader/dp_reader.h"
 
 extern void dp_release_init(void);	/* from _PG_init, preloading only */
 extern void dp_reading_init(void);	/* likewise */
 
-/* ---- axes: the public values of a column (axis*.c) ---- */
-
-/*
- * A column of a protected relation as places 0 .. size - 1: one for each
- * declared key, label of its enum, boolean, integer or date within declared
- * bounds; or `bins` equal half-open bins between the declared bounds of a
- * number, the last closed, whose value is a representative inside the bin.
- * `other` and NULL are the last places, when the column has them.
- */
-typedef struct dp_axis
-{
-	AttrNumber	attnum;
-	NameData	name;
-	Oid			type;			/* of the column */
-	int32		typmod;
-	Oid			collation;
-	int32		bins;			/* 0: none */
-	int64		size;
-	struct dp_axis_values *values;	/* private to axis*.c */
-} dp_axis;
+/* ---- axes of columns (column_axis.c) ---- */
 
 /*
  * 42703 no such column; 22023 nothing public is known about its values, or
@@ -41,12 +23,6 @@ typedef struct dp_axis
  */
 extern dp_axis *dp_reading_make_axis(Oid relid, const char *column,
 									 int32 bins, int64 most);
-extern Datum dp_axis_value(const dp_axis *axis, int64 place, bool *isnull);
-/* Does every row have a place on it, by what is public? */
-extern bool dp_axis_is_complete(const dp_axis *axis);
-/* Copyable, with every value spelled out, so that it outlives declarations. */
-extern List *dp_axis_to_list(const dp_axis *axis);
-extern dp_axis *dp_axis_from_list(const List *list);
 
 /*
  * ---- exact counts for mechanisms with a charge of their own (reading.c,

@@ -27,7 +27,8 @@
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 
-#include "axis.h"
+#include "../places/dp_places.h"
+#include "release.h"
 
 /* The public values of one key, flat. */
 typedef struct dp_group_keys

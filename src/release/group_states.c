@@ -12,7 +12,7 @@
  *	  dp_pg.group_sums(place, x, spec)		as dp_pg.bounded_sum: three words,
  *											sum_state.c
  *
- * A state is that of tally.h: flat, updated in place, n words.  A row whose
+ * A state is that of a tally: flat, updated in place, n words.  A row whose
  * place is NULL counts nowhere.
  */
 #include "postgres.h"
@@ -23,9 +23,9 @@
 #include "parser/parse_func.h"
 #include "utils/fmgroids.h"
 
+#include "../places/dp_places.h"
 #include "granule.h"
 #include "release.h"
-#include "tally.h"
 
 /* States larger than this are not made; groups are hashed then. */
 #define STATE_BYTES (64 * 1024 * 1024)

@@ -16,8 +16,8 @@
 #include "utils/numeric.h"
 #include "utils/timestamp.h"
 
+#include "../places/dp_places.h"
 #include "measure.h"
-#include "tally.h"
 
 /*
  * A declared bound of a column as numeric: days or microseconds for dates and

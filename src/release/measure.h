@@ -155,8 +155,6 @@ struct dp_measure
 extern const dp_measure_ops *dp_measure_find(dp_aggregate_kind kind);
 
 /* ---- measure.c: shared steps ---- */
-extern Datum dp_places_read_declared(const char *text, Oid type,
-									  int32 typmod);
 extern dp_attribute *dp_measure_find_bounds(dp_measure *measure);
 extern void dp_measure_set_bounds(dp_measure *measure);
 extern void dp_measure_coarsen(dp_measure *measure, int64 width);
@@ -167,9 +165,6 @@ extern Datum dp_measure_from_granules(const dp_measure *measure,
 									  dp_int128 granules, Oid type);
 extern List *dp_measure_bounded_sum(const dp_measure *measure);
 extern double dp_measure_granule(const dp_measure *measure);
-extern bool dp_places_is_integer(Oid type);
-extern bool dp_places_is_time(Oid type);
-extern Numeric dp_places_time_numeric(Datum value, Oid type);
 
 /* ---- parameters.c ---- */
 extern const char *dp_measure_form(const dp_measure_ops *ops,

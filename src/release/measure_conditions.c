@@ -21,6 +21,7 @@
 #include "nodes/makefuncs.h"
 
 #include "count_tables.h"
+#include "measure.h"
 
 /* The conditions, each a boolean expression over a row. */
 static List *

@@ -14,7 +14,8 @@
 #include "utils/array.h"
 
 #include "../bridge/dp_numeric.h"
-#include "tally.h"
+#include "../places/dp_places.h"
+#include "measure.h"
 
 /* Most buckets of one histogram. */
 #define MAX_BUCKETS 10000

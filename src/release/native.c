@@ -10,7 +10,7 @@
 #include "nodes/nodeFuncs.h"
 #include "parser/parse_func.h"
 
-#include "tally.h"
+#include "../places/dp_places.h"
 
 /*
  * dp_count_native

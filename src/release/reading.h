@@ -6,6 +6,7 @@
 #define DP_RELEASE_READING_H
 
 #include "count_tables.h"
+#include "dp_release.h"
 
 struct dp_reading_plan
 {

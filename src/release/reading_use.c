@@ -18,6 +18,7 @@
 #include "utils/snapmgr.h"
 
 #include "reading.h"
+#include "release.h"
 
 /* Counts that each parallel worker may have and hand over. */
 #define WORKERS_MOST (INT64CONST(1) << 20)

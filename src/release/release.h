@@ -16,19 +16,6 @@
 #include "dp_release.h"
 #include "measure.h"
 
-/* The public values of one group key (domain.c). */
-typedef struct dp_domain dp_domain;
-
-extern dp_domain *dp_domain_make(const dp_key *key);
-extern int64 dp_domain_size(const dp_domain *domain);
-/* Values without other and NULL; they have the places before those two. */
-extern int64 dp_domain_known(const dp_domain *domain);
-extern bool dp_domain_has_other(const dp_domain *domain);
-extern Datum dp_domain_value(const dp_domain *domain, int64 place,
-							 bool *isnull);
-/* Estimate of dp_domain_size from the catalog alone, for the planner. */
-extern double dp_domain_estimate(const dp_key *key);
-
 /*
  * A block with every public quantity known: grids, sensitivities, scales,
  * the whole charge, the group keys.  Made by dp_release_prepare in the
@@ -193,11 +180,6 @@ extern dp_cells *dp_cells_create(const dp_release_spec *spec);
 extern DestReceiver *dp_cells_receiver(dp_cells *cells);
 extern void dp_cells_release(dp_cells *cells, TupleDesc result,
 							 dp_reader_sink sink, void *context);
-
-/* axis.c: the flat form that rows are looked up with */
-typedef struct dp_axis_finder dp_axis_finder;
-extern int64 dp_axis_find_flat(const dp_axis_finder *finder, Datum value,
-							   bool isnull);
 
 /* explain.c */
 struct ExplainState;

@@ -23,7 +23,7 @@
 #include "utils/fmgrprotos.h"
 #include "utils/lsyscache.h"
 
-#include "tally.h"
+#include "dp_places.h"
 
 /* How a Datum of the type is read. */
 typedef enum dp_read_way
@@ -497,7 +497,7 @@ longest_entry(const dp_value_spec *spec)
 
 /*
  * dp_tally_value_spec
- *	  n >= 1 candidates as a constant of the inner query; see tally.h.
+ *	  n >= 1 candidates as a constant of the inner query; see dp_places.h.
  *
  * Requires: dp_tally_can_read(type).
  */

@@ -1,14 +1,14 @@
 /*
  * tally.c
- *	  The state that dp_pg.bucket_counts and dp_pg.value_counts share; tally.h
- *	  says how they work.
+ *	  The state that dp_pg.bucket_counts and dp_pg.value_counts share;
+ *	  dp_places.h says how they work.
  */
 #include "postgres.h"
 
 #include "catalog/pg_type.h"
 #include "nodes/makefuncs.h"
 
-#include "tally.h"
+#include "dp_places.h"
 
 PG_FUNCTION_INFO_V1(dp_tally_combine);
 PG_FUNCTION_INFO_V1(dp_tally_state_in);

@@ -20,7 +20,7 @@
 #include "utils/date.h"
 #include "utils/lsyscache.h"
 
-#include "axis.h"
+#include "dp_places.h"
 
 /* ---- errors ---- */
 
@@ -136,7 +136,7 @@ dp_axis_is_complete(const dp_axis *axis)
 
 /*
  * dp_axis_make_finder
- *	  A flat form around a spec of tally.h, or NULL, of *length bytes, in the
+ *	  A flat form around a spec of a tally, or NULL, of *length bytes, in the
  *	  current context.  No value has a place in it yet.
  */
 dp_axis_finder *
@@ -158,7 +158,7 @@ dp_axis_make_finder(dp_axis_kind kind, Oid type, const Const *spec,
 
 /*
  * dp_axis_set_finder
- *	  Give the axis a flat form around a spec of tally.h, or NULL.
+ *	  Give the axis a flat form around a spec of dp_places.h, or NULL.
  */
 void
 dp_axis_set_finder(dp_axis *axis, dp_axis_kind kind, Oid type,

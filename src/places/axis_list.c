@@ -20,7 +20,7 @@
 #include "utils/lsyscache.h"
 
 #include "../bridge/dp_numeric.h"
-#include "axis.h"
+#include "dp_places.h"
 
 /* Places in the list form. */
 enum
@@ -111,7 +111,7 @@ listed_values(const dp_axis *axis)
 	return texts;
 }
 
-/* dp_axis_to_list: see dp_release.h. */
+/* dp_axis_to_list: see dp_places.h. */
 List *
 dp_axis_to_list(const dp_axis *axis)
 {
@@ -155,7 +155,7 @@ read_values(dp_axis *axis, Oid type, const List *list)
 }
 
 /*
- * dp_axis_from_list: see dp_release.h.  42704 a type is gone, 55000 a value
+ * dp_axis_from_list: see dp_places.h.  42704 a type is gone, 55000 a value
  * is no longer one of its type.
  */
 dp_axis *

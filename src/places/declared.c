@@ -11,7 +11,7 @@
 #include "utils/numeric.h"
 #include "utils/timestamp.h"
 
-#include "measure.h"
+#include "dp_places.h"
 
 /* dp_places_is_integer: int2, int4 or int8. */
 bool

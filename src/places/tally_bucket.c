@@ -29,7 +29,7 @@
 #include "utils/numeric.h"
 #include "utils/timestamp.h"
 
-#include "tally.h"
+#include "dp_places.h"
 
 /* Edges of floats: decimal digits after the point before rounding. */
 #define EDGE_DIGITS "1e40"

@@ -17,7 +17,7 @@
 #include "utils/lsyscache.h"
 #include "utils/timestamp.h"
 
-#include "axis.h"
+#include "dp_places.h"
 
 static void
 refuse_bins(const dp_axis *axis, const char *detail, const char *hint)

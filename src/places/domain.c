@@ -27,7 +27,7 @@
 #include "utils/syscache.h"
 #include "utils/timestamp.h"
 
-#include "axis.h"
+#include "dp_places.h"
 
 struct dp_domain
 {
@@ -397,7 +397,7 @@ dp_domain_size(const dp_domain *domain)
 	return domain->size;
 }
 
-/* dp_domain_known: see release.h. */
+/* dp_domain_known: see dp_places.h. */
 int64
 dp_domain_known(const dp_domain *domain)
 {
@@ -452,7 +452,7 @@ estimate_known(const dp_key *key)
 	}
 }
 
-/* dp_domain_estimate: see release.h; rough for dates, but public. */
+/* dp_domain_estimate: see dp_places.h; rough for dates, but public. */
 double
 dp_domain_estimate(const dp_key *key)
 {

@@ -9,7 +9,7 @@
 
 #include "datatype/timestamp.h"
 
-#include "dp_block.h"
+#include "dp_places.h"
 
 static const struct
 {

@@ -1,0 +1,237 @@
+/*
+ * dp_places.h
+ *	  Public interface of the places folder: public values as places 0 ..
+ *	  size - 1, and the place of a value.
+ *
+ * Functions are named by what they are about: dp_key_ (where the public
+ * values of a group key come from), dp_domain_ (those values), dp_axis_ (those
+ * of a column), dp_tally_ (specs to look values up by, and counts by them).
+ *
+ * Include postgres.h first.
+ */
+#ifndef DP_PLACES_H
+#define DP_PLACES_H
+
+#include "datatype/timestamp.h"
+#include "fmgr.h"
+#include "nodes/pg_list.h"
+#include "nodes/primnodes.h"
+#include "utils/numeric.h"
+
+#include "../catalog/dp_catalog.h"
+#include "../protect/dp_protect.h"
+
+/* ---- group keys (key_list.c, key_field.c) ---- */
+
+typedef enum dp_key_kind
+{
+	DP_KEY_CONSTANT,			/* a literal: one value */
+	DP_KEY_BOOLEAN,
+	DP_KEY_ENUM,
+	DP_KEY_DECLARED,			/* keys => ... of a column */
+	DP_KEY_RANGE,				/* bounds of an integer or date column */
+	DP_KEY_TRUNC,				/* date_trunc over a bounded column */
+	DP_KEY_EXTRACT				/* extract over a bounded column */
+} dp_key_kind;
+
+/*
+ * Where the public values of a group key come from.  Only catalog facts and
+ * the query's text; the values themselves are made when the query runs.
+ */
+typedef struct dp_key
+{
+	dp_key_kind kind;
+	Oid			type;			/* of the key's values */
+	int32		typmod;
+	Oid			collation;
+	Oid			relid;			/* the protected relation */
+	AttrNumber	attnum;			/* base column, or 0 */
+	Oid			base_type;		/* type handed to date_trunc or extract */
+	char	   *field;			/* of date_trunc and extract, lower case */
+	bool		nullable;		/* NULL is a key too */
+	Const	   *constant;		/* DP_KEY_CONSTANT only */
+} dp_key;
+
+extern List *dp_key_to_list(const dp_key *key);
+extern dp_key *dp_key_from_list(const List *list);
+
+/* Which fields make keys, and their values (key_field.c). */
+extern bool dp_key_trunc_step(const char *field, Interval *step);
+extern bool dp_key_extract_range(const char *field, bool *monotone,
+								   int *first, int *last);
+
+/* ---- declared texts and types (declared.c) ---- */
+extern Datum dp_places_read_declared(const char *text, Oid type,
+									  int32 typmod);
+extern bool dp_places_is_integer(Oid type);
+extern bool dp_places_is_time(Oid type);
+extern Numeric dp_places_time_numeric(Datum value, Oid type);
+
+/* ---- values of a group key (domain.c) ---- */
+
+typedef struct dp_domain dp_domain;
+
+extern dp_domain *dp_domain_make(const dp_key *key);
+extern int64 dp_domain_size(const dp_domain *domain);
+/* Values without other and NULL; they have the places before those two. */
+extern int64 dp_domain_known(const dp_domain *domain);
+extern bool dp_domain_has_other(const dp_domain *domain);
+extern Datum dp_domain_value(const dp_domain *domain, int64 place,
+							 bool *isnull);
+/* Estimate of dp_domain_size from the catalog alone, for the planner. */
+extern double dp_domain_estimate(const dp_key *key);
+
+/* ---- axes: the public values of a column (axis*.c) ---- */
+
+/*
+ * A column of a protected relation as places 0 .. size - 1: one for each
+ * declared key, label of its enum, boolean, integer or date within declared
+ * bounds; or `bins` equal half-open bins between the declared bounds of a
+ * number, the last closed, whose value is a representative inside the bin.
+ * `other` and NULL are the last places, when the column has them.
+ */
+typedef struct dp_axis
+{
+	AttrNumber	attnum;
+	NameData	name;
+	Oid			type;			/* of the column */
+	int32		typmod;
+	Oid			collation;
+	int32		bins;			/* 0: none */
+	int64		size;
+	struct dp_axis_values *values;	/* private to axis*.c */
+} dp_axis;
+
+extern Datum dp_axis_value(const dp_axis *axis, int64 place, bool *isnull);
+/* Does every row have a place on it, by what is public? */
+extern bool dp_axis_is_complete(const dp_axis *axis);
+/* Copyable, with every value spelled out, so that it outlives declarations. */
+extern List *dp_axis_to_list(const dp_axis *axis);
+extern dp_axis *dp_axis_from_list(const List *list);
+
+/* The flat form that rows are looked up with. */
+typedef struct dp_axis_finder dp_axis_finder;
+extern int64 dp_axis_find_flat(const dp_axis_finder *finder, Datum value,
+							   bool isnull);
+
+typedef enum dp_axis_kind
+{
+	DP_AXIS_DENSE,
+	DP_AXIS_LISTED,
+	DP_AXIS_BINS
+} dp_axis_kind;
+
+struct dp_axis_finder
+{
+	int32		kind;
+	Oid			type;			/* base type of the column */
+	int64		first;			/* DP_AXIS_DENSE only */
+	int64		known;
+	int64		other;			/* place, or -1 */
+	int64		null;			/* place, or -1 */
+	char		spec[FLEXIBLE_ARRAY_MEMBER];	/* of a tally; not dense */
+};
+
+struct dp_axis_values
+{
+	dp_axis_finder *finder;
+	Size		size;			/* of the finder */
+	Datum	   *values;			/* by place; unused when dense */
+	Numeric		lower;			/* DP_AXIS_BINS only; of dates and times */
+	Numeric		upper;			/* days or microseconds */
+	bool		complete;		/* no value is nowhere, as far as is known */
+};
+
+/* ---- domain.c ---- */
+
+/*
+ * Public values of a group key in flat form, of so many bytes; it stays with
+ * the domain.  0A000 for a type without built-in equality.
+ */
+extern const dp_axis_finder *dp_domain_finder(dp_domain *domain,
+											  Size *length);
+
+/* An axis of a column, by the public values that a key of it would have. */
+extern void dp_domain_make_axis(const dp_key *key, dp_axis *axis);
+
+/* ---- axis.c ---- */
+pg_noreturn extern void dp_axis_refuse(const dp_axis *axis,
+									   const char *detail, const char *hint);
+extern dp_axis_finder *dp_axis_make_finder(dp_axis_kind kind, Oid type,
+										   const Const *spec, Size *length);
+extern void dp_axis_set_finder(dp_axis *axis, dp_axis_kind kind, Oid type,
+							   const Const *spec);
+extern void dp_axis_set_last_places(dp_axis *axis, int64 known, bool other,
+									bool null);
+extern void dp_axis_make_listed(dp_axis *axis, Oid type, Datum *values,
+								int64 known);
+extern void dp_axis_make_dense(dp_axis *axis, Oid type, Datum first);
+extern Datum dp_axis_integer_datum(Oid type, int64 value);
+
+/* ---- axis_bins.c ---- */
+extern void dp_axis_make_bins(dp_axis *axis, Oid type, Numeric lower,
+							  Numeric upper);
+extern bool dp_axis_can_have_bins(const dp_axis *axis, Oid relid,
+								  AttrNumber attnum);
+extern void dp_axis_make_declared_bins(dp_axis *axis, Oid relid,
+									   AttrNumber attnum, bool nullable);
+
+/*
+ * ---- counting rows by public cells (tally*.c) ----
+ *
+ * Two exact aggregates of inner queries share one state, an array of counts:
+ * dp_pg.bucket_counts(x, spec) counts by intervals, dp_pg.value_counts(x,
+ * spec) by candidates.  A spec is a flat constant that only the release
+ * makes; its type's input function refuses.
+ *
+ * The state is a flat type that is updated in place.  Its size depends on the
+ * spec alone and it holds nothing but counts of public cells; counts add, so
+ * every plan (parallel, hashed, reordered) ends with the same state.  What a
+ * row adds depends on the row alone, and no value can raise an error.
+ */
+
+typedef struct dp_tally_state
+{
+	int32		vl_len_;
+	int32		n;
+	int64		counts[FLEXIBLE_ARRAY_MEMBER];
+} dp_tally_state;
+
+/* ---- tally.c ---- */
+extern void dp_tally_check_call_site(FunctionCallInfo fcinfo);
+extern dp_tally_state *dp_tally_new(int64 n);
+extern Const *dp_tally_spec_const(void *spec, Size size);
+
+/* ---- tally_bucket.c ---- */
+extern Const *dp_tally_bucket_spec(Oid type, Numeric lower, Numeric upper,
+								   int64 n);
+extern int64 dp_tally_find_bucket(const void *spec, Datum value);
+extern void dp_tally_bucket_limits(const void *spec, int64 bucket,
+								   int64 *first, int64 *last);
+
+/* ---- tally_value.c ---- */
+
+extern bool dp_tally_can_read(Oid type);
+
+/*
+ * NULL when two of the n values are equal, and then *twice is the place of
+ * one of them.
+ */
+extern Const *dp_tally_value_spec(Oid type, const Datum *values, int64 n,
+								  int64 *twice);
+extern int64 dp_tally_find_value(const void *spec, Datum value);
+
+/*
+ * The state of a transition: checked once per call site, made at the first
+ * row of a group.  The executor copies a new state into the aggregate's
+ * memory.
+ */
+static inline dp_tally_state *
+dp_tally_state_of(FunctionCallInfo fcinfo, int64 n)
+{
+	if (unlikely(PG_ARGISNULL(0)))
+		return dp_tally_new(n);
+	return (dp_tally_state *) PG_GETARG_POINTER(0);
+}
+
+#endif							/* DP_PLACES_H */
