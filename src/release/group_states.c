@@ -23,8 +23,8 @@
 #include "parser/parse_func.h"
 #include "utils/fmgroids.h"
 
+#include "../count/dp_granule.h"
 #include "../places/dp_places.h"
-#include "granule.h"
 #include "release.h"
 
 /* States larger than this are not made; groups are hashed then. */

@@ -22,7 +22,7 @@
 #include "utils/array.h"
 #include "utils/numeric.h"
 
-#include "../block/dp_block.h"
+#include "../count/dp_count.h"
 
 /*
  * How much one privacy unit can stand in the rows of a block: at most kappa
@@ -38,43 +38,11 @@ typedef struct dp_contribution
 } dp_contribution;
 
 /*
- * The public grid of a bounded measurement: a row is the integer
- * clamp(round(x / 2^exponent), low, high).
- */
-typedef struct dp_grid
-{
-	int			exponent;
-	int64		low;
-	int64		high;
-} dp_grid;
-
-/*
- * What a group remembers of a measurement: an exact integer that starts at 0,
- * or a state of the measurement's own that starts as NULL and lives in the
- * context that load is given.
- */
-typedef union dp_cell
-{
-	dp_int128	integer;
-	void	   *state;
-} dp_cell;
-
-/*
  * Parameters after the argument, as the letters of a form: 'l' and 'u'
  * bounds, 'f' a fraction, 'n' a number of buckets or of answers, 'c' an array
  * of candidates, 'e' epsilon (always last).
  */
 #define DP_PARAMETERS_MAX 5
-
-/* Double the granule; the bounds stay within the old ones. */
-static inline void
-dp_grid_double(dp_grid *grid)
-{
-	/* Shifting rounds down; the lower bound rounds up. */
-	grid->low = (grid->low >> 1) + (grid->low & 1);
-	grid->high >>= 1;
-	grid->exponent++;
-}
 
 typedef struct dp_measure dp_measure;
 
@@ -159,11 +127,12 @@ extern dp_attribute *dp_measure_find_bounds(dp_measure *measure);
 extern void dp_measure_set_bounds(dp_measure *measure);
 extern void dp_measure_coarsen(dp_measure *measure, int64 width);
 extern dp_uint128 dp_measure_product(dp_uint128 a, dp_uint128 b);
-extern void dp_count_load_sum(const Datum *values, const bool *nulls,
-								dp_cell *rows, dp_cell *sum);
 extern Datum dp_measure_from_granules(const dp_measure *measure,
 									  dp_int128 granules, Oid type);
 extern List *dp_measure_bounded_sum(const dp_measure *measure);
+extern void dp_measure_load_tally(const dp_measure *measure,
+								  const Datum *values, const bool *nulls,
+								  dp_cell *cells, MemoryContext keep);
 extern double dp_measure_granule(const dp_measure *measure);
 
 /* ---- parameters.c ---- */
@@ -191,41 +160,6 @@ extern void dp_measure_set_exponential(dp_measure *measure,
 extern void dp_measure_set_votes(dp_measure *measure, int rounds);
 extern int64 dp_measure_select(const dp_measure *measure,
 							   const dp_int128 *scores, int64 n);
-
-/* ---- grid.c ---- */
-extern dp_grid dp_count_grid(Numeric lower, Numeric upper, Numeric granule,
-							   bool integers);
-extern Numeric dp_count_scale_numeric(Numeric x, int exponent);
-extern Numeric dp_count_grid_value(const dp_grid *grid, dp_int128 granules);
-
-/* ---- native.c ---- */
-extern Aggref *dp_count_native(const Aggref *asked, Oid function,
-							   Oid result_type, List *arguments);
-extern List *dp_count_tally(const Aggref *asked, const char *aggregate,
-							const Const *spec);
-
-/* ---- sum_state.c ---- */
-extern List *dp_count_bounded_sum(const Aggref *asked, Oid type,
-								  const dp_grid *grid);
-extern Const *dp_count_sum_spec(const dp_grid *grid);
-extern Oid	dp_count_sum_function(Oid argument_type);
-extern Oid	dp_count_sum_type(void);
-
-/* ---- tally.c ---- */
-extern void dp_measure_load_tally(const dp_measure *measure,
-								  const Datum *values, const bool *nulls,
-								  dp_cell *cells, MemoryContext keep);
-
-/* ---- distinct_count.c ---- */
-extern Aggref *dp_count_distinct(const Aggref *asked, Oid type,
-								 int collections);
-
-/* ---- square_state.c ---- */
-extern List *dp_count_bounded_squares(const Aggref *asked, Oid type,
-									  const dp_grid *grid);
-extern void dp_count_load_squares(const Datum *values, const bool *nulls,
-									dp_cell *rows, dp_cell *sum,
-									dp_cell *squares);
 
 /* ---- the measurements ---- */
 extern const dp_measure_ops dp_measure_conditions;

@@ -20,7 +20,7 @@
 #include "fmgr.h"
 #include "nodes/makefuncs.h"
 
-#include "count_tables.h"
+#include "../count/dp_count.h"
 #include "measure.h"
 
 /* The conditions, each a boolean expression over a row. */

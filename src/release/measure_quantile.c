@@ -25,7 +25,6 @@
 #include "utils/numeric.h"
 #include "utils/timestamp.h"
 
-#include "grid_counts.h"
 #include "measure.h"
 
 #define BLOCK_CELLS (INT64CONST(128) * 1024 * 1024)

@@ -5,7 +5,7 @@
 #ifndef DP_RELEASE_READING_H
 #define DP_RELEASE_READING_H
 
-#include "count_tables.h"
+#include "../count/dp_count.h"
 #include "dp_release.h"
 
 struct dp_reading_plan

@@ -1,10 +1,10 @@
 /*
  * digest_set.h
- *	  Private to the release folder: how many different values each of many
+ *	  Private to the count folder: how many different values each of many
  *	  owners has, in bounded memory (digest_set.c).  Include postgres.h first.
  */
-#ifndef DP_RELEASE_DIGEST_SET_H
-#define DP_RELEASE_DIGEST_SET_H
+#ifndef DP_COUNT_DIGEST_SET_H
+#define DP_COUNT_DIGEST_SET_H
 
 /* Memory of one set, at least; a public constant. */
 #define DP_DIGEST_MEMORY_LEAST ((Size) 1024 * 1024)
@@ -27,4 +27,4 @@ extern void dp_digest_set_add(dp_digest_set *set, dp_digest_owner *owner,
 extern dp_digest_owner *dp_digest_set_owners(dp_digest_set *set);
 extern void dp_digest_set_finish(dp_digest_set *set);
 
-#endif							/* DP_RELEASE_DIGEST_SET_H */
+#endif							/* DP_COUNT_DIGEST_SET_H */

@@ -16,7 +16,7 @@
 #include "parser/parse_func.h"
 #include "utils/numeric.h"
 
-#include "granule.h"
+#include "dp_granule.h"
 
 /* 128-bit numbers as two words, low one first: types align to 8 bytes. */
 typedef struct dp_square_state

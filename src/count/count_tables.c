@@ -20,7 +20,7 @@
 #include "nodes/makefuncs.h"
 #include "parser/parse_func.h"
 
-#include "count_tables.h"
+#include "dp_count.h"
 
 typedef struct flat_step
 {

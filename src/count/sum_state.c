@@ -30,8 +30,8 @@
 #include "utils/numeric.h"
 #include "utils/syscache.h"
 
-#include "granule.h"
-#include "measure.h"
+#include "dp_count.h"
+#include "dp_granule.h"
 
 /*
  * Once per call site: the state may be updated in place only in an Agg, and

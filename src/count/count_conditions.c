@@ -14,7 +14,7 @@
 #include "nodes/makefuncs.h"
 #include "parser/parse_func.h"
 
-#include "count_tables.h"
+#include "dp_count.h"
 
 /*
  * Conditions of one exact aggregate.  A function takes at most FUNC_MAX_ARGS

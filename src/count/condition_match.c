@@ -7,7 +7,7 @@
  * AND, OR and NOT of comparisons of one column with constants: =, <>, IN, NOT
  * IN, IS [NOT] DISTINCT FROM, IS [NOT] NULL, and a boolean column by itself
  * or with IS TRUE and the like.  The values of a column fall into classes
- * (count_tables.h), within which a comparison has one value, so the whole
+ * (dp_count.h), within which a comparison has one value, so the whole
  * condition is known from the classes of a row.
  *
  * What condition_atom.c does not recognise is not matched, and is evaluated

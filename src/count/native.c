@@ -10,7 +10,7 @@
 #include "nodes/nodeFuncs.h"
 #include "parser/parse_func.h"
 
-#include "../places/dp_places.h"
+#include "dp_count.h"
 
 /*
  * dp_count_native

@@ -12,7 +12,7 @@
 #include "utils/builtins.h"
 
 #include "../bridge/dp_numeric.h"
-#include "measure.h"
+#include "dp_count.h"
 
 #define DEFAULT_BITS 20			/* granules in the width, at least 2^20 */
 #define MAX_EXPONENT 1010		/* of a granule: 2^-e stays a normal double */

@@ -1,18 +1,15 @@
 /*
  * grid_counts.h
- *	  Private to the release folder: how many rows stand at each grid point.
+ *	  Private to the count folder: how many rows stand at each grid point.
  *
  * dp_pg.grid_counts(x, spec) counts the rows of a group by their granule, at
  * most DP_COUNTS_CELLS of them; saved, its state is a bytea.  Include
  * postgres.h first.
  */
-#ifndef DP_RELEASE_GRID_COUNTS_H
-#define DP_RELEASE_GRID_COUNTS_H
+#ifndef DP_COUNT_GRID_COUNTS_H
+#define DP_COUNT_GRID_COUNTS_H
 
-#include "measure.h"
-
-/* Most points of a grid; the counts of one group take at most 8 bytes each. */
-#define DP_COUNTS_CELLS (4 * 1024 * 1024)
+#include "dp_count.h"
 
 typedef enum dp_counts_form
 {
@@ -28,7 +25,7 @@ typedef struct dp_counts_entry
 	uint32		rows;			/* 0: free */
 } dp_counts_entry;
 
-typedef struct dp_grid_counts
+struct dp_grid_counts
 {
 	dp_counts_form form;
 	uint32		cells;			/* of the grid */
@@ -38,7 +35,7 @@ typedef struct dp_grid_counts
 	dp_counts_entry *entries;	/* HASH and LIST */
 	uint32	   *dense;			/* DENSE */
 	uint64	   *wide;			/* WIDE */
-} dp_grid_counts;
+};
 
 /* ---- grid_counts.c ---- */
 extern dp_grid_counts *dp_counts_new(MemoryContext context, uint32 cells);
@@ -49,19 +46,4 @@ extern void dp_counts_add_all(dp_grid_counts *state,
 extern bytea *dp_counts_save_state(const dp_grid_counts *state);
 extern dp_grid_counts *dp_counts_load_state(Datum saved);
 
-/* Saved counts added to state, or a new one in `keep` when that is NULL. */
-extern dp_grid_counts *dp_counts_merge(dp_grid_counts *state, Datum saved,
-									   MemoryContext keep);
-
-/*
- * The points that have rows, in ascending order, and their rows: n of them;
- * *values is NULL when entry i is the point low + i.
- */
-extern size_t dp_counts_list(const dp_grid_counts *state, int64 low,
-							 int64 **values, uint64 **counts);
-
-/* ---- grid_counts_add.c ---- */
-extern List *dp_counts_inner(const Aggref *asked, Oid type,
-							 const dp_grid *grid);
-
-#endif							/* DP_RELEASE_GRID_COUNTS_H */
+#endif							/* DP_COUNT_GRID_COUNTS_H */

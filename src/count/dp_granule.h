@@ -1,13 +1,14 @@
 /*
- * granule.h
- *	  Rows onto the public grid: what the inner aggregates share.
+ * dp_granule.h
+ *	  Rows onto the public grid: what the inner aggregates share.  Public,
+ *	  because the states of groups are made of the same.
  *
  * A spec is a constant of the inner query that only dp_count_sum_spec
  * builds.  NaN is the caller's to skip; infinities clamp; the result depends
  * on the value alone and nothing here raises an error.
  */
-#ifndef DP_RELEASE_GRANULE_H
-#define DP_RELEASE_GRANULE_H
+#ifndef DP_GRANULE_H
+#define DP_GRANULE_H
 
 #include <math.h>
 
@@ -16,7 +17,7 @@
 #include "utils/numeric.h"
 
 #include "../mech/dp_round.h"
-#include "measure.h"
+#include "dp_count.h"
 
 typedef struct dp_sum_spec
 {
@@ -151,4 +152,4 @@ granules_of_numeric(const dp_sum_spec *spec, const dp_numeric_bounds *bounds,
 							 DirectFunctionCall1(numeric_floor, y)));
 }
 
-#endif							/* DP_RELEASE_GRANULE_H */
+#endif							/* DP_GRANULE_H */

@@ -16,7 +16,7 @@
 #include "utils/date.h"
 #include "utils/timestamp.h"
 
-#include "granule.h"
+#include "dp_granule.h"
 #include "grid_counts.h"
 
 /*

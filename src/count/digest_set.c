@@ -28,6 +28,7 @@
 #include "utils/memutils.h"
 
 #include "digest_set.h"
+#include "dp_count.h"
 
 #define FIRST_CAPACITY 1024
 #define BLOCK 2730				/* entries read at once, about 64 kB */

@@ -28,9 +28,8 @@
 #include "utils/lsyscache.h"
 #include "utils/typcache.h"
 
-#include "../places/dp_places.h"
 #include "digest_set.h"
-#include "measure.h"
+#include "dp_count.h"
 
 /* All sets of a block together; a public constant. */
 #define MEMORY ((Size) 64 * 1024 * 1024)

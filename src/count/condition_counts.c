@@ -19,7 +19,8 @@
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
 
-#include "count_tables.h"
+#include "condition_atom.h"
+#include "dp_count.h"
 
 /* Cells of a table: of one template, and of several that share it. */
 #define ALONE_MOST 65536
@@ -411,7 +412,7 @@ dp_conditions_plan(List *conditions)
 	return c;
 }
 
-/* dp_conditions_evaluated: see count_tables.h. */
+/* dp_conditions_evaluated: see dp_count.h. */
 int
 dp_conditions_evaluated(const dp_condition_counting *c)
 {

@@ -1,0 +1,147 @@
+/*
+ * dp_count.h
+ *	  Public interface of the count folder: the exact aggregates of inner
+ *	  queries, their specs and what is read from their results.
+ *
+ * What is inlined into transition functions is in dp_granule.h.  Names that
+ * do not begin with dp_count_: dp_grid_, dp_counts_ (rows by grid point),
+ * dp_counted_ (tables over axes), dp_conditions_ and dp_condition_.
+ *
+ * Include postgres.h first.
+ */
+#ifndef DP_COUNT_H
+#define DP_COUNT_H
+
+#include "nodes/bitmapset.h"
+#include "nodes/primnodes.h"
+#include "utils/numeric.h"
+
+#include "../block/dp_block.h"
+#include "../places/dp_places.h"
+
+/* ---- grids ---- */
+
+/*
+ * The public grid of a bounded measurement: a row is the integer
+ * clamp(round(x / 2^exponent), low, high).
+ */
+typedef struct dp_grid
+{
+	int			exponent;
+	int64		low;
+	int64		high;
+} dp_grid;
+
+/*
+ * What a group remembers of a measurement: an exact integer that starts at 0,
+ * or a state of the measurement's own that starts as NULL and lives in the
+ * context that load is given.
+ */
+typedef union dp_cell
+{
+	dp_int128	integer;
+	void	   *state;
+} dp_cell;
+
+/* Double the granule; the bounds stay within the old ones. */
+static inline void
+dp_grid_double(dp_grid *grid)
+{
+	/* Shifting rounds down; the lower bound rounds up. */
+	grid->low = (grid->low >> 1) + (grid->low & 1);
+	grid->high >>= 1;
+	grid->exponent++;
+}
+
+/* ---- grid.c ---- */
+extern dp_grid dp_count_grid(Numeric lower, Numeric upper, Numeric granule,
+							   bool integers);
+extern Numeric dp_count_scale_numeric(Numeric x, int exponent);
+extern Numeric dp_count_grid_value(const dp_grid *grid, dp_int128 granules);
+
+/* ---- native.c ---- */
+extern Aggref *dp_count_native(const Aggref *asked, Oid function,
+							   Oid result_type, List *arguments);
+extern List *dp_count_tally(const Aggref *asked, const char *aggregate,
+							const Const *spec);
+
+/* ---- sum_state.c ---- */
+extern List *dp_count_bounded_sum(const Aggref *asked, Oid type,
+								  const dp_grid *grid);
+extern void dp_count_load_sum(const Datum *values, const bool *nulls,
+								dp_cell *rows, dp_cell *sum);
+extern Const *dp_count_sum_spec(const dp_grid *grid);
+extern Oid	dp_count_sum_function(Oid argument_type);
+extern Oid	dp_count_sum_type(void);
+
+/* ---- distinct_count.c ---- */
+extern Aggref *dp_count_distinct(const Aggref *asked, Oid type,
+								 int collections);
+
+/* ---- square_state.c ---- */
+extern List *dp_count_bounded_squares(const Aggref *asked, Oid type,
+									  const dp_grid *grid);
+extern void dp_count_load_squares(const Datum *values, const bool *nulls,
+									dp_cell *rows, dp_cell *sum,
+									dp_cell *squares);
+
+/* ---- grid_counts.c, grid_counts_add.c: rows at each point of a grid ---- */
+
+/* Most points of a grid; the counts of one group take at most 8 bytes each. */
+#define DP_COUNTS_CELLS (4 * 1024 * 1024)
+
+typedef struct dp_grid_counts dp_grid_counts;
+
+/* Saved counts added to state, or a new one in `keep` when that is NULL. */
+extern dp_grid_counts *dp_counts_merge(dp_grid_counts *state, Datum saved,
+									   MemoryContext keep);
+
+/*
+ * The points that have rows, in ascending order, and their rows: n of them;
+ * *values is NULL when entry i is the point low + i.
+ */
+extern size_t dp_counts_list(const dp_grid_counts *state, int64 low,
+							 int64 **values, uint64 **counts);
+extern List *dp_counts_inner(const Aggref *asked, Oid type,
+							 const dp_grid *grid);
+
+/* ---- count_tables.c: tables over axes ---- */
+
+/* Columns of one dp_pg.count_tables: its state and spec are arguments too. */
+#define DP_COUNTED_AXES_MAX (FUNC_MAX_ARGS - 2)
+
+/*
+ * A table over axes.  The number of a cell is sum of p[i] * product of later
+ * sizes, for the places p of a row.  Either all cells are counted, in this
+ * order, or those listed, each number once, in the order of the list.
+ */
+typedef struct dp_counted_table
+{
+	int			naxes;
+	const int  *axes;			/* indexes into the axes given */
+	int64		nlisted;
+	const uint64 *listed;		/* NULL: all cells */
+} dp_counted_table;
+
+extern Const *dp_counted_spec(int naxes, dp_axis *const *axes, int ntables,
+							  const dp_counted_table *tables, bool whole);
+extern Aggref *dp_counted_native(const Aggref *asked, const Const *spec,
+								 List *columns);
+
+/* ---- condition_counts.c ---- */
+typedef struct dp_condition_counting dp_condition_counting;
+extern dp_condition_counting *dp_conditions_plan(List *conditions);
+/* How many of them no table counts, so that each row evaluates them. */
+extern int	dp_conditions_evaluated(const dp_condition_counting *counting);
+extern List *dp_conditions_natives(const dp_condition_counting *counting,
+								   const Aggref *asked);
+extern void dp_conditions_load(const dp_condition_counting *counting,
+							   const Datum *values, const bool *nulls,
+							   int64 *counts);
+
+/* ---- count_conditions.c ---- */
+extern List *dp_conditions_evaluate(const Aggref *asked, List *all);
+extern int64 dp_conditions_load_one(const Datum *values, const bool *nulls,
+									int i);
+
+#endif							/* DP_COUNT_H */
