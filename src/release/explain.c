@@ -223,9 +223,9 @@ dp_release_explain(const dp_release_spec *spec, bool charged, EState *estate,
 	ExplainCloseGroup("Released Values", "Released Values", false, es);
 	ExplainPropertyText("Public Groups", psprintf(INT64_FORMAT, spec->groups),
 						es);
-	if (dp_release_cost_text(spec) != NULL)
+	if (dp_measure_cost_text(spec) != NULL)
 		ExplainPropertyText("Evaluated for Every Row",
-							dp_release_cost_text(spec), es);
+							dp_measure_cost_text(spec), es);
 	ExplainPropertyText("Charge", charge_text(&spec->charge), es);
 	if (spec->part.partition != 0 &&
 		dp_declare_is_guarded(spec->block->relid, spec->block->part_attnum,

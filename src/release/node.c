@@ -319,7 +319,7 @@ prepare_release(release_state *state, bool tell)
 		arguments = lappend(arguments, evaluate(lfirst(lc), econtext));
 	spec = dp_release_prepare(state->block, &state->standing, arguments);
 	dp_release_check_prices(spec, &state->standing);
-	dp_release_check_cost(spec, tell);
+	dp_measure_check_cost(spec, tell);
 	return spec;
 }
 

@@ -243,7 +243,7 @@ split_query(planner_call *call, Query *query, const char *text)
 								 &call->inval_items);
 	if (refusal != NULL)
 		dp_bridge_raise_refusal(refusal, text);
-	share = dp_release_count_share(call->found);
+	share = dp_measure_count_share(call->found);
 	foreach(lc, call->found)
 	{
 		dp_block   *block = lfirst(lc);

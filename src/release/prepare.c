@@ -209,7 +209,7 @@ dp_release_prepare(dp_block *block, const dp_ledger_standing *standing,
 							nulls[next]);
 	check_cells(spec->groups, width);
 	check_cells(spec->groups, states / (int64) sizeof(dp_cell));
-	spec->states = dp_release_fits_states(spec);
+	spec->states = dp_measure_fits_states(spec);
 	for (i = 0; spec->states && i < spec->nmeasures; i++)
 		spec->measures[i].first_column = i;
 	return spec;

@@ -100,7 +100,7 @@ dp_reading_of_predicates(Oid relid, List *texts)
 {
 	dp_reading *reading = read_predicates(relid, texts);
 
-	dp_release_check_predicates(dp_conditions_evaluated(
+	dp_measure_check_predicates(dp_conditions_evaluated(
 									reading->plan->counting),
 								list_length(texts), true);
 	return reading;

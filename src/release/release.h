@@ -13,30 +13,8 @@
 #include "tcop/dest.h"
 #include "utils/tuplestore.h"
 
+#include "../measure/dp_measure.h"
 #include "dp_release.h"
-#include "measure.h"
-
-/*
- * A block with every public quantity known: grids, sensitivities, scales,
- * the whole charge, the group keys.  Made by dp_release_prepare in the
- * current context from catalog and parameters; no row has been read.
- */
-typedef struct dp_release_spec
-{
-	dp_block   *block;
-	List	   *arguments;		/* of Const *: values of the parameters */
-	int			nmeasures;
-	dp_measure *measures;
-	int			nkeys;
-	dp_domain **domains;
-	int64		groups;			/* product of the domains; 1 without keys */
-	bool		states;			/* inner rows are states: group_states.c */
-	dp_charge	charge;			/* of the whole release */
-	bool		replace_one;	/* neighbours that sensitivities are for */
-	dp_ledger_part part;		/* that it reads and no other */
-	bool		part_indexed;	/* one of many, and its size is public */
-	Const	   *part_value;		/* of block->part_value; NULL: no such */
-} dp_release_spec;
 
 /* Parameters of the aggregates, whose values dp_release_prepare is given, as
  * a list of constants. */
@@ -49,12 +27,6 @@ extern void dp_release_check_prices(const dp_release_spec *spec,
 									const dp_ledger_standing *standing);
 extern const char *dp_release_mechanism_name(const dp_measure *measure);
 extern char *dp_release_mechanism_text(const dp_release_spec *spec);
-
-/* predicate_limit.c */
-extern void dp_release_check_predicates(int64 evaluated, int64 all,
-										bool tell);
-extern void dp_release_check_cost(const dp_release_spec *spec, bool tell);
-extern char *dp_release_cost_text(const dp_release_spec *spec);
 
 /*
  * All that is public about the relation of an inner query, which is what its
@@ -145,10 +117,6 @@ extern void dp_release_set_part(dp_release_spec *spec, bool replace,
 								Datum value, bool isnull);
 extern void dp_release_check_part(dp_release_spec *spec, Snapshot snapshot);
 
-/* share.c */
-extern int	dp_release_count_share(List *blocks);
-extern int	dp_release_enter_share(int share);
-
 /* locks.c */
 extern List *dp_release_lock_toast(const List *relids, List **locked);
 
@@ -160,26 +128,6 @@ extern void dp_release_work_init(void);
 
 /* inner.c */
 extern Query *dp_release_inner_query(dp_release_spec *spec);
-
-/* group_place.c */
-extern List *dp_release_group_keys(const dp_release_spec *spec);
-extern void dp_release_group_by_place(const dp_release_spec *spec,
-									  Query *inner);
-
-/* group_states.c */
-extern bool dp_release_fits_states(const dp_release_spec *spec);
-extern Aggref *dp_release_group_state(const dp_release_spec *spec,
-									  const dp_measure *measure,
-									  const Aggref *native, Expr *place);
-extern Datum dp_release_group_value(const dp_measure *measure, Datum state,
-									int64 group);
-
-/* cells.c */
-typedef struct dp_cells dp_cells;
-extern dp_cells *dp_cells_create(const dp_release_spec *spec);
-extern DestReceiver *dp_cells_receiver(dp_cells *cells);
-extern void dp_cells_release(dp_cells *cells, TupleDesc result,
-							 dp_reader_sink sink, void *context);
 
 /* explain.c */
 struct ExplainState;

@@ -212,7 +212,7 @@ dp_release_plan_subquery(const dp_block *block, Query *subquery,
 {
 	Query	   *query = copyObject(subquery);
 	PlannedStmt *plan;
-	int			outer = dp_release_enter_share(block->share);
+	int			outer = dp_measure_enter_share(block->share);
 
 	PG_TRY();
 	{
@@ -221,7 +221,7 @@ dp_release_plan_subquery(const dp_block *block, Query *subquery,
 	}
 	PG_FINALLY();
 	{
-		(void) dp_release_enter_share(outer);
+		(void) dp_measure_enter_share(outer);
 	}
 	PG_END_TRY();
 	return plan;
@@ -439,7 +439,7 @@ plan_release(dp_release_spec *spec, const dp_ledger_standing *standing,
 	}
 	inner = dp_release_make_ready(spec->block, standing, inner,
 								  spec->part_value, run);
-	dp_release_group_by_place(spec, inner);
+	dp_measure_group_by_place(spec, inner);
 	return dp_inner_plan(run, inner, may_use_workers(spec));
 }
 

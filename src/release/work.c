@@ -59,7 +59,7 @@ hash_keys(const dp_release_spec *spec)
 	uint64		hash = 0;
 	ListCell   *lc;
 
-	foreach(lc, dp_release_group_keys(spec))
+	foreach(lc, dp_measure_group_keys(spec))
 	{
 		Datum		keys = lfirst_node(Const, lc)->constvalue;
 

@@ -12,7 +12,7 @@
  */
 #include "postgres.h"
 
-#include "measure.h"
+#include "dp_measure.h"
 
 static dp_uint128
 magnitude(int64 x)

@@ -10,18 +10,18 @@
  */
 #include "postgres.h"
 
-#include "release.h"
+#include "dp_measure.h"
 
 /* From so many on a call says so. */
 #define WORTH_TELLING 100
 
 /*
- * dp_release_check_predicates
+ * dp_measure_check_predicates
  *	  54000 when more than dp_pg.max_predicates_per_row of `all` predicates are
  *	  evaluated for every row; else a NOTICE when they are many and `tell`.
  */
 void
-dp_release_check_predicates(int64 evaluated, int64 all, bool tell)
+dp_measure_check_predicates(int64 evaluated, int64 all, bool tell)
 {
 	if (evaluated > dp_setting_max_predicates_per_row)
 		ereport(ERROR,
@@ -66,22 +66,22 @@ sum_up(const dp_release_spec *spec, int64 *evaluated, int64 *all)
 }
 
 /*
- * dp_release_check_cost
+ * dp_measure_check_cost
  *	  The same of a block: all its lists are evaluated in one scan.
  */
 void
-dp_release_check_cost(const dp_release_spec *spec, bool tell)
+dp_measure_check_cost(const dp_release_spec *spec, bool tell)
 {
 	int64		evaluated;
 	int64		all;
 
 	sum_up(spec, &evaluated, &all);
-	dp_release_check_predicates(evaluated, all, tell);
+	dp_measure_check_predicates(evaluated, all, tell);
 }
 
-/* dp_release_cost_text: "3 of 4 predicates"; NULL: the block has no list. */
+/* dp_measure_cost_text: "3 of 4 predicates"; NULL: the block has no list. */
 char *
-dp_release_cost_text(const dp_release_spec *spec)
+dp_measure_cost_text(const dp_release_spec *spec)
 {
 	int64		evaluated;
 	int64		all;

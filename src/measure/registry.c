@@ -4,7 +4,7 @@
  */
 #include "postgres.h"
 
-#include "measure.h"
+#include "dp_measure.h"
 
 static const dp_measure_ops *const measures[] =
 {

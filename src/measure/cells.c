@@ -13,7 +13,7 @@
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
-#include "release.h"
+#include "dp_measure.h"
 
 struct dp_cells
 {
@@ -51,7 +51,7 @@ add_states(dp_cells *cells, TupleTableSlot *slot)
 			Datum		value = 0;
 
 			if (!isnull)
-				value = dp_release_group_value(measure, slot->tts_values[i],
+				value = dp_measure_group_value(measure, slot->tts_values[i],
 											   group);
 			measure->ops->load(measure, &value, &isnull, cell, cells->keep);
 			cell += measure->ncells;

@@ -22,8 +22,7 @@
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 
-#include "../places/dp_places.h"
-#include "release.h"
+#include "dp_measure.h"
 
 /* What prepare works out: public candidates, by place. */
 typedef struct dp_candidates

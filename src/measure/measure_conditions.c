@@ -20,8 +20,7 @@
 #include "fmgr.h"
 #include "nodes/makefuncs.h"
 
-#include "../count/dp_count.h"
-#include "measure.h"
+#include "dp_measure.h"
 
 /* The conditions, each a boolean expression over a row. */
 static List *

@@ -10,7 +10,7 @@
 
 #include <math.h>
 
-#include "release.h"
+#include "dp_measure.h"
 
 /* Most bits of sigma^2's numerator and denominator kept below this. */
 #define VARIANCE_BITS 62

@@ -25,7 +25,7 @@
 #include "utils/numeric.h"
 #include "utils/timestamp.h"
 
-#include "measure.h"
+#include "dp_measure.h"
 
 #define BLOCK_CELLS (INT64CONST(128) * 1024 * 1024)
 #define LEAST_CELLS 256

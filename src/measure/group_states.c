@@ -24,8 +24,7 @@
 #include "utils/fmgroids.h"
 
 #include "../count/dp_granule.h"
-#include "../places/dp_places.h"
-#include "release.h"
+#include "dp_measure.h"
 
 /* States larger than this are not made; groups are hashed then. */
 #define STATE_BYTES (64 * 1024 * 1024)
@@ -174,9 +173,9 @@ words_of(const dp_measure *measure)
 	}
 }
 
-/* dp_release_fits_states: can states hold all groups of the release? */
+/* dp_measure_fits_states: can states hold all groups of the release? */
 bool
-dp_release_fits_states(const dp_release_spec *spec)
+dp_measure_fits_states(const dp_release_spec *spec)
 {
 	int64		words = 0;
 	int			i;
@@ -261,11 +260,11 @@ make_aggregate(const Aggref *native, const char *name, List *arguments,
 }
 
 /*
- * dp_release_group_state
+ * dp_measure_group_state
  *	  The aggregate of a verified inner query for all groups at once.
  */
 Aggref *
-dp_release_group_state(const dp_release_spec *spec, const dp_measure *measure,
+dp_measure_group_state(const dp_release_spec *spec, const dp_measure *measure,
 					   const Aggref *native, Expr *place)
 {
 	Const	   *constant = make_spec(spec, measure);
@@ -282,11 +281,11 @@ dp_release_group_state(const dp_release_spec *spec, const dp_measure *measure,
 }
 
 /*
- * dp_release_group_value
+ * dp_measure_group_value
  *	  What the aggregate of one group would have answered.
  */
 Datum
-dp_release_group_value(const dp_measure *measure, Datum state, int64 group)
+dp_measure_group_value(const dp_measure *measure, Datum state, int64 group)
 {
 	dp_tally_state *all = (dp_tally_state *) DatumGetPointer(state);
 

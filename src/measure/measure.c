@@ -16,8 +16,7 @@
 #include "utils/numeric.h"
 #include "utils/timestamp.h"
 
-#include "../places/dp_places.h"
-#include "measure.h"
+#include "dp_measure.h"
 
 /*
  * A declared bound of a column as numeric: days or microseconds for dates and

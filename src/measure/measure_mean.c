@@ -19,7 +19,7 @@
 #include "utils/fmgrprotos.h"
 #include "utils/numeric.h"
 
-#include "measure.h"
+#include "dp_measure.h"
 
 enum
 {

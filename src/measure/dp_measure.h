@@ -1,6 +1,7 @@
 /*
- * measure.h
- *	  Private to the release folder: one released value of a block.
+ * dp_measure.h
+ *	  Public interface of the measure folder: one released value of a block,
+ *	  and all values of all its groups.
  *
  * A measurement turns exact integers ("cells", additive over rows and over
  * groups) into one noisy value.  It lives through these steps, all on public
@@ -14,15 +15,21 @@
  * Several inner rows may belong to one group, so load adds.  Adding a
  * measurement means one file, a kind and its symbol in the catalog's
  * list, a line in registry.c, and SQL.
+ *
+ * Functions begin with dp_measure_, or dp_cells_: the exact integers of all
+ * groups.  Include postgres.h first.
  */
-#ifndef DP_RELEASE_MEASURE_H
-#define DP_RELEASE_MEASURE_H
+#ifndef DP_MEASURE_H
+#define DP_MEASURE_H
 
+#include "executor/tuptable.h"
 #include "nodes/primnodes.h"
+#include "tcop/dest.h"
 #include "utils/array.h"
 #include "utils/numeric.h"
 
 #include "../count/dp_count.h"
+#include "../reader/dp_reader.h"
 
 /*
  * How much one privacy unit can stand in the rows of a block: at most kappa
@@ -174,4 +181,58 @@ extern const dp_measure_ops dp_measure_histogram;
 extern const dp_measure_ops dp_measure_argmax;
 extern const dp_measure_ops dp_measure_topk;
 
-#endif							/* DP_RELEASE_MEASURE_H */
+/* ---- a whole block ---- */
+
+/*
+ * A block with every public quantity known: grids, sensitivities, scales,
+ * the whole charge, the group keys.  Made by dp_release_prepare in the
+ * current context from catalog and parameters; no row has been read.
+ */
+typedef struct dp_release_spec
+{
+	dp_block   *block;
+	List	   *arguments;		/* of Const *: values of the parameters */
+	int			nmeasures;
+	dp_measure *measures;
+	int			nkeys;
+	dp_domain **domains;
+	int64		groups;			/* product of the domains; 1 without keys */
+	bool		states;			/* inner rows are states: group_states.c */
+	dp_charge	charge;			/* of the whole release */
+	bool		replace_one;	/* neighbours that sensitivities are for */
+	dp_ledger_part part;		/* that it reads and no other */
+	bool		part_indexed;	/* one of many, and its size is public */
+	Const	   *part_value;		/* of block->part_value; NULL: no such */
+} dp_release_spec;
+
+/* predicate_limit.c */
+extern void dp_measure_check_predicates(int64 evaluated, int64 all,
+										bool tell);
+extern void dp_measure_check_cost(const dp_release_spec *spec, bool tell);
+extern char *dp_measure_cost_text(const dp_release_spec *spec);
+
+/* split_price.c */
+extern int	dp_measure_count_share(List *blocks);
+extern int	dp_measure_enter_share(int share);
+
+/* group_place.c */
+extern List *dp_measure_group_keys(const dp_release_spec *spec);
+extern void dp_measure_group_by_place(const dp_release_spec *spec,
+									  Query *inner);
+
+/* group_states.c */
+extern bool dp_measure_fits_states(const dp_release_spec *spec);
+extern Aggref *dp_measure_group_state(const dp_release_spec *spec,
+									  const dp_measure *measure,
+									  const Aggref *native, Expr *place);
+extern Datum dp_measure_group_value(const dp_measure *measure, Datum state,
+									int64 group);
+
+/* cells.c */
+typedef struct dp_cells dp_cells;
+extern dp_cells *dp_cells_create(const dp_release_spec *spec);
+extern DestReceiver *dp_cells_receiver(dp_cells *cells);
+extern void dp_cells_release(dp_cells *cells, TupleDesc result,
+							 dp_reader_sink sink, void *context);
+
+#endif							/* DP_MEASURE_H */

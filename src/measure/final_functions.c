@@ -1,5 +1,5 @@
 /*
- * trap.c
+ * final_functions.c
  *	  Bodies of the dp_ aggregates, which are never reached when the planner
  *	  hook has replaced them.
  *
@@ -12,7 +12,7 @@
 
 #include "fmgr.h"
 
-#include "release.h"
+#include "dp_measure.h"
 
 PG_FUNCTION_INFO_V1(dp_aggregate_skip);
 

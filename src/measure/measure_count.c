@@ -13,7 +13,7 @@
 #include "catalog/pg_type.h"
 #include "utils/fmgroids.h"
 
-#include "measure.h"
+#include "dp_measure.h"
 
 static void
 prepare(dp_measure *measure)

@@ -1,5 +1,5 @@
 /*
- * share.c
+ * split_price.c
  *	  How many released values of a query take the default price.
  *
  * With dp_pg.split the setting dp_pg.epsilon is the price of the whole query:
@@ -12,7 +12,7 @@
 
 #include "nodes/nodeFuncs.h"
 
-#include "release.h"
+#include "dp_measure.h"
 
 /* Of the query whose subquery is being planned; 0 outside of that. */
 static int	enclosing_share = 0;
@@ -44,11 +44,11 @@ count_walker(Node *node, void *context)
 }
 
 /*
- * dp_release_count_share
+ * dp_measure_count_share
  *	  Values with the default price in the blocks of one planner call.
  */
 int
-dp_release_count_share(List *blocks)
+dp_measure_count_share(List *blocks)
 {
 	int			share = 0;
 	ListCell   *lc;
@@ -77,12 +77,12 @@ dp_release_count_share(List *blocks)
 }
 
 /*
- * dp_release_enter_share
+ * dp_measure_enter_share
  *	  Until the given number is set back with this function, queries that are
  *	  planned belong to a query with `share` values; answers the old number.
  */
 int
-dp_release_enter_share(int share)
+dp_measure_enter_share(int share)
 {
 	int			outer = enclosing_share;
 

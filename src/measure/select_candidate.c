@@ -1,5 +1,5 @@
 /*
- * selection.c
+ * select_candidate.c
  *	  One candidate chosen by integer scores.
  *
  * dp_pg.mechanism alone decides how: laplace means permute-and-flip, the best
@@ -9,7 +9,7 @@
  */
 #include "postgres.h"
 
-#include "release.h"
+#include "dp_measure.h"
 
 /* Rate and price of `rounds` selections that share the measure's epsilon. */
 static void

@@ -22,7 +22,7 @@
 #include "utils/fmgrprotos.h"
 #include "utils/numeric.h"
 
-#include "measure.h"
+#include "dp_measure.h"
 
 /* Width G of the grid: G^2 times 2^64 rows fits 128 bits. */
 #define MAX_WIDTH ((INT64CONST(1) << 31) - 1)

@@ -13,7 +13,7 @@
 #include "utils/fmgrprotos.h"
 #include "utils/lsyscache.h"
 
-#include "release.h"
+#include "dp_measure.h"
 
 static bool
 is_number_type(Oid type)

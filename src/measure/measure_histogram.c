@@ -14,8 +14,7 @@
 #include "utils/array.h"
 
 #include "../bridge/dp_numeric.h"
-#include "../places/dp_places.h"
-#include "measure.h"
+#include "dp_measure.h"
 
 /* Most buckets of one histogram. */
 #define MAX_BUCKETS 10000

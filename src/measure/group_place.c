@@ -27,8 +27,7 @@
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 
-#include "../places/dp_places.h"
-#include "release.h"
+#include "dp_measure.h"
 
 /* The public values of one key, flat. */
 typedef struct dp_group_keys
@@ -70,12 +69,12 @@ dp_group_place(PG_FUNCTION_ARGS)
 /* ---- the inner query ---- */
 
 /*
- * dp_release_group_keys
+ * dp_measure_group_keys
  *	  The public values of all keys that are looked up, a Const * each: what
  *	  the plan holds of them.
  */
 List *
-dp_release_group_keys(const dp_release_spec *spec)
+dp_measure_group_keys(const dp_release_spec *spec)
 {
 	List	   *constants = NIL;
 	ListCell   *lc;
@@ -117,7 +116,7 @@ place_of(const dp_release_spec *spec, const List *targets)
 {
 	Expr	   *place = (Expr *) makeConst(INT4OID, -1, InvalidOid, 4,
 										   Int32GetDatum(0), false, true);
-	List	   *constants = dp_release_group_keys(spec);
+	List	   *constants = dp_measure_group_keys(spec);
 	Oid			function = place_function();
 	ListCell   *lc;
 	int			next = 0;
@@ -169,7 +168,7 @@ gather_states(const dp_release_spec *spec, Query *inner, Expr *place)
 	{
 		Aggref	   *native = castNode(Aggref,
 									  ((TargetEntry *) lfirst(lc))->expr);
-		Aggref	   *state = dp_release_group_state(spec, &spec->measures[i++],
+		Aggref	   *state = dp_measure_group_state(spec, &spec->measures[i++],
 												   native, place);
 
 		targets = lappend(targets, makeTargetEntry((Expr *) state, i,
@@ -180,12 +179,12 @@ gather_states(const dp_release_spec *spec, Query *inner, Expr *place)
 }
 
 /*
- * dp_release_group_by_place
+ * dp_measure_group_by_place
  *	  Have a verified inner query, whose first targets are the keys, answer by
  *	  place; without keys there is nothing to do.
  */
 void
-dp_release_group_by_place(const dp_release_spec *spec, Query *inner)
+dp_measure_group_by_place(const dp_release_spec *spec, Query *inner)
 {
 	Expr	   *place;
 
