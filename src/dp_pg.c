@@ -15,7 +15,8 @@
 #include "ledger/dp_ledger.h"
 #include "protect/dp_protect.h"
 #include "reader/dp_reader.h"
-#include "release/dp_release.h"
+#include "reading/dp_reading.h"
+#include "run/dp_run.h"
 #include "session/dp_session.h"
 #include "synth/dp_synth.h"
 #include "workload/dp_workload.h"
@@ -33,7 +34,7 @@ _PG_init(void)
 	dp_ledger_init();
 	dp_reader_init();
 	dp_relation_init();
-	dp_release_init();
+	dp_run_init();
 	dp_reading_init();
 	dp_workload_init();
 	dp_session_init();

@@ -185,7 +185,7 @@ extern const dp_measure_ops dp_measure_topk;
 
 /*
  * A block with every public quantity known: grids, sensitivities, scales,
- * the whole charge, the group keys.  Made by dp_release_prepare in the
+ * the whole charge, the group keys.  Made by dp_run_prepare in the
  * current context from catalog and parameters; no row has been read.
  */
 typedef struct dp_release_spec

@@ -43,9 +43,9 @@ typedef const void *(*dp_reader_source) (void *context, Size *size);
  */
 typedef enum dp_reader_kind
 {
-	DP_READER_RELEASE,			/* rows of a release, src/release */
+	DP_READER_RELEASE,			/* rows of a release, src/run */
 	DP_READER_READING,			/* exact counts of a reading and what is made
-								 * of them, src/release/reading_use.c */
+								 * of them, src/reading/reading_use.c */
 	DP_READER_KINDS				/* how many there are */
 } dp_reader_kind;
 
@@ -70,7 +70,7 @@ typedef struct dp_reader_needs
 } dp_reader_needs;
 
 /*
- * One plan over private rows, made from public facts (release/public_plan.c)
+ * One plan over private rows, made from public facts (run/public_plan.c)
  * without parameters, and what is to be done with its rows.  The active
  * snapshot and the current user's rights are the job's.
  */

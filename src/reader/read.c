@@ -153,7 +153,7 @@ dp_reader_execute(QueryDesc *desc)
 /*
  * Settings of whoever reads, whatever the asker has set: nothing is told,
  * nothing is counted, and no hash table goes to disk: its groups are public
- * ones, and what they take together was looked at before (release/prepare.c).
+ * ones, and what they take together was looked at before (run/prepare.c).
  */
 static const char *const quiet[][2] = {
 	{"client_min_messages", "error"},

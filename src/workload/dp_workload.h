@@ -15,7 +15,7 @@
 
 #include "access/tupdesc.h"
 
-#include "../release/dp_release.h"
+#include "../reading/dp_reading.h"
 
 #define DP_UNIVERSE_CELLS (1 << 20)	/* most of a universe in memory */
 #define DP_UNIVERSE_AXES 64

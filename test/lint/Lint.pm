@@ -22,7 +22,7 @@ my $max_text_columns = 100;
 # The rooms: each may include what stands before it, or only what %narrow says.
 my @pure = qw(mech acct model);
 my @rooms = qw(mech acct model bridge catalog ledger protect rules places block count reader
-  measure release account local procedure workload session synth);
+  measure run reading account local procedure workload session synth);
 my %narrow = (
 	bridge => [qw(mech acct)],
 	catalog => [qw(mech acct bridge)],
@@ -157,8 +157,8 @@ $rules{'versions are told apart in one place'} = sub {
 my %executes = (
 	'src/reader/read.c' => 'private rows',
 	'src/reader/warm.c' => 'pages of private relations, not what is on them',
-	'src/release/run.c' => 'statements of the role that asks, as that role',
-	'src/release/explain.c' => 'nothing: EXPLAIN only',
+	'src/run/run.c' => 'statements of the role that asks, as that role',
+	'src/run/explain.c' => 'nothing: EXPLAIN only',
 	'src/ledger/table.c' => 'the extension\'s own tables',
 	'src/bridge/dp_compat.h' => 'nothing: the call of another version');
 
@@ -174,8 +174,8 @@ $rules{'private rows are read in one folder'} = sub {
 
 # What is done with exact numbers where they are read, and what leaves.
 my %draws = (
-	'src/release/work.c' => 'rows of a release, with noise',
-	'src/release/reading_use.c' => 'what the use of a reading gives',
+	'src/run/work.c' => 'rows of a release, with noise',
+	'src/reading/reading_use.c' => 'what the use of a reading gives',
 	'src/workload/count.c' => 'a noisy number of rows',
 	'src/session/sparse_batch.c' => 'which counts are above a noisy threshold',
 	'src/session/question.c' => 'nothing: the ledger\'s worker decides',

@@ -20,7 +20,6 @@
 #include "utils/snapmgr.h"
 
 #include "reading.h"
-#include "release.h"
 
 static PlannedStmt *
 plan_query(Query *query, const char *text)
@@ -82,7 +81,7 @@ run_query(Query *query, const char *text)
 	integer.receiver.mydest = DestNone;
 
 	PushActiveSnapshot(GetTransactionSnapshot());
-	dp_release_execute(plan_query(query, text), text, &integer.receiver, NULL,
+	dp_run_execute(plan_query(query, text), text, &integer.receiver, NULL,
 					   NULL);
 	PopActiveSnapshot();
 	if (integer.rows != 1)
@@ -123,8 +122,8 @@ most_common(FunctionCallInfo fcinfo, Const *epsilon)
 		refuse_null("predicates");
 	texts = dp_block_predicate_texts(PG_GETARG_ARRAYTYPE_P(1));
 	query = dp_block_read_predicates(PG_GETARG_OID(0), texts);
-	query = dp_release_rewrite_conditions(query, epsilon);
-	chosen = run_query(query, dp_release_named_text);
+	query = dp_reading_rewrite_conditions(query, epsilon);
+	chosen = run_query(query, dp_run_named_text);
 	return CStringGetTextDatum(list_nth(texts, chosen - 1));
 }
 

@@ -15,19 +15,19 @@
 #include "optimizer/optimizer.h"
 #include "utils/guc.h"
 
-#include "release.h"
+#include "run.h"
 
 /* ---- preconditions ---- */
 
 /*
- * dp_release_check_preconditions
+ * dp_run_check_preconditions
  *	  Refuse where private rows cannot be read privately, or not at all.
  *
  * Errors: 25000 in a parallel operation, 0A000 in a serializable transaction,
  * 25006 during recovery.
  */
 void
-dp_release_check_preconditions(void)
+dp_run_check_preconditions(void)
 {
 	dp_bridge_refuse_parallel();
 	dp_bridge_refuse_serializable();
@@ -120,7 +120,7 @@ plan_settled(dp_inner *run, Query *settled, bool workers)
 	plan = dp_public_plan(settled, workers && (none || run->local),
 						  &run->facts);
 	run->relations = list_concat(run->relations, plan->relationOids);
-	toasts = dp_release_lock_toast(plan->relationOids, &run->relations);
+	toasts = dp_run_lock_toast(plan->relationOids, &run->relations);
 	if (toast)
 		run->needs.toast = toasts;
 	if (OidIsValid(run->facts.index))

@@ -1,5 +1,5 @@
 /*
- * part.c
+ * part_charge.c
  *	  The part of a partition that a release reads, for the ledger.
  */
 #include "postgres.h"
@@ -17,7 +17,7 @@
 #include "utils/lsyscache.h"
 #include "utils/uuid.h"
 
-#include "release.h"
+#include "run.h"
 
 /* Most parts that a range of integers or dates makes. */
 #define MAX_PARTS 1000000
@@ -195,7 +195,7 @@ is_declared(const dp_attribute *declared, const Const *value)
 }
 
 /*
- * dp_release_set_part
+ * dp_run_set_part
  *	  Note the part that the block's condition keeps it in, and the value that
  *	  its rows are held to.  There is none for NULL, where the column is not
  *	  immutable any more, and where neighbours may move between parts.
@@ -204,7 +204,7 @@ is_declared(const dp_attribute *declared, const Const *value)
  * nobody can make up parts without end.
  */
 void
-dp_release_set_part(dp_release_spec *spec, bool replace, Datum value,
+dp_run_set_part(dp_release_spec *spec, bool replace, Datum value,
 					bool isnull)
 {
 	dp_block   *block = spec->block;
@@ -227,12 +227,12 @@ dp_release_set_part(dp_release_spec *spec, bool replace, Datum value,
 }
 
 /*
- * dp_release_check_part
+ * dp_run_check_part
  *	  Drop the part when rows that the snapshot sees may have moved since:
  *	  the trigger that keeps the column is younger, or gone.
  */
 void
-dp_release_check_part(dp_release_spec *spec, Snapshot snapshot)
+dp_run_check_part(dp_release_spec *spec, Snapshot snapshot)
 {
 	if (spec->part.partition != 0 &&
 		!dp_declare_is_guarded(spec->block->relid, spec->block->part_attnum,

@@ -68,12 +68,12 @@ dp_reading_forget_position(void *arg)
 }
 
 /*
- * dp_release_rewrite_conditions
+ * dp_reading_rewrite_conditions
  *	  Put an aggregate of the query's targets, which are conditions, in their
  *	  place: dp_pg.conditions(ARRAY[targets] [, epsilon]); and rewrite.
  */
 Query *
-dp_release_rewrite_conditions(Query *query, Const *epsilon)
+dp_reading_rewrite_conditions(Query *query, Const *epsilon)
 {
 	Aggref	   *aggregate = make_aggregate(query->targetList, epsilon);
 	ErrorContextCallback callback;
@@ -91,14 +91,14 @@ dp_release_rewrite_conditions(Query *query, Const *epsilon)
 }
 
 /*
- * dp_release_select_columns
+ * dp_reading_select_columns
  *	  SELECT true, column IS NULL, ... FROM relation, as the parser would give
  *	  it; the relation stays locked.
  *
  * Errors: 42P01 no such relation, 42501 no right to use its schema.
  */
 Query *
-dp_release_select_columns(Oid relid, const AttrNumber *columns, int n)
+dp_reading_select_columns(Oid relid, const AttrNumber *columns, int n)
 {
 	Query	   *query = dp_block_read_predicates(relid,
 												 list_make1("true"));
@@ -132,12 +132,12 @@ take_block(dp_block *block, RangeTblEntry *entry, void *context)
 }
 
 /*
- * dp_release_verify_conditions
- *	  The block of a query of dp_release_rewrite_conditions, or what is wrong
+ * dp_reading_verify_conditions
+ *	  The block of a query of dp_reading_rewrite_conditions, or what is wrong
  *	  with it as an error.
  */
 dp_block *
-dp_release_verify_conditions(Query *query)
+dp_reading_verify_conditions(Query *query)
 {
 	List	   *blocks = NIL;
 	List	   *inval_items = NIL;
@@ -151,9 +151,9 @@ dp_release_verify_conditions(Query *query)
 	return linitial(blocks);
 }
 
-/* dp_release_block_conditions: its conditions, verified and total. */
+/* dp_reading_block_conditions: its conditions, verified and total. */
 List *
-dp_release_block_conditions(const dp_block *block)
+dp_reading_block_conditions(const dp_block *block)
 {
 	TargetEntry *target = linitial(block->inner->targetList);
 	Aggref	   *aggregate = castNode(Aggref, target->expr);

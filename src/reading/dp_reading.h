@@ -1,19 +1,18 @@
 /*
- * dp_release.h
- *	  Public interface of the release folder: the planner hook and the node
- *	  that charges, runs and adds noise.
+ * dp_reading.h
+ *	  Public interface of the reading folder: exact counts of one scan, for
+ *	  mechanisms that are charged elsewhere, and the axes of columns.
  *
  * Include postgres.h first.
  */
-#ifndef DP_RELEASE_H
-#define DP_RELEASE_H
+#ifndef DP_READING_H
+#define DP_READING_H
 
 #include "../block/dp_block.h"
 #include "../places/dp_places.h"
 #include "../reader/dp_reader.h"
 
-extern void dp_release_init(void);	/* from _PG_init, preloading only */
-extern void dp_reading_init(void);	/* likewise */
+extern void dp_reading_init(void);	/* from _PG_init, preloading only */
 
 /* ---- axes of columns (column_axis.c) ---- */
 
@@ -128,4 +127,4 @@ typedef struct dp_reading_use
  */
 extern void dp_reading_run(dp_reading *reading, const dp_reading_use *use);
 
-#endif							/* DP_RELEASE_H */
+#endif							/* DP_READING_H */

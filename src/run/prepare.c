@@ -9,7 +9,7 @@
 #include "nodes/nodeFuncs.h"
 #include "utils/lsyscache.h"
 
-#include "release.h"
+#include "run.h"
 
 #define MAX_CELLS (64 * 1024 * 1024)	/* 1 GB */
 
@@ -24,12 +24,12 @@ nth_aggregate(const dp_block *block, int n)
 }
 
 /*
- * dp_release_parameter_exprs
+ * dp_run_parameter_exprs
  *	  Every parameter (bounds, epsilon) of every aggregate, in order; then
  *	  the value of the block's partition column.
  */
 List *
-dp_release_parameter_exprs(const dp_block *block)
+dp_run_parameter_exprs(const dp_block *block)
 {
 	List	   *parameters = NIL;
 	int			i;
@@ -158,12 +158,12 @@ unpack(const List *constants, Datum **values, bool **nulls)
 }
 
 /*
- * dp_release_prepare
- *	  See release.h.  Errors: 22023 for bad parameters, 54000 for
+ * dp_run_prepare
+ *	  See run.h.  Errors: 22023 for bad parameters, 54000 for
  *	  too many groups; nothing has been charged then.
  */
 dp_release_spec *
-dp_release_prepare(dp_block *block, const dp_ledger_standing *standing,
+dp_run_prepare(dp_block *block, const dp_ledger_standing *standing,
 				   List *arguments)
 {
 	Datum	   *values;
@@ -205,7 +205,7 @@ dp_release_prepare(dp_block *block, const dp_ledger_standing *standing,
 							   "add up the charge of a query");
 	}
 	if (block->part_attnum != 0)
-		dp_release_set_part(spec, standing->replace_one, values[next],
+		dp_run_set_part(spec, standing->replace_one, values[next],
 							nulls[next]);
 	check_cells(spec->groups, width);
 	check_cells(spec->groups, states / (int64) sizeof(dp_cell));
@@ -216,7 +216,7 @@ dp_release_prepare(dp_block *block, const dp_ledger_standing *standing,
 }
 
 /*
- * dp_release_check_prices
+ * dp_run_check_prices
  *	  Hold every price against the ceiling of the dataset, and against delta,
  *	  and what all values cost together, by the epsilons that were asked for,
  *	  against the floors of server and dataset.  Nothing has been charged yet.
@@ -225,7 +225,7 @@ dp_release_prepare(dp_block *block, const dp_ledger_standing *standing,
  * may be missing.
  */
 void
-dp_release_check_prices(const dp_release_spec *spec,
+dp_run_check_prices(const dp_release_spec *spec,
 						const dp_ledger_standing *standing)
 {
 	dp_fixed	asked = 0;
@@ -252,7 +252,7 @@ dp_release_check_prices(const dp_release_spec *spec,
 
 /* The mechanism's name, for the ledger and EXPLAIN. */
 const char *
-dp_release_mechanism_name(const dp_measure *measure)
+dp_run_mechanism_name(const dp_measure *measure)
 {
 	switch (measure->mechanism)
 	{
@@ -269,12 +269,12 @@ dp_release_mechanism_name(const dp_measure *measure)
 }
 
 /*
- * dp_release_mechanism_text
+ * dp_run_mechanism_text
  *	  For the ledger: "discrete Laplace: count, sum; permute-and-flip:
  *	  argmax", cut to its column.
  */
 char *
-dp_release_mechanism_text(const dp_release_spec *spec)
+dp_run_mechanism_text(const dp_release_spec *spec)
 {
 	StringInfoData text;
 	dp_mechanism mechanism;
@@ -293,7 +293,7 @@ dp_release_mechanism_text(const dp_release_spec *spec)
 				continue;
 			if (first)
 				appendStringInfo(&text, "%s%s: ", text.len > 0 ? "; " : "",
-								 dp_release_mechanism_name(measure));
+								 dp_run_mechanism_name(measure));
 			appendStringInfo(&text, "%s%s", first ? "" : ", ",
 							 measure->ops->name);
 			first = false;

@@ -17,7 +17,7 @@
 #include "utils/timestamp.h"
 #include "utils/tuplestore.h"
 
-#include "release.h"
+#include "run.h"
 
 #define COLUMNS 11
 #define KEPT 100
@@ -65,9 +65,9 @@ copy_description(const dp_description *d)
 	return copy;
 }
 
-/* dp_release_remember: add a release to those of the present statement. */
+/* dp_run_remember: add a release to those of the present statement. */
 void
-dp_release_remember(const dp_release_spec *spec,
+dp_run_remember(const dp_release_spec *spec,
 					const dp_ledger_receipt *receipt)
 {
 	MemoryContext context;
@@ -97,7 +97,7 @@ dp_release_remember(const dp_release_spec *spec,
 	MemoryContextSwitchTo(old);
 	for (i = 0; i < past->n; i++)
 	{
-		dp_description d = dp_release_describe(spec, i);
+		dp_description d = dp_run_describe(spec, i);
 
 		MemoryContextSwitchTo(context);
 		past->values[i] = copy_description(&d);

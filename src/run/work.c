@@ -15,13 +15,13 @@
 #include "nodes/makefuncs.h"
 #include "utils/builtins.h"
 
-#include "release.h"
+#include "run.h"
 
 /* Places in the input of a job. */
 enum
 {
 	INPUT_BLOCK,				/* dp_block_to_list */
-	INPUT_ARGUMENTS,			/* of Const *: for dp_release_prepare */
+	INPUT_ARGUMENTS,			/* of Const *: for dp_run_prepare */
 	INPUT_AGGREGATES,			/* exact aggregates of all measures */
 	INPUT_TYPES					/* OIDs: of the columns of the answer */
 };
@@ -84,12 +84,12 @@ result_types(TupleDesc result)
 }
 
 /*
- * dp_release_fill_job
+ * dp_run_fill_job
  *	  What a reader needs for a release, in the current context; the plan and
  *	  the relations are the caller's to add.
  */
 void
-dp_release_fill_job(const dp_release_spec *spec,
+dp_run_fill_job(const dp_release_spec *spec,
 					const dp_ledger_standing *standing, TupleDesc result,
 					dp_reader_job *job)
 {
@@ -138,7 +138,7 @@ begin(const List *input, const void *data, dp_reader_source source,
 	dp_block   *block = dp_block_from_list(list_nth(input,
 														  INPUT_BLOCK));
 	dp_release_spec *spec =
-	dp_release_prepare(block, &asked->standing, list_nth(input,
+	dp_run_prepare(block, &asked->standing, list_nth(input,
 														 INPUT_ARGUMENTS));
 	release_work *work = palloc0(sizeof(release_work));
 
@@ -170,9 +170,9 @@ finish(void *state, dp_reader_sink sink, void *context)
 
 static const dp_reader_methods methods = {begin, receiver, finish};
 
-/* dp_release_work_init: from _PG_init, in every process. */
+/* dp_run_work_init: from _PG_init, in every process. */
 void
-dp_release_work_init(void)
+dp_run_work_init(void)
 {
 	dp_reader_register(DP_READER_RELEASE, &methods);
 }

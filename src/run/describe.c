@@ -18,7 +18,7 @@
 #include "utils/numeric.h"
 #include "utils/timestamp.h"
 
-#include "release.h"
+#include "run.h"
 
 #define ERROR_BETA 0.05
 
@@ -128,17 +128,17 @@ describe_selection(const dp_measure *measure, dp_description *d)
 }
 
 /*
- * dp_release_describe
+ * dp_run_describe
  *	  Texts about one released value, in the current context.
  */
 dp_description
-dp_release_describe(const dp_release_spec *spec, int n)
+dp_run_describe(const dp_release_spec *spec, int n)
 {
 	const dp_measure *measure = &spec->measures[n];
 	dp_description d;
 
 	d.name = value_name(measure);
-	d.mechanism = pstrdup(dp_release_mechanism_name(measure));
+	d.mechanism = pstrdup(dp_run_mechanism_name(measure));
 	d.epsilon = measure->charge.epsilon == DP_FIXED_INFINITE ?
 		pstrdup("Infinity") :
 		dp_bridge_fixed_to_cstring(measure->charge.epsilon);

@@ -141,8 +141,8 @@ hide_relation(PlannerInfo *root, Oid relid, bool is_parent, RelOptInfo *rel)
 		previous_info(root, relid, is_parent, rel);
 	if (planning == NULL)
 	{
-		dp_release_check_rights_met(root, relid);
-		dp_release_hide_rows(root, rel);
+		dp_run_check_rights_met(root, relid);
+		dp_run_hide_rows(root, rel);
 		return;
 	}
 	rel->statlist = NIL;
@@ -200,7 +200,7 @@ hide_paths(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *entry)
 		return;
 	if (planning == NULL)
 	{
-		dp_release_hide_rows_first(root, rel, entry);
+		dp_run_hide_rows_first(root, rel, entry);
 		return;
 	}
 	if (dp_public_prefer_index(rel) || !dp_public_may_share(root, planning))

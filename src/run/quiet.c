@@ -24,7 +24,7 @@
 #include "utils/formatting.h"
 #include "utils/guc.h"
 
-#include "release.h"
+#include "run.h"
 
 static emit_log_hook_type next_emit_log = NULL;
 static fmgr_hook_type next_fmgr = NULL;
@@ -40,14 +40,14 @@ keep_from_client(ErrorData *edata)
 }
 
 /*
- * dp_release_refuse_loud
+ * dp_run_refuse_loud
  *	  Refuse to go on with another role's rights where plans could be printed
  *	  past the hook.
  *
  * Errors: 55000.
  */
 void
-dp_release_refuse_loud(void)
+dp_run_refuse_loud(void)
 {
 	if (client_min_messages > LOG || log_min_messages == LOG ||
 		log_min_messages <= ERROR || !dp_bridge_has_others_rights())
@@ -124,16 +124,16 @@ enter_function(FmgrHookEventType event, FmgrInfo *flinfo, Datum *arg)
 {
 	if (event == FHET_START)
 	{
-		dp_release_refuse_loud();
+		dp_run_refuse_loud();
 		refuse_talkative();
 	}
 	if (next_fmgr)
 		next_fmgr(event, flinfo, arg);
 }
 
-/* dp_release_quiet_init: install the hooks; called once, while preloading. */
+/* dp_run_quiet_init: install the hooks; called once, while preloading. */
 void
-dp_release_quiet_init(void)
+dp_run_quiet_init(void)
 {
 	next_emit_log = emit_log_hook;
 	emit_log_hook = keep_from_client;

@@ -11,7 +11,6 @@
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 
-#include "../places/dp_places.h"
 #include "reading.h"
 
 /* The column over the protected relation that is at the bottom of `relid`. */
@@ -24,16 +23,16 @@ base_column(Oid relid, AttrNumber attnum, Oid *base_relid)
 
 	if (dp_relation_lookup(relid) != NULL)
 	{
-		query = dp_release_select_columns(relid, &attnum, 1);
+		query = dp_reading_select_columns(relid, &attnum, 1);
 		*base_relid = relid;
 		test = (NullTest *) ((TargetEntry *) llast(query->targetList))->expr;
 		return (Node *) castNode(NullTest, test)->arg;
 	}
-	query = dp_release_select_columns(relid, &attnum, 1);
-	block = dp_release_verify_conditions(
-		dp_release_rewrite_conditions(query, NULL));
+	query = dp_reading_select_columns(relid, &attnum, 1);
+	block = dp_reading_verify_conditions(
+		dp_reading_rewrite_conditions(query, NULL));
 	*base_relid = block->relid;
-	test = llast_node(NullTest, dp_release_block_conditions(block));
+	test = llast_node(NullTest, dp_reading_block_conditions(block));
 	return dp_rowset_base(block->inner, (Node *) test->arg);
 }
 

@@ -18,14 +18,13 @@
 #include "utils/snapmgr.h"
 
 #include "reading.h"
-#include "release.h"
 
 /* Counts that each parallel worker may have and hand over. */
 #define WORKERS_MOST (INT64CONST(1) << 20)
 
 static const dp_use_methods *methods[DP_USES];
 
-/* dp_reading_register: see dp_release.h. */
+/* dp_reading_register: see dp_reading.h. */
 void
 dp_reading_register(dp_use_kind kind, const dp_use_methods *how)
 {
@@ -206,7 +205,7 @@ fill_data(const dp_reading *reading, const dp_reading_use *use,
 /*
  * dp_reading_run
  *	  Read the private rows, and hand what is made of them to the use's sink.
- *	  See dp_release.h.  The snapshot is a new one, or the transaction's.
+ *	  See dp_reading.h.  The snapshot is a new one, or the transaction's.
  *
  * Errors: those of the use's charge and begin, and as a private query's run:
  * 25000, 0A000, 25006 of the circumstances, 42501 and 55000 of rights, those
@@ -225,11 +224,11 @@ dp_reading_run(dp_reading *reading, const dp_reading_use *use)
 	Query	   *inner;
 
 	memset(&job, 0, sizeof(job));
-	dp_release_check_preconditions();
+	dp_run_check_preconditions();
 	dp_ledger_require_budget(reading->dataset, &reading->standing);
 	run.local = reading->standing.exempt;
 	PushActiveSnapshot(GetTransactionSnapshot());
-	inner = dp_release_make_ready(plan->block, &reading->standing,
+	inner = dp_run_make_ready(plan->block, &reading->standing,
 								  inner_query(plan), part_value(plan->block),
 								  &run);
 	job.kind = DP_READER_READING;
@@ -237,7 +236,7 @@ dp_reading_run(dp_reading *reading, const dp_reading_use *use)
 	job.relations = run.relations;
 	job.needs = run.needs;
 	job.input = plan->counting == NULL ? NIL :
-		dp_release_block_conditions(plan->block);
+		dp_reading_block_conditions(plan->block);
 	fill_data(reading, use, &job);
 	job.source = use->source;
 	job.source_context = use->context;

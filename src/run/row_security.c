@@ -39,7 +39,7 @@
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
 
-#include "release.h"
+#include "run.h"
 
 PG_FUNCTION_INFO_V1(dp_release_owns_statistics);
 
@@ -124,12 +124,12 @@ is_own_table(const RangeTblEntry *entry)
 /* ---- hooks ---- */
 
 /*
- * dp_release_hide_rows
+ * dp_run_hide_rows
  *	  The planner meets a relation of an ordinary statement: give it the
  *	  conditions that hide rows, and take its indexes.
  */
 void
-dp_release_hide_rows(PlannerInfo *root, RelOptInfo *rel)
+dp_run_hide_rows(PlannerInfo *root, RelOptInfo *rel)
 {
 	RangeTblEntry *entry = planner_rt_fetch(rel->relid, root);
 
@@ -167,13 +167,13 @@ keep_order(List *conditions)
 }
 
 /*
- * dp_release_hide_rows_first
+ * dp_run_hide_rows_first
  *	  Ways to read the relation are known, conditions not yet in order: none is
  *	  to come before those that hide rows, also of those that a join puts into
  *	  the scan, and all rows are read.
  */
 void
-dp_release_hide_rows_first(PlannerInfo *root, RelOptInfo *rel,
+dp_run_hide_rows_first(PlannerInfo *root, RelOptInfo *rel,
 						   const RangeTblEntry *entry)
 {
 	ListCell   *lc;

@@ -32,7 +32,7 @@
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
 
-#include "release.h"
+#include "run.h"
 
 /* The blocks of one planner call; on the stack of planner_hook_main. */
 typedef struct planner_call
@@ -61,9 +61,9 @@ forget_marker(Datum arg, int cacheid, uint32 hashvalue)
 	marker_cache = InvalidOid;
 }
 
-/* dp_release_marker: OID of dp_pg.release(bigint, integer). */
+/* dp_run_marker: OID of dp_pg.release(bigint, integer). */
 Oid
-dp_release_marker(void)
+dp_run_marker(void)
 {
 	Oid			namespace;
 	Oid			types[2] = {INT8OID, INT4OID};
@@ -233,7 +233,7 @@ split_query(planner_call *call, Query *query, const char *text)
 	ListCell   *lc;
 	int			share;
 
-	call->marker = dp_release_marker();
+	call->marker = dp_run_marker();
 	if (!OidIsValid(call->marker))
 		return;
 	if (forged_marker_walker((Node *) query, &call->marker))
@@ -292,19 +292,19 @@ plan_release_query(Query *query, const char *text, int options,
 	bool		inlines;		/* it may put functions' bodies into FROM */
 	bool		outer;
 
-	dp_release_refuse_loud();
+	dp_run_refuse_loud();
 	memset(&call, 0, sizeof(call));
 	inlines = may_hold_block_walker((Node *) query, NULL);
 	if (inlines)
 		split_query(&call, query, text);
-	dp_release_check_rights_first(query);
+	dp_run_check_rights_first(query);
 	if (call.blocks != NIL)
 		options &= ~CURSOR_OPT_PARALLEL_OK;
 
 	/* Always pushed: an unrelated planner call must not see outer blocks. */
 	call.outer = current_call;
 	current_call = &call;
-	outer = dp_release_expect_functions(inlines);
+	outer = dp_run_expect_functions(inlines);
 	PG_TRY();
 	{
 		plan = previous_planner ?
@@ -314,7 +314,7 @@ plan_release_query(Query *query, const char *text, int options,
 	PG_FINALLY();
 	{
 		current_call = call.outer;
-		(void) dp_release_expect_functions(outer);
+		(void) dp_run_expect_functions(outer);
 	}
 	PG_END_TRY();
 
@@ -340,7 +340,7 @@ add_release_path(PlannerInfo *root, RelOptInfo *rel, Index rti,
 	function = linitial(entry->functions);
 	if (!IsA(function->funcexpr, FuncExpr) ||
 		((FuncExpr *) function->funcexpr)->funcid < FirstNormalObjectId ||
-		((FuncExpr *) function->funcexpr)->funcid != dp_release_marker())
+		((FuncExpr *) function->funcexpr)->funcid != dp_run_marker())
 		return;
 	call = call_of_marker((FuncExpr *) function->funcexpr, &index);
 	if (call == NULL)
@@ -349,21 +349,21 @@ add_release_path(PlannerInfo *root, RelOptInfo *rel, Index rti,
 		return;
 	if (!bms_is_empty(rel->lateral_relids))
 		elog(ERROR, "release depends on an outer relation");
-	dp_release_add_path(root, rel, list_nth(call->blocks, index), call->nonce,
+	dp_run_add_path(root, rel, list_nth(call->blocks, index), call->nonce,
 						index);
 }
 
 /*
- * dp_release_init
+ * dp_run_init
  *	  Install the hooks and the node; called once, while preloading.
  */
 void
-dp_release_init(void)
+dp_run_init(void)
 {
-	dp_release_node_init();
-	dp_release_quiet_init();
+	dp_run_node_init();
+	dp_run_quiet_init();
 	dp_public_plan_init();
-	dp_release_work_init();
+	dp_run_work_init();
 	previous_planner = planner_hook;
 	planner_hook = plan_release_query;
 	previous_pathlist = set_rel_pathlist_hook;

@@ -32,7 +32,7 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
-#include "release.h"
+#include "run.h"
 
 /* Places in custom_private of the plan node. */
 enum
@@ -95,9 +95,9 @@ static const CustomExecMethods exec_methods = {
 	.ExplainCustomScan = explain_release
 };
 
-/* dp_release_node_init: register the node type; once, while preloading. */
+/* dp_run_node_init: register the node type; once, while preloading. */
 void
-dp_release_node_init(void)
+dp_run_node_init(void)
 {
 	RegisterCustomScanMethods(&scan_methods);
 }
@@ -116,12 +116,12 @@ estimated_groups(const dp_block *block)
 }
 
 /*
- * dp_release_add_path
+ * dp_run_add_path
  *	  Make the release the only way to scan the marker's relation.  Costs and
  *	  rows come from public facts: the number of group keys.
  */
 void
-dp_release_add_path(PlannerInfo *root, RelOptInfo *rel, List *block,
+dp_run_add_path(PlannerInfo *root, RelOptInfo *rel, List *block,
 					uint64 nonce, int index)
 {
 	CustomPath *path = makeNode(CustomPath);
@@ -167,7 +167,7 @@ plan_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *targets,
 	scan->custom_private = copyObject(path->custom_private);
 	scan->custom_exprs = (List *)
 		eval_const_expressions(root,
-							   (Node *) dp_release_parameter_exprs(block));
+							   (Node *) dp_run_parameter_exprs(block));
 	scan->methods = &scan_methods;
 	for (i = 0; i < function->funccolcount; i++)
 	{
@@ -263,7 +263,7 @@ pin_relations(release_state *state)
 	Query	   *inner = copyObject(state->block->inner);
 	ListCell   *lc;
 
-	foreach(lc, dp_release_take_rights(state->block, &state->standing, inner,
+	foreach(lc, dp_run_take_rights(state->block, &state->standing, inner,
 									   NULL))
 		state->relations = lappend(state->relations,
 								   relation_open(lfirst_oid(lc), NoLock));
@@ -317,8 +317,8 @@ prepare_release(release_state *state, bool tell)
 
 	foreach(lc, state->parameters)
 		arguments = lappend(arguments, evaluate(lfirst(lc), econtext));
-	spec = dp_release_prepare(state->block, &state->standing, arguments);
-	dp_release_check_prices(spec, &state->standing);
+	spec = dp_run_prepare(state->block, &state->standing, arguments);
+	dp_run_check_prices(spec, &state->standing);
 	dp_measure_check_cost(spec, tell);
 	return spec;
 }
@@ -334,7 +334,7 @@ run_release(release_state *state)
 
 	/* Rights, floor and ceiling may have changed since a cursor was begun. */
 	dp_ledger_require_budget(state->block->dataset, &state->standing);
-	state->shared->store = dp_release_run(prepare_release(state, true),
+	state->shared->store = dp_run_release(prepare_release(state, true),
 										  &state->standing,
 										  state->css.ss.ps.state,
 										  state->minimal->tts_tupleDescriptor);
@@ -437,6 +437,6 @@ explain_release(CustomScanState *node, List *ancestors, ExplainState *es)
 {
 	release_state *state = (release_state *) node;
 
-	dp_release_explain(prepare_release(state, false),
+	dp_run_explain(prepare_release(state, false),
 					   state->shared->store != NULL, node->ss.ps.state, es);
 }

@@ -1,5 +1,5 @@
 /*
- * locks.c
+ * toast_locks.c
  *	  Locks that would otherwise tell what the inner query reads.
  *
  * A table's TOAST relation is locked only while an out-of-line value is being
@@ -17,7 +17,7 @@
 #include "utils/relcache.h"
 #include "utils/syscache.h"
 
-#include "release.h"
+#include "run.h"
 
 static Oid
 toast_of(Oid relid)
@@ -52,12 +52,12 @@ lock_toast(Oid toast, List *locked)
 }
 
 /*
- * dp_release_lock_toast
+ * dp_run_lock_toast
  *	  Lock the TOAST relations of relations that are locked, for reading.
  *	  Answers their OIDs, and adds to *locked those of all that it locked.
  */
 List *
-dp_release_lock_toast(const List *relids, List **locked)
+dp_run_lock_toast(const List *relids, List **locked)
 {
 	List	   *toasts = NIL;
 	ListCell   *lc;

@@ -21,7 +21,7 @@
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
 
-#include "release.h"
+#include "run.h"
 
 typedef struct needs_context
 {

@@ -14,7 +14,7 @@
 #include "utils/snapmgr.h"
 #include "utils/timestamp.h"
 
-#include "release.h"
+#include "run.h"
 
 static void
 explain_value(const dp_description *d, ExplainState *es)
@@ -120,7 +120,7 @@ budget_text(const dp_release_spec *spec, bool charged)
 	int64		calls;
 
 	dp_ledger_read_standing(spec->block->dataset, &standing);
-	dp_release_request(spec, &request);
+	dp_run_request(spec, &request);
 	dp_ledger_read_preview(&request, &preview);
 	if (!standing.found)
 		return pstrdup("none");
@@ -174,7 +174,7 @@ explain_subquery(const dp_block *block, Query *subquery, EState *estate,
 	PlannedStmt *plan;
 	QueryDesc  *desc;
 
-	plan = dp_release_plan_subquery(block, subquery,
+	plan = dp_run_plan_subquery(block, subquery,
 									estate->es_param_list_info);
 	desc = CreateQueryDesc(plan, DP_PRIVATE_QUERY_TEXT, GetActiveSnapshot(),
 						   InvalidSnapshot, None_Receiver,
@@ -200,11 +200,11 @@ explain_subquery(const dp_block *block, Query *subquery, EState *estate,
 }
 
 /*
- * dp_release_explain
+ * dp_run_explain
  *	  Add a release to EXPLAIN's output.  Charges nothing, reads no row.
  */
 void
-dp_release_explain(const dp_release_spec *spec, bool charged, EState *estate,
+dp_run_explain(const dp_release_spec *spec, bool charged, EState *estate,
 				   ExplainState *es)
 {
 	ListCell   *lc;
@@ -216,7 +216,7 @@ dp_release_explain(const dp_release_spec *spec, bool charged, EState *estate,
 	ExplainOpenGroup("Released Values", "Released Values", false, es);
 	for (i = 0; i < spec->nmeasures; i++)
 	{
-		dp_description d = dp_release_describe(spec, i);
+		dp_description d = dp_run_describe(spec, i);
 
 		explain_value(&d, es);
 	}

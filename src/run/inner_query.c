@@ -1,5 +1,5 @@
 /*
- * inner.c
+ * inner_query.c
  *	  The inner query as it will run: the block's, with every dp_ aggregate
  *	  replaced by the exact aggregates its measurement needs.
  */
@@ -8,15 +8,15 @@
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 
-#include "release.h"
+#include "run.h"
 
 /*
- * dp_release_inner_query
+ * dp_run_inner_query
  *	  A fresh Query: keys first, then each measure's exact aggregates at
  *	  measure->first_column.
  */
 Query *
-dp_release_inner_query(dp_release_spec *spec)
+dp_run_inner_query(dp_release_spec *spec)
 {
 	Query	   *inner = copyObject(spec->block->inner);
 	List	   *targets = list_copy_head(inner->targetList, spec->nkeys);

@@ -18,7 +18,6 @@
 #include "utils/snapmgr.h"
 
 #include "reading.h"
-#include "release.h"
 
 #define MOST_CELLS (INT64CONST(1) << 24)	/* of a reading's tables */
 
@@ -46,7 +45,7 @@ check_rights(const dp_reading *reading)
 	const dp_block *block = reading->plan->block;
 
 	PushActiveSnapshot(GetTransactionSnapshot());
-	(void) dp_release_take_rights(block, &reading->standing,
+	(void) dp_run_take_rights(block, &reading->standing,
 								  copyObject(block->inner), NULL);
 	PopActiveSnapshot();
 }
@@ -58,9 +57,9 @@ make_reading(Oid relid, Query *query)
 	dp_block   *block;
 
 	dp_bridge_require_preload();
-	dp_release_check_preconditions();
-	query = dp_release_rewrite_conditions(query, NULL);
-	block = dp_release_verify_conditions(query);
+	dp_run_check_preconditions();
+	query = dp_reading_rewrite_conditions(query, NULL);
+	block = dp_reading_verify_conditions(query);
 	refuse_releases(block);
 	reading->relid = relid;
 	reading->base = block->relid;
@@ -83,13 +82,13 @@ read_predicates(Oid relid, List *texts)
 
 	reading->ncounts = list_length(texts);
 	reading->plan->counting =
-		dp_conditions_plan(dp_release_block_conditions(reading->plan->block));
+		dp_conditions_plan(dp_reading_block_conditions(reading->plan->block));
 	return reading;
 }
 
 /*
  * dp_reading_of_predicates
- *	  See dp_release.h.
+ *	  See dp_reading.h.
  *
  * Errors: those of dp_block_read_predicates, with the predicate in their
  * context; 0A000 what is not allowed on private rows; 42501 no budget; 54000
@@ -231,7 +230,7 @@ read_tables(Oid relid, int naxes, dp_axis *const *axes, int ntables,
 	used = used_axes(naxes, axes, ntables, tables, place, &nused);
 	for (i = 0; i < nused; i++)
 		columns[i] = used[i]->attnum;
-	query = dp_release_select_columns(relid, columns, nused);
+	query = dp_reading_select_columns(relid, columns, nused);
 	for (i = 0; i < nused; i++)
 		check_axis(relid, used[i]);
 	reading = make_reading(relid, query);
@@ -239,7 +238,7 @@ read_tables(Oid relid, int naxes, dp_axis *const *axes, int ntables,
 	reading->plan->spec = dp_counted_spec(nused, used, ntables,
 										  counted_tables(ntables, tables,
 														 place), whole);
-	for_each_from(lc, dp_release_block_conditions(reading->plan->block), 1)
+	for_each_from(lc, dp_reading_block_conditions(reading->plan->block), 1)
 		reading->plan->columns = lappend(reading->plan->columns,
 										 lfirst_node(NullTest, lc)->arg);
 	return reading;
@@ -247,7 +246,7 @@ read_tables(Oid relid, int naxes, dp_axis *const *axes, int ntables,
 
 /*
  * dp_reading_of_tables
- *	  See dp_release.h.  Axes and tables may go away afterwards.
+ *	  See dp_reading.h.  Axes and tables may go away afterwards.
  *
  * Errors: 54000 too many cells or columns; 55000 a column has changed since
  * the axis was made; others as dp_reading_of_predicates.
@@ -259,7 +258,7 @@ dp_reading_of_tables(Oid relid, int naxes, dp_axis *const *axes, int ntables,
 	return read_tables(relid, naxes, axes, ntables, tables, false);
 }
 
-/* dp_reading_of_whole_tables: see dp_release.h; else the same. */
+/* dp_reading_of_whole_tables: see dp_reading.h; else the same. */
 dp_reading *
 dp_reading_of_whole_tables(Oid relid, int naxes, dp_axis *const *axes,
 						   int ntables, const dp_reading_table *tables)

@@ -41,10 +41,10 @@
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
-#include "release.h"
+#include "run.h"
 
-/* See release.h. */
-const char	dp_release_named_text[] = "dp_argmax(relation, predicates)";
+/* See run.h. */
+const char	dp_run_named_text[] = "dp_argmax(relation, predicates)";
 
 /* ---- rights ---- */
 
@@ -118,7 +118,7 @@ check_owners(const dp_relation *relation, const dp_ledger_standing *standing)
 }
 
 /*
- * dp_release_take_rights
+ * dp_run_take_rights
  *	  Give the inner query the owner's right to read the protected relation.
  *	  Returns the OIDs of the relations it names, its rights on them checked;
  *	  facts, or NULL: receives what is said of the relation.
@@ -130,7 +130,7 @@ check_owners(const dp_relation *relation, const dp_ledger_standing *standing)
  * is no longer protected.
  */
 List *
-dp_release_take_rights(const dp_block *block,
+dp_run_take_rights(const dp_block *block,
 					   const dp_ledger_standing *standing, Query *query,
 					   dp_public_facts *facts)
 {
@@ -203,11 +203,11 @@ scalar_nothing(DestReceiver *self)
 }
 
 /*
- * dp_release_plan_subquery
+ * dp_run_plan_subquery
  *	  Plan a hoisted subquery of the block as the analyst's own query.
  */
 PlannedStmt *
-dp_release_plan_subquery(const dp_block *block, Query *subquery,
+dp_run_plan_subquery(const dp_block *block, Query *subquery,
 						 ParamListInfo params)
 {
 	Query	   *query = copyObject(subquery);
@@ -228,11 +228,11 @@ dp_release_plan_subquery(const dp_block *block, Query *subquery,
 }
 
 /*
- * dp_release_execute
+ * dp_run_execute
  *	  Run the asker's own plan under the active snapshot.
  */
 void
-dp_release_execute(PlannedStmt *plan, const char *text,
+dp_run_execute(PlannedStmt *plan, const char *text,
 				   DestReceiver *receiver, ParamListInfo params,
 				   QueryEnvironment *environment)
 {
@@ -278,8 +278,8 @@ run_subquery(const dp_block *block, Query *subquery, const dp_inner *run)
 
 	if (run->named)
 		dp_ledger_act_as_asker(&acting, false);
-	plan = dp_release_plan_subquery(block, subquery, run->params);
-	dp_release_execute(plan, DP_PRIVATE_QUERY_TEXT, &scalar.receiver,
+	plan = dp_run_plan_subquery(block, subquery, run->params);
+	dp_run_execute(plan, DP_PRIVATE_QUERY_TEXT, &scalar.receiver,
 					   run->params, run->environment);
 	if (run->named)
 		dp_ledger_act_as_before(&acting);
@@ -347,13 +347,13 @@ may_use_workers(const dp_release_spec *spec)
 	return spec->nkeys == 0 || size * spec->groups <= WORKER_BYTES;
 }
 
-/* dp_release_request: what the release asks the ledger for. */
+/* dp_run_request: what the release asks the ledger for. */
 void
-dp_release_request(const dp_release_spec *spec, dp_ledger_request *request)
+dp_run_request(const dp_release_spec *spec, dp_ledger_request *request)
 {
 	memset(request, 0, sizeof(*request));
 	namestrcpy(&request->dataset, spec->block->dataset);
-	strlcpy(request->mechanism, dp_release_mechanism_text(spec),
+	strlcpy(request->mechanism, dp_run_mechanism_text(spec),
 			DP_MECHANISM_LENGTH);
 	request->charge = spec->charge;
 	request->releases = spec->nmeasures;
@@ -370,22 +370,22 @@ charge_release(void *context)
 	dp_ledger_request request;
 	dp_ledger_receipt receipt;
 
-	dp_release_request(spec, &request);
+	dp_run_request(spec, &request);
 	dp_ledger_charge(&request, &receipt);
-	dp_release_remember(spec, &receipt);
+	dp_run_remember(spec, &receipt);
 }
 
 /*
- * dp_release_make_ready
+ * dp_run_make_ready
  *	  An inner query of the block with its parameters filled in, subqueries
  *	  run for it, and the right to read; `part` is the value of the block's
  *	  part, or NULL.  Requires an active snapshot.
  *
- * Errors: 42501 and 55000 as dp_release_take_rights; 0A000 when rewriting put
+ * Errors: 42501 and 55000 as dp_run_take_rights; 0A000 when rewriting put
  * something into the query that private rows must not meet.
  */
 Query *
-dp_release_make_ready(const dp_block *block,
+dp_run_make_ready(const dp_block *block,
 					  const dp_ledger_standing *standing, Query *inner,
 					  Const *part, dp_inner *run)
 {
@@ -401,7 +401,7 @@ dp_release_make_ready(const dp_block *block,
 	refusal = dp_expression_check_query(inner);
 	if (refusal != NULL)
 		dp_bridge_raise_refusal(refusal, NULL);
-	run->relations = dp_release_take_rights(block, standing, inner,
+	run->relations = dp_run_take_rights(block, standing, inner,
 											&run->facts);
 	return inner;
 }
@@ -428,7 +428,7 @@ static PlannedStmt *
 plan_release(dp_release_spec *spec, const dp_ledger_standing *standing,
 			 dp_inner *run)
 {
-	Query	   *inner = dp_release_inner_query(spec);
+	Query	   *inner = dp_run_inner_query(spec);
 
 	run->local = standing->exempt;
 	run->facts.groups = (long) spec->groups + 1;
@@ -437,19 +437,19 @@ plan_release(dp_release_spec *spec, const dp_ledger_standing *standing,
 		run->facts.part_attnum = spec->block->part_attnum;
 		run->facts.part_value = spec->part_value;
 	}
-	inner = dp_release_make_ready(spec->block, standing, inner,
+	inner = dp_run_make_ready(spec->block, standing, inner,
 								  spec->part_value, run);
 	dp_measure_group_by_place(spec, inner);
 	return dp_inner_plan(run, inner, may_use_workers(spec));
 }
 
 /*
- * dp_release_run
+ * dp_run_release
  *	  Run a prepared release and answer its rows.  The tuplestore lives in the
  *	  current context; everything else is freed.
  */
 Tuplestorestate *
-dp_release_run(dp_release_spec *spec, const dp_ledger_standing *standing,
+dp_run_release(dp_release_spec *spec, const dp_ledger_standing *standing,
 			   EState *estate, TupleDesc result)
 {
 	answer_rows rows = {tuplestore_begin_heap(true, false, work_mem), NULL};
@@ -458,13 +458,13 @@ dp_release_run(dp_release_spec *spec, const dp_ledger_standing *standing,
 											   ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(work);
 	dp_inner	run = {estate->es_param_list_info, estate->es_queryEnv, work,
-	estate->es_sourceText == dp_release_named_text};
+	estate->es_sourceText == dp_run_named_text};
 	dp_reader_job job;
 
-	dp_release_check_preconditions();
+	dp_run_check_preconditions();
 	PushActiveSnapshot(estate->es_snapshot);
-	dp_release_check_part(spec, estate->es_snapshot);
-	dp_release_fill_job(spec, standing, result, &job);
+	dp_run_check_part(spec, estate->es_snapshot);
+	dp_run_fill_job(spec, standing, result, &job);
 	job.plan = plan_release(spec, standing, &run);
 	job.relations = run.relations;
 	job.needs = run.needs;

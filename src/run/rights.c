@@ -13,7 +13,7 @@
 #include "nodes/nodeFuncs.h"
 #include "nodes/pathnodes.h"
 
-#include "release.h"
+#include "run.h"
 
 /*
  * Everything of a level that the planner will see: it leaves out SELECTs in
@@ -96,7 +96,7 @@ check_rights_walker(Node *node, void *context)
 }
 
 /*
- * dp_release_check_rights_first
+ * dp_run_check_rights_first
  *	  Raise 42501 when a right is missing for a statement that reaches a
  *	  protected relation: directly, through a part of it or a view, at any
  *	  level.  Everything else is left to execution.
@@ -106,7 +106,7 @@ check_rights_walker(Node *node, void *context)
  * relation.  A statement whose rights are there pays for one more check.
  */
 void
-dp_release_check_rights_first(Query *query)
+dp_run_check_rights_first(Query *query)
 {
 	if (lacks_right_walker((Node *) query, NULL) &&
 		reaches_protected_walker((Node *) query, NULL))
@@ -117,12 +117,12 @@ dp_release_check_rights_first(Query *query)
 static bool expects_functions = false;
 
 /*
- * dp_release_expect_functions
+ * dp_run_expect_functions
  *	  Say so, until the value that it returns is set back: the statement has
  *	  a set-returning function that a user made.
  */
 bool
-dp_release_expect_functions(bool expect)
+dp_run_expect_functions(bool expect)
 {
 	bool		outer = expects_functions;
 
@@ -131,13 +131,13 @@ dp_release_expect_functions(bool expect)
 }
 
 /*
- * dp_release_check_rights_met
+ * dp_run_check_rights_met
  *	  The same for a relation that the planner has come to: the bodies of SQL
  *	  functions that it puts into FROM were not part of the statement above.
  *	  Called before statistics of the relation are read.
  */
 void
-dp_release_check_rights_met(PlannerInfo *root, Oid relid)
+dp_run_check_rights_met(PlannerInfo *root, Oid relid)
 {
 	PlannerInfo *level;
 

@@ -2,13 +2,13 @@
  * public.h
  *	  What the public_*.c files share: plans from public facts.
  */
-#ifndef DP_RELEASE_PUBLIC_H
-#define DP_RELEASE_PUBLIC_H
+#ifndef DP_RUN_PUBLIC_H
+#define DP_RUN_PUBLIC_H
 
 #include "nodes/pathnodes.h"
 #include "nodes/plannodes.h"
 
-#include "release.h"
+#include "run.h"
 
 /* public_size.c */
 extern void dp_public_size(PlannerInfo *root, Oid relid, RelOptInfo *rel,
@@ -22,4 +22,4 @@ extern bool dp_public_prefer_index(RelOptInfo *rel);
 extern bool dp_public_reads_part(const IndexScan *scan,
 								 const dp_public_facts *facts);
 
-#endif							/* DP_RELEASE_PUBLIC_H */
+#endif							/* DP_RUN_PUBLIC_H */

@@ -1,0 +1,114 @@
+/*
+ * run.h
+ *	  Private to the run folder: a block made ready to run, and the steps of
+ *	  running it.
+ */
+#ifndef DP_RUN_RUN_H
+#define DP_RUN_RUN_H
+
+#include "executor/instrument.h"
+#include "executor/tuptable.h"
+#include "nodes/pathnodes.h"
+#include "nodes/execnodes.h"
+#include "tcop/dest.h"
+#include "utils/tuplestore.h"
+
+#include "dp_run.h"
+
+/* Parameters of the aggregates, whose values dp_run_prepare is given, as
+ * a list of constants. */
+extern List *dp_run_parameter_exprs(const dp_block *block);
+extern dp_release_spec *dp_run_prepare(dp_block *block,
+										   const dp_ledger_standing *standing,
+										   List *arguments);
+/* 22023 when a price is outside what the dataset's owner allows. */
+extern void dp_run_check_prices(const dp_release_spec *spec,
+									const dp_ledger_standing *standing);
+extern const char *dp_run_mechanism_name(const dp_measure *measure);
+extern char *dp_run_mechanism_text(const dp_release_spec *spec);
+
+/* needs.c */
+extern bool dp_inner_find_needs(Query *inner, dp_reader_needs *needs,
+								bool *toast);
+
+/* run.c */
+extern void dp_run_request(const dp_release_spec *spec,
+							   dp_ledger_request *request);
+
+extern Tuplestorestate *dp_run_release(dp_release_spec *spec,
+									   const dp_ledger_standing *standing,
+									   EState *estate, TupleDesc result);
+extern PlannedStmt *dp_run_plan_subquery(const dp_block *block,
+											 Query *subquery,
+											 ParamListInfo params);
+
+/* public_plan.c */
+extern void dp_public_plan_init(void);
+extern PlannedStmt *dp_public_plan(Query *inner, bool workers,
+								   dp_public_facts *facts);
+
+/* rights.c */
+extern void dp_run_check_rights_first(Query *query);
+extern bool dp_run_expect_functions(bool expect);
+extern void dp_run_check_rights_met(PlannerInfo *root, Oid relid);
+
+/* row_security.c */
+extern void dp_run_hide_rows(PlannerInfo *root, RelOptInfo *rel);
+extern void dp_run_hide_rows_first(PlannerInfo *root, RelOptInfo *rel,
+									   const RangeTblEntry *entry);
+
+/* part_charge.c */
+extern void dp_run_set_part(dp_release_spec *spec, bool replace,
+								Datum value, bool isnull);
+extern void dp_run_check_part(dp_release_spec *spec, Snapshot snapshot);
+
+/* toast_locks.c */
+extern List *dp_run_lock_toast(const List *relids, List **locked);
+
+/* work.c */
+extern void dp_run_fill_job(const dp_release_spec *spec,
+								const dp_ledger_standing *standing,
+								TupleDesc result, dp_reader_job *job);
+extern void dp_run_work_init(void);
+
+/* inner_query.c */
+extern Query *dp_run_inner_query(dp_release_spec *spec);
+
+/* explain.c */
+struct ExplainState;
+extern void dp_run_explain(const dp_release_spec *spec, bool charged,
+							   EState *estate, struct ExplainState *es);
+
+/* last_release.c */
+extern void dp_run_remember(const dp_release_spec *spec,
+								const dp_ledger_receipt *receipt);
+
+/* describe.c: one released value for people: all texts palloc'd. */
+typedef struct dp_description
+{
+	char	   *name;			/* "dp_sum(age)" or the aggregate's name */
+	char	   *mechanism;
+	char	   *epsilon;
+	char	   *delta;
+	char	   *rho;
+	char	   *sensitivity;
+	char	   *scale;
+	char	   *error;			/* 95% error */
+} dp_description;
+
+extern dp_description dp_run_describe(const dp_release_spec *spec,
+										  int measure);
+
+/* planner.c: the range table function that stands for a release */
+extern Oid	dp_run_marker(void);	/* InvalidOid: not installed */
+
+/* node.c */
+extern void dp_run_node_init(void);
+extern void dp_run_add_path(PlannerInfo *root, RelOptInfo *rel,
+								List *block, uint64 nonce, int index);
+
+/* quiet.c */
+extern void dp_run_quiet_init(void);
+extern void dp_run_refuse_loud(void);
+
+#endif							/* DP_RUN_RUN_H */
