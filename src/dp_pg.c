@@ -33,7 +33,7 @@ _PG_init(void)
 	dp_bridge_settings_init();
 	dp_ledger_init();
 	dp_reader_init();
-	dp_relation_init();
+	dp_protect_init();
 	dp_run_init();
 	dp_reading_init();
 	dp_workload_init();

@@ -59,6 +59,6 @@ extern bool dp_declare_is_guarded(Oid relid, AttrNumber attnum,
 /* The protected ancestor (or the relation itself), InvalidOid when none. */
 extern Oid	dp_relation_protected_root(Oid relid);
 extern char *dp_relation_qualified_name(Oid relid);
-extern void dp_relation_init(void); /* hooks; from _PG_init */
+extern void dp_protect_init(void);	/* hooks; from _PG_init */
 
 #endif							/* DP_PROTECT_H */

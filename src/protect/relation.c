@@ -518,10 +518,3 @@ dp_relation_qualified_name(Oid relid)
 		return psprintf("%u", relid);
 	return quote_qualified_identifier(namespace, name);
 }
-
-/* dp_relation_init: install the hooks of this part; from _PG_init. */
-void
-dp_relation_init(void)
-{
-	dp_relation_watch_init();
-}

@@ -70,9 +70,8 @@ extern char *dp_relation_declared_unit(Oid relid);
 extern Oid	dp_relation_owner(Oid relid);
 extern bool dp_relation_left_dataset(Oid relid);
 
-/* relation_exposure.c */
+/* exposure.c */
 extern List *dp_relation_list_tree(Oid relid, LOCKMODE lockmode);
-extern List *dp_relation_list_exposures(Oid relid, LOCKMODE lockmode);
 extern void dp_exposure_add_grants(dp_exposure_search *search, Oid relid,
 								   AclMode mask, const List *columns,
 								   const char *severity, const char *clause,
@@ -86,14 +85,17 @@ extern char *dp_exposure_describe(const dp_exposure *exposure);
 extern char *dp_exposure_remedy(const dp_exposure *exposure);
 extern char *dp_exposure_explain(const List *exposures, char **hint);
 
-/* relation_reader.c */
+/* exposure_find.c */
+extern List *dp_relation_list_exposures(Oid relid, LOCKMODE lockmode);
+
+/* exposure_reader.c */
 extern bool dp_relation_is_security_invoker(Oid view);
 extern List *dp_relation_rule_queries(HeapTuple rule);
 extern void dp_exposure_add_readers(dp_exposure_search *search,
 									const List *relids, AclMode mask,
 									const char *severity, const char *clause);
 
-/* relation_reference.c */
+/* exposure_reference.c */
 extern void dp_exposure_add_references(dp_exposure_search *search);
 
 /* publish.c */
@@ -101,10 +103,7 @@ extern void dp_relation_run_command(const char *command);
 extern Oid	dp_publish_view(Oid relid, char *publish);
 extern void dp_publish_grant(Oid relid, Oid view, const char *dataset);
 
-/* relation_watch.c */
-extern void dp_relation_watch_init(void);
-
-/* protect.c */
+/* require.c */
 extern void dp_relation_require_writable(const char *function);
 extern void dp_relation_require_owner(Oid relid);
 extern char *dp_relation_require_protected(Oid relid);

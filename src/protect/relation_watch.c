@@ -311,9 +311,9 @@ watch_utility(PlannedStmt *pstmt, const char *query_string,
 	}
 }
 
-/* dp_relation_watch_init: put the hook in front of those already there. */
+/* dp_protect_init: put the hook in front of those already there. */
 void
-dp_relation_watch_init(void)
+dp_protect_init(void)
 {
 	previous_utility = ProcessUtility_hook;
 	ProcessUtility_hook = watch_utility;

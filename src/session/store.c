@@ -21,15 +21,6 @@
 
 #define QUESTION_KEY "session_question_pkey"
 
-/* dp_session_init: from _PG_init, in every process. */
-void
-dp_session_init(void)
-{
-	dp_ledger_register_task(DP_TASK_SESSION, &dp_session_tasks);
-	dp_session_sparse_init();
-	dp_session_question_init();
-}
-
 static void
 raise_over(int64 id, const char *detail, const char *hint)
 {

@@ -1,23 +1,10 @@
 /*
- * relation_exposure.c
- *	  Through what other roles can learn rows of a protected relation.
+ * exposure.c
+ *	  A way by which another role can learn rows of a protected relation: how
+ *	  it is noted, and told.
  *
- * Only what is granted directly counts, and owners and superusers do not:
- *
- * - table and column privileges on the relation, on every descendant (whose
- *	 rows are its rows) and on every ancestor (through which its rows are
- *	 read): SELECT, UPDATE and DELETE (the number of rows met, RETURNING),
- *	 REFERENCES (a foreign key probes for a key), TRIGGER (own code sees rows),
- *	 MAINTAIN (VACUUM VERBOSE counts rows), and INSERT when a unique index or
- *	 an exclusion constraint somewhere in the tree answers whether a value
- *	 exists;
- * - a part that belongs to another role, or runs its trigger function;
- * - views, materialized views and rules that read with the rights of somebody
- *	 who may (relation_reader.c);
- * - foreign keys in both directions (relation_reference.c).
- *
- * dp_protect refuses them, the utility hook warns of them, dp_audit lists
- * them.
+ * Only what is granted directly counts, and owners and superusers do not.
+ * exposure_find.c says what is searched.
  */
 #include "postgres.h"
 
@@ -45,11 +32,6 @@
 #include "utils/tuplestore.h"
 
 #include "relation_internal.h"
-
-/* Privileges through which rows can be learnt, INSERT aside. */
-#define READING_PRIVILEGES \
-	(ACL_SELECT | ACL_UPDATE | ACL_DELETE | ACL_REFERENCES | ACL_TRIGGER | \
-	 ACL_MAINTAIN)
 
 static const struct
 {
@@ -221,8 +203,6 @@ dp_exposure_add_other(dp_exposure_search *search, Oid relid,
 	search->found = lappend(search->found, exposure);
 }
 
-/* ---- the tree itself ---- */
-
 /*
  * dp_relation_list_tree
  *	  OIDs of the relation, its descendants and its ancestors, the relation
@@ -243,138 +223,6 @@ dp_relation_list_tree(Oid relid, LOCKMODE lockmode)
 		ancestors = list_concat_unique_oid(ancestors, parents);
 	}
 	return list_concat_unique_oid(tree, ancestors);
-}
-
-/* Does an index of the table reject rows, and so answer for their values? */
-static bool
-has_rejecting_index(Oid relid)
-{
-	Relation	rel = table_open(IndexRelationId, AccessShareLock);
-	ScanKeyData key;
-	SysScanDesc scan;
-	HeapTuple	tuple;
-	bool		found = false;
-
-	ScanKeyInit(&key, Anum_pg_index_indrelid, BTEqualStrategyNumber, F_OIDEQ,
-				ObjectIdGetDatum(relid));
-	scan = systable_beginscan(rel, IndexIndrelidIndexId, true, NULL, 1, &key);
-	while (!found && HeapTupleIsValid(tuple = systable_getnext(scan)))
-	{
-		Form_pg_index form = (Form_pg_index) GETSTRUCT(tuple);
-
-		found = form->indisunique || form->indisexclusion;
-	}
-	systable_endscan(scan);
-	table_close(rel, AccessShareLock);
-	return found;
-}
-
-static AclMode
-privileges_of_tree(const List *tree)
-{
-	ListCell   *cell;
-
-	foreach(cell, tree)
-		if (has_rejecting_index(lfirst_oid(cell)))
-			return READING_PRIVILEGES | ACL_INSERT;
-	return READING_PRIVILEGES;
-}
-
-/* Owner of a function, InvalidOid when it is gone. */
-static Oid
-function_owner(Oid function)
-{
-	HeapTuple	tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
-	Oid			owner = InvalidOid;
-
-	if (HeapTupleIsValid(tuple))
-	{
-		owner = ((Form_pg_proc) GETSTRUCT(tuple))->proowner;
-		ReleaseSysCache(tuple);
-	}
-	return owner;
-}
-
-/* Trigger functions that another role owns and may redefine at any time. */
-static void
-add_triggers(dp_exposure_search *search, Oid relid)
-{
-	Relation	rel = table_open(TriggerRelationId, AccessShareLock);
-	ScanKeyData key;
-	SysScanDesc scan;
-	HeapTuple	tuple;
-
-	ScanKeyInit(&key, Anum_pg_trigger_tgrelid, BTEqualStrategyNumber, F_OIDEQ,
-				ObjectIdGetDatum(relid));
-	scan = systable_beginscan(rel, TriggerRelidNameIndexId, true, NULL, 1,
-							  &key);
-	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
-	{
-		Form_pg_trigger form = (Form_pg_trigger) GETSTRUCT(tuple);
-		const char *name = quote_identifier(NameStr(form->tgname));
-		const char *table = dp_relation_qualified_name(relid);
-		Oid			owner = function_owner(form->tgfoid);
-
-		/* a partition's copy goes with the trigger of its parent */
-		if (form->tgisinternal || OidIsValid(form->tgparentid) ||
-			!OidIsValid(owner) || dp_exposure_is_owner(owner, search->owner))
-			continue;
-		dp_exposure_add_other(search, relid, "high",
-							  psprintf("trigger %s on %s runs function %s, "
-									   "which belongs to %s", name, table,
-									   format_procedure(form->tgfoid),
-									   dp_exposure_role_name(owner)),
-							  psprintf("DROP TRIGGER %s ON %s;",
-									   name, table));
-	}
-	systable_endscan(scan);
-	table_close(rel, AccessShareLock);
-}
-
-static void
-add_part(dp_exposure_search *search, Oid part, AclMode mask)
-{
-	Oid			owner = dp_relation_owner(part);
-	const char *name = dp_relation_qualified_name(part);
-
-	if (!OidIsValid(owner))
-		return;
-	if (!dp_exposure_is_owner(owner, search->owner))
-		dp_exposure_add_other(search, part, "critical",
-							  psprintf("%s belongs to %s", name,
-									   dp_exposure_role_name(owner)),
-							  psprintf("ALTER TABLE %s OWNER TO %s;", name,
-									   dp_exposure_role_name(search->owner)));
-	dp_exposure_add_grants(search, part, mask, NIL, "critical", NULL, NULL);
-	if (list_member_oid(search->parts, part))
-		add_triggers(search, part);
-}
-
-/*
- * dp_relation_list_exposures
- *	  All exposures (dp_exposure *) of a protected relation, or of one that is
- *	  to be; descendants are locked in lockmode.  NIL when it is gone.
- */
-List *
-dp_relation_list_exposures(Oid relid, LOCKMODE lockmode)
-{
-	dp_exposure_search search;
-	List	   *tree;
-	AclMode		mask;
-	ListCell   *cell;
-
-	search.owner = dp_relation_owner(relid);
-	search.found = NIL;
-	if (!OidIsValid(search.owner))
-		return NIL;
-	tree = dp_relation_list_tree(relid, lockmode);
-	search.parts = find_all_inheritors(relid, NoLock, NULL);
-	mask = privileges_of_tree(tree);
-	foreach(cell, tree)
-		add_part(&search, lfirst_oid(cell), mask);
-	dp_exposure_add_readers(&search, tree, mask, "critical", NULL);
-	dp_exposure_add_references(&search);
-	return search.found;
 }
 
 /* ---- telling ---- */
@@ -467,52 +315,4 @@ dp_exposure_explain(const List *exposures, char **hint)
 	appendStringInfoChar(&detail, '.');
 	*hint = commands.data;
 	return detail.data;
-}
-
-PG_FUNCTION_INFO_V1(dp_relation_exposures);
-
-/* One row of dp_pg.exposures(). */
-static void
-put_exposure(ReturnSetInfo *info, Oid root, const dp_exposure *exposure)
-{
-	Datum		values[7];
-	bool		nulls[7] = {false, false, false, false, false, false, false};
-	bool		privilege = exposure->privileges != 0;
-
-	values[0] = ObjectIdGetDatum(root);
-	values[1] = ObjectIdGetDatum(exposure->relid);
-	values[2] = CStringGetTextDatum(exposure->severity);
-	values[3] = CStringGetTextDatum(dp_exposure_describe(exposure));
-	values[4] = CStringGetTextDatum(dp_exposure_remedy(exposure));
-	nulls[5] = !privilege || exposure->command == NULL;
-	values[5] = nulls[5] ? (Datum) 0 : CStringGetTextDatum(exposure->command);
-	values[6] = BoolGetDatum(privilege);
-	tuplestore_putvalues(info->setResult, info->setDesc, values, nulls);
-}
-
-/*
- * dp_relation_exposures
- *	  SQL: dp_pg.exposures() -> setof (relation oid, part oid, severity text,
- *	  finding text, remedy text, alternative text, privilege boolean), over all
- *	  protected relations of the database.
- */
-Datum
-dp_relation_exposures(PG_FUNCTION_ARGS)
-{
-	ReturnSetInfo *info = (ReturnSetInfo *) fcinfo->resultinfo;
-	List	   *roots;
-	ListCell   *cell;
-
-	InitMaterializedSRF(fcinfo, 0);
-	roots = dp_relation_list_protected();
-	foreach(cell, roots)
-	{
-		Oid			root = lfirst_oid(cell);
-		List	   *exposures = dp_relation_list_exposures(root, NoLock);
-		ListCell   *inner;
-
-		foreach(inner, exposures)
-			put_exposure(info, root, lfirst(inner));
-	}
-	return (Datum) 0;
 }

@@ -1,5 +1,5 @@
 /*
- * relation_reference.c
+ * exposure_reference.c
  *	  Foreign keys through which other roles learn which values protected rows
  *	  have.
  *

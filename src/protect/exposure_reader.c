@@ -1,5 +1,5 @@
 /*
- * relation_reader.c
+ * exposure_reader.c
  *	  What reads protected rows with the rights of somebody who may: views,
  *	  materialized views and rules.
  *

@@ -1,0 +1,123 @@
+/*
+ * require.c
+ *	  What the functions of an owner require before they change anything.
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "access/xlog.h"
+#include "catalog/catalog.h"
+#include "catalog/dependency.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_inherits.h"
+#include "catalog/pg_type.h"
+#include "executor/spi.h"
+#include "fmgr.h"
+#include "miscadmin.h"
+#include "storage/lmgr.h"
+#include "utils/builtins.h"
+#include "utils/inval.h"
+#include "utils/lsyscache.h"
+#include "utils/syscache.h"
+#include "utils/typcache.h"
+
+#include "declare_internal.h"
+#include "relation_internal.h"
+
+/*
+ * dp_relation_require_writable
+ *	  25006 in a read-only transaction or in recovery.
+ */
+void
+dp_relation_require_writable(const char *function)
+{
+	if (!RecoveryInProgress() && !XactReadOnly)
+		return;
+	ereport(ERROR,
+			(errcode(ERRCODE_READ_ONLY_SQL_TRANSACTION),
+			 errmsg("cannot execute %s in a read-only transaction", function),
+			 errdetail("It writes to the catalog of dp_pg."),
+			 errhint("Run it on the primary server, in a read-write "
+					 "transaction.")));
+}
+
+/*
+ * dp_relation_require_owner
+ *	  The current user owns the table, or 42501; 42P01 when it is gone.
+ */
+void
+dp_relation_require_owner(Oid relid)
+{
+	if (!SearchSysCacheExists1(RELOID, ObjectIdGetDatum(relid)))
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_TABLE),
+				 errmsg("relation with OID %u does not exist", relid),
+				 errdetail("It was dropped, or never existed."),
+				 errhint("Give the name of a table.")));
+	if (!object_ownercheck(RelationRelationId, relid, GetUserId()))
+		ereport(ERROR,
+				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+				 errmsg("must be owner of relation \"%s\"",
+						get_rel_name(relid)),
+				 errdetail("Only the owner of a table may say what in it is "
+						   "private."),
+				 errhint("Act as role %s.",
+						 dp_exposure_role_name(dp_relation_owner(relid)))));
+}
+
+/*
+ * dp_relation_require_protected
+ *	  The dataset of the relation, or 42704 when it is not protected itself.
+ */
+char *
+dp_relation_require_protected(Oid relid)
+{
+	char	   *dataset = dp_relation_dataset(relid);
+	Oid			root;
+
+	if (dataset != NULL)
+		return dataset;
+	root = dp_relation_protected_root(relid);
+	ereport(ERROR,
+			(errcode(ERRCODE_UNDEFINED_OBJECT),
+			 errmsg("relation \"%s\" is not protected", get_rel_name(relid)),
+			 errdetail("Only a relation that was protected with dp_protect() "
+					   "has declarations."),
+			 OidIsValid(root) ?
+			 errhint("It is a part of protected relation %s: name that one.",
+					 dp_relation_qualified_name(root)) :
+			 errhint("Call dp_protect('%s') first.",
+					 dp_relation_qualified_name(relid))));
+	return NULL;
+}
+
+/*
+ * dp_relation_require_dataset
+ *	  The current user owns the dataset, or 42501.
+ */
+void
+dp_relation_require_dataset(const char *dataset)
+{
+	if (!dp_ledger_owns_dataset(GetUserId(), dataset))
+		ereport(ERROR,
+				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+				 errmsg("must be owner of dataset \"%s\"", dataset),
+				 errdetail("The relation belongs to you, but its dataset does "
+						   "not."),
+				 errhint("Ask the owner of the dataset, who is named in "
+						 "dp_pg.dataset.")));
+}
+
+/*
+ * dp_relation_invalidate_tree
+ *	  Make cached plans over the relation and its parts plan again.
+ */
+void
+dp_relation_invalidate_tree(Oid relid)
+{
+	List	   *tree = dp_relation_list_tree(relid, NoLock);
+	ListCell   *cell;
+
+	foreach(cell, tree)
+		CacheInvalidateRelcacheByRelid(lfirst_oid(cell));
+}
