@@ -86,7 +86,7 @@ extern dp_reading *dp_reading_of_whole_tables(Oid relid, int naxes,
 typedef enum dp_use_kind
 {
 	DP_USE_NUMBER,				/* src/workload/count.c */
-	DP_USE_SPARSE_VECTOR,		/* src/session/sparse_batch.c */
+	DP_USE_SPARSE_VECTOR,		/* src/session/sparse_vector.c */
 	DP_USE_QUESTION,			/* src/session/question.c */
 	DP_USE_SMALLDB,				/* src/synth/smalldb_run.c */
 	DP_USE_NET,					/* src/synth/net_run.c */

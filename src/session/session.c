@@ -4,7 +4,7 @@
  */
 #include "postgres.h"
 
-#include "sparse.h"
+#include "session_sparse.h"
 #include "store.h"
 
 /* dp_session_init: from _PG_init, in every process. */

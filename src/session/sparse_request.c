@@ -9,7 +9,7 @@
 #include "utils/builtins.h"
 
 #include "../bridge/dp_numeric.h"
-#include "sparse.h"
+#include "session_sparse.h"
 
 #define MAX_THRESHOLD ((dp_int128) 1 << 62)
 

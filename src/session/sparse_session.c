@@ -7,7 +7,7 @@
  */
 #include "postgres.h"
 
-#include "sparse.h"
+#include "session_sparse.h"
 
 PG_FUNCTION_INFO_V1(dp_session_sql_sparse_open);
 PG_FUNCTION_INFO_V1(dp_session_sql_sparse_ask);

@@ -16,7 +16,7 @@
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 
-#include "sparse.h"
+#include "session_sparse.h"
 #include "store.h"
 
 #define QUESTION_KEY "session_question_pkey"

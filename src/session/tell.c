@@ -6,7 +6,7 @@
  */
 #include "postgres.h"
 
-#include "sparse.h"
+#include "session_sparse.h"
 
 /* What remains to the payer after the charge, in words. */
 static char *

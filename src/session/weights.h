@@ -10,7 +10,7 @@
 #define DP_SESSION_WEIGHTS_H
 
 #include "../account/dp_account.h"
-#include "argument.h"
+#include "session_argument.h"
 
 /* What dp_session.details holds. */
 typedef struct dp_weights_details

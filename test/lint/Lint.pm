@@ -159,7 +159,7 @@ my %executes = (
 	'src/reader/warm.c' => 'pages of private relations, not what is on them',
 	'src/run/run.c' => 'statements of the role that asks, as that role',
 	'src/run/explain.c' => 'nothing: EXPLAIN only',
-	'src/ledger/table.c' => 'the extension\'s own tables',
+	'src/ledger/table_access.c' => 'the extension\'s own tables',
 	'src/bridge/dp_compat.h' => 'nothing: the call of another version');
 
 $rules{'private rows are read in one folder'} = sub {
@@ -177,7 +177,7 @@ my %draws = (
 	'src/run/work.c' => 'rows of a release, with noise',
 	'src/reading/reading_use.c' => 'what the use of a reading gives',
 	'src/workload/count.c' => 'a noisy number of rows',
-	'src/session/sparse_batch.c' => 'which counts are above a noisy threshold',
+	'src/session/sparse_vector.c' => 'which counts are above a noisy threshold',
 	'src/session/question.c' => 'nothing: the ledger\'s worker decides',
 	'src/synth/smalldb_run.c' => 'a candidate that was drawn',
 	'src/synth/net_run.c' => 'a candidate that was drawn',

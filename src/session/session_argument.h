@@ -1,5 +1,5 @@
 /*
- * argument.h
+ * session_argument.h
  *	  What functions of this folder are given and answer; argument.c has the
  *	  contracts.
  */

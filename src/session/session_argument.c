@@ -1,5 +1,5 @@
 /*
- * argument.c
+ * session_argument.c
  *	  Arguments that functions of this folder have in common.
  *
  * All of them are public.
@@ -8,7 +8,7 @@
 
 #include "utils/builtins.h"
 
-#include "argument.h"
+#include "session_argument.h"
 
 /*
  * dp_session_relation

@@ -1,5 +1,5 @@
 /*
- * smalldb.c
+ * smalldb_release.c
  *	  dp_smalldb: a small synthetic table, chosen among all of its size by the
  *	  exponential mechanism (book, Algorithm 4).
  *

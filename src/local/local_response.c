@@ -1,5 +1,5 @@
 /*
- * response.c
+ * local_response.c
  *	  Randomized response: the local model of differential privacy.
  *
  * The owner of a value draws a random answer and stores the answer, not the

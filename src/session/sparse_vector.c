@@ -1,5 +1,5 @@
 /*
- * sparse_batch.c
+ * sparse_vector.c
  *	  dp_sparse_vector: which of many predicates hold for at least so many
  *	  rows, for one charge.
  *
@@ -15,7 +15,7 @@
 #include "utils/builtins.h"
 #include "utils/tuplestore.h"
 
-#include "sparse.h"
+#include "session_sparse.h"
 
 PG_FUNCTION_INFO_V1(dp_session_sql_sparse_vector);
 

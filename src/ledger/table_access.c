@@ -1,5 +1,5 @@
 /*
- * table.c
+ * table_access.c
  *	  Direct access to the ledger's tables: find and lock a row, write rows.
  *
  * A charge reads and writes a handful of rows whose keys are known, so it

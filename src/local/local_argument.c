@@ -1,5 +1,5 @@
 /*
- * argument.c
+ * local_argument.c
  *	  Epsilon and candidates of the local model, parsed once per call site.
  */
 #include "postgres.h"

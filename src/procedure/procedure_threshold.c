@@ -1,5 +1,5 @@
 /*
- * threshold.c
+ * procedure_threshold.c
  *	  dp_above_threshold: the first of the values that the data owner computed
  *	  that is at or above a threshold.
  *

@@ -1,12 +1,12 @@
 /*
- * sparse.h
+ * session_sparse.h
  *	  What the calls of sparse vector share: their parameters, and the plan
  *	  made of them.
  */
 #ifndef DP_SESSION_SPARSE_H
 #define DP_SESSION_SPARSE_H
 
-#include "argument.h"
+#include "session_argument.h"
 
 /* Places of the parameters among the arguments of a function. */
 typedef struct dp_sparse_places
@@ -41,7 +41,7 @@ extern void dp_session_plan_sparse(dp_sparse_call *call,
 extern int64 dp_session_to_bigint(dp_int128 x);
 extern char *dp_session_integer_text(dp_uint128 x);
 
-/* sparse_batch.c */
+/* sparse_vector.c */
 extern void dp_session_sparse_init(void);
 
 /* tell.c */

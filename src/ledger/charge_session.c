@@ -1,5 +1,5 @@
 /*
- * charge.c
+ * charge_session.c
  *	  The session's side of a charge: ask the worker, wait, understand.
  */
 #include "postgres.h"

@@ -1,5 +1,5 @@
 /*
- * selection.c
+ * procedure_selection.c
  *	  dp_exponential and dp_noisy_max: one of the candidates, by utilities that
  *	  the data owner computed.
  *
