@@ -149,6 +149,13 @@ extern Datum dp_bridge_make_row(FunctionCallInfo fcinfo, Datum *values,
 extern dp_sparse_method dp_bridge_sparse_method(FunctionCallInfo fcinfo,
 												int place);
 
+/* ---- a file for what depends on rows (scratch.c) ---- */
+extern void dp_bridge_scratch_open(void);
+extern void dp_bridge_scratch_use(void);
+extern void dp_bridge_scratch_leave(void);
+extern off_t dp_bridge_scratch_append(const void *data, Size length);
+extern void dp_bridge_scratch_read(void *data, Size length, off_t from);
+
 /* ---- powers of two (binary.c) ---- */
 extern Numeric dp_bridge_power_of_two(int exponent);
 extern bool dp_bridge_floor_log2(Numeric x, int *exponent);

@@ -8,23 +8,18 @@
  * follow each other and are equal count once.  The place of a digest is by its
  * highest bits, so the table is nearly in order already.  Digests wait for
  * their turn in small groups, while the places of the whole group are fetched
- * from memory at once.
+ * from memory at once.  The merge reads runs into the table's memory.
  *
- * What runs take on disk depends on private rows, so nobody may see it: the
- * file has no name (O_TMPFILE), is not one of PostgreSQL's temporary files,
- * and is counted in no statistics.  It lies where those of the default
- * tablespace lie.  A full disk is an error, and a documented residue.
+ * What runs take on disk depends on private rows, so nobody may see it: they
+ * are in the process's scratch file (bridge/scratch.c), one for all sets.  A
+ * full disk is an error, and a documented residue.
  */
 #include "postgres.h"
-
-#include <fcntl.h>
-#include <unistd.h>
 
 #include "common/hashfn.h"
 #include "lib/binaryheap.h"
 #include "miscadmin.h"
 #include "port/pg_bitutils.h"
-#include "storage/fd.h"
 #include "utils/memutils.h"
 
 #include "digest_set.h"
@@ -32,6 +27,7 @@
 
 #define FIRST_CAPACITY 1024
 #define BLOCK 2730				/* entries read at once, about 64 kB */
+#define BLOCK_LEAST 16			/* where there are very many runs */
 #define WAITING 32				/* entries of a group */
 #define SHIFTS 16				/* per entry, until sorting is better */
 
@@ -49,7 +45,8 @@ typedef struct run
 	off_t		next;			/* first byte not read yet */
 	off_t		end;
 	entry	   *block;
-	int			n;				/* entries of the block */
+	int			room;			/* entries that the block can have */
+	int			n;				/* those that it has */
 	int			at;
 } run;
 
@@ -65,105 +62,20 @@ struct dp_digest_set
 	int			nwaiting;
 	dp_digest_owner *owners;
 	uint64		owned;			/* so many there have been */
-	int			file;			/* -1: none */
-	off_t		size;			/* of the file */
-	int			nruns;
+	int			nruns;			/* above 0: it uses the file */
 	int			room;			/* for so many runs */
 	run		   *runs;
 };
 
-/* ---- the file ---- */
-
+/* Its runs are not needed any more. */
 static void
-close_file(void *arg)
+leave_file(void *arg)
 {
 	dp_digest_set *set = arg;
 
-	if (set->file >= 0)
-	{
-		(void) close(set->file);
-		ReleaseExternalFD();
-	}
-	set->file = -1;
-}
-
-/* A file without a name, or one that loses it while it is empty. */
-static int
-open_nameless(void)
-{
-	char		path[] = "base/dp_pg.XXXXXX";
-	int			file = -1;
-
-#ifdef O_TMPFILE
-	file = open("base", O_TMPFILE | O_RDWR | O_EXCL | O_CLOEXEC,
-				S_IRUSR | S_IWUSR);
-#endif
-	if (file < 0)
-	{
-		file = mkstemp(path);
-		if (file >= 0)
-			(void) unlink(path);
-	}
-	return file;
-}
-
-static void
-open_file(dp_digest_set *set)
-{
-	ReserveExternalFD();
-	set->file = open_nameless();
-	if (set->file < 0)
-	{
-		ReleaseExternalFD();
-		ereport(ERROR,
-				(errcode_for_file_access(),
-				 errmsg("could not create a temporary file: %m")));
-	}
-}
-
-static void
-write_all(dp_digest_set *set, const char *data, Size size)
-{
-	while (size > 0)
-	{
-		ssize_t		n;
-
-		CHECK_FOR_INTERRUPTS();
-		n = pwrite(set->file, data, Min(size, 1024 * 1024), set->size);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-		{
-			errno = n == 0 ? ENOSPC : errno;
-			ereport(ERROR,
-					(errcode_for_file_access(),
-					 errmsg("could not write a temporary file: %m")));
-		}
-		set->size += n;
-		data += n;
-		size -= n;
-	}
-}
-
-static void
-read_all(const dp_digest_set *set, char *data, Size size, off_t from)
-{
-	while (size > 0)
-	{
-		ssize_t		n;
-
-		CHECK_FOR_INTERRUPTS();
-		n = pread(set->file, data, size, from);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			ereport(ERROR,
-					(errcode_for_file_access(),
-					 errmsg("could not read a temporary file: %m")));
-		from += n;
-		data += n;
-		size -= n;
-	}
+	if (set->nruns > 0)
+		dp_bridge_scratch_leave();
+	set->nruns = 0;
 }
 
 /* ---- the table ---- */
@@ -276,9 +188,8 @@ static void
 write_run(dp_digest_set *set)
 {
 	uint64		n;
+	run		   *r;
 
-	if (set->file < 0)
-		open_file(set);
 	n = sort_table(set);
 	if (set->nruns == set->room)
 	{
@@ -287,10 +198,11 @@ write_run(dp_digest_set *set)
 			MemoryContextAlloc(set->context, sizeof(run) * set->room) :
 			repalloc(set->runs, sizeof(run) * set->room);
 	}
-	set->runs[set->nruns].next = set->size;
-	write_all(set, (const char *) set->entries, sizeof(entry) * n);
-	set->runs[set->nruns].end = set->size;
-	set->nruns++;
+	r = &set->runs[set->nruns];
+	if (set->nruns++ == 0)
+		dp_bridge_scratch_use();
+	r->next = dp_bridge_scratch_append(set->entries, sizeof(entry) * n);
+	r->end = r->next + (off_t) (sizeof(entry) * n);
 	memset(set->entries, 0, sizeof(entry) * set->capacity);
 	set->used = 0;
 }
@@ -309,8 +221,7 @@ dp_digest_set_new(MemoryContext context, Size memory)
 	MemoryContextAllocZero(context, sizeof(MemoryContextCallback));
 
 	set->context = context;
-	set->file = -1;
-	callback->func = close_file;
+	callback->func = leave_file;
 	callback->arg = set;
 	MemoryContextRegisterResetCallback(context, callback);
 
@@ -396,16 +307,16 @@ dp_digest_set_owners(dp_digest_set *set)
 
 /* The next entry of a run, or NULL; what it points to is soon overwritten. */
 static const entry *
-current(const dp_digest_set *set, run *r)
+current(run *r)
 {
 	if (r->at == r->n)
 	{
-		r->n = (int) Min((off_t) BLOCK,
+		r->n = (int) Min((off_t) r->room,
 						 (r->end - r->next) / (off_t) sizeof(entry));
 		if (r->n == 0)
 			return NULL;
 		r->at = 0;
-		read_all(set, (char *) r->block, sizeof(entry) * r->n, r->next);
+		dp_bridge_scratch_read(r->block, sizeof(entry) * r->n, r->next);
 		r->next += (off_t) (sizeof(entry) * r->n);
 	}
 	return &r->block[r->at];
@@ -426,15 +337,28 @@ merge_runs(dp_digest_set *set)
 {
 	binaryheap *heap = binaryheap_allocate(set->nruns, compare_runs, NULL);
 	entry		last = {0};
+	entry	   *blocks;
+	int			room;
 	int			i;
 
+	/* The table is empty now, and its memory is enough but for many runs. */
+	room = (int) Min(BLOCK, set->capacity / set->nruns);
+	if (room >= BLOCK_LEAST)
+		blocks = set->entries;
+	else
+	{
+		room = BLOCK_LEAST;
+		blocks = palloc_extended(sizeof(entry) * room * set->nruns,
+								 MCXT_ALLOC_HUGE);
+	}
 	for (i = 0; i < set->nruns; i++)
 	{
 		run		   *r = &set->runs[i];
 
 		r->n = r->at = 0;
-		r->block = palloc(sizeof(entry) * BLOCK);
-		if (current(set, r) != NULL)
+		r->room = room;
+		r->block = &blocks[(uint64) i * room];
+		if (current(r) != NULL)
 			binaryheap_add_unordered(heap, PointerGetDatum(r));
 	}
 	binaryheap_build(heap);
@@ -449,13 +373,15 @@ merge_runs(dp_digest_set *set)
 			last.owner->distinct++;
 		}
 		r->at++;
-		if (current(set, r) != NULL)
+		if (current(r) != NULL)
 			binaryheap_replace_first(heap, PointerGetDatum(r));
 		else
 			(void) binaryheap_remove_first(heap);
 	}
-	for (i = 0; i < set->nruns; i++)
-		pfree(set->runs[i].block);
+	if (blocks == set->entries)
+		memset(blocks, 0, sizeof(entry) * set->capacity);
+	else
+		pfree(blocks);
 	binaryheap_free(heap);
 }
 
@@ -476,9 +402,7 @@ dp_digest_set_finish(dp_digest_set *set)
 		for (owner = set->owners; owner != NULL; owner = owner->next)
 			owner->distinct = 0;
 		merge_runs(set);
-		close_file(set);
-		set->nruns = 0;
-		set->size = 0;
+		leave_file(set);
 	}
 	else if (set->used > 0)
 		memset(set->entries, 0, sizeof(entry) * set->capacity);

@@ -185,7 +185,8 @@ hash_function(Oid type)
  *	  The exact number of distinct values of the argument, which is of this
  *	  base type; `collections` aggregates share the memory.
  *
- * Errors: 0A000 the type has no hash function that is built in.
+ * Errors: 0A000 the type has no hash function that is built in, 54000 too
+ * many of them for the memory.
  */
 Aggref *
 dp_count_distinct(const Aggref *asked, Oid type, int collections)
@@ -203,6 +204,15 @@ dp_count_distinct(const Aggref *asked, Oid type, int collections)
 						format_type_be(type)),
 				 errdetail("Its type has no built-in hash function."),
 				 errhint("Cast the argument to text or to a number.")));
+	if (collections > MEMORY / DP_DIGEST_MEMORY_LEAST)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("query has too many aggregates that keep values"),
+				 errdetail("It has %d with DISTINCT, quantiles and medians; "
+						   "with DISTINCT at most %d are possible.",
+						   collections,
+						   (int) (MEMORY / DP_DIGEST_MEMORY_LEAST)),
+				 errhint("Ask in several queries.")));
 	spec->hash = hash;
 	spec->varlena = get_typlen(type) == -1;
 	spec->memory = (int64) (MEMORY / collections);

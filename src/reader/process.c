@@ -164,6 +164,7 @@ make_ready(dp_reading_work *work, const dp_reader_methods *how,
 	plan->parallelModeNeeded = plan->parallelModeNeeded && parallel;
 	state = begin(work, how);
 	*desc = dp_reader_open(plan, how->receiver(state));
+	dp_reader_warm_types(*desc);
 	send_message(work, &ready, 1, true);
 	told = receive_message(work, &size);
 	if (size != 1 || *told != DP_TELL_GO)
@@ -276,6 +277,7 @@ dp_reader_main(Datum arg)
 	BackgroundWorkerUnblockSignals();
 	BackgroundWorkerInitializeConnectionByOid(database, InvalidOid, 0);
 	force_settings();
+	dp_bridge_scratch_open();	/* whether a job writes to it, nobody sees */
 	context = AllocSetContextCreate(TopMemoryContext, "dp_pg reader",
 									ALLOCSET_DEFAULT_SIZES);
 	pgstat_report_appname("dp_pg reader");

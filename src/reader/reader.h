@@ -173,6 +173,8 @@ extern bool dp_state_lock(const dp_message *message, PGPROC *session);
 
 /* ---- warm.c ---- */
 extern void dp_reader_warm(const dp_message *message);
+extern void dp_reader_warm_types(QueryDesc *desc);
+extern void dp_reader_warm_init(void);
 
 /* ---- read.c: the one place that reads private rows ---- */
 extern const dp_reader_methods *dp_reader_find(dp_reader_kind kind);

@@ -6,22 +6,30 @@
  * A value that is stored out of line is fetched when an expression needs it,
  * which evicts other pages from the buffers, prunes the pages it stands on and
  * writes that to the WAL; labels of an enum type and properties of a collation
- * are read from the catalog at their first comparison, which takes locks.  All
- * of that can be watched.  So every page that could be fetched is, before
+ * are read from the catalog at their first comparison, types of arguments and
+ * of elements of lists at the first row that reaches them, which takes locks.
+ * All of that can be watched.  So every page that could be fetched is, before
  * anything is charged: what is left to see depends on how many there are.
+ *
+ * Parallel workers are new processes.  They look types up when they start;
+ * what needs the rest has none (run/needs.c).
  */
 #include "postgres.h"
 
 #include "access/heapam.h"
 #include "access/htup_details.h"
+#include "access/parallel.h"
 #include "access/relation.h"
 #include "catalog/pg_enum.h"
 #include "catalog/pg_type.h"
+#include "executor/executor.h"
 #include "miscadmin.h"
+#include "nodes/nodeFuncs.h"
 #include "storage/bufmgr.h"
 #include "utils/catcache.h"
 #include "utils/fmgroids.h"
 #include "utils/fmgrprotos.h"
+#include "utils/lsyscache.h"
 #include "utils/pg_locale.h"
 #include "utils/rel.h"
 #include "utils/syscache.h"
@@ -122,4 +130,92 @@ dp_reader_warm(const dp_message *message)
 	oids = find_oids(message, DP_PART_COLLATIONS, &n);
 	for (i = 0; i < n; i++)
 		(void) pg_newlocale_from_collation(oids[i]);
+}
+
+/* ---- types ---- */
+
+static ExecutorStart_hook_type next_start = NULL;
+
+static void
+warm_type(Oid type)
+{
+	Oid			element = get_element_type(type);	/* looks the type up */
+
+	if (OidIsValid(element))
+		(void) get_typlen(element);
+}
+
+static bool
+warm_walker(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	switch (nodeTag(node))
+	{
+		case T_Var:
+		case T_Const:
+		case T_Param:
+		case T_FuncExpr:
+		case T_OpExpr:
+		case T_NullIfExpr:
+		case T_RelabelType:
+		case T_CollateExpr:
+		case T_CoerceViaIO:
+		case T_CaseExpr:
+		case T_CoalesceExpr:
+		case T_MinMaxExpr:
+		case T_ArrayExpr:
+		case T_Aggref:
+			warm_type(exprType(node));
+			break;
+		default:
+			break;
+	}
+	return expression_tree_walker(node, warm_walker, context);
+}
+
+static bool
+warm_plan(PlanState *state, void *context)
+{
+	Plan	   *plan = state->plan;
+
+	(void) warm_walker((Node *) plan->targetlist, NULL);
+	(void) warm_walker((Node *) plan->qual, NULL);
+	if (IsA(plan, IndexScan))
+		(void) warm_walker((Node *) ((IndexScan *) plan)->indexqualorig,
+						   NULL);
+	if (IsA(plan, BitmapHeapScan))
+		(void) warm_walker((Node *) ((BitmapHeapScan *) plan)->bitmapqualorig,
+						   NULL);
+	if (IsA(plan, Result))
+		(void) warm_walker(((Result *) plan)->resconstantqual, NULL);
+	return planstate_tree_walker(state, warm_plan, context);
+}
+
+/* dp_reader_warm_types: of all expressions of a plan that is ready. */
+void
+dp_reader_warm_types(QueryDesc *desc)
+{
+	(void) warm_plan(desc->planstate, NULL);
+}
+
+/* A parallel worker of a reader begins. */
+static void
+start_executor(QueryDesc *desc, int flags)
+{
+	if (next_start != NULL)
+		next_start(desc, flags);
+	else
+		standard_ExecutorStart(desc, flags);
+	if (IsParallelWorker() && desc->sourceText != NULL &&
+		strcmp(desc->sourceText, DP_PRIVATE_QUERY_TEXT) == 0)
+		dp_reader_warm_types(desc);
+}
+
+/* dp_reader_warm_init: called once, while the library is preloaded. */
+void
+dp_reader_warm_init(void)
+{
+	next_start = ExecutorStart_hook;
+	ExecutorStart_hook = start_executor;
 }

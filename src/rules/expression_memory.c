@@ -17,21 +17,19 @@
  *	- A function's result is bounded by its arguments (expression_rules.c);
  *	  those that are longer are known here.
  *	- What a call fetches (out-of-line values) and answers is kept until the
- *	  row is done, except in comparisons, which give it back.
+ *	  row is done, except in comparisons, which give it back.  A pattern under
+ *	  ANY or ALL is a call for each of its elements.
+ *	- A list of constants that is hashed is hashed when a row first reaches it.
  *
  * Columns of subqueries count as their expressions do, wherever they are used:
  * the planner may put them there.
  */
 #include "postgres.h"
 
-#include "access/transam.h"
 #include "catalog/pg_type.h"
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
-#include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
-#include "parser/parse_func.h"
-#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/datum.h"
 #include "utils/fmgroids.h"
@@ -40,45 +38,10 @@
 #include "expression_rules.h"
 #include "total_functions.h"
 
-#define MEMORY_LIMIT ((Size) 64 * 1024 * 1024)
-#define NUMERIC_BYTES ((Size) 80 * 1024)	/* the longest there is */
-#define SHORT_BYTES ((Size) 64)
-#define HASHED_LEAST 9			/* MIN_ARRAY_SIZE_FOR_HASHED_SAOP */
+#define HASHED_BYTES ((Size) 48)	/* a constant's share of a hash table */
 #define FOLD_FACTOR 3			/* full case mappings in UTF-8 */
 
 /* ---- lengths ---- */
-
-/* OID of dp_pg.short_value(anyelement). */
-static Oid
-short_value_function(void)
-{
-	Oid			type = ANYELEMENTOID;
-
-	return LookupFuncName(list_make2(makeString("dp_pg"),
-									 makeString("short_value")), 1, &type,
-						  false);
-}
-
-/* Largest value of a type, or 0: nothing says how long it may be. */
-static Size
-type_bytes(Oid type, int32 typmod)
-{
-	int			length = get_typlen(getBaseType(type));
-	int32		most;
-
-	if (length > 0)
-		return (Size) length;
-	switch (getBaseType(type))
-	{
-		case NUMERICOID:
-			return NUMERIC_BYTES;
-		case INETOID:
-		case CIDROID:
-			return SHORT_BYTES;
-	}
-	most = type_maximum_size(type, typmod);
-	return most > 0 && most <= DP_TOTAL_TEXT_LIMIT ? (Size) most : 0;
-}
 
 typedef struct memory_walk
 {
@@ -87,35 +50,18 @@ typedef struct memory_walk
 	Size		passing;		/* the most that one comparison takes */
 } memory_walk;
 
-/* The expression behind a column of a subquery of the level, or NULL. */
-static Node *
-column_of_subquery(const Query *level, const Var *var, const Query **below)
-{
-	const RangeTblEntry *entry;
-
-	if (var->varlevelsup > 0 || var->varno > list_length(level->rtable))
-		return NULL;
-	entry = list_nth_node(RangeTblEntry, level->rtable, var->varno - 1);
-	if (entry->rtekind != RTE_SUBQUERY || var->varattno < 1 ||
-		var->varattno > list_length(entry->subquery->targetList))
-		return NULL;
-	*below = entry->subquery;
-	return (Node *) list_nth_node(TargetEntry, entry->subquery->targetList,
-								  var->varattno - 1)->expr;
-}
-
 static Size value_bytes(Node *node, const Query *level);
 
 static Size
 column_bytes(const Var *var, const Query *level)
 {
 	const Query *below;
-	Node	   *expression = column_of_subquery(level, var, &below);
+	Node	   *expression = dp_expression_column(level, var, &below);
 	Size		most;
 
 	if (expression != NULL)
 		return value_bytes(expression, below);
-	most = type_bytes(var->vartype, var->vartypmod);
+	most = dp_expression_type_bytes(var->vartype, var->vartypmod);
 	return most > 0 ? most : DP_TOTAL_TEXT_LIMIT;
 }
 
@@ -174,9 +120,9 @@ call_bytes(Oid function, Oid type, List *args, const Query *level)
 			return sum + DP_TOTAL_CHAR_LIMIT *
 				pg_database_encoding_max_length();
 	}
-	if (getBaseType(type) == NUMERICOID && sum > SHORT_BYTES)
-		return NUMERIC_BYTES;
-	return sum + SHORT_BYTES;
+	if (getBaseType(type) == NUMERICOID && sum > DP_EXPRESSION_SHORT)
+		return DP_EXPRESSION_NUMERIC;
+	return sum + DP_EXPRESSION_SHORT;
 }
 
 static Size
@@ -199,7 +145,8 @@ case_bytes(const CaseExpr *expression, const Query *level)
 static Size
 node_bytes(Node *node)
 {
-	Size		most = type_bytes(exprType(node), exprTypmod(node));
+	Size		most = dp_expression_type_bytes(exprType(node),
+												exprTypmod(node));
 
 	return most > 0 ? most : DP_TOTAL_TEXT_LIMIT;
 }
@@ -255,7 +202,7 @@ may_be_fetched(Node *node)
 	if (IsA(node, Const) || IsA(node, OpExpr))
 		return false;
 	if (IsA(node, FuncExpr) &&
-		((FuncExpr *) node)->funcid != short_value_function())
+		((FuncExpr *) node)->funcid != dp_expression_short_value())
 		return false;
 	return get_typlen(getBaseType(exprType(node))) == -1;
 }
@@ -285,6 +232,16 @@ gives_back(Oid function)
 						  rule->condition != DP_CONDITION_PATTERN_FOLD));
 }
 
+/* ILIKE makes copies of both sides in small letters. */
+static bool
+folds(Oid function)
+{
+	const dp_expression_rule *rule =
+	dp_expression_rule_find(built_in(function));
+
+	return rule != NULL && rule->condition == DP_CONDITION_PATTERN_FOLD;
+}
+
 /* A comparison takes this, and gives it back. */
 static void
 pass(memory_walk *walk, Size bytes)
@@ -292,19 +249,47 @@ pass(memory_walk *walk, Size bytes)
 	walk->passing = Max(walk->passing, bytes);
 }
 
+/* Sizes that are too much anyway do not overflow. */
 static void
-add_call(Oid function, Node *call, List *args, memory_walk *walk)
+keep(memory_walk *walk, Size bytes, Size times)
+{
+	walk->kept += Min(bytes, DP_EXPRESSION_MEMORY + 1) *
+		Min(times, DP_EXPRESSION_MEMORY + 1);
+	walk->kept = Min(walk->kept, 2 * DP_EXPRESSION_MEMORY);
+}
+
+/* So many calls of a function with such arguments. */
+static void
+add_call(Oid function, Node *call, List *args, Size times, memory_walk *walk)
 {
 	Size		fetched = fetched_bytes(args, walk->level);
 
-	if (function == short_value_function())
+	if (function == dp_expression_short_value())
 		return;					/* answers what it is given */
 	if (gives_back(function))
 		pass(walk, fetched);
 	else
-		walk->kept += fetched;
+		keep(walk, fetched, times);
+	if (folds(function))
+		keep(walk, FOLD_FACTOR * sum_bytes(args, walk->level), times);
 	if (!get_typbyval(exprType(call)))
-		walk->kept += value_bytes(call, walk->level);
+		keep(walk, value_bytes(call, walk->level), times);
+}
+
+/*
+ * x operator ANY or ALL (list).  Patterns are folded with every element, which
+ * is no longer than the list.
+ */
+static void
+add_list(const ScalarArrayOpExpr *call, memory_walk *walk)
+{
+	Size		n = dp_expression_count_elements(lsecond(call->args));
+
+	add_call(get_opcode(call->opno), (Node *) call,
+			 folds(get_opcode(call->opno)) ? call->args :
+			 list_make1(linitial(call->args)), n, walk);
+	if (n >= DP_EXPRESSION_HASHED)
+		keep(walk, HASHED_BYTES, n);
 }
 
 static bool
@@ -315,7 +300,7 @@ memory_walker(Node *node, void *context)
 	const Query *level = walk->level;
 	Node	   *column;
 
-	if (node == NULL || walk->kept > MEMORY_LIMIT)
+	if (node == NULL || walk->kept > DP_EXPRESSION_MEMORY)
 		return false;
 	CHECK_FOR_INTERRUPTS();
 	switch (nodeTag(node))
@@ -327,7 +312,7 @@ memory_walker(Node *node, void *context)
 			walk->level = level;
 			return false;
 		case T_Var:
-			column = column_of_subquery(level, (Var *) node, &below);
+			column = dp_expression_column(level, (Var *) node, &below);
 			if (column == NULL)
 				return false;
 			walk->level = below;
@@ -336,18 +321,16 @@ memory_walker(Node *node, void *context)
 			return false;
 		case T_FuncExpr:
 			add_call(((FuncExpr *) node)->funcid, node,
-					 ((FuncExpr *) node)->args, walk);
+					 ((FuncExpr *) node)->args, 1, walk);
 			break;
 		case T_OpExpr:
 		case T_DistinctExpr:
 		case T_NullIfExpr:
 			add_call(get_opcode(((OpExpr *) node)->opno), node,
-					 ((OpExpr *) node)->args, walk);
+					 ((OpExpr *) node)->args, 1, walk);
 			break;
 		case T_ScalarArrayOpExpr:
-			add_call(get_opcode(((ScalarArrayOpExpr *) node)->opno), node,
-					 list_make1(linitial(((ScalarArrayOpExpr *) node)->args)),
-					 walk);
+			add_list((ScalarArrayOpExpr *) node, walk);
 			break;
 		case T_MinMaxExpr:
 			pass(walk, fetched_bytes(((MinMaxExpr *) node)->args, level));
@@ -363,194 +346,6 @@ memory_walker(Node *node, void *context)
 	return expression_tree_walker(node, memory_walker, context);
 }
 
-/* ---- long columns ---- */
-
-static bool is_long(Node *node, const Query *level);
-
-static bool
-has_long(List *args, const Query *level)
-{
-	ListCell   *lc;
-
-	foreach(lc, args)
-		if (is_long(lfirst(lc), level))
-			return true;
-	return false;
-}
-
-/*
- * May the value be a column's, perhaps through subqueries and CASE, of no
- * known length?  Of a node that is not listed everything may.
- */
-static bool
-is_long(Node *node, const Query *level)
-{
-	const Query *below;
-	Node	   *column;
-	ListCell   *lc;
-
-	if (node == NULL)
-		return false;
-	check_stack_depth();
-	switch (nodeTag(node))
-	{
-		case T_RelabelType:
-			return is_long((Node *) ((RelabelType *) node)->arg, level);
-		case T_CollateExpr:
-			return is_long((Node *) ((CollateExpr *) node)->arg, level);
-		case T_NullIfExpr:
-			return is_long(linitial(((NullIfExpr *) node)->args), level);
-		case T_CoalesceExpr:
-			return has_long(((CoalesceExpr *) node)->args, level);
-		case T_CaseExpr:
-			foreach(lc, ((CaseExpr *) node)->args)
-				if (is_long((Node *) ((CaseWhen *) lfirst(lc))->result,
-							level))
-					return true;
-			return is_long((Node *) ((CaseExpr *) node)->defresult, level);
-		case T_Var:
-			column = column_of_subquery(level, (Var *) node, &below);
-			if (column != NULL)
-				return is_long(column, below);
-			return type_bytes(((Var *) node)->vartype,
-							  ((Var *) node)->vartypmod) == 0;
-		case T_Const:
-		case T_ArrayExpr:		/* of constants */
-		case T_FuncExpr:		/* bounded by arguments */
-		case T_OpExpr:
-		case T_MinMaxExpr:		/* of what was shortened */
-		case T_CaseTestExpr:
-			return false;
-		default:
-			return type_bytes(exprType(node), exprTypmod(node)) == 0;
-	}
-}
-
-static Node *
-shorten(Node *node, const Query *level)
-{
-	FuncExpr   *call;
-
-	if (!is_long(node, level))
-		return node;
-	call = makeFuncExpr(short_value_function(), exprType(node),
-						list_make1(node), exprCollation(node),
-						exprCollation(node), COERCE_EXPLICIT_CALL);
-	call->location = exprLocation(node);
-	return (Node *) call;
-}
-
-/* Equality of a column with a constant looks at the lengths first. */
-static bool
-compares_lengths(const OpExpr *operator)
-{
-	switch (get_opcode(operator->opno))
-	{
-		case F_TEXTEQ:
-		case F_TEXTNE:
-		case F_BYTEAEQ:
-		case F_BYTEANE:
-			return IsA(linitial(operator->args), Const) ||
-				IsA(lsecond(operator->args), Const);
-		default:
-			return false;
-	}
-}
-
-/* IN with so few constants that each is compared, and none is hashed. */
-static bool
-compares_few(const ScalarArrayOpExpr *operator)
-{
-	Node	   *list = lsecond(operator->args);
-	ArrayType  *array;
-
-	if (get_opcode(operator->opno) != F_TEXTEQ)
-		return false;
-	if (IsA(list, ArrayExpr))	/* of constants */
-		return !((ArrayExpr *) list)->multidims &&
-			list_length(((ArrayExpr *) list)->elements) < HASHED_LEAST;
-	if (!IsA(list, Const))
-		return false;
-	if (((Const *) list)->constisnull)
-		return true;
-	array = DatumGetArrayTypeP(((Const *) list)->constvalue);
-	return ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array)) < HASHED_LEAST;
-}
-
-/* Functions of the release know themselves what is long. */
-static bool
-reads_values(Oid function)
-{
-	return function < FirstGenbkiObjectId ||
-		dp_expression_rule_of_total(function) != NULL;
-}
-
-/* The arguments of a node that reads their values, or NULL. */
-static List **
-arguments_of(Node *node)
-{
-	switch (nodeTag(node))
-	{
-		case T_FuncExpr:
-			return reads_values(((FuncExpr *) node)->funcid) ?
-				&((FuncExpr *) node)->args : NULL;
-		case T_OpExpr:
-		case T_DistinctExpr:
-			return compares_lengths((OpExpr *) node) ? NULL :
-				&((OpExpr *) node)->args;
-		case T_NullIfExpr:		/* gives the value on */
-			return &((NullIfExpr *) node)->args;
-		case T_ScalarArrayOpExpr:
-			return compares_few((ScalarArrayOpExpr *) node) ? NULL :
-				&((ScalarArrayOpExpr *) node)->args;
-		case T_MinMaxExpr:
-			return &((MinMaxExpr *) node)->args;
-		default:
-			return NULL;
-	}
-}
-
-static void
-shorten_all(List *args, const Query *level)
-{
-	ListCell   *lc;
-
-	foreach(lc, args)
-		lfirst(lc) = shorten(lfirst(lc), level);
-}
-
-static Node *
-short_mutator(Node *node, void *context)
-{
-	const Query **level = context;
-	const Query *before = *level;
-	List	  **args;
-
-	if (node == NULL)
-		return NULL;
-	if (IsA(node, Query))
-	{
-		*level = (Query *) node;
-		node = (Node *) query_tree_mutator((Query *) node, short_mutator,
-										   context, 0);
-		*level = before;
-		return node;
-	}
-	node = expression_tree_mutator(node, short_mutator, context);
-	args = arguments_of(node);
-	if (args != NULL)
-		shorten_all(*args, *level);
-	else if (IsA(node, RowCompareExpr))
-	{
-		shorten_all(((RowCompareExpr *) node)->largs, *level);
-		shorten_all(((RowCompareExpr *) node)->rargs, *level);
-	}
-	else if (IsA(node, CaseExpr))	/* CASE x WHEN: x is compared */
-		((CaseExpr *) node)->arg =
-			(Expr *) shorten((Node *) ((CaseExpr *) node)->arg, *level);
-	return node;
-}
-
 /*
  * dp_expression_limit_memory
  *	  See dp_rules.h.
@@ -558,19 +353,18 @@ short_mutator(Node *node, void *context)
 Query *
 dp_expression_limit_memory(Query *query)
 {
-	const Query *level = NULL;
 	memory_walk walk = {0};
 
-	query = (Query *) short_mutator((Node *) query, &level);
+	query = dp_expression_shorten(query);
 	(void) memory_walker((Node *) query, &walk);
-	if (walk.kept + walk.passing > MEMORY_LIMIT)
+	if (walk.kept + walk.passing > DP_EXPRESSION_MEMORY)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("private query may need too much memory for one row"),
 				 errdetail("Together its expressions could take more than %zu "
 						   "MB; a column without a declared length counts as "
 						   "%d kB each time it is used.",
-						   MEMORY_LIMIT / (1024 * 1024),
+						   DP_EXPRESSION_MEMORY / (1024 * 1024),
 						   DP_TOTAL_TEXT_LIMIT / 1024),
 				 errhint("Use fewer functions of long columns, or ask the "
 						 "data owner to give them a length: varchar(n).")));

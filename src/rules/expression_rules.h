@@ -75,4 +75,20 @@ extern dp_refusal *dp_expression_check_function(Oid function, Oid operator,
 extern Oid	dp_expression_total_oid(const dp_expression_rule *rule);
 extern const dp_expression_rule *dp_expression_rule_of_total(Oid function);
 
+/* ---- expression_long.c ---- */
+
+/* What the expressions of a row may take of memory. */
+#define DP_EXPRESSION_MEMORY ((Size) 64 * 1024 * 1024)
+#define DP_EXPRESSION_NUMERIC ((Size) 80 * 1024)	/* the longest numeric */
+#define DP_EXPRESSION_SHORT ((Size) 64)
+#define DP_EXPRESSION_HASHED 9	/* MIN_ARRAY_SIZE_FOR_HASHED_SAOP */
+
+extern Oid	dp_expression_short_value(void);
+extern Size dp_expression_type_bytes(Oid type, int32 typmod);
+extern Node *dp_expression_column(const Query *level, const Var *var,
+								  const Query **below);
+extern Size dp_expression_count_elements(Node *list);
+/* dp_pg.short_value around each column without a length that is read */
+extern Query *dp_expression_shorten(Query *query);
+
 #endif							/* DP_RULES_EXPRESSION_RULES_H */

@@ -74,6 +74,23 @@ SELECT format('ARRAY[%s]', string_agg(format('%L', 'doc LIKE ''%' || i || '''') 
 SELECT * FROM outcome($$SELECT dp_argmax('person', $$ || :'list' || $$)$$);
 SELECT * FROM outcome($$SELECT * FROM dp_sparse_vector('person', $$ || :'list' || $$, 10)$$);
 
+-- A list of constants is hashed where the first row reaches it, and patterns
+-- under ANY are matched one after the other.  Equality gives back what it takes.
+PREPARE hashed(int[]) AS SELECT dp_count(*) FROM person WHERE CASE WHEN id = 1 THEN id = ANY ($1) END;
+PREPARE unequal(int[]) AS SELECT dp_count(*) FROM person WHERE CASE WHEN id = 1 THEN id <> ALL ($1) END;
+SELECT * FROM outcome('EXECUTE hashed(array_fill(NULL::int, ARRAY[3000000]))');
+SELECT * FROM outcome('EXECUTE unequal(array_fill(NULL::int, ARRAY[3000000]))');
+SELECT * FROM outcome('EXECUTE hashed(array_fill(NULL::int, ARRAY[300000]))');
+SELECT n, operator, (SELECT state || ' ' || charges FROM outcome(format('SELECT dp_count(*) FROM person WHERE CASE WHEN id = 1 THEN doc %s (%L::text[]) END',
+	operator, array_fill('q%'::text, ARRAY[n])))) AS long, (SELECT state || ' ' || charges
+	FROM outcome(format('SELECT dp_count(*) FROM person WHERE code %s (%L::text[])', operator, array_fill('q%'::text, ARRAY[n])))) AS short
+FROM unnest(ARRAY[2, 100]) AS n, unnest(ARRAY['LIKE ANY', 'LIKE ALL', 'NOT LIKE ALL', 'ILIKE ANY', '= ANY', '<> ALL', '< ANY']) AS operator ORDER BY 1, 2;
+-- each count of distinct values has memory of its own
+SELECT string_agg(format('dp_count(DISTINCT id + %s) AS c%s', i, i), ', ') AS many FROM generate_series(1, 65) i \gset
+SELECT string_agg(format('dp_count(DISTINCT id + %s) AS c%s', i, i), ', ') AS fewer FROM generate_series(1, 64) i \gset
+SELECT * FROM outcome('SELECT ' || :'many' || ' FROM person');
+SELECT * FROM outcome('SELECT ' || :'fewer' || ' FROM person');
+
 -- Whatever stands around a long value counts as long as the value.
 CREATE TEMP TABLE wrapper (n int, around text);
 INSERT INTO wrapper VALUES (1, '(%s COLLATE "C")'), (2, 'nullif(%s, ''1'')'), (3, 'coalesce(%s, ''b'')'),

@@ -27,12 +27,17 @@ SET SESSION AUTHORIZATION owner;
 CREATE TYPE mood AS ENUM ('l01', 'l02', 'l03', 'l04');
 ALTER TYPE mood ADD VALUE 'l00' BEFORE 'l01';
 ALTER TYPE mood ADD VALUE 'l015' BEFORE 'l02';
+CREATE TYPE even AS ENUM ('e01', 'e02', 'e03');
 EOT
 value($node, <<'EOT');
 SET SESSION AUTHORIZATION owner;
-CREATE TABLE visit (id int PRIMARY KEY, age int, m mood, name text);
-INSERT INTO visit SELECT i, i % 100, (ARRAY['l01', 'l00', 'l03']::mood[])[1 + i % 3], 'n' || i FROM generate_series(1, 200) AS i;
+CREATE TABLE visit (id int PRIMARY KEY, age int, m mood, name text, e even, mac macaddr8, u uuid);
+INSERT INTO visit SELECT i, i % 100, (ARRAY['l01', 'l00', 'l03']::mood[])[1 + i % 3], 'n' || i, 'e01', '08:00:2b:01:02:03:04:05', md5(i::text)::uuid
+FROM generate_series(1, 200) AS i;
 SELECT dp_protect('visit', dataset => 'hospital');
+CREATE TABLE crowd (id int PRIMARY KEY, age int, mac macaddr8);
+INSERT INTO crowd SELECT id, age, mac FROM visit;
+SELECT dp_protect('crowd', dataset => 'hospital', rows => 10000000);
 EOT
 
 sub state_of
@@ -46,11 +51,11 @@ sub state_of
 # The reader has locked the table and sleeps: it has everything ready.
 sub wait_for_ready
 {
-	my ($reader) = @_;
+	my ($reader, $relation) = @_;
 	my $calm = 0;
 	my $last = '';
 
-	wait_until($node, "SELECT EXISTS (SELECT FROM pg_locks WHERE pid = $reader AND relation = 'visit'::regclass)") or die;
+	wait_until($node, "SELECT EXISTS (SELECT FROM pg_locks WHERE pid = $reader AND relation = '$relation'::regclass)") or die;
 	while ($calm < 10)
 	{
 		my $state = state_of($reader);
@@ -62,8 +67,9 @@ sub wait_for_ready
 	return;
 }
 
-# Does the reader need a catalog while it executes?  Answers what it waited
-# for, and the query's answer.
+# Does the reader, or a parallel worker of it, need a catalog while it executes?
+# Returns what was waited for, and the query's answer.  The session has written,
+# so that the reader's caches are empty.
 my $fresh = 0;
 sub waited
 {
@@ -76,20 +82,23 @@ sub waited
 	$fresh++;
 	value($node, "SET SESSION AUTHORIZATION analyst; CREATE COLLATION fresh$fresh $provider");
 	answer($analyst, 'SELECT dp_count(*) FROM visit;');		# readers and worker are there
+	answer($analyst, 'BEGIN; CREATE TEMP TABLE written (a int);');
 	my $reader = value($node, "SELECT pid FROM pg_stat_activity WHERE backend_type = 'dp_pg reader'");
 	$worker = worker_pid($node);
 	kill 'STOP', $worker;
 	ask($analyst, $query =~ s/fresh/fresh$fresh/gr . ';');
-	wait_for_ready($reader);
-	answer($locker, 'BEGIN; LOCK TABLE pg_collation, pg_enum, pg_amop, pg_amproc, pg_opclass, pg_operator, pg_cast, pg_range IN ACCESS EXCLUSIVE MODE;');
+	wait_for_ready($reader, $query =~ /FROM (crowd)/ ? $1 : 'visit');
+	answer($locker, 'BEGIN; LOCK TABLE pg_type, pg_proc, pg_collation, pg_enum, pg_amop, pg_amproc, pg_opclass, pg_operator, pg_cast, pg_range IN ACCESS EXCLUSIVE MODE;');
 	kill 'CONT', $worker;
 	for (1 .. 1800)
 	{
-		($waited) = answer($locker, "SELECT string_agg(relation::regclass::text, ' ') FROM pg_locks WHERE pid = $reader AND NOT granted;");
-		last if $waited ne '';
-		$analyst->{h}->pump_nb;
-		last if $analyst->{out} =~ /=done $analyst->{n}=/;
-		usleep(100_000);
+		my ($state) = answer($locker, "SELECT coalesce((SELECT string_agg(DISTINCT relation::regclass::text, ' ') FROM pg_locks WHERE pid NOT IN ($worker, $analyst->{pid}) AND NOT granted), '')"
+			  . " || '|' || (SELECT state FROM pg_stat_get_activity($reader));");
+		my $idle;
+
+		($waited, $idle) = split /\|/, $state;
+		last if $waited ne '' || $idle eq 'idle';
+		usleep(20_000);
 	}
 	answer($locker, 'ROLLBACK;');
 	my ($answer) = answer($analyst);
@@ -108,6 +117,10 @@ foreach my $case (
 	[ q{name IN ('n1', 'n2', 'n3', 'n4', 'n5', 'n6', 'n7', 'n8', 'n9', 'n10', 'n11')}, 11 ],
 	[ q{name LIKE 'n1%' AND upper(name) >= 'N19'}, 11 ], [ 'SELECT dp_count(DISTINCT CASE WHEN id > 0 THEN name END) FROM visit', 200 ],
 	[ 'SELECT dp_count(DISTINCT m) FROM visit', 3 ],
+	[ q{e IN ('e01', 'e02')}, 200 ], [ q{e <> 'e02'}, 200 ], [ q{u IN ('c4ca4238-a0b9-2382-0dcc-509a6f75849b', 'c81e728d-9d4c-2f63-6f06-7f89cc14862c')}, 2 ],
+	[ q{mac <> ALL ('{08:00:2b:01:02:03:04:06, 08:00:2b:01:02:03:04:07}')}, 200 ], [ q{name < 'x'}, 200 ], [ q{length(name) = 2}, 9 ],
+	[ q{mac IN (} . join(', ', map { "'08:00:2b:01:02:03:04:0$_'" } 0 .. 9) . ')', 200 ], [ q{name LIKE ANY (ARRAY['n1%', 'n2'])}, 112 ],
+	[ q{nullif(name, 'n1') || 'a' > 'n'}, 199 ], [ q{coalesce(age, id) BETWEEN SYMMETRIC 5 AND 3}, 6 ],
 	[ 'SELECT sum(n) FROM (SELECT k, dp_count(*) AS n FROM (SELECT id > 7 AS k, name FROM visit) AS v GROUP BY k) AS s', 200 ])
 {
 	my ($condition, $count) = @$case;
@@ -118,6 +131,16 @@ foreach my $case (
 	is($answer, $count, 'and it is answered');
 }
 
+# Parallel workers are new processes, and look types up when they start, whether
+# a row asks or not.
+foreach my $condition ('age IN (1, 2, 3)', q{mac <> ALL ('{08:00:2b:01:02:03:04:06, 08:00:2b:01:02:03:04:07}')})
+{
+	my @none = waited("SELECT dp_count(*) FROM crowd WHERE CASE WHEN id < 0 THEN $condition END");
+	my @all = waited("SELECT dp_count(*) FROM crowd WHERE CASE WHEN id > 0 THEN $condition END");
+
+	is($all[0], $none[0], "parallel workers look up the same: $condition");
+	is("$none[1] $all[1]", $condition =~ /age/ ? '0 6' : '0 200', 'and it is answered');
+}
 # A look-up would be seen: where the table's owner reads, in his own process,
 # it is made when a row asks.
 {

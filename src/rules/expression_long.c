@@ -1,0 +1,290 @@
+/*
+ * expression_long.c
+ *	  Columns without a length, in expressions over private rows.
+ *
+ * Nothing says how long their values are, so dp_pg.short_value stands where
+ * one is read, which makes longer ones NULL (expression_memory.c).
+ */
+#include "postgres.h"
+
+#include "access/transam.h"
+#include "catalog/pg_type.h"
+#include "miscadmin.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "parser/parse_func.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
+
+#include "expression_rules.h"
+#include "total_functions.h"
+
+
+/* dp_expression_short_value: OID of dp_pg.short_value(anyelement). */
+Oid
+dp_expression_short_value(void)
+{
+	Oid			type = ANYELEMENTOID;
+
+	return LookupFuncName(list_make2(makeString("dp_pg"),
+									 makeString("short_value")), 1, &type,
+						  false);
+}
+
+/*
+ * dp_expression_type_bytes
+ *	  Largest value of a type, or 0: nothing says how long it may be.
+ */
+Size
+dp_expression_type_bytes(Oid type, int32 typmod)
+{
+	int			length = get_typlen(getBaseType(type));
+	int32		most;
+
+	if (length > 0)
+		return (Size) length;
+	switch (getBaseType(type))
+	{
+		case NUMERICOID:
+			return DP_EXPRESSION_NUMERIC;
+		case INETOID:
+		case CIDROID:
+			return DP_EXPRESSION_SHORT;
+	}
+	most = type_maximum_size(type, typmod);
+	return most > 0 && most <= DP_TOTAL_TEXT_LIMIT ? (Size) most : 0;
+}
+
+/*
+ * dp_expression_column
+ *	  The expression behind a column of a subquery of the level, or NULL.
+ */
+Node *
+dp_expression_column(const Query *level, const Var *var, const Query **below)
+{
+	const RangeTblEntry *entry;
+
+	if (var->varlevelsup > 0 || var->varno > list_length(level->rtable))
+		return NULL;
+	entry = list_nth_node(RangeTblEntry, level->rtable, var->varno - 1);
+	if (entry->rtekind != RTE_SUBQUERY || var->varattno < 1 ||
+		var->varattno > list_length(entry->subquery->targetList))
+		return NULL;
+	*below = entry->subquery;
+	return (Node *) list_nth_node(TargetEntry, entry->subquery->targetList,
+								  var->varattno - 1)->expr;
+}
+
+/*
+ * dp_expression_count_elements
+ *	  Elements of a list of constants; of anything else too many.
+ */
+Size
+dp_expression_count_elements(Node *list)
+{
+	ArrayType  *array;
+	Size		n = 0;
+	ListCell   *lc;
+
+	if (IsA(list, ArrayExpr))
+	{
+		if (!((ArrayExpr *) list)->multidims)
+			return list_length(((ArrayExpr *) list)->elements);
+		foreach(lc, ((ArrayExpr *) list)->elements)
+			n += dp_expression_count_elements(lfirst(lc));
+		return Min(n, DP_EXPRESSION_MEMORY + 1);
+	}
+	if (!IsA(list, Const))
+		return DP_EXPRESSION_MEMORY + 1;
+	if (((Const *) list)->constisnull)
+		return 0;
+	array = DatumGetArrayTypeP(((Const *) list)->constvalue);
+	return ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
+}
+
+static bool is_long(Node *node, const Query *level);
+
+static bool
+has_long(List *args, const Query *level)
+{
+	ListCell   *lc;
+
+	foreach(lc, args)
+		if (is_long(lfirst(lc), level))
+			return true;
+	return false;
+}
+
+/*
+ * May the value be a column's, perhaps through subqueries and CASE, of no
+ * known length?  Of a node that is not listed everything may.
+ */
+static bool
+is_long(Node *node, const Query *level)
+{
+	const Query *below;
+	Node	   *column;
+	ListCell   *lc;
+
+	if (node == NULL)
+		return false;
+	check_stack_depth();
+	switch (nodeTag(node))
+	{
+		case T_RelabelType:
+			return is_long((Node *) ((RelabelType *) node)->arg, level);
+		case T_CollateExpr:
+			return is_long((Node *) ((CollateExpr *) node)->arg, level);
+		case T_NullIfExpr:
+			return is_long(linitial(((NullIfExpr *) node)->args), level);
+		case T_CoalesceExpr:
+			return has_long(((CoalesceExpr *) node)->args, level);
+		case T_CaseExpr:
+			foreach(lc, ((CaseExpr *) node)->args)
+				if (is_long((Node *) ((CaseWhen *) lfirst(lc))->result,
+							level))
+					return true;
+			return is_long((Node *) ((CaseExpr *) node)->defresult, level);
+		case T_Var:
+			column = dp_expression_column(level, (Var *) node, &below);
+			if (column != NULL)
+				return is_long(column, below);
+			return dp_expression_type_bytes(((Var *) node)->vartype,
+							  ((Var *) node)->vartypmod) == 0;
+		case T_Const:
+		case T_ArrayExpr:		/* of constants */
+		case T_FuncExpr:		/* bounded by arguments */
+		case T_OpExpr:
+		case T_MinMaxExpr:		/* of what was shortened */
+		case T_CaseTestExpr:
+			return false;
+		default:
+			return dp_expression_type_bytes(exprType(node),
+											exprTypmod(node)) == 0;
+	}
+}
+
+static Node *
+shorten(Node *node, const Query *level)
+{
+	FuncExpr   *call;
+
+	if (!is_long(node, level))
+		return node;
+	call = makeFuncExpr(dp_expression_short_value(), exprType(node),
+						list_make1(node), exprCollation(node),
+						exprCollation(node), COERCE_EXPLICIT_CALL);
+	call->location = exprLocation(node);
+	return (Node *) call;
+}
+
+/* Equality of a column with a constant looks at the lengths first. */
+static bool
+compares_lengths(const OpExpr *operator)
+{
+	switch (get_opcode(operator->opno))
+	{
+		case F_TEXTEQ:
+		case F_TEXTNE:
+		case F_BYTEAEQ:
+		case F_BYTEANE:
+			return IsA(linitial(operator->args), Const) ||
+				IsA(lsecond(operator->args), Const);
+		default:
+			return false;
+	}
+}
+
+/* IN with so few constants that each is compared, and none is hashed. */
+static bool
+compares_few(const ScalarArrayOpExpr *operator)
+{
+	return get_opcode(operator->opno) == F_TEXTEQ &&
+		dp_expression_count_elements(lsecond(operator->args)) <
+		DP_EXPRESSION_HASHED;
+}
+
+/* Functions of the release know themselves what is long. */
+static bool
+reads_values(Oid function)
+{
+	return function < FirstGenbkiObjectId ||
+		dp_expression_rule_of_total(function) != NULL;
+}
+
+/* The arguments of a node that reads their values, or NULL. */
+static List **
+arguments_of(Node *node)
+{
+	switch (nodeTag(node))
+	{
+		case T_FuncExpr:
+			return reads_values(((FuncExpr *) node)->funcid) ?
+				&((FuncExpr *) node)->args : NULL;
+		case T_OpExpr:
+		case T_DistinctExpr:
+			return compares_lengths((OpExpr *) node) ? NULL :
+				&((OpExpr *) node)->args;
+		case T_NullIfExpr:		/* gives the value on */
+			return &((NullIfExpr *) node)->args;
+		case T_ScalarArrayOpExpr:
+			return compares_few((ScalarArrayOpExpr *) node) ? NULL :
+				&((ScalarArrayOpExpr *) node)->args;
+		case T_MinMaxExpr:
+			return &((MinMaxExpr *) node)->args;
+		default:
+			return NULL;
+	}
+}
+
+static void
+shorten_all(List *args, const Query *level)
+{
+	ListCell   *lc;
+
+	foreach(lc, args)
+		lfirst(lc) = shorten(lfirst(lc), level);
+}
+
+static Node *
+short_mutator(Node *node, void *context)
+{
+	const Query **level = context;
+	const Query *before = *level;
+	List	  **args;
+
+	if (node == NULL)
+		return NULL;
+	if (IsA(node, Query))
+	{
+		*level = (Query *) node;
+		node = (Node *) query_tree_mutator((Query *) node, short_mutator,
+										   context, 0);
+		*level = before;
+		return node;
+	}
+	node = expression_tree_mutator(node, short_mutator, context);
+	args = arguments_of(node);
+	if (args != NULL)
+		shorten_all(*args, *level);
+	else if (IsA(node, RowCompareExpr))
+	{
+		shorten_all(((RowCompareExpr *) node)->largs, *level);
+		shorten_all(((RowCompareExpr *) node)->rargs, *level);
+	}
+	else if (IsA(node, CaseExpr))	/* CASE x WHEN: x is compared */
+		((CaseExpr *) node)->arg =
+			(Expr *) shorten((Node *) ((CaseExpr *) node)->arg, *level);
+	return node;
+}
+
+/* dp_expression_shorten: see expression_rules.h. */
+Query *
+dp_expression_shorten(Query *query)
+{
+	const Query *level = NULL;
+
+	return (Query *) short_mutator((Node *) query, &level);
+}
