@@ -28,7 +28,7 @@ extern dp_refusal *dp_block_split_one(Query *query, List *cte_stack,
 										dp_block **block,
 										RangeTblEntry **entry);
 
-/* ---- part_charge.c ---- */
+/* ---- part_find.c ---- */
 extern void dp_block_find_part(dp_splitter *s, dp_block *block);
 
 /* ---- generated.c ---- */

@@ -99,7 +99,7 @@ enum
 	PART_END = PART_SPENT + DP_SUM_COLUMNS
 };
 
-/* ---- tables (table.c) ---- */
+/* ---- tables (table_access.c) ---- */
 
 extern const dp_table dp_table_dataset;
 extern const dp_table dp_table_budget;

@@ -319,7 +319,7 @@ extern bool dp_batch_covers(const dp_batch_row *row, const dp_charge *charge);
 /* decide.c */
 extern void dp_ledger_decide(dp_slot **slots, bool *again, int n);
 
-/* charge.c */
+/* charge_session.c */
 extern void dp_ledger_start_worker(void);
 extern int	dp_ledger_patience(void);
 extern void dp_ledger_fill_asker(dp_slot *slot);

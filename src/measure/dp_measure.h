@@ -160,7 +160,7 @@ extern dp_int128 dp_measure_add_noise(const dp_measure *measure,
 extern double dp_measure_noise_scale(const dp_measure *measure);
 extern double dp_measure_noise_error(const dp_measure *measure, double beta);
 
-/* ---- selection.c: one candidate by integer scores ---- */
+/* ---- select_candidate.c: one candidate by integer scores ---- */
 extern void dp_measure_set_exponential(dp_measure *measure,
 									   dp_uint128 sensitivity,
 									   bool monotone);

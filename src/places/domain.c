@@ -332,7 +332,7 @@ make_finder(dp_domain *domain)
 	domain->finder->null = domain->null;
 }
 
-/* dp_domain_finder: see axis.h. */
+/* dp_domain_finder: see dp_places.h. */
 const dp_axis_finder *
 dp_domain_finder(dp_domain *domain, Size *length)
 {

@@ -8,6 +8,7 @@ package Lint;
 use strict;
 use warnings;
 
+use LintHouse ();
 use LintSql ();
 
 our %rules;
@@ -21,8 +22,9 @@ my $max_text_columns = 100;
 
 # The rooms: each may include what stands before it, or only what %narrow says.
 my @pure = qw(mech acct model);
-my @rooms = qw(mech acct model bridge catalog ledger protect rules places block count reader
-  measure run reading account local procedure workload session synth);
+my @rooms = qw(mech acct model bridge catalog ledger protect rules places block
+  count reader measure run reading account local procedure workload session
+  synth);
 my %narrow = (
 	bridge => [qw(mech acct)],
 	catalog => [qw(mech acct bridge)],
@@ -476,6 +478,15 @@ $rules{'errors have an errcode'} = sub {
 		}
 	}
 	return @found;
+};
+
+# 8. The house as a whole.
+$rules{'no basename twice'} = \&LintHouse::repeated_names;
+$rules{'no circle of files'} = \&LintHouse::circles;
+$rules{'the sheet of folders and files'} = sub {
+	my ($tree) = @_;
+
+	return LintHouse::folder_lines($tree, \@rooms), LintHouse::file_lines($tree);
 };
 
 $rules{'SQL objects have a comment'} = \&LintSql::uncommented;

@@ -5,6 +5,7 @@ use warnings;
 use FindBin;
 use lib $FindBin::RealBin;
 use Lint;
+use LintHouse;
 use Test::More;
 
 my $good_c = <<'EOT';
@@ -57,7 +58,32 @@ my $good_sql = <<'EOT';
 CREATE FUNCTION dp_a(int) RETURNS int LANGUAGE c AS 'x';
 COMMENT ON FUNCTION dp_a(int) IS 'a';
 EOT
+my $good_sheet = <<'EOT';
+## Folders
+
+```
+src/mech/     a
+src/bridge/   b
+test/         sql
+```
+
+| file | is |
+|---|---|
+| mech/answer.c, app*.c | c |
+| bridge/settings.c | d |
+EOT
+my $good_objects = <<'EOT';
+src/mech/answer.o:0000000000000000 T dp_mech_answer
+src/mech/answer.o:                 U dp_mech_y
+src/mech/answer.o:                 U gone
+src/mech/approx.o:0000000000000000 T dp_mech_y
+src/mech/gone.o:0000000000000000 T gone
+src/mech/gone.o:                 U dp_mech_answer
+EOT
 my %good = (
+	'doc/architecture.md' => $good_sheet,
+	$LintHouse::objects => $good_objects,
+	$LintHouse::folders => "src/bridge\nsrc/mech\ntest/sql",
 	'src/mech/answer.c' => $good_c,
 	'src/bridge/settings.c' => $good_bridge,
 	'src/mech/approx.c' => "/*\n$contract */\ndouble\ndp_mech_y(int x)\n{\n}\n",
@@ -148,6 +174,21 @@ my %bad = (
 	],
 	'errors have an errcode' =>
 	  [ [ 'src/bridge/settings.c', 'errcode\(\w+\),\n', "\n" ] ],
+	'no basename twice' => [
+		[ 'src/bridge/answer.c', '', "#include \"postgres.h\"\n" ],
+		[ 'src/bridge/dp_mech.h', '', "\n" ]
+	],
+	'no circle of files' => [
+		[ $LintHouse::objects, 'U gone', "U gone\nsrc/mech/approx.o:  U dp_mech_answer" ]
+	],
+	'the sheet of folders and files' => [
+		[ 'doc/architecture.md', 'src/bridge/   b\n', '' ],
+		[ 'doc/architecture.md', 'test/         sql', 'test/         sql fuzz' ],
+		[ 'doc/architecture.md', '(src/mech/.*\n)(src/bridge/.*\n)', "src/bridge/   b\nsrc/mech/     a\n" ],
+		[ 'doc/architecture.md', 'mech/answer.c, ', 'mech/' ],
+		[ 'doc/architecture.md', 'settings.c', 'settings.c, place.c' ],
+		[ $LintHouse::folders, 'src/mech', "src/mech\nsrc/model" ]
+	],
 	'SQL objects have a comment' => [
 		[ 'sql/10_types.sql', 'COMMENT.*', '' ],
 		[ 'sql/20_x.sql', '', "CREATE VIEW dp_pg.v AS\nSELECT 1;\n" ],

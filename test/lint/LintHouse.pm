@@ -1,0 +1,153 @@
+# LintHouse.pm: rules about the files of the house as a whole.  See Lint.pm.
+package LintHouse;
+
+use strict;
+use warnings;
+
+# Pseudo files: output of "nm -A" on the objects, and the folders of src and
+# test, one a line.
+our $objects = 'symbols of the objects';
+our $folders = 'folders';
+
+my $sheet = 'doc/architecture.md';
+
+# Still to be removed: each line is a circle of files, sorted; names that two
+# files have.
+my @known_circles = (
+	'acct/compose acct/filter acct/optimal acct/plan',
+	'acct/sparse acct/sparse_book',
+	'model/bound model/generator model/generator_state');
+my %known_twice = ('gaussian.c' => 1);
+
+# PostgreSQL tells the basename of a file in LOCATION.
+sub repeated_names
+{
+	my ($tree) = @_;
+	my %paths;
+
+	for my $path (sort grep { m{^src/.*\.[ch]$} } keys %$tree)
+	{
+		push @{ $paths{$1} }, $path if $path =~ m{([^/]+)$};
+	}
+	return map { "$paths{$_}[1]:1: $paths{$_}[0] has the same name" }
+	  grep { @{ $paths{$_} } > 1 && !$known_twice{$_} } sort keys %paths;
+}
+
+# What each file uses of others, by the symbols of its object: of
+# "src/a/b.o:... U name" and "src/a/b.o:... T name".
+sub uses
+{
+	my ($tree) = @_;
+	my (%defines, %wants, %uses);
+
+	for my $line (split /\n/, $tree->{$objects} // '')
+	{
+		my ($file, $kind, $name) =
+		  $line =~ m{src/(\S+)\.o:[0-9a-f]*\s+(\w)\s+(\S+)$} or next;
+
+		next if !exists $tree->{"src/$file.c"};	# of a file that is gone
+		$wants{$file}{$name} = 1 if $kind eq 'U';
+		$defines{$name} = $file if $kind =~ /^[TDBRGC]$/;
+	}
+	for my $file (keys %wants)
+	{
+		for my $name (keys %{ $wants{$file} })
+		{
+			my $other = $defines{$name};
+
+			$uses{$file}{$other} = $name if defined $other && $other ne $file;
+		}
+	}
+	return \%uses;
+}
+
+# The files that can be reached from one.
+sub reached
+{
+	my ($uses, $from) = @_;
+	my %seen;
+	my @next = keys %{ $uses->{$from} };
+
+	while (defined(my $file = shift @next))
+	{
+		push @next, keys %{ $uses->{$file} } if !$seen{$file}++;
+	}
+	return \%seen;
+}
+
+# No two files need each other.
+sub circles
+{
+	my ($tree) = @_;
+	my $uses = uses($tree);
+	my %reached = map { $_ => reached($uses, $_) } keys %$uses;
+	my (%told, @found);
+
+	for my $file (sort grep { $reached{$_}{$_} } keys %reached)
+	{
+		my @circle =
+		  sort grep { $reached{$_} && $reached{$_}{$file} } keys %{ $reached{$file} };
+
+		next if $told{"@circle"}++ || grep { $_ eq "@circle" } @known_circles;
+		push @found, "src/$file.c:1: files need each other: "
+		  . join ', ', map { "$_ (for " . join(' ', uses_of($uses, $_, @circle)) . ')' }
+		  @circle;
+	}
+	return @found;
+}
+
+sub uses_of
+{
+	my ($uses, $file, @circle) = @_;
+
+	return map { $uses->{$file}{$_} // () } @circle;
+}
+
+# The folders, by the tree and by the sheet.
+sub folder_lines
+{
+	my ($tree, $rooms) = @_;
+	my %is = map { $_ => 1 } split /\n/, $tree->{$folders} // '';
+	my ($block) = ($tree->{$sheet} // '') =~ /^## Folders\n+```\n(.*?)^```/ms;
+	my @lines = ($block // '') =~ m{^src/(\w+)/}mg;
+	my ($test) = ($block // '') =~ m{^test/\s+(.*)$}m;
+	my %told = map { $_ => 1 } (map { "src/$_" } @lines),
+	  map { "test/$_" } split ' ', $test // '';
+	my @found;
+
+	push @found, map { "$sheet:1: folder $_ is not in the sheet" }
+	  grep { !$told{$_} } sort keys %is;
+	push @found, map { "$sheet:1: there is no folder $_" }
+	  grep { !$is{$_} } sort keys %told;
+	push @found, "$sheet:1: the rooms stand in another order than in Lint.pm"
+	  if !@found && "@lines" ne join ' ', grep { $is{"src/$_"} } @$rooms;
+	return @found;
+}
+
+# The files, by the tree and by the table, in whose first column a folder holds
+# until another one is named.
+sub file_lines
+{
+	my ($tree) = @_;
+	my @files = map { m{^src/(\w+/\w+\.[ch])$} ? $1 : () } sort keys %$tree;
+	my (%named, @found);
+
+	while (($tree->{$sheet} // '') =~ m{^\| (\w+/[^|]*\.[ch]) \|}gm)
+	{
+		my $folder;
+
+		for my $name (split /, /, $1)
+		{
+			$folder = $1 if $name =~ s{^(\w+)/}{};
+			my $pattern = join '\w*', map { quotemeta } split /\*/, $name, -1;
+			my @match = grep { m{^\Q$folder\E/$pattern$} } @files;
+
+			push @found, "$sheet:1: there is no src/$folder/$name" if !@match;
+			$named{$_} = 1 for @match;
+		}
+	}
+	return @found, map { "$sheet:1: src/$_ is in no line of the table" }
+	  grep { /\.c$/ && !$named{$_} } @files;
+}
+
+1;
