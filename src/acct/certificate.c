@@ -21,7 +21,7 @@
  *
  * where v is replaced by an integer that is not below it.
  */
-#include "interval.h"
+#include "value.h"
 
 #include <math.h>
 
@@ -32,52 +32,25 @@
  * Both sides that do not hold rho: *left = c v / u, *right = e m c B, and the
  * factor of rho, *factor = a m B.
  */
-static bool
-inequality(dp_fixed epsilon, dp_fixed delta, uint64_t alpha, BIGNUM *left,
-		   BIGNUM *right, BIGNUM *factor, BN_CTX *ctx)
+static void
+inequality(dp_big *b, dp_fixed epsilon, dp_fixed delta, uint64_t alpha,
+		   BIGNUM **left, BIGNUM **right, BIGNUM **factor)
 {
-	BIGNUM	   *a;
-	BIGNUM	   *c;
-	BIGNUM	   *m;
-	BIGNUM	   *unit;			/* 1/u */
-	BIGNUM	   *number;
-	bool		ok = false;
-
-	BN_CTX_start(ctx);
-	a = BN_CTX_get(ctx);
-	c = BN_CTX_get(ctx);
-	m = BN_CTX_get(ctx);
-	unit = BN_CTX_get(ctx);
-	number = BN_CTX_get(ctx);
-	if (number == NULL ||
-		!dp_acct_integer_set(a, alpha) ||
-		!dp_acct_integer_set(c, ALPHA_ONE) ||
-		!dp_acct_integer_set(m, alpha - ALPHA_ONE) ||
-		!dp_acct_integer_set(unit, DP_FIXED_ONE) ||
-		!dp_acct_integer_set(number, delta))
-		goto done;
+	BIGNUM	   *a = big_of(b, alpha);
+	BIGNUM	   *c = big_of(b, ALPHA_ONE);
+	BIGNUM	   *m = big_of(b, alpha - ALPHA_ONE);
+	BIGNUM	   *v;
+	BIGNUM	   *rest;
 
 	/* v: ln(1/delta) from above, the subtracted logarithms from below */
-	if (!dp_acct_bound_log(left, unit, number, DP_ROUND_UP, ctx) ||
-		!dp_acct_bound_log(number, a, c, DP_ROUND_DOWN, ctx) ||
-		!BN_sub(left, left, number) ||
-		!BN_mul(left, left, c, ctx) ||
-		!dp_acct_bound_log(number, a, m, DP_ROUND_DOWN, ctx) ||
-		!BN_mul(number, number, m, ctx) ||
-		!BN_sub(left, left, number))
-		goto done;
-	if (!BN_mul(left, left, c, ctx) || !BN_mul(left, left, unit, ctx))
-		goto done;
-
-	if (!dp_acct_integer_set(right, epsilon) ||
-		!BN_mul(right, right, m, ctx) || !BN_mul(right, right, c, ctx) ||
-		!BN_lshift(right, right, DP_BOUND_BITS))
-		goto done;
-	ok = BN_mul(factor, a, m, ctx) &&
-		BN_lshift(factor, factor, DP_BOUND_BITS);
-done:
-	BN_CTX_end(ctx);
-	return ok;
+	v = big_subtract(b, value_log_over(b, 1, delta, DP_ROUND_UP),
+					 value_log(b, a, c, DP_ROUND_DOWN));
+	rest = big_multiply(b, value_log(b, a, m, DP_ROUND_DOWN), m);
+	v = big_subtract(b, big_multiply(b, v, c), rest);
+	*left = big_multiply(b, big_multiply(b, v, c), big_of(b, DP_FIXED_ONE));
+	*right = big_multiply(b, big_multiply(b, big_of(b, epsilon), m), c);
+	*right = big_shift(b, *right, DP_VALUE_BITS);
+	*factor = big_shift(b, big_multiply(b, a, m), DP_VALUE_BITS);
 }
 
 static bool
@@ -135,51 +108,30 @@ dp_status
 dp_acct_rho_certificate(dp_fixed epsilon, dp_fixed delta, dp_fixed *rho,
 						uint64_t *alpha)
 {
-	BN_CTX	   *ctx;
+	dp_big		b;
 	BIGNUM	   *left;
 	BIGNUM	   *right;
 	BIGNUM	   *factor;
 	uint64_t	proposal;
-	dp_uint128	value;
-	dp_status	status = DP_E_MEMORY;
+	dp_fixed	value;
+	dp_status	status;
 
 	if (!in_domain(epsilon, delta))
 		return DP_E_RANGE;
 	proposal = propose_alpha(epsilon, delta);
 
-	ctx = BN_CTX_new();
-	if (ctx == NULL)
-		return DP_E_MEMORY;
-	BN_CTX_start(ctx);
-	left = BN_CTX_get(ctx);
-	right = BN_CTX_get(ctx);
-	factor = BN_CTX_get(ctx);
-	if (factor == NULL ||
-		!inequality(epsilon, delta, proposal, left, right, factor, ctx) ||
-		!BN_sub(right, right, left))
-		goto done;
-
 	/* The largest r with a m B r <= right - left; 0 is always private. */
-	if (BN_is_negative(right))
-		value = 0;
-	else
-	{
-		if (!BN_div(left, NULL, right, factor, ctx))
-			goto done;
-		if (BN_num_bits(left) > 128)
-			value = DP_FIXED_INFINITE - 1;
-		else if (!dp_acct_integer_get(left, &value))
-			goto done;
-		else if (value == DP_FIXED_INFINITE)
-			value--;
-	}
-	*rho = value;
+	dp_big_begin(&b);
+	inequality(&b, epsilon, delta, proposal, &left, &right, &factor);
+	right = big_subtract(&b, right, left);
+	value = big_is_negative(&b, right) ? 0 :
+		dp_big_get(&b, big_divide(&b, right, factor));
+	status = dp_big_end(&b);
+	if (status != DP_OK)
+		return status;
+	*rho = value == DP_FIXED_INFINITE ? value - 1 : value;
 	*alpha = proposal;
-	status = DP_OK;
-done:
-	BN_CTX_end(ctx);
-	BN_CTX_free(ctx);
-	return status;
+	return DP_OK;
 }
 
 /*
@@ -197,34 +149,20 @@ bool
 dp_acct_rho_certified(dp_fixed epsilon, dp_fixed delta, dp_fixed rho,
 					  uint64_t alpha)
 {
-	BN_CTX	   *ctx;
+	dp_big		b;
 	BIGNUM	   *left;
 	BIGNUM	   *right;
 	BIGNUM	   *factor;
-	BIGNUM	   *number;
-	bool		proved = false;
+	bool		proved;
 
 	if (rho == 0)
 		return true;
 	if (rho == DP_FIXED_INFINITE || !in_domain(epsilon, delta) ||
 		alpha <= ALPHA_ONE)
 		return false;
-
-	ctx = BN_CTX_new();
-	if (ctx == NULL)
-		return false;
-	BN_CTX_start(ctx);
-	left = BN_CTX_get(ctx);
-	right = BN_CTX_get(ctx);
-	factor = BN_CTX_get(ctx);
-	number = BN_CTX_get(ctx);
-	if (number != NULL &&
-		inequality(epsilon, delta, alpha, left, right, factor, ctx) &&
-		dp_acct_integer_set(number, rho) &&
-		BN_mul(number, number, factor, ctx) &&
-		BN_add(left, left, number))
-		proved = BN_cmp(left, right) <= 0;
-	BN_CTX_end(ctx);
-	BN_CTX_free(ctx);
-	return proved;
+	dp_big_begin(&b);
+	inequality(&b, epsilon, delta, alpha, &left, &right, &factor);
+	left = big_add(&b, left, big_multiply(&b, big_of(&b, rho), factor));
+	proved = big_compare(&b, left, right) <= 0;
+	return dp_big_end(&b) == DP_OK && proved;
 }

@@ -86,50 +86,37 @@ is_slack(dp_fixed delta)
 }
 
 /* Bound on sqrt(2 k ln(1/slack)). */
-static bool
-deviation(BIGNUM *out, int64_t k, dp_fixed slack, dp_rounding rounding,
-		  BN_CTX *ctx)
+static BIGNUM *
+deviation(dp_big *b, int64_t k, dp_fixed slack)
 {
-	return dp_acct_value_log_inverse(out, slack, rounding, ctx) &&
-		BN_mul_word(out, (BN_ULONG) k) && BN_lshift1(out, out) &&
-		dp_acct_value_sqrt(out, out, rounding, ctx);
+	BIGNUM	   *x = value_log_over(b, 1, slack, DP_ROUND_UP);
+
+	x = big_shift(b, big_multiply_word(b, x, (uint64_t) k), 1);
+	return value_root(b, x, DP_ROUND_UP);
 }
 
 /*
- * Upper bound on e s + k e (exp(e) - 1), where s >= sqrt(2 k ln(1/slack)).
- * exp(e) is the reciprocal of a lower bound on exp(-e).
+ * Upper bound on e s + k e (exp(e) - 1), where s >= sqrt(2 k ln(1/slack));
+ * infinite when it does not fit.  exp(e) is the reciprocal of a lower bound
+ * on exp(-e).
  */
-static dp_status
-total(dp_fixed epsilon, int64_t k, const BIGNUM *s, dp_fixed *out,
-	  BN_CTX *ctx)
+static dp_fixed
+total(dp_big *b, dp_fixed epsilon, int64_t k, const BIGNUM *s)
 {
-	BIGNUM	   *e;
-	BIGNUM	   *one;
-	BIGNUM	   *grid;
-	BIGNUM	   *growth;
-	dp_status	status = DP_E_MEMORY;
+	unsigned	mark = b->used;
+	BIGNUM	   *one = value_one(b);
+	BIGNUM	   *x;
+	dp_fixed	answer;
 
-	BN_CTX_start(ctx);
-	e = BN_CTX_get(ctx);
-	one = BN_CTX_get(ctx);
-	grid = BN_CTX_get(ctx);
-	growth = BN_CTX_get(ctx);
-	if (growth == NULL ||
-		!BN_set_word(one, 1) || !BN_lshift(one, one, DP_BOUND_BITS) ||
-		!dp_acct_integer_set(e, epsilon) ||
-		!dp_acct_integer_set(grid, DP_FIXED_ONE) ||
-		!dp_acct_bound_exp(growth, e, grid, DP_ROUND_DOWN, ctx) ||
-		!dp_acct_value_divide(growth, one, growth, DP_ROUND_UP, ctx) ||
-		!BN_sub(growth, growth, one) ||
-		!BN_mul_word(growth, (BN_ULONG) k) ||
-		!BN_add(growth, growth, s) ||
-		!dp_acct_value_from_fixed(e, epsilon, DP_ROUND_UP, ctx) ||
-		!dp_acct_value_multiply(growth, growth, e, DP_ROUND_UP, ctx))
-		goto done;
-	status = dp_acct_value_to_fixed(growth, DP_ROUND_UP, out, ctx);
-done:
-	BN_CTX_end(ctx);
-	return status;
+	x = value_exp(b, big_of(b, epsilon), big_of(b, DP_FIXED_ONE),
+				  DP_ROUND_DOWN);
+	x = big_subtract(b, value_ratio(b, one, x, DP_ROUND_UP), one);
+	x = big_add(b, big_multiply_word(b, x, (uint64_t) k), s);
+	x = value_product(b, x, value_from_fixed(b, epsilon, DP_ROUND_UP),
+					  DP_ROUND_UP);
+	answer = value_to_fixed(b, x, DP_ROUND_UP);
+	big_release(b, mark);
+	return answer;
 }
 
 /*
@@ -148,10 +135,8 @@ dp_acct_compose_advanced(dp_fixed epsilon, dp_fixed delta, int64_t k,
 						 dp_fixed slack, dp_fixed *epsilon_out,
 						 dp_fixed *delta_out)
 {
-	BN_CTX	   *ctx;
-	BIGNUM	   *s;
+	dp_big		b;
 	dp_fixed	d;
-	dp_fixed	e = 0;
 	dp_status	status;
 
 	if (k < 1 || epsilon == DP_FIXED_INFINITE || !is_slack(slack))
@@ -162,21 +147,13 @@ dp_acct_compose_advanced(dp_fixed epsilon, dp_fixed delta, int64_t k,
 	d = dp_acct_fixed_add(d, slack);
 	if (d == DP_FIXED_INFINITE || epsilon > EPSILON_MOST)
 		return DP_E_OVERFLOW;
-	ctx = BN_CTX_new();
-	if (ctx == NULL)
-		return DP_E_MEMORY;
-	BN_CTX_start(ctx);
-	s = BN_CTX_get(ctx);
-	status = DP_E_MEMORY;
-	if (s != NULL && deviation(s, k, slack, DP_ROUND_UP, ctx))
-		status = total(epsilon, k, s, &e, ctx);
-	BN_CTX_end(ctx);
-	BN_CTX_free(ctx);
-	if (status != DP_OK)
-		return status;
-	*epsilon_out = e;
-	*delta_out = d;
-	return DP_OK;
+	dp_big_begin(&b);
+	status = dp_acct_end_fixed(&b, total(&b, epsilon, k,
+										 deviation(&b, k, slack)),
+							   epsilon_out);
+	if (status == DP_OK)
+		*delta_out = d;
+	return status;
 }
 
 /*
@@ -196,41 +173,22 @@ dp_status
 dp_acct_epsilon_for(dp_fixed epsilon_total, int64_t k, dp_fixed slack,
 					dp_fixed *out)
 {
-	BN_CTX	   *ctx;
+	dp_big		b;
 	BIGNUM	   *s;
 	BIGNUM	   *e;
-	dp_fixed	each = 0;
-	dp_fixed	proved = 0;
-	dp_status	status = DP_E_MEMORY;
+	dp_fixed	each;
 
 	if (k < 1 || epsilon_total == 0 || epsilon_total == DP_FIXED_INFINITE ||
 		!is_slack(slack))
 		return DP_E_RANGE;
-	ctx = BN_CTX_new();
-	if (ctx == NULL)
-		return DP_E_MEMORY;
-	BN_CTX_start(ctx);
-	s = BN_CTX_get(ctx);
-	e = BN_CTX_get(ctx);
-	if (e == NULL || !deviation(s, k, slack, DP_ROUND_UP, ctx) ||
-		!dp_acct_value_from_fixed(e, epsilon_total, DP_ROUND_DOWN, ctx) ||
-		!dp_acct_value_divide(e, e, s, DP_ROUND_DOWN, ctx) ||
-		!BN_rshift1(e, e))
-		goto done;
-	status = dp_acct_value_to_fixed(e, DP_ROUND_DOWN, &each, ctx);
-	if (status == DP_E_OVERFLOW || (status == DP_OK && each > EPSILON_MOST))
-		status = DP_E_RANGE;
-	if (status == DP_OK)
-		status = total(each, k, s, &proved, ctx);
-	if (status == DP_E_OVERFLOW ||
-		(status == DP_OK && proved > epsilon_total))
-		status = DP_E_RANGE;
-done:
-	BN_CTX_end(ctx);
-	BN_CTX_free(ctx);
-	if (status == DP_OK)
-		*out = each;
-	return status;
+	dp_big_begin(&b);
+	s = deviation(&b, k, slack);
+	e = value_from_fixed(&b, epsilon_total, DP_ROUND_DOWN);
+	e = big_shift(&b, value_ratio(&b, e, s, DP_ROUND_DOWN), -1);
+	each = value_to_fixed(&b, e, DP_ROUND_DOWN);
+	if (each > EPSILON_MOST || total(&b, each, k, s) > epsilon_total)
+		(void) dp_big_check(&b, DP_E_RANGE);
+	return dp_acct_end_fixed(&b, each, out);
 }
 
 /*
@@ -248,42 +206,26 @@ dp_status
 dp_acct_epsilon_for_advanced(dp_fixed epsilon_total, int64_t k,
 							 dp_fixed slack, dp_fixed *out)
 {
-	BN_CTX	   *ctx;
+	dp_big		b;
 	BIGNUM	   *s;
 	dp_fixed	low = 0;
 	dp_fixed	high = EPSILON_MOST;	/* never proved: it overflows */
-	dp_status	status = DP_OK;
 
 	if (k < 1 || epsilon_total == 0 || epsilon_total == DP_FIXED_INFINITE ||
 		!is_slack(slack))
 		return DP_E_RANGE;
-	ctx = BN_CTX_new();
-	if (ctx == NULL)
-		return DP_E_MEMORY;
-	BN_CTX_start(ctx);
-	s = BN_CTX_get(ctx);
-	if (s == NULL || !deviation(s, k, slack, DP_ROUND_UP, ctx))
-		status = DP_E_MEMORY;
-	while (status == DP_OK && high - low > 1)
+	dp_big_begin(&b);
+	s = deviation(&b, k, slack);
+	while (b.status == DP_OK && high - low > 1)
 	{
 		dp_fixed	middle = low + (high - low) / 2;
-		dp_fixed	proved = 0;
 
-		status = total(middle, k, s, &proved, ctx);
-		if (status == DP_OK && proved <= epsilon_total)
+		if (total(&b, middle, k, s) <= epsilon_total)
 			low = middle;
 		else
-		{
 			high = middle;
-			if (status == DP_E_OVERFLOW)
-				status = DP_OK;
-		}
 	}
-	BN_CTX_end(ctx);
-	BN_CTX_free(ctx);
-	if (status == DP_OK)
-		*out = low;
-	return status;
+	return dp_acct_end_fixed(&b, low, out);
 }
 
 /*
@@ -291,49 +233,33 @@ dp_acct_epsilon_for_advanced(dp_fixed epsilon_total, int64_t k,
  * delta (1 - e^-ge) / ((1 - e^-e) e^-(g-1)e); 1 when it is not below 1.
  */
 static dp_status
-group_delta(dp_fixed epsilon, dp_fixed delta, int64_t g, dp_fixed *out,
-			BN_CTX *ctx)
+group_delta(dp_fixed epsilon, dp_fixed delta, int64_t g, dp_fixed *out)
 {
-	BIGNUM	   *e;
+	dp_big		b;
 	BIGNUM	   *grid;
 	BIGNUM	   *one;
-	BIGNUM	   *x;
+	BIGNUM	   *e;
+	BIGNUM	   *ge;
 	BIGNUM	   *num;
 	BIGNUM	   *den;
-	dp_status	status = DP_E_MEMORY;
+	BIGNUM	   *x;
+	dp_fixed	answer;
 
-	BN_CTX_start(ctx);
-	e = BN_CTX_get(ctx);
-	grid = BN_CTX_get(ctx);
-	one = BN_CTX_get(ctx);
-	x = BN_CTX_get(ctx);
-	num = BN_CTX_get(ctx);
-	den = BN_CTX_get(ctx);
-	if (den == NULL ||
-		!BN_set_word(one, 1) || !BN_lshift(one, one, DP_BOUND_BITS) ||
-		!dp_acct_integer_set(grid, DP_FIXED_ONE) ||
-		!dp_acct_integer_set(e, epsilon) ||
-		!BN_copy(x, e) || !BN_mul_word(x, (BN_ULONG) g) ||
-		!dp_acct_bound_exp(num, x, grid, DP_ROUND_DOWN, ctx) ||
-		!BN_sub(num, one, num) ||
-		!dp_acct_bound_exp(den, e, grid, DP_ROUND_UP, ctx) ||
-		!BN_sub(den, one, den) ||
-		!BN_sub(x, x, e) ||
-		!dp_acct_bound_exp(x, x, grid, DP_ROUND_DOWN, ctx) ||
-		!dp_acct_value_multiply(den, den, x, DP_ROUND_DOWN, ctx) ||
-		!dp_acct_value_from_fixed(x, delta, DP_ROUND_UP, ctx) ||
-		!dp_acct_value_multiply(num, num, x, DP_ROUND_UP, ctx) ||
-		!dp_acct_value_divide(num, num, den, DP_ROUND_UP, ctx))
-		goto done;
-	status = dp_acct_value_to_fixed(num, DP_ROUND_UP, out, ctx);
-	if (status == DP_E_OVERFLOW || (status == DP_OK && *out > DP_FIXED_ONE))
-	{
-		*out = DP_FIXED_ONE;
-		status = DP_OK;
-	}
-done:
-	BN_CTX_end(ctx);
-	return status;
+	dp_big_begin(&b);
+	grid = big_of(&b, DP_FIXED_ONE);
+	one = value_one(&b);
+	e = big_of(&b, epsilon);
+	ge = big_multiply_word(&b, e, (uint64_t) g);
+	num = big_subtract(&b, one, value_exp(&b, ge, grid, DP_ROUND_DOWN));
+	den = big_subtract(&b, one, value_exp(&b, e, grid, DP_ROUND_UP));
+	x = value_exp(&b, big_subtract(&b, ge, e), grid, DP_ROUND_DOWN);
+	den = value_product(&b, den, x, DP_ROUND_DOWN);
+	x = value_from_fixed(&b, delta, DP_ROUND_UP);
+	num = value_product(&b, num, x, DP_ROUND_UP);
+	answer = value_to_fixed(&b, value_ratio(&b, num, den, DP_ROUND_UP),
+							DP_ROUND_UP);
+	return dp_acct_end_fixed(&b, answer > DP_FIXED_ONE ? DP_FIXED_ONE :
+							 answer, out);
 }
 
 /*
@@ -372,17 +298,8 @@ dp_acct_group(const dp_charge *charge, int64_t g, dp_charge *out)
 			 group.epsilon - charge->epsilon > EPSILON_MOST)
 		group.delta = DP_FIXED_ONE; /* 10^-24 e^64 > 1 */
 	else
-	{
-		BN_CTX	   *ctx = BN_CTX_new();
-
-		if (ctx == NULL)
-			return DP_E_MEMORY;
-		status = group_delta(charge->epsilon, charge->delta, g, &group.delta,
-							 ctx);
-		BN_CTX_free(ctx);
-		if (status != DP_OK)
-			return status;
-	}
-	*out = group;
-	return DP_OK;
+		status = group_delta(charge->epsilon, charge->delta, g, &group.delta);
+	if (status == DP_OK)
+		*out = group;
+	return status;
 }

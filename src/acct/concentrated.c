@@ -25,65 +25,47 @@ typedef struct order
 	BIGNUM	   *log_step;		/* <= ln(alpha / (alpha - 1)) */
 } order;
 
-/* alpha = 1 + b for a b > 0, within a BN_CTX frame of the caller's. */
-static bool
-order_make(order *o, double b, BN_CTX *ctx)
+/* alpha = 1 + beta for a beta > 0. */
+static order
+order_make(dp_big *b, double beta)
 {
+	order		o;
 	int			exponent;
 	double		fraction;
 
-	if (!(b >= 1e-25))
-		b = 1e-25;
-	if (b > 1e25)
-		b = 1e25;
-	fraction = frexp(b, &exponent);
+	if (!(beta >= 1e-25))
+		beta = 1e-25;
+	if (beta > 1e25)
+		beta = 1e25;
+	fraction = frexp(beta, &exponent);
 	exponent -= 53;
-
-	o->a = BN_CTX_get(ctx);
-	o->c = BN_CTX_get(ctx);
-	o->m = BN_CTX_get(ctx);
-	o->log_alpha = BN_CTX_get(ctx);
-	o->log_step = BN_CTX_get(ctx);
-	return o->log_step != NULL &&
-		dp_acct_integer_set(o->m, (dp_uint128) ldexp(fraction, 53)) &&
-		BN_set_word(o->c, 1) &&
-		BN_lshift(o->m, o->m, exponent > 0 ? exponent : 0) &&
-		BN_lshift(o->c, o->c, exponent < 0 ? -exponent : 0) &&
-		BN_add(o->a, o->m, o->c) &&
-		dp_acct_bound_log(o->log_alpha, o->a, o->c, DP_ROUND_DOWN, ctx) &&
-		dp_acct_bound_log(o->log_step, o->a, o->m, DP_ROUND_DOWN, ctx);
+	o.m = big_shift(b, big_of(b, (dp_uint128) ldexp(fraction, 53)),
+					exponent > 0 ? exponent : 0);
+	o.c = big_power(b, exponent < 0 ? (unsigned) -exponent : 0);
+	o.a = big_add(b, o.m, o.c);
+	o.log_alpha = value_log(b, o.a, o.c, DP_ROUND_DOWN);
+	o.log_step = value_log(b, o.a, o.m, DP_ROUND_DOWN);
+	return o;
 }
 
 /* Upper bound on (x - ln alpha) c/m - ln(alpha/(alpha-1)), any sign. */
-static bool
-overhead(BIGNUM *out, const order *o, const BIGNUM *x, BN_CTX *ctx)
+static BIGNUM *
+overhead(dp_big *b, const order *o, const BIGNUM *x)
 {
+	BIGNUM	   *r = big_multiply(b, big_subtract(b, x, o->log_alpha), o->c);
+
 	/* division truncates towards 0; one more is above in either case */
-	return BN_sub(out, x, o->log_alpha) &&
-		BN_mul(out, out, o->c, ctx) &&
-		BN_div(out, NULL, out, o->m, ctx) &&
-		BN_add_word(out, 1) &&
-		BN_sub(out, out, o->log_step);
+	r = big_add_word(b, big_divide(b, r, o->m), 1);
+	return big_subtract(b, r, o->log_step);
 }
 
-/* x num / den for a fixed-point x, as value. */
-static bool
-scaled(BIGNUM *out, dp_fixed x, const BIGNUM *num, const BIGNUM *den,
-	   dp_rounding rounding, BN_CTX *ctx)
+/* alpha rho from above, as value. */
+static BIGNUM *
+scaled(dp_big *b, const order *o, dp_fixed rho)
 {
-	BIGNUM	   *p;
-	BIGNUM	   *q;
-	bool		ok;
-
-	BN_CTX_start(ctx);
-	p = BN_CTX_get(ctx);
-	q = BN_CTX_get(ctx);
-	ok = q != NULL && dp_acct_integer_set(p, x) &&
-		dp_acct_integer_set(q, DP_FIXED_ONE) &&
-		BN_mul(p, p, num, ctx) && BN_mul(q, q, den, ctx) &&
-		dp_acct_bound_ratio(out, p, q, rounding, ctx);
-	BN_CTX_end(ctx);
-	return ok;
+	return value_ratio(b, big_multiply(b, big_of(b, rho), o->a),
+					   big_multiply(b, big_of(b, DP_FIXED_ONE), o->c),
+					   DP_ROUND_UP);
 }
 
 static bool
@@ -166,12 +148,10 @@ order_of_pair(double rho, double epsilon)
 dp_status
 dp_acct_zcdp_epsilon(dp_fixed rho, dp_fixed delta, dp_fixed *epsilon)
 {
-	BN_CTX	   *ctx;
-	BIGNUM	   *l;
+	dp_big		b;
 	BIGNUM	   *x;
 	order		o;
 	double		log_delta;
-	dp_status	status = DP_E_MEMORY;
 
 	if (rho == DP_FIXED_INFINITE || !is_delta(delta))
 		return DP_E_RANGE;
@@ -181,23 +161,11 @@ dp_acct_zcdp_epsilon(dp_fixed rho, dp_fixed delta, dp_fixed *epsilon)
 		return DP_OK;
 	}
 	log_delta = -log(dp_acct_fixed_approx(delta));
-	ctx = BN_CTX_new();
-	if (ctx == NULL)
-		return DP_E_MEMORY;
-	BN_CTX_start(ctx);
-	l = BN_CTX_get(ctx);
-	x = BN_CTX_get(ctx);
-	if (x != NULL &&
-		order_make(&o, order_of_rho(dp_acct_fixed_approx(rho), log_delta),
-				   ctx) &&
-		dp_acct_value_log_inverse(l, delta, DP_ROUND_UP, ctx) &&
-		overhead(x, &o, l, ctx) &&
-		scaled(l, rho, o.a, o.c, DP_ROUND_UP, ctx) &&
-		BN_add(x, x, l))
-		status = dp_acct_value_to_fixed(x, DP_ROUND_UP, epsilon, ctx);
-	BN_CTX_end(ctx);
-	BN_CTX_free(ctx);
-	return status;
+	dp_big_begin(&b);
+	o = order_make(&b, order_of_rho(dp_acct_fixed_approx(rho), log_delta));
+	x = overhead(&b, &o, value_log_over(&b, 1, delta, DP_ROUND_UP));
+	x = big_add(&b, x, scaled(&b, &o, rho));
+	return dp_acct_end_fixed(&b, value_to_fixed(&b, x, DP_ROUND_UP), epsilon);
 }
 
 /*
@@ -213,39 +181,21 @@ dp_acct_zcdp_epsilon(dp_fixed rho, dp_fixed delta, dp_fixed *epsilon)
 dp_status
 dp_acct_zcdp_rho(dp_fixed epsilon, dp_fixed delta, dp_fixed *rho)
 {
-	BN_CTX	   *ctx;
-	BIGNUM	   *l;
+	dp_big		b;
 	BIGNUM	   *x;
 	order		o;
 	double		log_delta;
-	dp_status	status = DP_E_MEMORY;
 
 	if (epsilon == DP_FIXED_INFINITE || !is_delta(delta))
 		return DP_E_RANGE;
 	log_delta = -log(dp_acct_fixed_approx(delta));
-	ctx = BN_CTX_new();
-	if (ctx == NULL)
-		return DP_E_MEMORY;
-	BN_CTX_start(ctx);
-	l = BN_CTX_get(ctx);
-	x = BN_CTX_get(ctx);
-	if (x == NULL ||
-		!order_make(&o, order_of_epsilon(dp_acct_fixed_approx(epsilon),
-										 log_delta), ctx) ||
-		!dp_acct_value_log_inverse(l, delta, DP_ROUND_UP, ctx) ||
-		!overhead(x, &o, l, ctx) ||
-		!dp_acct_value_from_fixed(l, epsilon, DP_ROUND_DOWN, ctx) ||
-		!BN_sub(x, l, x))
-		goto done;
-	if (BN_is_negative(x))
-		BN_zero(x);
-	if (!BN_mul(x, x, o.c, ctx) || !BN_div(x, NULL, x, o.a, ctx))
-		goto done;
-	status = dp_acct_value_to_fixed(x, DP_ROUND_DOWN, rho, ctx);
-done:
-	BN_CTX_end(ctx);
-	BN_CTX_free(ctx);
-	return status;
+	dp_big_begin(&b);
+	o = order_make(&b, order_of_epsilon(dp_acct_fixed_approx(epsilon),
+										log_delta));
+	x = overhead(&b, &o, value_log_over(&b, 1, delta, DP_ROUND_UP));
+	x = big_subtract(&b, value_from_fixed(&b, epsilon, DP_ROUND_DOWN), x);
+	x = big_divide(&b, big_multiply(&b, x, o.c), o.a);
+	return dp_acct_end_fixed(&b, value_to_fixed(&b, x, DP_ROUND_DOWN), rho);
 }
 
 /*
@@ -262,11 +212,11 @@ dp_status
 dp_acct_zcdp_delta(dp_fixed rho, dp_fixed epsilon, dp_decimal *delta)
 {
 	static const dp_decimal none = {0, 0};
-	BN_CTX	   *ctx;
+	dp_big		b;
 	BIGNUM	   *loss;
-	BIGNUM	   *x;
 	order		o;
-	dp_status	status = DP_E_MEMORY;
+	dp_decimal	answer;
+	dp_status	status;
 
 	if (rho == DP_FIXED_INFINITE || epsilon == DP_FIXED_INFINITE)
 		return DP_E_RANGE;
@@ -275,31 +225,23 @@ dp_acct_zcdp_delta(dp_fixed rho, dp_fixed epsilon, dp_decimal *delta)
 		*delta = none;
 		return DP_OK;
 	}
-	ctx = BN_CTX_new();
-	if (ctx == NULL)
-		return DP_E_MEMORY;
-	BN_CTX_start(ctx);
-	loss = BN_CTX_get(ctx);
-	x = BN_CTX_get(ctx);
 
 	/*
 	 * ln(1/delta) >= b (epsilon + ln(alpha/b) - alpha rho) + ln alpha, where
 	 * dividing rounds towards 0: one less is below in either case
 	 */
-	if (x != NULL &&
-		order_make(&o, order_of_pair(dp_acct_fixed_approx(rho),
-									 dp_acct_fixed_approx(epsilon)), ctx) &&
-		dp_acct_value_from_fixed(loss, epsilon, DP_ROUND_DOWN, ctx) &&
-		BN_add(loss, loss, o.log_step) &&
-		scaled(x, rho, o.a, o.c, DP_ROUND_UP, ctx) &&
-		BN_sub(loss, loss, x) &&
-		BN_mul(loss, loss, o.m, ctx) &&
-		BN_div(loss, NULL, loss, o.c, ctx) &&
-		BN_sub_word(loss, 1) &&
-		BN_add(loss, loss, o.log_alpha))
-		status = dp_acct_decimal_from_loss(loss, delta, ctx);
-	BN_CTX_end(ctx);
-	BN_CTX_free(ctx);
+	dp_big_begin(&b);
+	o = order_make(&b, order_of_pair(dp_acct_fixed_approx(rho),
+									 dp_acct_fixed_approx(epsilon)));
+	loss = big_add(&b, value_from_fixed(&b, epsilon, DP_ROUND_DOWN),
+				   o.log_step);
+	loss = big_subtract(&b, loss, scaled(&b, &o, rho));
+	loss = big_divide(&b, big_multiply(&b, loss, o.m), o.c);
+	loss = big_add(&b, big_subtract_word(&b, loss, 1), o.log_alpha);
+	answer = dp_acct_decimal_from_loss(&b, loss);
+	status = dp_big_end(&b);
+	if (status == DP_OK)
+		*delta = answer;
 	return status;
 }
 
@@ -319,12 +261,10 @@ dp_acct_zcdp_delta(dp_fixed rho, dp_fixed epsilon, dp_decimal *delta)
 dp_status
 dp_acct_odometer(dp_fixed rho, dp_fixed delta, dp_fixed *epsilon)
 {
-	BN_CTX	   *ctx;
-	BIGNUM	   *num;
-	BIGNUM	   *den;
+	dp_big		b;
+	BIGNUM	   *x;
 	BIGNUM	   *level;
 	int			j = 0;
-	dp_status	status = DP_E_MEMORY;
 
 	if (rho == DP_FIXED_INFINITE || !is_delta(delta))
 		return DP_E_RANGE;
@@ -339,26 +279,13 @@ dp_acct_odometer(dp_fixed rho, dp_fixed delta, dp_fixed *epsilon)
 		   DP_FIXED_ONE)
 		j++;
 
-	ctx = BN_CTX_new();
-	if (ctx == NULL)
-		return DP_E_MEMORY;
-	BN_CTX_start(ctx);
-	num = BN_CTX_get(ctx);
-	den = BN_CTX_get(ctx);
-	level = BN_CTX_get(ctx);
-	if (level != NULL &&
-		dp_acct_integer_set(num, (dp_uint128) BASEL_HIGH *
-							UINT64_C(1000000000000) + BASEL_LOW) &&
-		BN_mul_word(num, (BN_ULONG) (j + 1) * (BN_ULONG) (j + 1)) &&
-		dp_acct_integer_set(den, delta) &&
-		dp_acct_bound_log(num, num, den, DP_ROUND_UP, ctx) &&
-		BN_set_word(level, 1) &&
-		BN_lshift(level, level, DP_BOUND_BITS + j - 10) &&
-		dp_acct_value_multiply(num, num, level, DP_ROUND_UP, ctx) &&
-		dp_acct_value_sqrt(num, num, DP_ROUND_UP, ctx) &&
-		BN_lshift1(num, num) && BN_add(num, num, level))
-		status = dp_acct_value_to_fixed(num, DP_ROUND_UP, epsilon, ctx);
-	BN_CTX_end(ctx);
-	BN_CTX_free(ctx);
-	return status;
+	dp_big_begin(&b);
+	x = big_of(&b, (dp_uint128) BASEL_HIGH * UINT64_C(1000000000000) +
+			   BASEL_LOW);
+	x = big_multiply_word(&b, x, (uint64_t) (j + 1) * (uint64_t) (j + 1));
+	x = value_log(&b, x, big_of(&b, delta), DP_ROUND_UP);
+	level = big_power(&b, (unsigned) (DP_VALUE_BITS + j - 10));
+	x = value_root(&b, value_product(&b, x, level, DP_ROUND_UP), DP_ROUND_UP);
+	x = big_add(&b, big_shift(&b, x, 1), level);
+	return dp_acct_end_fixed(&b, value_to_fixed(&b, x, DP_ROUND_UP), epsilon);
 }

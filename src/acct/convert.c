@@ -4,141 +4,58 @@
  *	  what a cost in zCDP means as (epsilon, delta).
  *
  * The costs of mechanisms are exact integer arithmetic (pure epsilon) or
- * proved bounds (Laplace, interval.h), rounded up.  The one function that
+ * proved bounds (Laplace, value.h), rounded up.  The one function that
  * uses floating point, dp_acct_epsilon_from_rho, serves people who plan or
  * inspect budgets; no filter consults it.
  */
-#include "interval.h"
+#include "value.h"
 
 #include <float.h>
 #include <math.h>
 
-/* Ceiling of num * 10^24 / den; DP_E_OVERFLOW unless below infinite. */
-static dp_status
-fixed_ceiling(const BIGNUM *num, const BIGNUM *den, dp_fixed *out,
-			  BN_CTX *ctx)
+/*
+ * (e^2/2) (60 + e^2) / (60 + 6 e^2) for e = p/q, that is
+ * p^2 (60 q^2 + p^2) / (12 q^2 (10 q^2 + p^2)), rounded up.
+ */
+static dp_fixed
+rho_by_pade(dp_big *b, const BIGNUM *p, const BIGNUM *q)
 {
-	BIGNUM	   *quotient;
-	BIGNUM	   *rest;
-	dp_status	status = DP_E_MEMORY;
+	BIGNUM	   *p2 = big_square(b, p);
+	BIGNUM	   *q2 = big_square(b, q);
+	BIGNUM	   *num = big_add(b, big_multiply_word(b, q2, 60), p2);
+	BIGNUM	   *den = big_add(b, big_multiply_word(b, q2, 10), p2);
 
-	BN_CTX_start(ctx);
-	quotient = BN_CTX_get(ctx);
-	rest = BN_CTX_get(ctx);
-	if (rest == NULL ||
-		!dp_acct_integer_set(quotient, DP_FIXED_ONE) ||
-		!BN_mul(quotient, quotient, num, ctx) ||
-		!BN_div(quotient, rest, quotient, den, ctx) ||
-		(!BN_is_zero(rest) && !BN_add_word(quotient, 1)))
-		goto done;
-	if (BN_num_bits(quotient) > 128)
-		status = DP_E_OVERFLOW;
-	else
-	{
-		dp_uint128	value;
-
-		if (!dp_acct_integer_get(quotient, &value))
-			goto done;
-		if (value == DP_FIXED_INFINITE)
-			status = DP_E_OVERFLOW;
-		else
-		{
-			*out = value;
-			status = DP_OK;
-		}
-	}
-done:
-	BN_CTX_end(ctx);
-	return status;
-}
-
-/* The smaller of *rho and the ceiling of num/den; overflow is not smaller. */
-static dp_status
-lower_to(dp_fixed *rho, const BIGNUM *num, const BIGNUM *den, BN_CTX *ctx)
-{
-	dp_fixed	other;
-	dp_status	status = fixed_ceiling(num, den, &other, ctx);
-
-	if (status == DP_E_OVERFLOW)
-		return DP_OK;
-	if (status == DP_OK && other < *rho)
-		*rho = other;
-	return status;
+	den = big_multiply_word(b, big_multiply(b, den, q2), 12);
+	return dp_acct_ratio_to_fixed(b, big_multiply(b, num, p2), den,
+								  DP_ROUND_UP);
 }
 
 /*
- * Lower *rho to (e^2/2) (60 + e^2) / (60 + 6 e^2) for e = p/q, that is
- * p^2 (60 q^2 + p^2) / (12 q^2 (10 q^2 + p^2)).
+ * e - (1 - e^-e) x / sinh(x) for e = p/q, x = e/sensitivity, rounded up.
+ * With a and s lower bounds of the two factors, in units of 2^-B, an upper
+ * bound is (p/q) - a s / 2^2B; p/q itself stays exact until the ceiling.
  */
-static dp_status
-lower_to_pade(dp_fixed *rho, const BIGNUM *p, const BIGNUM *q, BN_CTX *ctx)
+static dp_fixed
+rho_by_laplace(dp_big *b, const BIGNUM *p, const BIGNUM *q,
+			   dp_uint128 sensitivity)
 {
-	BIGNUM	   *p2;
-	BIGNUM	   *q2;
-	BIGNUM	   *num;
-	BIGNUM	   *den;
-	dp_status	status = DP_E_MEMORY;
-
-	BN_CTX_start(ctx);
-	p2 = BN_CTX_get(ctx);
-	q2 = BN_CTX_get(ctx);
-	num = BN_CTX_get(ctx);
-	den = BN_CTX_get(ctx);
-	if (den != NULL &&
-		BN_sqr(p2, p, ctx) && BN_sqr(q2, q, ctx) &&
-		BN_copy(num, q2) != NULL && BN_mul_word(num, 60) &&
-		BN_add(num, num, p2) && BN_mul(num, num, p2, ctx) &&
-		BN_copy(den, q2) != NULL && BN_mul_word(den, 10) &&
-		BN_add(den, den, p2) && BN_mul(den, den, q2, ctx) &&
-		BN_mul_word(den, 12))
-		status = lower_to(rho, num, den, ctx);
-	BN_CTX_end(ctx);
-	return status;
-}
-
-/*
- * Lower *rho to e - (1 - e^-e) x / sinh(x) for e = p/q, x = e/sensitivity.
- * With a and b lower bounds of the two factors, in units of 2^-B, an upper
- * bound is (p/q) - a b / 2^2B; p/q itself stays exact until the ceiling.
- */
-static dp_status
-lower_to_laplace(dp_fixed *rho, const BIGNUM *p, const BIGNUM *q,
-				 dp_uint128 sensitivity, BN_CTX *ctx)
-{
+	const int	twice = 2 * DP_VALUE_BITS;
 	BIGNUM	   *a;
-	BIGNUM	   *b;
-	BIGNUM	   *den;
-	dp_status	status = DP_E_MEMORY;
-
-	BN_CTX_start(ctx);
-	a = BN_CTX_get(ctx);
-	b = BN_CTX_get(ctx);
-	den = BN_CTX_get(ctx);
-	if (den == NULL)
-		goto done;
+	BIGNUM	   *s;
+	BIGNUM	   *num;
 
 	/* a: 1 - e^-e from below, so e^-e from above */
-	if (!dp_acct_bound_exp(b, p, q, DP_ROUND_UP, ctx) ||
-		!BN_set_word(a, 1) || !BN_lshift(a, a, DP_BOUND_BITS) ||
-		!BN_sub(a, a, b))
-		goto done;
-	if (BN_is_negative(a))
-		BN_zero(a);
-	/* b: x / sinh(x) from below */
-	if (!dp_acct_integer_set(den, sensitivity) ||
-		!BN_mul(den, den, q, ctx) ||
-		!dp_acct_bound_sinh(b, p, den, ctx))
-		goto done;
+	a = big_subtract(b, value_one(b), value_exp(b, p, q, DP_ROUND_UP));
+	if (big_is_negative(b, a))
+		a = big_of(b, 0);
+	s = dp_big_over_sinh(b, p, big_multiply(b, big_of(b, sensitivity), q),
+						 DP_VALUE_BITS);
 
-	/* (p 2^2B - a b q) / (q 2^2B), never negative: a b / 2^2B < e */
-	if (!BN_mul(b, a, b, ctx) || !BN_mul(b, b, q, ctx) ||
-		!BN_lshift(a, p, 2 * DP_BOUND_BITS) || !BN_sub(a, a, b) ||
-		!BN_lshift(den, q, 2 * DP_BOUND_BITS))
-		goto done;
-	status = lower_to(rho, a, den, ctx);
-done:
-	BN_CTX_end(ctx);
-	return status;
+	/* (p 2^2B - a s q) / (q 2^2B), never negative: a s / 2^2B < e */
+	num = big_multiply(b, big_multiply(b, a, s), q);
+	num = big_subtract(b, big_shift(b, p, twice), num);
+	return dp_acct_ratio_to_fixed(b, num, big_shift(b, q, twice),
+								  DP_ROUND_UP);
 }
 
 /*
@@ -147,33 +64,27 @@ done:
 static dp_status
 rho_of(const dp_rational *epsilon, dp_uint128 sensitivity, dp_fixed *out)
 {
-	BN_CTX	   *ctx;
+	dp_big		b;
 	BIGNUM	   *p;
 	BIGNUM	   *q;
 	dp_fixed	rho;
+	dp_fixed	other;
 	dp_status	status;
 
 	status = dp_acct_fixed_from_rational(epsilon, DP_ROUND_UP, &rho);
 	if (status != DP_OK)
 		return status;
-	ctx = BN_CTX_new();
-	if (ctx == NULL)
-		return DP_E_MEMORY;
-	BN_CTX_start(ctx);
-	p = BN_CTX_get(ctx);
-	q = BN_CTX_get(ctx);
-	if (q == NULL || !dp_acct_integer_set(p, epsilon->num) ||
-		!dp_acct_integer_set(q, epsilon->den))
-		status = DP_E_MEMORY;
-	if (status == DP_OK)
-		status = lower_to_pade(&rho, p, q, ctx);
-	if (status == DP_OK && sensitivity != 0)
-		status = lower_to_laplace(&rho, p, q, sensitivity, ctx);
-	BN_CTX_end(ctx);
-	BN_CTX_free(ctx);
-	if (status == DP_OK)
-		*out = rho;
-	return status;
+	dp_big_begin(&b);
+	p = big_of(&b, epsilon->num);
+	q = big_of(&b, epsilon->den);
+	other = rho_by_pade(&b, p, q);
+	rho = other < rho ? other : rho;
+	if (sensitivity != 0)
+	{
+		other = rho_by_laplace(&b, p, q, sensitivity);
+		rho = other < rho ? other : rho;
+	}
+	return dp_acct_end_fixed(&b, rho, out);
 }
 
 /*

@@ -28,90 +28,58 @@ dp_status
 dp_acct_sigma_from_variance(dp_fixed scale, const dp_rational *variance,
 							dp_fixed *sigma)
 {
-	BN_CTX	   *ctx;
+	dp_big		b;
 	BIGNUM	   *n;
+	BIGNUM	   *rest;
 	BIGNUM	   *root;
-	BIGNUM	   *x;
-	dp_uint128	answer;
-	dp_status	status = DP_E_MEMORY;
 
 	if (scale == DP_FIXED_INFINITE)
 		return DP_E_RANGE;
-	ctx = BN_CTX_new();
-	if (ctx == NULL)
-		return DP_E_MEMORY;
-	BN_CTX_start(ctx);
-	n = BN_CTX_get(ctx);
-	root = BN_CTX_get(ctx);
-	x = BN_CTX_get(ctx);
 
 	/* n = ceil(scale^2 variance), then the root of that integer */
-	if (x == NULL || !dp_acct_integer_set(n, scale) || !BN_sqr(n, n, ctx) ||
-		!dp_acct_integer_set(x, variance->num) || !BN_mul(n, n, x, ctx) ||
-		!dp_acct_integer_set(x, variance->den) ||
-		!BN_div(n, root, n, x, ctx) ||
-		(!BN_is_zero(root) && !BN_add_word(n, 1)) ||
-		!BN_lshift(x, n, DP_BOUND_BITS) ||
-		!dp_acct_value_sqrt(root, x, DP_ROUND_DOWN, ctx) ||
-		!BN_rshift(root, root, DP_BOUND_BITS) || !BN_sqr(x, root, ctx) ||
-		(BN_cmp(x, n) < 0 && !BN_add_word(root, 1)))
-		goto done;
-	if (BN_num_bits(root) > 128)
-		status = DP_E_OVERFLOW;
-	else if (dp_acct_integer_get(root, &answer))
-	{
-		status = answer == DP_FIXED_INFINITE ? DP_E_OVERFLOW : DP_OK;
-		if (status == DP_OK)
-			*sigma = answer;
-	}
-done:
-	BN_CTX_end(ctx);
-	BN_CTX_free(ctx);
-	return status;
+	dp_big_begin(&b);
+	n = big_multiply(&b, big_square(&b, big_of(&b, scale)),
+					 big_of(&b, variance->num));
+	n = big_divide_rest(&b, n, big_of(&b, variance->den), &rest);
+	if (!big_is_zero(&b, rest))
+		n = big_add_word(&b, n, 1);
+	root = dp_big_root(&b, n, DP_ROUND_DOWN);
+	if (big_compare(&b, big_square(&b, root), n) < 0)
+		root = big_add_word(&b, root, 1);
+	return dp_acct_end_fixed(&b, dp_big_get(&b, root), sigma);
 }
 
 /* The greatest rational of SIGMA_BITS bits, nearly, below (s/g)^2. */
 static dp_status
 square_below(dp_uint128 s, dp_uint128 g, dp_rational *out)
 {
-	BN_CTX	   *ctx = BN_CTX_new();
+	dp_big		b;
 	BIGNUM	   *num;
 	BIGNUM	   *den;
 	dp_uint128	m;
 	int			shift;
-	dp_status	status = DP_E_MEMORY;
+	dp_status	status;
 
-	if (ctx == NULL)
-		return DP_E_MEMORY;
-	BN_CTX_start(ctx);
-	num = BN_CTX_get(ctx);
-	den = BN_CTX_get(ctx);
-	if (den == NULL ||
-		!dp_acct_integer_set(num, s) || !BN_sqr(num, num, ctx) ||
-		!dp_acct_integer_set(den, g) || !BN_sqr(den, den, ctx))
-		goto done;
-	shift = SIGMA_BITS - (BN_num_bits(num) - BN_num_bits(den));
+	dp_big_begin(&b);
+	num = big_square(&b, big_of(&b, s));
+	den = big_square(&b, big_of(&b, g));
+	shift = SIGMA_BITS - (big_bits(&b, num) - big_bits(&b, den));
 	if (shift > 127)
 		shift = 127;
 	if (shift < SIGMA_BITS - 126)
-	{
-		status = DP_E_OVERFLOW;
-		goto done;
-	}
-	if (!BN_lshift(num, num, shift > 0 ? shift : 0) ||
-		!BN_lshift(den, den, shift < 0 ? -shift : 0) ||
-		!BN_div(num, NULL, num, den, ctx) || !dp_acct_integer_get(num, &m))
-		goto done;
+		(void) dp_big_check(&b, DP_E_OVERFLOW);
+	m = dp_big_get(&b, big_divide(&b,
+								  big_shift(&b, num, shift > 0 ? shift : 0),
+								  big_shift(&b, den,
+											shift < 0 ? -shift : 0)));
+	status = dp_big_end(&b);
+	if (status != DP_OK)
+		return status;
 	if (m == 0)
-		status = DP_E_RANGE;
-	else if (shift >= 0)
-		status = dp_mech_rational_make(m, (dp_uint128) 1 << shift, out);
-	else
-		status = dp_mech_rational_make(m << -shift, 1, out);
-done:
-	BN_CTX_end(ctx);
-	BN_CTX_free(ctx);
-	return status;
+		return DP_E_RANGE;
+	if (shift >= 0)
+		return dp_mech_rational_make(m, (dp_uint128) 1 << shift, out);
+	return dp_mech_rational_make(m << -shift, 1, out);
 }
 
 /*
@@ -268,33 +236,18 @@ dp_acct_two_coins_error(int64_t n, dp_fixed *out)
 dp_status
 dp_acct_response_error(int64_t n, int64_t c, dp_fixed epsilon, dp_fixed *out)
 {
-	BN_CTX	   *ctx;
+	dp_big		b;
 	BIGNUM	   *x;
-	BIGNUM	   *one;
 	BIGNUM	   *y;
-	dp_status	status = DP_E_MEMORY;
 
 	if (n < 1 || c < 2 || epsilon == 0 || epsilon == DP_FIXED_INFINITE)
 		return DP_E_RANGE;
-	ctx = BN_CTX_new();
-	if (ctx == NULL)
-		return DP_E_MEMORY;
-	BN_CTX_start(ctx);
-	x = BN_CTX_get(ctx);
-	one = BN_CTX_get(ctx);
-	y = BN_CTX_get(ctx);
-	if (y != NULL &&
-		dp_acct_integer_set(x, epsilon) &&
-		dp_acct_integer_set(one, DP_FIXED_ONE) &&
-		dp_acct_bound_exp(x, x, one, DP_ROUND_UP, ctx) &&
-		BN_copy(y, x) != NULL && BN_mul_word(y, (BN_ULONG) n) &&
-		BN_mul_word(y, (BN_ULONG) (c - 1)) &&
-		dp_acct_value_sqrt(y, y, DP_ROUND_UP, ctx) &&
-		BN_set_word(one, 1) && BN_lshift(one, one, DP_BOUND_BITS) &&
-		BN_sub(one, one, x) &&
-		dp_acct_value_divide(y, y, one, DP_ROUND_UP, ctx))
-		status = dp_acct_value_to_fixed(y, DP_ROUND_UP, out, ctx);
-	BN_CTX_end(ctx);
-	BN_CTX_free(ctx);
-	return status;
+	dp_big_begin(&b);
+	x = value_exp(&b, big_of(&b, epsilon), big_of(&b, DP_FIXED_ONE),
+				  DP_ROUND_UP);
+	y = big_multiply_word(&b, x, (uint64_t) n);
+	y = big_multiply_word(&b, y, (uint64_t) (c - 1));
+	y = value_ratio(&b, value_root(&b, y, DP_ROUND_UP),
+					big_subtract(&b, value_one(&b), x), DP_ROUND_UP);
+	return dp_acct_end_fixed(&b, value_to_fixed(&b, y, DP_ROUND_UP), out);
 }

@@ -21,12 +21,6 @@ typedef dp_uint128 dp_fixed;
 #define DP_FIXED_GROUPS 10		/* most groups of four digits */
 #define DP_FIXED_INFINITE (~(dp_fixed) 0)
 
-typedef enum dp_rounding
-{
-	DP_ROUND_DOWN,
-	DP_ROUND_UP
-} dp_rounding;
-
 /*
  * What one release costs.  epsilon is DP_FIXED_INFINITE for a mechanism that
  * has no pure guarantee; rho is always finite.

@@ -15,37 +15,6 @@
 #define SIGMA_EXACT 8192.0L
 #define MANTISSA_BITS 20
 
-/*
- * Ceiling of num 10^24 / den as fixed point.
- */
-static dp_status
-ceiling(const BIGNUM *num, const BIGNUM *den, dp_fixed *out, BN_CTX *ctx)
-{
-	BIGNUM	   *q;
-	BIGNUM	   *rest;
-	dp_uint128	x;
-	dp_status	status = DP_E_MEMORY;
-
-	BN_CTX_start(ctx);
-	q = BN_CTX_get(ctx);
-	rest = BN_CTX_get(ctx);
-	if (rest == NULL || !dp_acct_integer_set(q, DP_FIXED_ONE) ||
-		!BN_mul(q, q, num, ctx) || !BN_div(q, rest, q, den, ctx) ||
-		(!BN_is_zero(rest) && !BN_add_word(q, 1)))
-		goto done;
-	if (BN_num_bits(q) > 128)
-		status = DP_E_OVERFLOW;
-	else if (dp_acct_integer_get(q, &x))
-	{
-		status = x == DP_FIXED_INFINITE ? DP_E_OVERFLOW : DP_OK;
-		if (status == DP_OK)
-			*out = x;
-	}
-done:
-	BN_CTX_end(ctx);
-	return status;
-}
-
 static bool
 is_variance(const dp_rational *variance)
 {
@@ -66,28 +35,18 @@ dp_status
 dp_acct_rho_from_gaussian(uint64_t sensitivity, const dp_rational *variance,
 						  dp_fixed *rho)
 {
-	BN_CTX	   *ctx;
+	dp_big		b;
 	BIGNUM	   *num;
 	BIGNUM	   *den;
-	dp_status	status = DP_E_MEMORY;
 
 	if (!is_variance(variance))
 		return DP_E_RANGE;
-	ctx = BN_CTX_new();
-	if (ctx == NULL)
-		return DP_E_MEMORY;
-	BN_CTX_start(ctx);
-	num = BN_CTX_get(ctx);
-	den = BN_CTX_get(ctx);
-	if (den != NULL && dp_acct_integer_set(num, (dp_uint128) sensitivity *
-										   sensitivity) &&
-		dp_acct_integer_set(den, variance->den) &&
-		BN_mul(num, num, den, ctx) &&
-		dp_acct_integer_set(den, variance->num) && BN_lshift1(den, den))
-		status = ceiling(num, den, rho, ctx);
-	BN_CTX_end(ctx);
-	BN_CTX_free(ctx);
-	return status;
+	dp_big_begin(&b);
+	num = big_multiply(&b, big_of(&b, (dp_uint128) sensitivity * sensitivity),
+					   big_of(&b, variance->den));
+	den = big_shift(&b, big_of(&b, variance->num), 1);
+	return dp_acct_end_fixed(&b, dp_acct_ratio_to_fixed(&b, num, den,
+														DP_ROUND_UP), rho);
 }
 
 /*
@@ -99,49 +58,35 @@ static dp_status
 threshold(uint64_t sensitivity, const dp_rational *variance,
 		  dp_fixed epsilon, int64_t *first, long double *beyond)
 {
-	BN_CTX	   *ctx;
+	dp_big		b;
 	BIGNUM	   *num;
 	BIGNUM	   *den;
-	BIGNUM	   *x;
+	BIGNUM	   *rest;
 	dp_uint128	q;
 	dp_uint128	part;
 	bool		negative;
-	dp_status	status = DP_E_MEMORY;
-
-	ctx = BN_CTX_new();
-	if (ctx == NULL)
-		return DP_E_MEMORY;
-	BN_CTX_start(ctx);
-	num = BN_CTX_get(ctx);
-	den = BN_CTX_get(ctx);
-	x = BN_CTX_get(ctx);
+	dp_status	status;
 
 	/* t = (2 a e - D^2 c 10^24) / (2 D c 10^24) */
-	if (x == NULL ||
-		!dp_acct_integer_set(num, variance->num) ||
-		!dp_acct_integer_set(x, epsilon) || !BN_mul(num, num, x, ctx) ||
-		!BN_lshift1(num, num) ||
-		!dp_acct_integer_set(den, variance->den) ||
-		!dp_acct_integer_set(x, DP_FIXED_ONE) ||
-		!BN_mul(den, den, x, ctx) ||
-		!dp_acct_integer_set(x, sensitivity) || !BN_mul(den, den, x, ctx) ||
-		!BN_mul(x, x, den, ctx) || !BN_sub(num, num, x) ||
-		!BN_lshift1(den, den))
-		goto done;
-	negative = BN_is_negative(num);
-	BN_set_negative(num, 0);
-	if (!BN_div(x, num, num, den, ctx))
-		goto done;
-	if (BN_num_bits(x) > 60)
-	{
-		status = DP_E_RANGE;
-		goto done;
-	}
-	/* the remainder over den, to 64 bits */
-	if (!dp_acct_integer_get(x, &q) || !BN_lshift(num, num, 100) ||
-		!BN_div(num, NULL, num, den, ctx) ||
-		!dp_acct_integer_get(num, &part))
-		goto done;
+	dp_big_begin(&b);
+	den = big_multiply(&b, big_of(&b, variance->den),
+					   big_of(&b, DP_FIXED_ONE));
+	den = big_multiply_word(&b, den, sensitivity);
+	num = big_multiply(&b, big_of(&b, variance->num), big_of(&b, epsilon));
+	num = big_subtract(&b, big_shift(&b, num, 1),
+					   big_multiply_word(&b, den, sensitivity));
+	den = big_shift(&b, den, 1);
+	negative = big_is_negative(&b, num);
+	if (negative)
+		num = big_subtract(&b, big_of(&b, 0), num);
+	q = dp_big_get(&b, big_divide_rest(&b, num, den, &rest));
+	/* the remainder over den, to 100 bits */
+	part = dp_big_get(&b, big_divide(&b, big_shift(&b, rest, 100), den));
+	if (q >> 60 != 0)
+		(void) dp_big_check(&b, DP_E_RANGE);
+	status = dp_big_end(&b);
+	if (status != DP_OK)
+		return status;
 	*beyond = ldexpl((long double) part, -100);
 	if (negative)
 	{
@@ -158,11 +103,7 @@ threshold(uint64_t sensitivity, const dp_rational *variance,
 		*first = (int64_t) q + 1;
 		*beyond = 1 - *beyond;
 	}
-	status = DP_OK;
-done:
-	BN_CTX_end(ctx);
-	BN_CTX_free(ctx);
-	return status;
+	return DP_OK;
 }
 
 /*
@@ -298,9 +239,9 @@ dp_status
 dp_acct_gaussian_variance_zcdp(uint64_t sensitivity, dp_fixed epsilon,
 							   dp_fixed delta, dp_rational *variance)
 {
-	BN_CTX	   *ctx;
+	dp_big		b;
 	BIGNUM	   *num;
-	BIGNUM	   *den;
+	dp_rational answer;
 	dp_fixed	rho;
 	dp_status	status;
 
@@ -311,21 +252,13 @@ dp_acct_gaussian_variance_zcdp(uint64_t sensitivity, dp_fixed epsilon,
 		return status;
 	if (rho == 0)
 		return DP_E_RANGE;
-	ctx = BN_CTX_new();
-	if (ctx == NULL)
-		return DP_E_MEMORY;
-	BN_CTX_start(ctx);
-	num = BN_CTX_get(ctx);
-	den = BN_CTX_get(ctx);
-	status = DP_E_MEMORY;
-	if (den != NULL && dp_acct_integer_set(num, (dp_uint128) sensitivity *
-										   sensitivity) &&
-		dp_acct_integer_set(den, DP_FIXED_ONE) &&
-		BN_mul(num, num, den, ctx) && dp_acct_integer_set(den, rho) &&
-		BN_lshift1(den, den))
-		status = dp_acct_value_to_dyadic(num, den, variance, ctx);
-	BN_CTX_end(ctx);
-	BN_CTX_free(ctx);
+	dp_big_begin(&b);
+	num = big_multiply(&b, big_of(&b, (dp_uint128) sensitivity * sensitivity),
+					   big_of(&b, DP_FIXED_ONE));
+	answer = dp_acct_to_dyadic(&b, num, big_shift(&b, big_of(&b, rho), 1));
+	status = dp_big_end(&b);
+	if (status == DP_OK)
+		*variance = answer;
 	return status;
 }
 
@@ -460,41 +393,30 @@ dp_status
 dp_acct_gaussian_variance_classical(uint64_t sensitivity, dp_fixed epsilon,
 									dp_fixed delta, dp_rational *variance)
 {
-	BN_CTX	   *ctx;
+	dp_big		b;
 	BIGNUM	   *num;
 	BIGNUM	   *den;
-	BIGNUM	   *x;
-	dp_rational answer = {0, 1};
+	BIGNUM	   *one;
+	dp_rational answer;
 	dp_fixed	rho;
 	dp_fixed	proved;
-	dp_status	status = DP_E_MEMORY;
+	dp_status	status;
 
 	if (sensitivity == 0 || epsilon == 0 || epsilon >= DP_FIXED_ONE ||
 		delta == 0 || delta >= DP_FIXED_ONE)
 		return DP_E_RANGE;
-	ctx = BN_CTX_new();
-	if (ctx == NULL)
-		return DP_E_MEMORY;
-	BN_CTX_start(ctx);
-	num = BN_CTX_get(ctx);
-	den = BN_CTX_get(ctx);
-	x = BN_CTX_get(ctx);
 
 	/* ln(5 10^24 / 4 d), then times 2 D^2 10^48 / e^2 2^B */
-	if (x != NULL &&
-		dp_acct_integer_set(num, DP_FIXED_ONE * 5) &&
-		dp_acct_integer_set(den, delta) && BN_mul_word(den, 4) &&
-		dp_acct_bound_log(num, num, den, DP_ROUND_UP, ctx) &&
-		BN_lshift1(num, num) &&
-		dp_acct_integer_set(x, (dp_uint128) sensitivity * sensitivity) &&
-		BN_mul(num, num, x, ctx) &&
-		dp_acct_integer_set(x, DP_FIXED_ONE) &&
-		BN_mul(num, num, x, ctx) && BN_mul(num, num, x, ctx) &&
-		dp_acct_integer_set(den, epsilon) && BN_sqr(den, den, ctx) &&
-		BN_lshift(den, den, DP_BOUND_BITS))
-		status = dp_acct_value_to_dyadic(num, den, &answer, ctx);
-	BN_CTX_end(ctx);
-	BN_CTX_free(ctx);
+	dp_big_begin(&b);
+	one = big_of(&b, DP_FIXED_ONE);
+	num = value_log(&b, big_multiply_word(&b, one, 5),
+					big_multiply_word(&b, big_of(&b, delta), 4), DP_ROUND_UP);
+	num = big_multiply(&b, num, big_of(&b, (dp_uint128) sensitivity *
+									   sensitivity));
+	num = big_multiply(&b, big_shift(&b, num, 1), big_square(&b, one));
+	den = big_shift(&b, big_square(&b, big_of(&b, epsilon)), DP_VALUE_BITS);
+	answer = dp_acct_to_dyadic(&b, num, den);
+	status = dp_big_end(&b);
 	if (status == DP_OK)
 		status = dp_acct_rho_from_gaussian(sensitivity, &answer, &rho);
 	if (status == DP_OK)

@@ -46,35 +46,23 @@ dp_acct_square(dp_fixed epsilon)
 dp_status
 dp_acct_squares_limit(dp_fixed epsilon, dp_fixed delta, dp_fixed *squares)
 {
-	BN_CTX	   *ctx;
+	dp_big		b;
 	BIGNUM	   *l;
 	BIGNUM	   *e;
 	BIGNUM	   *den;
-	dp_status	status = DP_E_MEMORY;
+	BIGNUM	   *x;
 
 	if (epsilon == DP_FIXED_INFINITE || delta == 0 || delta >= DP_FIXED_ONE)
 		return DP_E_RANGE;
-	ctx = BN_CTX_new();
-	if (ctx == NULL)
-		return DP_E_MEMORY;
-	BN_CTX_start(ctx);
-	l = BN_CTX_get(ctx);
-	e = BN_CTX_get(ctx);
-	den = BN_CTX_get(ctx);
-	if (den != NULL &&
-		dp_acct_value_log_inverse(l, delta, DP_ROUND_UP, ctx) &&
-		dp_acct_value_from_fixed(e, epsilon, DP_ROUND_UP, ctx) &&
-		BN_add(e, e, l) &&
-		dp_acct_value_multiply(den, l, e, DP_ROUND_UP, ctx) &&
-		dp_acct_value_sqrt(den, den, DP_ROUND_UP, ctx) &&
-		BN_lshift1(den, den) && BN_add(den, den, e) && BN_add(den, den, l) &&
-		dp_acct_value_from_fixed(e, epsilon, DP_ROUND_DOWN, ctx) &&
-		BN_sqr(l, e, ctx) && BN_lshift1(l, l) &&
-		BN_div(l, NULL, l, den, ctx))
-		status = dp_acct_value_to_fixed(l, DP_ROUND_DOWN, squares, ctx);
-	BN_CTX_end(ctx);
-	BN_CTX_free(ctx);
-	return status;
+	dp_big_begin(&b);
+	l = value_log_over(&b, 1, delta, DP_ROUND_UP);
+	e = big_add(&b, value_from_fixed(&b, epsilon, DP_ROUND_UP), l);
+	den = value_root(&b, value_product(&b, l, e, DP_ROUND_UP), DP_ROUND_UP);
+	den = big_add(&b, big_add(&b, big_shift(&b, den, 1), e), l);
+	x = big_square(&b, value_from_fixed(&b, epsilon, DP_ROUND_DOWN));
+	x = big_divide(&b, big_shift(&b, x, 1), den);
+	return dp_acct_end_fixed(&b, value_to_fixed(&b, x, DP_ROUND_DOWN),
+							 squares);
 }
 
 /* Whether k charges of epsilon fit a sum of squares. */
@@ -220,24 +208,6 @@ error_domain(dp_fixed epsilon, int64_t k, dp_fixed beta)
 		beta > 0 && beta < DP_FIXED_ONE;
 }
 
-/* Upper bound on ln(k/beta). */
-static bool
-log_union(BIGNUM *out, int64_t k, dp_fixed beta, BN_CTX *ctx)
-{
-	BIGNUM	   *num;
-	BIGNUM	   *den;
-	bool		ok;
-
-	BN_CTX_start(ctx);
-	num = BN_CTX_get(ctx);
-	den = BN_CTX_get(ctx);
-	ok = den != NULL && dp_acct_integer_set(num, DP_FIXED_ONE) &&
-		BN_mul_word(num, (BN_ULONG) k) && dp_acct_integer_set(den, beta) &&
-		dp_acct_bound_log(out, num, den, DP_ROUND_UP, ctx);
-	BN_CTX_end(ctx);
-	return ok;
-}
-
 /*
  * dp_acct_laplace_bound
  *	  The error of Theorem 3.8: ln(k/beta) sensitivity / epsilon.
@@ -252,27 +222,16 @@ dp_status
 dp_acct_laplace_bound(dp_fixed sensitivity, dp_fixed epsilon, int64_t k,
 					  dp_fixed beta, dp_fixed *out)
 {
-	BN_CTX	   *ctx;
-	BIGNUM	   *l;
+	dp_big		b;
 	BIGNUM	   *x;
-	dp_status	status = DP_E_MEMORY;
 
 	if (!error_domain(epsilon, k, beta) || sensitivity == DP_FIXED_INFINITE)
 		return DP_E_RANGE;
-	ctx = BN_CTX_new();
-	if (ctx == NULL)
-		return DP_E_MEMORY;
-	BN_CTX_start(ctx);
-	l = BN_CTX_get(ctx);
-	x = BN_CTX_get(ctx);
-	if (x != NULL && log_union(l, k, beta, ctx) &&
-		dp_acct_integer_set(x, sensitivity) && BN_mul(l, l, x, ctx) &&
-		dp_acct_integer_set(x, epsilon) && BN_div(l, NULL, l, x, ctx) &&
-		BN_add_word(l, 1))
-		status = dp_acct_value_to_fixed(l, DP_ROUND_UP, out, ctx);
-	BN_CTX_end(ctx);
-	BN_CTX_free(ctx);
-	return status;
+	dp_big_begin(&b);
+	x = value_log_over(&b, (uint64_t) k, beta, DP_ROUND_UP);
+	x = big_multiply(&b, x, big_of(&b, sensitivity));
+	x = big_add_word(&b, big_divide(&b, x, big_of(&b, epsilon)), 1);
+	return dp_acct_end_fixed(&b, value_to_fixed(&b, x, DP_ROUND_UP), out);
 }
 
 /*
@@ -283,55 +242,34 @@ static dp_status
 integer_error(uint64_t sensitivity, dp_fixed epsilon, int64_t k,
 			  dp_fixed beta, bool two_sided, dp_uint128 *out)
 {
-	BN_CTX	   *ctx;
+	dp_big		b;
 	BIGNUM	   *l;
 	BIGNUM	   *d;
+	BIGNUM	   *e;
 	BIGNUM	   *x;
-	BIGNUM	   *y;
 	dp_uint128	a;
-	dp_status	status = DP_E_MEMORY;
+	dp_status	status;
 
 	if (!error_domain(epsilon, k, beta) || sensitivity == 0)
 		return DP_E_RANGE;
-	ctx = BN_CTX_new();
-	if (ctx == NULL)
-		return DP_E_MEMORY;
-	BN_CTX_start(ctx);
-	l = BN_CTX_get(ctx);
-	d = BN_CTX_get(ctx);
-	x = BN_CTX_get(ctx);
-	y = BN_CTX_get(ctx);
-	if (y == NULL || !log_union(l, k, beta, ctx) ||
-		!dp_acct_integer_set(d, DP_FIXED_ONE) ||
-		!dp_acct_integer_set(x, sensitivity) || !BN_mul(d, d, x, ctx) ||
-		!dp_acct_integer_set(x, epsilon))
-		goto done;
+	dp_big_begin(&b);
+	l = value_log_over(&b, (uint64_t) k, beta, DP_ROUND_UP);
+	d = big_multiply_word(&b, big_of(&b, DP_FIXED_ONE), sensitivity);
+	e = big_of(&b, epsilon);
 	if (two_sided)
 	{
-		BIGNUM	   *z = BN_CTX_get(ctx);
-
-		if (z == NULL || !dp_acct_bound_exp(y, x, d, DP_ROUND_DOWN, ctx) ||
-			!BN_set_word(z, 1) || !BN_lshift(z, z, DP_BOUND_BITS) ||
-			!BN_add(y, y, z) || !BN_lshift1(z, z) ||
-			!dp_acct_bound_log(y, z, y, DP_ROUND_UP, ctx) ||
-			!BN_add(l, l, y))
-			goto done;
+		x = big_add(&b, value_one(&b), value_exp(&b, e, d, DP_ROUND_DOWN));
+		x = value_log(&b, big_shift(&b, value_one(&b), 1), x, DP_ROUND_UP);
+		l = big_add(&b, l, x);
 	}
-	/* ceil(l d / x / 2^B) - 1 = floor((l d - 1) / (x 2^B)), and not below 0 */
-	if (!BN_mul(l, l, d, ctx) || !BN_sub_word(l, 1) ||
-		!dp_acct_integer_set(d, epsilon) ||
-		!BN_lshift(d, d, DP_BOUND_BITS) || !BN_div(l, NULL, l, d, ctx))
-		goto done;
-	if (BN_num_bits(l) > 127)
-		status = DP_E_OVERFLOW;
-	else if (dp_acct_integer_get(l, &a))
-	{
+	/* ceil(l d / e / 2^B) - 1 = floor((l d - 1) / (e 2^B)), and not below 0 */
+	x = big_subtract_word(&b, big_multiply(&b, l, d), 1);
+	a = dp_big_get(&b, big_divide(&b, x, big_shift(&b, e, DP_VALUE_BITS)));
+	if (a >> 127 != 0)
+		(void) dp_big_check(&b, DP_E_OVERFLOW);
+	status = dp_big_end(&b);
+	if (status == DP_OK)
 		*out = a;
-		status = DP_OK;
-	}
-done:
-	BN_CTX_end(ctx);
-	BN_CTX_free(ctx);
 	return status;
 }
 

@@ -70,119 +70,51 @@ is_request(const dp_sparse_request *q)
 }
 
 /*
- * dp_acct_sparse_log
- *	  Upper bound on ln(a b / beta).
- *
- * Requires: a, b >= 1, 0 < beta <= 1.
- * Gives:	 the bound; false when OpenSSL could not allocate.
- * Source:	 doc/theory.md T24.
- */
-bool
-dp_acct_sparse_log(BIGNUM *out, int64_t a, int64_t b, dp_fixed beta,
-				   BN_CTX *ctx)
-{
-	BIGNUM	   *num;
-	BIGNUM	   *den;
-	bool		ok;
-
-	BN_CTX_start(ctx);
-	num = BN_CTX_get(ctx);
-	den = BN_CTX_get(ctx);
-	ok = den != NULL && dp_acct_integer_set(num, DP_FIXED_ONE) &&
-		BN_mul_word(num, (BN_ULONG) a) && BN_mul_word(num, (BN_ULONG) b) &&
-		dp_acct_integer_set(den, beta) &&
-		dp_acct_bound_log(out, num, den, DP_ROUND_UP, ctx);
-	BN_CTX_end(ctx);
-	return ok;
-}
-
-/*
- * dp_acct_sparse_share
- *	  floor(whole part / (part + other)).
- *
- * Requires: part, other > 0.
- * Gives:	 the number, below whole; false when OpenSSL could not allocate.
- * Source:	 doc/theory.md T53 (the split is exact, its ratio need not be).
- */
-bool
-dp_acct_sparse_share(dp_fixed whole, const BIGNUM *part, const BIGNUM *other,
-					 dp_fixed *out, BN_CTX *ctx)
-{
-	BIGNUM	   *x;
-	BIGNUM	   *sum;
-	dp_uint128	answer;
-	bool		ok;
-
-	BN_CTX_start(ctx);
-	x = BN_CTX_get(ctx);
-	sum = BN_CTX_get(ctx);
-	ok = sum != NULL && dp_acct_integer_set(x, whole) &&
-		BN_mul(x, x, part, ctx) && BN_add(sum, part, other) &&
-		BN_div(x, NULL, x, sum, ctx) && dp_acct_integer_get(x, &answer);
-	if (ok)
-		*out = answer;
-	BN_CTX_end(ctx);
-	return ok;
-}
-
-/*
- * The weights of the two noises, w1 = sqrt(L2) and w2 = sqrt(m s L1), and of
- * the whole threshold against the answers, a = (w1 + w2)^2 / 2 and
- * n = s ln(2c/beta).
- */
-static bool
-weights(const dp_sparse_request *q, const sparse_shape *s, BIGNUM *w1,
-		BIGNUM *w2, BIGNUM *a, BIGNUM *n, BN_CTX *ctx)
-{
-	return dp_acct_sparse_log(w1, s->rounds, 1, side_beta(q), ctx) &&
-		dp_acct_value_sqrt(w1, w1, DP_ROUND_UP, ctx) &&
-		dp_acct_sparse_log(w2, q->questions, 1, side_beta(q), ctx) &&
-		BN_mul_word(w2, (BN_ULONG) s->spread) &&
-		(q->monotone || BN_lshift1(w2, w2)) &&
-		dp_acct_value_sqrt(w2, w2, DP_ROUND_UP, ctx) &&
-		BN_add(a, w1, w2) &&
-		dp_acct_value_multiply(a, a, a, DP_ROUND_UP, ctx) &&
-		BN_rshift1(a, a) &&
-		dp_acct_sparse_log(n, q->cutoff, 1, answer_beta(q), ctx) &&
-		BN_mul_word(n, (BN_ULONG) s->spread);
-}
-
-/*
  * Splits s->each among threshold, queries and answers: exactly, for the last
  * part is what the others leave.
+ *
+ * The weights of the two noises are w1 = sqrt(L2) and w2 = sqrt(m s L1), and
+ * of the whole threshold against the answers, a = (w1 + w2)^2 / 2 and
+ * n = s ln(2c/beta).
  */
 static dp_status
 split(const dp_sparse_request *q, const sparse_shape *s, dp_sparse_plan *plan)
 {
-	BN_CTX	   *ctx = BN_CTX_new();
+	uint64_t	spread = (uint64_t) s->spread;
+	dp_big		b;
 	BIGNUM	   *w1;
 	BIGNUM	   *w2;
 	BIGNUM	   *a;
 	BIGNUM	   *n;
 	dp_fixed	e1;
 	dp_fixed	e3 = 0;
-	dp_status	status = DP_E_MEMORY;
+	dp_status	status;
 
-	if (ctx == NULL)
-		return DP_E_MEMORY;
-	BN_CTX_start(ctx);
-	w1 = BN_CTX_get(ctx);
-	w2 = BN_CTX_get(ctx);
-	a = BN_CTX_get(ctx);
-	n = BN_CTX_get(ctx);
-	if (n != NULL && weights(q, s, w1, w2, a, n, ctx) &&
-		(!q->numeric || dp_acct_sparse_share(s->each, n, a, &e3, ctx)) &&
-		dp_acct_sparse_share(s->each - e3, w1, w2, &e1, ctx))
+	dp_big_begin(&b);
+	w1 = value_root(&b, value_log_over(&b, (uint64_t) s->rounds, side_beta(q),
+									   DP_ROUND_UP), DP_ROUND_UP);
+	w2 = value_log_over(&b, (uint64_t) q->questions, side_beta(q),
+						DP_ROUND_UP);
+	w2 = big_shift(&b, big_multiply_word(&b, w2, spread), q->monotone ? 0 : 1);
+	w2 = value_root(&b, w2, DP_ROUND_UP);
+	if (q->numeric)
 	{
-		plan->threshold_epsilon = e1;
-		plan->query_epsilon = s->each - e3 - e1;
-		plan->answer_epsilon = e3;
-		/* the query's part is never the smallest */
-		status = e1 > 0 && (!q->numeric || e3 > 0) ? DP_OK : DP_E_RANGE;
+		a = big_add(&b, w1, w2);
+		a = big_shift(&b, value_product(&b, a, a, DP_ROUND_UP), -1);
+		n = value_log_over(&b, (uint64_t) q->cutoff, answer_beta(q),
+						   DP_ROUND_UP);
+		n = big_multiply_word(&b, n, spread);
+		e3 = sparse_share(&b, s->each, n, a);
 	}
-	BN_CTX_end(ctx);
-	BN_CTX_free(ctx);
-	return status;
+	e1 = sparse_share(&b, s->each - e3, w1, w2);
+	status = dp_big_end(&b);
+	if (status != DP_OK)
+		return status;
+	plan->threshold_epsilon = e1;
+	plan->query_epsilon = s->each - e3 - e1;
+	plan->answer_epsilon = e3;
+	/* the query's part is never the smallest */
+	return e1 > 0 && (!q->numeric || e3 > 0) ? DP_OK : DP_E_RANGE;
 }
 
 /*

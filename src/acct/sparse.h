@@ -36,11 +36,16 @@ multiply_sensitivity(uint64_t sensitivity, uint64_t by, uint64_t *out)
 	return !__builtin_mul_overflow(sensitivity, by, out);
 }
 
-extern bool dp_acct_sparse_log(BIGNUM *out, int64_t a, int64_t b,
-							   dp_fixed beta, BN_CTX *ctx);
-extern bool dp_acct_sparse_share(dp_fixed whole, const BIGNUM *part,
-								 const BIGNUM *other, dp_fixed *out,
-								 BN_CTX *ctx);
+/* floor(whole part / (part + other)); part, other > 0. */
+static inline dp_fixed
+sparse_share(dp_big *b, dp_fixed whole, const BIGNUM *part,
+			 const BIGNUM *other)
+{
+	BIGNUM	   *x = big_multiply(b, big_of(b, whole), part);
+
+	return dp_big_get(b, big_divide(b, x, big_add(b, part, other)));
+}
+
 extern dp_status dp_acct_sparse_answers(const dp_sparse_request *q,
 										dp_sparse_plan *plan);
 extern dp_status dp_acct_sparse_price(const dp_sparse_request *q,

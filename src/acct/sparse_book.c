@@ -18,30 +18,20 @@
 static dp_status
 book_division(const dp_sparse_request *q, dp_fixed *answers)
 {
-	BN_CTX	   *ctx;
+	dp_big		b;
 	BIGNUM	   *one;
 	BIGNUM	   *root;
-	dp_status	status = DP_E_MEMORY;
 
 	if (!q->numeric || q->delta == 0)
 	{
 		*answers = q->numeric ? q->epsilon / 9 : 0;
 		return DP_OK;
 	}
-	ctx = BN_CTX_new();
-	if (ctx == NULL)
-		return DP_E_MEMORY;
-	BN_CTX_start(ctx);
-	one = BN_CTX_get(ctx);
-	root = BN_CTX_get(ctx);
-	if (root != NULL && BN_set_word(one, 1) &&
-		BN_lshift(one, one, DP_BOUND_BITS) && BN_lshift(root, one, 9) &&
-		dp_acct_value_sqrt(root, root, DP_ROUND_UP, ctx) &&
-		dp_acct_sparse_share(q->epsilon, one, root, answers, ctx))
-		status = DP_OK;
-	BN_CTX_end(ctx);
-	BN_CTX_free(ctx);
-	return status;
+	dp_big_begin(&b);
+	one = value_one(&b);
+	root = value_root(&b, big_shift(&b, one, 9), DP_ROUND_UP);
+	return dp_acct_end_fixed(&b, sparse_share(&b, q->epsilon, one, root),
+							 answers);
 }
 
 /* The epsilon of one of the cutoff's equal parts of `whole`, as the book. */
@@ -59,33 +49,29 @@ book_part(const dp_sparse_request *q, dp_fixed whole, dp_fixed *out)
 static dp_status
 book_error(const dp_sparse_request *q, dp_sparse_plan *plan)
 {
-	BN_CTX	   *ctx = BN_CTX_new();
-	BIGNUM	   *l;
+	dp_big		b;
 	BIGNUM	   *x;
-	dp_status	status = DP_E_MEMORY;
+	BIGNUM	   *y;
+	dp_uint128	alpha;
+	dp_status	status;
 
-	if (ctx == NULL)
-		return DP_E_MEMORY;
-	BN_CTX_start(ctx);
-	l = BN_CTX_get(ctx);
-	x = BN_CTX_get(ctx);
-	if (x == NULL ||
-		!dp_acct_sparse_log(l, q->questions, q->cutoff, side_beta(q), ctx) ||
-		!BN_lshift1(l, l) ||
-		!BN_mul_word(l, (BN_ULONG) plan->query_sensitivity) ||
-		!dp_acct_integer_set(x, DP_FIXED_ONE) || !BN_mul(l, l, x, ctx) ||
-		!dp_acct_integer_set(x, plan->query_epsilon) ||
-		!BN_lshift(x, x, DP_BOUND_BITS) || !BN_sub_word(l, 1) ||
-		!BN_div(l, NULL, l, x, ctx) || !BN_add_word(l, 1))
-		goto done;
-	if (BN_num_bits(l) > 126)
-		status = DP_E_OVERFLOW;
-	else if (dp_acct_integer_get(l, &plan->alpha))
-		status = dp_acct_sparse_answers(q, plan);
-done:
-	BN_CTX_end(ctx);
-	BN_CTX_free(ctx);
-	return status;
+	dp_big_begin(&b);
+	x = big_multiply_word(&b, big_of(&b, DP_FIXED_ONE),
+						  (uint64_t) q->questions);
+	x = big_multiply_word(&b, x, (uint64_t) q->cutoff);
+	x = value_log(&b, x, big_of(&b, side_beta(q)), DP_ROUND_UP);
+	x = big_multiply_word(&b, big_shift(&b, x, 1), plan->query_sensitivity);
+	x = big_multiply(&b, x, big_of(&b, DP_FIXED_ONE));
+	y = big_shift(&b, big_of(&b, plan->query_epsilon), DP_VALUE_BITS);
+	x = big_divide(&b, big_subtract_word(&b, x, 1), y);
+	alpha = dp_big_get(&b, big_add_word(&b, x, 1));
+	if (alpha >> 126 != 0)
+		(void) dp_big_check(&b, DP_E_OVERFLOW);
+	status = dp_big_end(&b);
+	if (status != DP_OK)
+		return status;
+	plan->alpha = alpha;
+	return dp_acct_sparse_answers(q, plan);
 }
 
 /* Small cutoffs need no slack for what the corollary allows. */

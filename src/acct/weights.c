@@ -42,60 +42,34 @@ static dp_status
 cutoff_of(const dp_weights_request *q, dp_fixed alpha, int64_t *out)
 {
 	bool		book = q->method == DP_SPARSE_BOOK;
-	BN_CTX	   *ctx = BN_CTX_new();
-	BIGNUM	   *l;
+	dp_big		b;
 	BIGNUM	   *x;
+	BIGNUM	   *y;
 	dp_uint128	c;
-	dp_status	status = DP_E_MEMORY;
 
-	if (ctx == NULL)
-		return DP_E_MEMORY;
-	BN_CTX_start(ctx);
-	l = BN_CTX_get(ctx);
-	x = BN_CTX_get(ctx);
-	if (x != NULL && dp_acct_integer_set(l, (dp_uint128) q->cells) &&
-		BN_set_word(x, 1) &&
-		dp_acct_bound_log(l, l, x, DP_ROUND_UP, ctx) &&
-		BN_mul_word(l, book ? BOOK_UPDATES : UPDATES_NUM) &&
-		dp_acct_integer_set(x, DP_FIXED_ONE) && BN_sqr(x, x, ctx) &&
-		BN_mul(l, l, x, ctx) && dp_acct_integer_set(x, alpha) &&
-		BN_sqr(x, x, ctx) && BN_lshift(x, x, DP_BOUND_BITS) &&
-		BN_mul_word(x, book ? 1 : UPDATES_DEN) &&
-		BN_div(l, NULL, l, x, ctx))
-	{
-		*out = q->questions;
-		if (BN_num_bits(l) < 63 && dp_acct_integer_get(l, &c) &&
-			c < (dp_uint128) q->questions)
-			*out = (int64_t) c + 1;
-		status = DP_OK;
-	}
-	BN_CTX_end(ctx);
-	BN_CTX_free(ctx);
-	return status;
+	dp_big_begin(&b);
+	x = value_log(&b, big_of(&b, (dp_uint128) q->cells), big_of(&b, 1),
+				  DP_ROUND_UP);
+	x = big_multiply_word(&b, x, book ? BOOK_UPDATES : UPDATES_NUM);
+	x = big_multiply(&b, x, big_square(&b, big_of(&b, DP_FIXED_ONE)));
+	y = big_shift(&b, big_square(&b, big_of(&b, alpha)), DP_VALUE_BITS);
+	y = big_multiply_word(&b, y, book ? 1 : UPDATES_DEN);
+	c = dp_big_get(&b, big_divide(&b, x, y));
+	*out = c < (dp_uint128) q->questions ? (int64_t) c + 1 : q->questions;
+	return dp_big_end(&b);
 }
 
 /* floor(alpha n). */
 static dp_status
 gap_of(const dp_weights_request *q, dp_fixed alpha, dp_uint128 *out)
 {
-	BN_CTX	   *ctx = BN_CTX_new();
+	dp_big		b;
 	BIGNUM	   *x;
-	BIGNUM	   *y;
-	dp_status	status = DP_E_MEMORY;
 
-	if (ctx == NULL)
-		return DP_E_MEMORY;
-	BN_CTX_start(ctx);
-	x = BN_CTX_get(ctx);
-	y = BN_CTX_get(ctx);
-	if (y != NULL && dp_acct_integer_set(x, alpha) &&
-		BN_mul_word(x, (BN_ULONG) q->n) &&
-		dp_acct_integer_set(y, DP_FIXED_ONE) &&
-		BN_div(x, NULL, x, y, ctx) && dp_acct_integer_get(x, out))
-		status = DP_OK;
-	BN_CTX_end(ctx);
-	BN_CTX_free(ctx);
-	return status;
+	dp_big_begin(&b);
+	x = big_multiply_word(&b, big_of(&b, alpha), (uint64_t) q->n);
+	*out = dp_big_get(&b, big_divide(&b, x, big_of(&b, DP_FIXED_ONE)));
+	return dp_big_end(&b);
 }
 
 /* The plan at one alpha; DP_E_RANGE when it is not sound there. */

@@ -31,6 +31,12 @@ typedef enum dp_status
 	DP_E_MEMORY					/* OpenSSL could not allocate */
 } dp_status;
 
+typedef enum dp_rounding
+{
+	DP_ROUND_DOWN,
+	DP_ROUND_UP
+} dp_rounding;
+
 /* ---- random source (random.c) ---- */
 
 #define DP_SOURCE_BUFFER 4096

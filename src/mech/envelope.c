@@ -21,7 +21,6 @@
  */
 #include "dp_mech.h"
 
-#include <openssl/bn.h>
 #include <openssl/crypto.h>
 #include <string.h>
 
@@ -37,6 +36,7 @@
 #define BITS DP_ENVELOPE_BITS
 #define GUARD_BITS 160			/* 128 squarings cost less than 2^130 units */
 #define SLACK_MAX 65535
+#define EXP_BITS 64				/* more that exp is bounded to */
 
 typedef struct envelope
 {
@@ -135,70 +135,49 @@ limbs_zero(const uint64_t *x, size_t size)
 	return true;
 }
 
-/* Limbs of a number that fits them. */
-static bool
-limbs_from(const BIGNUM *number, uint64_t *out, unsigned size)
-{
-	unsigned char bytes[8 * TOTAL_MAX];
-	unsigned	i;
-	bool		good;
-
-	good = size <= TOTAL_MAX &&
-		BN_bn2lebinpad(number, bytes, (int) (8 * size)) == (int) (8 * size);
-	if (good)
-	{
-		memset(out, 0, size * sizeof(uint64_t));
-		for (i = 0; i < 8 * size; i++)
-			out[i / 8] |= (uint64_t) bytes[i] << (8 * (i % 8));
-	}
-	OPENSSL_cleanse(bytes, sizeof(bytes));
-	return good;
-}
-
 /* ---- the envelope ---- */
 
-/* Fills table, entries and slack. */
-static dp_status
-make_table(dp_envelope *e, BN_CTX *context)
+/* Bound on exp(-rate gap) in units of 2^-p; both are at most 2 units apart. */
+static BIGNUM *
+weight_bound(dp_big *b, dp_uint128 gap, const dp_rational *rate, unsigned p,
+			 dp_rounding rounding)
 {
-	unsigned	p = 64 * e->limbs;
-	unsigned	w = p + GUARD_BITS;
-	BIGNUM	   *low;
-	BIGNUM	   *high;
+	unsigned	mark = b->used;
+	BIGNUM	   *x = big_multiply(b, big_of(b, gap), big_of(b, rate->num));
+
+	x = dp_big_exp(b, x, big_of(b, rate->den), p + EXP_BITS, rounding);
+	return big_keep(b, mark, dp_big_shrink(b, x, EXP_BITS, rounding));
+}
+
+/* Fills table, entries and slack. */
+static void
+make_table(dp_envelope *e, dp_big *b)
+{
+	unsigned	w = 64 * e->limbs + GUARD_BITS;
+	BIGNUM	   *low = weight_bound(b, 1, &e->rate, w, DP_ROUND_DOWN);
+	BIGNUM	   *high = weight_bound(b, 1, &e->rate, w, DP_ROUND_UP);
 	BIGNUM	   *bottom;
 	BIGNUM	   *top;
-	bool		good;
-	dp_status	status = DP_OK;
+	uint64_t	width;
+	unsigned	mark = b->used;
 
-	BN_CTX_start(context);
-	low = BN_CTX_get(context);
-	high = BN_CTX_get(context);
-	bottom = BN_CTX_get(context);
-	top = BN_CTX_get(context);
-	good = top != NULL &&
-		dp_mech_wide_exp_bounds(context, 1, &e->rate, w, low, high);
 	e->slack = 0;
-	for (e->entries = 0; good && e->entries < BITS; e->entries++)
+	for (e->entries = 0; e->entries < BITS; e->entries++)
 	{
-		good = BN_rshift(bottom, low, GUARD_BITS) &&
-			wide_shift_up(top, high, GUARD_BITS);
-		if (!good || BN_is_zero(top) || BN_is_one(top))
-			break;
-		good = BN_sub(top, top, bottom) &&
-			limbs_from(bottom, e->table[e->entries], e->limbs);
-		if (good && (BN_num_bits(top) > 16 ||
-					 BN_get_word(top) > SLACK_MAX))
-		{
-			status = DP_E_OVERFLOW; /* GUARD_BITS makes it impossible */
-			break;
-		}
-		if (good && BN_get_word(top) > e->slack)
-			e->slack = BN_get_word(top);
-		good = good &&
-			dp_mech_wide_interval_multiply(context, low, high, low, high, w);
+		bottom = dp_big_shrink(b, low, GUARD_BITS, DP_ROUND_DOWN);
+		top = dp_big_shrink(b, high, GUARD_BITS, DP_ROUND_UP);
+		if (big_bits(b, top) <= 1)
+			break;				/* at most one unit */
+		dp_big_get_limbs(b, bottom, e->table[e->entries], e->limbs);
+		width = (uint64_t) dp_big_get(b, big_subtract(b, top, bottom));
+		if (width > SLACK_MAX)
+			(void) dp_big_check(b, DP_E_OVERFLOW);	/* GUARD_BITS forbids it */
+		if (width > e->slack)
+			e->slack = width;
+		big_assign(b, low, dp_big_product(b, low, low, w, DP_ROUND_DOWN));
+		big_assign(b, high, dp_big_product(b, high, high, w, DP_ROUND_UP));
+		big_release(b, mark);
 	}
-	BN_CTX_end(context);
-	return good ? status : DP_E_MEMORY;
 }
 
 static inline dp_uint128
@@ -269,74 +248,56 @@ level_weight(const envelope *e, size_t i, uint64_t *upper, uint64_t *lower)
 }
 
 /* Whether place + u < w_i for u uniform in [0, 1). */
-static dp_status
-refine(dp_source *source, const envelope *e, BN_CTX *context, size_t i,
-	   const uint64_t *place, bool *out)
+static bool
+refine(dp_big *b, dp_source *source, const envelope *e, size_t i,
+	   const uint64_t *place)
 {
-	const uint64_t *count = e->counts + i * e->width;
 	unsigned	shift = 64 * (unsigned) e->width + 8;
 	unsigned	p = 64 * e->limbs;
-	BIGNUM	   *x;
-	BIGNUM	   *number;
-	BIGNUM	   *low;
-	BIGNUM	   *high;
-	uint64_t	word;
-	dp_status	status = DP_OK;
-	bool		good;
+	BIGNUM	   *x = dp_big_of_limbs(b, place, e->total_limbs);
+	BIGNUM	   *count = dp_big_of_limbs(b, e->counts + i * e->width,
+										(unsigned) e->width);
+	BIGNUM	   *bound;
+	unsigned	mark = b->used;
+	uint64_t	word = 0;
 
-	BN_CTX_start(context);
-	x = BN_CTX_get(context);
-	number = BN_CTX_get(context);
-	low = BN_CTX_get(context);
-	high = BN_CTX_get(context);
-	good = high != NULL && wide_set_limbs(x, place, e->total_limbs) &&
-		wide_set_limbs(number, count, (unsigned) e->width);
-	while (good)
+	while (dp_big_check(b, source_word(source, 8, &word)))
 	{
-		status = source_word(source, 8, &word);
-		if (status != DP_OK)
-			break;
 		p += 64;
-		good = BN_lshift(x, x, 64) && BN_add_word(x, word) &&
-			dp_mech_wide_exp_bounds(context, gap_of(e, i), &e->law->rate,
-									p + shift, low, high) &&
-			BN_mul(low, low, number, context) &&
-			BN_rshift(low, low, (int) shift) &&
-			BN_mul(high, high, number, context) &&
-			wide_shift_up(high, high, shift);
-		if (good && BN_cmp(x, low) < 0)
-		{
-			*out = true;
-			break;
-		}
-		if (good && BN_cmp(x, high) >= 0)
-		{
-			*out = false;
-			break;
-		}
+		big_assign(b, x, big_add(b, big_shift(b, x, 64), big_of(b, word)));
+		bound = weight_bound(b, gap_of(e, i), &e->law->rate, p + shift,
+							 DP_ROUND_DOWN);
+		bound = dp_big_shrink(b, big_multiply(b, bound, count), shift,
+							  DP_ROUND_DOWN);
+		if (big_compare(b, x, bound) < 0)
+			return true;
+		bound = weight_bound(b, gap_of(e, i), &e->law->rate, p + shift,
+							 DP_ROUND_UP);
+		bound = dp_big_shrink(b, big_multiply(b, bound, count), shift,
+							  DP_ROUND_UP);
+		if (big_compare(b, x, bound) >= 0)
+			return false;
+		big_release(b, mark);
 	}
-	if (x != NULL)
-		BN_clear(x);
-	BN_CTX_end(context);
-	return good ? status : DP_E_MEMORY;
+	return false;
 }
 
-/* One trial; *found says whether it ended in a level. */
-static dp_status
-trial(dp_source *source, const envelope *e, BN_CTX *context,
-	  const BIGNUM *total, BIGNUM *draw, size_t *level, bool *found)
+/* One trial: whether it ended in a level, and in which. */
+static bool
+trial(dp_big *b, dp_source *source, const envelope *e, const BIGNUM *total,
+	  size_t *level)
 {
-	uint64_t	place[TOTAL_MAX];
+	unsigned	mark = b->used;
+	uint64_t	place[TOTAL_MAX] = {0};
 	uint64_t	upper[TOTAL_MAX];
 	uint64_t	lower[TOTAL_MAX];
+	BIGNUM	   *draw = dp_big_new(b);
 	size_t		i;
-	dp_status	status;
+	bool		found;
 
-	status = dp_mech_wide_uniform(source, total, draw);
-	if (status != DP_OK)
-		return status;
-	if (!limbs_from(draw, place, e->total_limbs))
-		return DP_E_MEMORY;
+	if (dp_mech_wide_uniform(b, source, total, draw) != DP_OK)
+		return false;
+	dp_big_get_limbs(b, draw, place, e->total_limbs);
 	for (i = 0;; i++)
 	{
 		level_weight(e, i, upper, NULL);
@@ -345,45 +306,25 @@ trial(dp_source *source, const envelope *e, BN_CTX *context,
 		limbs_subtract(place, e->total_limbs, upper, e->total_limbs);
 	}
 	level_weight(e, i, upper, lower);
-	*found = limbs_below(place, e->total_limbs, lower, e->total_limbs);
-	if (!*found)
-		status = refine(source, e, context, i, place, found);
+	found = limbs_below(place, e->total_limbs, lower, e->total_limbs) ||
+		refine(b, source, e, i, place);
 	*level = i;
 	OPENSSL_cleanse(place, sizeof(place));
-	return status;
+	big_release(b, mark);
+	return found;
 }
 
-/* Trials until one ends in a level, then a rank in it. */
-static dp_status
-sample(dp_source *source, const envelope *e, BN_CTX *context,
-	   const BIGNUM *total, BIGNUM *draw, size_t *out, uint64_t *rank)
+/* A rank uniform below the multiplicity of a level. */
+static void
+rank_below(dp_big *b, dp_source *source, const envelope *e, size_t level,
+		  uint64_t *rank)
 {
-	BIGNUM	   *count = BN_CTX_get(context);
-	size_t		level = 0;
-	bool		found = false;
-	dp_status	status;
+	BIGNUM	   *count = dp_big_of_limbs(b, e->counts + level * e->width,
+										(unsigned) e->width);
+	BIGNUM	   *draw = dp_big_new(b);
 
-	if (count == NULL)
-		return DP_E_MEMORY;
-	do
-	{
-		status = trial(source, e, context, total, draw, &level, &found);
-		if (status != DP_OK)
-			return status;
-	} while (!found);
-	if (rank != NULL)
-	{
-		if (!wide_set_limbs(count, e->counts + level * e->width,
-							(unsigned) e->width))
-			return DP_E_MEMORY;
-		status = dp_mech_wide_uniform(source, count, draw);
-		if (status != DP_OK)
-			return status;
-		if (!limbs_from(draw, rank, (unsigned) e->width))
-			return DP_E_MEMORY;
-	}
-	*out = level;
-	return DP_OK;
+	if (dp_mech_wide_uniform(b, source, count, draw) == DP_OK)
+		dp_big_get_limbs(b, draw, rank, (unsigned) e->width);
 }
 
 /*
@@ -401,21 +342,17 @@ dp_status
 dp_mech_envelope_make(const dp_rational *rate, size_t width,
 					  dp_envelope *out)
 {
-	BN_CTX	   *context;
-	dp_status	status;
+	dp_big		b;
 
 	if (rate->den == 0 || rate->num == 0 || width == 0 ||
 		width > DP_ENVELOPE_WIDTH)
 		return DP_E_RANGE;
-	context = BN_CTX_new();
-	if (context == NULL)
-		return DP_E_MEMORY;
 	out->rate = *rate;
 	out->width = width;
 	out->limbs = (unsigned) width + EXTRA_LIMBS;
-	status = make_table(out, context);
-	BN_CTX_free(context);
-	return status;
+	dp_big_begin(&b);
+	make_table(out, &b);
+	return dp_big_end(&b);
 }
 
 /*
@@ -436,15 +373,15 @@ dp_mech_envelope(dp_source *source, const dp_envelope *law,
 				 const dp_int128 *scores, const uint64_t *counts, size_t n,
 				 size_t *out, uint64_t *rank)
 {
+	dp_big		b;
 	envelope	e;
 	uint64_t	sum[TOTAL_MAX] = {0};
 	uint64_t	upper[TOTAL_MAX];
-	BN_CTX	   *context;
 	BIGNUM	   *total;
-	BIGNUM	   *draw;
+	size_t		level = 0;
 	size_t		i;
 	bool		any = false;
-	dp_status	status = DP_E_MEMORY;
+	dp_status	status;
 
 	for (i = 0; i < n; i++)
 		if (!limbs_zero(counts + i * law->width, law->width) &&
@@ -469,17 +406,14 @@ dp_mech_envelope(dp_source *source, const dp_envelope *law,
 		limbs_add(sum, e.total_limbs, upper, e.total_limbs);
 	}
 
-	context = BN_CTX_new();
-	if (context == NULL)
-		return DP_E_MEMORY;
-	BN_CTX_start(context);
-	total = BN_CTX_get(context);
-	draw = BN_CTX_get(context);
-	if (draw != NULL && wide_set_limbs(total, sum, e.total_limbs))
-		status = sample(source, &e, context, total, draw, out, rank);
-	if (draw != NULL)
-		BN_clear(draw);
-	BN_CTX_end(context);
-	BN_CTX_free(context);
+	dp_big_begin(&b);
+	total = dp_big_of_limbs(&b, sum, e.total_limbs);
+	while (!trial(&b, source, &e, total, &level) && b.status == DP_OK)
+		;
+	if (rank != NULL)
+		rank_below(&b, source, &e, level, rank);
+	status = dp_big_end(&b);
+	if (status == DP_OK)
+		*out = level;
 	return status;
 }

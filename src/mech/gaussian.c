@@ -10,8 +10,6 @@
  */
 #include "dp_mech.h"
 
-#include <openssl/bn.h>
-
 #include "integer.h"
 #include "sampler.h"
 #include "wide.h"
@@ -81,30 +79,21 @@ static dp_status
 keep_wide(dp_source *source, const dp_gaussian *gaussian, dp_uint128 y,
 		  bool *out)
 {
-	BN_CTX	   *context = BN_CTX_new();
-	BIGNUM	   *a = BN_new();
-	BIGNUM	   *ct = BN_new();
-	BIGNUM	   *t = BN_new();
-	BIGNUM	   *num = BN_new();
-	BIGNUM	   *den = BN_new();
-	dp_status	status = DP_E_MEMORY;
+	dp_big		b;
+	BIGNUM	   *a;
+	BIGNUM	   *t;
+	BIGNUM	   *ct;
+	BIGNUM	   *distance;
+	BIGNUM	   *den;
 
-	if (context != NULL && a != NULL && ct != NULL && t != NULL &&
-		num != NULL && den != NULL &&
-		wide_set(a, gaussian->variance.num) &&
-		wide_set(ct, gaussian->variance.den) && wide_set(t, gaussian->t) &&
-		wide_set(num, y) && BN_mul(ct, ct, t, context) &&
-		BN_mul(num, num, ct, context) && BN_sub(num, num, a) &&
-		BN_sqr(num, num, context) && BN_mul(den, ct, t, context) &&
-		BN_mul(den, den, a, context) && BN_lshift1(den, den))
-		status = dp_mech_wide_bernoulli_exp(source, num, den, context, out);
-	BN_free(den);
-	BN_clear_free(num);
-	BN_free(t);
-	BN_free(ct);
-	BN_free(a);
-	BN_CTX_free(context);
-	return status;
+	dp_big_begin(&b);
+	a = big_of(&b, gaussian->variance.num);
+	t = big_of(&b, gaussian->t);
+	ct = big_multiply(&b, big_of(&b, gaussian->variance.den), t);
+	distance = big_subtract(&b, big_multiply(&b, big_of(&b, y), ct), a);
+	den = big_multiply(&b, big_multiply(&b, ct, t), big_shift(&b, a, 1));
+	dp_mech_wide_bernoulli_exp(&b, source, big_square(&b, distance), den, out);
+	return dp_big_end(&b);
 }
 
 static inline dp_status

@@ -14,9 +14,9 @@
  */
 #include "dp_mech.h"
 
-#include <openssl/bn.h>
 #include <openssl/crypto.h>
 
+#include "dp_big.h"
 #include "sampler.h"
 
 #define LIMBS 4
@@ -102,58 +102,26 @@ bernoulli_exp256(dp_source *source, const uint64_t *n, const uint64_t *d,
 	BERNOULLI_EXP_BODY(uniform256(source, d, value), !limbs_below(value, n));
 }
 
-static BIGNUM *
-bignum_from_limbs(const uint64_t *limbs)
-{
-	unsigned char bytes[8 * LIMBS];
-	BIGNUM	   *result;
-	unsigned	i;
-
-	for (i = 0; i < sizeof(bytes); i++)
-		bytes[i] = (unsigned char) (limbs[i / 8] >> (8 * (i % 8)));
-	result = BN_lebin2bn(bytes, sizeof(bytes), NULL);
-	OPENSSL_cleanse(bytes, sizeof(bytes));
-	return result;
-}
-
 /* floor((u + t v) / s) on BIGNUM. */
 static dp_status
 finish_wide(const dp_scale *scale, const uint64_t *u, uint64_t v,
 			dp_int128 *out)
 {
-	const uint64_t v_limbs[LIMBS] = {v, 0, 0, 0};
-	BN_CTX	   *context = BN_CTX_new();
-	BIGNUM	   *t = bignum_from_limbs(scale->t);
-	BIGNUM	   *s = bignum_from_limbs(scale->s);
-	BIGNUM	   *x = bignum_from_limbs(v_limbs);
-	BIGNUM	   *u_number = bignum_from_limbs(u);
-	unsigned char bytes[16];
-	dp_uint128	value = 0;
-	dp_status	status = DP_E_MEMORY;
-	int			i;
+	dp_big		b;
+	BIGNUM	   *x;
+	dp_uint128	value;
+	dp_status	status;
 
-	if (context != NULL && t != NULL && s != NULL && x != NULL &&
-		u_number != NULL &&
-		BN_mul(x, t, x, context) && BN_add(x, x, u_number) &&
-		BN_div(x, NULL, x, s, context))
-	{
-		if (BN_num_bits(x) > 127)
-			status = DP_E_OVERFLOW;
-		else if (BN_bn2lebinpad(x, bytes, sizeof(bytes)) ==
-				 (int) sizeof(bytes))
-		{
-			for (i = (int) sizeof(bytes) - 1; i >= 0; i--)
-				value = value << 8 | bytes[i];
-			*out = (dp_int128) value;
-			status = DP_OK;
-		}
-		OPENSSL_cleanse(bytes, sizeof(bytes));
-	}
-	BN_clear_free(u_number);
-	BN_clear_free(x);
-	BN_free(s);
-	BN_free(t);
-	BN_CTX_free(context);
+	dp_big_begin(&b);
+	x = big_multiply(&b, dp_big_of_limbs(&b, scale->t, LIMBS), big_of(&b, v));
+	x = big_add(&b, x, dp_big_of_limbs(&b, u, LIMBS));
+	x = big_divide(&b, x, dp_big_of_limbs(&b, scale->s, LIMBS));
+	value = dp_big_get(&b, x);
+	if (value >> 127 != 0)
+		(void) dp_big_check(&b, DP_E_OVERFLOW);
+	status = dp_big_end(&b);
+	if (status == DP_OK)
+		*out = (dp_int128) value;
 	return status;
 }
 

@@ -4,76 +4,42 @@
  *
  * Every result is exact and in lowest terms, or refused: DP_E_OVERFLOW means
  * that the reduced result itself does not fit, never that a step on the way
- * did not.  Where a step may not fit 128 bits the step is taken on OpenSSL's
- * BIGNUM.
+ * did not.  Where a step may not fit 128 bits it is taken by integers of any
+ * size.
  */
-#include "dp_mech.h"
-
-#include <openssl/bn.h>
+#include "dp_big.h"
 
 #include "integer.h"
 
-static BIGNUM *
-bignum_from_128(dp_uint128 value)
-{
-	unsigned char bytes[16];
-	unsigned	i;
-
-	for (i = 0; i < sizeof(bytes); i++)
-		bytes[i] = (unsigned char) (value >> (8 * i));
-	return BN_lebin2bn(bytes, sizeof(bytes), NULL);
-}
-
-static dp_status
-bignum_to_128(const BIGNUM *number, dp_uint128 *out)
-{
-	unsigned char bytes[16];
-	dp_uint128	value = 0;
-	int			i;
-
-	if (BN_num_bits(number) > 128)
-		return DP_E_OVERFLOW;
-	if (BN_bn2lebinpad(number, bytes, sizeof(bytes)) != (int) sizeof(bytes))
-		return DP_E_MEMORY;
-	for (i = (int) sizeof(bytes) - 1; i >= 0; i--)
-		value = value << 8 | bytes[i];
-	*out = value;
-	return DP_OK;
-}
-
-/* The sum of two reduced rationals on BIGNUM. */
+/* The sum of two reduced rationals, by integers of any size. */
 static dp_status
 add_bignum(const dp_rational *a, const dp_rational *b, dp_rational *out)
 {
-	BN_CTX	   *context = BN_CTX_new();
-	BIGNUM	   *an = bignum_from_128(a->num);
-	BIGNUM	   *ad = bignum_from_128(a->den);
-	BIGNUM	   *bn = bignum_from_128(b->num);
-	BIGNUM	   *bd = bignum_from_128(b->den);
-	BIGNUM	   *common = BN_new();
+	dp_big		big;
 	dp_rational result;
-	dp_status	status = DP_E_MEMORY;
+	BIGNUM	   *a_den;
+	BIGNUM	   *b_den;
+	BIGNUM	   *num;
+	BIGNUM	   *den;
+	BIGNUM	   *common;
+	dp_status	status;
 
-	if (context != NULL && an != NULL && ad != NULL && bn != NULL &&
-		bd != NULL && common != NULL &&
-		BN_mul(an, an, bd, context) && BN_mul(bn, bn, ad, context) &&
-		BN_add(an, an, bn) && BN_mul(ad, ad, bd, context) &&
-		BN_gcd(common, an, ad, context) &&
-		BN_div(an, NULL, an, common, context) &&
-		BN_div(ad, NULL, ad, common, context))
-	{
-		status = bignum_to_128(an, &result.num);
-		if (status == DP_OK)
-			status = bignum_to_128(ad, &result.den);
-		if (status == DP_OK)
-			*out = result;
-	}
-	BN_free(common);
-	BN_free(bd);
-	BN_free(bn);
-	BN_free(ad);
-	BN_free(an);
-	BN_CTX_free(context);
+	dp_big_begin(&big);
+	a_den = big_of(&big, a->den);
+	b_den = big_of(&big, b->den);
+	num = big_add(&big, big_multiply(&big, big_of(&big, a->num), b_den),
+				  big_multiply(&big, big_of(&big, b->num), a_den));
+	den = big_multiply(&big, a_den, b_den);
+	common = big_common_divisor(&big, num, den);
+	num = big_divide(&big, num, common);
+	den = big_divide(&big, den, common);
+	if (big_bits(&big, num) > 128 || big_bits(&big, den) > 128)
+		(void) dp_big_check(&big, DP_E_OVERFLOW);
+	result.num = dp_big_get(&big, num);
+	result.den = dp_big_get(&big, den);
+	status = dp_big_end(&big);
+	if (status == DP_OK)
+		*out = result;
 	return status;
 }
 

@@ -4,7 +4,6 @@
  */
 #include "dp_mech.h"
 
-#include <openssl/bn.h>
 #include <openssl/crypto.h>
 
 #include "sampler.h"
@@ -19,94 +18,70 @@
  * dp_mech_wide_uniform
  *	  Draw an integer uniformly from [0, n).
  *
- * Requires: n >= 1 below 2^(8 DP_SOURCE_BUFFER); out is not n.
- * Gives:	 DP_OK with *out set; DP_E_RANGE when n is out of bounds,
- *			 DP_E_RANDOM, DP_E_MEMORY; *out may hold anything then.
+ * Requires: n >= 1 below 2^(8 DP_SOURCE_BUFFER); out another number of b.
+ * Gives:	 the status of b, DP_OK with *out set; b fails with DP_E_RANGE when
+ *			 n is out of bounds, DP_E_RANDOM, DP_E_MEMORY; *out may hold
+ *			 anything then.
  * Source:	 doc/theory.md T1.
  */
 dp_status
-dp_mech_wide_uniform(dp_source *source, const BIGNUM *n, BIGNUM *out)
+dp_mech_wide_uniform(dp_big *b, dp_source *source, const BIGNUM *n,
+					 BIGNUM *out)
 {
-	BIGNUM	   *top;
+	unsigned	mark = b->used;
+	const BIGNUM *top = big_subtract_word(b, n, 1);
+	unsigned	bits = (unsigned) big_bits(b, top);
+	unsigned	bytes = (bits + 7) / 8;
 	unsigned char *p;
-	unsigned	bits;
-	unsigned	bytes;
-	dp_status	status;
+	bool		below = false;
 
-	if (BN_is_zero(n) || BN_is_negative(n) ||
-		BN_num_bytes(n) > DP_SOURCE_BUFFER)
-		return DP_E_RANGE;
-	top = BN_dup(n);
-	if (top == NULL)
-		return DP_E_MEMORY;
-	if (!BN_sub_word(top, 1))
+	if (big_is_zero(b, n) || big_is_negative(b, n) ||
+		bytes > DP_SOURCE_BUFFER)
+		(void) dp_big_check(b, DP_E_RANGE);
+	if (b->status == DP_OK && bits == 0)
 	{
-		BN_free(top);
-		return DP_E_MEMORY;
+		BN_zero(out);
+		below = true;
 	}
-	bits = (unsigned) BN_num_bits(top);
-	bytes = (bits + 7) / 8;
-	BN_zero(out);
-	status = DP_OK;
-	if (bits > 0)
+	while (!below && b->status == DP_OK &&
+		   dp_big_check(b, source_reserve(source, bytes)))
 	{
-		do
-		{
-			status = source_reserve(source, bytes);
-			if (status != DP_OK)
-				break;
-			p = source->buffer + source->next;
-			p[bytes - 1] &= (unsigned char) (0xff >> (8 * bytes - bits));
-			if (BN_lebin2bn(p, (int) bytes, out) == NULL)
-				status = DP_E_MEMORY;
-			OPENSSL_cleanse(p, bytes);
-			source->next += bytes;
-		} while (status == DP_OK && BN_cmp(out, top) > 0);
+		p = source->buffer + source->next;
+		p[bytes - 1] &= (unsigned char) (0xff >> (8 * bytes - bits));
+		(void) big_made(b, out, BN_lebin2bn(p, (int) bytes, out) != NULL);
+		OPENSSL_cleanse(p, bytes);
+		source->next += bytes;
+		below = big_compare(b, out, top) <= 0;
 	}
-	BN_free(top);
-	return status;
+	big_release(b, mark);
+	return b->status;
 }
 
 /* Success with probability exp(-num/den) for num <= den. */
 static dp_status
-bernoulli_exp_fraction(dp_source *source, const BIGNUM *num,
-					   const BIGNUM *den, BIGNUM *value, bool *out)
+bernoulli_exp_fraction(dp_big *b, dp_source *source, const BIGNUM *num,
+					   const BIGNUM *den, bool *out)
 {
-	BERNOULLI_EXP_BODY(dp_mech_wide_uniform(source, den, value),
-					   BN_cmp(value, num) >= 0);
+	BIGNUM	   *value = dp_big_new(b);
+
+	BERNOULLI_EXP_BODY(dp_mech_wide_uniform(b, source, den, value),
+					   big_compare(b, value, num) >= 0);
 }
 
-/* The same for any num >= 0; whole, rest and value are scratch. */
-static dp_status
-bernoulli_exp_any(dp_source *source, const BIGNUM *num, const BIGNUM *den,
-				  BN_CTX *context, BIGNUM *whole, BIGNUM *rest, BIGNUM *value,
-				  bool *out)
+/* Success with probability exp(-n); n is counted down. */
+static bool
+bernoulli_exp_whole(dp_big *b, dp_source *source, BIGNUM *n)
 {
-	bool		success;
-	dp_status	status;
+	unsigned	mark = b->used;
+	bool		success = true;
 
-	/* num = whole den + rest with 0 < rest <= den, unless num = 0 */
-	BN_zero(whole);
-	BN_zero(rest);
-	if (!BN_is_zero(num) &&
-		(BN_copy(value, num) == NULL || !BN_sub_word(value, 1) ||
-		 !BN_div(whole, rest, value, den, context) ||
-		 !BN_add_word(rest, 1)))
-		return DP_E_MEMORY;
-	for (; !BN_is_zero(whole);)
+	while (success && !big_is_zero(b, n) &&
+		   dp_big_check(b, bernoulli_exp_one(source, &success)))
 	{
-		status = bernoulli_exp_one(source, &success);
-		if (status != DP_OK)
-			return status;
-		if (!success)
-		{
-			*out = false;
-			return DP_OK;
-		}
-		if (!BN_sub_word(whole, 1))
-			return DP_E_MEMORY;
+		big_assign(b, n, big_subtract_word(b, n, 1));
+		big_release(b, mark);
 	}
-	return bernoulli_exp_fraction(source, rest, den, value, out);
+	return success;
 }
 
 /*
@@ -114,49 +89,48 @@ bernoulli_exp_any(dp_source *source, const BIGNUM *num, const BIGNUM *den,
  *	  Draw a coin that is true with probability exp(-num/den).
  *
  * Requires: num >= 0, den >= 1.
- * Gives:	 DP_OK with P[*out] = exp(-num/den) exactly; DP_E_RANGE when den
- *			 is out of bounds, DP_E_RANDOM, DP_E_MEMORY; *out is then
- *			 untouched.
+ * Gives:	 *out set with P[*out] = exp(-num/den) exactly; b fails with
+ *			 DP_E_RANGE when den is out of bounds, DP_E_RANDOM, DP_E_MEMORY;
+ *			 *out is then untouched.
  * Source:	 doc/theory.md T3, T13.
  */
-dp_status
-dp_mech_wide_bernoulli_exp(dp_source *source, const BIGNUM *num,
-						   const BIGNUM *den, BN_CTX *context, bool *out)
+void
+dp_mech_wide_bernoulli_exp(dp_big *b, dp_source *source, const BIGNUM *num,
+						   const BIGNUM *den, bool *out)
 {
-	BIGNUM	   *whole = BN_new();
-	BIGNUM	   *rest = BN_new();
-	BIGNUM	   *value = BN_new();
-	dp_status	status = DP_E_MEMORY;
+	BIGNUM	   *whole;
+	BIGNUM	   *rest;
 
-	if (BN_is_zero(den) || BN_is_negative(den) || BN_is_negative(num))
-		status = DP_E_RANGE;
-	else if (whole != NULL && rest != NULL && value != NULL)
-		status = bernoulli_exp_any(source, num, den, context, whole, rest,
-								   value, out);
-	BN_clear_free(value);
-	BN_clear_free(rest);
-	BN_clear_free(whole);
-	return status;
+	if (big_is_zero(b, den) || big_is_negative(b, den) ||
+		big_is_negative(b, num))
+		(void) dp_big_check(b, DP_E_RANGE);
+
+	/* num = whole den + rest with 0 < rest <= den, unless num = 0 */
+	whole = big_divide_rest(b, num, den, &rest);
+	if (big_is_zero(b, rest) && !big_is_zero(b, whole))
+	{
+		whole = big_subtract_word(b, whole, 1);
+		rest = big_add_word(b, den, 0);
+	}
+	if (bernoulli_exp_whole(b, source, whole))
+		(void) dp_big_check(b, bernoulli_exp_fraction(b, source, rest, den,
+													  out));
+	else if (b->status == DP_OK)
+		*out = false;
 }
 
 static dp_status
 product_wide(dp_source *source, dp_uint128 gap, const dp_rational *rate,
 			 bool *out)
 {
-	BN_CTX	   *context = BN_CTX_new();
-	BIGNUM	   *num = BN_new();
-	BIGNUM	   *den = BN_new();
-	dp_status	status = DP_E_MEMORY;
+	dp_big		b;
 
-	/* den holds the numerator of the rate for a moment */
-	if (context != NULL && num != NULL && den != NULL &&
-		wide_set(num, gap) && wide_set(den, rate->num) &&
-		BN_mul(num, num, den, context) && wide_set(den, rate->den))
-		status = dp_mech_wide_bernoulli_exp(source, num, den, context, out);
-	BN_free(den);
-	BN_clear_free(num);
-	BN_CTX_free(context);
-	return status;
+	dp_big_begin(&b);
+	dp_mech_wide_bernoulli_exp(&b, source,
+							   big_multiply(&b, big_of(&b, gap),
+											big_of(&b, rate->num)),
+							   big_of(&b, rate->den), out);
+	return dp_big_end(&b);
 }
 
 /*

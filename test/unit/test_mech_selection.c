@@ -7,19 +7,17 @@
  * False alarms: 49 chi-squares of 1e-12 each: below 1e-10.
  */
 #include <math.h>
-#include <openssl/bn.h>
 
-#include "dp_mech.h"
+#include "dp_big.h"
 
 /*
  * The same samplers with every product on BIGNUM, as it is in earnest when
  * gap times the numerator of the rate does not fit 128 bits.
  */
-extern dp_status wide_uniform_again(dp_source *s, const struct bignum_st *n,
-									struct bignum_st *out);
-extern dp_status wide_exp_again(dp_source *s, const struct bignum_st *num,
-								const struct bignum_st *den,
-								struct bignum_ctx *context, bool *out);
+extern dp_status wide_uniform_again(dp_big *b, dp_source *s, const BIGNUM *n,
+									BIGNUM *out);
+extern void wide_exp_again(dp_big *b, dp_source *s, const BIGNUM *num,
+						   const BIGNUM *den, bool *out);
 extern dp_status product_bignum(dp_source *s, dp_uint128 gap,
 								const dp_rational *rate, bool *out);
 extern dp_status rate_again(const dp_rational *epsilon,

@@ -8,7 +8,6 @@
  * False alarms: 20 chi-squares of 1e-12 each: below 1e-10.
  */
 #include <math.h>
-#include <openssl/bn.h>
 
 #include "dp_mech.h"
 
@@ -343,11 +342,11 @@ test_bounds(void)
 	{999983, 1000003}, {1, BIT(100)}, {BIT(100), 3}, {BIT(127), BIT(126) - 1}};
 	static const dp_uint128 gap[] = {0, 1, 2, 3, 27, 88, 255, 1000, 123457,
 	BIT(40) + 1, BIT(101), BIT(127) + 1};
-	BN_CTX	   *context = BN_CTX_new();
-	BIGNUM	   *low = BN_new();
-	BIGNUM	   *high = BN_new();
-	BIGNUM	   *fine_low = BN_new();
-	BIGNUM	   *fine_high = BN_new();
+	dp_big		b;
+	BIGNUM	   *low;
+	BIGNUM	   *high;
+	BIGNUM	   *fine_low;
+	BIGNUM	   *fine_high;
 	double		exact;
 	size_t		i;
 	size_t		j;
@@ -358,10 +357,12 @@ test_bounds(void)
 	for (i = 0; i < sizeof(rate) / sizeof(rate[0]); i++)
 		for (j = 0; j < sizeof(gap) / sizeof(gap[0]); j++)
 		{
-			if (!dp_mech_wide_exp_bounds(context, gap[j], &rate[i], 192, low,
-										 high) ||
-				!dp_mech_wide_exp_bounds(context, gap[j], &rate[i], 392,
-										 fine_low, fine_high))
+			dp_big_begin(&b);
+			low = weight_bound(&b, gap[j], &rate[i], 192, DP_ROUND_DOWN);
+			high = weight_bound(&b, gap[j], &rate[i], 192, DP_ROUND_UP);
+			fine_low = weight_bound(&b, gap[j], &rate[i], 392, DP_ROUND_DOWN);
+			fine_high = weight_bound(&b, gap[j], &rate[i], 392, DP_ROUND_UP);
+			if (b.status != DP_OK)
 				exit(2);
 			digits = BN_bn2dec(low);
 			exact = exp(-(double) gap[j] * (double) rate[i].num /
@@ -370,21 +371,17 @@ test_bounds(void)
 				1e-9 * exact * 0x1p192 + 3;
 			OPENSSL_free(digits);
 
-			/* low 2^200 <= fine_high, fine_low <= high 2^200, high <= low+3 */
-			good = good && BN_lshift(low, low, 200) &&
-				BN_lshift(high, high, 200) &&
-				BN_cmp(low, fine_high) <= 0 && BN_cmp(fine_low, high) <= 0 &&
-				BN_sub(high, high, low) && BN_rshift(high, high, 200) &&
-				BN_get_word(high) <= 3;
+			/* low 2^200 <= fine_high, fine_low <= high 2^200, high <= low+2 */
+			good = good && dp_big_get(&b, big_subtract(&b, high, low)) <= 2;
+			low = big_shift(&b, low, 200);
+			high = big_shift(&b, high, 200);
+			good = good && big_compare(&b, low, fine_high) <= 0 &&
+				big_compare(&b, fine_low, high) <= 0;
+			good = dp_big_end(&b) == DP_OK && good;
 			checked++;
 		}
-	tap_ok(good, "%d bounds of exp contain it and are at most 3 units wide",
+	tap_ok(good, "%d bounds of exp contain it and are at most 2 units apart",
 		   checked);
-	BN_free(fine_high);
-	BN_free(fine_low);
-	BN_free(high);
-	BN_free(low);
-	BN_CTX_free(context);
 }
 
 /*
@@ -396,10 +393,10 @@ test_level_bounds(void)
 {
 	static const dp_rational rate[] = {{1, 3}, {1, 100000}, {5, 1}};
 	static dp_envelope e;
-	BN_CTX	   *context = BN_CTX_new();
-	BIGNUM	   *low = BN_new();
-	BIGNUM	   *high = BN_new();
-	BIGNUM	   *bound = BN_new();
+	dp_big		b;
+	BIGNUM	   *low;
+	BIGNUM	   *high;
+	BIGNUM	   *bound;
 	uint64_t	limbs[LIMBS_MAX + 1];
 	uint64_t	error;
 	uint64_t	widest = 0;
@@ -414,13 +411,12 @@ test_level_bounds(void)
 		memset(&e, 0, sizeof(e));
 		e.limbs = 3;
 		e.rate = rate[i];
-		if (make_table(&e, context) != DP_OK)
+		dp_big_begin(&b);
+		make_table(&e, &b);
+		if (dp_big_end(&b) != DP_OK)
 			exit(2);
 		for (gap = 0; gap < BIT(28); gap = gap * 5 / 4 + 1)
 		{
-			if (!dp_mech_wide_exp_bounds(context, gap, &rate[i], 192 + 60,
-										 low, high))
-				exit(2);
 			if (level_bounds(&e, gap, limbs, &error))
 				near++;
 			else
@@ -432,19 +428,20 @@ test_level_bounds(void)
 			widest = error > widest ? error : widest;
 
 			/* limbs <= exact <= limbs + error */
-			good = good && wide_set_limbs(bound, limbs, e.limbs + 1) &&
-				BN_lshift(bound, bound, 60) && BN_cmp(bound, high) <= 0 &&
-				BN_rshift(bound, bound, 60) && BN_add_word(bound, error) &&
-				BN_lshift(bound, bound, 60) && BN_cmp(low, bound) <= 0;
+			dp_big_begin(&b);
+			low = weight_bound(&b, gap, &rate[i], 192 + 60, DP_ROUND_DOWN);
+			high = weight_bound(&b, gap, &rate[i], 192 + 60, DP_ROUND_UP);
+			bound = dp_big_of_limbs(&b, limbs, e.limbs + 1);
+			good = good &&
+				big_compare(&b, big_shift(&b, bound, 60), high) <= 0;
+			bound = big_add_word(&b, bound, error);
+			good = good && big_compare(&b, low, big_shift(&b, bound, 60)) <= 0;
+			good = dp_big_end(&b) == DP_OK && good;
 		}
 	}
 	tap_ok(good && near > 50 && far > 50 && widest < 200,
 		   "bounds of %d near and %d far levels hold, at most %d units wide",
 		   near, far, (int) widest);
-	BN_free(bound);
-	BN_free(high);
-	BN_free(low);
-	BN_CTX_free(context);
 }
 
 /* ---- failures ---- */

@@ -4,8 +4,6 @@
  */
 #include "dp_mech.h"
 
-#include <openssl/bn.h>
-
 #include "sampler.h"
 #include "wide.h"
 
@@ -107,27 +105,23 @@ dp_mech_randomized_response_among(dp_source *source,
 	return DP_OK;
 }
 
-/* Whether bound < t/s, on BIGNUM. */
+/* Whether bound < t/s, of any width. */
 static dp_status
 below_scale_wide(dp_uint128 bound, const dp_scale *scale, bool *out)
 {
-	BN_CTX	   *context = BN_CTX_new();
-	BIGNUM	   *t = BN_new();
-	BIGNUM	   *s = BN_new();
-	BIGNUM	   *x = BN_new();
-	dp_status	status = DP_E_MEMORY;
+	dp_big		b;
+	BIGNUM	   *t;
+	BIGNUM	   *s;
+	bool		below;
+	dp_status	status;
 
-	if (context != NULL && t != NULL && s != NULL && x != NULL &&
-		wide_set_limbs(t, scale->t, 4) && wide_set_limbs(s, scale->s, 4) &&
-		wide_set(x, bound) && BN_mul(x, x, s, context))
-	{
-		*out = BN_cmp(x, t) < 0;
-		status = DP_OK;
-	}
-	BN_free(x);
-	BN_free(s);
-	BN_free(t);
-	BN_CTX_free(context);
+	dp_big_begin(&b);
+	t = dp_big_of_limbs(&b, scale->t, 4);
+	s = dp_big_of_limbs(&b, scale->s, 4);
+	below = big_compare(&b, big_multiply(&b, big_of(&b, bound), s), t) < 0;
+	status = dp_big_end(&b);
+	if (status == DP_OK)
+		*out = below;
 	return status;
 }
 
@@ -144,26 +138,22 @@ below_scale(dp_uint128 bound, const dp_scale *scale, bool *out)
 	return DP_OK;
 }
 
-/* A coin of probability exp(-magnitude s/t) on BIGNUM. */
+/* A coin of probability exp(-magnitude s/t), of any width. */
 static dp_status
 keep_wide(dp_source *source, const dp_scale *scale, dp_uint128 magnitude,
 		  bool *out)
 {
-	BN_CTX	   *context = BN_CTX_new();
-	BIGNUM	   *t = BN_new();
-	BIGNUM	   *s = BN_new();
-	BIGNUM	   *x = BN_new();
-	dp_status	status = DP_E_MEMORY;
+	dp_big		b;
+	BIGNUM	   *t;
+	BIGNUM	   *s;
 
-	if (context != NULL && t != NULL && s != NULL && x != NULL &&
-		wide_set_limbs(t, scale->t, 4) && wide_set_limbs(s, scale->s, 4) &&
-		wide_set(x, magnitude) && BN_mul(x, x, s, context))
-		status = dp_mech_wide_bernoulli_exp(source, x, t, context, out);
-	BN_clear_free(x);
-	BN_free(s);
-	BN_free(t);
-	BN_CTX_free(context);
-	return status;
+	dp_big_begin(&b);
+	t = dp_big_of_limbs(&b, scale->t, 4);
+	s = dp_big_of_limbs(&b, scale->s, 4);
+	dp_mech_wide_bernoulli_exp(&b, source,
+							   big_multiply(&b, big_of(&b, magnitude), s), t,
+							   out);
+	return dp_big_end(&b);
 }
 
 /* Uniform proposals, for a bound below the scale. */

@@ -1,0 +1,253 @@
+/*
+ * dp_big.h
+ *	  Integers of any size, by OpenSSL's BIGNUM: a context that owns numbers
+ *	  and remembers the first failure.
+ *
+ *	  dp_big		b;
+ *
+ *	  dp_big_begin(&b);
+ *	  sum = big_add(&b, big_of(&b, n), big_multiply(&b, x, y));
+ *	  value = dp_big_get(&b, sum);
+ *	  return dp_big_end(&b);
+ *
+ * What computes answers a new number of the context and leaves its arguments
+ * alone.  After a failure nothing is computed any more: new numbers are NULL,
+ * and to every question a number is zero, so that loops over what gets smaller
+ * end.  The status is asked for once, by dp_big_end, which cleanses and frees
+ * all numbers, those that OpenSSL used on the way included.
+ *
+ * The numbers of a context are a stack of at most DP_BIG_NUMBERS.  A function
+ * that needs many, and every loop, gives them back: b->used at its start is a
+ * mark for big_keep or big_release.
+ */
+#ifndef DP_BIG_H
+#define DP_BIG_H
+
+#include <openssl/bn.h>
+
+#include "dp_mech.h"
+
+#define DP_BIG_NUMBERS 64
+
+typedef struct dp_big
+{
+	dp_status	status;			/* the first failure */
+	unsigned	used;			/* of number[] */
+	unsigned	made;			/* of number[], used or given back */
+	BN_CTX	   *context;
+	BIGNUM	   *number[DP_BIG_NUMBERS];
+} dp_big;
+
+/* ---- the context, and ways in and out (big.c) ---- */
+
+extern void dp_big_begin(dp_big *b);
+extern dp_status dp_big_end(dp_big *b);
+extern bool dp_big_check(dp_big *b, dp_status status);
+extern BIGNUM *dp_big_new(dp_big *b);
+extern BIGNUM *dp_big_of_limbs(dp_big *b, const uint64_t *limbs, unsigned n);
+extern dp_uint128 dp_big_get(dp_big *b, const BIGNUM *x);
+extern void dp_big_get_limbs(dp_big *b, const BIGNUM *x, uint64_t *limbs,
+							 unsigned n);
+
+static inline BIGNUM *
+big_of(dp_big *b, dp_uint128 x)
+{
+	const uint64_t limbs[2] = {(uint64_t) x, (uint64_t) (x >> 64)};
+
+	return dp_big_of_limbs(b, limbs, 2);
+}
+
+/* ---- proved bounds (big.c, big_bounds.c) ---- */
+
+extern BIGNUM *dp_big_shrink(dp_big *b, const BIGNUM *x, unsigned bits,
+							 dp_rounding rounding);
+extern BIGNUM *dp_big_product(dp_big *b, const BIGNUM *x, const BIGNUM *y,
+							  unsigned bits, dp_rounding rounding);
+extern BIGNUM *dp_big_ratio(dp_big *b, const BIGNUM *num, const BIGNUM *den,
+							unsigned bits, dp_rounding rounding);
+extern BIGNUM *dp_big_root(dp_big *b, const BIGNUM *x, dp_rounding rounding);
+extern BIGNUM *dp_big_exp(dp_big *b, const BIGNUM *num, const BIGNUM *den,
+						  unsigned bits, dp_rounding rounding);
+extern BIGNUM *dp_big_log(dp_big *b, const BIGNUM *num, const BIGNUM *den,
+						  unsigned bits, dp_rounding rounding);
+extern BIGNUM *dp_big_over_sinh(dp_big *b, const BIGNUM *num,
+								const BIGNUM *den, unsigned bits);
+
+/* ---- exact arithmetic ---- */
+
+/* A number that OpenSSL has or has not been able to compute. */
+static inline BIGNUM *
+big_made(dp_big *b, BIGNUM *x, bool good)
+{
+	if (!good)
+		(void) dp_big_check(b, DP_E_MEMORY);
+	return x;
+}
+
+static inline BIGNUM *
+big_add(dp_big *b, const BIGNUM *x, const BIGNUM *y)
+{
+	BIGNUM	   *r = dp_big_new(b);
+
+	return big_made(b, r, r != NULL && BN_add(r, x, y));
+}
+
+static inline BIGNUM *
+big_subtract(dp_big *b, const BIGNUM *x, const BIGNUM *y)
+{
+	BIGNUM	   *r = dp_big_new(b);
+
+	return big_made(b, r, r != NULL && BN_sub(r, x, y));
+}
+
+static inline BIGNUM *
+big_multiply(dp_big *b, const BIGNUM *x, const BIGNUM *y)
+{
+	BIGNUM	   *r = dp_big_new(b);
+
+	return big_made(b, r, r != NULL && BN_mul(r, x, y, b->context));
+}
+
+static inline BIGNUM *
+big_square(dp_big *b, const BIGNUM *x)
+{
+	BIGNUM	   *r = dp_big_new(b);
+
+	return big_made(b, r, r != NULL && BN_sqr(r, x, b->context));
+}
+
+/* x/y, truncated towards 0. */
+static inline BIGNUM *
+big_divide(dp_big *b, const BIGNUM *x, const BIGNUM *y)
+{
+	BIGNUM	   *r = dp_big_new(b);
+
+	return big_made(b, r, r != NULL && BN_div(r, NULL, x, y, b->context));
+}
+
+/* The same, and what is left. */
+static inline BIGNUM *
+big_divide_rest(dp_big *b, const BIGNUM *x, const BIGNUM *y, BIGNUM **rest)
+{
+	BIGNUM	   *r = dp_big_new(b);
+
+	*rest = dp_big_new(b);
+	return big_made(b, r, *rest != NULL &&
+					BN_div(r, *rest, x, y, b->context));
+}
+
+static inline BIGNUM *
+big_common_divisor(dp_big *b, const BIGNUM *x, const BIGNUM *y)
+{
+	BIGNUM	   *r = dp_big_new(b);
+
+	return big_made(b, r, r != NULL && BN_gcd(r, x, y, b->context));
+}
+
+static inline BIGNUM *
+big_add_word(dp_big *b, const BIGNUM *x, uint64_t y)
+{
+	BIGNUM	   *r = dp_big_new(b);
+
+	return big_made(b, r, r != NULL && BN_copy(r, x) && BN_add_word(r, y));
+}
+
+static inline BIGNUM *
+big_subtract_word(dp_big *b, const BIGNUM *x, uint64_t y)
+{
+	BIGNUM	   *r = dp_big_new(b);
+
+	return big_made(b, r, r != NULL && BN_copy(r, x) && BN_sub_word(r, y));
+}
+
+static inline BIGNUM *
+big_multiply_word(dp_big *b, const BIGNUM *x, uint64_t y)
+{
+	BIGNUM	   *r = dp_big_new(b);
+
+	return big_made(b, r, r != NULL && BN_copy(r, x) && BN_mul_word(r, y));
+}
+
+/* x 2^bits; the floor for bits < 0 and x >= 0. */
+static inline BIGNUM *
+big_shift(dp_big *b, const BIGNUM *x, int bits)
+{
+	BIGNUM	   *r = dp_big_new(b);
+
+	return big_made(b, r, r != NULL && (bits >= 0 ? BN_lshift(r, x, bits) :
+										BN_rshift(r, x, -bits)));
+}
+
+/* 2^bits. */
+static inline BIGNUM *
+big_power(dp_big *b, unsigned bits)
+{
+	BIGNUM	   *r = dp_big_new(b);
+
+	return big_made(b, r, r != NULL && BN_set_word(r, 1) &&
+					BN_lshift(r, r, (int) bits));
+}
+
+/* ---- questions ---- */
+
+static inline bool
+big_is_zero(const dp_big *b, const BIGNUM *x)
+{
+	return b->status != DP_OK || BN_is_zero(x);
+}
+
+static inline bool
+big_is_negative(const dp_big *b, const BIGNUM *x)
+{
+	return b->status == DP_OK && BN_is_negative(x);
+}
+
+/* The sign of x - y. */
+static inline int
+big_compare(const dp_big *b, const BIGNUM *x, const BIGNUM *y)
+{
+	return b->status == DP_OK ? BN_cmp(x, y) : 0;
+}
+
+/* Of |x|. */
+static inline int
+big_bits(const dp_big *b, const BIGNUM *x)
+{
+	return b->status == DP_OK ? BN_num_bits(x) : 0;
+}
+
+/* ---- the stack of numbers ---- */
+
+/* Gives back what was made since the mark. */
+static inline void
+big_release(dp_big *b, unsigned mark)
+{
+	b->used = mark;
+}
+
+/* Gives back what was made since the mark, but for x, which it answers. */
+static inline BIGNUM *
+big_keep(dp_big *b, unsigned mark, BIGNUM *x)
+{
+	unsigned	i;
+
+	for (i = mark; i < b->used; i++)
+		if (b->number[i] == x)
+		{
+			b->number[i] = b->number[mark];
+			b->number[mark++] = x;
+			break;
+		}
+	b->used = mark;
+	return x;
+}
+
+/* Gives a number the value of another, whose own is lost: for loops. */
+static inline void
+big_assign(const dp_big *b, BIGNUM *x, BIGNUM *value)
+{
+	if (b->status == DP_OK)
+		BN_swap(x, value);
+}
+
+#endif							/* DP_BIG_H */
