@@ -96,7 +96,7 @@ extern bool dp_acct_rho_certified(dp_fixed epsilon, dp_fixed delta,
 /* In floating point, for tests and benches. */
 extern double dp_acct_epsilon_from_rho(double rho, double delta);
 
-/* ---- filters (filter.c) ---- */
+/* ---- filters and sums (filter.c, spent.c, squares.c) ---- */
 extern bool dp_acct_filter_parse(const char *name, dp_filter *out);
 extern const char *dp_acct_filter_name(dp_filter filter);
 extern dp_status dp_acct_limit_make(dp_filter filter, dp_fixed epsilon,
@@ -110,6 +110,9 @@ extern dp_status dp_acct_spent_rise(dp_spent *spent, const dp_spent *maximum,
 									const dp_spent *part);
 extern void dp_acct_spent_maximum(dp_spent *maximum, const dp_spent *part);
 extern dp_status dp_acct_charge_add(dp_charge *sum, const dp_charge *charge);
+extern dp_fixed dp_acct_square(dp_fixed epsilon);
+extern dp_status dp_acct_squares_limit(dp_fixed epsilon, dp_fixed delta,
+									   dp_fixed *squares);
 extern int64_t dp_acct_limit_calls(const dp_limit *limit,
 								   const dp_spent *spent,
 								   const dp_charge *charge);
@@ -184,7 +187,7 @@ extern dp_status dp_acct_gaussian_variance_classical(uint64_t sensitivity,
 													 dp_fixed delta,
 													 dp_rational *variance);
 
-/* ---- sums of squares, error, plans (plan.c) ---- */
+/* ---- error, plans (plan.c) ---- */
 
 /* Per-query epsilon for k equal pure queries; 0 where a rule gives none. */
 typedef struct dp_plan
@@ -198,9 +201,6 @@ typedef struct dp_plan
 	dp_fixed	optimal;		/* optimal composition */
 } dp_plan;
 
-extern dp_fixed dp_acct_square(dp_fixed epsilon);
-extern dp_status dp_acct_squares_limit(dp_fixed epsilon, dp_fixed delta,
-									   dp_fixed *squares);
 extern dp_status dp_acct_plan(dp_fixed epsilon_total, dp_fixed delta,
 							  int64_t k, dp_plan *out);
 extern dp_status dp_acct_laplace_bound(dp_fixed sensitivity,

@@ -219,30 +219,6 @@ dp_acct_spent_add(dp_spent *spent, const dp_charge *charge)
 	return DP_OK;
 }
 
-/*
- * dp_acct_charge_add
- *	  Compose two charges into one, for a release that makes several draws.
- *
- * Requires: sum, charge non-NULL.
- * Gives:	 DP_OK with *sum increased, epsilon infinite when one of the two
- *			 is or the sum does not fit; DP_E_OVERFLOW, *sum untouched, when
- *			 the sum of rho or delta does not fit.
- * Source:	 doc/theory.md T20, T27, T28.
- */
-dp_status
-dp_acct_charge_add(dp_charge *sum, const dp_charge *charge)
-{
-	dp_fixed	rho = dp_acct_fixed_add(sum->rho, charge->rho);
-	dp_fixed	delta = dp_acct_fixed_add(sum->delta, charge->delta);
-
-	if (rho == DP_FIXED_INFINITE || delta == DP_FIXED_INFINITE)
-		return DP_E_OVERFLOW;
-	sum->epsilon = dp_acct_fixed_add(sum->epsilon, charge->epsilon);
-	sum->rho = rho;
-	sum->delta = delta;
-	return DP_OK;
-}
-
 /* How many times charge can be added to spent within limit. */
 static int64_t
 times_within(dp_fixed spent, dp_fixed charge, dp_fixed limit)

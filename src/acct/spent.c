@@ -1,7 +1,7 @@
 /*
  * spent.c
- *	  Sums of sums: charges made elsewhere, and parallel composition over the
- *	  parts of a partition.
+ *	  Sums of charges and of sums: several draws of a release, charges made
+ *	  elsewhere, and parallel composition over the parts of a partition.
  *
  * What is spent on a partition is, in each component, the largest sum over
  * its parts: a privacy unit lives in one of them, so its own sums are at most
@@ -9,6 +9,30 @@
  * and adds to the total whatever the maximum rises by.
  */
 #include "dp_acct.h"
+
+/*
+ * dp_acct_charge_add
+ *	  Compose two charges into one, for a release that makes several draws.
+ *
+ * Requires: sum, charge non-NULL.
+ * Gives:	 DP_OK with *sum increased, epsilon infinite when one of the two
+ *			 is or the sum does not fit; DP_E_OVERFLOW, *sum untouched, when
+ *			 the sum of rho or delta does not fit.
+ * Source:	 doc/theory.md T20, T27, T28.
+ */
+dp_status
+dp_acct_charge_add(dp_charge *sum, const dp_charge *charge)
+{
+	dp_fixed	rho = dp_acct_fixed_add(sum->rho, charge->rho);
+	dp_fixed	delta = dp_acct_fixed_add(sum->delta, charge->delta);
+
+	if (rho == DP_FIXED_INFINITE || delta == DP_FIXED_INFINITE)
+		return DP_E_OVERFLOW;
+	sum->epsilon = dp_acct_fixed_add(sum->epsilon, charge->epsilon);
+	sum->rho = rho;
+	sum->delta = delta;
+	return DP_OK;
+}
 
 /*
  * dp_acct_spent_sum

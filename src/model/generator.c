@@ -39,27 +39,10 @@ static const patience at_the_end = {4e8, 2000};
 
 #define LEAST_STEPS 25
 
-/* E|X| of a normal variable over its sigma. */
-#define MEAN_NOISE 0.79788456080286535588
-
 static int64_t
 cells_of(const dp_generator_terms *t, int table)
 {
 	return (int64_t) dp_shape_cells(&t->shape, t->table[table].set);
-}
-
-/*
- * dp_generator_noise_size
- *	  The size that noise alone would give the difference of a table.
- *
- * Requires: sigma >= 0, cells >= 0.
- * Gives:	 an integer; public.
- * Source:	 the mean of |N(0, sigma^2)|, doc/theory.md T72.
- */
-int64_t
-dp_generator_noise_size(double sigma, int64_t cells)
-{
-	return (int64_t) floor(MEAN_NOISE * sigma * (double) cells + .5);
 }
 
 /*

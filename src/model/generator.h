@@ -10,6 +10,9 @@
 /* Cells of a product on the way to a marginal; more is too much work. */
 #define MOST_PRODUCT 0x1p24
 
+/* E|X| of a normal variable over its sigma. */
+#define MEAN_NOISE 0.79788456080286535588
+
 /* The odds that a release is wrong about each thing said by it. */
 typedef struct dp_odds
 {

@@ -130,6 +130,20 @@ dp_generator_independent(const generator *g, dp_columns set, double *out)
 }
 
 /*
+ * dp_generator_noise_size
+ *	  The size that noise alone would give the difference of a table.
+ *
+ * Requires: sigma >= 0, cells >= 0.
+ * Gives:	 an integer; public.
+ * Source:	 the mean of |N(0, sigma^2)|, doc/theory.md T72.
+ */
+int64_t
+dp_generator_noise_size(double sigma, int64_t cells)
+{
+	return (int64_t) floor(MEAN_NOISE * sigma * (double) cells + .5);
+}
+
+/*
  * dp_generator_noise_bound
  *	  What || noise ||_1 of a table stays below but for odds of beta.
  *
