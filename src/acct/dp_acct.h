@@ -167,7 +167,7 @@ extern dp_status dp_acct_zcdp_delta(dp_fixed rho, dp_fixed epsilon,
 extern dp_status dp_acct_odometer(dp_fixed rho, dp_fixed delta,
 								  dp_fixed *epsilon);
 
-/* ---- Gaussian noise (gaussian.c) ---- */
+/* ---- Gaussian noise (gaussian_variance.c) ---- */
 extern dp_status dp_acct_rho_from_gaussian(uint64_t sensitivity,
 										   const dp_rational *variance,
 										   dp_fixed *rho);
@@ -213,7 +213,7 @@ extern dp_status dp_acct_geometric_error(uint64_t sensitivity,
 										 dp_fixed epsilon, int64_t k,
 										 dp_fixed beta, dp_uint128 *out);
 
-/* ---- how a mechanism is charged (charge.c) ---- */
+/* ---- how a mechanism is charged (mechanism_charge.c) ---- */
 extern dp_status dp_acct_rho_from_exponential(const dp_rational *epsilon,
 											  dp_fixed *rho);
 extern dp_filter dp_acct_charge_filter(const dp_limit *payer,

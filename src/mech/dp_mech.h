@@ -127,12 +127,12 @@ extern dp_status dp_mech_truncated_laplace(dp_source *source,
 extern double dp_mech_scale_approx(const dp_scale *scale);
 extern double dp_mech_laplace_error(const dp_scale *scale, double beta);
 
-/* ---- discrete Gaussian (gaussian.c) ---- */
+/* ---- discrete Gaussian (discrete_gaussian.c) ---- */
 
 /*
  * The law of variance parameter sigma^2.  All fields are private to
- * gaussian.c but `narrow`: it says that the denominator of the acceptance
- * odds fits 128 bits.
+ * discrete_gaussian.c but `narrow`: it says that the denominator of the
+ * acceptance odds fits 128 bits.
  */
 typedef struct dp_gaussian
 {
@@ -162,7 +162,7 @@ extern dp_status dp_mech_randomized_response_among(dp_source *source,
 												   uint64_t candidates,
 												   uint64_t *out);
 
-/* ---- selection (selection.c, envelope.c) ---- */
+/* ---- selection (choice.c, envelope.c) ---- */
 
 typedef enum dp_noise
 {
@@ -220,7 +220,7 @@ extern dp_status dp_mech_quantile(dp_source *source, const dp_envelope *law,
 								  int64_t low, int64_t high,
 								  dp_uint128 a, dp_uint128 d, int64_t *out);
 
-/* ---- sparse vector (threshold.c) ---- */
+/* ---- sparse vector (sparse_noise.c) ---- */
 
 /*
  * Noise of one sparse vector mechanism.  One-sided geometric noise by default

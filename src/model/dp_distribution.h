@@ -42,7 +42,7 @@ typedef struct dp_shape
 	int64_t		size[DP_SHAPE_COLUMNS];
 } dp_shape;
 
-/* ---- tables (table.c) ---- */
+/* ---- tables (table_algebra.c) ---- */
 
 extern double dp_shape_cells(const dp_shape *shape, dp_columns set);
 extern void dp_table_add(const dp_shape *shape, dp_columns large_set,

@@ -124,7 +124,7 @@ extern dp_status dp_smalldb_shape_make(uint64_t cells, uint64_t queries,
 									   uint64_t size,
 									   dp_smalldb_shape *out);
 
-/* ---- the problem (smalldb.c) ---- */
+/* ---- the problem (smalldb_prepare.c) ---- */
 extern size_t dp_smalldb_memory(const dp_smalldb_shape *shape);
 extern dp_status dp_smalldb_make(const dp_smalldb_shape *shape,
 								 const bool *holds, const int64_t *counts,

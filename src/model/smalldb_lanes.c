@@ -4,7 +4,7 @@
  *	  compiler vectorises them; the Makefile asks it to.
  *
  * Numbers of 16 bits stay within -32767 .. 32767, and those of 32 bits within
- * as wide a margin (smalldb.c chooses the width), so nothing wraps.
+ * as wide a margin (smalldb_prepare.c chooses it), so nothing wraps.
  */
 #include "smalldb_lanes.h"
 

@@ -41,7 +41,7 @@ extern dp_status noisy_max_again(dp_source *s, const dp_int128 *scores,
 #define dp_mech_permute_and_flip permute_bignum
 #define dp_mech_noisy_max noisy_max_again
 #include "../../src/mech/wide.c"
-#include "../../src/mech/selection.c"
+#include "../../src/mech/choice.c"
 #undef dp_mech_wide_uniform
 #undef dp_mech_wide_bernoulli_exp
 #undef dp_mech_bernoulli_exp_product

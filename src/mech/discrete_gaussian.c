@@ -1,5 +1,5 @@
 /*
- * gaussian.c
+ * discrete_gaussian.c
  *	  The discrete Gaussian law of an exactly rational variance.
  *
  * A proposal Y of discrete Laplace law, scale t = floor(sigma) + 1, is kept

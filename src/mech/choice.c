@@ -1,5 +1,5 @@
 /*
- * selection.c
+ * choice.c
  *	  Private selection of one candidate among integer scores.
  *
  * Scores are compared through gaps best - score, which fit dp_uint128 for

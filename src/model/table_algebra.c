@@ -1,5 +1,5 @@
 /*
- * table.c
+ * table_algebra.c
  *	  Tables of numbers over sets of columns: sums, products, projections.
  *
  * A large table is walked in its own order; neighbouring columns that a small

@@ -1,5 +1,5 @@
 /*
- * gaussian.c
+ * gaussian_variance.c
  *	  The discrete Gaussian mechanism: what a variance costs, and which
  *	  variance a price asks for.
  *

@@ -1,5 +1,5 @@
 /*
- * charge.c
+ * mechanism_charge.c
  *	  What a mechanism is charged as, where its proofs leave a choice.
  */
 #include "dp_acct.h"

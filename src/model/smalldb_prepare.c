@@ -1,5 +1,5 @@
 /*
- * smalldb.c
+ * smalldb_prepare.c
  *	  A SmallDB selection made ready: small numbers in place of distances,
  *	  and multisets in lexical order.
  *

@@ -1,5 +1,5 @@
 /*
- * threshold.c
+ * sparse_noise.c
  *	  The noise of sparse vector mechanisms: arming a threshold, comparing a
  *	  value with it, answering with a number.
  *
