@@ -53,32 +53,6 @@ dp_acct_compose_basic(dp_fixed epsilon, dp_fixed delta, int64_t k,
 	return DP_OK;
 }
 
-/*
- * dp_acct_compose_sum
- *	  Different mechanisms together.
- *
- * Requires: charges[0..n), out non-NULL.
- * Gives:	 DP_OK and the sums, epsilon infinite when one is or the sum does
- *			 not fit; DP_E_OVERFLOW when rho or delta does not fit.
- * Source:	 doc/theory.md T32 (book, Theorem 3.16), T28.
- */
-dp_status
-dp_acct_compose_sum(const dp_charge *charges, size_t n, dp_charge *out)
-{
-	dp_charge	sum = {0, 0, 0};
-	size_t		i;
-
-	for (i = 0; i < n; i++)
-	{
-		dp_status	status = dp_acct_charge_add(&sum, &charges[i]);
-
-		if (status != DP_OK)
-			return status;
-	}
-	*out = sum;
-	return DP_OK;
-}
-
 static bool
 is_slack(dp_fixed delta)
 {

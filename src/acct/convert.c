@@ -1,17 +1,11 @@
 /*
  * convert.c
- *	  What a mechanism costs in zero-concentrated differential privacy, and
- *	  what a cost in zCDP means as (epsilon, delta).
+ *	  What a mechanism costs in zero-concentrated differential privacy.
  *
  * The costs of mechanisms are exact integer arithmetic (pure epsilon) or
- * proved bounds (Laplace, value.h), rounded up.  The one function that
- * uses floating point, dp_acct_epsilon_from_rho, serves people who plan or
- * inspect budgets; no filter consults it.
+ * proved bounds (Laplace, value.h), rounded up.
  */
 #include "value.h"
-
-#include <float.h>
-#include <math.h>
 
 /*
  * (e^2/2) (60 + e^2) / (60 + 6 e^2) for e = p/q, that is
@@ -123,55 +117,4 @@ dp_acct_rho_from_laplace(dp_uint128 sensitivity, const dp_rational *epsilon,
 	if (sensitivity == 0 || epsilon->num == 0)
 		return DP_E_RANGE;
 	return rho_of(epsilon, sensitivity, rho);
-}
-
-/*
- * dp_acct_epsilon_from_rho
- *	  Least epsilon such that rho-zCDP implies (epsilon, delta)-DP by T23; for
- *	  planning and display, never part of a filter.
- *
- * Requires: nothing.
- * Gives:	 the minimum over alpha > 1, at least 0, with a relative error of
- *			 about 1e-14 on the side of too much; 0 when rho = 0 or
- *			 delta >= 1; infinity when delta = 0 < rho or rho is infinite;
- *			 NaN when an argument is NaN or negative.
- * Source:	 doc/theory.md T23, T26 (the minimum solves a monotone equation).
- */
-double
-dp_acct_epsilon_from_rho(double rho, double delta)
-{
-	double		l;				/* ln(1/delta) */
-	double		low;
-	double		high;
-	double		beta;			/* alpha - 1 */
-	double		epsilon;
-	double		size;
-	int			i;
-
-	if (!(rho >= 0) || !(delta >= 0))
-		return (double) NAN;
-	if (rho == 0 || delta >= 1)
-		return 0;
-	if (delta == 0 || isinf(rho))
-		return (double) INFINITY;
-
-	/* Solve rho beta^2 + ln(1 + beta) = l, bisecting on a log scale. */
-	l = -log(delta);
-	low = fmin(sqrt(l / 2 / rho), expm1(l / 2));
-	high = fmin(sqrt(l / rho), expm1(l));
-	for (i = 0; i < 100; i++)
-	{
-		beta = sqrt(low) * sqrt(high);
-		if (rho * beta * beta + log1p(beta) < l)
-			low = beta;
-		else
-			high = beta;
-	}
-	beta = sqrt(low) * sqrt(high);
-
-	/* Any beta is valid; rounding errors are paid for, too. */
-	epsilon = rho * (1 + beta) + (l - log1p(beta)) / beta - log1p(1 / beta);
-	size = rho * (1 + beta) + (l + log1p(beta)) / beta + log1p(1 / beta);
-	epsilon += 8 * DBL_EPSILON * size;
-	return epsilon > 0 ? epsilon : 0;
 }

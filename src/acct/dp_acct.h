@@ -93,8 +93,6 @@ extern dp_status dp_acct_rho_certificate(dp_fixed epsilon, dp_fixed delta,
 										 dp_fixed *rho, uint64_t *alpha);
 extern bool dp_acct_rho_certified(dp_fixed epsilon, dp_fixed delta,
 								  dp_fixed rho, uint64_t alpha);
-/* In floating point, for tests and benches. */
-extern double dp_acct_epsilon_from_rho(double rho, double delta);
 
 /* ---- filters and sums (filter.c, spent.c, squares.c) ---- */
 extern bool dp_acct_filter_parse(const char *name, dp_filter *out);
@@ -133,8 +131,6 @@ extern dp_status dp_acct_decimal_to_fixed(const dp_decimal *x,
 extern dp_status dp_acct_compose_basic(dp_fixed epsilon, dp_fixed delta,
 									   int64_t k, dp_fixed *epsilon_out,
 									   dp_fixed *delta_out);
-extern dp_status dp_acct_compose_sum(const dp_charge *charges, size_t n,
-									 dp_charge *out);
 extern dp_status dp_acct_compose_advanced(dp_fixed epsilon, dp_fixed delta,
 										  int64_t k, dp_fixed slack,
 										  dp_fixed *epsilon_out,
@@ -286,9 +282,6 @@ extern dp_status dp_acct_sparse_plan(const dp_sparse_request *request,
 									 dp_sparse_plan *out);
 extern dp_status dp_acct_sparse_law(const dp_sparse_plan *plan,
 									dp_threshold_law *out);
-/* The same alpha by another reckoning, for tests. */
-extern double dp_acct_sparse_approx(const dp_sparse_request *request,
-									const dp_sparse_plan *plan);
 extern const char *dp_acct_sparse_name(dp_sparse_method method);
 extern bool dp_acct_sparse_parse(const char *name, dp_sparse_method *out);
 

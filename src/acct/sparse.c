@@ -10,7 +10,6 @@
  * a split that is off by a digit costs nothing but an error that is off by
  * as little.  doc/theory.md T52 (privacy), T53 (error), T54 (the book's).
  */
-#include <math.h>
 #include <string.h>
 
 #include "sparse.h"
@@ -323,43 +322,4 @@ dp_acct_sparse_law(const dp_sparse_plan *plan, dp_threshold_law *out)
 	if (status == DP_OK)
 		*out = law;
 	return status;
-}
-
-/*
- * dp_acct_sparse_approx
- *	  alpha before it is put on the integers, for people's eyes only: the
- *	  formulas of the theorems.
- *
- * Requires: plan from dp_acct_sparse_plan for that request.
- * Gives:	 the number to about 15 digits; plan->alpha does not exceed it by
- *			 1 or more.
- * Source:	 doc/theory.md T53, T54.
- */
-double
-dp_acct_sparse_approx(const dp_sparse_request *request,
-					  const dp_sparse_plan *plan)
-{
-	long double beta = dp_acct_fixed_wide(request->beta) /
-		(request->numeric ? 2 : 1);
-	long double k = (long double) request->questions;
-	long double c = (long double) request->cutoff;
-	long double b1 = (long double) plan->threshold_sensitivity /
-		dp_acct_fixed_wide(plan->threshold_epsilon);
-	long double b2 = (long double) plan->query_sensitivity /
-		dp_acct_fixed_wide(plan->query_epsilon);
-	long double alpha;
-	long double answer;
-
-	if (plan->two_sided)
-		alpha = 2 * b2 * (logl(k) + logl(2 * c / beta));
-	else
-		alpha = (b1 * logl((plan->fresh ? 2 * c : 2) / beta) +
-				 b2 * logl(2 * k / beta)) / 2;
-	if (plan->numeric)
-	{
-		answer = (long double) plan->answer_sensitivity /
-			dp_acct_fixed_wide(plan->answer_epsilon) * logl(c / beta);
-		alpha = alpha > answer ? alpha : answer;
-	}
-	return (double) alpha;
 }

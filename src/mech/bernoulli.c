@@ -1,34 +1,10 @@
 /*
  * bernoulli.c
- *	  Coins of exactly rational and exactly exponential probability.
+ *	  Coins of exactly exponential probability.
  */
 #include "dp_mech.h"
 
 #include "sampler.h"
-
-/*
- * dp_mech_bernoulli
- *	  Draw a coin that is true with probability p.
- *
- * Requires: p->den > 0 and p->num <= p->den.
- * Gives:	 DP_OK with P[*out] = p exactly; DP_E_RANGE when p is no
- *			 probability, DP_E_RANDOM when the source fails, with *out
- *			 untouched.
- * Source:	 doc/theory.md T2.
- */
-dp_status
-dp_mech_bernoulli(dp_source *source, const dp_rational *p, bool *out)
-{
-	dp_uint128	value;
-	dp_status	status;
-
-	if (p->den == 0 || p->num > p->den)
-		return DP_E_RANGE;
-	status = uniform128(source, p->den, &value);
-	if (status == DP_OK)
-		*out = value < p->num;
-	return status;
-}
 
 /*
  * dp_mech_bernoulli_exp

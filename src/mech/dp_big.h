@@ -137,14 +137,6 @@ big_divide_rest(dp_big *b, const BIGNUM *x, const BIGNUM *y, BIGNUM **rest)
 }
 
 static inline BIGNUM *
-big_common_divisor(dp_big *b, const BIGNUM *x, const BIGNUM *y)
-{
-	BIGNUM	   *r = dp_big_new(b);
-
-	return big_made(b, r, r != NULL && BN_gcd(r, x, y, b->context));
-}
-
-static inline BIGNUM *
 big_add_word(dp_big *b, const BIGNUM *x, uint64_t y)
 {
 	BIGNUM	   *r = dp_big_new(b);

@@ -66,8 +66,6 @@ extern bool dp_mech_fill_openssl(void *state, void *out, size_t n);
 extern dp_status dp_mech_random_bytes(dp_source *source, void *out, size_t n);
 extern dp_status dp_mech_uniform_below(dp_source *source, uint64_t n,
 									   uint64_t *out);
-extern dp_status dp_mech_uniform_below_wide(dp_source *source, dp_uint128 n,
-											dp_uint128 *out);
 
 /* ---- exact rationals (rational.c) ---- */
 
@@ -82,8 +80,6 @@ extern dp_status dp_mech_rational_make(dp_uint128 num, dp_uint128 den,
 									   dp_rational *out);
 extern int	dp_mech_rational_compare(const dp_rational *a,
 									 const dp_rational *b);
-extern dp_status dp_mech_rational_add(const dp_rational *a,
-									  const dp_rational *b, dp_rational *out);
 extern dp_status dp_mech_rational_multiply(const dp_rational *a,
 										   const dp_rational *b,
 										   dp_rational *out);
@@ -108,8 +104,6 @@ typedef struct dp_scale
 extern dp_status dp_mech_scale_make(dp_uint128 sensitivity,
 									const dp_rational *epsilon,
 									dp_scale *out);
-extern dp_status dp_mech_bernoulli(dp_source *source, const dp_rational *p,
-								   bool *out);
 extern dp_status dp_mech_bernoulli_exp(dp_source *source,
 									   const dp_rational *gamma, bool *out);
 extern dp_status dp_mech_geometric(dp_source *source, const dp_scale *scale,
@@ -117,11 +111,6 @@ extern dp_status dp_mech_geometric(dp_source *source, const dp_scale *scale,
 extern dp_status dp_mech_discrete_laplace(dp_source *source,
 										  const dp_scale *scale,
 										  dp_int128 *out);
-
-/* Discrete Laplace conditioned on |X| <= bound (response.c). */
-extern dp_status dp_mech_truncated_laplace(dp_source *source,
-										   const dp_scale *scale,
-										   dp_int128 bound, dp_int128 *out);
 
 /* For people's eyes only: floating point, never fed back into a mechanism. */
 extern double dp_mech_scale_approx(const dp_scale *scale);
@@ -150,7 +139,7 @@ extern dp_status dp_mech_discrete_gaussian(dp_source *source,
 										   const dp_gaussian *gaussian,
 										   dp_int128 *out);
 
-/* ---- randomized response (response.c) ---- */
+/* ---- randomized response (randomized_response.c) ---- */
 
 extern dp_status dp_mech_randomized_response(dp_source *source,
 											 const dp_rational *epsilon,

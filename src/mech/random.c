@@ -147,19 +147,3 @@ dp_mech_uniform_below(dp_source *source, uint64_t n, uint64_t *out)
 		return DP_E_RANGE;
 	return uniform64(source, n, out);
 }
-
-/*
- * dp_mech_uniform_below_wide
- *	  The same for n of up to 128 bits.
- *
- * Requires: source initialised.
- * Gives:	 as dp_mech_uniform_below.
- * Source:	 doc/theory.md T1.
- */
-dp_status
-dp_mech_uniform_below_wide(dp_source *source, dp_uint128 n, dp_uint128 *out)
-{
-	if (n == 0)
-		return DP_E_RANGE;
-	return uniform128(source, n, out);
-}

@@ -4,44 +4,11 @@
  *
  * Every result is exact and in lowest terms, or refused: DP_E_OVERFLOW means
  * that the reduced result itself does not fit, never that a step on the way
- * did not.  Where a step may not fit 128 bits it is taken by integers of any
- * size.
+ * did not.
  */
-#include "dp_big.h"
+#include "dp_mech.h"
 
 #include "integer.h"
-
-/* The sum of two reduced rationals, by integers of any size. */
-static dp_status
-add_bignum(const dp_rational *a, const dp_rational *b, dp_rational *out)
-{
-	dp_big		big;
-	dp_rational result;
-	BIGNUM	   *a_den;
-	BIGNUM	   *b_den;
-	BIGNUM	   *num;
-	BIGNUM	   *den;
-	BIGNUM	   *common;
-	dp_status	status;
-
-	dp_big_begin(&big);
-	a_den = big_of(&big, a->den);
-	b_den = big_of(&big, b->den);
-	num = big_add(&big, big_multiply(&big, big_of(&big, a->num), b_den),
-				  big_multiply(&big, big_of(&big, b->num), a_den));
-	den = big_multiply(&big, a_den, b_den);
-	common = big_common_divisor(&big, num, den);
-	num = big_divide(&big, num, common);
-	den = big_divide(&big, den, common);
-	if (big_bits(&big, num) > 128 || big_bits(&big, den) > 128)
-		(void) dp_big_check(&big, DP_E_OVERFLOW);
-	result.num = dp_big_get(&big, num);
-	result.den = dp_big_get(&big, den);
-	status = dp_big_end(&big);
-	if (status == DP_OK)
-		*out = result;
-	return status;
-}
 
 /*
  * dp_mech_rational_make
@@ -91,47 +58,15 @@ dp_mech_rational_compare(const dp_rational *a, const dp_rational *b)
 }
 
 /*
- * dp_mech_rational_add
- *	  a + b.
- *
- * Requires: out may be a or b.
- * Gives:	 DP_OK with *out exact and reduced; DP_E_OVERFLOW when the reduced
- *			 sum does not fit, DP_E_RANGE when a denominator is 0,
- *			 DP_E_MEMORY; *out is then untouched.
- * Source:	 doc/theory.md T8.
- */
-dp_status
-dp_mech_rational_add(const dp_rational *a, const dp_rational *b,
-					 dp_rational *out)
-{
-	dp_rational x;
-	dp_rational y;
-	dp_uint128	common;
-	dp_uint128	left;
-	dp_uint128	right;
-	dp_uint128	num;
-	dp_uint128	den;
-
-	if (dp_mech_rational_make(a->num, a->den, &x) != DP_OK ||
-		dp_mech_rational_make(b->num, b->den, &y) != DP_OK)
-		return DP_E_RANGE;
-	common = gcd128(x.den, y.den);
-	if (__builtin_mul_overflow(x.num, y.den / common, &left) ||
-		__builtin_mul_overflow(y.num, x.den / common, &right) ||
-		__builtin_add_overflow(left, right, &num) ||
-		__builtin_mul_overflow(x.den / common, y.den, &den))
-		return add_bignum(&x, &y, out);
-	return dp_mech_rational_make(num, den, out);
-}
-
-/*
  * dp_mech_rational_multiply
  *	  a b.
  *
  * Requires: out may be a or b.
- * Gives:	 as dp_mech_rational_add.  Common factors are cancelled across
- *			 before multiplying, so the products are the reduced result and
- *			 overflow exactly when it does not fit.
+ * Gives:	 DP_OK with *out exact and reduced; DP_E_OVERFLOW when the reduced
+ *			 product does not fit, DP_E_RANGE when a denominator is 0; *out is
+ *			 then untouched.  Common factors are cancelled across before
+ *			 multiplying, so the products are the reduced result and overflow
+ *			 exactly when it does not fit.
  * Source:	 doc/theory.md T8.
  */
 dp_status

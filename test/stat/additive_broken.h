@@ -9,6 +9,7 @@
 #define STAT_ADDITIVE_BROKEN_H
 
 #include "subject.h"
+#include "truncated_laplace.h"
 
 typedef struct additive
 {
@@ -136,7 +137,7 @@ draw_truncated(void *state, double *out)
 	const additive *a = state;
 	dp_int128	x;
 
-	subject_check(dp_mech_truncated_laplace(&source, &a->scale, a->bound,
+	subject_check(truncated_laplace(&source, &a->scale, a->bound,
 											&x));
 	out[0] = a->value[0] + (double) x;
 	return true;

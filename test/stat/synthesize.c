@@ -8,6 +8,7 @@
  * Whole runs take fewer draws; variants still lie tens of standard errors
  * beyond.
  */
+#include "epsilon_from_rho.h"
 #include "model_host.h"
 #include "subject.h"
 
@@ -307,7 +308,7 @@ test_runs(void)
 
 	s.input[0] = &in[0];
 	s.input[1] = &in[1];
-	s.epsilon = dp_acct_epsilon_from_rho(.5, DELTA);
+	s.epsilon = epsilon_from_rho(.5, DELTA);
 	for (bad = 0; bad < 2; bad++)
 	{
 		run_make(&in[0], bad ? SPENT_TWICE : SOUND, .5, 6);

@@ -4,6 +4,7 @@
  *	  call, median of 9 runs.  A bench, not a test: it judges nothing.
  */
 #include "acct_support.h"
+#include "epsilon_from_rho.h"
 
 #include <time.h>
 
@@ -124,7 +125,7 @@ static void
 run_epsilon(long n)
 {
 	for (; n > 0; n--)
-		sink += (uint64_t) dp_acct_epsilon_from_rho(0.01, 1e-6);
+		sink += (uint64_t) epsilon_from_rho(0.01, 1e-6);
 }
 
 static int

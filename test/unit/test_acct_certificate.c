@@ -7,6 +7,7 @@
  * No check is statistical: the false-alarm rate is 0.
  */
 #include "acct_support.h"
+#include "epsilon_from_rho.h"
 
 #include <math.h>
 
@@ -451,9 +452,9 @@ test_random(void)
 			continue;
 		}
 		r = dp_acct_fixed_approx(rho);
-		if (dp_acct_epsilon_from_rho(r, delta) >
+		if (epsilon_from_rho(r, delta) >
 			epsilon * (1 + 1e-11) + 1e-12 ||
-			dp_acct_epsilon_from_rho(r * (1 + 4e-9) + 2e-24, delta) <
+			epsilon_from_rho(r * (1 + 4e-9) + 2e-24, delta) <
 			epsilon * (1 - 1e-11))
 		{
 			if (bad++ < 5)

@@ -236,22 +236,6 @@ test_inverse(void)
 		   "domains");
 }
 
-static void
-test_heterogeneous(void)
-{
-	const dp_charge list[] = {
-		{100, 10, 1}, {200, 20, 2}, {DP_FIXED_INFINITE, 5, 7}
-	};
-	dp_charge	sum;
-
-	tap_ok(dp_acct_compose_sum(list, 2, &sum) == DP_OK &&
-		   sum.epsilon == 300 && sum.rho == 30 && sum.delta == 3,
-		   "Theorem 3.16: sums");
-	tap_ok(dp_acct_compose_sum(list, 3, &sum) == DP_OK &&
-		   sum.epsilon == DP_FIXED_INFINITE && sum.rho == 35 &&
-		   sum.delta == 10, "one without pure epsilon: rho still adds");
-}
-
 /* Exact small cases of the optimum by enumeration, and broken variants. */
 static void
 test_optimal(void)
@@ -498,7 +482,6 @@ main(void)
 	test_advanced();
 	test_example();
 	test_inverse();
-	test_heterogeneous();
 	test_optimal();
 	test_concentrated();
 	test_round_trip();

@@ -6,6 +6,7 @@
  * No check is statistical: the false-alarm rate is 0.
  */
 #include "acct_support.h"
+#include "epsilon_from_rho.h"
 
 #include <float.h>
 #include <math.h>
@@ -377,7 +378,7 @@ test_epsilon(void)
 	{
 		double		rho = (double) csv_number(&csv, "rho");
 		double		delta = (double) csv_number(&csv, "delta");
-		double		epsilon = dp_acct_epsilon_from_rho(rho, delta);
+		double		epsilon = epsilon_from_rho(rho, delta);
 
 		tap_ok(epsilon_good(epsilon, csv_number(&csv, "eps_tight")),
 			   "rho_to_eps rho=%g delta=%g", rho, delta);
@@ -394,7 +395,7 @@ test_epsilon(void)
 	{
 		double		rho = (double) csv_number(&csv, "rho");
 		double		delta = (double) csv_number(&csv, "delta_tight");
-		double		epsilon = dp_acct_epsilon_from_rho(rho, delta);
+		double		epsilon = epsilon_from_rho(rho, delta);
 
 		if (delta == 0)
 		{
@@ -413,11 +414,11 @@ test_epsilon(void)
 	{
 		double		delta = (double) csv_number(&csv, "delta_prime");
 
-		tap_ok(epsilon_good(dp_acct_epsilon_from_rho
+		tap_ok(epsilon_good(epsilon_from_rho
 							((double) csv_number(&csv, "sum_half_eps2"),
 							 delta),
 							csv_number(&csv, "zcdp_eps_from_half_eps2")) &&
-			   epsilon_good(dp_acct_epsilon_from_rho
+			   epsilon_good(epsilon_from_rho
 							((double) csv_number(&csv, "sum_eps_tanh"),
 							 delta), csv_number(&csv, "zcdp_eps_from_tanh")),
 			   "filters %s delta=%g n=%s", csv_text(&csv, "sequence"), delta,
@@ -425,16 +426,16 @@ test_epsilon(void)
 	}
 	tap_ok(csv.records == 90, "filters.csv has 90 records");
 
-	tap_ok(dp_acct_epsilon_from_rho(0, 1e-6) == 0 &&
-		   dp_acct_epsilon_from_rho(1, 1) == 0 &&
-		   isinf(dp_acct_epsilon_from_rho(1, 0)) &&
-		   dp_acct_epsilon_from_rho(0, 0) == 0 &&
-		   isinf(dp_acct_epsilon_from_rho((double) INFINITY, 0.5)),
+	tap_ok(epsilon_from_rho(0, 1e-6) == 0 &&
+		   epsilon_from_rho(1, 1) == 0 &&
+		   isinf(epsilon_from_rho(1, 0)) &&
+		   epsilon_from_rho(0, 0) == 0 &&
+		   isinf(epsilon_from_rho((double) INFINITY, 0.5)),
 		   "epsilon at the ends of the domain");
-	tap_ok(isnan(dp_acct_epsilon_from_rho(-1, 0.5)) &&
-		   isnan(dp_acct_epsilon_from_rho(1, -0.5)) &&
-		   isnan(dp_acct_epsilon_from_rho((double) NAN, 0.5)) &&
-		   isnan(dp_acct_epsilon_from_rho(1, (double) NAN)),
+	tap_ok(isnan(epsilon_from_rho(-1, 0.5)) &&
+		   isnan(epsilon_from_rho(1, -0.5)) &&
+		   isnan(epsilon_from_rho((double) NAN, 0.5)) &&
+		   isnan(epsilon_from_rho(1, (double) NAN)),
 		   "epsilon outside the domain is NaN");
 }
 
@@ -484,7 +485,7 @@ test_epsilon_random(void)
 		double		rho = exp((double) stream_below(&s, 60000) / 1000 - 40);
 		double		delta = exp(-(double) stream_below(&s, 700000) / 1000 -
 								1e-3);
-		double		epsilon = dp_acct_epsilon_from_rho(rho, delta);
+		double		epsilon = epsilon_from_rho(rho, delta);
 		long double tight = searched_epsilon(rho, delta);
 
 		if (!(epsilon >= tight * (1 - 1e-17L) &&

@@ -10,6 +10,7 @@
 #include <math.h>
 
 #include "dp_mech.h"
+#include "mech_draws.h"
 #include "mech_law.h"
 #include "tap.h"
 
@@ -72,7 +73,7 @@ good_uniform_wide(void *state, double *out)
 	const parameters *c = state;
 	dp_uint128	value;
 
-	if (dp_mech_uniform_below_wide(&source, c->wide, &value) != DP_OK)
+	if (uniform_below_wide(&source, c->wide, &value) != DP_OK)
 		return false;
 	*out = (double) (value >> c->shift);
 	return true;
@@ -81,7 +82,7 @@ good_uniform_wide(void *state, double *out)
 static bool
 good_bernoulli(void *state, bool *out)
 {
-	return dp_mech_bernoulli(&source, &((parameters *) state)->p,
+	return bernoulli_rational(&source, &((parameters *) state)->p,
 							 out) == DP_OK;
 }
 

@@ -8,6 +8,7 @@
  */
 #include <math.h>
 
+#include "mech_draws.h"
 #include "mech_fake.h"
 #include "tap.h"
 
@@ -167,14 +168,14 @@ draw_any(enum sampler sampler, dp_source *source, dp_int128 *out)
 			touched = small != 77;
 			break;
 		case UNIFORM_WIDE:
-			status = dp_mech_uniform_below_wide(source, BIT(99) + 1, &wide);
+			status = uniform_below_wide(source, BIT(99) + 1, &wide);
 			touched = wide != 77;
 			break;
 		case BERNOULLI:
-			status = dp_mech_bernoulli(source, &coin_small, (bool *) &coin);
+			status = bernoulli_rational(source, &coin_small, (bool *) &coin);
 			break;
 		case BERNOULLI_WIDE:
-			status = dp_mech_bernoulli(source, &coin_wide, (bool *) &coin);
+			status = bernoulli_rational(source, &coin_wide, (bool *) &coin);
 			break;
 		case EXP_SMALL:
 			status = dp_mech_bernoulli_exp(source, &third, (bool *) &coin);
@@ -425,13 +426,13 @@ test_arguments(void)
 	int			i;
 
 	dp_mech_source_init(&first, failing_fill, NULL);
-	tap_ok(dp_mech_bernoulli(&first, &above, (bool *) &kept) == DP_E_RANGE &&
-		   dp_mech_bernoulli(&first, &broken, (bool *) &kept) == DP_E_RANGE &&
+	tap_ok(bernoulli_rational(&first, &above, (bool *) &kept) == DP_E_RANGE &&
+		   bernoulli_rational(&first, &broken, (bool *) &kept) == DP_E_RANGE &&
 		   dp_mech_bernoulli_exp(&first, &broken,
 								 (bool *) &kept) == DP_E_RANGE && kept == 77,
 		   "no probability: refused, untouched");
-	good = dp_mech_bernoulli(&first, &sure, &coin) == DP_OK && coin;
-	good = good && dp_mech_bernoulli(&first, &never, &coin) == DP_OK && !coin;
+	good = bernoulli_rational(&first, &sure, &coin) == DP_OK && coin;
+	good = good && bernoulli_rational(&first, &never, &coin) == DP_OK && !coin;
 	good = good && dp_mech_bernoulli_exp(&first, &never, &coin) == DP_OK &&
 		coin;
 	tap_ok(good, "certain outcomes need no source");

@@ -5,6 +5,7 @@
  */
 #include <limits.h>
 
+#include "mech_draws.h"
 #include "mech_fake.h"
 #include "tap.h"
 
@@ -93,7 +94,7 @@ test_failure(void)
 		   "what a failing filler left is wiped");
 	tap_ok(dp_mech_uniform_below(&source, 10, &value) == DP_E_RANDOM &&
 		   value == 42, "failure leaves a uniform untouched");
-	tap_ok(dp_mech_uniform_below_wide(&source, (dp_uint128) 1 << 90,
+	tap_ok(uniform_below_wide(&source, (dp_uint128) 1 << 90,
 									  &wide) == DP_E_RANDOM && wide == 42,
 		   "failure leaves a wide uniform untouched");
 	tap_ok(dp_mech_uniform_below(&source, 1, &value) == DP_OK && value == 0,
@@ -102,7 +103,7 @@ test_failure(void)
 	tap_ok(dp_mech_uniform_below(&source, 0, &value) == DP_E_RANGE &&
 		   value == 42, "uniform below 0 is refused");
 	wide = 42;
-	tap_ok(dp_mech_uniform_below_wide(&source, 0, &wide) == DP_E_RANGE &&
+	tap_ok(uniform_below_wide(&source, 0, &wide) == DP_E_RANGE &&
 		   wide == 42, "wide uniform below 0 is refused");
 
 	/* the second fill fails: 4096 bytes, then nothing, for good */
@@ -217,7 +218,7 @@ test_uniform(void)
 
 	/* largest n of either width: reject all ones, accept the next */
 	scripted_source(&source, ones, sizeof(ones));
-	tap_ok(dp_mech_uniform_below_wide(&source, ~(dp_uint128) 0,
+	tap_ok(uniform_below_wide(&source, ~(dp_uint128) 0,
 									  &wide) == DP_OK &&
 		   wide == (((dp_uint128) 1 << 127) | 9) &&
 		   source.next == DP_SOURCE_BUFFER,
@@ -226,11 +227,11 @@ test_uniform(void)
 	tap_ok(dp_mech_uniform_below(&source, UINT64_MAX, &value) == DP_OK &&
 		   value == 9, "below 2^64 - 1: all ones is rejected");
 	scripted_source(&source, ones, 8);
-	tap_ok(dp_mech_uniform_below_wide(&source, (dp_uint128) 1 << 64,
+	tap_ok(uniform_below_wide(&source, (dp_uint128) 1 << 64,
 									  &wide) == DP_OK && wide == UINT64_MAX,
 		   "below 2^64 takes eight bytes and never rejects");
 	scripted_source(&source, ones, 9);
-	tap_ok(dp_mech_uniform_below_wide(&source, (dp_uint128) 3 << 64,
+	tap_ok(uniform_below_wide(&source, (dp_uint128) 3 << 64,
 									  &wide) == DP_E_RANDOM,
 		   "below 3 2^64 takes nine bytes and rejects the fourth quarter");
 }
