@@ -42,7 +42,7 @@ packages=(
 	# tests
 	perl binutils libipc-run-perl "postgresql-$version-pgtap"
 	libtap-parser-sourcehandler-pgtap-perl
-	default-jdk-headless libpostgresql-jdbc-java clang-format
+	default-jdk-headless libpostgresql-jdbc-java
 	# benchmarks
 	libpq-dev
 	# pictures of errors
