@@ -160,7 +160,7 @@ extern void dp_bridge_scratch_read(void *data, Size length, off_t from);
 extern Numeric dp_bridge_power_of_two(int exponent);
 extern bool dp_bridge_floor_log2(Numeric x, int *exponent);
 
-/* ---- Gaussian noise (gaussian_variance.c) ---- */
+/* ---- Gaussian noise (noise_variance.c) ---- */
 extern dp_status dp_bridge_gaussian_variance(uint64 sensitivity,
 											 dp_fixed epsilon,
 											 dp_fixed delta,

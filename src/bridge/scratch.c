@@ -4,9 +4,9 @@
  *
  * Nobody may see how long it is or whether it is needed: it has no name
  * (O_TMPFILE), is not one of PostgreSQL's temporary files, and is counted in
- * no statistics.  It lies where those of the default tablespace lie.  A process
- * has one, however many users it has at once, so that what they need of open
- * files does not follow rows; a reader opens it before its first job.
+ * no statistics.  It lies where those of the default tablespace lie.  A
+ * process has one, however many users it has at once, so that what they need
+ * of open files does not follow rows; a reader opens it before its first job.
  *
  * Users append, and read what they have appended.  When the last of them is
  * gone the file is empty again.

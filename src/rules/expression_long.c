@@ -88,6 +88,11 @@ dp_expression_count_elements(Node *list)
 	Size		n = 0;
 	ListCell   *lc;
 
+	/* of an array's elements to another type, which the planner folds */
+	while (IsA(list, ArrayCoerceExpr) || IsA(list, RelabelType))
+		list = IsA(list, RelabelType) ?
+			(Node *) ((RelabelType *) list)->arg :
+			(Node *) ((ArrayCoerceExpr *) list)->arg;
 	if (IsA(list, ArrayExpr))
 	{
 		if (!((ArrayExpr *) list)->multidims)
@@ -137,6 +142,8 @@ is_long(Node *node, const Query *level)
 			return is_long((Node *) ((RelabelType *) node)->arg, level);
 		case T_CollateExpr:
 			return is_long((Node *) ((CollateExpr *) node)->arg, level);
+		case T_ArrayCoerceExpr:
+			return is_long((Node *) ((ArrayCoerceExpr *) node)->arg, level);
 		case T_NullIfExpr:
 			return is_long(linitial(((NullIfExpr *) node)->args), level);
 		case T_CoalesceExpr:

@@ -1,5 +1,5 @@
 /*
- * gaussian_variance.c
+ * noise_variance.c
  *	  The least variance of Gaussian noise on one number, remembered.
  */
 #include "postgres.h"
