@@ -8,8 +8,8 @@
 #ifndef STAT_ADDITIVE_BROKEN_H
 #define STAT_ADDITIVE_BROKEN_H
 
+#include "truncated_laplace.h"	/* before anything named source */
 #include "subject.h"
-#include "truncated_laplace.h"
 
 typedef struct additive
 {
