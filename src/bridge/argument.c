@@ -175,6 +175,44 @@ dp_bridge_failure(FunctionCallInfo fcinfo, int place, const char *promise)
 }
 
 /*
+ * dp_bridge_require_aggregate
+ *	  0A000 unless called by an Agg, which owns the state; *context, unless
+ *	  NULL: the memory of its groups.
+ */
+void
+dp_bridge_require_aggregate(FunctionCallInfo fcinfo, MemoryContext *context)
+{
+	if (!AggCheckCallContext(fcinfo, context))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("function may only be called as part of an "
+						"aggregate")));
+}
+
+/*
+ * dp_bridge_check_call_site
+ *	  Once per call site of a function whose state is updated in place: it is
+ *	  called by an Agg, and `ours`, by a private query.  Whoever calls an
+ *	  inner aggregate by hand has no spec but NULL to give.  Marks the call
+ *	  site as good.
+ *
+ * Errors: 0A000, with the aggregate's name and the hint.
+ */
+void
+dp_bridge_check_call_site(FunctionCallInfo fcinfo, bool ours,
+						  const char *aggregate, const char *hint)
+{
+	if (!ours)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("%s can be used only inside private queries",
+						aggregate),
+				 errhint("%s", hint)));
+	dp_bridge_require_aggregate(fcinfo, NULL);
+	fcinfo->flinfo->fn_extra = fcinfo->flinfo;
+}
+
+/*
  * dp_bridge_make_row
  *	  The one row of a function with OUT parameters.
  */

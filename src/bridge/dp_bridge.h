@@ -144,6 +144,11 @@ pg_noreturn extern void dp_bridge_refuse_parameter(const char *message,
 /* 1 - confidence; `promise` completes "It is the probability that". */
 extern dp_fixed dp_bridge_failure(FunctionCallInfo fcinfo, int place,
 								  const char *promise);
+extern void dp_bridge_require_aggregate(FunctionCallInfo fcinfo,
+										MemoryContext *context);
+extern void dp_bridge_check_call_site(FunctionCallInfo fcinfo, bool ours,
+									  const char *aggregate,
+									  const char *hint);
 extern Datum dp_bridge_make_row(FunctionCallInfo fcinfo, Datum *values,
 								bool *nulls);
 extern dp_sparse_method dp_bridge_sparse_method(FunctionCallInfo fcinfo,

@@ -35,19 +35,13 @@ PG_FUNCTION_INFO_V1(dp_conditions_combine);
 PG_FUNCTION_INFO_V1(dp_conditions_state_in);
 PG_FUNCTION_INFO_V1(dp_conditions_state_out);
 
-/* Once per call site: the state may be updated in place only in an Agg. */
 static pg_noinline void
 check_call_site(FunctionCallInfo fcinfo)
 {
-	if (PG_ARGISNULL(0) || PG_NARGS() > CHUNK + 1 ||
-		get_fn_expr_variadic(fcinfo->flinfo) ||
-		!AggCheckCallContext(fcinfo, NULL))
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("dp_pg.count_conditions can be used only inside "
-						"private queries"),
-				 errhint("Use dp_argmax.")));
-	fcinfo->flinfo->fn_extra = fcinfo->flinfo;
+	dp_bridge_check_call_site(fcinfo, !PG_ARGISNULL(0) &&
+							  PG_NARGS() <= CHUNK + 1 &&
+							  !get_fn_expr_variadic(fcinfo->flinfo),
+							  "dp_pg.count_conditions", "Use dp_argmax.");
 }
 
 static inline dp_condition_counts *

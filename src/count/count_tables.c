@@ -63,18 +63,14 @@ check_call_site(FunctionCallInfo fcinfo)
 {
 	const flat_spec *spec;
 
-	if (PG_NARGS() < 2 || PG_ARGISNULL(1) ||
-		get_fn_expr_variadic(fcinfo->flinfo) ||
-		!AggCheckCallContext(fcinfo, NULL))
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("dp_pg.count_tables can be used only inside private "
-						"queries"),
-				 errhint("Use dp_argmax, dp_sparse_vector and the like.")));
+	dp_bridge_check_call_site(fcinfo, PG_NARGS() >= 2 && !PG_ARGISNULL(1) &&
+							  !get_fn_expr_variadic(fcinfo->flinfo),
+							  "dp_pg.count_tables",
+							  "Use dp_argmax, dp_sparse_vector and the "
+							  "like.");
 	spec = (const flat_spec *) PG_GETARG_POINTER(1);
 	if (PG_NARGS() != spec->naxes + 2)
 		elog(ERROR, "dp_pg.count_tables got %d columns", PG_NARGS() - 2);
-	fcinfo->flinfo->fn_extra = fcinfo->flinfo;
 }
 
 static inline uint64

@@ -19,25 +19,11 @@
 #include "dp_granule.h"
 #include "grid_counts.h"
 
-/*
- * Once per call site: the state may be updated in place only in an Agg, and
- * whoever calls the aggregate by hand has no spec but NULL to give.
- */
 static pg_noinline void
 check_call_site(FunctionCallInfo fcinfo)
 {
-	if (PG_ARGISNULL(2))
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("dp_pg.grid_counts can be used only inside private "
-						"queries"),
-				 errhint("Use dp_quantile or dp_median.")));
-	if (!AggCheckCallContext(fcinfo, NULL))
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("function may only be called as part of an "
-						"aggregate")));
-	fcinfo->flinfo->fn_extra = fcinfo->flinfo;
+	dp_bridge_check_call_site(fcinfo, !PG_ARGISNULL(2), "dp_pg.grid_counts",
+							  "Use dp_quantile or dp_median.");
 }
 
 static inline const dp_sum_spec *
@@ -178,11 +164,7 @@ dp_counts_combine(PG_FUNCTION_ARGS)
 	dp_grid_counts *other;
 	MemoryContext context;
 
-	if (!AggCheckCallContext(fcinfo, &context))
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("function may only be called as part of an "
-						"aggregate")));
+	dp_bridge_require_aggregate(fcinfo, &context);
 	if (PG_ARGISNULL(1))
 		return skip_row(fcinfo);
 	other = (dp_grid_counts *) PG_GETARG_POINTER(1);
@@ -206,11 +188,7 @@ dp_counts_save(PG_FUNCTION_ARGS)
 Datum
 dp_counts_load(PG_FUNCTION_ARGS)
 {
-	if (!AggCheckCallContext(fcinfo, NULL))
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("function may only be called as part of an "
-						"aggregate")));
+	dp_bridge_require_aggregate(fcinfo, NULL);
 	PG_RETURN_POINTER(dp_counts_load_state(PG_GETARG_DATUM(0)));
 }
 

@@ -45,24 +45,15 @@ add_granules(dp_square_state *state, const dp_sum_spec *spec, int64 granules)
 	state->rows++;
 }
 
-/* Once per call site; see sum_state.c. */
 static pg_noinline void
 check_call_site(FunctionCallInfo fcinfo)
 {
 	const dp_sum_spec *spec;
 
-	if (PG_ARGISNULL(0) || PG_ARGISNULL(PG_NARGS() - 1))
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("dp_pg.bounded_squares can be used only inside "
-						"private queries"),
-				 errhint("Use dp_variance or dp_stddev.")));
-	if (!AggCheckCallContext(fcinfo, NULL))
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("function may only be called as part of an "
-						"aggregate")));
-	fcinfo->flinfo->fn_extra = fcinfo->flinfo;
+	dp_bridge_check_call_site(fcinfo, !PG_ARGISNULL(0) &&
+							  !PG_ARGISNULL(PG_NARGS() - 1),
+							  "dp_pg.bounded_squares",
+							  "Use dp_variance or dp_stddev.");
 	if (PG_NARGS() < 3)
 		return;
 	spec = (const dp_sum_spec *) PG_GETARG_POINTER(2);

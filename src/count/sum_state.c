@@ -33,25 +33,12 @@
 #include "dp_count.h"
 #include "dp_granule.h"
 
-/*
- * Once per call site: the state may be updated in place only in an Agg, and
- * whoever calls the aggregate by hand has no spec but NULL to give.
- */
 static pg_noinline void
 check_call_site(FunctionCallInfo fcinfo)
 {
-	if (PG_ARGISNULL(0) || PG_ARGISNULL(PG_NARGS() - 1))
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("dp_pg.bounded_sum can be used only inside private "
-						"queries"),
-				 errhint("Use dp_sum or dp_avg.")));
-	if (!AggCheckCallContext(fcinfo, NULL))
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("function may only be called as part of an "
-						"aggregate")));
-	fcinfo->flinfo->fn_extra = fcinfo->flinfo;
+	dp_bridge_check_call_site(fcinfo, !PG_ARGISNULL(0) &&
+							  !PG_ARGISNULL(PG_NARGS() - 1),
+							  "dp_pg.bounded_sum", "Use dp_sum or dp_avg.");
 }
 
 static inline dp_sum_state *

@@ -78,11 +78,7 @@ aggregate_context(FunctionCallInfo fcinfo)
 {
 	MemoryContext context;
 
-	if (!AggCheckCallContext(fcinfo, &context))
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("function may only be called as part of an "
-						"aggregate")));
+	dp_bridge_require_aggregate(fcinfo, &context);
 	return context;
 }
 

@@ -25,17 +25,9 @@ PG_FUNCTION_INFO_V1(dp_tally_spec_out);
 void
 dp_tally_check_call_site(FunctionCallInfo fcinfo)
 {
-	if (PG_ARGISNULL(PG_NARGS() - 1))
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("aggregate can be used only inside private queries"),
-				 errhint("Use dp_histogram, dp_argmax or dp_topk.")));
-	if (!AggCheckCallContext(fcinfo, NULL))
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("function may only be called as part of an "
-						"aggregate")));
-	fcinfo->flinfo->fn_extra = fcinfo->flinfo;
+	dp_bridge_check_call_site(fcinfo, !PG_ARGISNULL(PG_NARGS() - 1),
+							  "aggregate",
+							  "Use dp_histogram, dp_argmax or dp_topk.");
 }
 
 /* dp_tally_new: n counts of zero, in the current context. */

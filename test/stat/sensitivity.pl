@@ -198,9 +198,11 @@ is( of_rows('dp_sum(f, 0, 1)', 'f', '5e-324', '-0.0', '1e-310',
 		'1e-300', '0.25'),
 	'0.25', 'denormals round to the grid');
 is( of_rows('dp_sum(f, 0, 1048576)', 'f', ('0.5') x 1000),
-	'0', 'a thousand halves of a granule are each rounded alone');
+	'1000', 'a thousand halves of a granule are each rounded alone');
 is( of_rows('dp_sum(f, 0, 1048576)', 'f', ('1.5', '2.5') x 500),
-	'2000', 'halves go to even row by row');
+	'2500', 'halves go up row by row');
+is( of_rows('dp_sum(f, -524288, 524288)', 'f', ('-1.5', '-2.5', '0.49999999999999994') x 500),
+	'-1500', 'below zero, too, and what is no half stays below');
 is(of_rows('dp_avg(f, -8, 8)', 'f', "'NaN'", 4, 2),
 	'3', 'a mean skips NaN in the number of rows, too');
 is(of_rows('dp_avg(f, -8, 8)', 'f', "'Infinity'", "'-Infinity'"),
