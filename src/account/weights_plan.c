@@ -37,7 +37,7 @@ dp_account_weights_alpha(Numeric x)
 
 /* Nothing up to 1/3 can be reached; `least` is above it, or 0: unknown. */
 static void
-refuse_useless(dp_fixed least, const char *told)
+raise_useless(dp_fixed least, const char *told)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -52,7 +52,7 @@ refuse_useless(dp_fixed least, const char *told)
 }
 
 static void
-refuse_alpha(dp_fixed asked, dp_fixed least, const char *told)
+raise_alpha(dp_fixed asked, dp_fixed least, const char *told)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -90,6 +90,6 @@ dp_account_weights_plan(const dp_weights_request *request, bool noisy,
 					noisy ? " (noisy, its epsilon was charged)" : "",
 					request->cells, request->questions);
 	if (request->alpha != 0 && out->alpha > 0 && out->alpha <= MOST_ALPHA)
-		refuse_alpha(request->alpha, out->alpha, told);
-	refuse_useless(out->alpha, told);
+		raise_alpha(request->alpha, out->alpha, told);
+	raise_useless(out->alpha, told);
 }

@@ -74,7 +74,7 @@ typedef void (*dp_block_consumer) (dp_block *block, RangeTblEntry *entry,
 
 /*
  * Find every block of the query, at every level, verify it and split it in
- * place.  Answers the first refusal, or NULL; *inval_items receives the
+ * place.  Returns the first refusal, or NULL; *inval_items receives the
  * dependencies of functions that were inlined.
  */
 extern dp_refusal *dp_block_split_all(Query *query, dp_block_consumer consumer,

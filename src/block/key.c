@@ -228,7 +228,7 @@ classify_column(Var *column, Node *original, Oid relid, dp_key *key)
  *	  Decide where the public values of a grouping expression come from.
  *
  * `expression` is what the outer query shows, `base` the same expression over
- * the columns of the protected relation `relid` (Vars of varno 1).  Answers a
+ * the columns of the protected relation `relid` (Vars of varno 1).  Returns a
  * refusal, or NULL with *key filled.
  */
 dp_refusal *

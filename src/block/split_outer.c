@@ -227,7 +227,7 @@ rebuild_query(dp_splitter *s, List *targets, Node *having,
  * dp_block_make_outer
  *	  Turn the block's query, whose keys and aggregates have been collected,
  *	  into the outer query over the released columns; *entry is its only range
- *	  table entry.  Answers a refusal, or NULL.
+ *	  table entry.  Returns a refusal, or NULL.
  */
 dp_refusal *
 dp_block_make_outer(dp_splitter *s, RangeTblEntry **entry)

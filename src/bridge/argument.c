@@ -143,11 +143,11 @@ dp_bridge_check_number(Numeric x, const char *name, dp_number_range range,
 }
 
 /*
- * dp_bridge_refuse_parameter
+ * dp_bridge_raise_parameter
  *	  Raises 22023: a parameter is bad.
  */
 void
-dp_bridge_refuse_parameter(const char *message, const char *hint)
+dp_bridge_raise_parameter(const char *message, const char *hint)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),

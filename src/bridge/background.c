@@ -19,7 +19,7 @@
 /*
  * dp_bridge_register_worker
  *	  A worker of this database, which is never restarted: `function` of the
- *	  library is its main, `type` what it is called.  Answers its handle,
+ *	  library is its main, `type` what it is called.  Returns its handle,
  *	  palloc'd, or NULL when the server has no slot left.
  */
 BackgroundWorkerHandle *

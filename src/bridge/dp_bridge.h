@@ -45,8 +45,8 @@ extern bool dp_bridge_preloaded(void);
 extern void dp_bridge_require_preload(void);	/* 55000 otherwise */
 
 /* ---- where a private query may not run (place.c) ---- */
-extern void dp_bridge_refuse_parallel(void);	/* 25000 */
-extern void dp_bridge_refuse_serializable(void);	/* 0A000 */
+extern void dp_bridge_forbid_parallel(void);	/* 25000 */
+extern void dp_bridge_forbid_serializable(void);	/* 0A000 */
 extern bool dp_bridge_has_others_rights(void);
 
 /* ---- waiting for a process of ours (latch.c) ---- */
@@ -139,8 +139,8 @@ extern dp_fixed dp_bridge_check_number(Numeric x, const char *name,
 									   dp_number_range range,
 									   dp_rounding rounding,
 									   const char *hint);
-pg_noreturn extern void dp_bridge_refuse_parameter(const char *message,
-												   const char *hint);
+pg_noreturn extern void dp_bridge_raise_parameter(const char *message,
+												  const char *hint);
 /* 1 - confidence; `promise` completes "It is the probability that". */
 extern dp_fixed dp_bridge_failure(FunctionCallInfo fcinfo, int place,
 								  const char *promise);

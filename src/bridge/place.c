@@ -12,14 +12,14 @@
 #include "dp_bridge.h"
 
 /*
- * dp_bridge_refuse_parallel
+ * dp_bridge_forbid_parallel
  *	  A worker of a parallel query cannot charge, nor may its leader
  *	  meanwhile.
  *
  * Errors: 25000.
  */
 void
-dp_bridge_refuse_parallel(void)
+dp_bridge_forbid_parallel(void)
 {
 	if (IsInParallelMode() || IsParallelWorker())
 		ereport(ERROR,
@@ -32,13 +32,13 @@ dp_bridge_refuse_parallel(void)
 }
 
 /*
- * dp_bridge_refuse_serializable
+ * dp_bridge_forbid_serializable
  *	  Predicate locks are visible to others.
  *
  * Errors: 0A000.
  */
 void
-dp_bridge_refuse_serializable(void)
+dp_bridge_forbid_serializable(void)
 {
 	if (IsolationIsSerializable())
 		ereport(ERROR,

@@ -208,7 +208,7 @@ fill_slots(flat_slot *slots, const dp_counted_table *table, int64 first)
 	return table->nlisted;
 }
 
-/* Answers the number of its cells, should all be counted. */
+/* Returns the number of its cells, should all be counted. */
 static int64
 fill_steps(flat_table *flat, const dp_counted_table *table,
 		   dp_axis *const *axes)

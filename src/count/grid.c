@@ -28,7 +28,7 @@ dp_count_scale_numeric(Numeric x, int exponent)
 }
 
 static void
-refuse_bounds(const char *message, const char *hint)
+raise_bounds(const char *message, const char *hint)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -43,9 +43,9 @@ to_granules(Numeric x, PGFunction round)
 
 	if (!dp_bridge_numeric_to_int128(dp_numeric_call1(round, x), &value) ||
 		value > PG_INT64_MAX || value < PG_INT64_MIN)
-		refuse_bounds("bounds are too far from zero for their distance",
-					  "Use bounds further apart, or declare a coarser "
-					  "granule.");
+		raise_bounds("bounds are too far from zero for their distance",
+					 "Use bounds further apart, or declare a coarser "
+					 "granule.");
 	return (int64) value;
 }
 
@@ -65,12 +65,12 @@ dp_count_grid(Numeric lower, Numeric upper, Numeric granule, bool integers)
 
 	if (numeric_is_nan(lower) || numeric_is_nan(upper) ||
 		numeric_is_inf(lower) || numeric_is_inf(upper))
-		refuse_bounds("bounds must be finite numbers",
-					  "Give the smallest and the largest value that a row may "
-					  "contribute.");
+		raise_bounds("bounds must be finite numbers",
+					 "Give the smallest and the largest value that a row may "
+					 "contribute.");
 	if (dp_numeric_compare(lower, upper) >= 0)
-		refuse_bounds("lower bound must be less than upper bound",
-					  "Give the smaller bound first.");
+		raise_bounds("lower bound must be less than upper bound",
+					 "Give the smaller bound first.");
 	grid.exponent = 0;
 	if (granule != NULL)
 		fits = dp_bridge_floor_log2(granule, &grid.exponent);
@@ -81,18 +81,18 @@ dp_count_grid(Numeric lower, Numeric upper, Numeric granule, bool integers)
 		grid.exponent -= DEFAULT_BITS;
 	}
 	if (!fits || abs(grid.exponent) > MAX_EXPONENT)
-		refuse_bounds("bounds are out of range",
-					  "Use bounds between 1e-290 and 1e308 in size.");
+		raise_bounds("bounds are out of range",
+					 "Use bounds between 1e-290 and 1e308 in size.");
 	scale = dp_bridge_power_of_two(-grid.exponent);
 	grid.low = to_granules(dp_numeric_call2(numeric_mul, lower, scale),
 						   numeric_ceil);
 	grid.high = to_granules(dp_numeric_call2(numeric_mul, upper, scale),
 							numeric_floor);
 	if (grid.low >= grid.high)
-		refuse_bounds("no two grid points lie between the bounds",
-					  integers ? "Bounds of an integer column must enclose at "
-					  "least two integers." :
-					  "Use wider bounds or a finer granule.");
+		raise_bounds("no two grid points lie between the bounds",
+					 integers ? "Bounds of an integer column must enclose at "
+					 "least two integers." :
+					 "Use wider bounds or a finer granule.");
 	return grid;
 }
 

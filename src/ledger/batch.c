@@ -239,7 +239,7 @@ dp_ledger_sql_batch_close(PG_FUNCTION_ARGS)
 	dp_ledger_receipt receipt;
 	dp_batch_row row;
 
-	dp_payer_refuse_place();
+	dp_payer_forbid_place();
 	if (PG_ARGISNULL(0) || !dp_catalog_find_batch(PG_GETARG_INT64(0), &row))
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_OBJECT),

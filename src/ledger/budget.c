@@ -205,7 +205,7 @@ dp_catalog_list_roles(const char *dataset, Oid **roles)
 /*
  * dp_catalog_sum_budgets
  *	  What was ever spent on a dataset from the budgets of a role and of the
- *	  roles whose rights it inherits, revoked ones included.  Answers how many
+ *	  roles whose rights it inherits, revoked ones included.  Returns how many
  *	  budgets these are.
  */
 int

@@ -387,7 +387,7 @@ dp_ledger_check_place(void)
 				 errmsg("private queries cannot be answered during recovery"),
 				 errdetail("A standby cannot record the charge."),
 				 errhint("Run the query on the primary server.")));
-	dp_payer_refuse_place();
+	dp_payer_forbid_place();
 }
 
 /*

@@ -197,7 +197,7 @@ extern void dp_ledger_init(void);	/* from _PG_init, preloading only */
 
 /*
  * Called when DDL needs a database for itself, until no worker of ours is in
- * it: other processes of other folders leave then, too.  Answers whether one
+ * it: other processes of other folders leave then, too.  Returns whether one
  * is still there.  One such function; from _PG_init.
  */
 typedef bool (*dp_ledger_clearing) (Oid database);

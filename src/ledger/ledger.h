@@ -305,7 +305,7 @@ typedef struct dp_payer
 extern bool dp_payer_owns(Oid role, const dp_dataset_row *dataset);
 extern void dp_payer_find(const dp_dataset_row *dataset, Oid outer,
 						  Oid current, dp_row_lock lock, dp_payer *out);
-extern void dp_payer_refuse_place(void);
+extern void dp_payer_forbid_place(void);
 pg_noreturn extern void dp_payer_raise(const dp_answer *answer,
 									   const char *dataset);
 

@@ -96,7 +96,7 @@ dp_payer_find(const dp_dataset_row *dataset, Oid outer, Oid current,
 }
 
 /*
- * dp_payer_refuse_place
+ * dp_payer_forbid_place
  *	  Refuse where code runs that the session's user did not choose to run.
  *
  * Errors: 0A000 in an autovacuum worker, in a security-restricted operation
@@ -104,9 +104,9 @@ dp_payer_find(const dp_dataset_row *dataset, Oid outer, Oid current,
  * a parallel operation.
  */
 void
-dp_payer_refuse_place(void)
+dp_payer_forbid_place(void)
 {
-	dp_bridge_refuse_parallel();
+	dp_bridge_forbid_parallel();
 	if (InSecurityRestrictedOperation() || AmAutoVacuumWorkerProcess())
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),

@@ -7,7 +7,7 @@
 #include "ledger.h"
 
 static void
-refuse(const char *dataset, dp_fixed limit, bool floor)
+raise_limit(const char *dataset, dp_fixed limit, bool floor)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -30,7 +30,7 @@ dp_ledger_check_floor(const dp_ledger_standing *standing,
 {
 	dp_bridge_check_floor(charged, "epsilon");
 	if (standing->floored && charged < standing->epsilon_floor)
-		refuse(dataset, standing->epsilon_floor, true);
+		raise_limit(dataset, standing->epsilon_floor, true);
 }
 
 /* dp_ledger_check_ceiling: see dp_ledger.h. */
@@ -39,7 +39,7 @@ dp_ledger_check_ceiling(const dp_ledger_standing *standing,
 						const char *dataset, dp_fixed price)
 {
 	if (standing->ceiled && price > standing->epsilon_ceiling)
-		refuse(dataset, standing->epsilon_ceiling, false);
+		raise_limit(dataset, standing->epsilon_ceiling, false);
 }
 
 /* dp_ledger_check_price: see dp_ledger.h. */
@@ -70,7 +70,7 @@ dp_ledger_charge_filter(const dp_ledger_standing *standing)
 }
 
 static void
-refuse_delta(const char *dataset, dp_fixed limit, const char *whose)
+raise_delta(const char *dataset, dp_fixed limit, const char *whose)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -91,8 +91,8 @@ dp_ledger_check_delta(const dp_ledger_standing *standing,
 {
 	if (standing->found && !standing->exempt && standing->limit.delta > 0 &&
 		delta > standing->limit.delta)
-		refuse_delta(dataset, standing->limit.delta, "budget");
+		raise_delta(dataset, standing->limit.delta, "budget");
 	if (standing->capped && standing->cap.delta > 0 &&
 		delta > standing->cap.delta)
-		refuse_delta(dataset, standing->cap.delta, "cap");
+		raise_delta(dataset, standing->cap.delta, "cap");
 }

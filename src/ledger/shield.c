@@ -75,7 +75,7 @@ check_stack_reserve(void)
 	AtEOXact_GUC(false, nest);
 }
 
-/* Answers the level that they end with. */
+/* Returns the level that they end with. */
 static int
 take_settings(uint32 kept)
 {
@@ -113,10 +113,10 @@ is_shielded_already(void)
  * 54001 less than half of the stack is left.
  */
 static void
-refuse_place(void)
+raise_place(void)
 {
-	dp_bridge_refuse_serializable();
-	dp_bridge_refuse_parallel();
+	dp_bridge_forbid_serializable();
+	dp_bridge_forbid_parallel();
 	check_stack_reserve();
 }
 
@@ -150,7 +150,7 @@ start(FmgrInfo *call, Datum *arg)
 	if (dp_bridge_has_others_rights())
 		facts = dp_shield_find(call->fn_oid);
 	if (facts.definer && facts.known && !is_shielded_already())
-		refuse_place();
+		raise_place();
 	if (next_fmgr)
 		next_fmgr(FHET_START, call, arg);
 	if (facts.definer)
@@ -215,7 +215,7 @@ dp_shield_init(void)
 /* ---- the building blocks' side ---- */
 
 static void
-refuse_unknown(Oid function)
+raise_unknown(Oid function)
 {
 	const char *name = format_procedure(function);
 
@@ -249,7 +249,7 @@ dp_ledger_require_shield(void)
 		if (self->user != GetUserId())
 			continue;
 		if (!self->shielded)
-			refuse_unknown(self->function);
+			raise_unknown(self->function);
 		found = true;
 	}
 	if (!found)

@@ -186,7 +186,7 @@ dp_ledger_require_budget(const char *dataset, dp_ledger_standing *out)
 	dp_payer	payer;
 	dp_answer	answer;
 
-	dp_payer_refuse_place();
+	dp_payer_forbid_place();
 	MemSet(&answer, 0, sizeof(answer));
 	if (find_standing(dataset, out, &payer) != DP_FOUND)
 		answer.outcome = DP_OUTCOME_NO_DATASET;

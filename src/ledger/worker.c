@@ -223,7 +223,7 @@ fail(int first, int n, dp_outcome outcome, int sqlstate)
 }
 
 /*
- * One transaction.  Answers false when it failed for a reason that may lie in
+ * One transaction.  Returns false when it failed for a reason that may lie in
  * one request only.  The answers are filled in either way.
  */
 static bool
@@ -302,7 +302,7 @@ try_unattended_again(dp_slot *slot, TimestampTz now)
 }
 
 /*
- * Answers for how many ms to wait before requests that were put back are
+ * Returns for how many ms to wait before requests that were put back are
  * tried again, when nothing else is left to do; else 0.
  */
 static long

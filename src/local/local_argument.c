@@ -128,7 +128,7 @@ compare_indexes(const void *a, const void *b, void *arg)
 }
 
 static void
-refuse_candidates(const char *detail)
+raise_candidates(const char *detail)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -156,7 +156,7 @@ sort_candidates(dp_candidates *candidates)
 		for (i = 1; i < candidates->n; i++)
 			if (compare_indexes(&candidates->sorted[i - 1],
 								&candidates->sorted[i], candidates) == 0)
-				refuse_candidates("Two of them are equal.");
+				raise_candidates("Two of them are equal.");
 		return;
 	}
 	for (i = 1; i < candidates->n; i++)
@@ -165,7 +165,7 @@ sort_candidates(dp_candidates *candidates)
 		for (j = 0; j < i; j++)
 			if (equal_values(candidates->values[i], candidates->values[j],
 							 candidates))
-				refuse_candidates("Two of them are equal.");
+				raise_candidates("Two of them are equal.");
 	}
 }
 
@@ -175,9 +175,9 @@ make_candidates(ArrayType *array, Oid collation)
 	dp_candidates *made = palloc0(sizeof(dp_candidates));
 
 	if (ARR_NDIM(array) > 1)
-		refuse_candidates("The array has several dimensions.");
+		raise_candidates("The array has several dimensions.");
 	if (array_contains_nulls(array))
-		refuse_candidates("One of them is NULL.");
+		raise_candidates("One of them is NULL.");
 	made->type = lookup_type_cache(ARR_ELEMTYPE(array),
 								   TYPECACHE_CMP_PROC_FINFO |
 								   TYPECACHE_EQ_OPR_FINFO);
@@ -193,7 +193,7 @@ make_candidates(ArrayType *array, Oid collation)
 					  made->type->typbyval, made->type->typalign,
 					  &made->values, NULL, &made->n);
 	if (made->n < 2)
-		refuse_candidates("There are fewer than two.");
+		raise_candidates("There are fewer than two.");
 	sort_candidates(made);
 	return made;
 }
@@ -212,7 +212,7 @@ dp_local_read_candidates(FunctionCallInfo fcinfo, int argument)
 	ArrayType  *array;
 
 	if (PG_ARGISNULL(argument))
-		refuse_candidates("The array is NULL.");
+		raise_candidates("The array is NULL.");
 	array = PG_GETARG_ARRAYTYPE_P(argument);
 	if (site->candidates == NULL ||
 		VARSIZE(array) != VARSIZE(site->candidates->array) ||

@@ -24,7 +24,7 @@ dp_aggregate_skip(PG_FUNCTION_ARGS)
 }
 
 static void
-refuse_plain_execution(void)
+raise_plain_execution(void)
 {
 	dp_bridge_require_preload();
 	ereport(ERROR,
@@ -43,7 +43,7 @@ refuse_plain_execution(void)
 	Datum \
 	name(PG_FUNCTION_ARGS) \
 	{ \
-		refuse_plain_execution(); \
+		raise_plain_execution(); \
 		PG_RETURN_NULL(); \
 	}
 

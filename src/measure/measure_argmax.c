@@ -33,8 +33,8 @@ typedef struct dp_candidates
 } dp_candidates;
 
 static void
-refuse_candidates(const dp_measure *measure, const char *what,
-				  const char *hint)
+raise_candidates(const dp_measure *measure, const char *what,
+				 const char *hint)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -60,9 +60,9 @@ take_given(const dp_measure *measure, dp_candidates *candidates)
 					  &candidates->values, &nulls, &n);
 	for (i = 0; i < n; i++)
 		if (nulls[i])
-			refuse_candidates(measure, "must not be NULL",
-							  "Leave NULL elements out of the array; rows "
-							  "with NULL count for no candidate.");
+			raise_candidates(measure, "must not be NULL",
+							 "Leave NULL elements out of the array; rows "
+							 "with NULL count for no candidate.");
 	candidates->n = n;
 }
 
@@ -114,12 +114,12 @@ find_candidates(const dp_measure *measure)
 	else if (measure->key != NULL)
 		take_declared(measure, candidates);
 	else
-		refuse_candidates(measure, "are missing",
-						  "Give them as an array, or ask the owner to run "
-						  "dp_declare(relation, column, keys => ...).");
+		raise_candidates(measure, "are missing",
+						 "Give them as an array, or ask the owner to run "
+						 "dp_declare(relation, column, keys => ...).");
 	if (candidates->n == 0)
-		refuse_candidates(measure, "must not be empty",
-						  "Give an array with the values to choose from.");
+		raise_candidates(measure, "must not be empty",
+						 "Give an array with the values to choose from.");
 	if (candidates->n > dp_setting_max_groups)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
@@ -132,8 +132,8 @@ find_candidates(const dp_measure *measure)
 										   candidates->values, candidates->n,
 										   &twice);
 	if (candidates->spec == NULL)
-		refuse_candidates(measure, "must be distinct",
-						  "Write every value once.");
+		raise_candidates(measure, "must be distinct",
+						 "Write every value once.");
 	return candidates;
 }
 

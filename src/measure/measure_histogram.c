@@ -20,7 +20,7 @@
 #define MAX_BUCKETS 10000
 
 static void
-refuse_bounds(const char *message, const char *hint)
+raise_bounds(const char *message, const char *hint)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -35,16 +35,16 @@ static void
 check_bounds(Numeric lower, Numeric upper)
 {
 	if (VARSIZE(lower) > MAX_BOUND_BYTES || VARSIZE(upper) > MAX_BOUND_BYTES)
-		refuse_bounds("bounds of dp_histogram have too many digits",
-					  "Round them.");
+		raise_bounds("bounds of dp_histogram have too many digits",
+					 "Round them.");
 	if (numeric_is_nan(lower) || numeric_is_nan(upper) ||
 		numeric_is_inf(lower) || numeric_is_inf(upper))
-		refuse_bounds("bounds of dp_histogram must be finite",
-					  "Give the lower end of the first bucket and the upper "
-					  "end of the last one.");
+		raise_bounds("bounds of dp_histogram must be finite",
+					 "Give the lower end of the first bucket and the upper "
+					 "end of the last one.");
 	if (dp_numeric_compare(lower, upper) >= 0)
-		refuse_bounds("lower bound must be less than upper bound",
-					  "Give the smaller bound first.");
+		raise_bounds("lower bound must be less than upper bound",
+					 "Give the smaller bound first.");
 }
 
 static void

@@ -91,7 +91,7 @@ number_value(Expr *expression, Datum value, bool isnull)
 }
 
 static void
-refuse_null(const dp_measure *measure, char letter)
+forbid_null(const dp_measure *measure, char letter)
 {
 	if (letter == 'l' || letter == 'u')
 		ereport(ERROR,
@@ -161,7 +161,7 @@ dp_measure_set_parameters(dp_measure *measure, int share,
 		}
 		number = number_value(expression, values[i], nulls[i]);
 		if (number == NULL && form[i] != 'e')
-			refuse_null(measure, form[i]);
+			forbid_null(measure, form[i]);
 		switch (form[i])
 		{
 			case 'l':

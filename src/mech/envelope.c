@@ -188,7 +188,7 @@ gap_of(const envelope *e, size_t i)
 
 /*
  * Bounds of exp(-rate gap) in units of 2^-p: low of e->limbs + 1 limbs, high =
- * low + *error.  Answers false for a gap whose bounds are 0 and 1.
+ * low + *error.  Returns false for a gap whose bounds are 0 and 1.
  */
 static bool
 level_bounds(const dp_envelope *e, dp_uint128 gap, uint64_t *low,

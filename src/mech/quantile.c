@@ -115,7 +115,7 @@ count_rows(const rows *r, uint64_t *out)
 }
 
 /*
- * Adds a segment to a side's current block, or starts one.  Answers false
+ * Adds a segment to a side's current block, or starts one.  Returns false
  * when the block is to take everything left on this side.
  */
 static bool

@@ -93,7 +93,7 @@ advance(dp_smalldb_worker *w)
 }
 
 /*
- * What is done with a run of levels.  Answers how many of it are of the
+ * What is done with a run of levels.  Returns how many of it are of the
  * wanted level; for FIND the place of the rank-th, or n.
  */
 static uint64_t
@@ -221,7 +221,7 @@ add_cell(dp_smalldb_worker *w, uint64_t i)
 
 /*
  * To the next counts of the first cells, the last two left out; there are
- * some.  Answers how many are left for the last two.
+ * some.  Returns how many are left for the last two.
  */
 static uint64_t
 advance_counts(dp_smalldb_worker *w, uint64_t left)
@@ -292,7 +292,7 @@ walk_by_counts(dp_smalldb_worker *w, passage *walk)
 }
 
 /*
- * Walks through candidates first .. last - 1.  Answers how many are of the
+ * Walks through candidates first .. last - 1.  Returns how many are of the
  * wanted level, or for FIND the place of the rank-th of them, or `last`.
  */
 static uint64_t

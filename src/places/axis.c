@@ -24,9 +24,9 @@
 
 /* ---- errors ---- */
 
-/* dp_axis_refuse: 22023, a column without public values. */
+/* dp_axis_raise: 22023, a column without public values. */
 void
-dp_axis_refuse(const dp_axis *axis, const char *detail, const char *hint)
+dp_axis_raise(const dp_axis *axis, const char *detail, const char *hint)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -203,15 +203,15 @@ dp_axis_make_listed(dp_axis *axis, Oid type, Datum *values, int64 known)
 	Const	   *spec;
 
 	if (!dp_tally_can_read(type))
-		dp_axis_refuse(axis, "Its type has no built-in equality.",
-					   "Choose a column of another type.");
+		dp_axis_raise(axis, "Its type has no built-in equality.",
+					  "Choose a column of another type.");
 	if (known < 1)
-		dp_axis_refuse(axis, "No values are declared.",
-					   "Ask the data owner to run dp_declare.");
+		dp_axis_raise(axis, "No values are declared.",
+					  "Ask the data owner to run dp_declare.");
 	spec = dp_tally_value_spec(type, values, known, &twice);
 	if (spec == NULL)
-		dp_axis_refuse(axis, "Two of its declared values are equal.",
-					   "Ask the data owner to run dp_declare again.");
+		dp_axis_raise(axis, "Two of its declared values are equal.",
+					  "Ask the data owner to run dp_declare again.");
 	dp_axis_set_finder(axis, DP_AXIS_LISTED, type, spec);
 	axis->values->values = values;
 }

@@ -20,7 +20,7 @@
 #include "dp_places.h"
 
 static void
-refuse_bins(const dp_axis *axis, const char *detail, const char *hint)
+raise_bins(const dp_axis *axis, const char *detail, const char *hint)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -65,8 +65,8 @@ middle_integer(const dp_axis *axis, int64 bin)
 
 	dp_tally_bucket_limits(finder->spec, bin, &first, &last);
 	if (first > last)
-		refuse_bins(axis, "One of the bins would hold no value of its type.",
-					"Use fewer bins.");
+		raise_bins(axis, "One of the bins would hold no value of its type.",
+				   "Use fewer bins.");
 	middle = first + (int64) (((uint64) last - (uint64) first) / 2);
 	if (finder->type == TIMESTAMPOID || finder->type == TIMESTAMPTZOID)
 		return Int64GetDatum(round_moment(first, middle));
@@ -155,8 +155,8 @@ middle_number(const dp_axis *axis, int64 bin)
 			return value;
 	if (!round_middle(axis, bin, middle, kept == -1 ? digits + 20 : kept,
 					  &value))
-		refuse_bins(axis, "One of the bins would hold no value of its type.",
-					"Use fewer bins.");
+		raise_bins(axis, "One of the bins would hold no value of its type.",
+				   "Use fewer bins.");
 	return value;
 }
 
@@ -239,16 +239,16 @@ dp_axis_make_declared_bins(dp_axis *axis, Oid relid, AttrNumber attnum,
 	Oid			type = getBaseType(axis->type);
 
 	if (axis->bins < 0)
-		refuse_bins(axis, "The number of bins is negative.",
-					"Use a positive number, or 0 for none.");
+		raise_bins(axis, "The number of bins is negative.",
+				   "Use a positive number, or 0 for none.");
 	if (!can_have_bins(type) || attnum == 0 ||
 		getBaseType(get_atttype(relid, attnum)) != type)
-		refuse_bins(axis, "Bins are parts of a column of numbers, dates or "
-					"timestamps.", "Leave its bins out.");
+		raise_bins(axis, "Bins are parts of a column of numbers, dates or "
+				   "timestamps.", "Leave its bins out.");
 	if (declared == NULL || declared->lower == NULL)
-		refuse_bins(axis, "Its bounds are not declared.",
-					"Ask the data owner to run dp_declare(relation, column, "
-					"lower => ..., upper => ...).");
+		raise_bins(axis, "Its bounds are not declared.",
+				   "Ask the data owner to run dp_declare(relation, column, "
+				   "lower => ..., upper => ...).");
 	dp_axis_make_bins(axis, type, bound_number(declared->lower, type),
 					  bound_number(declared->upper, type));
 	dp_axis_set_last_places(axis, axis->bins, false, nullable);

@@ -155,8 +155,8 @@ extern const dp_axis_finder *dp_domain_finder(dp_domain *domain,
 extern void dp_domain_make_axis(const dp_key *key, dp_axis *axis);
 
 /* ---- axis.c ---- */
-pg_noreturn extern void dp_axis_refuse(const dp_axis *axis,
-									   const char *detail, const char *hint);
+pg_noreturn extern void dp_axis_raise(const dp_axis *axis,
+									  const char *detail, const char *hint);
 extern dp_axis_finder *dp_axis_make_finder(dp_axis_kind kind, Oid type,
 										   const Const *spec, Size *length);
 extern void dp_axis_set_finder(dp_axis *axis, dp_axis_kind kind, Oid type,

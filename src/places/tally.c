@@ -62,7 +62,7 @@ dp_tally_combine(PG_FUNCTION_ARGS)
 }
 
 static void
-refuse_input(const char *type)
+raise_input(const char *type)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
@@ -73,7 +73,7 @@ refuse_input(const char *type)
 Datum
 dp_tally_state_in(PG_FUNCTION_ARGS)
 {
-	refuse_input("dp_pg.tally_state");
+	raise_input("dp_pg.tally_state");
 	PG_RETURN_NULL();
 }
 
@@ -92,7 +92,7 @@ dp_tally_state_out(PG_FUNCTION_ARGS)
 Datum
 dp_tally_spec_in(PG_FUNCTION_ARGS)
 {
-	refuse_input("dp_pg.tally_spec");
+	raise_input("dp_pg.tally_spec");
 	PG_RETURN_NULL();
 }
 

@@ -44,7 +44,7 @@ is_number_type(Oid type)
 }
 
 static void
-refuse_type(const char *what, Oid type)
+raise_type(const char *what, Oid type)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_DATATYPE_MISMATCH),
@@ -111,12 +111,12 @@ dp_procedure_read_value(FunctionCallInfo fcinfo, int place, const char *what,
 	if (OidIsValid(element))
 	{
 		if (!is_number_type(element))
-			refuse_type(what, type);
+			raise_type(what, type);
 		dp_procedure_read_array(fcinfo, place, what, out);
 		return;
 	}
 	if (!is_number_type(type))
-		refuse_type(what, type);
+		raise_type(what, type);
 	out->type = type;
 	out->n = 1;
 	out->values = palloc(sizeof(Datum));
@@ -170,7 +170,7 @@ dp_procedure_lattice(const dp_procedure_price *price,
 	dp_lattice	lattice;
 
 	if (!is_number_type(input->type))
-		refuse_type("value", input->type);
+		raise_type("value", input->type);
 	lattice.type = input->type;
 	if (granule != NULL)
 		lattice.exponent = given_exponent(granule, integers);

@@ -39,8 +39,8 @@ dp_procedure_open(FunctionCallInfo fcinfo, dp_procedure_places places,
 				  dp_procedure_price *out)
 {
 	dp_bridge_require_preload();
-	dp_bridge_refuse_serializable();
-	dp_bridge_refuse_parallel();
+	dp_bridge_forbid_serializable();
+	dp_bridge_forbid_parallel();
 	dp_ledger_require_shield();
 	MemSet(out, 0, sizeof(*out));
 	dp_bridge_require_argument(fcinfo, places.dataset, "dataset",

@@ -90,6 +90,8 @@ dp_declare_read_column(FunctionCallInfo fcinfo, dp_column *column)
 static int
 begin_canonical(void)
 {
+	int			i;
+
 	static const char *const settings[][2] = {
 		{"DateStyle", "ISO, YMD"},
 		{"IntervalStyle", "iso_8601"},
@@ -99,7 +101,7 @@ begin_canonical(void)
 	};
 	int			nest = NewGUCNestLevel();
 
-	for (int i = 0; i < (int) lengthof(settings); i++)
+	for (i = 0; i < (int) lengthof(settings); i++)
 		(void) set_config_option(settings[i][0], settings[i][1],
 								 PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE,
 								 true, 0, false);
@@ -367,12 +369,13 @@ dp_declare_bounds(PG_FUNCTION_ARGS)
 	int			n;
 	char	   *bounds[2];
 	Numeric		granule = NULL;
+	int			i;
 
 	dp_declare_read_column(fcinfo, &column);
 	dp_declare_require_value(PG_ARGISNULL(2), "lower");
 	dp_declare_require_value(PG_ARGISNULL(3), "upper");
 	(void) get_func_signature(fcinfo->flinfo->fn_oid, &types, &n);
-	for (int i = 0; i < 2; i++)
+	for (i = 0; i < 2; i++)
 	{
 		require_comparable(types[2 + i], &column);
 		bounds[i] = canonical_text(types[2 + i], PG_GETARG_DATUM(2 + i));
@@ -487,10 +490,11 @@ check_distinct(const Datum *keys, int n, dp_key_order *order,
 			   const dp_column *column)
 {
 	Datum	   *sorted = palloc(sizeof(Datum) * n);
+	int			i;
 
 	memcpy(sorted, keys, sizeof(Datum) * n);
 	qsort_arg(sorted, n, sizeof(Datum), compare_values, order);
-	for (int i = 1; i < n; i++)
+	for (i = 1; i < n; i++)
 		if (compare_values(&sorted[i - 1], &sorted[i], order) == 0)
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -511,6 +515,7 @@ read_keys(ArrayType *array, const dp_column *column, int *n)
 	Datum	   *values;
 	bool	   *nulls;
 	char	  **texts;
+	int			i;
 
 	require_comparable(getBaseType(element), column);
 	if (ARR_NDIM(array) != 1)
@@ -528,7 +533,7 @@ read_keys(ArrayType *array, const dp_column *column, int *n)
 						   dp_setting_max_groups),
 				 errhint("Declare fewer keys, or bounds instead.")));
 	texts = palloc(sizeof(char *) * *n);
-	for (int i = 0; i < *n; i++)
+	for (i = 0; i < *n; i++)
 	{
 		dp_declare_require_value(nulls[i], "a key");
 		texts[i] = canonical_text(element, values[i]);
@@ -557,6 +562,7 @@ dp_declare_keys(PG_FUNCTION_ARGS)
 	Datum	   *keys;
 	Datum	   *stored;
 	int			n;
+	int			i;
 
 	dp_declare_read_column(fcinfo, &column);
 	dp_declare_require_value(PG_ARGISNULL(2), "keys");
@@ -564,7 +570,7 @@ dp_declare_keys(PG_FUNCTION_ARGS)
 	texts = read_keys(PG_GETARG_ARRAYTYPE_P(2), &column, &n);
 	keys = palloc(sizeof(Datum) * (n + 1));
 	stored = palloc(sizeof(Datum) * n);
-	for (int i = 0; i < n; i++)
+	for (i = 0; i < n; i++)
 	{
 		keys[i] = key_value(&column, &order, texts[i]);
 		stored[i] = CStringGetTextDatum(canonical_text(column.type, keys[i]));

@@ -102,8 +102,9 @@ add_acl(dp_exposure_search *search, Oid relid, AttrNumber attnum,
 	Acl		   *acl = DatumGetAclPCopy(value);
 	AclItem    *items = ACL_DAT(acl);
 	Oid			owner = dp_relation_owner(relid);
+	int			i;
 
-	for (int i = 0; i < ACL_NUM(acl); i++)
+	for (i = 0; i < ACL_NUM(acl); i++)
 	{
 		AclMode		privileges = ACLITEM_GET_PRIVS(items[i]) & mask;
 		dp_exposure *exposure;
@@ -213,9 +214,10 @@ dp_relation_list_tree(Oid relid, LOCKMODE lockmode)
 {
 	List	   *tree = find_all_inheritors(relid, lockmode, NULL);
 	List	   *ancestors = dp_relation_list_parents(relid);
+	int			i;
 
 	/* the list grows while it is walked */
-	for (int i = 0; i < list_length(ancestors); i++)
+	for (i = 0; i < list_length(ancestors); i++)
 	{
 		List	   *parents;
 
@@ -244,9 +246,10 @@ static char *
 privilege_list(const dp_exposure *exposure)
 {
 	StringInfoData text;
+	int			i;
 
 	initStringInfo(&text);
-	for (int i = 0; i < (int) lengthof(privilege_names); i++)
+	for (i = 0; i < (int) lengthof(privilege_names); i++)
 	{
 		if ((exposure->privileges & privilege_names[i].mode) == 0)
 			continue;

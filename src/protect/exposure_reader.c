@@ -443,12 +443,13 @@ dp_exposure_add_readers(dp_exposure_search *search, const List *relids,
 	List	   *reached = NIL;
 	ListCell   *cell;
 	int			first = list_length(relids);
+	int			i;
 
 	foreach(cell, relids)
 		reached = add_reached(reached, lfirst_oid(cell), DP_REACH_OPEN,
 							  InvalidOid, NULL);
 	/* the list grows while it is walked */
-	for (int i = 0; i < list_length(reached); i++)
+	for (i = 0; i < list_length(reached); i++)
 	{
 		dp_reached *item = list_nth(reached, i);
 

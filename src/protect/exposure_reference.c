@@ -55,12 +55,13 @@ column_names(Oid relid, HeapTuple tuple, TupleDesc desc, int attribute)
 	ArrayType  *array;
 	int16	   *numbers;
 	List	   *names = NIL;
+	int			i;
 
 	if (isnull)
 		return NIL;
 	array = DatumGetArrayTypeP(value);
 	numbers = (int16 *) ARR_DATA_PTR(array);
-	for (int i = 0; i < ARR_DIMS(array)[0]; i++)
+	for (i = 0; i < ARR_DIMS(array)[0]; i++)
 	{
 		char	   *name = get_attname(relid, numbers[i], true);
 

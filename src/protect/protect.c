@@ -29,7 +29,7 @@
 #include "relation_internal.h"
 
 static void
-refuse_kind(Oid relid, int code, const char *what, const char *hint)
+raise_kind(Oid relid, int code, const char *what, const char *hint)
 {
 	ereport(ERROR,
 			(errcode(code),
@@ -51,25 +51,25 @@ check_kind(Oid relid)
 
 	if (IsCatalogRelationOid(relid) ||
 		IsToastNamespace(get_rel_namespace(relid)))
-		refuse_kind(relid, ERRCODE_WRONG_OBJECT_TYPE, "system catalog", own);
+		raise_kind(relid, ERRCODE_WRONG_OBJECT_TYPE, "system catalog", own);
 	if (get_rel_namespace(relid) == dp_bridge_catalog_namespace())
-		refuse_kind(relid, ERRCODE_WRONG_OBJECT_TYPE, "catalog table", own);
+		raise_kind(relid, ERRCODE_WRONG_OBJECT_TYPE, "catalog table", own);
 	if (kind == RELKIND_FOREIGN_TABLE)
-		refuse_kind(relid, ERRCODE_FEATURE_NOT_SUPPORTED, "foreign table",
-					"Copy its rows into a table, or protect them where they "
-					"are.");
+		raise_kind(relid, ERRCODE_FEATURE_NOT_SUPPORTED, "foreign table",
+				   "Copy its rows into a table, or protect them where they "
+				   "are.");
 	if (kind == RELKIND_VIEW)
-		refuse_kind(relid, ERRCODE_WRONG_OBJECT_TYPE, "view", below);
+		raise_kind(relid, ERRCODE_WRONG_OBJECT_TYPE, "view", below);
 	if (kind == RELKIND_MATVIEW)
-		refuse_kind(relid, ERRCODE_WRONG_OBJECT_TYPE, "materialized view",
-					below);
+		raise_kind(relid, ERRCODE_WRONG_OBJECT_TYPE, "materialized view",
+				   below);
 	if (kind != RELKIND_RELATION && kind != RELKIND_PARTITIONED_TABLE)
-		refuse_kind(relid, ERRCODE_WRONG_OBJECT_TYPE, "relation",
-					"Give the name of a table.");
+		raise_kind(relid, ERRCODE_WRONG_OBJECT_TYPE, "relation",
+				   "Give the name of a table.");
 	if (get_rel_persistence(relid) == RELPERSISTENCE_TEMP)
-		refuse_kind(relid, ERRCODE_FEATURE_NOT_SUPPORTED, "temporary table",
-					"Nobody else can read it; store its rows in a permanent "
-					"table.");
+		raise_kind(relid, ERRCODE_FEATURE_NOT_SUPPORTED, "temporary table",
+				   "Nobody else can read it; store its rows in a permanent "
+				   "table.");
 }
 
 /*
@@ -417,6 +417,8 @@ dp_protect(PG_FUNCTION_ARGS)
 static void
 delete_rows(Oid relid)
 {
+	int			i;
+
 	static const char *const commands[] = {
 		"DELETE FROM dp_pg.attribute WHERE relid = $1",
 		"DELETE FROM dp_pg.relation WHERE relid = $1"
@@ -427,7 +429,7 @@ delete_rows(Oid relid)
 
 	values[0] = ObjectIdGetDatum(relid);
 	dp_bridge_owner_begin(&saved);
-	for (int i = 0; i < (int) lengthof(commands); i++)
+	for (i = 0; i < (int) lengthof(commands); i++)
 		if (SPI_execute_with_args(commands[i], 1, types, values, NULL, false,
 								  0) < 0)
 			elog(ERROR, "could not delete from the catalog of dp_pg");

@@ -145,6 +145,7 @@ dp_publish_grant(Oid relid, Oid view, const char *dataset)
 	Datum		values[2];
 	SPITupleTable *table;
 	uint64		n;
+	uint64		i;
 
 	if (!check_view(relid, view))
 		return;
@@ -162,7 +163,7 @@ dp_publish_grant(Oid relid, Oid view, const char *dataset)
 		elog(ERROR, "could not read dp_pg.budget");
 	table = SPI_tuptable;
 	n = SPI_processed;
-	for (uint64 i = 0; i < n; i++)
+	for (i = 0; i < n; i++)
 	{
 		char	   *role = SPI_getvalue(table->vals[i], table->tupdesc, 1);
 

@@ -171,10 +171,11 @@ list_of_texts(Datum array)
 	bool	   *nulls;
 	int			n;
 	List	   *result = NIL;
+	int			i;
 
 	deconstruct_array(DatumGetArrayTypeP(array), TEXTOID, -1, false,
 					  TYPALIGN_INT, &elements, &nulls, &n);
-	for (int i = 0; i < n; i++)
+	for (i = 0; i < n; i++)
 		if (!nulls[i])
 			result = lappend(result, TextDatumGetCString(elements[i]));
 	return result;
@@ -345,11 +346,12 @@ dp_relation_protected_root(Oid relid)
 	Relation	rel = open_catalog("relation", &index);
 	List	   *queue = list_make1_oid(relid);
 	Oid			result = InvalidOid;
+	int			i;
 
 	if (rel == NULL)
 		return InvalidOid;
 	/* breadth first; the list grows while it is walked */
-	for (int i = 0; i < list_length(queue); i++)
+	for (i = 0; i < list_length(queue); i++)
 	{
 		Oid			next = list_nth_oid(queue, i);
 

@@ -92,7 +92,7 @@ run_query(Query *query, const char *text)
 /* ---- SQL ---- */
 
 static void
-refuse_null(const char *what)
+raise_null(const char *what)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
@@ -117,9 +117,9 @@ most_common(FunctionCallInfo fcinfo, Const *epsilon)
 
 	dp_bridge_require_preload();
 	if (PG_ARGISNULL(0))
-		refuse_null("relation");
+		raise_null("relation");
 	if (PG_ARGISNULL(1))
-		refuse_null("predicates");
+		raise_null("predicates");
 	texts = dp_block_predicate_texts(PG_GETARG_ARRAYTYPE_P(1));
 	query = dp_block_read_predicates(PG_GETARG_OID(0), texts);
 	query = dp_reading_rewrite_conditions(query, epsilon);

@@ -71,11 +71,11 @@ begin_axis(Oid relid, const char *column, int32 bins)
 
 /* A column whose values are not known: what would make them so. */
 static void
-refuse_key(const dp_axis *axis, Oid base_relid, AttrNumber attnum,
-		   const dp_refusal *refusal)
+raise_key(const dp_axis *axis, Oid base_relid, AttrNumber attnum,
+		  const dp_refusal *refusal)
 {
-	dp_axis_refuse(axis, "Its values must be public, because a value that "
-				   "appears shows that somebody has it.",
+	dp_axis_raise(axis, "Its values must be public, because a value that "
+				  "appears shows that somebody has it.",
 				dp_axis_can_have_bins(axis, base_relid, attnum) ?
 				"Cut its bounds into bins, with a number for each column as "
 				"in bins => ARRAY[0, 4]." :
@@ -105,7 +105,7 @@ dp_reading_make_axis(Oid relid, const char *column, int32 bins, int64 most)
 	else
 	{
 		if (refusal != NULL)
-			refuse_key(axis, base_relid, attnum, refusal);
+			raise_key(axis, base_relid, attnum, refusal);
 		dp_domain_make_axis(&key, axis);
 	}
 	check_size(axis, axis->size, most);

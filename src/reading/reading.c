@@ -23,7 +23,7 @@
 
 /* A release inside the relation would be charged whenever it is read. */
 static void
-refuse_releases(const dp_block *block)
+forbid_releases(const dp_block *block)
 {
 	if (!dp_catalog_has_aggregate((Node *) block->subqueries))
 		return;
@@ -60,7 +60,7 @@ make_reading(Oid relid, Query *query)
 	dp_run_check_preconditions();
 	query = dp_reading_rewrite_conditions(query, NULL);
 	block = dp_reading_verify_conditions(query);
-	refuse_releases(block);
+	forbid_releases(block);
 	reading->relid = relid;
 	reading->base = block->relid;
 	reading->dataset = block->dataset;

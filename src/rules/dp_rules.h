@@ -17,7 +17,7 @@
 
 /*
  * Check an expression (or list, or NULL) that will be evaluated on private
- * rows.  Answers NULL when every node is allowed, else the first refusal,
+ * rows.  Returns NULL when every node is allowed, else the first refusal,
  * pointing at the offending token.  Vars of level 0 with attno > 0 are
  * allowed; Aggrefs, SubLinks, window functions and everything not listed are
  * not.

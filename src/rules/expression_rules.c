@@ -41,7 +41,6 @@
 #define TOTAL_IF(function, name, condition) \
 	{function, "dp_total_" name, DP_CONDITION_##condition}
 
-/* clang-format off */
 const dp_expression_rule dp_expression_rules[] = {
 	/*
 	 * Comparisons of numeric: digits are compared, NaN and the infinities
@@ -417,7 +416,6 @@ const dp_expression_rule dp_expression_rules[] = {
 	SAFE(F_NETWORK_SUPEQ),
 	SAFE(F_NETWORK_OVERLAP),
 };
-/* clang-format on */
 
 const int	dp_expression_rule_count = lengthof(dp_expression_rules);
 

@@ -77,7 +77,6 @@ DP_SUM(float##pair##mi, LEFT, RIGHT, RESULT, type, -) \
 DP_PRODUCT(float##pair##mul, LEFT, RIGHT, RESULT, type) \
 DP_QUOTIENT(float##pair##div, LEFT, RIGHT, RESULT, type)
 
-/* clang-format off */
 DP_PAIR(4, FLOAT4, FLOAT4, FLOAT4, float4)
 DP_PAIR(48, FLOAT4, FLOAT8, FLOAT8, float8)
 DP_PAIR(84, FLOAT8, FLOAT4, FLOAT8, float8)
@@ -89,7 +88,6 @@ DP_INTEGER(ftoi8, FLOAT4, INT64, float4, FLOAT4_FITS_IN_INT64, int64)
 DP_INTEGER(dtoi2, FLOAT8, INT16, float8, FLOAT8_FITS_IN_INT16, int16)
 DP_INTEGER(dtoi4, FLOAT8, INT32, float8, FLOAT8_FITS_IN_INT32, int32)
 DP_INTEGER(dtoi8, FLOAT8, INT64, float8, FLOAT8_FITS_IN_INT64, int64)
-/* clang-format on */
 
 DP_TOTAL_FUNCTION(dtof)
 {

@@ -88,7 +88,6 @@ DP_REMAINDER(int##one##mod, INTEGER, int##bits) \
 DP_NEGATION(int##one##um, INTEGER, int##bits, PG_INT##bits##_MIN, true) \
 DP_NEGATION(int##one##abs, INTEGER, int##bits, PG_INT##bits##_MIN, x < 0)
 
-/* clang-format off */
 DP_PAIR(2, INT16, INT16, INT16, 16)
 DP_PAIR(24, INT16, INT32, INT32, 32)
 DP_PAIR(28, INT16, INT64, INT64, 64)
@@ -106,4 +105,3 @@ DP_SINGLE(8, INT64, 64)
 DP_NARROWING(i4toi2, INT32, INT16, int32, PG_INT16_MIN, PG_INT16_MAX)
 DP_NARROWING(int82, INT64, INT16, int64, PG_INT16_MIN, PG_INT16_MAX)
 DP_NARROWING(int84, INT64, INT32, int64, PG_INT32_MIN, PG_INT32_MAX)
-/* clang-format on */

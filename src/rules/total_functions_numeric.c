@@ -41,13 +41,11 @@ DP_TOTAL_FUNCTION(name) \
 	PG_RETURN_NUMERIC(result); \
 }
 
-/* clang-format off */
 DP_OPERATION(numeric_add, numeric_add_opt_error)
 DP_OPERATION(numeric_sub, numeric_sub_opt_error)
 DP_OPERATION(numeric_mul, numeric_mul_opt_error)
 DP_OPERATION(numeric_div, numeric_div_opt_error)
 DP_OPERATION(numeric_mod, numeric_mod_opt_error)
-/* clang-format on */
 
 static bool
 is_roundable(Numeric x)

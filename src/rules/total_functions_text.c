@@ -132,7 +132,6 @@ DP_TOTAL_FUNCTION(name) \
 	return name(fcinfo); \
 }
 
-/* clang-format off */
 DP_BOUNDED(btrim1, FITS(0))
 DP_BOUNDED(ltrim1, FITS(0))
 DP_BOUNDED(rtrim1, FITS(0))
@@ -142,7 +141,6 @@ DP_BOUNDED(rtrim, FITS(0) && FITS(1))
 DP_BOUNDED(lower, FITS(0) && can_fold(fcinfo, false))
 DP_BOUNDED(upper, FITS(0) && can_fold(fcinfo, false))
 DP_BOUNDED(initcap, FITS(0) && can_fold(fcinfo, false))
-/* clang-format on */
 
 /* Is the second argument a pattern that ILIKE takes without an error? */
 static bool
@@ -158,12 +156,10 @@ can_match(FunctionCallInfo fcinfo)
 		DP_PATTERN_OK;
 }
 
-/* clang-format off */
 DP_BOUNDED(texticlike, FITS(0) && can_match(fcinfo))
 DP_BOUNDED(texticnlike, FITS(0) && can_match(fcinfo))
 DP_BOUNDED(nameiclike, can_match(fcinfo))
 DP_BOUNDED(nameicnlike, can_match(fcinfo))
-/* clang-format on */
 
 PG_FUNCTION_INFO_V1(dp_short_value);
 

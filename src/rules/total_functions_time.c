@@ -141,7 +141,6 @@ DP_TOTAL_FUNCTION(name) \
 
 /* ---- truncation and fields ---- */
 
-/* clang-format off */
 DP_GUARDED(timestamp_trunc, FIELD(TIMESTAMPOID, true) &&
 		   is_safe_or_infinite(PG_GETARG_TIMESTAMP(1)))
 DP_GUARDED(timestamptz_trunc, FIELD(TIMESTAMPTZOID, true) &&
@@ -165,7 +164,6 @@ DP_GUARDED(timetz_part, FIELD(TIMETZOID, false))
 DP_GUARDED(extract_timetz, FIELD(TIMETZOID, false))
 DP_GUARDED(interval_part, FIELD(INTERVALOID, false))
 DP_GUARDED(extract_interval, FIELD(INTERVALOID, false))
-/* clang-format on */
 
 /* date_part of a date is that of the timestamp at its start. */
 DP_TOTAL_FUNCTION(date_part_date)
@@ -213,7 +211,6 @@ DP_TOTAL_FUNCTION(date_timestamptz)
 	PG_RETURN_TIMESTAMPTZ(result);
 }
 
-/* clang-format off */
 DP_GUARDED(timestamp_timestamptz,
 		   is_safe_or_infinite(PG_GETARG_TIMESTAMP(0)))
 DP_GUARDED(timestamptz_timestamp,
@@ -224,7 +221,6 @@ DP_GUARDED(timestamp_zone, is_safe_or_infinite(PG_GETARG_TIMESTAMP(1)) &&
 		   dp_total_zone_is_known(PG_GETARG_TEXT_PP(0)))
 DP_GUARDED(timestamptz_zone, is_safe_or_infinite(PG_GETARG_TIMESTAMPTZ(1)) &&
 		   dp_total_zone_is_known(PG_GETARG_TEXT_PP(0)))
-/* clang-format on */
 
 /* ---- arithmetic ---- */
 
@@ -309,12 +305,10 @@ is_safe_to_add(Timestamp t, const Interval *span)
 #define ADDABLE(type) \
 	is_safe_to_add(PG_GETARG_##type(0), PG_GETARG_INTERVAL_P(1))
 
-/* clang-format off */
 DP_GUARDED(timestamp_pl_interval, ADDABLE(TIMESTAMP))
 DP_GUARDED(timestamp_mi_interval, ADDABLE(TIMESTAMP))
 DP_GUARDED(timestamptz_pl_interval, ADDABLE(TIMESTAMPTZ))
 DP_GUARDED(timestamptz_mi_interval, ADDABLE(TIMESTAMPTZ))
-/* clang-format on */
 
 /* A date is a time whose start may overflow. */
 static bool
@@ -329,7 +323,6 @@ is_safe_date_to_add(DateADT date, const Interval *span)
 #define DATE_ADDABLE \
 	is_safe_date_to_add(PG_GETARG_DATEADT(0), PG_GETARG_INTERVAL_P(1))
 
-/* clang-format off */
 DP_GUARDED(date_pl_interval, DATE_ADDABLE)
 DP_GUARDED(date_mi_interval, DATE_ADDABLE)
 
@@ -338,7 +331,6 @@ DP_GUARDED(timestamp_age, is_safe(PG_GETARG_TIMESTAMP(0)) &&
 		   is_safe(PG_GETARG_TIMESTAMP(1)))
 DP_GUARDED(timestamptz_age, is_safe(PG_GETARG_TIMESTAMPTZ(0)) &&
 		   is_safe(PG_GETARG_TIMESTAMPTZ(1)))
-/* clang-format on */
 
 /* Two safe times may be more than 2^63 microseconds apart. */
 DP_TOTAL_FUNCTION(timestamp_mi)

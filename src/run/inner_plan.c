@@ -29,8 +29,8 @@
 void
 dp_run_check_preconditions(void)
 {
-	dp_bridge_refuse_parallel();
-	dp_bridge_refuse_serializable();
+	dp_bridge_forbid_parallel();
+	dp_bridge_forbid_serializable();
 	if (RecoveryInProgress())
 		ereport(ERROR,
 				(errcode(ERRCODE_READ_ONLY_SQL_TRANSACTION),

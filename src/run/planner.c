@@ -87,7 +87,7 @@ dp_run_marker(void)
 }
 
 static void
-refuse_forged_marker(void)
+raise_forged_marker(void)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
@@ -101,7 +101,7 @@ PG_FUNCTION_INFO_V1(dp_release_called);
 Datum
 dp_release_called(PG_FUNCTION_ARGS)
 {
-	refuse_forged_marker();
+	raise_forged_marker();
 	PG_RETURN_NULL();
 }
 
@@ -237,7 +237,7 @@ split_query(planner_call *call, Query *query, const char *text)
 	if (!OidIsValid(call->marker))
 		return;
 	if (forged_marker_walker((Node *) query, &call->marker))
-		refuse_forged_marker();
+		raise_forged_marker();
 	draw_nonce(call);
 	refusal = dp_block_split_all(query, take_block, call,
 								 &call->inval_items);
@@ -292,7 +292,7 @@ plan_release_query(Query *query, const char *text, int options,
 	bool		inlines;		/* it may put functions' bodies into FROM */
 	bool		outer;
 
-	dp_run_refuse_loud();
+	dp_run_forbid_loud();
 	memset(&call, 0, sizeof(call));
 	inlines = may_hold_block_walker((Node *) query, NULL);
 	if (inlines)
@@ -344,7 +344,7 @@ add_release_path(PlannerInfo *root, RelOptInfo *rel, Index rti,
 		return;
 	call = call_of_marker((FuncExpr *) function->funcexpr, &index);
 	if (call == NULL)
-		refuse_forged_marker();
+		raise_forged_marker();
 	if (IS_DUMMY_REL(rel))
 		return;
 	if (!bms_is_empty(rel->lateral_relids))

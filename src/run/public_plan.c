@@ -233,7 +233,7 @@ is_allowed(const Plan *plan, const dp_public_facts *facts)
 }
 
 static void
-refuse_step(const char *what, int type)
+raise_step(const char *what, int type)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
@@ -257,7 +257,7 @@ check_nodes(Plan *plan, const dp_public_facts *facts)
 	if (plan == NULL)
 		return;
 	if (!is_allowed(plan, facts))
-		refuse_step("node", (int) nodeTag(plan));
+		raise_step("node", (int) nodeTag(plan));
 	if (IsA(plan, Agg))
 		((Agg *) plan)->numGroups = Min(((Agg *) plan)->numGroups,
 										 Max(facts->groups, 1));
@@ -286,7 +286,7 @@ check_plan(const PlannedStmt *plan, const dp_public_facts *facts)
 		check_nodes(lfirst(lc), facts);
 	foreach(lc, plan->paramExecTypes)
 		if (OidIsValid(lfirst_oid(lc)))
-			refuse_step("parameter", (int) lfirst_oid(lc));
+			raise_step("parameter", (int) lfirst_oid(lc));
 	Assert(plan->jitFlags == PGJIT_NONE);
 }
 

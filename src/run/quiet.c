@@ -40,14 +40,14 @@ keep_from_client(ErrorData *edata)
 }
 
 /*
- * dp_run_refuse_loud
+ * dp_run_forbid_loud
  *	  Refuse to go on with another role's rights where plans could be printed
  *	  past the hook.
  *
  * Errors: 55000.
  */
 void
-dp_run_refuse_loud(void)
+dp_run_forbid_loud(void)
 {
 	if (client_min_messages > LOG || log_min_messages == LOG ||
 		log_min_messages <= ERROR || !dp_bridge_has_others_rights())
@@ -92,7 +92,7 @@ tells_many_rows(const char *setting)
  * variables, or how many rows there are, because its caller wants that.
  */
 static void
-refuse_talkative(void)
+forbid_talkative(void)
 {
 	const char *setting;
 
@@ -124,8 +124,8 @@ enter_function(FmgrHookEventType event, FmgrInfo *flinfo, Datum *arg)
 {
 	if (event == FHET_START)
 	{
-		dp_run_refuse_loud();
-		refuse_talkative();
+		dp_run_forbid_loud();
+		forbid_talkative();
 	}
 	if (next_fmgr)
 		next_fmgr(event, flinfo, arg);

@@ -109,6 +109,6 @@ extern void dp_run_add_path(PlannerInfo *root, RelOptInfo *rel,
 
 /* quiet.c */
 extern void dp_run_quiet_init(void);
-extern void dp_run_refuse_loud(void);
+extern void dp_run_forbid_loud(void);
 
 #endif							/* DP_RUN_RUN_H */

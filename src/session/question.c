@@ -131,7 +131,7 @@ fail_session(int code, Datum arg)
  * users; asking from there would hold one place in the queue for each level.
  */
 static void
-refuse_nested(void)
+forbid_nested(void)
 {
 	if (reading_question)
 		ereport(ERROR,
@@ -255,7 +255,7 @@ dp_session_ask(const dp_session *session, dp_reading *reading,
 	(const dp_session_verdict *) &answer;
 	dp_session_task *task;
 
-	refuse_nested();
+	forbid_nested();
 	check_reading(session, reading);
 	MemSet(&guard, 0, sizeof(guard));
 	task = dp_session_start_task(&guard.request, &session->terms.dataset,

@@ -49,8 +49,8 @@ void
 dp_synth_check_place(FunctionCallInfo fcinfo, const char *function)
 {
 	dp_bridge_require_preload();
-	dp_bridge_refuse_serializable();
-	dp_bridge_refuse_parallel();
+	dp_bridge_forbid_serializable();
+	dp_bridge_forbid_parallel();
 	check_form(fcinfo, function);
 }
 

@@ -211,9 +211,9 @@ read_values(FunctionCallInfo fcinfo, bool *floats, bool **nulls, int *n)
 					  *floats ? TYPALIGN_DOUBLE : TYPALIGN_INT, &values,
 					  nulls, n);
 	if (*n == 0)
-		dp_bridge_refuse_parameter("there are no values",
-								   "Give the value of each query, as an "
-								   "array.");
+		dp_bridge_raise_parameter("there are no values",
+								  "Give the value of each query, as an "
+								  "array.");
 	return values;
 }
 

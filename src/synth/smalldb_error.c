@@ -36,8 +36,8 @@ read_count(FunctionCallInfo fcinfo, int place, const char *name, int64 least)
 		return 0;
 	x = PG_GETARG_INT64(place);
 	if (x < least || x > INT64CONST(1) << 40)
-		dp_bridge_refuse_parameter(psprintf("%s must be from " INT64_FORMAT
-											" to 2^40", name, least),
+		dp_bridge_raise_parameter(psprintf("%s must be from " INT64_FORMAT
+										   " to 2^40", name, least),
 								   "Give a whole number.");
 	return (uint64) x;
 }
@@ -53,8 +53,8 @@ read_number(FunctionCallInfo fcinfo, int place, const char *name, double most)
 		return -1;
 	x = dp_numeric_to_double(number);
 	if (!(x > 0 && x <= most))
-		dp_bridge_refuse_parameter(psprintf("%s must be above 0 and at most "
-											"%g", name, most),
+		dp_bridge_raise_parameter(psprintf("%s must be above 0 and at most "
+										   "%g", name, most),
 								   "See the comment of dp_smalldb_error.");
 	return x;
 }
@@ -144,9 +144,9 @@ size_of(const dp_synth_smalldb_terms *q, double alpha, uint64 size)
 		status = DP_OK;
 	}
 	if (status != DP_OK)
-		dp_bridge_refuse_parameter("there is no size for this alpha",
-								   "At least 3 queries are needed, and an "
-								   "alpha that is not tiny.");
+		dp_bridge_raise_parameter("there is no size for this alpha",
+								  "At least 3 queries are needed, and an "
+								  "alpha that is not tiny.");
 	return size;
 }
 
@@ -160,13 +160,13 @@ read_question(FunctionCallInfo fcinfo, dp_synth_smalldb_terms *q)
 	q->epsilon = read_number(fcinfo, ARG_EPSILON, "epsilon", 1e12);
 	q->beta = dp_synth_failure(fcinfo, ARG_CONFIDENCE);
 	if (q->dimension > 100000)
-		dp_bridge_refuse_parameter("vc_dimension must be at most 100000",
-								   "A larger one promises nothing.");
+		dp_bridge_raise_parameter("vc_dimension must be at most 100000",
+								  "A larger one promises nothing.");
 	if (q->universe > 0 && q->queries == 0 && q->dimension == 0)
-		dp_bridge_refuse_parameter("queries and vc_dimension must not both "
-								   "be NULL",
-								   "Give the number of queries, or a bound on "
-								   "what they can tell apart.");
+		dp_bridge_raise_parameter("queries and vc_dimension must not both "
+								  "be NULL",
+								  "Give the number of queries, or a bound on "
+								  "what they can tell apart.");
 }
 
 PG_FUNCTION_INFO_V1(dp_synth_sql_smalldb_error);

@@ -119,9 +119,9 @@ size_for_alpha(smalldb *s, Numeric alpha)
 
 	s->alpha = dp_numeric_to_double(alpha);
 	if (!(s->alpha > 0 && s->alpha <= 1))
-		dp_bridge_refuse_parameter("alpha must be above 0 and at most 1",
-								   "It is an error, as a fraction of the "
-								   "rows.");
+		dp_bridge_raise_parameter("alpha must be above 0 and at most 1",
+								  "It is an error, as a fraction of the "
+								  "rows.");
 	s->alpha_digits = dp_numeric_text(alpha);
 	dp_bridge_check_status(dp_smalldb_size((double) s->queries.n, s->alpha,
 										   &size),
@@ -170,9 +170,9 @@ read_alpha(FunctionCallInfo fcinfo, smalldb *s)
 	Numeric		alpha = dp_bridge_number(fcinfo, ARG_ALPHA);
 
 	if (s->queries.n <= 2)
-		dp_bridge_refuse_parameter("dp_smalldb needs at least 3 queries",
-								   "For so few, dp_count with FILTER is more "
-								   "accurate.");
+		dp_bridge_raise_parameter("dp_smalldb needs at least 3 queries",
+								  "For so few, dp_count with FILTER is more "
+								  "accurate.");
 	dp_bridge_check_status(
 		dp_smalldb_shape_make((uint64) s->universe->size,
 							  (uint64) s->queries.n,
@@ -236,10 +236,10 @@ read_n(FunctionCallInfo fcinfo, smalldb *s)
 		return;
 	s->n = PG_GETARG_INT64(ARG_N);
 	if (s->n < 1)
-		dp_bridge_refuse_parameter("n must be at least 1",
-								   "It is the number of rows, if that is "
-								   "public; without it a part of epsilon is "
-								   "spent on a noisy count.");
+		dp_bridge_raise_parameter("n must be at least 1",
+								  "It is the number of rows, if that is "
+								  "public; without it a part of epsilon is "
+								  "spent on a noisy count.");
 }
 
 /* ---- its price ---- */

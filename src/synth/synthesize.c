@@ -50,10 +50,10 @@ read_method(FunctionCallInfo fcinfo, dp_synthesis *s)
 	name = text_to_cstring(PG_GETARG_TEXT_PP(ARG_METHOD));
 	s->weights = strcmp(name, "mwem") == 0;
 	if (!s->weights && strcmp(name, "aim") != 0)
-		dp_bridge_refuse_parameter(psprintf("unknown method \"%s\"", name),
-								   "It is aim (adaptive marginals, Gaussian "
-								   "noise) or mwem (multiplicative weights, "
-								   "pure epsilon).");
+		dp_bridge_raise_parameter(psprintf("unknown method \"%s\"", name),
+								  "It is aim (adaptive marginals, Gaussian "
+								  "noise) or mwem (multiplicative weights, "
+								  "pure epsilon).");
 	if (s->weights && s->universe->size > DP_UNIVERSE_CELLS)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
@@ -113,17 +113,17 @@ read_sizes(FunctionCallInfo fcinfo, dp_synthesis *s)
 {
 	s->rows = PG_ARGISNULL(ARG_ROWS) ? -1 : PG_GETARG_INT64(ARG_ROWS);
 	if (!PG_ARGISNULL(ARG_ROWS) && s->rows < 1)
-		dp_bridge_refuse_parameter("rows must be at least 1",
-								   "Leave it out for about as many rows as "
-								   "there are.");
+		dp_bridge_raise_parameter("rows must be at least 1",
+								  "Leave it out for about as many rows as "
+								  "there are.");
 	check_rows(s, (double) s->rows,
 			   "Ask for fewer, and scale up what you count.");
 	s->n = PG_ARGISNULL(ARG_N) ? -1 : PG_GETARG_INT64(ARG_N);
 	if (!PG_ARGISNULL(ARG_N) && (s->n < 1 || s->n > MOST_ROWS))
-		dp_bridge_refuse_parameter("n must be at least 1 and at most 2^50",
-								   "It is the number of rows, if that is "
-								   "public; without it the number is "
-								   "estimated.");
+		dp_bridge_raise_parameter("n must be at least 1 and at most 2^50",
+								  "It is the number of rows, if that is "
+								  "public; without it the number is "
+								  "estimated.");
 	if (s->rows < 0)
 		check_rows(s, (double) s->n,
 				   "Use rows => 1000000, and scale up what you count.");
@@ -142,10 +142,10 @@ read_delta(FunctionCallInfo fcinfo)
 	if (number == NULL && dp_setting_delta[0] != '\0')
 		number = dp_bridge_text_to_numeric(dp_setting_delta);
 	if (number == NULL)
-		dp_bridge_refuse_parameter("method aim needs a delta",
-								   "Give delta => 1e-9, well below one over "
-								   "the number of people, SET dp_pg.delta, or "
-								   "use method mwem.");
+		dp_bridge_raise_parameter("method aim needs a delta",
+								  "Give delta => 1e-9, well below one over "
+								  "the number of people, SET dp_pg.delta, or "
+								  "use method mwem.");
 	return dp_bridge_check_number(number, "delta", DP_RANGE_INNER,
 								  DP_ROUND_DOWN, "It is a probability, well "
 								  "below one over the number of people; "
@@ -167,9 +167,9 @@ plan_price(FunctionCallInfo fcinfo, dp_synthesis *s)
 	if (s->weights)
 	{
 		if (!PG_ARGISNULL(ARG_DELTA))
-			dp_bridge_refuse_parameter("method mwem takes no delta",
-									   "It is epsilon-differentially "
-									   "private.");
+			dp_bridge_raise_parameter("method mwem takes no delta",
+									  "It is epsilon-differentially "
+									  "private.");
 		s->charge.epsilon = s->epsilon_fixed;
 		dp_bridge_check_status(dp_acct_rho_from_pure(&s->epsilon,
 													 &s->charge.rho),
@@ -185,10 +185,10 @@ plan_price(FunctionCallInfo fcinfo, dp_synthesis *s)
 											&s->rho), "compute a charge");
 	rho = dp_acct_fixed_approx(s->rho);
 	if (!(rho >= LEAST_RHO && rho <= MOST_RHO))
-		dp_bridge_refuse_parameter(rho < LEAST_RHO ?
-								   "epsilon is too small for dp_synthesize" :
-								   "epsilon is too large for dp_synthesize",
-								   "Use an epsilon between 0.001 and 100.");
+		dp_bridge_raise_parameter(rho < LEAST_RHO ?
+								  "epsilon is too small for dp_synthesize" :
+								  "epsilon is too large for dp_synthesize",
+								  "Use an epsilon between 0.001 and 100.");
 	dp_acct_charge_gaussian(dp_ledger_charge_filter(standing),
 							s->epsilon_fixed, s->delta, s->rho, &s->charge);
 }

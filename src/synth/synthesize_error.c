@@ -47,8 +47,8 @@ read_shape(FunctionCallInfo fcinfo, dp_shape *shape)
 	deconstruct_array(PG_GETARG_ARRAYTYPE_P(ARG_SIZES), INT4OID,
 					  sizeof(int32), true, TYPALIGN_INT, &values, &nulls, &n);
 	if (n < 1 || n >= DP_SHAPE_COLUMNS)
-		dp_bridge_refuse_parameter(psprintf("there must be from 1 to %d sizes",
-											DP_SHAPE_COLUMNS - 1),
+		dp_bridge_raise_parameter(psprintf("there must be from 1 to %d sizes",
+										   DP_SHAPE_COLUMNS - 1),
 								   "Give the number of public values of each "
 								   "column.");
 	shape->columns = n;
@@ -56,9 +56,9 @@ read_shape(FunctionCallInfo fcinfo, dp_shape *shape)
 	{
 		shape->size[i] = nulls[i] ? 0 : DatumGetInt32(values[i]);
 		if (shape->size[i] < 1)
-			dp_bridge_refuse_parameter("a size must be at least 1",
-									   "Give the number of public values of "
-									   "each column.");
+			dp_bridge_raise_parameter("a size must be at least 1",
+									  "Give the number of public values of "
+									  "each column.");
 	}
 }
 
@@ -162,12 +162,12 @@ dp_synth_sql_synthesize_error(PG_FUNCTION_ARGS)
 	n = (double) PG_GETARG_INT64(ARG_N);
 	k = PG_GETARG_INT32(ARG_MARGINALS);
 	if (n < 1)
-		dp_bridge_refuse_parameter("n must be at least 1",
-								   "It is the number of rows.");
+		dp_bridge_raise_parameter("n must be at least 1",
+								  "It is the number of rows.");
 	if (k < 1 || k > shape.columns)
-		dp_bridge_refuse_parameter("marginals must be from 1 to the number "
-								   "of columns",
-								   "It is how many columns a marginal has.");
+		dp_bridge_raise_parameter("marginals must be from 1 to the number "
+								  "of columns",
+								  "It is how many columns a marginal has.");
 	epsilon = dp_bridge_epsilon(fcinfo, ARG_EPSILON, &fixed);
 	e = (double) epsilon.num / (double) epsilon.den;
 	beta = dp_synth_failure(fcinfo, ARG_CONFIDENCE);

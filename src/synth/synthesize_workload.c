@@ -88,7 +88,7 @@ dp_synthesis_order(dp_synthesis *s)
 }
 
 static void
-refuse_too_many(const char *what, double found, double most)
+raise_too_many(const char *what, double found, double most)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
@@ -118,11 +118,11 @@ make_tables(dp_synthesis *s, const set_list *all, const set_list *wanted)
 	int			i;
 
 	if (all->n > DP_SYNTHESIZE_TABLES)
-		refuse_too_many("tables", all->n, DP_SYNTHESIZE_TABLES);
+		raise_too_many("tables", all->n, DP_SYNTHESIZE_TABLES);
 	for (i = 0; i < all->n; i++)
 		cells += dp_shape_cells(&s->terms.shape, all->set[i]);
 	if (cells > DP_SYNTHESIZE_CELLS)
-		refuse_too_many("cells", cells, DP_SYNTHESIZE_CELLS);
+		raise_too_many("cells", cells, DP_SYNTHESIZE_CELLS);
 	s->cells = (int64) cells;
 	s->nwanted = wanted->n;
 	s->tables = palloc0(sizeof(dp_generator_table) * all->n);
@@ -151,7 +151,7 @@ close_downwards(dp_synthesis *s, set_list *wanted)
 	for (i = 0; i < wanted->n; i++)
 		parts += ldexp(1, __builtin_popcountll(wanted->set[i]));
 	if (parts > MOST_PARTS)
-		refuse_too_many("parts", parts, MOST_PARTS);
+		raise_too_many("parts", parts, MOST_PARTS);
 	for (i = 0; i < s->terms.shape.columns; i++)
 		add_set(&all, DP_COLUMN(i));
 	for (i = 0; i < wanted->n; i++)
@@ -192,7 +192,7 @@ dp_synthesis_marginals(dp_synthesis *s, int k)
 	for (i = 0; i < k; i++)
 		tables = tables * (n - i) / (i + 1);
 	if (tables > DP_SYNTHESIZE_TABLES)
-		refuse_too_many("tables", tables, DP_SYNTHESIZE_TABLES);
+		raise_too_many("tables", tables, DP_SYNTHESIZE_TABLES);
 	set = k == 64 ? ~(dp_columns) 0 : DP_COLUMN(k) - 1;
 	for (i = 0; i < (int) tables; i++)
 	{

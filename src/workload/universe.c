@@ -17,7 +17,7 @@
 /* ---- from SQL arguments ---- */
 
 static void
-refuse_columns(const char *message)
+raise_columns(const char *message)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -35,11 +35,11 @@ read_columns(ArrayType *array, int *n)
 	int			j;
 
 	if (ARR_NDIM(array) > 1)
-		refuse_columns("columns must be an array of one dimension");
+		raise_columns("columns must be an array of one dimension");
 	deconstruct_array(array, TEXTOID, -1, false, TYPALIGN_INT, &values,
 					  &nulls, n);
 	if (*n == 0)
-		refuse_columns("there are no columns");
+		raise_columns("there are no columns");
 	if (*n > DP_UNIVERSE_AXES)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
@@ -51,7 +51,7 @@ read_columns(ArrayType *array, int *n)
 	for (i = 0; i < *n; i++)
 	{
 		if (nulls[i])
-			refuse_columns("the name of a column is NULL");
+			raise_columns("the name of a column is NULL");
 		names[i] = TextDatumGetCString(values[i]);
 		for (j = 0; j < i; j++)
 			if (strcmp(names[i], names[j]) == 0)

@@ -313,7 +313,13 @@ $rules{'C style'} = sub {
 			$tree, $path,
 			qr/^(?!typedef|struct|enum|union|\#|\s)\w[\w \t*]*[ \t*]
 				(\w+)\([^;{}]*\)\s*\n\{/mx,
-			sub { "the return type of $_[0] is not on its own line" });
+			sub { "the return type of $_[0] is not on its own line" }),
+		  matches($tree, $path, qr/\bfor \((\w+ \**\w+ =)/, sub { "declare \"$_[0]\" at a block's head" });
+		next unless $path =~ /^src/;
+		push @found, matches(
+			$tree, $path,
+			qr/^(?!\s|.*dp_refusal|Datum\b)[^\n]*\n(\w*refuse\w*)\([^;{}]*\)\s*\n\{/m,
+			sub { "$_[0] returns no refusal: what raises is called raise or forbid" });
 	}
 	return @found;
 };

@@ -148,7 +148,9 @@ my %bad = (
 	],
 	'C style' => [
 		[ 'src/mech/answer.c', 'return x;', 'return x; // x' ],
-		[ 'src/mech/answer.c', 'int\nhelper', 'int helper' ]
+		[ 'src/mech/answer.c', 'int\nhelper', 'int helper' ],
+		[ 'src/mech/answer.c', 'return x;', 'for (int i = 0; i < x; i++) return x;' ],
+		[ 'src/mech/answer.c', 'int\nhelper', "int\nrefuse_helper" ]
 	],
 	'tests and expected outputs' => [
 		[ 'test/sql/b.sql', '', "SELECT 2;\n" ],
