@@ -36,7 +36,9 @@ dp_round_scaled(double y)
 		near = (y + magic) - magic;
 	else
 		near = rint(y);
-	return (int64_t) near + (y - near == .5);
+	if (__builtin_expect(y - near == .5, 0))
+		near += 1;				/* exact, as only small numbers have ties */
+	return (int64_t) near;
 }
 
 /*
