@@ -1,6 +1,6 @@
 /*
  * binary.c
- *	  Powers of two as numeric, for grids whose granule is one.
+ *	  Powers of two as numeric, and grids whose granule is one.
  *
  * Everything is exact: 2^-n is 5^n / 10^n, a decimal of n digits.
  */
@@ -13,7 +13,9 @@
 #include "utils/fmgrprotos.h"
 #include "utils/numeric.h"
 
+#include "../mech/dp_round.h"
 #include "dp_bridge.h"
+#include "dp_numeric.h"
 
 /* Exponents with a power_of_two that every numeric operation keeps exact. */
 #define MAX_EXPONENT 1100
@@ -80,4 +82,83 @@ dp_bridge_floor_log2(Numeric x, int *exponent)
 	}
 	*exponent = e;
 	return true;
+}
+
+/* dp_bridge_make_grid: multiples of 2^exponent, |exponent| <= 1100. */
+dp_binary_grid
+dp_bridge_make_grid(int exponent)
+{
+	dp_binary_grid grid;
+
+	grid.exponent = exponent;
+	grid.granule = dp_bridge_power_of_two(exponent);
+	grid.half = dp_bridge_power_of_two(exponent - 1);
+	grid.end = dp_bridge_power_of_two(exponent + DP_GRID_RANGE);
+	return grid;
+}
+
+/* floor(x / granule), and whether that is exact; 22003 above 10^37. */
+static dp_int128
+floor_quotient(const dp_binary_grid *grid, Numeric x, bool *exact)
+{
+	Numeric		quotient = dp_numeric_call2(numeric_div_trunc, x,
+											grid->granule);
+	Numeric		product = dp_numeric_call2(numeric_mul, quotient,
+										   grid->granule);
+	int			order = dp_numeric_compare(product, x);
+	dp_int128	result = 0;
+
+	if (!dp_bridge_numeric_to_int128(quotient, &result))
+		dp_bridge_check_status(DP_E_OVERFLOW, "compute a sensitivity");
+	*exact = order == 0;
+	return order > 0 ? result - 1 : result;
+}
+
+/*
+ * dp_bridge_grid_numeric
+ *	  floor(x / 2^exponent + 1/2) (mech/dp_round.h), clamped to +-2^100; 0 for
+ *	  NaN.  Never fails.
+ */
+dp_int128
+dp_bridge_grid_numeric(const dp_binary_grid *grid, Numeric x)
+{
+	const dp_int128 end = (dp_int128) 1 << DP_GRID_RANGE;
+	bool		exact;
+
+	if (numeric_is_nan(x))
+		return 0;
+	if (dp_numeric_compare(x, grid->end) >= 0)
+		return end;
+	if (dp_numeric_compare(dp_numeric_call1(numeric_uminus, x),
+						   grid->end) >= 0)
+		return -end;
+	return floor_quotient(grid, dp_numeric_call2(numeric_add, x, grid->half),
+						  &exact);
+}
+
+/*
+ * dp_bridge_grid_double
+ *	  The same for a double, exactly: no detour through its decimal digits,
+ *	  which are not quite the number.
+ */
+dp_int128
+dp_bridge_grid_double(const dp_binary_grid *grid, double x)
+{
+	return dp_round_double(x, grid->exponent, DP_GRID_RANGE);
+}
+
+/*
+ * dp_bridge_grid_distance
+ *	  ceil(x / 2^exponent), x > 0: how far apart values at a distance of x can
+ *	  lie.
+ *
+ * Errors: 22003 above 10^37.
+ */
+dp_uint128
+dp_bridge_grid_distance(const dp_binary_grid *grid, Numeric x)
+{
+	bool		exact;
+	dp_int128	floor = floor_quotient(grid, x, &exact);
+
+	return (dp_uint128) floor + (exact ? 0 : 1);
 }

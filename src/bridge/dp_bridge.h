@@ -165,6 +165,23 @@ extern void dp_bridge_scratch_read(void *data, Size length, off_t from);
 extern Numeric dp_bridge_power_of_two(int exponent);
 extern bool dp_bridge_floor_log2(Numeric x, int *exponent);
 
+/* Numbers as multiples of 2^exponent, at most 2^100 of them. */
+typedef struct dp_binary_grid
+{
+	int			exponent;
+	Numeric		granule;		/* 2^exponent */
+	Numeric		half;			/* 2^(exponent - 1) */
+	Numeric		end;			/* 2^(exponent + 100) */
+} dp_binary_grid;
+
+#define DP_GRID_RANGE 100
+
+extern dp_binary_grid dp_bridge_make_grid(int exponent);
+extern dp_int128 dp_bridge_grid_numeric(const dp_binary_grid *grid, Numeric x);
+extern dp_int128 dp_bridge_grid_double(const dp_binary_grid *grid, double x);
+extern dp_uint128 dp_bridge_grid_distance(const dp_binary_grid *grid,
+										  Numeric x);
+
 /* ---- Gaussian noise (noise_variance.c) ---- */
 extern dp_status dp_bridge_gaussian_variance(uint64 sensitivity,
 											 dp_fixed epsilon,

@@ -27,7 +27,7 @@
 /* 2^e and its multiples are doubles, the largest finite one among them */
 #define MIN_EXPONENT (-1070)
 #define MAX_EXPONENT 960
-#define LIMIT ((dp_int128) 1 << DP_PROCEDURE_RANGE)
+#define LIMIT ((dp_int128) 1 << DP_GRID_RANGE)
 #define INT128_MAX ((dp_int128) (~(dp_uint128) 0 >> 1))
 
 static bool
@@ -168,88 +168,34 @@ dp_procedure_lattice(const dp_procedure_price *price,
 	dp_rational count = {(dp_uint128) together, 1};
 	bool		integers = is_integer_type(input->type);
 	dp_lattice	lattice;
+	int			exponent = 0;
 
 	if (!is_number_type(input->type))
 		raise_type("value", input->type);
-	lattice.type = input->type;
 	if (granule != NULL)
-		lattice.exponent = given_exponent(granule, integers);
-	else if (integers)
-		lattice.exponent = 0;
-	else
+		exponent = given_exponent(granule, integers);
+	else if (!integers)
 	{
-		if (!dp_bridge_floor_log2(price->sensitivity, &lattice.exponent))
+		if (!dp_bridge_floor_log2(price->sensitivity, &exponent))
 			elog(ERROR, "sensitivity is out of range");
-		lattice.exponent -= RESOLUTION + ceil_log2(&price->epsilon) +
+		exponent -= RESOLUTION + ceil_log2(&price->epsilon) +
 			ceil_log2(&count);
 	}
-	if (lattice.exponent < MIN_EXPONENT)
+	if (exponent < MIN_EXPONENT)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("sensitivity is too small"),
 				 errhint("Change the unit of the value.")));
-	lattice.exact = integers && lattice.exponent == 0;
-	lattice.granule = dp_bridge_power_of_two(lattice.exponent);
+	lattice.type = input->type;
+	lattice.exact = integers && exponent == 0;
+	lattice.grid = dp_bridge_make_grid(exponent);
 	return lattice;
-}
-
-/* floor(x / y) for y > 0; the caller has seen to it that it fits. */
-static dp_int128
-floor_quotient(Numeric x, Numeric y, bool *exact)
-{
-	Numeric		quotient = dp_numeric_call2(numeric_div_trunc, x, y);
-	dp_int128	result = 0;
-	Numeric		product = dp_numeric_call2(numeric_mul, quotient, y);
-	int			order = dp_numeric_compare(product, x);
-
-	if (!dp_bridge_numeric_to_int128(quotient, &result))
-		dp_bridge_check_status(DP_E_OVERFLOW, "compute a sensitivity");
-	if (order > 0)
-		result--;
-	if (exact != NULL)
-		*exact = order == 0;
-	return result;
-}
-
-/*
- * dp_procedure_sensitivity
- *	  ceil(sensitivity / 2^exponent).
- *
- * Errors: 22003 above 10^37.
- */
-dp_uint128
-dp_procedure_sensitivity(const dp_procedure_price *price, int exponent)
-{
-	bool		exact;
-	dp_int128	floor = floor_quotient(price->sensitivity,
-									   dp_bridge_power_of_two(exponent),
-									   &exact);
-
-	return (dp_uint128) floor + (exact ? 0 : 1);
 }
 
 static dp_int128
 clamp(dp_int128 x)
 {
 	return x > LIMIT ? LIMIT : x < -LIMIT ? -LIMIT : x;
-}
-
-static dp_int128
-granules_of_numeric(Numeric x, const dp_lattice *lattice)
-{
-	Numeric		bound;
-	Numeric		half;
-
-	if (numeric_is_nan(x))
-		return 0;
-	bound = dp_bridge_power_of_two(lattice->exponent + DP_PROCEDURE_RANGE);
-	if (dp_numeric_compare(x, bound) >= 0)
-		return LIMIT;
-	if (dp_numeric_compare(x, dp_numeric_call1(numeric_uminus, bound)) <= 0)
-		return -LIMIT;
-	half = dp_bridge_power_of_two(lattice->exponent - 1);
-	return floor_quotient(dp_numeric_call2(numeric_add, x, half),
-						  lattice->granule, NULL);
 }
 
 /*
@@ -260,39 +206,31 @@ granules_of_numeric(Numeric x, const dp_lattice *lattice)
 dp_int128
 dp_procedure_granules(const dp_lattice *lattice, Datum value, bool isnull)
 {
-	dp_int128	granules = 0;
+	const dp_binary_grid *grid = &lattice->grid;
 
 	if (isnull)
 		return 0;
 	switch (lattice->type)
 	{
 		case INT2OID:
-			granules = dp_round_integer(DatumGetInt16(value),
-										lattice->exponent);
-			break;
+			return clamp(dp_round_integer(DatumGetInt16(value),
+										  grid->exponent));
 		case INT4OID:
-			granules = dp_round_integer(DatumGetInt32(value),
-										lattice->exponent);
-			break;
+			return clamp(dp_round_integer(DatumGetInt32(value),
+										  grid->exponent));
 		case INT8OID:
-			granules = dp_round_integer(DatumGetInt64(value),
-										lattice->exponent);
-			break;
+			return clamp(dp_round_integer(DatumGetInt64(value),
+										  grid->exponent));
 		case FLOAT4OID:
-			granules = dp_round_double(DatumGetFloat4(value),
-									   lattice->exponent, DP_PROCEDURE_RANGE);
-			break;
+			return dp_bridge_grid_double(grid, DatumGetFloat4(value));
 		case FLOAT8OID:
-			granules = dp_round_double(DatumGetFloat8(value),
-									   lattice->exponent, DP_PROCEDURE_RANGE);
-			break;
+			return dp_bridge_grid_double(grid, DatumGetFloat8(value));
 		case NUMERICOID:
-			granules = granules_of_numeric(DatumGetNumeric(value), lattice);
-			break;
+			return dp_bridge_grid_numeric(grid, DatumGetNumeric(value));
 		default:
 			elog(ERROR, "unexpected type %u", lattice->type);
 	}
-	return clamp(granules);
+	return 0;
 }
 
 /* dp_procedure_add: value + noise, ending at the ends of 128 bits. */
@@ -351,7 +289,7 @@ finite_double(dp_int128 granules, int exponent, double largest)
 Datum
 dp_procedure_value(const dp_lattice *lattice, dp_int128 granules)
 {
-	int			exponent = lattice->exponent;
+	int			exponent = lattice->grid.exponent;
 
 	switch (lattice->type)
 	{
@@ -376,7 +314,7 @@ dp_procedure_value(const dp_lattice *lattice, dp_int128 granules)
 			return NumericGetDatum(
 				dp_numeric_call2(numeric_mul,
 								 dp_bridge_int128_to_numeric(granules),
-								 lattice->granule));
+								 lattice->grid.granule));
 		default:
 			elog(ERROR, "unexpected type %u", lattice->type);
 	}

@@ -94,7 +94,7 @@ dp_procedure_sql_laplace(PG_FUNCTION_ARGS)
 	dp_procedure_read_value(fcinfo, 0, "value", &input);
 	lattice = dp_procedure_lattice(&price, &input, input.n,
 								   dp_bridge_number(fcinfo, 4));
-	sensitivity = dp_procedure_sensitivity(&price, lattice.exponent) +
+	sensitivity = dp_bridge_grid_distance(&lattice.grid, price.sensitivity) +
 		(lattice.exact ? 0 : (dp_uint128) (input.n - 1));
 	law.gaussian = false;
 	dp_bridge_check_status(dp_mech_scale_make(sensitivity, &price.epsilon,
@@ -171,13 +171,15 @@ static uint64
 gaussian_sensitivity(const dp_procedure_price *price, int n,
 					 const dp_lattice *lattice, int *parts)
 {
+	dp_binary_grid grid;
 	dp_uint128	sensitivity;
 	int			size = 0;
 
 	(void) dp_bridge_floor_log2(price->sensitivity, &size);
 	*parts = lattice->exact && n > 1 && size < 60 - SUBGRANULE ? SUBGRANULE :
 		0;
-	sensitivity = dp_procedure_sensitivity(price, lattice->exponent - *parts);
+	grid = dp_bridge_make_grid(lattice->grid.exponent - *parts);
+	sensitivity = dp_bridge_grid_distance(&grid, price->sensitivity);
 	if (!lattice->exact && n > 1)
 		sensitivity += ceil_root(n);
 	if (sensitivity >= MAX_SENSITIVITY)

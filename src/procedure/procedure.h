@@ -17,9 +17,6 @@
 
 #include "../ledger/dp_ledger.h"
 
-/* Values are read as at most 2^100 granules; no noise has a larger scale. */
-#define DP_PROCEDURE_RANGE 100
-
 /* The price of a call and the standing of the role that is asked to pay it. */
 typedef struct dp_procedure_price
 {
@@ -52,9 +49,8 @@ typedef struct dp_procedure_input
 typedef struct dp_lattice
 {
 	Oid			type;
-	int			exponent;
 	bool		exact;			/* every value of the type lies on it */
-	Numeric		granule;		/* 2^exponent */
+	dp_binary_grid grid;
 } dp_lattice;
 
 /* request.c */
@@ -75,8 +71,6 @@ extern void dp_procedure_read_array(FunctionCallInfo fcinfo, int place,
 extern dp_lattice dp_procedure_lattice(const dp_procedure_price *price,
 									   const dp_procedure_input *input,
 									   int together, Numeric granule);
-extern dp_uint128 dp_procedure_sensitivity(const dp_procedure_price *price,
-										   int exponent);
 extern dp_int128 dp_procedure_granules(const dp_lattice *lattice, Datum value,
 									   bool isnull);
 extern dp_int128 dp_procedure_add(dp_int128 value, dp_int128 noise);

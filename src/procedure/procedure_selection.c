@@ -170,7 +170,8 @@ choose(FunctionCallInfo fcinfo, choice kind, bool monotone)
 				 errhint("Give one utility for each candidate.")));
 	lattice = dp_procedure_lattice(&price, &utilities, 1, NULL);
 	s.kind = kind;
-	prepare(&s, &price, dp_procedure_sensitivity(&price, lattice.exponent),
+	prepare(&s, &price,
+			dp_bridge_grid_distance(&lattice.grid, price.sensitivity),
 			monotone);
 	scores = palloc(sizeof(dp_int128) * utilities.n);
 	order = palloc(sizeof(size_t) * utilities.n);

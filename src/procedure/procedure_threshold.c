@@ -44,7 +44,6 @@ read_threshold(FunctionCallInfo fcinfo, int place, const dp_lattice *lattice,
 			   int64 offset)
 {
 	Numeric		threshold = dp_bridge_number(fcinfo, place);
-	dp_lattice	numbers = *lattice;
 
 	dp_bridge_require_argument(fcinfo, place, "threshold",
 							   "Give one in the unit of the values.");
@@ -55,9 +54,7 @@ read_threshold(FunctionCallInfo fcinfo, int place, const dp_lattice *lattice,
 				 errhint("Give one in the unit of the values.")));
 	if (lattice->exact)
 		threshold = dp_numeric_call1(numeric_ceil, threshold);
-	numbers.type = NUMERICOID;
-	return dp_procedure_granules(&numbers, NumericGetDatum(threshold),
-								 false) + offset;
+	return dp_bridge_grid_numeric(&lattice->grid, threshold) + offset;
 }
 
 /*
@@ -142,7 +139,7 @@ dp_procedure_sql_threshold(PG_FUNCTION_ARGS)
 	monotone = read_monotone(fcinfo, 5, &price);
 	dp_procedure_read_array(fcinfo, 0, "values", &input);
 	lattice = dp_procedure_lattice(&price, &input, 1, NULL);
-	prepare(&price, dp_procedure_sensitivity(&price, lattice.exponent),
+	prepare(&price, dp_bridge_grid_distance(&lattice.grid, price.sensitivity),
 			input.n, monotone, dp_bridge_sparse_method(fcinfo, 6), &plan,
 			&law);
 	threshold = read_threshold(fcinfo, 1, &lattice, plan.offset);

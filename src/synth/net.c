@@ -30,7 +30,7 @@ typedef struct net
 	dp_reading *reading;		/* NULL: an owner's values */
 	int64		fingerprint;
 	List	   *texts;			/* predicates; NIL: an owner's values */
-	dp_net_grid grid;
+	dp_binary_grid grid;
 	dp_uint128	sensitivity;	/* in granules */
 	dp_rational epsilon;
 	dp_charge	charge;
@@ -179,7 +179,7 @@ dp_synth_sql_net(PG_FUNCTION_ARGS)
 	s.dataset = s.reading->dataset;
 	s.standing = s.reading->standing;
 	s.fingerprint = s.reading->fingerprint;
-	s.grid = dp_net_grid_make(0);
+	s.grid = dp_bridge_make_grid(0);
 	s.sensitivity = s.reading->sensitivity;
 	plan_price(fcinfo, &s, 3);
 	read_candidates(fcinfo, &s, 1, 4, (int) s.reading->ncounts);
@@ -282,8 +282,8 @@ dp_synth_sql_net_values(PG_FUNCTION_ARGS)
 	pay(&s);
 	for (i = 0; i < n; i++)
 		truths[i] = nulls[i] ? 0 : floats ?
-			dp_net_granules_of_double(&s.grid, DatumGetFloat8(values[i])) :
-			dp_net_granules(&s.grid, DatumGetNumeric(values[i]));
+			dp_bridge_grid_double(&s.grid, DatumGetFloat8(values[i])) :
+			dp_bridge_grid_numeric(&s.grid, DatumGetNumeric(values[i]));
 	chosen = choose(&s, truths);
 	explicit_bzero(truths, sizeof(dp_int128) * n);
 	give(fcinfo, &s, chosen);

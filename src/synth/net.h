@@ -12,17 +12,6 @@
 
 #define NET_CANDIDATES (INT64CONST(1) << 24)
 
-/*
- * Numbers are read as multiples of 2^exponent, at most 2^100 of them.
- */
-typedef struct dp_net_grid
-{
-	int			exponent;
-	Numeric		inverse;		/* 2^-exponent */
-	Numeric		half;
-	Numeric		end;			/* 2^(100 + exponent) */
-} dp_net_grid;
-
 /* The user's candidates, read once: rows of (answers, wanted columns). */
 typedef struct dp_net_candidates
 {
@@ -35,11 +24,8 @@ typedef struct dp_net_candidates
 } dp_net_candidates;
 
 /* net_grid.c */
-extern dp_net_grid dp_net_grid_make(int exponent);
-extern dp_net_grid dp_net_grid_for(Numeric sensitivity,
-								   dp_uint128 *granules);
-extern dp_int128 dp_net_granules(const dp_net_grid *grid, Numeric x);
-extern dp_int128 dp_net_granules_of_double(const dp_net_grid *grid, double x);
+extern dp_binary_grid dp_net_grid_for(Numeric sensitivity,
+									  dp_uint128 *granules);
 
 /* net_candidates.c */
 extern void dp_net_read_candidates(dp_net_candidates *out, Oid relid,
@@ -55,7 +41,7 @@ extern void dp_net_put(const dp_net_candidates *candidates, int64 chosen,
 typedef struct dp_net_answers
 {
 	const dp_net_candidates *candidates;
-	const dp_net_grid *grid;
+	const dp_binary_grid *grid;
 	TupleTableSlot *slot;
 	MemoryContext context;		/* of one row */
 	int64		room;			/* candidates of a piece */
@@ -64,7 +50,7 @@ typedef struct dp_net_answers
 
 extern void dp_net_answers_begin(dp_net_answers *answers,
 								 const dp_net_candidates *candidates,
-								 const dp_net_grid *grid);
+								 const dp_binary_grid *grid);
 extern const void *dp_net_answers_next(void *context, Size *size);
 extern void dp_net_answers_end(dp_net_answers *answers);
 

@@ -222,7 +222,7 @@ dp_net_read_candidates(dp_net_candidates *out, Oid relid,
 void
 dp_net_answers_begin(dp_net_answers *answers,
 					 const dp_net_candidates *candidates,
-					 const dp_net_grid *grid)
+					 const dp_binary_grid *grid)
 {
 	Size		one = sizeof(dp_int128) * candidates->queries;
 
@@ -257,7 +257,8 @@ next_candidate(dp_net_answers *answers, dp_int128 *out)
 	if (n != c->queries)
 		elog(ERROR, "candidate has changed");
 	for (i = 0; i < n; i++)
-		out[i] = dp_net_granules(answers->grid, DatumGetNumeric(values[i]));
+		out[i] = dp_bridge_grid_numeric(answers->grid,
+										DatumGetNumeric(values[i]));
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(answers->context);
 	return true;
