@@ -189,6 +189,24 @@ dp_bridge_require_aggregate(FunctionCallInfo fcinfo, MemoryContext *context)
 						"aggregate")));
 }
 
+/* dp_bridge_forbid_input: 0A000; `type` has no values of a user's own. */
+void
+dp_bridge_forbid_input(const char *type)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("cannot accept a value of type %s", type)));
+}
+
+/* dp_bridge_forbid_output: 0A000; values of `type` are exact, so private. */
+void
+dp_bridge_forbid_output(const char *type)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("cannot display a value of type %s", type)));
+}
+
 /*
  * dp_bridge_check_call_site
  *	  Once per call site of a function whose state is updated in place: it is

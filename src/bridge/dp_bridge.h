@@ -146,6 +146,8 @@ extern dp_fixed dp_bridge_failure(FunctionCallInfo fcinfo, int place,
 								  const char *promise);
 extern void dp_bridge_require_aggregate(FunctionCallInfo fcinfo,
 										MemoryContext *context);
+pg_noreturn extern void dp_bridge_forbid_input(const char *type);
+pg_noreturn extern void dp_bridge_forbid_output(const char *type);
 extern void dp_bridge_check_call_site(FunctionCallInfo fcinfo, bool ours,
 									  const char *aggregate,
 									  const char *hint);

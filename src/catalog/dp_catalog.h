@@ -1,7 +1,7 @@
 /*
  * dp_catalog.h
  *	  Public interface of the catalog folder: what the extension has in the
- *	  catalogs of the database, its types and aggregates.
+ *	  catalogs of the database, its types, functions and aggregates.
  *
  * Include postgres.h first.
  */
@@ -38,6 +38,8 @@ extern bool dp_catalog_has_aggregate(Node *node);
 
 /* ---- objects (object.c) ---- */
 extern Oid	dp_catalog_type(const char *name);
+extern Oid	dp_catalog_function(const char *name, int nargs,
+								const Oid *types);
 extern bool dp_catalog_visible_to(HeapTuple tuple, Snapshot snapshot);
 
 #endif							/* DP_CATALOG_H */

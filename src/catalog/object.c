@@ -1,12 +1,14 @@
 /*
  * object.c
- *	  Objects in the catalogs: the extension's types, and how old a row is.
+ *	  Objects in the catalogs: the extension's types and functions, and how
+ *	  old a row is.
  */
 #include "postgres.h"
 
 #include "access/htup_details.h"
 #include "access/transam.h"
 #include "access/xact.h"
+#include "parser/parse_func.h"
 #include "utils/snapmgr.h"
 #include "utils/syscache.h"
 
@@ -24,6 +26,15 @@ dp_catalog_type(const char *name)
 	if (!OidIsValid(type))
 		elog(ERROR, "type dp_pg.%s not found", name);
 	return type;
+}
+
+/* dp_catalog_function: OID of a function or aggregate of the schema dp_pg. */
+Oid
+dp_catalog_function(const char *name, int nargs, const Oid *types)
+{
+	return LookupFuncName(list_make2(makeString("dp_pg"),
+									 makeString(pstrdup(name))),
+						  nargs, types, false);
 }
 
 /*

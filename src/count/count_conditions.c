@@ -12,7 +12,6 @@
 #include "fmgr.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
-#include "parser/parse_func.h"
 
 #include "dp_count.h"
 
@@ -85,10 +84,7 @@ Datum
 dp_conditions_state_in(PG_FUNCTION_ARGS)
 {
 	if (PG_GETARG_CSTRING(0)[0] != '\0')
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("cannot accept a value of type %s",
-						"dp_pg.condition_counts")));
+		dp_bridge_forbid_input("dp_pg.condition_counts");
 	PG_RETURN_POINTER(palloc0(sizeof(dp_condition_counts)));
 }
 
@@ -96,11 +92,7 @@ dp_conditions_state_in(PG_FUNCTION_ARGS)
 Datum
 dp_conditions_state_out(PG_FUNCTION_ARGS)
 {
-	ereport(ERROR,
-			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-			 errmsg("cannot display a value of type %s",
-					"dp_pg.condition_counts")));
-	PG_RETURN_NULL();
+	dp_bridge_forbid_output("dp_pg.condition_counts");
 }
 
 /* ---- in the inner query ---- */
@@ -110,9 +102,7 @@ counts_function(void)
 {
 	Oid			any = ANYOID;
 
-	return LookupFuncName(list_make2(makeString("dp_pg"),
-									 makeString("count_conditions")),
-						  1, &any, false);
+	return dp_catalog_function("count_conditions", 1, &any);
 }
 
 /*

@@ -18,7 +18,6 @@
 #include "catalog/pg_type.h"
 #include "fmgr.h"
 #include "nodes/makefuncs.h"
-#include "parser/parse_func.h"
 
 #include "dp_count.h"
 
@@ -308,9 +307,7 @@ dp_counted_native(const Aggref *asked, const Const *spec, List *columns)
 
 	types[0] = spec->consttype;
 	types[1] = ANYOID;
-	function = LookupFuncName(list_make2(makeString("dp_pg"),
-										 makeString("count_tables")),
-							  2, types, false);
+	function = dp_catalog_function("count_tables", 2, types);
 	return dp_count_native(asked, function, dp_catalog_type("tally_state"),
 						   lcons((void *) spec, list_copy(columns)));
 }

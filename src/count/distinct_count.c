@@ -21,8 +21,6 @@
 #include "catalog/pg_collation.h"
 #include "catalog/pg_type.h"
 #include "fmgr.h"
-#include "nodes/makefuncs.h"
-#include "parser/parse_func.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
@@ -114,8 +112,7 @@ dp_distinct_add(PG_FUNCTION_ARGS)
 		site = make_site(fcinfo);
 	if (PG_ARGISNULL(0))
 	{
-		if (!AggCheckCallContext(fcinfo, &context))
-			elog(ERROR, "not an aggregate");
+		dp_bridge_require_aggregate(fcinfo, &context);
 		state = MemoryContextAllocZero(context, sizeof(distinct_state));
 		state->site = site;
 		dp_digest_set_own(site->set, &state->owner);
@@ -191,11 +188,8 @@ hash_function(Oid type)
 Aggref *
 dp_count_distinct(const Aggref *asked, Oid type, int collections)
 {
-	TargetEntry *argument = linitial(asked->args);
 	Oid			hash = hash_function(type);
 	distinct_spec *spec = palloc0(sizeof(distinct_spec));
-	Oid			types[2] = {ANYELEMENTOID, InvalidOid};
-	Const	   *constant;
 
 	if (!OidIsValid(hash))
 		ereport(ERROR,
@@ -216,12 +210,8 @@ dp_count_distinct(const Aggref *asked, Oid type, int collections)
 	spec->hash = hash;
 	spec->varlena = get_typlen(type) == -1;
 	spec->memory = (int64) (MEMORY / collections);
-	constant = dp_tally_spec_const(spec, sizeof(distinct_spec));
-	types[1] = constant->consttype;
-	return dp_count_native(asked,
-						   LookupFuncName(
-							   list_make2(makeString("dp_pg"),
-										  makeString("distinct_count")),
-							   2, types, false),
-						   INT8OID, list_make2(argument->expr, constant));
+	return linitial(dp_count_exact(asked, "distinct_count", ANYELEMENTOID,
+								   dp_tally_spec_const(spec,
+													   sizeof(*spec)),
+								   INT8OID));
 }

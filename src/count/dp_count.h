@@ -62,6 +62,8 @@ extern Numeric dp_count_grid_value(const dp_grid *grid, dp_int128 granules);
 /* ---- native.c ---- */
 extern Aggref *dp_count_native(const Aggref *asked, Oid function,
 							   Oid result_type, List *arguments);
+extern List *dp_count_exact(const Aggref *asked, const char *aggregate,
+							Oid type, const Const *spec, Oid result_type);
 extern List *dp_count_tally(const Aggref *asked, const char *aggregate,
 							const Const *spec);
 
@@ -71,8 +73,6 @@ extern List *dp_count_bounded_sum(const Aggref *asked, Oid type,
 extern void dp_count_load_sum(const Datum *values, const bool *nulls,
 								dp_cell *rows, dp_cell *sum);
 extern Const *dp_count_sum_spec(const dp_grid *grid);
-extern Oid	dp_count_sum_function(Oid argument_type);
-extern Oid	dp_count_sum_type(void);
 
 /* ---- distinct_count.c ---- */
 extern Aggref *dp_count_distinct(const Aggref *asked, Oid type,

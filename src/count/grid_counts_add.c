@@ -3,21 +3,16 @@
  *	  dp_pg.grid_counts(x, spec) as PostgreSQL calls it: one transition for
  *	  each type, and the steps of parallel plans.
  *
- * A row counts at clamp(floor(x / granule + 1/2)); NULL and NaN count nowhere,
- * infinities clamp.  What a row adds depends on the row alone.  The functions
- * are not strict, because the executor's test of all arguments costs more
- * than ours of one.
+ * A row counts at clamp(floor(x / granule + 1/2)).
  */
 #include "postgres.h"
 
 #include "catalog/pg_type.h"
-#include "nodes/makefuncs.h"
-#include "parser/parse_func.h"
 #include "utils/date.h"
 #include "utils/timestamp.h"
 
-#include "dp_granule.h"
 #include "grid_counts.h"
+#include "transitions.h"
 
 static pg_noinline void
 check_call_site(FunctionCallInfo fcinfo)
@@ -26,25 +21,15 @@ check_call_site(FunctionCallInfo fcinfo)
 							  "Use dp_quantile or dp_median.");
 }
 
-static inline const dp_sum_spec *
-spec_argument(FunctionCallInfo fcinfo)
-{
-	if (unlikely(fcinfo->flinfo->fn_extra == NULL))
-		check_call_site(fcinfo);
-	return (const dp_sum_spec *) PG_GETARG_POINTER(2);
-}
-
 static pg_noinline dp_grid_counts *
 first_state(FunctionCallInfo fcinfo, const dp_sum_spec *spec)
 {
 	MemoryContext context;
 
-	if (!AggCheckCallContext(fcinfo, &context))
-		elog(ERROR, "counting outside an aggregate");
+	dp_bridge_require_aggregate(fcinfo, &context);
 	return dp_counts_new(context, (uint32) (spec->high - spec->low + 1));
 }
 
-/* Counts one row; answers the state. */
 static inline Datum
 count_row(FunctionCallInfo fcinfo, const dp_sum_spec *spec, int64 granules)
 {
@@ -63,7 +48,6 @@ count_row(FunctionCallInfo fcinfo, const dp_sum_spec *spec, int64 granules)
 	PG_RETURN_POINTER(state);
 }
 
-/* The state as it is: the row counts nowhere. */
 static inline Datum
 skip_row(FunctionCallInfo fcinfo)
 {
@@ -72,86 +56,18 @@ skip_row(FunctionCallInfo fcinfo)
 	return PG_GETARG_DATUM(0);
 }
 
-PG_FUNCTION_INFO_V1(dp_counts_add_int2);
-PG_FUNCTION_INFO_V1(dp_counts_add_int4);
-PG_FUNCTION_INFO_V1(dp_counts_add_int8);
-PG_FUNCTION_INFO_V1(dp_counts_add_float4);
-PG_FUNCTION_INFO_V1(dp_counts_add_float8);
-PG_FUNCTION_INFO_V1(dp_counts_add_numeric);
-PG_FUNCTION_INFO_V1(dp_counts_add_date);
-PG_FUNCTION_INFO_V1(dp_counts_add_timestamp);
-PG_FUNCTION_INFO_V1(dp_counts_combine);
-PG_FUNCTION_INFO_V1(dp_counts_save);
-PG_FUNCTION_INFO_V1(dp_counts_load);
-
 /*
  * dp_counts_add_*: transition functions (state, x, spec) -> state, in place.
  * Infinite dates and timestamps are the least and greatest integers, and so
  * clamp.
  */
-#define ADD_INTEGER(name, get) \
-	Datum \
-	name(PG_FUNCTION_ARGS) \
-	{ \
-		const dp_sum_spec *spec = spec_argument(fcinfo); \
-		\
-		if (PG_ARGISNULL(1)) \
-			return skip_row(fcinfo); \
-		return count_row(fcinfo, spec, granules_of_integer(spec, get(1))); \
-	}
+DP_NUMBER_TRANSITIONS(dp_counts_add)
+DP_INTEGER_TRANSITION(dp_counts_add_date, PG_GETARG_DATEADT)
+DP_INTEGER_TRANSITION(dp_counts_add_timestamp, PG_GETARG_TIMESTAMP)
 
-#define ADD_FLOAT(name, get) \
-	Datum \
-	name(PG_FUNCTION_ARGS) \
-	{ \
-		const dp_sum_spec *spec = spec_argument(fcinfo); \
-		\
-		if (PG_ARGISNULL(1) || isnan(get(1))) \
-			return skip_row(fcinfo); \
-		return count_row(fcinfo, spec, granules_of_float(spec, get(1))); \
-	}
-
-ADD_INTEGER(dp_counts_add_int2, PG_GETARG_INT16)
-ADD_INTEGER(dp_counts_add_int4, PG_GETARG_INT32)
-ADD_INTEGER(dp_counts_add_int8, PG_GETARG_INT64)
-ADD_INTEGER(dp_counts_add_date, PG_GETARG_DATEADT)
-ADD_INTEGER(dp_counts_add_timestamp, PG_GETARG_TIMESTAMP)
-ADD_FLOAT(dp_counts_add_float4, PG_GETARG_FLOAT4)
-ADD_FLOAT(dp_counts_add_float8, PG_GETARG_FLOAT8)
-
-static const dp_numeric_bounds *
-bounds_of(FunctionCallInfo fcinfo)
-{
-	dp_numeric_bounds *cached = fcinfo->flinfo->fn_extra;
-	MemoryContext old;
-
-	if (likely(cached != NULL))
-		return cached;
-	check_call_site(fcinfo);
-	fcinfo->flinfo->fn_extra = NULL;
-	old = MemoryContextSwitchTo(fcinfo->flinfo->fn_mcxt);
-	cached = palloc(sizeof(dp_numeric_bounds));
-	*cached = numeric_bounds((dp_sum_spec *) PG_GETARG_POINTER(2));
-	fcinfo->flinfo->fn_extra = cached;
-	MemoryContextSwitchTo(old);
-	return cached;
-}
-
-/* dp_counts_add_numeric: the same for numeric. */
-Datum
-dp_counts_add_numeric(PG_FUNCTION_ARGS)
-{
-	const dp_numeric_bounds *bounds = bounds_of(fcinfo);
-	const dp_sum_spec *spec = (const dp_sum_spec *) PG_GETARG_POINTER(2);
-	Numeric		x;
-
-	if (PG_ARGISNULL(1))
-		return skip_row(fcinfo);
-	x = PG_GETARG_NUMERIC(1);
-	if (numeric_is_nan(x))
-		return skip_row(fcinfo);
-	return count_row(fcinfo, spec, granules_of_numeric(spec, bounds, x));
-}
+PG_FUNCTION_INFO_V1(dp_counts_combine);
+PG_FUNCTION_INFO_V1(dp_counts_save);
+PG_FUNCTION_INFO_V1(dp_counts_load);
 
 /*
  * dp_counts_combine: counts add; used by parallel and partitionwise plans.
@@ -196,16 +112,6 @@ dp_counts_load(PG_FUNCTION_ARGS)
 List *
 dp_counts_inner(const Aggref *asked, Oid type, const dp_grid *grid)
 {
-	TargetEntry *argument = linitial(asked->args);
-	Const	   *spec = dp_count_sum_spec(grid);
-	Oid			types[2];
-	Oid			function;
-
-	types[0] = type;
-	types[1] = spec->consttype;
-	function = LookupFuncName(list_make2(makeString("dp_pg"),
-										 makeString("grid_counts")),
-							  2, types, false);
-	return list_make1(dp_count_native(asked, function, BYTEAOID,
-									  list_make2(argument->expr, spec)));
+	return dp_count_exact(asked, "grid_counts", type, dp_count_sum_spec(grid),
+						  BYTEAOID);
 }

@@ -8,7 +8,6 @@
 #include "catalog/pg_type.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
-#include "parser/parse_func.h"
 
 #include "dp_count.h"
 
@@ -49,23 +48,27 @@ dp_count_native(const Aggref *asked, Oid function, Oid result_type,
 }
 
 /*
- * dp_count_tally
- *	  An exact aggregate of the argument: dp_pg.<aggregate>(argument, spec).
+ * dp_count_exact
+ *	  dp_pg.<aggregate>(argument, spec), declared for `type`, of this result.
  */
+List *
+dp_count_exact(const Aggref *asked, const char *aggregate, Oid type,
+			   const Const *spec, Oid result_type)
+{
+	TargetEntry *argument = linitial(asked->args);
+	Oid			types[2] = {type, spec->consttype};
+
+	return list_make1(dp_count_native(asked,
+									  dp_catalog_function(aggregate, 2, types),
+									  result_type,
+									  list_make2(argument->expr,
+												 (void *) spec)));
+}
+
+/* dp_count_tally: dp_count_exact for an aggregate of any type. */
 List *
 dp_count_tally(const Aggref *asked, const char *aggregate, const Const *spec)
 {
-	TargetEntry *argument = linitial(asked->args);
-	Oid			types[2];
-	Oid			function;
-
-	types[0] = ANYELEMENTOID;
-	types[1] = spec->consttype;
-	function = LookupFuncName(list_make2(makeString("dp_pg"),
-										 makeString(pstrdup(aggregate))),
-							  2, types, false);
-	return list_make1(dp_count_native(asked, function,
-									  dp_catalog_type("tally_state"),
-									  list_make2(argument->expr,
-												 (void *) spec)));
+	return dp_count_exact(asked, aggregate, ANYELEMENTOID, spec,
+						  dp_catalog_type("tally_state"));
 }

@@ -8,15 +8,9 @@
  */
 #include "postgres.h"
 
-#include <math.h>
-
-#include "catalog/pg_type.h"
 #include "fmgr.h"
-#include "nodes/makefuncs.h"
-#include "parser/parse_func.h"
-#include "utils/numeric.h"
 
-#include "dp_granule.h"
+#include "transitions.h"
 
 /* 128-bit numbers as two words, low one first: types align to 8 bytes. */
 typedef struct dp_square_state
@@ -35,16 +29,6 @@ add_wide(uint64 *to, uint64 low, uint64 high)
 	to[1] += high + (to[0] < before ? 1 : 0);
 }
 
-static inline void
-add_granules(dp_square_state *state, const dp_sum_spec *spec, int64 granules)
-{
-	uint64		k = (uint64) granules - (uint64) spec->low;
-
-	add_wide(state->sum, k, 0);
-	add_wide(state->squares, k * k, 0);
-	state->rows++;
-}
-
 static pg_noinline void
 check_call_site(FunctionCallInfo fcinfo)
 {
@@ -61,113 +45,40 @@ check_call_site(FunctionCallInfo fcinfo)
 		elog(ERROR, "grid of a variance is too wide");
 }
 
-static inline dp_square_state *
-state_argument(FunctionCallInfo fcinfo)
+static inline Datum
+skip_row(FunctionCallInfo fcinfo)
 {
-	if (unlikely(fcinfo->flinfo->fn_extra == NULL))
-		check_call_site(fcinfo);
-	return (dp_square_state *) PG_GETARG_POINTER(0);
+	return PG_GETARG_DATUM(0);
 }
 
-PG_FUNCTION_INFO_V1(dp_square_add_int2);
-PG_FUNCTION_INFO_V1(dp_square_add_int4);
-PG_FUNCTION_INFO_V1(dp_square_add_int8);
-PG_FUNCTION_INFO_V1(dp_square_add_float4);
-PG_FUNCTION_INFO_V1(dp_square_add_float8);
-PG_FUNCTION_INFO_V1(dp_square_add_numeric);
+static inline Datum
+count_row(FunctionCallInfo fcinfo, const dp_sum_spec *spec, int64 granules)
+{
+	dp_square_state *state = (dp_square_state *) PG_GETARG_POINTER(0);
+	uint64		k = (uint64) granules - (uint64) spec->low;
+
+	add_wide(state->sum, k, 0);
+	add_wide(state->squares, k * k, 0);
+	state->rows++;
+	return PG_GETARG_DATUM(0);
+}
+
+/* dp_square_add_*: transition functions (state, x, spec) -> state. */
+DP_NUMBER_TRANSITIONS(dp_square_add)
+
 PG_FUNCTION_INFO_V1(dp_square_combine);
 PG_FUNCTION_INFO_V1(dp_square_state_in);
 PG_FUNCTION_INFO_V1(dp_square_state_out);
-
-static Datum
-add_integer(FunctionCallInfo fcinfo, int64 x)
-{
-	dp_square_state *state = state_argument(fcinfo);
-	const dp_sum_spec *spec = (dp_sum_spec *) PG_GETARG_POINTER(2);
-
-	if (!PG_ARGISNULL(1))
-		add_granules(state, spec, granules_of_integer(spec, x));
-	PG_RETURN_POINTER(state);
-}
-
-static Datum
-add_float(FunctionCallInfo fcinfo, float8 x)
-{
-	dp_square_state *state = state_argument(fcinfo);
-	const dp_sum_spec *spec = (dp_sum_spec *) PG_GETARG_POINTER(2);
-
-	if (!PG_ARGISNULL(1) && !isnan(x))
-		add_granules(state, spec, granules_of_float(spec, x));
-	PG_RETURN_POINTER(state);
-}
-
-/*
- * dp_square_add_*: transition functions (state, x, spec) -> state, in place;
- * NULL and NaN are skipped.
- */
-Datum
-dp_square_add_int2(PG_FUNCTION_ARGS)
-{
-	return add_integer(fcinfo, PG_ARGISNULL(1) ? 0 : PG_GETARG_INT16(1));
-}
-
-Datum
-dp_square_add_int4(PG_FUNCTION_ARGS)
-{
-	return add_integer(fcinfo, PG_ARGISNULL(1) ? 0 : PG_GETARG_INT32(1));
-}
-
-Datum
-dp_square_add_int8(PG_FUNCTION_ARGS)
-{
-	return add_integer(fcinfo, PG_ARGISNULL(1) ? 0 : PG_GETARG_INT64(1));
-}
-
-Datum
-dp_square_add_float4(PG_FUNCTION_ARGS)
-{
-	return add_float(fcinfo, PG_ARGISNULL(1) ? 0 : PG_GETARG_FLOAT4(1));
-}
-
-Datum
-dp_square_add_float8(PG_FUNCTION_ARGS)
-{
-	return add_float(fcinfo, PG_ARGISNULL(1) ? 0 : PG_GETARG_FLOAT8(1));
-}
-
-Datum
-dp_square_add_numeric(PG_FUNCTION_ARGS)
-{
-	dp_square_state *state = (dp_square_state *) PG_GETARG_POINTER(0);
-	const dp_sum_spec *spec = (dp_sum_spec *) PG_GETARG_POINTER(2);
-	dp_numeric_bounds *bounds = fcinfo->flinfo->fn_extra;
-	MemoryContext old;
-	Numeric		x;
-
-	if (unlikely(bounds == NULL))
-	{
-		check_call_site(fcinfo);
-		old = MemoryContextSwitchTo(fcinfo->flinfo->fn_mcxt);
-		bounds = palloc(sizeof(dp_numeric_bounds));
-		*bounds = numeric_bounds(spec);
-		fcinfo->flinfo->fn_extra = bounds;
-		MemoryContextSwitchTo(old);
-	}
-	if (PG_ARGISNULL(1))
-		PG_RETURN_POINTER(state);
-	x = PG_GETARG_NUMERIC(1);
-	if (!numeric_is_nan(x))
-		add_granules(state, spec, granules_of_numeric(spec, bounds, x));
-	PG_RETURN_POINTER(state);
-}
 
 /* dp_square_combine: states add; used by parallel and partitionwise plans. */
 Datum
 dp_square_combine(PG_FUNCTION_ARGS)
 {
-	dp_square_state *a = state_argument(fcinfo);
-	dp_square_state *b = (dp_square_state *) PG_GETARG_POINTER(1);
+	dp_square_state *a = (dp_square_state *) PG_GETARG_POINTER(0);
+	const dp_square_state *b = (dp_square_state *) PG_GETARG_POINTER(1);
 
+	if (unlikely(fcinfo->flinfo->fn_extra == NULL))
+		check_call_site(fcinfo);
 	add_wide(a->sum, b->sum[0], b->sum[1]);
 	add_wide(a->squares, b->squares[0], b->squares[1]);
 	a->rows += b->rows;
@@ -179,10 +90,7 @@ Datum
 dp_square_state_in(PG_FUNCTION_ARGS)
 {
 	if (PG_GETARG_CSTRING(0)[0] != '\0')
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("cannot accept a value of type %s",
-						"dp_pg.square_state")));
+		dp_bridge_forbid_input("dp_pg.square_state");
 	PG_RETURN_POINTER(palloc0(sizeof(dp_square_state)));
 }
 
@@ -190,11 +98,7 @@ dp_square_state_in(PG_FUNCTION_ARGS)
 Datum
 dp_square_state_out(PG_FUNCTION_ARGS)
 {
-	ereport(ERROR,
-			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-			 errmsg("cannot display a value of type %s",
-					"dp_pg.square_state")));
-	PG_RETURN_NULL();
+	dp_bridge_forbid_output("dp_pg.square_state");
 }
 
 /* ---- for the release ---- */
@@ -203,19 +107,9 @@ dp_square_state_out(PG_FUNCTION_ARGS)
 List *
 dp_count_bounded_squares(const Aggref *asked, Oid type, const dp_grid *grid)
 {
-	TargetEntry *argument = linitial(asked->args);
-	Const	   *spec = dp_count_sum_spec(grid);
-	Oid			result = dp_catalog_type("square_state");
-	Oid			types[2];
-	Oid			function;
-
-	types[0] = type;
-	types[1] = spec->consttype;
-	function = LookupFuncName(list_make2(makeString("dp_pg"),
-										 makeString("bounded_squares")),
-							  2, types, false);
-	return list_make1(dp_count_native(asked, function, result,
-									  list_make2(argument->expr, spec)));
+	return dp_count_exact(asked, "bounded_squares", type,
+						  dp_count_sum_spec(grid),
+						  dp_catalog_type("square_state"));
 }
 
 /*

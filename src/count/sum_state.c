@@ -12,26 +12,15 @@
  * sum_spec is a constant that only dp_count_sum_spec builds (its input
  * function refuses).  Both hold 8-byte aligned words only.
  *
- * Per row: NULL and NaN are skipped; infinities clamp; the result depends on
- * the row alone.  The functions are not strict, because the executor's test
- * of all arguments costs more than ours of one.
+ * What a row adds is in transitions.h.
  */
 #include "postgres.h"
 
-#include <math.h>
-
-#include "catalog/namespace.h"
-#include "catalog/pg_type.h"
 #include "fmgr.h"
 #include "nodes/makefuncs.h"
-#include "parser/parse_func.h"
-#include "utils/builtins.h"
-#include "utils/fmgrprotos.h"
-#include "utils/numeric.h"
-#include "utils/syscache.h"
 
 #include "dp_count.h"
-#include "dp_granule.h"
+#include "transitions.h"
 
 static pg_noinline void
 check_call_site(FunctionCallInfo fcinfo)
@@ -41,132 +30,37 @@ check_call_site(FunctionCallInfo fcinfo)
 							  "dp_pg.bounded_sum", "Use dp_sum or dp_avg.");
 }
 
-static inline dp_sum_state *
-state_argument(FunctionCallInfo fcinfo)
+static inline Datum
+skip_row(FunctionCallInfo fcinfo)
 {
-	if (unlikely(fcinfo->flinfo->fn_extra == NULL))
-		check_call_site(fcinfo);
-	return (dp_sum_state *) PG_GETARG_POINTER(0);
+	return PG_GETARG_DATUM(0);
 }
 
-static inline void
-add_float(dp_sum_state *state, const dp_sum_spec *spec, float8 x)
+static inline Datum
+count_row(FunctionCallInfo fcinfo, const dp_sum_spec *spec, int64 granules)
 {
-	if (likely(!isnan(x)))
-		dp_sum_state_add(state, granules_of_float(spec, x));
+	dp_sum_state_add((dp_sum_state *) PG_GETARG_POINTER(0), granules);
+	return PG_GETARG_DATUM(0);
 }
 
-PG_FUNCTION_INFO_V1(dp_sum_add_int2);
-PG_FUNCTION_INFO_V1(dp_sum_add_int4);
-PG_FUNCTION_INFO_V1(dp_sum_add_int8);
-PG_FUNCTION_INFO_V1(dp_sum_add_float4);
-PG_FUNCTION_INFO_V1(dp_sum_add_float8);
-PG_FUNCTION_INFO_V1(dp_sum_add_numeric);
+/* dp_sum_add_*: transition functions (state, x, spec) -> state, in place. */
+DP_NUMBER_TRANSITIONS(dp_sum_add)
+
 PG_FUNCTION_INFO_V1(dp_sum_combine);
 PG_FUNCTION_INFO_V1(dp_sum_state_in);
 PG_FUNCTION_INFO_V1(dp_sum_state_out);
 PG_FUNCTION_INFO_V1(dp_sum_spec_in);
 PG_FUNCTION_INFO_V1(dp_sum_spec_out);
 
-/* dp_sum_add_*: transition functions (state, x, spec) -> state, in place. */
-Datum
-dp_sum_add_int2(PG_FUNCTION_ARGS)
-{
-	dp_sum_state *state = state_argument(fcinfo);
-	dp_sum_spec *spec = (dp_sum_spec *) PG_GETARG_POINTER(2);
-
-	if (!PG_ARGISNULL(1))
-		dp_sum_state_add(state, granules_of_integer(spec, PG_GETARG_INT16(1)));
-	PG_RETURN_POINTER(state);
-}
-
-Datum
-dp_sum_add_int4(PG_FUNCTION_ARGS)
-{
-	dp_sum_state *state = state_argument(fcinfo);
-	dp_sum_spec *spec = (dp_sum_spec *) PG_GETARG_POINTER(2);
-
-	if (!PG_ARGISNULL(1))
-		dp_sum_state_add(state, granules_of_integer(spec, PG_GETARG_INT32(1)));
-	PG_RETURN_POINTER(state);
-}
-
-Datum
-dp_sum_add_int8(PG_FUNCTION_ARGS)
-{
-	dp_sum_state *state = state_argument(fcinfo);
-	dp_sum_spec *spec = (dp_sum_spec *) PG_GETARG_POINTER(2);
-
-	if (!PG_ARGISNULL(1))
-		dp_sum_state_add(state, granules_of_integer(spec, PG_GETARG_INT64(1)));
-	PG_RETURN_POINTER(state);
-}
-
-Datum
-dp_sum_add_float4(PG_FUNCTION_ARGS)
-{
-	dp_sum_state *state = state_argument(fcinfo);
-	dp_sum_spec *spec = (dp_sum_spec *) PG_GETARG_POINTER(2);
-
-	if (!PG_ARGISNULL(1))
-		add_float(state, spec, PG_GETARG_FLOAT4(1));
-	PG_RETURN_POINTER(state);
-}
-
-Datum
-dp_sum_add_float8(PG_FUNCTION_ARGS)
-{
-	dp_sum_state *state = state_argument(fcinfo);
-	dp_sum_spec *spec = (dp_sum_spec *) PG_GETARG_POINTER(2);
-
-	if (!PG_ARGISNULL(1))
-		add_float(state, spec, PG_GETARG_FLOAT8(1));
-	PG_RETURN_POINTER(state);
-}
-
-static dp_numeric_bounds *
-bounds_of(FunctionCallInfo fcinfo, const dp_sum_spec *spec)
-{
-	dp_numeric_bounds *cached = fcinfo->flinfo->fn_extra;
-	MemoryContext old;
-
-	if (likely(cached != NULL))
-		return cached;
-	check_call_site(fcinfo);
-	old = MemoryContextSwitchTo(fcinfo->flinfo->fn_mcxt);
-	cached = palloc(sizeof(dp_numeric_bounds));
-	*cached = numeric_bounds(spec);
-	fcinfo->flinfo->fn_extra = cached;
-	MemoryContextSwitchTo(old);
-	return cached;
-}
-
-/* dp_sum_add_numeric: the same for numeric. */
-Datum
-dp_sum_add_numeric(PG_FUNCTION_ARGS)
-{
-	dp_sum_state *state = (dp_sum_state *) PG_GETARG_POINTER(0);
-	dp_sum_spec *spec = (dp_sum_spec *) PG_GETARG_POINTER(2);
-	dp_numeric_bounds *bounds = bounds_of(fcinfo, spec);
-	Numeric		x;
-
-	if (PG_ARGISNULL(1))
-		PG_RETURN_POINTER(state);
-	x = PG_GETARG_NUMERIC(1);
-	if (!numeric_is_nan(x))
-		dp_sum_state_add(state, granules_of_numeric(spec, bounds, x));
-	PG_RETURN_POINTER(state);
-}
-
 /* dp_sum_combine: states add; used by parallel and partitionwise plans. */
 Datum
 dp_sum_combine(PG_FUNCTION_ARGS)
 {
-	dp_sum_state *a = state_argument(fcinfo);
-	dp_sum_state *b = (dp_sum_state *) PG_GETARG_POINTER(1);
-
-	dp_sum_state_merge(a, b);
-	PG_RETURN_POINTER(a);
+	if (unlikely(fcinfo->flinfo->fn_extra == NULL))
+		check_call_site(fcinfo);
+	dp_sum_state_merge((dp_sum_state *) PG_GETARG_POINTER(0),
+					   (const dp_sum_state *) PG_GETARG_POINTER(1));
+	return PG_GETARG_DATUM(0);
 }
 
 /* dp_sum_state_in: only the empty text, the aggregate's initial state. */
@@ -174,10 +68,7 @@ Datum
 dp_sum_state_in(PG_FUNCTION_ARGS)
 {
 	if (PG_GETARG_CSTRING(0)[0] != '\0')
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("cannot accept a value of type %s",
-						"dp_pg.sum_state")));
+		dp_bridge_forbid_input("dp_pg.sum_state");
 	PG_RETURN_POINTER(palloc0(sizeof(dp_sum_state)));
 }
 
@@ -185,20 +76,14 @@ dp_sum_state_in(PG_FUNCTION_ARGS)
 Datum
 dp_sum_state_out(PG_FUNCTION_ARGS)
 {
-	ereport(ERROR,
-			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-			 errmsg("cannot display a value of type %s", "dp_pg.sum_state")));
-	PG_RETURN_NULL();
+	dp_bridge_forbid_output("dp_pg.sum_state");
 }
 
 /* dp_sum_spec_in: refuses with 0A000; see dp_count_sum_spec. */
 Datum
 dp_sum_spec_in(PG_FUNCTION_ARGS)
 {
-	ereport(ERROR,
-			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-			 errmsg("cannot accept a value of type %s", "dp_pg.sum_spec")));
-	PG_RETURN_NULL();
+	dp_bridge_forbid_input("dp_pg.sum_spec");
 }
 
 /* dp_sum_spec_out: a stand-in, should a plan be printed. */
@@ -209,13 +94,6 @@ dp_sum_spec_out(PG_FUNCTION_ARGS)
 }
 
 /* ---- for the release ---- */
-
-/* dp_count_sum_type: OID of dp_pg.sum_state. */
-Oid
-dp_count_sum_type(void)
-{
-	return dp_catalog_type("sum_state");
-}
 
 /* dp_count_sum_spec: the grid as a constant of the inner query. */
 Const *
@@ -232,19 +110,6 @@ dp_count_sum_spec(const dp_grid *grid)
 	return makeConst(dp_catalog_type("sum_spec"), -1, InvalidOid,
 					 sizeof(dp_sum_spec), PointerGetDatum(spec), false,
 					 false);
-}
-
-/* dp_count_sum_function: dp_pg.bounded_sum for the argument's type. */
-Oid
-dp_count_sum_function(Oid argument_type)
-{
-	Oid			types[2];
-
-	types[0] = argument_type;
-	types[1] = dp_catalog_type("sum_spec");
-	return LookupFuncName(list_make2(makeString("dp_pg"),
-									 makeString("bounded_sum")),
-						  2, types, false);
 }
 
 /*
@@ -272,10 +137,7 @@ dp_count_load_sum(const Datum *values, const bool *nulls, dp_cell *rows,
 List *
 dp_count_bounded_sum(const Aggref *asked, Oid type, const dp_grid *grid)
 {
-	TargetEntry *argument = linitial(asked->args);
-	Const	   *spec = dp_count_sum_spec(grid);
-	Oid			function = dp_count_sum_function(type);
-
-	return list_make1(dp_count_native(asked, function, dp_count_sum_type(),
-									  list_make2(argument->expr, spec)));
+	return dp_count_exact(asked, "bounded_sum", type,
+						  dp_count_sum_spec(grid),
+						  dp_catalog_type("sum_state"));
 }

@@ -22,7 +22,6 @@
 #include "catalog/pg_type.h"
 #include "nodes/makefuncs.h"
 #include "optimizer/tlist.h"
-#include "parser/parse_func.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
@@ -105,9 +104,7 @@ place_function(void)
 	Oid			types[3] = {INT4OID, ANYELEMENTOID, InvalidOid};
 
 	types[2] = dp_catalog_type("tally_spec");
-	return LookupFuncName(list_make2(makeString("dp_pg"),
-									 makeString("group_place")),
-						  3, types, false);
+	return dp_catalog_function("group_place", 3, types);
 }
 
 /* The place of a row whose keys are the first targets of the query. */

@@ -20,7 +20,6 @@
 #include "catalog/pg_type.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
-#include "parser/parse_func.h"
 #include "utils/fmgroids.h"
 
 #include "../count/dp_granule.h"
@@ -252,10 +251,8 @@ make_aggregate(const Aggref *native, const char *name, List *arguments,
 	}
 	if (list_length(arguments) == 3)
 		types[1] = ANYELEMENTOID;
-	aggregate->aggfnoid = LookupFuncName(list_make2(makeString("dp_pg"),
-													makeString(pstrdup(name))),
-										 list_length(arguments), types,
-										 false);
+	aggregate->aggfnoid = dp_catalog_function(name, list_length(arguments),
+											  types);
 	return aggregate;
 }
 

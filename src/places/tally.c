@@ -61,39 +61,25 @@ dp_tally_combine(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(a);
 }
 
-static void
-raise_input(const char *type)
-{
-	ereport(ERROR,
-			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-			 errmsg("cannot accept a value of type %s", type)));
-}
-
 /* dp_tally_state_in: refuses with 0A000; a state begins as NULL. */
 Datum
 dp_tally_state_in(PG_FUNCTION_ARGS)
 {
-	raise_input("dp_pg.tally_state");
-	PG_RETURN_NULL();
+	dp_bridge_forbid_input("dp_pg.tally_state");
 }
 
 /* dp_tally_state_out: refuses with 0A000; a state is exact private counts. */
 Datum
 dp_tally_state_out(PG_FUNCTION_ARGS)
 {
-	ereport(ERROR,
-			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-			 errmsg("cannot display a value of type %s",
-					"dp_pg.tally_state")));
-	PG_RETURN_NULL();
+	dp_bridge_forbid_output("dp_pg.tally_state");
 }
 
 /* dp_tally_spec_in: refuses with 0A000; only the release makes specs. */
 Datum
 dp_tally_spec_in(PG_FUNCTION_ARGS)
 {
-	raise_input("dp_pg.tally_spec");
-	PG_RETURN_NULL();
+	dp_bridge_forbid_input("dp_pg.tally_spec");
 }
 
 /* dp_tally_spec_out: a stand-in, should a plan be printed. */

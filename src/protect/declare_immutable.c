@@ -27,7 +27,6 @@
 #include "executor/spi.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
-#include "parser/parse_func.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/guc.h"
@@ -138,9 +137,7 @@ trigger_name(int64 guard)
 static Oid
 trigger_function(void)
 {
-	return LookupFuncName(list_make2(makeString("dp_pg"),
-									 makeString("refuse_change")),
-						  0, NULL, false);
+	return dp_catalog_function("refuse_change", 0, NULL);
 }
 
 static bool

@@ -11,7 +11,6 @@
 #include "catalog/pg_aggregate.h"
 #include "catalog/pg_type.h"
 #include "nodes/makefuncs.h"
-#include "parser/parse_func.h"
 #include "tcop/tcopprot.h"
 #include "utils/lsyscache.h"
 
@@ -32,9 +31,7 @@ make_aggregate(List *predicates, Const *epsilon)
 		array->elements = lappend(array->elements,
 								  ((TargetEntry *) lfirst(lc))->expr);
 	aggregate->aggfnoid =
-		LookupFuncName(list_make2(makeString("dp_pg"),
-								  makeString("conditions")),
-					   epsilon == NULL ? 1 : 2, types, false);
+		dp_catalog_function("conditions", epsilon == NULL ? 1 : 2, types);
 	aggregate->aggtype = INT4OID;
 	aggregate->aggkind = AGGKIND_NORMAL;
 	aggregate->aggsplit = AGGSPLIT_SIMPLE;

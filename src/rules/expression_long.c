@@ -12,15 +12,14 @@
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
-#include "parser/parse_func.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 
+#include "../catalog/dp_catalog.h"
 #include "expression_rules.h"
 #include "total_functions.h"
-
 
 /* dp_expression_short_value: OID of dp_pg.short_value(anyelement). */
 Oid
@@ -28,9 +27,7 @@ dp_expression_short_value(void)
 {
 	Oid			type = ANYELEMENTOID;
 
-	return LookupFuncName(list_make2(makeString("dp_pg"),
-									 makeString("short_value")), 1, &type,
-						  false);
+	return dp_catalog_function("short_value", 1, &type);
 }
 
 /*

@@ -31,7 +31,6 @@
 #include "nodes/makefuncs.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
-#include "parser/parse_func.h"
 #include "parser/parsetree.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
@@ -98,9 +97,7 @@ static List *
 extended_conditions(Index rti)
 {
 	Oid			types[1] = {OIDOID};
-	Oid			function = LookupFuncName(
-		list_make2(makeString("dp_pg"), makeString("owns_statistics")), 1,
-		types, false);
+	Oid			function = dp_catalog_function("owns_statistics", 1, types);
 
 	return list_make1(call(function, list_make1(
 		makeVar(rti, Anum_pg_statistic_ext_data_stxoid, OIDOID, -1,

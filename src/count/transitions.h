@@ -1,0 +1,108 @@
+/*
+ * transitions.h
+ *	  Transition functions (state, x, spec) -> state of an exact aggregate over
+ *	  numbers, in place, one for each type: what bounded_sum, bounded_squares
+ *	  and grid_counts share.
+ *
+ * The file of an aggregate includes this once, defines
+ *
+ *	  check_call_site(fcinfo)			raises unless the inner query calls
+ *	  skip_row(fcinfo)					the state: the row counts nowhere
+ *	  count_row(fcinfo, spec, granules)	the state, with the row
+ *
+ * and names its functions with DP_NUMBER_TRANSITIONS(prefix).
+ *
+ * NULL and NaN are skipped; infinities clamp; what a row adds depends on the
+ * row alone.  The functions are not strict, because the executor's test of
+ * all arguments costs more than ours of one.
+ */
+#ifndef DP_COUNT_TRANSITIONS_H
+#define DP_COUNT_TRANSITIONS_H
+
+#include "dp_granule.h"
+
+static void check_call_site(FunctionCallInfo fcinfo);
+static inline Datum skip_row(FunctionCallInfo fcinfo);
+static inline Datum count_row(FunctionCallInfo fcinfo,
+							  const dp_sum_spec *spec, int64 granules);
+
+static inline const dp_sum_spec *
+spec_argument(FunctionCallInfo fcinfo)
+{
+	if (unlikely(fcinfo->flinfo->fn_extra == NULL))
+		check_call_site(fcinfo);
+	return (const dp_sum_spec *) PG_GETARG_POINTER(2);
+}
+
+/* A call site of numeric keeps the bounds in fn_extra. */
+static pg_noinline const dp_numeric_bounds *
+make_bounds(FunctionCallInfo fcinfo)
+{
+	MemoryContext old;
+	dp_numeric_bounds *bounds;
+
+	check_call_site(fcinfo);
+	old = MemoryContextSwitchTo(fcinfo->flinfo->fn_mcxt);
+	bounds = palloc(sizeof(dp_numeric_bounds));
+	*bounds = numeric_bounds((const dp_sum_spec *) PG_GETARG_POINTER(2));
+	fcinfo->flinfo->fn_extra = bounds;
+	MemoryContextSwitchTo(old);
+	return bounds;
+}
+
+static Datum
+add_numeric(FunctionCallInfo fcinfo)
+{
+	const dp_numeric_bounds *bounds = fcinfo->flinfo->fn_extra;
+	const dp_sum_spec *spec;
+	Numeric		x;
+
+	if (unlikely(bounds == NULL))
+		bounds = make_bounds(fcinfo);
+	if (PG_ARGISNULL(1))
+		return skip_row(fcinfo);
+	x = PG_GETARG_NUMERIC(1);
+	if (numeric_is_nan(x))
+		return skip_row(fcinfo);
+	spec = (const dp_sum_spec *) PG_GETARG_POINTER(2);
+	return count_row(fcinfo, spec, granules_of_numeric(spec, bounds, x));
+}
+
+#define DP_INTEGER_TRANSITION(name, get) \
+	PG_FUNCTION_INFO_V1(name); \
+	Datum \
+	name(PG_FUNCTION_ARGS) \
+	{ \
+		const dp_sum_spec *spec = spec_argument(fcinfo); \
+		\
+		if (PG_ARGISNULL(1)) \
+			return skip_row(fcinfo); \
+		return count_row(fcinfo, spec, granules_of_integer(spec, get(1))); \
+	}
+
+#define DP_FLOAT_TRANSITION(name, get) \
+	PG_FUNCTION_INFO_V1(name); \
+	Datum \
+	name(PG_FUNCTION_ARGS) \
+	{ \
+		const dp_sum_spec *spec = spec_argument(fcinfo); \
+		\
+		if (PG_ARGISNULL(1) || isnan(get(1))) \
+			return skip_row(fcinfo); \
+		return count_row(fcinfo, spec, granules_of_float(spec, get(1))); \
+	}
+
+#define DP_NUMBER_TRANSITIONS(prefix) \
+	DP_INTEGER_TRANSITION(prefix##_int2, PG_GETARG_INT16) \
+	DP_INTEGER_TRANSITION(prefix##_int4, PG_GETARG_INT32) \
+	DP_INTEGER_TRANSITION(prefix##_int8, PG_GETARG_INT64) \
+	DP_FLOAT_TRANSITION(prefix##_float4, PG_GETARG_FLOAT4) \
+	DP_FLOAT_TRANSITION(prefix##_float8, PG_GETARG_FLOAT8) \
+	PG_FUNCTION_INFO_V1(prefix##_numeric); \
+	Datum \
+	prefix##_numeric(PG_FUNCTION_ARGS) \
+	{ \
+		return add_numeric(fcinfo); \
+	}
+
+#endif							/* DP_COUNT_TRANSITIONS_H */
