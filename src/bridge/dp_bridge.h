@@ -163,6 +163,11 @@ extern void dp_bridge_scratch_leave(void);
 extern off_t dp_bridge_scratch_append(const void *data, Size length);
 extern void dp_bridge_scratch_read(void *data, Size length, off_t from);
 
+/* ---- memory for what depends on rows (reserve.c) ---- */
+extern void dp_bridge_reserve_init(void);
+extern void dp_bridge_reserve(Size bytes);
+extern void dp_bridge_unreserve(void);
+
 /* ---- powers of two (binary.c) ---- */
 extern Numeric dp_bridge_power_of_two(int exponent);
 extern bool dp_bridge_floor_log2(Numeric x, int *exponent);

@@ -29,9 +29,6 @@
 #include "digest_set.h"
 #include "dp_count.h"
 
-/* All sets of a block together; a public constant. */
-#define MEMORY ((Size) 64 * 1024 * 1024)
-
 #define LONG_VALUE (1024 * 1024)
 
 typedef struct distinct_spec
@@ -198,18 +195,19 @@ dp_count_distinct(const Aggref *asked, Oid type, int collections)
 						format_type_be(type)),
 				 errdetail("Its type has no built-in hash function."),
 				 errhint("Cast the argument to text or to a number.")));
-	if (collections > MEMORY / DP_DIGEST_MEMORY_LEAST)
+	if (collections > DP_DISTINCT_MEMORY / DP_DIGEST_MEMORY_LEAST)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("query has too many aggregates that keep values"),
 				 errdetail("It has %d with DISTINCT, quantiles and medians; "
 						   "with DISTINCT at most %d are possible.",
 						   collections,
-						   (int) (MEMORY / DP_DIGEST_MEMORY_LEAST)),
+						   (int) (DP_DISTINCT_MEMORY /
+								  DP_DIGEST_MEMORY_LEAST)),
 				 errhint("Ask in several queries.")));
 	spec->hash = hash;
 	spec->varlena = get_typlen(type) == -1;
-	spec->memory = (int64) (MEMORY / collections);
+	spec->memory = (int64) (DP_DISTINCT_MEMORY / collections);
 	return linitial(dp_count_exact(asked, "distinct_count", ANYELEMENTOID,
 								   dp_tally_spec_const(spec,
 													   sizeof(*spec)),

@@ -75,6 +75,10 @@ extern void dp_count_load_sum(const Datum *values, const bool *nulls,
 extern Const *dp_count_sum_spec(const dp_grid *grid);
 
 /* ---- distinct_count.c ---- */
+
+/* All collections of a block together; a public constant. */
+#define DP_DISTINCT_MEMORY ((Size) 64 * 1024 * 1024)
+
 extern Aggref *dp_count_distinct(const Aggref *asked, Oid type,
 								 int collections);
 

@@ -198,6 +198,7 @@ typedef struct dp_release_spec
 	dp_domain **domains;
 	int64		groups;			/* product of the domains; 1 without keys */
 	bool		states;			/* inner rows are states: group_states.c */
+	Size		memory;			/* that its exact numbers may take */
 	dp_charge	charge;			/* of the whole release */
 	bool		replace_one;	/* neighbours that sensitivities are for */
 	dp_ledger_part part;		/* that it reads and no other */
@@ -227,6 +228,9 @@ extern Aggref *dp_measure_group_state(const dp_release_spec *spec,
 									  const Aggref *native, Expr *place);
 extern Datum dp_measure_group_value(const dp_measure *measure, Datum state,
 									int64 group);
+
+/* state_memory.c */
+extern Size dp_measure_memory(const dp_release_spec *spec);
 
 /* cells.c */
 typedef struct dp_cells dp_cells;

@@ -27,7 +27,7 @@
 
 #include "dp_measure.h"
 
-#define BLOCK_CELLS (INT64CONST(128) * 1024 * 1024)
+#define BLOCK_CELLS (INT64CONST(64) * 1024 * 1024)
 #define LEAST_CELLS 256
 
 typedef struct quantile_plan
@@ -38,7 +38,8 @@ typedef struct quantile_plan
 
 /*
  * Points of a group's grid: all grids of the block together have at most
- * BLOCK_CELLS, which take 8 bytes each whatever the rows.
+ * BLOCK_CELLS, which take 4 bytes each whatever the rows, unless more than
+ * 2^32 of them meet at one point.
  */
 static int64
 most_points(const dp_measure *measure)
@@ -122,7 +123,7 @@ prepare(dp_measure *measure)
 
 	set_grid(measure);
 	measure->choices = measure->grid.high - measure->grid.low + 1;
-	measure->state_size = measure->choices * (int64) sizeof(uint64);
+	measure->state_size = measure->choices * (int64) sizeof(uint32);
 	plan->fraction = read_fraction(measure);
 	measure->score_unit = plan->fraction.den;
 	dp_measure_set_exponential(measure,

@@ -80,6 +80,7 @@ typedef struct dp_reader_job
 	PlannedStmt *plan;
 	List	   *relations;		/* OIDs of all that it opens, TOAST too */
 	dp_reader_needs needs;
+	Size		memory;			/* that rows may make it take, in bytes */
 	List	   *input;			/* of nodes, for begin */
 	const void *data;			/* a struct of the kind's own, without
 								 * pointers, for begin */

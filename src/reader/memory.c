@@ -5,6 +5,7 @@
 #include "postgres.h"
 
 #include "miscadmin.h"
+#include "storage/proc.h"
 #include "storage/shmem.h"
 
 #include "reader.h"
@@ -71,4 +72,16 @@ dp_reader_queue(int entry, bool to_session)
 {
 	return dp_reader_shared->queues +
 		(Size) DP_READER_QUEUE * (2 * entry + (to_session ? 1 : 0));
+}
+
+/* dp_reader_leader_memory: what a reader's parallel worker reserves. */
+Size
+dp_reader_leader_memory(void)
+{
+	int			i;
+
+	for (i = 0; i < dp_reader_shared->readers; i++)
+		if (dp_reader_shared->entry[i].proc == MyProc->lockGroupLeader)
+			return dp_reader_shared->entry[i].memory;
+	return 0;					/* its leader is no reader */
 }

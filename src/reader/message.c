@@ -138,6 +138,7 @@ dp_message_build(const dp_reader_job *job, StringInfo out)
 
 	memset(&head, 0, sizeof(head));
 	head.kind = job->kind;
+	head.memory = job->memory;
 	head.database = MyDatabaseId;
 	GetUserIdAndSecContext(&head.user, &head.security);
 	head.writes = TransactionIdIsValid(GetTopTransactionIdIfAny());

@@ -163,6 +163,8 @@ make_ready(dp_reading_work *work, const dp_reader_methods *how,
 	plan = stringToNode(dp_message_find(message, DP_PART_PLAN));
 	plan->parallelModeNeeded = plan->parallelModeNeeded && parallel;
 	state = begin(work, how);
+	dp_reader_shared->entry[my_entry].memory = message->memory;
+	dp_bridge_reserve(message->memory);
 	*desc = dp_reader_open(plan, how->receiver(state));
 	dp_reader_warm_types(*desc);
 	send_message(work, &ready, 1, true);
@@ -242,6 +244,7 @@ serve(MemoryContext context)
 	RESUME_INTERRUPTS();
 	dp_reader_end_work(my_entry, code);
 	MemoryContextReset(context);
+	dp_bridge_unreserve();
 	pgstat_report_activity(STATE_IDLE, NULL);
 }
 
@@ -278,6 +281,7 @@ dp_reader_main(Datum arg)
 	BackgroundWorkerInitializeConnectionByOid(database, InvalidOid, 0);
 	force_settings();
 	dp_bridge_scratch_open();	/* whether a job writes to it, nobody sees */
+	dp_bridge_reserve_init();
 	context = AllocSetContextCreate(TopMemoryContext, "dp_pg reader",
 									ALLOCSET_DEFAULT_SIZES);
 	pgstat_report_appname("dp_pg reader");

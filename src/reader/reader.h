@@ -79,6 +79,8 @@ typedef struct dp_reader_entry
 	Oid			role;			/* that asks */
 	volatile bool abandoned;	/* WORKING: the session gave up */
 	int			code;			/* DONE: SQLSTATE, 0: everything was sent */
+	Size		memory;			/* WORKING: what it and each of its workers
+								 * reserve; its own to write */
 } dp_reader_entry;
 
 /* A session that waits for a reader. */
@@ -107,6 +109,7 @@ typedef struct dp_reader_pool
 extern dp_reader_pool *dp_reader_shared;	/* NULL unless preloaded */
 extern void dp_reader_pool_init(void);
 extern char *dp_reader_queue(int entry, bool to_session);
+extern Size dp_reader_leader_memory(void);
 
 /* ---- pool.c ---- */
 extern dp_reader_waiter *dp_reader_enter(Oid role);
@@ -153,6 +156,7 @@ typedef struct dp_message
 	int			security;
 	bool		writes;			/* the session's transaction has an ID */
 	bool		more;			/* pieces follow, an empty one ends them */
+	Size		memory;			/* to be reserved */
 	Size		size[DP_PARTS];
 } dp_message;
 

@@ -11,8 +11,8 @@
  * All of that can be watched.  So every page that could be fetched is, before
  * anything is charged: what is left to see depends on how many there are.
  *
- * Parallel workers are new processes.  They look types up when they start;
- * what needs the rest has none (run/needs.c).
+ * Parallel workers are new processes.  They look types up and reserve memory
+ * when they start; what needs the rest has none (run/needs.c).
  */
 #include "postgres.h"
 
@@ -209,7 +209,11 @@ start_executor(QueryDesc *desc, int flags)
 		standard_ExecutorStart(desc, flags);
 	if (IsParallelWorker() && desc->sourceText != NULL &&
 		strcmp(desc->sourceText, DP_PRIVATE_QUERY_TEXT) == 0)
+	{
+		dp_bridge_reserve_init();
+		dp_bridge_reserve(dp_reader_leader_memory());
 		dp_reader_warm_types(desc);
+	}
 }
 
 /* dp_reader_warm_init: called once, while the library is preloaded. */

@@ -235,6 +235,7 @@ dp_reading_run(dp_reading *reading, const dp_reading_use *use)
 	job.plan = dp_inner_plan(&run, inner, reading->ncounts <= WORKERS_MOST);
 	job.relations = run.relations;
 	job.needs = run.needs;
+	job.memory = sizeof(int64) * reading->ncounts + run.memory;
 	job.input = plan->counting == NULL ? NIL :
 		dp_reading_block_conditions(plan->block);
 	fill_data(reading, use, &job);

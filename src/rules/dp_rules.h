@@ -46,9 +46,9 @@ extern dp_refusal *dp_expression_check_query(Query *query);
 /*
  * A verified inner Query, constants in place of all parameters, in which
  * columns of no known length count as NULL where they are longer than 1 MB.
- * 54000 when its expressions may take too much memory for one row.
+ * *bytes: what its expressions may take for one row; 54000 when too much.
  */
-extern Query *dp_expression_limit_memory(Query *query);
+extern Query *dp_expression_limit_memory(Query *query, Size *bytes);
 
 /* True when the expression holds no Var, aggregate, sublink or volatile call:
  * a constant, a parameter or a computation over them. */

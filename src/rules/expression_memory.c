@@ -351,7 +351,7 @@ memory_walker(Node *node, void *context)
  *	  See dp_rules.h.
  */
 Query *
-dp_expression_limit_memory(Query *query)
+dp_expression_limit_memory(Query *query, Size *bytes)
 {
 	memory_walk walk = {0};
 
@@ -368,5 +368,6 @@ dp_expression_limit_memory(Query *query)
 						   DP_TOTAL_TEXT_LIMIT / 1024),
 				 errhint("Use fewer functions of long columns, or ask the "
 						 "data owner to give them a length: varchar(n).")));
+	*bytes = walk.kept + walk.passing;
 	return query;
 }

@@ -54,6 +54,7 @@ typedef struct dp_inner
 	List	   *relations;		/* OIDs of all that it opens: make_ready and
 								 * dp_inner_plan */
 	dp_reader_needs needs;		/* dp_inner_plan */
+	Size		memory;			/* of one row: dp_inner_plan */
 } dp_inner;
 
 extern void dp_run_check_preconditions(void);

@@ -125,7 +125,7 @@ count_collections(const dp_block *block)
 	return n;
 }
 
-/* All groups are in memory at once: cells, or states that are not cells. */
+/* All groups are in memory at once. */
 static void
 check_cells(int64 groups, int64 width)
 {
@@ -171,7 +171,6 @@ dp_run_prepare(dp_block *block, const dp_ledger_standing *standing,
 	dp_release_spec *spec = palloc0(sizeof(dp_release_spec));
 	int			collections = count_collections(block);
 	int64		width = 0;
-	int64		states = 0;		/* bytes */
 	int			next = 0;
 	int			column;
 	int			i;
@@ -197,7 +196,6 @@ dp_run_prepare(dp_block *block, const dp_ledger_standing *standing,
 		next += strlen(dp_measure_form(measure->ops, measure->aggregate));
 		measure->ops->prepare(measure);
 		width += measure->ncells;
-		states += measure->state_size;
 		measure->first_column = column;
 		column += list_length(measure->ops->inner(measure));
 		dp_bridge_check_status(dp_acct_charge_add(&spec->charge,
@@ -208,8 +206,8 @@ dp_run_prepare(dp_block *block, const dp_ledger_standing *standing,
 		dp_run_set_part(spec, standing->replace_one, values[next],
 							nulls[next]);
 	check_cells(spec->groups, width);
-	check_cells(spec->groups, states / (int64) sizeof(dp_cell));
 	spec->states = dp_measure_fits_states(spec);
+	spec->memory = dp_measure_memory(spec);
 	for (i = 0; spec->states && i < spec->nmeasures; i++)
 		spec->measures[i].first_column = i;
 	return spec;

@@ -468,6 +468,7 @@ dp_run_release(dp_release_spec *spec, const dp_ledger_standing *standing,
 	job.plan = plan_release(spec, standing, &run);
 	job.relations = run.relations;
 	job.needs = run.needs;
+	job.memory = spec->memory + run.memory;
 	rows.slot = MakeSingleTupleTableSlot(result, &TTSOpsMinimalTuple);
 	dp_reader_run(&job, charge_release, spec, store_row, &rows);
 	ExecDropSingleTupleTableSlot(rows.slot);

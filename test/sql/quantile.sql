@@ -139,12 +139,12 @@ SELECT dp_median(age) BETWEEN 0 AND 120 AS answered FROM person WHERE age > 1000
 -- with probability below 10^-200
 SELECT count(DISTINCT v) > 20 AS noisy FROM (SELECT dp_median(age, 0.001) v FROM person UNION ALL SELECT dp_median(i, 0, 1000, 0.001) FROM nobody GROUP BY ward) t;
 
--- Grids.  All of a block have at most 2^27 points, here 3 for each of 200 wards, so 2^17 each:
--- [3, 7]: granule 2^-15; [0, 100] declared 2^-2 and 2^-26, the latter finer
--- than what is counted (2^-11); whole
+-- Grids.  All of a block have at most 2^26 points, here 3 for each of 200 wards, so 2^16 each:
+-- [3, 7]: granule 2^-14; [0, 100] declared 2^-2 and 2^-26, the latter finer
+-- than what is counted (2^-10); whole
 -- numbers: the least power of two.  Numerics are written
 -- with enough digits to tell points apart, and stay within their bounds.
-SELECT bool_and(d * 2 ^ 15 = trunc(d * 2 ^ 15)), bool_or(d * 2 ^ 14 <> trunc(d * 2 ^ 14)), bool_and(i % 128 = 0), bool_or(i % 256 <> 0), bool_and(n BETWEEN 0.3333333333 AND 0.6666666666)
+SELECT bool_and(d * 2 ^ 14 = trunc(d * 2 ^ 14)), bool_or(d * 2 ^ 13 <> trunc(d * 2 ^ 13)), bool_and(i % 256 = 0), bool_or(i % 512 <> 0), bool_and(n BETWEEN 0.3333333333 AND 0.6666666666)
 FROM (SELECT ward, dp_median(d, 3, 7) d, dp_median(i, 1, 16000000) i, dp_median(n, 0.3333333333, 0.6666666666) n FROM nobody GROUP BY ward) t;
 RESET ROLE;
 SET ROLE :owner;

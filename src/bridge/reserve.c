@@ -1,0 +1,69 @@
+/*
+ * reserve.c
+ *	  Memory that rows may make a process need, taken before it sees them.
+ *
+ * What is freed stays with the process (no part of the heap goes back by
+ * itself), and what it needs next is made of that.  So a lack of memory shows
+ * when it is reserved, by an amount that is public, and not where rows ask.
+ * Pages are written to, because a system may promise more than it has.
+ *
+ * Without the C library's mallopt() nothing is kept, and this only tries.
+ */
+#include "postgres.h"
+
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
+#include "dp_bridge.h"
+
+#define KEPT ((Size) 64 * 1024 * 1024)	/* from one use to the next */
+#define PAGE 4096
+
+static Size reserved = 0;
+
+/* dp_bridge_reserve_init: once, in a process that reserves. */
+void
+dp_bridge_reserve_init(void)
+{
+#ifdef M_MMAP_MAX
+	(void) mallopt(M_MMAP_MAX, 0);
+	(void) mallopt(M_TRIM_THRESHOLD, -1);
+#endif
+}
+
+/*
+ * dp_bridge_reserve
+ *	  So many bytes, from now on.
+ *
+ * Errors: 53200.
+ */
+void
+dp_bridge_reserve(Size bytes)
+{
+	volatile char *memory = malloc(Max(bytes, 1));
+	Size		i;
+
+	if (memory == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_OUT_OF_MEMORY),
+				 errmsg("out of memory"),
+				 errdetail("A private query may need %zu MB, whatever its "
+						   "rows.", bytes / (1024 * 1024) + 1),
+				 errhint("Ask for fewer groups at once, or try again.")));
+	for (i = 0; i < bytes; i += PAGE)
+		memory[i] = 1;
+	free((void *) memory);
+	reserved = bytes;
+}
+
+/* dp_bridge_unreserve: give back what is not worth keeping. */
+void
+dp_bridge_unreserve(void)
+{
+#ifdef M_MMAP_MAX
+	if (reserved > KEPT)
+		(void) malloc_trim(KEPT);
+#endif
+	reserved = 0;
+}

@@ -1,0 +1,65 @@
+/*
+ * state_memory.c
+ *	  How much memory rows can make the exact numbers of a release take.
+ *
+ * A hash table has an entry for each group that has rows, and states grow with
+ * them, up to a size that public facts give.  So much a reader takes before
+ * the charge (reader/process.c), so that rows can meet no lack of memory.
+ */
+#include "postgres.h"
+
+#include "dp_measure.h"
+
+/* At most so much is taken for one query. */
+#define MOST (INT64CONST(1024) * 1024 * 1024)
+
+/* Of a group in a hash table, and of each of its states, at most. */
+#define GROUP_BYTES 256
+#define STATE_BYTES 64
+
+/* What a group's state of a measure grows to. */
+static int64
+state_bytes(const dp_measure *measure)
+{
+	return STATE_BYTES + measure->ncells * (int64) sizeof(int64) +
+		2 * measure->state_size;	/* saved, it is copied */
+}
+
+static bool
+keeps_digests(const dp_release_spec *spec)
+{
+	int			i;
+
+	for (i = 0; i < spec->nmeasures; i++)
+		if (spec->measures[i].aggregate->aggdistinct != NIL)
+			return true;
+	return false;
+}
+
+/*
+ * dp_measure_memory
+ *	  Bytes, whatever the rows; spec->states is set.
+ *
+ * Errors: 54000 too many.
+ */
+Size
+dp_measure_memory(const dp_release_spec *spec)
+{
+	int64		bytes = spec->states ? 0 : GROUP_BYTES;
+	int			i;
+
+	for (i = 0; i < spec->nmeasures; i++)
+		bytes += state_bytes(&spec->measures[i]);
+	if (bytes > MOST / Max(spec->groups, 1))
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("query has too many groups for what it releases in "
+						"each"),
+				 errdetail("There are " INT64_FORMAT " public groups, which "
+						   "may take " INT64_FORMAT " bytes of memory each; "
+						   "at most %d MB are used.", spec->groups, bytes,
+						   (int) (MOST / (1024 * 1024))),
+				 errhint("Use fewer group keys, buckets or candidates.")));
+	return (Size) (bytes * spec->groups) +
+		(keeps_digests(spec) ? DP_DISTINCT_MEMORY : 0);
+}
