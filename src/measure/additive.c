@@ -170,6 +170,27 @@ dp_measure_set_noise(dp_measure *measure, dp_uint128 l1,
 		set_laplace(measure, l1);
 }
 
+/*
+ * dp_measure_set_group_noise
+ *	  The same for several numbers of a group, of which a unit moves the sum
+ *	  of distances by at most `most` in each of kappa groups: kappa most in L1
+ *	  and sqrt(kappa) most in L2, twice that when a unit is replaced (T43).
+ */
+void
+dp_measure_set_group_noise(dp_measure *measure, dp_uint128 most)
+{
+	const dp_contribution *c = &measure->contribution;
+	dp_uint128	l1 = dp_measure_product(most, (dp_uint128) c->kappa);
+	dp_uint128	l2 = dp_measure_product(l1, most);	/* squared */
+
+	if (c->replace)
+	{
+		l1 = dp_measure_product(l1, 2);
+		l2 = dp_measure_product(l2, 4);
+	}
+	dp_measure_set_noise(measure, l1, l2, false);
+}
+
 /* dp_measure_add_noise: exact + one fresh draw of the measure's law. */
 dp_int128
 dp_measure_add_noise(const dp_measure *measure, dp_int128 exact)

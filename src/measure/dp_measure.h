@@ -155,6 +155,7 @@ extern int64 dp_measure_number(const dp_measure *measure, int64 least,
 /* ---- additive.c: Laplace and Gaussian noise on integers ---- */
 extern void dp_measure_set_noise(dp_measure *measure, dp_uint128 l1,
 								 dp_uint128 l2_squared, bool scalar);
+extern void dp_measure_set_group_noise(dp_measure *measure, dp_uint128 most);
 extern dp_int128 dp_measure_add_noise(const dp_measure *measure,
 									  dp_int128 exact);
 extern double dp_measure_noise_scale(const dp_measure *measure);

@@ -65,8 +65,6 @@ prepare(dp_measure *measure)
 {
 	const dp_contribution *c = &measure->contribution;
 	dp_uint128	unit;			/* what a unit moves in one group */
-	dp_uint128	l1;
-	dp_uint128	l2;				/* squared */
 
 	dp_measure_set_bounds(measure);
 	dp_measure_coarsen(measure, measure->gaussian ? MAX_WIDTH_GAUSSIAN :
@@ -77,14 +75,7 @@ prepare(dp_measure *measure)
 	unit = (dp_uint128) (measure->grid.high - measure->grid.low);
 	unit = dp_measure_product(unit, unit);
 	unit = dp_measure_product(unit, (dp_uint128) c->rows);
-	l1 = dp_measure_product(unit, (dp_uint128) c->kappa);
-	l2 = dp_measure_product(l1, unit);
-	if (c->replace)
-	{
-		l1 = dp_measure_product(l1, 2);
-		l2 = dp_measure_product(l2, 4);
-	}
-	dp_measure_set_noise(measure, l1, l2, false);
+	dp_measure_set_group_noise(measure, unit);
 }
 
 static void
