@@ -36,72 +36,6 @@ dp_axis_raise(const dp_axis *axis, const char *detail, const char *hint)
 			 errhint("%s", hint)));
 }
 
-/* ---- looking up ---- */
-
-static inline int64
-dense_value(Oid type, Datum value)
-{
-	switch (type)
-	{
-		case INT2OID:
-			return DatumGetInt16(value);
-		case INT4OID:
-		case DATEOID:
-			return DatumGetInt32(value);
-		case INT8OID:
-			return DatumGetInt64(value);
-		default:
-			return DatumGetBool(value) ? 1 : 0;
-	}
-}
-
-/*
- * dp_axis_find_flat
- *	  The place of a value in an axis's flat form, or -1: nowhere.
- */
-int64
-dp_axis_find_flat(const dp_axis_finder *finder, Datum value, bool isnull)
-{
-	int64		place;
-
-	if (isnull)
-		return finder->null;
-	switch ((dp_axis_kind) finder->kind)
-	{
-		case DP_AXIS_DENSE:
-			if (__builtin_sub_overflow(dense_value(finder->type, value),
-									   finder->first, &place) ||
-				place < 0 || place >= finder->known)
-				return finder->other;
-			return place;
-		case DP_AXIS_LISTED:
-			place = dp_tally_find_value(finder->spec, value);
-			return place < 0 ? finder->other : place;
-		case DP_AXIS_BINS:
-			return dp_tally_find_bucket(finder->spec, value);
-	}
-	return -1;
-}
-
-/* dp_axis_integer_datum: an integer as a value of a dense axis's type. */
-Datum
-dp_axis_integer_datum(Oid type, int64 value)
-{
-	switch (type)
-	{
-		case INT2OID:
-			return Int16GetDatum((int16) value);
-		case INT4OID:
-			return Int32GetDatum((int32) value);
-		case DATEOID:
-			return DateADTGetDatum((DateADT) value);
-		case INT8OID:
-			return Int64GetDatum(value);
-		default:
-			return BoolGetDatum(value != 0);
-	}
-}
-
 /*
  * dp_axis_value
  *	  The value at a place, 0 <= place < size: of a bin its representative.
@@ -110,14 +44,8 @@ dp_axis_integer_datum(Oid type, int64 value)
 Datum
 dp_axis_value(const dp_axis *axis, int64 place, bool *isnull)
 {
-	const dp_axis_finder *finder = axis->values->finder;
-
-	*isnull = place == finder->null;
-	if (*isnull)
-		return (Datum) 0;
-	if (finder->kind == DP_AXIS_DENSE)
-		return dp_axis_integer_datum(finder->type, finder->first + place);
-	return axis->values->values[place];
+	return dp_places_value(&axis->values->finder->places,
+						   axis->values->values, place, isnull);
 }
 
 /*
@@ -136,12 +64,11 @@ dp_axis_is_complete(const dp_axis *axis)
 
 /*
  * dp_axis_make_finder
- *	  A flat form around a spec of a tally, or NULL, of *length bytes, in the
- *	  current context.  No value has a place in it yet.
+ *	  The flat form of places around a spec of a tally, or NULL, of *length
+ *	  bytes, in the current context.
  */
 dp_axis_finder *
-dp_axis_make_finder(dp_axis_kind kind, Oid type, const Const *spec,
-					Size *length)
+dp_axis_make_finder(const dp_places *places, const Const *spec, Size *length)
 {
 	Size		size = spec == NULL ? 0 :
 	VARSIZE(DatumGetPointer(spec->constvalue));
@@ -151,22 +78,23 @@ dp_axis_make_finder(dp_axis_kind kind, Oid type, const Const *spec,
 	finder = palloc_extended(*length, MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 	if (spec != NULL)
 		memcpy(finder->spec, DatumGetPointer(spec->constvalue), size);
-	finder->kind = (int32) kind;
-	finder->type = type;
+	finder->places = *places;
 	return finder;
 }
 
 /*
  * dp_axis_set_finder
- *	  Give the axis a flat form around a spec of dp_places.h, or NULL.
+ *	  Give the axis a flat form around a spec of dp_places.h, or NULL.  No
+ *	  value has a place in it yet.
  */
 void
 dp_axis_set_finder(dp_axis *axis, dp_axis_kind kind, Oid type,
 				   const Const *spec)
 {
 	struct dp_axis_values *values = palloc0(sizeof(struct dp_axis_values));
+	dp_places	places = {kind, type, 0, 0, -1, -1};
 
-	values->finder = dp_axis_make_finder(kind, type, spec, &values->size);
+	values->finder = dp_axis_make_finder(&places, spec, &values->size);
 	axis->values = values;
 }
 
@@ -177,9 +105,9 @@ dp_axis_set_last_places(dp_axis *axis, int64 known, bool other, bool null)
 	dp_axis_finder *finder = axis->values->finder;
 
 	axis->size = known;
-	finder->known = known;
-	finder->other = other ? axis->size++ : -1;
-	finder->null = null ? axis->size++ : -1;
+	finder->places.known = known;
+	finder->places.other = other ? axis->size++ : -1;
+	finder->places.null = null ? axis->size++ : -1;
 }
 
 /* dp_axis_make_dense: integers of the type that follow each other. */
@@ -187,7 +115,7 @@ void
 dp_axis_make_dense(dp_axis *axis, Oid type, Datum first)
 {
 	dp_axis_set_finder(axis, DP_AXIS_DENSE, type, NULL);
-	axis->values->finder->first = dense_value(type, first);
+	axis->values->finder->places.first = dp_places_integer(type, first);
 }
 
 /*

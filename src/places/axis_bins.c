@@ -59,6 +59,7 @@ static Datum
 middle_integer(const dp_axis *axis, int64 bin)
 {
 	const dp_axis_finder *finder = axis->values->finder;
+	Oid			type = finder->places.type;
 	int64		first;
 	int64		last;
 	int64		middle;
@@ -68,9 +69,9 @@ middle_integer(const dp_axis *axis, int64 bin)
 		raise_bins(axis, "One of the bins would hold no value of its type.",
 				   "Use fewer bins.");
 	middle = first + (int64) (((uint64) last - (uint64) first) / 2);
-	if (finder->type == TIMESTAMPOID || finder->type == TIMESTAMPTZOID)
+	if (type == TIMESTAMPOID || type == TIMESTAMPTZOID)
 		return Int64GetDatum(round_moment(first, middle));
-	return dp_axis_integer_datum(finder->type, middle);
+	return dp_places_integer_datum(type, middle);
 }
 
 static Datum
@@ -105,7 +106,7 @@ exact_middle(const dp_axis *axis, int64 bin)
 static int
 digits_kept(const dp_axis *axis)
 {
-	if (axis->values->finder->type != NUMERICOID ||
+	if (axis->values->finder->places.type != NUMERICOID ||
 		axis->typmod < (int32) VARHDRSZ)
 		return -1;
 	/* see numeric_typmod_scale of numeric.c: eleven bits with a sign */
@@ -121,7 +122,7 @@ round_middle(const dp_axis *axis, int64 bin, Datum middle, int digits,
 	Datum		number = DirectFunctionCall2(numeric_round, middle,
 											 Int32GetDatum(digits));
 
-	*out = to_type(finder->type, number);
+	*out = to_type(finder->places.type, number);
 	return dp_tally_find_bucket(finder->spec, *out) == bin &&
 		DatumGetBool(DirectFunctionCall2(
 						 numeric_le, NumericGetDatum(axis->values->lower),

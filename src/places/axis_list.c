@@ -95,15 +95,15 @@ static List *
 listed_values(const dp_axis *axis)
 {
 	const dp_axis_finder *finder = axis->values->finder;
-	int64		n = finder->known + (finder->other >= 0 ? 1 : 0);
+	int64		n = finder->places.known + (finder->places.other >= 0 ? 1 : 0);
 	List	   *texts = NIL;
 	Oid			output;
 	bool		varlena;
 	int64		i;
 
-	if (finder->kind != DP_AXIS_LISTED)
+	if (finder->places.kind != DP_AXIS_LISTED)
 		return NIL;
-	getTypeOutputInfo(finder->type, &output, &varlena);
+	getTypeOutputInfo(finder->places.type, &output, &varlena);
 	for (i = 0; i < n; i++)
 		texts = lappend(texts, text_node(OidOutputFunctionCall(
 											 output,
@@ -128,11 +128,11 @@ dp_axis_to_list(const dp_axis *axis)
 												  FORMAT_TYPE_FORCE_QUALIFY)));
 	list = lappend(list, integer_node(axis->collation));
 	list = lappend(list, integer_node(axis->bins));
-	list = lappend(list, integer_node(finder->kind));
-	list = lappend(list, integer_node(finder->known));
-	list = lappend(list, integer_node(finder->first));
-	list = lappend(list, integer_node(finder->other >= 0));
-	list = lappend(list, integer_node(finder->null >= 0));
+	list = lappend(list, integer_node(finder->places.kind));
+	list = lappend(list, integer_node(finder->places.known));
+	list = lappend(list, integer_node(finder->places.first));
+	list = lappend(list, integer_node(finder->places.other >= 0));
+	list = lappend(list, integer_node(finder->places.null >= 0));
 	list = lappend(list, numeric_node(values->lower));
 	list = lappend(list, numeric_node(values->upper));
 	list = lappend(list, listed_values(axis));
@@ -176,7 +176,7 @@ dp_axis_from_list(const List *list)
 	{
 		case DP_AXIS_DENSE:
 			dp_axis_set_finder(axis, DP_AXIS_DENSE, type, NULL);
-			axis->values->finder->first = integer_at(list, LIST_FIRST);
+			axis->values->finder->places.first = integer_at(list, LIST_FIRST);
 			break;
 		case DP_AXIS_LISTED:
 			read_values(axis, type, list);

@@ -83,3 +83,10 @@ dp_places_read_declared(const char *text, Oid type, int32 typmod)
 	PG_END_TRY();
 	return value;
 }
+
+/* dp_places_declared_integer: as a value of a dense axis's type. */
+int64
+dp_places_declared_integer(const char *text, Oid type)
+{
+	return dp_places_integer(type, dp_places_read_declared(text, type, -1));
+}

@@ -7,8 +7,8 @@
  * all other values (when the owner declared one), then NULL (when the column
  * is nullable).
  *
- * Rows are looked up in a flat form, as in an axis; equality is bytewise for
- * texts, as it is under deterministic collations.
+ * Rows are looked up in a flat form, as in an axis (lookup.c); equality is
+ * bytewise for texts, as it is under deterministic collations.
  */
 #include "postgres.h"
 
@@ -32,12 +32,7 @@
 struct dp_domain
 {
 	int64		size;			/* all values, other and NULL included */
-	int64		known;			/* values that are looked up */
-	int64		other;			/* place of the key for others, or -1 */
-	int64		null;			/* place of NULL, or -1 */
-	Oid			type;
-	bool		dense;			/* integers first .. first + known - 1 */
-	int64		first;
+	dp_places	places;			/* dense or listed */
 	Datum	   *values;			/* by place; unused when dense */
 	dp_axis_finder *finder;		/* flat form; NULL until it is asked for */
 	Size		length;			/* of finder */
@@ -57,25 +52,23 @@ too_many(void)
 static void
 append_value(dp_domain *domain, Datum value)
 {
-	int64		capacity = 16;
+	int64		known = domain->places.known;
 
-	if (domain->known >= dp_setting_max_groups)
+	if (known >= dp_setting_max_groups)
 		too_many();
-	while (capacity < domain->known + 1)
-		capacity *= 2;
 	if (domain->values == NULL)
-		domain->values = palloc(sizeof(Datum) * capacity);
-	else if (domain->known > 0 && (domain->known & (domain->known - 1)) == 0 &&
-			 domain->known >= 16)
+		domain->values = palloc(sizeof(Datum) * 16);
+	else if (known >= 16 && (known & (known - 1)) == 0)
 		domain->values = repalloc_huge(domain->values,
-									   sizeof(Datum) * capacity);
-	domain->values[domain->known++] = value;
+									   sizeof(Datum) * 2 * known);
+	domain->values[known] = value;
+	domain->places.known++;
 }
 
 static void
 append_integer(dp_domain *domain, int64 value)
 {
-	append_value(domain, domain->type == FLOAT8OID ?
+	append_value(domain, domain->places.type == FLOAT8OID ?
 				 Float8GetDatum((float8) value) :
 				 NumericGetDatum(int64_to_numeric(value)));
 }
@@ -98,7 +91,7 @@ declaration(const dp_key *key)
 static void
 append_declared(dp_domain *domain, const dp_key *key, const char *text)
 {
-	append_value(domain, dp_places_read_declared(text, domain->type,
+	append_value(domain, dp_places_read_declared(text, domain->places.type,
 												  key->typmod));
 }
 
@@ -113,7 +106,8 @@ fill_declared(dp_domain *domain, const dp_key *key)
 	if (declared->other != NULL)
 	{
 		append_declared(domain, key, declared->other);
-		domain->other = --domain->known;	/* kept, but not looked up */
+		domain->places.known--; /* kept, but not looked up */
+		domain->places.other = domain->places.known;
 	}
 }
 
@@ -135,8 +129,9 @@ compare_sort_order(const void *a, const void *b)
 static void
 fill_enum(dp_domain *domain)
 {
+	Oid			type = domain->places.type;
 	CatCList   *list = SearchSysCacheList1(ENUMTYPOIDNAME,
-										   ObjectIdGetDatum(domain->type));
+										   ObjectIdGetDatum(type));
 	HeapTuple  *labels = palloc(sizeof(HeapTuple) * Max(list->n_members, 1));
 	int			i;
 
@@ -148,69 +143,25 @@ fill_enum(dp_domain *domain)
 	ReleaseSysCacheList(list);
 }
 
-static int64
-integer_value(Datum value, Oid type)
-{
-	switch (type)
-	{
-		case INT2OID:
-			return DatumGetInt16(value);
-		case INT4OID:
-			return DatumGetInt32(value);
-		case INT8OID:
-			return DatumGetInt64(value);
-		case DATEOID:
-			return DatumGetDateADT(value);
-		case BOOLOID:
-			return DatumGetBool(value) ? 1 : 0;
-		default:
-			elog(ERROR, "unexpected key type %u", type);
-	}
-	return 0;
-}
-
-static int64
-integer_bound(const char *text, Oid type)
-{
-	return integer_value(dp_places_read_declared(text, type, -1), type);
-}
-
-static Datum
-integer_datum(int64 value, Oid type)
-{
-	switch (type)
-	{
-		case INT2OID:
-			return Int16GetDatum((int16) value);
-		case INT4OID:
-			return Int32GetDatum((int32) value);
-		case INT8OID:
-			return Int64GetDatum(value);
-		case DATEOID:
-			return DateADTGetDatum((DateADT) value);
-		default:
-			return BoolGetDatum(value != 0);
-	}
-}
-
 static void
 fill_dense(dp_domain *domain, int64 first, int64 last)
 {
-	domain->dense = true;
-	domain->first = first;
-	if (__builtin_sub_overflow(last, first, &domain->known) ||
-		domain->known >= dp_setting_max_groups)
+	domain->places.kind = DP_AXIS_DENSE;
+	domain->places.first = first;
+	if (__builtin_sub_overflow(last, first, &domain->places.known) ||
+		domain->places.known >= dp_setting_max_groups)
 		too_many();
-	domain->known++;
+	domain->places.known++;
 }
 
 static void
 fill_range(dp_domain *domain, const dp_key *key)
 {
 	dp_attribute *declared = declaration(key);
+	Oid			type = domain->places.type;
 
-	fill_dense(domain, integer_bound(declared->lower, domain->type),
-			   integer_bound(declared->upper, domain->type));
+	fill_dense(domain, dp_places_declared_integer(declared->lower, type),
+			   dp_places_declared_integer(declared->upper, type));
 }
 
 /* A declared bound as a value of the type that date_trunc or extract sees. */
@@ -302,34 +253,31 @@ fill_extract(dp_domain *domain, const dp_key *key)
 static void
 make_finder(dp_domain *domain)
 {
+	bool		dense = domain->places.kind == DP_AXIS_DENSE;
 	const Const *spec = NULL;
-	dp_axis_kind kind = DP_AXIS_DENSE;
 	int64		twice;
 
-	if (!domain->dense && domain->known > 0)
+	if (!dense && domain->places.known > 0)
 	{
-		if (!dp_tally_can_read(domain->type))
+		if (!dp_tally_can_read(domain->places.type))
 			ereport(ERROR,
 					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 					 errmsg("rows cannot be grouped by a key of type %s",
-							format_type_be(domain->type)),
+							format_type_be(domain->places.type)),
 					 errdetail("Its type has no built-in equality."),
 					 errhint("Cast the key to text or to a number.")));
-		kind = DP_AXIS_LISTED;
-		spec = dp_tally_value_spec(domain->type, domain->values,
-								   domain->known, &twice);
+		spec = dp_tally_value_spec(domain->places.type, domain->values,
+								   domain->places.known, &twice);
 		if (spec == NULL)
 			ereport(ERROR,
 					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 					 errmsg("two public values of a group key are equal"),
 					 errhint("Ask the data owner to run dp_declare again.")));
 	}
-	domain->finder = dp_axis_make_finder(kind, domain->type, spec,
+	domain->finder = dp_axis_make_finder(&domain->places, spec,
 										 &domain->length);
-	domain->finder->first = domain->first;
-	domain->finder->known = domain->known;
-	domain->finder->other = domain->other;
-	domain->finder->null = domain->null;
+	if (spec == NULL)
+		domain->finder->places.kind = DP_AXIS_DENSE;
 }
 
 /* dp_domain_finder: see dp_places.h. */
@@ -353,9 +301,10 @@ dp_domain_make(const dp_key *key)
 {
 	dp_domain  *domain = palloc0(sizeof(dp_domain));
 
-	domain->type = getBaseType(key->type);
-	domain->other = -1;
-	domain->null = -1;
+	domain->places.kind = DP_AXIS_LISTED;
+	domain->places.type = getBaseType(key->type);
+	domain->places.other = -1;
+	domain->places.null = -1;
 	switch (key->kind)
 	{
 		case DP_KEY_CONSTANT:
@@ -381,12 +330,12 @@ dp_domain_make(const dp_key *key)
 			fill_extract(domain, key);
 			break;
 	}
-	domain->size = domain->known;
-	if (domain->other >= 0)
+	domain->size = domain->places.known;
+	if (domain->places.other >= 0)
 		domain->size++;
 	if (key->nullable || (key->kind == DP_KEY_CONSTANT &&
 						  key->constant->constisnull))
-		domain->null = domain->size++;
+		domain->places.null = domain->size++;
 	return domain;
 }
 
@@ -401,26 +350,14 @@ dp_domain_size(const dp_domain *domain)
 int64
 dp_domain_known(const dp_domain *domain)
 {
-	return domain->known;
-}
-
-/* dp_domain_has_other: does one key collect all undeclared values? */
-bool
-dp_domain_has_other(const dp_domain *domain)
-{
-	return domain->other >= 0;
+	return domain->places.known;
 }
 
 /* dp_domain_value: the value at a place, 0 <= place < size. */
 Datum
 dp_domain_value(const dp_domain *domain, int64 place, bool *isnull)
 {
-	*isnull = place == domain->null;
-	if (*isnull)
-		return (Datum) 0;
-	if (domain->dense)
-		return integer_datum(domain->first + place, domain->type);
-	return domain->values[place];
+	return dp_places_value(&domain->places, domain->values, place, isnull);
 }
 
 /* Values of the key without NULL, as far as the catalog tells at once. */
@@ -445,8 +382,8 @@ estimate_known(const dp_key *key)
 			declared = dp_attribute_lookup(key->relid, key->attnum);
 			if (declared == NULL || declared->lower == NULL)
 				return 1;
-			return (double) integer_bound(declared->upper, type) -
-				(double) integer_bound(declared->lower, type) + 1;
+			return (double) dp_places_declared_integer(declared->upper, type) -
+				(double) dp_places_declared_integer(declared->lower, type) + 1;
 		default:
 			return 100;
 	}
@@ -461,38 +398,23 @@ dp_domain_estimate(const dp_key *key)
 
 /* ---- as an axis ---- */
 
-/* An integer type's public values that follow each other? */
-static bool
-is_dense(const dp_key *key)
-{
-	return key->kind == DP_KEY_RANGE || key->kind == DP_KEY_BOOLEAN;
-}
-
 /* dp_domain_make_axis: have a column's axis hold the values of its key. */
 void
 dp_domain_make_axis(const dp_key *key, dp_axis *axis)
 {
 	dp_domain  *domain = dp_domain_make(key);
-	int64		known = dp_domain_known(domain);
-	int64		size = dp_domain_size(domain);
-	Oid			type = getBaseType(key->type);
-	bool		isnull = false;
-	Datum	   *values;
-	int64		i;
+	const dp_places *places = &domain->places;
+	bool		isnull;
 
-	if (is_dense(key))
-		dp_axis_make_dense(axis, type, dp_domain_value(domain, 0, &isnull));
+	if (places->kind == DP_AXIS_DENSE)
+		dp_axis_make_dense(axis, places->type,
+						   dp_domain_value(domain, 0, &isnull));
 	else
-	{
-		values = palloc_extended(sizeof(Datum) * Max(size, 1),
-								 MCXT_ALLOC_HUGE);
-		for (i = 0; i < size; i++)
-			values[i] = dp_domain_value(domain, i, &isnull);
-		dp_axis_make_listed(axis, type, values, known);
-	}
-	dp_axis_set_last_places(axis, known, dp_domain_has_other(domain),
+		dp_axis_make_listed(axis, places->type, domain->values,
+							places->known);
+	dp_axis_set_last_places(axis, places->known, places->other >= 0,
 							key->nullable);
 	axis->values->complete = key->kind == DP_KEY_CONSTANT ||
 		key->kind == DP_KEY_BOOLEAN || key->kind == DP_KEY_ENUM ||
-		dp_domain_has_other(domain);
+		places->other >= 0;
 }

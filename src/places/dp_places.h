@@ -12,6 +12,7 @@
 #ifndef DP_PLACES_H
 #define DP_PLACES_H
 
+#include "catalog/pg_type.h"
 #include "datatype/timestamp.h"
 #include "fmgr.h"
 #include "nodes/pg_list.h"
@@ -63,9 +64,60 @@ extern bool dp_key_extract_range(const char *field, bool *monotone,
 /* ---- declared texts and types (declared.c) ---- */
 extern Datum dp_places_read_declared(const char *text, Oid type,
 									  int32 typmod);
+extern int64 dp_places_declared_integer(const char *text, Oid type);
 extern bool dp_places_is_integer(Oid type);
 extern bool dp_places_is_time(Oid type);
 extern Numeric dp_places_time_numeric(Datum value, Oid type);
+
+/* ---- from a value to its place and back (lookup.c) ---- */
+
+typedef enum dp_axis_kind
+{
+	DP_AXIS_DENSE,
+	DP_AXIS_LISTED,
+	DP_AXIS_BINS
+} dp_axis_kind;
+
+/*
+ * The places of a column's or a key's public values: `known` that rows are
+ * looked up among, then those of all other values and of NULL.
+ */
+typedef struct dp_places
+{
+	int32		kind;			/* dp_axis_kind */
+	Oid			type;			/* base type of the column */
+	int64		first;			/* value at place 0; DP_AXIS_DENSE only */
+	int64		known;
+	int64		other;			/* place, or -1 */
+	int64		null;			/* place, or -1 */
+} dp_places;
+
+/* Places in the flat form that rows are looked up with. */
+typedef struct dp_axis_finder dp_axis_finder;
+extern int64 dp_axis_find_flat(const dp_axis_finder *finder, Datum value,
+							   bool isnull);
+extern Datum dp_places_value(const dp_places *places, const Datum *values,
+							 int64 place, bool *isnull);
+
+/* Of the types that a dense axis may have, and an integer as one of them. */
+extern Datum dp_places_integer_datum(Oid type, int64 value);
+
+static inline int64
+dp_places_integer(Oid type, Datum value)
+{
+	switch (type)
+	{
+		case INT2OID:
+			return DatumGetInt16(value);
+		case INT4OID:
+		case DATEOID:
+			return DatumGetInt32(value);
+		case INT8OID:
+			return DatumGetInt64(value);
+		default:
+			return DatumGetBool(value) ? 1 : 0;
+	}
+}
 
 /* ---- values of a group key (domain.c) ---- */
 
@@ -75,7 +127,6 @@ extern dp_domain *dp_domain_make(const dp_key *key);
 extern int64 dp_domain_size(const dp_domain *domain);
 /* Values without other and NULL; they have the places before those two. */
 extern int64 dp_domain_known(const dp_domain *domain);
-extern bool dp_domain_has_other(const dp_domain *domain);
 extern Datum dp_domain_value(const dp_domain *domain, int64 place,
 							 bool *isnull);
 /* Estimate of dp_domain_size from the catalog alone, for the planner. */
@@ -109,26 +160,9 @@ extern bool dp_axis_is_complete(const dp_axis *axis);
 extern List *dp_axis_to_list(const dp_axis *axis);
 extern dp_axis *dp_axis_from_list(const List *list);
 
-/* The flat form that rows are looked up with. */
-typedef struct dp_axis_finder dp_axis_finder;
-extern int64 dp_axis_find_flat(const dp_axis_finder *finder, Datum value,
-							   bool isnull);
-
-typedef enum dp_axis_kind
-{
-	DP_AXIS_DENSE,
-	DP_AXIS_LISTED,
-	DP_AXIS_BINS
-} dp_axis_kind;
-
 struct dp_axis_finder
 {
-	int32		kind;
-	Oid			type;			/* base type of the column */
-	int64		first;			/* DP_AXIS_DENSE only */
-	int64		known;
-	int64		other;			/* place, or -1 */
-	int64		null;			/* place, or -1 */
+	dp_places	places;
 	char		spec[FLEXIBLE_ARRAY_MEMBER];	/* of a tally; not dense */
 };
 
@@ -157,7 +191,7 @@ extern void dp_domain_make_axis(const dp_key *key, dp_axis *axis);
 /* ---- axis.c ---- */
 pg_noreturn extern void dp_axis_raise(const dp_axis *axis,
 									  const char *detail, const char *hint);
-extern dp_axis_finder *dp_axis_make_finder(dp_axis_kind kind, Oid type,
+extern dp_axis_finder *dp_axis_make_finder(const dp_places *places,
 										   const Const *spec, Size *length);
 extern void dp_axis_set_finder(dp_axis *axis, dp_axis_kind kind, Oid type,
 							   const Const *spec);
@@ -166,7 +200,6 @@ extern void dp_axis_set_last_places(dp_axis *axis, int64 known, bool other,
 extern void dp_axis_make_listed(dp_axis *axis, Oid type, Datum *values,
 								int64 known);
 extern void dp_axis_make_dense(dp_axis *axis, Oid type, Datum first);
-extern Datum dp_axis_integer_datum(Oid type, int64 value);
 
 /* ---- axis_bins.c ---- */
 extern void dp_axis_make_bins(dp_axis *axis, Oid type, Numeric lower,
@@ -232,6 +265,17 @@ dp_tally_state_of(FunctionCallInfo fcinfo, int64 n)
 	if (unlikely(PG_ARGISNULL(0)))
 		return dp_tally_new(n);
 	return (dp_tally_state *) PG_GETARG_POINTER(0);
+}
+
+/* The state, of n counts, with one more row at a place; -1: nowhere. */
+static inline Datum
+dp_tally_count(FunctionCallInfo fcinfo, int64 n, int64 place)
+{
+	dp_tally_state *state = dp_tally_state_of(fcinfo, n);
+
+	if (place >= 0)
+		state->counts[place]++;
+	PG_RETURN_POINTER(state);
 }
 
 #endif							/* DP_PLACES_H */

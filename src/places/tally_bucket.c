@@ -267,20 +267,12 @@ Datum
 dp_bucket_add(PG_FUNCTION_ARGS)
 {
 	const dp_bucket_spec *spec;
-	dp_tally_state *state;
-	int64		bucket;
 
 	if (unlikely(fcinfo->flinfo->fn_extra == NULL))
 		dp_tally_check_call_site(fcinfo);
 	spec = (const dp_bucket_spec *) PG_GETARG_POINTER(2);
-	state = dp_tally_state_of(fcinfo, spec->n);
-	if (!PG_ARGISNULL(1))
-	{
-		bucket = bucket_of(spec, PG_GETARG_DATUM(1));
-		if (bucket >= 0)
-			state->counts[bucket]++;
-	}
-	PG_RETURN_POINTER(state);
+	return dp_tally_count(fcinfo, spec->n, PG_ARGISNULL(1) ? -1 :
+						  bucket_of(spec, PG_GETARG_DATUM(1)));
 }
 
 /* ---- the spec ---- */

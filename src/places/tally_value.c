@@ -340,21 +340,13 @@ Datum
 dp_value_add(PG_FUNCTION_ARGS)
 {
 	const dp_value_spec *spec;
-	dp_tally_state *state;
 	uint64		slot;
-	int64		place;
 
 	if (unlikely(fcinfo->flinfo->fn_extra == NULL))
 		dp_tally_check_call_site(fcinfo);
 	spec = (const dp_value_spec *) PG_GETARG_POINTER(2);
-	state = dp_tally_state_of(fcinfo, spec->n);
-	if (!PG_ARGISNULL(1))
-	{
-		place = find_value(spec, PG_GETARG_DATUM(1), &slot);
-		if (place >= 0)
-			state->counts[place]++;
-	}
-	PG_RETURN_POINTER(state);
+	return dp_tally_count(fcinfo, spec->n, PG_ARGISNULL(1) ? -1 :
+						  find_value(spec, PG_GETARG_DATUM(1), &slot));
 }
 
 /* ---- the spec ---- */

@@ -31,22 +31,6 @@ is_whole_type(Oid type)
 	return dp_places_is_integer(type) || type == DATEOID;
 }
 
-static int64
-whole_number(Datum value, Oid type)
-{
-	switch (type)
-	{
-		case INT2OID:
-			return DatumGetInt16(value);
-		case INT4OID:
-			return DatumGetInt32(value);
-		case INT8OID:
-			return DatumGetInt64(value);
-		default:
-			return DatumGetDateADT(value);
-	}
-}
-
 /* The value as bytes that are equal exactly when values are. */
 static void
 value_bytes(Oid type, Datum value, StringInfo bytes)
@@ -60,7 +44,8 @@ value_bytes(Oid type, Datum value, StringInfo bytes)
 		case INT4OID:
 		case INT8OID:
 		case DATEOID:
-			appendStringInfo(bytes, INT64_FORMAT, whole_number(value, type));
+			appendStringInfo(bytes, INT64_FORMAT,
+							 dp_places_integer(type, value));
 			break;
 		case TEXTOID:
 		case VARCHAROID:
@@ -149,11 +134,8 @@ count_parts(const dp_attribute *declared, Oid type)
 		return list_length(declared->keys);
 	if (type == BOOLOID)
 		return 2;
-	parts = (dp_int128) whole_number(dp_places_read_declared(declared->upper,
-															  type, -1),
-									 type) -
-		whole_number(dp_places_read_declared(declared->lower, type, -1),
-					 type) + 1;
+	parts = (dp_int128) dp_places_declared_integer(declared->upper, type) -
+		dp_places_declared_integer(declared->lower, type) + 1;
 	return parts <= MAX_PARTS ? (int64) parts : 0;
 }
 
@@ -163,11 +145,11 @@ is_within(const dp_attribute *declared, const Const *value)
 	Oid			type = value->consttype;
 	Datum		lower = dp_places_read_declared(declared->lower, type, -1);
 	Datum		upper = dp_places_read_declared(declared->upper, type, -1);
-	int64		number = whole_number(value->constvalue, type);
+	int64		number = dp_places_integer(type, value->constvalue);
 
 	return count_parts(declared, type) > 0 &&
-		number >= whole_number(lower, type) &&
-		number <= whole_number(upper, type);
+		number >= dp_places_integer(type, lower) &&
+		number <= dp_places_integer(type, upper);
 }
 
 /*
