@@ -11,6 +11,7 @@
 #include "fmgr.h"
 #include "miscadmin.h"
 
+#include "block/dp_block.h"
 #include "bridge/dp_bridge.h"
 #include "ledger/dp_ledger.h"
 #include "protect/dp_protect.h"
@@ -34,6 +35,7 @@ _PG_init(void)
 	dp_ledger_init();
 	dp_reader_init();
 	dp_protect_init();
+	dp_block_init();
 	dp_run_init();
 	dp_reading_init();
 	dp_workload_init();

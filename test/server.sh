@@ -58,7 +58,7 @@ build_and_install()
 	# The private pg_config names the private folders, for everybody.
 	export PATH=$root$folder:$PATH
 	[ -x "$root$folder/pg_config" ] || cp "$PG_CONFIG" "$root$folder/" || return 1
-	DP_PG_SYSTEM_CONFIG=$PG_CONFIG
+	export DP_PG_SYSTEM_CONFIG=$PG_CONFIG
 	export PG_CONFIG=$root$folder/pg_config
 }
 

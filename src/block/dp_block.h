@@ -19,6 +19,7 @@
 #include "utils/array.h"
 #include "utils/snapshot.h"
 
+#include "../bridge/dp_node.h"
 #include "../catalog/dp_catalog.h"
 #include "../places/dp_places.h"
 #include "../protect/dp_protect.h"
@@ -31,12 +32,10 @@ extern dp_refusal *dp_block_classify_key(Node *expression, Node *base,
 
 /* ---- the split (split.c) ---- */
 
-/*
- * One verified block.  Everything is made of copyable nodes so that plans can
- * carry it; see dp_block_to_list.
- */
+/* One verified block: a node (block.c), so that plans can carry it. */
 typedef struct dp_block
 {
+	ExtensibleNode node;
 	Query	   *inner;			/* targets: keys, then the dp_ aggregates */
 	List	   *keys;			/* of dp_key * */
 	List	   *kinds;			/* of int: dp_aggregate_kind, one each */
@@ -62,8 +61,8 @@ typedef struct dp_block
 /* Likewise for the value of part_value that the release is charged for. */
 #define DP_PART_PARAM PG_INT32_MIN
 
-extern List *dp_block_to_list(const dp_block *block);
-extern dp_block *dp_block_from_list(const List *list);
+/* ---- blocks as nodes (block.c) ---- */
+extern void dp_block_init(void);
 
 /*
  * Called by the walk for each block found, with the block and the range table

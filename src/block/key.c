@@ -1,7 +1,6 @@
 /*
  * key.c
- *	  Group keys: which expressions have public values, and the node form of
- *	  their description that plans carry.
+ *	  Group keys: which expressions have public values.
  */
 #include "postgres.h"
 
@@ -18,7 +17,7 @@
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
 
-#include "dp_block.h"
+#include "split.h"
 
 /* The column an expression is, seen through relabelling; NULL otherwise. */
 static Var *
@@ -237,7 +236,7 @@ dp_block_classify_key(Node *expression, Node *base, Oid relid, dp_key *key)
 	Var		   *column;
 	Oid			type;
 
-	memset(key, 0, sizeof(dp_key));
+	dp_block_init_key(key);
 	key->type = exprType(expression);
 	key->typmod = exprTypmod(expression);
 	key->collation = exprCollation(expression);

@@ -412,7 +412,7 @@ dp_block_split_one(Query *query, List *cte_stack, dp_block **block,
 					 RangeTblEntry **entry)
 {
 	dp_splitter s;
-	dp_block   *b = palloc0(sizeof(dp_block));
+	dp_block   *b = dp_block_create();
 	dp_refusal *refusal = refuse_clause(query);
 
 	dp_compat_ungroup(query);

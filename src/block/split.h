@@ -23,6 +23,10 @@ typedef struct dp_splitter
 	dp_refusal *refusal;		/* first refusal of a walk */
 } dp_splitter;
 
+/* ---- block.c ---- */
+extern dp_block *dp_block_create(void);
+extern void dp_block_init_key(dp_key *key);
+
 /* ---- split.c ---- */
 extern dp_refusal *dp_block_split_one(Query *query, List *cte_stack,
 										dp_block **block,

@@ -15,6 +15,7 @@
 #include "catalog/pg_type.h"
 #include "datatype/timestamp.h"
 #include "fmgr.h"
+#include "nodes/extensible.h"
 #include "nodes/pg_list.h"
 #include "nodes/primnodes.h"
 #include "utils/numeric.h"
@@ -22,7 +23,7 @@
 #include "../catalog/dp_catalog.h"
 #include "../protect/dp_protect.h"
 
-/* ---- group keys (key_list.c, key_field.c) ---- */
+/* ---- group keys (key_field.c) ---- */
 
 typedef enum dp_key_kind
 {
@@ -37,10 +38,12 @@ typedef enum dp_key_kind
 
 /*
  * Where the public values of a group key come from.  Only catalog facts and
- * the query's text; the values themselves are made when the query runs.
+ * the query's text; the values themselves are made when the query runs.  A
+ * node, since plans carry it (block/block.c).
  */
 typedef struct dp_key
 {
+	ExtensibleNode node;
 	dp_key_kind kind;
 	Oid			type;			/* of the key's values */
 	int32		typmod;
@@ -52,9 +55,6 @@ typedef struct dp_key
 	bool		nullable;		/* NULL is a key too */
 	Const	   *constant;		/* DP_KEY_CONSTANT only */
 } dp_key;
-
-extern List *dp_key_to_list(const dp_key *key);
-extern dp_key *dp_key_from_list(const List *list);
 
 /* Which fields make keys, and their values (key_field.c). */
 extern bool dp_key_trunc_step(const char *field, Interval *step);

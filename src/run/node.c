@@ -37,7 +37,7 @@
 /* Places in custom_private of the plan node. */
 enum
 {
-	PRIVATE_BLOCK,				/* dp_block_to_list */
+	PRIVATE_BLOCK,				/* dp_block */
 	PRIVATE_NONCE,				/* Const int8 */
 	PRIVATE_INDEX				/* Integer */
 };
@@ -121,14 +121,14 @@ estimated_groups(const dp_block *block)
  *	  rows come from public facts: the number of group keys.
  */
 void
-dp_run_add_path(PlannerInfo *root, RelOptInfo *rel, List *block,
+dp_run_add_path(PlannerInfo *root, RelOptInfo *rel, dp_block *block,
 					uint64 nonce, int index)
 {
 	CustomPath *path = makeNode(CustomPath);
 
 	rel->pathlist = NIL;
 	rel->partial_pathlist = NIL;
-	rel->rows = estimated_groups(dp_block_from_list(block));
+	rel->rows = estimated_groups(block);
 	path->path.pathtype = T_CustomScan;
 	path->path.parent = rel;
 	path->path.pathtarget = rel->reltarget;
@@ -156,8 +156,7 @@ plan_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *targets,
 	CustomScan *scan = makeNode(CustomScan);
 	RangeTblEntry *entry = planner_rt_fetch(rel->relid, root);
 	RangeTblFunction *function = linitial(entry->functions);
-	dp_block   *block =
-	dp_block_from_list(linitial(path->custom_private));
+	dp_block   *block = list_nth(path->custom_private, PRIVATE_BLOCK);
 	int			i;
 
 	scan->scan.plan.targetlist = targets;
@@ -277,8 +276,7 @@ begin_release(CustomScanState *node, EState *estate, int eflags)
 	TupleDesc	desc = node->ss.ss_ScanTupleSlot->tts_tupleDescriptor;
 	Const	   *nonce = list_nth(scan->custom_private, PRIVATE_NONCE);
 
-	state->block = dp_block_from_list(list_nth(scan->custom_private,
-													 PRIVATE_BLOCK));
+	state->block = list_nth(scan->custom_private, PRIVATE_BLOCK);
 	state->shared = attach_shared(estate, DatumGetInt64(nonce->constvalue),
 								  intVal(list_nth(scan->custom_private,
 												  PRIVATE_INDEX)));

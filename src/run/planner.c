@@ -39,8 +39,7 @@ typedef struct planner_call
 {
 	struct planner_call *outer;
 	uint64		nonce;
-	List	   *found;			/* of dp_block * */
-	List	   *blocks;			/* of List *: dp_block_to_list */
+	List	   *blocks;			/* of dp_block * */
 	List	   *relations;		/* OIDs the plan depends on */
 	List	   *inval_items;
 	Oid			marker;
@@ -203,7 +202,7 @@ take_block(dp_block *block, RangeTblEntry *entry, void *context)
 	planner_call *call = context;
 	RangeTblFunction *function = linitial(entry->functions);
 	Const	   *nonce = int8_const((int64) call->nonce);
-	Const	   *index = int4_const(list_length(call->found));
+	Const	   *index = int4_const(list_length(call->blocks));
 	FuncExpr   *marker;
 	ListCell   *lc;
 
@@ -211,7 +210,7 @@ take_block(dp_block *block, RangeTblEntry *entry, void *context)
 						  InvalidOid, InvalidOid, COERCE_EXPLICIT_CALL);
 	marker->funcretset = true;
 	function->funcexpr = (Node *) marker;
-	call->found = lappend(call->found, block);
+	call->blocks = lappend(call->blocks, block);
 	add_dependencies(call, block->inner);
 	foreach(lc, block->subqueries)
 		add_dependencies(call, lfirst(lc));
@@ -243,14 +242,9 @@ split_query(planner_call *call, Query *query, const char *text)
 								 &call->inval_items);
 	if (refusal != NULL)
 		dp_bridge_raise_refusal(refusal, text);
-	share = dp_measure_count_share(call->found);
-	foreach(lc, call->found)
-	{
-		dp_block   *block = lfirst(lc);
-
-		block->share = share;
-		call->blocks = lappend(call->blocks, dp_block_to_list(block));
-	}
+	share = dp_measure_count_share(call->blocks);
+	foreach(lc, call->blocks)
+		((dp_block *) lfirst(lc))->share = share;
 	if (call->blocks != NIL && dp_catalog_has_aggregate((Node *) query))
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),

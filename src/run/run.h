@@ -105,7 +105,7 @@ extern Oid	dp_run_marker(void);	/* InvalidOid: not installed */
 /* node.c */
 extern void dp_run_node_init(void);
 extern void dp_run_add_path(PlannerInfo *root, RelOptInfo *rel,
-								List *block, uint64 nonce, int index);
+								dp_block *block, uint64 nonce, int index);
 
 /* quiet.c */
 extern void dp_run_quiet_init(void);

@@ -20,7 +20,7 @@
 /* Places in the input of a job. */
 enum
 {
-	INPUT_BLOCK,				/* dp_block_to_list */
+	INPUT_BLOCK,				/* dp_block */
 	INPUT_ARGUMENTS,			/* of Const *: for dp_run_prepare */
 	INPUT_AGGREGATES,			/* exact aggregates of all measures */
 	INPUT_TYPES					/* OIDs: of the columns of the answer */
@@ -94,15 +94,16 @@ dp_run_fill_job(const dp_release_spec *spec,
 					dp_reader_job *job)
 {
 	release_data *data = palloc0(sizeof(release_data));
-	dp_block	block = *spec->block;
+	dp_block   *block = palloc(sizeof(dp_block));
 
-	block.subqueries = NIL;		/* they have been run */
+	*block = *spec->block;
+	block->subqueries = NIL;	/* they have been run */
 	data->standing = *standing;
 	data->charge = spec->charge;
 	data->keys = hash_keys(spec);
 	memset(job, 0, sizeof(*job));
 	job->kind = DP_READER_RELEASE;
-	job->input = list_make4(dp_block_to_list(&block), spec->arguments,
+	job->input = list_make4(block, spec->arguments,
 							exact_aggregates(spec), result_types(result));
 	job->data = data;
 	job->size = sizeof(release_data);
@@ -135,8 +136,7 @@ begin(const List *input, const void *data, dp_reader_source source,
 	  void *context)
 {
 	const release_data *asked = data;
-	dp_block   *block = dp_block_from_list(list_nth(input,
-														  INPUT_BLOCK));
+	dp_block   *block = list_nth(input, INPUT_BLOCK);
 	dp_release_spec *spec =
 	dp_run_prepare(block, &asked->standing, list_nth(input,
 														 INPUT_ARGUMENTS));

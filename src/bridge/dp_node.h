@@ -1,0 +1,60 @@
+/*
+ * dp_node.h
+ *	  Structs of ours as nodes, which plans carry and readers are sent.
+ *
+ * A type of node is a struct that begins with an ExtensibleNode, and the table
+ * of its other fields.  Copying, comparing, writing and reading all follow the
+ * table (node_fields.c), so a field is in all four or in none;
+ * test/t/plan_nodes.pl holds tables against structs.
+ *
+ * Include postgres.h first.
+ */
+#ifndef DP_NODE_H
+#define DP_NODE_H
+
+#include "nodes/extensible.h"
+
+typedef enum dp_field_kind
+{
+	DP_FIELD_NODE,				/* any node or list of them, or NULL */
+	DP_FIELD_STRING,			/* char *, or NULL */
+	DP_FIELD_INTEGER			/* integer, OID, enum or boolean */
+} dp_field_kind;
+
+typedef struct dp_node_field
+{
+	const char *name;
+	dp_field_kind kind;
+	Size		offset;
+	Size		size;
+} dp_node_field;
+
+typedef struct dp_node_type
+{
+	ExtensibleNodeMethods methods;	/* first, so that it can be cast */
+	const dp_node_field *fields;
+	int			nfields;
+} dp_node_type;
+
+#define DP_NODE_FIELD(type, kind, name) \
+	{#name, kind, offsetof(type, name), sizeof(((type *) NULL)->name)}
+
+/* The methods of node_fields.c, and the table. */
+#define DP_NODE_TYPE(type, fields) \
+	{ \
+		{#type, sizeof(type), dp_bridge_copy_node, dp_bridge_equal_node, \
+		 dp_bridge_out_node, dp_bridge_read_node}, \
+		fields, lengthof(fields) \
+	}
+
+extern void dp_bridge_init_node(ExtensibleNode *node,
+								const dp_node_type *type);
+
+extern void dp_bridge_copy_node(ExtensibleNode *to,
+								const ExtensibleNode *from);
+extern bool dp_bridge_equal_node(const ExtensibleNode *a,
+								 const ExtensibleNode *b);
+extern void dp_bridge_out_node(StringInfo out, const ExtensibleNode *node);
+extern void dp_bridge_read_node(ExtensibleNode *node);
+
+#endif							/* DP_NODE_H */

@@ -1,0 +1,247 @@
+/*
+ * plan_nodes.c
+ *	  For plan_nodes.pl: the nodes that plans of private queries carry, and
+ *	  canonical texts of blocks.  Built and installed by that test alone.
+ */
+#include "postgres.h"
+
+#include "fmgr.h"
+#include "nodes/nodeFuncs.h"
+#include "nodes/value.h"
+#include "parser/parser.h"
+#include "tcop/tcopprot.h"
+#include "utils/builtins.h"
+
+#include "block/dp_block.h"
+
+PG_MODULE_MAGIC;
+
+/* ---- blocks of a statement ---- */
+
+static void
+add_blocks(Plan *plan, List **blocks)
+{
+	if (plan == NULL)
+		return;
+	if (IsA(plan, CustomScan) &&
+		strcmp(((CustomScan *) plan)->methods->CustomName, "DpRelease") == 0)
+		*blocks = lappend(*blocks,
+						  linitial(((CustomScan *) plan)->custom_private));
+	if (IsA(plan, SubqueryScan))
+		add_blocks(((SubqueryScan *) plan)->subplan, blocks);
+	add_blocks(plan->lefttree, blocks);
+	add_blocks(plan->righttree, blocks);
+}
+
+static List *
+blocks_of(const char *text)
+{
+	RawStmt    *raw = linitial(pg_parse_query(text));
+	Query	   *query = linitial(pg_analyze_and_rewrite_fixedparams(raw, text,
+																	NULL, 0,
+																	NULL));
+	PlannedStmt *statement = pg_plan_query(query, text, 0, NULL);
+	List	   *blocks = NIL;
+	ListCell   *lc;
+
+	add_blocks(statement->planTree, &blocks);
+	foreach(lc, statement->subplans)
+		add_blocks(lfirst(lc), &blocks);
+	if (blocks == NIL)
+		elog(ERROR, "no block in: %s", text);
+	return blocks;
+}
+
+/* ---- tables of fields against structs ---- */
+
+/* Bytes of a struct that are no padding: told by the compiler. */
+#define REAL_BYTES(type, bytes) \
+	do \
+	{ \
+		type		all; \
+\
+		memset(&all, 0xff, sizeof(all)); \
+		__builtin_clear_padding(&all); \
+		memcpy(bytes, &all, sizeof(all)); \
+	} while (0)
+
+static const dp_node_type *
+type_of(const ExtensibleNode *node)
+{
+	return (const dp_node_type *)
+		GetExtensibleNodeMethods(node->extnodename, false);
+}
+
+static void
+check_table(const ExtensibleNode *node)
+{
+	const dp_node_type *type = type_of(node);
+	Size		size = type->methods.node_size;
+	unsigned char *real = palloc0(size);
+	int		   *covered = palloc0(sizeof(int) * size);
+	Size		at;
+	int			i;
+
+	if (strcmp(node->extnodename, "dp_key") == 0)
+		REAL_BYTES(dp_key, real);
+	else
+		REAL_BYTES(dp_block, real);
+	for (i = 0; i < type->nfields; i++)
+		for (at = 0; at < type->fields[i].size; at++)
+			covered[type->fields[i].offset + at]++;
+	for (at = sizeof(ExtensibleNode); at < size; at++)
+		if (covered[at] != (real[at] != 0))
+			elog(ERROR, "byte %zu of %s is in %d fields", at,
+				 node->extnodename, covered[at]);
+}
+
+/* ---- a node with one field changed ---- */
+
+static char *
+place(const ExtensibleNode *node, const dp_node_field *field)
+{
+	return (char *) node + field->offset;
+}
+
+static bool
+same_field(const ExtensibleNode *a, const ExtensibleNode *b,
+		   const dp_node_field *field)
+{
+	void	   *x;
+	void	   *y;
+
+	if (field->kind == DP_FIELD_INTEGER)
+		return memcmp(place(a, field), place(b, field), field->size) == 0;
+	x = *(void **) place(a, field);
+	y = *(void **) place(b, field);
+	if (x == NULL || y == NULL)
+		return x == y;
+	if (x == y)
+		elog(ERROR, "field %s is shared", field->name);
+	return field->kind == DP_FIELD_NODE ? equal(x, y) : strcmp(x, y) == 0;
+}
+
+/* What comes back must be the same field by field, by our own comparison. */
+static void
+check_same(const ExtensibleNode *node, ExtensibleNode *back, const char *how)
+{
+	const dp_node_type *type = type_of(node);
+	int			i;
+
+	for (i = 0; i < type->nfields; i++)
+		if (!same_field(node, back, &type->fields[i]))
+			elog(ERROR, "field %s of %s differs after %s: %s, %s",
+				 type->fields[i].name, node->extnodename, how,
+				 nodeToString(node), nodeToString(back));
+	if (!equal(node, back) || !equal(back, node))
+		elog(ERROR, "%s is not equal after %s", node->extnodename, how);
+}
+
+static void
+check_ways(const ExtensibleNode *node)
+{
+	check_same(node, copyObject((ExtensibleNode *) node), "a copy");
+	check_same(node, stringToNode(nodeToString(node)), "writing and reading");
+}
+
+static ExtensibleNode *
+shallow_copy(const ExtensibleNode *node)
+{
+	Size		size = type_of(node)->methods.node_size;
+
+	return memcpy(palloc(size), node, size);
+}
+
+static int
+check_twin(const ExtensibleNode *node, const ExtensibleNode *twin,
+		   const dp_node_field *field)
+{
+	if (equal(node, twin) || equal(twin, node))
+		elog(ERROR, "field %s of %s is not compared", field->name,
+			 node->extnodename);
+	check_ways(twin);
+	return 1;
+}
+
+/* Try other values of one field; returns how many. */
+static int
+check_field(const ExtensibleNode *node, const dp_node_field *field)
+{
+	static const char *const strings[] = {"", " ", "<>", "(", "}", "\"", "\\",
+	"9 lives", "a b\n:share 3 {\"x\"}", "\303\244"};
+	ExtensibleNode *twin;
+	int			checks = 0;
+	Size		i;
+
+	if (field->kind == DP_FIELD_INTEGER)
+		for (i = 0; i < field->size; i++)
+		{
+			/* the low bit leaves a boolean one; the high one is the sign */
+			twin = shallow_copy(node);
+			place(twin, field)[i] ^= 1;
+			checks += check_twin(node, twin, field);
+			if (field->size == 1)
+				continue;
+			place(twin, field)[i] ^= 0x80;
+			checks += check_twin(node, twin, field);
+		}
+	if (field->kind == DP_FIELD_STRING)
+		for (i = 0; i < lengthof(strings); i++)
+		{
+			twin = shallow_copy(node);
+			*(const char **) place(twin, field) = strings[i];
+			checks += check_twin(node, twin, field);
+		}
+	if (field->kind != DP_FIELD_INTEGER)
+	{
+		twin = shallow_copy(node);
+		*(void **) place(twin, field) =
+			*(void **) place(node, field) != NULL ? NULL :
+			field->kind == DP_FIELD_NODE ?
+			(void *) list_make2(NULL, makeString(pstrdup("a b"))) :
+			(void *) "month";
+		checks += check_twin(node, twin, field);
+	}
+	return checks;
+}
+
+static int
+check_node(const ExtensibleNode *node)
+{
+	const dp_node_type *type = type_of(node);
+	int			checks = 0;
+	int			i;
+
+	check_table(node);
+	check_ways(node);
+	for (i = 0; i < type->nfields; i++)
+		checks += check_field(node, &type->fields[i]);
+	return checks;
+}
+
+PG_FUNCTION_INFO_V1(plan_nodes_check);
+
+/*
+ * plan_nodes_check
+ *	  Check all nodes in the plan of a statement; returns how many values of
+ *	  fields were tried, or raises what is wrong.
+ */
+Datum
+plan_nodes_check(PG_FUNCTION_ARGS)
+{
+	int			checks = 0;
+	ListCell   *lc;
+	ListCell   *key;
+
+	foreach(lc, blocks_of(text_to_cstring(PG_GETARG_TEXT_PP(0))))
+	{
+		dp_block   *block = lfirst(lc);
+
+		checks += check_node(&block->node);
+		foreach(key, block->keys)
+			checks += check_node(lfirst(key));
+		foreach(key, block->argument_keys)
+			checks += lfirst(key) == NULL ? 0 : check_node(lfirst(key));
+	}
+	PG_RETURN_INT32(checks);
+}
