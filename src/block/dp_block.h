@@ -45,7 +45,7 @@ typedef struct dp_block
 								 * aggregate's argument, where it needs them */
 	Oid			relid;			/* the protected relation */
 	char	   *dataset;
-	int64		fingerprint;
+	int64		fingerprint;	/* of its shape: fingerprint.c */
 	List	   *subqueries;		/* of Query *, run before; Params in inner */
 	int			share;			/* releases that divide the default epsilon */
 	AttrNumber	part_attnum;	/* partition column that WHERE fixes, or 0 */
@@ -63,6 +63,16 @@ typedef struct dp_block
 
 /* ---- blocks as nodes (block.c) ---- */
 extern void dp_block_init(void);
+
+/* ---- blocks as text (canonical.c) ---- */
+typedef enum dp_constants
+{
+	DP_CONSTANTS_BLANKED,
+	DP_CONSTANTS_KEPT
+} dp_constants;
+
+extern PGDLLEXPORT char *dp_block_write_canonical(const dp_block *block,
+												  dp_constants constants);
 
 /*
  * Called by the walk for each block found, with the block and the range table

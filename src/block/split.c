@@ -442,14 +442,14 @@ dp_block_split_one(Query *query, List *cte_stack, dp_block **block,
 	if (refusal != NULL)
 		return refusal;
 
-	b->fingerprint = dp_block_fingerprint(b->inner);
+	b->subqueries = s.rowset.hoisted;
+	b->fingerprint = dp_block_fingerprint(b);
 	refusal = dp_block_expand_generated(&b->inner);
 	if (refusal != NULL)
 		return refusal;
 	b->inner = (Query *) dp_expression_make_total((Node *) b->inner);
 	b->relid = s.rowset.relation->relid;
 	b->dataset = s.rowset.relation->dataset;
-	b->subqueries = s.rowset.hoisted;
 	*block = b;
 	return NULL;
 }

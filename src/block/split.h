@@ -43,6 +43,6 @@ extern Aggref *dp_block_lift_aggregate(Aggref *aggregate, int level);
 extern dp_refusal *dp_block_make_outer(dp_splitter *s, RangeTblEntry **entry);
 
 /* ---- fingerprint.c ---- */
-extern int64 dp_block_fingerprint(Query *inner);
+extern int64 dp_block_fingerprint(const dp_block *block);
 
 #endif							/* DP_BLOCK_SPLIT_H */

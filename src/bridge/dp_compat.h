@@ -105,6 +105,17 @@ dp_compat_take_entries(Query *level, const Query *from)
 	level->rteperminfos = from->rteperminfos;
 }
 
+/* Nothing of the level says any more whose rights are checked, and which. */
+static inline void
+dp_compat_forget_rights(Query *level)
+{
+	ListCell   *cell;
+
+	foreach(cell, level->rtable)
+		lfirst_node(RangeTblEntry, cell)->perminfoindex = 0;
+	level->rteperminfos = NIL;
+}
+
 static inline void
 dp_compat_parsed_entries(Query *level, const ParseState *state)
 {
@@ -158,6 +169,24 @@ static inline void
 dp_compat_take_entries(Query *level, const Query *from)
 {
 	level->rtable = from->rtable;
+}
+
+static inline void
+dp_compat_forget_rights(Query *level)
+{
+	ListCell   *cell;
+
+	foreach(cell, level->rtable)
+	{
+		RangeTblEntry *entry = lfirst_node(RangeTblEntry, cell);
+
+		entry->requiredPerms = 0;
+		entry->checkAsUser = InvalidOid;
+		entry->selectedCols = NULL;
+		entry->insertedCols = NULL;
+		entry->updatedCols = NULL;
+		entry->extraUpdatedCols = NULL;
+	}
 }
 
 static inline void

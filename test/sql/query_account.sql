@@ -124,6 +124,14 @@ SELECT dp_count(1, 0.5) IS NOT NULL FROM person WHERE ward = 'A';
 SELECT dp_count(1, 0.5) IS NOT NULL FROM person WHERE ward = 'A';
 SELECT dp_sum(age, 0.5) IS NOT NULL FROM person WHERE ward = 'A';
 SELECT count(*), count(DISTINCT fingerprint) FROM (SELECT fingerprint FROM dp_pg.ledger ORDER BY id DESC LIMIT 3) t;
+-- nor that of names, layout or the order of the answer; it is that of what is asked, also in a subquery that runs before
+SELECT ward, dp_count(1, 0.5) IS NOT NULL AS some FROM person WHERE age > (SELECT 10) GROUP BY ward ORDER BY 1 LIMIT 1;
+SELECT p.ward AS w, dp_count(1, 0.25) IS NOT NULL FROM person AS p
+	WHERE (p.age > (SELECT 20 AS "limit")) GROUP BY 1 ORDER BY 1 LIMIT 1;
+WITH all_of_them (a, b) AS (SELECT age, ward FROM person) SELECT b, dp_count(1, 0.5) IS NOT NULL FROM all_of_them WHERE a > (SELECT 10) GROUP BY b ORDER BY 1 LIMIT 1;
+WITH w AS (SELECT age AS x, ward AS y FROM person) SELECT y, dp_count(1, 0.5) IS NOT NULL FROM w AS s WHERE s.x > (SELECT 30) GROUP BY y ORDER BY 1 LIMIT 1;
+SELECT ward, dp_count(1, 0.5) IS NOT NULL FROM person WHERE age > (SELECT count(*)::int FROM pg_am) GROUP BY ward ORDER BY 1 LIMIT 1;
+SELECT dense_rank() OVER (ORDER BY first) AS shape, releases FROM (SELECT id, releases, min(id) OVER (PARTITION BY fingerprint) AS first FROM dp_pg.ledger ORDER BY id DESC LIMIT 5) t ORDER BY id;
 -- an analyst sees its own rows only, and changes none
 SELECT count(*) > 0 AS some, count(*) FILTER (WHERE role <> :'analyst') AS others FROM dp_pg.ledger;
 SELECT count(*), bool_and(role = :'analyst') FROM dp_pg.budgets;

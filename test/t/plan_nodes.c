@@ -52,6 +52,12 @@ blocks_of(const char *text)
 	return blocks;
 }
 
+static dp_block *
+first_block(const text *statement)
+{
+	return linitial(blocks_of(text_to_cstring(statement)));
+}
+
 /* ---- tables of fields against structs ---- */
 
 /* Bytes of a struct that are no padding: told by the compiler. */
@@ -244,4 +250,75 @@ plan_nodes_check(PG_FUNCTION_ARGS)
 			checks += lfirst(key) == NULL ? 0 : check_node(lfirst(key));
 	}
 	PG_RETURN_INT32(checks);
+}
+
+/* ---- canonical texts ---- */
+
+/* The same constants in the form that stored values have: a short header. */
+static bool
+pack_walker(Node *node, void *context)
+{
+	int		   *packed = context;
+
+	if (node == NULL)
+		return false;
+	if (IsA(node, Const) && ((Const *) node)->constlen == -1 &&
+		!((Const *) node)->constisnull)
+	{
+		struct varlena *old = (struct varlena *)
+			DatumGetPointer(((Const *) node)->constvalue);
+		struct varlena *new = palloc(VARSIZE(old));
+
+		Assert(VARATT_CAN_MAKE_SHORT(old));
+		SET_VARSIZE_SHORT(new, VARATT_CONVERTED_SHORT_SIZE(old));
+		memcpy(VARDATA_SHORT(new), VARDATA(old), VARSIZE(old) - VARHDRSZ);
+		((Const *) node)->constvalue = PointerGetDatum(new);
+		(*packed)++;
+	}
+	if (IsA(node, Query))
+		return query_tree_walker((Query *) node, pack_walker, context, 0);
+	return expression_tree_walker(node, pack_walker, context);
+}
+
+PG_FUNCTION_INFO_V1(plan_nodes_canonical);
+
+/*
+ * plan_nodes_canonical
+ *	  Canonical text of the first block of a statement; writing it must leave
+ *	  the block as it is.
+ */
+Datum
+plan_nodes_canonical(PG_FUNCTION_ARGS)
+{
+	dp_constants constants = PG_GETARG_BOOL(1) ? DP_CONSTANTS_KEPT :
+		DP_CONSTANTS_BLANKED;
+	dp_block   *block = first_block(PG_GETARG_TEXT_PP(0));
+	char	   *before = nodeToString(block);
+	char	   *text = dp_block_write_canonical(block, constants);
+
+	if (strcmp(before, nodeToString(block)) != 0)
+		elog(ERROR, "writing a block changed it");
+	PG_RETURN_TEXT_P(cstring_to_text(text));
+}
+
+PG_FUNCTION_INFO_V1(plan_nodes_packed);
+
+/*
+ * plan_nodes_packed
+ *	  How many constants of a statement's block were packed; raises unless
+ *	  its canonical text is the same then.
+ */
+Datum
+plan_nodes_packed(PG_FUNCTION_ARGS)
+{
+	dp_block   *block = first_block(PG_GETARG_TEXT_PP(0));
+	char	   *before = dp_block_write_canonical(block, DP_CONSTANTS_KEPT);
+	int			packed = 0;
+
+	block = copyObject(block);
+	(void) pack_walker((Node *) block->inner, &packed);
+	if (strcmp(before,
+			   dp_block_write_canonical(block, DP_CONSTANTS_KEPT)) != 0)
+		elog(ERROR, "a packed constant is another one");
+	PG_RETURN_INT32(packed);
 }

@@ -2,7 +2,8 @@
 # field of them survives a copy, and writing and reading, and is compared.
 # plan_nodes.c, which is built here, tries values of each field, and finds
 # fields that the tables of src lack: the compiler tells which bytes of a
-# struct are no padding.  No false alarms.
+# struct are no padding.  And the canonical text of a block: statements that
+# mean the same have one, others do not.  No false alarms.
 use strict;
 use warnings;
 
@@ -36,6 +37,14 @@ my $node = attack_node('plan_nodes');
 value($node, <<"EOT");
 CREATE FUNCTION nodes_check(statement text) RETURNS int STRICT
 LANGUAGE c AS '$library', 'plan_nodes_check';
+CREATE FUNCTION canonical(statement text, kept boolean) RETURNS text STRICT
+LANGUAGE c AS '$library', 'plan_nodes_canonical';
+CREATE FUNCTION packed(statement text) RETURNS int STRICT
+LANGUAGE c AS '$library', 'plan_nodes_packed';
+CREATE TABLE open (v int, w int);
+CREATE TABLE other (v int, w int);
+CREATE FUNCTION pick("p :location 5" int DEFAULT 0, "p :location 6" int DEFAULT 0) RETURNS int
+LANGUAGE plpgsql AS 'BEGIN RETURN 1; END';
 SET SESSION AUTHORIZATION owner;
 CREATE TABLE visit (id int PRIMARY KEY, age int, name text COLLATE "C", at timestamp, flag boolean NOT NULL);
 SELECT dp_protect('visit', dataset => 'hospital');
@@ -63,6 +72,115 @@ foreach my $statement (@statements)
 
 	cmp_ok($checks, '>=', 50, "$checks values of fields: $statement");
 }
+
+# Canonical texts, constants kept and blanked.
+sub texts
+{
+	return map { value($node, "SELECT canonical(\$q\$$_[0]\$q\$, $_)") } qw(true false);
+}
+
+sub same
+{
+	my ($what, $first, @others) = @_;
+	my @texts = texts($first);
+
+	is_deeply([ texts($_) ], \@texts, "$what: $_") foreach @others;
+	return;
+}
+
+sub differ
+{
+	my ($what, $first, @others) = @_;
+	my @texts = texts($first);
+
+	foreach my $other (@others)
+	{
+		my @found = texts($other);
+
+		isnt($found[0], $texts[0], "$what: $other");
+		isnt($found[1], $texts[1], "$what, constants blanked: $other");
+	}
+	return;
+}
+
+sub constants_differ
+{
+	my ($first, @others) = @_;
+	my @texts = texts($first);
+
+	foreach my $other (@others)
+	{
+		my @found = texts($other);
+
+		isnt($found[0], $texts[0], "constants differ: $other");
+		is($found[1], $texts[1], "one shape: $other");
+	}
+	return;
+}
+
+same('places in the text', 'SELECT dp_count(*) FROM visit WHERE age > 3',
+	"/* a question */ select  dp_count( * )\nfrom visit\nwhere  (age > 3) -- so it is",
+	'SELECT dp_count(*)*2 AS twice FROM visit WHERE age > 3 ORDER BY 1 LIMIT 1');
+same('aliases', 'SELECT flag, dp_sum(age) FROM visit WHERE id > 3 GROUP BY flag',
+	'SELECT flag AS f, dp_sum(age) AS total FROM visit WHERE id > 3 GROUP BY flag',
+	'SELECT v.flag, dp_sum(v.age) FROM visit v WHERE v.id > 3 GROUP BY 1',
+	'SELECT b, dp_sum(y) FROM visit AS v (a, y, c, d, b) WHERE a > 3 GROUP BY b',
+	'SELECT flag, dp_sum(age) FROM public.visit WHERE id > 3 GROUP BY flag HAVING dp_sum(age) > 7');
+same('aliases of a subquery', 'SELECT dp_sum(age) FROM (SELECT age, flag FROM visit) s WHERE flag',
+	'SELECT dp_sum(x) FROM (SELECT v.age AS x, v.flag AS y FROM visit v) t WHERE t.y',
+	'SELECT dp_sum(x) FROM (SELECT age, flag FROM visit ORDER BY flag, age) AS t (x, y) WHERE y',
+	'WITH w (a, b) AS (SELECT age, flag FROM visit) SELECT dp_sum(a) FROM w WHERE b');
+same('order of clauses', 'SELECT flag, name, dp_count(*) FROM visit GROUP BY flag, name',
+	'SELECT flag, name, dp_count(*) FROM visit GROUP BY 2, 1',
+	'SELECT flag, name, dp_count(*) FROM visit GROUP BY name, flag ORDER BY 3 DESC, name DESC NULLS LAST');
+same('names in a subquery that runs before',
+	'SELECT dp_count(*) FROM visit WHERE age > (WITH a AS (SELECT v FROM open), b AS (SELECT v + 1 AS v FROM a)'
+	  . ' SELECT max(b.v) FROM a JOIN b ON a.v = b.v)',
+	'SELECT dp_count(*) FROM visit WHERE age > (WITH b (q) AS (SELECT v FROM open), a (z) AS (SELECT q + 1 AS v FROM b)'
+	  . ' SELECT max(y.z) FROM b x JOIN a y ON x.q = y.z)');
+same('windows', 'SELECT dp_count(*) FROM visit WHERE age > (SELECT max(r) FROM (SELECT rank() OVER w AS r'
+	  . ' FROM open WINDOW w AS (PARTITION BY w ORDER BY v)) s)',
+	'SELECT dp_count(*) FROM visit WHERE age > (SELECT max(r) FROM (SELECT rank() OVER x AS r'
+	  . ' FROM open WINDOW x AS (PARTITION BY w ORDER BY v)) s)');
+
+constants_differ("SELECT dp_count(*) FROM visit WHERE name = 'a' AND age > 3",
+	"SELECT dp_count(*) FROM visit WHERE name = 'b' AND age > 3",
+	"SELECT dp_count(*) FROM visit WHERE name = 'a ' AND age > 3",
+	"SELECT dp_count(*) FROM visit WHERE name = ':location 3' AND age > 3",
+	"SELECT dp_count(*) FROM visit WHERE name = 'a' AND age > -3",
+	"SELECT dp_count(*) FROM visit WHERE name = NULL AND age > 3",
+	"SELECT dp_count(*) FROM visit WHERE name = 'a' AND age > NULL::int");
+constants_differ('SELECT dp_sum(age, 0, 10) FROM visit', 'SELECT dp_sum(age, 0, 11) FROM visit');
+constants_differ('SELECT dp_count(*) FROM visit WHERE age > (SELECT min(v) + 1 FROM open LIMIT 1)',
+	'SELECT dp_count(*) FROM visit WHERE age > (SELECT min(v) + 2 FROM open LIMIT 1)',
+	'SELECT dp_count(*) FROM visit WHERE age > (SELECT min(v) + 1 FROM open LIMIT 2)');
+
+differ('another question', 'SELECT dp_count(age) FROM visit WHERE age > 3',
+	'SELECT dp_count(age) FROM visit', 'SELECT dp_count(id) FROM visit WHERE age > 3',
+	'SELECT dp_count(age) FROM visit WHERE id > 3', 'SELECT dp_count(age) FROM visit WHERE age >= 3',
+	'SELECT dp_count(age) FROM visit WHERE age > 3::bigint', 'SELECT dp_count(*) FROM visit WHERE age > 3',
+	'SELECT dp_count(DISTINCT age) FROM visit WHERE age > 3',
+	'SELECT dp_count(age) FILTER (WHERE flag) FROM visit WHERE age > 3',
+	'SELECT dp_count(age), dp_sum(age) FROM visit WHERE age > 3',
+	'SELECT flag, dp_count(age) FROM visit WHERE age > 3 GROUP BY flag');
+differ('another key', 'SELECT flag, dp_count(*) FROM visit GROUP BY flag',
+	'SELECT name, dp_count(*) FROM visit GROUP BY name',
+	'SELECT flag, name, dp_count(*) FROM visit GROUP BY flag, name');
+differ('another subquery', 'SELECT dp_count(*) FROM visit WHERE age > (SELECT max(v) FROM open)',
+	'SELECT dp_count(*) FROM visit WHERE age > (SELECT min(v) FROM open)',
+	'SELECT dp_count(*) FROM visit WHERE age > (SELECT max(w) FROM open)',
+	'SELECT dp_count(*) FROM visit WHERE age > (SELECT max(v) FROM other)',
+	'SELECT dp_count(*) FROM visit WHERE age > (SELECT max(v) FROM open GROUP BY w)');
+differ('the other WITH query', 'SELECT dp_count(*) FROM visit WHERE age > (WITH a AS (SELECT v FROM open),'
+	  . ' b AS (SELECT w AS v FROM open) SELECT max(a.v) FROM a)',
+	'SELECT dp_count(*) FROM visit WHERE age > (WITH a AS (SELECT v FROM open),'
+	  . ' b AS (SELECT w AS v FROM open) SELECT max(a.v) FROM b a)');
+differ('a name that looks like a place',
+	'SELECT dp_count(*) FROM visit WHERE age > (SELECT pick("p :location 5" => 1))',
+	'SELECT dp_count(*) FROM visit WHERE age > (SELECT pick("p :location 6" => 1))');
+
+is(value($node, "SELECT packed(\$q\$SELECT dp_count(*) FROM visit WHERE name IN ('a', 'b') AND flag\$q\$)"),
+	2, 'constants in the form of stored values are the same');
 
 $node->stop;
 done_testing();

@@ -1,0 +1,258 @@
+/*
+ * canonical.c
+ *	  One text for all ways of writing a verified block.
+ *
+ * The text is PostgreSQL's own of the block's trees, so whatever is not taken
+ * out here tells two blocks apart.  Taken out is what a tree keeps for people
+ * and for error messages: places in the statement's text, names of columns,
+ * tables and WITH queries, the numbers by which clauses find their targets,
+ * the order of GROUP BY; and whose rights are checked, which is checked for
+ * every query.
+ *
+ * Not part of it is what the catalogs say: declarations, the unit, public
+ * values of keys; nor what the statement around the block decides, such as its
+ * share of epsilon.
+ */
+#include "postgres.h"
+
+#include "fmgr.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/tlist.h"
+
+#include "split.h"
+
+/* A query level, for finding the WITH queries that are named in it. */
+typedef struct level
+{
+	struct level *outer;
+	const List *ctes;			/* of CommonTableExpr *, with their names */
+} level;
+
+typedef struct canonical
+{
+	dp_constants constants;
+	level	   *innermost;
+} canonical;
+
+static Node *canonical_mutator(Node *node, void *context);
+
+static Node *
+canonical_constant(Const *constant, dp_constants constants)
+{
+	Const	   *copy;
+
+	if (constants == DP_CONSTANTS_BLANKED)
+		return (Node *) makeNullConst(constant->consttype, -1, InvalidOid);
+	copy = copyObject(constant);
+	if (!copy->constisnull && copy->constlen == -1)
+		copy->constvalue = PointerGetDatum(PG_DETOAST_DATUM(copy->constvalue));
+	return (Node *) copy;
+}
+
+/* ---- names ---- */
+
+/* A WITH query's name: its place in the list. */
+static char *
+place_of_cte(const List *ctes, const char *name)
+{
+	ListCell   *lc;
+
+	foreach(lc, ctes)
+		if (strcmp(((CommonTableExpr *) lfirst(lc))->ctename, name) == 0)
+			return psprintf("%d", foreach_current_index(lc));
+	elog(ERROR, "WITH query \"%s\" not found", name);
+}
+
+static void
+forget_names(Query *query, const level *innermost)
+{
+	ListCell   *lc;
+
+	foreach(lc, query->rtable)
+	{
+		RangeTblEntry *entry = lfirst(lc);
+		const level *at = innermost;
+		Index		up;
+
+		entry->alias = entry->eref = NULL;
+		if (entry->rtekind != RTE_CTE)
+			continue;
+		for (up = 0; at != NULL && up < entry->ctelevelsup; up++)
+			at = at->outer;
+		if (at != NULL)
+			entry->ctename = place_of_cte(at->ctes, entry->ctename);
+	}
+	foreach(lc, query->cteList)
+	{
+		CommonTableExpr *cte = lfirst(lc);
+
+		cte->ctename = place_of_cte(innermost->ctes, cte->ctename);
+		cte->aliascolnames = cte->ctecolnames = NIL;
+	}
+}
+
+/* ---- clauses and their targets ---- */
+
+/* All clauses that refer to targets, but for grouping sets. */
+static List *
+all_clauses(const Query *query)
+{
+	List	   *clauses = list_concat_copy(query->groupClause,
+										   query->distinctClause);
+	ListCell   *lc;
+
+	clauses = list_concat(clauses, query->sortClause);
+	foreach(lc, query->windowClause)
+	{
+		const WindowClause *window = lfirst(lc);
+
+		clauses = list_concat(clauses, window->partitionClause);
+		clauses = list_concat(clauses, window->orderClause);
+	}
+	return clauses;
+}
+
+/* What of an item of GROUP BY is not taken from ORDER BY. */
+static SortGroupClause *
+without_order(const SortGroupClause *clause)
+{
+	SortGroupClause *copy = makeNode(SortGroupClause);
+
+	copy->tleSortGroupRef = clause->tleSortGroupRef;
+	copy->eqop = clause->eqop;
+	copy->hashable = clause->hashable;
+	return copy;
+}
+
+static int
+compare_clauses(const ListCell *a, const ListCell *b)
+{
+	return (int) ((SortGroupClause *) lfirst(a))->tleSortGroupRef -
+		(int) ((SortGroupClause *) lfirst(b))->tleSortGroupRef;
+}
+
+/*
+ * Let clauses find targets by their places: the parser numbers them in the
+ * order in which ORDER BY, GROUP BY and others name them, and those that it
+ * takes from ORDER BY sort as that does.
+ */
+static void
+number_targets(Query *query)
+{
+	List	   *clauses = all_clauses(query);
+	Bitmapset  *used = NULL;
+	ListCell   *lc;
+
+	if (query->groupingSets != NIL)
+		return;
+	foreach(lc, clauses)
+	{
+		SortGroupClause *clause = lfirst(lc);
+
+		clause->tleSortGroupRef =
+			get_sortgroupclause_tle(clause, query->targetList)->resno;
+		used = bms_add_member(used, clause->tleSortGroupRef);
+	}
+	foreach(lc, query->targetList)
+	{
+		TargetEntry *target = lfirst(lc);
+
+		target->ressortgroupref =
+			bms_is_member(target->resno, used) ? target->resno : 0;
+	}
+	foreach(lc, query->groupClause)
+		lfirst(lc) = without_order(lfirst(lc));
+	list_sort(query->groupClause, compare_clauses);
+}
+
+/* ---- the tree ---- */
+
+static Node *
+canonical_query(Query *query, canonical *c)
+{
+	level		here = {c->innermost, query->cteList};
+
+	c->innermost = &here;
+	query = query_tree_mutator(query, canonical_mutator, c,
+							   QTW_EXAMINE_SORTGROUP);
+	forget_names(query, &here);
+	c->innermost = here.outer;
+	dp_compat_forget_rights(query);
+	number_targets(query);
+	query->canSetTag = true;	/* it tells whose rows are counted */
+	query->queryId = 0;
+	query->stmt_location = -1;
+	query->stmt_len = 0;
+	return (Node *) query;
+}
+
+static Node *
+canonical_mutator(Node *node, void *context)
+{
+	canonical  *c = context;
+
+	if (node == NULL)
+		return NULL;
+	if (IsA(node, Const))
+		return canonical_constant((Const *) node, c->constants);
+	if (IsA(node, Query))
+		return canonical_query((Query *) node, c);
+	node = expression_tree_mutator(node, canonical_mutator, context);
+	if (IsA(node, TargetEntry))
+	{
+		((TargetEntry *) node)->resname = NULL;
+		((TargetEntry *) node)->resorigtbl = InvalidOid;
+		((TargetEntry *) node)->resorigcol = 0;
+	}
+	if (IsA(node, RangeTblFunction))
+		((RangeTblFunction *) node)->funccolnames = NIL;
+	if (IsA(node, WindowClause))
+	{
+		((WindowClause *) node)->name = NULL;
+		((WindowClause *) node)->refname = NULL;
+	}
+	return node;
+}
+
+/* Within a name the blank would stand behind a backslash. */
+static void
+forget_locations(char *text)
+{
+	static const char mark[] = ":location ";
+	const char *from = text;
+	char	   *to = text;
+
+	while (*from != '\0')
+	{
+		if (strncmp(from, mark, strlen(mark)) == 0)
+			for (from += strlen(mark); *from == '-' ||
+				 (*from >= '0' && *from <= '9'); from++)
+				;
+		else
+			*to++ = *from++;
+	}
+	*to = '\0';
+}
+
+/*
+ * dp_block_write_canonical
+ *	  A block as text, palloc'd: its inner query and the subqueries that run
+ *	  before.
+ *
+ * Two blocks with one text, constants kept, are one query: whatever gives an
+ * answer to one gives it to the other, as long as parameters, subqueries'
+ * results, settings and catalogs are the same.  Blanked, constants are told
+ * apart by their types only.  The text means something to one database and
+ * one version of PostgreSQL: it holds OIDs.
+ */
+char *
+dp_block_write_canonical(const dp_block *block, dp_constants constants)
+{
+	canonical	c = {constants, NULL};
+	List	   *trees = list_make2(block->inner, block->subqueries);
+	char	   *text = nodeToString(canonical_mutator((Node *) trees, &c));
+
+	forget_locations(text);
+	return text;
+}
