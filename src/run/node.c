@@ -34,13 +34,16 @@
 
 #include "run.h"
 
-/* Places in custom_private of the plan node. */
-enum
-{
-	PRIVATE_BLOCK,				/* dp_block */
-	PRIVATE_NONCE,				/* Const int8 */
-	PRIVATE_INDEX				/* Integer */
+#define PLAN_FIELD(kind, name) DP_NODE_FIELD(dp_release_plan, kind, name)
+
+static const dp_node_field plan_fields[] = {
+	PLAN_FIELD(DP_FIELD_NODE, block),
+	PLAN_FIELD(DP_FIELD_INTEGER, nonce),
+	PLAN_FIELD(DP_FIELD_INTEGER, index)
 };
+
+static const dp_node_type plan_type =
+DP_NODE_TYPE(dp_release_plan, plan_fields);
 
 typedef struct shared_store
 {
@@ -95,10 +98,11 @@ static const CustomExecMethods exec_methods = {
 	.ExplainCustomScan = explain_release
 };
 
-/* dp_run_node_init: register the node type; once, while preloading. */
+/* dp_run_node_init: register the types of nodes; once, while preloading. */
 void
 dp_run_node_init(void)
 {
+	RegisterExtensibleNodeMethods(&plan_type.methods);
 	RegisterCustomScanMethods(&scan_methods);
 }
 
@@ -125,7 +129,12 @@ dp_run_add_path(PlannerInfo *root, RelOptInfo *rel, dp_block *block,
 					uint64 nonce, int index)
 {
 	CustomPath *path = makeNode(CustomPath);
+	dp_release_plan *plan = palloc(sizeof(dp_release_plan));
 
+	dp_bridge_init_node(&plan->node, &plan_type);
+	plan->block = block;
+	plan->nonce = (int64) nonce;
+	plan->index = index;
 	rel->pathlist = NIL;
 	rel->partial_pathlist = NIL;
 	rel->rows = estimated_groups(block);
@@ -141,10 +150,7 @@ dp_run_add_path(PlannerInfo *root, RelOptInfo *rel, dp_block *block,
 	path->path.total_cost = 1000 + rel->rows * cpu_tuple_cost;
 	path->flags = CUSTOMPATH_SUPPORT_PROJECTION |
 		CUSTOMPATH_SUPPORT_BACKWARD_SCAN;
-	path->custom_private =
-		list_make3(block, makeConst(INT8OID, -1, InvalidOid, sizeof(int64),
-									Int64GetDatum((int64) nonce), false,
-									FLOAT8PASSBYVAL), makeInteger(index));
+	path->custom_private = list_make1(plan);
 	path->methods = &path_methods;
 	add_path(rel, (Path *) path);
 }
@@ -156,7 +162,7 @@ plan_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *targets,
 	CustomScan *scan = makeNode(CustomScan);
 	RangeTblEntry *entry = planner_rt_fetch(rel->relid, root);
 	RangeTblFunction *function = linitial(entry->functions);
-	dp_block   *block = list_nth(path->custom_private, PRIVATE_BLOCK);
+	dp_release_plan *plan = linitial(path->custom_private);
 	int			i;
 
 	scan->scan.plan.targetlist = targets;
@@ -166,7 +172,7 @@ plan_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *targets,
 	scan->custom_private = copyObject(path->custom_private);
 	scan->custom_exprs = (List *)
 		eval_const_expressions(root,
-							   (Node *) dp_run_parameter_exprs(block));
+							   (Node *) dp_run_parameter_exprs(plan->block));
 	scan->methods = &scan_methods;
 	for (i = 0; i < function->funccolcount; i++)
 	{
@@ -274,12 +280,10 @@ begin_release(CustomScanState *node, EState *estate, int eflags)
 	release_state *state = (release_state *) node;
 	CustomScan *scan = (CustomScan *) node->ss.ps.plan;
 	TupleDesc	desc = node->ss.ss_ScanTupleSlot->tts_tupleDescriptor;
-	Const	   *nonce = list_nth(scan->custom_private, PRIVATE_NONCE);
+	dp_release_plan *plan = linitial(scan->custom_private);
 
-	state->block = list_nth(scan->custom_private, PRIVATE_BLOCK);
-	state->shared = attach_shared(estate, DatumGetInt64(nonce->constvalue),
-								  intVal(list_nth(scan->custom_private,
-												  PRIVATE_INDEX)));
+	state->block = plan->block;
+	state->shared = attach_shared(estate, plan->nonce, plan->index);
 	dp_ledger_require_budget(state->block->dataset, &state->standing);
 	pin_relations(state);
 	state->parameters = ExecInitExprList(scan->custom_exprs,

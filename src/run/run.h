@@ -103,6 +103,16 @@ extern dp_description dp_run_describe(const dp_release_spec *spec,
 extern Oid	dp_run_marker(void);	/* InvalidOid: not installed */
 
 /* node.c */
+
+/* What the custom scan of a release carries: a node. */
+typedef struct dp_release_plan
+{
+	ExtensibleNode node;
+	dp_block   *block;
+	int64		nonce;			/* of the planner call */
+	int			index;			/* of the block in that */
+} dp_release_plan;
+
 extern void dp_run_node_init(void);
 extern void dp_run_add_path(PlannerInfo *root, RelOptInfo *rel,
 								dp_block *block, uint64 nonce, int index);

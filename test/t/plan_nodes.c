@@ -12,50 +12,52 @@
 #include "tcop/tcopprot.h"
 #include "utils/builtins.h"
 
-#include "block/dp_block.h"
+#include "run/run.h"
 
 PG_MODULE_MAGIC;
 
-/* ---- blocks of a statement ---- */
+/* ---- releases of a statement ---- */
 
 static void
-add_blocks(Plan *plan, List **blocks)
+add_releases(Plan *plan, List **releases)
 {
 	if (plan == NULL)
 		return;
 	if (IsA(plan, CustomScan) &&
 		strcmp(((CustomScan *) plan)->methods->CustomName, "DpRelease") == 0)
-		*blocks = lappend(*blocks,
-						  linitial(((CustomScan *) plan)->custom_private));
+		*releases = lappend(*releases,
+							linitial(((CustomScan *) plan)->custom_private));
 	if (IsA(plan, SubqueryScan))
-		add_blocks(((SubqueryScan *) plan)->subplan, blocks);
-	add_blocks(plan->lefttree, blocks);
-	add_blocks(plan->righttree, blocks);
+		add_releases(((SubqueryScan *) plan)->subplan, releases);
+	add_releases(plan->lefttree, releases);
+	add_releases(plan->righttree, releases);
 }
 
+/* What the plan of a statement carries: of dp_release_plan *. */
 static List *
-blocks_of(const char *text)
+releases_of(const text *statement)
 {
-	RawStmt    *raw = linitial(pg_parse_query(text));
-	Query	   *query = linitial(pg_analyze_and_rewrite_fixedparams(raw, text,
+	const char *sql = text_to_cstring(statement);
+	RawStmt    *raw = linitial(pg_parse_query(sql));
+	Query	   *query = linitial(pg_analyze_and_rewrite_fixedparams(raw, sql,
 																	NULL, 0,
 																	NULL));
-	PlannedStmt *statement = pg_plan_query(query, text, 0, NULL);
-	List	   *blocks = NIL;
+	PlannedStmt *planned = pg_plan_query(query, sql, 0, NULL);
+	List	   *releases = NIL;
 	ListCell   *lc;
 
-	add_blocks(statement->planTree, &blocks);
-	foreach(lc, statement->subplans)
-		add_blocks(lfirst(lc), &blocks);
-	if (blocks == NIL)
-		elog(ERROR, "no block in: %s", text);
-	return blocks;
+	add_releases(planned->planTree, &releases);
+	foreach(lc, planned->subplans)
+		add_releases(lfirst(lc), &releases);
+	if (releases == NIL)
+		elog(ERROR, "no release in: %s", sql);
+	return releases;
 }
 
 static dp_block *
 first_block(const text *statement)
 {
-	return linitial(blocks_of(text_to_cstring(statement)));
+	return ((dp_release_plan *) linitial(releases_of(statement)))->block;
 }
 
 /* ---- tables of fields against structs ---- */
@@ -90,6 +92,8 @@ check_table(const ExtensibleNode *node)
 
 	if (strcmp(node->extnodename, "dp_key") == 0)
 		REAL_BYTES(dp_key, real);
+	else if (strcmp(node->extnodename, "dp_release_plan") == 0)
+		REAL_BYTES(dp_release_plan, real);
 	else
 		REAL_BYTES(dp_block, real);
 	for (i = 0; i < type->nfields; i++)
@@ -239,11 +243,12 @@ plan_nodes_check(PG_FUNCTION_ARGS)
 	ListCell   *lc;
 	ListCell   *key;
 
-	foreach(lc, blocks_of(text_to_cstring(PG_GETARG_TEXT_PP(0))))
+	foreach(lc, releases_of(PG_GETARG_TEXT_PP(0)))
 	{
-		dp_block   *block = lfirst(lc);
+		dp_release_plan *plan = lfirst(lc);
+		dp_block   *block = plan->block;
 
-		checks += check_node(&block->node);
+		checks += check_node(&plan->node) + check_node(&block->node);
 		foreach(key, block->keys)
 			checks += check_node(lfirst(key));
 		foreach(key, block->argument_keys)
