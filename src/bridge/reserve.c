@@ -17,7 +17,7 @@
 
 #include "dp_bridge.h"
 
-#define KEPT ((Size) 64 * 1024 * 1024)	/* from one use to the next */
+#define KEPT ((Size) 128 * 1024 * 1024)	/* from one use to the next */
 #define PAGE 4096
 
 static Size reserved = 0;
