@@ -14,6 +14,7 @@
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif
+#include <sys/mman.h>
 
 #include "dp_bridge.h"
 
@@ -32,6 +33,27 @@ dp_bridge_reserve_init(void)
 #endif
 }
 
+/* Have the system give the pages; false: it has none. */
+static bool
+populate(char *memory, Size bytes)
+{
+	volatile char *page = memory;
+	Size		i;
+
+#ifdef MADV_POPULATE_WRITE
+	char	   *first = (char *) TYPEALIGN(PAGE, memory);
+	char	   *end = (char *) TYPEALIGN_DOWN(PAGE, memory + bytes);
+
+	if (first >= end || madvise(first, end - first, MADV_POPULATE_WRITE) == 0)
+		return true;
+	if (errno != EINVAL)		/* an older system, or pages of other size */
+		return false;
+#endif
+	for (i = 0; i < bytes; i += PAGE)
+		page[i] = 1;
+	return true;
+}
+
 /*
  * dp_bridge_reserve
  *	  So many bytes, from now on.
@@ -41,19 +63,17 @@ dp_bridge_reserve_init(void)
 void
 dp_bridge_reserve(Size bytes)
 {
-	volatile char *memory = malloc(Max(bytes, 1));
-	Size		i;
+	char	   *memory = malloc(Max(bytes, 1));
+	bool		given = memory != NULL && populate(memory, bytes);
 
-	if (memory == NULL)
+	free(memory);
+	if (!given)
 		ereport(ERROR,
 				(errcode(ERRCODE_OUT_OF_MEMORY),
 				 errmsg("out of memory"),
 				 errdetail("A private query may need %zu MB, whatever its "
 						   "rows.", bytes / (1024 * 1024) + 1),
 				 errhint("Ask for fewer groups at once, or try again.")));
-	for (i = 0; i < bytes; i += PAGE)
-		memory[i] = 1;
-	free((void *) memory);
 	reserved = bytes;
 }
 
