@@ -130,31 +130,3 @@ dp_catalog_write_batch(const dp_batch_row *row)
 	dp_set(&values, BATCH_OPENED, TimestampTzGetDatum(row->opened));
 	dp_row_append(DP_TABLE_BATCH, &values, 1);
 }
-
-/*
- * dp_batch_is_alive
- *	  Does a batch pay for queries of this payer now?  It ends when the budget
- *	  that paid for it renews, and rests while another budget pays.  `budget`
- *	  is the payer's, rolled; NULL when he is exempt.
- */
-bool
-dp_batch_is_alive(const dp_batch_row *row, const dp_payer *payer,
-				  const dp_budget_row *budget)
-{
-	if (row->closed)
-		return false;
-	if (budget == NULL)
-		return !OidIsValid(row->payer);
-	return OidIsValid(row->payer) && row->period == budget->period &&
-		(row->cluster == dp_bridge_cluster_id() ?
-		 row->payer == payer->role :
-		 strcmp(NameStr(row->payer_name), NameStr(payer->name)) == 0);
-}
-
-/* dp_batch_covers: is the charge one of those that were paid for? */
-bool
-dp_batch_covers(const dp_batch_row *row, const dp_charge *charge)
-{
-	return charge->epsilon != DP_FIXED_INFINITE &&
-		charge->epsilon <= row->epsilon && charge->delta == 0;
-}

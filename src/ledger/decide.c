@@ -191,9 +191,10 @@ static dp_ledger_line *
 add_line(dp_ledger_line *line, dp_slot *slot, const dp_payer *payer,
 		 const target *charged)
 {
+	const dp_ledger_request *request = &slot->request;
+
 	MemSet(line, 0, sizeof(*line));
 	line->id = dp_catalog_next_id();
-	line->slot = slot;
 	line->role = slot->answer.asking;
 	line->role_oid = payer->asking;
 	dp_catalog_name_role(slot->login, &line->login);
@@ -202,7 +203,16 @@ add_line(dp_ledger_line *line, dp_slot *slot, const dp_payer *payer,
 	line->charged.epsilon = charged->cost.epsilon;
 	line->charged.rho = charged->cost.rho;
 	line->charged.delta = charged->cost.delta;
-	line->parted = charged->part != NULL;
+	line->dataset = request->dataset;
+	line->mechanism = request->mechanism;
+	line->price = request->charge;
+	line->releases = request->releases;
+	line->fingerprint = request->fingerprint;
+	if (charged->part != NULL)
+	{
+		line->partition = request->part.partition;
+		line->part = request->part.key;
+	}
 	slot->answer.receipt.ledger_id = line->id;
 	slot->answer.receipt.charged = line->charged;
 	return line + 1;
@@ -378,7 +388,7 @@ find_budget(decision *c)
 	answer->receipt.spent = b->row.spent;
 	answer->renews = b->row.renews;
 	if (b->row.renews)
-		answer->renewal = dp_catalog_renewal(&b->row);
+		answer->renewal = dp_ledger_renewal(&b->row);
 	if (!b->row.active)
 	{
 		answer->outcome = DP_OUTCOME_NO_BUDGET;

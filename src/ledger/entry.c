@@ -43,7 +43,6 @@ dp_catalog_append(const dp_ledger_line *lines, int n)
 	for (i = 0; i < n; i++)
 	{
 		const dp_ledger_line *line = &lines[i];
-		const dp_ledger_request *request = &line->slot->request;
 		dp_values  *row = &rows[i];
 
 		dp_row_start(DP_TABLE_LEDGER, row);
@@ -55,21 +54,20 @@ dp_catalog_append(const dp_ledger_line *lines, int n)
 		dp_set(row, LEDGER_LOGIN, NameGetDatum(&line->login));
 		if (!line->exempt)
 			dp_set(row, LEDGER_PAYER, NameGetDatum(&line->payer));
-		dp_set(row, LEDGER_DATASET, NameGetDatum(&request->dataset));
-		dp_set(row, LEDGER_MECHANISM, CStringGetTextDatum(request->mechanism));
+		dp_set(row, LEDGER_DATASET, NameGetDatum(&line->dataset));
+		dp_set(row, LEDGER_MECHANISM, CStringGetTextDatum(line->mechanism));
 		dp_set_fixed(row, LEDGER_EPSILON, line->charged.epsilon);
 		dp_set_fixed(row, LEDGER_DELTA, line->charged.delta);
 		dp_set_fixed(row, LEDGER_RHO, line->charged.rho);
-		dp_set(row, LEDGER_RELEASES, Int32GetDatum(request->releases));
-		dp_set(row, LEDGER_FINGERPRINT, Int64GetDatum(request->fingerprint));
-		set_price(row, &request->charge, &line->charged);
+		dp_set(row, LEDGER_RELEASES, Int32GetDatum(line->releases));
+		dp_set(row, LEDGER_FINGERPRINT, Int64GetDatum(line->fingerprint));
+		set_price(row, &line->price, &line->charged);
 		if (line->batch != 0)
 			dp_set(row, LEDGER_BATCH, Int64GetDatum(line->batch));
-		if (line->parted)
+		if (line->partition != 0)
 		{
-			dp_set(row, LEDGER_PARTITION,
-				   Int64GetDatum(request->part.partition));
-			dp_set(row, LEDGER_PART, NameGetDatum(&request->part.key));
+			dp_set(row, LEDGER_PARTITION, Int64GetDatum(line->partition));
+			dp_set(row, LEDGER_PART, NameGetDatum(&line->part));
 		}
 	}
 	dp_row_append(DP_TABLE_LEDGER, rows, n);

@@ -20,7 +20,7 @@
 #include "utils/syscache.h"
 #include "utils/timestamp.h"
 
-#include "catalog.h"
+#include "ledger.h"
 #include "owner.h"
 
 /* Longest renewal period, in days: beyond, say none. */
@@ -152,7 +152,7 @@ replace_grant(dp_budget_row *row, const dp_budget_row *grant)
 {
 	TimestampTz now = GetCurrentTimestamp();
 
-	dp_catalog_roll(row, now);
+	dp_ledger_roll(row, now);
 	if (row->renews != grant->renews ||
 		memcmp(&row->renew, &grant->renew, sizeof(Interval)) != 0)
 		row->period_start = now;

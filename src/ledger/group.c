@@ -90,7 +90,7 @@ dp_group_load_budget(const dp_group_dataset *d, const dp_payer *payer,
 	b->row.role_name = payer->name;
 	b->row.cluster = dp_bridge_cluster_id();
 	if (!b->locked)
-		dp_catalog_roll(&b->row, now);
+		dp_ledger_roll(&b->row, now);
 	return b;
 }
 

@@ -49,8 +49,8 @@
 #include "storage/proc.h"
 #include "utils/timestamp.h"
 
+#include "catalog.h"
 #include "dp_ledger.h"
-#include "dp_table.h"
 
 #define DP_LEDGER_START_TIMEOUT 10000	/* ms a worker may take to start */
 
@@ -168,126 +168,6 @@ extern void dp_ledger_reply(dp_slot **slots, int n);
 extern dp_worker *dp_ledger_find_worker(Oid database);
 extern bool dp_ledger_has_pending(Oid database);
 
-/* ---- rows (catalog.c); on the stack or in static memory only, because
- * palloc does not align for 128-bit integers ---- */
-
-typedef struct dp_dataset_row
-{
-	NameData	name;
-	Oid			owner;			/* InvalidOid: no such role any more */
-	bool		stale;			/* owner is known otherwise than as stored */
-	bool		replace_one;	/* neighbours; else one is added or removed */
-	bool		capped;
-	dp_limit	cap;
-	dp_spent	spent;
-	bool		floored;
-	dp_fixed	floor;
-	bool		ceiled;
-	dp_fixed	ceiling;
-	HeapTuple	tuple;			/* as read, palloc'd */
-} dp_dataset_row;
-
-typedef struct dp_budget_row
-{
-	NameData	dataset;
-	Oid			role;			/* as stored */
-	NameData	role_name;		/* as stored */
-	int64		cluster;		/* as stored */
-	bool		active;
-	dp_limit	limit;
-	bool		renews;
-	Interval	renew;
-	TimestampTz period_start;
-	int64		period;			/* how often spending began anew */
-	dp_spent	spent;			/* this period */
-	dp_spent	total;			/* for ever */
-	HeapTuple	tuple;			/* as read, palloc'd */
-} dp_budget_row;
-
-/* Queries that were paid for together. */
-typedef struct dp_batch_row
-{
-	int64		id;				/* of the ledger's line that paid for it */
-	NameData	dataset;
-	Oid			role;			/* may ask them; as stored */
-	NameData	role_name;		/* as stored */
-	int64		cluster;		/* as stored */
-	Oid			payer;			/* InvalidOid: exempt; as stored */
-	NameData	payer_name;		/* as stored */
-	int64		period;			/* of the payer's budget */
-	dp_fixed	epsilon;		/* most that one query may cost */
-	int32		queries;
-	int32		used;
-	char		method[DP_METHOD_LENGTH];
-	TimestampTz opened;
-	bool		closed;
-	TimestampTz closed_at;
-	HeapTuple	tuple;			/* as read, palloc'd; NULL: to be inserted */
-} dp_batch_row;
-
-/*
- * Sums of one part of a partition, or with an empty key the largest in each
- * component over all parts.
- */
-typedef struct dp_part_row
-{
-	NameData	dataset;
-	Oid			payer;			/* InvalidOid: all roles together */
-	int64		partition;
-	NameData	key;
-	int64		period;			/* of the payer's budget */
-	dp_spent	spent;
-	HeapTuple	tuple;			/* as read, palloc'd; NULL: to be inserted */
-} dp_part_row;
-
-/* One line of the ledger. */
-typedef struct dp_ledger_line
-{
-	const dp_slot *slot;
-	int64		id;
-	NameData	role;
-	Oid			role_oid;
-	NameData	login;
-	bool		exempt;
-	NameData	payer;
-	dp_charge	charged;		/* what the payer's sums have grown by */
-	int64		batch;			/* 0: none */
-	bool		parted;			/* charged as a part of a partition */
-} dp_ledger_line;
-
-extern void dp_catalog_open(LOCKMODE mode);
-extern dp_found dp_catalog_read_dataset(const char *name, dp_row_lock lock,
-										dp_dataset_row *out);
-extern bool dp_catalog_insert_dataset(const char *name, Oid owner);
-extern void dp_catalog_adopt_dataset(const dp_dataset_row *row);
-extern void dp_catalog_write_cap(const dp_dataset_row *row);
-extern void dp_catalog_write_neighbours(const dp_dataset_row *row);
-extern void dp_catalog_write_dataset(const dp_dataset_row *row);
-extern dp_found dp_catalog_read_budget(const char *dataset, Oid role,
-									   const char *role_name,
-									   dp_row_lock lock, dp_budget_row *out);
-extern int	dp_catalog_list_roles(const char *dataset, Oid **roles);
-extern int	dp_catalog_sum_budgets(const char *dataset, Oid role,
-								   dp_spent *sum);
-extern void dp_catalog_insert_budget(const dp_budget_row *row);
-extern void dp_catalog_write_budget(const dp_budget_row *row);
-extern void dp_catalog_write_limit(const dp_budget_row *row);
-extern bool dp_catalog_find_heritage(const char *dataset,
-									 const char *role_name,
-									 dp_budget_row *out);
-extern int64 dp_catalog_next_id(void);
-extern void dp_catalog_append(const dp_ledger_line *lines, int n);
-extern dp_found dp_catalog_read_batch(const char *dataset, Oid role,
-									  const char *role_name,
-									  dp_row_lock lock, dp_batch_row *out);
-extern bool dp_catalog_find_batch(int64 id, dp_batch_row *out);
-extern void dp_catalog_write_batch(const dp_batch_row *row);
-extern dp_found dp_catalog_read_part(dp_part_row *row, dp_row_lock lock);
-extern void dp_catalog_write_part(const dp_part_row *row);
-extern void dp_catalog_roll(dp_budget_row *row, TimestampTz now);
-extern TimestampTz dp_catalog_renewal(const dp_budget_row *row);
-extern void dp_catalog_name_role(Oid role, NameData *out);
-
 /* ---- who pays (payer.c) ---- */
 
 typedef struct dp_payer
@@ -309,12 +189,13 @@ extern void dp_payer_forbid_place(void);
 pg_noreturn extern void dp_payer_raise(const dp_answer *answer,
 									   const char *dataset);
 
-/* batch_row.c */
 extern bool dp_batch_is_alive(const dp_batch_row *row, const dp_payer *payer,
 							  const dp_budget_row *budget);
 extern bool dp_batch_covers(const dp_batch_row *row, const dp_charge *charge);
 
-/* standing.c */
+/* period.c */
+extern TimestampTz dp_ledger_renewal(const dp_budget_row *row);
+extern void dp_ledger_roll(dp_budget_row *row, TimestampTz now);
 
 /* decide.c */
 extern void dp_ledger_decide(dp_slot **slots, bool *again, int n);

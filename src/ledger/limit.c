@@ -12,7 +12,7 @@
 #include "fmgr.h"
 #include "utils/builtins.h"
 
-#include "catalog.h"
+#include "ledger.h"
 #include "owner.h"
 
 PG_FUNCTION_INFO_V1(dp_ledger_sql_limit);

@@ -17,7 +17,7 @@
 #include "utils/acl.h"
 #include "utils/builtins.h"
 
-#include "catalog.h"
+#include "ledger.h"
 
 #define COLUMNS 8
 

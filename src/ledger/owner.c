@@ -12,7 +12,7 @@
 #include "utils/acl.h"
 #include "utils/builtins.h"
 
-#include "catalog.h"
+#include "ledger.h"
 #include "owner.h"
 
 /*

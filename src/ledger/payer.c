@@ -14,7 +14,7 @@
 #include "utils/acl.h"
 #include "utils/builtins.h"
 
-#include "catalog.h"
+#include "ledger.h"
 
 /*
  * dp_payer_owns
@@ -93,6 +93,34 @@ dp_payer_find(const dp_dataset_row *dataset, Oid outer, Oid current,
 		out->found = dp_catalog_read_budget(NameStr(dataset->name), out->role,
 											NameStr(out->name), lock,
 											&out->budget);
+}
+
+/*
+ * dp_batch_is_alive
+ *	  Does a batch pay for queries of this payer now?  It ends when the budget
+ *	  that paid for it renews, and rests while another budget pays.  `budget`
+ *	  is the payer's, rolled; NULL when he is exempt.
+ */
+bool
+dp_batch_is_alive(const dp_batch_row *row, const dp_payer *payer,
+				  const dp_budget_row *budget)
+{
+	if (row->closed)
+		return false;
+	if (budget == NULL)
+		return !OidIsValid(row->payer);
+	return OidIsValid(row->payer) && row->period == budget->period &&
+		(row->cluster == dp_bridge_cluster_id() ?
+		 row->payer == payer->role :
+		 strcmp(NameStr(row->payer_name), NameStr(payer->name)) == 0);
+}
+
+/* dp_batch_covers: is the charge one of those that were paid for? */
+bool
+dp_batch_covers(const dp_batch_row *row, const dp_charge *charge)
+{
+	return charge->epsilon != DP_FIXED_INFINITE &&
+		charge->epsilon <= row->epsilon && charge->delta == 0;
 }
 
 /*

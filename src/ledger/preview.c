@@ -89,7 +89,7 @@ dp_ledger_read_preview(const dp_ledger_request *request,
 	{
 		budget = &payer.budget;
 		budget->role = payer.role;
-		dp_catalog_roll(budget, GetCurrentTimestamp());
+		dp_ledger_roll(budget, GetCurrentTimestamp());
 	}
 	if (preview_batch(request, &payer, budget, out))
 		MemSet(&out->charged, 0, sizeof(out->charged));

@@ -17,7 +17,7 @@
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 
-#include "catalog.h"
+#include "ledger.h"
 
 /* Remaining epsilon is shown in steps of 10^-6. */
 #define STEP (DP_FIXED_ONE / 1000000)
@@ -136,12 +136,12 @@ fill_standing(const dp_dataset_row *dataset, Oid outer, Oid current,
 		out->found = false;		/* gone since */
 		return;
 	}
-	dp_catalog_roll(budget, GetCurrentTimestamp());
+	dp_ledger_roll(budget, GetCurrentTimestamp());
 	out->limit = budget->limit;
 	out->spent = budget->spent;
 	out->renews = budget->renews;
 	if (budget->renews)
-		out->renewal = dp_catalog_renewal(budget);
+		out->renewal = dp_ledger_renewal(budget);
 }
 
 /* Read the dataset and decide who pays; DP_MISSING: no such dataset. */

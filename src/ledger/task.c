@@ -155,7 +155,7 @@ dp_task_decide(dp_slot *slot, int number, TimestampTz now)
 	call.payer_name = payer.name;
 	if (call.entitled && !payer.exempt)
 	{
-		dp_catalog_roll(&payer.budget, now);
+		dp_ledger_roll(&payer.budget, now);
 		call.period = payer.budget.period;
 	}
 	call.replace_one = dataset.replace_one;
