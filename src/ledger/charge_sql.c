@@ -87,7 +87,7 @@ read_charge(FunctionCallInfo fcinfo, dp_charge *charge)
 								delta_hint);
 }
 
-/* The last number that dp_ledger_new_partition gave; 0: none yet. */
+/* The last number that dp_catalog_new_partition gave; 0: none yet. */
 static int64
 last_partition(void)
 {
@@ -215,5 +215,5 @@ dp_ledger_sql_preview(PG_FUNCTION_ARGS)
 Datum
 dp_ledger_sql_new_partition(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_INT64(dp_ledger_new_partition());
+	PG_RETURN_INT64(dp_catalog_new_partition());
 }

@@ -11,10 +11,9 @@
 #include "datatype/timestamp.h"
 #include "storage/dsm_impl.h"
 
-#include "../bridge/dp_bridge.h"
+#include "../catalog/dp_rows.h"
 
 #define DP_MECHANISM_LENGTH 128
-#define DP_METHOD_LENGTH 16
 #define DP_LEDGER_BATCH 256		/* most requests of one transaction of the
 								 * worker */
 
@@ -107,7 +106,7 @@ typedef struct dp_task_methods
  */
 typedef struct dp_ledger_part
 {
-	int64		partition;		/* of dp_ledger_new_partition; 0: no part */
+	int64		partition;		/* of dp_catalog_new_partition; 0: no part */
 	NameData	key;			/* not empty */
 } dp_ledger_part;
 
@@ -285,13 +284,6 @@ extern void dp_ledger_await(dp_ledger_place *place,
 extern void dp_ledger_release(dp_ledger_place *place);
 extern void dp_ledger_fail(dp_ledger_place *place,
 						   const dp_ledger_request *request);
-
-/*
- * A number for a partition of units: never given twice in this database, nor
- * in one that a dump of it is restored into.  A declaration that was taken
- * back and made again needs another one, since rows may have moved meanwhile.
- */
-extern int64 dp_ledger_new_partition(void);
 
 /*
  * The role whose rights count now: the outer user, or the current user when

@@ -91,7 +91,7 @@ list_published(const char *dataset, bool grant, Oid **views)
 	n = (int) SPI_processed;
 	*views = palloc(sizeof(Oid) * (n + 1));
 	for (i = 0; i < n; i++)
-		(*views)[i] = DatumGetObjectId(dp_column(i, 1, NULL));
+		(*views)[i] = DatumGetObjectId(dp_catalog_result(i, 1, NULL));
 	return n;
 }
 

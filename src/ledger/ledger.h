@@ -49,7 +49,6 @@
 #include "storage/proc.h"
 #include "utils/timestamp.h"
 
-#include "catalog.h"
 #include "dp_ledger.h"
 
 #define DP_LEDGER_START_TIMEOUT 10000	/* ms a worker may take to start */

@@ -317,7 +317,7 @@ declare_not_immutable(const dp_column *column, bool public_sizes)
 static void
 declare_immutable(const dp_column *column, bool public_sizes)
 {
-	int64		partition = dp_ledger_new_partition();
+	int64		partition = dp_catalog_new_partition();
 
 	create_trigger(column, partition);
 	write_partition(column, partition, partition, public_sizes);

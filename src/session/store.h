@@ -11,7 +11,7 @@
 #ifndef DP_SESSION_STORE_H
 #define DP_SESSION_STORE_H
 
-#include "../ledger/dp_table.h"
+#include "../catalog/dp_table.h"
 #include "session.h"
 
 /*

@@ -24,7 +24,7 @@
 #include "utils/resowner.h"
 #include "utils/timestamp.h"
 
-#include "../ledger/dp_table.h"
+#include "../catalog/dp_table.h"
 #include "../protect/dp_protect.h"
 #include "releases.h"
 #include "synth.h"

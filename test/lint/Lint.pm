@@ -161,7 +161,7 @@ my %executes = (
 	'src/reader/warm.c' => 'pages of private relations, not what is on them',
 	'src/run/run.c' => 'statements of the role that asks, as that role',
 	'src/run/explain.c' => 'nothing: EXPLAIN only',
-	'src/ledger/table_access.c' => 'the extension\'s own tables',
+	'src/catalog/table_access.c' => 'the extension\'s own tables',
 	'src/bridge/dp_compat.h' => 'nothing: the call of another version');
 
 $rules{'private rows are read in one folder'} = sub {

@@ -1,5 +1,5 @@
 /*
- * entry.c
+ * ledger_row.c
  *	  Lines of dp_pg.ledger, appended by the worker and by nobody else.
  */
 #include "postgres.h"
@@ -7,7 +7,7 @@
 #include "commands/sequence.h"
 #include "utils/builtins.h"
 
-#include "catalog.h"
+#include "dp_rows.h"
 
 /* dp_catalog_next_id: of the next line; a line that is not written leaves a
  * gap. */

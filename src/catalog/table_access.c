@@ -27,7 +27,7 @@
 #include "utils/snapmgr.h"
 #include "utils/syscache.h"
 
-#include "catalog.h"
+#include "dp_rows.h"
 
 const dp_table dp_table_dataset = {"dataset", DATASET_END - 1};
 const dp_table dp_table_budget = {"budget", BUDGET_END - 1};

@@ -11,11 +11,11 @@
 #include "catalog/pg_type.h"
 #include "commands/sequence.h"
 
-#include "catalog.h"
+#include "dp_rows.h"
 
-/* dp_ledger_new_partition: see dp_ledger.h. */
+/* dp_catalog_new_partition: see dp_rows.h. */
 int64
-dp_ledger_new_partition(void)
+dp_catalog_new_partition(void)
 {
 	return nextval_internal(dp_table_sequence("partition_seq"), false);
 }

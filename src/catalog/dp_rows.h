@@ -1,20 +1,22 @@
 /*
- * catalog.h
+ * dp_rows.h
  *	  What the files that read and write rows share: direct access to the
  *	  ledger's tables, conversions of columns, and statements for the rest.
  */
-#ifndef LEDGER_CATALOG_H
-#define LEDGER_CATALOG_H
+#ifndef DP_ROWS_H
+#define DP_ROWS_H
 
 #include "executor/spi.h"
 #include "utils/timestamp.h"
 
-#include "dp_ledger.h"
+#include "../bridge/dp_bridge.h"
 #include "dp_table.h"
 
 /* Columns of dp_set_limit and of dp_set_sums. */
 #define DP_LIMIT_COLUMNS 8
 #define DP_SUM_COLUMNS 5
+
+#define DP_METHOD_LENGTH 16
 
 /* Columns in the order of sql/20_ledger.sql. */
 enum
@@ -221,6 +223,12 @@ extern dp_found dp_catalog_read_batch(const char *dataset, Oid role,
 extern bool dp_catalog_find_batch(int64 id, dp_batch_row *out);
 extern void dp_catalog_write_batch(const dp_batch_row *row);
 extern dp_found dp_catalog_read_part(dp_part_row *row, dp_row_lock lock);
+/*
+ * A number for a partition of units: never given twice in this database, nor
+ * in one that a dump of it is restored into.  A declaration that was taken
+ * back and made again needs another one, since rows may have moved meanwhile.
+ */
+extern int64 dp_catalog_new_partition(void);
 extern void dp_catalog_write_part(const dp_part_row *row);
 extern void dp_catalog_name_role(Oid role, NameData *out);
 
@@ -253,6 +261,6 @@ extern void dp_get_limit(const dp_values *row, int first, dp_limit *out);
 extern void dp_get_sums(const dp_values *row, int first, dp_spent *out);
 
 /* of the last result of SPI */
-extern Datum dp_column(int row, int column, bool *isnull);
+extern Datum dp_catalog_result(int row, int column, bool *isnull);
 
-#endif							/* LEDGER_CATALOG_H */
+#endif							/* DP_ROWS_H */

@@ -1,5 +1,5 @@
 /*
- * catalog.c
+ * row_value.c
  *	  Columns of the ledger's tables and what they mean.
  */
 #include "postgres.h"
@@ -8,7 +8,7 @@
 #include "miscadmin.h"
 #include "utils/builtins.h"
 
-#include "catalog.h"
+#include "dp_rows.h"
 
 /*
  * dp_catalog_open
@@ -160,9 +160,9 @@ dp_catalog_name_role(Oid role, NameData *out)
 		namestrcpy(out, name);
 }
 
-/* dp_column: a value of the last result of SPI; columns count from 1. */
+/* dp_catalog_result: a value of SPI's last result; columns count from 1. */
 Datum
-dp_column(int row, int column, bool *isnull)
+dp_catalog_result(int row, int column, bool *isnull)
 {
 	bool		null;
 	Datum		value = SPI_getbinval(SPI_tuptable->vals[row],

@@ -79,7 +79,7 @@ extern void dp_row_update(const dp_table *table, HeapTuple old,
 extern void dp_row_append(const dp_table *table, dp_values *rows, int n);
 extern void dp_row_delete(const dp_table *table, HeapTuple old);
 
-/* ---- columns (catalog.c) ---- */
+/* ---- columns (row_value.c) ---- */
 extern void dp_set(dp_values *row, int column, Datum value);
 extern void dp_set_null(dp_values *row, int column);
 extern void dp_set_fixed(dp_values *row, int column, dp_fixed x);

@@ -12,7 +12,7 @@
 #include "catalog/pg_type.h"
 #include "utils/builtins.h"
 
-#include "catalog.h"
+#include "dp_rows.h"
 
 static void
 fetch(const dp_values *row, dp_batch_row *out)

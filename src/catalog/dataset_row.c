@@ -1,5 +1,5 @@
 /*
- * dataset.c
+ * dataset_row.c
  *	  Rows of dp_pg.dataset: owner, cap, and the sums over all roles.
  */
 #include "postgres.h"
@@ -8,7 +8,7 @@
 #include "utils/acl.h"
 #include "utils/builtins.h"
 
-#include "catalog.h"
+#include "dp_rows.h"
 
 /*
  * Who owns the dataset now.  In the cluster that wrote the row the OID

@@ -1,5 +1,5 @@
 /*
- * budget.c
+ * budget_row.c
  *	  Rows of dp_pg.budget: what a role may spend on a dataset and has spent.
  *
  * A row belongs to a role by OID in the cluster that wrote it, and by name in
@@ -13,7 +13,7 @@
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 
-#include "catalog.h"
+#include "dp_rows.h"
 
 static void
 fetch(const dp_values *row, dp_budget_row *out)
