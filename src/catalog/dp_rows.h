@@ -232,6 +232,89 @@ extern int64 dp_catalog_new_partition(void);
 extern void dp_catalog_write_part(const dp_part_row *row);
 extern void dp_catalog_name_role(Oid role, NameData *out);
 
+/* ---- sessions (session_row.c) ---- */
+
+typedef enum dp_session_kind
+{
+	DP_SESSION_SPARSE_VECTOR,
+	DP_SESSION_WEIGHTS
+} dp_session_kind;
+
+/* What is fixed when a session opens; all of it is public. */
+typedef struct dp_session_terms
+{
+	dp_session_kind kind;
+	Oid			relid;
+	NameData	dataset;
+	uint64		sensitivity;	/* of one count, as the plan was asked for */
+	int64		threshold;		/* T, without the plan's offset */
+	int64		questions;		/* most that may be asked */
+	int32		cutoff;			/* most "above"s */
+	double		beta;			/* of the plan's alpha, to be shown */
+	bool		replace_one;	/* neighbours that the plan is for */
+	dp_sparse_plan plan;
+} dp_session_terms;
+
+/* A session as its catalog row has it now. */
+typedef struct dp_session
+{
+	int64		id;				/* of the ledger's line that paid for it */
+	dp_session_terms terms;
+	int64		asked;
+	int32		above;
+	int64		bytes_left;		/* that texts of questions may still have */
+	char	   *details;		/* what the kind keeps; never NULL */
+} dp_session;
+
+/* A session with what the worker and the asking side need besides. */
+typedef struct dp_session_row
+{
+	dp_session	session;		/* details NULL until wanted */
+	NameData	role_name;		/* as stored, like the next four */
+	Oid			role;
+	int64		cluster;
+	Oid			database;
+	NameData	payer_name;
+	Oid			payer;			/* InvalidOid: exempt */
+	int64		period;			/* of the payer's budget */
+	char	   *relation;
+	TimestampTz opened;
+	bool		closed;
+	HeapTuple	tuple;			/* as read, palloc'd */
+	dp_values  *values;			/* likewise */
+} dp_session_row;
+
+/* One "above" as it is kept, for the analyst's own eyes. */
+typedef struct dp_session_above
+{
+	int32		number;			/* from 1 */
+	int64		asked_at;		/* which question it was, from 1 */
+	char	   *predicate;
+	dp_int128	answer;
+	dp_int128	guess;
+} dp_session_above;
+
+extern void dp_catalog_lock_sessions(LOCKMODE mode);
+extern dp_found dp_catalog_read_session(int64 id, dp_row_lock lock,
+										dp_session_row *out);
+/* Texts of a row that was read, palloc'd: they can be long. */
+extern char *dp_catalog_session_details(const dp_session_row *row);
+extern char *dp_catalog_session_relation(const dp_session_row *row);
+extern char *dp_catalog_session_reason(const dp_session_row *row);
+extern void dp_catalog_insert_session(const dp_session_row *row);
+extern void dp_catalog_write_session(const dp_session_row *row,
+									 TimestampTz closed, const char *reason);
+extern bool dp_catalog_read_secret(int64 id, dp_int128 *armed,
+								   HeapTuple *tuple);
+extern void dp_catalog_write_secret(int64 id, dp_int128 armed,
+									HeapTuple tuple);
+extern void dp_catalog_delete_secret(HeapTuple tuple);
+extern void dp_catalog_append_question(int64 id, int64 question,
+									   const char *predicate, int32 number,
+									   dp_int128 answer, dp_int128 guess);
+/* Of dp_session_above *, palloc'd: those with asked_at > after, in order. */
+extern List *dp_catalog_list_aboves(int64 id, int64 after);
+
 /* ---- tables (table_access.c) ---- */
 
 extern const dp_table dp_table_dataset;

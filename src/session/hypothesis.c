@@ -193,7 +193,8 @@ dp_hypothesis_of(const dp_session *session)
 		PG_TRY();
 		{
 			learn_all(hypothesis,
-					  dp_session_aboves(session, hypothesis->asked_at));
+					  dp_catalog_list_aboves(session->id,
+											 hypothesis->asked_at));
 		}
 		PG_CATCH();
 		{

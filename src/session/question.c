@@ -173,7 +173,7 @@ look_again(const dp_session *session, const char *predicate)
 {
 	dp_session_row row;
 
-	if (dp_session_read_row(session->id, DP_ROW_READ, &row) != DP_FOUND)
+	if (dp_catalog_read_session(session->id, DP_ROW_READ, &row) != DP_FOUND)
 		dp_session_raise_fate(DP_SESSION_MISSING, session->id, NULL);
 	dp_session_check_fate(&row);
 	if (!dp_session_fits(&row.session, predicate))

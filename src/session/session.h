@@ -23,38 +23,6 @@
 #include "../workload/dp_workload.h"
 #include "dp_session.h"
 
-typedef enum dp_session_kind
-{
-	DP_SESSION_SPARSE_VECTOR,
-	DP_SESSION_WEIGHTS
-} dp_session_kind;
-
-/* What is fixed when a session opens; all of it is public. */
-typedef struct dp_session_terms
-{
-	dp_session_kind kind;
-	Oid			relid;
-	NameData	dataset;
-	uint64		sensitivity;	/* of one count, as the plan was asked for */
-	int64		threshold;		/* T, without the plan's offset */
-	int64		questions;		/* most that may be asked */
-	int32		cutoff;			/* most "above"s */
-	double		beta;			/* of the plan's alpha, to be shown */
-	bool		replace_one;	/* neighbours that the plan is for */
-	dp_sparse_plan plan;
-} dp_session_terms;
-
-/* A session as its catalog row has it now. */
-typedef struct dp_session
-{
-	int64		id;				/* of the ledger's line that paid for it */
-	dp_session_terms terms;
-	int64		asked;
-	int32		above;
-	int64		bytes_left;		/* that texts of questions may still have */
-	char	   *details;		/* what the kind keeps; never NULL */
-} dp_session;
-
 /*
  * A question, as far as it is public.  Its value is the sum of some of a
  * reading's counts; a numeric answer adds noise to it.  The score, which is
@@ -81,17 +49,6 @@ typedef struct dp_session_reply
 	int32		above_count;
 } dp_session_reply;
 
-/* One "above" as it is kept, for the analyst's own eyes. */
-typedef struct dp_session_above
-{
-	int32		number;			/* from 1 */
-	int64		asked_at;		/* which question it was, from 1 */
-	char	   *predicate;
-	bool		numeric;
-	dp_int128	answer;
-	dp_int128	guess;
-} dp_session_above;
-
 /* store.c: all raise; none of them is undone by a rollback */
 
 /* Charge and open; the session's id.  Errors of dp_ledger_charge. */
@@ -107,8 +64,6 @@ extern int64 dp_session_open(const dp_session_terms *terms,
 extern dp_session *dp_session_find(int64 id, dp_session_kind kind,
 								   bool reading_only);
 extern void dp_session_close(int64 id, dp_session_kind kind);
-/* Its "above"s with asked_at > after, in order; of dp_session_above *. */
-extern List *dp_session_aboves(const dp_session *session, int64 after);
 
 /*
  * question.c: dp_session_ask reads and has the worker decide; once rows are

@@ -9,17 +9,13 @@
 #include "postgres.h"
 
 #include "access/xact.h"
-#include "catalog/pg_type.h"
 #include "miscadmin.h"
 #include "storage/ipc.h"
 #include "utils/builtins.h"
-#include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 
 #include "session_sparse.h"
 #include "store.h"
-
-#define QUESTION_KEY "session_question_pkey"
 
 static void
 raise_over(int64 id, const char *detail, const char *hint)
@@ -42,11 +38,11 @@ dp_session_raise_closed(int64 id, const char *detail)
 static char *
 tell_reason(const dp_session_row *row)
 {
-	if (row->values.null[SESSION_REASON - 1])
+	char	   *reason = dp_catalog_session_reason(row);
+
+	if (reason == NULL)
 		return pstrdup("It was closed; dp_pg.sessions says why.");
-	return psprintf("Reason: %s.",
-					TextDatumGetCString(dp_get(&row->values,
-											   SESSION_REASON)));
+	return psprintf("Reason: %s.", reason);
 }
 
 static void
@@ -246,8 +242,7 @@ take_session(dp_session_row *row)
 {
 	dp_session *session = palloc(sizeof(dp_session));
 
-	row->session.details =
-		TextDatumGetCString(dp_get(&row->values, SESSION_DETAILS));
+	row->session.details = dp_catalog_session_details(row);
 	memcpy(session, &row->session, sizeof(dp_session));
 	return session;
 }
@@ -282,7 +277,7 @@ dp_session_find(int64 id, dp_session_kind kind, bool reading_only)
 		check_readable();
 	else
 		dp_ledger_check_place();
-	if (dp_session_read_row(id, DP_ROW_READ, &row) != DP_FOUND ||
+	if (dp_catalog_read_session(id, DP_ROW_READ, &row) != DP_FOUND ||
 		!is_mine(&row))
 		dp_session_raise_fate(DP_SESSION_MISSING, id, NULL);
 	check_kind(&row.session, kind);
@@ -294,9 +289,7 @@ dp_session_find(int64 id, dp_session_kind kind, bool reading_only)
 				(errcode(ERRCODE_UNDEFINED_TABLE),
 				 errmsg("the relation of session " INT64_FORMAT " no longer "
 						"exists", id),
-				 errdetail("It was %s.",
-						   TextDatumGetCString(dp_get(&row.values,
-													  SESSION_RELATION))),
+				 errdetail("It was %s.", dp_catalog_session_relation(&row)),
 				 errhint("Close the session; what was paid is not "
 						 "refunded.")));
 	return take_session(&row);
@@ -321,7 +314,7 @@ dp_session_close(int64 id, dp_session_kind kind)
 	dp_session_task *task;
 
 	dp_ledger_check_place();
-	if (dp_session_read_row(id, DP_ROW_READ, &row) != DP_FOUND)
+	if (dp_catalog_read_session(id, DP_ROW_READ, &row) != DP_FOUND)
 		dp_session_raise_fate(DP_SESSION_MISSING, id, NULL);
 	if (is_mine(&row) || is_owner(&row))
 		check_kind(&row.session, kind);
@@ -333,49 +326,4 @@ dp_session_close(int64 id, dp_session_kind kind)
 	if (verdict->fate == DP_SESSION_CLOSED)
 		raise_over(id, tell_reason(&row), "There is nothing left to close.");
 	dp_session_raise_fate(verdict->fate, id, &row.session.terms);
-}
-
-/* dp_wanted */
-static bool
-is_above(const dp_values *row)
-{
-	return DatumGetBool(dp_get(row, QUESTION_ABOVE));
-}
-
-/*
- * dp_session_aboves
- *	  The "above"s of a session with asked_at > after, in order; palloc'd
- *	  dp_session_above.
- *
- * No index lists "above"s alone, since an entry for them only would show in
- * what a question writes (doc/theory.md T60).  So all questions after `after`
- * are looked at, which the limit on their texts bounds, and "above"s are kept.
- */
-List *
-dp_session_aboves(const dp_session *session, int64 after)
-{
-	ScanKeyData keys[2];
-	List	   *aboves = NIL;
-	ListCell   *lc;
-
-	dp_row_key(&keys[0], QUESTION_SESSION, INT8OID,
-			   Int64GetDatum(session->id));
-	ScanKeyInit(&keys[1], QUESTION_NUMBER, BTGreaterStrategyNumber, F_INT8GT,
-				Int64GetDatum(after));
-	foreach(lc, dp_row_list_wanted(DP_TABLE_QUESTION, QUESTION_KEY, keys, 2,
-								   is_above))
-	{
-		const dp_values *row = lfirst(lc);
-		dp_session_above *above = palloc0(sizeof(*above));
-
-		above->number = DatumGetInt32(dp_get(row, QUESTION_ABOVE_NUMBER));
-		above->asked_at = DatumGetInt64(dp_get(row, QUESTION_NUMBER));
-		above->predicate =
-			TextDatumGetCString(dp_get(row, QUESTION_PREDICATE));
-		above->numeric = session->terms.plan.numeric;
-		above->answer = DatumGetInt64(dp_get(row, QUESTION_ANSWER));
-		above->guess = DatumGetInt64(dp_get(row, QUESTION_GUESS));
-		aboves = lappend(aboves, above);
-	}
-	return aboves;
 }

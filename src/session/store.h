@@ -6,12 +6,11 @@
  * Who writes.  Only the ledger's worker writes dp_pg.session, session_secret
  * and session_question; store_worker.c is the whole of it.  store.c and
  * question.c run in the asking session and have requests carried out, whose
- * exact numbers come from who reads the rows.  store_row.c is used by both.
+ * exact numbers come from who reads the rows.
  */
 #ifndef DP_SESSION_STORE_H
 #define DP_SESSION_STORE_H
 
-#include "../catalog/dp_table.h"
 #include "session.h"
 
 /*
@@ -21,97 +20,6 @@
  */
 #define DP_SESSION_TEXTS ((int64) 64 * 1024 * 1024)
 #define DP_SESSION_TEXT_LEAST 64
-
-/* Columns in the order of sql/25_session.sql. */
-enum
-{
-	SESSION_ID = 1,
-	SESSION_KIND,
-	SESSION_ROLE,
-	SESSION_ROLE_OID,
-	SESSION_CLUSTER,
-	SESSION_DATABASE,
-	SESSION_DATASET,
-	SESSION_PAYER,
-	SESSION_PAYER_OID,
-	SESSION_PERIOD,
-	SESSION_RELATION_OID,
-	SESSION_RELATION,
-	SESSION_NEIGHBOURS,
-	SESSION_SENSITIVITY,
-	SESSION_THRESHOLD,
-	SESSION_QUESTIONS,
-	SESSION_CUTOFF,
-	SESSION_BETA,
-	SESSION_METHOD,
-	SESSION_TWO_SIDED,
-	SESSION_NUMERIC,
-	SESSION_FRESH,
-	SESSION_THRESHOLD_SENSITIVITY,
-	SESSION_THRESHOLD_EPSILON,
-	SESSION_QUERY_SENSITIVITY,
-	SESSION_QUERY_EPSILON,
-	SESSION_ANSWER_SENSITIVITY,
-	SESSION_ANSWER_EPSILON,
-	SESSION_OFFSET,
-	SESSION_ALPHA,
-	SESSION_EPSILON,
-	SESSION_RHO,
-	SESSION_DELTA,
-	SESSION_ASKED,
-	SESSION_ABOVE,
-	SESSION_BYTES_LEFT,
-	SESSION_OPENED,
-	SESSION_CLOSED,
-	SESSION_REASON,
-	SESSION_DETAILS,
-	SESSION_END
-};
-
-enum
-{
-	SECRET_SESSION = 1,
-	SECRET_ARMED,
-	SECRET_END
-};
-
-enum
-{
-	QUESTION_SESSION = 1,
-	QUESTION_NUMBER,
-	QUESTION_ANSWER,
-	QUESTION_GUESS,
-	QUESTION_ABOVE_NUMBER,
-	QUESTION_ABOVE,
-	QUESTION_PREDICATE,
-	QUESTION_END
-};
-
-extern const dp_table dp_table_session;
-extern const dp_table dp_table_secret;
-extern const dp_table dp_table_question;
-
-#define DP_TABLE_SESSION (&dp_table_session)
-#define DP_TABLE_SECRET (&dp_table_secret)
-#define DP_TABLE_QUESTION (&dp_table_question)
-
-/* A session with what the store alone needs to know. */
-typedef struct dp_session_row
-{
-	dp_session	session;		/* details NULL until wanted */
-	NameData	role_name;		/* as stored, like the next four */
-	Oid			role;
-	int64		cluster;
-	Oid			database;
-	NameData	payer_name;
-	Oid			payer;			/* InvalidOid: exempt */
-	int64		period;			/* of the payer's budget */
-	char	   *relation;
-	TimestampTz opened;
-	bool		closed;
-	HeapTuple	tuple;			/* as read, palloc'd */
-	dp_values	values;
-} dp_session_row;
 
 typedef enum dp_session_fate
 {
@@ -163,20 +71,7 @@ StaticAssertDecl(sizeof(dp_session_task) <= DP_TASK_DATA,
 StaticAssertDecl(sizeof(dp_session_verdict) <= DP_TASK_REPLY,
 				 "answers about sessions do not fit");
 
-/* store_row.c */
-extern dp_found dp_session_read_row(int64 id, dp_row_lock lock,
-									dp_session_row *out);
-extern void dp_session_insert(const dp_session_row *row);
-extern void dp_session_write(const dp_session_row *row, TimestampTz closed,
-							 const char *reason);
-extern bool dp_session_read_secret(int64 id, dp_int128 *armed,
-								   HeapTuple *tuple);
-extern void dp_session_write_secret(int64 id, dp_int128 armed,
-									HeapTuple tuple);
-extern void dp_session_append_question(int64 id, int64 question,
-									   const char *predicate, int32 number,
-									   dp_int128 answer, dp_int128 guess);
-extern dp_int128 dp_session_get_int128(const dp_values *row, int column);
+/* fate.c */
 extern dp_session_fate dp_session_judge(const dp_session_row *row);
 extern bool dp_session_fits(const dp_session *session, const char *predicate);
 extern void dp_session_count_text(dp_session *session, const char *predicate);

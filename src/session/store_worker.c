@@ -21,7 +21,6 @@
  */
 #include "postgres.h"
 
-#include "access/table.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
 
@@ -64,9 +63,7 @@ static void
 begin(void)
 {
 	forget();
-	table_close(dp_table_open(DP_TABLE_SESSION, RowExclusiveLock), NoLock);
-	table_close(dp_table_open(DP_TABLE_SECRET, RowExclusiveLock), NoLock);
-	table_close(dp_table_open(DP_TABLE_QUESTION, RowExclusiveLock), NoLock);
+	dp_catalog_lock_sessions(RowExclusiveLock);
 }
 
 static group_session *
@@ -82,7 +79,7 @@ load(int64 id)
 		elog(ERROR, "too many sessions in a group of requests");
 	s = &sessions[session_count++];
 	s->id = id;
-	s->found = dp_session_read_row(id, DP_ROW_SKIP_LOCKED, &s->row);
+	s->found = dp_catalog_read_session(id, DP_ROW_SKIP_LOCKED, &s->row);
 	return s;
 }
 
@@ -130,8 +127,8 @@ open_session(const dp_task_call *call, const dp_session_task *task,
 	row.relation = dp_relation_qualified_name(task->terms.relid);
 	row.opened = call->now;
 	make_law(&task->terms.plan, &law);
-	dp_session_insert(&row);
-	dp_session_write_secret(row.session.id, arm(&task->terms, &law), NULL);
+	dp_catalog_insert_session(&row);
+	dp_catalog_write_secret(row.session.id, arm(&task->terms, &law), NULL);
 	verdict->fate = DP_SESSION_WELL;
 }
 
@@ -179,7 +176,7 @@ judge_question(group_session *s, const dp_task_call *call,
 	if (s->row.session.terms.replace_one != call->replace_one)
 		return DP_SESSION_NEIGHBOURS;
 	if (!s->armed_known)
-		s->armed_known = dp_session_read_secret(s->id, &s->armed, &s->secret);
+		s->armed_known = dp_catalog_read_secret(s->id, &s->armed, &s->secret);
 	if (!s->armed_known)
 		return DP_SESSION_ELSEWHERE;
 	if (task->seen >= 0 && task->seen != s->row.session.above)
@@ -228,7 +225,7 @@ ask(group_session *s, const dp_task_call *call, const dp_session_task *task,
 	s->changed = true;
 	if (reply->above)
 		exceed(s, task, &law, reply);
-	dp_session_append_question(s->id, session->asked, text_of(call),
+	dp_catalog_append_question(s->id, session->asked, text_of(call),
 							   reply->above ? session->above : 0,
 							   reply->answer, reply->above ? task->guess : 0);
 	reply->asked = session->asked;
@@ -308,14 +305,14 @@ static void
 write_secret(group_session *s)
 {
 	if (s->armed_known && s->row.session.terms.plan.fresh)
-		dp_session_write_secret(s->id, is_over(s) ? 0 : s->armed, s->secret);
+		dp_catalog_write_secret(s->id, is_over(s) ? 0 : s->armed, s->secret);
 	else if (is_over(s))
 	{
 		if (!s->armed_known)
-			s->armed_known = dp_session_read_secret(s->id, &s->armed,
+			s->armed_known = dp_catalog_read_secret(s->id, &s->armed,
 													&s->secret);
 		if (s->armed_known)
-			dp_row_delete(DP_TABLE_SECRET, s->secret);
+			dp_catalog_delete_secret(s->secret);
 	}
 }
 
@@ -335,7 +332,7 @@ finish(void)
 
 		if (!s->changed)
 			continue;
-		dp_session_write(&s->row, s->closed, s->reason);
+		dp_catalog_write_session(&s->row, s->closed, s->reason);
 		write_secret(s);
 	}
 	forget();

@@ -1,22 +1,88 @@
 /*
- * store_row.c
+ * session_row.c
  *	  Rows of dp_pg.session, session_secret and session_question.
  */
 #include "postgres.h"
 
+#include "access/table.h"
 #include "catalog/pg_type.h"
-#include "miscadmin.h"
 #include "utils/builtins.h"
-#include "utils/timestamp.h"
+#include "utils/fmgroids.h"
 
-#include "store.h"
+#include "dp_rows.h"
+
+/* Columns in the order of sql/25_session.sql. */
+enum
+{
+	SESSION_ID = 1,
+	SESSION_KIND,
+	SESSION_ROLE,
+	SESSION_ROLE_OID,
+	SESSION_CLUSTER,
+	SESSION_DATABASE,
+	SESSION_DATASET,
+	SESSION_PAYER,
+	SESSION_PAYER_OID,
+	SESSION_PERIOD,
+	SESSION_RELATION_OID,
+	SESSION_RELATION,
+	SESSION_NEIGHBOURS,
+	SESSION_SENSITIVITY,
+	SESSION_THRESHOLD,
+	SESSION_QUESTIONS,
+	SESSION_CUTOFF,
+	SESSION_BETA,
+	SESSION_METHOD,
+	SESSION_TWO_SIDED,
+	SESSION_NUMERIC,
+	SESSION_FRESH,
+	SESSION_THRESHOLD_SENSITIVITY,
+	SESSION_THRESHOLD_EPSILON,
+	SESSION_QUERY_SENSITIVITY,
+	SESSION_QUERY_EPSILON,
+	SESSION_ANSWER_SENSITIVITY,
+	SESSION_ANSWER_EPSILON,
+	SESSION_OFFSET,
+	SESSION_ALPHA,
+	SESSION_EPSILON,
+	SESSION_RHO,
+	SESSION_DELTA,
+	SESSION_ASKED,
+	SESSION_ABOVE,
+	SESSION_BYTES_LEFT,
+	SESSION_OPENED,
+	SESSION_CLOSED,
+	SESSION_REASON,
+	SESSION_DETAILS,
+	SESSION_END
+};
+
+enum
+{
+	SECRET_SESSION = 1,
+	SECRET_ARMED,
+	SECRET_END
+};
+
+enum
+{
+	QUESTION_SESSION = 1,
+	QUESTION_NUMBER,
+	QUESTION_ANSWER,
+	QUESTION_GUESS,
+	QUESTION_ABOVE_NUMBER,
+	QUESTION_ABOVE,
+	QUESTION_PREDICATE,
+	QUESTION_END
+};
 
 #define SESSION_KEY "session_pkey"
 #define SECRET_KEY "session_secret_pkey"
+#define QUESTION_KEY "session_question_pkey"
 
-const dp_table dp_table_session = {"session", SESSION_END - 1};
-const dp_table dp_table_secret = {"session_secret", SECRET_END - 1};
-const dp_table dp_table_question = {"session_question", QUESTION_END - 1};
+static const dp_table sessions = {"session", SESSION_END - 1};
+static const dp_table secrets = {"session_secret", SECRET_END - 1};
+static const dp_table questions = {"session_question", QUESTION_END - 1};
 
 static const char *const kind_name[] = {"sparse_vector", "weights"};
 
@@ -26,6 +92,21 @@ raise_corrupted(const char *what)
 	ereport(ERROR,
 			(errcode(ERRCODE_DATA_CORRUPTED),
 			 errmsg("the catalog of sessions holds an invalid %s", what)));
+}
+
+/*
+ * dp_catalog_lock_sessions
+ *	  Lock the three tables until the end of the transaction and make sure
+ *	  that they are the extension's.
+ *
+ * Errors: 55000 when the extension is not installed here, 55P03.
+ */
+void
+dp_catalog_lock_sessions(LOCKMODE mode)
+{
+	table_close(dp_table_open(&sessions, mode), NoLock);
+	table_close(dp_table_open(&secrets, mode), NoLock);
+	table_close(dp_table_open(&questions, mode), NoLock);
 }
 
 static dp_session_kind
@@ -60,9 +141,9 @@ set_int128(dp_values *row, int column, dp_int128 x)
 	dp_set(row, column, NumericGetDatum(dp_bridge_int128_to_numeric(x)));
 }
 
-/* dp_session_get_int128: what set_int128 has set. */
-dp_int128
-dp_session_get_int128(const dp_values *row, int column)
+/* What set_int128 has set. */
+static dp_int128
+get_int128(const dp_values *row, int column)
 {
 	dp_int128	x = 0;
 
@@ -80,16 +161,16 @@ fetch_plan(const dp_values *row, dp_sparse_plan *plan)
 	plan->numeric = DatumGetBool(dp_get(row, SESSION_NUMERIC));
 	plan->fresh = DatumGetBool(dp_get(row, SESSION_FRESH));
 	plan->threshold_sensitivity =
-		dp_session_get_int128(row, SESSION_THRESHOLD_SENSITIVITY);
+		get_int128(row, SESSION_THRESHOLD_SENSITIVITY);
 	plan->threshold_epsilon = dp_get_fixed(row, SESSION_THRESHOLD_EPSILON);
 	plan->query_sensitivity =
-		dp_session_get_int128(row, SESSION_QUERY_SENSITIVITY);
+		get_int128(row, SESSION_QUERY_SENSITIVITY);
 	plan->query_epsilon = dp_get_fixed(row, SESSION_QUERY_EPSILON);
 	plan->answer_sensitivity =
-		dp_session_get_int128(row, SESSION_ANSWER_SENSITIVITY);
+		get_int128(row, SESSION_ANSWER_SENSITIVITY);
 	plan->answer_epsilon = dp_get_fixed(row, SESSION_ANSWER_EPSILON);
 	plan->offset = DatumGetInt64(dp_get(row, SESSION_OFFSET));
-	plan->alpha = dp_session_get_int128(row, SESSION_ALPHA);
+	plan->alpha = get_int128(row, SESSION_ALPHA);
 	plan->charge.epsilon = dp_get_fixed(row, SESSION_EPSILON);
 	plan->charge.rho = dp_get_fixed(row, SESSION_RHO);
 	plan->charge.delta = dp_get_fixed(row, SESSION_DELTA);
@@ -111,7 +192,7 @@ fetch(const dp_values *row, dp_session_row *out)
 	terms->replace_one =
 		strcmp(TextDatumGetCString(dp_get(row, SESSION_NEIGHBOURS)),
 			   "replace_one") == 0;
-	terms->sensitivity = dp_session_get_int128(row, SESSION_SENSITIVITY);
+	terms->sensitivity = get_int128(row, SESSION_SENSITIVITY);
 	terms->threshold = DatumGetInt64(dp_get(row, SESSION_THRESHOLD));
 	terms->questions = DatumGetInt64(dp_get(row, SESSION_QUESTIONS));
 	terms->cutoff = DatumGetInt32(dp_get(row, SESSION_CUTOFF));
@@ -131,20 +212,44 @@ fetch(const dp_values *row, dp_session_row *out)
 	out->closed = !row->null[SESSION_CLOSED - 1];
 }
 
-/* dp_session_read_row: a session, locked as told. */
+/* dp_catalog_read_session: a session, locked as told. */
 dp_found
-dp_session_read_row(int64 id, dp_row_lock lock, dp_session_row *out)
+dp_catalog_read_session(int64 id, dp_row_lock lock, dp_session_row *out)
 {
 	ScanKeyData key;
 	dp_found	found;
 
 	MemSet(out, 0, sizeof(*out));
+	out->values = palloc(sizeof(dp_values));
 	dp_row_key(&key, SESSION_ID, INT8OID, Int64GetDatum(id));
-	found = dp_row_find(DP_TABLE_SESSION, SESSION_KEY, &key, 1, NULL, lock,
-						&out->tuple, &out->values);
+	found = dp_row_find(&sessions, SESSION_KEY, &key, 1, NULL, lock,
+						&out->tuple, out->values);
 	if (found == DP_FOUND)
-		fetch(&out->values, out);
+		fetch(out->values, out);
 	return found;
+}
+
+/* dp_catalog_session_details: what its kind keeps, never NULL. */
+char *
+dp_catalog_session_details(const dp_session_row *row)
+{
+	return TextDatumGetCString(dp_get(row->values, SESSION_DETAILS));
+}
+
+/* dp_catalog_session_relation: the relation's name when it was opened. */
+char *
+dp_catalog_session_relation(const dp_session_row *row)
+{
+	return TextDatumGetCString(dp_get(row->values, SESSION_RELATION));
+}
+
+/* dp_catalog_session_reason: why it was closed; NULL: it was not. */
+char *
+dp_catalog_session_reason(const dp_session_row *row)
+{
+	if (row->values->null[SESSION_REASON - 1])
+		return NULL;
+	return TextDatumGetCString(dp_get(row->values, SESSION_REASON));
 }
 
 static void
@@ -169,15 +274,15 @@ set_plan(dp_values *row, const dp_sparse_plan *plan)
 	dp_set_fixed(row, SESSION_DELTA, plan->charge.delta);
 }
 
-/* dp_session_insert: a new session; all but `closed` and values are set. */
+/* dp_catalog_insert_session: all but `closed` and values are set. */
 void
-dp_session_insert(const dp_session_row *new)
+dp_catalog_insert_session(const dp_session_row *new)
 {
 	const dp_session *session = &new->session;
 	const dp_session_terms *terms = &session->terms;
 	dp_values	row;
 
-	dp_row_start(DP_TABLE_SESSION, &row);
+	dp_row_start(&sessions, &row);
 	dp_set(&row, SESSION_ID, Int64GetDatum(session->id));
 	dp_set(&row, SESSION_KIND, CStringGetTextDatum(kind_name[terms->kind]));
 	dp_set(&row, SESSION_ROLE, NameGetDatum(&new->role_name));
@@ -207,21 +312,21 @@ dp_session_insert(const dp_session_row *new)
 	dp_set(&row, SESSION_BYTES_LEFT, Int64GetDatum(session->bytes_left));
 	dp_set(&row, SESSION_OPENED, TimestampTzGetDatum(new->opened));
 	dp_set(&row, SESSION_DETAILS, CStringGetTextDatum(session->details));
-	dp_row_append(DP_TABLE_SESSION, &row, 1);
+	dp_row_append(&sessions, &row, 1);
 }
 
 /*
- * dp_session_write
+ * dp_catalog_write_session
  *	  What changes of a session that was read and locked: the counts, and with
  *	  a reason the end.  All counts have a fixed size.
  */
 void
-dp_session_write(const dp_session_row *row, TimestampTz closed,
-				 const char *reason)
+dp_catalog_write_session(const dp_session_row *row, TimestampTz closed,
+						 const char *reason)
 {
 	dp_values	values;
 
-	dp_row_start(DP_TABLE_SESSION, &values);
+	dp_row_start(&sessions, &values);
 	dp_set(&values, SESSION_ASKED, Int64GetDatum(row->session.asked));
 	dp_set(&values, SESSION_ABOVE, Int32GetDatum(row->session.above));
 	dp_set(&values, SESSION_BYTES_LEFT,
@@ -231,24 +336,24 @@ dp_session_write(const dp_session_row *row, TimestampTz closed,
 		dp_set(&values, SESSION_CLOSED, TimestampTzGetDatum(closed));
 		dp_set(&values, SESSION_REASON, CStringGetTextDatum(reason));
 	}
-	dp_row_update(DP_TABLE_SESSION, row->tuple, &values);
+	dp_row_update(&sessions, row->tuple, &values);
 }
 
 /*
- * dp_session_read_secret
+ * dp_catalog_read_secret
  *	  The armed threshold of a session; false when there is none, because the
  *	  session has ended or came out of a dump.
  */
 bool
-dp_session_read_secret(int64 id, dp_int128 *armed, HeapTuple *tuple)
+dp_catalog_read_secret(int64 id, dp_int128 *armed, HeapTuple *tuple)
 {
 	ScanKeyData key;
 	dp_values	row;
 	bytea	   *bytes;
 
 	dp_row_key(&key, SECRET_SESSION, INT8OID, Int64GetDatum(id));
-	if (dp_row_find(DP_TABLE_SECRET, SECRET_KEY, &key, 1, NULL, DP_ROW_READ,
-					tuple, &row) != DP_FOUND)
+	if (dp_row_find(&secrets, SECRET_KEY, &key, 1, NULL, DP_ROW_READ, tuple,
+					&row) != DP_FOUND)
 		return false;
 	bytes = DatumGetByteaPP(dp_get(&row, SECRET_ARMED));
 	if (VARSIZE_ANY_EXHDR(bytes) != sizeof(dp_int128))
@@ -258,26 +363,33 @@ dp_session_read_secret(int64 id, dp_int128 *armed, HeapTuple *tuple)
 }
 
 /*
- * dp_session_write_secret
+ * dp_catalog_write_secret
  *	  Arm a session: anew when the tuple is one that was read, else for the
  *	  first time.
  */
 void
-dp_session_write_secret(int64 id, dp_int128 armed, HeapTuple tuple)
+dp_catalog_write_secret(int64 id, dp_int128 armed, HeapTuple tuple)
 {
 	int32		space[(VARHDRSZ + sizeof(dp_int128)) / sizeof(int32)];
 	bytea	   *bytes = (bytea *) space;
 	dp_values	row;
 
-	dp_row_start(DP_TABLE_SECRET, &row);
+	dp_row_start(&secrets, &row);
 	dp_set(&row, SECRET_SESSION, Int64GetDatum(id));
 	SET_VARSIZE(bytes, sizeof(space));
 	memcpy(VARDATA(bytes), &armed, sizeof(armed));
 	dp_set(&row, SECRET_ARMED, PointerGetDatum(bytes));
 	if (tuple)
-		dp_row_update(DP_TABLE_SECRET, tuple, &row);
+		dp_row_update(&secrets, tuple, &row);
 	else
-		dp_row_append(DP_TABLE_SECRET, &row, 1);
+		dp_row_append(&secrets, &row, 1);
+}
+
+/* dp_catalog_delete_secret: disarm a session; the row was read. */
+void
+dp_catalog_delete_secret(HeapTuple tuple)
+{
+	dp_row_delete(&secrets, tuple);
 }
 
 static Datum
@@ -288,17 +400,17 @@ saturate(dp_int128 x)
 }
 
 /*
- * dp_session_append_question
+ * dp_catalog_append_question
  *	  One answered question; number is 0 unless it was "above".  The row takes
  *	  the same space whatever the other values are.
  */
 void
-dp_session_append_question(int64 id, int64 question, const char *predicate,
+dp_catalog_append_question(int64 id, int64 question, const char *predicate,
 						   int32 number, dp_int128 answer, dp_int128 guess)
 {
 	dp_values	row;
 
-	dp_row_start(DP_TABLE_QUESTION, &row);
+	dp_row_start(&questions, &row);
 	dp_set(&row, QUESTION_SESSION, Int64GetDatum(id));
 	dp_set(&row, QUESTION_NUMBER, Int64GetDatum(question));
 	dp_set(&row, QUESTION_ANSWER, saturate(answer));
@@ -306,44 +418,48 @@ dp_session_append_question(int64 id, int64 question, const char *predicate,
 	dp_set(&row, QUESTION_ABOVE_NUMBER, Int32GetDatum(number));
 	dp_set(&row, QUESTION_ABOVE, BoolGetDatum(number > 0));
 	dp_set(&row, QUESTION_PREDICATE, CStringGetTextDatum(predicate));
-	dp_row_append(DP_TABLE_QUESTION, &row, 1);
+	dp_row_append(&questions, &row, 1);
+}
+
+/* dp_wanted */
+static bool
+is_above(const dp_values *row)
+{
+	return DatumGetBool(dp_get(row, QUESTION_ABOVE));
 }
 
 /*
- * dp_session_judge
- *	  May the session still be asked, as far as its own row tells?
+ * dp_catalog_list_aboves
+ *	  The "above"s of a session with asked_at > after, in order, of
+ *	  dp_session_above *, palloc'd.
+ *
+ * No index lists "above"s alone, since an entry for them only would show in
+ * what a question writes (doc/theory.md T60).  So all questions after `after`
+ * are looked at, which the limit on their texts bounds, and "above"s are kept.
  */
-dp_session_fate
-dp_session_judge(const dp_session_row *row)
+List *
+dp_catalog_list_aboves(int64 id, int64 after)
 {
-	const dp_session *session = &row->session;
+	ScanKeyData keys[2];
+	List	   *aboves = NIL;
+	ListCell   *lc;
 
-	if (row->cluster != dp_bridge_cluster_id() ||
-		row->database != MyDatabaseId)
-		return DP_SESSION_ELSEWHERE;
-	if (row->closed)
-		return DP_SESSION_CLOSED;
-	if (session->above >= session->terms.cutoff)
-		return DP_SESSION_NO_ABOVES;
-	if (session->asked >= session->terms.questions)
-		return DP_SESSION_NO_QUESTIONS;
-	if (session->bytes_left <= 0)
-		return DP_SESSION_NO_BYTES;
-	return DP_SESSION_WELL;
-}
+	dp_row_key(&keys[0], QUESTION_SESSION, INT8OID, Int64GetDatum(id));
+	ScanKeyInit(&keys[1], QUESTION_NUMBER, BTGreaterStrategyNumber, F_INT8GT,
+				Int64GetDatum(after));
+	foreach(lc, dp_row_list_wanted(&questions, QUESTION_KEY, keys, 2,
+								   is_above))
+	{
+		const dp_values *row = lfirst(lc);
+		dp_session_above *above = palloc0(sizeof(*above));
 
-/* dp_session_fits: may a question with this text still be kept? */
-bool
-dp_session_fits(const dp_session *session, const char *predicate)
-{
-	return (int64) strlen(predicate) <= session->bytes_left;
-}
-
-/* dp_session_count_text: a question with this text is kept. */
-void
-dp_session_count_text(dp_session *session, const char *predicate)
-{
-	int64		bytes = Max(strlen(predicate), DP_SESSION_TEXT_LEAST);
-
-	session->bytes_left = Max(session->bytes_left - bytes, 0);
+		above->number = DatumGetInt32(dp_get(row, QUESTION_ABOVE_NUMBER));
+		above->asked_at = DatumGetInt64(dp_get(row, QUESTION_NUMBER));
+		above->predicate =
+			TextDatumGetCString(dp_get(row, QUESTION_PREDICATE));
+		above->answer = DatumGetInt64(dp_get(row, QUESTION_ANSWER));
+		above->guess = DatumGetInt64(dp_get(row, QUESTION_GUESS));
+		aboves = lappend(aboves, above);
+	}
+	return aboves;
 }
