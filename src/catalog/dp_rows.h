@@ -315,6 +315,26 @@ extern void dp_catalog_append_question(int64 id, int64 question,
 /* Of dp_session_above *, palloc'd: those with asked_at > after, in order. */
 extern List *dp_catalog_list_aboves(int64 id, int64 after);
 
+/* ---- released tables (released_row.c) ---- */
+
+typedef struct dp_release_row
+{
+	int64		id;				/* of the ledger's line that paid for it */
+	NameData	role_name;		/* as stored, like the next two */
+	Oid			role;
+	NameData	dataset;
+	TimestampTz at;
+	bool		complete;		/* has results */
+	HeapTuple	tuple;			/* as read, palloc'd */
+} dp_release_row;
+
+extern void dp_catalog_insert_release(const dp_release_row *row,
+									  const char *what);
+extern dp_found dp_catalog_read_release(int64 id, dp_row_lock lock,
+										dp_release_row *out);
+extern void dp_catalog_complete_release(const dp_release_row *row,
+										double error, const char *results);
+
 /* ---- tables (table_access.c) ---- */
 
 extern const dp_table dp_table_dataset;

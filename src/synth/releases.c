@@ -13,7 +13,6 @@
 #include <math.h>
 
 #include "access/xact.h"
-#include "catalog/pg_type.h"
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "storage/latch.h"
@@ -24,32 +23,13 @@
 #include "utils/resowner.h"
 #include "utils/timestamp.h"
 
-#include "../catalog/dp_table.h"
 #include "../protect/dp_protect.h"
 #include "releases.h"
 #include "synth.h"
 
-#define RECORD_KEY "released_pkey"
-
 /* ms for which results are handed over again when that failed; the pause */
 #define COMPLETE_PATIENCE 10000
 #define COMPLETE_PAUSE 200
-
-enum
-{
-	RECORD_ID = 1,
-	RECORD_ROLE,
-	RECORD_ROLE_OID,
-	RECORD_CLUSTER,
-	RECORD_DATASET,
-	RECORD_AT,
-	RECORD_WHAT,
-	RECORD_ERROR,
-	RECORD_RESULTS,
-	RECORD_END
-};
-
-static const dp_table table = {"released", RECORD_END - 1};
 
 /* What the worker is told besides the text. */
 typedef struct record_task
@@ -73,28 +53,18 @@ write_all(void)
 {
 }
 
-static Datum
-json_of(const char *text)
-{
-	return DirectFunctionCall1(jsonb_in, CStringGetDatum(text));
-}
-
 static dp_task_result
 insert_record(const dp_task_call *call)
 {
-	NameData	role = call->asking_name;
-	NameData	dataset = call->dataset;
-	dp_values	row;
+	dp_release_row row;
 
-	dp_row_start(&table, &row);
-	dp_set(&row, RECORD_ID, Int64GetDatum(call->ledger_id));
-	dp_set(&row, RECORD_ROLE, NameGetDatum(&role));
-	dp_set(&row, RECORD_ROLE_OID, ObjectIdGetDatum(call->asking));
-	dp_set(&row, RECORD_CLUSTER, Int64GetDatum(dp_bridge_cluster_id()));
-	dp_set(&row, RECORD_DATASET, NameGetDatum(&dataset));
-	dp_set(&row, RECORD_AT, TimestampTzGetDatum(call->now));
-	dp_set(&row, RECORD_WHAT, json_of(call->text));
-	dp_row_append(&table, &row, 1);
+	MemSet(&row, 0, sizeof(row));
+	row.id = call->ledger_id;
+	row.role_name = call->asking_name;
+	row.role = call->asking;
+	row.dataset = call->dataset;
+	row.at = call->now;
+	dp_catalog_insert_release(&row, call->text);
 	return DP_TASK_DONE;
 }
 
@@ -102,28 +72,14 @@ insert_record(const dp_task_call *call)
 static dp_task_result
 complete_record(const dp_task_call *call, const record_task *task)
 {
-	ScanKeyData key;
-	HeapTuple	tuple;
-	dp_values	row;
+	dp_release_row row;
+	dp_found	found = dp_catalog_read_release(task->id, DP_ROW_SKIP_LOCKED,
+												&row);
 
-	dp_row_key(&key, RECORD_ID, INT8OID, Int64GetDatum(task->id));
-	switch (dp_row_find(&table, RECORD_KEY, &key, 1, NULL,
-						DP_ROW_SKIP_LOCKED, &tuple, &row))
-	{
-		case DP_LOCKED:
-			return DP_TASK_LOCKED;
-		case DP_MISSING:
-			return DP_TASK_DONE;
-		case DP_FOUND:
-			break;
-	}
-	if (!row.null[RECORD_RESULTS - 1] ||
-		DatumGetObjectId(dp_get(&row, RECORD_ROLE_OID)) != call->asking)
-		return DP_TASK_DONE;
-	if (!isnan(task->error))
-		dp_set(&row, RECORD_ERROR, Float8GetDatum(task->error));
-	dp_set(&row, RECORD_RESULTS, json_of(call->text));
-	dp_row_update(&table, tuple, &row);
+	if (found == DP_LOCKED)
+		return DP_TASK_LOCKED;
+	if (found == DP_FOUND && !row.complete && row.role == call->asking)
+		dp_catalog_complete_release(&row, task->error, call->text);
 	return DP_TASK_DONE;
 }
 
