@@ -48,7 +48,7 @@ find(int64 id, dp_row_lock lock, dp_batch_row *out)
 
 	MemSet(out, 0, sizeof(*out));
 	dp_row_key(&key, BATCH_ID, INT8OID, Int64GetDatum(id));
-	found = dp_row_find(DP_TABLE_BATCH, BATCH_KEY, &key, 1, NULL, lock,
+	found = dp_row_find(DP_TABLE_BATCH, NULL, &key, 1, NULL, lock,
 						&out->tuple, &row);
 	if (found == DP_FOUND)
 		fetch(&row, out);
@@ -80,7 +80,7 @@ dp_catalog_read_batch(const char *dataset, Oid role, const char *role_name,
 	namestrcpy(&name, role_name);
 	dp_row_key(&keys[0], BATCH_DATASET, NAMEOID, NameGetDatum(&key));
 	dp_row_key(&keys[1], BATCH_ROLE, NAMEOID, NameGetDatum(&name));
-	foreach(lc, dp_row_list(DP_TABLE_BATCH, BATCH_IS_OPEN, keys, 2))
+	foreach(lc, dp_row_list(DP_TABLE_BATCH, BATCH_IS_OPEN, keys, 2, NULL))
 	{
 		const dp_values *row = lfirst(lc);
 

@@ -92,7 +92,7 @@ find_by_oid(const char *dataset, Oid role, dp_row_lock lock, HeapTuple *tuple,
 	dp_row_key(&keys[1], BUDGET_ROLE_OID, OIDOID, ObjectIdGetDatum(role));
 	dp_row_key(&keys[2], BUDGET_CLUSTER, INT8OID,
 			   Int64GetDatum(dp_bridge_cluster_id()));
-	return dp_row_find(DP_TABLE_BUDGET, BUDGET_KEY, keys, 3, NULL, lock, tuple,
+	return dp_row_find(DP_TABLE_BUDGET, NULL, keys, 3, NULL, lock, tuple,
 					   row);
 }
 
@@ -183,7 +183,7 @@ dp_catalog_list_roles(const char *dataset, Oid **roles)
 
 	namestrcpy(&key, dataset);
 	dp_row_key(&scan_key, BUDGET_DATASET, NAMEOID, NameGetDatum(&key));
-	rows = dp_row_list(DP_TABLE_BUDGET, BUDGET_KEY, &scan_key, 1);
+	rows = dp_row_list(DP_TABLE_BUDGET, NULL, &scan_key, 1, NULL);
 	*roles = palloc(sizeof(Oid) * (list_length(rows) + 1));
 	foreach(lc, rows)
 	{
@@ -219,7 +219,7 @@ dp_catalog_sum_budgets(const char *dataset, Oid role, dp_spent *sum)
 	MemSet(sum, 0, sizeof(*sum));
 	namestrcpy(&key, dataset);
 	dp_row_key(&scan_key, BUDGET_DATASET, NAMEOID, NameGetDatum(&key));
-	foreach(lc, dp_row_list(DP_TABLE_BUDGET, BUDGET_KEY, &scan_key, 1))
+	foreach(lc, dp_row_list(DP_TABLE_BUDGET, NULL, &scan_key, 1, NULL))
 	{
 		const dp_values *row = lfirst(lc);
 		Oid			payer = role_of(row);

@@ -50,7 +50,7 @@ dp_catalog_read_dataset(const char *name, dp_row_lock lock,
 	MemSet(out, 0, sizeof(*out));
 	namestrcpy(&key, name);
 	dp_row_key(&scan_key, DATASET_NAME, NAMEOID, NameGetDatum(&key));
-	found = dp_row_find(DP_TABLE_DATASET, DATASET_KEY, &scan_key, 1, NULL,
+	found = dp_row_find(DP_TABLE_DATASET, NULL, &scan_key, 1, NULL,
 						lock, &out->tuple, &row);
 	if (found != DP_FOUND)
 		return found;

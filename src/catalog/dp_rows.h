@@ -350,12 +350,8 @@ extern const dp_table dp_table_part;
 #define DP_TABLE_PART (&dp_table_part)
 
 /* Names of indexes, for dp_row_find. */
-#define DATASET_KEY "dataset_pkey"
-#define BUDGET_KEY "budget_pkey"
 #define BUDGET_BY_NAME "budget_role_name"
-#define BATCH_KEY "batch_pkey"
 #define BATCH_IS_OPEN "batch_open"	/* dataset, role; closed rows left out */
-#define PART_KEY_INDEX "part_pkey"
 
 extern Oid	dp_table_sequence(const char *name);
 extern void dp_set_limit(dp_values *row, int first, const dp_limit *limit);

@@ -17,6 +17,7 @@
 #include "nodes/pg_list.h"
 #include "storage/lockdefs.h"
 #include "utils/relcache.h"
+#include "utils/snapshot.h"
 
 #include "../bridge/dp_bridge.h"
 
@@ -59,20 +60,31 @@ typedef struct dp_values
  */
 typedef bool (*dp_prefer) (const dp_values *row, const dp_values *best);
 
+/* A search for rows, one after the other. */
+typedef struct dp_scan
+{
+	Relation	rel;
+	struct SysScanDescData *sys;
+	ScanKeyData keys[DP_ROW_KEYS];	/* which the search changes */
+} dp_scan;
+
 /* Is this row to be listed? */
 typedef bool (*dp_wanted) (const dp_values *row);
 
 extern Relation dp_table_open(const dp_table *table, LOCKMODE mode);
+extern Relation dp_table_try(const dp_table *table);
 extern void dp_row_key(ScanKeyData *key, int column, Oid type, Datum value);
+extern void dp_row_read(Relation rel, HeapTuple tuple, dp_values *out);
+extern void dp_scan_start(dp_scan *scan, Relation rel, const char *index,
+						  Snapshot snapshot, const ScanKeyData *keys, int n);
+extern HeapTuple dp_scan_next(dp_scan *scan);
+extern void dp_scan_end(dp_scan *scan);
 extern dp_found dp_row_find(const dp_table *table, const char *index,
 							const ScanKeyData *keys, int n, dp_prefer prefer,
 							dp_row_lock lock, HeapTuple *tuple,
 							dp_values *out);
 extern List *dp_row_list(const dp_table *table, const char *index,
-						 const ScanKeyData *keys, int n);
-extern List *dp_row_list_wanted(const dp_table *table, const char *index,
-								const ScanKeyData *keys, int n,
-								dp_wanted wanted);
+						 const ScanKeyData *keys, int n, dp_wanted wanted);
 extern void dp_row_start(const dp_table *table, dp_values *out);
 extern void dp_row_update(const dp_table *table, HeapTuple old,
 						  const dp_values *values);

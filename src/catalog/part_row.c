@@ -40,7 +40,7 @@ dp_catalog_read_part(dp_part_row *row, dp_row_lock lock)
 	dp_row_key(&keys[3], PART_KEY, NAMEOID, NameGetDatum(&row->key));
 	MemSet(&row->spent, 0, sizeof(row->spent));
 	row->tuple = NULL;
-	found = dp_row_find(DP_TABLE_PART, PART_KEY_INDEX, keys, 4, NULL, lock,
+	found = dp_row_find(DP_TABLE_PART, NULL, keys, 4, NULL, lock,
 						&row->tuple, &values);
 	if (found == DP_FOUND &&
 		DatumGetInt64(dp_get(&values, PART_PERIOD)) == row->period)

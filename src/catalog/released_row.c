@@ -27,7 +27,6 @@ enum
 	RELEASED_END
 };
 
-#define RELEASED_KEY "released_pkey"
 
 static const dp_table releases = {"released", RELEASED_END - 1};
 
@@ -67,7 +66,7 @@ dp_catalog_read_release(int64 id, dp_row_lock lock, dp_release_row *out)
 
 	MemSet(out, 0, sizeof(*out));
 	dp_row_key(&key, RELEASED_ID, INT8OID, Int64GetDatum(id));
-	found = dp_row_find(&releases, RELEASED_KEY, &key, 1, NULL, lock,
+	found = dp_row_find(&releases, NULL, &key, 1, NULL, lock,
 						&out->tuple, &row);
 	if (found != DP_FOUND)
 		return found;

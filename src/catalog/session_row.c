@@ -76,9 +76,6 @@ enum
 	QUESTION_END
 };
 
-#define SESSION_KEY "session_pkey"
-#define SECRET_KEY "session_secret_pkey"
-#define QUESTION_KEY "session_question_pkey"
 
 static const dp_table sessions = {"session", SESSION_END - 1};
 static const dp_table secrets = {"session_secret", SECRET_END - 1};
@@ -222,7 +219,7 @@ dp_catalog_read_session(int64 id, dp_row_lock lock, dp_session_row *out)
 	MemSet(out, 0, sizeof(*out));
 	out->values = palloc(sizeof(dp_values));
 	dp_row_key(&key, SESSION_ID, INT8OID, Int64GetDatum(id));
-	found = dp_row_find(&sessions, SESSION_KEY, &key, 1, NULL, lock,
+	found = dp_row_find(&sessions, NULL, &key, 1, NULL, lock,
 						&out->tuple, out->values);
 	if (found == DP_FOUND)
 		fetch(out->values, out);
@@ -352,7 +349,7 @@ dp_catalog_read_secret(int64 id, dp_int128 *armed, HeapTuple *tuple)
 	bytea	   *bytes;
 
 	dp_row_key(&key, SECRET_SESSION, INT8OID, Int64GetDatum(id));
-	if (dp_row_find(&secrets, SECRET_KEY, &key, 1, NULL, DP_ROW_READ, tuple,
+	if (dp_row_find(&secrets, NULL, &key, 1, NULL, DP_ROW_READ, tuple,
 					&row) != DP_FOUND)
 		return false;
 	bytes = DatumGetByteaPP(dp_get(&row, SECRET_ARMED));
@@ -447,7 +444,7 @@ dp_catalog_list_aboves(int64 id, int64 after)
 	dp_row_key(&keys[0], QUESTION_SESSION, INT8OID, Int64GetDatum(id));
 	ScanKeyInit(&keys[1], QUESTION_NUMBER, BTGreaterStrategyNumber, F_INT8GT,
 				Int64GetDatum(after));
-	foreach(lc, dp_row_list_wanted(&questions, QUESTION_KEY, keys, 2,
+	foreach(lc, dp_row_list(&questions, NULL, keys, 2,
 								   is_above))
 	{
 		const dp_values *row = lfirst(lc);

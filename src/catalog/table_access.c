@@ -1,6 +1,6 @@
 /*
  * table_access.c
- *	  Direct access to the ledger's tables: find and lock a row, write rows.
+ *	  Direct access to the extension's tables: find and lock a row, write rows.
  *
  * A charge reads and writes a handful of rows whose keys are known, so it
  * goes to the tables and their indexes without a plan.  Rights, policies,
@@ -91,6 +91,33 @@ dp_table_open(const dp_table *table, LOCKMODE mode)
 	return rel;
 }
 
+/*
+ * dp_table_try
+ *	  Open a table that every planning asks, as any user and in any
+ *	  transaction, to be closed with its lock; NULL when the extension is not
+ *	  (or not completely) installed in this database.
+ *
+ * Nothing is written, and nobody acts as a superuser.  A schema that only
+ * looks like ours is not trusted: the extension must exist, and then its
+ * script made the schema.
+ */
+Relation
+dp_table_try(const dp_table *table)
+{
+	Oid			namespace;
+	Oid			relid;
+
+	if (!OidIsValid(dp_bridge_extension_oid()))
+		return NULL;
+	namespace = dp_bridge_catalog_namespace();
+	if (!OidIsValid(namespace))
+		return NULL;
+	relid = get_relname_relid(table->name, namespace);
+	if (!OidIsValid(relid))
+		return NULL;
+	return table_open(relid, AccessShareLock);
+}
+
 /* dp_table_sequence: OID of one of the extension's sequences. */
 Oid
 dp_table_sequence(const char *name)
@@ -107,14 +134,12 @@ static void
 make_values(Relation rel, dp_values *out)
 {
 	int			n = RelationGetNumberOfAttributes(rel);
-	int			i;
 
 	out->n = n;
-	out->value = palloc0(sizeof(Datum) * n);
-	out->null = palloc(sizeof(bool) * n);
-	out->set = palloc0(sizeof(bool) * n);
-	for (i = 0; i < n; i++)
-		out->null[i] = true;
+	out->value = palloc0((sizeof(Datum) + 2 * sizeof(bool)) * n);
+	out->null = (bool *) (out->value + n);
+	out->set = out->null + n;
+	memset(out->null, true, sizeof(bool) * n);
 }
 
 /* dp_row_start: a row to be written, every column NULL and unchanged. */
@@ -127,6 +152,14 @@ dp_row_start(const dp_table *table, dp_values *out)
 	table_close(rel, NoLock);
 }
 
+/* dp_row_read: the values of a tuple, which must outlive them. */
+void
+dp_row_read(Relation rel, HeapTuple tuple, dp_values *out)
+{
+	make_values(rel, out);
+	heap_deform_tuple(tuple, RelationGetDescr(rel), out->value, out->null);
+}
+
 /* dp_row_key: a condition that a column of type name, oid or bigint equals. */
 void
 dp_row_key(ScanKeyData *key, int column, Oid type, Datum value)
@@ -136,35 +169,60 @@ dp_row_key(ScanKeyData *key, int column, Oid type, Datum value)
 				F_INT8EQ, value);
 }
 
-/* The scan changes its keys, so each gets a copy. */
-static SysScanDesc
-start_scan(Relation rel, const char *index, Snapshot snapshot,
-		   const ScanKeyData *keys, ScanKeyData *copy, int n)
+/*
+ * dp_scan_start
+ *	  Look for the rows with the keys, through the index of that name, NULL:
+ *	  the primary key.  Without keys all rows are met, in the table's order.
+ *	  A NULL snapshot is that of catalogs.
+ */
+void
+dp_scan_start(dp_scan *scan, Relation rel, const char *index,
+			  Snapshot snapshot, const ScanKeyData *keys, int n)
 {
-	Oid			indexid = get_relname_relid(index,
-											RelationGetNamespace(rel));
+	Oid			indexid = InvalidOid;
 
-	memcpy(copy, keys, sizeof(ScanKeyData) * n);
-	return systable_beginscan(rel, indexid, OidIsValid(indexid), snapshot, n,
-							  copy);
+	Assert(n <= lengthof(scan->keys));
+	if (n > 0)
+	{
+		indexid = index ?
+			get_relname_relid(index, RelationGetNamespace(rel)) :
+			RelationGetPrimaryKeyIndex(rel, false);
+		memcpy(scan->keys, keys, sizeof(ScanKeyData) * n);
+	}
+	scan->rel = rel;
+	scan->sys = systable_beginscan(rel, indexid, OidIsValid(indexid),
+								   snapshot, n, scan->keys);
 }
 
-/* The row to answer, as a copy, or NULL. */
+/* dp_scan_next: the next tuple, valid until another is fetched, or NULL. */
+HeapTuple
+dp_scan_next(dp_scan *scan)
+{
+	return systable_getnext(scan->sys);
+}
+
+/* dp_scan_end: what was read of a row may be used no more. */
+void
+dp_scan_end(dp_scan *scan)
+{
+	systable_endscan(scan->sys);
+}
+
+/* The row wanted, as a copy, or NULL. */
 static HeapTuple
 choose_row(Relation rel, const char *index, Snapshot snapshot,
 		   const ScanKeyData *keys, int n, dp_prefer prefer, dp_values *out)
 {
-	ScanKeyData copy[DP_ROW_KEYS];
-	SysScanDesc scan;
+	dp_scan		scan;
 	HeapTuple	tuple;
 	HeapTuple	best = NULL;
 	dp_values	row;
 
-	Assert(n <= lengthof(copy));
-	make_values(rel, &row);
+	if (prefer)
+		make_values(rel, &row);
 	make_values(rel, out);
-	scan = start_scan(rel, index, snapshot, keys, copy, n);
-	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
+	dp_scan_start(&scan, rel, index, snapshot, keys, n);
+	while (HeapTupleIsValid(tuple = dp_scan_next(&scan)))
 	{
 		if (prefer)
 		{
@@ -178,7 +236,7 @@ choose_row(Relation rel, const char *index, Snapshot snapshot,
 		if (!prefer)
 			break;
 	}
-	systable_endscan(scan);
+	dp_scan_end(&scan);
 	return best;
 }
 
@@ -207,7 +265,7 @@ lock_row(Relation rel, HeapTuple tuple, Snapshot snapshot, bool wait)
  *	  Find a row by its keys, among several the preferred one, and lock it as
  *	  told.  It is the newest version that is committed or our own.
  *
- * DP_LOCKED is answered for DP_ROW_SKIP_LOCKED only.  The tuple, palloc'd,
+ * DP_LOCKED is returned for DP_ROW_SKIP_LOCKED only.  The tuple, palloc'd,
  * is what dp_row_update wants, and holds the values.
  */
 dp_found
@@ -253,36 +311,23 @@ dp_row_find(const dp_table *table, const char *index,
 
 /*
  * dp_row_list
- *	  All rows with the keys, of dp_values *, palloc'd, in the index's order.
+ *	  The rows with the keys that are wanted (NULL: all), of dp_values *,
+ *	  palloc'd, in the order of the index.  Others take no memory.
  */
 List *
 dp_row_list(const dp_table *table, const char *index,
-			const ScanKeyData *keys, int n)
-{
-	return dp_row_list_wanted(table, index, keys, n, NULL);
-}
-
-/*
- * dp_row_list_wanted
- *	  dp_row_list without the rows that are not wanted, which take no memory;
- *	  NULL wants all.
- */
-List *
-dp_row_list_wanted(const dp_table *table, const char *index,
-				   const ScanKeyData *keys, int n, dp_wanted wanted)
+			const ScanKeyData *keys, int n, dp_wanted wanted)
 {
 	Relation	rel = dp_table_open(table, AccessShareLock);
 	Snapshot	snapshot = RegisterSnapshot(GetLatestSnapshot());
-	ScanKeyData copy[DP_ROW_KEYS];
-	SysScanDesc scan;
+	dp_scan		scan;
 	HeapTuple	tuple;
 	dp_values	seen;
 	List	   *rows = NIL;
 
-	Assert(n <= lengthof(copy));
 	make_values(rel, &seen);
-	scan = start_scan(rel, index, snapshot, keys, copy, n);
-	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
+	dp_scan_start(&scan, rel, index, snapshot, keys, n);
+	while (HeapTupleIsValid(tuple = dp_scan_next(&scan)))
 	{
 		dp_values  *row;
 
@@ -295,12 +340,10 @@ dp_row_list_wanted(const dp_table *table, const char *index,
 				continue;
 		}
 		row = palloc(sizeof(dp_values));
-		make_values(rel, row);
-		heap_deform_tuple(heap_copytuple(tuple), RelationGetDescr(rel),
-						  row->value, row->null);
+		dp_row_read(rel, heap_copytuple(tuple), row);
 		rows = lappend(rows, row);
 	}
-	systable_endscan(scan);
+	dp_scan_end(&scan);
 	UnregisterSnapshot(snapshot);
 	table_close(rel, NoLock);
 	return rows;

@@ -255,7 +255,7 @@ compare_names(const void *a, const void *b)
 static int
 list_names(NameData **names)
 {
-	List	   *rows = dp_row_list(DP_TABLE_DATASET, DATASET_KEY, NULL, 0);
+	List	   *rows = dp_row_list(DP_TABLE_DATASET, NULL, NULL, 0, NULL);
 	ListCell   *lc;
 	int			n = 0;
 
