@@ -236,6 +236,36 @@ dp_catalog_sum_budgets(const char *dataset, Oid role, dp_spent *sum)
 }
 
 /*
+ * dp_catalog_list_holders
+ *	  Names of the roles of this cluster with an active budget on a dataset,
+ *	  of char *, in SPI's context.  Needs SPI as the owner of the extension.
+ */
+List *
+dp_catalog_list_holders(const char *dataset)
+{
+	Oid			types[2] = {NAMEOID, INT8OID};
+	Datum		values[2];
+	NameData	key;
+	List	   *names = NIL;
+	int			n;
+	int			i;
+
+	namestrcpy(&key, dataset);
+	values[0] = NameGetDatum(&key);
+	values[1] = Int64GetDatum(dp_bridge_cluster_id());
+	n = (int) dp_catalog_run("SELECT r.rolname FROM dp_pg.budget AS b"
+							 " JOIN pg_catalog.pg_roles AS r ON CASE"
+							 " WHEN b.cluster = $2 THEN r.oid = b.role_oid"
+							 " ELSE r.rolname = b.role_name END"
+							 " WHERE b.dataset = $1 AND b.active",
+							 2, types, values, NULL);
+	for (i = 0; i < n; i++)
+		names = lappend(names,
+						NameStr(*DatumGetName(dp_catalog_result(i, 1))));
+	return names;
+}
+
+/*
  * dp_catalog_insert_budget
  *	  A row without a right to spend, for dp_catalog_write_limit to fill;
  *	  nothing when a concurrent grant was faster.  Needs SPI as the owner of
@@ -251,16 +281,14 @@ dp_catalog_insert_budget(const dp_budget_row *row)
 	values[1] = ObjectIdGetDatum(row->role);
 	values[2] = NameGetDatum(&row->role_name);
 	values[3] = Int64GetDatum(row->cluster);
-	if (SPI_execute_with_args("INSERT INTO dp_pg.budget"
-							  " (dataset, role_oid, role_name, cluster,"
-							  " active, filter, epsilon, delta,"
-							  " delta_conversion, delta_sum, rho, alpha,"
-							  " spent_squares, total_squares)"
-							  " VALUES ($1, $2, $3, $4, false, 'basic', 0, 0,"
-							  " 0, 0, 0, 0, 0, 0) ON CONFLICT DO NOTHING",
-							  4, types, values, NULL, false, 0) !=
-		SPI_OK_INSERT)
-		elog(ERROR, "could not insert a budget");
+	(void) dp_catalog_run("INSERT INTO dp_pg.budget"
+						  " (dataset, role_oid, role_name, cluster,"
+						  " active, filter, epsilon, delta,"
+						  " delta_conversion, delta_sum, rho, alpha,"
+						  " spent_squares, total_squares)"
+						  " VALUES ($1, $2, $3, $4, false, 'basic', 0, 0,"
+						  " 0, 0, 0, 0, 0, 0) ON CONFLICT DO NOTHING",
+						  4, types, values, NULL);
 }
 
 static void

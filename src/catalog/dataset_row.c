@@ -91,14 +91,11 @@ dp_catalog_insert_dataset(const char *name, Oid owner)
 	values[1] = ObjectIdGetDatum(owner);
 	values[2] = NameGetDatum(&owner_name);
 	values[3] = Int64GetDatum(dp_bridge_cluster_id());
-	if (SPI_execute_with_args("INSERT INTO dp_pg.dataset"
-							  " (name, owner_oid, owner_name, cluster,"
-							  " spent_squares) VALUES ($1, $2, $3, $4, 0)"
-							  " ON CONFLICT DO NOTHING",
-							  4, types, values, NULL, false, 0) !=
-		SPI_OK_INSERT)
-		elog(ERROR, "could not insert a dataset");
-	return SPI_processed == 1;
+	return dp_catalog_run("INSERT INTO dp_pg.dataset"
+						  " (name, owner_oid, owner_name, cluster,"
+						  " spent_squares) VALUES ($1, $2, $3, $4, 0)"
+						  " ON CONFLICT DO NOTHING",
+						  4, types, values, NULL) == 1;
 }
 
 /*

@@ -7,6 +7,8 @@
 #define DP_ROWS_H
 
 #include "executor/spi.h"
+#include "nodes/bitmapset.h"
+#include "utils/array.h"
 #include "utils/timestamp.h"
 
 #include "../bridge/dp_bridge.h"
@@ -209,6 +211,7 @@ extern dp_found dp_catalog_read_budget(const char *dataset, Oid role,
 extern int	dp_catalog_list_roles(const char *dataset, Oid **roles);
 extern int	dp_catalog_sum_budgets(const char *dataset, Oid role,
 								   dp_spent *sum);
+extern List *dp_catalog_list_holders(const char *dataset);
 extern void dp_catalog_insert_budget(const dp_budget_row *row);
 extern void dp_catalog_write_budget(const dp_budget_row *row);
 extern void dp_catalog_write_limit(const dp_budget_row *row);
@@ -229,6 +232,7 @@ extern dp_found dp_catalog_read_part(dp_part_row *row, dp_row_lock lock);
  * back and made again needs another one, since rows may have moved meanwhile.
  */
 extern int64 dp_catalog_new_partition(void);
+extern int64 dp_catalog_last_partition(void);	/* 0: none yet */
 extern void dp_catalog_write_part(const dp_part_row *row);
 extern void dp_catalog_name_role(Oid role, NameData *out);
 
@@ -335,6 +339,89 @@ extern dp_found dp_catalog_read_release(int64 id, dp_row_lock lock,
 extern void dp_catalog_complete_release(const dp_release_row *row,
 										double error, const char *results);
 
+/* ---- protected relations (relation_row.c) ---- */
+
+/*
+ * dp_catalog_open_relations returns NULL where the extension is not installed;
+ * the others find nothing there.
+ */
+typedef struct dp_relation_row
+{
+	Oid			relid;
+	Oid			origin;			/* its OID when the row was written */
+	NameData	dataset;
+	bool		has_unit;		/* else each row is one */
+	NameData	unit;
+	AttrNumber	unit_attnum;	/* 0: none */
+	Oid			published;		/* view, InvalidOid: none */
+	int64		rows;			/* size class; 0: nothing is said */
+} dp_relation_row;
+
+extern Relation dp_catalog_open_relations(void);
+extern bool dp_catalog_has_relation(Relation rel, Oid relid);
+extern bool dp_catalog_find_relation(Oid relid, dp_relation_row *out);
+extern List *dp_catalog_list_relations(void);
+extern void dp_catalog_write_relation(const dp_relation_row *row);
+extern void dp_catalog_write_size(Oid relid, int64 rows);
+extern void dp_catalog_delete_relation(Oid relid);
+extern int	dp_catalog_list_published(const char *dataset, bool safe,
+									  Oid **views);
+
+/* ---- declared columns (attribute_row.c) ---- */
+
+/* What the owner declared about one column, palloc'd. */
+typedef struct dp_attribute
+{
+	Oid			origin;			/* of the relation when it was written */
+	AttrNumber	attnum;
+	char	   *lower;			/* decimal or type text; NULL: none */
+	char	   *upper;
+	Numeric		granule;		/* NULL: default */
+	List	   *keys;			/* of char * (output text); NIL: none */
+	char	   *other;			/* NULL: undeclared values count nowhere */
+	int64		partition;		/* declared immutable: the partition's
+								 * number in the ledger; else 0 */
+	int64		guard;			/* number in the name of its trigger */
+	bool		public_sizes;	/* of the parts with a declared value */
+} dp_attribute;
+
+extern dp_attribute *dp_catalog_find_attribute(Oid relid, const char *name);
+extern Bitmapset *dp_catalog_list_partitions(Oid relid);
+extern void dp_catalog_write_bounds(Oid relid, const NameData *name,
+									const char *lower, const char *upper,
+									Numeric granule);
+extern void dp_catalog_write_keys(Oid relid, const NameData *name,
+								  ArrayType *keys, const char *other);
+extern void dp_catalog_write_partition(Oid relid, const NameData *name,
+									   int64 partition, int64 guard,
+									   bool public_sizes);
+extern void dp_catalog_forget_partitions(Oid relid);
+
+/* ---- what both and dp_pg.hardened have in common (declared_row.c) ---- */
+
+typedef struct dp_declared_row
+{
+	Oid			relid;
+	Oid			origin;
+	bool		is_unit;		/* a row of dp_pg.relation */
+	bool		named;
+	NameData	name;			/* of the column */
+	AttrNumber	attnum;			/* 0: none */
+	Oid			published;		/* view, InvalidOid: none */
+} dp_declared_row;
+
+typedef bool (*dp_declared_test) (const dp_declared_row *row,
+								  const void *context);
+
+extern bool dp_catalog_any_declared(dp_declared_test test,
+									const void *context);
+extern void dp_catalog_read_declared(Relation rel, HeapTuple tuple,
+									 dp_declared_row *out);
+extern HeapTuple dp_catalog_place_declared(Relation rel, HeapTuple tuple,
+										   const dp_declared_row *row);
+extern void dp_catalog_follow_names(void);
+extern void dp_catalog_forget_dropped(void);
+
 /* ---- tables (table_access.c) ---- */
 
 extern const dp_table dp_table_dataset;
@@ -359,7 +446,5 @@ extern void dp_set_sums(dp_values *row, int first, const dp_spent *spent);
 extern void dp_get_limit(const dp_values *row, int first, dp_limit *out);
 extern void dp_get_sums(const dp_values *row, int first, dp_spent *out);
 
-/* of the last result of SPI */
-extern Datum dp_catalog_result(int row, int column, bool *isnull);
 
 #endif							/* DP_ROWS_H */

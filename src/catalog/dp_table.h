@@ -74,7 +74,8 @@ typedef bool (*dp_wanted) (const dp_values *row);
 extern Relation dp_table_open(const dp_table *table, LOCKMODE mode);
 extern Relation dp_table_try(const dp_table *table);
 extern void dp_row_key(ScanKeyData *key, int column, Oid type, Datum value);
-extern void dp_row_read(Relation rel, HeapTuple tuple, dp_values *out);
+extern void dp_row_read(const dp_table *table, Relation rel, HeapTuple tuple,
+						dp_values *out);
 extern void dp_scan_start(dp_scan *scan, Relation rel, const char *index,
 						  Snapshot snapshot, const ScanKeyData *keys, int n);
 extern HeapTuple dp_scan_next(dp_scan *scan);
@@ -91,7 +92,15 @@ extern void dp_row_update(const dp_table *table, HeapTuple old,
 extern void dp_row_append(const dp_table *table, dp_values *rows, int n);
 extern void dp_row_delete(const dp_table *table, HeapTuple old);
 
+/* ---- SQL (statement.c) ---- */
+extern uint64 dp_catalog_run(const char *statement, int n, Oid *types,
+							 Datum *values, const char *nulls);
+extern void dp_catalog_run_as_owner(const char *statement, int n, Oid *types,
+									Datum *values, const char *nulls);
+extern Datum dp_catalog_result(int row, int column);
+
 /* ---- columns (row_value.c) ---- */
+extern bool dp_is_null(const dp_values *row, int column);
 extern void dp_set(dp_values *row, int column, Datum value);
 extern void dp_set_null(dp_values *row, int column);
 extern void dp_set_fixed(dp_values *row, int column, dp_fixed x);

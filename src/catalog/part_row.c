@@ -20,6 +20,21 @@ dp_catalog_new_partition(void)
 	return nextval_internal(dp_table_sequence("partition_seq"), false);
 }
 
+/* dp_catalog_last_partition: the last number that was given; 0: none yet. */
+int64
+dp_catalog_last_partition(void)
+{
+	dp_owner_sql saved;
+	int64		last = 0;
+
+	dp_bridge_owner_begin(&saved);
+	if (dp_catalog_run("SELECT last_value FROM dp_pg.partition_seq"
+					   " WHERE is_called", 0, NULL, NULL, NULL) == 1)
+		last = DatumGetInt64(dp_catalog_result(0, 1));
+	dp_bridge_owner_end(&saved);
+	return last;
+}
+
 /*
  * dp_catalog_read_part
  *	  The sums of dataset, payer, partition and key of *row in its period,

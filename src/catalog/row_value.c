@@ -82,13 +82,21 @@ dp_set_sums(dp_values *row, int first, const dp_spent *spent)
 	dp_set(row, first + 4, Int64GetDatum(spent->charges));
 }
 
+/* dp_is_null: has the column no value? */
+bool
+dp_is_null(const dp_values *row, int column)
+{
+	Assert(column >= 1 && column <= row->n);
+	return row->null[column - 1];
+}
+
 /* dp_get: a value that cannot be NULL. */
 Datum
 dp_get(const dp_values *row, int column)
 {
 	Assert(column >= 1 && column <= row->n);
 	if (row->null[column - 1])
-		elog(ERROR, "column %d of the ledger's catalog is null", column);
+		elog(ERROR, "column %d of the extension's catalog is null", column);
 	return row->value[column - 1];
 }
 
@@ -158,19 +166,4 @@ dp_catalog_name_role(Oid role, NameData *out)
 	MemSet(out, 0, sizeof(NameData));
 	if (name)
 		namestrcpy(out, name);
-}
-
-/* dp_catalog_result: a value of SPI's last result; columns count from 1. */
-Datum
-dp_catalog_result(int row, int column, bool *isnull)
-{
-	bool		null;
-	Datum		value = SPI_getbinval(SPI_tuptable->vals[row],
-									  SPI_tuptable->tupdesc, column, &null);
-
-	if (isnull)
-		*isnull = null;
-	else if (null)
-		elog(ERROR, "column %d of the ledger's catalog is null", column);
-	return value;
 }

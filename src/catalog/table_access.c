@@ -130,10 +130,11 @@ dp_table_sequence(const char *name)
 	return relid;
 }
 
+/* Columns that an older installation lacks are NULL. */
 static void
-make_values(Relation rel, dp_values *out)
+make_values(const dp_table *table, Relation rel, dp_values *out)
 {
-	int			n = RelationGetNumberOfAttributes(rel);
+	int			n = Max(RelationGetNumberOfAttributes(rel), table->columns);
 
 	out->n = n;
 	out->value = palloc0((sizeof(Datum) + 2 * sizeof(bool)) * n);
@@ -148,15 +149,16 @@ dp_row_start(const dp_table *table, dp_values *out)
 {
 	Relation	rel = dp_table_open(table, AccessShareLock);
 
-	make_values(rel, out);
+	make_values(table, rel, out);
 	table_close(rel, NoLock);
 }
 
 /* dp_row_read: the values of a tuple, which must outlive them. */
 void
-dp_row_read(Relation rel, HeapTuple tuple, dp_values *out)
+dp_row_read(const dp_table *table, Relation rel, HeapTuple tuple,
+			dp_values *out)
 {
-	make_values(rel, out);
+	make_values(table, rel, out);
 	heap_deform_tuple(tuple, RelationGetDescr(rel), out->value, out->null);
 }
 
@@ -210,8 +212,9 @@ dp_scan_end(dp_scan *scan)
 
 /* The row wanted, as a copy, or NULL. */
 static HeapTuple
-choose_row(Relation rel, const char *index, Snapshot snapshot,
-		   const ScanKeyData *keys, int n, dp_prefer prefer, dp_values *out)
+choose_row(const dp_table *table, Relation rel, const char *index,
+		   Snapshot snapshot, const ScanKeyData *keys, int n, dp_prefer prefer,
+		   dp_values *out)
 {
 	dp_scan		scan;
 	HeapTuple	tuple;
@@ -219,8 +222,8 @@ choose_row(Relation rel, const char *index, Snapshot snapshot,
 	dp_values	row;
 
 	if (prefer)
-		make_values(rel, &row);
-	make_values(rel, out);
+		make_values(table, rel, &row);
+	make_values(table, rel, out);
 	dp_scan_start(&scan, rel, index, snapshot, keys, n);
 	while (HeapTupleIsValid(tuple = dp_scan_next(&scan)))
 	{
@@ -283,7 +286,8 @@ dp_row_find(const dp_table *table, const char *index,
 		Snapshot	snapshot = RegisterSnapshot(GetLatestSnapshot());
 
 		CHECK_FOR_INTERRUPTS();
-		*tuple = choose_row(rel, index, snapshot, keys, n, prefer, out);
+		*tuple = choose_row(table, rel, index, snapshot, keys, n, prefer,
+							out);
 		decided = true;
 		if (*tuple != NULL)
 			found = DP_FOUND;
@@ -325,7 +329,7 @@ dp_row_list(const dp_table *table, const char *index,
 	dp_values	seen;
 	List	   *rows = NIL;
 
-	make_values(rel, &seen);
+	make_values(table, rel, &seen);
 	dp_scan_start(&scan, rel, index, snapshot, keys, n);
 	while (HeapTupleIsValid(tuple = dp_scan_next(&scan)))
 	{
@@ -340,7 +344,7 @@ dp_row_list(const dp_table *table, const char *index,
 				continue;
 		}
 		row = palloc(sizeof(dp_values));
-		dp_row_read(rel, heap_copytuple(tuple), row);
+		dp_row_read(table, rel, heap_copytuple(tuple), row);
 		rows = lappend(rows, row);
 	}
 	dp_scan_end(&scan);

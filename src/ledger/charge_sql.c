@@ -5,7 +5,6 @@
  */
 #include "postgres.h"
 
-#include "executor/spi.h"
 #include "fmgr.h"
 #include "funcapi.h"
 #include "utils/builtins.h"
@@ -87,25 +86,6 @@ read_charge(FunctionCallInfo fcinfo, dp_charge *charge)
 								delta_hint);
 }
 
-/* The last number that dp_catalog_new_partition gave; 0: none yet. */
-static int64
-last_partition(void)
-{
-	dp_owner_sql saved;
-	bool		isnull = true;
-	int64		last = 0;
-
-	dp_bridge_owner_begin(&saved);
-	if (SPI_execute("SELECT last_value FROM dp_pg.partition_seq"
-					" WHERE is_called", true, 1) == SPI_OK_SELECT &&
-		SPI_processed == 1)
-		last = DatumGetInt64(SPI_getbinval(SPI_tuptable->vals[0],
-										   SPI_tuptable->tupdesc, 1,
-										   &isnull));
-	dp_bridge_owner_end(&saved);
-	return last;
-}
-
 /* (partition, part) from the arguments 5 and 6, both or neither */
 static void
 read_part(FunctionCallInfo fcinfo, dp_ledger_part *part)
@@ -120,7 +100,7 @@ read_part(FunctionCallInfo fcinfo, dp_ledger_part *part)
 				 errmsg("a part needs a partition and a key"),
 				 errhint("Give both the number that dp_pg.new_partition "
 						 "returned and the name of the part, or neither.")));
-	if (PG_GETARG_INT64(5) > last_partition())
+	if (PG_GETARG_INT64(5) > dp_catalog_last_partition())
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("partition " INT64_FORMAT " was never assigned",

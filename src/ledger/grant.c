@@ -11,7 +11,7 @@
 
 #include "catalog/namespace.h"
 #include "catalog/pg_class.h"
-#include "catalog/pg_type.h"
+#include "executor/spi.h"
 #include "fmgr.h"
 #include "miscadmin.h"
 #include "utils/acl.h"
@@ -61,40 +61,6 @@ read_renew(FunctionCallInfo fcinfo, int argument, Interval *out)
 	return true;
 }
 
-/*
- * The dataset's published views, to grant only those that still show no rows;
- * palloc'd in SPI's context.
- */
-static int
-list_published(const char *dataset, bool grant, Oid **views)
-{
-	Oid			types[2] = {NAMEOID, BOOLOID};
-	Datum		values[2];
-	NameData	key;
-	int			n;
-	int			i;
-
-	*views = NULL;
-	if (!OidIsValid(get_relname_relid("relation",
-									  dp_bridge_catalog_namespace())))
-		return 0;
-	namestrcpy(&key, dataset);
-	values[0] = NameGetDatum(&key);
-	values[1] = BoolGetDatum(grant);
-	if (SPI_execute_with_args("SELECT published::pg_catalog.oid"
-							  " FROM dp_pg.relation WHERE dataset = $1"
-							  " AND published IS NOT NULL"
-							  " AND (NOT $2 OR dp_pg.check_published(relid))",
-							  2, types, values, NULL, false, 0) !=
-		SPI_OK_SELECT)
-		elog(ERROR, "could not read the published views");
-	n = (int) SPI_processed;
-	*views = palloc(sizeof(Oid) * (n + 1));
-	for (i = 0; i < n; i++)
-		(*views)[i] = DatumGetObjectId(dp_catalog_result(i, 1, NULL));
-	return n;
-}
-
 static Oid
 owner_of_relation(Oid relid)
 {
@@ -117,7 +83,7 @@ static void
 share_views(const char *dataset, const char *role, Oid caller, bool grant)
 {
 	Oid		   *views;
-	int			n = list_published(dataset, grant, &views);
+	int			n = dp_catalog_list_published(dataset, grant, &views);
 	Oid			user;
 	int			security;
 	int			i;

@@ -13,7 +13,6 @@
 #include "access/xact.h"
 #include "catalog/pg_collation.h"
 #include "catalog/pg_type.h"
-#include "executor/spi.h"
 #include "fmgr.h"
 #include "miscadmin.h"
 #include "storage/lmgr.h"
@@ -200,78 +199,12 @@ require_comparable(Oid from, const dp_column *column)
 				 errhint("Give a value of the column's type.")));
 }
 
-/*
- * Write a declaration: bounds (keys is NULL) or keys; the other half of what
- * was declared about the column stays.  A partition column whose values are
- * declared anew makes another partition, since its parts are others; that the
- * sizes of those are public was not said.
- */
 static void
-write_declaration(const dp_column *column, const char *lower,
-				  const char *upper, Numeric granule, ArrayType *keys,
-				  const char *other)
+write_bounds(const dp_column *column, const char *lower, const char *upper,
+			 Numeric granule)
 {
-	static const char *const write_bounds =
-		"INSERT INTO dp_pg.attribute"
-		" (relid, relid_origin, attname, attnum, lower, upper, granule)"
-		" VALUES ($1, $1, $2, 0, $3, $4, $5)"
-		" ON CONFLICT (relid, attname) DO UPDATE SET"
-		" relid_origin = EXCLUDED.relid_origin, attnum = EXCLUDED.attnum,"
-		" partition = CASE WHEN attribute.partition IS NOT NULL"
-		" AND (attribute.lower, attribute.upper) IS DISTINCT FROM"
-		" (EXCLUDED.lower, EXCLUDED.upper)"
-		" THEN dp_pg.new_partition() ELSE attribute.partition END,"
-		" public_sizes = attribute.public_sizes"
-		" AND (attribute.lower, attribute.upper) IS NOT DISTINCT FROM"
-		" (EXCLUDED.lower, EXCLUDED.upper),"
-		" lower = EXCLUDED.lower, upper = EXCLUDED.upper,"
-		" granule = EXCLUDED.granule";
-	static const char *const write_keys =
-		"INSERT INTO dp_pg.attribute"
-		" (relid, relid_origin, attname, attnum, keys, other)"
-		" VALUES ($1, $1, $2, 0, $3, $4)"
-		" ON CONFLICT (relid, attname) DO UPDATE SET"
-		" relid_origin = EXCLUDED.relid_origin, attnum = EXCLUDED.attnum,"
-		" partition = CASE WHEN attribute.partition IS NOT NULL"
-		" AND attribute.keys IS DISTINCT FROM EXCLUDED.keys"
-		" THEN dp_pg.new_partition() ELSE attribute.partition END,"
-		" public_sizes = attribute.public_sizes"
-		" AND attribute.keys IS NOT DISTINCT FROM EXCLUDED.keys,"
-		" keys = EXCLUDED.keys, other = EXCLUDED.other";
-	Oid			types[5] = {OIDOID, NAMEOID};
-	Datum		values[5];
-	char		nulls[6] = "     ";
-	int			n;
-	NameData	name = column->name;
-	dp_owner_sql saved;
-
-	values[0] = ObjectIdGetDatum(column->relid);
-	values[1] = NameGetDatum(&name);
-	if (keys == NULL)
-	{
-		n = 5;
-		types[2] = TEXTOID;
-		types[3] = TEXTOID;
-		types[4] = NUMERICOID;
-		values[2] = CStringGetTextDatum(lower);
-		values[3] = CStringGetTextDatum(upper);
-		values[4] = granule ? NumericGetDatum(granule) : (Datum) 0;
-		nulls[4] = granule ? ' ' : 'n';
-	}
-	else
-	{
-		n = 4;
-		types[2] = TEXTARRAYOID;
-		types[3] = TEXTOID;
-		values[2] = PointerGetDatum(keys);
-		values[3] = other ? CStringGetTextDatum(other) : (Datum) 0;
-		nulls[3] = other ? ' ' : 'n';
-	}
-	dp_bridge_owner_begin(&saved);
-	if (SPI_execute_with_args(keys ? write_keys : write_bounds, n, types,
-							  values, nulls, false, 0) < 0)
-		elog(ERROR, "could not write dp_pg.attribute");
-	dp_bridge_owner_end(&saved);
+	dp_catalog_write_bounds(column->relid, &column->name, lower, upper,
+							granule);
 	dp_relation_invalidate_tree(column->relid);
 }
 
@@ -322,7 +255,7 @@ declare_times(const dp_column *column, char *lower, char *upper)
 		DatumGetDateADT(low) >= DatumGetDateADT(high) :
 		DatumGetTimestamp(low) >= DatumGetTimestamp(high))
 		raise_reversed(lower, upper);
-	write_declaration(column, lower, upper, NULL, NULL, NULL);
+	write_bounds(column, lower, upper, NULL);
 }
 
 static void
@@ -345,7 +278,7 @@ declare_numbers(const dp_column *column, char *lower, char *upper,
 	if (dp_numeric_compare(low, high) >= 0)
 		raise_reversed(lower, upper);
 	dp_declare_check_grid(column->type, low, high, granule);
-	write_declaration(column, lower, upper, granule, NULL, NULL);
+	write_bounds(column, lower, upper, granule);
 }
 
 PG_FUNCTION_INFO_V1(dp_declare_bounds);
@@ -583,8 +516,9 @@ dp_declare_keys(PG_FUNCTION_ARGS)
 		other = canonical_text(column.type, keys[n]);
 		check_distinct(keys, n + 1, &order, &column);
 	}
-	write_declaration(&column, NULL, NULL, NULL,
-					  construct_array(stored, n, TEXTOID, -1, false,
-									  TYPALIGN_INT), other);
+	dp_catalog_write_keys(column.relid, &column.name,
+						  construct_array(stored, n, TEXTOID, -1, false,
+										  TYPALIGN_INT), other);
+	dp_relation_invalidate_tree(column.relid);
 	PG_RETURN_VOID();
 }

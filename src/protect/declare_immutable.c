@@ -226,23 +226,6 @@ drop_trigger(Oid relid, int64 guard)
 					 dp_relation_qualified_name(relid)));
 }
 
-static void
-forget_partitions(Oid relid)
-{
-	Oid			type = OIDOID;
-	Datum		value = ObjectIdGetDatum(relid);
-	dp_owner_sql saved;
-
-	dp_bridge_owner_begin(&saved);
-	if (SPI_execute_with_args("UPDATE dp_pg.attribute SET partition = NULL,"
-							  " guard = NULL, public_sizes = NULL"
-							  " WHERE relid = $1"
-							  " AND partition IS NOT NULL",
-							  1, &type, &value, NULL, false, 0) < 0)
-		elog(ERROR, "could not write dp_pg.attribute");
-	dp_bridge_owner_end(&saved);
-}
-
 /*
  * dp_declare_forget_partitions
  *	  No column of the relation is immutable any more: it is no longer
@@ -264,7 +247,7 @@ dp_declare_forget_partitions(Oid relid)
 		if (declared != NULL && declared->guard != 0)
 			drop_trigger(relid, declared->guard);
 	}
-	forget_partitions(relid);
+	dp_catalog_forget_partitions(relid);
 	dp_relation_invalidate_tree(relid);
 }
 
@@ -273,31 +256,8 @@ static void
 write_partition(const dp_column *column, int64 partition, int64 guard,
 				bool public_sizes)
 {
-	Oid			types[5] = {OIDOID, NAMEOID, INT8OID, INT8OID, BOOLOID};
-	Datum		values[5];
-	NameData	name = column->name;
-	dp_owner_sql saved;
-
-	values[0] = ObjectIdGetDatum(column->relid);
-	values[1] = NameGetDatum(&name);
-	values[2] = Int64GetDatum(partition);
-	values[3] = Int64GetDatum(guard);
-	values[4] = BoolGetDatum(public_sizes);
-	dp_bridge_owner_begin(&saved);
-	if (SPI_execute_with_args("INSERT INTO dp_pg.attribute"
-							  " (relid, relid_origin, attname, attnum,"
-							  " partition, guard, public_sizes)"
-							  " VALUES ($1, $1, $2, 0, $3, $4, $5)"
-							  " ON CONFLICT (relid, attname) DO UPDATE SET"
-							  " relid_origin = EXCLUDED.relid_origin,"
-							  " attnum = EXCLUDED.attnum,"
-							  " partition = EXCLUDED.partition,"
-							  " guard = EXCLUDED.guard,"
-							  " public_sizes = EXCLUDED.public_sizes",
-							  5, types, values,
-							  partition == 0 ? "  nnn" : NULL, false, 0) < 0)
-		elog(ERROR, "could not write dp_pg.attribute");
-	dp_bridge_owner_end(&saved);
+	dp_catalog_write_partition(column->relid, &column->name, partition, guard,
+							   public_sizes);
 	dp_relation_invalidate_tree(column->relid);
 }
 

@@ -13,8 +13,6 @@
 #include "access/xact.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_inherits.h"
-#include "catalog/pg_type.h"
-#include "executor/spi.h"
 #include "miscadmin.h"
 #include "optimizer/paths.h"
 #include "optimizer/plancat.h"
@@ -107,24 +105,6 @@ dp_declare_suggest_size(Oid relid)
 					 ");", size_class(rows), name, size_class(rows))));
 }
 
-static void
-write_class(Oid relid, int64 class)
-{
-	Oid			types[2] = {OIDOID, INT8OID};
-	Datum		values[2];
-	dp_owner_sql saved;
-
-	values[0] = ObjectIdGetDatum(relid);
-	values[1] = Int64GetDatum(class);
-	dp_bridge_owner_begin(&saved);
-	if (SPI_execute_with_args("UPDATE dp_pg.relation SET rows = $2"
-							  " WHERE relid = $1",
-							  2, types, values, class == 0 ? " n" : NULL,
-							  false, 0) < 0)
-		elog(ERROR, "could not write dp_pg.relation");
-	dp_bridge_owner_end(&saved);
-}
-
 PG_FUNCTION_INFO_V1(dp_declare_rows);
 
 /*
@@ -143,6 +123,6 @@ dp_declare_rows(PG_FUNCTION_ARGS)
 
 	if (!PG_ARGISNULL(1))
 		class = dp_declare_size_class(PG_GETARG_INT64(1));
-	write_class(relid, class);
+	dp_catalog_write_size(relid, class);
 	PG_RETURN_VOID();
 }

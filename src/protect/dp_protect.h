@@ -29,21 +29,6 @@ typedef struct dp_relation
 	int64		rows;			/* size class; 0: nothing is said */
 } dp_relation;
 
-/* What the owner declared about one column, palloc'd. */
-typedef struct dp_attribute
-{
-	AttrNumber	attnum;
-	char	   *lower;			/* decimal or type text; NULL: none */
-	char	   *upper;
-	Numeric		granule;		/* NULL: default */
-	List	   *keys;			/* of char * (output text); NIL: none */
-	char	   *other;			/* NULL: undeclared values count nowhere */
-	int64		partition;		/* declared immutable: the partition's
-								 * number in the ledger; else 0 */
-	int64		guard;			/* number in the name of its trigger */
-	bool		public_sizes;	/* of the parts with a declared value */
-} dp_attribute;
-
 /* NULL when relid itself is not protected (children of one are not). */
 extern dp_relation *dp_relation_lookup(Oid relid);
 /* NULL when nothing was declared about the column. */

@@ -222,7 +222,7 @@ dp_relation_exposures(PG_FUNCTION_ARGS)
 	ListCell   *cell;
 
 	InitMaterializedSRF(fcinfo, 0);
-	roots = dp_relation_list_protected();
+	roots = dp_catalog_list_relations();
 	foreach(cell, roots)
 	{
 		Oid			root = lfirst_oid(cell);

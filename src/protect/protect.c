@@ -14,7 +14,6 @@
 #include "catalog/dependency.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_inherits.h"
-#include "catalog/pg_type.h"
 #include "executor/spi.h"
 #include "fmgr.h"
 #include "miscadmin.h"
@@ -226,43 +225,17 @@ static void
 write_row(Oid relid, const char *dataset, const char *unit, Oid view,
 		  int64 rows)
 {
-	static const char *const command =
-		"INSERT INTO dp_pg.relation AS r"
-		" (relid, relid_origin, dataset, unit, published, rows)"
-		" VALUES ($1, $1, $2, $3, $4, $5)"
-		" ON CONFLICT (relid) DO UPDATE SET"
-		" relid_origin = EXCLUDED.relid_origin, unit = EXCLUDED.unit,"
-		" unit_attnum = EXCLUDED.unit_attnum,"
-		" published = coalesce(EXCLUDED.published, r.published),"
-		" rows = coalesce(EXCLUDED.rows, r.rows)";
-	Oid			types[5] = {OIDOID, NAMEOID, NAMEOID, OIDOID, INT8OID};
-	Datum		values[5];
-	char		nulls[6] = "     ";
-	NameData	dataset_name;
-	NameData	unit_name;
-	dp_owner_sql saved;
+	dp_relation_row row;
 
-	namestrcpy(&dataset_name, dataset);
-	values[0] = ObjectIdGetDatum(relid);
-	values[1] = NameGetDatum(&dataset_name);
-	values[2] = (Datum) 0;
-	values[3] = ObjectIdGetDatum(view);
-	values[4] = Int64GetDatum(rows);
-	if (unit == NULL)
-		nulls[2] = 'n';
-	else
-	{
-		namestrcpy(&unit_name, unit);
-		values[2] = NameGetDatum(&unit_name);
-	}
-	if (!OidIsValid(view))
-		nulls[3] = 'n';
-	if (rows == 0)
-		nulls[4] = 'n';
-	dp_bridge_owner_begin(&saved);
-	if (SPI_execute_with_args(command, 5, types, values, nulls, false, 0) < 0)
-		elog(ERROR, "could not write dp_pg.relation");
-	dp_bridge_owner_end(&saved);
+	MemSet(&row, 0, sizeof(row));
+	row.relid = relid;
+	namestrcpy(&row.dataset, dataset);
+	row.has_unit = unit != NULL;
+	if (unit)
+		namestrcpy(&row.unit, unit);
+	row.published = view;
+	row.rows = rows;
+	dp_catalog_write_relation(&row);
 }
 
 /* The dataset the relation goes into, checked; palloc'd. */
@@ -414,28 +387,6 @@ dp_protect(PG_FUNCTION_ARGS)
 	PG_RETURN_VOID();
 }
 
-static void
-delete_rows(Oid relid)
-{
-	int			i;
-
-	static const char *const commands[] = {
-		"DELETE FROM dp_pg.attribute WHERE relid = $1",
-		"DELETE FROM dp_pg.relation WHERE relid = $1"
-	};
-	Oid			types[1] = {OIDOID};
-	Datum		values[1];
-	dp_owner_sql saved;
-
-	values[0] = ObjectIdGetDatum(relid);
-	dp_bridge_owner_begin(&saved);
-	for (i = 0; i < (int) lengthof(commands); i++)
-		if (SPI_execute_with_args(commands[i], 1, types, values, NULL, false,
-								  0) < 0)
-			elog(ERROR, "could not delete from the catalog of dp_pg");
-	dp_bridge_owner_end(&saved);
-}
-
 PG_FUNCTION_INFO_V1(dp_unprotect);
 
 /*
@@ -465,7 +416,7 @@ dp_unprotect(PG_FUNCTION_ARGS)
 	view = dp_relation_published_view(relid);
 	dp_relation_invalidate_tree(relid);
 	dp_declare_forget_partitions(relid);
-	delete_rows(relid);
+	dp_catalog_delete_relation(relid);
 	if (OidIsValid(view) &&
 		object_ownercheck(RelationRelationId, view, GetUserId()))
 	{

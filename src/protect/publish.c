@@ -11,7 +11,6 @@
 #include "access/xact.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_class.h"
-#include "catalog/pg_type.h"
 #include "executor/spi.h"
 #include "fmgr.h"
 #include "miscadmin.h"
@@ -140,37 +139,15 @@ void
 dp_publish_grant(Oid relid, Oid view, const char *dataset)
 {
 	dp_owner_sql saved;
-	NameData	name;
-	Oid			types[2] = {NAMEOID, INT8OID};
-	Datum		values[2];
-	SPITupleTable *table;
-	uint64		n;
-	uint64		i;
+	ListCell   *cell;
 
 	if (!check_view(relid, view))
 		return;
-	namestrcpy(&name, dataset);
-	values[0] = NameGetDatum(&name);
-	values[1] = Int64GetDatum(dp_bridge_cluster_id());
 	dp_bridge_owner_begin(&saved);
-	if (SPI_execute_with_args("SELECT r.rolname FROM dp_pg.budget AS b"
-							  " JOIN pg_catalog.pg_roles AS r ON CASE"
-							  " WHEN b.cluster = $2 THEN r.oid = b.role_oid"
-							  " ELSE r.rolname = b.role_name END"
-							  " WHERE b.dataset = $1 AND b.active",
-							  2, types, values, NULL, false,
-							  0) != SPI_OK_SELECT)
-		elog(ERROR, "could not read dp_pg.budget");
-	table = SPI_tuptable;
-	n = SPI_processed;
-	for (i = 0; i < n; i++)
-	{
-		char	   *role = SPI_getvalue(table->vals[i], table->tupdesc, 1);
-
+	foreach(cell, dp_catalog_list_holders(dataset))
 		dp_relation_run_command(psprintf("GRANT SELECT ON %s TO %s",
 										 dp_relation_qualified_name(view),
-										 quote_identifier(role)));
-	}
+										 quote_identifier(lfirst(cell))));
 	dp_bridge_owner_end(&saved);
 }
 

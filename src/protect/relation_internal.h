@@ -11,28 +11,6 @@
 #include "storage/lockdefs.h"
 #include "utils/acl.h"
 
-/* Columns of dp_pg.relation and dp_pg.attribute (sql/30_relation.sql). */
-#define ANUM_RELATION_RELID 1
-#define ANUM_RELATION_ORIGIN 2
-#define ANUM_RELATION_DATASET 3
-#define ANUM_RELATION_UNIT 4
-#define ANUM_RELATION_UNIT_ATTNUM 5
-#define ANUM_RELATION_PUBLISHED 6
-#define ANUM_RELATION_ROWS 7
-
-#define ANUM_ATTRIBUTE_RELID 1
-#define ANUM_ATTRIBUTE_ORIGIN 2
-#define ANUM_ATTRIBUTE_NAME 3
-#define ANUM_ATTRIBUTE_ATTNUM 4
-#define ANUM_ATTRIBUTE_LOWER 5
-#define ANUM_ATTRIBUTE_UPPER 6
-#define ANUM_ATTRIBUTE_GRANULE 7
-#define ANUM_ATTRIBUTE_KEYS 8
-#define ANUM_ATTRIBUTE_OTHER 9
-#define ANUM_ATTRIBUTE_PARTITION 10
-#define ANUM_ATTRIBUTE_GUARD 11
-#define ANUM_ATTRIBUTE_PUBLIC_SIZES 12
-
 /*
  * One way by which a role that is neither the owner of a protected relation
  * nor a superuser can learn its rows.  Usually a privilege, on a part of the
@@ -61,7 +39,6 @@ typedef struct dp_exposure_search
 } dp_exposure_search;
 
 /* relation.c */
-extern List *dp_relation_list_protected(void);
 extern List *dp_relation_list_parents(Oid relid);
 extern Oid	dp_relation_published_view(Oid relid);
 extern char *dp_relation_dataset(Oid relid);

@@ -70,7 +70,7 @@ warn_of_exposure(Oid relid)
 
 	if (!OidIsValid(relid))
 		return;
-	roots = dp_relation_list_protected();
+	roots = dp_catalog_list_relations();
 	foreach(cell, roots)
 	{
 		List	   *all = dp_relation_list_exposures(lfirst_oid(cell), NoLock);
@@ -169,7 +169,7 @@ warn_of_grant(const GrantStmt *stmt)
 			warn_of_table(lfirst_node(RangeVar, cell));
 	if (stmt->targtype != ACL_TARGET_ALL_IN_SCHEMA)
 		return;
-	roots = dp_relation_list_protected();
+	roots = dp_catalog_list_relations();
 	foreach(cell, roots)
 	{
 		List	   *tree = dp_relation_list_tree(lfirst_oid(cell), NoLock);
@@ -294,7 +294,7 @@ watch_utility(PlannedStmt *pstmt, const char *query_string,
 		watched = copyObject(pstmt->utilityStmt);
 	if (watched != NULL && IsA(watched, ReassignOwnedStmt))
 	{
-		before.relids = dp_relation_list_protected();
+		before.relids = dp_catalog_list_relations();
 		list_sort(before.relids, list_oid_cmp);
 		before.owners = list_owners(before.relids);
 	}

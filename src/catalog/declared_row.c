@@ -1,0 +1,225 @@
+/*
+ * declared_row.c
+ *	  What rows of dp_pg.relation, dp_pg.attribute and dp_pg.hardened have in
+ *	  common: they speak of a column of a relation.
+ *
+ * A row also remembers the OID its relation had when it was written
+ * (relid_origin) and the column's number.
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "access/table.h"
+#include "utils/rel.h"
+
+#include "declared_row.h"
+#include "dp_rows.h"
+
+static const dp_table tables[] = {
+	{"relation", RELATION_END - 1},
+	{"attribute", ATTRIBUTE_END - 1},
+	{"hardened", ATTRIBUTE_ATTNUM}
+};
+
+/*
+ * Names that moved follow their columns; rows that came in by a restore, and
+ * so carry a foreign relid_origin, are matched by name and adopted.
+ */
+static const char *const follow_names[] =
+{
+	"UPDATE dp_pg.relation AS d"
+	" SET unit = a.attname"
+	" FROM pg_catalog.pg_attribute AS a"
+	" WHERE d.relid::pg_catalog.oid = d.relid_origin AND a.attrelid = d.relid"
+	" AND a.attnum = d.unit_attnum AND NOT a.attisdropped"
+	" AND a.attname <> d.unit",
+	"UPDATE dp_pg.attribute AS d"
+	" SET attname = a.attname"
+	" FROM pg_catalog.pg_attribute AS a"
+	" WHERE d.relid::pg_catalog.oid = d.relid_origin AND a.attrelid = d.relid"
+	" AND a.attnum = d.attnum AND NOT a.attisdropped"
+	" AND a.attname <> d.attname",
+	"UPDATE dp_pg.hardened AS d"
+	" SET attname = a.attname"
+	" FROM pg_catalog.pg_attribute AS a"
+	" WHERE d.relid::pg_catalog.oid = d.relid_origin AND a.attrelid = d.relid"
+	" AND a.attnum = d.attnum AND NOT a.attisdropped"
+	" AND a.attname <> d.attname",
+	"UPDATE dp_pg.relation AS d"
+	" SET relid_origin = d.relid, unit_attnum = a.attnum"
+	" FROM pg_catalog.pg_attribute AS a"
+	" WHERE d.relid::pg_catalog.oid <> d.relid_origin AND a.attrelid = d.relid"
+	" AND a.attname = d.unit AND NOT a.attisdropped",
+	"UPDATE dp_pg.relation AS d SET relid_origin = d.relid"
+	" WHERE d.relid::pg_catalog.oid <> d.relid_origin AND d.unit IS NULL",
+	"UPDATE dp_pg.attribute AS d"
+	" SET relid_origin = d.relid, attnum = a.attnum"
+	" FROM pg_catalog.pg_attribute AS a"
+	" WHERE d.relid::pg_catalog.oid <> d.relid_origin AND a.attrelid = d.relid"
+	" AND a.attname = d.attname AND NOT a.attisdropped",
+	"UPDATE dp_pg.hardened AS d"
+	" SET relid_origin = d.relid, attnum = (SELECT a.attnum"
+	" FROM pg_catalog.pg_attribute AS a WHERE a.attrelid = d.relid"
+	" AND a.attname = d.attname AND NOT a.attisdropped)"
+	" WHERE d.relid::pg_catalog.oid <> d.relid_origin",
+	NULL
+};
+
+/*
+ * Rows of what no longer exists.  The row of a relation whose unit column was
+ * dropped stays: it stops private queries with a clear error.
+ */
+static const char *const forget_dropped[] =
+{
+	"DELETE FROM dp_pg.attribute AS d"
+	" WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_class AS c"
+	" WHERE c.oid = d.relid)"
+	" OR (d.relid::pg_catalog.oid = d.relid_origin"
+	" AND NOT EXISTS (SELECT FROM pg_catalog.pg_attribute AS a"
+	" WHERE a.attrelid = d.relid AND a.attnum = d.attnum"
+	" AND NOT a.attisdropped))",
+	"DELETE FROM dp_pg.hardened AS d"
+	" WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_class AS c"
+	" WHERE c.oid = d.relid)"
+	" OR (d.relid::pg_catalog.oid = d.relid_origin AND d.attname IS NOT NULL"
+	" AND NOT EXISTS (SELECT FROM pg_catalog.pg_attribute AS a"
+	" WHERE a.attrelid = d.relid AND a.attnum = d.attnum"
+	" AND NOT a.attisdropped))",
+	"DELETE FROM dp_pg.relation AS d"
+	" WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_class AS c"
+	" WHERE c.oid = d.relid)",
+	"UPDATE dp_pg.relation AS d SET published = NULL"
+	" WHERE d.published IS NOT NULL"
+	" AND NOT EXISTS (SELECT FROM pg_catalog.pg_class AS c"
+	" WHERE c.oid = d.published)",
+	NULL
+};
+
+static void
+fetch(const dp_values *row, bool is_unit, dp_declared_row *out)
+{
+	int			name = is_unit ? RELATION_UNIT : ATTRIBUTE_NAME;
+	int			attnum = is_unit ? RELATION_UNIT_ATTNUM : ATTRIBUTE_ATTNUM;
+
+	MemSet(out, 0, sizeof(*out));
+	out->is_unit = is_unit;
+	if (!dp_is_null(row, RELATION_RELID))
+		out->relid = DatumGetObjectId(dp_get(row, RELATION_RELID));
+	if (!dp_is_null(row, RELATION_ORIGIN))
+		out->origin = DatumGetObjectId(dp_get(row, RELATION_ORIGIN));
+	out->named = !dp_is_null(row, name);
+	if (out->named)
+		out->name = *DatumGetName(dp_get(row, name));
+	if (!dp_is_null(row, attnum))
+		out->attnum = DatumGetInt16(dp_get(row, attnum));
+	if (is_unit && !dp_is_null(row, RELATION_PUBLISHED))
+		out->published = DatumGetObjectId(dp_get(row, RELATION_PUBLISHED));
+}
+
+static bool
+any_of_table(const dp_table *table, dp_declared_test test,
+			 const void *context)
+{
+	Relation	rel = dp_table_try(table);
+	dp_declared_row declared;
+	dp_scan		scan;
+	dp_values	row;
+	HeapTuple	tuple;
+	bool		found = false;
+
+	if (rel == NULL)
+		return false;
+	dp_scan_start(&scan, rel, NULL, NULL, NULL, 0);
+	while (!found && HeapTupleIsValid(tuple = dp_scan_next(&scan)))
+	{
+		dp_row_read(table, rel, tuple, &row);
+		fetch(&row, table == &tables[0], &declared);
+		found = test(&declared, context);
+	}
+	dp_scan_end(&scan);
+	table_close(rel, AccessShareLock);
+	return found;
+}
+
+/*
+ * dp_catalog_any_declared
+ *	  Does any row of the three tables pass the test?  False where the
+ *	  extension is not installed.
+ */
+bool
+dp_catalog_any_declared(dp_declared_test test, const void *context)
+{
+	int			i;
+
+	for (i = 0; i < lengthof(tables); i++)
+		if (any_of_table(&tables[i], test, context))
+			return true;
+	return false;
+}
+
+static bool
+is_of_units(Relation rel)
+{
+	return strcmp(RelationGetRelationName(rel), tables[0].name) == 0;
+}
+
+/*
+ * dp_catalog_read_declared
+ *	  A row that a trigger of one of the tables was called for; relid is
+ *	  InvalidOid when it is NULL.
+ */
+void
+dp_catalog_read_declared(Relation rel, HeapTuple tuple, dp_declared_row *out)
+{
+	bool		is_unit = is_of_units(rel);
+	dp_values	row;
+
+	dp_row_read(is_unit ? &tables[0] : &tables[1], rel, tuple, &row);
+	fetch(&row, is_unit, out);
+}
+
+/*
+ * dp_catalog_place_declared
+ *	  The same row with relid_origin and the column's number, which is NULL
+ *	  where the row names no column, as told.
+ */
+HeapTuple
+dp_catalog_place_declared(Relation rel, HeapTuple tuple,
+						  const dp_declared_row *row)
+{
+	int			columns[2] = {RELATION_ORIGIN, ATTRIBUTE_ATTNUM};
+	Datum		values[2];
+	bool		nulls[2] = {false, !row->named};
+
+	if (row->is_unit)
+		columns[1] = RELATION_UNIT_ATTNUM;
+	values[0] = ObjectIdGetDatum(row->origin);
+	values[1] = Int16GetDatum(row->attnum);
+	return heap_modify_tuple_by_cols(tuple, RelationGetDescr(rel), 2, columns,
+									 values, nulls);
+}
+
+static void
+run_all(const char *const *commands)
+{
+	dp_owner_sql saved;
+
+	dp_bridge_owner_begin(&saved);
+	for (; *commands; commands++)
+		(void) dp_catalog_run(*commands, 0, NULL, NULL, NULL);
+	dp_bridge_owner_end(&saved);
+}
+
+/* dp_catalog_follow_names: names and numbers become those of now. */
+void
+dp_catalog_follow_names(void)
+{
+	run_all(follow_names);
+}
+
+/* dp_catalog_forget_dropped: rows of what no longer exists go. */
+void
+dp_catalog_forget_dropped(void)
+{
+	run_all(forget_dropped);
+}

@@ -1,0 +1,215 @@
+/*
+ * relation_row.c
+ *	  Rows of dp_pg.relation: what is protected.
+ *
+ * Every planning asks here, for any current user and in any transaction, so
+ * rows are fetched under a catalog snapshot: no SPI, no privilege, no
+ * settings.  They are written by SQL, as triggers and constraints keep them
+ * true.
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "access/table.h"
+#include "catalog/pg_type.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+
+#include "declared_row.h"
+#include "dp_rows.h"
+
+static const dp_table relations = {"relation", RELATION_END - 1};
+
+static void
+fetch(const dp_values *row, dp_relation_row *out)
+{
+	out->relid = DatumGetObjectId(dp_get(row, RELATION_RELID));
+	out->origin = DatumGetObjectId(dp_get(row, RELATION_ORIGIN));
+	out->dataset = *DatumGetName(dp_get(row, RELATION_DATASET));
+	out->has_unit = !dp_is_null(row, RELATION_UNIT);
+	if (out->has_unit)
+		out->unit = *DatumGetName(dp_get(row, RELATION_UNIT));
+	if (!dp_is_null(row, RELATION_UNIT_ATTNUM))
+		out->unit_attnum = DatumGetInt16(dp_get(row, RELATION_UNIT_ATTNUM));
+	if (!dp_is_null(row, RELATION_PUBLISHED))
+		out->published = DatumGetObjectId(dp_get(row, RELATION_PUBLISHED));
+	if (!dp_is_null(row, RELATION_ROWS))
+		out->rows = DatumGetInt64(dp_get(row, RELATION_ROWS));
+}
+
+/*
+ * dp_catalog_open_relations
+ *	  The table, for dp_catalog_has_relation, to be closed with its lock; NULL
+ *	  when the extension is not installed here.
+ */
+Relation
+dp_catalog_open_relations(void)
+{
+	return dp_table_try(&relations);
+}
+
+/* Find the row of a relation; `out` may be NULL. */
+static bool
+find(Relation rel, Oid relid, dp_relation_row *out)
+{
+	ScanKeyData key;
+	dp_scan		scan;
+	dp_values	row;
+	HeapTuple	tuple;
+
+	dp_row_key(&key, RELATION_RELID, OIDOID, ObjectIdGetDatum(relid));
+	dp_scan_start(&scan, rel, NULL, NULL, &key, 1);
+	tuple = dp_scan_next(&scan);
+	if (HeapTupleIsValid(tuple) && out)
+	{
+		dp_row_read(&relations, rel, tuple, &row);
+		fetch(&row, out);
+	}
+	dp_scan_end(&scan);
+	return HeapTupleIsValid(tuple);
+}
+
+/* dp_catalog_has_relation: is there a row for relid? */
+bool
+dp_catalog_has_relation(Relation rel, Oid relid)
+{
+	return find(rel, relid, NULL);
+}
+
+/* dp_catalog_find_relation: the row of a relation, if it has one. */
+bool
+dp_catalog_find_relation(Oid relid, dp_relation_row *out)
+{
+	Relation	rel = dp_table_try(&relations);
+	bool		found;
+
+	if (rel == NULL)
+		return false;
+	MemSet(out, 0, sizeof(*out));
+	found = find(rel, relid, out);
+	table_close(rel, AccessShareLock);
+	return found;
+}
+
+/* dp_catalog_list_relations: OIDs of all protected relations. */
+List *
+dp_catalog_list_relations(void)
+{
+	Relation	rel = dp_table_try(&relations);
+	dp_scan		scan;
+	dp_values	row;
+	HeapTuple	tuple;
+	List	   *result = NIL;
+
+	if (rel == NULL)
+		return NIL;
+	dp_scan_start(&scan, rel, NULL, NULL, NULL, 0);
+	while (HeapTupleIsValid(tuple = dp_scan_next(&scan)))
+	{
+		dp_row_read(&relations, rel, tuple, &row);
+		result = lappend_oid(result, DatumGetObjectId(dp_get(&row,
+															 RELATION_RELID)));
+	}
+	dp_scan_end(&scan);
+	table_close(rel, AccessShareLock);
+	return result;
+}
+
+/*
+ * dp_catalog_write_relation
+ *	  Insert or replace a row.  published InvalidOid keeps what is published,
+ *	  rows 0 what was said of its size; the dataset of a row that is there
+ *	  stays.
+ */
+void
+dp_catalog_write_relation(const dp_relation_row *row)
+{
+	Oid			types[5] = {OIDOID, NAMEOID, NAMEOID, OIDOID, INT8OID};
+	Datum		values[5];
+	char		nulls[6] = "     ";
+
+	values[0] = ObjectIdGetDatum(row->relid);
+	values[1] = NameGetDatum(&row->dataset);
+	values[2] = NameGetDatum(&row->unit);
+	values[3] = ObjectIdGetDatum(row->published);
+	values[4] = Int64GetDatum(row->rows);
+	if (!row->has_unit)
+		nulls[2] = 'n';
+	if (!OidIsValid(row->published))
+		nulls[3] = 'n';
+	if (row->rows == 0)
+		nulls[4] = 'n';
+	dp_catalog_run_as_owner("INSERT INTO dp_pg.relation AS r"
+							" (relid, relid_origin, dataset, unit, published,"
+							" rows) VALUES ($1, $1, $2, $3, $4, $5)"
+							" ON CONFLICT (relid) DO UPDATE SET"
+							" relid_origin = EXCLUDED.relid_origin,"
+							" unit = EXCLUDED.unit,"
+							" unit_attnum = EXCLUDED.unit_attnum, published ="
+							" coalesce(EXCLUDED.published, r.published),"
+							" rows = coalesce(EXCLUDED.rows, r.rows)",
+							5, types, values, nulls);
+}
+
+/* dp_catalog_write_size: the size class of a relation; 0: none. */
+void
+dp_catalog_write_size(Oid relid, int64 rows)
+{
+	Oid			types[2] = {OIDOID, INT8OID};
+	Datum		values[2];
+
+	values[0] = ObjectIdGetDatum(relid);
+	values[1] = Int64GetDatum(rows);
+	dp_catalog_run_as_owner("UPDATE dp_pg.relation SET rows = $2"
+							" WHERE relid = $1",
+							2, types, values, rows == 0 ? " n" : NULL);
+}
+
+/* dp_catalog_delete_relation: forget a relation and its columns. */
+void
+dp_catalog_delete_relation(Oid relid)
+{
+	Oid			type = OIDOID;
+	Datum		value = ObjectIdGetDatum(relid);
+
+	dp_owner_sql saved;
+
+	dp_bridge_owner_begin(&saved);
+	(void) dp_catalog_run("DELETE FROM dp_pg.attribute WHERE relid = $1",
+						  1, &type, &value, NULL);
+	(void) dp_catalog_run("DELETE FROM dp_pg.relation WHERE relid = $1",
+						  1, &type, &value, NULL);
+	dp_bridge_owner_end(&saved);
+}
+
+/*
+ * dp_catalog_list_published
+ *	  A dataset's published views, palloc'd in SPI's context; `safe`: only
+ *	  those that still show no rows.  Needs SPI as the owner of the extension.
+ */
+int
+dp_catalog_list_published(const char *dataset, bool safe, Oid **views)
+{
+	Oid			types[2] = {NAMEOID, BOOLOID};
+	Datum		values[2];
+	NameData	key;
+	int			n;
+	int			i;
+
+	*views = NULL;
+	if (!OidIsValid(get_relname_relid("relation",
+									  dp_bridge_catalog_namespace())))
+		return 0;
+	namestrcpy(&key, dataset);
+	values[0] = NameGetDatum(&key);
+	values[1] = BoolGetDatum(safe);
+	n = (int) dp_catalog_run("SELECT published::pg_catalog.oid"
+							 " FROM dp_pg.relation WHERE dataset = $1"
+							 " AND published IS NOT NULL"
+							 " AND (NOT $2 OR dp_pg.check_published(relid))",
+							 2, types, values, NULL);
+	*views = palloc(sizeof(Oid) * (n + 1));
+	for (i = 0; i < n; i++)
+		(*views)[i] = DatumGetObjectId(dp_catalog_result(i, 1));
+	return n;
+}
