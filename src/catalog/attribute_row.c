@@ -15,7 +15,7 @@
 #include "utils/builtins.h"
 
 #include "declared_row.h"
-#include "dp_rows.h"
+#include "table_access.h"
 
 static const dp_table attributes = {"attribute", ATTRIBUTE_END - 1};
 
@@ -40,14 +40,15 @@ list_of_texts(Datum array)
 static char *
 get_text(const dp_values *row, int column)
 {
-	return dp_is_null(row, column) ? NULL :
-		TextDatumGetCString(dp_get(row, column));
+	return dp_catalog_is_null(row, column) ? NULL :
+		dp_catalog_get_text(row, column);
 }
 
 static int64
 get_number(const dp_values *row, int column)
 {
-	return dp_is_null(row, column) ? 0 : DatumGetInt64(dp_get(row, column));
+	return dp_catalog_is_null(row, column) ? 0 :
+		dp_catalog_get_int64(row, column);
 }
 
 static dp_attribute *
@@ -55,19 +56,20 @@ fetch(const dp_values *row)
 {
 	dp_attribute *out = palloc0(sizeof(dp_attribute));
 
-	out->origin = DatumGetObjectId(dp_get(row, ATTRIBUTE_ORIGIN));
-	out->attnum = DatumGetInt16(dp_get(row, ATTRIBUTE_ATTNUM));
+	out->origin = dp_catalog_get_oid(row, ATTRIBUTE_ORIGIN);
+	out->attnum = dp_catalog_get_int16(row, ATTRIBUTE_ATTNUM);
 	out->lower = get_text(row, ATTRIBUTE_LOWER);
 	out->upper = get_text(row, ATTRIBUTE_UPPER);
-	if (!dp_is_null(row, ATTRIBUTE_GRANULE))
-		out->granule = DatumGetNumericCopy(dp_get(row, ATTRIBUTE_GRANULE));
-	if (!dp_is_null(row, ATTRIBUTE_KEYS))
-		out->keys = list_of_texts(dp_get(row, ATTRIBUTE_KEYS));
+	if (!dp_catalog_is_null(row, ATTRIBUTE_GRANULE))
+		out->granule =
+			DatumGetNumericCopy(dp_catalog_get(row, ATTRIBUTE_GRANULE));
+	if (!dp_catalog_is_null(row, ATTRIBUTE_KEYS))
+		out->keys = list_of_texts(dp_catalog_get(row, ATTRIBUTE_KEYS));
 	out->other = get_text(row, ATTRIBUTE_OTHER);
 	out->partition = get_number(row, ATTRIBUTE_PARTITION);
 	out->guard = get_number(row, ATTRIBUTE_GUARD);
-	out->public_sizes = !dp_is_null(row, ATTRIBUTE_PUBLIC_SIZES) &&
-		DatumGetBool(dp_get(row, ATTRIBUTE_PUBLIC_SIZES));
+	out->public_sizes = !dp_catalog_is_null(row, ATTRIBUTE_PUBLIC_SIZES) &&
+		dp_catalog_get_bool(row, ATTRIBUTE_PUBLIC_SIZES);
 	return out;
 }
 
@@ -78,7 +80,7 @@ fetch(const dp_values *row)
 dp_attribute *
 dp_catalog_find_attribute(Oid relid, const char *name)
 {
-	Relation	rel = dp_table_try(&attributes);
+	Relation	rel = dp_catalog_try_table(&attributes);
 	dp_attribute *result = NULL;
 	ScanKeyData keys[2];
 	NameData	key;
@@ -89,16 +91,16 @@ dp_catalog_find_attribute(Oid relid, const char *name)
 	if (rel == NULL)
 		return NULL;
 	namestrcpy(&key, name);
-	dp_row_key(&keys[0], ATTRIBUTE_RELID, OIDOID, ObjectIdGetDatum(relid));
-	dp_row_key(&keys[1], ATTRIBUTE_NAME, NAMEOID, NameGetDatum(&key));
-	dp_scan_start(&scan, rel, NULL, NULL, keys, 2);
-	tuple = dp_scan_next(&scan);
+	dp_catalog_key(&keys[0], ATTRIBUTE_RELID, OIDOID, ObjectIdGetDatum(relid));
+	dp_catalog_key(&keys[1], ATTRIBUTE_NAME, NAMEOID, NameGetDatum(&key));
+	dp_catalog_start_scan(&scan, rel, NULL, NULL, keys, 2);
+	tuple = dp_catalog_next(&scan);
 	if (HeapTupleIsValid(tuple))
 	{
-		dp_row_read(&attributes, rel, tuple, &row);
+		dp_catalog_read_row(&attributes, rel, tuple, &row);
 		result = fetch(&row);
 	}
-	dp_scan_end(&scan);
+	dp_catalog_end_scan(&scan);
 	table_close(rel, AccessShareLock);
 	return result;
 }
@@ -107,7 +109,7 @@ dp_catalog_find_attribute(Oid relid, const char *name)
 Bitmapset *
 dp_catalog_list_partitions(Oid relid)
 {
-	Relation	rel = dp_table_try(&attributes);
+	Relation	rel = dp_catalog_try_table(&attributes);
 	Bitmapset  *columns = NULL;
 	ScanKeyData key;
 	dp_scan		scan;
@@ -116,18 +118,18 @@ dp_catalog_list_partitions(Oid relid)
 
 	if (rel == NULL)
 		return NULL;
-	dp_row_key(&key, ATTRIBUTE_RELID, OIDOID, ObjectIdGetDatum(relid));
-	dp_scan_start(&scan, rel, NULL, NULL, &key, 1);
-	while (HeapTupleIsValid(tuple = dp_scan_next(&scan)))
+	dp_catalog_key(&key, ATTRIBUTE_RELID, OIDOID, ObjectIdGetDatum(relid));
+	dp_catalog_start_scan(&scan, rel, NULL, NULL, &key, 1);
+	while (HeapTupleIsValid(tuple = dp_catalog_next(&scan)))
 	{
 		AttrNumber	attnum;
 
-		dp_row_read(&attributes, rel, tuple, &row);
-		attnum = DatumGetInt16(dp_get(&row, ATTRIBUTE_ATTNUM));
-		if (!dp_is_null(&row, ATTRIBUTE_PARTITION) && attnum > 0)
+		dp_catalog_read_row(&attributes, rel, tuple, &row);
+		attnum = dp_catalog_get_int16(&row, ATTRIBUTE_ATTNUM);
+		if (!dp_catalog_is_null(&row, ATTRIBUTE_PARTITION) && attnum > 0)
 			columns = bms_add_member(columns, attnum);
 	}
-	dp_scan_end(&scan);
+	dp_catalog_end_scan(&scan);
 	table_close(rel, AccessShareLock);
 	return columns;
 }

@@ -12,31 +12,56 @@
 #include "catalog/pg_type.h"
 #include "utils/builtins.h"
 
-#include "dp_rows.h"
+#include "table_access.h"
+
+/* Columns in the order of sql/20_ledger.sql. */
+enum
+{
+	BATCH_ID = 1,
+	BATCH_DATASET,
+	BATCH_ROLE,
+	BATCH_ROLE_OID,
+	BATCH_CLUSTER,
+	BATCH_PAYER,
+	BATCH_PAYER_OID,
+	BATCH_PERIOD,
+	BATCH_EPSILON,
+	BATCH_QUERIES,
+	BATCH_USED,
+	BATCH_METHOD,
+	BATCH_OPENED,
+	BATCH_CLOSED,
+	BATCH_END
+};
+
+/* dataset, role; closed rows left out */
+#define OPEN_INDEX "batch_open"
+
+static const dp_table batches = {"batch", BATCH_END - 1};
 
 static void
 fetch(const dp_values *row, dp_batch_row *out)
 {
-	out->id = DatumGetInt64(dp_get(row, BATCH_ID));
-	out->dataset = *DatumGetName(dp_get(row, BATCH_DATASET));
-	out->role = DatumGetObjectId(dp_get(row, BATCH_ROLE_OID));
-	out->role_name = *DatumGetName(dp_get(row, BATCH_ROLE));
-	out->cluster = DatumGetInt64(dp_get(row, BATCH_CLUSTER));
-	if (!row->null[BATCH_PAYER - 1])
+	out->id = dp_catalog_get_int64(row, BATCH_ID);
+	out->dataset = dp_catalog_get_name(row, BATCH_DATASET);
+	out->role = dp_catalog_get_oid(row, BATCH_ROLE_OID);
+	out->role_name = dp_catalog_get_name(row, BATCH_ROLE);
+	out->cluster = dp_catalog_get_int64(row, BATCH_CLUSTER);
+	if (!dp_catalog_is_null(row, BATCH_PAYER))
 	{
-		out->payer = DatumGetObjectId(dp_get(row, BATCH_PAYER_OID));
-		out->payer_name = *DatumGetName(dp_get(row, BATCH_PAYER));
+		out->payer = dp_catalog_get_oid(row, BATCH_PAYER_OID);
+		out->payer_name = dp_catalog_get_name(row, BATCH_PAYER);
 	}
-	out->period = DatumGetInt64(dp_get(row, BATCH_PERIOD));
-	out->epsilon = dp_get_fixed(row, BATCH_EPSILON);
-	out->queries = DatumGetInt32(dp_get(row, BATCH_QUERIES));
-	out->used = DatumGetInt32(dp_get(row, BATCH_USED));
-	strlcpy(out->method, TextDatumGetCString(dp_get(row, BATCH_METHOD)),
+	out->period = dp_catalog_get_int64(row, BATCH_PERIOD);
+	out->epsilon = dp_catalog_get_fixed(row, BATCH_EPSILON);
+	out->queries = dp_catalog_get_int32(row, BATCH_QUERIES);
+	out->used = dp_catalog_get_int32(row, BATCH_USED);
+	strlcpy(out->method, dp_catalog_get_text(row, BATCH_METHOD),
 			DP_METHOD_LENGTH);
-	out->opened = DatumGetTimestampTz(dp_get(row, BATCH_OPENED));
-	out->closed = !row->null[BATCH_CLOSED - 1];
+	out->opened = dp_catalog_get_time(row, BATCH_OPENED);
+	out->closed = !dp_catalog_is_null(row, BATCH_CLOSED);
 	if (out->closed)
-		out->closed_at = DatumGetTimestampTz(dp_get(row, BATCH_CLOSED));
+		out->closed_at = dp_catalog_get_time(row, BATCH_CLOSED);
 }
 
 static dp_found
@@ -47,9 +72,9 @@ find(int64 id, dp_row_lock lock, dp_batch_row *out)
 	dp_found	found;
 
 	MemSet(out, 0, sizeof(*out));
-	dp_row_key(&key, BATCH_ID, INT8OID, Int64GetDatum(id));
-	found = dp_row_find(DP_TABLE_BATCH, NULL, &key, 1, NULL, lock,
-						&out->tuple, &row);
+	dp_catalog_key(&key, BATCH_ID, INT8OID, Int64GetDatum(id));
+	found = dp_catalog_find_row(&batches, NULL, &key, 1, NULL, lock,
+								&out->tuple, &row);
 	if (found == DP_FOUND)
 		fetch(&row, out);
 	return found;
@@ -78,18 +103,18 @@ dp_catalog_read_batch(const char *dataset, Oid role, const char *role_name,
 	MemSet(out, 0, sizeof(*out));
 	namestrcpy(&key, dataset);
 	namestrcpy(&name, role_name);
-	dp_row_key(&keys[0], BATCH_DATASET, NAMEOID, NameGetDatum(&key));
-	dp_row_key(&keys[1], BATCH_ROLE, NAMEOID, NameGetDatum(&name));
-	foreach(lc, dp_row_list(DP_TABLE_BATCH, BATCH_IS_OPEN, keys, 2, NULL))
+	dp_catalog_key(&keys[0], BATCH_DATASET, NAMEOID, NameGetDatum(&key));
+	dp_catalog_key(&keys[1], BATCH_ROLE, NAMEOID, NameGetDatum(&name));
+	foreach(lc, dp_catalog_list_rows(&batches, OPEN_INDEX, keys, 2, NULL))
 	{
 		const dp_values *row = lfirst(lc);
 
-		if (!row->null[BATCH_CLOSED - 1] ||
-			(DatumGetInt64(dp_get(row, BATCH_CLUSTER)) ==
+		if (!dp_catalog_is_null(row, BATCH_CLOSED) ||
+			(dp_catalog_get_int64(row, BATCH_CLUSTER) ==
 			 dp_bridge_cluster_id() &&
-			 DatumGetObjectId(dp_get(row, BATCH_ROLE_OID)) != role))
+			 dp_catalog_get_oid(row, BATCH_ROLE_OID) != role))
 			continue;
-		return find(DatumGetInt64(dp_get(row, BATCH_ID)), lock, out);
+		return find(dp_catalog_get_int64(row, BATCH_ID), lock, out);
 	}
 	return DP_MISSING;
 }
@@ -104,29 +129,29 @@ dp_catalog_write_batch(const dp_batch_row *row)
 {
 	dp_values	values;
 
-	dp_row_start(DP_TABLE_BATCH, &values);
-	dp_set(&values, BATCH_ROLE_OID, ObjectIdGetDatum(row->role));
-	dp_set(&values, BATCH_CLUSTER, Int64GetDatum(row->cluster));
+	dp_catalog_start_row(&batches, &values);
+	dp_catalog_set_oid(&values, BATCH_ROLE_OID, row->role);
+	dp_catalog_set_int64(&values, BATCH_CLUSTER, row->cluster);
 	if (OidIsValid(row->payer))
 	{
-		dp_set(&values, BATCH_PAYER, NameGetDatum(&row->payer_name));
-		dp_set(&values, BATCH_PAYER_OID, ObjectIdGetDatum(row->payer));
+		dp_catalog_set_name(&values, BATCH_PAYER, &row->payer_name);
+		dp_catalog_set_oid(&values, BATCH_PAYER_OID, row->payer);
 	}
-	dp_set(&values, BATCH_USED, Int32GetDatum(row->used));
+	dp_catalog_set_int32(&values, BATCH_USED, row->used);
 	if (row->closed)
-		dp_set(&values, BATCH_CLOSED, TimestampTzGetDatum(row->closed_at));
+		dp_catalog_set_time(&values, BATCH_CLOSED, row->closed_at);
 	if (row->tuple != NULL)
 	{
-		dp_row_update(DP_TABLE_BATCH, row->tuple, &values);
+		dp_catalog_update_row(&batches, row->tuple, &values);
 		return;
 	}
-	dp_set(&values, BATCH_ID, Int64GetDatum(row->id));
-	dp_set(&values, BATCH_DATASET, NameGetDatum(&row->dataset));
-	dp_set(&values, BATCH_ROLE, NameGetDatum(&row->role_name));
-	dp_set(&values, BATCH_PERIOD, Int64GetDatum(row->period));
-	dp_set_fixed(&values, BATCH_EPSILON, row->epsilon);
-	dp_set(&values, BATCH_QUERIES, Int32GetDatum(row->queries));
-	dp_set(&values, BATCH_METHOD, CStringGetTextDatum(row->method));
-	dp_set(&values, BATCH_OPENED, TimestampTzGetDatum(row->opened));
-	dp_row_append(DP_TABLE_BATCH, &values, 1);
+	dp_catalog_set_int64(&values, BATCH_ID, row->id);
+	dp_catalog_set_name(&values, BATCH_DATASET, &row->dataset);
+	dp_catalog_set_name(&values, BATCH_ROLE, &row->role_name);
+	dp_catalog_set_int64(&values, BATCH_PERIOD, row->period);
+	dp_catalog_set_fixed(&values, BATCH_EPSILON, row->epsilon);
+	dp_catalog_set_int32(&values, BATCH_QUERIES, row->queries);
+	dp_catalog_set_text(&values, BATCH_METHOD, row->method);
+	dp_catalog_set_time(&values, BATCH_OPENED, row->opened);
+	dp_catalog_append_rows(&batches, &values, 1);
 }

@@ -13,31 +13,52 @@
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 
-#include "dp_rows.h"
+#include "table_access.h"
+
+/* Columns in the order of sql/20_ledger.sql. */
+enum
+{
+	BUDGET_DATASET = 1,
+	BUDGET_ROLE_OID,
+	BUDGET_ROLE_NAME,
+	BUDGET_CLUSTER,
+	BUDGET_ACTIVE,
+	BUDGET_LIMIT,				/* first of DP_LIMIT_COLUMNS */
+	BUDGET_RENEW = BUDGET_LIMIT + DP_LIMIT_COLUMNS,
+	BUDGET_PERIOD_START,
+	BUDGET_PERIOD,
+	BUDGET_SPENT,				/* first of DP_SUM_COLUMNS */
+	BUDGET_TOTAL = BUDGET_SPENT + DP_SUM_COLUMNS,	/* likewise */
+	BUDGET_TOTAL_CHARGES = BUDGET_TOTAL + DP_SUM_COLUMNS - 1,
+	BUDGET_END
+};
+
+#define NAME_INDEX "budget_role_name"
+
+const dp_table dp_catalog_budgets = {"budget", BUDGET_END - 1};
 
 static void
 fetch(const dp_values *row, dp_budget_row *out)
 {
-	out->dataset = *DatumGetName(dp_get(row, BUDGET_DATASET));
-	out->role = DatumGetObjectId(dp_get(row, BUDGET_ROLE_OID));
-	out->role_name = *DatumGetName(dp_get(row, BUDGET_ROLE_NAME));
-	out->cluster = DatumGetInt64(dp_get(row, BUDGET_CLUSTER));
-	out->active = DatumGetBool(dp_get(row, BUDGET_ACTIVE));
-	dp_get_limit(row, BUDGET_LIMIT, &out->limit);
-	out->renews = !row->null[BUDGET_RENEW - 1];
+	out->dataset = dp_catalog_get_name(row, BUDGET_DATASET);
+	out->role = dp_catalog_get_oid(row, BUDGET_ROLE_OID);
+	out->role_name = dp_catalog_get_name(row, BUDGET_ROLE_NAME);
+	out->cluster = dp_catalog_get_int64(row, BUDGET_CLUSTER);
+	out->active = dp_catalog_get_bool(row, BUDGET_ACTIVE);
+	dp_catalog_get_limit(row, BUDGET_LIMIT, &out->limit);
+	out->renews = !dp_catalog_is_null(row, BUDGET_RENEW);
 	if (out->renews)
-		out->renew = *DatumGetIntervalP(dp_get(row, BUDGET_RENEW));
-	out->period_start = DatumGetTimestampTz(dp_get(row, BUDGET_PERIOD_START));
-	out->period = DatumGetInt64(dp_get(row, BUDGET_PERIOD));
-	dp_get_sums(row, BUDGET_SPENT, &out->spent);
-	dp_get_sums(row, BUDGET_TOTAL, &out->total);
+		out->renew = *DatumGetIntervalP(dp_catalog_get(row, BUDGET_RENEW));
+	out->period_start = dp_catalog_get_time(row, BUDGET_PERIOD_START);
+	out->period = dp_catalog_get_int64(row, BUDGET_PERIOD);
+	dp_catalog_get_sums(row, BUDGET_SPENT, &out->spent);
+	dp_catalog_get_sums(row, BUDGET_TOTAL, &out->total);
 }
 
 static bool
 is_foreign(const dp_values *row)
 {
-	return DatumGetInt64(dp_get(row, BUDGET_CLUSTER)) !=
-		dp_bridge_cluster_id();
+	return dp_catalog_get_int64(row, BUDGET_CLUSTER) != dp_bridge_cluster_id();
 }
 
 /*
@@ -53,12 +74,12 @@ charged_more(const dp_values *row, const dp_values *best)
 
 	if (best == NULL)
 		return true;
-	a = DatumGetInt64(dp_get(row, BUDGET_TOTAL_CHARGES));
-	b = DatumGetInt64(dp_get(best, BUDGET_TOTAL_CHARGES));
+	a = dp_catalog_get_int64(row, BUDGET_TOTAL_CHARGES);
+	b = dp_catalog_get_int64(best, BUDGET_TOTAL_CHARGES);
 	if (a == b)
 	{
-		a = DatumGetObjectId(dp_get(row, BUDGET_ROLE_OID));
-		b = DatumGetObjectId(dp_get(best, BUDGET_ROLE_OID));
+		a = dp_catalog_get_oid(row, BUDGET_ROLE_OID);
+		b = dp_catalog_get_oid(best, BUDGET_ROLE_OID);
 	}
 	return a > b;
 }
@@ -75,7 +96,7 @@ static bool
 prefer_heritage(const dp_values *row, const dp_values *best)
 {
 	return (is_foreign(row) ||
-			GetUserNameFromId(DatumGetObjectId(dp_get(row, BUDGET_ROLE_OID)),
+			GetUserNameFromId(dp_catalog_get_oid(row, BUDGET_ROLE_OID),
 							  true) == NULL) &&
 		charged_more(row, best);
 }
@@ -88,12 +109,12 @@ find_by_oid(const char *dataset, Oid role, dp_row_lock lock, HeapTuple *tuple,
 	ScanKeyData keys[3];
 
 	namestrcpy(&key, dataset);
-	dp_row_key(&keys[0], BUDGET_DATASET, NAMEOID, NameGetDatum(&key));
-	dp_row_key(&keys[1], BUDGET_ROLE_OID, OIDOID, ObjectIdGetDatum(role));
-	dp_row_key(&keys[2], BUDGET_CLUSTER, INT8OID,
-			   Int64GetDatum(dp_bridge_cluster_id()));
-	return dp_row_find(DP_TABLE_BUDGET, NULL, keys, 3, NULL, lock, tuple,
-					   row);
+	dp_catalog_key(&keys[0], BUDGET_DATASET, NAMEOID, NameGetDatum(&key));
+	dp_catalog_key(&keys[1], BUDGET_ROLE_OID, OIDOID, ObjectIdGetDatum(role));
+	dp_catalog_key(&keys[2], BUDGET_CLUSTER, INT8OID,
+				   Int64GetDatum(dp_bridge_cluster_id()));
+	return dp_catalog_find_row(&dp_catalog_budgets, NULL, keys, 3, NULL, lock,
+							   tuple, row);
 }
 
 static dp_found
@@ -106,10 +127,10 @@ find_by_name(const char *dataset, const char *role_name, dp_prefer prefer,
 
 	namestrcpy(&key, dataset);
 	namestrcpy(&name, role_name);
-	dp_row_key(&keys[0], BUDGET_DATASET, NAMEOID, NameGetDatum(&key));
-	dp_row_key(&keys[1], BUDGET_ROLE_NAME, NAMEOID, NameGetDatum(&name));
-	return dp_row_find(DP_TABLE_BUDGET, BUDGET_BY_NAME, keys, 2, prefer, lock,
-					   tuple, row);
+	dp_catalog_key(&keys[0], BUDGET_DATASET, NAMEOID, NameGetDatum(&key));
+	dp_catalog_key(&keys[1], BUDGET_ROLE_NAME, NAMEOID, NameGetDatum(&name));
+	return dp_catalog_find_row(&dp_catalog_budgets, NAME_INDEX, keys, 2,
+							   prefer, lock, tuple, row);
 }
 
 /*
@@ -159,12 +180,11 @@ dp_catalog_find_heritage(const char *dataset, const char *role_name,
 static Oid
 role_of(const dp_values *row)
 {
-	Oid			role = DatumGetObjectId(dp_get(row, BUDGET_ROLE_OID));
+	Oid			role = dp_catalog_get_oid(row, BUDGET_ROLE_OID);
+	NameData	name = dp_catalog_get_name(row, BUDGET_ROLE_NAME);
 
 	if (is_foreign(row))
-		return get_role_oid(NameStr(*DatumGetName(dp_get(row,
-														 BUDGET_ROLE_NAME))),
-							true);
+		return get_role_oid(NameStr(name), true);
 	return GetUserNameFromId(role, true) ? role : InvalidOid;
 }
 
@@ -182,8 +202,9 @@ dp_catalog_list_roles(const char *dataset, Oid **roles)
 	int			found = 0;
 
 	namestrcpy(&key, dataset);
-	dp_row_key(&scan_key, BUDGET_DATASET, NAMEOID, NameGetDatum(&key));
-	rows = dp_row_list(DP_TABLE_BUDGET, NULL, &scan_key, 1, NULL);
+	dp_catalog_key(&scan_key, BUDGET_DATASET, NAMEOID, NameGetDatum(&key));
+	rows = dp_catalog_list_rows(&dp_catalog_budgets, NULL, &scan_key, 1,
+								NULL);
 	*roles = palloc(sizeof(Oid) * (list_length(rows) + 1));
 	foreach(lc, rows)
 	{
@@ -191,7 +212,7 @@ dp_catalog_list_roles(const char *dataset, Oid **roles)
 		Oid			role;
 		int			j;
 
-		if (!DatumGetBool(dp_get(row, BUDGET_ACTIVE)))
+		if (!dp_catalog_get_bool(row, BUDGET_ACTIVE))
 			continue;
 		role = role_of(row);
 		for (j = 0; j < found && (*roles)[j] != role; j++)
@@ -218,8 +239,9 @@ dp_catalog_sum_budgets(const char *dataset, Oid role, dp_spent *sum)
 
 	MemSet(sum, 0, sizeof(*sum));
 	namestrcpy(&key, dataset);
-	dp_row_key(&scan_key, BUDGET_DATASET, NAMEOID, NameGetDatum(&key));
-	foreach(lc, dp_row_list(DP_TABLE_BUDGET, NULL, &scan_key, 1, NULL))
+	dp_catalog_key(&scan_key, BUDGET_DATASET, NAMEOID, NameGetDatum(&key));
+	foreach(lc, dp_catalog_list_rows(&dp_catalog_budgets, NULL, &scan_key, 1,
+									 NULL))
 	{
 		const dp_values *row = lfirst(lc);
 		Oid			payer = role_of(row);
@@ -227,7 +249,7 @@ dp_catalog_sum_budgets(const char *dataset, Oid role, dp_spent *sum)
 
 		if (!OidIsValid(payer) || !is_member_of_role_nosuper(role, payer))
 			continue;
-		dp_get_sums(row, BUDGET_TOTAL, &total);
+		dp_catalog_get_sums(row, BUDGET_TOTAL, &total);
 		dp_bridge_check_status(dp_acct_spent_sum(sum, &total),
 							   "add up the spending");
 		n++;
@@ -294,9 +316,9 @@ dp_catalog_insert_budget(const dp_budget_row *row)
 static void
 set_identity(dp_values *values, const dp_budget_row *row)
 {
-	dp_set(values, BUDGET_ROLE_OID, ObjectIdGetDatum(row->role));
-	dp_set(values, BUDGET_ROLE_NAME, NameGetDatum(&row->role_name));
-	dp_set(values, BUDGET_CLUSTER, Int64GetDatum(row->cluster));
+	dp_catalog_set_oid(values, BUDGET_ROLE_OID, row->role);
+	dp_catalog_set_name(values, BUDGET_ROLE_NAME, &row->role_name);
+	dp_catalog_set_int64(values, BUDGET_CLUSTER, row->cluster);
 }
 
 /*
@@ -309,19 +331,18 @@ dp_catalog_write_limit(const dp_budget_row *row)
 {
 	dp_values	values;
 
-	dp_row_start(DP_TABLE_BUDGET, &values);
+	dp_catalog_start_row(&dp_catalog_budgets, &values);
 	set_identity(&values, row);
-	dp_set(&values, BUDGET_ACTIVE, BoolGetDatum(row->active));
-	dp_set_limit(&values, BUDGET_LIMIT, &row->limit);
+	dp_catalog_set_bool(&values, BUDGET_ACTIVE, row->active);
+	dp_catalog_set_limit(&values, BUDGET_LIMIT, &row->limit);
 	if (row->renews)
-		dp_set(&values, BUDGET_RENEW, IntervalPGetDatum(&row->renew));
+		dp_catalog_set(&values, BUDGET_RENEW, IntervalPGetDatum(&row->renew));
 	else
-		dp_set_null(&values, BUDGET_RENEW);
-	dp_set(&values, BUDGET_PERIOD_START,
-		   TimestampTzGetDatum(row->period_start));
-	dp_set(&values, BUDGET_PERIOD, Int64GetDatum(row->period));
-	dp_set_sums(&values, BUDGET_SPENT, &row->spent);
-	dp_row_update(DP_TABLE_BUDGET, row->tuple, &values);
+		dp_catalog_set_null(&values, BUDGET_RENEW);
+	dp_catalog_set_time(&values, BUDGET_PERIOD_START, row->period_start);
+	dp_catalog_set_int64(&values, BUDGET_PERIOD, row->period);
+	dp_catalog_set_sums(&values, BUDGET_SPENT, &row->spent);
+	dp_catalog_update_row(&dp_catalog_budgets, row->tuple, &values);
 }
 
 /* dp_catalog_write_budget: sums after a charge; the row is locked. */
@@ -330,12 +351,11 @@ dp_catalog_write_budget(const dp_budget_row *row)
 {
 	dp_values	values;
 
-	dp_row_start(DP_TABLE_BUDGET, &values);
+	dp_catalog_start_row(&dp_catalog_budgets, &values);
 	set_identity(&values, row);
-	dp_set(&values, BUDGET_PERIOD_START,
-		   TimestampTzGetDatum(row->period_start));
-	dp_set(&values, BUDGET_PERIOD, Int64GetDatum(row->period));
-	dp_set_sums(&values, BUDGET_SPENT, &row->spent);
-	dp_set_sums(&values, BUDGET_TOTAL, &row->total);
-	dp_row_update(DP_TABLE_BUDGET, row->tuple, &values);
+	dp_catalog_set_time(&values, BUDGET_PERIOD_START, row->period_start);
+	dp_catalog_set_int64(&values, BUDGET_PERIOD, row->period);
+	dp_catalog_set_sums(&values, BUDGET_SPENT, &row->spent);
+	dp_catalog_set_sums(&values, BUDGET_TOTAL, &row->total);
+	dp_catalog_update_row(&dp_catalog_budgets, row->tuple, &values);
 }

@@ -8,7 +8,24 @@
 #include "utils/acl.h"
 #include "utils/builtins.h"
 
-#include "dp_rows.h"
+#include "table_access.h"
+
+/* Columns in the order of sql/20_ledger.sql. */
+enum
+{
+	DATASET_NAME = 1,
+	DATASET_OWNER_OID,
+	DATASET_OWNER_NAME,
+	DATASET_CLUSTER,
+	DATASET_NEIGHBOURS,
+	DATASET_CAP,				/* first of DP_LIMIT_COLUMNS */
+	DATASET_SPENT = DATASET_CAP + DP_LIMIT_COLUMNS, /* of DP_SUM_COLUMNS */
+	DATASET_FLOOR = DATASET_SPENT + DP_SUM_COLUMNS,
+	DATASET_CEILING,
+	DATASET_END
+};
+
+const dp_table dp_catalog_datasets = {"dataset", DATASET_END - 1};
 
 /*
  * Who owns the dataset now.  In the cluster that wrote the row the OID
@@ -18,20 +35,20 @@
 static void
 resolve_owner(const dp_values *row, dp_dataset_row *out)
 {
-	Oid			stored = DatumGetObjectId(dp_get(row, DATASET_OWNER_OID));
-	Name		stored_name = DatumGetName(dp_get(row, DATASET_OWNER_NAME));
+	Oid			stored = dp_catalog_get_oid(row, DATASET_OWNER_OID);
+	NameData	stored_name = dp_catalog_get_name(row, DATASET_OWNER_NAME);
 	NameData	name;
 
-	if (DatumGetInt64(dp_get(row, DATASET_CLUSTER)) != dp_bridge_cluster_id())
+	if (dp_catalog_get_int64(row, DATASET_CLUSTER) != dp_bridge_cluster_id())
 	{
-		out->owner = get_role_oid(NameStr(*stored_name), true);
+		out->owner = get_role_oid(NameStr(stored_name), true);
 		out->stale = OidIsValid(out->owner);
 		return;
 	}
 	dp_catalog_name_role(stored, &name);
 	out->owner = NameStr(name)[0] ? stored : InvalidOid;
 	out->stale = OidIsValid(out->owner) &&
-		strcmp(NameStr(name), NameStr(*stored_name)) != 0;
+		strcmp(NameStr(name), NameStr(stored_name)) != 0;
 }
 
 /*
@@ -49,27 +66,48 @@ dp_catalog_read_dataset(const char *name, dp_row_lock lock,
 
 	MemSet(out, 0, sizeof(*out));
 	namestrcpy(&key, name);
-	dp_row_key(&scan_key, DATASET_NAME, NAMEOID, NameGetDatum(&key));
-	found = dp_row_find(DP_TABLE_DATASET, NULL, &scan_key, 1, NULL,
-						lock, &out->tuple, &row);
+	dp_catalog_key(&scan_key, DATASET_NAME, NAMEOID, NameGetDatum(&key));
+	found = dp_catalog_find_row(&dp_catalog_datasets, NULL, &scan_key, 1,
+								NULL, lock, &out->tuple, &row);
 	if (found != DP_FOUND)
 		return found;
-	out->name = *DatumGetName(dp_get(&row, DATASET_NAME));
+	out->name = dp_catalog_get_name(&row, DATASET_NAME);
 	resolve_owner(&row, out);
-	out->replace_one = strcmp(TextDatumGetCString(dp_get(&row,
-														 DATASET_NEIGHBOURS)),
-							  "replace_one") == 0;
-	out->capped = !row.null[DATASET_CAP - 1];
+	out->replace_one = dp_catalog_get_neighbours(&row, DATASET_NEIGHBOURS);
+	out->capped = !dp_catalog_is_null(&row, DATASET_CAP);
 	if (out->capped)
-		dp_get_limit(&row, DATASET_CAP, &out->cap);
-	dp_get_sums(&row, DATASET_SPENT, &out->spent);
-	out->floored = !row.null[DATASET_FLOOR - 1];
+		dp_catalog_get_limit(&row, DATASET_CAP, &out->cap);
+	dp_catalog_get_sums(&row, DATASET_SPENT, &out->spent);
+	out->floored = !dp_catalog_is_null(&row, DATASET_FLOOR);
 	if (out->floored)
-		out->floor = dp_get_fixed(&row, DATASET_FLOOR);
-	out->ceiled = !row.null[DATASET_CEILING - 1];
+		out->floor = dp_catalog_get_fixed(&row, DATASET_FLOOR);
+	out->ceiled = !dp_catalog_is_null(&row, DATASET_CEILING);
 	if (out->ceiled)
-		out->ceiling = dp_get_fixed(&row, DATASET_CEILING);
+		out->ceiling = dp_catalog_get_fixed(&row, DATASET_CEILING);
 	return DP_FOUND;
+}
+
+static int
+compare_names(const void *a, const void *b)
+{
+	return strncmp(NameStr(*(const NameData *) a),
+				   NameStr(*(const NameData *) b), NAMEDATALEN);
+}
+
+/* dp_catalog_list_datasets: all names in order, palloc'd. */
+int
+dp_catalog_list_datasets(NameData **names)
+{
+	List	   *rows;
+	ListCell   *lc;
+	int			n = 0;
+
+	rows = dp_catalog_list_rows(&dp_catalog_datasets, NULL, NULL, 0, NULL);
+	*names = palloc(sizeof(NameData) * (list_length(rows) + 1));
+	foreach(lc, rows)
+		(*names)[n++] = dp_catalog_get_name(lfirst(lc), DATASET_NAME);
+	qsort(*names, n, sizeof(NameData), compare_names);
+	return n;
 }
 
 /*
@@ -108,9 +146,9 @@ set_owner(dp_values *values, const dp_dataset_row *row, NameData *name)
 	if (!row->stale)
 		return;
 	dp_catalog_name_role(row->owner, name);
-	dp_set(values, DATASET_OWNER_OID, ObjectIdGetDatum(row->owner));
-	dp_set(values, DATASET_OWNER_NAME, NameGetDatum(name));
-	dp_set(values, DATASET_CLUSTER, Int64GetDatum(dp_bridge_cluster_id()));
+	dp_catalog_set_oid(values, DATASET_OWNER_OID, row->owner);
+	dp_catalog_set_name(values, DATASET_OWNER_NAME, name);
+	dp_catalog_set_int64(values, DATASET_CLUSTER, dp_bridge_cluster_id());
 }
 
 /* dp_catalog_adopt_dataset: write down the owner; the row is locked. */
@@ -122,9 +160,9 @@ dp_catalog_adopt_dataset(const dp_dataset_row *row)
 
 	if (!row->stale)
 		return;
-	dp_row_start(DP_TABLE_DATASET, &values);
+	dp_catalog_start_row(&dp_catalog_datasets, &values);
 	set_owner(&values, row, &name);
-	dp_row_update(DP_TABLE_DATASET, row->tuple, &values);
+	dp_catalog_update_row(&dp_catalog_datasets, row->tuple, &values);
 }
 
 /* dp_catalog_write_dataset: the sums, after a charge; the row is locked. */
@@ -134,10 +172,10 @@ dp_catalog_write_dataset(const dp_dataset_row *row)
 	dp_values	values;
 	NameData	name;
 
-	dp_row_start(DP_TABLE_DATASET, &values);
+	dp_catalog_start_row(&dp_catalog_datasets, &values);
 	set_owner(&values, row, &name);
-	dp_set_sums(&values, DATASET_SPENT, &row->spent);
-	dp_row_update(DP_TABLE_DATASET, row->tuple, &values);
+	dp_catalog_set_sums(&values, DATASET_SPENT, &row->spent);
+	dp_catalog_update_row(&dp_catalog_datasets, row->tuple, &values);
 }
 
 /* dp_catalog_write_cap: cap, floor and ceiling; the row is locked. */
@@ -148,21 +186,21 @@ dp_catalog_write_cap(const dp_dataset_row *row)
 
 	int			i;
 
-	dp_row_start(DP_TABLE_DATASET, &values);
+	dp_catalog_start_row(&dp_catalog_datasets, &values);
 	if (row->capped)
-		dp_set_limit(&values, DATASET_CAP, &row->cap);
+		dp_catalog_set_limit(&values, DATASET_CAP, &row->cap);
 	else
 		for (i = 0; i < DP_LIMIT_COLUMNS; i++)
-			dp_set_null(&values, DATASET_CAP + i);
+			dp_catalog_set_null(&values, DATASET_CAP + i);
 	if (row->floored)
-		dp_set_fixed(&values, DATASET_FLOOR, row->floor);
+		dp_catalog_set_fixed(&values, DATASET_FLOOR, row->floor);
 	else
-		dp_set_null(&values, DATASET_FLOOR);
+		dp_catalog_set_null(&values, DATASET_FLOOR);
 	if (row->ceiled)
-		dp_set_fixed(&values, DATASET_CEILING, row->ceiling);
+		dp_catalog_set_fixed(&values, DATASET_CEILING, row->ceiling);
 	else
-		dp_set_null(&values, DATASET_CEILING);
-	dp_row_update(DP_TABLE_DATASET, row->tuple, &values);
+		dp_catalog_set_null(&values, DATASET_CEILING);
+	dp_catalog_update_row(&dp_catalog_datasets, row->tuple, &values);
 }
 
 /* dp_catalog_write_neighbours: the relation; the row is locked. */
@@ -171,9 +209,7 @@ dp_catalog_write_neighbours(const dp_dataset_row *row)
 {
 	dp_values	values;
 
-	dp_row_start(DP_TABLE_DATASET, &values);
-	dp_set(&values, DATASET_NEIGHBOURS,
-		   CStringGetTextDatum(row->replace_one ? "replace_one" :
-							   "add_remove"));
-	dp_row_update(DP_TABLE_DATASET, row->tuple, &values);
+	dp_catalog_start_row(&dp_catalog_datasets, &values);
+	dp_catalog_set_neighbours(&values, DATASET_NEIGHBOURS, row->replace_one);
+	dp_catalog_update_row(&dp_catalog_datasets, row->tuple, &values);
 }

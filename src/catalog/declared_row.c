@@ -13,7 +13,7 @@
 #include "utils/rel.h"
 
 #include "declared_row.h"
-#include "dp_rows.h"
+#include "table_access.h"
 
 static const dp_table tables[] = {
 	{"relation", RELATION_END - 1},
@@ -103,24 +103,24 @@ fetch(const dp_values *row, bool is_unit, dp_declared_row *out)
 
 	MemSet(out, 0, sizeof(*out));
 	out->is_unit = is_unit;
-	if (!dp_is_null(row, RELATION_RELID))
-		out->relid = DatumGetObjectId(dp_get(row, RELATION_RELID));
-	if (!dp_is_null(row, RELATION_ORIGIN))
-		out->origin = DatumGetObjectId(dp_get(row, RELATION_ORIGIN));
-	out->named = !dp_is_null(row, name);
+	if (!dp_catalog_is_null(row, RELATION_RELID))
+		out->relid = dp_catalog_get_oid(row, RELATION_RELID);
+	if (!dp_catalog_is_null(row, RELATION_ORIGIN))
+		out->origin = dp_catalog_get_oid(row, RELATION_ORIGIN);
+	out->named = !dp_catalog_is_null(row, name);
 	if (out->named)
-		out->name = *DatumGetName(dp_get(row, name));
-	if (!dp_is_null(row, attnum))
-		out->attnum = DatumGetInt16(dp_get(row, attnum));
-	if (is_unit && !dp_is_null(row, RELATION_PUBLISHED))
-		out->published = DatumGetObjectId(dp_get(row, RELATION_PUBLISHED));
+		out->name = dp_catalog_get_name(row, name);
+	if (!dp_catalog_is_null(row, attnum))
+		out->attnum = dp_catalog_get_int16(row, attnum);
+	if (is_unit && !dp_catalog_is_null(row, RELATION_PUBLISHED))
+		out->published = dp_catalog_get_oid(row, RELATION_PUBLISHED);
 }
 
 static bool
 any_of_table(const dp_table *table, dp_declared_test test,
 			 const void *context)
 {
-	Relation	rel = dp_table_try(table);
+	Relation	rel = dp_catalog_try_table(table);
 	dp_declared_row declared;
 	dp_scan		scan;
 	dp_values	row;
@@ -129,14 +129,14 @@ any_of_table(const dp_table *table, dp_declared_test test,
 
 	if (rel == NULL)
 		return false;
-	dp_scan_start(&scan, rel, NULL, NULL, NULL, 0);
-	while (!found && HeapTupleIsValid(tuple = dp_scan_next(&scan)))
+	dp_catalog_start_scan(&scan, rel, NULL, NULL, NULL, 0);
+	while (!found && HeapTupleIsValid(tuple = dp_catalog_next(&scan)))
 	{
-		dp_row_read(table, rel, tuple, &row);
+		dp_catalog_read_row(table, rel, tuple, &row);
 		fetch(&row, table == &tables[0], &declared);
 		found = test(&declared, context);
 	}
-	dp_scan_end(&scan);
+	dp_catalog_end_scan(&scan);
 	table_close(rel, AccessShareLock);
 	return found;
 }
@@ -174,7 +174,7 @@ dp_catalog_read_declared(Relation rel, HeapTuple tuple, dp_declared_row *out)
 	bool		is_unit = is_of_units(rel);
 	dp_values	row;
 
-	dp_row_read(is_unit ? &tables[0] : &tables[1], rel, tuple, &row);
+	dp_catalog_read_row(is_unit ? &tables[0] : &tables[1], rel, tuple, &row);
 	fetch(&row, is_unit, out);
 }
 

@@ -4,17 +4,61 @@
  */
 #include "postgres.h"
 
+#include "access/table.h"
 #include "commands/sequence.h"
 #include "utils/builtins.h"
 
-#include "dp_rows.h"
+#include "table_access.h"
 
-/* dp_catalog_next_id: of the next line; a line that is not written leaves a
- * gap. */
-int64
-dp_catalog_next_id(void)
+/* Columns in the order of sql/20_ledger.sql. */
+enum
 {
-	return nextval_internal(dp_table_sequence("ledger_id_seq"), false);
+	LEDGER_ID = 1,
+	LEDGER_AT,
+	LEDGER_ROLE,
+	LEDGER_ROLE_OID,
+	LEDGER_CLUSTER,
+	LEDGER_LOGIN,
+	LEDGER_PAYER,
+	LEDGER_DATASET,
+	LEDGER_MECHANISM,
+	LEDGER_EPSILON,
+	LEDGER_DELTA,
+	LEDGER_RHO,
+	LEDGER_RELEASES,
+	LEDGER_FINGERPRINT,
+	LEDGER_PRICE,				/* first of three: epsilon, delta, rho */
+	LEDGER_BATCH = LEDGER_PRICE + 3,
+	LEDGER_PARTITION,
+	LEDGER_PART,
+	LEDGER_END
+};
+
+static const dp_table ledger = {"ledger", LEDGER_END - 1};
+
+/*
+ * dp_catalog_lock_ledger
+ *	  Lock the three tables until the end of the transaction and make sure
+ *	  that they are the extension's.
+ *
+ * Errors: 55000 when the extension is not installed here, 55P03.
+ */
+void
+dp_catalog_lock_ledger(LOCKMODE mode)
+{
+	table_close(dp_catalog_open_table(&dp_catalog_datasets, mode), NoLock);
+	table_close(dp_catalog_open_table(&dp_catalog_budgets, mode), NoLock);
+	table_close(dp_catalog_open_table(&ledger, mode), NoLock);
+}
+
+/*
+ * dp_catalog_next_line
+ *	  The id of the next line; one that is not written leaves a gap.
+ */
+int64
+dp_catalog_next_line(void)
+{
+	return nextval_internal(dp_catalog_sequence("ledger_id_seq"), false);
 }
 
 /* What the release costs by itself, when that is not what was charged. */
@@ -24,17 +68,17 @@ set_price(dp_values *row, const dp_charge *price, const dp_charge *charged)
 	if (price->epsilon == charged->epsilon &&
 		price->delta == charged->delta && price->rho == charged->rho)
 		return;
-	dp_set_fixed(row, LEDGER_PRICE, price->epsilon);
-	dp_set_fixed(row, LEDGER_PRICE + 1, price->delta);
-	dp_set_fixed(row, LEDGER_PRICE + 2, price->rho);
+	dp_catalog_set_fixed(row, LEDGER_PRICE, price->epsilon);
+	dp_catalog_set_fixed(row, LEDGER_PRICE + 1, price->delta);
+	dp_catalog_set_fixed(row, LEDGER_PRICE + 2, price->rho);
 }
 
 /*
- * dp_catalog_append
+ * dp_catalog_append_lines
  *	  Append lines, whose ids are theirs already.
  */
 void
-dp_catalog_append(const dp_ledger_line *lines, int n)
+dp_catalog_append_lines(const dp_ledger_line *lines, int n)
 {
 	TimestampTz now = GetCurrentTimestamp();
 	dp_values  *rows = palloc(sizeof(dp_values) * n);
@@ -45,30 +89,30 @@ dp_catalog_append(const dp_ledger_line *lines, int n)
 		const dp_ledger_line *line = &lines[i];
 		dp_values  *row = &rows[i];
 
-		dp_row_start(DP_TABLE_LEDGER, row);
-		dp_set(row, LEDGER_ID, Int64GetDatum(line->id));
-		dp_set(row, LEDGER_AT, TimestampTzGetDatum(now));
-		dp_set(row, LEDGER_ROLE, NameGetDatum(&line->role));
-		dp_set(row, LEDGER_ROLE_OID, ObjectIdGetDatum(line->role_oid));
-		dp_set(row, LEDGER_CLUSTER, Int64GetDatum(dp_bridge_cluster_id()));
-		dp_set(row, LEDGER_LOGIN, NameGetDatum(&line->login));
+		dp_catalog_start_row(&ledger, row);
+		dp_catalog_set_int64(row, LEDGER_ID, line->id);
+		dp_catalog_set_time(row, LEDGER_AT, now);
+		dp_catalog_set_name(row, LEDGER_ROLE, &line->role);
+		dp_catalog_set_oid(row, LEDGER_ROLE_OID, line->role_oid);
+		dp_catalog_set_int64(row, LEDGER_CLUSTER, dp_bridge_cluster_id());
+		dp_catalog_set_name(row, LEDGER_LOGIN, &line->login);
 		if (!line->exempt)
-			dp_set(row, LEDGER_PAYER, NameGetDatum(&line->payer));
-		dp_set(row, LEDGER_DATASET, NameGetDatum(&line->dataset));
-		dp_set(row, LEDGER_MECHANISM, CStringGetTextDatum(line->mechanism));
-		dp_set_fixed(row, LEDGER_EPSILON, line->charged.epsilon);
-		dp_set_fixed(row, LEDGER_DELTA, line->charged.delta);
-		dp_set_fixed(row, LEDGER_RHO, line->charged.rho);
-		dp_set(row, LEDGER_RELEASES, Int32GetDatum(line->releases));
-		dp_set(row, LEDGER_FINGERPRINT, Int64GetDatum(line->fingerprint));
+			dp_catalog_set_name(row, LEDGER_PAYER, &line->payer);
+		dp_catalog_set_name(row, LEDGER_DATASET, &line->dataset);
+		dp_catalog_set_text(row, LEDGER_MECHANISM, line->mechanism);
+		dp_catalog_set_fixed(row, LEDGER_EPSILON, line->charged.epsilon);
+		dp_catalog_set_fixed(row, LEDGER_DELTA, line->charged.delta);
+		dp_catalog_set_fixed(row, LEDGER_RHO, line->charged.rho);
+		dp_catalog_set_int32(row, LEDGER_RELEASES, line->releases);
+		dp_catalog_set_int64(row, LEDGER_FINGERPRINT, line->fingerprint);
 		set_price(row, &line->price, &line->charged);
 		if (line->batch != 0)
-			dp_set(row, LEDGER_BATCH, Int64GetDatum(line->batch));
+			dp_catalog_set_int64(row, LEDGER_BATCH, line->batch);
 		if (line->partition != 0)
 		{
-			dp_set(row, LEDGER_PARTITION, Int64GetDatum(line->partition));
-			dp_set(row, LEDGER_PART, NameGetDatum(&line->part));
+			dp_catalog_set_int64(row, LEDGER_PARTITION, line->partition);
+			dp_catalog_set_name(row, LEDGER_PART, &line->part);
 		}
 	}
-	dp_row_append(DP_TABLE_LEDGER, rows, n);
+	dp_catalog_append_rows(&ledger, rows, n);
 }

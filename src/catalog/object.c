@@ -9,6 +9,7 @@
 #include "access/transam.h"
 #include "access/xact.h"
 #include "parser/parse_func.h"
+#include "utils/builtins.h"
 #include "utils/snapmgr.h"
 #include "utils/syscache.h"
 
@@ -35,6 +36,32 @@ dp_catalog_function(const char *name, int nargs, const Oid *types)
 	return LookupFuncName(list_make2(makeString("dp_pg"),
 									 makeString(pstrdup(name))),
 						  nargs, types, false);
+}
+
+/* dp_catalog_owner: of a relation, InvalidOid when it is gone. */
+Oid
+dp_catalog_owner(Oid relid)
+{
+	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
+	Oid			owner = InvalidOid;
+
+	if (HeapTupleIsValid(tuple))
+	{
+		owner = ((Form_pg_class) GETSTRUCT(tuple))->relowner;
+		ReleaseSysCache(tuple);
+	}
+	return owner;
+}
+
+/* dp_catalog_name_role: the role's name; empty when it is gone. */
+void
+dp_catalog_name_role(Oid role, NameData *out)
+{
+	char	   *name = OidIsValid(role) ? GetUserNameFromId(role, true) : NULL;
+
+	MemSet(out, 0, sizeof(NameData));
+	if (name)
+		namestrcpy(out, name);
 }
 
 /*

@@ -11,13 +11,27 @@
 #include "catalog/pg_type.h"
 #include "commands/sequence.h"
 
-#include "dp_rows.h"
+#include "table_access.h"
 
-/* dp_catalog_new_partition: see dp_rows.h. */
+/* Columns in the order of sql/20_ledger.sql. */
+enum
+{
+	PART_DATASET = 1,
+	PART_PAYER_OID,
+	PART_PARTITION,
+	PART_KEY,
+	PART_PERIOD,
+	PART_SPENT,					/* first of DP_SUM_COLUMNS */
+	PART_END = PART_SPENT + DP_SUM_COLUMNS
+};
+
+static const dp_table parts = {"part", PART_END - 1};
+
+/* dp_catalog_new_partition: see dp_catalog.h. */
 int64
 dp_catalog_new_partition(void)
 {
-	return nextval_internal(dp_table_sequence("partition_seq"), false);
+	return nextval_internal(dp_catalog_sequence("partition_seq"), false);
 }
 
 /* dp_catalog_last_partition: the last number that was given; 0: none yet. */
@@ -47,19 +61,20 @@ dp_catalog_read_part(dp_part_row *row, dp_row_lock lock)
 	dp_values	values;
 	dp_found	found;
 
-	dp_row_key(&keys[0], PART_DATASET, NAMEOID, NameGetDatum(&row->dataset));
-	dp_row_key(&keys[1], PART_PAYER_OID, OIDOID,
-			   ObjectIdGetDatum(row->payer));
-	dp_row_key(&keys[2], PART_PARTITION, INT8OID,
-			   Int64GetDatum(row->partition));
-	dp_row_key(&keys[3], PART_KEY, NAMEOID, NameGetDatum(&row->key));
+	dp_catalog_key(&keys[0], PART_DATASET, NAMEOID,
+				   NameGetDatum(&row->dataset));
+	dp_catalog_key(&keys[1], PART_PAYER_OID, OIDOID,
+				   ObjectIdGetDatum(row->payer));
+	dp_catalog_key(&keys[2], PART_PARTITION, INT8OID,
+				   Int64GetDatum(row->partition));
+	dp_catalog_key(&keys[3], PART_KEY, NAMEOID, NameGetDatum(&row->key));
 	MemSet(&row->spent, 0, sizeof(row->spent));
 	row->tuple = NULL;
-	found = dp_row_find(DP_TABLE_PART, NULL, keys, 4, NULL, lock,
-						&row->tuple, &values);
+	found = dp_catalog_find_row(&parts, NULL, keys, 4, NULL, lock,
+								&row->tuple, &values);
 	if (found == DP_FOUND &&
-		DatumGetInt64(dp_get(&values, PART_PERIOD)) == row->period)
-		dp_get_sums(&values, PART_SPENT, &row->spent);
+		dp_catalog_get_int64(&values, PART_PERIOD) == row->period)
+		dp_catalog_get_sums(&values, PART_SPENT, &row->spent);
 	return found;
 }
 
@@ -69,17 +84,17 @@ dp_catalog_write_part(const dp_part_row *row)
 {
 	dp_values	values;
 
-	dp_row_start(DP_TABLE_PART, &values);
-	dp_set(&values, PART_PERIOD, Int64GetDatum(row->period));
-	dp_set_sums(&values, PART_SPENT, &row->spent);
+	dp_catalog_start_row(&parts, &values);
+	dp_catalog_set_int64(&values, PART_PERIOD, row->period);
+	dp_catalog_set_sums(&values, PART_SPENT, &row->spent);
 	if (row->tuple != NULL)
 	{
-		dp_row_update(DP_TABLE_PART, row->tuple, &values);
+		dp_catalog_update_row(&parts, row->tuple, &values);
 		return;
 	}
-	dp_set(&values, PART_DATASET, NameGetDatum(&row->dataset));
-	dp_set(&values, PART_PAYER_OID, ObjectIdGetDatum(row->payer));
-	dp_set(&values, PART_PARTITION, Int64GetDatum(row->partition));
-	dp_set(&values, PART_KEY, NameGetDatum(&row->key));
-	dp_row_append(DP_TABLE_PART, &values, 1);
+	dp_catalog_set_name(&values, PART_DATASET, &row->dataset);
+	dp_catalog_set_oid(&values, PART_PAYER_OID, row->payer);
+	dp_catalog_set_int64(&values, PART_PARTITION, row->partition);
+	dp_catalog_set_name(&values, PART_KEY, &row->key);
+	dp_catalog_append_rows(&parts, &values, 1);
 }

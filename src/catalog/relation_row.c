@@ -16,25 +16,25 @@
 #include "utils/lsyscache.h"
 
 #include "declared_row.h"
-#include "dp_rows.h"
+#include "table_access.h"
 
 static const dp_table relations = {"relation", RELATION_END - 1};
 
 static void
 fetch(const dp_values *row, dp_relation_row *out)
 {
-	out->relid = DatumGetObjectId(dp_get(row, RELATION_RELID));
-	out->origin = DatumGetObjectId(dp_get(row, RELATION_ORIGIN));
-	out->dataset = *DatumGetName(dp_get(row, RELATION_DATASET));
-	out->has_unit = !dp_is_null(row, RELATION_UNIT);
+	out->relid = dp_catalog_get_oid(row, RELATION_RELID);
+	out->origin = dp_catalog_get_oid(row, RELATION_ORIGIN);
+	out->dataset = dp_catalog_get_name(row, RELATION_DATASET);
+	out->has_unit = !dp_catalog_is_null(row, RELATION_UNIT);
 	if (out->has_unit)
-		out->unit = *DatumGetName(dp_get(row, RELATION_UNIT));
-	if (!dp_is_null(row, RELATION_UNIT_ATTNUM))
-		out->unit_attnum = DatumGetInt16(dp_get(row, RELATION_UNIT_ATTNUM));
-	if (!dp_is_null(row, RELATION_PUBLISHED))
-		out->published = DatumGetObjectId(dp_get(row, RELATION_PUBLISHED));
-	if (!dp_is_null(row, RELATION_ROWS))
-		out->rows = DatumGetInt64(dp_get(row, RELATION_ROWS));
+		out->unit = dp_catalog_get_name(row, RELATION_UNIT);
+	if (!dp_catalog_is_null(row, RELATION_UNIT_ATTNUM))
+		out->unit_attnum = dp_catalog_get_int16(row, RELATION_UNIT_ATTNUM);
+	if (!dp_catalog_is_null(row, RELATION_PUBLISHED))
+		out->published = dp_catalog_get_oid(row, RELATION_PUBLISHED);
+	if (!dp_catalog_is_null(row, RELATION_ROWS))
+		out->rows = dp_catalog_get_int64(row, RELATION_ROWS);
 }
 
 /*
@@ -45,7 +45,7 @@ fetch(const dp_values *row, dp_relation_row *out)
 Relation
 dp_catalog_open_relations(void)
 {
-	return dp_table_try(&relations);
+	return dp_catalog_try_table(&relations);
 }
 
 /* Find the row of a relation; `out` may be NULL. */
@@ -57,15 +57,15 @@ find(Relation rel, Oid relid, dp_relation_row *out)
 	dp_values	row;
 	HeapTuple	tuple;
 
-	dp_row_key(&key, RELATION_RELID, OIDOID, ObjectIdGetDatum(relid));
-	dp_scan_start(&scan, rel, NULL, NULL, &key, 1);
-	tuple = dp_scan_next(&scan);
+	dp_catalog_key(&key, RELATION_RELID, OIDOID, ObjectIdGetDatum(relid));
+	dp_catalog_start_scan(&scan, rel, NULL, NULL, &key, 1);
+	tuple = dp_catalog_next(&scan);
 	if (HeapTupleIsValid(tuple) && out)
 	{
-		dp_row_read(&relations, rel, tuple, &row);
+		dp_catalog_read_row(&relations, rel, tuple, &row);
 		fetch(&row, out);
 	}
-	dp_scan_end(&scan);
+	dp_catalog_end_scan(&scan);
 	return HeapTupleIsValid(tuple);
 }
 
@@ -80,7 +80,7 @@ dp_catalog_has_relation(Relation rel, Oid relid)
 bool
 dp_catalog_find_relation(Oid relid, dp_relation_row *out)
 {
-	Relation	rel = dp_table_try(&relations);
+	Relation	rel = dp_catalog_try_table(&relations);
 	bool		found;
 
 	if (rel == NULL)
@@ -95,7 +95,7 @@ dp_catalog_find_relation(Oid relid, dp_relation_row *out)
 List *
 dp_catalog_list_relations(void)
 {
-	Relation	rel = dp_table_try(&relations);
+	Relation	rel = dp_catalog_try_table(&relations);
 	dp_scan		scan;
 	dp_values	row;
 	HeapTuple	tuple;
@@ -103,14 +103,13 @@ dp_catalog_list_relations(void)
 
 	if (rel == NULL)
 		return NIL;
-	dp_scan_start(&scan, rel, NULL, NULL, NULL, 0);
-	while (HeapTupleIsValid(tuple = dp_scan_next(&scan)))
+	dp_catalog_start_scan(&scan, rel, NULL, NULL, NULL, 0);
+	while (HeapTupleIsValid(tuple = dp_catalog_next(&scan)))
 	{
-		dp_row_read(&relations, rel, tuple, &row);
-		result = lappend_oid(result, DatumGetObjectId(dp_get(&row,
-															 RELATION_RELID)));
+		dp_catalog_read_row(&relations, rel, tuple, &row);
+		result = lappend_oid(result, dp_catalog_get_oid(&row, RELATION_RELID));
 	}
-	dp_scan_end(&scan);
+	dp_catalog_end_scan(&scan);
 	table_close(rel, AccessShareLock);
 	return result;
 }

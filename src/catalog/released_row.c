@@ -10,7 +10,7 @@
 #include "utils/builtins.h"
 #include "utils/fmgrprotos.h"
 
-#include "dp_rows.h"
+#include "table_access.h"
 
 /* Columns in the order of sql/84_smalldb.sql. */
 enum
@@ -45,15 +45,15 @@ dp_catalog_insert_release(const dp_release_row *new, const char *what)
 {
 	dp_values	row;
 
-	dp_row_start(&releases, &row);
-	dp_set(&row, RELEASED_ID, Int64GetDatum(new->id));
-	dp_set(&row, RELEASED_ROLE, NameGetDatum(&new->role_name));
-	dp_set(&row, RELEASED_ROLE_OID, ObjectIdGetDatum(new->role));
-	dp_set(&row, RELEASED_CLUSTER, Int64GetDatum(dp_bridge_cluster_id()));
-	dp_set(&row, RELEASED_DATASET, NameGetDatum(&new->dataset));
-	dp_set(&row, RELEASED_AT, TimestampTzGetDatum(new->at));
-	dp_set(&row, RELEASED_WHAT, json_of(what));
-	dp_row_append(&releases, &row, 1);
+	dp_catalog_start_row(&releases, &row);
+	dp_catalog_set_int64(&row, RELEASED_ID, new->id);
+	dp_catalog_set_name(&row, RELEASED_ROLE, &new->role_name);
+	dp_catalog_set_oid(&row, RELEASED_ROLE_OID, new->role);
+	dp_catalog_set_int64(&row, RELEASED_CLUSTER, dp_bridge_cluster_id());
+	dp_catalog_set_name(&row, RELEASED_DATASET, &new->dataset);
+	dp_catalog_set_time(&row, RELEASED_AT, new->at);
+	dp_catalog_set(&row, RELEASED_WHAT, json_of(what));
+	dp_catalog_append_rows(&releases, &row, 1);
 }
 
 /* dp_catalog_read_release: a release, locked as told. */
@@ -65,17 +65,17 @@ dp_catalog_read_release(int64 id, dp_row_lock lock, dp_release_row *out)
 	dp_found	found;
 
 	MemSet(out, 0, sizeof(*out));
-	dp_row_key(&key, RELEASED_ID, INT8OID, Int64GetDatum(id));
-	found = dp_row_find(&releases, NULL, &key, 1, NULL, lock,
-						&out->tuple, &row);
+	dp_catalog_key(&key, RELEASED_ID, INT8OID, Int64GetDatum(id));
+	found = dp_catalog_find_row(&releases, NULL, &key, 1, NULL, lock,
+								&out->tuple, &row);
 	if (found != DP_FOUND)
 		return found;
 	out->id = id;
-	out->role_name = *DatumGetName(dp_get(&row, RELEASED_ROLE));
-	out->role = DatumGetObjectId(dp_get(&row, RELEASED_ROLE_OID));
-	out->dataset = *DatumGetName(dp_get(&row, RELEASED_DATASET));
-	out->at = DatumGetTimestampTz(dp_get(&row, RELEASED_AT));
-	out->complete = !row.null[RELEASED_RESULTS - 1];
+	out->role_name = dp_catalog_get_name(&row, RELEASED_ROLE);
+	out->role = dp_catalog_get_oid(&row, RELEASED_ROLE_OID);
+	out->dataset = dp_catalog_get_name(&row, RELEASED_DATASET);
+	out->at = dp_catalog_get_time(&row, RELEASED_AT);
+	out->complete = !dp_catalog_is_null(&row, RELEASED_RESULTS);
 	return DP_FOUND;
 }
 
@@ -90,9 +90,9 @@ dp_catalog_complete_release(const dp_release_row *row, double error,
 {
 	dp_values	values;
 
-	dp_row_start(&releases, &values);
+	dp_catalog_start_row(&releases, &values);
 	if (!isnan(error))
-		dp_set(&values, RELEASED_ERROR, Float8GetDatum(error));
-	dp_set(&values, RELEASED_RESULTS, json_of(results));
-	dp_row_update(&releases, row->tuple, &values);
+		dp_catalog_set_double(&values, RELEASED_ERROR, error);
+	dp_catalog_set(&values, RELEASED_RESULTS, json_of(results));
+	dp_catalog_update_row(&releases, row->tuple, &values);
 }

@@ -9,7 +9,7 @@
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
 
-#include "dp_rows.h"
+#include "table_access.h"
 
 /* Columns in the order of sql/25_session.sql. */
 enum
@@ -101,15 +101,15 @@ raise_corrupted(const char *what)
 void
 dp_catalog_lock_sessions(LOCKMODE mode)
 {
-	table_close(dp_table_open(&sessions, mode), NoLock);
-	table_close(dp_table_open(&secrets, mode), NoLock);
-	table_close(dp_table_open(&questions, mode), NoLock);
+	table_close(dp_catalog_open_table(&sessions, mode), NoLock);
+	table_close(dp_catalog_open_table(&secrets, mode), NoLock);
+	table_close(dp_catalog_open_table(&questions, mode), NoLock);
 }
 
 static dp_session_kind
 get_kind(const dp_values *row)
 {
-	char	   *name = TextDatumGetCString(dp_get(row, SESSION_KIND));
+	char	   *name = dp_catalog_get_text(row, SESSION_KIND);
 	int			i;
 
 	for (i = 0; i < lengthof(kind_name); i++)
@@ -124,8 +124,7 @@ get_method(const dp_values *row)
 {
 	dp_sparse_method method = DP_SPARSE_BEST;
 
-	if (!dp_acct_sparse_parse(TextDatumGetCString(dp_get(row,
-														 SESSION_METHOD)),
+	if (!dp_acct_sparse_parse(dp_catalog_get_text(row, SESSION_METHOD),
 							  &method))
 		raise_corrupted("method");
 	return method;
@@ -135,7 +134,8 @@ get_method(const dp_values *row)
 static void
 set_int128(dp_values *row, int column, dp_int128 x)
 {
-	dp_set(row, column, NumericGetDatum(dp_bridge_int128_to_numeric(x)));
+	dp_catalog_set(row, column,
+				   NumericGetDatum(dp_bridge_int128_to_numeric(x)));
 }
 
 /* What set_int128 has set. */
@@ -143,9 +143,9 @@ static dp_int128
 get_int128(const dp_values *row, int column)
 {
 	dp_int128	x = 0;
+	Datum		value = dp_catalog_get(row, column);
 
-	if (!dp_bridge_numeric_to_int128(DatumGetNumeric(dp_get(row, column)),
-									 &x))
+	if (!dp_bridge_numeric_to_int128(DatumGetNumeric(value), &x))
 		raise_corrupted("number");
 	return x;
 }
@@ -154,23 +154,24 @@ static void
 fetch_plan(const dp_values *row, dp_sparse_plan *plan)
 {
 	plan->method = get_method(row);
-	plan->two_sided = DatumGetBool(dp_get(row, SESSION_TWO_SIDED));
-	plan->numeric = DatumGetBool(dp_get(row, SESSION_NUMERIC));
-	plan->fresh = DatumGetBool(dp_get(row, SESSION_FRESH));
+	plan->two_sided = dp_catalog_get_bool(row, SESSION_TWO_SIDED);
+	plan->numeric = dp_catalog_get_bool(row, SESSION_NUMERIC);
+	plan->fresh = dp_catalog_get_bool(row, SESSION_FRESH);
 	plan->threshold_sensitivity =
 		get_int128(row, SESSION_THRESHOLD_SENSITIVITY);
-	plan->threshold_epsilon = dp_get_fixed(row, SESSION_THRESHOLD_EPSILON);
+	plan->threshold_epsilon =
+		dp_catalog_get_fixed(row, SESSION_THRESHOLD_EPSILON);
 	plan->query_sensitivity =
 		get_int128(row, SESSION_QUERY_SENSITIVITY);
-	plan->query_epsilon = dp_get_fixed(row, SESSION_QUERY_EPSILON);
+	plan->query_epsilon = dp_catalog_get_fixed(row, SESSION_QUERY_EPSILON);
 	plan->answer_sensitivity =
 		get_int128(row, SESSION_ANSWER_SENSITIVITY);
-	plan->answer_epsilon = dp_get_fixed(row, SESSION_ANSWER_EPSILON);
-	plan->offset = DatumGetInt64(dp_get(row, SESSION_OFFSET));
+	plan->answer_epsilon = dp_catalog_get_fixed(row, SESSION_ANSWER_EPSILON);
+	plan->offset = dp_catalog_get_int64(row, SESSION_OFFSET);
 	plan->alpha = get_int128(row, SESSION_ALPHA);
-	plan->charge.epsilon = dp_get_fixed(row, SESSION_EPSILON);
-	plan->charge.rho = dp_get_fixed(row, SESSION_RHO);
-	plan->charge.delta = dp_get_fixed(row, SESSION_DELTA);
+	plan->charge.epsilon = dp_catalog_get_fixed(row, SESSION_EPSILON);
+	plan->charge.rho = dp_catalog_get_fixed(row, SESSION_RHO);
+	plan->charge.delta = dp_catalog_get_fixed(row, SESSION_DELTA);
 }
 
 static void
@@ -179,34 +180,32 @@ fetch(const dp_values *row, dp_session_row *out)
 	dp_session *session = &out->session;
 	dp_session_terms *terms = &session->terms;
 
-	session->id = DatumGetInt64(dp_get(row, SESSION_ID));
-	session->asked = DatumGetInt64(dp_get(row, SESSION_ASKED));
-	session->above = DatumGetInt32(dp_get(row, SESSION_ABOVE));
-	session->bytes_left = DatumGetInt64(dp_get(row, SESSION_BYTES_LEFT));
+	session->id = dp_catalog_get_int64(row, SESSION_ID);
+	session->asked = dp_catalog_get_int64(row, SESSION_ASKED);
+	session->above = dp_catalog_get_int32(row, SESSION_ABOVE);
+	session->bytes_left = dp_catalog_get_int64(row, SESSION_BYTES_LEFT);
 	terms->kind = get_kind(row);
-	terms->relid = DatumGetObjectId(dp_get(row, SESSION_RELATION_OID));
-	terms->dataset = *DatumGetName(dp_get(row, SESSION_DATASET));
-	terms->replace_one =
-		strcmp(TextDatumGetCString(dp_get(row, SESSION_NEIGHBOURS)),
-			   "replace_one") == 0;
+	terms->relid = dp_catalog_get_oid(row, SESSION_RELATION_OID);
+	terms->dataset = dp_catalog_get_name(row, SESSION_DATASET);
+	terms->replace_one = dp_catalog_get_neighbours(row, SESSION_NEIGHBOURS);
 	terms->sensitivity = get_int128(row, SESSION_SENSITIVITY);
-	terms->threshold = DatumGetInt64(dp_get(row, SESSION_THRESHOLD));
-	terms->questions = DatumGetInt64(dp_get(row, SESSION_QUESTIONS));
-	terms->cutoff = DatumGetInt32(dp_get(row, SESSION_CUTOFF));
-	terms->beta = DatumGetFloat8(dp_get(row, SESSION_BETA));
+	terms->threshold = dp_catalog_get_int64(row, SESSION_THRESHOLD);
+	terms->questions = dp_catalog_get_int64(row, SESSION_QUESTIONS);
+	terms->cutoff = dp_catalog_get_int32(row, SESSION_CUTOFF);
+	terms->beta = dp_catalog_get_double(row, SESSION_BETA);
 	fetch_plan(row, &terms->plan);
-	out->role = DatumGetObjectId(dp_get(row, SESSION_ROLE_OID));
-	out->role_name = *DatumGetName(dp_get(row, SESSION_ROLE));
-	out->cluster = DatumGetInt64(dp_get(row, SESSION_CLUSTER));
-	out->database = DatumGetObjectId(dp_get(row, SESSION_DATABASE));
-	if (!row->null[SESSION_PAYER - 1])
+	out->role = dp_catalog_get_oid(row, SESSION_ROLE_OID);
+	out->role_name = dp_catalog_get_name(row, SESSION_ROLE);
+	out->cluster = dp_catalog_get_int64(row, SESSION_CLUSTER);
+	out->database = dp_catalog_get_oid(row, SESSION_DATABASE);
+	if (!dp_catalog_is_null(row, SESSION_PAYER))
 	{
-		out->payer_name = *DatumGetName(dp_get(row, SESSION_PAYER));
-		out->payer = DatumGetObjectId(dp_get(row, SESSION_PAYER_OID));
+		out->payer_name = dp_catalog_get_name(row, SESSION_PAYER);
+		out->payer = dp_catalog_get_oid(row, SESSION_PAYER_OID);
 	}
-	out->period = DatumGetInt64(dp_get(row, SESSION_PERIOD));
-	out->opened = DatumGetTimestampTz(dp_get(row, SESSION_OPENED));
-	out->closed = !row->null[SESSION_CLOSED - 1];
+	out->period = dp_catalog_get_int64(row, SESSION_PERIOD);
+	out->opened = dp_catalog_get_time(row, SESSION_OPENED);
+	out->closed = !dp_catalog_is_null(row, SESSION_CLOSED);
 }
 
 /* dp_catalog_read_session: a session, locked as told. */
@@ -218,9 +217,10 @@ dp_catalog_read_session(int64 id, dp_row_lock lock, dp_session_row *out)
 
 	MemSet(out, 0, sizeof(*out));
 	out->values = palloc(sizeof(dp_values));
-	dp_row_key(&key, SESSION_ID, INT8OID, Int64GetDatum(id));
-	found = dp_row_find(&sessions, NULL, &key, 1, NULL, lock,
-						&out->tuple, out->values);
+	dp_catalog_key(&key, SESSION_ID, INT8OID, Int64GetDatum(id));
+	found =
+		dp_catalog_find_row(&sessions, NULL, &key, 1, NULL, lock, &out->tuple,
+							out->values);
 	if (found == DP_FOUND)
 		fetch(out->values, out);
 	return found;
@@ -230,45 +230,46 @@ dp_catalog_read_session(int64 id, dp_row_lock lock, dp_session_row *out)
 char *
 dp_catalog_session_details(const dp_session_row *row)
 {
-	return TextDatumGetCString(dp_get(row->values, SESSION_DETAILS));
+	return dp_catalog_get_text(row->values, SESSION_DETAILS);
 }
 
 /* dp_catalog_session_relation: the relation's name when it was opened. */
 char *
 dp_catalog_session_relation(const dp_session_row *row)
 {
-	return TextDatumGetCString(dp_get(row->values, SESSION_RELATION));
+	return dp_catalog_get_text(row->values, SESSION_RELATION);
 }
 
 /* dp_catalog_session_reason: why it was closed; NULL: it was not. */
 char *
 dp_catalog_session_reason(const dp_session_row *row)
 {
-	if (row->values->null[SESSION_REASON - 1])
+	if (dp_catalog_is_null(row->values, SESSION_REASON))
 		return NULL;
-	return TextDatumGetCString(dp_get(row->values, SESSION_REASON));
+	return dp_catalog_get_text(row->values, SESSION_REASON);
 }
 
 static void
 set_plan(dp_values *row, const dp_sparse_plan *plan)
 {
-	dp_set(row, SESSION_METHOD,
-		   CStringGetTextDatum(dp_acct_sparse_name(plan->method)));
-	dp_set(row, SESSION_TWO_SIDED, BoolGetDatum(plan->two_sided));
-	dp_set(row, SESSION_NUMERIC, BoolGetDatum(plan->numeric));
-	dp_set(row, SESSION_FRESH, BoolGetDatum(plan->fresh));
+	dp_catalog_set_text(row, SESSION_METHOD,
+						dp_acct_sparse_name(plan->method));
+	dp_catalog_set_bool(row, SESSION_TWO_SIDED, plan->two_sided);
+	dp_catalog_set_bool(row, SESSION_NUMERIC, plan->numeric);
+	dp_catalog_set_bool(row, SESSION_FRESH, plan->fresh);
 	set_int128(row, SESSION_THRESHOLD_SENSITIVITY,
 			   plan->threshold_sensitivity);
-	dp_set_fixed(row, SESSION_THRESHOLD_EPSILON, plan->threshold_epsilon);
+	dp_catalog_set_fixed(row, SESSION_THRESHOLD_EPSILON,
+						 plan->threshold_epsilon);
 	set_int128(row, SESSION_QUERY_SENSITIVITY, plan->query_sensitivity);
-	dp_set_fixed(row, SESSION_QUERY_EPSILON, plan->query_epsilon);
+	dp_catalog_set_fixed(row, SESSION_QUERY_EPSILON, plan->query_epsilon);
 	set_int128(row, SESSION_ANSWER_SENSITIVITY, plan->answer_sensitivity);
-	dp_set_fixed(row, SESSION_ANSWER_EPSILON, plan->answer_epsilon);
-	dp_set(row, SESSION_OFFSET, Int64GetDatum(plan->offset));
+	dp_catalog_set_fixed(row, SESSION_ANSWER_EPSILON, plan->answer_epsilon);
+	dp_catalog_set_int64(row, SESSION_OFFSET, plan->offset);
 	set_int128(row, SESSION_ALPHA, plan->alpha);
-	dp_set_fixed(row, SESSION_EPSILON, plan->charge.epsilon);
-	dp_set_fixed(row, SESSION_RHO, plan->charge.rho);
-	dp_set_fixed(row, SESSION_DELTA, plan->charge.delta);
+	dp_catalog_set_fixed(row, SESSION_EPSILON, plan->charge.epsilon);
+	dp_catalog_set_fixed(row, SESSION_RHO, plan->charge.rho);
+	dp_catalog_set_fixed(row, SESSION_DELTA, plan->charge.delta);
 }
 
 /* dp_catalog_insert_session: all but `closed` and values are set. */
@@ -279,37 +280,35 @@ dp_catalog_insert_session(const dp_session_row *new)
 	const dp_session_terms *terms = &session->terms;
 	dp_values	row;
 
-	dp_row_start(&sessions, &row);
-	dp_set(&row, SESSION_ID, Int64GetDatum(session->id));
-	dp_set(&row, SESSION_KIND, CStringGetTextDatum(kind_name[terms->kind]));
-	dp_set(&row, SESSION_ROLE, NameGetDatum(&new->role_name));
-	dp_set(&row, SESSION_ROLE_OID, ObjectIdGetDatum(new->role));
-	dp_set(&row, SESSION_CLUSTER, Int64GetDatum(new->cluster));
-	dp_set(&row, SESSION_DATABASE, ObjectIdGetDatum(new->database));
-	dp_set(&row, SESSION_DATASET, NameGetDatum(&terms->dataset));
+	dp_catalog_start_row(&sessions, &row);
+	dp_catalog_set_int64(&row, SESSION_ID, session->id);
+	dp_catalog_set_text(&row, SESSION_KIND, kind_name[terms->kind]);
+	dp_catalog_set_name(&row, SESSION_ROLE, &new->role_name);
+	dp_catalog_set_oid(&row, SESSION_ROLE_OID, new->role);
+	dp_catalog_set_int64(&row, SESSION_CLUSTER, new->cluster);
+	dp_catalog_set_oid(&row, SESSION_DATABASE, new->database);
+	dp_catalog_set_name(&row, SESSION_DATASET, &terms->dataset);
 	if (OidIsValid(new->payer))
 	{
-		dp_set(&row, SESSION_PAYER, NameGetDatum(&new->payer_name));
-		dp_set(&row, SESSION_PAYER_OID, ObjectIdGetDatum(new->payer));
+		dp_catalog_set_name(&row, SESSION_PAYER, &new->payer_name);
+		dp_catalog_set_oid(&row, SESSION_PAYER_OID, new->payer);
 	}
-	dp_set(&row, SESSION_PERIOD, Int64GetDatum(new->period));
-	dp_set(&row, SESSION_RELATION_OID, ObjectIdGetDatum(terms->relid));
-	dp_set(&row, SESSION_RELATION, CStringGetTextDatum(new->relation));
-	dp_set(&row, SESSION_NEIGHBOURS,
-		   CStringGetTextDatum(terms->replace_one ? "replace_one" :
-							   "add_remove"));
+	dp_catalog_set_int64(&row, SESSION_PERIOD, new->period);
+	dp_catalog_set_oid(&row, SESSION_RELATION_OID, terms->relid);
+	dp_catalog_set_text(&row, SESSION_RELATION, new->relation);
+	dp_catalog_set_neighbours(&row, SESSION_NEIGHBOURS, terms->replace_one);
 	set_int128(&row, SESSION_SENSITIVITY, terms->sensitivity);
-	dp_set(&row, SESSION_THRESHOLD, Int64GetDatum(terms->threshold));
-	dp_set(&row, SESSION_QUESTIONS, Int64GetDatum(terms->questions));
-	dp_set(&row, SESSION_CUTOFF, Int32GetDatum(terms->cutoff));
-	dp_set(&row, SESSION_BETA, Float8GetDatum(terms->beta));
+	dp_catalog_set_int64(&row, SESSION_THRESHOLD, terms->threshold);
+	dp_catalog_set_int64(&row, SESSION_QUESTIONS, terms->questions);
+	dp_catalog_set_int32(&row, SESSION_CUTOFF, terms->cutoff);
+	dp_catalog_set_double(&row, SESSION_BETA, terms->beta);
 	set_plan(&row, &terms->plan);
-	dp_set(&row, SESSION_ASKED, Int64GetDatum(session->asked));
-	dp_set(&row, SESSION_ABOVE, Int32GetDatum(session->above));
-	dp_set(&row, SESSION_BYTES_LEFT, Int64GetDatum(session->bytes_left));
-	dp_set(&row, SESSION_OPENED, TimestampTzGetDatum(new->opened));
-	dp_set(&row, SESSION_DETAILS, CStringGetTextDatum(session->details));
-	dp_row_append(&sessions, &row, 1);
+	dp_catalog_set_int64(&row, SESSION_ASKED, session->asked);
+	dp_catalog_set_int32(&row, SESSION_ABOVE, session->above);
+	dp_catalog_set_int64(&row, SESSION_BYTES_LEFT, session->bytes_left);
+	dp_catalog_set_time(&row, SESSION_OPENED, new->opened);
+	dp_catalog_set_text(&row, SESSION_DETAILS, session->details);
+	dp_catalog_append_rows(&sessions, &row, 1);
 }
 
 /*
@@ -323,17 +322,16 @@ dp_catalog_write_session(const dp_session_row *row, TimestampTz closed,
 {
 	dp_values	values;
 
-	dp_row_start(&sessions, &values);
-	dp_set(&values, SESSION_ASKED, Int64GetDatum(row->session.asked));
-	dp_set(&values, SESSION_ABOVE, Int32GetDatum(row->session.above));
-	dp_set(&values, SESSION_BYTES_LEFT,
-		   Int64GetDatum(row->session.bytes_left));
+	dp_catalog_start_row(&sessions, &values);
+	dp_catalog_set_int64(&values, SESSION_ASKED, row->session.asked);
+	dp_catalog_set_int32(&values, SESSION_ABOVE, row->session.above);
+	dp_catalog_set_int64(&values, SESSION_BYTES_LEFT, row->session.bytes_left);
 	if (reason)
 	{
-		dp_set(&values, SESSION_CLOSED, TimestampTzGetDatum(closed));
-		dp_set(&values, SESSION_REASON, CStringGetTextDatum(reason));
+		dp_catalog_set_time(&values, SESSION_CLOSED, closed);
+		dp_catalog_set_text(&values, SESSION_REASON, reason);
 	}
-	dp_row_update(&sessions, row->tuple, &values);
+	dp_catalog_update_row(&sessions, row->tuple, &values);
 }
 
 /*
@@ -348,11 +346,11 @@ dp_catalog_read_secret(int64 id, dp_int128 *armed, HeapTuple *tuple)
 	dp_values	row;
 	bytea	   *bytes;
 
-	dp_row_key(&key, SECRET_SESSION, INT8OID, Int64GetDatum(id));
-	if (dp_row_find(&secrets, NULL, &key, 1, NULL, DP_ROW_READ, tuple,
-					&row) != DP_FOUND)
+	dp_catalog_key(&key, SECRET_SESSION, INT8OID, Int64GetDatum(id));
+	if (dp_catalog_find_row(&secrets, NULL, &key, 1, NULL, DP_ROW_READ, tuple,
+							&row) != DP_FOUND)
 		return false;
-	bytes = DatumGetByteaPP(dp_get(&row, SECRET_ARMED));
+	bytes = DatumGetByteaPP(dp_catalog_get(&row, SECRET_ARMED));
 	if (VARSIZE_ANY_EXHDR(bytes) != sizeof(dp_int128))
 		raise_corrupted("threshold");
 	memcpy(armed, VARDATA_ANY(bytes), sizeof(dp_int128));
@@ -371,22 +369,22 @@ dp_catalog_write_secret(int64 id, dp_int128 armed, HeapTuple tuple)
 	bytea	   *bytes = (bytea *) space;
 	dp_values	row;
 
-	dp_row_start(&secrets, &row);
-	dp_set(&row, SECRET_SESSION, Int64GetDatum(id));
+	dp_catalog_start_row(&secrets, &row);
+	dp_catalog_set_int64(&row, SECRET_SESSION, id);
 	SET_VARSIZE(bytes, sizeof(space));
 	memcpy(VARDATA(bytes), &armed, sizeof(armed));
-	dp_set(&row, SECRET_ARMED, PointerGetDatum(bytes));
+	dp_catalog_set(&row, SECRET_ARMED, PointerGetDatum(bytes));
 	if (tuple)
-		dp_row_update(&secrets, tuple, &row);
+		dp_catalog_update_row(&secrets, tuple, &row);
 	else
-		dp_row_append(&secrets, &row, 1);
+		dp_catalog_append_rows(&secrets, &row, 1);
 }
 
 /* dp_catalog_delete_secret: disarm a session; the row was read. */
 void
 dp_catalog_delete_secret(HeapTuple tuple)
 {
-	dp_row_delete(&secrets, tuple);
+	dp_catalog_delete_row(&secrets, tuple);
 }
 
 static Datum
@@ -407,22 +405,22 @@ dp_catalog_append_question(int64 id, int64 question, const char *predicate,
 {
 	dp_values	row;
 
-	dp_row_start(&questions, &row);
-	dp_set(&row, QUESTION_SESSION, Int64GetDatum(id));
-	dp_set(&row, QUESTION_NUMBER, Int64GetDatum(question));
-	dp_set(&row, QUESTION_ANSWER, saturate(answer));
-	dp_set(&row, QUESTION_GUESS, saturate(guess));
-	dp_set(&row, QUESTION_ABOVE_NUMBER, Int32GetDatum(number));
-	dp_set(&row, QUESTION_ABOVE, BoolGetDatum(number > 0));
-	dp_set(&row, QUESTION_PREDICATE, CStringGetTextDatum(predicate));
-	dp_row_append(&questions, &row, 1);
+	dp_catalog_start_row(&questions, &row);
+	dp_catalog_set_int64(&row, QUESTION_SESSION, id);
+	dp_catalog_set_int64(&row, QUESTION_NUMBER, question);
+	dp_catalog_set(&row, QUESTION_ANSWER, saturate(answer));
+	dp_catalog_set(&row, QUESTION_GUESS, saturate(guess));
+	dp_catalog_set_int32(&row, QUESTION_ABOVE_NUMBER, number);
+	dp_catalog_set_bool(&row, QUESTION_ABOVE, number > 0);
+	dp_catalog_set_text(&row, QUESTION_PREDICATE, predicate);
+	dp_catalog_append_rows(&questions, &row, 1);
 }
 
 /* dp_wanted */
 static bool
 is_above(const dp_values *row)
 {
-	return DatumGetBool(dp_get(row, QUESTION_ABOVE));
+	return dp_catalog_get_bool(row, QUESTION_ABOVE);
 }
 
 /*
@@ -441,21 +439,19 @@ dp_catalog_list_aboves(int64 id, int64 after)
 	List	   *aboves = NIL;
 	ListCell   *lc;
 
-	dp_row_key(&keys[0], QUESTION_SESSION, INT8OID, Int64GetDatum(id));
+	dp_catalog_key(&keys[0], QUESTION_SESSION, INT8OID, Int64GetDatum(id));
 	ScanKeyInit(&keys[1], QUESTION_NUMBER, BTGreaterStrategyNumber, F_INT8GT,
 				Int64GetDatum(after));
-	foreach(lc, dp_row_list(&questions, NULL, keys, 2,
-								   is_above))
+	foreach(lc, dp_catalog_list_rows(&questions, NULL, keys, 2, is_above))
 	{
 		const dp_values *row = lfirst(lc);
 		dp_session_above *above = palloc0(sizeof(*above));
 
-		above->number = DatumGetInt32(dp_get(row, QUESTION_ABOVE_NUMBER));
-		above->asked_at = DatumGetInt64(dp_get(row, QUESTION_NUMBER));
-		above->predicate =
-			TextDatumGetCString(dp_get(row, QUESTION_PREDICATE));
-		above->answer = DatumGetInt64(dp_get(row, QUESTION_ANSWER));
-		above->guess = DatumGetInt64(dp_get(row, QUESTION_GUESS));
+		above->number = dp_catalog_get_int32(row, QUESTION_ABOVE_NUMBER);
+		above->asked_at = dp_catalog_get_int64(row, QUESTION_NUMBER);
+		above->predicate = dp_catalog_get_text(row, QUESTION_PREDICATE);
+		above->answer = dp_catalog_get_int64(row, QUESTION_ANSWER);
+		above->guess = dp_catalog_get_int64(row, QUESTION_GUESS);
 		aboves = lappend(aboves, above);
 	}
 	return aboves;

@@ -9,7 +9,7 @@
 
 #include "executor/spi.h"
 
-#include "dp_table.h"
+#include "table_access.h"
 
 /*
  * dp_catalog_run

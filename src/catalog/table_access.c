@@ -27,13 +27,7 @@
 #include "utils/snapmgr.h"
 #include "utils/syscache.h"
 
-#include "dp_rows.h"
-
-const dp_table dp_table_dataset = {"dataset", DATASET_END - 1};
-const dp_table dp_table_budget = {"budget", BUDGET_END - 1};
-const dp_table dp_table_ledger = {"ledger", LEDGER_END - 1};
-const dp_table dp_table_batch = {"batch", BATCH_END - 1};
-const dp_table dp_table_part = {"part", PART_END - 1};
+#include "table_access.h"
 
 /* Is it of that kind, and does a superuser own it? */
 static bool
@@ -65,7 +59,7 @@ raise_not_installed(void)
 }
 
 /*
- * dp_table_open
+ * dp_catalog_open_table
  *	  Open a table of the extension and lock it to the end of the transaction.
  *
  * The worker acts as a superuser.  After DROP EXTENSION anybody who may
@@ -75,7 +69,7 @@ raise_not_installed(void)
  * Errors: 55000 when the extension is not installed here, 55P03.
  */
 Relation
-dp_table_open(const dp_table *table, LOCKMODE mode)
+dp_catalog_open_table(const dp_table *table, LOCKMODE mode)
 {
 	Relation	rel = NULL;
 	Oid			relid = InvalidOid;
@@ -92,7 +86,7 @@ dp_table_open(const dp_table *table, LOCKMODE mode)
 }
 
 /*
- * dp_table_try
+ * dp_catalog_try_table
  *	  Open a table that every planning asks, as any user and in any
  *	  transaction, to be closed with its lock; NULL when the extension is not
  *	  (or not completely) installed in this database.
@@ -102,7 +96,7 @@ dp_table_open(const dp_table *table, LOCKMODE mode)
  * script made the schema.
  */
 Relation
-dp_table_try(const dp_table *table)
+dp_catalog_try_table(const dp_table *table)
 {
 	Oid			namespace;
 	Oid			relid;
@@ -118,9 +112,9 @@ dp_table_try(const dp_table *table)
 	return table_open(relid, AccessShareLock);
 }
 
-/* dp_table_sequence: OID of one of the extension's sequences. */
+/* dp_catalog_sequence: OID of one of the extension's sequences. */
 Oid
-dp_table_sequence(const char *name)
+dp_catalog_sequence(const char *name)
 {
 	Oid			relid = get_relname_relid(name,
 										  dp_bridge_catalog_namespace());
@@ -143,28 +137,28 @@ make_values(const dp_table *table, Relation rel, dp_values *out)
 	memset(out->null, true, sizeof(bool) * n);
 }
 
-/* dp_row_start: a row to be written, every column NULL and unchanged. */
+/* dp_catalog_start_row: one to be written, each column NULL and unchanged. */
 void
-dp_row_start(const dp_table *table, dp_values *out)
+dp_catalog_start_row(const dp_table *table, dp_values *out)
 {
-	Relation	rel = dp_table_open(table, AccessShareLock);
+	Relation	rel = dp_catalog_open_table(table, AccessShareLock);
 
 	make_values(table, rel, out);
 	table_close(rel, NoLock);
 }
 
-/* dp_row_read: the values of a tuple, which must outlive them. */
+/* dp_catalog_read_row: the values of a tuple, which must outlive them. */
 void
-dp_row_read(const dp_table *table, Relation rel, HeapTuple tuple,
-			dp_values *out)
+dp_catalog_read_row(const dp_table *table, Relation rel, HeapTuple tuple,
+					dp_values *out)
 {
 	make_values(table, rel, out);
 	heap_deform_tuple(tuple, RelationGetDescr(rel), out->value, out->null);
 }
 
-/* dp_row_key: a condition that a column of type name, oid or bigint equals. */
+/* dp_catalog_key: that a column of type name, oid or bigint equals. */
 void
-dp_row_key(ScanKeyData *key, int column, Oid type, Datum value)
+dp_catalog_key(ScanKeyData *key, int column, Oid type, Datum value)
 {
 	ScanKeyInit(key, column, BTEqualStrategyNumber,
 				type == NAMEOID ? F_NAMEEQ : type == OIDOID ? F_OIDEQ :
@@ -172,14 +166,14 @@ dp_row_key(ScanKeyData *key, int column, Oid type, Datum value)
 }
 
 /*
- * dp_scan_start
+ * dp_catalog_start_scan
  *	  Look for the rows with the keys, through the index of that name, NULL:
  *	  the primary key.  Without keys all rows are met, in the table's order.
  *	  A NULL snapshot is that of catalogs.
  */
 void
-dp_scan_start(dp_scan *scan, Relation rel, const char *index,
-			  Snapshot snapshot, const ScanKeyData *keys, int n)
+dp_catalog_start_scan(dp_scan *scan, Relation rel, const char *index,
+					  Snapshot snapshot, const ScanKeyData *keys, int n)
 {
 	Oid			indexid = InvalidOid;
 
@@ -196,16 +190,16 @@ dp_scan_start(dp_scan *scan, Relation rel, const char *index,
 								   snapshot, n, scan->keys);
 }
 
-/* dp_scan_next: the next tuple, valid until another is fetched, or NULL. */
+/* dp_catalog_next: the next tuple, valid until another is fetched, or NULL. */
 HeapTuple
-dp_scan_next(dp_scan *scan)
+dp_catalog_next(dp_scan *scan)
 {
 	return systable_getnext(scan->sys);
 }
 
-/* dp_scan_end: what was read of a row may be used no more. */
+/* dp_catalog_end_scan: what was read of a row may be used no more. */
 void
-dp_scan_end(dp_scan *scan)
+dp_catalog_end_scan(dp_scan *scan)
 {
 	systable_endscan(scan->sys);
 }
@@ -224,8 +218,8 @@ choose_row(const dp_table *table, Relation rel, const char *index,
 	if (prefer)
 		make_values(table, rel, &row);
 	make_values(table, rel, out);
-	dp_scan_start(&scan, rel, index, snapshot, keys, n);
-	while (HeapTupleIsValid(tuple = dp_scan_next(&scan)))
+	dp_catalog_start_scan(&scan, rel, index, snapshot, keys, n);
+	while (HeapTupleIsValid(tuple = dp_catalog_next(&scan)))
 	{
 		if (prefer)
 		{
@@ -239,7 +233,7 @@ choose_row(const dp_table *table, Relation rel, const char *index,
 		if (!prefer)
 			break;
 	}
-	dp_scan_end(&scan);
+	dp_catalog_end_scan(&scan);
 	return best;
 }
 
@@ -264,20 +258,21 @@ lock_row(Relation rel, HeapTuple tuple, Snapshot snapshot, bool wait)
 }
 
 /*
- * dp_row_find
+ * dp_catalog_find_row
  *	  Find a row by its keys, among several the preferred one, and lock it as
  *	  told.  It is the newest version that is committed or our own.
  *
  * DP_LOCKED is returned for DP_ROW_SKIP_LOCKED only.  The tuple, palloc'd,
- * is what dp_row_update wants, and holds the values.
+ * is what dp_catalog_update_row wants, and holds the values.
  */
 dp_found
-dp_row_find(const dp_table *table, const char *index,
-			const ScanKeyData *keys, int n, dp_prefer prefer,
-			dp_row_lock lock, HeapTuple *tuple, dp_values *out)
+dp_catalog_find_row(const dp_table *table, const char *index,
+					const ScanKeyData *keys, int n, dp_prefer prefer,
+					dp_row_lock lock, HeapTuple *tuple, dp_values *out)
 {
-	Relation	rel = dp_table_open(table, lock == DP_ROW_READ ?
-									AccessShareLock : RowExclusiveLock);
+	LOCKMODE	mode = lock == DP_ROW_READ ? AccessShareLock :
+	RowExclusiveLock;
+	Relation	rel = dp_catalog_open_table(table, mode);
 	dp_found	found = DP_MISSING;
 	bool		decided = false;
 
@@ -314,15 +309,15 @@ dp_row_find(const dp_table *table, const char *index,
 }
 
 /*
- * dp_row_list
+ * dp_catalog_list_rows
  *	  The rows with the keys that are wanted (NULL: all), of dp_values *,
  *	  palloc'd, in the order of the index.  Others take no memory.
  */
 List *
-dp_row_list(const dp_table *table, const char *index,
-			const ScanKeyData *keys, int n, dp_wanted wanted)
+dp_catalog_list_rows(const dp_table *table, const char *index,
+					 const ScanKeyData *keys, int n, dp_wanted wanted)
 {
-	Relation	rel = dp_table_open(table, AccessShareLock);
+	Relation	rel = dp_catalog_open_table(table, AccessShareLock);
 	Snapshot	snapshot = RegisterSnapshot(GetLatestSnapshot());
 	dp_scan		scan;
 	HeapTuple	tuple;
@@ -330,8 +325,8 @@ dp_row_list(const dp_table *table, const char *index,
 	List	   *rows = NIL;
 
 	make_values(table, rel, &seen);
-	dp_scan_start(&scan, rel, index, snapshot, keys, n);
-	while (HeapTupleIsValid(tuple = dp_scan_next(&scan)))
+	dp_catalog_start_scan(&scan, rel, index, snapshot, keys, n);
+	while (HeapTupleIsValid(tuple = dp_catalog_next(&scan)))
 	{
 		dp_values  *row;
 
@@ -344,10 +339,10 @@ dp_row_list(const dp_table *table, const char *index,
 				continue;
 		}
 		row = palloc(sizeof(dp_values));
-		dp_row_read(table, rel, heap_copytuple(tuple), row);
+		dp_catalog_read_row(table, rel, heap_copytuple(tuple), row);
 		rows = lappend(rows, row);
 	}
-	dp_scan_end(&scan);
+	dp_catalog_end_scan(&scan);
 	UnregisterSnapshot(snapshot);
 	table_close(rel, NoLock);
 	return rows;
@@ -374,14 +369,15 @@ insert_index_entries(Relation rel, TupleTableSlot **slots, int n, bool update)
 }
 
 /*
- * dp_row_update
+ * dp_catalog_update_row
  *	  Replace the columns that are set in a row that the caller has locked.
  *	  The change is visible to what the transaction reads next.
  */
 void
-dp_row_update(const dp_table *table, HeapTuple old, const dp_values *values)
+dp_catalog_update_row(const dp_table *table, HeapTuple old,
+					  const dp_values *values)
 {
-	Relation	rel = dp_table_open(table, RowExclusiveLock);
+	Relation	rel = dp_catalog_open_table(table, RowExclusiveLock);
 	TupleTableSlot *slot = table_slot_create(rel, NULL);
 	HeapTuple	tuple = heap_modify_tuple(old, RelationGetDescr(rel),
 										  values->value, values->null,
@@ -398,11 +394,11 @@ dp_row_update(const dp_table *table, HeapTuple old, const dp_values *values)
 	CommandCounterIncrement();
 }
 
-/* dp_row_append: insert rows, in order. */
+/* dp_catalog_append_rows: insert rows, in order. */
 void
-dp_row_append(const dp_table *table, dp_values *rows, int n)
+dp_catalog_append_rows(const dp_table *table, dp_values *rows, int n)
 {
-	Relation	rel = dp_table_open(table, RowExclusiveLock);
+	Relation	rel = dp_catalog_open_table(table, RowExclusiveLock);
 	TupleTableSlot **slots = palloc(sizeof(TupleTableSlot *) * n);
 	int			i;
 
@@ -422,11 +418,11 @@ dp_row_append(const dp_table *table, dp_values *rows, int n)
 	CommandCounterIncrement();
 }
 
-/* dp_row_delete: remove a row that the caller has locked. */
+/* dp_catalog_delete_row: remove a row that the caller has locked. */
 void
-dp_row_delete(const dp_table *table, HeapTuple old)
+dp_catalog_delete_row(const dp_table *table, HeapTuple old)
 {
-	Relation	rel = dp_table_open(table, RowExclusiveLock);
+	Relation	rel = dp_catalog_open_table(table, RowExclusiveLock);
 
 	simple_table_tuple_delete(rel, &old->t_self, InvalidSnapshot);
 	table_close(rel, NoLock);

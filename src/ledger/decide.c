@@ -194,7 +194,7 @@ add_line(dp_ledger_line *line, dp_slot *slot, const dp_payer *payer,
 	const dp_ledger_request *request = &slot->request;
 
 	MemSet(line, 0, sizeof(*line));
-	line->id = dp_catalog_next_id();
+	line->id = dp_catalog_next_line();
 	line->role = slot->answer.asking;
 	line->role_oid = payer->asking;
 	dp_catalog_name_role(slot->login, &line->login);
@@ -475,11 +475,11 @@ dp_ledger_decide(dp_slot **slots, bool *again, int n)
 
 	dp_group_begin();
 	dp_task_begin();
-	dp_catalog_open(RowExclusiveLock);
+	dp_catalog_lock_ledger(RowExclusiveLock);
 	for (i = 0; i < n; i++)
 		line = decide(slots, i, &again[i], line, now);
 	dp_group_write();
 	if (line > lines)
-		dp_catalog_append(lines, line - lines);
+		dp_catalog_append_lines(lines, line - lines);
 	dp_task_finish();
 }

@@ -11,7 +11,7 @@
 #include "datatype/timestamp.h"
 #include "storage/dsm_impl.h"
 
-#include "../catalog/dp_rows.h"
+#include "../catalog/dp_catalog.h"
 
 #define DP_MECHANISM_LENGTH 128
 #define DP_LEDGER_BATCH 256		/* most requests of one transaction of the

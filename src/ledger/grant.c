@@ -61,20 +61,6 @@ read_renew(FunctionCallInfo fcinfo, int argument, Interval *out)
 	return true;
 }
 
-static Oid
-owner_of_relation(Oid relid)
-{
-	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
-	Oid			owner = InvalidOid;
-
-	if (HeapTupleIsValid(tuple))
-	{
-		owner = ((Form_pg_class) GETSTRUCT(tuple))->relowner;
-		ReleaseSysCache(tuple);
-	}
-	return owner;
-}
-
 /*
  * GRANT or REVOKE SELECT on the dataset's published views, as their owners.
  * A view of another owner than the caller acts for is left alone.
@@ -91,7 +77,7 @@ share_views(const char *dataset, const char *role, Oid caller, bool grant)
 	GetUserIdAndSecContext(&user, &security);
 	for (i = 0; i < n; i++)
 	{
-		Oid			owner = owner_of_relation(views[i]);
+		Oid			owner = dp_catalog_owner(views[i]);
 		char	   *view;
 
 		if (!OidIsValid(owner) || !has_privs_of_role(caller, owner))
@@ -201,7 +187,7 @@ grant_budget(FunctionCallInfo fcinfo, Datum epsilon, Datum delta)
 	namestrcpy(&grant.dataset, dp_owner_dataset_argument(fcinfo, 1));
 
 	dp_bridge_owner_begin(&saved);
-	dp_catalog_open(RowExclusiveLock);
+	dp_catalog_lock_ledger(RowExclusiveLock);
 	write_grant(&grant);
 	share_views(NameStr(grant.dataset), NameStr(grant.role_name), caller,
 				true);
@@ -254,7 +240,7 @@ dp_ledger_sql_revoke(PG_FUNCTION_ARGS)
 	dataset = dp_owner_dataset_argument(fcinfo, 1);
 
 	dp_bridge_owner_begin(&saved);
-	dp_catalog_open(RowExclusiveLock);
+	dp_catalog_lock_ledger(RowExclusiveLock);
 	found = dp_catalog_read_budget(dataset, role, NameStr(name), DP_ROW_WAIT,
 								   &row) == DP_FOUND ||
 		dp_catalog_find_heritage(dataset, NameStr(name), &row);

@@ -28,7 +28,7 @@ PG_FUNCTION_INFO_V1(dp_ledger_sql_open_dataset);
 static void
 lock_dataset(const char *name, dp_dataset_row *row)
 {
-	dp_catalog_open(RowExclusiveLock);
+	dp_catalog_lock_ledger(RowExclusiveLock);
 	if (dp_catalog_read_dataset(name, DP_ROW_WAIT, row) != DP_FOUND)
 		elog(ERROR, "dataset row is gone");
 }

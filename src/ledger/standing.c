@@ -244,28 +244,6 @@ dp_ledger_owns_dataset(Oid role, const char *dataset)
 		dp_payer_owns(role, &row);
 }
 
-static int
-compare_names(const void *a, const void *b)
-{
-	return strncmp(NameStr(*(const NameData *) a),
-				   NameStr(*(const NameData *) b), NAMEDATALEN);
-}
-
-/* All datasets' names in order, palloc'd. */
-static int
-list_names(NameData **names)
-{
-	List	   *rows = dp_row_list(DP_TABLE_DATASET, NULL, NULL, 0, NULL);
-	ListCell   *lc;
-	int			n = 0;
-
-	*names = palloc(sizeof(NameData) * (list_length(rows) + 1));
-	foreach(lc, rows)
-		(*names)[n++] = *DatumGetName(dp_get(lfirst(lc), DATASET_NAME));
-	qsort(*names, n, sizeof(NameData), compare_names);
-	return n;
-}
-
 static Datum
 fixed_datum(dp_fixed x)
 {
@@ -341,7 +319,7 @@ dp_ledger_sql_standing(PG_FUNCTION_ARGS)
 	int			i;
 
 	InitMaterializedSRF(fcinfo, 0);
-	n = list_names(&names);
+	n = dp_catalog_list_datasets(&names);
 	for (i = 0; i < n; i++)
 	{
 		dp_ledger_standing standing;
@@ -368,7 +346,7 @@ Datum
 dp_ledger_sql_owned(PG_FUNCTION_ARGS)
 {
 	NameData   *names;
-	int			n = list_names(&names);
+	int			n = dp_catalog_list_datasets(&names);
 	Datum	   *owned = palloc(sizeof(Datum) * (n + 1));
 	int			found = 0;
 	int			i;

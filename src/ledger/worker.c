@@ -8,7 +8,7 @@
  *
  * What the worker does as a superuser must not depend on anything a user can
  * set: settings of the database are overridden, triggers and rules do not
- * fire, and dp_catalog_open makes sure whose tables these are.
+ * fire, and dp_catalog_lock_ledger makes sure whose tables these are.
  */
 #include "postgres.h"
 

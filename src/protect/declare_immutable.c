@@ -33,7 +33,6 @@
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 
-#include "../catalog/dp_catalog.h"
 #include "declare_internal.h"
 
 static bool

@@ -101,7 +101,7 @@ add_acl(dp_exposure_search *search, Oid relid, AttrNumber attnum,
 {
 	Acl		   *acl = DatumGetAclPCopy(value);
 	AclItem    *items = ACL_DAT(acl);
-	Oid			owner = dp_relation_owner(relid);
+	Oid			owner = dp_catalog_owner(relid);
 	int			i;
 
 	for (i = 0; i < ACL_NUM(acl); i++)

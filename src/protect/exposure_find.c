@@ -142,7 +142,7 @@ add_triggers(dp_exposure_search *search, Oid relid)
 static void
 add_part(dp_exposure_search *search, Oid part, AclMode mask)
 {
-	Oid			owner = dp_relation_owner(part);
+	Oid			owner = dp_catalog_owner(part);
 	const char *name = dp_relation_qualified_name(part);
 
 	if (!OidIsValid(owner))
@@ -171,7 +171,7 @@ dp_relation_list_exposures(Oid relid, LOCKMODE lockmode)
 	AclMode		mask;
 	ListCell   *cell;
 
-	search.owner = dp_relation_owner(relid);
+	search.owner = dp_catalog_owner(relid);
 	search.found = NIL;
 	if (!OidIsValid(search.owner))
 		return NIL;

@@ -282,7 +282,7 @@ reach_of_rows(const dp_reached *item, Oid reader, bool is_select, Oid owner)
 		return DP_REACH_OPEN;
 	if (item->reach == DP_REACH_OPEN &&
 		!(is_select && dp_relation_is_security_invoker(reader)) &&
-		can_read(dp_relation_owner(reader), owner))
+		can_read(dp_catalog_owner(reader), owner))
 		return DP_REACH_OPEN;
 	return DP_REACH_CLOSED;
 }
@@ -299,7 +299,7 @@ follow_rule(List *reached, const dp_reached *item, HeapTuple rule,
 	bool		shows;
 	dp_reach	reach = DP_REACH_RELEASED;
 
-	if (reader == item->relid || !OidIsValid(dp_relation_owner(reader)))
+	if (reader == item->relid || !OidIsValid(dp_catalog_owner(reader)))
 		return reached;
 	shows = rule_shows_rows(rule, desc, item->relid);
 	if (!shows &&
@@ -375,7 +375,7 @@ add_copy(dp_exposure_search *search, const dp_reached *item,
 {
 	const char *name = dp_relation_qualified_name(item->relid);
 	const char *from = dp_relation_qualified_name(item->from);
-	Oid			owner = dp_relation_owner(item->relid);
+	Oid			owner = dp_catalog_owner(item->relid);
 	bool		populated = is_populated(item->relid);
 	const char *holds = populated ? "holds" : "would hold";
 	char	   *command = psprintf("DROP MATERIALIZED VIEW %s;", name);
@@ -407,7 +407,7 @@ add_reader(dp_exposure_search *search, const dp_reached *item, AclMode mask,
 	const char *rule = item->rule ? quote_identifier(item->rule) : NULL;
 	const char *owner;
 
-	owner = dp_exposure_role_name(dp_relation_owner(item->relid));
+	owner = dp_exposure_role_name(dp_catalog_owner(item->relid));
 	if (item->rule != NULL)
 		dp_exposure_add_grants(search, item->relid,
 							   ACL_INSERT | ACL_UPDATE | ACL_DELETE, NIL,

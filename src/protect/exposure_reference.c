@@ -151,7 +151,7 @@ add_table(dp_exposure_search *search, Oid relid, AclMode mask,
 	foreach(cell, tree)
 	{
 		Oid			part = lfirst_oid(cell);
-		Oid			owner = dp_relation_owner(part);
+		Oid			owner = dp_catalog_owner(part);
 
 		if (!OidIsValid(owner))
 			continue;

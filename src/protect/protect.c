@@ -292,7 +292,7 @@ warn_of_new_unit(Oid relid, const char *unit)
 static void
 require_served(Oid relid, const char *dataset)
 {
-	Oid			owner = dp_relation_owner(relid);
+	Oid			owner = dp_catalog_owner(relid);
 
 	if (dp_ledger_dataset_serves(dataset, owner))
 		return;

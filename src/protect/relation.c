@@ -59,7 +59,7 @@ dp_relation_lookup(Oid relid)
 
 	if (!dp_catalog_find_relation(relid, &row))
 		return NULL;
-	owner = dp_relation_owner(relid);
+	owner = dp_catalog_owner(relid);
 	if (!OidIsValid(owner))
 		return NULL;			/* dropped meanwhile */
 	result = palloc0(sizeof(dp_relation));
@@ -210,21 +210,6 @@ dp_relation_declared_unit(Oid relid)
 		pstrdup(NameStr(row.unit)) : NULL;
 }
 
-/* dp_relation_owner: of a relation, InvalidOid when it is gone. */
-Oid
-dp_relation_owner(Oid relid)
-{
-	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
-	Oid			owner = InvalidOid;
-
-	if (HeapTupleIsValid(tuple))
-	{
-		owner = ((Form_pg_class) GETSTRUCT(tuple))->relowner;
-		ReleaseSysCache(tuple);
-	}
-	return owner;
-}
-
 /*
  * dp_relation_left_dataset
  *	  Does a protected relation belong to a role whose rights the owner of its
@@ -235,7 +220,7 @@ bool
 dp_relation_left_dataset(Oid relid)
 {
 	char	   *dataset = dp_relation_dataset(relid);
-	Oid			owner = dp_relation_owner(relid);
+	Oid			owner = dp_catalog_owner(relid);
 
 	return dataset != NULL && OidIsValid(owner) &&
 		!dp_ledger_dataset_serves(dataset, owner);

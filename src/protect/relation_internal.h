@@ -44,7 +44,6 @@ extern Oid	dp_relation_published_view(Oid relid);
 extern char *dp_relation_dataset(Oid relid);
 extern char *dp_relation_declared_unit(Oid relid);
 
-extern Oid	dp_relation_owner(Oid relid);
 extern bool dp_relation_left_dataset(Oid relid);
 
 /* exposure.c */

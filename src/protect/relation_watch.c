@@ -209,7 +209,7 @@ list_owners(const List *relids)
 	ListCell   *cell;
 
 	foreach(cell, relids)
-		owners = lappend_oid(owners, dp_relation_owner(lfirst_oid(cell)));
+		owners = lappend_oid(owners, dp_catalog_owner(lfirst_oid(cell)));
 	return owners;
 }
 
@@ -221,7 +221,7 @@ warn_of_reassigned(const dp_owners *before)
 	ListCell   *owner;
 
 	forboth(relid, before->relids, owner, before->owners)
-		if (dp_relation_owner(lfirst_oid(relid)) != lfirst_oid(owner))
+		if (dp_catalog_owner(lfirst_oid(relid)) != lfirst_oid(owner))
 			warn_of_owner(lfirst_oid(relid));
 }
 

@@ -62,7 +62,7 @@ dp_relation_require_owner(Oid relid)
 				 errdetail("Only the owner of a table may say what in it is "
 						   "private."),
 				 errhint("Act as role %s.",
-						 dp_exposure_role_name(dp_relation_owner(relid)))));
+						 dp_exposure_role_name(dp_catalog_owner(relid)))));
 }
 
 /*
