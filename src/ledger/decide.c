@@ -59,10 +59,14 @@ sums_of(const dp_ledger_request *request)
 	return sums;
 }
 
-/* The sums of a budget (payer) or dataset (InvalidOid) and what to add. */
+/*
+ * What a request would add to the sums of a budget (payer) or dataset
+ * (InvalidOid).  False: a part is locked by somebody else.
+ */
 static bool
-aim(target *t, const dp_ledger_request *request, const dp_group_dataset *d,
-	Oid payer, int64 period, dp_spent *sums)
+compute_cost(target *t, const dp_ledger_request *request,
+			 const dp_group_dataset *d, Oid payer, int64 period,
+			 dp_spent *sums)
 {
 	int64		partition = request->part.partition;
 	dp_spent	after;
@@ -73,7 +77,7 @@ aim(target *t, const dp_ledger_request *request, const dp_group_dataset *d,
 	if (partition == 0 || d->row.replace_one)
 		return true;
 	t->part = dp_group_load_part(d, payer, period, partition,
-						NameStr(request->part.key));
+								 NameStr(request->part.key));
 	t->top = dp_group_load_part(d, payer, period, partition, "");
 	if (t->part->locked || t->top->locked)
 		return false;
@@ -93,8 +97,9 @@ admits(const target *t, const dp_limit *limit)
 		dp_acct_limit_holds(limit, &after);
 }
 
+/* Add what compute_cost found, and all of the charge to its part. */
 static void
-hit(target *t, const dp_ledger_request *request)
+add_cost(target *t, const dp_ledger_request *request)
 {
 	dp_spent	sums = sums_of(request);
 
@@ -186,7 +191,7 @@ close_batch(dp_slot *slot, bool *again, const dp_group_dataset *d,
 	tell_batch(g, &answer->receipt);
 }
 
-/* The line of an admitted request; answers the one after it. */
+/* The line of an admitted request; returns the one after it. */
 static dp_ledger_line *
 add_line(dp_ledger_line *line, dp_slot *slot, const dp_payer *payer,
 		 const target *charged)
@@ -243,9 +248,12 @@ typedef struct decision
 	target		mine;
 } decision;
 
-/* Does a batch pay?  False: the answer says why nothing is decided. */
+/*
+ * The asker's batch, and whether it pays.  False: the answer says why nothing
+ * is decided.
+ */
 static bool
-look_at_batch(decision *c)
+find_batch(decision *c)
 {
 	const dp_ledger_request *request = &c->slot->request;
 	dp_answer  *answer = &c->slot->answer;
@@ -277,7 +285,7 @@ look_at_batch(decision *c)
 
 /* A batch has paid: sums grow by a line only. */
 static void
-aim_at_nothing(decision *c)
+set_no_cost(decision *c)
 {
 	MemSet(&c->whole, 0, sizeof(c->whole));
 	MemSet(&c->mine, 0, sizeof(c->mine));
@@ -297,9 +305,9 @@ find_room(decision *c)
 	dp_group_dataset *d = c->d;
 	dp_group_budget *b = c->b;
 
-	if (!aim(&c->whole, request, d, InvalidOid, 0, &d->row.spent) ||
-		(b && !aim(&c->mine, request, d, c->payer->role, b->row.period,
-				   &b->row.spent)))
+	if (!compute_cost(&c->whole, request, d, InvalidOid, 0, &d->row.spent) ||
+		(b && !compute_cost(&c->mine, request, d, c->payer->role,
+							b->row.period, &b->row.spent)))
 	{
 		postpone(answer, c->again);
 		return false;
@@ -321,7 +329,7 @@ find_room(decision *c)
 
 /* Add an admitted request to the sums, and fill its line. */
 static dp_ledger_line *
-enter(decision *c, dp_ledger_line *line)
+record_charge(decision *c, dp_ledger_line *line)
 {
 	const dp_ledger_request *request = &c->slot->request;
 	dp_ledger_receipt *receipt = &c->slot->answer.receipt;
@@ -329,11 +337,11 @@ enter(decision *c, dp_ledger_line *line)
 	dp_ledger_line *next = add_line(line, c->slot, c->payer,
 									b ? &c->mine : &c->whole);
 
-	hit(&c->whole, request);
+	add_cost(&c->whole, request);
 	c->d->changed = true;
 	if (b)
 	{
-		hit(&c->mine, request);
+		add_cost(&c->mine, request);
 		check_sum(dp_acct_spent_sum(&b->row.total, &c->mine.cost));
 		b->changed = true;
 		receipt->spent = b->row.spent;
@@ -358,18 +366,18 @@ enter(decision *c, dp_ledger_line *line)
 
 /*
  * Charge a request whose payer may ask, or say in its answer why not.  `line`
- * is the next line to write; answers the one after the last.
+ * is the next line to write; returns the one after the last.
  */
 static dp_ledger_line *
 charge_payer(decision *c, dp_ledger_line *line)
 {
-	if (!look_at_batch(c))
+	if (!find_batch(c))
 		return line;
 	if (c->paid)
-		aim_at_nothing(c);
+		set_no_cost(c);
 	else if (!find_room(c))
 		return line;
-	return enter(c, line);
+	return record_charge(c, line);
 }
 
 /* The payer's budget, told in the answer; NULL: the answer says why not. */
@@ -399,7 +407,7 @@ find_budget(decision *c)
 
 /*
  * Decide request i of the group.  When it is admitted, add it to the sums in
- * memory and to the lines to write; answers the next line.
+ * memory and to the lines to write; returns the next line.
  */
 static dp_ledger_line *
 decide(dp_slot **slots, int i, bool *again, dp_ledger_line *line,
