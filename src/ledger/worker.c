@@ -47,6 +47,21 @@ static MemoryContext batch_context;
 /* Set while a commit waits, when a cancel must not cut it short. */
 static volatile sig_atomic_t committing = false;
 
+/* Sessions with pending requests are to look for a worker; under the lock. */
+static void
+wake_pending(Oid database)
+{
+	dlist_iter	iter;
+
+	dlist_foreach(iter, &dp_ledger_shared->pending)
+	{
+		dp_slot    *slot = dlist_container(dp_slot, node, iter.cur);
+
+		if (slot->database == database)
+			dp_ledger_wake(slot);
+	}
+}
+
 /*
  * Last act, whatever ended the worker: waiting sessions learn that a request
  * taken but not answered may have been charged, and that pending ones need a
@@ -58,7 +73,6 @@ leave_queue(int code, Datum arg)
 {
 	Oid			database = DatumGetObjectId(arg);
 	dp_worker  *worker;
-	dlist_iter	iter;
 	int			i;
 
 	LWLockAcquire(dp_ledger_shared->lock, LW_EXCLUSIVE);
@@ -88,13 +102,7 @@ leave_queue(int code, Datum arg)
 			slot->state = DP_SLOT_DONE;
 			dp_ledger_wake(slot);
 		}
-		dlist_foreach(iter, &dp_ledger_shared->pending)
-		{
-			dp_slot    *slot = dlist_container(dp_slot, node, iter.cur);
-
-			if (slot->database == database)
-				dp_ledger_wake(slot);
-		}
+		wake_pending(database);
 	}
 	LWLockRelease(dp_ledger_shared->lock);
 }
@@ -119,7 +127,6 @@ static void
 announce_running(Oid database)
 {
 	dp_worker  *worker;
-	dlist_iter	iter;
 
 	LWLockAcquire(dp_ledger_shared->lock, LW_EXCLUSIVE);
 	worker = dp_ledger_find_worker(database);
@@ -131,13 +138,7 @@ announce_running(Oid database)
 	}
 	worker->state = DP_WORKER_RUNNING;
 	worker->proc = MyProc;
-	dlist_foreach(iter, &dp_ledger_shared->pending)
-	{
-		dp_slot    *slot = dlist_container(dp_slot, node, iter.cur);
-
-		if (slot->database == database)
-			dp_ledger_wake(slot);
-	}
+	wake_pending(database);
 	LWLockRelease(dp_ledger_shared->lock);
 }
 
