@@ -34,46 +34,6 @@ typedef struct block_walk
 
 static bool walk_level(Query *query, block_walk *walk);
 
-/* ---- is this level a block? ---- */
-
-typedef struct level_search
-{
-	int			level;
-	bool		found;
-} level_search;
-
-static bool
-level_search_walker(Node *node, void *context)
-{
-	level_search *search = context;
-
-	if (node == NULL)
-		return false;
-	if (IsA(node, Aggref) &&
-		(int) ((Aggref *) node)->agglevelsup == search->level &&
-		dp_catalog_aggregate_kind(((Aggref *) node)->aggfnoid) != DP_AGG_NONE)
-		search->found = true;
-	if (IsA(node, Query))
-	{
-		search->level++;
-		(void) query_tree_walker((Query *) node, level_search_walker, context,
-								 0);
-		search->level--;
-		return false;
-	}
-	return expression_tree_walker(node, level_search_walker, context);
-}
-
-static bool
-is_block(Query *query)
-{
-	level_search search = {0, false};
-
-	(void) level_search_walker((Node *) query->targetList, &search);
-	(void) level_search_walker(query->havingQual, &search);
-	return search.found;
-}
-
 /* ---- set-returning SQL functions ---- */
 
 static bool
@@ -219,7 +179,7 @@ walk_level(Query *query, block_walk *walk)
 
 	check_stack_depth();
 	inline_functions(query, walk->inval_items, 0);
-	released = is_block(query);
+	released = dp_catalog_has_own_aggregate(query);
 	if (released)
 		split_level(query, walk);
 	if (walk->refusal != NULL)

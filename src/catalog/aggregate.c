@@ -169,3 +169,45 @@ dp_catalog_has_aggregate(Node *node)
 {
 	return has_aggregate_walker(node, NULL);
 }
+
+typedef struct level_search
+{
+	int			level;
+	bool		found;
+} level_search;
+
+static bool
+level_search_walker(Node *node, void *context)
+{
+	level_search *search = context;
+
+	if (node == NULL)
+		return false;
+	if (IsA(node, Aggref) &&
+		(int) ((Aggref *) node)->agglevelsup == search->level &&
+		dp_catalog_aggregate_kind(((Aggref *) node)->aggfnoid) != DP_AGG_NONE)
+		search->found = true;
+	if (IsA(node, Query))
+	{
+		search->level++;
+		(void) query_tree_walker((Query *) node, level_search_walker, context,
+								 0);
+		search->level--;
+		return false;
+	}
+	return expression_tree_walker(node, level_search_walker, context);
+}
+
+/*
+ * dp_catalog_has_own_aggregate
+ *	  Does the level itself have a dp_ aggregate, in its targets or HAVING?
+ */
+bool
+dp_catalog_has_own_aggregate(const Query *query)
+{
+	level_search search = {0, false};
+
+	(void) level_search_walker((Node *) query->targetList, &search);
+	(void) level_search_walker(query->havingQual, &search);
+	return search.found;
+}

@@ -12,7 +12,7 @@
 #include "access/htup.h"
 #include "datatype/timestamp.h"
 #include "nodes/bitmapset.h"
-#include "nodes/nodes.h"
+#include "nodes/parsenodes.h"
 #include "nodes/pg_list.h"
 #include "storage/lockdefs.h"
 #include "utils/array.h"
@@ -42,6 +42,7 @@ typedef enum dp_aggregate_kind
 
 extern dp_aggregate_kind dp_catalog_aggregate_kind(Oid function);
 extern bool dp_catalog_has_aggregate(Node *node);
+extern bool dp_catalog_has_own_aggregate(const Query *query);
 
 /* ---- objects (object.c) ---- */
 extern Oid	dp_catalog_type(const char *name);

@@ -102,45 +102,6 @@ dp_relation_rule_queries(HeapTuple rule)
 
 /* ---- does a query show rows? ---- */
 
-typedef struct level_search
-{
-	int			level;
-	bool		found;
-} level_search;
-
-static bool
-level_search_walker(Node *node, void *context)
-{
-	level_search *search = context;
-
-	if (node == NULL)
-		return false;
-	if (IsA(node, Aggref) &&
-		(int) ((Aggref *) node)->agglevelsup == search->level &&
-		dp_catalog_aggregate_kind(((Aggref *) node)->aggfnoid) != DP_AGG_NONE)
-		search->found = true;
-	if (IsA(node, Query))
-	{
-		search->level++;
-		(void) query_tree_walker((Query *) node, level_search_walker, context,
-								 0);
-		search->level--;
-		return false;
-	}
-	return expression_tree_walker(node, level_search_walker, context);
-}
-
-/* Do dp_ aggregates stand between the rows of this level and its reader? */
-static bool
-is_released(const Query *query)
-{
-	level_search search = {0, false};
-
-	(void) level_search_walker((Node *) query->targetList, &search);
-	(void) level_search_walker(query->havingQual, &search);
-	return search.found;
-}
-
 /* How often FROM of the level itself names the common table expression. */
 static int
 count_own_references(const Query *query, const CommonTableExpr *cte)
@@ -172,7 +133,8 @@ shows_rows_walker(Node *node, void *context)
 	if (!IsA(node, Query))
 		return expression_tree_walker(node, shows_rows_walker, context);
 	query = (Query *) node;
-	released = is_released(query);
+	/* do dp_ aggregates stand between the rows of the level and its reader? */
+	released = dp_catalog_has_own_aggregate(query);
 	foreach(cell, query->rtable)
 	{
 		RangeTblEntry *entry = lfirst_node(RangeTblEntry, cell);
