@@ -229,7 +229,8 @@ show_plan(const dp_synthesis *s)
 			(errmsg("universe of %.10g cells, %s, %s with %s that may be "
 					"measured", cells,
 					dp_synth_counted(s->nwanted, "marginal", "marginals"),
-					dp_synth_counted(s->terms.ntables, "table", "tables"),
+					dp_synth_counted(s->terms.ntables, "table of counts",
+									 "tables of counts"),
 					dp_synth_counted(s->cells, "cell", "cells")),
 			 s->weights ?
 			 errdetail("%s of multiplicative weights.",

@@ -118,7 +118,7 @@ make_tables(dp_synthesis *s, const set_list *all, const set_list *wanted)
 	int			i;
 
 	if (all->n > DP_SYNTHESIZE_TABLES)
-		raise_too_many("tables", all->n, DP_SYNTHESIZE_TABLES);
+		raise_too_many("tables of counts", all->n, DP_SYNTHESIZE_TABLES);
 	for (i = 0; i < all->n; i++)
 		cells += dp_shape_cells(&s->terms.shape, all->set[i]);
 	if (cells > DP_SYNTHESIZE_CELLS)
@@ -192,7 +192,7 @@ dp_synthesis_marginals(dp_synthesis *s, int k)
 	for (i = 0; i < k; i++)
 		tables = tables * (n - i) / (i + 1);
 	if (tables > DP_SYNTHESIZE_TABLES)
-		raise_too_many("tables", tables, DP_SYNTHESIZE_TABLES);
+		raise_too_many("tables of counts", tables, DP_SYNTHESIZE_TABLES);
 	set = k == 64 ? ~(dp_columns) 0 : DP_COLUMN(k) - 1;
 	for (i = 0; i < (int) tables; i++)
 	{

@@ -144,6 +144,12 @@ SET ROLE :analyst;
 SELECT * FROM dp_synthesize('swapped', ARRAY['sex'], 1, 1, delta => 1e-9) AS t(sex boolean);
 \set VERBOSITY sqlstate
 SELECT count(*) FROM dp_synthesize('swapped', ARRAY['sex'], 1, 1, method => 'mwem', n => 900, rows => 9) AS t(sex boolean);
+-- what the notice before the charge says; nothing is left to charge
+\set VERBOSITY terse
+SET client_min_messages = notice;
+SELECT * FROM dp_synthesize('swapped', ARRAY['sex', 'old'], 2, 1, method => 'mwem', n => 900) AS t(sex boolean, old boolean);
+SET client_min_messages = warning;
+\set VERBOSITY sqlstate
 SET ROLE :owner;
 SELECT dp_revoke(:'analyst', :'schema') \g /dev/null
 SET ROLE :analyst;
