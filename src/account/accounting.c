@@ -13,42 +13,42 @@
 #define NUMERIC_DIGITS_MOST 16383
 
 /*
- * dp_accounting_number
+ * dp_account_number
  *	  Argument i, numeric or double precision, which must not be NULL.
  *
  * Errors: as dp_bridge_check_number.
  */
 dp_fixed
-dp_accounting_number(FunctionCallInfo fcinfo, int i, const char *name,
-					 dp_number_range range, dp_rounding rounding)
+dp_account_number(FunctionCallInfo fcinfo, int i, const char *name,
+				  dp_number_range range, dp_rounding rounding)
 {
 	return dp_bridge_check_number(dp_bridge_number(fcinfo, i), name, range,
 								  rounding, NULL);
 }
 
 /*
- * dp_accounting_failure
+ * dp_account_failure
  *	  The confidence given as argument i, as the probability of failure.
  *
  * Errors: as dp_bridge_check_number.
  */
 dp_fixed
-dp_accounting_failure(FunctionCallInfo fcinfo, int i)
+dp_account_failure(FunctionCallInfo fcinfo, int i)
 {
-	return DP_FIXED_ONE - dp_accounting_number(fcinfo, i, "confidence",
-											   DP_RANGE_INNER,
-											   DP_ROUND_UP);
+	return DP_FIXED_ONE - dp_account_number(fcinfo, i, "confidence",
+											DP_RANGE_INNER,
+											DP_ROUND_UP);
 }
 
 /*
- * dp_accounting_count
+ * dp_account_count
  *	  Argument i, a bigint from least to most.
  *
  * Errors: 22023.
  */
 int64
-dp_accounting_count(FunctionCallInfo fcinfo, int i, const char *name,
-					int64 least, int64 most)
+dp_account_count(FunctionCallInfo fcinfo, int i, const char *name,
+				 int64 least, int64 most)
 {
 	int64		n = PG_GETARG_INT64(i);
 
@@ -71,14 +71,14 @@ dp_accounting_count(FunctionCallInfo fcinfo, int i, const char *name,
 }
 
 /*
- * dp_accounting_done
+ * dp_account_done
  *	  Raise unless status is DP_OK.  Arguments that are each in their domain
  *	  but have no answer together are 22023 with `detail` and `hint`; `what`
  *	  completes "could not ...".
  */
 void
-dp_accounting_done(dp_status status, const char *what, const char *detail,
-				   const char *hint)
+dp_account_done(dp_status status, const char *what, const char *detail,
+				const char *hint)
 {
 	if (status == DP_E_RANGE)
 		ereport(ERROR,
@@ -96,12 +96,12 @@ dp_accounting_done(dp_status status, const char *what, const char *detail,
 }
 
 /*
- * dp_accounting_decimal
+ * dp_account_decimal
  *	  A decimal as numeric, without trailing zeros; exact, but rounded up to
  *	  the 16383 digits after the point that numeric can hold.
  */
 Numeric
-dp_accounting_decimal(const dp_decimal *x)
+dp_account_decimal(const dp_decimal *x)
 {
 	uint64		digits = x->digits;
 	int32		exponent = x->exponent;
@@ -114,9 +114,9 @@ dp_accounting_decimal(const dp_decimal *x)
 	return dp_numeric_call1(numeric_trim_scale, number);
 }
 
-/* dp_accounting_pair: the row (epsilon, delta). */
+/* dp_account_pair: the row (epsilon, delta). */
 Datum
-dp_accounting_pair(FunctionCallInfo fcinfo, dp_fixed epsilon, dp_fixed delta)
+dp_account_pair(FunctionCallInfo fcinfo, dp_fixed epsilon, dp_fixed delta)
 {
 	Datum		values[2];
 	bool		nulls[2] = {false, false};

@@ -24,18 +24,18 @@
 	Datum \
 	dp_accounting_##name(PG_FUNCTION_ARGS)
 
-extern dp_fixed dp_accounting_number(FunctionCallInfo fcinfo, int i,
-									 const char *name,
-									 dp_number_range range,
-									 dp_rounding rounding);
-extern dp_fixed dp_accounting_failure(FunctionCallInfo fcinfo, int i);
-extern int64 dp_accounting_count(FunctionCallInfo fcinfo, int i,
-								 const char *name, int64 least, int64 most);
-extern void dp_accounting_done(dp_status status, const char *what,
-							   const char *detail, const char *hint);
-extern Numeric dp_accounting_decimal(const dp_decimal *x);
-extern Datum dp_accounting_pair(FunctionCallInfo fcinfo, dp_fixed epsilon,
-								dp_fixed delta);
+extern dp_fixed dp_account_number(FunctionCallInfo fcinfo, int i,
+								  const char *name,
+								  dp_number_range range,
+								  dp_rounding rounding);
+extern dp_fixed dp_account_failure(FunctionCallInfo fcinfo, int i);
+extern int64 dp_account_count(FunctionCallInfo fcinfo, int i,
+							  const char *name, int64 least, int64 most);
+extern void dp_account_done(dp_status status, const char *what,
+							const char *detail, const char *hint);
+extern Numeric dp_account_decimal(const dp_decimal *x);
+extern Datum dp_account_pair(FunctionCallInfo fcinfo, dp_fixed epsilon,
+							 dp_fixed delta);
 
 #define RETURN_FIXED(x) \
 	PG_RETURN_NUMERIC(dp_bridge_fixed_to_numeric(x))

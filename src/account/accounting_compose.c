@@ -22,7 +22,7 @@
 #define OPTIMAL_MOST (INT64CONST(1) << 20)
 
 #define NUMBER(i, name, range, rounding) \
-	dp_accounting_number(fcinfo, i, name, range, rounding)
+	dp_account_number(fcinfo, i, name, range, rounding)
 
 /*
  * dp_compose_basic(epsilon, delta, k)
@@ -32,12 +32,12 @@ DP_ACCOUNTING(compose_basic)
 {
 	dp_fixed	epsilon = NUMBER(0, "epsilon", ANY, DP_ROUND_UP);
 	dp_fixed	delta = NUMBER(1, "delta", DELTA, DP_ROUND_UP);
-	int64		k = dp_accounting_count(fcinfo, 2, "k", 1, PG_INT64_MAX);
+	int64		k = dp_account_count(fcinfo, 2, "k", 1, PG_INT64_MAX);
 
-	dp_accounting_done(dp_acct_compose_basic(epsilon, delta, k, &epsilon,
-											 &delta),
-					   "compose", "", "");
-	return dp_accounting_pair(fcinfo, epsilon, delta);
+	dp_account_done(dp_acct_compose_basic(epsilon, delta, k, &epsilon,
+										  &delta),
+					"compose", "", "");
+	return dp_account_pair(fcinfo, epsilon, delta);
 }
 
 /* The numbers of an array; `name` is the argument's name. */
@@ -105,8 +105,8 @@ DP_ACCOUNTING(compose_sum)
 	}
 	if (status == DP_OK && sum.epsilon == DP_FIXED_INFINITE)
 		status = DP_E_OVERFLOW;
-	dp_accounting_done(status, "compose", "", "");
-	return dp_accounting_pair(fcinfo, sum.epsilon, sum.delta);
+	dp_account_done(status, "compose", "", "");
+	return dp_account_pair(fcinfo, sum.epsilon, sum.delta);
 }
 
 /*
@@ -117,13 +117,13 @@ DP_ACCOUNTING(compose_advanced)
 {
 	dp_fixed	epsilon = NUMBER(0, "epsilon", ANY, DP_ROUND_UP);
 	dp_fixed	delta = NUMBER(1, "delta", DELTA, DP_ROUND_UP);
-	int64		k = dp_accounting_count(fcinfo, 2, "k", 1, PG_INT64_MAX);
+	int64		k = dp_account_count(fcinfo, 2, "k", 1, PG_INT64_MAX);
 	dp_fixed	slack = NUMBER(3, "delta_slack", INNER, DP_ROUND_DOWN);
 
-	dp_accounting_done(dp_acct_compose_advanced(epsilon, delta, k, slack,
-												&epsilon, &delta),
-					   "compose by Theorem 3.20", "", "");
-	return dp_accounting_pair(fcinfo, epsilon, delta);
+	dp_account_done(dp_acct_compose_advanced(epsilon, delta, k, slack,
+											 &epsilon, &delta),
+					"compose by Theorem 3.20", "", "");
+	return dp_account_pair(fcinfo, epsilon, delta);
 }
 
 /*
@@ -134,15 +134,15 @@ DP_ACCOUNTING(compose_optimal)
 {
 	dp_fixed	epsilon = NUMBER(0, "epsilon", ANY, DP_ROUND_UP);
 	dp_fixed	delta = NUMBER(1, "delta", DELTA, DP_ROUND_UP);
-	int64		k = dp_accounting_count(fcinfo, 2, "k", 1, OPTIMAL_MOST);
+	int64		k = dp_account_count(fcinfo, 2, "k", 1, OPTIMAL_MOST);
 	dp_fixed	slack = NUMBER(3, "delta_slack", INNER, DP_ROUND_DOWN);
 
-	dp_accounting_done(dp_acct_compose_optimal(epsilon, delta, k, slack,
-											   &epsilon, &delta),
-					   "compose optimally",
-					   "The epsilon of one mechanism is above 1000.",
-					   "Use dp_compose_basic.");
-	return dp_accounting_pair(fcinfo, epsilon, delta);
+	dp_account_done(dp_acct_compose_optimal(epsilon, delta, k, slack,
+											&epsilon, &delta),
+					"compose optimally",
+					"The epsilon of one mechanism is above 1000.",
+					"Use dp_compose_basic.");
+	return dp_account_pair(fcinfo, epsilon, delta);
 }
 
 /*
@@ -152,15 +152,15 @@ DP_ACCOUNTING(compose_optimal)
 DP_ACCOUNTING(epsilon_for)
 {
 	dp_fixed	total = NUMBER(0, "epsilon_total", POSITIVE, DP_ROUND_DOWN);
-	int64		k = dp_accounting_count(fcinfo, 1, "k", 1, PG_INT64_MAX);
+	int64		k = dp_account_count(fcinfo, 1, "k", 1, PG_INT64_MAX);
 	dp_fixed	slack = NUMBER(2, "delta_slack", INNER, DP_ROUND_DOWN);
 
-	dp_accounting_done(dp_acct_epsilon_for(total, k, slack, &total),
-					   "answer by Corollary 3.21",
-					   "For these arguments the corollary is false: Theorem "
-					   "3.20 does not confirm it.",
-					   "Use dp_epsilon_for_advanced, or a smaller "
-					   "delta_slack.");
+	dp_account_done(dp_acct_epsilon_for(total, k, slack, &total),
+					"answer by Corollary 3.21",
+					"For these arguments the corollary is false: Theorem "
+					"3.20 does not confirm it.",
+					"Use dp_epsilon_for_advanced, or a smaller "
+					"delta_slack.");
 	RETURN_FIXED(total);
 }
 
@@ -171,11 +171,11 @@ DP_ACCOUNTING(epsilon_for)
 DP_ACCOUNTING(epsilon_for_advanced)
 {
 	dp_fixed	total = NUMBER(0, "epsilon_total", POSITIVE, DP_ROUND_DOWN);
-	int64		k = dp_accounting_count(fcinfo, 1, "k", 1, PG_INT64_MAX);
+	int64		k = dp_account_count(fcinfo, 1, "k", 1, PG_INT64_MAX);
 	dp_fixed	slack = NUMBER(2, "delta_slack", INNER, DP_ROUND_DOWN);
 
-	dp_accounting_done(dp_acct_epsilon_for_advanced(total, k, slack, &total),
-					   "invert Theorem 3.20", "", "");
+	dp_account_done(dp_acct_epsilon_for_advanced(total, k, slack, &total),
+					"invert Theorem 3.20", "", "");
 	RETURN_FIXED(total);
 }
 
@@ -186,13 +186,13 @@ DP_ACCOUNTING(epsilon_for_advanced)
 DP_ACCOUNTING(epsilon_for_optimal)
 {
 	dp_fixed	total = NUMBER(0, "epsilon_total", POSITIVE, DP_ROUND_DOWN);
-	int64		k = dp_accounting_count(fcinfo, 1, "k", 1, OPTIMAL_MOST);
+	int64		k = dp_account_count(fcinfo, 1, "k", 1, OPTIMAL_MOST);
 	dp_fixed	slack = NUMBER(2, "delta_slack", INNER, DP_ROUND_DOWN);
 
-	dp_accounting_done(dp_acct_epsilon_for_optimal(total, k, slack, &total),
-					   "invert the optimal composition",
-					   "The total epsilon is above 1000.",
-					   "Use dp_epsilon_for_advanced.");
+	dp_account_done(dp_acct_epsilon_for_optimal(total, k, slack, &total),
+					"invert the optimal composition",
+					"The total epsilon is above 1000.",
+					"Use dp_epsilon_for_advanced.");
 	RETURN_FIXED(total);
 }
 
@@ -207,12 +207,12 @@ DP_ACCOUNTING(group_privacy)
 
 	charge.epsilon = NUMBER(0, "epsilon", ANY, DP_ROUND_UP);
 	charge.delta = NUMBER(1, "delta", DELTA, DP_ROUND_UP);
-	g = dp_accounting_count(fcinfo, 2, "group_size", 1, PG_INT64_MAX);
-	dp_accounting_done(dp_acct_group(&charge, g, &charge),
-					   "account for a group", "", "");
+	g = dp_account_count(fcinfo, 2, "group_size", 1, PG_INT64_MAX);
+	dp_account_done(dp_acct_group(&charge, g, &charge),
+					"account for a group", "", "");
 	if (charge.epsilon == DP_FIXED_INFINITE)
-		dp_accounting_done(DP_E_OVERFLOW, "account for a group", "", "");
-	return dp_accounting_pair(fcinfo, charge.epsilon, charge.delta);
+		dp_account_done(DP_E_OVERFLOW, "account for a group", "", "");
+	return dp_account_pair(fcinfo, charge.epsilon, charge.delta);
 }
 
 /*
@@ -225,9 +225,9 @@ DP_ACCOUNTING(group_privacy_rho)
 	int64		g;
 
 	charge.rho = NUMBER(0, "rho", ANY, DP_ROUND_UP);
-	g = dp_accounting_count(fcinfo, 1, "group_size", 1, PG_INT64_MAX);
-	dp_accounting_done(dp_acct_group(&charge, g, &charge),
-					   "account for a group", "", "");
+	g = dp_account_count(fcinfo, 1, "group_size", 1, PG_INT64_MAX);
+	dp_account_done(dp_acct_group(&charge, g, &charge),
+					"account for a group", "", "");
 	RETURN_FIXED(charge.rho);
 }
 
@@ -240,7 +240,7 @@ DP_ACCOUNTING(plan)
 {
 	dp_fixed	total = NUMBER(0, "epsilon_total", POSITIVE, DP_ROUND_DOWN);
 	dp_fixed	delta = NUMBER(1, "delta", DELTA, DP_ROUND_DOWN);
-	int64		k = dp_accounting_count(fcinfo, 2, "k", 1, PG_INT64_MAX);
+	int64		k = dp_account_count(fcinfo, 2, "k", 1, PG_INT64_MAX);
 	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
 	dp_plan		plan;
 	const struct
@@ -259,9 +259,9 @@ DP_ACCOUNTING(plan)
 	};
 	int			i;
 
-	dp_accounting_done(dp_acct_plan(total, delta, k, &plan),
-					   "plan", "The total epsilon or k is too large.",
-					   "Give smaller numbers.");
+	dp_account_done(dp_acct_plan(total, delta, k, &plan),
+					"plan", "The total epsilon or k is too large.",
+					"Give smaller numbers.");
 	InitMaterializedSRF(fcinfo, 0);
 	for (i = 0; i < (int) lengthof(rows); i++)
 	{

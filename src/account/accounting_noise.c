@@ -18,7 +18,7 @@
 #define INNER DP_RANGE_INNER
 
 #define NUMBER(i, name, range, rounding) \
-	dp_accounting_number(fcinfo, i, name, range, rounding)
+	dp_account_number(fcinfo, i, name, range, rounding)
 
 /* dp_zcdp_epsilon(rho, delta) */
 DP_ACCOUNTING(zcdp_epsilon)
@@ -26,8 +26,8 @@ DP_ACCOUNTING(zcdp_epsilon)
 	dp_fixed	rho = NUMBER(0, "rho", ANY, DP_ROUND_UP);
 	dp_fixed	delta = NUMBER(1, "delta", INNER, DP_ROUND_DOWN);
 
-	dp_accounting_done(dp_acct_zcdp_epsilon(rho, delta, &rho),
-					   "convert rho", "", "");
+	dp_account_done(dp_acct_zcdp_epsilon(rho, delta, &rho),
+					"convert rho", "", "");
 	RETURN_FIXED(rho);
 }
 
@@ -37,8 +37,8 @@ DP_ACCOUNTING(zcdp_rho)
 	dp_fixed	epsilon = NUMBER(0, "epsilon", ANY, DP_ROUND_DOWN);
 	dp_fixed	delta = NUMBER(1, "delta", INNER, DP_ROUND_DOWN);
 
-	dp_accounting_done(dp_acct_zcdp_rho(epsilon, delta, &epsilon),
-					   "convert epsilon", "", "");
+	dp_account_done(dp_acct_zcdp_rho(epsilon, delta, &epsilon),
+					"convert epsilon", "", "");
 	RETURN_FIXED(epsilon);
 }
 
@@ -49,9 +49,9 @@ DP_ACCOUNTING(zcdp_delta)
 	dp_fixed	epsilon = NUMBER(1, "epsilon", ANY, DP_ROUND_DOWN);
 	dp_decimal	delta = {0, 0};
 
-	dp_accounting_done(dp_acct_zcdp_delta(rho, epsilon, &delta),
-					   "convert rho", "", "");
-	PG_RETURN_NUMERIC(dp_accounting_decimal(&delta));
+	dp_account_done(dp_acct_zcdp_delta(rho, epsilon, &delta),
+					"convert rho", "", "");
+	PG_RETURN_NUMERIC(dp_account_decimal(&delta));
 }
 
 /* dp_odometer(rho, delta) */
@@ -60,8 +60,8 @@ DP_ACCOUNTING(odometer)
 	dp_fixed	rho = NUMBER(0, "rho", ANY, DP_ROUND_UP);
 	dp_fixed	delta = NUMBER(1, "delta", INNER, DP_ROUND_DOWN);
 
-	dp_accounting_done(dp_acct_odometer(rho, delta, &rho),
-					   "read the odometer", "", "");
+	dp_account_done(dp_acct_odometer(rho, delta, &rho),
+					"read the odometer", "", "");
 	RETURN_FIXED(rho);
 }
 
@@ -102,7 +102,7 @@ static dp_fixed
 grid_value(dp_uint128 n, dp_fixed granule)
 {
 	if (n != 0 && granule > (DP_FIXED_INFINITE - 1) / n)
-		dp_accounting_done(DP_E_OVERFLOW, "compute the error", "", "");
+		dp_account_done(DP_E_OVERFLOW, "compute the error", "", "");
 	return granule * n;
 }
 
@@ -118,8 +118,8 @@ rho_of_epsilon(FunctionCallInfo fcinfo,
 
 	if (status == DP_OK && epsilon > 0)
 		status = convert(&exact, &rho);
-	dp_accounting_done(status, "convert epsilon",
-					   "This epsilon has no rho.", "Give a smaller one.");
+	dp_account_done(status, "convert epsilon",
+					"This epsilon has no rho.", "Give a smaller one.");
 	RETURN_FIXED(rho);
 }
 
@@ -149,8 +149,8 @@ DP_ACCOUNTING(laplace_rho)
 		status = dp_acct_rho_from_laplace(grid_sensitivity(sensitivity,
 														   granule),
 										  &exact, &rho);
-	dp_accounting_done(status, "convert epsilon",
-					   "This epsilon has no rho.", "Give a smaller one.");
+	dp_account_done(status, "convert epsilon",
+					"This epsilon has no rho.", "Give a smaller one.");
 	RETURN_FIXED(rho);
 }
 
@@ -160,10 +160,10 @@ read_variance(dp_fixed sigma, dp_fixed granule)
 {
 	dp_rational variance = {0, 1};
 
-	dp_accounting_done(dp_acct_variance_from_sigma(sigma, granule, &variance),
-					   "square sigma",
-					   "It is too small beside the granule or sensitivity.",
-					   "Give a larger sigma.");
+	dp_account_done(dp_acct_variance_from_sigma(sigma, granule, &variance),
+					"square sigma",
+					"It is too small beside the granule or sensitivity.",
+					"Give a larger sigma.");
 	return variance;
 }
 
@@ -175,9 +175,9 @@ DP_ACCOUNTING(gaussian_rho)
 	dp_rational variance = read_variance(sigma, sensitivity);
 	dp_fixed	rho = 0;
 
-	dp_accounting_done(dp_acct_rho_from_gaussian(1, &variance, &rho),
-					   "convert sigma", "Sigma is too small.",
-					   "Give a larger one.");
+	dp_account_done(dp_acct_rho_from_gaussian(1, &variance, &rho),
+					"convert sigma", "Sigma is too small.",
+					"Give a larger one.");
 	RETURN_FIXED(rho);
 }
 
@@ -203,31 +203,31 @@ DP_ACCOUNTING(gaussian_sigma)
 
 		status = dp_acct_gaussian_variance_exact(steps, epsilon, delta,
 												 &variance);
-		dp_accounting_done(status, "find sigma",
-						   "No variance between 10^-3 and 10^24 squared "
-						   "granules is known to suffice.",
-						   "Give another granule, or ask for method "
-						   "\"zcdp\".");
+		dp_account_done(status, "find sigma",
+						"No variance between 10^-3 and 10^24 squared "
+						"granules is known to suffice.",
+						"Give another granule, or ask for method "
+						"\"zcdp\".");
 	}
 	else if (strcmp(method, "zcdp") == 0)
 	{
 		granule = sensitivity;
 		status = dp_acct_gaussian_variance_zcdp(1, epsilon, delta, &variance);
-		dp_accounting_done(status, "find sigma",
-						   "Epsilon or delta is too small for any rho of 24 "
-						   "digits.", "Give a larger epsilon or delta.");
+		dp_account_done(status, "find sigma",
+						"Epsilon or delta is too small for any rho of 24 "
+						"digits.", "Give a larger epsilon or delta.");
 	}
 	else if (strcmp(method, "classical") == 0)
 	{
 		granule = sensitivity;
 		status = dp_acct_gaussian_variance_classical(1, epsilon, delta,
 													 &variance);
-		dp_accounting_done(status, "find sigma by Theorem 3.22",
-						   epsilon >= DP_FIXED_ONE ?
-						   "The theorem holds for an epsilon below 1 only." :
-						   "zCDP does not confirm the theorem for the "
-						   "discrete noise at this delta.",
-						   "Ask for method \"exact\" or \"zcdp\".");
+		dp_account_done(status, "find sigma by Theorem 3.22",
+						epsilon >= DP_FIXED_ONE ?
+						"The theorem holds for an epsilon below 1 only." :
+						"zCDP does not confirm the theorem for the "
+						"discrete noise at this delta.",
+						"Ask for method \"exact\" or \"zcdp\".");
 	}
 	else
 		ereport(ERROR,
@@ -236,9 +236,9 @@ DP_ACCOUNTING(gaussian_sigma)
 						method),
 				 errdetail("The methods are exact, zcdp and classical."),
 				 errhint("Leave it out for \"exact\".")));
-	dp_accounting_done(dp_acct_sigma_from_variance(granule, &variance,
-												   &sigma),
-					   "find sigma", "", "");
+	dp_account_done(dp_acct_sigma_from_variance(granule, &variance,
+												&sigma),
+					"find sigma", "", "");
 	RETURN_FIXED(sigma);
 }
 
@@ -252,14 +252,14 @@ DP_ACCOUNTING(gaussian_delta)
 	dp_rational variance = read_variance(sigma, granule);
 	dp_decimal	delta = {0, 0};
 
-	dp_accounting_done(dp_acct_gaussian_delta(grid_sensitivity(sensitivity,
-															   granule),
-											  &variance, epsilon, &delta),
-					   "compute delta",
-					   "Sigma is not between 0.032 and 10^12 granules, or "
-					   "epsilon is too large.",
-					   "Give another granule or a smaller epsilon.");
-	PG_RETURN_NUMERIC(dp_accounting_decimal(&delta));
+	dp_account_done(dp_acct_gaussian_delta(grid_sensitivity(sensitivity,
+															granule),
+										   &variance, epsilon, &delta),
+					"compute delta",
+					"Sigma is not between 0.032 and 10^12 granules, or "
+					"epsilon is too large.",
+					"Give another granule or a smaller epsilon.");
+	PG_RETURN_NUMERIC(dp_account_decimal(&delta));
 }
 
 /*
@@ -270,23 +270,23 @@ DP_ACCOUNTING(laplace_error)
 {
 	dp_fixed	sensitivity = NUMBER(0, "sensitivity", POSITIVE, DP_ROUND_UP);
 	dp_fixed	epsilon = NUMBER(1, "epsilon", POSITIVE, DP_ROUND_DOWN);
-	dp_fixed	beta = dp_accounting_failure(fcinfo, 2);
-	int64		k = dp_accounting_count(fcinfo, 3, "k", 1, PG_INT64_MAX);
+	dp_fixed	beta = dp_account_failure(fcinfo, 2);
+	int64		k = dp_account_count(fcinfo, 3, "k", 1, PG_INT64_MAX);
 	dp_fixed	granule = read_granule(fcinfo, 4, ANY);
 	dp_fixed	error = 0;
 	dp_uint128	steps = 0;
 
 	if (granule == 0)
 	{
-		dp_accounting_done(dp_acct_laplace_bound(sensitivity, epsilon, k,
-												 beta, &error),
-						   "compute the error", "", "");
+		dp_account_done(dp_acct_laplace_bound(sensitivity, epsilon, k,
+											  beta, &error),
+						"compute the error", "", "");
 		RETURN_FIXED(error);
 	}
-	dp_accounting_done(dp_acct_laplace_error(grid_sensitivity(sensitivity,
-															  granule),
-											 epsilon, k, beta, &steps),
-					   "compute the error", "", "");
+	dp_account_done(dp_acct_laplace_error(grid_sensitivity(sensitivity,
+														   granule),
+										  epsilon, k, beta, &steps),
+					"compute the error", "", "");
 	RETURN_FIXED(grid_value(steps, granule));
 }
 
@@ -294,16 +294,16 @@ DP_ACCOUNTING(laplace_error)
 DP_ACCOUNTING(gaussian_error)
 {
 	dp_fixed	sigma = NUMBER(0, "sigma", POSITIVE, DP_ROUND_UP);
-	dp_fixed	beta = dp_accounting_failure(fcinfo, 1);
-	int64		k = dp_accounting_count(fcinfo, 2, "k", 1, PG_INT64_MAX);
+	dp_fixed	beta = dp_account_failure(fcinfo, 1);
+	int64		k = dp_account_count(fcinfo, 2, "k", 1, PG_INT64_MAX);
 	dp_fixed	granule = read_granule(fcinfo, 3, POSITIVE);
 	dp_rational variance = read_variance(sigma, granule);
 	dp_uint128	steps = 0;
 
-	dp_accounting_done(dp_acct_gaussian_error(&variance, k, beta, &steps),
-					   "compute the error",
-					   "Sigma is above 10^15 granules.",
-					   "Give a larger granule.");
+	dp_account_done(dp_acct_gaussian_error(&variance, k, beta, &steps),
+					"compute the error",
+					"Sigma is above 10^15 granules.",
+					"Give a larger granule.");
 	RETURN_FIXED(grid_value(steps, granule));
 }
 
@@ -314,32 +314,32 @@ DP_ACCOUNTING(gaussian_error)
  */
 DP_ACCOUNTING(selection_error)
 {
-	int64		candidates = dp_accounting_count(fcinfo, 0, "candidates", 1,
-												 PG_INT64_MAX);
+	int64		candidates = dp_account_count(fcinfo, 0, "candidates", 1,
+											  PG_INT64_MAX);
 	dp_fixed	sensitivity = NUMBER(1, "sensitivity", POSITIVE, DP_ROUND_UP);
 	dp_fixed	epsilon = NUMBER(2, "epsilon", POSITIVE, DP_ROUND_DOWN);
-	dp_fixed	beta = dp_accounting_failure(fcinfo, 3);
+	dp_fixed	beta = dp_account_failure(fcinfo, 3);
 	bool		monotone = PG_GETARG_BOOL(4);
 	dp_fixed	error = 0;
 
-	dp_accounting_done(dp_acct_laplace_bound(sensitivity * (monotone ? 1 : 2),
-											 epsilon, candidates, beta,
-											 &error),
-					   "compute the error", "", "");
+	dp_account_done(dp_acct_laplace_bound(sensitivity * (monotone ? 1 : 2),
+										  epsilon, candidates, beta,
+										  &error),
+					"compute the error", "", "");
 	RETURN_FIXED(error);
 }
 
 /* dp_randomized_response_error(n, epsilon, candidates) */
 DP_ACCOUNTING(response_error)
 {
-	int64		n = dp_accounting_count(fcinfo, 0, "n", 1, PG_INT64_MAX);
+	int64		n = dp_account_count(fcinfo, 0, "n", 1, PG_INT64_MAX);
 	dp_fixed	epsilon = NUMBER(1, "epsilon", POSITIVE, DP_ROUND_DOWN);
-	int64		c = dp_accounting_count(fcinfo, 2, "candidates", 2,
-										PG_INT64_MAX);
+	int64		c = dp_account_count(fcinfo, 2, "candidates", 2,
+									 PG_INT64_MAX);
 	dp_fixed	error = 0;
 
-	dp_accounting_done(dp_acct_response_error(n, c, epsilon, &error),
-					   "compute the error", "", "");
+	dp_account_done(dp_acct_response_error(n, c, epsilon, &error),
+					"compute the error", "", "");
 	RETURN_FIXED(error);
 }
 
@@ -349,10 +349,10 @@ PG_FUNCTION_INFO_V1(dp_accounting_two_coins_error);
 Datum
 dp_accounting_two_coins_error(PG_FUNCTION_ARGS)
 {
-	int64		n = dp_accounting_count(fcinfo, 0, "n", 1, PG_INT64_MAX);
+	int64		n = dp_account_count(fcinfo, 0, "n", 1, PG_INT64_MAX);
 	dp_fixed	error = 0;
 
-	dp_accounting_done(dp_acct_two_coins_error(n, &error),
-					   "compute the error", "", "");
+	dp_account_done(dp_acct_two_coins_error(n, &error),
+					"compute the error", "", "");
 	RETURN_FIXED(error);
 }

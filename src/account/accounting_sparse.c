@@ -15,9 +15,9 @@
 #define INNER DP_RANGE_INNER
 
 #define NUMBER(i, name, range, rounding) \
-	dp_accounting_number(fcinfo, i, name, range, rounding)
+	dp_account_number(fcinfo, i, name, range, rounding)
 #define COUNT(i, name) \
-	dp_accounting_count(fcinfo, i, name, 1, PG_INT64_MAX)
+	dp_account_count(fcinfo, i, name, 1, PG_INT64_MAX)
 
 /* Columns of the answers. */
 #define SPARSE_COLUMNS 10
@@ -53,7 +53,7 @@ DP_ACCOUNTING(sparse_vector_error)
 	request.cutoff = COUNT(1, "cutoff");
 	request.epsilon = NUMBER(2, "epsilon", POSITIVE, DP_ROUND_DOWN);
 	request.delta = NUMBER(3, "delta", DELTA, DP_ROUND_DOWN);
-	request.beta = dp_accounting_failure(fcinfo, 4);
+	request.beta = dp_account_failure(fcinfo, 4);
 	request.method = dp_bridge_sparse_method(fcinfo, 5);
 	request.numeric = PG_GETARG_BOOL(6);
 	request.monotone = PG_GETARG_BOOL(7);
@@ -67,12 +67,12 @@ DP_ACCOUNTING(sparse_vector_error)
 						   request.questions),
 				 errhint("A session cannot answer \"above\" more often than "
 						 "it has questions.")));
-	dp_accounting_done(dp_acct_sparse_plan(&request, &plan),
-					   "plan a sparse vector session",
-					   "Epsilon cannot be divided among so many, or the "
-					   "book's theorem does not hold for this delta.",
-					   "Give a larger epsilon, a smaller delta or another "
-					   "method.");
+	dp_account_done(dp_acct_sparse_plan(&request, &plan),
+					"plan a sparse vector session",
+					"Epsilon cannot be divided among so many, or the "
+					"book's theorem does not hold for this delta.",
+					"Give a larger epsilon, a smaller delta or another "
+					"method.");
 	values[0] = whole_datum(plan.alpha);
 	values[1] = CStringGetTextDatum(dp_acct_sparse_name(plan.method));
 	values[2] = Int64GetDatum(plan.fresh ? request.cutoff : 1);
@@ -110,7 +110,7 @@ DP_ACCOUNTING(weights_error)
 	request.alpha =
 		dp_account_weights_alpha(dp_bridge_number(fcinfo, ALPHA));
 	request.delta = NUMBER(5, "delta", DELTA, DP_ROUND_DOWN);
-	request.beta = dp_accounting_failure(fcinfo, 6);
+	request.beta = dp_account_failure(fcinfo, 6);
 	request.method = dp_bridge_sparse_method(fcinfo, 7);
 	request.sensitivity = (uint64) COUNT(8, "sensitivity");
 	dp_account_weights_plan(&request, false, &plan);

@@ -13,8 +13,8 @@
  * dp_big_begin
  *	  Begin a context.
  *
- * Requires: dp_big_end at the end, whatever fails; nothing in between leaves
- *			 by longjmp.
+ * Requires: dp_big_end at the end, whatever fails; nothing in between
+ *			 leaves by longjmp.
  * Gives:	 a context without numbers; one that has failed with DP_E_MEMORY
  *			 when OpenSSL cannot allocate.
  * Source:	 doc/theory.md T20 (exact).

@@ -67,8 +67,8 @@ log_sauer(double n, double d)
  *	  with m > 8 ln(4 S(2m)) / alpha^2, which |X| does not enter.
  *
  * Requires: nothing.
- * Gives:	 as dp_smalldb_size; DP_E_RANGE also when dimension or cells is 0
- *			 or dimension is above 100000.
+ * Gives:	 as dp_smalldb_size; DP_E_RANGE also when dimension or cells
+ *			 is 0 or dimension is above 100000.
  * Source:	 doc/theory.md T68 (book, Theorem 4.9; Sauer's lemma; Vapnik and
  *			 Chervonenkis 1971).
  */

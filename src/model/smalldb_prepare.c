@@ -348,8 +348,8 @@ dp_smalldb_worker_memory(const dp_smalldb *problem)
  * dp_smalldb_worker_make
  *	  One thread's memory, its histogram empty.
  *
- * Requires: memory of dp_smalldb_worker_memory bytes, which stays in use and
- *			 will hold private numbers.
+ * Requires: memory of dp_smalldb_worker_memory bytes, which stays in use
+ *			 and will hold private numbers.
  * Gives:	 *out set.
  * Source:	 doc/theory.md T66.
  */

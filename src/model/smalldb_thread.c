@@ -2,9 +2,9 @@
  * smalldb_thread.c
  *	  Threads that scan beside the caller.
  *
- * They run dp_smalldb_step and nothing else, with every signal blocked: they
- * know nothing of the process they live in.  The caller must join them before
- * it frees or reuses any memory of the problem, whatever happens.
+ * They run dp_smalldb_step and nothing else, with every signal blocked:
+ * they know nothing of the process they live in.  The caller must join them
+ * before it frees or reuses any memory of the problem, whatever happens.
  */
 #include "dp_smalldb.h"
 
@@ -26,7 +26,8 @@ scan(void *worker)
  *	  One thread for each of `count` workers, at most DP_SMALLDB_THREADS; as
  *	  many as the system gives.
  *
- * Requires: dp_smalldb_begin was called; the workers belong to nobody else.
+ * Requires: dp_smalldb_begin was called; the workers belong to nobody
+ *			 else.
  * Gives:	 threads->count, perhaps 0, to be joined.  The caller has to step
  *			 with a worker of its own until there is no chunk left, so that
  *			 the scan ends in any case.

@@ -53,7 +53,7 @@ any_below(dp_source *source, int n)
 	return (int) (any_number(source) * n);
 }
 
-/* Counts of the cells of a set; rows as dp_distribution_sample has them. */
+/* Counts of a set's cells; rows as dp_distribution_sample has them. */
 static inline int64_t *
 count_rows(const dp_shape *shape, dp_columns set, const int32_t *places,
 		   int64_t rows)
