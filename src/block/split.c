@@ -415,7 +415,7 @@ dp_block_split_one(Query *query, List *cte_stack, dp_block **block,
 	dp_block   *b = dp_block_create();
 	dp_refusal *refusal = refuse_clause(query);
 
-	dp_compat_ungroup(query);
+	dp_bridge_ungroup(query);
 	if (refusal == NULL)
 		refusal = refuse_correlated(query->jointree->quals, 0);
 	if (refusal != NULL)

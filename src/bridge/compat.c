@@ -22,15 +22,15 @@ ungroup_walker(Node *node, void *context)
 		return false;
 	if (IsA(node, Query))
 	{
-		dp_compat_ungroup((Query *) node);
+		dp_bridge_ungroup((Query *) node);
 		return false;
 	}
 	return expression_tree_walker(node, ungroup_walker, context);
 }
 
-/* dp_compat_ungroup: see dp_compat.h. */
+/* dp_bridge_ungroup: see dp_compat.h. */
 void
-dp_compat_ungroup(Query *level)
+dp_bridge_ungroup(Query *level)
 {
 	(void) ungroup_walker((Node *) level->targetList, NULL);
 	(void) ungroup_walker(level->havingQual, NULL);
@@ -47,9 +47,9 @@ dp_compat_ungroup(Query *level)
 
 #else
 
-/* dp_compat_ungroup: see dp_compat.h. */
+/* dp_bridge_ungroup: see dp_compat.h. */
 void
-dp_compat_ungroup(Query *level)
+dp_bridge_ungroup(Query *level)
 {
 }
 

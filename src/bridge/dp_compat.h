@@ -235,7 +235,7 @@ object_aclcheck(Oid class, Oid object, Oid role, AclMode mode)
  * those in its expressions, the form that they have in older versions; levels
  * with grouping sets are left as they are.
  */
-extern void dp_compat_ungroup(Query *level);
+extern void dp_bridge_ungroup(Query *level);
 
 /* The opposite of an operator's place in a btree: less than, or greater. */
 #if PG_VERSION_NUM >= 180000
