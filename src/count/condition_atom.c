@@ -210,12 +210,12 @@ read_boolean_test(BooleanTest *test, dp_atom *a)
 }
 
 /*
- * dp_condition_read_atom
+ * dp_count_read_atom
  *	  The comparison that a node is; false, with *a undefined, when it is none
  *	  that is recognised.
  */
 bool
-dp_condition_read_atom(Node *node, dp_atom *a)
+dp_count_read_atom(Node *node, dp_atom *a)
 {
 	memset(a, 0, sizeof(dp_atom));
 	switch (nodeTag(node))

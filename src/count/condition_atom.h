@@ -26,7 +26,7 @@ typedef struct dp_atom
 	bool		has_null;		/* one of the values is NULL */
 } dp_atom;
 
-extern bool dp_condition_read_atom(Node *node, dp_atom *a);
+extern bool dp_count_read_atom(Node *node, dp_atom *a);
 
 /* ---- condition_match.c ---- */
 
@@ -64,6 +64,7 @@ typedef struct dp_matches
 	dp_matched_condition *conditions;
 } dp_matches;
 
-extern dp_matches *dp_conditions_match(List *conditions, int most_columns);
+extern dp_matches *dp_count_conditions_match(List *conditions,
+											 int most_columns);
 
 #endif							/* DP_COUNT_CONDITION_ATOM_H */

@@ -380,23 +380,23 @@ make_spec(dp_condition_counting *c)
 		axes[naxes++] = make_axis(&c->matches->columns[i]);
 		c->vars = lappend(c->vars, c->matches->columns[i].var);
 	}
-	c->spec = dp_counted_spec(naxes, axes, c->ntables, counted, false);
+	c->spec = dp_count_tables_spec(naxes, axes, c->ntables, counted, false);
 }
 
 /*
- * dp_conditions_plan
+ * dp_count_conditions_plan
  *	  How to count the conditions: boolean expressions, allowed on private
  *	  rows, over the columns of one query level.  In the current context.
  */
 dp_condition_counting *
-dp_conditions_plan(List *conditions)
+dp_count_conditions_plan(List *conditions)
 {
 	dp_condition_counting *c = palloc0(sizeof(dp_condition_counting));
 	int			i;
 
 	c->nconditions = list_length(conditions);
 	c->evaluated = palloc0(sizeof(bool) * Max(c->nconditions, 1));
-	c->matches = dp_conditions_match(conditions, DP_COUNTED_AXES_MAX);
+	c->matches = dp_count_conditions_match(conditions, DP_COUNTED_AXES_MAX);
 	make_templates(c);
 	qsort(c->templates, c->ntemplates, sizeof(template), compare_cells);
 	c->tables = palloc(sizeof(table) * Max(c->ntemplates, 1));
@@ -412,25 +412,26 @@ dp_conditions_plan(List *conditions)
 	return c;
 }
 
-/* dp_conditions_evaluated: see dp_count.h. */
+/* dp_count_conditions_evaluated: see dp_count.h. */
 int
-dp_conditions_evaluated(const dp_condition_counting *c)
+dp_count_conditions_evaluated(const dp_condition_counting *c)
 {
 	return list_length(c->rest);
 }
 
 /*
- * dp_conditions_natives
- *	  The exact aggregates, of which dp_conditions_load reads the results.
+ * dp_count_conditions_natives
+ *	  The exact aggregates; dp_count_conditions_load reads their results.
  */
 List *
-dp_conditions_natives(const dp_condition_counting *c, const Aggref *asked)
+dp_count_conditions_natives(const dp_condition_counting *c,
+							const Aggref *asked)
 {
 	List	   *natives = NIL;
 
 	if (c->spec != NULL)
-		natives = list_make1(dp_counted_native(asked, c->spec, c->vars));
-	return list_concat(natives, dp_conditions_evaluate(asked, c->rest));
+		natives = list_make1(dp_count_tables_native(asked, c->spec, c->vars));
+	return list_concat(natives, dp_count_conditions_evaluate(asked, c->rest));
 }
 
 /* ---- results ---- */
@@ -533,12 +534,12 @@ load_listed(const dp_condition_counting *c, const template *t,
 }
 
 /*
- * dp_conditions_load
+ * dp_count_conditions_load
  *	  Add what the exact aggregates gave to the counts of the conditions.
  */
 void
-dp_conditions_load(const dp_condition_counting *c, const Datum *values,
-				   const bool *nulls, int64 *counts)
+dp_count_conditions_load(const dp_condition_counting *c, const Datum *values,
+						 const bool *nulls, int64 *counts)
 {
 	int			rest = 0;
 	int			i;
@@ -570,5 +571,5 @@ dp_conditions_load(const dp_condition_counting *c, const Datum *values,
 	}
 	for (i = 0; i < c->nconditions; i++)
 		if (c->evaluated[i])
-			counts[i] += dp_conditions_load_one(values, nulls, rest++);
+			counts[i] += dp_count_conditions_load_one(values, nulls, rest++);
 }

@@ -51,7 +51,7 @@ gather_atoms(Node *node, conjunct *c)
 		return true;
 	}
 	a = palloc(sizeof(dp_atom));
-	if (!dp_condition_read_atom(node, a) ||
+	if (!dp_count_read_atom(node, a) ||
 		(c->var != NULL && (c->var->varno != a->var->varno ||
 							c->var->varattno != a->var->varattno)) ||
 		(OidIsValid(c->type) && OidIsValid(a->type) && c->type != a->type))
@@ -220,7 +220,7 @@ atom_classes(const dp_matched_column *column, Node *node, Bitmapset **holds,
 	dp_atom		a;
 	int			i;
 
-	if (!dp_condition_read_atom(node, &a))
+	if (!dp_count_read_atom(node, &a))
 		elog(ERROR, "condition changed while it was matched");
 	for (i = 0; i < a.nvalues; i++)
 		in = bms_add_member(in, class_of(column, a.values[i]));
@@ -337,12 +337,12 @@ conjuncts_of(Node *condition)
 }
 
 /*
- * dp_conditions_match
+ * dp_count_conditions_match
  *	  Match each of the conditions (boolean expressions over the columns of
  *	  one query level), using at most so many columns.
  */
 dp_matches *
-dp_conditions_match(List *conditions, int most_columns)
+dp_count_conditions_match(List *conditions, int most_columns)
 {
 	dp_matches *m = palloc0(sizeof(dp_matches));
 	int			n = list_length(conditions);

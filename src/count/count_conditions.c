@@ -106,13 +106,13 @@ counts_function(void)
 }
 
 /*
- * dp_conditions_evaluate
+ * dp_count_conditions_evaluate
  *	  The exact aggregates that evaluate conditions for each row and count
  *	  them, under the FILTER of the aggregate that was asked;
- *	  dp_conditions_load_one reads their results.
+ *	  dp_count_conditions_load_one reads their results.
  */
 List *
-dp_conditions_evaluate(const Aggref *asked, List *all)
+dp_count_conditions_evaluate(const Aggref *asked, List *all)
 {
 	Oid			function = counts_function();
 	Oid			type = dp_catalog_type("condition_counts");
@@ -133,12 +133,12 @@ dp_conditions_evaluate(const Aggref *asked, List *all)
 }
 
 /*
- * dp_conditions_load_one
- *	  The i-th of the counts that dp_conditions_evaluate gave, 0 for a
+ * dp_count_conditions_load_one
+ *	  The i-th of the counts that dp_count_conditions_evaluate gave, 0 for a
  *	  state that is NULL.
  */
 int64
-dp_conditions_load_one(const Datum *values, const bool *nulls, int i)
+dp_count_conditions_load_one(const Datum *values, const bool *nulls, int i)
 {
 	const dp_condition_counts *state;
 

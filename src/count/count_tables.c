@@ -252,15 +252,15 @@ fill_tables(flat_spec *spec, dp_axis *const *axes, int ntables,
 }
 
 /*
- * dp_counted_spec
+ * dp_count_tables_spec
  *	  Tables over at most DP_COUNTED_AXES_MAX axes, as a constant of the inner
  *	  query; counts come one table after the other.  Numbers of cells must fit
  *	  into 63 bits, and the caller keeps the counts within memory.  `whole`:
  *	  a row without a place on some axis is in no table.
  */
 Const *
-dp_counted_spec(int naxes, dp_axis *const *axes, int ntables,
-				const dp_counted_table *tables, bool whole)
+dp_count_tables_spec(int naxes, dp_axis *const *axes, int ntables,
+					 const dp_counted_table *tables, bool whole)
 {
 	Size		slots = header_size(naxes);
 	Size		size;
@@ -295,12 +295,12 @@ dp_counted_spec(int naxes, dp_axis *const *axes, int ntables,
 }
 
 /*
- * dp_counted_native
+ * dp_count_tables_native
  *	  dp_pg.count_tables(spec, columns), one column for each axis; its result
  *	  is a dp_tally_state, NULL when there was no row.
  */
 Aggref *
-dp_counted_native(const Aggref *asked, const Const *spec, List *columns)
+dp_count_tables_native(const Aggref *asked, const Const *spec, List *columns)
 {
 	Oid			types[2];
 	Oid			function;

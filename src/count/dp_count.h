@@ -127,25 +127,26 @@ typedef struct dp_counted_table
 	const uint64 *listed;		/* NULL: all cells */
 } dp_counted_table;
 
-extern Const *dp_counted_spec(int naxes, dp_axis *const *axes, int ntables,
-							  const dp_counted_table *tables, bool whole);
-extern Aggref *dp_counted_native(const Aggref *asked, const Const *spec,
-								 List *columns);
+extern Const *dp_count_tables_spec(int naxes, dp_axis *const *axes,
+								   int ntables, const dp_counted_table *tables,
+								   bool whole);
+extern Aggref *dp_count_tables_native(const Aggref *asked, const Const *spec,
+									  List *columns);
 
 /* ---- condition_counts.c ---- */
 typedef struct dp_condition_counting dp_condition_counting;
-extern dp_condition_counting *dp_conditions_plan(List *conditions);
+extern dp_condition_counting *dp_count_conditions_plan(List *conditions);
 /* How many of them no table counts, so that each row evaluates them. */
-extern int	dp_conditions_evaluated(const dp_condition_counting *counting);
-extern List *dp_conditions_natives(const dp_condition_counting *counting,
-								   const Aggref *asked);
-extern void dp_conditions_load(const dp_condition_counting *counting,
-							   const Datum *values, const bool *nulls,
-							   int64 *counts);
+extern int	dp_count_conditions_evaluated(const dp_condition_counting *c);
+extern List *dp_count_conditions_natives(const dp_condition_counting *counting,
+										 const Aggref *asked);
+extern void dp_count_conditions_load(const dp_condition_counting *counting,
+									 const Datum *values, const bool *nulls,
+									 int64 *counts);
 
 /* ---- count_conditions.c ---- */
-extern List *dp_conditions_evaluate(const Aggref *asked, List *all);
-extern int64 dp_conditions_load_one(const Datum *values, const bool *nulls,
-									int i);
+extern List *dp_count_conditions_evaluate(const Aggref *asked, List *all);
+extern int64 dp_count_conditions_load_one(const Datum *values,
+										  const bool *nulls, int i);
 
 #endif							/* DP_COUNT_H */

@@ -40,8 +40,8 @@ prepare(dp_measure *measure)
 	measure->evaluated = measure->ncells;
 	if (!measure->contribution.grouped)
 	{
-		measure->plan = dp_conditions_plan(conditions(measure));
-		measure->evaluated = dp_conditions_evaluated(measure->plan);
+		measure->plan = dp_count_conditions_plan(conditions(measure));
+		measure->evaluated = dp_count_conditions_evaluated(measure->plan);
 	}
 	dp_measure_set_votes(measure, 1);
 }
@@ -50,8 +50,9 @@ static List *
 inner(const dp_measure *measure)
 {
 	if (measure->plan != NULL)
-		return dp_conditions_natives(measure->plan, measure->aggregate);
-	return dp_conditions_evaluate(measure->aggregate, conditions(measure));
+		return dp_count_conditions_natives(measure->plan, measure->aggregate);
+	return dp_count_conditions_evaluate(measure->aggregate,
+										conditions(measure));
 }
 
 static void
@@ -64,11 +65,11 @@ load(const dp_measure *measure, const Datum *values, const bool *nulls,
 	if (measure->plan == NULL)
 	{
 		for (i = 0; i < measure->ncells; i++)
-			cells[i].integer += dp_conditions_load_one(values, nulls, i);
+			cells[i].integer += dp_count_conditions_load_one(values, nulls, i);
 		return;
 	}
 	counts = palloc0(sizeof(int64) * measure->ncells);
-	dp_conditions_load(measure->plan, values, nulls, counts);
+	dp_count_conditions_load(measure->plan, values, nulls, counts);
 	for (i = 0; i < measure->ncells; i++)
 		cells[i].integer += counts[i];
 }

@@ -82,7 +82,8 @@ read_predicates(Oid relid, List *texts)
 
 	reading->ncounts = list_length(texts);
 	reading->plan->counting =
-		dp_conditions_plan(dp_reading_block_conditions(reading->plan->block));
+		dp_count_conditions_plan(
+			dp_reading_block_conditions(reading->plan->block));
 	return reading;
 }
 
@@ -99,7 +100,7 @@ dp_reading_of_predicates(Oid relid, List *texts)
 {
 	dp_reading *reading = read_predicates(relid, texts);
 
-	dp_measure_check_predicates(dp_conditions_evaluated(
+	dp_measure_check_predicates(dp_count_conditions_evaluated(
 									reading->plan->counting),
 								list_length(texts), true);
 	return reading;
@@ -114,7 +115,7 @@ dp_reading_of_predicates(Oid relid, List *texts)
 int
 dp_reading_evaluated(Oid relid, List *texts)
 {
-	return dp_conditions_evaluated(
+	return dp_count_conditions_evaluated(
 		read_predicates(relid, texts)->plan->counting);
 }
 
@@ -235,9 +236,9 @@ read_tables(Oid relid, int naxes, dp_axis *const *axes, int ntables,
 		check_axis(relid, used[i]);
 	reading = make_reading(relid, query);
 	reading->ncounts = cells;
-	reading->plan->spec = dp_counted_spec(nused, used, ntables,
-										  counted_tables(ntables, tables,
-														 place), whole);
+	reading->plan->spec = dp_count_tables_spec(nused, used, ntables,
+											   counted_tables(ntables, tables,
+															  place), whole);
 	for_each_from(lc, dp_reading_block_conditions(reading->plan->block), 1)
 		reading->plan->columns = lappend(reading->plan->columns,
 										 lfirst_node(NullTest, lc)->arg);

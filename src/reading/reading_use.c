@@ -74,8 +74,8 @@ receive_counts(TupleTableSlot *slot, DestReceiver *self)
 
 	slot_getallattrs(slot);
 	if (work->counting != NULL)
-		dp_conditions_load(work->counting, slot->tts_values,
-						   slot->tts_isnull, work->counts);
+		dp_count_conditions_load(work->counting, slot->tts_values,
+								 slot->tts_isnull, work->counts);
 	else if (!slot->tts_isnull[0])
 		memcpy(work->counts,
 			   ((dp_tally_state *)
@@ -99,7 +99,7 @@ begin(const List *input, const void *data, dp_reader_source source,
 	work->receiver.rDestroy = receive_nothing;
 	work->receiver.mydest = DestNone;
 	if (input != NIL)
-		work->counting = dp_conditions_plan((List *) input);
+		work->counting = dp_count_conditions_plan((List *) input);
 	work->ncounts = head->ncounts;
 	work->counts = palloc_extended(sizeof(int64) * work->ncounts,
 								   MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
@@ -147,8 +147,8 @@ inner_query(const struct dp_reading_plan *plan)
 	ListCell   *lc;
 
 	natives = plan->counting != NULL ?
-		dp_conditions_natives(plan->counting, asked) :
-		list_make1(dp_counted_native(asked, plan->spec, plan->columns));
+		dp_count_conditions_natives(plan->counting, asked) :
+		list_make1(dp_count_tables_native(asked, plan->spec, plan->columns));
 	inner->targetList = NIL;
 	foreach(lc, natives)
 		inner->targetList =
