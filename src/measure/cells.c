@@ -108,11 +108,11 @@ receive_nothing(DestReceiver *self)
 }
 
 /*
- * dp_cells_create
+ * dp_measure_cells_create
  *	  All groups at zero, in the current context.
  */
 dp_cells *
-dp_cells_create(const dp_release_spec *spec)
+dp_measure_cells_create(const dp_release_spec *spec)
 {
 	dp_cells   *cells = palloc0(sizeof(dp_cells));
 	int			i;
@@ -135,9 +135,9 @@ dp_cells_create(const dp_release_spec *spec)
 	return cells;
 }
 
-/* dp_cells_receiver: for the executor of the inner query. */
+/* dp_measure_cells_receiver: for the executor of the inner query. */
 DestReceiver *
-dp_cells_receiver(dp_cells *cells)
+dp_measure_cells_receiver(dp_cells *cells)
 {
 	return &cells->receiver;
 }
@@ -154,13 +154,13 @@ give_row(TupleTableSlot *slot, dp_reader_sink sink, void *context)
 }
 
 /*
- * dp_cells_release
+ * dp_measure_cells_release
  *	  Draw noise and give the sink one row per public group, in order, each a
  *	  minimal tuple.
  */
 void
-dp_cells_release(dp_cells *cells, TupleDesc result, dp_reader_sink sink,
-				 void *context)
+dp_measure_cells_release(dp_cells *cells, TupleDesc result,
+						 dp_reader_sink sink, void *context)
 {
 	const dp_release_spec *spec = cells->spec;
 	TupleTableSlot *slot = MakeSingleTupleTableSlot(result, &TTSOpsVirtual);

@@ -235,9 +235,9 @@ extern Size dp_measure_memory(const dp_release_spec *spec);
 
 /* cells.c */
 typedef struct dp_cells dp_cells;
-extern dp_cells *dp_cells_create(const dp_release_spec *spec);
-extern DestReceiver *dp_cells_receiver(dp_cells *cells);
-extern void dp_cells_release(dp_cells *cells, TupleDesc result,
-							 dp_reader_sink sink, void *context);
+extern dp_cells *dp_measure_cells_create(const dp_release_spec *spec);
+extern DestReceiver *dp_measure_cells_receiver(dp_cells *cells);
+extern void dp_measure_cells_release(dp_cells *cells, TupleDesc result,
+									 dp_reader_sink sink, void *context);
 
 #endif							/* DP_MEASURE_H */

@@ -149,7 +149,7 @@ begin(const List *input, const void *data, dp_reader_source source,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("declarations of a private relation changed while it "
 						"was asked")));
-	work->cells = dp_cells_create(spec);
+	work->cells = dp_measure_cells_create(spec);
 	work->result = make_descriptor(list_nth(input, INPUT_TYPES));
 	return work;
 }
@@ -157,7 +157,7 @@ begin(const List *input, const void *data, dp_reader_source source,
 static DestReceiver *
 receiver(void *state)
 {
-	return dp_cells_receiver(((release_work *) state)->cells);
+	return dp_measure_cells_receiver(((release_work *) state)->cells);
 }
 
 static void
@@ -165,7 +165,7 @@ finish(void *state, dp_reader_sink sink, void *context)
 {
 	release_work *work = state;
 
-	dp_cells_release(work->cells, work->result, sink, context);
+	dp_measure_cells_release(work->cells, work->result, sink, context);
 }
 
 static const dp_reader_methods methods = {begin, receiver, finish};
