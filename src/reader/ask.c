@@ -345,7 +345,7 @@ dp_reader_run(const dp_reader_job *job, dp_reader_charge charge,
 		return;
 	}
 	initStringInfo(&message);
-	dp_message_build(job, &message);
+	dp_reader_build_message(job, &message);
 	PG_ENSURE_ERROR_CLEANUP(give_up, PointerGetDatum(&asking));
 	{
 		ask(&asking, job, &message, charge, charge_context, sink,

@@ -127,11 +127,11 @@ append_part(StringInfo out, const dp_reader_job *job, dp_message_part part)
 }
 
 /*
- * dp_message_build
+ * dp_reader_build_message
  *	  A job as bytes; requires an active snapshot, which is the job's.
  */
 void
-dp_message_build(const dp_reader_job *job, StringInfo out)
+dp_reader_build_message(const dp_reader_job *job, StringInfo out)
 {
 	dp_message	head;
 	int			i;
@@ -165,9 +165,9 @@ dp_message_build(const dp_reader_job *job, StringInfo out)
 				 errhint("Use fewer or shorter constants.")));
 }
 
-/* dp_message_find: a part of a message. */
+/* dp_reader_find_part: a part of a message. */
 const char *
-dp_message_find(const dp_message *message, dp_message_part part)
+dp_reader_find_part(const dp_message *message, dp_message_part part)
 {
 	const char *start = (const char *) message + MAXALIGN(sizeof(*message));
 	int			i;
@@ -177,16 +177,16 @@ dp_message_find(const dp_message *message, dp_message_part part)
 	return start;
 }
 
-/* dp_message_check: a message as received, at an aligned address. */
+/* dp_reader_check_message: a message as received, at an aligned address. */
 const dp_message *
-dp_message_check(const void *data, Size size)
+dp_reader_check_message(const void *data, Size size)
 {
 	const dp_message *message = data;
 
 	if (size < MAXALIGN(sizeof(dp_message)) ||
 		message->kind >= DP_READER_KINDS ||
 		message->database != MyDatabaseId ||
-		dp_message_find(message, DP_PARTS) != (const char *) data + size)
+		dp_reader_find_part(message, DP_PARTS) != (const char *) data + size)
 		elog(ERROR, "message of %zu bytes is not a reader's", size);
 	return message;
 }

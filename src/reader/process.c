@@ -133,8 +133,9 @@ begin(dp_reading_work *work, const dp_reader_methods *how)
 
 	work->prompt = how->prompt;
 	work->ended = !message->more;
-	state = how->begin(stringToNode(dp_message_find(message, DP_PART_INPUT)),
-					   dp_message_find(message, DP_PART_DATA),
+	state = how->begin(stringToNode(dp_reader_find_part(message,
+														DP_PART_INPUT)),
+					   dp_reader_find_part(message, DP_PART_DATA),
 					   message->more ? receive_piece : NULL, work);
 	if (!work->ended)
 		elog(ERROR, "reader has not taken all that it was sent");
@@ -156,11 +157,11 @@ make_ready(dp_reading_work *work, const dp_reader_methods *how,
 	Size		size;
 
 	dp_bridge_force_lock_timeout();
-	dp_state_apply_settings(message);
-	dp_state_begin(message, session);
-	parallel = dp_state_lock(message, session);
+	dp_reader_state_apply_settings(message);
+	dp_reader_state_begin(message, session);
+	parallel = dp_reader_state_lock(message, session);
 	dp_reader_warm(message);
-	plan = stringToNode(dp_message_find(message, DP_PART_PLAN));
+	plan = stringToNode(dp_reader_find_part(message, DP_PART_PLAN));
 	plan->parallelModeNeeded = plan->parallelModeNeeded && parallel;
 	state = begin(work, how);
 	dp_reader_shared->entry[my_entry].memory = message->memory;
@@ -187,7 +188,7 @@ do_job(dp_reading_work *work)
 	data = receive_message(work, &size);
 	copy = palloc_extended(size, MCXT_ALLOC_HUGE);
 	memcpy(copy, data, size);
-	work->message = dp_message_check(copy, size);
+	work->message = dp_reader_check_message(copy, size);
 	how = dp_reader_find(work->message->kind);
 	state = make_ready(work, how, &desc);
 	dp_reader_execute(desc);
@@ -234,7 +235,7 @@ serve(MemoryContext context)
 	PG_END_TRY();
 	MemoryContextSwitchTo(context);
 	HOLD_INTERRUPTS();			/* a cancel may still come for this job */
-	if (!dp_state_end(work.message))
+	if (!dp_reader_state_end(work.message))
 		proc_exit(0);
 	MemoryContextSwitchTo(context);
 	shm_mq_detach(work.to);

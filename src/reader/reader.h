@@ -160,20 +160,20 @@ typedef struct dp_message
 	Size		size[DP_PARTS];
 } dp_message;
 
-extern void dp_message_build(const dp_reader_job *job, StringInfo out);
-extern const char *dp_message_find(const dp_message *message,
-								   dp_message_part part);
-extern const dp_message *dp_message_check(const void *data, Size size);
+extern void dp_reader_build_message(const dp_reader_job *job, StringInfo out);
+extern const char *dp_reader_find_part(const dp_message *message,
+									   dp_message_part part);
+extern const dp_message *dp_reader_check_message(const void *data, Size size);
 
 /* What a session and a reader tell each other besides. */
 #define DP_TELL_READY 'r'		/* reader: everything is ready */
 #define DP_TELL_GO 'g'			/* session: it is charged */
 
 /* ---- state.c ---- */
-extern void dp_state_apply_settings(const dp_message *message);
-extern void dp_state_begin(const dp_message *message, PGPROC *session);
-extern bool dp_state_end(const dp_message *message);
-extern bool dp_state_lock(const dp_message *message, PGPROC *session);
+extern void dp_reader_state_apply_settings(const dp_message *message);
+extern void dp_reader_state_begin(const dp_message *message, PGPROC *session);
+extern bool dp_reader_state_end(const dp_message *message);
+extern bool dp_reader_state_lock(const dp_message *message, PGPROC *session);
 
 /* ---- warm.c ---- */
 extern void dp_reader_warm(const dp_message *message);

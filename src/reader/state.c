@@ -21,14 +21,14 @@
 #include "reader.h"
 
 /*
- * dp_state_apply_settings
+ * dp_reader_state_apply_settings
  *	  Outside of a transaction, so that they stay; what has its value already
  *	  is left alone.
  */
 void
-dp_state_apply_settings(const dp_message *message)
+dp_reader_state_apply_settings(const dp_message *message)
 {
-	const char *at = dp_message_find(message, DP_PART_SETTINGS);
+	const char *at = dp_reader_find_part(message, DP_PART_SETTINGS);
 	const char *end = at + message->size[DP_PART_SETTINGS];
 
 	while (at < end)
@@ -43,23 +43,23 @@ dp_state_apply_settings(const dp_message *message)
 }
 
 /*
- * dp_state_begin
+ * dp_reader_state_begin
  *	  Begin a transaction with the session's snapshot, as its user.
  *
  * What the session has written to catalogs is in nobody's caches but its own.
  */
 void
-dp_state_begin(const dp_message *message, PGPROC *session)
+dp_reader_state_begin(const dp_message *message, PGPROC *session)
 {
-	char	   *state = (char *) dp_message_find(message,
-												 DP_PART_TRANSACTION);
+	char	   *state = (char *) dp_reader_find_part(message,
+													 DP_PART_TRANSACTION);
 	Snapshot	snapshot;
 
 	SetCurrentStatementStartTimestamp();
 	StartParallelWorkerTransaction(state);
-	RestoreComboCIDState((char *) dp_message_find(message, DP_PART_COMBO));
-	snapshot = RestoreSnapshot((char *) dp_message_find(message,
-														DP_PART_SNAPSHOT));
+	RestoreComboCIDState((char *) dp_reader_find_part(message, DP_PART_COMBO));
+	snapshot = RestoreSnapshot((char *) dp_reader_find_part(message,
+															DP_PART_SNAPSHOT));
 	RestoreTransactionSnapshot(snapshot, session);
 	PushActiveSnapshot(snapshot);
 	if (message->writes)
@@ -84,7 +84,7 @@ join_group(PGPROC *session)
 }
 
 /*
- * dp_state_lock
+ * dp_reader_state_lock
  *	  Lock every relation for reading, as the session has.  False: the plan
  *	  must do without parallel workers.
  *
@@ -95,10 +95,10 @@ join_group(PGPROC *session)
  * group cannot lead one of its own, so it has no workers then.
  */
 bool
-dp_state_lock(const dp_message *message, PGPROC *session)
+dp_reader_state_lock(const dp_message *message, PGPROC *session)
 {
-	const Oid  *relids = (const Oid *) dp_message_find(message,
-													   DP_PART_RELATIONS);
+	const Oid  *relids = (const Oid *) dp_reader_find_part(message,
+														   DP_PART_RELATIONS);
 	int			n = message->size[DP_PART_RELATIONS] / sizeof(Oid);
 	int			i;
 
@@ -159,12 +159,12 @@ leave_group(void)
 }
 
 /*
- * dp_state_end
+ * dp_reader_state_end
  *	  Roll back and let go of everything; also after an error, and when
  *	  nothing began.  False: this process cannot go on.
  */
 bool
-dp_state_end(const dp_message *message)
+dp_reader_state_end(const dp_message *message)
 {
 	AbortOutOfAnyTransaction();
 	if (message != NULL && message->writes)

@@ -110,7 +110,7 @@ static const Oid *
 find_oids(const dp_message *message, dp_message_part part, int *n)
 {
 	*n = message->size[part] / sizeof(Oid);
-	return (const Oid *) dp_message_find(message, part);
+	return (const Oid *) dp_reader_find_part(message, part);
 }
 
 /* dp_reader_warm: all of it, for a job; everything is locked. */
