@@ -75,7 +75,7 @@ generated_mutator(Node *node, void *context)
 	expression = expression_of(entry, (Var *) node);
 	if (expression == NULL)
 		return copyObject(node);
-	if (c->refusal == NULL && dp_expression_check(expression) != NULL)
+	if (c->refusal == NULL && dp_rules_check(expression) != NULL)
 		c->refusal = refuse_column(entry, (Var *) node);
 	return expression;
 }

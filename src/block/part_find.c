@@ -71,7 +71,7 @@ has_hoisted_walker(Node *node, void *context)
 static bool
 is_plain_value(Node *node)
 {
-	return dp_expression_is_public_scalar(node) &&
+	return dp_rules_is_public_scalar(node) &&
 		!contain_mutable_functions(node) && !has_hoisted_walker(node, NULL);
 }
 

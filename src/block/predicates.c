@@ -217,7 +217,7 @@ analyse(ParseState *pstate, const char *text, Node **out)
 {
 	dp_refusal *refusal = transform(pstate, text, out);
 
-	return refusal != NULL ? refusal : dp_expression_check(*out);
+	return refusal != NULL ? refusal : dp_rules_check(*out);
 }
 
 /* Raises what is wrong with it. */
@@ -433,9 +433,9 @@ dp_block_read_public_predicate(Oid relid, TupleDesc columns,
 	if (refusal != NULL)
 		dp_bridge_raise_refusal(refusal, text);
 	error_context_stack = callback.previous;
-	*total = dp_expression_check(expression) == NULL;
+	*total = dp_rules_check(expression) == NULL;
 	if (*total)
-		expression = dp_expression_make_total(expression);
+		expression = dp_rules_make_total(expression);
 	free_parsestate(pstate);
 	AtEOXact_GUC(true, nest);
 	return expression;

@@ -288,13 +288,13 @@ verify_level(Query *query, bool top, List *cte_stack, dp_rowset *rowset)
 		return refusal;
 
 	from->quals = hoist_mutator(from->quals, rowset);
-	refusal = dp_expression_check(from->quals);
+	refusal = dp_rules_check(from->quals);
 	if (refusal != NULL || top)
 		return refusal;
 
 	query->targetList = (List *) hoist_mutator((Node *) query->targetList,
 											   rowset);
-	refusal = dp_expression_check((Node *) query->targetList);
+	refusal = dp_rules_check((Node *) query->targetList);
 	query->hasSubLinks = false;
 	query->sortClause = NIL;
 	query->cteList = NIL;		/* expanded where used */

@@ -120,7 +120,7 @@ add_keys(dp_splitter *s, Query *inner, dp_block *block)
 		if (!is_grouped(s->query, target))
 			continue;
 		expression = dp_rowset_hoist((Node *) target->expr, &s->rowset);
-		refusal = dp_expression_check(expression);
+		refusal = dp_rules_check(expression);
 		if (refusal != NULL)
 			return refusal;
 		key = palloc(sizeof(dp_key));
@@ -152,7 +152,7 @@ check_parameters(Aggref *aggregate, const char *name)
 	{
 		Node	   *argument = (Node *) ((TargetEntry *) lfirst(lc))->expr;
 
-		if (!dp_expression_is_public_scalar(argument))
+		if (!dp_rules_is_public_scalar(argument))
 			return dp_bridge_refuse(ERRCODE_INVALID_PARAMETER_VALUE,
 									exprLocation(argument),
 									"Epsilon and bounds that depend on rows "
@@ -178,7 +178,7 @@ check_lone_constant(Aggref *aggregate, const char *name)
 	argument = (Node *) ((TargetEntry *) linitial(aggregate->args))->expr;
 	type = exprType(argument);
 	if ((type != NUMERICOID && type != FLOAT8OID && type != FLOAT4OID) ||
-		!dp_expression_is_public_scalar(argument))
+		!dp_rules_is_public_scalar(argument))
 		return NULL;
 	return dp_bridge_refuse(ERRCODE_INVALID_PARAMETER_VALUE,
 							exprLocation(argument),
@@ -196,7 +196,7 @@ check_operator(Oid operator, Expr *argument, Aggref *aggregate)
 
 	set_opfuncid(comparison);
 	comparison->location = aggregate->location;
-	return dp_expression_check((Node *) comparison);
+	return dp_rules_check((Node *) comparison);
 }
 
 static dp_refusal *
@@ -259,14 +259,14 @@ check_argument(Node *argument, int kind, const char *name)
 	ArrayExpr  *array = (ArrayExpr *) argument;
 
 	if (kind != DP_AGG_CONDITIONS)
-		return dp_expression_check(argument);
+		return dp_rules_check(argument);
 	if (!IsA(argument, ArrayExpr) || array->multidims ||
 		array->elements == NIL)
 		return dp_bridge_refuse(ERRCODE_INVALID_PARAMETER_VALUE,
 								exprLocation(argument), NULL,
 								"Write them out, as in ARRAY[a > 1, b = 2].",
 								"%s needs an array of conditions", name);
-	return dp_expression_check((Node *) array->elements);
+	return dp_rules_check((Node *) array->elements);
 }
 
 static dp_refusal *
@@ -288,7 +288,7 @@ check_aggregate(dp_splitter *s, Aggref *aggregate, int *base_attnum,
 								"ORDER BY inside %s is not supported", name);
 	aggregate->aggfilter = (Expr *)
 		dp_rowset_hoist((Node *) aggregate->aggfilter, &s->rowset);
-	refusal = dp_expression_check((Node *) aggregate->aggfilter);
+	refusal = dp_rules_check((Node *) aggregate->aggfilter);
 	if (refusal != NULL || aggregate->args == NIL)
 		return refusal;
 
@@ -447,7 +447,7 @@ dp_block_split_one(Query *query, List *cte_stack, dp_block **block,
 	refusal = dp_block_expand_generated(&b->inner);
 	if (refusal != NULL)
 		return refusal;
-	b->inner = (Query *) dp_expression_make_total((Node *) b->inner);
+	b->inner = (Query *) dp_rules_make_total((Node *) b->inner);
 	b->relid = s.rowset.relation->relid;
 	b->dataset = s.rowset.relation->dataset;
 	*block = b;

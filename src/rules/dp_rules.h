@@ -22,36 +22,36 @@
  * allowed; Aggrefs, SubLinks, window functions and everything not listed are
  * not.
  */
-extern dp_refusal *dp_expression_check(Node *expression);
+extern dp_refusal *dp_rules_check(Node *expression);
 
 /*
  * Copy of the expression in which every allowed-but-partial built-in
  * (date_trunc, extract, date -> timestamp casts, integer arithmetic ...) is
  * replaced by this extension's total version, which gives NULL where the
  * built-in raises an error.  Walks into sub-Query nodes too.  Precondition:
- * dp_expression_check answered NULL for it.  Raises 55000 when the installed
+ * dp_rules_check answered NULL for it.  Raises 55000 when the installed
  * extension lacks a version.
  */
-extern Node *dp_expression_make_total(Node *expression);
+extern Node *dp_rules_make_total(Node *expression);
 
 /*
  * The last look at a whole inner Query, after rewriting: targets, quals,
  * join quals, security quals, sort and group operators of every level.
  * Aggregates at its top level are not judged (the release made them); their
- * arguments and filters are.  Precondition: dp_expression_make_total was
+ * arguments and filters are.  Precondition: dp_rules_make_total was
  * applied; a partial built-in is refused here.
  */
-extern dp_refusal *dp_expression_check_query(Query *query);
+extern dp_refusal *dp_rules_check_query(Query *query);
 
 /*
  * A verified inner Query, constants in place of all parameters, in which
  * columns of no known length count as NULL where they are longer than 1 MB.
  * *bytes: what its expressions may take for one row; 54000 when too much.
  */
-extern Query *dp_expression_limit_memory(Query *query, Size *bytes);
+extern Query *dp_rules_limit_memory(Query *query, Size *bytes);
 
 /* True when the expression holds no Var, aggregate, sublink or volatile call:
  * a constant, a parameter or a computation over them. */
-extern bool dp_expression_is_public_scalar(Node *expression);
+extern bool dp_rules_is_public_scalar(Node *expression);
 
 #endif							/* DP_RULES_H */

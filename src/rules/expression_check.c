@@ -123,7 +123,7 @@ static dp_refusal *
 refuse_function(Oid function, Oid operator, int location,
 				bool is_not_replaceable)
 {
-	const dp_expression_advice *advice = dp_expression_advice_find(function);
+	const dp_expression_advice *advice = dp_rules_find_advice(function);
 	const char *detail = "It can raise an error, or give values of any size, "
 		"depending on private values.";
 	const char *hint = HINT_OUTSIDE;
@@ -147,7 +147,7 @@ refuse_function(Oid function, Oid operator, int location,
 		detail = "It returns a set.";
 	if (advice != NULL && advice->detail != NULL)
 		detail = advice->detail;
-	if (dp_expression_is_comparison(function) && !OidIsValid(operator))
+	if (dp_rules_is_comparison(function) && !OidIsValid(operator))
 	{
 		detail = "Only the sign of its result has a meaning; how far it is "
 			"from 0 can depend on how a query is executed.";
@@ -212,41 +212,41 @@ has_collatable(List *args)
 }
 
 /*
- * dp_expression_check_function
+ * dp_rules_check_function
  *	  May this call be made on private rows?
  *
  * operator is InvalidOid for a plain call.  replaceable: the node can be
  * replaced by a call of a total version.  rewritten: it should have been.
  */
 dp_refusal *
-dp_expression_check_function(Oid function, Oid operator, List *args,
-							 Oid collation, int location, bool replaceable,
-							 bool rewritten)
+dp_rules_check_function(Oid function, Oid operator, List *args,
+						Oid collation, int location, bool replaceable,
+						bool rewritten)
 {
-	const dp_expression_rule *rule = dp_expression_rule_of_total(function);
+	const dp_expression_rule *rule = dp_rules_find_by_total(function);
 
 	if (OidIsValid(operator) && operator >= FirstGenbkiObjectId)
 		return refuse_function(function, operator, location, false);
 	if (rule == NULL)
 	{
-		rule = dp_expression_rule_find(function);
+		rule = dp_rules_find(function);
 		if (rule != NULL && rule->symbol != NULL &&
 			(!replaceable || rewritten))
 			return refuse_function(function, operator, location, true);
-		if (rule == NULL && !dp_expression_is_leakproof(function))
+		if (rule == NULL && !dp_rules_is_leakproof(function))
 			return refuse_function(function, operator, location, false);
 	}
 	if (has_collatable(args))
 	{
-		dp_refusal *refusal = dp_expression_check_collation(collation,
-															location);
+		dp_refusal *refusal = dp_rules_check_collation(collation,
+													   location);
 
 		if (refusal != NULL)
 			return refusal;
 	}
 	return rule == NULL ? NULL :
-		dp_expression_check_condition(rule, function, args, collation,
-									  location);
+		dp_rules_check_condition(rule, function, args, collation,
+								 location);
 }
 
 /* The comparison that GREATEST and LEAST call: the type's btree support. */
@@ -261,12 +261,12 @@ check_comparison(MinMaxExpr *minmax)
 								minmax->location, NULL, NULL,
 								"type %s has no order",
 								format_type_be(minmax->minmaxtype));
-	if (!dp_expression_is_comparison(type->cmp_proc))
+	if (!dp_rules_is_comparison(type->cmp_proc))
 		return refuse_function(type->cmp_proc, InvalidOid, minmax->location,
 							   false);
 	return has_collatable(minmax->args) ?
-		dp_expression_check_collation(minmax->inputcollid,
-									  minmax->location) : NULL;
+		dp_rules_check_collation(minmax->inputcollid,
+								 minmax->location) : NULL;
 }
 
 /* (a, b) < (c, d): each operator, and the support function run for it. */
@@ -288,10 +288,10 @@ check_row_comparison(RowCompareExpr *row)
 		Oid			support;
 		dp_refusal *refusal;
 
-		refusal = dp_expression_check_function(function,
-											   lfirst_oid(operator), args,
-											   lfirst_oid(collation), location,
-											   false, false);
+		refusal = dp_rules_check_function(function,
+										  lfirst_oid(operator), args,
+										  lfirst_oid(collation), location,
+										  false, false);
 		if (refusal != NULL)
 			return refusal;
 		support = get_opfamily_proc(lfirst_oid(family),
@@ -313,17 +313,17 @@ array_walker(Node *node, dp_expression_walk *walk)
 	if (node == NULL || IsA(node, Const))
 		return false;
 	if (IsA(node, Param))
-		return dp_expression_walker(node, walk);
+		return dp_rules_walker(node, walk);
 	if (IsA(node, RelabelType))
 		return array_walker((Node *) ((RelabelType *) node)->arg, walk);
 	if (IsA(node, ArrayExpr))
-		return dp_expression_walker((Node *) ((ArrayExpr *) node)->elements,
-									walk);
+		return dp_rules_walker((Node *) ((ArrayExpr *) node)->elements,
+							   walk);
 	if (IsA(node, ArrayCoerceExpr))
 	{
 		ArrayCoerceExpr *cast = (ArrayCoerceExpr *) node;
 
-		return dp_expression_walker((Node *) cast->elemexpr, walk) ||
+		return dp_rules_walker((Node *) cast->elemexpr, walk) ||
 			array_walker((Node *) cast->arg, walk);
 	}
 	walk->refusal = dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED,
@@ -339,11 +339,11 @@ static bool
 check_array_operator(ScalarArrayOpExpr *expr, dp_expression_walk *walk)
 {
 	Oid			function = get_opcode(expr->opno);
-	const dp_expression_rule *rule = dp_expression_rule_find(function);
+	const dp_expression_rule *rule = dp_rules_find(function);
 	Node	   *value = linitial(expr->args);
 	Node	   *array = lsecond(expr->args);
 
-	if (!dp_expression_is_public_scalar(array))
+	if (!dp_rules_is_public_scalar(array))
 	{
 		walk->refusal =
 			dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, expr->location,
@@ -355,20 +355,20 @@ check_array_operator(ScalarArrayOpExpr *expr, dp_expression_walk *walk)
 	}
 	if (rule != NULL && rule->condition == DP_CONDITION_PATTERN)
 	{
-		walk->refusal = dp_expression_check_collation(expr->inputcollid,
-													  expr->location);
+		walk->refusal = dp_rules_check_collation(expr->inputcollid,
+												 expr->location);
 		if (walk->refusal == NULL)
-			walk->refusal = dp_expression_check_pattern_array(array,
-															  expr->location);
+			walk->refusal = dp_rules_check_pattern_array(array,
+														 expr->location);
 	}
 	else
-		walk->refusal = dp_expression_check_function(function, expr->opno,
-													 list_make1(value),
-													 expr->inputcollid,
-													 expr->location, false,
-													 false);
+		walk->refusal = dp_rules_check_function(function, expr->opno,
+												list_make1(value),
+												expr->inputcollid,
+												expr->location, false,
+												false);
 	return walk->refusal != NULL ||
-		dp_expression_walker(value, walk) ||
+		dp_rules_walker(value, walk) ||
 		array_walker(array, walk);
 }
 
@@ -396,12 +396,12 @@ check_column(Var *var)
 }
 
 /*
- * dp_expression_walker
+ * dp_rules_walker
  *	  Walks until the first refusal, which it leaves in the walk; answers true
  *	  when there is one.
  */
 bool
-dp_expression_walker(Node *node, void *context)
+dp_rules_walker(Node *node, void *context)
 {
 	dp_expression_walk *walk = context;
 
@@ -437,11 +437,11 @@ dp_expression_walker(Node *node, void *context)
 					call->funcretset || call->funcvariadic ?
 					refuse_function(call->funcid, InvalidOid, call->location,
 									false) :
-					dp_expression_check_function(call->funcid, InvalidOid,
-												 call->args,
-												 call->inputcollid,
-												 call->location, true,
-												 walk->rewritten);
+					dp_rules_check_function(call->funcid, InvalidOid,
+											call->args,
+											call->inputcollid,
+											call->location, true,
+											walk->rewritten);
 				break;
 			}
 		case T_OpExpr:
@@ -456,12 +456,12 @@ dp_expression_walker(Node *node, void *context)
 					 call->opfuncid != function) ?
 					refuse_function(function, call->opno, call->location,
 									false) :
-					dp_expression_check_function(function, call->opno,
-												 call->args,
-												 call->inputcollid,
-												 call->location,
-												 IsA(node, OpExpr),
-												 walk->rewritten);
+					dp_rules_check_function(function, call->opno,
+											call->args,
+											call->inputcollid,
+											call->location,
+											IsA(node, OpExpr),
+											walk->rewritten);
 				break;
 			}
 		case T_ScalarArrayOpExpr:
@@ -481,8 +481,8 @@ dp_expression_walker(Node *node, void *context)
 				CollateExpr *collate = (CollateExpr *) node;
 
 				walk->refusal =
-					dp_expression_check_collation(collate->collOid,
-												  collate->location);
+					dp_rules_check_collation(collate->collOid,
+											 collate->location);
 				break;
 			}
 		case T_Aggref:
@@ -490,10 +490,10 @@ dp_expression_walker(Node *node, void *context)
 			{
 				Aggref	   *aggregate = (Aggref *) node;
 
-				return dp_expression_walker((Node *) aggregate->args, walk) ||
-					dp_expression_walker((Node *) aggregate->aggdirectargs,
-										 walk) ||
-					dp_expression_walker((Node *) aggregate->aggfilter, walk);
+				return dp_rules_walker((Node *) aggregate->args, walk) ||
+					dp_rules_walker((Node *) aggregate->aggdirectargs,
+									walk) ||
+					dp_rules_walker((Node *) aggregate->aggfilter, walk);
 			}
 			walk->refusal = refuse_node(node);
 			break;
@@ -502,16 +502,16 @@ dp_expression_walker(Node *node, void *context)
 			break;
 	}
 	return walk->refusal != NULL ||
-		expression_tree_walker(node, dp_expression_walker, walk);
+		expression_tree_walker(node, dp_rules_walker, walk);
 }
 
 /* See dp_rules.h. */
 dp_refusal *
-dp_expression_check(Node *expression)
+dp_rules_check(Node *expression)
 {
 	dp_expression_walk walk = {0};
 
-	dp_expression_walker(expression, &walk);
+	dp_rules_walker(expression, &walk);
 	return walk.refusal;
 }
 
@@ -543,7 +543,7 @@ private_walker(Node *node, void *context)
 
 /* See dp_rules.h. */
 bool
-dp_expression_is_public_scalar(Node *expression)
+dp_rules_is_public_scalar(Node *expression)
 {
 	return !private_walker(expression, NULL) &&
 		!contain_volatile_functions(expression) &&

@@ -76,7 +76,7 @@ check_field(Oid function, List *args, int location)
 	if (function == F_DATE_PART_TEXT_DATE)
 		type = TIMESTAMPOID;
 	if (field->constisnull ||
-		dp_total_field_is_known(DatumGetTextPP(field->constvalue), type,
+		dp_rules_field_is_known(DatumGetTextPP(field->constvalue), type,
 								trunc))
 		return NULL;
 	return refuse_parameter(field->location >= 0 ? field->location : location,
@@ -94,7 +94,7 @@ check_zone(List *args, int location)
 	if (zone == NULL)
 		return refuse_variable(linitial(args), location, "time zone");
 	if (zone->constisnull ||
-		dp_total_zone_is_known(DatumGetTextPP(zone->constvalue)))
+		dp_rules_zone_is_known(DatumGetTextPP(zone->constvalue)))
 		return NULL;
 	return refuse_parameter(zone->location >= 0 ? zone->location : location,
 							NULL, NULL, "time zone \"%s\" is not known",
@@ -107,7 +107,7 @@ check_pattern_value(Datum value, int location)
 {
 	bytea	   *pattern = DatumGetByteaPP(value);
 
-	switch (dp_total_pattern_check(VARDATA_ANY(pattern),
+	switch (dp_rules_pattern_check(VARDATA_ANY(pattern),
 								   VARSIZE_ANY_EXHDR(pattern)))
 	{
 		case DP_PATTERN_OK:
@@ -188,12 +188,12 @@ check_pattern(List *args, int location)
 }
 
 /*
- * dp_expression_check_pattern_array
+ * dp_rules_check_pattern_array
  *	  The patterns of LIKE ANY and LIKE ALL: a constant array, or ARRAY[...]
  *	  of constants.
  */
 dp_refusal *
-dp_expression_check_pattern_array(Node *array, int location)
+dp_rules_check_pattern_array(Node *array, int location)
 {
 	Const	   *constant = constant_of(array);
 	dp_refusal *refusal;
@@ -238,7 +238,7 @@ dp_expression_check_pattern_array(Node *array, int location)
 static dp_refusal *
 check_fold(Oid collation, int location)
 {
-	if (!OidIsValid(collation) || dp_total_fold_is_safe(collation))
+	if (!OidIsValid(collation) || dp_rules_fold_is_safe(collation))
 		return NULL;
 	return refuse_shape(location,
 						"In the encoding of this database some characters "
@@ -281,12 +281,12 @@ check_length_cast(Oid function, List *args, int location)
 }
 
 /*
- * dp_expression_check_condition
+ * dp_rules_check_condition
  *	  Does a call fulfil the condition of its rule?  NULL if so.
  */
 dp_refusal *
-dp_expression_check_condition(const dp_expression_rule *rule, Oid function,
-							  List *args, Oid collation, int location)
+dp_rules_check_condition(const dp_expression_rule *rule, Oid function,
+						 List *args, Oid collation, int location)
 {
 	Const	   *constant;
 	dp_refusal *refusal;
@@ -325,7 +325,7 @@ dp_expression_check_condition(const dp_expression_rule *rule, Oid function,
 }
 
 /*
- * dp_expression_check_collation
+ * dp_rules_check_collation
  *	  Can a collation compare, sort and match every text?
  *
  * Undetermined and nondeterministic ones are errors of some functions, raised
@@ -333,7 +333,7 @@ dp_expression_check_condition(const dp_expression_rule *rule, Oid function,
  * operating system lost is an error now.
  */
 dp_refusal *
-dp_expression_check_collation(Oid collation, int location)
+dp_rules_check_collation(Oid collation, int location)
 {
 	pg_locale_t locale;
 

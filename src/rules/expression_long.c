@@ -21,9 +21,9 @@
 #include "expression_rules.h"
 #include "total_functions.h"
 
-/* dp_expression_short_value: OID of dp_pg.short_value(anyelement). */
+/* dp_rules_short_value: OID of dp_pg.short_value(anyelement). */
 Oid
-dp_expression_short_value(void)
+dp_rules_short_value(void)
 {
 	Oid			type = ANYELEMENTOID;
 
@@ -31,11 +31,11 @@ dp_expression_short_value(void)
 }
 
 /*
- * dp_expression_type_bytes
+ * dp_rules_type_bytes
  *	  Largest value of a type, or 0: nothing says how long it may be.
  */
 Size
-dp_expression_type_bytes(Oid type, int32 typmod)
+dp_rules_type_bytes(Oid type, int32 typmod)
 {
 	int			length = get_typlen(getBaseType(type));
 	int32		most;
@@ -55,11 +55,11 @@ dp_expression_type_bytes(Oid type, int32 typmod)
 }
 
 /*
- * dp_expression_column
+ * dp_rules_column
  *	  The expression behind a column of a subquery of the level, or NULL.
  */
 Node *
-dp_expression_column(const Query *level, const Var *var, const Query **below)
+dp_rules_column(const Query *level, const Var *var, const Query **below)
 {
 	const RangeTblEntry *entry;
 
@@ -75,11 +75,11 @@ dp_expression_column(const Query *level, const Var *var, const Query **below)
 }
 
 /*
- * dp_expression_count_elements
+ * dp_rules_count_elements
  *	  Elements of a list of constants; of anything else too many.
  */
 Size
-dp_expression_count_elements(Node *list)
+dp_rules_count_elements(Node *list)
 {
 	ArrayType  *array;
 	Size		n = 0;
@@ -95,7 +95,7 @@ dp_expression_count_elements(Node *list)
 		if (!((ArrayExpr *) list)->multidims)
 			return list_length(((ArrayExpr *) list)->elements);
 		foreach(lc, ((ArrayExpr *) list)->elements)
-			n += dp_expression_count_elements(lfirst(lc));
+			n += dp_rules_count_elements(lfirst(lc));
 		return Min(n, DP_EXPRESSION_MEMORY + 1);
 	}
 	if (!IsA(list, Const))
@@ -152,10 +152,10 @@ is_long(Node *node, const Query *level)
 					return true;
 			return is_long((Node *) ((CaseExpr *) node)->defresult, level);
 		case T_Var:
-			column = dp_expression_column(level, (Var *) node, &below);
+			column = dp_rules_column(level, (Var *) node, &below);
 			if (column != NULL)
 				return is_long(column, below);
-			return dp_expression_type_bytes(((Var *) node)->vartype,
+			return dp_rules_type_bytes(((Var *) node)->vartype,
 							  ((Var *) node)->vartypmod) == 0;
 		case T_Const:
 		case T_ArrayExpr:		/* of constants */
@@ -165,8 +165,8 @@ is_long(Node *node, const Query *level)
 		case T_CaseTestExpr:
 			return false;
 		default:
-			return dp_expression_type_bytes(exprType(node),
-											exprTypmod(node)) == 0;
+			return dp_rules_type_bytes(exprType(node),
+									   exprTypmod(node)) == 0;
 	}
 }
 
@@ -177,7 +177,7 @@ shorten(Node *node, const Query *level)
 
 	if (!is_long(node, level))
 		return node;
-	call = makeFuncExpr(dp_expression_short_value(), exprType(node),
+	call = makeFuncExpr(dp_rules_short_value(), exprType(node),
 						list_make1(node), exprCollation(node),
 						exprCollation(node), COERCE_EXPLICIT_CALL);
 	call->location = exprLocation(node);
@@ -206,7 +206,7 @@ static bool
 compares_few(const ScalarArrayOpExpr *operator)
 {
 	return get_opcode(operator->opno) == F_TEXTEQ &&
-		dp_expression_count_elements(lsecond(operator->args)) <
+		dp_rules_count_elements(lsecond(operator->args)) <
 		DP_EXPRESSION_HASHED;
 }
 
@@ -215,7 +215,7 @@ static bool
 reads_values(Oid function)
 {
 	return function < FirstGenbkiObjectId ||
-		dp_expression_rule_of_total(function) != NULL;
+		dp_rules_find_by_total(function) != NULL;
 }
 
 /* The arguments of a node that reads their values, or NULL. */
@@ -284,9 +284,9 @@ short_mutator(Node *node, void *context)
 	return node;
 }
 
-/* dp_expression_shorten: see expression_rules.h. */
+/* dp_rules_shorten: see expression_rules.h. */
 Query *
-dp_expression_shorten(Query *query)
+dp_rules_shorten(Query *query)
 {
 	const Query *level = NULL;
 

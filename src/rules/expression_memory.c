@@ -56,12 +56,12 @@ static Size
 column_bytes(const Var *var, const Query *level)
 {
 	const Query *below;
-	Node	   *expression = dp_expression_column(level, var, &below);
+	Node	   *expression = dp_rules_column(level, var, &below);
 	Size		most;
 
 	if (expression != NULL)
 		return value_bytes(expression, below);
-	most = dp_expression_type_bytes(var->vartype, var->vartypmod);
+	most = dp_rules_type_bytes(var->vartype, var->vartypmod);
 	return most > 0 ? most : DP_TOTAL_TEXT_LIMIT;
 }
 
@@ -95,7 +95,7 @@ largest_bytes(List *args, const Query *level)
 static Oid
 built_in(Oid function)
 {
-	const dp_expression_rule *rule = dp_expression_rule_of_total(function);
+	const dp_expression_rule *rule = dp_rules_find_by_total(function);
 
 	return rule == NULL ? function : rule->function;
 }
@@ -145,8 +145,8 @@ case_bytes(const CaseExpr *expression, const Query *level)
 static Size
 node_bytes(Node *node)
 {
-	Size		most = dp_expression_type_bytes(exprType(node),
-												exprTypmod(node));
+	Size		most = dp_rules_type_bytes(exprType(node),
+										   exprTypmod(node));
 
 	return most > 0 ? most : DP_TOTAL_TEXT_LIMIT;
 }
@@ -202,7 +202,7 @@ may_be_fetched(Node *node)
 	if (IsA(node, Const) || IsA(node, OpExpr))
 		return false;
 	if (IsA(node, FuncExpr) &&
-		((FuncExpr *) node)->funcid != dp_expression_short_value())
+		((FuncExpr *) node)->funcid != dp_rules_short_value())
 		return false;
 	return get_typlen(getBaseType(exprType(node))) == -1;
 }
@@ -224,7 +224,7 @@ static bool
 gives_back(Oid function)
 {
 	const dp_expression_rule *rule =
-	dp_expression_rule_find(built_in(function));
+	dp_rules_find(built_in(function));
 
 	return get_func_rettype(function) == BOOLOID &&
 		function != F_STARTS_WITH &&
@@ -237,7 +237,7 @@ static bool
 folds(Oid function)
 {
 	const dp_expression_rule *rule =
-	dp_expression_rule_find(built_in(function));
+	dp_rules_find(built_in(function));
 
 	return rule != NULL && rule->condition == DP_CONDITION_PATTERN_FOLD;
 }
@@ -264,7 +264,7 @@ add_call(Oid function, Node *call, List *args, Size times, memory_walk *walk)
 {
 	Size		fetched = fetched_bytes(args, walk->level);
 
-	if (function == dp_expression_short_value())
+	if (function == dp_rules_short_value())
 		return;					/* answers what it is given */
 	if (gives_back(function))
 		pass(walk, fetched);
@@ -283,7 +283,7 @@ add_call(Oid function, Node *call, List *args, Size times, memory_walk *walk)
 static void
 add_list(const ScalarArrayOpExpr *call, memory_walk *walk)
 {
-	Size		n = dp_expression_count_elements(lsecond(call->args));
+	Size		n = dp_rules_count_elements(lsecond(call->args));
 
 	add_call(get_opcode(call->opno), (Node *) call,
 			 folds(get_opcode(call->opno)) ? call->args :
@@ -312,7 +312,7 @@ memory_walker(Node *node, void *context)
 			walk->level = level;
 			return false;
 		case T_Var:
-			column = dp_expression_column(level, (Var *) node, &below);
+			column = dp_rules_column(level, (Var *) node, &below);
 			if (column == NULL)
 				return false;
 			walk->level = below;
@@ -347,15 +347,15 @@ memory_walker(Node *node, void *context)
 }
 
 /*
- * dp_expression_limit_memory
+ * dp_rules_limit_memory
  *	  See dp_rules.h.
  */
 Query *
-dp_expression_limit_memory(Query *query, Size *bytes)
+dp_rules_limit_memory(Query *query, Size *bytes)
 {
 	memory_walk walk = {0};
 
-	query = dp_expression_shorten(query);
+	query = dp_rules_shorten(query);
 	(void) memory_walker((Node *) query, &walk);
 	if (walk.kept + walk.passing > DP_EXPRESSION_MEMORY)
 		ereport(ERROR,

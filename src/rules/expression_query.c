@@ -77,7 +77,7 @@ check_expressions(Node *node, bool aggregates)
 
 	walk.rewritten = true;
 	walk.aggregates = aggregates;
-	dp_expression_walker(node, &walk);
+	dp_rules_walker(node, &walk);
 	return walk.refusal;
 }
 
@@ -105,9 +105,9 @@ check_sort(SortGroupClause *clause, List *targets)
 	RegProcedure left;
 	RegProcedure right;
 
-	refusal = dp_expression_check_function(get_opcode(clause->eqop),
-										   clause->eqop, args, collation,
-										   location, false, true);
+	refusal = dp_rules_check_function(get_opcode(clause->eqop),
+									  clause->eqop, args, collation,
+									  location, false, true);
 	if (refusal == NULL && clause->hashable &&
 		get_op_hash_functions(clause->eqop, &left, &right))
 	{
@@ -117,9 +117,9 @@ check_sort(SortGroupClause *clause, List *targets)
 	}
 	if (refusal != NULL || !OidIsValid(clause->sortop))
 		return refusal;
-	refusal = dp_expression_check_function(get_opcode(clause->sortop),
-										   clause->sortop, args, collation,
-										   location, false, true);
+	refusal = dp_rules_check_function(get_opcode(clause->sortop),
+									  clause->sortop, args, collation,
+									  location, false, true);
 	if (refusal != NULL)
 		return refusal;
 	if (!get_ordering_op_properties(clause->sortop, &family, &type, &strategy))
@@ -232,7 +232,7 @@ check_level(Query *query, bool top)
 
 /* See dp_rules.h. */
 dp_refusal *
-dp_expression_check_query(Query *query)
+dp_rules_check_query(Query *query)
 {
 	return check_level(query, true);
 }

@@ -487,11 +487,11 @@ static const dp_expression_advice advices[] = {
 };
 
 /*
- * dp_expression_rule_find
+ * dp_rules_find
  *	  The rule about a built-in function, or NULL.
  */
 const dp_expression_rule *
-dp_expression_rule_find(Oid function)
+dp_rules_find(Oid function)
 {
 	int			i;
 
@@ -502,11 +502,11 @@ dp_expression_rule_find(Oid function)
 }
 
 /*
- * dp_expression_advice_find
+ * dp_rules_find_advice
  *	  What there is to say about refusing a built-in function, or NULL.
  */
 const dp_expression_advice *
-dp_expression_advice_find(Oid function)
+dp_rules_find_advice(Oid function)
 {
 	int			i;
 
@@ -525,7 +525,7 @@ compares(Form_pg_proc form)
 }
 
 /*
- * dp_expression_is_leakproof
+ * dp_rules_is_leakproof
  *	  May the function be used because PostgreSQL marks it LEAKPROOF?
  *
  * Only of functions written in C that initdb makes with a fixed OID: the
@@ -535,7 +535,7 @@ compares(Form_pg_proc form)
  * executed.
  */
 bool
-dp_expression_is_leakproof(Oid function)
+dp_rules_is_leakproof(Oid function)
 {
 	HeapTuple	tuple;
 	Form_pg_proc form;
@@ -544,7 +544,7 @@ dp_expression_is_leakproof(Oid function)
 
 	if (function >= FirstGenbkiObjectId)
 		return false;
-	advice = dp_expression_advice_find(function);
+	advice = dp_rules_find_advice(function);
 	if (advice != NULL && advice->detail != NULL)
 		return false;
 	tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
@@ -559,12 +559,12 @@ dp_expression_is_leakproof(Oid function)
 }
 
 /*
- * dp_expression_is_comparison
+ * dp_rules_is_comparison
  *	  Is it a built-in comparison of two values that raises no error?  GREATEST
  *	  and LEAST look at its sign.
  */
 bool
-dp_expression_is_comparison(Oid function)
+dp_rules_is_comparison(Oid function)
 {
 	HeapTuple	tuple;
 	bool		answer;

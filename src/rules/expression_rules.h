@@ -42,18 +42,18 @@ typedef struct dp_expression_advice
 /* ---- expression_rules.c ---- */
 extern const dp_expression_rule dp_expression_rules[];
 extern const int dp_expression_rule_count;
-extern const dp_expression_rule *dp_expression_rule_find(Oid function);
-extern bool dp_expression_is_leakproof(Oid function);
-extern bool dp_expression_is_comparison(Oid function);
-extern const dp_expression_advice *dp_expression_advice_find(Oid function);
+extern const dp_expression_rule *dp_rules_find(Oid function);
+extern bool dp_rules_is_leakproof(Oid function);
+extern bool dp_rules_is_comparison(Oid function);
+extern const dp_expression_advice *dp_rules_find_advice(Oid function);
 
 /* ---- expression_constant.c ---- */
 extern dp_refusal *
-dp_expression_check_condition(const dp_expression_rule *rule, Oid function,
-							  List *args, Oid collation, int location);
-extern dp_refusal *dp_expression_check_pattern_array(Node *array,
-													 int location);
-extern dp_refusal *dp_expression_check_collation(Oid collation, int location);
+dp_rules_check_condition(const dp_expression_rule *rule, Oid function,
+						 List *args, Oid collation, int location);
+extern dp_refusal *dp_rules_check_pattern_array(Node *array,
+												int location);
+extern dp_refusal *dp_rules_check_collation(Oid collation, int location);
 
 /* ---- expression_check.c ---- */
 
@@ -65,15 +65,15 @@ typedef struct dp_expression_walk
 	dp_refusal *refusal;		/* the first one found */
 } dp_expression_walk;
 
-extern bool dp_expression_walker(Node *node, void *context);
-extern dp_refusal *dp_expression_check_function(Oid function, Oid operator,
-												List *args, Oid collation,
-												int location, bool replaceable,
-												bool rewritten);
+extern bool dp_rules_walker(Node *node, void *context);
+extern dp_refusal *dp_rules_check_function(Oid function, Oid operator,
+										   List *args, Oid collation,
+										   int location, bool replaceable,
+										   bool rewritten);
 
 /* ---- expression_total.c ---- */
-extern Oid	dp_expression_total_oid(const dp_expression_rule *rule);
-extern const dp_expression_rule *dp_expression_rule_of_total(Oid function);
+extern Oid	dp_rules_total_oid(const dp_expression_rule *rule);
+extern const dp_expression_rule *dp_rules_find_by_total(Oid function);
 
 /* ---- expression_long.c ---- */
 
@@ -83,12 +83,12 @@ extern const dp_expression_rule *dp_expression_rule_of_total(Oid function);
 #define DP_EXPRESSION_SHORT ((Size) 64)
 #define DP_EXPRESSION_HASHED 9	/* MIN_ARRAY_SIZE_FOR_HASHED_SAOP */
 
-extern Oid	dp_expression_short_value(void);
-extern Size dp_expression_type_bytes(Oid type, int32 typmod);
-extern Node *dp_expression_column(const Query *level, const Var *var,
-								  const Query **below);
-extern Size dp_expression_count_elements(Node *list);
+extern Oid	dp_rules_short_value(void);
+extern Size dp_rules_type_bytes(Oid type, int32 typmod);
+extern Node *dp_rules_column(const Query *level, const Var *var,
+							 const Query **below);
+extern Size dp_rules_count_elements(Node *list);
 /* dp_pg.short_value around each column without a length that is read */
-extern Query *dp_expression_shorten(Query *query);
+extern Query *dp_rules_shorten(Query *query);
 
 #endif							/* DP_RULES_EXPRESSION_RULES_H */

@@ -62,13 +62,13 @@ symbol_of(HeapTuple tuple)
 }
 
 /*
- * dp_expression_total_oid
+ * dp_rules_total_oid
  *	  The total version a rule names.
  *
  * Raises 55000 when the installed extension does not have it.
  */
 Oid
-dp_expression_total_oid(const dp_expression_rule *rule)
+dp_rules_total_oid(const dp_expression_rule *rule)
 {
 	int			index = rule - dp_expression_rules;
 	HeapTuple	original;
@@ -112,11 +112,11 @@ dp_expression_total_oid(const dp_expression_rule *rule)
 }
 
 /*
- * dp_expression_rule_of_total
+ * dp_rules_find_by_total
  *	  The rule whose total version a function is, or NULL.
  */
 const dp_expression_rule *
-dp_expression_rule_of_total(Oid function)
+dp_rules_find_by_total(Oid function)
 {
 	HeapTuple	tuple;
 	char	   *symbol;
@@ -136,7 +136,7 @@ dp_expression_rule_of_total(Oid function)
 		const dp_expression_rule *rule = &dp_expression_rules[i];
 
 		if (rule->symbol != NULL && strcmp(symbol, rule->symbol) == 0 &&
-			dp_expression_total_oid(rule) == function)
+			dp_rules_total_oid(rule) == function)
 			return rule;
 	}
 	return NULL;
@@ -146,7 +146,7 @@ static FuncExpr *
 call_total(const dp_expression_rule *rule, Oid type, Oid collation,
 		   Oid input_collation, List *args, int location)
 {
-	FuncExpr   *call = makeFuncExpr(dp_expression_total_oid(rule), type, args,
+	FuncExpr   *call = makeFuncExpr(dp_rules_total_oid(rule), type, args,
 									collation, input_collation,
 									COERCE_EXPLICIT_CALL);
 
@@ -169,7 +169,7 @@ total_mutator(Node *node, void *context)
 	{
 		FuncExpr   *call = (FuncExpr *) node;
 
-		rule = dp_expression_rule_find(call->funcid);
+		rule = dp_rules_find(call->funcid);
 		if (rule != NULL && rule->symbol != NULL)
 			return (Node *) call_total(rule, call->funcresulttype,
 									   call->funccollid, call->inputcollid,
@@ -179,7 +179,7 @@ total_mutator(Node *node, void *context)
 	{
 		OpExpr	   *call = (OpExpr *) node;
 
-		rule = dp_expression_rule_find(get_opcode(call->opno));
+		rule = dp_rules_find(get_opcode(call->opno));
 		if (rule != NULL && rule->symbol != NULL)
 			return (Node *) call_total(rule, call->opresulttype,
 									   call->opcollid, call->inputcollid,
@@ -190,7 +190,7 @@ total_mutator(Node *node, void *context)
 
 /* See dp_rules.h. */
 Node *
-dp_expression_make_total(Node *expression)
+dp_rules_make_total(Node *expression)
 {
 	return total_mutator(expression, NULL);
 }
@@ -229,7 +229,7 @@ dp_expression_list_rules(PG_FUNCTION_ARGS)
 		values[0] = ObjectIdGetDatum(rule->function);
 		nulls[1] = rule->symbol == NULL;
 		if (rule->symbol != NULL)
-			values[1] = ObjectIdGetDatum(dp_expression_total_oid(rule));
+			values[1] = ObjectIdGetDatum(dp_rules_total_oid(rule));
 		nulls[2] = condition == NULL;
 		if (condition != NULL)
 			values[2] = CStringGetTextDatum(condition);
@@ -248,5 +248,5 @@ PG_FUNCTION_INFO_V1(dp_expression_leakproof);
 Datum
 dp_expression_leakproof(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_BOOL(dp_expression_is_leakproof(PG_GETARG_OID(0)));
+	PG_RETURN_BOOL(dp_rules_is_leakproof(PG_GETARG_OID(0)));
 }

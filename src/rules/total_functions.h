@@ -43,12 +43,12 @@ typedef enum dp_pattern_fault
 } dp_pattern_fault;
 
 /* ---- total_functions_text.c ---- */
-extern dp_pattern_fault dp_total_pattern_check(const char *pattern,
+extern dp_pattern_fault dp_rules_pattern_check(const char *pattern,
 											   int length);
-extern bool dp_total_fold_is_safe(Oid collation);
+extern bool dp_rules_fold_is_safe(Oid collation);
 
 /* ---- total_functions_time.c ---- */
-extern bool dp_total_field_is_known(text *field, Oid type, bool trunc);
-extern bool dp_total_zone_is_known(text *zone);
+extern bool dp_rules_field_is_known(text *field, Oid type, bool trunc);
+extern bool dp_rules_zone_is_known(text *zone);
 
 #endif							/* DP_RULES_TOTAL_FUNCTIONS_H */

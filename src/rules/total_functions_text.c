@@ -7,7 +7,7 @@
  * stepping through characters cannot fail.  What is left are requests for
  * more memory than one allocation may have, which DP_TOTAL_TEXT_LIMIT keeps
  * away; negative lengths, tested here; and characters that the C library's
- * wide characters do not have, which dp_total_fold_is_safe rules out.
+ * wide characters do not have, which dp_rules_fold_is_safe rules out.
  */
 #include "postgres.h"
 
@@ -33,14 +33,14 @@ text_size(Datum text)
 	(text_size(PG_GETARG_DATUM(argument)) <= DP_TOTAL_TEXT_LIMIT)
 
 /*
- * dp_total_pattern_check
+ * dp_rules_pattern_check
  *	  What is wrong with a LIKE pattern, for text and bytea.
  *
  * Backslash and percent are never part of a longer character in a server
  * encoding, so bytes will do.
  */
 dp_pattern_fault
-dp_total_pattern_check(const char *pattern, int length)
+dp_rules_pattern_check(const char *pattern, int length)
 {
 	int			wildcards = 0;
 	int			i;
@@ -61,7 +61,7 @@ dp_total_pattern_check(const char *pattern, int length)
 }
 
 /*
- * dp_total_fold_is_safe
+ * dp_rules_fold_is_safe
  *	  Can lower, upper and ILIKE fold every valid text under the collation?
  *
  * Bytes are folded one by one in the C locale and in single-byte encodings.
@@ -70,7 +70,7 @@ dp_total_pattern_check(const char *pattern, int length)
  * has and the C library has not.
  */
 bool
-dp_total_fold_is_safe(Oid collation)
+dp_rules_fold_is_safe(Oid collation)
 {
 	pg_locale_t locale;
 
@@ -95,7 +95,7 @@ can_fold(FunctionCallInfo fcinfo, bool match)
 
 	if (known == NULL)
 	{
-		bool		answer = dp_total_fold_is_safe(collation);
+		bool		answer = dp_rules_fold_is_safe(collation);
 
 		if (answer && match && !dp_compat_ctype_is_c(collation))
 		{
@@ -151,7 +151,7 @@ can_match(FunctionCallInfo fcinfo)
 	if (!FITS(1) || !can_fold(fcinfo, true))
 		return false;
 	pattern = PG_GETARG_TEXT_PP(1);
-	return dp_total_pattern_check(VARDATA_ANY(pattern),
+	return dp_rules_pattern_check(VARDATA_ANY(pattern),
 								  VARSIZE_ANY_EXHDR(pattern)) ==
 		DP_PATTERN_OK;
 }

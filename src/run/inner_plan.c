@@ -114,7 +114,7 @@ plan_settled(dp_inner *run, Query *settled, bool workers)
 	PlannedStmt *plan;
 	List	   *toasts;
 
-	settled = dp_expression_limit_memory(settled, &run->memory);
+	settled = dp_rules_limit_memory(settled, &run->memory);
 	none = dp_inner_find_needs(settled, &run->needs, &toast);
 	run->facts.toast_needed = toast && !run->local;
 	plan = dp_public_plan(settled, workers && (none || run->local),

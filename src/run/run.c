@@ -398,7 +398,7 @@ dp_run_make_ready(const dp_block *block,
 								   run_subquery(block, lfirst(lc), run));
 	if (values.constants != NIL || values.part != NULL)
 		inner = (Query *) fill_params_mutator((Node *) inner, &values);
-	refusal = dp_expression_check_query(inner);
+	refusal = dp_rules_check_query(inner);
 	if (refusal != NULL)
 		dp_bridge_raise_refusal(refusal, NULL);
 	run->relations = dp_run_take_rights(block, standing, inner,
