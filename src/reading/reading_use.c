@@ -232,7 +232,8 @@ dp_reading_run(dp_reading *reading, const dp_reading_use *use)
 								  inner_query(plan), part_value(plan->block),
 								  &run);
 	job.kind = DP_READER_READING;
-	job.plan = dp_inner_plan(&run, inner, reading->ncounts <= WORKERS_MOST);
+	job.plan = dp_run_plan_inner(&run, inner,
+								 reading->ncounts <= WORKERS_MOST);
 	job.relations = run.relations;
 	job.needs = run.needs;
 	job.memory = sizeof(int64) * reading->ncounts + run.memory;

@@ -52,13 +52,14 @@ typedef struct dp_inner
 	bool		local;			/* the asker may read the rows anyway */
 	dp_public_facts facts;		/* relid and rows: make_ready */
 	List	   *relations;		/* OIDs of all that it opens: make_ready and
-								 * dp_inner_plan */
-	dp_reader_needs needs;		/* dp_inner_plan */
-	Size		memory;			/* of one row: dp_inner_plan */
+								 * dp_run_plan_inner */
+	dp_reader_needs needs;		/* dp_run_plan_inner */
+	Size		memory;			/* of one row: dp_run_plan_inner */
 } dp_inner;
 
 extern void dp_run_check_preconditions(void);
-extern PlannedStmt *dp_inner_plan(dp_inner *run, Query *inner, bool workers);
+extern PlannedStmt *dp_run_plan_inner(dp_inner *run, Query *inner,
+									  bool workers);
 
 /* ---- run.c ---- */
 extern Query *dp_run_make_ready(const dp_block *block,

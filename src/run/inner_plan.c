@@ -115,10 +115,10 @@ plan_settled(dp_inner *run, Query *settled, bool workers)
 	List	   *toasts;
 
 	settled = dp_rules_limit_memory(settled, &run->memory);
-	none = dp_inner_find_needs(settled, &run->needs, &toast);
+	none = dp_run_find_needs(settled, &run->needs, &toast);
 	run->facts.toast_needed = toast && !run->local;
-	plan = dp_public_plan(settled, workers && (none || run->local),
-						  &run->facts);
+	plan = dp_run_public_plan(settled, workers && (none || run->local),
+							  &run->facts);
 	run->relations = list_concat(run->relations, plan->relationOids);
 	toasts = dp_run_lock_toast(plan->relationOids, &run->relations);
 	if (toast)
@@ -129,14 +129,14 @@ plan_settled(dp_inner *run, Query *settled, bool workers)
 }
 
 /*
- * dp_inner_plan
+ * dp_run_plan_inner
  *	  Plan an inner query; which is changed.  `workers`: parallel plans are
  *	  allowed.  The plan lives in the current context and has no parameters;
  *	  run->needs are what executing it needs, and run->relations all that it
  *	  opens, which is locked.
  */
 PlannedStmt *
-dp_inner_plan(dp_inner *run, Query *inner, bool workers)
+dp_run_plan_inner(dp_inner *run, Query *inner, bool workers)
 {
 	PlannedStmt *volatile plan = NULL;
 	BufferUsage buffers = pgBufferUsage;

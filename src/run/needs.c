@@ -118,12 +118,12 @@ needs_walker(Node *node, void *data)
 }
 
 /*
- * dp_inner_find_needs
+ * dp_run_find_needs
  *	  Of a query, all but needs->toast; *toast: it may need out-of-line values
  *	  of the relations that it reads.  Returns whether there are no others.
  */
 bool
-dp_inner_find_needs(Query *inner, dp_reader_needs *needs, bool *toast)
+dp_run_find_needs(Query *inner, dp_reader_needs *needs, bool *toast)
 {
 	needs_context context = {NULL, false, needs};
 

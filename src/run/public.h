@@ -11,15 +11,15 @@
 #include "run.h"
 
 /* public_size.c */
-extern void dp_public_size(PlannerInfo *root, Oid relid, RelOptInfo *rel,
-						   dp_public_facts *facts);
-extern bool dp_public_may_share(PlannerInfo *root, dp_public_facts *facts);
+extern void dp_run_public_size(PlannerInfo *root, Oid relid, RelOptInfo *rel,
+							   dp_public_facts *facts);
+extern bool dp_run_may_share_public(PlannerInfo *root, dp_public_facts *facts);
 
 /* public_index.c */
-extern void dp_public_find_index(Oid relid, RelOptInfo *rel,
-								 dp_public_facts *facts);
-extern bool dp_public_prefer_index(RelOptInfo *rel);
-extern bool dp_public_reads_part(const IndexScan *scan,
-								 const dp_public_facts *facts);
+extern void dp_run_find_public_index(Oid relid, RelOptInfo *rel,
+									 dp_public_facts *facts);
+extern bool dp_run_prefer_public_index(RelOptInfo *rel);
+extern bool dp_run_reads_public_part(const IndexScan *scan,
+									 const dp_public_facts *facts);
 
 #endif							/* DP_RUN_PUBLIC_H */

@@ -43,12 +43,12 @@ cost_nothing(PlannerInfo *root, IndexPath *path, double loop_count,
 }
 
 /*
- * dp_public_find_index
+ * dp_run_find_public_index
  *	  Of the relation's indexes leave the planner the one that may be read, or
  *	  none.
  */
 void
-dp_public_find_index(Oid relid, RelOptInfo *rel, dp_public_facts *facts)
+dp_run_find_public_index(Oid relid, RelOptInfo *rel, dp_public_facts *facts)
 {
 	List	   *indexes = rel->indexlist;
 	ListCell   *lc;
@@ -75,11 +75,11 @@ dp_public_find_index(Oid relid, RelOptInfo *rel, dp_public_facts *facts)
 }
 
 /*
- * dp_public_prefer_index
+ * dp_run_prefer_public_index
  *	  Where there is a path that reads the index, drop all others.
  */
 bool
-dp_public_prefer_index(RelOptInfo *rel)
+dp_run_prefer_public_index(RelOptInfo *rel)
 {
 	List	   *paths = NIL;
 	ListCell   *lc;
@@ -112,12 +112,12 @@ holds_to_part(const Node *condition, const Const *part)
 }
 
 /*
- * dp_public_reads_part
+ * dp_run_reads_public_part
  *	  Does a step of a plan read the index, with conditions on its column
  *	  alone, and one that holds it to the part?
  */
 bool
-dp_public_reads_part(const IndexScan *scan, const dp_public_facts *facts)
+dp_run_reads_public_part(const IndexScan *scan, const dp_public_facts *facts)
 {
 	Bitmapset  *columns = NULL;
 	bool		held = false;

@@ -146,9 +146,9 @@ hide_relation(PlannerInfo *root, Oid relid, bool is_parent, RelOptInfo *rel)
 		return;
 	}
 	rel->statlist = NIL;
-	dp_public_find_index(relid, rel, planning);
+	dp_run_find_public_index(relid, rel, planning);
 	if (!is_parent)				/* its parts have a size, it has none */
-		dp_public_size(root, relid, rel, planning);
+		dp_run_public_size(root, relid, rel, planning);
 }
 
 static bool
@@ -203,7 +203,8 @@ hide_paths(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *entry)
 		dp_run_hide_rows_first(root, rel, entry);
 		return;
 	}
-	if (dp_public_prefer_index(rel) || !dp_public_may_share(root, planning))
+	if (dp_run_prefer_public_index(rel) ||
+		!dp_run_may_share_public(root, planning))
 	{
 		rel->partial_pathlist = NIL;
 		rel->consider_parallel = false;
@@ -226,7 +227,7 @@ is_allowed(const Plan *plan, const dp_public_facts *facts)
 		case T_SubqueryScan:
 			return true;
 		case T_IndexScan:
-			return dp_public_reads_part((const IndexScan *) plan, facts);
+			return dp_run_reads_public_part((const IndexScan *) plan, facts);
 		default:
 			return false;
 	}
@@ -291,7 +292,7 @@ check_plan(const PlannedStmt *plan, const dp_public_facts *facts)
 }
 
 /*
- * dp_public_plan
+ * dp_run_public_plan
  *	  Plan a verified inner query without parameters, which is changed;
  *	  `workers`: parallel plans are allowed.  The plan lives in the current
  *	  context; facts->index is the index that it may read, or none.
@@ -300,7 +301,7 @@ check_plan(const PlannedStmt *plan, const dp_public_facts *facts)
  * those that may read private rows.
  */
 PlannedStmt *
-dp_public_plan(Query *inner, bool workers, dp_public_facts *facts)
+dp_run_public_plan(Query *inner, bool workers, dp_public_facts *facts)
 {
 	PlannedStmt *volatile plan = NULL;
 	struct dp_plan_settings saved;
@@ -321,9 +322,9 @@ dp_public_plan(Query *inner, bool workers, dp_public_facts *facts)
 	return plan;
 }
 
-/* dp_public_plan_init: install the hooks; once, while preloading. */
+/* dp_run_public_plan_init: install the hooks; once, while preloading. */
 void
-dp_public_plan_init(void)
+dp_run_public_plan_init(void)
 {
 	previous_info = get_relation_info_hook;
 	get_relation_info_hook = hide_relation;

@@ -96,12 +96,12 @@ has_toast(Oid relid)
 }
 
 /*
- * dp_public_size
+ * dp_run_public_size
  *	  Give a relation that the planner has come to its public size.
  */
 void
-dp_public_size(PlannerInfo *root, Oid relid, RelOptInfo *rel,
-			   dp_public_facts *facts)
+dp_run_public_size(PlannerInfo *root, Oid relid, RelOptInfo *rel,
+				   dp_public_facts *facts)
 {
 	double		pages;
 
@@ -139,12 +139,12 @@ pages_left(PlannerInfo *root, dp_public_facts *facts)
 }
 
 /*
- * dp_public_may_share
+ * dp_run_may_share_public
  *	  May workers read what is left of the relation?  To be asked when all that
  *	  is left is known.
  */
 bool
-dp_public_may_share(PlannerInfo *root, dp_public_facts *facts)
+dp_run_may_share_public(PlannerInfo *root, dp_public_facts *facts)
 {
 	if (facts->toast_met)
 		return false;

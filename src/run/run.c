@@ -440,7 +440,7 @@ plan_release(dp_release_spec *spec, const dp_ledger_standing *standing,
 	inner = dp_run_make_ready(spec->block, standing, inner,
 								  spec->part_value, run);
 	dp_measure_group_by_place(spec, inner);
-	return dp_inner_plan(run, inner, may_use_workers(spec));
+	return dp_run_plan_inner(run, inner, may_use_workers(spec));
 }
 
 /*

@@ -28,8 +28,8 @@ extern const char *dp_run_mechanism_name(const dp_measure *measure);
 extern char *dp_run_mechanism_text(const dp_release_spec *spec);
 
 /* needs.c */
-extern bool dp_inner_find_needs(Query *inner, dp_reader_needs *needs,
-								bool *toast);
+extern bool dp_run_find_needs(Query *inner, dp_reader_needs *needs,
+							  bool *toast);
 
 /* run.c */
 extern void dp_run_request(const dp_release_spec *spec,
@@ -43,9 +43,9 @@ extern PlannedStmt *dp_run_plan_subquery(const dp_block *block,
 											 ParamListInfo params);
 
 /* public_plan.c */
-extern void dp_public_plan_init(void);
-extern PlannedStmt *dp_public_plan(Query *inner, bool workers,
-								   dp_public_facts *facts);
+extern void dp_run_public_plan_init(void);
+extern PlannedStmt *dp_run_public_plan(Query *inner, bool workers,
+									   dp_public_facts *facts);
 
 /* rights.c */
 extern void dp_run_check_rights_first(Query *query);
