@@ -54,7 +54,7 @@ make_uniform(const dp_session *session)
 
 	hypothesis->session = session->id;
 	hypothesis->text = pstrdup(session->details);
-	dp_weights_details_read(session->details, &hypothesis->details);
+	dp_session_read_weights(session->details, &hypothesis->details);
 	size = hypothesis->details.universe->size;
 	hypothesis->slack = (double) session->terms.plan.alpha;
 	hypothesis->probability = palloc(sizeof(double) * size);
@@ -176,7 +176,7 @@ learn_all(dp_hypothesis *hypothesis, List *aboves)
 }
 
 /*
- * dp_hypothesis_of
+ * dp_session_hypothesis_of
  *	  The hypothesis after the session's "above"s, `updates` of them; at least
  *	  those that the session had when it was found.  It stays valid until the
  *	  next call.
@@ -184,7 +184,7 @@ learn_all(dp_hypothesis *hypothesis, List *aboves)
  * Errors: what reading the universe and the predicates again raises.
  */
 dp_hypothesis *
-dp_hypothesis_of(const dp_session *session)
+dp_session_hypothesis_of(const dp_session *session)
 {
 	dp_hypothesis *hypothesis = begin(session);
 
@@ -208,10 +208,10 @@ dp_hypothesis_of(const dp_session *session)
 
 /* ---- answers ---- */
 
-/* dp_hypothesis_fraction: probability that the query holds, in [0, 1]. */
+/* dp_session_hypothesis_fraction: how probable the query is, in [0, 1]. */
 double
-dp_hypothesis_fraction(const dp_hypothesis *hypothesis,
-					   const dp_linear_query *query)
+dp_session_hypothesis_fraction(const dp_hypothesis *hypothesis,
+							   const dp_linear_query *query)
 {
 	const dp_universe *universe = hypothesis->details.universe;
 	bool	   *holds = palloc(universe->size);
@@ -231,9 +231,9 @@ dp_hypothesis_fraction(const dp_hypothesis *hypothesis,
 	return (double) (inside / (inside + outside));
 }
 
-/* dp_hypothesis_count: that fraction of n rows, rounded. */
+/* dp_session_hypothesis_count: that fraction of n rows, rounded. */
 int64
-dp_hypothesis_count(const dp_hypothesis *hypothesis, double fraction)
+dp_session_hypothesis_count(const dp_hypothesis *hypothesis, double fraction)
 {
 	return (int64) rint(fraction * (double) hypothesis->details.n);
 }

@@ -34,15 +34,15 @@ typedef struct dp_hypothesis
 } dp_hypothesis;
 
 /* weights_open.c */
-extern char *dp_weights_details_write(const dp_weights_details *details);
-extern void dp_weights_details_read(const char *text,
+extern char *dp_session_write_weights(const dp_weights_details *details);
+extern void dp_session_read_weights(const char *text,
 									dp_weights_details *out);
 
 /* hypothesis.c */
-extern dp_hypothesis *dp_hypothesis_of(const dp_session *session);
-extern double dp_hypothesis_fraction(const dp_hypothesis *hypothesis,
-									 const dp_linear_query *query);
-extern int64 dp_hypothesis_count(const dp_hypothesis *hypothesis,
-								 double fraction);
+extern dp_hypothesis *dp_session_hypothesis_of(const dp_session *session);
+extern double dp_session_hypothesis_fraction(const dp_hypothesis *hypothesis,
+											 const dp_linear_query *query);
+extern int64 dp_session_hypothesis_count(const dp_hypothesis *hypothesis,
+										 double fraction);
 
 #endif							/* DP_SESSION_WEIGHTS_H */

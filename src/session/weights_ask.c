@@ -34,8 +34,8 @@ static void
 make_guess(const dp_hypothesis *hypothesis, const dp_linear_query *query,
 		   weights_guess *out)
 {
-	out->fraction = dp_hypothesis_fraction(hypothesis, query);
-	out->count = dp_hypothesis_count(hypothesis, out->fraction);
+	out->fraction = dp_session_hypothesis_fraction(hypothesis, query);
+	out->count = dp_session_hypothesis_count(hypothesis, out->fraction);
 }
 
 /* One try; false when the hypothesis was not the newest any more. */
@@ -44,7 +44,7 @@ ask_once(const dp_session *session, const dp_universe *universe,
 		 const dp_linear_query *query, weights_guess *guess,
 		 dp_session_reply *reply)
 {
-	const dp_hypothesis *hypothesis = dp_hypothesis_of(session);
+	const dp_hypothesis *hypothesis = dp_session_hypothesis_of(session);
 	dp_session_question question;
 
 	make_guess(hypothesis, query, guess);
@@ -97,7 +97,7 @@ dp_session_sql_weights_ask(PG_FUNCTION_ARGS)
 	weights_guess guess;
 
 	dp_session_check_predicate(predicate);
-	dp_weights_details_read(session->details, &details);
+	dp_session_read_weights(session->details, &details);
 	query = dp_workload_read_query(details.universe, predicate);
 	while (!ask_once(session, details.universe, query, &guess, &reply))
 	{
@@ -119,7 +119,7 @@ dp_session_sql_weights_estimate(PG_FUNCTION_ARGS)
 	int64		id = dp_session_id(fcinfo);
 	char	   *predicate = dp_session_predicate(fcinfo);
 	dp_session *session = dp_session_find(id, DP_SESSION_WEIGHTS, true);
-	const dp_hypothesis *hypothesis = dp_hypothesis_of(session);
+	const dp_hypothesis *hypothesis = dp_session_hypothesis_of(session);
 	weights_guess guess;
 	Datum		values[2];
 	bool		nulls[2] = {false};
@@ -200,7 +200,7 @@ dp_session_sql_weights_hypothesis(PG_FUNCTION_ARGS)
 	const dp_hypothesis *hypothesis;
 	const dp_universe *universe;
 
-	hypothesis = dp_hypothesis_of(session);
+	hypothesis = dp_session_hypothesis_of(session);
 	universe = hypothesis->details.universe;
 	require_from(session, universe, rsinfo);
 	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);

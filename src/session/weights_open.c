@@ -46,9 +46,9 @@ typedef struct weights_call
 
 /* ---- what the session keeps ---- */
 
-/* dp_weights_details_write: as JSON, for dp_session.details. */
+/* dp_session_write_weights: as JSON, for dp_session.details. */
 char *
-dp_weights_details_write(const dp_weights_details *details)
+dp_session_write_weights(const dp_weights_details *details)
 {
 	StringInfoData json;
 
@@ -85,13 +85,13 @@ read_fixed(Datum json, const char *name)
 }
 
 /*
- * dp_weights_details_read
+ * dp_session_read_weights
  *	  What a session of this kind keeps, in the current context.
  *
  * Errors: those of dp_axis_from_list.
  */
 void
-dp_weights_details_read(const char *text, dp_weights_details *out)
+dp_session_read_weights(const char *text, dp_weights_details *out)
 {
 	Datum		json = CStringGetTextDatum(text);
 	char	   *universe = read_text(json, "universe");
@@ -272,7 +272,7 @@ open_planned(const weights_call *call, const dp_reading *reading)
 	dp_session_terms terms;
 
 	fill_terms(call, reading, &terms);
-	return dp_session_open(&terms, dp_weights_details_write(&details),
+	return dp_session_open(&terms, dp_session_write_weights(&details),
 						   (int32) Min(terms.questions, PG_INT32_MAX),
 						   reading->fingerprint,
 						   psprintf("multiplicative weights, %s: "
