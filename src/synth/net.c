@@ -54,9 +54,9 @@ read_candidates(FunctionCallInfo fcinfo, net *s, int place, int answers,
 							   "Name the column that holds them, or leave "
 							   "it out.");
 	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
-	dp_net_read_candidates(&s->candidates, PG_GETARG_OID(place),
-						   NameStr(*PG_GETARG_NAME(answers)), queries,
-						   result->setDesc);
+	dp_synth_net_read_candidates(&s->candidates, PG_GETARG_OID(place),
+								 NameStr(*PG_GETARG_NAME(answers)), queries,
+								 result->setDesc);
 }
 
 static void
@@ -131,8 +131,8 @@ fill_choice(const net *s, dp_net_choice *choice)
 static void
 give(FunctionCallInfo fcinfo, const net *s, int64 chosen)
 {
-	dp_net_put(&s->candidates, chosen,
-			   (ReturnSetInfo *) fcinfo->resultinfo);
+	dp_synth_net_put(&s->candidates, chosen,
+					 (ReturnSetInfo *) fcinfo->resultinfo);
 	dp_synth_finish(s->dataset, s->id, NAN, "");
 }
 
@@ -140,7 +140,7 @@ give(FunctionCallInfo fcinfo, const net *s, int64 chosen)
 static const void *
 next_answers(void *context, Size *size)
 {
-	return dp_net_answers_next(&((net *) context)->answers, size);
+	return dp_synth_net_answers_next(&((net *) context)->answers, size);
 }
 
 /* dp_reader_sink: of progress, and then of the result */
@@ -188,9 +188,9 @@ dp_synth_sql_net(PG_FUNCTION_ARGS)
 	dp_synth_progress_begin(DP_SYNTH_NET, s.reading->relid, s.candidates.n);
 	/* Reading candidates may have run anything. */
 	(void) dp_synth_relation_name(s.reading->relid);
-	dp_net_answers_begin(&s.answers, &s.candidates, &s.grid);
+	dp_synth_net_answers_begin(&s.answers, &s.candidates, &s.grid);
 	dp_reading_run(s.reading, &use);
-	dp_net_answers_end(&s.answers);
+	dp_synth_net_answers_end(&s.answers);
 	give(fcinfo, &s, s.chosen);
 	dp_synth_progress_end();
 	return (Datum) 0;
@@ -230,16 +230,16 @@ choose(net *s, const dp_int128 *truths)
 	fill_choice(s, &choice);
 	scores = MemoryContextAllocHuge(CurrentMemoryContext, sizeof(dp_int128) *
 									choice.candidates);
-	dp_net_answers_begin(&s->answers, &s->candidates, &s->grid);
-	while ((piece = dp_net_answers_next(&s->answers, &size)) != NULL)
+	dp_synth_net_answers_begin(&s->answers, &s->candidates, &s->grid);
+	while ((piece = dp_synth_net_answers_next(&s->answers, &size)) != NULL)
 	{
 		int64		n = size / (sizeof(dp_int128) * choice.queries);
 
-		dp_net_score(piece, n, choice.queries, truths, scores + scored);
+		dp_synth_net_score(piece, n, choice.queries, truths, scores + scored);
 		scored += n;
 	}
-	dp_net_answers_end(&s->answers);
-	return dp_net_choose(&choice, scores);
+	dp_synth_net_answers_end(&s->answers);
+	return dp_synth_net_choose(&choice, scores);
 }
 
 PG_FUNCTION_INFO_V1(dp_synth_sql_net_values);
@@ -270,7 +270,8 @@ dp_synth_sql_net_values(PG_FUNCTION_ARGS)
 	dp_bridge_require_argument(fcinfo, 1, "sensitivity",
 							   "Give the most by which one person can change "
 							   "one value.");
-	s.grid = dp_net_grid_for(dp_bridge_number(fcinfo, 1), &s.sensitivity);
+	s.grid = dp_synth_net_grid_for(dp_bridge_number(fcinfo, 1),
+								   &s.sensitivity);
 	dp_bridge_require_argument(fcinfo, 3, "dataset",
 							   "Name the one that pays.");
 	s.dataset = NameStr(*PG_GETARG_NAME(3));

@@ -183,15 +183,16 @@ check_rows(dp_net_candidates *c)
 }
 
 /*
- * dp_net_read_candidates
+ * dp_synth_net_read_candidates
  *	  Read and check them all.  Call it where nothing has been charged.
  *
  * Errors: 0A000 protected; 42703, 42804 columns; 22023 answers, none at all;
  * 54000 too many; 42501 and whatever reading the table raises.
  */
 void
-dp_net_read_candidates(dp_net_candidates *out, Oid relid,
-					   const char *answers, int queries, TupleDesc wanted)
+dp_synth_net_read_candidates(dp_net_candidates *out, Oid relid,
+							 const char *answers, int queries,
+							 TupleDesc wanted)
 {
 	if (OidIsValid(dp_relation_protected_root(relid)))
 		ereport(ERROR,
@@ -218,11 +219,11 @@ dp_net_read_candidates(dp_net_candidates *out, Oid relid,
 
 #define PIECE 32768				/* bytes of a piece, unless one has more */
 
-/* dp_net_answers_begin: from the first candidate on. */
+/* dp_synth_net_answers_begin: from the first candidate on. */
 void
-dp_net_answers_begin(dp_net_answers *answers,
-					 const dp_net_candidates *candidates,
-					 const dp_binary_grid *grid)
+dp_synth_net_answers_begin(dp_net_answers *answers,
+						   const dp_net_candidates *candidates,
+						   const dp_binary_grid *grid)
 {
 	Size		one = sizeof(dp_int128) * candidates->queries;
 
@@ -264,9 +265,9 @@ next_candidate(dp_net_answers *answers, dp_int128 *out)
 	return true;
 }
 
-/* dp_net_answers_next: the next piece; NULL after the last candidate. */
+/* dp_synth_net_answers_next: the next piece; NULL after the last candidate. */
 const void *
-dp_net_answers_next(void *context, Size *size)
+dp_synth_net_answers_next(void *context, Size *size)
 {
 	dp_net_answers *answers = context;
 	int			queries = answers->candidates->queries;
@@ -279,19 +280,19 @@ dp_net_answers_next(void *context, Size *size)
 	return n > 0 ? answers->piece : NULL;
 }
 
-/* dp_net_answers_end: gives everything back. */
+/* dp_synth_net_answers_end: gives everything back. */
 void
-dp_net_answers_end(dp_net_answers *answers)
+dp_synth_net_answers_end(dp_net_answers *answers)
 {
 	ExecDropSingleTupleTableSlot(answers->slot);
 	MemoryContextDelete(answers->context);
 	pfree(answers->piece);
 }
 
-/* dp_net_put: the chosen row's wanted columns; ends the rows. */
+/* dp_synth_net_put: the chosen row's wanted columns; ends the rows. */
 void
-dp_net_put(const dp_net_candidates *candidates, int64 chosen,
-		   ReturnSetInfo *result)
+dp_synth_net_put(const dp_net_candidates *candidates, int64 chosen,
+				 ReturnSetInfo *result)
 {
 	TupleTableSlot *slot = MakeSingleTupleTableSlot(candidates->desc,
 													&TTSOpsMinimalTuple);

@@ -14,13 +14,13 @@
 #define SENSITIVITY_LOG2 100	/* sensitivities from 2^-100 to 2^100 */
 
 /*
- * dp_net_grid_for
+ * dp_synth_net_grid_for
  *	  The grid for values of a sensitivity, and that in granules, rounded up.
  *
  * Errors: 22023 sensitivity is not a positive number of moderate size.
  */
 dp_binary_grid
-dp_net_grid_for(Numeric sensitivity, dp_uint128 *granules)
+dp_synth_net_grid_for(Numeric sensitivity, dp_uint128 *granules)
 {
 	dp_binary_grid grid;
 	int			size;

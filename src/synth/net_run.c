@@ -15,13 +15,13 @@
 #include "net.h"
 
 /*
- * dp_net_score
+ * dp_synth_net_score
  *	  Minus the largest distance of a candidate's answers from the truths, for
  *	  each of n candidates.
  */
 void
-dp_net_score(const dp_int128 *answers, int64 n, int queries,
-			 const dp_int128 *truths, dp_int128 *scores)
+dp_synth_net_score(const dp_int128 *answers, int64 n, int queries,
+				   const dp_int128 *truths, dp_int128 *scores)
 {
 	int64		candidate;
 	int			i;
@@ -43,9 +43,9 @@ dp_net_score(const dp_int128 *answers, int64 n, int queries,
 	}
 }
 
-/* dp_net_choose: the number of the drawn candidate; scores are wiped. */
+/* dp_synth_net_choose: the number of the drawn candidate; scores are wiped. */
 int64
-dp_net_choose(const dp_net_choice *choice, dp_int128 *scores)
+dp_synth_net_choose(const dp_net_choice *choice, dp_int128 *scores)
 {
 	size_t		chosen = 0;
 
@@ -121,7 +121,7 @@ score_piece(choosing *c, TupleTableSlot *slot, dp_int128 *scores)
 	int64		n = size / (sizeof(dp_int128) * c->choice.queries);
 
 	memcpy(answers, VARDATA_ANY(bytes), size);
-	dp_net_score(answers, n, c->choice.queries, c->truths, scores);
+	dp_synth_net_score(answers, n, c->choice.queries, c->truths, scores);
 	pfree(answers);
 	return n;
 }
@@ -148,16 +148,16 @@ finish(void *state, const int64 *counts, dp_reader_sink sink, void *context)
 	}
 	ExecDropSingleTupleTableSlot(slot);
 	tuplestore_end(c->pieces);
-	chosen.candidate = dp_net_choose(&c->choice, c->scores);
+	chosen.candidate = dp_synth_net_choose(&c->choice, c->scores);
 	explicit_bzero(c->truths, sizeof(dp_int128) * c->choice.queries);
 	sink(context, &chosen, sizeof(chosen));
 }
 
 static const dp_use_methods methods = {begin, finish};
 
-/* dp_net_init: from _PG_init, in every process. */
+/* dp_synth_net_init: from _PG_init, in every process. */
 void
-dp_net_init(void)
+dp_synth_net_init(void)
 {
 	dp_reading_register(DP_USE_NET, &methods);
 }

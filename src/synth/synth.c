@@ -16,6 +16,6 @@ dp_synth_init(void)
 {
 	dp_synth_releases_init();
 	dp_synth_smalldb_init();
-	dp_net_init();
-	dp_synthesis_init();
+	dp_synth_net_init();
+	dp_synth_synthesis_init();
 }

@@ -70,15 +70,15 @@ read_workload(FunctionCallInfo fcinfo, dp_synthesis *s)
 {
 	if (dp_bridge_declared_type(fcinfo, ARG_WORKLOAD) == INT4OID)
 	{
-		dp_synthesis_marginals(s, PG_ARGISNULL(ARG_WORKLOAD) ?
-							   Min(2, s->universe->naxes) :
-							   PG_GETARG_INT32(ARG_WORKLOAD));
+		dp_synth_synthesis_marginals(s, PG_ARGISNULL(ARG_WORKLOAD) ?
+									 Min(2, s->universe->naxes) :
+									 PG_GETARG_INT32(ARG_WORKLOAD));
 		return;
 	}
 	dp_bridge_require_argument(fcinfo, ARG_WORKLOAD,
 							   "marginals of dp_synthesize",
 							   "Give a list, or leave it out.");
-	dp_synthesis_sets(s, PG_GETARG_ARRAYTYPE_P(ARG_WORKLOAD));
+	dp_synth_synthesis_sets(s, PG_GETARG_ARRAYTYPE_P(ARG_WORKLOAD));
 }
 
 /* Refuse to draw more rows than memory may hold; negative: none asked for. */
@@ -207,11 +207,11 @@ read_request(FunctionCallInfo fcinfo, dp_synthesis *s)
 								   PG_ARGISNULL(ARG_BINS) ? NULL :
 								   PG_GETARG_ARRAYTYPE_P(ARG_BINS),
 								   PG_INT64_MAX);
-	dp_synthesis_order(s);
+	dp_synth_synthesis_order(s);
 	read_method(fcinfo, s);
 	read_workload(fcinfo, s);
 	read_sizes(fcinfo, s);
-	s->reading = dp_synthesis_reading(s);
+	s->reading = dp_synth_synthesis_reading(s);
 	s->terms.sensitivity = s->reading->sensitivity;
 	s->terms.replace_one = s->reading->standing.replace_one;
 	plan_price(fcinfo, s);
@@ -249,7 +249,7 @@ show_plan(const dp_synthesis *s)
 
 /* ---- charge ---- */
 
-/* dp_reader_charge: for dp_synthesis_run */
+/* dp_reader_charge: for dp_synth_synthesis_run */
 static void
 pay(void *context)
 {
@@ -427,7 +427,7 @@ dp_synth_sql_synthesize(PG_FUNCTION_ARGS)
 	dp_universe_check_columns(s.universe, result->setDesc, NULL);
 	show_plan(&s);
 	prepare_rows(&maker, &s, result);
-	nrows = dp_synthesis_run(&s, pay, put_rows, &maker);
+	nrows = dp_synth_synthesis_run(&s, pay, put_rows, &maker);
 	show_errors(&s, nrows);
 	dp_synth_finish(s.reading->dataset, s.id, s.report.cell_error,
 					results_of(&s, nrows));

@@ -47,10 +47,10 @@ typedef struct dp_synthesis
 } dp_synthesis;
 
 /* synthesize_workload.c */
-extern void dp_synthesis_order(dp_synthesis *s);
-extern void dp_synthesis_marginals(dp_synthesis *s, int k);
-extern void dp_synthesis_sets(dp_synthesis *s, ArrayType *sets);
-extern dp_reading *dp_synthesis_reading(const dp_synthesis *s);
+extern void dp_synth_synthesis_order(dp_synthesis *s);
+extern void dp_synth_synthesis_marginals(dp_synthesis *s, int k);
+extern void dp_synth_synthesis_sets(dp_synthesis *s, ArrayType *sets);
+extern dp_reading *dp_synth_synthesis_reading(const dp_synthesis *s);
 
 /*
  * synthesize_run.c.  Rows come some at a time: the place of row i on the
@@ -58,8 +58,8 @@ extern dp_reading *dp_synthesis_reading(const dp_synthesis *s);
  */
 typedef void (*dp_synthesis_rows) (void *context, const int32 *places,
 								   int64 n);
-extern int64 dp_synthesis_run(dp_synthesis *s, dp_reader_charge pay,
-							  dp_synthesis_rows put, void *context);
-extern void dp_synthesis_init(void);
+extern int64 dp_synth_synthesis_run(dp_synthesis *s, dp_reader_charge pay,
+									dp_synthesis_rows put, void *context);
+extern void dp_synth_synthesis_init(void);
 
 #endif							/* DP_SYNTH_SYNTHESIZE_H */

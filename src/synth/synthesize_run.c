@@ -305,9 +305,9 @@ finish(void *state, const int64 *counts, dp_reader_sink sink, void *context)
 
 static const dp_use_methods methods = {begin, finish};
 
-/* dp_synthesis_init: from _PG_init, in every process. */
+/* dp_synth_synthesis_init: from _PG_init, in every process. */
 void
-dp_synthesis_init(void)
+dp_synth_synthesis_init(void)
 {
 	dp_reading_register(DP_USE_SYNTHESIZE, &methods);
 }
@@ -397,13 +397,13 @@ take_piece(void *context, const void *data, Size size)
 }
 
 /*
- * dp_synthesis_run
+ * dp_synth_synthesis_run
  *	  Read, after `pay` has made the charge, generate, draw; how many rows
  *	  `put` was given.  s->report is filled.
  */
 int64
-dp_synthesis_run(dp_synthesis *s, dp_reader_charge pay, dp_synthesis_rows put,
-				 void *context)
+dp_synth_synthesis_run(dp_synthesis *s, dp_reader_charge pay,
+					   dp_synthesis_rows put, void *context)
 {
 	synthesis_call call = {s, pay, put, context};
 	dp_reading_use use = {DP_USE_SYNTHESIZE, NULL, 0, NULL, charge_call,

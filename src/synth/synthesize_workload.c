@@ -62,11 +62,11 @@ sort_sets(set_list *list)
 }
 
 /*
- * dp_synthesis_order
+ * dp_synth_synthesis_order
  *	  The engine's columns and shape, from the universe.
  */
 void
-dp_synthesis_order(dp_synthesis *s)
+dp_synth_synthesis_order(dp_synthesis *s)
 {
 	int			n = s->universe->naxes;
 	int			i;
@@ -166,13 +166,13 @@ close_downwards(dp_synthesis *s, set_list *wanted)
 }
 
 /*
- * dp_synthesis_marginals
+ * dp_synth_synthesis_marginals
  *	  All tables of k columns.
  *
  * Errors: 22023 k is not from 1 to the number of columns; 54000.
  */
 void
-dp_synthesis_marginals(dp_synthesis *s, int k)
+dp_synth_synthesis_marginals(dp_synthesis *s, int k)
 {
 	set_list	wanted = {0, 0, NULL};
 	int			n = s->terms.shape.columns;
@@ -246,14 +246,14 @@ read_set(const dp_synthesis *s, const char *text)
 }
 
 /*
- * dp_synthesis_sets
+ * dp_synth_synthesis_sets
  *	  The tables of the sets of columns in an array of text, each a list of
  *	  names.
  *
  * Errors: 22023 no sets, a NULL one, or a wrong name; 54000.
  */
 void
-dp_synthesis_sets(dp_synthesis *s, ArrayType *sets)
+dp_synth_synthesis_sets(dp_synthesis *s, ArrayType *sets)
 {
 	set_list	wanted = {0, 0, NULL};
 	Datum	   *values;
@@ -296,13 +296,13 @@ dp_synthesis_sets(dp_synthesis *s, ArrayType *sets)
 }
 
 /*
- * dp_synthesis_reading
+ * dp_synth_synthesis_reading
  *	  The reading of all tables, one after the other: of rows with a place on
  *	  every axis, so that all have the same sum, as the engine takes for
  *	  granted.  Errors of dp_reading_of_tables.
  */
 dp_reading *
-dp_synthesis_reading(const dp_synthesis *s)
+dp_synth_synthesis_reading(const dp_synthesis *s)
 {
 	dp_reading_table *tables = palloc(sizeof(dp_reading_table) *
 									  s->terms.ntables);
