@@ -146,7 +146,7 @@ require_from(const dp_session *session, const dp_universe *universe,
 			 errmsg("dp_weights_hypothesis needs a column list"),
 			 errhint("Write SELECT * FROM dp_weights_hypothesis("
 					 INT64_FORMAT ") AS t(%s, " OWN_COLUMN ").", session->id,
-					 dp_universe_columns_text(universe))));
+					 dp_workload_columns_text(universe))));
 }
 
 static void
@@ -164,7 +164,7 @@ check_last_column(const dp_universe *universe, TupleDesc wanted)
 					   "%s %s.", quote_identifier(NameStr(last->attname)),
 					   format_type_be(last->atttypid)),
 			 errhint("Write AS t(%s, " OWN_COLUMN ").",
-					 dp_universe_columns_text(universe))));
+					 dp_workload_columns_text(universe))));
 }
 
 static void
@@ -179,7 +179,7 @@ put_cells(const dp_hypothesis *hypothesis, ReturnSetInfo *rsinfo)
 	for (cell = 0; cell < universe->size; cell++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		dp_universe_values(universe, cell, values, nulls);
+		dp_workload_values(universe, cell, values, nulls);
 		values[universe->naxes] =
 			Float8GetDatum(hypothesis->probability[cell]);
 		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values,
@@ -204,7 +204,7 @@ dp_session_sql_weights_hypothesis(PG_FUNCTION_ARGS)
 	universe = hypothesis->details.universe;
 	require_from(session, universe, rsinfo);
 	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
-	dp_universe_check_columns(universe, rsinfo->setDesc, OWN_COLUMN);
+	dp_workload_check_columns(universe, rsinfo->setDesc, OWN_COLUMN);
 	check_last_column(universe, rsinfo->setDesc);
 	put_cells(hypothesis, rsinfo);
 	return (Datum) 0;

@@ -54,12 +54,12 @@ dp_session_write_weights(const dp_weights_details *details)
 
 	initStringInfo(&json);
 	appendStringInfoString(&json, "{\"columns\": ");
-	escape_json(&json, dp_universe_columns_text(details->universe));
+	escape_json(&json, dp_workload_columns_text(details->universe));
 	appendStringInfo(&json, ", \"n\": " INT64_FORMAT ", \"alpha\": %s",
 					 details->n, dp_bridge_fixed_to_cstring(details->alpha));
 	appendStringInfo(&json, ", \"step\": %s, \"universe\": ",
 					 dp_bridge_fixed_to_cstring(details->step));
-	escape_json(&json, nodeToString(dp_universe_to_list(details->universe)));
+	escape_json(&json, nodeToString(dp_workload_to_list(details->universe)));
 	appendStringInfoChar(&json, '}');
 	return json.data;
 }
@@ -96,7 +96,7 @@ dp_session_read_weights(const char *text, dp_weights_details *out)
 	Datum		json = CStringGetTextDatum(text);
 	char	   *universe = read_text(json, "universe");
 
-	out->universe = dp_universe_from_list(castNode(List,
+	out->universe = dp_workload_from_list(castNode(List,
 												   stringToNode(universe)));
 	out->n = pg_strtoint64(read_text(json, "n"));
 	out->alpha = read_fixed(json, "alpha");
@@ -154,9 +154,11 @@ read_call(FunctionCallInfo fcinfo, weights_call *call)
 							   "Name columns with public values.");
 	read_numbers(fcinfo, call);
 	call->universe =
-		dp_universe_make(call->relid, PG_GETARG_ARRAYTYPE_P(ARG_COLUMNS),
-						 PG_ARGISNULL(ARG_BINS) ? NULL :
-						 PG_GETARG_ARRAYTYPE_P(ARG_BINS), DP_UNIVERSE_CELLS);
+		dp_workload_make_universe(call->relid,
+								  PG_GETARG_ARRAYTYPE_P(ARG_COLUMNS),
+								  PG_ARGISNULL(ARG_BINS) ? NULL :
+								  PG_GETARG_ARRAYTYPE_P(ARG_BINS),
+								  DP_UNIVERSE_CELLS);
 	call->request.cells = call->universe->size;
 }
 

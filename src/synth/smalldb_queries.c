@@ -32,7 +32,7 @@ dp_synth_queries_marginals(dp_synth_queries *out, const dp_universe *universe,
 	out->universe = universe;
 	out->ntables = dp_workload_marginals(universe, k, &out->tables);
 	for (i = 0; i < out->ntables; i++)
-		out->n += dp_universe_cells(universe, out->tables[i].naxes,
+		out->n += dp_workload_cells(universe, out->tables[i].naxes,
 									out->tables[i].axes);
 }
 
@@ -59,7 +59,7 @@ expand_table(const dp_universe *universe, const dp_reading_table *table,
 
 	for (cell = 0; cell < universe->size; cell++)
 	{
-		dp_universe_places(universe, cell, places);
+		dp_workload_places(universe, cell, places);
 		holds[cell_of_table(universe, table, places) * universe->size +
 			  cell] = true;
 	}
@@ -95,7 +95,7 @@ dp_synth_queries_expand(const dp_synth_queries *queries)
 
 		CHECK_FOR_INTERRUPTS();
 		expand_table(universe, table, next);
-		next += dp_universe_cells(universe, table->naxes, table->axes) *
+		next += dp_workload_cells(universe, table->naxes, table->axes) *
 			universe->size;
 	}
 	return holds;

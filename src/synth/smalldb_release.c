@@ -226,7 +226,7 @@ check_feasible(const smalldb *s)
 							  ceil(alpha * 1000) / 1000, universes) :
 					 psprintf("A %s, or fewer queries would do, but no alpha",
 							  universes),
-					 dp_universe_null_hint(s->universe))));
+					 dp_workload_null_hint(s->universe))));
 }
 
 static void
@@ -325,11 +325,11 @@ read_request(FunctionCallInfo fcinfo, smalldb *s)
 	s->relid = read_relation(fcinfo, &s->whole_rows);
 	dp_bridge_require_argument(fcinfo, ARG_COLUMNS, "columns of dp_smalldb",
 							   "Write columns => ARRAY['smoker', 'ward'].");
-	s->universe = dp_universe_make(s->relid,
-								   PG_GETARG_ARRAYTYPE_P(ARG_COLUMNS),
-								   PG_ARGISNULL(ARG_BINS) ? NULL :
-								   PG_GETARG_ARRAYTYPE_P(ARG_BINS),
-								   DP_UNIVERSE_CELLS);
+	s->universe = dp_workload_make_universe(s->relid,
+											PG_GETARG_ARRAYTYPE_P(ARG_COLUMNS),
+											PG_ARGISNULL(ARG_BINS) ? NULL :
+											PG_GETARG_ARRAYTYPE_P(ARG_BINS),
+											DP_UNIVERSE_CELLS);
 	read_workload(fcinfo, s);
 	s->epsilon = dp_bridge_epsilon(fcinfo, ARG_EPSILON, &s->charge.epsilon);
 	read_n(fcinfo, s);
@@ -361,7 +361,7 @@ check_columns(smalldb *s, TupleDesc wanted)
 		s->weighted = last->atttypid == FLOAT8OID &&
 			strcmp(NameStr(last->attname), "weight") == 0;
 	}
-	dp_universe_check_columns(s->universe, wanted,
+	dp_workload_check_columns(s->universe, wanted,
 							  s->weighted ? "weight double precision" : NULL);
 }
 
@@ -378,7 +378,7 @@ put_row(const smalldb *s, ReturnSetInfo *result, int64 cell)
 	int			i;
 
 	memset(nulls, true, desc->natts);
-	dp_universe_values(s->universe, cell, own, own_nulls);
+	dp_workload_values(s->universe, cell, own, own_nulls);
 	for (i = 0; i < s->universe->naxes; i++)
 	{
 		int			place = s->whole_rows ?
@@ -498,7 +498,7 @@ dp_synth_sql_smalldb(PG_FUNCTION_ARGS)
 	read_request(fcinfo, &s);
 	InitMaterializedSRF(fcinfo, s.whole_rows ? 0 : MAT_SRF_USE_EXPECTED_DESC);
 	if (s.whole_rows)
-		dp_universe_check_rows(s.universe, result->setDesc);
+		dp_workload_check_rows(s.universe, result->setDesc);
 	else
 		check_columns(&s, result->setDesc);
 	show_plan(&s);

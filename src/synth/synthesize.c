@@ -62,7 +62,7 @@ read_method(FunctionCallInfo fcinfo, dp_synthesis *s)
 						   dp_shape_cells(&s->terms.shape, ~(dp_columns) 0),
 						   DP_UNIVERSE_CELLS),
 				 errhint("Use fewer columns or bins, or method aim.%s",
-						 dp_universe_null_hint(s->universe))));
+						 dp_workload_null_hint(s->universe))));
 }
 
 static void
@@ -202,11 +202,11 @@ read_request(FunctionCallInfo fcinfo, dp_synthesis *s)
 							   "Write its name.");
 	dp_bridge_require_argument(fcinfo, ARG_COLUMNS, "columns of dp_synthesize",
 							   "Write columns => ARRAY['smoker', 'ward'].");
-	s->universe = dp_universe_make(PG_GETARG_OID(ARG_RELATION),
-								   PG_GETARG_ARRAYTYPE_P(ARG_COLUMNS),
-								   PG_ARGISNULL(ARG_BINS) ? NULL :
-								   PG_GETARG_ARRAYTYPE_P(ARG_BINS),
-								   PG_INT64_MAX);
+	s->universe = dp_workload_make_universe(PG_GETARG_OID(ARG_RELATION),
+											PG_GETARG_ARRAYTYPE_P(ARG_COLUMNS),
+											PG_ARGISNULL(ARG_BINS) ? NULL :
+											PG_GETARG_ARRAYTYPE_P(ARG_BINS),
+											PG_INT64_MAX);
 	dp_synth_synthesis_order(s);
 	read_method(fcinfo, s);
 	read_workload(fcinfo, s);
@@ -424,7 +424,7 @@ dp_synth_sql_synthesize(PG_FUNCTION_ARGS)
 	MemSet(&s, 0, sizeof(s));
 	read_request(fcinfo, &s);
 	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
-	dp_universe_check_columns(s.universe, result->setDesc, NULL);
+	dp_workload_check_columns(s.universe, result->setDesc, NULL);
 	show_plan(&s);
 	prepare_rows(&maker, &s, result);
 	nrows = dp_synth_synthesis_run(&s, pay, put_rows, &maker);

@@ -43,11 +43,11 @@ wanted_list(TupleDesc wanted)
 }
 
 /*
- * dp_universe_columns_text
+ * dp_workload_columns_text
  *	  The columns of the universe with their types, as a column list has them.
  */
 char *
-dp_universe_columns_text(const dp_universe *universe)
+dp_workload_columns_text(const dp_universe *universe)
 {
 	StringInfoData text;
 	int			i;
@@ -148,12 +148,12 @@ check_domain(const dp_axis *axis, Form_pg_attribute attribute,
 }
 
 /*
- * dp_universe_check_rows
+ * dp_workload_check_rows
  *	  Raises 22023 where a column of a relation's own rows is of a domain that
  *	  does not allow what the rows will hold.
  */
 void
-dp_universe_check_rows(const dp_universe *universe, TupleDesc rows)
+dp_workload_check_rows(const dp_universe *universe, TupleDesc rows)
 {
 	const dp_axis *axis;
 	int			i;
@@ -174,7 +174,7 @@ dp_universe_check_rows(const dp_universe *universe, TupleDesc rows)
 }
 
 /*
- * dp_universe_check_columns
+ * dp_workload_check_columns
  *	  Raises 22023 unless the column list that a caller wrote names the axes,
  *	  in their order and with their types, and then one column more when the
  *	  function has one of its own.  `own` is that one as it must be written,
@@ -182,7 +182,7 @@ dp_universe_check_rows(const dp_universe *universe, TupleDesc rows)
  *	  check.  A domain must allow every public value.
  */
 void
-dp_universe_check_columns(const dp_universe *universe, TupleDesc wanted,
+dp_workload_check_columns(const dp_universe *universe, TupleDesc wanted,
 						  const char *own)
 {
 	bool		same = wanted->natts == universe->naxes + (own ? 1 : 0);
@@ -197,7 +197,7 @@ dp_universe_check_columns(const dp_universe *universe, TupleDesc wanted,
 						"universe"),
 				 errdetail("The list has (%s).", wanted_list(wanted)),
 				 errhint("Write AS t(%s%s%s).",
-						 dp_universe_columns_text(universe), own ? ", " : "",
+						 dp_workload_columns_text(universe), own ? ", " : "",
 						 own ? own : "")));
 	for (i = 0; i < universe->naxes; i++)
 		check_domain(universe->axes[i], TupleDescAttr(wanted, i),

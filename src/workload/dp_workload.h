@@ -32,20 +32,20 @@ typedef struct dp_universe
  * From an SQL function's columns (text[]) and bins (integer[] of the same
  * length, 0 or NULL: none; NULL array: none at all).  22023, 42703, 54000.
  */
-extern dp_universe *dp_universe_make(Oid relid, ArrayType *columns,
-									 ArrayType *bins, int64 most);
-extern List *dp_universe_to_list(const dp_universe *universe);
-extern dp_universe *dp_universe_from_list(const List *list);
+extern dp_universe *dp_workload_make_universe(Oid relid, ArrayType *columns,
+											  ArrayType *bins, int64 most);
+extern List *dp_workload_to_list(const dp_universe *universe);
+extern dp_universe *dp_workload_from_list(const List *list);
 /*
  * A sentence for the hint of who finds the universe too large, with a space
  * before it; empty when no column may be NULL.
  */
-extern const char *dp_universe_null_hint(const dp_universe *universe);
+extern const char *dp_workload_null_hint(const dp_universe *universe);
 /* Cells of a table over some axes; it must not overflow. */
-extern int64 dp_universe_cells(const dp_universe *universe, int naxes,
+extern int64 dp_workload_cells(const dp_universe *universe, int naxes,
 							   const int *axes);
 /* Places of a cell on each axis; size must not have saturated. */
-extern void dp_universe_places(const dp_universe *universe, int64 cell,
+extern void dp_workload_places(const dp_universe *universe, int64 cell,
 							   int64 *places);
 
 /* A predicate over the cells: a table of truth over the axes it names. */
@@ -95,19 +95,19 @@ extern int64 dp_workload_noisy_count(const dp_scale *scale, dp_int128 exact,
 									 int64 least, int64 most);
 
 /* "a text, b integer" */
-extern char *dp_universe_columns_text(const dp_universe *universe);
+extern char *dp_workload_columns_text(const dp_universe *universe);
 /*
  * Rows of cells for SETOF record functions: the descriptor that the caller's
  * column list must match (22023 with both lists otherwise), by name and type;
  * a column of the function's own follows, such as "weight double precision",
  * NULL: none.
  */
-extern void dp_universe_check_columns(const dp_universe *universe,
+extern void dp_workload_check_columns(const dp_universe *universe,
 									  TupleDesc wanted, const char *own);
 /* The same for rows of a relation's own type, NULL outside the universe. */
-extern void dp_universe_check_rows(const dp_universe *universe,
+extern void dp_workload_check_rows(const dp_universe *universe,
 								   TupleDesc rows);
-extern void dp_universe_values(const dp_universe *universe, int64 cell,
+extern void dp_workload_values(const dp_universe *universe, int64 cell,
 							   Datum *values, bool *nulls);
 
 #endif							/* DP_WORKLOAD_H */

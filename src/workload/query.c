@@ -66,7 +66,8 @@ dp_workload_read_query(const dp_universe *universe, const char *text)
 
 	expression = dp_block_read_public_predicate(universe->relid, columns,
 												text, &total);
-	return query_of_truth(dp_truth_make(universe, columns, expression, total),
+	return query_of_truth(dp_workload_make_truth(universe, columns, expression,
+												 total),
 						  text);
 }
 
@@ -88,7 +89,7 @@ dp_workload_expand(const dp_universe *universe, const dp_linear_query *query,
 	int64		from = 0;
 	int64		cell;
 
-	dp_universe_strides(universe, universe->naxes, NULL, query->naxes,
+	dp_workload_strides(universe, universe->naxes, NULL, query->naxes,
 						query->axes, strides);
 	for (cell = 0; cell < universe->size; cell += inner)
 	{

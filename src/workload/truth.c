@@ -110,7 +110,7 @@ combine_table(const dp_universe *universe, dp_truth *into,
 	int64		cell;
 	walk		at;
 
-	dp_universe_strides(universe, into->naxes, into->axes, part->naxes,
+	dp_workload_strides(universe, into->naxes, into->axes, part->naxes,
 						part->axes, strides);
 	stride = into->naxes == 0 ? 0 : strides[into->naxes - 1];
 	walk_start(&at, universe, into);
@@ -279,7 +279,7 @@ tabulate(const dp_universe *universe, TupleDesc columns, Node *expression)
 }
 
 /*
- * dp_truth_make
+ * dp_workload_make_truth
  *	  The table of a boolean expression whose Vars are columns of range table
  *	  entry 1, one for each axis.  `total`: no part of it can raise an error,
  *	  so that parts may be evaluated where the whole would not need them.
@@ -287,8 +287,8 @@ tabulate(const dp_universe *universe, TupleDesc columns, Node *expression)
  * Errors: 54000 too many cells; what a function that is not total raises.
  */
 dp_truth *
-dp_truth_make(const dp_universe *universe, TupleDesc columns,
-			  Node *expression, bool total)
+dp_workload_make_truth(const dp_universe *universe, TupleDesc columns,
+					   Node *expression, bool total)
 {
 	expression = (Node *) expression_planner((Expr *) expression);
 	if (total)

@@ -111,9 +111,9 @@ product_of_sizes(dp_axis *const *axes, int naxes)
 	return product;
 }
 
-/* dp_universe_null_hint: see dp_workload.h; NULL is the last place. */
+/* dp_workload_null_hint: see dp_workload.h; NULL is the last place. */
 const char *
-dp_universe_null_hint(const dp_universe *universe)
+dp_workload_null_hint(const dp_universe *universe)
 {
 	bool		isnull = false;
 	int			i;
@@ -146,7 +146,7 @@ check_size(const dp_universe *universe, int64 most)
 			 errdetail("The values of the columns are: %s. Their product may "
 					   "be at most " INT64_FORMAT ".", sizes.data, most),
 			 errhint("Use fewer columns, or fewer bins.%s",
-					 dp_universe_null_hint(universe))));
+					 dp_workload_null_hint(universe))));
 }
 
 static void
@@ -160,7 +160,7 @@ check_relation(Oid relid)
 }
 
 /*
- * dp_universe_make
+ * dp_workload_make_universe
  *	  The product of the named columns' public values, in the given order;
  *	  `most` cells, or any number when it is PG_INT64_MAX.
  *
@@ -169,7 +169,8 @@ check_relation(Oid relid)
  * or cells.
  */
 dp_universe *
-dp_universe_make(Oid relid, ArrayType *columns, ArrayType *bins, int64 most)
+dp_workload_make_universe(Oid relid, ArrayType *columns, ArrayType *bins,
+						  int64 most)
 {
 	dp_universe *universe = palloc0(sizeof(dp_universe));
 	char	  **names = read_columns(columns, &universe->naxes);
@@ -189,9 +190,9 @@ dp_universe_make(Oid relid, ArrayType *columns, ArrayType *bins, int64 most)
 
 /* ---- kept ---- */
 
-/* dp_universe_to_list: (relation, axis, ...), as nodes that can be copied. */
+/* dp_workload_to_list: (relation, axis, ...), as nodes that can be copied. */
 List *
-dp_universe_to_list(const dp_universe *universe)
+dp_workload_to_list(const dp_universe *universe)
 {
 	List	   *list = list_make1(list_make1_oid(universe->relid));
 	int			i;
@@ -201,9 +202,9 @@ dp_universe_to_list(const dp_universe *universe)
 	return list;
 }
 
-/* dp_universe_from_list: what dp_universe_to_list was given. */
+/* dp_workload_from_list: what dp_workload_to_list was given. */
 dp_universe *
-dp_universe_from_list(const List *list)
+dp_workload_from_list(const List *list)
 {
 	dp_universe *universe = palloc0(sizeof(dp_universe));
 	int			i;
@@ -220,14 +221,14 @@ dp_universe_from_list(const List *list)
 /* ---- cells ---- */
 
 /*
- * dp_universe_strides
+ * dp_workload_strides
  *	  By how much a cell of the table over the axes `part` moves when a place
  *	  of each of the axes `whole` (NULL: all of the universe) moves by one: 0
  *	  for axes that it does not have.  Both are ascending, and `part` is
  *	  within `whole`.
  */
 void
-dp_universe_strides(const dp_universe *universe, int nwhole, const int *whole,
+dp_workload_strides(const dp_universe *universe, int nwhole, const int *whole,
 					int npart, const int *part, int64 *strides)
 {
 	int64		stride = 1;
@@ -248,9 +249,9 @@ dp_universe_strides(const dp_universe *universe, int nwhole, const int *whole,
 	}
 }
 
-/* dp_universe_cells: of a table over some axes, which is known to be small. */
+/* dp_workload_cells: of a table over some axes, which is known to be small. */
 int64
-dp_universe_cells(const dp_universe *universe, int naxes, const int *axes)
+dp_workload_cells(const dp_universe *universe, int naxes, const int *axes)
 {
 	int64		cells = 1;
 	int			i;
@@ -260,9 +261,9 @@ dp_universe_cells(const dp_universe *universe, int naxes, const int *axes)
 	return cells;
 }
 
-/* dp_universe_places: the place of a cell on each axis. */
+/* dp_workload_places: the place of a cell on each axis. */
 void
-dp_universe_places(const dp_universe *universe, int64 cell, int64 *places)
+dp_workload_places(const dp_universe *universe, int64 cell, int64 *places)
 {
 	int			i;
 
@@ -273,9 +274,9 @@ dp_universe_places(const dp_universe *universe, int64 cell, int64 *places)
 	}
 }
 
-/* dp_universe_values: the public value of a cell on each axis. */
+/* dp_workload_values: the public value of a cell on each axis. */
 void
-dp_universe_values(const dp_universe *universe, int64 cell, Datum *values,
+dp_workload_values(const dp_universe *universe, int64 cell, Datum *values,
 				   bool *nulls)
 {
 	int			i;

@@ -22,12 +22,13 @@ typedef struct dp_truth
 } dp_truth;
 
 /* universe.c */
-extern void dp_universe_strides(const dp_universe *universe, int nwhole,
+extern void dp_workload_strides(const dp_universe *universe, int nwhole,
 								const int *whole, int npart, const int *part,
 								int64 *strides);
 
 /* truth.c */
-extern dp_truth *dp_truth_make(const dp_universe *universe, TupleDesc columns,
-							   Node *expression, bool total);
+extern dp_truth *dp_workload_make_truth(const dp_universe *universe,
+										TupleDesc columns, Node *expression,
+										bool total);
 
 #endif							/* DP_WORKLOAD_WORKLOAD_H */
