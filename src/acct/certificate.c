@@ -121,12 +121,12 @@ dp_acct_rho_certificate(dp_fixed epsilon, dp_fixed delta, dp_fixed *rho,
 	proposal = propose_alpha(epsilon, delta);
 
 	/* The largest r with a m B r <= right - left; 0 is always private. */
-	dp_big_begin(&b);
+	dp_mech_big_begin(&b);
 	inequality(&b, epsilon, delta, proposal, &left, &right, &factor);
 	right = big_subtract(&b, right, left);
 	value = big_is_negative(&b, right) ? 0 :
-		dp_big_get(&b, big_divide(&b, right, factor));
-	status = dp_big_end(&b);
+		dp_mech_big_get(&b, big_divide(&b, right, factor));
+	status = dp_mech_big_end(&b);
 	if (status != DP_OK)
 		return status;
 	*rho = value == DP_FIXED_INFINITE ? value - 1 : value;
@@ -160,9 +160,9 @@ dp_acct_rho_certified(dp_fixed epsilon, dp_fixed delta, dp_fixed rho,
 	if (rho == DP_FIXED_INFINITE || !in_domain(epsilon, delta) ||
 		alpha <= ALPHA_ONE)
 		return false;
-	dp_big_begin(&b);
+	dp_mech_big_begin(&b);
 	inequality(&b, epsilon, delta, alpha, &left, &right, &factor);
 	left = big_add(&b, left, big_multiply(&b, big_of(&b, rho), factor));
 	proved = big_compare(&b, left, right) <= 0;
-	return dp_big_end(&b) == DP_OK && proved;
+	return dp_mech_big_end(&b) == DP_OK && proved;
 }

@@ -121,7 +121,7 @@ dp_acct_compose_advanced(dp_fixed epsilon, dp_fixed delta, int64_t k,
 	d = dp_acct_fixed_add(d, slack);
 	if (d == DP_FIXED_INFINITE || epsilon > EPSILON_MOST)
 		return DP_E_OVERFLOW;
-	dp_big_begin(&b);
+	dp_mech_big_begin(&b);
 	status = dp_acct_end_fixed(&b, total(&b, epsilon, k,
 										 deviation(&b, k, slack)),
 							   epsilon_out);
@@ -155,13 +155,13 @@ dp_acct_epsilon_for(dp_fixed epsilon_total, int64_t k, dp_fixed slack,
 	if (k < 1 || epsilon_total == 0 || epsilon_total == DP_FIXED_INFINITE ||
 		!is_slack(slack))
 		return DP_E_RANGE;
-	dp_big_begin(&b);
+	dp_mech_big_begin(&b);
 	s = deviation(&b, k, slack);
 	e = value_from_fixed(&b, epsilon_total, DP_ROUND_DOWN);
 	e = big_shift(&b, value_ratio(&b, e, s, DP_ROUND_DOWN), -1);
 	each = value_to_fixed(&b, e, DP_ROUND_DOWN);
 	if (each > EPSILON_MOST || total(&b, each, k, s) > epsilon_total)
-		(void) dp_big_check(&b, DP_E_RANGE);
+		(void) dp_mech_big_check(&b, DP_E_RANGE);
 	return dp_acct_end_fixed(&b, each, out);
 }
 
@@ -188,7 +188,7 @@ dp_acct_epsilon_for_advanced(dp_fixed epsilon_total, int64_t k,
 	if (k < 1 || epsilon_total == 0 || epsilon_total == DP_FIXED_INFINITE ||
 		!is_slack(slack))
 		return DP_E_RANGE;
-	dp_big_begin(&b);
+	dp_mech_big_begin(&b);
 	s = deviation(&b, k, slack);
 	while (b.status == DP_OK && high - low > 1)
 	{
@@ -219,7 +219,7 @@ group_delta(dp_fixed epsilon, dp_fixed delta, int64_t g, dp_fixed *out)
 	BIGNUM	   *x;
 	dp_fixed	answer;
 
-	dp_big_begin(&b);
+	dp_mech_big_begin(&b);
 	grid = big_of(&b, DP_FIXED_ONE);
 	one = value_one(&b);
 	e = big_of(&b, epsilon);

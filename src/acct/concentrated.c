@@ -161,7 +161,7 @@ dp_acct_zcdp_epsilon(dp_fixed rho, dp_fixed delta, dp_fixed *epsilon)
 		return DP_OK;
 	}
 	log_delta = -log(dp_acct_fixed_approx(delta));
-	dp_big_begin(&b);
+	dp_mech_big_begin(&b);
 	o = order_make(&b, order_of_rho(dp_acct_fixed_approx(rho), log_delta));
 	x = overhead(&b, &o, value_log_over(&b, 1, delta, DP_ROUND_UP));
 	x = big_add(&b, x, scaled(&b, &o, rho));
@@ -189,7 +189,7 @@ dp_acct_zcdp_rho(dp_fixed epsilon, dp_fixed delta, dp_fixed *rho)
 	if (epsilon == DP_FIXED_INFINITE || !is_delta(delta))
 		return DP_E_RANGE;
 	log_delta = -log(dp_acct_fixed_approx(delta));
-	dp_big_begin(&b);
+	dp_mech_big_begin(&b);
 	o = order_make(&b, order_of_epsilon(dp_acct_fixed_approx(epsilon),
 										log_delta));
 	x = overhead(&b, &o, value_log_over(&b, 1, delta, DP_ROUND_UP));
@@ -230,7 +230,7 @@ dp_acct_zcdp_delta(dp_fixed rho, dp_fixed epsilon, dp_decimal *delta)
 	 * ln(1/delta) >= b (epsilon + ln(alpha/b) - alpha rho) + ln alpha, where
 	 * dividing rounds towards 0: one less is below in either case
 	 */
-	dp_big_begin(&b);
+	dp_mech_big_begin(&b);
 	o = order_make(&b, order_of_pair(dp_acct_fixed_approx(rho),
 									 dp_acct_fixed_approx(epsilon)));
 	loss = big_add(&b, value_from_fixed(&b, epsilon, DP_ROUND_DOWN),
@@ -239,7 +239,7 @@ dp_acct_zcdp_delta(dp_fixed rho, dp_fixed epsilon, dp_decimal *delta)
 	loss = big_divide(&b, big_multiply(&b, loss, o.m), o.c);
 	loss = big_add(&b, big_subtract_word(&b, loss, 1), o.log_alpha);
 	answer = dp_acct_decimal_from_loss(&b, loss);
-	status = dp_big_end(&b);
+	status = dp_mech_big_end(&b);
 	if (status == DP_OK)
 		*delta = answer;
 	return status;
@@ -279,7 +279,7 @@ dp_acct_odometer(dp_fixed rho, dp_fixed delta, dp_fixed *epsilon)
 		   DP_FIXED_ONE)
 		j++;
 
-	dp_big_begin(&b);
+	dp_mech_big_begin(&b);
 	x = big_of(&b, (dp_uint128) BASEL_HIGH * UINT64_C(1000000000000) +
 			   BASEL_LOW);
 	x = big_multiply_word(&b, x, (uint64_t) (j + 1) * (uint64_t) (j + 1));

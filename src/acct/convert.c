@@ -42,8 +42,8 @@ rho_by_laplace(dp_big *b, const BIGNUM *p, const BIGNUM *q,
 	a = big_subtract(b, value_one(b), value_exp(b, p, q, DP_ROUND_UP));
 	if (big_is_negative(b, a))
 		a = big_of(b, 0);
-	s = dp_big_over_sinh(b, p, big_multiply(b, big_of(b, sensitivity), q),
-						 DP_VALUE_BITS);
+	s = dp_mech_big_over_sinh(b, p, big_multiply(b, big_of(b, sensitivity), q),
+							  DP_VALUE_BITS);
 
 	/* (p 2^2B - a s q) / (q 2^2B), never negative: a s / 2^2B < e */
 	num = big_multiply(b, big_multiply(b, a, s), q);
@@ -68,7 +68,7 @@ rho_of(const dp_rational *epsilon, dp_uint128 sensitivity, dp_fixed *out)
 	status = dp_acct_fixed_from_rational(epsilon, DP_ROUND_UP, &rho);
 	if (status != DP_OK)
 		return status;
-	dp_big_begin(&b);
+	dp_mech_big_begin(&b);
 	p = big_of(&b, epsilon->num);
 	q = big_of(&b, epsilon->den);
 	other = rho_by_pade(&b, p, q);

@@ -37,16 +37,16 @@ dp_acct_sigma_from_variance(dp_fixed scale, const dp_rational *variance,
 		return DP_E_RANGE;
 
 	/* n = ceil(scale^2 variance), then the root of that integer */
-	dp_big_begin(&b);
+	dp_mech_big_begin(&b);
 	n = big_multiply(&b, big_square(&b, big_of(&b, scale)),
 					 big_of(&b, variance->num));
 	n = big_divide_rest(&b, n, big_of(&b, variance->den), &rest);
 	if (!big_is_zero(&b, rest))
 		n = big_add_word(&b, n, 1);
-	root = dp_big_root(&b, n, DP_ROUND_DOWN);
+	root = dp_mech_big_root(&b, n, DP_ROUND_DOWN);
 	if (big_compare(&b, big_square(&b, root), n) < 0)
 		root = big_add_word(&b, root, 1);
-	return dp_acct_end_fixed(&b, dp_big_get(&b, root), sigma);
+	return dp_acct_end_fixed(&b, dp_mech_big_get(&b, root), sigma);
 }
 
 /* The greatest rational of SIGMA_BITS bits, nearly, below (s/g)^2. */
@@ -60,19 +60,20 @@ square_below(dp_uint128 s, dp_uint128 g, dp_rational *out)
 	int			shift;
 	dp_status	status;
 
-	dp_big_begin(&b);
+	dp_mech_big_begin(&b);
 	num = big_square(&b, big_of(&b, s));
 	den = big_square(&b, big_of(&b, g));
 	shift = SIGMA_BITS - (big_bits(&b, num) - big_bits(&b, den));
 	if (shift > 127)
 		shift = 127;
 	if (shift < SIGMA_BITS - 126)
-		(void) dp_big_check(&b, DP_E_OVERFLOW);
-	m = dp_big_get(&b, big_divide(&b,
-								  big_shift(&b, num, shift > 0 ? shift : 0),
-								  big_shift(&b, den,
-											shift < 0 ? -shift : 0)));
-	status = dp_big_end(&b);
+		(void) dp_mech_big_check(&b, DP_E_OVERFLOW);
+	m = dp_mech_big_get(&b, big_divide(&b,
+									   big_shift(&b, num,
+												 shift > 0 ? shift : 0),
+									   big_shift(&b, den,
+												 shift < 0 ? -shift : 0)));
+	status = dp_mech_big_end(&b);
 	if (status != DP_OK)
 		return status;
 	if (m == 0)
@@ -242,7 +243,7 @@ dp_acct_response_error(int64_t n, int64_t c, dp_fixed epsilon, dp_fixed *out)
 
 	if (n < 1 || c < 2 || epsilon == 0 || epsilon == DP_FIXED_INFINITE)
 		return DP_E_RANGE;
-	dp_big_begin(&b);
+	dp_mech_big_begin(&b);
 	x = value_exp(&b, big_of(&b, epsilon), big_of(&b, DP_FIXED_ONE),
 				  DP_ROUND_UP);
 	y = big_multiply_word(&b, x, (uint64_t) n);

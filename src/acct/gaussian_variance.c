@@ -41,7 +41,7 @@ dp_acct_rho_from_gaussian(uint64_t sensitivity, const dp_rational *variance,
 
 	if (!is_variance(variance))
 		return DP_E_RANGE;
-	dp_big_begin(&b);
+	dp_mech_big_begin(&b);
 	num = big_multiply(&b, big_of(&b, (dp_uint128) sensitivity * sensitivity),
 					   big_of(&b, variance->den));
 	den = big_shift(&b, big_of(&b, variance->num), 1);
@@ -68,7 +68,7 @@ threshold(uint64_t sensitivity, const dp_rational *variance,
 	dp_status	status;
 
 	/* t = (2 a e - D^2 c 10^24) / (2 D c 10^24) */
-	dp_big_begin(&b);
+	dp_mech_big_begin(&b);
 	den = big_multiply(&b, big_of(&b, variance->den),
 					   big_of(&b, DP_FIXED_ONE));
 	den = big_multiply_word(&b, den, sensitivity);
@@ -79,12 +79,12 @@ threshold(uint64_t sensitivity, const dp_rational *variance,
 	negative = big_is_negative(&b, num);
 	if (negative)
 		num = big_subtract(&b, big_of(&b, 0), num);
-	q = dp_big_get(&b, big_divide_rest(&b, num, den, &rest));
+	q = dp_mech_big_get(&b, big_divide_rest(&b, num, den, &rest));
 	/* the remainder over den, to 100 bits */
-	part = dp_big_get(&b, big_divide(&b, big_shift(&b, rest, 100), den));
+	part = dp_mech_big_get(&b, big_divide(&b, big_shift(&b, rest, 100), den));
 	if (q >> 60 != 0)
-		(void) dp_big_check(&b, DP_E_RANGE);
-	status = dp_big_end(&b);
+		(void) dp_mech_big_check(&b, DP_E_RANGE);
+	status = dp_mech_big_end(&b);
 	if (status != DP_OK)
 		return status;
 	*beyond = ldexpl((long double) part, -100);
@@ -252,11 +252,11 @@ dp_acct_gaussian_variance_zcdp(uint64_t sensitivity, dp_fixed epsilon,
 		return status;
 	if (rho == 0)
 		return DP_E_RANGE;
-	dp_big_begin(&b);
+	dp_mech_big_begin(&b);
 	num = big_multiply(&b, big_of(&b, (dp_uint128) sensitivity * sensitivity),
 					   big_of(&b, DP_FIXED_ONE));
 	answer = dp_acct_to_dyadic(&b, num, big_shift(&b, big_of(&b, rho), 1));
-	status = dp_big_end(&b);
+	status = dp_mech_big_end(&b);
 	if (status == DP_OK)
 		*variance = answer;
 	return status;
@@ -407,7 +407,7 @@ dp_acct_gaussian_variance_classical(uint64_t sensitivity, dp_fixed epsilon,
 		return DP_E_RANGE;
 
 	/* ln(5 10^24 / 4 d), then times 2 D^2 10^48 / e^2 2^B */
-	dp_big_begin(&b);
+	dp_mech_big_begin(&b);
 	one = big_of(&b, DP_FIXED_ONE);
 	num = value_log(&b, big_multiply_word(&b, one, 5),
 					big_multiply_word(&b, big_of(&b, delta), 4), DP_ROUND_UP);
@@ -416,7 +416,7 @@ dp_acct_gaussian_variance_classical(uint64_t sensitivity, dp_fixed epsilon,
 	num = big_multiply(&b, big_shift(&b, num, 1), big_square(&b, one));
 	den = big_shift(&b, big_square(&b, big_of(&b, epsilon)), DP_VALUE_BITS);
 	answer = dp_acct_to_dyadic(&b, num, den);
-	status = dp_big_end(&b);
+	status = dp_mech_big_end(&b);
 	if (status == DP_OK)
 		status = dp_acct_rho_from_gaussian(sensitivity, &answer, &rho);
 	if (status == DP_OK)

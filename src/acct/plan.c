@@ -167,7 +167,7 @@ dp_acct_laplace_bound(dp_fixed sensitivity, dp_fixed epsilon, int64_t k,
 
 	if (!error_domain(epsilon, k, beta) || sensitivity == DP_FIXED_INFINITE)
 		return DP_E_RANGE;
-	dp_big_begin(&b);
+	dp_mech_big_begin(&b);
 	x = value_log_over(&b, (uint64_t) k, beta, DP_ROUND_UP);
 	x = big_multiply(&b, x, big_of(&b, sensitivity));
 	x = big_add_word(&b, big_divide(&b, x, big_of(&b, epsilon)), 1);
@@ -192,7 +192,7 @@ integer_error(uint64_t sensitivity, dp_fixed epsilon, int64_t k,
 
 	if (!error_domain(epsilon, k, beta) || sensitivity == 0)
 		return DP_E_RANGE;
-	dp_big_begin(&b);
+	dp_mech_big_begin(&b);
 	l = value_log_over(&b, (uint64_t) k, beta, DP_ROUND_UP);
 	d = big_multiply_word(&b, big_of(&b, DP_FIXED_ONE), sensitivity);
 	e = big_of(&b, epsilon);
@@ -204,10 +204,11 @@ integer_error(uint64_t sensitivity, dp_fixed epsilon, int64_t k,
 	}
 	/* ceil(l d / e / 2^B) - 1 = floor((l d - 1) / (e 2^B)), and not below 0 */
 	x = big_subtract_word(&b, big_multiply(&b, l, d), 1);
-	a = dp_big_get(&b, big_divide(&b, x, big_shift(&b, e, DP_VALUE_BITS)));
+	a = dp_mech_big_get(&b, big_divide(&b, x,
+									   big_shift(&b, e, DP_VALUE_BITS)));
 	if (a >> 127 != 0)
-		(void) dp_big_check(&b, DP_E_OVERFLOW);
-	status = dp_big_end(&b);
+		(void) dp_mech_big_check(&b, DP_E_OVERFLOW);
+	status = dp_mech_big_end(&b);
 	if (status == DP_OK)
 		*out = a;
 	return status;

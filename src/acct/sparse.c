@@ -89,7 +89,7 @@ split(const dp_sparse_request *q, const sparse_shape *s, dp_sparse_plan *plan)
 	dp_fixed	e3 = 0;
 	dp_status	status;
 
-	dp_big_begin(&b);
+	dp_mech_big_begin(&b);
 	w1 = value_root(&b, value_log_over(&b, (uint64_t) s->rounds, side_beta(q),
 									   DP_ROUND_UP), DP_ROUND_UP);
 	w2 = value_log_over(&b, (uint64_t) q->questions, side_beta(q),
@@ -106,7 +106,7 @@ split(const dp_sparse_request *q, const sparse_shape *s, dp_sparse_plan *plan)
 		e3 = sparse_share(&b, s->each, n, a);
 	}
 	e1 = sparse_share(&b, s->each - e3, w1, w2);
-	status = dp_big_end(&b);
+	status = dp_mech_big_end(&b);
 	if (status != DP_OK)
 		return status;
 	plan->threshold_epsilon = e1;

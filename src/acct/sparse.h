@@ -43,7 +43,7 @@ sparse_share(dp_big *b, dp_fixed whole, const BIGNUM *part,
 {
 	BIGNUM	   *x = big_multiply(b, big_of(b, whole), part);
 
-	return dp_big_get(b, big_divide(b, x, big_add(b, part, other)));
+	return dp_mech_big_get(b, big_divide(b, x, big_add(b, part, other)));
 }
 
 extern dp_status dp_acct_sparse_answers(const dp_sparse_request *q,

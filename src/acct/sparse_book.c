@@ -27,7 +27,7 @@ book_division(const dp_sparse_request *q, dp_fixed *answers)
 		*answers = q->numeric ? q->epsilon / 9 : 0;
 		return DP_OK;
 	}
-	dp_big_begin(&b);
+	dp_mech_big_begin(&b);
 	one = value_one(&b);
 	root = value_root(&b, big_shift(&b, one, 9), DP_ROUND_UP);
 	return dp_acct_end_fixed(&b, sparse_share(&b, q->epsilon, one, root),
@@ -55,7 +55,7 @@ book_error(const dp_sparse_request *q, dp_sparse_plan *plan)
 	dp_uint128	alpha;
 	dp_status	status;
 
-	dp_big_begin(&b);
+	dp_mech_big_begin(&b);
 	x = big_multiply_word(&b, big_of(&b, DP_FIXED_ONE),
 						  (uint64_t) q->questions);
 	x = big_multiply_word(&b, x, (uint64_t) q->cutoff);
@@ -64,10 +64,10 @@ book_error(const dp_sparse_request *q, dp_sparse_plan *plan)
 	x = big_multiply(&b, x, big_of(&b, DP_FIXED_ONE));
 	y = big_shift(&b, big_of(&b, plan->query_epsilon), DP_VALUE_BITS);
 	x = big_divide(&b, big_subtract_word(&b, x, 1), y);
-	alpha = dp_big_get(&b, big_add_word(&b, x, 1));
+	alpha = dp_mech_big_get(&b, big_add_word(&b, x, 1));
 	if (alpha >> 126 != 0)
-		(void) dp_big_check(&b, DP_E_OVERFLOW);
-	status = dp_big_end(&b);
+		(void) dp_mech_big_check(&b, DP_E_OVERFLOW);
+	status = dp_mech_big_end(&b);
 	if (status != DP_OK)
 		return status;
 	plan->alpha = alpha;

@@ -54,7 +54,7 @@ dp_acct_squares_limit(dp_fixed epsilon, dp_fixed delta, dp_fixed *squares)
 
 	if (epsilon == DP_FIXED_INFINITE || delta == 0 || delta >= DP_FIXED_ONE)
 		return DP_E_RANGE;
-	dp_big_begin(&b);
+	dp_mech_big_begin(&b);
 	l = value_log_over(&b, 1, delta, DP_ROUND_UP);
 	e = big_add(&b, value_from_fixed(&b, epsilon, DP_ROUND_UP), l);
 	den = value_root(&b, value_product(&b, l, e, DP_ROUND_UP), DP_ROUND_UP);

@@ -41,7 +41,7 @@ dp_acct_ratio_to_fixed(dp_big *b, const BIGNUM *num, const BIGNUM *den,
 	x = big_divide_rest(b, x, den, &rest);
 	if (rounding == DP_ROUND_UP && !big_is_zero(b, rest))
 		x = big_add_word(b, x, 1);
-	answer = dp_big_get(b, x);
+	answer = dp_mech_big_get(b, x);
 	big_release(b, mark);
 	return answer;
 }
@@ -58,7 +58,7 @@ dp_acct_ratio_to_fixed(dp_big *b, const BIGNUM *num, const BIGNUM *den,
 dp_status
 dp_acct_end_fixed(dp_big *b, dp_fixed x, dp_fixed *out)
 {
-	dp_status	status = dp_big_end(b);
+	dp_status	status = dp_mech_big_end(b);
 
 	if (status == DP_OK && x == DP_FIXED_INFINITE)
 		return DP_E_OVERFLOW;
@@ -90,9 +90,9 @@ dp_acct_to_dyadic(dp_big *b, const BIGNUM *num, const BIGNUM *den)
 	q = big_shift(b, num, shift > 0 ? shift : 0);
 	q = big_divide(b, big_subtract_word(b, q, 1),
 				   big_shift(b, den, shift < 0 ? -shift : 0));
-	m = dp_big_get(b, big_add_word(b, q, 1));
+	m = dp_mech_big_get(b, big_add_word(b, q, 1));
 	if (shift < -63 || (shift < 0 && m >> (127 + shift) != 0))
-		(void) dp_big_check(b, DP_E_OVERFLOW);
+		(void) dp_mech_big_check(b, DP_E_OVERFLOW);
 	else if (shift < 0)
 		answer.num = m << -shift;
 	else
@@ -126,7 +126,7 @@ dp_acct_decimal_from_loss(dp_big *b, const BIGNUM *loss)
 	{
 		BIGNUM	   *whole = big_divide(b, loss, ln10);
 
-		n = dp_big_get(b, whole);
+		n = dp_mech_big_get(b, whole);
 		if (n < DECIMAL_LEAST)
 			rest = big_subtract(b, loss, big_multiply(b, whole, ln10));
 		else
@@ -134,8 +134,8 @@ dp_acct_decimal_from_loss(dp_big *b, const BIGNUM *loss)
 	}
 	rest = value_exp(b, rest, value_one(b), DP_ROUND_UP);
 	rest = big_subtract_word(b, big_multiply_word(b, rest, DECIMAL_ONE), 1);
-	rest = dp_big_shrink(b, rest, DP_VALUE_BITS, DP_ROUND_UP);
-	digits = dp_big_get(b, rest);
+	rest = dp_mech_big_shrink(b, rest, DP_VALUE_BITS, DP_ROUND_UP);
+	digits = dp_mech_big_get(b, rest);
 	answer.exponent = -(int32_t) n - DECIMAL_DIGITS;
 	if (digits >= DECIMAL_ONE)
 	{
@@ -169,10 +169,10 @@ dp_acct_decimal_from_log(long double log_value, dp_decimal *out)
 		loss = 4e9L;			/* far below the least decimal */
 	fraction = frexpl(loss, &exponent);
 	exponent += DP_VALUE_BITS - 64;
-	dp_big_begin(&b);
+	dp_mech_big_begin(&b);
 	x = big_of(&b, (dp_uint128) ldexpl(fraction, 64));
 	answer = dp_acct_decimal_from_loss(&b, big_shift(&b, x, exponent));
-	status = dp_big_end(&b);
+	status = dp_mech_big_end(&b);
 	if (status == DP_OK)
 		*out = answer;
 	return status;

@@ -27,7 +27,7 @@ static inline BIGNUM *
 value_ratio(dp_big *b, const BIGNUM *num, const BIGNUM *den,
 			dp_rounding rounding)
 {
-	return dp_big_ratio(b, num, den, DP_VALUE_BITS, rounding);
+	return dp_mech_big_ratio(b, num, den, DP_VALUE_BITS, rounding);
 }
 
 /* Bound on a product of two values. */
@@ -35,14 +35,14 @@ static inline BIGNUM *
 value_product(dp_big *b, const BIGNUM *x, const BIGNUM *y,
 			  dp_rounding rounding)
 {
-	return dp_big_product(b, x, y, DP_VALUE_BITS, rounding);
+	return dp_mech_big_product(b, x, y, DP_VALUE_BITS, rounding);
 }
 
 /* Bound on the square root of a value. */
 static inline BIGNUM *
 value_root(dp_big *b, const BIGNUM *x, dp_rounding rounding)
 {
-	return dp_big_root(b, big_shift(b, x, DP_VALUE_BITS), rounding);
+	return dp_mech_big_root(b, big_shift(b, x, DP_VALUE_BITS), rounding);
 }
 
 /* Bound on ln(num/den), num >= den > 0. */
@@ -50,7 +50,7 @@ static inline BIGNUM *
 value_log(dp_big *b, const BIGNUM *num, const BIGNUM *den,
 		  dp_rounding rounding)
 {
-	return dp_big_log(b, num, den, DP_VALUE_BITS, rounding);
+	return dp_mech_big_log(b, num, den, DP_VALUE_BITS, rounding);
 }
 
 /* Bound on exp(-num/den). */
@@ -58,7 +58,7 @@ static inline BIGNUM *
 value_exp(dp_big *b, const BIGNUM *num, const BIGNUM *den,
 		  dp_rounding rounding)
 {
-	return dp_big_exp(b, num, den, DP_VALUE_BITS, rounding);
+	return dp_mech_big_exp(b, num, den, DP_VALUE_BITS, rounding);
 }
 
 /* Bound on x * 10^-24. */

@@ -47,16 +47,16 @@ cutoff_of(const dp_weights_request *q, dp_fixed alpha, int64_t *out)
 	BIGNUM	   *y;
 	dp_uint128	c;
 
-	dp_big_begin(&b);
+	dp_mech_big_begin(&b);
 	x = value_log(&b, big_of(&b, (dp_uint128) q->cells), big_of(&b, 1),
 				  DP_ROUND_UP);
 	x = big_multiply_word(&b, x, book ? BOOK_UPDATES : UPDATES_NUM);
 	x = big_multiply(&b, x, big_square(&b, big_of(&b, DP_FIXED_ONE)));
 	y = big_shift(&b, big_square(&b, big_of(&b, alpha)), DP_VALUE_BITS);
 	y = big_multiply_word(&b, y, book ? 1 : UPDATES_DEN);
-	c = dp_big_get(&b, big_divide(&b, x, y));
+	c = dp_mech_big_get(&b, big_divide(&b, x, y));
 	*out = c < (dp_uint128) q->questions ? (int64_t) c + 1 : q->questions;
-	return dp_big_end(&b);
+	return dp_mech_big_end(&b);
 }
 
 /* floor(alpha n). */
@@ -66,10 +66,10 @@ gap_of(const dp_weights_request *q, dp_fixed alpha, dp_uint128 *out)
 	dp_big		b;
 	BIGNUM	   *x;
 
-	dp_big_begin(&b);
+	dp_mech_big_begin(&b);
 	x = big_multiply_word(&b, big_of(&b, alpha), (uint64_t) q->n);
-	*out = dp_big_get(&b, big_divide(&b, x, big_of(&b, DP_FIXED_ONE)));
-	return dp_big_end(&b);
+	*out = dp_mech_big_get(&b, big_divide(&b, x, big_of(&b, DP_FIXED_ONE)));
+	return dp_mech_big_end(&b);
 }
 
 /* The plan at one alpha; DP_E_RANGE when it is not sound there. */

@@ -10,17 +10,17 @@
 #include <openssl/crypto.h>
 
 /*
- * dp_big_begin
+ * dp_mech_big_begin
  *	  Begin a context.
  *
- * Requires: dp_big_end at the end, whatever fails; nothing in between
+ * Requires: dp_mech_big_end at the end, whatever fails; nothing in between
  *			 leaves by longjmp.
  * Gives:	 a context without numbers; one that has failed with DP_E_MEMORY
  *			 when OpenSSL cannot allocate.
  * Source:	 doc/theory.md T20 (exact).
  */
 void
-dp_big_begin(dp_big *b)
+dp_mech_big_begin(dp_big *b)
 {
 	b->used = 0;
 	b->made = 0;
@@ -31,15 +31,15 @@ dp_big_begin(dp_big *b)
 }
 
 /*
- * dp_big_end
+ * dp_mech_big_end
  *	  End a context.
  *
- * Requires: b from dp_big_begin.
+ * Requires: b from dp_mech_big_begin.
  * Gives:	 DP_OK, or the first failure; all numbers are cleansed and freed.
  * Source:	 doc/theory.md T20 (exact).
  */
 dp_status
-dp_big_end(dp_big *b)
+dp_mech_big_end(dp_big *b)
 {
 	if (b->context != NULL)
 		BN_CTX_end(b->context);
@@ -48,7 +48,7 @@ dp_big_end(dp_big *b)
 }
 
 /*
- * dp_big_check
+ * dp_mech_big_check
  *	  Have a context fail when something else has.
  *
  * Requires: nothing.
@@ -57,7 +57,7 @@ dp_big_end(dp_big *b)
  * Source:	 doc/theory.md T20 (exact).
  */
 bool
-dp_big_check(dp_big *b, dp_status status)
+dp_mech_big_check(dp_big *b, dp_status status)
 {
 	if (b->status == DP_OK)
 		b->status = status;
@@ -65,7 +65,7 @@ dp_big_check(dp_big *b, dp_status status)
 }
 
 /*
- * dp_big_new
+ * dp_mech_big_new
  *	  One more number of a context.
  *
  * Requires: at most DP_BIG_NUMBERS at a time.
@@ -74,7 +74,7 @@ dp_big_check(dp_big *b, dp_status status)
  * Source:	 doc/theory.md T20 (exact).
  */
 BIGNUM *
-dp_big_new(dp_big *b)
+dp_mech_big_new(dp_big *b)
 {
 	BIGNUM	   *x = NULL;
 
@@ -86,7 +86,7 @@ dp_big_new(dp_big *b)
 		x = BN_CTX_get(b->context);
 	if (x == NULL)
 	{
-		(void) dp_big_check(b, DP_E_MEMORY);
+		(void) dp_mech_big_check(b, DP_E_MEMORY);
 		return NULL;
 	}
 	b->number[b->made++] = x;
@@ -95,7 +95,7 @@ dp_big_new(dp_big *b)
 }
 
 /*
- * dp_big_of_limbs
+ * dp_mech_big_of_limbs
  *	  The integer of n limbs, least significant first.
  *
  * Requires: n >= 1.
@@ -103,9 +103,9 @@ dp_big_new(dp_big *b)
  * Source:	 doc/theory.md T20 (exact).
  */
 BIGNUM *
-dp_big_of_limbs(dp_big *b, const uint64_t *limbs, unsigned n)
+dp_mech_big_of_limbs(dp_big *b, const uint64_t *limbs, unsigned n)
 {
-	BIGNUM	   *x = dp_big_new(b);
+	BIGNUM	   *x = dp_mech_big_new(b);
 	bool		good;
 
 	while (n > 1 && limbs[n - 1] == 0)
@@ -117,7 +117,7 @@ dp_big_of_limbs(dp_big *b, const uint64_t *limbs, unsigned n)
 }
 
 /*
- * dp_big_get_limbs
+ * dp_mech_big_get_limbs
  *	  The n limbs of an integer, least significant first.
  *
  * Requires: 0 <= x < 2^(64 n).
@@ -126,7 +126,7 @@ dp_big_of_limbs(dp_big *b, const uint64_t *limbs, unsigned n)
  * Source:	 doc/theory.md T20 (exact).
  */
 void
-dp_big_get_limbs(dp_big *b, const BIGNUM *x, uint64_t *limbs, unsigned n)
+dp_mech_big_get_limbs(dp_big *b, const BIGNUM *x, uint64_t *limbs, unsigned n)
 {
 	int			size = (int) (8 * n);
 
@@ -135,7 +135,7 @@ dp_big_get_limbs(dp_big *b, const BIGNUM *x, uint64_t *limbs, unsigned n)
 	if (BN_is_negative(x) ||
 		BN_bn2lebinpad(x, (unsigned char *) limbs, size) != size)
 	{
-		(void) dp_big_check(b, DP_E_OVERFLOW);
+		(void) dp_mech_big_check(b, DP_E_OVERFLOW);
 		return;
 	}
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
@@ -145,7 +145,7 @@ dp_big_get_limbs(dp_big *b, const BIGNUM *x, uint64_t *limbs, unsigned n)
 }
 
 /*
- * dp_big_get
+ * dp_mech_big_get
  *	  An integer of 128 bits.
  *
  * Requires: x >= 0.
@@ -154,21 +154,21 @@ dp_big_get_limbs(dp_big *b, const BIGNUM *x, uint64_t *limbs, unsigned n)
  * Source:	 doc/theory.md T20 (exact).
  */
 dp_uint128
-dp_big_get(dp_big *b, const BIGNUM *x)
+dp_mech_big_get(dp_big *b, const BIGNUM *x)
 {
 	uint64_t	limbs[2] = {0, 0};
 	dp_uint128	value;
 
 	if (big_bits(b, x) > 128)
 		return ~(dp_uint128) 0;
-	dp_big_get_limbs(b, x, limbs, 2);
+	dp_mech_big_get_limbs(b, x, limbs, 2);
 	value = (dp_uint128) limbs[1] << 64 | limbs[0];
 	OPENSSL_cleanse(limbs, sizeof(limbs));
 	return value;
 }
 
 /*
- * dp_big_shrink
+ * dp_mech_big_shrink
  *	  Bound on x 2^-bits.
  *
  * Requires: x >= 0.
@@ -176,16 +176,17 @@ dp_big_get(dp_big *b, const BIGNUM *x)
  * Source:	 doc/theory.md T24.
  */
 BIGNUM *
-dp_big_shrink(dp_big *b, const BIGNUM *x, unsigned bits, dp_rounding rounding)
+dp_mech_big_shrink(dp_big *b, const BIGNUM *x, unsigned bits,
+				   dp_rounding rounding)
 {
-	BIGNUM	   *r = dp_big_new(b);
+	BIGNUM	   *r = dp_mech_big_new(b);
 
 	return big_made(b, r, r != NULL && BN_rshift(r, x, (int) bits) &&
 					(rounding == DP_ROUND_DOWN || BN_add_word(r, 1)));
 }
 
 /*
- * dp_big_product
+ * dp_mech_big_product
  *	  Bound on a product, all three in units of 2^-bits.
  *
  * Requires: x, y >= 0.
@@ -193,10 +194,10 @@ dp_big_shrink(dp_big *b, const BIGNUM *x, unsigned bits, dp_rounding rounding)
  * Source:	 doc/theory.md T24.
  */
 BIGNUM *
-dp_big_product(dp_big *b, const BIGNUM *x, const BIGNUM *y, unsigned bits,
-			   dp_rounding rounding)
+dp_mech_big_product(dp_big *b, const BIGNUM *x, const BIGNUM *y, unsigned bits,
+					dp_rounding rounding)
 {
-	BIGNUM	   *r = dp_big_new(b);
+	BIGNUM	   *r = dp_mech_big_new(b);
 
 	return big_made(b, r, r != NULL && BN_mul(r, x, y, b->context) &&
 					BN_rshift(r, r, (int) bits) &&
@@ -204,7 +205,7 @@ dp_big_product(dp_big *b, const BIGNUM *x, const BIGNUM *y, unsigned bits,
 }
 
 /*
- * dp_big_ratio
+ * dp_mech_big_ratio
  *	  Bound on num/den in units of 2^-bits.
  *
  * Requires: num >= 0, den > 0.
@@ -212,10 +213,10 @@ dp_big_product(dp_big *b, const BIGNUM *x, const BIGNUM *y, unsigned bits,
  * Source:	 doc/theory.md T24.
  */
 BIGNUM *
-dp_big_ratio(dp_big *b, const BIGNUM *num, const BIGNUM *den, unsigned bits,
-			 dp_rounding rounding)
+dp_mech_big_ratio(dp_big *b, const BIGNUM *num, const BIGNUM *den,
+				  unsigned bits, dp_rounding rounding)
 {
-	BIGNUM	   *r = dp_big_new(b);
+	BIGNUM	   *r = dp_mech_big_new(b);
 
 	return big_made(b, r, r != NULL && BN_lshift(r, num, (int) bits) &&
 					BN_div(r, NULL, r, den, b->context) &&
@@ -223,7 +224,7 @@ dp_big_ratio(dp_big *b, const BIGNUM *num, const BIGNUM *den, unsigned bits,
 }
 
 /*
- * dp_big_root
+ * dp_mech_big_root
  *	  Bound on the square root of an integer.
  *
  * Newton's iteration from above: r >= sqrt(x) falls until it is the floor.
@@ -233,7 +234,7 @@ dp_big_ratio(dp_big *b, const BIGNUM *num, const BIGNUM *den, unsigned bits,
  * Source:	 doc/theory.md T24.
  */
 BIGNUM *
-dp_big_root(dp_big *b, const BIGNUM *x, dp_rounding rounding)
+dp_mech_big_root(dp_big *b, const BIGNUM *x, dp_rounding rounding)
 {
 	unsigned	mark = b->used;
 	BIGNUM	   *r = big_power(b, (unsigned) (big_bits(b, x) + 1) / 2);

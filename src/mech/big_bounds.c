@@ -21,7 +21,7 @@
 static BIGNUM *
 reciprocal(dp_big *b, const BIGNUM *x, unsigned bits, dp_rounding rounding)
 {
-	return dp_big_ratio(b, big_power(b, bits), x, bits, rounding);
+	return dp_mech_big_ratio(b, big_power(b, bits), x, bits, rounding);
 }
 
 /*
@@ -61,7 +61,7 @@ factorial_series(dp_big *b, const BIGNUM *y, bool odd, unsigned bits,
 
 	do
 	{
-		big_assign(b, term, dp_big_product(b, term, y, bits, rounding));
+		big_assign(b, term, dp_mech_big_product(b, term, y, bits, rounding));
 		big_release(b, mark);
 		j++;
 	} while (add_term(b, sum, term, odd ? 2 * j * (2 * j + 1) : j, rounding));
@@ -76,15 +76,16 @@ static BIGNUM *
 twice_artanh(dp_big *b, const BIGNUM *num, const BIGNUM *den, unsigned bits,
 			 dp_rounding rounding)
 {
-	BIGNUM	   *power = dp_big_ratio(b, num, den, bits, rounding);
-	BIGNUM	   *square = dp_big_product(b, power, power, bits, rounding);
+	BIGNUM	   *power = dp_mech_big_ratio(b, num, den, bits, rounding);
+	BIGNUM	   *square = dp_mech_big_product(b, power, power, bits, rounding);
 	BIGNUM	   *sum = big_of(b, 0);
 	unsigned	mark = b->used;
 	uint64_t	j = 1;
 
 	while (add_term(b, sum, big_add_word(b, power, 0), j, rounding))
 	{
-		big_assign(b, power, dp_big_product(b, power, square, bits, rounding));
+		big_assign(b, power, dp_mech_big_product(b, power, square, bits,
+												 rounding));
 		big_release(b, mark);
 		j += 2;
 	}
@@ -94,7 +95,7 @@ twice_artanh(dp_big *b, const BIGNUM *num, const BIGNUM *den, unsigned bits,
 }
 
 /*
- * dp_big_log
+ * dp_mech_big_log
  *	  Bound on ln(num / den).
  *
  * Requires: num >= den > 0.
@@ -103,8 +104,8 @@ twice_artanh(dp_big *b, const BIGNUM *num, const BIGNUM *den, unsigned bits,
  *			 2 artanh((w-1)/(w+1)), ln 2 = 2 artanh(1/3).
  */
 BIGNUM *
-dp_big_log(dp_big *b, const BIGNUM *num, const BIGNUM *den, unsigned bits,
-		   dp_rounding rounding)
+dp_mech_big_log(dp_big *b, const BIGNUM *num, const BIGNUM *den, unsigned bits,
+				dp_rounding rounding)
 {
 	unsigned	mark = b->used;
 	int			k = big_bits(b, num) - big_bits(b, den);
@@ -124,7 +125,7 @@ dp_big_log(dp_big *b, const BIGNUM *num, const BIGNUM *den, unsigned bits,
 }
 
 /*
- * dp_big_exp
+ * dp_mech_big_exp
  *	  Bound on exp(-num / den).
  *
  * Requires: num >= 0, den > 0, bits >= 16.
@@ -132,13 +133,13 @@ dp_big_log(dp_big *b, const BIGNUM *num, const BIGNUM *den, unsigned bits,
  * Source:	 doc/theory.md T24: e^-x = (1 / e^y)^(2^k), y = x / 2^k < 2^-8.
  */
 BIGNUM *
-dp_big_exp(dp_big *b, const BIGNUM *num, const BIGNUM *den, unsigned bits,
-		   dp_rounding rounding)
+dp_mech_big_exp(dp_big *b, const BIGNUM *num, const BIGNUM *den, unsigned bits,
+				dp_rounding rounding)
 {
 	const dp_rounding inverse = rounding == DP_ROUND_UP ? DP_ROUND_DOWN :
 		DP_ROUND_UP;
 	unsigned	mark = b->used;
-	BIGNUM	   *x = dp_big_ratio(b, num, den, bits, inverse);
+	BIGNUM	   *x = dp_mech_big_ratio(b, num, den, bits, inverse);
 	int			size = big_bits(b, x) - (int) bits; /* x < 2^size */
 	int			halvings = size + REDUCED_BITS;
 
@@ -147,15 +148,15 @@ dp_big_exp(dp_big *b, const BIGNUM *num, const BIGNUM *den, unsigned bits,
 		return big_keep(b, mark, big_of(b, rounding == DP_ROUND_UP ? 1 : 0));
 	if (halvings < 0)
 		halvings = 0;
-	x = dp_big_shrink(b, x, (unsigned) halvings, inverse);
+	x = dp_mech_big_shrink(b, x, (unsigned) halvings, inverse);
 	x = factorial_series(b, x, false, bits, inverse);
 	for (x = reciprocal(b, x, bits, rounding); halvings > 0; halvings--)
-		x = big_keep(b, mark, dp_big_product(b, x, x, bits, rounding));
+		x = big_keep(b, mark, dp_mech_big_product(b, x, x, bits, rounding));
 	return big_keep(b, mark, x);
 }
 
 /*
- * dp_big_over_sinh
+ * dp_mech_big_over_sinh
  *	  Lower bound on x / sinh(x), x = num / den.
  *
  * Requires: num > 0, den > 0.
@@ -164,8 +165,8 @@ dp_big_exp(dp_big *b, const BIGNUM *num, const BIGNUM *den, unsigned bits,
  *			 2x e^-x / (1 - e^-2x), which increases in e^-x.
  */
 BIGNUM *
-dp_big_over_sinh(dp_big *b, const BIGNUM *num, const BIGNUM *den,
-				 unsigned bits)
+dp_mech_big_over_sinh(dp_big *b, const BIGNUM *num, const BIGNUM *den,
+					  unsigned bits)
 {
 	unsigned	mark = b->used;
 	BIGNUM	   *x;
@@ -173,15 +174,15 @@ dp_big_over_sinh(dp_big *b, const BIGNUM *num, const BIGNUM *den,
 
 	if (big_compare(b, num, den) < 0)
 	{
-		x = dp_big_ratio(b, num, den, bits, DP_ROUND_UP);
-		x = dp_big_product(b, x, x, bits, DP_ROUND_UP);
+		x = dp_mech_big_ratio(b, num, den, bits, DP_ROUND_UP);
+		x = dp_mech_big_product(b, x, x, bits, DP_ROUND_UP);
 		x = factorial_series(b, x, true, bits, DP_ROUND_UP);
 		return big_keep(b, mark, reciprocal(b, x, bits, DP_ROUND_DOWN));
 	}
-	y = dp_big_exp(b, num, den, bits, DP_ROUND_DOWN);
-	x = dp_big_ratio(b, num, den, bits, DP_ROUND_DOWN);
+	y = dp_mech_big_exp(b, num, den, bits, DP_ROUND_DOWN);
+	x = dp_mech_big_ratio(b, num, den, bits, DP_ROUND_DOWN);
 	x = big_shift(b, big_multiply(b, x, y), 1);
-	y = dp_big_product(b, y, y, bits, DP_ROUND_DOWN);
+	y = dp_mech_big_product(b, y, y, bits, DP_ROUND_DOWN);
 	y = big_subtract(b, big_power(b, bits), y);
 	return big_keep(b, mark, big_divide(b, x, y));
 }

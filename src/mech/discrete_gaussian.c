@@ -86,14 +86,14 @@ keep_wide(dp_source *source, const dp_gaussian *gaussian, dp_uint128 y,
 	BIGNUM	   *distance;
 	BIGNUM	   *den;
 
-	dp_big_begin(&b);
+	dp_mech_big_begin(&b);
 	a = big_of(&b, gaussian->variance.num);
 	t = big_of(&b, gaussian->t);
 	ct = big_multiply(&b, big_of(&b, gaussian->variance.den), t);
 	distance = big_subtract(&b, big_multiply(&b, big_of(&b, y), ct), a);
 	den = big_multiply(&b, big_multiply(&b, ct, t), big_shift(&b, a, 1));
 	dp_mech_wide_bernoulli_exp(&b, source, big_square(&b, distance), den, out);
-	return dp_big_end(&b);
+	return dp_mech_big_end(&b);
 }
 
 static inline dp_status

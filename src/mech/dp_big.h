@@ -5,16 +5,16 @@
  *
  *	  dp_big		b;
  *
- *	  dp_big_begin(&b);
+ *	  dp_mech_big_begin(&b);
  *	  sum = big_add(&b, big_of(&b, n), big_multiply(&b, x, y));
- *	  value = dp_big_get(&b, sum);
- *	  return dp_big_end(&b);
+ *	  value = dp_mech_big_get(&b, sum);
+ *	  return dp_mech_big_end(&b);
  *
  * What computes answers a new number of the context and leaves its arguments
  * alone.  After a failure nothing is computed any more: new numbers are NULL,
  * and to every question a number is zero, so that loops over what gets smaller
- * end.  The status is asked for once, by dp_big_end, which cleanses and frees
- * all numbers, those that OpenSSL used on the way included.
+ * end.  The status is asked for once, by dp_mech_big_end, which cleanses and
+ * frees all numbers, those that OpenSSL used on the way included.
  *
  * The numbers of a context are a stack of at most DP_BIG_NUMBERS.  A function
  * that needs many, and every loop, gives them back: b->used at its start is a
@@ -40,38 +40,41 @@ typedef struct dp_big
 
 /* ---- the context, and ways in and out (big.c) ---- */
 
-extern void dp_big_begin(dp_big *b);
-extern dp_status dp_big_end(dp_big *b);
-extern bool dp_big_check(dp_big *b, dp_status status);
-extern BIGNUM *dp_big_new(dp_big *b);
-extern BIGNUM *dp_big_of_limbs(dp_big *b, const uint64_t *limbs, unsigned n);
-extern dp_uint128 dp_big_get(dp_big *b, const BIGNUM *x);
-extern void dp_big_get_limbs(dp_big *b, const BIGNUM *x, uint64_t *limbs,
-							 unsigned n);
+extern void dp_mech_big_begin(dp_big *b);
+extern dp_status dp_mech_big_end(dp_big *b);
+extern bool dp_mech_big_check(dp_big *b, dp_status status);
+extern BIGNUM *dp_mech_big_new(dp_big *b);
+extern BIGNUM *dp_mech_big_of_limbs(dp_big *b, const uint64_t *limbs,
+									unsigned n);
+extern dp_uint128 dp_mech_big_get(dp_big *b, const BIGNUM *x);
+extern void dp_mech_big_get_limbs(dp_big *b, const BIGNUM *x, uint64_t *limbs,
+								  unsigned n);
 
 static inline BIGNUM *
 big_of(dp_big *b, dp_uint128 x)
 {
 	const uint64_t limbs[2] = {(uint64_t) x, (uint64_t) (x >> 64)};
 
-	return dp_big_of_limbs(b, limbs, 2);
+	return dp_mech_big_of_limbs(b, limbs, 2);
 }
 
 /* ---- proved bounds (big.c, big_bounds.c) ---- */
 
-extern BIGNUM *dp_big_shrink(dp_big *b, const BIGNUM *x, unsigned bits,
-							 dp_rounding rounding);
-extern BIGNUM *dp_big_product(dp_big *b, const BIGNUM *x, const BIGNUM *y,
-							  unsigned bits, dp_rounding rounding);
-extern BIGNUM *dp_big_ratio(dp_big *b, const BIGNUM *num, const BIGNUM *den,
-							unsigned bits, dp_rounding rounding);
-extern BIGNUM *dp_big_root(dp_big *b, const BIGNUM *x, dp_rounding rounding);
-extern BIGNUM *dp_big_exp(dp_big *b, const BIGNUM *num, const BIGNUM *den,
-						  unsigned bits, dp_rounding rounding);
-extern BIGNUM *dp_big_log(dp_big *b, const BIGNUM *num, const BIGNUM *den,
-						  unsigned bits, dp_rounding rounding);
-extern BIGNUM *dp_big_over_sinh(dp_big *b, const BIGNUM *num,
-								const BIGNUM *den, unsigned bits);
+extern BIGNUM *dp_mech_big_shrink(dp_big *b, const BIGNUM *x, unsigned bits,
+								  dp_rounding rounding);
+extern BIGNUM *dp_mech_big_product(dp_big *b, const BIGNUM *x, const BIGNUM *y,
+								   unsigned bits, dp_rounding rounding);
+extern BIGNUM *dp_mech_big_ratio(dp_big *b, const BIGNUM *num,
+								 const BIGNUM *den, unsigned bits,
+								 dp_rounding rounding);
+extern BIGNUM *dp_mech_big_root(dp_big *b, const BIGNUM *x,
+								dp_rounding rounding);
+extern BIGNUM *dp_mech_big_exp(dp_big *b, const BIGNUM *num, const BIGNUM *den,
+							   unsigned bits, dp_rounding rounding);
+extern BIGNUM *dp_mech_big_log(dp_big *b, const BIGNUM *num, const BIGNUM *den,
+							   unsigned bits, dp_rounding rounding);
+extern BIGNUM *dp_mech_big_over_sinh(dp_big *b, const BIGNUM *num,
+									 const BIGNUM *den, unsigned bits);
 
 /* ---- exact arithmetic ---- */
 
@@ -80,14 +83,14 @@ static inline BIGNUM *
 big_made(dp_big *b, BIGNUM *x, bool good)
 {
 	if (!good)
-		(void) dp_big_check(b, DP_E_MEMORY);
+		(void) dp_mech_big_check(b, DP_E_MEMORY);
 	return x;
 }
 
 static inline BIGNUM *
 big_add(dp_big *b, const BIGNUM *x, const BIGNUM *y)
 {
-	BIGNUM	   *r = dp_big_new(b);
+	BIGNUM	   *r = dp_mech_big_new(b);
 
 	return big_made(b, r, r != NULL && BN_add(r, x, y));
 }
@@ -95,7 +98,7 @@ big_add(dp_big *b, const BIGNUM *x, const BIGNUM *y)
 static inline BIGNUM *
 big_subtract(dp_big *b, const BIGNUM *x, const BIGNUM *y)
 {
-	BIGNUM	   *r = dp_big_new(b);
+	BIGNUM	   *r = dp_mech_big_new(b);
 
 	return big_made(b, r, r != NULL && BN_sub(r, x, y));
 }
@@ -103,7 +106,7 @@ big_subtract(dp_big *b, const BIGNUM *x, const BIGNUM *y)
 static inline BIGNUM *
 big_multiply(dp_big *b, const BIGNUM *x, const BIGNUM *y)
 {
-	BIGNUM	   *r = dp_big_new(b);
+	BIGNUM	   *r = dp_mech_big_new(b);
 
 	return big_made(b, r, r != NULL && BN_mul(r, x, y, b->context));
 }
@@ -111,7 +114,7 @@ big_multiply(dp_big *b, const BIGNUM *x, const BIGNUM *y)
 static inline BIGNUM *
 big_square(dp_big *b, const BIGNUM *x)
 {
-	BIGNUM	   *r = dp_big_new(b);
+	BIGNUM	   *r = dp_mech_big_new(b);
 
 	return big_made(b, r, r != NULL && BN_sqr(r, x, b->context));
 }
@@ -120,7 +123,7 @@ big_square(dp_big *b, const BIGNUM *x)
 static inline BIGNUM *
 big_divide(dp_big *b, const BIGNUM *x, const BIGNUM *y)
 {
-	BIGNUM	   *r = dp_big_new(b);
+	BIGNUM	   *r = dp_mech_big_new(b);
 
 	return big_made(b, r, r != NULL && BN_div(r, NULL, x, y, b->context));
 }
@@ -129,9 +132,9 @@ big_divide(dp_big *b, const BIGNUM *x, const BIGNUM *y)
 static inline BIGNUM *
 big_divide_rest(dp_big *b, const BIGNUM *x, const BIGNUM *y, BIGNUM **rest)
 {
-	BIGNUM	   *r = dp_big_new(b);
+	BIGNUM	   *r = dp_mech_big_new(b);
 
-	*rest = dp_big_new(b);
+	*rest = dp_mech_big_new(b);
 	return big_made(b, r, *rest != NULL &&
 					BN_div(r, *rest, x, y, b->context));
 }
@@ -139,7 +142,7 @@ big_divide_rest(dp_big *b, const BIGNUM *x, const BIGNUM *y, BIGNUM **rest)
 static inline BIGNUM *
 big_add_word(dp_big *b, const BIGNUM *x, uint64_t y)
 {
-	BIGNUM	   *r = dp_big_new(b);
+	BIGNUM	   *r = dp_mech_big_new(b);
 
 	return big_made(b, r, r != NULL && BN_copy(r, x) && BN_add_word(r, y));
 }
@@ -147,7 +150,7 @@ big_add_word(dp_big *b, const BIGNUM *x, uint64_t y)
 static inline BIGNUM *
 big_subtract_word(dp_big *b, const BIGNUM *x, uint64_t y)
 {
-	BIGNUM	   *r = dp_big_new(b);
+	BIGNUM	   *r = dp_mech_big_new(b);
 
 	return big_made(b, r, r != NULL && BN_copy(r, x) && BN_sub_word(r, y));
 }
@@ -155,7 +158,7 @@ big_subtract_word(dp_big *b, const BIGNUM *x, uint64_t y)
 static inline BIGNUM *
 big_multiply_word(dp_big *b, const BIGNUM *x, uint64_t y)
 {
-	BIGNUM	   *r = dp_big_new(b);
+	BIGNUM	   *r = dp_mech_big_new(b);
 
 	return big_made(b, r, r != NULL && BN_copy(r, x) && BN_mul_word(r, y));
 }
@@ -164,7 +167,7 @@ big_multiply_word(dp_big *b, const BIGNUM *x, uint64_t y)
 static inline BIGNUM *
 big_shift(dp_big *b, const BIGNUM *x, int bits)
 {
-	BIGNUM	   *r = dp_big_new(b);
+	BIGNUM	   *r = dp_mech_big_new(b);
 
 	return big_made(b, r, r != NULL && (bits >= 0 ? BN_lshift(r, x, bits) :
 										BN_rshift(r, x, -bits)));
@@ -174,7 +177,7 @@ big_shift(dp_big *b, const BIGNUM *x, int bits)
 static inline BIGNUM *
 big_power(dp_big *b, unsigned bits)
 {
-	BIGNUM	   *r = dp_big_new(b);
+	BIGNUM	   *r = dp_mech_big_new(b);
 
 	return big_made(b, r, r != NULL && BN_set_word(r, 1) &&
 					BN_lshift(r, r, (int) bits));

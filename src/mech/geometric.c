@@ -112,14 +112,15 @@ finish_wide(const dp_scale *scale, const uint64_t *u, uint64_t v,
 	dp_uint128	value;
 	dp_status	status;
 
-	dp_big_begin(&b);
-	x = big_multiply(&b, dp_big_of_limbs(&b, scale->t, LIMBS), big_of(&b, v));
-	x = big_add(&b, x, dp_big_of_limbs(&b, u, LIMBS));
-	x = big_divide(&b, x, dp_big_of_limbs(&b, scale->s, LIMBS));
-	value = dp_big_get(&b, x);
+	dp_mech_big_begin(&b);
+	x = big_multiply(&b, dp_mech_big_of_limbs(&b, scale->t, LIMBS),
+					 big_of(&b, v));
+	x = big_add(&b, x, dp_mech_big_of_limbs(&b, u, LIMBS));
+	x = big_divide(&b, x, dp_mech_big_of_limbs(&b, scale->s, LIMBS));
+	value = dp_mech_big_get(&b, x);
 	if (value >> 127 != 0)
-		(void) dp_big_check(&b, DP_E_OVERFLOW);
-	status = dp_big_end(&b);
+		(void) dp_mech_big_check(&b, DP_E_OVERFLOW);
+	status = dp_mech_big_end(&b);
 	if (status == DP_OK)
 		*out = (dp_int128) value;
 	return status;

@@ -37,14 +37,14 @@ dp_mech_wide_uniform(dp_big *b, dp_source *source, const BIGNUM *n,
 
 	if (big_is_zero(b, n) || big_is_negative(b, n) ||
 		bytes > DP_SOURCE_BUFFER)
-		(void) dp_big_check(b, DP_E_RANGE);
+		(void) dp_mech_big_check(b, DP_E_RANGE);
 	if (b->status == DP_OK && bits == 0)
 	{
 		BN_zero(out);
 		below = true;
 	}
 	while (!below && b->status == DP_OK &&
-		   dp_big_check(b, source_reserve(source, bytes)))
+		   dp_mech_big_check(b, source_reserve(source, bytes)))
 	{
 		p = source->buffer + source->next;
 		p[bytes - 1] &= (unsigned char) (0xff >> (8 * bytes - bits));
@@ -62,7 +62,7 @@ static dp_status
 bernoulli_exp_fraction(dp_big *b, dp_source *source, const BIGNUM *num,
 					   const BIGNUM *den, bool *out)
 {
-	BIGNUM	   *value = dp_big_new(b);
+	BIGNUM	   *value = dp_mech_big_new(b);
 
 	BERNOULLI_EXP_BODY(dp_mech_wide_uniform(b, source, den, value),
 					   big_compare(b, value, num) >= 0);
@@ -76,7 +76,7 @@ bernoulli_exp_whole(dp_big *b, dp_source *source, BIGNUM *n)
 	bool		success = true;
 
 	while (success && !big_is_zero(b, n) &&
-		   dp_big_check(b, bernoulli_exp_one(source, &success)))
+		   dp_mech_big_check(b, bernoulli_exp_one(source, &success)))
 	{
 		big_assign(b, n, big_subtract_word(b, n, 1));
 		big_release(b, mark);
@@ -103,7 +103,7 @@ dp_mech_wide_bernoulli_exp(dp_big *b, dp_source *source, const BIGNUM *num,
 
 	if (big_is_zero(b, den) || big_is_negative(b, den) ||
 		big_is_negative(b, num))
-		(void) dp_big_check(b, DP_E_RANGE);
+		(void) dp_mech_big_check(b, DP_E_RANGE);
 
 	/* num = whole den + rest with 0 < rest <= den, unless num = 0 */
 	whole = big_divide_rest(b, num, den, &rest);
@@ -113,8 +113,9 @@ dp_mech_wide_bernoulli_exp(dp_big *b, dp_source *source, const BIGNUM *num,
 		rest = big_add_word(b, den, 0);
 	}
 	if (bernoulli_exp_whole(b, source, whole))
-		(void) dp_big_check(b, bernoulli_exp_fraction(b, source, rest, den,
-													  out));
+		(void) dp_mech_big_check(b,
+								 bernoulli_exp_fraction(b, source, rest, den,
+														out));
 	else if (b->status == DP_OK)
 		*out = false;
 }
@@ -125,12 +126,12 @@ product_wide(dp_source *source, dp_uint128 gap, const dp_rational *rate,
 {
 	dp_big		b;
 
-	dp_big_begin(&b);
+	dp_mech_big_begin(&b);
 	dp_mech_wide_bernoulli_exp(&b, source,
 							   big_multiply(&b, big_of(&b, gap),
 											big_of(&b, rate->num)),
 							   big_of(&b, rate->den), out);
-	return dp_big_end(&b);
+	return dp_mech_big_end(&b);
 }
 
 /*

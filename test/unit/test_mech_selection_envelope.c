@@ -357,7 +357,7 @@ test_bounds(void)
 	for (i = 0; i < sizeof(rate) / sizeof(rate[0]); i++)
 		for (j = 0; j < sizeof(gap) / sizeof(gap[0]); j++)
 		{
-			dp_big_begin(&b);
+			dp_mech_big_begin(&b);
 			low = weight_bound(&b, gap[j], &rate[i], 192, DP_ROUND_DOWN);
 			high = weight_bound(&b, gap[j], &rate[i], 192, DP_ROUND_UP);
 			fine_low = weight_bound(&b, gap[j], &rate[i], 392, DP_ROUND_DOWN);
@@ -372,12 +372,13 @@ test_bounds(void)
 			OPENSSL_free(digits);
 
 			/* low 2^200 <= fine_high, fine_low <= high 2^200, high <= low+2 */
-			good = good && dp_big_get(&b, big_subtract(&b, high, low)) <= 2;
+			good = good && dp_mech_big_get(&b,
+										   big_subtract(&b, high, low)) <= 2;
 			low = big_shift(&b, low, 200);
 			high = big_shift(&b, high, 200);
 			good = good && big_compare(&b, low, fine_high) <= 0 &&
 				big_compare(&b, fine_low, high) <= 0;
-			good = dp_big_end(&b) == DP_OK && good;
+			good = dp_mech_big_end(&b) == DP_OK && good;
 			checked++;
 		}
 	tap_ok(good, "%d bounds of exp contain it and are at most 2 units apart",
@@ -411,9 +412,9 @@ test_level_bounds(void)
 		memset(&e, 0, sizeof(e));
 		e.limbs = 3;
 		e.rate = rate[i];
-		dp_big_begin(&b);
+		dp_mech_big_begin(&b);
 		make_table(&e, &b);
-		if (dp_big_end(&b) != DP_OK)
+		if (dp_mech_big_end(&b) != DP_OK)
 			exit(2);
 		for (gap = 0; gap < BIT(28); gap = gap * 5 / 4 + 1)
 		{
@@ -428,15 +429,15 @@ test_level_bounds(void)
 			widest = error > widest ? error : widest;
 
 			/* limbs <= exact <= limbs + error */
-			dp_big_begin(&b);
+			dp_mech_big_begin(&b);
 			low = weight_bound(&b, gap, &rate[i], 192 + 60, DP_ROUND_DOWN);
 			high = weight_bound(&b, gap, &rate[i], 192 + 60, DP_ROUND_UP);
-			bound = dp_big_of_limbs(&b, limbs, e.limbs + 1);
+			bound = dp_mech_big_of_limbs(&b, limbs, e.limbs + 1);
 			good = good &&
 				big_compare(&b, big_shift(&b, bound, 60), high) <= 0;
 			bound = big_add_word(&b, bound, error);
 			good = good && big_compare(&b, low, big_shift(&b, bound, 60)) <= 0;
-			good = dp_big_end(&b) == DP_OK && good;
+			good = dp_mech_big_end(&b) == DP_OK && good;
 		}
 	}
 	tap_ok(good && near > 50 && far > 50 && widest < 200,

@@ -20,11 +20,11 @@ below_scale_wide(dp_uint128 bound, const dp_scale *scale, bool *out)
 	bool		below;
 	dp_status	status;
 
-	dp_big_begin(&b);
-	t = dp_big_of_limbs(&b, scale->t, 4);
-	s = dp_big_of_limbs(&b, scale->s, 4);
+	dp_mech_big_begin(&b);
+	t = dp_mech_big_of_limbs(&b, scale->t, 4);
+	s = dp_mech_big_of_limbs(&b, scale->s, 4);
 	below = big_compare(&b, big_multiply(&b, big_of(&b, bound), s), t) < 0;
-	status = dp_big_end(&b);
+	status = dp_mech_big_end(&b);
 	if (status == DP_OK)
 		*out = below;
 	return status;
@@ -52,13 +52,13 @@ truncated_keep_wide(dp_source *source, const dp_scale *scale,
 	BIGNUM	   *t;
 	BIGNUM	   *s;
 
-	dp_big_begin(&b);
-	t = dp_big_of_limbs(&b, scale->t, 4);
-	s = dp_big_of_limbs(&b, scale->s, 4);
+	dp_mech_big_begin(&b);
+	t = dp_mech_big_of_limbs(&b, scale->t, 4);
+	s = dp_mech_big_of_limbs(&b, scale->s, 4);
 	dp_mech_wide_bernoulli_exp(&b, source,
 							   big_multiply(&b, big_of(&b, magnitude), s), t,
 							   out);
-	return dp_big_end(&b);
+	return dp_mech_big_end(&b);
 }
 
 /* Uniform proposals, for a bound below the scale. */
