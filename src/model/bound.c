@@ -46,7 +46,7 @@ typedef struct bounds
 static double
 cells_of(const bounds *b, dp_columns set)
 {
-	return dp_shape_cells(b->shape, set);
+	return dp_model_shape_cells(b->shape, set);
 }
 
 static double *
@@ -136,7 +136,7 @@ narrow_by_rounds(bounds *b, int table)
 
 		if (e->closing || (set & ~from) != 0)
 			continue;
-		dp_table_sum(b->shape, from, e->value, set, b->g->noisy);
+		dp_model_table_sum(b->shape, from, e->value, set, b->g->noisy);
 		narrow(&b->of[table], (int64_t) cells, b->g->noisy,
 			   half_width(sigma, cell_odds(b, table, &e->odds)));
 	}
@@ -161,7 +161,7 @@ take_mean(bounds *b, int at, dp_columns set)
 
 		if (!e->closing || (set & ~from) != 0)
 			continue;
-		dp_table_sum(b->shape, from, e->value, set, b->g->noisy);
+		dp_model_table_sum(b->shape, from, e->value, set, b->g->noisy);
 		for (k = 0; k < cells; k++)
 			out->value[k] += weight * b->g->noisy[k];
 		out->weight += weight;
@@ -220,11 +220,11 @@ combine(bounds *b, dp_columns set, double *value)
 				continue;
 			known = &b->mean[find(b, part)];
 			cells = cells_of(b, part);
-			dp_table_sum(b->shape, set, value, part, gap);
+			dp_model_table_sum(b->shape, set, value, part, gap);
 			for (k = 0; k < (int64_t) cells; k++)
 				gap[k] = (known->value[k] - gap[k]) * cells /
 					cells_of(b, set);
-			dp_table_add(b->shape, set, value, part, gap);
+			dp_model_table_add(b->shape, set, value, part, gap);
 		}
 	}
 	release(b, gap);
@@ -265,8 +265,8 @@ narrow_above(bounds *b, int table, int part, double *room)
 	int64_t		k;
 
 	memset(room, 0, sizeof(double) * (size_t) cells);
-	dp_table_add(b->shape, set, room, b->t->table[part].set,
-				 b->of[part].high);
+	dp_model_table_add(b->shape, set, room, b->t->table[part].set,
+					   b->of[part].high);
 	for (k = 0; k < cells; k++)
 		high[k] = fmin(high[k], room[k]);
 }
@@ -282,8 +282,9 @@ narrow_below(bounds *b, int table, int rest, int column, double *room)
 	int64_t		k;
 
 	memset(room, 0, sizeof(double) * (size_t) cells);
-	dp_table_add(b->shape, set, room, all[rest].set, b->of[rest].low);
-	dp_table_add(b->shape, set, room, all[column].set, b->of[column].low);
+	dp_model_table_add(b->shape, set, room, all[rest].set, b->of[rest].low);
+	dp_model_table_add(b->shape, set, room, all[column].set,
+					   b->of[column].low);
 	for (k = 0; k < cells; k++)
 		low[k] = fmax(low[k], room[k] - b->high);
 }
@@ -331,7 +332,7 @@ find_total(bounds *b)
 
 		if (e->closing)
 			continue;
-		dp_table_sum(b->shape, from, e->value, 0, &sum);
+		dp_model_table_sum(b->shape, from, e->value, 0, &sum);
 		narrow(&only, 1, &sum, half_width(e->sigma * sqrt(cells_of(b, from)),
 										  e->odds.part));
 	}
@@ -439,13 +440,13 @@ bound_by_release(const bounds *b, const dp_evidence *e, int table,
 	double		sum = 0;
 	int64_t		k;
 
-	dp_table_sum(b->shape, from, e->value, set, b->g->noisy);
+	dp_model_table_sum(b->shape, from, e->value, set, b->g->noisy);
 	for (k = 0; k < (int64_t) cells; k++)
 		sum += fabs(b->g->scratch[k] - b->g->noisy[k]);
 	tighten(b, out, sum +
-			dp_generator_noise_bound(e->sigma *
-									 sqrt(cells_of(b, from) / cells),
-									 cells, e->odds.sum));
+			dp_model_generator_noise_bound(e->sigma *
+										   sqrt(cells_of(b, from) / cells),
+										   cells, e->odds.sum));
 }
 
 /* Of the last release, the smallest table that tells of one; public. */
@@ -458,10 +459,11 @@ home_of(const dp_generator_terms *t, int table)
 
 	for (i = 0; i < t->ntables; i++)
 	{
-		double		cells = dp_shape_cells(&t->shape, t->table[i].set);
+		double		cells = dp_model_shape_cells(&t->shape, t->table[i].set);
 
 		if ((t->table[table].set & ~t->table[i].set) != 0 ||
-			(home >= 0 && cells >= least) || !dp_generator_is_whole(t, i))
+			(home >= 0 && cells >= least) ||
+			!dp_model_generator_is_whole(t, i))
 			continue;
 		home = i;
 		least = cells;
@@ -505,7 +507,7 @@ bound_passed_over(const bounds *b, int table, dp_bound *out)
 	for (k = 0; k < cells; k++)
 		moved += fabs(g->scratch[k] - (double) g->expected[table][k]);
 	moved += (g->choice_score + g->choice_miss) / (double) r->weight +
-		(double) dp_generator_noise_size(g->choice_sigma, cells);
+		(double) dp_model_generator_noise_size(g->choice_sigma, cells);
 	tighten(b, out, moved);
 }
 
@@ -541,16 +543,16 @@ end(bounds *b)
 }
 
 /*
- * dp_generator_estimate
+ * dp_model_generator_estimate
  *	  Bounds of the wanted tables' errors, from public numbers: by what was
  *	  measured, or by the last choice.
  *
- * Requires: after dp_generator_remember and the last fit.
+ * Requires: after dp_model_generator_remember and the last fit.
  * Gives:	 the report's errors, and the terms' bounds when there is room.
  * Source:	 doc/theory.md T74, T77.
  */
 void
-dp_generator_estimate(generator *g)
+dp_model_generator_estimate(generator *g)
 {
 	const dp_generator_terms *t = g->t;
 	bounds		b;
@@ -565,8 +567,8 @@ dp_generator_estimate(generator *g)
 	{
 		g->bound[i].table = g->bound[i].cell = INFINITY;
 		if (!t->table[i].wanted ||
-			dp_distribution_marginal(g->d, t->table[i].set, MOST_PRODUCT,
-									 g->scratch) != DP_OK)
+			dp_model_distribution_marginal(g->d, t->table[i].set, MOST_PRODUCT,
+										   g->scratch) != DP_OK)
 			continue;
 		if (g->host->pulse != NULL)
 			g->host->pulse(g->host->state);
@@ -575,7 +577,7 @@ dp_generator_estimate(generator *g)
 		bound_passed_over(&b, i, &g->bound[i]);
 	}
 	end(&b);
-	dp_generator_summarize(t, g->bound, g->report);
+	dp_model_generator_summarize(t, g->bound, g->report);
 	if (t->bound != NULL)
 		memcpy(t->bound, g->bound, (size_t) t->ntables * sizeof(dp_bound));
 }

@@ -55,32 +55,33 @@ plant_tree(dp_distribution *d)
 	free_tree(d);
 	for (i = 0; i < d->nfactors; i++)
 		sets[i] = d->factor[i].set;
-	d->cells = dp_tree_make(&d->shape, sets, d->nfactors, &d->tree);
+	d->cells = dp_model_tree_make(&d->shape, sets, d->nfactors, &d->tree);
 	host->release(host->state, sets);
 	for (i = 0; i < d->tree.nodes; i++)
 	{
-		size_t		cells = (size_t) dp_shape_cells(&d->shape,
-													d->tree.node[i].set);
+		size_t		cells = (size_t) dp_model_shape_cells(&d->shape,
+														  d->tree.node[i].set);
 
 		d->conditional[i] = zeroed(host, cells * sizeof(double));
 		d->belief[i] = zeroed(host, cells * sizeof(double));
 	}
 	for (i = 0; i < d->nfactors; i++)
-		d->factor[i].node = dp_tree_find(&d->tree, &d->shape,
-										 d->factor[i].set);
+		d->factor[i].node = dp_model_tree_find(&d->tree, &d->shape,
+											   d->factor[i].set);
 }
 
 /*
- * dp_distribution_make
+ * dp_model_distribution_make
  *	  The uniform distribution, with nothing measured.
  *
  * Requires: host outlives it; shape of 1 to DP_SHAPE_COLUMNS columns; total
  *			 the number of rows when that is public, else negative.
- * Gives:	 a distribution that dp_distribution_free frees.
+ * Gives:	 a distribution that dp_model_distribution_free frees.
  * Source:	 doc/theory.md T70.
  */
 dp_distribution *
-dp_distribution_make(const dp_host *host, const dp_shape *shape, double total)
+dp_model_distribution_make(const dp_host *host, const dp_shape *shape,
+						   double total)
 {
 	dp_distribution *d = zeroed(host, sizeof(dp_distribution));
 
@@ -89,20 +90,20 @@ dp_distribution_make(const dp_host *host, const dp_shape *shape, double total)
 	d->total_known = total >= 0;
 	d->total = total > 1 ? total : 1;
 	plant_tree(d);
-	dp_distribution_infer(d);
+	dp_model_distribution_infer(d);
 	return d;
 }
 
 /*
- * dp_distribution_free
+ * dp_model_distribution_free
  *	  Free a distribution and all its tables.
  *
- * Requires: d of dp_distribution_make, or NULL.
+ * Requires: d of dp_model_distribution_make, or NULL.
  * Gives:	 nothing.
  * Source:	 doc/theory.md T70.
  */
 void
-dp_distribution_free(dp_distribution *d)
+dp_model_distribution_free(dp_distribution *d)
 {
 	const dp_host *host;
 	int			i;
@@ -168,7 +169,7 @@ add_factor(dp_distribution *d, dp_columns set)
 	}
 	f = &d->factor[d->nfactors];
 	f->set = set;
-	f->cells = (int64_t) dp_shape_cells(&d->shape, set);
+	f->cells = (int64_t) dp_model_shape_cells(&d->shape, set);
 	f->weight = 0;
 	f->value = zeroed(host, 4 * sizeof(double) * (size_t) f->cells);
 	f->potential = f->value + f->cells;
@@ -179,18 +180,18 @@ add_factor(dp_distribution *d, dp_columns set)
 }
 
 /*
- * dp_distribution_measure
- *	  Take in a noisy marginal; dp_distribution_fit then takes notice of it.
+ * dp_model_distribution_measure
+ *	  Take in a noisy marginal, which dp_model_distribution_fit then considers.
  *
  * Requires: value of the set's cells, finite; variance > 0; the set not
  *			 empty and within the shape; its tree of a size that memory holds.
  * Gives:	 the same distribution, in a tree that holds the set, with a new
- *			 total; nothing inferred: dp_distribution_fit does.
+ *			 total; nothing inferred: dp_model_distribution_fit does.
  * Source:	 doc/theory.md T70.
  */
 void
-dp_distribution_measure(dp_distribution *d, dp_columns set,
-						const double *value, double variance)
+dp_model_distribution_measure(dp_distribution *d, dp_columns set,
+							  const double *value, double variance)
 {
 	dp_factor  *f = NULL;
 	double		weight = 1 / variance;
@@ -203,7 +204,7 @@ dp_distribution_measure(dp_distribution *d, dp_columns set,
 	if (f == NULL)
 	{
 		f = add_factor(d, set);
-		f->node = dp_tree_find(&d->tree, &d->shape, set);
+		f->node = dp_model_tree_find(&d->tree, &d->shape, set);
 		if (f->node < 0)
 			plant_tree(d);
 	}
@@ -215,7 +216,7 @@ dp_distribution_measure(dp_distribution *d, dp_columns set,
 }
 
 /*
- * dp_distribution_size
+ * dp_model_distribution_size
  *	  Cells that the tree would have with one more set measured.
  *
  * Requires: a set within the shape.
@@ -223,21 +224,21 @@ dp_distribution_measure(dp_distribution *d, dp_columns set,
  * Source:	 doc/theory.md T70.
  */
 double
-dp_distribution_size(const dp_distribution *d, dp_columns more)
+dp_model_distribution_size(const dp_distribution *d, dp_columns more)
 {
 	const dp_host *host = d->host;
 	dp_columns *sets;
 	double		cells;
 	int			i;
 
-	if (dp_tree_find(&d->tree, &d->shape, more) >= 0)
+	if (dp_model_tree_find(&d->tree, &d->shape, more) >= 0)
 		return d->cells;
 	sets = host->allocate(host->state,
 						  sizeof(dp_columns) * (size_t) (d->nfactors + 1));
 	for (i = 0; i < d->nfactors; i++)
 		sets[i] = d->factor[i].set;
 	sets[d->nfactors] = more;
-	cells = dp_tree_make(&d->shape, sets, d->nfactors + 1, NULL);
+	cells = dp_model_tree_make(&d->shape, sets, d->nfactors + 1, NULL);
 	host->release(host->state, sets);
 	return cells;
 }
@@ -248,35 +249,37 @@ normalise(dp_distribution *d, int i)
 {
 	const dp_tree_node *node = &d->tree.node[i];
 	const dp_host *host = d->host;
-	int64_t		cells = (int64_t) dp_shape_cells(&d->shape, node->set);
-	int64_t		apart = (int64_t) dp_shape_cells(&d->shape, node->separator);
+	int64_t		cells = (int64_t) dp_model_shape_cells(&d->shape, node->set);
+	int64_t		apart = (int64_t) dp_model_shape_cells(&d->shape,
+													   node->separator);
 	double	   *table = d->conditional[i];
 	double	   *most = host->allocate(host->state,
 									  2 * sizeof(double) * (size_t) apart);
 	double	   *sum = most + apart;
 	int64_t		k;
 
-	dp_table_maximum(&d->shape, node->set, table, node->separator, most);
+	dp_model_table_maximum(&d->shape, node->set, table, node->separator, most);
 	for (k = 0; k < apart; k++)
 		most[k] = -most[k];
-	dp_table_add(&d->shape, node->set, table, node->separator, most);
+	dp_model_table_add(&d->shape, node->set, table, node->separator, most);
 	for (k = 0; k < cells; k++)
 		table[k] = table[k] > -700 ? exp(table[k]) : 0;
-	dp_table_sum(&d->shape, node->set, table, node->separator, sum);
+	dp_model_table_sum(&d->shape, node->set, table, node->separator, sum);
 	for (k = 0; k < apart; k++)
 	{
 		most[k] = log(sum[k]) - most[k];
 		sum[k] = 1 / sum[k];
 	}
-	dp_table_multiply(&d->shape, node->set, table, node->separator, sum);
+	dp_model_table_multiply(&d->shape, node->set, table, node->separator, sum);
 	if (node->parent >= 0)
-		dp_table_add(&d->shape, d->tree.node[node->parent].set,
-					 d->conditional[node->parent], node->separator, most);
+		dp_model_table_add(&d->shape, d->tree.node[node->parent].set,
+						   d->conditional[node->parent], node->separator,
+						   most);
 	host->release(host->state, most);
 }
 
 /*
- * dp_distribution_infer
+ * dp_model_distribution_infer
  *	  Bring conditionals, beliefs and the factors' marginals up to date with
  *	  the potentials.
  *
@@ -285,7 +288,7 @@ normalise(dp_distribution *d, int i)
  * Source:	 doc/theory.md T70.
  */
 void
-dp_distribution_infer(dp_distribution *d)
+dp_model_distribution_infer(dp_distribution *d)
 {
 	const dp_host *host = d->host;
 	int			i;
@@ -293,11 +296,11 @@ dp_distribution_infer(dp_distribution *d)
 
 	for (i = 0; i < d->tree.nodes; i++)
 		memset(d->conditional[i], 0, sizeof(double) *
-			   (size_t) dp_shape_cells(&d->shape, d->tree.node[i].set));
+			   (size_t) dp_model_shape_cells(&d->shape, d->tree.node[i].set));
 	for (i = 0; i < d->nfactors; i++)
-		dp_table_add(&d->shape, d->tree.node[d->factor[i].node].set,
-					 d->conditional[d->factor[i].node], d->factor[i].set,
-					 d->factor[i].potential);
+		dp_model_table_add(&d->shape, d->tree.node[d->factor[i].node].set,
+						   d->conditional[d->factor[i].node], d->factor[i].set,
+						   d->factor[i].potential);
 	for (i = d->tree.nodes - 1; i >= 0; i--)
 	{
 		pulse(host);
@@ -306,28 +309,28 @@ dp_distribution_infer(dp_distribution *d)
 	for (i = 0; i < d->tree.nodes; i++)
 	{
 		const dp_tree_node *node = &d->tree.node[i];
-		size_t		apart = (size_t) dp_shape_cells(&d->shape,
-													node->separator);
+		size_t		apart = (size_t) dp_model_shape_cells(&d->shape,
+														  node->separator);
 		double	   *share;
 
 		pulse(host);
 		memcpy(d->belief[i], d->conditional[i], sizeof(double) *
-			   (size_t) dp_shape_cells(&d->shape, node->set));
+			   (size_t) dp_model_shape_cells(&d->shape, node->set));
 		if (node->parent < 0)
 			continue;
 		share = host->allocate(host->state, sizeof(double) * apart);
-		dp_table_sum(&d->shape, d->tree.node[node->parent].set,
-					 d->belief[node->parent], node->separator, share);
-		dp_table_multiply(&d->shape, node->set, d->belief[i],
-						  node->separator, share);
+		dp_model_table_sum(&d->shape, d->tree.node[node->parent].set,
+						   d->belief[node->parent], node->separator, share);
+		dp_model_table_multiply(&d->shape, node->set, d->belief[i],
+								node->separator, share);
 		host->release(host->state, share);
 	}
 	for (i = 0; i < d->nfactors; i++)
 	{
 		dp_factor  *f = &d->factor[i];
 
-		dp_table_sum(&d->shape, d->tree.node[f->node].set,
-					 d->belief[f->node], f->set, f->marginal);
+		dp_model_table_sum(&d->shape, d->tree.node[f->node].set,
+						   d->belief[f->node], f->set, f->marginal);
 		for (k = 0; k < f->cells; k++)
 			f->marginal[k] *= d->total;
 	}

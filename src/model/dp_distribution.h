@@ -44,23 +44,23 @@ typedef struct dp_shape
 
 /* ---- tables (table_algebra.c) ---- */
 
-extern double dp_shape_cells(const dp_shape *shape, dp_columns set);
-extern void dp_table_add(const dp_shape *shape, dp_columns large_set,
-						 double *large, dp_columns small_set,
-						 const double *small);
-extern void dp_table_multiply(const dp_shape *shape, dp_columns large_set,
-							  double *large, dp_columns small_set,
-							  const double *small);
-extern void dp_table_sum(const dp_shape *shape, dp_columns large_set,
-						 const double *large, dp_columns small_set,
-						 double *small);
-extern void dp_table_maximum(const dp_shape *shape, dp_columns large_set,
-							 const double *large, dp_columns small_set,
-							 double *small);
-extern void dp_table_contract(const dp_shape *shape, dp_columns a_set,
-							  const double *a, dp_columns b_set,
-							  const double *b, dp_columns out_set,
-							  double *out);
+extern double dp_model_shape_cells(const dp_shape *shape, dp_columns set);
+extern void dp_model_table_add(const dp_shape *shape, dp_columns large_set,
+							   double *large, dp_columns small_set,
+							   const double *small);
+extern void dp_model_table_multiply(const dp_shape *shape,
+									dp_columns large_set, double *large,
+									dp_columns small_set, const double *small);
+extern void dp_model_table_sum(const dp_shape *shape, dp_columns large_set,
+							   const double *large, dp_columns small_set,
+							   double *small);
+extern void dp_model_table_maximum(const dp_shape *shape, dp_columns large_set,
+								   const double *large, dp_columns small_set,
+								   double *small);
+extern void dp_model_table_contract(const dp_shape *shape, dp_columns a_set,
+									const double *a, dp_columns b_set,
+									const double *b, dp_columns out_set,
+									double *out);
 
 /* ---- junction trees (tree.c) ---- */
 
@@ -77,10 +77,10 @@ typedef struct dp_tree
 	dp_tree_node node[DP_SHAPE_COLUMNS];
 } dp_tree;
 
-extern double dp_tree_make(const dp_shape *shape, const dp_columns *sets,
-						   int nsets, dp_tree *out);
-extern int	dp_tree_find(const dp_tree *tree, const dp_shape *shape,
-						 dp_columns set);
+extern double dp_model_tree_make(const dp_shape *shape, const dp_columns *sets,
+								 int nsets, dp_tree *out);
+extern int	dp_model_tree_find(const dp_tree *tree, const dp_shape *shape,
+							   dp_columns set);
 
 /* ---- distributions (distribution.c, marginal.c, fit.c) ---- */
 
@@ -114,31 +114,33 @@ typedef struct dp_distribution
 	double		step;			/* of the last descent */
 } dp_distribution;
 
-extern dp_distribution *dp_distribution_make(const dp_host *host,
-											 const dp_shape *shape,
-											 double total);
-extern void dp_distribution_free(dp_distribution *d);
-extern void dp_distribution_measure(dp_distribution *d, dp_columns set,
-									const double *value, double variance);
-extern double dp_distribution_size(const dp_distribution *d, dp_columns more);
-extern void dp_distribution_infer(dp_distribution *d);
-extern dp_status dp_distribution_marginal(const dp_distribution *d,
-										  dp_columns set, double most,
-										  double *out);
-extern void dp_distribution_fit(dp_distribution *d, int iterations,
-								double tolerance, double enough);
+extern dp_distribution *dp_model_distribution_make(const dp_host *host,
+												   const dp_shape *shape,
+												   double total);
+extern void dp_model_distribution_free(dp_distribution *d);
+extern void dp_model_distribution_measure(dp_distribution *d, dp_columns set,
+										  const double *value,
+										  double variance);
+extern double dp_model_distribution_size(const dp_distribution *d,
+										 dp_columns more);
+extern void dp_model_distribution_infer(dp_distribution *d);
+extern dp_status dp_model_distribution_marginal(const dp_distribution *d,
+												dp_columns set, double most,
+												double *out);
+extern void dp_model_distribution_fit(dp_distribution *d, int iterations,
+									  double tolerance, double enough);
 /* Of the fit itself; for tests. */
-extern double dp_distribution_loss(const dp_distribution *d);
+extern double dp_model_distribution_loss(const dp_distribution *d);
 
 /* ---- rows (sample.c) ---- */
 
-extern dp_status dp_distribution_sample(const dp_distribution *d,
-										dp_source *source, int64_t rows,
-										int32_t *places);
+extern dp_status dp_model_distribution_sample(const dp_distribution *d,
+											  dp_source *source, int64_t rows,
+											  int32_t *places);
 /* Of the two others; for tests. */
-extern dp_status dp_sample_uniform(dp_source *source, double *out);
-extern dp_status dp_sample_share(dp_source *source, const double *odds,
-								 int64_t n, double mass, int64_t rows,
-								 int64_t *counts);
+extern dp_status dp_model_sample_uniform(dp_source *source, double *out);
+extern dp_status dp_model_sample_share(dp_source *source, const double *odds,
+									   int64_t n, double mass, int64_t rows,
+									   int64_t *counts);
 
 #endif							/* DP_DISTRIBUTION_H */

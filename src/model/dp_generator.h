@@ -71,50 +71,52 @@ typedef struct dp_generator_step
 } dp_generator_step;
 
 extern dp_uint128
-			dp_generator_score_sensitivity(const dp_generator_terms *t);
-extern dp_status dp_generator_step_make(const dp_generator_terms *t,
-										double epsilon, double sigma,
-										dp_generator_step *out);
-extern dp_status dp_generator_step_last(const dp_generator_terms *t,
-										dp_fixed left,
-										dp_generator_step *out);
+			dp_model_score_sensitivity(const dp_generator_terms *t);
+extern dp_status dp_model_generator_step_make(const dp_generator_terms *t,
+											  double epsilon, double sigma,
+											  dp_generator_step *out);
+extern dp_status dp_model_generator_step_last(const dp_generator_terms *t,
+											  dp_fixed left,
+											  dp_generator_step *out);
 
 /* ---- the adaptive generator (generator.c); all but run for tests ---- */
 
-extern void dp_generator_score(const dp_generator_terms *t, int table,
-							   const int64_t *expected, double sigma,
-							   dp_int128 *out);
-extern dp_status dp_generator_choose(dp_source *source,
-									 const dp_generator_terms *t,
-									 const dp_generator_step *step,
-									 const int *candidate, int ncandidates,
-									 int64_t *const *expected,
-									 dp_int128 *score, int *chosen);
-extern dp_status dp_generator_measure(dp_source *source, const dp_host *host,
-									  const dp_generator_step *step,
-									  const int64_t *counts, int64_t cells,
-									  double *out);
-extern dp_status dp_generator_run(const dp_host *host, dp_source *source,
-								  const dp_generator_terms *t, dp_fixed rho,
-								  dp_distribution **out,
-								  dp_generator_report *report);
+extern void dp_model_generator_score(const dp_generator_terms *t, int table,
+									 const int64_t *expected, double sigma,
+									 dp_int128 *out);
+extern dp_status dp_model_generator_choose(dp_source *source,
+										   const dp_generator_terms *t,
+										   const dp_generator_step *step,
+										   const int *candidate,
+										   int ncandidates,
+										   int64_t *const *expected,
+										   dp_int128 *score, int *chosen);
+extern dp_status dp_model_generator_measure(dp_source *source,
+											const dp_host *host,
+											const dp_generator_step *step,
+											const int64_t *counts,
+											int64_t cells, double *out);
+extern dp_status dp_model_generator_run(const dp_host *host, dp_source *source,
+										const dp_generator_terms *t,
+										dp_fixed rho, dp_distribution **out,
+										dp_generator_report *report);
 
 /* ---- rows as they are expected (polish.c) ---- */
 
-extern dp_status dp_generator_polish(const dp_distribution *d,
-									 const dp_generator_terms *t,
-									 dp_source *source, int64_t rows,
-									 int32_t *places);
+extern dp_status dp_model_generator_polish(const dp_distribution *d,
+										   const dp_generator_terms *t,
+										   dp_source *source, int64_t rows,
+										   int32_t *places);
 
 /* ---- what rounding to rows adds (rows_error.c) ---- */
 
-extern void dp_generator_summarize(const dp_generator_terms *t,
-								   const dp_bound *bound,
-								   dp_generator_report *report);
-extern void dp_generator_rows_error(const dp_distribution *d,
-									const dp_generator_terms *t,
-									int64_t rows, const int32_t *places,
-									dp_generator_report *report);
+extern void dp_model_generator_summarize(const dp_generator_terms *t,
+										 const dp_bound *bound,
+										 dp_generator_report *report);
+extern void dp_model_generator_rows_error(const dp_distribution *d,
+										  const dp_generator_terms *t,
+										  int64_t rows, const int32_t *places,
+										  dp_generator_report *report);
 
 /* ---- multiplicative weights over all cells (mwem.c) ---- */
 
@@ -127,24 +129,24 @@ typedef struct dp_mwem
 	double	   *p;				/* probabilities of the cells */
 } dp_mwem;
 
-extern int	dp_mwem_rounds(const dp_generator_terms *t, double epsilon,
-						   double total);
-extern dp_status dp_mwem_run(const dp_host *host, dp_source *source,
-							 const dp_generator_terms *t,
-							 const dp_rational *epsilon, int rounds,
-							 dp_mwem *out, dp_generator_report *report);
-extern double dp_mwem_theorem_alpha(double universe, double queries,
-									double n, double epsilon,
-									double beta);
+extern int	dp_model_mwem_rounds(const dp_generator_terms *t, double epsilon,
+								 double total);
+extern dp_status dp_model_mwem_run(const dp_host *host, dp_source *source,
+								   const dp_generator_terms *t,
+								   const dp_rational *epsilon, int rounds,
+								   dp_mwem *out, dp_generator_report *report);
+extern double dp_model_mwem_theorem_alpha(double universe, double queries,
+										  double n, double epsilon,
+										  double beta);
 /* For tests and after an error; the server frees memory as a whole. */
-extern void dp_mwem_free(dp_mwem *w);
-extern void dp_mwem_marginal(const dp_mwem *w, dp_columns set,
-							 double *out);
-extern dp_status dp_mwem_sample(const dp_mwem *w, dp_source *source,
-								int64_t rows, int32_t *places);
-extern void dp_mwem_rows_error(const dp_mwem *w,
-							   const dp_generator_terms *t, int64_t rows,
-							   const int32_t *places,
-							   dp_generator_report *report);
+extern void dp_model_mwem_free(dp_mwem *w);
+extern void dp_model_mwem_marginal(const dp_mwem *w, dp_columns set,
+								   double *out);
+extern dp_status dp_model_mwem_sample(const dp_mwem *w, dp_source *source,
+									  int64_t rows, int32_t *places);
+extern void dp_model_mwem_rows_error(const dp_mwem *w,
+									 const dp_generator_terms *t, int64_t rows,
+									 const int32_t *places,
+									 dp_generator_report *report);
 
 #endif							/* DP_GENERATOR_H */

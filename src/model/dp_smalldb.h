@@ -105,56 +105,59 @@ typedef struct dp_smalldb_threads
 } dp_smalldb_threads;
 
 /* ---- sizes and accuracy (smalldb_plan.c) ---- */
-extern dp_status dp_smalldb_size(double queries, double alpha,
-								 uint64_t *size);
-extern dp_status dp_smalldb_size_for_dimension(uint64_t cells,
-											   uint64_t dimension,
-											   double alpha, uint64_t *size);
-extern double dp_smalldb_log_candidates(uint64_t cells, uint64_t size);
-extern double dp_smalldb_net_error(double log_candidates, double n,
-								   double epsilon, double beta);
-extern double dp_smalldb_size_error(double queries, uint64_t size);
-extern double dp_smalldb_size_error_for_dimension(uint64_t cells,
-												  uint64_t dimension,
-												  uint64_t size);
-extern double dp_smalldb_theorem_alpha(uint64_t cells, double queries,
-									   double n, double epsilon,
-									   double beta);
-extern dp_status dp_smalldb_shape_make(uint64_t cells, uint64_t queries,
-									   uint64_t size,
-									   dp_smalldb_shape *out);
+extern dp_status dp_model_smalldb_size(double queries, double alpha,
+									   uint64_t *size);
+extern dp_status dp_model_smalldb_size_for_dimension(uint64_t cells,
+													 uint64_t dimension,
+													 double alpha,
+													 uint64_t *size);
+extern double dp_model_smalldb_log_candidates(uint64_t cells, uint64_t size);
+extern double dp_model_smalldb_net_error(double log_candidates, double n,
+										 double epsilon, double beta);
+extern double dp_model_smalldb_size_error(double queries, uint64_t size);
+extern double dp_model_smalldb_size_error_for_dimension(uint64_t cells,
+														uint64_t dimension,
+														uint64_t size);
+extern double dp_model_smalldb_theorem_alpha(uint64_t cells, double queries,
+											 double n, double epsilon,
+											 double beta);
+extern dp_status dp_model_smalldb_shape_make(uint64_t cells, uint64_t queries,
+											 uint64_t size,
+											 dp_smalldb_shape *out);
 
 /* ---- the problem (smalldb_prepare.c) ---- */
-extern size_t dp_smalldb_memory(const dp_smalldb_shape *shape);
-extern dp_status dp_smalldb_make(const dp_smalldb_shape *shape,
-								 const bool *holds, const int64_t *counts,
-								 int64_t n, void *memory, dp_smalldb *out);
-extern size_t dp_smalldb_worker_memory(const dp_smalldb *problem);
-extern void dp_smalldb_worker_make(dp_smalldb *problem, void *memory,
-								   dp_smalldb_worker *out);
-extern dp_int128 dp_smalldb_score(const dp_smalldb *problem,
-								  uint64_t level);
-extern void dp_smalldb_unrank(const dp_smalldb *problem, uint64_t rank,
-							  uint32_t *cells);
+extern size_t dp_model_smalldb_memory(const dp_smalldb_shape *shape);
+extern dp_status dp_model_smalldb_make(const dp_smalldb_shape *shape,
+									   const bool *holds,
+									   const int64_t *counts, int64_t n,
+									   void *memory, dp_smalldb *out);
+extern size_t dp_model_smalldb_worker_memory(const dp_smalldb *problem);
+extern void dp_model_smalldb_worker_make(dp_smalldb *problem, void *memory,
+										 dp_smalldb_worker *out);
+extern dp_int128 dp_model_smalldb_score(const dp_smalldb *problem,
+										uint64_t level);
+extern void dp_model_smalldb_unrank(const dp_smalldb *problem, uint64_t rank,
+									uint32_t *cells);
 
 /* ---- scans (smalldb_scan.c) ---- */
-extern bool dp_smalldb_step(dp_smalldb_worker *worker);
-extern void dp_smalldb_begin(dp_smalldb *problem, dp_smalldb_scan scan,
-							 uint64_t level);
-extern uint64_t dp_smalldb_candidate(dp_smalldb_worker *worker,
-									 uint64_t rank);
+extern bool dp_model_smalldb_step(dp_smalldb_worker *worker);
+extern void dp_model_smalldb_begin(dp_smalldb *problem, dp_smalldb_scan scan,
+								   uint64_t level);
+extern uint64_t dp_model_smalldb_candidate(dp_smalldb_worker *worker,
+										   uint64_t rank);
 
 /* ---- threads (smalldb_thread.c) ---- */
-extern void dp_smalldb_threads_start(dp_smalldb_threads *threads,
-									 dp_smalldb_worker *workers, int count);
-extern void dp_smalldb_threads_join(dp_smalldb_threads *threads);
+extern void dp_model_smalldb_threads_start(dp_smalldb_threads *threads,
+										   dp_smalldb_worker *workers,
+										   int count);
+extern void dp_model_smalldb_threads_join(dp_smalldb_threads *threads);
 
 /* ---- the draw (smalldb_select.c) ---- */
-extern size_t dp_smalldb_draw_memory(const dp_smalldb *problem);
-extern dp_status dp_smalldb_draw(dp_source *source, dp_smalldb *problem,
-								 const dp_rational *rate,
-								 dp_smalldb_worker *workers, int count,
-								 void *memory, uint64_t *level,
-								 uint64_t *rank);
+extern size_t dp_model_smalldb_draw_memory(const dp_smalldb *problem);
+extern dp_status dp_model_smalldb_draw(dp_source *source, dp_smalldb *problem,
+									   const dp_rational *rate,
+									   dp_smalldb_worker *workers, int count,
+									   void *memory, uint64_t *level,
+									   uint64_t *rank);
 
 #endif							/* DP_SMALLDB_H */

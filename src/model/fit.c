@@ -18,15 +18,15 @@
 #define HALVINGS 40				/* before a fit is taken to be at rest */
 
 /*
- * dp_distribution_loss
+ * dp_model_distribution_loss
  *	  Half of the weighted sum of squared differences.
  *
- * Requires: marginals up to date (dp_distribution_infer).
+ * Requires: marginals up to date (dp_model_distribution_infer).
  * Gives:	 as said; 0 with nothing measured.
  * Source:	 doc/theory.md T70.
  */
 double
-dp_distribution_loss(const dp_distribution *d)
+dp_model_distribution_loss(const dp_distribution *d)
 {
 	double		loss = 0;
 	int			i;
@@ -75,7 +75,7 @@ move(dp_distribution *d, double step)
 	for (i = 0; i < d->nfactors; i++)
 		for (k = 0; k < d->factor[i].cells; k++)
 			d->factor[i].potential[k] -= step * d->factor[i].gradient[k];
-	dp_distribution_infer(d);
+	dp_model_distribution_infer(d);
 }
 
 /* The fall of the loss that the gradient promises for the move made. */
@@ -138,7 +138,7 @@ enough_loss(const dp_distribution *d)
 }
 
 /*
- * dp_distribution_fit
+ * dp_model_distribution_fit
  *	  At most `iterations` steps from the distribution as it is; fewer when
  *	  the loss falls by less than `tolerance` of itself ten times in a row, or
  *	  is at most `enough` times what suffices: a better fit would be a fit to
@@ -149,8 +149,8 @@ enough_loss(const dp_distribution *d)
  * Source:	 doc/theory.md T70.
  */
 void
-dp_distribution_fit(dp_distribution *d, int iterations, double tolerance,
-					double enough)
+dp_model_distribution_fit(dp_distribution *d, int iterations, double tolerance,
+						  double enough)
 {
 	const dp_host *host = d->host;
 	size_t		cells = 0;
@@ -162,8 +162,8 @@ dp_distribution_fit(dp_distribution *d, int iterations, double tolerance,
 	for (i = 0; i < d->nfactors; i++)
 		cells += (size_t) d->factor[i].cells;
 	before = host->allocate(host->state, sizeof(double) * (cells + 1));
-	dp_distribution_infer(d);
-	loss = dp_distribution_loss(d);
+	dp_model_distribution_infer(d);
+	loss = dp_model_distribution_loss(d);
 	d->step = 0;
 	for (i = 0; i < iterations && calm < 10 && loss > enough * enough_loss(d);
 		 i++)
@@ -176,13 +176,13 @@ dp_distribution_fit(dp_distribution *d, int iterations, double tolerance,
 		unit = unit_step(d);
 		d->step = d->step > 0 ? fmin(2 * d->step, FARTHEST * unit) : unit;
 		move(d, d->step);
-		now = dp_distribution_loss(d);
+		now = dp_model_distribution_loss(d);
 		for (halved = 0; loss - now < promised(d, before) / 2 &&
 			 halved < HALVINGS; halved++)
 		{
 			move(d, -d->step / 2);
 			d->step /= 2;
-			now = dp_distribution_loss(d);
+			now = dp_model_distribution_loss(d);
 		}
 		calm = loss - now <= tolerance * loss ? calm + 1 : 0;
 		loss = now;

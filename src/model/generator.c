@@ -14,8 +14,8 @@
  * So where the whole workload fits into the tree, the rounds have one half of
  * rho, and the other half goes to one more release, of all wanted tables.
  *
- * What meets exact counts: dp_generator_score, which compares them with
- * integers in integers, and dp_generator_measure.  All else is public.
+ * What meets exact counts: dp_model_generator_score, which compares them with
+ * integers in integers, and dp_model_generator_measure.  All else is public.
  */
 #include <math.h>
 #include <string.h>
@@ -42,22 +42,22 @@ static const patience at_the_end = {4e8, 2000};
 static int64_t
 cells_of(const dp_generator_terms *t, int table)
 {
-	return (int64_t) dp_shape_cells(&t->shape, t->table[table].set);
+	return (int64_t) dp_model_shape_cells(&t->shape, t->table[table].set);
 }
 
 /*
- * dp_generator_score
+ * dp_model_generator_score
  *	  weight * (|| counts - expected ||_1 - what noise of sigma would add).
  *
  * Requires: expected of the table's cells, public; counts and expected below
  *			 2^53 in size.
  * Gives:	 an integer that one unit moves by at most
- *			 dp_generator_score_sensitivity.
+ *			 dp_model_score_sensitivity.
  * Source:	 doc/theory.md T72.
  */
 void
-dp_generator_score(const dp_generator_terms *t, int table,
-				   const int64_t *expected, double sigma, dp_int128 *out)
+dp_model_generator_score(const dp_generator_terms *t, int table,
+						 const int64_t *expected, double sigma, dp_int128 *out)
 {
 	const dp_generator_table *r = &t->table[table];
 	int64_t		cells = cells_of(t, table);
@@ -70,11 +70,11 @@ dp_generator_score(const dp_generator_terms *t, int table,
 
 		sum += gap < 0 ? -gap : gap;
 	}
-	*out = r->weight * (sum - dp_generator_noise_size(sigma, cells));
+	*out = r->weight * (sum - dp_model_generator_noise_size(sigma, cells));
 }
 
 /*
- * dp_generator_choose
+ * dp_model_generator_choose
  *	  Choose a candidate by the exponential mechanism on the scores.
  *
  * Requires: candidates are tables; expected of each is public; score of as
@@ -84,18 +84,18 @@ dp_generator_score(const dp_generator_terms *t, int table,
  * Source:	 doc/theory.md T16, T72.
  */
 dp_status
-dp_generator_choose(dp_source *source, const dp_generator_terms *t,
-					const dp_generator_step *step, const int *candidate,
-					int ncandidates, int64_t *const *expected,
-					dp_int128 *score, int *chosen)
+dp_model_generator_choose(dp_source *source, const dp_generator_terms *t,
+						  const dp_generator_step *step, const int *candidate,
+						  int ncandidates, int64_t *const *expected,
+						  dp_int128 *score, int *chosen)
 {
 	size_t		index;
 	dp_status	status;
 	int			i;
 
 	for (i = 0; i < ncandidates; i++)
-		dp_generator_score(t, candidate[i], expected[candidate[i]],
-						   step->sigma, &score[i]);
+		dp_model_generator_score(t, candidate[i], expected[candidate[i]],
+								 step->sigma, &score[i]);
 	status = dp_mech_exponential(source, score, (size_t) ncandidates,
 								 &step->rate, &index);
 	if (status == DP_OK)
@@ -104,18 +104,18 @@ dp_generator_choose(dp_source *source, const dp_generator_terms *t,
 }
 
 /*
- * dp_generator_measure
+ * dp_model_generator_measure
  *	  Release a table: every count with fresh noise.
  *
- * Requires: a step of dp_generator_step_make; out of as many cells; host is
- *			 NULL or has its pulse called.
+ * Requires: a step of dp_model_generator_step_make; out of as many cells; host
+ *			 is NULL or has its pulse called.
  * Gives:	 DP_OK with out; the statuses of dp_mech_discrete_gaussian.
  * Source:	 doc/theory.md T71.
  */
 dp_status
-dp_generator_measure(dp_source *source, const dp_host *host,
-					 const dp_generator_step *step,
-					 const int64_t *counts, int64_t cells, double *out)
+dp_model_generator_measure(dp_source *source, const dp_host *host,
+						   const dp_generator_step *step,
+						   const int64_t *counts, int64_t cells, double *out)
 {
 	dp_status	status = DP_OK;
 	int64_t		k;
@@ -144,9 +144,9 @@ expect(generator *g, int table)
 	int64_t		k;
 
 	/* Too much work to tell: as if its columns were independent. */
-	if (dp_distribution_marginal(g->d, t->table[table].set, MOST_PRODUCT,
-								 g->scratch) != DP_OK)
-		dp_generator_independent(g, t->table[table].set, g->scratch);
+	if (dp_model_distribution_marginal(g->d, t->table[table].set, MOST_PRODUCT,
+									   g->scratch) != DP_OK)
+		dp_model_generator_independent(g, t->table[table].set, g->scratch);
 	for (k = 0; k < cells; k++)
 		to[k] = (int64_t) floor(g->scratch[k] + .5);
 }
@@ -163,9 +163,9 @@ choose(generator *g)
 			g->host->pulse(g->host->state);
 		expect(g, g->candidate[i]);
 	}
-	return dp_generator_choose(g->source, g->t, &g->step, g->candidate,
-							   g->ncandidates, g->expected, g->score,
-							   &g->chosen);
+	return dp_model_generator_choose(g->source, g->t, &g->step, g->candidate,
+									 g->ncandidates, g->expected, g->score,
+									 &g->chosen);
 }
 
 /* Release one table and take it in; it was paid for. */
@@ -174,14 +174,14 @@ measure(generator *g, int table, bool closing)
 {
 	dp_status	status;
 
-	status = dp_generator_measure(g->source, g->host, &g->step,
-								  g->t->table[table].counts,
-								  cells_of(g->t, table), g->noisy);
+	status = dp_model_generator_measure(g->source, g->host, &g->step,
+										g->t->table[table].counts,
+										cells_of(g->t, table), g->noisy);
 	if (status != DP_OK)
 		return status;
-	dp_distribution_measure(g->d, g->t->table[table].set, g->noisy,
-							g->step.sigma * g->step.sigma);
-	dp_generator_keep(g, table, closing);
+	dp_model_distribution_measure(g->d, g->t->table[table].set, g->noisy,
+								  g->step.sigma * g->step.sigma);
+	dp_model_generator_keep(g, table, closing);
 	return DP_OK;
 }
 
@@ -190,7 +190,7 @@ fit(generator *g, const patience *p)
 {
 	double		steps = fmax(LEAST_STEPS, p->effort / (g->d->cells + 1));
 
-	dp_distribution_fit(g->d, (int) fmin(steps, p->most), TOLERANCE, 1);
+	dp_model_distribution_fit(g->d, (int) fmin(steps, p->most), TOLERANCE, 1);
 }
 
 /* Tables that the size limit allows by now: a public matter. */
@@ -209,7 +209,7 @@ find_candidates(generator *g)
 
 		if (g->host->pulse != NULL)
 			g->host->pulse(g->host->state);
-		cells = dp_distribution_size(g->d, g->t->table[i].set);
+		cells = dp_model_distribution_size(g->d, g->t->table[i].set);
 
 		if (cells <= most || cells == g->d->cells)
 			g->candidate[g->ncandidates++] = i;
@@ -225,8 +225,8 @@ was_noise(generator *g)
 	double		moved = 0;
 	int64_t		k;
 
-	if (dp_distribution_marginal(g->d, g->t->table[g->chosen].set,
-								 MOST_PRODUCT, g->scratch) != DP_OK)
+	if (dp_model_distribution_marginal(g->d, g->t->table[g->chosen].set,
+									   MOST_PRODUCT, g->scratch) != DP_OK)
 		return false;
 	for (k = 0; k < cells; k++)
 		moved += fabs(g->scratch[k] - (double) before[k]);
@@ -270,7 +270,7 @@ one_round(generator *g, bool *last)
 	if (cost > left / 2)
 	{
 		*last = true;
-		status = dp_generator_step_last(g->t, left, &g->step);
+		status = dp_model_generator_step_last(g->t, left, &g->step);
 		cost = dp_acct_fixed_add(g->step.choice_rho, g->step.measure_rho);
 	}
 	if (status == DP_OK && !pay(g, cost))
@@ -290,7 +290,8 @@ one_round(generator *g, bool *last)
 	{
 		g->sigma /= 2;
 		g->epsilon *= 2;
-		status = dp_generator_step_make(g->t, g->epsilon, g->sigma, &g->step);
+		status = dp_model_generator_step_make(g->t, g->epsilon, g->sigma,
+											  &g->step);
 	}
 	return status;
 }
@@ -309,7 +310,7 @@ workload_fits(const generator *g)
 	for (i = 0; i < t->ntables; i++)
 		if (t->table[i].wanted)
 			sets[n++] = t->table[i].set;
-	cells = dp_tree_make(&t->shape, sets, n, NULL);
+	cells = dp_model_tree_make(&t->shape, sets, n, NULL);
 	g->host->release(g->host->state, sets);
 	return cells <= t->most_cells;
 }
@@ -326,11 +327,11 @@ closing_round(generator *g)
 	int			i;
 
 	for (i = 0; i < g->t->ntables; i++)
-		n += dp_generator_is_whole(g->t, i);
-	status = dp_generator_step_make(g->t, g->epsilon,
-									l2 * sqrt(n / (2 * left)), &g->step);
+		n += dp_model_generator_is_whole(g->t, i);
+	status = dp_model_generator_step_make(g->t, g->epsilon,
+										  l2 * sqrt(n / (2 * left)), &g->step);
 	for (i = 0; i < g->t->ntables && status == DP_OK; i++)
-		if (dp_generator_is_whole(g->t, i))
+		if (dp_model_generator_is_whole(g->t, i))
 			status = pay(g, g->step.measure_rho) ? measure(g, i, true) :
 				DP_E_RANGE;
 	if (status != DP_OK)
@@ -341,7 +342,7 @@ closing_round(generator *g)
 }
 
 /*
- * dp_generator_run
+ * dp_model_generator_run
  *	  The whole mechanism, rho-zCDP.
  *
  * Requires: host, source, terms complete (the first tables are those of each
@@ -352,9 +353,9 @@ closing_round(generator *g)
  * Source:	 doc/theory.md T73.
  */
 dp_status
-dp_generator_run(const dp_host *host, dp_source *source,
-				 const dp_generator_terms *t, dp_fixed rho,
-				 dp_distribution **out, dp_generator_report *report)
+dp_model_generator_run(const dp_host *host, dp_source *source,
+					   const dp_generator_terms *t, dp_fixed rho,
+					   dp_distribution **out, dp_generator_report *report)
 {
 	double		rounds = NOMINAL_ROUNDS * t->shape.columns;
 	double		l2 = (double) t->sensitivity * (t->replace_one ? M_SQRT2 : 1);
@@ -362,23 +363,23 @@ dp_generator_run(const dp_host *host, dp_source *source,
 	generator	g;
 	dp_status	status;
 
-	dp_generator_begin(&g, host, source, t, report);
+	dp_model_generator_begin(&g, host, source, t, report);
 	g.closing = workload_fits(&g);
 	g.rho = g.closing ? rho / 2 : rho;
 	g.sigma = l2 * sqrt(rounds / (1.8 * dp_acct_fixed_approx(rho)));
 	g.epsilon = sqrt(.8 * dp_acct_fixed_approx(rho) / rounds);
-	status = dp_generator_step_make(t, g.epsilon, g.sigma, &g.step);
+	status = dp_model_generator_step_make(t, g.epsilon, g.sigma, &g.step);
 	if (status == DP_OK)
 		status = first_round(&g);
 	while (status == DP_OK && !last)
 		status = one_round(&g, &last);
 	if (status == DP_OK)
-		dp_generator_remember(&g);
+		dp_model_generator_remember(&g);
 	g.rho = rho;
 	if (status == DP_OK && g.closing)
 		status = closing_round(&g);
 	if (status == DP_OK)
-		dp_generator_estimate(&g);
-	dp_generator_end(&g, status == DP_OK ? out : NULL);
+		dp_model_generator_estimate(&g);
+	dp_model_generator_end(&g, status == DP_OK ? out : NULL);
 	return status;
 }

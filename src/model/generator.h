@@ -60,19 +60,20 @@ typedef struct generator
 	dp_bound   *bound;
 } generator;
 
-extern void dp_generator_begin(generator *g, const dp_host *host,
-							   dp_source *source,
-							   const dp_generator_terms *t,
-							   dp_generator_report *report);
-extern void dp_generator_end(generator *g, dp_distribution **out);
-extern void dp_generator_independent(const generator *g, dp_columns set,
-									 double *out);
-extern int64_t dp_generator_noise_size(double sigma, int64_t cells);
-extern double dp_generator_noise_bound(double sigma, double cells,
-									   double beta);
-extern bool dp_generator_is_whole(const dp_generator_terms *t, int table);
-extern void dp_generator_keep(generator *g, int table, bool closing);
-extern void dp_generator_remember(generator *g);
-extern void dp_generator_estimate(generator *g);
+extern void dp_model_generator_begin(generator *g, const dp_host *host,
+									 dp_source *source,
+									 const dp_generator_terms *t,
+									 dp_generator_report *report);
+extern void dp_model_generator_end(generator *g, dp_distribution **out);
+extern void dp_model_generator_independent(const generator *g, dp_columns set,
+										   double *out);
+extern int64_t dp_model_generator_noise_size(double sigma, int64_t cells);
+extern double dp_model_generator_noise_bound(double sigma, double cells,
+											 double beta);
+extern bool dp_model_generator_is_whole(const dp_generator_terms *t,
+										int table);
+extern void dp_model_generator_keep(generator *g, int table, bool closing);
+extern void dp_model_generator_remember(generator *g);
+extern void dp_model_generator_estimate(generator *g);
 
 #endif							/* DP_MODEL_GENERATOR_H */

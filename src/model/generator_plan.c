@@ -31,7 +31,7 @@ short_rational(double x, bool up, dp_rational *out)
 }
 
 /*
- * dp_generator_score_sensitivity
+ * dp_model_score_sensitivity
  *	  How far one unit can move a score: weight times || counts - expected ||_1
  *	  moves by at most weight times the L1 sensitivity of a table.
  *
@@ -40,7 +40,7 @@ short_rational(double x, bool up, dp_rational *out)
  * Source:	 doc/theory.md T72.
  */
 dp_uint128
-dp_generator_score_sensitivity(const dp_generator_terms *t)
+dp_model_score_sensitivity(const dp_generator_terms *t)
 {
 	int64_t		most = 1;
 	int			i;
@@ -52,7 +52,7 @@ dp_generator_score_sensitivity(const dp_generator_terms *t)
 }
 
 /*
- * dp_generator_step_make
+ * dp_model_generator_step_make
  *	  A round with a choice of at most this epsilon and noise of at least this
  *	  sigma on each count.
  *
@@ -62,8 +62,8 @@ dp_generator_score_sensitivity(const dp_generator_terms *t)
  * Source:	 doc/theory.md T21, T36, T71, T72.
  */
 dp_status
-dp_generator_step_make(const dp_generator_terms *t, double epsilon,
-					   double sigma, dp_generator_step *out)
+dp_model_generator_step_make(const dp_generator_terms *t, double epsilon,
+							 double sigma, dp_generator_step *out)
 {
 	dp_generator_step step;
 	dp_status	status;
@@ -73,7 +73,7 @@ dp_generator_step_make(const dp_generator_terms *t, double epsilon,
 		status = short_rational(sigma * sigma, true, &step.variance);
 	if (status == DP_OK)
 		status = dp_mech_selection_rate(&step.epsilon,
-										dp_generator_score_sensitivity(t),
+										dp_model_score_sensitivity(t),
 										false, &step.rate);
 	if (status == DP_OK)
 		status = dp_mech_gaussian_make(&step.variance, &step.noise);
@@ -95,7 +95,7 @@ dp_generator_step_make(const dp_generator_terms *t, double epsilon,
 }
 
 /*
- * dp_generator_step_last
+ * dp_model_generator_step_last
  *	  The round that spends what is left: a tenth on the choice, the rest on
  *	  the measurement.
  *
@@ -105,16 +105,16 @@ dp_generator_step_make(const dp_generator_terms *t, double epsilon,
  * Source:	 doc/theory.md T73.
  */
 dp_status
-dp_generator_step_last(const dp_generator_terms *t, dp_fixed left,
-					   dp_generator_step *out)
+dp_model_generator_step_last(const dp_generator_terms *t, dp_fixed left,
+							 dp_generator_step *out)
 {
 	double		rho = dp_acct_fixed_approx(left) * (1 - 1e-9);
 	double		l2 = (double) t->sensitivity * (t->replace_one ? M_SQRT2 : 1);
 	dp_generator_step step;
 	dp_status	status;
 
-	status = dp_generator_step_make(t, sqrt(.8 * rho), l2 / sqrt(1.8 * rho),
-									&step);
+	status = dp_model_generator_step_make(t, sqrt(.8 * rho),
+										  l2 / sqrt(1.8 * rho), &step);
 	if (status != DP_OK)
 		return status;
 	if (dp_acct_fixed_add(step.choice_rho, step.measure_rho) > left)

@@ -23,17 +23,17 @@ zeroed(const dp_host *host, size_t n)
 }
 
 /*
- * dp_generator_begin
+ * dp_model_generator_begin
  *	  Memory for a run, and an empty report.
  *
- * Requires: as dp_generator_run.
- * Gives:	 *g, that dp_generator_end ends.
+ * Requires: as dp_model_generator_run.
+ * Gives:	 *g, that dp_model_generator_end ends.
  * Source:	 doc/theory.md T73.
  */
 void
-dp_generator_begin(generator *g, const dp_host *host, dp_source *source,
-				   const dp_generator_terms *t,
-				   dp_generator_report *report)
+dp_model_generator_begin(generator *g, const dp_host *host, dp_source *source,
+						 const dp_generator_terms *t,
+						 dp_generator_report *report)
 {
 	size_t		n = (size_t) t->ntables;
 	double		most = 1;
@@ -50,7 +50,7 @@ dp_generator_begin(generator *g, const dp_host *host, dp_source *source,
 	g->expected = zeroed(host, n * sizeof(int64_t *));
 	for (i = 0; i < t->ntables; i++)
 	{
-		double		cells = dp_shape_cells(&t->shape, t->table[i].set);
+		double		cells = dp_model_shape_cells(&t->shape, t->table[i].set);
 
 		g->expected[i] = zeroed(host, (size_t) cells * sizeof(int64_t));
 		most = fmax(most, cells);
@@ -59,19 +59,19 @@ dp_generator_begin(generator *g, const dp_host *host, dp_source *source,
 	g->scratch = zeroed(host, (size_t) most * sizeof(double));
 	g->evidence = zeroed(host, n * sizeof(dp_evidence));
 	g->bound = zeroed(host, n * sizeof(dp_bound));
-	g->d = dp_distribution_make(host, &t->shape, (double) t->total);
+	g->d = dp_model_distribution_make(host, &t->shape, (double) t->total);
 }
 
 /*
- * dp_generator_end
+ * dp_model_generator_end
  *	  Free the memory of a run; the distribution goes to *out, if not NULL.
  *
- * Requires: g of dp_generator_begin.
+ * Requires: g of dp_model_generator_begin.
  * Gives:	 *out; scores are wiped.
  * Source:	 doc/theory.md T73.
  */
 void
-dp_generator_end(generator *g, dp_distribution **out)
+dp_model_generator_end(generator *g, dp_distribution **out)
 {
 	const dp_host *host = g->host;
 	int			i;
@@ -91,11 +91,11 @@ dp_generator_end(generator *g, dp_distribution **out)
 	if (out != NULL)
 		*out = g->d;
 	else
-		dp_distribution_free(g->d);
+		dp_model_distribution_free(g->d);
 }
 
 /*
- * dp_generator_independent
+ * dp_model_generator_independent
  *	  Expected counts of a set as if its columns were independent.
  *
  * Requires: set within the shape; out of its cells.
@@ -103,10 +103,10 @@ dp_generator_end(generator *g, dp_distribution **out)
  * Source:	 doc/theory.md T73 (any public expectation will do).
  */
 void
-dp_generator_independent(const generator *g, dp_columns set, double *out)
+dp_model_generator_independent(const generator *g, dp_columns set, double *out)
 {
 	const dp_distribution *d = g->d;
-	int64_t		cells = (int64_t) dp_shape_cells(&d->shape, set);
+	int64_t		cells = (int64_t) dp_model_shape_cells(&d->shape, set);
 	int64_t		k;
 	int			i;
 
@@ -121,16 +121,17 @@ dp_generator_independent(const generator *g, dp_columns set, double *out)
 		one = g->host->allocate(g->host->state, sizeof(double) *
 								(size_t) d->shape.size[i]);
 		/* one column always lies within a node */
-		(void) dp_distribution_marginal(d, DP_COLUMN(i), MOST_PRODUCT, one);
+		(void) dp_model_distribution_marginal(d, DP_COLUMN(i), MOST_PRODUCT,
+											  one);
 		for (k = 0; k < d->shape.size[i]; k++)
 			one[k] /= d->total;
-		dp_table_multiply(&d->shape, set, out, DP_COLUMN(i), one);
+		dp_model_table_multiply(&d->shape, set, out, DP_COLUMN(i), one);
 		g->host->release(g->host->state, one);
 	}
 }
 
 /*
- * dp_generator_noise_size
+ * dp_model_generator_noise_size
  *	  The size that noise alone would give the difference of a table.
  *
  * Requires: sigma >= 0, cells >= 0.
@@ -138,13 +139,13 @@ dp_generator_independent(const generator *g, dp_columns set, double *out)
  * Source:	 the mean of |N(0, sigma^2)|, doc/theory.md T72.
  */
 int64_t
-dp_generator_noise_size(double sigma, int64_t cells)
+dp_model_generator_noise_size(double sigma, int64_t cells)
 {
 	return (int64_t) floor(MEAN_NOISE * sigma * (double) cells + .5);
 }
 
 /*
- * dp_generator_noise_bound
+ * dp_model_generator_noise_bound
  *	  What || noise ||_1 of a table stays below but for odds of beta.
  *
  * Requires: sigma > 0; cells > 0; 0 < beta < 1.
@@ -152,13 +153,13 @@ dp_generator_noise_size(double sigma, int64_t cells)
  * Source:	 doc/theory.md T74.
  */
 double
-dp_generator_noise_bound(double sigma, double cells, double beta)
+dp_model_generator_noise_bound(double sigma, double cells, double beta)
 {
 	return sigma * (sqrt(2 / M_PI) * cells + sqrt(2 * cells * log(1 / beta)));
 }
 
 /*
- * dp_generator_is_whole
+ * dp_model_generator_is_whole
  *	  A wanted table that is not part of another one.
  *
  * Requires: table is one of t's.
@@ -166,7 +167,7 @@ dp_generator_noise_bound(double sigma, double cells, double beta)
  * Source:	 doc/theory.md T73.
  */
 bool
-dp_generator_is_whole(const dp_generator_terms *t, int table)
+dp_model_generator_is_whole(const dp_generator_terms *t, int table)
 {
 	int			i;
 
@@ -195,7 +196,7 @@ share_out(const dp_generator_terms *t, dp_columns set, double odds)
 
 	for (i = 0; i < t->ntables; i++)
 	{
-		double		cells = dp_shape_cells(&t->shape, t->table[i].set);
+		double		cells = dp_model_shape_cells(&t->shape, t->table[i].set);
 
 		if ((t->table[i].set & ~set) != 0)
 			continue;
@@ -232,18 +233,18 @@ odds_of(const generator *g, int table, bool closing)
 }
 
 /*
- * dp_generator_keep
+ * dp_model_generator_keep
  *	  Keep the measurement made last, in place of an earlier one of its table.
  *
  * Requires: g->noisy and g->step of that measurement.
- * Gives:	 evidence for dp_generator_estimate.
+ * Gives:	 evidence for dp_model_generator_estimate.
  * Source:	 doc/theory.md T74.
  */
 void
-dp_generator_keep(generator *g, int table, bool closing)
+dp_model_generator_keep(generator *g, int table, bool closing)
 {
 	size_t		size = sizeof(double) *
-		(size_t) dp_shape_cells(&g->t->shape, g->t->table[table].set);
+		(size_t) dp_model_shape_cells(&g->t->shape, g->t->table[table].set);
 	dp_evidence *e;
 	int			i;
 
@@ -264,7 +265,7 @@ dp_generator_keep(generator *g, int table, bool closing)
 }
 
 /*
- * dp_generator_remember
+ * dp_model_generator_remember
  *	  Keep what the last choice says about tables that it passed over.
  *
  * Requires: after the last round, before another release.
@@ -274,11 +275,11 @@ dp_generator_keep(generator *g, int table, bool closing)
  * Source:	 doc/theory.md T74.
  */
 void
-dp_generator_remember(generator *g)
+dp_model_generator_remember(generator *g)
 {
 	const dp_generator_table *r = &g->t->table[g->chosen];
 	const int64_t *expected = g->expected[g->chosen];
-	double		cells = dp_shape_cells(&g->t->shape, r->set);
+	double		cells = dp_model_shape_cells(&g->t->shape, r->set);
 	double		beta = CHOICE_ODDS / 2;
 	double		sum = 0;
 	int64_t		k;
@@ -287,8 +288,8 @@ dp_generator_remember(generator *g)
 		sum += fabs(g->noisy[k] - (double) expected[k]);
 	g->choice_sigma = g->step.sigma;
 	g->choice_score = (double) r->weight *
-		(sum + dp_generator_noise_bound(g->step.sigma, cells, beta) -
-		 dp_generator_noise_size(g->step.sigma, (int64_t) cells));
+		(sum + dp_model_generator_noise_bound(g->step.sigma, cells, beta) -
+		 dp_model_generator_noise_size(g->step.sigma, (int64_t) cells));
 	g->choice_miss = log(g->ncandidates / beta) *
 		(double) g->step.rate.den / (double) g->step.rate.num;
 }

@@ -66,7 +66,7 @@ table_of(const question *q, dp_columns set)
 	const dp_host *host = q->d->host;
 
 	return host->allocate(host->state, sizeof(double) *
-						  (size_t) dp_shape_cells(&q->d->shape, set));
+						  (size_t) dp_model_shape_cells(&q->d->shape, set));
 }
 
 /* What node i hands up; false when that is too much work. */
@@ -80,8 +80,9 @@ ask_node(question *q, int i)
 	double	   *table = table_of(q, set);
 	int			k;
 
-	dp_table_sum(&d->shape, node->set,
-				 i == q->top ? d->belief[i] : d->conditional[i], set, table);
+	dp_model_table_sum(&d->shape, node->set,
+					   i == q->top ? d->belief[i] : d->conditional[i], set,
+					   table);
 	for (k = i + 1; k < d->tree.nodes; k++)
 	{
 		dp_columns	both;
@@ -92,14 +93,14 @@ ask_node(question *q, int i)
 			continue;
 		both = set | q->handed_set[k];
 		next_set = both & (keep | pending(q, i, k));
-		if (dp_shape_cells(&d->shape, both) > q->most)
+		if (dp_model_shape_cells(&d->shape, both) > q->most)
 		{
 			d->host->release(d->host->state, table);
 			return false;
 		}
 		next = table_of(q, next_set);
-		dp_table_contract(&d->shape, set, table, q->handed_set[k],
-						  q->handed[k], next_set, next);
+		dp_model_table_contract(&d->shape, set, table, q->handed_set[k],
+								q->handed[k], next_set, next);
 		d->host->release(d->host->state, table);
 		table = next;
 		set = next_set;
@@ -110,7 +111,7 @@ ask_node(question *q, int i)
 }
 
 /*
- * dp_distribution_marginal
+ * dp_model_distribution_marginal
  *	  The counts that the distribution expects in the cells of a set.
  *
  * Requires: everything inferred; set not empty, within the shape, with at
@@ -120,20 +121,20 @@ ask_node(question *q, int i)
  * Source:	 doc/theory.md T70.
  */
 dp_status
-dp_distribution_marginal(const dp_distribution *d, dp_columns set,
-						 double most, double *out)
+dp_model_distribution_marginal(const dp_distribution *d, dp_columns set,
+							   double most, double *out)
 {
 	const dp_host *host = d->host;
-	int64_t		cells = (int64_t) dp_shape_cells(&d->shape, set);
-	int			at = dp_tree_find(&d->tree, &d->shape, set);
+	int64_t		cells = (int64_t) dp_model_shape_cells(&d->shape, set);
+	int			at = dp_model_tree_find(&d->tree, &d->shape, set);
 	bool		done = true;
 	question	q;
 	int64_t		k;
 	int			i;
 
 	if (at >= 0)
-		dp_table_sum(&d->shape, d->tree.node[at].set, d->belief[at], set,
-					 out);
+		dp_model_table_sum(&d->shape, d->tree.node[at].set, d->belief[at], set,
+						   out);
 	else
 	{
 		memset(&q, 0, sizeof(q));

@@ -45,7 +45,7 @@ typedef struct state
 } state;
 
 /*
- * dp_mwem_rounds
+ * dp_model_mwem_rounds
  *	  How many rounds make the least of MWEM's error bound,
  *	  2 n sqrt(ln |X| / T) + 10 T ln |Q| / epsilon.
  *
@@ -54,15 +54,15 @@ typedef struct state
  * Source:	 doc/theory.md T75.
  */
 int
-dp_mwem_rounds(const dp_generator_terms *t, double epsilon, double total)
+dp_model_mwem_rounds(const dp_generator_terms *t, double epsilon, double total)
 {
-	double		universe = dp_shape_cells(&t->shape, ~(dp_columns) 0);
+	double		universe = dp_model_shape_cells(&t->shape, ~(dp_columns) 0);
 	double		queries = 2;
 	double		rounds;
 	int			i;
 
 	for (i = 0; i < t->ntables; i++)
-		queries += dp_shape_cells(&t->shape, t->table[i].set);
+		queries += dp_model_shape_cells(&t->shape, t->table[i].set);
 	rounds = pow(total * epsilon * sqrt(log(universe + 1)) /
 				 (10 * log(queries)), 2.0 / 3);
 	return rounds < 1 ? 1 : rounds > MOST_ROUNDS ? MOST_ROUNDS :
@@ -70,7 +70,7 @@ dp_mwem_rounds(const dp_generator_terms *t, double epsilon, double total)
 }
 
 /*
- * dp_mwem_theorem_alpha
+ * dp_model_mwem_theorem_alpha
  *	  The error, as a fraction of n, that the book's Theorem 5.6 promises with
  *	  probability 1 - beta: the alpha that is 32 T ln(2 T |Q| / beta) / (n
  *	  epsilon) at its own T = 4 ln|X| / (alpha / 2)^2.
@@ -80,8 +80,8 @@ dp_mwem_rounds(const dp_generator_terms *t, double epsilon, double total)
  * Source:	 doc/theory.md T75 (book, Theorem 5.6).
  */
 double
-dp_mwem_theorem_alpha(double universe, double queries, double n,
-					  double epsilon, double beta)
+dp_model_mwem_theorem_alpha(double universe, double queries, double n,
+							double epsilon, double beta)
 {
 	double		low = -60;
 	double		high = 60;
@@ -104,7 +104,7 @@ dp_mwem_theorem_alpha(double universe, double queries, double n,
 }
 
 /*
- * dp_mwem_marginal
+ * dp_model_mwem_marginal
  *	  The counts that the weights expect in the cells of a set.
  *
  * Requires: set within the shape; out of its cells.
@@ -112,27 +112,27 @@ dp_mwem_theorem_alpha(double universe, double queries, double n,
  * Source:	 doc/theory.md T75.
  */
 void
-dp_mwem_marginal(const dp_mwem *w, dp_columns set, double *out)
+dp_model_mwem_marginal(const dp_mwem *w, dp_columns set, double *out)
 {
-	int64_t		cells = (int64_t) dp_shape_cells(&w->shape, set);
+	int64_t		cells = (int64_t) dp_model_shape_cells(&w->shape, set);
 	int64_t		k;
 
-	dp_table_sum(&w->shape, w->shape.columns == 64 ? ~(dp_columns) 0 :
-				 DP_COLUMN(w->shape.columns) - 1, w->p, set, out);
+	dp_model_table_sum(&w->shape, w->shape.columns == 64 ? ~(dp_columns) 0 :
+					   DP_COLUMN(w->shape.columns) - 1, w->p, set, out);
 	for (k = 0; k < cells; k++)
 		out[k] *= w->total;
 }
 
 /*
- * dp_mwem_free
+ * dp_model_mwem_free
  *	  Free the weights.
  *
- * Requires: w of dp_mwem_run.
+ * Requires: w of dp_model_mwem_run.
  * Gives:	 nothing.
  * Source:	 doc/theory.md T75.
  */
 void
-dp_mwem_free(dp_mwem *w)
+dp_model_mwem_free(dp_mwem *w)
 {
 	w->host->release(w->host->state, w->p);
 	w->p = NULL;
@@ -149,11 +149,12 @@ score_all(state *s)
 	for (i = 0; i < s->t->ntables; i++)
 	{
 		const dp_generator_table *r = &s->t->table[i];
-		int64_t		cells = (int64_t) dp_shape_cells(&s->t->shape, r->set);
+		int64_t		cells = (int64_t) dp_model_shape_cells(&s->t->shape,
+														   r->set);
 
 		if (s->w->host->pulse != NULL)
 			s->w->host->pulse(s->w->host->state);
-		dp_mwem_marginal(s->w, r->set, s->marginal);
+		dp_model_mwem_marginal(s->w, r->set, s->marginal);
 		for (k = 0; k < cells; k++)
 		{
 			int64_t		gap = r->counts[k] -
@@ -172,8 +173,8 @@ locate(const state *s, int64_t query, answer *out)
 
 	for (i = 0; i < s->t->ntables; i++)
 	{
-		int64_t		cells = (int64_t) dp_shape_cells(&s->t->shape,
-													 s->t->table[i].set);
+		int64_t		cells = (int64_t) dp_model_shape_cells(&s->t->shape,
+														   s->t->table[i].set);
 
 		if (query < cells)
 			break;
@@ -375,7 +376,7 @@ begin(state *s, const dp_host *host, const dp_rational *epsilon, int rounds)
 		return status;
 	for (i = 0; i < t->ntables; i++)
 	{
-		double		cells = dp_shape_cells(&t->shape, t->table[i].set);
+		double		cells = dp_model_shape_cells(&t->shape, t->table[i].set);
 
 		s->queries += (int64_t) cells;
 		most = fmax(most, cells);
@@ -386,10 +387,11 @@ begin(state *s, const dp_host *host, const dp_rational *epsilon, int rounds)
 	s->answer = host->allocate(host->state,
 							   sizeof(answer) * (size_t) rounds);
 	s->before = host->allocate(host->state, sizeof(double) * (size_t)
-							   dp_shape_cells(&t->shape, ~(dp_columns) 0));
+							   dp_model_shape_cells(&t->shape,
+													~(dp_columns) 0));
 	s->w->host = host;
 	s->w->shape = t->shape;
-	s->w->cells = (int64_t) dp_shape_cells(&t->shape, ~(dp_columns) 0);
+	s->w->cells = (int64_t) dp_model_shape_cells(&t->shape, ~(dp_columns) 0);
 	s->w->total = t->total > 1 ? (double) t->total : 1;
 	s->w->p = host->allocate(host->state,
 							 sizeof(double) * (size_t) s->w->cells);
@@ -399,20 +401,20 @@ begin(state *s, const dp_host *host, const dp_rational *epsilon, int rounds)
 }
 
 /*
- * dp_mwem_run
+ * dp_model_mwem_run
  *	  The whole mechanism, epsilon-DP.
  *
  * Requires: terms complete; a universe of at most 2^24 cells; epsilon > 0
  *			 and charged; 1 <= rounds.
- * Gives:	 DP_OK with *out, that dp_mwem_free frees, and *report (whose
+ * Gives:	 DP_OK with *out, that dp_model_mwem_free frees, and *report (whose
  *			 mean_error and max_error are NAN); the statuses of
  *			 dp_mech_exponential and dp_mech_discrete_laplace.
  * Source:	 doc/theory.md T75.
  */
 dp_status
-dp_mwem_run(const dp_host *host, dp_source *source,
-			const dp_generator_terms *t, const dp_rational *epsilon,
-			int rounds, dp_mwem *out, dp_generator_report *report)
+dp_model_mwem_run(const dp_host *host, dp_source *source,
+				  const dp_generator_terms *t, const dp_rational *epsilon,
+				  int rounds, dp_mwem *out, dp_generator_report *report)
 {
 	state		s;
 	dp_status	status;
@@ -443,21 +445,21 @@ dp_mwem_run(const dp_host *host, dp_source *source,
 	host->release(host->state, s.answer);
 	host->release(host->state, s.before);
 	if (status != DP_OK)
-		dp_mwem_free(out);
+		dp_model_mwem_free(out);
 	return status;
 }
 
 /*
- * dp_mwem_sample
+ * dp_model_mwem_sample
  *	  Draw rows; the place of row i in column k is places[i * columns + k].
  *
- * Requires: w of dp_mwem_run; rows >= 0; places of rows * columns.
+ * Requires: w of dp_model_mwem_run; rows >= 0; places of rows * columns.
  * Gives:	 DP_OK with every place set; DP_E_RANDOM.
  * Source:	 doc/theory.md T75 (post-processing).
  */
 dp_status
-dp_mwem_sample(const dp_mwem *w, dp_source *source, int64_t rows,
-			   int32_t *places)
+dp_model_mwem_sample(const dp_mwem *w, dp_source *source, int64_t rows,
+					 int32_t *places)
 {
 	const dp_host *host = w->host;
 	int64_t    *counts = host->allocate(host->state,
@@ -467,7 +469,7 @@ dp_mwem_sample(const dp_mwem *w, dp_source *source, int64_t rows,
 	int64_t		k;
 	int			i;
 
-	status = dp_sample_share(source, w->p, w->cells, 1, rows, counts);
+	status = dp_model_sample_share(source, w->p, w->cells, 1, rows, counts);
 	for (k = 0; k < w->cells && status == DP_OK; k++)
 		for (; counts[k] > 0; counts[k]--)
 		{

@@ -62,7 +62,7 @@ static void
 add_target(polish *p, dp_columns set, int64_t rows)
 {
 	target	   *t = &p->target[p->ntargets];
-	int64_t		cells = (int64_t) dp_shape_cells(p->shape, set);
+	int64_t		cells = (int64_t) dp_model_shape_cells(p->shape, set);
 	int64_t		stride = 1;
 	int64_t		k;
 	int			i;
@@ -71,7 +71,7 @@ add_target(polish *p, dp_columns set, int64_t rows)
 	t->columns = 0;
 	t->excess = p->host->allocate(p->host->state,
 								  sizeof(double) * (size_t) cells);
-	if (dp_distribution_marginal(p->d, set, MOST_PRODUCT, t->excess) !=
+	if (dp_model_distribution_marginal(p->d, set, MOST_PRODUCT, t->excess) !=
 		DP_OK)
 	{
 		p->host->release(p->host->state, t->excess);
@@ -228,21 +228,22 @@ improve(polish *p, int32_t *row, int column)
 }
 
 /*
- * dp_generator_polish
+ * dp_model_generator_polish
  *	  Change places of rows so that the rows' counts of the terms' tables come
  *	  nearer to what the distribution expects.  Time is bounded, whatever the
  *	  number of rows; the first ones are looked at first, so rows should be in
  *	  an order without meaning.
  *
- * Requires: everything inferred; places of dp_distribution_sample; the terms'
- *			 shape is d's.
+ * Requires: everything inferred; places of dp_model_distribution_sample; the
+ *			 terms' shape is d's.
  * Gives:	 DP_OK: the sum of squared differences, over the terms' tables and
  *			 the nodes, is not larger than before; DP_E_RANDOM.
  * Source:	 doc/theory.md T70 (post-processing only).
  */
 dp_status
-dp_generator_polish(const dp_distribution *d, const dp_generator_terms *t,
-					dp_source *source, int64_t rows, int32_t *places)
+dp_model_generator_polish(const dp_distribution *d,
+						  const dp_generator_terms *t, dp_source *source,
+						  int64_t rows, int32_t *places)
 {
 	int			columns = d->shape.columns;
 	dp_status	status = DP_OK;

@@ -37,7 +37,7 @@ count_rows(const drawn *a, dp_columns set, double *out)
 	int			k;
 
 	memset(out, 0,
-		   sizeof(double) * (size_t) dp_shape_cells(a->shape, set));
+		   sizeof(double) * (size_t) dp_model_shape_cells(a->shape, set));
 	for (k = 0; k < a->shape->columns; k++)
 		if (set & DP_COLUMN(k))
 			column[n++] = k;
@@ -72,11 +72,11 @@ static double *
 table_for(const dp_host *host, const dp_shape *shape, dp_columns set)
 {
 	return host->allocate(host->state, sizeof(double) *
-						  (size_t) dp_shape_cells(shape, set));
+						  (size_t) dp_model_shape_cells(shape, set));
 }
 
 /*
- * dp_generator_summarize
+ * dp_model_generator_summarize
  *	  The report's errors, from bounds of all wanted tables.  One of all rows
  *	  or more says nothing of a cell: such a table counts as unbounded.
  *
@@ -85,8 +85,9 @@ table_for(const dp_host *host, const dp_shape *shape, dp_columns set)
  * Source:	 doc/theory.md T74.
  */
 void
-dp_generator_summarize(const dp_generator_terms *t, const dp_bound *bound,
-					   dp_generator_report *report)
+dp_model_generator_summarize(const dp_generator_terms *t,
+							 const dp_bound *bound,
+							 dp_generator_report *report)
 {
 	double		sum = 0;
 	int			n = 0;
@@ -118,7 +119,7 @@ dp_generator_summarize(const dp_generator_terms *t, const dp_bound *bound,
 static void
 tell(const dp_distribution *d, drawn *a, dp_columns set, double *out)
 {
-	int			at = dp_tree_find(&d->tree, a->shape, set);
+	int			at = dp_model_tree_find(&d->tree, a->shape, set);
 
 	if (at < 0)
 	{
@@ -130,23 +131,24 @@ tell(const dp_distribution *d, drawn *a, dp_columns set, double *out)
 		a->node[at] = table_for(a->host, a->shape, d->tree.node[at].set);
 		count_rows(a, d->tree.node[at].set, a->node[at]);
 	}
-	dp_table_sum(a->shape, d->tree.node[at].set, a->node[at], set, out);
+	dp_model_table_sum(a->shape, d->tree.node[at].set, a->node[at], set, out);
 }
 
 /*
- * dp_generator_rows_error
+ * dp_model_generator_rows_error
  *	  Make the terms' bounds and the report's errors hold for rows, each of
  *	  which stands for total/rows of the relation's.
  *
  * Requires: d, the terms with room for bounds, and the report of one
- *			 dp_generator_run; places of dp_distribution_sample.
+ *			 dp_model_generator_run; places of dp_model_distribution_sample.
  * Gives:	 bounds of every wanted table with what rounding to rows added.
  * Source:	 doc/theory.md T74 (the triangle inequality).
  */
 void
-dp_generator_rows_error(const dp_distribution *d,
-						const dp_generator_terms *t, int64_t rows,
-						const int32_t *places, dp_generator_report *report)
+dp_model_generator_rows_error(const dp_distribution *d,
+							  const dp_generator_terms *t, int64_t rows,
+							  const int32_t *places,
+							  dp_generator_report *report)
 {
 	const dp_host *host = d->host;
 	drawn		a = {host, &t->shape, rows, places, 0, {NULL}};
@@ -168,10 +170,10 @@ dp_generator_rows_error(const dp_distribution *d,
 		expected = table_for(host, &t->shape, set);
 		told = table_for(host, &t->shape, set);
 		/* a table with a bound was asked for before */
-		(void) dp_distribution_marginal(d, set, MOST_PRODUCT, expected);
+		(void) dp_model_distribution_marginal(d, set, MOST_PRODUCT, expected);
 		tell(d, &a, set, told);
 		off = distance_of(expected, told,
-						  (int64_t) dp_shape_cells(&t->shape, set));
+						  (int64_t) dp_model_shape_cells(&t->shape, set));
 		b->table = rows > 0 ? b->table + off.sum : INFINITY;
 		b->cell = fmin(b->table, b->cell + off.most);
 		host->release(host->state, expected);
@@ -180,23 +182,23 @@ dp_generator_rows_error(const dp_distribution *d,
 	for (i = 0; i < d->tree.nodes; i++)
 		if (a.node[i] != NULL)
 			host->release(host->state, a.node[i]);
-	dp_generator_summarize(t, t->bound, report);
+	dp_model_generator_summarize(t, t->bound, report);
 }
 
 /*
- * dp_mwem_rows_error
+ * dp_model_mwem_rows_error
  *	  Make the report's error hold for rows, each of which stands for
  *	  total/rows of the relation's.
  *
- * Requires: w, terms and report of one dp_mwem_run; places of
- *			 dp_mwem_sample.
+ * Requires: w, terms and report of one dp_model_mwem_run; places of
+ *			 dp_model_mwem_sample.
  * Gives:	 cell_error with what rounding to rows added; NAN without rows.
  * Source:	 doc/theory.md T74.
  */
 void
-dp_mwem_rows_error(const dp_mwem *w, const dp_generator_terms *t,
-				   int64_t rows, const int32_t *places,
-				   dp_generator_report *report)
+dp_model_mwem_rows_error(const dp_mwem *w, const dp_generator_terms *t,
+						 int64_t rows, const int32_t *places,
+						 dp_generator_report *report)
 {
 	const dp_host *host = w->host;
 	drawn		a = {host, &t->shape, rows, places, 0, {NULL}};
@@ -214,10 +216,11 @@ dp_mwem_rows_error(const dp_mwem *w, const dp_generator_terms *t,
 			continue;
 		expected = table_for(host, &t->shape, set);
 		told = table_for(host, &t->shape, set);
-		dp_mwem_marginal(w, set, expected);
+		dp_model_mwem_marginal(w, set, expected);
 		count_rows(&a, set, told);
 		most = fmax(most, distance_of(expected, told, (int64_t)
-									  dp_shape_cells(&t->shape, set)).most);
+									  dp_model_shape_cells(&t->shape,
+														   set)).most);
 		host->release(host->state, expected);
 		host->release(host->state, told);
 	}

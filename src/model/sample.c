@@ -12,7 +12,7 @@
 #include "dp_distribution.h"
 
 /*
- * dp_sample_uniform
+ * dp_model_sample_uniform
  *	  A number drawn uniformly from the multiples of 2^-53 in [0, 1).
  *
  * Requires: source, out non-NULL.
@@ -20,7 +20,7 @@
  * Source:	 doc/theory.md T70 (post-processing only).
  */
 dp_status
-dp_sample_uniform(dp_source *source, double *out)
+dp_model_sample_uniform(dp_source *source, double *out)
 {
 	uint64_t	bits;
 	dp_status	status = dp_mech_random_bytes(source, &bits, sizeof(bits));
@@ -31,7 +31,7 @@ dp_sample_uniform(dp_source *source, double *out)
 }
 
 /*
- * dp_sample_share
+ * dp_model_sample_share
  *	  Share rows out among n cells by their odds: cell i gets
  *	  rows * odds[i] / mass rounded down, and at most one more.
  *
@@ -42,8 +42,8 @@ dp_sample_uniform(dp_source *source, double *out)
  * Source:	 doc/theory.md T70 (systematic sampling).
  */
 dp_status
-dp_sample_share(dp_source *source, const double *odds, int64_t n,
-				double mass, int64_t rows, int64_t *counts)
+dp_model_sample_share(dp_source *source, const double *odds, int64_t n,
+					  double mass, int64_t rows, int64_t *counts)
 {
 	double		scale = mass > 0 ? (double) rows / mass : 0;
 	double		sum = 0;
@@ -52,7 +52,7 @@ dp_sample_share(dp_source *source, const double *odds, int64_t n,
 	int64_t		picked = 0;
 	int64_t		likeliest = 0;
 	int64_t		i;
-	dp_status	status = dp_sample_uniform(source, &start);
+	dp_status	status = dp_model_sample_uniform(source, &start);
 
 	if (status != DP_OK)
 		return status;
@@ -144,8 +144,8 @@ prepare(lot *l, const dp_distribution *d, int node, int64_t rows)
 			l->stride[i] = stride;
 			stride *= d->shape.size[i];
 		}
-	l->apart = (int64_t) dp_shape_cells(&d->shape, l->node->separator);
-	l->rest = (int64_t) dp_shape_cells(&d->shape, others);
+	l->apart = (int64_t) dp_model_shape_cells(&d->shape, l->node->separator);
+	l->rest = (int64_t) dp_model_shape_cells(&d->shape, others);
 	l->rest_at = host->allocate(host->state,
 								sizeof(int64_t) * (size_t) l->rest);
 	for (i = 0; i < l->rest; i++)
@@ -245,8 +245,8 @@ deal(lot *l, dp_source *source, int64_t cell, int32_t *places)
 		return DP_OK;
 	for (i = 0; i < l->rest; i++)
 		mass += l->share[i] = l->odds[base + l->rest_at[i]];
-	status = dp_sample_share(source, l->share, l->rest, mass, rows,
-							 l->counts);
+	status = dp_model_sample_share(source, l->share, l->rest, mass, rows,
+								   l->counts);
 	if (status == DP_OK)
 		status = shuffle(l->d, source, order, rows);
 	for (i = 0; i < l->rest && status == DP_OK; i++)
@@ -268,7 +268,7 @@ deal(lot *l, dp_source *source, int64_t cell, int32_t *places)
 }
 
 /*
- * dp_distribution_sample
+ * dp_model_distribution_sample
  *	  Draw rows; the place of row i in column k is places[i * columns + k].
  *
  * Requires: everything inferred; rows >= 0; sizes below 2^31; places of
@@ -277,8 +277,8 @@ deal(lot *l, dp_source *source, int64_t cell, int32_t *places)
  * Source:	 doc/theory.md T70.
  */
 dp_status
-dp_distribution_sample(const dp_distribution *d, dp_source *source,
-					   int64_t rows, int32_t *places)
+dp_model_distribution_sample(const dp_distribution *d, dp_source *source,
+							 int64_t rows, int32_t *places)
 {
 	dp_status	status = DP_OK;
 	int			i;

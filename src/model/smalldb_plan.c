@@ -24,7 +24,7 @@ ceil_size(double x, uint64_t *size)
 }
 
 /*
- * dp_smalldb_size
+ * dp_model_smalldb_size
  *	  The number of cells m = ceil(ln |Q| / alpha^2) with which some multiset
  *	  is within alpha of every database on every query.
  *
@@ -34,7 +34,7 @@ ceil_size(double x, uint64_t *size)
  * Source:	 doc/theory.md T67 (book, Lemma 4.3, which needs |Q| > 2).
  */
 dp_status
-dp_smalldb_size(double queries, double alpha, uint64_t *size)
+dp_model_smalldb_size(double queries, double alpha, uint64_t *size)
 {
 	if (!(queries > 2) || !(alpha > 0) || !(alpha <= 1))
 		return DP_E_RANGE;
@@ -61,20 +61,20 @@ log_sauer(double n, double d)
 }
 
 /*
- * dp_smalldb_size_for_dimension
+ * dp_model_smalldb_size_for_dimension
  *	  The same for any number of queries of a VC dimension: the smaller of
  *	  ln(S(|X|)) / alpha^2, S(n) = sum over i <= d of C(n, i), and the least m
  *	  with m > 8 ln(4 S(2m)) / alpha^2, which |X| does not enter.
  *
  * Requires: nothing.
- * Gives:	 as dp_smalldb_size; DP_E_RANGE also when dimension or cells
+ * Gives:	 as dp_model_smalldb_size; DP_E_RANGE also when dimension or cells
  *			 is 0 or dimension is above 100000.
  * Source:	 doc/theory.md T68 (book, Theorem 4.9; Sauer's lemma; Vapnik and
  *			 Chervonenkis 1971).
  */
 dp_status
-dp_smalldb_size_for_dimension(uint64_t cells, uint64_t dimension,
-							  double alpha, uint64_t *size)
+dp_model_smalldb_size_for_dimension(uint64_t cells, uint64_t dimension,
+									double alpha, uint64_t *size)
 {
 	double		d = (double) dimension;
 	double		queries;
@@ -101,7 +101,7 @@ dp_smalldb_size_for_dimension(uint64_t cells, uint64_t dimension,
 }
 
 /*
- * dp_smalldb_log_candidates
+ * dp_model_smalldb_log_candidates
  *	  ln C(|X| + m - 1, m): the natural logarithm of the number of multisets.
  *
  * Requires: cells >= 1.
@@ -109,7 +109,7 @@ dp_smalldb_size_for_dimension(uint64_t cells, uint64_t dimension,
  * Source:	 doc/theory.md T66.
  */
 double
-dp_smalldb_log_candidates(uint64_t cells, uint64_t size)
+dp_model_smalldb_log_candidates(uint64_t cells, uint64_t size)
 {
 	double		n = (double) cells - 1;
 	double		m = (double) size;
@@ -129,7 +129,7 @@ dp_smalldb_log_candidates(uint64_t cells, uint64_t size)
 }
 
 /*
- * dp_smalldb_net_error
+ * dp_model_smalldb_net_error
  *	  By how much the chosen candidate's largest error may exceed the best
  *	  candidate's, as a fraction of n, except with probability beta:
  *	  2 (ln |R| + ln(1/beta)) / (epsilon n).
@@ -139,14 +139,14 @@ dp_smalldb_log_candidates(uint64_t cells, uint64_t size)
  * Source:	 doc/theory.md T67 (book, Theorem 3.11, Proposition 4.4).
  */
 double
-dp_smalldb_net_error(double log_candidates, double n, double epsilon,
-					 double beta)
+dp_model_smalldb_net_error(double log_candidates, double n, double epsilon,
+						   double beta)
 {
 	return 2 * (log_candidates - log(beta)) / (epsilon * n);
 }
 
 /*
- * dp_smalldb_size_error
+ * dp_model_smalldb_size_error
  *	  The largest error, as a fraction, that the best multiset of m cells can
  *	  have: sqrt(ln(2 |Q|) / (2 m)).
  *
@@ -155,13 +155,13 @@ dp_smalldb_net_error(double log_candidates, double n, double epsilon,
  * Source:	 doc/theory.md T67 (Hoeffding, as in the book's Lemma 4.3).
  */
 double
-dp_smalldb_size_error(double queries, uint64_t size)
+dp_model_smalldb_size_error(double queries, uint64_t size)
 {
 	return sqrt(log(2 * queries) / (2 * (double) size));
 }
 
 /*
- * dp_smalldb_size_error_for_dimension
+ * dp_model_smalldb_size_error_for_dimension
  *	  The same for all queries of a VC dimension together.
  *
  * Requires: cells >= 1, dimension 1 .. 100000, size >= 1.
@@ -169,8 +169,8 @@ dp_smalldb_size_error(double queries, uint64_t size)
  * Source:	 doc/theory.md T68.
  */
 double
-dp_smalldb_size_error_for_dimension(uint64_t cells, uint64_t dimension,
-									uint64_t size)
+dp_model_smalldb_size_error_for_dimension(uint64_t cells, uint64_t dimension,
+										  uint64_t size)
 {
 	double		d = (double) dimension;
 	double		m = (double) size;
@@ -181,7 +181,7 @@ dp_smalldb_size_error_for_dimension(uint64_t cells, uint64_t dimension,
 }
 
 /*
- * dp_smalldb_theorem_alpha
+ * dp_model_smalldb_theorem_alpha
  *	  The alpha of the book's Theorem 4.5: ((16 ln |X| ln |Q| + 4 ln(1/beta))
  *	  / (epsilon n))^(1/3).
  *
@@ -190,8 +190,8 @@ dp_smalldb_size_error_for_dimension(uint64_t cells, uint64_t dimension,
  * Source:	 doc/theory.md T67 (book, Theorem 4.5).
  */
 double
-dp_smalldb_theorem_alpha(uint64_t cells, double queries, double n,
-						 double epsilon, double beta)
+dp_model_smalldb_theorem_alpha(uint64_t cells, double queries, double n,
+							   double epsilon, double beta)
 {
 	return cbrt((16 * log((double) cells) * log(queries) - 4 * log(beta)) /
 				(epsilon * n));
@@ -216,7 +216,7 @@ choose(uint64_t n, uint64_t k)
 }
 
 /*
- * dp_smalldb_shape_make
+ * dp_model_smalldb_shape_make
  *	  Count the candidates; whether they are few enough is for the caller to
  *	  compare with the limits in dp_smalldb.h.
  *
@@ -226,8 +226,8 @@ choose(uint64_t n, uint64_t k)
  * Source:	 doc/theory.md T66.
  */
 dp_status
-dp_smalldb_shape_make(uint64_t cells, uint64_t queries, uint64_t size,
-					  dp_smalldb_shape *out)
+dp_model_smalldb_shape_make(uint64_t cells, uint64_t queries, uint64_t size,
+							dp_smalldb_shape *out)
 {
 	const uint64_t most = UINT64_C(1) << SIZE_MAX_LOG;
 

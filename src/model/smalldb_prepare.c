@@ -114,15 +114,15 @@ feasible(const dp_smalldb_shape *shape)
 }
 
 /*
- * dp_smalldb_memory
- *	  Bytes that dp_smalldb_make needs; 0 for a shape beyond the limits.
+ * dp_model_smalldb_memory
+ *	  Bytes that dp_model_smalldb_make needs; 0 for a shape beyond the limits.
  *
- * Requires: shape from dp_smalldb_shape_make.
+ * Requires: shape from dp_model_smalldb_shape_make.
  * Gives:	 the size, a function of the shape alone.
  * Source:	 doc/theory.md T66.
  */
 size_t
-dp_smalldb_memory(const dp_smalldb_shape *shape)
+dp_model_smalldb_memory(const dp_smalldb_shape *shape)
 {
 	dp_smalldb	p;
 
@@ -273,21 +273,21 @@ make_tails(dp_smalldb *p)
 }
 
 /*
- * dp_smalldb_make
+ * dp_model_smalldb_make
  *	  Make a selection ready.
  *
  * Requires: holds[query * cells + cell]; one count for each query, the
  *			 number of units in it, and below 0 counts as 0; memory of
- *			 dp_smalldb_memory bytes, which stays in use.  Afterwards the
+ *			 dp_model_smalldb_memory bytes, which stays in use.  Afterwards the
  *			 memory holds private numbers.
  * Gives:	 DP_OK with *out set; DP_E_RANGE when the shape is beyond the
  *			 limits or n < 1; *out is then untouched.
  * Source:	 doc/theory.md T65, T66.
  */
 dp_status
-dp_smalldb_make(const dp_smalldb_shape *shape, const bool *holds,
-				const int64_t *counts, int64_t n, void *memory,
-				dp_smalldb *out)
+dp_model_smalldb_make(const dp_smalldb_shape *shape, const bool *holds,
+					  const int64_t *counts, int64_t n, void *memory,
+					  dp_smalldb *out)
 {
 	char	   *base = aligned_pointer(memory);
 	layout		l;
@@ -330,32 +330,32 @@ worker_sums(const dp_smalldb *p)
 }
 
 /*
- * dp_smalldb_worker_memory
- *	  Bytes that dp_smalldb_worker_make needs.
+ * dp_model_smalldb_worker_memory
+ *	  Bytes that dp_model_smalldb_worker_make needs.
  *
- * Requires: problem from dp_smalldb_make.
+ * Requires: problem from dp_model_smalldb_make.
  * Gives:	 the size, a function of the shape alone.
  * Source:	 doc/theory.md T66.
  */
 size_t
-dp_smalldb_worker_memory(const dp_smalldb *problem)
+dp_model_smalldb_worker_memory(const dp_smalldb *problem)
 {
 	return worker_cells(problem) + worker_sums(problem) +
 		problem->levels * sizeof(uint64_t) + ALIGNMENT;
 }
 
 /*
- * dp_smalldb_worker_make
+ * dp_model_smalldb_worker_make
  *	  One thread's memory, its histogram empty.
  *
- * Requires: memory of dp_smalldb_worker_memory bytes, which stays in use
+ * Requires: memory of dp_model_smalldb_worker_memory bytes, which stays in use
  *			 and will hold private numbers.
  * Gives:	 *out set.
  * Source:	 doc/theory.md T66.
  */
 void
-dp_smalldb_worker_make(dp_smalldb *problem, void *memory,
-					   dp_smalldb_worker *out)
+dp_model_smalldb_worker_make(dp_smalldb *problem, void *memory,
+							 dp_smalldb_worker *out)
 {
 	char	   *base = aligned_pointer(memory);
 
@@ -368,7 +368,7 @@ dp_smalldb_worker_make(dp_smalldb *problem, void *memory,
 }
 
 /*
- * dp_smalldb_score
+ * dp_model_smalldb_score
  *	  The score of all candidates of a level: minus their largest distance.
  *
  * Requires: level below problem->levels.
@@ -376,14 +376,14 @@ dp_smalldb_worker_make(dp_smalldb *problem, void *memory,
  * Source:	 doc/theory.md T66.
  */
 dp_int128
-dp_smalldb_score(const dp_smalldb *problem, uint64_t level)
+dp_model_smalldb_score(const dp_smalldb *problem, uint64_t level)
 {
 	return -((dp_int128) problem->n * (level / problem->modulus) +
 			 problem->values[level % problem->modulus]);
 }
 
 /*
- * dp_smalldb_unrank
+ * dp_model_smalldb_unrank
  *	  The candidate of a rank in lexical order.
  *
  * Requires: rank below shape.candidates; room for shape.size cells.
@@ -391,7 +391,8 @@ dp_smalldb_score(const dp_smalldb *problem, uint64_t level)
  * Source:	 doc/theory.md T66 (the combinatorial number system).
  */
 void
-dp_smalldb_unrank(const dp_smalldb *problem, uint64_t rank, uint32_t *cells)
+dp_model_smalldb_unrank(const dp_smalldb *problem, uint64_t rank,
+						uint32_t *cells)
 {
 	uint64_t	c = 0;
 	uint64_t	i;

@@ -23,15 +23,15 @@ level_bytes(void)
 }
 
 /*
- * dp_smalldb_draw_memory
- *	  Bytes that dp_smalldb_draw needs.
+ * dp_model_smalldb_draw_memory
+ *	  Bytes that dp_model_smalldb_draw needs.
  *
- * Requires: problem from dp_smalldb_make.
+ * Requires: problem from dp_model_smalldb_make.
  * Gives:	 the size, a function of the shape alone.
  * Source:	 doc/theory.md T66.
  */
 size_t
-dp_smalldb_draw_memory(const dp_smalldb *problem)
+dp_model_smalldb_draw_memory(const dp_smalldb *problem)
 {
 	return problem->levels * level_bytes();
 }
@@ -57,7 +57,7 @@ collect(const dp_smalldb *problem, const dp_smalldb_worker *workers,
 			candidates += workers[i].histogram[level];
 		if (candidates == 0)
 			continue;
-		l.scores[l.n] = dp_smalldb_score(problem, level);
+		l.scores[l.n] = dp_model_smalldb_score(problem, level);
 		l.counts[l.n] = candidates;
 		l.numbers[l.n++] = level;
 	}
@@ -65,23 +65,23 @@ collect(const dp_smalldb *problem, const dp_smalldb_worker *workers,
 }
 
 /*
- * dp_smalldb_draw
+ * dp_model_smalldb_draw
  *	  Draw a level with probability proportional to N_i exp(rate score_i),
  *	  N_i its number of candidates, and a rank uniform in [0, N_i).
  *
  * Requires: the first scan is complete and no worker at a step; all `count`
  *			 workers that took part; rate from dp_mech_selection_rate;
- *			 memory of dp_smalldb_draw_memory bytes, 16-byte aligned or as
- *			 palloc aligns, which is wiped.
+ *			 memory of dp_model_smalldb_draw_memory bytes, 16-byte aligned or
+ *			 as palloc aligns, which is wiped.
  * Gives:	 DP_OK with *level and *rank set for the second scan; DP_E_RANGE,
  *			 DP_E_RANDOM, DP_E_MEMORY as dp_mech_envelope, and both are then
  *			 untouched.
  * Source:	 doc/theory.md T16, T18, T66.
  */
 dp_status
-dp_smalldb_draw(dp_source *source, dp_smalldb *problem,
-				const dp_rational *rate, dp_smalldb_worker *workers,
-				int count, void *memory, uint64_t *level, uint64_t *rank)
+dp_model_smalldb_draw(dp_source *source, dp_smalldb *problem,
+					  const dp_rational *rate, dp_smalldb_worker *workers,
+					  int count, void *memory, uint64_t *level, uint64_t *rank)
 {
 	levels		l = collect(problem, workers, count, memory);
 	dp_envelope law;
@@ -94,6 +94,6 @@ dp_smalldb_draw(dp_source *source, dp_smalldb *problem,
 								  &chosen, rank);
 	if (status == DP_OK)
 		*level = l.numbers[chosen];
-	OPENSSL_cleanse(memory, dp_smalldb_draw_memory(problem));
+	OPENSSL_cleanse(memory, dp_model_smalldb_draw_memory(problem));
 	return status;
 }

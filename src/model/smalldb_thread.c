@@ -2,7 +2,7 @@
  * smalldb_thread.c
  *	  Threads that scan beside the caller.
  *
- * They run dp_smalldb_step and nothing else, with every signal blocked:
+ * They run dp_model_smalldb_step and nothing else, with every signal blocked:
  * they know nothing of the process they live in.  The caller must join them
  * before it frees or reuses any memory of the problem, whatever happens.
  */
@@ -16,17 +16,17 @@
 static void *
 scan(void *worker)
 {
-	while (dp_smalldb_step(worker))
+	while (dp_model_smalldb_step(worker))
 		continue;
 	return NULL;
 }
 
 /*
- * dp_smalldb_threads_start
+ * dp_model_smalldb_threads_start
  *	  One thread for each of `count` workers, at most DP_SMALLDB_THREADS; as
  *	  many as the system gives.
  *
- * Requires: dp_smalldb_begin was called; the workers belong to nobody
+ * Requires: dp_model_smalldb_begin was called; the workers belong to nobody
  *			 else.
  * Gives:	 threads->count, perhaps 0, to be joined.  The caller has to step
  *			 with a worker of its own until there is no chunk left, so that
@@ -34,8 +34,8 @@ scan(void *worker)
  * Source:	 doc/theory.md T66.
  */
 void
-dp_smalldb_threads_start(dp_smalldb_threads *threads,
-						 dp_smalldb_worker *workers, int count)
+dp_model_smalldb_threads_start(dp_smalldb_threads *threads,
+							   dp_smalldb_worker *workers, int count)
 {
 	pthread_attr_t attributes;
 	sigset_t	all;
@@ -60,16 +60,16 @@ dp_smalldb_threads_start(dp_smalldb_threads *threads,
 }
 
 /*
- * dp_smalldb_threads_join
+ * dp_model_smalldb_threads_join
  *	  Wait until every thread has ended: soon, when the chunks are used up or
  *	  problem->cancel is set.
  *
- * Requires: threads from dp_smalldb_threads_start, or its count 0.
+ * Requires: threads from dp_model_smalldb_threads_start, or its count 0.
  * Gives:	 count 0; calling it again does nothing.
  * Source:	 doc/theory.md T66.
  */
 void
-dp_smalldb_threads_join(dp_smalldb_threads *threads)
+dp_model_smalldb_threads_join(dp_smalldb_threads *threads)
 {
 	while (threads->count > 0)
 		pthread_join(threads->threads[--threads->count], NULL);

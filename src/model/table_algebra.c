@@ -21,7 +21,7 @@ typedef struct walk
 } walk;
 
 /*
- * dp_shape_cells
+ * dp_model_shape_cells
  *	  Cells of a table over a set of columns, as a double that cannot
  *	  overflow; exact below 2^53.
  *
@@ -30,7 +30,7 @@ typedef struct walk
  * Source:	 doc/theory.md T70 (definition).
  */
 double
-dp_shape_cells(const dp_shape *shape, dp_columns set)
+dp_model_shape_cells(const dp_shape *shape, dp_columns set)
 {
 	double		cells = 1;
 	int			i;
@@ -133,7 +133,7 @@ next_run(walk *w, int operands)
 }
 
 /*
- * dp_table_add
+ * dp_model_table_add
  *	  large += small, over the columns that small has.
  *
  * Requires: small_set within large_set; tables of their shapes.
@@ -141,8 +141,8 @@ next_run(walk *w, int operands)
  * Source:	 doc/theory.md T70 (sum of potentials).
  */
 void
-dp_table_add(const dp_shape *shape, dp_columns large_set, double *large,
-			 dp_columns small_set, const double *small)
+dp_model_table_add(const dp_shape *shape, dp_columns large_set, double *large,
+				   dp_columns small_set, const double *small)
 {
 	walk		w;
 
@@ -164,16 +164,17 @@ dp_table_add(const dp_shape *shape, dp_columns large_set, double *large,
 }
 
 /*
- * dp_table_multiply
+ * dp_model_table_multiply
  *	  large *= small, over the columns that small has.
  *
- * Requires: as dp_table_add.
+ * Requires: as dp_model_table_add.
  * Gives:	 large.
  * Source:	 doc/theory.md T70 (product of factors).
  */
 void
-dp_table_multiply(const dp_shape *shape, dp_columns large_set,
-				  double *large, dp_columns small_set, const double *small)
+dp_model_table_multiply(const dp_shape *shape, dp_columns large_set,
+						double *large, dp_columns small_set,
+						const double *small)
 {
 	walk		w;
 
@@ -195,18 +196,18 @@ dp_table_multiply(const dp_shape *shape, dp_columns large_set,
 }
 
 /*
- * dp_table_sum
+ * dp_model_table_sum
  *	  small = large summed over the columns that small has not.
  *
- * Requires: as dp_table_add; the two do not overlap.
+ * Requires: as dp_model_table_add; the two do not overlap.
  * Gives:	 small.
  * Source:	 doc/theory.md T70 (marginals).
  */
 void
-dp_table_sum(const dp_shape *shape, dp_columns large_set,
-			 const double *large, dp_columns small_set, double *small)
+dp_model_table_sum(const dp_shape *shape, dp_columns large_set,
+				   const double *large, dp_columns small_set, double *small)
 {
-	int64_t		cells = (int64_t) dp_shape_cells(shape, small_set);
+	int64_t		cells = (int64_t) dp_model_shape_cells(shape, small_set);
 	walk		w;
 	int64_t		i;
 
@@ -233,18 +234,19 @@ dp_table_sum(const dp_shape *shape, dp_columns large_set,
 }
 
 /*
- * dp_table_maximum
+ * dp_model_table_maximum
  *	  small = the largest of large over the columns that small has not.
  *
- * Requires: as dp_table_sum; no NaN.
+ * Requires: as dp_model_table_sum; no NaN.
  * Gives:	 small.
  * Source:	 doc/theory.md T70 (scaling against underflow).
  */
 void
-dp_table_maximum(const dp_shape *shape, dp_columns large_set,
-				 const double *large, dp_columns small_set, double *small)
+dp_model_table_maximum(const dp_shape *shape, dp_columns large_set,
+					   const double *large, dp_columns small_set,
+					   double *small)
 {
-	int64_t		cells = (int64_t) dp_shape_cells(shape, small_set);
+	int64_t		cells = (int64_t) dp_model_shape_cells(shape, small_set);
 	walk		w;
 	int64_t		i;
 
@@ -271,7 +273,7 @@ dp_table_maximum(const dp_shape *shape, dp_columns large_set,
 }
 
 /*
- * dp_table_contract
+ * dp_model_table_contract
  *	  out = the product of a and b, summed over the columns that out has not.
  *
  * Requires: out_set within the union of a_set and b_set; out apart from both.
@@ -279,11 +281,11 @@ dp_table_maximum(const dp_shape *shape, dp_columns large_set,
  * Source:	 doc/theory.md T70 (variable elimination).
  */
 void
-dp_table_contract(const dp_shape *shape, dp_columns a_set, const double *a,
-				  dp_columns b_set, const double *b, dp_columns out_set,
-				  double *out)
+dp_model_table_contract(const dp_shape *shape, dp_columns a_set,
+						const double *a, dp_columns b_set, const double *b,
+						dp_columns out_set, double *out)
 {
-	int64_t		cells = (int64_t) dp_shape_cells(shape, out_set);
+	int64_t		cells = (int64_t) dp_model_shape_cells(shape, out_set);
 	dp_columns	operand[3];
 	walk		w;
 	int64_t		i;

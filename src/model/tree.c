@@ -58,7 +58,7 @@ price(graph *g, dp_columns columns)
 		if (!(columns & DP_COLUMN(i)))
 			continue;
 		g->cost[i][g->by == LEAST_FILL] =
-			dp_shape_cells(g->shape, neighbours | DP_COLUMN(i));
+			dp_model_shape_cells(g->shape, neighbours | DP_COLUMN(i));
 		g->cost[i][g->by != LEAST_FILL] =
 			missing_edges(g->near, neighbours, g->shape->columns);
 	}
@@ -138,7 +138,7 @@ sum_of_cells(const dp_shape *shape, const dp_columns *clique, int n)
 	int			i;
 
 	for (i = 0; i < n; i++)
-		cells += dp_shape_cells(shape, clique[i]);
+		cells += dp_model_shape_cells(shape, clique[i]);
 	return cells;
 }
 
@@ -180,7 +180,7 @@ join_cliques(const dp_columns *clique, int n, dp_tree *out)
 }
 
 /*
- * dp_tree_make
+ * dp_model_tree_make
  *	  A junction tree in which every one of the sets lies within a node, and
  *	  every column in some node.
  *
@@ -191,8 +191,8 @@ join_cliques(const dp_columns *clique, int n, dp_tree *out)
  * Source:	 doc/theory.md T70.
  */
 double
-dp_tree_make(const dp_shape *shape, const dp_columns *sets, int nsets,
-			 dp_tree *out)
+dp_model_tree_make(const dp_shape *shape, const dp_columns *sets, int nsets,
+				   dp_tree *out)
 {
 	dp_columns	clique[2][DP_SHAPE_COLUMNS];
 	double		cells[2];
@@ -212,15 +212,15 @@ dp_tree_make(const dp_shape *shape, const dp_columns *sets, int nsets,
 }
 
 /*
- * dp_tree_find
+ * dp_model_tree_find
  *	  The smallest node that holds a set.
  *
- * Requires: a tree of dp_tree_make.
+ * Requires: a tree of dp_model_tree_make.
  * Gives:	 its index, or -1 when no node holds the set.
  * Source:	 doc/theory.md T70.
  */
 int
-dp_tree_find(const dp_tree *tree, const dp_shape *shape, dp_columns set)
+dp_model_tree_find(const dp_tree *tree, const dp_shape *shape, dp_columns set)
 {
 	double		least = 0;
 	int			best = -1;
@@ -228,7 +228,7 @@ dp_tree_find(const dp_tree *tree, const dp_shape *shape, dp_columns set)
 
 	for (i = 0; i < tree->nodes; i++)
 	{
-		double		cells = dp_shape_cells(shape, tree->node[i].set);
+		double		cells = dp_model_shape_cells(shape, tree->node[i].set);
 
 		if ((set & ~tree->node[i].set) == 0 && (best < 0 || cells < least))
 		{

@@ -63,25 +63,26 @@ static double
 error_of(const dp_synth_smalldb_terms *q, uint64 size)
 {
 	double		error = q->queries > 0 ?
-	dp_smalldb_size_error((double) q->queries, size) : 1;
+	dp_model_smalldb_size_error((double) q->queries, size) : 1;
 
 	if (q->dimension > 0)
 		error = fmin(error,
-					 dp_smalldb_size_error_for_dimension(q->universe,
-														 q->dimension,
-														 size));
+					 dp_model_smalldb_size_error_for_dimension(q->universe,
+															   q->dimension,
+															   size));
 	return error +
-		dp_smalldb_net_error(dp_smalldb_log_candidates(q->universe, size),
-							 q->n, q->epsilon, q->beta);
+		dp_model_smalldb_net_error(dp_model_smalldb_log_candidates(q->universe,
+																   size),
+								   q->n, q->epsilon, q->beta);
 }
 
 static bool
 is_feasible(const dp_synth_smalldb_terms *q, uint64 size,
 			dp_smalldb_shape *shape)
 {
-	return dp_smalldb_shape_make(q->universe, Max(q->queries, 1), size,
-								 shape) == DP_OK &&
-		dp_smalldb_memory(shape) > 0;
+	return dp_model_smalldb_shape_make(q->universe, Max(q->queries, 1), size,
+									   shape) == DP_OK &&
+		dp_model_smalldb_memory(shape) > 0;
 }
 
 /*
@@ -117,7 +118,7 @@ dp_synth_smalldb_best_size(const dp_synth_smalldb_terms *q)
 double
 dp_synth_smalldb_alpha(uint64 queries, uint64 size)
 {
-	/* any number whose ceil is the size; see dp_smalldb_size */
+	/* any number whose ceil is the size; see dp_model_smalldb_size */
 	return queries > 2 ?
 		sqrt(log((double) queries) / ((double) size - .5)) : 2;
 }
@@ -135,10 +136,10 @@ size_of(const dp_synth_smalldb_terms *q, double alpha, uint64 size)
 		return dp_synth_smalldb_best_size(q);
 	status = DP_E_RANGE;
 	if (q->queries > 0)
-		status = dp_smalldb_size((double) q->queries, alpha, &size);
+		status = dp_model_smalldb_size((double) q->queries, alpha, &size);
 	if (q->dimension > 0 &&
-		dp_smalldb_size_for_dimension(q->universe, q->dimension, alpha,
-									  &other) == DP_OK)
+		dp_model_smalldb_size_for_dimension(q->universe, q->dimension, alpha,
+											&other) == DP_OK)
 	{
 		size = status == DP_OK ? Min(size, other) : other;
 		status = DP_OK;
@@ -203,15 +204,14 @@ dp_synth_sql_smalldb_error(PG_FUNCTION_ARGS)
 	nulls[1] = alpha > 1;
 	values[1] = Float8GetDatum(alpha);
 	values[2] = Float8GetDatum(rint(exp(
-						dp_smalldb_log_candidates(q.universe, size))));
+						dp_model_smalldb_log_candidates(q.universe, size))));
 	nulls[3] = q.queries == 0;
 	values[3] = BoolGetDatum(is_feasible(&q, size, &shape));
 	values[4] = Float8GetDatum(error_of(&q, size));
 	nulls[5] = q.queries == 0;
 	values[5] = Float8GetDatum(nulls[5] ? 0 :
-							   dp_smalldb_theorem_alpha(q.universe,
-														(double) q.queries,
-														q.n, q.epsilon,
-														q.beta));
+							   dp_model_smalldb_theorem_alpha(
+								q.universe, (double) q.queries, q.n,
+								q.epsilon, q.beta));
 	PG_RETURN_DATUM(dp_bridge_make_row(fcinfo, values, nulls));
 }

@@ -123,8 +123,8 @@ size_for_alpha(smalldb *s, Numeric alpha)
 								  "It is an error, as a fraction of the "
 								  "rows.");
 	s->alpha_digits = dp_numeric_text(alpha);
-	dp_bridge_check_status(dp_smalldb_size((double) s->queries.n, s->alpha,
-										   &size),
+	dp_bridge_check_status(dp_model_smalldb_size((double) s->queries.n,
+												 s->alpha, &size),
 						   "find the number of candidates");
 	return size;
 }
@@ -174,10 +174,10 @@ read_alpha(FunctionCallInfo fcinfo, smalldb *s)
 								  "For so few, dp_count with FILTER is more "
 								  "accurate.");
 	dp_bridge_check_status(
-		dp_smalldb_shape_make((uint64) s->universe->size,
-							  (uint64) s->queries.n,
-							  alpha == NULL ? best_size(fcinfo, s) :
-							  size_for_alpha(s, alpha), &s->shape),
+		dp_model_smalldb_shape_make((uint64) s->universe->size,
+									(uint64) s->queries.n,
+									alpha == NULL ? best_size(fcinfo, s) :
+									size_for_alpha(s, alpha), &s->shape),
 		"find the number of candidates");
 }
 
@@ -192,18 +192,18 @@ check_feasible(const smalldb *s)
 	uint64		size = shape->size;
 	uint64		cells = shape->cells;
 
-	if (dp_smalldb_memory(shape) > 0)
+	if (dp_model_smalldb_memory(shape) > 0)
 		return;
 	while (size > 1 &&
-		   (dp_smalldb_shape_make(shape->cells, shape->queries, size,
-								  &other) != DP_OK ||
-			dp_smalldb_memory(&other) == 0))
+		   (dp_model_smalldb_shape_make(shape->cells, shape->queries, size,
+										&other) != DP_OK ||
+			dp_model_smalldb_memory(&other) == 0))
 		size = size > 64 ? size / 2 : size - 1;
 	alpha = sqrt(log((double) shape->queries) / (double) size);
 	while (cells > 1 &&
-		   (dp_smalldb_shape_make(cells, shape->queries, shape->size,
-								  &other) != DP_OK ||
-			dp_smalldb_memory(&other) == 0))
+		   (dp_model_smalldb_shape_make(cells, shape->queries, shape->size,
+										&other) != DP_OK ||
+			dp_model_smalldb_memory(&other) == 0))
 		cells = cells > 64 ? cells / 2 : cells - 1;
 	universes = psprintf("universe of at most %llu cells (fewer columns or "
 						 "bins)", (unsigned long long) cells);
@@ -217,7 +217,8 @@ check_feasible(const smalldb *s)
 					   (unsigned long long) shape->cells,
 					   (unsigned long long) shape->size, s->alpha,
 					   (unsigned long long) shape->queries,
-					   dp_smalldb_log_candidates(shape->cells, shape->size) /
+					   dp_model_smalldb_log_candidates(shape->cells,
+													   shape->size) /
 					   M_LN10, log10((double) DP_SMALLDB_CANDIDATES),
 					   log10((double) DP_SMALLDB_WORK)),
 			 errhint("%s; dp_synthesize has no such limit.%s", alpha <= 1 ?
@@ -283,8 +284,8 @@ plan_price(smalldb *s)
 static double
 choice_error(const smalldb *s)
 {
-	double		rest = dp_smalldb_log_candidates(s->shape.cells,
-												 s->shape.size);
+	double		rest = dp_model_smalldb_log_candidates(s->shape.cells,
+													   s->shape.size);
 	dp_scale	scale;
 
 	if (s->count_epsilon.num == 0)
@@ -299,8 +300,8 @@ choice_error(const smalldb *s)
 static void
 show_plan(const smalldb *s)
 {
-	double		size_error = dp_smalldb_size_error((double) s->shape.queries,
-												   s->shape.size);
+	double		size_error =
+		dp_model_smalldb_size_error((double) s->shape.queries, s->shape.size);
 
 	ereport(NOTICE,
 			(errmsg("universe of %s, %s, %s of %s each",
@@ -505,7 +506,8 @@ dp_synth_sql_smalldb(PG_FUNCTION_ARGS)
 	draw(&s);
 	for (i = 0; i < s.shape.size; i++)
 		put_row(&s, result, s.selected->cells[i]);
-	error = dp_smalldb_size_error((double) s.shape.queries, s.shape.size) *
+	error = dp_model_smalldb_size_error((double) s.shape.queries,
+										s.shape.size) *
 		(double) s.selected->n + choice_error(&s);
 	dp_synth_finish(s.reading->dataset, s.id, error,
 					psprintf("\"n\": " INT64_FORMAT, s.selected->n));

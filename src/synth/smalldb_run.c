@@ -4,13 +4,13 @@
  *	  scans on all processors that the session may use.
  *
  * Threads.  PostgreSQL is not made for threads, so those here run
- * dp_smalldb_step and nothing else: they call no function of the server, have
- * every signal blocked, and touch only the memory of the selection, which was
- * allocated before they started.  This process's own thread scans with them,
- * chunk by chunk, and looks for interrupts and shows progress in between.
- * Whatever ends the scan, an error or the end of the process, the threads are
- * told and waited for before the memory can go: hence the cleanup that runs
- * for FATAL too.
+ * dp_model_smalldb_step and nothing else: they call no function of the server,
+ * have every signal blocked, and touch only the memory of the selection, which
+ * was allocated before they started.  This process's own thread scans with
+ * them, chunk by chunk, and looks for interrupts and shows progress in
+ * between.  Whatever ends the scan, an error or the end of the process, the
+ * threads are told and waited for before the memory can go: hence the cleanup
+ * that runs for FATAL too.
  */
 #include "postgres.h"
 
@@ -26,7 +26,7 @@ typedef struct selection
 {
 	dp_synth_selection terms;
 	bool	   *holds;
-	void	   *memory;			/* of dp_smalldb_memory */
+	void	   *memory;			/* of dp_model_smalldb_memory */
 	dp_smalldb	problem;
 	int			count;			/* of workers, our own the first */
 	dp_smalldb_worker workers[DP_SMALLDB_THREADS + 1];
@@ -54,7 +54,7 @@ stop_threads(int code, Datum arg)
 	selection  *s = (selection *) DatumGetPointer(arg);
 
 	atomic_store(&s->problem.cancel, true);
-	dp_smalldb_threads_join(&s->threads);
+	dp_model_smalldb_threads_join(&s->threads);
 }
 
 static void
@@ -63,18 +63,19 @@ scan(selection *s, dp_smalldb_scan kind, uint64 level)
 	dp_synth_phase phase = kind == DP_SMALLDB_HISTOGRAM ?
 	DP_SYNTH_SCANNING : DP_SYNTH_FINDING;
 
-	dp_smalldb_begin(&s->problem, kind, level);
+	dp_model_smalldb_begin(&s->problem, kind, level);
 	s->threads.count = 0;
 	PG_ENSURE_ERROR_CLEANUP(stop_threads, PointerGetDatum(s));
 	{
-		dp_smalldb_threads_start(&s->threads, s->workers + 1, s->count - 1);
-		while (dp_smalldb_step(&s->workers[0]))
+		dp_model_smalldb_threads_start(&s->threads, s->workers + 1,
+									   s->count - 1);
+		while (dp_model_smalldb_step(&s->workers[0]))
 		{
 			CHECK_FOR_INTERRUPTS();
 			dp_synth_tell_progress(&s->teller, phase,
 								   (int64) atomic_load(&s->problem.done));
 		}
-		dp_smalldb_threads_join(&s->threads);
+		dp_model_smalldb_threads_join(&s->threads);
 	}
 	PG_END_ENSURE_ERROR_CLEANUP(stop_threads, PointerGetDatum(s));
 }
@@ -105,7 +106,7 @@ begin(const void *data, Size size, int64 ncounts, dp_reader_source source,
 	if (ncounts != (int64) s->terms.shape.cells)
 		elog(ERROR, "selection counts other cells than it is of");
 	s->holds = allocate(holds_size(&s->terms.shape));
-	s->memory = allocate(dp_smalldb_memory(&s->terms.shape));
+	s->memory = allocate(dp_model_smalldb_memory(&s->terms.shape));
 	while ((piece = source(context, &n)) != NULL)
 	{
 		if (n > holds_size(&s->terms.shape) - filled)
@@ -162,25 +163,28 @@ choose(selection *s, const int64 *counts, int64 n, uint32 *cells)
 	uint64		rank = 0;
 	int			i;
 
-	dp_bridge_check_status(dp_smalldb_make(shape, s->holds, counts, n,
-										   s->memory, &s->problem),
+	dp_bridge_check_status(dp_model_smalldb_make(shape, s->holds, counts, n,
+												 s->memory, &s->problem),
 						   "score candidates");
-	worker_size = dp_smalldb_worker_memory(&s->problem);
+	worker_size = dp_model_smalldb_worker_memory(&s->problem);
 	s->count = s->terms.workers;
 	worker_memory = allocate(worker_size * s->count);
 	for (i = 0; i < s->count; i++)
-		dp_smalldb_worker_make(&s->problem, worker_memory + worker_size * i,
-							   &s->workers[i]);
+		dp_model_smalldb_worker_make(&s->problem,
+									 worker_memory + worker_size * i,
+									 &s->workers[i]);
 	scan(s, DP_SMALLDB_HISTOGRAM, 0);
 	dp_bridge_check_status(
-		dp_smalldb_draw(dp_bridge_source(), &s->problem, &s->terms.rate,
-						s->workers, s->count,
-						allocate(dp_smalldb_draw_memory(&s->problem)),
-						&level, &rank), "select a candidate");
+		dp_model_smalldb_draw(dp_bridge_source(), &s->problem, &s->terms.rate,
+							  s->workers, s->count,
+							  allocate(
+								dp_model_smalldb_draw_memory(&s->problem)),
+							  &level, &rank), "select a candidate");
 	scan(s, DP_SMALLDB_LEVEL, level);
-	dp_smalldb_unrank(&s->problem, dp_smalldb_candidate(&s->workers[0], rank),
-					  cells);
-	explicit_bzero(s->memory, dp_smalldb_memory(shape));
+	dp_model_smalldb_unrank(&s->problem,
+							dp_model_smalldb_candidate(&s->workers[0], rank),
+							cells);
+	explicit_bzero(s->memory, dp_model_smalldb_memory(shape));
 	explicit_bzero(worker_memory, worker_size * s->count);
 }
 

@@ -59,7 +59,8 @@ read_method(FunctionCallInfo fcinfo, dp_synthesis *s)
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("universe has too many cells for method mwem"),
 				 errdetail("It has %.10g cells; at most %d can be held.",
-						   dp_shape_cells(&s->terms.shape, ~(dp_columns) 0),
+						   dp_model_shape_cells(&s->terms.shape,
+												~(dp_columns) 0),
 						   DP_UNIVERSE_CELLS),
 				 errhint("Use fewer columns or bins, or method aim.%s",
 						 dp_workload_null_hint(s->universe))));
@@ -174,9 +175,10 @@ plan_price(FunctionCallInfo fcinfo, dp_synthesis *s)
 		dp_bridge_check_status(dp_acct_rho_from_pure(&s->epsilon,
 													 &s->charge.rho),
 							   "compute a charge");
-		s->rounds = dp_mwem_rounds(&s->terms,
-								   dp_acct_fixed_approx(s->epsilon_fixed),
-								   s->n > 0 ? (double) s->n : GUESSED_ROWS);
+		s->rounds =
+			dp_model_mwem_rounds(&s->terms,
+								 dp_acct_fixed_approx(s->epsilon_fixed),
+								 s->n > 0 ? (double) s->n : GUESSED_ROWS);
 		return;
 	}
 	s->delta = read_delta(fcinfo);
@@ -221,7 +223,7 @@ read_request(FunctionCallInfo fcinfo, dp_synthesis *s)
 static void
 show_plan(const dp_synthesis *s)
 {
-	double		cells = dp_shape_cells(&s->terms.shape, ~(dp_columns) 0);
+	double		cells = dp_model_shape_cells(&s->terms.shape, ~(dp_columns) 0);
 	double		sigma = sqrt(s->nwanted * (s->terms.replace_one ? 2 : 1) /
 							 (2 * dp_acct_fixed_approx(s->rho)));
 

@@ -110,7 +110,7 @@ static void
 fill_weights(const dp_shape *shape, double cells, double n, double epsilon,
 			 double beta, Datum *values, bool *nulls)
 {
-	double		universe = dp_shape_cells(shape, ~(dp_columns) 0);
+	double		universe = dp_model_shape_cells(shape, ~(dp_columns) 0);
 	dp_generator_table whole = {(DP_COLUMN(shape->columns)) - 1, true, 1,
 		NULL};
 	dp_generator_terms t;
@@ -123,10 +123,10 @@ fill_weights(const dp_shape *shape, double cells, double n, double epsilon,
 	t.shape = *shape;
 	t.ntables = 1;
 	t.table = &whole;
-	values[OUT_ROUNDS] = Int32GetDatum(dp_mwem_rounds(&t, epsilon, n));
+	values[OUT_ROUNDS] = Int32GetDatum(dp_model_mwem_rounds(&t, epsilon, n));
 	values[OUT_ALPHA] =
-		Float8GetDatum(dp_mwem_theorem_alpha(universe, cells, n, epsilon,
-											 beta));
+		Float8GetDatum(dp_model_mwem_theorem_alpha(universe, cells, n, epsilon,
+												   beta));
 }
 
 PG_FUNCTION_INFO_V1(dp_synth_sql_synthesize_error);
@@ -175,8 +175,8 @@ dp_synth_sql_synthesize_error(PG_FUNCTION_ARGS)
 	cells = cells_of_tables(&shape, k);
 	sigma = plain_sigma(fcinfo, fixed, tables);
 
-	values[OUT_CELLS] = Float8GetDatum(dp_shape_cells(&shape,
-													  ~(dp_columns) 0));
+	values[OUT_CELLS] = Float8GetDatum(dp_model_shape_cells(&shape,
+															~(dp_columns) 0));
 	values[OUT_TABLES] = Float8GetDatum(tables);
 	values[OUT_TABLE_CELLS] = Float8GetDatum(cells);
 	nulls[OUT_SIGMA] = nulls[OUT_GAUSSIAN] = sigma == 0;

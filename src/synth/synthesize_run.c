@@ -147,21 +147,21 @@ run_aim(generating *g, const dp_host *host, int64 *nrows)
 	dp_distribution *d;
 	int32	   *places;
 
-	dp_bridge_check_status(dp_generator_run(host, dp_bridge_source(),
-											&g->terms, g->plan->rho, &d,
-											&g->report),
+	dp_bridge_check_status(dp_model_generator_run(host, dp_bridge_source(),
+												  &g->terms, g->plan->rho, &d,
+												  &g->report),
 						   "generate a distribution");
 	*nrows = rows_of(g);
 	places = room_for_rows(g, *nrows);
 	dp_synth_tell_progress(&g->teller, DP_SYNTH_SAMPLING, PROGRESS_TOTAL);
-	dp_bridge_check_status(dp_distribution_sample(d, dp_bridge_source(),
-												  *nrows, places),
+	dp_bridge_check_status(dp_model_distribution_sample(d, dp_bridge_source(),
+														*nrows, places),
 						   "draw rows");
-	dp_bridge_check_status(dp_generator_polish(d, &g->terms,
-											   dp_bridge_source(), *nrows,
-											   places),
+	dp_bridge_check_status(dp_model_generator_polish(d, &g->terms,
+													 dp_bridge_source(),
+													 *nrows, places),
 						   "draw rows");
-	dp_generator_rows_error(d, &g->terms, *nrows, places, &g->report);
+	dp_model_generator_rows_error(d, &g->terms, *nrows, places, &g->report);
 	return places;
 }
 
@@ -190,17 +190,18 @@ run_weights(generating *g, const dp_host *host, int64 *nrows)
 	dp_mwem		weights;
 	int32	   *places;
 
-	dp_bridge_check_status(dp_mwem_run(host, dp_bridge_source(), &terms,
-									   &g->plan->epsilon, g->plan->rounds,
-									   &weights, &g->report),
+	dp_bridge_check_status(dp_model_mwem_run(host, dp_bridge_source(), &terms,
+											 &g->plan->epsilon,
+											 g->plan->rounds, &weights,
+											 &g->report),
 						   "generate a distribution");
 	*nrows = rows_of(g);
 	places = room_for_rows(g, *nrows);
 	dp_synth_tell_progress(&g->teller, DP_SYNTH_SAMPLING, g->plan->rounds);
-	dp_bridge_check_status(dp_mwem_sample(&weights, dp_bridge_source(),
-										  *nrows, places),
+	dp_bridge_check_status(dp_model_mwem_sample(&weights, dp_bridge_source(),
+												*nrows, places),
 						   "draw rows");
-	dp_mwem_rows_error(&weights, &terms, *nrows, places, &g->report);
+	dp_model_mwem_rows_error(&weights, &terms, *nrows, places, &g->report);
 	return places;
 }
 
@@ -209,7 +210,7 @@ run_weights(generating *g, const dp_host *host, int64 *nrows)
 static int64
 cells_of(const generating *g, int table)
 {
-	return (int64) dp_shape_cells(&g->plan->shape, g->tables[table].set);
+	return (int64) dp_model_shape_cells(&g->plan->shape, g->tables[table].set);
 }
 
 /* Tables without counts, and room for what is said of their errors. */

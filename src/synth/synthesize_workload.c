@@ -120,7 +120,7 @@ make_tables(dp_synthesis *s, const set_list *all, const set_list *wanted)
 	if (all->n > DP_SYNTHESIZE_TABLES)
 		raise_too_many("tables of counts", all->n, DP_SYNTHESIZE_TABLES);
 	for (i = 0; i < all->n; i++)
-		cells += dp_shape_cells(&s->terms.shape, all->set[i]);
+		cells += dp_model_shape_cells(&s->terms.shape, all->set[i]);
 	if (cells > DP_SYNTHESIZE_CELLS)
 		raise_too_many("cells", cells, DP_SYNTHESIZE_CELLS);
 	s->cells = (int64) cells;

@@ -57,9 +57,9 @@ walk(const database *d)
 											d->s.shape.candidates, &next));
 		subject_check(dp_mech_uniform_below(&source, UINT64_C(1) << 53,
 											&coin));
-		dp_smalldb_unrank(&d->s.problem, at, cells);
+		dp_model_smalldb_unrank(&d->s.problem, at, cells);
 		now = selection_score(&d->s, cells);
-		dp_smalldb_unrank(&d->s.problem, next, cells);
+		dp_model_smalldb_unrank(&d->s.problem, next, cells);
 		then = selection_score(&d->s, cells);
 		if (ldexp((double) coin, -53) < exp(rate * (double) (then - now)))
 			at = next;
@@ -83,16 +83,16 @@ draw_place(void *state, double *out)
 	for (i = 0; i < d->s.problem.levels; i++)
 		d->s.workers[0].histogram[i] = d->defect == LEVELS_ALIKE ?
 			d->counts[i] > 0 : d->counts[i];
-	subject_check(dp_smalldb_draw(&source, &d->s.problem, &d->rate,
-								  d->s.workers, 1, d->s.draw_memory, &level,
-								  &rank));
+	subject_check(dp_model_smalldb_draw(&source, &d->s.problem, &d->rate,
+										d->s.workers, 1, d->s.draw_memory,
+										&level, &rank));
 	if (d->defect == LEVELS_ALIKE)
 		subject_check(dp_mech_uniform_below(&source, d->counts[level],
 											&rank));
 	if (d->defect == FIRST_OF_LEVEL)
 		rank = 0;
 	selection_scan(&d->s, DP_SMALLDB_LEVEL, level);
-	out[0] = (double) dp_smalldb_candidate(&d->s.workers[0], rank);
+	out[0] = (double) dp_model_smalldb_candidate(&d->s.workers[0], rank);
 	return true;
 }
 
@@ -165,7 +165,7 @@ law_of(const database *d, const setting *c, law *l)
 	law_begin(l, 0);
 	for (i = 0; i < d->s.shape.candidates; i++)
 	{
-		dp_smalldb_unrank(&d->s.problem, i, cells);
+		dp_model_smalldb_unrank(&d->s.problem, i, cells);
 		law_add(l, 1, exp(rate * (double) selection_score(&d->s, cells)));
 		sum += l->probability[i];
 	}

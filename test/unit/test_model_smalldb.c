@@ -64,7 +64,7 @@ lexical(selection *s)
 
 	for (i = 0; i < s->shape.candidates; i++)
 	{
-		dp_smalldb_unrank(&s->problem, i, cells);
+		dp_model_smalldb_unrank(&s->problem, i, cells);
 		for (k = 0; k < s->shape.size; k++)
 			good = good && cells[k] < s->shape.cells &&
 				(k == 0 || cells[k] >= cells[k - 1]);
@@ -95,7 +95,7 @@ histogram_right(selection *s)
 
 	for (i = 0; i < total; i++)
 	{
-		dp_smalldb_unrank(&s->problem, i, cells);
+		dp_model_smalldb_unrank(&s->problem, i, cells);
 		scores[i] = selection_score(s, cells);
 	}
 	qsort(scores, total, sizeof(dp_int128), compare_scores);
@@ -103,8 +103,8 @@ histogram_right(selection *s)
 	for (i = total, level = 0; level < s->problem.levels; level++)
 		for (k = 0; k < s->workers[0].histogram[level]; k++)
 		{
-			if (i == 0 || scores[i - 1] != dp_smalldb_score(&s->problem,
-															level))
+			if (i == 0 || scores[i - 1] != dp_model_smalldb_score(&s->problem,
+																  level))
 				good = false;
 			if (i > 0)
 				i--;
@@ -134,19 +134,19 @@ found_right(selection *s, uint64_t most_levels)
 		selection_scan(s, DP_SMALLDB_LEVEL, level);
 		for (rank = 0; rank < s->workers[0].histogram[level] && good; rank++)
 		{
-			place = dp_smalldb_candidate(&s->workers[0], rank);
+			place = dp_model_smalldb_candidate(&s->workers[0], rank);
 			good = place < s->shape.candidates && !met[place];
 			if (!good)
 				break;
 			met[place] = true;
-			dp_smalldb_unrank(&s->problem, place, cells);
+			dp_model_smalldb_unrank(&s->problem, place, cells);
 			good = selection_score(s, cells) ==
-				dp_smalldb_score(&s->problem, level);
+				dp_model_smalldb_score(&s->problem, level);
 			if (rank == 50)		/* the rest of a large level: its last */
 				rank = s->workers[0].histogram[level] - 2 > rank ?
 					s->workers[0].histogram[level] - 2 : rank;
 		}
-		good = good && dp_smalldb_candidate(&s->workers[0], rank) ==
+		good = good && dp_model_smalldb_candidate(&s->workers[0], rank) ==
 			s->shape.candidates;
 	}
 	free(met);
@@ -186,22 +186,24 @@ test_limits(void)
 	int64_t		count = 1;
 	char		memory[4096];
 
-	tap_ok(dp_smalldb_shape_make(16, 100, 12, &big) == DP_OK &&
-		   big.candidates == 17383860 && dp_smalldb_memory(&big) > 0,
+	tap_ok(dp_model_smalldb_shape_make(16, 100, 12, &big) == DP_OK &&
+		   big.candidates == 17383860 && dp_model_smalldb_memory(&big) > 0,
 		   "|X| = 16, m = 12: 17383860 candidates, feasible");
-	tap_ok(dp_smalldb_shape_make(64, 100, 5, &big) == DP_OK &&
-		   big.candidates == 10424128 && dp_smalldb_memory(&big) > 0,
+	tap_ok(dp_model_smalldb_shape_make(64, 100, 5, &big) == DP_OK &&
+		   big.candidates == 10424128 && dp_model_smalldb_memory(&big) > 0,
 		   "|X| = 64, m = 5: 10424128 candidates, feasible");
-	tap_ok(dp_smalldb_shape_make(64, 100, 50, &big) == DP_OK &&
-		   big.candidates == UINT64_MAX && dp_smalldb_memory(&big) == 0 &&
-		   dp_smalldb_make(&big, &holds, &count, 1, memory, &problem) ==
-		   DP_E_RANGE, "|X| = 64, m = 50: beyond the limit");
-	tap_ok(dp_smalldb_shape_make(0, 1, 1, &big) == DP_E_RANGE &&
-		   dp_smalldb_shape_make(1, 0, 1, &big) == DP_E_RANGE &&
-		   dp_smalldb_shape_make(1, 1, 0, &big) == DP_E_RANGE,
+	tap_ok(dp_model_smalldb_shape_make(64, 100, 50, &big) == DP_OK &&
+		   big.candidates == UINT64_MAX &&
+		   dp_model_smalldb_memory(&big) == 0 &&
+		   dp_model_smalldb_make(&big, &holds, &count, 1, memory,
+								 &problem) == DP_E_RANGE,
+		   "|X| = 64, m = 50: beyond the limit");
+	tap_ok(dp_model_smalldb_shape_make(0, 1, 1, &big) == DP_E_RANGE &&
+		   dp_model_smalldb_shape_make(1, 0, 1, &big) == DP_E_RANGE &&
+		   dp_model_smalldb_shape_make(1, 1, 0, &big) == DP_E_RANGE,
 		   "nothing may be empty");
-	dp_smalldb_shape_make(1, 1, 1, &big);
-	tap_ok(dp_smalldb_make(&big, &holds, &count, 0, memory, &problem) ==
+	dp_model_smalldb_shape_make(1, 1, 1, &big);
+	tap_ok(dp_model_smalldb_make(&big, &holds, &count, 0, memory, &problem) ==
 		   DP_E_RANGE, "n must be positive");
 }
 
@@ -235,8 +237,8 @@ test_threads(void)
 	selection_scan(&three, DP_SMALLDB_LEVEL, level);
 	same = true;
 	for (i = 0; i < one.workers[0].histogram[level]; i++)
-		same = same && dp_smalldb_candidate(&one.workers[0], i) ==
-			dp_smalldb_candidate(&three.workers[0], i);
+		same = same && dp_model_smalldb_candidate(&one.workers[0], i) ==
+			dp_model_smalldb_candidate(&three.workers[0], i);
 	tap_ok(same, "and find the same candidates");
 	tap_ok(atomic_load(&three.problem.done) == three.problem.total,
 		   "progress ends at its total");
@@ -254,15 +256,15 @@ test_cancel(void)
 	selection_open(&s, 16, 100, 12, 48842, 5);
 	s.nworkers = 2;
 	selection_make(&s);
-	dp_smalldb_begin(&s.problem, DP_SMALLDB_HISTOGRAM, 0);
-	dp_smalldb_threads_start(&threads, s.workers + 1, 1);
+	dp_model_smalldb_begin(&s.problem, DP_SMALLDB_HISTOGRAM, 0);
+	dp_model_smalldb_threads_start(&threads, s.workers + 1, 1);
 	for (i = 0; i < 10; i++)
-		dp_smalldb_step(&s.workers[0]);
+		dp_model_smalldb_step(&s.workers[0]);
 	atomic_store(&s.problem.cancel, true);
-	dp_smalldb_threads_join(&threads);
+	dp_model_smalldb_threads_join(&threads);
 	tap_ok(threads.count == 0 && atomic_load(&s.problem.done) > 0 &&
 		   atomic_load(&s.problem.done) < s.shape.candidates &&
-		   !dp_smalldb_step(&s.workers[0]),
+		   !dp_model_smalldb_step(&s.workers[0]),
 		   "cancelled after %.1f%% of the candidates",
 		   100.0 * (double) atomic_load(&s.problem.done) /
 		   (double) s.shape.candidates);
@@ -300,7 +302,7 @@ law_of(selection *s, double rate, double *probability)
 	selection_make(s);
 	for (i = 0; i < s->shape.candidates; i++)
 	{
-		dp_smalldb_unrank(&s->problem, i, cells);
+		dp_model_smalldb_unrank(&s->problem, i, cells);
 		probability[i] = exp(rate * (double) selection_score(s, cells));
 		sum += probability[i];
 	}
