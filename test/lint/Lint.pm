@@ -489,6 +489,7 @@ $rules{'errors have an errcode'} = sub {
 # 8. The house as a whole.
 $rules{'no basename twice'} = \&LintHouse::repeated_names;
 $rules{'no circle of files'} = \&LintHouse::circles;
+$rules{'functions are called by their room'} = \&LintHouse::foreign_names;
 $rules{'the sheet of folders and files'} = sub {
 	my ($tree) = @_;
 
