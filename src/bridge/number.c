@@ -109,7 +109,7 @@ dp_bridge_numeric_to_rational(Numeric x, dp_rational *out)
 	return DP_NUMBER_OK;
 }
 
-/* Decimal text of an unsigned 128-bit integer into buf[40]; answers start. */
+/* Decimal text of an unsigned 128-bit integer into buf[40]; returns start. */
 static char *
 uint128_text(dp_uint128 x, char *buf)
 {

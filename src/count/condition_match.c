@@ -126,7 +126,7 @@ is_constant(Node *node, bool *holds)
 
 /*
  * Take note of a condition's columns and constants, when all its conjuncts
- * can be matched; answers the places of their columns.
+ * can be matched; returns the places of their columns.
  */
 static bool
 note_condition(dp_matches *m, List *conjuncts, int most, List **places)

@@ -45,7 +45,7 @@ declared_bound(const dp_measure *measure, const char *text)
 /*
  * dp_measure_find_bounds
  *	  Put the bounds that count into measure->lower and upper: those given in
- *	  the query, or else those the owner declared for the column; answers what
+ *	  the query, or else those the owner declared for the column; returns what
  *	  was declared about it, or NULL.
  *
  * Errors: 22023 when there are none.

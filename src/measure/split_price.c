@@ -79,7 +79,7 @@ dp_measure_count_share(List *blocks)
 /*
  * dp_measure_enter_share
  *	  Until the given number is set back with this function, queries that are
- *	  planned belong to a query with `share` values; answers the old number.
+ *	  planned belong to a query with `share` values; returns the old number.
  */
 int
 dp_measure_enter_share(int share)

@@ -10,7 +10,7 @@
  *	  value = dp_mech_big_get(&b, sum);
  *	  return dp_mech_big_end(&b);
  *
- * What computes answers a new number of the context and leaves its arguments
+ * What computes returns a new number of the context and leaves its arguments
  * alone.  After a failure nothing is computed any more: new numbers are NULL,
  * and to every question a number is zero, so that loops over what gets smaller
  * end.  The status is asked for once, by dp_mech_big_end, which cleanses and

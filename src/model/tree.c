@@ -101,7 +101,7 @@ draw_graph(graph *g, const dp_shape *shape, const dp_columns *sets,
 	price(g, g->left);
 }
 
-/* The maximal cliques after elimination; answers how many. */
+/* The maximal cliques after elimination; returns how many. */
 static int
 find_cliques(const dp_shape *shape, const dp_columns *sets, int nsets,
 			 rule by, dp_columns *clique)

@@ -426,7 +426,7 @@ dp_reader_ask_to_leave(Oid database)
 
 /*
  * dp_reader_take_entry
- *	  The entry becomes this process's; answers its database, or InvalidOid
+ *	  The entry becomes this process's; returns its database, or InvalidOid
  *	  when it is too late.
  */
 Oid

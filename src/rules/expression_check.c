@@ -397,7 +397,7 @@ check_column(Var *var)
 
 /*
  * dp_rules_walker
- *	  Walks until the first refusal, which it leaves in the walk; answers true
+ *	  Walks until the first refusal, which it leaves in the walk; returns true
  *	  when there is one.
  */
 bool

@@ -33,7 +33,7 @@ toast_of(Oid relid)
 	return toast;
 }
 
-/* The relation and its index; answers the list of what is locked. */
+/* The relation and its index; returns the list of what is locked. */
 static List *
 lock_toast(Oid toast, List *locked)
 {
@@ -54,7 +54,7 @@ lock_toast(Oid toast, List *locked)
 /*
  * dp_run_lock_toast
  *	  Lock the TOAST relations of relations that are locked, for reading.
- *	  Answers their OIDs, and adds to *locked those of all that it locked.
+ *	  Returns their OIDs, and adds to *locked those of all that it locked.
  */
 List *
 dp_run_lock_toast(const List *relids, List **locked)

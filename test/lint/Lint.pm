@@ -1,6 +1,6 @@
 # Lint.pm: the house rules that a script can check.
 #
-# A tree is a hash from path to text.  A rule takes a tree and answers its
+# A tree is a hash from path to text.  A rule takes a tree and returns its
 # findings, "path:line: what is wrong"; %rules at the end names them all.
 # lint.pl runs them over the checkout, selftest.pl over bad samples.
 package Lint;

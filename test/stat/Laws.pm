@@ -36,7 +36,7 @@ sub oracle
 }
 
 # Permute-and-flip and the exponential mechanism by their definitions: a hash
-# of scores by name and a rate; answers a hash of probabilities.
+# of scores by name and a rate; returns a hash of probabilities.
 sub exponential
 {
 	my ($score, $rate) = @_;

@@ -64,7 +64,7 @@ SELECT dp_grant('analyst', epsilon => 1000000000, delta => 0.9);
 EOT
 }
 
-# Values asked for in one statement over all groups; answers a file for each of
+# Values asked for in one statement over all groups; returns a file for each of
 # them, of one line per group in order.
 sub ask
 {

@@ -10,7 +10,7 @@ use FindBin;
 
 our @EXPORT_OK = qw(build run);
 
-# Builds them, one test at a time; answers where they are.
+# Builds them, one test at a time; returns where they are.
 sub build
 {
 	open(my $lock, '<', "$FindBin::RealBin/Makefile") or die "Makefile: $!";

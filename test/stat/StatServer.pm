@@ -50,7 +50,7 @@ EOT
 	return $node;
 }
 
-# Runs a script as a role; answers what it printed, unaligned.
+# Runs a script as a role; returns what it printed, unaligned.
 sub as
 {
 	my ($node, $role, $sql) = @_;
@@ -89,7 +89,7 @@ sub keep
 }
 
 # Runs the program `judge` on a file, or on several one after the other;
-# answers a hash of what it found.  With a code reference first, that turns
+# returns a hash of what it found.  With a code reference first, that turns
 # each line into the lines to be judged.
 sub judge
 {

@@ -51,7 +51,7 @@ compare_magnitudes(const void *a, const void *b)
 	return x < y ? -1 : x > y ? 1 : 0;
 }
 
-/* Sorts the magnitudes; answers how many occur a second time. */
+/* Sorts the magnitudes; returns how many occur a second time. */
 static inline int
 count_collisions(dp_uint128 *magnitude, int n)
 {

@@ -185,7 +185,7 @@ compare_doubles(const void *a, const void *b)
 
 /*
  * The support test: on both inputs every number released is a multiple of
- * the granule.  Answers how many of 2 * draws are not.
+ * the granule.  Returns how many of 2 * draws are not.
  */
 static inline int
 subject_off_grid(const subject *s, double granule, int draws)

@@ -74,7 +74,7 @@ table_reject(bool rejected, const char *mechanism, const char *variant,
 	table_rows++;
 }
 
-/* Prints the table and the plan; answers the exit status of the program. */
+/* Prints the table and the plan; returns the exit status of the program. */
 static inline int
 table_done(void)
 {

@@ -57,7 +57,7 @@ sub forced_parallel
 	  'force_parallel_mode';
 }
 
-# Run a script as somebody; answers (output, messages).
+# Run a script as somebody; returns (output, messages).
 sub as
 {
 	my ($node, $user, $sql) = @_;

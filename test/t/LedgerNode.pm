@@ -113,7 +113,7 @@ sub ask
 	return;
 }
 
-# Wait for everything sent; answers (output, errors) and forgets them.
+# Wait for everything sent; returns (output, errors) and forgets them.
 sub answer
 {
 	my ($self, $sql) = @_;
@@ -139,7 +139,7 @@ sub hang_up
 	return;
 }
 
-# Poll until a query of a superuser answers true.
+# Poll until a query of a superuser returns true.
 sub wait_until
 {
 	my ($node, $sql) = @_;

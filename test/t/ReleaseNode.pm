@@ -169,7 +169,7 @@ sub kill_server
 	return;
 }
 
-# Kill the process of the first session, or the whole server; answers sessions
+# Kill the process of the first session, or the whole server; returns sessions
 # of the same roles on the server that is back.
 sub end_by_force
 {

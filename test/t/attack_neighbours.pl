@@ -122,7 +122,7 @@ EOT
 my $relations = keys %probe;
 cmp_ok($relations, '>', 120, "there are relations to look at: $relations");
 
-# One for each function that answers one value, without arguments, or by the
+# One for each function that returns one value, without arguments, or by the
 # OID of an object, or by the number of a process.  What functions answer more
 # the relations above show.
 my $no_function = '^(pg_advisory|pg_try_|pg_export|pg_sleep|pg_cancel|pg_terminate|pg_import|pg_stop_|pg_nextoid|pg_notify|pg_rotate)'

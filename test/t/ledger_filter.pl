@@ -20,7 +20,7 @@ sub as
 		extra_params => [ '-U', $user ]);
 }
 
-# Charges of one size until one is refused; answers how many were admitted.
+# Charges of one size until one is refused; returns how many were admitted.
 value($node, <<'EOT');
 CREATE FUNCTION spend(dataset name, epsilon numeric, most int) RETURNS int
 LANGUAGE plpgsql AS $$

@@ -70,7 +70,7 @@ csv_open(csv_file *csv, const char *name)
 	csv->columns = csv_split(csv->header_line, csv->header);
 }
 
-/* Reads the next record; closes the file and answers false at the end. */
+/* Reads the next record; closes the file and returns false at the end. */
 static inline bool
 csv_next(csv_file *csv)
 {

@@ -31,7 +31,7 @@ tap_diag(const char *fmt,...)
 	fflush(stdout);
 }
 
-/* One check; answers its outcome, so that a caller can print details. */
+/* One check; returns its outcome, so that a caller can print details. */
 static inline bool
 			__attribute__((format(printf, 2, 3)))
 tap_ok(bool outcome, const char *fmt,...)
@@ -50,7 +50,7 @@ tap_ok(bool outcome, const char *fmt,...)
 	return outcome;
 }
 
-/* Prints the plan; answers the exit status of the program. */
+/* Prints the plan; returns the exit status of the program. */
 static inline int
 tap_done(void)
 {

@@ -210,7 +210,7 @@ bad_noisy_reused(void *state, double *out)
 	return bad_argmax(state, out);
 }
 
-/* Answers the noisy score, too; as a choice: whether it is above 1. */
+/* Returns the noisy score, too; as a choice: whether it is above 1. */
 static bool
 bad_noisy_released(void *state, double *out)
 {
@@ -231,7 +231,7 @@ bad_noisy_released(void *state, double *out)
 	return true;
 }
 
-/* Answers the first candidate's true gap to the best: 0, 1, more. */
+/* Returns the first candidate's true gap to the best: 0, 1, more. */
 static bool
 bad_noisy_gap(void *state, double *out)
 {
