@@ -11,7 +11,7 @@
  */
 #include "postgres.h"
 
-#ifdef __GLIBC__
+#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 33)
 #include <malloc.h>
 #endif
 #include <sys/mman.h>
@@ -20,8 +20,6 @@
 
 #define KEPT ((Size) 128 * 1024 * 1024)	/* from one use to the next */
 #define PAGE 4096
-
-static Size reserved = 0;
 
 /* dp_bridge_reserve_init: once, in a process that reserves. */
 void
@@ -74,7 +72,6 @@ dp_bridge_reserve(Size bytes)
 				 errdetail("A private query may need %zu MB, whatever its "
 						   "rows.", bytes / (1024 * 1024) + 1),
 				 errhint("Ask for fewer groups at once, or try again.")));
-	reserved = bytes;
 }
 
 /* dp_bridge_unreserve: give back what is not worth keeping. */
@@ -82,8 +79,7 @@ void
 dp_bridge_unreserve(void)
 {
 #ifdef M_MMAP_MAX
-	if (reserved > KEPT)
+	if (mallinfo2().fordblks > KEPT)	/* what is free */
 		(void) malloc_trim(KEPT);
 #endif
-	reserved = 0;
 }
