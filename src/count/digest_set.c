@@ -208,12 +208,12 @@ write_run(dp_digest_set *set)
 }
 
 /*
- * dp_digest_set_new
+ * dp_count_digests_new
  *	  A set of at most so many bytes, beside a little for each run, in a
  *	  context that ends with it; at least DP_DIGEST_MEMORY_LEAST.
  */
 dp_digest_set *
-dp_digest_set_new(MemoryContext context, Size memory)
+dp_count_digests_new(MemoryContext context, Size memory)
 {
 	dp_digest_set *set = MemoryContextAllocZero(context,
 												sizeof(dp_digest_set));
@@ -234,9 +234,9 @@ dp_digest_set_new(MemoryContext context, Size memory)
 	return set;
 }
 
-/* dp_digest_set_own: a new owner, whose memory is the caller's. */
+/* dp_count_digests_own: a new owner, whose memory is the caller's. */
 void
-dp_digest_set_own(dp_digest_set *set, dp_digest_owner *owner)
+dp_count_digests_own(dp_digest_set *set, dp_digest_owner *owner)
 {
 	set->owned++;
 	owner->mix = DatumGetUInt64(
@@ -277,13 +277,13 @@ insert_waiting(dp_digest_set *set)
 }
 
 /*
- * dp_digest_set_add
+ * dp_count_digests_add
  *	  An owner has a value with this digest.  The owner's count is right when
  *	  the set is finished.
  */
 void
-dp_digest_set_add(dp_digest_set *set, dp_digest_owner *owner, uint64 high,
-				  uint64 low)
+dp_count_digests_add(dp_digest_set *set, dp_digest_owner *owner, uint64 high,
+					 uint64 low)
 {
 	entry	   *wanted = &set->waiting[set->nwaiting];
 
@@ -296,9 +296,9 @@ dp_digest_set_add(dp_digest_set *set, dp_digest_owner *owner, uint64 high,
 		insert_waiting(set);
 }
 
-/* dp_digest_set_owners: see digest_set.h. */
+/* dp_count_digests_owners: see digest_set.h. */
 dp_digest_owner *
-dp_digest_set_owners(dp_digest_set *set)
+dp_count_digests_owners(dp_digest_set *set)
 {
 	return set->owners;
 }
@@ -386,12 +386,12 @@ merge_runs(dp_digest_set *set)
 }
 
 /*
- * dp_digest_set_finish
+ * dp_count_digests_finish
  *	  The counts of all owners are right now; the set is empty and has no
  *	  owners.
  */
 void
-dp_digest_set_finish(dp_digest_set *set)
+dp_count_digests_finish(dp_digest_set *set)
 {
 	dp_digest_owner *owner;
 

@@ -19,12 +19,12 @@ typedef struct dp_digest_owner
 
 typedef struct dp_digest_set dp_digest_set;
 
-extern dp_digest_set *dp_digest_set_new(MemoryContext context, Size memory);
-extern void dp_digest_set_own(dp_digest_set *set, dp_digest_owner *owner);
-extern void dp_digest_set_add(dp_digest_set *set, dp_digest_owner *owner,
-							  uint64 high, uint64 low);
+extern dp_digest_set *dp_count_digests_new(MemoryContext context, Size memory);
+extern void dp_count_digests_own(dp_digest_set *set, dp_digest_owner *owner);
+extern void dp_count_digests_add(dp_digest_set *set, dp_digest_owner *owner,
+								 uint64 high, uint64 low);
 /* The first of its owners, linked by `next`, or NULL. */
-extern dp_digest_owner *dp_digest_set_owners(dp_digest_set *set);
-extern void dp_digest_set_finish(dp_digest_set *set);
+extern dp_digest_owner *dp_count_digests_owners(dp_digest_set *set);
+extern void dp_count_digests_finish(dp_digest_set *set);
 
 #endif							/* DP_COUNT_DIGEST_SET_H */

@@ -75,7 +75,7 @@ make_site(FunctionCallInfo fcinfo)
 												sizeof(site->seeds)),
 						   "draw seeds");
 	site->varlena = spec->varlena;
-	site->set = dp_digest_set_new(context, (Size) spec->memory);
+	site->set = dp_count_digests_new(context, (Size) spec->memory);
 	fcinfo->flinfo->fn_extra = site;
 	return site;
 }
@@ -112,23 +112,23 @@ dp_distinct_add(PG_FUNCTION_ARGS)
 		dp_bridge_require_aggregate(fcinfo, &context);
 		state = MemoryContextAllocZero(context, sizeof(distinct_state));
 		state->site = site;
-		dp_digest_set_own(site->set, &state->owner);
+		dp_count_digests_own(site->set, &state->owner);
 	}
 	else
 		state = (distinct_state *) PG_GETARG_POINTER(0);
 	if (!PG_ARGISNULL(1) && !is_long(site, PG_GETARG_DATUM(1)))
-		dp_digest_set_add(site->set, &state->owner,
-						  digest(site, 0, PG_GETARG_DATUM(1)),
-						  digest(site, 1, PG_GETARG_DATUM(1)));
+		dp_count_digests_add(site->set, &state->owner,
+							 digest(site, 0, PG_GETARG_DATUM(1)),
+							 digest(site, 1, PG_GETARG_DATUM(1)));
 	PG_RETURN_POINTER(state);
 }
 
 static void
 finish(distinct_state *state)
 {
-	dp_digest_owner *owner = dp_digest_set_owners(state->site->set);
+	dp_digest_owner *owner = dp_count_digests_owners(state->site->set);
 
-	dp_digest_set_finish(state->site->set);
+	dp_count_digests_finish(state->site->set);
 	for (; owner != NULL; owner = owner->next)
 		((distinct_state *) owner)->finished = true;
 }

@@ -97,17 +97,17 @@ extern void dp_count_load_squares(const Datum *values, const bool *nulls,
 typedef struct dp_grid_counts dp_grid_counts;
 
 /* Saved counts added to state, or a new one in `keep` when that is NULL. */
-extern dp_grid_counts *dp_counts_merge(dp_grid_counts *state, Datum saved,
-									   MemoryContext keep);
+extern dp_grid_counts *dp_count_grid_merge(dp_grid_counts *state, Datum saved,
+										   MemoryContext keep);
 
 /*
  * The points that have rows, in ascending order, and their rows: n of them;
  * *values is NULL when entry i is the point low + i.
  */
-extern size_t dp_counts_list(const dp_grid_counts *state, int64 low,
-							 int64 **values, uint64 **counts);
-extern List *dp_counts_inner(const Aggref *asked, Oid type,
-							 const dp_grid *grid);
+extern size_t dp_count_grid_list(const dp_grid_counts *state, int64 low,
+								 int64 **values, uint64 **counts);
+extern List *dp_count_grid_inner(const Aggref *asked, Oid type,
+								 const dp_grid *grid);
 
 /* ---- count_tables.c: tables over axes ---- */
 

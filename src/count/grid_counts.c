@@ -56,9 +56,9 @@ set_dense(dp_grid_counts *state)
 							   sizeof(uint32) * (Size) state->cells);
 }
 
-/* dp_counts_new: no rows yet, on a grid of so many cells. */
+/* dp_count_grid_new: no rows yet, on a grid of so many cells. */
 dp_grid_counts *
-dp_counts_new(MemoryContext context, uint32 cells)
+dp_count_grid_new(MemoryContext context, uint32 cells)
 {
 	dp_grid_counts *state = MemoryContextAllocZero(context,
 												   sizeof(dp_grid_counts));
@@ -141,9 +141,9 @@ reserve(dp_grid_counts *state, uint64 used)
 	}
 }
 
-/* dp_counts_add_rows: `rows` more rows at a cell of the grid. */
+/* dp_count_grid_add_rows: `rows` more rows at a cell of the grid. */
 void
-dp_counts_add_rows(dp_grid_counts *state, uint32 cell, uint64 rows)
+dp_count_grid_add_rows(dp_grid_counts *state, uint32 cell, uint64 rows)
 {
 	dp_counts_entry *place;
 
@@ -207,9 +207,9 @@ rows_at(const dp_grid_counts *state, uint32 place, uint32 *cell)
 	}
 }
 
-/* dp_counts_add_all: the other state's rows, too; it may be read only. */
+/* dp_count_grid_add_all: the other state's rows, too; it may be read only. */
 void
-dp_counts_add_all(dp_grid_counts *state, const dp_grid_counts *other)
+dp_count_grid_add_all(dp_grid_counts *state, const dp_grid_counts *other)
 {
 	uint32		n = places(other);
 	uint64		rows;
@@ -229,15 +229,15 @@ dp_counts_add_all(dp_grid_counts *state, const dp_grid_counts *other)
 	{
 		rows = rows_at(other, i, &cell);
 		if (rows != 0)
-			dp_counts_add_rows(state, cell, rows);
+			dp_count_grid_add_rows(state, cell, rows);
 	}
 }
 
 /* ---- saved states ---- */
 
-/* dp_counts_save_state: a state as bytea, in the current context. */
+/* dp_count_grid_save_state: a state as bytea, in the current context. */
 bytea *
-dp_counts_save_state(const dp_grid_counts *state)
+dp_count_grid_save_state(const dp_grid_counts *state)
 {
 	Size		size;
 	saved_counts *saved;
@@ -271,11 +271,11 @@ dp_counts_save_state(const dp_grid_counts *state)
 }
 
 /*
- * dp_counts_load_state
+ * dp_count_grid_load_state
  *	  A state that uses a copy of the saved one, in the current context.
  */
 dp_grid_counts *
-dp_counts_load_state(Datum datum)
+dp_count_grid_load_state(Datum datum)
 {
 	saved_counts *saved = (saved_counts *) PG_DETOAST_DATUM_COPY(datum);
 	dp_grid_counts *state = palloc0(sizeof(dp_grid_counts));
@@ -294,9 +294,9 @@ dp_counts_load_state(Datum datum)
 
 /* ---- for the release ---- */
 
-/* dp_counts_merge: see grid_counts.h. */
+/* dp_count_grid_merge: see grid_counts.h. */
 dp_grid_counts *
-dp_counts_merge(dp_grid_counts *state, Datum saved, MemoryContext keep)
+dp_count_grid_merge(dp_grid_counts *state, Datum saved, MemoryContext keep)
 {
 	MemoryContext old;
 	dp_grid_counts *other;
@@ -304,18 +304,18 @@ dp_counts_merge(dp_grid_counts *state, Datum saved, MemoryContext keep)
 
 	if (state != NULL && state->form == DP_COUNTS_LIST)
 	{
-		sum = dp_counts_new(keep, state->cells);
-		dp_counts_add_all(sum, state);
+		sum = dp_count_grid_new(keep, state->cells);
+		dp_count_grid_add_all(sum, state);
 		state = sum;
 	}
 	if (state != NULL)
 	{
-		other = dp_counts_load_state(saved);
-		dp_counts_add_all(state, other);
+		other = dp_count_grid_load_state(saved);
+		dp_count_grid_add_all(state, other);
 		return state;
 	}
 	old = MemoryContextSwitchTo(keep);
-	state = dp_counts_load_state(saved);
+	state = dp_count_grid_load_state(saved);
 	MemoryContextSwitchTo(old);
 	return state;
 }
@@ -345,10 +345,10 @@ sorted_entries(const dp_grid_counts *state)
 	return entries;
 }
 
-/* dp_counts_list: see grid_counts.h; NULL is a group without rows. */
+/* dp_count_grid_list: see grid_counts.h; NULL is a group without rows. */
 size_t
-dp_counts_list(const dp_grid_counts *state, int64 low, int64 **values,
-			   uint64 **counts)
+dp_count_grid_list(const dp_grid_counts *state, int64 low, int64 **values,
+				   uint64 **counts)
 {
 	dp_counts_entry *entries;
 	uint32		n;

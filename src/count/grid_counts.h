@@ -38,12 +38,12 @@ struct dp_grid_counts
 };
 
 /* ---- grid_counts.c ---- */
-extern dp_grid_counts *dp_counts_new(MemoryContext context, uint32 cells);
-extern void dp_counts_add_rows(dp_grid_counts *state, uint32 cell,
-							   uint64 rows);
-extern void dp_counts_add_all(dp_grid_counts *state,
-							  const dp_grid_counts *other);
-extern bytea *dp_counts_save_state(const dp_grid_counts *state);
-extern dp_grid_counts *dp_counts_load_state(Datum saved);
+extern dp_grid_counts *dp_count_grid_new(MemoryContext context, uint32 cells);
+extern void dp_count_grid_add_rows(dp_grid_counts *state, uint32 cell,
+								   uint64 rows);
+extern void dp_count_grid_add_all(dp_grid_counts *state,
+								  const dp_grid_counts *other);
+extern bytea *dp_count_grid_save_state(const dp_grid_counts *state);
+extern dp_grid_counts *dp_count_grid_load_state(Datum saved);
 
 #endif							/* DP_COUNT_GRID_COUNTS_H */

@@ -27,7 +27,7 @@ first_state(FunctionCallInfo fcinfo, const dp_sum_spec *spec)
 	MemoryContext context;
 
 	dp_bridge_require_aggregate(fcinfo, &context);
-	return dp_counts_new(context, (uint32) (spec->high - spec->low + 1));
+	return dp_count_grid_new(context, (uint32) (spec->high - spec->low + 1));
 }
 
 static inline Datum
@@ -44,7 +44,7 @@ count_row(FunctionCallInfo fcinfo, const dp_sum_spec *spec, int64 granules)
 			   state->dense[cell] != PG_UINT32_MAX))
 		state->dense[cell]++;
 	else
-		dp_counts_add_rows(state, cell, 1);
+		dp_count_grid_add_rows(state, cell, 1);
 	PG_RETURN_POINTER(state);
 }
 
@@ -85,10 +85,10 @@ dp_counts_combine(PG_FUNCTION_ARGS)
 		return skip_row(fcinfo);
 	other = (dp_grid_counts *) PG_GETARG_POINTER(1);
 	if (PG_ARGISNULL(0))
-		state = dp_counts_new(context, other->cells);
+		state = dp_count_grid_new(context, other->cells);
 	else
 		state = (dp_grid_counts *) PG_GETARG_POINTER(0);
-	dp_counts_add_all(state, other);
+	dp_count_grid_add_all(state, other);
 	PG_RETURN_POINTER(state);
 }
 
@@ -96,8 +96,8 @@ dp_counts_combine(PG_FUNCTION_ARGS)
 Datum
 dp_counts_save(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_BYTEA_P(dp_counts_save_state((dp_grid_counts *)
-										   PG_GETARG_POINTER(0)));
+	PG_RETURN_BYTEA_P(dp_count_grid_save_state((dp_grid_counts *)
+											   PG_GETARG_POINTER(0)));
 }
 
 /* dp_counts_load: the inverse of dp_counts_save. */
@@ -105,12 +105,12 @@ Datum
 dp_counts_load(PG_FUNCTION_ARGS)
 {
 	dp_bridge_require_aggregate(fcinfo, NULL);
-	PG_RETURN_POINTER(dp_counts_load_state(PG_GETARG_DATUM(0)));
+	PG_RETURN_POINTER(dp_count_grid_load_state(PG_GETARG_DATUM(0)));
 }
 
-/* dp_counts_inner: dp_pg.grid_counts(argument, grid), and no other. */
+/* dp_count_grid_inner: dp_pg.grid_counts(argument, grid), and no other. */
 List *
-dp_counts_inner(const Aggref *asked, Oid type, const dp_grid *grid)
+dp_count_grid_inner(const Aggref *asked, Oid type, const dp_grid *grid)
 {
 	return dp_count_exact(asked, "grid_counts", type, dp_count_sum_spec(grid),
 						  BYTEAOID);

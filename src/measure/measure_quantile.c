@@ -140,7 +140,7 @@ load(const dp_measure *measure, const Datum *values, const bool *nulls,
 	 dp_cell *cells, MemoryContext keep)
 {
 	if (!nulls[0])
-		cells[0].state = dp_counts_merge(cells[0].state, values[0], keep);
+		cells[0].state = dp_count_grid_merge(cells[0].state, values[0], keep);
 }
 
 /* granules * 2^exponent, exponent >= 0, kept within [least, most]. */
@@ -165,7 +165,7 @@ release(const dp_measure *measure, const dp_cell *cells)
 	size_t		n;
 	int64		point;
 
-	n = dp_counts_list(cells[0].state, grid->low, &values, &counts);
+	n = dp_count_grid_list(cells[0].state, grid->low, &values, &counts);
 	dp_bridge_check_status(
 		dp_mech_quantile(dp_bridge_source(), &plan->law,
 						 (const int64_t *) values, (const uint64_t *) counts,
@@ -200,8 +200,8 @@ release(const dp_measure *measure, const dp_cell *cells)
 static List *
 inner(const dp_measure *measure)
 {
-	return dp_counts_inner(measure->aggregate, measure->argument_type,
-						   &measure->grid);
+	return dp_count_grid_inner(measure->aggregate, measure->argument_type,
+							   &measure->grid);
 }
 
 static const char *const quantile_forms[] = {"f", "fe", "flu", "flue", NULL};
