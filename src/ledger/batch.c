@@ -181,7 +181,7 @@ open_batch(FunctionCallInfo fcinfo, Numeric epsilon, Datum slack)
 													   &batch->epsilon),
 						   "read epsilon");
 	batch->queries = read_queries(fcinfo, 2);
-	delta = dp_owner_read_delta(slack, PG_ARGISNULL(3));
+	delta = dp_ledger_read_delta(slack, PG_ARGISNULL(3));
 	method = read_method(fcinfo, 4, delta);
 	dp_ledger_require_budget(NameStr(request.dataset), &standing);
 	dp_ledger_check_price(&standing, NameStr(request.dataset),
@@ -221,8 +221,8 @@ Datum
 dp_ledger_sql_batch_open_float(PG_FUNCTION_ARGS)
 {
 	return open_batch(fcinfo, PG_ARGISNULL(1) ? NULL :
-					  DatumGetNumeric(dp_owner_decimal(fcinfo, 1)),
-					  dp_owner_decimal(fcinfo, 3));
+					  DatumGetNumeric(dp_ledger_owner_decimal(fcinfo, 1)),
+					  dp_ledger_owner_decimal(fcinfo, 3));
 }
 
 /*
@@ -239,7 +239,7 @@ dp_ledger_sql_batch_close(PG_FUNCTION_ARGS)
 	dp_ledger_receipt receipt;
 	dp_batch_row row;
 
-	dp_payer_forbid_place();
+	dp_ledger_payer_forbid_place();
 	if (PG_ARGISNULL(0) || !dp_catalog_find_batch(PG_GETARG_INT64(0), &row))
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_OBJECT),

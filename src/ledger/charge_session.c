@@ -387,7 +387,7 @@ dp_ledger_check_place(void)
 				 errmsg("private queries cannot be answered during recovery"),
 				 errdetail("A standby cannot record the charge."),
 				 errhint("Run the query on the primary server.")));
-	dp_payer_forbid_place();
+	dp_ledger_payer_forbid_place();
 }
 
 /*
@@ -427,7 +427,7 @@ dp_ledger_accept(const dp_ledger_request *request, const dp_answer *answer,
 		answer->outcome == DP_OUTCOME_CAP_EXHAUSTED)
 		raise_exhausted(request, answer);
 	if (answer->outcome != DP_OUTCOME_ADMITTED)
-		dp_payer_raise(answer, NameStr(request->dataset));
+		dp_ledger_payer_raise(answer, NameStr(request->dataset));
 	*receipt = answer->receipt;
 }
 

@@ -146,7 +146,7 @@ dp_ledger_sql_charge(PG_FUNCTION_ARGS)
 	dp_ledger_request request;
 	dp_ledger_receipt receipt;
 
-	dp_payer_forbid_place();
+	dp_ledger_payer_forbid_place();
 	dp_ledger_require_shield();
 	read_request(fcinfo, &request);
 	dp_ledger_charge(&request, &receipt);

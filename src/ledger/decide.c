@@ -76,9 +76,9 @@ compute_cost(target *t, const dp_ledger_request *request,
 	t->cost = sums_of(request);
 	if (partition == 0 || d->row.replace_one)
 		return true;
-	t->part = dp_group_load_part(d, payer, period, partition,
-								 NameStr(request->part.key));
-	t->top = dp_group_load_part(d, payer, period, partition, "");
+	t->part = dp_ledger_group_load_part(d, payer, period, partition,
+										NameStr(request->part.key));
+	t->top = dp_ledger_group_load_part(d, payer, period, partition, "");
 	if (t->part->locked || t->top->locked)
 		return false;
 	after = t->part->row.spent;
@@ -171,8 +171,8 @@ close_batch(dp_slot *slot, bool *again, const dp_group_dataset *d,
 {
 	const dp_ledger_batch *wanted = &slot->request.batch;
 	dp_answer  *answer = &slot->answer;
-	dp_group_batch *g = dp_group_load_batch(d, wanted->role,
-											NameStr(wanted->role_name));
+	dp_group_batch *g = dp_ledger_group_load_batch(d, wanted->role,
+												   NameStr(wanted->role_name));
 
 	if (g->found == DP_LOCKED)
 	{
@@ -257,16 +257,16 @@ find_batch(decision *c)
 {
 	const dp_ledger_request *request = &c->slot->request;
 	dp_answer  *answer = &c->slot->answer;
-	dp_group_batch *g = dp_group_load_batch(c->d, c->payer->asking,
-											NameStr(answer->asking));
+	dp_group_batch *g = dp_ledger_group_load_batch(c->d, c->payer->asking,
+												   NameStr(answer->asking));
 	bool		alive = g->found == DP_FOUND &&
-	dp_batch_is_alive(&g->row, c->payer, c->b ? &c->b->row : NULL);
+	dp_ledger_batch_is_alive(&g->row, c->payer, c->b ? &c->b->row : NULL);
 	bool		used;
 
 	c->g = g;
 	c->opens = request->action == DP_LEDGER_OPEN_BATCH;
-	c->paid = alive && !c->opens && dp_batch_covers(&g->row,
-													&request->charge);
+	c->paid = alive && !c->opens && dp_ledger_batch_covers(&g->row,
+														   &request->charge);
 	if (g->found == DP_LOCKED)
 	{
 		postpone(answer, c->again);
@@ -359,8 +359,8 @@ record_charge(decision *c, dp_ledger_line *line)
 		line->batch = line->id;
 	}
 	if (request->task.kind != DP_TASK_NONE)
-		dp_task_run(c->slot, c->number, c->payer, b ? b->row.period : 0,
-					c->d->row.replace_one, c->now);
+		dp_ledger_task_run(c->slot, c->number, c->payer, b ? b->row.period : 0,
+						   c->d->row.replace_one, c->now);
 	return next;
 }
 
@@ -385,7 +385,7 @@ static dp_group_budget *
 find_budget(decision *c)
 {
 	dp_answer  *answer = &c->slot->answer;
-	dp_group_budget *b = dp_group_load_budget(c->d, c->payer, c->now);
+	dp_group_budget *b = dp_ledger_group_load_budget(c->d, c->payer, c->now);
 
 	if (b->locked)
 	{
@@ -421,15 +421,15 @@ decide(dp_slot **slots, int i, bool *again, dp_ledger_line *line,
 
 	MemSet(answer, 0, sizeof(*answer));
 	*again = false;
-	if (!dp_task_fetch(slots[i], i))
+	if (!dp_ledger_task_fetch(slots[i], i))
 		return line;
 	if (request->action == DP_LEDGER_TASK)
 	{
-		dp_task_decide(slots[i], i, now);
+		dp_ledger_task_decide(slots[i], i, now);
 		*again = answer->outcome == DP_OUTCOME_LOCKED;
 		return line;
 	}
-	d = dp_group_load_dataset(NameStr(request->dataset));
+	d = dp_ledger_group_load_dataset(NameStr(request->dataset));
 	if (d->found == DP_LOCKED)
 	{
 		postpone(answer, again);
@@ -438,7 +438,7 @@ decide(dp_slot **slots, int i, bool *again, dp_ledger_line *line,
 	answer->outcome = DP_OUTCOME_NO_DATASET;
 	if (d->found != DP_FOUND)
 		return line;
-	payer = dp_group_load_payer(slots, i, d);
+	payer = dp_ledger_group_load_payer(slots, i, d);
 	dp_catalog_name_role(payer->asking, &answer->asking);
 	answer->receipt.payer = payer->name;
 	answer->receipt.exempt = payer->exempt;
@@ -481,13 +481,13 @@ dp_ledger_decide(dp_slot **slots, bool *again, int n)
 	dp_ledger_line *line = lines;
 	int			i;
 
-	dp_group_begin();
-	dp_task_begin();
+	dp_ledger_group_begin();
+	dp_ledger_task_begin();
 	dp_catalog_lock_ledger(RowExclusiveLock);
 	for (i = 0; i < n; i++)
 		line = decide(slots, i, &again[i], line, now);
-	dp_group_write();
+	dp_ledger_group_write();
 	if (line > lines)
 		dp_catalog_append_lines(lines, line - lines);
-	dp_task_finish();
+	dp_ledger_task_finish();
 }

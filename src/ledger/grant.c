@@ -172,19 +172,19 @@ grant_budget(FunctionCallInfo fcinfo, Datum epsilon, Datum delta)
 	dp_budget_row grant;
 	dp_owner_sql saved;
 
-	dp_owner_check_writable("dp_grant");
+	dp_ledger_check_writable("dp_grant");
 	MemSet(&grant, 0, sizeof(grant));
 	grant.role = find_role(fcinfo, 0, false);
 	grant.role_name = *PG_GETARG_NAME(0);
 	grant.cluster = dp_bridge_cluster_id();
 	grant.active = true;
-	grant.limit = dp_owner_make_limit(dp_owner_read_filter(fcinfo, 4),
-							 dp_owner_read_epsilon(epsilon, PG_ARGISNULL(2),
+	grant.limit = dp_ledger_make_limit(dp_ledger_read_filter(fcinfo, 4),
+							 dp_ledger_read_epsilon(epsilon, PG_ARGISNULL(2),
 										  "epsilon"),
-							 dp_owner_read_delta(delta, PG_ARGISNULL(3)));
+							 dp_ledger_read_delta(delta, PG_ARGISNULL(3)));
 	grant.renews = read_renew(fcinfo, 5, &grant.renew);
 	grant.period_start = GetCurrentTimestamp();
-	namestrcpy(&grant.dataset, dp_owner_dataset_argument(fcinfo, 1));
+	namestrcpy(&grant.dataset, dp_ledger_owner_dataset_argument(fcinfo, 1));
 
 	dp_bridge_owner_begin(&saved);
 	dp_catalog_lock_ledger(RowExclusiveLock);
@@ -212,8 +212,8 @@ dp_ledger_sql_grant(PG_FUNCTION_ARGS)
 Datum
 dp_ledger_sql_grant_float(PG_FUNCTION_ARGS)
 {
-	return grant_budget(fcinfo, dp_owner_decimal(fcinfo, 2),
-						dp_owner_decimal(fcinfo, 3));
+	return grant_budget(fcinfo, dp_ledger_owner_decimal(fcinfo, 2),
+						dp_ledger_owner_decimal(fcinfo, 3));
 }
 
 /*
@@ -234,10 +234,10 @@ dp_ledger_sql_revoke(PG_FUNCTION_ARGS)
 	dp_owner_sql saved;
 	bool		found;
 
-	dp_owner_check_writable("dp_revoke");
+	dp_ledger_check_writable("dp_revoke");
 	role = find_role(fcinfo, 0, true);
 	name = *PG_GETARG_NAME(0);
-	dataset = dp_owner_dataset_argument(fcinfo, 1);
+	dataset = dp_ledger_owner_dataset_argument(fcinfo, 1);
 
 	dp_bridge_owner_begin(&saved);
 	dp_catalog_lock_ledger(RowExclusiveLock);

@@ -23,9 +23,9 @@ static int	batch_count;
 static dp_group_part parts[4 * DP_LEDGER_BATCH];
 static int	part_count;
 
-/* dp_group_load_dataset: a dataset by its name; it may be locked. */
+/* dp_ledger_group_load_dataset: a dataset by its name; it may be locked. */
 dp_group_dataset *
-dp_group_load_dataset(const char *name)
+dp_ledger_group_load_dataset(const char *name)
 {
 	dp_group_dataset *d;
 	int			i;
@@ -41,11 +41,11 @@ dp_group_load_dataset(const char *name)
 }
 
 /*
- * dp_group_load_payer
+ * dp_ledger_group_load_payer
  *	  The payer of request i, by the rows; asked once per kind of asker.
  */
 dp_payer *
-dp_group_load_payer(dp_slot **slots, int i, const dp_group_dataset *d)
+dp_ledger_group_load_payer(dp_slot **slots, int i, const dp_group_dataset *d)
 {
 	int			j;
 
@@ -59,19 +59,19 @@ dp_group_load_payer(dp_slot **slots, int i, const dp_group_dataset *d)
 			payers[i] = payers[j];
 			return &payers[i];
 		}
-	dp_payer_find(&d->row, slots[i]->outer, slots[i]->current,
-				  DP_ROW_SKIP_LOCKED, &payers[i]);
+	dp_ledger_payer_find(&d->row, slots[i]->outer, slots[i]->current,
+						 DP_ROW_SKIP_LOCKED, &payers[i]);
 	return &payers[i];
 }
 
 /*
- * dp_group_load_budget
+ * dp_ledger_group_load_budget
  *	  The payer's budget, locked, rolled and with its present identity.  What
  *	  the payer read counts only the first time: later the sums have grown.
  */
 dp_group_budget *
-dp_group_load_budget(const dp_group_dataset *d, const dp_payer *payer,
-					 TimestampTz now)
+dp_ledger_group_load_budget(const dp_group_dataset *d, const dp_payer *payer,
+							TimestampTz now)
 {
 	dp_group_budget *b;
 	int			i;
@@ -94,9 +94,10 @@ dp_group_load_budget(const dp_group_dataset *d, const dp_payer *payer,
 	return b;
 }
 
-/* dp_group_load_batch: the batch of a role that is not closed. */
+/* dp_ledger_group_load_batch: the batch of a role that is not closed. */
 dp_group_batch *
-dp_group_load_batch(const dp_group_dataset *d, Oid role, const char *role_name)
+dp_ledger_group_load_batch(const dp_group_dataset *d, Oid role,
+						   const char *role_name)
 {
 	dp_group_batch *g;
 	int			i;
@@ -115,12 +116,12 @@ dp_group_load_batch(const dp_group_dataset *d, Oid role, const char *role_name)
 }
 
 /*
- * dp_group_load_part
+ * dp_ledger_group_load_part
  *	  Sums of a part; an empty key means the maximum over the parts.
  */
 dp_group_part *
-dp_group_load_part(const dp_group_dataset *d, Oid payer, int64 period,
-				   int64 partition, const char *key)
+dp_ledger_group_load_part(const dp_group_dataset *d, Oid payer, int64 period,
+						  int64 partition, const char *key)
 {
 	dp_group_part *p;
 	int			i;
@@ -143,9 +144,9 @@ dp_group_load_part(const dp_group_dataset *d, Oid payer, int64 period,
 	return p;
 }
 
-/* dp_group_begin: forget the rows of the group before. */
+/* dp_ledger_group_begin: forget the rows of the group before. */
 void
-dp_group_begin(void)
+dp_ledger_group_begin(void)
 {
 	dataset_count = 0;
 	budget_count = 0;
@@ -154,9 +155,9 @@ dp_group_begin(void)
 	MemSet(payer_known, 0, sizeof(payer_known));
 }
 
-/* dp_group_write: what the group has changed, each row once. */
+/* dp_ledger_group_write: what the group has changed, each row once. */
 void
-dp_group_write(void)
+dp_ledger_group_write(void)
 {
 	int			i;
 

@@ -43,18 +43,20 @@ typedef struct dp_group_part
 	dp_part_row row;
 } dp_group_part;
 
-extern void dp_group_begin(void);
-extern dp_group_dataset *dp_group_load_dataset(const char *name);
-extern dp_payer *dp_group_load_payer(dp_slot **slots, int i,
-									 const dp_group_dataset *d);
-extern dp_group_budget *dp_group_load_budget(const dp_group_dataset *d,
-											 const dp_payer *payer,
-											 TimestampTz now);
-extern dp_group_batch *dp_group_load_batch(const dp_group_dataset *d,
-										   Oid role, const char *role_name);
-extern dp_group_part *dp_group_load_part(const dp_group_dataset *d, Oid payer,
-										 int64 period, int64 partition,
-										 const char *key);
-extern void dp_group_write(void);
+extern void dp_ledger_group_begin(void);
+extern dp_group_dataset *dp_ledger_group_load_dataset(const char *name);
+extern dp_payer *dp_ledger_group_load_payer(dp_slot **slots, int i,
+											const dp_group_dataset *d);
+extern dp_group_budget *dp_ledger_group_load_budget(const dp_group_dataset *d,
+													const dp_payer *payer,
+													TimestampTz now);
+extern dp_group_batch *dp_ledger_group_load_batch(const dp_group_dataset *d,
+												  Oid role,
+												  const char *role_name);
+extern dp_group_part *dp_ledger_group_load_part(const dp_group_dataset *d,
+												Oid payer, int64 period,
+												int64 partition,
+												const char *key);
+extern void dp_ledger_group_write(void);
 
 #endif							/* DP_LEDGER_GROUP_H */

@@ -181,16 +181,18 @@ typedef struct dp_payer
 	dp_budget_row budget;		/* unless exempt; also when DP_LOCKED */
 } dp_payer;
 
-extern bool dp_payer_owns(Oid role, const dp_dataset_row *dataset);
-extern void dp_payer_find(const dp_dataset_row *dataset, Oid outer,
-						  Oid current, dp_row_lock lock, dp_payer *out);
-extern void dp_payer_forbid_place(void);
-pg_noreturn extern void dp_payer_raise(const dp_answer *answer,
-									   const char *dataset);
+extern bool dp_ledger_payer_owns(Oid role, const dp_dataset_row *dataset);
+extern void dp_ledger_payer_find(const dp_dataset_row *dataset, Oid outer,
+								 Oid current, dp_row_lock lock, dp_payer *out);
+extern void dp_ledger_payer_forbid_place(void);
+pg_noreturn extern void dp_ledger_payer_raise(const dp_answer *answer,
+											  const char *dataset);
 
-extern bool dp_batch_is_alive(const dp_batch_row *row, const dp_payer *payer,
-							  const dp_budget_row *budget);
-extern bool dp_batch_covers(const dp_batch_row *row, const dp_charge *charge);
+extern bool dp_ledger_batch_is_alive(const dp_batch_row *row,
+									 const dp_payer *payer,
+									 const dp_budget_row *budget);
+extern bool dp_ledger_batch_covers(const dp_batch_row *row,
+								   const dp_charge *charge);
 
 /* period.c */
 extern TimestampTz dp_ledger_renewal(const dp_budget_row *row);
@@ -210,12 +212,13 @@ extern void dp_ledger_accept(const dp_ledger_request *request,
 							 dp_ledger_receipt *receipt);
 
 /* task.c */
-extern void dp_task_begin(void);
-extern bool dp_task_fetch(dp_slot *slot, int number);
-extern void dp_task_run(dp_slot *slot, int number, const dp_payer *payer,
-						int64 period, bool replace_one, TimestampTz now);
-extern void dp_task_decide(dp_slot *slot, int number, TimestampTz now);
-extern void dp_task_finish(void);
+extern void dp_ledger_task_begin(void);
+extern bool dp_ledger_task_fetch(dp_slot *slot, int number);
+extern void dp_ledger_task_run(dp_slot *slot, int number,
+							   const dp_payer *payer, int64 period,
+							   bool replace_one, TimestampTz now);
+extern void dp_ledger_task_decide(dp_slot *slot, int number, TimestampTz now);
+extern void dp_ledger_task_finish(void);
 
 /* worker.c, utility.c */
 extern PGDLLEXPORT void dp_ledger_worker_main(Datum arg);

@@ -59,29 +59,29 @@ limit_dataset(FunctionCallInfo fcinfo, Datum epsilon, Datum delta,
 {
 	dp_dataset_row wanted;
 
-	dp_owner_check_writable("dp_limit");
+	dp_ledger_check_writable("dp_limit");
 	MemSet(&wanted, 0, sizeof(wanted));
 	wanted.capped = true;
-	wanted.cap = dp_owner_make_limit(dp_owner_read_filter(fcinfo, 3),
-									 dp_owner_read_epsilon(epsilon,
-														   PG_ARGISNULL(1),
-														   "epsilon"),
-									 dp_owner_read_delta(delta,
-														 PG_ARGISNULL(2)));
+	wanted.cap = dp_ledger_make_limit(dp_ledger_read_filter(fcinfo, 3),
+									  dp_ledger_read_epsilon(epsilon,
+															 PG_ARGISNULL(1),
+															 "epsilon"),
+									  dp_ledger_read_delta(delta,
+														   PG_ARGISNULL(2)));
 	wanted.floored = !PG_ARGISNULL(4);
 	if (wanted.floored)
-		wanted.floor = dp_owner_read_epsilon(floor, false, "epsilon_floor");
+		wanted.floor = dp_ledger_read_epsilon(floor, false, "epsilon_floor");
 	wanted.ceiled = !PG_ARGISNULL(5);
 	if (wanted.ceiled)
-		wanted.ceiling = dp_owner_read_epsilon(ceiling, false,
-											   "epsilon_ceiling");
+		wanted.ceiling = dp_ledger_read_epsilon(ceiling, false,
+												"epsilon_ceiling");
 	if (wanted.floored && wanted.ceiled && wanted.floor > wanted.ceiling)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("epsilon_floor must not be above epsilon_ceiling"),
 				 errdetail("No query could satisfy both."),
 				 errhint("Swap the two, or leave one out.")));
-	replace_cap(dp_owner_dataset_argument(fcinfo, 0), &wanted);
+	replace_cap(dp_ledger_owner_dataset_argument(fcinfo, 0), &wanted);
 	PG_RETURN_VOID();
 }
 
@@ -104,10 +104,10 @@ dp_ledger_sql_limit(PG_FUNCTION_ARGS)
 Datum
 dp_ledger_sql_limit_float(PG_FUNCTION_ARGS)
 {
-	return limit_dataset(fcinfo, dp_owner_decimal(fcinfo, 1),
-						 dp_owner_decimal(fcinfo, 2),
-						 dp_owner_decimal(fcinfo, 4),
-						 dp_owner_decimal(fcinfo, 5));
+	return limit_dataset(fcinfo, dp_ledger_owner_decimal(fcinfo, 1),
+						 dp_ledger_owner_decimal(fcinfo, 2),
+						 dp_ledger_owner_decimal(fcinfo, 4),
+						 dp_ledger_owner_decimal(fcinfo, 5));
 }
 
 /*
@@ -122,9 +122,9 @@ dp_ledger_sql_unlimit(PG_FUNCTION_ARGS)
 {
 	dp_dataset_row wanted;
 
-	dp_owner_check_writable("dp_unlimit");
+	dp_ledger_check_writable("dp_unlimit");
 	MemSet(&wanted, 0, sizeof(wanted));
-	replace_cap(dp_owner_dataset_argument(fcinfo, 0), &wanted);
+	replace_cap(dp_ledger_owner_dataset_argument(fcinfo, 0), &wanted);
 	PG_RETURN_VOID();
 }
 
@@ -166,9 +166,9 @@ dp_ledger_sql_neighbours(PG_FUNCTION_ARGS)
 	dp_dataset_row row;
 	dp_owner_sql saved;
 
-	dp_owner_check_writable("dp_neighbours");
+	dp_ledger_check_writable("dp_neighbours");
 	replace_one = read_relation(fcinfo, 1);
-	name = dp_owner_dataset_argument(fcinfo, 0);
+	name = dp_ledger_owner_dataset_argument(fcinfo, 0);
 	dp_bridge_owner_begin(&saved);
 	lock_dataset(name, &row);
 	if (row.replace_one != replace_one)
@@ -202,7 +202,7 @@ dp_ledger_sql_open_dataset(PG_FUNCTION_ARGS)
 {
 	Name		name = palloc0(sizeof(NameData));
 
-	dp_owner_check_writable("dp_pg.open_dataset");
+	dp_ledger_check_writable("dp_pg.open_dataset");
 	namestrcpy(name, dp_ledger_owner_dataset(PG_ARGISNULL(0) ? NULL :
 											 NameStr(*PG_GETARG_NAME(0)),
 											 true));

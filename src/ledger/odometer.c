@@ -55,7 +55,7 @@ read_role(FunctionCallInfo fcinfo, const char *dataset,
 				 errmsg("role \"%s\" does not exist",
 						NameStr(*PG_GETARG_NAME(2))),
 				 errhint("Spell the role exactly as in \\du.")));
-	if (!dp_payer_owns(asking, row) && !has_privs_of_role(asking, role))
+	if (!dp_ledger_payer_owns(asking, row) && !has_privs_of_role(asking, role))
 		ereport(ERROR,
 				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
 				 errmsg("must be owner of dataset \"%s\" to ask about role "
@@ -75,7 +75,7 @@ sum_spending(const dp_dataset_row *row, Oid role)
 	dp_spent	sum = {0};
 	NameData	name;
 
-	if (dp_payer_owns(role, row))
+	if (dp_ledger_payer_owns(role, row))
 		return row->spent;
 	if (dp_catalog_sum_budgets(NameStr(row->name), role, &sum) > 0)
 		return sum;
@@ -133,7 +133,7 @@ state(FunctionCallInfo fcinfo, Numeric asked)
 	}
 	(void) dp_bridge_numeric_to_fixed(asked, DP_ROUND_UP, &shown);
 
-	nulls[1] = dp_payer_owns(role, &row);	/* everybody */
+	nulls[1] = dp_ledger_payer_owns(role, &row);	/* everybody */
 	dp_catalog_name_role(role, &about);
 	values[0] = NameGetDatum(&name);
 	values[1] = NameGetDatum(&about);

@@ -16,11 +16,11 @@
 #include "owner.h"
 
 /*
- * dp_owner_check_writable
+ * dp_ledger_check_writable
  *	  Raise 25006 where the catalog cannot be written.
  */
 void
-dp_owner_check_writable(const char *what)
+dp_ledger_check_writable(const char *what)
 {
 	if (RecoveryInProgress() || XactReadOnly)
 		ereport(ERROR,
@@ -59,7 +59,7 @@ dp_ledger_owner_dataset(const char *dataset, bool create)
 		found = dp_catalog_read_dataset(name, DP_ROW_READ, &row);
 	}
 	if (found == DP_FOUND && row.stale && !XactReadOnly &&
-		dp_payer_owns(caller, &row) &&
+		dp_ledger_payer_owns(caller, &row) &&
 		dp_catalog_read_dataset(name, DP_ROW_WAIT, &row) == DP_FOUND)
 		dp_catalog_adopt_dataset(&row);
 	dp_bridge_owner_end(&saved);
@@ -69,7 +69,7 @@ dp_ledger_owner_dataset(const char *dataset, bool create)
 				 errmsg("dataset \"%s\" does not exist", name),
 				 errhint("dp_protect creates a dataset when it protects the "
 						 "first table.")));
-	if (!dp_payer_owns(caller, &row))
+	if (!dp_ledger_payer_owns(caller, &row))
 		ereport(ERROR,
 				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
 				 errmsg("must be owner of dataset \"%s\"", name),
@@ -116,27 +116,27 @@ read_number(Datum value, bool isnull, const char *what,
 	return fixed;
 }
 
-/* dp_owner_read_epsilon: a positive number, rounded down, or 22023. */
+/* dp_ledger_read_epsilon: a positive number, rounded down, or 22023. */
 dp_fixed
-dp_owner_read_epsilon(Datum value, bool isnull, const char *what)
+dp_ledger_read_epsilon(Datum value, bool isnull, const char *what)
 {
 	return read_number(value, isnull, what, DP_RANGE_POSITIVE,
 					   "Give a positive number; budgets usually lie between "
 					   "0.1 and 10.");
 }
 
-/* dp_owner_read_delta: a number of [0, 1), rounded down, or 22023. */
+/* dp_ledger_read_delta: a number of [0, 1), rounded down, or 22023. */
 dp_fixed
-dp_owner_read_delta(Datum value, bool isnull)
+dp_ledger_read_delta(Datum value, bool isnull)
 {
 	return read_number(value, isnull, "delta", DP_RANGE_DELTA,
 					   "Give 0, or a number far below one over the number of "
 					   "people.");
 }
 
-/* dp_owner_read_filter: the filter that an argument names, or 22023. */
+/* dp_ledger_read_filter: the filter that an argument names, or 22023. */
 dp_filter
-dp_owner_read_filter(FunctionCallInfo fcinfo, int argument)
+dp_ledger_read_filter(FunctionCallInfo fcinfo, int argument)
 {
 	char	   *name = PG_ARGISNULL(argument) ? NULL :
 	text_to_cstring(PG_GETARG_TEXT_PP(argument));
@@ -152,11 +152,11 @@ dp_owner_read_filter(FunctionCallInfo fcinfo, int argument)
 }
 
 /*
- * dp_owner_make_limit
+ * dp_ledger_make_limit
  *	  What a filter needs to keep (epsilon, delta), or 22023 when it cannot.
  */
 dp_limit
-dp_owner_make_limit(dp_filter filter, dp_fixed epsilon, dp_fixed delta)
+dp_ledger_make_limit(dp_filter filter, dp_fixed epsilon, dp_fixed delta)
 {
 	dp_limit	limit;
 	dp_status	status;
@@ -185,12 +185,12 @@ dp_owner_make_limit(dp_filter filter, dp_fixed epsilon, dp_fixed delta)
 }
 
 /*
- * dp_owner_dataset_argument
+ * dp_ledger_owner_dataset_argument
  *	  The dataset that an argument names, NULL the default one; the caller must
  *	  own it.  Errors: 42704, 42501.
  */
 char *
-dp_owner_dataset_argument(FunctionCallInfo fcinfo, int argument)
+dp_ledger_owner_dataset_argument(FunctionCallInfo fcinfo, int argument)
 {
 	return dp_ledger_owner_dataset(PG_ARGISNULL(argument) ? NULL :
 								   NameStr(*PG_GETARG_NAME(argument)),
@@ -198,11 +198,11 @@ dp_owner_dataset_argument(FunctionCallInfo fcinfo, int argument)
 }
 
 /*
- * dp_owner_decimal
+ * dp_ledger_owner_decimal
  *	  A float8 argument as the decimal that a person means by it.
  */
 Datum
-dp_owner_decimal(FunctionCallInfo fcinfo, int argument)
+dp_ledger_owner_decimal(FunctionCallInfo fcinfo, int argument)
 {
 	if (PG_ARGISNULL(argument))
 		return (Datum) 0;

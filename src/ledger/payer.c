@@ -17,12 +17,12 @@
 #include "ledger.h"
 
 /*
- * dp_payer_owns
+ * dp_ledger_payer_owns
  *	  Does the role act for the dataset's owner: the owner, who inherits its
  *	  rights, or a superuser?
  */
 bool
-dp_payer_owns(Oid role, const dp_dataset_row *dataset)
+dp_ledger_payer_owns(Oid role, const dp_dataset_row *dataset)
 {
 	if (superuser_arg(role))
 		return true;
@@ -31,7 +31,7 @@ dp_payer_owns(Oid role, const dp_dataset_row *dataset)
 }
 
 /*
- * dp_payer_find
+ * dp_ledger_payer_find
  *	  Decide by the rows as they are now who pays for a query that the outer
  *	  and current user ask.
  *
@@ -41,8 +41,8 @@ dp_payer_owns(Oid role, const dp_dataset_row *dataset)
  * that pays is locked as told; others may be locked as well.
  */
 void
-dp_payer_find(const dp_dataset_row *dataset, Oid outer, Oid current,
-			  dp_row_lock lock, dp_payer *out)
+dp_ledger_payer_find(const dp_dataset_row *dataset, Oid outer, Oid current,
+					 dp_row_lock lock, dp_payer *out)
 {
 	NameData	name;
 	Oid		   *roles;
@@ -51,10 +51,10 @@ dp_payer_find(const dp_dataset_row *dataset, Oid outer, Oid current,
 
 	MemSet(out, 0, sizeof(*out));
 	out->asking = outer;
-	if (dp_payer_owns(outer, dataset))
+	if (dp_ledger_payer_owns(outer, dataset))
 	{
 		out->asking = current;
-		out->exempt = dp_payer_owns(current, dataset);
+		out->exempt = dp_ledger_payer_owns(current, dataset);
 		if (out->exempt)
 		{
 			out->asking = outer;
@@ -96,14 +96,14 @@ dp_payer_find(const dp_dataset_row *dataset, Oid outer, Oid current,
 }
 
 /*
- * dp_batch_is_alive
+ * dp_ledger_batch_is_alive
  *	  Does a batch pay for queries of this payer now?  It ends when the budget
  *	  that paid for it renews, and rests while another budget pays.  `budget`
  *	  is the payer's, rolled; NULL when he is exempt.
  */
 bool
-dp_batch_is_alive(const dp_batch_row *row, const dp_payer *payer,
-				  const dp_budget_row *budget)
+dp_ledger_batch_is_alive(const dp_batch_row *row, const dp_payer *payer,
+						 const dp_budget_row *budget)
 {
 	if (row->closed)
 		return false;
@@ -115,16 +115,16 @@ dp_batch_is_alive(const dp_batch_row *row, const dp_payer *payer,
 		 strcmp(NameStr(row->payer_name), NameStr(payer->name)) == 0);
 }
 
-/* dp_batch_covers: is the charge one of those that were paid for? */
+/* dp_ledger_batch_covers: is the charge one of those that were paid for? */
 bool
-dp_batch_covers(const dp_batch_row *row, const dp_charge *charge)
+dp_ledger_batch_covers(const dp_batch_row *row, const dp_charge *charge)
 {
 	return charge->epsilon != DP_FIXED_INFINITE &&
 		charge->epsilon <= row->epsilon && charge->delta == 0;
 }
 
 /*
- * dp_payer_forbid_place
+ * dp_ledger_payer_forbid_place
  *	  Refuse where code runs that the session's user did not choose to run.
  *
  * Errors: 0A000 in an autovacuum worker, in a security-restricted operation
@@ -132,7 +132,7 @@ dp_batch_covers(const dp_batch_row *row, const dp_charge *charge)
  * a parallel operation.
  */
 void
-dp_payer_forbid_place(void)
+dp_ledger_payer_forbid_place(void)
 {
 	dp_bridge_forbid_parallel();
 	if (InSecurityRestrictedOperation() || AmAutoVacuumWorkerProcess())
@@ -148,14 +148,14 @@ dp_payer_forbid_place(void)
 }
 
 /*
- * dp_payer_raise
+ * dp_ledger_payer_raise
  *	  Raise what a refused charge means.  Every number shown is public.
  *
  * Errors: 42704, 42501, 53400, 55P03, 55000 other neighbours or batch open,
  * 08007 unknown outcome, and the worker's when it failed.
  */
 void
-dp_payer_raise(const dp_answer *answer, const char *dataset)
+dp_ledger_payer_raise(const dp_answer *answer, const char *dataset)
 {
 	const char *asking = NameStr(answer->asking);
 

@@ -53,8 +53,8 @@ preview_batch(const dp_ledger_request *request, const dp_payer *payer,
 	if (dp_catalog_read_batch(NameStr(request->dataset), payer->asking,
 							  NameStr(asking), DP_ROW_READ,
 							  &row) != DP_FOUND ||
-		!dp_batch_is_alive(&row, payer, budget) ||
-		!dp_batch_covers(&row, &request->charge))
+		!dp_ledger_batch_is_alive(&row, payer, budget) ||
+		!dp_ledger_batch_covers(&row, &request->charge))
 		return false;
 	out->batch = row.id;
 	out->batch_queries = row.queries;
@@ -79,8 +79,8 @@ dp_ledger_read_preview(const dp_ledger_request *request,
 	if (dp_catalog_read_dataset(NameStr(request->dataset), DP_ROW_READ,
 								&dataset) != DP_FOUND)
 		return;
-	dp_payer_find(&dataset, GetOuterUserId(), GetUserId(), DP_ROW_READ,
-				  &payer);
+	dp_ledger_payer_find(&dataset, GetOuterUserId(), GetUserId(), DP_ROW_READ,
+						 &payer);
 	out->found = payer.outcome == DP_OUTCOME_ADMITTED &&
 		(payer.exempt || payer.found == DP_FOUND);
 	if (!out->found)

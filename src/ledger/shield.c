@@ -148,7 +148,7 @@ start(FmgrInfo *call, Datum *arg)
 	dp_shield_facts facts = {.definer = false};
 
 	if (dp_bridge_has_others_rights())
-		facts = dp_shield_find(call->fn_oid);
+		facts = dp_ledger_shield_find(call->fn_oid);
 	if (facts.definer && facts.known && !is_shielded_already())
 		raise_place();
 	if (next_fmgr)
@@ -203,9 +203,9 @@ forget_running(XactEvent event, void *arg)
 		innermost = NULL;
 }
 
-/* dp_shield_init: install the hook; called once, while preloading. */
+/* dp_ledger_shield_init: install the hook; called once, while preloading. */
 void
-dp_shield_init(void)
+dp_ledger_shield_init(void)
 {
 	next_fmgr = fmgr_hook;
 	fmgr_hook = shield_function;

@@ -29,9 +29,9 @@ typedef struct dp_shield_facts
 } dp_shield_facts;
 
 /* shield_find.c */
-extern dp_shield_facts dp_shield_find(Oid function);
+extern dp_shield_facts dp_ledger_shield_find(Oid function);
 
 /* shield.c */
-extern void dp_shield_init(void);	/* from _PG_init, preloading */
+extern void dp_ledger_shield_init(void);	/* from _PG_init, preloading */
 
 #endif							/* SHIELD_H */

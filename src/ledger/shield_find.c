@@ -308,9 +308,9 @@ make_room(void)
 	outdated = false;
 }
 
-/* dp_shield_find: what the catalog says of a function. */
+/* dp_ledger_shield_find: what the catalog says of a function. */
 dp_shield_facts
-dp_shield_find(Oid function)
+dp_ledger_shield_find(Oid function)
 {
 	dp_shield_facts facts = {.function = function};
 	dp_shield_facts *kept;

@@ -124,7 +124,7 @@ fill_standing(const dp_dataset_row *dataset, Oid outer, Oid current,
 	out->epsilon_floor = dataset->floor;
 	out->ceiled = dataset->ceiled;
 	out->epsilon_ceiling = dataset->ceiling;
-	dp_payer_find(dataset, outer, current, DP_ROW_READ, payer);
+	dp_ledger_payer_find(dataset, outer, current, DP_ROW_READ, payer);
 	out->asking = payer->asking;
 	out->found = payer->outcome == DP_OUTCOME_ADMITTED;
 	out->exempt = payer->exempt;
@@ -186,7 +186,7 @@ dp_ledger_require_budget(const char *dataset, dp_ledger_standing *out)
 	dp_payer	payer;
 	dp_answer	answer;
 
-	dp_payer_forbid_place();
+	dp_ledger_payer_forbid_place();
 	MemSet(&answer, 0, sizeof(answer));
 	if (find_standing(dataset, out, &payer) != DP_FOUND)
 		answer.outcome = DP_OUTCOME_NO_DATASET;
@@ -200,7 +200,7 @@ dp_ledger_require_budget(const char *dataset, dp_ledger_standing *out)
 		answer.other = payer.other;
 		dp_catalog_name_role(payer.asking, &answer.asking);
 	}
-	dp_payer_raise(&answer, dataset);
+	dp_ledger_payer_raise(&answer, dataset);
 }
 
 /*
@@ -241,7 +241,7 @@ dp_ledger_owns_dataset(Oid role, const char *dataset)
 	dp_dataset_row row;
 
 	return dp_catalog_read_dataset(dataset, DP_ROW_READ, &row) == DP_FOUND &&
-		dp_payer_owns(role, &row);
+		dp_ledger_payer_owns(role, &row);
 }
 
 static Datum

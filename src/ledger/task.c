@@ -42,21 +42,21 @@ dp_ledger_register_task(dp_task_kind kind, const dp_task_methods *table)
 
 /* ---- the worker's side ---- */
 
-/* dp_task_begin: a transaction begins; what the former one left is gone. */
+/* dp_ledger_task_begin: a transaction begins; forget what the last one left. */
 void
-dp_task_begin(void)
+dp_ledger_task_begin(void)
 {
 	MemSet(segments, 0, sizeof(segments));
 	MemSet(begun, 0, sizeof(begun));
 }
 
 /*
- * dp_task_fetch
+ * dp_ledger_task_fetch
  *	  Get hold of the text of a request's task.  False when it has gone, with
  *	  the session that wanted it: then the answer says that nothing was done.
  */
 bool
-dp_task_fetch(dp_slot *slot, int number)
+dp_ledger_task_fetch(dp_slot *slot, int number)
 {
 	const dp_ledger_task *task = &slot->request.task;
 
@@ -92,10 +92,10 @@ run(dp_slot *slot, int number, dp_task_call *call, dp_outcome refused)
 		result == DP_TASK_LOCKED ? DP_OUTCOME_LOCKED : refused;
 }
 
-/* dp_task_run: the task of a charge that was admitted. */
+/* dp_ledger_task_run: the task of a charge that was admitted. */
 void
-dp_task_run(dp_slot *slot, int number, const dp_payer *payer, int64 period,
-			bool replace_one, TimestampTz now)
+dp_ledger_task_run(dp_slot *slot, int number, const dp_payer *payer,
+				   int64 period, bool replace_one, TimestampTz now)
 {
 	dp_task_call call;
 
@@ -116,12 +116,12 @@ dp_task_run(dp_slot *slot, int number, const dp_payer *payer, int64 period,
 }
 
 /*
- * dp_task_decide
+ * dp_ledger_task_decide
  *	  Run a task without a charge for whoever asks.  Rows of datasets and
  *	  budgets are read as they are committed, and not locked.
  */
 void
-dp_task_decide(dp_slot *slot, int number, TimestampTz now)
+dp_ledger_task_decide(dp_slot *slot, int number, TimestampTz now)
 {
 	dp_answer  *answer = &slot->answer;
 	dp_task_call call;
@@ -139,7 +139,8 @@ dp_task_decide(dp_slot *slot, int number, TimestampTz now)
 	if (dp_catalog_read_dataset(NameStr(slot->request.dataset), DP_ROW_READ,
 								&dataset) != DP_FOUND)
 		return;
-	dp_payer_find(&dataset, slot->outer, slot->current, DP_ROW_READ, &payer);
+	dp_ledger_payer_find(&dataset, slot->outer, slot->current, DP_ROW_READ,
+						 &payer);
 	if (payer.outcome == DP_OUTCOME_ADMITTED && !payer.exempt &&
 		(payer.found != DP_FOUND || !payer.budget.active))
 		payer.outcome = DP_OUTCOME_NO_BUDGET;
@@ -162,9 +163,9 @@ dp_task_decide(dp_slot *slot, int number, TimestampTz now)
 	run(slot, number, &call, payer.outcome);
 }
 
-/* dp_task_finish: all requests are decided; write what the tasks changed. */
+/* dp_ledger_task_finish: all is decided; write what the tasks changed. */
 void
-dp_task_finish(void)
+dp_ledger_task_finish(void)
 {
 	int			i;
 
@@ -249,7 +250,7 @@ raise_task(const dp_answer *answer, const char *dataset)
 					 errhint("See the server log for the reason.")));
 			break;
 		default:
-			dp_payer_raise(answer, dataset);
+			dp_ledger_payer_raise(answer, dataset);
 	}
 }
 

@@ -140,5 +140,5 @@ dp_ledger_init(void)
 {
 	dp_ledger_shmem_init();
 	dp_ledger_utility_init();
-	dp_shield_init();
+	dp_ledger_shield_init();
 }
