@@ -169,8 +169,8 @@ classify_function(FuncExpr *call, Node *original, Oid relid, dp_key *key)
 						  "bounds, as in date_trunc('month', day).");
 	key->kind = is_trunc_function(call->funcid) ? DP_KEY_TRUNC :
 		DP_KEY_EXTRACT;
-	if (!(key->kind == DP_KEY_TRUNC ? dp_key_trunc_step(field, &step) :
-		  dp_key_extract_range(field, &monotone, &first, &last)))
+	if (!(key->kind == DP_KEY_TRUNC ? dp_places_key_trunc_step(field, &step) :
+		  dp_places_key_extract_range(field, &monotone, &first, &last)))
 		return refuse_key(original,
 						  psprintf("field \"%s\" cannot be used in a group "
 								   "key", field),

@@ -53,7 +53,7 @@ is_equality(Oid operator, Oid left, Oid right)
 static bool
 match_operator(dp_atom *a, Oid operator, Oid left, Oid right, Oid collation)
 {
-	if (!dp_tally_can_read(left) ||
+	if (!dp_places_tally_can_read(left) ||
 		(OidIsValid(collation) && !get_collation_isdeterministic(collation)))
 		return false;
 	a->type = left;

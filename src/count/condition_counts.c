@@ -329,11 +329,11 @@ make_axis(const dp_matched_column *column)
 	dp_axis    *axis = palloc0(sizeof(dp_axis));
 
 	if (column->known == 0)
-		dp_axis_set_finder(axis, DP_AXIS_DENSE, InvalidOid, NULL);
+		dp_places_axis_set_finder(axis, DP_AXIS_DENSE, InvalidOid, NULL);
 	else
-		dp_axis_make_listed(axis, column->type, column->constants,
-							column->known);
-	dp_axis_set_last_places(axis, column->known, true, true);
+		dp_places_axis_make_listed(axis, column->type, column->constants,
+								   column->known);
+	dp_places_axis_set_last_places(axis, column->known, true, true);
 	return axis;
 }
 

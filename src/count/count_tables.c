@@ -154,7 +154,7 @@ dp_tables_add(PG_FUNCTION_ARGS)
 	state = dp_tally_state_of(fcinfo, spec->ncounts);
 	for (i = 0; i < spec->naxes; i++)
 	{
-		places[i] = dp_axis_find_flat(
+		places[i] = dp_places_axis_find_flat(
 			(const dp_axis_finder *) ((const char *) spec + spec->axes[i]),
 			PG_GETARG_DATUM(i + 2), PG_ARGISNULL(i + 2));
 		outside |= places[i] < 0;
@@ -291,7 +291,7 @@ dp_count_tables_spec(int naxes, dp_axis *const *axes, int ntables,
 		memcpy((char *) spec + offsets[i], axes[i]->values->finder,
 			   axes[i]->values->size);
 	}
-	return dp_tally_spec_const(spec, size);
+	return dp_places_tally_spec_const(spec, size);
 }
 
 /*

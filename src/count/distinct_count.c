@@ -67,7 +67,7 @@ make_site(FunctionCallInfo fcinfo)
 												 sizeof(distinct_site));
 	const distinct_spec *spec;
 
-	dp_tally_check_call_site(fcinfo);
+	dp_places_tally_check_call_site(fcinfo);
 	spec = (const distinct_spec *) PG_GETARG_POINTER(2);
 	fmgr_info_cxt(spec->hash, &site->hash, context);
 	dp_bridge_check_status(dp_mech_random_bytes(dp_bridge_source(),
@@ -209,7 +209,7 @@ dp_count_distinct(const Aggref *asked, Oid type, int collections)
 	spec->varlena = get_typlen(type) == -1;
 	spec->memory = (int64) (DP_DISTINCT_MEMORY / collections);
 	return linitial(dp_count_exact(asked, "distinct_count", ANYELEMENTOID,
-								   dp_tally_spec_const(spec,
-													   sizeof(*spec)),
+								   dp_places_tally_spec_const(spec,
+															  sizeof(*spec)),
 								   INT8OID));
 }

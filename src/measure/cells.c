@@ -178,10 +178,10 @@ dp_measure_cells_release(dp_cells *cells, TupleDesc result,
 		CHECK_FOR_INTERRUPTS();
 		for (i = spec->nkeys - 1; i >= 0; i--)
 		{
-			int64		size = dp_domain_size(spec->domains[i]);
+			int64		size = dp_places_domain_size(spec->domains[i]);
 
-			values[i] = dp_domain_value(spec->domains[i], rest % size,
-										&nulls[i]);
+			values[i] = dp_places_domain_value(spec->domains[i], rest % size,
+											   &nulls[i]);
 			rest /= size;
 		}
 		for (i = 0; i < spec->nmeasures; i++)

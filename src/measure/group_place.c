@@ -58,8 +58,8 @@ dp_group_place(PG_FUNCTION_ARGS)
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
 	keys = (const dp_group_keys *) PG_GETARG_POINTER(2);
-	place = dp_axis_find_flat(&keys->finder, PG_GETARG_DATUM(1),
-							  PG_ARGISNULL(1));
+	place = dp_places_axis_find_flat(&keys->finder, PG_GETARG_DATUM(1),
+									 PG_ARGISNULL(1));
 	if (place < 0)
 		PG_RETURN_NULL();
 	PG_RETURN_INT32(PG_GETARG_INT32(0) * keys->size + (int32) place);
@@ -88,12 +88,12 @@ dp_measure_group_keys(const dp_release_spec *spec)
 
 		if (((const dp_key *) lfirst(lc))->kind == DP_KEY_CONSTANT)
 			continue;
-		finder = dp_domain_finder(spec->domains[i], &length);
+		finder = dp_places_domain_finder(spec->domains[i], &length);
 		size = offsetof(dp_group_keys, finder) + length;
 		keys = palloc0(size);
 		memcpy(&keys->finder, finder, length);
-		keys->size = (int32) dp_domain_size(spec->domains[i]);
-		constants = lappend(constants, dp_tally_spec_const(keys, size));
+		keys->size = (int32) dp_places_domain_size(spec->domains[i]);
+		constants = lappend(constants, dp_places_tally_spec_const(keys, size));
 	}
 	return constants;
 }

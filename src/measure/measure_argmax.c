@@ -69,16 +69,16 @@ take_given(const dp_measure *measure, dp_candidates *candidates)
 static void
 take_declared(const dp_measure *measure, dp_candidates *candidates)
 {
-	dp_domain  *domain = dp_domain_make(measure->key);
+	dp_domain  *domain = dp_places_domain_make(measure->key);
 	int64		i;
 	bool		isnull;
 
-	candidates->n = dp_domain_known(domain);
+	candidates->n = dp_places_domain_known(domain);
 	candidates->values = palloc_extended(sizeof(Datum) *
 										 Max(candidates->n, 1),
 										 MCXT_ALLOC_HUGE);
 	for (i = 0; i < candidates->n; i++)
-		candidates->values[i] = dp_domain_value(domain, i, &isnull);
+		candidates->values[i] = dp_places_domain_value(domain, i, &isnull);
 }
 
 static void
@@ -86,7 +86,7 @@ check_type(const dp_measure *measure)
 {
 	Oid			collation = measure->aggregate->inputcollid;
 
-	if (!dp_tally_can_read(measure->argument_type))
+	if (!dp_places_tally_can_read(measure->argument_type))
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("dp_%s does not support type %s",
@@ -128,9 +128,9 @@ find_candidates(const dp_measure *measure)
 				 errdetail("Setting dp_pg.max_groups is %d.",
 						   dp_setting_max_groups),
 				 errhint("Choose among fewer values.")));
-	candidates->spec = dp_tally_value_spec(measure->argument_type,
-										   candidates->values, candidates->n,
-										   &twice);
+	candidates->spec = dp_places_tally_value_spec(measure->argument_type,
+												  candidates->values,
+												  candidates->n, &twice);
 	if (candidates->spec == NULL)
 		raise_candidates(measure, "must be distinct",
 						 "Write every value once.");

@@ -59,9 +59,9 @@ prepare(dp_measure *measure)
 	check_bounds(measure->lower, measure->upper);
 	measure->ncells = (int) dp_measure_number(measure, 1, MAX_BUCKETS,
 											  "number of buckets");
-	measure->plan = dp_tally_bucket_spec(measure->argument_type,
-										 measure->lower, measure->upper,
-										 measure->ncells);
+	measure->plan = dp_places_tally_bucket_spec(measure->argument_type,
+												measure->lower, measure->upper,
+												measure->ncells);
 	if (c->replace)
 	{
 		l1 = dp_measure_product(l1, 2);

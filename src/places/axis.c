@@ -24,9 +24,9 @@
 
 /* ---- errors ---- */
 
-/* dp_axis_raise: 22023, a column without public values. */
+/* dp_places_axis_raise: 22023, a column without public values. */
 void
-dp_axis_raise(const dp_axis *axis, const char *detail, const char *hint)
+dp_places_axis_raise(const dp_axis *axis, const char *detail, const char *hint)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -37,25 +37,25 @@ dp_axis_raise(const dp_axis *axis, const char *detail, const char *hint)
 }
 
 /*
- * dp_axis_value
+ * dp_places_axis_value
  *	  The value at a place, 0 <= place < size: of a bin its representative.
  *	  References stay with the axis.
  */
 Datum
-dp_axis_value(const dp_axis *axis, int64 place, bool *isnull)
+dp_places_axis_value(const dp_axis *axis, int64 place, bool *isnull)
 {
 	return dp_places_value(&axis->values->finder->places,
 						   axis->values->values, place, isnull);
 }
 
 /*
- * dp_axis_is_complete
+ * dp_places_axis_is_complete
  *	  Has every value that the column may have a place, as far as is public?
  *	  Not those of other keys than the declared ones, nor outside of bounds
  *	  that are not cut into bins, nor NaN; nor those of an axis from a list.
  */
 bool
-dp_axis_is_complete(const dp_axis *axis)
+dp_places_axis_is_complete(const dp_axis *axis)
 {
 	return axis->values->complete;
 }
@@ -63,12 +63,13 @@ dp_axis_is_complete(const dp_axis *axis)
 /* ---- making ---- */
 
 /*
- * dp_axis_make_finder
+ * dp_places_axis_make_finder
  *	  The flat form of places around a spec of a tally, or NULL, of *length
  *	  bytes, in the current context.
  */
 dp_axis_finder *
-dp_axis_make_finder(const dp_places *places, const Const *spec, Size *length)
+dp_places_axis_make_finder(const dp_places *places, const Const *spec,
+						   Size *length)
 {
 	Size		size = spec == NULL ? 0 :
 	VARSIZE(DatumGetPointer(spec->constvalue));
@@ -83,24 +84,25 @@ dp_axis_make_finder(const dp_places *places, const Const *spec, Size *length)
 }
 
 /*
- * dp_axis_set_finder
+ * dp_places_axis_set_finder
  *	  Give the axis a flat form around a spec of dp_places.h, or NULL.  No
  *	  value has a place in it yet.
  */
 void
-dp_axis_set_finder(dp_axis *axis, dp_axis_kind kind, Oid type,
-				   const Const *spec)
+dp_places_axis_set_finder(dp_axis *axis, dp_axis_kind kind, Oid type,
+						  const Const *spec)
 {
 	struct dp_axis_values *values = palloc0(sizeof(struct dp_axis_values));
 	dp_places	places = {kind, type, 0, 0, -1, -1};
 
-	values->finder = dp_axis_make_finder(&places, spec, &values->size);
+	values->finder = dp_places_axis_make_finder(&places, spec, &values->size);
 	axis->values = values;
 }
 
-/* dp_axis_set_last_places: `known` places, and those behind them. */
+/* dp_places_axis_set_last_places: `known` places, and those behind them. */
 void
-dp_axis_set_last_places(dp_axis *axis, int64 known, bool other, bool null)
+dp_places_axis_set_last_places(dp_axis *axis, int64 known, bool other,
+							   bool null)
 {
 	dp_axis_finder *finder = axis->values->finder;
 
@@ -110,36 +112,36 @@ dp_axis_set_last_places(dp_axis *axis, int64 known, bool other, bool null)
 	finder->places.null = null ? axis->size++ : -1;
 }
 
-/* dp_axis_make_dense: integers of the type that follow each other. */
+/* dp_places_axis_make_dense: integers of the type that follow each other. */
 void
-dp_axis_make_dense(dp_axis *axis, Oid type, Datum first)
+dp_places_axis_make_dense(dp_axis *axis, Oid type, Datum first)
 {
-	dp_axis_set_finder(axis, DP_AXIS_DENSE, type, NULL);
+	dp_places_axis_set_finder(axis, DP_AXIS_DENSE, type, NULL);
 	axis->values->finder->places.first = dp_places_integer(type, first);
 }
 
 /*
- * dp_axis_make_listed
+ * dp_places_axis_make_listed
  *	  The first `known` of the values are looked up; they stay with the axis.
  *
  * Errors: 22023 none, two equal, or a type that cannot be looked up.
  */
 void
-dp_axis_make_listed(dp_axis *axis, Oid type, Datum *values, int64 known)
+dp_places_axis_make_listed(dp_axis *axis, Oid type, Datum *values, int64 known)
 {
 	int64		twice;
 	Const	   *spec;
 
-	if (!dp_tally_can_read(type))
-		dp_axis_raise(axis, "Its type has no built-in equality.",
-					  "Choose a column of another type.");
+	if (!dp_places_tally_can_read(type))
+		dp_places_axis_raise(axis, "Its type has no built-in equality.",
+							 "Choose a column of another type.");
 	if (known < 1)
-		dp_axis_raise(axis, "No values are declared.",
-					  "Ask the data owner to run dp_declare.");
-	spec = dp_tally_value_spec(type, values, known, &twice);
+		dp_places_axis_raise(axis, "No values are declared.",
+							 "Ask the data owner to run dp_declare.");
+	spec = dp_places_tally_value_spec(type, values, known, &twice);
 	if (spec == NULL)
-		dp_axis_raise(axis, "Two of its declared values are equal.",
-					  "Ask the data owner to run dp_declare again.");
-	dp_axis_set_finder(axis, DP_AXIS_LISTED, type, spec);
+		dp_places_axis_raise(axis, "Two of its declared values are equal.",
+							 "Ask the data owner to run dp_declare again.");
+	dp_places_axis_set_finder(axis, DP_AXIS_LISTED, type, spec);
 	axis->values->values = values;
 }

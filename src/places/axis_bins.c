@@ -64,7 +64,7 @@ middle_integer(const dp_axis *axis, int64 bin)
 	int64		last;
 	int64		middle;
 
-	dp_tally_bucket_limits(finder->spec, bin, &first, &last);
+	dp_places_tally_bucket_limits(finder->spec, bin, &first, &last);
 	if (first > last)
 		raise_bins(axis, "One of the bins would hold no value of its type.",
 				   "Use fewer bins.");
@@ -123,7 +123,7 @@ round_middle(const dp_axis *axis, int64 bin, Datum middle, int digits,
 											 Int32GetDatum(digits));
 
 	*out = to_type(finder->places.type, number);
-	return dp_tally_find_bucket(finder->spec, *out) == bin &&
+	return dp_places_tally_find_bucket(finder->spec, *out) == bin &&
 		DatumGetBool(DirectFunctionCall2(
 						 numeric_le, NumericGetDatum(axis->values->lower),
 						 number)) &&
@@ -162,18 +162,19 @@ middle_number(const dp_axis *axis, int64 bin)
 }
 
 /*
- * dp_axis_make_bins
+ * dp_places_axis_make_bins
  *	  The finder and the representatives of axis->bins bins, from the bounds.
  *
  * Errors: 22023 when the type cannot tell them apart.
  */
 void
-dp_axis_make_bins(dp_axis *axis, Oid type, Numeric lower, Numeric upper)
+dp_places_axis_make_bins(dp_axis *axis, Oid type, Numeric lower, Numeric upper)
 {
 	int64		i;
 
-	dp_axis_set_finder(axis, DP_AXIS_BINS, type,
-					   dp_tally_bucket_spec(type, lower, upper, axis->bins));
+	dp_places_axis_set_finder(axis, DP_AXIS_BINS, type,
+							  dp_places_tally_bucket_spec(type, lower, upper,
+														  axis->bins));
 	axis->values->lower = lower;
 	axis->values->upper = upper;
 	axis->values->values = palloc_extended(sizeof(Datum) * axis->bins,
@@ -210,12 +211,12 @@ find_declared(Oid relid, AttrNumber attnum)
 }
 
 /*
- * dp_axis_can_have_bins
+ * dp_places_axis_can_have_bins
  *	  Is it a column of numbers, dates or timestamps with declared bounds?
- *	  `attnum` as of dp_axis_make_declared_bins.
+ *	  `attnum` as of dp_places_axis_make_declared_bins.
  */
 bool
-dp_axis_can_have_bins(const dp_axis *axis, Oid relid, AttrNumber attnum)
+dp_places_axis_can_have_bins(const dp_axis *axis, Oid relid, AttrNumber attnum)
 {
 	dp_attribute *declared = find_declared(relid, attnum);
 	Oid			type = getBaseType(axis->type);
@@ -226,15 +227,15 @@ dp_axis_can_have_bins(const dp_axis *axis, Oid relid, AttrNumber attnum)
 }
 
 /*
- * dp_axis_make_declared_bins
+ * dp_places_axis_make_declared_bins
  *	  The bins and the place of NULL; `attnum` of the protected relation is
  *	  what the column comes down to, 0: it does not.
  *
  * Errors: 22023 no bounds, no column of numbers, or too many bins.
  */
 void
-dp_axis_make_declared_bins(dp_axis *axis, Oid relid, AttrNumber attnum,
-						   bool nullable)
+dp_places_axis_make_declared_bins(dp_axis *axis, Oid relid, AttrNumber attnum,
+								  bool nullable)
 {
 	dp_attribute *declared = find_declared(relid, attnum);
 	Oid			type = getBaseType(axis->type);
@@ -250,8 +251,8 @@ dp_axis_make_declared_bins(dp_axis *axis, Oid relid, AttrNumber attnum,
 		raise_bins(axis, "Its bounds are not declared.",
 				   "Ask the data owner to run dp_declare(relation, column, "
 				   "lower => ..., upper => ...).");
-	dp_axis_make_bins(axis, type, bound_number(declared->lower, type),
-					  bound_number(declared->upper, type));
-	dp_axis_set_last_places(axis, axis->bins, false, nullable);
+	dp_places_axis_make_bins(axis, type, bound_number(declared->lower, type),
+							 bound_number(declared->upper, type));
+	dp_places_axis_set_last_places(axis, axis->bins, false, nullable);
 	axis->values->complete = counts_whole(type);	/* there is no NaN */
 }

@@ -111,9 +111,9 @@ listed_values(const dp_axis *axis)
 	return texts;
 }
 
-/* dp_axis_to_list: see dp_places.h. */
+/* dp_places_axis_to_list: see dp_places.h. */
 List *
-dp_axis_to_list(const dp_axis *axis)
+dp_places_axis_to_list(const dp_axis *axis)
 {
 	const struct dp_axis_values *values = axis->values;
 	const dp_axis_finder *finder = values->finder;
@@ -151,15 +151,16 @@ read_values(dp_axis *axis, Oid type, const List *list)
 	foreach(lc, texts)
 		values[foreach_current_index(lc)] =
 			dp_places_read_declared(strVal(lfirst(lc)), type, -1);
-	dp_axis_make_listed(axis, type, values, integer_at(list, LIST_KNOWN));
+	dp_places_axis_make_listed(axis, type, values,
+							   integer_at(list, LIST_KNOWN));
 }
 
 /*
- * dp_axis_from_list: see dp_places.h.  42704 a type is gone, 55000 a value
+ * dp_places_axis_from_list: see dp_places.h.  42704 a type is gone, 55000 a value
  * is no longer one of its type.
  */
 dp_axis *
-dp_axis_from_list(const List *list)
+dp_places_axis_from_list(const List *list)
 {
 	dp_axis    *axis = palloc0(sizeof(dp_axis));
 	int			nest = fix_settings();
@@ -175,20 +176,20 @@ dp_axis_from_list(const List *list)
 	switch ((dp_axis_kind) integer_at(list, LIST_KIND))
 	{
 		case DP_AXIS_DENSE:
-			dp_axis_set_finder(axis, DP_AXIS_DENSE, type, NULL);
+			dp_places_axis_set_finder(axis, DP_AXIS_DENSE, type, NULL);
 			axis->values->finder->places.first = integer_at(list, LIST_FIRST);
 			break;
 		case DP_AXIS_LISTED:
 			read_values(axis, type, list);
 			break;
 		case DP_AXIS_BINS:
-			dp_axis_make_bins(axis, type, numeric_at(list, LIST_LOWER),
-							  numeric_at(list, LIST_UPPER));
+			dp_places_axis_make_bins(axis, type, numeric_at(list, LIST_LOWER),
+									 numeric_at(list, LIST_UPPER));
 			break;
 	}
-	dp_axis_set_last_places(axis, integer_at(list, LIST_KNOWN),
-							integer_at(list, LIST_OTHER) != 0,
-							integer_at(list, LIST_NULL) != 0);
+	dp_places_axis_set_last_places(axis, integer_at(list, LIST_KNOWN),
+								   integer_at(list, LIST_OTHER) != 0,
+								   integer_at(list, LIST_NULL) != 0);
 	AtEOXact_GUC(true, nest);
 	return axis;
 }

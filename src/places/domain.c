@@ -193,7 +193,7 @@ fill_trunc(dp_domain *domain, const dp_key *key)
 	Datum		value = time_bound(declared->lower, key);
 	Interval	step;
 
-	if (!dp_key_trunc_step(key->field, &step))
+	if (!dp_places_key_trunc_step(key->field, &step))
 		elog(ERROR, "unexpected date_trunc field \"%s\"", key->field);
 	value = DirectFunctionCall2(truncate, field, value);
 	while (DatumGetTimestamp(value) <= last)
@@ -233,7 +233,7 @@ fill_extract(dp_domain *domain, const dp_key *key)
 	int			last;
 	int64		value;
 
-	if (!dp_key_extract_range(key->field, &monotone, &first, &last))
+	if (!dp_places_key_extract_range(key->field, &monotone, &first, &last))
 		elog(ERROR, "unexpected extract field \"%s\"", key->field);
 	if (monotone)
 	{
@@ -259,30 +259,30 @@ make_finder(dp_domain *domain)
 
 	if (!dense && domain->places.known > 0)
 	{
-		if (!dp_tally_can_read(domain->places.type))
+		if (!dp_places_tally_can_read(domain->places.type))
 			ereport(ERROR,
 					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 					 errmsg("rows cannot be grouped by a key of type %s",
 							format_type_be(domain->places.type)),
 					 errdetail("Its type has no built-in equality."),
 					 errhint("Cast the key to text or to a number.")));
-		spec = dp_tally_value_spec(domain->places.type, domain->values,
-								   domain->places.known, &twice);
+		spec = dp_places_tally_value_spec(domain->places.type, domain->values,
+										  domain->places.known, &twice);
 		if (spec == NULL)
 			ereport(ERROR,
 					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 					 errmsg("two public values of a group key are equal"),
 					 errhint("Ask the data owner to run dp_declare again.")));
 	}
-	domain->finder = dp_axis_make_finder(&domain->places, spec,
-										 &domain->length);
+	domain->finder = dp_places_axis_make_finder(&domain->places, spec,
+												&domain->length);
 	if (spec == NULL)
 		domain->finder->places.kind = DP_AXIS_DENSE;
 }
 
-/* dp_domain_finder: see dp_places.h. */
+/* dp_places_domain_finder: see dp_places.h. */
 const dp_axis_finder *
-dp_domain_finder(dp_domain *domain, Size *length)
+dp_places_domain_finder(dp_domain *domain, Size *length)
 {
 	if (domain->finder == NULL)
 		make_finder(domain);
@@ -291,13 +291,13 @@ dp_domain_finder(dp_domain *domain, Size *length)
 }
 
 /*
- * dp_domain_make
+ * dp_places_domain_make
  *	  All public values of the key, in the current context.
  *
  * Errors: 54000 too many values, 55000 the declaration is gone.
  */
 dp_domain *
-dp_domain_make(const dp_key *key)
+dp_places_domain_make(const dp_key *key)
 {
 	dp_domain  *domain = palloc0(sizeof(dp_domain));
 
@@ -339,23 +339,23 @@ dp_domain_make(const dp_key *key)
 	return domain;
 }
 
-/* dp_domain_size: number of values, other and NULL included. */
+/* dp_places_domain_size: number of values, other and NULL included. */
 int64
-dp_domain_size(const dp_domain *domain)
+dp_places_domain_size(const dp_domain *domain)
 {
 	return domain->size;
 }
 
-/* dp_domain_known: see dp_places.h. */
+/* dp_places_domain_known: see dp_places.h. */
 int64
-dp_domain_known(const dp_domain *domain)
+dp_places_domain_known(const dp_domain *domain)
 {
 	return domain->places.known;
 }
 
-/* dp_domain_value: the value at a place, 0 <= place < size. */
+/* dp_places_domain_value: the value at a place, 0 <= place < size. */
 Datum
-dp_domain_value(const dp_domain *domain, int64 place, bool *isnull)
+dp_places_domain_value(const dp_domain *domain, int64 place, bool *isnull)
 {
 	return dp_places_value(&domain->places, domain->values, place, isnull);
 }
@@ -389,31 +389,31 @@ estimate_known(const dp_key *key)
 	}
 }
 
-/* dp_domain_estimate: see dp_places.h; rough for dates, but public. */
+/* dp_places_domain_estimate: see dp_places.h; rough for dates, but public. */
 double
-dp_domain_estimate(const dp_key *key)
+dp_places_domain_estimate(const dp_key *key)
 {
 	return estimate_known(key) + (key->nullable ? 1 : 0);
 }
 
 /* ---- as an axis ---- */
 
-/* dp_domain_make_axis: have a column's axis hold the values of its key. */
+/* dp_places_domain_make_axis: let a column's axis hold its key's values. */
 void
-dp_domain_make_axis(const dp_key *key, dp_axis *axis)
+dp_places_domain_make_axis(const dp_key *key, dp_axis *axis)
 {
-	dp_domain  *domain = dp_domain_make(key);
+	dp_domain  *domain = dp_places_domain_make(key);
 	const dp_places *places = &domain->places;
 	bool		isnull;
 
 	if (places->kind == DP_AXIS_DENSE)
-		dp_axis_make_dense(axis, places->type,
-						   dp_domain_value(domain, 0, &isnull));
+		dp_places_axis_make_dense(axis, places->type,
+								  dp_places_domain_value(domain, 0, &isnull));
 	else
-		dp_axis_make_listed(axis, places->type, domain->values,
-							places->known);
-	dp_axis_set_last_places(axis, places->known, places->other >= 0,
-							key->nullable);
+		dp_places_axis_make_listed(axis, places->type, domain->values,
+								   places->known);
+	dp_places_axis_set_last_places(axis, places->known, places->other >= 0,
+								   key->nullable);
 	axis->values->complete = key->kind == DP_KEY_CONSTANT ||
 		key->kind == DP_KEY_BOOLEAN || key->kind == DP_KEY_ENUM ||
 		places->other >= 0;

@@ -57,9 +57,9 @@ typedef struct dp_key
 } dp_key;
 
 /* Which fields make keys, and their values (key_field.c). */
-extern bool dp_key_trunc_step(const char *field, Interval *step);
-extern bool dp_key_extract_range(const char *field, bool *monotone,
-								   int *first, int *last);
+extern bool dp_places_key_trunc_step(const char *field, Interval *step);
+extern bool dp_places_key_extract_range(const char *field, bool *monotone,
+										  int *first, int *last);
 
 /* ---- declared texts and types (declared.c) ---- */
 extern Datum dp_places_read_declared(const char *text, Oid type,
@@ -94,8 +94,8 @@ typedef struct dp_places
 
 /* Places in the flat form that rows are looked up with. */
 typedef struct dp_axis_finder dp_axis_finder;
-extern int64 dp_axis_find_flat(const dp_axis_finder *finder, Datum value,
-							   bool isnull);
+extern int64 dp_places_axis_find_flat(const dp_axis_finder *finder,
+									  Datum value, bool isnull);
 extern Datum dp_places_value(const dp_places *places, const Datum *values,
 							 int64 place, bool *isnull);
 
@@ -123,14 +123,14 @@ dp_places_integer(Oid type, Datum value)
 
 typedef struct dp_domain dp_domain;
 
-extern dp_domain *dp_domain_make(const dp_key *key);
-extern int64 dp_domain_size(const dp_domain *domain);
+extern dp_domain *dp_places_domain_make(const dp_key *key);
+extern int64 dp_places_domain_size(const dp_domain *domain);
 /* Values without other and NULL; they have the places before those two. */
-extern int64 dp_domain_known(const dp_domain *domain);
-extern Datum dp_domain_value(const dp_domain *domain, int64 place,
-							 bool *isnull);
-/* Estimate of dp_domain_size from the catalog alone, for the planner. */
-extern double dp_domain_estimate(const dp_key *key);
+extern int64 dp_places_domain_known(const dp_domain *domain);
+extern Datum dp_places_domain_value(const dp_domain *domain, int64 place,
+									bool *isnull);
+/* Estimate of dp_places_domain_size from the catalog alone, for planners. */
+extern double dp_places_domain_estimate(const dp_key *key);
 
 /* ---- axes: the public values of a column (axis*.c) ---- */
 
@@ -153,12 +153,13 @@ typedef struct dp_axis
 	struct dp_axis_values *values;	/* private to axis*.c */
 } dp_axis;
 
-extern Datum dp_axis_value(const dp_axis *axis, int64 place, bool *isnull);
+extern Datum dp_places_axis_value(const dp_axis *axis, int64 place,
+								  bool *isnull);
 /* Does every row have a place on it, by what is public? */
-extern bool dp_axis_is_complete(const dp_axis *axis);
+extern bool dp_places_axis_is_complete(const dp_axis *axis);
 /* Copyable, with every value spelled out, so that it outlives declarations. */
-extern List *dp_axis_to_list(const dp_axis *axis);
-extern dp_axis *dp_axis_from_list(const List *list);
+extern List *dp_places_axis_to_list(const dp_axis *axis);
+extern dp_axis *dp_places_axis_from_list(const List *list);
 
 struct dp_axis_finder
 {
@@ -182,32 +183,35 @@ struct dp_axis_values
  * Public values of a group key in flat form, of so many bytes; it stays with
  * the domain.  0A000 for a type without built-in equality.
  */
-extern const dp_axis_finder *dp_domain_finder(dp_domain *domain,
-											  Size *length);
+extern const dp_axis_finder *dp_places_domain_finder(dp_domain *domain,
+													 Size *length);
 
 /* An axis of a column, by the public values that a key of it would have. */
-extern void dp_domain_make_axis(const dp_key *key, dp_axis *axis);
+extern void dp_places_domain_make_axis(const dp_key *key, dp_axis *axis);
 
 /* ---- axis.c ---- */
-pg_noreturn extern void dp_axis_raise(const dp_axis *axis,
-									  const char *detail, const char *hint);
-extern dp_axis_finder *dp_axis_make_finder(const dp_places *places,
-										   const Const *spec, Size *length);
-extern void dp_axis_set_finder(dp_axis *axis, dp_axis_kind kind, Oid type,
-							   const Const *spec);
-extern void dp_axis_set_last_places(dp_axis *axis, int64 known, bool other,
-									bool null);
-extern void dp_axis_make_listed(dp_axis *axis, Oid type, Datum *values,
-								int64 known);
-extern void dp_axis_make_dense(dp_axis *axis, Oid type, Datum first);
+pg_noreturn extern void dp_places_axis_raise(const dp_axis *axis,
+											 const char *detail,
+											 const char *hint);
+extern dp_axis_finder *dp_places_axis_make_finder(const dp_places *places,
+												  const Const *spec,
+												  Size *length);
+extern void dp_places_axis_set_finder(dp_axis *axis, dp_axis_kind kind,
+									  Oid type, const Const *spec);
+extern void dp_places_axis_set_last_places(dp_axis *axis, int64 known,
+										   bool other, bool null);
+extern void dp_places_axis_make_listed(dp_axis *axis, Oid type, Datum *values,
+									   int64 known);
+extern void dp_places_axis_make_dense(dp_axis *axis, Oid type, Datum first);
 
 /* ---- axis_bins.c ---- */
-extern void dp_axis_make_bins(dp_axis *axis, Oid type, Numeric lower,
-							  Numeric upper);
-extern bool dp_axis_can_have_bins(const dp_axis *axis, Oid relid,
-								  AttrNumber attnum);
-extern void dp_axis_make_declared_bins(dp_axis *axis, Oid relid,
-									   AttrNumber attnum, bool nullable);
+extern void dp_places_axis_make_bins(dp_axis *axis, Oid type, Numeric lower,
+									 Numeric upper);
+extern bool dp_places_axis_can_have_bins(const dp_axis *axis, Oid relid,
+										 AttrNumber attnum);
+extern void dp_places_axis_make_declared_bins(dp_axis *axis, Oid relid,
+											  AttrNumber attnum,
+											  bool nullable);
 
 /*
  * ---- counting rows by public cells (tally*.c) ----
@@ -231,28 +235,28 @@ typedef struct dp_tally_state
 } dp_tally_state;
 
 /* ---- tally.c ---- */
-extern void dp_tally_check_call_site(FunctionCallInfo fcinfo);
-extern dp_tally_state *dp_tally_new(int64 n);
-extern Const *dp_tally_spec_const(void *spec, Size size);
+extern void dp_places_tally_check_call_site(FunctionCallInfo fcinfo);
+extern dp_tally_state *dp_places_tally_new(int64 n);
+extern Const *dp_places_tally_spec_const(void *spec, Size size);
 
 /* ---- tally_bucket.c ---- */
-extern Const *dp_tally_bucket_spec(Oid type, Numeric lower, Numeric upper,
-								   int64 n);
-extern int64 dp_tally_find_bucket(const void *spec, Datum value);
-extern void dp_tally_bucket_limits(const void *spec, int64 bucket,
-								   int64 *first, int64 *last);
+extern Const *dp_places_tally_bucket_spec(Oid type, Numeric lower,
+										  Numeric upper, int64 n);
+extern int64 dp_places_tally_find_bucket(const void *spec, Datum value);
+extern void dp_places_tally_bucket_limits(const void *spec, int64 bucket,
+										  int64 *first, int64 *last);
 
 /* ---- tally_value.c ---- */
 
-extern bool dp_tally_can_read(Oid type);
+extern bool dp_places_tally_can_read(Oid type);
 
 /*
  * NULL when two of the n values are equal, and then *twice is the place of
  * one of them.
  */
-extern Const *dp_tally_value_spec(Oid type, const Datum *values, int64 n,
-								  int64 *twice);
-extern int64 dp_tally_find_value(const void *spec, Datum value);
+extern Const *dp_places_tally_value_spec(Oid type, const Datum *values,
+										 int64 n, int64 *twice);
+extern int64 dp_places_tally_find_value(const void *spec, Datum value);
 
 /*
  * The state of a transition: checked once per call site, made at the first
@@ -263,7 +267,7 @@ static inline dp_tally_state *
 dp_tally_state_of(FunctionCallInfo fcinfo, int64 n)
 {
 	if (unlikely(PG_ARGISNULL(0)))
-		return dp_tally_new(n);
+		return dp_places_tally_new(n);
 	return (dp_tally_state *) PG_GETARG_POINTER(0);
 }
 

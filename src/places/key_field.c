@@ -56,12 +56,12 @@ static const struct
 };
 
 /*
- * dp_key_trunc_step
+ * dp_places_key_trunc_step
  *	  The interval between neighbouring values of date_trunc(field, ...);
  *	  false when the field makes no key.
  */
 bool
-dp_key_trunc_step(const char *field, Interval *step)
+dp_places_key_trunc_step(const char *field, Interval *step)
 {
 	int			i;
 
@@ -77,14 +77,14 @@ dp_key_trunc_step(const char *field, Interval *step)
 }
 
 /*
- * dp_key_extract_range
+ * dp_places_key_extract_range
  *	  The values of extract(field from ...): *first .. *last when they repeat,
  *	  or *monotone when they follow from the bounds; false when the field
  *	  makes no key.
  */
 bool
-dp_key_extract_range(const char *field, bool *monotone, int *first,
-					   int *last)
+dp_places_key_extract_range(const char *field, bool *monotone, int *first,
+							  int *last)
 {
 	int			i;
 

@@ -12,11 +12,12 @@
 #include "dp_places.h"
 
 /*
- * dp_axis_find_flat
+ * dp_places_axis_find_flat
  *	  The place of a value, or -1: nowhere.  Nothing fails.
  */
 int64
-dp_axis_find_flat(const dp_axis_finder *finder, Datum value, bool isnull)
+dp_places_axis_find_flat(const dp_axis_finder *finder, Datum value,
+						 bool isnull)
 {
 	const dp_places *places = &finder->places;
 	int64		place;
@@ -32,10 +33,10 @@ dp_axis_find_flat(const dp_axis_finder *finder, Datum value, bool isnull)
 				return places->other;
 			return place;
 		case DP_AXIS_LISTED:
-			place = dp_tally_find_value(finder->spec, value);
+			place = dp_places_tally_find_value(finder->spec, value);
 			return place < 0 ? places->other : place;
 		case DP_AXIS_BINS:
-			return dp_tally_find_bucket(finder->spec, value);
+			return dp_places_tally_find_bucket(finder->spec, value);
 	}
 	return -1;
 }

@@ -17,22 +17,22 @@ PG_FUNCTION_INFO_V1(dp_tally_spec_in);
 PG_FUNCTION_INFO_V1(dp_tally_spec_out);
 
 /*
- * dp_tally_check_call_site
+ * dp_places_tally_check_call_site
  *	  0A000 unless called as a transition of an aggregate with a spec; marks
  *	  the call site as good.  Whoever calls the aggregate by hand has no spec
  *	  but NULL to give.
  */
 void
-dp_tally_check_call_site(FunctionCallInfo fcinfo)
+dp_places_tally_check_call_site(FunctionCallInfo fcinfo)
 {
 	dp_bridge_check_call_site(fcinfo, !PG_ARGISNULL(PG_NARGS() - 1),
 							  "aggregate",
 							  "Use dp_histogram, dp_argmax or dp_topk.");
 }
 
-/* dp_tally_new: n counts of zero, in the current context. */
+/* dp_places_tally_new: n counts of zero, in the current context. */
 dp_tally_state *
-dp_tally_new(int64 n)
+dp_places_tally_new(int64 n)
 {
 	Size		size = offsetof(dp_tally_state, counts) + sizeof(int64) * n;
 	dp_tally_state *state = palloc0(size);
@@ -51,7 +51,7 @@ dp_tally_combine(PG_FUNCTION_ARGS)
 	int			i;
 
 	if (unlikely(fcinfo->flinfo->fn_extra == NULL))
-		dp_tally_check_call_site(fcinfo);
+		dp_places_tally_check_call_site(fcinfo);
 	a = (dp_tally_state *) PG_GETARG_POINTER(0);
 	b = (dp_tally_state *) PG_GETARG_POINTER(1);
 	if (a->n != b->n)
@@ -91,9 +91,9 @@ dp_tally_spec_out(PG_FUNCTION_ARGS)
 
 /* ---- the spec ---- */
 
-/* dp_tally_spec_const: a flat spec as a constant of the inner query. */
+/* dp_places_tally_spec_const: a flat spec as a constant of the inner query. */
 Const *
-dp_tally_spec_const(void *spec, Size size)
+dp_places_tally_spec_const(void *spec, Size size)
 {
 	SET_VARSIZE(spec, size);
 	return makeConst(dp_catalog_type("tally_spec"), -1, InvalidOid, -1,

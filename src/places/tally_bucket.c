@@ -227,12 +227,12 @@ is_nan(const dp_bucket_spec *spec, Datum x)
 }
 
 /*
- * dp_tally_find_bucket
+ * dp_places_tally_find_bucket
  *	  The bucket of a spec that a value is in, once it is clamped to the
  *	  bounds; -1 for NaN.
  */
 int64
-dp_tally_find_bucket(const void *spec, Datum value)
+dp_places_tally_find_bucket(const void *spec, Datum value)
 {
 	const dp_bucket_spec *buckets = spec;
 	int64		bucket = bucket_of(buckets, value);
@@ -245,13 +245,13 @@ dp_tally_find_bucket(const void *spec, Datum value)
 }
 
 /*
- * dp_tally_bucket_limits
+ * dp_places_tally_bucket_limits
  *	  The least and the greatest integer, day or microsecond of a bucket;
  *	  first > last: it holds none.
  */
 void
-dp_tally_bucket_limits(const void *spec, int64 bucket, int64 *first,
-					   int64 *last)
+dp_places_tally_bucket_limits(const void *spec, int64 bucket, int64 *first,
+							  int64 *last)
 {
 	const dp_bucket_spec *buckets = spec;
 
@@ -269,7 +269,7 @@ dp_bucket_add(PG_FUNCTION_ARGS)
 	const dp_bucket_spec *spec;
 
 	if (unlikely(fcinfo->flinfo->fn_extra == NULL))
-		dp_tally_check_call_site(fcinfo);
+		dp_places_tally_check_call_site(fcinfo);
 	spec = (const dp_bucket_spec *) PG_GETARG_POINTER(2);
 	return dp_tally_count(fcinfo, spec->n, PG_ARGISNULL(1) ? -1 :
 						  bucket_of(spec, PG_GETARG_DATUM(1)));
@@ -448,14 +448,14 @@ fill_numerics(dp_bucket_spec *spec, Size *size, Numeric lower, Numeric upper)
 }
 
 /*
- * dp_tally_bucket_spec
+ * dp_places_tally_bucket_spec
  *	  The buckets of finite bounds lower < upper for values of the type;
  *	  bounds of dates and times are days and microseconds.
  *
  * Errors: 22023 when the column's type cannot tell the bounds apart.
  */
 Const *
-dp_tally_bucket_spec(Oid type, Numeric lower, Numeric upper, int64 n)
+dp_places_tally_bucket_spec(Oid type, Numeric lower, Numeric upper, int64 n)
 {
 	Size		size = offsetof(dp_bucket_spec, edges) + sizeof(dp_edge) * n;
 	dp_bucket_spec *spec = palloc0(size);
@@ -476,5 +476,5 @@ dp_tally_bucket_spec(Oid type, Numeric lower, Numeric upper, int64 n)
 		spec = fill_numerics(spec, &size, lower, upper);
 	else
 		fill_integers(spec, lower, upper);
-	return dp_tally_spec_const(spec, size);
+	return dp_places_tally_spec_const(spec, size);
 }

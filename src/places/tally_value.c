@@ -122,9 +122,9 @@ find_readable(Oid type)
 	return NULL;
 }
 
-/* dp_tally_can_read: may rows of the type be counted by value? */
+/* dp_places_tally_can_read: may rows of the type be counted by value? */
 bool
-dp_tally_can_read(Oid type)
+dp_places_tally_can_read(Oid type)
 {
 	return find_readable(type) != NULL;
 }
@@ -322,11 +322,11 @@ find_value(const dp_value_spec *spec, Datum value, uint64 *slot)
 }
 
 /*
- * dp_tally_find_value
+ * dp_places_tally_find_value
  *	  The place of the candidate of a spec that a value equals, or -1.
  */
 int64
-dp_tally_find_value(const void *spec, Datum value)
+dp_places_tally_find_value(const void *spec, Datum value)
 {
 	uint64		slot;
 
@@ -343,7 +343,7 @@ dp_value_add(PG_FUNCTION_ARGS)
 	uint64		slot;
 
 	if (unlikely(fcinfo->flinfo->fn_extra == NULL))
-		dp_tally_check_call_site(fcinfo);
+		dp_places_tally_check_call_site(fcinfo);
 	spec = (const dp_value_spec *) PG_GETARG_POINTER(2);
 	return dp_tally_count(fcinfo, spec->n, PG_ARGISNULL(1) ? -1 :
 						  find_value(spec, PG_GETARG_DATUM(1), &slot));
@@ -488,13 +488,14 @@ longest_entry(const dp_value_spec *spec)
 }
 
 /*
- * dp_tally_value_spec
+ * dp_places_tally_value_spec
  *	  n >= 1 candidates as a constant of the inner query; see dp_places.h.
  *
- * Requires: dp_tally_can_read(type).
+ * Requires: dp_places_tally_can_read(type).
  */
 Const *
-dp_tally_value_spec(Oid type, const Datum *values, int64 n, int64 *twice)
+dp_places_tally_value_spec(Oid type, const Datum *values, int64 n,
+						   int64 *twice)
 {
 	const dp_readable *how = find_readable(type);
 	int64		ignored;
@@ -508,5 +509,5 @@ dp_tally_value_spec(Oid type, const Datum *values, int64 n, int64 *twice)
 		return NULL;
 	if (!integers)
 		spec->longest = longest_entry(spec);
-	return dp_tally_spec_const(spec, size);
+	return dp_places_tally_spec_const(spec, size);
 }

@@ -74,9 +74,10 @@ static void
 raise_key(const dp_axis *axis, Oid base_relid, AttrNumber attnum,
 		  const dp_refusal *refusal)
 {
-	dp_axis_raise(axis, "Its values must be public, because a value that "
-				  "appears shows that somebody has it.",
-				dp_axis_can_have_bins(axis, base_relid, attnum) ?
+	dp_places_axis_raise(axis,
+						 "Its values must be public, because a value that "
+						 "appears shows that somebody has it.",
+				dp_places_axis_can_have_bins(axis, base_relid, attnum) ?
 				"Cut its bounds into bins, with a number for each column as "
 				"in bins => ARRAY[0, 4]." :
 				attnum == 0 ?
@@ -100,13 +101,14 @@ dp_reading_make_axis(Oid relid, const char *column, int32 bins, int64 most)
 	if (bins != 0)
 	{
 		check_size(axis, bins, most);
-		dp_axis_make_declared_bins(axis, base_relid, attnum, key.nullable);
+		dp_places_axis_make_declared_bins(axis, base_relid, attnum,
+										  key.nullable);
 	}
 	else
 	{
 		if (refusal != NULL)
 			raise_key(axis, base_relid, attnum, refusal);
-		dp_domain_make_axis(&key, axis);
+		dp_places_domain_make_axis(&key, axis);
 	}
 	check_size(axis, axis->size, most);
 	return axis;

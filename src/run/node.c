@@ -115,7 +115,7 @@ estimated_groups(const dp_block *block)
 	ListCell   *lc;
 
 	foreach(lc, block->keys)
-		groups *= dp_domain_estimate(lfirst(lc));
+		groups *= dp_places_domain_estimate(lfirst(lc));
 	return clamp_row_est(groups);
 }
 

@@ -91,10 +91,10 @@ prepare_keys(dp_release_spec *spec)
 	spec->groups = 1;
 	foreach(lc, spec->block->keys)
 	{
-		dp_domain  *domain = dp_domain_make(lfirst(lc));
+		dp_domain  *domain = dp_places_domain_make(lfirst(lc));
 
 		spec->domains[foreach_current_index(lc)] = domain;
-		if (__builtin_mul_overflow(spec->groups, dp_domain_size(domain),
+		if (__builtin_mul_overflow(spec->groups, dp_places_domain_size(domain),
 								   &spec->groups) ||
 			spec->groups > dp_setting_max_groups)
 			ereport(ERROR,

@@ -88,7 +88,7 @@ read_fixed(Datum json, const char *name)
  * dp_session_read_weights
  *	  What a session of this kind keeps, in the current context.
  *
- * Errors: those of dp_axis_from_list.
+ * Errors: those of dp_places_axis_from_list.
  */
 void
 dp_session_read_weights(const char *text, dp_weights_details *out)

@@ -104,7 +104,7 @@ find_incomplete(const dp_synthesis *s)
 	int			i;
 
 	for (i = 0; i < s->universe->naxes; i++)
-		if (!dp_axis_is_complete(s->universe->axes[i]))
+		if (!dp_places_axis_is_complete(s->universe->axes[i]))
 			return s->universe->axes[i];
 	return NULL;
 }
@@ -300,7 +300,7 @@ spell(const dp_axis *axis)
 								 MCXT_ALLOC_HUGE);
 	out.nulls = palloc_extended(axis->size, MCXT_ALLOC_HUGE);
 	for (i = 0; i < axis->size; i++)
-		out.values[i] = dp_axis_value(axis, i, &out.nulls[i]);
+		out.values[i] = dp_places_axis_value(axis, i, &out.nulls[i]);
 	return out;
 }
 

@@ -142,7 +142,7 @@ check_domain(const dp_axis *axis, Form_pg_attribute attribute,
 		for (i = 0; i < axis->size; i++)
 		{
 			CHECK_FOR_INTERRUPTS();
-			value = dp_axis_value(axis, i, &isnull);
+			value = dp_places_axis_value(axis, i, &isnull);
 			check_value(&column, value, isnull);
 		}
 }

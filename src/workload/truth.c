@@ -201,8 +201,8 @@ spell(const dp_universe *universe, const dp_truth *truth)
 		all[i].values = palloc(sizeof(Datum) * axis->size);
 		all[i].nulls = palloc(sizeof(bool) * axis->size);
 		for (place = 0; place < axis->size; place++)
-			all[i].values[place] = dp_axis_value(axis, place,
-												 &all[i].nulls[place]);
+			all[i].values[place] = dp_places_axis_value(axis, place,
+														&all[i].nulls[place]);
 	}
 	return all;
 }

@@ -119,8 +119,8 @@ dp_workload_null_hint(const dp_universe *universe)
 	int			i;
 
 	for (i = 0; i < universe->naxes && !isnull; i++)
-		(void) dp_axis_value(universe->axes[i], universe->axes[i]->size - 1,
-							 &isnull);
+		(void) dp_places_axis_value(universe->axes[i],
+									universe->axes[i]->size - 1, &isnull);
 	if (!isnull)
 		return "";
 	return "  A column that may be NULL has NULL as one more value; "
@@ -198,7 +198,7 @@ dp_workload_to_list(const dp_universe *universe)
 	int			i;
 
 	for (i = 0; i < universe->naxes; i++)
-		list = lappend(list, dp_axis_to_list(universe->axes[i]));
+		list = lappend(list, dp_places_axis_to_list(universe->axes[i]));
 	return list;
 }
 
@@ -213,7 +213,7 @@ dp_workload_from_list(const List *list)
 	universe->naxes = list_length(list) - 1;
 	universe->axes = palloc(sizeof(dp_axis *) * Max(universe->naxes, 1));
 	for (i = 0; i < universe->naxes; i++)
-		universe->axes[i] = dp_axis_from_list(list_nth(list, i + 1));
+		universe->axes[i] = dp_places_axis_from_list(list_nth(list, i + 1));
 	universe->size = product_of_sizes(universe->axes, universe->naxes);
 	return universe;
 }
@@ -285,7 +285,7 @@ dp_workload_values(const dp_universe *universe, int64 cell, Datum *values,
 	{
 		const dp_axis *axis = universe->axes[i];
 
-		values[i] = dp_axis_value(axis, cell % axis->size, &nulls[i]);
+		values[i] = dp_places_axis_value(axis, cell % axis->size, &nulls[i]);
 		cell /= axis->size;
 	}
 }
