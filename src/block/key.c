@@ -177,7 +177,7 @@ classify_function(FuncExpr *call, Node *original, Oid relid, dp_key *key)
 						  "Use year, quarter, month, week, day, hour or "
 						  "minute, or a field of extract that repeats, such "
 						  "as dow.");
-	declared = dp_attribute_lookup(relid, column->varattno);
+	declared = dp_protect_attribute(relid, column->varattno);
 	if (declared == NULL || declared->lower == NULL)
 		return refuse_key(original,
 						  psprintf("group key over column \"%s\" needs "
@@ -195,7 +195,7 @@ classify_function(FuncExpr *call, Node *original, Oid relid, dp_key *key)
 static dp_refusal *
 classify_column(Var *column, Node *original, Oid relid, dp_key *key)
 {
-	dp_attribute *declared = dp_attribute_lookup(relid, column->varattno);
+	dp_attribute *declared = dp_protect_attribute(relid, column->varattno);
 	Oid			type = getBaseType(key->type);
 
 	key->attnum = column->varattno;

@@ -49,8 +49,8 @@ partition_column(dp_splitter *s, const Bitmapset *columns, Node *expression)
 	column = (Var *) base;
 	if (column->varattno <= 0 || !bms_is_member(column->varattno, columns) ||
 		!same_kind(column->vartype, exprType(expression)) ||
-		!dp_declare_is_guarded(s->rowset.relation->relid, column->varattno,
-							   NULL))
+		!dp_protect_declare_is_guarded(s->rowset.relation->relid,
+									   column->varattno, NULL))
 		return 0;
 	return column->varattno;
 }
@@ -176,7 +176,7 @@ void
 dp_block_find_part(dp_splitter *s, dp_block *block)
 {
 	Bitmapset  *columns =
-	dp_attribute_partitions(s->rowset.relation->relid);
+	dp_protect_attribute_partitions(s->rowset.relation->relid);
 	Node	   *held = NULL;
 	ListCell   *lc;
 

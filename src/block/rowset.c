@@ -179,10 +179,10 @@ verify_relation(RangeTblEntry *entry, dp_rowset *rowset)
 								"Leave TABLESAMPLE out.",
 								"TABLESAMPLE of a private relation is not "
 								"supported");
-	rowset->relation = dp_relation_lookup(entry->relid);
+	rowset->relation = dp_protect_lookup(entry->relid);
 	if (rowset->relation != NULL)
 		return dp_block_check_unit(rowset->relation, NULL);
-	root = dp_relation_protected_root(entry->relid);
+	root = dp_protect_root(entry->relid);
 	if (OidIsValid(root))
 		return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
 								"It is a part of a protected relation.",

@@ -46,7 +46,7 @@ reads_protected_walker(Node *node, void *context)
 		RangeTblEntry *entry = (RangeTblEntry *) node;
 
 		return entry->rtekind == RTE_RELATION &&
-			dp_relation_lookup(entry->relid) != NULL;
+			dp_protect_lookup(entry->relid) != NULL;
 	}
 	if (IsA(node, Query))
 		return query_tree_walker((Query *) node, reads_protected_walker,

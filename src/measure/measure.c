@@ -57,7 +57,7 @@ dp_measure_find_bounds(dp_measure *measure)
 	const char *form = dp_measure_form(measure->ops, measure->aggregate);
 
 	if (measure->base_attnum != 0)
-		declared = dp_attribute_lookup(measure->relid, measure->base_attnum);
+		declared = dp_protect_attribute(measure->relid, measure->base_attnum);
 	if (strchr(form, 'l') == NULL && declared != NULL &&
 		declared->lower != NULL)
 	{

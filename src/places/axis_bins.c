@@ -207,7 +207,7 @@ can_have_bins(Oid type)
 static dp_attribute *
 find_declared(Oid relid, AttrNumber attnum)
 {
-	return attnum == 0 ? NULL : dp_attribute_lookup(relid, attnum);
+	return attnum == 0 ? NULL : dp_protect_attribute(relid, attnum);
 }
 
 /*

@@ -78,7 +78,7 @@ append_integer(dp_domain *domain, int64 value)
 static dp_attribute *
 declaration(const dp_key *key)
 {
-	dp_attribute *declared = dp_attribute_lookup(key->relid, key->attnum);
+	dp_attribute *declared = dp_protect_attribute(key->relid, key->attnum);
 
 	if (declared == NULL)
 		ereport(ERROR,
@@ -374,12 +374,12 @@ estimate_known(const dp_key *key)
 		case DP_KEY_BOOLEAN:
 			return 2;
 		case DP_KEY_DECLARED:
-			declared = dp_attribute_lookup(key->relid, key->attnum);
+			declared = dp_protect_attribute(key->relid, key->attnum);
 			if (declared == NULL)
 				return 1;
 			return list_length(declared->keys) + (declared->other ? 1 : 0);
 		case DP_KEY_RANGE:
-			declared = dp_attribute_lookup(key->relid, key->attnum);
+			declared = dp_protect_attribute(key->relid, key->attnum);
 			if (declared == NULL || declared->lower == NULL)
 				return 1;
 			return (double) dp_places_declared_integer(declared->upper, type) -

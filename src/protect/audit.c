@@ -29,5 +29,5 @@ dp_relation_is_preloaded(PG_FUNCTION_ARGS)
 Datum
 dp_relation_has_left_dataset(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_BOOL(dp_relation_left_dataset(PG_GETARG_OID(0)));
+	PG_RETURN_BOOL(dp_protect_left_dataset(PG_GETARG_OID(0)));
 }

@@ -28,9 +28,9 @@
 #include "../bridge/dp_numeric.h"
 #include "declare_internal.h"
 
-/* dp_declare_require_value: 22023 for NULL. */
+/* dp_protect_declare_require_value: 22023 for NULL. */
 void
-dp_declare_require_value(bool isnull, const char *what)
+dp_protect_declare_require_value(bool isnull, const char *what)
 {
 	if (isnull)
 		ereport(ERROR,
@@ -40,35 +40,35 @@ dp_declare_require_value(bool isnull, const char *what)
 }
 
 /*
- * dp_declare_read_relation
+ * dp_protect_declare_read_relation
  *	  The first argument of every form: lock the relation and check rights.
  */
 Oid
-dp_declare_read_relation(FunctionCallInfo fcinfo)
+dp_protect_declare_read_relation(FunctionCallInfo fcinfo)
 {
 	Oid			relid;
 
 	PreventCommandIfReadOnly("dp_declare()");
-	dp_declare_require_value(PG_ARGISNULL(0), "relation");
+	dp_protect_declare_require_value(PG_ARGISNULL(0), "relation");
 	relid = PG_GETARG_OID(0);
-	dp_relation_require_owner(relid);
+	dp_protect_require_owner(relid);
 	LockRelationOid(relid, ShareUpdateExclusiveLock);
-	dp_relation_require_owner(relid);
-	dp_relation_require_dataset(dp_relation_require_protected(relid));
+	dp_protect_require_owner(relid);
+	dp_protect_require_dataset(dp_protect_require_protected(relid));
 	return relid;
 }
 
 /*
- * dp_declare_read_column
+ * dp_protect_declare_read_column
  *	  The first two arguments of the forms about a column, which is found.
  */
 void
-dp_declare_read_column(FunctionCallInfo fcinfo, dp_column *column)
+dp_protect_declare_read_column(FunctionCallInfo fcinfo, dp_column *column)
 {
 	Oid			type;
 
-	dp_declare_require_value(PG_ARGISNULL(1), "attribute");
-	column->relid = dp_declare_read_relation(fcinfo);
+	dp_protect_declare_require_value(PG_ARGISNULL(1), "attribute");
+	column->relid = dp_protect_declare_read_relation(fcinfo);
 	column->name = *PG_GETARG_NAME(1);
 	column->attnum = get_attnum(column->relid, NameStr(column->name));
 	if (column->attnum <= 0)
@@ -205,7 +205,7 @@ write_bounds(const dp_column *column, const char *lower, const char *upper,
 {
 	dp_catalog_write_bounds(column->relid, &column->name, lower, upper,
 							granule);
-	dp_relation_invalidate_tree(column->relid);
+	dp_protect_invalidate_tree(column->relid);
 }
 
 /* Is a date or timestamp of the given type finite? */
@@ -277,7 +277,7 @@ declare_numbers(const dp_column *column, char *lower, char *upper,
 	upper = dp_numeric_text(high);
 	if (dp_numeric_compare(low, high) >= 0)
 		raise_reversed(lower, upper);
-	dp_declare_check_grid(column->type, low, high, granule);
+	dp_protect_declare_check_grid(column->type, low, high, granule);
 	write_bounds(column, lower, upper, granule);
 }
 
@@ -304,9 +304,9 @@ dp_declare_bounds(PG_FUNCTION_ARGS)
 	Numeric		granule = NULL;
 	int			i;
 
-	dp_declare_read_column(fcinfo, &column);
-	dp_declare_require_value(PG_ARGISNULL(2), "lower");
-	dp_declare_require_value(PG_ARGISNULL(3), "upper");
+	dp_protect_declare_read_column(fcinfo, &column);
+	dp_protect_declare_require_value(PG_ARGISNULL(2), "lower");
+	dp_protect_declare_require_value(PG_ARGISNULL(3), "upper");
 	(void) get_func_signature(fcinfo->flinfo->fn_oid, &types, &n);
 	for (i = 0; i < 2; i++)
 	{
@@ -468,7 +468,7 @@ read_keys(ArrayType *array, const dp_column *column, int *n)
 	texts = palloc(sizeof(char *) * *n);
 	for (i = 0; i < *n; i++)
 	{
-		dp_declare_require_value(nulls[i], "a key");
+		dp_protect_declare_require_value(nulls[i], "a key");
 		texts[i] = canonical_text(element, values[i]);
 	}
 	return texts;
@@ -497,8 +497,8 @@ dp_declare_keys(PG_FUNCTION_ARGS)
 	int			n;
 	int			i;
 
-	dp_declare_read_column(fcinfo, &column);
-	dp_declare_require_value(PG_ARGISNULL(2), "keys");
+	dp_protect_declare_read_column(fcinfo, &column);
+	dp_protect_declare_require_value(PG_ARGISNULL(2), "keys");
 	find_order(&column, &order);
 	texts = read_keys(PG_GETARG_ARRAYTYPE_P(2), &column, &n);
 	keys = palloc(sizeof(Datum) * (n + 1));
@@ -519,6 +519,6 @@ dp_declare_keys(PG_FUNCTION_ARGS)
 	dp_catalog_write_keys(column.relid, &column.name,
 						  construct_array(stored, n, TEXTOID, -1, false,
 										  TYPALIGN_INT), other);
-	dp_relation_invalidate_tree(column.relid);
+	dp_protect_invalidate_tree(column.relid);
 	PG_RETURN_VOID();
 }

@@ -169,14 +169,14 @@ has_trigger(Oid relid, int64 guard, Snapshot snapshot)
 }
 
 /*
- * dp_declare_is_guarded
+ * dp_protect_declare_is_guarded
  *	  See dp_protect.h.  A snapshot older than the trigger may see rows as
  *	  they were before somebody moved them.
  */
 bool
-dp_declare_is_guarded(Oid relid, AttrNumber attnum, Snapshot snapshot)
+dp_protect_declare_is_guarded(Oid relid, AttrNumber attnum, Snapshot snapshot)
 {
-	dp_attribute *declared = dp_attribute_lookup(relid, attnum);
+	dp_attribute *declared = dp_protect_attribute(relid, attnum);
 
 	return declared != NULL && declared->guard != 0 &&
 		is_plain_table(relid) && !is_generated(relid, attnum) &&
@@ -200,9 +200,9 @@ run_ddl(const char *command)
 static void
 create_trigger(const dp_column *column, int64 guard)
 {
-	const char *table = dp_relation_qualified_name(column->relid);
+	const char *table = dp_protect_qualified_name(column->relid);
 	const char *name = quote_identifier(NameStr(column->name));
-	char	   *unit = dp_relation_declared_unit(column->relid);
+	char	   *unit = dp_protect_declared_unit(column->relid);
 	char	   *trigger = trigger_name(guard);
 	StringInfoData moves;
 
@@ -222,18 +222,18 @@ static void
 drop_trigger(Oid relid, int64 guard)
 {
 	run_ddl(psprintf("DROP TRIGGER IF EXISTS %s ON %s", trigger_name(guard),
-					 dp_relation_qualified_name(relid)));
+					 dp_protect_qualified_name(relid)));
 }
 
 /*
- * dp_declare_forget_partitions
+ * dp_protect_declare_forget_partitions
  *	  No column of the relation is immutable any more: it is no longer
  *	  protected, or its rows belong to other units now.
  */
 void
-dp_declare_forget_partitions(Oid relid)
+dp_protect_declare_forget_partitions(Oid relid)
 {
-	Bitmapset  *columns = dp_attribute_partitions(relid);
+	Bitmapset  *columns = dp_protect_attribute_partitions(relid);
 	int			attnum = -1;
 
 	if (columns == NULL)
@@ -241,13 +241,13 @@ dp_declare_forget_partitions(Oid relid)
 
 	while ((attnum = bms_next_member(columns, attnum)) >= 0)
 	{
-		dp_attribute *declared = dp_attribute_lookup(relid, attnum);
+		dp_attribute *declared = dp_protect_attribute(relid, attnum);
 
 		if (declared != NULL && declared->guard != 0)
 			drop_trigger(relid, declared->guard);
 	}
 	dp_catalog_forget_partitions(relid);
-	dp_relation_invalidate_tree(relid);
+	dp_protect_invalidate_tree(relid);
 }
 
 /* Both numbers, or 0 and 0 for a column that is not immutable. */
@@ -257,7 +257,7 @@ write_partition(const dp_column *column, int64 partition, int64 guard,
 {
 	dp_catalog_write_partition(column->relid, &column->name, partition, guard,
 							   public_sizes);
-	dp_relation_invalidate_tree(column->relid);
+	dp_protect_invalidate_tree(column->relid);
 }
 
 static void
@@ -300,12 +300,12 @@ dp_declare_immutable(PG_FUNCTION_ARGS)
 	bool		immutable;
 	bool		public_sizes;
 
-	dp_declare_read_column(fcinfo, &column);
-	dp_declare_require_value(PG_ARGISNULL(2), "immutable");
+	dp_protect_declare_read_column(fcinfo, &column);
+	dp_protect_declare_require_value(PG_ARGISNULL(2), "immutable");
 	immutable = PG_GETARG_BOOL(2);
 	if (immutable)
 		check_column(&column);
-	declared = dp_attribute_lookup(column.relid, column.attnum);
+	declared = dp_protect_attribute(column.relid, column.attnum);
 	public_sizes = PG_ARGISNULL(3) ?
 		immutable && declared != NULL && declared->public_sizes :
 		PG_GETARG_BOOL(3);

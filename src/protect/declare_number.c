@@ -91,7 +91,7 @@ check_integer_bound(Oid type, Numeric bound)
 }
 
 /*
- * dp_declare_check_grid
+ * dp_protect_declare_check_grid
  *	  lower < upper, both finite, can be bounds of a column of the given type
  *	  with this granule (NULL: the default one: 1 for integers, else the
  *	  largest power of two not above (upper - lower) / 2^20).
@@ -99,7 +99,8 @@ check_integer_bound(Oid type, Numeric bound)
  * Errors: 22023.
  */
 void
-dp_declare_check_grid(Oid type, Numeric lower, Numeric upper, Numeric granule)
+dp_protect_declare_check_grid(Oid type, Numeric lower, Numeric upper,
+							  Numeric granule)
 {
 	bool		integer = type == INT2OID || type == INT4OID ||
 		type == INT8OID;

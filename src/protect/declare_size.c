@@ -36,11 +36,11 @@ size_class(double rows)
 }
 
 /*
- * dp_declare_size_class
+ * dp_protect_declare_size_class
  *	  The class of a number of rows; 22023 for a negative one.
  */
 int64
-dp_declare_size_class(int64 rows)
+dp_protect_declare_size_class(int64 rows)
 {
 	if (rows < 0)
 		ereport(ERROR,
@@ -79,15 +79,15 @@ estimate_tree(Oid relid, double *pages, double *rows)
 }
 
 /*
- * dp_declare_suggest_size
+ * dp_protect_declare_suggest_size
  *	  Tell the owner, who may read the table, when workers would read it if he
  *	  said something of its size.  A function of his that others run tells
  *	  them nothing.
  */
 void
-dp_declare_suggest_size(Oid relid)
+dp_protect_declare_suggest_size(Oid relid)
 {
-	const char *name = dp_relation_qualified_name(relid);
+	const char *name = dp_protect_qualified_name(relid);
 	double		pages;
 	double		rows;
 
@@ -118,11 +118,11 @@ PG_FUNCTION_INFO_V1(dp_declare_rows);
 Datum
 dp_declare_rows(PG_FUNCTION_ARGS)
 {
-	Oid			relid = dp_declare_read_relation(fcinfo);
+	Oid			relid = dp_protect_declare_read_relation(fcinfo);
 	int64		class = 0;
 
 	if (!PG_ARGISNULL(1))
-		class = dp_declare_size_class(PG_GETARG_INT64(1));
+		class = dp_protect_declare_size_class(PG_GETARG_INT64(1));
 	dp_catalog_write_size(relid, class);
 	PG_RETURN_VOID();
 }

@@ -30,20 +30,20 @@ typedef struct dp_relation
 } dp_relation;
 
 /* NULL when relid itself is not protected (children of one are not). */
-extern dp_relation *dp_relation_lookup(Oid relid);
+extern dp_relation *dp_protect_lookup(Oid relid);
 /* NULL when nothing was declared about the column. */
-extern dp_attribute *dp_attribute_lookup(Oid relid, AttrNumber attnum);
-/* Columns declared immutable; dp_attribute_lookup says more about one. */
-extern Bitmapset *dp_attribute_partitions(Oid relid);
+extern dp_attribute *dp_protect_attribute(Oid relid, AttrNumber attnum);
+/* Columns declared immutable; dp_protect_attribute says more about one. */
+extern Bitmapset *dp_protect_attribute_partitions(Oid relid);
 /*
  * Does a trigger keep the column immutable, and has it since the snapshot was
  * taken (NULL: now)?
  */
-extern bool dp_declare_is_guarded(Oid relid, AttrNumber attnum,
-								  Snapshot snapshot);
+extern bool dp_protect_declare_is_guarded(Oid relid, AttrNumber attnum,
+										  Snapshot snapshot);
 /* The protected ancestor (or the relation itself), InvalidOid when none. */
-extern Oid	dp_relation_protected_root(Oid relid);
-extern char *dp_relation_qualified_name(Oid relid);
+extern Oid	dp_protect_root(Oid relid);
+extern char *dp_protect_qualified_name(Oid relid);
 extern void dp_protect_init(void);	/* hooks; from _PG_init */
 
 #endif							/* DP_PROTECT_H */

@@ -52,11 +52,11 @@ static const struct
 /* ---- adding ---- */
 
 /*
- * dp_exposure_is_owner
+ * dp_protect_exposure_is_owner
  *	  The role is the owner, or a superuser, from whom nothing is hidden.
  */
 bool
-dp_exposure_is_owner(Oid role, Oid owner)
+dp_protect_exposure_is_owner(Oid role, Oid owner)
 {
 	return role == owner ||
 		(role != ACL_ID_PUBLIC && superuser_arg(role));
@@ -110,7 +110,7 @@ add_acl(dp_exposure_search *search, Oid relid, AttrNumber attnum,
 		dp_exposure *exposure;
 
 		if (privileges == 0 || items[i].ai_grantee == owner ||
-			dp_exposure_is_owner(items[i].ai_grantee, search->owner))
+			dp_protect_exposure_is_owner(items[i].ai_grantee, search->owner))
 			continue;
 		exposure = find_exposure(search, relid, attnum, items[i].ai_grantee,
 								 clause);
@@ -163,15 +163,15 @@ add_column_acls(dp_exposure_search *search, Oid relid, AclMode mask,
 }
 
 /*
- * dp_exposure_add_grants
+ * dp_protect_add_grants
  *	  Add the privileges of mask that other roles hold on a relation: on all
  *	  of it, or on its columns of these names (NIL: on any column).  Nothing
  *	  when the relation is gone.
  */
 void
-dp_exposure_add_grants(dp_exposure_search *search, Oid relid, AclMode mask,
-					   const List *columns, const char *severity,
-					   const char *clause, const char *command)
+dp_protect_add_grants(dp_exposure_search *search, Oid relid, AclMode mask,
+					  const List *columns, const char *severity,
+					  const char *clause, const char *command)
 {
 	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
 	Datum		acl;
@@ -187,13 +187,13 @@ dp_exposure_add_grants(dp_exposure_search *search, Oid relid, AclMode mask,
 }
 
 /*
- * dp_exposure_add_other
+ * dp_protect_add_other
  *	  Add what is not a privilege: the clause tells it, the command ends it.
  */
 void
-dp_exposure_add_other(dp_exposure_search *search, Oid relid,
-					  const char *severity, const char *clause,
-					  const char *command)
+dp_protect_add_other(dp_exposure_search *search, Oid relid,
+					 const char *severity, const char *clause,
+					 const char *command)
 {
 	dp_exposure *exposure = palloc0(sizeof(dp_exposure));
 
@@ -205,15 +205,15 @@ dp_exposure_add_other(dp_exposure_search *search, Oid relid,
 }
 
 /*
- * dp_relation_list_tree
+ * dp_protect_list_tree
  *	  OIDs of the relation, its descendants and its ancestors, the relation
  *	  first; descendants locked in lockmode.
  */
 List *
-dp_relation_list_tree(Oid relid, LOCKMODE lockmode)
+dp_protect_list_tree(Oid relid, LOCKMODE lockmode)
 {
 	List	   *tree = find_all_inheritors(relid, lockmode, NULL);
-	List	   *ancestors = dp_relation_list_parents(relid);
+	List	   *ancestors = dp_protect_list_parents(relid);
 	int			i;
 
 	/* the list grows while it is walked */
@@ -221,7 +221,7 @@ dp_relation_list_tree(Oid relid, LOCKMODE lockmode)
 	{
 		List	   *parents;
 
-		parents = dp_relation_list_parents(list_nth_oid(ancestors, i));
+		parents = dp_protect_list_parents(list_nth_oid(ancestors, i));
 		ancestors = list_concat_unique_oid(ancestors, parents);
 	}
 	return list_concat_unique_oid(tree, ancestors);
@@ -229,9 +229,9 @@ dp_relation_list_tree(Oid relid, LOCKMODE lockmode)
 
 /* ---- telling ---- */
 
-/* dp_exposure_role_name: quoted, or PUBLIC. */
+/* dp_protect_role_name: quoted, or PUBLIC. */
 const char *
-dp_exposure_role_name(Oid role)
+dp_protect_role_name(Oid role)
 {
 	const char *name;
 
@@ -265,39 +265,39 @@ privilege_list(const dp_exposure *exposure)
 	return text.data;
 }
 
-/* dp_exposure_describe: one clause for an error's detail, palloc'd. */
+/* dp_protect_exposure_describe: one clause for an error's detail, palloc'd. */
 char *
-dp_exposure_describe(const dp_exposure *exposure)
+dp_protect_exposure_describe(const dp_exposure *exposure)
 {
 	if (exposure->privileges == 0)
 		return pstrdup(exposure->clause);
 	return psprintf("%s has %s on %s%s%s",
-					dp_exposure_role_name(exposure->grantee),
+					dp_protect_role_name(exposure->grantee),
 					privilege_list(exposure),
-					dp_relation_qualified_name(exposure->relid),
+					dp_protect_qualified_name(exposure->relid),
 					exposure->clause ? ", " : "",
 					exposure->clause ? exposure->clause : "");
 }
 
-/* dp_exposure_remedy: the command that closes it, with its semicolon. */
+/* dp_protect_exposure_remedy: the command that closes it, with its semicolon. */
 char *
-dp_exposure_remedy(const dp_exposure *exposure)
+dp_protect_exposure_remedy(const dp_exposure *exposure)
 {
 	if (exposure->privileges == 0)
 		return pstrdup(exposure->command);
 	return psprintf("REVOKE %s ON %s FROM %s CASCADE;",
 					privilege_list(exposure),
-					dp_relation_qualified_name(exposure->relid),
-					dp_exposure_role_name(exposure->grantee));
+					dp_protect_qualified_name(exposure->relid),
+					dp_protect_role_name(exposure->grantee));
 }
 
 /*
- * dp_exposure_explain
+ * dp_protect_exposure_explain
  *	  The detail of an error about these exposures, and its hint: the commands
  *	  that close them, each with a space before it.
  */
 char *
-dp_exposure_explain(const List *exposures, char **hint)
+dp_protect_exposure_explain(const List *exposures, char **hint)
 {
 	StringInfoData detail;
 	StringInfoData commands;
@@ -310,8 +310,9 @@ dp_exposure_explain(const List *exposures, char **hint)
 		const dp_exposure *exposure = lfirst(cell);
 
 		appendStringInfo(&detail, "%s%s", detail.len > 0 ? "; " : "",
-						 dp_exposure_describe(exposure));
-		appendStringInfo(&commands, " %s", dp_exposure_remedy(exposure));
+						 dp_protect_exposure_describe(exposure));
+		appendStringInfo(&commands, " %s",
+						 dp_protect_exposure_remedy(exposure));
 		if (exposure->privileges != 0 && exposure->command != NULL)
 			appendStringInfo(&commands, " (Or %s)", exposure->command);
 	}

@@ -120,20 +120,21 @@ add_triggers(dp_exposure_search *search, Oid relid)
 	{
 		Form_pg_trigger form = (Form_pg_trigger) GETSTRUCT(tuple);
 		const char *name = quote_identifier(NameStr(form->tgname));
-		const char *table = dp_relation_qualified_name(relid);
+		const char *table = dp_protect_qualified_name(relid);
 		Oid			owner = function_owner(form->tgfoid);
 
 		/* a partition's copy goes with the trigger of its parent */
 		if (form->tgisinternal || OidIsValid(form->tgparentid) ||
-			!OidIsValid(owner) || dp_exposure_is_owner(owner, search->owner))
+			!OidIsValid(owner) ||
+			dp_protect_exposure_is_owner(owner, search->owner))
 			continue;
-		dp_exposure_add_other(search, relid, "high",
-							  psprintf("trigger %s on %s runs function %s, "
-									   "which belongs to %s", name, table,
-									   format_procedure(form->tgfoid),
-									   dp_exposure_role_name(owner)),
-							  psprintf("DROP TRIGGER %s ON %s;",
-									   name, table));
+		dp_protect_add_other(search, relid, "high",
+							 psprintf("trigger %s on %s runs function %s, "
+									  "which belongs to %s", name, table,
+									  format_procedure(form->tgfoid),
+									  dp_protect_role_name(owner)),
+							 psprintf("DROP TRIGGER %s ON %s;",
+									  name, table));
 	}
 	systable_endscan(scan);
 	table_close(rel, AccessShareLock);
@@ -143,28 +144,28 @@ static void
 add_part(dp_exposure_search *search, Oid part, AclMode mask)
 {
 	Oid			owner = dp_catalog_owner(part);
-	const char *name = dp_relation_qualified_name(part);
+	const char *name = dp_protect_qualified_name(part);
 
 	if (!OidIsValid(owner))
 		return;
-	if (!dp_exposure_is_owner(owner, search->owner))
-		dp_exposure_add_other(search, part, "critical",
-							  psprintf("%s belongs to %s", name,
-									   dp_exposure_role_name(owner)),
-							  psprintf("ALTER TABLE %s OWNER TO %s;", name,
-									   dp_exposure_role_name(search->owner)));
-	dp_exposure_add_grants(search, part, mask, NIL, "critical", NULL, NULL);
+	if (!dp_protect_exposure_is_owner(owner, search->owner))
+		dp_protect_add_other(search, part, "critical",
+							 psprintf("%s belongs to %s", name,
+									  dp_protect_role_name(owner)),
+							 psprintf("ALTER TABLE %s OWNER TO %s;", name,
+									  dp_protect_role_name(search->owner)));
+	dp_protect_add_grants(search, part, mask, NIL, "critical", NULL, NULL);
 	if (list_member_oid(search->parts, part))
 		add_triggers(search, part);
 }
 
 /*
- * dp_relation_list_exposures
+ * dp_protect_list_exposures
  *	  All exposures (dp_exposure *) of a protected relation, or of one that is
  *	  to be; descendants are locked in lockmode.  NIL when it is gone.
  */
 List *
-dp_relation_list_exposures(Oid relid, LOCKMODE lockmode)
+dp_protect_list_exposures(Oid relid, LOCKMODE lockmode)
 {
 	dp_exposure_search search;
 	List	   *tree;
@@ -175,13 +176,13 @@ dp_relation_list_exposures(Oid relid, LOCKMODE lockmode)
 	search.found = NIL;
 	if (!OidIsValid(search.owner))
 		return NIL;
-	tree = dp_relation_list_tree(relid, lockmode);
+	tree = dp_protect_list_tree(relid, lockmode);
 	search.parts = find_all_inheritors(relid, NoLock, NULL);
 	mask = privileges_of_tree(tree);
 	foreach(cell, tree)
 		add_part(&search, lfirst_oid(cell), mask);
-	dp_exposure_add_readers(&search, tree, mask, "critical", NULL);
-	dp_exposure_add_references(&search);
+	dp_protect_add_readers(&search, tree, mask, "critical", NULL);
+	dp_protect_add_references(&search);
 	return search.found;
 }
 
@@ -200,8 +201,8 @@ put_exposure(ReturnSetInfo *info, Oid root, const dp_exposure *exposure)
 	values[0] = ObjectIdGetDatum(root);
 	values[1] = ObjectIdGetDatum(exposure->relid);
 	values[2] = CStringGetTextDatum(exposure->severity);
-	values[3] = CStringGetTextDatum(dp_exposure_describe(exposure));
-	values[4] = CStringGetTextDatum(dp_exposure_remedy(exposure));
+	values[3] = CStringGetTextDatum(dp_protect_exposure_describe(exposure));
+	values[4] = CStringGetTextDatum(dp_protect_exposure_remedy(exposure));
 	nulls[5] = !privilege || exposure->command == NULL;
 	values[5] = nulls[5] ? (Datum) 0 : CStringGetTextDatum(exposure->command);
 	values[6] = BoolGetDatum(privilege);
@@ -226,7 +227,7 @@ dp_relation_exposures(PG_FUNCTION_ARGS)
 	foreach(cell, roots)
 	{
 		Oid			root = lfirst_oid(cell);
-		List	   *exposures = dp_relation_list_exposures(root, NoLock);
+		List	   *exposures = dp_protect_list_exposures(root, NoLock);
 		ListCell   *inner;
 
 		foreach(inner, exposures)

@@ -56,11 +56,11 @@ typedef struct dp_reached
 } dp_reached;
 
 /*
- * dp_relation_is_security_invoker
+ * dp_protect_is_security_invoker
  *	  A view that checks its reader's own rights on what it reads.
  */
 bool
-dp_relation_is_security_invoker(Oid view)
+dp_protect_is_security_invoker(Oid view)
 {
 	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(view));
 	Datum		options;
@@ -82,11 +82,11 @@ dp_relation_is_security_invoker(Oid view)
 }
 
 /*
- * dp_relation_rule_queries
+ * dp_protect_rule_queries
  *	  The queries (Query *) of a row of pg_rewrite.
  */
 List *
-dp_relation_rule_queries(HeapTuple rule)
+dp_protect_rule_queries(HeapTuple rule)
 {
 	Relation	rel = table_open(RewriteRelationId, AccessShareLock);
 	bool		isnull;
@@ -184,7 +184,7 @@ rule_shows_rows(HeapTuple rule, TupleDesc desc, Oid relid)
 	Datum		condition = heap_getattr(rule, Anum_pg_rewrite_ev_qual, desc,
 										 &isnull);
 
-	return shows_rows_walker((Node *) dp_relation_rule_queries(rule),
+	return shows_rows_walker((Node *) dp_protect_rule_queries(rule),
 							 &relid) ||
 		(!isnull &&
 		 shows_rows_walker(stringToNode(TextDatumGetCString(condition)),
@@ -243,7 +243,7 @@ reach_of_rows(const dp_reached *item, Oid reader, bool is_select, Oid owner)
 	if (get_rel_relkind(reader) == RELKIND_MATVIEW)
 		return DP_REACH_OPEN;
 	if (item->reach == DP_REACH_OPEN &&
-		!(is_select && dp_relation_is_security_invoker(reader)) &&
+		!(is_select && dp_protect_is_security_invoker(reader)) &&
 		can_read(dp_catalog_owner(reader), owner))
 		return DP_REACH_OPEN;
 	return DP_REACH_CLOSED;
@@ -266,7 +266,7 @@ follow_rule(List *reached, const dp_reached *item, HeapTuple rule,
 	shows = rule_shows_rows(rule, desc, item->relid);
 	if (!shows &&
 		(kind != RELKIND_VIEW ||
-		 !names_relation_walker((Node *) dp_relation_rule_queries(rule),
+		 !names_relation_walker((Node *) dp_protect_rule_queries(rule),
 								(void *) &item->relid)))
 		return reached;
 	if (shows && item->reach != DP_REACH_RELEASED)
@@ -335,8 +335,8 @@ static void
 add_copy(dp_exposure_search *search, const dp_reached *item,
 		 const char *severity, const char *clause)
 {
-	const char *name = dp_relation_qualified_name(item->relid);
-	const char *from = dp_relation_qualified_name(item->from);
+	const char *name = dp_protect_qualified_name(item->relid);
+	const char *from = dp_protect_qualified_name(item->from);
 	Oid			owner = dp_catalog_owner(item->relid);
 	bool		populated = is_populated(item->relid);
 	const char *holds = populated ? "holds" : "would hold";
@@ -344,63 +344,63 @@ add_copy(dp_exposure_search *search, const dp_reached *item,
 
 	if (!populated && !can_read(owner, search->owner))
 		return;
-	if (!dp_exposure_is_owner(owner, search->owner))
-		dp_exposure_add_other(search, item->relid, severity,
-							  psprintf("materialized view %s %s copies of "
-									   "rows of %s and belongs to %s", name,
-									   holds, from,
-									   dp_exposure_role_name(owner)),
-							  command);
-	dp_exposure_add_grants(search, item->relid, ACL_SELECT | ACL_MAINTAIN,
-						   NIL, severity,
-						   continue_clause(psprintf("a materialized view that "
-													"%s copies of rows of %s",
-													holds, from),
-										   clause),
-						   command);
+	if (!dp_protect_exposure_is_owner(owner, search->owner))
+		dp_protect_add_other(search, item->relid, severity,
+							 psprintf("materialized view %s %s copies of "
+									  "rows of %s and belongs to %s", name,
+									  holds, from,
+									  dp_protect_role_name(owner)),
+							 command);
+	dp_protect_add_grants(search, item->relid, ACL_SELECT | ACL_MAINTAIN,
+						  NIL, severity,
+						  continue_clause(psprintf("a materialized view that "
+												   "%s copies of rows of %s",
+												   holds, from),
+										  clause),
+						  command);
 }
 
 static void
 add_reader(dp_exposure_search *search, const dp_reached *item, AclMode mask,
 		   const char *severity, const char *clause)
 {
-	const char *name = dp_relation_qualified_name(item->relid);
-	const char *from = dp_relation_qualified_name(item->from);
+	const char *name = dp_protect_qualified_name(item->relid);
+	const char *from = dp_protect_qualified_name(item->from);
 	const char *rule = item->rule ? quote_identifier(item->rule) : NULL;
 	const char *owner;
 
-	owner = dp_exposure_role_name(dp_catalog_owner(item->relid));
+	owner = dp_protect_role_name(dp_catalog_owner(item->relid));
 	if (item->rule != NULL)
-		dp_exposure_add_grants(search, item->relid,
-							   ACL_INSERT | ACL_UPDATE | ACL_DELETE, NIL,
-							   severity,
-							   continue_clause(psprintf("whose rule %s uses "
-														"%s with the rights "
-														"of %s", rule, from,
-														owner),
-											   clause),
-							   psprintf("DROP RULE %s ON %s;", rule, name));
+		dp_protect_add_grants(search, item->relid,
+							  ACL_INSERT | ACL_UPDATE | ACL_DELETE, NIL,
+							  severity,
+							  continue_clause(psprintf("whose rule %s uses "
+													   "%s with the rights "
+													   "of %s", rule, from,
+													   owner),
+											  clause),
+							  psprintf("DROP RULE %s ON %s;", rule, name));
 	else if (get_rel_relkind(item->relid) == RELKIND_MATVIEW)
 		add_copy(search, item, severity, clause);
 	else
-		dp_exposure_add_grants(search, item->relid, mask, NIL, severity,
-							   continue_clause(psprintf("a view that reads "
-														"%s with the rights "
-														"of %s", from, owner),
-											   clause),
-							   psprintf("ALTER VIEW %s SET "
-										"(security_invoker = true);", name));
+		dp_protect_add_grants(search, item->relid, mask, NIL, severity,
+							  continue_clause(psprintf("a view that reads "
+													   "%s with the rights "
+													   "of %s", from, owner),
+											  clause),
+							  psprintf("ALTER VIEW %s SET "
+									   "(security_invoker = true);", name));
 }
 
 /*
- * dp_exposure_add_readers
+ * dp_protect_add_readers
  *	  Add the privileges of mask on what reads one of these relations with the
  *	  rights of somebody who may; the clause tells where the relations lead to.
  */
 void
-dp_exposure_add_readers(dp_exposure_search *search, const List *relids,
-						AclMode mask, const char *severity,
-						const char *clause)
+dp_protect_add_readers(dp_exposure_search *search, const List *relids,
+					   AclMode mask, const char *severity,
+					   const char *clause)
 {
 	List	   *reached = NIL;
 	ListCell   *cell;

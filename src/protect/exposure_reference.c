@@ -145,7 +145,7 @@ static void
 add_table(dp_exposure_search *search, Oid relid, AclMode mask,
 		  const List *columns, const char *clause, const char *command)
 {
-	List	   *tree = dp_relation_list_tree(relid, NoLock);
+	List	   *tree = dp_protect_list_tree(relid, NoLock);
 	ListCell   *cell;
 
 	foreach(cell, tree)
@@ -155,17 +155,17 @@ add_table(dp_exposure_search *search, Oid relid, AclMode mask,
 
 		if (!OidIsValid(owner))
 			continue;
-		if (!dp_exposure_is_owner(owner, search->owner))
-			dp_exposure_add_other(search, part, "high",
-								  psprintf("%s belongs to %s, %s",
-										   dp_relation_qualified_name(part),
-										   dp_exposure_role_name(owner),
-										   clause), command);
-		dp_exposure_add_grants(search, part, mask, columns, "high", clause,
-							   command);
+		if (!dp_protect_exposure_is_owner(owner, search->owner))
+			dp_protect_add_other(search, part, "high",
+								 psprintf("%s belongs to %s, %s",
+										  dp_protect_qualified_name(part),
+										  dp_protect_role_name(owner),
+										  clause), command);
+		dp_protect_add_grants(search, part, mask, columns, "high", clause,
+							  command);
 	}
-	dp_exposure_add_readers(search, tree, mask & ~ACL_TRUNCATE, "high",
-							clause);
+	dp_protect_add_readers(search, tree, mask & ~ACL_TRUNCATE, "high",
+						   clause);
 }
 
 static char *
@@ -173,7 +173,7 @@ drop_command(const List *references, const dp_reference *reference)
 {
 	reference = find_original(references, reference);
 	return psprintf("ALTER TABLE %s DROP CONSTRAINT %s;",
-					dp_relation_qualified_name(reference->source),
+					dp_protect_qualified_name(reference->source),
 					quote_identifier(NameStr(reference->name)));
 }
 
@@ -213,7 +213,7 @@ add_cascades(dp_exposure_search *search, List *references, Oid relid,
 		add_table(search, reference->target, CHANGING_PRIVILEGES,
 				  reference->target_columns,
 				  psprintf("changes of which cascade to %s, %s",
-						   dp_relation_qualified_name(relid), clause),
+						   dp_protect_qualified_name(relid), clause),
 				  command);
 		add_cascades(search, references, reference->target, NIL, clause,
 					 command);
@@ -224,7 +224,7 @@ static void
 add_reference_from(dp_exposure_search *search, List *references,
 				   const dp_reference *reference)
 {
-	const char *source = dp_relation_qualified_name(reference->source);
+	const char *source = dp_protect_qualified_name(reference->source);
 	char	   *clause = psprintf("to which foreign key %s of %s refers",
 								  quote_identifier(NameStr(reference->name)),
 								  source);
@@ -240,7 +240,7 @@ static void
 add_reference_to(dp_exposure_search *search, List *references,
 				 const dp_reference *reference)
 {
-	const char *target = dp_relation_qualified_name(reference->target);
+	const char *target = dp_protect_qualified_name(reference->target);
 	char	   *clause = psprintf("whose foreign key %s refers to %s",
 								  quote_identifier(NameStr(reference->name)),
 								  target);
@@ -254,12 +254,12 @@ add_reference_to(dp_exposure_search *search, List *references,
 }
 
 /*
- * dp_exposure_add_references
+ * dp_protect_add_references
  *	  Add what foreign keys from and to the parts of a protected relation let
  *	  other roles learn.
  */
 void
-dp_exposure_add_references(dp_exposure_search *search)
+dp_protect_add_references(dp_exposure_search *search)
 {
 	List	   *references = list_references();
 	ListCell   *cell;
@@ -277,11 +277,11 @@ dp_exposure_add_references(dp_exposure_search *search)
 			continue;
 		/* within the tree, who may change rows may read them anyway */
 		if (from && to)
-			dp_exposure_add_grants(search, reference->source, ACL_INSERT,
-								   reference->source_columns, "high",
-								   "which tells by its own foreign key "
-								   "which keys exist",
-								   drop_command(references, reference));
+			dp_protect_add_grants(search, reference->source, ACL_INSERT,
+								  reference->source_columns, "high",
+								  "which tells by its own foreign key "
+								  "which keys exist",
+								  drop_command(references, reference));
 		else if (from)
 			add_reference_from(search, references, reference);
 		else if (to)

@@ -40,7 +40,7 @@ dp_harden_check(PG_FUNCTION_ARGS)
 						   "objects of all owners."),
 				 errhint("Ask a superuser; you can run the remedies of "
 						 "dp_audit() on your own objects yourself.")));
-	dp_relation_require_writable(function);
+	dp_protect_require_writable(function);
 	if (!superuser_arg(dp_bridge_extension_owner()))
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),

@@ -133,7 +133,7 @@ check_neighbours(Oid relid, const List *tree, const char *dataset,
 		dp_relation *other = NULL;
 
 		if (part != relid)
-			other = dp_relation_lookup(part);
+			other = dp_protect_lookup(part);
 		if (other == NULL)
 			continue;
 		if (strcmp(other->dataset, dataset) != 0 ||
@@ -150,7 +150,7 @@ check_neighbours(Oid relid, const List *tree, const char *dataset,
 							   other->unit ? other->unit : ""),
 					 errhint("Protect both in one dataset with one unit, or "
 							 "call dp_unprotect('%s') first.",
-							 dp_relation_qualified_name(part))));
+							 dp_protect_qualified_name(part))));
 	}
 }
 
@@ -170,7 +170,7 @@ revoke_privileges(const List *exposures)
 			!object_ownercheck(RelationRelationId, exposure->relid,
 							   GetUserId()))
 			continue;
-		dp_relation_run_command(dp_exposure_remedy(exposure));
+		dp_protect_run_command(dp_protect_exposure_remedy(exposure));
 		revoked = true;
 	}
 	SPI_finish();
@@ -200,12 +200,12 @@ close_exposures(Oid relid, bool revoke)
 	char	   *detail;
 	char	   *hint;
 
-	exposures = dp_relation_list_exposures(relid, ShareUpdateExclusiveLock);
+	exposures = dp_protect_list_exposures(relid, ShareUpdateExclusiveLock);
 	if (revoke && revoke_privileges(exposures))
-		exposures = dp_relation_list_exposures(relid, NoLock);
+		exposures = dp_protect_list_exposures(relid, NoLock);
 	if (exposures == NIL)
 		return;
-	detail = dp_exposure_explain(exposures, &hint);
+	detail = dp_protect_exposure_explain(exposures, &hint);
 	ereport(ERROR,
 			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 			 errmsg("other roles can learn rows of relation \"%s\"",
@@ -242,7 +242,7 @@ write_row(Oid relid, const char *dataset, const char *unit, Oid view,
 static char *
 choose_dataset(Oid relid, const char *asked)
 {
-	char	   *current = dp_relation_dataset(relid);
+	char	   *current = dp_protect_dataset(relid);
 	char	   *dataset;
 
 	dataset = dp_ledger_owner_dataset(asked ? asked : current, true);
@@ -255,7 +255,7 @@ choose_dataset(Oid relid, const char *asked)
 						   "it are charged to its present dataset.", dataset),
 				 errhint("Call dp_unprotect('%s') first; what was spent on "
 						 "dataset \"%s\" stays spent.",
-						 dp_relation_qualified_name(relid), current)));
+						 dp_protect_qualified_name(relid), current)));
 	return dataset;
 }
 
@@ -266,9 +266,9 @@ choose_dataset(Oid relid, const char *asked)
 static void
 warn_of_new_unit(Oid relid, const char *unit)
 {
-	char	   *before = dp_relation_declared_unit(relid);
+	char	   *before = dp_protect_declared_unit(relid);
 
-	if (dp_relation_dataset(relid) == NULL ||
+	if (dp_protect_dataset(relid) == NULL ||
 		(before == NULL && unit == NULL) ||
 		(before != NULL && unit != NULL && strcmp(before, unit) == 0))
 		return;
@@ -282,7 +282,7 @@ warn_of_new_unit(Oid relid, const char *unit)
 			 errhint("What was spent so far was for a promise about the old "
 					 "unit; it stays spent.  Columns that were declared "
 					 "immutable no longer are.")));
-	dp_declare_forget_partitions(relid);
+	dp_protect_declare_forget_partitions(relid);
 }
 
 /*
@@ -303,9 +303,9 @@ require_served(Oid relid, const char *dataset)
 			 errdetail("The relation belongs to %s, whose rights the owner of "
 					   "the dataset does not have; the owner of the dataset "
 					   "could give anybody a budget on it.",
-					   dp_exposure_role_name(owner)),
+					   dp_protect_role_name(owner)),
 			 errhint("Call dp_protect() as %s, with a dataset of that role.",
-					 dp_exposure_role_name(owner))));
+					 dp_protect_role_name(owner))));
 }
 
 static void
@@ -357,14 +357,14 @@ dp_protect(PG_FUNCTION_ARGS)
 		publish = text_to_cstring(PG_GETARG_TEXT_PP(3));
 	revoke = !PG_ARGISNULL(4) && PG_GETARG_BOOL(4);
 	if (!PG_ARGISNULL(5))
-		rows = dp_declare_size_class(PG_GETARG_INT64(5));
+		rows = dp_protect_declare_size_class(PG_GETARG_INT64(5));
 
-	dp_relation_require_writable("dp_protect()");
-	dp_relation_require_owner(relid);
+	dp_protect_require_writable("dp_protect()");
+	dp_protect_require_owner(relid);
 	check_kind(relid);
 	LockRelationOid(relid, ShareUpdateExclusiveLock);
-	dp_relation_require_owner(relid);
-	tree = dp_relation_list_tree(relid, ShareUpdateExclusiveLock);
+	dp_protect_require_owner(relid);
+	tree = dp_protect_list_tree(relid, ShareUpdateExclusiveLock);
 	foreach(cell, tree)
 		check_kind(lfirst_oid(cell));
 	if (unit != NULL)
@@ -376,14 +376,14 @@ dp_protect(PG_FUNCTION_ARGS)
 	warn_of_new_unit(relid, unit);
 
 	if (publish != NULL)
-		view = dp_publish_view(relid, publish);
+		view = dp_protect_publish_view(relid, publish);
 	write_row(relid, dataset, unit, view, rows);
 	if (OidIsValid(view))
-		dp_publish_grant(relid, view, dataset);
+		dp_protect_publish_grant(relid, view, dataset);
 	CommandCounterIncrement();
-	dp_relation_invalidate_tree(relid);
-	if (dp_relation_lookup(relid)->rows == 0)
-		dp_declare_suggest_size(relid);
+	dp_protect_invalidate_tree(relid);
+	if (dp_protect_lookup(relid)->rows == 0)
+		dp_protect_declare_suggest_size(relid);
 	PG_RETURN_VOID();
 }
 
@@ -407,15 +407,15 @@ dp_unprotect(PG_FUNCTION_ARGS)
 
 	require_argument(PG_ARGISNULL(0), "relation");
 	relid = PG_GETARG_OID(0);
-	dp_relation_require_writable("dp_unprotect()");
-	dp_relation_require_owner(relid);
+	dp_protect_require_writable("dp_unprotect()");
+	dp_protect_require_owner(relid);
 	LockRelationOid(relid, ShareUpdateExclusiveLock);
-	dp_relation_require_owner(relid);
-	dataset = dp_relation_require_protected(relid);
-	dp_relation_require_dataset(dataset);
-	view = dp_relation_published_view(relid);
-	dp_relation_invalidate_tree(relid);
-	dp_declare_forget_partitions(relid);
+	dp_protect_require_owner(relid);
+	dataset = dp_protect_require_protected(relid);
+	dp_protect_require_dataset(dataset);
+	view = dp_protect_published_view(relid);
+	dp_protect_invalidate_tree(relid);
+	dp_protect_declare_forget_partitions(relid);
 	dp_catalog_delete_relation(relid);
 	if (OidIsValid(view) &&
 		object_ownercheck(RelationRelationId, view, GetUserId()))

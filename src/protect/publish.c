@@ -26,11 +26,11 @@
 #include "relation_internal.h"
 
 /*
- * dp_relation_run_command
+ * dp_protect_run_command
  *	  Run one command as the current user; SPI is connected.
  */
 void
-dp_relation_run_command(const char *command)
+dp_protect_run_command(const char *command)
 {
 	if (SPI_execute(command, false, 0) < 0)
 		elog(ERROR, "SPI_execute failed: %s", command);
@@ -46,7 +46,7 @@ view_query(Oid view)
 
 	if (!HeapTupleIsValid(rule))
 		return NULL;
-	queries = dp_relation_rule_queries(rule);
+	queries = dp_protect_rule_queries(rule);
 	ReleaseSysCache(rule);
 	return list_length(queries) == 1 ? linitial_node(Query, queries) : NULL;
 }
@@ -93,7 +93,7 @@ static bool
 check_view(Oid relid, Oid view)
 {
 	Query	   *query = view_query(view);
-	bool		invoker = dp_relation_is_security_invoker(view);
+	bool		invoker = dp_protect_is_security_invoker(view);
 
 	if (invoker && query != NULL && is_projection(query, relid))
 		return true;
@@ -107,9 +107,9 @@ check_view(Oid relid, Oid view)
 			 errdetail("It is no longer a security_invoker view."),
 			 invoker ?
 			 errhint("Drop it, and publish again with dp_protect('%s', "
-					 "publish => ...).", dp_relation_qualified_name(relid)) :
+					 "publish => ...).", dp_protect_qualified_name(relid)) :
 			 errhint("ALTER VIEW %s SET (security_invoker = true);",
-					 dp_relation_qualified_name(view))));
+					 dp_protect_qualified_name(view))));
 	return false;
 }
 
@@ -125,18 +125,18 @@ Datum
 dp_publish_check(PG_FUNCTION_ARGS)
 {
 	Oid			relid = PG_GETARG_OID(0);
-	Oid			view = dp_relation_published_view(relid);
+	Oid			view = dp_protect_published_view(relid);
 
 	PG_RETURN_BOOL(OidIsValid(view) && check_view(relid, view));
 }
 
 /*
- * dp_publish_grant
+ * dp_protect_publish_grant
  *	  Grant SELECT on the published view of a relation to all roles that hold
  *	  a budget on the dataset.  (dp_grant does it for those that come later.)
  */
 void
-dp_publish_grant(Oid relid, Oid view, const char *dataset)
+dp_protect_publish_grant(Oid relid, Oid view, const char *dataset)
 {
 	dp_owner_sql saved;
 	ListCell   *cell;
@@ -145,9 +145,9 @@ dp_publish_grant(Oid relid, Oid view, const char *dataset)
 		return;
 	dp_bridge_owner_begin(&saved);
 	foreach(cell, dp_catalog_list_holders(dataset))
-		dp_relation_run_command(psprintf("GRANT SELECT ON %s TO %s",
-										 dp_relation_qualified_name(view),
-										 quote_identifier(lfirst(cell))));
+		dp_protect_run_command(psprintf("GRANT SELECT ON %s TO %s",
+										dp_protect_qualified_name(view),
+										quote_identifier(lfirst(cell))));
 	dp_bridge_owner_end(&saved);
 }
 
@@ -232,7 +232,7 @@ check_free(const RangeVar *name)
 }
 
 /*
- * dp_publish_view
+ * dp_protect_publish_view
  *	  Create the security_invoker view named `publish` over the relation, as
  *	  the current user, unless the relation has it already; answers its OID.
  *
@@ -240,10 +240,10 @@ check_free(const RangeVar *name)
  * temporary schema; 42602 not a name; 42501, 3F000 as CREATE VIEW.
  */
 Oid
-dp_publish_view(Oid relid, char *publish)
+dp_protect_publish_view(Oid relid, char *publish)
 {
 	RangeVar   *name = find_name(publish);
-	Oid			before = dp_relation_published_view(relid);
+	Oid			before = dp_protect_published_view(relid);
 	Oid			view = RangeVarGetRelid(name, NoLock, true);
 	const char *quoted;
 
@@ -255,15 +255,15 @@ dp_publish_view(Oid relid, char *publish)
 				 errmsg("relation \"%s\" is already published",
 						get_rel_name(relid)),
 				 errdetail("Its view is %s.",
-						   dp_relation_qualified_name(before)),
+						   dp_protect_qualified_name(before)),
 				 errhint("Rename that view, or drop it first.")));
 	check_free(name);
 	quoted = quote_qualified_identifier(name->schemaname, name->relname);
 	SPI_connect();
-	dp_relation_run_command(psprintf("CREATE VIEW %s"
-									 " WITH (security_invoker = true)"
-									 " AS SELECT * FROM %s", quoted,
-									 dp_relation_qualified_name(relid)));
+	dp_protect_run_command(psprintf("CREATE VIEW %s"
+									" WITH (security_invoker = true)"
+									" AS SELECT * FROM %s", quoted,
+									dp_protect_qualified_name(relid)));
 	SPI_finish();
 	CommandCounterIncrement();
 	return RangeVarGetRelid(name, NoLock, false);

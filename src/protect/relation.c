@@ -44,14 +44,14 @@ match_unit(Oid relid, Oid origin, const char *unit, AttrNumber declared)
 }
 
 /*
- * dp_relation_lookup
+ * dp_protect_lookup
  *	  What was declared about a protected relation, palloc'd in the current
  *	  context; NULL when relid itself is not protected.
  *
  * Errors: 55000 when its unit column cannot be matched any more.
  */
 dp_relation *
-dp_relation_lookup(Oid relid)
+dp_protect_lookup(Oid relid)
 {
 	dp_relation_row row;
 	dp_relation *result;
@@ -77,13 +77,13 @@ dp_relation_lookup(Oid relid)
 }
 
 /*
- * dp_attribute_lookup
+ * dp_protect_attribute
  *	  What was declared about a column, palloc'd in the current context; NULL
  *	  when nothing was, or when the declaration belongs to a column that has
  *	  been replaced since.
  */
 dp_attribute *
-dp_attribute_lookup(Oid relid, AttrNumber attnum)
+dp_protect_attribute(Oid relid, AttrNumber attnum)
 {
 	dp_attribute *result;
 	char	   *name = attnum > 0 ? get_attname(relid, attnum, true) : NULL;
@@ -99,22 +99,22 @@ dp_attribute_lookup(Oid relid, AttrNumber attnum)
 }
 
 /*
- * dp_attribute_partitions
+ * dp_protect_attribute_partitions
  *	  Numbers of the relation's columns that were declared immutable; one look
  *	  at the catalog, whatever is asked afterwards.
  */
 Bitmapset *
-dp_attribute_partitions(Oid relid)
+dp_protect_attribute_partitions(Oid relid)
 {
 	return dp_catalog_list_partitions(relid);
 }
 
 /*
- * dp_relation_list_parents
+ * dp_protect_list_parents
  *	  OIDs of the direct parents of a table, by partitioning or inheritance.
  */
 List *
-dp_relation_list_parents(Oid relid)
+dp_protect_list_parents(Oid relid)
 {
 	Relation	rel = table_open(InheritsRelationId, AccessShareLock);
 	ScanKeyData key;
@@ -135,12 +135,12 @@ dp_relation_list_parents(Oid relid)
 }
 
 /*
- * dp_relation_protected_root
+ * dp_protect_root
  *	  relid when it is protected, else its nearest protected ancestor, else
  *	  InvalidOid.
  */
 Oid
-dp_relation_protected_root(Oid relid)
+dp_protect_root(Oid relid)
 {
 	Relation	rel = dp_catalog_open_relations();
 	List	   *queue = list_make1_oid(relid);
@@ -159,7 +159,7 @@ dp_relation_protected_root(Oid relid)
 			result = next;
 			break;
 		}
-		queue = list_concat_unique_oid(queue, dp_relation_list_parents(next));
+		queue = list_concat_unique_oid(queue, dp_protect_list_parents(next));
 	}
 	list_free(queue);
 	table_close(rel, AccessShareLock);
@@ -167,12 +167,12 @@ dp_relation_protected_root(Oid relid)
 }
 
 /*
- * dp_relation_published_view
+ * dp_protect_published_view
  *	  The security_invoker view published for a protected relation, or
  *	  InvalidOid.
  */
 Oid
-dp_relation_published_view(Oid relid)
+dp_protect_published_view(Oid relid)
 {
 	dp_relation_row row;
 
@@ -183,12 +183,12 @@ dp_relation_published_view(Oid relid)
 }
 
 /*
- * dp_relation_dataset
+ * dp_protect_dataset
  *	  The dataset of a protected relation, palloc'd; NULL when relid itself is
- *	  not protected.  Unlike dp_relation_lookup it never raises.
+ *	  not protected.  Unlike dp_protect_lookup it never raises.
  */
 char *
-dp_relation_dataset(Oid relid)
+dp_protect_dataset(Oid relid)
 {
 	dp_relation_row row;
 
@@ -197,12 +197,12 @@ dp_relation_dataset(Oid relid)
 }
 
 /*
- * dp_relation_declared_unit
+ * dp_protect_declared_unit
  *	  The name of the unit as declared, whether or not the column still exists;
  *	  NULL when each row is a unit or relid is not protected.
  */
 char *
-dp_relation_declared_unit(Oid relid)
+dp_protect_declared_unit(Oid relid)
 {
 	dp_relation_row row;
 
@@ -211,15 +211,15 @@ dp_relation_declared_unit(Oid relid)
 }
 
 /*
- * dp_relation_left_dataset
+ * dp_protect_left_dataset
  *	  Does a protected relation belong to a role whose rights the owner of its
  *	  dataset does not have?  (After ALTER TABLE ... OWNER TO.)  Then nobody is
  *	  answered.  False when relid itself is not protected.
  */
 bool
-dp_relation_left_dataset(Oid relid)
+dp_protect_left_dataset(Oid relid)
 {
-	char	   *dataset = dp_relation_dataset(relid);
+	char	   *dataset = dp_protect_dataset(relid);
 	Oid			owner = dp_catalog_owner(relid);
 
 	return dataset != NULL && OidIsValid(owner) &&
@@ -227,11 +227,11 @@ dp_relation_left_dataset(Oid relid)
 }
 
 /*
- * dp_relation_qualified_name
+ * dp_protect_qualified_name
  *	  schema.table, quoted, palloc'd; the OID as text when the table is gone.
  */
 char *
-dp_relation_qualified_name(Oid relid)
+dp_protect_qualified_name(Oid relid)
 {
 	char	   *name = get_rel_name(relid);
 	char	   *namespace = get_namespace_name(get_rel_namespace(relid));

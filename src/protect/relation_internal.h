@@ -39,51 +39,51 @@ typedef struct dp_exposure_search
 } dp_exposure_search;
 
 /* relation.c */
-extern List *dp_relation_list_parents(Oid relid);
-extern Oid	dp_relation_published_view(Oid relid);
-extern char *dp_relation_dataset(Oid relid);
-extern char *dp_relation_declared_unit(Oid relid);
+extern List *dp_protect_list_parents(Oid relid);
+extern Oid	dp_protect_published_view(Oid relid);
+extern char *dp_protect_dataset(Oid relid);
+extern char *dp_protect_declared_unit(Oid relid);
 
-extern bool dp_relation_left_dataset(Oid relid);
+extern bool dp_protect_left_dataset(Oid relid);
 
 /* exposure.c */
-extern List *dp_relation_list_tree(Oid relid, LOCKMODE lockmode);
-extern void dp_exposure_add_grants(dp_exposure_search *search, Oid relid,
-								   AclMode mask, const List *columns,
-								   const char *severity, const char *clause,
-								   const char *command);
-extern void dp_exposure_add_other(dp_exposure_search *search, Oid relid,
+extern List *dp_protect_list_tree(Oid relid, LOCKMODE lockmode);
+extern void dp_protect_add_grants(dp_exposure_search *search, Oid relid,
+								  AclMode mask, const List *columns,
 								  const char *severity, const char *clause,
 								  const char *command);
-extern bool dp_exposure_is_owner(Oid role, Oid owner);
-extern const char *dp_exposure_role_name(Oid role);
-extern char *dp_exposure_describe(const dp_exposure *exposure);
-extern char *dp_exposure_remedy(const dp_exposure *exposure);
-extern char *dp_exposure_explain(const List *exposures, char **hint);
+extern void dp_protect_add_other(dp_exposure_search *search, Oid relid,
+								 const char *severity, const char *clause,
+								 const char *command);
+extern bool dp_protect_exposure_is_owner(Oid role, Oid owner);
+extern const char *dp_protect_role_name(Oid role);
+extern char *dp_protect_exposure_describe(const dp_exposure *exposure);
+extern char *dp_protect_exposure_remedy(const dp_exposure *exposure);
+extern char *dp_protect_exposure_explain(const List *exposures, char **hint);
 
 /* exposure_find.c */
-extern List *dp_relation_list_exposures(Oid relid, LOCKMODE lockmode);
+extern List *dp_protect_list_exposures(Oid relid, LOCKMODE lockmode);
 
 /* exposure_reader.c */
-extern bool dp_relation_is_security_invoker(Oid view);
-extern List *dp_relation_rule_queries(HeapTuple rule);
-extern void dp_exposure_add_readers(dp_exposure_search *search,
-									const List *relids, AclMode mask,
-									const char *severity, const char *clause);
+extern bool dp_protect_is_security_invoker(Oid view);
+extern List *dp_protect_rule_queries(HeapTuple rule);
+extern void dp_protect_add_readers(dp_exposure_search *search,
+								   const List *relids, AclMode mask,
+								   const char *severity, const char *clause);
 
 /* exposure_reference.c */
-extern void dp_exposure_add_references(dp_exposure_search *search);
+extern void dp_protect_add_references(dp_exposure_search *search);
 
 /* publish.c */
-extern void dp_relation_run_command(const char *command);
-extern Oid	dp_publish_view(Oid relid, char *publish);
-extern void dp_publish_grant(Oid relid, Oid view, const char *dataset);
+extern void dp_protect_run_command(const char *command);
+extern Oid	dp_protect_publish_view(Oid relid, char *publish);
+extern void dp_protect_publish_grant(Oid relid, Oid view, const char *dataset);
 
 /* require.c */
-extern void dp_relation_require_writable(const char *function);
-extern void dp_relation_require_owner(Oid relid);
-extern char *dp_relation_require_protected(Oid relid);
-extern void dp_relation_require_dataset(const char *dataset);
-extern void dp_relation_invalidate_tree(Oid relid);
+extern void dp_protect_require_writable(const char *function);
+extern void dp_protect_require_owner(Oid relid);
+extern char *dp_protect_require_protected(Oid relid);
+extern void dp_protect_require_dataset(const char *dataset);
+extern void dp_protect_invalidate_tree(Oid relid);
 
 #endif							/* DP_RELATION_INTERNAL_H */

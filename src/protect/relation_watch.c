@@ -49,7 +49,7 @@ warn_of(Oid root, List *exposures)
 
 	if (exposures == NIL)
 		return;
-	detail = dp_exposure_explain(exposures, &hint);
+	detail = dp_protect_exposure_explain(exposures, &hint);
 	ereport(WARNING,
 			(errcode(ERRCODE_WARNING),
 			 errmsg("other roles can learn rows of protected relation \"%s\" "
@@ -73,7 +73,7 @@ warn_of_exposure(Oid relid)
 	roots = dp_catalog_list_relations();
 	foreach(cell, roots)
 	{
-		List	   *all = dp_relation_list_exposures(lfirst_oid(cell), NoLock);
+		List	   *all = dp_protect_list_exposures(lfirst_oid(cell), NoLock);
 
 		warn_of(lfirst_oid(cell), exposures_through(all, relid));
 	}
@@ -88,15 +88,15 @@ warn_of_tree(const RangeVar *table)
 
 	if (!OidIsValid(relid))
 		return;
-	root = dp_relation_protected_root(relid);
+	root = dp_protect_root(relid);
 	if (OidIsValid(root))
-		warn_of(root, dp_relation_list_exposures(root, NoLock));
+		warn_of(root, dp_protect_list_exposures(root, NoLock));
 }
 
 static void
 warn_of_owner(Oid relid)
 {
-	if (OidIsValid(relid) && dp_relation_left_dataset(relid))
+	if (OidIsValid(relid) && dp_protect_left_dataset(relid))
 		ereport(WARNING,
 				(errcode(ERRCODE_WARNING),
 				 errmsg("relation \"%s\" no longer belongs to the owner of "
@@ -116,7 +116,7 @@ warn_of_object(const RangeVar *table, const char *what)
 
 	if (!OidIsValid(relid))
 		return;
-	root = dp_relation_protected_root(relid);
+	root = dp_protect_root(relid);
 	if (OidIsValid(root))
 		ereport(WARNING,
 				(errcode(ERRCODE_WARNING),
@@ -172,7 +172,7 @@ warn_of_grant(const GrantStmt *stmt)
 	roots = dp_catalog_list_relations();
 	foreach(cell, roots)
 	{
-		List	   *tree = dp_relation_list_tree(lfirst_oid(cell), NoLock);
+		List	   *tree = dp_protect_list_tree(lfirst_oid(cell), NoLock);
 		ListCell   *part;
 
 		foreach(part, tree)

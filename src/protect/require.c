@@ -25,11 +25,11 @@
 #include "relation_internal.h"
 
 /*
- * dp_relation_require_writable
+ * dp_protect_require_writable
  *	  25006 in a read-only transaction or in recovery.
  */
 void
-dp_relation_require_writable(const char *function)
+dp_protect_require_writable(const char *function)
 {
 	if (!RecoveryInProgress() && !XactReadOnly)
 		return;
@@ -42,11 +42,11 @@ dp_relation_require_writable(const char *function)
 }
 
 /*
- * dp_relation_require_owner
+ * dp_protect_require_owner
  *	  The current user owns the table, or 42501; 42P01 when it is gone.
  */
 void
-dp_relation_require_owner(Oid relid)
+dp_protect_require_owner(Oid relid)
 {
 	if (!SearchSysCacheExists1(RELOID, ObjectIdGetDatum(relid)))
 		ereport(ERROR,
@@ -62,22 +62,22 @@ dp_relation_require_owner(Oid relid)
 				 errdetail("Only the owner of a table may say what in it is "
 						   "private."),
 				 errhint("Act as role %s.",
-						 dp_exposure_role_name(dp_catalog_owner(relid)))));
+						 dp_protect_role_name(dp_catalog_owner(relid)))));
 }
 
 /*
- * dp_relation_require_protected
+ * dp_protect_require_protected
  *	  The dataset of the relation, or 42704 when it is not protected itself.
  */
 char *
-dp_relation_require_protected(Oid relid)
+dp_protect_require_protected(Oid relid)
 {
-	char	   *dataset = dp_relation_dataset(relid);
+	char	   *dataset = dp_protect_dataset(relid);
 	Oid			root;
 
 	if (dataset != NULL)
 		return dataset;
-	root = dp_relation_protected_root(relid);
+	root = dp_protect_root(relid);
 	ereport(ERROR,
 			(errcode(ERRCODE_UNDEFINED_OBJECT),
 			 errmsg("relation \"%s\" is not protected", get_rel_name(relid)),
@@ -85,18 +85,18 @@ dp_relation_require_protected(Oid relid)
 					   "has declarations."),
 			 OidIsValid(root) ?
 			 errhint("It is a part of protected relation %s: name that one.",
-					 dp_relation_qualified_name(root)) :
+					 dp_protect_qualified_name(root)) :
 			 errhint("Call dp_protect('%s') first.",
-					 dp_relation_qualified_name(relid))));
+					 dp_protect_qualified_name(relid))));
 	return NULL;
 }
 
 /*
- * dp_relation_require_dataset
+ * dp_protect_require_dataset
  *	  The current user owns the dataset, or 42501.
  */
 void
-dp_relation_require_dataset(const char *dataset)
+dp_protect_require_dataset(const char *dataset)
 {
 	if (!dp_ledger_owns_dataset(GetUserId(), dataset))
 		ereport(ERROR,
@@ -109,13 +109,13 @@ dp_relation_require_dataset(const char *dataset)
 }
 
 /*
- * dp_relation_invalidate_tree
+ * dp_protect_invalidate_tree
  *	  Make cached plans over the relation and its parts plan again.
  */
 void
-dp_relation_invalidate_tree(Oid relid)
+dp_protect_invalidate_tree(Oid relid)
 {
-	List	   *tree = dp_relation_list_tree(relid, NoLock);
+	List	   *tree = dp_protect_list_tree(relid, NoLock);
 	ListCell   *cell;
 
 	foreach(cell, tree)

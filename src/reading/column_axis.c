@@ -21,7 +21,7 @@ base_column(Oid relid, AttrNumber attnum, Oid *base_relid)
 	Query	   *query;
 	NullTest   *test;
 
-	if (dp_relation_lookup(relid) != NULL)
+	if (dp_protect_lookup(relid) != NULL)
 	{
 		query = dp_reading_select_columns(relid, &attnum, 1);
 		*base_relid = relid;

@@ -228,9 +228,10 @@ dp_run_explain(const dp_release_spec *spec, bool charged, EState *estate,
 							dp_measure_cost_text(spec), es);
 	ExplainPropertyText("Charge", charge_text(&spec->charge), es);
 	if (spec->part.partition != 0 &&
-		dp_declare_is_guarded(spec->block->relid, spec->block->part_attnum,
-							  ActiveSnapshotSet() ? GetActiveSnapshot() :
-							  NULL))
+		dp_protect_declare_is_guarded(spec->block->relid,
+									  spec->block->part_attnum,
+									  ActiveSnapshotSet() ?
+									  GetActiveSnapshot() : NULL))
 		ExplainPropertyText("Part",
 							psprintf("one value of column %s; all of them "
 									 "together cost what the costliest costs",

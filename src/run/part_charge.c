@@ -193,7 +193,7 @@ dp_run_set_part(dp_release_spec *spec, bool replace, Datum value,
 	dp_attribute *declared;
 
 	spec->part_value = make_value(block, value, isnull);
-	declared = dp_attribute_lookup(block->relid, block->part_attnum);
+	declared = dp_protect_attribute(block->relid, block->part_attnum);
 	if (isnull || replace || declared == NULL || declared->partition == 0)
 		return;
 	spec->part.partition = declared->partition;
@@ -217,8 +217,8 @@ void
 dp_run_check_part(dp_release_spec *spec, Snapshot snapshot)
 {
 	if (spec->part.partition != 0 &&
-		!dp_declare_is_guarded(spec->block->relid, spec->block->part_attnum,
-							   snapshot))
+		!dp_protect_declare_is_guarded(spec->block->relid,
+									   spec->block->part_attnum, snapshot))
 	{
 		memset(&spec->part, 0, sizeof(spec->part));
 		spec->part_indexed = false;

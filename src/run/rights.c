@@ -56,10 +56,10 @@ holds_protected(Oid relid)
 {
 	ListCell   *lc;
 
-	if (OidIsValid(dp_relation_protected_root(relid)))
+	if (OidIsValid(dp_protect_root(relid)))
 		return true;
 	foreach(lc, find_all_inheritors(relid, NoLock, NULL))
-		if (OidIsValid(dp_relation_protected_root(lfirst_oid(lc))))
+		if (OidIsValid(dp_protect_root(lfirst_oid(lc))))
 			return true;
 	return false;
 }

@@ -135,7 +135,7 @@ dp_run_take_rights(const dp_block *block,
 					   dp_public_facts *facts)
 {
 	rights_context rights;
-	dp_relation *relation = dp_relation_lookup(block->relid);
+	dp_relation *relation = dp_protect_lookup(block->relid);
 	dp_refusal *refusal;
 
 	if (relation == NULL || strcmp(relation->dataset, block->dataset) != 0)

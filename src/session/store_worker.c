@@ -124,7 +124,7 @@ open_session(const dp_task_call *call, const dp_session_task *task,
 	row.payer_name = call->payer_name;
 	row.payer = call->payer;
 	row.period = call->period;
-	row.relation = dp_relation_qualified_name(task->terms.relid);
+	row.relation = dp_protect_qualified_name(task->terms.relid);
 	row.opened = call->now;
 	make_law(&task->terms.plan, &law);
 	dp_catalog_insert_session(&row);

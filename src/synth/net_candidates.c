@@ -194,7 +194,7 @@ dp_synth_net_read_candidates(dp_net_candidates *out, Oid relid,
 							 const char *answers, int queries,
 							 TupleDesc wanted)
 {
-	if (OidIsValid(dp_relation_protected_root(relid)))
+	if (OidIsValid(dp_protect_root(relid)))
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("protected relation \"%s\" cannot hold the candidates",

@@ -113,7 +113,7 @@ dp_synth_relation_name(Oid relid)
 				 errdetail("Nothing was charged."),
 				 errhint("It may have been dropped since the statement "
 						 "began.")));
-	return dp_relation_qualified_name(relid);
+	return dp_protect_qualified_name(relid);
 }
 
 /* dp_synth_record_begin: see synth.h. */

@@ -16,7 +16,7 @@
 static char *
 name_of(Oid relid)
 {
-	return get_rel_name(relid) ? dp_relation_qualified_name(relid) : NULL;
+	return get_rel_name(relid) ? dp_protect_qualified_name(relid) : NULL;
 }
 
 /*
