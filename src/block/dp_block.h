@@ -91,7 +91,7 @@ extern dp_refusal *dp_block_split_all(Query *query, dp_block_consumer consumer,
 
 /* An expression of a verified level over the columns of the protected relation
  * (rowset.c): Vars of varno 1. */
-extern Node *dp_rowset_base(Query *query, Node *expression);
+extern Node *dp_block_rowset_base(Query *query, Node *expression);
 
 extern bool dp_block_proved_not_null(Oid relid, AttrNumber attnum,
 									 Snapshot snapshot);

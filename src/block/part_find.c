@@ -39,7 +39,7 @@ same_kind(Oid column, Oid compared)
 static AttrNumber
 partition_column(dp_splitter *s, const Bitmapset *columns, Node *expression)
 {
-	Node	   *base = dp_rowset_base(s->query, expression);
+	Node	   *base = dp_block_rowset_base(s->query, expression);
 	Var		   *column;
 
 	while (IsA(base, RelabelType))

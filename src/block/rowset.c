@@ -302,27 +302,27 @@ verify_level(Query *query, bool top, List *cte_stack, dp_rowset *rowset)
 }
 
 /*
- * dp_rowset_verify
+ * dp_block_rowset_verify
  *	  Verify and normalise everything below a block: FROM and WHERE of its
  *	  level, and all of the levels below.
  *
  * cte_stack holds the cteLists in reach, the block's own first.  On success
  * rowset->relation is the one protected relation.  Scalar subqueries in the
- * block's own targets are not touched: see dp_rowset_hoist.
+ * block's own targets are not touched: see dp_block_rowset_hoist.
  */
 dp_refusal *
-dp_rowset_verify(Query *query, List *cte_stack, dp_rowset *rowset)
+dp_block_rowset_verify(Query *query, List *cte_stack, dp_rowset *rowset)
 {
 	return verify_level(query, true, cte_stack, rowset);
 }
 
 /*
- * dp_rowset_hoist
+ * dp_block_rowset_hoist
  *	  Copy of an expression over private rows with its uncorrelated scalar
  *	  subqueries replaced by parameters and added to the rowset.
  */
 Node *
-dp_rowset_hoist(Node *expression, dp_rowset *rowset)
+dp_block_rowset_hoist(Node *expression, dp_rowset *rowset)
 {
 	return hoist_mutator(expression, rowset);
 }
@@ -351,18 +351,18 @@ base_mutator(Node *node, void *context)
 		target = get_tle_by_resno(entry->subquery->targetList, var->varattno);
 		if (target == NULL)
 			elog(ERROR, "subquery column %d not found", var->varattno);
-		return dp_rowset_base(entry->subquery, (Node *) target->expr);
+		return dp_block_rowset_base(entry->subquery, (Node *) target->expr);
 	}
 	return expression_tree_mutator(node, base_mutator, context);
 }
 
 /*
- * dp_rowset_base
+ * dp_block_rowset_base
  *	  The expression over the columns of the protected relation (Vars of
  *	  varno 1) that an expression of a verified level comes down to.
  */
 Node *
-dp_rowset_base(Query *query, Node *expression)
+dp_block_rowset_base(Query *query, Node *expression)
 {
 	return base_mutator(expression, query);
 }

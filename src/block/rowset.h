@@ -13,9 +13,9 @@ typedef struct dp_rowset
 	List	   *hoisted;		/* of Query *: uncorrelated subqueries */
 } dp_rowset;
 
-extern dp_refusal *dp_rowset_verify(Query *query, List *cte_stack,
-									dp_rowset *rowset);
-extern Node *dp_rowset_hoist(Node *expression, dp_rowset *rowset);
+extern dp_refusal *dp_block_rowset_verify(Query *query, List *cte_stack,
+										  dp_rowset *rowset);
+extern Node *dp_block_rowset_hoist(Node *expression, dp_rowset *rowset);
 extern bool dp_block_refers_outside(Node *node, int level);
 
 #endif							/* DP_BLOCK_ROWSET_H */

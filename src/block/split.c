@@ -119,13 +119,14 @@ add_keys(dp_splitter *s, Query *inner, dp_block *block)
 
 		if (!is_grouped(s->query, target))
 			continue;
-		expression = dp_rowset_hoist((Node *) target->expr, &s->rowset);
+		expression = dp_block_rowset_hoist((Node *) target->expr, &s->rowset);
 		refusal = dp_rules_check(expression);
 		if (refusal != NULL)
 			return refusal;
 		key = palloc(sizeof(dp_key));
 		refusal = dp_block_classify_key((Node *) target->expr,
-										dp_rowset_base(s->query, expression),
+										dp_block_rowset_base(s->query,
+															 expression),
 										s->rowset.relation->relid, key);
 		if (refusal != NULL)
 			return refusal;
@@ -275,6 +276,7 @@ check_aggregate(dp_splitter *s, Aggref *aggregate, int *base_attnum,
 {
 	const char *name = get_func_name(aggregate->aggfnoid);
 	dp_refusal *refusal;
+	TargetEntry *given;
 	Node	   *argument;
 	Node	   *base;
 
@@ -287,7 +289,7 @@ check_aggregate(dp_splitter *s, Aggref *aggregate, int *base_attnum,
 								"here.",
 								"ORDER BY inside %s is not supported", name);
 	aggregate->aggfilter = (Expr *)
-		dp_rowset_hoist((Node *) aggregate->aggfilter, &s->rowset);
+		dp_block_rowset_hoist((Node *) aggregate->aggfilter, &s->rowset);
 	refusal = dp_rules_check((Node *) aggregate->aggfilter);
 	if (refusal != NULL || aggregate->args == NIL)
 		return refusal;
@@ -297,10 +299,9 @@ check_aggregate(dp_splitter *s, Aggref *aggregate, int *base_attnum,
 		refusal = check_lone_constant(aggregate, name);
 	if (refusal != NULL)
 		return refusal;
-	argument = dp_rowset_hoist((Node *) ((TargetEntry *)
-										 linitial(aggregate->args))->expr,
-							   &s->rowset);
-	((TargetEntry *) linitial(aggregate->args))->expr = (Expr *) argument;
+	given = linitial(aggregate->args);
+	argument = dp_block_rowset_hoist((Node *) given->expr, &s->rowset);
+	given->expr = (Expr *) argument;
 	refusal = check_argument(argument,
 							 dp_catalog_aggregate_kind(aggregate->aggfnoid),
 							 name);
@@ -308,7 +309,7 @@ check_aggregate(dp_splitter *s, Aggref *aggregate, int *base_attnum,
 		refusal = check_distinct(aggregate, name);
 	if (refusal != NULL)
 		return refusal;
-	base = dp_rowset_base(s->query, argument);
+	base = dp_block_rowset_base(s->query, argument);
 	if (chooses_value(dp_catalog_aggregate_kind(aggregate->aggfnoid)))
 		*key = argument_key(s, argument, base);
 	base = strip_implicit_coercions(base);
@@ -422,7 +423,7 @@ dp_block_split_one(Query *query, List *cte_stack, dp_block **block,
 		return refusal;
 	memset(&s, 0, sizeof(s));
 	s.query = query;
-	refusal = dp_rowset_verify(query, cte_stack, &s.rowset);
+	refusal = dp_block_rowset_verify(query, cte_stack, &s.rowset);
 	if (refusal != NULL)
 		return refusal;
 	if (collect_walker((Node *) query->targetList, &s) ||

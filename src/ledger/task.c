@@ -42,7 +42,7 @@ dp_ledger_register_task(dp_task_kind kind, const dp_task_methods *table)
 
 /* ---- the worker's side ---- */
 
-/* dp_ledger_task_begin: a transaction begins; forget what the last one left. */
+/* dp_ledger_task_begin: a transaction begins; forget what the last left. */
 void
 dp_ledger_task_begin(void)
 {

@@ -156,8 +156,8 @@ read_values(dp_axis *axis, Oid type, const List *list)
 }
 
 /*
- * dp_places_axis_from_list: see dp_places.h.  42704 a type is gone, 55000 a value
- * is no longer one of its type.
+ * dp_places_axis_from_list: see dp_places.h.  42704 a type is gone, 55000 a
+ * value is no longer one of its type.
  */
 dp_axis *
 dp_places_axis_from_list(const List *list)

@@ -279,7 +279,7 @@ dp_protect_exposure_describe(const dp_exposure *exposure)
 					exposure->clause ? exposure->clause : "");
 }
 
-/* dp_protect_exposure_remedy: the command that closes it, with its semicolon. */
+/* dp_protect_exposure_remedy: the command that closes it, with semicolon. */
 char *
 dp_protect_exposure_remedy(const dp_exposure *exposure)
 {

@@ -33,7 +33,7 @@ base_column(Oid relid, AttrNumber attnum, Oid *base_relid)
 		dp_reading_rewrite_conditions(query, NULL));
 	*base_relid = block->relid;
 	test = llast_node(NullTest, dp_reading_block_conditions(block));
-	return dp_rowset_base(block->inner, (Node *) test->arg);
+	return dp_block_rowset_base(block->inner, (Node *) test->arg);
 }
 
 static void

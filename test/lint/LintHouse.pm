@@ -53,15 +53,11 @@ sub uses
 	return \%uses;
 }
 
-# Functions that still have the name of another room or of none, by room: at
-# most so many.  Numbers fall, and a room without any leaves the list.
-my %misnamed = (block => 3, count => 13, ledger => 71, places => 32, protect => 41);
-
 # A function is called dp_ROOM_...; what SQL calls has a name for SQL.
 sub foreign_names
 {
 	my ($tree) = @_;
-	my (%names, %sql, @found);
+	my (%sql, @others);
 
 	for my $line (split /\n/, $tree->{$objects} // '')
 	{
@@ -69,26 +65,11 @@ sub foreign_names
 		  $line =~ m{src/(\w+)/(\w+)\.o:[0-9a-f]*\s+T\s+(\S+)$} or next;
 
 		$sql{$1} = 1 if $name =~ /^pg_finfo_(\w+)$/;
-		push @{ $names{$room} }, [ $name, "src/$room/$file.c" ]
+		push @others, [ $name, $room, "src/$room/$file.c" ]
 		  if $name !~ /^(dp_${room}|pg_finfo)_/ && exists $tree->{"src/$room/$file.c"};
 	}
-	for my $room (sort keys %names)
-	{
-		my @rest = grep { !$sql{ $_->[0] } } @{ $names{$room} };
-
-		$names{$room} = \@rest;
-		push @found, map { "$_->[1]:1: $_->[0] is not called dp_${room}_..." } @rest
-		  if @rest > ($misnamed{$room} // 0);
-	}
-	return @found, map { "test/lint/LintHouse.pm:1: $_ need not be in %misnamed" }
-	  grep { !@{ $names{$_} // [] } && has_files($tree, $_) } sort keys %misnamed;
-}
-
-sub has_files
-{
-	my ($tree, $room) = @_;
-
-	return scalar grep { m{^src/$room/} } keys %$tree;
+	return map { "$_->[2]:1: $_->[0] is not called dp_$_->[1]_..." }
+	  sort { $a->[0] cmp $b->[0] } grep { !$sql{ $_->[0] } } @others;
 }
 
 # The files that can be reached from one.
