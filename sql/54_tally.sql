@@ -17,7 +17,7 @@ CREATE TYPE dp_pg.tally_state (
 	internallength = variable, alignment = double, storage = plain
 );
 COMMENT ON TYPE dp_pg.tally_state IS
-'state of dp_pg.bucket_counts and dp_pg.value_counts: exact counts';
+'exact counts of public cells, the state of dp_pg.count_tables and the like';
 
 CREATE TYPE dp_pg.tally_spec;
 CREATE FUNCTION dp_pg.tally_spec_in(cstring) RETURNS dp_pg.tally_spec
@@ -31,7 +31,7 @@ CREATE TYPE dp_pg.tally_spec (
 	internallength = variable, alignment = double, storage = plain
 );
 COMMENT ON TYPE dp_pg.tally_spec IS
-'buckets of dp_pg.bucket_counts or candidates of dp_pg.value_counts; made by the extension only';
+'buckets or candidates that values are looked up among, and tables to count them in; made by the extension only';
 
 COMMENT ON FUNCTION dp_pg.tally_state_in(cstring) IS 'raises 0A000';
 COMMENT ON FUNCTION dp_pg.tally_state_out(dp_pg.tally_state) IS 'raises 0A000';
@@ -44,34 +44,6 @@ LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'dp_tally_combine';
 COMMENT ON FUNCTION dp_pg.tally_combine(dp_pg.tally_state, dp_pg.tally_state) IS
 'adds two states; only inside an aggregate';
-
-CREATE FUNCTION dp_pg.bucket_add(dp_pg.tally_state, anyelement, dp_pg.tally_spec)
-RETURNS dp_pg.tally_state
-LANGUAGE c IMMUTABLE PARALLEL SAFE
-AS 'MODULE_PATHNAME', 'dp_bucket_add';
-COMMENT ON FUNCTION dp_pg.bucket_add(dp_pg.tally_state, anyelement, dp_pg.tally_spec) IS
-'counts a value in its bucket; only inside an aggregate';
-
-CREATE AGGREGATE dp_pg.bucket_counts(anyelement, dp_pg.tally_spec) (
-	sfunc = dp_pg.bucket_add, stype = dp_pg.tally_state,
-	combinefunc = dp_pg.tally_combine, parallel = safe
-);
-COMMENT ON AGGREGATE dp_pg.bucket_counts(anyelement, dp_pg.tally_spec) IS
-'exact number of values in each bucket; NULL, NaN and values outside are skipped; used inside private queries only';
-
-CREATE FUNCTION dp_pg.value_add(dp_pg.tally_state, anyelement, dp_pg.tally_spec)
-RETURNS dp_pg.tally_state
-LANGUAGE c IMMUTABLE PARALLEL SAFE
-AS 'MODULE_PATHNAME', 'dp_value_add';
-COMMENT ON FUNCTION dp_pg.value_add(dp_pg.tally_state, anyelement, dp_pg.tally_spec) IS
-'counts a value for the candidate it equals; only inside an aggregate';
-
-CREATE AGGREGATE dp_pg.value_counts(anyelement, dp_pg.tally_spec) (
-	sfunc = dp_pg.value_add, stype = dp_pg.tally_state,
-	combinefunc = dp_pg.tally_combine, parallel = safe
-);
-COMMENT ON AGGREGATE dp_pg.value_counts(anyelement, dp_pg.tally_spec) IS
-'exact number of values that equal each candidate; all others are skipped; used inside private queries only';
 
 -- ---------------------------------------------------------------------------
 -- The public group of a row; distinct values of a group

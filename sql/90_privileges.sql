@@ -10,7 +10,7 @@ BEGIN
 		WHERE p.pronamespace = 'dp_pg'::regnamespace
 		AND (p.proname LIKE 'final\_%' OR
 			 p.proname IN ('skip', 'sum_add', 'sum_combine', 'release',
-						'bucket_add', 'value_add', 'tally_combine',
+						'tally_combine',
 						'counts_add', 'counts_combine', 'counts_save',
 						'counts_load'))
 	LOOP

@@ -50,6 +50,7 @@ typedef struct flat_spec
 	int64		ncounts;
 	int64		tables;			/* offset of the first table */
 	bool		whole;			/* only rows with a place on every axis */
+	bool		column;			/* one table with all cells of one axis */
 	int64		axes[FLEXIBLE_ARRAY_MEMBER];	/* offsets */
 } flat_spec;
 
@@ -135,6 +136,24 @@ add_row(const flat_spec *spec, const int64 *places, int64 *counts)
 	}
 }
 
+static inline int64
+place_on(FunctionCallInfo fcinfo, const flat_spec *spec, int axis)
+{
+	const dp_axis_finder *finder =
+	(const dp_axis_finder *) ((const char *) spec + spec->axes[axis]);
+
+	return dp_places_axis_find_flat(finder, PG_GETARG_DATUM(axis + 2),
+									PG_ARGISNULL(axis + 2));
+}
+
+static inline Datum
+add_place(dp_tally_state *state, int64 place)
+{
+	if (place >= 0)
+		state->counts[place]++;
+	PG_RETURN_POINTER(state);
+}
+
 /*
  * dp_tables_add
  *	  Transition function (state, spec, columns) -> state, in place.
@@ -152,11 +171,11 @@ dp_tables_add(PG_FUNCTION_ARGS)
 		check_call_site(fcinfo);
 	spec = (const flat_spec *) PG_GETARG_POINTER(1);
 	state = dp_tally_state_of(fcinfo, spec->ncounts);
+	if (spec->column)
+		return add_place(state, place_on(fcinfo, spec, 0));
 	for (i = 0; i < spec->naxes; i++)
 	{
-		places[i] = dp_places_axis_find_flat(
-			(const dp_axis_finder *) ((const char *) spec + spec->axes[i]),
-			PG_GETARG_DATUM(i + 2), PG_ARGISNULL(i + 2));
+		places[i] = place_on(fcinfo, spec, i);
 		outside |= places[i] < 0;
 	}
 	if (!(spec->whole && outside))
@@ -283,6 +302,7 @@ dp_count_tables_spec(int naxes, dp_axis *const *axes, int ntables,
 	spec->naxes = naxes;
 	spec->ntables = ntables;
 	spec->whole = whole;
+	spec->column = naxes == 1 && ntables == 1 && tables->listed == NULL;
 	spec->tables = (int64) header_size(naxes);
 	fill_tables(spec, axes, ntables, tables, slots);
 	for (i = 0; i < naxes; i++)
@@ -292,6 +312,26 @@ dp_count_tables_spec(int naxes, dp_axis *const *axes, int ntables,
 			   axes[i]->values->size);
 	}
 	return dp_places_tally_spec_const(spec, size);
+}
+
+/*
+ * dp_count_column_spec
+ *	  The table of one column: rows at each of places->known places; `lookup`
+ *	  says which those are (dp_places_tally_*_spec).
+ */
+Const *
+dp_count_column_spec(const dp_places *places, const Const *lookup)
+{
+	const int	first = 0;
+	const dp_counted_table table = {1, &first, 0, NULL};
+	struct dp_axis_values values = {0};
+	dp_axis		axis = {0};
+	dp_axis    *axes = &axis;
+
+	values.finder = dp_places_axis_make_finder(places, lookup, &values.size);
+	axis.size = places->known;
+	axis.values = &values;
+	return dp_count_tables_spec(1, &axes, 1, &table, false);
 }
 
 /*

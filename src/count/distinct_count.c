@@ -67,7 +67,7 @@ make_site(FunctionCallInfo fcinfo)
 												 sizeof(distinct_site));
 	const distinct_spec *spec;
 
-	dp_places_tally_check_call_site(fcinfo);
+	dp_count_check_call_site(fcinfo);
 	spec = (const distinct_spec *) PG_GETARG_POINTER(2);
 	fmgr_info_cxt(spec->hash, &site->hash, context);
 	dp_bridge_check_status(dp_mech_random_bytes(dp_bridge_source(),

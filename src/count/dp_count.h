@@ -64,8 +64,6 @@ extern Aggref *dp_count_native(const Aggref *asked, Oid function,
 							   Oid result_type, List *arguments);
 extern List *dp_count_exact(const Aggref *asked, const char *aggregate,
 							Oid type, const Const *spec, Oid result_type);
-extern List *dp_count_tally(const Aggref *asked, const char *aggregate,
-							const Const *spec);
 
 /* ---- sum_state.c ---- */
 extern List *dp_count_bounded_sum(const Aggref *asked, Oid type,
@@ -109,6 +107,31 @@ extern size_t dp_count_grid_list(const dp_grid_counts *state, int64 low,
 extern List *dp_count_grid_inner(const Aggref *asked, Oid type,
 								 const dp_grid *grid);
 
+/* ---- tally_state.c: counts of public cells ---- */
+
+typedef struct dp_tally_state
+{
+	int32		vl_len_;
+	int32		n;
+	int64		counts[FLEXIBLE_ARRAY_MEMBER];
+} dp_tally_state;
+
+extern void dp_count_check_call_site(FunctionCallInfo fcinfo);
+extern dp_tally_state *dp_count_tally_new(int64 n);
+
+/*
+ * The state of a transition: checked once per call site, made at the first
+ * row of a group.  The executor copies a new state into the aggregate's
+ * memory.
+ */
+static inline dp_tally_state *
+dp_tally_state_of(FunctionCallInfo fcinfo, int64 n)
+{
+	if (unlikely(PG_ARGISNULL(0)))
+		return dp_count_tally_new(n);
+	return (dp_tally_state *) PG_GETARG_POINTER(0);
+}
+
 /* ---- count_tables.c: tables over axes ---- */
 
 /* Columns of one dp_pg.count_tables: its state and spec are arguments too. */
@@ -130,6 +153,8 @@ typedef struct dp_counted_table
 extern Const *dp_count_tables_spec(int naxes, dp_axis *const *axes,
 								   int ntables, const dp_counted_table *tables,
 								   bool whole);
+extern Const *dp_count_column_spec(const dp_places *places,
+								   const Const *lookup);
 extern Aggref *dp_count_tables_native(const Aggref *asked, const Const *spec,
 									  List *columns);
 

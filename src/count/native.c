@@ -64,11 +64,3 @@ dp_count_exact(const Aggref *asked, const char *aggregate, Oid type,
 									  list_make2(argument->expr,
 												 (void *) spec)));
 }
-
-/* dp_count_tally: dp_count_exact for an aggregate of any type. */
-List *
-dp_count_tally(const Aggref *asked, const char *aggregate, const Const *spec)
-{
-	return dp_count_exact(asked, aggregate, ANYELEMENTOID, spec,
-						  dp_catalog_type("tally_state"));
-}

@@ -54,7 +54,7 @@ dp_group_count_add(PG_FUNCTION_ARGS)
 	dp_tally_state *state;
 
 	if (unlikely(fcinfo->flinfo->fn_extra == NULL))
-		dp_places_tally_check_call_site(fcinfo);
+		dp_count_check_call_site(fcinfo);
 	spec = (const group_spec *) PG_GETARG_POINTER(2);
 	state = dp_tally_state_of(fcinfo, spec->words);
 	if (!PG_ARGISNULL(1))
@@ -69,7 +69,7 @@ make_site(FunctionCallInfo fcinfo)
 	sum_site   *site = palloc0(sizeof(sum_site));
 	const group_spec *spec;
 
-	dp_places_tally_check_call_site(fcinfo);
+	dp_count_check_call_site(fcinfo);
 	spec = (const group_spec *) PG_GETARG_POINTER(3);
 	if (spec->type == NUMERICOID)
 		site->bounds = numeric_bounds(&spec->grid);
@@ -143,7 +143,7 @@ dp_group_sum_combine(PG_FUNCTION_ARGS)
 	int			i;
 
 	if (unlikely(fcinfo->flinfo->fn_extra == NULL))
-		dp_places_tally_check_call_site(fcinfo);
+		dp_count_check_call_site(fcinfo);
 	a = (dp_tally_state *) PG_GETARG_POINTER(0);
 	b = (const dp_tally_state *) PG_GETARG_POINTER(1);
 	if (a->n != b->n)

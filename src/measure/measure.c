@@ -197,6 +197,25 @@ dp_measure_from_granules(const dp_measure *measure, dp_int128 granules,
 }
 
 /*
+ * dp_measure_count_places
+ *	  Rows at each of the measure's cells, the public places of its argument;
+ *	  `lookup` says which those are.  Values that have none are not counted.
+ */
+List *
+dp_measure_count_places(const dp_measure *measure, dp_axis_kind kind,
+						const Const *lookup)
+{
+	const dp_places places = {kind, measure->argument_type, 0,
+	measure->ncells, -1, -1};
+	TargetEntry *argument = linitial(measure->aggregate->args);
+
+	return list_make1(dp_count_tables_native(measure->aggregate,
+											 dp_count_column_spec(&places,
+																  lookup),
+											 list_make1(argument->expr)));
+}
+
+/*
  * dp_measure_load_tally
  *	  Add an inner state to the group's cells, one for each count; NULL when
  *	  no row of the group passed FILTER.

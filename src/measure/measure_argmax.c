@@ -29,7 +29,7 @@ typedef struct dp_candidates
 {
 	int64		n;
 	Datum	   *values;
-	Const	   *spec;			/* of dp_pg.value_counts */
+	Const	   *lookup;
 } dp_candidates;
 
 static void
@@ -128,10 +128,10 @@ find_candidates(const dp_measure *measure)
 				 errdetail("Setting dp_pg.max_groups is %d.",
 						   dp_setting_max_groups),
 				 errhint("Choose among fewer values.")));
-	candidates->spec = dp_places_tally_value_spec(measure->argument_type,
-												  candidates->values,
-												  candidates->n, &twice);
-	if (candidates->spec == NULL)
+	candidates->lookup = dp_places_tally_value_spec(measure->argument_type,
+													candidates->values,
+													candidates->n, &twice);
+	if (candidates->lookup == NULL)
 		raise_candidates(measure, "must be distinct",
 						 "Write every value once.");
 	return candidates;
@@ -169,8 +169,8 @@ inner(const dp_measure *measure)
 {
 	const dp_candidates *candidates = measure->plan;
 
-	return dp_count_tally(measure->aggregate, "value_counts",
-						  candidates->spec);
+	return dp_measure_count_places(measure, DP_AXIS_LISTED,
+								   candidates->lookup);
 }
 
 static dp_int128 *

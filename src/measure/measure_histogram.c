@@ -74,7 +74,7 @@ prepare(dp_measure *measure)
 static List *
 inner(const dp_measure *measure)
 {
-	return dp_count_tally(measure->aggregate, "bucket_counts", measure->plan);
+	return dp_measure_count_places(measure, DP_AXIS_BUCKETS, measure->plan);
 }
 
 static Datum

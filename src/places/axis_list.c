@@ -186,6 +186,8 @@ dp_places_axis_from_list(const List *list)
 			dp_places_axis_make_bins(axis, type, numeric_at(list, LIST_LOWER),
 									 numeric_at(list, LIST_UPPER));
 			break;
+		case DP_AXIS_BUCKETS:
+			elog(ERROR, "an axis has no buckets");
 	}
 	dp_places_axis_set_last_places(axis, integer_at(list, LIST_KNOWN),
 								   integer_at(list, LIST_OTHER) != 0,

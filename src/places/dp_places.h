@@ -5,7 +5,7 @@
  *
  * Functions are named by what they are about: dp_key_ (where the public
  * values of a group key come from), dp_domain_ (those values), dp_axis_ (those
- * of a column), dp_tally_ (specs to look values up by, and counts by them).
+ * of a column), dp_tally_ (specs to look values up by).
  *
  * Include postgres.h first.
  */
@@ -75,7 +75,8 @@ typedef enum dp_axis_kind
 {
 	DP_AXIS_DENSE,
 	DP_AXIS_LISTED,
-	DP_AXIS_BINS
+	DP_AXIS_BINS,				/* values outside are in the first or last */
+	DP_AXIS_BUCKETS				/* values outside are nowhere */
 } dp_axis_kind;
 
 /*
@@ -214,34 +215,19 @@ extern void dp_places_axis_make_declared_bins(dp_axis *axis, Oid relid,
 											  bool nullable);
 
 /*
- * ---- counting rows by public cells (tally*.c) ----
+ * ---- specs: flat constants of inner queries (tally*.c) ----
  *
- * Two exact aggregates of inner queries share one state, an array of counts:
- * dp_pg.bucket_counts(x, spec) counts by intervals, dp_pg.value_counts(x,
- * spec) by candidates.  A spec is a flat constant that only the release
- * makes; its type's input function refuses.
- *
- * The state is a flat type that is updated in place.  Its size depends on the
- * spec alone and it holds nothing but counts of public cells; counts add, so
- * every plan (parallel, hashed, reordered) ends with the same state.  What a
- * row adds depends on the row alone, and no value can raise an error.
+ * Values are looked up among intervals or candidates.  Only the release makes
+ * a spec; its type's input function refuses.
  */
 
-typedef struct dp_tally_state
-{
-	int32		vl_len_;
-	int32		n;
-	int64		counts[FLEXIBLE_ARRAY_MEMBER];
-} dp_tally_state;
-
 /* ---- tally.c ---- */
-extern void dp_places_tally_check_call_site(FunctionCallInfo fcinfo);
-extern dp_tally_state *dp_places_tally_new(int64 n);
 extern Const *dp_places_tally_spec_const(void *spec, Size size);
 
 /* ---- tally_bucket.c ---- */
 extern Const *dp_places_tally_bucket_spec(Oid type, Numeric lower,
 										  Numeric upper, int64 n);
+extern int64 dp_places_tally_bucket(const void *spec, Datum value);
 extern int64 dp_places_tally_find_bucket(const void *spec, Datum value);
 extern void dp_places_tally_bucket_limits(const void *spec, int64 bucket,
 										  int64 *first, int64 *last);
@@ -257,29 +243,5 @@ extern bool dp_places_tally_can_read(Oid type);
 extern Const *dp_places_tally_value_spec(Oid type, const Datum *values,
 										 int64 n, int64 *twice);
 extern int64 dp_places_tally_find_value(const void *spec, Datum value);
-
-/*
- * The state of a transition: checked once per call site, made at the first
- * row of a group.  The executor copies a new state into the aggregate's
- * memory.
- */
-static inline dp_tally_state *
-dp_tally_state_of(FunctionCallInfo fcinfo, int64 n)
-{
-	if (unlikely(PG_ARGISNULL(0)))
-		return dp_places_tally_new(n);
-	return (dp_tally_state *) PG_GETARG_POINTER(0);
-}
-
-/* The state, of n counts, with one more row at a place; -1: nowhere. */
-static inline Datum
-dp_tally_count(FunctionCallInfo fcinfo, int64 n, int64 place)
-{
-	dp_tally_state *state = dp_tally_state_of(fcinfo, n);
-
-	if (place >= 0)
-		state->counts[place]++;
-	PG_RETURN_POINTER(state);
-}
 
 #endif							/* DP_PLACES_H */

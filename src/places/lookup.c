@@ -37,6 +37,8 @@ dp_places_axis_find_flat(const dp_axis_finder *finder, Datum value,
 			return place < 0 ? places->other : place;
 		case DP_AXIS_BINS:
 			return dp_places_tally_find_bucket(finder->spec, value);
+		case DP_AXIS_BUCKETS:
+			return dp_places_tally_bucket(finder->spec, value);
 	}
 	return -1;
 }

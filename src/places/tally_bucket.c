@@ -1,10 +1,10 @@
 /*
  * tally_bucket.c
- *	  dp_pg.bucket_counts: rows in each of n intervals of equal width.
+ *	  The place of a value among n intervals of equal width.
  *
  * Bucket i (from 0) of [lower, upper] holds x with edge(i) <= x < edge(i+1),
  * edge(i) = lower + i (upper - lower) / n, and the last one holds upper too.
- * Values outside, NULL, NaN and infinities are counted nowhere.
+ * Values outside, NaN and infinities are in none.
  *
  * The spec carries the edges in a form in which a comparison decides exactly:
  *
@@ -227,6 +227,16 @@ is_nan(const dp_bucket_spec *spec, Datum x)
 }
 
 /*
+ * dp_places_tally_bucket
+ *	  The bucket of a spec that a value is in, or -1.
+ */
+int64
+dp_places_tally_bucket(const void *spec, Datum value)
+{
+	return bucket_of(spec, value);
+}
+
+/*
  * dp_places_tally_find_bucket
  *	  The bucket of a spec that a value is in, once it is clamped to the
  *	  bounds; -1 for NaN.
@@ -258,21 +268,6 @@ dp_places_tally_bucket_limits(const void *spec, int64 bucket, int64 *first,
 	*first = buckets->edges[bucket].integer;
 	*last = bucket + 1 == buckets->n ? buckets->upper.integer :
 		buckets->edges[bucket + 1].integer - 1;
-}
-
-PG_FUNCTION_INFO_V1(dp_bucket_add);
-
-/* dp_bucket_add: transition function (state, x, spec) -> state, in place. */
-Datum
-dp_bucket_add(PG_FUNCTION_ARGS)
-{
-	const dp_bucket_spec *spec;
-
-	if (unlikely(fcinfo->flinfo->fn_extra == NULL))
-		dp_places_tally_check_call_site(fcinfo);
-	spec = (const dp_bucket_spec *) PG_GETARG_POINTER(2);
-	return dp_tally_count(fcinfo, spec->n, PG_ARGISNULL(1) ? -1 :
-						  bucket_of(spec, PG_GETARG_DATUM(1)));
 }
 
 /* ---- the spec ---- */

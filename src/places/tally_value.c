@@ -1,8 +1,8 @@
 /*
  * tally_value.c
- *	  dp_pg.value_counts: rows with each of n public candidates.
+ *	  The place of a value among n public candidates.
  *
- * A row counts for the candidate that equals its value, or nowhere.  Equality
+ * A value has the place of the candidate that equals it, or none.  Equality
  * is that of the type for the built-in types listed here, and bytewise for
  * texts (collations that are not deterministic are refused before).  Nothing
  * but code of this file and of PostgreSQL itself sees a row.
@@ -331,22 +331,6 @@ dp_places_tally_find_value(const void *spec, Datum value)
 	uint64		slot;
 
 	return find_value(spec, value, &slot);
-}
-
-PG_FUNCTION_INFO_V1(dp_value_add);
-
-/* dp_value_add: transition function (state, x, spec) -> state, in place. */
-Datum
-dp_value_add(PG_FUNCTION_ARGS)
-{
-	const dp_value_spec *spec;
-	uint64		slot;
-
-	if (unlikely(fcinfo->flinfo->fn_extra == NULL))
-		dp_places_tally_check_call_site(fcinfo);
-	spec = (const dp_value_spec *) PG_GETARG_POINTER(2);
-	return dp_tally_count(fcinfo, spec->n, PG_ARGISNULL(1) ? -1 :
-						  find_value(spec, PG_GETARG_DATUM(1), &slot));
 }
 
 /* ---- the spec ---- */

@@ -194,9 +194,6 @@ SELECT * FROM outcome('SELECT dp_argmax(DISTINCT i, ''{1,2}'') FROM typed');
 SELECT * FROM outcome('SELECT dp_argmax(i ORDER BY i) FROM typed');
 SELECT * FROM outcome('SELECT dp_argmax(i) OVER () FROM typed');
 SELECT * FROM outcome('SELECT dp_argmax(relname, ''{a}'') FROM pg_catalog.pg_class');
-SELECT * FROM outcome('SELECT dp_pg.value_counts(i, NULL) FROM generate_series(1, 3) i');
-SELECT * FROM outcome('SELECT dp_pg.value_counts(i, '''') FROM generate_series(1, 3) i');
-SELECT * FROM outcome('SELECT dp_pg.value_add(NULL, 1, NULL)');
 -- collations in which different texts are equal
 RESET ROLE;
 CREATE COLLATION :schema.blind (provider = icu, locale = 'und-u-ks-level2', deterministic = false);

@@ -208,9 +208,6 @@ SELECT * FROM outcome('SELECT dp_histogram(ward, 0, 100, 4) FROM nobody');
 SELECT * FROM outcome('SELECT dp_histogram(i, 0, 100) FROM typed');
 SELECT * FROM outcome('SELECT dp_histogram(oid::int, 0, 100, 4) FROM pg_catalog.pg_class');
 -- its parts are of no use to anybody
-SELECT * FROM outcome('SELECT dp_pg.bucket_counts(i, NULL) FROM generate_series(1, 3) i');
-SELECT * FROM outcome('SELECT dp_pg.bucket_counts(i, ''x'') FROM generate_series(1, 3) i');
-SELECT * FROM outcome('SELECT dp_pg.bucket_add(NULL, 1, NULL)');
 SELECT * FROM outcome('SELECT ''''::dp_pg.tally_state');
 
 -- rows for the eye
