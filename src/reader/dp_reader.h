@@ -58,9 +58,14 @@ typedef struct dp_reader_methods
 	bool		prompt;
 } dp_reader_methods;
 
+/* Type of the values of an expression of the kinds that rows may have. */
+extern Oid	dp_reader_value_type(const Node *node);
+
 /*
  * What executing looks up only where a row asks for it, unless it is looked
- * up before: OIDs of TOAST relations, enum types, collations.
+ * up before: OIDs of TOAST relations, enum types, collations.  The session
+ * holds locks on all of them, and on every type, so that they are still there
+ * when a row asks.
  */
 typedef struct dp_reader_needs
 {

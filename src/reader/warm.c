@@ -129,7 +129,11 @@ dp_reader_warm(const dp_message *message)
 		warm_enum(oids[i]);
 	oids = find_oids(message, DP_PART_COLLATIONS, &n);
 	for (i = 0; i < n; i++)
+	{
 		(void) pg_newlocale_from_collation(oids[i]);
+		(void) dp_compat_collate_is_c(oids[i]);
+		(void) dp_compat_ctype_is_c(oids[i]);
+	}
 }
 
 /* ---- types ---- */
@@ -145,11 +149,10 @@ warm_type(Oid type)
 		(void) get_typlen(element);
 }
 
-static bool
-warm_walker(Node *node, void *context)
+/* dp_reader_value_type: see dp_reader.h. */
+Oid
+dp_reader_value_type(const Node *node)
 {
-	if (node == NULL)
-		return false;
 	switch (nodeTag(node))
 	{
 		case T_Var:
@@ -166,11 +169,22 @@ warm_walker(Node *node, void *context)
 		case T_MinMaxExpr:
 		case T_ArrayExpr:
 		case T_Aggref:
-			warm_type(exprType(node));
-			break;
+			return exprType(node);
 		default:
-			break;
+			return InvalidOid;
 	}
+}
+
+static bool
+warm_walker(Node *node, void *context)
+{
+	Oid			type;
+
+	if (node == NULL)
+		return false;
+	type = dp_reader_value_type(node);
+	if (OidIsValid(type))
+		warm_type(type);
 	return expression_tree_walker(node, warm_walker, context);
 }
 

@@ -107,25 +107,25 @@ settle(Query *inner, ParamListInfo params)
 /* ---- planning ---- */
 
 static PlannedStmt *
-plan_settled(dp_inner *run, Query *settled, bool workers)
+plan(dp_inner *run, Query *inner, bool workers)
 {
 	bool		toast;
 	bool		none;
-	PlannedStmt *plan;
+	PlannedStmt *planned;
 	List	   *toasts;
 
-	settled = dp_rules_limit_memory(settled, &run->memory);
-	none = dp_run_find_needs(settled, &run->needs, &toast);
+	none = dp_run_find_needs(inner, &run->needs, &toast);
+	inner = dp_rules_limit_memory(settle(inner, run->params), &run->memory);
 	run->facts.toast_needed = toast && !run->local;
-	plan = dp_run_public_plan(settled, workers && (none || run->local),
-							  &run->facts);
-	run->relations = list_concat(run->relations, plan->relationOids);
-	toasts = dp_run_lock_toast(plan->relationOids, &run->relations);
+	planned = dp_run_public_plan(inner, workers && (none || run->local),
+								 &run->facts);
+	run->relations = list_concat(run->relations, planned->relationOids);
+	toasts = dp_run_lock_toast(planned->relationOids, &run->relations);
 	if (toast)
 		run->needs.toast = toasts;
 	if (OidIsValid(run->facts.index))
 		run->relations = lappend_oid(run->relations, run->facts.index);
-	return plan;
+	return planned;
 }
 
 /*
@@ -138,7 +138,7 @@ plan_settled(dp_inner *run, Query *settled, bool workers)
 PlannedStmt *
 dp_run_plan_inner(dp_inner *run, Query *inner, bool workers)
 {
-	PlannedStmt *volatile plan = NULL;
+	PlannedStmt *volatile planned = NULL;
 	BufferUsage buffers = pgBufferUsage;
 	WalUsage	wal = pgWalUsage;
 	int			nest = NewGUCNestLevel();
@@ -146,7 +146,7 @@ dp_run_plan_inner(dp_inner *run, Query *inner, bool workers)
 	dp_reader_be_quiet(false);
 	PG_TRY();
 	{
-		plan = plan_settled(run, settle(inner, run->params), workers);
+		planned = plan(run, inner, workers);
 	}
 	PG_CATCH();
 	{
@@ -158,5 +158,5 @@ dp_run_plan_inner(dp_inner *run, Query *inner, bool workers)
 	AtEOXact_GUC(false, nest);
 	pgBufferUsage = buffers;
 	pgWalUsage = wal;
-	return plan;
+	return planned;
 }

@@ -3,7 +3,8 @@
  *	  What an inner query may look up while it is executed: out-of-line values,
  *	  labels of enum types, collations.
  *
- * A reader looks them up beforehand (src/reader/warm.c).  Parallel workers are
+ * All that somebody could drop is locked, until the transaction ends.  A
+ * reader looks it up beforehand (src/reader/warm.c).  Parallel workers are
  * new processes that would look them up where a row asks for it, which shows
  * in pg_locks; so a query that needs any has no workers.  Which relations have
  * out-of-line values shows when it is planned (public_size.c).
@@ -12,11 +13,13 @@
 
 #include "access/detoast.h"
 #include "access/htup_details.h"
+#include "access/transam.h"
 #include "catalog/pg_attribute.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_collation.h"
 #include "catalog/pg_type.h"
 #include "nodes/nodeFuncs.h"
+#include "storage/lmgr.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
@@ -72,13 +75,67 @@ look_at_var(const Var *var, needs_context *context)
 		context->toastable = true;
 }
 
+/* The type that a domain is over, directly; InvalidOid for other types. */
+static Oid
+domain_over(Oid type)
+{
+	HeapTuple	tuple = SearchSysCache1(TYPEOID, ObjectIdGetDatum(type));
+	Oid			base = InvalidOid;
+
+	if (HeapTupleIsValid(tuple))
+	{
+		base = ((Form_pg_type) GETSTRUCT(tuple))->typbasetype;
+		ReleaseSysCache(tuple);
+	}
+	return base;
+}
+
+/*
+ * Nobody drops or changes a type or a collation before the transaction ends:
+ * a row that asks for it would fail, where others do not.
+ */
+static void
+hold(Oid class, Oid object, int cache)
+{
+	if (object < FirstUnpinnedObjectId)
+		return;
+	LockDatabaseObject(class, object, 0, ShareLock);
+	if (!SearchSysCacheExists1(cache, ObjectIdGetDatum(object)))
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_OBJECT),
+				 errmsg("a %s that the private query uses does not exist any "
+						"more", class == TypeRelationId ? "type" :
+						"collation"),
+				 errdetail("Nothing was charged."),
+				 errhint("Prepare the query again.")));
+}
+
+/* A type, what it is a domain over, and the elements of both. */
+static void
+look_at_type(Oid type, dp_reader_needs *needs)
+{
+	Oid			below;
+
+	while (OidIsValid(type))
+	{
+		hold(TypeRelationId, type, TYPEOID);
+		if (type_is_enum(type))
+			needs->enums = list_append_unique_oid(needs->enums, type);
+		below = get_element_type(type);
+		if (!OidIsValid(below))
+			below = domain_over(type);
+		type = below;
+	}
+}
+
 static void
 look_at_collation(Oid collation, dp_reader_needs *needs)
 {
-	if (OidIsValid(collation) && collation != DEFAULT_COLLATION_OID &&
-		collation != C_COLLATION_OID)
-		needs->collations = list_append_unique_oid(needs->collations,
-												   collation);
+	if (!OidIsValid(collation) || collation == DEFAULT_COLLATION_OID ||
+		collation == C_COLLATION_OID)
+		return;
+	hold(CollationRelationId, collation, COLLOID);
+	needs->collations = list_append_unique_oid(needs->collations, collation);
 }
 
 static bool
@@ -100,16 +157,7 @@ needs_walker(Node *node, void *data)
 	}
 	if (IsA(node, Var))
 		look_at_var((Var *) node, context);
-	if (IsA(node, Var) || IsA(node, Const))
-	{
-		Oid			type = exprType(node);
-		Oid			element = get_base_element_type(type);
-
-		type = getBaseType(OidIsValid(element) ? element : type);
-		if (type_is_enum(type))
-			context->needs->enums =
-				list_append_unique_oid(context->needs->enums, type);
-	}
+	look_at_type(dp_reader_value_type(node), context->needs);
 	look_at_collation(exprInputCollation(node), context->needs);
 	if (IsA(node, RowCompareExpr))
 		foreach(lc, ((RowCompareExpr *) node)->inputcollids)
