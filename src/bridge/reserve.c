@@ -16,19 +16,49 @@
 #endif
 #include <sys/mman.h>
 
+#include "miscadmin.h"
+#include "tcop/tcopprot.h"
+
 #include "dp_bridge.h"
 
 #define KEPT ((Size) 128 * 1024 * 1024)	/* from one use to the next */
 #define PAGE 4096
 
-/* dp_bridge_reserve_init: once, in a process that reserves. */
+/* Have the stack grow by so much, for good; returns how many pages deep. */
+static pg_noinline int
+grow_stack(long bytes)
+{
+	volatile char frame[PAGE];
+
+	frame[0] = 1;
+	if (bytes <= PAGE)
+		return frame[0];
+	return grow_stack(bytes - PAGE) + frame[0];
+}
+
+/*
+ * dp_bridge_reserve_init
+ *	  Once, in a process that reserves: as much of the stack as an expression
+ *	  may use, too.
+ */
 void
 dp_bridge_reserve_init(void)
 {
+	(void) grow_stack(max_stack_depth * 1024L);
 #ifdef M_MMAP_MAX
 	(void) mallopt(M_MMAP_MAX, 0);
 	(void) mallopt(M_TRIM_THRESHOLD, -1);
 #endif
+}
+
+/* What the system has given: pages of the heap, until it is trimmed. */
+static char *given_start = NULL;
+static char *given_end = NULL;
+
+static bool
+is_given(const char *memory, Size bytes)
+{
+	return memory >= given_start && memory + bytes <= given_end;
 }
 
 /* Have the system give the pages; false: it has none. */
@@ -62,8 +92,14 @@ void
 dp_bridge_reserve(Size bytes)
 {
 	char	   *memory = malloc(Max(bytes, 1));
-	bool		given = memory != NULL && populate(memory, bytes);
+	bool		given = memory != NULL && (is_given(memory, bytes) ||
+										   populate(memory, bytes));
 
+	if (given && bytes > (Size) (given_end - given_start))
+	{
+		given_start = memory;
+		given_end = memory + bytes;
+	}
 	free(memory);
 	if (!given)
 		ereport(ERROR,
@@ -80,6 +116,9 @@ dp_bridge_unreserve(void)
 {
 #ifdef M_MMAP_MAX
 	if (mallinfo2().fordblks > KEPT)	/* what is free */
+	{
 		(void) malloc_trim(KEPT);
+		given_start = given_end = NULL;
+	}
 #endif
 }

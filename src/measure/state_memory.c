@@ -5,8 +5,15 @@
  * A hash table has an entry for each group that has rows, and states grow with
  * them, up to a size that public facts give.  So much a reader takes before
  * the charge (reader/process.c), so that rows can meet no lack of memory.
+ *
+ * palloc makes chunks of up to CHUNK bytes a power of two, in blocks that
+ * double, so that part of the last one is not used; those that are given back
+ * serve only chunks of the same size.  A state that grows leaves smaller ones
+ * behind, together no more than itself, and is copied when it is saved.
  */
 #include "postgres.h"
+
+#include "port/pg_bitutils.h"
 
 #include "dp_measure.h"
 
@@ -17,12 +24,30 @@
 #define GROUP_BYTES 256
 #define STATE_BYTES 64
 
+#define CHUNK 8192
+#define CHUNK_HEADER 16
+#define BLOCK_HEADER 64
+#define LAST_BLOCKS (INT64CONST(16) * 1024 * 1024)	/* of two contexts */
+
+/* What palloc takes for so many bytes. */
+static int64
+chunk(int64 bytes)
+{
+	if (bytes <= CHUNK)
+		return CHUNK_HEADER +
+			(int64) pg_nextpower2_64((uint64) Max(bytes, CHUNK_HEADER));
+	return bytes + BLOCK_HEADER;
+}
+
 /* What a group's state of a measure grows to. */
 static int64
 state_bytes(const dp_measure *measure)
 {
-	return STATE_BYTES + measure->ncells * (int64) sizeof(int64) +
-		2 * measure->state_size;	/* saved, it is copied */
+	int64		grows = measure->state_size;
+
+	return STATE_BYTES +
+		chunk(STATE_BYTES + measure->ncells * (int64) sizeof(int64)) +
+		(grows <= CHUNK ? 3 : 2) * chunk(grows);
 }
 
 static bool
@@ -60,6 +85,7 @@ dp_measure_memory(const dp_release_spec *spec)
 						   "at most %d MB are used.", spec->groups, bytes,
 						   (int) (MOST / (1024 * 1024))),
 				 errhint("Use fewer group keys, buckets or candidates.")));
-	return (Size) (bytes * spec->groups) +
+	bytes *= spec->groups;
+	return (Size) (bytes + Min(bytes, LAST_BLOCKS)) +
 		(keeps_digests(spec) ? DP_DISTINCT_MEMORY : 0);
 }

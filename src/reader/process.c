@@ -165,7 +165,8 @@ make_ready(dp_reading_work *work, const dp_reader_methods *how,
 	plan->parallelModeNeeded = plan->parallelModeNeeded && parallel;
 	state = begin(work, how);
 	dp_reader_shared->entry[my_entry].memory = message->memory;
-	dp_bridge_reserve(message->memory);
+	/* beside parallel workers it has states of its own and those of all */
+	dp_bridge_reserve(message->memory * (plan->parallelModeNeeded ? 2 : 1));
 	*desc = dp_reader_open(plan, how->receiver(state));
 	dp_reader_warm_types(*desc);
 	send_message(work, &ready, 1, true);

@@ -20,6 +20,13 @@
  *	  row is done, except in comparisons, which give it back.  A pattern under
  *	  ANY or ALL is a call for each of its elements.
  *	- A list of constants that is hashed is hashed when a row first reaches it.
+ *	- While it works a call may take several times what it is given: 12 bytes
+ *	  for a character in btrim(), wide characters and their conversions in
+ *	  upper() and initcap(), copies in comparisons.
+ *
+ * What is limited is what a row keeps.  What is reserved for it is more, since
+ * palloc rounds sizes up, a total function may fetch an argument twice, and
+ * what is given back is of use only to what is no larger.
  *
  * Columns of subqueries count as their expressions do, wherever they are used:
  * the planner may put them there.
@@ -40,6 +47,9 @@
 
 #define HASHED_BYTES ((Size) 48)	/* a constant's share of a hash table */
 #define FOLD_FACTOR 3			/* full case mappings in UTF-8 */
+#define WORK_FACTOR 16			/* of what a call is given */
+#define KEPT_FACTOR 3
+#define PASSING_FACTOR 2
 
 /* ---- lengths ---- */
 
@@ -48,6 +58,7 @@ typedef struct memory_walk
 	const Query *level;
 	Size		kept;			/* until the row is done */
 	Size		passing;		/* the most that one comparison takes */
+	Size		working;		/* the most that one call works with */
 } memory_walk;
 
 static Size value_bytes(Node *node, const Query *level);
@@ -249,6 +260,13 @@ pass(memory_walk *walk, Size bytes)
 	walk->passing = Max(walk->passing, bytes);
 }
 
+/* A call is given this, and takes more while it works. */
+static void
+work(memory_walk *walk, Size given)
+{
+	walk->working = Max(walk->working, WORK_FACTOR * given);
+}
+
 /* Sizes that are too much anyway do not overflow. */
 static void
 keep(memory_walk *walk, Size bytes, Size times)
@@ -263,7 +281,9 @@ static void
 add_call(Oid function, Node *call, List *args, Size times, memory_walk *walk)
 {
 	Size		fetched = fetched_bytes(args, walk->level);
+	Size		given = sum_bytes(args, walk->level);
 
+	work(walk, given);
 	if (function == dp_rules_short_value())
 		return;					/* answers what it is given */
 	if (gives_back(function))
@@ -271,7 +291,7 @@ add_call(Oid function, Node *call, List *args, Size times, memory_walk *walk)
 	else
 		keep(walk, fetched, times);
 	if (folds(function))
-		keep(walk, FOLD_FACTOR * sum_bytes(args, walk->level), times);
+		keep(walk, FOLD_FACTOR * given, times);
 	if (!get_typbyval(exprType(call)))
 		keep(walk, value_bytes(call, walk->level), times);
 }
@@ -333,9 +353,12 @@ memory_walker(Node *node, void *context)
 			add_list((ScalarArrayOpExpr *) node, walk);
 			break;
 		case T_MinMaxExpr:
+			work(walk, sum_bytes(((MinMaxExpr *) node)->args, level));
 			pass(walk, fetched_bytes(((MinMaxExpr *) node)->args, level));
 			break;
 		case T_RowCompareExpr:
+			work(walk, sum_bytes(((RowCompareExpr *) node)->largs, level) +
+				 sum_bytes(((RowCompareExpr *) node)->rargs, level));
 			pass(walk,
 				 fetched_bytes(((RowCompareExpr *) node)->largs, level) +
 				 fetched_bytes(((RowCompareExpr *) node)->rargs, level));
@@ -368,6 +391,7 @@ dp_rules_limit_memory(Query *query, Size *bytes)
 						   DP_TOTAL_TEXT_LIMIT / 1024),
 				 errhint("Use fewer functions of long columns, or ask the "
 						 "data owner to give them a length: varchar(n).")));
-	*bytes = walk.kept + walk.passing;
+	*bytes = KEPT_FACTOR * walk.kept +
+		PASSING_FACTOR * Max(walk.passing, walk.working);
 	return query;
 }

@@ -225,13 +225,16 @@ DP_TOTAL_FUNCTION(numeric_float8)
 	Numeric		x = PG_GETARG_NUMERIC(0);
 	char	   *digits;
 	double		result;
+	bool		outside;
 
 	if (numeric_is_nan(x) || numeric_is_inf(x))
 		return numeric_float8(fcinfo);
 	digits = numeric_normalize(x);
 	errno = 0;
 	result = strtod(digits, NULL);
-	if (errno == ERANGE && (result == 0 || isinf(result)))
+	outside = errno == ERANGE && (result == 0 || isinf(result));
+	pfree(digits);
+	if (outside)
 		PG_RETURN_NULL();
 	PG_RETURN_FLOAT8(result);
 }
@@ -241,13 +244,16 @@ DP_TOTAL_FUNCTION(numeric_float4)
 	Numeric		x = PG_GETARG_NUMERIC(0);
 	char	   *digits;
 	float		result;
+	bool		outside;
 
 	if (numeric_is_nan(x) || numeric_is_inf(x))
 		return numeric_float4(fcinfo);
 	digits = numeric_normalize(x);
 	errno = 0;
 	result = strtof(digits, NULL);
-	if (errno == ERANGE && (result == 0 || isinf(result)))
+	outside = errno == ERANGE && (result == 0 || isinf(result));
+	pfree(digits);
+	if (outside)
 		PG_RETURN_NULL();
 	PG_RETURN_FLOAT4(result);
 }
