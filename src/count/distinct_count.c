@@ -3,12 +3,12 @@
  *	  dp_pg.distinct_count: the exact aggregate behind dp_count(DISTINCT x).
  *
  * PostgreSQL sorts the values of each group, whose memory and temporary files
- * depend on them.  Here a value becomes a digest of 128 bits, the type's
- * extended hash under two secret seeds that are drawn for each run, and
- * digests are kept in bounded memory (digest_set.c).  A type's hash is the
- * same for values that are equal, so equality is the type's.  A fixed map of
- * values keeps every sensitivity (doc/theory.md T41); two values that share a
- * digest, which 2^40 values do with probability 2^-49, cost one of the count.
+ * depend on them.  Here a value becomes a digest of 128 bits: a hash of its
+ * bytes, which are the same exactly for equal values (places/value_bytes.c),
+ * under each of two secret seeds that are drawn for each run.  Digests are
+ * kept in bounded memory (digest_set.c).  A fixed map of values keeps every
+ * sensitivity (doc/theory.md T41); two values that share a digest, which 2^40
+ * values do with probability 2^-49, cost one of the count.
  *
  * All groups of an aggregate share one set: counts hold when its first group
  * is finished, because no group gets rows after that; where groups come one
@@ -17,15 +17,13 @@
 #include "postgres.h"
 
 #include "access/detoast.h"
-#include "access/transam.h"
-#include "catalog/pg_collation.h"
 #include "catalog/pg_type.h"
+#include "common/hashfn.h"
 #include "fmgr.h"
 #include "utils/builtins.h"
-#include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
-#include "utils/typcache.h"
 
+#include "../places/value_bytes.h"
 #include "digest_set.h"
 #include "dp_count.h"
 
@@ -34,7 +32,7 @@
 typedef struct distinct_spec
 {
 	int32		vl_len_;
-	Oid			hash;			/* the type's extended hash function */
+	int32		way;			/* dp_read_way */
 	int32		varlena;		/* its values may be long */
 	int64		memory;
 } distinct_spec;
@@ -42,7 +40,7 @@ typedef struct distinct_spec
 /* Of a call site. */
 typedef struct distinct_site
 {
-	FmgrInfo	hash;
+	dp_read_way way;
 	uint64		seeds[2];
 	dp_digest_set *set;
 	bool		varlena;
@@ -69,7 +67,7 @@ make_site(FunctionCallInfo fcinfo)
 
 	dp_count_check_call_site(fcinfo);
 	spec = (const distinct_spec *) PG_GETARG_POINTER(2);
-	fmgr_info_cxt(spec->hash, &site->hash, context);
+	site->way = spec->way;
 	dp_bridge_check_status(dp_mech_random_bytes(dp_bridge_source(),
 												site->seeds,
 												sizeof(site->seeds)),
@@ -80,13 +78,30 @@ make_site(FunctionCallInfo fcinfo)
 	return site;
 }
 
-static uint64
-digest(distinct_site *site, int seed, Datum value)
+static inline uint64
+hash(const distinct_site *site, int seed, const void *bytes, int64 length)
 {
-	return DatumGetUInt64(FunctionCall2Coll(&site->hash, C_COLLATION_OID,
-											value,
-											UInt64GetDatum(
-												site->seeds[seed])));
+	return hash_bytes_extended(bytes, (int) length, site->seeds[seed]);
+}
+
+static inline void
+add(distinct_site *site, dp_digest_owner *owner, Datum value)
+{
+	dp_value_bytes read;
+	int64		x;
+
+	if (dp_places_read_integer(site->way, value, &x))
+	{
+		dp_count_digests_add(site->set, owner, hash(site, 0, &x, sizeof(x)),
+							 hash(site, 1, &x, sizeof(x)));
+		return;
+	}
+	dp_places_read_bytes(site->way, value, &read);
+	dp_count_digests_add(site->set, owner,
+						 hash(site, 0, read.bytes, read.length),
+						 hash(site, 1, read.bytes, read.length));
+	if (unlikely(read.copy != NULL))
+		pfree(read.copy);
 }
 
 /* As dp_pg.short_value: values of more than 1 MB count as NULL. */
@@ -117,9 +132,7 @@ dp_distinct_add(PG_FUNCTION_ARGS)
 	else
 		state = (distinct_state *) PG_GETARG_POINTER(0);
 	if (!PG_ARGISNULL(1) && !is_long(site, PG_GETARG_DATUM(1)))
-		dp_count_digests_add(site->set, &state->owner,
-							 digest(site, 0, PG_GETARG_DATUM(1)),
-							 digest(site, 1, PG_GETARG_DATUM(1)));
+		add(site, &state->owner, PG_GETARG_DATUM(1));
 	PG_RETURN_POINTER(state);
 }
 
@@ -149,51 +162,27 @@ dp_distinct_final(PG_FUNCTION_ARGS)
 
 /* ---- for measurements ---- */
 
-/* Types without a hash function of their own, and one that suits them. */
-static const struct
-{
-	Oid			type;
-	Oid			hash;
-}			borrowed[] = {
-	{CASHOID, F_HASHINT8EXTENDED},
-	{BITOID, F_HASHVARLENAEXTENDED},	/* unused bits are 0 */
-	{VARBITOID, F_HASHVARLENAEXTENDED}
-};
-
-static Oid
-hash_function(Oid type)
-{
-	Oid			function;
-	int			i;
-
-	for (i = 0; i < lengthof(borrowed); i++)
-		if (borrowed[i].type == type)
-			return borrowed[i].hash;
-	function = lookup_type_cache(type, TYPECACHE_HASH_EXTENDED_PROC)
-		->hash_extended_proc;
-	return function < FirstGenbkiObjectId ? function : InvalidOid;
-}
-
 /*
  * dp_count_distinct
  *	  The exact number of distinct values of the argument, which is of this
  *	  base type; `collections` aggregates share the memory.
  *
- * Errors: 0A000 the type has no hash function that is built in, 54000 too
- * many of them for the memory.
+ * Errors: 0A000 values of the type cannot be read as bytes, 54000 too many
+ * aggregates for the memory.
  */
 Aggref *
 dp_count_distinct(const Aggref *asked, Oid type, int collections)
 {
-	Oid			hash = hash_function(type);
+	dp_read_way way = dp_places_read_way(type);
 	distinct_spec *spec = palloc0(sizeof(distinct_spec));
 
-	if (!OidIsValid(hash))
+	if (way == DP_READ_NONE)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("distinct values of type %s cannot be counted",
 						format_type_be(type)),
-				 errdetail("Its type has no built-in hash function."),
+				 errdetail("Nothing says which of its values are equal, but "
+						   "functions of the type."),
 				 errhint("Cast the argument to text or to a number.")));
 	if (collections > DP_DISTINCT_MEMORY / DP_DIGEST_MEMORY_LEAST)
 		ereport(ERROR,
@@ -205,7 +194,7 @@ dp_count_distinct(const Aggref *asked, Oid type, int collections)
 						   (int) (DP_DISTINCT_MEMORY /
 								  DP_DIGEST_MEMORY_LEAST)),
 				 errhint("Ask in several queries.")));
-	spec->hash = hash;
+	spec->way = way;
 	spec->varlena = get_typlen(type) == -1;
 	spec->memory = (int64) (DP_DISTINCT_MEMORY / collections);
 	return linitial(dp_count_exact(asked, "distinct_count", ANYELEMENTOID,

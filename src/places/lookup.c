@@ -3,7 +3,7 @@
  *	  From a value to its place among public values, and back.
  *
  * Group keys, axes and tables of counts look rows up here.  Equality is that
- * of tally_value.c, intervals are those of tally_bucket.c.
+ * of value_bytes.c, intervals are those of tally_bucket.c.
  */
 #include "postgres.h"
 
