@@ -198,9 +198,9 @@ write_run(dp_digest_set *set)
 			MemoryContextAlloc(set->context, sizeof(run) * set->room) :
 			repalloc(set->runs, sizeof(run) * set->room);
 	}
-	r = &set->runs[set->nruns];
-	if (set->nruns++ == 0)
-		dp_bridge_scratch_use();
+	if (set->nruns == 0)
+		dp_bridge_scratch_use();	/* before leave_file has to do anything */
+	r = &set->runs[set->nruns++];
 	r->next = dp_bridge_scratch_append(set->entries, sizeof(entry) * n);
 	r->end = r->next + (off_t) (sizeof(entry) * n);
 	memset(set->entries, 0, sizeof(entry) * set->capacity);

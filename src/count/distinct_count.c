@@ -23,7 +23,7 @@
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 
-#include "../places/value_bytes.h"
+#include "../places/dp_value_bytes.h"
 #include "digest_set.h"
 #include "dp_count.h"
 

@@ -16,7 +16,7 @@
 #include "common/hashfn.h"
 
 #include "dp_places.h"
-#include "value_bytes.h"
+#include "dp_value_bytes.h"
 
 /* Closer together than this, candidates are looked up directly. */
 #define DIRECT_SLOTS(n) (8 * (uint64) (n) + 1024)

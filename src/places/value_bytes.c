@@ -12,6 +12,7 @@
 
 #include "access/detoast.h"
 #include "catalog/pg_type.h"
+#include "storage/itemptr.h"
 #include "utils/builtins.h"
 #include "utils/date.h"
 #include "utils/fmgrprotos.h"
@@ -19,7 +20,7 @@
 #include "utils/timestamp.h"
 #include "utils/uuid.h"
 
-#include "value_bytes.h"
+#include "dp_value_bytes.h"
 
 static const struct
 {
@@ -40,6 +41,7 @@ static const struct
 	{TIMESTAMPTZOID, DP_READ_INT8},
 	{CASHOID, DP_READ_INT8},
 	{PG_LSNOID, DP_READ_INT8},
+	{XID8OID, DP_READ_INT8},
 	{FLOAT4OID, DP_READ_FLOAT4},
 	{FLOAT8OID, DP_READ_FLOAT8},
 	{TEXTOID, DP_READ_TEXT},
@@ -49,9 +51,11 @@ static const struct
 	{VARBITOID, DP_READ_TEXT},
 	{INETOID, DP_READ_TEXT},	/* family, bits of the network, address */
 	{CIDROID, DP_READ_TEXT},
+	{OIDVECTOROID, DP_READ_TEXT},
 	{BPCHAROID, DP_READ_BLANKED},
 	{NAMEOID, DP_READ_NAME},
 	{UUIDOID, DP_READ_UUID},
+	{TIDOID, DP_READ_TID},
 	{MACADDROID, DP_READ_MAC},
 	{MACADDR8OID, DP_READ_MAC8},
 	{NUMERICOID, DP_READ_NUMERIC},
@@ -132,7 +136,7 @@ read_fixed(Datum value, int64 length, dp_value_bytes *out)
 	out->length = length;
 }
 
-/* dp_places_read_bytes: see value_bytes.h. */
+/* dp_places_read_bytes: see dp_value_bytes.h. */
 void
 dp_places_read_bytes(dp_read_way way, Datum value, dp_value_bytes *out)
 {
@@ -149,6 +153,9 @@ dp_places_read_bytes(dp_read_way way, Datum value, dp_value_bytes *out)
 			break;
 		case DP_READ_UUID:
 			read_fixed(value, UUID_LEN, out);
+			break;
+		case DP_READ_TID:
+			read_fixed(value, sizeof(ItemPointerData), out);
 			break;
 		case DP_READ_MAC:
 			read_fixed(value, 6, out);

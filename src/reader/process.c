@@ -160,15 +160,18 @@ make_ready(dp_reading_work *work, const dp_reader_methods *how,
 	dp_reader_state_apply_settings(message);
 	dp_reader_state_begin(message, session);
 	parallel = dp_reader_state_lock(message, session);
-	dp_reader_warm(message);
 	plan = stringToNode(dp_reader_find_part(message, DP_PART_PLAN));
 	plan->parallelModeNeeded = plan->parallelModeNeeded && parallel;
 	state = begin(work, how);
 	dp_reader_shared->entry[my_entry].memory = message->memory;
-	/* beside parallel workers it has states of its own and those of all */
-	dp_bridge_reserve(message->memory * (plan->parallelModeNeeded ? 2 : 1));
 	*desc = dp_reader_open(plan, how->receiver(state));
-	dp_reader_warm_types(*desc);
+	dp_reader_warm(message, *desc);
+
+	/*
+	 * Last, for what rows need alone.  Beside parallel workers it has states
+	 * of its own and those of all.
+	 */
+	dp_bridge_reserve(message->memory * (plan->parallelModeNeeded ? 2 : 1));
 	send_message(work, &ready, 1, true);
 	told = receive_message(work, &size);
 	if (size != 1 || *told != DP_TELL_GO)

@@ -176,8 +176,7 @@ extern bool dp_reader_state_end(const dp_message *message);
 extern bool dp_reader_state_lock(const dp_message *message, PGPROC *session);
 
 /* ---- warm.c ---- */
-extern void dp_reader_warm(const dp_message *message);
-extern void dp_reader_warm_types(QueryDesc *desc);
+extern void dp_reader_warm(const dp_message *message, QueryDesc *desc);
 extern void dp_reader_warm_init(void);
 
 /* ---- read.c: the one place that reads private rows ---- */

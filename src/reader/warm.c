@@ -26,9 +26,11 @@
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
 #include "storage/bufmgr.h"
+#include "storage/sinval.h"
 #include "utils/catcache.h"
 #include "utils/fmgroids.h"
 #include "utils/fmgrprotos.h"
+#include "utils/inval.h"
 #include "utils/lsyscache.h"
 #include "utils/pg_locale.h"
 #include "utils/rel.h"
@@ -113,29 +115,6 @@ find_oids(const dp_message *message, dp_message_part part, int *n)
 	return (const Oid *) dp_reader_find_part(message, part);
 }
 
-/* dp_reader_warm: all of it, for a job; everything is locked. */
-void
-dp_reader_warm(const dp_message *message)
-{
-	const Oid  *oids;
-	int			n;
-	int			i;
-
-	oids = find_oids(message, DP_PART_TOAST, &n);
-	for (i = 0; i < n; i++)
-		touch_toast(oids[i]);
-	oids = find_oids(message, DP_PART_ENUMS, &n);
-	for (i = 0; i < n; i++)
-		warm_enum(oids[i]);
-	oids = find_oids(message, DP_PART_COLLATIONS, &n);
-	for (i = 0; i < n; i++)
-	{
-		(void) pg_newlocale_from_collation(oids[i]);
-		(void) dp_compat_collate_is_c(oids[i]);
-		(void) dp_compat_ctype_is_c(oids[i]);
-	}
-}
-
 /* ---- types ---- */
 
 static ExecutorStart_hook_type next_start = NULL;
@@ -206,11 +185,53 @@ warm_plan(PlanState *state, void *context)
 	return planstate_tree_walker(state, warm_plan, context);
 }
 
-/* dp_reader_warm_types: of all expressions of a plan that is ready. */
-void
-dp_reader_warm_types(QueryDesc *desc)
+/* ---- all of it ---- */
+
+static void
+warm_needs(const dp_message *message)
 {
-	(void) warm_plan(desc->planstate, NULL);
+	const Oid  *oids;
+	int			n;
+	int			i;
+
+	oids = find_oids(message, DP_PART_ENUMS, &n);
+	for (i = 0; i < n; i++)
+		warm_enum(oids[i]);
+	oids = find_oids(message, DP_PART_COLLATIONS, &n);
+	for (i = 0; i < n; i++)
+	{
+		(void) get_collation_isdeterministic(oids[i]);
+		(void) pg_newlocale_from_collation(oids[i]);
+		(void) dp_compat_collate_is_c(oids[i]);
+		(void) dp_compat_ctype_is_c(oids[i]);
+	}
+}
+
+/*
+ * dp_reader_warm
+ *	  All that a job may need, for a plan that is open; everything is locked.
+ *	  What somebody else changes meanwhile may empty caches, so this ends only
+ *	  when nobody has.
+ */
+void
+dp_reader_warm(const dp_message *message, QueryDesc *desc)
+{
+	const Oid  *oids;
+	uint64		heard;
+	int			n;
+	int			i;
+
+	oids = find_oids(message, DP_PART_TOAST, &n);
+	for (i = 0; i < n; i++)
+		touch_toast(oids[i]);
+	do
+	{
+		CHECK_FOR_INTERRUPTS();
+		AcceptInvalidationMessages();
+		heard = SharedInvalidMessageCounter;
+		warm_needs(message);
+		(void) warm_plan(desc->planstate, NULL);
+	} while (heard != SharedInvalidMessageCounter);
 }
 
 /* A parallel worker of a reader begins. */
@@ -225,8 +246,8 @@ start_executor(QueryDesc *desc, int flags)
 		strcmp(desc->sourceText, DP_PRIVATE_QUERY_TEXT) == 0)
 	{
 		dp_bridge_reserve_init();
+		(void) warm_plan(desc->planstate, NULL);
 		dp_bridge_reserve(dp_reader_leader_memory());
-		dp_reader_warm_types(desc);
 	}
 }
 

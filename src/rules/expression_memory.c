@@ -297,6 +297,26 @@ add_call(Oid function, Node *call, List *args, Size times, memory_walk *walk)
 }
 
 /*
+ * An exact aggregate may fetch what it is given; what it looks up by its bytes
+ * it gives back (places/value_bytes.c), numbers it does not.
+ */
+static void
+add_aggregate(const Aggref *aggregate, memory_walk *walk)
+{
+	ListCell   *lc;
+
+	foreach(lc, aggregate->args)
+	{
+		Node	   *arg = (Node *) ((TargetEntry *) lfirst(lc))->expr;
+		Size		bytes = value_bytes(arg, walk->level);
+
+		work(walk, bytes);
+		if (getBaseType(exprType(arg)) == NUMERICOID)
+			keep(walk, bytes, 1);
+	}
+}
+
+/*
  * x operator ANY or ALL (list).  Patterns are folded with every element, which
  * is no longer than the list.
  */
@@ -351,6 +371,9 @@ memory_walker(Node *node, void *context)
 			break;
 		case T_ScalarArrayOpExpr:
 			add_list((ScalarArrayOpExpr *) node, walk);
+			break;
+		case T_Aggref:
+			add_aggregate((Aggref *) node, walk);
 			break;
 		case T_MinMaxExpr:
 			work(walk, sum_bytes(((MinMaxExpr *) node)->args, level));

@@ -76,6 +76,8 @@ sub of_groups
 	return "SELECT count(h) FROM (SELECT $key, $aggregate AS h FROM $relation WHERE id <= %d GROUP BY $key) AS s";
 }
 
+my $numbers = join ', ', map { "dp_argmax(num, ARRAY[$_])" } 1 .. 100;
+my $histograms = join ', ', map { "dp_histogram(num, 0, $_, 4)" } 1 .. 100;
 my $candidates = join ',', 1 .. 520;
 my @groups = (
 	of_groups('visits', 'place', 'dp_histogram(x, 0, 2000000, 520)'),
@@ -95,13 +97,22 @@ my @expressions = (
 	q{doc ILIKE '%%a%%x'}, q{strpos(doc, 'x') > 0}, q{starts_with(doc, 'ab') AND length(doc) > 5}, q{(doc, doc) < ('abcdefghabc', doc)},
 	often(300, 'num::float8'), often(300, 'num::float4'), often(300, 'num::int8'), often(300, 'width_bucket(num, 0, 10, 5)'),
 	often(100, 'num::numeric(1000, 500)'), often(100, 'round(num, 3)'), 'num / (num - 2) < 2', 'num * num < 2',
-	'mod(num * 7, num + 1.777) < 2');
+	'mod(num * 7, num + 1.777) < 2', often(1000, 'x'));
 
 foreach my $query (@groups)
 {
 	my $few = taken(sprintf $query, 10);
 
 	cmp_ok(abs(taken(sprintf $query, 700000) - $few), '<', STEP, "as much for few rows, $few kB");
+}
+foreach my $query (
+	"SELECT $numbers FROM visits WHERE id <= %d", "SELECT $histograms FROM visits WHERE id <= %d",
+	q{SELECT dp_argmax('visits', ARRAY['id <= %d', 'id <= %1$d AND btrim(doc) < ''x''']) IS NULL},
+	q{SELECT dp_count(DISTINCT doc), dp_argmax(doc, ARRAY['abc']), dp_sum(num, 0, 10), dp_variance(num, 0, 10), dp_median(num, 0, 10) FROM visits WHERE id <= %d})
+{
+	my $few = taken(sprintf $query, 10);
+
+	cmp_ok(abs(taken(sprintf $query, 200000) - $few), '<', STEP, "as much without the long value, $few kB");
 }
 foreach my $expression (@expressions)
 {

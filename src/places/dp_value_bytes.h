@@ -1,5 +1,5 @@
 /*
- * value_bytes.h
+ * dp_value_bytes.h
  *	  Values of built-in types as integers or bytes (value_bytes.c).
  *
  * Include postgres.h first.
@@ -26,6 +26,7 @@ typedef enum dp_read_way
 	DP_READ_BLANKED,			/* the same without trailing blanks */
 	DP_READ_NAME,
 	DP_READ_UUID,
+	DP_READ_TID,
 	DP_READ_MAC,
 	DP_READ_MAC8,
 	DP_READ_NUMERIC,
