@@ -51,7 +51,7 @@ typedef enum dp_reader_kind
 
 typedef struct dp_reader_methods
 {
-	void	   *(*begin) (const List *input, const void *data,
+	void	   *(*begin) (const Node *input, const void *data,
 						  dp_reader_source source, void *context);
 	DestReceiver *(*receiver) (void *state);
 	void		(*finish) (void *state, dp_reader_sink sink, void *context);
@@ -86,7 +86,7 @@ typedef struct dp_reader_job
 	List	   *relations;		/* OIDs of all that it opens, TOAST too */
 	dp_reader_needs needs;
 	Size		memory;			/* that rows may make it take, in bytes */
-	List	   *input;			/* of nodes, for begin */
+	Node	   *input;			/* for begin, or NULL */
 	const void *data;			/* a struct of the kind's own, without
 								 * pointers, for begin */
 	Size		size;			/* of data */

@@ -85,7 +85,7 @@ receive_counts(TupleTableSlot *slot, DestReceiver *self)
 }
 
 static void *
-begin(const List *input, const void *data, dp_reader_source source,
+begin(const Node *input, const void *data, dp_reader_source source,
 	  void *context)
 {
 	const reading_data *head = data;
@@ -98,7 +98,7 @@ begin(const List *input, const void *data, dp_reader_source source,
 	work->receiver.rShutdown = receive_nothing;
 	work->receiver.rDestroy = receive_nothing;
 	work->receiver.mydest = DestNone;
-	if (input != NIL)
+	if (input != NULL)
 		work->counting = dp_count_conditions_plan((List *) input);
 	work->ncounts = head->ncounts;
 	work->counts = palloc_extended(sizeof(int64) * work->ncounts,
@@ -237,8 +237,8 @@ dp_reading_run(dp_reading *reading, const dp_reading_use *use)
 	job.relations = run.relations;
 	job.needs = run.needs;
 	job.memory = sizeof(int64) * reading->ncounts + run.memory;
-	job.input = plan->counting == NULL ? NIL :
-		dp_reading_block_conditions(plan->block);
+	job.input = plan->counting == NULL ? NULL :
+		(Node *) dp_reading_block_conditions(plan->block);
 	fill_data(reading, use, &job);
 	job.source = use->source;
 	job.source_context = use->context;

@@ -113,6 +113,16 @@ typedef struct dp_release_plan
 	int			index;			/* of the block in that */
 } dp_release_plan;
 
+/* What a reader is sent of a release (work.c). */
+typedef struct dp_release_input
+{
+	ExtensibleNode node;
+	dp_block   *block;			/* without subqueries, which have been run */
+	List	   *arguments;		/* of Const *: for dp_run_prepare */
+	List	   *aggregates;		/* exact ones, of all measures */
+	List	   *types;			/* OIDs: of the columns of the answer */
+} dp_release_input;
+
 extern void dp_run_node_init(void);
 extern void dp_run_add_path(PlannerInfo *root, RelOptInfo *rel,
 								dp_block *block, uint64 nonce, int index);

@@ -17,14 +17,17 @@
 
 #include "run.h"
 
-/* Places in the input of a job. */
-enum
-{
-	INPUT_BLOCK,				/* dp_block */
-	INPUT_ARGUMENTS,			/* of Const *: for dp_run_prepare */
-	INPUT_AGGREGATES,			/* exact aggregates of all measures */
-	INPUT_TYPES					/* OIDs: of the columns of the answer */
+#define INPUT_FIELD(kind, name) DP_NODE_FIELD(dp_release_input, kind, name)
+
+static const dp_node_field input_fields[] = {
+	INPUT_FIELD(DP_FIELD_NODE, block),
+	INPUT_FIELD(DP_FIELD_NODE, arguments),
+	INPUT_FIELD(DP_FIELD_NODE, aggregates),
+	INPUT_FIELD(DP_FIELD_NODE, types)
 };
+
+static const dp_node_type input_type =
+DP_NODE_TYPE(dp_release_input, input_fields);
 
 /* What the session knows besides, without pointers. */
 typedef struct release_data
@@ -95,16 +98,21 @@ dp_run_fill_job(const dp_release_spec *spec,
 {
 	release_data *data = palloc0(sizeof(release_data));
 	dp_block   *block = palloc(sizeof(dp_block));
+	dp_release_input *input = palloc0(sizeof(dp_release_input));
 
 	*block = *spec->block;
 	block->subqueries = NIL;	/* they have been run */
+	dp_bridge_init_node(&input->node, &input_type);
+	input->block = block;
+	input->arguments = spec->arguments;
+	input->aggregates = exact_aggregates(spec);
+	input->types = result_types(result);
 	data->standing = *standing;
 	data->charge = spec->charge;
 	data->keys = hash_keys(spec);
 	memset(job, 0, sizeof(*job));
 	job->kind = DP_READER_RELEASE;
-	job->input = list_make4(block, spec->arguments,
-							exact_aggregates(spec), result_types(result));
+	job->input = (Node *) input;
 	job->data = data;
 	job->size = sizeof(release_data);
 	job->local = standing->exempt;
@@ -132,25 +140,24 @@ same_charge(const dp_charge *a, const dp_charge *b)
 }
 
 static void *
-begin(const List *input, const void *data, dp_reader_source source,
+begin(const Node *sent, const void *data, dp_reader_source source,
 	  void *context)
 {
 	const release_data *asked = data;
-	dp_block   *block = list_nth(input, INPUT_BLOCK);
-	dp_release_spec *spec =
-	dp_run_prepare(block, &asked->standing, list_nth(input,
-														 INPUT_ARGUMENTS));
+	const dp_release_input *input = (const dp_release_input *) sent;
+	dp_release_spec *spec = dp_run_prepare(input->block, &asked->standing,
+										   input->arguments);
 	release_work *work = palloc0(sizeof(release_work));
 
 	if (!same_charge(&spec->charge, &asked->charge) ||
 		hash_keys(spec) != asked->keys ||
-		!equal(exact_aggregates(spec), list_nth(input, INPUT_AGGREGATES)))
+		!equal(exact_aggregates(spec), input->aggregates))
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("declarations of a private relation changed while it "
 						"was asked")));
 	work->cells = dp_measure_cells_create(spec);
-	work->result = make_descriptor(list_nth(input, INPUT_TYPES));
+	work->result = make_descriptor(input->types);
 	return work;
 }
 
@@ -174,5 +181,6 @@ static const dp_reader_methods methods = {begin, receiver, finish};
 void
 dp_run_work_init(void)
 {
+	RegisterExtensibleNodeMethods(&input_type.methods);
 	dp_reader_register(DP_READER_RELEASE, &methods);
 }

@@ -94,6 +94,8 @@ check_table(const ExtensibleNode *node)
 		REAL_BYTES(dp_key, real);
 	else if (strcmp(node->extnodename, "dp_release_plan") == 0)
 		REAL_BYTES(dp_release_plan, real);
+	else if (strcmp(node->extnodename, "dp_release_input") == 0)
+		REAL_BYTES(dp_release_input, real);
 	else
 		REAL_BYTES(dp_block, real);
 	for (i = 0; i < type->nfields; i++)
@@ -229,6 +231,22 @@ check_node(const ExtensibleNode *node)
 	return checks;
 }
 
+/* What a reader would be sent of a block, with any nodes beside it. */
+static ExtensibleNode *
+make_input(dp_block *block)
+{
+	dp_release_input *input = palloc0(sizeof(dp_release_input));
+	const char *name = "dp_release_input";
+
+	dp_bridge_init_node(&input->node, (const dp_node_type *)
+						GetExtensibleNodeMethods(name, false));
+	input->block = block;
+	input->arguments = list_make1(makeInteger(1));
+	input->aggregates = list_make1(makeInteger(2));
+	input->types = list_make1_oid(3);
+	return &input->node;
+}
+
 PG_FUNCTION_INFO_V1(plan_nodes_check);
 
 /*
@@ -248,7 +266,8 @@ plan_nodes_check(PG_FUNCTION_ARGS)
 		dp_release_plan *plan = lfirst(lc);
 		dp_block   *block = plan->block;
 
-		checks += check_node(&plan->node) + check_node(&block->node);
+		checks += check_node(&plan->node) + check_node(&block->node) +
+			check_node(make_input(block));
 		foreach(key, block->keys)
 			checks += check_node(lfirst(key));
 		foreach(key, block->argument_keys)
