@@ -73,20 +73,13 @@ check_call_site(FunctionCallInfo fcinfo)
 		elog(ERROR, "dp_pg.count_tables got %d columns", PG_NARGS() - 2);
 }
 
-static inline uint64
-scatter(uint64 x)
-{
-	x *= UINT64CONST(0x9E3779B97F4A7C15);
-	return x ^ (x >> 32);
-}
-
 static inline void
 add_listed(const flat_spec *spec, const flat_table *table, uint64 number,
 		   int64 *counts)
 {
 	const flat_slot *slots =
 	(const flat_slot *) ((const char *) spec + table->slots);
-	uint64		slot = scatter(number) & table->mask;
+	uint64		slot = dp_places_scatter(number) & table->mask;
 
 	for (; slots[slot].number != 0; slot = (slot + 1) & table->mask)
 		if (slots[slot].number == number + 1)
@@ -216,7 +209,7 @@ fill_slots(flat_slot *slots, const dp_counted_table *table, int64 first)
 
 	for (i = 0; i < table->nlisted; i++)
 	{
-		uint64		slot = scatter(table->listed[i]) & mask;
+		uint64		slot = dp_places_scatter(table->listed[i]) & mask;
 
 		while (slots[slot].number != 0)
 			slot = (slot + 1) & mask;

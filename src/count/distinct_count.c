@@ -5,7 +5,8 @@
  * PostgreSQL sorts the values of each group, whose memory and temporary files
  * depend on them.  Here a value becomes a digest of 128 bits: a hash of its
  * bytes, which are the same exactly for equal values (places/value_bytes.c),
- * under each of two secret seeds that are drawn for each run.  Digests are
+ * under each of two secret seeds that are drawn for each run; of integers a
+ * bijection under each, so that no two share a digest.  Digests are
  * kept in bounded memory (digest_set.c).  A fixed map of values keeps every
  * sensitivity (doc/theory.md T41); two values that share a digest, which 2^40
  * values do with probability 2^-49, cost one of the count.
@@ -84,16 +85,34 @@ hash(const distinct_site *site, int seed, const void *bytes, int64 length)
 	return hash_bytes_extended(bytes, (int) length, site->seeds[seed]);
 }
 
+/* A bijection: each step is one (the finalizer of SplitMix64). */
+static inline uint64
+scatter(uint64 x)
+{
+	x = (x ^ (x >> 30)) * UINT64CONST(0xbf58476d1ce4e5b9);
+	x = (x ^ (x >> 27)) * UINT64CONST(0x94d049bb133111eb);
+	return x ^ (x >> 31);
+}
+
 static inline void
 add(distinct_site *site, dp_digest_owner *owner, Datum value)
 {
 	dp_value_bytes read;
+	const char *text;
+	int64		length;
 	int64		x;
 
 	if (dp_places_read_integer(site->way, value, &x))
 	{
-		dp_count_digests_add(site->set, owner, hash(site, 0, &x, sizeof(x)),
-							 hash(site, 1, &x, sizeof(x)));
+		dp_count_digests_add(site->set, owner,
+							 scatter((uint64) x ^ site->seeds[0]),
+							 scatter((uint64) x ^ site->seeds[1]));
+		return;
+	}
+	if (dp_places_read_text(site->way, value, &text, &length))
+	{
+		dp_count_digests_add(site->set, owner, hash(site, 0, text, length),
+							 hash(site, 1, text, length));
 		return;
 	}
 	dp_places_read_bytes(site->way, value, &read);

@@ -71,10 +71,12 @@ Size
 dp_measure_memory(const dp_release_spec *spec)
 {
 	int64		bytes = spec->states ? 0 : GROUP_BYTES;
+	int64		small;
 	int			i;
 
 	for (i = 0; i < spec->nmeasures; i++)
 		bytes += state_bytes(&spec->measures[i]);
+	small = Min(bytes, CHUNK * (int64) (spec->nmeasures + 1));	/* in blocks */
 	if (bytes > MOST / Max(spec->groups, 1))
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
@@ -86,6 +88,6 @@ dp_measure_memory(const dp_release_spec *spec)
 						   (int) (MOST / (1024 * 1024))),
 				 errhint("Use fewer group keys, buckets or candidates.")));
 	bytes *= spec->groups;
-	return (Size) (bytes + Min(bytes, LAST_BLOCKS)) +
+	return (Size) (bytes + Min(small * spec->groups, LAST_BLOCKS)) +
 		(keeps_digests(spec) ? DP_DISTINCT_MEMORY : 0);
 }

@@ -22,6 +22,7 @@
 
 #include "../catalog/dp_catalog.h"
 #include "../protect/dp_protect.h"
+#include "dp_value_spec.h"
 
 /* ---- group keys (key_field.c) ---- */
 
@@ -94,9 +95,12 @@ typedef struct dp_places
 } dp_places;
 
 /* Places in the flat form that rows are looked up with. */
-typedef struct dp_axis_finder dp_axis_finder;
-extern int64 dp_places_axis_find_flat(const dp_axis_finder *finder,
-									  Datum value, bool isnull);
+typedef struct dp_axis_finder
+{
+	dp_places	places;
+	char		spec[FLEXIBLE_ARRAY_MEMBER];	/* of a tally; not dense */
+} dp_axis_finder;
+
 extern Datum dp_places_value(const dp_places *places, const Datum *values,
 							 int64 place, bool *isnull);
 
@@ -161,12 +165,6 @@ extern bool dp_places_axis_is_complete(const dp_axis *axis);
 /* Copyable, with every value spelled out, so that it outlives declarations. */
 extern List *dp_places_axis_to_list(const dp_axis *axis);
 extern dp_axis *dp_places_axis_from_list(const List *list);
-
-struct dp_axis_finder
-{
-	dp_places	places;
-	char		spec[FLEXIBLE_ARRAY_MEMBER];	/* of a tally; not dense */
-};
 
 struct dp_axis_values
 {
@@ -242,6 +240,40 @@ extern bool dp_places_tally_can_read(Oid type);
  */
 extern Const *dp_places_tally_value_spec(Oid type, const Datum *values,
 										 int64 n, int64 *twice);
-extern int64 dp_places_tally_find_value(const void *spec, Datum value);
+
+/*
+ * ---- from a value to its place ----
+ *
+ * Or -1: nowhere.  Group keys, axes and tables of counts look rows up here.
+ * Equality is that of value_bytes.c, intervals are those of tally_bucket.c;
+ * nothing fails.
+ */
+static inline int64
+dp_places_axis_find_flat(const dp_axis_finder *finder, Datum value,
+						 bool isnull)
+{
+	const dp_places *places = &finder->places;
+	int64		place;
+
+	if (isnull)
+		return places->null;
+	switch ((dp_axis_kind) places->kind)
+	{
+		case DP_AXIS_DENSE:
+			if (__builtin_sub_overflow(dp_places_integer(places->type, value),
+									   places->first, &place) ||
+				place < 0 || place >= places->known)
+				return places->other;
+			return place;
+		case DP_AXIS_LISTED:
+			place = dp_places_tally_find_value(finder->spec, value);
+			return place < 0 ? places->other : place;
+		case DP_AXIS_BINS:
+			return dp_places_tally_find_bucket(finder->spec, value);
+		case DP_AXIS_BUCKETS:
+			return dp_places_tally_bucket(finder->spec, value);
+	}
+	return -1;
+}
 
 #endif							/* DP_PLACES_H */

@@ -98,4 +98,21 @@ dp_places_read_integer(dp_read_way way, Datum value, int64 *out)
 	}
 }
 
+/* A text as it stands in a row; false: dp_places_read_bytes must read it. */
+static inline bool
+dp_places_read_text(dp_read_way way, Datum value, const char **bytes,
+					int64 *length)
+{
+	const struct varlena *text;
+
+	if (way != DP_READ_TEXT)
+		return false;
+	text = (const struct varlena *) DatumGetPointer(value);
+	if (VARATT_IS_EXTERNAL(text) || VARATT_IS_COMPRESSED(text))
+		return false;
+	*bytes = VARDATA_ANY(text);
+	*length = VARSIZE_ANY_EXHDR(text);
+	return true;
+}
+
 #endif							/* DP_VALUE_BYTES_H */

@@ -16,24 +16,9 @@
 #include "common/hashfn.h"
 
 #include "dp_places.h"
-#include "dp_value_bytes.h"
 
 /* Closer together than this, candidates are looked up directly. */
 #define DIRECT_SLOTS(n) (8 * (uint64) (n) + 1024)
-
-typedef struct dp_value_spec
-{
-	int32		vl_len_;
-	int32		reading;		/* dp_read_way */
-	int32		direct;			/* slots[value - first] */
-	int64		n;
-	int64		first;
-	uint64		nslots;			/* a power of two unless direct */
-	int64		longest;		/* bytes of a candidate; texts only */
-	int64		keys;			/* offset of n int64: values, or offsets of
-								 * entries */
-	int32		slots[FLEXIBLE_ARRAY_MEMBER];
-} dp_value_spec;
 
 /* A candidate that is bytes; a Datum's content stands aligned. */
 typedef struct dp_entry
@@ -53,54 +38,17 @@ dp_places_tally_can_read(Oid type)
 static inline bool
 is_too_long(const dp_value_spec *spec, Datum value)
 {
-	struct varlena *text;
-
-	if (spec->reading != DP_READ_TEXT)
-		return false;
-	text = (struct varlena *) DatumGetPointer(value);
-	return (VARATT_IS_EXTERNAL(text) || VARATT_IS_COMPRESSED(text)) &&
+	return spec->reading == DP_READ_TEXT &&
 		(int64) toast_raw_datum_size(value) - VARHDRSZ > spec->longest;
 }
 
 /* ---- looking up ---- */
 
-static inline uint64
-scatter(uint64 x)
-{
-	x *= UINT64CONST(0x9E3779B97F4A7C15);
-	return x ^ (x >> 32);
-}
-
-static inline const int64 *
-keys_of(const dp_value_spec *spec)
-{
-	return (const int64 *) ((const char *) spec + spec->keys);
-}
-
 static inline const dp_entry *
 entry_of(const dp_value_spec *spec, int64 place)
 {
-	return (const dp_entry *) ((const char *) spec + keys_of(spec)[place]);
-}
-
-/* Each finder returns a place, or -1; *slot is the slot it ended at. */
-static inline int64
-find_integer(const dp_value_spec *spec, int64 x, uint64 *slot)
-{
-	uint64		mask = spec->nslots - 1;
-
-	if (likely(spec->direct))
-	{
-		*slot = (uint64) x - (uint64) spec->first;
-		return *slot < spec->nslots ? spec->slots[*slot] - 1 : -1;
-	}
-	for (*slot = scatter((uint64) x) & mask;; *slot = (*slot + 1) & mask)
-	{
-		int64		place = spec->slots[*slot] - 1;
-
-		if (place < 0 || keys_of(spec)[place] == x)
-			return place;
-	}
+	return (const dp_entry *)
+		((const char *) spec + dp_places_keys(spec)[place]);
 }
 
 static inline int64
@@ -109,7 +57,8 @@ find_bytes(const dp_value_spec *spec, const char *bytes, int64 length,
 {
 	uint64		mask = spec->nslots - 1;
 
-	*slot = scatter(hash_bytes((const unsigned char *) bytes, (int) length));
+	*slot = dp_places_scatter(hash_bytes((const unsigned char *) bytes,
+										 (int) length));
 	for (*slot &= mask;; *slot = (*slot + 1) & mask)
 	{
 		int64		place = spec->slots[*slot] - 1;
@@ -128,11 +77,15 @@ static inline int64
 find_value(const dp_value_spec *spec, Datum value, uint64 *slot)
 {
 	dp_value_bytes read;
+	const char *text;
+	int64		length;
 	int64		place;
 	int64		x;
 
 	if (dp_places_read_integer(spec->reading, value, &x))
-		return find_integer(spec, x, slot);
+		return dp_places_find_integer(spec, x, slot);
+	if (likely(dp_places_read_text(spec->reading, value, &text, &length)))
+		return find_bytes(spec, text, length, slot);
 	if (is_too_long(spec, value))
 		return -1;
 	dp_places_read_bytes(spec->reading, value, &read);
@@ -142,12 +95,9 @@ find_value(const dp_value_spec *spec, Datum value, uint64 *slot)
 	return place;
 }
 
-/*
- * dp_places_tally_find_value
- *	  The place of the candidate of a spec that a value equals, or -1.
- */
+/* dp_places_tally_find_bytes: see value_spec.h. */
 int64
-dp_places_tally_find_value(const void *spec, Datum value)
+dp_places_tally_find_bytes(const dp_value_spec *spec, Datum value)
 {
 	uint64		slot;
 
@@ -263,7 +213,7 @@ entry_spec(dp_read_way way, const Datum *values, int64 n, Size *size)
 	end = *size - entries;
 	for (i = 0; i < n; i++)
 	{
-		((int64 *) keys_of(spec))[i] = (int64) end;
+		((int64 *) dp_places_keys(spec))[i] = (int64) end;
 		end += fill_entry(way, values[i], (dp_entry *) ((char *) spec + end));
 	}
 	return spec;

@@ -48,6 +48,7 @@
 #define HASHED_BYTES ((Size) 48)	/* a constant's share of a hash table */
 #define FOLD_FACTOR 3			/* full case mappings in UTF-8 */
 #define WORK_FACTOR 16			/* of what a call is given */
+#define COMPARE_FACTOR 4		/* copies of both sides, of wide characters */
 #define KEPT_FACTOR 3
 #define PASSING_FACTOR 2
 
@@ -243,6 +244,22 @@ gives_back(Oid function)
 						  rule->condition != DP_CONDITION_PATTERN_FOLD));
 }
 
+/* Equality works with what it fetches, and nothing else. */
+static bool
+compares_bytes(Oid function)
+{
+	switch (function)
+	{
+		case F_TEXTEQ:
+		case F_TEXTNE:
+		case F_BYTEAEQ:
+		case F_BYTEANE:
+			return true;
+		default:
+			return false;
+	}
+}
+
 /* ILIKE makes copies of both sides in small letters. */
 static bool
 folds(Oid function)
@@ -262,9 +279,9 @@ pass(memory_walk *walk, Size bytes)
 
 /* A call is given this, and takes more while it works. */
 static void
-work(memory_walk *walk, Size given)
+work(memory_walk *walk, Size given, Size factor)
 {
-	walk->working = Max(walk->working, WORK_FACTOR * given);
+	walk->working = Max(walk->working, factor * given);
 }
 
 /* Sizes that are too much anyway do not overflow. */
@@ -283,13 +300,18 @@ add_call(Oid function, Node *call, List *args, Size times, memory_walk *walk)
 	Size		fetched = fetched_bytes(args, walk->level);
 	Size		given = sum_bytes(args, walk->level);
 
-	work(walk, given);
 	if (function == dp_rules_short_value())
 		return;					/* answers what it is given */
 	if (gives_back(function))
+	{
 		pass(walk, fetched);
+		work(walk, given, compares_bytes(function) ? 0 : COMPARE_FACTOR);
+	}
 	else
+	{
 		keep(walk, fetched, times);
+		work(walk, given, WORK_FACTOR);
+	}
 	if (folds(function))
 		keep(walk, FOLD_FACTOR * given, times);
 	if (!get_typbyval(exprType(call)))
@@ -310,7 +332,7 @@ add_aggregate(const Aggref *aggregate, memory_walk *walk)
 		Node	   *arg = (Node *) ((TargetEntry *) lfirst(lc))->expr;
 		Size		bytes = value_bytes(arg, walk->level);
 
-		work(walk, bytes);
+		pass(walk, bytes);
 		if (getBaseType(exprType(arg)) == NUMERICOID)
 			keep(walk, bytes, 1);
 	}
@@ -376,12 +398,14 @@ memory_walker(Node *node, void *context)
 			add_aggregate((Aggref *) node, walk);
 			break;
 		case T_MinMaxExpr:
-			work(walk, sum_bytes(((MinMaxExpr *) node)->args, level));
+			work(walk, sum_bytes(((MinMaxExpr *) node)->args, level),
+				 COMPARE_FACTOR);
 			pass(walk, fetched_bytes(((MinMaxExpr *) node)->args, level));
 			break;
 		case T_RowCompareExpr:
 			work(walk, sum_bytes(((RowCompareExpr *) node)->largs, level) +
-				 sum_bytes(((RowCompareExpr *) node)->rargs, level));
+				 sum_bytes(((RowCompareExpr *) node)->rargs, level),
+				 COMPARE_FACTOR);
 			pass(walk,
 				 fetched_bytes(((RowCompareExpr *) node)->largs, level) +
 				 fetched_bytes(((RowCompareExpr *) node)->rargs, level));
