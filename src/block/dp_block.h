@@ -30,7 +30,7 @@
 extern dp_refusal *dp_block_classify_key(Node *expression, Node *base,
 										 Oid relid, dp_key *key);
 
-/* ---- the split (split.c) ---- */
+/* ---- the split (split_block.c) ---- */
 
 /* One verified block: a node (block.c), so that plans can carry it. */
 typedef struct dp_block

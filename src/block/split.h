@@ -27,7 +27,7 @@ typedef struct dp_splitter
 extern dp_block *dp_block_create(void);
 extern void dp_block_init_key(dp_key *key);
 
-/* ---- split.c ---- */
+/* ---- split_block.c ---- */
 extern dp_refusal *dp_block_split_one(Query *query, List *cte_stack,
 										dp_block **block,
 										RangeTblEntry **entry);

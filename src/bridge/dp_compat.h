@@ -11,7 +11,7 @@
 
 /*
  * A new version has new built-in functions, plan nodes and statistics views:
- * somebody must judge them first (expression_rules.c, dp_audit, quiet.c).
+ * somebody must judge them first (allow_list.c, dp_audit, quiet.c).
  */
 #if PG_VERSION_NUM < 150000 || PG_VERSION_NUM >= 190000
 #error "dp_pg knows PostgreSQL 15 to 18"

@@ -3,7 +3,7 @@
  *	  Public interface of the count folder: the exact aggregates of inner
  *	  queries, their specs and what is read from their results.
  *
- * What is inlined into transition functions is in dp_granule.h.  Names that
+ * What is inlined into transition functions is in dp_to_grid.h.  Names that
  * do not begin with dp_count_: dp_grid_, dp_counts_ (rows by grid point),
  * dp_counted_ (tables over axes), dp_conditions_ and dp_condition_.
  *
@@ -53,7 +53,7 @@ dp_grid_double(dp_grid *grid)
 	grid->exponent++;
 }
 
-/* ---- grid.c ---- */
+/* ---- grid_bounds.c ---- */
 extern dp_grid dp_count_grid(Numeric lower, Numeric upper, Numeric granule,
 							   bool integers);
 extern Numeric dp_count_scale_numeric(Numeric x, int exponent);

@@ -19,7 +19,7 @@
 #ifndef DP_COUNT_TRANSITIONS_H
 #define DP_COUNT_TRANSITIONS_H
 
-#include "dp_granule.h"
+#include "dp_to_grid.h"
 
 static void check_call_site(FunctionCallInfo fcinfo);
 static inline Datum skip_row(FunctionCallInfo fcinfo);

@@ -215,7 +215,8 @@ extern void dp_measure_check_predicates(int64 evaluated, int64 all,
 extern void dp_measure_check_cost(const dp_release_spec *spec, bool tell);
 extern char *dp_measure_cost_text(const dp_release_spec *spec);
 
-/* split_price.c */
+/* split_price.c, count_shares.c */
+extern dp_rational dp_measure_default_price(int share);
 extern int	dp_measure_count_share(List *blocks);
 extern int	dp_measure_enter_share(int share);
 

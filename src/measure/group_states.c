@@ -22,7 +22,7 @@
 #include "nodes/nodeFuncs.h"
 #include "utils/fmgroids.h"
 
-#include "../count/dp_granule.h"
+#include "../count/dp_to_grid.h"
 #include "dp_measure.h"
 
 /* States larger than this are not made; groups are hashed then. */

@@ -111,28 +111,6 @@ forbid_null(const dp_measure *measure, char letter)
 }
 
 /*
- * The default price: dp_pg.epsilon, or with dp_pg.split an equal part of it,
- * rounded down so that the parts never exceed the whole.
- */
-static dp_rational
-default_epsilon(int share)
-{
-	dp_rational whole =
-	dp_bridge_check_price(dp_bridge_text_to_numeric(dp_setting_epsilon), false,
-						  "epsilon");
-	dp_fixed	part;
-
-	if (!dp_setting_split || share <= 1)
-		return whole;
-	dp_bridge_check_status(dp_acct_fixed_from_rational(&whole, DP_ROUND_DOWN,
-													   &part),
-						   "split epsilon");
-	part /= (dp_fixed) share;
-	return dp_bridge_check_price(dp_bridge_fixed_to_numeric(part), false,
-								 "a part of dp_pg.epsilon");
-}
-
-/*
  * dp_measure_set_parameters
  *	  Take the values of the call's parameters, in the order of its form;
  *	  `share` releases divide the default price.
@@ -186,7 +164,7 @@ dp_measure_set_parameters(dp_measure *measure, int share,
 		}
 	}
 	if (!priced)
-		measure->epsilon = default_epsilon(share);
+		measure->epsilon = dp_measure_default_price(share);
 }
 
 /*

@@ -21,7 +21,7 @@ static const dp_measure_ops *const measures[] =
 	&dp_measure_conditions
 };
 
-/* dp_measure_find: never NULL for a kind that split.c accepts. */
+/* dp_measure_find: never NULL for a kind that split_block.c accepts. */
 const dp_measure_ops *
 dp_measure_find(dp_aggregate_kind kind)
 {

@@ -1,91 +1,30 @@
 /*
  * split_price.c
- *	  How many released values of a query take the default price.
- *
- * With dp_pg.split the setting dp_pg.epsilon is the price of the whole query:
- * it is divided among the values that name no price of their own.  The number
- * is that of the query's text, subqueries that run before a release included;
- * those are planned when the release runs and are then told the number of the
- * query they belong to.
+ *	  The price of a released value that names none; dp_pg.split divides it.
  */
 #include "postgres.h"
 
-#include "nodes/nodeFuncs.h"
-
 #include "dp_measure.h"
 
-/* Of the query whose subquery is being planned; 0 outside of that. */
-static int	enclosing_share = 0;
-
-static bool
-takes_default(const Aggref *aggregate, int kind)
-{
-	const dp_measure_ops *ops = dp_measure_find(kind);
-
-	return strchr(dp_measure_form(ops, aggregate), 'e') == NULL;
-}
-
-static bool
-count_walker(Node *node, void *context)
-{
-	if (node == NULL)
-		return false;
-	if (IsA(node, Aggref))
-	{
-		Aggref	   *aggregate = (Aggref *) node;
-		int			kind = dp_catalog_aggregate_kind(aggregate->aggfnoid);
-
-		if (kind != DP_AGG_NONE && takes_default(aggregate, kind))
-			++*(int *) context;
-	}
-	if (IsA(node, Query))
-		return query_tree_walker((Query *) node, count_walker, context, 0);
-	return expression_tree_walker(node, count_walker, context);
-}
-
 /*
- * dp_measure_count_share
- *	  Values with the default price in the blocks of one planner call.
+ * dp_measure_default_price
+ *	  Of one of `share` values: dp_pg.epsilon, or with dp_pg.split an equal
+ *	  part of it, rounded down so that the parts never exceed the whole.
  */
-int
-dp_measure_count_share(List *blocks)
+dp_rational
+dp_measure_default_price(int share)
 {
-	int			share = 0;
-	ListCell   *lc;
-	ListCell   *target;
+	dp_rational whole =
+	dp_bridge_check_price(dp_bridge_text_to_numeric(dp_setting_epsilon), false,
+						  "epsilon");
+	dp_fixed	part;
 
-	if (enclosing_share > 0)
-		return enclosing_share;
-	foreach(lc, blocks)
-	{
-		dp_block   *block = lfirst(lc);
-		int			i = 0;
-
-		for_each_from(target, block->inner->targetList,
-					  list_length(block->keys))
-		{
-			TargetEntry *entry = lfirst(target);
-
-			if (takes_default(castNode(Aggref, entry->expr),
-							  list_nth_int(block->kinds, i++)))
-				share++;
-		}
-		(void) expression_tree_walker((Node *) block->subqueries, count_walker,
-									  &share);
-	}
-	return share;
-}
-
-/*
- * dp_measure_enter_share
- *	  Until the given number is set back with this function, queries that are
- *	  planned belong to a query with `share` values; returns the old number.
- */
-int
-dp_measure_enter_share(int share)
-{
-	int			outer = enclosing_share;
-
-	enclosing_share = share;
-	return outer;
+	if (!dp_setting_split || share <= 1)
+		return whole;
+	dp_bridge_check_status(dp_acct_fixed_from_rational(&whole, DP_ROUND_DOWN,
+													   &part),
+						   "split epsilon");
+	part /= (dp_fixed) share;
+	return dp_bridge_check_price(dp_bridge_fixed_to_numeric(part), false,
+								 "a part of dp_pg.epsilon");
 }

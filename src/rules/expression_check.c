@@ -6,7 +6,7 @@
  *
  *	- columns (of the level itself; no system column, no whole row),
  *	  constants, external parameters, current_date and its kin;
- *	- calls of functions, operators and casts that expression_rules.h allows;
+ *	- calls of functions, operators and casts that allow_list.h allows;
  *	  those with a total version only where the call can be replaced;
  *	- AND, OR, NOT, CASE, COALESCE, NULLIF, GREATEST, LEAST, IS [NOT] NULL,
  *	  IS [NOT] DISTINCT FROM, IS TRUE ..., row comparisons, relabelling casts,
@@ -33,7 +33,7 @@
 #include "utils/syscache.h"
 #include "utils/typcache.h"
 
-#include "expression_rules.h"
+#include "allow_list.h"
 
 #define HINT_OUTSIDE \
 	"Write it with the functions listed in dp_pg.allowed_functions, or " \

@@ -21,7 +21,7 @@
 #include "utils/lsyscache.h"
 #include "utils/pg_locale.h"
 
-#include "expression_rules.h"
+#include "allow_list.h"
 #include "total_functions.h"
 
 #define refuse_parameter(location, detail, hint, ...) \

@@ -18,7 +18,7 @@
 #include "utils/lsyscache.h"
 
 #include "../catalog/dp_catalog.h"
-#include "expression_rules.h"
+#include "allow_list.h"
 #include "total_functions.h"
 
 /* dp_rules_short_value: OID of dp_pg.short_value(anyelement). */
@@ -284,7 +284,7 @@ short_mutator(Node *node, void *context)
 	return node;
 }
 
-/* dp_rules_shorten: see expression_rules.h. */
+/* dp_rules_shorten: see allow_list.h. */
 Query *
 dp_rules_shorten(Query *query)
 {

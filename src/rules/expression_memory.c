@@ -14,7 +14,7 @@
  *	  DP_TOTAL_TEXT_LIMIT: dp_pg.short_value stands where it is read.  Where no
  *	  value is fetched (IS NULL, a group key, equality with a constant or a
  *	  few of them, which compares lengths first) it stays as it is.
- *	- A function's result is bounded by its arguments (expression_rules.c);
+ *	- A function's result is bounded by its arguments (allow_list.c);
  *	  those that are longer are known here.
  *	- What a call fetches (out-of-line values) and answers is kept until the
  *	  row is done, except in comparisons, which give it back.  A pattern under
@@ -42,7 +42,7 @@
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 
-#include "expression_rules.h"
+#include "allow_list.h"
 #include "total_functions.h"
 
 #define HASHED_BYTES ((Size) 48)	/* a constant's share of a hash table */

@@ -25,7 +25,7 @@
 #include "parser/parsetree.h"
 #include "utils/lsyscache.h"
 
-#include "expression_rules.h"
+#include "allow_list.h"
 
 static dp_refusal *check_level(Query *query, bool top);
 

@@ -24,7 +24,7 @@
 #include "utils/memutils.h"
 #include "utils/syscache.h"
 
-#include "expression_rules.h"
+#include "allow_list.h"
 
 /* By rule: the total version, InvalidOid when not looked up. */
 static Oid *total_oids = NULL;

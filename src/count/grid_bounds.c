@@ -1,5 +1,5 @@
 /*
- * grid.c
+ * grid_bounds.c
  *	  The public grid on which bounded values are added.
  *
  * A column with bounds [L, U] is read in granules g = 2^e, by default the

@@ -1,5 +1,5 @@
 /*
- * split.c
+ * split_block.c
  *	  Split a DP block in two.
  *
  *	  SELECT ward, dp_count(*) FROM patients WHERE age >= 18

@@ -1,5 +1,5 @@
 /*
- * dp_granule.h
+ * dp_to_grid.h
  *	  Rows onto the public grid: what the inner aggregates share.  Public,
  *	  because the states of groups are made of the same.
  *
@@ -7,8 +7,8 @@
  * builds.  NaN is the caller's to skip; infinities clamp; the result depends
  * on the value alone and nothing here raises an error.
  */
-#ifndef DP_GRANULE_H
-#define DP_GRANULE_H
+#ifndef DP_TO_GRID_H
+#define DP_TO_GRID_H
 
 #include <math.h>
 
@@ -152,4 +152,4 @@ granules_of_numeric(const dp_sum_spec *spec, const dp_numeric_bounds *bounds,
 							 DirectFunctionCall1(numeric_floor, y)));
 }
 
-#endif							/* DP_GRANULE_H */
+#endif							/* DP_TO_GRID_H */

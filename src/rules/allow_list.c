@@ -1,5 +1,5 @@
 /*
- * expression_rules.c
+ * allow_list.c
  *	  The functions that may meet a private row, as data.
  *
  * A function may be used on private rows for one of three reasons:
@@ -31,7 +31,7 @@
 #include "utils/fmgroids.h"
 #include "utils/syscache.h"
 
-#include "expression_rules.h"
+#include "allow_list.h"
 
 #define SAFE(function) {function, NULL, DP_CONDITION_NONE}
 #define SAFE_IF(function, condition) \

@@ -1,10 +1,10 @@
 /*
- * expression_rules.h
+ * allow_list.h
  *	  Private to the rules folder: which functions may meet a private row,
  *	  and under what condition.
  */
-#ifndef DP_RULES_EXPRESSION_RULES_H
-#define DP_RULES_EXPRESSION_RULES_H
+#ifndef DP_RULES_ALLOW_LIST_H
+#define DP_RULES_ALLOW_LIST_H
 
 #include "nodes/pg_list.h"
 
@@ -39,7 +39,7 @@ typedef struct dp_expression_advice
 	const char *hint;			/* NULL: the common one */
 } dp_expression_advice;
 
-/* ---- expression_rules.c ---- */
+/* ---- allow_list.c ---- */
 extern const dp_expression_rule dp_expression_rules[];
 extern const int dp_expression_rule_count;
 extern const dp_expression_rule *dp_rules_find(Oid function);
@@ -91,4 +91,4 @@ extern Size dp_rules_count_elements(Node *list);
 /* dp_pg.short_value around each column without a length that is read */
 extern Query *dp_rules_shorten(Query *query);
 
-#endif							/* DP_RULES_EXPRESSION_RULES_H */
+#endif							/* DP_RULES_ALLOW_LIST_H */
