@@ -27,15 +27,6 @@ dp_count_scale_numeric(Numeric x, int exponent)
 	return dp_numeric_call2(numeric_mul, x, dp_bridge_power_of_two(exponent));
 }
 
-static void
-raise_bounds(const char *message, const char *hint)
-{
-	ereport(ERROR,
-			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("%s", message),
-			 errhint("%s", hint)));
-}
-
 static int64
 to_granules(Numeric x, PGFunction round)
 {
@@ -43,9 +34,10 @@ to_granules(Numeric x, PGFunction round)
 
 	if (!dp_bridge_numeric_to_int128(dp_numeric_call1(round, x), &value) ||
 		value > PG_INT64_MAX || value < PG_INT64_MIN)
-		raise_bounds("bounds are too far from zero for their distance",
-					 "Use bounds further apart, or declare a coarser "
-					 "granule.");
+		dp_bridge_raise_parameter(
+			"bounds are too far from zero for their distance",
+			"Use bounds further apart, or declare a coarser "
+			"granule.");
 	return (int64) value;
 }
 
@@ -65,12 +57,14 @@ dp_count_grid(Numeric lower, Numeric upper, Numeric granule, bool integers)
 
 	if (numeric_is_nan(lower) || numeric_is_nan(upper) ||
 		numeric_is_inf(lower) || numeric_is_inf(upper))
-		raise_bounds("bounds must be finite numbers",
-					 "Give the smallest and the largest value that a row may "
-					 "contribute.");
+		dp_bridge_raise_parameter(
+			"bounds must be finite numbers",
+			"Give the smallest and the largest value that a row may "
+			"contribute.");
 	if (dp_numeric_compare(lower, upper) >= 0)
-		raise_bounds("lower bound must be less than upper bound",
-					 "Give the smaller bound first.");
+		dp_bridge_raise_parameter(
+			"lower bound must be less than upper bound",
+			"Give the smaller bound first.");
 	grid.exponent = 0;
 	if (granule != NULL)
 		fits = dp_bridge_floor_log2(granule, &grid.exponent);
@@ -81,18 +75,20 @@ dp_count_grid(Numeric lower, Numeric upper, Numeric granule, bool integers)
 		grid.exponent -= DEFAULT_BITS;
 	}
 	if (!fits || abs(grid.exponent) > MAX_EXPONENT)
-		raise_bounds("bounds are out of range",
-					 "Use bounds between 1e-290 and 1e308 in size.");
+		dp_bridge_raise_parameter(
+			"bounds are out of range",
+			"Use bounds between 1e-290 and 1e308 in size.");
 	scale = dp_bridge_power_of_two(-grid.exponent);
 	grid.low = to_granules(dp_numeric_call2(numeric_mul, lower, scale),
 						   numeric_ceil);
 	grid.high = to_granules(dp_numeric_call2(numeric_mul, upper, scale),
 							numeric_floor);
 	if (grid.low >= grid.high)
-		raise_bounds("no two grid points lie between the bounds",
-					 integers ? "Bounds of an integer column must enclose at "
-					 "least two integers." :
-					 "Use wider bounds or a finer granule.");
+		dp_bridge_raise_parameter(
+			"no two grid points lie between the bounds",
+			integers ? "Bounds of an integer column must enclose at "
+			"least two integers." :
+			"Use wider bounds or a finer granule.");
 	return grid;
 }
 

@@ -19,15 +19,6 @@
 /* Most buckets of one histogram. */
 #define MAX_BUCKETS 10000
 
-static void
-raise_bounds(const char *message, const char *hint)
-{
-	ereport(ERROR,
-			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("%s", message),
-			 errhint("%s", hint)));
-}
-
 /* Nobody needs more digits, and every bucket has an edge of that size. */
 #define MAX_BOUND_BYTES 1024
 
@@ -35,16 +26,19 @@ static void
 check_bounds(Numeric lower, Numeric upper)
 {
 	if (VARSIZE(lower) > MAX_BOUND_BYTES || VARSIZE(upper) > MAX_BOUND_BYTES)
-		raise_bounds("bounds of dp_histogram have too many digits",
-					 "Round them.");
+		dp_bridge_raise_parameter(
+			"bounds of dp_histogram have too many digits",
+			"Round them.");
 	if (numeric_is_nan(lower) || numeric_is_nan(upper) ||
 		numeric_is_inf(lower) || numeric_is_inf(upper))
-		raise_bounds("bounds of dp_histogram must be finite",
-					 "Give the lower end of the first bucket and the upper "
-					 "end of the last one.");
+		dp_bridge_raise_parameter(
+			"bounds of dp_histogram must be finite",
+			"Give the lower end of the first bucket and the upper "
+			"end of the last one.");
 	if (dp_numeric_compare(lower, upper) >= 0)
-		raise_bounds("lower bound must be less than upper bound",
-					 "Give the smaller bound first.");
+		dp_bridge_raise_parameter(
+			"lower bound must be less than upper bound",
+			"Give the smaller bound first.");
 }
 
 static void
