@@ -9,6 +9,7 @@
 
 #include <math.h>
 
+#include "access/htup_details.h"	/* for the macros of varlenas */
 #include "fmgr.h"
 #include "utils/float.h"
 

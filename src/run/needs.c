@@ -14,6 +14,7 @@
 #include "access/detoast.h"
 #include "access/htup_details.h"
 #include "access/transam.h"
+#include "access/xlog.h"
 #include "catalog/pg_attribute.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_collation.h"
@@ -99,7 +100,9 @@ hold(Oid class, Oid object, int cache)
 {
 	if (object < FirstUnpinnedObjectId)
 		return;
-	LockDatabaseObject(class, object, 0, ShareLock);
+	/* while a standby recovers, no process may have more */
+	LockDatabaseObject(class, object, 0,
+					   RecoveryInProgress() ? AccessShareLock : ShareLock);
 	if (!SearchSysCacheExists1(cache, ObjectIdGetDatum(object)))
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_OBJECT),
