@@ -141,6 +141,12 @@ suite_stat()
 	run_tap stat -- test/stat/*.pl
 }
 
+# Random queries; FUZZ_SEED, FUZZ_QUERIES and FUZZ_NUMBER say which.
+suite_fuzz()
+{
+	run_tap fuzz -- test/fuzz/*.pl
+}
+
 suite_jdbc()
 {
 	run_tap jdbc -- test/jdbc/*.pl

@@ -34,7 +34,7 @@ while [ $# -gt 0 ]; do
 done
 demo=
 if [ ${#suites[@]} -eq 0 ]; then
-	suites=(lint unit regress isolation pgtap tap stat jdbc)
+	suites=(lint unit regress isolation pgtap tap stat jdbc fuzz)
 	demo=yes
 fi
 

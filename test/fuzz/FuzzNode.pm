@@ -1,0 +1,158 @@
+# What the fuzzing programs start from: a server whose one table has values that
+# are hard to treat alike, and the functions of PostgreSQL that may meet them.
+package FuzzNode;
+
+use strict;
+use warnings;
+
+use AttackNode qw(attack_node);
+use Exporter 'import';
+use LedgerNode;
+use PostgreSQL::Test::Utils;
+
+our @EXPORT = qw(fuzz_node admitted run_statements %columns %literals);
+
+# Columns of the table, by type.
+our %columns = (
+	int2 => ['s'], int4 => [ 'i', 'k', 'id' ], int8 => ['l'], float4 => ['r'], float8 => ['d'],
+	numeric => ['n'], text => [ 't', 'name' ], varchar => ['vc'], bpchar => ['c'], bool => ['b'],
+	date => ['day'], time => ['clock'], timestamp => ['at'], timestamptz => ['tz'], interval => ['span'],
+	uuid => ['u'], bytea => ['y'], inet => ['host'], bit => ['bits'], mood => ['m']);
+
+# Constants of each type, some of them at an end of what it holds.
+our %literals = (
+	int2 => [ '0', '1', '-1', '3', '32767', '-32768' ], int4 => [ '0', '1', '-1', '2', '7', '100', '2147483647', '-2147483648' ],
+	int8 => [ '0', '1', '-1', '5', '4294967296', '9223372036854775807', '-9223372036854775808' ],
+	float4 => [ '0', '-0', '1.5', '-2.25', '1e30', 'NaN', 'Infinity' ],
+	float8 => [ '0', '-0', '0.5', '-1.25', '3', '1e300', '-1e300', '1e-300', 'NaN', 'Infinity', '-Infinity' ],
+	numeric => [ '0', '1', '-1', '0.5', '2.50', '-7.125', '100', '1e20', '-1e-20', 'NaN' ],
+	text => [ '', ' ', 'a', 'b', 'abc', 'ABC', 'a%', '_b%', 'a\\_', 'zz', 'ä', '%' ], varchar => [ '', 'a', 'abc', 'b  ' ],
+	bpchar => [ '', 'a', 'abc  ', 'b' ], bool => [ 't', 'f' ],
+	date => [ '2000-01-01', '2024-02-29', '1999-12-31', 'infinity', '-infinity' ],
+	time => [ '00:00', '12:34:56.789', '24:00' ], timestamp => [ '2000-01-01 00:00', '2024-02-29 23:59:59.999999', 'infinity' ],
+	timestamptz => [ '2000-01-01 00:00+00', '2024-03-31 01:30+00', '-infinity' ],
+	interval => [ '0', '1 day', '-1 mon', '1 mon 3 days 04:05:06.7', '00:00:00.000001' ],
+	uuid => [ '00000000-0000-0000-0000-000000000000', 'c4ca4238-a0b9-2382-0dcc-509a6f75849b' ],
+	bytea => [ '\\x', '\\x00', '\\x6162' ], inet => [ '10.0.0.1', '10.0.0.0/8', '::1' ], bit => [ '0', '1' ],
+	mood => [ 'sad', 'ok', 'happy', 'odd' ]);
+
+# The table, 400 rows, and a copy under the name that plain queries use.
+sub fuzz_node
+{
+	my ($name) = @_;
+	my $node = attack_node($name, "dp_pg.readers = 2\nmax_wal_size = 4GB\nfsync = off\n");
+	my @types = sort keys %literals;
+	my %sql = (bpchar => 'char(6)', varchar => 'varchar(8)', bit => 'bit(1)', text => 'text COLLATE "C"');
+	my (@definitions, @values);
+
+	foreach my $type (grep { $_ ne 'mood' } @types)
+	{
+		my $of = $sql{$type} // $type;
+		my $list = join ', ', map { "'$_'" } grep { $type ne 'bpchar' || length $_ < 7 } @{ $literals{$type} };
+		my $n = @{ $literals{$type} };
+
+		foreach my $column (grep { !/^(id|k|name)$/ } @{ $columns{$type} })
+		{
+			push @definitions, "$column $of";
+			push @values, "(ARRAY[$list, NULL]::$type\[])[1 + (hashint4extended(i, " . scalar(@values) . ") & 1023) % " . ($n + 1) . ']';
+		}
+	}
+	my $table = join ', ', 'id int PRIMARY KEY', 'k int', 'name text COLLATE "C"', 'm mood', @definitions;
+	my $select = join ', ', 'i', 'i % 5', q{CASE WHEN i % 7 > 0 THEN md5(i::text) END}, q{(ARRAY['sad', 'ok', 'happy', 'odd', NULL]::mood[])[1 + i % 5]}, @values;
+
+	value($node, "SET SESSION AUTHORIZATION owner; CREATE TYPE mood AS ENUM ('sad', 'happy'); ALTER TYPE mood ADD VALUE 'odd' BEFORE 'sad'; ALTER TYPE mood ADD VALUE 'ok' BEFORE 'happy';");
+	value($node, <<"EOT");
+SET SESSION AUTHORIZATION owner;
+CREATE TABLE person ($table);
+INSERT INTO person SELECT $select FROM generate_series(1, 400) AS i;
+CREATE TABLE plain AS TABLE person;
+SELECT dp_protect('person', dataset => 'hospital', rows => 10000000);
+SELECT dp_declare('person', 'k', lower => 0, upper => 6), dp_declare('person', 'b', keys => ARRAY['t', 'f']);
+SELECT dp_grant('analyst', dataset => 'hospital', epsilon => 9e11, delta => 1e-6);
+EOT
+
+	# where doc/nulls.md says that a private value is NULL and PostgreSQL has one
+	value($node, <<'EOT');
+CREATE SCHEMA documented;
+GRANT USAGE ON SCHEMA documented TO PUBLIC;
+CREATE FUNCTION documented.age(a timestamp, b timestamp) RETURNS interval IMMUTABLE STRICT
+RETURN CASE WHEN isfinite(a) AND isfinite(b) THEN pg_catalog.age(a, b) END;
+CREATE FUNCTION documented.age(a timestamptz, b timestamptz) RETURNS interval IMMUTABLE STRICT
+RETURN CASE WHEN isfinite(a) AND isfinite(b) THEN pg_catalog.age(a, b) END;
+CREATE FUNCTION documented.round(n numeric, digits int) RETURNS numeric IMMUTABLE STRICT
+RETURN CASE WHEN digits >= -1000 THEN pg_catalog.round(n, digits) END;
+CREATE FUNCTION documented.width_bucket(x float8, a float8, b float8, n int) RETURNS int IMMUTABLE STRICT
+RETURN CASE WHEN n < 2147483647 AND abs(b / 2 - a / 2) * n < 8e307 THEN pg_catalog.width_bucket(x, a, b, n) END;
+CREATE FUNCTION documented.width_bucket(x numeric, a numeric, b numeric, n int) RETURNS int IMMUTABLE STRICT
+RETURN CASE WHEN n < 2147483647 OR (x >= a) = (a < b) THEN pg_catalog.width_bucket(x, a, b, n) END;
+EOT
+	return $node;
+}
+
+# Statements of a role in one session: for each what it prints, or SQLSTATE.
+sub run_statements
+{
+	my ($node, $role, $before, @statements) = @_;
+	my $script = "\\set VERBOSITY sqlstate\n\\pset null '(null)'\n$before\n";
+	my $file = PostgreSQL::Test::Utils::tempdir() . '/statements.sql';
+	my ($out, @results);
+
+	$script .= "\\echo =statement\n$_;\n" foreach @statements;
+	open my $handle, '>', $file or die "cannot write $file";
+	print $handle $script;
+	close $handle or die "cannot write $file";
+	my $connection = $node->connstr('postgres') . " user=$role";
+	$out = qx{psql -XAtq -d "$connection" -f $file 2>&1};
+	@results = split /^=statement\n/m, $out;
+	shift @results;
+	chomp @results;
+	@results = map { /ERROR:\s+(\w{5})/ ? "error $1" : $_ } @results;
+	return @results;
+}
+
+# Built-in functions that may meet private rows: [name, result, argument types,
+# which of them may be columns].  Found by asking.
+sub admitted
+{
+	my ($node) = @_;
+	my $types = join ', ', map { "'$_'" } grep { $_ ne 'mood' } sort keys %literals;
+	my @candidates = split /\n/, value($node, <<"EOT");
+SELECT p.proname || '|' || r.typname || '|' ||
+	(SELECT string_agg(t.typname, ',' ORDER BY a.n) FROM unnest(p.proargtypes::oid[]) WITH ORDINALITY AS a(o, n) JOIN pg_type t ON t.oid = a.o)
+FROM pg_proc p JOIN pg_type r ON r.oid = p.prorettype
+WHERE p.pronamespace = 'pg_catalog'::regnamespace AND p.prokind = 'f' AND p.provolatile <> 'v' AND NOT p.proretset
+AND p.pronargs BETWEEN 1 AND 4 AND r.typname IN ($types)
+AND NOT EXISTS (SELECT FROM unnest(p.proargtypes::oid[]) AS o JOIN pg_type t ON t.oid = o WHERE t.typname NOT IN ($types))
+ORDER BY p.oid
+EOT
+	my (@calls, @tries);
+
+	foreach my $line (@candidates)
+	{
+		my ($name, $result, $arguments) = split /\|/, $line;
+		my @types = split /,/, $arguments;
+
+		# every argument a column, or those behind the first constants
+		foreach my $variable (@types > 1 ? (scalar @types, 1) : 1)
+		{
+			my @given = map {
+				$_ < $variable ? $columns{ $types[$_] }[0] : "'$literals{ $types[$_] }[1]'::$types[$_]"
+			} 0 .. $#types;
+			push @calls, [ $name, $result, \@types, $variable ];
+			push @tries, "EXPLAIN SELECT dp_count(*) FROM person WHERE \"$name\"(" . join(', ', @given) . ') IS NOT NULL';
+		}
+	}
+	my @results = run_statements($node, 'analyst', '', @tries);
+	my (@admitted, %seen);
+
+	foreach my $i (0 .. $#calls)
+	{
+		my $key = "$calls[$i][0](@{ $calls[$i][2] })";
+
+		next if $results[$i] =~ /^error/ || $seen{$key}++;
+		push @admitted, $calls[$i];
+	}
+	return @admitted;
+}
+
+1;

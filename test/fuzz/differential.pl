@@ -1,0 +1,195 @@
+# Random private queries against the plain ones.  At an epsilon at which noise is
+# 0 but with probability exp(-100), what dp_count and the others answer must be
+# what PostgreSQL's aggregates do, whatever the functions in WHERE, FILTER and
+# arguments, the shape of the query and the settings of the session.
+#
+# FUZZ_QUERIES queries (20,000) from FUZZ_SEED (by the clock); a failure prints
+# the command that shows it again.  Where the plain query fails, as functions
+# that are not total do, the private one must answer or be refused.
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin, "$FindBin::RealBin/../t";
+use FuzzNode;
+use List::Util qw(min);
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+use constant BATCH => 500;
+
+my $seed = $ENV{FUZZ_SEED} || time;
+my $wanted = $ENV{FUZZ_QUERIES} || 20000;
+my $only = $ENV{FUZZ_NUMBER};
+my $node = fuzz_node('differential');
+my @functions = admitted($node);
+my %by_result;
+
+push @{ $by_result{ $_->[1] } }, $_ foreach @functions;
+cmp_ok(scalar @functions, '>', 300, scalar(@functions) . ' functions may meet private rows');
+
+sub pick { return $_[ int rand @_ ] }
+
+sub literal
+{
+	my ($type) = @_;
+
+	return "'" . pick(@{ $literals{$type} }) . "'::$type";
+}
+
+# A random expression of a type.
+our $depth;
+sub expression
+{
+	my ($type) = @_;
+	my $kind = rand;
+
+	return literal($type) if $kind < 0.12;
+	return pick(@{ $columns{$type} }) if $kind < 0.35 || $depth <= 0;
+	local $depth = $depth - 1;
+	return 'CASE WHEN ' . condition() . ' THEN ' . expression($type) . ($kind < 0.4 ? ' ELSE ' . expression($type) : '') . ' END' if $kind < 0.43;
+	return 'coalesce(' . expression($type) . ', ' . expression($type) . ')' if $kind < 0.46;
+	return 'nullif(' . expression($type) . ', ' . expression($type) . ')' if $kind < 0.48;
+	return pick('greatest', 'least') . '(' . expression($type) . ', ' . expression($type) . ')' if $kind < 0.5 && $type !~ /^(bool|bit|mood)$/;
+	return pick(@{ $columns{$type} }) if !$by_result{$type};
+	my ($name, undef, $types, $variable) = @{ pick(@{ $by_result{$type} }) };
+	my @arguments = map { $_ < $variable ? expression($types->[$_]) : literal($types->[$_]) } 0 .. $#$types;
+
+	return "\"$name\"(" . join(', ', @arguments) . ')';
+}
+
+sub condition
+{
+	my $kind = rand;
+	my $type = pick(sort keys %columns);
+
+	return pick(@{ $columns{bool} }) if $depth <= 0;
+	local $depth = $depth - 1;
+	return expression($type) . ' IS ' . pick('', 'NOT ') . 'NULL' if $kind < 0.08;
+	return expression($type) . ' IS ' . pick('', 'NOT ') . 'DISTINCT FROM ' . literal($type) if $kind < 0.12;
+	return '(' . condition() . pick(' AND ', ' OR ') . condition() . ')' if $kind < 0.22;
+	return 'NOT (' . condition() . ')' if $kind < 0.26;
+	return expression($type) . ' IN (' . join(', ', map { literal($type) } 0 .. int rand 12) . ')' if $kind < 0.34;
+	return expression($type) . pick(' = ', ' <> ', ' < ', ' <= ', ' > ', ' >= ') . expression($type) if $kind < 0.6;
+	return expression('text') . pick(' LIKE ', ' NOT LIKE ', ' ILIKE ') . literal('text') if $kind < 0.66;
+	return '(' . expression('int4') . ', ' . expression('text') . ') ' . pick('<', '>=') . ' (' . literal('int4') . ', ' . literal('text') . ')' if $kind < 0.69;
+	return expression('bool');
+}
+
+# An aggregate: as private and as plain.
+sub aggregate
+{
+	my $kind = rand;
+	my $filter = rand() < 0.3 ? ' FILTER (WHERE ' . condition() . ')' : '';
+	my ($type, $x);
+
+	return [ "dp_count(*)$filter", "count(*)$filter" ] if $kind < 0.25;
+	$type = pick(sort keys %columns);
+	$x = expression($type);
+	return [ "dp_count($x)$filter", "count($x)$filter" ] if $kind < 0.45;
+	return [ "dp_count(DISTINCT $x)$filter", "count(DISTINCT $x)$filter" ] if $kind < 0.65;
+	$type = pick(qw(int2 int4 int8));
+	$x = expression($type);
+	return [ "dp_sum($x, -100, 100)$filter", "coalesce(sum(CASE WHEN $x IS NOT NULL THEN least(greatest($x, -100), 100) END)$filter, 0)" ] if $kind < 0.85;
+	$type = pick(qw(int4 int8 float8 numeric));
+	$x = expression($type);
+	my $buckets = join ', ', map {
+		my ($low, $high, $comparison) = (2 * $_, 2 * $_ + 2, $_ == 4 ? '<=' : '<');
+		my $within = "($x) >= $low AND ($x) $comparison $high";
+		"count(*) FILTER (WHERE $within" . ($filter eq '' ? ')' : ' AND (' . substr($filter, 15, -1) . '))')
+	} 0 .. 4;
+	return [ "dp_histogram($x, 0, 10, 5)$filter", "ARRAY[$buckets]" ];
+}
+
+# One block: [private, plain], and the names of its columns.
+sub block
+{
+	my ($keys) = @_;
+	my @aggregates = map { aggregate() } 0 .. int rand 3;
+	my $where = rand() < 0.8 ? ' WHERE ' . condition() : '';
+	my $key = $keys ? pick('k', 'b') : undef;
+	my $inner = rand;
+	my @made;
+
+	foreach my $side (0, 1)
+	{
+		my $table = $side == 0 ? 'person' : 'plain';
+		my $from = $inner < 0.15 ? "(SELECT * FROM $table$where) AS x" : $inner < 0.25 ? "(SELECT * FROM (SELECT * FROM $table) AS y$where) AS x" : "$table$where";
+		my $n = $side == 0 ? 'dp_count(*) AS n' : 'count(*) AS n';
+		my @list = ($n, map { "$aggregates[$_][$side] AS a$_" } 0 .. $#aggregates);
+
+		unshift @list, "$key AS key" if $keys;
+		push @made, 'SELECT ' . join(', ', @list) . " FROM $from" . ($keys ? " GROUP BY $key" : '');
+	}
+	return (\@made, 1 + @aggregates);
+}
+
+# A statement: [private, plain].
+sub statement
+{
+	my $kind = rand;
+	my ($block, $width);
+
+	$depth = 1 + int rand 4;
+	if ($kind < 0.45)
+	{
+		($block) = block(0);
+		return $block;
+	}
+	($block, $width) = block(1) if $kind < 0.8;
+	return [ map { "SELECT * FROM ($_) AS q WHERE n > 0 ORDER BY key NULLS LAST" } @$block ] if $kind < 0.55;
+	return [ map { "WITH q AS ($_) SELECT q.*, sum(n) OVER (ORDER BY key NULLS LAST) FROM q WHERE n > 0 ORDER BY key NULLS LAST" } @$block ] if $kind < 0.65;
+	return [ map { "SELECT count(*), sum(n) FROM ($_) AS q WHERE n > 20" } @$block ] if $kind < 0.72;
+	return [ map { "SELECT q.key, q.n, v.x FROM ($_) AS q JOIN (VALUES (1, 'a'), (0, 'b'), (2, 'c')) AS v (n, x) ON q.n % 3 = v.n WHERE q.n > 0 ORDER BY 1 NULLS LAST" } @$block ] if $kind < 0.8;
+	($block, $width) = block(0);
+	return [ map { "PREPARE p(int) AS SELECT * FROM ($_ ) AS q WHERE n > \$1; EXECUTE p(3); DEALLOCATE p" } @$block ] if $kind < 0.9;
+	return [ map { "SELECT n FROM ($_) AS q UNION ALL SELECT -n FROM ($_) AS r ORDER BY 1" } @$block ];
+}
+
+# Sessions as an analyst may set them; the exact numbers must not change.
+my $parallel = $node->pg_version >= 16 ? 'debug_parallel_query' : 'force_parallel_mode';
+my @settings = (
+	'',
+	'SET jit = on; SET jit_above_cost = 0; SET jit_inline_above_cost = 0; SET jit_optimize_above_cost = 0;',
+	"SET $parallel = on; SET min_parallel_table_scan_size = 0; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0;",
+	'SET work_mem = \'64kB\'; SET enable_hashagg = off; SET enable_seqscan = off; SET cpu_tuple_cost = 100;',
+	'SET max_parallel_workers_per_gather = 0; SET enable_sort = off; SET plan_cache_mode = force_generic_plan;');
+my ($compared, $refused, $failing, $mismatches, $number) = (0, 0, 0, 0, 0);
+
+sub report
+{
+	my ($i, $what, $pair, @results) = @_;
+
+	$mismatches++;
+	diag("$what: FUZZ_SEED=$seed FUZZ_NUMBER=$i make fuzz\n  $pair->[0]\n  $pair->[1]\n  " . join("\n  ", map { s/\n/ ; /gr } @results)) if $mismatches <= 10;
+	return;
+}
+
+while ($number < $wanted && $mismatches < 100)
+{
+	my @numbers = defined $only ? ($only) : ($number + 1 .. min($number + BATCH, $wanted));
+	my @pairs = map { srand($seed * 1000003 + $_); statement() } @numbers;
+	my $before = "SET dp_pg.epsilon = '100000';";
+	my $variant = $settings[ int(($numbers[0] - 1) / BATCH) % @settings ];
+	my @private = run_statements($node, 'analyst', $before . $variant, map { $_->[0] } @pairs);
+	my @plain = run_statements($node, 'owner', 'SET search_path = documented, pg_catalog, public;', map { $_->[1] } @pairs);
+
+	is(scalar @private, scalar @pairs, "statements up to $numbers[-1] have ended") or last;
+	foreach my $i (0 .. $#pairs)
+	{
+		my $refusal = $private[$i] =~ /^error (0A000|22023|54000|54001|42\w{3})$/;
+
+		if ($refusal) { $refused++ }
+		elsif ($private[$i] =~ /^error/) { report($numbers[$i], 'failed', $pairs[$i], $private[$i]) }
+		elsif ($plain[$i] =~ /^error/) { $failing++ }
+		elsif ($plain[$i] ne $private[$i]) { report($numbers[$i], 'mismatch', $pairs[$i], $private[$i], $plain[$i]) }
+		else { $compared++ }
+	}
+	$number = defined $only ? $wanted : $numbers[-1];
+}
+is($mismatches, 0, "private as plain: $compared queries; $refused refused, $failing where the plain one fails");
+cmp_ok($compared, '>=', 0.4 * $wanted, 'most are compared') if !defined $only;
+
+$node->stop;
+done_testing();
