@@ -47,7 +47,7 @@ state_bytes(const dp_measure *measure)
 
 	return STATE_BYTES +
 		chunk(STATE_BYTES + measure->ncells * (int64) sizeof(int64)) +
-		(grows <= CHUNK ? 3 : 2) * chunk(grows);
+		(grows == 0 ? 0 : (grows <= CHUNK ? 3 : 2) * chunk(grows));
 }
 
 static bool

@@ -76,16 +76,22 @@ look_at_var(const Var *var, needs_context *context)
 		context->toastable = true;
 }
 
-/* The type that a domain is over, directly; InvalidOid for other types. */
+/*
+ * The type that a domain is over, directly; InvalidOid for other types.
+ * *own: it is the extension's, which stays while the extension does.
+ */
 static Oid
-domain_over(Oid type)
+domain_over(Oid type, bool *own)
 {
 	HeapTuple	tuple = SearchSysCache1(TYPEOID, ObjectIdGetDatum(type));
 	Oid			base = InvalidOid;
 
+	*own = false;
 	if (HeapTupleIsValid(tuple))
 	{
 		base = ((Form_pg_type) GETSTRUCT(tuple))->typbasetype;
+		*own = ((Form_pg_type) GETSTRUCT(tuple))->typnamespace ==
+			dp_bridge_catalog_namespace();
 		ReleaseSysCache(tuple);
 	}
 	return base;
@@ -117,17 +123,20 @@ hold(Oid class, Oid object, int cache)
 static void
 look_at_type(Oid type, dp_reader_needs *needs)
 {
-	Oid			below;
+	Oid			element;
+	Oid			domain;
+	bool		own;
 
 	while (OidIsValid(type))
 	{
+		domain = domain_over(type, &own);
+		if (own)
+			return;
 		hold(TypeRelationId, type, TYPEOID);
 		if (type_is_enum(type))
 			needs->enums = list_append_unique_oid(needs->enums, type);
-		below = get_element_type(type);
-		if (!OidIsValid(below))
-			below = domain_over(type);
-		type = below;
+		element = get_element_type(type);
+		type = OidIsValid(element) ? element : domain;
 	}
 }
 

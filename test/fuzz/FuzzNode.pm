@@ -94,20 +94,23 @@ sub run_statements
 {
 	my ($node, $role, $before, @statements) = @_;
 	my $script = "\\set VERBOSITY sqlstate\n\\pset null '(null)'\n$before\n";
-	my $file = PostgreSQL::Test::Utils::tempdir() . '/statements.sql';
-	my ($out, @results);
-
-	$script .= "\\echo =statement\n$_;\n" foreach @statements;
-	open my $handle, '>', $file or die "cannot write $file";
-	print $handle $script;
-	close $handle or die "cannot write $file";
+	my $base = PostgreSQL::Test::Utils::tempdir() . '/statements';
 	my $connection = $node->connstr('postgres') . " user=$role";
-	$out = qx{psql -XAtq -d "$connection" -f $file 2>&1};
-	@results = split /^=statement\n/m, $out;
-	shift @results;
-	chomp @results;
-	@results = map { /ERROR:\s+(\w{5})/ ? "error $1" : $_ } @results;
-	return @results;
+
+	$script .= "\\echo =statement\n\\warn =statement\n$_;\n" foreach @statements;
+	open my $handle, '>', "$base.sql" or die "cannot write $base.sql";
+	print $handle $script;
+	close $handle or die "cannot write $base.sql";
+	system("psql -XAtq -d \"$connection\" -f $base.sql >$base.out 2>$base.err");
+	my ($answers, $errors) = map { [ split /^=statement\n/m, slurp_file("$base.$_"), -1 ] } qw(out err);
+
+	die "psql ended early: $errors->[-1]" if @$answers != @statements + 1 || @$errors != @statements + 1;
+	return map {
+		my ($answer, $error) = ($answers->[$_], $errors->[$_]);
+
+		chomp $answer;
+		$error =~ /ERROR:\s+(\w{5})/ ? "error $1" : $error ne '' ? "error $error" : $answer
+	} 1 .. @statements;
 }
 
 # Built-in functions that may meet private rows: [name, result, argument types,
