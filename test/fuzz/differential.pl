@@ -26,7 +26,8 @@ my $node = fuzz_node('differential');
 my @functions = admitted($node);
 my %by_result;
 
-push @{ $by_result{ $_->[1] } }, $_ foreach @functions;
+# Casts to a length have numbers for lengths that no SQL writes.
+push @{ $by_result{ $_->[1] } }, $_ foreach grep { $_->[0] ne $_->[1] || @{ $_->[2] } == 1 } @functions;
 cmp_ok(scalar @functions, '>', 300, scalar(@functions) . ' functions may meet private rows');
 
 sub pick { return $_[ int rand @_ ] }
