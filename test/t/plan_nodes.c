@@ -236,10 +236,9 @@ static ExtensibleNode *
 make_input(dp_block *block)
 {
 	dp_release_input *input = palloc0(sizeof(dp_release_input));
-	const char *name = "dp_release_input";
 
-	dp_bridge_init_node(&input->node, (const dp_node_type *)
-						GetExtensibleNodeMethods(name, false));
+	input->node.type = T_ExtensibleNode;
+	input->node.extnodename = "dp_release_input";
 	input->block = block;
 	input->arguments = list_make1(makeInteger(1));
 	input->aggregates = list_make1(makeInteger(2));
