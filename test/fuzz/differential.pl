@@ -3,8 +3,8 @@
 # what PostgreSQL's aggregates do, whatever the functions in WHERE, FILTER and
 # arguments, the shape of the query and the settings of the session.
 #
-# FUZZ_QUERIES queries (20,000) from FUZZ_SEED (by the clock); a failure prints
-# the command that shows it again.  Where the plain query fails, as functions
+# FUZZ_QUERIES queries (20,000) from FUZZ_SEED (1, so that a red test is news of
+# the code); a failure prints the command that shows it again.  Where the plain query fails, as functions
 # that are not total do, the private one must answer or be refused.
 use strict;
 use warnings;
@@ -19,7 +19,7 @@ use Test::More;
 
 use constant BATCH => 500;
 
-my $seed = $ENV{FUZZ_SEED} || time;
+my $seed = $ENV{FUZZ_SEED} || 1;
 my $wanted = $ENV{FUZZ_QUERIES} || 20000;
 my $only = $ENV{FUZZ_NUMBER};
 my $node = fuzz_node('differential');
