@@ -4,8 +4,9 @@
 # arguments, the shape of the query and the settings of the session.
 #
 # FUZZ_QUERIES queries (20,000) from FUZZ_SEED (1, so that a red test is news of
-# the code); a failure prints the command that shows it again.  Where the plain query fails, as functions
-# that are not total do, the private one must answer or be refused.
+# the code); a failure prints the command that shows it again.  Where the plain
+# query fails, as functions that are not total do, the private one must answer
+# or be refused.
 use strict;
 use warnings;
 
