@@ -79,6 +79,10 @@ CREATE FUNCTION documented.age(a timestamp, b timestamp) RETURNS interval IMMUTA
 RETURN CASE WHEN isfinite(a) AND isfinite(b) THEN pg_catalog.age(a, b) END;
 CREATE FUNCTION documented.age(a timestamptz, b timestamptz) RETURNS interval IMMUTABLE STRICT
 RETURN CASE WHEN isfinite(a) AND isfinite(b) THEN pg_catalog.age(a, b) END;
+CREATE FUNCTION documented.timestamp_mi(a timestamp, b timestamp) RETURNS interval IMMUTABLE STRICT
+RETURN CASE WHEN isfinite(a) AND isfinite(b) THEN pg_catalog.timestamp_mi(a, b) END;
+CREATE FUNCTION documented.timestamptz_mi(a timestamptz, b timestamptz) RETURNS interval IMMUTABLE STRICT
+RETURN CASE WHEN isfinite(a) AND isfinite(b) THEN pg_catalog.timestamptz_mi(a, b) END;
 CREATE FUNCTION documented.round(n numeric, digits int) RETURNS numeric IMMUTABLE STRICT
 RETURN CASE WHEN digits >= -1000 THEN pg_catalog.round(n, digits) END;
 CREATE FUNCTION documented.width_bucket(x float8, a float8, b float8, n int) RETURNS int IMMUTABLE STRICT
