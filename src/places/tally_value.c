@@ -95,7 +95,7 @@ find_value(const dp_value_spec *spec, Datum value, uint64 *slot)
 	return place;
 }
 
-/* dp_places_tally_find_bytes: see value_spec.h. */
+/* dp_places_tally_find_bytes: see dp_value_spec.h. */
 int64
 dp_places_tally_find_bytes(const dp_value_spec *spec, Datum value)
 {
