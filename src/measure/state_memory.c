@@ -17,7 +17,7 @@
 
 #include "dp_measure.h"
 
-/* At most so much is taken for one query. */
+/* At most so much is held for one query; what it takes may be twice that. */
 #define MOST (INT64CONST(1024) * 1024 * 1024)
 
 /* Of a group in a hash table, and of each of its states, at most. */
@@ -39,7 +39,15 @@ chunk(int64 bytes)
 	return bytes + BLOCK_HEADER;
 }
 
-/* What a group's state of a measure grows to. */
+/* What a group's state of a measure holds, and when it is saved. */
+static int64
+content_bytes(const dp_measure *measure)
+{
+	return STATE_BYTES + measure->ncells * (int64) sizeof(int64) +
+		2 * measure->state_size;
+}
+
+/* What it takes. */
 static int64
 state_bytes(const dp_measure *measure)
 {
@@ -71,20 +79,24 @@ Size
 dp_measure_memory(const dp_release_spec *spec)
 {
 	int64		bytes = spec->states ? 0 : GROUP_BYTES;
+	int64		content = bytes;
 	int64		small;
 	int			i;
 
 	for (i = 0; i < spec->nmeasures; i++)
+	{
+		content += content_bytes(&spec->measures[i]);
 		bytes += state_bytes(&spec->measures[i]);
+	}
 	small = Min(bytes, CHUNK * (int64) (spec->nmeasures + 1));	/* in blocks */
-	if (bytes > MOST / Max(spec->groups, 1))
+	if (content > MOST / Max(spec->groups, 1))
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("query has too many groups for what it releases in "
 						"each"),
 				 errdetail("There are " INT64_FORMAT " public groups, which "
 						   "may take " INT64_FORMAT " bytes of memory each; "
-						   "at most %d MB are used.", spec->groups, bytes,
+						   "at most %d MB are used.", spec->groups, content,
 						   (int) (MOST / (1024 * 1024))),
 				 errhint("Use fewer group keys, buckets or candidates.")));
 	bytes *= spec->groups;
