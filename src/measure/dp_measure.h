@@ -137,8 +137,11 @@ extern dp_uint128 dp_measure_product(dp_uint128 a, dp_uint128 b);
 extern Datum dp_measure_from_granules(const dp_measure *measure,
 									  dp_int128 granules, Oid type);
 extern List *dp_measure_bounded_sum(const dp_measure *measure);
-extern List *dp_measure_count_places(const dp_measure *measure,
-									 dp_axis_kind kind, const Const *lookup);
+extern Const *dp_measure_column_spec(const dp_measure *measure,
+									 dp_axis_kind kind, int64 n,
+									 const Const *lookup);
+extern List *dp_measure_count_column(const dp_measure *measure,
+									 const Const *spec);
 extern void dp_measure_load_tally(const dp_measure *measure,
 								  const Datum *values, const bool *nulls,
 								  dp_cell *cells, MemoryContext keep);

@@ -197,21 +197,26 @@ dp_measure_from_granules(const dp_measure *measure, dp_int128 granules,
 }
 
 /*
- * dp_measure_count_places
- *	  Rows at each of the measure's cells, the public places of its argument;
- *	  `lookup` says which those are.  Values that have none are not counted.
+ * dp_measure_column_spec
+ *	  Of a table of the measure's argument over n public places; `lookup` says
+ *	  which those are.  Values that have none are not counted.
  */
-List *
-dp_measure_count_places(const dp_measure *measure, dp_axis_kind kind,
-						const Const *lookup)
+Const *
+dp_measure_column_spec(const dp_measure *measure, dp_axis_kind kind, int64 n,
+					   const Const *lookup)
 {
-	const dp_places places = {kind, measure->argument_type, 0,
-	measure->ncells, -1, -1};
+	const dp_places places = {kind, measure->argument_type, 0, n, -1, -1};
+
+	return dp_count_column_spec(&places, lookup);
+}
+
+/* dp_measure_count_column: rows at each of those places. */
+List *
+dp_measure_count_column(const dp_measure *measure, const Const *spec)
+{
 	TargetEntry *argument = linitial(measure->aggregate->args);
 
-	return list_make1(dp_count_tables_native(measure->aggregate,
-											 dp_count_column_spec(&places,
-																  lookup),
+	return list_make1(dp_count_tables_native(measure->aggregate, spec,
 											 list_make1(argument->expr)));
 }
 

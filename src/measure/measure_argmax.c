@@ -29,7 +29,7 @@ typedef struct dp_candidates
 {
 	int64		n;
 	Datum	   *values;
-	Const	   *lookup;
+	Const	   *spec;			/* of the table that counts them */
 } dp_candidates;
 
 static void
@@ -106,6 +106,7 @@ static dp_candidates *
 find_candidates(const dp_measure *measure)
 {
 	dp_candidates *candidates = palloc0(sizeof(dp_candidates));
+	Const	   *lookup;
 	int64		twice;
 
 	check_type(measure);
@@ -128,12 +129,14 @@ find_candidates(const dp_measure *measure)
 				 errdetail("Setting dp_pg.max_groups is %d.",
 						   dp_setting_max_groups),
 				 errhint("Choose among fewer values.")));
-	candidates->lookup = dp_places_tally_value_spec(measure->argument_type,
-													candidates->values,
-													candidates->n, &twice);
-	if (candidates->lookup == NULL)
+	lookup = dp_places_tally_value_spec(measure->argument_type,
+										candidates->values, candidates->n,
+										&twice);
+	if (lookup == NULL)
 		raise_candidates(measure, "must be distinct",
 						 "Write every value once.");
+	candidates->spec = dp_measure_column_spec(measure, DP_AXIS_LISTED,
+											  candidates->n, lookup);
 	return candidates;
 }
 
@@ -169,8 +172,7 @@ inner(const dp_measure *measure)
 {
 	const dp_candidates *candidates = measure->plan;
 
-	return dp_measure_count_places(measure, DP_AXIS_LISTED,
-								   candidates->lookup);
+	return dp_measure_count_column(measure, candidates->spec);
 }
 
 static dp_int128 *

@@ -41,6 +41,18 @@ check_bounds(Numeric lower, Numeric upper)
 			"Give the smaller bound first.");
 }
 
+static Const *
+make_spec(const dp_measure *measure)
+{
+	Const	   *buckets = dp_places_tally_bucket_spec(measure->argument_type,
+													  measure->lower,
+													  measure->upper,
+													  measure->ncells);
+
+	return dp_measure_column_spec(measure, DP_AXIS_BUCKETS, measure->ncells,
+								  buckets);
+}
+
 static void
 prepare(dp_measure *measure)
 {
@@ -53,9 +65,7 @@ prepare(dp_measure *measure)
 	check_bounds(measure->lower, measure->upper);
 	measure->ncells = (int) dp_measure_number(measure, 1, MAX_BUCKETS,
 											  "number of buckets");
-	measure->plan = dp_places_tally_bucket_spec(measure->argument_type,
-												measure->lower, measure->upper,
-												measure->ncells);
+	measure->plan = make_spec(measure);
 	if (c->replace)
 	{
 		l1 = dp_measure_product(l1, 2);
@@ -68,7 +78,7 @@ prepare(dp_measure *measure)
 static List *
 inner(const dp_measure *measure)
 {
-	return dp_measure_count_places(measure, DP_AXIS_BUCKETS, measure->plan);
+	return dp_measure_count_column(measure, measure->plan);
 }
 
 static Datum
