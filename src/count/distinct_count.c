@@ -6,8 +6,8 @@
  * depend on them.  Here a value becomes a digest of 128 bits: a hash of its
  * bytes, which are the same exactly for equal values (places/value_bytes.c),
  * under each of two secret seeds that are drawn for each run; of integers a
- * bijection under each, so that no two share a digest.  Digests are
- * kept in bounded memory (digest_set.c).  A fixed map of values keeps every
+ * bijection under each, so that no two share a digest.  Digests are kept in
+ * bounded memory (digest_set.c).  A fixed map of values keeps every
  * sensitivity (doc/theory.md T41); two values that share a digest, which 2^40
  * values do with probability 2^-49, cost one of the count.
  *
@@ -80,9 +80,10 @@ make_site(FunctionCallInfo fcinfo)
 }
 
 static inline uint64
-hash(const distinct_site *site, int seed, const void *bytes, int64 length)
+hash(const dp_value_bytes *read, uint64 seed)
 {
-	return hash_bytes_extended(bytes, (int) length, site->seeds[seed]);
+	return hash_bytes_extended((const unsigned char *) read->bytes,
+							   (int) read->length, seed);
 }
 
 /* A bijection: each step is one (the finalizer of SplitMix64). */
@@ -98,8 +99,6 @@ static inline void
 add(distinct_site *site, dp_digest_owner *owner, Datum value)
 {
 	dp_value_bytes read;
-	const char *text;
-	int64		length;
 	int64		x;
 
 	if (dp_places_read_integer(site->way, value, &x))
@@ -109,16 +108,9 @@ add(distinct_site *site, dp_digest_owner *owner, Datum value)
 							 scatter((uint64) x ^ site->seeds[1]));
 		return;
 	}
-	if (dp_places_read_text(site->way, value, &text, &length))
-	{
-		dp_count_digests_add(site->set, owner, hash(site, 0, text, length),
-							 hash(site, 1, text, length));
-		return;
-	}
 	dp_places_read_bytes(site->way, value, &read);
-	dp_count_digests_add(site->set, owner,
-						 hash(site, 0, read.bytes, read.length),
-						 hash(site, 1, read.bytes, read.length));
+	dp_count_digests_add(site->set, owner, hash(&read, site->seeds[0]),
+						 hash(&read, site->seeds[1]));
 	if (unlikely(read.copy != NULL))
 		pfree(read.copy);
 }

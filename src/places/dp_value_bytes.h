@@ -45,12 +45,9 @@ typedef struct dp_value_bytes
 
 extern dp_read_way dp_places_read_way(Oid type);
 
-/*
- * Values of a way that are no integers; copy may be freed when the bytes are
- * not used any more.
- */
-extern void dp_places_read_bytes(dp_read_way way, Datum value,
-								 dp_value_bytes *out);
+/* dp_places_read_bytes, of what is no plain text. */
+extern void dp_places_fetch_bytes(dp_read_way way, Datum value,
+								  dp_value_bytes *out);
 
 /* Bits that are equal exactly for floats that are equal in PostgreSQL. */
 static inline int64
@@ -99,21 +96,31 @@ dp_places_read_integer(dp_read_way way, Datum value, int64 *out)
 	}
 }
 
-/* A text as it stands in a row; false: dp_places_read_bytes must read it. */
+/* Must a text be fetched or unpacked before its bytes can be read? */
 static inline bool
-dp_places_read_text(dp_read_way way, Datum value, const char **bytes,
-					int64 *length)
+dp_places_is_packed(Datum value)
 {
-	const struct varlena *text;
+	const struct varlena *text = (const struct varlena *)
+	DatumGetPointer(value);
 
-	if (way != DP_READ_TEXT)
-		return false;
-	text = (const struct varlena *) DatumGetPointer(value);
-	if (VARATT_IS_EXTERNAL(text) || VARATT_IS_COMPRESSED(text))
-		return false;
-	*bytes = VARDATA_ANY(text);
-	*length = VARSIZE_ANY_EXHDR(text);
-	return true;
+	return VARATT_IS_EXTERNAL(text) || VARATT_IS_COMPRESSED(text);
+}
+
+/*
+ * Values of a way that are no integers; copy may be freed when the bytes are
+ * not used any more.
+ */
+static inline void
+dp_places_read_bytes(dp_read_way way, Datum value, dp_value_bytes *out)
+{
+	if (way != DP_READ_TEXT || unlikely(dp_places_is_packed(value)))
+	{
+		dp_places_fetch_bytes(way, value, out);
+		return;
+	}
+	out->bytes = VARDATA_ANY(DatumGetPointer(value));
+	out->length = VARSIZE_ANY_EXHDR(DatumGetPointer(value));
+	out->copy = NULL;
 }
 
 #endif							/* DP_VALUE_BYTES_H */

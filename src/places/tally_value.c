@@ -38,7 +38,7 @@ dp_places_tally_can_read(Oid type)
 static inline bool
 is_too_long(const dp_value_spec *spec, Datum value)
 {
-	return spec->reading == DP_READ_TEXT &&
+	return spec->reading == DP_READ_TEXT && dp_places_is_packed(value) &&
 		(int64) toast_raw_datum_size(value) - VARHDRSZ > spec->longest;
 }
 
@@ -77,15 +77,11 @@ static inline int64
 find_value(const dp_value_spec *spec, Datum value, uint64 *slot)
 {
 	dp_value_bytes read;
-	const char *text;
-	int64		length;
 	int64		place;
 	int64		x;
 
 	if (dp_places_read_integer(spec->reading, value, &x))
 		return dp_places_find_integer(spec, x, slot);
-	if (likely(dp_places_read_text(spec->reading, value, &text, &length)))
-		return find_bytes(spec, text, length, slot);
 	if (is_too_long(spec, value))
 		return -1;
 	dp_places_read_bytes(spec->reading, value, &read);

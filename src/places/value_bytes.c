@@ -136,9 +136,9 @@ read_fixed(Datum value, int64 length, dp_value_bytes *out)
 	out->length = length;
 }
 
-/* dp_places_read_bytes: see dp_value_bytes.h. */
+/* dp_places_fetch_bytes: see dp_value_bytes.h. */
 void
-dp_places_read_bytes(dp_read_way way, Datum value, dp_value_bytes *out)
+dp_places_fetch_bytes(dp_read_way way, Datum value, dp_value_bytes *out)
 {
 	out->copy = NULL;
 	switch (way)
