@@ -87,6 +87,7 @@ extern Oid	dp_rules_short_value(void);
 extern Size dp_rules_type_bytes(Oid type, int32 typmod);
 extern Node *dp_rules_column(const Query *level, const Var *var,
 							 const Query **below);
+extern bool dp_rules_compares_bytes(Oid function);
 extern Size dp_rules_count_elements(Node *list);
 /* dp_pg.short_value around each column without a length that is read */
 extern Query *dp_rules_shorten(Query *query);

@@ -184,21 +184,32 @@ shorten(Node *node, const Query *level)
 	return (Node *) call;
 }
 
-/* Equality of a column with a constant looks at the lengths first. */
-static bool
-compares_lengths(const OpExpr *operator)
+/*
+ * dp_rules_compares_bytes
+ *	  Does the function compare lengths, then bytes, and take no memory?
+ */
+bool
+dp_rules_compares_bytes(Oid function)
 {
-	switch (get_opcode(operator->opno))
+	switch (function)
 	{
 		case F_TEXTEQ:
 		case F_TEXTNE:
 		case F_BYTEAEQ:
 		case F_BYTEANE:
-			return IsA(linitial(operator->args), Const) ||
-				IsA(lsecond(operator->args), Const);
+			return true;
 		default:
 			return false;
 	}
+}
+
+/* Equality of a column with a constant looks at the lengths first. */
+static bool
+compares_lengths(const OpExpr *operator)
+{
+	return dp_rules_compares_bytes(get_opcode(operator->opno)) &&
+		(IsA(linitial(operator->args), Const) ||
+		 IsA(lsecond(operator->args), Const));
 }
 
 /* IN with so few constants that each is compared, and none is hashed. */

@@ -244,22 +244,6 @@ gives_back(Oid function)
 						  rule->condition != DP_CONDITION_PATTERN_FOLD));
 }
 
-/* Equality works with what it fetches, and nothing else. */
-static bool
-compares_bytes(Oid function)
-{
-	switch (function)
-	{
-		case F_TEXTEQ:
-		case F_TEXTNE:
-		case F_BYTEAEQ:
-		case F_BYTEANE:
-			return true;
-		default:
-			return false;
-	}
-}
-
 /* ILIKE makes copies of both sides in small letters. */
 static bool
 folds(Oid function)
@@ -305,7 +289,8 @@ add_call(Oid function, Node *call, List *args, Size times, memory_walk *walk)
 	if (gives_back(function))
 	{
 		pass(walk, fetched);
-		work(walk, given, compares_bytes(function) ? 0 : COMPARE_FACTOR);
+		work(walk, given, dp_rules_compares_bytes(function) ? 0 :
+			 COMPARE_FACTOR);
 	}
 	else
 	{
