@@ -104,8 +104,6 @@ domain_over(Oid type, bool *own)
 static void
 hold(Oid class, Oid object, int cache)
 {
-	if (object < FirstUnpinnedObjectId)
-		return;
 	/* while a standby recovers, no process may have more */
 	LockDatabaseObject(class, object, 0,
 					   RecoveryInProgress() ? AccessShareLock : ShareLock);
@@ -119,7 +117,10 @@ hold(Oid class, Oid object, int cache)
 				 errhint("Prepare the query again.")));
 }
 
-/* A type, what it is a domain over, and the elements of both. */
+/*
+ * A type, what it is a domain over, and the elements of both.  What nobody can
+ * drop is neither an enum nor made of one.
+ */
 static void
 look_at_type(Oid type, dp_reader_needs *needs)
 {
@@ -127,7 +128,7 @@ look_at_type(Oid type, dp_reader_needs *needs)
 	Oid			domain;
 	bool		own;
 
-	while (OidIsValid(type))
+	while (type >= FirstUnpinnedObjectId)
 	{
 		domain = domain_over(type, &own);
 		if (own)
@@ -146,7 +147,8 @@ look_at_collation(Oid collation, dp_reader_needs *needs)
 	if (!OidIsValid(collation) || collation == DEFAULT_COLLATION_OID ||
 		collation == C_COLLATION_OID)
 		return;
-	hold(CollationRelationId, collation, COLLOID);
+	if (collation >= FirstUnpinnedObjectId)
+		hold(CollationRelationId, collation, COLLOID);
 	needs->collations = list_append_unique_oid(needs->collations, collation);
 }
 
