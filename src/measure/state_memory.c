@@ -17,7 +17,7 @@
 
 #include "dp_measure.h"
 
-/* At most so much is held for one query; what it takes may be twice that. */
+/* At most so much is held for one query; what it takes may be more. */
 #define MOST (INT64CONST(1024) * 1024 * 1024)
 
 /* Of a group in a hash table, and of each of its states, at most. */

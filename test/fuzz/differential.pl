@@ -83,7 +83,8 @@ sub condition
 sub aggregate
 {
 	my $kind = rand;
-	my $filter = rand() < 0.3 ? ' FILTER (WHERE ' . condition() . ')' : '';
+	my $passes = rand() < 0.3 ? condition() : undef;
+	my $filter = defined $passes ? " FILTER (WHERE $passes)" : '';
 	my ($type, $x);
 
 	return [ "dp_count(*)$filter", "count(*)$filter" ] if $kind < 0.25;
@@ -99,12 +100,12 @@ sub aggregate
 	my $buckets = join ', ', map {
 		my ($low, $high, $comparison) = (2 * $_, 2 * $_ + 2, $_ == 4 ? '<=' : '<');
 		my $within = "($x) >= $low AND ($x) $comparison $high";
-		"count(*) FILTER (WHERE $within" . ($filter eq '' ? ')' : ' AND (' . substr($filter, 15, -1) . '))')
+		"count(*) FILTER (WHERE $within" . (defined $passes ? " AND ($passes))" : ')')
 	} 0 .. 4;
 	return [ "dp_histogram($x, 0, 10, 5)$filter", "ARRAY[$buckets]" ];
 }
 
-# One block: [private, plain], and the names of its columns.
+# One block: [private, plain].
 sub block
 {
 	my ($keys) = @_;
@@ -124,27 +125,26 @@ sub block
 		unshift @list, "$key AS key" if $keys;
 		push @made, 'SELECT ' . join(', ', @list) . " FROM $from" . ($keys ? " GROUP BY $key" : '');
 	}
-	return (\@made, 1 + @aggregates);
+	return \@made;
 }
 
 # A statement: [private, plain].
 sub statement
 {
 	my $kind = rand;
-	my ($block, $width);
+	my $block;
 
 	$depth = 1 + int rand 4;
 	if ($kind < 0.45)
 	{
-		($block) = block(0);
-		return $block;
+		return block(0);
 	}
-	($block, $width) = block(1) if $kind < 0.8;
+	$block = block(1) if $kind < 0.8;
 	return [ map { "SELECT * FROM ($_) AS q WHERE n > 0 ORDER BY key NULLS LAST" } @$block ] if $kind < 0.55;
 	return [ map { "WITH q AS ($_) SELECT q.*, sum(n) OVER (ORDER BY key NULLS LAST) FROM q WHERE n > 0 ORDER BY key NULLS LAST" } @$block ] if $kind < 0.65;
 	return [ map { "SELECT count(*), sum(n) FROM ($_) AS q WHERE n > 20" } @$block ] if $kind < 0.72;
 	return [ map { "SELECT q.key, q.n, v.x FROM ($_) AS q JOIN (VALUES (1, 'a'), (0, 'b'), (2, 'c')) AS v (n, x) ON q.n % 3 = v.n WHERE q.n > 0 ORDER BY 1 NULLS LAST" } @$block ] if $kind < 0.8;
-	($block, $width) = block(0);
+	$block = block(0);
 	return [ map { "PREPARE p(int) AS SELECT * FROM ($_ ) AS q WHERE n > \$1; EXECUTE p(3); DEALLOCATE p" } @$block ] if $kind < 0.9;
 	return [ map { "SELECT n FROM ($_) AS q UNION ALL SELECT -n FROM ($_) AS r ORDER BY 1" } @$block ];
 }
