@@ -70,13 +70,6 @@ CREATE AGGREGATE dp_pg.group_counts(integer, dp_pg.tally_spec) (
 COMMENT ON AGGREGATE dp_pg.group_counts(integer, dp_pg.tally_spec) IS
 'exact number of rows of every public group, by the place of a row; a row without one is skipped; used inside private queries only';
 
-CREATE FUNCTION dp_pg.group_sum_add(dp_pg.tally_state, integer, anyelement, dp_pg.tally_spec)
-RETURNS dp_pg.tally_state
-LANGUAGE c IMMUTABLE PARALLEL SAFE
-AS 'MODULE_PATHNAME', 'dp_group_sum_add';
-COMMENT ON FUNCTION dp_pg.group_sum_add(dp_pg.tally_state, integer, anyelement, dp_pg.tally_spec) IS
-'adds a value, clamped and rounded to the grid, in its public group; only inside an aggregate';
-
 CREATE FUNCTION dp_pg.group_sum_combine(dp_pg.tally_state, dp_pg.tally_state)
 RETURNS dp_pg.tally_state
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
@@ -84,12 +77,33 @@ AS 'MODULE_PATHNAME', 'dp_group_sum_combine';
 COMMENT ON FUNCTION dp_pg.group_sum_combine(dp_pg.tally_state, dp_pg.tally_state) IS
 'adds two states; only inside an aggregate';
 
-CREATE AGGREGATE dp_pg.group_sums(integer, anyelement, dp_pg.tally_spec) (
-	sfunc = dp_pg.group_sum_add, stype = dp_pg.tally_state,
-	combinefunc = dp_pg.group_sum_combine, parallel = safe
-);
-COMMENT ON AGGREGATE dp_pg.group_sums(integer, anyelement, dp_pg.tally_spec) IS
-'exact sum of values clamped to a grid in every public group, by the place of a row; NULL, NaN and rows without a place are skipped; used inside private queries only';
+DO $make$
+DECLARE
+	type text;
+	symbol text;
+BEGIN
+	FOR type, symbol IN VALUES
+		('smallint', 'int2'), ('integer', 'int4'), ('bigint', 'int8'),
+		('real', 'float4'), ('double precision', 'float8'),
+		('numeric', 'numeric')
+	LOOP
+		EXECUTE pg_catalog.format($sql$
+			CREATE FUNCTION dp_pg.group_sum_add(dp_pg.tally_state, integer, %1$s, dp_pg.tally_spec)
+			RETURNS dp_pg.tally_state
+			LANGUAGE c IMMUTABLE PARALLEL SAFE
+			AS 'MODULE_PATHNAME', 'dp_group_sum_add_%2$s';
+			COMMENT ON FUNCTION dp_pg.group_sum_add(dp_pg.tally_state, integer, %1$s, dp_pg.tally_spec) IS
+			'adds a value, clamped and rounded to the grid, in its public group; only inside an aggregate';
+			CREATE AGGREGATE dp_pg.group_sums(integer, %1$s, dp_pg.tally_spec) (
+				sfunc = dp_pg.group_sum_add, stype = dp_pg.tally_state,
+				combinefunc = dp_pg.group_sum_combine, parallel = safe
+			);
+			COMMENT ON AGGREGATE dp_pg.group_sums(integer, %1$s, dp_pg.tally_spec) IS
+			'exact sum of values clamped to a grid in every public group, by the place of a row; NULL, NaN and rows without a place are skipped; used inside private queries only';
+		$sql$, type, symbol);
+	END LOOP;
+END
+$make$;
 
 CREATE FUNCTION dp_pg.distinct_add(internal, anyelement, dp_pg.tally_spec)
 RETURNS internal

@@ -132,6 +132,9 @@ dp_tally_state_of(FunctionCallInfo fcinfo, int64 n)
 	return (dp_tally_state *) PG_GETARG_POINTER(0);
 }
 
+/* ---- group_sums.c: counts and sums of groups ---- */
+extern Const *dp_count_group_spec(int64 words, const dp_grid *grid);
+
 /* ---- count_tables.c: tables over axes ---- */
 
 /* Columns of one dp_pg.count_tables: its state and spec are arguments too. */

@@ -1,8 +1,8 @@
 /*
  * transitions.h
  *	  Transition functions (state, x, spec) -> state of an exact aggregate over
- *	  numbers, in place, one for each type: what bounded_sum, bounded_squares
- *	  and grid_counts share.
+ *	  numbers, in place, one for each type: what bounded_sum, bounded_squares,
+ *	  grid_counts and group_sums share.
  *
  * The file of an aggregate includes this once, defines
  *
@@ -10,7 +10,9 @@
  *	  skip_row(fcinfo)					the state: the row counts nowhere
  *	  count_row(fcinfo, spec, granules)	the state, with the row
  *
- * and names its functions with DP_NUMBER_TRANSITIONS(prefix).
+ * and names its functions with DP_NUMBER_TRANSITIONS(prefix).  Where x is not
+ * the first argument, or the spec no dp_sum_spec, it defines VALUE_ARGUMENT
+ * or GRID_OF(spec) before.
  *
  * NULL and NaN are skipped; infinities clamp; what a row adds depends on the
  * row alone.  The functions are not strict, because the executor's test of
@@ -21,17 +23,30 @@
 
 #include "dp_to_grid.h"
 
+#ifndef VALUE_ARGUMENT
+#define VALUE_ARGUMENT 1
+#endif
+#ifndef GRID_OF
+#define GRID_OF(spec) ((const dp_sum_spec *) (spec))
+#endif
+
 static void check_call_site(FunctionCallInfo fcinfo);
 static inline Datum skip_row(FunctionCallInfo fcinfo);
 static inline Datum count_row(FunctionCallInfo fcinfo,
 							  const dp_sum_spec *spec, int64 granules);
 
 static inline const dp_sum_spec *
-spec_argument(FunctionCallInfo fcinfo)
+grid_argument(FunctionCallInfo fcinfo)
+{
+	return GRID_OF(PG_GETARG_POINTER(VALUE_ARGUMENT + 1));
+}
+
+static inline const dp_sum_spec *
+checked_grid(FunctionCallInfo fcinfo)
 {
 	if (unlikely(fcinfo->flinfo->fn_extra == NULL))
 		check_call_site(fcinfo);
-	return (const dp_sum_spec *) PG_GETARG_POINTER(2);
+	return grid_argument(fcinfo);
 }
 
 /* A call site of numeric keeps the bounds in fn_extra. */
@@ -44,7 +59,7 @@ make_bounds(FunctionCallInfo fcinfo)
 	check_call_site(fcinfo);
 	old = MemoryContextSwitchTo(fcinfo->flinfo->fn_mcxt);
 	bounds = palloc(sizeof(dp_numeric_bounds));
-	*bounds = numeric_bounds((const dp_sum_spec *) PG_GETARG_POINTER(2));
+	*bounds = numeric_bounds(grid_argument(fcinfo));
 	fcinfo->flinfo->fn_extra = bounds;
 	MemoryContextSwitchTo(old);
 	return bounds;
@@ -59,12 +74,12 @@ add_numeric(FunctionCallInfo fcinfo)
 
 	if (unlikely(bounds == NULL))
 		bounds = make_bounds(fcinfo);
-	if (PG_ARGISNULL(1))
+	if (PG_ARGISNULL(VALUE_ARGUMENT))
 		return skip_row(fcinfo);
-	x = PG_GETARG_NUMERIC(1);
+	x = PG_GETARG_NUMERIC(VALUE_ARGUMENT);
 	if (numeric_is_nan(x))
 		return skip_row(fcinfo);
-	spec = (const dp_sum_spec *) PG_GETARG_POINTER(2);
+	spec = grid_argument(fcinfo);
 	return count_row(fcinfo, spec, granules_of_numeric(spec, bounds, x));
 }
 
@@ -73,11 +88,12 @@ add_numeric(FunctionCallInfo fcinfo)
 	Datum \
 	name(PG_FUNCTION_ARGS) \
 	{ \
-		const dp_sum_spec *spec = spec_argument(fcinfo); \
+		const dp_sum_spec *spec = checked_grid(fcinfo); \
 		\
-		if (PG_ARGISNULL(1)) \
+		if (PG_ARGISNULL(VALUE_ARGUMENT)) \
 			return skip_row(fcinfo); \
-		return count_row(fcinfo, spec, granules_of_integer(spec, get(1))); \
+		return count_row(fcinfo, spec, \
+						 granules_of_integer(spec, get(VALUE_ARGUMENT))); \
 	}
 
 #define DP_FLOAT_TRANSITION(name, get) \
@@ -85,11 +101,12 @@ add_numeric(FunctionCallInfo fcinfo)
 	Datum \
 	name(PG_FUNCTION_ARGS) \
 	{ \
-		const dp_sum_spec *spec = spec_argument(fcinfo); \
+		const dp_sum_spec *spec = checked_grid(fcinfo); \
 		\
-		if (PG_ARGISNULL(1) || isnan(get(1))) \
+		if (PG_ARGISNULL(VALUE_ARGUMENT) || isnan(get(VALUE_ARGUMENT))) \
 			return skip_row(fcinfo); \
-		return count_row(fcinfo, spec, granules_of_float(spec, get(1))); \
+		return count_row(fcinfo, spec, \
+						 granules_of_float(spec, get(VALUE_ARGUMENT))); \
 	}
 
 #define DP_NUMBER_TRANSITIONS(prefix) \
