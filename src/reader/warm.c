@@ -7,12 +7,13 @@
  * which evicts other pages from the buffers, prunes the pages it stands on and
  * writes that to the WAL; labels of an enum type and properties of a collation
  * are read from the catalog at their first comparison, types of arguments and
- * of elements of lists at the first row that reaches them, which takes locks.
- * All of that can be watched.  So every page that could be fetched is, before
- * anything is charged: what is left to see depends on how many there are.
+ * of elements of lists at the first row that reaches them, which takes locks;
+ * a time zone is read from its file and kept.  All of that can be watched.
+ * So every page that could be fetched is, before anything is charged: what is
+ * left to see depends on how many there are.
  *
- * Parallel workers are new processes.  They look types up and reserve memory
- * when they start; what needs the rest has none (run/needs.c).
+ * Parallel workers are new processes.  They look types and time zones up and
+ * reserve memory when they start; what needs the rest has none (run/needs.c).
  */
 #include "postgres.h"
 
@@ -36,6 +37,7 @@
 #include "utils/rel.h"
 #include "utils/syscache.h"
 
+#include "../rules/dp_rules.h"
 #include "reader.h"
 
 static void
@@ -164,6 +166,8 @@ warm_walker(Node *node, void *context)
 	type = dp_reader_value_type(node);
 	if (OidIsValid(type))
 		warm_type(type);
+	if (IsA(node, FuncExpr))
+		dp_rules_warm((FuncExpr *) node);
 	return expression_tree_walker(node, warm_walker, context);
 }
 

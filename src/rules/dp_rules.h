@@ -50,6 +50,10 @@ extern dp_refusal *dp_rules_check_query(Query *query);
  */
 extern Query *dp_rules_limit_memory(Query *query, Size *bytes);
 
+/* Look up now what a call of a total version would where a row reaches it:
+ * a time zone, which stays. */
+extern void dp_rules_warm(const FuncExpr *call);
+
 /* True when the expression holds no Var, aggregate, sublink or volatile call:
  * a constant, a parameter or a computation over them. */
 extern bool dp_rules_is_public_scalar(Node *expression);

@@ -25,6 +25,7 @@
 #include "utils/syscache.h"
 
 #include "allow_list.h"
+#include "total_functions.h"
 
 /* By rule: the total version, InvalidOid when not looked up. */
 static Oid *total_oids = NULL;
@@ -140,6 +141,21 @@ dp_rules_find_by_total(Oid function)
 			return rule;
 	}
 	return NULL;
+}
+
+/* dp_rules_warm: see dp_rules.h. */
+void
+dp_rules_warm(const FuncExpr *call)
+{
+	const Const *zone = call->args == NIL ? NULL : linitial(call->args);
+	const dp_expression_rule *rule;
+
+	if (zone == NULL || !IsA(zone, Const) || zone->constisnull ||
+		zone->consttype != TEXTOID)
+		return;
+	rule = dp_rules_find_by_total(call->funcid);
+	if (rule != NULL && rule->condition == DP_CONDITION_ZONE)
+		(void) dp_rules_zone_is_known(DatumGetTextPP(zone->constvalue));
 }
 
 static FuncExpr *
