@@ -62,6 +62,7 @@ struct dp_condition_counting
 	int			ntables;
 	table	   *tables;
 	Const	   *spec;			/* NULL: no table */
+	int64		cells;			/* of all tables */
 	List	   *vars;			/* columns of the spec */
 };
 
@@ -374,6 +375,7 @@ make_spec(dp_condition_counting *c)
 		counted[i].nlisted = t->nlisted;
 		first += t->listed != NULL ? t->nlisted : (int64) t->cells;
 	}
+	c->cells = first;
 	axes = palloc(sizeof(dp_axis *) * Max(bms_num_members(used), 1));
 	for (i = -1; (i = bms_next_member(used, i)) >= 0;)
 	{
@@ -417,6 +419,21 @@ int
 dp_count_conditions_evaluated(const dp_condition_counting *c)
 {
 	return list_length(c->rest);
+}
+
+/*
+ * dp_count_conditions_memory
+ *	  Bytes that the states of the exact aggregates may take, and summing up a
+ *	  table.
+ */
+Size
+dp_count_conditions_memory(const dp_condition_counting *c)
+{
+	int			rest = list_length(c->rest);
+	Size		size = dp_count_conditions_evaluated_memory(rest);
+
+	return c->spec == NULL ? size :
+		size + sizeof(int64) * ((Size) c->cells + ALONE_MOST);
 }
 
 /*

@@ -133,6 +133,16 @@ dp_count_conditions_evaluate(const Aggref *asked, List *all)
 }
 
 /*
+ * dp_count_conditions_evaluated_memory
+ *	  Bytes of their states, for n conditions.
+ */
+Size
+dp_count_conditions_evaluated_memory(int n)
+{
+	return sizeof(dp_condition_counts) * ((n + CHUNK - 1) / CHUNK);
+}
+
+/*
  * dp_count_conditions_load_one
  *	  The i-th of the counts that dp_count_conditions_evaluate gave, 0 for a
  *	  state that is NULL.

@@ -166,6 +166,7 @@ typedef struct dp_condition_counting dp_condition_counting;
 extern dp_condition_counting *dp_count_conditions_plan(List *conditions);
 /* How many of them no table counts, so that each row evaluates them. */
 extern int	dp_count_conditions_evaluated(const dp_condition_counting *c);
+extern Size dp_count_conditions_memory(const dp_condition_counting *c);
 extern List *dp_count_conditions_natives(const dp_condition_counting *counting,
 										 const Aggref *asked);
 extern void dp_count_conditions_load(const dp_condition_counting *counting,
@@ -174,6 +175,7 @@ extern void dp_count_conditions_load(const dp_condition_counting *counting,
 
 /* ---- count_conditions.c ---- */
 extern List *dp_count_conditions_evaluate(const Aggref *asked, List *all);
+extern Size dp_count_conditions_evaluated_memory(int n);
 extern int64 dp_count_conditions_load_one(const Datum *values,
 										  const bool *nulls, int i);
 

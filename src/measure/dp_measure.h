@@ -205,6 +205,7 @@ typedef struct dp_release_spec
 	int64		groups;			/* product of the domains; 1 without keys */
 	bool		states;			/* inner rows are states: group_states.c */
 	Size		memory;			/* that its exact numbers may take */
+	Size		row;			/* of them, as a parallel worker sends it */
 	dp_charge	charge;			/* of the whole release */
 	bool		replace_one;	/* neighbours that sensitivities are for */
 	dp_ledger_part part;		/* that it reads and no other */
@@ -238,6 +239,7 @@ extern Datum dp_measure_group_value(const dp_measure *measure, Datum state,
 
 /* state_memory.c */
 extern Size dp_measure_memory(const dp_release_spec *spec);
+extern Size dp_measure_row_memory(const dp_release_spec *spec);
 
 /* cells.c */
 typedef struct dp_cells dp_cells;

@@ -42,6 +42,8 @@ prepare(dp_measure *measure)
 	{
 		measure->plan = dp_count_conditions_plan(conditions(measure));
 		measure->evaluated = dp_count_conditions_evaluated(measure->plan);
+		measure->state_size =
+			(int64) dp_count_conditions_memory(measure->plan);
 	}
 	dp_measure_set_votes(measure, 1);
 }

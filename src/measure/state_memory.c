@@ -9,7 +9,8 @@
  * palloc makes chunks of up to CHUNK bytes a power of two, in blocks that
  * double, so that part of the last one is not used; those that are given back
  * serve only chunks of the same size.  A state that grows leaves smaller ones
- * behind, together no more than itself, and is copied when it is saved.
+ * behind, together no more than itself, and is copied when it is saved.  The
+ * first that a transition function makes is copied by the executor.
  */
 #include "postgres.h"
 
@@ -47,6 +48,23 @@ content_bytes(const dp_measure *measure)
 		2 * measure->state_size;
 }
 
+/*
+ * dp_measure_row_memory
+ *	  Bytes that a row of exact numbers may have as one process of a plan hands
+ *	  it to another; spec->states is set.
+ */
+Size
+dp_measure_row_memory(const dp_release_spec *spec)
+{
+	int64		bytes = GROUP_BYTES;
+	int			i;
+
+	for (i = 0; i < spec->nmeasures; i++)
+		bytes += content_bytes(&spec->measures[i]) -
+			spec->measures[i].state_size;
+	return (Size) (bytes * (spec->states ? spec->groups : 1));
+}
+
 /* What it takes. */
 static int64
 state_bytes(const dp_measure *measure)
@@ -80,6 +98,7 @@ dp_measure_memory(const dp_release_spec *spec)
 {
 	int64		bytes = spec->states ? 0 : GROUP_BYTES;
 	int64		content = bytes;
+	int64		copied = 0;
 	int64		small;
 	int			i;
 
@@ -87,7 +106,10 @@ dp_measure_memory(const dp_release_spec *spec)
 	{
 		content += content_bytes(&spec->measures[i]);
 		bytes += state_bytes(&spec->measures[i]);
+		copied = Max(copied, content_bytes(&spec->measures[i]));
 	}
+	if (spec->states)
+		copied *= spec->groups;
 	small = Min(bytes, CHUNK * (int64) (spec->nmeasures + 1));	/* in blocks */
 	if (content > MOST / Max(spec->groups, 1))
 		ereport(ERROR,
@@ -100,6 +122,6 @@ dp_measure_memory(const dp_release_spec *spec)
 						   (int) (MOST / (1024 * 1024))),
 				 errhint("Use fewer group keys, buckets or candidates.")));
 	bytes *= spec->groups;
-	return (Size) (bytes + Min(small * spec->groups, LAST_BLOCKS)) +
+	return (Size) (bytes + copied + Min(small * spec->groups, LAST_BLOCKS)) +
 		(keeps_digests(spec) ? DP_DISTINCT_MEMORY : 0);
 }

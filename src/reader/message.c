@@ -139,6 +139,7 @@ dp_reader_build_message(const dp_reader_job *job, StringInfo out)
 	memset(&head, 0, sizeof(head));
 	head.kind = job->kind;
 	head.memory = job->memory;
+	head.row = job->row;
 	head.database = MyDatabaseId;
 	GetUserIdAndSecContext(&head.user, &head.security);
 	head.writes = TransactionIdIsValid(GetTopTransactionIdIfAny());

@@ -19,6 +19,7 @@
 #include "miscadmin.h"
 #include "nodes/nodes.h"
 #include "pgstat.h"
+#include "port/pg_bitutils.h"
 #include "postmaster/bgworker.h"
 #include "postmaster/interrupt.h"
 #include "storage/ipc.h"
@@ -30,6 +31,9 @@
 #include "utils/timeout.h"
 
 #include "reader.h"
+
+#define ROW_HEADER 65536		/* of a row that is sent, with its keys */
+#define PLAN_FACTOR 5			/* a copy, and two sizes of the text */
 
 typedef struct dp_reading_work
 {
@@ -142,6 +146,54 @@ begin(dp_reading_work *work, const dp_reader_methods *how)
 	return state;
 }
 
+/* Parallel workers that a plan asks for. */
+static int
+count_workers(const Plan *plan)
+{
+	int			n = 0;
+	ListCell   *lc;
+
+	if (plan == NULL)
+		return 0;
+	if (IsA(plan, Gather))
+		n = ((const Gather *) plan)->num_workers;
+	if (IsA(plan, Append))
+		foreach(lc, ((const Append *) plan)->appendplans)
+			n += count_workers(lfirst(lc));
+	if (IsA(plan, SubqueryScan))
+		n += count_workers(((const SubqueryScan *) plan)->subplan);
+	return n + count_workers(plan->lefttree) + count_workers(plan->righttree);
+}
+
+/*
+ * Take what rows may need.  A process holds states, and where there are
+ * parallel workers a row made of them, which is copied once.  The reader has
+ * states of its own and the sums of all, from each worker a row, in memory of
+ * twice the size at most, and the plan as a text for them, which grows by
+ * doubling.
+ */
+static void
+reserve(const dp_message *message, const PlannedStmt *plan)
+{
+	int			workers = 0;
+	ListCell   *lc;
+
+	if (plan->parallelModeNeeded)
+	{
+		workers = count_workers(plan->planTree);
+		foreach(lc, plan->subplans)
+			workers += count_workers(lfirst(lc));
+		workers = Min(workers, max_worker_processes);
+	}
+	dp_reader_shared->entry[my_entry].memory =
+		message->memory + 2 * message->row;
+	dp_bridge_reserve(workers == 0 ? message->memory :
+					  2 * (message->memory + message->row) +
+					  PLAN_FACTOR * message->size[DP_PART_PLAN] +
+					  workers * (Size) pg_nextpower2_64(message->row +
+														ROW_HEADER));
+}
+
 /* Everything but the rows; tell the session, and wait for its charge. */
 static void *
 make_ready(dp_reading_work *work, const dp_reader_methods *how,
@@ -163,15 +215,10 @@ make_ready(dp_reading_work *work, const dp_reader_methods *how,
 	plan = stringToNode(dp_reader_find_part(message, DP_PART_PLAN));
 	plan->parallelModeNeeded = plan->parallelModeNeeded && parallel;
 	state = begin(work, how);
-	dp_reader_shared->entry[my_entry].memory = message->memory;
 	*desc = dp_reader_open(plan, how->receiver(state));
 	dp_reader_warm(message, *desc);
 
-	/*
-	 * Last, for what rows need alone.  Beside parallel workers it has states
-	 * of its own and those of all.
-	 */
-	dp_bridge_reserve(message->memory * (plan->parallelModeNeeded ? 2 : 1));
+	reserve(message, plan);		/* last, for what rows need alone */
 	send_message(work, &ready, 1, true);
 	told = receive_message(work, &size);
 	if (size != 1 || *told != DP_TELL_GO)

@@ -79,7 +79,7 @@ typedef struct dp_reader_entry
 	Oid			role;			/* that asks */
 	volatile bool abandoned;	/* WORKING: the session gave up */
 	int			code;			/* DONE: SQLSTATE, 0: everything was sent */
-	Size		memory;			/* WORKING: what it and each of its workers
+	Size		memory;			/* WORKING: what each of its workers is to
 								 * reserve; its own to write */
 } dp_reader_entry;
 
@@ -157,6 +157,7 @@ typedef struct dp_message
 	bool		writes;			/* the session's transaction has an ID */
 	bool		more;			/* pieces follow, an empty one ends them */
 	Size		memory;			/* to be reserved */
+	Size		row;			/* that a parallel worker may send */
 	Size		size[DP_PARTS];
 } dp_message;
 

@@ -19,8 +19,8 @@
 
 #include "reading.h"
 
-/* Counts that each parallel worker may have and hand over. */
-#define WORKERS_MOST (INT64CONST(1) << 20)
+/* Bytes that each parallel worker may hand over. */
+#define WORKERS_MOST ((Size) 8 * 1024 * 1024)
 
 static const dp_use_methods *methods[DP_USES];
 
@@ -187,6 +187,15 @@ part_value(const dp_block *block)
 					 length, isnull ? (Datum) 0 : value, isnull, by_value);
 }
 
+/* Bytes of the states of its exact aggregates. */
+static Size
+memory_of(const dp_reading *reading)
+{
+	return reading->plan->counting == NULL ?
+		sizeof(int64) * reading->ncounts :
+		dp_count_conditions_memory(reading->plan->counting);
+}
+
 static void
 fill_data(const dp_reading *reading, const dp_reading_use *use,
 		  dp_reader_job *job)
@@ -232,11 +241,11 @@ dp_reading_run(dp_reading *reading, const dp_reading_use *use)
 								  inner_query(plan), part_value(plan->block),
 								  &run);
 	job.kind = DP_READER_READING;
-	job.plan = dp_run_plan_inner(&run, inner,
-								 reading->ncounts <= WORKERS_MOST);
+	job.row = memory_of(reading);
+	job.plan = dp_run_plan_inner(&run, inner, job.row <= WORKERS_MOST);
 	job.relations = run.relations;
 	job.needs = run.needs;
-	job.memory = sizeof(int64) * reading->ncounts + run.memory;
+	job.memory = 2 * job.row + run.memory;	/* the first is copied */
 	job.input = plan->counting == NULL ? NULL :
 		(Node *) dp_reading_block_conditions(plan->block);
 	fill_data(reading, use, &job);

@@ -208,6 +208,7 @@ dp_run_prepare(dp_block *block, const dp_ledger_standing *standing,
 	check_cells(spec->groups, width);
 	spec->states = dp_measure_fits_states(spec);
 	spec->memory = dp_measure_memory(spec);
+	spec->row = dp_measure_row_memory(spec);
 	for (i = 0; spec->states && i < spec->nmeasures; i++)
 		spec->measures[i].first_column = i;
 	return spec;

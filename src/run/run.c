@@ -330,10 +330,12 @@ fill_params_mutator(Node *node, void *context)
 /* ---- the steps ---- */
 
 #define WORKER_BYTES (16 * 1024 * 1024)
+#define ROW_BYTES (64 * 1024 * 1024)
 
 /*
  * Workers hand over one state for each group that they met; where states are
- * large that takes longer than it saves.
+ * large that takes longer than it saves.  What a row of theirs may have, the
+ * reader takes for each of them, twice (reader/process.c).
  */
 static bool
 may_use_workers(const dp_release_spec *spec)
@@ -344,7 +346,8 @@ may_use_workers(const dp_release_spec *spec)
 	for (i = 0; i < spec->nmeasures; i++)
 		size += spec->measures[i].ncells * (int64) sizeof(dp_cell) +
 			spec->measures[i].state_size;
-	return spec->nkeys == 0 || size * spec->groups <= WORKER_BYTES;
+	return spec->row <= ROW_BYTES &&
+		(spec->nkeys == 0 || size * spec->groups <= WORKER_BYTES);
 }
 
 /* dp_run_request: what the release asks the ledger for. */
@@ -469,6 +472,7 @@ dp_run_release(dp_release_spec *spec, const dp_ledger_standing *standing,
 	job.relations = run.relations;
 	job.needs = run.needs;
 	job.memory = spec->memory + run.memory;
+	job.row = spec->row;
 	rows.slot = MakeSingleTupleTableSlot(result, &TTSOpsMinimalTuple);
 	dp_reader_run(&job, charge_release, spec, store_row, &rows);
 	ExecDropSingleTupleTableSlot(rows.slot);

@@ -6,10 +6,13 @@ use strict;
 use warnings;
 
 use Exporter 'import';
+use File::Basename;
 use LedgerNode;
 use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
 
-our @EXPORT = qw(attack_node as errors log_mark log_since forced_parallel);
+our @EXPORT = qw(attack_node as errors log_mark log_since forced_parallel
+  test_library);
 
 # A running server; conf is appended to postgresql.conf.  Answers are exact
 # for tests that need it: with epsilon 1000 a count is wrong with probability
@@ -46,6 +49,23 @@ SELECT dp_declare('patients', 'age', lower => 0, upper => 120);
 SELECT dp_grant('analyst', dataset => 'hospital', epsilon => 1e9, delta => 1e-6);
 EOT
 	return $node;
+}
+
+# The path of a library of test functions, NAME.c, built now; the folders of
+# the system's PostgreSQL have what a private installation lacks.
+sub test_library
+{
+	my ($name) = @_;
+	my $folder = dirname(__FILE__);
+	my $library = PostgreSQL::Test::Utils::tempdir() . "/$name.so";
+	my $config = $ENV{DP_PG_SYSTEM_CONFIG};
+	my ($cc, $cflags, $cppflags, $include) = map { my $v = `$config --$_`; chomp $v; $v }
+	  qw(cc cflags cppflags includedir-server);
+
+	system("$cc $cflags -Werror -fPIC -shared $cppflags -I$include"
+		  . " -I$folder/../../src -o $library $folder/$name.c") == 0
+	  or die "$name.c does not compile";
+	return $library;
 }
 
 # The setting that gives every plan a worker.

@@ -1,14 +1,15 @@
-# What a reader may need for the rows of a query it takes before the charge
-# (attack_memory.pl), so the most that it ever had is the same whether the rows
-# make it need that or not.  Each query is asked of a reader that has done
-# nothing else, once where few rows count and once where many do, or where one
-# long value does.
+# What a reader and its parallel workers may need for the rows of a query they
+# take before the charge (attack_memory.pl), so the most that they ever had is
+# the same whether the rows make them need that or not.  Each query is asked of
+# a reader that has done nothing else, once where few rows count and once where
+# many do, or where one long value does.  Workers tell by process_peak.c, which
+# is built here.
 use strict;
 use warnings;
 
 use FindBin;
 use lib $FindBin::RealBin;
-use AttackNode qw(attack_node as);
+use AttackNode qw(attack_node as test_library);
 use LedgerNode;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
@@ -17,8 +18,9 @@ use Test::More;
 # A heap grows by at least so much, in kB.
 use constant STEP => 128;
 
+my $library = test_library('process_peak');
 my $node = attack_node('memory_peak',
-	"dp_pg.readers = 1\ndp_pg.worker_idle = '10min'\njit = off\nmax_wal_size = 4GB\nfsync = off\n");
+	"shared_preload_libraries = 'dp_pg, $library'\ndp_pg.readers = 1\ndp_pg.worker_idle = '10min'\njit = off\nmax_wal_size = 4GB\nfsync = off\n");
 my $icu = value($node, q{SELECT count(*) FROM pg_collation WHERE collname = 'en-US-x-icu'});
 
 # Person 2000 has the longest values.
@@ -32,6 +34,9 @@ FROM generate_series(1, 200000) i;
 CREATE TABLE crowd (id int PRIMARY KEY, x int NOT NULL, ward int NOT NULL, place int NOT NULL);
 INSERT INTO crowd SELECT i, i / 1000, i % 1000, i % 10000 FROM generate_series(1, 700000) i;
 SELECT dp_protect('visits', dataset => 'hospital'), dp_protect('crowd', dataset => 'hospital', rows => 10000000);
+CREATE VIEW of_nobody AS SELECT * FROM visits WHERE id = -1;
+CREATE VIEW of_somebody AS SELECT * FROM visits WHERE id = 1;
+GRANT SELECT ON of_nobody, of_somebody TO analyst;
 SELECT dp_declare(t, 'ward', lower => 0, upper => 999), dp_declare(t, 'place', lower => 0, upper => 9999)
 FROM unnest('{visits, crowd}'::regclass[]) AS t;
 EOT
@@ -62,6 +67,19 @@ sub taken
 	return peak() - $before;
 }
 
+# The same, and the most that a parallel worker of its had.
+sub taken_by_workers
+{
+	my ($query) = @_;
+	my $file = $node->data_dir . '/process_peak';
+
+	unlink $file;
+	my $reader = taken($query);
+	my @peaks = -e $file ? split /\n/, slurp_file($file) : (0);
+
+	return ($reader, (sort { $b <=> $a } @peaks)[0]);
+}
+
 sub often
 {
 	my ($n, $expression) = @_;
@@ -89,6 +107,7 @@ my @groups = (
 	of_groups('crowd', 'place', 'dp_variance(x, 0, 1024)'),
 	of_groups('crowd', 'place', 'dp_count(*) + dp_sum(x, 0, 1000)'),
 	'SELECT dp_median(x, 0, 2000000) FROM visits WHERE id <= %d',
+	'SELECT dp_histogram(x, 0, 1000000, 10000) IS NULL FROM visits WHERE id <= %d',
 	'SELECT dp_count(DISTINCT x) FROM visits WHERE id <= %d');
 my @expressions = (
 	(map { "$_ < 'x'" } 'btrim(doc)', q{ltrim(doc, 'ab')}, 'upper(doc)', 'initcap(doc)', 'doc COLLATE "C.utf8"',
@@ -104,6 +123,7 @@ foreach my $query (@groups)
 	my $few = taken(sprintf $query, 10);
 
 	cmp_ok(abs(taken(sprintf $query, 700000) - $few), '<', STEP, "as much for few rows, $few kB");
+	cmp_ok(abs(taken(sprintf $query, -1) - $few), '<', STEP, 'and for none');
 }
 foreach my $query (
 	"SELECT $numbers FROM visits WHERE id <= %d", "SELECT $histograms FROM visits WHERE id <= %d",
@@ -121,6 +141,49 @@ foreach my $expression (@expressions)
 
 	cmp_ok(abs(taken(sprintf $query, 200000) - $few), '<', STEP, "as much without the long value, $few kB");
 }
+
+# Where workers are: as much for no row, one row, and all, in every process.
+foreach my $case (
+	[ 2, join ', ', map { "dp_median((id % 131072) + $_, 0, 131071)" } 1 .. 40 ],
+	[ 7, join ', ', map { "dp_median((id % 131072) + $_, 0, 131071)" } 1 .. 10 ],
+	[ 1, join ', ', map { "dp_histogram(id + $_, 0, 2097152, 10000)" } 1 .. 40 ],
+	[ 2, 'dp_median(id, 0, 2000000), dp_argmax(place, ARRAY[' . join(',', 0 .. 9999) . '])' ],
+	[ 2, 'dp_variance(id, 0, 1024), dp_sum(id, 0, 9999)' ])
+{
+	my ($workers, $list) = @$case;
+	my @taken = map { [ taken_by_workers("SET max_parallel_workers_per_gather = $workers; SELECT $list FROM crowd WHERE id $_") ] } '< 0', '= 7', '> 0';
+
+	foreach my $i (1, 2)
+	{
+		my $rows = $i == 1 ? 'one row' : 'all rows';
+
+		cmp_ok(abs($taken[$i][0] - $taken[0][0]), '<', STEP, "$workers workers, $rows: reader as for no row, $taken[0][0] kB");
+		cmp_ok(abs($taken[$i][1] - $taken[0][1]), '<', STEP, "$workers workers, $rows: worker as for no row, $taken[0][1] kB");
+	}
+}
+foreach my $case (
+	[ 2, "SELECT k, h FROM (SELECT ward AS k, dp_histogram(x, 0, 1024, 200) AS h FROM crowd WHERE id %s GROUP BY ward) AS s" ],
+	[ 2, "SELECT k, h FROM (SELECT ward AS k, dp_median(x, 0, 1024) AS h FROM crowd WHERE id %s GROUP BY ward) AS s" ],
+	[ 2, "SELECT k, h FROM (SELECT place AS k, dp_count(*) + dp_sum(x, 0, 10) AS h FROM crowd WHERE id %s GROUP BY place) AS s" ])
+{
+	my ($workers, $query) = @$case;
+	my @taken = map { [ taken_by_workers("SET max_parallel_workers_per_gather = $workers; SELECT count(*) FROM (" . sprintf($query, $_) . ') AS t') ] } '< 0', '> 0';
+
+	cmp_ok(abs($taken[1][$_] - $taken[0][$_]), '<', STEP, "$workers workers, groups: process $_ as for no row, $taken[0][$_] kB") foreach 0, 1;
+}
+
+# Tables of conditions.
+my @columns = ('id', 'x', 'ward', 'place');
+my $pairs = join ', ', map { my $n = $_; map { my $i = $_; map { "'$columns[$i] = $n AND $columns[$_] = $n'" } $i + 1 .. 3 } 0 .. 2 } 1 .. 250;
+my @conditions = map { taken("SELECT dp_argmax('of_$_', ARRAY[$pairs]) IS NULL") } 'nobody', 'somebody';
+cmp_ok(abs($conditions[1] - $conditions[0]), '<', STEP, "tables of conditions, $conditions[0] kB");
+@conditions = map { taken("SET client_min_messages = warning; SELECT count(*) FROM dp_sparse_vector('of_$_', ARRAY[$pairs], 1000000)") } 'nobody', 'somebody';
+cmp_ok(abs($conditions[1] - $conditions[0]), '<', STEP, "tables of conditions of a sparse vector, $conditions[0] kB");
+
+# Time zones.
+my $zones = join ' AND ', map { "(CASE WHEN x > 0 THEN '2020-01-01'::timestamp END) AT TIME ZONE 'AAB$_' > '1900-01-01'" } 1 .. 99, map { "$_:11" } 1 .. 99;
+my @zones = map { taken("SELECT dp_count(*) FROM visits WHERE CASE WHEN id = $_ THEN $zones END") } -1, 1;
+cmp_ok(abs($zones[1] - $zones[0]), '<', STEP, "time zones, $zones[0] kB");
 
 $node->stop;
 done_testing();

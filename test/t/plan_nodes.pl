@@ -15,23 +15,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-# The library of test functions; the folders of the system's PostgreSQL have
-# what a private installation lacks.
-sub build
-{
-	my $library = PostgreSQL::Test::Utils::tempdir() . '/plan_nodes.so';
-	my $source = "$FindBin::RealBin/../../src";
-	my $config = $ENV{DP_PG_SYSTEM_CONFIG};
-	my ($cc, $cflags, $cppflags, $include) = map { my $v = `$config --$_`; chomp $v; $v }
-	  qw(cc cflags cppflags includedir-server);
-
-	system("$cc $cflags -Werror -fPIC -shared $cppflags -I$include -I$source"
-		  . " -o $library $FindBin::RealBin/plan_nodes.c") == 0
-	  or BAIL_OUT('plan_nodes.c does not compile');
-	return $library;
-}
-
-my $library = build();
+my $library = test_library('plan_nodes');
 my $node = attack_node('plan_nodes');
 
 value($node, <<"EOT");
