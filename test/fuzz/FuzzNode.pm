@@ -10,7 +10,7 @@ use Exporter 'import';
 use LedgerNode;
 use PostgreSQL::Test::Utils;
 
-our @EXPORT = qw(fuzz_node admitted run_statements %columns %literals);
+our @EXPORT = qw(fuzz_node admitted run_statements %columns %literals @collations);
 
 # Columns of the table, by type.
 our %columns = (
@@ -35,6 +35,9 @@ our %literals = (
 	uuid => [ '00000000-0000-0000-0000-000000000000', 'c4ca4238-a0b9-2382-0dcc-509a6f75849b' ],
 	bytea => [ '\\x', '\\x00', '\\x6162' ], inet => [ '10.0.0.1', '10.0.0.0/8', '::1' ], bit => [ '0', '1' ],
 	mood => [ 'sad', 'ok', 'happy', 'odd' ]);
+
+# Collations that are there.
+our @collations;
 
 # The table, 400 rows, and a copy under the name that plain queries use.
 sub fuzz_node
@@ -70,6 +73,9 @@ SELECT dp_protect('person', dataset => 'hospital', rows => 10000000);
 SELECT dp_declare('person', 'k', lower => 0, upper => 6), dp_declare('person', 'b', keys => ARRAY['t', 'f']);
 SELECT dp_grant('analyst', dataset => 'hospital', epsilon => 9e11, delta => 1e-6);
 EOT
+
+	@collations = split /\n/, value($node, q{SELECT collname FROM pg_collation
+		WHERE collname IN ('C', 'C.utf8', 'en-US-x-icu', 'tr-x-icu') AND collencoding IN (-1, pg_char_to_encoding('UTF8')) ORDER BY 1});
 
 	# where doc/nulls.md says that a private value is NULL and PostgreSQL has one
 	value($node, <<'EOT');

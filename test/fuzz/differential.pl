@@ -13,6 +13,7 @@ use warnings;
 use FindBin;
 use lib $FindBin::RealBin, "$FindBin::RealBin/../t";
 use FuzzNode;
+use FuzzQuery;
 use List::Util qw(min);
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
@@ -25,108 +26,9 @@ my $wanted = $ENV{FUZZ_QUERIES} || 20000;
 my $only = $ENV{FUZZ_NUMBER};
 my $node = fuzz_node('differential');
 my @functions = admitted($node);
-my %by_result;
 
-# Casts to a length have numbers for lengths that no SQL writes.
-push @{ $by_result{ $_->[1] } }, $_ foreach grep { $_->[0] ne $_->[1] || @{ $_->[2] } == 1 } @functions;
+use_functions(@functions);
 cmp_ok(scalar @functions, '>', 300, scalar(@functions) . ' functions may meet private rows');
-
-sub pick { return $_[ int rand @_ ] }
-
-sub literal
-{
-	my ($type) = @_;
-
-	return "'" . pick(@{ $literals{$type} }) . "'::$type";
-}
-
-# A random expression of a type.
-our $depth;
-sub expression
-{
-	my ($type) = @_;
-	my $kind = rand;
-
-	return literal($type) if $kind < 0.12;
-	return pick(@{ $columns{$type} }) if $kind < 0.35 || $depth <= 0;
-	local $depth = $depth - 1;
-	return 'CASE WHEN ' . condition() . ' THEN ' . expression($type) . ($kind < 0.4 ? ' ELSE ' . expression($type) : '') . ' END' if $kind < 0.43;
-	return 'coalesce(' . expression($type) . ', ' . expression($type) . ')' if $kind < 0.46;
-	return 'nullif(' . expression($type) . ', ' . expression($type) . ')' if $kind < 0.48;
-	return pick('greatest', 'least') . '(' . expression($type) . ', ' . expression($type) . ')' if $kind < 0.5 && $type !~ /^(bool|bit|mood)$/;
-	return pick(@{ $columns{$type} }) if !$by_result{$type};
-	my ($name, undef, $types, $variable) = @{ pick(@{ $by_result{$type} }) };
-	my @arguments = map { $_ < $variable ? expression($types->[$_]) : literal($types->[$_]) } 0 .. $#$types;
-
-	return "\"$name\"(" . join(', ', @arguments) . ')';
-}
-
-sub condition
-{
-	my $kind = rand;
-	my $type = pick(sort keys %columns);
-
-	return pick(@{ $columns{bool} }) if $depth <= 0;
-	local $depth = $depth - 1;
-	return expression($type) . ' IS ' . pick('', 'NOT ') . 'NULL' if $kind < 0.08;
-	return expression($type) . ' IS ' . pick('', 'NOT ') . 'DISTINCT FROM ' . literal($type) if $kind < 0.12;
-	return '(' . condition() . pick(' AND ', ' OR ') . condition() . ')' if $kind < 0.22;
-	return 'NOT (' . condition() . ')' if $kind < 0.26;
-	return expression($type) . ' IN (' . join(', ', map { literal($type) } 0 .. int rand 12) . ')' if $kind < 0.34;
-	return expression($type) . pick(' = ', ' <> ', ' < ', ' <= ', ' > ', ' >= ') . expression($type) if $kind < 0.6;
-	return expression('text') . pick(' LIKE ', ' NOT LIKE ', ' ILIKE ') . literal('text') if $kind < 0.66;
-	return '(' . expression('int4') . ', ' . expression('text') . ') ' . pick('<', '>=') . ' (' . literal('int4') . ', ' . literal('text') . ')' if $kind < 0.69;
-	return expression('bool');
-}
-
-# An aggregate: as private and as plain.
-sub aggregate
-{
-	my $kind = rand;
-	my $passes = rand() < 0.3 ? condition() : undef;
-	my $filter = defined $passes ? " FILTER (WHERE $passes)" : '';
-	my ($type, $x);
-
-	return [ "dp_count(*)$filter", "count(*)$filter" ] if $kind < 0.25;
-	$type = pick(sort keys %columns);
-	$x = expression($type);
-	return [ "dp_count($x)$filter", "count($x)$filter" ] if $kind < 0.45;
-	return [ "dp_count(DISTINCT $x)$filter", "count(DISTINCT $x)$filter" ] if $kind < 0.65;
-	$type = pick(qw(int2 int4 int8));
-	$x = expression($type);
-	return [ "dp_sum($x, -100, 100)$filter", "coalesce(sum(CASE WHEN $x IS NOT NULL THEN least(greatest($x, -100), 100) END)$filter, 0)" ] if $kind < 0.85;
-	$type = pick(qw(int4 int8 float8 numeric));
-	$x = expression($type);
-	my $buckets = join ', ', map {
-		my ($low, $high, $comparison) = (2 * $_, 2 * $_ + 2, $_ == 4 ? '<=' : '<');
-		my $within = "($x) >= $low AND ($x) $comparison $high";
-		"count(*) FILTER (WHERE $within" . (defined $passes ? " AND ($passes))" : ')')
-	} 0 .. 4;
-	return [ "dp_histogram($x, 0, 10, 5)$filter", "ARRAY[$buckets]" ];
-}
-
-# One block: [private, plain].
-sub block
-{
-	my ($keys) = @_;
-	my @aggregates = map { aggregate() } 0 .. int rand 3;
-	my $where = rand() < 0.8 ? ' WHERE ' . condition() : '';
-	my $key = $keys ? pick('k', 'b') : undef;
-	my $inner = rand;
-	my @made;
-
-	foreach my $side (0, 1)
-	{
-		my $table = $side == 0 ? 'person' : 'plain';
-		my $from = $inner < 0.15 ? "(SELECT * FROM $table$where) AS x" : $inner < 0.25 ? "(SELECT * FROM (SELECT * FROM $table) AS y$where) AS x" : "$table$where";
-		my $n = $side == 0 ? 'dp_count(*) AS n' : 'count(*) AS n';
-		my @list = ($n, map { "$aggregates[$_][$side] AS a$_" } 0 .. $#aggregates);
-
-		unshift @list, "$key AS key" if $keys;
-		push @made, 'SELECT ' . join(', ', @list) . " FROM $from" . ($keys ? " GROUP BY $key" : '');
-	}
-	return \@made;
-}
 
 # A statement: [private, plain].
 sub statement
@@ -134,11 +36,8 @@ sub statement
 	my $kind = rand;
 	my $block;
 
-	$depth = 1 + int rand 4;
-	if ($kind < 0.45)
-	{
-		return block(0);
-	}
+	$FuzzQuery::depth = 1 + int rand 4;
+	return block(0) if $kind < 0.45;
 	$block = block(1) if $kind < 0.8;
 	return [ map { "SELECT * FROM ($_) AS q WHERE n > 0 ORDER BY key NULLS LAST" } @$block ] if $kind < 0.55;
 	return [ map { "WITH q AS ($_) SELECT q.*, sum(n) OVER (ORDER BY key NULLS LAST) FROM q WHERE n > 0 ORDER BY key NULLS LAST" } @$block ] if $kind < 0.65;

@@ -1,0 +1,247 @@
+# Random private queries on two databases that differ in one unit.  All that an
+# analyst can see of a query besides released numbers must be the same: error or
+# none, its texts, how many rows an answer has, EXPLAIN (ANALYZE, BUFFERS, WAL),
+# what the query leaves in the memory of his session (the size of every context,
+# which is granted to him here) and the most memory that its reader ever had.
+#
+# The unit has values at an end of what they hold, or none, and a long one out
+# of line; half of the queries see no other unit.  A query that differs is asked
+# again three times, by itself, and reported if the databases differ in the same
+# thing every time.
+#
+# FUZZ_NEIGHBOURS queries (300) from FUZZ_SEED (1).  A failure prints the command
+# that shows it again.
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin, "$FindBin::RealBin/../t";
+use FuzzNode;
+use FuzzQuery;
+use LedgerNode;
+use List::Util qw(min);
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+use constant BATCH => 50;
+use constant AGAIN => 3;
+use constant STEP => 128;	# a heap grows by at least so much, in kB
+
+my $seed = $ENV{FUZZ_SEED} || 1;
+my $wanted = $ENV{FUZZ_NEIGHBOURS} || 300;
+my $only = $ENV{FUZZ_NUMBER};
+my $node = fuzz_node('neighbours');
+my @databases = ('first', 'second');
+my $unit = 401;
+
+use_functions(admitted($node));
+$node->append_conf('postgresql.conf', "dp_pg.worker_idle = '10min'\nbgwriter_lru_maxpages = 0\ncheckpoint_timeout = 1h");
+$node->restart;
+
+# ---- the databases ----
+
+# The unit's values: the k-th literal of each type.
+sub insert_unit
+{
+	my ($k) = @_;
+	my @columns = ('id', 'long');
+	my @values = ($unit, "(SELECT string_agg(md5(i::text), '') FROM generate_series(1, 20000) AS i)");
+
+	foreach my $type (sort keys %columns)
+	{
+		my @literals = grep { $type ne 'bpchar' || length $_ < 7 } @{ $literals{$type} };
+
+		foreach my $column (grep { !/^(id|long)$/ } @{ $columns{$type} })
+		{
+			push @columns, $column;
+			push @values, $k == 0 ? 'NULL' : "'" . $literals[ -$k % @literals ] . "'";
+		}
+	}
+	return 'SET SESSION AUTHORIZATION owner; INSERT INTO person (' . join(', ', @columns) . ') VALUES (' . join(', ', @values) . ')';
+}
+
+value($node, <<"EOT");
+SET SESSION AUTHORIZATION owner;
+ALTER TABLE person ADD COLUMN long text COLLATE "C";
+ALTER TABLE person ALTER long SET STORAGE EXTERNAL;
+EOT
+value($node, 'GRANT SELECT ON pg_backend_memory_contexts TO analyst; GRANT EXECUTE ON FUNCTION pg_get_backend_memory_contexts() TO analyst');
+value($node, <<'EOT');
+CREATE FUNCTION fresh_reader() RETURNS bigint SECURITY DEFINER
+RETURN (SELECT count(pg_terminate_backend(pid, 10000)) FROM pg_stat_activity WHERE backend_type = 'dp_pg reader');
+CREATE FUNCTION reader_peak() RETURNS text SECURITY DEFINER
+RETURN (SELECT max(substring(pg_read_file('/proc/' || pid || '/status') FROM 'VmPeak:\s+(\d+)')) FROM pg_stat_activity WHERE backend_type = 'dp_pg reader');
+EOT
+value($node, "SET SESSION AUTHORIZATION analyst; CREATE VIEW one AS SELECT * FROM person WHERE id = $unit");
+foreach my $database (@databases)
+{
+	value($node, "CREATE DATABASE $database TEMPLATE postgres");
+	value($node, 'VACUUM (FREEZE, ANALYZE)', $database);
+}
+
+# ---- queries ----
+
+$columns{text} = [ @{ $columns{text} }, 'long' ];
+
+# Aggregates whose values the differential machine does not compare.
+sub more_aggregates
+{
+	my $kind = rand;
+	my $filter = rand() < 0.3 ? ' FILTER (WHERE ' . condition() . ')' : '';
+	my $x = expression(pick(qw(int2 int4 int8 float8 numeric)));
+	my $v = expression(pick(qw(int4 text date uuid bool)));
+
+	return "dp_avg($x, -100, 100)$filter" if $kind < 0.2;
+	return "dp_variance($x, -10, 10)$filter" if $kind < 0.35;
+	return "dp_median($x, -10, 10)$filter" if $kind < 0.5;
+	return "dp_quantile($x, 0.9, -10, 10)$filter" if $kind < 0.6;
+	return "dp_argmax($v, ARRAY[$v, NULL])$filter IS NULL" if $kind < 0.65;
+	$x = expression('int4');
+	return "dp_argmax($x, ARRAY[1, 2, 7])$filter IS NULL" if $kind < 0.8;
+	return "dp_count(DISTINCT $v)$filter";
+}
+
+sub statement
+{
+	my ($number) = @_;
+	my ($block, $condition);
+
+	srand($seed * 1000003 + $number);
+	$FuzzQuery::depth = 1 + int rand 4;
+	$block = block(rand() < 0.4)->[0];
+	if (rand() < 0.4)
+	{
+		my @more = map { more_aggregates() } 0 .. int rand 3;
+
+		$block =~ s/dp_count\(\*\) AS n/'dp_count(*) AS n, ' . join(', ', @more)/e;
+	}
+	$block = 'SELECT dp_argmax(\'person\', ARRAY[' . join(', ', map { '$c$' . condition() . '$c$' } 0 .. int rand 5) . ']) IS NULL' if rand() < 0.08;
+	$block =~ s/\bperson\b/one/g if rand() < 0.5;
+	return $block;
+}
+
+# ---- what there is to see ----
+
+# Numbers that are released are no difference.
+sub shape
+{
+	my ($text) = @_;
+
+	return join "\n", grep { !/Budget/ } split /\n/, $text =~ s/^psql:\S* //gmr =~ s/-?\b(?:\d+(?:\.\d+)?(?:e[-+]?\d+)?|infinity)\b/#/gir;
+}
+
+my $look = q{SELECT coalesce(parent, '') || '/' || name || ':' || coalesce(ident, ''), sum(used_bytes), count(*) FROM pg_backend_memory_contexts WHERE name !~ 'MdSmgr|TopMemoryContext' AND parent IS DISTINCT FROM 'PortalContext' GROUP BY 1 ORDER BY 1};
+
+# Of each statement, by name, what is seen.  It has a reader that has done nothing
+# but another count.
+sub observe
+{
+	my ($database, $before, @statements) = @_;
+	my $base = PostgreSQL::Test::Utils::tempdir() . "/$database";
+	my $connection = $node->connstr($database) . ' user=analyst';
+	my $script = "$before\nSET dp_pg.epsilon = '0.01';\nSELECT dp_count(*) AS first FROM person;\n$look;\n";
+	my @seen;
+
+	foreach my $statement (@statements)
+	{
+		$script .= "\\echo =first\nSELECT fresh_reader();\nSELECT dp_count(*) AS first FROM person WHERE id < 0;\n";
+		$script .= "\\echo =answer\n\\warn =answer\n$statement;\n";
+		$script .= "\\echo =peak\nSELECT reader_peak();\n";
+		$script .= "\\echo =explain\n\\warn =explain\nEXPLAIN (ANALYZE, BUFFERS, WAL, VERBOSE, SETTINGS, TIMING off, SUMMARY off) $statement;\n";
+		$script .= "\\echo =memory\n$look;\n";
+	}
+	unlink "$base.sql";
+	append_to_file("$base.sql", $script);
+	system("psql -XAtq -d \"$connection\" -f $base.sql >$base.out 2>$base.err");
+	my @out = split /^=(?:first|answer|peak|explain|memory)\n/m, slurp_file("$base.out"), -1;
+	my @err = split /^=(?:answer|explain)\n/m, slurp_file("$base.err"), -1;
+
+	die "psql ended early: $err[-1]" if @out != 5 * @statements + 1;
+	foreach my $i (0 .. $#statements)
+	{
+		my ($answer, $peak, $explained, $memory) = @out[ 5 * $i + 2 .. 5 * $i + 5 ];
+
+		push @seen, {
+			answer => shape($answer), messages => shape($err[ 2 * $i + 1 ]),
+			explain => (join "\n", grep { !/Budget/ } split /\n/, $explained),
+			memory => $memory, peak => $peak };
+	}
+	return @seen;
+}
+
+# Names of what differs between two sightings of a statement.
+sub differing
+{
+	my ($a, $b) = @_;
+
+	return grep { $_ eq 'peak' ? abs($a->{peak} - $b->{peak}) >= STEP : $a->{$_} ne $b->{$_} } sort keys %$a;
+}
+
+# ---- the machine ----
+
+my @settings = (
+	'SET client_min_messages = debug1;',
+	'SET max_parallel_workers_per_gather = 3; SET min_parallel_table_scan_size = 0; SET jit_above_cost = 0;',
+	'SET work_mem = \'64kB\'; SET enable_hashagg = off; SET plan_cache_mode = force_generic_plan;');
+my ($asked, $suspects, $refused, $found) = (0, 0, 0, 0);
+
+# Is it so every time, and by itself?  Then by what.
+sub confirmed
+{
+	my ($before, $statement) = @_;
+	my %times;
+
+	$suspects++;
+	foreach my $time (1 .. AGAIN)
+	{
+		my @seen = map { observe($_, $before, $statement) } $time % 2 ? @databases : reverse @databases;
+
+		$times{$_}++ foreach differing(@seen);
+		return () if !grep { $_ == $time } values %times;
+	}
+	return grep { $times{$_} == AGAIN } sort keys %times;
+}
+
+my $number = 0;
+my $kind = 0;
+while ($number < $wanted && $found < 10)
+{
+	my @numbers = defined $only ? ($only) : ($number + 1 .. min($number + BATCH, $wanted));
+	my @statements = map { statement($_) } @numbers;
+	my $batch = int(($numbers[0] - 1) / BATCH);
+	my $before = $settings[ $batch % @settings ];
+
+	value($node, "DELETE FROM person WHERE id = $unit", 'second');
+	value($node, insert_unit($batch % 4), 'second');
+	value($node, 'VACUUM (FREEZE, ANALYZE) person', $_) foreach @databases;
+	my ($first, $second) = map { [ observe($_, $before, @statements) ] } @databases;
+
+	foreach my $i (0 .. $#statements)
+	{
+		my @differ = differing($first->[$i], $second->[$i]);
+
+		$asked++;
+		$refused++ if $first->[$i]{messages} =~ /ERROR/;
+		next if !@differ;
+		note("$numbers[$i]: @differ");
+		@differ = confirmed($before, $statements[$i]);
+		next if !@differ;
+		$found++;
+		diag("@differ: FUZZ_SEED=$seed FUZZ_NUMBER=$numbers[$i] make fuzz\n  $statements[$i]");
+		diag("  $_: $first->[$i]{$_}\n  $_: $second->[$i]{$_}") foreach @differ;
+	}
+	pass("queries up to $numbers[-1] have ended");
+	$number = defined $only ? $wanted : $numbers[-1];
+}
+is($found, 0, "neighbours look alike: $asked queries, $refused refused, $suspects asked again");
+cmp_ok($refused, '<', 0.4 * $asked, 'most are answered') if !defined $only;
+
+# It would be seen, by each thing: of an own table that differs.
+value($node, "SET SESSION AUTHORIZATION analyst; CREATE TABLE mine AS SELECT i FROM generate_series(1, 5000) AS i WHERE current_database() = 'second'", $_) foreach @databases;
+my @seen = map { observe($_, '', 'WITH w AS (SELECT i FROM mine) SELECT dp_count(*), dp_median(i, 0, 10), (SELECT count(1 / (i - 1)) FROM w) FROM person', 'SELECT * FROM mine') } @databases;
+cmp_ok(scalar differing(@seen[ 0, 2 ]), '>', 0, 'an error differs');
+cmp_ok(scalar differing(@seen[ 1, 3 ]), '>=', 2, 'rows and EXPLAIN differ');
+
+$node->stop;
+done_testing();
