@@ -8,7 +8,7 @@ use warnings;
 use Exporter 'import';
 use FuzzNode;
 
-our @EXPORT = qw(use_functions pick expression condition block);
+our @EXPORT = qw(use_functions pick expression special condition block);
 
 # How deep an expression may be; the caller sets it.
 our $depth;

@@ -102,10 +102,35 @@ sub more_aggregates
 	return "dp_count(DISTINCT $v)$filter";
 }
 
+# The same with other constants, n times: what one takes adds up.
+sub varied
+{
+	my ($text, $n) = @_;
+
+	return map { $text =~ s/'[^']*'::(\w+)/"'" . pick(@{ $literals{$1} }) . "'::$1"/ger =~ s/AT TIME ZONE '[^']*'/"AT TIME ZONE 'AAB" . int(rand 168) . ':' . int(rand 60) . "'"/ger } 1 .. $n;
+}
+
+# Many of one thing, and half of the time for the unit alone.
+sub many
+{
+	my $kind = rand;
+	my $x = expression(pick(qw(int2 int4 int8)));
+	my @pairs = map { my $n = $_; map { "\$c\$$_ = $n\$c\$" } "k = $n AND i", "s = $n AND l", "i = $n AND l", "id = $n AND s", "id = $n AND l" } 0 .. 30 + int rand 220;
+
+	my $condition = rand() < 0.5 ? condition() : special(pick(qw(timestamp timestamp timestamptz text numeric))) . ' IS NULL';
+
+	return 'SELECT dp_count(*) FROM person WHERE ' . join(' + ', map { "($_)::int4" } varied("($condition) IS NULL", 150)) . ' < 7' if $kind < 0.4;
+	return 'SELECT ' . join(', ', varied("dp_median($x + '1'::int4, 0, 131071)", 5 + int rand 25)) . ' FROM person' if $kind < 0.5;
+	return 'SELECT ' . join(', ', varied("dp_histogram($x + '1'::int4, 0, 10000, 10000) IS NULL", 5 + int rand 45)) . ' FROM person' if $kind < 0.6;
+	return 'SELECT ' . join(', ', varied((more_aggregates())[0], 30)) . ' FROM person' if $kind < 0.75;
+	return 'SELECT dp_argmax(\'person\', ARRAY[' . join(', ', @pairs) . ']) IS NULL' if $kind < 0.9;
+	return 'SELECT k, ' . join(', ', varied((more_aggregates())[0], 10)) . ' FROM person GROUP BY k';
+}
+
 sub statement
 {
 	my ($number) = @_;
-	my ($block, $condition);
+	my $block;
 
 	srand($seed * 1000003 + $number);
 	$FuzzQuery::depth = 1 + int rand 4;
@@ -117,6 +142,7 @@ sub statement
 		$block =~ s/dp_count\(\*\) AS n/'dp_count(*) AS n, ' . join(', ', @more)/e;
 	}
 	$block = 'SELECT dp_argmax(\'person\', ARRAY[' . join(', ', map { '$c$' . condition() . '$c$' } 0 .. int rand 5) . ']) IS NULL' if rand() < 0.08;
+	$block = many() if rand() < 0.3;
 	$block =~ s/\bperson\b/one/g if rand() < 0.5;
 	return $block;
 }
