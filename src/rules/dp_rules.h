@@ -50,8 +50,8 @@ extern dp_refusal *dp_rules_check_query(Query *query);
  */
 extern Query *dp_rules_limit_memory(Query *query, Size *bytes);
 
-/* Look up now what a call of a total version would where a row reaches it:
- * a time zone, which stays. */
+/* Read now what a call would where a row reaches it: a time zone, dictionaries
+ * of initcap; they stay. */
 extern void dp_rules_warm(const FuncExpr *call);
 
 /* True when the expression holds no Var, aggregate, sublink or volatile call:

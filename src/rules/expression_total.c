@@ -16,9 +16,11 @@
 #include "catalog/pg_language.h"
 #include "catalog/pg_proc.h"
 #include "funcapi.h"
+#include "mb/pg_wchar.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "utils/builtins.h"
+#include "utils/fmgroids.h"
 #include "utils/inval.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
@@ -143,19 +145,42 @@ dp_rules_find_by_total(Oid function)
 	return NULL;
 }
 
+/*
+ * initcap by ICU reads dictionaries of languages that write no spaces at the
+ * first text that needs one: Thai, Lao, Burmese, Khmer, Chinese and Japanese.
+ */
+static void
+warm_initcap(Oid collation)
+{
+	static const char sample[] = "\u0e01\u0e02 \u0e81\u0e82 "
+		"\u1000\u1001 \u1780\u1781 \u6f22\u5b57 \u304b\u306a";
+
+	if (GetDatabaseEncoding() == PG_UTF8)
+		(void) DirectFunctionCall1Coll(initcap, collation,
+									   CStringGetTextDatum(sample));
+}
+
+static void
+warm_zone(const Node *zone)
+{
+	const Const *name = (const Const *) zone;
+
+	if (IsA(zone, Const) && !name->constisnull)
+		(void) dp_rules_zone_is_known(DatumGetTextPP(name->constvalue));
+}
+
 /* dp_rules_warm: see dp_rules.h. */
 void
 dp_rules_warm(const FuncExpr *call)
 {
-	const Const *zone = call->args == NIL ? NULL : linitial(call->args);
-	const dp_expression_rule *rule;
+	const dp_expression_rule *rule = dp_rules_find_by_total(call->funcid);
 
-	if (zone == NULL || !IsA(zone, Const) || zone->constisnull ||
-		zone->consttype != TEXTOID)
+	if (rule == NULL)
 		return;
-	rule = dp_rules_find_by_total(call->funcid);
-	if (rule != NULL && rule->condition == DP_CONDITION_ZONE)
-		(void) dp_rules_zone_is_known(DatumGetTextPP(zone->constvalue));
+	if (rule->function == F_INITCAP)
+		warm_initcap(call->inputcollid);
+	if (rule->condition == DP_CONDITION_ZONE)
+		warm_zone(linitial(call->args));
 }
 
 static FuncExpr *

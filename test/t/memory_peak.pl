@@ -34,6 +34,9 @@ FROM generate_series(1, 200000) i;
 CREATE TABLE crowd (id int PRIMARY KEY, x int NOT NULL, ward int NOT NULL, place int NOT NULL);
 INSERT INTO crowd SELECT i, i / 1000, i % 1000, i % 10000 FROM generate_series(1, 700000) i;
 SELECT dp_protect('visits', dataset => 'hospital'), dp_protect('crowd', dataset => 'hospital', rows => 10000000);
+CREATE TABLE words (id int PRIMARY KEY, w varchar(30));
+INSERT INTO words VALUES (1, repeat(U&'\0E2A\0E27', 6)), (2, repeat(U&'\4E2D\6587', 6)), (3, repeat(U&'\1019\103C', 6)), (4, repeat(U&'\1797\17B6', 6));
+SELECT dp_protect('words', dataset => 'hospital');
 CREATE VIEW of_nobody AS SELECT * FROM visits WHERE id = -1;
 CREATE VIEW of_somebody AS SELECT * FROM visits WHERE id = 1;
 GRANT SELECT ON of_nobody, of_somebody TO analyst;
@@ -179,6 +182,14 @@ my @conditions = map { taken("SELECT dp_argmax('of_$_', ARRAY[$pairs]) IS NULL")
 cmp_ok(abs($conditions[1] - $conditions[0]), '<', STEP, "tables of conditions, $conditions[0] kB");
 @conditions = map { taken("SET client_min_messages = warning; SELECT count(*) FROM dp_sparse_vector('of_$_', ARRAY[$pairs], 1000000)") } 'nobody', 'somebody';
 cmp_ok(abs($conditions[1] - $conditions[0]), '<', STEP, "tables of conditions of a sparse vector, $conditions[0] kB");
+
+# Dictionaries of words, which ICU reads for initcap.
+if (value($node, q{SELECT count(*) FROM pg_collation WHERE collname = 'th-x-icu'}))
+{
+	my @words = map { taken("SELECT dp_count(*) FROM words WHERE CASE WHEN id = $_ THEN initcap(w COLLATE \"th-x-icu\") > 'a' END") } -1, 1 .. 4;
+
+	cmp_ok(abs($words[$_] - $words[0]), '<', STEP, "initcap, word $_: $words[0] kB") foreach 1 .. 4;
+}
 
 # Time zones.
 my $zones = join ' AND ', map { "(CASE WHEN x > 0 THEN '2020-01-01'::timestamp END) AT TIME ZONE 'AAB$_' > '1900-01-01'" } 1 .. 99, map { "$_:11" } 1 .. 99;
