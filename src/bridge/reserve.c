@@ -23,17 +23,52 @@
 
 #define KEPT ((Size) 128 * 1024 * 1024)	/* from one use to the next */
 #define PAGE 4096
+#define STACK_STEP 65536
+#define HUGE_FROM ((Size) 8 * 1024 * 1024)
 
-/* Have the stack grow by so much, for good; returns how many pages deep. */
-static pg_noinline int
-grow_stack(long bytes)
+/* Have the system give the pages, with what is on them; false: it has none. */
+static bool
+populate(char *memory, Size bytes)
 {
-	volatile char frame[PAGE];
+	volatile char *page = memory;
+	Size		i;
+
+#ifdef MADV_POPULATE_WRITE
+	char	   *first = (char *) TYPEALIGN(PAGE, memory);
+	char	   *end = (char *) TYPEALIGN_DOWN(PAGE, memory + bytes);
+
+	if (first >= end)
+		return true;
+#ifdef MADV_HUGEPAGE
+	if (bytes >= HUGE_FROM)		/* a third of the time, if there are any */
+		(void) madvise(first, end - first, MADV_HUGEPAGE);
+#endif
+	if (madvise(first, end - first, MADV_POPULATE_WRITE) == 0)
+		return true;
+	if (errno != EINVAL)		/* an older system, or pages of other size */
+		return false;
+#endif
+	for (i = 0; i < bytes; i += PAGE)
+		page[i] += 0;			/* what is there stays: it may be a stack */
+	return true;
+}
+
+/*
+ * Have the stack grow by so much, for good; returns how often it called
+ * itself.  A touch of its end makes room, and then the pages are asked for.
+ */
+static pg_noinline int
+grow_stack(long bytes, char *from)
+{
+	volatile char frame[STACK_STEP];
 
 	frame[0] = 1;
-	if (bytes <= PAGE)
+	if (bytes <= STACK_STEP)
+	{
+		(void) populate((char *) frame, from - (char *) frame);
 		return frame[0];
-	return grow_stack(bytes - PAGE) + frame[0];
+	}
+	return grow_stack(bytes - STACK_STEP, from) + frame[0];
 }
 
 /*
@@ -44,7 +79,9 @@ grow_stack(long bytes)
 void
 dp_bridge_reserve_init(void)
 {
-	(void) grow_stack(max_stack_depth * 1024L);
+	char		here;
+
+	(void) grow_stack(max_stack_depth * 1024L, &here);
 #ifdef M_MMAP_MAX
 	(void) mallopt(M_MMAP_MAX, 0);
 	(void) mallopt(M_TRIM_THRESHOLD, -1);
@@ -59,27 +96,6 @@ static bool
 is_given(const char *memory, Size bytes)
 {
 	return memory >= given_start && memory + bytes <= given_end;
-}
-
-/* Have the system give the pages; false: it has none. */
-static bool
-populate(char *memory, Size bytes)
-{
-	volatile char *page = memory;
-	Size		i;
-
-#ifdef MADV_POPULATE_WRITE
-	char	   *first = (char *) TYPEALIGN(PAGE, memory);
-	char	   *end = (char *) TYPEALIGN_DOWN(PAGE, memory + bytes);
-
-	if (first >= end || madvise(first, end - first, MADV_POPULATE_WRITE) == 0)
-		return true;
-	if (errno != EINVAL)		/* an older system, or pages of other size */
-		return false;
-#endif
-	for (i = 0; i < bytes; i += PAGE)
-		page[i] = 1;
-	return true;
 }
 
 /*

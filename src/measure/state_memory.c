@@ -9,8 +9,8 @@
  * palloc makes chunks of up to CHUNK bytes a power of two, in blocks that
  * double, so that part of the last one is not used; those that are given back
  * serve only chunks of the same size.  A state that grows leaves smaller ones
- * behind, together no more than itself, and is copied when it is saved.  The
- * first that a transition function makes is copied by the executor.
+ * behind, together no more than itself, and is copied when it is saved.  One
+ * that does not grow is copied by the executor when it is made.
  */
 #include "postgres.h"
 
@@ -40,12 +40,18 @@ chunk(int64 bytes)
 	return bytes + BLOCK_HEADER;
 }
 
-/* What a group's state of a measure holds, and when it is saved. */
+/* What a group's state of a measure holds from its first row on. */
+static int64
+cell_bytes(const dp_measure *measure)
+{
+	return STATE_BYTES + measure->ncells * (int64) sizeof(int64);
+}
+
+/* What it holds at last, and when it is saved. */
 static int64
 content_bytes(const dp_measure *measure)
 {
-	return STATE_BYTES + measure->ncells * (int64) sizeof(int64) +
-		2 * measure->state_size;
+	return cell_bytes(measure) + 2 * measure->state_size;
 }
 
 /*
@@ -72,7 +78,7 @@ state_bytes(const dp_measure *measure)
 	int64		grows = measure->state_size;
 
 	return STATE_BYTES +
-		chunk(STATE_BYTES + measure->ncells * (int64) sizeof(int64)) +
+		chunk(cell_bytes(measure)) +
 		(grows == 0 ? 0 : (grows <= CHUNK ? 3 : 2) * chunk(grows));
 }
 
@@ -106,7 +112,7 @@ dp_measure_memory(const dp_release_spec *spec)
 	{
 		content += content_bytes(&spec->measures[i]);
 		bytes += state_bytes(&spec->measures[i]);
-		copied = Max(copied, content_bytes(&spec->measures[i]));
+		copied = Max(copied, cell_bytes(&spec->measures[i]));
 	}
 	if (spec->states)
 		copied *= spec->groups;
