@@ -1,8 +1,9 @@
 # Random private queries on two databases that differ in one unit.  All that an
 # analyst can see of a query besides released numbers must be the same: error or
 # none, its texts, how many rows an answer has, EXPLAIN (ANALYZE, BUFFERS, WAL),
-# what the query leaves in the memory of his session (the size of every context,
-# which is granted to him here) and the most memory that its reader ever had.
+# what is written to WAL, files and ledger, locks and plans that it leaves, and
+# its session's memory (every context, which is granted to him here), and the
+# most memory that its reader ever had.
 #
 # The unit has values at an end of what they hold, or none, and a long one out
 # of line; half of the queries see no other unit.  A query that differs is asked
@@ -157,7 +158,31 @@ sub shape
 	return join "\n", grep { !/Budget/ } split /\n/, $text =~ s/^psql:\S* //gmr =~ s/-?\b(?:\d+(?:\.\d+)?(?:e[-+]?\d+)?|infinity)\b/#/gir;
 }
 
-my $look = q{SELECT coalesce(parent, '') || '/' || name || ':' || coalesce(ident, ''), sum(used_bytes), count(*) FROM pg_backend_memory_contexts WHERE name !~ 'MdSmgr|TopMemoryContext' AND parent IS DISTINCT FROM 'PortalContext' GROUP BY 1 ORDER BY 1};
+my $look = q{SELECT coalesce(parent, '') || '/' || name || ':' || coalesce(ident, ''), sum(used_bytes), count(*) FROM pg_backend_memory_contexts WHERE name !~ 'MdSmgr|TopMemoryContext|PgStat Pending' AND parent IS DISTINCT FROM 'PortalContext' GROUP BY 1 ORDER BY 1};
+
+# Bytes that were written, in pages of WAL and in files, since \gset; the lines of
+# the ledger; plans and locks of the session.
+my $mark = q{SELECT pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0') AS wal, pg_database_size(current_database()) AS size, pg_tablespace_size('pg_default') AS disk, (SELECT coalesce(max(id), 0) FROM dp_pg.ledger) AS line \gset};
+my $counters = q{SELECT trunc((pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0') - :wal) / 16384), pg_database_size(current_database()) - :size, pg_tablespace_size('pg_default') - :disk;
+SELECT to_jsonb(l) - '{id, at}'::text[] FROM dp_pg.ledger AS l WHERE id > :line ORDER BY id;
+SELECT name, generic_plans, custom_plans FROM pg_prepared_statements;
+SELECT locktype, relation::regclass, mode FROM pg_locks WHERE pid = pg_backend_pid() ORDER BY 1, 2, 3;};
+
+# By how much a statement changed the contexts of memory, given what a look
+# printed before and after.
+sub changed
+{
+	my ($before, $after) = map { { map { /^(.*)\|(\d+)\|\d+$/ ? ($1 => $2) : () } split /\n/, $_ } } @_;
+	my @changes;
+
+	foreach my $context (sort keys %{ { %$before, %$after } })
+	{
+		my $more = ($after->{$context} // 0) - ($before->{$context} // 0);
+
+		push @changes, "$context: $more" if $more != 0;
+	}
+	return join "\n", @changes;
+}
 
 # Of each statement, by name, what is seen.  It has a reader that has done nothing
 # but another count.
@@ -171,27 +196,27 @@ sub observe
 
 	foreach my $statement (@statements)
 	{
-		$script .= "\\echo =first\nSELECT fresh_reader();\nSELECT dp_count(*) AS first FROM person WHERE id < 0;\n";
-		$script .= "\\echo =answer\n\\warn =answer\n$statement;\n";
-		$script .= "\\echo =peak\nSELECT reader_peak();\n";
+		$script .= "\\echo =first\nSELECT fresh_reader();\nSELECT dp_count(*) AS first FROM person WHERE id < 0;\n\\echo =memory\n$look;\n";
+		$script .= "$mark\n\\echo =answer\n\\warn =answer\n$statement;\n";
+		$script .= "\\echo =counters\n$counters\n\\echo =peak\nSELECT reader_peak();\n";
 		$script .= "\\echo =explain\n\\warn =explain\nEXPLAIN (ANALYZE, BUFFERS, WAL, VERBOSE, SETTINGS, TIMING off, SUMMARY off) $statement;\n";
 		$script .= "\\echo =memory\n$look;\n";
 	}
 	unlink "$base.sql";
 	append_to_file("$base.sql", $script);
 	system("psql -XAtq -d \"$connection\" -f $base.sql >$base.out 2>$base.err");
-	my @out = split /^=(?:first|answer|peak|explain|memory)\n/m, slurp_file("$base.out"), -1;
+	my @out = split /^=(?:first|answer|counters|peak|explain|memory)\n/m, slurp_file("$base.out"), -1;
 	my @err = split /^=(?:answer|explain)\n/m, slurp_file("$base.err"), -1;
 
-	die "psql ended early: $err[-1]" if @out != 5 * @statements + 1;
+	die "psql ended early: $err[-1]" if @out != 7 * @statements + 1;
 	foreach my $i (0 .. $#statements)
 	{
-		my ($answer, $peak, $explained, $memory) = @out[ 5 * $i + 2 .. 5 * $i + 5 ];
+		my ($before, $answer, $written, $peak, $explained, $after) = @out[ 7 * $i + 2 .. 7 * $i + 7 ];
 
 		push @seen, {
 			answer => shape($answer), messages => shape($err[ 2 * $i + 1 ]),
 			explain => (join "\n", grep { !/Budget/ } split /\n/, $explained),
-			memory => $memory, peak => $peak };
+			counters => $written, memory => changed($before, $after), peak => $peak };
 	}
 	return @seen;
 }
@@ -265,9 +290,12 @@ cmp_ok($refused, '<', 0.4 * $asked, 'most are answered') if !defined $only;
 
 # It would be seen, by each thing: of an own table that differs.
 value($node, "SET SESSION AUTHORIZATION analyst; CREATE TABLE mine AS SELECT i FROM generate_series(1, 5000) AS i WHERE current_database() = 'second'", $_) foreach @databases;
-my @seen = map { observe($_, '', 'WITH w AS (SELECT i FROM mine) SELECT dp_count(*), dp_median(i, 0, 10), (SELECT count(1 / (i - 1)) FROM w) FROM person', 'SELECT * FROM mine') } @databases;
-cmp_ok(scalar differing(@seen[ 0, 2 ]), '>', 0, 'an error differs');
-cmp_ok(scalar differing(@seen[ 1, 3 ]), '>=', 2, 'rows and EXPLAIN differ');
+my @seen = map { observe($_, '', 'WITH w AS (SELECT i FROM mine) SELECT dp_count(*), dp_median(i, 0, 10), (SELECT count(1 / (i - 1)) FROM w) FROM person',
+		'SELECT * FROM mine', 'CREATE TABLE copied AS TABLE mine', "PREPARE p AS SELECT '" . ($_ eq 'second' ? 'x' x 20000 : 'x') . "'") } @databases;
+like("@{[ differing(@seen[ 0, 4 ]) ]}", qr/messages/, 'an error is seen');
+like("@{[ differing(@seen[ 1, 5 ]) ]}", qr/answer explain/, 'rows and EXPLAIN are seen');
+like("@{[ differing(@seen[ 2, 6 ]) ]}", qr/counters/, 'pages written are seen');
+like("@{[ differing(@seen[ 3, 7 ]) ]}", qr/memory/, 'memory is seen');
 
 $node->stop;
 done_testing();
