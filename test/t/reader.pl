@@ -46,9 +46,12 @@ sub start_slow
 {
 	my ($role) = @_;
 	my $self = quiet_session($node, $role);
-	my $before = readers_time($node);
+	my $charged = charges($node);
+	my $before;
 
 	ask($self, "$slow;");
+	await(sub { charges($node) > $charged });
+	$before = readers_time($node);
 	ok(await(sub { readers_time($node) > $before + 0.3 }), "$role: rows are being read");
 	return $self;
 }
