@@ -2,6 +2,10 @@
  * allow_list.h
  *	  Private to the rules folder: which functions may meet a private row,
  *	  and under what condition.
+ *
+ * A function that is added may do nothing for the first time where a row asks:
+ * what it reads or keeps then belongs in dp_rules_warm (expression_total.c),
+ * and what memory it takes in expression_memory.c.
  */
 #ifndef DP_RULES_ALLOW_LIST_H
 #define DP_RULES_ALLOW_LIST_H
