@@ -158,7 +158,8 @@ sub shape
 	return join "\n", grep { !/Budget/ } split /\n/, $text =~ s/^psql:\S* //gmr =~ s/-?\b(?:\d+(?:\.\d+)?(?:e[-+]?\d+)?|infinity)\b/#/gir;
 }
 
-my $look = q{SELECT coalesce(parent, '') || '/' || name || ':' || coalesce(ident, ''), sum(used_bytes), count(*) FROM pg_backend_memory_contexts WHERE name !~ 'MdSmgr|TopMemoryContext|PgStat Pending' AND parent IS DISTINCT FROM 'PortalContext' GROUP BY 1 ORDER BY 1};
+# 18 has no column parent.
+my $look = q{SELECT coalesce(to_jsonb(m) ->> 'parent', '') || '/' || name || ':' || coalesce(ident, ''), sum(used_bytes), count(*) FROM pg_backend_memory_contexts AS m WHERE name !~ 'MdSmgr|TopMemoryContext|PgStat Pending' AND to_jsonb(m) ->> 'parent' IS DISTINCT FROM 'PortalContext' GROUP BY 1 ORDER BY 1};
 
 # Bytes that were written, in pages of WAL and in files, since \gset; the lines of
 # the ledger; plans and locks of the session.
