@@ -35,6 +35,8 @@ BEGIN
 			('lower(text)', 'lower'),
 			('upper(text)', 'upper'),
 			('initcap(text)', 'initcap'),
+			('strpos(text,text)', 'textpos'),
+			('position(text,text)', 'textpos'),
 			('texticlike(text,text)', 'texticlike'),
 			('texticnlike(text,text)', 'texticnlike'),
 			('bpchariclike(bpchar,text)', 'texticlike'),
@@ -241,6 +243,12 @@ COMMENT ON VIEW dp_pg.allowed_functions IS
 function behind them; reason is leakproof, total as is, or total version, in
 which case the query calls replacement, which gives NULL instead of an error';
 GRANT SELECT ON dp_pg.allowed_functions TO PUBLIC;
+
+CREATE FUNCTION dp_pg.sortable_value(value anyelement) RETURNS anyelement
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'dp_sortable_value';
+COMMENT ON FUNCTION dp_pg.sortable_value(anyelement) IS
+'the value of a type of variable length, or NULL where it is longer than 16 kB (16384 bytes); put around what is ordered under a collation other than C, or given to initcap(), in private queries; 0A000 for other types; NULL for NULL';
 
 CREATE FUNCTION dp_pg.short_value(value anyelement) RETURNS anyelement
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE

@@ -21,6 +21,7 @@
 #include "access/tableam.h"
 #include "catalog/pg_attribute.h"
 #include "catalog/pg_class.h"
+#include "catalog/pg_collation.h"
 #include "catalog/pg_constraint.h"
 #include "catalog/pg_namespace.h"
 #include "executor/executor.h"
@@ -354,6 +355,26 @@ dp_compat_collate_is_c(Oid collation)
 	return pg_newlocale_from_collation(collation)->collate_is_c;
 #else
 	return lc_collate_is_c(collation);
+#endif
+}
+
+/* Has somebody changed the order of letters? */
+static inline bool
+dp_compat_collation_has_rules(Oid collation)
+{
+#if PG_VERSION_NUM >= 160000
+	HeapTuple	tuple = SearchSysCache1(COLLOID, ObjectIdGetDatum(collation));
+	bool		isnull = true;
+
+	if (HeapTupleIsValid(tuple))
+	{
+		(void) SysCacheGetAttr(COLLOID, tuple, Anum_pg_collation_collicurules,
+							   &isnull);
+		ReleaseSysCache(tuple);
+	}
+	return !isnull;
+#else
+	return false;
 #endif
 }
 

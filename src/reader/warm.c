@@ -8,7 +8,8 @@
  * writes that to the WAL; labels of an enum type and properties of a collation
  * are read from the catalog at their first comparison, types of arguments and
  * of elements of lists at the first row that reaches them, which takes locks;
- * a time zone is read from its file and kept.  All of that can be watched.
+ * a time zone is read from its file and kept, as is GMT, by which times are
+ * counted from 1970 on.  All of that can be watched.
  * So every page that could be fetched is, before anything is charged: what is
  * left to see depends on how many there are.
  *
@@ -26,6 +27,7 @@
 #include "executor/executor.h"
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
+#include "pgtime.h"
 #include "storage/bufmgr.h"
 #include "storage/sinval.h"
 #include "utils/catcache.h"
@@ -189,6 +191,14 @@ warm_plan(PlanState *state, void *context)
 	return planstate_tree_walker(state, warm_plan, context);
 }
 
+static void
+warm_gmt(void)
+{
+	const pg_time_t epoch = 0;
+
+	(void) pg_gmtime(&epoch);
+}
+
 /* ---- all of it ---- */
 
 static void
@@ -228,6 +238,7 @@ dp_reader_warm(const dp_message *message, QueryDesc *desc)
 	oids = find_oids(message, DP_PART_TOAST, &n);
 	for (i = 0; i < n; i++)
 		touch_toast(oids[i]);
+	warm_gmt();
 	do
 	{
 		CHECK_FOR_INTERRUPTS();
@@ -250,6 +261,7 @@ start_executor(QueryDesc *desc, int flags)
 		strcmp(desc->sourceText, DP_PRIVATE_QUERY_TEXT) == 0)
 	{
 		dp_bridge_reserve_init();
+		warm_gmt();
 		(void) warm_plan(desc->planstate, NULL);
 		dp_bridge_reserve(dp_reader_leader_memory());
 	}

@@ -130,8 +130,8 @@ const dp_expression_rule dp_expression_rules[] = {
 	SAFE(F_OCTET_LENGTH_BPCHAR),
 	SAFE(F_LENGTH_BYTEA),
 	SAFE(F_OCTET_LENGTH_BYTEA),
-	SAFE(F_STRPOS),
-	SAFE(F_POSITION_TEXT_TEXT),
+	TOTAL(F_STRPOS, "textpos"),
+	TOTAL(F_POSITION_TEXT_TEXT, "textpos"),
 
 	/* Pieces: never longer than the argument. */
 	SAFE(F_LEFT),

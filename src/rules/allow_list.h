@@ -93,7 +93,12 @@ extern Node *dp_rules_column(const Query *level, const Var *var,
 							 const Query **below);
 extern bool dp_rules_compares_bytes(Oid function);
 extern Size dp_rules_count_elements(Node *list);
-/* dp_pg.short_value around each column without a length that is read */
+/* dp_pg.short_value or sortable_value around what is read and may be long */
 extern Query *dp_rules_shorten(Query *query);
+
+/* ---- expression_collate.c ---- */
+extern Oid	dp_rules_sortable_value(void);
+extern bool dp_rules_is_linguistic(Oid collation);
+extern bool dp_rules_collates(Oid function, Oid collation);
 
 #endif							/* DP_RULES_ALLOW_LIST_H */

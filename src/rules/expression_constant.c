@@ -353,6 +353,13 @@ dp_rules_check_collation(Oid collation, int location)
 							"Use COLLATE with a deterministic collation.",
 							"nondeterministic collation \"%s\" cannot be used "
 							"on private rows", get_collation_name(collation));
+	if (dp_compat_collation_has_rules(collation))
+		return refuse_shape(location,
+							"What ICU makes of a letter by rules of its own "
+							"has no known size.",
+							"Use COLLATE with a collation without rules.",
+							"collation \"%s\" has rules and cannot be used on "
+							"private rows", get_collation_name(collation));
 	if (locale->provider == COLLPROVIDER_ICU &&
 		GetDatabaseEncoding() != PG_UTF8)
 		return refuse_shape(location,

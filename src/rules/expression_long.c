@@ -14,6 +14,7 @@
 #include "nodes/nodeFuncs.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
+#include "utils/datum.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 
@@ -184,6 +185,41 @@ shorten(Node *node, const Query *level)
 	return (Node *) call;
 }
 
+/* Is it known that a language may order the value? */
+static bool
+is_sortable(Node *node)
+{
+	Oid			type = getBaseType(exprType(node));
+	Size		most;
+
+	if (get_typlen(type) != -1 || type_is_array(type))
+		return true;
+	if (IsA(node, Const))
+	{
+		const Const *constant = (Const *) node;
+
+		return constant->constisnull ||
+			datumGetSize(constant->constvalue, constant->constbyval,
+						 constant->constlen) <= DP_TOTAL_COLLATED_LIMIT;
+	}
+	most = dp_rules_type_bytes(type, exprTypmod(node));
+	return most > 0 && most <= DP_TOTAL_COLLATED_LIMIT;
+}
+
+static Node *
+make_sortable(Node *node)
+{
+	FuncExpr   *call;
+
+	if (is_sortable(node))
+		return node;
+	call = makeFuncExpr(dp_rules_sortable_value(), exprType(node),
+						list_make1(node), exprCollation(node),
+						exprCollation(node), COERCE_EXPLICIT_CALL);
+	call->location = exprLocation(node);
+	return (Node *) call;
+}
+
 /*
  * dp_rules_compares_bytes
  *	  Does the function compare lengths, then bytes, and take no memory?
@@ -254,13 +290,58 @@ arguments_of(Node *node)
 	}
 }
 
+/* Does a language order what the node is given? */
+static bool
+is_collated(Node *node)
+{
+	switch (nodeTag(node))
+	{
+		case T_FuncExpr:
+			return dp_rules_collates(((FuncExpr *) node)->funcid,
+									 ((FuncExpr *) node)->inputcollid);
+		case T_OpExpr:
+			return dp_rules_collates(get_opcode(((OpExpr *) node)->opno),
+									 ((OpExpr *) node)->inputcollid);
+		case T_ScalarArrayOpExpr:
+			return dp_rules_collates(get_opcode(((ScalarArrayOpExpr *)
+												 node)->opno),
+									 ((ScalarArrayOpExpr *)
+									  node)->inputcollid);
+		case T_MinMaxExpr:
+			return dp_rules_is_linguistic(((MinMaxExpr *) node)->inputcollid);
+		default:
+			return false;
+	}
+}
+
 static void
-shorten_all(List *args, const Query *level)
+shorten_all(List *args, const Query *level, bool collated)
 {
 	ListCell   *lc;
 
 	foreach(lc, args)
-		lfirst(lc) = shorten(lfirst(lc), level);
+		lfirst(lc) = collated ? make_sortable(lfirst(lc)) :
+			shorten(lfirst(lc), level);
+}
+
+/* Each pair has a collation of its own. */
+static void
+shorten_rows(RowCompareExpr *rows, const Query *level)
+{
+	ListCell   *left;
+	ListCell   *right;
+	ListCell   *collation;
+
+	forthree(left, rows->largs, right, rows->rargs,
+			 collation, rows->inputcollids)
+	{
+		bool		collated = dp_rules_is_linguistic(lfirst_oid(collation));
+
+		lfirst(left) = collated ? make_sortable(lfirst(left)) :
+			shorten(lfirst(left), level);
+		lfirst(right) = collated ? make_sortable(lfirst(right)) :
+			shorten(lfirst(right), level);
+	}
 }
 
 static Node *
@@ -283,12 +364,9 @@ short_mutator(Node *node, void *context)
 	node = expression_tree_mutator(node, short_mutator, context);
 	args = arguments_of(node);
 	if (args != NULL)
-		shorten_all(*args, *level);
+		shorten_all(*args, *level, is_collated(node));
 	else if (IsA(node, RowCompareExpr))
-	{
-		shorten_all(((RowCompareExpr *) node)->largs, *level);
-		shorten_all(((RowCompareExpr *) node)->rargs, *level);
-	}
+		shorten_rows((RowCompareExpr *) node, *level);
 	else if (IsA(node, CaseExpr))	/* CASE x WHEN: x is compared */
 		((CaseExpr *) node)->arg =
 			(Expr *) shorten((Node *) ((CaseExpr *) node)->arg, *level);

@@ -49,8 +49,11 @@
 #define FOLD_FACTOR 3			/* full case mappings in UTF-8 */
 #define WORK_FACTOR 16			/* of what a call is given */
 #define COMPARE_FACTOR 4		/* copies of both sides, of wide characters */
+#define COLLATE_FACTOR 150		/* by ICU, expression_collate.c */
 #define KEPT_FACTOR 3
 #define PASSING_FACTOR 2
+#define CALL_BYTES 65536		/* whatever a call is given */
+#define MOST_WORKING (4 * DP_EXPRESSION_MEMORY)
 
 /* ---- lengths ---- */
 
@@ -121,6 +124,8 @@ call_bytes(Oid function, Oid type, List *args, const Query *level)
 	if (length > 0)
 		return (Size) length;
 	sum = sum_bytes(args, level);
+	if (function == dp_rules_sortable_value())
+		return Min(sum, DP_TOTAL_COLLATED_LIMIT);
 	switch (built_in(function))
 	{
 		case F_LOWER_TEXT:
@@ -207,14 +212,21 @@ value_bytes(Node *node, const Query *level)
 
 /* ---- what a row takes ---- */
 
+/* Does it answer what it is given? */
+static bool
+passes_on(Oid function)
+{
+	return function == dp_rules_short_value() ||
+		function == dp_rules_sortable_value();
+}
+
 /* May the value be out of line, so that whoever reads it makes a copy? */
 static bool
 may_be_fetched(Node *node)
 {
 	if (IsA(node, Const) || IsA(node, OpExpr))
 		return false;
-	if (IsA(node, FuncExpr) &&
-		((FuncExpr *) node)->funcid != dp_rules_short_value())
+	if (IsA(node, FuncExpr) && !passes_on(((FuncExpr *) node)->funcid))
 		return false;
 	return get_typlen(getBaseType(exprType(node))) == -1;
 }
@@ -279,13 +291,16 @@ keep(memory_walk *walk, Size bytes, Size times)
 
 /* So many calls of a function with such arguments. */
 static void
-add_call(Oid function, Node *call, List *args, Size times, memory_walk *walk)
+add_call(Oid function, Oid collation, Node *call, List *args, Size times,
+		 memory_walk *walk)
 {
 	Size		fetched = fetched_bytes(args, walk->level);
 	Size		given = sum_bytes(args, walk->level);
 
-	if (function == dp_rules_short_value())
-		return;					/* answers what it is given */
+	if (passes_on(function))
+		return;
+	if (dp_rules_collates(function, collation))
+		work(walk, given, COLLATE_FACTOR);
 	if (gives_back(function))
 	{
 		pass(walk, fetched);
@@ -331,12 +346,25 @@ static void
 add_list(const ScalarArrayOpExpr *call, memory_walk *walk)
 {
 	Size		n = dp_rules_count_elements(lsecond(call->args));
+	Oid			function = get_opcode(call->opno);
 
-	add_call(get_opcode(call->opno), (Node *) call,
-			 folds(get_opcode(call->opno)) ? call->args :
-			 list_make1(linitial(call->args)), n, walk);
+	add_call(function, call->inputcollid, (Node *) call,
+			 folds(function) || dp_rules_collates(function,
+												  call->inputcollid) ?
+			 call->args : list_make1(linitial(call->args)), n, walk);
 	if (n >= DP_EXPRESSION_HASHED)
 		keep(walk, HASHED_BYTES, n);
+}
+
+static bool
+is_any_linguistic(const List *collations)
+{
+	ListCell   *lc;
+
+	foreach(lc, collations)
+		if (dp_rules_is_linguistic(lfirst_oid(lc)))
+			return true;
+	return false;
 }
 
 static bool
@@ -367,13 +395,15 @@ memory_walker(Node *node, void *context)
 			walk->level = level;
 			return false;
 		case T_FuncExpr:
-			add_call(((FuncExpr *) node)->funcid, node,
+			add_call(((FuncExpr *) node)->funcid,
+					 ((FuncExpr *) node)->inputcollid, node,
 					 ((FuncExpr *) node)->args, 1, walk);
 			break;
 		case T_OpExpr:
 		case T_DistinctExpr:
 		case T_NullIfExpr:
-			add_call(get_opcode(((OpExpr *) node)->opno), node,
+			add_call(get_opcode(((OpExpr *) node)->opno),
+					 ((OpExpr *) node)->inputcollid, node,
 					 ((OpExpr *) node)->args, 1, walk);
 			break;
 		case T_ScalarArrayOpExpr:
@@ -384,13 +414,15 @@ memory_walker(Node *node, void *context)
 			break;
 		case T_MinMaxExpr:
 			work(walk, sum_bytes(((MinMaxExpr *) node)->args, level),
-				 COMPARE_FACTOR);
+				 dp_rules_is_linguistic(((MinMaxExpr *) node)->inputcollid) ?
+				 COLLATE_FACTOR : COMPARE_FACTOR);
 			pass(walk, fetched_bytes(((MinMaxExpr *) node)->args, level));
 			break;
 		case T_RowCompareExpr:
 			work(walk, sum_bytes(((RowCompareExpr *) node)->largs, level) +
 				 sum_bytes(((RowCompareExpr *) node)->rargs, level),
-				 COMPARE_FACTOR);
+				 is_any_linguistic(((RowCompareExpr *) node)->inputcollids) ?
+				 COLLATE_FACTOR : COMPARE_FACTOR);
 			pass(walk,
 				 fetched_bytes(((RowCompareExpr *) node)->largs, level) +
 				 fetched_bytes(((RowCompareExpr *) node)->rargs, level));
@@ -412,7 +444,8 @@ dp_rules_limit_memory(Query *query, Size *bytes)
 
 	query = dp_rules_shorten(query);
 	(void) memory_walker((Node *) query, &walk);
-	if (walk.kept + walk.passing > DP_EXPRESSION_MEMORY)
+	if (walk.kept + walk.passing > DP_EXPRESSION_MEMORY ||
+		walk.working > MOST_WORKING)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("private query may need too much memory for one row"),
@@ -424,6 +457,6 @@ dp_rules_limit_memory(Query *query, Size *bytes)
 				 errhint("Use fewer functions of long columns, or ask the "
 						 "data owner to give them a length: varchar(n).")));
 	*bytes = KEPT_FACTOR * walk.kept +
-		PASSING_FACTOR * Max(walk.passing, walk.working);
+		PASSING_FACTOR * Max(walk.passing, walk.working) + CALL_BYTES;
 	return query;
 }

@@ -160,6 +160,22 @@ warm_initcap(Oid collation)
 									   CStringGetTextDatum(sample));
 }
 
+/* OpenSSL looks a digest up when it is first asked for. */
+static void
+warm_digest(Oid function)
+{
+	Datum		empty = CStringGetTextDatum("");
+
+	if (function == F_SHA224)
+		(void) DirectFunctionCall1(sha224_bytea, empty);
+	else if (function == F_SHA256)
+		(void) DirectFunctionCall1(sha256_bytea, empty);
+	else if (function == F_SHA384)
+		(void) DirectFunctionCall1(sha384_bytea, empty);
+	else if (function == F_SHA512)
+		(void) DirectFunctionCall1(sha512_bytea, empty);
+}
+
 static void
 warm_zone(const Node *zone)
 {
@@ -175,6 +191,7 @@ dp_rules_warm(const FuncExpr *call)
 {
 	const dp_expression_rule *rule = dp_rules_find_by_total(call->funcid);
 
+	warm_digest(call->funcid);
 	if (rule == NULL)
 		return;
 	if (rule->function == F_INITCAP)

@@ -20,6 +20,9 @@
  */
 #define DP_TOTAL_TEXT_LIMIT (1024 * 1024)
 
+/* What a language orders is no longer (expression_collate.c). */
+#define DP_TOTAL_COLLATED_LIMIT (16 * 1024)
+
 /* character(n) is padded to n, whatever the value; n is at most this. */
 #define DP_TOTAL_CHAR_LIMIT 1000
 

@@ -142,6 +142,15 @@ DP_BOUNDED(lower, FITS(0) && can_fold(fcinfo, false))
 DP_BOUNDED(upper, FITS(0) && can_fold(fcinfo, false))
 DP_BOUNDED(initcap, FITS(0) && can_fold(fcinfo, false))
 
+/*
+ * A search may compare so many pairs of bytes, in a call that nothing
+ * interrupts: a quarter of a second.
+ */
+#define SEARCHED ((uint64) 1 << 28)
+
+DP_BOUNDED(textpos, (uint64) text_size(PG_GETARG_DATUM(0)) *
+		   text_size(PG_GETARG_DATUM(1)) <= SEARCHED)
+
 /* Is the second argument a pattern that ILIKE takes without an error? */
 static bool
 can_match(FunctionCallInfo fcinfo)
@@ -162,14 +171,11 @@ DP_BOUNDED(nameiclike, can_match(fcinfo))
 DP_BOUNDED(nameicnlike, can_match(fcinfo))
 
 PG_FUNCTION_INFO_V1(dp_short_value);
+PG_FUNCTION_INFO_V1(dp_sortable_value);
 
-/*
- * dp_short_value
- *	  SQL: dp_pg.short_value(anyelement), its argument, or NULL where that is
- *	  longer than DP_TOTAL_TEXT_LIMIT.  Nothing is fetched to know it.
- */
-Datum
-dp_short_value(PG_FUNCTION_ARGS)
+/* The argument, or NULL where it is too long; nothing is fetched for it. */
+static Datum
+limit_value(FunctionCallInfo fcinfo, Size most)
 {
 	Datum		value = PG_GETARG_DATUM(0);
 
@@ -180,12 +186,35 @@ dp_short_value(PG_FUNCTION_ARGS)
 		if (!OidIsValid(type) || get_typlen(type) != -1)
 			ereport(ERROR,
 					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-					 errmsg("dp_pg.short_value needs a type of variable "
-							"length"),
+					 errmsg("dp_pg.%s needs a type of variable length",
+							most == DP_TOTAL_TEXT_LIMIT ? "short_value" :
+							"sortable_value"),
 					 errhint("It is meant for private queries only.")));
 		fcinfo->flinfo->fn_extra = fcinfo->flinfo;
 	}
-	if (text_size(value) > DP_TOTAL_TEXT_LIMIT)
+	if (text_size(value) > most)
 		PG_RETURN_NULL();
 	PG_RETURN_DATUM(value);
+}
+
+/*
+ * dp_short_value
+ *	  SQL: dp_pg.short_value(anyelement), its argument, or NULL where that is
+ *	  longer than DP_TOTAL_TEXT_LIMIT.
+ */
+Datum
+dp_short_value(PG_FUNCTION_ARGS)
+{
+	return limit_value(fcinfo, DP_TOTAL_TEXT_LIMIT);
+}
+
+/*
+ * dp_sortable_value
+ *	  SQL: dp_pg.sortable_value(anyelement), its argument, or NULL where that
+ *	  is longer than DP_TOTAL_COLLATED_LIMIT.
+ */
+Datum
+dp_sortable_value(PG_FUNCTION_ARGS)
+{
+	return limit_value(fcinfo, DP_TOTAL_COLLATED_LIMIT);
 }

@@ -94,7 +94,7 @@ SELECT * FROM outcome('SELECT ' || :'fewer' || ' FROM person');
 -- Whatever stands around a long value counts as long as the value.
 CREATE TEMP TABLE wrapper (n int, around text);
 INSERT INTO wrapper VALUES (1, '(%s COLLATE "C")'), (2, 'nullif(%s, ''1'')'), (3, 'coalesce(%s, ''b'')'),
-	(4, 'CASE WHEN id > 0 THEN %s ELSE ''b'' END'), (5, 'greatest(%s, ''b'')'), (6, 'least(%s, ''b'')'), (7, '(%s)::varchar'),
+	(4, 'CASE WHEN id > 0 THEN %s ELSE ''b'' END'), (5, 'greatest(%s, ''b'' COLLATE "C")'), (6, 'least(%s, ''b'' COLLATE "C")'), (7, '(%s)::varchar'),
 	(8, '(%s)::varchar::text COLLATE "POSIX"'), (9, 'nullif(coalesce(%s COLLATE "C", ''b''), ''c'')'), (10, 'CASE %s WHEN ''c'' THEN ''d'' ELSE ''e'' END');
 RESET ROLE;
 CREATE FUNCTION wrapped(around text, inner_most text, levels int) RETURNS text LANGUAGE plpgsql AS $$

@@ -285,7 +285,7 @@ SELECT count(*) > 150 AS many, sum(unsound) AS unsound,
 -- buckets without end.
 SELECT * FROM comparison
 	WHERE narrower > 0 AND function::text !~
-		('time|date|age|extract|trim|lower|upper|initcap|like|textcat|^text\('
+		('time|date|age|extract|trim|lower|upper|initcap|like|textcat|strpos|position|^text\('
 		|| '|ceil|floor|round|^"numeric"|width_bucket');
 
 -- The usual values are never NULL.

@@ -1,0 +1,89 @@
+/*
+ * expression_collate.c
+ *	  Texts that are ordered by a language, or divided into its words.
+ *
+ * ICU keeps what it has made of two texts until it knows which comes first:
+ * up to 18 collation elements of 8 bytes for a letter of 3 bytes (U+FDFA),
+ * while the most important parts are equal, in arrays that double.  initcap()
+ * divides text without spaces by a dictionary, with 60 bytes for each byte.
+ * For a text of 1 MB that would be 200 MB.  The C library needs no memory, but
+ * time that is quadratic, in a call that nothing can interrupt.
+ *
+ * So under a collation other than C a value counts as NULL there when it is
+ * longer than DP_TOTAL_COLLATED_LIMIT: dp_pg.sortable_value stands around it,
+ * wherever it comes from.  Equality compares bytes, and needs none of it.
+ *
+ * Rules of somebody's own may make more elements of a letter; their collations
+ * are refused (expression_constant.c).
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "utils/fmgroids.h"
+#include "utils/pg_locale.h"
+
+#include "../catalog/dp_catalog.h"
+#include "allow_list.h"
+#include "total_functions.h"
+
+/* dp_rules_sortable_value: OID of dp_pg.sortable_value(anyelement). */
+Oid
+dp_rules_sortable_value(void)
+{
+	Oid			type = ANYELEMENTOID;
+
+	return dp_catalog_function("sortable_value", 1, &type);
+}
+
+/* dp_rules_is_linguistic: is the collation, if any, another than C? */
+bool
+dp_rules_is_linguistic(Oid collation)
+{
+	return OidIsValid(collation) && !(dp_compat_collate_is_c(collation) &&
+									  dp_compat_ctype_is_c(collation));
+}
+
+static bool
+uses_words(Oid function)
+{
+	const dp_expression_rule *rule = dp_rules_find_by_total(function);
+
+	switch (rule == NULL ? function : rule->function)
+	{
+		case F_INITCAP:
+		case F_TEXT_LT:
+		case F_TEXT_LE:
+		case F_TEXT_GT:
+		case F_TEXT_GE:
+		case F_TEXT_LARGER:
+		case F_TEXT_SMALLER:
+		case F_BTTEXTCMP:
+		case F_BPCHARLT:
+		case F_BPCHARLE:
+		case F_BPCHARGT:
+		case F_BPCHARGE:
+		case F_BPCHAR_LARGER:
+		case F_BPCHAR_SMALLER:
+		case F_BPCHARCMP:
+		case F_NAMELTTEXT:
+		case F_NAMELETEXT:
+		case F_NAMEGTTEXT:
+		case F_NAMEGETEXT:
+		case F_BTNAMETEXTCMP:
+		case F_TEXTLTNAME:
+		case F_TEXTLENAME:
+		case F_TEXTGTNAME:
+		case F_TEXTGENAME:
+		case F_BTTEXTNAMECMP:
+			return true;
+		default:
+			return false;
+	}
+}
+
+/* dp_rules_collates: does a language decide what such a call answers? */
+bool
+dp_rules_collates(Oid function, Oid collation)
+{
+	return uses_words(function) && dp_rules_is_linguistic(collation);
+}
