@@ -135,7 +135,8 @@ CREATE TABLE dp_pg.ledger (
 	price_rho		numeric,
 	batch		bigint,
 	partition	bigint,
-	part		name
+	part		name,
+	period		bigint
 );
 
 COMMENT ON TABLE dp_pg.ledger IS
@@ -153,6 +154,8 @@ COMMENT ON COLUMN dp_pg.ledger.batch IS
 COMMENT ON COLUMN dp_pg.ledger.partition IS
 'the partition whose largest part is charged, NULL: none';
 COMMENT ON COLUMN dp_pg.ledger.part IS 'the part that was asked about';
+COMMENT ON COLUMN dp_pg.ledger.period IS
+'period of the payer''s budget that the charge counts in, NULL: exempt';
 COMMENT ON COLUMN dp_pg.ledger.releases IS 'noisy values released per key';
 COMMENT ON COLUMN dp_pg.ledger.fingerprint IS
 'identifies the query''s shape, without its constants';

@@ -155,12 +155,45 @@ typedef struct dp_ledger_line
 	int64		batch;			/* 0: none */
 	int64		partition;		/* 0: not charged as a part of one */
 	NameData	part;
+	int64		period;			/* of the payer's budget, unless exempt */
 } dp_ledger_line;
 
 /* Of datasets, budgets and the ledger. */
 extern void dp_catalog_lock_ledger(LOCKMODE mode);
 extern int64 dp_catalog_next_line(void);
 extern void dp_catalog_append_lines(const dp_ledger_line *lines, int n);
+
+/* ---- lines that left the ledger (archive_row.c) ---- */
+
+#define DP_DIGEST_LENGTH 32
+
+/* One time that lines were taken out. */
+typedef struct dp_archive_row
+{
+	int64		id;
+	NameData	dataset;
+	TimestampTz before;			/* when they had been charged */
+	NameData	by;				/* who took them */
+	int64		lines;
+	int64		first;			/* ids */
+	int64		last;
+	uint8		digest[DP_DIGEST_LENGTH];
+	int			digest_length;	/* 0: before the first */
+} dp_archive_row;
+
+/* A line of the ledger, valid during the call. */
+typedef void (*dp_line_sink) (void *context, HeapTuple line, TupleDesc desc);
+
+extern void dp_catalog_start_archive(const char *dataset, TimestampTz before,
+									 dp_archive_row *row);
+extern void dp_catalog_move_lines(dp_archive_row *row, dp_line_sink sink,
+								  void *context);
+extern void dp_catalog_write_archive(const dp_archive_row *row);
+extern void dp_catalog_read_lines(const char *table,
+								  const dp_archive_row *row,
+								  dp_line_sink sink, void *context);
+extern int	dp_catalog_list_archives(const char *dataset,
+									 dp_archive_row **rows);
 
 /* ---- batches (batch_row.c) ---- */
 

@@ -31,6 +31,7 @@ enum
 	LEDGER_BATCH = LEDGER_PRICE + 3,
 	LEDGER_PARTITION,
 	LEDGER_PART,
+	LEDGER_PERIOD,
 	LEDGER_END
 };
 
@@ -97,7 +98,10 @@ dp_catalog_append_lines(const dp_ledger_line *lines, int n)
 		dp_catalog_set_int64(row, LEDGER_CLUSTER, dp_bridge_cluster_id());
 		dp_catalog_set_name(row, LEDGER_LOGIN, &line->login);
 		if (!line->exempt)
+		{
 			dp_catalog_set_name(row, LEDGER_PAYER, &line->payer);
+			dp_catalog_set_int64(row, LEDGER_PERIOD, line->period);
+		}
 		dp_catalog_set_name(row, LEDGER_DATASET, &line->dataset);
 		dp_catalog_set_text(row, LEDGER_MECHANISM, line->mechanism);
 		dp_catalog_set_fixed(row, LEDGER_EPSILON, line->charged.epsilon);

@@ -341,6 +341,7 @@ record_charge(decision *c, dp_ledger_line *line)
 	c->d->changed = true;
 	if (b)
 	{
+		line->period = b->row.period;
 		add_cost(&c->mine, request);
 		check_sum(dp_acct_spent_sum(&b->row.total, &c->mine.cost));
 		b->changed = true;

@@ -89,6 +89,8 @@ INSERT INTO wanted VALUES
 	('dp_batch_close', '{id}', '{bigint}'),
 	('dp_neighbours', '{dataset,relation}', '{name,text}'),
 	('dp_unlimit', '{dataset}', '{name}'),
+	('dp_ledger_archive', '{before,dataset}', '{"timestamp with time zone",name}'),
+	('dp_ledger_verify', '{lines,dataset}', '{regclass,name}'),
 	('dp_odometer_statement', '{dataset,delta,role}', '{name,"double precision",name}'),
 	('dp_laplace', '{value,sensitivity,epsilon,dataset,granule}', '{anyelement,numeric,numeric,name,numeric}'),
 	('dp_gaussian', '{value,sensitivity,epsilon,delta,dataset,method,granule}', '{anyelement,numeric,numeric,numeric,name,text,numeric}'),

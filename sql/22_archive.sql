@@ -1,0 +1,95 @@
+-- Lines of the ledger of past periods, taken out of it.
+
+-- What stays of lines that dp_ledger_archive took out of the ledger.
+CREATE TABLE dp_pg.archive (
+	id			bigint PRIMARY KEY,
+	dataset		name NOT NULL,
+	before		timestamptz NOT NULL,
+	at			timestamptz NOT NULL,
+	by			name NOT NULL,
+	lines		bigint NOT NULL,
+	first		bigint NOT NULL,
+	last		bigint NOT NULL,
+	epsilon		numeric NOT NULL,
+	delta		numeric NOT NULL,
+	rho			numeric NOT NULL,
+	digest		bytea NOT NULL
+);
+
+COMMENT ON TABLE dp_pg.archive IS
+'one row for each time that lines of a dataset left dp_pg.ledger; visible to the owner of the dataset';
+COMMENT ON COLUMN dp_pg.archive.before IS 'lines that had been charged by then left';
+COMMENT ON COLUMN dp_pg.archive.at IS 'when they left';
+COMMENT ON COLUMN dp_pg.archive.by IS 'who called dp_ledger_archive';
+COMMENT ON COLUMN dp_pg.archive.lines IS 'how many';
+COMMENT ON COLUMN dp_pg.archive.first IS 'least id of them';
+COMMENT ON COLUMN dp_pg.archive.last IS 'greatest id of them';
+COMMENT ON COLUMN dp_pg.archive.epsilon IS
+'sum of what all payers were charged; Infinity with a mechanism without a pure guarantee';
+COMMENT ON COLUMN dp_pg.archive.digest IS
+'SHA-256 over the former digest of the dataset and each line, one after the other; dp_ledger_verify compares it';
+
+CREATE TABLE dp_pg.archive_sum (
+	archive		bigint NOT NULL,
+	role		name NOT NULL,
+	payer		name,
+	period		bigint,
+	partition	bigint,
+	part		name,
+	lines		bigint NOT NULL,
+	epsilon		numeric NOT NULL,
+	delta		numeric NOT NULL,
+	rho			numeric NOT NULL
+);
+
+CREATE INDEX archive_sum_archive ON dp_pg.archive_sum (archive);
+
+COMMENT ON TABLE dp_pg.archive_sum IS
+'sums of the lines that left dp_pg.ledger, by asking role, payer, period and part; visible to the owner of the dataset';
+COMMENT ON COLUMN dp_pg.archive_sum.archive IS 'id in dp_pg.archive';
+COMMENT ON COLUMN dp_pg.archive_sum.role IS 'the asking role';
+COMMENT ON COLUMN dp_pg.archive_sum.payer IS
+'the role whose budget paid, NULL: exempt';
+COMMENT ON COLUMN dp_pg.archive_sum.period IS
+'period of the payer''s budget, NULL: exempt';
+COMMENT ON COLUMN dp_pg.archive_sum.partition IS
+'the partition whose largest part was charged, NULL: none';
+COMMENT ON COLUMN dp_pg.archive_sum.part IS 'the part that was asked about';
+COMMENT ON COLUMN dp_pg.archive_sum.lines IS 'how many';
+
+-- Archives survive dump and restore.
+SELECT pg_catalog.pg_extension_config_dump('dp_pg.archive', '');
+SELECT pg_catalog.pg_extension_config_dump('dp_pg.archive_sum', '');
+
+ALTER TABLE dp_pg.archive ENABLE ROW LEVEL SECURITY;
+ALTER TABLE dp_pg.archive_sum ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY owner_reads ON dp_pg.archive FOR SELECT
+	USING (dataset = ANY ((SELECT dp_pg.owned_datasets())::name[]));
+CREATE POLICY owner_reads ON dp_pg.archive_sum FOR SELECT
+	USING (EXISTS (SELECT FROM dp_pg.archive AS a WHERE a.id = archive_sum.archive));
+
+REVOKE ALL ON dp_pg.archive, dp_pg.archive_sum FROM PUBLIC;
+GRANT SELECT ON dp_pg.archive, dp_pg.archive_sum TO PUBLIC;
+
+CREATE FUNCTION @extschema@.dp_ledger_archive(
+	before timestamptz, dataset name DEFAULT NULL)
+RETURNS TABLE (id bigint, at timestamptz, role name, role_oid oid,
+	cluster bigint, login_role name, payer name, dataset name, mechanism text,
+	epsilon numeric, delta numeric, rho numeric, releases int,
+	fingerprint bigint, price_epsilon numeric, price_delta numeric,
+	price_rho numeric, batch bigint, partition bigint, part name,
+	period bigint, archive bigint)
+LANGUAGE c VOLATILE PARALLEL UNSAFE
+AS 'MODULE_PATHNAME', 'dp_ledger_sql_archive';
+COMMENT ON FUNCTION @extschema@.dp_ledger_archive(timestamptz, name) IS
+'takes the lines of a dataset (NULL: your default one) that were charged before that time out of dp_pg.ledger and returns them, with the id of their archive, to be kept by the caller: CREATE TABLE .. AS SELECT * FROM dp_ledger_archive(..); lines of a payer''s current period stay, as do those that paid for a batch or session that is open; budgets, caps and parts keep what was spent, and sums and a digest of the lines stay in dp_pg.archive; errors 22004, 42704, 42501, 25006';
+
+CREATE FUNCTION @extschema@.dp_ledger_verify(
+	lines regclass, dataset name DEFAULT NULL,
+	OUT archive bigint, OUT lines_archived bigint, OUT problem text)
+RETURNS SETOF record
+LANGUAGE c STABLE PARALLEL UNSAFE
+AS 'MODULE_PATHNAME', 'dp_ledger_sql_verify';
+COMMENT ON FUNCTION @extschema@.dp_ledger_verify(regclass, name) IS
+'does a table hold the lines of a dataset (NULL: your default one) that dp_ledger_archive returned? a row for each archive; problem NULL: every line is there as it was; errors 22004, 42704, 42501, 42703 when the table has other columns';

@@ -1,0 +1,218 @@
+/*
+ * archive_row.c
+ *	  Lines that leave dp_pg.ledger, and what of them stays: a row of
+ *	  dp_pg.archive for each time that somebody took some, with their sums in
+ *	  dp_pg.archive_sum.
+ *
+ * SQL, since it is about many lines and rarely.
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "catalog/pg_type.h"
+#include "executor/spi.h"
+#include "utils/builtins.h"
+#include "utils/timestamp.h"
+
+#include "table_access.h"
+
+#define FETCHED 1000			/* lines at a time */
+
+#define LOCK_ARCHIVE \
+	"LOCK TABLE dp_pg.archive IN SHARE ROW EXCLUSIVE MODE"
+
+#define LAST_ARCHIVE \
+	"SELECT coalesce(max(id), 0) + 1," \
+	" coalesce((SELECT digest FROM dp_pg.archive WHERE dataset = $1" \
+	"  ORDER BY id DESC LIMIT 1), '') FROM dp_pg.archive"
+
+/*
+ * Lines of before that are of no current period, nor have paid for a batch or
+ * session that is open; of a payer who is not known by that name any more,
+ * those before every current period.  What is without a payer has no period.
+ */
+#define MOVE_LINES \
+	"WITH budget AS (SELECT role_name, min(period) AS period" \
+	"  FROM dp_pg.budget WHERE dataset = $1 GROUP BY role_name)," \
+	" start AS (SELECT min(period_start) AS start" \
+	"  FROM dp_pg.budget WHERE dataset = $1)," \
+	" gone AS (DELETE FROM dp_pg.ledger AS l" \
+	"  WHERE dataset = $1 AND at < $2" \
+	"  AND (payer IS NULL OR" \
+	"   EXISTS (SELECT FROM budget AS b" \
+	"    WHERE b.role_name = l.payer AND l.period < b.period) OR" \
+	"   NOT EXISTS (SELECT FROM budget AS b WHERE b.role_name = l.payer) AND" \
+	"   l.at < (SELECT start FROM start))" \
+	"  AND coalesce(l.batch, l.id) <> ALL (ARRAY(SELECT id" \
+	"   FROM dp_pg.batch WHERE dataset = $1 AND closed IS NULL" \
+	"   UNION ALL SELECT id FROM dp_pg.session" \
+	"   WHERE dataset = $1 AND closed IS NULL))" \
+	"  RETURNING l.*)," \
+	" sums AS (INSERT INTO dp_pg.archive_sum (archive, role, payer, period," \
+	"   partition, part, lines, epsilon, delta, rho)" \
+	"  SELECT $3, role, payer, period, partition, part, count(*)," \
+	"   sum(epsilon), sum(delta), sum(rho) FROM gone" \
+	"  GROUP BY role, payer, period, partition, part)" \
+	"SELECT gone.*, $3 AS archive FROM gone ORDER BY id"
+
+#define WRITE_ARCHIVE \
+	"INSERT INTO dp_pg.archive (id, dataset, before, at, by, lines, first," \
+	" last, epsilon, delta, rho, digest)" \
+	" SELECT $1, $2, $3, now(), $4, $5, $6, $7, sum(epsilon), sum(delta)," \
+	" sum(rho), $8 FROM dp_pg.archive_sum WHERE archive = $1"
+
+#define READ_LINES \
+	"SELECT id, at, role, role_oid, cluster, login_role, payer, dataset," \
+	" mechanism, epsilon, delta, rho, releases, fingerprint, price_epsilon," \
+	" price_delta, price_rho, batch, partition, part, period FROM %s" \
+	" WHERE dataset OPERATOR(pg_catalog.=) $1" \
+	" AND archive OPERATOR(pg_catalog.=) $2" \
+	" ORDER BY id USING OPERATOR(pg_catalog.<)"
+
+#define LIST_ARCHIVES \
+	"SELECT id, lines, digest FROM dp_pg.archive" \
+	" WHERE dataset = $1 ORDER BY id"
+
+/* Give the lines of an open portal away, in order; returns their number. */
+static int64
+give_lines(Portal portal, dp_line_sink sink, void *context)
+{
+	int64		lines = 0;
+	uint64		n;
+	uint64		i;
+
+	do
+	{
+		CHECK_FOR_INTERRUPTS();
+		SPI_cursor_fetch(portal, true, FETCHED);
+		n = SPI_processed;
+		for (i = 0; i < n; i++)
+			sink(context, SPI_tuptable->vals[i], SPI_tuptable->tupdesc);
+		SPI_freetuptable(SPI_tuptable);
+		lines += n;
+	} while (n > 0);
+	SPI_cursor_close(portal);
+	return lines;
+}
+
+/*
+ * dp_catalog_start_archive
+ *	  The row of an archive that begins, locked against others to the end of
+ *	  the transaction; its digest is that of the dataset's last one, or empty.
+ */
+void
+dp_catalog_start_archive(const char *dataset, TimestampTz before,
+						 dp_archive_row *row)
+{
+	Oid			type = NAMEOID;
+	Datum		value;
+	bytea	   *digest;
+
+	MemSet(row, 0, sizeof(*row));
+	namestrcpy(&row->dataset, dataset);
+	row->before = before;
+	value = NameGetDatum(&row->dataset);
+	(void) dp_catalog_run(LOCK_ARCHIVE, 0, NULL, NULL, NULL);
+	(void) dp_catalog_run(LAST_ARCHIVE, 1, &type, &value, NULL);
+	row->id = DatumGetInt64(dp_catalog_result(0, 1));
+	digest = DatumGetByteaPP(dp_catalog_result(0, 2));
+	row->digest_length = VARSIZE_ANY_EXHDR(digest);
+	if (row->digest_length > DP_DIGEST_LENGTH)
+		elog(ERROR, "digest of an archive is too long");
+	memcpy(row->digest, VARDATA_ANY(digest), row->digest_length);
+}
+
+/*
+ * dp_catalog_move_lines
+ *	  Take the lines that may leave out of the ledger, write their sums, and
+ *	  give them to `sink` in the order of their ids.
+ */
+void
+dp_catalog_move_lines(dp_archive_row *row, dp_line_sink sink, void *context)
+{
+	Oid			types[] = {NAMEOID, TIMESTAMPTZOID, INT8OID};
+	Datum		values[3];
+
+	values[0] = NameGetDatum(&row->dataset);
+	values[1] = TimestampTzGetDatum(row->before);
+	values[2] = Int64GetDatum(row->id);
+	row->lines = give_lines(SPI_cursor_open_with_args(NULL, MOVE_LINES, 3,
+													  types, values, NULL,
+													  false, 0),
+							sink, context);
+}
+
+/* dp_catalog_write_archive: the row, complete. */
+void
+dp_catalog_write_archive(const dp_archive_row *row)
+{
+	Oid			types[] = {INT8OID, NAMEOID, TIMESTAMPTZOID, NAMEOID, INT8OID,
+	INT8OID, INT8OID, BYTEAOID};
+	Datum		values[8];
+	bytea	   *digest = palloc(VARHDRSZ + row->digest_length);
+
+	SET_VARSIZE(digest, VARHDRSZ + row->digest_length);
+	memcpy(VARDATA(digest), row->digest, row->digest_length);
+	values[0] = Int64GetDatum(row->id);
+	values[1] = NameGetDatum(&row->dataset);
+	values[2] = TimestampTzGetDatum(row->before);
+	values[3] = NameGetDatum(&row->by);
+	values[4] = Int64GetDatum(row->lines);
+	values[5] = Int64GetDatum(row->first);
+	values[6] = Int64GetDatum(row->last);
+	values[7] = PointerGetDatum(digest);
+	(void) dp_catalog_run(WRITE_ARCHIVE, 8, types, values, NULL);
+}
+
+/*
+ * dp_catalog_read_lines
+ *	  The lines of an archive that somebody keeps in a table, as SPI's present
+ *	  user.
+ */
+void
+dp_catalog_read_lines(const char *table, const dp_archive_row *row,
+					  dp_line_sink sink, void *context)
+{
+	Oid			types[] = {NAMEOID, INT8OID};
+	Datum		values[2];
+
+	values[0] = NameGetDatum(&row->dataset);
+	values[1] = Int64GetDatum(row->id);
+	(void) give_lines(SPI_cursor_open_with_args(NULL,
+												psprintf(READ_LINES, table),
+												2, types, values, NULL,
+												true, 0),
+					  sink, context);
+}
+
+/*
+ * dp_catalog_list_archives
+ *	  Rows of a dataset in their order; returns their number.  They outlive
+ *	  SPI's connection.
+ */
+int
+dp_catalog_list_archives(const char *dataset, dp_archive_row **rows)
+{
+	Oid			type = NAMEOID;
+	NameData	name;
+	Datum		value = NameGetDatum(&name);
+	int			n;
+	int			i;
+
+	namestrcpy(&name, dataset);
+	n = (int) dp_catalog_run(LIST_ARCHIVES, 1, &type, &value, NULL);
+	*rows = SPI_palloc(sizeof(dp_archive_row) * Max(n, 1));
+	memset(*rows, 0, sizeof(dp_archive_row) * Max(n, 1));
+	for (i = 0; i < n; i++)
+	{
+		dp_archive_row *row = &(*rows)[i];
+		bytea	   *digest = DatumGetByteaPP(dp_catalog_result(i, 3));
+
+		row->dataset = name;
+		row->id = DatumGetInt64(dp_catalog_result(i, 1));
+		row->lines = DatumGetInt64(dp_catalog_result(i, 2));
+		row->digest_length = Min(VARSIZE_ANY_EXHDR(digest), DP_DIGEST_LENGTH);
+		memcpy(row->digest, VARDATA_ANY(digest), row->digest_length);
+	}
+	return n;
+}

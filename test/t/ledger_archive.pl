@@ -1,0 +1,145 @@
+# dp_ledger_archive: lines of past periods leave the ledger, whole and for once;
+# what was spent stays, and who keeps the lines can show that none is missing.
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin;
+use LedgerNode;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = ledger_node('archive', "autovacuum = off\n");
+my $owner = 'SET SESSION AUTHORIZATION owner;';
+
+value($node, <<'EOT');
+CREATE ROLE carol LOGIN;
+SET SESSION AUTHORIZATION owner;
+SELECT dp_grant('bob', 'h', epsilon => 1000, filter => 'basic', renew => '1 hour');
+SELECT dp_grant('carol', 'h', epsilon => 1000, filter => 'basic', renew => '1 hour');
+SELECT dp_pg.open_dataset('other');
+SELECT dp_grant('bob', 'other', epsilon => 1000, filter => 'basic', renew => '1 hour');
+SELECT dp_limit('h', epsilon => 100000, filter => 'basic');
+EOT
+
+sub charge
+{
+	my ($role, $epsilon, $dataset) = @_;
+
+	$dataset //= 'h';
+	return value($node, "SET SESSION AUTHORIZATION $role; SELECT dp_pg.charge('$dataset', 'm', $epsilon)");
+}
+
+# As if the periods had begun an hour and more ago.
+sub pass_time
+{
+	value($node, "UPDATE dp_pg.budget SET period_start = period_start - interval '90 minutes'; UPDATE dp_pg.ledger SET at = at - interval '90 minutes'");
+	return;
+}
+
+my $sums = q{SELECT string_agg(concat_ws(' ', role_name, dataset, spent_epsilon, total_epsilon, total_charges), ',' ORDER BY dataset, role_name) FROM dp_pg.budget};
+my $spent = q{SELECT string_agg(concat_ws(' ', name, spent_epsilon, charges), ',' ORDER BY name) FROM dp_pg.dataset};
+
+# Two periods of bob's, one of carol's; alice's budget does not begin anew, and
+# the owner is exempt.
+charge('alice', 1);
+charge('bob', 0.5) for 1 .. 3;
+charge('bob', 0.25, 'other');
+charge('carol', 2);
+charge('owner', 4);
+value($node, "UPDATE dp_pg.ledger SET mechanism = E'tab\\tand \"quote\"' WHERE role = 'carol'");
+pass_time();
+charge('bob', 0.125);
+charge('alice', 1);
+is(value($node, "SELECT string_agg(DISTINCT coalesce(payer, '-') || coalesce(period::text, '-'), ' ') FROM dp_pg.ledger"), '-- alice0 bob0 bob1 carol0', 'lines tell their periods');
+
+my ($before_sums, $before_spent) = (value($node, $sums), value($node, $spent));
+my $lines = charges($node);
+
+# ---- who may, and what it refuses ----
+
+is(sqlstate($node, 'alice', "SELECT * FROM dp_ledger_archive(now(), 'h')"), '42501', 'not for an analyst');
+is(sqlstate($node, 'owner', 'SELECT * FROM dp_ledger_archive(NULL, \'h\')'), '22004', 'a time is needed');
+is(sqlstate($node, 'owner', "SELECT * FROM dp_ledger_archive(now(), 'none')"), '42704', 'no such dataset');
+is(sqlstate($node, 'owner', "BEGIN READ ONLY; SELECT * FROM dp_ledger_archive(now(), 'h')"), '25006', 'not in a read-only transaction');
+is(sqlstate($node, 'owner', "SELECT * FROM dp_ledger_verify(NULL, 'h')"), '22004', 'a table is needed');
+is(sqlstate($node, 'alice', "CREATE TABLE mine (i int); SELECT * FROM dp_ledger_verify('mine', 'h')"), '42501', 'nor is verifying for an analyst');
+is(charges($node), $lines, 'nothing has left');
+
+# ---- rolled back, and committed ----
+
+is(value($node, "$owner BEGIN; SELECT count(*) FROM dp_ledger_archive(now(), 'h'); ROLLBACK"), '4', 'four lines may leave');
+is(charges($node), $lines, 'rolled back: all are there');
+is(value($node, 'SELECT count(*) FROM dp_pg.archive'), '0', 'rolled back: no archive');
+is(value($node, "$owner SELECT count(*) FROM dp_ledger_archive(now() - interval '1 day', 'h')"), '0', 'none is so old');
+is(value($node, 'SELECT count(*) FROM dp_pg.archive'), '0', 'and nothing is written');
+
+# An open batch's line stays.
+value($node, "$owner SELECT dp_revoke('alice', 'h')");
+value($node, "INSERT INTO dp_pg.batch SELECT max(id), 'h', 'bob', 1, 0, 'bob', 1, 0, 0.1, 5, 0, 'basic', now() FROM dp_pg.ledger WHERE payer = 'bob' AND period = 0 AND dataset = 'h'");
+is(value($node, "$owner BEGIN; SELECT count(*) FROM dp_ledger_archive(now(), 'h'); ROLLBACK"), '3', 'the line of an open batch stays');
+value($node, 'DELETE FROM dp_pg.batch');
+
+value($node, "$owner CREATE TABLE old AS SELECT * FROM dp_ledger_archive(now(), 'h')");
+is(value($node, "SELECT string_agg(concat_ws(' ', role, payer, period, epsilon), ',' ORDER BY id) FROM old"), 'bob bob 0 0.5,bob bob 0 0.5,bob bob 0 0.5,owner 4', 'what left');
+is(value($node, q{SELECT string_agg(concat_ws(' ', role, dataset, period), ',' ORDER BY id) FROM dp_pg.ledger}), 'alice h 0,bob other 0,carol h 0,bob h 1,alice h 0', 'what stays: current periods, and other datasets');
+is(value($node, $sums), $before_sums, 'what was spent is the same');
+is(value($node, $spent), $before_spent, 'of the datasets, too');
+is(value($node, q{SELECT string_agg(concat_ws(' ', role, payer, period, lines, epsilon), ',' ORDER BY role) FROM dp_pg.archive_sum}), 'bob bob 0 3 1.5,owner 1 4', 'sums');
+is(value($node, q{SELECT concat_ws(' ', dataset, by, lines, epsilon, last - first > 3, octet_length(digest)) FROM dp_pg.archive}), 'h owner 4 5.5 t 32', 'one archive');
+is(value($node, q{SELECT (SELECT sum(epsilon) FROM dp_pg.ledger WHERE dataset = 'h') + (SELECT sum(epsilon) FROM dp_pg.archive WHERE dataset = 'h') = (SELECT spent_epsilon FROM dp_pg.dataset WHERE name = 'h')}), 't', 'ledger and archive are what the dataset has spent');
+
+# Later: carol's first period is over too; bob is renamed, and his lines, which
+# have the old name, wait for all current periods to end.
+pass_time();
+charge('carol', 1);
+charge('bob', 0.0625);
+value($node, 'ALTER ROLE bob RENAME TO robert');
+value($node, "SET SESSION AUTHORIZATION robert; SELECT dp_pg.charge('h', 'm', 1)");
+value($node, "$owner INSERT INTO old SELECT * FROM dp_ledger_archive(now(), 'h')");
+is(value($node, 'SELECT string_agg(role || period, \',\' ORDER BY id) FROM old WHERE payer IS NOT NULL'), 'bob0,bob0,bob0,carol0', 'of a name that nobody has, nothing younger than a current period');
+
+# ---- verifying ----
+
+my $verify = "SELECT string_agg(concat_ws(' ', archive, lines_archived, coalesce(problem, 'as it was')), ', ' ORDER BY archive) FROM dp_ledger_verify('old', 'h')";
+is(value($node, "$owner $verify"), '1 4 as it was, 2 1 as it was', 'both archives are whole');
+is(value($node, "$owner SET timezone = 'Asia/Tokyo'; SET datestyle = 'German'; SET extra_float_digits = -15; SET bytea_output = 'escape'; $verify"), '1 4 as it was, 2 1 as it was', 'whatever the settings');
+is(value($node, "$owner BEGIN; UPDATE old SET epsilon = epsilon + 1 WHERE id = (SELECT min(id) FROM old); $verify"), '1 4 lines were changed, 2 1 as it was', 'a change is seen');
+is(value($node, "$owner BEGIN; UPDATE old SET at = at + interval '1 microsecond' WHERE archive = 2; $verify"), '1 4 as it was, 2 1 lines were changed', 'of a time, too');
+is(value($node, "$owner BEGIN; UPDATE old SET payer = NULL, period = NULL WHERE archive = 2; $verify"), '1 4 as it was, 2 1 lines were changed', 'and of a payer');
+is(value($node, "$owner BEGIN; DELETE FROM old WHERE id = (SELECT min(id) FROM old); $verify"), '1 4 lines are missing, 2 1 as it was', 'a loss is seen');
+is(value($node, "$owner BEGIN; INSERT INTO old SELECT * FROM old WHERE archive = 2; $verify"), '1 4 as it was, 2 1 there are more lines', 'what was added is seen');
+value($node, "$owner CREATE TABLE \"Old er\" AS SELECT id::numeric, part, period, partition, batch, price_rho, price_delta, price_epsilon, archive, fingerprint, releases, rho, delta, epsilon, mechanism, dataset::text, payer::text, login_role, cluster, role_oid::bigint, role::text, at FROM old");
+is(value($node, "$owner " . $verify =~ s/'old'/'"Old er"'/r), '1 4 as it was, 2 1 as it was', 'other types and orders of columns are the same lines');
+is(sqlstate($node, 'owner', "CREATE TABLE wrong (dataset name, id bigint); SELECT * FROM dp_ledger_verify('wrong', 'h')"), '42703', 'a table of something else');
+
+# ---- who sees what ----
+
+is(value($node, 'SET SESSION AUTHORIZATION carol; SELECT (SELECT count(*) FROM dp_pg.archive) + (SELECT count(*) FROM dp_pg.archive_sum)'), '0', 'an analyst sees no archive');
+is(value($node, "$owner SELECT count(*) FROM dp_pg.archive"), '2', 'the owner sees both');
+is(sqlstate($node, 'owner', 'DELETE FROM dp_pg.archive'), '42501', 'and changes none');
+
+# ---- beside charges, and a crash ----
+
+my $session = session($node, 'owner');
+charge('carol', 1);
+pass_time();
+charge('carol', 1);
+answer($session, "BEGIN; CREATE TABLE third AS SELECT * FROM dp_ledger_archive(now(), 'h');");
+is(sqlstate($node, 'carol', "SET statement_timeout = '60s'; SELECT dp_pg.charge('h', 'm', 1)"), '', 'charges go on meanwhile');
+my $here = charges($node);
+$node->kill9;
+start_patiently($node) or BAIL_OUT('server does not start');
+hang_up($session);
+is(charges($node), $here, 'killed before COMMIT: every line is there');
+is(value($node, 'SELECT count(*) FROM dp_pg.archive'), '2', 'and no third archive');
+my $gone = value($node, "$owner CREATE TABLE third AS SELECT * FROM dp_ledger_archive(now(), 'h'); SELECT count(*) FROM third");
+$node->kill9;
+start_patiently($node) or BAIL_OUT('server does not start');
+is(charges($node), $here - $gone, 'killed after COMMIT: they have left');
+cmp_ok($gone, '>=', 1, 'some have');
+is(value($node, "$owner SELECT count(problem) FROM dp_ledger_verify('third', 'h') WHERE archive = 3"), '0', 'to a table that holds them');
+
+$node->stop;
+done_testing();
