@@ -9,11 +9,12 @@
 #   make check      the suites of five minutes: all but unit, stat and fuzz
 #   make matrix     everything on PostgreSQL 15, 17 and 18, and the packages,
 #                   in Debian systems of their own (as root; an hour)
+#   make soak       load for ten minutes: throughput, latency, memory
 #   make bench      private queries against plain ones (QUICK=1: a few rows; ROWS=n)
 #   make errors     measure errors on real data: doc/errors.md, by hand
 #   make synthesis  compare generators on real data: doc/synthesis.md, by hand
 #
-# deps, demo, test, the suites, bench, errors and synthesis need nothing but
+# deps, demo, test, the suites, soak, bench, errors and synthesis need nothing but
 # make and git: they install packages first, when some are missing, and touch
 # no server.
 
@@ -97,6 +98,9 @@ $(SUITES): deps
 demo: deps
 	DP_PG_FETCH=test/demo/fetch.sh bash test/sandbox.sh test/demo/demo.sh
 
+soak: deps
+	bash test/sandbox.sh test/soak/soak.sh
+
 bench: deps
 	QUICK=$(QUICK) ROWS=$(ROWS) ONLY="$(ONLY)" bash test/sandbox.sh test/bench/bench.sh
 
@@ -110,4 +114,4 @@ synthesis: deps
 		{ rm -f synthesis.md; exit 1; }
 	mv synthesis.md doc/synthesis.md
 
-.PHONY: deps test check matrix demo bench errors synthesis $(SUITES)
+.PHONY: deps test check matrix demo soak bench errors synthesis $(SUITES)

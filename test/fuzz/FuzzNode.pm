@@ -92,17 +92,19 @@ RETURN CASE WHEN isfinite(a) AND isfinite(b) THEN pg_catalog.timestamptz_mi(a, b
 CREATE FUNCTION documented.round(n numeric, digits int) RETURNS numeric IMMUTABLE STRICT
 RETURN CASE WHEN digits >= -1000 THEN pg_catalog.round(n, digits) END;
 CREATE FUNCTION documented.width_bucket(x float8, a float8, b float8, n int) RETURNS int IMMUTABLE STRICT
-RETURN CASE WHEN n < 2147483647 AND abs(b / 2 - a / 2) * n < 8e307 THEN pg_catalog.width_bucket(x, a, b, n) END;
+RETURN CASE WHEN n < 1 OR n < 2147483647 AND abs(b / 2 - a / 2) < 8e307 / n THEN pg_catalog.width_bucket(x, a, b, n) END;
 CREATE FUNCTION documented.width_bucket(x numeric, a numeric, b numeric, n int) RETURNS int IMMUTABLE STRICT
 RETURN CASE WHEN n < 2147483647 OR (x >= a) = (a < b) THEN pg_catalog.width_bucket(x, a, b, n) END;
 EOT
 	return $node;
 }
 
-# Statements of a role in one session: for each what it prints, or SQLSTATE.
+# Statements of a role (which may be followed by other words of a connection) in
+# one session: for each what it prints, or SQLSTATE.
 sub run_statements
 {
 	my ($node, $role, $before, @statements) = @_;
+	return () if !@statements;
 	my $script = "\\set VERBOSITY sqlstate\n\\pset null '(null)'\n$before\n";
 	my $base = PostgreSQL::Test::Utils::tempdir() . '/statements';
 	my $connection = $node->connstr('postgres') . " user=$role";

@@ -14,6 +14,7 @@ use FindBin;
 use lib $FindBin::RealBin, "$FindBin::RealBin/../t";
 use FuzzNode;
 use FuzzQuery;
+use LedgerNode;
 use List::Util qw(min);
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
@@ -30,6 +31,50 @@ my @functions = admitted($node);
 use_functions(@functions);
 cmp_ok(scalar @functions, '>', 300, scalar(@functions) . ' functions may meet private rows');
 
+value($node, <<'EOT');
+CREATE FUNCTION run(sql text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE result text;
+BEGIN
+	EXECUTE sql INTO result;
+	RETURN result;
+END $$;
+EOT
+
+# Numbers whose plain form is no literal: what is asked of the table is whether
+# the private answer is right.  [private, what makes a plain query of an answer]
+sub judged
+{
+	my $type = pick(qw(int2 int4 int8 float8 numeric));
+	my $kind = rand;
+	my $x = expression($type);
+	my $where = rand() < 0.7 ? ' WHERE ' . condition() : '';
+	my $passes = rand() < 0.3 ? condition() : undef;
+	my $filter = defined $passes ? " FILTER (WHERE $passes)" : '';
+	my $within = defined $passes ? "($passes) AND " : '';
+	my $v = $type =~ /^int/ ? "least(greatest($x, -10), 10)" : "CASE WHEN $x <> 'NaN' THEN least(greatest($x, -10), 10) END";
+	my $from = "FROM (SELECT CASE WHEN $within$x IS NOT NULL THEN $v END AS v FROM plain$where) AS q WHERE v IS NOT NULL";
+	my $fraction = pick(qw(0 0.1 0.25 0.5 0.75 0.999 1));
+
+	return [ "SELECT dp_avg($x, -10, 10)$filter FROM person$where", sub { "SELECT count(*) = 0 OR abs(avg(v) - '$_[0]') <= 0.02 $from" } ] if $kind < 0.25;
+	return [ "SELECT dp_variance($x, -10, 10)$filter FROM person$where", sub { "SELECT count(*) < 2 OR abs(var_samp(v) - '$_[0]') <= 1 $from" } ] if $kind < 0.4;
+	return [ "SELECT dp_stddev($x, -10, 10)$filter FROM person$where", sub { "SELECT count(*) < 2 OR abs(var_samp(v) - '$_[0]'::float8 ^ 2) <= 1 $from" } ] if $kind < 0.5;
+	return [ "SELECT dp_quantile($x, $fraction, -10, 10)$filter FROM person$where", sub { "SELECT count(*) = 0 OR count(*) FILTER (WHERE v < '$_[0]'::numeric - 0.001) <= $fraction * count(*) AND count(*) FILTER (WHERE v <= '$_[0]'::numeric + 0.001) >= $fraction * count(*) $from" } ] if $kind < 0.75;
+	$type = pick(qw(int4 text date bool uuid));
+	$x = expression($type);
+	my @candidates = map { "'$_'::$type" } @{ $literals{$type} };
+	return [ "SELECT dp_argmax($x, ARRAY[" . join(', ', @candidates) . "])$filter FROM person$where",
+		sub { my $answer = shift; 'SELECT count(*) FILTER (WHERE ' . "$within$x = '$answer') = greatest(" . join(', ', map { "count(*) FILTER (WHERE $within$x = $_)" } @candidates) . ") FROM plain$where" } ];
+}
+
+# Two blocks with the same key.
+sub two_blocks
+{
+	my ($one, $other) = map { block(1) } 1 .. 2;
+
+	$other = block(1) until ($one->[0] =~ /GROUP BY (\w)$/)[0] eq ($other->[0] =~ /GROUP BY (\w)$/)[0];
+	return ($one, $other);
+}
+
 # A statement: [private, plain].
 sub statement
 {
@@ -37,6 +82,20 @@ sub statement
 	my $block;
 
 	$FuzzQuery::depth = 1 + int rand 4;
+	if ($kind > 0.94)
+	{
+		my ($one, $other) = two_blocks();
+		my $operation = pick('UNION', 'UNION ALL', 'EXCEPT', 'INTERSECT');
+
+		return [ map { "SELECT key FROM ($one->[$_]) AS q WHERE n > 30 $operation SELECT key FROM ($other->[$_]) AS r WHERE n > 60 ORDER BY 1 NULLS LAST" } 0, 1 ];
+	}
+	if ($kind > 0.91)
+	{
+		$block = block(1);
+		return [ map { "SELECT run(\$run\$SELECT string_agg(coalesce(key::text, '-') || n, ' ' ORDER BY key NULLS LAST) FROM ($_) AS q WHERE n > 5\$run\$)" } @$block ];
+	}
+	return judged() if $kind > 0.8;
+	$kind /= 0.8;
 	return block(0) if $kind < 0.45;
 	$block = block(1) if $kind < 0.8;
 	return [ map { "SELECT * FROM ($_) AS q WHERE n > 0 ORDER BY key NULLS LAST" } @$block ] if $kind < 0.55;
@@ -74,6 +133,11 @@ while ($number < $wanted && $mismatches < 100)
 	my $before = "SET dp_pg.epsilon = '100000';";
 	my $variant = $settings[ int(($numbers[0] - 1) / BATCH) % @settings ];
 	my @private = run_statements($node, 'analyst', $before . $variant, map { $_->[0] } @pairs);
+	foreach my $i (grep { ref $pairs[$_][1] } 0 .. $#pairs)
+	{
+		$pairs[$i][1] = $private[$i] =~ /^error/ ? 'SELECT 1' : $private[$i] eq '(null)' ? 'SELECT NULL' : $pairs[$i][1]->($private[$i]);
+		$private[$i] = 't' if $private[$i] !~ /^error|^\(null\)$/;
+	}
 	my @plain = run_statements($node, 'owner', 'SET search_path = documented, pg_catalog, public;', map { $_->[1] } @pairs);
 
 	pass("statements up to $numbers[-1] have ended");
