@@ -99,7 +99,7 @@ ALTER TABLE slow ALTER doc SET STORAGE EXTERNAL;
 INSERT INTO slow SELECT i, repeat(md5(i::text), 2000) FROM generate_series(1, 300) i;
 SELECT dp_protect('slow', dataset => 'hospital');
 EOT
-my $slow = 'SELECT dp_count(*) FROM slow WHERE ' . join(' OR ', map { "doc > 'zz$_'" } 1 .. 300);
+my $slow = 'SELECT dp_count(*) FROM slow WHERE ' . join(' OR ', map { "doc COLLATE \"C\" > 'zz$_'" } 1 .. 300);
 is(sqlstate($node, 'analyst', "SET statement_timeout = '300ms'; $slow"), '57014', 'statement_timeout');
 is(sqlstate($node, 'analyst', "SET exit_on_error = on; SET statement_timeout = '300ms'; $slow"), '57014', 'and with exit_on_error');
 

@@ -143,6 +143,9 @@ SELECT dp_sparse_vector_open('person', threshold => 500, cutoff => 3, questions 
 SELECT above FROM dp_sparse_vector_ask(:s, 'sick');
 CREATE TABLE small AS SELECT * FROM dp_smalldb('person', ARRAY['sick', 'ward'], queries => ARRAY['sick', 'ward = ''A''', 'sick AND ward = ''B'''], alpha => 0.4, epsilon => 1)
 	AS t (sick boolean, ward text);
+SET SESSION AUTHORIZATION owner;
+SELECT dp_count(*) FROM person;
+SELECT count(*) FROM dp_ledger_archive(now(), 'clinic');
 RESET SESSION AUTHORIZATION;
 SELECT count(*) FROM dp_harden();
 EOT
