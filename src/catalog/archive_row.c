@@ -36,6 +36,10 @@
 	"  FROM dp_pg.budget WHERE dataset = $1 GROUP BY role_name)," \
 	" start AS (SELECT min(period_start) AS start" \
 	"  FROM dp_pg.budget WHERE dataset = $1)," \
+	" open AS (SELECT id FROM dp_pg.batch" \
+	"   WHERE dataset = $1 AND closed IS NULL" \
+	"  UNION ALL SELECT id FROM dp_pg.session" \
+	"   WHERE dataset = $1 AND closed IS NULL)," \
 	" gone AS (DELETE FROM dp_pg.ledger AS l" \
 	"  WHERE dataset = $1 AND at < $2" \
 	"  AND (payer IS NULL OR" \
@@ -43,10 +47,8 @@
 	"    WHERE b.role_name = l.payer AND l.period < b.period) OR" \
 	"   NOT EXISTS (SELECT FROM budget AS b WHERE b.role_name = l.payer) AND" \
 	"   l.at < (SELECT start FROM start))" \
-	"  AND coalesce(l.batch, l.id) <> ALL (ARRAY(SELECT id" \
-	"   FROM dp_pg.batch WHERE dataset = $1 AND closed IS NULL" \
-	"   UNION ALL SELECT id FROM dp_pg.session" \
-	"   WHERE dataset = $1 AND closed IS NULL))" \
+	"  AND l.id <> ALL (ARRAY(SELECT id FROM open))" \
+	"  AND coalesce(l.batch, l.id) <> ALL (ARRAY(SELECT id FROM open))" \
 	"  RETURNING l.*)," \
 	" sums AS (INSERT INTO dp_pg.archive_sum (archive, role, payer, period," \
 	"   partition, part, lines, epsilon, delta, rho)" \
@@ -73,11 +75,10 @@
 	"SELECT id, lines, digest FROM dp_pg.archive" \
 	" WHERE dataset = $1 ORDER BY id"
 
-/* Give the lines of an open portal away, in order; returns their number. */
-static int64
+/* Give the lines of an open portal away, in order. */
+static void
 give_lines(Portal portal, dp_line_sink sink, void *context)
 {
-	int64		lines = 0;
 	uint64		n;
 	uint64		i;
 
@@ -89,10 +90,19 @@ give_lines(Portal portal, dp_line_sink sink, void *context)
 		for (i = 0; i < n; i++)
 			sink(context, SPI_tuptable->vals[i], SPI_tuptable->tupdesc);
 		SPI_freetuptable(SPI_tuptable);
-		lines += n;
 	} while (n > 0);
 	SPI_cursor_close(portal);
-	return lines;
+}
+
+static void
+get_digest(Datum value, dp_archive_row *row)
+{
+	bytea	   *digest = DatumGetByteaPP(value);
+
+	row->digest_length = VARSIZE_ANY_EXHDR(digest);
+	if (row->digest_length > DP_DIGEST_LENGTH)
+		elog(ERROR, "digest of an archive is too long");
+	memcpy(row->digest, VARDATA_ANY(digest), row->digest_length);
 }
 
 /*
@@ -106,7 +116,6 @@ dp_catalog_start_archive(const char *dataset, TimestampTz before,
 {
 	Oid			type = NAMEOID;
 	Datum		value;
-	bytea	   *digest;
 
 	MemSet(row, 0, sizeof(*row));
 	namestrcpy(&row->dataset, dataset);
@@ -115,11 +124,7 @@ dp_catalog_start_archive(const char *dataset, TimestampTz before,
 	(void) dp_catalog_run(LOCK_ARCHIVE, 0, NULL, NULL, NULL);
 	(void) dp_catalog_run(LAST_ARCHIVE, 1, &type, &value, NULL);
 	row->id = DatumGetInt64(dp_catalog_result(0, 1));
-	digest = DatumGetByteaPP(dp_catalog_result(0, 2));
-	row->digest_length = VARSIZE_ANY_EXHDR(digest);
-	if (row->digest_length > DP_DIGEST_LENGTH)
-		elog(ERROR, "digest of an archive is too long");
-	memcpy(row->digest, VARDATA_ANY(digest), row->digest_length);
+	get_digest(dp_catalog_result(0, 2), row);
 }
 
 /*
@@ -128,7 +133,8 @@ dp_catalog_start_archive(const char *dataset, TimestampTz before,
  *	  give them to `sink` in the order of their ids.
  */
 void
-dp_catalog_move_lines(dp_archive_row *row, dp_line_sink sink, void *context)
+dp_catalog_move_lines(const dp_archive_row *row, dp_line_sink sink,
+					  void *context)
 {
 	Oid			types[] = {NAMEOID, TIMESTAMPTZOID, INT8OID};
 	Datum		values[3];
@@ -136,10 +142,9 @@ dp_catalog_move_lines(dp_archive_row *row, dp_line_sink sink, void *context)
 	values[0] = NameGetDatum(&row->dataset);
 	values[1] = TimestampTzGetDatum(row->before);
 	values[2] = Int64GetDatum(row->id);
-	row->lines = give_lines(SPI_cursor_open_with_args(NULL, MOVE_LINES, 3,
-													  types, values, NULL,
-													  false, 0),
-							sink, context);
+	give_lines(SPI_cursor_open_with_args(NULL, MOVE_LINES, 3, types, values,
+										 NULL, false, 0),
+			   sink, context);
 }
 
 /* dp_catalog_write_archive: the row, complete. */
@@ -178,11 +183,9 @@ dp_catalog_read_lines(const char *table, const dp_archive_row *row,
 
 	values[0] = NameGetDatum(&row->dataset);
 	values[1] = Int64GetDatum(row->id);
-	(void) give_lines(SPI_cursor_open_with_args(NULL,
-												psprintf(READ_LINES, table),
-												2, types, values, NULL,
-												true, 0),
-					  sink, context);
+	give_lines(SPI_cursor_open_with_args(NULL, psprintf(READ_LINES, table), 2,
+										 types, values, NULL, true, 0),
+			   sink, context);
 }
 
 /*
@@ -206,13 +209,11 @@ dp_catalog_list_archives(const char *dataset, dp_archive_row **rows)
 	for (i = 0; i < n; i++)
 	{
 		dp_archive_row *row = &(*rows)[i];
-		bytea	   *digest = DatumGetByteaPP(dp_catalog_result(i, 3));
 
 		row->dataset = name;
 		row->id = DatumGetInt64(dp_catalog_result(i, 1));
 		row->lines = DatumGetInt64(dp_catalog_result(i, 2));
-		row->digest_length = Min(VARSIZE_ANY_EXHDR(digest), DP_DIGEST_LENGTH);
-		memcpy(row->digest, VARDATA_ANY(digest), row->digest_length);
+		get_digest(dp_catalog_result(i, 3), row);
 	}
 	return n;
 }

@@ -186,8 +186,8 @@ typedef void (*dp_line_sink) (void *context, HeapTuple line, TupleDesc desc);
 
 extern void dp_catalog_start_archive(const char *dataset, TimestampTz before,
 									 dp_archive_row *row);
-extern void dp_catalog_move_lines(dp_archive_row *row, dp_line_sink sink,
-								  void *context);
+extern void dp_catalog_move_lines(const dp_archive_row *row,
+								  dp_line_sink sink, void *context);
 extern void dp_catalog_write_archive(const dp_archive_row *row);
 extern void dp_catalog_read_lines(const char *table,
 								  const dp_archive_row *row,

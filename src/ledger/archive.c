@@ -46,8 +46,7 @@ PG_FUNCTION_INFO_V1(dp_ledger_sql_verify);
  */
 typedef struct reading
 {
-	dp_archive_row row;			/* first, last and digest as read so far */
-	int64		lines;
+	dp_archive_row row;			/* lines, ids and digest as read so far */
 	FmgrInfo	output[LINE_COLUMNS];
 	Oid			type[LINE_COLUMNS]; /* InvalidOid: not looked up yet */
 	StringInfoData text;
@@ -135,7 +134,7 @@ read_line(void *context, HeapTuple line, TupleDesc desc)
 		if (i + 1 == LINE_ID)
 			r->row.last = DatumGetInt64(value);
 	}
-	if (r->lines++ == 0)
+	if (r->row.lines++ == 0)
 		r->row.first = r->row.last;
 	digest_text(r);
 	MemoryContextSwitchTo(old);
@@ -177,7 +176,7 @@ dp_ledger_sql_archive(PG_FUNCTION_ARGS)
 	dp_bridge_owner_begin(&saved);
 	dp_catalog_start_archive(dataset, PG_GETARG_TIMESTAMPTZ(0), &r.row);
 	dp_catalog_move_lines(&r.row, read_line, &r);
-	if (r.lines > 0)
+	if (r.row.lines > 0)
 	{
 		dp_catalog_name_role(caller, &r.row.by);
 		dp_catalog_write_archive(&r.row);
@@ -214,8 +213,8 @@ verify(const char *table, const dp_archive_row *wanted,
 		r.row.digest_length = before->digest_length;
 	}
 	dp_catalog_read_lines(table, wanted, read_line, &r);
-	if (r.lines != wanted->lines)
-		return r.lines < wanted->lines ? "lines are missing" :
+	if (r.row.lines != wanted->lines)
+		return r.row.lines < wanted->lines ? "lines are missing" :
 			"there are more lines";
 	if (r.row.digest_length != wanted->digest_length ||
 		memcmp(r.row.digest, wanted->digest, wanted->digest_length) != 0)

@@ -171,16 +171,15 @@ is_long(Node *node, const Query *level)
 	}
 }
 
+/* A function of a value that answers a value of the same type. */
 static Node *
-shorten(Node *node, const Query *level)
+wrap(Oid function, Node *node)
 {
-	FuncExpr   *call;
+	FuncExpr   *call = makeFuncExpr(function, exprType(node),
+									list_make1(node), exprCollation(node),
+									exprCollation(node),
+									COERCE_EXPLICIT_CALL);
 
-	if (!is_long(node, level))
-		return node;
-	call = makeFuncExpr(dp_rules_short_value(), exprType(node),
-						list_make1(node), exprCollation(node),
-						exprCollation(node), COERCE_EXPLICIT_CALL);
 	call->location = exprLocation(node);
 	return (Node *) call;
 }
@@ -206,18 +205,14 @@ is_sortable(Node *node)
 	return most > 0 && most <= DP_TOTAL_COLLATED_LIMIT;
 }
 
+/* The value, or NULL where it is too long, for a language or at all. */
 static Node *
-make_sortable(Node *node)
+shorten(Node *node, const Query *level, bool collated)
 {
-	FuncExpr   *call;
-
-	if (is_sortable(node))
-		return node;
-	call = makeFuncExpr(dp_rules_sortable_value(), exprType(node),
-						list_make1(node), exprCollation(node),
-						exprCollation(node), COERCE_EXPLICIT_CALL);
-	call->location = exprLocation(node);
-	return (Node *) call;
+	if (collated)
+		return is_sortable(node) ? node :
+			wrap(dp_rules_sortable_value(), node);
+	return is_long(node, level) ? wrap(dp_rules_short_value(), node) : node;
 }
 
 /*
@@ -320,8 +315,7 @@ shorten_all(List *args, const Query *level, bool collated)
 	ListCell   *lc;
 
 	foreach(lc, args)
-		lfirst(lc) = collated ? make_sortable(lfirst(lc)) :
-			shorten(lfirst(lc), level);
+		lfirst(lc) = shorten(lfirst(lc), level, collated);
 }
 
 /* Each pair has a collation of its own. */
@@ -337,10 +331,8 @@ shorten_rows(RowCompareExpr *rows, const Query *level)
 	{
 		bool		collated = dp_rules_is_linguistic(lfirst_oid(collation));
 
-		lfirst(left) = collated ? make_sortable(lfirst(left)) :
-			shorten(lfirst(left), level);
-		lfirst(right) = collated ? make_sortable(lfirst(right)) :
-			shorten(lfirst(right), level);
+		lfirst(left) = shorten(lfirst(left), level, collated);
+		lfirst(right) = shorten(lfirst(right), level, collated);
 	}
 }
 
@@ -369,7 +361,8 @@ short_mutator(Node *node, void *context)
 		shorten_rows((RowCompareExpr *) node, *level);
 	else if (IsA(node, CaseExpr))	/* CASE x WHEN: x is compared */
 		((CaseExpr *) node)->arg =
-			(Expr *) shorten((Node *) ((CaseExpr *) node)->arg, *level);
+			(Expr *) shorten((Node *) ((CaseExpr *) node)->arg, *level,
+							 false);
 	return node;
 }
 

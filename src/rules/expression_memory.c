@@ -24,7 +24,8 @@
  *	  for a character in btrim(), wide characters and their conversions in
  *	  upper() and initcap(), copies in comparisons.
  *
- * What is limited is what a row keeps.  What is reserved for it is more, since
+ * What is limited is what a row keeps, and what one call works with.  What is
+ * reserved for it is more, since
  * palloc rounds sizes up, a total function may fetch an argument twice, and
  * what is given back is of use only to what is no larger.
  *

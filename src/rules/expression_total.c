@@ -164,16 +164,14 @@ warm_initcap(Oid collation)
 static void
 warm_digest(Oid function)
 {
-	Datum		empty = CStringGetTextDatum("");
-
-	if (function == F_SHA224)
-		(void) DirectFunctionCall1(sha224_bytea, empty);
-	else if (function == F_SHA256)
-		(void) DirectFunctionCall1(sha256_bytea, empty);
-	else if (function == F_SHA384)
-		(void) DirectFunctionCall1(sha384_bytea, empty);
-	else if (function == F_SHA512)
-		(void) DirectFunctionCall1(sha512_bytea, empty);
+	switch (function)
+	{
+		case F_SHA224:
+		case F_SHA256:
+		case F_SHA384:
+		case F_SHA512:
+			(void) OidFunctionCall1(function, CStringGetTextDatum(""));
+	}
 }
 
 static void

@@ -175,7 +175,7 @@ PG_FUNCTION_INFO_V1(dp_sortable_value);
 
 /* The argument, or NULL where it is too long; nothing is fetched for it. */
 static Datum
-limit_value(FunctionCallInfo fcinfo, Size most)
+limit_value(FunctionCallInfo fcinfo, Size most, const char *name)
 {
 	Datum		value = PG_GETARG_DATUM(0);
 
@@ -186,9 +186,7 @@ limit_value(FunctionCallInfo fcinfo, Size most)
 		if (!OidIsValid(type) || get_typlen(type) != -1)
 			ereport(ERROR,
 					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-					 errmsg("dp_pg.%s needs a type of variable length",
-							most == DP_TOTAL_TEXT_LIMIT ? "short_value" :
-							"sortable_value"),
+					 errmsg("dp_pg.%s needs a type of variable length", name),
 					 errhint("It is meant for private queries only.")));
 		fcinfo->flinfo->fn_extra = fcinfo->flinfo;
 	}
@@ -205,7 +203,7 @@ limit_value(FunctionCallInfo fcinfo, Size most)
 Datum
 dp_short_value(PG_FUNCTION_ARGS)
 {
-	return limit_value(fcinfo, DP_TOTAL_TEXT_LIMIT);
+	return limit_value(fcinfo, DP_TOTAL_TEXT_LIMIT, "short_value");
 }
 
 /*
@@ -216,5 +214,5 @@ dp_short_value(PG_FUNCTION_ARGS)
 Datum
 dp_sortable_value(PG_FUNCTION_ARGS)
 {
-	return limit_value(fcinfo, DP_TOTAL_COLLATED_LIMIT);
+	return limit_value(fcinfo, DP_TOTAL_COLLATED_LIMIT, "sortable_value");
 }

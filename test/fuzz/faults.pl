@@ -9,7 +9,6 @@
 use strict;
 use warnings;
 
-use Cwd;
 use FindBin;
 use lib $FindBin::RealBin, "$FindBin::RealBin/../t";
 use AttackNode qw(attack_node);
@@ -65,7 +64,6 @@ SELECT dp_declare('person', 'k', lower => 0, upper => 4);
 EOT
 value($node, <<'EOT');
 CREATE FUNCTION thrice() RETURNS int LANGUAGE plpgsql AS $$
-DECLARE n int = 0;
 BEGIN
 	FOR j IN 1 .. 3 LOOP
 		PERFORM dp_count(*) FROM person WHERE k = j;

@@ -102,7 +102,7 @@ while kill -0 $bench 2>/dev/null; do
 	sleep 1
 done
 wait $bench || bad=1
-cat pgbench.log | grep -E 'processed|failed|tps|average'
+grep -E 'processed|failed|tps|average' pgbench.log
 answers=$(sed -n 's/^number of transactions actually processed: \([0-9]*\).*/\1/p' pgbench.log)
 charged=$(($(charges) - before))
 cut -d ' ' -f 3 latency.* | sort -n >sorted
@@ -119,11 +119,9 @@ judge "after a tenth" early late
 
 echo "# one session, $queries queries"
 {
-	echo "SELECT 'pid ' || pg_backend_pid();"
 	for ((i = 0; i < queries; i++)); do
 		echo "SELECT dp_count(*) FROM person WHERE i > $((i % 100));"
 	done
-	echo "SELECT 'ended';"
 	echo "SELECT pg_sleep(600);"
 } >one.sql
 before=$(charges)

@@ -79,7 +79,9 @@ is(value($node, 'SELECT count(*) FROM dp_pg.archive'), '0', 'and nothing is writ
 value($node, "$owner SELECT dp_revoke('alice', 'h')");
 value($node, "INSERT INTO dp_pg.batch SELECT max(id), 'h', 'bob', 1, 0, 'bob', 1, 0, 0.1, 5, 0, 'basic', now() FROM dp_pg.ledger WHERE payer = 'bob' AND period = 0 AND dataset = 'h'");
 is(value($node, "$owner BEGIN; SELECT count(*) FROM dp_ledger_archive(now(), 'h'); ROLLBACK"), '3', 'the line of an open batch stays');
-value($node, 'DELETE FROM dp_pg.batch');
+value($node, 'UPDATE dp_pg.ledger SET batch = 1000000 WHERE id = (SELECT id FROM dp_pg.batch)');
+is(value($node, "$owner BEGIN; SELECT count(*) FROM dp_ledger_archive(now(), 'h'); ROLLBACK"), '3', 'also when another one paid for it');
+value($node, 'UPDATE dp_pg.ledger SET batch = NULL; DELETE FROM dp_pg.batch');
 
 value($node, "$owner CREATE TABLE old AS SELECT * FROM dp_ledger_archive(now(), 'h')");
 is(value($node, "SELECT string_agg(concat_ws(' ', role, payer, period, epsilon), ',' ORDER BY id) FROM old"), 'bob bob 0 0.5,bob bob 0 0.5,bob bob 0 0.5,owner 4', 'what left');
