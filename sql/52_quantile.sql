@@ -43,7 +43,7 @@ BEGIN
 			'counts a value, clamped and rounded to the grid; only inside an aggregate';
 			CREATE AGGREGATE dp_pg.grid_counts(%1$s, dp_pg.sum_spec) (
 				sfunc = dp_pg.counts_add, stype = internal, sspace = 256,
-				finalfunc = dp_pg.counts_save,
+				finalfunc = dp_pg.counts_save, finalfunc_modify = read_write,
 				combinefunc = dp_pg.counts_combine,
 				serialfunc = dp_pg.counts_save,
 				deserialfunc = dp_pg.counts_load, parallel = safe

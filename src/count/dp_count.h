@@ -98,12 +98,12 @@ typedef struct dp_grid_counts dp_grid_counts;
 extern dp_grid_counts *dp_count_grid_merge(dp_grid_counts *state, Datum saved,
 										   MemoryContext keep);
 
-/*
- * The points that have rows, in ascending order, and their rows: n of them;
- * *values is NULL when entry i is the point low + i.
- */
-extern size_t dp_count_grid_list(const dp_grid_counts *state, int64 low,
-								 int64 **values, uint64 **counts);
+/* The most bytes of a state on a grid of so many points, alone or saved. */
+extern Size dp_count_grid_bytes(int64 points);
+
+/* The rows of a group by grid point, as dp_mech_quantile takes them. */
+extern void dp_count_grid_rank(const dp_grid_counts *state, int64 low,
+							   dp_ranked_rows *out);
 extern List *dp_count_grid_inner(const Aggref *asked, Oid type,
 								 const dp_grid *grid);
 

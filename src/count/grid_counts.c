@@ -7,12 +7,13 @@
  * with the same cells, and one row moves one cell by one.
  *
  * Representation.  A state begins as a hash table of (cell, rows) with open
- * addressing and becomes an array of all cells as soon as that takes no more
- * memory; the array has 32 bits per cell until some cell needs 64.  So a group
- * takes at most 8 bytes per point of the grid, whatever the rows, and a group
- * of few rows little.  Saved, for another process or for the release, it is a
- * header and either the occupied entries or the array; read back, it is used
- * where it lies.
+ * addressing and becomes an array of all cells as soon as the table would take
+ * a sixteenth of that; the array has 32 bits per cell until some cell needs
+ * 64.  So all tables that a group ever had take less than an eighth of its
+ * array, and a group of few rows takes little.  Saved, for another process or
+ * for the release, a state is a header and either the occupied entries or the
+ * array, which is then given back: the next copy of what was saved has its
+ * size, and lies there.  Read back, a state is used where it lies.
  *
  * Memory.  A state and its table live in the context the state was made in:
  * that of the aggregate, or the release's.
@@ -25,6 +26,7 @@
 #include "grid_counts.h"
 
 #define FIRST_CAPACITY 8
+#define TABLE_PART 32			/* entries of a table: fewer, in cells */
 
 /* A saved state; then come the entries, or all cells. */
 typedef struct saved_counts
@@ -34,6 +36,13 @@ typedef struct saved_counts
 	uint32		used;
 	uint32		form;			/* not DP_COUNTS_HASH */
 } saved_counts;
+
+/* dp_count_grid_bytes: see dp_count.h. */
+Size
+dp_count_grid_bytes(int64 points)
+{
+	return sizeof(saved_counts) + sizeof(uint32) * (Size) points;
+}
 
 /* ---- counting ---- */
 
@@ -47,13 +56,15 @@ set_capacity(dp_grid_counts *state, uint32 capacity)
 							   sizeof(dp_counts_entry) * capacity);
 }
 
+/* As large as what it is saved in. */
 static void
 set_dense(dp_grid_counts *state)
 {
 	state->form = DP_COUNTS_DENSE;
 	state->dense =
 		MemoryContextAllocZero(GetMemoryChunkContext(state),
-							   sizeof(uint32) * (Size) state->cells);
+							   dp_count_grid_bytes(state->cells));
+	state->owned = true;
 }
 
 /* dp_count_grid_new: no rows yet, on a grid of so many cells. */
@@ -112,12 +123,14 @@ make_wide(dp_grid_counts *state)
 	for (i = 0; i < state->cells; i++)
 		state->wide[i] = state->dense[i];
 	state->form = DP_COUNTS_WIDE;
-	state->dense = NULL;		/* may be part of a saved state: not freed */
+	if (state->owned)
+		pfree(state->dense);
+	state->dense = NULL;
 }
 
 /*
  * Room for `used` entries: a table of which they fill at most three quarters,
- * or all cells when those take no more memory.
+ * or all cells.
  */
 static pg_noinline void
 reserve(dp_grid_counts *state, uint64 used)
@@ -129,7 +142,7 @@ reserve(dp_grid_counts *state, uint64 used)
 
 	while (used > capacity / 4 * 3)
 		capacity *= 2;
-	if (capacity >= state->cells / 2)
+	if (capacity >= state->cells / TABLE_PART)
 		make_dense(state);
 	else if (capacity > n)
 	{
@@ -235,15 +248,21 @@ dp_count_grid_add_all(dp_grid_counts *state, const dp_grid_counts *other)
 
 /* ---- saved states ---- */
 
-/* dp_count_grid_save_state: a state as bytea, in the current context. */
+/*
+ * dp_count_grid_save_state
+ *	  A state as bytea, in the current context.  An array of 32 bits is given
+ *	  back, and the state serves nobody afterwards.
+ */
 bytea *
-dp_count_grid_save_state(const dp_grid_counts *state)
+dp_count_grid_save_state(dp_grid_counts *state)
 {
 	Size		size;
 	saved_counts *saved;
 	dp_counts_entry *next;
 	uint32		i;
 
+	if (state->form == DP_COUNTS_SAVED)
+		elog(ERROR, "counts of a grid are saved twice");
 	if (state->form == DP_COUNTS_WIDE)
 		size = sizeof(uint64) * (Size) state->cells;
 	else if (state->form == DP_COUNTS_DENSE)
@@ -266,6 +285,12 @@ dp_count_grid_save_state(const dp_grid_counts *state)
 		for (i = 0; i < places(state); i++)
 			if (state->entries[i].rows != 0)
 				*next++ = state->entries[i];
+	}
+	if (state->form == DP_COUNTS_DENSE && state->owned)
+	{
+		pfree(state->dense);
+		state->dense = NULL;
+		state->form = DP_COUNTS_SAVED;
 	}
 	return (bytea *) saved;
 }
@@ -345,39 +370,34 @@ sorted_entries(const dp_grid_counts *state)
 	return entries;
 }
 
-/* dp_count_grid_list: see grid_counts.h; NULL is a group without rows. */
-size_t
-dp_count_grid_list(const dp_grid_counts *state, int64 low, int64 **values,
-				   uint64 **counts)
+/* dp_count_grid_rank: see dp_count.h; NULL is a group without rows. */
+void
+dp_count_grid_rank(const dp_grid_counts *state, int64 low,
+				   dp_ranked_rows *out)
 {
 	dp_counts_entry *entries;
-	uint32		n;
+	int64	   *values;
+	uint32	   *counts;
 	uint32		i;
 
-	*values = NULL;
-	*counts = NULL;
+	memset(out, 0, sizeof(*out));
 	if (state == NULL)
-		return 0;
-	if (state->form == DP_COUNTS_WIDE)
-	{
-		*counts = state->wide;
-		return state->cells;
-	}
-	n = state->form == DP_COUNTS_DENSE ? state->cells : state->used;
-	*counts = palloc(sizeof(uint64) * (Size) Max(n, 1));
-	if (state->form == DP_COUNTS_DENSE)
-	{
-		for (i = 0; i < n; i++)
-			(*counts)[i] = state->dense[i];
-		return n;
-	}
-	*values = palloc(sizeof(int64) * (Size) Max(n, 1));
+		return;
+	out->n = places(state);
+	out->counts = state->wide;
+	out->counts32 = state->dense;
+	if (state->wide != NULL || state->dense != NULL)
+		return;
+	out->n = state->used;
+	values = palloc(sizeof(int64) * (Size) Max(out->n, 1));
+	counts = palloc(sizeof(uint32) * (Size) Max(out->n, 1));
 	entries = sorted_entries(state);
-	for (i = 0; i < n; i++)
+	for (i = 0; i < out->n; i++)
 	{
-		(*values)[i] = low + entries[i].cell;
-		(*counts)[i] = entries[i].rows;
+		values[i] = low + entries[i].cell;
+		counts[i] = entries[i].rows;
 	}
 	pfree(entries);
-	return n;
+	out->values = (const int64_t *) values;
+	out->counts32 = counts;
 }

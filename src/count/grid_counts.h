@@ -16,7 +16,8 @@ typedef enum dp_counts_form
 	DP_COUNTS_HASH,
 	DP_COUNTS_DENSE,			/* 32 bits per cell */
 	DP_COUNTS_WIDE,				/* 64 */
-	DP_COUNTS_LIST				/* as HASH without gaps, read only */
+	DP_COUNTS_LIST,				/* as HASH without gaps, read only */
+	DP_COUNTS_SAVED				/* an array that was given back */
 } dp_counts_form;
 
 typedef struct dp_counts_entry
@@ -34,6 +35,7 @@ struct dp_grid_counts
 	int			shift;			/* 32 - log2(capacity); HASH */
 	dp_counts_entry *entries;	/* HASH and LIST */
 	uint32	   *dense;			/* DENSE */
+	bool		owned;			/* dense is a chunk of its own */
 	uint64	   *wide;			/* WIDE */
 };
 
@@ -43,7 +45,7 @@ extern void dp_count_grid_add_rows(dp_grid_counts *state, uint32 cell,
 								   uint64 rows);
 extern void dp_count_grid_add_all(dp_grid_counts *state,
 								  const dp_grid_counts *other);
-extern bytea *dp_count_grid_save_state(const dp_grid_counts *state);
+extern bytea *dp_count_grid_save_state(dp_grid_counts *state);
 extern dp_grid_counts *dp_count_grid_load_state(Datum saved);
 
 #endif							/* DP_COUNT_GRID_COUNTS_H */

@@ -123,7 +123,7 @@ prepare(dp_measure *measure)
 
 	set_grid(measure);
 	measure->choices = measure->grid.high - measure->grid.low + 1;
-	measure->state_size = measure->choices * (int64) sizeof(uint32);
+	measure->state_size = (int64) dp_count_grid_bytes(measure->choices);
 	plan->fraction = read_fraction(measure);
 	measure->score_unit = plan->fraction.den;
 	dp_measure_set_exponential(measure,
@@ -160,17 +160,14 @@ release(const dp_measure *measure, const dp_cell *cells)
 {
 	const quantile_plan *plan = measure->plan;
 	const dp_grid *grid = &measure->grid;
-	int64	   *values;
-	uint64	   *counts;
-	size_t		n;
+	dp_ranked_rows ranked;
 	int64		point;
 
-	n = dp_count_grid_list(cells[0].state, grid->low, &values, &counts);
+	dp_count_grid_rank(cells[0].state, grid->low, &ranked);
 	dp_bridge_check_status(
-		dp_mech_quantile(dp_bridge_source(), &plan->law,
-						 (const int64_t *) values, (const uint64_t *) counts,
-						 n, grid->low, grid->high, plan->fraction.num,
-						 plan->fraction.den, (int64_t *) &point),
+		dp_mech_quantile(dp_bridge_source(), &plan->law, &ranked, grid->low,
+						 grid->high, plan->fraction.num, plan->fraction.den,
+						 (int64_t *) &point),
 		"draw a quantile");
 	switch (measure->aggregate->aggtype)
 	{

@@ -9,8 +9,11 @@
  * palloc makes chunks of up to CHUNK bytes a power of two, in blocks that
  * double, so that part of the last one is not used; those that are given back
  * serve only chunks of the same size.  A state that grows leaves smaller ones
- * behind, together no more than itself, and is copied when it is saved.  One
- * that does not grow is copied by the executor when it is made.
+ * behind: together an eighth of itself at most, or when it has CHUNK bytes or
+ * less, no more than itself.  It is copied when it is saved, then given back,
+ * and the copy once more for whoever takes it, so two rows come beside the
+ * states.  A state that does not grow is copied by the executor when it is
+ * made.
  */
 #include "postgres.h"
 
@@ -79,7 +82,8 @@ state_bytes(const dp_measure *measure)
 
 	return STATE_BYTES +
 		chunk(cell_bytes(measure)) +
-		(grows == 0 ? 0 : (grows <= CHUNK ? 3 : 2) * chunk(grows));
+		(grows <= CHUNK ? (grows == 0 ? 0 : 2 * chunk(grows)) :
+		 chunk(grows) + grows / 8);
 }
 
 static bool

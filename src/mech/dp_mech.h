@@ -200,12 +200,24 @@ extern dp_status dp_mech_envelope(dp_source *source, const dp_envelope *law,
 
 /* ---- quantiles (quantile.c) ---- */
 
+/*
+ * Rows by grid point: entry j of n is counts[j] rows at values[j], or, when
+ * counts is NULL, counts32[j] of them.  Values ascend, equal ones may follow
+ * each other, counts may be 0.
+ */
+typedef struct dp_ranked_rows
+{
+	const int64_t *values;		/* NULL: entry j is at low + j */
+	const uint64_t *counts;
+	const uint32_t *counts32;
+	size_t		n;
+} dp_ranked_rows;
+
 extern dp_status dp_mech_quantile_sensitivity(dp_uint128 a, dp_uint128 d,
 											  uint64_t rows_of_unit,
 											  bool replace, dp_uint128 *out);
 extern dp_status dp_mech_quantile(dp_source *source, const dp_envelope *law,
-								  const int64_t *values,
-								  const uint64_t *counts, size_t n,
+								  const dp_ranked_rows *ranked,
 								  int64_t low, int64_t high,
 								  dp_uint128 a, dp_uint128 d, int64_t *out);
 

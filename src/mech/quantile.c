@@ -34,11 +34,12 @@
 #define FAR 64					/* in units of 1/rate */
 #define PRODUCT_BITS 126		/* of d N */
 
-/* The rows, as the caller has them. */
+/* The rows, as the caller has them, and what is asked. */
 typedef struct rows
 {
-	const int64_t *values;		/* NULL: entry j is at low + j */
+	const int64_t *values;
 	const uint64_t *counts;
+	const uint32_t *counts32;
 	size_t		n;
 	int64_t		low;
 	int64_t		high;
@@ -46,6 +47,12 @@ typedef struct rows
 	dp_uint128	d;
 	dp_uint128	target;			/* a N */
 } rows;
+
+static inline uint64_t
+count_at(const rows *r, size_t j)
+{
+	return r->counts != NULL ? r->counts[j] : r->counts32[j];
+}
 
 /* Adjacent segments on one side, from the inside out. */
 typedef struct block
@@ -108,7 +115,7 @@ count_rows(const rows *r, uint64_t *out)
 		before = r->values[j];
 	}
 	for (j = 0; j < r->n; j++)
-		if (__builtin_add_overflow(sum, r->counts[j], &sum))
+		if (__builtin_add_overflow(sum, count_at(r, j), &sum))
 			return DP_E_OVERFLOW;
 	*out = sum;
 	return DP_OK;
@@ -158,7 +165,7 @@ add_left(partition *p, const rows *r, size_t centre, uint64_t below)
 		}
 		if (j == 0)
 			return;
-		below -= r->counts[j - 1];
+		below -= count_at(r, j - 1);
 	}
 }
 
@@ -173,7 +180,7 @@ add_right(partition *p, const rows *r, size_t centre, uint64_t below)
 	for (j = centre + 1;; j++)
 	{
 		end = j == r->n ? r->high : value_at(r, j);
-		below += r->counts[j - 1];
+		below += count_at(r, j - 1);
 		segment.segment = j;
 		segment.below = below;
 		segment.edge = value_at(r, j - 1);
@@ -199,8 +206,9 @@ prepare_partition(rows *r, const dp_rational *rate, uint64_t total,
 	size_t		centre;
 
 	r->target = r->a * total;
-	for (centre = 0; r->d * (below + r->counts[centre]) < r->target; centre++)
-		below += r->counts[centre];
+	for (centre = 0; r->d * (below + count_at(r, centre)) < r->target;
+		 centre++)
+		below += count_at(r, centre);
 	p->step = rate->den / rate->num;
 	p->far = rate->den > ~(dp_uint128) 0 / FAR ? ~(dp_uint128) 0 :
 		rate->den * FAR / rate->num + 1;
@@ -221,12 +229,12 @@ locate(const rows *r, const block *b, uint64_t rank, int64_t *point)
 	{
 		*point = (int64_t) ((uint64_t) b->edge + 1 + rank);
 		for (; j < r->n && *point > value_at(r, j); j++)
-			below += r->counts[j];
+			below += count_at(r, j);
 		return right_penalty(r, below);
 	}
 	*point = (int64_t) ((uint64_t) b->edge - 1 - rank);
 	for (; j > 0 && *point < value_at(r, j - 1); j--)
-		below -= r->counts[j - 1];
+		below -= count_at(r, j - 1);
 	return left_penalty(r, below);
 }
 
@@ -317,9 +325,7 @@ dp_mech_quantile_sensitivity(dp_uint128 a, dp_uint128 d, uint64_t rows_of_unit,
  *
  * Requires: law of width 1 from dp_mech_envelope_make for the rate of
  *			 dp_mech_selection_rate, of dp_mech_quantile_sensitivity and not
- *			 monotone; counts[j] rows are at values[j], in ascending order
- *			 (equal ones may follow each other, counts may be 0), or at
- *			 low + j when values is NULL; low <= high; d >= 1, a <= d.
+ *			 monotone; low <= high; d >= 1, a <= d.
  * Gives:	 DP_OK with *out set; DP_E_RANGE when an argument is none of
  *			 these or [low, high] has 2^64 points, DP_E_OVERFLOW when d times
  *			 the number of rows reaches 2^126, DP_E_RANDOM, DP_E_MEMORY;
@@ -329,11 +335,11 @@ dp_mech_quantile_sensitivity(dp_uint128 a, dp_uint128 d, uint64_t rows_of_unit,
  */
 dp_status
 dp_mech_quantile(dp_source *source, const dp_envelope *law,
-				 const int64_t *values, const uint64_t *counts, size_t n,
-				 int64_t low, int64_t high, dp_uint128 a, dp_uint128 d,
-				 int64_t *out)
+				 const dp_ranked_rows *ranked, int64_t low, int64_t high,
+				 dp_uint128 a, dp_uint128 d, int64_t *out)
 {
-	rows		r = {values, counts, n, low, high, a, d, 0};
+	rows		r = {ranked->values, ranked->counts, ranked->counts32,
+	ranked->n, low, high, a, d, 0};
 	partition	p;
 	uint64_t	total;
 	dp_status	status;
@@ -344,7 +350,7 @@ dp_mech_quantile(dp_source *source, const dp_envelope *law,
 	status = count_rows(&r, &total);
 	if (status != DP_OK)
 		return status;
-	if (n == 0)
+	if (r.n == 0)
 		return draw_uniform(source, low, high, out);
 	if (total > ((dp_uint128) 1 << PRODUCT_BITS) / d)
 		return DP_E_OVERFLOW;

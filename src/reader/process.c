@@ -166,11 +166,11 @@ count_workers(const Plan *plan)
 }
 
 /*
- * Take what rows may need.  A process holds states, and where there are
- * parallel workers a row made of them, which is copied once.  The reader has
- * states of its own and the sums of all, from each worker a row, in memory of
- * twice the size at most, and the plan as a text for them, which grows by
- * doubling.
+ * Take what rows may need.  A process holds states, and a row made of them,
+ * which is copied once, whether it goes to the reader or to the release.
+ * Where there are parallel workers the reader has states of its own and the
+ * sums of all, from each worker a row, in memory of twice the size at most,
+ * and the plan as a text for them, which grows by doubling.
  */
 static void
 reserve(const dp_message *message, const PlannedStmt *plan)
@@ -187,8 +187,8 @@ reserve(const dp_message *message, const PlannedStmt *plan)
 	}
 	dp_reader_shared->entry[my_entry].memory =
 		message->memory + 2 * message->row;
-	dp_bridge_reserve(workers == 0 ? message->memory :
-					  2 * (message->memory + message->row) +
+	dp_bridge_reserve(workers == 0 ? message->memory + 2 * message->row :
+					  2 * message->memory + 3 * message->row +
 					  PLAN_FACTOR * message->size[DP_PART_PLAN] +
 					  workers * (Size) pg_nextpower2_64(message->row +
 														ROW_HEADER));

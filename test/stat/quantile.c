@@ -137,6 +137,7 @@ draw_mechanism(void *state, double *out)
 	uint64_t	count[ROWS_MAX];
 	int64_t		first = 0;
 	int64_t		last = TOP;
+	dp_ranked_rows ranked = {value, count, NULL, (size_t) q->rows};
 	int64_t		v;
 	int			i;
 
@@ -150,8 +151,7 @@ draw_mechanism(void *state, double *out)
 		first = value[0];
 		last = value[q->rows - 1];
 	}
-	subject_check(dp_mech_quantile(&source, &q->law, value, count,
-								   (size_t) q->rows, first, last,
+	subject_check(dp_mech_quantile(&source, &q->law, &ranked, first, last,
 								   (dp_uint128) q->a, (dp_uint128) q->d, &v));
 	out[0] = (double) v;
 	return true;

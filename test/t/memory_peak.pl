@@ -44,6 +44,7 @@ SELECT dp_protect('letters', dataset => 'hospital');
 CREATE VIEW of_nobody AS SELECT * FROM visits WHERE id = -1;
 CREATE VIEW of_somebody AS SELECT * FROM visits WHERE id = 1;
 GRANT SELECT ON of_nobody, of_somebody TO analyst;
+SELECT dp_declare('crowd', 'x', lower => 0, upper => 700);
 SELECT dp_declare(t, 'ward', lower => 0, upper => 999), dp_declare(t, 'place', lower => 0, upper => 9999)
 FROM unnest('{visits, crowd}'::regclass[]) AS t;
 EOT
@@ -113,7 +114,12 @@ my @groups = (
 	of_groups('crowd', 'ward', 'dp_median(x, 0, 1024)'),
 	of_groups('crowd', 'place', 'dp_variance(x, 0, 1024)'),
 	of_groups('crowd', 'place', 'dp_count(*) + dp_sum(x, 0, 1000)'),
+	of_groups('crowd', 'x', 'dp_median(id, 0, 40000)'),
 	'SELECT dp_median(x, 0, 2000000) FROM visits WHERE id <= %d',
+	'SELECT dp_median(id, 0, 2000000) FROM crowd WHERE id <= %d',
+	'SELECT dp_median(id, 0, 2000000), dp_quantile(id, 0.25, 0, 2000000) FROM crowd WHERE id <= %d',
+	'SELECT dp_median(id, 0, 1000000), dp_quantile(x, 0.9, 0, 1000000), dp_median(id + 1, 0, 1000000), dp_sum(x, 0, 1000) FROM crowd WHERE id <= %d',
+	'SELECT ' . join(', ', map { "dp_median((id %% 131072) + $_, 0, 131071)" } 1 .. 40) . ' FROM crowd WHERE id <= %d',
 	'SELECT dp_histogram(x, 0, 1000000, 10000) IS NULL FROM visits WHERE id <= %d',
 	'SELECT dp_count(DISTINCT x) FROM visits WHERE id <= %d');
 my @expressions = (

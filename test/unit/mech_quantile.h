@@ -17,8 +17,7 @@ extern dp_status dp_mech_quantile_sensitivity(dp_uint128 a, dp_uint128 d,
 											  uint64_t rows_of_unit,
 											  bool replace, dp_uint128 *out);
 extern dp_status dp_mech_quantile(dp_source *source, const dp_envelope *law,
-								  const int64_t *values,
-								  const uint64_t *counts, size_t n,
+								  const dp_ranked_rows *ranked,
 								  int64_t low, int64_t high,
 								  dp_uint128 a, dp_uint128 d, int64_t *out);
 
@@ -74,9 +73,23 @@ envelope_of(const problem *c)
 static inline dp_status
 choose(dp_source *source, const problem *c, int64_t *out)
 {
-	return dp_mech_quantile(source, envelope_of(c), c->dense ? NULL :
-							c->values, c->counts, c->n, c->low, c->high, c->a,
-							c->d, out);
+	static bool narrow = false;
+	uint32_t	counts32[N_MAX];
+	dp_ranked_rows ranked = {c->dense ? NULL : c->values, c->counts, counts32,
+	c->n};
+	bool		fits = true;
+	size_t		j;
+
+	for (j = 0; j < c->n; j++)
+	{
+		counts32[j] = (uint32_t) c->counts[j];
+		fits = fits && counts32[j] == c->counts[j];
+	}
+	narrow = !narrow;			/* every other time, where it can be */
+	if (narrow && fits)
+		ranked.counts = NULL;
+	return dp_mech_quantile(source, envelope_of(c), &ranked, c->low, c->high,
+							c->a, c->d, out);
 }
 
 static inline bool

@@ -249,8 +249,9 @@ test_failure(void)
 	REFUSED((bad.a = bad.d = BIT(121)), DP_E_OVERFLOW);
 	if (dp_mech_envelope_make(&c.rate, 2, &wide) != DP_OK)
 		exit(2);
-	fails = fails && dp_mech_quantile(&random_source, &wide, c.values,
-									  c.counts, c.n, c.low, c.high, c.a, c.d,
+	fails = fails && dp_mech_quantile(&random_source, &wide,
+									  &(dp_ranked_rows) {c.values, c.counts,
+									  NULL, c.n}, c.low, c.high, c.a, c.d,
 									  &value) == DP_E_RANGE && value == 77;
 	tap_ok(fails, "bad arguments are refused, output untouched");
 
