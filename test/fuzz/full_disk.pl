@@ -1,0 +1,143 @@
+# The disk becomes full while clients ask, for data and WAL alike, and some time
+# later it has room again.  What clients were answered and what the ledger holds
+# must agree (FuzzClients), and the server must answer again by itself, or when
+# it is started again.
+#
+# The disk is a file system in memory, in a name space of this program's own,
+# that a file fills up.  Where the system has no name spaces for everybody, the
+# server's processes are limited instead in how long their files may become, the
+# WAL and what they share in memory among them, which mostly ends the server.
+# FUZZ_FULL times (8, of those 3) from FUZZ_SEED (1); what is written then is not
+# repeated.  FULL_DISK=limit asks for limits.
+use strict;
+use warnings;
+
+my $space;
+
+BEGIN
+{
+	$space = $ENV{FULL_DISK} // '';
+	my @own = qw(unshare --user --map-current-user --keep-caps --mount);
+
+	if ($space eq '' && system("@own true 2>/dev/null") == 0)
+	{
+		$ENV{FULL_DISK} = 'own';
+		exec @own, $^X, $0 or die "unshare: $!";
+	}
+	system('mount', '-t', 'tmpfs', '-o', 'size=256m', 'tmpfs', $ENV{TESTDATADIR}) == 0 or die 'no tmpfs' if $space eq 'own';
+}
+
+use FindBin;
+use lib $FindBin::RealBin, "$FindBin::RealBin/../t";
+use AttackNode qw(attack_node);
+use File::Temp;
+use FuzzClients;
+use LedgerNode;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(usleep);
+
+use constant LONGEST => 1_500_000;    # that it is full, in microseconds
+# What is left, in bytes: from nothing to more than a segment of the WAL.
+my @rooms = (0, 8192, 65536, 1 << 20, 3 << 20);
+
+my $wanted = $ENV{FUZZ_FULL} || ($space eq 'own' ? 8 : 3);
+my $node = attack_node('full_disk', <<'EOT');
+restart_after_crash = on
+dp_pg.readers = 4
+dp_pg.worker_idle = '2s'
+checkpoint_timeout = 30s
+EOT
+my $folder = File::Temp->newdir;
+my $filler = "$ENV{TESTDATADIR}/filler";
+
+srand($ENV{FUZZ_SEED} || 1);
+
+# Segments of 1 MB, so that the WAL needs new ones all the time.
+$node->stop;
+$node->append_conf('postgresql.conf', "min_wal_size = 2MB\nmax_wal_size = 8MB\n");
+system_or_bail('pg_resetwal', '--wal-segsize=1', '-D', $node->data_dir);
+$node->start;
+
+# The processes of the server.
+sub processes
+{
+	my ($postmaster) = eval { slurp_file($node->data_dir . '/postmaster.pid') =~ /^(\d+)/ } or return ();
+	my @found = ($postmaster);
+
+	foreach my $stat (glob '/proc/[0-9]*/stat')
+	{
+		my ($pid, $parent) = eval { slurp_file($stat) =~ /^(\d+) \(.*\) \S (\d+)/s } or next;
+
+		push @found, $pid if $parent == $postmaster;
+	}
+	return @found;
+}
+
+# No file may become longer; what there is of them may be written.
+sub limit_files
+{
+	my ($bytes) = @_;
+
+	foreach my $pid (processes())
+	{
+		system("prlimit --pid $pid --fsize=$bytes:unlimited 2>/dev/null");
+	}
+	return;
+}
+
+sub fill
+{
+	my ($room) = @_;
+	my $block = "\0" x 4096;
+	my $size = 0;
+
+	return limit_files($room) if $space ne 'own';
+	open(my $fh, '>', $filler) or return;
+	while ((my $n = syswrite($fh, $block x ($size % 65536 ? 1 : 16))) // 0)
+	{
+		$size += $n;
+	}
+	truncate $fh, $size > $room ? $size - $room : 0;
+	close $fh;
+	return;
+}
+
+sub make_room
+{
+	return limit_files('unlimited') if $space ne 'own';
+	unlink $filler;
+	return;
+}
+
+prepare_clients($node, $folder);
+start_clients();
+my ($times, $bad, $restarts) = (0, 0, 0);
+while ($times < $wanted && !$bad)
+{
+	usleep(rand LONGEST);
+	fill($rooms[ rand @rooms ]);
+	usleep(LONGEST / 3 + rand LONGEST);
+	make_room();
+	$times++;
+
+	# in this order: what is told by now was charged before
+	my $told = told();
+	$restarts++ if !is_up();
+	come_back() or BAIL_OUT('server does not come back');
+	limit_files('unlimited') if $space ne 'own';
+	$bad = count_unpaid($told);
+}
+usleep(LONGEST);
+stop_clients();
+
+my $answers = check_clients();
+my %codes;
+$codes{$_}++ foreach map { slurp_file($_) =~ /(?:ERROR|FATAL|PANIC):  (\w{5})/g } glob "$folder/*.err";
+note(join ', ', map { "$_ $codes{$_} times" } sort keys %codes);
+my $met = () = slurp_file($node->logfile) =~ /No space left on device|File too large/g;
+cmp_ok($met, '>=', 1, "the server met a full disk: $met messages");
+is($bad, 0, "ledger and answers agree: full $times times, started $restarts times, $answers answers (" . ($space eq 'own' ? 'file system' : 'limit') . ')');
+$node->stop;
+done_testing();
