@@ -383,11 +383,13 @@ dp_count_grid_rank(const dp_grid_counts *state, int64 low,
 	memset(out, 0, sizeof(*out));
 	if (state == NULL)
 		return;
-	out->n = places(state);
-	out->counts = state->wide;
-	out->counts32 = state->dense;
 	if (state->wide != NULL || state->dense != NULL)
+	{
+		out->counts = state->wide;
+		out->counts32 = state->dense;
+		out->n = state->cells;
 		return;
+	}
 	out->n = state->used;
 	values = palloc(sizeof(int64) * (Size) Max(out->n, 1));
 	counts = palloc(sizeof(uint32) * (Size) Max(out->n, 1));

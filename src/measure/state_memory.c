@@ -79,11 +79,11 @@ static int64
 state_bytes(const dp_measure *measure)
 {
 	int64		grows = measure->state_size;
+	int64		bytes = STATE_BYTES + chunk(cell_bytes(measure));
 
-	return STATE_BYTES +
-		chunk(cell_bytes(measure)) +
-		(grows <= CHUNK ? (grows == 0 ? 0 : 2 * chunk(grows)) :
-		 chunk(grows) + grows / 8);
+	if (grows > 0)
+		bytes += chunk(grows) + (grows <= CHUNK ? chunk(grows) : grows / 8);
+	return bytes;
 }
 
 static bool

@@ -37,10 +37,7 @@
 /* The rows, as the caller has them, and what is asked. */
 typedef struct rows
 {
-	const int64_t *values;
-	const uint64_t *counts;
-	const uint32_t *counts32;
-	size_t		n;
+	dp_ranked_rows given;
 	int64_t		low;
 	int64_t		high;
 	dp_uint128	a;
@@ -51,7 +48,7 @@ typedef struct rows
 static inline uint64_t
 count_at(const rows *r, size_t j)
 {
-	return r->counts != NULL ? r->counts[j] : r->counts32[j];
+	return r->given.counts != NULL ? r->given.counts[j] : r->given.counts32[j];
 }
 
 /* Adjacent segments on one side, from the inside out. */
@@ -76,8 +73,8 @@ typedef struct partition
 static inline int64_t
 value_at(const rows *r, size_t j)
 {
-	return r->values == NULL ? (int64_t) ((uint64_t) r->low + j) :
-		r->values[j];
+	return r->given.values == NULL ? (int64_t) ((uint64_t) r->low + j) :
+		r->given.values[j];
 }
 
 /*
@@ -105,16 +102,16 @@ count_rows(const rows *r, uint64_t *out)
 	int64_t		before = r->low;
 	size_t		j;
 
-	if (r->values == NULL && r->n > 0 &&
-		(uint64_t) r->high - (uint64_t) r->low < r->n - 1)
+	if (r->given.values == NULL && r->given.n > 0 &&
+		(uint64_t) r->high - (uint64_t) r->low < r->given.n - 1)
 		return DP_E_RANGE;
-	for (j = 0; r->values != NULL && j < r->n; j++)
+	for (j = 0; r->given.values != NULL && j < r->given.n; j++)
 	{
-		if (r->values[j] < before || r->values[j] > r->high)
+		if (r->given.values[j] < before || r->given.values[j] > r->high)
 			return DP_E_RANGE;
-		before = r->values[j];
+		before = r->given.values[j];
 	}
-	for (j = 0; j < r->n; j++)
+	for (j = 0; j < r->given.n; j++)
 		if (__builtin_add_overflow(sum, count_at(r, j), &sum))
 			return DP_E_OVERFLOW;
 	*out = sum;
@@ -179,7 +176,7 @@ add_right(partition *p, const rows *r, size_t centre, uint64_t below)
 
 	for (j = centre + 1;; j++)
 	{
-		end = j == r->n ? r->high : value_at(r, j);
+		end = j == r->given.n ? r->high : value_at(r, j);
 		below += count_at(r, j - 1);
 		segment.segment = j;
 		segment.below = below;
@@ -192,7 +189,7 @@ add_right(partition *p, const rows *r, size_t centre, uint64_t below)
 				(uint64_t) r->high - (uint64_t) segment.edge;
 			return;
 		}
-		if (j == r->n)
+		if (j == r->given.n)
 			return;
 	}
 }
@@ -228,7 +225,7 @@ locate(const rows *r, const block *b, uint64_t rank, int64_t *point)
 	if (b->right)
 	{
 		*point = (int64_t) ((uint64_t) b->edge + 1 + rank);
-		for (; j < r->n && *point > value_at(r, j); j++)
+		for (; j < r->given.n && *point > value_at(r, j); j++)
 			below += count_at(r, j);
 		return right_penalty(r, below);
 	}
@@ -338,8 +335,7 @@ dp_mech_quantile(dp_source *source, const dp_envelope *law,
 				 const dp_ranked_rows *ranked, int64_t low, int64_t high,
 				 dp_uint128 a, dp_uint128 d, int64_t *out)
 {
-	rows		r = {ranked->values, ranked->counts, ranked->counts32,
-	ranked->n, low, high, a, d, 0};
+	rows		r = {*ranked, low, high, a, d, 0};
 	partition	p;
 	uint64_t	total;
 	dp_status	status;
@@ -350,7 +346,7 @@ dp_mech_quantile(dp_source *source, const dp_envelope *law,
 	status = count_rows(&r, &total);
 	if (status != DP_OK)
 		return status;
-	if (r.n == 0)
+	if (ranked->n == 0)
 		return draw_uniform(source, low, high, out);
 	if (total > ((dp_uint128) 1 << PRODUCT_BITS) / d)
 		return DP_E_OVERFLOW;

@@ -175,6 +175,7 @@ count_workers(const Plan *plan)
 static void
 reserve(const dp_message *message, const PlannedStmt *plan)
 {
+	Size		own = message->memory + 2 * message->row;
 	int			workers = 0;
 	ListCell   *lc;
 
@@ -185,10 +186,9 @@ reserve(const dp_message *message, const PlannedStmt *plan)
 			workers += count_workers(lfirst(lc));
 		workers = Min(workers, max_worker_processes);
 	}
-	dp_reader_shared->entry[my_entry].memory =
-		message->memory + 2 * message->row;
-	dp_bridge_reserve(workers == 0 ? message->memory + 2 * message->row :
-					  2 * message->memory + 3 * message->row +
+	dp_reader_shared->entry[my_entry].memory = own;
+	dp_bridge_reserve(workers == 0 ? own :
+					  own + message->memory + message->row +
 					  PLAN_FACTOR * message->size[DP_PART_PLAN] +
 					  workers * (Size) pg_nextpower2_64(message->row +
 														ROW_HEADER));

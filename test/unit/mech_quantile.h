@@ -201,7 +201,7 @@ make_partition(const problem *c, rows *r, partition *p)
 	uint64_t	before = 0;
 	size_t		centre;
 
-	*r = (rows) {c->dense ? NULL : c->values, c->counts, NULL, c->n, c->low,
+	*r = (rows) {{c->dense ? NULL : c->values, c->counts, NULL, c->n}, c->low,
 		c->high, c->a, c->d, 0};
 	if (count_rows(r, &total) != DP_OK)
 		exit(2);

@@ -97,7 +97,7 @@ test_many(void)
 	for (i = 0; i < sizeof(den) / sizeof(den[0]); i++)
 	{
 		rate.den = den[i];
-		r = (rows) {NULL, counts, NULL, n, -5, (int64_t) n + 10, 1, 2, 0};
+		r = (rows) {{NULL, counts, NULL, n}, -5, (int64_t) n + 10, 1, 2, 0};
 		if (count_rows(&r, &total) != DP_OK)
 			exit(2);
 		prepare_partition(&r, &rate, total, &p);
