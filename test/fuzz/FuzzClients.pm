@@ -13,8 +13,8 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(usleep);
 
-our @EXPORT = qw(prepare_clients start_clients stop_clients told
-  count_unpaid check_clients is_up come_back start_again);
+our @EXPORT = qw(prepare_clients start_clients stop_clients count_unpaid
+  check_clients processes is_up come_back start_again);
 
 use constant SCRIPT => 300;        # statements of a connection
 
@@ -107,24 +107,62 @@ sub stop_clients
 	return;
 }
 
-# Answers, and what has ended otherwise, of a client; without one, of all.
+# Answers, and what has ended otherwise, of a client.
 sub told
 {
 	my ($role) = @_;
-
-	return { map { $_ => [ told($_) ] } keys %asks } if !defined $role;
-
 	my ($answers, $losses) = map { -e "$folder/$role.$_" ? slurp_file("$folder/$role.$_") : '' } qw(out err);
 
 	return (scalar(() = $answers =~ /^1$/mg), scalar(() = $losses =~ /ERROR|FATAL|PANIC|connection/g), $answers =~ /^(?!1$)./m);
 }
 
-# A postmaster ends, too, when the process that recovers is killed.
-sub is_up
+# Of a server that runs, or is going.
+sub postmaster_pid
 {
 	my ($pid) = eval { slurp_file($node->data_dir . '/postmaster.pid') =~ /^(\d+)/ };
 
+	return $pid;
+}
+
+# Processes of the server, the postmaster first: [pid, title without "postgres:"],
+# which is empty where a process has none yet.
+sub processes
+{
+	my $postmaster = postmaster_pid() or return ();
+	my @found = ([ $postmaster, 'postmaster' ]);
+	my $name = $node->name;
+
+	foreach my $stat (glob '/proc/[0-9]*/stat')
+	{
+		my ($pid, $parent) = eval { slurp_file($stat) =~ /^(\d+) \(.*\) \S (\d+)/s } or next;
+
+		next if $parent != $postmaster;
+
+		my $line = eval { slurp_file("/proc/$pid/cmdline") } // '';
+
+		push @found, [ $pid, $line =~ /^postgres: (?:$name: )?([^\0]*)/ ? $1 : '' ];
+	}
+	return @found;
+}
+
+# A postmaster ends, too, when the process that recovers is killed.
+sub is_up
+{
+	my $pid = postmaster_pid();
+
 	return $pid && kill 0, $pid;
+}
+
+# The postmaster is gone, or going: wait for it, and start another one.
+sub start_again
+{
+	for (1 .. 600)
+	{
+		last if !is_up();
+		usleep(50_000);
+	}
+	$node->{_pid} = undef;
+	return start_patiently($node);
 }
 
 # The server takes connections again, with the same postmaster or another one.
@@ -133,40 +171,27 @@ sub come_back
 	for (1 .. 10)
 	{
 		start_again() if !is_up();
-		return 1 if wait_ready($node);
+		return if wait_ready($node);
 	}
-	return 0;
+	BAIL_OUT('server does not come back');
+	return;
 }
 
-# The postmaster is gone, or going: wait for it, and start another one.
-sub start_again
-{
-	my $file = $node->data_dir . '/postmaster.pid';
-
-	for (1 .. 600)
-	{
-		my ($pid) = -e $file ? eval { slurp_file($file) =~ /^(\d+)/ } : ();
-
-		last if !$pid || !kill 0, $pid;
-		usleep(50_000);
-	}
-	$node->{_pid} = undef;
-	return start_patiently($node);
-}
-
-# Clients that had more answers than what they paid for, of those told.
+# Clients that have more answers than what they paid for, once the server is
+# back: what is told before was charged before.
 sub count_unpaid
 {
-	my ($told) = @_;
+	my %told = map { $_ => [ told($_) ] } keys %asks;
 	my $bad = 0;
 
+	come_back();
 	foreach my $role (sort keys %asks)
 	{
 		my $lines = eval { lines_of($role) } // next;
 
-		next if $told->{$role}[0] * $price{$role} + $price{$role} <= $lines;
+		next if $told{$role}[0] * $price{$role} + $price{$role} <= $lines;
 		$bad++;
-		diag("$role: $told->{$role}[0] answers, $lines charges");
+		diag("$role: $told{$role}[0] answers, $lines charges");
 	}
 	return $bad;
 }
