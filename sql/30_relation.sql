@@ -7,7 +7,9 @@ CREATE TABLE dp_pg.relation (
 	unit name,
 	unit_attnum int2,
 	published regclass,
-	rows bigint CHECK (rows > 0)
+	rows bigint CHECK (rows > 0),
+	max_rows bigint CHECK (max_rows BETWEEN 1 AND 2147483647),
+	max_keys bigint CHECK (max_keys BETWEEN 1 AND 2147483647)
 );
 COMMENT ON TABLE dp_pg.relation IS
 'protected relations; written by dp_protect and dp_unprotect, readable by everybody';
@@ -25,6 +27,10 @@ COMMENT ON COLUMN dp_pg.relation.published IS
 'security_invoker view for tools that list what they may select from; NULL: none';
 COMMENT ON COLUMN dp_pg.relation.rows IS
 'size class: about how many rows it has, as its owner says publicly, a power of ten; plans depend on it and never on the rows; NULL: none declared';
+COMMENT ON COLUMN dp_pg.relation.max_rows IS
+'how many rows of one unit count at most in a group, as its owner says publicly, where dp_pg.max_rows says nothing; NULL: none declared, 1';
+COMMENT ON COLUMN dp_pg.relation.max_keys IS
+'how many groups of one unit count at most, as its owner says publicly, where dp_pg.max_keys says nothing; NULL: none declared, 1';
 
 CREATE TABLE dp_pg.attribute (
 	relid regclass NOT NULL,
@@ -193,6 +199,16 @@ RETURNS void LANGUAGE c VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'dp_declare_rows';
 COMMENT ON FUNCTION @extschema@.dp_declare(regclass, bigint) IS
 'declare publicly about how many rows a relation has with its parts; stored as the nearest power of ten. It is read by as many parallel workers as that number of rows calls for; NULL withdraws it, and then one process reads the relation. Errors: 42501 not the owner, 42704 not protected, 22023 negative rows';
+
+-- How much of one unit counts.  A lone number must be named, since it could be
+-- the size class as well.
+
+CREATE FUNCTION @extschema@.dp_declare(relation regclass, max_rows bigint DEFAULT NULL,
+	max_keys bigint DEFAULT NULL)
+RETURNS void LANGUAGE c VOLATILE PARALLEL UNSAFE
+AS 'MODULE_PATHNAME', 'dp_declare_contribution';
+COMMENT ON FUNCTION @extschema@.dp_declare(regclass, bigint, bigint) IS
+'declare publicly how many rows of one unit in a group, and how many groups of one unit, count at most in answers about a relation whose units have many rows; an analyst may set dp_pg.max_rows and dp_pg.max_keys otherwise. What is above counts nowhere, and noise grows with both, so that any numbers are private; dp_suggest_bounds shows their owner what they lose. NULL: as declared before; 1 each where nothing is declared. Errors: 42501 not the owner, 42704 not protected, 22023 both NULL, or one not between 1 and 2147483647';
 
 -- A partition column: no row ever moves from one part to another.
 

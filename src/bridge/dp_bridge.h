@@ -30,6 +30,8 @@ extern int	dp_setting_mechanism;	/* dp_pg.mechanism */
 extern char *dp_setting_delta;	/* dp_pg.delta, decimal text or empty */
 extern bool dp_setting_split;	/* dp_pg.split */
 extern int	dp_setting_max_groups;	/* dp_pg.max_groups */
+extern int	dp_setting_max_keys;	/* dp_pg.max_keys; 0: as declared */
+extern int	dp_setting_max_rows;	/* dp_pg.max_rows; 0: as declared */
 extern int	dp_setting_max_predicates_per_row;
 extern int	dp_setting_readers;	/* dp_pg.readers */
 extern int	dp_setting_reader_timeout;	/* dp_pg.reader_timeout, ms */

@@ -29,6 +29,8 @@ char	   *dp_setting_delta = "";
 int			dp_setting_mechanism = DP_SETTING_LAPLACE;
 bool		dp_setting_split = false;
 int			dp_setting_max_groups = 1000000;
+int			dp_setting_max_keys = 0;
+int			dp_setting_max_rows = 0;
 int			dp_setting_max_predicates_per_row = 1000;
 int			dp_setting_readers = 4;
 int			dp_setting_reader_timeout = 10000;
@@ -157,6 +159,12 @@ dp_bridge_settings_init(void)
 							&dp_setting_max_groups, 1000000, 1, 100000000,
 							PGC_SUSET, 0,
 							NULL, NULL, NULL);
+	DefineCustomIntVariable("dp_pg.max_keys",
+							"Largest number of groups of one unit that count.",
+							"0: as the owner declared, by default 1.",
+							&dp_setting_max_keys, 0, 0, INT_MAX,
+							PGC_USERSET, 0,
+							NULL, NULL, NULL);
 	DefineCustomIntVariable("dp_pg.max_predicates_per_row",
 							"Largest number of predicates of a list that are "
 							"evaluated for every row.",
@@ -165,6 +173,13 @@ dp_bridge_settings_init(void)
 							&dp_setting_max_predicates_per_row,
 							1000, 1, INT_MAX,
 							PGC_SUSET, 0,
+							NULL, NULL, NULL);
+	DefineCustomIntVariable("dp_pg.max_rows",
+							"Largest number of rows of one unit that count in "
+							"a group.",
+							"0: as the owner declared, by default 1.",
+							&dp_setting_max_rows, 0, 0, INT_MAX,
+							PGC_USERSET, 0,
 							NULL, NULL, NULL);
 	DefineCustomEnumVariable("dp_pg.mechanism",
 							 "Noise of private numbers.",

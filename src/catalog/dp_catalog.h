@@ -373,6 +373,8 @@ typedef struct dp_relation_row
 	AttrNumber	unit_attnum;	/* 0: none */
 	Oid			published;		/* view, InvalidOid: none */
 	int64		rows;			/* size class; 0: nothing is said */
+	int64		max_rows;		/* of a unit in a group; 0: likewise */
+	int64		max_keys;		/* groups of a unit; 0: likewise */
 } dp_relation_row;
 
 extern Relation dp_catalog_open_relations(void);
@@ -381,6 +383,8 @@ extern bool dp_catalog_find_relation(Oid relid, dp_relation_row *out);
 extern List *dp_catalog_list_relations(void);
 extern void dp_catalog_write_relation(const dp_relation_row *row);
 extern void dp_catalog_write_size(Oid relid, int64 rows);
+extern void dp_catalog_write_contribution(Oid relid, int64 max_rows,
+										  int64 max_keys);
 extern void dp_catalog_delete_relation(Oid relid);
 extern int	dp_catalog_list_published(const char *dataset, bool safe,
 									  Oid **views);

@@ -35,6 +35,10 @@ fetch(const dp_values *row, dp_relation_row *out)
 		out->published = dp_catalog_get_oid(row, RELATION_PUBLISHED);
 	if (!dp_catalog_is_null(row, RELATION_ROWS))
 		out->rows = dp_catalog_get_int64(row, RELATION_ROWS);
+	if (!dp_catalog_is_null(row, RELATION_MAX_ROWS))
+		out->max_rows = dp_catalog_get_int64(row, RELATION_MAX_ROWS);
+	if (!dp_catalog_is_null(row, RELATION_MAX_KEYS))
+		out->max_keys = dp_catalog_get_int64(row, RELATION_MAX_KEYS);
 }
 
 /*
@@ -118,7 +122,7 @@ dp_catalog_list_relations(void)
  * dp_catalog_write_relation
  *	  Insert or replace a row.  published InvalidOid keeps what is published,
  *	  rows 0 what was said of its size; the dataset of a row that is there
- *	  stays.
+ *	  stays, and with the unit what was said of contributions.
  */
 void
 dp_catalog_write_relation(const dp_relation_row *row)
@@ -146,7 +150,11 @@ dp_catalog_write_relation(const dp_relation_row *row)
 							" unit = EXCLUDED.unit,"
 							" unit_attnum = EXCLUDED.unit_attnum, published ="
 							" coalesce(EXCLUDED.published, r.published),"
-							" rows = coalesce(EXCLUDED.rows, r.rows)",
+							" rows = coalesce(EXCLUDED.rows, r.rows),"
+							" max_rows = CASE WHEN r.unit IS NOT DISTINCT FROM"
+							" EXCLUDED.unit THEN r.max_rows END,"
+							" max_keys = CASE WHEN r.unit IS NOT DISTINCT FROM"
+							" EXCLUDED.unit THEN r.max_keys END",
 							5, types, values, nulls);
 }
 
@@ -162,6 +170,31 @@ dp_catalog_write_size(Oid relid, int64 rows)
 	dp_catalog_run_as_owner("UPDATE dp_pg.relation SET rows = $2"
 							" WHERE relid = $1",
 							2, types, values, rows == 0 ? " n" : NULL);
+}
+
+/*
+ * dp_catalog_write_contribution
+ *	  How much of a unit counts in a relation; 0 keeps what was said.
+ */
+void
+dp_catalog_write_contribution(Oid relid, int64 max_rows, int64 max_keys)
+{
+	Oid			types[3] = {OIDOID, INT8OID, INT8OID};
+	Datum		values[3];
+	char		nulls[4] = "   ";
+
+	values[0] = ObjectIdGetDatum(relid);
+	values[1] = Int64GetDatum(max_rows);
+	values[2] = Int64GetDatum(max_keys);
+	if (max_rows == 0)
+		nulls[1] = 'n';
+	if (max_keys == 0)
+		nulls[2] = 'n';
+	dp_catalog_run_as_owner("UPDATE dp_pg.relation SET"
+							" max_rows = coalesce($2, max_rows),"
+							" max_keys = coalesce($3, max_keys)"
+							" WHERE relid = $1",
+							3, types, values, nulls);
 }
 
 /* dp_catalog_delete_relation: forget a relation and its columns. */

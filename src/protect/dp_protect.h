@@ -27,10 +27,18 @@ typedef struct dp_relation
 	char	   *unit;			/* column name, NULL: each row is one unit */
 	AttrNumber	unit_attnum;	/* 0 when unit is NULL */
 	int64		rows;			/* size class; 0: nothing is said */
+	int64		max_rows;		/* of a unit in a group; 0: likewise */
+	int64		max_keys;		/* groups of a unit; 0: likewise */
 } dp_relation;
 
 /* NULL when relid itself is not protected (children of one are not). */
 extern dp_relation *dp_protect_lookup(Oid relid);
+/*
+ * How many rows of a unit in a group, and how many groups of a unit, count in
+ * answers: by the settings, else as declared, else 1.
+ */
+extern void dp_protect_contribution(const dp_relation *relation,
+									int64 *max_rows, int64 *max_keys);
 /* NULL when nothing was declared about the column. */
 extern dp_attribute *dp_protect_attribute(Oid relid, AttrNumber attnum);
 /* Columns declared immutable; dp_protect_attribute says more about one. */

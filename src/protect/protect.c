@@ -281,7 +281,8 @@ warn_of_new_unit(Oid relid, const char *unit)
 					   unit ? quote_identifier(unit) : "each row"),
 			 errhint("What was spent so far was for a promise about the old "
 					 "unit; it stays spent.  Columns that were declared "
-					 "immutable no longer are.")));
+					 "immutable no longer are, and max_rows and max_keys "
+					 "must be declared again.")));
 	dp_protect_declare_forget_partitions(relid);
 }
 

@@ -67,6 +67,8 @@ dp_protect_lookup(Oid relid)
 	result->owner = owner;
 	result->dataset = pstrdup(NameStr(row.dataset));
 	result->rows = row.rows;
+	result->max_rows = row.max_rows;
+	result->max_keys = row.max_keys;
 	if (row.has_unit)
 	{
 		result->unit = pstrdup(NameStr(row.unit));

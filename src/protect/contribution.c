@@ -1,0 +1,87 @@
+/*
+ * contribution.c
+ *	  How much of one unit counts: at most max_rows rows of a unit in a group,
+ *	  and at most max_keys groups of a unit.
+ *
+ * The owner declares what suits his table, and an analyst's setting says
+ * otherwise for his own queries.  Both are public, and neither weakens
+ * privacy: sensitivity and noise follow from what counts (rowsets are bounded
+ * to it, whatever the rows are).  A large number costs noise, a small one
+ * loses rows.
+ */
+#include "postgres.h"
+
+#include "declare_internal.h"
+
+#define MOST PG_INT32_MAX
+
+/* The setting, else the declaration, else 1. */
+static int64
+decide(int setting, int64 declared)
+{
+	if (setting > 0)
+		return setting;
+	return declared > 0 ? declared : 1;
+}
+
+/*
+ * dp_protect_contribution
+ *	  What counts in a query of this session on the relation: >= 1, and below
+ *	  2^31.
+ */
+void
+dp_protect_contribution(const dp_relation *relation, int64 *max_rows,
+						int64 *max_keys)
+{
+	*max_rows = decide(dp_setting_max_rows, relation->max_rows);
+	*max_keys = decide(dp_setting_max_keys, relation->max_keys);
+}
+
+/* A number to declare; 0 for NULL. */
+static int64
+read_most(FunctionCallInfo fcinfo, int i, const char *what)
+{
+	int64		most;
+
+	if (PG_ARGISNULL(i))
+		return 0;
+	most = PG_GETARG_INT64(i);
+	if (most < 1 || most > MOST)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s must be between 1 and %d", what, MOST),
+				 errdetail("It tells the public how much of one unit counts "
+						   "in answers."),
+				 errhint("With 1, one row of a unit counts in a group, or "
+						 "one group of it.")));
+	return most;
+}
+
+PG_FUNCTION_INFO_V1(dp_declare_contribution);
+
+/*
+ * dp_declare_contribution
+ *	  SQL: dp_declare(relation regclass, max_rows bigint, max_keys bigint)
+ *	  returns void; NULL: as declared before.
+ *
+ * Errors: 42501, 42704 (not protected), 25006; 22023 for a NULL relation, for
+ * neither number, and for one that is not between 1 and 2^31 - 1.
+ */
+Datum
+dp_declare_contribution(PG_FUNCTION_ARGS)
+{
+	Oid			relid = dp_protect_declare_read_relation(fcinfo);
+	int64		max_rows = read_most(fcinfo, 1, "max_rows");
+	int64		max_keys = read_most(fcinfo, 2, "max_keys");
+
+	if (max_rows == 0 && max_keys == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("max_rows and max_keys must not both be NULL"),
+				 errdetail("NULL leaves what was declared as it is."),
+				 errhint("Give one of them; 1 is as if nothing had been "
+						 "declared.")));
+	dp_catalog_write_contribution(relid, max_rows, max_keys);
+	dp_protect_invalidate_tree(relid);
+	PG_RETURN_VOID();
+}
