@@ -11,6 +11,10 @@
  */
 #include "postgres.h"
 
+#include "miscadmin.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+
 #include "declare_internal.h"
 
 #define MOST PG_INT32_MAX
@@ -84,4 +88,57 @@ dp_declare_contribution(PG_FUNCTION_ARGS)
 	dp_catalog_write_contribution(relid, max_rows, max_keys);
 	dp_protect_invalidate_tree(relid);
 	PG_RETURN_VOID();
+}
+
+/*
+ * Whoever asks, by the role of login or SET ROLE, owns the dataset: a function
+ * of the owner's must not show others exact numbers.
+ */
+static void
+require_asking_owner(const dp_relation *relation)
+{
+	if (!dp_ledger_owns_dataset(GetOuterUserId(), relation->dataset))
+		ereport(ERROR,
+				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+				 errmsg("dp_suggest_bounds() is for the owner of dataset "
+						"\"%s\" only", relation->dataset),
+				 errdetail("It shows exact numbers about private rows, and "
+						   "role \"%s\" asks.",
+						   GetUserNameFromId(GetOuterUserId(), false)),
+				 errhint("The owner must call it himself.")));
+}
+
+PG_FUNCTION_INFO_V1(dp_suggest_unit);
+
+/*
+ * dp_suggest_unit
+ *	  SQL: dp_pg.suggest_unit(relation regclass) returns name: the unit column
+ *	  of a relation, whose rows the current user may read and show to whoever
+ *	  asks, because both own it.
+ *
+ * Errors: 42501; 42704 not protected; 22023 a NULL relation, or one whose rows
+ * are units; 55000 the unit column is gone.
+ */
+Datum
+dp_suggest_unit(PG_FUNCTION_ARGS)
+{
+	dp_relation *relation;
+	Oid			relid;
+
+	dp_protect_declare_require_value(PG_ARGISNULL(0), "relation");
+	relid = PG_GETARG_OID(0);
+	dp_protect_require_owner(relid);
+	dp_protect_require_dataset(dp_protect_require_protected(relid));
+	relation = dp_protect_lookup(relid);
+	require_asking_owner(relation);
+	if (relation->unit == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("each row of relation \"%s\" is one unit",
+						get_rel_name(relid)),
+				 errdetail("It was protected without a unit column, so that "
+						   "no unit has many rows or groups."),
+				 errhint("There max_rows and max_keys can stay 1.")));
+	PG_RETURN_DATUM(DirectFunctionCall1(namein,
+										CStringGetDatum(relation->unit)));
 }

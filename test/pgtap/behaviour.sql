@@ -45,6 +45,10 @@ SELECT is((SELECT epsilon FROM dp_pg.ledger ORDER BY id DESC LIMIT 1), 0.25, 'at
 SELECT is((SELECT count(*) FROM dp_last_release()), 1::bigint, 'dp_last_release shows one value');
 
 SELECT free('SELECT * FROM person', '42501', 'a raw row is denied');
+SELECT free('SELECT * FROM dp_suggest_bounds(''person'')', '42501', 'exact shares are the owner''s');
+SELECT free('SELECT dp_declare(''person'', max_rows => 5)', '42501', 'as is what counts by default');
+SELECT lives_ok('SET dp_pg.max_rows = 5', 'for his own queries an analyst says so himself');
+SELECT lives_ok('RESET dp_pg.max_rows', 'or takes it back');
 SELECT free('SELECT count(*) FROM person', '42501', 'an exact count is denied');
 SELECT free('SELECT dp_count(1, 0) FROM person', '22023', 'epsilon 0 is refused');
 SELECT free('SELECT dp_count(1, age) FROM person', '22023', 'an epsilon that depends on rows is refused');

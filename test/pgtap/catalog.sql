@@ -78,6 +78,8 @@ INSERT INTO wanted VALUES
 	('dp_declare', '{relation,attribute,keys,other}', '{regclass,name,anyarray,text}'),
 	('dp_declare', '{relation,attribute,immutable,public_sizes}', '{regclass,name,boolean,boolean}'),
 	('dp_declare', '{relation,rows}', '{regclass,bigint}'),
+	('dp_declare', '{relation,max_rows,max_keys}', '{regclass,bigint,bigint}'),
+	('dp_suggest_bounds', '{relation,keys,what,bound,units_kept,rows_kept}', '{regclass,text[]}'),
 	('dp_grant', '{role,dataset,epsilon,delta,filter,renew}', '{name,name,numeric,numeric,text,interval}'),
 	('dp_grant', '{role,dataset,epsilon,delta,filter,renew}', '{name,name,"double precision","double precision",text,interval}'),
 	('dp_limit', '{dataset,epsilon,delta}', '{name,numeric,numeric}'),
@@ -187,6 +189,11 @@ SELECT col_type_is('dp_pg', t, c, k, format('dp_pg.%s.%s is %s', t, c, k)) FROM 
 	('budgets', 'spent_epsilon', 'numeric'), ('budgets', 'spent_delta', 'numeric'),
 	('my_budget', 'dataset', 'name'), ('my_budget', 'remaining_epsilon', 'numeric'), ('my_budget', 'remaining_delta', 'numeric'),
 	('my_budget', 'calls_left', 'bigint'), ('my_budget', 'renewal', 'timestamp with time zone')) v(t, c, k);
+SELECT col_type_is('dp_pg', 'relation', c, 'bigint', format('dp_pg.relation.%s is bigint', c)) FROM unnest('{rows,max_rows,max_keys}'::name[]) c;
+SELECT col_is_null('dp_pg', 'relation', c, format('dp_pg.relation.%s may be undeclared', c)) FROM unnest('{rows,max_rows,max_keys}'::name[]) c;
+SELECT is_empty($$ SELECT id::regprocedure FROM member_function WHERE proname = 'dp_suggest_bounds' AND (prosecdef OR proconfig IS DISTINCT FROM '{"search_path=pg_catalog, pg_temp"}') $$,
+	'dp_suggest_bounds reads with the rights of its caller, and pins its search_path');
+SELECT matches(obj_description(id, 'pg_proc'), 'leak', 'its comment says what its numbers do') FROM member_function WHERE proname = 'dp_suggest_bounds';
 SELECT results_eq($$ SELECT a.attname::text COLLATE "default" FROM pg_attribute a WHERE attrelid = 'dp_pg.budget'::regclass AND attname IN ('role_name', 'role_oid') ORDER BY 1 $$,
 	ARRAY['role_name', 'role_oid'], 'a budget knows its role by name and OID');
 

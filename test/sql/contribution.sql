@@ -96,5 +96,55 @@ RESET dp_pg.max_keys;
 SELECT dp_count(*) FROM person;
 RESET ROLE;
 
+-- ---- suggested, to the owner ----
+SET ROLE :owner;
+-- units 1 .. 6 have 1 .. 6 rows, the k-th in ward k % 4, and unit 7 has 30 rows
+-- without a ward; rows without a unit are nobody's
+CREATE TABLE "odd ""one" ("the unit" int, "select" text, day date, doc json);
+INSERT INTO "odd ""one" SELECT i, 'w' || k % 4, date '2026-01-01' + k FROM generate_series(1, 6) i, generate_series(1, i) k;
+INSERT INTO "odd ""one" SELECT 7, NULL, date '2026-02-01' FROM generate_series(1, 30);
+INSERT INTO "odd ""one" SELECT NULL, 'w1', date '2026-02-01' FROM generate_series(1, 999);
+SELECT dp_protect('"odd ""one"', unit => 'the unit', dataset => :'schema');
+CREATE FUNCTION suggested(VARIADIC keys text[]) RETURNS TABLE (what text, bound bigint, units_kept numeric, rows_kept numeric) LANGUAGE sql
+BEGIN ATOMIC SELECT what, bound, round(units_kept::numeric, 4), round(rows_kept::numeric, 4) FROM dp_suggest_bounds('"odd ""one"', keys); END;
+SELECT what, bound, round(units_kept::numeric, 4) units_kept, round(rows_kept::numeric, 4) rows_kept FROM dp_suggest_bounds('"odd ""one"');
+SELECT * FROM suggested('select');
+SELECT * FROM suggested('select', 'day');
+-- the same numbers, counted another way: rows lost at random are in the mean
+SELECT s.bound, s.rows_kept = round(avg(kept), 4) AS same FROM suggested('day') s, LATERAL (
+	SELECT sum(least(1, s.bound::numeric / g) * n) / 51 AS kept FROM (
+		SELECT count(DISTINCT day) AS g, count(*) AS n FROM "odd ""one" WHERE "the unit" IS NOT NULL GROUP BY "the unit") u) x
+WHERE s.what = 'max_keys' GROUP BY s.bound, s.rows_kept ORDER BY 1;
+-- no rows, no shares; NULL is no column
+TRUNCATE visit;
+SELECT * FROM dp_suggest_bounds('visit', ARRAY['ward']);
+SELECT * FROM dp_suggest_bounds('visit', NULL);
+SELECT * FROM dp_suggest_bounds('year', '{}');
+SELECT a, o.* FROM unnest(ARRAY['NULL', '''person''', '''visit_not''', '''year_1''', '''visit'', ARRAY[''nothing'']', '''visit'', ARRAY[''ctid'']',
+	'''visit'', ARRAY[NULL]', '''visit'', ARRAY[''ward; SELECT 1'']', '''"odd ""one"'', ARRAY[''doc'']']) WITH ORDINALITY a (a, i), outcome(format('SELECT * FROM dp_suggest_bounds(%s)', a)) o ORDER BY i;
+-- a quoted name cannot end the query
+ALTER TABLE visit RENAME COLUMN ward TO "w FROM visit; DROP TABLE visit; --";
+SELECT what, bound FROM dp_suggest_bounds('visit', ARRAY['w FROM visit; DROP TABLE visit; --']);
+-- one that reads for others is refused
+CREATE FUNCTION show() RETURNS SETOF record LANGUAGE sql SECURITY DEFINER SET search_path = regress_contribution, public
+AS $$ SELECT what, bound, units_kept, rows_kept FROM dp_suggest_bounds('visit') $$;
+SELECT count(*) > 0 AS owner FROM show() AS t (a text, b bigint, c float8, d float8);
+SET ROLE :analyst;
+SELECT * FROM outcome('SELECT * FROM show() AS t (a text, b bigint, c float8, d float8)');
+SELECT * FROM outcome('SELECT * FROM dp_suggest_bounds(''visit'')');
+SELECT * FROM outcome('SELECT dp_pg.suggest_unit(''visit'')');
+-- names found on the way to another function are not the extension's
+SET ROLE :owner;
+CREATE FUNCTION unnest(text[]) RETURNS SETOF text LANGUAGE sql AS $$ SELECT 'taken' $$;
+SET search_path = regress_contribution, pg_catalog, public;
+SELECT what, bound FROM dp_suggest_bounds('visit', ARRAY['day']);
+-- a restored row keeps what it says
+RESET ROLE;
+SET search_path = regress_contribution, public;
+SELECT dp_declare('visit', max_rows => 4, max_keys => 2);
+UPDATE dp_pg.relation SET relid_origin = 1, unit_attnum = 77 WHERE relid = 'visit'::regclass;
+ALTER TABLE visit ADD COLUMN more int;
+SELECT r.relid_origin = r.relid AS adopted, d.* FROM declared() d JOIN dp_pg.relation r ON r.relid::text = d.relid WHERE d.relid = 'visit';
+
 \set file :abs_srcdir '/sql/include/query_end.psql'
 \i :file

@@ -22,6 +22,9 @@ SELECT dp_grant('alice', 'h', epsilon => 3, delta => 1e-6, renew => '7 days');
 SELECT dp_grant('carol', 'h', epsilon => 2);
 SELECT dp_grant('staff', 'h', epsilon => 4);
 SELECT dp_limit('h', epsilon => 50, delta => 1e-5);
+CREATE TABLE visit (person int, day date);
+SELECT dp_protect('visit', unit => 'person', dataset => 'h', rows => 1000);
+SELECT dp_declare('visit', max_rows => 3, max_keys => 2147483647);
 EOT
 
 # Two rows that carry one name: erin gave it up and has asked nothing since.
@@ -57,6 +60,9 @@ command_ok(
 		$source->connstr('other'), '-f', $dump
 	],
 	'restore into the same cluster');
+my $said = 'SELECT relid, unit, rows, max_rows, max_keys, relid = relid_origin FROM dp_pg.relation';
+is($source->safe_psql('other', $said), 'visit|person|1000|3|2147483647|t',
+	'declarations too');
 is($source->safe_psql('other', 'SELECT count(*) FROM dp_pg.ledger'),
 	3, 'the ledger is there');
 is( sqlstate(
@@ -88,6 +94,8 @@ command_ok(
 		$target->connstr('postgres'), '-f', $dump
 	],
 	'restore into another cluster');
+is($target->safe_psql('postgres', $said), 'visit|person|1000|3|2147483647|t',
+	'declarations are there');
 is($target->safe_psql('postgres', 'SELECT count(*) FROM dp_pg.ledger'),
 	3, 'the ledger is there');
 is( $target->safe_psql(

@@ -1,0 +1,70 @@
+-- dp_suggest_bounds: what each choice of max_rows and max_keys would lose.
+--
+-- It shows exact numbers about private rows, so it is for the owner alone: it
+-- reads with the rights of whoever calls it, and refuses when a function of
+-- the owner calls it for somebody else.
+
+CREATE FUNCTION dp_pg.suggest_unit(relation regclass) RETURNS name
+LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'dp_suggest_unit';
+COMMENT ON FUNCTION dp_pg.suggest_unit(regclass) IS
+'internal: the unit column of a relation, for its owner when he is the one who asks; for dp_suggest_bounds';
+
+-- Of each unit: its groups, its rows, and the most rows of it in one group;
+-- then how many units have which numbers, so that candidates are compared with
+-- short lists.  Of max_keys groups drawn at random a unit's row is in one with
+-- probability max_keys / groups.
+CREATE FUNCTION @extschema@.dp_suggest_bounds(relation regclass, keys text[] DEFAULT '{}',
+	OUT what text, OUT bound bigint, OUT units_kept double precision,
+	OUT rows_kept double precision)
+RETURNS SETOF record LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+	unit name := dp_pg.suggest_unit(relation);
+	wrong text;
+	columns text;
+BEGIN
+	SELECT coalesce(u.name, 'NULL') INTO wrong FROM unnest(keys) AS u (name)
+	WHERE NOT EXISTS (SELECT FROM pg_attribute AS a
+		WHERE a.attrelid = relation AND a.attname = u.name AND a.attnum > 0 AND NOT a.attisdropped)
+	LIMIT 1;
+	IF FOUND THEN
+		RAISE EXCEPTION USING ERRCODE = 'undefined_column',
+			MESSAGE = format('column "%s" of relation %s does not exist', wrong, relation),
+			DETAIL = 'keys names the columns by which queries group.',
+			HINT = 'Spell column names exactly.';
+	END IF;
+	SELECT string_agg(format(', t.%I', u.name), '') INTO columns FROM unnest(keys) AS u (name);
+	RETURN QUERY EXECUTE format($query$
+		WITH part AS MATERIALIZED (
+			SELECT t.%1$I AS unit, count(*) AS rows
+			FROM %2$s AS t WHERE t.%1$I IS NOT NULL GROUP BY t.%1$I%3$s
+		), person AS MATERIALIZED (
+			SELECT count(*) AS groups, sum(p.rows) AS rows, max(p.rows) AS most
+			FROM part AS p GROUP BY p.unit
+		), total AS (
+			SELECT count(*) AS units, sum(p.rows) AS rows, max(p.most) AS most, max(p.groups) AS groups FROM person AS p
+		), candidate AS (
+			SELECT c.i, (ARRAY[1, 2, 5])[1 + c.i %% 3] * (10 ^ (c.i / 3))::bigint AS bound FROM generate_series(0, 28) AS c (i)
+		), needed AS (
+			SELECT c.bound, coalesce(lag(c.bound) OVER (ORDER BY c.i), 0) AS below FROM candidate AS c
+		), most AS (
+			SELECT p.most, count(*) AS units FROM person AS p GROUP BY p.most
+		), length AS (
+			SELECT p.rows, count(*) AS parts FROM part AS p GROUP BY p.rows
+		), breadth AS (
+			SELECT p.groups, count(*) AS units, sum(p.rows) AS rows FROM person AS p GROUP BY p.groups
+		)
+		SELECT 'max_rows', n.bound,
+			(SELECT sum(m.units) FROM most AS m WHERE m.most <= n.bound)::float8 / nullif(t.units, 0),
+			(SELECT sum(l.parts * least(l.rows, n.bound)) FROM length AS l)::float8 / t.rows::float8
+		FROM needed AS n, total AS t WHERE n.below < greatest(t.most, 1)
+		UNION ALL
+		SELECT 'max_keys', n.bound,
+			(SELECT sum(b.units) FROM breadth AS b WHERE b.groups <= n.bound)::float8 / nullif(t.units, 0),
+			(SELECT sum(b.rows * least(1, n.bound::float8 / b.groups)) FROM breadth AS b) / t.rows::float8
+		FROM needed AS n, total AS t WHERE %4$L AND n.below < greatest(t.groups, 1)
+		ORDER BY 1 DESC, 2
+	$query$, unit, relation, columns, columns IS NOT NULL);
+END $$;
+COMMENT ON FUNCTION @extschema@.dp_suggest_bounds(regclass, text[]) IS
+'for the owner only: what numbers would lose that dp_declare(relation, max_rows => .., max_keys => ..) could declare. Rows: what (max_rows, max_keys), bound, units_kept (share of units of which nothing is lost), rows_kept (share of rows that count). keys: the columns by which queries group; without them max_rows of a whole unit, and no max_keys. The numbers are exact: whoever is shown them learns something about rows, and bounds chosen by them leak a little of it, which their owner must decide; bounds from knowledge of the subject leak nothing. Errors: 42501 not the owner, or a function of his that another role calls; 42704 not protected, 42703 unknown column, 22023 each row is one unit';
