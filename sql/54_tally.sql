@@ -56,6 +56,30 @@ AS 'MODULE_PATHNAME', 'dp_group_place';
 COMMENT ON FUNCTION dp_pg.group_place(integer, anyelement, dp_pg.tally_spec) IS
 'place of a row among the public groups, from the place among those of the keys before, the key and its public values; NULL: in no public group; used inside private queries only, 0A000 elsewhere';
 
+DO $make$
+DECLARE
+	t text;
+	symbol text;
+	types CONSTANT text[] := ARRAY['smallint', 'integer', 'bigint', 'real',
+		'double precision', 'numeric', 'date', 'timestamp', 'timestamptz'];
+	symbols CONSTANT text[] := ARRAY['int2', 'int4', 'int8', 'float4',
+		'float8', 'numeric', 'date', 'timestamp', 'timestamp'];
+BEGIN
+	FOR i IN 1 .. pg_catalog.array_length(types, 1) LOOP
+		t := types[i];
+		symbol := symbols[i];
+		EXECUTE pg_catalog.format($sql$
+			CREATE FUNCTION dp_pg.granules(%1$s, dp_pg.sum_spec)
+			RETURNS bigint
+			LANGUAGE c IMMUTABLE PARALLEL SAFE
+			AS 'MODULE_PATHNAME', 'dp_granules_%2$s';
+			COMMENT ON FUNCTION dp_pg.granules(%1$s, dp_pg.sum_spec) IS
+			'a value clamped and rounded to a grid, in granules; NULL for NULL and NaN; used inside private queries only, 0A000 elsewhere';
+		$sql$, t, symbol);
+	END LOOP;
+END
+$make$;
+
 CREATE FUNCTION dp_pg.group_count_add(dp_pg.tally_state, integer, dp_pg.tally_spec)
 RETURNS dp_pg.tally_state
 LANGUAGE c IMMUTABLE PARALLEL SAFE

@@ -36,14 +36,19 @@ extern dp_refusal *dp_block_classify_key(Node *expression, Node *base,
 typedef struct dp_block
 {
 	ExtensibleNode node;
-	Query	   *inner;			/* targets: keys, then the dp_ aggregates */
+	Query	   *inner;			/* targets: keys, then the unit if `many`,
+								 * then the dp_ aggregates */
 	List	   *keys;			/* of dp_key * */
 	List	   *kinds;			/* of int: dp_aggregate_kind, one each */
 	List	   *base_attnums;	/* of int: column an aggregate's argument is,
 								 * or 0 */
 	List	   *argument_keys;	/* of dp_key * or NULL: public values of an
 								 * aggregate's argument, where it needs them */
+	List	   *of_units;		/* of int: an aggregate's argument is the
+								 * unit itself */
 	Oid			relid;			/* the protected relation */
+	bool		many;			/* a unit may have many rows */
+	Oid			unit_type;		/* then */
 	char	   *dataset;
 	int64		fingerprint;	/* of its shape: fingerprint.c */
 	List	   *subqueries;		/* of Query *, run before; Params in inner */
@@ -51,6 +56,13 @@ typedef struct dp_block
 	AttrNumber	part_attnum;	/* partition column that WHERE fixes, or 0 */
 	Expr	   *part_value;		/* to this public value */
 } dp_block;
+
+/* The place of the first aggregate among the inner query's targets. */
+static inline int
+dp_block_first_aggregate(const dp_block *block)
+{
+	return list_length(block->keys) + (block->many ? 1 : 0);
+}
 
 /*
  * The n-th of block->subqueries stands in inner as the external parameter of
@@ -96,9 +108,10 @@ extern Node *dp_block_rowset_base(Query *query, Node *expression);
 extern bool dp_block_proved_not_null(Oid relid, AttrNumber attnum,
 									 Snapshot snapshot);
 
-/* NULL when the relation's rows are one per unit, else why not. */
-extern dp_refusal *dp_block_check_unit(const dp_relation *relation,
-									   Snapshot snapshot);
+/* Are the relation's rows provably one per unit?  And a refusal if not. */
+extern bool dp_block_has_one_row(const dp_relation *relation,
+								 Snapshot snapshot);
+extern dp_refusal *dp_block_refuse_many(const dp_relation *relation);
 
 /* ---- predicates given as texts (predicates.c) ---- */
 

@@ -5,8 +5,10 @@
  * A private rowset must be unit-local: its rows are the union, over units, of
  * rows computed from that unit's rows and public data alone.  Accepted so far
  * is a chain of select-project-filter levels (subqueries, views, CTEs) over
- * one protected relation whose rows are one per unit; such a chain keeps that
- * property because each level maps every row to at most one row, by itself.
+ * one protected relation; such a chain keeps that property because each level
+ * maps every row to at most one row, by itself.  So it also keeps "one row per
+ * unit", where that is proved of the relation (unit.c); else a unit's rows are
+ * bounded where they are counted.
  *
  * What is rewritten on the way, in place: a CTE becomes a subquery, because
  * a CTE belongs to the outer query and its rows would leave unprotected; an
@@ -181,7 +183,10 @@ verify_relation(RangeTblEntry *entry, dp_rowset *rowset)
 								"supported");
 	rowset->relation = dp_protect_lookup(entry->relid);
 	if (rowset->relation != NULL)
-		return dp_block_check_unit(rowset->relation, NULL);
+	{
+		rowset->many = !dp_block_has_one_row(rowset->relation, NULL);
+		return NULL;
+	}
 	root = dp_protect_root(entry->relid);
 	if (OidIsValid(root))
 		return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,

@@ -25,6 +25,7 @@
 #include "nodes/nodeFuncs.h"
 #include "utils/lsyscache.h"
 
+#include "../places/dp_value_bytes.h"
 #include "split.h"
 
 /* ---- collecting ---- */
@@ -141,6 +142,29 @@ add_keys(dp_splitter *s, Query *inner, dp_block *block)
 		copy->ressortgroupref = target->ressortgroupref;
 		inner->targetList = lappend(inner->targetList, copy);
 	}
+	return NULL;
+}
+
+/* Where units have many rows, the unit of each row follows the keys. */
+static dp_refusal *
+add_unit(dp_splitter *s, Query *inner, dp_block *block)
+{
+	const dp_relation *relation = s->rowset.relation;
+	Expr	   *unit;
+
+	if (!s->rowset.many)
+		return NULL;
+	if (dp_places_read_way(get_atttype(relation->relid,
+									   relation->unit_attnum)) ==
+		DP_READ_NONE)
+		return dp_block_refuse_many(relation);
+	unit = dp_block_rowset_unit(s->query, relation);
+	block->many = true;
+	block->unit_type = exprType((Node *) unit);
+	inner->targetList =
+		lappend(inner->targetList,
+				makeTargetEntry(unit, list_length(inner->targetList) + 1,
+								pstrdup("unit"), false));
 	return NULL;
 }
 
@@ -270,9 +294,19 @@ check_argument(Node *argument, int kind, const char *name)
 	return dp_rules_check((Node *) array->elements);
 }
 
+/* Is the expression, over base columns, the unit and nothing but? */
+static bool
+is_unit(const dp_splitter *s, Node *base)
+{
+	while (IsA(base, RelabelType))
+		base = (Node *) ((RelabelType *) base)->arg;
+	return s->rowset.many && IsA(base, Var) &&
+		((Var *) base)->varattno == s->rowset.relation->unit_attnum;
+}
+
 static dp_refusal *
 check_aggregate(dp_splitter *s, Aggref *aggregate, int *base_attnum,
-				dp_key **key)
+				bool *of_unit, dp_key **key)
 {
 	const char *name = get_func_name(aggregate->aggfnoid);
 	dp_refusal *refusal;
@@ -281,7 +315,11 @@ check_aggregate(dp_splitter *s, Aggref *aggregate, int *base_attnum,
 	Node	   *base;
 
 	*base_attnum = 0;
+	*of_unit = false;
 	*key = NULL;
+	if (s->rowset.many &&
+		dp_catalog_aggregate_kind(aggregate->aggfnoid) == DP_AGG_CONDITIONS)
+		return dp_block_refuse_many(s->rowset.relation);
 	if (aggregate->aggorder != NIL || aggregate->aggdirectargs != NIL)
 		return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED,
 								aggregate->location, NULL,
@@ -312,6 +350,7 @@ check_aggregate(dp_splitter *s, Aggref *aggregate, int *base_attnum,
 	base = dp_block_rowset_base(s->query, argument);
 	if (chooses_value(dp_catalog_aggregate_kind(aggregate->aggfnoid)))
 		*key = argument_key(s, argument, base);
+	*of_unit = is_unit(s, base);
 	base = strip_implicit_coercions(base);
 	if (IsA(base, Var))
 		*base_attnum = ((Var *) base)->varattno;
@@ -330,14 +369,16 @@ add_aggregates(dp_splitter *s, Query *inner, dp_block *block)
 		const char *name = get_func_name(original->aggfnoid);
 		int			kind = dp_catalog_aggregate_kind(original->aggfnoid);
 		int			base_attnum;
+		bool		of_unit;
 		dp_key	   *key;
 		dp_refusal *refusal = check_aggregate(s, aggregate, &base_attnum,
-											  &key);
+											  &of_unit, &key);
 
 		if (refusal != NULL)
 			return refusal;
 		block->kinds = lappend_int(block->kinds, kind);
 		block->base_attnums = lappend_int(block->base_attnums, base_attnum);
+		block->of_units = lappend_int(block->of_units, of_unit);
 		block->argument_keys = lappend(block->argument_keys, key);
 		add_column(s, name, (Node *) original);
 		inner->targetList =
@@ -430,9 +471,13 @@ dp_block_split_one(Query *query, List *cte_stack, dp_block **block,
 		collect_walker(query->havingQual, &s))
 		return s.refusal;
 
-	dp_block_find_part(&s, b);
+	/* A unit with many rows may have some in many parts. */
+	if (!s.rowset.many)
+		dp_block_find_part(&s, b);
 	b->inner = make_inner(query);
 	refusal = add_keys(&s, b->inner, b);
+	if (refusal == NULL)
+		refusal = add_unit(&s, b->inner, b);
 	if (refusal == NULL)
 		refusal = add_aggregates(&s, b->inner, b);
 	if (refusal != NULL)

@@ -131,32 +131,39 @@ column_proved_unique(Relation rel, AttrNumber attnum, Snapshot snapshot)
 }
 
 /*
- * dp_block_check_unit
- *	  NULL when the relation provably has at most one row per privacy unit,
- *	  else a refusal.  The caller holds a lock on the relation.  The proof must
- *	  be visible to the snapshot, unless that is NULL (at planning).
+ * dp_block_has_one_row
+ *	  Has the relation provably at most one row per privacy unit?  The caller
+ *	  holds a lock on it.  The proof must be visible to the snapshot, unless
+ *	  that is NULL (at planning).
  */
-dp_refusal *
-dp_block_check_unit(const dp_relation *relation, Snapshot snapshot)
+bool
+dp_block_has_one_row(const dp_relation *relation, Snapshot snapshot)
 {
 	Relation	rel;
 	bool		proved;
 
 	if (relation->unit == NULL)
-		return NULL;
+		return true;
 	rel = table_open(relation->relid, NoLock);
 	proved = column_proved_unique(rel, relation->unit_attnum, snapshot);
 	table_close(rel, NoLock);
-	if (proved)
-		return NULL;
+	return proved;
+}
+
+/*
+ * dp_block_refuse_many
+ *	  Where a unit must have one row, and this is not proved of the relation.
+ */
+dp_refusal *
+dp_block_refuse_many(const dp_relation *relation)
+{
 	return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
 							psprintf("Column \"%s\" names the privacy unit "
 									 "but is not provably unique, so one unit "
 									 "may have many rows.", relation->unit),
-							"Relations with many rows per unit cannot be "
-							"queried yet; if the column is unique, let a "
-							"primary key or a UNIQUE index and NOT NULL "
-							"prove it.",
+							"This needs one row per unit; if the column is "
+							"unique, let a primary key or a UNIQUE index and "
+							"NOT NULL prove it.",
 							"relation \"%s\" may have many rows per privacy "
 							"unit", get_rel_name(relation->relid));
 }

@@ -174,20 +174,16 @@ dp_distinct_final(PG_FUNCTION_ARGS)
 /* ---- for measurements ---- */
 
 /*
- * dp_count_distinct
- *	  The exact number of distinct values of the argument, which is of this
- *	  base type; `collections` aggregates share the memory.
+ * dp_count_check_distinct
+ *	  Can distinct values of this base type be counted, by so many aggregates?
  *
  * Errors: 0A000 values of the type cannot be read as bytes, 54000 too many
  * aggregates for the memory.
  */
-Aggref *
-dp_count_distinct(const Aggref *asked, Oid type, int collections)
+void
+dp_count_check_distinct(Oid type, int collections)
 {
-	dp_read_way way = dp_places_read_way(type);
-	distinct_spec *spec = palloc0(sizeof(distinct_spec));
-
-	if (way == DP_READ_NONE)
+	if (dp_places_read_way(type) == DP_READ_NONE)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("distinct values of type %s cannot be counted",
@@ -205,11 +201,74 @@ dp_count_distinct(const Aggref *asked, Oid type, int collections)
 						   (int) (DP_DISTINCT_MEMORY /
 								  DP_DIGEST_MEMORY_LEAST)),
 				 errhint("Ask in several queries.")));
-	spec->way = way;
+}
+
+/*
+ * dp_count_distinct
+ *	  The exact number of distinct values of the argument, which is of this
+ *	  base type; `collections` aggregates share the memory.
+ *
+ * Errors: as dp_count_check_distinct.
+ */
+Aggref *
+dp_count_distinct(const Aggref *asked, Oid type, int collections)
+{
+	distinct_spec *spec = palloc0(sizeof(distinct_spec));
+
+	dp_count_check_distinct(type, collections);
+	spec->way = dp_places_read_way(type);
 	spec->varlena = get_typlen(type) == -1;
 	spec->memory = (int64) (DP_DISTINCT_MEMORY / collections);
 	return linitial(dp_count_exact(asked, "distinct_count", ANYELEMENTOID,
 								   dp_places_tally_spec_const(spec,
 															  sizeof(*spec)),
 								   INT8OID));
+}
+
+/* ---- digests that are made elsewhere ---- */
+
+struct dp_distinct_groups
+{
+	dp_digest_set *set;
+	int64		groups;
+	dp_digest_owner *owners;
+};
+
+/* dp_count_distinct_create: none yet, in the current context. */
+dp_distinct_groups *
+dp_count_distinct_create(int64 groups, int collections)
+{
+	dp_distinct_groups *distinct = palloc0(sizeof(dp_distinct_groups));
+	int64		i;
+
+	distinct->set = dp_count_digests_new(CurrentMemoryContext,
+										 DP_DISTINCT_MEMORY / collections);
+	distinct->groups = groups;
+	distinct->owners = palloc_extended(sizeof(dp_digest_owner) * groups,
+									   MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	for (i = 0; i < groups; i++)
+		dp_count_digests_own(distinct->set, &distinct->owners[i]);
+	return distinct;
+}
+
+/* dp_count_distinct_put: a digest of a group, perhaps not for the first time. */
+void
+dp_count_distinct_put(dp_distinct_groups *distinct, int64 group, uint64 high,
+					  uint64 low)
+{
+	dp_count_digests_add(distinct->set, &distinct->owners[group], high, low);
+}
+
+/* dp_count_distinct_finish: there are no more. */
+void
+dp_count_distinct_finish(dp_distinct_groups *distinct)
+{
+	dp_count_digests_finish(distinct->set);
+}
+
+/* dp_count_distinct_of: how many different ones the group was given. */
+int64
+dp_count_distinct_of(const dp_distinct_groups *distinct, int64 group)
+{
+	return distinct->owners[group].distinct;
 }

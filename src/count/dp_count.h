@@ -72,6 +72,10 @@ extern void dp_count_load_sum(const Datum *values, const bool *nulls,
 								dp_cell *rows, dp_cell *sum);
 extern Const *dp_count_sum_spec(const dp_grid *grid);
 
+/* ---- row_granules.c ---- */
+extern Expr *dp_count_row_granules(Expr *argument, Oid type,
+								   const dp_grid *grid);
+
 /* ---- distinct_count.c ---- */
 
 /* All collections of a block together; a public constant. */
@@ -79,6 +83,18 @@ extern Const *dp_count_sum_spec(const dp_grid *grid);
 
 extern Aggref *dp_count_distinct(const Aggref *asked, Oid type,
 								 int collections);
+extern void dp_count_check_distinct(Oid type, int collections);
+
+/* Distinct digests of groups, made elsewhere (src/bound). */
+typedef struct dp_distinct_groups dp_distinct_groups;
+extern dp_distinct_groups *dp_count_distinct_create(int64 groups,
+													int collections);
+extern void dp_count_distinct_put(dp_distinct_groups *distinct, int64 group,
+								  uint64 high, uint64 low);
+/* After the last digest; then of each group. */
+extern void dp_count_distinct_finish(dp_distinct_groups *distinct);
+extern int64 dp_count_distinct_of(const dp_distinct_groups *distinct,
+								  int64 group);
 
 /* ---- square_state.c ---- */
 extern List *dp_count_bounded_squares(const Aggref *asked, Oid type,
@@ -97,6 +113,10 @@ typedef struct dp_grid_counts dp_grid_counts;
 /* Saved counts added to state, or a new one in `keep` when that is NULL. */
 extern dp_grid_counts *dp_count_grid_merge(dp_grid_counts *state, Datum saved,
 										   MemoryContext keep);
+
+/* One more row at a point, counted from 0; in state or a new one, likewise. */
+extern dp_grid_counts *dp_count_grid_add(dp_grid_counts *state, int64 points,
+										 int64 point, MemoryContext keep);
 
 /* The most bytes of a state on a grid of so many points, alone or saved. */
 extern Size dp_count_grid_bytes(int64 points);

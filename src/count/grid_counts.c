@@ -319,6 +319,17 @@ dp_count_grid_load_state(Datum datum)
 
 /* ---- for the release ---- */
 
+/* dp_count_grid_add: see dp_count.h. */
+dp_grid_counts *
+dp_count_grid_add(dp_grid_counts *state, int64 points, int64 point,
+				  MemoryContext keep)
+{
+	if (state == NULL)
+		state = dp_count_grid_new(keep, (uint32) points);
+	dp_count_grid_add_rows(state, (uint32) point, 1);
+	return state;
+}
+
 /* dp_count_grid_merge: see grid_counts.h. */
 dp_grid_counts *
 dp_count_grid_merge(dp_grid_counts *state, Datum saved, MemoryContext keep)

@@ -181,13 +181,13 @@ dp_measure_set_group_noise(dp_measure *measure, dp_uint128 most)
 {
 	const dp_contribution *c = &measure->contribution;
 	dp_uint128	l1 = dp_measure_product(most, (dp_uint128) c->kappa);
-	dp_uint128	l2 = dp_measure_product(l1, most);	/* squared */
+	dp_uint128	l2 = 0;			/* squared; it may be too large for 128 bits */
 
+	if (measure->gaussian)
+		l2 = dp_measure_product(dp_measure_product(l1, most),
+								c->replace ? 4 : 1);
 	if (c->replace)
-	{
 		l1 = dp_measure_product(l1, 2);
-		l2 = dp_measure_product(l2, 4);
-	}
 	dp_measure_set_noise(measure, l1, l2, false);
 }
 

@@ -21,6 +21,7 @@ struct dp_cells
 	const dp_release_spec *spec;
 	int			width;			/* cells of one group */
 	dp_cell    *cells;			/* spec->groups * width */
+	dp_measure_units *units;	/* spec->many only */
 	MemoryContext keep;			/* of the cells and their states */
 	MemoryContext scratch;		/* reset for every row */
 };
@@ -88,7 +89,9 @@ receive_row(TupleTableSlot *slot, DestReceiver *self)
 	MemoryContext old = MemoryContextSwitchTo(cells->scratch);
 
 	slot_getallattrs(slot);
-	if (cells->spec->states)
+	if (cells->spec->many)
+		dp_measure_units_add(cells->units, slot);
+	else if (cells->spec->states)
 		add_states(cells, slot);
 	else
 		add_group(cells, slot);
@@ -129,6 +132,8 @@ dp_measure_cells_create(const dp_release_spec *spec)
 	cells->cells = palloc_extended(sizeof(dp_cell) * spec->groups *
 								   cells->width,
 								   MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	if (spec->many)
+		cells->units = dp_measure_units_create(spec);
 	cells->scratch = AllocSetContextCreate(CurrentMemoryContext,
 										   "dp_pg release row",
 										   ALLOCSET_SMALL_SIZES);
@@ -168,6 +173,9 @@ dp_measure_cells_release(dp_cells *cells, TupleDesc result,
 	bool	   *nulls = slot->tts_isnull;
 	int64		group;
 
+	if (spec->many)
+		dp_measure_units_finish(cells->units, cells->cells, cells->width,
+								cells->keep);
 	for (group = 0; group < spec->groups; group++)
 	{
 		MemoryContext old = MemoryContextSwitchTo(cells->scratch);

@@ -62,7 +62,7 @@ dp_measure_count_share(List *blocks)
 		int			i = 0;
 
 		for_each_from(target, block->inner->targetList,
-					  list_length(block->keys))
+					  dp_block_first_aggregate(block))
 		{
 			TargetEntry *entry = lfirst(target);
 

@@ -28,16 +28,19 @@
 #include "utils/array.h"
 #include "utils/numeric.h"
 
+#include "../bound/dp_bound.h"
 #include "../count/dp_count.h"
 #include "../reader/dp_reader.h"
 
 /*
  * How much one privacy unit can stand in the rows of a block: at most kappa
  * group keys, at most `rows` rows in each; `replace` says that neighbours
- * differ by replacing one unit instead of adding or removing one.
+ * differ by replacing one unit instead of adding or removing one.  Where units
+ * have many rows (`many`) they are bounded so (bounded.c).
  */
 typedef struct dp_contribution
 {
+	bool		many;
 	int64		kappa;
 	int64		rows;
 	bool		replace;
@@ -65,6 +68,16 @@ typedef struct dp_measure_ops
 						 MemoryContext keep);
 	Datum		(*release) (const dp_measure *measure, const dp_cell *cells);
 	const char *error_suffix;	/* to the 95% error in EXPLAIN, or NULL */
+
+	/*
+	 * Where units have many rows, instead of inner and load: what the rows of
+	 * a unit become in a group (prepare fills measure->bound), a row's number
+	 * (bigint; COUNT: anything; DISTINCT: the value), NULL where it does not
+	 * count, and adding a part.  NULL: such units are not supported.
+	 */
+	Expr	   *(*row) (const dp_measure *measure, Expr *argument);
+	void		(*add) (const dp_measure *measure, const dp_bound_part *part,
+						dp_cell *cells, MemoryContext keep);
 } dp_measure_ops;
 
 /* How a measurement is made private; decided by prepare. */
@@ -87,6 +100,7 @@ struct dp_measure
 	Oid			argument_type;	/* base type, InvalidOid for dp_count(*) */
 	Oid			relid;
 	AttrNumber	base_attnum;	/* column the argument is, or 0 */
+	bool		of_units;		/* the argument is the unit */
 	dp_contribution contribution;
 	int64		groups;			/* of the block */
 	int			collections;	/* aggregates of the block that keep the
@@ -121,6 +135,7 @@ struct dp_measure
 	int64		choices;		/* of a selection, for its error */
 	dp_uint128	score_unit;		/* scores per row, for people; 0: 1 */
 	int			power;			/* of the granule that noise is in; 1 */
+	dp_bound_column bound;		/* units with many rows only */
 	dp_charge	charge;
 	void	   *plan;			/* whatever else prepare worked out */
 	int			first_column;	/* of the inner row, set by the release */
@@ -203,6 +218,9 @@ typedef struct dp_release_spec
 	int			nkeys;
 	dp_domain **domains;
 	int64		groups;			/* product of the domains; 1 without keys */
+	bool		many;			/* inner rows are rows of units: bounded.c */
+	int64		max_rows;		/* the bounds then, before what is public */
+	int64		max_keys;		/* about groups; else 0 */
 	bool		states;			/* inner rows are states: group_states.c */
 	Size		memory;			/* that its exact numbers may take */
 	Size		row;			/* of them, as a parallel worker sends it */
@@ -225,6 +243,8 @@ extern int	dp_measure_count_share(List *blocks);
 extern int	dp_measure_enter_share(int share);
 
 /* group_place.c */
+extern Expr *dp_measure_row_place(const dp_measure *measure, Expr *argument,
+								  dp_axis_kind kind, const Const *lookup);
 extern List *dp_measure_group_keys(const dp_release_spec *spec);
 extern void dp_measure_group_by_place(const dp_release_spec *spec,
 									  Query *inner);
@@ -236,6 +256,23 @@ extern Aggref *dp_measure_group_state(const dp_release_spec *spec,
 									  const Aggref *native, Expr *place);
 extern Datum dp_measure_group_value(const dp_measure *measure, Datum state,
 									int64 group);
+
+/* bounded.c */
+typedef struct dp_measure_units dp_measure_units;
+extern Expr *dp_measure_row_granules(const dp_measure *measure,
+									 Expr *argument);
+extern Expr *dp_measure_row_case(Expr *condition, Expr *result);
+extern void dp_measure_add_value(const dp_measure *measure,
+								 const dp_bound_part *part, dp_cell *cells,
+								 MemoryContext keep);
+extern void dp_measure_set_bound(dp_measure *measure, dp_bound_kind kind);
+extern void dp_measure_list_rows(const dp_release_spec *spec, Query *inner,
+								 Expr *place);
+extern dp_measure_units *dp_measure_units_create(const dp_release_spec *spec);
+extern void dp_measure_units_add(dp_measure_units *units,
+								 TupleTableSlot *slot);
+extern void dp_measure_units_finish(dp_measure_units *units, dp_cell *cells,
+									int width, MemoryContext keep);
 
 /* state_memory.c */
 extern Size dp_measure_memory(const dp_release_spec *spec);

@@ -67,6 +67,18 @@ dp_group_place(PG_FUNCTION_ARGS)
 
 /* ---- the inner query ---- */
 
+/* A constant of dp_pg.group_place: public values to look up among. */
+static Const *
+make_keys(const dp_axis_finder *finder, Size length, int32 places)
+{
+	Size		size = offsetof(dp_group_keys, finder) + length;
+	dp_group_keys *keys = palloc0(size);
+
+	memcpy(&keys->finder, finder, length);
+	keys->size = places;
+	return dp_places_tally_spec_const(keys, size);
+}
+
 /*
  * dp_measure_group_keys
  *	  The public values of all keys that are looked up, a Const * each: what
@@ -82,18 +94,14 @@ dp_measure_group_keys(const dp_release_spec *spec)
 	{
 		int			i = foreach_current_index(lc);
 		const dp_axis_finder *finder;
-		dp_group_keys *keys;
 		Size		length;
-		Size		size;
 
 		if (((const dp_key *) lfirst(lc))->kind == DP_KEY_CONSTANT)
 			continue;
 		finder = dp_places_domain_finder(spec->domains[i], &length);
-		size = offsetof(dp_group_keys, finder) + length;
-		keys = palloc0(size);
-		memcpy(&keys->finder, finder, length);
-		keys->size = (int32) dp_places_domain_size(spec->domains[i]);
-		constants = lappend(constants, dp_places_tally_spec_const(keys, size));
+		constants = lappend(constants,
+							make_keys(finder, length, (int32)
+									  dp_places_domain_size(spec->domains[i])));
 	}
 	return constants;
 }
@@ -178,18 +186,47 @@ gather_states(const dp_release_spec *spec, Query *inner, Expr *place)
 /*
  * dp_measure_group_by_place
  *	  Have a verified inner query, whose first targets are the keys, answer by
- *	  place; without keys there is nothing to do.
+ *	  place; without keys there is nothing to do, unless units have many rows.
  */
 void
 dp_measure_group_by_place(const dp_release_spec *spec, Query *inner)
 {
 	Expr	   *place;
 
-	if (spec->nkeys == 0)
+	if (spec->nkeys == 0 && !spec->many)
 		return;
 	place = place_of(spec, inner->targetList);
-	if (spec->states)
+	if (spec->many)
+		dp_measure_list_rows(spec, inner, place);
+	else if (spec->states)
 		gather_states(spec, inner, place);
 	else
 		group_by(inner, spec->nkeys, place);
+}
+
+/*
+ * dp_measure_row_place
+ *	  The place of the argument among the public places of the measure, as
+ *	  bigint; NULL where it has none.
+ */
+Expr *
+dp_measure_row_place(const dp_measure *measure, Expr *argument,
+					 dp_axis_kind kind, const Const *lookup)
+{
+	const dp_places places = {kind, measure->argument_type, 0,
+	measure->ncells, -1, -1};
+	Size		length;
+	const dp_axis_finder *finder = dp_places_axis_make_finder(&places, lookup,
+															  &length);
+	Const	   *zero = makeConst(INT4OID, -1, InvalidOid, sizeof(int32),
+								 Int32GetDatum(0), false, true);
+	Expr	   *place = (Expr *)
+	makeFuncExpr(place_function(), INT4OID,
+				 list_make3(zero, argument,
+							make_keys(finder, length, measure->ncells)),
+				 InvalidOid, InvalidOid, COERCE_EXPLICIT_CALL);
+
+	return (Expr *) makeFuncExpr(F_INT8_INT4, INT8OID, list_make1(place),
+								 InvalidOid, InvalidOid,
+								 COERCE_EXPLICIT_CALL);
 }

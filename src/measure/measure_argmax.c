@@ -29,6 +29,7 @@ typedef struct dp_candidates
 {
 	int64		n;
 	Datum	   *values;
+	Const	   *lookup;			/* of a value among them */
 	Const	   *spec;			/* of the table that counts them */
 } dp_candidates;
 
@@ -135,6 +136,7 @@ find_candidates(const dp_measure *measure)
 	if (lookup == NULL)
 		raise_candidates(measure, "must be distinct",
 						 "Write every value once.");
+	candidates->lookup = lookup;
 	candidates->spec = dp_measure_column_spec(measure, DP_AXIS_LISTED,
 											  candidates->n, lookup);
 	return candidates;
@@ -145,6 +147,7 @@ prepare_candidates(dp_measure *measure)
 {
 	dp_candidates *candidates = find_candidates(measure);
 
+	dp_measure_set_bound(measure, DP_BOUND_VALUES);
 	measure->plan = candidates;
 	measure->choices = candidates->n;
 	measure->ncells = (int) candidates->n;
@@ -173,6 +176,15 @@ inner(const dp_measure *measure)
 	const dp_candidates *candidates = measure->plan;
 
 	return dp_measure_count_column(measure, candidates->spec);
+}
+
+static Expr *
+row(const dp_measure *measure, Expr *argument)
+{
+	const dp_candidates *candidates = measure->plan;
+
+	return dp_measure_row_place(measure, argument, DP_AXIS_LISTED,
+								candidates->lookup);
 }
 
 static dp_int128 *
@@ -234,12 +246,12 @@ static const char *const argmax_forms[] = {"", "c", "ce", NULL};
 
 const dp_measure_ops dp_measure_argmax = {
 	DP_AGG_ARGMAX, "argmax", argmax_forms, prepare_argmax, inner,
-	dp_measure_load_tally, release_argmax
+	dp_measure_load_tally, release_argmax, NULL, row, dp_measure_add_value
 };
 
 static const char *const topk_forms[] = {"n", "nc", "nce", NULL};
 
 const dp_measure_ops dp_measure_topk = {
 	DP_AGG_TOPK, "topk", topk_forms, prepare_topk, inner,
-	dp_measure_load_tally, release_topk
+	dp_measure_load_tally, release_topk, NULL, row, dp_measure_add_value
 };

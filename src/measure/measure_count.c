@@ -6,23 +6,43 @@
  * most kappa keys, so counts move by kappa m in L1 and sqrt(kappa) m in L2;
  * by 2 kappa m and sqrt(2 kappa) m when a unit is replaced and may come to
  * stand in other groups.  A row adds at most one distinct value, so DISTINCT
- * is no worse.
+ * is no worse; a unit is one value of itself, whatever its rows are.
  */
 #include "postgres.h"
 
 #include "catalog/pg_type.h"
+#include "nodes/makefuncs.h"
 #include "utils/fmgroids.h"
 
 #include "dp_measure.h"
+
+/* What the rows of a unit become, and how many of them count at most. */
+static void
+set_bound(dp_measure *measure)
+{
+	bool		distinct = measure->aggregate->aggdistinct != NIL;
+
+	if (distinct)
+		dp_count_check_distinct(measure->argument_type, measure->collections);
+	if (distinct && measure->of_units)
+		measure->contribution.rows = 1;
+	dp_measure_set_bound(measure, distinct && !measure->of_units ?
+						 DP_BOUND_DISTINCT : DP_BOUND_COUNT);
+}
 
 static void
 prepare(dp_measure *measure)
 {
 	const dp_contribution *c = &measure->contribution;
-	dp_uint128	rows = (dp_uint128) c->rows;
-	dp_uint128	l1 = dp_measure_product(rows, (dp_uint128) c->kappa);
-	dp_uint128	l2 = dp_measure_product(l1, rows);	/* squared */
+	dp_uint128	rows;
+	dp_uint128	l1;
+	dp_uint128	l2;				/* squared */
 
+	if (c->many)
+		set_bound(measure);
+	rows = (dp_uint128) c->rows;
+	l1 = dp_measure_product(rows, (dp_uint128) c->kappa);
+	l2 = dp_measure_product(l1, rows);
 	if (c->replace && c->grouped)
 	{
 		l1 = dp_measure_product(l1, 2);
@@ -57,6 +77,33 @@ load(const dp_measure *measure, const Datum *values, const bool *nulls,
 		cells[0].integer += DatumGetInt64(values[0]);
 }
 
+/* A number where the row counts; of DISTINCT the value. */
+static Expr *
+row(const dp_measure *measure, Expr *argument)
+{
+	Expr	   *one = (Expr *) makeConst(INT8OID, -1, InvalidOid,
+										 sizeof(int64), Int64GetDatum(1),
+										 false, FLOAT8PASSBYVAL);
+	NullTest   *test;
+
+	if (argument == NULL)
+		return one;
+	if (measure->bound.kind == DP_BOUND_DISTINCT)
+		return argument;
+	test = makeNode(NullTest);
+	test->arg = argument;
+	test->nulltesttype = IS_NOT_NULL;
+	test->location = -1;
+	return dp_measure_row_case((Expr *) test, one);
+}
+
+static void
+add(const dp_measure *measure, const dp_bound_part *part, dp_cell *cells,
+	MemoryContext keep)
+{
+	cells[0].integer += part->rows;
+}
+
 static Datum
 release(const dp_measure *measure, const dp_cell *cells)
 {
@@ -69,5 +116,6 @@ release(const dp_measure *measure, const dp_cell *cells)
 static const char *const forms[] = {"", "e", NULL};
 
 const dp_measure_ops dp_measure_count = {
-	DP_AGG_COUNT, "count", forms, prepare, inner, load, release
+	DP_AGG_COUNT, "count", forms, prepare, inner, load, release, NULL,
+	row, add
 };

@@ -42,15 +42,10 @@ check_bounds(Numeric lower, Numeric upper)
 }
 
 static Const *
-make_spec(const dp_measure *measure)
+make_buckets(const dp_measure *measure)
 {
-	Const	   *buckets = dp_places_tally_bucket_spec(measure->argument_type,
-													  measure->lower,
-													  measure->upper,
-													  measure->ncells);
-
-	return dp_measure_column_spec(measure, DP_AXIS_BUCKETS, measure->ncells,
-								  buckets);
+	return dp_places_tally_bucket_spec(measure->argument_type, measure->lower,
+									   measure->upper, measure->ncells);
 }
 
 static void
@@ -65,7 +60,8 @@ prepare(dp_measure *measure)
 	check_bounds(measure->lower, measure->upper);
 	measure->ncells = (int) dp_measure_number(measure, 1, MAX_BUCKETS,
 											  "number of buckets");
-	measure->plan = make_spec(measure);
+	dp_measure_set_bound(measure, DP_BOUND_VALUES);
+	measure->plan = make_buckets(measure);
 	if (c->replace)
 	{
 		l1 = dp_measure_product(l1, 2);
@@ -78,7 +74,18 @@ prepare(dp_measure *measure)
 static List *
 inner(const dp_measure *measure)
 {
-	return dp_measure_count_column(measure, measure->plan);
+	return dp_measure_count_column(measure,
+								   dp_measure_column_spec(measure,
+														  DP_AXIS_BUCKETS,
+														  measure->ncells,
+														  measure->plan));
+}
+
+static Expr *
+row(const dp_measure *measure, Expr *argument)
+{
+	return dp_measure_row_place(measure, argument, DP_AXIS_BUCKETS,
+								measure->plan);
 }
 
 static Datum
@@ -102,5 +109,5 @@ static const char *const forms[] = {"n", "ne", "lun", "lune", NULL};
 
 const dp_measure_ops dp_measure_histogram = {
 	DP_AGG_HISTOGRAM, "histogram", forms, prepare, inner,
-	dp_measure_load_tally, release
+	dp_measure_load_tally, release, NULL, row, dp_measure_add_value
 };

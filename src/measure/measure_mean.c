@@ -34,6 +34,7 @@ prepare(dp_measure *measure)
 	dp_uint128	unit;			/* what a unit moves in one group */
 
 	dp_measure_set_bounds(measure);
+	dp_measure_set_bound(measure, DP_BOUND_MEAN);
 	measure->ncells = 2;
 	unit = (dp_uint128) ((dp_int128) measure->grid.high - measure->grid.low);
 	unit = dp_measure_product(unit, (dp_uint128) c->rows);
@@ -45,6 +46,16 @@ load(const dp_measure *measure, const Datum *values, const bool *nulls,
 	 dp_cell *cells, MemoryContext keep)
 {
 	dp_count_load_sum(values, nulls, &cells[CELL_ROWS], &cells[CELL_SUM]);
+}
+
+/* Of m' rows the sum of x - low. */
+static void
+add(const dp_measure *measure, const dp_bound_part *part, dp_cell *cells,
+	MemoryContext keep)
+{
+	cells[CELL_ROWS].integer += part->rows;
+	cells[CELL_SUM].integer += part->numbers[0] +
+		(dp_int128) part->rows * measure->grid.low;
 }
 
 static Datum
@@ -104,5 +115,5 @@ static const char *const forms[] = {"", "e", "lu", "lue", NULL};
 
 const dp_measure_ops dp_measure_mean = {
 	DP_AGG_AVG, "avg", forms, prepare, dp_measure_bounded_sum, load, release,
-	" / rows"
+	" / rows", dp_measure_row_granules, add
 };

@@ -122,6 +122,7 @@ prepare(dp_measure *measure)
 	quantile_plan *plan = palloc(sizeof(quantile_plan));
 
 	set_grid(measure);
+	dp_measure_set_bound(measure, DP_BOUND_VALUES);
 	measure->choices = measure->grid.high - measure->grid.low + 1;
 	measure->state_size = (int64) dp_count_grid_bytes(measure->choices);
 	plan->fraction = read_fraction(measure);
@@ -141,6 +142,15 @@ load(const dp_measure *measure, const Datum *values, const bool *nulls,
 {
 	if (!nulls[0])
 		cells[0].state = dp_count_grid_merge(cells[0].state, values[0], keep);
+}
+
+static void
+add(const dp_measure *measure, const dp_bound_part *part, dp_cell *cells,
+	MemoryContext keep)
+{
+	cells[0].state = dp_count_grid_add(cells[0].state, measure->choices,
+									   (int64) part->numbers[0] -
+									   measure->grid.low, keep);
 }
 
 /* granules * 2^exponent, exponent >= 0, kept within [least, most]. */
@@ -206,10 +216,10 @@ static const char *const median_forms[] = {"", "e", "lu", "lue", NULL};
 
 const dp_measure_ops dp_measure_quantile = {
 	DP_AGG_QUANTILE, "quantile", quantile_forms, prepare, inner,
-	load, release, NULL
+	load, release, NULL, dp_measure_row_granules, add
 };
 
 const dp_measure_ops dp_measure_median = {
 	DP_AGG_MEDIAN, "median", median_forms, prepare, inner, load,
-	release, NULL
+	release, NULL, dp_measure_row_granules, add
 };

@@ -31,9 +31,9 @@
 
 enum
 {
-	CELL_ROWS,
-	CELL_SUM,
-	CELL_SQUARES,
+	CELL_BELOW,					/* sum of (G - k)^2 */
+	CELL_MIDDLE,				/* of 2 k (G - k) */
+	CELL_SQUARES,				/* of k^2 */
 	CELLS
 };
 
@@ -69,6 +69,7 @@ prepare(dp_measure *measure)
 	dp_measure_set_bounds(measure);
 	dp_measure_coarsen(measure, measure->gaussian ? MAX_WIDTH_GAUSSIAN :
 					   MAX_WIDTH);
+	dp_measure_set_bound(measure, DP_BOUND_SQUARES);
 	measure->ncells = CELLS;
 	measure->power = 2;
 	check_result(measure);
@@ -82,8 +83,27 @@ static void
 load(const dp_measure *measure, const Datum *values, const bool *nulls,
 	 dp_cell *cells, MemoryContext keep)
 {
-	dp_count_load_squares(values, nulls, &cells[CELL_ROWS],
-							&cells[CELL_SUM], &cells[CELL_SQUARES]);
+	dp_int128	width = (dp_int128) measure->grid.high - measure->grid.low;
+	dp_cell		rows = {0};
+	dp_cell		sum = {0};
+	dp_cell		squares = {0};
+	dp_int128	middle;
+
+	dp_count_load_squares(values, nulls, &rows, &sum, &squares);
+	middle = 2 * (width * sum.integer - squares.integer);
+	cells[CELL_BELOW].integer += rows.integer * width * width - middle -
+		squares.integer;
+	cells[CELL_MIDDLE].integer += middle;
+	cells[CELL_SQUARES].integer += squares.integer;
+}
+
+static void
+add(const dp_measure *measure, const dp_bound_part *part, dp_cell *cells,
+	MemoryContext keep)
+{
+	cells[CELL_BELOW].integer += part->numbers[0];
+	cells[CELL_MIDDLE].integer += part->numbers[1];
+	cells[CELL_SQUARES].integer += part->numbers[2];
 }
 
 /* ---- arithmetic over released numbers, exact until the division ---- */
@@ -147,15 +167,11 @@ static Datum
 draw_variance(const dp_measure *measure, const dp_cell *cells)
 {
 	dp_int128	width = measure->grid.high - measure->grid.low;
-	dp_int128	rows = cells[CELL_ROWS].integer;
-	dp_int128	sum = cells[CELL_SUM].integer;
+	dp_int128	below = cells[CELL_BELOW].integer;
+	dp_int128	middle = cells[CELL_MIDDLE].integer;
 	dp_int128	squares = cells[CELL_SQUARES].integer;
-	dp_int128	below;
-	dp_int128	middle;
 	dp_int128	total;
 
-	below = rows * width * width - 2 * width * sum + squares;
-	middle = 2 * (width * sum - squares);
 	below = dp_measure_add_noise(measure, below);
 	middle = dp_measure_add_noise(measure, middle);
 	squares = dp_measure_add_noise(measure, squares);
@@ -213,10 +229,10 @@ static const char *const forms[] = {"", "e", "lu", "lue", NULL};
 
 const dp_measure_ops dp_measure_variance = {
 	DP_AGG_VARIANCE, "variance", forms, prepare, inner, load,
-	release_variance, " / rows"
+	release_variance, " / rows", dp_measure_row_granules, add
 };
 
 const dp_measure_ops dp_measure_stddev = {
 	DP_AGG_STDDEV, "stddev", forms, prepare, inner, load,
-	release_stddev, " / (2 rows stddev)"
+	release_stddev, " / (2 rows stddev)", dp_measure_row_granules, add
 };

@@ -133,5 +133,6 @@ dp_measure_memory(const dp_release_spec *spec)
 				 errhint("Use fewer group keys, buckets or candidates.")));
 	bytes *= spec->groups;
 	return (Size) (bytes + copied + Min(small * spec->groups, LAST_BLOCKS)) +
-		(keeps_digests(spec) ? DP_DISTINCT_MEMORY : 0);
+		(keeps_digests(spec) ? DP_DISTINCT_MEMORY : 0) +
+		(spec->many ? DP_BOUND_MEMORY : 0);
 }

@@ -199,6 +199,20 @@ explain_subquery(const dp_block *block, Query *subquery, EState *estate,
 	FreeQueryDesc(desc);
 }
 
+/* How much of a unit with many rows counts. */
+static char *
+bound_text(const dp_release_spec *spec)
+{
+	char	   *rows = psprintf("at most " INT64_FORMAT " row%s of a unit",
+								spec->max_rows,
+								spec->max_rows == 1 ? "" : "s");
+
+	if (spec->nkeys == 0)
+		return rows;
+	return psprintf("%s in each of at most " INT64_FORMAT " group%s", rows,
+					spec->max_keys, spec->max_keys == 1 ? "" : "s");
+}
+
 /*
  * dp_run_explain
  *	  Add a release to EXPLAIN's output.  Charges nothing, reads no row.
@@ -223,6 +237,8 @@ dp_run_explain(const dp_release_spec *spec, bool charged, EState *estate,
 	ExplainCloseGroup("Released Values", "Released Values", false, es);
 	ExplainPropertyText("Public Groups", psprintf(INT64_FORMAT, spec->groups),
 						es);
+	if (spec->many)
+		ExplainPropertyText("Contribution Bound", bound_text(spec), es);
 	if (dp_measure_cost_text(spec) != NULL)
 		ExplainPropertyText("Evaluated for Every Row",
 							dp_measure_cost_text(spec), es);

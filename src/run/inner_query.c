@@ -12,14 +12,15 @@
 
 /*
  * dp_run_inner_query
- *	  A fresh Query: keys first, then each measure's exact aggregates at
- *	  measure->first_column.
+ *	  A fresh Query: keys first, then the unit where units have many rows,
+ *	  then each measure's exact aggregates.
  */
 Query *
 dp_run_inner_query(dp_release_spec *spec)
 {
 	Query	   *inner = copyObject(spec->block->inner);
-	List	   *targets = list_copy_head(inner->targetList, spec->nkeys);
+	List	   *targets =
+	list_copy_head(inner->targetList, dp_block_first_aggregate(spec->block));
 	int			i;
 
 	for (i = 0; i < spec->nmeasures; i++)

@@ -18,7 +18,7 @@ static Aggref *
 nth_aggregate(const dp_block *block, int n)
 {
 	TargetEntry *target = list_nth(block->inner->targetList,
-								   list_length(block->keys) + n);
+								   dp_block_first_aggregate(block) + n);
 
 	return castNode(Aggref, target->expr);
 }
@@ -54,17 +54,20 @@ dp_run_parameter_exprs(const dp_block *block)
 }
 
 static void
-prepare_measure(const dp_block *block, int n,
+prepare_measure(const dp_release_spec *spec, int n,
 				const dp_ledger_standing *standing, dp_measure *measure)
 {
+	const dp_block *block = spec->block;
 	Aggref	   *aggregate = nth_aggregate(block, n);
 
 	measure->ops = dp_measure_find(list_nth_int(block->kinds, n));
 	measure->aggregate = aggregate;
 	measure->relid = block->relid;
 	measure->base_attnum = list_nth_int(block->base_attnums, n);
-	measure->contribution.kappa = 1;
-	measure->contribution.rows = 1;
+	measure->of_units = list_nth_int(block->of_units, n) != 0;
+	measure->contribution.many = spec->many;
+	measure->contribution.kappa = spec->many ? spec->max_keys : 1;
+	measure->contribution.rows = spec->many ? spec->max_rows : 1;
 	measure->contribution.replace = standing->replace_one;
 	measure->contribution.grouped = block->keys != NIL;
 	measure->key = list_nth(block->argument_keys, n);
@@ -158,13 +161,55 @@ unpack(const List *constants, Datum **values, bool **nulls)
 }
 
 /*
+ * dp_run_unit_bounds
+ *	  How many rows and groups of a unit count, as the asker's settings and
+ *	  the declarations say now; 0 and 0 where a unit has one row.
+ */
+dp_unit_bounds
+dp_run_unit_bounds(const dp_block *block)
+{
+	dp_unit_bounds bounds = {0, 0};
+	const dp_relation *relation;
+
+	if (!block->many)
+		return bounds;
+	relation = dp_protect_lookup(block->relid);
+	if (relation == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("protection of a relation changed since the query was "
+						"planned"),
+				 errhint("Run the query again.")));
+	dp_protect_contribution(relation, &bounds.rows, &bounds.keys);
+	return bounds;
+}
+
+/* A unit cannot be in more groups than there are. */
+static void
+set_unit_bounds(dp_release_spec *spec, const dp_unit_bounds *bounds)
+{
+	if (!spec->block->many)
+		return;
+	if (spec->nmeasures > DP_BOUND_COLUMNS)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("query has too many private aggregates"),
+				 errdetail("Where a unit may have many rows, at most %d are "
+						   "possible.", DP_BOUND_COLUMNS),
+				 errhint("Ask in several queries.")));
+	spec->many = true;
+	spec->max_rows = Max(bounds->rows, 1);
+	spec->max_keys = Max(Min(bounds->keys, spec->groups), 1);
+}
+
+/*
  * dp_run_prepare
  *	  See run.h.  Errors: 22023 for bad parameters, 54000 for
  *	  too many groups; nothing has been charged then.
  */
 dp_release_spec *
 dp_run_prepare(dp_block *block, const dp_ledger_standing *standing,
-				   List *arguments)
+				   List *arguments, const dp_unit_bounds *bounds)
 {
 	Datum	   *values;
 	bool	   *nulls;
@@ -182,13 +227,14 @@ dp_run_prepare(dp_block *block, const dp_ledger_standing *standing,
 	spec->nmeasures = list_length(block->kinds);
 	spec->measures = palloc0(sizeof(dp_measure) * Max(spec->nmeasures, 1));
 	prepare_keys(spec);
+	set_unit_bounds(spec, bounds);
 	column = block->keys == NIL ? 0 : 1;	/* after the place */
 	for (i = 0; i < spec->nmeasures; i++)
 	{
 		dp_measure *measure = &spec->measures[i];
 
 		CHECK_FOR_INTERRUPTS();
-		prepare_measure(block, i, standing, measure);
+		prepare_measure(spec, i, standing, measure);
 		measure->groups = spec->groups;
 		measure->collections = collections;
 		dp_measure_set_parameters(measure, block->share, values + next,
@@ -206,7 +252,7 @@ dp_run_prepare(dp_block *block, const dp_ledger_standing *standing,
 		dp_run_set_part(spec, standing->replace_one, values[next],
 							nulls[next]);
 	check_cells(spec->groups, width);
-	spec->states = dp_measure_fits_states(spec);
+	spec->states = !spec->many && dp_measure_fits_states(spec);
 	spec->memory = dp_measure_memory(spec);
 	spec->row = dp_measure_row_memory(spec);
 	for (i = 0; spec->states && i < spec->nmeasures; i++)

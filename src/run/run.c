@@ -136,7 +136,6 @@ dp_run_take_rights(const dp_block *block,
 {
 	rights_context rights;
 	dp_relation *relation = dp_protect_lookup(block->relid);
-	dp_refusal *refusal;
 
 	if (relation == NULL || strcmp(relation->dataset, block->dataset) != 0)
 		ereport(ERROR,
@@ -144,9 +143,9 @@ dp_run_take_rights(const dp_block *block,
 				 errmsg("protection of a relation changed since the query was "
 						"planned"),
 				 errhint("Run the query again.")));
-	refusal = dp_block_check_unit(relation, GetActiveSnapshot());
-	if (refusal != NULL)
-		dp_bridge_raise_refusal(refusal, NULL);
+	if (!block->many &&
+		!dp_block_has_one_row(relation, GetActiveSnapshot()))
+		dp_bridge_raise_refusal(dp_block_refuse_many(relation), NULL);
 	check_owners(relation, standing);
 	if (facts != NULL)
 	{
@@ -335,7 +334,9 @@ fill_params_mutator(Node *node, void *context)
 /*
  * Workers hand over one state for each group that they met; where states are
  * large that takes longer than it saves.  What a row of theirs may have, the
- * reader takes for each of them, twice (reader/process.c).
+ * reader takes for each of them, twice (reader/process.c).  Rows of units are
+ * not shared out at all: handing each of them over takes longer than reading
+ * it.
  */
 static bool
 may_use_workers(const dp_release_spec *spec)
@@ -346,7 +347,7 @@ may_use_workers(const dp_release_spec *spec)
 	for (i = 0; i < spec->nmeasures; i++)
 		size += spec->measures[i].ncells * (int64) sizeof(dp_cell) +
 			spec->measures[i].state_size;
-	return spec->row <= ROW_BYTES &&
+	return !spec->many && spec->row <= ROW_BYTES &&
 		(spec->nkeys == 0 || size * spec->groups <= WORKER_BYTES);
 }
 

@@ -18,9 +18,18 @@
 /* Parameters of the aggregates, whose values dp_run_prepare is given, as
  * a list of constants. */
 extern List *dp_run_parameter_exprs(const dp_block *block);
+/* How many rows of a unit in one group, and in how many groups, count. */
+typedef struct dp_unit_bounds
+{
+	int64		rows;
+	int64		keys;
+} dp_unit_bounds;
+
+extern dp_unit_bounds dp_run_unit_bounds(const dp_block *block);
 extern dp_release_spec *dp_run_prepare(dp_block *block,
 										   const dp_ledger_standing *standing,
-										   List *arguments);
+										   List *arguments,
+										   const dp_unit_bounds *bounds);
 /* 22023 when a price is outside what the dataset's owner allows. */
 extern void dp_run_check_prices(const dp_release_spec *spec,
 									const dp_ledger_standing *standing);

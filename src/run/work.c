@@ -35,6 +35,7 @@ typedef struct release_data
 	dp_ledger_standing standing;
 	dp_charge	charge;
 	uint64		keys;			/* hash_keys */
+	dp_unit_bounds bounds;
 } release_data;
 
 typedef struct release_work
@@ -110,6 +111,8 @@ dp_run_fill_job(const dp_release_spec *spec,
 	data->standing = *standing;
 	data->charge = spec->charge;
 	data->keys = hash_keys(spec);
+	data->bounds.rows = spec->max_rows;
+	data->bounds.keys = spec->max_keys;
 	memset(job, 0, sizeof(*job));
 	job->kind = DP_READER_RELEASE;
 	job->input = (Node *) input;
@@ -146,7 +149,8 @@ begin(const Node *sent, const void *data, dp_reader_source source,
 	const release_data *asked = data;
 	const dp_release_input *input = (const dp_release_input *) sent;
 	dp_release_spec *spec = dp_run_prepare(input->block, &asked->standing,
-										   input->arguments);
+										   input->arguments,
+										   &asked->bounds);
 	release_work *work = palloc0(sizeof(release_work));
 
 	if (!same_charge(&spec->charge, &asked->charge) ||

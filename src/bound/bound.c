@@ -1,0 +1,201 @@
+/*
+ * bound.c
+ *	  Rows of units with many rows, as they come and when they are all there.
+ *
+ * A row becomes a record with a key for its unit: of integers a bijection
+ * under a secret seed, of other values a hash of their bytes, which the record
+ * holds too, so that two units are never taken for one.  Memory does not
+ * follow the number of rows or units: store.c, choose.c.
+ */
+#include "postgres.h"
+
+#include "access/detoast.h"
+#include "common/hashfn.h"
+#include "utils/memutils.h"
+
+#include "records.h"
+
+#define STORED ((Size) 32 * 1024 * 1024)
+#define LONG_VALUE (1024 * 1024)	/* as dp_pg.short_value */
+
+struct dp_bounder
+{
+	dp_bound_spec spec;
+	dp_bound_layout layout;
+	uint64		seeds[3];		/* of units, and two of values */
+	dp_bound_store *store;
+	dp_bound_record *record;	/* room for one */
+	MemoryContext context;
+};
+
+static int
+words_of(dp_bound_kind kind)
+{
+	switch (kind)
+	{
+		case DP_BOUND_COUNT:
+			return 0;
+		case DP_BOUND_DISTINCT:
+			return 2;
+		default:
+			return 1;
+	}
+}
+
+static bool
+is_integer_way(dp_read_way way)
+{
+	return way < DP_READ_TEXT;
+}
+
+/*
+ * dp_bound_create
+ *	  Without rows, in the current context; the spec's columns are not copied.
+ */
+dp_bounder *
+dp_bound_create(const dp_bound_spec *spec)
+{
+	dp_bounder *bounder = palloc0(sizeof(dp_bounder));
+	dp_bound_layout *layout = &bounder->layout;
+	int			i;
+
+	if (spec->ncolumns > DP_BOUND_COLUMNS || spec->groups > PG_INT32_MAX)
+		elog(ERROR, "rows of units have too many columns or groups");
+	bounder->spec = *spec;
+	bounder->context = CurrentMemoryContext;
+	layout->named = !is_integer_way(spec->unit);
+	for (i = 0; i < spec->ncolumns; i++)
+	{
+		int			words = words_of(spec->columns[i].kind);
+
+		layout->word[i] = words > 0 ? layout->words : -1;
+		layout->words += words;
+	}
+	bounder->record = palloc0(offsetof(dp_bound_record, words) +
+							  sizeof(uint64) * (layout->words + 1) +
+							  DP_BOUND_UNIT_BYTES);
+	dp_bridge_check_status(dp_mech_random_bytes(dp_bridge_source(),
+												bounder->seeds,
+												sizeof(bounder->seeds)),
+						   "draw seeds");
+	bounder->store = dp_bound_store_create(layout, 0, STORED);
+	return bounder;
+}
+
+static inline uint64
+hash(const dp_value_bytes *read, uint64 seed)
+{
+	return hash_bytes_extended((const unsigned char *) read->bytes,
+							   (int) read->length, seed);
+}
+
+static inline bool
+is_long(bool varlena, Datum value, Size most)
+{
+	return varlena && toast_raw_datum_size(value) - VARHDRSZ > most;
+}
+
+/* Key and bytes of the unit; false: the row has none that counts. */
+static inline bool
+set_unit(dp_bounder *bounder, Datum unit)
+{
+	dp_bound_record *record = bounder->record;
+	uint64	   *words = record->words + bounder->layout.words;
+	dp_value_bytes read;
+	bool		fits;
+	int64		x;
+
+	if (dp_places_read_integer(bounder->spec.unit, unit, &x))
+	{
+		record->key = dp_bound_scatter((uint64) x ^ bounder->seeds[0]);
+		return true;
+	}
+	if (is_long(bounder->spec.varlena, unit, DP_BOUND_UNIT_BYTES))
+		return false;
+	dp_places_read_bytes(bounder->spec.unit, unit, &read);
+	fits = read.length <= DP_BOUND_UNIT_BYTES;
+	if (fits)
+	{
+		record->key = hash(&read, bounder->seeds[0]);
+		words[0] = (uint64) read.length;
+		memcpy(words + 1, read.bytes, read.length);
+	}
+	if (unlikely(read.copy != NULL))
+		pfree(read.copy);
+	return fits;
+}
+
+static void
+set_digest(const dp_bounder *bounder, dp_read_way way, Datum value,
+		   uint64 *words)
+{
+	dp_value_bytes read;
+	int64		x;
+
+	if (dp_places_read_integer(way, value, &x))
+	{
+		words[0] = dp_bound_scatter((uint64) x ^ bounder->seeds[1]);
+		words[1] = dp_bound_scatter((uint64) x ^ bounder->seeds[2]);
+		return;
+	}
+	dp_places_read_bytes(way, value, &read);
+	words[0] = hash(&read, bounder->seeds[1]);
+	words[1] = hash(&read, bounder->seeds[2]);
+	if (unlikely(read.copy != NULL))
+		pfree(read.copy);
+}
+
+/*
+ * dp_bound_add
+ *	  One row: its group, its unit, which is not NULL, and for each column a
+ *	  bigint (any value: COUNT; the value itself: DISTINCT) or NULL.
+ */
+void
+dp_bound_add(dp_bounder *bounder, int64 group, Datum unit,
+			 const Datum *values, const bool *nulls)
+{
+	dp_bound_record *record = bounder->record;
+	int			i;
+
+	if (!set_unit(bounder, unit))
+		return;
+	record->group = (int32) group;
+	record->present = 0;
+	for (i = 0; i < bounder->spec.ncolumns; i++)
+	{
+		const dp_bound_column *column = &bounder->spec.columns[i];
+		int			word = bounder->layout.word[i];
+
+		if (nulls[i] || (column->kind == DP_BOUND_DISTINCT &&
+						 is_long(column->varlena, values[i], LONG_VALUE)))
+		{
+			if (word >= 0)
+				record->words[word] = 0;
+			continue;
+		}
+		record->present |= (uint32) 1 << i;
+		if (column->kind == DP_BOUND_DISTINCT)
+			set_digest(bounder, column->way, values[i],
+					   &record->words[word]);
+		else if (word >= 0)
+			record->words[word] = (uint64) DatumGetInt64(values[i]);
+	}
+	dp_bound_store_put(bounder->store, record,
+					   dp_bound_record_size(&bounder->layout, record));
+}
+
+/*
+ * dp_bound_finish
+ *	  Give the sink the parts of all units.  To be called once, after the last
+ *	  row.
+ */
+void
+dp_bound_finish(dp_bounder *bounder, dp_bound_sink sink, void *context)
+{
+	dp_bound_job job = {&bounder->spec, &bounder->layout, sink, context};
+	MemoryContext old = MemoryContextSwitchTo(bounder->context);
+
+	dp_bound_choose(&job, bounder->store);
+	bounder->store = NULL;
+	MemoryContextSwitchTo(old);
+}

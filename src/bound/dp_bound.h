@@ -1,0 +1,84 @@
+/*
+ * dp_bound.h
+ *	  Public interface of the bound folder: how much one privacy unit with many
+ *	  rows adds to an answer.
+ *
+ * Rows are added in any order, each with its unit, its public group and, for
+ * each column, a number or NULL.  At the end every unit keeps at most kappa
+ * of its groups, and for each of these and each column the sink is given what
+ * the unit's rows add to the group: a part that is bounded whatever the rows
+ * are (doc/theory.md T78, T79).  A part is a function of the unit's own rows
+ * and of fresh randomness, so parts of different units are independent.
+ *
+ * Include postgres.h first.
+ */
+#ifndef DP_BOUND_H
+#define DP_BOUND_H
+
+#include "../bridge/dp_bridge.h"
+#include "../places/dp_value_bytes.h"
+
+/* What the rows of a unit in a group become.  m: the most rows that count. */
+typedef enum dp_bound_kind
+{
+	DP_BOUND_COUNT,				/* min(c, m) of c rows */
+	DP_BOUND_SUM,				/* total, within m min(low, 0), m max(high, 0) */
+	DP_BOUND_MEAN,				/* rows m' = min(c, m), and the sum of
+								 * x - low scaled to m' rows */
+	DP_BOUND_SQUARES,			/* rows m', and the sums of (G - k)^2, of 2 k
+								 * (G - k) and of k^2 scaled to m' rows; k = x -
+								 * low, G = high - low */
+	DP_BOUND_VALUES,			/* m rows chosen at random: x of each */
+	DP_BOUND_DISTINCT			/* m distinct values: the digest of each */
+} dp_bound_kind;
+
+/* One column; its numbers lie within low .. high. */
+typedef struct dp_bound_column
+{
+	dp_bound_kind kind;
+	int64		low;
+	int64		high;
+	int64		rows;			/* m >= 1 */
+	dp_read_way way;			/* of values whose digests count */
+	bool		varlena;		/* these may be long */
+} dp_bound_column;
+
+/* At most so many columns: a row tells by bits which it has. */
+#define DP_BOUND_COLUMNS 32
+
+/* A unit whose value is longer than so many bytes has no rows. */
+#define DP_BOUND_UNIT_BYTES 4096
+
+typedef struct dp_bound_spec
+{
+	int64		kappa;			/* groups of a unit, >= 1 */
+	int64		groups;			/* there are */
+	dp_read_way unit;			/* how units are read */
+	bool		varlena;		/* of the unit */
+	int			ncolumns;
+	dp_bound_column *columns;
+} dp_bound_spec;
+
+/* What one unit adds to one group of one column. */
+typedef struct dp_bound_part
+{
+	int64		rows;			/* COUNT, MEAN, SQUARES */
+	dp_int128	numbers[3];		/* SUM: 1, MEAN: 1, SQUARES: 3, VALUES: 1 */
+	uint64		digest[2];		/* DISTINCT */
+} dp_bound_part;
+
+typedef void (*dp_bound_sink) (void *context, int64 group, int column,
+							   const dp_bound_part *part);
+
+typedef struct dp_bounder dp_bounder;
+
+/* Most bytes that one takes, whatever the rows; the rest is on disk. */
+#define DP_BOUND_MEMORY ((Size) 72 * 1024 * 1024)
+
+extern dp_bounder *dp_bound_create(const dp_bound_spec *spec);
+extern void dp_bound_add(dp_bounder *bounder, int64 group, Datum unit,
+						 const Datum *values, const bool *nulls);
+extern void dp_bound_finish(dp_bounder *bounder, dp_bound_sink sink,
+							void *context);
+
+#endif							/* DP_BOUND_H */

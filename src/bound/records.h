@@ -1,0 +1,181 @@
+/*
+ * records.h
+ *	  Private to the bound folder: rows of units as records, in memory and on
+ *	  disk, and what becomes of them.  Include postgres.h first.
+ */
+#ifndef DP_BOUND_RECORDS_H
+#define DP_BOUND_RECORDS_H
+
+#include "dp_bound.h"
+
+/*
+ * One row: the words of its columns, and, where units are no integers, the
+ * length of the unit in bytes and these bytes.
+ */
+typedef struct dp_bound_record
+{
+	uint64		key;			/* of the unit, or of unit and group */
+	int32		group;
+	uint32		present;		/* bit i: the row counts in column i */
+	uint64		words[FLEXIBLE_ARRAY_MEMBER];
+} dp_bound_record;
+
+/* How records are laid out. */
+typedef struct dp_bound_layout
+{
+	bool		named;			/* units are bytes */
+	int			words;			/* of all columns */
+	int			word[DP_BOUND_COLUMNS]; /* first of a column; -1: none */
+} dp_bound_layout;
+
+static inline Size
+dp_bound_record_size(const dp_bound_layout *layout,
+					 const dp_bound_record *record)
+{
+	Size		size = offsetof(dp_bound_record, words) +
+		sizeof(uint64) * layout->words;
+
+	if (layout->named)
+		size += sizeof(uint64) + MAXALIGN(record->words[layout->words]);
+	return size;
+}
+
+/* Order of units: 0 for the same one.  Keys are equal for the same unit. */
+static inline int
+dp_bound_compare_units(const dp_bound_layout *layout,
+					   const dp_bound_record *a, const dp_bound_record *b)
+{
+	uint64		length;
+
+	if (a->key != b->key)
+		return a->key < b->key ? -1 : 1;
+	if (!layout->named)
+		return 0;
+	length = a->words[layout->words];
+	if (length != b->words[layout->words])
+		return length < b->words[layout->words] ? -1 : 1;
+	return memcmp(&a->words[layout->words + 1], &b->words[layout->words + 1],
+				  length);
+}
+
+/* ---- store.c: records by the highest bits of their keys ---- */
+
+#define DP_BOUND_PARTITIONS 256
+#define DP_BOUND_PARTITION_BITS 8
+
+typedef struct dp_bound_store dp_bound_store;
+
+/* `used`: bits of keys that are the same in all records. */
+extern dp_bound_store *dp_bound_store_create(const dp_bound_layout *layout,
+											 int used, Size memory);
+extern void dp_bound_store_put(dp_bound_store *store,
+							   const dp_bound_record *record, Size size);
+extern int64 dp_bound_store_bytes(const dp_bound_store *store, int partition);
+extern int64 dp_bound_store_count(const dp_bound_store *store, int partition);
+extern int	dp_bound_store_used(const dp_bound_store *store);
+extern void dp_bound_store_empty(dp_bound_store *store, int partition);
+extern void dp_bound_store_drop(dp_bound_store *store);
+
+/* Some records of a partition that memory can hold. */
+typedef struct dp_bound_chunk
+{
+	const char *records;
+	Size		bytes;
+} dp_bound_chunk;
+
+extern dp_bound_chunk *dp_bound_store_load(dp_bound_store *store,
+										   int partition, int *nchunks,
+										   char **room);
+
+/* Records of a partition, one after the other. */
+typedef struct dp_bound_cursor
+{
+	dp_bound_store *store;
+	int			partition;
+	int			piece;			/* of the partition, -1 before the first */
+	const char *next;
+	const char *end;
+	char	   *room;			/* for what is on disk */
+} dp_bound_cursor;
+
+extern void dp_bound_cursor_open(dp_bound_cursor *cursor,
+								 dp_bound_store *store, int partition);
+extern const dp_bound_record *dp_bound_cursor_fetch(dp_bound_cursor *cursor);
+extern void dp_bound_cursor_close(dp_bound_cursor *cursor);
+
+/* ---- rows.c: the rows of one unit in one group ---- */
+
+/* A record of those that are in memory. */
+typedef struct dp_bound_entry
+{
+	uint64		key;
+	const dp_bound_record *record;
+} dp_bound_entry;
+
+/* In memory: entries; or those of a partition that have the group. */
+typedef struct dp_bound_rows
+{
+	const dp_bound_entry *entries;
+	int64		n;
+	int64		at;
+	dp_bound_cursor cursor;		/* entries is NULL */
+	int32		group;
+} dp_bound_rows;
+
+static inline void
+dp_bound_rows_rewind(dp_bound_rows *rows)
+{
+	rows->at = 0;
+	if (rows->entries == NULL)
+		dp_bound_cursor_open(&rows->cursor, rows->cursor.store,
+							 rows->cursor.partition);
+}
+
+static inline const dp_bound_record *
+dp_bound_rows_next(dp_bound_rows *rows)
+{
+	const dp_bound_record *record;
+
+	if (rows->entries != NULL)
+		return rows->at < rows->n ? rows->entries[rows->at++].record : NULL;
+	while ((record = dp_bound_cursor_fetch(&rows->cursor)) != NULL)
+		if (record->group == rows->group)
+			return record;
+	return NULL;
+}
+
+/* Who is given what. */
+typedef struct dp_bound_job
+{
+	const dp_bound_spec *spec;
+	const dp_bound_layout *layout;
+	dp_bound_sink sink;
+	void	   *context;
+} dp_bound_job;
+
+extern void dp_bound_rows_add_up(const dp_bound_job *job,
+								 dp_bound_rows *rows, int32 group);
+
+/* ---- choose.c: the groups that each unit keeps ---- */
+
+extern void dp_bound_choose(const dp_bound_job *job, dp_bound_store *store);
+
+/* ---- keys ---- */
+
+/* A bijection: each step is one (the finalizer of SplitMix64). */
+static inline uint64
+dp_bound_scatter(uint64 x)
+{
+	x = (x ^ (x >> 30)) * UINT64CONST(0xbf58476d1ce4e5b9);
+	x = (x ^ (x >> 27)) * UINT64CONST(0x94d049bb133111eb);
+	return x ^ (x >> 31);
+}
+
+/* A rank of the group among those of the unit; secret, as keys are. */
+static inline uint64
+dp_bound_rank(uint64 key, uint64 of)
+{
+	return dp_bound_scatter(key + (of + 1) * UINT64CONST(0x9e3779b97f4a7c15));
+}
+
+#endif							/* DP_BOUND_RECORDS_H */

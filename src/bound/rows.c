@@ -1,0 +1,364 @@
+/*
+ * rows.c
+ *	  What the rows of one unit in one group add to an answer.
+ *
+ * Sums are exact, and a part is within its bound whatever the rows are
+ * (doc/theory.md T78).  Of columns whose single values count, m rows are
+ * chosen, every set of m with the same probability; of distinct values, the m
+ * of least rank, which is a secret hash of unit, group and value.  Either
+ * looks at the unit's own rows only.
+ *
+ * The rows may be too many for memory: then they are read again for every
+ * column, and once for every window of ranks.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+
+#include "records.h"
+
+/* Distinct values that are held at once. */
+#define WINDOW (128 * 1024)
+
+static inline bool
+has_column(const dp_bound_record *record, int column)
+{
+	return (record->present & ((uint32) 1 << column)) != 0;
+}
+
+static inline int64
+number_of(const dp_bound_job *job, const dp_bound_record *record, int column)
+{
+	return (int64) record->words[job->layout->word[column]];
+}
+
+static inline void
+give(const dp_bound_job *job, int32 group, int column,
+	 const dp_bound_part *part)
+{
+	job->sink(job->context, group, column, part);
+}
+
+/*
+ * floor(sum m / c + 1/2) or, without rounding, floor(sum m / c), for 0 <= sum
+ * <= c w with m < c, w < 2^63: at most m w.  Quotient and remainder apart, so
+ * that nothing overflows while c and m are below 2^62 and m w below 2^126.
+ */
+static dp_int128
+scale(dp_int128 sum, int64 m, int64 c, bool round)
+{
+	dp_int128	quotient = sum / c;
+	dp_int128	remainder = sum % c;
+
+	return quotient * m + (remainder * m + (round ? c / 2 : 0)) / c;
+}
+
+static int64
+count_rows(dp_bound_rows *rows, int column)
+{
+	const dp_bound_record *record;
+	int64		c = 0;
+
+	dp_bound_rows_rewind(rows);
+	while ((record = dp_bound_rows_next(rows)) != NULL)
+		c += has_column(record, column) ? 1 : 0;
+	return c;
+}
+
+/* Number of rows, and the sum of x - from over them. */
+static int64
+sum_rows(const dp_bound_job *job, dp_bound_rows *rows, int column, int64 from,
+		 dp_int128 *sum)
+{
+	const dp_bound_record *record;
+	int64		c = 0;
+
+	*sum = 0;
+	dp_bound_rows_rewind(rows);
+	while ((record = dp_bound_rows_next(rows)) != NULL)
+		if (has_column(record, column))
+		{
+			*sum += (dp_int128) number_of(job, record, column) - from;
+			c++;
+		}
+	return c;
+}
+
+static void
+add_count(const dp_bound_job *job, dp_bound_rows *rows, int32 group, int column)
+{
+	const dp_bound_column *how = &job->spec->columns[column];
+	dp_bound_part part;
+
+	part.rows = Min(count_rows(rows, column), how->rows);
+	if (part.rows > 0)
+		give(job, group, column, &part);
+}
+
+static void
+add_sum(const dp_bound_job *job, dp_bound_rows *rows, int32 group, int column)
+{
+	const dp_bound_column *how = &job->spec->columns[column];
+	dp_int128	least = (dp_int128) Min(how->low, 0) * how->rows;
+	dp_int128	most = (dp_int128) Max(how->high, 0) * how->rows;
+	dp_bound_part part;
+	dp_int128	sum;
+
+	if (sum_rows(job, rows, column, 0, &sum) == 0)
+		return;
+	part.numbers[0] = Max(Min(sum, most), least);
+	give(job, group, column, &part);
+}
+
+static void
+add_mean(const dp_bound_job *job, dp_bound_rows *rows, int32 group, int column)
+{
+	const dp_bound_column *how = &job->spec->columns[column];
+	dp_bound_part part;
+	dp_int128	sum;
+	int64		c = sum_rows(job, rows, column, how->low, &sum);
+
+	if (c == 0)
+		return;
+	part.rows = Min(c, how->rows);
+	part.numbers[0] = c > how->rows ? scale(sum, how->rows, c, true) : sum;
+	give(job, group, column, &part);
+}
+
+/*
+ * The three parts of a row add up to G^2.  Two of them are scaled and rounded
+ * down, the middle one is what is left of m' G^2: none is negative.
+ */
+static void
+add_squares(const dp_bound_job *job, dp_bound_rows *rows, int32 group,
+			int column)
+{
+	const dp_bound_column *how = &job->spec->columns[column];
+	dp_int128	width = (dp_int128) how->high - how->low;
+	const dp_bound_record *record;
+	dp_bound_part part;
+	dp_int128	below = 0;
+	dp_int128	squares = 0;
+	int64		c = 0;
+
+	dp_bound_rows_rewind(rows);
+	while ((record = dp_bound_rows_next(rows)) != NULL)
+	{
+		dp_int128	k;
+
+		if (!has_column(record, column))
+			continue;
+		k = (dp_int128) number_of(job, record, column) - how->low;
+		below += (width - k) * (width - k);
+		squares += k * k;
+		c++;
+	}
+	if (c == 0)
+		return;
+	part.rows = Min(c, how->rows);
+	if (c > how->rows)
+	{
+		below = scale(below, how->rows, c, false);
+		squares = scale(squares, how->rows, c, false);
+	}
+	part.numbers[0] = below;
+	part.numbers[1] = part.rows * width * width - below - squares;
+	part.numbers[2] = squares;
+	give(job, group, column, &part);
+}
+
+static uint64
+uniform_below(uint64 n)
+{
+	uint64		drawn;
+
+	dp_bridge_check_status(dp_mech_uniform_below(dp_bridge_source(), n,
+												 (uint64_t *) &drawn),
+						   "choose rows of a unit");
+	return drawn;
+}
+
+/* Each of the rows still to come is taken with the chance that is left. */
+static void
+add_values(const dp_bound_job *job, dp_bound_rows *rows, int32 group,
+		   int column)
+{
+	uint64		left = (uint64) count_rows(rows, column);
+	uint64		wanted = Min(left, (uint64) job->spec->columns[column].rows);
+	const dp_bound_record *record;
+	dp_bound_part part;
+
+	dp_bound_rows_rewind(rows);
+	while (wanted > 0 && (record = dp_bound_rows_next(rows)) != NULL)
+	{
+		if (!has_column(record, column))
+			continue;
+		if (wanted == left || uniform_below(left) < wanted)
+		{
+			part.numbers[0] = number_of(job, record, column);
+			give(job, group, column, &part);
+			wanted--;
+		}
+		left--;
+	}
+}
+
+/* ---- distinct values ---- */
+
+typedef struct digest
+{
+	uint64		rank;
+	uint64		high;
+	uint64		low;
+} digest;
+
+static inline int
+compare_digests(const digest *a, const digest *b)
+{
+	if (a->rank != b->rank)
+		return a->rank < b->rank ? -1 : 1;
+	if (a->high != b->high)
+		return a->high < b->high ? -1 : 1;
+	return a->low < b->low ? -1 : a->low > b->low;
+}
+
+#define ST_SORT sort_digests
+#define ST_ELEMENT_TYPE digest
+#define ST_COMPARE(a, b) compare_digests(a, b)
+#define ST_SCOPE static
+#define ST_CHECK_FOR_INTERRUPTS
+#define ST_DEFINE
+#include "lib/sort_template.h"
+
+/* Sorted, each once; how many there are. */
+static int64
+make_distinct(digest *digests, int64 n)
+{
+	int64		distinct = 0;
+	int64		i;
+
+	sort_digests(digests, n);
+	for (i = 0; i < n; i++)
+		if (distinct == 0 ||
+			compare_digests(&digests[i], &digests[distinct - 1]) != 0)
+			digests[distinct++] = digests[i];
+	return distinct;
+}
+
+/*
+ * The distinct digests of the rows with ranks from `first` to `last`, in
+ * order; -1: more than `room`.
+ */
+static int64
+collect(const dp_bound_job *job, dp_bound_rows *rows, int column,
+		uint64 first, uint64 last, digest *digests, int64 room)
+{
+	const dp_bound_record *record;
+	int64		n = 0;
+
+	dp_bound_rows_rewind(rows);
+	while ((record = dp_bound_rows_next(rows)) != NULL)
+	{
+		const uint64 *words = &record->words[job->layout->word[column]];
+		digest		d;
+
+		if (!has_column(record, column))
+			continue;
+		d.high = words[0];
+		d.low = words[1];
+		d.rank = dp_bound_scatter(dp_bound_rank(record->key, record->group) ^
+								  d.high);
+		if (d.rank < first || d.rank > last)
+			continue;
+		if (n == room && (n = make_distinct(digests, n)) == room)
+			return -1;
+		digests[n++] = d;
+	}
+	return make_distinct(digests, n);
+}
+
+static void
+give_digests(const dp_bound_job *job, int32 group, int column,
+			 const digest *digests, int64 n)
+{
+	dp_bound_part part;
+	int64		i;
+
+	for (i = 0; i < n; i++)
+	{
+		part.digest[0] = digests[i].high;
+		part.digest[1] = digests[i].low;
+		give(job, group, column, &part);
+	}
+}
+
+/* Windows of ranks one after the other, each small enough for memory. */
+static void
+add_distinct(const dp_bound_job *job, dp_bound_rows *rows, int32 group,
+			 int column)
+{
+	int64		wanted = job->spec->columns[column].rows;
+	int64		c = count_rows(rows, column);
+	int64		room = Min(c, WINDOW);
+	uint64		width = PG_UINT64_MAX;
+	uint64		first = 0;
+	digest	   *digests;
+
+	if (c == 0)
+		return;
+	digests = palloc(sizeof(digest) * room);
+	if (c > room)
+		width = PG_UINT64_MAX / (2 * (c / room + 1));
+	while (wanted > 0)
+	{
+		uint64		last = first + Min(width, PG_UINT64_MAX - first);
+		int64		n = collect(job, rows, column, first, last, digests, room);
+
+		if (n < 0)
+		{
+			width /= 2;
+			continue;
+		}
+		n = Min(n, wanted);
+		give_digests(job, group, column, digests, n);
+		wanted -= n;
+		if (last == PG_UINT64_MAX)
+			break;
+		first = last + 1;
+	}
+	pfree(digests);
+}
+
+/*
+ * dp_bound_rows_add_up
+ *	  Give the sink what the rows, all of one unit and group, add to it.
+ */
+void
+dp_bound_rows_add_up(const dp_bound_job *job, dp_bound_rows *rows,
+					 int32 group)
+{
+	int			i;
+
+	for (i = 0; i < job->spec->ncolumns; i++)
+		switch (job->spec->columns[i].kind)
+		{
+			case DP_BOUND_COUNT:
+				add_count(job, rows, group, i);
+				break;
+			case DP_BOUND_SUM:
+				add_sum(job, rows, group, i);
+				break;
+			case DP_BOUND_MEAN:
+				add_mean(job, rows, group, i);
+				break;
+			case DP_BOUND_SQUARES:
+				add_squares(job, rows, group, i);
+				break;
+			case DP_BOUND_VALUES:
+				add_values(job, rows, group, i);
+				break;
+			case DP_BOUND_DISTINCT:
+				add_distinct(job, rows, group, i);
+				break;
+		}
+}

@@ -1,0 +1,306 @@
+/*
+ * store.c
+ *	  Records in 256 partitions by their keys, in bounded memory.
+ *
+ * A partition is a list of pieces, each as much as is read or written at once.
+ * Pieces are in memory while there is some, and then in the process's scratch
+ * file (bridge/scratch.c), which nobody sees.  A store that has few records
+ * takes little: pieces begin small and double.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "utils/memutils.h"
+
+#include "records.h"
+
+#define FIRST_PIECE 1024
+#define PIECE (16 * 1024)		/* and one record fits, always */
+
+/* Where part of a partition lies. */
+typedef struct piece
+{
+	char	   *memory;			/* NULL: on disk */
+	off_t		place;
+	uint32		bytes;			/* of records */
+	uint32		size;			/* of the memory */
+} piece;
+
+typedef struct partition
+{
+	int64		bytes;
+	int64		records;
+	int			npieces;
+	int			room;
+	piece	   *pieces;			/* the last one takes records */
+} partition;
+
+struct dp_bound_store
+{
+	const dp_bound_layout *layout;
+	MemoryContext context;
+	int			used;			/* bits of keys used so far, own ones too */
+	Size		memory;			/* left for pieces */
+	bool		writes;			/* some are on disk */
+	partition	partitions[DP_BOUND_PARTITIONS];
+};
+
+/* What is on disk is not needed any more. */
+static void
+leave_file(void *arg)
+{
+	dp_bound_store *store = arg;
+
+	if (store->writes)
+		dp_bridge_scratch_leave();
+	store->writes = false;
+}
+
+/*
+ * dp_bound_store_create
+ *	  An empty store in a context of its own below the current one, which
+ *	  dp_bound_store_drop deletes.  It takes `memory` bytes, and a first piece
+ *	  for each partition beside.
+ */
+dp_bound_store *
+dp_bound_store_create(const dp_bound_layout *layout, int used, Size memory)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
+												  "dp_pg rows of units",
+												  ALLOCSET_DEFAULT_SIZES);
+	dp_bound_store *store = MemoryContextAllocZero(context,
+												   sizeof(dp_bound_store));
+	MemoryContextCallback *callback =
+		MemoryContextAllocZero(context, sizeof(MemoryContextCallback));
+
+	store->layout = layout;
+	store->context = context;
+	store->used = used + DP_BOUND_PARTITION_BITS;
+	store->memory = memory;
+	callback->func = leave_file;
+	callback->arg = store;
+	MemoryContextRegisterResetCallback(context, callback);
+	return store;
+}
+
+static piece *
+new_piece(dp_bound_store *store, partition *p)
+{
+	piece	   *added;
+
+	if (p->npieces == p->room)
+	{
+		p->room = Max(2 * p->room, 4);
+		if (p->pieces == NULL)
+			p->pieces = MemoryContextAlloc(store->context,
+										   sizeof(piece) * p->room);
+		else
+			p->pieces = repalloc_huge(p->pieces, sizeof(piece) * p->room);
+	}
+	added = &p->pieces[p->npieces++];
+	memset(added, 0, sizeof(piece));
+	return added;
+}
+
+/* Write a full piece, and have its memory take the next records. */
+static piece *
+write_piece(dp_bound_store *store, partition *p)
+{
+	piece	   *full = &p->pieces[p->npieces - 1];
+	char	   *memory = full->memory;
+	uint32		size = full->size;
+	piece	   *next;
+
+	if (!store->writes)
+	{
+		dp_bridge_scratch_use();
+		store->writes = true;
+	}
+	full->place = dp_bridge_scratch_append(memory, full->bytes);
+	full->memory = NULL;
+	next = new_piece(store, p);
+	next->memory = memory;
+	next->size = size;
+	return next;
+}
+
+static piece *
+make_room(dp_bound_store *store, partition *p, Size size)
+{
+	piece	   *last = p->npieces > 0 ? &p->pieces[p->npieces - 1] : NULL;
+	uint32		wanted = FIRST_PIECE;
+
+	CHECK_FOR_INTERRUPTS();
+	if (last != NULL)
+		wanted = Min(last->size * 2, PIECE);
+	while (wanted < size)
+		wanted *= 2;
+	if (last != NULL && last->size >= PIECE && store->memory < wanted)
+		return write_piece(store, p);
+	last = new_piece(store, p);
+	last->memory = MemoryContextAlloc(store->context, wanted);
+	last->size = wanted;
+	store->memory -= Min(store->memory, wanted);
+	return last;
+}
+
+/*
+ * dp_bound_store_put
+ *	  Take a record, of so many bytes: a multiple of 8, at most PIECE.
+ */
+void
+dp_bound_store_put(dp_bound_store *store, const dp_bound_record *record,
+				   Size size)
+{
+	int			n = (int) ((record->key << (store->used -
+											DP_BOUND_PARTITION_BITS)) >>
+						   (64 - DP_BOUND_PARTITION_BITS));
+	partition  *p = &store->partitions[n];
+	piece	   *last = p->npieces > 0 ? &p->pieces[p->npieces - 1] : NULL;
+	uint64	   *to;
+	Size		i;
+
+	if (last == NULL || last->bytes + size > last->size)
+		last = make_room(store, p, size);
+	to = (uint64 *) (last->memory + last->bytes);
+	for (i = 0; i < size / sizeof(uint64); i++)
+		to[i] = ((const uint64 *) record)[i];
+	last->bytes += (uint32) size;
+	p->bytes += (int64) size;
+	p->records++;
+}
+
+/* dp_bound_store_bytes: of all records of a partition. */
+int64
+dp_bound_store_bytes(const dp_bound_store *store, int n)
+{
+	return store->partitions[n].bytes;
+}
+
+/* dp_bound_store_count: how many records a partition has. */
+int64
+dp_bound_store_count(const dp_bound_store *store, int n)
+{
+	return store->partitions[n].records;
+}
+
+/* dp_bound_store_used: bits of keys that are the same within a partition. */
+int
+dp_bound_store_used(const dp_bound_store *store)
+{
+	return store->used;
+}
+
+/* dp_bound_store_empty: the records of a partition are not needed any more. */
+void
+dp_bound_store_empty(dp_bound_store *store, int n)
+{
+	partition  *p = &store->partitions[n];
+	int			i;
+
+	for (i = 0; i < p->npieces; i++)
+		if (p->pieces[i].memory != NULL)
+			pfree(p->pieces[i].memory);
+	if (p->pieces != NULL)
+		pfree(p->pieces);
+	memset(p, 0, sizeof(*p));
+}
+
+/* dp_bound_store_drop: with all records. */
+void
+dp_bound_store_drop(dp_bound_store *store)
+{
+	MemoryContextDelete(store->context);
+}
+
+/* ---- reading ---- */
+
+/*
+ * dp_bound_store_load
+ *	  All records of a partition in memory: *n chunks, palloc'd; those from
+ *	  the disk are in *room.  They stay until the partition is emptied.
+ */
+dp_bound_chunk *
+dp_bound_store_load(dp_bound_store *store, int n, int *nchunks, char **room)
+{
+	const partition *p = &store->partitions[n];
+	dp_bound_chunk *chunks = palloc(sizeof(dp_bound_chunk) * p->npieces);
+	Size		stored = 0;
+	char	   *to;
+	int			i;
+
+	for (i = 0; i < p->npieces; i++)
+		stored += p->pieces[i].memory == NULL ? p->pieces[i].bytes : 0;
+	*room = to = palloc(Max(stored, 1));
+	for (i = 0; i < p->npieces; i++)
+	{
+		const piece *from = &p->pieces[i];
+
+		chunks[i].records = from->memory;
+		chunks[i].bytes = from->bytes;
+		if (from->memory != NULL)
+			continue;
+		dp_bridge_scratch_read(to, from->bytes, from->place);
+		chunks[i].records = to;
+		to += from->bytes;
+	}
+	*nchunks = p->npieces;
+	return chunks;
+}
+
+/* dp_bound_cursor_open: before the first record of a partition. */
+void
+dp_bound_cursor_open(dp_bound_cursor *cursor, dp_bound_store *store, int n)
+{
+	cursor->store = store;
+	cursor->partition = n;
+	cursor->piece = -1;
+	cursor->next = cursor->end = NULL;
+}
+
+static bool
+fetch_piece(dp_bound_cursor *cursor)
+{
+	const partition *p = &cursor->store->partitions[cursor->partition];
+	const piece *at;
+
+	if (++cursor->piece >= p->npieces)
+		return false;
+	at = &p->pieces[cursor->piece];
+	CHECK_FOR_INTERRUPTS();
+	if (at->memory == NULL)
+	{
+		if (cursor->room == NULL)
+			cursor->room = palloc(PIECE);
+		dp_bridge_scratch_read(cursor->room, at->bytes, at->place);
+	}
+	cursor->next = at->memory != NULL ? at->memory : cursor->room;
+	cursor->end = cursor->next + at->bytes;
+	return true;
+}
+
+/*
+ * dp_bound_cursor_fetch
+ *	  The next record, NULL after the last; valid until the next call.
+ */
+const dp_bound_record *
+dp_bound_cursor_fetch(dp_bound_cursor *cursor)
+{
+	const dp_bound_record *record;
+
+	while (cursor->next == cursor->end)
+		if (!fetch_piece(cursor))
+			return NULL;
+	record = (const dp_bound_record *) cursor->next;
+	cursor->next += dp_bound_record_size(cursor->store->layout, record);
+	return record;
+}
+
+/* dp_bound_cursor_close: of a cursor that began as zeroes. */
+void
+dp_bound_cursor_close(dp_bound_cursor *cursor)
+{
+	if (cursor->room != NULL)
+		pfree(cursor->room);
+	cursor->room = NULL;
+}

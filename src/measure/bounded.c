@@ -1,0 +1,268 @@
+/*
+ * bounded.c
+ *	  Blocks whose units have many rows: what their inner query gives, and what
+ *	  the rows of each unit add to the cells of groups.
+ *
+ * The inner query does not aggregate.  It gives, for each row that passes
+ * WHERE, the place of its group, its unit, and for each measure a number, or
+ * NULL where the row does not count in it.  src/bound takes these rows, and
+ * what it gives for a unit is bounded whatever rows the unit has; the
+ * sensitivities of measures are about that (doc/theory.md T78, T79).
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+
+#include "dp_measure.h"
+
+enum
+{
+	COLUMN_PLACE,
+	COLUMN_UNIT,
+	COLUMN_FIRST
+};
+
+struct dp_measure_units
+{
+	const dp_release_spec *spec;
+	dp_bounder *bounder;
+	dp_distinct_groups **distinct;	/* by measure; most are NULL */
+	int		   *offsets;		/* of a measure's cells in a group */
+	dp_cell    *cells;
+	int			width;
+	MemoryContext keep;
+};
+
+/*
+ * dp_measure_set_bound
+ *	  What the rows of a unit become in each group; from prepare, when the
+ *	  grid is known.
+ */
+void
+dp_measure_set_bound(dp_measure *measure, dp_bound_kind kind)
+{
+	dp_bound_column *bound = &measure->bound;
+
+	bound->kind = kind;
+	bound->low = measure->grid.low;
+	bound->high = measure->grid.high;
+	bound->rows = measure->contribution.rows;
+	if (kind == DP_BOUND_DISTINCT)
+	{
+		bound->way = dp_places_read_way(measure->argument_type);
+		bound->varlena = get_typlen(measure->argument_type) == -1;
+	}
+}
+
+/* ---- the inner query ---- */
+
+/* dp_measure_row_case: CASE WHEN condition THEN result END. */
+Expr *
+dp_measure_row_case(Expr *condition, Expr *result)
+{
+	CaseExpr   *choice = makeNode(CaseExpr);
+	CaseWhen   *when = makeNode(CaseWhen);
+	Oid			type = exprType((Node *) result);
+
+	when->expr = condition;
+	when->result = result;
+	when->location = -1;
+	choice->casetype = type;
+	choice->casecollid = exprCollation((Node *) result);
+	choice->args = list_make1(when);
+	choice->defresult = (Expr *)
+		makeNullConst(type, exprTypmod((Node *) result),
+					  choice->casecollid);
+	choice->location = -1;
+	return (Expr *) choice;
+}
+
+/* dp_measure_row_granules: of a row of dp_measure_bounded_sum. */
+Expr *
+dp_measure_row_granules(const dp_measure *measure, Expr *argument)
+{
+	return dp_count_row_granules(argument, measure->argument_type,
+								 &measure->grid);
+}
+
+/* What of the aggregate's arguments is its own: count_tables' comes second. */
+static Expr *
+argument_of(const dp_measure *measure, const Aggref *native)
+{
+	Oid			spec = dp_catalog_type("tally_spec");
+	ListCell   *lc;
+
+	foreach(lc, native->args)
+	{
+		Expr	   *argument = lfirst_node(TargetEntry, lc)->expr;
+
+		if (!IsA(argument, Const) ||
+			((const Const *) argument)->consttype != spec)
+			return argument;
+	}
+	return NULL;
+}
+
+/* The number of a row in a measure: NULL where the row does not count. */
+static Expr *
+row_of(const dp_measure *measure, const Aggref *native)
+{
+	Expr	   *number = measure->ops->row(measure,
+										   argument_of(measure, native));
+
+	if (native->aggfilter == NULL)
+		return number;
+	return dp_measure_row_case(native->aggfilter, number);
+}
+
+/*
+ * dp_measure_list_rows
+ *	  Have a verified inner query, whose targets are the keys, the unit and
+ *	  exact aggregates, give rows of units instead.
+ */
+void
+dp_measure_list_rows(const dp_release_spec *spec, Query *inner, Expr *place)
+{
+	TargetEntry *unit = list_nth(inner->targetList, spec->nkeys);
+	List	   *targets = list_make2(makeTargetEntry(place, 1,
+													 pstrdup("place"), false),
+									 makeTargetEntry(unit->expr, 2,
+													 pstrdup("unit"), false));
+	int			i;
+
+	for (i = 0; i < spec->nmeasures; i++)
+	{
+		TargetEntry *exact = list_nth(inner->targetList, spec->nkeys + 1 + i);
+
+		targets = lappend(targets,
+						  makeTargetEntry(row_of(&spec->measures[i],
+												 castNode(Aggref,
+														  exact->expr)),
+										  COLUMN_FIRST + i + 1,
+										  pstrdup("row"), false));
+	}
+	inner->targetList = targets;
+	inner->groupClause = NIL;
+	inner->hasAggs = false;
+}
+
+/* ---- rows and cells ---- */
+
+/*
+ * dp_measure_units_create
+ *	  No rows yet, in the current context.
+ */
+dp_measure_units *
+dp_measure_units_create(const dp_release_spec *spec)
+{
+	dp_measure_units *units = palloc0(sizeof(dp_measure_units));
+	Oid			type = getBaseType(spec->block->unit_type);
+	dp_bound_spec bound = {0};
+	int			offset = 0;
+	int			i;
+
+	units->spec = spec;
+	units->offsets = palloc0(sizeof(int) * Max(spec->nmeasures, 1));
+	units->distinct = palloc0(sizeof(dp_distinct_groups *) *
+							  Max(spec->nmeasures, 1));
+	bound.kappa = spec->max_keys;
+	bound.groups = spec->groups;
+	bound.unit = dp_places_read_way(type);
+	bound.varlena = get_typlen(type) == -1;
+	bound.ncolumns = spec->nmeasures;
+	bound.columns = palloc0(sizeof(dp_bound_column) * Max(spec->nmeasures, 1));
+	for (i = 0; i < spec->nmeasures; i++)
+	{
+		const dp_measure *measure = &spec->measures[i];
+
+		bound.columns[i] = measure->bound;
+		if (measure->bound.kind == DP_BOUND_DISTINCT)
+			units->distinct[i] =
+				dp_count_distinct_create(spec->groups, measure->collections);
+		units->offsets[i] = offset;
+		offset += measure->ncells;
+	}
+	units->bounder = dp_bound_create(&bound);
+	return units;
+}
+
+/*
+ * dp_measure_units_add
+ *	  A row of dp_measure_list_rows.  Without unit or group it counts nowhere.
+ */
+void
+dp_measure_units_add(dp_measure_units *units, TupleTableSlot *slot)
+{
+	const Datum *values = slot->tts_values;
+	const bool *nulls = slot->tts_isnull;
+
+	if (!nulls[COLUMN_PLACE] && !nulls[COLUMN_UNIT])
+		dp_bound_add(units->bounder, DatumGetInt32(values[COLUMN_PLACE]),
+					 values[COLUMN_UNIT], values + COLUMN_FIRST,
+					 nulls + COLUMN_FIRST);
+}
+
+/* dp_bound_sink */
+static void
+add_part(void *context, int64 group, int column, const dp_bound_part *part)
+{
+	dp_measure_units *units = context;
+	const dp_measure *measure = &units->spec->measures[column];
+
+	if (measure->bound.kind == DP_BOUND_DISTINCT)
+		dp_count_distinct_put(units->distinct[column], group,
+							  part->digest[0], part->digest[1]);
+	else
+		measure->ops->add(measure, part, units->cells + group * units->width +
+						  units->offsets[column], units->keep);
+}
+
+static void
+add_distinct(dp_measure_units *units, int measure)
+{
+	dp_distinct_groups *distinct = units->distinct[measure];
+	dp_cell    *cell = units->cells + units->offsets[measure];
+	int64		group;
+
+	dp_count_distinct_finish(distinct);
+	for (group = 0; group < units->spec->groups; group++)
+	{
+		cell->integer += dp_count_distinct_of(distinct, group);
+		cell += units->width;
+	}
+}
+
+/*
+ * dp_measure_units_finish
+ *	  All rows are there: add what their units add to the cells, `width` of
+ *	  them for each group.  States are made in `keep`.
+ */
+void
+dp_measure_units_finish(dp_measure_units *units, dp_cell *cells, int width,
+						MemoryContext keep)
+{
+	int			i;
+
+	units->cells = cells;
+	units->width = width;
+	units->keep = keep;
+	dp_bound_finish(units->bounder, add_part, units);
+	for (i = 0; i < units->spec->nmeasures; i++)
+		if (units->distinct[i] != NULL)
+			add_distinct(units, i);
+}
+
+/*
+ * dp_measure_add_value
+ *	  A part of one value, which is the place of a cell.
+ */
+void
+dp_measure_add_value(const dp_measure *measure, const dp_bound_part *part,
+					 dp_cell *cells, MemoryContext keep)
+{
+	cells[part->numbers[0]].integer++;
+}
