@@ -20,6 +20,7 @@ extern Node *dp_block_rowset_hoist(Node *expression, dp_rowset *rowset);
 extern bool dp_block_refers_outside(Node *node, int level);
 
 /* ---- unit_column.c ---- */
+extern dp_refusal *dp_block_check_unit_type(const dp_relation *relation);
 extern Expr *dp_block_rowset_unit(Query *query, const dp_relation *relation);
 
 #endif							/* DP_BLOCK_ROWSET_H */

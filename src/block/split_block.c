@@ -25,7 +25,6 @@
 #include "nodes/nodeFuncs.h"
 #include "utils/lsyscache.h"
 
-#include "../places/dp_value_bytes.h"
 #include "split.h"
 
 /* ---- collecting ---- */
@@ -150,14 +149,14 @@ static dp_refusal *
 add_unit(dp_splitter *s, Query *inner, dp_block *block)
 {
 	const dp_relation *relation = s->rowset.relation;
+	dp_refusal *refusal;
 	Expr	   *unit;
 
 	if (!s->rowset.many)
 		return NULL;
-	if (dp_places_read_way(get_atttype(relation->relid,
-									   relation->unit_attnum)) ==
-		DP_READ_NONE)
-		return dp_block_refuse_many(relation);
+	refusal = dp_block_check_unit_type(relation);
+	if (refusal != NULL)
+		return refusal;
 	unit = dp_block_rowset_unit(s->query, relation);
 	block->many = true;
 	block->unit_type = exprType((Node *) unit);

@@ -20,10 +20,11 @@
 
 #include "records.h"
 
-#define LOADED ((Size) 8 * 1024 * 1024) /* bytes of records */
+#define LOADED ((Size) 4 * 1024 * 1024) /* bytes of records */
 #define BUCKET 4				/* entries, about */
 #define KEY_BITS 64
-#define DIVIDED ((Size) 4 * 1024 * 1024)	/* memory of what is divided */
+#define DIVIDED ((Size) 1024 * 1024)	/* memory of what is divided */
+#define PIECE (16 * 1024)
 
 /* One of the groups of a unit; its rows are entries start .. end - 1. */
 typedef struct kept_group
@@ -87,10 +88,11 @@ compare_entries(const dp_bound_entry *a, const dp_bound_entry *b,
 /* ---- in memory ---- */
 
 static void
-add_up(const chooser *c, const dp_bound_entry *entries, int64 n)
+add_up(const chooser *c, const dp_bound_entry *entries, int64 n, bool ranked)
 {
 	dp_bound_rows rows = {entries, n};
 
+	rows.ranked = ranked;
 	dp_bound_rows_add_up(c->job, &rows, entries[0].record->group);
 }
 
@@ -132,7 +134,7 @@ choose_unit(chooser *c, const dp_bound_entry *entries, int64 n)
 		sort_kept(c->groups, ngroups);
 	for (i = 0; i < Min(ngroups, kappa); i++)
 		add_up(c, entries + c->groups[i].start,
-			   c->groups[i].end - c->groups[i].start);
+			   c->groups[i].end - c->groups[i].start, false);
 }
 
 /* Entries by unit and group; chosen: every group is kept. */
@@ -154,7 +156,7 @@ choose_sorted(chooser *c, const dp_bound_entry *entries, int64 n, bool chosen)
 			 (!chosen || entries[end].record->group == first->group); end++)
 			;
 		if (chosen)
-			add_up(c, entries + start, end - start);
+			add_up(c, entries + start, end - start, true);
 		else
 			choose_unit(c, entries + start, end - start);
 	}
@@ -289,7 +291,7 @@ divide(chooser *c, dp_bound_store *store, int n, bool chosen)
 {
 	dp_bound_store *parts = dp_bound_store_create(c->job->layout,
 												  dp_bound_store_used(store),
-												  DIVIDED);
+												  DIVIDED, PIECE);
 	dp_bound_cursor cursor = {NULL};
 	const dp_bound_record *record;
 
@@ -324,7 +326,8 @@ next_unit(const chooser *c, dp_bound_store *store, int n,
 		if (after != NULL &&
 			dp_bound_compare_units(layout, record, after) <= 0)
 			continue;
-		if (least != NULL && dp_bound_compare_units(layout, record, least) >= 0)
+		if (least != NULL &&
+			dp_bound_compare_units(layout, record, least) >= 0)
 			continue;
 		size = dp_bound_record_size(layout, record);
 		least = memcpy(palloc(size), record, size);
@@ -368,7 +371,7 @@ choose_large_unit(chooser *c, dp_bound_store *store, int n,
 {
 	const dp_bound_layout *layout = c->job->layout;
 	bool	   *kept = palloc0(sizeof(bool) * c->job->spec->groups);
-	dp_bound_store *groups = dp_bound_store_create(layout, 0, DIVIDED);
+	dp_bound_store *groups = dp_bound_store_create(layout, 0, DIVIDED, PIECE);
 	dp_bound_record *copy = palloc(offsetof(dp_bound_record, words) +
 								   sizeof(uint64) * (layout->words + 1) +
 								   DP_BOUND_UNIT_BYTES);
@@ -407,6 +410,7 @@ add_up_large(chooser *c, dp_bound_store *store, int n)
 		const dp_bound_record *record;
 
 		more = false;
+		rows.ranked = true;
 		dp_bound_cursor_open(&rows.cursor, store, n);
 		while ((record = dp_bound_cursor_fetch(&rows.cursor)) != NULL)
 			if (record->group > after && (!more || record->group < rows.group))

@@ -22,12 +22,13 @@
 typedef enum dp_bound_kind
 {
 	DP_BOUND_COUNT,				/* min(c, m) of c rows */
-	DP_BOUND_SUM,				/* total, within m min(low, 0), m max(high, 0) */
+	DP_BOUND_SUM,				/* total, kept within m min(low, 0) and m
+								 * max(high, 0) */
 	DP_BOUND_MEAN,				/* rows m' = min(c, m), and the sum of
 								 * x - low scaled to m' rows */
 	DP_BOUND_SQUARES,			/* rows m', and the sums of (G - k)^2, of 2 k
-								 * (G - k) and of k^2 scaled to m' rows; k = x -
-								 * low, G = high - low */
+								 * (G - k) and of k^2 scaled to m' rows; k is
+								 * x - low, G high - low */
 	DP_BOUND_VALUES,			/* m rows chosen at random: x of each */
 	DP_BOUND_DISTINCT			/* m distinct values: the digest of each */
 } dp_bound_kind;
@@ -72,8 +73,13 @@ typedef void (*dp_bound_sink) (void *context, int64 group, int column,
 
 typedef struct dp_bounder dp_bounder;
 
-/* Most bytes that one takes, whatever the rows; the rest is on disk. */
-#define DP_BOUND_MEMORY ((Size) 72 * 1024 * 1024)
+/*
+ * Most bytes that one takes, whatever the rows, while what it has on disk is
+ * below some 100 GB: 24 MB and 8 of pieces; 3 MB for each of five stores made
+ * of parts of it; 4 MB of records at a time, with two entries of 16 bytes for
+ * each.
+ */
+#define DP_BOUND_MEMORY ((Size) 64 * 1024 * 1024)
 
 extern dp_bounder *dp_bound_create(const dp_bound_spec *spec);
 extern void dp_bound_add(dp_bounder *bounder, int64 group, Datum unit,

@@ -58,16 +58,16 @@ dp_bound_compare_units(const dp_bound_layout *layout,
 				  length);
 }
 
-/* ---- store.c: records by the highest bits of their keys ---- */
+/* ---- record_store.c: records by the highest bits of their keys ---- */
 
-#define DP_BOUND_PARTITIONS 256
-#define DP_BOUND_PARTITION_BITS 8
+#define DP_BOUND_PARTITIONS 64
+#define DP_BOUND_PARTITION_BITS 6
 
 typedef struct dp_bound_store dp_bound_store;
 
-/* `used`: bits of keys that are the same in all records. */
 extern dp_bound_store *dp_bound_store_create(const dp_bound_layout *layout,
-											 int used, Size memory);
+											 int used, Size memory,
+											 uint32 piece_bytes);
 extern void dp_bound_store_put(dp_bound_store *store,
 							   const dp_bound_record *record, Size size);
 extern int64 dp_bound_store_bytes(const dp_bound_store *store, int partition);
@@ -120,6 +120,7 @@ typedef struct dp_bound_rows
 	int64		at;
 	dp_bound_cursor cursor;		/* entries is NULL */
 	int32		group;
+	bool		ranked;			/* keys are ranks of unit and group */
 } dp_bound_rows;
 
 static inline void

@@ -85,7 +85,8 @@ sum_rows(const dp_bound_job *job, dp_bound_rows *rows, int column, int64 from,
 }
 
 static void
-add_count(const dp_bound_job *job, dp_bound_rows *rows, int32 group, int column)
+add_count(const dp_bound_job *job, dp_bound_rows *rows, int32 group,
+		  int column)
 {
 	const dp_bound_column *how = &job->spec->columns[column];
 	dp_bound_part part;
@@ -245,6 +246,14 @@ make_distinct(digest *digests, int64 n)
 	return distinct;
 }
 
+/* The same for a unit and group whether or not they are stored anew. */
+static inline uint64
+rank_of(const dp_bound_rows *rows, const dp_bound_record *record)
+{
+	return rows->ranked ? record->key :
+		dp_bound_rank(record->key, (uint64) record->group);
+}
+
 /*
  * The distinct digests of the rows with ranks from `first` to `last`, in
  * order; -1: more than `room`.
@@ -266,8 +275,7 @@ collect(const dp_bound_job *job, dp_bound_rows *rows, int column,
 			continue;
 		d.high = words[0];
 		d.low = words[1];
-		d.rank = dp_bound_scatter(dp_bound_rank(record->key, record->group) ^
-								  d.high);
+		d.rank = dp_bound_scatter(rank_of(rows, record) ^ d.high);
 		if (d.rank < first || d.rank > last)
 			continue;
 		if (n == room && (n = make_distinct(digests, n)) == room)
@@ -314,12 +322,12 @@ add_distinct(const dp_bound_job *job, dp_bound_rows *rows, int32 group,
 		uint64		last = first + Min(width, PG_UINT64_MAX - first);
 		int64		n = collect(job, rows, column, first, last, digests, room);
 
-		if (n < 0)
+		if (n < 0 && width > 0)
 		{
 			width /= 2;
 			continue;
 		}
-		n = Min(n, wanted);
+		n = Min(n < 0 ? room : n, wanted);
 		give_digests(job, group, column, digests, n);
 		wanted -= n;
 		if (last == PG_UINT64_MAX)

@@ -251,7 +251,7 @@ dp_count_distinct_create(int64 groups, int collections)
 	return distinct;
 }
 
-/* dp_count_distinct_put: a digest of a group, perhaps not for the first time. */
+/* dp_count_distinct_put: a digest of a group, perhaps once more. */
 void
 dp_count_distinct_put(dp_distinct_groups *distinct, int64 group, uint64 high,
 					  uint64 low)

@@ -95,13 +95,13 @@ dp_measure_group_keys(const dp_release_spec *spec)
 		int			i = foreach_current_index(lc);
 		const dp_axis_finder *finder;
 		Size		length;
+		int32		size;
 
 		if (((const dp_key *) lfirst(lc))->kind == DP_KEY_CONSTANT)
 			continue;
 		finder = dp_places_domain_finder(spec->domains[i], &length);
-		constants = lappend(constants,
-							make_keys(finder, length, (int32)
-									  dp_places_domain_size(spec->domains[i])));
+		size = (int32) dp_places_domain_size(spec->domains[i]);
+		constants = lappend(constants, make_keys(finder, length, size));
 	}
 	return constants;
 }

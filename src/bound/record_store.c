@@ -1,6 +1,6 @@
 /*
- * store.c
- *	  Records in 256 partitions by their keys, in bounded memory.
+ * record_store.c
+ *	  Records in 64 partitions by their keys, in bounded memory.
  *
  * A partition is a list of pieces, each as much as is read or written at once.
  * Pieces are in memory while there is some, and then in the process's scratch
@@ -15,7 +15,6 @@
 #include "records.h"
 
 #define FIRST_PIECE 1024
-#define PIECE (16 * 1024)		/* and one record fits, always */
 
 /* Where part of a partition lies. */
 typedef struct piece
@@ -28,11 +27,13 @@ typedef struct piece
 
 typedef struct partition
 {
-	int64		bytes;
+	char	   *next;			/* in the last piece, which takes records */
+	char	   *end;
+	int64		bytes;			/* of records in all pieces but the last */
 	int64		records;
 	int			npieces;
 	int			room;
-	piece	   *pieces;			/* the last one takes records */
+	piece	   *pieces;
 } partition;
 
 struct dp_bound_store
@@ -41,6 +42,7 @@ struct dp_bound_store
 	MemoryContext context;
 	int			used;			/* bits of keys used so far, own ones too */
 	Size		memory;			/* left for pieces */
+	uint32		piece;			/* bytes of one at last; a record fits */
 	bool		writes;			/* some are on disk */
 	partition	partitions[DP_BOUND_PARTITIONS];
 };
@@ -59,11 +61,13 @@ leave_file(void *arg)
 /*
  * dp_bound_store_create
  *	  An empty store in a context of its own below the current one, which
- *	  dp_bound_store_drop deletes.  It takes `memory` bytes, and a first piece
- *	  for each partition beside.
+ *	  dp_bound_store_drop deletes.  `used`: bits of keys that are the same in
+ *	  all records.  It takes `memory` bytes, and twice a piece for each
+ *	  partition beside; besides, some 32 bytes for a piece on disk.
  */
 dp_bound_store *
-dp_bound_store_create(const dp_bound_layout *layout, int used, Size memory)
+dp_bound_store_create(const dp_bound_layout *layout, int used, Size memory,
+					  uint32 piece_bytes)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
 												  "dp_pg rows of units",
@@ -77,6 +81,7 @@ dp_bound_store_create(const dp_bound_layout *layout, int used, Size memory)
 	store->context = context;
 	store->used = used + DP_BOUND_PARTITION_BITS;
 	store->memory = memory;
+	store->piece = piece_bytes;
 	callback->func = leave_file;
 	callback->arg = store;
 	MemoryContextRegisterResetCallback(context, callback);
@@ -102,8 +107,38 @@ new_piece(dp_bound_store *store, partition *p)
 	return added;
 }
 
+/* Bytes of records in the last piece. */
+static uint32
+bytes_of_last(const partition *p)
+{
+	const piece *last;
+
+	if (p->npieces == 0)
+		return 0;
+	last = &p->pieces[p->npieces - 1];
+	return (uint32) (p->next - last->memory);
+}
+
+/* The last piece is full. */
+static void
+close_piece(partition *p)
+{
+	uint32		bytes = bytes_of_last(p);
+
+	if (p->npieces > 0)
+		p->pieces[p->npieces - 1].bytes = bytes;
+	p->bytes += bytes;
+}
+
+static void
+open_piece(partition *p, piece *last)
+{
+	p->next = last->memory;
+	p->end = last->memory + last->size;
+}
+
 /* Write a full piece, and have its memory take the next records. */
-static piece *
+static void
 write_piece(dp_bound_store *store, partition *p)
 {
 	piece	   *full = &p->pieces[p->npieces - 1];
@@ -121,32 +156,36 @@ write_piece(dp_bound_store *store, partition *p)
 	next = new_piece(store, p);
 	next->memory = memory;
 	next->size = size;
-	return next;
+	open_piece(p, next);
 }
 
-static piece *
+static pg_noinline void
 make_room(dp_bound_store *store, partition *p, Size size)
 {
 	piece	   *last = p->npieces > 0 ? &p->pieces[p->npieces - 1] : NULL;
 	uint32		wanted = FIRST_PIECE;
 
 	CHECK_FOR_INTERRUPTS();
+	close_piece(p);
 	if (last != NULL)
-		wanted = Min(last->size * 2, PIECE);
+		wanted = Min(last->size * 2, store->piece);
 	while (wanted < size)
 		wanted *= 2;
-	if (last != NULL && last->size >= PIECE && store->memory < wanted)
-		return write_piece(store, p);
+	if (last != NULL && last->size >= store->piece && store->memory < wanted)
+	{
+		write_piece(store, p);
+		return;
+	}
 	last = new_piece(store, p);
 	last->memory = MemoryContextAlloc(store->context, wanted);
 	last->size = wanted;
 	store->memory -= Min(store->memory, wanted);
-	return last;
+	open_piece(p, last);
 }
 
 /*
  * dp_bound_store_put
- *	  Take a record, of so many bytes: a multiple of 8, at most PIECE.
+ *	  Take a record, of so many bytes: a multiple of 8, at most a piece.
  */
 void
 dp_bound_store_put(dp_bound_store *store, const dp_bound_record *record,
@@ -156,17 +195,15 @@ dp_bound_store_put(dp_bound_store *store, const dp_bound_record *record,
 											DP_BOUND_PARTITION_BITS)) >>
 						   (64 - DP_BOUND_PARTITION_BITS));
 	partition  *p = &store->partitions[n];
-	piece	   *last = p->npieces > 0 ? &p->pieces[p->npieces - 1] : NULL;
 	uint64	   *to;
 	Size		i;
 
-	if (last == NULL || last->bytes + size > last->size)
-		last = make_room(store, p, size);
-	to = (uint64 *) (last->memory + last->bytes);
+	if (unlikely(p->end - p->next < (ptrdiff_t) size))
+		make_room(store, p, size);
+	to = (uint64 *) p->next;
 	for (i = 0; i < size / sizeof(uint64); i++)
 		to[i] = ((const uint64 *) record)[i];
-	last->bytes += (uint32) size;
-	p->bytes += (int64) size;
+	p->next += size;
 	p->records++;
 }
 
@@ -174,7 +211,7 @@ dp_bound_store_put(dp_bound_store *store, const dp_bound_record *record,
 int64
 dp_bound_store_bytes(const dp_bound_store *store, int n)
 {
-	return store->partitions[n].bytes;
+	return store->partitions[n].bytes + bytes_of_last(&store->partitions[n]);
 }
 
 /* dp_bound_store_count: how many records a partition has. */
@@ -215,6 +252,13 @@ dp_bound_store_drop(dp_bound_store *store)
 
 /* ---- reading ---- */
 
+/* Bytes of records in a piece. */
+static uint32
+records_bytes(const partition *p, int i)
+{
+	return i == p->npieces - 1 ? bytes_of_last(p) : p->pieces[i].bytes;
+}
+
 /*
  * dp_bound_store_load
  *	  All records of a partition in memory: *n chunks, palloc'd; those from
@@ -237,7 +281,7 @@ dp_bound_store_load(dp_bound_store *store, int n, int *nchunks, char **room)
 		const piece *from = &p->pieces[i];
 
 		chunks[i].records = from->memory;
-		chunks[i].bytes = from->bytes;
+		chunks[i].bytes = records_bytes(p, i);
 		if (from->memory != NULL)
 			continue;
 		dp_bridge_scratch_read(to, from->bytes, from->place);
@@ -263,19 +307,21 @@ fetch_piece(dp_bound_cursor *cursor)
 {
 	const partition *p = &cursor->store->partitions[cursor->partition];
 	const piece *at;
+	uint32		bytes;
 
 	if (++cursor->piece >= p->npieces)
 		return false;
 	at = &p->pieces[cursor->piece];
+	bytes = records_bytes(p, cursor->piece);
 	CHECK_FOR_INTERRUPTS();
 	if (at->memory == NULL)
 	{
 		if (cursor->room == NULL)
-			cursor->room = palloc(PIECE);
-		dp_bridge_scratch_read(cursor->room, at->bytes, at->place);
+			cursor->room = palloc(cursor->store->piece);
+		dp_bridge_scratch_read(cursor->room, bytes, at->place);
 	}
 	cursor->next = at->memory != NULL ? at->memory : cursor->room;
-	cursor->end = cursor->next + at->bytes;
+	cursor->end = cursor->next + bytes;
 	return true;
 }
 

@@ -1,11 +1,11 @@
 /*
- * bound.c
+ * bounder.c
  *	  Rows of units with many rows, as they come and when they are all there.
  *
  * A row becomes a record with a key for its unit: of integers a bijection
  * under a secret seed, of other values a hash of their bytes, which the record
  * holds too, so that two units are never taken for one.  Memory does not
- * follow the number of rows or units: store.c, choose.c.
+ * follow the number of rows or units: record_store.c, choose.c.
  */
 #include "postgres.h"
 
@@ -15,7 +15,8 @@
 
 #include "records.h"
 
-#define STORED ((Size) 32 * 1024 * 1024)
+#define STORED ((Size) 24 * 1024 * 1024)
+#define PIECE (64 * 1024)
 #define LONG_VALUE (1024 * 1024)	/* as dp_pg.short_value */
 
 struct dp_bounder
@@ -78,7 +79,7 @@ dp_bound_create(const dp_bound_spec *spec)
 												bounder->seeds,
 												sizeof(bounder->seeds)),
 						   "draw seeds");
-	bounder->store = dp_bound_store_create(layout, 0, STORED);
+	bounder->store = dp_bound_store_create(layout, 0, STORED, PIECE);
 	return bounder;
 }
 
