@@ -9,14 +9,17 @@
 #   make check      the suites of five minutes: all but unit, stat and fuzz
 #   make matrix     everything on PostgreSQL 15, 17 and 18, and the packages,
 #                   in Debian systems of their own (as root; an hour)
+#   make cassert    the suites on PostgreSQL 15 built with assertions and with
+#                   sanitizers, and PostgreSQL's own suite with dp_pg in it
+#                   (builds them first, half an hour, once)
 #   make soak       load for ten minutes: throughput, latency, memory
 #   make bench      private queries against plain ones (QUICK=1: a few rows; ROWS=n)
 #   make errors     measure errors on real data: doc/errors.md, by hand
 #   make synthesis  compare generators on real data: doc/synthesis.md, by hand
 #
-# deps, demo, test, the suites, soak, bench, errors and synthesis need nothing but
-# make and git: they install packages first, when some are missing, and touch
-# no server.
+# deps, demo, test, the suites, cassert, soak, bench, errors and synthesis need
+# nothing but make and git: they install packages first, when some are missing,
+# and touch no server.
 
 EXTENSION = dp_pg
 DP_VERSION = 0.1.0
@@ -98,6 +101,11 @@ $(SUITES): deps
 demo: deps
 	DP_PG_FETCH=test/demo/fetch.sh bash test/sandbox.sh test/demo/demo.sh
 
+# CASSERT="--only sanitize regress" does a part of it.
+cassert: deps
+	bash test/deps.sh g++ libxml2-dev zlib1g-dev xz-utils bzip2
+	bash test/cassert/cassert.sh $(CASSERT)
+
 soak: deps
 	bash test/sandbox.sh test/soak/soak.sh
 
@@ -114,4 +122,4 @@ synthesis: deps
 		{ rm -f synthesis.md; exit 1; }
 	mv synthesis.md doc/synthesis.md
 
-.PHONY: deps test check matrix demo soak bench errors synthesis $(SUITES)
+.PHONY: deps test check matrix demo cassert soak bench errors synthesis $(SUITES)

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# deps.sh
+# deps.sh [package ...]
 #	  Installs the Debian packages that building, testing, demo and bench
-#	  need, those only that are missing.  Needs root or sudo when any is.
-#	  PostgreSQL is of the version of pg_config, else of the distribution.
+#	  need, and those named, those only that are missing.  Needs root or sudo
+#	  when any is.  PostgreSQL is of the version of pg_config, else of the
+#	  distribution.
 set -u
 
 as_root=()
@@ -47,6 +48,7 @@ packages=(
 	libpq-dev
 	# pictures of errors
 	gnuplot-nox
+	"$@"
 )
 
 if [ -z "$have_apt" ]; then

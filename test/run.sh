@@ -102,6 +102,9 @@ run_regress()
 		echo "$suite: ran $((good + bad)) of ${#tests[@]} tests"
 		bad=$((${#tests[@]} - good))
 	fi
+	if grep -A 40 -m 3 -E "$server_findings" "$out/log/postmaster.log"; then
+		bad=$((bad + 1))
+	fi
 	count "$suite" "$good" $((bad + missing)) 0
 }
 
@@ -177,7 +180,10 @@ run_lane()
 }
 
 echo "# building and installing privately"
-build_and_install DP_WERROR=-Werror || { echo "0 passed, 1 failed"; exit 1; }
+build_and_install "DP_WERROR=${DP_WERROR--Werror}" || {
+	echo "0 passed, 1 failed"
+	exit 1
+}
 if [ -z "${DP_PG_DATA:-}" ]; then
 	echo "# DP_PG_DATA: no real data here; tests that need it say so"
 else

@@ -11,6 +11,11 @@
 
 servers=()
 
+# What a server's log says when one of its processes failed: an assertion, a
+# sanitizer's finding, a signal, memory overwritten (grep -E).
+server_findings='TRAP: |runtime error: |AddressSanitizer|by signal [0-9]'
+server_findings+='|WARNING: +(problem in |detected write past)'
+
 stop_servers()
 {
 	local data

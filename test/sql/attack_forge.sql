@@ -49,7 +49,12 @@ SELECT dp_pg.bounded_sum(1, NULL);
 SELECT dp_pg.sum_combine(dp_pg.sum_state_in(''), dp_pg.sum_state_in(''));
 SELECT ''::dp_pg.sum_spec;
 SELECT '\x00'::bytea::dp_pg.sum_spec;
-SELECT dp_pg.final_count(NULL::internal);
+-- (42846, in older minor versions 0A000)
+DO $$ BEGIN
+	PERFORM dp_pg.final_count(NULL::internal);
+EXCEPTION WHEN cannot_coerce OR feature_not_supported THEN
+	RAISE 'refused' USING ERRCODE = 'cannot_coerce';
+END $$;
 SELECT dp_pg.charge(current_setting('regress.dataset'), 'x', 0.1);
 SELECT dp_pg.charge(current_setting('regress.dataset'), 'x', -1);
 SELECT dp_pg.open_dataset('regress_attack_squat');
