@@ -42,6 +42,10 @@ typedef struct dp_block
 	List	   *kinds;			/* of int: dp_aggregate_kind, one each */
 	List	   *base_attnums;	/* of int: column an aggregate's argument is,
 								 * or 0 */
+	List	   *bases;			/* of Node * or NULL: what the values of an
+								 * aggregate's argument follow from, over
+								 * base columns (dp_places_cut_public) */
+	List	   *publics;		/* of Expr *: what was cut from them */
 	List	   *argument_keys;	/* of dp_key * or NULL: public values of an
 								 * aggregate's argument, where it needs them */
 	List	   *of_units;		/* of int: an aggregate's argument is the

@@ -303,8 +303,17 @@ is_unit(const dp_splitter *s, Node *base)
 		((Var *) base)->varattno == s->rowset.relation->unit_attnum;
 }
 
+/* Has the aggregate bounds, written or declared or to be found? */
+static bool
+has_bounds(int kind)
+{
+	return kind == DP_AGG_SUM || kind == DP_AGG_AVG ||
+		kind == DP_AGG_VARIANCE || kind == DP_AGG_STDDEV ||
+		kind == DP_AGG_QUANTILE || kind == DP_AGG_MEDIAN;
+}
+
 static dp_refusal *
-check_aggregate(dp_splitter *s, Aggref *aggregate, int *base_attnum,
+check_aggregate(dp_splitter *s, Aggref *aggregate, Node **base_expression,
 				bool *of_unit, dp_key **key)
 {
 	const char *name = get_func_name(aggregate->aggfnoid);
@@ -313,7 +322,7 @@ check_aggregate(dp_splitter *s, Aggref *aggregate, int *base_attnum,
 	Node	   *argument;
 	Node	   *base;
 
-	*base_attnum = 0;
+	*base_expression = NULL;
 	*of_unit = false;
 	*key = NULL;
 	if (s->rowset.many &&
@@ -350,10 +359,24 @@ check_aggregate(dp_splitter *s, Aggref *aggregate, int *base_attnum,
 	if (chooses_value(dp_catalog_aggregate_kind(aggregate->aggfnoid)))
 		*key = argument_key(s, argument, base);
 	*of_unit = is_unit(s, base);
-	base = strip_implicit_coercions(base);
-	if (IsA(base, Var))
-		*base_attnum = ((Var *) base)->varattno;
+	*base_expression = base;
 	return NULL;
+}
+
+/* What is known of the values of an aggregate's argument. */
+static void
+add_base(dp_block *block, int kind, Node *base)
+{
+	Node	   *plain = base == NULL ? NULL : strip_implicit_coercions(base);
+	bool		column = plain != NULL && IsA(plain, Var);
+
+	block->base_attnums = lappend_int(block->base_attnums, column ?
+									  ((Var *) plain)->varattno : 0);
+	if (base != NULL && !column && has_bounds(kind))
+		base = dp_places_cut_public(base, &block->publics);
+	else
+		base = NULL;
+	block->bases = lappend(block->bases, base);
 }
 
 static dp_refusal *
@@ -367,16 +390,16 @@ add_aggregates(dp_splitter *s, Query *inner, dp_block *block)
 		Aggref	   *aggregate = copyObject(original);
 		const char *name = get_func_name(original->aggfnoid);
 		int			kind = dp_catalog_aggregate_kind(original->aggfnoid);
-		int			base_attnum;
+		Node	   *base;
 		bool		of_unit;
 		dp_key	   *key;
-		dp_refusal *refusal = check_aggregate(s, aggregate, &base_attnum,
-											  &of_unit, &key);
+		dp_refusal *refusal = check_aggregate(s, aggregate, &base, &of_unit,
+											  &key);
 
 		if (refusal != NULL)
 			return refusal;
 		block->kinds = lappend_int(block->kinds, kind);
-		block->base_attnums = lappend_int(block->base_attnums, base_attnum);
+		add_base(block, kind, base);
 		block->of_units = lappend_int(block->of_units, of_unit);
 		block->argument_keys = lappend(block->argument_keys, key);
 		add_column(s, name, (Node *) original);

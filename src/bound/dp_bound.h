@@ -28,7 +28,7 @@ typedef enum dp_bound_kind
 								 * x - low scaled to m' rows */
 	DP_BOUND_SQUARES,			/* rows m', and the sums of (G - k)^2, of 2 k
 								 * (G - k) and of k^2 scaled to m' rows; k is
-								 * x - low, G high - low */
+								 * x - low, G high - low or 1 */
 	DP_BOUND_VALUES,			/* m rows chosen at random: x of each */
 	DP_BOUND_DISTINCT			/* m distinct values: the digest of each */
 } dp_bound_kind;

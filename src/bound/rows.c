@@ -135,7 +135,7 @@ add_squares(const dp_bound_job *job, dp_bound_rows *rows, int32 group,
 			int column)
 {
 	const dp_bound_column *how = &job->spec->columns[column];
-	dp_int128	width = (dp_int128) how->high - how->low;
+	dp_int128	width = Max((dp_int128) how->high - how->low, 1);
 	const dp_bound_record *record;
 	dp_bound_part part;
 	dp_int128	below = 0;

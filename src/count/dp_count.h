@@ -55,7 +55,7 @@ dp_grid_double(dp_grid *grid)
 
 /* ---- grid_bounds.c ---- */
 extern dp_grid dp_count_grid(Numeric lower, Numeric upper, Numeric granule,
-							   bool integers);
+							 bool integers, bool outward);
 extern Numeric dp_count_scale_numeric(Numeric x, int exponent);
 extern Numeric dp_count_grid_value(const dp_grid *grid, dp_int128 granules);
 

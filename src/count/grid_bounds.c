@@ -15,6 +15,7 @@
 #include "dp_count.h"
 
 #define DEFAULT_BITS 20			/* granules in the width, at least 2^20 */
+#define FLOAT_BITS 52			/* of a double, after the first */
 #define MAX_EXPONENT 1010		/* of a granule: 2^-e stays a normal double */
 
 /*
@@ -41,17 +42,56 @@ to_granules(Numeric x, PGFunction round)
 	return (int64) value;
 }
 
+static Numeric
+greatest_size(Numeric lower, Numeric upper)
+{
+	return dp_numeric_call2(numeric_larger,
+							dp_numeric_call1(numeric_abs, lower),
+							dp_numeric_call1(numeric_abs, upper));
+}
+
+/*
+ * The default granule: from the width, or from the size where there is none.
+ * Bounds of an expression can be as close as rounding errors; their grid is
+ * no finer than double precision.
+ */
+static bool
+default_exponent(Numeric lower, Numeric upper, bool outward, int *exponent)
+{
+	Numeric		width = dp_numeric_call2(numeric_sub, upper, lower);
+	int			size;
+
+	if (dp_numeric_compare(lower, upper) == 0)
+		width = dp_numeric_call1(numeric_abs, lower);
+	if (dp_numeric_compare(width, int64_to_numeric(0)) == 0)
+	{
+		*exponent = 0;
+		return true;
+	}
+	if (!dp_bridge_floor_log2(width, exponent))
+		return false;
+	*exponent -= DEFAULT_BITS;
+	if (outward && dp_bridge_floor_log2(greatest_size(lower, upper), &size))
+		*exponent = Max(*exponent, size - FLOAT_BITS);
+	return true;
+}
+
 /*
  * dp_count_grid
- *	  The grid of bounds lower < upper; granule NULL means the default.
+ *	  The grid of bounds lower <= upper; granule NULL means the default.  Its
+ *	  ends lie within the bounds, and around them when `outward`, or when no
+ *	  grid point lies between bounds that nobody gave a granule.
  *
  * Errors: 22023 when the bounds are not finite, not ordered, or the grid does
  * not fit into 64 bits.
  */
 dp_grid
-dp_count_grid(Numeric lower, Numeric upper, Numeric granule, bool integers)
+dp_count_grid(Numeric lower, Numeric upper, Numeric granule, bool integers,
+			  bool outward)
 {
 	dp_grid		grid;
+	Numeric		low;
+	Numeric		high;
 	Numeric		scale;
 	bool		fits = true;
 
@@ -61,34 +101,33 @@ dp_count_grid(Numeric lower, Numeric upper, Numeric granule, bool integers)
 			"bounds must be finite numbers",
 			"Give the smallest and the largest value that a row may "
 			"contribute.");
-	if (dp_numeric_compare(lower, upper) >= 0)
+	if (dp_numeric_compare(lower, upper) > 0)
 		dp_bridge_raise_parameter(
-			"lower bound must be less than upper bound",
+			"lower bound must not be above upper bound",
 			"Give the smaller bound first.");
 	grid.exponent = 0;
 	if (granule != NULL)
 		fits = dp_bridge_floor_log2(granule, &grid.exponent);
 	else if (!integers)
-	{
-		fits = dp_bridge_floor_log2(dp_numeric_call2(numeric_sub, upper,
-													 lower), &grid.exponent);
-		grid.exponent -= DEFAULT_BITS;
-	}
+		fits = default_exponent(lower, upper, outward, &grid.exponent);
 	if (!fits || abs(grid.exponent) > MAX_EXPONENT)
 		dp_bridge_raise_parameter(
 			"bounds are out of range",
 			"Use bounds between 1e-290 and 1e308 in size.");
 	scale = dp_bridge_power_of_two(-grid.exponent);
-	grid.low = to_granules(dp_numeric_call2(numeric_mul, lower, scale),
-						   numeric_ceil);
-	grid.high = to_granules(dp_numeric_call2(numeric_mul, upper, scale),
-							numeric_floor);
-	if (grid.low >= grid.high)
+	low = dp_numeric_call2(numeric_mul, lower, scale);
+	high = dp_numeric_call2(numeric_mul, upper, scale);
+	grid.low = to_granules(low, outward ? numeric_floor : numeric_ceil);
+	grid.high = to_granules(high, outward ? numeric_ceil : numeric_floor);
+	if (grid.low <= grid.high)
+		return grid;
+	if (integers || granule != NULL)
 		dp_bridge_raise_parameter(
-			"no two grid points lie between the bounds",
-			integers ? "Bounds of an integer column must enclose at "
-			"least two integers." :
-			"Use wider bounds or a finer granule.");
+			"no grid point lies between the bounds",
+			integers ? "Bounds of an integer column must enclose an "
+			"integer." : "Use wider bounds or a finer granule.");
+	grid.low = to_granules(low, numeric_floor);
+	grid.high = to_granules(high, numeric_ceil);
 	return grid;
 }
 

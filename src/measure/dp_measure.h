@@ -101,6 +101,8 @@ struct dp_measure
 	Oid			relid;
 	AttrNumber	base_attnum;	/* column the argument is, or 0 */
 	bool		of_units;		/* the argument is the unit */
+	Node	   *base;			/* what its values follow from, or NULL */
+	const List *publics;		/* of Const *: what was cut from that */
 	dp_contribution contribution;
 	int64		groups;			/* of the block */
 	int			collections;	/* aggregates of the block that keep the
@@ -126,6 +128,8 @@ struct dp_measure
 	int64		state_size;		/* most bytes of a group's state, beside its
 								 * cells; 0 unless prepare says more */
 	int			evaluated;		/* predicates, for every row */
+	bool		inferred;		/* the bounds: from base */
+	bool		on_grid;		/* grid is set */
 	dp_grid		grid;
 	dp_mechanism mechanism;
 	dp_uint128	sensitivity;	/* L1 or L2, in granules or score units */
@@ -148,6 +152,7 @@ extern const dp_measure_ops *dp_measure_find(dp_aggregate_kind kind);
 extern dp_attribute *dp_measure_find_bounds(dp_measure *measure);
 extern void dp_measure_set_bounds(dp_measure *measure);
 extern void dp_measure_coarsen(dp_measure *measure, int64 width);
+extern dp_int128 dp_measure_width(const dp_measure *measure);
 extern dp_uint128 dp_measure_product(dp_uint128 a, dp_uint128 b);
 extern Datum dp_measure_from_granules(const dp_measure *measure,
 									  dp_int128 granules, Oid type);

@@ -42,11 +42,26 @@ declared_bound(const dp_measure *measure, const char *text)
 	return dp_places_time_numeric(value, type);
 }
 
+/* Bounds of an expression, by what is declared of its columns. */
+static void
+infer_bounds(dp_measure *measure)
+{
+	dp_interval interval;
+
+	if (!dp_places_find_interval(measure->base, measure->relid,
+								 measure->publics, &interval))
+		return;
+	measure->inferred = true;
+	measure->lower = interval.low;
+	measure->upper = interval.high;
+}
+
 /*
  * dp_measure_find_bounds
  *	  Put the bounds that count into measure->lower and upper: those given in
- *	  the query, or else those the owner declared for the column; returns what
- *	  was declared about it, or NULL.
+ *	  the query, or else those the owner declared for the column, or those
+ *	  that an expression has by what is declared of its columns; returns what
+ *	  was declared about the column, or NULL.
  *
  * Errors: 22023 when there are none.
  */
@@ -64,6 +79,8 @@ dp_measure_find_bounds(dp_measure *measure)
 		measure->lower = declared_bound(measure, declared->lower);
 		measure->upper = declared_bound(measure, declared->upper);
 	}
+	if (strchr(form, 'l') == NULL && measure->base != NULL)
+		infer_bounds(measure);
 	if (measure->lower == NULL || measure->upper == NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -73,7 +90,7 @@ dp_measure_find_bounds(dp_measure *measure)
 						   "and an upper bound, so that one row cannot show."),
 				 errhint("Write them in the query, as in "
 						 "dp_%s(x, %s0, 100%s), or ask the owner to run "
-						 "dp_declare.",
+						 "dp_declare for every column in it.",
 						 measure->ops->name,
 						 strchr(form, 'f') ? "0.5, " : "",
 						 strchr(form, 'n') ? ", 10" : "")));
@@ -95,8 +112,20 @@ dp_measure_set_bounds(dp_measure *measure)
 	dp_places_is_time(type);
 
 	measure->grid = dp_count_grid(measure->lower, measure->upper,
-									declared ? declared->granule : NULL,
-									integers);
+								  declared ? declared->granule : NULL,
+								  integers, measure->inferred);
+	measure->on_grid = true;
+}
+
+/*
+ * dp_measure_width
+ *	  Granules between the bounds that count, at least one: so far are rows
+ *	  clamped to one number from the end that noise is measured against.
+ */
+dp_int128
+dp_measure_width(const dp_measure *measure)
+{
+	return Max((dp_int128) measure->grid.high - measure->grid.low, 1);
 }
 
 /*

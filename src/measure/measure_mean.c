@@ -36,7 +36,7 @@ prepare(dp_measure *measure)
 	dp_measure_set_bounds(measure);
 	dp_measure_set_bound(measure, DP_BOUND_MEAN);
 	measure->ncells = 2;
-	unit = (dp_uint128) ((dp_int128) measure->grid.high - measure->grid.low);
+	unit = (dp_uint128) dp_measure_width(measure);
 	unit = dp_measure_product(unit, (dp_uint128) c->rows);
 	dp_measure_set_group_noise(measure, unit);
 }
@@ -64,16 +64,20 @@ numeric_datum(dp_int128 x)
 	return NumericGetDatum(dp_bridge_int128_to_numeric(x));
 }
 
-/* low + w * above / total as numeric granules; 0 <= above <= total. */
+/*
+ * low + w * above / total as numeric granules; 0 <= above <= total.  Bounds
+ * that are equal leave one value.
+ */
 static Numeric
 mean_granules(const dp_measure *measure, dp_int128 above, dp_int128 total)
 {
 	int64		low = measure->grid.low;
 	Datum		mean;
 
+	if (measure->grid.high == low)
+		return dp_bridge_int128_to_numeric(low);
 	mean = DirectFunctionCall2(numeric_mul, numeric_datum(above),
-							   numeric_datum((dp_int128) measure->grid.high -
-											 low));
+							   numeric_datum(dp_measure_width(measure)));
 	mean = DirectFunctionCall2(numeric_div, mean, numeric_datum(total));
 	mean = DirectFunctionCall2(numeric_add, mean, numeric_datum(low));
 	return DatumGetNumeric(mean);
@@ -91,7 +95,9 @@ release(const dp_measure *measure, const dp_cell *cells)
 	int			digits;
 
 	above = dp_measure_add_noise(measure, sum - rows * measure->grid.low);
-	below = dp_measure_add_noise(measure, rows * measure->grid.high - sum);
+	below = dp_measure_add_noise(measure, rows *
+								 (measure->grid.low +
+								  dp_measure_width(measure)) - sum);
 	if (__builtin_add_overflow(above, below, &total))
 		dp_bridge_check_status(DP_E_OVERFLOW, "add noise");
 	if (total <= 0)

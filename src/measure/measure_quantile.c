@@ -61,10 +61,10 @@ set_grid(dp_measure *measure)
 	dp_measure_coarsen(measure, most_points(measure) - 1);
 	while (whole && grid->exponent < 0 && grid->low < grid->high)
 		dp_grid_double(grid);
-	if (grid->low >= grid->high)
+	if (grid->low > grid->high)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("no two grid points lie between the bounds"),
+				 errmsg("no grid point lies between the bounds"),
 				 errhint("Use wider bounds.")));
 }
 

@@ -48,8 +48,10 @@ prepare(dp_measure *measure)
 	dp_measure_set_bounds(measure);
 	dp_measure_set_bound(measure, DP_BOUND_SUM);
 	most = Max(magnitude(measure->grid.low), magnitude(measure->grid.high));
+	most = Max(most, 1);
 	width = magnitude(Max(measure->grid.high, 0)) +
 		magnitude(Min(measure->grid.low, 0));
+	width = Max(width, 1);
 	most = dp_measure_product(most, (dp_uint128) c->rows);
 	width = dp_measure_product(width, (dp_uint128) c->rows);
 	if (c->replace && !c->grouped)

@@ -44,7 +44,7 @@ enum
 static void
 check_result(const dp_measure *measure)
 {
-	uint64		width = (uint64) (measure->grid.high - measure->grid.low);
+	uint64		width = (uint64) dp_measure_width(measure);
 	int			bits = pg_leftmost_one_pos64(width) + 1;
 
 	if (measure->ops->kind == DP_AGG_VARIANCE &&
@@ -73,7 +73,7 @@ prepare(dp_measure *measure)
 	measure->ncells = CELLS;
 	measure->power = 2;
 	check_result(measure);
-	unit = (dp_uint128) (measure->grid.high - measure->grid.low);
+	unit = (dp_uint128) dp_measure_width(measure);
 	unit = dp_measure_product(unit, unit);
 	unit = dp_measure_product(unit, (dp_uint128) c->rows);
 	dp_measure_set_group_noise(measure, unit);
@@ -83,7 +83,7 @@ static void
 load(const dp_measure *measure, const Datum *values, const bool *nulls,
 	 dp_cell *cells, MemoryContext keep)
 {
-	dp_int128	width = (dp_int128) measure->grid.high - measure->grid.low;
+	dp_int128	width = dp_measure_width(measure);
 	dp_cell		rows = {0};
 	dp_cell		sum = {0};
 	dp_cell		squares = {0};
@@ -166,7 +166,7 @@ variance_granules(dp_int128 width, dp_int128 middle, dp_int128 squares,
 static Datum
 draw_variance(const dp_measure *measure, const dp_cell *cells)
 {
-	dp_int128	width = measure->grid.high - measure->grid.low;
+	dp_int128	width = dp_measure_width(measure);
 	dp_int128	below = cells[CELL_BELOW].integer;
 	dp_int128	middle = cells[CELL_MIDDLE].integer;
 	dp_int128	squares = cells[CELL_SQUARES].integer;

@@ -109,8 +109,7 @@ digits_kept(const dp_axis *axis)
 	if (axis->values->finder->places.type != NUMERICOID ||
 		axis->typmod < (int32) VARHDRSZ)
 		return -1;
-	/* see numeric_typmod_scale of numeric.c: eleven bits with a sign */
-	return (int) ((((axis->typmod - VARHDRSZ) & 0x7ff) ^ 1024) - 1024);
+	return dp_places_typmod_digits(axis->typmod);
 }
 
 /* The middle of a bin to so many digits, or false: that is another bin's. */

@@ -70,6 +70,31 @@ extern bool dp_places_is_integer(Oid type);
 extern bool dp_places_is_time(Oid type);
 extern Numeric dp_places_time_numeric(Datum value, Oid type);
 
+/*
+ * Digits after the point of numeric(p, s), by its typmod: eleven bits with a
+ * sign, as numeric_typmod_scale of numeric.c reads them.
+ */
+static inline int
+dp_places_typmod_digits(int32 typmod)
+{
+	return (int) ((((typmod - VARHDRSZ) & 0x7ff) ^ 1024) - 1024);
+}
+
+/* ---- what values an expression can have (expression_interval.c) ---- */
+
+/* Numbers from low to high, which may be infinite; empty: only NULL. */
+typedef struct dp_interval
+{
+	bool		empty;
+	Numeric		low;
+	Numeric		high;
+} dp_interval;
+
+extern Node *dp_places_cut_public(Node *expression, List **publics);
+extern bool dp_places_find_interval(Node *expression, Oid relid,
+									const List *publics,
+									dp_interval *interval);
+
 /* ---- from a value to its place and back (lookup.c) ---- */
 
 typedef enum dp_axis_kind

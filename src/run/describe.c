@@ -29,8 +29,7 @@
 static char *
 bound_text(const dp_measure *measure, int64 granules, Numeric given)
 {
-	bool		on_grid = measure->grid.low < measure->grid.high;
-	Numeric		value = on_grid ?
+	Numeric		value = measure->on_grid ?
 	dp_count_grid_value(&measure->grid, granules) : given;
 	Oid			type = measure->argument_type;
 	int64		moment;

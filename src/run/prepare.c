@@ -25,13 +25,14 @@ nth_aggregate(const dp_block *block, int n)
 
 /*
  * dp_run_parameter_exprs
- *	  Every parameter (bounds, epsilon) of every aggregate, in order; then
- *	  the value of the block's partition column.
+ *	  What bounds may follow from (block->publics); every parameter (bounds,
+ *	  epsilon) of every aggregate, in order; then the value of the block's
+ *	  partition column.
  */
 List *
 dp_run_parameter_exprs(const dp_block *block)
 {
-	List	   *parameters = NIL;
+	List	   *parameters = copyObject(block->publics);
 	int			i;
 
 	for (i = 0; i < list_length(block->kinds); i++)
@@ -54,7 +55,7 @@ dp_run_parameter_exprs(const dp_block *block)
 }
 
 static void
-prepare_measure(const dp_release_spec *spec, int n,
+prepare_measure(const dp_release_spec *spec, int n, const List *publics,
 				const dp_ledger_standing *standing, dp_measure *measure)
 {
 	const dp_block *block = spec->block;
@@ -64,6 +65,8 @@ prepare_measure(const dp_release_spec *spec, int n,
 	measure->aggregate = aggregate;
 	measure->relid = block->relid;
 	measure->base_attnum = list_nth_int(block->base_attnums, n);
+	measure->base = list_nth(block->bases, n);
+	measure->publics = publics;
 	measure->of_units = list_nth_int(block->of_units, n) != 0;
 	measure->contribution.many = spec->many;
 	measure->contribution.kappa = spec->many ? spec->max_keys : 1;
@@ -216,7 +219,8 @@ dp_run_prepare(dp_block *block, const dp_ledger_standing *standing,
 	dp_release_spec *spec = palloc0(sizeof(dp_release_spec));
 	int			collections = count_collections(block);
 	int64		width = 0;
-	int			next = 0;
+	int			next = list_length(block->publics);
+	List	   *publics = list_copy_head(arguments, next);
 	int			column;
 	int			i;
 
@@ -234,7 +238,7 @@ dp_run_prepare(dp_block *block, const dp_ledger_standing *standing,
 		dp_measure *measure = &spec->measures[i];
 
 		CHECK_FOR_INTERRUPTS();
-		prepare_measure(spec, i, standing, measure);
+		prepare_measure(spec, i, publics, standing, measure);
 		measure->groups = spec->groups;
 		measure->collections = collections;
 		dp_measure_set_parameters(measure, block->share, values + next,

@@ -1,0 +1,740 @@
+/*
+ * expression_interval.c
+ *	  The interval in which an expression's values lie, by what is declared of
+ *	  the columns and by the query's own constants.
+ *
+ * Where an aggregate has no bounds, these are its bounds: of dp_sum(1), of
+ * CASE WHEN .. THEN 1 ELSE 0 END, of a * b.  The expression is over the columns
+ * of the protected relation; what is free of columns in it has been evaluated
+ * (dp_places_cut_public).  Values are numbers, days and microseconds; a value
+ * that a declaration excludes is clamped like any other.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "miscadmin.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "utils/builtins.h"
+#include "utils/fmgroids.h"
+#include "utils/fmgrprotos.h"
+#include "utils/lsyscache.h"
+#include "utils/timestamp.h"
+
+#include "../rules/dp_rules.h"
+#include "interval.h"
+
+typedef enum interval_rule
+{
+	RULE_SAME,					/* of its first argument */
+	RULE_ADD,
+	RULE_SUBTRACT,
+	RULE_MULTIPLY,
+	RULE_DIVIDE,
+	RULE_REMAINDER,
+	RULE_NEGATE,
+	RULE_ABSOLUTE,
+	RULE_NEAREST,				/* integer */
+	RULE_ROUND,					/* to a number of digits */
+	RULE_CUT,					/* the same, towards 0 */
+	RULE_SCALE,					/* to those of a typmod */
+	RULE_FLOOR,
+	RULE_CEILING,
+	RULE_SIGN,
+	RULE_GREATER,
+	RULE_SMALLER,
+	RULE_AND,					/* of bits */
+	RULE_BUCKET,
+	RULE_DIGITS,				/* float as numeric: 15 digits */
+	RULE_MIDNIGHT,				/* date as timestamp */
+	RULE_DAY,					/* timestamp as date */
+	RULE_ZONE,					/* timestamp in another zone */
+	RULE_EXTRACT
+} interval_rule;
+
+static const struct
+{
+	Oid			function;
+	interval_rule rule;
+}			rules[] =
+{
+	{F_INT2PL, RULE_ADD}, {F_INT4PL, RULE_ADD}, {F_INT8PL, RULE_ADD},
+	{F_INT24PL, RULE_ADD}, {F_INT42PL, RULE_ADD}, {F_INT28PL, RULE_ADD},
+	{F_INT82PL, RULE_ADD}, {F_INT48PL, RULE_ADD}, {F_INT84PL, RULE_ADD},
+	{F_FLOAT4PL, RULE_ADD}, {F_FLOAT8PL, RULE_ADD}, {F_FLOAT48PL, RULE_ADD},
+	{F_FLOAT84PL, RULE_ADD}, {F_NUMERIC_ADD, RULE_ADD},
+	{F_INT2MI, RULE_SUBTRACT}, {F_INT4MI, RULE_SUBTRACT},
+	{F_INT8MI, RULE_SUBTRACT}, {F_INT24MI, RULE_SUBTRACT},
+	{F_INT42MI, RULE_SUBTRACT}, {F_INT28MI, RULE_SUBTRACT},
+	{F_INT82MI, RULE_SUBTRACT}, {F_INT48MI, RULE_SUBTRACT},
+	{F_INT84MI, RULE_SUBTRACT}, {F_FLOAT4MI, RULE_SUBTRACT},
+	{F_FLOAT8MI, RULE_SUBTRACT}, {F_FLOAT48MI, RULE_SUBTRACT},
+	{F_FLOAT84MI, RULE_SUBTRACT}, {F_NUMERIC_SUB, RULE_SUBTRACT},
+	{F_INT2MUL, RULE_MULTIPLY}, {F_INT4MUL, RULE_MULTIPLY},
+	{F_INT8MUL, RULE_MULTIPLY}, {F_INT24MUL, RULE_MULTIPLY},
+	{F_INT42MUL, RULE_MULTIPLY}, {F_INT28MUL, RULE_MULTIPLY},
+	{F_INT82MUL, RULE_MULTIPLY}, {F_INT48MUL, RULE_MULTIPLY},
+	{F_INT84MUL, RULE_MULTIPLY}, {F_FLOAT4MUL, RULE_MULTIPLY},
+	{F_FLOAT8MUL, RULE_MULTIPLY}, {F_FLOAT48MUL, RULE_MULTIPLY},
+	{F_FLOAT84MUL, RULE_MULTIPLY}, {F_NUMERIC_MUL, RULE_MULTIPLY},
+	{F_INT2DIV, RULE_DIVIDE}, {F_INT4DIV, RULE_DIVIDE},
+	{F_INT8DIV, RULE_DIVIDE}, {F_INT24DIV, RULE_DIVIDE},
+	{F_INT42DIV, RULE_DIVIDE}, {F_INT28DIV, RULE_DIVIDE},
+	{F_INT82DIV, RULE_DIVIDE}, {F_INT48DIV, RULE_DIVIDE},
+	{F_INT84DIV, RULE_DIVIDE}, {F_FLOAT4DIV, RULE_DIVIDE},
+	{F_FLOAT8DIV, RULE_DIVIDE}, {F_FLOAT48DIV, RULE_DIVIDE},
+	{F_FLOAT84DIV, RULE_DIVIDE}, {F_NUMERIC_DIV, RULE_DIVIDE},
+	{F_INT2MOD, RULE_REMAINDER}, {F_INT4MOD, RULE_REMAINDER},
+	{F_INT8MOD, RULE_REMAINDER}, {F_MOD_INT2_INT2, RULE_REMAINDER},
+	{F_MOD_INT4_INT4, RULE_REMAINDER}, {F_MOD_INT8_INT8, RULE_REMAINDER},
+	{F_NUMERIC_MOD, RULE_REMAINDER}, {F_MOD_NUMERIC_NUMERIC, RULE_REMAINDER},
+	{F_INT2UM, RULE_NEGATE}, {F_INT4UM, RULE_NEGATE}, {F_INT8UM, RULE_NEGATE},
+	{F_FLOAT4UM, RULE_NEGATE}, {F_FLOAT8UM, RULE_NEGATE},
+	{F_NUMERIC_UMINUS, RULE_NEGATE},
+	{F_INT2UP, RULE_SAME}, {F_INT4UP, RULE_SAME}, {F_INT8UP, RULE_SAME},
+	{F_FLOAT4UP, RULE_SAME}, {F_FLOAT8UP, RULE_SAME},
+	{F_NUMERIC_UPLUS, RULE_SAME},
+	{F_INT2ABS, RULE_ABSOLUTE}, {F_INT4ABS, RULE_ABSOLUTE},
+	{F_INT8ABS, RULE_ABSOLUTE}, {F_ABS_INT2, RULE_ABSOLUTE},
+	{F_ABS_INT4, RULE_ABSOLUTE}, {F_ABS_INT8, RULE_ABSOLUTE},
+	{F_FLOAT4ABS, RULE_ABSOLUTE}, {F_FLOAT8ABS, RULE_ABSOLUTE},
+	{F_ABS_FLOAT4, RULE_ABSOLUTE}, {F_ABS_FLOAT8, RULE_ABSOLUTE},
+	{F_NUMERIC_ABS, RULE_ABSOLUTE}, {F_ABS_NUMERIC, RULE_ABSOLUTE},
+
+	{F_INT4_BOOL, RULE_SAME}, {F_INT4_INT2, RULE_SAME},
+	{F_INT8_INT2, RULE_SAME}, {F_INT8_INT4, RULE_SAME},
+	{F_INT2_INT4, RULE_SAME}, {F_INT2_INT8, RULE_SAME},
+	{F_INT4_INT8, RULE_SAME}, {F_FLOAT4_INT2, RULE_SAME},
+	{F_FLOAT4_INT4, RULE_SAME}, {F_FLOAT4_INT8, RULE_SAME},
+	{F_FLOAT8_INT2, RULE_SAME}, {F_FLOAT8_INT4, RULE_SAME},
+	{F_FLOAT8_INT8, RULE_SAME}, {F_FLOAT8_FLOAT4, RULE_SAME},
+	{F_FLOAT4_FLOAT8, RULE_SAME}, {F_FLOAT4_NUMERIC, RULE_SAME},
+	{F_FLOAT8_NUMERIC, RULE_SAME}, {F_NUMERIC_INT2, RULE_SAME},
+	{F_NUMERIC_INT4, RULE_SAME}, {F_NUMERIC_INT8, RULE_SAME},
+	{F_INT2_FLOAT4, RULE_NEAREST}, {F_INT4_FLOAT4, RULE_NEAREST},
+	{F_INT8_FLOAT4, RULE_NEAREST}, {F_INT2_FLOAT8, RULE_NEAREST},
+	{F_INT4_FLOAT8, RULE_NEAREST}, {F_INT8_FLOAT8, RULE_NEAREST},
+	{F_INT2_NUMERIC, RULE_NEAREST}, {F_INT4_NUMERIC, RULE_NEAREST},
+	{F_INT8_NUMERIC, RULE_NEAREST}, {F_NUMERIC_FLOAT4, RULE_DIGITS},
+	{F_NUMERIC_FLOAT8, RULE_DIGITS}, {F_NUMERIC_NUMERIC_INT4, RULE_SCALE},
+
+	{F_DROUND, RULE_NEAREST}, {F_ROUND_FLOAT8, RULE_NEAREST},
+	{F_ROUND_NUMERIC, RULE_NEAREST}, {F_ROUND_NUMERIC_INT4, RULE_ROUND},
+	{F_DTRUNC, RULE_CUT}, {F_TRUNC_FLOAT8, RULE_CUT},
+	{F_TRUNC_NUMERIC, RULE_CUT}, {F_TRUNC_NUMERIC_INT4, RULE_CUT},
+	{F_FLOOR_FLOAT8, RULE_FLOOR}, {F_FLOOR_NUMERIC, RULE_FLOOR},
+	{F_CEIL_FLOAT8, RULE_CEILING}, {F_CEILING_FLOAT8, RULE_CEILING},
+	{F_CEIL_NUMERIC, RULE_CEILING}, {F_CEILING_NUMERIC, RULE_CEILING},
+	{F_SIGN_FLOAT8, RULE_SIGN}, {F_SIGN_NUMERIC, RULE_SIGN},
+	{F_NUMERIC_LARGER, RULE_GREATER}, {F_NUMERIC_SMALLER, RULE_SMALLER},
+	{F_FLOAT4LARGER, RULE_GREATER}, {F_FLOAT4SMALLER, RULE_SMALLER},
+	{F_FLOAT8LARGER, RULE_GREATER}, {F_FLOAT8SMALLER, RULE_SMALLER},
+	{F_DATE_LARGER, RULE_GREATER}, {F_DATE_SMALLER, RULE_SMALLER},
+	{F_INT2AND, RULE_AND}, {F_INT4AND, RULE_AND}, {F_INT8AND, RULE_AND},
+	{F_WIDTH_BUCKET_FLOAT8_FLOAT8_FLOAT8_INT4, RULE_BUCKET},
+	{F_WIDTH_BUCKET_NUMERIC_NUMERIC_NUMERIC_INT4, RULE_BUCKET},
+
+	{F_DATE_MI, RULE_SUBTRACT}, {F_DATE_PLI, RULE_ADD},
+	{F_DATE_MII, RULE_SUBTRACT}, {F_INTEGER_PL_DATE, RULE_ADD},
+	{F_TIMESTAMP_MI, RULE_SUBTRACT}, {F_TIMESTAMPTZ_MI, RULE_SUBTRACT},
+	{F_TIMESTAMP_PL_INTERVAL, RULE_ADD},
+	{F_TIMESTAMP_MI_INTERVAL, RULE_SUBTRACT},
+	{F_TIMESTAMP_DATE, RULE_MIDNIGHT}, {F_TIMESTAMPTZ_DATE, RULE_MIDNIGHT},
+	{F_DATE_TIMESTAMP, RULE_DAY}, {F_DATE_TIMESTAMPTZ, RULE_DAY},
+	{F_TIMESTAMP_TIMESTAMPTZ, RULE_ZONE}, {F_TIMESTAMPTZ_TIMESTAMP, RULE_ZONE},
+	{F_TIMEZONE_TEXT_TIMESTAMP, RULE_ZONE},
+	{F_TIMEZONE_TEXT_TIMESTAMPTZ, RULE_ZONE},
+	{F_DATE_PART_TEXT_TIMESTAMP, RULE_EXTRACT},
+	{F_DATE_PART_TEXT_TIMESTAMPTZ, RULE_EXTRACT},
+	{F_DATE_PART_TEXT_DATE, RULE_EXTRACT},
+	{F_DATE_PART_TEXT_TIME, RULE_EXTRACT},
+	{F_DATE_PART_TEXT_INTERVAL, RULE_EXTRACT},
+	{F_EXTRACT_TEXT_TIMESTAMP, RULE_EXTRACT},
+	{F_EXTRACT_TEXT_TIMESTAMPTZ, RULE_EXTRACT},
+	{F_EXTRACT_TEXT_DATE, RULE_EXTRACT},
+	{F_EXTRACT_TEXT_TIME, RULE_EXTRACT},
+	{F_EXTRACT_TEXT_INTERVAL, RULE_EXTRACT}
+};
+
+typedef struct interval_walk
+{
+	Oid			relid;
+	const List *publics;		/* of Const * */
+} interval_walk;
+
+static dp_interval find(Node *node, const interval_walk *walk);
+
+/* ---- leaves ---- */
+
+/* Whole days and less than one more, in one direction, as differences are. */
+static bool
+is_difference(const Interval *span)
+{
+	return span->month == 0 &&
+		span->time > -USECS_PER_DAY && span->time < USECS_PER_DAY &&
+		(span->day == 0 || span->time == 0 ||
+		 (span->day > 0) == (span->time > 0));
+}
+
+static Numeric
+span_microseconds(const Interval *span)
+{
+	return dp_bridge_int128_to_numeric((dp_int128) span->day * USECS_PER_DAY +
+									   span->time);
+}
+
+static dp_interval
+find_constant(const Const *constant)
+{
+	Datum		value = constant->constvalue;
+
+	if (constant->constisnull)
+		return dp_places_interval_nothing();
+	switch (getBaseType(constant->consttype))
+	{
+		case BOOLOID:
+		case INT2OID:
+		case INT4OID:
+		case INT8OID:
+			return dp_places_interval_point(int64_to_numeric(
+												dp_places_integer(constant->consttype, value)));
+		case NUMERICOID:
+			return dp_places_interval_point(DatumGetNumeric(value));
+		case FLOAT4OID:
+			return dp_places_interval_of_double(DatumGetFloat4(value));
+		case FLOAT8OID:
+			return dp_places_interval_of_double(DatumGetFloat8(value));
+		case DATEOID:
+		case TIMESTAMPOID:
+		case TIMESTAMPTZOID:
+			return dp_places_interval_point(
+				dp_places_time_numeric(value, constant->consttype));
+		case INTERVALOID:
+			if (is_difference(DatumGetIntervalP(value)))
+				return dp_places_interval_point(
+					span_microseconds(DatumGetIntervalP(value)));
+	}
+	return dp_places_interval_everything();
+}
+
+/* Values that the type does not have are NULL, floats are rounded. */
+static dp_interval
+as_type(dp_interval a, Oid type)
+{
+	switch (type)
+	{
+		case INT2OID:
+			return dp_places_interval_clip(a, PG_INT16_MIN, PG_INT16_MAX);
+		case INT4OID:
+			return dp_places_interval_clip(a, PG_INT32_MIN, PG_INT32_MAX);
+		case INT8OID:
+			return dp_places_interval_clip(a, PG_INT64_MIN, PG_INT64_MAX);
+		case FLOAT4OID:
+			return dp_places_interval_float(a, true);
+		case FLOAT8OID:
+			return dp_places_interval_float(a, false);
+	}
+	return a;
+}
+
+static Numeric
+read_bound(const char *text, Oid type)
+{
+	if (!dp_places_is_time(type))
+		return DatumGetNumeric(dp_places_read_declared(text, NUMERICOID, -1));
+	return dp_places_time_numeric(dp_places_read_declared(text, type, -1),
+								  type);
+}
+
+static dp_interval
+find_column(const Var *var, const interval_walk *walk)
+{
+	Oid			type = getBaseType(var->vartype);
+	dp_attribute *declared = dp_protect_attribute(walk->relid, var->varattno);
+
+	if (declared == NULL || declared->lower == NULL)
+		return dp_places_interval_everything();
+	/* the float nearest to a declared end may be beyond it */
+	return as_type(dp_places_interval_hull(
+					   dp_places_interval_point(read_bound(declared->lower,
+														   type)),
+					   dp_places_interval_point(read_bound(declared->upper,
+														   type))), type);
+}
+
+static const Const *
+public_value(Node *node, const interval_walk *walk)
+{
+	const Param *param = (const Param *) node;
+
+	if (IsA(node, Const))
+		return (const Const *) node;
+	if (IsA(node, Param) && param->paramkind == PARAM_EXEC)
+		return list_nth_node(Const, walk->publics, param->paramid);
+	return NULL;
+}
+
+/* ---- calls ---- */
+
+/* The integer that an argument is, or false. */
+static bool
+constant_integer(Node *node, const interval_walk *walk, int *value)
+{
+	const Const *constant = public_value(node, walk);
+
+	if (constant == NULL || constant->constisnull ||
+		constant->consttype != INT4OID)
+		return false;
+	*value = DatumGetInt32(constant->constvalue);
+	return true;
+}
+
+static dp_interval
+to_digits(PGFunction function, List *args, dp_interval a,
+		  const interval_walk *walk)
+{
+	int			digits = 0;
+
+	if (list_length(args) > 1 &&
+		!constant_integer(lsecond(args), walk, &digits))
+		return dp_places_interval_everything();
+	return dp_places_interval_map_to(a, function, digits);
+}
+
+static dp_interval
+to_scale(List *args, dp_interval a, const interval_walk *walk)
+{
+	int			typmod;
+
+	if (!constant_integer(lsecond(args), walk, &typmod))
+		return dp_places_interval_everything();
+	if (typmod < VARHDRSZ)
+		return a;
+	return dp_places_interval_map_to(a, numeric_round,
+									 dp_places_typmod_digits(typmod));
+}
+
+/* A bit that only one of them has is not in the result. */
+static dp_interval
+and_bits(dp_interval a, dp_interval b)
+{
+	const dp_interval natural = {false, int64_to_numeric(0),
+	dp_bridge_text_to_numeric("Infinity")};
+	bool		first;
+	bool		second;
+
+	if (a.empty || b.empty)
+		return dp_places_interval_nothing();
+	first = dp_numeric_compare(a.low, natural.low) >= 0;
+	second = dp_numeric_compare(b.low, natural.low) >= 0;
+	if (!first && !second)
+		return dp_places_interval_everything();
+	if (!first || !second)
+		return dp_places_interval_hull(
+			dp_places_interval_point(natural.low), first ? a : b);
+	if (dp_numeric_compare(b.high, a.high) < 0)
+		a = b;
+	return dp_places_interval_hull(dp_places_interval_point(natural.low), a);
+}
+
+static dp_interval
+smaller(dp_interval a, dp_interval b)
+{
+	a = dp_places_interval_negate(a);
+	b = dp_places_interval_negate(b);
+	return dp_places_interval_negate(dp_places_interval_greatest(a, b, true));
+}
+
+static Datum
+fifteen_digits(PG_FUNCTION_ARGS)
+{
+	Datum		x = DirectFunctionCall1(numeric_float8_no_overflow,
+										PG_GETARG_DATUM(0));
+
+	return DirectFunctionCall1(float8_numeric, x);
+}
+
+/* What float as numeric makes of the ends, or the ends. */
+static dp_interval
+cut_digits(dp_interval a, Oid from)
+{
+	if (from == FLOAT4OID)
+	{
+		/* six digits of seven */
+		if (!dp_places_interval_is_bounded(a))
+			return a;
+		return dp_places_interval_multiply(
+			a, dp_places_interval_hull(
+				dp_places_interval_point(dp_bridge_text_to_numeric("0.99999")),
+				dp_places_interval_point(
+					dp_bridge_text_to_numeric("1.00001"))));
+	}
+	return dp_places_interval_hull(a, dp_places_interval_map(a,
+															 fifteen_digits));
+}
+
+static dp_interval
+to_day(dp_interval a, bool zoned)
+{
+	const dp_interval day = dp_places_interval_between(USECS_PER_DAY,
+													   USECS_PER_DAY);
+
+	if (zoned)
+		a = dp_places_interval_widen(a, USECS_PER_DAY);
+	return dp_places_interval_map(dp_places_interval_divide(a, day),
+								  numeric_floor);
+}
+
+static dp_interval
+to_midnight(dp_interval a, bool zoned)
+{
+	const dp_interval day = dp_places_interval_between(USECS_PER_DAY,
+													   USECS_PER_DAY);
+
+	a = dp_places_interval_multiply(a, day);
+	return zoned ? dp_places_interval_widen(a, USECS_PER_DAY) : a;
+}
+
+static dp_interval
+find_extract(List *args, dp_interval a, const interval_walk *walk)
+{
+	const Const *field = public_value(linitial(args), walk);
+
+	if (field == NULL)
+		return dp_places_interval_everything();
+	return dp_places_interval_extract(field, exprType(lsecond(args)), a);
+}
+
+static dp_interval
+find_quotient(dp_interval a, dp_interval b, Oid type)
+{
+	dp_interval q = dp_places_interval_divide(a, b);
+
+	return dp_places_is_integer(type) ?
+		dp_places_interval_map_to(q, numeric_trunc, 0) : q;
+}
+
+static dp_interval
+apply(interval_rule rule, Oid function, Oid type, List *args,
+	  const interval_walk *walk)
+{
+	dp_interval a = find(linitial(args), walk);
+	dp_interval b = list_length(args) > 1 ? find(lsecond(args), walk) : a;
+
+	switch (rule)
+	{
+		case RULE_SAME:
+			return a;
+		case RULE_ADD:
+			return dp_places_interval_add(a, b);
+		case RULE_SUBTRACT:
+			return dp_places_interval_add(a, dp_places_interval_negate(b));
+		case RULE_MULTIPLY:
+			return dp_places_interval_multiply(a, b);
+		case RULE_DIVIDE:
+			return find_quotient(a, b, type);
+		case RULE_REMAINDER:
+			return dp_places_interval_remainder(a, b,
+												dp_places_is_integer(type));
+		case RULE_NEGATE:
+			return dp_places_interval_negate(a);
+		case RULE_ABSOLUTE:
+			return dp_places_interval_absolute(a);
+		case RULE_NEAREST:
+			return dp_places_interval_nearest(a);
+		case RULE_ROUND:
+			return to_digits(numeric_round, args, a, walk);
+		case RULE_CUT:
+			return to_digits(numeric_trunc, args, a, walk);
+		case RULE_SCALE:
+			return to_scale(args, a, walk);
+		case RULE_FLOOR:
+			return dp_places_interval_map(a, numeric_floor);
+		case RULE_CEILING:
+			return dp_places_interval_map(a, numeric_ceil);
+		case RULE_SIGN:
+			return dp_places_interval_map(a, numeric_sign);
+		case RULE_GREATER:
+			return dp_places_interval_greatest(a, b, true);
+		case RULE_SMALLER:
+			return smaller(a, b);
+		case RULE_AND:
+			return and_bits(a, b);
+		case RULE_BUCKET:
+			return dp_places_interval_hull(
+				dp_places_interval_between(0, 0),
+				dp_places_interval_add(find(lfourth(args), walk),
+									   dp_places_interval_between(1, 1)));
+		case RULE_DIGITS:
+			return cut_digits(a, exprType(linitial(args)));
+		case RULE_MIDNIGHT:
+			return to_midnight(a, type == TIMESTAMPTZOID);
+		case RULE_DAY:
+			return to_day(a, function == F_DATE_TIMESTAMPTZ);
+		case RULE_ZONE:
+			return dp_places_interval_widen(list_length(args) > 1 ? b : a,
+											USECS_PER_DAY);
+		case RULE_EXTRACT:
+			return find_extract(args, b, walk);
+	}
+	return dp_places_interval_everything();
+}
+
+static dp_interval
+find_call(Oid function, Oid type, List *args, const interval_walk *walk)
+{
+	int			i;
+
+	for (i = 0; i < lengthof(rules); i++)
+		if (rules[i].function == function)
+			return as_type(apply(rules[i].rule, function, type, args, walk),
+						   type);
+	return dp_places_interval_everything();
+}
+
+/* ---- the other nodes ---- */
+
+static dp_interval
+find_hull(List *nodes, const interval_walk *walk)
+{
+	dp_interval hull = dp_places_interval_nothing();
+	ListCell   *lc;
+
+	foreach(lc, nodes)
+		hull = dp_places_interval_hull(hull, find(lfirst(lc), walk));
+	return hull;
+}
+
+static dp_interval
+find_case(const CaseExpr *expression, const interval_walk *walk)
+{
+	dp_interval hull = dp_places_interval_nothing();
+	ListCell   *lc;
+
+	foreach(lc, expression->args)
+		hull = dp_places_interval_hull(
+			hull, find((Node *) lfirst_node(CaseWhen, lc)->result, walk));
+	if (expression->defresult == NULL)
+		return hull;
+	return dp_places_interval_hull(hull,
+								   find((Node *) expression->defresult,
+										walk));
+}
+
+/*
+ * GREATEST leaves NULLs out, so only a constant keeps the result from below;
+ * without one the least of all ends does.
+ */
+static dp_interval
+find_greatest(List *args, bool negated, const interval_walk *walk)
+{
+	dp_interval constants = dp_places_interval_nothing();
+	dp_interval others = dp_places_interval_nothing();
+	dp_interval all;
+	ListCell   *lc;
+
+	foreach(lc, args)
+	{
+		dp_interval one = find(lfirst(lc), walk);
+
+		if (negated)
+			one = dp_places_interval_negate(one);
+		if (public_value(lfirst(lc), walk) != NULL)
+			constants = dp_places_interval_greatest(constants, one, true);
+		else
+			others = dp_places_interval_greatest(others, one, false);
+	}
+	all = dp_places_interval_greatest(constants, others, true);
+	if (!constants.empty)
+		all.low = constants.low;
+	return all;
+}
+
+static dp_interval
+find_extreme(const MinMaxExpr *expression, const interval_walk *walk)
+{
+	if (expression->op == IS_GREATEST)
+		return find_greatest(expression->args, false, walk);
+	return dp_places_interval_negate(find_greatest(expression->args, true,
+												   walk));
+}
+
+/* NULLIF(x, end of x's interval), of integers, leaves that end out. */
+static dp_interval
+find_nullif(const NullIfExpr *expression, const interval_walk *walk)
+{
+	dp_interval a = find(linitial(expression->args), walk);
+	dp_interval b = find(lsecond(expression->args), walk);
+	Numeric		one = int64_to_numeric(1);
+
+	if (!dp_places_is_integer(exprType(linitial(expression->args))) ||
+		!dp_places_interval_is_bounded(a) ||
+		!dp_places_interval_is_bounded(b) ||
+		dp_numeric_compare(b.low, b.high) != 0)
+		return a;
+	if (dp_numeric_compare(a.low, b.low) == 0)
+		a.low = dp_numeric_call2(numeric_add, a.low, one);
+	if (dp_numeric_compare(a.high, b.low) == 0)
+		a.high = dp_numeric_call2(numeric_sub, a.high, one);
+	return dp_numeric_compare(a.low, a.high) > 0 ?
+		dp_places_interval_nothing() : a;
+}
+
+static dp_interval
+find(Node *node, const interval_walk *walk)
+{
+	const Const *constant = public_value(node, walk);
+
+	check_stack_depth();
+	if (constant != NULL)
+		return find_constant(constant);
+	if (exprType(node) == BOOLOID)
+		return dp_places_interval_between(0, 1);
+	switch (nodeTag(node))
+	{
+		case T_Var:
+			return find_column((Var *) node, walk);
+		case T_FuncExpr:
+			return find_call(((FuncExpr *) node)->funcid,
+							 ((FuncExpr *) node)->funcresulttype,
+							 ((FuncExpr *) node)->args, walk);
+		case T_OpExpr:
+			return find_call(get_opcode(((OpExpr *) node)->opno),
+							 ((OpExpr *) node)->opresulttype,
+							 ((OpExpr *) node)->args, walk);
+		case T_NullIfExpr:
+			return find_nullif((NullIfExpr *) node, walk);
+		case T_CaseExpr:
+			return find_case((CaseExpr *) node, walk);
+		case T_CoalesceExpr:
+			return find_hull(((CoalesceExpr *) node)->args, walk);
+		case T_MinMaxExpr:
+			return find_extreme((MinMaxExpr *) node, walk);
+		case T_RelabelType:
+			return find((Node *) ((RelabelType *) node)->arg, walk);
+		default:
+			return dp_places_interval_everything();
+	}
+}
+
+/*
+ * dp_places_find_interval
+ *	  The interval of an expression that dp_places_cut_public left, over the
+ *	  columns of a protected relation; publics: values of what was cut, as
+ *	  Consts.  False where an end is not known, or it is always NULL.
+ */
+bool
+dp_places_find_interval(Node *expression, Oid relid, const List *publics,
+						dp_interval *interval)
+{
+	const interval_walk walk = {relid, publics};
+
+	*interval = find(expression, &walk);
+	return dp_places_interval_is_bounded(*interval);
+}
+
+/* ---- what is free of columns ---- */
+
+static bool
+has_hole_walker(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, CaseTestExpr) ||
+		(IsA(node, Param) && ((Param *) node)->paramid < 0))
+		return true;
+	return expression_tree_walker(node, has_hole_walker, context);
+}
+
+static bool
+is_known_type(Oid type)
+{
+	switch (getBaseType(type))
+	{
+		case BOOLOID:
+		case INT2OID:
+		case INT4OID:
+		case INT8OID:
+		case FLOAT4OID:
+		case FLOAT8OID:
+		case NUMERICOID:
+		case DATEOID:
+		case TIMESTAMPOID:
+		case TIMESTAMPTZOID:
+		case INTERVALOID:
+		case TEXTOID:
+			return true;
+	}
+	return false;
+}
+
+static Node *
+cut_mutator(Node *node, void *context)
+{
+	List	  **publics = context;
+
+	if (node == NULL)
+		return NULL;
+	check_stack_depth();
+	if (IsA(node, List))
+		return expression_tree_mutator(node, cut_mutator, context);
+	if (IsA(node, CaseWhen))
+	{
+		CaseWhen   *when = makeNode(CaseWhen);
+
+		when->result = (Expr *)
+			cut_mutator((Node *) ((CaseWhen *) node)->result, context);
+		return (Node *) when;
+	}
+	if (!IsA(node, Const) && is_known_type(exprType(node)) &&
+		dp_rules_is_public_scalar(node) && !has_hole_walker(node, NULL))
+	{
+		Param	   *param = makeNode(Param);
+
+		param->paramkind = PARAM_EXEC;
+		param->paramid = list_length(*publics);
+		param->paramtype = exprType(node);
+		param->paramtypmod = exprTypmod(node);
+		param->paramcollid = exprCollation(node);
+		param->location = -1;
+		*publics = lappend(*publics, dp_rules_make_total(copyObject(node)));
+		return (Node *) param;
+	}
+	switch (nodeTag(node))
+	{
+		case T_FuncExpr:
+		case T_OpExpr:
+		case T_NullIfExpr:
+		case T_CoalesceExpr:
+		case T_MinMaxExpr:
+		case T_RelabelType:
+			return expression_tree_mutator(node, cut_mutator, context);
+		case T_CaseExpr:
+			{
+				CaseExpr   *from = (CaseExpr *) node;
+				CaseExpr   *to = makeNode(CaseExpr);
+
+				to->casetype = from->casetype;
+				to->casecollid = from->casecollid;
+				to->args = (List *) cut_mutator((Node *) from->args, context);
+				to->defresult = (Expr *)
+					cut_mutator((Node *) from->defresult, context);
+				return (Node *) to;
+			}
+		default:
+			return copyObject(node);
+	}
+}
+
+/*
+ * dp_places_cut_public
+ *	  Copy of an expression of which only what its values follow from is left:
+ *	  no conditions, and numbered parameters of kind PARAM_EXEC where
+ *	  something is free of columns, which is added to *publics.
+ *	  Precondition: dp_rules_check allows it.
+ */
+Node *
+dp_places_cut_public(Node *expression, List **publics)
+{
+	return cut_mutator(expression, publics);
+}

@@ -1,0 +1,410 @@
+/*
+ * interval.c
+ *	  Arithmetic on intervals of numbers, rounded outwards.
+ *
+ * Ends are numeric, exact except where a quotient or a long number is cut,
+ * which is done outwards; an end that is not known is infinite.  Only public
+ * numbers come here, and whatever the interval is, rows are clamped to it: a
+ * wrong one would cost accuracy and never privacy (doc/theory.md T90).
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "utils/builtins.h"
+#include "utils/fmgrprotos.h"
+
+#include "interval.h"
+
+/* Ends beyond 10^400 are infinite, digits beyond 10^-400 are cut. */
+#define END_DIGITS 400
+/* numeric's quotients have at least 16 significant digits */
+#define QUOTIENT_STEP "1e-15"
+
+static Numeric
+read_number(const char *text)
+{
+	return dp_bridge_text_to_numeric(text);
+}
+
+static Numeric
+infinity(bool up)
+{
+	return read_number(up ? "Infinity" : "-Infinity");
+}
+
+static int
+sign(Numeric x)
+{
+	return dp_numeric_compare(x, int64_to_numeric(0));
+}
+
+/* The end as it is kept: NaN and what is too large are not known. */
+static Numeric
+tidy(Numeric x, bool up)
+{
+	Numeric		cut;
+	Numeric		size;
+
+	if (numeric_is_nan(x))
+		return infinity(up);
+	if (numeric_is_inf(x))
+		return x;
+	size = dp_numeric_call1(numeric_abs, x);
+	if (dp_numeric_compare(size, read_number("1e400")) > 0)
+		return sign(x) > 0 && !up ? read_number("1e400") :
+			sign(x) < 0 && up ? read_number("-1e400") : infinity(up);
+	x = dp_numeric_call1(numeric_trim_scale, x);
+	cut = DatumGetNumeric(DirectFunctionCall2(numeric_trunc,
+											  NumericGetDatum(x),
+											  Int32GetDatum(END_DIGITS)));
+	if (up && dp_numeric_compare(cut, x) < 0)
+		return dp_numeric_call2(numeric_add, cut, read_number("1e-400"));
+	if (!up && dp_numeric_compare(cut, x) > 0)
+		return dp_numeric_call2(numeric_sub, cut, read_number("1e-400"));
+	return cut;
+}
+
+static dp_interval
+make(Numeric low, Numeric high)
+{
+	dp_interval a;
+
+	a.empty = false;
+	a.low = tidy(low, false);
+	a.high = tidy(high, true);
+	return a;
+}
+
+static Numeric
+least(Numeric a, Numeric b)
+{
+	return dp_numeric_compare(a, b) <= 0 ? a : b;
+}
+
+static Numeric
+greatest(Numeric a, Numeric b)
+{
+	return dp_numeric_compare(a, b) >= 0 ? a : b;
+}
+
+/* dp_places_interval_nothing: of an expression that is always NULL. */
+dp_interval
+dp_places_interval_nothing(void)
+{
+	dp_interval a = {true, NULL, NULL};
+
+	return a;
+}
+
+/* dp_places_interval_everything: nothing is known. */
+dp_interval
+dp_places_interval_everything(void)
+{
+	return make(infinity(false), infinity(true));
+}
+
+/* dp_places_interval_point: one number; NaN is nothing, since it is skipped. */
+dp_interval
+dp_places_interval_point(Numeric x)
+{
+	return numeric_is_nan(x) ? dp_places_interval_nothing() : make(x, x);
+}
+
+dp_interval
+dp_places_interval_between(int64 low, int64 high)
+{
+	return make(int64_to_numeric(low), int64_to_numeric(high));
+}
+
+/* dp_places_interval_is_bounded: not empty, and both ends are known. */
+bool
+dp_places_interval_is_bounded(dp_interval a)
+{
+	return !a.empty && !numeric_is_inf(a.low) && !numeric_is_inf(a.high);
+}
+
+dp_interval
+dp_places_interval_hull(dp_interval a, dp_interval b)
+{
+	if (a.empty || b.empty)
+		return a.empty ? b : a;
+	return make(least(a.low, b.low), greatest(a.high, b.high));
+}
+
+dp_interval
+dp_places_interval_add(dp_interval a, dp_interval b)
+{
+	if (a.empty || b.empty)
+		return dp_places_interval_nothing();
+	return make(dp_numeric_call2(numeric_add, a.low, b.low),
+				dp_numeric_call2(numeric_add, a.high, b.high));
+}
+
+dp_interval
+dp_places_interval_negate(dp_interval a)
+{
+	if (a.empty)
+		return a;
+	return make(dp_numeric_call1(numeric_uminus, a.high),
+				dp_numeric_call1(numeric_uminus, a.low));
+}
+
+/* 0 times a number that is not known is 0. */
+static Numeric
+product(Numeric a, Numeric b)
+{
+	Numeric		x = dp_numeric_call2(numeric_mul, a, b);
+
+	return numeric_is_nan(x) ? int64_to_numeric(0) : x;
+}
+
+dp_interval
+dp_places_interval_multiply(dp_interval a, dp_interval b)
+{
+	Numeric		ends[4];
+	Numeric		low;
+	Numeric		high;
+	int			i;
+
+	if (a.empty || b.empty)
+		return dp_places_interval_nothing();
+	ends[0] = product(a.low, b.low);
+	ends[1] = product(a.low, b.high);
+	ends[2] = product(a.high, b.low);
+	ends[3] = product(a.high, b.high);
+	low = high = ends[0];
+	for (i = 1; i < 4; i++)
+	{
+		low = least(low, ends[i]);
+		high = greatest(high, ends[i]);
+	}
+	return make(low, high);
+}
+
+/* a / b, b not 0, rounded up or down; 0 where b is not known. */
+static Numeric
+quotient(Numeric a, Numeric b, bool up)
+{
+	Numeric		q;
+	Numeric		step;
+
+	if (numeric_is_inf(b))
+		return int64_to_numeric(0);
+	q = dp_numeric_call2(numeric_div, a, b);
+	if (numeric_is_inf(a) ||
+		dp_numeric_compare(dp_numeric_call2(numeric_mul, q, b), a) == 0)
+		return q;
+	step = dp_numeric_call2(numeric_mul, dp_numeric_call1(numeric_abs, q),
+							read_number(QUOTIENT_STEP));
+	step = dp_numeric_call2(numeric_add, step, read_number("1e-400"));
+	return dp_numeric_call2(up ? numeric_add : numeric_sub, q, step);
+}
+
+/*
+ * dp_places_interval_divide
+ *	  Everything where the divisor can be 0.
+ */
+dp_interval
+dp_places_interval_divide(dp_interval a, dp_interval b)
+{
+	Numeric		low;
+	Numeric		high;
+	int			i;
+
+	if (a.empty || b.empty)
+		return dp_places_interval_nothing();
+	if (sign(b.low) <= 0 && sign(b.high) >= 0)
+		return dp_places_interval_everything();
+	low = quotient(a.low, b.low, false);
+	high = quotient(a.low, b.low, true);
+	for (i = 1; i < 4; i++)
+	{
+		Numeric		x = i & 1 ? a.high : a.low;
+		Numeric		y = i & 2 ? b.high : b.low;
+
+		low = least(low, quotient(x, y, false));
+		high = greatest(high, quotient(x, y, true));
+	}
+	return make(low, high);
+}
+
+/*
+ * dp_places_interval_remainder
+ *	  It has the dividend's sign, is not larger, and smaller than the divisor.
+ */
+dp_interval
+dp_places_interval_remainder(dp_interval a, dp_interval b, bool integers)
+{
+	Numeric		zero = int64_to_numeric(0);
+	Numeric		most;
+
+	if (a.empty || b.empty)
+		return dp_places_interval_nothing();
+	most = dp_places_interval_absolute(b).high;
+	if (integers)
+		most = greatest(zero, dp_numeric_call2(numeric_sub, most,
+											   int64_to_numeric(1)));
+	return make(greatest(least(a.low, zero),
+						 dp_numeric_call1(numeric_uminus, most)),
+				least(greatest(a.high, zero), most));
+}
+
+dp_interval
+dp_places_interval_absolute(dp_interval a)
+{
+	Numeric		zero = int64_to_numeric(0);
+	dp_interval minus;
+
+	if (a.empty)
+		return a;
+	minus = dp_places_interval_negate(a);
+	return make(greatest(zero, greatest(a.low, minus.low)),
+				greatest(a.high, minus.high));
+}
+
+/*
+ * dp_places_interval_greatest
+ *	  GREATEST(a, b); `both`: neither is NULL, which GREATEST leaves out.
+ */
+dp_interval
+dp_places_interval_greatest(dp_interval a, dp_interval b, bool both)
+{
+	if (a.empty || b.empty)
+		return a.empty ? b : a;
+	return make(both ? greatest(a.low, b.low) : least(a.low, b.low),
+				greatest(a.high, b.high));
+}
+
+/* dp_places_interval_map: a function that never falls, of numeric. */
+dp_interval
+dp_places_interval_map(dp_interval a, PGFunction monotone)
+{
+	if (a.empty)
+		return a;
+	return make(dp_numeric_call1(monotone, a.low),
+				dp_numeric_call1(monotone, a.high));
+}
+
+static Numeric
+to_digits(PGFunction function, Numeric x, int digits)
+{
+	return DatumGetNumeric(DirectFunctionCall2(function, NumericGetDatum(x),
+											   Int32GetDatum(digits)));
+}
+
+/* dp_places_interval_map_to: the same with a number of digits. */
+dp_interval
+dp_places_interval_map_to(dp_interval a, PGFunction monotone, int digits)
+{
+	if (a.empty)
+		return a;
+	return make(to_digits(monotone, a.low, digits),
+				to_digits(monotone, a.high, digits));
+}
+
+/*
+ * dp_places_interval_nearest
+ *	  The nearest integer; a half goes either way, as floats and numeric round
+ *	  it differently.
+ */
+dp_interval
+dp_places_interval_nearest(dp_interval a)
+{
+	Numeric		half = dp_bridge_power_of_two(-1);
+
+	if (a.empty)
+		return a;
+	return make(dp_numeric_call1(numeric_ceil,
+								 dp_numeric_call2(numeric_sub, a.low, half)),
+				dp_numeric_call1(numeric_floor,
+								 dp_numeric_call2(numeric_add, a.high,
+												  half)));
+}
+
+dp_interval
+dp_places_interval_widen(dp_interval a, int64 by)
+{
+	return dp_places_interval_add(a, dp_places_interval_between(-by, by));
+}
+
+/*
+ * dp_places_interval_clip
+ *	  What lies in [low, high] of an interval that is known; beyond, the
+ *	  expression is NULL.
+ */
+dp_interval
+dp_places_interval_clip(dp_interval a, int64 low, int64 high)
+{
+	Numeric		first = int64_to_numeric(low);
+	Numeric		last = int64_to_numeric(high);
+
+	if (!dp_places_interval_is_bounded(a))
+		return a;
+	if (dp_numeric_compare(a.low, last) > 0 ||
+		dp_numeric_compare(a.high, first) < 0)
+		return dp_places_interval_nothing();
+	return make(greatest(a.low, first), least(a.high, last));
+}
+
+/* The number that a double is. */
+static Numeric
+exact_double(double x)
+{
+	int			exponent;
+	double		fraction = frexp(x, &exponent);
+
+	return dp_numeric_call2(numeric_mul,
+							int64_to_numeric((int64) ldexp(fraction, 53)),
+							dp_bridge_power_of_two(exponent - 53));
+}
+
+/* x or the nearest float, whichever is further out. */
+static Numeric
+float_end(Numeric x, bool single, bool up)
+{
+	double		nearest;
+
+	if (numeric_is_inf(x))
+		return x;
+	nearest = DatumGetFloat8(DirectFunctionCall1(numeric_float8_no_overflow,
+												 NumericGetDatum(x)));
+	if (single)
+	{
+		float		next = (float) nearest;
+
+		/* rounded twice: one further, where that is not far enough */
+		if (!isinf(next) &&
+			dp_numeric_compare(exact_double(next), x) == (up ? -1 : 1))
+			next = nextafterf(next, up ? INFINITY : -INFINITY);
+		nearest = next;
+	}
+	if (isinf(nearest))
+		return infinity(up);
+	return up ? greatest(x, exact_double(nearest)) :
+		least(x, exact_double(nearest));
+}
+
+/*
+ * dp_places_interval_float
+ *	  Numbers of the interval rounded to the nearest double precision or real;
+ *	  rounding never falls, so what it makes of the ends bounds it.
+ */
+dp_interval
+dp_places_interval_float(dp_interval a, bool single)
+{
+	if (a.empty)
+		return a;
+	return make(float_end(a.low, single, false),
+				float_end(a.high, single, true));
+}
+
+/* dp_places_interval_of_double: the number it is; NaN is nothing. */
+dp_interval
+dp_places_interval_of_double(double x)
+{
+	if (isnan(x))
+		return dp_places_interval_nothing();
+	return dp_places_interval_point(isinf(x) ? infinity(x > 0) :
+									exact_double(x));
+}

@@ -1,0 +1,44 @@
+/*
+ * interval.h
+ *	  Private to the places folder: arithmetic on intervals of numbers.
+ *
+ * Every function gives an interval that holds all results of the operation
+ * on numbers of its arguments, rounded outwards.
+ */
+#ifndef DP_PLACES_INTERVAL_H
+#define DP_PLACES_INTERVAL_H
+
+#include "../bridge/dp_numeric.h"
+#include "dp_places.h"
+
+/* ---- interval.c ---- */
+extern dp_interval dp_places_interval_nothing(void);
+extern dp_interval dp_places_interval_everything(void);
+extern dp_interval dp_places_interval_point(Numeric x);
+extern dp_interval dp_places_interval_between(int64 low, int64 high);
+extern bool dp_places_interval_is_bounded(dp_interval a);
+extern dp_interval dp_places_interval_hull(dp_interval a, dp_interval b);
+extern dp_interval dp_places_interval_add(dp_interval a, dp_interval b);
+extern dp_interval dp_places_interval_negate(dp_interval a);
+extern dp_interval dp_places_interval_multiply(dp_interval a, dp_interval b);
+extern dp_interval dp_places_interval_divide(dp_interval a, dp_interval b);
+extern dp_interval dp_places_interval_remainder(dp_interval a, dp_interval b,
+												bool integers);
+extern dp_interval dp_places_interval_absolute(dp_interval a);
+extern dp_interval dp_places_interval_greatest(dp_interval a, dp_interval b,
+											   bool both);
+extern dp_interval dp_places_interval_map(dp_interval a, PGFunction monotone);
+extern dp_interval dp_places_interval_map_to(dp_interval a,
+											 PGFunction monotone, int digits);
+extern dp_interval dp_places_interval_nearest(dp_interval a);
+extern dp_interval dp_places_interval_widen(dp_interval a, int64 by);
+extern dp_interval dp_places_interval_clip(dp_interval a, int64 low,
+										   int64 high);
+extern dp_interval dp_places_interval_float(dp_interval a, bool single);
+extern dp_interval dp_places_interval_of_double(double x);
+
+/* ---- extract_interval.c ---- */
+extern dp_interval dp_places_interval_extract(const Const *field, Oid type,
+											  dp_interval a);
+
+#endif							/* DP_PLACES_INTERVAL_H */
