@@ -137,8 +137,8 @@ DECLARE
 								   'double precision', 'double precision',
 								   'numeric'];
 	comments CONSTANT text[] := ARRAY[
-		'private sum of expr; every row counts with its value clamped to [lower, upper], NULL and NaN are skipped; discrete Laplace noise of scale max(|lower|, |upper|) / epsilon; without bounds the declared ones, epsilon is dp_pg.epsilon by default; result as sum(expr), bigint saturates, never NULL; 22023 for a bad parameter, 53400 when the budget is exhausted; Dwork and Roth, Definition 3.3',
-		'private mean of expr; every row counts with its value clamped to [lower, upper], NULL and NaN are skipped; two sums with discrete Laplace noise of scale (upper - lower) / epsilon each; without bounds the declared ones, epsilon is dp_pg.epsilon by default; result as avg(expr), within the bounds, never NULL; 22023 for a bad parameter, 53400 when the budget is exhausted; Dwork and Roth, Definition 3.3'];
+		'private sum of expr; every row counts with its value clamped to [lower, upper], NULL and NaN are skipped; discrete Laplace noise of scale max(|lower|, |upper|) / epsilon; without bounds the declared or inferred ones, epsilon is dp_pg.epsilon by default; result as sum(expr), bigint saturates, never NULL; 22023 for a bad parameter, 53400 when the budget is exhausted; Dwork and Roth, Definition 3.3',
+		'private mean of expr; every row counts with its value clamped to [lower, upper], NULL and NaN are skipped; two sums with discrete Laplace noise of scale (upper - lower) / epsilon each; without bounds the declared or inferred ones, epsilon is dp_pg.epsilon by default; result as avg(expr), within the bounds, NULL when the released number of rows is not positive; 22023 for a bad parameter, 53400 when the budget is exhausted; Dwork and Roth, Definition 3.3'];
 BEGIN
 	-- dp_count(*), dp_count(expr [, epsilon])
 	FOREACH signature IN ARRAY ARRAY['*', '"any"', '"any", numeric',

@@ -37,8 +37,8 @@ DECLARE
 									 'numeric'];
 	kinds CONSTANT text[] := ARRAY['variance', 'stddev'];
 	comments CONSTANT text[] := ARRAY[
-		'private sample variance of expr; every row counts with its value clamped to [lower, upper], NULL and NaN are skipped; three sums with discrete Laplace noise of scale (upper - lower)^2 / epsilon each; without bounds the declared ones, epsilon is dp_pg.epsilon by default; result as variance(expr), not negative, never NULL; 22023 for a bad parameter, 53400 when the budget is exhausted; Dwork and Roth, Definition 3.3',
-		'private sample standard deviation of expr, the root of dp_variance at the same price; result as stddev(expr), not negative, never NULL; 22023 for a bad parameter, 53400 when the budget is exhausted'];
+		'private sample variance of expr; every row counts with its value clamped to [lower, upper], NULL and NaN are skipped; three sums with discrete Laplace noise of scale (upper - lower)^2 / epsilon each; without bounds the declared or inferred ones, epsilon is dp_pg.epsilon by default; result as variance(expr), not negative, NULL when the released number of rows is not positive; 22023 for a bad parameter, 53400 when the budget is exhausted; Dwork and Roth, Definition 3.3',
+		'private sample standard deviation of expr, the root of dp_variance at the same price; result as stddev(expr), not negative, NULL as dp_variance; 22023 for a bad parameter, 53400 when the budget is exhausted'];
 	form text;
 	parameter text;
 	signature text;

@@ -196,8 +196,9 @@ dp_measure_cells_release(dp_cells *cells, TupleDesc result,
 		{
 			const dp_measure *measure = &spec->measures[i];
 
-			values[spec->nkeys + i] = measure->ops->release(measure, cell);
 			nulls[spec->nkeys + i] = false;
+			values[spec->nkeys + i] =
+				measure->ops->release(measure, cell, &nulls[spec->nkeys + i]);
 			cell += measure->ncells;
 		}
 		give_row(slot, sink, context);

@@ -66,7 +66,8 @@ typedef struct dp_measure_ops
 	void		(*load) (const dp_measure *measure, const Datum *values,
 						 const bool *nulls, dp_cell *cells,
 						 MemoryContext keep);
-	Datum		(*release) (const dp_measure *measure, const dp_cell *cells);
+	Datum		(*release) (const dp_measure *measure, const dp_cell *cells,
+							bool *isnull);	/* false before */
 	const char *error_suffix;	/* to the 95% error in EXPLAIN, or NULL */
 
 	/*

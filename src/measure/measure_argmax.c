@@ -200,7 +200,7 @@ scores_of(const dp_measure *measure, const dp_cell *cells)
 }
 
 static Datum
-release_argmax(const dp_measure *measure, const dp_cell *cells)
+release_argmax(const dp_measure *measure, const dp_cell *cells, bool *isnull)
 {
 	const dp_candidates *candidates = measure->plan;
 	dp_int128  *scores = scores_of(measure, cells);
@@ -211,7 +211,7 @@ release_argmax(const dp_measure *measure, const dp_cell *cells)
 
 /* Peeling: the last of those left takes the place of the chosen one. */
 static Datum
-release_topk(const dp_measure *measure, const dp_cell *cells)
+release_topk(const dp_measure *measure, const dp_cell *cells, bool *isnull)
 {
 	const dp_candidates *candidates = measure->plan;
 	dp_int128  *scores = scores_of(measure, cells);

@@ -89,7 +89,7 @@ row(const dp_measure *measure, Expr *argument)
 }
 
 static Datum
-release(const dp_measure *measure, const dp_cell *cells)
+release(const dp_measure *measure, const dp_cell *cells, bool *isnull)
 {
 	Datum	   *counts = palloc(sizeof(Datum) * measure->ncells);
 	int			i;

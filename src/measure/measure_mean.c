@@ -6,8 +6,8 @@
  * row moves A + B by exactly w = high - low, so one price pays for both
  * (doc/theory.md T43): kappa m w in L1 and sqrt(kappa) m w in L2, twice that
  * when a unit is replaced.
- * The mean is low + w A / (A + B), clamped; when A + B <= 0 nothing is known
- * and it is the midpoint.  The true number of rows never divides anything.
+ * The mean is low + w A / (A + B), clamped, and NULL when A + B <= 0, as the
+ * mean of no rows is.  The true number of rows never divides anything.
  */
 #include "postgres.h"
 
@@ -84,7 +84,7 @@ mean_granules(const dp_measure *measure, dp_int128 above, dp_int128 total)
 }
 
 static Datum
-release(const dp_measure *measure, const dp_cell *cells)
+release(const dp_measure *measure, const dp_cell *cells, bool *isnull)
 {
 	dp_int128	rows = cells[CELL_ROWS].integer;
 	dp_int128	sum = cells[CELL_SUM].integer;
@@ -102,8 +102,8 @@ release(const dp_measure *measure, const dp_cell *cells)
 		dp_bridge_check_status(DP_E_OVERFLOW, "add noise");
 	if (total <= 0)
 	{
-		above = 1;
-		total = 2;
+		*isnull = true;
+		return (Datum) 0;
 	}
 	above = Max(Min(above, total), 0);
 	mean = mean_granules(measure, above, total);

@@ -166,7 +166,7 @@ whole_value(const dp_grid *grid, int64 granules, int64 least, int64 most)
 }
 
 static Datum
-release(const dp_measure *measure, const dp_cell *cells)
+release(const dp_measure *measure, const dp_cell *cells, bool *isnull)
 {
 	const quantile_plan *plan = measure->plan;
 	const dp_grid *grid = &measure->grid;

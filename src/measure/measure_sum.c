@@ -81,7 +81,7 @@ add(const dp_measure *measure, const dp_bound_part *part, dp_cell *cells,
 }
 
 static Datum
-release(const dp_measure *measure, const dp_cell *cells)
+release(const dp_measure *measure, const dp_cell *cells, bool *isnull)
 {
 	return dp_measure_from_granules(measure,
 									dp_measure_add_noise(measure,

@@ -130,8 +130,7 @@ sign(Datum a)
  * The population variance over G^2 is v / (4 t^2), v = 4 t q - (b + 2 q)^2,
  * where t is the total, b the middle sum and q the sum of squares; the
  * sample's is n/(n - 1) times that, n = t / G^2, and no sample of two or more
- * values has more than G^2/2: clamped to [0, G^2/2].  When nothing is known
- * (t <= 0), that of a uniform variable.
+ * values has more than G^2/2: clamped to [0, G^2/2].  Requires t > 0.
  */
 static Datum
 variance_granules(dp_int128 width, dp_int128 middle, dp_int128 squares,
@@ -144,8 +143,6 @@ variance_granules(dp_int128 width, dp_int128 middle, dp_int128 squares,
 	Datum		rest;
 	Datum		most;
 
-	if (total <= 0)
-		return DirectFunctionCall2(numeric_div, square, number(12));
 	twice_mean = DirectFunctionCall2(numeric_add, number(middle),
 									 times(number(2), number(squares)));
 	v = DirectFunctionCall2(numeric_sub,
@@ -162,9 +159,12 @@ variance_granules(dp_int128 width, dp_int128 middle, dp_int128 squares,
 	return DirectFunctionCall2(numeric_smaller, v, most);
 }
 
-/* The released variance, in granules squared. */
+/*
+ * The released variance, in granules squared; NULL when the released number
+ * of rows is not positive, as the variance of no rows is.
+ */
 static Datum
-draw_variance(const dp_measure *measure, const dp_cell *cells)
+draw_variance(const dp_measure *measure, const dp_cell *cells, bool *isnull)
 {
 	dp_int128	width = dp_measure_width(measure);
 	dp_int128	below = cells[CELL_BELOW].integer;
@@ -178,6 +178,11 @@ draw_variance(const dp_measure *measure, const dp_cell *cells)
 	if (__builtin_add_overflow(below, middle, &total) ||
 		__builtin_add_overflow(total, squares, &total))
 		dp_bridge_check_status(DP_E_OVERFLOW, "add noise");
+	if (total <= 0)
+	{
+		*isnull = true;
+		return (Datum) 0;
+	}
 	return variance_granules(width, middle, squares, total);
 }
 
@@ -197,23 +202,29 @@ result_digits(const dp_measure *measure)
 }
 
 static Datum
-release_variance(const dp_measure *measure, const dp_cell *cells)
+release_variance(const dp_measure *measure, const dp_cell *cells, bool *isnull)
 {
-	Numeric		variance = DatumGetNumeric(draw_variance(measure, cells));
+	Datum		square = draw_variance(measure, cells, isnull);
+	Numeric		variance;
 
-	variance = dp_count_scale_numeric(variance, 2 * measure->grid.exponent);
+	if (*isnull)
+		return square;
+	variance = dp_count_scale_numeric(DatumGetNumeric(square),
+									  2 * measure->grid.exponent);
 	return as_result(measure, NumericGetDatum(variance),
 					 2 * result_digits(measure) - 16);
 }
 
 static Datum
-release_stddev(const dp_measure *measure, const dp_cell *cells)
+release_stddev(const dp_measure *measure, const dp_cell *cells, bool *isnull)
 {
-	Datum		root = DirectFunctionCall1(numeric_sqrt,
-										   draw_variance(measure, cells));
-	Numeric		deviation = dp_count_scale_numeric(DatumGetNumeric(root),
-													 measure->grid.exponent);
+	Datum		square = draw_variance(measure, cells, isnull);
+	Numeric		deviation;
 
+	if (*isnull)
+		return square;
+	deviation = DatumGetNumeric(DirectFunctionCall1(numeric_sqrt, square));
+	deviation = dp_count_scale_numeric(deviation, measure->grid.exponent);
 	return as_result(measure, NumericGetDatum(deviation),
 					 result_digits(measure));
 }

@@ -55,9 +55,9 @@ sub judged
 	my $from = "FROM (SELECT CASE WHEN $within$x IS NOT NULL THEN $v END AS v FROM plain$where) AS q WHERE v IS NOT NULL";
 	my $fraction = pick(qw(0 0.1 0.25 0.5 0.75 0.999 1));
 
-	return [ "SELECT dp_avg($x, -10, 10)$filter FROM person$where", sub { "SELECT count(*) = 0 OR abs(avg(v) - '$_[0]') <= 0.02 $from" } ] if $kind < 0.25;
-	return [ "SELECT dp_variance($x, -10, 10)$filter FROM person$where", sub { "SELECT count(*) < 2 OR abs(var_samp(v) - '$_[0]') <= 1 $from" } ] if $kind < 0.4;
-	return [ "SELECT dp_stddev($x, -10, 10)$filter FROM person$where", sub { "SELECT count(*) < 2 OR abs(var_samp(v) - '$_[0]'::float8 ^ 2) <= 1 $from" } ] if $kind < 0.5;
+	return [ "SELECT dp_avg($x, -10, 10)$filter FROM person$where", sub { "SELECT count(*) = 0 OR abs(avg(v) - NULLIF('$_[0]', '')::numeric) <= 0.02 $from" } ] if $kind < 0.25;
+	return [ "SELECT dp_variance($x, -10, 10)$filter FROM person$where", sub { "SELECT count(*) < 2 OR abs(var_samp(v) - NULLIF('$_[0]', '')::numeric) <= 1 $from" } ] if $kind < 0.4;
+	return [ "SELECT dp_stddev($x, -10, 10)$filter FROM person$where", sub { "SELECT count(*) < 2 OR abs(var_samp(v) - NULLIF('$_[0]', '')::float8 ^ 2) <= 1 $from" } ] if $kind < 0.5;
 	return [ "SELECT dp_quantile($x, $fraction, -10, 10)$filter FROM person$where", sub { "SELECT count(*) = 0 OR count(*) FILTER (WHERE v < '$_[0]'::numeric - 0.001) <= $fraction * count(*) AND count(*) FILTER (WHERE v <= '$_[0]'::numeric + 0.001) >= $fraction * count(*) $from" } ] if $kind < 0.75;
 	$type = pick(qw(int4 text date bool uuid));
 	$x = expression($type);

@@ -99,9 +99,9 @@ SELECT dp_sum(b, -5, 5), round(dp_avg(b, -5, 5), 3),
 	abs(dp_sum(b, -9223372036854775808, 9223372036854775807) - 27670116110564327421) < 1e17,
 	dp_avg(b, -9223372036854775808, 9223372036854775807) BETWEEN 4.5e18 AND 4.7e18
 FROM special;
--- a sum beyond the range of its type: no error, no NULL
+-- a sum beyond the range of its type: no error, no NULL; a mean may be NULL
 SELECT dp_sum(r, -3e38, 3e38, 0.001) IS NOT NULL, dp_sum(d, -1e308, 1e308, 0.001) IS NOT NULL,
-	dp_sum(n, -1e308, 1e308, 0.001) IS NOT NULL, dp_avg(d, -1e308, 1e308, 0.001) BETWEEN -1e308 AND 1e308
+	dp_sum(n, -1e308, 1e308, 0.001) IS NOT NULL, coalesce(dp_avg(d, -1e308, 1e308, 0.001) BETWEEN -1e308 AND 1e308, true)
 FROM special;
 -- bigint saturates: scale 2^31 * 10^20, inside with probability 5e-11 each;
 -- noise of scale 2^31 * 10^22 might not fit 128 bits, and is refused before
@@ -114,18 +114,23 @@ SELECT count(*) FROM (SELECT dp_sum(i, -2147483648, 2147483647, 1e-20) v FROM ty
 WHERE v IN (9223372036854775807, -9223372036854775808);
 SELECT * FROM outcome('SELECT dp_sum(i, -2147483648, 2147483647, 1e-22) FROM typed');
 SELECT dp_count(1, 1e-22) IS NOT NULL, dp_sum(b, 1e-22) IS NOT NULL,
-	dp_avg(b, 1e-22) BETWEEN 0 AND 128, dp_avg(d, 1e-22) BETWEEN 0 AND 128,
-	dp_avg(r, 1e-22) BETWEEN 0 AND 128, dp_sum(d, 1e-22) IS NOT NULL
+	coalesce(dp_avg(b, 1e-22) BETWEEN 0 AND 128, true), coalesce(dp_avg(d, 1e-22) BETWEEN 0 AND 128, true),
+	coalesce(dp_avg(r, 1e-22) BETWEEN 0 AND 128, true), dp_sum(d, 1e-22) IS NOT NULL
 FROM typed;
 
--- empty input is answered with noise, never NULL
+-- empty input is answered with noise; means are NULL where their own noisy number of rows is not positive, which
+-- is sure when the noise is certainly 0
 SELECT dp_count(*), dp_count(i), dp_sum(i, 0, 10), dp_sum(d, 0, 10) IS NOT NULL,
-	dp_sum(n, 0, 10) IS NOT NULL, dp_avg(i, 0, 10) BETWEEN 0 AND 10,
-	dp_avg(d, 0, 10) BETWEEN 0 AND 10, dp_avg(n, 0, 10) BETWEEN 0 AND 10
+	dp_sum(n, 0, 10) IS NOT NULL, dp_avg(i, 0, 10), coalesce(dp_avg(d, 0, 10) BETWEEN 0 AND 10, true),
+	coalesce(dp_avg(n, 0, 10) BETWEEN 0 AND 10, true)
 FROM nobody;
-SELECT dp_count(*), dp_sum(age), dp_avg(age) BETWEEN 0 AND 120 FROM person WHERE age > 1000;
--- the midpoint where there is nothing: sure when the noise is certainly 0
-SELECT dp_avg(i, 0, 10) FROM nobody;
+SELECT dp_count(*), dp_sum(age), dp_avg(age) FROM person WHERE age > 1000;
+-- one person is enough for an answer; of 122 groups with nobody some have a positive number and some have not: each
+-- has with a probability between 0.4 and 0.5; 15 or fewer have with odds below 1e-10
+SELECT dp_avg(age) IS NOT NULL AS one FROM person WHERE id = 7;
+SELECT count(*) AS groups, count(a) BETWEEN 15 AND 107 AS means, count(v) BETWEEN 15 AND 107 AS variances, count(s) BETWEEN 15 AND 107 AS deviations
+FROM (SELECT age, dp_avg(income, 0, 10, 0.01) AS a, dp_variance(income, 0, 10, 0.01) AS v, dp_stddev(income, 0, 10, 0.01) AS s
+	FROM person WHERE id < 0 AND age BETWEEN 0 AND 199 GROUP BY age) AS t;
 -- there is noise: 200 empty keys.  All of them 0 has probability (p = exp
 -- (-0.001), P[0] = 0.0005) 1e-660; all of one sign about 2^-199.
 SELECT count(*), bool_or(c > 0), bool_or(c < 0), bool_and(c IS NOT NULL), count(DISTINCT c) > 100

@@ -245,7 +245,7 @@ variance_of_sums(double width, double below, double middle, double squares)
 	double		variance;
 
 	if (n <= 0)
-		return width * width / 12;
+		return width * width / 12;	/* for NULL */
 	mean = (middle / 2 + squares) / width / n;
 	variance = fmax(squares / n - mean * mean, 0);
 	if (n > 1)

@@ -197,9 +197,11 @@ is($found->{off}, 0, 'every one is a multiple of 2^-20');
 
 # ---- means: the exact law of the two-sided recipe ----
 
+# The midpoint stands for NULL, which is answered when A + B <= 0.
 my $means = fetch($node, 'analyst',
-	'SELECT dp_avg(x, 10, 14, 0.5), dp_avg(w, 0.25), dp_avg(fine, 0, 1, 0.5)'
-	  . ' FROM stays GROUP BY k');
+	'SELECT coalesce(dp_avg(x, 10, 14, 0.5), 12),'
+	  . ' coalesce(dp_avg(w, 0.25), 0.5),'
+	  . ' coalesce(dp_avg(fine, 0, 1, 0.5), 0.5) FROM stays GROUP BY k');
 
 # Groups 0 .. 99999 hold five rows, the others none.
 foreach my $case (

@@ -53,10 +53,14 @@ sub value { return as($node, 'analyst', "SELECT $_[0]") }
 # ---- Laplace: histograms and variances ----
 
 my $fine = '1e-6';
+# For NULL, the answer when the released number of rows is not positive.
+my $unknown = '16 / 12.0';
 my ($histogram, $variance, $deviation, $wide) = ask(
 	$node, 'laplace',
-	'dp_histogram(x, 0, 16, 4, 0.8)', 'dp_variance(w, 1)',
-	'dp_stddev(w, 0, 4, 2)', 'dp_variance(w, 0, 4, 8)');
+	'dp_histogram(x, 0, 16, 4, 0.8)',
+	"coalesce(dp_variance(w, 1), $unknown)",
+	"coalesce(dp_stddev(w, 0, 4, 2), sqrt($unknown))",
+	"coalesce(dp_variance(w, 0, 4, 8), $unknown)");
 
 # Buckets of 0 to 4, 4 to 8, 8 to 12, and 12 to 16 without a row.
 foreach my $case ([ 0, 3 ], [ 1, 4 ], [ 2, 1 ], [ 3, 0 ])
@@ -125,7 +129,8 @@ my ($count, $total, $grid, $cells, $mean, $spread) = ask(
 	$node, 'gaussian',
 	'dp_count(1, 3)', 'dp_sum(w, 0.5)',
 	'dp_sum(w::double precision, 0, 4, 0.5)',
-	'dp_histogram(x, 0, 16, 4, 3)', 'dp_avg(w, 0.5)', 'dp_variance(w, 0.5)');
+	'dp_histogram(x, 0, 16, 4, 3)', 'coalesce(dp_avg(w, 0.5), 2)',
+	"coalesce(dp_variance(w, 0.5), $unknown)");
 
 # The sigma is that of the accounting, which the oracle confirms elsewhere.
 foreach my $epsilon (sort keys %sigma)

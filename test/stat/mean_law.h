@@ -6,8 +6,8 @@
  * A mean is known by its share (mean - lower) / (upper - lower).  With true
  * sums a (distances from the lower bound) and b (from the upper one), noises
  * X and Y that are independent discrete Laplace of scale 1/inverse, A = a + X
- * and B = b + Y, the share is 1/2 when A + B <= 0 and A / (A + B) clamped to
- * [0, 1] otherwise.
+ * and B = b + Y, the share is A / (A + B) clamped to [0, 1]; when A + B <= 0
+ * the mean is NULL, for which the tests put 1/2.
  *
  * Cells: the atoms 0, 1/2, 1, and MEAN_CELLS intervals between 0 and 1.  The
  * inner edges are i / MEAN_CELLS moved up by sqrt(2) 1e-7, which no fraction
