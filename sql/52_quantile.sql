@@ -1,4 +1,4 @@
--- dp_quantile and dp_median, and the exact aggregate behind them.
+-- dp_quantile, dp_median, dp_min and dp_max, and the exact aggregate behind them.
 
 -- ---------------------------------------------------------------------------
 -- Rows counted by grid point, used inside private queries only.
@@ -57,7 +57,7 @@ $make$;
 
 -- ---------------------------------------------------------------------------
 -- dp_quantile(expr, fraction [, lower, upper] [, epsilon])
--- dp_median(expr [, lower, upper] [, epsilon])
+-- dp_median, dp_min, dp_max(expr [, lower, upper] [, epsilon])
 --
 -- For numbers the bounds are of the parameters' type, numeric or double
 -- precision; for dates and times they are of the type of expr.
@@ -76,11 +76,14 @@ DECLARE
 	made text[] := '{}';
 	types CONSTANT text[] := ARRAY['smallint', 'integer', 'bigint', 'real',
 		'double precision', 'numeric', 'date', 'timestamp', 'timestamptz'];
+	kinds CONSTANT text[] := ARRAY['quantile', 'median', 'min', 'max'];
 	comments CONSTANT text[] := ARRAY[
 		'private quantile of expr: a value that about the given fraction of the rows (0 to 1) are at or below, chosen from a public grid on [lower, upper] by the exponential mechanism, score the distance in rank, rate epsilon / (2 max(fraction, 1 - fraction)) per row; values outside the bounds count at them, NULL and NaN are skipped; without bounds the declared ones, epsilon is dp_pg.epsilon by default; result as expr, within the bounds, never NULL (no rows: any grid value); 22023 for a bad parameter, 53400 when the budget is exhausted; Dwork and Roth, Theorems 3.10 and 3.11',
-		'private median of expr: dp_quantile(expr, 0.5); chosen from a public grid on [lower, upper] by the exponential mechanism, score the distance in rank, rate epsilon per row; values outside the bounds count at them, NULL and NaN are skipped; without bounds the declared ones, epsilon is dp_pg.epsilon by default; result as expr, within the bounds, never NULL (no rows: any grid value); 22023 for a bad parameter, 53400 when the budget is exhausted; Dwork and Roth, Theorems 3.10 and 3.11'];
+		'private median of expr: dp_quantile(expr, 0.5); chosen from a public grid on [lower, upper] by the exponential mechanism, score the distance in rank, rate epsilon per row; values outside the bounds count at them, NULL and NaN are skipped; without bounds the declared ones, epsilon is dp_pg.epsilon by default; result as expr, within the bounds, never NULL (no rows: any grid value); 22023 for a bad parameter, 53400 when the budget is exhausted; Dwork and Roth, Theorems 3.10 and 3.11',
+		'private least value of expr: one that about T rows are below, T = 2 (ln points of the grid + ln 20) / epsilon, chosen from a public grid on [lower, upper] by the exponential mechanism, rate epsilon / 2 per row; values outside the bounds count at them, NULL and NaN are skipped; without bounds the declared ones, epsilon is dp_pg.epsilon by default; result as expr, within the bounds, never NULL (fewer than T rows: any grid value); 22023 for a bad parameter, 53400 when the budget is exhausted; Dwork and Roth, Theorems 3.10 and 3.11',
+		'private greatest value of expr: one that about T rows are above; as dp_min; 22023 for a bad parameter, 53400 when the budget is exhausted; Dwork and Roth, Theorems 3.10 and 3.11'];
 BEGIN
-	FOREACH kind IN ARRAY ARRAY['quantile', 'median'] LOOP
+	FOREACH kind IN ARRAY kinds LOOP
 		-- %1$s argument, %2$s fraction and epsilon, %3$s bounds
 		forms := CASE kind WHEN 'quantile' THEN
 			ARRAY['%1$s, %2$s', '%1$s, %2$s, %2$s', '%1$s, %2$s, %3$s, %3$s',
@@ -115,8 +118,7 @@ BEGIN
 						);
 						COMMENT ON AGGREGATE @extschema@.%1$s IS %3$L;
 					$sql$, signature, final,
-						CASE kind WHEN 'quantile' THEN comments[1]
-							ELSE comments[2] END);
+						comments[pg_catalog.array_position(kinds, kind)]);
 				END LOOP;
 			END LOOP;
 		END LOOP;

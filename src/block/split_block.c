@@ -309,7 +309,8 @@ has_bounds(int kind)
 {
 	return kind == DP_AGG_SUM || kind == DP_AGG_AVG ||
 		kind == DP_AGG_VARIANCE || kind == DP_AGG_STDDEV ||
-		kind == DP_AGG_QUANTILE || kind == DP_AGG_MEDIAN;
+		kind == DP_AGG_QUANTILE || kind == DP_AGG_MEDIAN ||
+		kind == DP_AGG_MIN || kind == DP_AGG_MAX;
 }
 
 static dp_refusal *

@@ -36,6 +36,8 @@ static const struct
 	{"dp_aggregate_stddev", DP_AGG_STDDEV},
 	{"dp_aggregate_quantile", DP_AGG_QUANTILE},
 	{"dp_aggregate_median", DP_AGG_MEDIAN},
+	{"dp_aggregate_min", DP_AGG_MIN},
+	{"dp_aggregate_max", DP_AGG_MAX},
 	{"dp_aggregate_histogram", DP_AGG_HISTOGRAM},
 	{"dp_aggregate_argmax", DP_AGG_ARGMAX},
 	{"dp_aggregate_topk", DP_AGG_TOPK},

@@ -34,6 +34,8 @@ typedef enum dp_aggregate_kind
 	DP_AGG_STDDEV,
 	DP_AGG_QUANTILE,
 	DP_AGG_MEDIAN,
+	DP_AGG_MIN,
+	DP_AGG_MAX,
 	DP_AGG_HISTOGRAM,
 	DP_AGG_ARGMAX,
 	DP_AGG_TOPK,

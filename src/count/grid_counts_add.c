@@ -18,7 +18,8 @@ static pg_noinline void
 check_call_site(FunctionCallInfo fcinfo)
 {
 	dp_bridge_check_call_site(fcinfo, !PG_ARGISNULL(2), "dp_pg.grid_counts",
-							  "Use dp_quantile or dp_median.");
+							  "Use dp_quantile, dp_median, dp_min or "
+							  "dp_max.");
 }
 
 static pg_noinline dp_grid_counts *

@@ -168,6 +168,14 @@ extern void dp_measure_load_tally(const dp_measure *measure,
 								  dp_cell *cells, MemoryContext keep);
 extern double dp_measure_granule(const dp_measure *measure);
 
+/* ---- measure_quantile.c: what a choice by rank needs ---- */
+extern void dp_measure_set_rank_grid(dp_measure *measure);
+extern List *dp_measure_count_ranks(const dp_measure *measure);
+extern void dp_measure_load_ranks(const dp_measure *measure,
+								  const Datum *values, const bool *nulls,
+								  dp_cell *cells, MemoryContext keep);
+extern Datum dp_measure_grid_point(const dp_measure *measure, int64 point);
+
 /* ---- parameters.c ---- */
 extern const char *dp_measure_form(const dp_measure_ops *ops,
 								   const Aggref *aggregate);
@@ -202,6 +210,8 @@ extern const dp_measure_ops dp_measure_sum;
 extern const dp_measure_ops dp_measure_mean;
 extern const dp_measure_ops dp_measure_quantile;
 extern const dp_measure_ops dp_measure_median;
+extern const dp_measure_ops dp_measure_min;
+extern const dp_measure_ops dp_measure_max;
 extern const dp_measure_ops dp_measure_variance;
 extern const dp_measure_ops dp_measure_stddev;
 extern const dp_measure_ops dp_measure_histogram;
@@ -271,6 +281,9 @@ extern Expr *dp_measure_row_case(Expr *condition, Expr *result);
 extern void dp_measure_add_value(const dp_measure *measure,
 								 const dp_bound_part *part, dp_cell *cells,
 								 MemoryContext keep);
+extern void dp_measure_add_rank(const dp_measure *measure,
+								const dp_bound_part *part, dp_cell *cells,
+								MemoryContext keep);
 extern void dp_measure_set_bound(dp_measure *measure, dp_bound_kind kind);
 extern void dp_measure_list_rows(const dp_release_spec *spec, Query *inner,
 								 Expr *place);

@@ -49,9 +49,14 @@ most_points(const dp_measure *measure)
 	return Max(Min(DP_COUNTS_CELLS, BLOCK_CELLS / grids), LEAST_CELLS);
 }
 
-/* The grid that is counted: coarse enough; whole points for integers. */
-static void
-set_grid(dp_measure *measure)
+/*
+ * dp_measure_set_rank_grid
+ *	  The grid that is counted: coarse enough; whole points for integers.
+ *
+ * Errors: as dp_measure_set_bounds.
+ */
+void
+dp_measure_set_rank_grid(dp_measure *measure)
 {
 	dp_grid    *grid = &measure->grid;
 	bool		whole = dp_places_is_integer(measure->argument_type) ||
@@ -66,6 +71,9 @@ set_grid(dp_measure *measure)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("no grid point lies between the bounds"),
 				 errhint("Use wider bounds.")));
+	dp_measure_set_bound(measure, DP_BOUND_VALUES);
+	measure->choices = grid->high - grid->low + 1;
+	measure->state_size = (int64) dp_count_grid_bytes(measure->choices);
 }
 
 /* The fraction as a/d in lowest terms; 22023 outside [0, 1]. */
@@ -121,10 +129,7 @@ prepare(dp_measure *measure)
 {
 	quantile_plan *plan = palloc(sizeof(quantile_plan));
 
-	set_grid(measure);
-	dp_measure_set_bound(measure, DP_BOUND_VALUES);
-	measure->choices = measure->grid.high - measure->grid.low + 1;
-	measure->state_size = (int64) dp_count_grid_bytes(measure->choices);
+	dp_measure_set_rank_grid(measure);
 	plan->fraction = read_fraction(measure);
 	measure->score_unit = plan->fraction.den;
 	dp_measure_set_exponential(measure,
@@ -136,17 +141,19 @@ prepare(dp_measure *measure)
 	measure->plan = plan;
 }
 
-static void
-load(const dp_measure *measure, const Datum *values, const bool *nulls,
-	 dp_cell *cells, MemoryContext keep)
+/* dp_measure_load_ranks: add the counts of an inner row. */
+void
+dp_measure_load_ranks(const dp_measure *measure, const Datum *values,
+					  const bool *nulls, dp_cell *cells, MemoryContext keep)
 {
 	if (!nulls[0])
 		cells[0].state = dp_count_grid_merge(cells[0].state, values[0], keep);
 }
 
-static void
-add(const dp_measure *measure, const dp_bound_part *part, dp_cell *cells,
-	MemoryContext keep)
+/* dp_measure_add_rank: a part of one value. */
+void
+dp_measure_add_rank(const dp_measure *measure, const dp_bound_part *part,
+					dp_cell *cells, MemoryContext keep)
 {
 	cells[0].state = dp_count_grid_add(cells[0].state, measure->choices,
 									   (int64) part->numbers[0] -
@@ -165,20 +172,12 @@ whole_value(const dp_grid *grid, int64 granules, int64 least, int64 most)
 	return (int64) Min(Max(value, least), most);
 }
 
-static Datum
-release(const dp_measure *measure, const dp_cell *cells, bool *isnull)
+/* dp_measure_grid_point: a point of the grid in the argument's type. */
+Datum
+dp_measure_grid_point(const dp_measure *measure, int64 point)
 {
-	const quantile_plan *plan = measure->plan;
 	const dp_grid *grid = &measure->grid;
-	dp_ranked_rows ranked;
-	int64		point;
 
-	dp_count_grid_rank(cells[0].state, grid->low, &ranked);
-	dp_bridge_check_status(
-		dp_mech_quantile(dp_bridge_source(), &plan->law, &ranked, grid->low,
-						 grid->high, plan->fraction.num, plan->fraction.den,
-						 (int64_t *) &point),
-		"draw a quantile");
 	switch (measure->aggregate->aggtype)
 	{
 		case INT2OID:
@@ -204,8 +203,26 @@ release(const dp_measure *measure, const dp_cell *cells, bool *isnull)
 	}
 }
 
-static List *
-inner(const dp_measure *measure)
+static Datum
+release(const dp_measure *measure, const dp_cell *cells, bool *isnull)
+{
+	const quantile_plan *plan = measure->plan;
+	const dp_grid *grid = &measure->grid;
+	dp_ranked_rows ranked;
+	int64		point;
+
+	dp_count_grid_rank(cells[0].state, grid->low, &ranked);
+	dp_bridge_check_status(
+		dp_mech_quantile(dp_bridge_source(), &plan->law, &ranked, grid->low,
+						 grid->high, plan->fraction.num, plan->fraction.den,
+						 (int64_t *) &point),
+		"draw a quantile");
+	return dp_measure_grid_point(measure, point);
+}
+
+/* dp_measure_count_ranks: rows at each point of the grid. */
+List *
+dp_measure_count_ranks(const dp_measure *measure)
 {
 	return dp_count_grid_inner(measure->aggregate, measure->argument_type,
 							   &measure->grid);
@@ -215,11 +232,13 @@ static const char *const quantile_forms[] = {"f", "fe", "flu", "flue", NULL};
 static const char *const median_forms[] = {"", "e", "lu", "lue", NULL};
 
 const dp_measure_ops dp_measure_quantile = {
-	DP_AGG_QUANTILE, "quantile", quantile_forms, prepare, inner,
-	load, release, NULL, dp_measure_row_granules, add
+	DP_AGG_QUANTILE, "quantile", quantile_forms, prepare,
+	dp_measure_count_ranks, dp_measure_load_ranks, release, NULL,
+	dp_measure_row_granules, dp_measure_add_rank
 };
 
 const dp_measure_ops dp_measure_median = {
-	DP_AGG_MEDIAN, "median", median_forms, prepare, inner, load,
-	release, NULL, dp_measure_row_granules, add
+	DP_AGG_MEDIAN, "median", median_forms, prepare,
+	dp_measure_count_ranks, dp_measure_load_ranks, release, NULL,
+	dp_measure_row_granules, dp_measure_add_rank
 };

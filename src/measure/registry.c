@@ -13,6 +13,8 @@ static const dp_measure_ops *const measures[] =
 	&dp_measure_mean,
 	&dp_measure_quantile,
 	&dp_measure_median,
+	&dp_measure_min,
+	&dp_measure_max,
 	&dp_measure_variance,
 	&dp_measure_stddev,
 	&dp_measure_histogram,

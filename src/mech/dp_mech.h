@@ -220,6 +220,10 @@ extern dp_status dp_mech_quantile(dp_source *source, const dp_envelope *law,
 								  const dp_ranked_rows *ranked,
 								  int64_t low, int64_t high,
 								  dp_uint128 a, dp_uint128 d, int64_t *out);
+extern dp_status dp_mech_extreme(dp_source *source, const dp_envelope *law,
+								 const dp_ranked_rows *ranked,
+								 int64_t low, int64_t high, dp_uint128 rank,
+								 dp_uint128 d, bool greatest, int64_t *out);
 
 /* ---- sparse vector (sparse_noise.c) ---- */
 

@@ -7,7 +7,8 @@
  *
  *	  max(0, a N - d c(v), d c(v-) - a N)
  *
- * which falls to 0 at the first entry with d c(v) >= a N, the centre, and
+ * (or, of extremes, with another target than a N) which falls to 0 at the
+ * first entry with d c(v) >= a N, the centre, and
  * rises after it.  Left of the centre a point's penalty is a N - d c(v), right
  * of it d c(v-) - a N, so it is constant on segments [value, next value) to
  * the left and (value, next value] to the right.
@@ -194,15 +195,13 @@ add_right(partition *p, const rows *r, size_t centre, uint64_t below)
 	}
 }
 
-/* All blocks of n >= 1 entries with `total` rows; also sets r->target. */
+/* All blocks of n >= 1 entries around r->target, at most d times the rows. */
 static void
-prepare_partition(rows *r, const dp_rational *rate, uint64_t total,
-				  partition *p)
+fill_partition(const rows *r, const dp_rational *rate, partition *p)
 {
 	uint64_t	below = 0;
 	size_t		centre;
 
-	r->target = r->a * total;
 	for (centre = 0; r->d * (below + count_at(r, centre)) < r->target;
 		 centre++)
 		below += count_at(r, centre);
@@ -213,6 +212,15 @@ prepare_partition(rows *r, const dp_rational *rate, uint64_t total,
 	p->n = 1;
 	add_left(p, r, centre, below);
 	add_right(p, r, centre, below);
+}
+
+/* The same around the fraction of `total` rows, which becomes the target. */
+static void
+prepare_partition(rows *r, const dp_rational *rate, uint64_t total,
+				  partition *p)
+{
+	r->target = r->a * total;
+	fill_partition(r, rate, p);
 }
 
 /* The point of this rank in the block, and its penalty. */
@@ -351,5 +359,52 @@ dp_mech_quantile(dp_source *source, const dp_envelope *law,
 	if (total > ((dp_uint128) 1 << PRODUCT_BITS) / d)
 		return DP_E_OVERFLOW;
 	prepare_partition(&r, &law->rate, total, &p);
+	return draw_point(source, law, &r, &p, out);
+}
+
+/*
+ * dp_mech_extreme
+ *	  Draw the point v of [low, high] with probability proportional to
+ *	  exp(-rate penalty(v)), where v aims at having `rank`/d rows beyond it:
+ *
+ *	  max(0, rank - d #(rows <= v), d #(rows < v) - rank)
+ *
+ *	  or, for the greatest value, the same with >= and >.  Without rows all
+ *	  points are alike.
+ *
+ * Requires: law of width 1 from dp_mech_envelope_make for the rate of
+ *			 dp_mech_selection_rate, of d times the rows of a unit and not
+ *			 monotone; low <= high; d >= 1.
+ * Gives:	 as dp_mech_quantile.
+ * Source:	 doc/theory.md T92, T16, T18; doc/quantile.md Q2.
+ *
+ * With N rows, #(rows >= v) = N - #(rows < v): the greatest value is the
+ * same with d N - rank for the rank.  A rank of more than d N, or less than 0,
+ * adds to all penalties the same number that d N, or 0, would not add.
+ */
+dp_status
+dp_mech_extreme(dp_source *source, const dp_envelope *law,
+				const dp_ranked_rows *ranked, int64_t low, int64_t high,
+				dp_uint128 rank, dp_uint128 d, bool greatest, int64_t *out)
+{
+	rows		r = {*ranked, low, high, 0, d, 0};
+	partition	p;
+	uint64_t	total;
+	dp_status	status;
+
+	if (law->width != 1 || low > high || d == 0 ||
+		(uint64_t) high - (uint64_t) low == UINT64_MAX)
+		return DP_E_RANGE;
+	status = count_rows(&r, &total);
+	if (status != DP_OK)
+		return status;
+	if (ranked->n == 0)
+		return draw_uniform(source, low, high, out);
+	if (total > ((dp_uint128) 1 << PRODUCT_BITS) / d)
+		return DP_E_OVERFLOW;
+	r.target = rank < d * total ? rank : d * total;
+	if (greatest)
+		r.target = d * total - r.target;
+	fill_partition(&r, &law->rate, &p);
 	return draw_point(source, law, &r, &p, out);
 }

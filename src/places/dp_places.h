@@ -80,7 +80,10 @@ dp_places_typmod_digits(int32 typmod)
 	return (int) ((((typmod - VARHDRSZ) & 0x7ff) ^ 1024) - 1024);
 }
 
-/* ---- what values an expression can have (expression_interval.c) ---- */
+/*
+ * ---- what values an expression can have (expression_interval.c,
+ * public_parts.c) ----
+ */
 
 /* Numbers from low to high, which may be infinite; empty: only NULL. */
 typedef struct dp_interval

@@ -4,16 +4,15 @@
  *	  the columns and by the query's own constants.
  *
  * Where an aggregate has no bounds, these are its bounds: of dp_sum(1), of
- * CASE WHEN .. THEN 1 ELSE 0 END, of a * b.  The expression is over the columns
- * of the protected relation; what is free of columns in it has been evaluated
- * (dp_places_cut_public).  Values are numbers, days and microseconds; a value
+ * CASE WHEN .. THEN 1 ELSE 0 END, of a * b.  The expression is over the
+ * columns of the protected relation; what is free of columns in it has been
+ * evaluated (public_parts.c).  Values are numbers, days and microseconds; a value
  * that a declaration excludes is clamped like any other.
  */
 #include "postgres.h"
 
 #include "catalog/pg_type.h"
 #include "miscadmin.h"
-#include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
@@ -21,140 +20,7 @@
 #include "utils/lsyscache.h"
 #include "utils/timestamp.h"
 
-#include "../rules/dp_rules.h"
 #include "interval.h"
-
-typedef enum interval_rule
-{
-	RULE_SAME,					/* of its first argument */
-	RULE_ADD,
-	RULE_SUBTRACT,
-	RULE_MULTIPLY,
-	RULE_DIVIDE,
-	RULE_REMAINDER,
-	RULE_NEGATE,
-	RULE_ABSOLUTE,
-	RULE_NEAREST,				/* integer */
-	RULE_ROUND,					/* to a number of digits */
-	RULE_CUT,					/* the same, towards 0 */
-	RULE_SCALE,					/* to those of a typmod */
-	RULE_FLOOR,
-	RULE_CEILING,
-	RULE_SIGN,
-	RULE_GREATER,
-	RULE_SMALLER,
-	RULE_AND,					/* of bits */
-	RULE_BUCKET,
-	RULE_DIGITS,				/* float as numeric: 15 digits */
-	RULE_MIDNIGHT,				/* date as timestamp */
-	RULE_DAY,					/* timestamp as date */
-	RULE_ZONE,					/* timestamp in another zone */
-	RULE_EXTRACT
-} interval_rule;
-
-static const struct
-{
-	Oid			function;
-	interval_rule rule;
-}			rules[] =
-{
-	{F_INT2PL, RULE_ADD}, {F_INT4PL, RULE_ADD}, {F_INT8PL, RULE_ADD},
-	{F_INT24PL, RULE_ADD}, {F_INT42PL, RULE_ADD}, {F_INT28PL, RULE_ADD},
-	{F_INT82PL, RULE_ADD}, {F_INT48PL, RULE_ADD}, {F_INT84PL, RULE_ADD},
-	{F_FLOAT4PL, RULE_ADD}, {F_FLOAT8PL, RULE_ADD}, {F_FLOAT48PL, RULE_ADD},
-	{F_FLOAT84PL, RULE_ADD}, {F_NUMERIC_ADD, RULE_ADD},
-	{F_INT2MI, RULE_SUBTRACT}, {F_INT4MI, RULE_SUBTRACT},
-	{F_INT8MI, RULE_SUBTRACT}, {F_INT24MI, RULE_SUBTRACT},
-	{F_INT42MI, RULE_SUBTRACT}, {F_INT28MI, RULE_SUBTRACT},
-	{F_INT82MI, RULE_SUBTRACT}, {F_INT48MI, RULE_SUBTRACT},
-	{F_INT84MI, RULE_SUBTRACT}, {F_FLOAT4MI, RULE_SUBTRACT},
-	{F_FLOAT8MI, RULE_SUBTRACT}, {F_FLOAT48MI, RULE_SUBTRACT},
-	{F_FLOAT84MI, RULE_SUBTRACT}, {F_NUMERIC_SUB, RULE_SUBTRACT},
-	{F_INT2MUL, RULE_MULTIPLY}, {F_INT4MUL, RULE_MULTIPLY},
-	{F_INT8MUL, RULE_MULTIPLY}, {F_INT24MUL, RULE_MULTIPLY},
-	{F_INT42MUL, RULE_MULTIPLY}, {F_INT28MUL, RULE_MULTIPLY},
-	{F_INT82MUL, RULE_MULTIPLY}, {F_INT48MUL, RULE_MULTIPLY},
-	{F_INT84MUL, RULE_MULTIPLY}, {F_FLOAT4MUL, RULE_MULTIPLY},
-	{F_FLOAT8MUL, RULE_MULTIPLY}, {F_FLOAT48MUL, RULE_MULTIPLY},
-	{F_FLOAT84MUL, RULE_MULTIPLY}, {F_NUMERIC_MUL, RULE_MULTIPLY},
-	{F_INT2DIV, RULE_DIVIDE}, {F_INT4DIV, RULE_DIVIDE},
-	{F_INT8DIV, RULE_DIVIDE}, {F_INT24DIV, RULE_DIVIDE},
-	{F_INT42DIV, RULE_DIVIDE}, {F_INT28DIV, RULE_DIVIDE},
-	{F_INT82DIV, RULE_DIVIDE}, {F_INT48DIV, RULE_DIVIDE},
-	{F_INT84DIV, RULE_DIVIDE}, {F_FLOAT4DIV, RULE_DIVIDE},
-	{F_FLOAT8DIV, RULE_DIVIDE}, {F_FLOAT48DIV, RULE_DIVIDE},
-	{F_FLOAT84DIV, RULE_DIVIDE}, {F_NUMERIC_DIV, RULE_DIVIDE},
-	{F_INT2MOD, RULE_REMAINDER}, {F_INT4MOD, RULE_REMAINDER},
-	{F_INT8MOD, RULE_REMAINDER}, {F_MOD_INT2_INT2, RULE_REMAINDER},
-	{F_MOD_INT4_INT4, RULE_REMAINDER}, {F_MOD_INT8_INT8, RULE_REMAINDER},
-	{F_NUMERIC_MOD, RULE_REMAINDER}, {F_MOD_NUMERIC_NUMERIC, RULE_REMAINDER},
-	{F_INT2UM, RULE_NEGATE}, {F_INT4UM, RULE_NEGATE}, {F_INT8UM, RULE_NEGATE},
-	{F_FLOAT4UM, RULE_NEGATE}, {F_FLOAT8UM, RULE_NEGATE},
-	{F_NUMERIC_UMINUS, RULE_NEGATE},
-	{F_INT2UP, RULE_SAME}, {F_INT4UP, RULE_SAME}, {F_INT8UP, RULE_SAME},
-	{F_FLOAT4UP, RULE_SAME}, {F_FLOAT8UP, RULE_SAME},
-	{F_NUMERIC_UPLUS, RULE_SAME},
-	{F_INT2ABS, RULE_ABSOLUTE}, {F_INT4ABS, RULE_ABSOLUTE},
-	{F_INT8ABS, RULE_ABSOLUTE}, {F_ABS_INT2, RULE_ABSOLUTE},
-	{F_ABS_INT4, RULE_ABSOLUTE}, {F_ABS_INT8, RULE_ABSOLUTE},
-	{F_FLOAT4ABS, RULE_ABSOLUTE}, {F_FLOAT8ABS, RULE_ABSOLUTE},
-	{F_ABS_FLOAT4, RULE_ABSOLUTE}, {F_ABS_FLOAT8, RULE_ABSOLUTE},
-	{F_NUMERIC_ABS, RULE_ABSOLUTE}, {F_ABS_NUMERIC, RULE_ABSOLUTE},
-
-	{F_INT4_BOOL, RULE_SAME}, {F_INT4_INT2, RULE_SAME},
-	{F_INT8_INT2, RULE_SAME}, {F_INT8_INT4, RULE_SAME},
-	{F_INT2_INT4, RULE_SAME}, {F_INT2_INT8, RULE_SAME},
-	{F_INT4_INT8, RULE_SAME}, {F_FLOAT4_INT2, RULE_SAME},
-	{F_FLOAT4_INT4, RULE_SAME}, {F_FLOAT4_INT8, RULE_SAME},
-	{F_FLOAT8_INT2, RULE_SAME}, {F_FLOAT8_INT4, RULE_SAME},
-	{F_FLOAT8_INT8, RULE_SAME}, {F_FLOAT8_FLOAT4, RULE_SAME},
-	{F_FLOAT4_FLOAT8, RULE_SAME}, {F_FLOAT4_NUMERIC, RULE_SAME},
-	{F_FLOAT8_NUMERIC, RULE_SAME}, {F_NUMERIC_INT2, RULE_SAME},
-	{F_NUMERIC_INT4, RULE_SAME}, {F_NUMERIC_INT8, RULE_SAME},
-	{F_INT2_FLOAT4, RULE_NEAREST}, {F_INT4_FLOAT4, RULE_NEAREST},
-	{F_INT8_FLOAT4, RULE_NEAREST}, {F_INT2_FLOAT8, RULE_NEAREST},
-	{F_INT4_FLOAT8, RULE_NEAREST}, {F_INT8_FLOAT8, RULE_NEAREST},
-	{F_INT2_NUMERIC, RULE_NEAREST}, {F_INT4_NUMERIC, RULE_NEAREST},
-	{F_INT8_NUMERIC, RULE_NEAREST}, {F_NUMERIC_FLOAT4, RULE_DIGITS},
-	{F_NUMERIC_FLOAT8, RULE_DIGITS}, {F_NUMERIC_NUMERIC_INT4, RULE_SCALE},
-
-	{F_DROUND, RULE_NEAREST}, {F_ROUND_FLOAT8, RULE_NEAREST},
-	{F_ROUND_NUMERIC, RULE_NEAREST}, {F_ROUND_NUMERIC_INT4, RULE_ROUND},
-	{F_DTRUNC, RULE_CUT}, {F_TRUNC_FLOAT8, RULE_CUT},
-	{F_TRUNC_NUMERIC, RULE_CUT}, {F_TRUNC_NUMERIC_INT4, RULE_CUT},
-	{F_FLOOR_FLOAT8, RULE_FLOOR}, {F_FLOOR_NUMERIC, RULE_FLOOR},
-	{F_CEIL_FLOAT8, RULE_CEILING}, {F_CEILING_FLOAT8, RULE_CEILING},
-	{F_CEIL_NUMERIC, RULE_CEILING}, {F_CEILING_NUMERIC, RULE_CEILING},
-	{F_SIGN_FLOAT8, RULE_SIGN}, {F_SIGN_NUMERIC, RULE_SIGN},
-	{F_NUMERIC_LARGER, RULE_GREATER}, {F_NUMERIC_SMALLER, RULE_SMALLER},
-	{F_FLOAT4LARGER, RULE_GREATER}, {F_FLOAT4SMALLER, RULE_SMALLER},
-	{F_FLOAT8LARGER, RULE_GREATER}, {F_FLOAT8SMALLER, RULE_SMALLER},
-	{F_DATE_LARGER, RULE_GREATER}, {F_DATE_SMALLER, RULE_SMALLER},
-	{F_INT2AND, RULE_AND}, {F_INT4AND, RULE_AND}, {F_INT8AND, RULE_AND},
-	{F_WIDTH_BUCKET_FLOAT8_FLOAT8_FLOAT8_INT4, RULE_BUCKET},
-	{F_WIDTH_BUCKET_NUMERIC_NUMERIC_NUMERIC_INT4, RULE_BUCKET},
-
-	{F_DATE_MI, RULE_SUBTRACT}, {F_DATE_PLI, RULE_ADD},
-	{F_DATE_MII, RULE_SUBTRACT}, {F_INTEGER_PL_DATE, RULE_ADD},
-	{F_TIMESTAMP_MI, RULE_SUBTRACT}, {F_TIMESTAMPTZ_MI, RULE_SUBTRACT},
-	{F_TIMESTAMP_PL_INTERVAL, RULE_ADD},
-	{F_TIMESTAMP_MI_INTERVAL, RULE_SUBTRACT},
-	{F_TIMESTAMP_DATE, RULE_MIDNIGHT}, {F_TIMESTAMPTZ_DATE, RULE_MIDNIGHT},
-	{F_DATE_TIMESTAMP, RULE_DAY}, {F_DATE_TIMESTAMPTZ, RULE_DAY},
-	{F_TIMESTAMP_TIMESTAMPTZ, RULE_ZONE}, {F_TIMESTAMPTZ_TIMESTAMP, RULE_ZONE},
-	{F_TIMEZONE_TEXT_TIMESTAMP, RULE_ZONE},
-	{F_TIMEZONE_TEXT_TIMESTAMPTZ, RULE_ZONE},
-	{F_DATE_PART_TEXT_TIMESTAMP, RULE_EXTRACT},
-	{F_DATE_PART_TEXT_TIMESTAMPTZ, RULE_EXTRACT},
-	{F_DATE_PART_TEXT_DATE, RULE_EXTRACT},
-	{F_DATE_PART_TEXT_TIME, RULE_EXTRACT},
-	{F_DATE_PART_TEXT_INTERVAL, RULE_EXTRACT},
-	{F_EXTRACT_TEXT_TIMESTAMP, RULE_EXTRACT},
-	{F_EXTRACT_TEXT_TIMESTAMPTZ, RULE_EXTRACT},
-	{F_EXTRACT_TEXT_DATE, RULE_EXTRACT},
-	{F_EXTRACT_TEXT_TIME, RULE_EXTRACT},
-	{F_EXTRACT_TEXT_INTERVAL, RULE_EXTRACT}
-};
 
 typedef struct interval_walk
 {
@@ -187,6 +53,7 @@ static dp_interval
 find_constant(const Const *constant)
 {
 	Datum		value = constant->constvalue;
+	int64		integer;
 
 	if (constant->constisnull)
 		return dp_places_interval_nothing();
@@ -196,8 +63,9 @@ find_constant(const Const *constant)
 		case INT2OID:
 		case INT4OID:
 		case INT8OID:
-			return dp_places_interval_point(int64_to_numeric(
-												dp_places_integer(constant->consttype, value)));
+			integer = dp_places_integer(getBaseType(constant->consttype),
+										value);
+			return dp_places_interval_between(integer, integer);
 		case NUMERICOID:
 			return dp_places_interval_point(DatumGetNumeric(value));
 		case FLOAT4OID:
@@ -415,7 +283,7 @@ find_quotient(dp_interval a, dp_interval b, Oid type)
 }
 
 static dp_interval
-apply(interval_rule rule, Oid function, Oid type, List *args,
+apply(dp_interval_rule rule, Oid function, Oid type, List *args,
 	  const interval_walk *walk)
 {
 	dp_interval a = find(linitial(args), walk);
@@ -483,13 +351,11 @@ apply(interval_rule rule, Oid function, Oid type, List *args,
 static dp_interval
 find_call(Oid function, Oid type, List *args, const interval_walk *walk)
 {
-	int			i;
+	dp_interval_rule rule;
 
-	for (i = 0; i < lengthof(rules); i++)
-		if (rules[i].function == function)
-			return as_type(apply(rules[i].rule, function, type, args, walk),
-						   type);
-	return dp_places_interval_everything();
+	if (!dp_places_interval_rule(function, &rule))
+		return dp_places_interval_everything();
+	return as_type(apply(rule, function, type, args, walk), type);
 }
 
 /* ---- the other nodes ---- */
@@ -631,110 +497,4 @@ dp_places_find_interval(Node *expression, Oid relid, const List *publics,
 
 	*interval = find(expression, &walk);
 	return dp_places_interval_is_bounded(*interval);
-}
-
-/* ---- what is free of columns ---- */
-
-static bool
-has_hole_walker(Node *node, void *context)
-{
-	if (node == NULL)
-		return false;
-	if (IsA(node, CaseTestExpr) ||
-		(IsA(node, Param) && ((Param *) node)->paramid < 0))
-		return true;
-	return expression_tree_walker(node, has_hole_walker, context);
-}
-
-static bool
-is_known_type(Oid type)
-{
-	switch (getBaseType(type))
-	{
-		case BOOLOID:
-		case INT2OID:
-		case INT4OID:
-		case INT8OID:
-		case FLOAT4OID:
-		case FLOAT8OID:
-		case NUMERICOID:
-		case DATEOID:
-		case TIMESTAMPOID:
-		case TIMESTAMPTZOID:
-		case INTERVALOID:
-		case TEXTOID:
-			return true;
-	}
-	return false;
-}
-
-static Node *
-cut_mutator(Node *node, void *context)
-{
-	List	  **publics = context;
-
-	if (node == NULL)
-		return NULL;
-	check_stack_depth();
-	if (IsA(node, List))
-		return expression_tree_mutator(node, cut_mutator, context);
-	if (IsA(node, CaseWhen))
-	{
-		CaseWhen   *when = makeNode(CaseWhen);
-
-		when->result = (Expr *)
-			cut_mutator((Node *) ((CaseWhen *) node)->result, context);
-		return (Node *) when;
-	}
-	if (!IsA(node, Const) && is_known_type(exprType(node)) &&
-		dp_rules_is_public_scalar(node) && !has_hole_walker(node, NULL))
-	{
-		Param	   *param = makeNode(Param);
-
-		param->paramkind = PARAM_EXEC;
-		param->paramid = list_length(*publics);
-		param->paramtype = exprType(node);
-		param->paramtypmod = exprTypmod(node);
-		param->paramcollid = exprCollation(node);
-		param->location = -1;
-		*publics = lappend(*publics, dp_rules_make_total(copyObject(node)));
-		return (Node *) param;
-	}
-	switch (nodeTag(node))
-	{
-		case T_FuncExpr:
-		case T_OpExpr:
-		case T_NullIfExpr:
-		case T_CoalesceExpr:
-		case T_MinMaxExpr:
-		case T_RelabelType:
-			return expression_tree_mutator(node, cut_mutator, context);
-		case T_CaseExpr:
-			{
-				CaseExpr   *from = (CaseExpr *) node;
-				CaseExpr   *to = makeNode(CaseExpr);
-
-				to->casetype = from->casetype;
-				to->casecollid = from->casecollid;
-				to->args = (List *) cut_mutator((Node *) from->args, context);
-				to->defresult = (Expr *)
-					cut_mutator((Node *) from->defresult, context);
-				return (Node *) to;
-			}
-		default:
-			return copyObject(node);
-	}
-}
-
-/*
- * dp_places_cut_public
- *	  Copy of an expression of which only what its values follow from is left:
- *	  no conditions, and numbered parameters of kind PARAM_EXEC where
- *	  something is free of columns, which is added to *publics.
- *	  Precondition: dp_rules_check allows it.
- */
-Node *
-dp_places_cut_public(Node *expression, List **publics)
-{
-	return cut_mutator(expression, publics);
 }

@@ -2,9 +2,9 @@
  * extract_interval.c
  *	  The numbers that extract and date_part can give.
  *
- * Dates count days since 2000, timestamps and intervals microseconds; intervals
- * here are differences of timestamps, which hold whole days and less than one
- * more, and no month.
+ * Dates count days since 2000, timestamps and intervals microseconds;
+ * intervals here are differences of timestamps, which hold whole days and less
+ * than one more, and no month.
  */
 #include "postgres.h"
 
@@ -50,8 +50,10 @@ find_fraction(const char *field, int64 *last)
 static dp_interval
 by_million(dp_interval a)
 {
-	return dp_places_interval_divide(a, dp_places_interval_between(USECS_PER_SEC,
-																   USECS_PER_SEC));
+	const dp_interval million = dp_places_interval_between(USECS_PER_SEC,
+														   USECS_PER_SEC);
+
+	return dp_places_interval_divide(a, million);
 }
 
 static dp_interval

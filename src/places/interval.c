@@ -104,13 +104,14 @@ dp_places_interval_everything(void)
 	return make(infinity(false), infinity(true));
 }
 
-/* dp_places_interval_point: one number; NaN is nothing, since it is skipped. */
+/* dp_places_interval_point: one number; NaN, which is skipped, is nothing. */
 dp_interval
 dp_places_interval_point(Numeric x)
 {
 	return numeric_is_nan(x) ? dp_places_interval_nothing() : make(x, x);
 }
 
+/* dp_places_interval_between: the integers from low to high, and what lies between. */
 dp_interval
 dp_places_interval_between(int64 low, int64 high)
 {
@@ -124,6 +125,7 @@ dp_places_interval_is_bounded(dp_interval a)
 	return !a.empty && !numeric_is_inf(a.low) && !numeric_is_inf(a.high);
 }
 
+/* dp_places_interval_hull: the least interval that holds both. */
 dp_interval
 dp_places_interval_hull(dp_interval a, dp_interval b)
 {
@@ -132,6 +134,7 @@ dp_places_interval_hull(dp_interval a, dp_interval b)
 	return make(least(a.low, b.low), greatest(a.high, b.high));
 }
 
+/* dp_places_interval_add: a + b. */
 dp_interval
 dp_places_interval_add(dp_interval a, dp_interval b)
 {
@@ -141,6 +144,7 @@ dp_places_interval_add(dp_interval a, dp_interval b)
 				dp_numeric_call2(numeric_add, a.high, b.high));
 }
 
+/* dp_places_interval_negate: -a. */
 dp_interval
 dp_places_interval_negate(dp_interval a)
 {
@@ -159,6 +163,7 @@ product(Numeric a, Numeric b)
 	return numeric_is_nan(x) ? int64_to_numeric(0) : x;
 }
 
+/* dp_places_interval_multiply: a * b. */
 dp_interval
 dp_places_interval_multiply(dp_interval a, dp_interval b)
 {
@@ -250,6 +255,7 @@ dp_places_interval_remainder(dp_interval a, dp_interval b, bool integers)
 				least(greatest(a.high, zero), most));
 }
 
+/* dp_places_interval_absolute: abs(a). */
 dp_interval
 dp_places_interval_absolute(dp_interval a)
 {
@@ -322,6 +328,7 @@ dp_places_interval_nearest(dp_interval a)
 												  half)));
 }
 
+/* dp_places_interval_widen: so much further on both sides. */
 dp_interval
 dp_places_interval_widen(dp_interval a, int64 by)
 {

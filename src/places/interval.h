@@ -37,6 +37,39 @@ extern dp_interval dp_places_interval_clip(dp_interval a, int64 low,
 extern dp_interval dp_places_interval_float(dp_interval a, bool single);
 extern dp_interval dp_places_interval_of_double(double x);
 
+/* ---- interval_rules.c ---- */
+
+/* What a function makes of the intervals of its arguments. */
+typedef enum dp_interval_rule
+{
+	RULE_SAME,					/* of its first argument */
+	RULE_ADD,
+	RULE_SUBTRACT,
+	RULE_MULTIPLY,
+	RULE_DIVIDE,
+	RULE_REMAINDER,
+	RULE_NEGATE,
+	RULE_ABSOLUTE,
+	RULE_NEAREST,				/* integer */
+	RULE_ROUND,					/* to a number of digits */
+	RULE_CUT,					/* the same, towards 0 */
+	RULE_SCALE,					/* to those of a typmod */
+	RULE_FLOOR,
+	RULE_CEILING,
+	RULE_SIGN,
+	RULE_GREATER,
+	RULE_SMALLER,
+	RULE_AND,					/* of bits */
+	RULE_BUCKET,
+	RULE_DIGITS,				/* float as numeric: 15 digits */
+	RULE_MIDNIGHT,				/* date as timestamp */
+	RULE_DAY,					/* timestamp as date */
+	RULE_ZONE,					/* timestamp in another zone */
+	RULE_EXTRACT
+} dp_interval_rule;
+
+extern bool dp_places_interval_rule(Oid function, dp_interval_rule *rule);
+
 /* ---- extract_interval.c ---- */
 extern dp_interval dp_places_interval_extract(const Const *field, Oid type,
 											  dp_interval a);

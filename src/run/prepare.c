@@ -125,6 +125,7 @@ count_collections(const dp_block *block)
 		int			kind = list_nth_int(block->kinds, i);
 
 		if (kind == DP_AGG_QUANTILE || kind == DP_AGG_MEDIAN ||
+			kind == DP_AGG_MIN || kind == DP_AGG_MAX ||
 			nth_aggregate(block, i)->aggdistinct != NIL)
 			n++;
 	}

@@ -50,12 +50,12 @@ CREATE TEMP VIEW form AS
 	UNION ALL SELECT 'dp_' || f, CASE f WHEN 'argmax' THEN 'anycompatible' ELSE 'anycompatiblearray' END, CASE f WHEN 'argmax' THEN ARRAY['anycompatible'] ELSE ARRAY['anycompatible', 'integer'] END || e
 	FROM unnest(ARRAY['argmax', 'topk']) f, (VALUES ('{}'::text[]), (ARRAY['anycompatiblearray']), (ARRAY['anycompatiblearray', 'numeric']), (ARRAY['anycompatiblearray', 'double precision'])) v(e)
 	UNION ALL SELECT 'dp_quantile', input, array_prepend(input, array_fill(p, ARRAY[n])) FROM typed, unnest(ARRAY['numeric', 'double precision']) p, generate_series(1, 4) n
-	UNION ALL SELECT 'dp_median', input, array_prepend(input, array_fill(p, ARRAY[n])) FROM typed, unnest(ARRAY['numeric', 'double precision']) p, generate_series(0, 3) n
+	UNION ALL SELECT 'dp_' || f, input, array_prepend(input, array_fill(p, ARRAY[n])) FROM typed, unnest(ARRAY['median', 'min', 'max']) f, unnest(ARRAY['numeric', 'double precision']) p, generate_series(0, 3) n
 	WHERE NOT (n = 0 AND p = 'double precision')
 	UNION ALL SELECT 'dp_quantile', t, ARRAY[t, p] || e
 	FROM unnest(ARRAY['date', 'timestamp without time zone', 'timestamp with time zone']) t, unnest(ARRAY['numeric', 'double precision']) p, LATERAL (VALUES ('{}'::text[]), (ARRAY[p]), (ARRAY[t, t]), (ARRAY[t, t, p])) v(e)
-	UNION ALL SELECT 'dp_median', t, ARRAY[t] || e
-	FROM unnest(ARRAY['date', 'timestamp without time zone', 'timestamp with time zone']) t, LATERAL (VALUES ('{}'::text[]), (ARRAY['numeric']), (ARRAY['double precision']), (ARRAY[t, t]), (ARRAY[t, t, 'numeric']), (ARRAY[t, t, 'double precision'])) v(e);
+	UNION ALL SELECT 'dp_' || f, t, ARRAY[t] || e
+	FROM unnest(ARRAY['median', 'min', 'max']) f, unnest(ARRAY['date', 'timestamp without time zone', 'timestamp with time zone']) t, LATERAL (VALUES ('{}'::text[]), (ARRAY['numeric']), (ARRAY['double precision']), (ARRAY[t, t]), (ARRAY[t, t, 'numeric']), (ARRAY[t, t, 'double precision'])) v(e);
 SELECT is((SELECT prokind::text || ' ' || prorettype::regtype FROM pg_proc
 		WHERE oid = to_regprocedure(format('%I.%s(%s)', nspname, name, array_to_string(arguments, ', ')))),
 	'a ' || result, format('aggregate %s(%s) returns %s', name, array_to_string(arguments, ', '), result))

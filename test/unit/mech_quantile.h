@@ -8,10 +8,12 @@
 
 #define dp_mech_quantile quantile_seen
 #define dp_mech_quantile_sensitivity quantile_seen_sensitivity
+#define dp_mech_extreme extreme_seen
 #include "dp_mech.h"
 #include "../../src/mech/quantile.c"
 #undef dp_mech_quantile
 #undef dp_mech_quantile_sensitivity
+#undef dp_mech_extreme
 
 extern dp_status dp_mech_quantile_sensitivity(dp_uint128 a, dp_uint128 d,
 											  uint64_t rows_of_unit,
@@ -20,6 +22,10 @@ extern dp_status dp_mech_quantile(dp_source *source, const dp_envelope *law,
 								  const dp_ranked_rows *ranked,
 								  int64_t low, int64_t high,
 								  dp_uint128 a, dp_uint128 d, int64_t *out);
+extern dp_status dp_mech_extreme(dp_source *source, const dp_envelope *law,
+								 const dp_ranked_rows *ranked,
+								 int64_t low, int64_t high, dp_uint128 rank,
+								 dp_uint128 d, bool greatest, int64_t *out);
 
 #include "mech_choice.h"
 #include "tap.h"
