@@ -32,6 +32,13 @@ extern dp_refusal *dp_block_split_one(Query *query, List *cte_stack,
 										dp_block **block,
 										RangeTblEntry **entry);
 
+/* ---- key_condition.c ---- */
+extern List *dp_block_key_conjuncts(Query *query);
+extern bool dp_block_key_tells_twins(Node *expression);
+extern dp_refusal *dp_block_find_key_conditions(const List *conjuncts,
+												Node *base, dp_key *key,
+												dp_refusal *refusal);
+
 /* ---- part_find.c ---- */
 extern void dp_block_find_part(dp_splitter *s, dp_block *block);
 

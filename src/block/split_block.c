@@ -107,6 +107,7 @@ add_column(dp_splitter *s, const char *name, Node *like)
 static dp_refusal *
 add_keys(dp_splitter *s, Query *inner, dp_block *block)
 {
+	List	   *conjuncts = dp_block_key_conjuncts(s->query);
 	ListCell   *lc;
 
 	foreach(lc, s->query->targetList)
@@ -116,6 +117,7 @@ add_keys(dp_splitter *s, Query *inner, dp_block *block)
 		dp_refusal *refusal;
 		dp_key	   *key;
 		Node	   *expression;
+		Node	   *base;
 
 		if (!is_grouped(s->query, target))
 			continue;
@@ -124,10 +126,10 @@ add_keys(dp_splitter *s, Query *inner, dp_block *block)
 		if (refusal != NULL)
 			return refusal;
 		key = palloc(sizeof(dp_key));
-		refusal = dp_block_classify_key((Node *) target->expr,
-										dp_block_rowset_base(s->query,
-															 expression),
+		base = dp_block_rowset_base(s->query, expression);
+		refusal = dp_block_classify_key((Node *) target->expr, base,
 										s->rowset.relation->relid, key);
+		refusal = dp_block_find_key_conditions(conjuncts, base, key, refusal);
 		if (refusal != NULL)
 			return refusal;
 		block->keys = lappend(block->keys, key);

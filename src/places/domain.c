@@ -27,19 +27,10 @@
 #include "utils/syscache.h"
 #include "utils/timestamp.h"
 
-#include "dp_places.h"
-
-struct dp_domain
-{
-	int64		size;			/* all values, other and NULL included */
-	dp_places	places;			/* dense or listed */
-	Datum	   *values;			/* by place; unused when dense */
-	dp_axis_finder *finder;		/* flat form; NULL until it is asked for */
-	Size		length;			/* of finder */
-};
+#include "domain.h"
 
 static void
-too_many(void)
+raise_too_many(void)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
@@ -49,13 +40,15 @@ too_many(void)
 			 errhint("Use narrower bounds or a coarser key.")));
 }
 
-static void
-append_value(dp_domain *domain, Datum value)
+/* dp_places_domain_append: one more known value; 54000 when there are too
+ * many. */
+void
+dp_places_domain_append(dp_domain *domain, Datum value)
 {
 	int64		known = domain->places.known;
 
 	if (known >= dp_setting_max_groups)
-		too_many();
+		raise_too_many();
 	if (domain->values == NULL)
 		domain->values = palloc(sizeof(Datum) * 16);
 	else if (known >= 16 && (known & (known - 1)) == 0)
@@ -68,15 +61,16 @@ append_value(dp_domain *domain, Datum value)
 static void
 append_integer(dp_domain *domain, int64 value)
 {
-	append_value(domain, domain->places.type == FLOAT8OID ?
-				 Float8GetDatum((float8) value) :
-				 NumericGetDatum(int64_to_numeric(value)));
+	dp_places_domain_append(domain, domain->places.type == FLOAT8OID ?
+							Float8GetDatum((float8) value) :
+							NumericGetDatum(int64_to_numeric(value)));
 }
 
 /* ---- filling ---- */
 
-static dp_attribute *
-declaration(const dp_key *key)
+/* dp_places_declaration: of the key's column; 55000 when it is gone. */
+dp_attribute *
+dp_places_declaration(const dp_key *key)
 {
 	dp_attribute *declared = dp_protect_attribute(key->relid, key->attnum);
 
@@ -91,14 +85,15 @@ declaration(const dp_key *key)
 static void
 append_declared(dp_domain *domain, const dp_key *key, const char *text)
 {
-	append_value(domain, dp_places_read_declared(text, domain->places.type,
-												  key->typmod));
+	dp_places_domain_append(domain,
+							dp_places_read_declared(text, domain->places.type,
+													key->typmod));
 }
 
 static void
 fill_declared(dp_domain *domain, const dp_key *key)
 {
-	dp_attribute *declared = declaration(key);
+	dp_attribute *declared = dp_places_declaration(key);
 	ListCell   *lc;
 
 	foreach(lc, declared->keys)
@@ -139,29 +134,34 @@ fill_enum(dp_domain *domain)
 		labels[i] = &list->members[i]->tuple;
 	qsort(labels, list->n_members, sizeof(HeapTuple), compare_sort_order);
 	for (i = 0; i < list->n_members; i++)
-		append_value(domain, ObjectIdGetDatum(enum_label(labels[i])->oid));
+		dp_places_domain_append(domain,
+								ObjectIdGetDatum(enum_label(labels[i])->oid));
 	ReleaseSysCacheList(list);
 }
 
-static void
-fill_dense(dp_domain *domain, int64 first, int64 last)
+/* dp_places_domain_fill_dense: first .. last. */
+void
+dp_places_domain_fill_dense(dp_domain *domain, int64 first, int64 last)
 {
 	domain->places.kind = DP_AXIS_DENSE;
 	domain->places.first = first;
 	if (__builtin_sub_overflow(last, first, &domain->places.known) ||
 		domain->places.known >= dp_setting_max_groups)
-		too_many();
+		raise_too_many();
 	domain->places.known++;
 }
 
 static void
 fill_range(dp_domain *domain, const dp_key *key)
 {
-	dp_attribute *declared = declaration(key);
+	dp_attribute *declared = dp_places_declaration(key);
 	Oid			type = domain->places.type;
 
-	fill_dense(domain, dp_places_declared_integer(declared->lower, type),
-			   dp_places_declared_integer(declared->upper, type));
+	dp_places_domain_fill_dense(domain,
+								dp_places_declared_integer(declared->lower,
+														   type),
+								dp_places_declared_integer(declared->upper,
+														   type));
 }
 
 /* A declared bound as a value of the type that date_trunc or extract sees. */
@@ -184,7 +184,7 @@ time_bound(const char *text, const dp_key *key)
 static void
 fill_trunc(dp_domain *domain, const dp_key *key)
 {
-	dp_attribute *declared = declaration(key);
+	dp_attribute *declared = dp_places_declaration(key);
 	bool		zoned = key->base_type == TIMESTAMPTZOID;
 	PGFunction	truncate = zoned ? timestamptz_trunc : timestamp_trunc;
 	PGFunction	add = zoned ? timestamptz_pl_interval : timestamp_pl_interval;
@@ -202,7 +202,7 @@ fill_trunc(dp_domain *domain, const dp_key *key)
 											   PointerGetDatum(&step));
 
 		CHECK_FOR_INTERRUPTS();
-		append_value(domain, value);
+		dp_places_domain_append(domain, value);
 		next = DirectFunctionCall2(truncate, field, next);
 		if (DatumGetTimestamp(next) <= DatumGetTimestamp(value))
 			elog(ERROR, "date_trunc does not advance");
@@ -227,7 +227,7 @@ extracted(const dp_key *key, const char *bound)
 static void
 fill_extract(dp_domain *domain, const dp_key *key)
 {
-	dp_attribute *declared = declaration(key);
+	dp_attribute *declared = dp_places_declaration(key);
 	bool		monotone;
 	int			first;
 	int			last;
@@ -290,29 +290,50 @@ dp_places_domain_finder(dp_domain *domain, Size *length)
 	return domain->finder;
 }
 
+/* dp_places_domain_empty: without any value, of the key's type. */
+dp_domain *
+dp_places_domain_empty(Oid type)
+{
+	dp_domain  *domain = palloc0(sizeof(dp_domain));
+
+	domain->places.kind = DP_AXIS_LISTED;
+	domain->places.type = type;
+	domain->places.other = -1;
+	domain->places.null = -1;
+	return domain;
+}
+
+/* dp_places_domain_end: after the known values and `other`. */
+void
+dp_places_domain_end(dp_domain *domain, bool null)
+{
+	domain->size = domain->places.known;
+	if (domain->places.other >= 0)
+		domain->size++;
+	if (null)
+		domain->places.null = domain->size++;
+}
+
 /*
  * dp_places_domain_make
- *	  All public values of the key, in the current context.
+ *	  All public values of the key, in the current context, whatever its
+ *	  conditions are.
  *
  * Errors: 54000 too many values, 55000 the declaration is gone.
  */
 dp_domain *
 dp_places_domain_make(const dp_key *key)
 {
-	dp_domain  *domain = palloc0(sizeof(dp_domain));
+	dp_domain  *domain = dp_places_domain_empty(getBaseType(key->type));
 
-	domain->places.kind = DP_AXIS_LISTED;
-	domain->places.type = getBaseType(key->type);
-	domain->places.other = -1;
-	domain->places.null = -1;
 	switch (key->kind)
 	{
 		case DP_KEY_CONSTANT:
 			if (!key->constant->constisnull)
-				append_value(domain, key->constant->constvalue);
+				dp_places_domain_append(domain, key->constant->constvalue);
 			break;
 		case DP_KEY_BOOLEAN:
-			fill_dense(domain, 0, 1);
+			dp_places_domain_fill_dense(domain, 0, 1);
 			break;
 		case DP_KEY_ENUM:
 			fill_enum(domain);
@@ -329,13 +350,12 @@ dp_places_domain_make(const dp_key *key)
 		case DP_KEY_EXTRACT:
 			fill_extract(domain, key);
 			break;
+		case DP_KEY_LISTED:
+			elog(ERROR, "a key that a query names has no values by itself");
 	}
-	domain->size = domain->places.known;
-	if (domain->places.other >= 0)
-		domain->size++;
-	if (key->nullable || (key->kind == DP_KEY_CONSTANT &&
-						  key->constant->constisnull))
-		domain->places.null = domain->size++;
+	dp_places_domain_end(domain, key->nullable ||
+						 (key->kind == DP_KEY_CONSTANT &&
+						  key->constant->constisnull));
 	return domain;
 }
 

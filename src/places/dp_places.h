@@ -34,8 +34,17 @@ typedef enum dp_key_kind
 	DP_KEY_DECLARED,			/* keys => ... of a column */
 	DP_KEY_RANGE,				/* bounds of an integer or date column */
 	DP_KEY_TRUNC,				/* date_trunc over a bounded column */
-	DP_KEY_EXTRACT				/* extract over a bounded column */
+	DP_KEY_EXTRACT,				/* extract over a bounded column */
+	DP_KEY_LISTED				/* the key's conditions name its values */
 } dp_key_kind;
+
+/*
+ * Conditions of a key are expressions over two Vars of varno 1: the value of
+ * the column that the key is computed from, and of the key.  For a key that is
+ * a column the first stands for both.
+ */
+#define DP_KEY_COLUMN 1
+#define DP_KEY_VALUE 2
 
 /*
  * Where the public values of a group key come from.  Only catalog facts and
@@ -55,6 +64,9 @@ typedef struct dp_key
 	char	   *field;			/* of date_trunc and extract, lower case */
 	bool		nullable;		/* NULL is a key too */
 	Const	   *constant;		/* DP_KEY_CONSTANT only */
+	List	   *conditions;		/* of Node *: that the rows fulfil */
+	Node	   *image;			/* the key over DP_KEY_COLUMN; NULL where it is
+								 * a column, or of none or several */
 } dp_key;
 
 /* Which fields make keys, and their values (key_field.c). */
@@ -157,6 +169,19 @@ dp_places_integer(Oid type, Datum value)
 typedef struct dp_domain dp_domain;
 
 extern dp_domain *dp_places_domain_make(const dp_key *key);
+
+/* Do the key's conditions name all values that it can have (decide_list.c)? */
+extern bool dp_places_key_is_named(const dp_key *key);
+
+/*
+ * Of its values those that the key's conditions do not exclude (decide_key.c);
+ * parameters in them must have become constants.
+ */
+extern dp_domain *dp_places_domain_decide(const dp_key *key);
+
+/* As nodes, which readers are sent. */
+extern List *dp_places_domain_to_list(const dp_domain *domain);
+extern dp_domain *dp_places_domain_from_list(const List *list);
 extern int64 dp_places_domain_size(const dp_domain *domain);
 /* Values without other and NULL; they have the places before those two. */
 extern int64 dp_places_domain_known(const dp_domain *domain);

@@ -88,16 +88,16 @@ prepare_measure(const dp_release_spec *spec, int n, const List *publics,
 }
 
 static void
-prepare_keys(dp_release_spec *spec)
+prepare_keys(dp_release_spec *spec, const List *domains)
 {
 	ListCell   *lc;
 
-	spec->nkeys = list_length(spec->block->keys);
+	spec->nkeys = list_length(domains);
 	spec->domains = palloc0(sizeof(dp_domain *) * Max(spec->nkeys, 1));
 	spec->groups = 1;
-	foreach(lc, spec->block->keys)
+	foreach(lc, domains)
 	{
-		dp_domain  *domain = dp_places_domain_make(lfirst(lc));
+		dp_domain  *domain = lfirst(lc);
 
 		spec->domains[foreach_current_index(lc)] = domain;
 		if (__builtin_mul_overflow(spec->groups, dp_places_domain_size(domain),
@@ -213,7 +213,8 @@ set_unit_bounds(dp_release_spec *spec, const dp_unit_bounds *bounds)
  */
 dp_release_spec *
 dp_run_prepare(dp_block *block, const dp_ledger_standing *standing,
-				   List *arguments, const dp_unit_bounds *bounds)
+				   List *arguments, List *domains,
+				   const dp_unit_bounds *bounds)
 {
 	Datum	   *values;
 	bool	   *nulls;
@@ -231,7 +232,7 @@ dp_run_prepare(dp_block *block, const dp_ledger_standing *standing,
 	spec->replace_one = standing->replace_one;
 	spec->nmeasures = list_length(block->kinds);
 	spec->measures = palloc0(sizeof(dp_measure) * Max(spec->nmeasures, 1));
-	prepare_keys(spec);
+	prepare_keys(spec, domains);
 	set_unit_bounds(spec, bounds);
 	column = block->keys == NIL ? 0 : 1;	/* after the place */
 	for (i = 0; i < spec->nmeasures; i++)

@@ -16,7 +16,7 @@
 #include "dp_run.h"
 
 /* Parameters of the aggregates, whose values dp_run_prepare is given, as
- * a list of constants. */
+ * a list of constants; and the domains of its keys. */
 extern List *dp_run_parameter_exprs(const dp_block *block);
 /* How many rows of a unit in one group, and in how many groups, count. */
 typedef struct dp_unit_bounds
@@ -28,13 +28,16 @@ typedef struct dp_unit_bounds
 extern dp_unit_bounds dp_run_unit_bounds(const dp_block *block);
 extern dp_release_spec *dp_run_prepare(dp_block *block,
 										   const dp_ledger_standing *standing,
-										   List *arguments,
+										   List *arguments, List *domains,
 										   const dp_unit_bounds *bounds);
 /* 22023 when a price is outside what the dataset's owner allows. */
 extern void dp_run_check_prices(const dp_release_spec *spec,
 									const dp_ledger_standing *standing);
 extern const char *dp_run_mechanism_name(const dp_measure *measure);
 extern char *dp_run_mechanism_text(const dp_release_spec *spec);
+
+/* key_domains.c */
+extern List *dp_run_decide_keys(const dp_block *block, ParamListInfo params);
 
 /* needs.c */
 extern bool dp_run_find_needs(Query *inner, dp_reader_needs *needs,
@@ -128,6 +131,7 @@ typedef struct dp_release_input
 	ExtensibleNode node;
 	dp_block   *block;			/* without subqueries, which have been run */
 	List	   *arguments;		/* of Const *: for dp_run_prepare */
+	List	   *domains;		/* of the keys, each a list */
 	List	   *aggregates;		/* exact ones, of all measures */
 	List	   *types;			/* OIDs: of the columns of the answer */
 } dp_release_input;

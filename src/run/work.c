@@ -2,15 +2,16 @@
  * work.c
  *	  What of a release happens where the rows are read.
  *
- * The session sends the block with its parameters, and the reader prepares the
- * release anew: grids, sensitivities and noise follow from the block, the
- * parameters, settings and declarations, all public.  A declaration that
- * changed in between is noticed before anything is charged, since the charge
- * and the exact aggregates must be the same.
+ * The session sends the block with its parameters and the public values of its
+ * keys, and the reader prepares the release anew: grids, sensitivities and
+ * noise follow from the block, the parameters, settings and declarations, all
+ * public.  A declaration that changed in between is noticed before anything is
+ * charged, since the charge and the exact aggregates must be the same.  Which
+ * groups there are is not decided again: the plan and the cells must agree on
+ * it, and conditions may depend on settings that the session alone has.
  */
 #include "postgres.h"
 
-#include "common/hashfn.h"
 #include "executor/tuptable.h"
 #include "nodes/makefuncs.h"
 #include "utils/builtins.h"
@@ -22,6 +23,7 @@
 static const dp_node_field input_fields[] = {
 	INPUT_FIELD(DP_FIELD_NODE, block),
 	INPUT_FIELD(DP_FIELD_NODE, arguments),
+	INPUT_FIELD(DP_FIELD_NODE, domains),
 	INPUT_FIELD(DP_FIELD_NODE, aggregates),
 	INPUT_FIELD(DP_FIELD_NODE, types)
 };
@@ -34,7 +36,6 @@ typedef struct release_data
 {
 	dp_ledger_standing standing;
 	dp_charge	charge;
-	uint64		keys;			/* hash_keys */
 	dp_unit_bounds bounds;
 } release_data;
 
@@ -56,24 +57,6 @@ exact_aggregates(const dp_release_spec *spec)
 	return aggregates;
 }
 
-/* Of the public values of all group keys, which may be long. */
-static uint64
-hash_keys(const dp_release_spec *spec)
-{
-	uint64		hash = 0;
-	ListCell   *lc;
-
-	foreach(lc, dp_measure_group_keys(spec))
-	{
-		Datum		keys = lfirst_node(Const, lc)->constvalue;
-
-		hash = hash_bytes_extended((const unsigned char *)
-								   DatumGetPointer(keys),
-								   VARSIZE(DatumGetPointer(keys)), hash);
-	}
-	return hash;
-}
-
 /* ---- the session's side ---- */
 
 static List *
@@ -85,6 +68,18 @@ result_types(TupleDesc result)
 	for (i = 0; i < result->natts; i++)
 		types = lappend_oid(types, TupleDescAttr(result, i)->atttypid);
 	return types;
+}
+
+static List *
+list_domains(const dp_release_spec *spec)
+{
+	List	   *domains = NIL;
+	int			i;
+
+	for (i = 0; i < spec->nkeys; i++)
+		domains = lappend(domains,
+						  dp_places_domain_to_list(spec->domains[i]));
+	return domains;
 }
 
 /*
@@ -106,11 +101,11 @@ dp_run_fill_job(const dp_release_spec *spec,
 	dp_bridge_init_node(&input->node, &input_type);
 	input->block = block;
 	input->arguments = spec->arguments;
+	input->domains = list_domains(spec);
 	input->aggregates = exact_aggregates(spec);
 	input->types = result_types(result);
 	data->standing = *standing;
 	data->charge = spec->charge;
-	data->keys = hash_keys(spec);
 	data->bounds.rows = spec->max_rows;
 	data->bounds.keys = spec->max_keys;
 	memset(job, 0, sizeof(*job));
@@ -142,6 +137,17 @@ same_charge(const dp_charge *a, const dp_charge *b)
 		a->delta == b->delta;
 }
 
+static List *
+read_domains(const dp_release_input *input)
+{
+	List	   *domains = NIL;
+	ListCell   *lc;
+
+	foreach(lc, input->domains)
+		domains = lappend(domains, dp_places_domain_from_list(lfirst(lc)));
+	return domains;
+}
+
 static void *
 begin(const Node *sent, const void *data, dp_reader_source source,
 	  void *context)
@@ -150,11 +156,11 @@ begin(const Node *sent, const void *data, dp_reader_source source,
 	const dp_release_input *input = (const dp_release_input *) sent;
 	dp_release_spec *spec = dp_run_prepare(input->block, &asked->standing,
 										   input->arguments,
+										   read_domains(input),
 										   &asked->bounds);
 	release_work *work = palloc0(sizeof(release_work));
 
 	if (!same_charge(&spec->charge, &asked->charge) ||
-		hash_keys(spec) != asked->keys ||
 		!equal(exact_aggregates(spec), input->aggregates))
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),

@@ -90,7 +90,7 @@ SELECT sex, dp_count(*) FROM person GROUP BY sex, sex;
 SELECT 'all' AS k, dp_count(*) FROM person GROUP BY k;
 SELECT 'all' AS k, sex, dp_count(*) FROM person GROUP BY k, sex;
 SELECT * FROM outcome('SELECT dp_count(*) FROM person GROUP BY ()');
--- a group does not die of WHERE or FILTER
+-- a group dies of what WHERE says of its key (query_key_where), not of FILTER
 SELECT ward, dp_count(*), dp_count(*) FILTER (WHERE age < 10) FROM person WHERE ward IN ('A', 'X') GROUP BY ward;
 SELECT sex, dp_count(*) FROM person WHERE sex GROUP BY sex;
 SELECT feel, dp_count(*) FROM person WHERE feel IS NOT NULL GROUP BY feel;

@@ -1,0 +1,261 @@
+/*
+ * key_condition.c
+ *	  What WHERE says of a group key, at every level of a block.
+ *
+ * A condition that all rows of the block fulfil and that speaks of one group
+ * key alone, or of the one column that the key is computed from, is kept with
+ * the key; when the query runs, it decides which public groups there are
+ * (places/decide_key.c).
+ *
+ * A public value stands for all values that equal it.  Of most types equal
+ * values are the same; numeric 1.0 and 1.00 are not, so of such types only
+ * comparisons by the type's own order are taken, which cannot tell them apart.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/clauses.h"
+#include "optimizer/optimizer.h"
+#include "parser/parsetree.h"
+#include "utils/lsyscache.h"
+#include "utils/typcache.h"
+
+#include "split.h"
+
+/* ---- collecting ---- */
+
+static List *
+add_conjuncts(List *conjuncts, Node *condition)
+{
+	ListCell   *lc;
+
+	if (condition == NULL)
+		return conjuncts;
+	if (!is_andclause(condition))
+		return lappend(conjuncts, condition);
+	foreach(lc, ((BoolExpr *) condition)->args)
+		conjuncts = add_conjuncts(conjuncts, lfirst(lc));
+	return conjuncts;
+}
+
+/*
+ * dp_block_key_conjuncts
+ *	  The conditions of all levels of a verified query, over the columns of
+ *	  the protected relation (Vars of varno 1).
+ */
+List *
+dp_block_key_conjuncts(Query *query)
+{
+	FromExpr   *from = query->jointree;
+	List	   *conjuncts = NIL;
+	RangeTblEntry *entry;
+
+	if (list_length(from->fromlist) != 1 ||
+		!IsA(linitial(from->fromlist), RangeTblRef))
+		return NIL;
+	if (from->quals != NULL)
+		conjuncts = add_conjuncts(NIL, dp_block_rowset_base(query,
+															from->quals));
+	entry = rt_fetch(((RangeTblRef *) linitial(from->fromlist))->rtindex,
+					 query->rtable);
+	if (entry->rtekind == RTE_SUBQUERY)
+		conjuncts = list_concat(conjuncts,
+								dp_block_key_conjuncts(entry->subquery));
+	return conjuncts;
+}
+
+/* ---- what a condition speaks of ---- */
+
+typedef struct key_context
+{
+	Node	   *key;			/* over the columns of the relation */
+	AttrNumber	attnum;			/* of the one column in it, or 0 */
+	bool		foreign;		/* something else was met */
+} key_context;
+
+static Var *
+make_input(int which, Node *like)
+{
+	return makeVar(1, which, exprType(like), exprTypmod(like),
+				   exprCollation(like), 0);
+}
+
+/* Put the key's value, or its column's, in place of what is equal to it. */
+static Node *
+input_mutator(Node *node, void *context)
+{
+	key_context *c = context;
+
+	if (node == NULL)
+		return NULL;
+	if (IsA(node, Var))
+	{
+		if (((Var *) node)->varattno == c->attnum && c->attnum != 0)
+			return (Node *) make_input(DP_KEY_COLUMN, node);
+		c->foreign = true;
+		return node;
+	}
+	if (!IsA(node, Const) && equal(node, c->key))
+		return (Node *) make_input(DP_KEY_VALUE, node);
+	/* a subquery's result is not known before its charge */
+	if (IsA(node, Param) && (((Param *) node)->paramkind != PARAM_EXTERN ||
+							 ((Param *) node)->paramid <= 0))
+		c->foreign = true;
+	return expression_tree_mutator(node, input_mutator, context);
+}
+
+/* The one column that an expression mentions, or 0. */
+static AttrNumber
+only_column(Node *expression)
+{
+	Bitmapset  *columns = NULL;
+	int			column;
+
+	pull_varattnos(expression, 1, &columns);
+	if (bms_membership(columns) != BMS_SINGLETON)
+		return 0;
+	column = bms_singleton_member(columns);
+	column += FirstLowInvalidHeapAttributeNumber;
+	return column > 0 ? (AttrNumber) column : 0;
+}
+
+/* ---- equal values that are not the same ---- */
+
+static bool
+has_twins(Oid type)
+{
+	switch (getBaseType(type))
+	{
+		case NUMERICOID:
+		case FLOAT4OID:
+		case FLOAT8OID:
+		case BPCHAROID:
+		case INTERVALOID:
+			return true;
+		default:
+			return false;
+	}
+}
+
+static bool
+is_input(const Node *node)
+{
+	while (node != NULL && IsA(node, RelabelType))
+		node = (const Node *) ((const RelabelType *) node)->arg;
+	return node != NULL && IsA(node, Var);
+}
+
+/* Does the operator compare by the default order of its left side's type? */
+static bool
+is_ordering(Oid operator, Oid type)
+{
+	TypeCacheEntry *cache = lookup_type_cache(getBaseType(type),
+											  TYPECACHE_BTREE_OPFAMILY);
+	Oid			family = cache->btree_opf;
+	Oid			negator = get_negator(operator);
+
+	return op_in_opfamily(operator, family) ||
+		(OidIsValid(negator) && op_in_opfamily(negator, family));
+}
+
+static bool tells_twins_walker(Node *node, void *context);
+
+/* Of a comparison's operands those that are no inputs themselves. */
+static bool
+operands_tell_twins(List *args, Oid operator)
+{
+	ListCell   *lc;
+
+	foreach(lc, args)
+	{
+		Node	   *operand = lfirst(lc);
+
+		if (is_input(operand) ? !is_ordering(operator, exprType(operand)) &&
+			has_twins(exprType(operand)) :
+			tells_twins_walker(operand, NULL))
+			return true;
+	}
+	return false;
+}
+
+/* True where an input with twins is met other than in a comparison. */
+static bool
+tells_twins_walker(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	switch (nodeTag(node))
+	{
+		case T_Var:
+			return has_twins(((Var *) node)->vartype);
+		case T_OpExpr:
+		case T_DistinctExpr:
+			return operands_tell_twins(((OpExpr *) node)->args,
+									   ((OpExpr *) node)->opno);
+		case T_ScalarArrayOpExpr:
+			return operands_tell_twins(((ScalarArrayOpExpr *) node)->args,
+									   ((ScalarArrayOpExpr *) node)->opno);
+		case T_NullTest:
+			return !is_input((Node *) ((NullTest *) node)->arg) &&
+				expression_tree_walker(node, tells_twins_walker, context);
+		default:
+			return expression_tree_walker(node, tells_twins_walker, context);
+	}
+}
+
+/*
+ * dp_block_key_tells_twins
+ *	  Could an expression over a key's inputs differ for equal values?
+ */
+bool
+dp_block_key_tells_twins(Node *expression)
+{
+	return tells_twins_walker(expression, NULL);
+}
+
+/*
+ * dp_block_find_key_conditions
+ *	  Give the key its conditions out of those of the block, and its image;
+ *	  `base` is the key over the columns of the relation.
+ *
+ * `refusal` is what the key's kind gave; conditions that name its values make
+ * them public, whatever is declared.  Returns what is left of it.
+ */
+dp_refusal *
+dp_block_find_key_conditions(const List *conjuncts, Node *base, dp_key *key,
+							 dp_refusal *refusal)
+{
+	key_context c = {base, only_column(base), false};
+	bool		is_column = is_input(base);
+	ListCell   *lc;
+
+	if (is_column)
+		c.key = NULL;
+	else if (c.attnum != 0)
+	{
+		key_context image = {NULL, c.attnum, false};
+
+		key->image = input_mutator(base, &image);
+		if (image.foreign)
+			key->image = NULL;
+	}
+	foreach(lc, conjuncts)
+	{
+		Node	   *condition;
+
+		c.foreign = false;
+		condition = input_mutator(lfirst(lc), &c);
+		if (!c.foreign && !contain_volatile_functions(condition) &&
+			!dp_block_key_tells_twins(condition))
+			key->conditions = lappend(key->conditions, condition);
+	}
+	if (key->constant != NULL || key->kind == DP_KEY_BOOLEAN ||
+		key->kind == DP_KEY_ENUM || !dp_places_key_is_named(key))
+		return refusal;
+	key->kind = DP_KEY_LISTED;
+	if (!is_column)
+		key->nullable = true;	/* its conditions decide */
+	return NULL;
+}

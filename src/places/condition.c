@@ -1,0 +1,150 @@
+/*
+ * condition.c
+ *	  What the conditions of a group key say of one public value.
+ *
+ * They are expressions that the rows of every group fulfil, made of functions
+ * that are allowed on private rows, so none of them raises an error or does
+ * anything but compute; here they meet public values only.  They are evaluated
+ * in their total versions, as the inner query does, and under the settings of
+ * the process, which is the session's.
+ */
+#include "postgres.h"
+
+#include "executor/executor.h"
+#include "nodes/nodeFuncs.h"
+#include "utils/datum.h"
+#include "utils/lsyscache.h"
+
+#include "domain.h"
+#include "../rules/dp_rules.h"
+
+struct dp_conditions
+{
+	List	   *states;			/* of ExprState * */
+	ExprState  *image;			/* of the key, or NULL */
+	ExprContext *econtext;
+	TupleTableSlot *slot;		/* DP_KEY_COLUMN, DP_KEY_VALUE */
+};
+
+static bool
+find_var_walker(Node *node, void *context)
+{
+	Oid		   *types = context;
+
+	if (node == NULL)
+		return false;
+	if (IsA(node, Var))
+	{
+		types[((Var *) node)->varattno - 1] = ((Var *) node)->vartype;
+		return false;
+	}
+	return expression_tree_walker(node, find_var_walker, context);
+}
+
+/* The two values, in the types in which conditions and key name them. */
+static TupleTableSlot *
+make_slot(const dp_key *key, const List *conditions)
+{
+	TupleDesc	desc = CreateTemplateTupleDesc(2);
+	Oid			types[2] = {key->type, key->type};
+	int			i;
+
+	(void) find_var_walker(key->image, types);
+	(void) find_var_walker((Node *) conditions, types);
+	for (i = 0; i < 2; i++)
+		TupleDescInitEntry(desc, i + 1, NULL, types[i], -1, 0);
+	return MakeSingleTupleTableSlot(desc, &TTSOpsVirtual);
+}
+
+/*
+ * dp_places_conditions_begin
+ *	  Get ready to evaluate some of the key's conditions, and its image.
+ */
+dp_conditions *
+dp_places_conditions_begin(const dp_key *key, const List *conditions)
+{
+	dp_conditions *made = palloc0(sizeof(dp_conditions));
+	ListCell   *lc;
+
+	made->slot = make_slot(key, conditions);
+	made->econtext = CreateStandaloneExprContext();
+	made->econtext->ecxt_scantuple = made->slot;
+	foreach(lc, conditions)
+	{
+		Node	   *total = dp_rules_make_total(copyObject(lfirst(lc)));
+
+		made->states = lappend(made->states,
+							   ExecInitExpr((Expr *) total, NULL));
+	}
+	if (key->image != NULL)
+		made->image = ExecInitExpr((Expr *) dp_rules_make_total(
+									   copyObject(key->image)), NULL);
+	return made;
+}
+
+static void
+set_values(dp_conditions *conditions, Datum column, bool column_null,
+		   Datum value, bool value_null)
+{
+	TupleTableSlot *slot = conditions->slot;
+
+	ResetExprContext(conditions->econtext);
+	ExecClearTuple(slot);
+	slot->tts_values[DP_KEY_COLUMN - 1] = column;
+	slot->tts_isnull[DP_KEY_COLUMN - 1] = column_null;
+	slot->tts_values[DP_KEY_VALUE - 1] = value;
+	slot->tts_isnull[DP_KEY_VALUE - 1] = value_null;
+	ExecStoreVirtualTuple(slot);
+}
+
+/* dp_places_conditions_hold: is every one of them true? */
+bool
+dp_places_conditions_hold(dp_conditions *conditions, Datum column,
+						  bool column_null, Datum value, bool value_null)
+{
+	ListCell   *lc;
+
+	if (conditions->states == NIL)
+		return true;
+	set_values(conditions, column, column_null, value, value_null);
+	foreach(lc, conditions->states)
+	{
+		bool		isnull;
+		Datum		holds = ExecEvalExprSwitchContext(lfirst(lc),
+													  conditions->econtext,
+													  &isnull);
+
+		if (isnull || !DatumGetBool(holds))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * dp_places_conditions_image
+ *	  The key of a value of its column, in the current context.
+ */
+Datum
+dp_places_conditions_image(dp_conditions *conditions, Datum column,
+						   bool column_null, bool *isnull)
+{
+	ExprState  *image = conditions->image;
+	int16		length;
+	bool		by_value;
+	Datum		value;
+
+	set_values(conditions, column, column_null, (Datum) 0, true);
+	value = ExecEvalExprSwitchContext(image, conditions->econtext, isnull);
+	if (*isnull)
+		return (Datum) 0;
+	get_typlenbyval(exprType((Node *) image->expr), &length, &by_value);
+	return by_value ? value : datumCopy(value, by_value, length);
+}
+
+/* dp_places_conditions_end: give back what the executor holds. */
+void
+dp_places_conditions_end(dp_conditions *conditions)
+{
+	FreeExprContext(conditions->econtext, true);
+	ExecDropSingleTupleTableSlot(conditions->slot);
+}

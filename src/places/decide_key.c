@@ -1,0 +1,214 @@
+/*
+ * decide_key.c
+ *	  Which public values of a group key its conditions leave.
+ *
+ * The rows of every group fulfil the conditions of WHERE, so a value of which
+ * a condition is false or NULL has no rows and is left out.  What is decided
+ * follows from the query, parameters, settings and declarations; a value that
+ * is not decided stays, so no row that WHERE keeps is lost:
+ *
+ *	- the key is a column: its conditions are asked of every value;
+ *	- it is a field of a date or timestamp: of every cell (time_cells.c), also
+ *	  beyond the declared bounds as far as one bucket reaches, since rows
+ *	  there are counted in the first or last bucket;
+ *	- anything else: those that speak of the key itself are asked of its
+ *	  values.
+ *
+ * `other` stands for values that nobody declared, so it is never decided.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "miscadmin.h"
+#include "nodes/nodeFuncs.h"
+#include "utils/lsyscache.h"
+
+#include "domain.h"
+
+
+/* ---- conditions by what they mention ---- */
+
+static bool
+mentions_walker(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, Var))
+		return ((Var *) node)->varattno == *(AttrNumber *) context;
+	return expression_tree_walker(node, mentions_walker, context);
+}
+
+/* dp_places_mentions: does it speak of the key's column, or its value? */
+bool
+dp_places_mentions(const Node *condition, AttrNumber which)
+{
+	return mentions_walker((Node *) condition, &which);
+}
+
+static bool
+is_constant(const Node *condition)
+{
+	return !dp_places_mentions(condition, DP_KEY_COLUMN) &&
+		!dp_places_mentions(condition, DP_KEY_VALUE);
+}
+
+/* Conditions that do not mention the key's column. */
+static List *
+about_value(const dp_key *key)
+{
+	List	   *found = NIL;
+	ListCell   *lc;
+
+	foreach(lc, key->conditions)
+		if (!dp_places_mentions(lfirst(lc), DP_KEY_COLUMN))
+			found = lappend(found, lfirst(lc));
+	return found;
+}
+
+/* Is a condition without any column, such as WHERE false, not true? */
+static bool
+excludes_all(const dp_key *key)
+{
+	List	   *constant = NIL;
+	ListCell   *lc;
+	dp_conditions *asked;
+	bool		holds;
+
+	foreach(lc, key->conditions)
+		if (is_constant(lfirst(lc)))
+			constant = lappend(constant, lfirst(lc));
+	asked = dp_places_conditions_begin(key, constant);
+	holds = dp_places_conditions_hold(asked, (Datum) 0, true, (Datum) 0, true);
+	dp_places_conditions_end(asked);
+	return !holds;
+}
+
+/* ---- values one by one ---- */
+
+static bool
+is_kept(dp_conditions *asked, const dp_domain *from, int64 place)
+{
+	bool		isnull;
+	Datum		value = dp_places_domain_value(from, place, &isnull);
+
+	CHECK_FOR_INTERRUPTS();
+	return dp_places_conditions_hold(asked, value, isnull, value, isnull);
+}
+
+/* Do all kept values of a dense domain lie side by side? */
+static bool
+keep_dense(dp_domain *kept, const dp_domain *from, const bool *keep)
+{
+	int64		known = from->places.known;
+	int64		first = 0;
+	int64		last = known - 1;
+	int64		i;
+
+	while (first < known && !keep[first])
+		first++;
+	while (last >= first && !keep[last])
+		last--;
+	for (i = first; i <= last; i++)
+		if (!keep[i])
+			return false;
+	if (first > last)
+		return false;
+	dp_places_domain_fill_dense(kept, from->places.first + first,
+								from->places.first + last);
+	return true;
+}
+
+static dp_domain *
+keep_values(const dp_domain *from, dp_conditions *asked)
+{
+	dp_domain  *kept = dp_places_domain_empty(from->places.type);
+	int64		known = from->places.known;
+	bool	   *keep = palloc_extended(known + 1, MCXT_ALLOC_HUGE);
+	bool		isnull;
+	int64		i;
+
+	for (i = 0; i < known; i++)
+		keep[i] = is_kept(asked, from, i);
+	if (from->places.kind != DP_AXIS_DENSE || !keep_dense(kept, from, keep))
+		for (i = 0; i < known; i++)
+			if (keep[i])
+				dp_places_domain_append(kept, dp_places_domain_value(from, i,
+																	 &isnull));
+	pfree(keep);
+	if (from->places.other >= 0)
+	{
+		dp_places_domain_append(kept,
+								dp_places_domain_value(from,
+													   from->places.other,
+													   &isnull));
+		kept->places.other = --kept->places.known;
+	}
+	dp_places_domain_end(kept, from->places.null >= 0 &&
+						 is_kept(asked, from, from->places.null));
+	return kept;
+}
+
+static dp_domain *
+decide_values(const dp_key *key, const dp_domain *from, List *conditions)
+{
+	dp_conditions *asked;
+	dp_domain  *kept;
+
+	if (conditions == NIL || from->places.known > DP_DECIDED_MAX)
+		return (dp_domain *) from;
+	asked = dp_places_conditions_begin(key, conditions);
+	kept = keep_values(from, asked);
+	dp_places_conditions_end(asked);
+	return kept;
+}
+
+/* Integers and dates within declared bounds. */
+static dp_domain *
+decide_range(const dp_key *key)
+{
+	Oid			type = getBaseType(key->type);
+	dp_domain  *domain = dp_places_domain_empty(type);
+	dp_interval interval = dp_places_declared_interval(key, type);
+
+	dp_places_narrow(key, type, &interval);
+	if (interval.first <= interval.last)
+		dp_places_domain_fill_dense(domain, interval.first, interval.last);
+	dp_places_domain_end(domain, key->nullable);
+	return decide_values(key, domain, key->conditions);
+}
+
+/* dp_places_domain_decide: see dp_places.h; errors as for _make. */
+dp_domain *
+dp_places_domain_decide(const dp_key *key)
+{
+	dp_domain  *domain;
+
+	if (key->conditions == NIL)
+		return dp_places_domain_make(key);
+	if (excludes_all(key))
+	{
+		domain = dp_places_domain_empty(getBaseType(key->type));
+		dp_places_domain_end(domain, false);
+		return domain;
+	}
+	switch (key->kind)
+	{
+		case DP_KEY_LISTED:
+			return decide_values(key, dp_places_decide_list(key),
+								 key->image == NULL && key->attnum != 0 ?
+								 key->conditions : about_value(key));
+		case DP_KEY_RANGE:
+			return decide_range(key);
+		case DP_KEY_TRUNC:
+		case DP_KEY_EXTRACT:
+			domain = dp_places_decide_time(key);
+			if (domain != NULL)
+				return domain;
+			break;
+		default:
+			break;
+	}
+	return decide_values(key, dp_places_domain_make(key),
+						 key->image == NULL && key->attnum != 0 ?
+						 key->conditions : about_value(key));
+}

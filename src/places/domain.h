@@ -1,0 +1,72 @@
+/*
+ * domain.h
+ *	  Private to the places folder: public values of a group key being made.
+ */
+#ifndef DP_PLACES_DOMAIN_H
+#define DP_PLACES_DOMAIN_H
+
+#include "dp_places.h"
+
+struct dp_domain
+{
+	int64		size;			/* all values, other and NULL included */
+	dp_places	places;			/* dense or listed */
+	Datum	   *values;			/* by place; unused when dense */
+	dp_axis_finder *finder;		/* flat form; NULL until it is asked for */
+	Size		length;			/* of finder */
+};
+
+/* Most values, or cells, that conditions are asked of one by one. */
+#define DP_DECIDED_MAX (1 << 20)
+
+/* ---- domain.c ---- */
+extern dp_attribute *dp_places_declaration(const dp_key *key);
+extern dp_domain *dp_places_domain_empty(Oid type);
+extern void dp_places_domain_append(dp_domain *domain, Datum value);
+extern void dp_places_domain_fill_dense(dp_domain *domain, int64 first,
+										int64 last);
+extern void dp_places_domain_end(dp_domain *domain, bool null);
+
+/* ---- condition.c: what a key's conditions say of one value ---- */
+typedef struct dp_conditions dp_conditions;
+
+extern dp_conditions *dp_places_conditions_begin(const dp_key *key,
+												 const List *conditions);
+extern bool dp_places_conditions_hold(dp_conditions *conditions, Datum column,
+									  bool column_null, Datum value,
+									  bool value_null);
+extern Datum dp_places_conditions_image(dp_conditions *conditions,
+										Datum column, bool column_null,
+										bool *isnull);
+extern void dp_places_conditions_end(dp_conditions *conditions);
+
+/* ---- narrow.c: what they say of an ordered column ---- */
+
+/* The values from `first` to `last`, none when first > last. */
+typedef struct dp_interval
+{
+	int64		first;
+	int64		last;
+} dp_interval;
+
+extern dp_interval dp_places_declared_interval(const dp_key *key,
+											   Oid column_type);
+extern int64 dp_places_ordered(Oid type, Datum value);
+extern Datum dp_places_ordered_datum(Oid type, int64 value);
+extern bool dp_places_is_comparison(const Node *condition, Oid column_type);
+extern void dp_places_narrow(const dp_key *key, Oid column_type,
+							 dp_interval *interval);
+
+/* ---- time_cells.c: pieces of time in which expressions do not change ---- */
+
+/* Cells begin at multiples of the length, in days or microseconds. */
+extern bool dp_places_cells_refine(const Node *expression, Oid column_type,
+								   const dp_interval *within, int64 *length);
+extern int64 dp_places_cells_reach(const Node *expression, Oid column_type);
+
+/* ---- decide_key.c, decide_list.c, decide_time.c ---- */
+extern dp_domain *dp_places_decide_list(const dp_key *key);
+extern bool dp_places_mentions(const Node *condition, AttrNumber which);
+extern dp_domain *dp_places_decide_time(const dp_key *key);
+
+#endif							/* DP_PLACES_DOMAIN_H */

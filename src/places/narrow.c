@@ -1,0 +1,244 @@
+/*
+ * narrow.c
+ *	  Which values of an ordered column the comparisons in a key's conditions
+ *	  leave.
+ *
+ * "column op constant", for an operator of the type's default order, is
+ * monotone in the column, so where it begins to hold is found by asking it: by
+ * bisection over the integers that dates and times are.  So a comparison of a
+ * date with a timestamp with time zone means what it means for a row.
+ * Whatever is not such a comparison narrows nothing.
+ */
+#include "postgres.h"
+
+#include "access/stratnum.h"
+#include "catalog/pg_type.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/clauses.h"
+#include "utils/lsyscache.h"
+#include "utils/timestamp.h"
+#include "utils/typcache.h"
+
+#include "domain.h"
+
+typedef struct narrowing
+{
+	const dp_key *key;
+	Oid			type;			/* of the column, without domains */
+	Oid			family;			/* of its default order */
+	dp_interval *interval;
+} narrowing;
+
+static bool
+is_timestamp(Oid type)
+{
+	return type == TIMESTAMPOID || type == TIMESTAMPTZOID;
+}
+
+/* dp_places_ordered: an integer, date or timestamp as an integer. */
+int64
+dp_places_ordered(Oid type, Datum value)
+{
+	return is_timestamp(type) ? DatumGetTimestamp(value) :
+		dp_places_integer(type, value);
+}
+
+/* dp_places_ordered_datum: and back. */
+Datum
+dp_places_ordered_datum(Oid type, int64 value)
+{
+	return is_timestamp(type) ? TimestampGetDatum(value) :
+		dp_places_integer_datum(type, value);
+}
+
+static bool
+holds_at(dp_conditions *asked, Oid type, int64 at)
+{
+	return dp_places_conditions_hold(asked,
+									 dp_places_ordered_datum(type, at), false,
+									 (Datum) 0, true);
+}
+
+/*
+ * How many values at the beginning of the interval there are before the
+ * comparison is `wanted`, as it is for all later ones.
+ */
+static uint64
+bisect(const narrowing *n, const OpExpr *comparison, bool wanted)
+{
+	List	   *one = list_make1((void *) comparison);
+	dp_conditions *asked = dp_places_conditions_begin(n->key, one);
+	uint64		low = 0;
+	uint64		count = (uint64) n->interval->last -
+	(uint64) n->interval->first + 1;
+
+	while (count > 0)
+	{
+		uint64		half = count / 2;
+		int64		at = (int64) ((uint64) n->interval->first + low + half);
+
+		if (holds_at(asked, n->type, at) == wanted)
+			count = half;
+		else
+		{
+			low += half + 1;
+			count -= half + 1;
+		}
+	}
+	dp_places_conditions_end(asked);
+	return low;
+}
+
+static void
+make_empty(dp_interval *interval)
+{
+	interval->first = 1;
+	interval->last = 0;
+}
+
+/* Cut the interval by a comparison of the given strategy. */
+static void
+cut(const narrowing *n, const OpExpr *comparison, int strategy)
+{
+	dp_interval *interval = n->interval;
+	bool		from = strategy == BTGreaterStrategyNumber ||
+		strategy == BTGreaterEqualStrategyNumber;
+	uint64		all = (uint64) interval->last - (uint64) interval->first + 1;
+	uint64		before;
+
+	if (interval->first > interval->last || all == 0)
+		return;
+	before = bisect(n, comparison, from);
+	if (from ? before == all : before == 0)
+	{
+		make_empty(interval);
+		return;
+	}
+	if (from)
+		interval->first = (int64) ((uint64) interval->first + before);
+	else
+		interval->last = (int64) ((uint64) interval->first + before - 1);
+}
+
+/* The same operands compared by another operator of the order. */
+static void
+cut_by(const narrowing *n, const OpExpr *comparison, int strategy)
+{
+	OpExpr	   *other = copyObject((OpExpr *) comparison);
+
+	other->opno = get_opfamily_member(n->family,
+									  exprType(linitial(other->args)),
+									  exprType(lsecond(other->args)),
+									  strategy);
+	if (!OidIsValid(other->opno))
+		return;
+	other->opfuncid = InvalidOid;
+	set_opfuncid(other);
+	cut(n, other, strategy);
+}
+
+static bool
+is_column(const Node *node)
+{
+	while (node != NULL && IsA(node, RelabelType))
+		node = (const Node *) ((const RelabelType *) node)->arg;
+	return node != NULL && IsA(node, Var) &&
+		((const Var *) node)->varattno == DP_KEY_COLUMN;
+}
+
+static void
+narrow_by_comparison(const narrowing *n, OpExpr *comparison)
+{
+	int			strategy;
+
+	if (list_length(comparison->args) != 2)
+		return;
+	if (IsA(linitial(comparison->args), Const) &&
+		is_column(lsecond(comparison->args)) &&
+		OidIsValid(get_commutator(comparison->opno)))
+	{
+		comparison = copyObject(comparison);
+		CommuteOpExpr(comparison);
+		set_opfuncid(comparison);
+	}
+	if (!is_column(linitial(comparison->args)) ||
+		!IsA(lsecond(comparison->args), Const) ||
+		((Const *) lsecond(comparison->args))->constisnull)
+		return;
+	strategy = get_op_opfamily_strategy(comparison->opno, n->family);
+	if (strategy == BTEqualStrategyNumber)
+	{
+		cut_by(n, comparison, BTGreaterEqualStrategyNumber);
+		cut_by(n, comparison, BTLessEqualStrategyNumber);
+	}
+	else if (strategy != InvalidStrategy)
+		cut(n, comparison, strategy);
+}
+
+static void
+narrow_by(const narrowing *n, Node *condition)
+{
+	ListCell   *lc;
+
+	if (is_andclause(condition))
+		foreach(lc, ((BoolExpr *) condition)->args)
+			narrow_by(n, lfirst(lc));
+	else if (IsA(condition, OpExpr))
+		narrow_by_comparison(n, (OpExpr *) condition);
+}
+
+/* dp_places_declared_interval: the bounds of the key's column. */
+dp_interval
+dp_places_declared_interval(const dp_key *key, Oid column_type)
+{
+	dp_attribute *declared = dp_places_declaration(key);
+	dp_interval interval;
+
+	interval.first = dp_places_ordered(column_type, dp_places_read_declared(
+										   declared->lower, column_type, -1));
+	interval.last = dp_places_ordered(column_type, dp_places_read_declared(
+										  declared->upper, column_type, -1));
+	return interval;
+}
+
+/* dp_places_is_comparison: does dp_places_narrow cut by the condition? */
+bool
+dp_places_is_comparison(const Node *condition, Oid column_type)
+{
+	const OpExpr *comparison = (const OpExpr *) condition;
+	TypeCacheEntry *cache = lookup_type_cache(column_type,
+											  TYPECACHE_BTREE_OPFAMILY);
+	const Node *left;
+	const Node *right;
+
+	if (!IsA(condition, OpExpr) || list_length(comparison->args) != 2)
+		return false;
+	left = linitial(comparison->args);
+	right = lsecond(comparison->args);
+	return ((is_column(left) && IsA(right, Const)) ||
+			(is_column(right) && IsA(left, Const))) &&
+		get_op_opfamily_strategy(comparison->opno, cache->btree_opf) !=
+		InvalidStrategy;
+}
+
+/*
+ * dp_places_narrow
+ *	  Take from both ends of the interval what the key's conditions exclude.
+ *
+ * Requires: an integer, a date or a timestamp column; first <= last.
+ */
+void
+dp_places_narrow(const dp_key *key, Oid column_type, dp_interval *interval)
+{
+	narrowing	n;
+	ListCell   *lc;
+
+	n.key = key;
+	n.type = column_type;
+	n.family = lookup_type_cache(column_type,
+								 TYPECACHE_BTREE_OPFAMILY)->btree_opf;
+	n.interval = interval;
+	foreach(lc, key->conditions)
+		narrow_by(&n, lfirst(lc));
+}

@@ -1,0 +1,91 @@
+/*
+ * key_domains.c
+ *	  The public values of a block's group keys, once parameters are known.
+ *
+ * They are made in the session, under its settings, and sent to the reader
+ * (work.c).
+ */
+#include "postgres.h"
+
+#include "nodes/nodeFuncs.h"
+#include "nodes/pathnodes.h"
+#include "optimizer/optimizer.h"
+
+#include "run.h"
+
+static bool
+has_param_walker(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, Param))
+		return true;
+	return expression_tree_walker(node, has_param_walker, context);
+}
+
+/*
+ * What is computed from constants is as total when it is evaluated here as
+ * where rows are read: it must not raise errors that it does not raise there.
+ */
+static Node *
+total_mutator(Node *node, void *context)
+{
+	if (node == NULL)
+		return NULL;
+	if (!IsA(node, List) && !contain_var_clause(node))
+		return dp_rules_make_total(node);
+	return expression_tree_mutator(node, total_mutator, context);
+}
+
+/*
+ * The condition with constants in place of parameters and of what is computed
+ * from them; NULL where a parameter has no value, which decides nothing.
+ */
+static Node *
+settle(PlannerInfo *root, Node *condition)
+{
+	Node	   *settled = total_mutator(condition, NULL);
+
+	settled = estimate_expression_value(root, settled);
+	return has_param_walker(settled, NULL) ? NULL : settled;
+}
+
+/* The key with its conditions settled; a copy. */
+static dp_key *
+settle_key(const dp_key *key, ParamListInfo params)
+{
+	PlannerGlobal *glob = makeNode(PlannerGlobal);
+	PlannerInfo *root = makeNode(PlannerInfo);
+	dp_key	   *copy = copyObject((dp_key *) key);
+	List	   *conditions = NIL;
+	ListCell   *lc;
+
+	glob->boundParams = params;
+	root->glob = glob;
+	foreach(lc, copy->conditions)
+	{
+		Node	   *settled = settle(root, lfirst(lc));
+
+		if (settled != NULL)
+			conditions = lappend(conditions, settled);
+	}
+	copy->conditions = conditions;
+	return copy;
+}
+
+/*
+ * dp_run_decide_keys
+ *	  A dp_domain * for each key of the block.  Errors: 54000 too many values,
+ *	  55000 a declaration is gone.
+ */
+List *
+dp_run_decide_keys(const dp_block *block, ParamListInfo params)
+{
+	List	   *domains = NIL;
+	ListCell   *lc;
+
+	foreach(lc, block->keys)
+		domains = lappend(domains, dp_places_domain_decide(
+							  settle_key(lfirst(lc), params)));
+	return domains;
+}
