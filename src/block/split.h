@@ -39,6 +39,10 @@ extern dp_refusal *dp_block_find_key_conditions(const List *conjuncts,
 												Node *base, dp_key *key,
 												dp_refusal *refusal);
 
+/* ---- keys_alone.c ---- */
+extern bool dp_block_split_keys(Query *query, List *cte_stack,
+								dp_block **block, RangeTblEntry **entry);
+
 /* ---- part_find.c ---- */
 extern void dp_block_find_part(dp_splitter *s, dp_block *block);
 

@@ -425,7 +425,7 @@ make_inner(Query *query)
 	inner->commandType = CMD_SELECT;
 	inner->querySource = QSRC_ORIGINAL;
 	inner->canSetTag = true;
-	inner->hasAggs = true;
+	inner->hasAggs = query->hasAggs;
 	inner->hasRowSecurity = query->hasRowSecurity;
 	dp_compat_take_entries(inner, query);
 	inner->jointree = query->jointree;

@@ -169,6 +169,19 @@ split_level(Query *query, block_walk *walk)
 		walk->consumer(block, entry, walk->consumer_context);
 }
 
+/* A level without aggregates: does it ask for public keys alone? */
+static bool
+split_keys(Query *query, block_walk *walk)
+{
+	dp_block   *block;
+	RangeTblEntry *entry;
+
+	if (!dp_block_split_keys(query, walk->cte_stack, &block, &entry))
+		return false;
+	walk->consumer(block, entry, walk->consumer_context);
+	return true;
+}
+
 /* Visit one level; true when it was a block.  Stops at a refusal. */
 static bool
 walk_level(Query *query, block_walk *walk)
@@ -182,6 +195,8 @@ walk_level(Query *query, block_walk *walk)
 	released = dp_catalog_has_own_aggregate(query);
 	if (released)
 		split_level(query, walk);
+	else
+		released = split_keys(query, walk);
 	if (walk->refusal != NULL)
 		return released;
 

@@ -242,6 +242,11 @@ dp_run_explain(const dp_release_spec *spec, bool charged, EState *estate,
 	if (dp_measure_cost_text(spec) != NULL)
 		ExplainPropertyText("Evaluated for Every Row",
 							dp_measure_cost_text(spec), es);
+	if (dp_run_is_free(spec))
+	{
+		ExplainPropertyText("Charge", "none: no private row is read", es);
+		return;
+	}
 	ExplainPropertyText("Charge", charge_text(&spec->charge), es);
 	if (spec->part.partition != 0 &&
 		dp_protect_declare_is_guarded(spec->block->relid,

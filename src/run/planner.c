@@ -289,9 +289,12 @@ plan_release_query(Query *query, const char *text, int options,
 	dp_run_forbid_loud();
 	memset(&call, 0, sizeof(call));
 	inlines = may_hold_block_walker((Node *) query, NULL);
-	if (inlines)
+	/* without a right, it may be one that asks for public keys alone */
+	if (inlines || dp_run_lacks_rights(query))
+	{
 		split_query(&call, query, text);
-	dp_run_check_rights_first(query);
+		dp_run_check_rights_first(query);
+	}
 	if (call.blocks != NIL)
 		options &= ~CURSOR_OPT_PARALLEL_OK;
 

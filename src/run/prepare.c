@@ -267,6 +267,17 @@ dp_run_prepare(dp_block *block, const dp_ledger_standing *standing,
 }
 
 /*
+ * dp_run_is_free
+ *	  Does the release tell public values only?  Keys without aggregates, or
+ *	  no group at all: then no row is read, and nothing charged.
+ */
+bool
+dp_run_is_free(const dp_release_spec *spec)
+{
+	return spec->nmeasures == 0 || spec->groups == 0;
+}
+
+/*
  * dp_run_check_prices
  *	  Hold every price against the ceiling of the dataset, and against delta,
  *	  and what all values cost together, by the epsilons that were asked for,
@@ -283,6 +294,8 @@ dp_run_check_prices(const dp_release_spec *spec,
 	dp_fixed	lost = dp_setting_split ? (dp_fixed) spec->nmeasures : 0;
 	int			i;
 
+	if (dp_run_is_free(spec))
+		return;
 	for (i = 0; i < spec->nmeasures; i++)
 	{
 		dp_fixed	price;

@@ -95,6 +95,14 @@ check_rights_walker(Node *node, void *context)
 	return expression_tree_walker(node, check_rights_walker, context);
 }
 
+/* dp_run_lacks_rights: would dp_run_check_rights_first raise 42501? */
+bool
+dp_run_lacks_rights(Query *query)
+{
+	return lacks_right_walker((Node *) query, NULL) &&
+		reaches_protected_walker((Node *) query, NULL);
+}
+
 /*
  * dp_run_check_rights_first
  *	  Raise 42501 when a right is missing for a statement that reaches a
@@ -108,8 +116,7 @@ check_rights_walker(Node *node, void *context)
 void
 dp_run_check_rights_first(Query *query)
 {
-	if (lacks_right_walker((Node *) query, NULL) &&
-		reaches_protected_walker((Node *) query, NULL))
+	if (dp_run_lacks_rights(query))
 		(void) check_rights_walker((Node *) query, NULL);
 }
 

@@ -30,6 +30,7 @@ extern dp_release_spec *dp_run_prepare(dp_block *block,
 										   const dp_ledger_standing *standing,
 										   List *arguments, List *domains,
 										   const dp_unit_bounds *bounds);
+extern bool dp_run_is_free(const dp_release_spec *spec);
 /* 22023 when a price is outside what the dataset's owner allows. */
 extern void dp_run_check_prices(const dp_release_spec *spec,
 									const dp_ledger_standing *standing);
@@ -60,6 +61,7 @@ extern PlannedStmt *dp_run_public_plan(Query *inner, bool workers,
 									   dp_public_facts *facts);
 
 /* rights.c */
+extern bool dp_run_lacks_rights(Query *query);
 extern void dp_run_check_rights_first(Query *query);
 extern bool dp_run_expect_functions(bool expect);
 extern void dp_run_check_rights_met(PlannerInfo *root, Oid relid);
