@@ -20,7 +20,9 @@ static const dp_node_field key_fields[] = {
 	KEY_FIELD(DP_FIELD_INTEGER, nullable),
 	KEY_FIELD(DP_FIELD_NODE, constant),
 	KEY_FIELD(DP_FIELD_NODE, conditions),
-	KEY_FIELD(DP_FIELD_NODE, image)
+	KEY_FIELD(DP_FIELD_NODE, image),
+	KEY_FIELD(DP_FIELD_NODE, cases),
+	KEY_FIELD(DP_FIELD_NODE, base)
 };
 
 #define BLOCK_FIELD(kind, name) DP_NODE_FIELD(dp_block, kind, name)

@@ -251,7 +251,14 @@ dp_block_write_canonical(const dp_block *block, dp_constants constants)
 {
 	canonical	c = {constants, NULL};
 	List	   *trees = list_make2(block->inner, block->subqueries);
-	char	   *text = nodeToString(canonical_mutator((Node *) trees, &c));
+	ListCell   *lc;
+	char	   *text;
+
+	/* of such a key the inner query computes the column only */
+	foreach(lc, block->keys)
+		if (((const dp_key *) lfirst(lc))->kind == DP_KEY_IMAGE)
+			trees = lappend(trees, ((const dp_key *) lfirst(lc))->image);
+	text = nodeToString(canonical_mutator((Node *) trees, &c));
 
 	forget_locations(text);
 	return text;

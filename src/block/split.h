@@ -39,6 +39,11 @@ extern dp_refusal *dp_block_find_key_conditions(const List *conjuncts,
 												Node *base, dp_key *key,
 												dp_refusal *refusal);
 
+/* ---- key_image.c ---- */
+extern dp_refusal *dp_block_classify_image(Query *query, Node *base,
+										   dp_key *key, dp_refusal *refusal,
+										   Expr **column);
+
 /* ---- keys_alone.c ---- */
 extern bool dp_block_split_keys(Query *query, List *cte_stack,
 								dp_block **block, RangeTblEntry **entry);

@@ -118,6 +118,7 @@ add_keys(dp_splitter *s, Query *inner, dp_block *block)
 		dp_key	   *key;
 		Node	   *expression;
 		Node	   *base;
+		Expr	   *computed;
 
 		if (!is_grouped(s->query, target))
 			continue;
@@ -130,13 +131,16 @@ add_keys(dp_splitter *s, Query *inner, dp_block *block)
 		refusal = dp_block_classify_key((Node *) target->expr, base,
 										s->rowset.relation->relid, key);
 		refusal = dp_block_find_key_conditions(conjuncts, base, key, refusal);
+		computed = (Expr *) expression;
+		refusal = dp_block_classify_image(s->query, base, key, refusal,
+										  &computed);
 		if (refusal != NULL)
 			return refusal;
 		block->keys = lappend(block->keys, key);
 		s->keys = lappend(s->keys, target->expr);
 		add_column(s, target->resname ? target->resname : "key",
 				   (Node *) target->expr);
-		copy = makeTargetEntry((Expr *) copyObject(expression),
+		copy = makeTargetEntry(copyObject(computed),
 							   list_length(inner->targetList) + 1,
 							   pstrdup(target->resname ? target->resname :
 									   "key"), false);

@@ -15,6 +15,8 @@
  *
  * where the public values of a key are a constant without pointers, looked up
  * as an axis is (axis.c).  A key that is a literal has one value, and no call.
+ * A key that is computed from a column with public values is looked up by the
+ * column, whose places are mapped to the key's.
  */
 #include "postgres.h"
 
@@ -33,6 +35,8 @@ typedef struct dp_group_keys
 {
 	int32		vl_len_;
 	int32		size;			/* values, other and NULL included */
+	int64		map;			/* where, from the beginning, the key's place
+								 * stands for each place that is found; or 0 */
 	dp_axis_finder finder;		/* last: it has no fixed length */
 } dp_group_keys;
 
@@ -60,6 +64,8 @@ dp_group_place(PG_FUNCTION_ARGS)
 	keys = (const dp_group_keys *) PG_GETARG_POINTER(2);
 	place = dp_places_axis_find_flat(&keys->finder, PG_GETARG_DATUM(1),
 									 PG_ARGISNULL(1));
+	if (place >= 0 && keys->map != 0)
+		place = ((const int32 *) ((const char *) keys + keys->map))[place];
 	if (place < 0)
 		PG_RETURN_NULL();
 	PG_RETURN_INT32(PG_GETARG_INT32(0) * keys->size + (int32) place);
@@ -67,16 +73,26 @@ dp_group_place(PG_FUNCTION_ARGS)
 
 /* ---- the inner query ---- */
 
-/* A constant of dp_pg.group_place: public values to look up among. */
+/*
+ * A constant of dp_pg.group_place: public values to look up among, and the
+ * place that each of n values found has (NULL: its own).
+ */
 static Const *
-make_keys(const dp_axis_finder *finder, Size length, int32 places)
+make_keys(const dp_axis_finder *finder, Size length, const int32 *map,
+		  int64 n, int32 places)
 {
-	Size		size = offsetof(dp_group_keys, finder) + length;
-	dp_group_keys *keys = palloc0(size);
+	Size		size = MAXALIGN(offsetof(dp_group_keys, finder) + length);
+	Size		mapped = map == NULL ? 0 : sizeof(int32) * n;
+	dp_group_keys *keys = palloc0(size + mapped);
 
 	memcpy(&keys->finder, finder, length);
+	if (map != NULL)
+	{
+		memcpy((char *) keys + size, map, mapped);
+		keys->map = (int64) size;
+	}
 	keys->size = places;
-	return dp_places_tally_spec_const(keys, size);
+	return dp_places_tally_spec_const(keys, size + mapped);
 }
 
 /*
@@ -94,14 +110,18 @@ dp_measure_group_keys(const dp_release_spec *spec)
 	{
 		int			i = foreach_current_index(lc);
 		const dp_axis_finder *finder;
+		const int32 *map;
 		Size		length;
+		int64		n;
 		int32		size;
 
 		if (((const dp_key *) lfirst(lc))->kind == DP_KEY_CONSTANT)
 			continue;
 		finder = dp_places_domain_finder(spec->domains[i], &length);
+		map = dp_places_domain_map(spec->domains[i], &n);
 		size = (int32) dp_places_domain_size(spec->domains[i]);
-		constants = lappend(constants, make_keys(finder, length, size));
+		constants = lappend(constants,
+							make_keys(finder, length, map, n, size));
 	}
 	return constants;
 }
@@ -223,7 +243,7 @@ dp_measure_row_place(const dp_measure *measure, Expr *argument,
 	Expr	   *place = (Expr *)
 	makeFuncExpr(place_function(), INT4OID,
 				 list_make3(zero, argument,
-							make_keys(finder, length, measure->ncells)),
+							make_keys(finder, length, NULL, 0, measure->ncells)),
 				 InvalidOid, InvalidOid, COERCE_EXPLICIT_CALL);
 
 	return (Expr *) makeFuncExpr(F_INT8_INT4, INT8OID, list_make1(place),

@@ -183,7 +183,8 @@ dp_places_domain_decide(const dp_key *key)
 {
 	dp_domain  *domain;
 
-	if (key->conditions == NIL)
+	if (key->conditions == NIL && key->kind != DP_KEY_CASES &&
+		key->kind != DP_KEY_IMAGE)
 		return dp_places_domain_make(key);
 	if (excludes_all(key))
 	{
@@ -197,6 +198,11 @@ dp_places_domain_decide(const dp_key *key)
 			return decide_values(key, dp_places_decide_list(key),
 								 key->image == NULL && key->attnum != 0 ?
 								 key->conditions : about_value(key));
+		case DP_KEY_CASES:
+			return decide_values(key, dp_places_decide_cases(key),
+								 about_value(key));
+		case DP_KEY_IMAGE:
+			return dp_places_decide_image(key);
 		case DP_KEY_RANGE:
 			return decide_range(key);
 		case DP_KEY_TRUNC:

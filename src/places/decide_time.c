@@ -45,6 +45,7 @@ typedef struct cell_walk
 	cell_value *found;
 	int64		nfound;
 	int64		room;
+	bool		null;			/* the key of some cell, kept */
 	FmgrInfo   *compare;
 } cell_walk;
 
@@ -161,7 +162,12 @@ visit_moment(cell_walk *w, int64 at)
 	cell_value *found;
 
 	if (isnull)
+	{
+		w->null |= w->key->kind == DP_KEY_IMAGE &&
+			at >= w->bounds.first && at <= w->bounds.last &&
+			dp_places_conditions_hold(w->asked, column, false, value, true);
 		return;
+	}
 	found = add_found(w, value);
 	found->inside |= w->repeats ||
 		(at >= w->bounds.first && at <= w->bounds.last);
@@ -201,6 +207,25 @@ visit_cells(cell_walk *w)
 	}
 }
 
+/* The key of rows without a time. */
+static void
+visit_null(cell_walk *w)
+{
+	bool		isnull;
+	Datum		value = dp_places_conditions_image(w->asked, (Datum) 0, true,
+												   &isnull);
+	cell_value *found;
+
+	if (!w->key->nullable ||
+		!dp_places_conditions_hold(w->asked, (Datum) 0, true, value, isnull))
+		return;
+	w->null |= isnull;
+	if (isnull)
+		return;
+	found = add_found(w, value);
+	found->inside = found->kept = true;
+}
+
 /* ---- what was found ---- */
 
 static dp_domain *
@@ -226,16 +251,15 @@ collect(cell_walk *w)
 		if (inside && kept)
 			dp_places_domain_append(domain, value);
 	}
-	dp_places_domain_end(domain, w->key->nullable &&
-						 dp_places_conditions_hold(w->asked, (Datum) 0, true,
-												   (Datum) 0, true));
+	dp_places_domain_end(domain, w->null);
 	return domain;
 }
 
 /*
  * dp_places_decide_time
- *	  The domain of a DP_KEY_TRUNC or DP_KEY_EXTRACT, or NULL when there is too
- *	  much time between the bounds to look at all of it.
+ *	  The domain of a DP_KEY_TRUNC or DP_KEY_EXTRACT, or a DP_KEY_IMAGE of a
+ *	  timestamp; NULL when there is too much time between the bounds to look at
+ *	  all of it.
  */
 dp_domain *
 dp_places_decide_time(const dp_key *key)
@@ -261,7 +285,20 @@ dp_places_decide_time(const dp_key *key)
 		return NULL;
 	w.asked = dp_places_conditions_begin(key, w.conditions);
 	visit_cells(&w);
+	visit_null(&w);
 	domain = collect(&w);
 	dp_places_conditions_end(w.asked);
 	return domain;
+}
+
+/* dp_places_key_has_cells: see dp_places.h. */
+bool
+dp_places_key_has_cells(const dp_key *key)
+{
+	Oid			type = getBaseType(get_atttype(key->relid, key->attnum));
+	dp_interval bounds = dp_places_declared_interval(key, type);
+	int64		length = 0;
+
+	return dp_places_cells_refine(key->image, type, &bounds, &length) &&
+		length > 0;
 }

@@ -284,10 +284,20 @@ make_finder(dp_domain *domain)
 const dp_axis_finder *
 dp_places_domain_finder(dp_domain *domain, Size *length)
 {
+	if (domain->base != NULL)
+		return dp_places_domain_finder(domain->base, length);
 	if (domain->finder == NULL)
 		make_finder(domain);
 	*length = domain->length;
 	return domain->finder;
+}
+
+/* dp_places_domain_map: see dp_places.h. */
+const int32 *
+dp_places_domain_map(const dp_domain *domain, int64 *n)
+{
+	*n = domain->base == NULL ? 0 : domain->base->size;
+	return domain->map;
 }
 
 /* dp_places_domain_empty: without any value, of the key's type. */
@@ -351,7 +361,9 @@ dp_places_domain_make(const dp_key *key)
 			fill_extract(domain, key);
 			break;
 		case DP_KEY_LISTED:
-			elog(ERROR, "a key that a query names has no values by itself");
+		case DP_KEY_CASES:
+		case DP_KEY_IMAGE:
+			elog(ERROR, "values of this kind of key are decided");
 	}
 	dp_places_domain_end(domain, key->nullable ||
 						 (key->kind == DP_KEY_CONSTANT &&

@@ -14,6 +14,8 @@ struct dp_domain
 	Datum	   *values;			/* by place; unused when dense */
 	dp_axis_finder *finder;		/* flat form; NULL until it is asked for */
 	Size		length;			/* of finder */
+	dp_domain  *base;			/* of the column that rows are looked up by */
+	int32	   *map;			/* by its places; NULL: by the key itself */
 };
 
 /* Most values, or cells, that conditions are asked of one by one. */
@@ -68,5 +70,9 @@ extern int64 dp_places_cells_reach(const Node *expression, Oid column_type);
 extern dp_domain *dp_places_decide_list(const dp_key *key);
 extern bool dp_places_mentions(const Node *condition, AttrNumber which);
 extern dp_domain *dp_places_decide_time(const dp_key *key);
+
+/* ---- decide_image.c ---- */
+extern dp_domain *dp_places_decide_cases(const dp_key *key);
+extern dp_domain *dp_places_decide_image(const dp_key *key);
 
 #endif							/* DP_PLACES_DOMAIN_H */

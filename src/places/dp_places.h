@@ -35,7 +35,9 @@ typedef enum dp_key_kind
 	DP_KEY_RANGE,				/* bounds of an integer or date column */
 	DP_KEY_TRUNC,				/* date_trunc over a bounded column */
 	DP_KEY_EXTRACT,				/* extract over a bounded column */
-	DP_KEY_LISTED				/* the key's conditions name its values */
+	DP_KEY_LISTED,				/* the key's conditions name its values */
+	DP_KEY_CASES,				/* one of constants, whatever rows hold */
+	DP_KEY_IMAGE				/* computed from a column with public values */
 } dp_key_kind;
 
 /*
@@ -67,6 +69,10 @@ typedef struct dp_key
 	List	   *conditions;		/* of Node *: that the rows fulfil */
 	Node	   *image;			/* the key over DP_KEY_COLUMN; NULL where it is
 								 * a column, or of none or several */
+	List	   *cases;			/* of Node *: DP_KEY_CASES only */
+	struct dp_key *base;		/* the column, DP_KEY_IMAGE only: rows are
+								 * looked up by it; NULL: a timestamp, and by
+								 * the key */
 } dp_key;
 
 /* Which fields make keys, and their values (key_field.c). */
@@ -170,6 +176,9 @@ typedef struct dp_domain dp_domain;
 
 extern dp_domain *dp_places_domain_make(const dp_key *key);
 
+/* Does the key see its timestamp through fields of time only? */
+extern bool dp_places_key_has_cells(const dp_key *key);
+
 /* Do the key's conditions name all values that it can have (decide_list.c)? */
 extern bool dp_places_key_is_named(const dp_key *key);
 
@@ -237,6 +246,12 @@ struct dp_axis_values
  */
 extern const dp_axis_finder *dp_places_domain_finder(dp_domain *domain,
 													 Size *length);
+
+/*
+ * Where that finds places of the column that the key is computed from: the
+ * key's place for each, or -1; *n of them.  NULL where places are the key's.
+ */
+extern const int32 *dp_places_domain_map(const dp_domain *domain, int64 *n);
 
 /* An axis of a column, by the public values that a key of it would have. */
 extern void dp_places_domain_make_axis(const dp_key *key, dp_axis *axis);

@@ -15,6 +15,7 @@
 #include "catalog/pg_collation.h"
 #include "catalog/pg_type.h"
 #include "nodes/nodeFuncs.h"
+#include "optimizer/optimizer.h"
 #include "pgtime.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
@@ -184,16 +185,17 @@ refine_by_epoch(refining *r, const FuncExpr *call)
 {
 	const OpExpr *quotient = linitial(call->args);
 	const FuncExpr *epoch;
-	const Const *divisor;
+	Const	   *divisor;
 	char	   *field;
 	int32		seconds;
 
 	if (!IsA(quotient, OpExpr) || quotient->opfuncid != F_NUMERIC_DIV ||
-		!IsA(linitial(quotient->args), FuncExpr) ||
-		!IsA(lsecond(quotient->args), Const))
+		!IsA(linitial(quotient->args), FuncExpr))
 		return false;
 	epoch = linitial(quotient->args);
-	divisor = lsecond(quotient->args);
+	divisor = (Const *) eval_const_expressions(NULL, lsecond(quotient->args));
+	if (!IsA(divisor, Const))
+		return false;
 	if (epoch->funcid != F_EXTRACT_TEXT_TIMESTAMP &&
 		epoch->funcid != F_EXTRACT_TEXT_TIMESTAMPTZ)
 		return false;

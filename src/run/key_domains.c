@@ -32,7 +32,7 @@ total_mutator(Node *node, void *context)
 {
 	if (node == NULL)
 		return NULL;
-	if (!IsA(node, List) && !contain_var_clause(node))
+	if (!IsA(node, List) && !IsA(node, CaseWhen) && !contain_var_clause(node))
 		return dp_rules_make_total(node);
 	return expression_tree_mutator(node, total_mutator, context);
 }
@@ -70,6 +70,10 @@ settle_key(const dp_key *key, ParamListInfo params)
 			conditions = lappend(conditions, settled);
 	}
 	copy->conditions = conditions;
+	if (copy->image != NULL)
+		copy->image = settle(root, copy->image);
+	foreach(lc, copy->cases)
+		lfirst(lc) = settle(root, lfirst(lc));
 	return copy;
 }
 

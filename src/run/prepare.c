@@ -87,6 +87,21 @@ prepare_measure(const dp_release_spec *spec, int n, const List *publics,
 	}
 }
 
+/* "5 * 366 * 24" */
+static char *
+sizes_text(const List *domains)
+{
+	StringInfoData text;
+	ListCell   *lc;
+
+	initStringInfo(&text);
+	foreach(lc, domains)
+		appendStringInfo(&text, "%s" INT64_FORMAT,
+						 foreach_current_index(lc) > 0 ? " * " : "",
+						 dp_places_domain_size(lfirst(lc)));
+	return text.data;
+}
+
 static void
 prepare_keys(dp_release_spec *spec, const List *domains)
 {
@@ -107,8 +122,9 @@ prepare_keys(dp_release_spec *spec, const List *domains)
 					(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 					 errmsg("query has too many public groups"),
 					 errdetail("Every combination of public keys returns a "
-							   "row, and setting dp_pg.max_groups is %d.",
-							   dp_setting_max_groups),
+							   "row; there are %s of them, and setting "
+							   "dp_pg.max_groups is %d.",
+							   sizes_text(domains), dp_setting_max_groups),
 					 errhint("Group by fewer keys or narrower bounds.")));
 	}
 }

@@ -34,7 +34,7 @@ WITH w AS MATERIALIZED (SELECT * FROM person) SELECT count(*) FROM w;
 WITH RECURSIVE w AS (SELECT id FROM person UNION SELECT id FROM w)
 SELECT count(*) FROM w;
 SELECT 1 UNION ALL SELECT id FROM person;
-SELECT ward FROM person GROUP BY ward;
+SELECT income FROM person GROUP BY income;
 SELECT dp_count(*) FROM person UNION ALL SELECT age FROM person;
 SELECT (SELECT count(*) FROM person), dp_count(*) FROM person;
 SELECT dp_count(*) FROM person WHERE age > (SELECT min(age) FROM person);

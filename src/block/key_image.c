@@ -1,0 +1,209 @@
+/*
+ * key_image.c
+ *	  Keys that are computed from a column whose values are public, and keys
+ *	  that are constants whatever they look at.
+ *
+ *	- CASE with constant results, COALESCE of those: the constants are the
+ *	  public values, whatever the conditions test.
+ *	- An allowed expression over one column with public values: these are
+ *	  taken through the expression before the charge, and rows are looked up
+ *	  by the column, so that what equals a public value has its group; the
+ *	  inner query then computes the column and not the key.
+ *	- An allowed expression over one bounded timestamp, seen through fields of
+ *	  time only: its values are those of all cells of time between the bounds
+ *	  (places/time_cells.c), and rows are looked up by the key.
+ */
+#include "postgres.h"
+
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "nodes/value.h"
+#include "optimizer/optimizer.h"
+#include "parser/parsetree.h"
+#include "utils/lsyscache.h"
+#include "utils/typcache.h"
+
+#include "split.h"
+
+/* ---- constants ---- */
+
+static bool
+has_unknown_walker(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, Var) || IsA(node, SubLink))
+		return true;
+	if (IsA(node, Param))
+		return ((Param *) node)->paramkind != PARAM_EXTERN ||
+			((Param *) node)->paramid <= 0;
+	return expression_tree_walker(node, has_unknown_walker, context);
+}
+
+/* Add the values that an expression can have; false when not all are known. */
+static bool
+add_cases(Node *node, List **cases)
+{
+	ListCell   *lc;
+
+	if (!has_unknown_walker(node, NULL))
+	{
+		*cases = lappend(*cases, node);
+		return true;
+	}
+	switch (nodeTag(node))
+	{
+		case T_CaseExpr:
+			foreach(lc, ((CaseExpr *) node)->args)
+				if (!add_cases((Node *) lfirst_node(CaseWhen, lc)->result,
+							   cases))
+					return false;
+			return add_cases((Node *) ((CaseExpr *) node)->defresult, cases);
+		case T_CoalesceExpr:
+			foreach(lc, ((CoalesceExpr *) node)->args)
+				if (!add_cases(lfirst(lc), cases))
+					return false;
+			return true;
+		default:
+			return false;
+	}
+}
+
+/* ---- the column ---- */
+
+static bool
+find_column_walker(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, Var))
+	{
+		*(Var **) context = (Var *) node;
+		return true;
+	}
+	return expression_tree_walker(node, find_column_walker, context);
+}
+
+static Var *
+add_target(RangeTblEntry *entry, Index index, Var *column)
+{
+	Query	   *query = entry->subquery;
+	TargetEntry *target = NULL;
+	ListCell   *lc;
+
+	foreach(lc, query->targetList)
+		if (!((TargetEntry *) lfirst(lc))->resjunk &&
+			equal(((TargetEntry *) lfirst(lc))->expr, column))
+			target = lfirst(lc);
+	if (target == NULL)
+	{
+		target = makeTargetEntry((Expr *) column,
+								 list_length(query->targetList) + 1,
+								 pstrdup("column"), false);
+		query->targetList = lappend(query->targetList, target);
+		entry->eref->colnames = lappend(entry->eref->colnames,
+										makeString(pstrdup("column")));
+	}
+	return makeVar(index, target->resno, column->vartype, column->vartypmod,
+				   column->varcollid, 0);
+}
+
+/*
+ * The column of the protected relation at a level of the verified query; the
+ * levels below hand it up.
+ */
+static Var *
+reach_column(Query *query, const Var *column)
+{
+	RangeTblRef *from = linitial_node(RangeTblRef, query->jointree->fromlist);
+	RangeTblEntry *entry = rt_fetch(from->rtindex, query->rtable);
+
+	if (entry->rtekind == RTE_SUBQUERY)
+		return add_target(entry, from->rtindex,
+						  reach_column(entry->subquery, column));
+	return makeVar(from->rtindex, column->varattno, column->vartype,
+				   column->vartypmod, column->varcollid, 0);
+}
+
+static bool
+has_lone_source(const Query *query)
+{
+	const RangeTblEntry *entry;
+	const Node *from;
+
+	if (list_length(query->jointree->fromlist) != 1)
+		return false;
+	from = linitial(query->jointree->fromlist);
+	if (!IsA(from, RangeTblRef))
+		return false;
+	entry = rt_fetch(((const RangeTblRef *) from)->rtindex, query->rtable);
+	return entry->rtekind == RTE_SUBQUERY ? has_lone_source(entry->subquery) :
+		entry->rtekind == RTE_RELATION;
+}
+
+/* ---- classes ---- */
+
+static bool
+can_be_looked_up(const dp_key *key)
+{
+	Oid			type = getBaseType(key->type);
+	TypeCacheEntry *cache = lookup_type_cache(type, TYPECACHE_CMP_PROC_FINFO);
+
+	return dp_places_tally_can_read(type) &&
+		OidIsValid(cache->cmp_proc_finfo.fn_oid) &&
+		(!OidIsValid(key->collation) ||
+		 get_collation_isdeterministic(key->collation));
+}
+
+static bool
+classify_time(const Var *column, Oid relid, dp_key *key)
+{
+	dp_attribute *declared = dp_protect_attribute(relid, column->varattno);
+
+	if (declared == NULL || declared->lower == NULL ||
+		!dp_places_is_time(getBaseType(column->vartype)))
+		return false;
+	key->attnum = column->varattno;
+	key->nullable = !dp_block_proved_not_null(relid, column->varattno, NULL);
+	return dp_places_key_has_cells(key);
+}
+
+/*
+ * dp_block_classify_image
+ *	  A key that nothing else made public, or that was refused: `refusal` says
+ *	  why.  Returns what is left of the refusal; *column is set where the inner
+ *	  query is to compute the column in place of the key.
+ */
+dp_refusal *
+dp_block_classify_image(Query *query, Node *base, dp_key *key,
+						dp_refusal *refusal, Expr **column)
+{
+	List	   *cases = NIL;
+	Var		   *found = NULL;
+
+	if (refusal == NULL || !can_be_looked_up(key))
+		return refusal;
+	if (add_cases(base, &cases))
+	{
+		key->kind = DP_KEY_CASES;
+		key->cases = cases;
+		key->nullable = true;	/* they decide */
+		return NULL;
+	}
+	if (key->image == NULL || !has_lone_source(query) ||
+		!find_column_walker(base, &found))
+		return refusal;
+	key->base = palloc(sizeof(dp_key));
+	if (dp_block_classify_key((Node *) found, (Node *) found, key->relid,
+							  key->base) == NULL)
+	{
+		*column = (Expr *) reach_column(query, found);
+		key->kind = DP_KEY_IMAGE;
+		return NULL;
+	}
+	key->base = NULL;
+	if (!classify_time(found, key->relid, key))
+		return refusal;
+	key->kind = DP_KEY_IMAGE;
+	return NULL;
+}

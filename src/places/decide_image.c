@@ -1,0 +1,199 @@
+/*
+ * decide_image.c
+ *	  The values of keys that are computed: constants of a CASE, and public
+ *	  values of a column taken through an expression.
+ *
+ * They come in the order of their type, NULL last.  Several values of the
+ * column may have one of the key; `other` has that of its name.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "nodes/nodeFuncs.h"
+#include "utils/lsyscache.h"
+#include "utils/typcache.h"
+
+#include "domain.h"
+
+/* What a value of the column, or a constant, makes of the key. */
+typedef struct image_value
+{
+	Datum		value;
+	int64		place;			/* of the column */
+	bool		isnull;
+	bool		kept;
+} image_value;
+
+typedef struct image_order
+{
+	FmgrInfo   *compare;
+	Oid			collation;
+} image_order;
+
+static int
+compare_images(const void *a, const void *b, void *arg)
+{
+	const image_order *order = arg;
+
+	return DatumGetInt32(FunctionCall2Coll(order->compare, order->collation,
+										   ((const image_value *) a)->value,
+										   ((const image_value *) b)->value));
+}
+
+/* Move those that are kept and not NULL to the front; how many are there? */
+static int64
+gather(image_value *images, int64 n, bool *null)
+{
+	int64		kept = 0;
+	int64		i;
+
+	*null = false;
+	for (i = 0; i < n; i++)
+	{
+		if (images[i].kept && !images[i].isnull)
+		{
+			image_value held = images[kept];
+
+			images[kept++] = images[i];
+			images[i] = held;
+		}
+		else if (images[i].kept)
+			*null = true;
+	}
+	return kept;
+}
+
+/*
+ * A domain of the distinct values; `map`, if there is one, receives the place
+ * for each place of the column.
+ */
+static dp_domain *
+collect(const dp_key *key, image_value *images, int64 n, int32 *map)
+{
+	dp_domain  *domain = dp_places_domain_empty(getBaseType(key->type));
+	TypeCacheEntry *cache = lookup_type_cache(domain->places.type,
+											  TYPECACHE_CMP_PROC_FINFO);
+	image_order order = {&cache->cmp_proc_finfo, key->collation};
+	bool		null;
+	int64		kept = gather(images, n, &null);
+	int64		i;
+
+	qsort_arg(images, kept, sizeof(image_value), compare_images, &order);
+	for (i = 0; i < kept; i++)
+	{
+		if (i == 0 || compare_images(&images[i - 1], &images[i], &order) != 0)
+			dp_places_domain_append(domain, images[i].value);
+		if (map != NULL)
+			map[images[i].place] = (int32) domain->places.known - 1;
+	}
+	dp_places_domain_end(domain, null);
+	for (i = kept; map != NULL && i < n; i++)
+		map[images[i].place] = images[i].kept ?
+			(int32) domain->places.null : -1;
+	return domain;
+}
+
+/* dp_places_decide_cases: the constants of a DP_KEY_CASES. */
+dp_domain *
+dp_places_decide_cases(const dp_key *key)
+{
+	int64		n = list_length(key->cases);
+	image_value *images = palloc0(sizeof(image_value) * Max(n, 1));
+	ListCell   *lc;
+
+	foreach(lc, key->cases)
+	{
+		image_value *image = &images[foreach_current_index(lc)];
+		const Const *value = lfirst(lc);
+
+		/* a parameter without a value: EXPLAIN of a generic plan */
+		if (value == NULL || !IsA(value, Const))
+			continue;
+		image->value = value->constvalue;
+		image->isnull = value->constisnull;
+		image->kept = true;
+	}
+	return collect(key, images, n, NULL);
+}
+
+static void
+raise_too_much(int64 values)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+			 errmsg("group key is computed from too many public values"),
+			 values == 0 ?
+			 errdetail("There is too much time between the bounds of its "
+					   "column for the fields that it looks at.") :
+			 errdetail("Its column has " INT64_FORMAT " of them; at most %d "
+					   "are looked at.", values, DP_DECIDED_MAX),
+			 errhint("Narrow the column in WHERE, or ask the data owner for "
+					 "narrower bounds.")));
+}
+
+/* The column with the conditions that speak of it alone. */
+static dp_domain *
+decide_column(const dp_key *key)
+{
+	dp_key		column = *key->base;
+	ListCell   *lc;
+
+	column.conditions = NIL;
+	foreach(lc, key->conditions)
+		if (!dp_places_mentions(lfirst(lc), DP_KEY_VALUE))
+			column.conditions = lappend(column.conditions, lfirst(lc));
+	return dp_places_domain_decide(&column);
+}
+
+/* `other` is kept: which values it stands for is not known. */
+static void
+fill_images(const dp_key *key, const dp_domain *base, image_value *images)
+{
+	dp_conditions *asked = dp_places_conditions_begin(key, key->conditions);
+	int64		i;
+
+	for (i = 0; i < base->size; i++)
+	{
+		bool		column_null;
+		Datum		column = dp_places_domain_value(base, i, &column_null);
+		image_value *image = &images[i];
+
+		CHECK_FOR_INTERRUPTS();
+		image->place = i;
+		image->value = dp_places_conditions_image(asked, column, column_null,
+												  &image->isnull);
+		image->kept = i == base->places.other ||
+			dp_places_conditions_hold(asked, column, column_null,
+									  image->value, image->isnull);
+	}
+	dp_places_conditions_end(asked);
+}
+
+/* dp_places_decide_image: the values of a DP_KEY_IMAGE. */
+dp_domain *
+dp_places_decide_image(const dp_key *key)
+{
+	dp_domain  *base;
+	dp_domain  *domain;
+	image_value *images;
+	int32	   *map;
+
+	if (key->base == NULL)
+	{
+		domain = dp_places_decide_time(key);
+		if (domain == NULL)
+			raise_too_much(0);
+		return domain;
+	}
+	base = decide_column(key);
+	if (base->size > DP_DECIDED_MAX)
+		raise_too_much(base->size);
+	images = palloc0(sizeof(image_value) * Max(base->size, 1));
+	map = palloc(sizeof(int32) * Max(base->size, 1));
+	fill_images(key, base, images);
+	domain = collect(key, images, base->size, map);
+	domain->base = base;
+	domain->map = map;
+	pfree(images);
+	return domain;
+}
