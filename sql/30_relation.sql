@@ -45,6 +45,7 @@ CREATE TABLE dp_pg.attribute (
 	partition bigint CHECK (partition > 0),
 	guard bigint CHECK (guard > 0),
 	public_sizes boolean,
+	nulls boolean,
 	PRIMARY KEY (relid, attname)
 );
 COMMENT ON TABLE dp_pg.attribute IS
@@ -71,6 +72,8 @@ COMMENT ON COLUMN dp_pg.attribute.guard IS
 'number in the name of the trigger dp_pg_immutable_N that refuses UPDATEs of the column; NULL: not immutable';
 COMMENT ON COLUMN dp_pg.attribute.public_sizes IS
 'true: the owner says that it is public how many rows each declared value has, and where they are stored; queries about one of many values may then read an index on the column';
+COMMENT ON COLUMN dp_pg.attribute.nulls IS
+'false: the owner says that NULL is no group key, so rows with NULL are counted nowhere; NULL: nothing is said of it';
 
 GRANT SELECT ON dp_pg.relation, dp_pg.attribute TO PUBLIC;
 SELECT pg_catalog.pg_extension_config_dump('dp_pg.relation', '');
@@ -169,7 +172,7 @@ CREATE FUNCTION @extschema@.dp_declare(relation regclass, attribute name,
 RETURNS void LANGUAGE c VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'dp_declare_bounds';
 CREATE FUNCTION @extschema@.dp_declare(relation regclass, attribute name, keys anyarray,
-	other text DEFAULT NULL)
+	other text DEFAULT NULL, nulls boolean DEFAULT true)
 RETURNS void LANGUAGE c VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'dp_declare_keys';
 COMMENT ON FUNCTION @extschema@.dp_declare(regclass, name, integer, integer, numeric) IS
@@ -189,8 +192,8 @@ COMMENT ON FUNCTION @extschema@.dp_declare(regclass, name, timestamp, timestamp)
 'declare public bounds of a timestamp column; see the integer form';
 COMMENT ON FUNCTION @extschema@.dp_declare(regclass, name, timestamptz, timestamptz) IS
 'declare public bounds of a timestamp with time zone column; see the integer form';
-COMMENT ON FUNCTION @extschema@.dp_declare(regclass, name, anyarray, text) IS
-'declare public group keys of a column; the result has a row for each, in this order; other: key for rows with any other value (NULL: such rows count nowhere). Replaces earlier keys. Errors: 42501 not the owner, 42703 unknown column, 42704 not protected, 22023 no keys, NULL or equal keys, keys that are not values of the column, more than dp_pg.max_groups';
+COMMENT ON FUNCTION @extschema@.dp_declare(regclass, name, anyarray, text, boolean) IS
+'declare public group keys of a column; the result has a row for each, in this order; other: key for rows with any other value (NULL: such rows count nowhere); nulls: false where NULL is to be no key of a column that can be NULL (such rows count nowhere). Replaces earlier keys. Errors: 42501 not the owner, 42703 unknown column, 42704 not protected, 22023 no keys, NULL or equal keys, keys that are not values of the column, more than dp_pg.max_groups';
 
 -- The size class: all that plans know of a relation's size.
 

@@ -62,6 +62,17 @@ constant_field(Node *node)
 	return str_tolower(field, strlen(field), C_COLLATION_OID);
 }
 
+/*
+ * Has the column a group of its NULLs?  Not when it is never NULL, or where
+ * the owner declared that NULL is no key.
+ */
+static bool
+has_null_group(Oid relid, AttrNumber attnum, const dp_attribute *declared)
+{
+	return (declared == NULL || !declared->no_nulls) &&
+		!dp_block_proved_not_null(relid, attnum, NULL);
+}
+
 /* Is every value of the expression provably not NULL? */
 static bool
 never_null(Node *node, Oid relid)
@@ -188,7 +199,7 @@ classify_function(FuncExpr *call, Node *original, Oid relid, dp_key *key)
 	key->attnum = column->varattno;
 	key->base_type = exprType(lsecond(call->args));
 	key->field = field;
-	key->nullable = !dp_block_proved_not_null(relid, column->varattno, NULL);
+	key->nullable = has_null_group(relid, column->varattno, declared);
 	return NULL;
 }
 
@@ -199,7 +210,7 @@ classify_column(Var *column, Node *original, Oid relid, dp_key *key)
 	Oid			type = getBaseType(key->type);
 
 	key->attnum = column->varattno;
-	key->nullable = !dp_block_proved_not_null(relid, column->varattno, NULL);
+	key->nullable = has_null_group(relid, column->varattno, declared);
 	if (declared != NULL && declared->keys != NIL)
 		key->kind = DP_KEY_DECLARED;
 	else if (type == BOOLOID)

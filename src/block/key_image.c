@@ -164,8 +164,23 @@ classify_time(const Var *column, Oid relid, dp_key *key)
 		!dp_places_is_time(getBaseType(column->vartype)))
 		return false;
 	key->attnum = column->varattno;
-	key->nullable = !dp_block_proved_not_null(relid, column->varattno, NULL);
+	key->nullable = !declared->no_nulls &&
+		!dp_block_proved_not_null(relid, column->varattno, NULL);
 	return dp_places_key_has_cells(key);
+}
+
+/* What is known of the one column of a key that is looked up by itself. */
+static void
+note_column(Node *base, dp_key *key)
+{
+	Var		   *found = NULL;
+
+	if (key->image == NULL || !find_column_walker(base, &found))
+		return;
+	key->base = palloc(sizeof(dp_key));
+	/* tells whether it can be NULL, also when it makes no key */
+	(void) dp_block_classify_key((Node *) found, (Node *) found, key->relid,
+								 key->base);
 }
 
 /*
@@ -181,6 +196,9 @@ dp_block_classify_image(Query *query, Node *base, dp_key *key,
 	List	   *cases = NIL;
 	Var		   *found = NULL;
 
+	if (refusal == NULL && (key->kind == DP_KEY_BOOLEAN ||
+							key->kind == DP_KEY_ENUM))
+		note_column(base, key);
 	if (refusal == NULL || !can_be_looked_up(key))
 		return refusal;
 	if (add_cases(base, &cases))
@@ -188,6 +206,7 @@ dp_block_classify_image(Query *query, Node *base, dp_key *key,
 		key->kind = DP_KEY_CASES;
 		key->cases = cases;
 		key->nullable = true;	/* they decide */
+		note_column(base, key);
 		return NULL;
 	}
 	if (key->image == NULL || !has_lone_source(query) ||

@@ -70,6 +70,8 @@ fetch(const dp_values *row)
 	out->guard = get_number(row, ATTRIBUTE_GUARD);
 	out->public_sizes = !dp_catalog_is_null(row, ATTRIBUTE_PUBLIC_SIZES) &&
 		dp_catalog_get_bool(row, ATTRIBUTE_PUBLIC_SIZES);
+	out->no_nulls = !dp_catalog_is_null(row, ATTRIBUTE_NULLS) &&
+		!dp_catalog_get_bool(row, ATTRIBUTE_NULLS);
 	return out;
 }
 
@@ -177,18 +179,20 @@ dp_catalog_write_bounds(Oid relid, const NameData *name, const char *lower,
 /* dp_catalog_write_keys: the same for keys; `other` may be NULL. */
 void
 dp_catalog_write_keys(Oid relid, const NameData *name, ArrayType *keys,
-					  const char *other)
+					  const char *other, bool nulls)
 {
-	Oid			types[4] = {OIDOID, NAMEOID, TEXTARRAYOID, TEXTOID};
-	Datum		values[4];
+	Oid			types[5] = {OIDOID, NAMEOID, TEXTARRAYOID, TEXTOID, BOOLOID};
+	Datum		values[5];
 
 	values[0] = ObjectIdGetDatum(relid);
 	values[1] = NameGetDatum(name);
 	values[2] = PointerGetDatum(keys);
 	values[3] = other ? CStringGetTextDatum(other) : (Datum) 0;
+	values[4] = BoolGetDatum(nulls);
 	dp_catalog_run_as_owner("INSERT INTO dp_pg.attribute"
 							" (relid, relid_origin, attname, attnum, keys,"
-							" other) VALUES ($1, $1, $2, 0, $3, $4)"
+							" other, nulls) VALUES ($1, $1, $2, 0, $3, $4,"
+							" $5)"
 							" ON CONFLICT (relid, attname) DO UPDATE SET"
 							" relid_origin = EXCLUDED.relid_origin,"
 							" attnum = EXCLUDED.attnum, partition ="
@@ -199,8 +203,9 @@ dp_catalog_write_keys(Oid relid, const NameData *name, ArrayType *keys,
 							" public_sizes = attribute.public_sizes"
 							" AND attribute.keys IS NOT DISTINCT FROM"
 							" EXCLUDED.keys,"
-							" keys = EXCLUDED.keys, other = EXCLUDED.other",
-							4, types, values, other ? NULL : "   n");
+							" keys = EXCLUDED.keys, other = EXCLUDED.other,"
+							" nulls = EXCLUDED.nulls",
+							5, types, values, other ? NULL : "   n ");
 }
 
 /*

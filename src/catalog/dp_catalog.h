@@ -407,6 +407,7 @@ typedef struct dp_attribute
 								 * number in the ledger; else 0 */
 	int64		guard;			/* number in the name of its trigger */
 	bool		public_sizes;	/* of the parts with a declared value */
+	bool		no_nulls;		/* NULL is no key: such rows count nowhere */
 } dp_attribute;
 
 extern dp_attribute *dp_catalog_find_attribute(Oid relid, const char *name);
@@ -415,7 +416,8 @@ extern void dp_catalog_write_bounds(Oid relid, const NameData *name,
 									const char *lower, const char *upper,
 									Numeric granule);
 extern void dp_catalog_write_keys(Oid relid, const NameData *name,
-								  ArrayType *keys, const char *other);
+								  ArrayType *keys, const char *other,
+								  bool nulls);
 extern void dp_catalog_write_partition(Oid relid, const NameData *name,
 									   int64 partition, int64 guard,
 									   bool public_sizes);

@@ -116,6 +116,64 @@ dp_places_decide_cases(const dp_key *key)
 	return collect(key, images, n, NULL);
 }
 
+static dp_domain *
+keep_places(const dp_domain *from, const bool *keep)
+{
+	dp_domain  *kept = dp_places_domain_empty(from->places.type);
+	bool		isnull;
+	int64		i;
+
+	for (i = 0; i < from->places.known; i++)
+		if (keep[i])
+			dp_places_domain_append(kept, dp_places_domain_value(from, i,
+																 &isnull));
+	dp_places_domain_end(kept, from->places.null >= 0 &&
+						 keep[from->places.null]);
+	return kept;
+}
+
+/*
+ * dp_places_keep_reached
+ *	  Of the values of a key that is computed from one column those that it can
+ *	  have where the conditions hold, as far as breakpoints tell; else all.
+ */
+dp_domain *
+dp_places_keep_reached(const dp_key *key, dp_domain *domain)
+{
+	const dp_axis_finder *finder;
+	dp_conditions *asked;
+	List	   *conditions;
+	Datum	   *values;
+	bool	   *keep;
+	Size		length;
+	int			n = 0;
+	int			i;
+
+	if (key->base == NULL || key->image == NULL || domain->places.other >= 0)
+		return domain;
+	values = dp_places_breakpoints(key, getBaseType(key->base->type),
+								   &conditions, &n);
+	if (values == NULL)
+		return domain;
+	finder = dp_places_domain_finder(domain, &length);
+	keep = palloc0(domain->size + 1);
+	asked = dp_places_conditions_begin(key, conditions);
+	for (i = key->base->nullable ? -1 : 0; i < n; i++)
+	{
+		Datum		column = i < 0 ? (Datum) 0 : values[i];
+		bool		isnull;
+		Datum		value = dp_places_conditions_image(asked, column, i < 0,
+													   &isnull);
+		int64		place = dp_places_axis_find_flat(finder, value, isnull);
+
+		if (place >= 0 && dp_places_conditions_hold(asked, column, i < 0,
+													value, isnull))
+			keep[place] = true;
+	}
+	dp_places_conditions_end(asked);
+	return keep_places(domain, keep);
+}
+
 static void
 raise_too_much(int64 values)
 {
@@ -178,6 +236,9 @@ dp_places_decide_image(const dp_key *key)
 	image_value *images;
 	int32	   *map;
 
+	/* a parameter without a value: EXPLAIN of a generic plan */
+	if (key->image == NULL)
+		return dp_places_domain_empty(getBaseType(key->type));
 	if (key->base == NULL)
 	{
 		domain = dp_places_decide_time(key);

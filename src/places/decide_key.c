@@ -14,7 +14,8 @@
  *	- anything else: those that speak of the key itself are asked of its
  *	  values.
  *
- * `other` stands for values that nobody declared, so it is never decided.
+ * `other` stands for values that nobody declared: it stays, unless only NULL
+ * is left.
  */
 #include "postgres.h"
 
@@ -83,6 +84,23 @@ excludes_all(const dp_key *key)
 	return !holds;
 }
 
+/* Does a condition leave nothing but NULL, so that `other` has no rows? */
+static bool
+leaves_null_only(List *conditions)
+{
+	ListCell   *lc;
+
+	foreach(lc, conditions)
+	{
+		const NullTest *test = lfirst(lc);
+
+		if (IsA(test, NullTest) && test->nulltesttype == IS_NULL &&
+			IsA(test->arg, Var))
+			return true;
+	}
+	return false;
+}
+
 /* ---- values one by one ---- */
 
 static bool
@@ -119,7 +137,7 @@ keep_dense(dp_domain *kept, const dp_domain *from, const bool *keep)
 }
 
 static dp_domain *
-keep_values(const dp_domain *from, dp_conditions *asked)
+keep_values(const dp_domain *from, dp_conditions *asked, bool other)
 {
 	dp_domain  *kept = dp_places_domain_empty(from->places.type);
 	int64		known = from->places.known;
@@ -135,7 +153,7 @@ keep_values(const dp_domain *from, dp_conditions *asked)
 				dp_places_domain_append(kept, dp_places_domain_value(from, i,
 																	 &isnull));
 	pfree(keep);
-	if (from->places.other >= 0)
+	if (other && from->places.other >= 0)
 	{
 		dp_places_domain_append(kept,
 								dp_places_domain_value(from,
@@ -157,7 +175,7 @@ decide_values(const dp_key *key, const dp_domain *from, List *conditions)
 	if (conditions == NIL || from->places.known > DP_DECIDED_MAX)
 		return (dp_domain *) from;
 	asked = dp_places_conditions_begin(key, conditions);
-	kept = keep_values(from, asked);
+	kept = keep_values(from, asked, !leaves_null_only(conditions));
 	dp_places_conditions_end(asked);
 	return kept;
 }
@@ -199,8 +217,9 @@ dp_places_domain_decide(const dp_key *key)
 								 key->image == NULL && key->attnum != 0 ?
 								 key->conditions : about_value(key));
 		case DP_KEY_CASES:
-			return decide_values(key, dp_places_decide_cases(key),
-								 about_value(key));
+			domain = decide_values(key, dp_places_decide_cases(key),
+								   about_value(key));
+			return dp_places_keep_reached(key, domain);
 		case DP_KEY_IMAGE:
 			return dp_places_decide_image(key);
 		case DP_KEY_RANGE:
@@ -214,7 +233,9 @@ dp_places_domain_decide(const dp_key *key)
 		default:
 			break;
 	}
-	return decide_values(key, dp_places_domain_make(key),
-						 key->image == NULL && key->attnum != 0 ?
-						 key->conditions : about_value(key));
+	if (key->image == NULL && key->attnum != 0)
+		return decide_values(key, dp_places_domain_make(key),
+							 key->conditions);
+	domain = decide_values(key, dp_places_domain_make(key), about_value(key));
+	return dp_places_keep_reached(key, domain);
 }

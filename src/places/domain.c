@@ -430,6 +430,15 @@ dp_places_domain_estimate(const dp_key *key)
 
 /* ---- as an axis ---- */
 
+static bool
+leaves_nulls_out(const dp_key *key)
+{
+	const dp_attribute *declared = key->attnum == 0 ? NULL :
+		dp_protect_attribute(key->relid, key->attnum);
+
+	return declared != NULL && declared->no_nulls;
+}
+
 /* dp_places_domain_make_axis: let a column's axis hold its key's values. */
 void
 dp_places_domain_make_axis(const dp_key *key, dp_axis *axis)
@@ -446,7 +455,7 @@ dp_places_domain_make_axis(const dp_key *key, dp_axis *axis)
 								   places->known);
 	dp_places_axis_set_last_places(axis, places->known, places->other >= 0,
 								   key->nullable);
-	axis->values->complete = key->kind == DP_KEY_CONSTANT ||
-		key->kind == DP_KEY_BOOLEAN || key->kind == DP_KEY_ENUM ||
-		places->other >= 0;
+	axis->values->complete = !leaves_nulls_out(key) &&
+		(key->kind == DP_KEY_CONSTANT || key->kind == DP_KEY_BOOLEAN ||
+		 key->kind == DP_KEY_ENUM || places->other >= 0);
 }

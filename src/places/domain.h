@@ -74,5 +74,11 @@ extern dp_domain *dp_places_decide_time(const dp_key *key);
 /* ---- decide_image.c ---- */
 extern dp_domain *dp_places_decide_cases(const dp_key *key);
 extern dp_domain *dp_places_decide_image(const dp_key *key);
+extern dp_domain *dp_places_keep_reached(const dp_key *key,
+										 dp_domain *domain);
+
+/* ---- breakpoints.c ---- */
+extern Datum *dp_places_breakpoints(const dp_key *key, Oid column_type,
+									List **conditions, int *n);
 
 #endif							/* DP_PLACES_DOMAIN_H */

@@ -474,12 +474,22 @@ read_keys(ArrayType *array, const dp_column *column, int *n)
 	return texts;
 }
 
+/* By the declaration alone; how many rows there are is the owner's to ask. */
+static void
+tell_of_nulls(const dp_column *column)
+{
+	ereport(NOTICE,
+			(errmsg("rows where column \"%s\" is NULL are counted nowhere "
+					"when it is a group key", NameStr(column->name)),
+			 errhint("To see how many there are, count them in the table.")));
+}
+
 PG_FUNCTION_INFO_V1(dp_declare_keys);
 
 /*
  * dp_declare_keys
  *	  SQL: dp_declare(relation regclass, attribute name, keys anyarray,
- *	  other text) returns void.
+ *	  other text, nulls boolean) returns void.
  *
  * Errors: 42501, 42703, 42704 (not protected), 25006; 22023 for no keys, NULL
  * or equal keys, keys that are no values of the column, more than
@@ -492,6 +502,7 @@ dp_declare_keys(PG_FUNCTION_ARGS)
 	dp_key_order order;
 	char	  **texts;
 	char	   *other = NULL;
+	bool		nulls = PG_ARGISNULL(4) || PG_GETARG_BOOL(4);
 	Datum	   *keys;
 	Datum	   *stored;
 	int			n;
@@ -518,7 +529,9 @@ dp_declare_keys(PG_FUNCTION_ARGS)
 	}
 	dp_catalog_write_keys(column.relid, &column.name,
 						  construct_array(stored, n, TEXTOID, -1, false,
-										  TYPALIGN_INT), other);
+										  TYPALIGN_INT), other, nulls);
+	if (!nulls)
+		tell_of_nulls(&column);
 	dp_protect_invalidate_tree(column.relid);
 	PG_RETURN_VOID();
 }

@@ -75,7 +75,7 @@ INSERT INTO wanted VALUES
 	('dp_declare', '{relation,attribute,lower,upper,granule}', '{regclass,name,numeric,numeric,numeric}'),
 	('dp_declare', '{relation,attribute,lower,upper,granule}', '{regclass,name,"double precision","double precision","double precision"}'),
 	('dp_declare', '{relation,attribute,lower,upper}', '{regclass,name,date,date}'),
-	('dp_declare', '{relation,attribute,keys,other}', '{regclass,name,anyarray,text}'),
+	('dp_declare', '{relation,attribute,keys,other,nulls}', '{regclass,name,anyarray,text,boolean}'),
 	('dp_declare', '{relation,attribute,immutable,public_sizes}', '{regclass,name,boolean,boolean}'),
 	('dp_declare', '{relation,rows}', '{regclass,bigint}'),
 	('dp_declare', '{relation,max_rows,max_keys}', '{regclass,bigint,bigint}'),

@@ -73,6 +73,18 @@ EXECUTE cases(NULL);
 EXECUTE cases('old');
 SELECT CASE WHEN income < 10 THEN 'poor' ELSE 'rich' END AS c, dp_count(*) FROM person
 WHERE CASE WHEN income < 10 THEN 'poor' ELSE 'rich' END = 'rich' GROUP BY 1;
+-- ... of which those are left that the column can have, by what WHERE says
+SELECT CASE WHEN age < 18 THEN 'child' WHEN age < 65 THEN 'adult' WHEN age >= 65 THEN 'old' ELSE 'unknown' END AS k, dp_count(*)
+FROM person WHERE age >= 18 AND age <> 70 GROUP BY k;
+SELECT CASE WHEN age < 18 THEN 'child' WHEN age >= 18 THEN 'adult' ELSE 'unknown' END AS k, dp_count(*) FROM person GROUP BY k;
+SELECT CASE WHEN n < 1.5 THEN 'low' WHEN n >= 1.5 THEN 'high' ELSE 'unknown' END AS k, dp_count(*) FROM event GROUP BY k;
+SELECT CASE WHEN n < 1.5 THEN 'low' WHEN n < 1.6 THEN 'between' ELSE 'high' END AS k, dp_count(*) FROM event WHERE n > 1.55 GROUP BY k;
+SELECT CASE WHEN f = 0 THEN 'zero' WHEN f = 1.5 THEN 'more' END AS k, dp_count(*) FROM event WHERE f IN (0, 1.5) GROUP BY k;
+SELECT CASE WHEN at < timestamp '2020-06-01' THEN 'early' ELSE 'late' END AS k, dp_count(*) FROM event WHERE at >= timestamp '2020-06-01' GROUP BY k;
+SELECT age >= 65 AS old, dp_count(*) FROM person WHERE age > 70 GROUP BY old;
+SELECT age >= 65 AS old, dp_count(*) FROM person WHERE age BETWEEN 60 AND 70 GROUP BY old;
+-- rows beyond the declared bounds are not lost
+SELECT CASE WHEN income > 1000 THEN 'rich' ELSE 'poor' END AS c, dp_count(*) FROM person WHERE income > 999 GROUP BY c;
 RESET ROLE;
 
 -- bounded integers and dates

@@ -1,0 +1,55 @@
+-- NULL is a group where the column can be NULL, unless WHERE or the owner
+-- excludes it: dp_declare(.., keys => .., nulls => false).
+\getenv abs_srcdir PG_ABS_SRCDIR
+\set test query_key_null
+\set file :abs_srcdir '/sql/include/query.psql'
+\i :file
+
+SET ROLE :owner;
+CREATE TABLE visit (id int PRIMARY KEY, ward text, kind text, day date);
+INSERT INTO visit SELECT i, (ARRAY['A','B','Z',NULL])[1 + i % 4], (ARRAY['in','out',NULL])[1 + i % 3],
+	CASE WHEN i % 2 = 0 THEN date '2021-01-01' + i % 10 END
+FROM generate_series(1, 120) i;
+SELECT dp_protect('visit', dataset => :'schema') \g /dev/null
+SELECT dp_declare('visit', 'ward', keys => ARRAY['A', 'B'], other => 'other') \g /dev/null
+SELECT dp_declare('visit', 'kind', keys => ARRAY['in', 'out'], nulls => true) \g /dev/null
+SELECT dp_declare('visit', 'day', keys => ARRAY[date '2021-01-02', date '2021-01-03']) \g /dev/null
+RESET ROLE;
+
+SET ROLE :analyst;
+SELECT ward, dp_count(*) FROM visit GROUP BY ward;
+SELECT ward, dp_count(*) FROM visit WHERE ward IS NOT NULL GROUP BY ward;
+SELECT ward, dp_count(*) FROM visit WHERE ward IS NULL GROUP BY ward;
+RESET ROLE;
+
+SET ROLE :owner;
+\set VERBOSITY terse
+SET client_min_messages = notice;
+SELECT dp_declare('visit', 'ward', keys => ARRAY['A', 'B'], other => 'other', nulls => false);
+SELECT dp_declare('visit', 'kind', ARRAY['in', 'out'], NULL, false);
+SET client_min_messages = warning;
+\set VERBOSITY sqlstate
+SELECT attname, keys, other, nulls FROM dp_pg.attribute WHERE relid = 'visit'::regclass ORDER BY 1;
+RESET ROLE;
+SET ROLE :analyst;
+-- such rows count nowhere, not under other either
+SELECT ward, dp_count(*) FROM visit GROUP BY ward;
+SELECT ward, kind, dp_count(*) FROM visit GROUP BY ward, kind;
+SELECT lower(ward), dp_count(*) FROM visit GROUP BY 1;
+SELECT coalesce(ward, 'none'), dp_count(*) FROM visit GROUP BY 1;
+SELECT ward, dp_count(*) FROM visit WHERE ward IS NULL GROUP BY ward;
+SELECT kind, dp_count(*) FROM visit WHERE kind IN ('in', 'up') OR kind IS NULL GROUP BY kind;
+SELECT DISTINCT kind FROM visit ORDER BY 1;
+-- without the key they count
+SELECT dp_count(*), dp_count(ward) FROM visit;
+RESET ROLE;
+-- another declaration, another word
+SET ROLE :owner;
+SELECT dp_declare('visit', 'kind', keys => ARRAY['in', 'out']) \g /dev/null
+RESET ROLE;
+SET ROLE :analyst;
+SELECT kind, dp_count(*) FROM visit GROUP BY kind;
+RESET ROLE;
+
+\set file :abs_srcdir '/sql/include/query_end.psql'
+\i :file
