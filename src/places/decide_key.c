@@ -203,7 +203,11 @@ dp_places_domain_decide(const dp_key *key)
 
 	if (key->conditions == NIL && key->kind != DP_KEY_CASES &&
 		key->kind != DP_KEY_IMAGE)
-		return dp_places_domain_make(key);
+	{
+		domain = dp_places_domain_make(key);
+		domain->undecided = key;
+		return domain;
+	}
 	if (excludes_all(key))
 	{
 		domain = dp_places_domain_empty(getBaseType(key->type));

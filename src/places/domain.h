@@ -16,6 +16,7 @@ struct dp_domain
 	Size		length;			/* of finder */
 	dp_domain  *base;			/* of the column that rows are looked up by */
 	int32	   *map;			/* by its places; NULL: by the key itself */
+	const dp_key *undecided;	/* these are all its values; or NULL */
 };
 
 /* Most values, or cells, that conditions are asked of one by one. */

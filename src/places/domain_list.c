@@ -2,13 +2,15 @@
  * domain_list.c
  *	  Domains as nodes, which a reader is sent.
  *
- * What a domain is made from is looked at once, in the session: declarations,
- * and conditions whose value may depend on settings.  The reader takes the
- * values as they are, so that nothing has to be decided alike twice.
+ * What conditions leave is decided once, in the session; the reader takes the
+ * values as they are, so that nothing has to be decided alike twice.  A domain
+ * that nothing was taken from may be long; of it the key is sent, and a hash
+ * by which the reader sees that declarations are still the same.
  */
 #include "postgres.h"
 
 #include "catalog/pg_type.h"
+#include "common/hashfn.h"
 #include "nodes/makefuncs.h"
 #include "utils/array.h"
 #include "utils/lsyscache.h"
@@ -25,6 +27,7 @@ enum
 	LIST_OTHER,
 	LIST_NULL,
 	LIST_SIZE,
+	LIST_HASH,					/* of a domain that is made anew */
 	LIST_NUMBERS
 };
 
@@ -58,6 +61,39 @@ array_values(const Const *constant, Oid element, Datum **values)
 	return n;
 }
 
+static int64
+hash_values(dp_domain *domain)
+{
+	Size		length;
+	const dp_axis_finder *finder = dp_places_domain_finder(domain, &length);
+
+	return (int64) hash_bytes_extended((const unsigned char *) finder,
+									   (int) length, 0);
+}
+
+static bool
+is_made_anew(const dp_domain *domain)
+{
+	return domain->undecided != NULL &&
+		domain->undecided->kind != DP_KEY_CONSTANT &&
+		domain->places.kind != DP_AXIS_DENSE;
+}
+
+/* The domain of a key that was sent; 55000 when it is not what it was. */
+static dp_domain *
+make_anew(const dp_key *key, const Datum *numbers)
+{
+	dp_domain  *domain = dp_places_domain_make(key);
+
+	if (domain->size != DatumGetInt64(numbers[LIST_SIZE]) ||
+		hash_values(domain) != DatumGetInt64(numbers[LIST_HASH]))
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("declarations of a private relation changed while it "
+						"was asked")));
+	return domain;
+}
+
 /* dp_places_domain_to_list: see dp_places.h. */
 List *
 dp_places_domain_to_list(const dp_domain *domain)
@@ -73,8 +109,12 @@ dp_places_domain_to_list(const dp_domain *domain)
 	numbers[LIST_OTHER] = Int64GetDatum(places->other);
 	numbers[LIST_NULL] = Int64GetDatum(places->null);
 	numbers[LIST_SIZE] = Int64GetDatum(domain->size);
+	numbers[LIST_HASH] = Int64GetDatum(is_made_anew(domain) ?
+									   hash_values((dp_domain *) domain) : 0);
 	list = list_make1(array_const(INT8OID, numbers, LIST_NUMBERS));
-	if (places->kind != DP_AXIS_DENSE)
+	if (is_made_anew(domain))
+		list = lappend(list, (void *) domain->undecided);
+	else if (places->kind != DP_AXIS_DENSE)
 		list = lappend(list, array_const(places->type, domain->values,
 										 places->known +
 										 (places->other >= 0 ? 1 : 0)));
@@ -91,6 +131,8 @@ dp_places_domain_from_list(const List *list)
 
 	if (array_values(linitial(list), INT8OID, &numbers) != LIST_NUMBERS)
 		elog(ERROR, "unexpected form of public values");
+	if (list_length(list) > 1 && !IsA(lsecond(list), Const))
+		return make_anew(lsecond(list), numbers);
 	places->kind = (int32) DatumGetInt64(numbers[LIST_KIND]);
 	places->type = (Oid) DatumGetInt64(numbers[LIST_TYPE]);
 	places->first = DatumGetInt64(numbers[LIST_FIRST]);

@@ -130,5 +130,28 @@ SELECT * FROM outcome('SELECT DISTINCT lower(ward) FROM person');
 SELECT DISTINCT age / 50 FROM person ORDER BY 1;
 RESET ROLE;
 
+-- the groups are those of an empty table, whatever made them
+CREATE FUNCTION keys_of(query text, OUT keys text) LANGUAGE plpgsql AS $$
+BEGIN
+	EXECUTE 'SELECT string_agg(k::text, '' '') FROM (' || query || ') t (k, n)' INTO keys;
+END $$;
+SET ROLE :analyst;
+CREATE TEMP TABLE seen (query text, keys text);
+INSERT INTO seen (query) VALUES
+	('SELECT lower(t), dp_count(*) FROM event WHERE t > ''a'' GROUP BY 1'),
+	('SELECT i / 10, dp_count(*) FROM event WHERE i > 15 GROUP BY 1'),
+	('SELECT at::date, dp_count(*) FROM event WHERE at > timestamp ''2020-11-11'' GROUP BY 1'),
+	('SELECT date_trunc(''month'', day), dp_count(*) FROM event WHERE day > date ''2020-03-03'' GROUP BY 1'),
+	('SELECT extract(month FROM tz), dp_count(*) FROM event WHERE extract(month FROM tz) > 7 GROUP BY 1'),
+	('SELECT CASE WHEN n > 1 THEN ''a'' WHEN n > 0 THEN ''b'' END, dp_count(*) FROM event WHERE n > 0.5 GROUP BY 1'),
+	('SELECT c, dp_count(*) FROM event WHERE c IN (''a'', ''q'') GROUP BY c'),
+	('SELECT DISTINCT coalesce(c, ''none''), 0 FROM event');
+UPDATE seen SET keys = keys_of(query);
+RESET ROLE;
+DELETE FROM event;
+SET ROLE :analyst;
+SELECT count(*), count(*) FILTER (WHERE keys <> ''), count(*) FILTER (WHERE keys = keys_of(query)) FROM seen;
+RESET ROLE;
+
 \set file :abs_srcdir '/sql/include/query_end.psql'
 \i :file
