@@ -1,0 +1,338 @@
+# Random private queries over relations whose units have many rows, on databases
+# that differ in one unit: removed, or replaced by another.  At an epsilon at
+# which there is next to no noise, the vector of all cells of an answer may move
+# by no more than the sensitivities in L1 and L2 that EXPLAIN states.
+#
+# The unit that differs has up to 20,000 rows in all groups, few or one; which of
+# its groups and rows count is drawn anew for each answer.  The others have all
+# their rows in one group each, and not too many, so that nothing of them is
+# drawn; where they have several groups, numbers of units are compared, in sum.
+# A mean and a variance are taken back to the sums they are made of.
+#
+# The machine sees bounds that are too small: those of one row less, and of one
+# group less, are exceeded, by every aggregate.
+#
+# FUZZ_BOUNDS queries (300) from FUZZ_SEED (1).  A failure prints the command that
+# shows it again.  Noise is at most 40 of its scales in each cell, which fails
+# with probability exp(-40).
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin, "$FindBin::RealBin/../t";
+use AttackNode qw(attack_node);
+use FuzzNode qw(run_statements);
+use LedgerNode;
+use List::Util qw(max min sum);
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+use constant BATCH => 30;
+use constant EPSILON => 10_000_000;
+use constant ROUNDED => 1e-5;	# EXPLAIN writes six digits
+
+my $seed = $ENV{FUZZ_SEED} || 1;
+my $wanted = $ENV{FUZZ_BOUNDS} || 300;
+my $only = $ENV{FUZZ_NUMBER};
+my $node = attack_node('bounds', "dp_pg.epsilon_ceiling = '10000000'\ndp_pg.readers = 2\nfsync = off\njit = off\nmax_wal_size = 4GB\n");
+
+# ---- the databases ----
+
+# whole has all units, removed lacks one; swapped has another in its place.
+value($node, <<'EOT');
+CREATE ROLE other_owner LOGIN;
+GRANT CREATE ON SCHEMA public TO other_owner;
+SET SESSION AUTHORIZATION other_owner;
+CREATE TABLE before (u int, k int, b boolean, c text, x int, y numeric(12, 3), f float8);
+CREATE TABLE swapped (LIKE before);
+SELECT dp_protect(t::regclass, unit => 'u', dataset => 'school'),
+	dp_declare(t::regclass, 'k', keys => ARRAY[0, 1, 2, 3, 4]), dp_declare(t::regclass, 'c', keys => ARRAY['a', 'b', 'c'])
+FROM unnest(ARRAY['before', 'swapped']) AS t;
+SELECT dp_neighbours('school', 'replace_one');
+SELECT dp_grant('analyst', dataset => 'school', epsilon => 9e11, delta => 1e-3);
+SET SESSION AUTHORIZATION owner;
+CREATE TABLE whole (u int, k int, b boolean, c text, x int, y numeric(12, 3), f float8);
+CREATE TABLE removed (LIKE whole);
+SELECT dp_protect(t::regclass, unit => 'u', dataset => 'hospital'),
+	dp_declare(t::regclass, 'k', keys => ARRAY[0, 1, 2, 3, 4]), dp_declare(t::regclass, 'c', keys => ARRAY['a', 'b', 'c'])
+FROM unnest(ARRAY['whole', 'removed']) AS t;
+SELECT dp_grant('analyst', dataset => 'hospital', epsilon => 9e11, delta => 1e-3);
+EOT
+
+sub pick { return $_[ int rand @_ ] }
+
+# Rows of one unit, of a shape: SQL that gives (k, b, c, x, y, f).
+sub unit_rows
+{
+	my ($shape) = @_;
+	my $n = { heavy => 20000, wide => 500, deep => 4000, few => 7, one => 1, extreme => 3000 }->{$shape};
+	my $group = $shape eq 'deep' ? "1, true, 'a'" : q{(ARRAY[0, 1, 2, 3, 4, NULL, 99])[1 + i % 7], (ARRAY[true, false, NULL])[1 + i / 7 % 3], (ARRAY['a', 'b', 'c', NULL, 'zz'])[1 + i / 21 % 5]};
+	my $x = $shape eq 'extreme' ? '(ARRAY[2147483647, -2147483648, 0, NULL])[1 + i / 105 % 4], 999999999, (ARRAY[\'Infinity\', \'-Infinity\', \'NaN\', 1e300]::float8[])[1 + i / 105 % 4]' :
+	  $shape eq 'deep' ? '60, 60, 60' : "i * 37 % 131 - 65, i % 1000 / 8.0 - 60, CASE WHEN i % 11 > 0 THEN i % 257 / 4.0 - 30 END";
+
+	return "SELECT $group, $x FROM generate_series(1, $n) AS i";
+}
+
+# Other units, of at most 6 rows, each in as many groups.
+sub fill
+{
+	my ($groups, $shape, $instead) = @_;
+	my $columns = '(u, k, b, c, x, y, f)';
+
+	value($node, <<"EOT");
+TRUNCATE whole, removed, before, swapped;
+INSERT INTO whole SELECT u, (u + g) % 5, (u / 5 + g) % 2 = 0, (ARRAY['a', 'b', 'c'])[1 + u % 3], (u * 7 + j * 13) % 120 - 60, j * 1.5 + u % 7, u % 40 - j
+FROM generate_series(1, 150) u, generate_series(1, $groups) g, generate_series(1, 1 + u % 6) j;
+INSERT INTO removed TABLE whole;
+INSERT INTO swapped TABLE whole;
+INSERT INTO whole $columns SELECT 1000, r.* FROM (@{[ unit_rows($shape) ]}) AS r;
+INSERT INTO before TABLE whole;
+INSERT INTO swapped $columns SELECT 1001, r.* FROM (@{[ unit_rows($instead) ]}) AS r;
+EOT
+	return;
+}
+
+# ---- queries ----
+
+my @conditions = ('true', 'true', 'x > 0', 'x IS NOT NULL', 'b', 'k <> 3', 'y < 20', "c IN ('a', 'b')", 'f > -10', 'u % 2 = 0 OR x < 30', 'x BETWEEN -20 AND 40');
+
+# An aggregate is { kind, sql, parts, at }: what is asked, and how its columns
+# become cells; columns holds what all of a query ask, each once.
+sub column
+{
+	my ($columns, $sql) = @_;
+
+	foreach my $i (0 .. $#$columns)
+	{
+		return $i if $columns->[$i] eq $sql;
+	}
+	push @$columns, $sql;
+	return $#$columns;
+}
+
+sub aggregate
+{
+	my ($columns) = @_;
+	my $kind = pick(qw(count count_x units distinct sum sum mean mean variance variance histogram selection));
+	my $filter = rand() < 0.4 ? ' FILTER (WHERE ' . pick(@conditions) . ')' : '';
+	my $v = pick('x', 'x', 'y', 'f', 'CASE WHEN b THEN x END', 'x + k');
+	my ($low, $high) = @{ pick([ -50, 50 ], [ 0, 10 ], [ -3, 64 ], [ 5, 30 ], [ -40, -8 ]) };
+	my $cells = { kind => $kind, low => $low, high => $high };
+
+	if ($kind eq 'count') { $cells->{main} = column($columns, "dp_count(*)$filter") }
+	elsif ($kind eq 'count_x') { $cells->{main} = column($columns, "dp_count($v)$filter") }
+	elsif ($kind eq 'units') { $cells->{main} = column($columns, 'dp_count(DISTINCT u)') }
+	elsif ($kind eq 'distinct') { $cells->{main} = column($columns, "dp_count(DISTINCT $v)$filter") }
+	elsif ($kind eq 'sum') { $cells->{main} = column($columns, "dp_sum($v, $low, $high)$filter") }
+	elsif ($kind eq 'histogram') { $cells->{main} = column($columns, "dp_histogram($v, $low, $high, " . pick(1, 3, 8) . ")$filter") }
+	elsif ($kind eq 'selection')
+	{
+		$cells->{main} = column($columns, pick("dp_median($v, $low, $high)", "dp_argmax(c)", "dp_argmax(x, ARRAY[1, 2, 60])", "dp_quantile(x, 0.9, $low, $high)") . $filter);
+	}
+	else
+	{
+		# values at both ends, whose variance tells how many are at which
+		$v = "CASE WHEN $v > 3 THEN $high WHEN $v <= 3 THEN $low END" if $kind eq 'variance';
+		$cells->{main} = column($columns, ($kind eq 'mean' ? 'dp_avg' : 'dp_variance') . "(($v)::numeric, $low, $high)$filter");
+		$cells->{mean} = column($columns, "dp_avg(($v)::numeric, $low, $high)$filter");
+		$cells->{rows} = column($columns, "dp_count(($v)::numeric)$filter");
+	}
+	return $cells;
+}
+
+sub query
+{
+	my ($number) = @_;
+	my @columns;
+
+	srand($seed * 1000003 + $number);
+	my @keys = grep { rand() < 0.4 } qw(k b c);
+	my $m = pick(1, 2, 3, 7, 50, 3000);
+	my $kappa = pick(1, 2, 3, 10, 100);
+	my @aggregates = map { aggregate(\@columns) } 0 .. int rand 4;
+	my $where = pick(@conditions);
+	my $from = pick('%s', '%s', '(SELECT * FROM %s WHERE x IS DISTINCT FROM 7) AS s', '(SELECT x, y, f, u, k, b, c FROM (SELECT * FROM %s) AS t WHERE k IS DISTINCT FROM 4) AS s');
+
+	return {
+		m => $m, kappa => $kappa, keys => scalar @keys, columns => \@columns, aggregates => \@aggregates,
+		settings => "SET dp_pg.max_rows = $m; SET dp_pg.max_keys = $kappa; SET dp_pg.epsilon = '" . EPSILON . "'",
+		text => 'SELECT ' . join(', ', @keys, @columns) . " FROM $from WHERE $where" . (@keys ? ' GROUP BY ' . join(', ', @keys) : '') };
+}
+
+# ---- cells ----
+
+# Of an answer's rows, what an aggregate's cells are: a list of numbers.
+sub cells
+{
+	my ($query, $cells, $rows) = @_;
+	my $width = $cells->{high} - $cells->{low};
+	my @vector;
+
+	foreach my $row (@$rows)
+	{
+		my @values = @$row[ $query->{keys} .. $#$row ];
+		my $main = $values[ $cells->{main} ];
+
+		if ($cells->{kind} eq 'histogram') { push @vector, $main =~ /(-?\d+)/g }
+		elsif ($cells->{kind} !~ /mean|variance/) { push @vector, $main }
+		else
+		{
+			my $n = $values[ $cells->{rows} ];
+			my $share = $n > 0 ? ($values[ $cells->{mean} ] - $cells->{low}) / $width : 0;
+
+			if ($cells->{kind} eq 'variance' && $n > 0)
+			{
+				my $q = $main * max($n - 1, 1) / $n / $width**2;
+				my $root = sqrt(max(0, 1 - 4 * $q)) / 2;
+
+				$share = $share > 0.5 ? 0.5 + $root : 0.5 - $root;
+			}
+			my $unit = $cells->{kind} eq 'mean' ? $width : $width**2;
+			push @vector, $n * $share * $unit, $n * (1 - $share) * $unit;
+		}
+	}
+	return @vector;
+}
+
+# May cells be compared one by one, given in how many groups the other units are?
+sub is_exact
+{
+	my ($query, $kind, $groups) = @_;
+
+	return 0 if $kind eq 'selection';
+	return 0 if $groups > 1 && $query->{kappa} < $groups && $query->{keys};
+	return $kind =~ /^(histogram|distinct)$/ ? $query->{m} >= 6 * $groups : 1;
+}
+
+# Moves of all cells, in L1 and L2; of numbers of units, their sum.
+sub moves
+{
+	my ($query, $cells, $groups, @answers) = @_;
+	my ($a, $b) = map { [ cells($query, $cells, $_) ] } @answers;
+
+	die "cells differ: @$a / @$b" if @$a != @$b;
+	if (!is_exact($query, $cells->{kind}, $groups))
+	{
+		return if $cells->{kind} ne 'units';
+		my $move = abs(sum(@$a) - sum(@$b));
+
+		return ($move, 0, scalar @$a);
+	}
+	my @moved = map { abs($a->[$_] - $b->[$_]) } 0 .. $#$a;
+	return (sum(@moved), sqrt(sum(map { $_**2 } @moved)), scalar @moved);
+}
+
+# Sensitivities that EXPLAIN states, by column.
+sub stated
+{
+	my ($text) = @_;
+
+	return [ $text =~ /Released: .*?sensitivity ([0-9.e+]+)/g ];
+}
+
+# ---- the machine ----
+
+my @pairs = ([ 'whole', 'removed' ], [ 'before', 'swapped' ]);
+my %seen;	# by kind: how often compared, and how often a smaller bound was exceeded
+my ($asked, $compared, $found) = (0, 0, 0);
+
+sub rows_of
+{
+	my ($answer) = @_;
+
+	return [ map { [ split /\|/, $_, -1 ] } split /\n/, $answer ];
+}
+
+# Both norms of an aggregate within what is stated; counts what would see less.
+sub within
+{
+	my ($query, $cells, $groups, $number, $pair, $laplace, $gauss, @answers) = @_;
+	my ($one, $two, $n) = moves($query, $cells, $groups, @answers) or return;
+	my ($l1, $l2) = ($laplace->[ $cells->{main} ], $gauss->[ $cells->{main} ]);
+	my $slack = 1 + ROUNDED + 2 * 40 * $n / EPSILON;
+	my $less = $query->{m} == 1 ? 0 : ($query->{m} - 1) / $query->{m};
+
+	# a mean's rows have a noise of their own
+	$slack += 2 * 40 * $n / EPSILON if $cells->{kind} =~ /mean|variance/;
+	$compared++;
+	$seen{ $cells->{kind} }{compared}++;
+	$seen{ $cells->{kind} }{"rows L1 $pair->[1]"}++ if $one > $l1 * $less * $slack && $less > 0;
+	$seen{ $cells->{kind} }{"rows L2 $pair->[1]"}++ if $two > $l2 * $less * $slack && $less > 0;
+	$seen{ $cells->{kind} }{groups}++ if $query->{keys} && $query->{kappa} > 1 && $query->{kappa} < 100 && $one > $l1 * ($query->{kappa} - 1) / $query->{kappa} * $slack;
+	return if $one <= $l1 * $slack && $two <= $l2 * $slack;
+	$found++;
+	diag("$cells->{kind} ($query->{columns}[ $cells->{main} ]) moves by $one and $two, stated are $l1 and $l2 (@$pair): FUZZ_SEED=$seed FUZZ_NUMBER=$number make fuzz\n"
+		  . "  $query->{settings}; $query->{text}");
+	return;
+}
+
+sub judge
+{
+	my ($query, $groups, $number, $pair, @results) = @_;
+	my ($laplace, $gauss) = map { stated($_) } @results[ 0, 1 ];
+	my @answers = map { rows_of($_) } @results[ 2, 3 ];
+
+	$asked++;
+	if (grep { /^error/ } @results or @$laplace != @{ $query->{columns} } || @$gauss != @{ $query->{columns} })
+	{
+		$found++;
+		diag("not answered: FUZZ_SEED=$seed FUZZ_NUMBER=$number make fuzz\n  $query->{settings}; $query->{text}\n" . join "\n", grep { /^error/ } @results);
+		return;
+	}
+	if (grep { my $i = $_; grep { $answers[0][$i][$_] ne $answers[1][$i][$_] } 0 .. $query->{keys} - 1 } 0 .. $#{ $answers[0] })
+	{
+		$found++;
+		diag("keys differ: FUZZ_SEED=$seed FUZZ_NUMBER=$number make fuzz\n  $query->{text}");
+	}
+	within($query, $_, $groups, $number, $pair, $laplace, $gauss, @answers) foreach @{ $query->{aggregates} };
+	return;
+}
+
+my @shapes = qw(heavy deep wide extreme few deep one heavy wide deep);
+my $number = 0;
+while ($number < $wanted && $found < 10)
+{
+	my @numbers = defined $only ? ($only) : ($number + 1 .. min($number + BATCH, $wanted));
+	my $batch = int(($numbers[0] - 1) / BATCH);
+	my $groups = $batch % 4 == 3 ? 2 : 1;
+	my @queries = map { query($_) } @numbers;
+	my @statements;
+
+	fill($groups, $shapes[ $batch % @shapes ], $shapes[ ($batch * 3 + 1) % @shapes ]);
+	foreach my $query (@queries)
+	{
+		foreach my $pair (@pairs)
+		{
+			my ($first, $second) = map { sprintf($query->{text}, $_) } @$pair;
+
+			push @statements, "$query->{settings}; EXPLAIN $first",
+			  "SET dp_pg.mechanism = gaussian; SET dp_pg.delta = '1e-9'; EXPLAIN $first; RESET dp_pg.mechanism; RESET dp_pg.delta", $first, $second;
+		}
+	}
+	my @results = run_statements($node, 'analyst', '', @statements);
+	foreach my $i (0 .. $#queries)
+	{
+		judge($queries[$i], $groups, $numbers[$i], $pairs[$_], @results[ 8 * $i + 4 * $_ .. 8 * $i + 4 * $_ + 3 ]) foreach 0, 1;
+	}
+	pass("queries up to $numbers[-1] have ended");
+	$number = defined $only ? $wanted : $numbers[-1];
+}
+is($found, 0, "no answer moves by more than is stated: $asked pairs of answers, $compared of aggregates compared");
+
+if (!defined $only && $wanted >= 300)
+{
+	foreach my $kind (qw(count count_x units distinct sum mean variance histogram))
+	{
+		my $of = $seen{$kind};
+
+		note("$kind: " . join ', ', map { "$_ $of->{$_}" } sort keys %$of);
+		cmp_ok($of->{groups} // 0, '>', 0, "$kind: the bound of one group less is exceeded");
+		next if $kind eq 'units';
+		cmp_ok($of->{"rows L1 $_"} // 0, '>', 0, "$kind: the bound of one row less, $_, L1") foreach 'removed', 'swapped';
+		cmp_ok($of->{'rows L2 removed'} // 0, '>', 0, "$kind: the same in L2");
+	}
+}
+
+$node->stop;
+done_testing();

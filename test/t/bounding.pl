@@ -1,0 +1,470 @@
+# Private queries over relations in which one unit has many rows: what counts
+# of a unit is bounded as said, whatever the unit's type and however many rows
+# it has, and nothing of it is seen but the answer.
+#
+# Where no choice is random, answers at a huge epsilon equal those of SQL: noise
+# is 0 but with probability below exp(-60).  Random choices are fair by
+# chi-square at 1e-10 each, four in all.
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin;
+use AttackNode qw(attack_node as);
+use LedgerNode;
+use List::Util qw(sum);
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(usleep);
+
+my $node = attack_node('bounding', <<'EOT');
+dp_pg.epsilon_ceiling = '10000000'
+dp_pg.readers = 2
+dp_pg.worker_idle = '10min'
+fsync = off
+jit = off
+max_wal_size = 4GB
+EOT
+
+value($node, 'ALTER ROLE analyst SET dp_pg.epsilon = 10000000; CREATE ROLE other_owner LOGIN; GRANT CREATE ON SCHEMA public TO other_owner');
+value($node, "SET SESSION AUTHORIZATION owner; SELECT dp_grant('analyst', dataset => 'hospital', epsilon => 9e11, delta => 1e-6)");
+
+# The answer at m rows and kappa groups of a unit; errors are part of it.
+sub bounded
+{
+	my ($m, $kappa, $sql) = @_;
+	my ($out, $err) = as($node, 'analyst', "SET dp_pg.max_rows = $m; SET dp_pg.max_keys = $kappa; $sql");
+
+	return $err eq '' ? $out : "$out$err";
+}
+
+# Of a relation of the owner's: its unit, and what else he does.
+sub protect
+{
+	my ($relation, $more) = @_;
+
+	return value($node, "SET SESSION AUTHORIZATION owner; SELECT dp_protect('$relation', unit => 'u', dataset => 'hospital');"
+		  . ($more // ''));
+}
+
+# ---- against SQL, where nothing is random ----
+
+# 200 units of 1 to 5 groups with 1 to 9 rows in each; values beyond their
+# bounds, NULLs in every column, and keys that nobody declared.
+value($node, <<'EOT');
+SET SESSION AUTHORIZATION owner;
+CREATE TABLE visit (u int, k int, x int, f float8, n numeric, b boolean, day date);
+INSERT INTO visit SELECT u, nullif(k, 4), CASE WHEN (u + k + j) % 7 > 0 THEN (u * 31 + k * 17 + j * j * 13) % 60 - 20 END,
+	CASE WHEN j % 8 > 0 THEN (u % 9 - j) / 4.0 END, (u - j * 20) / 8.0, (u + j) % 3 > 0, date '2026-01-01' + (u + j) % 20
+FROM generate_series(1, 200) u, generate_series(0, u % 5) k, generate_series(1, (u * 7 + k * k) % 9 + 1) j;
+INSERT INTO visit SELECT u, 77, 5, 1, 1, true, '2026-01-05' FROM generate_series(1, 200, 3) u, generate_series(1, 20);
+INSERT INTO visit SELECT NULL, j % 4, 5, 1, 1, true, '2026-01-05' FROM generate_series(1, 50) j;
+CREATE TABLE plain AS TABLE visit;
+DELETE FROM plain WHERE u IS NULL OR k = 77;
+EOT
+protect('visit', "SELECT dp_declare('visit', 'k', keys => ARRAY[0, 1, 2, 3])");
+
+# What bounded aggregates answer in each group, of the rows that pass a filter:
+# the sum over units of what each adds.  G is 50 in all of them.
+sub reference
+{
+	my ($m, $low, $where, $filter) = @_;
+	my $high = $low + 50;
+
+	return value($node, <<"EOT");
+WITH r AS (SELECT *, CASE WHEN x IS NOT NULL THEN least(greatest(x, $low), $high) END AS v FROM plain WHERE $where),
+p AS (SELECT k, u, count(*) FILTER (WHERE $filter) AS c, count(v) FILTER (WHERE $filter) AS cv, coalesce(sum(v) FILTER (WHERE $filter), 0)::numeric AS s,
+	sum(v - $low) FILTER (WHERE $filter)::numeric AS a,
+	sum(($high - v) * ($high - v)) FILTER (WHERE $filter)::numeric AS q0, sum((v - $low) * (v - $low)) FILTER (WHERE $filter)::numeric AS q2
+	FROM r GROUP BY k, u),
+q AS (SELECT *, least(cv, $m)::numeric AS rows, least(c, $m) AS counted,
+	CASE WHEN cv > $m THEN floor((2 * a * $m + cv) / (2 * cv)) ELSE a END AS ta,
+	CASE WHEN cv > $m THEN div(q0 * $m, cv) ELSE q0 END AS t0, CASE WHEN cv > $m THEN div(q2 * $m, cv) ELSE q2 END AS t2 FROM p),
+g AS (SELECT k, sum(counted) AS n, sum(rows) AS rows, sum(least(greatest(s, $m * least($low, 0)), $m * greatest($high, 0))) AS s, sum(ta) AS ta,
+	sum(t0) AS t0, sum(t2) AS t2, sum(rows * 2500 - t0 - t2) AS t1, count(*) FILTER (WHERE c > 0) AS units FROM q GROUP BY k)
+SELECT k, n, rows, s, round($low + ta / nullif(rows, 0), 9), round((t2 - ((t1 / 2 + t2) / 50) ^ 2 / nullif(rows, 0)) / nullif(rows - 1, 0), 9), units
+FROM g ORDER BY k
+EOT
+}
+
+# The same, asked privately.
+sub private
+{
+	my ($low, $where, $filter, $from) = @_;
+	my $high = $low + 50;
+	my $f = $filter eq 'true' ? '' : " FILTER (WHERE $filter)";
+
+	return "SELECT k, dp_count(*)$f, dp_count(x)$f, dp_sum(x, $low, $high)$f, round(dp_avg(x, $low, $high)$f, 9),"
+	  . " round(dp_variance(x, $low, $high)$f, 9), dp_count(DISTINCT u)$f FROM $from WHERE $where GROUP BY k ORDER BY k";
+}
+
+# Bounds that do not bind give what plain aggregates do.
+is(bounded(9, 5, "SELECT k, dp_count(*), dp_count(x), dp_count(DISTINCT x), dp_count(DISTINCT u), dp_count(DISTINCT f), dp_count(DISTINCT day),"
+	  . " dp_sum(x, -20, 40), round(8 * dp_sum(n, -32, 32)), dp_count(*) FILTER (WHERE b), dp_sum(x, -20, 40) FILTER (WHERE n > 3),"
+	  . " round(dp_avg(x, -20, 40), 9), round(dp_variance(x, -20, 40), 9), round(8 * dp_sum(f, -4, 4)), dp_histogram(x, -50, 50, 4) FROM visit GROUP BY k ORDER BY k"),
+	value($node, "SELECT k, count(*), count(x), count(DISTINCT x), count(DISTINCT u), count(DISTINCT f), count(DISTINCT day),"
+	  . " sum(x), round(8 * sum(n)), count(*) FILTER (WHERE b), sum(x) FILTER (WHERE n > 3),"
+	  . " round(avg(x), 9), round(variance(x), 9), round(8 * sum(f)), ARRAY[count(*) FILTER (WHERE x < -25),"
+	  . " count(*) FILTER (WHERE x >= -25 AND x < 0), count(*) FILTER (WHERE x >= 0 AND x < 25), count(*) FILTER (WHERE x >= 25)] FROM plain GROUP BY k ORDER BY k"),
+	'bounds that do not bind change nothing');
+is(bounded(45, 1, 'SELECT dp_count(*), dp_count(DISTINCT u), dp_sum(x, -20, 40), dp_stddev(x, -20, 40)::numeric(12, 6), dp_count(DISTINCT k) FROM visit WHERE k <> 77 OR k IS NULL'),
+	value($node, 'SELECT count(*), count(DISTINCT u), sum(x), stddev(x)::numeric(12, 6), count(DISTINCT k) FROM plain'), 'nor without groups');
+
+# Those that do, with as many groups as there are.
+foreach my $case ([ 1, -20, 'true', 'true' ], [ 2, -20, 'true', 'true' ], [ 3, 5, 'n > 2', 'true' ], [ 4, -70, 'true', 'b' ], [ 1, 0, 'b', 'day < \'2026-01-08\'' ], [ 9, -20, 'true', 'x <> 3' ])
+{
+	my ($m, $low, $where, $filter) = @$case;
+
+	is(bounded($m, 5, private($low, $where, $filter, 'visit')), reference($m, $low, $where, $filter), "m $m, from $low, WHERE $where, FILTER $filter");
+}
+value($node, 'SET SESSION AUTHORIZATION analyst; CREATE VIEW seen AS SELECT k, x, u, n, b FROM visit WHERE b');
+is(bounded(2, 5, private(-20, 'true', 'true', 'seen')), reference(2, -20, 'b', 'true'), 'through a view');
+is(bounded(2, 5, private(-20, 'true', 'true', '(SELECT v.* FROM (SELECT * FROM visit WHERE n > 0) AS v WHERE b) AS s')), reference(2, -20, 'b AND n > 0', 'true'), 'through subqueries');
+is(bounded(2, 5, 'WITH w AS (SELECT * FROM visit WHERE n > 0) ' . private(-20, 'true', 'true', 'w')), reference(2, -20, 'n > 0', 'true'), 'through WITH');
+is(bounded(2, 5, 'PREPARE p(numeric) AS ' . private(-20, 'n > $1', 'true', 'visit') . '; EXECUTE p(2); SET dp_pg.max_rows = 3; EXECUTE p(-3)'),
+	reference(2, -20, 'n > 2', 'true') . "\n" . reference(3, -20, 'n > -3', 'true'), 'prepared, with parameters and bounds that change');
+is(bounded(2, 5, 'SET plan_cache_mode = force_generic_plan; PREPARE p(numeric) AS ' . private(-20, 'n > $1', 'true', 'visit') . '; EXECUTE p(2); SET dp_pg.max_rows = 3; EXECUTE p(-3)'),
+	reference(2, -20, 'n > 2', 'true') . "\n" . reference(3, -20, 'n > -3', 'true'), 'in a generic plan');
+is(bounded(2, 5, 'SET max_parallel_workers_per_gather = 2; SET min_parallel_table_scan_size = 0; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; ' . private(-20, 'true', 'true', 'visit')),
+	reference(2, -20, 'true', 'true'), 'with parallel workers allowed');
+
+# Bounds that the owner declared, and those that the analyst says instead.
+my ($second, $third) = (reference(2, -20, 'true', 'true'), reference(3, -20, 'true', 'true'));
+value($node, "SET SESSION AUTHORIZATION owner; SELECT dp_declare('visit', max_rows => 3, max_keys => 5)");
+is((as($node, 'analyst', private(-20, 'true', 'true', 'visit')))[0], $third, 'declared bounds');
+is((as($node, 'analyst', 'SET dp_pg.max_rows = 2; ' . private(-20, 'true', 'true', 'visit')))[0], $second, 'a setting goes before them');
+is((as($node, 'owner', "SET dp_pg.epsilon = '10000000'; " . private(-20, 'true', 'true', 'visit')))[0], $third, 'the owner is answered alike');
+value($node, "SET SESSION AUTHORIZATION owner; SELECT dp_declare('visit', max_rows => 1, max_keys => 1)");
+
+# A filter's rows are bounded by themselves.
+is(bounded(2, 5, 'SELECT dp_count(*) FILTER (WHERE b), dp_count(*) FILTER (WHERE NOT b), dp_count(*) FROM visit WHERE k IN (0, 1, 2, 3)'),
+	value($node, 'SELECT sum(least(2, count(*) FILTER (WHERE b))) OVER (), sum(least(2, count(*) FILTER (WHERE NOT b))) OVER (), sum(least(2, count(*))) OVER () FROM plain WHERE k IN (0, 1, 2, 3) GROUP BY u LIMIT 1'),
+	'each aggregate bounds what its filter leaves');
+
+# Distinct values: m of a unit's, however often it has them.
+value($node, <<'EOT');
+SET SESSION AUTHORIZATION owner;
+CREATE TABLE value_of (u int, v int, w text, y numeric);
+INSERT INTO value_of SELECT u, u * 100 + j, 'w' || u * 100 + j, u * 100 + j + (i - i)::numeric(10, 3) FROM generate_series(1, 30) u, generate_series(1, u % 8) j, generate_series(1, 5) i;
+EOT
+protect('value_of');
+foreach my $m (1, 3, 8)
+{
+	is(bounded($m, 1, 'SELECT dp_count(DISTINCT v), dp_count(DISTINCT w), dp_count(DISTINCT y), dp_count(DISTINCT u) FROM value_of'),
+		value($node, "SELECT a, a, a, n FROM (SELECT sum(least(n, $m)) AS a, count(*) AS n FROM (SELECT count(DISTINCT v) AS n FROM value_of GROUP BY u) AS s) AS t"),
+		"$m distinct values of a unit");
+}
+
+# Selections count m rows of a unit.
+value($node, <<'EOT');
+SET SESSION AUTHORIZATION owner;
+CREATE TABLE vote (u int, v int);
+INSERT INTO vote SELECT 0, 5 FROM generate_series(1, 10000);
+INSERT INTO vote SELECT u, 80 FROM generate_series(1, 50) u;
+EOT
+protect('vote');
+is(bounded(20, 1, 'SELECT dp_argmax(v, ARRAY[5, 80]), dp_median(v, 0, 100) BETWEEN 79 AND 81, dp_histogram(v, 0, 100, 2) FROM vote'), '80|t|{20,50}', 'one unit does not decide with 20 rows');
+is(bounded(90, 1, 'SELECT dp_argmax(v, ARRAY[5, 80]), dp_median(v, 0, 100) BETWEEN 4 AND 6, dp_histogram(v, 0, 100, 2), dp_topk(v, 1, ARRAY[5, 80]) FROM vote'), '5|t|{90,50}|{5}', 'and does with 90');
+
+# ---- groups that a unit keeps ----
+
+foreach my $kappa (1 .. 4)
+{
+	is(bounded(1, $kappa, 'SELECT sum(n) FROM (SELECT dp_count(DISTINCT u) AS n FROM visit GROUP BY k) AS s'),
+		value($node, "SELECT sum(least(n, $kappa)) FROM (SELECT count(DISTINCT coalesce(k, 4)) AS n FROM plain GROUP BY u) AS s"),
+		"$kappa groups of a unit, and none for keys nobody declared");
+	is(bounded(1, $kappa, 'SELECT sum(n) FROM (SELECT dp_count(*) AS n FROM visit WHERE x > 10 GROUP BY k, b) AS s'),
+		value($node, "SELECT sum(least(n, $kappa)) FROM (SELECT count(DISTINCT (coalesce(k, 4), b)) AS n FROM plain WHERE x > 10 GROUP BY u) AS s"),
+		"of those that WHERE leaves, by two keys");
+}
+value($node, <<'EOT');
+SET SESSION AUTHORIZATION owner;
+CREATE TABLE whole (u int, k int NOT NULL, x int);
+INSERT INTO whole SELECT u, k, 10 FROM generate_series(1, 400) u, generate_series(0, 3) k, generate_series(1, 3);
+INSERT INTO whole SELECT u, 9, 7 FROM generate_series(1, 400) u, generate_series(1, 5);
+EOT
+protect('whole', "SELECT dp_declare('whole', 'k', keys => ARRAY[0, 1, 2, 3])");
+is(bounded(5, 2, 'SELECT count(*), sum(u), bool_and(n = 3 * u), bool_and(s = 30 * u), bool_and(h = ARRAY[0, 3 * u]), bool_and(a = 10)'
+	  . ' FROM (SELECT dp_count(*) AS n, dp_sum(x, 0, 20) AS s, dp_count(DISTINCT u) AS u, dp_histogram(x, 0, 20, 2) AS h, dp_avg(x, 0, 20) AS a FROM whole GROUP BY k) AS q'),
+	'4|800|t|t|t|t', 'a unit keeps whole groups, the same for all aggregates');
+
+# The largest sum of squares that fair choices exceed with probability 1e-10, by
+# degrees of freedom.
+my %critical = (1 => 41.83, 3 => 49.55, 5 => 55.57, 9 => 65.82);
+
+sub fair
+{
+	my ($name, @counts) = @_;
+	my $mean = sum(@counts) / @counts;
+	my $chi = sum(map { ($_ - $mean)**2 / $mean } @counts);
+
+	cmp_ok($chi, '<', $critical{$#counts}, "$name are equally likely: @counts");
+	return;
+}
+
+my @kept = split /\n/, bounded(5, 1, 'SELECT dp_count(DISTINCT u) FROM whole GROUP BY k; SELECT dp_count(DISTINCT u) FROM whole GROUP BY k');
+is(scalar @kept, 8, 'two answers');
+isnt("@kept[ 0 .. 3 ]", "@kept[ 4 .. 7 ]", 'groups are chosen anew');
+fair('groups', map { $kept[$_] + $kept[ $_ + 4 ] } 0 .. 3);
+
+# Which pairs of a unit's groups, or of its rows, are kept, in many answers.
+value($node, <<'EOT');
+SET SESSION AUTHORIZATION owner;
+CREATE TABLE single (u int, k int NOT NULL, x int);
+INSERT INTO single SELECT 1, k, k FROM generate_series(0, 4) k, generate_series(1, 1 + k);
+CREATE TABLE line (u int, x int);
+INSERT INTO line SELECT u, x FROM generate_series(1, 1000) u, generate_series(0, 3) x;
+CREATE TABLE two (u int, v int);
+INSERT INTO two VALUES (1, 1), (1, 2), (2, 1), (2, 2), (2, 2);
+EOT
+protect('single', "SELECT dp_declare('single', 'k', keys => ARRAY[0, 1, 2, 3, 4])");
+protect('line');
+protect('two');
+value($node, <<'EOT');
+SET SESSION AUTHORIZATION analyst;
+CREATE FUNCTION often(n int, query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
+DECLARE
+	answer text;
+BEGIN
+	FOR i IN 1 .. n LOOP
+		EXECUTE query INTO answer;
+		RETURN NEXT answer;
+	END LOOP;
+END $$;
+EOT
+sub choices
+{
+	my ($m, $kappa, $n, $query) = @_;
+
+	return map { /^(\d+)\|/ ? $1 : $_ } split /\n/, bounded($m, $kappa, "SELECT count(*), o FROM often($n, \$q\$$query\$q\$) AS o GROUP BY o ORDER BY o");
+}
+my @pairs = choices(9, 2, 500, q{SELECT string_agg(k::text, '' ORDER BY k) FROM (SELECT k, dp_count(*) AS n FROM single GROUP BY k) AS s WHERE n = k + 1});
+is(scalar @pairs, 10, 'all pairs of groups');
+fair('pairs of groups', @pairs);
+fair('distinct values of two units', choices(1, 1, 400, 'SELECT dp_count(DISTINCT v) FROM two'));
+my @rows = bounded(1, 1, 'SELECT dp_histogram(x, 0, 4, 4) FROM line') =~ /(\d+)/g;
+is(sum(@rows), 1000, 'one row of each unit');
+fair('rows', @rows);
+@rows = bounded(3, 1, 'SELECT dp_histogram(x, 0, 4, 4) FROM line') =~ /(\d+)/g;
+is(sum(@rows), 3000, 'three rows of each unit');
+fair('rows left out', map { 1000 - $_ } @rows);
+isnt(bounded(1, 1, 'SELECT dp_histogram(x, 0, 4, 4) FROM line'), bounded(1, 1, 'SELECT dp_histogram(x, 0, 4, 4) FROM line'), 'rows are chosen anew');
+
+# ---- types of units ----
+
+my %units = (
+	int2 => [qw(0 1 -1 32767 -32768)], int4 => [qw(0 1 -1 2147483647 -2147483648)],
+	int8 => [qw(0 1 -1 4294967296 4294967297 9223372036854775807 -9223372036854775808)],
+	text => [ 'a', 'a ', 'A', '', 'b' x 15, 'b' x 16, 'b' x 17, 'c' x 4096, 'c' x 4095 . 'd', 'd' . 'c' x 4095 ],
+	varchar => [ 'a', 'a ', 'e' x 300, 'e' x 299 . 'f' ], 'char(5)' => [ 'a', 'a  ', ' a', '', '  ', 'abcde' ],
+	uuid => [ 'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11', 'A0EEBC999C0B4EF8BB6D6BB9BD380A11', 'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a12' ],
+	numeric => [qw(1 1.0 1.000 -1 -1.00 0 0.00 10000 1e4 NaN Infinity -Infinity 123456789012345678901234567890.5 123456789012345678901234567890.50 1e100 1e-100)],
+	date => [ '2000-01-01', 'infinity', '-infinity', '2000-01-02' ],
+	timestamp => [ '2000-01-01', '2000-01-01 00:00:00.000001', 'infinity' ],
+	timestamptz => [ '2000-01-01 00:00+00', '2000-01-01 01:00+01', '2000-01-01 01:00+00' ],
+	float8 => [qw(0 -0 1 1e0 NaN nan Infinity -Infinity 1e-300 2e-300)], float4 => [qw(0 -0 1 NaN Infinity 0.1)],
+	bytea => [ '\x', '\x00', '\x0000', '\x01' ], boolean => [qw(t f)],
+	inet => [ '10.0.0.1', '10.0.0.1/32', '10.0.0.1/24', '::1', '::1/128' ], cidr => [ '10.0.0.0/8', '10.0.0.0/16' ],
+	interval => [ '1 mon', '30 days', '720 hours', '1 day', '24:00', '-1 day', '0', '1 mon -30 days' ],
+	timetz => [ '12:00+00', '13:00+01', '12:00+01' ], time => [ '00:00', '24:00' ], macaddr => [ '08:00:2b:01:02:03', '08002b010203' ],
+	name => [ 'a', 'ab' ], oid => [qw(0 4294967295)], money => [ '1', '1.00', '-2' ]);
+
+value($node, "SET SESSION AUTHORIZATION owner; CREATE TYPE mood AS ENUM ('sad', 'ok', 'happy'); CREATE TABLE moody (u mood)");
+is(sqlstate($node, 'owner', q{SELECT dp_protect('moody', unit => 'u', dataset => 'hospital')}), '22023', 'a type that is not built in is none');
+my $number = 0;
+foreach my $type (sort keys %units)
+{
+	my $table = 'unit_' . ++$number;
+	my $list = join ', ', map { "('$_'::$type)" } @{ $units{$type} };
+
+	value($node, "SET SESSION AUTHORIZATION owner; CREATE TABLE $table (u $type, k int NOT NULL); INSERT INTO $table SELECT u, k FROM (VALUES $list, (NULL)) AS v (u), generate_series(1, 3) k, generate_series(1, 2)");
+	protect($table, "SELECT dp_declare('$table', 'k', keys => ARRAY[1, 2])");
+	my ($n, $raw) = split /\|/, value($node, "SELECT count(DISTINCT u), count(u) / 6 FROM $table");
+	is(bounded(1, 1, "SELECT dp_count(*), dp_count(DISTINCT u), dp_count(k) FROM $table"), "$n|$n|$n", "units of $type");
+	is(bounded(100, 2, "SELECT k, dp_count(*), dp_count(DISTINCT u) FROM $table GROUP BY k"), join("\n", map { $_ . '|' . 2 * $raw . "|$n" } 1, 2), "all rows of units of $type");
+	is(bounded(3, 1, "SELECT sum(d) FROM (SELECT k, dp_count(DISTINCT u) AS d FROM $table GROUP BY k) AS s"), $n, "one group of each unit of $type");
+}
+value($node, "SET SESSION AUTHORIZATION owner; CREATE TABLE longer (u text, k int); INSERT INTO longer VALUES (repeat('x', 4096), 1), (repeat('x', 4097), 1), (repeat('x', 100000), 1), ('y', 1)");
+protect('longer');
+is(bounded(9, 1, 'SELECT dp_count(*), dp_count(DISTINCT u), dp_sum(k, 0, 1) FROM longer'), '2|2|2', 'a unit above 4096 bytes has no rows');
+my $icu = value($node, q{SELECT count(*) FROM pg_collation WHERE collname = 'und-x-icu'});
+SKIP:
+{
+	skip 'no ICU here', 1 if !$icu;
+	value($node, q{CREATE COLLATION loose (provider = icu, locale = 'und-u-ks-level2', deterministic = false); SET SESSION AUTHORIZATION owner;
+CREATE TABLE loosely (u text COLLATE loose, k int); INSERT INTO loosely SELECT u, 1 FROM unnest(ARRAY['a', 'A', 'b', 'B']) u, generate_series(1, 3)});
+	my $refused = sqlstate($node, 'owner', q{SELECT dp_protect('loosely', unit => 'u', dataset => 'hospital')});
+
+	$refused ||= sqlstate($node, 'analyst', 'SET dp_pg.max_rows = 1; SELECT dp_count(*) FROM loosely');
+	is($refused || bounded(1, 1, 'SELECT dp_count(*) FROM loosely'), $refused =~ /^(0A000|22023)$/ ? $refused : '2', 'equal texts are one unit, or refused');
+}
+
+# ---- very many rows, and nothing to be seen of them ----
+
+value($node, <<'EOT');
+SET SESSION AUTHORIZATION owner;
+CREATE UNLOGGED TABLE crowd (u int, k int NOT NULL, x int);
+INSERT INTO crowd SELECT 0, 0, i % 100 FROM generate_series(1, 500000) i;
+INSERT INTO crowd SELECT i % 100 + 1, i % 10, 50 FROM generate_series(1, 2000) i;
+CREATE UNLOGGED TABLE wide (u int, k int NOT NULL, x int);
+INSERT INTO wide SELECT 0, i % 400, i FROM generate_series(1, 500000) i;
+CREATE UNLOGGED TABLE many (u int, k int NOT NULL, x int);
+INSERT INTO many SELECT i % 300000, i / 300000, i % 100 FROM generate_series(0, 1999999) i;
+CREATE UNLOGGED TABLE named (u text, k int NOT NULL);
+INSERT INTO named SELECT repeat(md5((i % 60000)::text), 6) || lpad((i % 60000)::text, 8), i % 5 FROM generate_series(0, 299999) i;
+EOT
+protect('crowd', "SELECT dp_declare('crowd', 'k', lower => 0, upper => 9)");
+protect('wide', "SELECT dp_declare('wide', 'k', lower => 0, upper => 399)");
+protect('many', "SELECT dp_declare('many', 'k', lower => 0, upper => 6)");
+protect('named', "SELECT dp_declare('named', 'k', lower => 0, upper => 4)");
+
+is(bounded(7, 1, 'SELECT dp_count(*), dp_count(DISTINCT u), dp_sum(x, 0, 100), dp_histogram(x, 0, 100, 1), round(dp_avg(x, 0, 100), 6) FROM crowd'),
+	'707|101|70700|{707}|' . sprintf('%.6f', (100 * 7 * 50 + int(49.5 * 7 + 0.5)) / 707), 'one unit of 500,000 rows in a group');
+is(bounded(1000, 10, 'SELECT sum(n), sum(d) FROM (SELECT k, dp_count(*) AS n, dp_count(DISTINCT u) AS d FROM crowd GROUP BY k) AS s'), '3000|101', 'beside the others');
+is(bounded(30, 1, 'SELECT dp_count(DISTINCT x), dp_count(*) FROM wide'), '30|30', 'one unit of 500,000 distinct values');
+is(bounded(2000000, 1, 'SELECT dp_count(DISTINCT x), dp_count(*) FROM wide'), '500000|500000', 'all of them');
+is(bounded(3, 250, 'SELECT count(*) FILTER (WHERE n = 3), count(*) FILTER (WHERE n = 0), sum(d) FROM (SELECT k, dp_count(*) AS n, dp_count(DISTINCT x) AS d FROM wide GROUP BY k) AS s'), '250|150|750', 'one unit of 500,000 rows over 400 groups');
+is(bounded(2000, 400, 'SELECT sum(n), min(n), max(n) FROM (SELECT k, dp_count(*) AS n FROM wide GROUP BY k) AS s'), '500000|1250|1250', 'all of them');
+
+# What may be seen of the server while a query runs, and after it.
+my $looks = q{SELECT (SELECT count(*) FROM pg_ls_tmpdir()), (SELECT count(*) FROM pg_ls_dir('base/pgsql_tmp', true, false)), pg_tablespace_size('pg_default'), (SELECT sum(temp_files) FROM pg_stat_database), (SELECT sum(temp_bytes) FROM pg_stat_database)};
+my $super = session($node, 'postgres');
+answer($super, 'CREATE TABLE filler AS SELECT 1; CHECKPOINT;');
+sub look
+{
+	my ($seen) = answer($super, "$looks;");
+
+	return $seen;
+}
+
+# The answer of a query, with all that was seen meanwhile.
+sub watched
+{
+	my ($role, $sql) = @_;
+	my $session = session($node, $role);
+	my ($answer, %seen);
+
+	answer($session, $sql =~ /^(SET.*?); (?!SET)/ ? "$1;" : 'SELECT 1;');
+	ask($session, ($sql =~ s/^SET.*; (?!SET)//r) . "; SELECT 'en' || 'd';");
+	do { $seen{ look() } = 1; usleep(20_000); $session->{h}->pump_nb; } until $session->{out} =~ /end/ || $session->{err} ne '';
+	($answer) = answer($session);
+	hang_up($session);
+	wait_until($node, q{SELECT count(*) = 0 FROM pg_stat_activity WHERE backend_type = 'dp_pg reader' AND state = 'active'});
+	$seen{ look() } = 1;
+	return ($answer, keys %seen);
+}
+(my $answer, my @seen) = watched('analyst', 'SET dp_pg.max_rows = 2; SET dp_pg.max_keys = 4; SELECT sum(n), sum(s), sum(d) FROM (SELECT k, dp_count(*) AS n, dp_sum(x, 0, 100) AS s, dp_count(DISTINCT u) AS d FROM many GROUP BY k) AS q');
+like($answer, qr/^1200000\|\d+\|1200000\nend/, '2 million rows of 300,000 units');
+is(scalar @seen, 1, 'and no file is seen');
+is(bounded(2, 7, 'SELECT dp_count(*), dp_count(DISTINCT u), dp_sum(x, 0, 100) FROM many'),
+	value($node, 'SELECT sum(least(n, 2)), count(*), sum(least(s, 200)) FROM (SELECT count(*) AS n, sum(x) AS s FROM many GROUP BY u) AS q'), 'their sums');
+($answer, @seen) = watched('analyst', 'SET dp_pg.max_rows = 2; SET dp_pg.max_keys = 2; SELECT sum(n), sum(d) FROM (SELECT k, dp_count(*) AS n, dp_count(DISTINCT u) AS d FROM named GROUP BY k) AS q');
+like($answer, qr/^120000\|60000\nend/, '300,000 rows of units of 200 bytes') or 1;
+is(scalar @seen, 1, 'and no file of these');
+($answer, @seen) = watched('postgres', "SET work_mem = '64kB'; SELECT count(*) FROM (SELECT DISTINCT x, u, k FROM many ORDER BY x, u LIMIT 1000000) AS s");
+cmp_ok(scalar @seen, '>', 1, "a sort's files would be");
+hang_up($super);
+
+# ---- what EXPLAIN says ----
+
+# Sensitivity and scale of each released value.
+sub explained
+{
+	my ($settings, $sql) = @_;
+	my ($out, $err) = as($node, 'analyst', "$settings; EXPLAIN $sql");
+
+	return "error $err" if $err ne '';
+	return map { /Released: (.*?): discrete.*sensitivity (\S+), scale (\S+),/ || /Released: (.*?): .*sensitivity (\S+), scale (\S+),/ ? [ $1, $2, $3 ] : () } split /\n/, $out;
+}
+
+value($node, <<'EOT');
+SET SESSION AUTHORIZATION other_owner;
+CREATE TABLE replaced (u int, k int NOT NULL, x int);
+SELECT dp_protect('replaced', unit => 'u', dataset => 'school');
+SELECT dp_declare('replaced', 'k', keys => ARRAY[0, 1, 2, 3]);
+SELECT dp_neighbours('school', 'replace_one');
+SELECT dp_grant('analyst', dataset => 'school', epsilon => 9e11, delta => 1e-3);
+SET SESSION AUTHORIZATION owner;
+SELECT dp_grant('analyst', dataset => 'hospital', epsilon => 9e11, delta => 1e-3);
+EOT
+
+# Base of one row, and what replacing is beside adding in L1 and in L2:
+# mechanisms.md section 6.
+my @table = (
+	[ 'dp_count(*)', 1, 2, sqrt 2 ], [ 'dp_count(x)', 1, 2, sqrt 2 ], [ 'dp_count(DISTINCT x)', 1, 2, sqrt 2 ],
+	[ 'dp_sum(x, -10, 40)', 40, 2, sqrt 2 ], [ 'dp_sum(x, 5, 30)', 30, 2, sqrt 2 ], [ 'dp_sum(x, -40, 40)', 40, 2, 2 ], [ 'dp_sum(x, -30, -10)', 30, 2, sqrt 2 ],
+	[ 'dp_avg(x, -10, 40)', 50, 2, 2 ], [ 'dp_variance(x, -10, 40)', 2500, 2, 2 ], [ 'dp_stddev(x, 0, 7)', 49, 2, 2 ],
+	[ 'dp_histogram(x, 0, 40, 4)', 1, 2, sqrt 2 ]);
+my $list = join ', ', map { $_->[0] } @table;
+foreach my $case ([ 1, 1 ], [ 7, 1 ], [ 1, 3 ], [ 5, 4 ])
+{
+	my ($m, $kappa) = @$case;
+
+	foreach my $relation ('whole', 'replaced')
+	{
+		my $settings = "SET dp_pg.max_rows = $m; SET dp_pg.max_keys = $kappa";
+		my $replaced = $relation eq 'replaced';
+		my @laplace = explained("$settings; SET dp_pg.epsilon = '10'", "SELECT k, $list, dp_count(DISTINCT u) FROM $relation GROUP BY k");
+		my @gauss = explained("$settings; SET dp_pg.epsilon = '10'; SET dp_pg.mechanism = gaussian; SET dp_pg.delta = '0.0001'", "SELECT k, $list, dp_count(DISTINCT u) FROM $relation GROUP BY k");
+		my (@said, @wanted, @near);
+		my $unit = $gauss[-1][2] / sqrt($replaced ? 2 * $kappa : $kappa);
+
+		foreach my $i (0 .. $#table)
+		{
+			my (undef, $base, $l1, $l2) = @{ $table[$i] };
+			my $exact = sqrt($kappa) * $m * $base * ($replaced ? $l2 : 1);
+
+			push @said, $laplace[$i][1];
+			push @wanted, $kappa * $m * $base * ($replaced ? $l1 : 1);
+			# the noise follows the exact root, the sensitivity rounds it up
+			push @near, $table[$i][0] if abs($gauss[$i][2] / ($exact * $unit) - 1) > 1e-4 || $gauss[$i][1] < $exact - 1e-9 || $gauss[$i][1] > $exact + 1;
+			push @near, "scale of $table[$i][0]" if abs($laplace[$i][2] * 10 / $laplace[$i][1] - 1) > 1e-5;
+		}
+		is("@said", "@wanted", "L1, $relation, m $m, kappa $kappa");
+		is("@near", '', "L2, $relation, m $m, kappa $kappa");
+		is($laplace[-1][1], $kappa * ($replaced ? 2 : 1), "units, $relation, kappa $kappa");
+
+		# 2 D / epsilon for a score that moves by D, D / epsilon for counts that move one way; a unit that is replaced moves
+		# scores of two groups, or of the one there is by more
+		my $selections = 'dp_argmax(k), dp_topk(k, 2), dp_median(x, 0, 40), dp_quantile(x, 0.25, 0, 40), dp_quantile(x, 0, 0, 40)';
+		my @selected = explained("$settings; SET dp_pg.epsilon = '10'", "SELECT k, $selections FROM $relation GROUP BY k");
+		is(join(' ', map { $_->[2] } @selected), join(' ', map { $_ * $kappa * $m / 10 } $replaced ? (2, 4, 2, 3, 4) : (1, 2, 1, 1.5, 2)), "selections, $relation, m $m, kappa $kappa");
+		@selected = explained("$settings; SET dp_pg.epsilon = '10'", "SELECT $selections FROM $relation");
+		is(join(' ', map { $_->[2] } @selected), join(' ', map { $_ * $m / 10 } $replaced ? (2, 4, 2, 2, 2) : (1, 2, 1, 1.5, 2)), "without groups, $relation, m $m");
+		is((explained("$settings; SET dp_pg.epsilon = '10'", "SELECT dp_count(*) FROM $relation"))[0][1], $m, "one group, $relation") if !$replaced;
+	}
+}
+like(bounded(5, 4, 'EXPLAIN SELECT k, dp_count(*) FROM whole GROUP BY k'), qr/Contribution Bound: at most 5 rows of a unit in each of at most 4 groups/, 'EXPLAIN tells the bounds');
+like((as($node, 'analyst', 'EXPLAIN SELECT dp_count(*) FROM whole'))[0], qr/Contribution Bound: at most 1 row of a unit$/m, 'which are 1 unless somebody says otherwise');
+unlike((as($node, 'analyst', 'EXPLAIN SELECT dp_count(*) FROM patients'))[0], qr/Contribution Bound/, 'and none where each unit has one row');
+is((explained('SET dp_pg.max_rows = 9; SET dp_pg.max_keys = 9', 'SELECT dp_count(*) FROM patients'))[0][1], 1, 'whatever the settings');
+
+# ---- what is refused ----
+
+my %refused = (
+	'argmax over predicates' => q{SELECT dp_argmax('whole', ARRAY['x > 1', 'x > 2'])},
+	'sparse vector' => q{SELECT * FROM dp_sparse_vector('whole', ARRAY['x > 1'], threshold => 5, epsilon => 1)},
+	'a session of sparse vector' => q{SELECT dp_sparse_vector_open('whole', threshold => 5, epsilon => 1)},
+	'weights' => q{SELECT dp_weights_open('whole', columns => ARRAY['k'], queries => 10, epsilon => 1)},
+	'smalldb' => q{SELECT * FROM dp_smalldb('whole', columns => ARRAY['k'], queries => ARRAY['k = 1', 'k = 2', 'k = 3'], alpha => 0.5, epsilon => 1) AS t (k int)},
+	'synthesize' => q{SELECT * FROM dp_synthesize('whole', columns => ARRAY['k'], marginals => 1, epsilon => 1, delta => 1e-6) AS t (k int)});
+my $before = charges($node);
+foreach my $what (sort keys %refused)
+{
+	is(sqlstate($node, 'analyst', $refused{$what}), '0A000', "$what is refused");
+}
+is(sqlstate($node, 'analyst', 'SELECT ' . join(', ', map { "dp_sum(x, 0, $_)" } 1 .. 33) . ' FROM whole'), '54000', '33 aggregates are refused');
+is(charges($node), $before, 'and nothing was charged');
+is(sqlstate($node, 'analyst', 'SELECT ' . join(', ', map { "dp_sum(x, 0, $_)" } 1 .. 32) . ' FROM whole'), '', '32 are answered');
+
+# ---- parts ----
+
+value($node, "SET SESSION AUTHORIZATION owner; SELECT dp_declare('whole', 'k', immutable => true)");
+$before = value($node, q{SELECT coalesce(sum(epsilon), 0) FROM dp_pg.ledger});
+as($node, 'analyst', "SET dp_pg.epsilon = '1'; SELECT dp_count(*) FROM whole WHERE k = $_") foreach 0 .. 3;
+is(value($node, q{SELECT sum(epsilon) FROM dp_pg.ledger}) - $before, 4, 'values of an immutable column cost what they cost: a unit is in all of them');
+is(value($node, q{SELECT count(*) FROM dp_pg.ledger WHERE part IS NOT NULL}), 0, 'and are no parts');
+
+$node->stop;
+done_testing();
