@@ -74,7 +74,7 @@ sub unit_rows
 	return "SELECT $group, $x FROM generate_series(1, $n) AS i";
 }
 
-# Other units, of at most 6 rows, each in as many groups.
+# Other units, of at most 3 rows in each of as many groups.
 sub fill
 {
 	my ($groups, $shape, $instead) = @_;
@@ -83,7 +83,7 @@ sub fill
 	value($node, <<"EOT");
 TRUNCATE whole, removed, before, swapped;
 INSERT INTO whole SELECT u, (u + g) % 5, (u / 5 + g) % 2 = 0, (ARRAY['a', 'b', 'c'])[1 + u % 3], (u * 7 + j * 13) % 120 - 60, j * 1.5 + u % 7, u % 40 - j
-FROM generate_series(1, 150) u, generate_series(1, $groups) g, generate_series(1, 1 + u % 6) j;
+FROM generate_series(1, 150) u, generate_series(1, $groups) g, generate_series(1, 1 + u % 3) j;
 INSERT INTO removed TABLE whole;
 INSERT INTO swapped TABLE whole;
 INSERT INTO whole $columns SELECT 1000, r.* FROM (@{[ unit_rows($shape) ]}) AS r;
@@ -114,7 +114,7 @@ sub column
 sub aggregate
 {
 	my ($columns) = @_;
-	my $kind = pick(qw(count count_x units distinct sum sum mean mean variance variance histogram selection));
+	my $kind = pick(qw(count count_x units distinct distinct sum sum mean variance histogram histogram selection));
 	my $filter = rand() < 0.4 ? ' FILTER (WHERE ' . pick(@conditions) . ')' : '';
 	my $v = pick('x', 'x', 'y', 'f', 'CASE WHEN b THEN x END', 'x + k');
 	my ($low, $high) = @{ pick([ -50, 50 ], [ 0, 10 ], [ -3, 64 ], [ 5, 30 ], [ -40, -8 ]) };
@@ -148,8 +148,8 @@ sub query
 
 	srand($seed * 1000003 + $number);
 	my @keys = grep { rand() < 0.4 } qw(k b c);
-	my $m = pick(1, 2, 3, 7, 50, 3000);
-	my $kappa = pick(1, 2, 3, 10, 100);
+	my $m = pick(1, 2, 3, 7, 7, 50, 3000);
+	my $kappa = pick(1, 2, 3, 5, 10, 100);
 	my @aggregates = map { aggregate(\@columns) } 0 .. int rand 4;
 	my $where = pick(@conditions);
 	my $from = pick('%s', '%s', '(SELECT * FROM %s WHERE x IS DISTINCT FROM 7) AS s', '(SELECT x, y, f, u, k, b, c FROM (SELECT * FROM %s) AS t WHERE k IS DISTINCT FROM 4) AS s');
@@ -181,7 +181,7 @@ sub cells
 			my $n = $values[ $cells->{rows} ];
 			my $share = $n > 0 ? ($values[ $cells->{mean} ] - $cells->{low}) / $width : 0;
 
-			if ($cells->{kind} eq 'variance' && $n > 0)
+			if ($cells->{kind} eq 'variance' && $n > 0 && $main =~ /\d/)
 			{
 				my $q = $main * max($n - 1, 1) / $n / $width**2;
 				my $root = sqrt(max(0, 1 - 4 * $q)) / 2;
@@ -202,7 +202,7 @@ sub is_exact
 
 	return 0 if $kind eq 'selection';
 	return 0 if $groups > 1 && $query->{kappa} < $groups && $query->{keys};
-	return $kind =~ /^(histogram|distinct)$/ ? $query->{m} >= 6 * $groups : 1;
+	return $kind =~ /^(histogram|distinct)$/ ? $query->{m} >= 3 * $groups : 1;
 }
 
 # Moves of all cells, in L1 and L2; of numbers of units, their sum.

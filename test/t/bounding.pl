@@ -156,6 +156,20 @@ foreach my $m (1, 3, 8)
 		"$m distinct values of a unit");
 }
 
+# A group is the public one: values that share it are one group, and those of no
+# group, or of no bin, take no place.
+value($node, <<'EOT');
+SET SESSION AUTHORIZATION owner;
+CREATE TABLE shared (u int, ward text NOT NULL, day date NOT NULL, x int);
+INSERT INTO shared SELECT 1, 'w' || i % 9, date '2026-01-15' + i % 40, CASE WHEN i <= 5 THEN 5 ELSE 1000 END FROM generate_series(1, 1000) i;
+INSERT INTO shared SELECT 2, 'w' || i, date '2026-01-31' + i, 5 FROM generate_series(1, 3) i;
+EOT
+protect('shared', "SELECT dp_declare('shared', 'ward', keys => ARRAY['w1', 'w2'], other => 'rest'), dp_declare('shared', 'day', lower => date '2026-01-01', upper => date '2026-03-31')");
+is(bounded(5, 3, 'SELECT ward, dp_count(*), dp_count(DISTINCT u) FROM shared GROUP BY ward'), "w1|6|2\nw2|6|2\nrest|6|2", 'undeclared keys are one group, other');
+is(bounded(9, 3, q{SELECT date_trunc('month', day)::date, dp_count(*), dp_count(DISTINCT u) FROM shared GROUP BY date_trunc('month', day)}), "2026-01-01|9|1\n2026-02-01|12|2\n2026-03-01|0|0", 'days are one group, their month');
+is(bounded(9, 1, q{SELECT extract(year FROM day), dp_count(*), dp_count(DISTINCT u) FROM shared GROUP BY 1}), "2026|12|2", 'or their year');
+is(bounded(5, 1, 'SELECT dp_histogram(x, 0, 10, 1), dp_argmax(x, ARRAY[1, 5]) FROM shared'), '{8}|5', 'values of no bin and no candidate take no place');
+
 # Selections count m rows of a unit.
 value($node, <<'EOT');
 SET SESSION AUTHORIZATION owner;
@@ -166,6 +180,21 @@ EOT
 protect('vote');
 is(bounded(20, 1, 'SELECT dp_argmax(v, ARRAY[5, 80]), dp_median(v, 0, 100) BETWEEN 79 AND 81, dp_histogram(v, 0, 100, 2) FROM vote'), '80|t|{20,50}', 'one unit does not decide with 20 rows');
 is(bounded(90, 1, 'SELECT dp_argmax(v, ARRAY[5, 80]), dp_median(v, 0, 100) BETWEEN 4 AND 6, dp_histogram(v, 0, 100, 2), dp_topk(v, 1, ARRAY[5, 80]) FROM vote'), '5|t|{90,50}|{5}', 'and does with 90');
+
+# Values at an end of what a type holds, and bounds as large as they may be.
+value($node, <<'EOT');
+SET SESSION AUTHORIZATION owner;
+CREATE TABLE extreme (u int, k int NOT NULL, b int8, f float8, n numeric, d date);
+INSERT INTO extreme SELECT 1, 1, 9223372036854775807, 'Infinity', 1e300, 'infinity' FROM generate_series(1, 1000);
+INSERT INTO extreme SELECT 2, 2, -9223372036854775808, '-Infinity', -1e300, '-infinity' FROM generate_series(1, 1000);
+INSERT INTO extreme SELECT 3, 1, NULL, 'NaN', 'NaN', NULL FROM generate_series(1, 1000);
+EOT
+protect('extreme', "SELECT dp_declare('extreme', 'k', lower => 1, upper => 2)");
+is(bounded(1000, 2, q{SELECT k, round(dp_sum(f, -10, 10)), round(dp_sum(n, -10, 10)), dp_sum(b, -10, 10), dp_avg(b, -10, 10)::int, dp_count(f), dp_count(d), dp_count(b), dp_median(d, date '2020-01-01', date '2021-01-01') FROM extreme GROUP BY k}),
+	"1|10000|10000|10000|10|2000|1000|1000|2021-01-01\n2|-10000|-10000|-10000|-10|1000|1000|1000|2020-01-01", 'infinities clamp, NaN and NULL are skipped');
+is(sqlstate($node, 'analyst', "SET dp_pg.max_rows = 2147483647; SET dp_pg.max_keys = 2147483647; SELECT k, $_ FROM extreme GROUP BY k"), '', "the largest bounds: $_")
+  foreach 'dp_sum(b, -9223372036854775808, 9223372036854775807)', 'dp_avg(b, -4611686018427387904, 4611686018427387904)', 'dp_variance(b, -4611686018427387904, 4611686018427387904)', 'dp_variance(n, -1e100, 1e100), dp_histogram(f, -1e300, 1e300, 9), dp_quantile(f, 0.1, -1e300, 1e300)';
+is(bounded(1000, 1, 'SELECT dp_count(*), dp_count(DISTINCT u) FROM extreme WHERE k = 5'), '0|0', 'no rows at all');
 
 # ---- groups that a unit keeps ----
 
