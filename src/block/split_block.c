@@ -299,14 +299,21 @@ check_argument(Node *argument, int kind, const char *name)
 	return dp_rules_check((Node *) array->elements);
 }
 
-/* Is the expression, over base columns, the unit and nothing but? */
+/*
+ * Is the expression, over base columns, the unit and nothing but?  As text a
+ * varchar is the same; as char(n) it has another equality.
+ */
 static bool
 is_unit(const dp_splitter *s, Node *base)
 {
+	Oid			type = getBaseType(exprType(base));
+
 	while (IsA(base, RelabelType))
 		base = (Node *) ((RelabelType *) base)->arg;
 	return s->rowset.many && IsA(base, Var) &&
-		((Var *) base)->varattno == s->rowset.relation->unit_attnum;
+		((Var *) base)->varattno == s->rowset.relation->unit_attnum &&
+		(type == getBaseType(exprType(base)) ||
+		 (type == TEXTOID && getBaseType(exprType(base)) == VARCHAROID));
 }
 
 /* Has the aggregate bounds, written or declared or to be found? */

@@ -186,7 +186,7 @@ decide_range(const dp_key *key)
 {
 	Oid			type = getBaseType(key->type);
 	dp_domain  *domain = dp_places_domain_empty(type);
-	dp_interval interval = dp_places_declared_interval(key, type);
+	dp_value_range interval = dp_places_declared_interval(key, type);
 
 	dp_places_narrow(key, type, &interval);
 	if (interval.first <= interval.last)

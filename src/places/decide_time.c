@@ -36,9 +36,9 @@ typedef struct cell_walk
 	const dp_key *key;
 	Oid			type;			/* of the column */
 	bool		repeats;		/* values do not follow from the bounds */
-	dp_interval bounds;			/* as declared */
-	dp_interval narrowed;		/* what comparisons leave */
-	dp_interval range;			/* that is looked at */
+	dp_value_range bounds;			/* as declared */
+	dp_value_range narrowed;		/* what comparisons leave */
+	dp_value_range range;			/* that is looked at */
 	int64		length;			/* of a cell */
 	List	   *conditions;		/* that are constant within one */
 	dp_conditions *asked;
@@ -296,7 +296,7 @@ bool
 dp_places_key_has_cells(const dp_key *key)
 {
 	Oid			type = getBaseType(get_atttype(key->relid, key->attnum));
-	dp_interval bounds = dp_places_declared_interval(key, type);
+	dp_value_range bounds = dp_places_declared_interval(key, type);
 	int64		length = 0;
 
 	return dp_places_cells_refine(key->image, type, &bounds, &length) &&

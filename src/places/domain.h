@@ -46,25 +46,26 @@ extern void dp_places_conditions_end(dp_conditions *conditions);
 /* ---- narrow.c: what they say of an ordered column ---- */
 
 /* The values from `first` to `last`, none when first > last. */
-typedef struct dp_interval
+typedef struct dp_value_range
 {
 	int64		first;
 	int64		last;
-} dp_interval;
+} dp_value_range;
 
-extern dp_interval dp_places_declared_interval(const dp_key *key,
+extern dp_value_range dp_places_declared_interval(const dp_key *key,
 											   Oid column_type);
 extern int64 dp_places_ordered(Oid type, Datum value);
 extern Datum dp_places_ordered_datum(Oid type, int64 value);
 extern bool dp_places_is_comparison(const Node *condition, Oid column_type);
 extern void dp_places_narrow(const dp_key *key, Oid column_type,
-							 dp_interval *interval);
+							 dp_value_range *interval);
 
 /* ---- time_cells.c: pieces of time in which expressions do not change ---- */
 
 /* Cells begin at multiples of the length, in days or microseconds. */
 extern bool dp_places_cells_refine(const Node *expression, Oid column_type,
-								   const dp_interval *within, int64 *length);
+								   const dp_value_range *within,
+									int64 *length);
 extern int64 dp_places_cells_reach(const Node *expression, Oid column_type);
 
 /* ---- decide_key.c, decide_list.c, decide_time.c ---- */

@@ -6,8 +6,8 @@
  * Where an aggregate has no bounds, these are its bounds: of dp_sum(1), of
  * CASE WHEN .. THEN 1 ELSE 0 END, of a * b.  The expression is over the
  * columns of the protected relation; what is free of columns in it has been
- * evaluated (public_parts.c).  Values are numbers, days and microseconds; a value
- * that a declaration excludes is clamped like any other.
+ * evaluated (public_parts.c).  Values are numbers, days and microseconds; a
+ * value that a declaration excludes is clamped like any other.
  */
 #include "postgres.h"
 

@@ -27,7 +27,7 @@ typedef struct narrowing
 	const dp_key *key;
 	Oid			type;			/* of the column, without domains */
 	Oid			family;			/* of its default order */
-	dp_interval *interval;
+	dp_value_range *interval;
 } narrowing;
 
 static bool
@@ -91,7 +91,7 @@ bisect(const narrowing *n, const OpExpr *comparison, bool wanted)
 }
 
 static void
-make_empty(dp_interval *interval)
+make_empty(dp_value_range *interval)
 {
 	interval->first = 1;
 	interval->last = 0;
@@ -101,7 +101,7 @@ make_empty(dp_interval *interval)
 static void
 cut(const narrowing *n, const OpExpr *comparison, int strategy)
 {
-	dp_interval *interval = n->interval;
+	dp_value_range *interval = n->interval;
 	bool		from = strategy == BTGreaterStrategyNumber ||
 		strategy == BTGreaterEqualStrategyNumber;
 	uint64		all = (uint64) interval->last - (uint64) interval->first + 1;
@@ -189,11 +189,11 @@ narrow_by(const narrowing *n, Node *condition)
 }
 
 /* dp_places_declared_interval: the bounds of the key's column. */
-dp_interval
+dp_value_range
 dp_places_declared_interval(const dp_key *key, Oid column_type)
 {
 	dp_attribute *declared = dp_places_declaration(key);
-	dp_interval interval;
+	dp_value_range interval;
 
 	interval.first = dp_places_ordered(column_type, dp_places_read_declared(
 										   declared->lower, column_type, -1));
@@ -229,7 +229,7 @@ dp_places_is_comparison(const Node *condition, Oid column_type)
  * Requires: an integer, a date or a timestamp column; first <= last.
  */
 void
-dp_places_narrow(const dp_key *key, Oid column_type, dp_interval *interval)
+dp_places_narrow(const dp_key *key, Oid column_type, dp_value_range *interval)
 {
 	narrowing	n;
 	ListCell   *lc;

@@ -30,7 +30,7 @@
 
 typedef struct refining
 {
-	const dp_interval *within;
+	const dp_value_range *within;
 	int64		seconds;		/* length of cells so far */
 } refining;
 
@@ -304,7 +304,7 @@ unit_walker(Node *node, void *context)
  */
 bool
 dp_places_cells_refine(const Node *expression, Oid column_type,
-					   const dp_interval *within, int64 *length)
+					   const dp_value_range *within, int64 *length)
 {
 	refining	r = {within, *length / USECS_PER_SEC};
 
