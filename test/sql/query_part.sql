@@ -206,14 +206,14 @@ SELECT dp_declare('replaced', 'g', immutable => true);
 RESET ROLE;
 SELECT dp_grant('regress_query_part_analyst', 'regress_query_part_replace', 100, 1e-6);
 SET ROLE :analyst;
-SELECT dp_count(*) + dp_sum(x, -1, 10) + dp_avg(x, 0, 10) + dp_variance(x, 0, 10) + dp_median(x, 0, 10) + cardinality(dp_histogram(x, 0, 10, 2)) IS NOT NULL
+SELECT dp_count(*) + dp_sum(x, -1, 10) + coalesce(dp_avg(x, 0, 10), 0) + coalesce(dp_variance(x, 0, 10), 0) + dp_median(x, 0, 10) + cardinality(dp_histogram(x, 0, 10, 2)) IS NOT NULL
 	AND dp_argmax(g) IS NOT NULL AS answered FROM replaced;
 SELECT value, sensitivity, scale, rho FROM dp_last_release() ORDER BY value;
-SELECT g, dp_count(*) + dp_sum(x, -1, 10) + dp_sum(x, 5, 10) + dp_avg(x, 0, 10) + dp_variance(x, 0, 10) + cardinality(dp_histogram(x, 0, 10, 2)) IS NOT NULL AS answered FROM replaced GROUP BY g;
+SELECT g, dp_count(*) + dp_sum(x, -1, 10) + dp_sum(x, 5, 10) + coalesce(dp_avg(x, 0, 10), 0) + coalesce(dp_variance(x, 0, 10), 0) + cardinality(dp_histogram(x, 0, 10, 2)) IS NOT NULL AS answered FROM replaced GROUP BY g;
 SELECT value, sensitivity, scale, rho FROM dp_last_release() ORDER BY value;
 SET dp_pg.mechanism = gaussian;
 SET dp_pg.delta = '1e-9';
-SELECT g, dp_count(*) + dp_sum(x, -1, 10) + dp_sum(x, 5, 10) + dp_avg(x, 0, 10) + dp_variance(x, 0, 10) + cardinality(dp_histogram(x, 0, 10, 2)) IS NOT NULL AS answered FROM replaced GROUP BY g;
+SELECT g, dp_count(*) + dp_sum(x, -1, 10) + dp_sum(x, 5, 10) + coalesce(dp_avg(x, 0, 10), 0) + coalesce(dp_variance(x, 0, 10), 0) + cardinality(dp_histogram(x, 0, 10, 2)) IS NOT NULL AS answered FROM replaced GROUP BY g;
 SELECT value, sensitivity, scale, rho FROM dp_last_release() ORDER BY value;
 SELECT dp_count(*) + dp_sum(x, -1, 10) + dp_sum(x, 5, 10) IS NOT NULL AS answered FROM replaced;
 SELECT value, sensitivity, scale, rho FROM dp_last_release() ORDER BY value;
