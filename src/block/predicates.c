@@ -433,7 +433,8 @@ dp_block_read_public_predicate(Oid relid, TupleDesc columns,
 	if (refusal != NULL)
 		dp_bridge_raise_refusal(refusal, text);
 	error_context_stack = callback.previous;
-	*total = dp_rules_check(expression) == NULL;
+	*total = dp_rules_check(expression) == NULL &&
+		dp_rules_check_settled(expression) == NULL;
 	if (*total)
 		expression = dp_rules_make_total(expression);
 	free_parsestate(pstate);

@@ -54,9 +54,11 @@ extern const dp_expression_advice *dp_rules_find_advice(Oid function);
 /* ---- expression_constant.c ---- */
 extern dp_refusal *
 dp_rules_check_condition(const dp_expression_rule *rule, Oid function,
-						 List *args, Oid collation, int location);
-extern dp_refusal *dp_rules_check_pattern_array(Node *array,
-												int location);
+						 List *args, Oid collation, int location,
+						 bool settled);
+extern bool dp_rules_is_later(Node *node);
+extern dp_refusal *dp_rules_check_pattern_array(Node *array, int location,
+												bool settled);
 extern dp_refusal *dp_rules_check_collation(Oid collation, int location);
 
 /* ---- expression_check.c ---- */

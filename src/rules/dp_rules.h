@@ -44,6 +44,14 @@ extern Node *dp_rules_make_total(Node *expression);
 extern dp_refusal *dp_rules_check_query(Query *query);
 
 /*
+ * A verified inner Query or expression, constants in place of all parameters
+ * and of calls that are free of columns: are patterns, fields and time zones
+ * that were parameters fit to be used, and is nothing left that was allowed
+ * because it would be a constant?
+ */
+extern dp_refusal *dp_rules_check_settled(Node *query);
+
+/*
  * A verified inner Query, constants in place of all parameters, in which
  * columns of no known length count as NULL where they are longer than 1 MB.
  * *bytes: what its expressions may take for one row; 54000 when too much.

@@ -8,6 +8,8 @@
  *	  constants, external parameters, current_date and its kin;
  *	- calls of functions, operators and casts that allow_list.h allows;
  *	  those with a total version only where the call can be replaced;
+ *	- calls of other immutable built-ins that are free of columns, which are
+ *	  computed before a row is read (dp_rules_is_later);
  *	- AND, OR, NOT, CASE, COALESCE, NULLIF, GREATEST, LEAST, IS [NOT] NULL,
  *	  IS [NOT] DISTINCT FROM, IS TRUE ..., row comparisons, relabelling casts,
  *	  COLLATE, and ANY, ALL and IN over arrays free of columns.
@@ -245,8 +247,8 @@ dp_rules_check_function(Oid function, Oid operator, List *args,
 			return refusal;
 	}
 	return rule == NULL ? NULL :
-		dp_rules_check_condition(rule, function, args, collation,
-								 location);
+		dp_rules_check_condition(rule, function, args, collation, location,
+								 false);
 }
 
 /* The comparison that GREATEST and LEAST call: the type's btree support. */
@@ -359,7 +361,8 @@ check_array_operator(ScalarArrayOpExpr *expr, dp_expression_walk *walk)
 												 expr->location);
 		if (walk->refusal == NULL)
 			walk->refusal = dp_rules_check_pattern_array(array,
-														 expr->location);
+														 expr->location,
+														 false);
 	}
 	else
 		walk->refusal = dp_rules_check_function(function, expr->opno,
@@ -501,6 +504,8 @@ dp_rules_walker(Node *node, void *context)
 			walk->refusal = refuse_node(node);
 			break;
 	}
+	if (walk->refusal != NULL && dp_rules_is_later(node))
+		walk->refusal = NULL;
 	return walk->refusal != NULL ||
 		expression_tree_walker(node, dp_rules_walker, walk);
 }

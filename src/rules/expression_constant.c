@@ -6,15 +6,23 @@
  *
  * A built-in looks at these only when a row reaches it, so that a bad one
  * would be an error that tells whether such a row exists.
+ *
+ * What is computed from constants is one.  So is a parameter, and what is
+ * computed from parameters, whose value is known when the query is planned in
+ * the connection, before the charge: a query is checked a second time then,
+ * `settled`, and what still is no constant is refused.
  */
 #include "postgres.h"
 
 #include "access/htup_details.h"
+#include "access/transam.h"
 #include "catalog/pg_collation.h"
+#include "catalog/pg_proc.h"
 #include "catalog/pg_type.h"
 #include "mb/pg_wchar.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
+#include "optimizer/optimizer.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
@@ -31,9 +39,9 @@
 	dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, location, detail, hint, \
 					 __VA_ARGS__)
 
-/* The constant an expression is, relabelled perhaps, or NULL. */
+/* The constant an expression is as it stands, relabelled perhaps, or NULL. */
 static Const *
-constant_of(Node *node)
+plain_constant(Node *node)
 {
 	while (node != NULL)
 	{
@@ -49,21 +57,37 @@ constant_of(Node *node)
 	return NULL;
 }
 
+/* The constant an expression is, or can be computed to be, or NULL. */
+static Const *
+constant_of(Node *node)
+{
+	Const	   *constant = plain_constant(node);
+
+	if (constant != NULL || !dp_rules_is_public_scalar(node) ||
+		dp_rules_check(node) != NULL)
+		return constant;
+	node = dp_rules_make_total(copyObject(node));
+	return plain_constant(eval_const_expressions(NULL, node));
+}
+
+/* An argument that is no constant: refused, unless it will be one. */
 static dp_refusal *
-refuse_variable(Node *argument, int location, const char *what)
+refuse_variable(Node *argument, int location, const char *what, bool settled)
 {
 	int			here = exprLocation(argument);
 
+	if (!settled && dp_rules_is_public_scalar(argument))
+		return NULL;
 	return refuse_shape(here >= 0 ? here : location,
 						psprintf("A bad %s would raise an error only if a row "
 								 "reached it.", what),
-						psprintf("Write the %s as a constant in the query.",
-								 what),
+						psprintf("Write the %s as a constant or a parameter "
+								 "in the query.", what),
 						"the %s must be a constant on private rows", what);
 }
 
 static dp_refusal *
-check_field(Oid function, List *args, int location)
+check_field(Oid function, List *args, int location, bool settled)
 {
 	Const	   *field = constant_of(linitial(args));
 	Oid			type = exprType(lsecond(args));
@@ -71,7 +95,8 @@ check_field(Oid function, List *args, int location)
 	bool		trunc = name != NULL && strcmp(name, "date_trunc") == 0;
 
 	if (field == NULL)
-		return refuse_variable(linitial(args), location, "field name");
+		return refuse_variable(linitial(args), location, "field name",
+							   settled);
 	/* date_part(text, date) is that of a timestamp. */
 	if (function == F_DATE_PART_TEXT_DATE)
 		type = TIMESTAMPOID;
@@ -87,12 +112,13 @@ check_field(Oid function, List *args, int location)
 }
 
 static dp_refusal *
-check_zone(List *args, int location)
+check_zone(List *args, int location, bool settled)
 {
 	Const	   *zone = constant_of(linitial(args));
 
 	if (zone == NULL)
-		return refuse_variable(linitial(args), location, "time zone");
+		return refuse_variable(linitial(args), location, "time zone",
+							   settled);
 	if (zone->constisnull ||
 		dp_rules_zone_is_known(DatumGetTextPP(zone->constvalue)))
 		return NULL;
@@ -126,20 +152,23 @@ check_pattern_value(Datum value, int location)
 	return NULL;
 }
 
-/* LIKE .. ESCAPE: both arguments constant, the escape one character? */
+/*
+ * LIKE .. ESCAPE: both arguments constant, the escape one character?  The
+ * escape has to be one that is written, since it is looked at while the query
+ * is planned.
+ */
 static dp_refusal *
-check_escape(List *args, int location)
+check_escape(List *args, int location, bool settled)
 {
 	Const	   *pattern = constant_of(linitial(args));
 	Const	   *escape = constant_of(lsecond(args));
 	bytea	   *value;
 	int			length;
 
-	if (pattern == NULL)
-		return refuse_variable(linitial(args), location, "pattern");
 	if (escape == NULL)
-		return refuse_variable(lsecond(args), location, "escape character");
-	if (pattern->constisnull || escape->constisnull)
+		return refuse_variable(lsecond(args), location, "escape character",
+							   true);
+	if (escape->constisnull)
 		return NULL;
 	value = DatumGetByteaPP(escape->constvalue);
 	length = VARSIZE_ANY_EXHDR(value);
@@ -150,11 +179,13 @@ check_escape(List *args, int location)
 								location, NULL, NULL,
 								"the escape of a pattern must be empty or one "
 								"character");
+	if (pattern == NULL)
+		return refuse_variable(linitial(args), location, "pattern", settled);
 	return NULL;
 }
 
 static dp_refusal *
-check_pattern(List *args, int location)
+check_pattern(List *args, int location, bool settled)
 {
 	Node	   *argument = lsecond(args);
 	Const	   *pattern = constant_of(argument);
@@ -171,15 +202,15 @@ check_pattern(List *args, int location)
 	if (!IsA(argument, FuncExpr) ||
 		(call->funcid != F_LIKE_ESCAPE_TEXT_TEXT &&
 		 call->funcid != F_LIKE_ESCAPE_BYTEA_BYTEA))
-		return refuse_variable(argument, location, "pattern");
+		return refuse_variable(argument, location, "pattern", settled);
 
 	/* LIKE .. ESCAPE: the pattern is the value of this call. */
-	refusal = check_escape(call->args, location);
+	refusal = check_escape(call->args, location, settled);
 	if (refusal != NULL)
 		return refusal;
 	pattern = constant_of(linitial(call->args));
 	escape = constant_of(lsecond(call->args));
-	if (pattern->constisnull || escape->constisnull)
+	if (pattern == NULL || pattern->constisnull || escape->constisnull)
 		return NULL;
 	escaped = OidFunctionCall2Coll(call->funcid, call->inputcollid,
 								   pattern->constvalue, escape->constvalue);
@@ -193,7 +224,7 @@ check_pattern(List *args, int location)
  *	  of constants.
  */
 dp_refusal *
-dp_rules_check_pattern_array(Node *array, int location)
+dp_rules_check_pattern_array(Node *array, int location, bool settled)
 {
 	Const	   *constant = constant_of(array);
 	dp_refusal *refusal;
@@ -221,14 +252,16 @@ dp_rules_check_pattern_array(Node *array, int location)
 	if (constant != NULL)
 		return NULL;
 	if (!IsA(array, ArrayExpr))
-		return refuse_variable(array, location, "pattern");
+		return refuse_variable(array, location, "pattern", settled);
 	foreach(cell, ((ArrayExpr *) array)->elements)
 	{
 		constant = constant_of(lfirst(cell));
 		if (constant == NULL)
-			return refuse_variable(lfirst(cell), location, "pattern");
-		refusal = constant->constisnull ? NULL :
-			check_pattern_value(constant->constvalue, location);
+			refusal = refuse_variable(lfirst(cell), location, "pattern",
+									  settled);
+		else
+			refusal = constant->constisnull ? NULL :
+				check_pattern_value(constant->constvalue, location);
 		if (refusal != NULL)
 			return refusal;
 	}
@@ -258,7 +291,7 @@ check_length_cast(Oid function, List *args, int location)
 	Const	   *explicit = constant_of(lthird(args));
 
 	if (typmod == NULL)
-		return refuse_variable(lsecond(args), location, "length");
+		return refuse_variable(lsecond(args), location, "length", true);
 	if (!typmod->constisnull &&
 		DatumGetInt32(typmod->constvalue) > VARHDRSZ + MaxAttrSize)
 		return refuse_parameter(location, NULL, NULL, "length is too large");
@@ -282,11 +315,13 @@ check_length_cast(Oid function, List *args, int location)
 
 /*
  * dp_rules_check_condition
- *	  Does a call fulfil the condition of its rule?  NULL if so.
+ *	  Does a call fulfil the condition of its rule?  NULL if so, or if that
+ *	  depends on what is to be known later and `settled` is not set.
  */
 dp_refusal *
 dp_rules_check_condition(const dp_expression_rule *rule, Oid function,
-						 List *args, Oid collation, int location)
+						 List *args, Oid collation, int location,
+						 bool settled)
 {
 	Const	   *constant;
 	dp_refusal *refusal;
@@ -296,24 +331,26 @@ dp_rules_check_condition(const dp_expression_rule *rule, Oid function,
 		case DP_CONDITION_NONE:
 			return NULL;
 		case DP_CONDITION_FIELD:
-			return check_field(rule->function, args, location);
+			return check_field(rule->function, args, location, settled);
 		case DP_CONDITION_ZONE:
-			return check_zone(args, location);
+			return check_zone(args, location, settled);
 		case DP_CONDITION_PATTERN:
-			return check_pattern(args, location);
+			return check_pattern(args, location, settled);
 		case DP_CONDITION_PATTERN_FOLD:
 			refusal = check_fold(collation, location);
-			return refusal != NULL ? refusal : check_pattern(args, location);
+			return refusal != NULL ? refusal :
+				check_pattern(args, location, settled);
 		case DP_CONDITION_FOLD:
 			return check_fold(collation, location);
 		case DP_CONDITION_ESCAPE:
-			return check_escape(args, location);
+			return check_escape(args, location, settled);
 		case DP_CONDITION_EXPLICIT:
 			return check_length_cast(function, args, location);
 		case DP_CONDITION_PRECISION:
 			constant = constant_of(lsecond(args));
 			if (constant == NULL)
-				return refuse_variable(lsecond(args), location, "precision");
+				return refuse_variable(lsecond(args), location, "precision",
+									   true);
 			if (constant->constisnull ||
 				(DatumGetInt32(constant->constvalue) >= 0 &&
 				 DatumGetInt32(constant->constvalue) <= 6))
@@ -322,6 +359,121 @@ dp_rules_check_condition(const dp_expression_rule *rule, Oid function,
 									"precision must be between 0 and 6");
 	}
 	return NULL;
+}
+
+/* ---- when all values are known ---- */
+
+/* Does it depend on its arguments, and settings, alone? */
+static bool
+is_computable(Oid function)
+{
+	return function < FirstGenbkiObjectId &&
+		(func_volatile(function) == PROVOLATILE_IMMUTABLE ||
+		 function == F_TO_TIMESTAMP_TEXT_TEXT ||
+		 function == F_TO_DATE);
+}
+
+/* The value that CASE compares is one of the row's. */
+static bool
+case_walker(Node *node, void *context)
+{
+	return node != NULL &&
+		(IsA(node, CaseTestExpr) ||
+		 expression_tree_walker(node, case_walker, context));
+}
+
+/*
+ * dp_rules_is_later
+ *	  A call of a built-in that private rows must not meet, free of columns: the
+ *	  connection computes it before.  Its arguments are judged by themselves.
+ */
+bool
+dp_rules_is_later(Node *node)
+{
+	Oid			function = InvalidOid;
+
+	if (IsA(node, FuncExpr) && !((FuncExpr *) node)->funcretset)
+		function = ((FuncExpr *) node)->funcid;
+	else if (IsA(node, OpExpr) && !((OpExpr *) node)->opretset)
+		function = get_opcode(((OpExpr *) node)->opno);
+	else if (!IsA(node, CoerceViaIO) ||
+			 exprType(node) >= FirstGenbkiObjectId ||
+			 exprType((Node *) ((CoerceViaIO *) node)->arg) >=
+			 FirstGenbkiObjectId)
+		return false;
+	if (!IsA(node, CoerceViaIO) &&
+		(!is_computable(function) || dp_rules_find(function) != NULL ||
+		 dp_rules_is_leakproof(function)))
+		return false;
+	return dp_rules_is_public_scalar(node) && !case_walker(node, NULL);
+}
+
+static dp_refusal *
+check_settled_call(Oid function, List *args, Oid collation, int location)
+{
+	const dp_expression_rule *rule = dp_rules_find_by_total(function);
+
+	if (rule == NULL)
+		rule = dp_rules_find(function);
+	return rule == NULL ? NULL :
+		dp_rules_check_condition(rule, function, args, collation, location,
+								 true);
+}
+
+static dp_refusal *
+check_settled_array(ScalarArrayOpExpr *expr)
+{
+	const dp_expression_rule *rule = dp_rules_find(get_opcode(expr->opno));
+
+	if (rule == NULL || rule->condition != DP_CONDITION_PATTERN)
+		return NULL;
+	return dp_rules_check_pattern_array(lsecond(expr->args), expr->location,
+										true);
+}
+
+static bool
+settled_walker(Node *node, void *context)
+{
+	dp_refusal **refusal = context;
+
+	if (node == NULL)
+		return false;
+	if (IsA(node, Query))
+		return query_tree_walker((Query *) node, settled_walker, context, 0);
+	if (dp_rules_is_later(node))
+		*refusal = refuse_shape(exprLocation(node), NULL,
+								"Compute it first and pass its value as a "
+								"parameter.",
+								"expression could not be computed before "
+								"private rows are read");
+	else if (IsA(node, FuncExpr))
+	{
+		FuncExpr   *call = (FuncExpr *) node;
+
+		*refusal = check_settled_call(call->funcid, call->args,
+									  call->inputcollid, call->location);
+	}
+	else if (IsA(node, OpExpr))
+	{
+		OpExpr	   *call = (OpExpr *) node;
+
+		*refusal = check_settled_call(get_opcode(call->opno), call->args,
+									  call->inputcollid, call->location);
+	}
+	else if (IsA(node, ScalarArrayOpExpr))
+		*refusal = check_settled_array((ScalarArrayOpExpr *) node);
+	return *refusal != NULL ||
+		expression_tree_walker(node, settled_walker, context);
+}
+
+/* dp_rules_check_settled: see dp_rules.h. */
+dp_refusal *
+dp_rules_check_settled(Node *query)
+{
+	dp_refusal *refusal = NULL;
+
+	(void) settled_walker(query, &refusal);
+	return refusal;
 }
 
 /*

@@ -61,7 +61,9 @@ static Node *
 fold(Node *node, void *context)
 {
 	if ((IsA(node, FuncExpr) && are_constants(((FuncExpr *) node)->args)) ||
-		(IsA(node, OpExpr) && are_constants(((OpExpr *) node)->args)))
+		(IsA(node, OpExpr) && are_constants(((OpExpr *) node)->args)) ||
+		(IsA(node, RelabelType) && IsA(((RelabelType *) node)->arg, Const)) ||
+		(IsA(node, CoerceViaIO) && IsA(((CoerceViaIO *) node)->arg, Const)))
 		return estimate_expression_value(context, node);
 	return node;
 }
@@ -106,8 +108,9 @@ settle(Query *inner, ParamListInfo params)
 
 /* ---- planning ---- */
 
+/* The plan, or *refusal of what was a parameter. */
 static PlannedStmt *
-plan(dp_inner *run, Query *inner, bool workers)
+plan(dp_inner *run, Query *inner, bool workers, dp_refusal **refusal)
 {
 	bool		toast;
 	bool		none;
@@ -115,7 +118,11 @@ plan(dp_inner *run, Query *inner, bool workers)
 	List	   *toasts;
 
 	none = dp_run_find_needs(inner, &run->needs, &toast);
-	inner = dp_rules_limit_memory(settle(inner, run->params), &run->memory);
+	inner = settle(inner, run->params);
+	*refusal = dp_rules_check_settled((Node *) inner);
+	if (*refusal != NULL)
+		return NULL;
+	inner = dp_rules_limit_memory(inner, &run->memory);
 	run->facts.toast_needed = toast && !run->local;
 	planned = dp_run_public_plan(inner, workers && (none || run->local),
 								 &run->facts);
@@ -139,6 +146,7 @@ PlannedStmt *
 dp_run_plan_inner(dp_inner *run, Query *inner, bool workers)
 {
 	PlannedStmt *volatile planned = NULL;
+	dp_refusal *refusal = NULL;
 	BufferUsage buffers = pgBufferUsage;
 	WalUsage	wal = pgWalUsage;
 	int			nest = NewGUCNestLevel();
@@ -146,7 +154,7 @@ dp_run_plan_inner(dp_inner *run, Query *inner, bool workers)
 	dp_reader_be_quiet(false);
 	PG_TRY();
 	{
-		planned = plan(run, inner, workers);
+		planned = plan(run, inner, workers, &refusal);
 	}
 	PG_CATCH();
 	{
@@ -158,5 +166,7 @@ dp_run_plan_inner(dp_inner *run, Query *inner, bool workers)
 	AtEOXact_GUC(false, nest);
 	pgBufferUsage = buffers;
 	pgWalUsage = wal;
+	if (refusal != NULL)
+		dp_bridge_raise_refusal(refusal, NULL);
 	return planned;
 }

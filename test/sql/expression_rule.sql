@@ -295,20 +295,17 @@ substring(tx from 'a.*') = 'a'
 substring(tx similar 'a#"b#"c' escape '#') = 'a'
 tx like v
 tx like 'a\'
-tx like $1
 tx like 'a' escape 'ab'
 tx like 'a' escape tx
 tx like tx escape '!'
 tx like 'a!' escape '!'
 tx like '%' || tx
-tx like 'a' || '%'
 tx like repeat('%',65)
 tx like '%%%%%%%%%%%%%%%%%%%%%%%%%%%%%%%%%%%%%%%%%%%%%%%%%%%%%%%%%%%%%%%%%%%%%%'
 tx ilike any (array['a%'])
 tx like any (array[v])
 tx like any (array['a\'])
 tx like any ('{a\\}'::text[])
-tx like any (array[$1])
 like_escape(tx,'a') = 'a'
 by like by
 by like '\x5c'
