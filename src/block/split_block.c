@@ -229,6 +229,19 @@ check_operator(Oid operator, Expr *argument, Aggref *aggregate)
 	return dp_rules_check((Node *) comparison);
 }
 
+/* The kind of its measurement; with DISTINCT some have one of their own. */
+static dp_aggregate_kind
+kind_of(const Aggref *aggregate)
+{
+	dp_aggregate_kind kind = dp_catalog_aggregate_kind(aggregate->aggfnoid);
+
+	if (aggregate->aggdistinct != NIL && kind == DP_AGG_SUM)
+		return DP_AGG_SUM_DISTINCT;
+	if (aggregate->aggdistinct != NIL && kind == DP_AGG_AVG)
+		return DP_AGG_AVG_DISTINCT;
+	return kind;
+}
+
 static dp_refusal *
 check_distinct(Aggref *aggregate, const char *name)
 {
@@ -236,7 +249,9 @@ check_distinct(Aggref *aggregate, const char *name)
 	Expr	   *argument;
 	dp_refusal *refusal;
 
-	if (aggregate->aggdistinct == NIL)
+	if (aggregate->aggdistinct == NIL ||
+		kind_of(aggregate) == DP_AGG_SUM_DISTINCT ||
+		kind_of(aggregate) == DP_AGG_AVG_DISTINCT)
 		return NULL;
 	if (dp_catalog_aggregate_kind(aggregate->aggfnoid) == DP_AGG_COUNT &&
 		list_length(aggregate->args) == 1)
@@ -251,8 +266,9 @@ check_distinct(Aggref *aggregate, const char *name)
 	}
 	return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED,
 							aggregate->location, NULL,
-							"DISTINCT is supported in dp_count(DISTINCT x) "
-							"without an epsilon, over built-in types.",
+							"DISTINCT is supported in dp_sum, dp_avg, and "
+							"dp_count(DISTINCT x) without an epsilon, over "
+							"built-in types.",
 							"DISTINCT is not supported here in %s", name);
 }
 
@@ -323,7 +339,8 @@ has_bounds(int kind)
 	return kind == DP_AGG_SUM || kind == DP_AGG_AVG ||
 		kind == DP_AGG_VARIANCE || kind == DP_AGG_STDDEV ||
 		kind == DP_AGG_QUANTILE || kind == DP_AGG_MEDIAN ||
-		kind == DP_AGG_MIN || kind == DP_AGG_MAX;
+		kind == DP_AGG_MIN || kind == DP_AGG_MAX ||
+		kind == DP_AGG_SUM_DISTINCT || kind == DP_AGG_AVG_DISTINCT;
 }
 
 static dp_refusal *
@@ -403,7 +420,7 @@ add_aggregates(dp_splitter *s, Query *inner, dp_block *block)
 		Aggref	   *original = lfirst(lc);
 		Aggref	   *aggregate = copyObject(original);
 		const char *name = get_func_name(original->aggfnoid);
-		int			kind = dp_catalog_aggregate_kind(original->aggfnoid);
+		int			kind = kind_of(original);
 		Node	   *base;
 		bool		of_unit;
 		dp_key	   *key;

@@ -39,7 +39,9 @@ typedef enum dp_aggregate_kind
 	DP_AGG_HISTOGRAM,
 	DP_AGG_ARGMAX,
 	DP_AGG_TOPK,
-	DP_AGG_CONDITIONS
+	DP_AGG_CONDITIONS,
+	DP_AGG_SUM_DISTINCT,		/* of dp_sum and dp_avg, with DISTINCT */
+	DP_AGG_AVG_DISTINCT
 } dp_aggregate_kind;
 
 extern dp_aggregate_kind dp_catalog_aggregate_kind(Oid function);

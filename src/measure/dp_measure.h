@@ -168,6 +168,11 @@ extern void dp_measure_load_tally(const dp_measure *measure,
 								  dp_cell *cells, MemoryContext keep);
 extern double dp_measure_granule(const dp_measure *measure);
 
+/* ---- measure_mean.c ---- */
+extern Datum dp_measure_release_mean(const dp_measure *measure,
+									 dp_int128 rows, dp_int128 sum,
+									 bool *isnull);
+
 /* ---- measure_quantile.c: what a choice by rank needs ---- */
 extern void dp_measure_set_rank_grid(dp_measure *measure);
 extern List *dp_measure_count_ranks(const dp_measure *measure);
@@ -211,6 +216,8 @@ extern const dp_measure_ops dp_measure_mean;
 extern const dp_measure_ops dp_measure_quantile;
 extern const dp_measure_ops dp_measure_median;
 extern const dp_measure_ops dp_measure_min;
+extern const dp_measure_ops dp_measure_sum_distinct;
+extern const dp_measure_ops dp_measure_mean_distinct;
 extern const dp_measure_ops dp_measure_max;
 extern const dp_measure_ops dp_measure_variance;
 extern const dp_measure_ops dp_measure_stddev;

@@ -83,11 +83,15 @@ mean_granules(const dp_measure *measure, dp_int128 above, dp_int128 total)
 	return DatumGetNumeric(mean);
 }
 
-static Datum
-release(const dp_measure *measure, const dp_cell *cells, bool *isnull)
+/*
+ * dp_measure_release_mean
+ *	  The noisy mean of so many values of this sum, in granules; NULL when
+ *	  their noisy number is not positive.
+ */
+Datum
+dp_measure_release_mean(const dp_measure *measure, dp_int128 rows,
+						dp_int128 sum, bool *isnull)
 {
-	dp_int128	rows = cells[CELL_ROWS].integer;
-	dp_int128	sum = cells[CELL_SUM].integer;
 	dp_int128	above;
 	dp_int128	below;
 	dp_int128	total;
@@ -115,6 +119,13 @@ release(const dp_measure *measure, const dp_cell *cells, bool *isnull)
 	digits = Max(16, (int) ceil(-measure->grid.exponent * 0.30103) + 6);
 	return DirectFunctionCall2(numeric_round, NumericGetDatum(mean),
 							   Int32GetDatum(digits));
+}
+
+static Datum
+release(const dp_measure *measure, const dp_cell *cells, bool *isnull)
+{
+	return dp_measure_release_mean(measure, cells[CELL_ROWS].integer,
+								   cells[CELL_SUM].integer, isnull);
 }
 
 static const char *const forms[] = {"", "e", "lu", "lue", NULL};

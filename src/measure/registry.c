@@ -20,7 +20,9 @@ static const dp_measure_ops *const measures[] =
 	&dp_measure_histogram,
 	&dp_measure_argmax,
 	&dp_measure_topk,
-	&dp_measure_conditions
+	&dp_measure_conditions,
+	&dp_measure_sum_distinct,
+	&dp_measure_mean_distinct
 };
 
 /* dp_measure_find: never NULL for a kind that split_block.c accepts. */

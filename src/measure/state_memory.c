@@ -92,7 +92,8 @@ keeps_digests(const dp_release_spec *spec)
 	int			i;
 
 	for (i = 0; i < spec->nmeasures; i++)
-		if (spec->measures[i].aggregate->aggdistinct != NIL)
+		if (spec->measures[i].ops->kind == DP_AGG_COUNT &&
+			spec->measures[i].aggregate->aggdistinct != NIL)
 			return true;
 	return false;
 }

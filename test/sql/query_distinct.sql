@@ -1,0 +1,25 @@
+-- dp_sum(DISTINCT x), dp_avg(DISTINCT x): each value counts once.
+\getenv abs_srcdir PG_ABS_SRCDIR
+\set test query_distinct
+\set file :abs_srcdir '/sql/include/query.psql'
+\i :file
+SET ROLE :analyst;
+-- 0 .. 99, ten times each; ward A has 2, 6, .., 98 and so on
+SELECT dp_sum(DISTINCT age) AS sum, round(dp_avg(DISTINCT age), 3) AS avg, dp_sum(age) AS all, dp_count(DISTINCT age) AS count FROM person;
+SELECT ward, dp_sum(DISTINCT age) AS sum, round(dp_avg(DISTINCT age, 0, 99), 3) AS avg FROM person WHERE ward = 'A' GROUP BY ward HAVING dp_count(*) > 5;
+SELECT dp_sum(DISTINCT age % 3, 0, 2) AS expression, dp_sum(DISTINCT age % 3) AS inferred, dp_sum(DISTINCT age) FILTER (WHERE age < 4) AS "filter", dp_sum(DISTINCT age, -5, 3) AS clamped, dp_sum(DISTINCT -age, -120, 0) AS negative FROM person;
+-- values on a grid: income 0 .. 49.5, score 0 .. 24.75, to the granule
+SELECT abs(dp_sum(DISTINCT income) - 2475) < 0.1 AS numeric, abs(dp_sum(DISTINCT score) - 1237.5) < 0.1 AS float, abs(dp_avg(DISTINCT score) - 12.375) < 0.01 AS mean FROM person;
+-- nobody
+SELECT dp_sum(DISTINCT age) AS sum, dp_avg(DISTINCT age) AS avg FROM person WHERE false;
+-- price and sensitivity as without DISTINCT: one person adds or removes one value at most
+SELECT dp_sum(DISTINCT age, 0.5), dp_avg(DISTINCT age, 0, 50, 0.25) FROM person \g /dev/null
+SELECT value, mechanism, epsilon, sensitivity, scale FROM dp_last_release();
+SET dp_pg.mechanism = gaussian;
+SET dp_pg.delta = '1e-9';
+SELECT dp_sum(DISTINCT age) BETWEEN 4000 AND 6000 AS gaussian FROM person;
+RESET dp_pg.mechanism;
+SELECT e, state, hinted, charges FROM unnest(ARRAY['dp_sum(DISTINCT id)', 'dp_variance(DISTINCT age)', 'dp_median(DISTINCT age)', 'dp_sum(DISTINCT ward)', 'dp_sum(DISTINCT age, 9, 0)']) e, outcome('SELECT ' || e || ' FROM person');
+RESET ROLE;
+\set file :abs_srcdir '/sql/include/query_end.psql'
+\i :file
