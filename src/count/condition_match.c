@@ -107,8 +107,9 @@ add_constants(dp_matched_column *column, const conjunct *c)
 		else if (capacity > 16 && column->known <= capacity / 2)
 			column->constants = repalloc_huge(column->constants,
 											  sizeof(Datum) * capacity);
-		memcpy(column->constants + column->known, a->values,
-			   sizeof(Datum) * a->nvalues);
+		if (a->nvalues > 0)		/* else there may be no array */
+			memcpy(column->constants + column->known, a->values,
+				   sizeof(Datum) * a->nvalues);
 		column->known = n;
 	}
 }
