@@ -329,6 +329,32 @@ CREATE TABLE loosely (u text COLLATE loose, k int); INSERT INTO loosely SELECT u
 	is($refused || bounded(1, 1, 'SELECT dp_count(*) FROM loosely'), $refused =~ /^(0A000|22023)$/ ? $refused : '2', 'equal texts are one unit, or refused');
 }
 
+# One unit, however its value is stored and whichever partition its rows are in.
+value($node, <<'EOT');
+SET SESSION AUTHORIZATION owner;
+CREATE TABLE stored (u text);
+INSERT INTO stored VALUES (repeat('ab', 2000)), (repeat('z', 3000));
+ALTER TABLE stored ALTER u SET STORAGE EXTERNAL;
+INSERT INTO stored VALUES (repeat('ab', 2000)), (repeat('z', 3000));
+ALTER TABLE stored ALTER u SET STORAGE MAIN;
+INSERT INTO stored VALUES (repeat('ab', 2000)), (repeat('z', 3000));
+CREATE TABLE part (u int, x int, v int) PARTITION BY RANGE (x);
+CREATE TABLE part_1 PARTITION OF part FOR VALUES FROM (0) TO (50);
+CREATE TABLE part_2 (v int, x int, gone int, u int);
+ALTER TABLE part_2 DROP gone;
+ALTER TABLE part ATTACH PARTITION part_2 FOR VALUES FROM (50) TO (200);
+INSERT INTO part SELECT i % 10, i, i % 7 FROM generate_series(1, 100) i;
+EOT
+protect($_) foreach 'stored', 'part';
+is(bounded(2, 1, 'SELECT dp_count(*), dp_count(DISTINCT u) FROM stored'), '4|2', 'units stored in several ways');
+is(bounded(6, 1, 'SELECT dp_count(*), dp_count(DISTINCT u) FROM part; SELECT dp_count(*) FROM part WHERE x > 50'), "60|10\n50", 'units in several partitions');
+my $kept = session($node, 'analyst');
+answer($kept, 'SET dp_pg.max_rows = 2; PREPARE kept AS SELECT dp_count(*) FROM part;');
+is((answer($kept, 'EXECUTE kept;'))[0], 20, 'by one unit');
+protect('part', "SELECT dp_protect('part', unit => 'v')");
+is((answer($kept, 'EXECUTE kept;'))[0], 14, 'by another, in a plan that is kept');
+hang_up($kept);
+
 # ---- very many rows, and nothing to be seen of them ----
 
 value($node, <<'EOT');
