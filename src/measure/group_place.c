@@ -243,7 +243,8 @@ dp_measure_row_place(const dp_measure *measure, Expr *argument,
 	Expr	   *place = (Expr *)
 	makeFuncExpr(place_function(), INT4OID,
 				 list_make3(zero, argument,
-							make_keys(finder, length, NULL, 0, measure->ncells)),
+							make_keys(finder, length, NULL, 0,
+									  measure->ncells)),
 				 InvalidOid, InvalidOid, COERCE_EXPLICIT_CALL);
 
 	return (Expr *) makeFuncExpr(F_INT8_INT4, INT8OID, list_make1(place),

@@ -94,10 +94,12 @@ static const char *const forms[] = {"", "e", "lu", "lue", NULL};
 
 const dp_measure_ops dp_measure_sum_distinct = {
 	DP_AGG_SUM_DISTINCT, "sum", forms, prepare_sum, dp_measure_count_ranks,
-	dp_measure_load_ranks, release_sum, NULL
+	dp_measure_load_ranks, release_sum, NULL, dp_measure_row_granules,
+	dp_measure_add_rank
 };
 
 const dp_measure_ops dp_measure_mean_distinct = {
 	DP_AGG_AVG_DISTINCT, "avg", forms, prepare_mean, dp_measure_count_ranks,
-	dp_measure_load_ranks, release_mean, " / distinct values"
+	dp_measure_load_ranks, release_mean, " / distinct values",
+	dp_measure_row_granules, dp_measure_add_rank
 };

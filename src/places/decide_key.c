@@ -26,25 +26,7 @@
 
 #include "domain.h"
 
-
 /* ---- conditions by what they mention ---- */
-
-static bool
-mentions_walker(Node *node, void *context)
-{
-	if (node == NULL)
-		return false;
-	if (IsA(node, Var))
-		return ((Var *) node)->varattno == *(AttrNumber *) context;
-	return expression_tree_walker(node, mentions_walker, context);
-}
-
-/* dp_places_mentions: does it speak of the key's column, or its value? */
-bool
-dp_places_mentions(const Node *condition, AttrNumber which)
-{
-	return mentions_walker((Node *) condition, &which);
-}
 
 static bool
 is_constant(const Node *condition)

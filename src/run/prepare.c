@@ -67,6 +67,9 @@ prepare_measure(const dp_release_spec *spec, int n, const List *publics,
 	measure->base_attnum = list_nth_int(block->base_attnums, n);
 	measure->base = list_nth(block->bases, n);
 	measure->publics = publics;
+	if (spec->many && measure->ops->row == NULL)
+		elog(ERROR, "rows of units cannot be bounded for dp_%s",
+			 measure->ops->name);
 	measure->of_units = list_nth_int(block->of_units, n) != 0;
 	measure->contribution.many = spec->many;
 	measure->contribution.kappa = spec->many ? spec->max_keys : 1;
