@@ -274,6 +274,8 @@ dp_block_classify_key(Node *expression, Node *base, Oid relid, dp_key *key)
 		return NULL;
 	}
 	return refuse_key(expression, "values of this group key are not public",
-					  "Group by a column with declared keys or bounds, a "
-					  "condition, date_trunc or extract of a bounded column.");
+					  "Group by an expression over one column with declared "
+					  "keys or bounds, a condition, or CASE with constant "
+					  "results; or name its values, as in WHERE key IN (1, "
+					  "2).");
 }

@@ -209,6 +209,9 @@ dp_block_classify_image(Query *query, Node *base, dp_key *key,
 		note_column(base, key);
 		return NULL;
 	}
+	if (IsA(base, Var))
+		refusal->hint = psprintf("Name its values in WHERE, with IN or =.  %s",
+								 refusal->hint);
 	if (key->image == NULL || !has_lone_source(query) ||
 		!find_column_walker(base, &found))
 		return refusal;
