@@ -111,7 +111,7 @@ dp_places_interval_point(Numeric x)
 	return numeric_is_nan(x) ? dp_places_interval_nothing() : make(x, x);
 }
 
-/* dp_places_interval_between: from low to high, integers or not. */
+/* dp_places_interval_between: from one integer to another. */
 dp_interval
 dp_places_interval_between(int64 low, int64 high)
 {

@@ -384,8 +384,9 @@ case_walker(Node *node, void *context)
 
 /*
  * dp_rules_is_later
- *	  A call of a built-in that private rows must not meet, free of columns: the
- *	  connection computes it before.  Its arguments are judged by themselves.
+ *	  A call of a built-in that private rows must not meet, free of columns:
+ *	  the connection computes it before.  Its arguments are judged by
+ *	  themselves.
  */
 bool
 dp_rules_is_later(Node *node)
