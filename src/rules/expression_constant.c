@@ -63,8 +63,7 @@ constant_of(Node *node)
 {
 	Const	   *constant = plain_constant(node);
 
-	if (constant != NULL || !dp_rules_is_public_scalar(node) ||
-		dp_rules_check(node) != NULL)
+	if (constant != NULL || !dp_rules_is_public_scalar(node))
 		return constant;
 	node = dp_rules_make_total(copyObject(node));
 	return plain_constant(eval_const_expressions(NULL, node));
