@@ -382,6 +382,12 @@ is(bounded(2000000, 1, 'SELECT dp_count(DISTINCT x), dp_count(*) FROM wide'), '5
 is(bounded(3, 250, 'SELECT count(*) FILTER (WHERE n = 3), count(*) FILTER (WHERE n = 0), sum(d) FROM (SELECT k, dp_count(*) AS n, dp_count(DISTINCT x) AS d FROM wide GROUP BY k) AS s'), '250|150|750', 'one unit of 500,000 rows over 400 groups');
 is(bounded(2000, 400, 'SELECT sum(n), min(n), max(n) FROM (SELECT k, dp_count(*) AS n FROM wide GROUP BY k) AS s'), '500000|1250|1250', 'all of them');
 
+# The unit does not fit into memory: 24 columns more of 500,000 rows.
+my @columns = map { "dp_count(x + $_) AS c$_" } 1 .. 24;
+is(bounded(3, 250, 'SELECT count(*) FILTER (WHERE n = 3), count(*) FILTER (WHERE n = 0), bool_and(n = 0 OR a = k), sum(d), sum(h[1]), sum(' . join(' + ', map { "c$_" } 1 .. 24) . ')'
+	  . ' FROM (SELECT k, dp_count(*) AS n, dp_avg(k, 0, 400) AS a, dp_count(DISTINCT x) AS d, dp_histogram(x, 0, 1000000, 1) AS h, ' . join(', ', @columns) . ' FROM wide GROUP BY k) AS s'),
+	'250|150|t|750|750|' . 24 * 750, 'one unit that does not fit into memory');
+
 # What may be seen of the server while a query runs, and after it.
 my $looks = q{SELECT (SELECT count(*) FROM pg_ls_tmpdir()), (SELECT count(*) FROM pg_ls_dir('base/pgsql_tmp', true, false)), pg_tablespace_size('pg_default'), (SELECT sum(temp_files) FROM pg_stat_database), (SELECT sum(temp_bytes) FROM pg_stat_database)};
 my $super = session($node, 'postgres');
