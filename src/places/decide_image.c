@@ -189,20 +189,6 @@ raise_too_much(int64 values)
 					 "narrower bounds.")));
 }
 
-/* The column with the conditions that speak of it alone. */
-static dp_domain *
-decide_column(const dp_key *key)
-{
-	dp_key		column = *key->base;
-	ListCell   *lc;
-
-	column.conditions = NIL;
-	foreach(lc, key->conditions)
-		if (!dp_places_mentions(lfirst(lc), DP_KEY_VALUE))
-			column.conditions = lappend(column.conditions, lfirst(lc));
-	return dp_places_domain_decide(&column);
-}
-
 /* `other` is kept: which values it stands for is not known. */
 static void
 fill_images(const dp_key *key, const dp_domain *base, image_value *images)
@@ -227,11 +213,13 @@ fill_images(const dp_key *key, const dp_domain *base, image_value *images)
 	dp_places_conditions_end(asked);
 }
 
-/* dp_places_decide_image: the values of a DP_KEY_IMAGE. */
+/*
+ * dp_places_decide_image
+ *	  The values of a DP_KEY_IMAGE; `base` are those of its column, or NULL.
+ */
 dp_domain *
-dp_places_decide_image(const dp_key *key)
+dp_places_decide_image(const dp_key *key, dp_domain *base)
 {
-	dp_domain  *base;
 	dp_domain  *domain;
 	image_value *images;
 	int32	   *map;
@@ -239,14 +227,13 @@ dp_places_decide_image(const dp_key *key)
 	/* a parameter without a value: EXPLAIN of a generic plan */
 	if (key->image == NULL)
 		return dp_places_domain_empty(getBaseType(key->type));
-	if (key->base == NULL)
+	if (base == NULL)
 	{
 		domain = dp_places_decide_time(key);
 		if (domain == NULL)
 			raise_too_much(0);
 		return domain;
 	}
-	base = decide_column(key);
 	if (base->size > DP_DECIDED_MAX)
 		raise_too_much(base->size);
 	images = palloc0(sizeof(image_value) * Max(base->size, 1));

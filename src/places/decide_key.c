@@ -177,6 +177,20 @@ decide_range(const dp_key *key)
 	return decide_values(key, domain, key->conditions);
 }
 
+/* The column with the conditions that speak of it alone. */
+static dp_domain *
+decide_column(const dp_key *key)
+{
+	dp_key		column = *key->base;
+	ListCell   *lc;
+
+	column.conditions = NIL;
+	foreach(lc, key->conditions)
+		if (!dp_places_mentions(lfirst(lc), DP_KEY_VALUE))
+			column.conditions = lappend(column.conditions, lfirst(lc));
+	return dp_places_domain_decide(&column);
+}
+
 /* dp_places_domain_decide: see dp_places.h; errors as for _make. */
 dp_domain *
 dp_places_domain_decide(const dp_key *key)
@@ -207,7 +221,9 @@ dp_places_domain_decide(const dp_key *key)
 								   about_value(key));
 			return dp_places_keep_reached(key, domain);
 		case DP_KEY_IMAGE:
-			return dp_places_decide_image(key);
+			return dp_places_decide_image(key, key->image == NULL ||
+										  key->base == NULL ? NULL :
+										  decide_column(key));
 		case DP_KEY_RANGE:
 			return decide_range(key);
 		case DP_KEY_TRUNC:

@@ -75,7 +75,7 @@ extern dp_domain *dp_places_decide_time(const dp_key *key);
 
 /* ---- decide_image.c ---- */
 extern dp_domain *dp_places_decide_cases(const dp_key *key);
-extern dp_domain *dp_places_decide_image(const dp_key *key);
+extern dp_domain *dp_places_decide_image(const dp_key *key, dp_domain *base);
 extern dp_domain *dp_places_keep_reached(const dp_key *key,
 										 dp_domain *domain);
 

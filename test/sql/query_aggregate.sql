@@ -125,7 +125,7 @@ SELECT dp_count(*), dp_count(i), dp_sum(i, 0, 10), dp_sum(d, 0, 10) IS NOT NULL,
 	coalesce(dp_avg(n, 0, 10) BETWEEN 0 AND 10, true)
 FROM nobody;
 SELECT dp_count(*), dp_sum(age), dp_avg(age) FROM person WHERE age > 1000;
--- one person is enough for an answer; of 122 groups with nobody some have a positive number and some have not: each
+-- one person is enough for an answer; of 121 groups with nobody some have a positive number and some have not: each
 -- has with a probability between 0.4 and 0.5; 15 or fewer have with odds below 1e-10
 SELECT dp_avg(age) IS NOT NULL AS one FROM person WHERE id = 7;
 SELECT count(*) AS groups, count(a) BETWEEN 15 AND 107 AS means, count(v) BETWEEN 15 AND 107 AS variances, count(s) BETWEEN 15 AND 107 AS deviations
