@@ -297,9 +297,9 @@ my %units = (
 	inet => [ '10.0.0.1', '10.0.0.1/32', '10.0.0.1/24', '::1', '::1/128' ], cidr => [ '10.0.0.0/8', '10.0.0.0/16' ],
 	interval => [ '1 mon', '30 days', '720 hours', '1 day', '24:00', '-1 day', '0', '1 mon -30 days' ],
 	timetz => [ '12:00+00', '13:00+01', '12:00+01' ], time => [ '00:00', '24:00' ], macaddr => [ '08:00:2b:01:02:03', '08002b010203' ],
-	name => [ 'a', 'ab' ], oid => [qw(0 4294967295)], money => [ '1', '1.00', '-2' ]);
+	name => [ 'a', 'ab' ], oid => [qw(0 4294967295)], money => [ '1', '1.00', '-2' ], few => [qw(1 1.00 2)]);
 
-value($node, "SET SESSION AUTHORIZATION owner; CREATE TYPE mood AS ENUM ('sad', 'ok', 'happy'); CREATE TABLE moody (u mood)");
+value($node, "SET SESSION AUTHORIZATION owner; CREATE TYPE mood AS ENUM ('sad', 'ok', 'happy'); CREATE DOMAIN few AS numeric CHECK (VALUE < 9); CREATE TABLE moody (u mood)");
 is(sqlstate($node, 'owner', q{SELECT dp_protect('moody', unit => 'u', dataset => 'hospital')}), '22023', 'a type that is not built in is none');
 my $number = 0;
 foreach my $type (sort keys %units)
