@@ -56,16 +56,16 @@ EOT
 
 crashes=$(grep -cE "$server_findings" "$out/server.log")
 grep -A 40 -m 3 -E "$server_findings" "$out/server.log"
-ran=$(grep -cE '^(test|     ) .* (ok|FAILED.*) +[0-9]+ ms' "$out/said")
+ran=$(grep -cE '^(test|    ) .* (ok|FAILED.*) +[0-9]+ ms' "$out/said")
 [ "$ran" -gt 0 ] || cat "$out/said"
 perl test/cassert/compare.pl "$known" "$out/regression.diffs" \
 	>"$out/compared" || echo "0 1" >"$out/compared"
 sed '$d' "$out/compared" | cut -c 1-200 | head -n 200
 read -r differ failed < <(tail -n 1 "$out/compared")
 # What failed without an output to compare.
-bad=$(grep -cE '^(test|     ) .* FAILED.*' "$out/said")
+bad=$(grep -cE '^(test|    ) .* FAILED.*' "$out/said")
 [ "$bad" -le $((differ + failed)) ] || {
-	grep -E '^(test|     ) .* FAILED' "$out/said"
+	grep -E '^(test|    ) .* FAILED' "$out/said"
 	failed=$bad
 }
 failed=$((failed + crashes))
