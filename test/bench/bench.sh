@@ -128,6 +128,23 @@ for mode in serial parallel; do
 	private "5 parts by their key" 1.1 \
 		"SELECT k5, dp_count(*) FROM divided GROUP BY k5" \
 		"SELECT k5, count(*) FROM divided GROUP BY k5"
+	# Rows of units are read by one process.
+	bounded=1.25
+	[ $mode = serial ] || bounded=1.6
+	private "bounded dp_count by 1000 keys" $bounded \
+		"SELECT k1000, dp_count(*) FROM visit GROUP BY k1000" \
+		"SELECT k1000, count(*) FROM visit GROUP BY k1000"
+	private "bounded dp_sum by 1000 keys" $bounded \
+		"SELECT k1000, dp_sum(i, 0, 1000) FROM visit GROUP BY k1000" \
+		"SELECT k1000, sum(i) FROM visit GROUP BY k1000"
+	private "bounded dp_sum, a sixth of SQL's" 0.167 \
+		"SELECT k1000, dp_sum(i, 0, 1000) FROM visit GROUP BY k1000" \
+		"SELECT k1000, sum(least(greatest(s, 0), 1000)) FROM (
+			SELECT k1000, s, row_number() OVER (PARTITION BY unit
+				ORDER BY hashint8extended(unit, k1000)) AS n
+			FROM (SELECT unit, k1000, sum(i) AS s FROM visit
+				GROUP BY unit, k1000) AS g) AS r
+		WHERE n <= 5 GROUP BY k1000"
 	private "1000 predicates against 20 counts" 3 \
 		"SELECT count(above) FROM dp_sparse_vector('people',
 			(SELECT array_agg(p) FROM conjunction), 1e9)" \

@@ -49,12 +49,22 @@ CREATE TABLE indexed (k1000 int NOT NULL, i int NOT NULL);
 INSERT INTO indexed
 SELECT n % 1000, n % 1001 FROM generate_series(1, :rows) AS n;
 CREATE INDEX ON indexed (k1000);
+-- ten rows of a unit, in as many of 1000 groups
+CREATE TABLE visit (unit bigint NOT NULL, k1000 int NOT NULL, i int);
+INSERT INTO visit
+SELECT abs(hashint8extended(n, 7)) % (:rows / 10), abs(hashint4(n)) % 1000,
+	n % 1001
+FROM generate_series(1, :rows) AS n;
 CREATE TABLE note (at timestamptz, role name, epsilon numeric);
 SELECT dp_protect('survey', dataset => 'bench', rows => :rows);
 SELECT dp_protect('ten', dataset => 'bench');
 SELECT dp_protect('people', dataset => 'bench', rows => :rows / 5);
 SELECT dp_protect('divided', dataset => 'bench', rows => :rows);
 SELECT dp_declare('divided', 'k5', lower => 0, upper => 4);
+SELECT dp_protect('visit', unit => 'unit', dataset => 'bench',
+	rows => :rows);
+SELECT dp_declare('visit', max_rows => 1, max_keys => 5);
+SELECT dp_declare('visit', 'k1000', lower => 0, upper => 999);
 SELECT dp_protect('indexed', dataset => 'bench', rows => :rows);
 SELECT dp_declare('indexed', 'k1000', lower => 0, upper => 999);
 SELECT dp_declare('indexed', 'k1000', immutable => true, public_sizes => true);
@@ -72,5 +82,6 @@ VACUUM (FREEZE, ANALYZE) ten;
 VACUUM (FREEZE, ANALYZE) people;
 VACUUM (FREEZE, ANALYZE) divided;
 VACUUM (FREEZE, ANALYZE) indexed;
+VACUUM (FREEZE, ANALYZE) visit;
 VACUUM (FREEZE, ANALYZE) cell;
 CHECKPOINT;
