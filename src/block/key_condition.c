@@ -240,6 +240,9 @@ dp_block_find_key_conditions(const List *conjuncts, Node *base, dp_key *key,
 		key->image = input_mutator(base, &image);
 		if (image.foreign)
 			key->image = NULL;
+		/* then the key of a row may be another than that of its value */
+		if (key->image != NULL && dp_block_key_tells_twins(key->image))
+			c.key = NULL;
 	}
 	foreach(lc, conjuncts)
 	{

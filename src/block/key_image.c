@@ -181,6 +181,9 @@ note_column(Node *base, dp_key *key)
 	/* tells whether it can be NULL, also when it makes no key */
 	(void) dp_block_classify_key((Node *) found, (Node *) found, key->relid,
 								 key->base);
+	/* also where NULL is no key of the column, by declaration */
+	key->base->nullable = !dp_block_proved_not_null(key->relid,
+													found->varattno, NULL);
 }
 
 /*

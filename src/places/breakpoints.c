@@ -65,12 +65,24 @@ is_ordering(const breaking *b, Oid operator)
 		(OidIsValid(negator) && op_in_opfamily(negator, b->family));
 }
 
+/* Has it values next to it on both sides? */
+static bool
+is_finite(Oid type, Datum value)
+{
+	if (type == FLOAT8OID)
+		return isfinite(DatumGetFloat8(value));
+	return type != NUMERICOID ||
+		(!numeric_is_nan(DatumGetNumeric(value)) &&
+		 !numeric_is_inf(DatumGetNumeric(value)));
+}
+
 static bool
 add_constant(breaking *b, const Node *node)
 {
 	const Const *value = (const Const *) node;
 
-	if (!IsA(node, Const) || getBaseType(value->consttype) != b->type)
+	if (!IsA(node, Const) || getBaseType(value->consttype) != b->type ||
+		(!value->constisnull && !is_finite(b->type, value->constvalue)))
 		return false;
 	if (!value->constisnull)
 		add(b, value->constvalue);
@@ -97,6 +109,9 @@ add_array(breaking *b, const Node *node)
 	get_typlenbyvalalign(b->type, &length, &by_value, &align);
 	deconstruct_array(DatumGetArrayTypeP(array->constvalue), b->type, length,
 					  by_value, align, &values, &nulls, &count);
+	for (i = 0; i < count; i++)
+		if (!nulls[i] && !is_finite(b->type, values[i]))
+			return false;
 	for (i = 0; i < count; i++)
 		if (!nulls[i])
 			add(b, values[i]);

@@ -6,8 +6,10 @@
  * "column op constant", for an operator of the type's default order, is
  * monotone in the column, so where it begins to hold is found by asking it: by
  * bisection over the integers that dates and times are.  So a comparison of a
- * date with a timestamp with time zone means what it means for a row.
- * Whatever is not such a comparison narrows nothing.
+ * date with a timestamp with time zone means what it means for a row.  That of
+ * a timestamp with one is not monotone: local times that a change of the
+ * clock skips are those of an hour later.  Whatever is not such a comparison
+ * narrows nothing.
  */
 #include "postgres.h"
 
@@ -147,6 +149,14 @@ is_column(const Node *node)
 		((const Var *) node)->varattno == DP_KEY_COLUMN;
 }
 
+/* Is comparing a column of the type with the constant monotone? */
+static bool
+is_monotone(Oid column_type, const Const *constant)
+{
+	return column_type != TIMESTAMPOID ||
+		getBaseType(constant->consttype) != TIMESTAMPTZOID;
+}
+
 static void
 narrow_by_comparison(const narrowing *n, OpExpr *comparison)
 {
@@ -164,7 +174,8 @@ narrow_by_comparison(const narrowing *n, OpExpr *comparison)
 	}
 	if (!is_column(linitial(comparison->args)) ||
 		!IsA(lsecond(comparison->args), Const) ||
-		((Const *) lsecond(comparison->args))->constisnull)
+		((Const *) lsecond(comparison->args))->constisnull ||
+		!is_monotone(n->type, lsecond(comparison->args)))
 		return;
 	strategy = get_op_opfamily_strategy(comparison->opno, n->family);
 	if (strategy == BTEqualStrategyNumber)
@@ -216,8 +227,10 @@ dp_places_is_comparison(const Node *condition, Oid column_type)
 		return false;
 	left = linitial(comparison->args);
 	right = lsecond(comparison->args);
-	return ((is_column(left) && IsA(right, Const)) ||
-			(is_column(right) && IsA(left, Const))) &&
+	return ((is_column(left) && IsA(right, Const) &&
+			 is_monotone(column_type, (const Const *) right)) ||
+			(is_column(right) && IsA(left, Const) &&
+			 is_monotone(column_type, (const Const *) left))) &&
 		get_op_opfamily_strategy(comparison->opno, cache->btree_opf) !=
 		InvalidStrategy;
 }

@@ -57,13 +57,68 @@ plain_constant(Node *node)
 	return NULL;
 }
 
+/* PostgreSQL's own, immutable, and without arguments to be judged? */
+static bool
+may_run_early(Oid function)
+{
+	const dp_expression_rule *rule = dp_rules_find(function);
+
+	return function < FirstGenbkiObjectId &&
+		func_volatile(function) == PROVOLATILE_IMMUTABLE &&
+		(rule == NULL || rule->condition == DP_CONDITION_NONE);
+}
+
+/*
+ * True where computing an expression could run anything else.  It is computed
+ * while the query is judged, so nothing in it has been judged before, and the
+ * current user may be the owner of a function that was handed somebody else's
+ * view.
+ */
+static bool
+foreign_walker(Node *node, void *context)
+{
+	Oid			function = InvalidOid;
+
+	if (node == NULL)
+		return false;
+	switch (nodeTag(node))
+	{
+		case T_List:
+		case T_Const:
+		case T_RelabelType:
+		case T_ArrayExpr:
+		case T_BoolExpr:
+		case T_NullTest:
+			break;
+		case T_FuncExpr:
+			function = ((FuncExpr *) node)->funcid;
+			break;
+		case T_OpExpr:
+			function = get_opcode(((OpExpr *) node)->opno);
+			break;
+		case T_CoerceViaIO:
+			if (getBaseType(exprType(node)) != exprType(node) ||
+				exprType(node) >= FirstGenbkiObjectId ||
+				exprType((Node *) ((CoerceViaIO *) node)->arg) >=
+				FirstGenbkiObjectId)
+				return true;
+			break;
+		default:
+			return true;
+	}
+	if (OidIsValid(function) && !may_run_early(function))
+		return true;
+	return expression_tree_walker(node, foreign_walker, context);
+}
+
 /* The constant an expression is, or can be computed to be, or NULL. */
 static Const *
 constant_of(Node *node)
 {
 	Const	   *constant = plain_constant(node);
 
-	if (constant != NULL || !dp_rules_is_public_scalar(node))
+	if (constant != NULL || !dp_rules_is_public_scalar(node) ||
+		foreign_walker(node, NULL))
 		return constant;
 	node = dp_rules_make_total(copyObject(node));
 	return plain_constant(eval_const_expressions(NULL, node));

@@ -47,6 +47,7 @@ settle(PlannerInfo *root, Node *condition)
 	Node	   *settled = total_mutator(condition, NULL);
 
 	settled = estimate_expression_value(root, settled);
+	fix_opfuncids(settled);		/* of operators that NOT was put into */
 	return has_param_walker(settled, NULL) ? NULL : settled;
 }
 

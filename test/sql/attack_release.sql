@@ -76,6 +76,16 @@ SELECT small(NULL::typed);
 SELECT rows_of('spy');
 SELECT large('spy');
 SELECT most('spy');
+-- nor while the view is judged, where a constant is looked for
+CREATE FUNCTION who(text) RETURNS text LANGUAGE sql IMMUTABLE AS $$ SELECT who()::text || $1 $$;
+CREATE VIEW likes AS SELECT id, smoker, age FROM patient WHERE initcap('x') LIKE who('%') OR age::text LIKE who('%');
+CREATE VIEW fields AS SELECT id, smoker, age FROM patient WHERE date_trunc(who('day'), timestamp '2020-01-01' + age * interval '1 day') IS NOT NULL;
+CREATE VIEW typed_likes AS SELECT id, smoker, age FROM patient WHERE age::varchar(3) LIKE ('%'::trap)::text;
+GRANT SELECT ON likes, fields, typed_likes TO :owner;
+SELECT most('likes');
+SELECT most('fields');
+SELECT most('typed_likes');
+SELECT large('likes');
 RESET ROLE;
 
 \set file :abs_srcdir '/sql/include/query_end.psql'
