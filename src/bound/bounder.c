@@ -15,7 +15,7 @@
 
 #include "records.h"
 
-#define STORED ((Size) 24 * 1024 * 1024)
+#define STORED ((Size) 16 * 1024 * 1024)
 #define PIECE (64 * 1024)
 #define LONG_VALUE (1024 * 1024)	/* as dp_pg.short_value */
 

@@ -256,7 +256,8 @@ rank_of(const dp_bound_rows *rows, const dp_bound_record *record)
 
 /*
  * The distinct digests of the rows with ranks from `first` to `last`, in
- * order; -1: more than `room`.
+ * order; -1: there may be more than half of `room`, which is not filled up
+ * again and again.
  */
 static int64
 collect(const dp_bound_job *job, dp_bound_rows *rows, int column,
@@ -278,7 +279,7 @@ collect(const dp_bound_job *job, dp_bound_rows *rows, int column,
 		d.rank = dp_bound_scatter(rank_of(rows, record) ^ d.high);
 		if (d.rank < first || d.rank > last)
 			continue;
-		if (n == room && (n = make_distinct(digests, n)) == room)
+		if (n == room && (n = make_distinct(digests, n)) > room / 2)
 			return -1;
 		digests[n++] = d;
 	}
@@ -300,7 +301,10 @@ give_digests(const dp_bound_job *job, int32 group, int column,
 	}
 }
 
-/* Windows of ranks one after the other, each small enough for memory. */
+/*
+ * Windows of ranks one after the other, each small enough for memory; how many
+ * there are follows from the number of distinct values.
+ */
 static void
 add_distinct(const dp_bound_job *job, dp_bound_rows *rows, int32 group,
 			 int column)
@@ -315,8 +319,6 @@ add_distinct(const dp_bound_job *job, dp_bound_rows *rows, int32 group,
 	if (c == 0)
 		return;
 	digests = palloc(sizeof(digest) * room);
-	if (c > room)
-		width = PG_UINT64_MAX / (2 * (c / room + 1));
 	while (wanted > 0)
 	{
 		uint64		last = first + Min(width, PG_UINT64_MAX - first);
@@ -327,7 +329,9 @@ add_distinct(const dp_bound_job *job, dp_bound_rows *rows, int32 group,
 			width /= 2;
 			continue;
 		}
-		n = Min(n < 0 ? room : n, wanted);
+		if (n >= 0 && n < room / 8)
+			width += Min(width, PG_UINT64_MAX - width);
+		n = Min(n < 0 ? room / 2 : n, wanted);
 		give_digests(job, group, column, digests, n);
 		wanted -= n;
 		if (last == PG_UINT64_MAX)
