@@ -135,7 +135,7 @@ audit(
 	],
 	[ 'dp_sum(x, 0, 4, 1.0)', \&numbers, [ 6, 4, 2 ], 1, 0.2 ],
 	[ $histogram, \&cells, [ 2, 1, 1 ], 1, 0.5 ],
-	[ 'dp_avg(x, 0, 4, 8)', \&thousandths, [ 2000, 2000, 100 ], 8, 1 ],
+	[ 'coalesce(dp_avg(x, 0, 4, 8), 2)', \&thousandths, [ 2000, 2000, 100 ], 8, 1 ],
 	[ $argmax, \&places, [ 0, 0, 1 ], 6, 0.5 ],
 	[ 'dp_quantile(x, 0.5, 0, 4, 8)', \&numbers, [ 0, 0, 1 ], 8, 0.5 ]);
 
@@ -146,7 +146,7 @@ audit(
 	[ 'dp_count(1, 1.0)', \&numbers, [ 3, 2, 1 ], 1, 0.5 ],
 	[ 'dp_sum(x, 0, 4, 1.0)', \&numbers, [ 8, 4, 2 ], 1, 0.5 ],
 	[ $histogram, \&last_cells, [ 2, 1, 1 ], 1, 0.5 ],
-	[ 'dp_avg(x, 0, 4, 8)', \&thousandths, [ 2000, 2000, 100 ], 8, 0.5 ],
+	[ 'coalesce(dp_avg(x, 0, 4, 8), 2)', \&thousandths, [ 2000, 2000, 100 ], 8, 0.5 ],
 	[ $argmax, \&places, [ 0, 0, 1 ], 6, 0.5 ],
 	[ 'dp_quantile(x, 0.5, 0, 4, 8)', \&numbers, [ 0, 0, 1 ], 8, 0.5 ]);
 
@@ -198,9 +198,11 @@ foreach my $mechanism ('laplace', 'gaussian')
 	}
 }
 
-# Means and variances: twice the noise, 2 4 / 8 and 2 16 / 10.
+# Means and variances: twice the noise, 2 4 / 8 and 2 16 / 10; for NULL, when
+# their released number is not positive, those of a uniform variable.
 my ($mean, $variance) =
-  first_groups('laplace', 'dp_avg(x, 0, 4, 8)', 'dp_variance(x, 0, 4, 10)');
+  first_groups('laplace', 'coalesce(dp_avg(x, 0, 4, 8), 2)',
+	'coalesce(dp_variance(x, 0, 4, 10), 16 / 12.0)');
 
 follows(judge($mean, 'mean', 0, 4, 4, 8, 1), PAIRS, 'dp_avg, one replaced');
 follows(judge($variance, 'variance', 4, 3, 4, 10, '10/32', 0),

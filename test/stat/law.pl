@@ -137,7 +137,7 @@ foreach my $epsilon ('5', '0.7071067811865475244', '0.001')
 {
 	my $file = fetch($node, 'analyst',
 		"SELECT k, dp_count(1, $epsilon) FROM visits"
-		  . ' WHERE k < 0 GROUP BY k');
+		  . ' WHERE x < -1000 GROUP BY k');
 	follows(
 		judge(
 			sub { my ($k, $v) = split / /, $_[0]; "$v 0\n" },
