@@ -254,7 +254,8 @@ dp_block_find_key_conditions(const List *conjuncts, Node *base, dp_key *key,
 			!dp_block_key_tells_twins(condition))
 			key->conditions = lappend(key->conditions, condition);
 	}
-	if (key->constant != NULL || key->kind == DP_KEY_BOOLEAN ||
+	/* "b = true" becomes b when it is settled, and names nothing any more */
+	if (key->constant != NULL || getBaseType(key->type) == BOOLOID ||
 		key->kind == DP_KEY_ENUM || !dp_places_key_is_named(key))
 		return refusal;
 	key->kind = DP_KEY_LISTED;
