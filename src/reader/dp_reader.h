@@ -11,6 +11,7 @@
 #include "nodes/pg_list.h"
 #include "nodes/plannodes.h"
 #include "tcop/dest.h"
+#include "utils/queryenvironment.h"
 
 #include "../bridge/dp_bridge.h"
 
@@ -35,6 +36,7 @@ typedef const void *(*dp_reader_source) (void *context, Size *size);
  *				raise, since nothing is charged and nothing is read yet.  It
  *				takes every piece of the source, which is NULL when the job
  *				has none
+ *	environment	what the plan finds by name; may be NULL
  *	receiver	where the executor puts the rows
  *	finish		draw noise and give the sink what may be released; nothing
  *				else leaves
@@ -53,6 +55,7 @@ typedef struct dp_reader_methods
 {
 	void	   *(*begin) (const Node *input, const void *data,
 						  dp_reader_source source, void *context);
+	QueryEnvironment *(*environment) (void *state);
 	DestReceiver *(*receiver) (void *state);
 	void		(*finish) (void *state, dp_reader_sink sink, void *context);
 	bool		prompt;

@@ -215,7 +215,7 @@ make_ready(dp_reading_work *work, const dp_reader_methods *how,
 	plan = stringToNode(dp_reader_find_part(message, DP_PART_PLAN));
 	plan->parallelModeNeeded = plan->parallelModeNeeded && parallel;
 	state = begin(work, how);
-	*desc = dp_reader_open(plan, how->receiver(state));
+	*desc = dp_reader_open(plan, how, state);
 	dp_reader_warm(message, *desc);
 
 	reserve(message, plan);		/* last, for what rows need alone */

@@ -130,11 +130,13 @@ dp_reader_mask_error(MemoryContext context, bool planning)
  *	  snapshot: rights are checked, everything is opened, and nothing is read.
  */
 QueryDesc *
-dp_reader_open(PlannedStmt *plan, DestReceiver *receiver)
+dp_reader_open(PlannedStmt *plan, const dp_reader_methods *how, void *state)
 {
 	QueryDesc  *desc = CreateQueryDesc(plan, DP_PRIVATE_QUERY_TEXT,
 									   GetActiveSnapshot(), InvalidSnapshot,
-									   receiver, NULL, NULL, 0);
+									   how->receiver(state), NULL,
+									   how->environment == NULL ? NULL :
+									   how->environment(state), 0);
 
 	ExecutorStart(desc, 0);
 	return desc;
@@ -181,7 +183,8 @@ dp_reader_be_quiet(bool for_good)
 }
 
 static void
-execute_masked(const dp_reader_job *job, DestReceiver *receiver)
+execute_masked(const dp_reader_job *job, const dp_reader_methods *how,
+			   void *state)
 {
 	MemoryContext context = CurrentMemoryContext;
 	BufferUsage buffers = pgBufferUsage;
@@ -191,7 +194,7 @@ execute_masked(const dp_reader_job *job, DestReceiver *receiver)
 	dp_reader_be_quiet(false);
 	PG_TRY();
 	{
-		dp_reader_execute(dp_reader_open(job->plan, receiver));
+		dp_reader_execute(dp_reader_open(job->plan, how, state));
 	}
 	PG_CATCH();
 	{
@@ -219,6 +222,6 @@ dp_reader_run_local(const dp_reader_job *job, dp_reader_charge charge,
 								   job->source_context);
 
 	charge(charge_context);
-	execute_masked(job, how->receiver(state));
+	execute_masked(job, how, state);
 	how->finish(state, sink, sink_context);
 }

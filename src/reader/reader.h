@@ -182,7 +182,8 @@ extern void dp_reader_warm_init(void);
 
 /* ---- read.c: the one place that reads private rows ---- */
 extern const dp_reader_methods *dp_reader_find(dp_reader_kind kind);
-extern QueryDesc *dp_reader_open(PlannedStmt *plan, DestReceiver *receiver);
+extern QueryDesc *dp_reader_open(PlannedStmt *plan,
+								 const dp_reader_methods *how, void *state);
 extern void dp_reader_execute(QueryDesc *desc);
 extern bool dp_reader_may_keep_code(int code);
 extern void dp_reader_log(const ErrorData *error);

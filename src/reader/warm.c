@@ -186,6 +186,12 @@ warm_plan(PlanState *state, void *context)
 	if (IsA(plan, BitmapHeapScan))
 		(void) warm_walker((Node *) ((BitmapHeapScan *) plan)->bitmapqualorig,
 						   NULL);
+	if (IsA(plan, HashJoin))
+		(void) warm_walker((Node *) ((HashJoin *) plan)->hashclauses, NULL);
+	if (IsA(plan, Hash))
+		(void) warm_walker((Node *) ((Hash *) plan)->hashkeys, NULL);
+	if (IsA(plan, HashJoin) || IsA(plan, NestLoop))
+		(void) warm_walker((Node *) ((Join *) plan)->joinqual, NULL);
 	if (IsA(plan, Result))
 		(void) warm_walker(((Result *) plan)->resconstantqual, NULL);
 	return planstate_tree_walker(state, warm_plan, context);

@@ -73,6 +73,8 @@ extern List *dp_run_take_rights(const dp_block *block,
 /* The text of a query over a relation that an argument names; by its address
  * the release knows it. */
 extern const char dp_run_named_text[];
+
+/* ---- own_query.c ---- */
 extern void dp_run_execute(PlannedStmt *plan, const char *text,
 							   DestReceiver *receiver, ParamListInfo params,
 							   QueryEnvironment *environment);

@@ -60,11 +60,16 @@ prepare_measure(const dp_release_spec *spec, int n, const List *publics,
 {
 	const dp_block *block = spec->block;
 	Aggref	   *aggregate = nth_aggregate(block, n);
+	int			leaf;
 
 	measure->ops = dp_measure_find(list_nth_int(block->kinds, n));
 	measure->aggregate = aggregate;
-	measure->relid = block->relid;
-	measure->base_attnum = list_nth_int(block->base_attnums, n);
+	leaf = list_nth_int(block->base_leaves, n);
+	measure->relids = block->relids;
+	measure->relid = leaf == 0 ? block->relid :
+		list_nth_oid(block->relids, leaf - 1);
+	measure->base_attnum = OidIsValid(measure->relid) ?
+		list_nth_int(block->base_attnums, n) : 0;
 	measure->base = list_nth(block->bases, n);
 	measure->publics = publics;
 	if (spec->many && measure->ops->row == NULL)

@@ -18,11 +18,11 @@
  *	  and takes minutes for wide queries;
  *
  * and the plan that comes out has none but the nodes listed below: none that
- * sorts, and none that hashes but Agg, whose groups are public ones, so that
- * nothing is ever put on disk; and none that waits for a value that is found
- * while rows are read.  What is left to choose by is the text of the query,
- * declarations, bounds of partitions, and what the session says of workers and
- * of constraints: all public.
+ * sorts, and none that hashes but Agg, whose groups are public ones, and
+ * joins, which hash public rows, so that nothing is ever put on disk; and none
+ * that waits for a value that is found while rows are read.  What is left to
+ * choose by is the text of the query, declarations, bounds of partitions, and
+ * what the session says of workers and of constraints: all public.
  *
  * The hook that hides sizes is where the planner comes to every relation, so
  * rights are looked at there once more for ordinary statements (rights.c).
@@ -64,9 +64,14 @@ static const struct
 	{&enable_bitmapscan, false},
 	{&enable_gathermerge, true},
 	{&enable_hashagg, true},
+	{&enable_hashjoin, true},
 	{&enable_incremental_sort, true},
 	{&enable_indexonlyscan, false},
 	{&enable_indexscan, true},
+	{&enable_material, false},
+	{&enable_memoize, false},
+	{&enable_mergejoin, false},
+	{&enable_nestloop, false},
 	{&enable_parallel_append, true},
 	{&enable_partition_pruning, true},
 	{&enable_partitionwise_aggregate, false},
@@ -222,6 +227,10 @@ is_allowed(const Plan *plan, const dp_public_facts *facts)
 		case T_Append:
 		case T_ForeignScan:
 		case T_Gather:
+		case T_Hash:
+		case T_HashJoin:
+		case T_NamedTuplestoreScan:
+		case T_NestLoop:
 		case T_Result:
 		case T_SeqScan:
 		case T_SubqueryScan:
@@ -246,8 +255,34 @@ raise_step(const char *what, int type)
 					 "report it.")));
 }
 
+/* Hash tables of joins begin with room for so many rows. */
+#define HASHED_ROWS 1000
+
+/* Does a plan give public rows only: none that it reads from a relation? */
+static bool
+is_public(const Plan *plan)
+{
+	if (plan == NULL)
+		return true;
+	switch (nodeTag(plan))
+	{
+		case T_Hash:
+		case T_HashJoin:
+		case T_NamedTuplestoreScan:
+		case T_NestLoop:
+			return is_public(plan->lefttree) && is_public(plan->righttree);
+		case T_Result:
+			return is_public(plan->lefttree);
+		case T_SubqueryScan:
+			return is_public(((const SubqueryScan *) plan)->subplan);
+		default:
+			return false;
+	}
+}
+
 /*
- * Nodes are allowed, and hash tables begin no larger than there are groups.
+ * Nodes are allowed; hash tables of groups begin no larger than there are
+ * groups, and those of joins are of public rows.
  */
 static void
 check_nodes(Plan *plan, const dp_public_facts *facts)
@@ -262,6 +297,12 @@ check_nodes(Plan *plan, const dp_public_facts *facts)
 	if (IsA(plan, Agg))
 		((Agg *) plan)->numGroups = Min(((Agg *) plan)->numGroups,
 										 Max(facts->groups, 1));
+	if (IsA(plan, Hash))
+	{
+		if (!is_public(plan->lefttree))
+			raise_step("hash table over node", (int) nodeTag(plan->lefttree));
+		plan->lefttree->plan_rows = HASHED_ROWS;
+	}
 	if (IsA(plan, Append))
 		children = ((const Append *) plan)->appendplans;
 	foreach(lc, children)

@@ -4,7 +4,8 @@
  *
  * The order is what makes it private:
  *
- *	  1. subqueries of the block run, each with a charge of its own;
+ *	  1. subqueries of the block run, each with a charge of its own, and what
+ *		 it joins is read;
  *	  2. the inner query is planned, with the table owner's right to read;
  *	  3. a reader makes everything ready;
  *	  4. the charge becomes durable;
@@ -199,51 +200,6 @@ scalar_startup(DestReceiver *self, int operation, TupleDesc typeinfo)
 static void
 scalar_nothing(DestReceiver *self)
 {
-}
-
-/*
- * dp_run_plan_subquery
- *	  Plan a hoisted subquery of the block as the analyst's own query.
- */
-PlannedStmt *
-dp_run_plan_subquery(const dp_block *block, Query *subquery,
-						 ParamListInfo params)
-{
-	Query	   *query = copyObject(subquery);
-	PlannedStmt *plan;
-	int			outer = dp_measure_enter_share(block->share);
-
-	PG_TRY();
-	{
-		AcquireRewriteLocks(query, true, false);
-		plan = pg_plan_query(query, DP_PRIVATE_QUERY_TEXT, 0, params);
-	}
-	PG_FINALLY();
-	{
-		(void) dp_measure_enter_share(outer);
-	}
-	PG_END_TRY();
-	return plan;
-}
-
-/*
- * dp_run_execute
- *	  Run the asker's own plan under the active snapshot.
- */
-void
-dp_run_execute(PlannedStmt *plan, const char *text,
-				   DestReceiver *receiver, ParamListInfo params,
-				   QueryEnvironment *environment)
-{
-	QueryDesc  *desc = CreateQueryDesc(plan, text, GetActiveSnapshot(),
-									   InvalidSnapshot, receiver, params,
-									   environment, 0);
-
-	ExecutorStart(desc, 0);
-	ExecutorRun(desc, ForwardScanDirection, 0);
-	ExecutorFinish(desc);
-	ExecutorEnd(desc);
-	FreeQueryDesc(desc);
 }
 
 /*
@@ -473,6 +429,7 @@ dp_run_release(dp_release_spec *spec, const dp_ledger_standing *standing,
 	MemoryContext old = MemoryContextSwitchTo(work);
 	dp_inner	run = {estate->es_param_list_info, estate->es_queryEnv, work,
 	estate->es_sourceText == dp_run_named_text};
+	dp_joined_rows *joined;
 	dp_reader_job job;
 
 	if (dp_run_is_free(spec))
@@ -486,11 +443,18 @@ dp_run_release(dp_release_spec *spec, const dp_ledger_standing *standing,
 	PushActiveSnapshot(estate->es_snapshot);
 	dp_run_check_part(spec, estate->es_snapshot);
 	dp_run_fill_job(spec, standing, result, &job);
+	joined = dp_run_read_joined(spec->block, run.params, run.environment);
 	job.plan = plan_release(spec, standing, &run);
 	job.relations = run.relations;
 	job.needs = run.needs;
 	job.memory = spec->memory + run.memory;
 	job.row = spec->row;
+	if (joined != NULL)
+	{
+		job.source = dp_run_next_joined;
+		job.source_context = joined;
+		job.memory += dp_run_joined_memory(joined);
+	}
 	rows.slot = MakeSingleTupleTableSlot(result, &TTSOpsMinimalTuple);
 	dp_reader_run(&job, charge_release, spec, store_row, &rows);
 	ExecDropSingleTupleTableSlot(rows.slot);

@@ -42,6 +42,7 @@ typedef struct release_data
 typedef struct release_work
 {
 	dp_cells   *cells;
+	QueryEnvironment *joined;
 	TupleDesc	result;
 } release_work;
 
@@ -168,7 +169,14 @@ begin(const Node *sent, const void *data, dp_reader_source source,
 						"was asked")));
 	work->cells = dp_measure_cells_create(spec);
 	work->result = make_descriptor(input->types);
+	work->joined = dp_run_take_joined(input->block, source, context);
 	return work;
+}
+
+static QueryEnvironment *
+environment(void *state)
+{
+	return ((release_work *) state)->joined;
 }
 
 static DestReceiver *
@@ -185,7 +193,12 @@ finish(void *state, dp_reader_sink sink, void *context)
 	dp_measure_cells_release(work->cells, work->result, sink, context);
 }
 
-static const dp_reader_methods methods = {begin, receiver, finish};
+static const dp_reader_methods methods = {
+	.begin = begin,
+	.environment = environment,
+	.receiver = receiver,
+	.finish = finish
+};
 
 /* dp_run_work_init: from _PG_init, in every process. */
 void
