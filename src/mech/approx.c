@@ -67,3 +67,55 @@ dp_mech_laplace_error(const dp_scale *scale, double beta)
 	a = ceil(level / inverse) - 1;
 	return a > 0 ? a : 0;
 }
+
+/*
+ * dp_mech_key_chance
+ *	  P[n + X > k], for people's eyes.
+ *
+ * Requires: law from dp_mech_key_law_make.
+ * Gives:	 the probability in floating point.
+ * Source:	 doc/theory.md T104.
+ */
+double
+dp_mech_key_chance(const dp_key_law *law, uint64_t n)
+{
+	double		rate = 1 / dp_mech_scale_approx(&law->scale);
+	double		k = (double) law->threshold;
+	double		all = -expm1(-rate) + 2 * exp(-rate) * -expm1(-rate * k);
+	double		x = k + 1 - (double) n; /* X from here on */
+
+	if (n == 0)
+		return 0;
+	if (x <= -k)
+		return 1;
+	/* times (1 - q), P[X = x] is q^|x| (1 - q) / (1 + q - 2 q^(k+1)) */
+	if (x > 0)
+		return (exp(-rate * x) - exp(-rate * (k + 1))) / all;
+	return 1 - (exp(-rate * (1 - x)) - exp(-rate * (k + 1))) / all;
+}
+
+/*
+ * dp_mech_key_units
+ *	  The least n whose chance is at least this, for people's eyes.
+ *
+ * Requires: law from dp_mech_key_law_make; 0 < chance < 1.
+ * Gives:	 n, found in floating point.
+ * Source:	 doc/theory.md T104.
+ */
+uint64_t
+dp_mech_key_units(const dp_key_law *law, double chance)
+{
+	uint64_t	low = 0;
+	uint64_t	high = 2 * law->threshold + 1;
+
+	while (high - low > 1)
+	{
+		uint64_t	middle = low + (high - low) / 2;
+
+		if (dp_mech_key_chance(law, middle) >= chance)
+			high = middle;
+		else
+			low = middle;
+	}
+	return high;
+}

@@ -112,9 +112,30 @@ extern dp_status dp_mech_discrete_laplace(dp_source *source,
 										  const dp_scale *scale,
 										  dp_int128 *out);
 
+extern dp_status dp_mech_truncated_laplace(dp_source *source,
+										   const dp_scale *scale,
+										   dp_int128 bound, dp_int128 *out);
+
 /* For people's eyes only: floating point, never fed back into a mechanism. */
 extern double dp_mech_scale_approx(const dp_scale *scale);
 extern double dp_mech_laplace_error(const dp_scale *scale, double beta);
+
+/* ---- group keys nobody declared (key_threshold.c) ---- */
+
+/* Keys with n units are told iff n >= 1 and n + X > threshold. */
+typedef struct dp_key_law
+{
+	dp_scale	scale;			/* of X, which is within the threshold */
+	uint64_t	threshold;
+} dp_key_law;
+
+extern dp_status dp_mech_key_law_make(const dp_rational *epsilon,
+									  const dp_rational *delta,
+									  uint64_t changes, dp_key_law *out);
+extern dp_status dp_mech_key_told(dp_source *source, const dp_key_law *law,
+								  uint64_t n, bool *told);
+extern double dp_mech_key_chance(const dp_key_law *law, uint64_t n);
+extern uint64_t dp_mech_key_units(const dp_key_law *law, double chance);
 
 /* ---- discrete Gaussian (discrete_gaussian.c) ---- */
 

@@ -8,7 +8,6 @@
 #ifndef STAT_ADDITIVE_BROKEN_H
 #define STAT_ADDITIVE_BROKEN_H
 
-#include "truncated_laplace.h"	/* before anything named source */
 #include "subject.h"
 
 typedef struct additive
@@ -137,7 +136,7 @@ draw_truncated(void *state, double *out)
 	const additive *a = state;
 	dp_int128	x;
 
-	subject_check(truncated_laplace(&source, &a->scale, a->bound,
+	subject_check(dp_mech_truncated_laplace(&source, &a->scale, a->bound,
 											&x));
 	out[0] = a->value[0] + (double) x;
 	return true;

@@ -13,7 +13,6 @@
 #include "csv.h"
 #include "mech_choice.h"
 #include "tap.h"
-#include "truncated_laplace.h"
 
 #define DRAWS 100000
 #define REACH 2048
@@ -155,7 +154,7 @@ draw_truncated(void *state, double *out)
 	const truncated *c = state;
 	dp_int128	x;
 
-	if (truncated_laplace(&source, &c->scale, c->bound,
+	if (dp_mech_truncated_laplace(&source, &c->scale, c->bound,
 								  &x) != DP_OK)
 		return false;
 	*out = (double) x;
@@ -347,7 +346,7 @@ sample_truncated(dp_source *s, const void *state, unsigned char *out)
 {
 	const truncated *c = state;
 
-	return truncated_laplace(s, &c->scale, c->bound,
+	return dp_mech_truncated_laplace(s, &c->scale, c->bound,
 									 (dp_int128 *) (void *) out);
 }
 
@@ -401,9 +400,9 @@ test_failure(void)
 		   "responses of no epsilon or no candidate are refused");
 	below.bound = -1;
 	above.scale.t[0] = 0;
-	tap_ok(truncated_laplace(&source, &below.scale, -1,
+	tap_ok(dp_mech_truncated_laplace(&source, &below.scale, -1,
 									 &x) == DP_E_RANGE &&
-		   truncated_laplace(&source, &above.scale, 5,
+		   dp_mech_truncated_laplace(&source, &above.scale, 5,
 									 &x) == DP_E_RANGE && x == 77,
 		   "a negative bound and a scale of 0 are refused");
 }

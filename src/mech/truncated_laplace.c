@@ -1,17 +1,13 @@
 /*
- * truncated_laplace.h
- *	  Discrete Laplace noise of bounded support (doc/theory.md T15): a law
- *	  that the tests know and the extension does not offer.
+ * truncated_laplace.c
+ *	  Discrete Laplace noise of bounded support.
  */
-#ifndef TRUNCATED_LAPLACE_H
-#define TRUNCATED_LAPLACE_H
-
 #include "dp_mech.h"
 #include "sampler.h"
 #include "wide.h"
 
 /* Whether bound < t/s, of any width. */
-static inline dp_status
+static dp_status
 below_scale_wide(dp_uint128 bound, const dp_scale *scale, bool *out)
 {
 	dp_big		b;
@@ -30,7 +26,7 @@ below_scale_wide(dp_uint128 bound, const dp_scale *scale, bool *out)
 	return status;
 }
 
-static inline dp_status
+static dp_status
 below_scale(dp_uint128 bound, const dp_scale *scale, bool *out)
 {
 	dp_uint128	product;
@@ -44,7 +40,7 @@ below_scale(dp_uint128 bound, const dp_scale *scale, bool *out)
 }
 
 /* A coin of probability exp(-magnitude s/t), of any width. */
-static inline dp_status
+static dp_status
 truncated_keep_wide(dp_source *source, const dp_scale *scale,
 					dp_uint128 magnitude, bool *out)
 {
@@ -62,7 +58,7 @@ truncated_keep_wide(dp_source *source, const dp_scale *scale,
 }
 
 /* Uniform proposals, for a bound below the scale. */
-static inline dp_status
+static dp_status
 truncated_by_uniform(dp_source *source, const dp_scale *scale, dp_int128 bound,
 					 dp_int128 *out)
 {
@@ -99,7 +95,7 @@ truncated_by_uniform(dp_source *source, const dp_scale *scale, dp_int128 bound,
 }
 
 /*
- * truncated_laplace
+ * dp_mech_truncated_laplace
  *	  Draw X with P[X = x] proportional to exp(-|x| s/t), |x| <= bound.
  *
  * Requires: scale from dp_mech_scale_make, bound >= 0 and public.
@@ -108,9 +104,9 @@ truncated_by_uniform(dp_source *source, const dp_scale *scale, dp_int128 bound,
  *			 than three proposals are drawn on average whatever the bound.
  * Source:	 doc/theory.md T15.
  */
-static inline dp_status
-truncated_laplace(dp_source *source, const dp_scale *scale, dp_int128 bound,
-				  dp_int128 *out)
+dp_status
+dp_mech_truncated_laplace(dp_source *source, const dp_scale *scale,
+						  dp_int128 bound, dp_int128 *out)
 {
 	dp_int128	x;
 	bool		small;
@@ -135,5 +131,3 @@ truncated_laplace(dp_source *source, const dp_scale *scale, dp_int128 bound,
 	*out = x;
 	return DP_OK;
 }
-
-#endif							/* TRUNCATED_LAPLACE_H */

@@ -1,0 +1,230 @@
+/*
+ * test_mech_key.c
+ *	  Which keys are told by threshold: thresholds and chances equal the
+ *	  oracle's, drawn decisions follow them, and a threshold that is too small
+ *	  by one is caught.
+ *
+ * False-alarm rate: 270 chi-squares of DP_CHISQ_ALPHA, below 1e-9 in all.
+ */
+#include "chisq.h"
+#include "csv.h"
+#include "dp_mech.h"
+#include "mech_fake.h"
+#include "tap.h"
+
+#define RUNS 100000
+#define CASES 16
+
+static dp_source source;
+
+/* A decimal such as 1e-5, 0.1 or 3 exactly. */
+static dp_rational
+rational_of(const char *text)
+{
+	dp_rational r = {0, 1};
+	dp_rational out = {0, 1};
+	const char *p = text;
+	bool		point = false;
+	int			exponent;
+
+	for (; *p != '\0' && *p != 'e'; p++)
+	{
+		if (*p == '.')
+			point = true;
+		else
+		{
+			r.num = r.num * 10 + (dp_uint128) (*p - '0');
+			r.den *= point ? 10 : 1;
+		}
+	}
+	exponent = *p == 'e' ? atoi(p + 1) : 0;
+	for (; exponent < 0; exponent++)
+		r.den *= 10;
+	for (; exponent > 0; exponent--)
+		r.num *= 10;
+	(void) dp_mech_rational_make(r.num, r.den, &out);
+	return out;
+}
+
+/* p-value of decisions about keys of n units, told with this chance. */
+static double
+told_p(const dp_key_law *law, uint64_t n, double chance)
+{
+	double		observed[2] = {0, 0};
+	double		expected[2];
+	bool		told;
+	int			i;
+
+	for (i = 0; i < RUNS; i++)
+	{
+		if (dp_mech_key_told(&source, law, n, &told) != DP_OK)
+			return 0;
+		observed[told ? 1 : 0]++;
+	}
+	expected[1] = RUNS * chance;
+	expected[0] = RUNS - expected[1];
+	if (expected[0] <= 0 || expected[1] <= 0)
+		return observed[expected[1] <= 0 ? 1 : 0] == 0;
+	return dp_chisq_test(observed, expected, 2).p;
+}
+
+/* ---- the oracle's table ---- */
+
+typedef struct one_case
+{
+	char		epsilon[32];
+	char		delta[32];
+	dp_key_law	law;
+	int			units;
+	double		chance[256];
+} one_case;
+
+static one_case cases[CASES];
+static int	ncases = 0;
+
+static bool
+read_record(csv_file *csv)
+{
+	const char *epsilon = csv_text(csv, "eps");
+	const char *delta = csv_text(csv, "delta");
+	int			n = (int) csv_number(csv, "n");
+	one_case   *c;
+	dp_rational e = rational_of(epsilon);
+	dp_rational d = rational_of(delta);
+
+	if (ncases == 0 || strcmp(cases[ncases - 1].epsilon, epsilon) != 0 ||
+		strcmp(cases[ncases - 1].delta, delta) != 0)
+	{
+		c = &cases[ncases++];
+		snprintf(c->epsilon, sizeof(c->epsilon), "%s", epsilon);
+		snprintf(c->delta, sizeof(c->delta), "%s", delta);
+		if (dp_mech_key_law_make(&e, &d, 1, &c->law) != DP_OK)
+			return false;
+	}
+	c = &cases[ncases - 1];
+	if (n > 255 || n != c->units + 1)
+		return false;
+	c->units = n;
+	c->chance[n] = csv_number(csv, "keep_tsgd");
+	return (double) c->law.threshold == csv_number(csv, "k_tsgd") &&
+		fabs(dp_mech_key_chance(&c->law, (uint64_t) n) - c->chance[n]) <=
+		1e-9 * c->chance[n] + 1e-15;
+}
+
+static void
+test_oracle(void)
+{
+	csv_file	csv;
+	bool		good = true;
+	int			i;
+
+	csv_open(&csv, "partition_selection.csv");
+	while (csv_next(&csv))
+		good &= read_record(&csv);
+	tap_ok(good && ncases > 0, "thresholds and chances of %d laws", ncases);
+	for (i = 0; i < ncases; i++)
+	{
+		one_case   *c = &cases[i];
+		dp_key_law	broken = c->law;
+		uint64_t	middle = c->law.threshold + 1;
+		double		least = 1;
+		double		p;
+		int			n;
+
+		for (n = 1; n <= c->units; n++)
+		{
+			p = told_p(&c->law, (uint64_t) n, c->chance[n]);
+			least = p < least ? p : least;
+		}
+		tap_ok(least >= DP_CHISQ_ALPHA, "epsilon %s, delta %s: least p = %.3g",
+			   c->epsilon, c->delta, least);
+		broken.threshold--;
+		p = told_p(&broken, middle, dp_mech_key_chance(&c->law, middle));
+		tap_ok(p < DP_CHISQ_ALPHA, "epsilon %s, delta %s: one too small is "
+			   "caught", c->epsilon, c->delta);
+	}
+}
+
+/* ---- several changes ---- */
+
+/* The least k by the definition, in floating point. */
+static uint64_t
+least_k(double epsilon, double delta)
+{
+	double		q = exp(-epsilon);
+	uint64_t	k = 0;
+
+	while (exp(-(double) k * epsilon) * (1 - q) /
+		   (1 + q - 2 * exp(-(double) (k + 1) * epsilon)) > delta)
+		k++;
+	return k;
+}
+
+static void
+check_changes(const char *epsilon, const char *delta, uint64_t changes)
+{
+	dp_rational e = rational_of(epsilon);
+	dp_rational d = rational_of(delta);
+	dp_key_law	law;
+	bool		good = dp_mech_key_law_make(&e, &d, changes, &law) == DP_OK;
+	double		wanted = (double) least_k(atof(epsilon) / (double) changes,
+										  atof(delta) / (double) changes);
+
+	tap_ok(good && (double) law.threshold == wanted,
+		   "epsilon %s, delta %s, %d changes: threshold %.0f", epsilon, delta,
+		   (int) changes, wanted);
+}
+
+static void
+test_changes(void)
+{
+	check_changes("1", "1e-6", 2);
+	check_changes("1", "1e-6", 10);
+	check_changes("0.3", "1e-9", 7);
+	check_changes("0.001", "0.01", 1);
+	check_changes("10", "1e-9", 3);
+	check_changes("100000", "1e-6", 1);
+	check_changes("1e-12", "0.001", 1);
+}
+
+static void
+test_refusals(void)
+{
+	dp_rational e = {1, 1};
+	dp_rational tiny = {1, (dp_uint128) 1 << 100};
+	dp_rational zero = {0, 1};
+	dp_rational d = {1, 1000};
+	dp_key_law	law;
+	dp_source	failing;
+	bool		told = true;
+
+	tap_ok(dp_mech_key_law_make(&zero, &d, 1, &law) == DP_E_RANGE &&
+		   dp_mech_key_law_make(&e, &zero, 1, &law) == DP_E_RANGE &&
+		   dp_mech_key_law_make(&e, &e, 1, &law) == DP_E_RANGE &&
+		   dp_mech_key_law_make(&e, &d, 0, &law) == DP_E_RANGE,
+		   "no law without epsilon, delta, changes");
+	tap_ok(dp_mech_key_law_make(&tiny, &tiny, 1, &law) == DP_E_OVERFLOW,
+		   "a threshold that is too large");
+	tap_ok(dp_mech_key_law_make(&e, &d, 1, &law) == DP_OK &&
+		   dp_mech_key_told(&source, &law, 0, &told) == DP_OK && !told &&
+		   dp_mech_key_told(&source, &law, 2 * law.threshold + 1,
+							&told) == DP_OK && told,
+		   "nobody's key is never told, one of very many always");
+	tap_ok(dp_mech_key_units(&law, 0.5) == law.threshold + 1,
+		   "half of the keys with one more than the threshold");
+	dp_mech_source_init(&failing, failing_fill, NULL);
+	tap_ok(dp_mech_key_told(&failing, &law, 5, &told) == DP_E_RANDOM,
+		   "no decision without randomness");
+}
+
+int
+main(void)
+{
+	uint64_t	seed = 15;
+
+	dp_mech_source_init(&source, fake_fill, &seed);
+	test_oracle();
+	test_changes();
+	test_refusals();
+	return tap_done();
+}
