@@ -54,7 +54,9 @@ static const dp_node_field block_fields[] = {
 
 static const dp_node_field source_fields[] = {
 	SOURCE_FIELD(DP_FIELD_NODE, query),
-	SOURCE_FIELD(DP_FIELD_INTEGER, number)
+	SOURCE_FIELD(DP_FIELD_INTEGER, number),
+	SOURCE_FIELD(DP_FIELD_INTEGER, relid),
+	SOURCE_FIELD(DP_FIELD_INTEGER, unit)
 };
 
 static const dp_node_type source_type = DP_NODE_TYPE(dp_joined,

@@ -36,8 +36,10 @@ extern dp_refusal *dp_block_classify_key(Node *expression, Node *base,
 typedef struct dp_joined
 {
 	ExtensibleNode node;
-	Query	   *query;			/* gives them, as the analyst's own */
+	Query	   *query;			/* gives them; the analyst's own if public */
 	int			number;			/* their name, as text */
+	Oid			relid;			/* the protected relation, or InvalidOid */
+	AttrNumber	unit;			/* column of the rows that names the unit */
 } dp_joined;
 
 /* One verified block: a node (block.c), so that plans can carry it. */

@@ -425,19 +425,6 @@ check_unit(const dp_relation *relation, const dp_relation *first)
 	return dp_block_check_unit_type(relation);
 }
 
-static dp_refusal *
-refuse_two(const dp_relation *relation)
-{
-	return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
-							"One protected relation can be joined with public "
-							"ones.",
-							"Ask its owner to protect a table that has the "
-							"columns of both.",
-							"relation \"%s\" cannot be joined with another "
-							"protected relation",
-							get_rel_name(relation->relid));
-}
-
 /*
  * dp_block_check_join
  *	  Is every row of a verified block made from rows of one unit?
@@ -445,7 +432,6 @@ refuse_two(const dp_relation *relation)
 dp_refusal *
 dp_block_check_join(Query *query, const dp_rowset *rowset)
 {
-	int			private = 0;
 	ListCell   *lc;
 
 	if (!dp_block_has_join(rowset))
@@ -455,10 +441,6 @@ dp_block_check_join(Query *query, const dp_rowset *rowset)
 		const dp_leaf *leaf = lfirst(lc);
 		dp_refusal *refusal = leaf->relation == NULL ? NULL :
 		check_unit(leaf->relation, rowset->relation);
-
-		private += leaf->relation != NULL;
-		if (refusal == NULL && private > 1)
-			refusal = refuse_two(leaf->relation);
 
 		if (refusal != NULL)
 			return refusal;

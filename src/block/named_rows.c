@@ -10,6 +10,10 @@
  * and these rows, in which visits alone is read while it runs.  A native join
  * would not do: whether it reads clinics follows from visits, and shows.
  *
+ * Where several protected relations are joined, each of them is read by a
+ * query of its own, too, by whoever reads private rows, and what is joined are
+ * their rows of some units at a time (bound/gather.c).
+ *
  * The rows have all columns of what they stand for, so that nothing that
  * refers to them changes; columns that nothing refers to are NULL.
  */
@@ -23,8 +27,13 @@
 
 #include "split.h"
 
-/* All named rows are planned as so many; their number is not known yet. */
-#define PLANNED_ROWS 100
+/*
+ * Named rows are planned as so many, whatever there are: private ones as more
+ * than anything, so that hash tables are made of others.
+ */
+#define PUBLIC_ROWS 100
+#define PUBLIC_ROWS_BESIDE 1e6
+#define PRIVATE_ROWS 1e12
 
 /* ---- giving names ---- */
 
@@ -80,16 +89,21 @@ make_query(const dp_leaf *leaf)
 }
 
 static dp_joined *
-name_leaf(dp_leaf *leaf, int number)
+name_leaf(dp_leaf *leaf, int number, double rows)
 {
 	dp_joined  *source = dp_block_create_joined();
 	RangeTblEntry *named = makeNode(RangeTblEntry);
 
 	source->query = make_query(leaf);
 	source->number = number;
+	if (leaf->relation != NULL)
+	{
+		source->relid = leaf->relation->relid;
+		source->unit = leaf->relation->unit_attnum;
+	}
 	named->rtekind = RTE_NAMEDTUPLESTORE;
 	named->enrname = psprintf("%d", number);
-	named->enrtuples = PLANNED_ROWS;
+	named->enrtuples = rows;
 	named->alias = leaf->entry->alias;
 	named->eref = leaf->entry->eref;
 	named->inFromCl = leaf->entry->inFromCl;
@@ -106,19 +120,24 @@ name_leaf(dp_leaf *leaf, int number)
 void
 dp_block_name_rows(dp_rowset *rowset, dp_block *block)
 {
+	bool		several = list_length(rowset->leaves) > 1 &&
+		((dp_leaf *) lsecond(rowset->leaves))->relation != NULL;
 	ListCell   *lc;
 
 	foreach(lc, rowset->leaves)
 	{
 		dp_leaf    *leaf = lfirst(lc);
-		Oid			relid = leaf->relation == NULL ? InvalidOid :
-		leaf->relation->relid;
+		int			number = foreach_current_index(lc) + 1;
+		bool		private = leaf->relation != NULL;
 
-		block->relids = lappend_oid(block->relids, relid);
-		if (leaf->relation == NULL)
-			block->sources = lappend(block->sources,
-									 name_leaf(leaf, foreach_current_index(lc)
-											   + 1));
+		block->relids = lappend_oid(block->relids, private ?
+									leaf->relation->relid : InvalidOid);
+		if (several || !private)
+			block->sources =
+				lappend(block->sources,
+						name_leaf(leaf, number, private ? PRIVATE_ROWS :
+								  several ? PUBLIC_ROWS_BESIDE :
+								  PUBLIC_ROWS));
 	}
 }
 
@@ -215,7 +234,9 @@ dp_block_select_rows(dp_block *block)
 	{
 		dp_joined  *source = lfirst(lc);
 
-		add_targets(source, walk.columns[source->number]);
+		add_targets(source, source->unit == 0 ? walk.columns[source->number] :
+					bms_add_member(walk.columns[source->number],
+								   source->unit));
 	}
 	return NULL;
 }

@@ -5,9 +5,8 @@
  *
  * They are read by queries of their own (block/named_rows.c), as the asker
  * would read them, with everything that this may run or reveal, while no
- * private row is near.  A reader gets them in pieces after the message, and
- * keeps them in tuplestores that the plan of the inner query finds by name.
- * How many there are is as public as they are.
+ * private row is near.  A reader gets them in pieces after the message
+ * (named_stores.c).  How many there are is as public as they are.
  */
 #include "postgres.h"
 
@@ -25,13 +24,6 @@
 /* What a row takes in a tuplestore and a hash table, by its size. */
 #define HELD_FACTOR 4
 #define HELD_ROW 128
-
-/* A row in a piece; its minimal tuple follows, at an aligned address. */
-typedef struct row_head
-{
-	int32		number;			/* of the source */
-	uint32		size;			/* of the tuple */
-} row_head;
 
 struct dp_joined_rows
 {
@@ -87,7 +79,7 @@ static void
 add_row(row_receiver *to, MinimalTuple tuple)
 {
 	static const char padding[MAXIMUM_ALIGNOF] = {0};
-	const row_head head = {to->number, tuple->t_len};
+	const dp_piece_row head = {to->number, tuple->t_len};
 	Size		size = MAXALIGN(sizeof(head)) + MAXALIGN(tuple->t_len);
 	StringInfo	piece;
 
@@ -170,6 +162,8 @@ dp_run_read_joined(const dp_block *block, ParamListInfo params,
 	{
 		const dp_joined *source = lfirst(lc);
 
+		if (OidIsValid(source->relid))
+			continue;
 		to.number = source->number;
 		dp_run_execute(dp_run_plan_subquery(block, source->query, params),
 					   DP_PRIVATE_QUERY_TEXT, &to.receiver, params,
@@ -198,83 +192,4 @@ dp_run_next_joined(void *context, Size *size)
 	piece = list_nth(rows->pieces, rows->next++);
 	*size = piece->len;
 	return piece->data;
-}
-
-/* ---- where private rows are read ---- */
-
-static void
-store_rows(const char *piece, Size size, Tuplestorestate **stores,
-		   TupleTableSlot **slots, int most)
-{
-	Size		at = 0;
-
-	while (at < size)
-	{
-		row_head	head;
-
-		memcpy(&head, piece + at, sizeof(head));
-		at += MAXALIGN(sizeof(head));
-		if (head.number < 1 || head.number > most ||
-			stores[head.number] == NULL || head.size > size - at)
-			elog(ERROR, "joined row is not of a source");
-		ExecStoreMinimalTuple((MinimalTuple) (piece + at), slots[head.number],
-							  false);
-		tuplestore_puttupleslot(stores[head.number], slots[head.number]);
-		ExecClearTuple(slots[head.number]);
-		at += MAXALIGN(head.size);
-	}
-}
-
-static void
-name_rows(QueryEnvironment *environment, int number, TupleDesc desc,
-		  Tuplestorestate *store)
-{
-	EphemeralNamedRelation named = palloc0(sizeof(EphemeralNamedRelationData));
-
-	named->md.name = psprintf("%d", number);
-	named->md.reliddesc = InvalidOid;
-	named->md.tupdesc = desc;
-	named->md.enrtype = ENR_NAMED_TUPLESTORE;
-	named->reldata = store;
-	register_ENR(environment, named);
-}
-
-/*
- * dp_run_take_joined
- *	  All pieces of a source, in tuplestores that a plan finds by name; NULL
- *	  when the block joins nothing.
- */
-QueryEnvironment *
-dp_run_take_joined(const dp_block *block, dp_reader_source source,
-				   void *context)
-{
-	int			most = list_length(block->relids);
-	Tuplestorestate **stores = palloc0(sizeof(*stores) * (most + 1));
-	TupleTableSlot **slots = palloc0(sizeof(*slots) * (most + 1));
-	QueryEnvironment *environment = NULL;
-	const char *piece;
-	Size		size;
-	ListCell   *lc;
-	int			i;
-
-	if (block->sources == NIL)
-		return NULL;
-	environment = create_queryEnv();
-	foreach(lc, block->sources)
-	{
-		const dp_joined *joined = lfirst(lc);
-		TupleDesc	desc = ExecTypeFromTL(joined->query->targetList);
-
-		stores[joined->number] = tuplestore_begin_heap(false, false,
-													   MAX_KILOBYTES);
-		slots[joined->number] =
-			MakeSingleTupleTableSlot(desc, &TTSOpsMinimalTuple);
-		name_rows(environment, joined->number, desc, stores[joined->number]);
-	}
-	while (source != NULL && (piece = source(context, &size)) != NULL)
-		store_rows(piece, size, stores, slots, most);
-	for (i = 1; i <= most; i++)
-		if (slots[i] != NULL)
-			ExecDropSingleTupleTableSlot(slots[i]);
-	return environment;
 }

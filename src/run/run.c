@@ -42,6 +42,7 @@
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
+#include "../bound/dp_bound.h"
 #include "run.h"
 
 /* See run.h. */
@@ -120,7 +121,8 @@ check_owners(const dp_relation *relation, const dp_ledger_standing *standing)
 
 /*
  * dp_run_take_rights
- *	  Give the inner query the owner's right to read the protected relation.
+ *	  Give a query of the block the owner's right to read one of its protected
+ *	  relations.
  *	  Returns the OIDs of the relations it names, its rights on them checked;
  *	  facts, or NULL: receives what is said of the relation.
  *
@@ -131,12 +133,12 @@ check_owners(const dp_relation *relation, const dp_ledger_standing *standing)
  * is no longer protected.
  */
 List *
-dp_run_take_rights(const dp_block *block,
-					   const dp_ledger_standing *standing, Query *query,
-					   dp_public_facts *facts)
+dp_run_take_rights(const dp_block *block, Oid relid,
+				   const dp_ledger_standing *standing, Query *query,
+				   dp_public_facts *facts)
 {
 	rights_context rights;
-	dp_relation *relation = dp_protect_lookup(block->relid);
+	dp_relation *relation = dp_protect_lookup(relid);
 
 	if (relation == NULL || strcmp(relation->dataset, block->dataset) != 0)
 		ereport(ERROR,
@@ -361,8 +363,8 @@ dp_run_make_ready(const dp_block *block,
 	refusal = dp_rules_check_query(inner);
 	if (refusal != NULL)
 		dp_bridge_raise_refusal(refusal, NULL);
-	run->relations = dp_run_take_rights(block, standing, inner,
-											&run->facts);
+	run->relations = dp_run_take_rights(block, block->relid, standing, inner,
+										&run->facts);
 	return inner;
 }
 
@@ -383,6 +385,18 @@ store_row(void *context, const void *data, Size size)
 	ExecClearTuple(rows->slot);
 }
 
+/* Rows with a name that are private: if any, of all protected relations. */
+static int
+count_private_names(const dp_block *block)
+{
+	int			n = 0;
+	ListCell   *lc;
+
+	foreach(lc, block->sources)
+		n += OidIsValid(((const dp_joined *) lfirst(lc))->relid);
+	return n;
+}
+
 /* The plan of the release's exact numbers. */
 static PlannedStmt *
 plan_release(dp_release_spec *spec, const dp_ledger_standing *standing,
@@ -392,6 +406,7 @@ plan_release(dp_release_spec *spec, const dp_ledger_standing *standing,
 
 	run->local = standing->exempt;
 	run->facts.groups = (long) spec->groups + 1;
+	run->facts.private_names = count_private_names(spec->block);
 	if (spec->part_indexed)
 	{
 		run->facts.part_attnum = spec->block->part_attnum;
@@ -401,6 +416,49 @@ plan_release(dp_release_spec *spec, const dp_ledger_standing *standing,
 								  spec->part_value, run);
 	dp_measure_group_by_place(spec, inner);
 	return dp_run_plan_inner(run, inner, may_use_workers(spec));
+}
+
+/* Each of several relations is read by a plan of its own. */
+static void
+plan_scan(const dp_joined *source, const dp_release_spec *spec,
+		  const dp_ledger_standing *standing, const dp_inner *inner,
+		  dp_reader_job *job)
+{
+	dp_inner	run = {inner->params, inner->environment, inner->context};
+	Query	   *query = copyObject(source->query);
+	dp_refusal *refusal = dp_rules_check_query(query);
+
+	if (refusal != NULL)
+		dp_bridge_raise_refusal(refusal, NULL);
+	run.local = standing->exempt;
+	run.relations = dp_run_take_rights(spec->block, source->relid, standing,
+									   query, &run.facts);
+	job->scans = lappend(job->scans, dp_run_plan_inner(&run, query, false));
+	job->relations = list_concat_unique_oid(job->relations, run.relations);
+	job->needs.toast = list_concat_unique_oid(job->needs.toast,
+											  run.needs.toast);
+	job->needs.enums = list_concat_unique_oid(job->needs.enums,
+											  run.needs.enums);
+	job->needs.collations = list_concat_unique_oid(job->needs.collations,
+												   run.needs.collations);
+	job->memory += run.memory;
+}
+
+static void
+plan_scans(const dp_release_spec *spec, const dp_ledger_standing *standing,
+		   const dp_inner *inner, dp_reader_job *job)
+{
+	ListCell   *lc;
+
+	foreach(lc, spec->block->sources)
+	{
+		const dp_joined *source = lfirst(lc);
+
+		if (OidIsValid(source->relid))
+			plan_scan(source, spec, standing, inner, job);
+	}
+	if (job->scans != NIL)
+		job->memory += DP_GATHER_MEMORY;
 }
 
 /* The public values of all groups, and nothing else. */
@@ -449,6 +507,7 @@ dp_run_release(dp_release_spec *spec, const dp_ledger_standing *standing,
 	job.needs = run.needs;
 	job.memory = spec->memory + run.memory;
 	job.row = spec->row;
+	plan_scans(spec, standing, &run, &job);
 	if (joined != NULL)
 	{
 		job.source = dp_run_next_joined;

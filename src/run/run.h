@@ -89,9 +89,23 @@ extern dp_joined_rows *dp_run_read_joined(const dp_block *block,
 										  QueryEnvironment *environment);
 extern Size dp_run_joined_memory(const dp_joined_rows *rows);
 extern const void *dp_run_next_joined(void *context, Size *size);
-extern QueryEnvironment *dp_run_take_joined(const dp_block *block,
+
+/* A row in a piece; its minimal tuple follows, at an aligned address. */
+typedef struct dp_piece_row
+{
+	int32		number;			/* of the source */
+	uint32		size;			/* of the tuple */
+} dp_piece_row;
+
+/* named_stores.c */
+typedef struct dp_named_stores dp_named_stores;
+
+extern dp_named_stores *dp_run_named_create(const dp_block *block,
 											dp_reader_source source,
 											void *context);
+extern QueryEnvironment *dp_run_named_environment(const dp_named_stores *all);
+extern DestReceiver *dp_run_named_scan(dp_named_stores *all, int n);
+extern bool dp_run_named_next(dp_named_stores *all);
 
 /* work.c */
 extern void dp_run_fill_job(const dp_release_spec *spec,
