@@ -12,6 +12,7 @@
 
 #include "executor/executor.h"
 #include "miscadmin.h"
+#include "utils/guc.h"
 #include "utils/lsyscache.h"
 
 #include "../bound/dp_bound.h"
