@@ -577,6 +577,7 @@ base_mutator(Node *node, void *context)
 		{
 			var = copyObject(var);
 			var->varno = dp_block_leaf_number(entry);
+			dp_compat_forget_nulling(var);
 			return (Node *) var;
 		}
 		target = get_tle_by_resno(entry->subquery->targetList, var->varattno);

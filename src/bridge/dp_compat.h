@@ -108,9 +108,10 @@ dp_compat_take_entries(Query *level, const Query *from)
 
 /* A copy of one entry of another level, with its rights, becomes all of it. */
 static inline void
-dp_compat_take_entry(Query *level, const Query *from, RangeTblEntry *entry)
+dp_compat_take_entry(Query *level, Query *from, RangeTblEntry *entry)
 {
 	RangeTblEntry *copy = copyObject(entry);
+	ListCell   *cell;
 
 	level->rtable = list_make1(copy);
 	level->rteperminfos = NIL;
@@ -120,6 +121,20 @@ dp_compat_take_entry(Query *level, const Query *from, RangeTblEntry *entry)
 		list_make1(copyObject(getRTEPermissionInfo(from->rteperminfos,
 												   entry)));
 	copy->perminfoindex = 1;
+	from->rteperminfos = list_delete_nth_cell(list_copy(from->rteperminfos),
+											  entry->perminfoindex - 1);
+	foreach(cell, from->rtable)
+		if (lfirst_node(RangeTblEntry, cell)->perminfoindex >
+			entry->perminfoindex)
+			lfirst_node(RangeTblEntry, cell)->perminfoindex--;
+	entry->perminfoindex = 0;
+}
+
+/* Which outer joins may make a column NULL is not part of it any more. */
+static inline void
+dp_compat_forget_nulling(Var *var)
+{
+	var->varnullingrels = NULL;
 }
 
 /* Nothing of the level says any more whose rights are checked, and which. */
@@ -189,9 +204,14 @@ dp_compat_take_entries(Query *level, const Query *from)
 }
 
 static inline void
-dp_compat_take_entry(Query *level, const Query *from, RangeTblEntry *entry)
+dp_compat_take_entry(Query *level, Query *from, RangeTblEntry *entry)
 {
 	level->rtable = list_make1(copyObject(entry));
+}
+
+static inline void
+dp_compat_forget_nulling(Var *var)
+{
 }
 
 static inline void
