@@ -48,7 +48,7 @@ infer_bounds(dp_measure *measure)
 {
 	dp_interval interval;
 
-	if (!dp_places_find_interval(measure->base, measure->relids,
+	if (!dp_places_find_interval(measure->base, measure->relid,
 								 measure->publics, &interval))
 		return;
 	measure->inferred = true;

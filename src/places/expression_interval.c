@@ -24,7 +24,7 @@
 
 typedef struct interval_walk
 {
-	const List *relids;			/* OIDs by varno */
+	Oid			relid;
 	const List *publics;		/* of Const * */
 } interval_walk;
 
@@ -118,8 +118,7 @@ static dp_interval
 find_column(const Var *var, const interval_walk *walk)
 {
 	Oid			type = getBaseType(var->vartype);
-	Oid			relid = list_nth_oid(walk->relids, var->varno - 1);
-	dp_attribute *declared = dp_protect_attribute(relid, var->varattno);
+	dp_attribute *declared = dp_protect_attribute(walk->relid, var->varattno);
 
 	if (declared == NULL || declared->lower == NULL)
 		return dp_places_interval_everything();
@@ -487,15 +486,14 @@ find(Node *node, const interval_walk *walk)
 /*
  * dp_places_find_interval
  *	  The interval of an expression that dp_places_cut_public left, over the
- *	  columns of relations, whose OIDs by varno are `relids`; publics: values
- *	  of what was cut, as Consts.  False where an end is not known, or it is
- *	  always NULL.
+ *	  columns of a protected relation; publics: values of what was cut, as
+ *	  Consts.  False where an end is not known, or it is always NULL.
  */
 bool
-dp_places_find_interval(Node *expression, const List *relids,
-						const List *publics, dp_interval *interval)
+dp_places_find_interval(Node *expression, Oid relid, const List *publics,
+						dp_interval *interval)
 {
-	const interval_walk walk = {relids, publics};
+	const interval_walk walk = {relid, publics};
 
 	*interval = find(expression, &walk);
 	return dp_places_interval_is_bounded(*interval);

@@ -125,10 +125,7 @@ finish(void *state, dp_reader_sink sink, void *context)
 }
 
 static const dp_reader_methods reader_methods = {
-	.begin = begin,
-	.receiver = receiver,
-	.finish = finish,
-	.prompt = true
+	begin, receiver, finish, true
 };
 
 /* dp_reading_init: from _PG_init, in every process. */
