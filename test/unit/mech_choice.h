@@ -166,7 +166,7 @@ choice_fails_well(choice_sampler sampler, const void *state, int streams,
 	return *points > 0;
 }
 
-/* A plain decimal such as "0.05" or a fraction "1/2" as a rational. */
+/* A decimal such as "0.05" or "1e-5", or a fraction "1/2", as a rational. */
 static inline dp_rational
 choice_rational(const char *text)
 {
@@ -174,6 +174,8 @@ choice_rational(const char *text)
 	dp_uint128	den = 1;
 	bool		point = false;
 	dp_rational result = {0, 1};
+	char	   *end;
+	long		exponent;
 
 	for (; (*text >= '0' && *text <= '9') || *text == '.'; text++)
 	{
@@ -187,6 +189,16 @@ choice_rational(const char *text)
 	}
 	if (*text == '/')
 		den = (dp_uint128) strtoull(text + 1, NULL, 10);
+	else if (*text == 'e')
+	{
+		exponent = strtol(text + 1, &end, 10);
+		if (*end != '\0')
+			exit(2);
+		for (; exponent < 0; exponent++)
+			den *= 10;
+		for (; exponent > 0; exponent--)
+			num *= 10;
+	}
 	else if (*text != '\0')
 		exit(2);
 	if (dp_mech_rational_make(num, den, &result) != DP_OK)

@@ -6,10 +6,8 @@
  *
  * False-alarm rate: 270 chi-squares of DP_CHISQ_ALPHA, below 1e-9 in all.
  */
-#include "chisq.h"
 #include "csv.h"
-#include "dp_mech.h"
-#include "mech_fake.h"
+#include "mech_choice.h"
 #include "tap.h"
 
 #define RUNS 100000
@@ -17,55 +15,34 @@
 
 static dp_source source;
 
-/* A decimal such as 1e-5, 0.1 or 3 exactly. */
-static dp_rational
-rational_of(const char *text)
+/* Decisions about keys of n units. */
+typedef struct decision
 {
-	dp_rational r = {0, 1};
-	dp_rational out = {0, 1};
-	const char *p = text;
-	bool		point = false;
-	int			exponent;
+	const dp_key_law *law;
+	uint64_t	n;
+} decision;
 
-	for (; *p != '\0' && *p != 'e'; p++)
-	{
-		if (*p == '.')
-			point = true;
-		else
-		{
-			r.num = r.num * 10 + (dp_uint128) (*p - '0');
-			r.den *= point ? 10 : 1;
-		}
-	}
-	exponent = *p == 'e' ? atoi(p + 1) : 0;
-	for (; exponent < 0; exponent++)
-		r.den *= 10;
-	for (; exponent > 0; exponent--)
-		r.num *= 10;
-	(void) dp_mech_rational_make(r.num, r.den, &out);
-	return out;
+/* choice_draw: 1 is told */
+static bool
+draw_told(void *state, double *out)
+{
+	const decision *d = state;
+	bool		told;
+
+	if (dp_mech_key_told(&source, d->law, d->n, &told) != DP_OK)
+		return false;
+	*out = told ? 1 : 0;
+	return true;
 }
 
 /* p-value of decisions about keys of n units, told with this chance. */
 static double
 told_p(const dp_key_law *law, uint64_t n, double chance)
 {
-	double		observed[2] = {0, 0};
-	double		expected[2];
-	bool		told;
-	int			i;
+	decision	d = {law, n};
+	const double probability[2] = {1 - chance, chance};
 
-	for (i = 0; i < RUNS; i++)
-	{
-		if (dp_mech_key_told(&source, law, n, &told) != DP_OK)
-			return 0;
-		observed[told ? 1 : 0]++;
-	}
-	expected[1] = RUNS * chance;
-	expected[0] = RUNS - expected[1];
-	if (expected[0] <= 0 || expected[1] <= 0)
-		return observed[expected[1] <= 0 ? 1 : 0] == 0;
-	return dp_chisq_test(observed, expected, 2).p;
+	return choice_p(draw_told, &d, probability, 2, RUNS);
 }
 
 /* ---- the oracle's table ---- */
@@ -89,8 +66,8 @@ read_record(csv_file *csv)
 	const char *delta = csv_text(csv, "delta");
 	int			n = (int) csv_number(csv, "n");
 	one_case   *c;
-	dp_rational e = rational_of(epsilon);
-	dp_rational d = rational_of(delta);
+	dp_rational e = choice_rational(epsilon);
+	dp_rational d = choice_rational(delta);
 
 	if (ncases == 0 || strcmp(cases[ncases - 1].epsilon, epsilon) != 0 ||
 		strcmp(cases[ncases - 1].delta, delta) != 0)
@@ -163,8 +140,8 @@ least_k(double epsilon, double delta)
 static void
 check_changes(const char *epsilon, const char *delta, uint64_t changes)
 {
-	dp_rational e = rational_of(epsilon);
-	dp_rational d = rational_of(delta);
+	dp_rational e = choice_rational(epsilon);
+	dp_rational d = choice_rational(delta);
 	dp_key_law	law;
 	bool		good = dp_mech_key_law_make(&e, &d, changes, &law) == DP_OK;
 	double		wanted = (double) least_k(atof(epsilon) / (double) changes,
