@@ -1,8 +1,8 @@
 /*
  * approx.c
- *	  Floating-point descriptions of a scale, for people's eyes: EXPLAIN,
- *	  dp_last_release().  Nothing here is fed back into a mechanism, and no
- *	  sampler is in this file.
+ *	  Floating-point descriptions of a scale, and of the law of group keys, for
+ *	  people's eyes: EXPLAIN, dp_last_release().  Nothing here is fed back into
+ *	  a mechanism, and no sampler is in this file.
  */
 #include "dp_mech.h"
 

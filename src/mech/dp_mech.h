@@ -120,7 +120,7 @@ extern dp_status dp_mech_truncated_laplace(dp_source *source,
 extern double dp_mech_scale_approx(const dp_scale *scale);
 extern double dp_mech_laplace_error(const dp_scale *scale, double beta);
 
-/* ---- group keys nobody declared (key_threshold.c) ---- */
+/* ---- group keys nobody declared (key_threshold.c, approx.c) ---- */
 
 /* Keys with n units are told iff n >= 1 and n + X > threshold. */
 typedef struct dp_key_law

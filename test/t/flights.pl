@@ -3,8 +3,9 @@
 # from the rows that count: of each aircraft at most two flights in a group for
 # counts, and all of them for means.
 #
-# Bounds on noise are exceeded with a probability of 1e-9 each, five in all; that
-# more than 32 of 192 values miss their 95% error has one of 3e-10.
+# Bounds on noise are exceeded with a probability below 1e-9 each: of counts, of
+# aircraft, of means.  That more than 32 of 192 values miss an error that each
+# misses with at most 5% has one below 7e-10.
 use strict;
 use warnings;
 
@@ -35,8 +36,7 @@ SELECT dp_declare('flight', 'dep_delay', lower => -30, upper => 120);
 SELECT dp_grant('analyst', dataset => 'air', epsilon => 1000);
 EOT
 
-# An aircraft may be in each month, and, in this sample, has up to 11 flights of
-# a carrier in one.
+# An aircraft may be in each month.
 my $bounds = 'SET dp_pg.epsilon = 24; SET dp_pg.max_keys = 12; SET dp_pg.max_rows';
 
 # Rows of an answer by all columns but the last n.
@@ -56,7 +56,8 @@ sub answered
 	return $out;
 }
 
-# P(|noise| > t) = 2 exp(-(t + 1) / scale) / (1 + exp(-1 / scale)) for each.
+# One of so many noises of a scale is larger with a probability below 1e-9: each
+# exceeds t with one below 2 exp(-t / scale).
 sub most_noise
 {
 	my ($scale, $values) = @_;
