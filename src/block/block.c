@@ -36,6 +36,9 @@ static const dp_node_field block_fields[] = {
 	BLOCK_FIELD(DP_FIELD_NODE, publics),
 	BLOCK_FIELD(DP_FIELD_NODE, argument_keys),
 	BLOCK_FIELD(DP_FIELD_NODE, of_units),
+	BLOCK_FIELD(DP_FIELD_NODE, base_leaves),
+	BLOCK_FIELD(DP_FIELD_NODE, relids),
+	BLOCK_FIELD(DP_FIELD_NODE, sources),
 	BLOCK_FIELD(DP_FIELD_INTEGER, relid),
 	BLOCK_FIELD(DP_FIELD_INTEGER, many),
 	BLOCK_FIELD(DP_FIELD_INTEGER, unit_type),
@@ -47,6 +50,17 @@ static const dp_node_field block_fields[] = {
 	BLOCK_FIELD(DP_FIELD_NODE, part_value)
 };
 
+#define SOURCE_FIELD(kind, name) DP_NODE_FIELD(dp_joined, kind, name)
+
+static const dp_node_field source_fields[] = {
+	SOURCE_FIELD(DP_FIELD_NODE, query),
+	SOURCE_FIELD(DP_FIELD_INTEGER, number),
+	SOURCE_FIELD(DP_FIELD_INTEGER, relid),
+	SOURCE_FIELD(DP_FIELD_INTEGER, unit)
+};
+
+static const dp_node_type source_type = DP_NODE_TYPE(dp_joined,
+													 source_fields);
 static const dp_node_type key_type = DP_NODE_TYPE(dp_key, key_fields);
 static const dp_node_type block_type = DP_NODE_TYPE(dp_block, block_fields);
 
@@ -54,6 +68,7 @@ static const dp_node_type block_type = DP_NODE_TYPE(dp_block, block_fields);
 void
 dp_block_init(void)
 {
+	RegisterExtensibleNodeMethods(&source_type.methods);
 	RegisterExtensibleNodeMethods(&key_type.methods);
 	RegisterExtensibleNodeMethods(&block_type.methods);
 }
@@ -73,4 +88,14 @@ dp_block_create(void)
 
 	dp_bridge_init_node(&block->node, &block_type);
 	return block;
+}
+
+/* dp_block_create_joined: an empty node, palloc'd. */
+dp_joined *
+dp_block_create_joined(void)
+{
+	dp_joined  *source = palloc(sizeof(dp_joined));
+
+	dp_bridge_init_node(&source->node, &source_type);
+	return source;
 }

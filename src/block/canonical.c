@@ -237,7 +237,7 @@ forget_locations(char *text)
 
 /*
  * dp_block_write_canonical
- *	  A block as text, palloc'd: its inner query and the subqueries that run
+ *	  A block as text, palloc'd: its inner query and the queries that run
  *	  before.
  *
  * Two blocks with one text, constants kept, are one query: whatever gives an
@@ -253,6 +253,9 @@ dp_block_write_canonical(const dp_block *block, dp_constants constants)
 	List	   *trees = list_make2(block->inner, block->subqueries);
 	ListCell   *lc;
 	char	   *text;
+
+	foreach(lc, block->sources)
+		trees = lappend(trees, ((const dp_joined *) lfirst(lc))->query);
 
 	/* of such a key the inner query computes the column only */
 	foreach(lc, block->keys)

@@ -32,6 +32,16 @@ extern dp_refusal *dp_block_classify_key(Node *expression, Node *base,
 
 /* ---- the split (split_block.c) ---- */
 
+/* Rows that have a name in the inner query: a node (named_rows.c). */
+typedef struct dp_joined
+{
+	ExtensibleNode node;
+	Query	   *query;			/* gives them; the analyst's own if public */
+	int			number;			/* their name, as text */
+	Oid			relid;			/* the protected relation, or InvalidOid */
+	AttrNumber	unit;			/* column of the rows that names the unit */
+} dp_joined;
+
 /* One verified block: a node (block.c), so that plans can carry it. */
 typedef struct dp_block
 {
@@ -50,6 +60,12 @@ typedef struct dp_block
 								 * aggregate's argument, where it needs them */
 	List	   *of_units;		/* of int: an aggregate's argument is the
 								 * unit itself */
+	List	   *base_leaves;	/* of int: number of the leaf that has the
+								 * column, or 0 */
+	List	   *relids;			/* OIDs by numbers of leaves, which are the
+								 * varno of Vars over base columns;
+								 * InvalidOid: public rows */
+	List	   *sources;		/* of dp_joined *: what is joined */
 	Oid			relid;			/* the protected relation */
 	bool		many;			/* a unit may have many rows */
 	Oid			unit_type;		/* then */
@@ -105,8 +121,8 @@ typedef void (*dp_block_consumer) (dp_block *block, RangeTblEntry *entry,
 extern dp_refusal *dp_block_split_all(Query *query, dp_block_consumer consumer,
 									  void *context, List **inval_items);
 
-/* An expression of a verified level over the columns of the protected relation
- * (rowset.c): Vars of varno 1. */
+/* An expression of a verified level over the columns of leaves (rowset.c): the
+ * varno of Vars is the leaf's number, 1 for the protected relation. */
 extern Node *dp_block_rowset_base(Query *query, Node *expression);
 
 extern bool dp_block_proved_not_null(Oid relid, AttrNumber attnum,

@@ -161,6 +161,16 @@ refuse_key(Node *expression, const char *what, const char *hint)
 							undeclared_detail, hint, "%s", what);
 }
 
+/* A column of public rows, of which nothing is declared. */
+static dp_refusal *
+refuse_joined(Node *expression)
+{
+	return refuse_key(expression, "values of this group key are not named",
+					  "It is a column of what is joined: name its values in "
+					  "WHERE, as in key IN (1, 2), or group by the column of "
+					  "the protected relation.");
+}
+
 /* date_trunc(field, column) and extract(field from column). */
 static dp_refusal *
 classify_function(FuncExpr *call, Node *original, Oid relid, dp_key *key)
@@ -188,6 +198,8 @@ classify_function(FuncExpr *call, Node *original, Oid relid, dp_key *key)
 						  "Use year, quarter, month, week, day, hour or "
 						  "minute, or a field of extract that repeats, such "
 						  "as dow.");
+	if (!OidIsValid(relid))
+		return refuse_joined(original);
 	declared = dp_protect_attribute(relid, column->varattno);
 	if (declared == NULL || declared->lower == NULL)
 		return refuse_key(original,
@@ -220,6 +232,8 @@ classify_column(Var *column, Node *original, Oid relid, dp_key *key)
 	else if (is_range_type(type) && declared != NULL &&
 			 declared->lower != NULL)
 		key->kind = DP_KEY_RANGE;
+	else if (!OidIsValid(relid))
+		return refuse_joined(original);
 	else
 		return refuse_key(original,
 						  psprintf("values of group key \"%s\" are not public",
@@ -238,7 +252,8 @@ classify_column(Var *column, Node *original, Oid relid, dp_key *key)
  *	  Decide where the public values of a grouping expression come from.
  *
  * `expression` is what the outer query shows, `base` the same expression over
- * the columns of the protected relation `relid` (Vars of varno 1).  Returns a
+ * the columns of the relation `relid`, which is InvalidOid where they are of
+ * public rows or of several relations.  Returns a
  * refusal, or NULL with *key filled.
  */
 dp_refusal *

@@ -27,42 +27,49 @@
 /* ---- collecting ---- */
 
 static List *
-add_conjuncts(List *conjuncts, Node *condition)
+add_condition(List *conjuncts, Query *query, Node *condition)
 {
-	ListCell   *lc;
-
 	if (condition == NULL)
 		return conjuncts;
-	if (!is_andclause(condition))
-		return lappend(conjuncts, condition);
-	foreach(lc, ((BoolExpr *) condition)->args)
-		conjuncts = add_conjuncts(conjuncts, lfirst(lc));
+	return dp_block_add_conjuncts(conjuncts,
+								  dp_block_rowset_base(query, condition));
+}
+
+/* What an item of FROM fulfils; an outer join says nothing of what it adds. */
+static List *
+add_item(List *conjuncts, Query *query, Node *item)
+{
+	JoinExpr   *join = (JoinExpr *) item;
+	RangeTblEntry *entry;
+
+	if (IsA(item, RangeTblRef))
+	{
+		entry = rt_fetch(((RangeTblRef *) item)->rtindex, query->rtable);
+		return entry->rtekind != RTE_SUBQUERY ? conjuncts :
+			list_concat(conjuncts, dp_block_key_conjuncts(entry->subquery));
+	}
+	if (join->jointype == JOIN_INNER)
+		conjuncts = add_condition(conjuncts, query, join->quals);
+	if (join->jointype == JOIN_INNER || join->jointype == JOIN_LEFT)
+		conjuncts = add_item(conjuncts, query, join->larg);
+	if (join->jointype == JOIN_INNER || join->jointype == JOIN_RIGHT)
+		conjuncts = add_item(conjuncts, query, join->rarg);
 	return conjuncts;
 }
 
 /*
  * dp_block_key_conjuncts
- *	  The conditions of all levels of a verified query, over the columns of
- *	  the protected relation (Vars of varno 1).
+ *	  The conditions of all levels of a verified query that every row fulfils,
+ *	  over the columns of leaves (dp_block_rowset_base).
  */
 List *
 dp_block_key_conjuncts(Query *query)
 {
-	FromExpr   *from = query->jointree;
-	List	   *conjuncts = NIL;
-	RangeTblEntry *entry;
+	List	   *conjuncts = add_condition(NIL, query, query->jointree->quals);
+	ListCell   *lc;
 
-	if (list_length(from->fromlist) != 1 ||
-		!IsA(linitial(from->fromlist), RangeTblRef))
-		return NIL;
-	if (from->quals != NULL)
-		conjuncts = add_conjuncts(NIL, dp_block_rowset_base(query,
-															from->quals));
-	entry = rt_fetch(((RangeTblRef *) linitial(from->fromlist))->rtindex,
-					 query->rtable);
-	if (entry->rtekind == RTE_SUBQUERY)
-		conjuncts = list_concat(conjuncts,
-								dp_block_key_conjuncts(entry->subquery));
+	foreach(lc, query->jointree->fromlist)
+		conjuncts = add_item(conjuncts, query, lfirst(lc));
 	return conjuncts;
 }
 
@@ -71,7 +78,8 @@ dp_block_key_conjuncts(Query *query)
 typedef struct key_context
 {
 	Node	   *key;			/* over the columns of the relation */
-	AttrNumber	attnum;			/* of the one column in it, or 0 */
+	Index		leaf;			/* of the one column in it */
+	AttrNumber	attnum;			/* its number, or 0 */
 	bool		foreign;		/* something else was met */
 } key_context;
 
@@ -92,7 +100,8 @@ input_mutator(Node *node, void *context)
 		return NULL;
 	if (IsA(node, Var))
 	{
-		if (((Var *) node)->varattno == c->attnum && c->attnum != 0)
+		if (((Var *) node)->varattno == c->attnum && c->attnum != 0 &&
+			(Index) ((Var *) node)->varno == c->leaf)
 			return (Node *) make_input(DP_KEY_COLUMN, node);
 		c->foreign = true;
 		return node;
@@ -106,14 +115,19 @@ input_mutator(Node *node, void *context)
 	return expression_tree_mutator(node, input_mutator, context);
 }
 
-/* The one column that an expression mentions, or 0. */
+/* The one column that an expression mentions, and its leaf; or 0. */
 static AttrNumber
-only_column(Node *expression)
+only_column(Node *expression, Index *leaf)
 {
+	Relids		leaves = pull_varnos(NULL, expression);
 	Bitmapset  *columns = NULL;
 	int			column;
 
-	pull_varattnos(expression, 1, &columns);
+	*leaf = 0;
+	if (bms_membership(leaves) != BMS_SINGLETON)
+		return 0;
+	*leaf = bms_singleton_member(leaves);
+	pull_varattnos(expression, *leaf, &columns);
 	if (bms_membership(columns) != BMS_SINGLETON)
 		return 0;
 	column = bms_singleton_member(columns);
@@ -227,15 +241,16 @@ dp_refusal *
 dp_block_find_key_conditions(const List *conjuncts, Node *base, dp_key *key,
 							 dp_refusal *refusal)
 {
-	key_context c = {base, only_column(base), false};
+	key_context c = {base};
 	bool		is_column = is_input(base);
 	ListCell   *lc;
 
+	c.attnum = only_column(base, &c.leaf);
 	if (is_column)
 		c.key = NULL;
 	else if (c.attnum != 0)
 	{
-		key_context image = {NULL, c.attnum, false};
+		key_context image = {NULL, c.leaf, c.attnum};
 
 		key->image = input_mutator(base, &image);
 		if (image.foreign)

@@ -108,37 +108,45 @@ add_target(RangeTblEntry *entry, Index index, Var *column)
 				   column->varcollid, 0);
 }
 
+/* The items of FROM: numbers of entries. */
+static List *
+list_items(const Node *item, List *items)
+{
+	if (IsA(item, RangeTblRef))
+		return lappend_int(items, ((const RangeTblRef *) item)->rtindex);
+	items = list_items(((const JoinExpr *) item)->larg, items);
+	return list_items(((const JoinExpr *) item)->rarg, items);
+}
+
 /*
- * The column of the protected relation at a level of the verified query; the
- * levels below hand it up.
+ * A column of a leaf (rowset.c) at a level of the verified query; the levels
+ * below hand it up.  NULL: the leaf is not below this level.
  */
 static Var *
 reach_column(Query *query, const Var *column)
 {
-	RangeTblRef *from = linitial_node(RangeTblRef, query->jointree->fromlist);
-	RangeTblEntry *entry = rt_fetch(from->rtindex, query->rtable);
+	List	   *items = NIL;
+	ListCell   *lc;
 
-	if (entry->rtekind == RTE_SUBQUERY)
-		return add_target(entry, from->rtindex,
-						  reach_column(entry->subquery, column));
-	return makeVar(from->rtindex, column->varattno, column->vartype,
-				   column->vartypmod, column->varcollid, 0);
-}
+	foreach(lc, query->jointree->fromlist)
+		items = list_items(lfirst(lc), items);
+	foreach(lc, items)
+	{
+		int			index = lfirst_int(lc);
+		RangeTblEntry *entry = rt_fetch(index, query->rtable);
+		Var		   *below;
 
-static bool
-has_lone_source(const Query *query)
-{
-	const RangeTblEntry *entry;
-	const Node *from;
-
-	if (list_length(query->jointree->fromlist) != 1)
-		return false;
-	from = linitial(query->jointree->fromlist);
-	if (!IsA(from, RangeTblRef))
-		return false;
-	entry = rt_fetch(((const RangeTblRef *) from)->rtindex, query->rtable);
-	return entry->rtekind == RTE_SUBQUERY ? has_lone_source(entry->subquery) :
-		entry->rtekind == RTE_RELATION;
+		if (entry->rtekind == RTE_SUBQUERY)
+		{
+			below = reach_column(entry->subquery, column);
+			if (below != NULL)
+				return add_target(entry, index, below);
+		}
+		else if (dp_block_leaf_number(entry) == (int) column->varno)
+			return makeVar(index, column->varattno, column->vartype,
+						   column->vartypmod, column->varcollid, 0);
+	}
+	return NULL;
 }
 
 /* ---- classes ---- */
@@ -212,11 +220,10 @@ dp_block_classify_image(Query *query, Node *base, dp_key *key,
 		note_column(base, key);
 		return NULL;
 	}
-	if (IsA(base, Var))
+	if (IsA(base, Var) && OidIsValid(key->relid))
 		refusal->hint = psprintf("Name its values in WHERE, with IN or =.  %s",
 								 refusal->hint);
-	if (key->image == NULL || !has_lone_source(query) ||
-		!find_column_walker(base, &found))
+	if (key->image == NULL || !find_column_walker(base, &found))
 		return refusal;
 	key->base = palloc(sizeof(dp_key));
 	if (dp_block_classify_key((Node *) found, (Node *) found, key->relid,

@@ -3,20 +3,26 @@
  *	  Verify the rows that a block reads, before any of them is read.
  *
  * A private rowset must be unit-local: its rows are the union, over units, of
- * rows computed from that unit's rows and public data alone.  Accepted so far
- * is a chain of select-project-filter levels (subqueries, views, CTEs) over
- * one protected relation; such a chain keeps that property because each level
- * maps every row to at most one row, by itself.  So it also keeps "one row per
- * unit", where that is proved of the relation (unit.c); else a unit's rows are
- * bounded where they are counted.
+ * rows computed from that unit's rows and public data alone.  Accepted are
+ * levels (subqueries, views, CTEs) that select, project and filter what one
+ * item of FROM gives, or several that are joined as join.c says.
+ *
+ * A chain of levels over one protected relation maps every row to at most one
+ * row, by itself.  So it also keeps "one row per unit", where that is proved
+ * of the relation (unit.c).  Else, and where anything is joined, a unit's rows
+ * are bounded where they are counted.
+ *
+ * Public is what reaches no protected relation but through private aggregates:
+ * a table, a list of values, a function's rows, a query over released values.
+ * It is run by itself, as the analyst's own query, before the charge
+ * (named_rows.c).
  *
  * What is rewritten on the way, in place: a CTE becomes a subquery, because
  * a CTE belongs to the outer query and its rows would leave unprotected; an
  * uncorrelated scalar subquery becomes a parameter, because it is run before
  * the charge of this block, by itself and with a charge of its own; ORDER BY
- * of a subquery is dropped, as it cannot matter.
- *
- * Known gap, refused and not merely unhandled: joins of any kind.
+ * of a subquery is dropped, as it cannot matter; names that a join gives to
+ * columns become the columns.
  */
 #include "postgres.h"
 
@@ -24,20 +30,27 @@
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
+#include "optimizer/optimizer.h"
 #include "parser/parsetree.h"
 #include "rewrite/rewriteManip.h"
 #include "utils/lsyscache.h"
 
 #include "rowset.h"
 
-#define JOIN_HINT \
-	"Aggregate the private rows in a subquery and join its result."
 #define FROM_HINT \
 	"Name the protected relation in FROM.  In dp_argmax(relation, " \
 	"predicates) write the relation as a literal or cast it to regclass."
 
-static dp_refusal *verify_level(Query *query, bool top, List *cte_stack,
-								dp_rowset *rowset);
+/* Where the verification of a level stands. */
+typedef struct level_walk
+{
+	Query	   *query;
+	List	   *cte_stack;
+	dp_rowset  *rowset;
+} level_walk;
+
+static dp_refusal *verify_level(Query *query, bool top, bool nullable,
+								List *cte_stack, dp_rowset *rowset);
 
 /* ---- references to enclosing levels ---- */
 
@@ -141,7 +154,7 @@ find_cte(List *cte_stack, RangeTblEntry *entry)
  * the cteList of the level ctelevelsup above; it moves that much further in.
  */
 static dp_refusal *
-expand_cte(RangeTblEntry *entry, List *cte_stack, dp_rowset *rowset)
+expand_cte(RangeTblEntry *entry, List *cte_stack)
 {
 	CommonTableExpr *cte = find_cte(cte_stack, entry);
 	Query	   *query;
@@ -165,13 +178,34 @@ expand_cte(RangeTblEntry *entry, List *cte_stack, dp_rowset *rowset)
 	entry->ctename = NULL;
 	entry->ctelevelsup = 0;
 	entry->coltypes = entry->coltypmods = entry->colcollations = NIL;
-	return verify_level(query, false, cte_stack, rowset);
+	return NULL;
+}
+
+/* Protected ones come first, so that the one that is alone is number 1. */
+static void
+add_leaf(level_walk *walk, RangeTblEntry *entry, dp_relation *relation,
+		 bool nullable)
+{
+	dp_rowset  *rowset = walk->rowset;
+	dp_leaf    *leaf = palloc0(sizeof(dp_leaf));
+	int			n = 0;
+
+	leaf->level = walk->query;
+	leaf->entry = entry;
+	leaf->relation = relation;
+	leaf->nullable = nullable;
+	while (relation != NULL && n < list_length(rowset->leaves) &&
+		   ((dp_leaf *) list_nth(rowset->leaves, n))->relation != NULL)
+		n++;
+	if (relation == NULL)
+		n = list_length(rowset->leaves);
+	rowset->leaves = list_insert_nth(rowset->leaves, n, leaf);
 }
 
 static dp_refusal *
-verify_relation(RangeTblEntry *entry, dp_rowset *rowset)
+verify_relation(RangeTblEntry *entry, bool nullable, level_walk *walk)
 {
-	char	   *name = get_rel_name(entry->relid);
+	dp_relation *relation;
 	Oid			root;
 
 	if (entry->tablesample != NULL)
@@ -181,49 +215,119 @@ verify_relation(RangeTblEntry *entry, dp_rowset *rowset)
 								"Leave TABLESAMPLE out.",
 								"TABLESAMPLE of a private relation is not "
 								"supported");
-	rowset->relation = dp_protect_lookup(entry->relid);
-	if (rowset->relation != NULL)
-	{
-		rowset->many = !dp_block_has_one_row(rowset->relation, NULL);
-		return NULL;
-	}
-	root = dp_protect_root(entry->relid);
+	relation = dp_protect_lookup(entry->relid);
+	root = relation == NULL ? dp_protect_root(entry->relid) : InvalidOid;
 	if (OidIsValid(root))
 		return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
 								"It is a part of a protected relation.",
 								psprintf("Query \"%s\" instead.",
 										 get_rel_name(root)),
 								"relation \"%s\" cannot be queried by itself",
-								name);
-	return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
-							"Private queries read protected relations only.",
-							"If its rows are public, query it without dp_pg; "
-							"else ask the owner to run dp_protect on it.",
-							"relation \"%s\" is not protected", name);
+								get_rel_name(entry->relid));
+	add_leaf(walk, entry, relation, nullable);
+	return NULL;
+}
+
+/* Does a query read private rows, other than by private aggregates? */
+static bool
+reads_private_walker(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, RangeTblEntry))
+	{
+		RangeTblEntry *entry = (RangeTblEntry *) node;
+
+		/* what a WITH query around it reads is not known here */
+		return entry->rtekind == RTE_CTE ||
+			(entry->rtekind == RTE_RELATION &&
+			 OidIsValid(dp_protect_root(entry->relid)));
+	}
+	if (IsA(node, Query))
+	{
+		Query	   *query = (Query *) node;
+
+		return !dp_catalog_has_own_aggregate(query) &&
+			query_tree_walker(query, reads_private_walker, context,
+							  QTW_EXAMINE_RTES_BEFORE);
+	}
+	return expression_tree_walker(node, reads_private_walker, context);
 }
 
 static dp_refusal *
-verify_entry(RangeTblEntry *entry, List *cte_stack, dp_rowset *rowset)
+verify_entry(RangeTblEntry *entry, bool nullable, level_walk *walk)
 {
-	switch (entry->rtekind)
+	dp_refusal *refusal = NULL;
+
+	if (entry->rtekind == RTE_RELATION)
+		return verify_relation(entry, nullable, walk);
+	if (entry->rtekind == RTE_CTE)
+		refusal = expand_cte(entry, walk->cte_stack);
+	if (refusal != NULL)
+		return refusal;
+	if (!entry->lateral && entry->rtekind == RTE_SUBQUERY &&
+		reads_private_walker((Node *) entry->subquery, NULL))
+		return verify_level(entry->subquery, false, nullable,
+							walk->cte_stack, walk->rowset);
+	if (!entry->lateral && (entry->rtekind == RTE_SUBQUERY ||
+							entry->rtekind == RTE_FUNCTION ||
+							entry->rtekind == RTE_TABLEFUNC ||
+							entry->rtekind == RTE_VALUES))
 	{
-		case RTE_RELATION:
-			return verify_relation(entry, rowset);
-		case RTE_CTE:
-			return expand_cte(entry, cte_stack, rowset);
-		case RTE_SUBQUERY:
-			if (!entry->lateral)
-				return verify_level(entry->subquery, false, cte_stack, rowset);
-			break;
-		default:
-			break;
+		add_leaf(walk, entry, NULL, nullable);
+		return NULL;
 	}
 	return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
-							"Private aggregates read one protected relation, "
-							"or a view or subquery of one.",
+							"Private aggregates read protected relations, "
+							"views and subqueries of them, and what is joined "
+							"with them by itself.",
+							entry->lateral ? "Leave LATERAL out." :
 							"Name the protected relation in FROM.",
 							"FROM item \"%s\" cannot be aggregated privately",
 							entry->eref ? entry->eref->aliasname : "?");
+}
+
+/* Every item of FROM, and every condition of a join. */
+static dp_refusal *
+verify_item(Node *item, bool nullable, level_walk *walk)
+{
+	JoinExpr   *join = (JoinExpr *) item;
+	dp_refusal *refusal;
+
+	check_stack_depth();
+	if (IsA(item, RangeTblRef))
+		return verify_entry(rt_fetch(((RangeTblRef *) item)->rtindex,
+									 walk->query->rtable), nullable, walk);
+	join = castNode(JoinExpr, item);
+	refusal = verify_item(join->larg, nullable ||
+						  join->jointype == JOIN_RIGHT ||
+						  join->jointype == JOIN_FULL, walk);
+	if (refusal == NULL)
+		refusal = verify_item(join->rarg, nullable ||
+							  join->jointype == JOIN_LEFT ||
+							  join->jointype == JOIN_FULL, walk);
+	if (refusal != NULL)
+		return refusal;
+	join->quals = hoist_mutator(join->quals, walk->rowset);
+	return dp_rules_check(join->quals);
+}
+
+/* Columns of joins become those that they are. */
+static void
+flatten_joins(Query *query)
+{
+	ListCell   *lc;
+	bool		joins = false;
+
+	foreach(lc, query->rtable)
+		joins = joins || lfirst_node(RangeTblEntry, lc)->rtekind == RTE_JOIN;
+	if (!joins)
+		return;
+	query->targetList = (List *)
+		dp_compat_flatten_joins(query, (Node *) query->targetList);
+	query->havingQual = dp_compat_flatten_joins(query, query->havingQual);
+	query->jointree = (FromExpr *)
+		dp_compat_flatten_joins(query, (Node *) query->jointree);
 }
 
 /* Why a level other than the block itself is not select-project-filter. */
@@ -253,16 +357,18 @@ forbidden_clause(Query *query)
 }
 
 static dp_refusal *
-verify_level(Query *query, bool top, List *cte_stack, dp_rowset *rowset)
+verify_level(Query *query, bool top, bool nullable, List *cte_stack,
+			 dp_rowset *rowset)
 {
-	List	   *stack = top ? cte_stack : lcons(query->cteList,
-												list_copy(cte_stack));
+	level_walk	walk = {query, cte_stack, rowset};
 	FromExpr   *from = query->jointree;
 	const char *forbidden = top ? NULL : forbidden_clause(query);
 	dp_refusal *refusal;
-	RangeTblEntry *entry;
+	ListCell   *lc;
 
 	check_stack_depth();
+	if (!top)
+		walk.cte_stack = lcons(query->cteList, list_copy(cte_stack));
 	if (forbidden != NULL)
 		return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
 								"There, rows of one privacy unit would depend "
@@ -275,22 +381,19 @@ verify_level(Query *query, bool top, List *cte_stack, dp_rowset *rowset)
 		return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1, NULL, NULL,
 								"this kind of query is not supported with "
 								"private aggregates");
-	if (from == NULL || list_length(from->fromlist) != 1 ||
-		!IsA(linitial(from->fromlist), RangeTblRef))
+	if (from == NULL || from->fromlist == NIL)
 		return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
-								"A private aggregate reads one protected "
-								"relation, or a view or subquery of one.",
-								from == NULL || from->fromlist == NIL ?
-								FROM_HINT : JOIN_HINT,
-								from == NULL || from->fromlist == NIL ?
-								"private aggregate without FROM" :
-								"joins below a private aggregate are not "
-								"supported");
-	entry = rt_fetch(((RangeTblRef *) linitial(from->fromlist))->rtindex,
-					 query->rtable);
-	refusal = verify_entry(entry, stack, rowset);
-	if (refusal != NULL)
-		return refusal;
+								"A private aggregate reads protected "
+								"relations, or views or subqueries of them.",
+								FROM_HINT, "private aggregate without FROM");
+	flatten_joins(query);
+	from = query->jointree;
+	foreach(lc, from->fromlist)
+	{
+		refusal = verify_item(lfirst(lc), nullable, &walk);
+		if (refusal != NULL)
+			return refusal;
+	}
 
 	from->quals = hoist_mutator(from->quals, rowset);
 	refusal = dp_rules_check(from->quals);
@@ -306,19 +409,127 @@ verify_level(Query *query, bool top, List *cte_stack, dp_rowset *rowset)
 	return refusal;
 }
 
+/* ---- leaves ---- */
+
+/*
+ * dp_block_leaf_number
+ *	  Of an entry of a verified block that is no subquery; from 1.  Named rows
+ *	  (named_rows.c) have it as their name; where a relation is left in place,
+ *	  it is the only protected one.
+ */
+int
+dp_block_leaf_number(const RangeTblEntry *entry)
+{
+	return entry->rtekind == RTE_NAMEDTUPLESTORE ? atoi(entry->enrname) : 1;
+}
+
+/* dp_block_leaf: the leaf of a number. */
+dp_leaf *
+dp_block_leaf(const dp_rowset *rowset, int number)
+{
+	return list_nth(rowset->leaves, number - 1);
+}
+
+/* dp_block_has_join: is anything joined, at any level? */
+bool
+dp_block_has_join(const dp_rowset *rowset)
+{
+	return list_length(rowset->leaves) > 1;
+}
+
+/*
+ * dp_block_relation_of
+ *	  The relation whose columns an expression over base columns is made of;
+ *	  InvalidOid where these are public, or of several relations.  *nullable:
+ *	  an outer join may leave some of them out.
+ */
+Oid
+dp_block_relation_of(const dp_rowset *rowset, Node *base, bool *nullable)
+{
+	Relids		numbers = pull_varnos(NULL, base);
+	const dp_leaf *leaf = linitial(rowset->leaves);
+	int			n = -1;
+
+	*nullable = false;
+	while ((n = bms_next_member(numbers, n)) >= 0)
+	{
+		leaf = dp_block_leaf(rowset, n);
+		*nullable = *nullable || leaf->nullable;
+	}
+	if (bms_membership(numbers) == BMS_MULTIPLE || leaf->relation == NULL)
+		return InvalidOid;
+	return leaf->relation->relid;
+}
+
+/* There is a protected relation, and all are of one dataset. */
+static dp_refusal *
+check_leaves(dp_rowset *rowset)
+{
+	dp_leaf    *first = linitial(rowset->leaves);
+	const RangeTblEntry *entry = first->entry;
+	ListCell   *lc;
+
+	if (first->relation == NULL && entry->rtekind == RTE_RELATION)
+		return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
+								"Private queries read protected relations "
+								"only.",
+								"If its rows are public, query it without "
+								"dp_pg; else ask the owner to run dp_protect "
+								"on it.",
+								"relation \"%s\" is not protected",
+								get_rel_name(entry->relid));
+	if (first->relation == NULL)
+		return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
+								"Private aggregates read protected relations, "
+								"or views or subqueries of them.",
+								"Name the protected relation in FROM.",
+								"FROM item \"%s\" cannot be aggregated "
+								"privately",
+								entry->eref ? entry->eref->aliasname : "?");
+	rowset->relation = first->relation;
+	foreach(lc, rowset->leaves)
+	{
+		const dp_leaf *leaf = lfirst(lc);
+
+		if (leaf->relation != NULL &&
+			strcmp(leaf->relation->dataset, first->relation->dataset) != 0)
+			return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
+									psprintf("They are in datasets \"%s\" and "
+											 "\"%s\".",
+											 first->relation->dataset,
+											 leaf->relation->dataset),
+									"Ask their owner to protect them in one "
+									"dataset.",
+									"relations \"%s\" and \"%s\" cannot be "
+									"joined privately",
+									get_rel_name(first->relation->relid),
+									get_rel_name(leaf->relation->relid));
+	}
+	return NULL;
+}
+
 /*
  * dp_block_rowset_verify
  *	  Verify and normalise everything below a block: FROM and WHERE of its
  *	  level, and all of the levels below.
  *
  * cte_stack holds the cteLists in reach, the block's own first.  On success
- * rowset->relation is the one protected relation.  Scalar subqueries in the
+ * rowset->relation is the protected relation, or the first of them; whether
+ * they may be joined so, dp_block_check_join says.  Scalar subqueries in the
  * block's own targets are not touched: see dp_block_rowset_hoist.
  */
 dp_refusal *
 dp_block_rowset_verify(Query *query, List *cte_stack, dp_rowset *rowset)
 {
-	return verify_level(query, true, cte_stack, rowset);
+	dp_refusal *refusal = verify_level(query, true, false, cte_stack, rowset);
+
+	if (refusal == NULL)
+		refusal = check_leaves(rowset);
+	if (refusal != NULL)
+		return refusal;
+	rowset->many = dp_block_has_join(rowset) ||
+		!dp_block_has_one_row(rowset->relation, NULL);
+	return NULL;
 }
 
 /*
@@ -330,6 +541,21 @@ Node *
 dp_block_rowset_hoist(Node *expression, dp_rowset *rowset)
 {
 	return hoist_mutator(expression, rowset);
+}
+
+/* dp_block_add_conjuncts: all that a condition says, to a list of Node *. */
+List *
+dp_block_add_conjuncts(List *conjuncts, Node *condition)
+{
+	ListCell   *lc;
+
+	if (condition == NULL)
+		return conjuncts;
+	if (!is_andclause(condition))
+		return lappend(conjuncts, condition);
+	foreach(lc, ((BoolExpr *) condition)->args)
+		conjuncts = dp_block_add_conjuncts(conjuncts, lfirst(lc));
+	return conjuncts;
 }
 
 /* ---- expressions over base columns ---- */
@@ -350,7 +576,8 @@ base_mutator(Node *node, void *context)
 		if (entry->rtekind != RTE_SUBQUERY)
 		{
 			var = copyObject(var);
-			var->varno = 1;
+			var->varno = dp_block_leaf_number(entry);
+			dp_compat_forget_nulling(var);
 			return (Node *) var;
 		}
 		target = get_tle_by_resno(entry->subquery->targetList, var->varattno);
@@ -363,8 +590,8 @@ base_mutator(Node *node, void *context)
 
 /*
  * dp_block_rowset_base
- *	  The expression over the columns of the protected relation (Vars of
- *	  varno 1) that an expression of a verified level comes down to.
+ *	  The expression over the columns of leaves, whose numbers are the varno of
+ *	  its Vars, that an expression of a verified level comes down to.
  */
 Node *
 dp_block_rowset_base(Query *query, Node *expression)

@@ -7,10 +7,20 @@
 
 #include "dp_block.h"
 
+/* An item of FROM that rows come from, at any level of a block. */
+typedef struct dp_leaf
+{
+	Query	   *level;			/* that it stands in */
+	RangeTblEntry *entry;
+	dp_relation *relation;		/* protected; NULL: its rows are public */
+	bool		nullable;		/* an outer join may leave it out */
+} dp_leaf;
+
 typedef struct dp_rowset
 {
-	dp_relation *relation;		/* the one protected relation */
+	dp_relation *relation;		/* whose units the rows have */
 	bool		many;			/* a unit may have many rows */
+	List	   *leaves;			/* of dp_leaf *, protected ones first */
 	List	   *hoisted;		/* of Query *: uncorrelated subqueries */
 } dp_rowset;
 
@@ -18,9 +28,26 @@ extern dp_refusal *dp_block_rowset_verify(Query *query, List *cte_stack,
 										  dp_rowset *rowset);
 extern Node *dp_block_rowset_hoist(Node *expression, dp_rowset *rowset);
 extern bool dp_block_refers_outside(Node *node, int level);
+extern List *dp_block_add_conjuncts(List *conjuncts, Node *condition);
+extern int	dp_block_leaf_number(const RangeTblEntry *entry);
+extern dp_leaf *dp_block_leaf(const dp_rowset *rowset, int number);
+extern bool dp_block_has_join(const dp_rowset *rowset);
+extern Oid	dp_block_relation_of(const dp_rowset *rowset, Node *base,
+								 bool *nullable);
+
+/* ---- join.c ---- */
+extern dp_refusal *dp_block_check_join(Query *query,
+									   const dp_rowset *rowset);
+extern int	dp_block_unit_item(const Query *query, const dp_rowset *rowset);
+
+/* ---- named_rows.c ---- */
+extern void dp_block_name_rows(dp_rowset *rowset, dp_block *block);
+extern dp_refusal *dp_block_select_rows(dp_block *block);
+
+/* ---- unit.c ---- */
+extern dp_refusal *dp_block_check_unit_type(const dp_relation *relation);
 
 /* ---- unit_column.c ---- */
-extern dp_refusal *dp_block_check_unit_type(const dp_relation *relation);
-extern Expr *dp_block_rowset_unit(Query *query, const dp_relation *relation);
+extern Expr *dp_block_rowset_unit(Query *query, const dp_rowset *rowset);
 
 #endif							/* DP_BLOCK_ROWSET_H */

@@ -25,6 +25,7 @@ typedef struct dp_splitter
 
 /* ---- block.c ---- */
 extern dp_block *dp_block_create(void);
+extern dp_joined *dp_block_create_joined(void);
 extern void dp_block_init_key(dp_key *key);
 
 /* ---- split_block.c ---- */

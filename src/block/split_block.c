@@ -104,6 +104,15 @@ add_column(dp_splitter *s, const char *name, Node *like)
 
 /* ---- the inner query ---- */
 
+/* What an outer join leaves out is NULL. */
+static void
+set_nullable(dp_key *key)
+{
+	key->nullable = true;
+	if (key->base != NULL)
+		key->base->nullable = true;
+}
+
 static dp_refusal *
 add_keys(dp_splitter *s, Query *inner, dp_block *block)
 {
@@ -119,6 +128,7 @@ add_keys(dp_splitter *s, Query *inner, dp_block *block)
 		Node	   *expression;
 		Node	   *base;
 		Expr	   *computed;
+		bool		nullable;
 
 		if (!is_grouped(s->query, target))
 			continue;
@@ -129,13 +139,17 @@ add_keys(dp_splitter *s, Query *inner, dp_block *block)
 		key = palloc(sizeof(dp_key));
 		base = dp_block_rowset_base(s->query, expression);
 		refusal = dp_block_classify_key((Node *) target->expr, base,
-										s->rowset.relation->relid, key);
+										dp_block_relation_of(&s->rowset, base,
+															 &nullable),
+										key);
 		refusal = dp_block_find_key_conditions(conjuncts, base, key, refusal);
 		computed = (Expr *) expression;
 		refusal = dp_block_classify_image(s->query, base, key, refusal,
 										  &computed);
 		if (refusal != NULL)
 			return refusal;
+		if (nullable)
+			set_nullable(key);
 		block->keys = lappend(block->keys, key);
 		s->keys = lappend(s->keys, target->expr);
 		add_column(s, target->resname ? target->resname : "key",
@@ -163,7 +177,7 @@ add_unit(dp_splitter *s, Query *inner, dp_block *block)
 	refusal = dp_block_check_unit_type(relation);
 	if (refusal != NULL)
 		return refusal;
-	unit = dp_block_rowset_unit(s->query, relation);
+	unit = dp_block_rowset_unit(s->query, &s->rowset);
 	block->many = true;
 	block->unit_type = exprType((Node *) unit);
 	inner->targetList =
@@ -287,9 +301,11 @@ static dp_key *
 argument_key(dp_splitter *s, Node *argument, Node *base)
 {
 	dp_key	   *key = palloc(sizeof(dp_key));
+	bool		nullable;
 
-	if (dp_block_classify_key(argument, base, s->rowset.relation->relid,
-							  key) != NULL)
+	if (dp_block_classify_key(argument, base,
+							  dp_block_relation_of(&s->rowset, base,
+												   &nullable), key) != NULL)
 		return NULL;
 	key->nullable = false;
 	return key;
@@ -323,11 +339,15 @@ static bool
 is_unit(const dp_splitter *s, Node *base)
 {
 	Oid			type = getBaseType(exprType(base));
+	const dp_relation *relation;
 
 	while (IsA(base, RelabelType))
 		base = (Node *) ((RelabelType *) base)->arg;
-	return s->rowset.many && IsA(base, Var) &&
-		((Var *) base)->varattno == s->rowset.relation->unit_attnum &&
+	if (!s->rowset.many || !IsA(base, Var))
+		return false;
+	relation = dp_block_leaf(&s->rowset, ((Var *) base)->varno)->relation;
+	return relation != NULL &&
+		((Var *) base)->varattno == relation->unit_attnum &&
 		(type == getBaseType(exprType(base)) ||
 		 (type == TEXTOID && getBaseType(exprType(base)) == VARCHAROID));
 }
@@ -403,6 +423,8 @@ add_base(dp_block *block, int kind, Node *base)
 
 	block->base_attnums = lappend_int(block->base_attnums, column ?
 									  ((Var *) plain)->varattno : 0);
+	block->base_leaves = lappend_int(block->base_leaves, column ?
+									 (int) ((Var *) plain)->varno : 0);
 	if (base != NULL && !column && has_bounds(kind))
 		base = dp_places_cut_public(base, &block->publics);
 	else
@@ -481,6 +503,15 @@ refuse_clause(Query *query)
 	return NULL;
 }
 
+/* The block's relation and, where something is joined, the rest of FROM. */
+static void
+set_relations(dp_splitter *s, dp_block *block)
+{
+	block->relid = s->rowset.relation->relid;
+	block->dataset = s->rowset.relation->dataset;
+	dp_block_name_rows(&s->rowset, block);
+}
+
 static dp_refusal *
 refuse_correlated(Node *node, int level)
 {
@@ -518,6 +549,8 @@ dp_block_split_one(Query *query, List *cte_stack, dp_block **block,
 	memset(&s, 0, sizeof(s));
 	s.query = query;
 	refusal = dp_block_rowset_verify(query, cte_stack, &s.rowset);
+	if (refusal == NULL)
+		refusal = dp_block_check_join(query, &s.rowset);
 	if (refusal != NULL)
 		return refusal;
 	if (collect_walker((Node *) query->targetList, &s) ||
@@ -527,6 +560,7 @@ dp_block_split_one(Query *query, List *cte_stack, dp_block **block,
 	/* A unit with many rows may have some in many parts. */
 	if (!s.rowset.many)
 		dp_block_find_part(&s, b);
+	set_relations(&s, b);
 	b->inner = make_inner(query);
 	refusal = add_keys(&s, b->inner, b);
 	if (refusal == NULL)
@@ -538,6 +572,8 @@ dp_block_split_one(Query *query, List *cte_stack, dp_block **block,
 	refusal = dp_block_make_outer(&s, entry);
 	if (refusal == NULL)
 		refusal = refuse_correlated((Node *) b->inner, -1);
+	if (refusal == NULL)
+		refusal = dp_block_select_rows(b);
 	if (refusal != NULL)
 		return refusal;
 
@@ -547,8 +583,6 @@ dp_block_split_one(Query *query, List *cte_stack, dp_block **block,
 	if (refusal != NULL)
 		return refusal;
 	b->inner = (Query *) dp_rules_make_total((Node *) b->inner);
-	b->relid = s.rowset.relation->relid;
-	b->dataset = s.rowset.relation->dataset;
 	*block = b;
 	return NULL;
 }

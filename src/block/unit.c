@@ -1,6 +1,7 @@
 /*
  * unit.c
- *	  Proof that a protected relation has one row per privacy unit.
+ *	  Proof that a protected relation has one row per privacy unit, and whether
+ *	  units can be told apart at all.
  *
  * The proof is made at every planning and again, for the snapshot that reads
  * the rows, at every execution; it depends only on the catalog:
@@ -19,6 +20,7 @@
 #include "catalog/pg_class.h"
 #include "catalog/pg_inherits.h"
 #include "catalog/pg_index.h"
+#include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
@@ -26,7 +28,8 @@
 #include "utils/snapmgr.h"
 #include "utils/syscache.h"
 
-#include "dp_block.h"
+#include "../places/dp_value_bytes.h"
+#include "rowset.h"
 
 static bool
 index_proves_unique(Oid index, AttrNumber attnum, Snapshot snapshot)
@@ -166,4 +169,32 @@ dp_block_refuse_many(const dp_relation *relation)
 							"NOT NULL prove it.",
 							"relation \"%s\" may have many rows per privacy "
 							"unit", get_rel_name(relation->relid));
+}
+
+/*
+ * dp_block_check_unit_type
+ *	  Can units be told apart by their bytes?  They could when the relation was
+ *	  protected; the column's type may have changed.
+ */
+dp_refusal *
+dp_block_check_unit_type(const dp_relation *relation)
+{
+	Oid			type;
+	int32		typmod;
+	Oid			collation;
+
+	get_atttypetypmodcoll(relation->relid, relation->unit_attnum, &type,
+						  &typmod, &collation);
+	if (dp_places_read_way(getBaseType(type)) != DP_READ_NONE &&
+		(!OidIsValid(collation) || get_collation_isdeterministic(collation)))
+		return NULL;
+	return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
+							psprintf("Units of column \"%s\" cannot be told "
+									 "apart by their bytes; its type is %s.",
+									 relation->unit, format_type_be(type)),
+							"The owner should number the people, or give the "
+							"column a built-in type and a deterministic "
+							"collation.",
+							"rows of a unit in relation \"%s\" cannot be "
+							"bounded", get_rel_name(relation->relid));
 }

@@ -9,8 +9,6 @@
  */
 #include "postgres.h"
 
-#include "access/detoast.h"
-#include "common/hashfn.h"
 #include "utils/memutils.h"
 
 #include "records.h"
@@ -43,12 +41,6 @@ words_of(dp_bound_kind kind)
 	}
 }
 
-static bool
-is_integer_way(dp_read_way way)
-{
-	return way < DP_READ_TEXT;
-}
-
 /*
  * dp_bound_create
  *	  Without rows, in the current context; the spec's columns are not copied.
@@ -64,7 +56,7 @@ dp_bound_create(const dp_bound_spec *spec)
 		elog(ERROR, "rows of units have too many columns or groups");
 	bounder->spec = *spec;
 	bounder->context = CurrentMemoryContext;
-	layout->named = !is_integer_way(spec->unit);
+	layout->named = !dp_bound_is_integer(spec->unit);
 	for (i = 0; i < spec->ncolumns; i++)
 	{
 		int			words = words_of(spec->columns[i].kind);
@@ -83,47 +75,21 @@ dp_bound_create(const dp_bound_spec *spec)
 	return bounder;
 }
 
-static inline uint64
-hash(const dp_value_bytes *read, uint64 seed)
-{
-	return hash_bytes_extended((const unsigned char *) read->bytes,
-							   (int) read->length, seed);
-}
-
-static inline bool
-is_long(bool varlena, Datum value, Size most)
-{
-	return varlena && toast_raw_datum_size(value) - VARHDRSZ > most;
-}
-
 /* Key and bytes of the unit; false: the row has none that counts. */
 static inline bool
 set_unit(dp_bounder *bounder, Datum unit)
 {
 	dp_bound_record *record = bounder->record;
 	uint64	   *words = record->words + bounder->layout.words;
-	dp_value_bytes read;
-	bool		fits;
-	int64		x;
+	Size		length;
 
-	if (dp_places_read_integer(bounder->spec.unit, unit, &x))
-	{
-		record->key = dp_bound_scatter((uint64) x ^ bounder->seeds[0]);
-		return true;
-	}
-	if (is_long(bounder->spec.varlena, unit, DP_BOUND_UNIT_BYTES))
+	if (!dp_bound_read_unit(bounder->spec.unit, bounder->spec.varlena, unit,
+							bounder->seeds[0], &record->key,
+							(char *) (words + 1), &length))
 		return false;
-	dp_places_read_bytes(bounder->spec.unit, unit, &read);
-	fits = read.length <= DP_BOUND_UNIT_BYTES;
-	if (fits)
-	{
-		record->key = hash(&read, bounder->seeds[0]);
-		words[0] = (uint64) read.length;
-		memcpy(words + 1, read.bytes, read.length);
-	}
-	if (unlikely(read.copy != NULL))
-		pfree(read.copy);
-	return fits;
+	if (bounder->layout.named)
+		words[0] = length;
+	return true;
 }
 
 static void
@@ -140,8 +106,8 @@ set_digest(const dp_bounder *bounder, dp_read_way way, Datum value,
 		return;
 	}
 	dp_places_read_bytes(way, value, &read);
-	words[0] = hash(&read, bounder->seeds[1]);
-	words[1] = hash(&read, bounder->seeds[2]);
+	words[0] = dp_bound_hash(&read, bounder->seeds[1]);
+	words[1] = dp_bound_hash(&read, bounder->seeds[2]);
 	if (unlikely(read.copy != NULL))
 		pfree(read.copy);
 }
@@ -168,7 +134,8 @@ dp_bound_add(dp_bounder *bounder, int64 group, Datum unit,
 		int			word = bounder->layout.word[i];
 
 		if (nulls[i] || (column->kind == DP_BOUND_DISTINCT &&
-						 is_long(column->varlena, values[i], LONG_VALUE)))
+						 dp_bound_is_long(column->varlena, values[i],
+										  LONG_VALUE)))
 		{
 			if (word >= 0)
 				record->words[word] = 0;

@@ -15,6 +15,8 @@
 #ifndef DP_BOUND_H
 #define DP_BOUND_H
 
+#include "access/htup_details.h"
+
 #include "../bridge/dp_bridge.h"
 #include "../places/dp_value_bytes.h"
 
@@ -86,5 +88,32 @@ extern void dp_bound_add(dp_bounder *bounder, int64 group, Datum unit,
 						 const Datum *values, const bool *nulls);
 extern void dp_bound_finish(dp_bounder *bounder, dp_bound_sink sink,
 							void *context);
+
+/*
+ * Rows of several sources, brought together unit by unit (gather.c): they are
+ * added in any order, and given back in parts, each of which has all rows of
+ * its units.
+ */
+typedef struct dp_gather dp_gather;
+
+/* How a source names units. */
+typedef struct dp_gather_unit
+{
+	dp_read_way way;
+	bool		varlena;
+} dp_gather_unit;
+
+typedef void (*dp_gather_sink) (void *context, int source,
+								MinimalTuple tuple);
+
+/* Most bytes that one takes, with the rows of a part given back. */
+#define DP_GATHER_MEMORY ((Size) 128 * 1024 * 1024)
+
+extern dp_gather *dp_bound_gather_create(int n);
+extern void dp_bound_gather_add(dp_gather *gather, int source,
+						  const dp_gather_unit *how, Datum unit,
+						  MinimalTuple tuple);
+extern bool dp_bound_gather_next(dp_gather *gather, dp_gather_sink sink,
+						   void *context);
 
 #endif							/* DP_BOUND_H */

@@ -161,6 +161,15 @@ extern void dp_bound_rows_add_up(const dp_bound_job *job,
 
 extern void dp_bound_choose(const dp_bound_job *job, dp_bound_store *store);
 
+/* ---- unit_key.c ---- */
+
+extern bool dp_bound_is_integer(dp_read_way way);
+extern uint64 dp_bound_hash(const dp_value_bytes *read, uint64 seed);
+extern bool dp_bound_is_long(bool varlena, Datum value, Size most);
+extern bool dp_bound_read_unit(dp_read_way way, bool varlena, Datum unit,
+							   uint64 seed, uint64 *key, char *bytes,
+							   Size *length);
+
 /* ---- keys ---- */
 
 /* A bijection: each step is one (the finalizer of SplitMix64). */

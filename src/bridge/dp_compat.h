@@ -106,6 +106,37 @@ dp_compat_take_entries(Query *level, const Query *from)
 	level->rteperminfos = from->rteperminfos;
 }
 
+/* A copy of one entry of another level, with its rights, becomes all of it. */
+static inline void
+dp_compat_take_entry(Query *level, Query *from, RangeTblEntry *entry)
+{
+	RangeTblEntry *copy = copyObject(entry);
+	ListCell   *cell;
+
+	level->rtable = list_make1(copy);
+	level->rteperminfos = NIL;
+	if (entry->perminfoindex == 0)
+		return;
+	level->rteperminfos =
+		list_make1(copyObject(getRTEPermissionInfo(from->rteperminfos,
+												   entry)));
+	copy->perminfoindex = 1;
+	from->rteperminfos = list_delete_nth_cell(list_copy(from->rteperminfos),
+											  entry->perminfoindex - 1);
+	foreach(cell, from->rtable)
+		if (lfirst_node(RangeTblEntry, cell)->perminfoindex >
+			entry->perminfoindex)
+			lfirst_node(RangeTblEntry, cell)->perminfoindex--;
+	entry->perminfoindex = 0;
+}
+
+/* Which outer joins may make a column NULL is not part of it any more. */
+static inline void
+dp_compat_forget_nulling(Var *var)
+{
+	var->varnullingrels = NULL;
+}
+
 /* Nothing of the level says any more whose rights are checked, and which. */
 static inline void
 dp_compat_forget_rights(Query *level)
@@ -173,6 +204,17 @@ dp_compat_take_entries(Query *level, const Query *from)
 }
 
 static inline void
+dp_compat_take_entry(Query *level, Query *from, RangeTblEntry *entry)
+{
+	level->rtable = list_make1(copyObject(entry));
+}
+
+static inline void
+dp_compat_forget_nulling(Var *var)
+{
+}
+
+static inline void
 dp_compat_forget_rights(Query *level)
 {
 	ListCell   *cell;
@@ -224,6 +266,31 @@ object_aclcheck(Oid class, Oid object, Oid role, AclMode mode)
 #endif
 
 /* ---- query trees ---- */
+
+/* The columns of an entry, number 1 of its level; of a dropped one a NULL. */
+static inline List *
+dp_compat_entry_columns(RangeTblEntry *entry)
+{
+	List	   *columns;
+
+#if PG_VERSION_NUM >= 180000
+	expandRTE(entry, 1, 0, VAR_RETURNING_DEFAULT, -1, true, NULL, &columns);
+#else
+	expandRTE(entry, 1, 0, -1, true, NULL, &columns);
+#endif
+	return columns;
+}
+
+/* A tree of a level with the columns of its joins as those that they are. */
+static inline Node *
+dp_compat_flatten_joins(Query *level, Node *node)
+{
+#if PG_VERSION_NUM >= 160000
+	return flatten_join_alias_vars(NULL, level, node);
+#else
+	return flatten_join_alias_vars(level, node);
+#endif
+}
 
 #if PG_VERSION_NUM < 160000
 #define get_relids_in_jointree(node, outer_joins, inner_joins) \

@@ -4,7 +4,7 @@
  *
  * With dp_pg.split the setting dp_pg.epsilon is the price of the whole query:
  * it is divided among the values that name no price of their own.  The number
- * is that of the query's text, subqueries that run before a release included;
+ * is that of the query's text, with what runs before a release included;
  * those are planned when the release runs and are then told the number of the
  * query they belong to.
  */
@@ -72,6 +72,9 @@ dp_measure_count_share(List *blocks)
 		}
 		(void) expression_tree_walker((Node *) block->subqueries, count_walker,
 									  &share);
+		foreach(target, block->sources)
+			(void) count_walker((Node *) ((dp_joined *) lfirst(target))->query,
+								&share);
 	}
 	return share;
 }

@@ -99,8 +99,9 @@ struct dp_measure
 	/* from the query; nodes shared with the plan, read only */
 	Aggref	   *aggregate;
 	Oid			argument_type;	/* base type, InvalidOid for dp_count(*) */
-	Oid			relid;
-	AttrNumber	base_attnum;	/* column the argument is, or 0 */
+	const List *relids;			/* OIDs by varno of base */
+	Oid			relid;			/* of the column that the argument is */
+	AttrNumber	base_attnum;	/* its number, or 0 */
 	bool		of_units;		/* the argument is the unit */
 	Node	   *base;			/* what its values follow from, or NULL */
 	const List *publics;		/* of Const *: what was cut from that */

@@ -48,7 +48,7 @@ infer_bounds(dp_measure *measure)
 {
 	dp_interval interval;
 
-	if (!dp_places_find_interval(measure->base, measure->relid,
+	if (!dp_places_find_interval(measure->base, measure->relids,
 								 measure->publics, &interval))
 		return;
 	measure->inferred = true;

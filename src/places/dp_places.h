@@ -112,7 +112,7 @@ typedef struct dp_interval
 } dp_interval;
 
 extern Node *dp_places_cut_public(Node *expression, List **publics);
-extern bool dp_places_find_interval(Node *expression, Oid relid,
+extern bool dp_places_find_interval(Node *expression, const List *relids,
 									const List *publics,
 									dp_interval *interval);
 

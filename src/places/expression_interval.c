@@ -24,7 +24,7 @@
 
 typedef struct interval_walk
 {
-	Oid			relid;
+	const List *relids;			/* OIDs by varno */
 	const List *publics;		/* of Const * */
 } interval_walk;
 
@@ -118,7 +118,8 @@ static dp_interval
 find_column(const Var *var, const interval_walk *walk)
 {
 	Oid			type = getBaseType(var->vartype);
-	dp_attribute *declared = dp_protect_attribute(walk->relid, var->varattno);
+	Oid			relid = list_nth_oid(walk->relids, var->varno - 1);
+	dp_attribute *declared = dp_protect_attribute(relid, var->varattno);
 
 	if (declared == NULL || declared->lower == NULL)
 		return dp_places_interval_everything();
@@ -486,14 +487,15 @@ find(Node *node, const interval_walk *walk)
 /*
  * dp_places_find_interval
  *	  The interval of an expression that dp_places_cut_public left, over the
- *	  columns of a protected relation; publics: values of what was cut, as
- *	  Consts.  False where an end is not known, or it is always NULL.
+ *	  columns of relations, whose OIDs by varno are `relids`; publics: values
+ *	  of what was cut, as Consts.  False where an end is not known, or it is
+ *	  always NULL.
  */
 bool
-dp_places_find_interval(Node *expression, Oid relid, const List *publics,
-						dp_interval *interval)
+dp_places_find_interval(Node *expression, const List *relids,
+						const List *publics, dp_interval *interval)
 {
-	const interval_walk walk = {relid, publics};
+	const interval_walk walk = {relids, publics};
 
 	*interval = find(expression, &walk);
 	return dp_places_interval_is_bounded(*interval);

@@ -11,6 +11,7 @@
 #include "nodes/pg_list.h"
 #include "nodes/plannodes.h"
 #include "tcop/dest.h"
+#include "utils/queryenvironment.h"
 
 #include "../bridge/dp_bridge.h"
 
@@ -35,6 +36,10 @@ typedef const void *(*dp_reader_source) (void *context, Size *size);
  *				raise, since nothing is charged and nothing is read yet.  It
  *				takes every piece of the source, which is NULL when the job
  *				has none
+ *	environment	what the plan finds by name; may be NULL
+ *	scan		where the rows of the n-th scan of a job with scans are put
+ *	next		after them, before each run of its plan: what it then finds by
+ *				name; false: it has run over all
  *	receiver	where the executor puts the rows
  *	finish		draw noise and give the sink what may be released; nothing
  *				else leaves
@@ -53,6 +58,9 @@ typedef struct dp_reader_methods
 {
 	void	   *(*begin) (const Node *input, const void *data,
 						  dp_reader_source source, void *context);
+	QueryEnvironment *(*environment) (void *state);
+	DestReceiver *(*scan) (void *state, int n);
+	bool		(*next) (void *state);
 	DestReceiver *(*receiver) (void *state);
 	void		(*finish) (void *state, dp_reader_sink sink, void *context);
 	bool		prompt;
@@ -75,7 +83,7 @@ typedef struct dp_reader_needs
 } dp_reader_needs;
 
 /*
- * One plan over private rows, made from public facts (run/public_plan.c)
+ * A plan over private rows, made from public facts (run/public_plan.c)
  * without parameters, and what is to be done with its rows.  The active
  * snapshot and the current user's rights are the job's.
  */
@@ -83,6 +91,8 @@ typedef struct dp_reader_job
 {
 	dp_reader_kind kind;
 	PlannedStmt *plan;
+	List	   *scans;			/* of PlannedStmt *: run before; the plan is
+								 * then run as often as `next` says */
 	List	   *relations;		/* OIDs of all that it opens, TOAST too */
 	dp_reader_needs needs;
 	Size		memory;			/* that rows may make it take, in bytes */

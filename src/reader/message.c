@@ -115,6 +115,9 @@ append_part(StringInfo out, const dp_reader_job *job, dp_message_part part)
 		case DP_PART_PLAN:
 			append_node(out, job->plan);
 			break;
+		case DP_PART_SCANS:
+			append_node(out, job->scans);
+			break;
 		case DP_PART_INPUT:
 			append_node(out, job->input);
 			break;

@@ -195,9 +195,8 @@ reserve(const dp_message *message, const PlannedStmt *plan)
 }
 
 /* Everything but the rows; tell the session, and wait for its charge. */
-static void *
-make_ready(dp_reading_work *work, const dp_reader_methods *how,
-		   QueryDesc **desc)
+static void
+make_ready(dp_reading_work *work, dp_opened *opened)
 {
 	const dp_message *message = work->message;
 	PGPROC	   *session = dp_reader_shared->entry[my_entry].client;
@@ -205,7 +204,6 @@ make_ready(dp_reading_work *work, const dp_reader_methods *how,
 	PlannedStmt *plan;
 	bool		parallel;
 	const char *told;
-	void	   *state;
 	Size		size;
 
 	dp_bridge_force_lock_timeout();
@@ -214,25 +212,25 @@ make_ready(dp_reading_work *work, const dp_reader_methods *how,
 	parallel = dp_reader_state_lock(message, session);
 	plan = stringToNode(dp_reader_find_part(message, DP_PART_PLAN));
 	plan->parallelModeNeeded = plan->parallelModeNeeded && parallel;
-	state = begin(work, how);
-	*desc = dp_reader_open(plan, how->receiver(state));
-	dp_reader_warm(message, *desc);
+	opened->plan = plan;
+	opened->state = begin(work, opened->how);
+	dp_reader_open(opened,
+				   stringToNode(dp_reader_find_part(message,
+													DP_PART_SCANS)));
+	dp_reader_warm(message, opened);
 
 	reserve(message, plan);		/* last, for what rows need alone */
 	send_message(work, &ready, 1, true);
 	told = receive_message(work, &size);
 	if (size != 1 || *told != DP_TELL_GO)
 		elog(ERROR, "session told a reader something unknown");
-	return state;
 }
 
 static void
 do_job(dp_reading_work *work)
 {
-	const dp_reader_methods *how;
+	dp_opened	opened = {NULL};
 	const void *data;
-	QueryDesc  *desc;
-	void	   *state;
 	void	   *copy;
 	Size		size;
 
@@ -240,10 +238,10 @@ do_job(dp_reading_work *work)
 	copy = palloc_extended(size, MCXT_ALLOC_HUGE);
 	memcpy(copy, data, size);
 	work->message = dp_reader_check_message(copy, size);
-	how = dp_reader_find(work->message->kind);
-	state = make_ready(work, how, &desc);
-	dp_reader_execute(desc);
-	how->finish(state, send_released, work);
+	opened.how = dp_reader_find(work->message->kind);
+	make_ready(work, &opened);
+	dp_reader_execute(&opened);
+	opened.how->finish(opened.state, send_released, work);
 }
 
 /* The SQLSTATE of the error being handled, which goes to the log only. */

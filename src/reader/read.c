@@ -124,30 +124,82 @@ dp_reader_mask_error(MemoryContext context, bool planning)
 
 /* ---- reading ---- */
 
-/*
- * dp_reader_open
- *	  Have a plan over private rows ready to be executed under the active
- *	  snapshot: rights are checked, everything is opened, and nothing is read.
- */
-QueryDesc *
-dp_reader_open(PlannedStmt *plan, DestReceiver *receiver)
+static QueryDesc *
+start(PlannedStmt *plan, DestReceiver *receiver,
+	  QueryEnvironment *environment)
 {
 	QueryDesc  *desc = CreateQueryDesc(plan, DP_PRIVATE_QUERY_TEXT,
 									   GetActiveSnapshot(), InvalidSnapshot,
-									   receiver, NULL, NULL, 0);
+									   receiver, NULL, environment, 0);
 
 	ExecutorStart(desc, 0);
 	return desc;
 }
 
-/* dp_reader_execute: read the rows. */
-void
-dp_reader_execute(QueryDesc *desc)
+static QueryDesc *
+start_main(const dp_opened *opened)
 {
-	ExecutorRun(desc, ForwardScanDirection, 0);
+	const dp_reader_methods *how = opened->how;
+
+	return start(opened->plan, how->receiver(opened->state),
+				 how->environment == NULL ? NULL :
+				 how->environment(opened->state));
+}
+
+static void
+end(QueryDesc *desc, bool run)
+{
+	if (run)
+		ExecutorRun(desc, ForwardScanDirection, 0);
 	ExecutorFinish(desc);
 	ExecutorEnd(desc);
 	FreeQueryDesc(desc);
+}
+
+/*
+ * dp_reader_open
+ *	  Have plans over private rows ready to be executed under the active
+ *	  snapshot: rights are checked, everything is opened, and nothing is read.
+ *	  The caller has filled how, state and plan.
+ */
+void
+dp_reader_open(dp_opened *opened, List *scans)
+{
+	ListCell   *lc;
+
+	opened->scans = NIL;
+	foreach(lc, scans)
+	{
+		DestReceiver *receiver =
+		opened->how->scan(opened->state, foreach_current_index(lc));
+
+		opened->scans = lappend(opened->scans,
+								start(lfirst_node(PlannedStmt, lc), receiver,
+									  NULL));
+	}
+	opened->main = start_main(opened);
+}
+
+/*
+ * dp_reader_execute
+ *	  Read the rows.  After scans the plan that was opened has run for nothing
+ *	  but to have everything looked up: it runs anew over each part.
+ */
+void
+dp_reader_execute(dp_opened *opened)
+{
+	ListCell   *lc;
+
+	if (opened->scans == NIL)
+	{
+		end(opened->main, true);
+		return;
+	}
+	foreach(lc, opened->scans)
+		end(lfirst(lc), true);
+	end(opened->main, false);
+	while (opened->how->next(opened->state))
+		end(start_main(opened), true);
 }
 
 /*
@@ -181,17 +233,20 @@ dp_reader_be_quiet(bool for_good)
 }
 
 static void
-execute_masked(const dp_reader_job *job, DestReceiver *receiver)
+execute_masked(const dp_reader_job *job, const dp_reader_methods *how,
+			   void *state)
 {
 	MemoryContext context = CurrentMemoryContext;
 	BufferUsage buffers = pgBufferUsage;
 	WalUsage	wal = pgWalUsage;
 	int			nest = NewGUCNestLevel();
+	dp_opened	opened = {how, state, job->plan};
 
 	dp_reader_be_quiet(false);
 	PG_TRY();
 	{
-		dp_reader_execute(dp_reader_open(job->plan, receiver));
+		dp_reader_open(&opened, job->scans);
+		dp_reader_execute(&opened);
 	}
 	PG_CATCH();
 	{
@@ -219,6 +274,6 @@ dp_reader_run_local(const dp_reader_job *job, dp_reader_charge charge,
 								   job->source_context);
 
 	charge(charge_context);
-	execute_masked(job, how->receiver(state));
+	execute_masked(job, how, state);
 	how->finish(state, sink, sink_context);
 }

@@ -143,6 +143,7 @@ typedef enum dp_message_part
 	DP_PART_ENUMS,
 	DP_PART_COLLATIONS,
 	DP_PART_PLAN,				/* nodeToString */
+	DP_PART_SCANS,				/* likewise */
 	DP_PART_INPUT,				/* nodeToString */
 	DP_PART_DATA,				/* the kind's own */
 	DP_PARTS
@@ -177,13 +178,26 @@ extern bool dp_reader_state_end(const dp_message *message);
 extern bool dp_reader_state_lock(const dp_message *message, PGPROC *session);
 
 /* ---- warm.c ---- */
-extern void dp_reader_warm(const dp_message *message, QueryDesc *desc);
+struct dp_opened;
+extern void dp_reader_warm(const dp_message *message,
+						   const struct dp_opened *opened);
 extern void dp_reader_warm_init(void);
 
 /* ---- read.c: the one place that reads private rows ---- */
 extern const dp_reader_methods *dp_reader_find(dp_reader_kind kind);
-extern QueryDesc *dp_reader_open(PlannedStmt *plan, DestReceiver *receiver);
-extern void dp_reader_execute(QueryDesc *desc);
+
+/* The plans of a job, and what is done with their rows. */
+typedef struct dp_opened
+{
+	const dp_reader_methods *how;
+	void	   *state;
+	PlannedStmt *plan;
+	QueryDesc  *main;
+	List	   *scans;			/* of QueryDesc * */
+} dp_opened;
+
+extern void dp_reader_open(dp_opened *opened, List *scans);
+extern void dp_reader_execute(dp_opened *opened);
 extern bool dp_reader_may_keep_code(int code);
 extern void dp_reader_log(const ErrorData *error);
 pg_noreturn extern void dp_reader_raise(int code);

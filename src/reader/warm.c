@@ -186,6 +186,12 @@ warm_plan(PlanState *state, void *context)
 	if (IsA(plan, BitmapHeapScan))
 		(void) warm_walker((Node *) ((BitmapHeapScan *) plan)->bitmapqualorig,
 						   NULL);
+	if (IsA(plan, HashJoin))
+		(void) warm_walker((Node *) ((HashJoin *) plan)->hashclauses, NULL);
+	if (IsA(plan, Hash))
+		(void) warm_walker((Node *) ((Hash *) plan)->hashkeys, NULL);
+	if (IsA(plan, HashJoin) || IsA(plan, NestLoop))
+		(void) warm_walker((Node *) ((Join *) plan)->joinqual, NULL);
 	if (IsA(plan, Result))
 		(void) warm_walker(((Result *) plan)->resconstantqual, NULL);
 	return planstate_tree_walker(state, warm_plan, context);
@@ -223,17 +229,18 @@ warm_needs(const dp_message *message)
 
 /*
  * dp_reader_warm
- *	  All that a job may need, for a plan that is open; everything is locked.
+ *	  All that a job may need, for plans that are open; everything is locked.
  *	  What somebody else changes meanwhile may empty caches, so this ends only
  *	  when nobody has.
  */
 void
-dp_reader_warm(const dp_message *message, QueryDesc *desc)
+dp_reader_warm(const dp_message *message, const dp_opened *opened)
 {
 	const Oid  *oids;
 	uint64		heard;
 	int			n;
 	int			i;
+	ListCell   *lc;
 
 	oids = find_oids(message, DP_PART_TOAST, &n);
 	for (i = 0; i < n; i++)
@@ -245,7 +252,9 @@ dp_reader_warm(const dp_message *message, QueryDesc *desc)
 		AcceptInvalidationMessages();
 		heard = SharedInvalidMessageCounter;
 		warm_needs(message);
-		(void) warm_plan(desc->planstate, NULL);
+		(void) warm_plan(opened->main->planstate, NULL);
+		foreach(lc, opened->scans)
+			(void) warm_plan(((QueryDesc *) lfirst(lc))->planstate, NULL);
 	} while (heard != SharedInvalidMessageCounter);
 }
 

@@ -45,7 +45,7 @@ check_rights(const dp_reading *reading)
 	const dp_block *block = reading->plan->block;
 
 	PushActiveSnapshot(GetTransactionSnapshot());
-	(void) dp_run_take_rights(block, &reading->standing,
+	(void) dp_run_take_rights(block, block->relid, &reading->standing,
 								  copyObject(block->inner), NULL);
 	PopActiveSnapshot();
 }

@@ -125,7 +125,10 @@ finish(void *state, dp_reader_sink sink, void *context)
 }
 
 static const dp_reader_methods reader_methods = {
-	begin, receiver, finish, true
+	.begin = begin,
+	.receiver = receiver,
+	.finish = finish,
+	.prompt = true
 };
 
 /* dp_reading_init: from _PG_init, in every process. */

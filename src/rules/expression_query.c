@@ -3,11 +3,11 @@
  *	  The last look at a whole inner query, after views are expanded, row
  *	  security is attached and total versions are in place.
  *
- * Allowed at each level: one SELECT over relations and subqueries of such,
- * with WHERE, a target list, an order; at the top level aggregates and a
- * plain GROUP BY too.  Every expression is judged by the expression rules,
- * and so are the functions that sorting and grouping call.  Refused by name
- * or by not being known: everything else.
+ * Allowed at each level: one SELECT over relations, named rows, joins and
+ * subqueries of such, with WHERE, a target list, an order; at the top level
+ * aggregates and a plain GROUP BY too.  Every expression is judged by the
+ * expression rules, and so are the functions that sorting and grouping call.
+ * Refused by name or by not being known: everything else.
  *
  * Known gap: index predicates and CHECK constraints of the protected table
  * itself, which the planner evaluates, are code of its owner.
@@ -160,6 +160,8 @@ check_entry(RangeTblEntry *entry)
 		return refusal;
 	if (entry->rtekind == RTE_SUBQUERY)
 		return check_level(entry->subquery, false);
+	if (entry->rtekind == RTE_JOIN || entry->rtekind == RTE_NAMEDTUPLESTORE)
+		return NULL;
 	if (entry->rtekind != RTE_RELATION)
 		return refuse_part("anything but tables, views and subqueries in "
 						   "FROM");
@@ -175,7 +177,27 @@ check_entry(RangeTblEntry *entry)
 	}
 }
 
-/* FROM: entries of the range table side by side, and one condition. */
+/* An item of FROM: an entry of the range table, or a join of such. */
+static dp_refusal *
+check_item(Node *item)
+{
+	JoinExpr   *join = (JoinExpr *) item;
+	dp_refusal *refusal;
+
+	check_stack_depth();
+	if (IsA(item, RangeTblRef))
+		return NULL;
+	if (!IsA(item, JoinExpr) || (join->jointype != JOIN_INNER &&
+								 join->jointype != JOIN_LEFT &&
+								 join->jointype != JOIN_RIGHT))
+		return refuse_part("this kind of join");
+	refusal = check_item(join->larg);
+	if (refusal == NULL)
+		refusal = check_item(join->rarg);
+	return refusal != NULL ? refusal : check_expressions(join->quals, false);
+}
+
+/* FROM: items side by side, and one condition. */
 static dp_refusal *
 check_from(FromExpr *from)
 {
@@ -184,8 +206,12 @@ check_from(FromExpr *from)
 	if (from == NULL)
 		return NULL;
 	foreach(cell, from->fromlist)
-		if (!IsA(lfirst(cell), RangeTblRef))
-			return refuse_part("JOIN");
+	{
+		dp_refusal *refusal = check_item(lfirst(cell));
+
+		if (refusal != NULL)
+			return refusal;
+	}
 	return check_expressions(from->quals, false);
 }
 

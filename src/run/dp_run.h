@@ -33,6 +33,8 @@ typedef struct dp_public_facts
 	long		groups;			/* at most, and one for rows in none */
 	bool		toast_needed;	/* workers would fetch out-of-line values */
 
+	int			private_names;	/* rows with a number up to this are private */
+
 	/* Noted while planning */
 	bool		toast_met;		/* and some relation has any */
 	bool		workers_told;	/* by a storage parameter, or enough pages */
@@ -66,13 +68,15 @@ extern Query *dp_run_make_ready(const dp_block *block,
 									const dp_ledger_standing *standing,
 									Query *inner, Const *part,
 									dp_inner *run);
-extern List *dp_run_take_rights(const dp_block *block,
+extern List *dp_run_take_rights(const dp_block *block, Oid relid,
 									const dp_ledger_standing *standing,
 									Query *query, dp_public_facts *facts);
 
 /* The text of a query over a relation that an argument names; by its address
  * the release knows it. */
 extern const char dp_run_named_text[];
+
+/* ---- own_query.c ---- */
 extern void dp_run_execute(PlannedStmt *plan, const char *text,
 							   DestReceiver *receiver, ParamListInfo params,
 							   QueryEnvironment *environment);

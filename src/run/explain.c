@@ -213,6 +213,28 @@ bound_text(const dp_release_spec *spec)
 					spec->max_keys, spec->max_keys == 1 ? "" : "s");
 }
 
+/* The protected relations that are read, each once. */
+static char *
+relations_text(const dp_block *block)
+{
+	List	   *named = NIL;
+	StringInfoData text;
+	ListCell   *lc;
+
+	initStringInfo(&text);
+	foreach(lc, block->relids)
+	{
+		Oid			relid = lfirst_oid(lc);
+
+		if (!OidIsValid(relid) || list_member_oid(named, relid))
+			continue;
+		appendStringInfo(&text, "%s%s", named == NIL ? "" : ", ",
+						 get_rel_name(relid));
+		named = lappend_oid(named, relid);
+	}
+	return text.data;
+}
+
 /*
  * dp_run_explain
  *	  Add a release to EXPLAIN's output.  Charges nothing, reads no row.
@@ -225,8 +247,7 @@ dp_run_explain(const dp_release_spec *spec, bool charged, EState *estate,
 	int			i;
 
 	ExplainPropertyText("Dataset", spec->block->dataset, es);
-	ExplainPropertyText("Private Relation", get_rel_name(spec->block->relid),
-						es);
+	ExplainPropertyText("Private Relation", relations_text(spec->block), es);
 	ExplainOpenGroup("Released Values", "Released Values", false, es);
 	for (i = 0; i < spec->nmeasures; i++)
 	{

@@ -263,15 +263,29 @@ create_state(CustomScan *scan)
 }
 
 static void
-pin_relations(release_state *state)
+pin(release_state *state, Oid relid, const Query *query)
 {
-	Query	   *inner = copyObject(state->block->inner);
 	ListCell   *lc;
 
-	foreach(lc, dp_run_take_rights(state->block, &state->standing, inner,
-									   NULL))
+	foreach(lc, dp_run_take_rights(state->block, relid, &state->standing,
+								   copyObject((Query *) query), NULL))
 		state->relations = lappend(state->relations,
 								   relation_open(lfirst_oid(lc), NoLock));
+}
+
+static void
+pin_relations(release_state *state)
+{
+	ListCell   *lc;
+
+	pin(state, state->block->relid, state->block->inner);
+	foreach(lc, state->block->sources)
+	{
+		const dp_joined *source = lfirst(lc);
+
+		if (OidIsValid(source->relid))
+			pin(state, source->relid, source->query);
+	}
 }
 
 static void

@@ -214,6 +214,8 @@ take_block(dp_block *block, RangeTblEntry *entry, void *context)
 	add_dependencies(call, block->inner);
 	foreach(lc, block->subqueries)
 		add_dependencies(call, lfirst(lc));
+	foreach(lc, block->sources)
+		add_dependencies(call, ((dp_joined *) lfirst(lc))->query);
 }
 
 static void

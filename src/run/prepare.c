@@ -60,11 +60,16 @@ prepare_measure(const dp_release_spec *spec, int n, const List *publics,
 {
 	const dp_block *block = spec->block;
 	Aggref	   *aggregate = nth_aggregate(block, n);
+	int			leaf;
 
 	measure->ops = dp_measure_find(list_nth_int(block->kinds, n));
 	measure->aggregate = aggregate;
-	measure->relid = block->relid;
-	measure->base_attnum = list_nth_int(block->base_attnums, n);
+	leaf = list_nth_int(block->base_leaves, n);
+	measure->relids = block->relids;
+	measure->relid = leaf == 0 ? block->relid :
+		list_nth_oid(block->relids, leaf - 1);
+	measure->base_attnum = OidIsValid(measure->relid) ?
+		list_nth_int(block->base_attnums, n) : 0;
 	measure->base = list_nth(block->bases, n);
 	measure->publics = publics;
 	if (spec->many && measure->ops->row == NULL)
@@ -186,24 +191,33 @@ unpack(const List *constants, Datum **values, bool **nulls)
 /*
  * dp_run_unit_bounds
  *	  How many rows and groups of a unit count, as the asker's settings and
- *	  the declarations say now; 0 and 0 where a unit has one row.
+ *	  the declarations say now, of several relations the larger ones; 0 and 0
+ *	  where a unit has one row.
  */
 dp_unit_bounds
 dp_run_unit_bounds(const dp_block *block)
 {
 	dp_unit_bounds bounds = {0, 0};
-	const dp_relation *relation;
+	ListCell   *lc;
 
-	if (!block->many)
-		return bounds;
-	relation = dp_protect_lookup(block->relid);
-	if (relation == NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("protection of a relation changed since the query was "
-						"planned"),
-				 errhint("Run the query again.")));
-	dp_protect_contribution(relation, &bounds.rows, &bounds.keys);
+	foreach(lc, block->relids)
+	{
+		const dp_relation *relation = dp_protect_lookup(lfirst_oid(lc));
+		int64		rows;
+		int64		keys;
+
+		if (!block->many || !OidIsValid(lfirst_oid(lc)))
+			continue;
+		if (relation == NULL)
+			ereport(ERROR,
+					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+					 errmsg("protection of a relation changed since the query "
+							"was planned"),
+					 errhint("Run the query again.")));
+		dp_protect_contribution(relation, &rows, &keys);
+		bounds.rows = Max(bounds.rows, rows);
+		bounds.keys = Max(bounds.keys, keys);
+	}
 	return bounds;
 }
 

@@ -18,11 +18,11 @@
  *	  and takes minutes for wide queries;
  *
  * and the plan that comes out has none but the nodes listed below: none that
- * sorts, and none that hashes but Agg, whose groups are public ones, so that
- * nothing is ever put on disk; and none that waits for a value that is found
- * while rows are read.  What is left to choose by is the text of the query,
- * declarations, bounds of partitions, and what the session says of workers and
- * of constraints: all public.
+ * sorts, and none that hashes but Agg, whose groups are public ones, and
+ * joins, which hash public rows, so that nothing is ever put on disk; and none
+ * that waits for a value that is found while rows are read.  What is left to
+ * choose by is the text of the query, declarations, bounds of partitions, and
+ * what the session says of workers and of constraints: all public.
  *
  * The hook that hides sizes is where the planner comes to every relation, so
  * rights are looked at there once more for ordinary statements (rights.c).
@@ -64,9 +64,14 @@ static const struct
 	{&enable_bitmapscan, false},
 	{&enable_gathermerge, true},
 	{&enable_hashagg, true},
+	{&enable_hashjoin, true},
 	{&enable_incremental_sort, true},
 	{&enable_indexonlyscan, false},
 	{&enable_indexscan, true},
+	{&enable_material, false},
+	{&enable_memoize, false},
+	{&enable_mergejoin, false},
+	{&enable_nestloop, false},
 	{&enable_parallel_append, true},
 	{&enable_partition_pruning, true},
 	{&enable_partitionwise_aggregate, false},
@@ -222,6 +227,10 @@ is_allowed(const Plan *plan, const dp_public_facts *facts)
 		case T_Append:
 		case T_ForeignScan:
 		case T_Gather:
+		case T_Hash:
+		case T_HashJoin:
+		case T_NamedTuplestoreScan:
+		case T_NestLoop:
 		case T_Result:
 		case T_SeqScan:
 		case T_SubqueryScan:
@@ -246,8 +255,70 @@ raise_step(const char *what, int type)
 					 "report it.")));
 }
 
+/* Hash tables of joins begin with room for so many rows. */
+#define HASHED_ROWS 1000
+
 /*
- * Nodes are allowed, and hash tables begin no larger than there are groups.
+ * May a hash table hold what a plan gives: public rows, or named ones of some
+ * units as they are?  Then its size has a bound.
+ */
+static bool
+is_public(const Plan *plan, const dp_public_facts *facts)
+{
+	if (plan == NULL)
+		return true;
+	switch (nodeTag(plan))
+	{
+		case T_NamedTuplestoreScan:
+			return atoi(((const NamedTuplestoreScan *) plan)->enrname) >
+				facts->private_names;
+		case T_Hash:
+		case T_HashJoin:
+		case T_NestLoop:
+			return is_public(plan->lefttree, facts) &&
+				is_public(plan->righttree, facts);
+		case T_Result:
+			return is_public(plan->lefttree, facts);
+		case T_SubqueryScan:
+			return is_public(((const SubqueryScan *) plan)->subplan, facts);
+		default:
+			return false;
+	}
+}
+
+static bool
+is_lone(const Plan *plan)
+{
+	while (IsA(plan, SubqueryScan))
+		plan = ((const SubqueryScan *) plan)->subplan;
+	return IsA(plan, NamedTuplestoreScan);
+}
+
+/* Has a hash table of a plan no bound? */
+static bool
+hashes_private(const Plan *plan, const dp_public_facts *facts)
+{
+	ListCell   *lc;
+
+	if (plan == NULL)
+		return false;
+	if (IsA(plan, Hash) && !is_public(plan->lefttree, facts) &&
+		!is_lone(plan->lefttree))
+		return true;
+	if (IsA(plan, Append))
+		foreach(lc, ((const Append *) plan)->appendplans)
+			if (hashes_private(lfirst(lc), facts))
+				return true;
+	if (IsA(plan, SubqueryScan) &&
+		hashes_private(((const SubqueryScan *) plan)->subplan, facts))
+		return true;
+	return hashes_private(plan->lefttree, facts) ||
+		hashes_private(plan->righttree, facts);
+}
+
+/*
+ * Nodes are allowed; hash tables of groups begin no larger than there are
+ * groups, and those of joins small.
  */
 static void
 check_nodes(Plan *plan, const dp_public_facts *facts)
@@ -262,6 +333,8 @@ check_nodes(Plan *plan, const dp_public_facts *facts)
 	if (IsA(plan, Agg))
 		((Agg *) plan)->numGroups = Min(((Agg *) plan)->numGroups,
 										 Max(facts->groups, 1));
+	if (IsA(plan, Hash))
+		plan->lefttree->plan_rows = HASHED_ROWS;
 	if (IsA(plan, Append))
 		children = ((const Append *) plan)->appendplans;
 	foreach(lc, children)
@@ -282,6 +355,8 @@ check_plan(const PlannedStmt *plan, const dp_public_facts *facts)
 {
 	ListCell   *lc;
 
+	if (hashes_private(plan->planTree, facts))
+		raise_step("hash table of a join", (int) T_Hash);
 	check_nodes(plan->planTree, facts);
 	foreach(lc, plan->subplans)
 		check_nodes(lfirst(lc), facts);
@@ -291,22 +366,14 @@ check_plan(const PlannedStmt *plan, const dp_public_facts *facts)
 	Assert(plan->jitFlags == PGJIT_NONE);
 }
 
-/*
- * dp_run_public_plan
- *	  Plan a verified inner query without parameters, which is changed;
- *	  `workers`: parallel plans are allowed.  The plan lives in the current
- *	  context; facts->index is the index that it may read, or none.
- *
- * Errors: those of planning, and 0A000 when a step of the plan is not one of
- * those that may read private rows.
- */
-PlannedStmt *
-dp_run_public_plan(Query *inner, bool workers, dp_public_facts *facts)
+static PlannedStmt *
+plan_once(Query *inner, bool workers, bool hash, dp_public_facts *facts)
 {
 	PlannedStmt *volatile plan = NULL;
 	struct dp_plan_settings saved;
 
 	begin_planning(&saved, facts);
+	enable_hashjoin = hash;
 	PG_TRY();
 	{
 		AcquireRewriteLocks(inner, true, false);
@@ -318,6 +385,29 @@ dp_run_public_plan(Query *inner, bool workers, dp_public_facts *facts)
 		end_planning(&saved);
 	}
 	PG_END_TRY();
+	return plan;
+}
+
+/*
+ * dp_run_public_plan
+ *	  Plan a verified inner query without parameters, which is changed;
+ *	  `workers`: parallel plans are allowed.  The plan lives in the current
+ *	  context; facts->index is the index that it may read, or none.
+ *
+ * Where the planner would hash what it has joined already, it joins without
+ * hash tables.
+ *
+ * Errors: those of planning, and 0A000 when a step of the plan is not one of
+ * those that may read private rows.
+ */
+PlannedStmt *
+dp_run_public_plan(Query *inner, bool workers, dp_public_facts *facts)
+{
+	Query	   *again = facts->private_names > 0 ? copyObject(inner) : NULL;
+	PlannedStmt *plan = plan_once(inner, workers, true, facts);
+
+	if (again != NULL && hashes_private(plan->planTree, facts))
+		plan = plan_once(again, workers, false, facts);
 	check_plan(plan, facts);
 	return plan;
 }

@@ -4,7 +4,8 @@
  *
  * The order is what makes it private:
  *
- *	  1. subqueries of the block run, each with a charge of its own;
+ *	  1. subqueries of the block run, each with a charge of its own, and what
+ *		 it joins is read;
  *	  2. the inner query is planned, with the table owner's right to read;
  *	  3. a reader makes everything ready;
  *	  4. the charge becomes durable;
@@ -41,6 +42,7 @@
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
+#include "../bound/dp_bound.h"
 #include "run.h"
 
 /* See run.h. */
@@ -119,7 +121,8 @@ check_owners(const dp_relation *relation, const dp_ledger_standing *standing)
 
 /*
  * dp_run_take_rights
- *	  Give the inner query the owner's right to read the protected relation.
+ *	  Give a query of the block the owner's right to read one of its protected
+ *	  relations.
  *	  Returns the OIDs of the relations it names, its rights on them checked;
  *	  facts, or NULL: receives what is said of the relation.
  *
@@ -130,12 +133,12 @@ check_owners(const dp_relation *relation, const dp_ledger_standing *standing)
  * is no longer protected.
  */
 List *
-dp_run_take_rights(const dp_block *block,
-					   const dp_ledger_standing *standing, Query *query,
-					   dp_public_facts *facts)
+dp_run_take_rights(const dp_block *block, Oid relid,
+				   const dp_ledger_standing *standing, Query *query,
+				   dp_public_facts *facts)
 {
 	rights_context rights;
-	dp_relation *relation = dp_protect_lookup(block->relid);
+	dp_relation *relation = dp_protect_lookup(relid);
 
 	if (relation == NULL || strcmp(relation->dataset, block->dataset) != 0)
 		ereport(ERROR,
@@ -199,51 +202,6 @@ scalar_startup(DestReceiver *self, int operation, TupleDesc typeinfo)
 static void
 scalar_nothing(DestReceiver *self)
 {
-}
-
-/*
- * dp_run_plan_subquery
- *	  Plan a hoisted subquery of the block as the analyst's own query.
- */
-PlannedStmt *
-dp_run_plan_subquery(const dp_block *block, Query *subquery,
-						 ParamListInfo params)
-{
-	Query	   *query = copyObject(subquery);
-	PlannedStmt *plan;
-	int			outer = dp_measure_enter_share(block->share);
-
-	PG_TRY();
-	{
-		AcquireRewriteLocks(query, true, false);
-		plan = pg_plan_query(query, DP_PRIVATE_QUERY_TEXT, 0, params);
-	}
-	PG_FINALLY();
-	{
-		(void) dp_measure_enter_share(outer);
-	}
-	PG_END_TRY();
-	return plan;
-}
-
-/*
- * dp_run_execute
- *	  Run the asker's own plan under the active snapshot.
- */
-void
-dp_run_execute(PlannedStmt *plan, const char *text,
-				   DestReceiver *receiver, ParamListInfo params,
-				   QueryEnvironment *environment)
-{
-	QueryDesc  *desc = CreateQueryDesc(plan, text, GetActiveSnapshot(),
-									   InvalidSnapshot, receiver, params,
-									   environment, 0);
-
-	ExecutorStart(desc, 0);
-	ExecutorRun(desc, ForwardScanDirection, 0);
-	ExecutorFinish(desc);
-	ExecutorEnd(desc);
-	FreeQueryDesc(desc);
 }
 
 /*
@@ -405,8 +363,8 @@ dp_run_make_ready(const dp_block *block,
 	refusal = dp_rules_check_query(inner);
 	if (refusal != NULL)
 		dp_bridge_raise_refusal(refusal, NULL);
-	run->relations = dp_run_take_rights(block, standing, inner,
-											&run->facts);
+	run->relations = dp_run_take_rights(block, block->relid, standing, inner,
+										&run->facts);
 	return inner;
 }
 
@@ -427,6 +385,18 @@ store_row(void *context, const void *data, Size size)
 	ExecClearTuple(rows->slot);
 }
 
+/* Rows with a name that are private: if any, of all protected relations. */
+static int
+count_private_names(const dp_block *block)
+{
+	int			n = 0;
+	ListCell   *lc;
+
+	foreach(lc, block->sources)
+		n += OidIsValid(((const dp_joined *) lfirst(lc))->relid);
+	return n;
+}
+
 /* The plan of the release's exact numbers. */
 static PlannedStmt *
 plan_release(dp_release_spec *spec, const dp_ledger_standing *standing,
@@ -436,6 +406,7 @@ plan_release(dp_release_spec *spec, const dp_ledger_standing *standing,
 
 	run->local = standing->exempt;
 	run->facts.groups = (long) spec->groups + 1;
+	run->facts.private_names = count_private_names(spec->block);
 	if (spec->part_indexed)
 	{
 		run->facts.part_attnum = spec->block->part_attnum;
@@ -445,6 +416,49 @@ plan_release(dp_release_spec *spec, const dp_ledger_standing *standing,
 								  spec->part_value, run);
 	dp_measure_group_by_place(spec, inner);
 	return dp_run_plan_inner(run, inner, may_use_workers(spec));
+}
+
+/* Each of several relations is read by a plan of its own. */
+static void
+plan_scan(const dp_joined *source, const dp_release_spec *spec,
+		  const dp_ledger_standing *standing, const dp_inner *inner,
+		  dp_reader_job *job)
+{
+	dp_inner	run = {inner->params, inner->environment, inner->context};
+	Query	   *query = copyObject(source->query);
+	dp_refusal *refusal = dp_rules_check_query(query);
+
+	if (refusal != NULL)
+		dp_bridge_raise_refusal(refusal, NULL);
+	run.local = standing->exempt;
+	run.relations = dp_run_take_rights(spec->block, source->relid, standing,
+									   query, &run.facts);
+	job->scans = lappend(job->scans, dp_run_plan_inner(&run, query, false));
+	job->relations = list_concat_unique_oid(job->relations, run.relations);
+	job->needs.toast = list_concat_unique_oid(job->needs.toast,
+											  run.needs.toast);
+	job->needs.enums = list_concat_unique_oid(job->needs.enums,
+											  run.needs.enums);
+	job->needs.collations = list_concat_unique_oid(job->needs.collations,
+												   run.needs.collations);
+	job->memory += run.memory;
+}
+
+static void
+plan_scans(const dp_release_spec *spec, const dp_ledger_standing *standing,
+		   const dp_inner *inner, dp_reader_job *job)
+{
+	ListCell   *lc;
+
+	foreach(lc, spec->block->sources)
+	{
+		const dp_joined *source = lfirst(lc);
+
+		if (OidIsValid(source->relid))
+			plan_scan(source, spec, standing, inner, job);
+	}
+	if (job->scans != NIL)
+		job->memory += DP_GATHER_MEMORY;
 }
 
 /* The public values of all groups, and nothing else. */
@@ -473,6 +487,7 @@ dp_run_release(dp_release_spec *spec, const dp_ledger_standing *standing,
 	MemoryContext old = MemoryContextSwitchTo(work);
 	dp_inner	run = {estate->es_param_list_info, estate->es_queryEnv, work,
 	estate->es_sourceText == dp_run_named_text};
+	dp_joined_rows *joined;
 	dp_reader_job job;
 
 	if (dp_run_is_free(spec))
@@ -486,11 +501,19 @@ dp_run_release(dp_release_spec *spec, const dp_ledger_standing *standing,
 	PushActiveSnapshot(estate->es_snapshot);
 	dp_run_check_part(spec, estate->es_snapshot);
 	dp_run_fill_job(spec, standing, result, &job);
+	joined = dp_run_read_joined(spec->block, run.params, run.environment);
 	job.plan = plan_release(spec, standing, &run);
 	job.relations = run.relations;
 	job.needs = run.needs;
 	job.memory = spec->memory + run.memory;
 	job.row = spec->row;
+	plan_scans(spec, standing, &run, &job);
+	if (joined != NULL)
+	{
+		job.source = dp_run_next_joined;
+		job.source_context = joined;
+		job.memory += dp_run_joined_memory(joined);
+	}
 	rows.slot = MakeSingleTupleTableSlot(result, &TTSOpsMinimalTuple);
 	dp_reader_run(&job, charge_release, spec, store_row, &rows);
 	ExecDropSingleTupleTableSlot(rows.slot);

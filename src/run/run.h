@@ -51,9 +51,6 @@ extern void dp_run_request(const dp_release_spec *spec,
 extern Tuplestorestate *dp_run_release(dp_release_spec *spec,
 									   const dp_ledger_standing *standing,
 									   EState *estate, TupleDesc result);
-extern PlannedStmt *dp_run_plan_subquery(const dp_block *block,
-											 Query *subquery,
-											 ParamListInfo params);
 
 /* public_plan.c */
 extern void dp_run_public_plan_init(void);
@@ -78,6 +75,37 @@ extern void dp_run_check_part(dp_release_spec *spec, Snapshot snapshot);
 
 /* toast_locks.c */
 extern List *dp_run_lock_toast(const List *relids, List **locked);
+
+/* own_query.c */
+extern PlannedStmt *dp_run_plan_subquery(const dp_block *block,
+											 Query *subquery,
+											 ParamListInfo params);
+
+/* joined_rows.c */
+typedef struct dp_joined_rows dp_joined_rows;
+
+extern dp_joined_rows *dp_run_read_joined(const dp_block *block,
+										  ParamListInfo params,
+										  QueryEnvironment *environment);
+extern Size dp_run_joined_memory(const dp_joined_rows *rows);
+extern const void *dp_run_next_joined(void *context, Size *size);
+
+/* A row in a piece; its minimal tuple follows, at an aligned address. */
+typedef struct dp_piece_row
+{
+	int32		number;			/* of the source */
+	uint32		size;			/* of the tuple */
+} dp_piece_row;
+
+/* named_stores.c */
+typedef struct dp_named_stores dp_named_stores;
+
+extern dp_named_stores *dp_run_named_create(const dp_block *block,
+											dp_reader_source source,
+											void *context);
+extern QueryEnvironment *dp_run_named_environment(const dp_named_stores *all);
+extern DestReceiver *dp_run_named_scan(dp_named_stores *all, int n);
+extern bool dp_run_named_next(dp_named_stores *all);
 
 /* work.c */
 extern void dp_run_fill_job(const dp_release_spec *spec,

@@ -42,6 +42,7 @@ typedef struct release_data
 typedef struct release_work
 {
 	dp_cells   *cells;
+	dp_named_stores *named;		/* or NULL */
 	TupleDesc	result;
 } release_work;
 
@@ -168,7 +169,28 @@ begin(const Node *sent, const void *data, dp_reader_source source,
 						"was asked")));
 	work->cells = dp_measure_cells_create(spec);
 	work->result = make_descriptor(input->types);
+	work->named = dp_run_named_create(input->block, source, context);
 	return work;
+}
+
+static QueryEnvironment *
+environment(void *state)
+{
+	release_work *work = state;
+
+	return work->named == NULL ? NULL : dp_run_named_environment(work->named);
+}
+
+static DestReceiver *
+scan(void *state, int n)
+{
+	return dp_run_named_scan(((release_work *) state)->named, n);
+}
+
+static bool
+next(void *state)
+{
+	return dp_run_named_next(((release_work *) state)->named);
 }
 
 static DestReceiver *
@@ -185,7 +207,14 @@ finish(void *state, dp_reader_sink sink, void *context)
 	dp_measure_cells_release(work->cells, work->result, sink, context);
 }
 
-static const dp_reader_methods methods = {begin, receiver, finish};
+static const dp_reader_methods methods = {
+	.begin = begin,
+	.environment = environment,
+	.scan = scan,
+	.next = next,
+	.receiver = receiver,
+	.finish = finish
+};
 
 /* dp_run_work_init: from _PG_init, in every process. */
 void

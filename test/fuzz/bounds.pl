@@ -7,7 +7,9 @@
 # its groups and rows count is drawn anew for each answer.  The others have all
 # their rows in one group each, and not too many, so that nothing of them is
 # drawn; where they have several groups, numbers of units are compared, in sum.
-# A mean and a variance are taken back to the sums they are made of.
+# A mean and a variance are taken back to the sums they are made of.  Half of the
+# queries join: the unit's rows with one another through a second protected
+# relation, or with public rows, so that it has three times as many, or some.
 #
 # The machine sees bounds that are too small: a unit that fills its groups exceeds
 # those of one row less, and of one group less, by every aggregate.
@@ -43,12 +45,19 @@ my $node = attack_node('bounds', "dp_pg.epsilon_ceiling = '10000000'\ndp_pg.read
 value($node, <<'EOT');
 CREATE ROLE other_owner LOGIN;
 GRANT CREATE ON SCHEMA public TO other_owner;
+CREATE TABLE copies AS SELECT generate_series(1, 3) AS n;
+GRANT SELECT ON copies TO analyst;
 SET SESSION AUTHORIZATION other_owner;
 CREATE TABLE before (u int, k int, b boolean, c text, x int, y numeric(12, 3), f float8);
 CREATE TABLE swapped (LIKE before);
 SELECT dp_protect(t::regclass, unit => 'u', dataset => 'school'),
 	dp_declare(t::regclass, 'k', keys => ARRAY[0, 1, 2, 3, 4]), dp_declare(t::regclass, 'c', keys => ARRAY['a', 'b', 'c'])
 FROM unnest(ARRAY['before', 'swapped']) AS t;
+CREATE TABLE before_mates (u bigint, n int);
+CREATE TABLE swapped_mates (u bigint, n int);
+INSERT INTO before_mates SELECT u, n FROM generate_series(1, 1000) u, generate_series(1, CASE WHEN u < 1000 THEN 1 ELSE 3 END) n WHERE u <= 150 OR u = 1000;
+INSERT INTO swapped_mates SELECT u, n FROM generate_series(1, 1001) u, generate_series(1, CASE WHEN u < 1000 THEN 1 ELSE 3 END) n WHERE u <= 150 OR u = 1001;
+SELECT dp_protect(t::regclass, unit => 'u', dataset => 'school') FROM unnest(ARRAY['before_mates', 'swapped_mates']) AS t;
 SELECT dp_neighbours('school', 'replace_one');
 SELECT dp_grant('analyst', dataset => 'school', epsilon => 9e11, delta => 1e-3);
 SET SESSION AUTHORIZATION owner;
@@ -57,6 +66,11 @@ CREATE TABLE removed (LIKE whole);
 SELECT dp_protect(t::regclass, unit => 'u', dataset => 'hospital'),
 	dp_declare(t::regclass, 'k', keys => ARRAY[0, 1, 2, 3, 4]), dp_declare(t::regclass, 'c', keys => ARRAY['a', 'b', 'c'])
 FROM unnest(ARRAY['whole', 'removed']) AS t;
+CREATE TABLE whole_mates (u bigint, n int);
+CREATE TABLE removed_mates (u bigint, n int);
+INSERT INTO whole_mates SELECT u, n FROM generate_series(1, 1000) u, generate_series(1, CASE WHEN u < 1000 THEN 1 ELSE 3 END) n WHERE u <= 150 OR u = 1000;
+INSERT INTO removed_mates SELECT u, 1 FROM generate_series(1, 150) u;
+SELECT dp_protect(t::regclass, unit => 'u', dataset => 'hospital') FROM unnest(ARRAY['whole_mates', 'removed_mates']) AS t;
 SELECT dp_grant('analyst', dataset => 'hospital', epsilon => 9e11, delta => 1e-3);
 EOT
 
@@ -94,6 +108,14 @@ EOT
 }
 
 # ---- queries ----
+
+# Rows of a relation as they are, and joined with its units' rows in another one.
+my @sources = ('%s', '%s', '(SELECT * FROM %s WHERE x IS DISTINCT FROM 7) AS s',
+	'(SELECT x, y, f, u, k, b, c FROM (SELECT * FROM %s) AS t WHERE k IS DISTINCT FROM 4) AS s',
+	'(SELECT t.* FROM %1$s AS t JOIN %1$s_mates AS p ON p.u = t.u) AS s',
+	'(SELECT t.* FROM %1$s_mates AS p LEFT JOIN %1$s AS t ON p.u = t.u AND p.n < 3) AS s',
+	'(SELECT t.* FROM %1$s AS t JOIN copies AS d ON t.u >= 1000 OR d.n = 1) AS s',
+	'(SELECT t.* FROM %1$s_mates AS p JOIN (SELECT * FROM %1$s AS r LEFT JOIN copies AS d ON d.n = r.k) AS t USING (u)) AS s');
 
 my @conditions = ('true', 'true', 'x > 0', 'x IS NOT NULL', 'b', 'k <> 3', 'y < 20', "c IN ('a', 'b')", 'f > -10', 'u % 2 = 0 OR x < 30', 'x BETWEEN -20 AND 40');
 
@@ -159,7 +181,7 @@ sub query
 	my $kappa = pick(1, 1, 2, 2, 3, 10, 100);
 	my @aggregates = map { random_aggregate(\@columns) } 0 .. int rand 4;
 	my $where = pick(@conditions);
-	my $from = pick('%s', '%s', '(SELECT * FROM %s WHERE x IS DISTINCT FROM 7) AS s', '(SELECT x, y, f, u, k, b, c FROM (SELECT * FROM %s) AS t WHERE k IS DISTINCT FROM 4) AS s');
+	my $from = pick(@sources);
 
 	return {
 		m => $m, kappa => $kappa, keys => scalar @keys, columns => \@columns, aggregates => \@aggregates,

@@ -1,0 +1,449 @@
+/*
+ * join.c
+ *	  Joins that keep rows apart by units.
+ *
+ * Private rows may be joined with public ones as one likes: a row has the unit
+ * of the private row that it is made from.  Private with private: the units of
+ * both are equal, by a condition that holds for every row of the result, so
+ * that a row is made from rows of one unit.  Of an outer join the side that it
+ * may leave out has its rows only where its condition holds, so there the
+ * condition of the join itself must say so; and the other side must be the
+ * private one, else the rows that are left over would be of nobody, and would
+ * tell whom nobody has.
+ *
+ * Equality of units is an operator of PostgreSQL's own over two columns that
+ * name units, of types whose bytes tell units apart (unit_column.c).
+ */
+#include "postgres.h"
+
+#include "access/transam.h"
+#include "catalog/pg_type.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/optimizer.h"
+#include "parser/parsetree.h"
+#include "utils/lsyscache.h"
+
+#include "rowset.h"
+
+/* Items of FROM whose units are equal in every row: numbers of entries. */
+typedef struct join_side
+{
+	List	   *classes;		/* of Bitmapset *; of private items only */
+	Bitmapset  *nullable;		/* items that may be left out */
+} join_side;
+
+typedef struct join_walk
+{
+	Query	   *query;			/* the level */
+	const dp_rowset *rowset;
+	dp_refusal *refusal;
+} join_walk;
+
+static List *unit_outputs(Query *query, const dp_rowset *rowset);
+
+static const dp_leaf *
+leaf_of(const RangeTblEntry *entry, const dp_rowset *rowset)
+{
+	ListCell   *lc;
+
+	foreach(lc, rowset->leaves)
+		if (((dp_leaf *) lfirst(lc))->entry == entry)
+			return lfirst(lc);
+	return NULL;
+}
+
+/* A subquery that is no leaf reads private rows. */
+static bool
+is_private(const RangeTblEntry *entry, const dp_rowset *rowset)
+{
+	const dp_leaf *leaf = leaf_of(entry, rowset);
+
+	return leaf == NULL ? entry->rtekind == RTE_SUBQUERY :
+		leaf->relation != NULL;
+}
+
+static int
+unit_item(const Node *item, const Query *query, const dp_rowset *rowset)
+{
+	const JoinExpr *join;
+	int			found;
+
+	if (IsA(item, RangeTblRef))
+	{
+		int			n = ((const RangeTblRef *) item)->rtindex;
+
+		return is_private(rt_fetch(n, query->rtable), rowset) ? n : 0;
+	}
+	join = (const JoinExpr *) item;
+	if (join->jointype == JOIN_RIGHT)
+		return unit_item(join->rarg, query, rowset);
+	found = unit_item(join->larg, query, rowset);
+	return found != 0 || join->jointype == JOIN_LEFT ? found :
+		unit_item(join->rarg, query, rowset);
+}
+
+/*
+ * dp_block_unit_item
+ *	  The item of a level that its rows have their unit from: the first private
+ *	  one that no outer join leaves out.
+ */
+int
+dp_block_unit_item(const Query *query, const dp_rowset *rowset)
+{
+	ListCell   *lc;
+	int			found = 0;
+
+	foreach(lc, query->jointree->fromlist)
+		if (found == 0)
+			found = unit_item(lfirst(lc), query, rowset);
+	return found;
+}
+
+/* ---- columns that name units ---- */
+
+/* Numbers of the columns of a private item that do. */
+static List *
+item_units(RangeTblEntry *entry, const dp_rowset *rowset)
+{
+	const dp_leaf *leaf = leaf_of(entry, rowset);
+
+	if (leaf == NULL)
+		return unit_outputs(entry->subquery, rowset);
+	return list_make1_int(leaf->relation->unit_attnum);
+}
+
+/* A column as it is; a varchar is the same as text. */
+static const Var *
+plain_column(const Node *node)
+{
+	while (IsA(node, RelabelType))
+	{
+		const RelabelType *relabel = (const RelabelType *) node;
+		Oid			to = getBaseType(relabel->resulttype);
+		Oid			from = getBaseType(exprType((Node *) relabel->arg));
+
+		if (to != from && !(to == TEXTOID && from == VARCHAROID))
+			return NULL;
+		node = (const Node *) relabel->arg;
+	}
+	if (!IsA(node, Var) || ((const Var *) node)->varlevelsup != 0)
+		return NULL;
+	return (const Var *) node;
+}
+
+/* The item whose unit an expression of the level is, or 0. */
+static int
+unit_of(const Node *node, const join_walk *walk)
+{
+	const Var  *var = plain_column(node);
+	RangeTblEntry *entry;
+
+	if (var == NULL)
+		return 0;
+	entry = rt_fetch(var->varno, walk->query->rtable);
+	if (!is_private(entry, walk->rowset) ||
+		!list_member_int(item_units(entry, walk->rowset), var->varattno))
+		return 0;
+	return var->varno;
+}
+
+static bool
+nullable_walker(const Node *item, const Query *query, int wanted,
+				bool nullable)
+{
+	const JoinExpr *join = (const JoinExpr *) item;
+
+	if (IsA(item, RangeTblRef))
+		return nullable && ((const RangeTblRef *) item)->rtindex == wanted;
+	return nullable_walker(join->larg, query, wanted, nullable ||
+						   join->jointype == JOIN_RIGHT) ||
+		nullable_walker(join->rarg, query, wanted, nullable ||
+						join->jointype == JOIN_LEFT);
+}
+
+static bool
+is_nullable(const Query *query, int wanted)
+{
+	ListCell   *lc;
+
+	foreach(lc, query->jointree->fromlist)
+		if (nullable_walker(lfirst(lc), query, wanted, false))
+			return true;
+	return false;
+}
+
+/* The targets of a verified level that are the unit of its rows. */
+static List *
+unit_outputs(Query *query, const dp_rowset *rowset)
+{
+	const join_walk walk = {query, rowset, NULL};
+	List	   *outputs = NIL;
+	ListCell   *lc;
+
+	foreach(lc, query->targetList)
+	{
+		const TargetEntry *target = lfirst(lc);
+		int			item = unit_of((const Node *) target->expr, &walk);
+
+		if (item != 0 && !is_nullable(query, item))
+			outputs = lappend_int(outputs, target->resno);
+	}
+	return outputs;
+}
+
+/* ---- conditions ---- */
+
+static bool
+is_equality(const OpExpr *comparison)
+{
+	Oid			left = exprType(linitial(comparison->args));
+
+	return comparison->opno < FirstGenbkiObjectId &&
+		op_mergejoinable(comparison->opno, left) &&
+		op_hashjoinable(comparison->opno, left) &&
+		(!OidIsValid(comparison->inputcollid) ||
+		 get_collation_isdeterministic(comparison->inputcollid));
+}
+
+/* Does a condition say that the units of two items are equal?  Which. */
+static bool
+equates_units(const Node *condition, const join_walk *walk, int *a, int *b)
+{
+	const OpExpr *comparison = (const OpExpr *) condition;
+
+	if (!IsA(condition, OpExpr) || list_length(comparison->args) != 2 ||
+		!is_equality(comparison))
+		return false;
+	*a = unit_of(linitial(comparison->args), walk);
+	*b = unit_of(lsecond(comparison->args), walk);
+	return *a != 0 && *b != 0 && *a != *b;
+}
+
+static ListCell *
+class_of(List *classes, int item)
+{
+	ListCell   *lc;
+
+	foreach(lc, classes)
+		if (bms_is_member(item, lfirst(lc)))
+			return lc;
+	return NULL;
+}
+
+/* Items of both classes are of one unit from here on. */
+static List *
+unite(List *classes, int a, int b)
+{
+	ListCell   *one = class_of(classes, a);
+	ListCell   *other = class_of(classes, b);
+	Bitmapset  *merged;
+
+	if (one == NULL || other == NULL || one == other)
+		return classes;
+	merged = bms_union(lfirst(one), lfirst(other));
+	lfirst(one) = merged;
+	return list_delete_cell(classes, other);
+}
+
+static void
+apply(join_side *side, Node *condition, const join_walk *walk)
+{
+	ListCell   *lc;
+	int			a;
+	int			b;
+
+	foreach(lc, dp_block_add_conjuncts(NIL, condition))
+		if (equates_units(lfirst(lc), walk, &a, &b))
+			side->classes = unite(side->classes, a, b);
+}
+
+/* ---- joins ---- */
+
+static dp_refusal *
+refuse_left_over(void)
+{
+	return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
+							"Rows without a partner would be of no privacy "
+							"unit, and would show which values no unit has.",
+							"Use an inner join; public groups without rows "
+							"are answered anyway.",
+							"an outer join that keeps rows without private "
+							"ones is not supported below a private aggregate");
+}
+
+static dp_refusal *
+refuse_mixture(void)
+{
+	return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
+							"A row of the result would be made from rows of "
+							"two privacy units.",
+							"Join them on the columns that name their units; "
+							"of an outer join, in its own condition.",
+							"private relations are joined other than on "
+							"their privacy units");
+}
+
+/* An outer join: the items of `left_out` only where its condition holds. */
+static void
+join_outer(join_side *kept, join_side *left_out, Node *condition,
+		   join_walk *walk)
+{
+	ListCell   *lc;
+	ListCell   *lc2;
+
+	apply(left_out, condition, walk);
+	if (left_out->classes != NIL && kept->classes == NIL)
+		walk->refusal = refuse_left_over();
+	foreach(lc, left_out->classes)
+	{
+		ListCell   *with = NULL;
+		int			a;
+		int			b;
+
+		foreach(lc2, dp_block_add_conjuncts(NIL, condition))
+		{
+			if (with != NULL || !equates_units(lfirst(lc2), walk, &a, &b))
+				continue;
+			if (bms_is_member(b, lfirst(lc)))
+				with = class_of(kept->classes, a);
+			else if (bms_is_member(a, lfirst(lc)))
+				with = class_of(kept->classes, b);
+		}
+		if (with != NULL)
+			lfirst(with) = bms_union(lfirst(with), lfirst(lc));
+		else if (walk->refusal == NULL)
+			walk->refusal = refuse_mixture();
+	}
+}
+
+static join_side
+join_item(Node *item, join_walk *walk)
+{
+	join_side	left = {NIL};
+	join_side	right;
+	JoinExpr   *join = (JoinExpr *) item;
+
+	if (IsA(item, RangeTblRef))
+	{
+		int			n = ((RangeTblRef *) item)->rtindex;
+
+		if (is_private(rt_fetch(n, walk->query->rtable), walk->rowset))
+			left.classes = list_make1(bms_make_singleton(n));
+		return left;
+	}
+	left = join_item(join->larg, walk);
+	right = join_item(join->rarg, walk);
+	switch (join->jointype)
+	{
+		case JOIN_INNER:
+			left.classes = list_concat(left.classes, right.classes);
+			apply(&left, join->quals, walk);
+			return left;
+		case JOIN_LEFT:
+			join_outer(&left, &right, join->quals, walk);
+			return left;
+		case JOIN_RIGHT:
+			join_outer(&right, &left, join->quals, walk);
+			return right;
+		default:
+			if (walk->refusal == NULL)
+				walk->refusal = refuse_left_over();
+			return left;
+	}
+}
+
+static dp_refusal *
+check_level(Query *query, const dp_rowset *rowset)
+{
+	join_walk	walk = {query, rowset, NULL};
+	join_side	all = {NIL};
+	ListCell   *lc;
+
+	foreach(lc, query->rtable)
+	{
+		RangeTblEntry *entry = lfirst(lc);
+		dp_refusal *refusal = NULL;
+
+		if (entry->rtekind == RTE_SUBQUERY &&
+			leaf_of(entry, rowset) == NULL && entry->subquery != NULL)
+			refusal = check_level(entry->subquery, rowset);
+		if (refusal != NULL)
+			return refusal;
+	}
+	foreach(lc, query->jointree->fromlist)
+		all.classes = list_concat(all.classes,
+								  join_item(lfirst(lc), &walk).classes);
+	apply(&all, query->jointree->quals, &walk);
+	if (walk.refusal == NULL && list_length(all.classes) > 1)
+		walk.refusal = refuse_mixture();
+	return walk.refusal;
+}
+
+/* ---- units ---- */
+
+static bool
+is_whole_number(Oid type)
+{
+	return type == INT2OID || type == INT4OID || type == INT8OID;
+}
+
+/* Are equal units of both types the same bytes, or the same number? */
+static bool
+units_match(Oid a, Oid b)
+{
+	if (a == b || (is_whole_number(a) && is_whole_number(b)))
+		return true;
+	return (a == TEXTOID || a == VARCHAROID) &&
+		(b == TEXTOID || b == VARCHAROID);
+}
+
+static Oid
+unit_type(const dp_relation *relation)
+{
+	return getBaseType(get_atttype(relation->relid, relation->unit_attnum));
+}
+
+static dp_refusal *
+check_unit(const dp_relation *relation, const dp_relation *first)
+{
+	const char *name = get_rel_name(relation->relid);
+
+	if (relation->unit == NULL)
+		return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
+								"Each of its rows is a privacy unit, and no "
+								"column tells which.",
+								"Ask its owner to protect it with a unit "
+								"column.",
+								"relation \"%s\" cannot be joined privately",
+								name);
+	if (!units_match(unit_type(relation), unit_type(first)))
+		return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
+								"Their units are of different types.",
+								"Ask their owner to give them one type.",
+								"relations \"%s\" and \"%s\" cannot be joined "
+								"privately", get_rel_name(first->relid), name);
+	return dp_block_check_unit_type(relation);
+}
+
+/*
+ * dp_block_check_join
+ *	  Is every row of a verified block made from rows of one unit?
+ */
+dp_refusal *
+dp_block_check_join(Query *query, const dp_rowset *rowset)
+{
+	ListCell   *lc;
+
+	if (!dp_block_has_join(rowset))
+		return NULL;
+	foreach(lc, rowset->leaves)
+	{
+		const dp_leaf *leaf = lfirst(lc);
+		dp_refusal *refusal = leaf->relation == NULL ? NULL :
+		check_unit(leaf->relation, rowset->relation);
+
+		if (refusal != NULL)
+			return refusal;
+	}
+	return check_level(query, rowset);
+}

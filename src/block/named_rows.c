@@ -1,0 +1,242 @@
+/*
+ * named_rows.c
+ *	  What a block joins with private rows is read by a query of its own, and
+ *	  its rows have a name in the inner query.
+ *
+ *	  SELECT dp_count(*) FROM visits v JOIN clinics c ON v.clinic = c.id
+ *
+ * becomes the query SELECT c.id, NULL, .. FROM clinics c, which is run as the
+ * analyst's own, and whole, before the charge; and an inner query over visits
+ * and these rows, in which visits alone is read while it runs.  A native join
+ * would not do: whether it reads clinics follows from visits, and shows.
+ *
+ * Where several protected relations are joined, each of them is read by a
+ * query of its own, too, by whoever reads private rows, and what is joined are
+ * their rows of some units at a time (bound/gather.c).
+ *
+ * The rows have all columns of what they stand for, so that nothing that
+ * refers to them changes; columns that nothing refers to are NULL.
+ */
+#include "postgres.h"
+
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "parser/parsetree.h"
+#include "rewrite/rewriteManip.h"
+#include "utils/lsyscache.h"
+
+#include "split.h"
+
+/*
+ * Named rows are planned as so many, whatever there are: private ones as more
+ * than anything, so that hash tables are made of others.
+ */
+#define PUBLIC_ROWS 100
+#define PUBLIC_ROWS_BESIDE 1e6
+#define PRIVATE_ROWS 1e12
+
+/* ---- giving names ---- */
+
+static void
+add_columns(RangeTblEntry *named, RangeTblEntry *entry)
+{
+	ListCell   *lc;
+
+	foreach(lc, dp_compat_entry_columns(entry))
+	{
+		Node	   *column = lfirst(lc);
+
+		named->coltypes = lappend_oid(named->coltypes, exprType(column));
+		named->coltypmods = lappend_int(named->coltypmods,
+										exprTypmod(column));
+		named->colcollations = lappend_oid(named->colcollations,
+										   exprCollation(column));
+	}
+}
+
+/* Its number in its level, by which policies of row security refer to it. */
+static int
+index_of(const dp_leaf *leaf)
+{
+	ListCell   *lc;
+
+	foreach(lc, leaf->level->rtable)
+		if (lfirst(lc) == leaf->entry)
+			return foreach_current_index(lc) + 1;
+	elog(ERROR, "joined entry not found");
+}
+
+/* The query that gives the rows of an entry; without targets yet. */
+static Query *
+make_query(const dp_leaf *leaf)
+{
+	Query	   *query = makeNode(Query);
+	RangeTblRef *from = makeNode(RangeTblRef);
+	RangeTblEntry *entry;
+
+	query->commandType = CMD_SELECT;
+	query->querySource = QSRC_ORIGINAL;
+	query->canSetTag = true;
+	query->hasRowSecurity = leaf->level->hasRowSecurity;
+	query->hasSubLinks = leaf->level->hasSubLinks;
+	query->stmt_location = -1;
+	dp_compat_take_entry(query, leaf->level, leaf->entry);
+	entry = linitial(query->rtable);
+	ChangeVarNodes((Node *) entry->securityQuals, index_of(leaf), 1, 0);
+	from->rtindex = 1;
+	query->jointree = makeFromExpr(list_make1(from), NULL);
+	return query;
+}
+
+static dp_joined *
+name_leaf(dp_leaf *leaf, int number, double rows)
+{
+	dp_joined  *source = dp_block_create_joined();
+	RangeTblEntry *named = makeNode(RangeTblEntry);
+
+	source->query = make_query(leaf);
+	source->number = number;
+	if (leaf->relation != NULL)
+	{
+		source->relid = leaf->relation->relid;
+		source->unit = leaf->relation->unit_attnum;
+	}
+	named->rtekind = RTE_NAMEDTUPLESTORE;
+	named->enrname = psprintf("%d", number);
+	named->enrtuples = rows;
+	named->alias = leaf->entry->alias;
+	named->eref = leaf->entry->eref;
+	named->inFromCl = leaf->entry->inFromCl;
+	add_columns(named, leaf->entry);
+	*leaf->entry = *named;
+	return source;
+}
+
+/*
+ * dp_block_name_rows
+ *	  Give names to what a verified block joins, in place, and make the
+ *	  queries of the block that give their rows.
+ */
+void
+dp_block_name_rows(dp_rowset *rowset, dp_block *block)
+{
+	bool		several = list_length(rowset->leaves) > 1 &&
+		((dp_leaf *) lsecond(rowset->leaves))->relation != NULL;
+	ListCell   *lc;
+
+	foreach(lc, rowset->leaves)
+	{
+		dp_leaf    *leaf = lfirst(lc);
+		int			number = foreach_current_index(lc) + 1;
+		bool		private = leaf->relation != NULL;
+
+		block->relids = lappend_oid(block->relids, private ?
+									leaf->relation->relid : InvalidOid);
+		if (several || !private)
+			block->sources =
+				lappend(block->sources,
+						name_leaf(leaf, number, private ? PRIVATE_ROWS :
+								  several ? PUBLIC_ROWS_BESIDE :
+								  PUBLIC_ROWS));
+	}
+}
+
+/* ---- columns that are needed ---- */
+
+typedef struct columns_walk
+{
+	const Query *level;
+	Bitmapset **columns;		/* by number of a leaf */
+	bool		whole;			/* a row as such, or a system column */
+} columns_walk;
+
+static bool
+columns_walker(Node *node, void *context)
+{
+	columns_walk *walk = context;
+
+	if (node == NULL)
+		return false;
+	if (IsA(node, Query))
+	{
+		const Query *outer = walk->level;
+
+		walk->level = (Query *) node;
+		(void) query_tree_walker((Query *) node, columns_walker, context,
+								 QTW_IGNORE_JOINALIASES);
+		walk->level = outer;
+		return false;
+	}
+	if (IsA(node, Var))
+	{
+		const Var  *var = (Var *) node;
+		const RangeTblEntry *entry = rt_fetch(var->varno,
+											  walk->level->rtable);
+		Bitmapset **columns;
+
+		if (entry->rtekind != RTE_NAMEDTUPLESTORE)
+			return false;
+		columns = &walk->columns[dp_block_leaf_number(entry)];
+		if (var->varattno <= 0)
+			walk->whole = true;
+		else
+			*columns = bms_add_member(*columns, var->varattno);
+		return false;
+	}
+	return expression_tree_walker(node, columns_walker, context);
+}
+
+static void
+add_targets(dp_joined *source, const Bitmapset *needed)
+{
+	Query	   *query = source->query;
+	int			n = 0;
+	ListCell   *lc;
+
+	foreach(lc, dp_compat_entry_columns(linitial(query->rtable)))
+	{
+		Node	   *column = lfirst(lc);
+
+		if (!bms_is_member(++n, needed))
+			column = (Node *) makeNullConst(exprType(column),
+											exprTypmod(column),
+											exprCollation(column));
+		query->targetList = lappend(query->targetList,
+									makeTargetEntry((Expr *) column, n,
+													pstrdup("column"),
+													false));
+	}
+}
+
+/*
+ * dp_block_select_rows
+ *	  Have the queries of named rows give the columns that the inner query,
+ *	  which is complete, refers to.
+ */
+dp_refusal *
+dp_block_select_rows(dp_block *block)
+{
+	columns_walk walk = {NULL};
+	ListCell   *lc;
+
+	if (block->sources == NIL)
+		return NULL;
+	walk.columns = palloc0(sizeof(Bitmapset *) *
+						   (list_length(block->relids) + 1));
+	(void) columns_walker((Node *) block->inner, &walk);
+	if (walk.whole)
+		return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1, NULL,
+								"Name the columns that are meant.",
+								"whole rows and system columns of a joined "
+								"relation are not supported below a private "
+								"aggregate");
+	foreach(lc, block->sources)
+	{
+		dp_joined  *source = lfirst(lc);
+
+		add_targets(source, source->unit == 0 ? walk.columns[source->number] :
+					bms_add_member(walk.columns[source->number],
+								   source->unit));
+	}
+	return NULL;
+}

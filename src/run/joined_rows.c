@@ -1,0 +1,195 @@
+/*
+ * joined_rows.c
+ *	  Rows that a block joins with private ones: read in the session, whole and
+ *	  before the charge, and handed to whoever reads private rows.
+ *
+ * They are read by queries of their own (block/named_rows.c), as the asker
+ * would read them, with everything that this may run or reveal, while no
+ * private row is near.  A reader gets them in pieces after the message
+ * (named_stores.c).  How many there are is as public as they are.
+ */
+#include "postgres.h"
+
+#include "access/detoast.h"
+#include "access/htup_details.h"
+#include "executor/executor.h"
+#include "miscadmin.h"
+#include "utils/memutils.h"
+
+#include "run.h"
+
+#define PIECE (32 * 1024)
+#define MOST_BYTES ((Size) 256 * 1024 * 1024)
+
+/* What a row takes in a tuplestore and a hash table, by its size. */
+#define HELD_FACTOR 4
+#define HELD_ROW 128
+
+struct dp_joined_rows
+{
+	List	   *pieces;			/* of StringInfo */
+	int			next;			/* to be handed over */
+	Size		bytes;
+	Size		held;			/* what a reader takes for them */
+};
+
+/* ---- the session's side ---- */
+
+typedef struct row_receiver
+{
+	DestReceiver receiver;
+	dp_joined_rows *rows;
+	int			number;
+	MemoryContext keep;			/* for pieces */
+	MemoryContext work;			/* for one row */
+} row_receiver;
+
+static void
+check_bytes(const dp_joined_rows *rows)
+{
+	if (rows->bytes <= MOST_BYTES)
+		return;
+	ereport(ERROR,
+			(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+			 errmsg("too much is joined with private rows"),
+			 errdetail("What a private query joins is read before, and may "
+					   "take %zu MB.  Nothing was charged.",
+					   MOST_BYTES / (1024 * 1024)),
+			 errhint("Filter it in a subquery that reads the public relation "
+					 "only.")));
+}
+
+static StringInfo
+piece_with_room(row_receiver *to, Size size)
+{
+	StringInfo	last = to->rows->pieces == NIL ? NULL :
+	llast(to->rows->pieces);
+	MemoryContext old;
+
+	if (last != NULL && last->len + size <= PIECE)
+		return last;
+	old = MemoryContextSwitchTo(to->keep);
+	last = makeStringInfo();
+	to->rows->pieces = lappend(to->rows->pieces, last);
+	MemoryContextSwitchTo(old);
+	return last;
+}
+
+static void
+add_row(row_receiver *to, MinimalTuple tuple)
+{
+	static const char padding[MAXIMUM_ALIGNOF] = {0};
+	const dp_piece_row head = {to->number, tuple->t_len};
+	Size		size = MAXALIGN(sizeof(head)) + MAXALIGN(tuple->t_len);
+	StringInfo	piece;
+
+	to->rows->bytes += size;
+	to->rows->held += HELD_FACTOR * size + HELD_ROW;
+	check_bytes(to->rows);
+	piece = piece_with_room(to, size);
+	appendBinaryStringInfo(piece, (const char *) &head, sizeof(head));
+	appendBinaryStringInfo(piece, padding,
+						   MAXALIGN(sizeof(head)) - sizeof(head));
+	appendBinaryStringInfo(piece, (const char *) tuple, tuple->t_len);
+	appendBinaryStringInfo(piece, padding,
+						   MAXALIGN(tuple->t_len) - tuple->t_len);
+}
+
+/* Nothing of a row is left in a table of its own. */
+static bool
+receive_row(TupleTableSlot *slot, DestReceiver *self)
+{
+	row_receiver *to = (row_receiver *) self;
+	MemoryContext old = MemoryContextSwitchTo(to->work);
+	TupleDesc	desc = slot->tts_tupleDescriptor;
+	Datum	   *values = palloc(sizeof(Datum) * Max(desc->natts, 1));
+	int			i;
+
+	slot_getallattrs(slot);
+	for (i = 0; i < desc->natts; i++)
+	{
+		values[i] = slot->tts_values[i];
+		if (!slot->tts_isnull[i] && TupleDescAttr(desc, i)->attlen == -1 &&
+			VARATT_IS_EXTERNAL(DatumGetPointer(values[i])))
+			values[i] = PointerGetDatum(detoast_external_attr(
+											(struct varlena *)
+											DatumGetPointer(values[i])));
+	}
+	add_row(to, heap_form_minimal_tuple(desc, values, slot->tts_isnull));
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(to->work);
+	return true;
+}
+
+static void
+receiver_startup(DestReceiver *self, int operation, TupleDesc typeinfo)
+{
+}
+
+static void
+receiver_nothing(DestReceiver *self)
+{
+}
+
+/*
+ * dp_run_read_joined
+ *	  Read all that the block joins, under the active snapshot, into the
+ *	  current context; NULL when it joins nothing.
+ *
+ * Errors: those of reading it; 54000 when it is too much.
+ */
+dp_joined_rows *
+dp_run_read_joined(const dp_block *block, ParamListInfo params,
+				   QueryEnvironment *environment)
+{
+	dp_joined_rows *rows;
+	row_receiver to = {0};
+	ListCell   *lc;
+
+	if (block->sources == NIL)
+		return NULL;
+	rows = palloc0(sizeof(dp_joined_rows));
+	to.receiver.receiveSlot = receive_row;
+	to.receiver.rStartup = receiver_startup;
+	to.receiver.rShutdown = receiver_nothing;
+	to.receiver.rDestroy = receiver_nothing;
+	to.receiver.mydest = DestNone;
+	to.rows = rows;
+	to.keep = CurrentMemoryContext;
+	to.work = AllocSetContextCreate(CurrentMemoryContext, "dp_pg joined row",
+									ALLOCSET_DEFAULT_SIZES);
+	foreach(lc, block->sources)
+	{
+		const dp_joined *source = lfirst(lc);
+
+		if (OidIsValid(source->relid))
+			continue;
+		to.number = source->number;
+		dp_run_execute(dp_run_plan_subquery(block, source->query, params),
+					   DP_PRIVATE_QUERY_TEXT, &to.receiver, params,
+					   environment);
+	}
+	MemoryContextDelete(to.work);
+	return rows;
+}
+
+/* dp_run_joined_memory: what whoever reads private rows takes for them. */
+Size
+dp_run_joined_memory(const dp_joined_rows *rows)
+{
+	return rows->held;
+}
+
+/* dp_run_next_joined: a dp_reader_source of dp_joined_rows. */
+const void *
+dp_run_next_joined(void *context, Size *size)
+{
+	dp_joined_rows *rows = context;
+	StringInfo	piece;
+
+	if (rows->next >= list_length(rows->pieces))
+		return NULL;
+	piece = list_nth(rows->pieces, rows->next++);
+	*size = piece->len;
+	return piece->data;
+}

@@ -1,0 +1,233 @@
+/*
+ * named_stores.c
+ *	  Rows that the plan of an inner query finds by name, where private rows
+ *	  are read: in tuplestores.
+ *
+ * Public ones come in pieces before anything is read (joined_rows.c).  Of
+ * several protected relations each is scanned by a plan of its own, and then
+ * the plan of the inner query runs over the rows of some units at a time
+ * (bound/gather.c), until there are no more.
+ */
+#include "postgres.h"
+
+#include "executor/executor.h"
+#include "miscadmin.h"
+#include "utils/guc.h"
+#include "utils/lsyscache.h"
+
+#include "../bound/dp_bound.h"
+#include "run.h"
+
+/* The rows of one name. */
+typedef struct named_store
+{
+	DestReceiver receiver;		/* first: of a scan's rows */
+	dp_named_stores *all;
+	int			number;			/* 0: there are none of this number */
+	bool		private;
+	AttrNumber	unit;
+	dp_gather_unit how;
+	EphemeralNamedRelation named;
+	TupleTableSlot *slot;
+} named_store;
+
+struct dp_named_stores
+{
+	QueryEnvironment *environment;
+	int			n;
+	named_store *stores;		/* by number */
+	dp_gather  *gather;			/* NULL without private ones */
+	MemoryContext context;
+};
+
+static Tuplestorestate *
+new_store(void)
+{
+	return tuplestore_begin_heap(false, false, MAX_KILOBYTES);
+}
+
+static void
+name_rows(dp_named_stores *all, named_store *store, const dp_joined *source)
+{
+	EphemeralNamedRelation named = palloc0(sizeof(EphemeralNamedRelationData));
+
+	named->md.name = psprintf("%d", source->number);
+	named->md.reliddesc = InvalidOid;
+	named->md.tupdesc = ExecTypeFromTL(source->query->targetList);
+	named->md.enrtype = ENR_NAMED_TUPLESTORE;
+	named->reldata = new_store();
+	register_ENR(all->environment, named);
+	store->all = all;
+	store->number = source->number;
+	store->named = named;
+	store->slot = MakeSingleTupleTableSlot(named->md.tupdesc,
+										   &TTSOpsMinimalTuple);
+}
+
+/* ---- rows of scans ---- */
+
+/* A row without a unit is dropped here. */
+static bool
+receive_row(TupleTableSlot *slot, DestReceiver *self)
+{
+	named_store *store = (named_store *) self;
+	MinimalTuple tuple;
+	bool		ours;
+	bool		isnull;
+	Datum		unit = slot_getattr(slot, store->unit, &isnull);
+
+	if (isnull)
+		return true;
+	tuple = ExecFetchSlotMinimalTuple(slot, &ours);
+	dp_bound_gather_add(store->all->gather, store->number, &store->how, unit,
+				  tuple);
+	if (ours)
+		pfree(tuple);
+	return true;
+}
+
+static void
+receiver_startup(DestReceiver *self, int operation, TupleDesc typeinfo)
+{
+}
+
+static void
+receiver_nothing(DestReceiver *self)
+{
+}
+
+static void
+scan_rows(dp_named_stores *all, named_store *store, const dp_joined *source)
+{
+	TupleDesc	desc = store->named->md.tupdesc;
+	Oid			type =
+	getBaseType(TupleDescAttr(desc, source->unit - 1)->atttypid);
+
+	store->private = true;
+	store->unit = source->unit;
+	store->how.way = dp_places_read_way(type);
+	store->how.varlena = get_typlen(type) == -1;
+	store->receiver.receiveSlot = receive_row;
+	store->receiver.rStartup = receiver_startup;
+	store->receiver.rShutdown = receiver_nothing;
+	store->receiver.rDestroy = receiver_nothing;
+	store->receiver.mydest = DestNone;
+	if (all->gather == NULL)
+		all->gather = dp_bound_gather_create(all->n);
+}
+
+/* dp_run_named_scan: where the rows of the n-th scan are put. */
+DestReceiver *
+dp_run_named_scan(dp_named_stores *all, int n)
+{
+	int			number;
+
+	for (number = 1; number <= all->n; number++)
+		if (all->stores[number].private && n-- == 0)
+			return &all->stores[number].receiver;
+	elog(ERROR, "scan of private rows has no name");
+}
+
+/* dp_gather_sink */
+static void
+put_row(void *context, int number, MinimalTuple tuple)
+{
+	dp_named_stores *all = context;
+	named_store *store = &all->stores[number];
+
+	ExecStoreMinimalTuple(tuple, store->slot, false);
+	tuplestore_puttupleslot(store->named->reldata, store->slot);
+	ExecClearTuple(store->slot);
+}
+
+/*
+ * dp_run_named_next
+ *	  Have the names stand for the rows of the next units; false: there are no
+ *	  more.  No plan that reads them may be open.
+ */
+bool
+dp_run_named_next(dp_named_stores *all)
+{
+	MemoryContext old = MemoryContextSwitchTo(all->context);
+	bool		more;
+	int			i;
+
+	for (i = 1; i <= all->n; i++)
+	{
+		named_store *store = &all->stores[i];
+
+		if (!store->private)
+			continue;
+		tuplestore_end(store->named->reldata);
+		store->named->reldata = new_store();
+	}
+	more = dp_bound_gather_next(all->gather, put_row, all);
+	MemoryContextSwitchTo(old);
+	return more;
+}
+
+/* ---- public rows ---- */
+
+static void
+store_piece(dp_named_stores *all, const char *piece, Size size)
+{
+	Size		at = 0;
+
+	while (at < size)
+	{
+		dp_piece_row head;
+
+		memcpy(&head, piece + at, sizeof(head));
+		at += MAXALIGN(sizeof(head));
+		if (head.number < 1 || head.number > all->n ||
+			all->stores[head.number].number == 0 ||
+			all->stores[head.number].private || head.size > size - at)
+			elog(ERROR, "joined row is not of a source");
+		put_row(all, head.number, (MinimalTuple) (piece + at));
+		at += MAXALIGN(head.size);
+	}
+}
+
+/* ---- all of them ---- */
+
+/*
+ * dp_run_named_create
+ *	  What a block joins, in the current context: all pieces of the source, and
+ *	  no private rows yet.  NULL when the block joins nothing.
+ */
+dp_named_stores *
+dp_run_named_create(const dp_block *block, dp_reader_source source,
+					void *context)
+{
+	dp_named_stores *all;
+	const char *piece;
+	Size		size;
+	ListCell   *lc;
+
+	if (block->sources == NIL)
+		return NULL;
+	all = palloc0(sizeof(dp_named_stores));
+	all->context = CurrentMemoryContext;
+	all->environment = create_queryEnv();
+	all->n = list_length(block->relids);
+	all->stores = palloc0(sizeof(named_store) * (all->n + 1));
+	foreach(lc, block->sources)
+	{
+		const dp_joined *joined = lfirst(lc);
+		named_store *store = &all->stores[joined->number];
+
+		name_rows(all, store, joined);
+		if (OidIsValid(joined->relid))
+			scan_rows(all, store, joined);
+	}
+	while (source != NULL && (piece = source(context, &size)) != NULL)
+		store_piece(all, piece, size);
+	return all;
+}
+
+/* dp_run_named_environment: in which a plan finds the names. */
+QueryEnvironment *
+dp_run_named_environment(const dp_named_stores *all)
+{
+	return all->environment;
+}

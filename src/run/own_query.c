@@ -1,0 +1,58 @@
+/*
+ * own_query.c
+ *	  Queries of the asker's that run before a release, by themselves: planned
+ *	  and executed as any other of his, with charges of their own.
+ */
+#include "postgres.h"
+
+#include "executor/executor.h"
+#include "rewrite/rewriteHandler.h"
+#include "tcop/tcopprot.h"
+#include "utils/snapmgr.h"
+
+#include "run.h"
+
+/*
+ * dp_run_plan_subquery
+ *	  Plan a query that the block runs before as the analyst's own.
+ */
+PlannedStmt *
+dp_run_plan_subquery(const dp_block *block, Query *subquery,
+						 ParamListInfo params)
+{
+	Query	   *query = copyObject(subquery);
+	PlannedStmt *plan;
+	int			outer = dp_measure_enter_share(block->share);
+
+	PG_TRY();
+	{
+		AcquireRewriteLocks(query, true, false);
+		plan = pg_plan_query(query, DP_PRIVATE_QUERY_TEXT, 0, params);
+	}
+	PG_FINALLY();
+	{
+		(void) dp_measure_enter_share(outer);
+	}
+	PG_END_TRY();
+	return plan;
+}
+
+/*
+ * dp_run_execute
+ *	  Run the asker's own plan under the active snapshot.
+ */
+void
+dp_run_execute(PlannedStmt *plan, const char *text,
+				   DestReceiver *receiver, ParamListInfo params,
+				   QueryEnvironment *environment)
+{
+	QueryDesc  *desc = CreateQueryDesc(plan, text, GetActiveSnapshot(),
+									   InvalidSnapshot, receiver, params,
+									   environment, 0);
+
+	ExecutorStart(desc, 0);
+	ExecutorRun(desc, ForwardScanDirection, 0);
+	ExecutorFinish(desc);
+	ExecutorEnd(desc);
+	FreeQueryDesc(desc);
+}
