@@ -56,7 +56,10 @@ static const dp_node_field source_fields[] = {
 	SOURCE_FIELD(DP_FIELD_NODE, query),
 	SOURCE_FIELD(DP_FIELD_INTEGER, number),
 	SOURCE_FIELD(DP_FIELD_INTEGER, relid),
-	SOURCE_FIELD(DP_FIELD_INTEGER, unit)
+	SOURCE_FIELD(DP_FIELD_INTEGER, unit),
+	SOURCE_FIELD(DP_FIELD_INTEGER, twin),
+	SOURCE_FIELD(DP_FIELD_INTEGER, nullable),
+	SOURCE_FIELD(DP_FIELD_NODE, keys)
 };
 
 static const dp_node_type source_type = DP_NODE_TYPE(dp_joined,

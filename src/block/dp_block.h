@@ -40,6 +40,11 @@ typedef struct dp_joined
 	int			number;			/* their name, as text */
 	Oid			relid;			/* the protected relation, or InvalidOid */
 	AttrNumber	unit;			/* column of the rows that names the unit */
+	int			twin;			/* number of a source with the same rows, which
+								 * alone is run, or 0 */
+	bool		nullable;		/* an outer join may leave its rows out */
+	List	   *keys;			/* of Var *: columns of public rows that are
+								 * equal to something known (join_keys.c) */
 } dp_joined;
 
 /* One verified block: a node (block.c), so that plans can carry it. */
@@ -102,6 +107,9 @@ typedef enum dp_constants
 	DP_CONSTANTS_BLANKED,
 	DP_CONSTANTS_KEPT
 } dp_constants;
+
+/* ---- all private rows by name (named_rows.c) ---- */
+extern dp_block *dp_block_name_private(const dp_block *block);
 
 extern PGDLLEXPORT char *dp_block_write_canonical(const dp_block *block,
 												  dp_constants constants);

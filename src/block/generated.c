@@ -81,16 +81,41 @@ generated_mutator(Node *node, void *context)
 }
 
 /*
- * dp_block_expand_generated
- *	  Put the expressions of virtual generated columns in their places, at all
- *	  levels of a verified inner query.  Returns a refusal, or NULL with the
- *	  new query in *query.
+ * Put the expressions of virtual generated columns in their places, at all
+ * levels of a verified query.  Returns a refusal, or NULL with the new query
+ * in *query.
  */
-dp_refusal *
-dp_block_expand_generated(Query **query)
+static dp_refusal *
+expand_generated(Query **query)
 {
 	generated_context context = {*query, NULL};
 
 	*query = (Query *) generated_mutator((Node *) *query, &context);
 	return context.refusal;
+}
+
+/*
+ * dp_block_make_total
+ *	  Have all queries of a verified block that read private rows compute
+ *	  virtual generated columns as other expressions, and fail on no row.
+ */
+dp_refusal *
+dp_block_make_total(dp_block *block)
+{
+	dp_refusal *refusal = expand_generated(&block->inner);
+	ListCell   *lc;
+
+	block->inner = (Query *) dp_rules_make_total((Node *) block->inner);
+	foreach(lc, block->sources)
+	{
+		dp_joined  *source = lfirst(lc);
+
+		if (!OidIsValid(source->relid))
+			continue;
+		if (refusal == NULL)
+			refusal = expand_generated(&source->query);
+		source->query = (Query *)
+			dp_rules_make_total((Node *) source->query);
+	}
+	return refusal;
 }

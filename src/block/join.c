@@ -161,13 +161,14 @@ nullable_walker(const Node *item, const Query *query, int wanted,
 						join->jointype == JOIN_LEFT);
 }
 
-static bool
-is_nullable(const Query *query, int wanted)
+/* dp_block_is_nullable: may an outer join of the level leave the item out? */
+bool
+dp_block_is_nullable(const Query *query, int item)
 {
 	ListCell   *lc;
 
 	foreach(lc, query->jointree->fromlist)
-		if (nullable_walker(lfirst(lc), query, wanted, false))
+		if (nullable_walker(lfirst(lc), query, item, false))
 			return true;
 	return false;
 }
@@ -185,7 +186,7 @@ unit_outputs(Query *query, const dp_rowset *rowset)
 		const TargetEntry *target = lfirst(lc);
 		int			item = unit_of((const Node *) target->expr, &walk);
 
-		if (item != 0 && !is_nullable(query, item))
+		if (item != 0 && !dp_block_is_nullable(query, item))
 			outputs = lappend_int(outputs, target->resno);
 	}
 	return outputs;
@@ -193,11 +194,15 @@ unit_outputs(Query *query, const dp_rowset *rowset)
 
 /* ---- conditions ---- */
 
-static bool
-is_equality(const OpExpr *comparison)
+/* dp_block_is_equality: PostgreSQL's own, of two operands? */
+bool
+dp_block_is_equality(const OpExpr *comparison)
 {
-	Oid			left = exprType(linitial(comparison->args));
+	Oid			left;
 
+	if (list_length(comparison->args) != 2)
+		return false;
+	left = exprType(linitial(comparison->args));
 	return comparison->opno < FirstGenbkiObjectId &&
 		op_mergejoinable(comparison->opno, left) &&
 		op_hashjoinable(comparison->opno, left) &&
@@ -211,8 +216,7 @@ equates_units(const Node *condition, const join_walk *walk, int *a, int *b)
 {
 	const OpExpr *comparison = (const OpExpr *) condition;
 
-	if (!IsA(condition, OpExpr) || list_length(comparison->args) != 2 ||
-		!is_equality(comparison))
+	if (!IsA(condition, OpExpr) || !dp_block_is_equality(comparison))
 		return false;
 	*a = unit_of(linitial(comparison->args), walk);
 	*b = unit_of(lsecond(comparison->args), walk);

@@ -56,19 +56,19 @@ add_columns(RangeTblEntry *named, RangeTblEntry *entry)
 
 /* Its number in its level, by which policies of row security refer to it. */
 static int
-index_of(const dp_leaf *leaf)
+index_of(const Query *level, const RangeTblEntry *entry)
 {
 	ListCell   *lc;
 
-	foreach(lc, leaf->level->rtable)
-		if (lfirst(lc) == leaf->entry)
+	foreach(lc, level->rtable)
+		if (lfirst(lc) == entry)
 			return foreach_current_index(lc) + 1;
 	elog(ERROR, "joined entry not found");
 }
 
 /* The query that gives the rows of an entry; without targets yet. */
 static Query *
-make_query(const dp_leaf *leaf)
+make_query(Query *level, RangeTblEntry *joined)
 {
 	Query	   *query = makeNode(Query);
 	RangeTblRef *from = makeNode(RangeTblRef);
@@ -77,39 +77,55 @@ make_query(const dp_leaf *leaf)
 	query->commandType = CMD_SELECT;
 	query->querySource = QSRC_ORIGINAL;
 	query->canSetTag = true;
-	query->hasRowSecurity = leaf->level->hasRowSecurity;
-	query->hasSubLinks = leaf->level->hasSubLinks;
+	query->hasRowSecurity = level->hasRowSecurity;
 	query->stmt_location = -1;
-	dp_compat_take_entry(query, leaf->level, leaf->entry);
+	dp_compat_take_entry(query, level, joined);
 	entry = linitial(query->rtable);
-	ChangeVarNodes((Node *) entry->securityQuals, index_of(leaf), 1, 0);
+	ChangeVarNodes((Node *) entry->securityQuals, index_of(level, joined), 1,
+				   0);
 	from->rtindex = 1;
 	query->jointree = makeFromExpr(list_make1(from), NULL);
+	query->hasSubLinks = checkExprHasSubLink((Node *) query);
 	return query;
 }
 
+/* Give an entry of a level a name; the query that gives its rows. */
 static dp_joined *
-name_leaf(dp_leaf *leaf, int number, double rows)
+name_entry(Query *level, RangeTblEntry *entry, const dp_relation *relation,
+		   int number, double rows)
 {
 	dp_joined  *source = dp_block_create_joined();
 	RangeTblEntry *named = makeNode(RangeTblEntry);
 
-	source->query = make_query(leaf);
+	source->query = make_query(level, entry);
 	source->number = number;
-	if (leaf->relation != NULL)
+	if (relation != NULL)
 	{
-		source->relid = leaf->relation->relid;
-		source->unit = leaf->relation->unit_attnum;
+		source->relid = relation->relid;
+		source->unit = relation->unit_attnum;
 	}
 	named->rtekind = RTE_NAMEDTUPLESTORE;
 	named->enrname = psprintf("%d", number);
 	named->enrtuples = rows;
-	named->alias = leaf->entry->alias;
-	named->eref = leaf->entry->eref;
-	named->inFromCl = leaf->entry->inFromCl;
-	add_columns(named, leaf->entry);
-	*leaf->entry = *named;
+	named->alias = entry->alias;
+	named->eref = entry->eref;
+	named->inFromCl = entry->inFromCl;
+	add_columns(named, entry);
+	*entry = *named;
 	return source;
+}
+
+/* The number of the first leaf that has the rows of the same WITH query. */
+static int
+find_twin(const dp_rowset *rowset, int number)
+{
+	const dp_leaf *leaf = dp_block_leaf(rowset, number);
+	int			n;
+
+	for (n = 1; n < number && leaf->cte != NULL; n++)
+		if (dp_block_leaf(rowset, n)->cte == leaf->cte)
+			return n;
+	return 0;
 }
 
 /*
@@ -129,15 +145,17 @@ dp_block_name_rows(dp_rowset *rowset, dp_block *block)
 		dp_leaf    *leaf = lfirst(lc);
 		int			number = foreach_current_index(lc) + 1;
 		bool		private = leaf->relation != NULL;
+		dp_joined  *source;
 
 		block->relids = lappend_oid(block->relids, private ?
 									leaf->relation->relid : InvalidOid);
-		if (several || !private)
-			block->sources =
-				lappend(block->sources,
-						name_leaf(leaf, number, private ? PRIVATE_ROWS :
-								  several ? PUBLIC_ROWS_BESIDE :
-								  PUBLIC_ROWS));
+		if (!several && private)
+			continue;
+		source = name_entry(leaf->level, leaf->entry, leaf->relation, number,
+							private ? PRIVATE_ROWS :
+							several ? PUBLIC_ROWS_BESIDE : PUBLIC_ROWS);
+		source->twin = find_twin(rowset, number);
+		block->sources = lappend(block->sources, source);
 	}
 }
 
@@ -208,6 +226,29 @@ add_targets(dp_joined *source, const Bitmapset *needed)
 	}
 }
 
+/* Rows that are read once have the columns that either name needs. */
+static void
+share_columns(const dp_block *block, Bitmapset **columns)
+{
+	ListCell   *lc;
+
+	foreach(lc, block->sources)
+	{
+		const dp_joined *source = lfirst(lc);
+
+		if (source->twin != 0)
+			columns[source->twin] = bms_add_members(columns[source->twin],
+													columns[source->number]);
+	}
+	foreach(lc, block->sources)
+	{
+		const dp_joined *source = lfirst(lc);
+
+		if (source->twin != 0)
+			columns[source->number] = bms_copy(columns[source->twin]);
+	}
+}
+
 /*
  * dp_block_select_rows
  *	  Have the queries of named rows give the columns that the inner query,
@@ -230,6 +271,7 @@ dp_block_select_rows(dp_block *block)
 								"whole rows and system columns of a joined "
 								"relation are not supported below a private "
 								"aggregate");
+	share_columns(block, walk.columns);
 	foreach(lc, block->sources)
 	{
 		dp_joined  *source = lfirst(lc);
@@ -239,4 +281,57 @@ dp_block_select_rows(dp_block *block)
 								   source->unit));
 	}
 	return NULL;
+}
+
+/* ---- the one private relation ---- */
+
+/* The level and the entry of the one relation that has no name yet. */
+static bool
+find_unnamed(Query *level, Oid relid, Query **found, RangeTblEntry **entry)
+{
+	ListCell   *lc;
+
+	foreach(lc, level->rtable)
+	{
+		RangeTblEntry *candidate = lfirst(lc);
+
+		if (candidate->rtekind == RTE_NAMEDTUPLESTORE)
+			candidate->enrtuples = PUBLIC_ROWS_BESIDE;
+		if (candidate->rtekind == RTE_RELATION && candidate->relid == relid)
+		{
+			*found = level;
+			*entry = candidate;
+		}
+		else if (candidate->rtekind == RTE_SUBQUERY)
+			(void) find_unnamed(candidate->subquery, relid, found, entry);
+	}
+	return *found != NULL;
+}
+
+/*
+ * dp_block_name_private
+ *	  A copy of a block that joins one protected relation with public rows, in
+ *	  which the relation's rows have a name, too.
+ */
+dp_block *
+dp_block_name_private(const dp_block *block)
+{
+	dp_block   *named = palloc(sizeof(dp_block));
+	columns_walk walk = {NULL};
+	Query	   *level = NULL;
+	RangeTblEntry *entry = NULL;
+	dp_joined  *source;
+
+	*named = *block;
+	named->inner = copyObject(block->inner);
+	if (!find_unnamed(named->inner, block->relid, &level, &entry))
+		elog(ERROR, "private relation of a join not found");
+	source = name_entry(level, entry, dp_protect_lookup(block->relid), 1,
+						PRIVATE_ROWS);
+	walk.columns = palloc0(sizeof(Bitmapset *) *
+						   (list_length(block->relids) + 1));
+	(void) columns_walker((Node *) named->inner, &walk);
+	add_targets(source, bms_add_member(walk.columns[1], source->unit));
+	named->sources = lcons(source, list_copy(block->sources));
+	return named;
 }

@@ -132,59 +132,10 @@ hoist_mutator(Node *node, void *context)
 
 /* ---- FROM ---- */
 
-static CommonTableExpr *
-find_cte(List *cte_stack, RangeTblEntry *entry)
-{
-	ListCell   *lc;
-
-	if ((int) entry->ctelevelsup >= list_length(cte_stack))
-		return NULL;
-	foreach(lc, (List *) list_nth(cte_stack, entry->ctelevelsup))
-	{
-		CommonTableExpr *cte = lfirst(lc);
-
-		if (strcmp(cte->ctename, entry->ctename) == 0)
-			return cte;
-	}
-	return NULL;
-}
-
-/*
- * Put a copy of the CTE's query in place of the reference.  The query sat in
- * the cteList of the level ctelevelsup above; it moves that much further in.
- */
-static dp_refusal *
-expand_cte(RangeTblEntry *entry, List *cte_stack)
-{
-	CommonTableExpr *cte = find_cte(cte_stack, entry);
-	Query	   *query;
-
-	if (cte == NULL || cte->cterecursive || entry->self_reference ||
-		!IsA(cte->ctequery, Query) ||
-		((Query *) cte->ctequery)->commandType != CMD_SELECT)
-		return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
-								"A recursive or data-modifying WITH query "
-								"mixes rows of different privacy units.",
-								"Use a plain WITH query or a subquery.",
-								"WITH query \"%s\" cannot be aggregated "
-								"privately", entry->ctename);
-	query = copyObject((Query *) cte->ctequery);
-	cte->cterefcount--;
-	if (entry->ctelevelsup > 0)
-		IncrementVarSublevelsUp((Node *) query, entry->ctelevelsup, 1);
-	entry->rtekind = RTE_SUBQUERY;
-	entry->subquery = query;
-	entry->security_barrier = false;
-	entry->ctename = NULL;
-	entry->ctelevelsup = 0;
-	entry->coltypes = entry->coltypmods = entry->colcollations = NIL;
-	return NULL;
-}
-
 /* Protected ones come first, so that the one that is alone is number 1. */
 static void
 add_leaf(level_walk *walk, RangeTblEntry *entry, dp_relation *relation,
-		 bool nullable)
+		 bool nullable, const CommonTableExpr *cte)
 {
 	dp_rowset  *rowset = walk->rowset;
 	dp_leaf    *leaf = palloc0(sizeof(dp_leaf));
@@ -194,6 +145,7 @@ add_leaf(level_walk *walk, RangeTblEntry *entry, dp_relation *relation,
 	leaf->entry = entry;
 	leaf->relation = relation;
 	leaf->nullable = nullable;
+	leaf->cte = cte;
 	while (relation != NULL && n < list_length(rowset->leaves) &&
 		   ((dp_leaf *) list_nth(rowset->leaves, n))->relation != NULL)
 		n++;
@@ -224,67 +176,54 @@ verify_relation(RangeTblEntry *entry, bool nullable, level_walk *walk)
 										 get_rel_name(root)),
 								"relation \"%s\" cannot be queried by itself",
 								get_rel_name(entry->relid));
-	add_leaf(walk, entry, relation, nullable);
+	add_leaf(walk, entry, relation, nullable, NULL);
 	return NULL;
 }
 
-/* Does a query read private rows, other than by private aggregates? */
-static bool
-reads_private_walker(Node *node, void *context)
+/* What reads no private row, and is no relation. */
+static dp_refusal *
+verify_public(RangeTblEntry *entry, bool nullable, const CommonTableExpr *cte,
+			  level_walk *walk)
 {
-	if (node == NULL)
-		return false;
-	if (IsA(node, RangeTblEntry))
-	{
-		RangeTblEntry *entry = (RangeTblEntry *) node;
-
-		/* what a WITH query around it reads is not known here */
-		return entry->rtekind == RTE_CTE ||
-			(entry->rtekind == RTE_RELATION &&
-			 OidIsValid(dp_protect_root(entry->relid)));
-	}
-	if (IsA(node, Query))
-	{
-		Query	   *query = (Query *) node;
-
-		return !dp_catalog_has_own_aggregate(query) &&
-			query_tree_walker(query, reads_private_walker, context,
-							  QTW_EXAMINE_RTES_BEFORE);
-	}
-	return expression_tree_walker(node, reads_private_walker, context);
+	if (entry->lateral || (entry->rtekind != RTE_SUBQUERY &&
+						   entry->rtekind != RTE_FUNCTION &&
+						   entry->rtekind != RTE_TABLEFUNC &&
+						   entry->rtekind != RTE_VALUES))
+		return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
+								"Private aggregates read protected relations, "
+								"views and subqueries of them, and what is "
+								"joined with them by itself.",
+								entry->lateral ? "Leave LATERAL out." :
+								"Name the protected relation in FROM.",
+								"FROM item \"%s\" cannot be aggregated "
+								"privately",
+								entry->eref ? entry->eref->aliasname : "?");
+	add_leaf(walk, entry, NULL, nullable, cte);
+	return dp_block_expand_with_inside(entry, walk->cte_stack, walk->rowset);
 }
 
 static dp_refusal *
 verify_entry(RangeTblEntry *entry, bool nullable, level_walk *walk)
 {
+	const CommonTableExpr *cte = NULL;
 	dp_refusal *refusal = NULL;
+	bool		private;
 
 	if (entry->rtekind == RTE_RELATION)
 		return verify_relation(entry, nullable, walk);
 	if (entry->rtekind == RTE_CTE)
-		refusal = expand_cte(entry, walk->cte_stack);
+		refusal = dp_block_expand_with(entry, walk->cte_stack, &cte);
 	if (refusal != NULL)
 		return refusal;
-	if (!entry->lateral && entry->rtekind == RTE_SUBQUERY &&
-		reads_private_walker((Node *) entry->subquery, NULL))
-		return verify_level(entry->subquery, false, nullable,
-							walk->cte_stack, walk->rowset);
-	if (!entry->lateral && (entry->rtekind == RTE_SUBQUERY ||
-							entry->rtekind == RTE_FUNCTION ||
-							entry->rtekind == RTE_TABLEFUNC ||
-							entry->rtekind == RTE_VALUES))
-	{
-		add_leaf(walk, entry, NULL, nullable);
-		return NULL;
-	}
-	return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
-							"Private aggregates read protected relations, "
-							"views and subqueries of them, and what is joined "
-							"with them by itself.",
-							entry->lateral ? "Leave LATERAL out." :
-							"Name the protected relation in FROM.",
-							"FROM item \"%s\" cannot be aggregated privately",
-							entry->eref ? entry->eref->aliasname : "?");
+	private = !entry->lateral && entry->rtekind == RTE_SUBQUERY &&
+		dp_block_reads_private(entry->subquery, walk->cte_stack);
+	if (!private)
+		return verify_public(entry, nullable, cte, walk);
+	if (cte != NULL)
+		walk->rowset->expanded = lappend(walk->rowset->expanded,
+										 (void *) cte);
+	return verify_level(entry->subquery, false, nullable, walk->cte_stack,
+						walk->rowset);
 }
 
 /* Every item of FROM, and every condition of a join. */
@@ -525,6 +464,8 @@ dp_block_rowset_verify(Query *query, List *cte_stack, dp_rowset *rowset)
 
 	if (refusal == NULL)
 		refusal = check_leaves(rowset);
+	if (refusal == NULL)
+		refusal = dp_block_check_with(rowset);
 	if (refusal != NULL)
 		return refusal;
 	rowset->many = dp_block_has_join(rowset) ||
@@ -556,45 +497,4 @@ dp_block_add_conjuncts(List *conjuncts, Node *condition)
 	foreach(lc, ((BoolExpr *) condition)->args)
 		conjuncts = dp_block_add_conjuncts(conjuncts, lfirst(lc));
 	return conjuncts;
-}
-
-/* ---- expressions over base columns ---- */
-
-static Node *
-base_mutator(Node *node, void *context)
-{
-	Query	   *query = context;
-
-	if (node == NULL)
-		return NULL;
-	if (IsA(node, Var))
-	{
-		Var		   *var = (Var *) node;
-		RangeTblEntry *entry = rt_fetch(var->varno, query->rtable);
-		TargetEntry *target;
-
-		if (entry->rtekind != RTE_SUBQUERY)
-		{
-			var = copyObject(var);
-			var->varno = dp_block_leaf_number(entry);
-			dp_compat_forget_nulling(var);
-			return (Node *) var;
-		}
-		target = get_tle_by_resno(entry->subquery->targetList, var->varattno);
-		if (target == NULL)
-			elog(ERROR, "subquery column %d not found", var->varattno);
-		return dp_block_rowset_base(entry->subquery, (Node *) target->expr);
-	}
-	return expression_tree_mutator(node, base_mutator, context);
-}
-
-/*
- * dp_block_rowset_base
- *	  The expression over the columns of leaves, whose numbers are the varno of
- *	  its Vars, that an expression of a verified level comes down to.
- */
-Node *
-dp_block_rowset_base(Query *query, Node *expression)
-{
-	return base_mutator(expression, query);
 }

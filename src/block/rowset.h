@@ -14,6 +14,7 @@ typedef struct dp_leaf
 	RangeTblEntry *entry;
 	dp_relation *relation;		/* protected; NULL: its rows are public */
 	bool		nullable;		/* an outer join may leave it out */
+	const CommonTableExpr *cte; /* whose rows it has, if public, or NULL */
 } dp_leaf;
 
 typedef struct dp_rowset
@@ -22,6 +23,8 @@ typedef struct dp_rowset
 	bool		many;			/* a unit may have many rows */
 	List	   *leaves;			/* of dp_leaf *, protected ones first */
 	List	   *hoisted;		/* of Query *: uncorrelated subqueries */
+	List	   *expanded;		/* of CommonTableExpr *: copied into levels, as
+								 * often as each was */
 } dp_rowset;
 
 extern dp_refusal *dp_block_rowset_verify(Query *query, List *cte_stack,
@@ -35,10 +38,25 @@ extern bool dp_block_has_join(const dp_rowset *rowset);
 extern Oid	dp_block_relation_of(const dp_rowset *rowset, Node *base,
 								 bool *nullable);
 
+/* ---- with_query.c ---- */
+extern dp_refusal *dp_block_expand_with(RangeTblEntry *entry, List *cte_stack,
+										const CommonTableExpr **found);
+extern bool dp_block_reads_private(Query *query, List *cte_stack);
+extern dp_refusal *dp_block_expand_with_inside(RangeTblEntry *entry,
+											   List *cte_stack,
+											   dp_rowset *rowset);
+extern dp_refusal *dp_block_check_with(const dp_rowset *rowset);
+
 /* ---- join.c ---- */
+extern bool dp_block_is_nullable(const Query *query, int item);
 extern dp_refusal *dp_block_check_join(Query *query,
 									   const dp_rowset *rowset);
 extern int	dp_block_unit_item(const Query *query, const dp_rowset *rowset);
+extern bool dp_block_is_equality(const OpExpr *comparison);
+
+/* ---- join_keys.c ---- */
+extern void dp_block_find_join_keys(Query *query, const dp_rowset *rowset,
+									dp_block *block);
 
 /* ---- named_rows.c ---- */
 extern void dp_block_name_rows(dp_rowset *rowset, dp_block *block);

@@ -53,7 +53,7 @@ extern bool dp_block_split_keys(Query *query, List *cte_stack,
 extern void dp_block_find_part(dp_splitter *s, dp_block *block);
 
 /* ---- generated.c ---- */
-extern dp_refusal *dp_block_expand_generated(Query **query);
+extern dp_refusal *dp_block_make_total(dp_block *block);
 
 /* ---- split_outer.c ---- */
 extern Aggref *dp_block_lift_aggregate(Aggref *aggregate, int level);

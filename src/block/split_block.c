@@ -540,6 +540,7 @@ dp_block_split_one(Query *query, List *cte_stack, dp_block **block,
 	dp_splitter s;
 	dp_block   *b = dp_block_create();
 	dp_refusal *refusal = refuse_clause(query);
+	ListCell   *lc;
 
 	dp_bridge_ungroup(query);
 	if (refusal == NULL)
@@ -561,6 +562,7 @@ dp_block_split_one(Query *query, List *cte_stack, dp_block **block,
 	if (!s.rowset.many)
 		dp_block_find_part(&s, b);
 	set_relations(&s, b);
+	dp_block_find_join_keys(query, &s.rowset, b);
 	b->inner = make_inner(query);
 	refusal = add_keys(&s, b->inner, b);
 	if (refusal == NULL)
@@ -572,6 +574,10 @@ dp_block_split_one(Query *query, List *cte_stack, dp_block **block,
 	refusal = dp_block_make_outer(&s, entry);
 	if (refusal == NULL)
 		refusal = refuse_correlated((Node *) b->inner, -1);
+	foreach(lc, b->sources)
+		if (refusal == NULL)
+			refusal = refuse_correlated((Node *)
+										((dp_joined *) lfirst(lc))->query, -1);
 	if (refusal == NULL)
 		refusal = dp_block_select_rows(b);
 	if (refusal != NULL)
@@ -579,10 +585,9 @@ dp_block_split_one(Query *query, List *cte_stack, dp_block **block,
 
 	b->subqueries = s.rowset.hoisted;
 	b->fingerprint = dp_block_fingerprint(b);
-	refusal = dp_block_expand_generated(&b->inner);
+	refusal = dp_block_make_total(b);
 	if (refusal != NULL)
 		return refusal;
-	b->inner = (Query *) dp_rules_make_total((Node *) b->inner);
 	*block = b;
 	return NULL;
 }

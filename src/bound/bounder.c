@@ -154,8 +154,8 @@ dp_bound_add(dp_bounder *bounder, int64 group, Datum unit,
 
 /*
  * dp_bound_finish
- *	  Give the sink the parts of all units.  To be called once, after the last
- *	  row.
+ *	  Give the sink the parts of all units that have rows.  More rows may
+ *	  follow, of other units, and then it is called again.
  */
 void
 dp_bound_finish(dp_bounder *bounder, dp_bound_sink sink, void *context)
@@ -164,6 +164,18 @@ dp_bound_finish(dp_bounder *bounder, dp_bound_sink sink, void *context)
 	MemoryContext old = MemoryContextSwitchTo(bounder->context);
 
 	dp_bound_choose(&job, bounder->store);
-	bounder->store = NULL;
+	bounder->store = dp_bound_store_create(&bounder->layout, 0, STORED, PIECE);
 	MemoryContextSwitchTo(old);
+}
+
+/* dp_bound_record_bytes: what a row takes, but for bytes that name a unit. */
+Size
+dp_bound_record_bytes(const dp_bound_spec *spec)
+{
+	Size		words = dp_bound_is_integer(spec->unit) ? 0 : 1;
+	int			i;
+
+	for (i = 0; i < spec->ncolumns; i++)
+		words += words_of(spec->columns[i].kind);
+	return offsetof(dp_bound_record, words) + sizeof(uint64) * words;
 }

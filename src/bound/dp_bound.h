@@ -88,11 +88,12 @@ extern void dp_bound_add(dp_bounder *bounder, int64 group, Datum unit,
 						 const Datum *values, const bool *nulls);
 extern void dp_bound_finish(dp_bounder *bounder, dp_bound_sink sink,
 							void *context);
+extern Size dp_bound_record_bytes(const dp_bound_spec *spec);
 
 /*
- * Rows of several sources, brought together unit by unit (gather.c): they are
- * added in any order, and given back in parts, each of which has all rows of
- * its units.
+ * Rows of sources, brought together unit by unit (gather.c): they are added in
+ * any order, and given back in parts, each of which has all rows of its units
+ * that take part in a join.
  */
 typedef struct dp_gather dp_gather;
 
@@ -103,17 +104,33 @@ typedef struct dp_gather_unit
 	bool		varlena;
 } dp_gather_unit;
 
+/* What becomes of rows when they are joined. */
+typedef struct dp_gather_limits
+{
+	int			sources;
+	int64		fanout;			/* most joined rows for each choice of a row
+								 * of each source */
+	Size		record;			/* bytes of a joined row in a bounder, but for
+								 * the bytes that name a unit */
+} dp_gather_limits;
+
 typedef void (*dp_gather_sink) (void *context, int source,
 								MinimalTuple tuple);
+
+/*
+ * Most bytes of joined rows of one unit, so that the rows of a part stay in
+ * the memory of a bounder (choose.c sorts them at once).
+ */
+#define DP_GATHER_UNIT ((Size) 2 * 1024 * 1024)
 
 /* Most bytes that one takes, with the rows of a part given back. */
 #define DP_GATHER_MEMORY ((Size) 128 * 1024 * 1024)
 
-extern dp_gather *dp_bound_gather_create(int n);
+extern dp_gather *dp_bound_gather_create(const dp_gather_limits *limits);
 extern void dp_bound_gather_add(dp_gather *gather, int source,
-						  const dp_gather_unit *how, Datum unit,
-						  MinimalTuple tuple);
+								const dp_gather_unit *how, Datum unit,
+								MinimalTuple tuple);
 extern bool dp_bound_gather_next(dp_gather *gather, dp_gather_sink sink,
-						   void *context);
+								 void *context);
 
 #endif							/* DP_BOUND_H */

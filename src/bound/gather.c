@@ -4,27 +4,27 @@
  *
  * A join of private relations on their units is the union, over units, of the
  * joins of each unit's rows.  So rows are kept in partitions by the unit's
- * key, in bounded memory and the nameless file, and are given back partition
- * by partition: what a join then does with them in memory is bounded too.  A
- * partition that is too large is divided by further bits of its keys.
+ * key, in bounded memory and the nameless file, and are given back in parts,
+ * each of which has all rows of its units: what a join then does with them in
+ * memory is bounded too, and so is what it makes of them (gather_unit.c).
  *
- * A unit that alone has more than memory can hold loses rows, where it has too
- * many: those whose digests, under a fresh seed, are above a threshold that
- * follows from its own rows in the source.
+ * A partition that memory can hold is sorted by unit, and parts are made of
+ * its units, and of those of the next ones.  A larger one is divided by
+ * further bits of its keys; where that cannot be, it is mostly one unit, and
+ * each of its units is a part.
  */
 #include "postgres.h"
 
-#include "common/hashfn.h"
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
-#include "records.h"
+#include "gather.h"
 
 #define STORED ((Size) 16 * 1024 * 1024)
 #define STORED_BELOW ((Size) 3 * 1024 * 1024)
 #define PIECE (64 * 1024)
 #define LOADED (4 * 1024 * 1024)	/* bytes of a part, unless one unit's */
-#define MOST (8 * 1024 * 1024)	/* bytes of one unit */
+#define JOINED (2 * DP_GATHER_UNIT) /* bytes that become of a part */
 #define LEVELS (64 / DP_BOUND_PARTITION_BITS)
 
 /* A store, and the partition of it that comes next. */
@@ -34,32 +34,46 @@ typedef struct level
 	int			next;
 } level;
 
+/* A partition in memory, sorted by unit. */
+typedef struct loaded
+{
+	MemoryContext context;		/* NULL: there is none */
+	dp_bound_entry *entries;
+	int64		n;
+	int64		at;				/* the unit that comes next begins there */
+} loaded;
+
 struct dp_gather
 {
 	dp_bound_layout layout;
 	uint64		seeds[2];		/* of units and of rows */
 	level		levels[LEVELS];
 	int			depth;			/* of the levels */
-	int			sources;
+	dp_gather_limits limits;
+	loaded		loaded;
+	List	   *done;			/* units of a large partition, copies */
+	dp_unit_share share;		/* of the unit at hand */
+	Size		kept;			/* of the part at hand */
+	Size		joined;
 	dp_bound_record *record;	/* room for one */
 	MemoryContext context;
 };
 
-/* What follows a record's head: the unit's bytes, then its tuple. */
-typedef struct row_head
-{
-	uint64		unit;			/* bytes */
-} row_head;
-
-/* dp_bound_gather_create: without rows, of sources 1 to n. */
+/*
+ * dp_bound_gather_create
+ *	  Without rows, of sources 1 to limits->sources.
+ */
 dp_gather *
-dp_bound_gather_create(int n)
+dp_bound_gather_create(const dp_gather_limits *limits)
 {
 	dp_gather  *gather = palloc0(sizeof(dp_gather));
 
 	gather->layout.named = true;
 	gather->context = CurrentMemoryContext;
-	gather->sources = n;
+	gather->limits = *limits;
+	gather->share.sources = limits->sources;
+	gather->share.counts = palloc0(sizeof(int64) * (limits->sources + 1));
+	gather->share.bytes = palloc0(sizeof(Size) * (limits->sources + 1));
 	gather->record = palloc0(PIECE);
 	dp_bridge_check_status(dp_mech_random_bytes(dp_bridge_source(),
 												gather->seeds,
@@ -71,53 +85,36 @@ dp_bound_gather_create(int n)
 	return gather;
 }
 
-static inline row_head *
-head_of(const dp_bound_record *record)
-{
-	return (row_head *) (record->words + 1);
-}
-
-static inline char *
-unit_of(const dp_bound_record *record)
-{
-	return (char *) (head_of(record) + 1);
-}
-
-static inline MinimalTuple
-tuple_of(const dp_bound_record *record)
-{
-	return (MinimalTuple) (unit_of(record) + MAXALIGN(head_of(record)->unit));
-}
-
 /*
  * dp_bound_gather_add
  *	  One row of a source, and its unit, which is not NULL.
  */
 void
 dp_bound_gather_add(dp_gather *gather, int source, const dp_gather_unit *how,
-			  Datum unit, MinimalTuple tuple)
+					Datum unit, MinimalTuple tuple)
 {
 	dp_bound_record *record = gather->record;
 	Size		length;
 	Size		size;
 
 	if (!dp_bound_read_unit(how->way, how->varlena, unit, gather->seeds[0],
-							&record->key, unit_of(record), &length))
+							&record->key, dp_bound_gather_unit(record),
+							&length))
 		return;
-	size = sizeof(row_head) + MAXALIGN(length) + tuple->t_len;
+	size = sizeof(dp_gather_head) + MAXALIGN(length) + tuple->t_len;
 	if (offsetof(dp_bound_record, words) + sizeof(uint64) + MAXALIGN(size) >
 		PIECE)
 		return;					/* of a row of a page there is no such */
 	record->group = source;
 	record->present = 0;
 	record->words[0] = size;
-	head_of(record)->unit = length;
-	memcpy(tuple_of(record), tuple, tuple->t_len);
+	dp_bound_gather_head(record)->unit = length;
+	memcpy(dp_bound_gather_tuple(record), tuple, tuple->t_len);
 	dp_bound_store_put(gather->levels[0].store, record,
 					   dp_bound_record_size(&gather->layout, record));
 }
 
-/* ---- giving back ---- */
+/* ---- partitions ---- */
 
 static bool
 has_one_key(dp_bound_store *store, int n)
@@ -160,18 +157,106 @@ divide(dp_gather *gather, dp_bound_store *store, int n)
 	gather->depth++;
 }
 
-static bool
-same_unit(const dp_bound_record *a, const dp_bound_record *b)
-{
-	Size		length = head_of(a)->unit;
+#define ST_SORT sort_rows
+#define ST_ELEMENT_TYPE dp_bound_entry
+#define ST_COMPARE(a, b) dp_bound_gather_compare((a)->record, (b)->record)
+#define ST_SCOPE static
+#define ST_CHECK_FOR_INTERRUPTS
+#define ST_DEFINE
+#include "lib/sort_template.h"
 
-	return a->key == b->key && length == head_of(b)->unit &&
-		memcmp(unit_of(a), unit_of(b), length) == 0;
+static void
+load(dp_gather *gather, dp_bound_store *store, int n)
+{
+	loaded	   *l = &gather->loaded;
+	dp_bound_chunk *chunks;
+	MemoryContext old;
+	char	   *room;
+	int			nchunks;
+	int			i;
+
+	l->context = AllocSetContextCreate(gather->context, "dp_pg rows to join",
+									   ALLOCSET_DEFAULT_SIZES);
+	old = MemoryContextSwitchTo(l->context);
+	l->entries = palloc(sizeof(dp_bound_entry) *
+						dp_bound_store_count(store, n));
+	l->n = l->at = 0;
+	chunks = dp_bound_store_load(store, n, &nchunks, &room);
+	for (i = 0; i < nchunks; i++)
+	{
+		const char *from = chunks[i].records;
+		const char *end = from + chunks[i].bytes;
+
+		while (from < end)
+		{
+			const dp_bound_record *record = (const dp_bound_record *) from;
+
+			l->entries[l->n].key = record->key;
+			l->entries[l->n++].record = record;
+			from += dp_bound_record_size(&gather->layout, record);
+		}
+	}
+	sort_rows(l->entries, l->n);
+	MemoryContextSwitchTo(old);
 }
 
-/* The unit that has rows in the partition and is not among those done. */
+/* ---- parts ---- */
+
+static void
+begin_part(dp_gather *gather)
+{
+	gather->kept = 0;
+	gather->joined = 0;
+}
+
+static bool
+has_begun(const dp_gather *gather)
+{
+	return gather->kept > 0;
+}
+
+/* The rows of the unit that was weighed go into the part at hand. */
+static void
+take_unit(dp_gather *gather, dp_unit_rows *rows, dp_gather_sink sink,
+		  void *context)
+{
+	gather->kept += gather->share.kept;
+	gather->joined += gather->share.joined;
+	dp_bound_unit_give(rows, &gather->layout, &gather->share,
+					   gather->seeds[1], sink, context);
+}
+
+/* Units of the partition in memory; true: the part is full. */
+static bool
+take_loaded(dp_gather *gather, dp_gather_sink sink, void *context)
+{
+	loaded	   *l = &gather->loaded;
+
+	while (l->at < l->n)
+	{
+		dp_unit_rows rows = {l->entries[l->at].record, l->entries + l->at};
+
+		CHECK_FOR_INTERRUPTS();
+		for (rows.n = 1; l->at + rows.n < l->n &&
+			 dp_bound_gather_compare(rows.unit,
+									 rows.entries[rows.n].record) == 0;
+			 rows.n++)
+			;
+		dp_bound_unit_weigh(&rows, &gather->layout, &gather->limits,
+							&gather->share);
+		if (has_begun(gather) &&
+			(gather->kept + gather->share.kept > LOADED ||
+			 gather->joined + gather->share.joined > JOINED))
+			return true;
+		take_unit(gather, &rows, sink, context);
+		l->at += rows.n;
+	}
+	return false;
+}
+
+/* A unit that has rows in the partition and is not done, as a copy. */
 static dp_bound_record *
-find_unit(dp_bound_store *store, int n, const List *done)
+find_unit(const dp_gather *gather, dp_bound_store *store, int n)
 {
 	dp_bound_cursor cursor = {0};
 	const dp_bound_record *record;
@@ -184,12 +269,12 @@ find_unit(dp_bound_store *store, int n, const List *done)
 		ListCell   *lc;
 		bool		known = false;
 
-		foreach(lc, done)
-			known = known || same_unit(lfirst(lc), record);
+		foreach(lc, gather->done)
+			known = known || dp_bound_gather_compare(lfirst(lc), record) == 0;
 		if (!known)
 		{
 			found = palloc(PIECE);
-			memcpy(found, record, (char *) tuple_of(record) -
+			memcpy(found, record, (char *) dp_bound_gather_tuple(record) -
 				   (const char *) record);
 		}
 	}
@@ -197,77 +282,77 @@ find_unit(dp_bound_store *store, int n, const List *done)
 	return found;
 }
 
-/* By the number of bits of its digest a row is kept or not: 0 to 64. */
-static int
-digest_bits(const dp_gather *gather, const dp_bound_record *record)
-{
-	uint64		digest =
-	hash_bytes_extended((const unsigned char *) tuple_of(record),
-						(int) tuple_of(record)->t_len, gather->seeds[1]);
-
-	return digest == 0 ? 0 : pg_leftmost_one_pos64(digest) + 1;
-}
-
-/*
- * Rows of one unit in one source, with digests below a power of two: the
- * largest that keeps them within the source's share of what memory can hold.
- */
-static void
-give_source(dp_gather *gather, dp_bound_store *store, int n,
-			const dp_bound_record *unit, int source, dp_gather_sink sink,
-			void *context)
-{
-	Size		most = MOST / gather->sources;
-	Size		bytes[65] = {0};
-	dp_bound_cursor cursor = {0};
-	const dp_bound_record *record;
-	Size		kept = 0;
-	int			bits = 0;
-
-	dp_bound_cursor_open(&cursor, store, n);
-	while ((record = dp_bound_cursor_fetch(&cursor)) != NULL)
-		if (record->group == source && same_unit(unit, record))
-			bytes[digest_bits(gather, record)] +=
-				dp_bound_record_size(&gather->layout, record);
-	while (bits < lengthof(bytes) && kept + bytes[bits] <= most)
-		kept += bytes[bits++];
-	dp_bound_cursor_open(&cursor, store, n);
-	while ((record = dp_bound_cursor_fetch(&cursor)) != NULL)
-		if (record->group == source && same_unit(unit, record) &&
-			digest_bits(gather, record) < bits)
-			sink(context, source, tuple_of(record));
-	dp_bound_cursor_close(&cursor);
-}
-
-static void
-give_all(dp_bound_store *store, int n, dp_gather_sink sink, void *context)
-{
-	dp_bound_cursor cursor = {0};
-	const dp_bound_record *record;
-
-	dp_bound_cursor_open(&cursor, store, n);
-	while ((record = dp_bound_cursor_fetch(&cursor)) != NULL)
-		sink(context, record->group, tuple_of(record));
-	dp_bound_cursor_close(&cursor);
-}
-
-/* A partition that cannot be divided: mostly one unit. */
-static void
-give_units(dp_gather *gather, dp_bound_store *store, int n,
+/* The next unit of a partition that cannot be divided; false: none is left. */
+static bool
+take_large(dp_gather *gather, dp_bound_store *store, int n,
 		   dp_gather_sink sink, void *context)
 {
-	List	   *done = NIL;
-	dp_bound_record *unit;
-	int			source;
+	dp_unit_rows rows = {find_unit(gather, store, n)};
 
-	while ((unit = find_unit(store, n, done)) != NULL)
+	if (rows.unit == NULL)
 	{
-		CHECK_FOR_INTERRUPTS();
-		for (source = 1; source <= gather->sources; source++)
-			give_source(gather, store, n, unit, source, sink, context);
-		done = lappend(done, unit);
+		list_free_deep(gather->done);
+		gather->done = NIL;
+		return false;
 	}
-	list_free_deep(done);
+	rows.cursor.store = store;
+	rows.cursor.partition = n;
+	dp_bound_unit_weigh(&rows, &gather->layout, &gather->limits,
+						&gather->share);
+	take_unit(gather, &rows, sink, context);
+	dp_bound_cursor_close(&rows.cursor);
+	gather->done = lappend(gather->done, (void *) rows.unit);
+	return true;
+}
+
+/* The partition that was loaded, or taken unit by unit, is not needed. */
+static void
+leave_partition(dp_gather *gather)
+{
+	level	   *top = &gather->levels[gather->depth - 1];
+
+	if (gather->loaded.context != NULL)
+		MemoryContextDelete(gather->loaded.context);
+	gather->loaded.context = NULL;
+	dp_bound_store_empty(top->store, top->next++);
+}
+
+/* Go on with a part; true: it is full. */
+static bool
+fill_part(dp_gather *gather, dp_gather_sink sink, void *context)
+{
+	level	   *top = &gather->levels[gather->depth - 1];
+	int			n = top->next;
+
+	if (gather->loaded.context != NULL)
+	{
+		if (take_loaded(gather, sink, context))
+			return true;
+		leave_partition(gather);
+		return false;
+	}
+	if (n == DP_BOUND_PARTITIONS)
+	{
+		dp_bound_store_drop(top->store);
+		gather->depth--;
+	}
+	else if (dp_bound_store_count(top->store, n) == 0)
+		top->next++;
+	else if (dp_bound_store_bytes(top->store, n) <= LOADED)
+		load(gather, top->store, n);
+	else if (gather->depth < LEVELS && !has_one_key(top->store, n))
+	{
+		top->next++;
+		divide(gather, top->store, n);
+	}
+	else
+	{
+		if (has_begun(gather) ||
+			take_large(gather, top->store, n, sink, context))
+			return true;
+		leave_partition(gather);
+	}
+	return false;
 }
 
 /*
@@ -279,34 +364,14 @@ bool
 dp_bound_gather_next(dp_gather *gather, dp_gather_sink sink, void *context)
 {
 	MemoryContext old = MemoryContextSwitchTo(gather->context);
-	bool		given = false;
 
-	while (!given && gather->depth > 0)
+	begin_part(gather);
+	while (gather->depth > 0)
 	{
-		level	   *top = &gather->levels[gather->depth - 1];
-		int			n = top->next++;
-
 		CHECK_FOR_INTERRUPTS();
-		if (n == DP_BOUND_PARTITIONS)
-		{
-			dp_bound_store_drop(top->store);
-			gather->depth--;
-			continue;
-		}
-		if (dp_bound_store_count(top->store, n) == 0)
-			continue;
-		if (dp_bound_store_bytes(top->store, n) <= LOADED)
-			give_all(top->store, n, sink, context);
-		else if (gather->depth < LEVELS && !has_one_key(top->store, n))
-		{
-			divide(gather, top->store, n);
-			continue;
-		}
-		else
-			give_units(gather, top->store, n, sink, context);
-		dp_bound_store_empty(top->store, n);
-		given = true;
+		if (fill_part(gather, sink, context))
+			break;
 	}
 	MemoryContextSwitchTo(old);
-	return given;
+	return has_begun(gather);
 }

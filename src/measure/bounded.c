@@ -152,6 +152,24 @@ dp_measure_list_rows(const dp_release_spec *spec, Query *inner, Expr *place)
 
 /* ---- rows and cells ---- */
 
+static dp_bound_spec
+make_bound(const dp_release_spec *spec)
+{
+	Oid			type = getBaseType(spec->block->unit_type);
+	dp_bound_spec bound = {0};
+	int			i;
+
+	bound.kappa = spec->max_keys;
+	bound.groups = spec->groups;
+	bound.unit = dp_places_read_way(type);
+	bound.varlena = get_typlen(type) == -1;
+	bound.ncolumns = spec->nmeasures;
+	bound.columns = palloc0(sizeof(dp_bound_column) * Max(spec->nmeasures, 1));
+	for (i = 0; i < spec->nmeasures; i++)
+		bound.columns[i] = spec->measures[i].bound;
+	return bound;
+}
+
 /*
  * dp_measure_units_create
  *	  No rows yet, in the current context.
@@ -160,8 +178,7 @@ dp_measure_units *
 dp_measure_units_create(const dp_release_spec *spec)
 {
 	dp_measure_units *units = palloc0(sizeof(dp_measure_units));
-	Oid			type = getBaseType(spec->block->unit_type);
-	dp_bound_spec bound = {0};
+	dp_bound_spec bound = make_bound(spec);
 	int			offset = 0;
 	int			i;
 
@@ -169,17 +186,10 @@ dp_measure_units_create(const dp_release_spec *spec)
 	units->offsets = palloc0(sizeof(int) * Max(spec->nmeasures, 1));
 	units->distinct = palloc0(sizeof(dp_distinct_groups *) *
 							  Max(spec->nmeasures, 1));
-	bound.kappa = spec->max_keys;
-	bound.groups = spec->groups;
-	bound.unit = dp_places_read_way(type);
-	bound.varlena = get_typlen(type) == -1;
-	bound.ncolumns = spec->nmeasures;
-	bound.columns = palloc0(sizeof(dp_bound_column) * Max(spec->nmeasures, 1));
 	for (i = 0; i < spec->nmeasures; i++)
 	{
 		const dp_measure *measure = &spec->measures[i];
 
-		bound.columns[i] = measure->bound;
 		if (measure->bound.kind == DP_BOUND_DISTINCT)
 			units->distinct[i] =
 				dp_count_distinct_create(spec->groups, measure->collections);
@@ -188,6 +198,18 @@ dp_measure_units_create(const dp_release_spec *spec)
 	}
 	units->bounder = dp_bound_create(&bound);
 	return units;
+}
+
+/*
+ * dp_measure_row_bytes
+ *	  What a row of a unit takes in memory, but for the bytes that name a unit.
+ */
+Size
+dp_measure_row_bytes(const dp_release_spec *spec)
+{
+	dp_bound_spec bound = make_bound(spec);
+
+	return dp_bound_record_bytes(&bound);
 }
 
 /*
@@ -237,20 +259,28 @@ add_distinct(dp_measure_units *units, int measure)
 }
 
 /*
- * dp_measure_units_finish
- *	  All rows are there: add what their units add to the cells, `width` of
- *	  them for each group.  States are made in `keep`.
+ * dp_measure_units_end_part
+ *	  All rows of the units that have any so far are there: add what they add
+ *	  to the cells, `width` of them for each group.  States are made in `keep`.
  */
+void
+dp_measure_units_end_part(dp_measure_units *units, dp_cell *cells, int width,
+						  MemoryContext keep)
+{
+	units->cells = cells;
+	units->width = width;
+	units->keep = keep;
+	dp_bound_finish(units->bounder, add_part, units);
+}
+
+/* dp_measure_units_finish: the last part, and what all of them are. */
 void
 dp_measure_units_finish(dp_measure_units *units, dp_cell *cells, int width,
 						MemoryContext keep)
 {
 	int			i;
 
-	units->cells = cells;
-	units->width = width;
-	units->keep = keep;
-	dp_bound_finish(units->bounder, add_part, units);
+	dp_measure_units_end_part(units, cells, width, keep);
 	for (i = 0; i < units->spec->nmeasures; i++)
 		if (units->distinct[i] != NULL)
 			add_distinct(units, i);

@@ -147,6 +147,17 @@ dp_measure_cells_receiver(dp_cells *cells)
 	return &cells->receiver;
 }
 
+/*
+ * dp_measure_cells_end_part
+ *	  The rows that were received are all that their units have.
+ */
+void
+dp_measure_cells_end_part(dp_cells *cells)
+{
+	dp_measure_units_end_part(cells->units, cells->cells, cells->width,
+							  cells->keep);
+}
+
 static void
 give_row(TupleTableSlot *slot, dp_reader_sink sink, void *context)
 {

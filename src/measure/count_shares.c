@@ -73,8 +73,12 @@ dp_measure_count_share(List *blocks)
 		(void) expression_tree_walker((Node *) block->subqueries, count_walker,
 									  &share);
 		foreach(target, block->sources)
-			(void) count_walker((Node *) ((dp_joined *) lfirst(target))->query,
-								&share);
+		{
+			const dp_joined *source = lfirst(target);
+
+			if (source->twin == 0)
+				(void) count_walker((Node *) source->query, &share);
+		}
 	}
 	return share;
 }

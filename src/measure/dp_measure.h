@@ -298,6 +298,10 @@ extern void dp_measure_list_rows(const dp_release_spec *spec, Query *inner,
 extern dp_measure_units *dp_measure_units_create(const dp_release_spec *spec);
 extern void dp_measure_units_add(dp_measure_units *units,
 								 TupleTableSlot *slot);
+extern Size dp_measure_row_bytes(const dp_release_spec *spec);
+extern void dp_measure_units_end_part(dp_measure_units *units,
+									  dp_cell *cells, int width,
+									  MemoryContext keep);
 extern void dp_measure_units_finish(dp_measure_units *units, dp_cell *cells,
 									int width, MemoryContext keep);
 
@@ -309,6 +313,7 @@ extern Size dp_measure_row_memory(const dp_release_spec *spec);
 typedef struct dp_cells dp_cells;
 extern dp_cells *dp_measure_cells_create(const dp_release_spec *spec);
 extern DestReceiver *dp_measure_cells_receiver(dp_cells *cells);
+extern void dp_measure_cells_end_part(dp_cells *cells);
 extern void dp_measure_cells_release(dp_cells *cells, TupleDesc result,
 									 dp_reader_sink sink, void *context);
 

@@ -163,12 +163,12 @@ budget_text(const dp_release_spec *spec, bool charged)
 }
 
 /*
- * The plan of a subquery that runs, and is charged, before the release; its
- * own releases are described in it.
+ * The plan of a query that runs, and is charged, before the release; its own
+ * releases are described in it.
  */
 static void
-explain_subquery(const dp_block *block, Query *subquery, EState *estate,
-				 ExplainState *es)
+explain_before(const dp_block *block, Query *subquery, const char *label,
+			   const char *text, EState *estate, ExplainState *es)
 {
 	ExplainState outer = *es;
 	PlannedStmt *plan;
@@ -180,16 +180,16 @@ explain_subquery(const dp_block *block, Query *subquery, EState *estate,
 						   InvalidSnapshot, None_Receiver,
 						   estate->es_param_list_info, estate->es_queryEnv, 0);
 	ExecutorStart(desc, EXEC_FLAG_EXPLAIN_ONLY);
-	ExplainOpenGroup("Subquery Before", "Subquery Before", true, es);
+	ExplainOpenGroup(label, label, true, es);
 	if (es->format == EXPLAIN_FORMAT_TEXT)
 	{
-		ExplainPropertyText("Subquery Before", "charged by itself", es);
+		ExplainPropertyText(label, text, es);
 		es->indent++;
 	}
 	ExplainPrintPlan(es, desc);
 	if (es->format == EXPLAIN_FORMAT_TEXT)
 		es->indent--;
-	ExplainCloseGroup("Subquery Before", "Subquery Before", true, es);
+	ExplainCloseGroup(label, label, true, es);
 	es->pstmt = outer.pstmt;
 	es->rtable = outer.rtable;
 	es->rtable_names = outer.rtable_names;
@@ -285,5 +285,16 @@ dp_run_explain(const dp_release_spec *spec, bool charged, EState *estate,
 		return;
 	ExplainPropertyText("Budget", budget_text(spec, charged), es);
 	foreach(lc, spec->block->subqueries)
-		explain_subquery(spec->block, lfirst(lc), estate, es);
+		explain_before(spec->block, lfirst(lc), "Subquery Before",
+					   "charged by itself", estate, es);
+	foreach(lc, spec->block->sources)
+	{
+		const dp_joined *source = lfirst(lc);
+
+		if (!OidIsValid(source->relid) && source->twin == 0)
+			explain_before(spec->block, source->query, "Joined",
+						   dp_catalog_has_aggregate((Node *) source->query) ?
+						   "read before, charged by itself" : "read before",
+						   estate, es);
+	}
 }

@@ -6,7 +6,8 @@
  * They are read by queries of their own (block/named_rows.c), as the asker
  * would read them, with everything that this may run or reveal, while no
  * private row is near.  A reader gets them in pieces after the message
- * (named_stores.c).  How many there are is as public as they are.
+ * (named_stores.c).  How many there are is as public as they are, and so is
+ * how many at most are joined with one private row (fanout.c).
  */
 #include "postgres.h"
 
@@ -31,6 +32,7 @@ struct dp_joined_rows
 	int			next;			/* to be handed over */
 	Size		bytes;
 	Size		held;			/* what a reader takes for them */
+	int64		fanout;
 };
 
 /* ---- the session's side ---- */
@@ -39,7 +41,7 @@ typedef struct row_receiver
 {
 	DestReceiver receiver;
 	dp_joined_rows *rows;
-	int			number;
+	List	   *tallies;		/* of dp_fanout_tally *: names for the rows */
 	MemoryContext keep;			/* for pieces */
 	MemoryContext work;			/* for one row */
 } row_receiver;
@@ -76,10 +78,10 @@ piece_with_room(row_receiver *to, Size size)
 }
 
 static void
-add_row(row_receiver *to, MinimalTuple tuple)
+add_row(row_receiver *to, int number, MinimalTuple tuple)
 {
 	static const char padding[MAXIMUM_ALIGNOF] = {0};
-	const dp_piece_row head = {to->number, tuple->t_len};
+	const dp_piece_row head = {number, tuple->t_len};
 	Size		size = MAXALIGN(sizeof(head)) + MAXALIGN(tuple->t_len);
 	StringInfo	piece;
 
@@ -103,6 +105,8 @@ receive_row(TupleTableSlot *slot, DestReceiver *self)
 	MemoryContext old = MemoryContextSwitchTo(to->work);
 	TupleDesc	desc = slot->tts_tupleDescriptor;
 	Datum	   *values = palloc(sizeof(Datum) * Max(desc->natts, 1));
+	MinimalTuple tuple;
+	ListCell   *lc;
 	int			i;
 
 	slot_getallattrs(slot);
@@ -115,7 +119,14 @@ receive_row(TupleTableSlot *slot, DestReceiver *self)
 											(struct varlena *)
 											DatumGetPointer(values[i])));
 	}
-	add_row(to, heap_form_minimal_tuple(desc, values, slot->tts_isnull));
+	tuple = heap_form_minimal_tuple(desc, values, slot->tts_isnull);
+	foreach(lc, to->tallies)
+	{
+		dp_fanout_tally *tally = lfirst(lc);
+
+		add_row(to, tally->source->number, tuple);
+		dp_run_fanout_add(tally, values, slot->tts_isnull);
+	}
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(to->work);
 	return true;
@@ -129,6 +140,39 @@ receiver_startup(DestReceiver *self, int operation, TupleDesc typeinfo)
 static void
 receiver_nothing(DestReceiver *self)
 {
+}
+
+/* The source itself, and those that have the same rows. */
+static List *
+make_tallies(const dp_block *block, const dp_joined *source)
+{
+	List	   *tallies = list_make1(dp_run_fanout_begin(source));
+	ListCell   *lc;
+
+	foreach(lc, block->sources)
+	{
+		const dp_joined *other = lfirst(lc);
+
+		if (other->twin == source->number)
+			tallies = lappend(tallies, dp_run_fanout_begin(other));
+	}
+	return tallies;
+}
+
+static void
+read_source(row_receiver *to, const dp_block *block, const dp_joined *source,
+			ParamListInfo params, QueryEnvironment *environment)
+{
+	ListCell   *lc;
+
+	to->tallies = make_tallies(block, source);
+	dp_run_execute(dp_run_plan_subquery(block, source->query, params),
+				   DP_PRIVATE_QUERY_TEXT, &to->receiver, params,
+				   environment);
+	foreach(lc, to->tallies)
+		to->rows->fanout = dp_run_fanout_multiply(to->rows->fanout,
+												  dp_run_fanout_end(
+														lfirst(lc)));
 }
 
 /*
@@ -149,6 +193,7 @@ dp_run_read_joined(const dp_block *block, ParamListInfo params,
 	if (block->sources == NIL)
 		return NULL;
 	rows = palloc0(sizeof(dp_joined_rows));
+	rows->fanout = 1;
 	to.receiver.receiveSlot = receive_row;
 	to.receiver.rStartup = receiver_startup;
 	to.receiver.rShutdown = receiver_nothing;
@@ -163,14 +208,35 @@ dp_run_read_joined(const dp_block *block, ParamListInfo params,
 		const dp_joined *source = lfirst(lc);
 
 		if (OidIsValid(source->relid))
-			continue;
-		to.number = source->number;
-		dp_run_execute(dp_run_plan_subquery(block, source->query, params),
-					   DP_PRIVATE_QUERY_TEXT, &to.receiver, params,
-					   environment);
+			rows->fanout = dp_run_fanout_multiply(rows->fanout,
+												  source->nullable ? 2 : 1);
+		else if (source->twin == 0)
+			read_source(&to, block, source, params, environment);
 	}
 	MemoryContextDelete(to.work);
 	return rows;
+}
+
+/*
+ * dp_run_check_joined
+ *	  42501 unless the asker may read all that the block joins, of which
+ *	  nothing is read.  Requires an active snapshot.
+ */
+void
+dp_run_check_joined(const dp_block *block, ParamListInfo params,
+					QueryEnvironment *environment)
+{
+	ListCell   *lc;
+
+	foreach(lc, block->sources)
+	{
+		const dp_joined *source = lfirst(lc);
+
+		if (!OidIsValid(source->relid))
+			dp_run_open_only(dp_run_plan_subquery(block, source->query,
+												  params),
+							 params, environment);
+	}
 }
 
 /* dp_run_joined_memory: what whoever reads private rows takes for them. */
@@ -178,6 +244,13 @@ Size
 dp_run_joined_memory(const dp_joined_rows *rows)
 {
 	return rows->held;
+}
+
+/* dp_run_joined_fanout: see fanout.c. */
+int64
+dp_run_joined_fanout(const dp_joined_rows *rows)
+{
+	return rows->fanout;
 }
 
 /* dp_run_next_joined: a dp_reader_source of dp_joined_rows. */

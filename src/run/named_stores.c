@@ -15,7 +15,6 @@
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
 
-#include "../bound/dp_bound.h"
 #include "run.h"
 
 /* The rows of one name. */
@@ -80,7 +79,7 @@ receive_row(TupleTableSlot *slot, DestReceiver *self)
 		return true;
 	tuple = ExecFetchSlotMinimalTuple(slot, &ours);
 	dp_bound_gather_add(store->all->gather, store->number, &store->how, unit,
-				  tuple);
+						tuple);
 	if (ours)
 		pfree(tuple);
 	return true;
@@ -97,7 +96,7 @@ receiver_nothing(DestReceiver *self)
 }
 
 static void
-scan_rows(dp_named_stores *all, named_store *store, const dp_joined *source)
+scan_rows(named_store *store, const dp_joined *source)
 {
 	TupleDesc	desc = store->named->md.tupdesc;
 	Oid			type =
@@ -112,8 +111,6 @@ scan_rows(dp_named_stores *all, named_store *store, const dp_joined *source)
 	store->receiver.rShutdown = receiver_nothing;
 	store->receiver.rDestroy = receiver_nothing;
 	store->receiver.mydest = DestNone;
-	if (all->gather == NULL)
-		all->gather = dp_bound_gather_create(all->n);
 }
 
 /* dp_run_named_scan: where the rows of the n-th scan are put. */
@@ -192,18 +189,21 @@ store_piece(dp_named_stores *all, const char *piece, Size size)
 
 /*
  * dp_run_named_create
- *	  What a block joins, in the current context: all pieces of the source, and
- *	  no private rows yet.  NULL when the block joins nothing.
+ *	  What a block joins, in the current context: all pieces of the source,
+ *	  and no private rows yet.  NULL when the block joins nothing.  How many
+ *	  private sources there are is added to the limits; their numbers are the
+ *	  first.
  */
 dp_named_stores *
-dp_run_named_create(const dp_block *block, dp_reader_source source,
-					void *context)
+dp_run_named_create(const dp_block *block, dp_gather_limits *limits,
+					dp_reader_source source, void *context)
 {
 	dp_named_stores *all;
 	const char *piece;
 	Size		size;
 	ListCell   *lc;
 
+	limits->sources = 0;
 	if (block->sources == NIL)
 		return NULL;
 	all = palloc0(sizeof(dp_named_stores));
@@ -217,9 +217,13 @@ dp_run_named_create(const dp_block *block, dp_reader_source source,
 		named_store *store = &all->stores[joined->number];
 
 		name_rows(all, store, joined);
-		if (OidIsValid(joined->relid))
-			scan_rows(all, store, joined);
+		if (!OidIsValid(joined->relid))
+			continue;
+		scan_rows(store, joined);
+		limits->sources++;
 	}
+	if (limits->sources > 0)
+		all->gather = dp_bound_gather_create(limits);
 	while (source != NULL && (piece = source(context, &size)) != NULL)
 		store_piece(all, piece, size);
 	return all;

@@ -7,6 +7,7 @@
 
 #include "executor/executor.h"
 #include "rewrite/rewriteHandler.h"
+#include "tcop/dest.h"
 #include "tcop/tcopprot.h"
 #include "utils/snapmgr.h"
 
@@ -53,6 +54,24 @@ dp_run_execute(PlannedStmt *plan, const char *text,
 	ExecutorStart(desc, 0);
 	ExecutorRun(desc, ForwardScanDirection, 0);
 	ExecutorFinish(desc);
+	ExecutorEnd(desc);
+	FreeQueryDesc(desc);
+}
+
+/*
+ * dp_run_open_only
+ *	  Check the rights of the asker's own plan and whatever else its start
+ *	  checks; nothing is read.
+ */
+void
+dp_run_open_only(PlannedStmt *plan, ParamListInfo params,
+				 QueryEnvironment *environment)
+{
+	QueryDesc  *desc = CreateQueryDesc(plan, DP_PRIVATE_QUERY_TEXT,
+									   GetActiveSnapshot(), InvalidSnapshot,
+									   None_Receiver, params, environment, 0);
+
+	ExecutorStart(desc, EXEC_FLAG_EXPLAIN_ONLY);
 	ExecutorEnd(desc);
 	FreeQueryDesc(desc);
 }

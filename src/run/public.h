@@ -22,4 +22,10 @@ extern bool dp_run_prefer_public_index(RelOptInfo *rel);
 extern bool dp_run_reads_public_part(const IndexScan *scan,
 									 const dp_public_facts *facts);
 
+/* public_join.c */
+extern void dp_run_weigh_public_joins(const dp_public_facts *facts);
+extern bool dp_run_hashes_joined(const Plan *plan,
+								 const dp_public_facts *facts);
+extern void dp_run_public_join_init(void);
+
 #endif							/* DP_RUN_PUBLIC_H */

@@ -34,8 +34,10 @@
 #include "nodes/nodeFuncs.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
+#include "optimizer/geqo.h"
 #include "optimizer/paths.h"
 #include "optimizer/plancat.h"
+#include "optimizer/planmain.h"
 #include "rewrite/rewriteHandler.h"
 #include "tcop/tcopprot.h"
 #include "utils/lsyscache.h"
@@ -63,6 +65,7 @@ static const struct
 	{&enable_async_append, true},
 	{&enable_bitmapscan, false},
 	{&enable_gathermerge, true},
+	{&enable_geqo, false},
 	{&enable_hashagg, true},
 	{&enable_hashjoin, true},
 	{&enable_incremental_sort, true},
@@ -75,6 +78,7 @@ static const struct
 	{&enable_parallel_append, true},
 	{&enable_partition_pruning, true},
 	{&enable_partitionwise_aggregate, false},
+	{&enable_partitionwise_join, false},
 	{&enable_seqscan, true},
 	{&enable_sort, false},
 	{&enable_tidscan, false},
@@ -97,11 +101,23 @@ static const struct
 	{&seq_page_cost, DEFAULT_SEQ_PAGE_COST},
 };
 
+/* As they are where nobody has set them. */
+static const struct
+{
+	int		   *setting;
+	int			value;
+}			limits[] =
+{
+	{&effective_cache_size, DEFAULT_EFFECTIVE_CACHE_SIZE},
+	{&from_collapse_limit, 8},
+	{&join_collapse_limit, 8},
+};
+
 struct dp_plan_settings
 {
 	bool		switches[lengthof(switches)];
 	double		costs[lengthof(costs)];
-	int			cache_size;
+	int			limits[lengthof(limits)];
 };
 
 static void
@@ -119,9 +135,13 @@ begin_planning(struct dp_plan_settings *saved, dp_public_facts *facts)
 		saved->costs[i] = *costs[i].setting;
 		*costs[i].setting = costs[i].value;
 	}
-	saved->cache_size = effective_cache_size;
-	effective_cache_size = DEFAULT_EFFECTIVE_CACHE_SIZE;
+	for (i = 0; i < lengthof(limits); i++)
+	{
+		saved->limits[i] = *limits[i].setting;
+		*limits[i].setting = limits[i].value;
+	}
 	planning = facts;
+	dp_run_weigh_public_joins(facts);
 }
 
 static void
@@ -130,11 +150,13 @@ end_planning(const struct dp_plan_settings *saved)
 	int			i;
 
 	planning = NULL;
+	dp_run_weigh_public_joins(NULL);
 	for (i = 0; i < lengthof(switches); i++)
 		*switches[i].setting = saved->switches[i];
 	for (i = 0; i < lengthof(costs); i++)
 		*costs[i].setting = saved->costs[i];
-	effective_cache_size = saved->cache_size;
+	for (i = 0; i < lengthof(limits); i++)
+		*limits[i].setting = saved->limits[i];
 }
 
 /* ---- what the planner hears of relations ---- */
@@ -259,64 +281,6 @@ raise_step(const char *what, int type)
 #define HASHED_ROWS 1000
 
 /*
- * May a hash table hold what a plan gives: public rows, or named ones of some
- * units as they are?  Then its size has a bound.
- */
-static bool
-is_public(const Plan *plan, const dp_public_facts *facts)
-{
-	if (plan == NULL)
-		return true;
-	switch (nodeTag(plan))
-	{
-		case T_NamedTuplestoreScan:
-			return atoi(((const NamedTuplestoreScan *) plan)->enrname) >
-				facts->private_names;
-		case T_Hash:
-		case T_HashJoin:
-		case T_NestLoop:
-			return is_public(plan->lefttree, facts) &&
-				is_public(plan->righttree, facts);
-		case T_Result:
-			return is_public(plan->lefttree, facts);
-		case T_SubqueryScan:
-			return is_public(((const SubqueryScan *) plan)->subplan, facts);
-		default:
-			return false;
-	}
-}
-
-static bool
-is_lone(const Plan *plan)
-{
-	while (IsA(plan, SubqueryScan))
-		plan = ((const SubqueryScan *) plan)->subplan;
-	return IsA(plan, NamedTuplestoreScan);
-}
-
-/* Has a hash table of a plan no bound? */
-static bool
-hashes_private(const Plan *plan, const dp_public_facts *facts)
-{
-	ListCell   *lc;
-
-	if (plan == NULL)
-		return false;
-	if (IsA(plan, Hash) && !is_public(plan->lefttree, facts) &&
-		!is_lone(plan->lefttree))
-		return true;
-	if (IsA(plan, Append))
-		foreach(lc, ((const Append *) plan)->appendplans)
-			if (hashes_private(lfirst(lc), facts))
-				return true;
-	if (IsA(plan, SubqueryScan) &&
-		hashes_private(((const SubqueryScan *) plan)->subplan, facts))
-		return true;
-	return hashes_private(plan->lefttree, facts) ||
-		hashes_private(plan->righttree, facts);
-}
-
-/*
  * Nodes are allowed; hash tables of groups begin no larger than there are
  * groups, and those of joins small.
  */
@@ -355,7 +319,7 @@ check_plan(const PlannedStmt *plan, const dp_public_facts *facts)
 {
 	ListCell   *lc;
 
-	if (hashes_private(plan->planTree, facts))
+	if (dp_run_hashes_joined(plan->planTree, facts))
 		raise_step("hash table of a join", (int) T_Hash);
 	check_nodes(plan->planTree, facts);
 	foreach(lc, plan->subplans)
@@ -394,8 +358,8 @@ plan_once(Query *inner, bool workers, bool hash, dp_public_facts *facts)
  *	  `workers`: parallel plans are allowed.  The plan lives in the current
  *	  context; facts->index is the index that it may read, or none.
  *
- * Where the planner would hash what it has joined already, it joins without
- * hash tables.
+ * Where the planner would hash what it has joined already, or rows as they are
+ * read, it joins without hash tables.
  *
  * Errors: those of planning, and 0A000 when a step of the plan is not one of
  * those that may read private rows.
@@ -403,10 +367,10 @@ plan_once(Query *inner, bool workers, bool hash, dp_public_facts *facts)
 PlannedStmt *
 dp_run_public_plan(Query *inner, bool workers, dp_public_facts *facts)
 {
-	Query	   *again = facts->private_names > 0 ? copyObject(inner) : NULL;
+	Query	   *again = copyObject(inner);
 	PlannedStmt *plan = plan_once(inner, workers, true, facts);
 
-	if (again != NULL && hashes_private(plan->planTree, facts))
+	if (dp_run_hashes_joined(plan->planTree, facts))
 		plan = plan_once(again, workers, false, facts);
 	check_plan(plan, facts);
 	return plan;
@@ -426,4 +390,5 @@ dp_run_public_plan_init(void)
 	get_attavgwidth_hook = hide_width;
 	previous_pathlist = set_rel_pathlist_hook;
 	set_rel_pathlist_hook = hide_paths;
+	dp_run_public_join_init();
 }

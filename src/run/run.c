@@ -42,7 +42,6 @@
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
-#include "../bound/dp_bound.h"
 #include "run.h"
 
 /* See run.h. */
@@ -461,6 +460,28 @@ plan_scans(const dp_release_spec *spec, const dp_ledger_standing *standing,
 		job->memory += DP_GATHER_MEMORY;
 }
 
+/* Joined rows of one private row that may go to disk as they come. */
+#define MOST_AS_THEY_COME 8
+
+/* Bytes of names of units, with which one row of each has room. */
+#define USUAL_UNIT 64
+
+/*
+ * Where one protected relation is joined and each of its rows makes many, its
+ * rows are brought together by units, too, so that joined rows stay in memory
+ * (bound/gather_unit.c).
+ */
+static dp_block *
+find_way(const dp_release_spec *spec, int64 fanout)
+{
+	bool		several = count_private_names(spec->block) > 0;
+
+	if (!several && fanout <= MOST_AS_THEY_COME)
+		return spec->block;
+	dp_run_check_fanout(fanout, dp_measure_row_bytes(spec) + USUAL_UNIT);
+	return several ? spec->block : dp_block_name_private(spec->block);
+}
+
 /* The public values of all groups, and nothing else. */
 static void
 tell_keys(const dp_release_spec *spec, TupleDesc result, answer_rows *rows)
@@ -487,11 +508,16 @@ dp_run_release(dp_release_spec *spec, const dp_ledger_standing *standing,
 	MemoryContext old = MemoryContextSwitchTo(work);
 	dp_inner	run = {estate->es_param_list_info, estate->es_queryEnv, work,
 	estate->es_sourceText == dp_run_named_text};
+	dp_release_spec *asked = spec;
+	dp_release_spec joining;
 	dp_joined_rows *joined;
 	dp_reader_job job;
 
 	if (dp_run_is_free(spec))
 	{
+		PushActiveSnapshot(estate->es_snapshot);
+		dp_run_check_joined(spec->block, run.params, run.environment);
+		PopActiveSnapshot();
 		tell_keys(spec, result, &rows);
 		MemoryContextSwitchTo(old);
 		MemoryContextDelete(work);
@@ -500,8 +526,15 @@ dp_run_release(dp_release_spec *spec, const dp_ledger_standing *standing,
 	dp_run_check_preconditions();
 	PushActiveSnapshot(estate->es_snapshot);
 	dp_run_check_part(spec, estate->es_snapshot);
-	dp_run_fill_job(spec, standing, result, &job);
 	joined = dp_run_read_joined(spec->block, run.params, run.environment);
+	if (joined != NULL)
+	{
+		joining = *spec;
+		spec = &joining;
+		spec->block = find_way(asked, dp_run_joined_fanout(joined));
+	}
+	dp_run_fill_job(spec, standing, result,
+					joined == NULL ? 1 : dp_run_joined_fanout(joined), &job);
 	job.plan = plan_release(spec, standing, &run);
 	job.relations = run.relations;
 	job.needs = run.needs;
@@ -515,7 +548,7 @@ dp_run_release(dp_release_spec *spec, const dp_ledger_standing *standing,
 		job.memory += dp_run_joined_memory(joined);
 	}
 	rows.slot = MakeSingleTupleTableSlot(result, &TTSOpsMinimalTuple);
-	dp_reader_run(&job, charge_release, spec, store_row, &rows);
+	dp_reader_run(&job, charge_release, asked, store_row, &rows);
 	ExecDropSingleTupleTableSlot(rows.slot);
 	PopActiveSnapshot();
 	MemoryContextSwitchTo(old);

@@ -13,6 +13,7 @@
 #include "tcop/dest.h"
 #include "utils/tuplestore.h"
 
+#include "../bound/dp_bound.h"
 #include "dp_run.h"
 
 /* Parameters of the aggregates, whose values dp_run_prepare is given, as
@@ -80,6 +81,26 @@ extern List *dp_run_lock_toast(const List *relids, List **locked);
 extern PlannedStmt *dp_run_plan_subquery(const dp_block *block,
 											 Query *subquery,
 											 ParamListInfo params);
+extern void dp_run_open_only(PlannedStmt *plan, ParamListInfo params,
+							 QueryEnvironment *environment);
+
+/* fanout.c */
+
+/* The rows of a source so far. */
+typedef struct dp_fanout_tally
+{
+	const dp_joined *source;
+	uint64	   *hashes;			/* of the values that it is joined by */
+	int64		rows;
+	int64		room;
+} dp_fanout_tally;
+
+extern dp_fanout_tally *dp_run_fanout_begin(const dp_joined *source);
+extern void dp_run_fanout_add(dp_fanout_tally *tally, const Datum *values,
+							  const bool *nulls);
+extern int64 dp_run_fanout_end(dp_fanout_tally *tally);
+extern int64 dp_run_fanout_multiply(int64 a, int64 b);
+extern void dp_run_check_fanout(int64 fanout, Size record);
 
 /* joined_rows.c */
 typedef struct dp_joined_rows dp_joined_rows;
@@ -87,7 +108,10 @@ typedef struct dp_joined_rows dp_joined_rows;
 extern dp_joined_rows *dp_run_read_joined(const dp_block *block,
 										  ParamListInfo params,
 										  QueryEnvironment *environment);
+extern void dp_run_check_joined(const dp_block *block, ParamListInfo params,
+								QueryEnvironment *environment);
 extern Size dp_run_joined_memory(const dp_joined_rows *rows);
+extern int64 dp_run_joined_fanout(const dp_joined_rows *rows);
 extern const void *dp_run_next_joined(void *context, Size *size);
 
 /* A row in a piece; its minimal tuple follows, at an aligned address. */
@@ -101,6 +125,7 @@ typedef struct dp_piece_row
 typedef struct dp_named_stores dp_named_stores;
 
 extern dp_named_stores *dp_run_named_create(const dp_block *block,
+											dp_gather_limits *limits,
 											dp_reader_source source,
 											void *context);
 extern QueryEnvironment *dp_run_named_environment(const dp_named_stores *all);
@@ -110,7 +135,8 @@ extern bool dp_run_named_next(dp_named_stores *all);
 /* work.c */
 extern void dp_run_fill_job(const dp_release_spec *spec,
 								const dp_ledger_standing *standing,
-								TupleDesc result, dp_reader_job *job);
+								TupleDesc result, int64 fanout,
+								dp_reader_job *job);
 extern void dp_run_work_init(void);
 
 /* inner_query.c */

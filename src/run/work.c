@@ -37,6 +37,7 @@ typedef struct release_data
 	dp_ledger_standing standing;
 	dp_charge	charge;
 	dp_unit_bounds bounds;
+	int64		fanout;			/* of joins: fanout.c */
 } release_data;
 
 typedef struct release_work
@@ -91,7 +92,7 @@ list_domains(const dp_release_spec *spec)
 void
 dp_run_fill_job(const dp_release_spec *spec,
 					const dp_ledger_standing *standing, TupleDesc result,
-					dp_reader_job *job)
+					int64 fanout, dp_reader_job *job)
 {
 	release_data *data = palloc0(sizeof(release_data));
 	dp_block   *block = palloc(sizeof(dp_block));
@@ -109,6 +110,7 @@ dp_run_fill_job(const dp_release_spec *spec,
 	data->charge = spec->charge;
 	data->bounds.rows = spec->max_rows;
 	data->bounds.keys = spec->max_keys;
+	data->fanout = fanout;
 	memset(job, 0, sizeof(*job));
 	job->kind = DP_READER_RELEASE;
 	job->input = (Node *) input;
@@ -160,6 +162,7 @@ begin(const Node *sent, const void *data, dp_reader_source source,
 										   read_domains(input),
 										   &asked->bounds);
 	release_work *work = palloc0(sizeof(release_work));
+	dp_gather_limits limits = {0};
 
 	if (!same_charge(&spec->charge, &asked->charge) ||
 		!equal(exact_aggregates(spec), input->aggregates))
@@ -169,7 +172,10 @@ begin(const Node *sent, const void *data, dp_reader_source source,
 						"was asked")));
 	work->cells = dp_measure_cells_create(spec);
 	work->result = make_descriptor(input->types);
-	work->named = dp_run_named_create(input->block, source, context);
+	if (spec->many)
+		limits.record = dp_measure_row_bytes(spec);
+	limits.fanout = asked->fanout;
+	work->named = dp_run_named_create(input->block, &limits, source, context);
 	return work;
 }
 
@@ -190,7 +196,10 @@ scan(void *state, int n)
 static bool
 next(void *state)
 {
-	return dp_run_named_next(((release_work *) state)->named);
+	release_work *work = state;
+
+	dp_measure_cells_end_part(work->cells);
+	return dp_run_named_next(work->named);
 }
 
 static DestReceiver *

@@ -1,0 +1,107 @@
+/*
+ * base_column.c
+ *	  Expressions of a verified level over the columns of leaves.
+ *
+ * A column of a subquery is what the subquery computes.  Where an outer join
+ * leaves the subquery's row out it is NULL instead, whatever that is; most
+ * expressions are NULL, too, when all their columns are.  For others the base
+ * says so: CASE WHEN the leaf has a row THEN .. END.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/clauses.h"
+#include "optimizer/optimizer.h"
+#include "parser/parsetree.h"
+
+#include "rowset.h"
+
+/* Some leaf of an item: all of them are left out together. */
+static int
+some_leaf(const RangeTblEntry *entry)
+{
+	const Node *item;
+
+	if (entry->rtekind != RTE_SUBQUERY)
+		return dp_block_leaf_number(entry);
+	item = linitial(entry->subquery->jointree->fromlist);
+	while (IsA(item, JoinExpr))
+		item = ((const JoinExpr *) item)->jointype == JOIN_RIGHT ?
+			((const JoinExpr *) item)->rarg : ((const JoinExpr *) item)->larg;
+	return some_leaf(rt_fetch(((const RangeTblRef *) item)->rtindex,
+							  entry->subquery->rtable));
+}
+
+/* The base of a column of a subquery that may be left out. */
+static Node *
+null_if_absent(Node *base, const RangeTblEntry *entry)
+{
+	CaseExpr   *result;
+	CaseWhen   *when;
+	NullTest   *present;
+
+	if (!bms_is_empty(pull_varnos(NULL, base)) &&
+		!contain_nonstrict_functions(base))
+		return base;
+	present = makeNode(NullTest);
+	present->arg = (Expr *) makeVar(some_leaf(entry), InvalidAttrNumber,
+									RECORDOID, -1, InvalidOid, 0);
+	present->nulltesttype = IS_NOT_NULL;
+	present->location = -1;
+	when = makeNode(CaseWhen);
+	when->expr = (Expr *) present;
+	when->result = (Expr *) base;
+	when->location = -1;
+	result = makeNode(CaseExpr);
+	result->casetype = exprType(base);
+	result->casecollid = exprCollation(base);
+	result->args = list_make1(when);
+	result->defresult = (Expr *) makeNullConst(exprType(base),
+											   exprTypmod(base),
+											   exprCollation(base));
+	result->location = -1;
+	return (Node *) result;
+}
+
+static Node *
+base_mutator(Node *node, void *context)
+{
+	Query	   *query = context;
+	RangeTblEntry *entry;
+	TargetEntry *target;
+	Node	   *base;
+	Var		   *var;
+
+	if (node == NULL)
+		return NULL;
+	if (!IsA(node, Var))
+		return expression_tree_mutator(node, base_mutator, context);
+	var = (Var *) node;
+	entry = rt_fetch(var->varno, query->rtable);
+	if (entry->rtekind != RTE_SUBQUERY)
+	{
+		var = copyObject(var);
+		var->varno = dp_block_leaf_number(entry);
+		dp_compat_forget_nulling(var);
+		return (Node *) var;
+	}
+	target = get_tle_by_resno(entry->subquery->targetList, var->varattno);
+	if (target == NULL)
+		elog(ERROR, "subquery column %d not found", var->varattno);
+	base = dp_block_rowset_base(entry->subquery, (Node *) target->expr);
+	return dp_block_is_nullable(query, var->varno) ?
+		null_if_absent(base, entry) : base;
+}
+
+/*
+ * dp_block_rowset_base
+ *	  The expression over the columns of leaves, whose numbers are the varno of
+ *	  its Vars, that an expression of a verified level comes down to.
+ */
+Node *
+dp_block_rowset_base(Query *query, Node *expression)
+{
+	return base_mutator(expression, query);
+}

@@ -1,0 +1,238 @@
+/*
+ * with_query.c
+ *	  WITH queries in what a block reads.
+ *
+ * A WITH query belongs to the outer query, and a block runs by itself, so each
+ * reference becomes a copy.  That changes nothing where the copies give the
+ * same rows.  Where they would not, since values are drawn or a function is
+ * volatile, there is one reference, or several that are joined as they are and
+ * stand for the same rows (named_rows.c).
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/clauses.h"
+#include "rewrite/rewriteManip.h"
+
+#include "rowset.h"
+
+static CommonTableExpr *
+find_with(List *cte_stack, const RangeTblEntry *entry)
+{
+	ListCell   *lc;
+
+	if ((int) entry->ctelevelsup >= list_length(cte_stack))
+		return NULL;
+	foreach(lc, (List *) list_nth(cte_stack, entry->ctelevelsup))
+	{
+		CommonTableExpr *cte = lfirst(lc);
+
+		if (strcmp(cte->ctename, entry->ctename) == 0)
+			return cte;
+	}
+	return NULL;
+}
+
+/*
+ * dp_block_expand_with
+ *	  Put a copy of its query in place of a reference to a WITH query, which
+ *	  *found receives.
+ *
+ * The query sat in the cteList of the level ctelevelsup above; it moves that
+ * much further in.
+ */
+dp_refusal *
+dp_block_expand_with(RangeTblEntry *entry, List *cte_stack,
+					 const CommonTableExpr **found)
+{
+	CommonTableExpr *cte = find_with(cte_stack, entry);
+	Query	   *query;
+
+	if (cte == NULL || cte->cterecursive || entry->self_reference ||
+		!IsA(cte->ctequery, Query) ||
+		((Query *) cte->ctequery)->commandType != CMD_SELECT)
+		return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
+								"A recursive or data-modifying WITH query "
+								"mixes rows of different privacy units.",
+								"Use a plain WITH query or a subquery.",
+								"WITH query \"%s\" cannot be aggregated "
+								"privately", entry->ctename);
+	query = copyObject((Query *) cte->ctequery);
+	cte->cterefcount--;
+	if (entry->ctelevelsup > 0)
+		IncrementVarSublevelsUp((Node *) query, entry->ctelevelsup, 1);
+	entry->rtekind = RTE_SUBQUERY;
+	entry->subquery = query;
+	entry->security_barrier = false;
+	entry->ctename = NULL;
+	entry->ctelevelsup = 0;
+	entry->coltypes = entry->coltypmods = entry->colcollations = NIL;
+	*found = cte;
+	return NULL;
+}
+
+/* ---- what reads private rows ---- */
+
+static bool
+reads_private_walker(Node *node, void *context)
+{
+	List	   *stack = *(List **) context;
+
+	check_stack_depth();
+	if (node == NULL)
+		return false;
+	if (IsA(node, RangeTblEntry))
+	{
+		const RangeTblEntry *entry = (const RangeTblEntry *) node;
+		const CommonTableExpr *cte;
+
+		if (entry->rtekind == RTE_RELATION)
+			return OidIsValid(dp_protect_root(entry->relid));
+		if (entry->rtekind != RTE_CTE || entry->self_reference)
+			return false;
+		cte = find_with(stack, entry);
+		if (cte == NULL)
+			return true;
+		stack = list_copy_tail(stack, entry->ctelevelsup);
+		return reads_private_walker(cte->ctequery, &stack);
+	}
+	if (IsA(node, Query))
+	{
+		Query	   *query = (Query *) node;
+
+		stack = lcons(query->cteList, list_copy(stack));
+		return !dp_catalog_has_own_aggregate(query) &&
+			query_tree_walker(query, reads_private_walker, &stack,
+							  QTW_EXAMINE_RTES_BEFORE);
+	}
+	return expression_tree_walker(node, reads_private_walker, context);
+}
+
+/*
+ * dp_block_reads_private
+ *	  Does a query read private rows, other than by private aggregates?
+ */
+bool
+dp_block_reads_private(Query *query, List *cte_stack)
+{
+	return reads_private_walker((Node *) query, &cte_stack);
+}
+
+/* ---- references inside what is joined ---- */
+
+typedef struct inside_walk
+{
+	List	   *stack;
+	int			depth;			/* levels inside the item */
+	dp_rowset  *rowset;
+	dp_refusal *refusal;
+} inside_walk;
+
+static bool
+inside_walker(Node *node, void *context)
+{
+	inside_walk *walk = context;
+	const CommonTableExpr *cte;
+
+	check_stack_depth();
+	if (node == NULL)
+		return false;
+	if (IsA(node, RangeTblEntry))
+	{
+		RangeTblEntry *entry = (RangeTblEntry *) node;
+
+		if (entry->rtekind != RTE_CTE ||
+			(int) entry->ctelevelsup < walk->depth)
+			return false;
+		walk->refusal = dp_block_expand_with(entry, walk->stack, &cte);
+		if (walk->refusal != NULL)
+			return true;
+		walk->rowset->expanded = lappend(walk->rowset->expanded,
+										 (void *) cte);
+		return false;			/* its subquery is walked next */
+	}
+	if (IsA(node, Query))
+	{
+		inside_walk below = *walk;
+		bool		stop;
+
+		below.stack = lcons(((Query *) node)->cteList,
+							list_copy(walk->stack));
+		below.depth++;
+		stop = query_tree_walker((Query *) node, inside_walker, &below,
+								 QTW_EXAMINE_RTES_BEFORE);
+		walk->refusal = below.refusal;
+		return stop;
+	}
+	return expression_tree_walker(node, inside_walker, context);
+}
+
+/*
+ * dp_block_expand_with_inside
+ *	  Put copies in place of what a joined item refers to outside of itself.
+ */
+dp_refusal *
+dp_block_expand_with_inside(RangeTblEntry *entry, List *cte_stack,
+							dp_rowset *rowset)
+{
+	inside_walk walk = {cte_stack, 0, rowset, NULL};
+
+	(void) range_table_walker(list_make1(entry), inside_walker, &walk,
+							  QTW_EXAMINE_RTES_BEFORE);
+	return walk.refusal;
+}
+
+/* ---- how often ---- */
+
+static bool
+differs_each_time(const CommonTableExpr *cte)
+{
+	return dp_catalog_has_aggregate(cte->ctequery) ||
+		contain_volatile_functions(cte->ctequery);
+}
+
+static dp_refusal *
+check_uses(const CommonTableExpr *cte, const dp_rowset *rowset)
+{
+	int			uses = Max(cte->cterefcount, 0);
+	bool		joined = false;
+	ListCell   *lc;
+
+	foreach(lc, rowset->expanded)
+		uses += lfirst(lc) == cte;
+	foreach(lc, rowset->leaves)
+		joined = joined || ((const dp_leaf *) lfirst(lc))->cte == cte;
+	if (uses + joined <= 1 || !differs_each_time(cte))
+		return NULL;
+	return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
+							"Its values would be released again, or be "
+							"others, for each use.",
+							"Use it once, or store its rows in a temporary "
+							"table.",
+							"WITH query \"%s\" is used below a private "
+							"aggregate and elsewhere", cte->ctename);
+}
+
+/*
+ * dp_block_check_with
+ *	  Of a verified rowset: do all uses of a WITH query see the same rows?
+ */
+dp_refusal *
+dp_block_check_with(const dp_rowset *rowset)
+{
+	dp_refusal *refusal = NULL;
+	ListCell   *lc;
+
+	foreach(lc, rowset->expanded)
+		if (refusal == NULL)
+			refusal = check_uses(lfirst(lc), rowset);
+	foreach(lc, rowset->leaves)
+	{
+		const CommonTableExpr *cte = ((const dp_leaf *) lfirst(lc))->cte;
+
+		if (refusal == NULL && cte != NULL)
+			refusal = check_uses(cte, rowset);
+	}
+	return refusal;
+}

@@ -1,0 +1,246 @@
+/*
+ * gather_unit.c
+ *	  The rows of one unit that take part in a join.
+ *
+ * What a unit's rows make when they are joined has a bound that follows from
+ * their numbers: as many rows as their product says, times what public rows
+ * make of each.  Memory holds so many, and none of them ever goes to disk: a
+ * query could make of a few rows as many as it likes, and whether the disk
+ * holds them would tell of these rows.  So a unit with too many loses rows,
+ * where it has most: those whose digests, under a fresh seed, are largest.
+ * Which these are follows from its own rows.
+ */
+#include "postgres.h"
+
+#include "common/hashfn.h"
+#include "miscadmin.h"
+
+#include "gather.h"
+
+#define MOST_BYTES ((Size) 8 * 1024 * 1024) /* of one unit's rows */
+
+/* ---- one after the other ---- */
+
+static void
+rewind_rows(dp_unit_rows *rows)
+{
+	rows->at = 0;
+	if (rows->entries == NULL)
+		dp_bound_cursor_open(&rows->cursor, rows->cursor.store,
+							 rows->cursor.partition);
+}
+
+static const dp_bound_record *
+fetch_row(dp_unit_rows *rows)
+{
+	const dp_bound_record *record;
+
+	if (rows->entries != NULL)
+		return rows->at < rows->n ? rows->entries[rows->at++].record : NULL;
+	while ((record = dp_bound_cursor_fetch(&rows->cursor)) != NULL)
+		if (dp_bound_gather_compare(record, rows->unit) == 0)
+			return record;
+	return NULL;
+}
+
+/* ---- how many ---- */
+
+/* The product of what sources keep, or more than the limit. */
+static int64
+joined_rows(const dp_unit_share *share, int64 most, int64 limit)
+{
+	int64		product = 1;
+	int			i;
+
+	for (i = 1; i <= share->sources; i++)
+		if (__builtin_mul_overflow(product,
+								   Max(Min(share->counts[i], most), 1),
+								   &product) || product > limit)
+			return limit + 1;
+	return product;
+}
+
+/* The largest number of rows of a source that keeps the product below. */
+static int64
+find_most(const dp_unit_share *share, int64 limit)
+{
+	int64		low = 0;
+	int64		high = limit + 1;
+
+	if (limit < 1)
+		return 0;
+	if (joined_rows(share, PG_INT64_MAX, limit) <= limit)
+		return PG_INT64_MAX;
+	while (high - low > 1)
+	{
+		int64		middle = low + (high - low) / 2;
+
+		if (joined_rows(share, middle, limit) <= limit)
+			low = middle;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/*
+ * dp_bound_unit_weigh
+ *	  What the rows of a unit come to, and how many of each source are kept.
+ */
+void
+dp_bound_unit_weigh(dp_unit_rows *rows, const dp_bound_layout *layout,
+					const dp_gather_limits *limits, dp_unit_share *share)
+{
+	Size		each = limits->record +
+	MAXALIGN(dp_bound_gather_head(rows->unit)->unit);
+	int64		limit = DP_GATHER_UNIT / each / limits->fanout;
+	const dp_bound_record *record;
+	int			i;
+
+	for (i = 1; i <= share->sources; i++)
+	{
+		share->counts[i] = 0;
+		share->bytes[i] = 0;
+	}
+	rewind_rows(rows);
+	while ((record = fetch_row(rows)) != NULL)
+	{
+		share->counts[record->group]++;
+		share->bytes[record->group] += dp_bound_record_size(layout, record);
+	}
+	share->most = find_most(share, limit);
+	share->kept = 0;
+	for (i = 1; i <= share->sources; i++)
+		share->kept += share->bytes[i];
+	share->kept = Min(share->kept, MOST_BYTES);
+	share->joined = share->most == 0 ? 0 :
+		joined_rows(share, share->most, limit) * limits->fanout * each;
+}
+
+/* ---- which ---- */
+
+typedef struct ranked_row
+{
+	uint64		digest;
+	Size		size;
+} ranked_row;
+
+#define ST_SORT sort_ranked
+#define ST_ELEMENT_TYPE ranked_row
+#define ST_COMPARE(a, b) \
+	((a)->digest < (b)->digest ? -1 : (a)->digest > (b)->digest)
+#define ST_SCOPE static
+#define ST_CHECK_FOR_INTERRUPTS
+#define ST_DEFINE
+#include "lib/sort_template.h"
+
+/* Rows that are kept have a digest below, or, so many of them, the same. */
+typedef struct threshold
+{
+	uint64		digest;
+	int64		ties;
+} threshold;
+
+static uint64
+digest_of(const dp_bound_record *record, uint64 seed)
+{
+	const MinimalTuple tuple = dp_bound_gather_tuple(record);
+
+	return hash_bytes_extended((const unsigned char *) tuple,
+							   (int) tuple->t_len, seed);
+}
+
+/* At most `wanted` rows of a source, and `bytes` of them. */
+static threshold
+find_threshold(dp_unit_rows *rows, const dp_bound_layout *layout, int source,
+			   int64 wanted, Size bytes, uint64 seed)
+{
+	threshold	found = {0, 0};
+	int64		room = 2 * wanted + 64;
+	ranked_row *ranked = palloc(sizeof(ranked_row) * room);
+	const dp_bound_record *record;
+	int64		n = 0;
+	int64		i;
+
+	rewind_rows(rows);
+	while ((record = fetch_row(rows)) != NULL)
+	{
+		if (record->group != source)
+			continue;
+		if (n == room)
+		{
+			sort_ranked(ranked, n);
+			n = wanted;
+		}
+		ranked[n].digest = digest_of(record, seed);
+		ranked[n++].size = dp_bound_record_size(layout, record);
+	}
+	sort_ranked(ranked, n);
+	for (i = 0; i < Min(n, wanted) && ranked[i].size <= bytes; i++)
+	{
+		bytes -= ranked[i].size;
+		found.ties = i > 0 && ranked[i].digest == found.digest ?
+			found.ties + 1 : 1;
+		found.digest = ranked[i].digest;
+	}
+	pfree(ranked);
+	return found;
+}
+
+static void
+give_some(dp_unit_rows *rows, int source, threshold kept, uint64 seed,
+		  dp_gather_sink sink, void *context)
+{
+	const dp_bound_record *record;
+
+	rewind_rows(rows);
+	while ((record = fetch_row(rows)) != NULL)
+	{
+		uint64		digest;
+
+		if (record->group != source)
+			continue;
+		digest = digest_of(record, seed);
+		if (digest < kept.digest ||
+			(digest == kept.digest && kept.ties-- > 0))
+			sink(context, source, dp_bound_gather_tuple(record));
+	}
+}
+
+/*
+ * dp_bound_unit_give
+ *	  Give the sink the rows of a unit that are kept.
+ */
+void
+dp_bound_unit_give(dp_unit_rows *rows, const dp_bound_layout *layout,
+				   const dp_unit_share *share, uint64 seed,
+				   dp_gather_sink sink, void *context)
+{
+	const dp_bound_record *record;
+	Size		total = 0;
+	bool	   *whole;
+	int			i;
+
+	if (share->most == 0)
+		return;
+	for (i = 1; i <= share->sources; i++)
+		total += share->bytes[i];
+	whole = palloc0(sizeof(bool) * (share->sources + 1));
+	for (i = 1; i <= share->sources; i++)
+		whole[i] = share->counts[i] <= share->most &&
+			(total <= MOST_BYTES ||
+			 share->bytes[i] <= MOST_BYTES / share->sources);
+	rewind_rows(rows);
+	while ((record = fetch_row(rows)) != NULL)
+		if (whole[record->group])
+			sink(context, record->group, dp_bound_gather_tuple(record));
+	for (i = 1; i <= share->sources; i++)
+		if (!whole[i])
+			give_some(rows, i,
+					  find_threshold(rows, layout, i,
+									 Min(share->counts[i], share->most),
+									 total <= MOST_BYTES ? MOST_BYTES :
+									 MOST_BYTES / share->sources, seed),
+					  seed, sink, context);
+	pfree(whole);
+}

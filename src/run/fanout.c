@@ -1,0 +1,137 @@
+/*
+ * fanout.c
+ *	  How many rows a private row makes at most when it is joined.
+ *
+ * Of each public source as many rows at most as share the values of those
+ * columns that the query says are equal to something known (block/join_keys.c;
+ * doc/theory.md T97), all multiplied.  So a lookup by a unique column makes
+ * one row of one, and that is known without a look at private rows, since the
+ * public ones are counted.  Where an outer join may leave rows out, there is
+ * one possibility more.
+ */
+#include "postgres.h"
+
+#include "common/hashfn.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/typcache.h"
+
+#include "run.h"
+
+#define MOST PG_INT32_MAX		/* more is as good as without bound */
+
+/*
+ * dp_run_fanout_begin
+ *	  Count the rows of a source, in the current context.
+ */
+dp_fanout_tally *
+dp_run_fanout_begin(const dp_joined *source)
+{
+	dp_fanout_tally *tally = palloc0(sizeof(dp_fanout_tally));
+
+	tally->source = source;
+	tally->room = 64;
+	tally->hashes = palloc(sizeof(uint64) * tally->room);
+	return tally;
+}
+
+static uint64
+hash_value(const Var *column, Datum value)
+{
+	TypeCacheEntry *cache =
+	lookup_type_cache(column->vartype, TYPECACHE_HASH_EXTENDED_PROC_FINFO);
+
+	return DatumGetUInt64(FunctionCall2Coll(&cache->hash_extended_proc_finfo,
+											column->varcollid, value,
+											Int64GetDatum(0)));
+}
+
+/*
+ * dp_run_fanout_add
+ *	  A row of the source.  One with a NULL where it must equal something is
+ *	  joined with nothing.
+ */
+void
+dp_run_fanout_add(dp_fanout_tally *tally, const Datum *values,
+				  const bool *nulls)
+{
+	uint64		hash = 0;
+	ListCell   *lc;
+
+	foreach(lc, tally->source->keys)
+	{
+		const Var  *column = lfirst_node(Var, lc);
+		int			i = column->varattno - 1;
+
+		if (nulls[i])
+			return;
+		hash = hash_combine64(hash, hash_value(column, values[i]));
+	}
+	if (tally->rows == tally->room)
+	{
+		tally->room *= 2;
+		tally->hashes = repalloc_huge(tally->hashes,
+									  sizeof(uint64) * tally->room);
+	}
+	tally->hashes[tally->rows++] = hash;
+}
+
+#define ST_SORT sort_hashes
+#define ST_ELEMENT_TYPE uint64
+#define ST_COMPARE(a, b) (*(a) < *(b) ? -1 : *(a) > *(b))
+#define ST_SCOPE static
+#define ST_CHECK_FOR_INTERRUPTS
+#define ST_DEFINE
+#include "lib/sort_template.h"
+
+/* dp_run_fanout_end: how many rows match at most; frees the hashes. */
+int64
+dp_run_fanout_end(dp_fanout_tally *tally)
+{
+	int64		most = 0;
+	int64		start = 0;
+	int64		i;
+
+	sort_hashes(tally->hashes, tally->rows);
+	for (i = 0; i < tally->rows; i++)
+	{
+		if (tally->hashes[i] != tally->hashes[start])
+			start = i;
+		most = Max(most, i - start + 1);
+	}
+	pfree(tally->hashes);
+	return most + (tally->source->nullable ? 1 : 0);
+}
+
+/* dp_run_fanout_multiply: the product, or MOST. */
+int64
+dp_run_fanout_multiply(int64 a, int64 b)
+{
+	return Min(a * b, MOST);
+}
+
+/*
+ * dp_run_check_fanout
+ *	  54000 where so many joined rows of one row, each of so many bytes, are
+ *	  more than is kept of one unit.
+ */
+void
+dp_run_check_fanout(int64 fanout, Size record)
+{
+	int64		most = DP_GATHER_UNIT / record;
+
+	if (fanout <= most)
+		return;
+	ereport(ERROR,
+			(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+			 errmsg("too many rows may be joined with one private row"),
+			 fanout == MOST ?
+			 errdetail("At most " INT64_FORMAT " are possible.  Nothing was "
+					   "charged.", most) :
+			 errdetail("There may be " INT64_FORMAT ", by the numbers of "
+					   "public rows and what they are joined by, and at most "
+					   INT64_FORMAT " are possible.  Nothing was charged.",
+					   fanout, most),
+			 errhint("Join by more columns, with =, or filter the public "
+					 "relations in subqueries of their own.")));
+}

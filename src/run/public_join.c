@@ -1,0 +1,171 @@
+/*
+ * public_join.c
+ *	  Joins in plans of inner queries hold in memory what was read beforehand.
+ *
+ * A hash table is made when the first private row is there, so whether there
+ * is memory for it would tell of rows unless it was reserved.  Reserved is
+ * what public rows take as they are (joined_rows.c), and rows of some units as
+ * they are (bound/gather.c); of what joins make of these there is no bound.
+ * So a hash table holds the rows of one name.
+ *
+ * The planner would join public items with one another first, since they seem
+ * small.  Such joins are dear, so that it does only where the query leaves no
+ * other order, and that is refused.  Where it would hash joined private rows
+ * it is asked again, without hash tables.
+ */
+#include "postgres.h"
+
+#include "optimizer/paths.h"
+
+#include "public.h"
+
+#define DEAR 1e100
+
+static set_join_pathlist_hook_type previous_joins = NULL;
+
+/* Set while an inner query is planned. */
+static const dp_public_facts *planning = NULL;
+
+static bool
+has_public_name(const char *name, const dp_public_facts *facts)
+{
+	return atoi(name) > facts->private_names;
+}
+
+/* ---- what is joined first ---- */
+
+static bool
+joins_public_only(const PlannerInfo *root, const RelOptInfo *rel)
+{
+	int			i = -1;
+
+	while ((i = bms_next_member(rel->relids, i)) >= 0)
+	{
+		const RangeTblEntry *entry = root->simple_rte_array[i];
+
+		if (entry == NULL || entry->rtekind == RTE_JOIN)
+			continue;
+		if (entry->rtekind != RTE_NAMEDTUPLESTORE ||
+			!has_public_name(entry->enrname, planning))
+			return false;
+	}
+	return true;
+}
+
+static void
+make_dear(List *paths)
+{
+	ListCell   *lc;
+
+	foreach(lc, paths)
+	{
+		Path	   *path = lfirst(lc);
+
+		if (path->total_cost >= DEAR)
+			continue;
+		path->startup_cost += DEAR;
+		path->total_cost += DEAR;
+	}
+}
+
+static void
+weigh_joins(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer,
+			RelOptInfo *inner, JoinType type, JoinPathExtraData *extra)
+{
+	if (previous_joins)
+		previous_joins(root, joinrel, outer, inner, type, extra);
+	if (planning == NULL || !joins_public_only(root, joinrel))
+		return;
+	make_dear(joinrel->pathlist);
+	make_dear(joinrel->partial_pathlist);
+}
+
+/* dp_run_weigh_public_joins: from now on, or with NULL not any more. */
+void
+dp_run_weigh_public_joins(const dp_public_facts *facts)
+{
+	planning = facts;
+}
+
+/* ---- what is hashed ---- */
+
+/* The rows of one name, as they are? */
+static bool
+is_lone(const Plan *plan)
+{
+	while (IsA(plan, SubqueryScan))
+		plan = ((const SubqueryScan *) plan)->subplan;
+	return IsA(plan, NamedTuplestoreScan);
+}
+
+static bool
+is_public(const Plan *plan, const dp_public_facts *facts)
+{
+	if (plan == NULL)
+		return true;
+	switch (nodeTag(plan))
+	{
+		case T_NamedTuplestoreScan:
+			return has_public_name(
+						((const NamedTuplestoreScan *) plan)->enrname, facts);
+		case T_Hash:
+		case T_HashJoin:
+		case T_NestLoop:
+		case T_Result:
+			return is_public(plan->lefttree, facts) &&
+				is_public(plan->righttree, facts);
+		case T_SubqueryScan:
+			return is_public(((const SubqueryScan *) plan)->subplan, facts);
+		default:
+			return false;
+	}
+}
+
+static void
+raise_public_join(void)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("public relations are joined with one another below an "
+					"outer join of a private query"),
+			 errdetail("What that gives would be made while private rows are "
+					   "read.  Nothing was charged."),
+			 errhint("Join them in a subquery of their own: LEFT JOIN (SELECT "
+					 ".. FROM a JOIN b ON ..) AS s ON ..")));
+}
+
+/*
+ * dp_run_hashes_joined
+ *	  Does a plan hash anything but the rows of one name?
+ *
+ * Errors: 0A000 where it joins public rows with one another.
+ */
+bool
+dp_run_hashes_joined(const Plan *plan, const dp_public_facts *facts)
+{
+	ListCell   *lc;
+	bool		found = false;
+
+	if (plan == NULL)
+		return false;
+	if ((IsA(plan, HashJoin) || IsA(plan, NestLoop)) && is_public(plan, facts))
+		raise_public_join();
+	if (IsA(plan, Hash) && !is_lone(plan->lefttree))
+		found = true;
+	if (IsA(plan, Append))
+		foreach(lc, ((const Append *) plan)->appendplans)
+			found |= dp_run_hashes_joined(lfirst(lc), facts);
+	if (IsA(plan, SubqueryScan))
+		found |= dp_run_hashes_joined(((const SubqueryScan *) plan)->subplan,
+									  facts);
+	found |= dp_run_hashes_joined(plan->lefttree, facts);
+	return dp_run_hashes_joined(plan->righttree, facts) || found;
+}
+
+/* dp_run_public_join_init: install the hook; once, while preloading. */
+void
+dp_run_public_join_init(void)
+{
+	previous_joins = set_join_pathlist_hook;
+	set_join_pathlist_hook = weigh_joins;
+}
