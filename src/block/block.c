@@ -20,6 +20,7 @@ static const dp_node_field key_fields[] = {
 	KEY_FIELD(DP_FIELD_INTEGER, nullable),
 	KEY_FIELD(DP_FIELD_NODE, constant),
 	KEY_FIELD(DP_FIELD_NODE, conditions),
+	KEY_FIELD(DP_FIELD_NODE, values),
 	KEY_FIELD(DP_FIELD_NODE, image),
 	KEY_FIELD(DP_FIELD_NODE, cases),
 	KEY_FIELD(DP_FIELD_NODE, base)

@@ -29,13 +29,7 @@ typedef struct join_fact
 	Relids		known;			/* leaves that the other side needs */
 } join_fact;
 
-typedef struct facts_walk
-{
-	Query	   *query;			/* the level */
-	List	   *facts;			/* of join_fact * */
-} facts_walk;
-
-static void find_level(Query *query, List **facts);
+static List *level_conditions(Query *query, List *conditions);
 
 /* ---- conditions ---- */
 
@@ -75,26 +69,46 @@ add_fact(const OpExpr *equality, Node *side, Node *other, Relids usable,
 	*facts = lappend(*facts, fact);
 }
 
-/* usable: leaves that a condition counts for; NULL: all of them. */
-static void
-add_conditions(Query *query, Node *condition, Relids usable, List **facts)
+static List *
+find_facts(const List *conditions)
 {
+	List	   *facts = NIL;
 	ListCell   *lc;
 
-	if (condition == NULL)
-		return;
-	foreach(lc, dp_block_add_conjuncts(NIL, dp_block_rowset_base(query,
-																 condition)))
+	foreach(lc, conditions)
 	{
-		OpExpr	   *equality = lfirst(lc);
+		const dp_join_condition *condition = lfirst(lc);
+		OpExpr	   *equality = (OpExpr *) condition->base;
 
 		if (!IsA(equality, OpExpr) || !dp_block_is_equality(equality))
 			continue;
 		add_fact(equality, linitial(equality->args), lsecond(equality->args),
-				 usable, facts);
+				 condition->usable, &facts);
 		add_fact(equality, lsecond(equality->args), linitial(equality->args),
-				 usable, facts);
+				 condition->usable, &facts);
 	}
+	return facts;
+}
+
+/* ---- where they stand ---- */
+
+static List *
+add_conditions(List *conditions, Query *query, Node *quals, Relids usable)
+{
+	ListCell   *lc;
+
+	if (quals == NULL)
+		return conditions;
+	foreach(lc, dp_block_add_conjuncts(NIL, dp_block_rowset_base(query,
+																 quals)))
+	{
+		dp_join_condition *condition = palloc(sizeof(dp_join_condition));
+
+		condition->base = lfirst(lc);
+		condition->usable = usable;
+		conditions = lappend(conditions, condition);
+	}
+	return conditions;
 }
 
 /* The leaves of an item, and of the levels below. */
@@ -117,8 +131,8 @@ add_leaves(Relids leaves, const Query *query, const Node *item)
 	return leaves;
 }
 
-static void
-find_item(Query *query, Node *item, List **facts)
+static List *
+item_conditions(Query *query, Node *item, List *conditions)
 {
 	JoinExpr   *join = (JoinExpr *) item;
 	Relids		usable = NULL;
@@ -128,27 +142,36 @@ find_item(Query *query, Node *item, List **facts)
 		RangeTblEntry *entry = rt_fetch(((RangeTblRef *) item)->rtindex,
 										query->rtable);
 
-		if (entry->rtekind == RTE_SUBQUERY)
-			find_level(entry->subquery, facts);
-		return;
+		return entry->rtekind != RTE_SUBQUERY ? conditions :
+			level_conditions(entry->subquery, conditions);
 	}
-	find_item(query, join->larg, facts);
-	find_item(query, join->rarg, facts);
+	conditions = item_conditions(query, join->larg, conditions);
+	conditions = item_conditions(query, join->rarg, conditions);
 	if (join->jointype == JOIN_LEFT)
 		usable = add_leaves(NULL, query, join->rarg);
 	else if (join->jointype == JOIN_RIGHT)
 		usable = add_leaves(NULL, query, join->larg);
-	add_conditions(query, join->quals, usable, facts);
+	return add_conditions(conditions, query, join->quals, usable);
 }
 
-static void
-find_level(Query *query, List **facts)
+static List *
+level_conditions(Query *query, List *conditions)
 {
 	ListCell   *lc;
 
 	foreach(lc, query->jointree->fromlist)
-		find_item(query, lfirst(lc), facts);
-	add_conditions(query, query->jointree->quals, NULL, facts);
+		conditions = item_conditions(query, lfirst(lc), conditions);
+	return add_conditions(conditions, query, query->jointree->quals, NULL);
+}
+
+/*
+ * dp_block_join_conditions
+ *	  What the rows of a verified query fulfil, at all its levels.
+ */
+List *
+dp_block_join_conditions(Query *query)
+{
+	return level_conditions(query, NIL);
 }
 
 /* ---- one item after the other ---- */
@@ -176,15 +199,14 @@ known_columns(int leaf, Relids known, const List *facts)
  *	  of them whether an outer join may leave them out.
  */
 void
-dp_block_find_join_keys(Query *query, const dp_rowset *rowset,
+dp_block_find_join_keys(const List *conditions, const dp_rowset *rowset,
 						dp_block *block)
 {
-	List	   *facts = NIL;
+	List	   *facts = find_facts(conditions);
 	List	   *left = NIL;
 	Relids		known = NULL;
 	ListCell   *lc;
 
-	find_level(query, &facts);
 	foreach(lc, rowset->leaves)
 		if (((const dp_leaf *) lfirst(lc))->relation != NULL)
 			known = bms_add_member(known, foreach_current_index(lc) + 1);

@@ -5,6 +5,8 @@
 #ifndef DP_BLOCK_ROWSET_H
 #define DP_BLOCK_ROWSET_H
 
+#include "nodes/pathnodes.h"
+
 #include "dp_block.h"
 
 /* An item of FROM that rows come from, at any level of a block. */
@@ -55,8 +57,18 @@ extern int	dp_block_unit_item(const Query *query, const dp_rowset *rowset);
 extern bool dp_block_is_equality(const OpExpr *comparison);
 
 /* ---- join_keys.c ---- */
-extern void dp_block_find_join_keys(Query *query, const dp_rowset *rowset,
-									dp_block *block);
+
+/* A condition over base columns. */
+typedef struct dp_join_condition
+{
+	Node	   *base;
+	Relids		usable;			/* it holds for rows in which one of these
+								 * leaves has a row; NULL: for all */
+} dp_join_condition;
+
+extern List *dp_block_join_conditions(Query *query);
+extern void dp_block_find_join_keys(const List *conditions,
+									const dp_rowset *rowset, dp_block *block);
 
 /* ---- named_rows.c ---- */
 extern void dp_block_name_rows(dp_rowset *rowset, dp_block *block);

@@ -14,6 +14,7 @@ typedef struct dp_splitter
 	Query	   *query;			/* the block, becomes the outer query */
 	int			level;			/* depth of the walk below the block */
 	dp_rowset	rowset;
+	List	   *conditions;		/* of dp_join_condition * */
 	List	   *keys;			/* of Node *: grouping expressions */
 	List	   *aggregates;		/* of Aggref *: distinct, level 0 */
 	List	   *names;			/* of String: release columns */
@@ -44,6 +45,12 @@ extern dp_refusal *dp_block_find_key_conditions(const List *conjuncts,
 extern dp_refusal *dp_block_classify_image(Query *query, Node *base,
 										   dp_key *key, dp_refusal *refusal,
 										   Expr **column);
+
+/* ---- key_joined.c ---- */
+extern dp_refusal *dp_block_classify_joined(const dp_block *block, Node *base,
+											const List *conjuncts,
+											const List *conditions,
+											dp_key *key, dp_refusal *refusal);
 
 /* ---- keys_alone.c ---- */
 extern bool dp_block_split_keys(Query *query, List *cte_stack,

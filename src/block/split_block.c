@@ -146,9 +146,11 @@ add_keys(dp_splitter *s, Query *inner, dp_block *block)
 		computed = (Expr *) expression;
 		refusal = dp_block_classify_image(s->query, base, key, refusal,
 										  &computed);
+		refusal = dp_block_classify_joined(block, base, conjuncts,
+										   s->conditions, key, refusal);
 		if (refusal != NULL)
 			return refusal;
-		if (nullable)
+		if (nullable && key->values == NULL)
 			set_nullable(key);
 		block->keys = lappend(block->keys, key);
 		s->keys = lappend(s->keys, target->expr);
@@ -562,7 +564,8 @@ dp_block_split_one(Query *query, List *cte_stack, dp_block **block,
 	if (!s.rowset.many)
 		dp_block_find_part(&s, b);
 	set_relations(&s, b);
-	dp_block_find_join_keys(query, &s.rowset, b);
+	s.conditions = dp_block_join_conditions(query);
+	dp_block_find_join_keys(s.conditions, &s.rowset, b);
 	b->inner = make_inner(query);
 	refusal = add_keys(&s, b->inner, b);
 	if (refusal == NULL)

@@ -194,12 +194,22 @@ is_named(naming *n, Node *condition)
 static naming
 begin_naming(const dp_key *key, bool collecting)
 {
-	naming		n = {key, DP_KEY_VALUE, collecting, NIL};
+	naming		n = {key, dp_places_named_input(key), collecting, NIL};
 
-	/* of a key that is a column */
-	if (key->image == NULL && key->attnum != 0)
-		n.input = DP_KEY_COLUMN;
 	return n;
+}
+
+/* dp_places_key_can_be_named: see dp_places.h. */
+bool
+dp_places_key_can_be_named(const dp_key *key)
+{
+	Oid			type = getBaseType(key->type);
+	TypeCacheEntry *cache = lookup_type_cache(type, TYPECACHE_CMP_PROC_FINFO);
+
+	return dp_places_tally_can_read(type) &&
+		OidIsValid(cache->cmp_proc_finfo.fn_oid) &&
+		(!OidIsValid(key->collation) ||
+		 get_collation_isdeterministic(key->collation));
 }
 
 /* dp_places_key_is_named: see dp_places.h. */
@@ -209,9 +219,7 @@ dp_places_key_is_named(const dp_key *key)
 	naming		n = begin_naming(key, false);
 	ListCell   *lc;
 
-	if (!dp_places_tally_can_read(getBaseType(key->type)) ||
-		(OidIsValid(key->collation) &&
-		 !get_collation_isdeterministic(key->collation)))
+	if (!dp_places_key_can_be_named(key))
 		return false;
 	foreach(lc, key->conditions)
 		if (is_named(&n, lfirst(lc)) && !IsA(lfirst(lc), NullTest))

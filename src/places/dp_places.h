@@ -67,6 +67,8 @@ typedef struct dp_key
 	bool		nullable;		/* NULL is a key too */
 	Const	   *constant;		/* DP_KEY_CONSTANT only */
 	List	   *conditions;		/* of Node *: that the rows fulfil */
+	Node	   *values;			/* DP_KEY_LISTED: a query of the asker's that
+								 * gives them, or NULL: conditions name them */
 	Node	   *image;			/* the key over DP_KEY_COLUMN; NULL where it is
 								 * a column, or of none or several */
 	List	   *cases;			/* of Node *: DP_KEY_CASES only */
@@ -181,6 +183,15 @@ extern bool dp_places_key_has_cells(const dp_key *key);
 
 /* Do the key's conditions name all values that it can have (decide_list.c)? */
 extern bool dp_places_key_is_named(const dp_key *key);
+extern bool dp_places_key_can_be_named(const dp_key *key);
+
+/* What conditions that name values speak of. */
+static inline AttrNumber
+dp_places_named_input(const dp_key *key)
+{
+	return key->image == NULL && key->attnum != 0 ? DP_KEY_COLUMN :
+		DP_KEY_VALUE;
+}
 
 /*
  * Of its values those that the key's conditions do not exclude (decide_key.c);

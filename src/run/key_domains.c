@@ -81,16 +81,23 @@ settle_key(const dp_key *key, ParamListInfo params)
 /*
  * dp_run_decide_keys
  *	  A dp_domain * for each key of the block.  Errors: 54000 too many values,
- *	  55000 a declaration is gone.
+ *	  55000 a declaration is gone; those of reading the values of keys over
+ *	  what is joined.
  */
 List *
-dp_run_decide_keys(const dp_block *block, ParamListInfo params)
+dp_run_decide_keys(const dp_block *block, EState *estate)
 {
 	List	   *domains = NIL;
 	ListCell   *lc;
 
 	foreach(lc, block->keys)
-		domains = lappend(domains, dp_places_domain_decide(
-							  settle_key(lfirst(lc), params)));
+	{
+		dp_key	   *key = settle_key(lfirst(lc), estate->es_param_list_info);
+
+		if (key->values != NULL)
+			key->conditions = lcons(dp_run_key_values(block, key, estate),
+									key->conditions);
+		domains = lappend(domains, dp_places_domain_decide(key));
+	}
 	return domains;
 }

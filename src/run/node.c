@@ -329,14 +329,14 @@ prepare_release(release_state *state, bool tell)
 	dp_release_spec *spec;
 	ExprContext *econtext = state->css.ss.ps.ps_ExprContext;
 	dp_unit_bounds bounds = dp_run_unit_bounds(state->block);
-	ParamListInfo params = state->css.ss.ps.state->es_param_list_info;
+	EState	   *estate = state->css.ss.ps.state;
 	List	   *arguments = NIL;
 	ListCell   *lc;
 
 	foreach(lc, state->parameters)
 		arguments = lappend(arguments, evaluate(lfirst(lc), econtext));
 	spec = dp_run_prepare(state->block, &state->standing, arguments,
-						  dp_run_decide_keys(state->block, params), &bounds);
+						  dp_run_decide_keys(state->block, estate), &bounds);
 	dp_run_check_prices(spec, &state->standing);
 	dp_measure_check_cost(spec, tell);
 	return spec;

@@ -216,6 +216,10 @@ take_block(dp_block *block, RangeTblEntry *entry, void *context)
 		add_dependencies(call, lfirst(lc));
 	foreach(lc, block->sources)
 		add_dependencies(call, ((dp_joined *) lfirst(lc))->query);
+	foreach(lc, block->keys)
+		if (((dp_key *) lfirst(lc))->values != NULL)
+			add_dependencies(call,
+							 (Query *) ((dp_key *) lfirst(lc))->values);
 }
 
 static void

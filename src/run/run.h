@@ -39,7 +39,11 @@ extern const char *dp_run_mechanism_name(const dp_measure *measure);
 extern char *dp_run_mechanism_text(const dp_release_spec *spec);
 
 /* key_domains.c */
-extern List *dp_run_decide_keys(const dp_block *block, ParamListInfo params);
+extern List *dp_run_decide_keys(const dp_block *block, EState *estate);
+
+/* key_values.c */
+extern Node *dp_run_key_values(const dp_block *block, dp_key *key,
+							   EState *estate);
 
 /* needs.c */
 extern bool dp_run_find_needs(Query *inner, dp_reader_needs *needs,

@@ -46,7 +46,7 @@ SELECT large, dp_count(*) FROM visit v LEFT JOIN clinic c ON v.clinic = c.id GRO
 SELECT k % 2 AS odd, city, dp_count(*) FROM visit v JOIN clinic c ON v.clinic = c.id WHERE city = 'city2' AND k IS NOT NULL GROUP BY k % 2, city;
 SELECT CASE WHEN city = 'city0' THEN 'here' ELSE 'elsewhere' END AS place, dp_count(*) FROM visit v LEFT JOIN clinic c ON v.clinic = c.id GROUP BY place;
 SELECT DISTINCT k FROM visit v JOIN clinic c ON v.clinic = c.id;
-SELECT * FROM outcome('SELECT city, dp_count(*) FROM visit v JOIN clinic c ON v.clinic = c.id GROUP BY city');
+SELECT city, dp_count(*) FROM visit v JOIN clinic c ON v.clinic = c.id GROUP BY city;
 -- a condition of an outer join is none of its rows
 SELECT k, dp_count(*) FROM visit v LEFT JOIN clinic c ON v.clinic = c.id AND v.k = 1 GROUP BY k;
 SELECT large, dp_count(*) FROM visit v LEFT JOIN clinic c ON v.clinic = c.id AND c.large = true GROUP BY large;

@@ -1,0 +1,209 @@
+/*
+ * key_joined.c
+ *	  Group keys over the columns of public rows that are joined.
+ *
+ * Which values there are is as public as the rows: the distinct values of the
+ * key over those public rows that fulfil the conditions on them alone.  They
+ * are read by a query of the asker's own when the release begins, and stand
+ * among the key's conditions from then on, as if the query had named them
+ * (run/key_domains.c).
+ *
+ * A source that gives other rows each time has no such values.
+ */
+#include "postgres.h"
+
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/clauses.h"
+#include "optimizer/optimizer.h"
+#include "parser/parse_oper.h"
+#include "rewrite/rewriteManip.h"
+#include "utils/lsyscache.h"
+
+#include "split.h"
+
+/* The public source that an expression over base columns is made of, alone. */
+static dp_joined *
+only_source(const dp_block *block, Node *base)
+{
+	Relids		leaves = pull_varnos(NULL, base);
+	ListCell   *lc;
+
+	if (bms_membership(leaves) != BMS_SINGLETON)
+		return NULL;
+	foreach(lc, block->sources)
+	{
+		dp_joined  *source = lfirst(lc);
+
+		if (source->number == bms_singleton_member(leaves))
+			return OidIsValid(source->relid) ? NULL : source;
+	}
+	return NULL;
+}
+
+/* Results of subqueries are not known yet, nor is whether a row is there. */
+static bool
+is_unknown_walker(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, Param))
+		return ((Param *) node)->paramkind != PARAM_EXTERN ||
+			((Param *) node)->paramid <= 0;
+	if (IsA(node, Var))
+		return ((Var *) node)->varattno <= 0;
+	return expression_tree_walker(node, is_unknown_walker, context);
+}
+
+static bool
+is_known(Node *expression)
+{
+	return !is_unknown_walker(expression, NULL) &&
+		!contain_volatile_functions(expression);
+}
+
+static Node *
+over_source(Node *base, const dp_joined *source)
+{
+	Node	   *copy = dp_rules_make_total(copyObject(base));
+
+	ChangeVarNodes(copy, source->number, 1, 0);
+	return copy;
+}
+
+/* What the rows of a source fulfil by themselves. */
+static Node *
+own_conditions(const dp_joined *source, const List *conditions)
+{
+	List	   *own = NIL;
+	ListCell   *lc;
+
+	foreach(lc, conditions)
+	{
+		const dp_join_condition *condition = lfirst(lc);
+		int			leaf;
+
+		if (bms_get_singleton_member(pull_varnos(NULL, condition->base),
+									 &leaf) && leaf == source->number &&
+			(condition->usable == NULL ||
+			 bms_is_member(leaf, condition->usable)) &&
+			is_known(condition->base))
+			own = lappend(own, over_source(condition->base, source));
+	}
+	return own == NIL ? NULL : (Node *) make_ands_explicit(own);
+}
+
+static Query *
+make_values(const dp_joined *source, Node *base, const List *conditions)
+{
+	Query	   *query = copyObject(source->query);
+	SortGroupClause *clause = makeNode(SortGroupClause);
+	TargetEntry *target = makeTargetEntry((Expr *) over_source(base, source),
+										  1, pstrdup("key"), false);
+
+	get_sort_group_operators(exprType(base), true, true, false,
+							 &clause->sortop, &clause->eqop, NULL,
+							 &clause->hashable);
+	clause->tleSortGroupRef = target->ressortgroupref = 1;
+	query->targetList = list_make1(target);
+	query->distinctClause = list_make1(clause);
+	query->jointree->quals = own_conditions(source, conditions);
+	return query;
+}
+
+/*
+ * Has the key a group of rows without a partner?  Not where a condition on the
+ * source, that all rows fulfil, is NULL for those.
+ */
+static bool
+has_absent(const dp_joined *source, const List *conjuncts)
+{
+	ListCell   *lc;
+
+	if (!source->nullable)
+		return false;
+	foreach(lc, conjuncts)
+		if (bms_is_member(source->number, pull_varnos(NULL, lfirst(lc))) &&
+			!contain_nonstrict_functions(lfirst(lc)))
+			return false;
+	return true;
+}
+
+/* Is the source written out: VALUES, or a function's rows? */
+static bool
+is_list(const dp_joined *source)
+{
+	const RangeTblEntry *entry = linitial(source->query->rtable);
+
+	if (entry->rtekind == RTE_SUBQUERY &&
+		list_length(entry->subquery->rtable) == 1)
+		entry = linitial(entry->subquery->rtable);
+	return entry->rtekind == RTE_VALUES || entry->rtekind == RTE_FUNCTION;
+}
+
+/*
+ * A column of public rows that every row says the key is equal to, and the
+ * same as, or NULL.
+ */
+static Node *
+find_equal(const dp_block *block, Node *base, const List *conjuncts)
+{
+	ListCell   *lc;
+
+	foreach(lc, conjuncts)
+	{
+		OpExpr	   *equality = lfirst(lc);
+		Node	   *other;
+
+		if (!IsA(equality, OpExpr) || !dp_block_is_equality(equality))
+			continue;
+		other = equal(linitial(equality->args), base) ?
+			lsecond(equality->args) : equal(lsecond(equality->args), base) ?
+			linitial(equality->args) : NULL;
+		if (other != NULL && only_source(block, other) != NULL &&
+			exprType(other) == exprType(base) &&
+			exprCollation(other) == exprCollation(base) &&
+			!dp_block_key_tells_twins(other))
+			return other;
+	}
+	return NULL;
+}
+
+/*
+ * dp_block_classify_joined
+ *	  A key over public rows, or one that a list names, or that nothing else
+ *	  made public: `refusal` says why.  Returns what is left of the refusal;
+ *	  else the values are to be read.
+ *
+ * `conjuncts`: what every row fulfils, over base columns; `conditions`: of
+ * dp_join_condition *, also what holds for rows of some leaves.
+ */
+dp_refusal *
+dp_block_classify_joined(const dp_block *block, Node *base,
+						 const List *conjuncts, const List *conditions,
+						 dp_key *key, dp_refusal *refusal)
+{
+	dp_joined  *source = only_source(block, base);
+
+	if (refusal == NULL && key->kind == DP_KEY_LISTED)
+		return NULL;			/* its values are named */
+	if (source == NULL)
+	{
+		base = find_equal(block, base, conjuncts);
+		source = base == NULL ? NULL : only_source(block, base);
+		if (source != NULL && refusal == NULL && !is_list(source))
+			return NULL;		/* declared values are fewer */
+	}
+	if (source == NULL || !is_known(base) ||
+		(source->nullable && contain_nonstrict_functions(base)) ||
+		!dp_places_key_can_be_named(key) ||
+		!OidIsValid(get_array_type(getBaseType(key->type))) ||
+		dp_catalog_has_aggregate((Node *) source->query) ||
+		contain_volatile_functions((Node *) source->query))
+		return refusal;
+	key->kind = DP_KEY_LISTED;
+	key->nullable = has_absent(source, conjuncts);
+	key->base = NULL;
+	key->values = (Node *) make_values(source, base, conditions);
+	return NULL;
+}
