@@ -59,14 +59,16 @@ refuse_type(Node *expression, const dp_key *key, const dp_refusal *public)
 
 /*
  * dp_block_classify_undeclared
- *	  A verified grouping expression that nothing made public; `refusal` says
- *	  why.  Returns what is left of it: NULL where its values are told by
- *	  threshold.
+ *	  A verified grouping expression; `refusal` says why nothing made it
+ *	  public, or NULL.  Returns what is left of it: NULL where its values are
+ *	  told by threshold.
  */
 dp_refusal *
 dp_block_classify_undeclared(Node *expression, dp_key *key,
 							 dp_refusal *refusal)
 {
+	if (refusal == NULL)
+		return NULL;
 	if (dp_setting_delta[0] == '\0')
 		return can_be_told(key) ? add_hint(refusal) : refusal;
 	if (!can_be_told(key))

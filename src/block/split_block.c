@@ -146,9 +146,8 @@ add_keys(dp_splitter *s, Query *inner, dp_block *block)
 		computed = (Expr *) expression;
 		refusal = dp_block_classify_image(s->query, base, key, refusal,
 										  &computed);
-		if (refusal != NULL)
-			refusal = dp_block_classify_undeclared((Node *) target->expr, key,
-												   refusal);
+		refusal = dp_block_classify_undeclared((Node *) target->expr, key,
+											   refusal);
 		if (refusal != NULL)
 			return refusal;
 		if (nullable)
@@ -180,16 +179,12 @@ add_unit(dp_splitter *s, Query *inner, dp_block *block)
 	block->single = !s->rowset.many && dp_block_has_undeclared(block);
 	if (!s->rowset.many && !block->single)
 		return NULL;
-	if (s->rowset.many)
-	{
-		refusal = dp_block_check_unit_type(s->rowset.relation);
-		if (refusal != NULL)
-			return refusal;
-		unit = dp_block_rowset_unit(s->query, &s->rowset);
-	}
-	else
-		unit = (Expr *) makeConst(INT4OID, -1, InvalidOid, sizeof(int32),
-								  Int32GetDatum(0), false, true);
+	refusal = dp_block_check_unit_type(s->rowset.relation);
+	if (refusal != NULL && s->rowset.many)
+		return refusal;
+	unit = s->rowset.many ? dp_block_rowset_unit(s->query, &s->rowset) :
+		(Expr *) makeConst(INT4OID, -1, InvalidOid, sizeof(int32),
+						   Int32GetDatum(0), false, true);
 	block->many = true;
 	block->unit_type = exprType((Node *) unit);
 	inner->targetList =

@@ -32,6 +32,8 @@ typedef struct chooser
 	const dp_bound_job *job;
 	kept_group *groups;			/* of the unit at hand */
 	int64		room;			/* for so many */
+	uint64	   *ranks;			/* of a unit with very many rows */
+	int64		ranks_room;
 } chooser;
 
 static inline int
@@ -45,6 +47,20 @@ compare_kept(const kept_group *a, const kept_group *b)
 #define ST_SORT sort_kept
 #define ST_ELEMENT_TYPE kept_group
 #define ST_COMPARE(a, b) compare_kept(a, b)
+#define ST_SCOPE static
+#define ST_CHECK_FOR_INTERRUPTS
+#define ST_DEFINE
+#include "lib/sort_template.h"
+
+static inline int
+compare_ranks(const uint64 *a, const uint64 *b)
+{
+	return *a < *b ? -1 : *a > *b;
+}
+
+#define ST_SORT sort_ranks
+#define ST_ELEMENT_TYPE uint64
+#define ST_COMPARE(a, b) compare_ranks(a, b)
 #define ST_SCOPE static
 #define ST_CHECK_FOR_INTERRUPTS
 #define ST_DEFINE
@@ -185,19 +201,43 @@ next_unit(const chooser *c, dp_bound_store *store, int n,
 	return least;
 }
 
-/* Sorted and each once, at most kappa; how many there are. */
+/* Sorted, each once, and no more than a unit keeps; how many there are. */
 static int64
 keep_least(chooser *c, int64 n)
 {
+	int64		kappa = c->job->spec->kappa;
 	int64		distinct = 0;
 	int64		i;
 
-	sort_kept(c->groups, n);
-	for (i = 0; i < n && distinct < c->job->spec->kappa; i++)
-		if (distinct == 0 ||
-			c->groups[i].rank != c->groups[distinct - 1].rank)
-			c->groups[distinct++] = c->groups[i];
+	sort_ranks(c->ranks, n);
+	for (i = 0; i < n && distinct < kappa; i++)
+		if (distinct == 0 || c->ranks[i] != c->ranks[distinct - 1])
+			c->ranks[distinct++] = c->ranks[i];
 	return distinct;
+}
+
+/*
+ * Room for one more rank after n, at most twice as many as a unit keeps; how
+ * many there are then.  *last: larger ones are not kept.
+ */
+static int64
+make_room(chooser *c, int64 n, uint64 *last)
+{
+	int64		kappa = c->job->spec->kappa;
+	int64		most = 2 * kappa + 64;
+
+	if (n == most)
+	{
+		n = keep_least(c, n);
+		if (n == kappa)
+			*last = c->ranks[kappa - 1];
+		return n;
+	}
+	c->ranks_room = Min(Max(2 * c->ranks_room, 64), most);
+	c->ranks = c->ranks == NULL ?
+		palloc(sizeof(uint64) * c->ranks_room) :
+		repalloc_huge(c->ranks, sizeof(uint64) * c->ranks_room);
+	return n;
 }
 
 /*
@@ -208,10 +248,9 @@ static uint64
 last_rank(chooser *c, dp_bound_store *store, int n,
 		  const dp_bound_record *unit)
 {
-	int64		kappa = c->job->spec->kappa;
 	dp_bound_cursor cursor = {NULL};
 	const dp_bound_record *record;
-	uint64		last = PG_UINT64_MAX;	/* of kappa that were met */
+	uint64		last = PG_UINT64_MAX;	/* of those that were met */
 	int64		ngroups = 0;
 
 	dp_bound_cursor_open(&cursor, store, n);
@@ -222,18 +261,13 @@ last_rank(chooser *c, dp_bound_store *store, int n,
 		if (rank > last ||
 			dp_bound_compare_units(c->job->layout, record, unit) != 0)
 			continue;
-		if (ngroups == 2 * kappa + 64)
-		{
-			ngroups = keep_least(c, ngroups);
-			if (ngroups == kappa)
-				last = c->groups[kappa - 1].rank;
-		}
-		next_group(c, ngroups)->rank = rank;
-		c->groups[ngroups++].group = 0;
+		if (ngroups == c->ranks_room)
+			ngroups = make_room(c, ngroups, &last);
+		c->ranks[ngroups++] = rank;
 	}
 	dp_bound_cursor_close(&cursor);
 	ngroups = keep_least(c, ngroups);
-	return ngroups > 0 ? c->groups[ngroups - 1].rank : 0;
+	return ngroups > 0 ? c->ranks[ngroups - 1] : 0;
 }
 
 /* Rows of one unit, too many for memory, of one group or, hardly, of more. */
@@ -328,4 +362,6 @@ dp_bound_choose(const dp_bound_job *job, dp_bound_store *store)
 	c.groups = palloc(sizeof(kept_group) * c.room);
 	dp_bound_visit(&visitor, store);
 	pfree(c.groups);
+	if (c.ranks != NULL)
+		pfree(c.ranks);
 }

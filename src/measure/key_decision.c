@@ -80,10 +80,9 @@ dp_measure_set_decision(dp_release_spec *spec, int share)
 						 "a smaller dp_pg.max_keys; or declare the keys.")));
 	dp_bridge_check_status(status, "compute a threshold of keys");
 	dp_bridge_check_scale(&decision->law.scale);
-	dp_bridge_check_status(dp_acct_fixed_from_rational(&decision->epsilon,
-													   DP_ROUND_UP,
-													   &decision->charge.epsilon),
-						   "compute a charge");
+	status = dp_acct_fixed_from_rational(&decision->epsilon, DP_ROUND_UP,
+										 &decision->charge.epsilon);
+	dp_bridge_check_status(status, "compute a charge");
 	decision->charge.rho = decision_rho(decision);
 	decision->charge.delta = decision->delta;
 	dp_bridge_check_status(dp_acct_charge_add(&spec->charge,
