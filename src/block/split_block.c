@@ -179,8 +179,9 @@ add_unit(dp_splitter *s, Query *inner, dp_block *block)
 	block->single = !s->rowset.many && dp_block_has_undeclared(block);
 	if (!s->rowset.many && !block->single)
 		return NULL;
-	refusal = dp_block_check_unit_type(s->rowset.relation);
-	if (refusal != NULL && s->rowset.many)
+	refusal = s->rowset.many ?
+		dp_block_check_unit_type(s->rowset.relation) : NULL;
+	if (refusal != NULL)
 		return refusal;
 	unit = s->rowset.many ? dp_block_rowset_unit(s->query, &s->rowset) :
 		(Expr *) makeConst(INT4OID, -1, InvalidOid, sizeof(int32),
