@@ -72,8 +72,10 @@ typedef struct dp_block
 								 * InvalidOid: public rows */
 	List	   *sources;		/* of dp_joined *: what is joined */
 	Oid			relid;			/* the protected relation */
-	bool		many;			/* a unit may have many rows */
-	Oid			unit_type;		/* then */
+	bool		many;			/* a unit may have many rows, or keys are told
+								 * by threshold */
+	bool		single;			/* then: proved one row for each unit */
+	Oid			unit_type;		/* many: of the unit */
 	char	   *dataset;
 	int64		fingerprint;	/* of its shape: fingerprint.c */
 	List	   *subqueries;		/* of Query *, run before; Params in inner */
@@ -81,6 +83,9 @@ typedef struct dp_block
 	AttrNumber	part_attnum;	/* partition column that WHERE fixes, or 0 */
 	Expr	   *part_value;		/* to this public value */
 } dp_block;
+
+/* Has the block keys that are told by threshold (key_undeclared.c)? */
+extern bool dp_block_has_undeclared(const dp_block *block);
 
 /* The place of the first aggregate among the inner query's targets. */
 static inline int

@@ -5,8 +5,10 @@
  *
  * Over private rows the answer would tell who is there.  So such a level, for
  * who may not read the rows anyway, is a block without aggregates: it answers
- * the public values of its keys, reads no row and costs nothing.  A level
- * whose keys are not public is left as it is, and refused for want of rights.
+ * the public values of its keys, reads no row and costs nothing.  Where
+ * dp_pg.delta is set, keys that are not public are told by threshold, for a
+ * charge.  Any other level whose keys are not public is left as it is, and
+ * refused for want of rights.
  */
 #include "postgres.h"
 

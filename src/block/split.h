@@ -52,6 +52,11 @@ extern dp_refusal *dp_block_classify_joined(const dp_block *block, Node *base,
 											const List *conditions,
 											dp_key *key, dp_refusal *refusal);
 
+/* ---- key_undeclared.c ---- */
+extern dp_refusal *dp_block_classify_undeclared(Node *expression, dp_key *key,
+												dp_refusal *refusal);
+extern dp_refusal *dp_block_refuse_undeclared(const Aggref *aggregate);
+
 /* ---- keys_alone.c ---- */
 extern bool dp_block_split_keys(Query *query, List *cte_stack,
 								dp_block **block, RangeTblEntry **entry);

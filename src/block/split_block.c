@@ -148,6 +148,8 @@ add_keys(dp_splitter *s, Query *inner, dp_block *block)
 										  &computed);
 		refusal = dp_block_classify_joined(block, base, conjuncts,
 										   s->conditions, key, refusal);
+		refusal = dp_block_classify_undeclared((Node *) target->expr, key,
+											   refusal);
 		if (refusal != NULL)
 			return refusal;
 		if (nullable && key->values == NULL)
@@ -166,20 +168,26 @@ add_keys(dp_splitter *s, Query *inner, dp_block *block)
 	return NULL;
 }
 
-/* Where units have many rows, the unit of each row follows the keys. */
+/*
+ * Where units have many rows, the unit of each row follows the keys.  Where
+ * keys are told by threshold and every row is a unit, rows need no name.
+ */
 static dp_refusal *
 add_unit(dp_splitter *s, Query *inner, dp_block *block)
 {
-	const dp_relation *relation = s->rowset.relation;
 	dp_refusal *refusal;
 	Expr	   *unit;
 
-	if (!s->rowset.many)
+	block->single = !s->rowset.many && dp_block_has_undeclared(block);
+	if (!s->rowset.many && !block->single)
 		return NULL;
-	refusal = dp_block_check_unit_type(relation);
+	refusal = s->rowset.many ?
+		dp_block_check_unit_type(s->rowset.relation) : NULL;
 	if (refusal != NULL)
 		return refusal;
-	unit = dp_block_rowset_unit(s->query, &s->rowset);
+	unit = s->rowset.many ? dp_block_rowset_unit(s->query, &s->rowset) :
+		(Expr *) makeConst(INT4OID, -1, InvalidOid, sizeof(int32),
+						   Int32GetDatum(0), false, true);
 	block->many = true;
 	block->unit_type = exprType((Node *) unit);
 	inner->targetList =
@@ -451,6 +459,8 @@ add_aggregates(dp_splitter *s, Query *inner, dp_block *block)
 		dp_refusal *refusal = check_aggregate(s, aggregate, &base, &of_unit,
 											  &key);
 
+		if (refusal == NULL && kind == DP_AGG_CONDITIONS && block->single)
+			refusal = dp_block_refuse_undeclared(original);
 		if (refusal != NULL)
 			return refusal;
 		block->kinds = lappend_int(block->kinds, kind);

@@ -21,9 +21,12 @@ struct dp_bounder
 {
 	dp_bound_spec spec;
 	dp_bound_layout layout;
-	uint64		seeds[3];		/* of units, and two of values */
+	uint64		seeds[4];		/* of units, two of values, of names */
 	dp_bound_store *store;
 	dp_bound_record *record;	/* room for one */
+	const char *name;			/* of the next row's group */
+	Size		name_length;
+	dp_bound_votes *votes;		/* groups have names */
 	MemoryContext context;
 };
 
@@ -56,7 +59,8 @@ dp_bound_create(const dp_bound_spec *spec)
 		elog(ERROR, "rows of units have too many columns or groups");
 	bounder->spec = *spec;
 	bounder->context = CurrentMemoryContext;
-	layout->named = !dp_bound_is_integer(spec->unit);
+	layout->named = !spec->single && !dp_bound_is_integer(spec->unit);
+	layout->keyed = spec->law != NULL;
 	for (i = 0; i < spec->ncolumns; i++)
 	{
 		int			words = words_of(spec->columns[i].kind);
@@ -64,14 +68,16 @@ dp_bound_create(const dp_bound_spec *spec)
 		layout->word[i] = words > 0 ? layout->words : -1;
 		layout->words += words;
 	}
-	bounder->record = palloc0(offsetof(dp_bound_record, words) +
-							  sizeof(uint64) * (layout->words + 1) +
-							  DP_BOUND_UNIT_BYTES);
+	if (layout->keyed)
+		layout->hash = layout->words++;
+	bounder->record = palloc0(dp_bound_record_most(layout));
 	dp_bridge_check_status(dp_mech_random_bytes(dp_bridge_source(),
 												bounder->seeds,
 												sizeof(bounder->seeds)),
 						   "draw seeds");
 	bounder->store = dp_bound_store_create(layout, 0, STORED, PIECE);
+	if (layout->keyed)
+		bounder->votes = dp_bound_votes_create(&bounder->spec);
 	return bounder;
 }
 
@@ -83,6 +89,8 @@ set_unit(dp_bounder *bounder, Datum unit)
 	uint64	   *words = record->words + bounder->layout.words;
 	Size		length;
 
+	if (bounder->spec.single)
+		return true;
 	if (!dp_bound_read_unit(bounder->spec.unit, bounder->spec.varlena, unit,
 							bounder->seeds[0], &record->key,
 							(char *) (words + 1), &length))
@@ -110,6 +118,49 @@ set_digest(const dp_bounder *bounder, dp_read_way way, Datum value,
 	words[1] = dp_bound_hash(&read, bounder->seeds[2]);
 	if (unlikely(read.copy != NULL))
 		pfree(read.copy);
+}
+
+/*
+ * dp_bound_set_name
+ *	  The name of the next row's group, at most DP_BOUND_NAME_BYTES, to be
+ *	  kept by the caller until the row is added.
+ */
+void
+dp_bound_set_name(dp_bounder *bounder, const char *name, Size length)
+{
+	bounder->name = name;
+	bounder->name_length = length;
+}
+
+/* What stands for the row's group, and its name. */
+static void
+add_name(dp_bounder *bounder)
+{
+	dp_bound_record *record = bounder->record;
+	uint64	   *words = record->words + bounder->layout.words;
+	dp_value_bytes bytes;
+
+	if (bounder->layout.named)
+		words += 1 + MAXALIGN(words[0]) / sizeof(uint64);
+	bytes.bytes = bounder->name;
+	bytes.length = (int64) bounder->name_length;
+	record->words[bounder->layout.hash] =
+		dp_bound_rank(dp_bound_hash(&bytes, bounder->seeds[3]),
+					  (uint64) (uint32) record->group);
+	words[0] = bounder->name_length;
+	memcpy(words + 1, bounder->name, bounder->name_length);
+}
+
+/* A row that is a unit keeps its group. */
+static void
+add_single(dp_bounder *bounder)
+{
+	dp_bound_job job = {&bounder->spec, &bounder->layout, dp_bound_votes_put,
+	bounder->votes, bounder->votes};
+	dp_bound_entry entry = {0, bounder->record};
+	dp_bound_rows rows = {&bounder->layout, &entry, 1};
+
+	dp_bound_rows_add_up(&job, &rows);
 }
 
 /*
@@ -148,19 +199,21 @@ dp_bound_add(dp_bounder *bounder, int64 group, Datum unit,
 		else if (word >= 0)
 			record->words[word] = (uint64) DatumGetInt64(values[i]);
 	}
-	dp_bound_store_put(bounder->store, record,
-					   dp_bound_record_size(&bounder->layout, record));
+	if (bounder->layout.keyed)
+		add_name(bounder);
+	if (bounder->spec.single)
+		add_single(bounder);
+	else
+		dp_bound_store_put(bounder->store, record,
+						   dp_bound_record_size(&bounder->layout, record));
 }
 
-/*
- * dp_bound_finish
- *	  Give the sink the parts of all units that have rows.  More rows may
- *	  follow, of other units, and then it is called again.
- */
-void
-dp_bound_finish(dp_bounder *bounder, dp_bound_sink sink, void *context)
+/* What the units that have rows add goes to the sink, or is a vote. */
+static void
+choose(dp_bounder *bounder, dp_bound_sink sink, void *context)
 {
-	dp_bound_job job = {&bounder->spec, &bounder->layout, sink, context};
+	dp_bound_job job = {&bounder->spec, &bounder->layout, sink, context,
+	bounder->votes};
 	MemoryContext old = MemoryContextSwitchTo(bounder->context);
 
 	dp_bound_choose(&job, bounder->store);
@@ -168,7 +221,41 @@ dp_bound_finish(dp_bounder *bounder, dp_bound_sink sink, void *context)
 	MemoryContextSwitchTo(old);
 }
 
-/* dp_bound_record_bytes: what a row takes, but for bytes that name a unit. */
+/*
+ * dp_bound_finish
+ *	  Give the sink the parts of all units that have rows; where groups have
+ *	  names it is given nothing yet.  More rows may follow, of other units, and
+ *	  then it is called again.
+ */
+void
+dp_bound_finish(dp_bounder *bounder, dp_bound_sink sink, void *context)
+{
+	if (bounder->votes != NULL)
+		choose(bounder, dp_bound_votes_put, bounder->votes);
+	else
+		choose(bounder, sink, context);
+}
+
+/*
+ * dp_bound_tell
+ *	  The same where groups have names, when all rows are there: draw which of
+ *	  them are told, and give the teller those.  To be called once.
+ */
+void
+dp_bound_tell(dp_bounder *bounder, const dp_bound_teller *teller,
+			  void *context)
+{
+	MemoryContext old = MemoryContextSwitchTo(bounder->context);
+
+	choose(bounder, dp_bound_votes_put, bounder->votes);
+	dp_bound_votes_tell(bounder->votes, teller, context);
+	MemoryContextSwitchTo(old);
+}
+
+/*
+ * dp_bound_record_bytes
+ *	  What a row takes at most, but for bytes that name a unit.
+ */
 Size
 dp_bound_record_bytes(const dp_bound_spec *spec)
 {
@@ -177,5 +264,7 @@ dp_bound_record_bytes(const dp_bound_spec *spec)
 
 	for (i = 0; i < spec->ncolumns; i++)
 		words += words_of(spec->columns[i].kind);
+	if (spec->law != NULL)
+		words += 2 + DP_BOUND_NAME_BYTES / sizeof(uint64);
 	return offsetof(dp_bound_record, words) + sizeof(uint64) * words;
 }

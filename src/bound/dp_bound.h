@@ -52,10 +52,19 @@ typedef struct dp_bound_column
 /* A unit whose value is longer than so many bytes has no rows. */
 #define DP_BOUND_UNIT_BYTES 4096
 
+/*
+ * Groups may have names besides their public numbers: bytes that nobody made
+ * public (votes.c).  A group with a longer name has no rows.
+ */
+#define DP_BOUND_NAME_BYTES 4096
+
 typedef struct dp_bound_spec
 {
 	int64		kappa;			/* groups of a unit, >= 1 */
-	int64		groups;			/* there are */
+	int64		groups;			/* there are; public numbers of them */
+	const dp_key_law *law;		/* groups have names, told by this law; NULL:
+								 * they have none */
+	bool		single;			/* then: every row is a unit */
 	dp_read_way unit;			/* how units are read */
 	bool		varlena;		/* of the unit */
 	int			ncolumns;
@@ -76,6 +85,22 @@ typedef void (*dp_bound_sink) (void *context, int64 group, int column,
 typedef struct dp_bounder dp_bounder;
 
 /*
+ * Who is told groups with names: those that enough units keep, in an order
+ * that is a secret hash's.  Of each its number and name, its parts, and that
+ * there are no more.
+ */
+typedef struct dp_bound_teller
+{
+	void		(*begin) (void *context, int64 group, const char *name,
+						  Size length);
+	dp_bound_sink sink;
+	void		(*end) (void *context, int64 group);
+} dp_bound_teller;
+
+/* Most bytes that votes take besides. */
+#define DP_BOUND_VOTES_MEMORY ((Size) 64 * 1024 * 1024)
+
+/*
  * Most bytes that one takes, whatever the rows, while it has below some 10 GB
  * on disk: 16 MB and 8 of pieces; 3 MB for each of five stores made of parts
  * of it; 4 MB of records at a time, with two entries of 16 bytes for each; and
@@ -86,9 +111,13 @@ typedef struct dp_bounder dp_bounder;
 extern dp_bounder *dp_bound_create(const dp_bound_spec *spec);
 extern void dp_bound_add(dp_bounder *bounder, int64 group, Datum unit,
 						 const Datum *values, const bool *nulls);
+extern void dp_bound_set_name(dp_bounder *bounder, const char *name,
+							  Size length);
 extern void dp_bound_finish(dp_bounder *bounder, dp_bound_sink sink,
 							void *context);
 extern Size dp_bound_record_bytes(const dp_bound_spec *spec);
+extern void dp_bound_tell(dp_bounder *bounder, const dp_bound_teller *teller,
+						  void *context);
 
 /*
  * Rows of sources, brought together unit by unit (gather.c): they are added in

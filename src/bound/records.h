@@ -10,12 +10,13 @@
 
 /*
  * One row: the words of its columns, and, where units are no integers, the
- * length of the unit in bytes and these bytes.
+ * length of the unit in bytes and these bytes; where groups have names, the
+ * same of the group's.
  */
 typedef struct dp_bound_record
 {
 	uint64		key;			/* of the unit, or of unit and group */
-	int32		group;
+	int32		group;			/* public part of it, where it has a name */
 	uint32		present;		/* bit i: the row counts in column i */
 	uint64		words[FLEXIBLE_ARRAY_MEMBER];
 } dp_bound_record;
@@ -24,7 +25,9 @@ typedef struct dp_bound_record
 typedef struct dp_bound_layout
 {
 	bool		named;			/* units are bytes */
-	int			words;			/* of all columns */
+	bool		keyed;			/* groups have names */
+	int			hash;			/* keyed: word that stands for the group */
+	int			words;			/* of all columns, and this one */
 	int			word[DP_BOUND_COLUMNS]; /* first of a column; -1: none */
 } dp_bound_layout;
 
@@ -37,7 +40,40 @@ dp_bound_record_size(const dp_bound_layout *layout,
 
 	if (layout->named)
 		size += sizeof(uint64) + MAXALIGN(record->words[layout->words]);
+	if (layout->keyed)
+		size += sizeof(uint64) +
+			MAXALIGN(*(const uint64 *) ((const char *) record + size));
 	return size;
+}
+
+/* Most bytes of a record. */
+static inline Size
+dp_bound_record_most(const dp_bound_layout *layout)
+{
+	return offsetof(dp_bound_record, words) +
+		sizeof(uint64) * (layout->words + 2) + DP_BOUND_UNIT_BYTES +
+		DP_BOUND_NAME_BYTES;
+}
+
+/* The length of the group's name, which follows it; keyed. */
+static inline const uint64 *
+dp_bound_record_name(const dp_bound_layout *layout,
+					 const dp_bound_record *record)
+{
+	const uint64 *words = record->words + layout->words;
+
+	if (layout->named)
+		words += 1 + MAXALIGN(words[0]) / sizeof(uint64);
+	return words;
+}
+
+/* What stands for the group: two groups of a unit with one are one. */
+static inline uint64
+dp_bound_group_of(const dp_bound_layout *layout,
+				  const dp_bound_record *record)
+{
+	return layout->keyed ? record->words[layout->hash] :
+		(uint64) (uint32) record->group;
 }
 
 /* Order of units: 0 for the same one.  Keys are equal for the same unit. */
@@ -103,7 +139,11 @@ extern void dp_bound_cursor_open(dp_bound_cursor *cursor,
 extern const dp_bound_record *dp_bound_cursor_fetch(dp_bound_cursor *cursor);
 extern void dp_bound_cursor_close(dp_bound_cursor *cursor);
 
-/* ---- rows.c: the rows of one unit in one group ---- */
+/* ---- partition.c ---- */
+
+/* Memory and pieces of what is divided. */
+#define DP_BOUND_DIVIDED ((Size) 1024 * 1024)
+#define DP_BOUND_DIVIDED_PIECE (16 * 1024)
 
 /* A record of those that are in memory. */
 typedef struct dp_bound_entry
@@ -112,14 +152,44 @@ typedef struct dp_bound_entry
 	const dp_bound_record *record;
 } dp_bound_entry;
 
+/* Is shown entries by key, name and group; or a partition with one key. */
+typedef struct dp_bound_visitor
+{
+	const dp_bound_layout *layout;
+	void		(*loaded) (void *context, const dp_bound_entry *entries,
+						   int64 n);
+	void		(*large) (void *context, dp_bound_store *store, int n);
+	void	   *context;
+} dp_bound_visitor;
+
+extern void dp_bound_visit(const dp_bound_visitor *visitor,
+						   dp_bound_store *store);
+
+/* ---- votes.c: groups with names, whose numbers of units decide ---- */
+
+typedef struct dp_bound_votes dp_bound_votes;
+
+extern dp_bound_votes *dp_bound_votes_create(const dp_bound_spec *spec);
+extern void dp_bound_votes_begin(dp_bound_votes *votes);
+extern void dp_bound_votes_name(dp_bound_votes *votes, int32 group,
+								const uint64 *name);
+extern void dp_bound_votes_put(void *votes, int64 group, int column,
+							   const dp_bound_part *part);
+extern void dp_bound_votes_cast(dp_bound_votes *votes);
+extern void dp_bound_votes_tell(dp_bound_votes *votes,
+								const dp_bound_teller *teller, void *context);
+
+/* ---- rows.c: the rows of one unit in one group ---- */
+
 /* In memory: entries; or those of a partition that have the group. */
 typedef struct dp_bound_rows
 {
+	const dp_bound_layout *layout;
 	const dp_bound_entry *entries;
 	int64		n;
 	int64		at;
 	dp_bound_cursor cursor;		/* entries is NULL */
-	int32		group;
+	uint64		group;			/* dp_bound_group_of */
 	bool		ranked;			/* keys are ranks of unit and group */
 } dp_bound_rows;
 
@@ -140,7 +210,7 @@ dp_bound_rows_next(dp_bound_rows *rows)
 	if (rows->entries != NULL)
 		return rows->at < rows->n ? rows->entries[rows->at++].record : NULL;
 	while ((record = dp_bound_cursor_fetch(&rows->cursor)) != NULL)
-		if (record->group == rows->group)
+		if (dp_bound_group_of(rows->layout, record) == rows->group)
 			return record;
 	return NULL;
 }
@@ -152,10 +222,11 @@ typedef struct dp_bound_job
 	const dp_bound_layout *layout;
 	dp_bound_sink sink;
 	void	   *context;
+	dp_bound_votes *votes;		/* keyed: the context, too */
 } dp_bound_job;
 
 extern void dp_bound_rows_add_up(const dp_bound_job *job,
-								 dp_bound_rows *rows, int32 group);
+								 dp_bound_rows *rows);
 
 /* ---- choose.c: the groups that each unit keeps ---- */
 

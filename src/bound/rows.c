@@ -251,7 +251,7 @@ static inline uint64
 rank_of(const dp_bound_rows *rows, const dp_bound_record *record)
 {
 	return rows->ranked ? record->key :
-		dp_bound_rank(record->key, (uint64) record->group);
+		dp_bound_rank(record->key, dp_bound_group_of(rows->layout, record));
 }
 
 /*
@@ -342,13 +342,39 @@ add_distinct(const dp_bound_job *job, dp_bound_rows *rows, int32 group,
 }
 
 /*
+ * The group's public number.  Of a group with a name the unit casts its vote;
+ * where two names have one hash, all rows count under the lesser one.
+ */
+static int32
+open_group(const dp_bound_job *job, dp_bound_rows *rows)
+{
+	const dp_bound_record *record;
+	int32		group = 0;
+
+	if (job->votes != NULL)
+		dp_bound_votes_begin(job->votes);
+	dp_bound_rows_rewind(rows);
+	while ((record = dp_bound_rows_next(rows)) != NULL)
+	{
+		group = record->group;
+		if (job->votes == NULL)
+			break;
+		dp_bound_votes_name(job->votes, group,
+							dp_bound_record_name(rows->layout, record));
+	}
+	if (job->votes != NULL)
+		dp_bound_votes_cast(job->votes);
+	return group;
+}
+
+/*
  * dp_bound_rows_add_up
  *	  Give the sink what the rows, all of one unit and group, add to it.
  */
 void
-dp_bound_rows_add_up(const dp_bound_job *job, dp_bound_rows *rows,
-					 int32 group)
+dp_bound_rows_add_up(const dp_bound_job *job, dp_bound_rows *rows)
 {
+	int32		group = open_group(job, rows);
 	int			i;
 
 	for (i = 0; i < job->spec->ncolumns; i++)

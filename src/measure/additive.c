@@ -84,13 +84,25 @@ scale_variance(const dp_rational *unit, dp_uint128 factor)
 	return variance;
 }
 
-/* The setting dp_pg.delta as a number; 22023 when it is not set. */
+/* dp_measure_read_delta: the setting dp_pg.delta; false: it is not set. */
+bool
+dp_measure_read_delta(dp_fixed *delta)
+{
+	if (dp_setting_delta[0] == '\0')
+		return false;
+	if (dp_bridge_numeric_to_fixed(dp_bridge_text_to_numeric(dp_setting_delta),
+								   DP_ROUND_DOWN, delta) != DP_NUMBER_OK)
+		elog(ERROR, "setting dp_pg.delta is not a number");
+	return true;
+}
+
+/* The same for noise; 22023 when it is not set. */
 static dp_fixed
 delta_setting(void)
 {
 	dp_fixed	delta;
 
-	if (dp_setting_delta[0] == '\0')
+	if (!dp_measure_read_delta(&delta))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("Gaussian noise needs a delta"),
@@ -99,9 +111,6 @@ delta_setting(void)
 				 errhint("SET dp_pg.delta = '1e-9', well below one over the "
 						 "number of people; or SET dp_pg.mechanism = "
 						 "laplace.")));
-	if (dp_bridge_numeric_to_fixed(dp_bridge_text_to_numeric(dp_setting_delta),
-								   DP_ROUND_DOWN, &delta) != DP_NUMBER_OK)
-		elog(ERROR, "setting dp_pg.delta is not a number");
 	return delta;
 }
 

@@ -8,6 +8,10 @@
  * NULL where the row does not count in it.  src/bound takes these rows, and
  * what it gives for a unit is bounded whatever rows the unit has; the
  * sensitivities of measures are about that (doc/theory.md T78, T79).
+ *
+ * Values of undeclared keys follow the unit, and become the name of the row's
+ * group.  Of such groups those that are told come one after the other, and
+ * each has the cells for itself (T105).
  */
 #include "postgres.h"
 
@@ -23,7 +27,7 @@ enum
 {
 	COLUMN_PLACE,
 	COLUMN_UNIT,
-	COLUMN_FIRST
+	COLUMN_FIRST				/* undeclared keys, then measures */
 };
 
 struct dp_measure_units
@@ -35,6 +39,15 @@ struct dp_measure_units
 	dp_cell    *cells;
 	int			width;
 	MemoryContext keep;
+
+	/* undeclared keys */
+	dp_told_names *names;		/* NULL: there are none */
+	int			ntold;
+	char	   *name;			/* room for one */
+	MemoryContext group;		/* of the group that is told */
+	const char *told_name;		/* its own */
+	dp_measure_told told;
+	void	   *told_context;
 };
 
 /*
@@ -132,8 +145,20 @@ dp_measure_list_rows(const dp_release_spec *spec, Query *inner, Expr *place)
 													 pstrdup("place"), false),
 									 makeTargetEntry(unit->expr, 2,
 													 pstrdup("unit"), false));
+	ListCell   *lc;
 	int			i;
 
+	foreach(lc, spec->block->keys)
+	{
+		TargetEntry *key = list_nth(inner->targetList,
+									foreach_current_index(lc));
+
+		if (((const dp_key *) lfirst(lc))->kind == DP_KEY_UNDECLARED)
+			targets = lappend(targets,
+							  makeTargetEntry(key->expr,
+											  list_length(targets) + 1,
+											  pstrdup("key"), false));
+	}
 	for (i = 0; i < spec->nmeasures; i++)
 	{
 		TargetEntry *exact = list_nth(inner->targetList, spec->nkeys + 1 + i);
@@ -142,7 +167,7 @@ dp_measure_list_rows(const dp_release_spec *spec, Query *inner, Expr *place)
 						  makeTargetEntry(row_of(&spec->measures[i],
 												 castNode(Aggref,
 														  exact->expr)),
-										  COLUMN_FIRST + i + 1,
+										  list_length(targets) + 1,
 										  pstrdup("row"), false));
 	}
 	inner->targetList = targets;
@@ -163,6 +188,11 @@ make_bound(const dp_release_spec *spec)
 	bound.groups = spec->groups;
 	bound.unit = dp_places_read_way(type);
 	bound.varlena = get_typlen(type) == -1;
+	if (spec->undeclared)
+	{
+		bound.law = &spec->decision.law;
+		bound.single = spec->block->single;
+	}
 	bound.ncolumns = spec->nmeasures;
 	bound.columns = palloc0(sizeof(dp_bound_column) * Max(spec->nmeasures, 1));
 	for (i = 0; i < spec->nmeasures; i++)
@@ -183,6 +213,15 @@ dp_measure_units_create(const dp_release_spec *spec)
 	int			i;
 
 	units->spec = spec;
+	if (spec->undeclared)
+	{
+		units->names = dp_measure_told_create(spec);
+		units->ntold = dp_measure_told_number(units->names);
+		units->name = palloc(DP_BOUND_NAME_BYTES);
+		units->group = AllocSetContextCreate(CurrentMemoryContext,
+											 "dp_pg told group",
+											 ALLOCSET_DEFAULT_SIZES);
+	}
 	units->offsets = palloc0(sizeof(int) * Max(spec->nmeasures, 1));
 	units->distinct = palloc0(sizeof(dp_distinct_groups *) *
 							  Max(spec->nmeasures, 1));
@@ -190,7 +229,7 @@ dp_measure_units_create(const dp_release_spec *spec)
 	{
 		const dp_measure *measure = &spec->measures[i];
 
-		if (measure->bound.kind == DP_BOUND_DISTINCT)
+		if (measure->bound.kind == DP_BOUND_DISTINCT && !spec->undeclared)
 			units->distinct[i] =
 				dp_count_distinct_create(spec->groups, measure->collections);
 		units->offsets[i] = offset;
@@ -198,6 +237,19 @@ dp_measure_units_create(const dp_release_spec *spec)
 	}
 	units->bounder = dp_bound_create(&bound);
 	return units;
+}
+
+/* The name of a row's group; false: it is too long, and the row in none. */
+static bool
+set_name(dp_measure_units *units, const Datum *values, const bool *nulls)
+{
+	Size		length;
+
+	if (units->names == NULL)
+		return true;
+	length = dp_measure_told_write(units->names, values, nulls, units->name);
+	dp_bound_set_name(units->bounder, units->name, length);
+	return length > 0;
 }
 
 /*
@@ -222,10 +274,12 @@ dp_measure_units_add(dp_measure_units *units, TupleTableSlot *slot)
 	const Datum *values = slot->tts_values;
 	const bool *nulls = slot->tts_isnull;
 
-	if (!nulls[COLUMN_PLACE] && !nulls[COLUMN_UNIT])
+	if (!nulls[COLUMN_PLACE] && !nulls[COLUMN_UNIT] &&
+		set_name(units, values + COLUMN_FIRST, nulls + COLUMN_FIRST))
 		dp_bound_add(units->bounder, DatumGetInt32(values[COLUMN_PLACE]),
-					 values[COLUMN_UNIT], values + COLUMN_FIRST,
-					 nulls + COLUMN_FIRST);
+					 values[COLUMN_UNIT],
+					 values + COLUMN_FIRST + units->ntold,
+					 nulls + COLUMN_FIRST + units->ntold);
 }
 
 /* dp_bound_sink */
@@ -251,7 +305,7 @@ add_distinct(dp_measure_units *units, int measure)
 	int64		group;
 
 	dp_count_distinct_finish(distinct);
-	for (group = 0; group < units->spec->groups; group++)
+	for (group = 0; group < units->spec->held; group++)
 	{
 		cell->integer += dp_count_distinct_of(distinct, group);
 		cell += units->width;
@@ -284,6 +338,79 @@ dp_measure_units_finish(dp_measure_units *units, dp_cell *cells, int width,
 	for (i = 0; i < units->spec->nmeasures; i++)
 		if (units->distinct[i] != NULL)
 			add_distinct(units, i);
+}
+
+/* ---- undeclared keys ---- */
+
+/* dp_bound_teller */
+static void
+begin_told(void *context, int64 group, const char *name, Size length)
+{
+	dp_measure_units *units = context;
+	const dp_release_spec *spec = units->spec;
+	MemoryContext old;
+	int			i;
+
+	MemoryContextReset(units->group);
+	old = MemoryContextSwitchTo(units->group);
+	units->told_name = name;
+	memset(units->cells, 0, sizeof(dp_cell) * units->width);
+	for (i = 0; i < spec->nmeasures; i++)
+		if (spec->measures[i].bound.kind == DP_BOUND_DISTINCT)
+			units->distinct[i] =
+				dp_count_distinct_create(1, spec->measures[i].collections);
+	MemoryContextSwitchTo(old);
+}
+
+/* dp_bound_sink: all parts are of one group */
+static void
+add_told(void *context, int64 group, int column, const dp_bound_part *part)
+{
+	add_part(context, 0, column, part);
+}
+
+/* dp_bound_teller */
+static void
+end_told(void *context, int64 group)
+{
+	dp_measure_units *units = context;
+	int			i;
+
+	for (i = 0; i < units->spec->nmeasures; i++)
+		if (units->distinct[i] != NULL)
+			add_distinct(units, i);
+	units->told(units->told_context, group);
+}
+
+/*
+ * dp_measure_units_tell
+ *	  Undeclared keys, and all rows are there: of each group that is told, one
+ *	  after the other, its cells are filled, and `told` is called with its
+ *	  place among the public values of the other keys.
+ */
+void
+dp_measure_units_tell(dp_measure_units *units, dp_cell *cells, int width,
+					  dp_measure_told told, void *context)
+{
+	static const dp_bound_teller teller = {begin_told, add_told, end_told};
+
+	units->cells = cells;
+	units->width = width;
+	units->keep = units->group;
+	units->told = told;
+	units->told_context = context;
+	dp_bound_tell(units->bounder, &teller, units);
+}
+
+/*
+ * dp_measure_units_told
+ *	  The keys of the group that is told: undeclared ones, among all of them.
+ */
+void
+dp_measure_units_told(const dp_measure_units *units, Datum *values,
+					  bool *nulls)
+{
+	dp_measure_told_read(units->names, units->told_name, values, nulls);
 }
 
 /*

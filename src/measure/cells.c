@@ -7,6 +7,8 @@
  * whose key is not public counts nowhere.  Release walks the groups in order,
  * empty ones too, and draws fresh noise for every value.  So the number, the
  * order and the spelling of the rows depend on public things only.
+ *
+ * With undeclared keys groups are answered as they are told (bounded.c).
  */
 #include "postgres.h"
 
@@ -129,7 +131,7 @@ dp_measure_cells_create(const dp_release_spec *spec)
 	cells->keep = CurrentMemoryContext;
 	for (i = 0; i < spec->nmeasures; i++)
 		cells->width += spec->measures[i].ncells;
-	cells->cells = palloc_extended(sizeof(dp_cell) * spec->groups *
+	cells->cells = palloc_extended(sizeof(dp_cell) * spec->held *
 								   cells->width,
 								   MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 	if (spec->many)
@@ -158,63 +160,117 @@ dp_measure_cells_end_part(dp_cells *cells)
 							  cells->keep);
 }
 
-static void
-give_row(TupleTableSlot *slot, dp_reader_sink sink, void *context)
+/* Where rows of an answer go. */
+typedef struct answer
 {
+	dp_cells   *cells;
+	TupleTableSlot *slot;
+	dp_reader_sink sink;
+	void	   *context;
+} answer;
+
+static void
+give_row(const answer *to)
+{
+	TupleTableSlot *slot = to->slot;
 	MinimalTuple tuple;
 
 	ExecStoreVirtualTuple(slot);
 	tuple = ExecCopySlotMinimalTuple(slot);
-	sink(context, tuple, tuple->t_len);
+	to->sink(to->context, tuple, tuple->t_len);
 	ExecClearTuple(slot);
+}
+
+/* Public keys of a group. */
+static void
+set_keys(const answer *to, int64 group)
+{
+	const dp_release_spec *spec = to->cells->spec;
+	TupleTableSlot *slot = to->slot;
+	int64		rest = group;
+	int			i;
+
+	for (i = spec->nkeys - 1; i >= 0; i--)
+	{
+		int64		size = dp_places_domain_size(spec->domains[i]);
+
+		slot->tts_values[i] = dp_places_domain_value(spec->domains[i],
+													 rest % size,
+													 &slot->tts_isnull[i]);
+		rest /= size;
+	}
+}
+
+/* Draw noise for the values of a group. */
+static void
+set_values(const answer *to, const dp_cell *cell)
+{
+	const dp_release_spec *spec = to->cells->spec;
+	Datum	   *values = to->slot->tts_values + spec->nkeys;
+	bool	   *nulls = to->slot->tts_isnull + spec->nkeys;
+	int			i;
+
+	for (i = 0; i < spec->nmeasures; i++)
+	{
+		const dp_measure *measure = &spec->measures[i];
+
+		nulls[i] = false;
+		values[i] = measure->ops->release(measure, cell, &nulls[i]);
+		cell += measure->ncells;
+	}
+}
+
+static void
+give_group(const answer *to, int64 group, const dp_cell *cell, bool told)
+{
+	MemoryContext old = MemoryContextSwitchTo(to->cells->scratch);
+
+	CHECK_FOR_INTERRUPTS();
+	set_keys(to, group);
+	if (told)
+		dp_measure_units_told(to->cells->units, to->slot->tts_values,
+							  to->slot->tts_isnull);
+	set_values(to, cell);
+	give_row(to);
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(to->cells->scratch);
+}
+
+/* dp_measure_told */
+static void
+give_told(void *context, int64 group)
+{
+	const answer *to = context;
+
+	give_group(to, group, to->cells->cells, true);
 }
 
 /*
  * dp_measure_cells_release
  *	  Draw noise and give the sink one row per public group, in order, each a
- *	  minimal tuple.
+ *	  minimal tuple; with undeclared keys, one per group that is told, in no
+ *	  order that would tell anything.
  */
 void
 dp_measure_cells_release(dp_cells *cells, TupleDesc result,
 						 dp_reader_sink sink, void *context)
 {
 	const dp_release_spec *spec = cells->spec;
-	TupleTableSlot *slot = MakeSingleTupleTableSlot(result, &TTSOpsVirtual);
-	Datum	   *values = slot->tts_values;
-	bool	   *nulls = slot->tts_isnull;
+	answer		to = {cells, MakeSingleTupleTableSlot(result, &TTSOpsVirtual),
+	sink, context};
 	int64		group;
 
-	if (spec->many)
-		dp_measure_units_finish(cells->units, cells->cells, cells->width,
-								cells->keep);
-	for (group = 0; group < spec->groups; group++)
+	if (spec->undeclared)
+		dp_measure_units_tell(cells->units, cells->cells, cells->width,
+							  give_told, &to);
+	else
 	{
-		MemoryContext old = MemoryContextSwitchTo(cells->scratch);
-		const dp_cell *cell = cells->cells + group * cells->width;
-		int64		rest = group;
-		int			i;
-
-		CHECK_FOR_INTERRUPTS();
-		for (i = spec->nkeys - 1; i >= 0; i--)
-		{
-			int64		size = dp_places_domain_size(spec->domains[i]);
-
-			values[i] = dp_places_domain_value(spec->domains[i], rest % size,
-											   &nulls[i]);
-			rest /= size;
-		}
-		for (i = 0; i < spec->nmeasures; i++)
-		{
-			const dp_measure *measure = &spec->measures[i];
-
-			nulls[spec->nkeys + i] = false;
-			values[spec->nkeys + i] =
-				measure->ops->release(measure, cell, &nulls[spec->nkeys + i]);
-			cell += measure->ncells;
-		}
-		give_row(slot, sink, context);
-		MemoryContextSwitchTo(old);
-		MemoryContextReset(cells->scratch);
+		if (spec->many)
+			dp_measure_units_finish(cells->units, cells->cells, cells->width,
+									cells->keep);
+		for (group = 0; group < spec->groups; group++)
+			give_group(&to, group, cells->cells + group * cells->width,
+					   false);
 	}
-	ExecDropSingleTupleTableSlot(slot);
+	ExecDropSingleTupleTableSlot(to.slot);
 }

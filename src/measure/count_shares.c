@@ -25,6 +25,17 @@ takes_default(const Aggref *aggregate, int kind)
 	return strchr(dp_measure_form(ops, aggregate), 'e') == NULL;
 }
 
+/*
+ * Could a query that is not split yet have keys that are told by threshold?
+ * One share too many costs accuracy only.
+ */
+static bool
+may_decide(const Query *query)
+{
+	return dp_setting_delta[0] != '\0' &&
+		(query->groupClause != NIL || query->distinctClause != NIL);
+}
+
 static bool
 count_walker(Node *node, void *context)
 {
@@ -39,7 +50,11 @@ count_walker(Node *node, void *context)
 			++*(int *) context;
 	}
 	if (IsA(node, Query))
+	{
+		if (may_decide((const Query *) node))
+			++*(int *) context;
 		return query_tree_walker((Query *) node, count_walker, context, 0);
+	}
 	return expression_tree_walker(node, count_walker, context);
 }
 
@@ -70,6 +85,8 @@ dp_measure_count_share(List *blocks)
 							  list_nth_int(block->kinds, i++)))
 				share++;
 		}
+		if (dp_block_has_undeclared(block))
+			share++;			/* the decision about keys */
 		(void) expression_tree_walker((Node *) block->subqueries, count_walker,
 									  &share);
 		foreach(target, block->sources)

@@ -196,6 +196,7 @@ extern int64 dp_measure_number(const dp_measure *measure, int64 least,
 extern void dp_measure_set_noise(dp_measure *measure, dp_uint128 l1,
 								 dp_uint128 l2_squared, bool scalar);
 extern void dp_measure_set_group_noise(dp_measure *measure, dp_uint128 most);
+extern bool dp_measure_read_delta(dp_fixed *delta);
 extern dp_int128 dp_measure_add_noise(const dp_measure *measure,
 									  dp_int128 exact);
 extern double dp_measure_noise_scale(const dp_measure *measure);
@@ -228,6 +229,16 @@ extern const dp_measure_ops dp_measure_topk;
 
 /* ---- a whole block ---- */
 
+/* Which undeclared keys are told: a release of its own (key_decision.c). */
+typedef struct dp_key_decision
+{
+	dp_rational epsilon;
+	dp_fixed	delta;
+	uint64		changes;		/* numbers of units that one unit moves */
+	dp_key_law	law;
+	dp_charge	charge;
+} dp_key_decision;
+
 /*
  * A block with every public quantity known: grids, sensitivities, scales,
  * the whole charge, the group keys.  Made by dp_run_prepare in the
@@ -242,6 +253,9 @@ typedef struct dp_release_spec
 	int			nkeys;
 	dp_domain **domains;
 	int64		groups;			/* product of the domains; 1 without keys */
+	int64		held;			/* so many have their numbers in memory */
+	bool		undeclared;		/* some keys are told by threshold */
+	dp_key_decision decision;	/* then */
 	bool		many;			/* inner rows are rows of units: bounded.c */
 	int64		max_rows;		/* the bounds then, before what is public */
 	int64		max_keys;		/* about groups; else 0 */
@@ -254,6 +268,23 @@ typedef struct dp_release_spec
 	bool		part_indexed;	/* one of many, and its size is public */
 	Const	   *part_value;		/* of block->part_value; NULL: no such */
 } dp_release_spec;
+
+/* key_decision.c */
+
+/* Most undeclared keys of a unit that can count. */
+#define DP_TOLD_KEYS_MAX 10000
+
+extern void dp_measure_set_decision(dp_release_spec *spec, int share);
+
+/* told_name.c */
+typedef struct dp_told_names dp_told_names;
+extern dp_told_names *dp_measure_told_create(const dp_release_spec *spec);
+extern int dp_measure_told_number(const dp_told_names *names);
+extern Size dp_measure_told_write(const dp_told_names *names,
+								  const Datum *values, const bool *nulls,
+								  char *to);
+extern void dp_measure_told_read(const dp_told_names *names, const char *from,
+								 Datum *values, bool *nulls);
 
 /* predicate_limit.c */
 extern void dp_measure_check_predicates(int64 evaluated, int64 all,
@@ -304,6 +335,12 @@ extern void dp_measure_units_end_part(dp_measure_units *units,
 									  MemoryContext keep);
 extern void dp_measure_units_finish(dp_measure_units *units, dp_cell *cells,
 									int width, MemoryContext keep);
+typedef void (*dp_measure_told) (void *context, int64 group);
+extern void dp_measure_units_tell(dp_measure_units *units, dp_cell *cells,
+								  int width, dp_measure_told told,
+								  void *context);
+extern void dp_measure_units_told(const dp_measure_units *units,
+								  Datum *values, bool *nulls);
 
 /* state_memory.c */
 extern Size dp_measure_memory(const dp_release_spec *spec);

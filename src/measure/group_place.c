@@ -95,6 +95,13 @@ make_keys(const dp_axis_finder *finder, Size length, const int32 *map,
 	return dp_places_tally_spec_const(keys, size + mapped);
 }
 
+/* Are rows looked up among the key's public values? */
+static bool
+is_looked_up(const dp_key *key)
+{
+	return key->kind != DP_KEY_CONSTANT && key->kind != DP_KEY_UNDECLARED;
+}
+
 /*
  * dp_measure_group_keys
  *	  The public values of all keys that are looked up, a Const * each: what
@@ -115,7 +122,7 @@ dp_measure_group_keys(const dp_release_spec *spec)
 		int64		n;
 		int32		size;
 
-		if (((const dp_key *) lfirst(lc))->kind == DP_KEY_CONSTANT)
+		if (!is_looked_up(lfirst(lc)))
 			continue;
 		finder = dp_places_domain_finder(spec->domains[i], &length);
 		map = dp_places_domain_map(spec->domains[i], &n);
@@ -150,7 +157,7 @@ place_of(const dp_release_spec *spec, const List *targets)
 	{
 		TargetEntry *target = list_nth(targets, foreach_current_index(lc));
 
-		if (((const dp_key *) lfirst(lc))->kind == DP_KEY_CONSTANT)
+		if (!is_looked_up(lfirst(lc)))
 			continue;
 		place = (Expr *) makeFuncExpr(function, INT4OID,
 									  list_make3(place, target->expr,

@@ -120,20 +120,21 @@ dp_measure_memory(const dp_release_spec *spec)
 		copied = Max(copied, cell_bytes(&spec->measures[i]));
 	}
 	if (spec->states)
-		copied *= spec->groups;
+		copied *= spec->held;
 	small = Min(bytes, CHUNK * (int64) (spec->nmeasures + 1));	/* in blocks */
-	if (content > MOST / Max(spec->groups, 1))
+	if (content > MOST / Max(spec->held, 1))
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("query has too many groups for what it releases in "
 						"each"),
 				 errdetail("There are " INT64_FORMAT " public groups, which "
 						   "may take " INT64_FORMAT " bytes of memory each; "
-						   "at most %d MB are used.", spec->groups, content,
+						   "at most %d MB are used.", spec->held, content,
 						   (int) (MOST / (1024 * 1024))),
 				 errhint("Use fewer group keys, buckets or candidates.")));
-	bytes *= spec->groups;
-	return (Size) (bytes + copied + Min(small * spec->groups, LAST_BLOCKS)) +
+	bytes *= spec->held;
+	return (Size) (bytes + copied + Min(small * spec->held, LAST_BLOCKS)) +
 		(keeps_digests(spec) ? DP_DISTINCT_MEMORY : 0) +
-		(spec->many ? DP_BOUND_MEMORY : 0);
+		(spec->many ? DP_BOUND_MEMORY : 0) +
+		(spec->undeclared ? DP_BOUND_VOTES_MEMORY : 0);
 }

@@ -360,6 +360,8 @@ dp_places_domain_make(const dp_key *key)
 		case DP_KEY_EXTRACT:
 			fill_extract(domain, key);
 			break;
+		case DP_KEY_UNDECLARED:
+			break;				/* one place for all that will be told */
 		case DP_KEY_LISTED:
 		case DP_KEY_CASES:
 		case DP_KEY_IMAGE:

@@ -76,6 +76,7 @@ is_made_anew(const dp_domain *domain)
 {
 	return domain->undecided != NULL &&
 		domain->undecided->kind != DP_KEY_CONSTANT &&
+		domain->undecided->kind != DP_KEY_UNDECLARED &&
 		domain->places.kind != DP_AXIS_DENSE;
 }
 

@@ -37,7 +37,8 @@ typedef enum dp_key_kind
 	DP_KEY_EXTRACT,				/* extract over a bounded column */
 	DP_KEY_LISTED,				/* the key's conditions name its values */
 	DP_KEY_CASES,				/* one of constants, whatever rows hold */
-	DP_KEY_IMAGE				/* computed from a column with public values */
+	DP_KEY_IMAGE,				/* computed from a column with public values */
+	DP_KEY_UNDECLARED			/* not public: told by threshold */
 } dp_key_kind;
 
 /*
@@ -171,6 +172,25 @@ dp_places_integer(Oid type, Datum value)
 			return DatumGetBool(value) ? 1 : 0;
 	}
 }
+
+/* ---- values of undeclared keys as bytes and back (told_value.c) ---- */
+
+/* How values of a type are told. */
+typedef struct dp_told_type
+{
+	Oid			type;			/* base type */
+	int32		typmod;
+	dp_read_way way;
+	bool		varlena;
+} dp_told_type;
+
+extern bool dp_places_can_be_told(Oid type);
+extern dp_told_type dp_places_told_type(Oid type, int32 typmod);
+extern Size dp_places_told_write(const dp_told_type *how, Datum value,
+								 bool isnull, char *to, Size room);
+extern const char *dp_places_told_read(const dp_told_type *how,
+									   const char *from, Datum *value,
+									   bool *isnull);
 
 /* ---- values of a group key (domain.c) ---- */
 

@@ -126,9 +126,28 @@ describe_selection(const dp_measure *measure, dp_description *d)
 						 log(ERROR_BETA)));
 }
 
+/* The decision which undeclared keys are told; numbers are of units. */
+static dp_description
+describe_decision(const dp_key_decision *decision)
+{
+	dp_description d;
+
+	d.name = pstrdup("undeclared keys");
+	d.mechanism = pstrdup(dp_run_decision_name);
+	d.epsilon = dp_bridge_fixed_to_cstring(decision->charge.epsilon);
+	d.delta = dp_bridge_fixed_to_cstring(decision->charge.delta);
+	d.rho = psprintf("%.6g", dp_acct_fixed_approx(decision->charge.rho));
+	d.sensitivity = psprintf(UINT64_FORMAT, decision->changes);
+	d.scale = psprintf("%.6g", dp_mech_scale_approx(&decision->law.scale));
+	d.error = psprintf("told from " UINT64_FORMAT " units",
+					   dp_mech_key_units(&decision->law, 1 - ERROR_BETA));
+	return d;
+}
+
 /*
  * dp_run_describe
- *	  Texts about one released value, in the current context.
+ *	  Texts about one released value, in the current context; after the
+ *	  measures' comes the decision about undeclared keys.
  */
 dp_description
 dp_run_describe(const dp_release_spec *spec, int n)
@@ -136,6 +155,8 @@ dp_run_describe(const dp_release_spec *spec, int n)
 	const dp_measure *measure = &spec->measures[n];
 	dp_description d;
 
+	if (n == spec->nmeasures)
+		return describe_decision(&spec->decision);
 	d.name = value_name(measure);
 	d.mechanism = pstrdup(dp_run_mechanism_name(measure));
 	d.epsilon = measure->charge.epsilon == DP_FIXED_INFINITE ?

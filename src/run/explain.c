@@ -235,6 +235,17 @@ relations_text(const dp_block *block)
 	return text.data;
 }
 
+/* From how many units on an undeclared key is likely to be told. */
+static char *
+decision_text(const dp_key_law *law)
+{
+	return psprintf("told with probability 5%% from " UINT64_FORMAT
+					" units, 50%% from " UINT64_FORMAT ", 95%% from "
+					UINT64_FORMAT ", certainly from " UINT64_FORMAT,
+					dp_mech_key_units(law, 0.05), dp_mech_key_units(law, 0.5),
+					dp_mech_key_units(law, 0.95), 2 * law->threshold + 1);
+}
+
 /*
  * dp_run_explain
  *	  Add a release to EXPLAIN's output.  Charges nothing, reads no row.
@@ -249,15 +260,20 @@ dp_run_explain(const dp_release_spec *spec, bool charged, EState *estate,
 	ExplainPropertyText("Dataset", spec->block->dataset, es);
 	ExplainPropertyText("Private Relation", relations_text(spec->block), es);
 	ExplainOpenGroup("Released Values", "Released Values", false, es);
-	for (i = 0; i < spec->nmeasures; i++)
+	for (i = 0; i < dp_run_count_values(spec); i++)
 	{
 		dp_description d = dp_run_describe(spec, i);
 
 		explain_value(&d, es);
 	}
 	ExplainCloseGroup("Released Values", "Released Values", false, es);
-	ExplainPropertyText("Public Groups", psprintf(INT64_FORMAT, spec->groups),
-						es);
+	ExplainPropertyText("Public Groups", spec->undeclared ?
+						psprintf(INT64_FORMAT " for each undeclared key that "
+								 "is told", spec->groups) :
+						psprintf(INT64_FORMAT, spec->groups), es);
+	if (spec->undeclared)
+		ExplainPropertyText("Undeclared Keys",
+							decision_text(&spec->decision.law), es);
 	if (spec->many)
 		ExplainPropertyText("Contribution Bound", bound_text(spec), es);
 	if (dp_measure_cost_text(spec) != NULL)

@@ -92,7 +92,7 @@ dp_run_remember(const dp_release_spec *spec,
 	past->at = GetCurrentTimestamp();
 	past->user = GetUserId();
 	past->dataset = pstrdup(spec->block->dataset);
-	past->n = spec->nmeasures;
+	past->n = dp_run_count_values(spec);
 	past->values = palloc(sizeof(dp_description) * Max(past->n, 1));
 	MemoryContextSwitchTo(old);
 	for (i = 0; i < past->n; i++)

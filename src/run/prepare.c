@@ -206,7 +206,7 @@ dp_run_unit_bounds(const dp_block *block)
 		int64		rows;
 		int64		keys;
 
-		if (!block->many || !OidIsValid(lfirst_oid(lc)))
+		if (!block->many || block->single || !OidIsValid(lfirst_oid(lc)))
 			continue;
 		if (relation == NULL)
 			ereport(ERROR,
@@ -221,7 +221,10 @@ dp_run_unit_bounds(const dp_block *block)
 	return bounds;
 }
 
-/* A unit cannot be in more groups than there are. */
+/*
+ * A unit cannot be in more groups than there are; where some keys are not
+ * public nobody knows how many there are.
+ */
 static void
 set_unit_bounds(dp_release_spec *spec, const dp_unit_bounds *bounds)
 {
@@ -236,7 +239,8 @@ set_unit_bounds(dp_release_spec *spec, const dp_unit_bounds *bounds)
 				 errhint("Ask in several queries.")));
 	spec->many = true;
 	spec->max_rows = Max(bounds->rows, 1);
-	spec->max_keys = Max(Min(bounds->keys, spec->groups), 1);
+	spec->max_keys = Max(Min(bounds->keys, spec->undeclared ?
+							 DP_TOLD_KEYS_MAX : spec->groups), 1);
 }
 
 /*
@@ -266,7 +270,11 @@ dp_run_prepare(dp_block *block, const dp_ledger_standing *standing,
 	spec->nmeasures = list_length(block->kinds);
 	spec->measures = palloc0(sizeof(dp_measure) * Max(spec->nmeasures, 1));
 	prepare_keys(spec, domains);
+	spec->undeclared = dp_block_has_undeclared(block);
+	spec->held = spec->undeclared ? 1 : spec->groups;
 	set_unit_bounds(spec, bounds);
+	if (spec->undeclared)
+		dp_measure_set_decision(spec, block->share);
 	column = block->keys == NIL ? 0 : 1;	/* after the place */
 	for (i = 0; i < spec->nmeasures; i++)
 	{
@@ -274,7 +282,7 @@ dp_run_prepare(dp_block *block, const dp_ledger_standing *standing,
 
 		CHECK_FOR_INTERRUPTS();
 		prepare_measure(spec, i, publics, standing, measure);
-		measure->groups = spec->groups;
+		measure->groups = spec->held;
 		measure->collections = collections;
 		dp_measure_set_parameters(measure, block->share, values + next,
 								  nulls + next);
@@ -290,7 +298,7 @@ dp_run_prepare(dp_block *block, const dp_ledger_standing *standing,
 	if (block->part_attnum != 0)
 		dp_run_set_part(spec, standing->replace_one, values[next],
 							nulls[next]);
-	check_cells(spec->groups, width);
+	check_cells(spec->held, width);
 	spec->states = !spec->many && dp_measure_fits_states(spec);
 	spec->memory = dp_measure_memory(spec);
 	spec->row = dp_measure_row_memory(spec);
@@ -301,13 +309,38 @@ dp_run_prepare(dp_block *block, const dp_ledger_standing *standing,
 
 /*
  * dp_run_is_free
- *	  Does the release tell public values only?  Keys without aggregates, or
- *	  no group at all: then no row is read, and nothing charged.
+ *	  Does the release tell public values only?  Public keys without
+ *	  aggregates, or no group at all: then no row is read, and nothing charged.
  */
 bool
 dp_run_is_free(const dp_release_spec *spec)
 {
-	return spec->nmeasures == 0 || spec->groups == 0;
+	return (spec->nmeasures == 0 && !spec->undeclared) || spec->groups == 0;
+}
+
+/*
+ * dp_run_count_values
+ *	  How many values the release charges for: its measures', and the decision
+ *	  which undeclared keys are told.
+ */
+int
+dp_run_count_values(const dp_release_spec *spec)
+{
+	return spec->nmeasures + (spec->undeclared ? 1 : 0);
+}
+
+/* The epsilon of one value, held against the ceiling. */
+static dp_fixed
+check_price(const dp_release_spec *spec, const dp_rational *epsilon,
+			const dp_ledger_standing *standing)
+{
+	dp_fixed	price;
+
+	dp_bridge_check_status(dp_acct_fixed_from_rational(epsilon, DP_ROUND_UP,
+													   &price),
+						   "compare epsilon with what the dataset allows");
+	dp_ledger_check_ceiling(standing, spec->block->dataset, price);
+	return price;
 }
 
 /*
@@ -324,21 +357,23 @@ dp_run_check_prices(const dp_release_spec *spec,
 						const dp_ledger_standing *standing)
 {
 	dp_fixed	asked = 0;
-	dp_fixed	lost = dp_setting_split ? (dp_fixed) spec->nmeasures : 0;
+	dp_fixed	lost = dp_setting_split ?
+	(dp_fixed) dp_run_count_values(spec) : 0;
 	int			i;
 
 	if (dp_run_is_free(spec))
 		return;
+	if (spec->undeclared)
+	{
+		asked = check_price(spec, &spec->decision.epsilon, standing);
+		dp_ledger_check_delta(standing, spec->block->dataset,
+							  spec->decision.delta);
+	}
 	for (i = 0; i < spec->nmeasures; i++)
 	{
-		dp_fixed	price;
-
-		dp_bridge_check_status(
-			dp_acct_fixed_from_rational(&spec->measures[i].epsilon,
-										DP_ROUND_UP, &price),
-			"compare epsilon with what the dataset allows");
-		asked = dp_acct_fixed_add(asked, price);
-		dp_ledger_check_ceiling(standing, spec->block->dataset, price);
+		asked = dp_acct_fixed_add(asked,
+								  check_price(spec, &spec->measures[i].epsilon,
+											  standing));
 		if (spec->measures[i].mechanism == DP_MECHANISM_GAUSSIAN)
 			dp_ledger_check_delta(standing, spec->block->dataset,
 								  spec->measures[i].delta);
@@ -365,6 +400,8 @@ dp_run_mechanism_name(const dp_measure *measure)
 	return "unknown";
 }
 
+const char	dp_run_decision_name[] = "truncated Laplace";
+
 /*
  * dp_run_mechanism_text
  *	  For the ledger: "discrete Laplace: count, sum; permute-and-flip:
@@ -378,6 +415,8 @@ dp_run_mechanism_text(const dp_release_spec *spec)
 	int			i;
 
 	initStringInfo(&text);
+	if (spec->undeclared)
+		appendStringInfo(&text, "%s: keys", dp_run_decision_name);
 	for (mechanism = 0; mechanism < DP_MECHANISMS; mechanism++)
 	{
 		bool		first = true;

@@ -145,7 +145,7 @@ dp_run_take_rights(const dp_block *block, Oid relid,
 				 errmsg("protection of a relation changed since the query was "
 						"planned"),
 				 errhint("Run the query again.")));
-	if (!block->many &&
+	if ((!block->many || block->single) &&
 		!dp_block_has_one_row(relation, GetActiveSnapshot()))
 		dp_bridge_raise_refusal(dp_block_refuse_many(relation), NULL);
 	check_owners(relation, standing);
@@ -317,7 +317,7 @@ dp_run_request(const dp_release_spec *spec, dp_ledger_request *request)
 	strlcpy(request->mechanism, dp_run_mechanism_text(spec),
 			DP_MECHANISM_LENGTH);
 	request->charge = spec->charge;
-	request->releases = spec->nmeasures;
+	request->releases = dp_run_count_values(spec);
 	request->fingerprint = spec->block->fingerprint;
 	request->replace_one = spec->replace_one;
 	request->part = spec->part;
@@ -371,6 +371,7 @@ typedef struct answer_rows
 {
 	Tuplestorestate *store;
 	TupleTableSlot *slot;
+	dp_told_order *order;		/* undeclared keys; or NULL */
 } answer_rows;
 
 /* dp_reader_sink: of minimal tuples */
@@ -380,7 +381,10 @@ store_row(void *context, const void *data, Size size)
 	answer_rows *rows = context;
 
 	ExecStoreMinimalTuple((MinimalTuple) data, rows->slot, false);
-	tuplestore_puttupleslot(rows->store, rows->slot);
+	if (rows->order != NULL)
+		dp_run_order_add(rows->order, rows->slot);
+	else
+		tuplestore_puttupleslot(rows->store, rows->slot);
 	ExecClearTuple(rows->slot);
 }
 
@@ -501,7 +505,7 @@ Tuplestorestate *
 dp_run_release(dp_release_spec *spec, const dp_ledger_standing *standing,
 			   EState *estate, TupleDesc result)
 {
-	answer_rows rows = {tuplestore_begin_heap(true, false, work_mem), NULL};
+	answer_rows rows = {tuplestore_begin_heap(true, false, work_mem)};
 	MemoryContext work = AllocSetContextCreate(CurrentMemoryContext,
 											   "dp_pg release",
 											   ALLOCSET_DEFAULT_SIZES);
@@ -548,7 +552,11 @@ dp_run_release(dp_release_spec *spec, const dp_ledger_standing *standing,
 		job.memory += dp_run_joined_memory(joined);
 	}
 	rows.slot = MakeSingleTupleTableSlot(result, &TTSOpsMinimalTuple);
+	if (spec->undeclared)
+		rows.order = dp_run_order_begin(spec, result);
 	dp_reader_run(&job, charge_release, asked, store_row, &rows);
+	if (rows.order != NULL)
+		dp_run_order_end(rows.order, rows.slot, rows.store);
 	ExecDropSingleTupleTableSlot(rows.slot);
 	PopActiveSnapshot();
 	MemoryContextSwitchTo(old);

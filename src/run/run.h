@@ -32,6 +32,9 @@ extern dp_release_spec *dp_run_prepare(dp_block *block,
 										   List *arguments, List *domains,
 										   const dp_unit_bounds *bounds);
 extern bool dp_run_is_free(const dp_release_spec *spec);
+extern int	dp_run_count_values(const dp_release_spec *spec);
+/* The mechanism that decides about undeclared keys. */
+extern const char dp_run_decision_name[];
 /* 22023 when a price is outside what the dataset's owner allows. */
 extern void dp_run_check_prices(const dp_release_spec *spec,
 									const dp_ledger_standing *standing);
@@ -146,6 +149,15 @@ extern void dp_run_work_init(void);
 /* inner_query.c */
 extern Query *dp_run_inner_query(dp_release_spec *spec);
 
+/* told_order.c */
+typedef struct dp_told_order dp_told_order;
+
+extern dp_told_order *dp_run_order_begin(const dp_release_spec *spec,
+										 TupleDesc result);
+extern void dp_run_order_add(dp_told_order *order, TupleTableSlot *slot);
+extern void dp_run_order_end(dp_told_order *order, TupleTableSlot *slot,
+							 Tuplestorestate *store);
+
 /* explain.c */
 struct ExplainState;
 extern void dp_run_explain(const dp_release_spec *spec, bool charged,
@@ -169,7 +181,7 @@ typedef struct dp_description
 } dp_description;
 
 extern dp_description dp_run_describe(const dp_release_spec *spec,
-										  int measure);
+										  int value);
 
 /* planner.c: the range table function that stands for a release */
 extern Oid	dp_run_marker(void);	/* InvalidOid: not installed */

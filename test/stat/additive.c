@@ -72,19 +72,17 @@ test_oracle_law(const char *file, const char *column, bool gaussian)
 	tap_ok(laws >= 5, "%s: %d laws of %d records", file, laws, csv.records);
 }
 
-/* How often a key of n units is kept: every record, one sample per law. */
+/* How often a key of n units is told: every record of the oracle. */
 static void
 test_partition(void)
 {
-	static double sample[SUBJECT_DRAWS];
 	csv_file	csv;
-	char		law_now[64];
-	char		law_before[64] = "";
 	additive	a = {.value = {0, 0}};
 	dp_rational epsilon;
+	dp_rational delta;
+	dp_key_law	rule;
 	double		worst = 1;
-	double		n;
-	double		kept;
+	double		told;
 	double		chance;
 	double		p;
 	int			i;
@@ -92,28 +90,25 @@ test_partition(void)
 	csv_open(&csv, "partition_selection.csv");
 	while (csv_next(&csv))
 	{
-		n = (double) csv_number(&csv, "n");
-		snprintf(law_now, sizeof(law_now), "%s/%s", csv_text(&csv, "eps"),
-				 csv_text(&csv, "k_tsgd"));
-		if (strcmp(law_now, law_before) != 0)
-		{
-			strcpy(law_before, law_now);
-			epsilon = choice_rational(csv_text(&csv, "eps"));
-			a.bound = (dp_int128) csv_number(&csv, "k_tsgd");
-			subject_check(dp_mech_scale_make(1, &epsilon, &a.scale));
-			for (i = 0; i < SUBJECT_DRAWS; i++)
-				draw_truncated(&a, &sample[i]);
-		}
+		epsilon = choice_rational(csv_text(&csv, "eps"));
+		delta = choice_rational(csv_text(&csv, "delta"));
+		subject_check(dp_mech_key_law_make(&epsilon, &delta, 1, &rule));
+		a.value[0] = (double) csv_number(&csv, "n");
+		a.scale = rule.scale;
+		a.bound = (dp_int128) rule.threshold;
 		chance = (double) csv_number(&csv, "keep_tsgd");
-		kept = 0;
+		told = 0;
 		for (i = 0; i < SUBJECT_DRAWS; i++)
-			kept += n + sample[i] > (double) a.bound;
-		p = chance >= 1 ? (kept < SUBJECT_DRAWS ? 0 : 1) :
-			binomial_p(SUBJECT_DRAWS, chance, kept);
+		{
+			draw_key(&a, &p);
+			told += p == TOLD;
+		}
+		p = chance >= 1 ? (told < SUBJECT_DRAWS ? 0 : 1) :
+			binomial_p(SUBJECT_DRAWS, chance, told);
 		worst = fmin(worst, p);
 	}
 	tap_ok(worst >= DP_CHISQ_ALPHA && csv.records == 270,
-		   "law: partition_selection.csv: %d chances to be kept, least "
+		   "law: partition_selection.csv: %d chances to be told, least "
 		   "p = %.3g", csv.records, worst);
 }
 
@@ -245,6 +240,20 @@ test_sound(void)
 		pair[0].bound = pair[1].bound = 6;
 		snprintf(label, sizeof(label), "key of %zu or %zu units, delta "
 				 "%.5f", i, i + 1, s.delta);
+		accept_audit(label, &s, 0);
+	}
+
+	/* the same with what is told of a key's units: epsilon twice */
+	s.draw = draw_key_count;
+	s.numbers = 2;
+	s.epsilon = 1;
+	for (i = 0; i < 9; i += 2)
+	{
+		pair[0] = laplace_of((double) i, 2, 1);
+		pair[1] = laplace_of((double) i + 1, 2, 1);
+		pair[0].bound = pair[1].bound = 6;
+		snprintf(label, sizeof(label), "key of %zu or %zu units and their "
+				 "number, delta %.5f", i, i + 1, s.delta);
 		accept_audit(label, &s, 0);
 	}
 }
@@ -392,10 +401,9 @@ test_broken_keys(void)
 
 	pair[0].bound = pair[1].bound = 6;
 
-	/* the law of a key of one unit: kept at 7, else not */
-	law_begin(&l, NOT_KEPT);
+	/* the law of a key of one unit */
+	law_begin(&l, NOT_TOLD);
 	law_add(&l, 1, 1 - 0.012670092606936161);
-	law_add(&l, 6 - NOT_KEPT, 0);
 	law_add(&l, 1, 0.012670092606936161);
 	s.draw = draw_key;
 	accept_law("key of one unit", &s, &l);
@@ -407,8 +415,16 @@ test_broken_keys(void)
 	reject(mechanism, "noise clamped, not conditioned", BY_LAW | BY_AUDIT, &s,
 		   &l);
 	s.draw = broken_key_listed;
-	reject(mechanism, "key listed though not kept", BY_LAW | BY_AUDIT, &s,
+	reject(mechanism, "key listed though not told", BY_LAW | BY_AUDIT, &s,
 		   &l);
+
+	s.draw = broken_key_counted;
+	s.numbers = 2;
+	s.epsilon = 1;
+	reject(mechanism, "number told though the key is not", BY_AUDIT, &s,
+		   NULL);
+	s.numbers = 1;
+	s.epsilon = .5;
 
 	/* k for twice the epsilon: the same as noise of half the scale */
 	s.draw = draw_key;

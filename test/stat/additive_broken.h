@@ -1,6 +1,6 @@
 /*
  * additive_broken.h
- *	  Additive noise and key selection, sound and the way implementations are
+ *	  Additive noise and key decisions, sound and the way implementations are
  *	  known to get them wrong.
  *
  * Values are in granules.  Each draw releases one value, or two cells.
@@ -15,7 +15,7 @@ typedef struct additive
 	double		value[2];		/* true values; the second one of two cells */
 	dp_scale	scale;			/* Laplace */
 	dp_gaussian gaussian;		/* Gaussian */
-	dp_int128	bound;			/* of truncated noise, the k of keep iff > k */
+	dp_int128	bound;			/* of truncated noise: told iff above it */
 } additive;
 
 static inline dp_rational
@@ -130,29 +130,31 @@ draw_gaussian_cells(void *state, double *out)
 	return true;
 }
 
-static inline bool
-draw_truncated(void *state, double *out)
-{
-	const additive *a = state;
-	dp_int128	x;
+#define NOT_TOLD 0.0
+#define TOLD 1.0
 
-	subject_check(dp_mech_truncated_laplace(&source, &a->scale, a->bound,
-											&x));
-	out[0] = a->value[0] + (double) x;
-	return true;
-}
-
-#define NOT_KEPT (-30.0)
-
-/* A key of n units: n + X when it is kept, else NOT_KEPT. */
+/* Is a key of n units told? */
 static inline bool
 draw_key(void *state, double *out)
 {
 	const additive *a = state;
+	dp_key_law	rule = {a->scale, (uint64_t) a->bound};
+	bool		told;
 
-	draw_truncated(state, out);
-	if (a->value[0] < 1 || out[0] <= (double) a->bound)
-		out[0] = NOT_KEPT;
+	subject_check(dp_mech_key_told(&source, &rule, (uint64_t) a->value[0],
+								   &told));
+	out[0] = told ? TOLD : NOT_TOLD;
+	return true;
+}
+
+/* And, if it is, how many units it has, with noise of the same scale. */
+static inline bool
+draw_key_count(void *state, double *out)
+{
+	const additive *a = state;
+
+	draw_key(state, out);
+	out[1] = out[0] == TOLD ? a->value[0] + laplace_noise(a) : 0;
 	return true;
 }
 
@@ -285,16 +287,33 @@ broken_gaussian_proposal(void *state, double *out)
 
 /* ---- keys that nobody declared ---- */
 
-/* keep iff >= k; `why` says what else is wrong. */
+/* Told iff n + x is above k, and there is a unit. */
+static inline bool
+tell(const additive *a, double x, double *out)
+{
+	out[0] = a->value[0] >= 1 && a->value[0] + x > (double) a->bound ?
+		TOLD : NOT_TOLD;
+	return true;
+}
+
+/* The noise of a key's decision. */
+static inline double
+truncated_noise(const additive *a)
+{
+	dp_int128	x;
+
+	subject_check(dp_mech_truncated_laplace(&source, &a->scale, a->bound,
+											&x));
+	return (double) x;
+}
+
+/* From k on, not above it. */
 static inline bool
 broken_key_threshold(void *state, double *out)
 {
 	const additive *a = state;
 
-	draw_truncated(state, out);
-	if (a->value[0] < 1 || out[0] < (double) a->bound)
-		out[0] = NOT_KEPT;
-	return true;
+	return tell(a, truncated_noise(a) + 1, out);
 }
 
 static inline bool
@@ -302,10 +321,7 @@ broken_key_untruncated(void *state, double *out)
 {
 	const additive *a = state;
 
-	out[0] = a->value[0] + laplace_noise(a);
-	if (a->value[0] < 1 || out[0] <= (double) a->bound)
-		out[0] = NOT_KEPT;
-	return true;
+	return tell(a, laplace_noise(a), out);
 }
 
 static inline bool
@@ -314,10 +330,7 @@ broken_key_clamped(void *state, double *out)
 	const additive *a = state;
 	double		bound = (double) a->bound;
 
-	out[0] = a->value[0] + fmax(-bound, fmin(bound, laplace_noise(a)));
-	if (a->value[0] < 1 || out[0] <= bound)
-		out[0] = NOT_KEPT;
-	return true;
+	return tell(a, fmax(-bound, fmin(bound, laplace_noise(a))), out);
 }
 
 /* The decision looks at the true number of units. */
@@ -326,21 +339,30 @@ broken_key_exact(void *state, double *out)
 {
 	const additive *a = state;
 
-	draw_truncated(state, out);
-	if (a->value[0] < (double) a->bound)
-		out[0] = NOT_KEPT;
+	out[0] = a->value[0] >= (double) a->bound ? TOLD : NOT_TOLD;
 	return true;
 }
 
-/* A key that is not kept is still listed, without its value. */
+/* A key that is not told is still listed, without a value. */
 static inline bool
 broken_key_listed(void *state, double *out)
 {
 	const additive *a = state;
 
 	draw_key(state, out);
-	if (out[0] == NOT_KEPT && a->value[0] >= 1)
-		out[0] = NOT_KEPT + 1;
+	if (out[0] == NOT_TOLD && a->value[0] >= 1)
+		out[0] = TOLD + 1;
+	return true;
+}
+
+/* The number of units has noise whether or not the key is told. */
+static inline bool
+broken_key_counted(void *state, double *out)
+{
+	const additive *a = state;
+
+	draw_key(state, out);
+	out[1] = a->value[0] >= 1 ? a->value[0] + laplace_noise(a) : 0;
 	return true;
 }
 

@@ -1,0 +1,109 @@
+/*
+ * key_undeclared.c
+ *	  Keys whose values nobody made public: they are told by threshold.
+ *
+ * A value of such a key is told when enough units have it; the decision is
+ * noisy and is charged with an epsilon and a delta (doc/theory.md T104, T105).
+ * Only who sets a delta is asked for one, so without dp_pg.delta such a key is
+ * refused as ever.
+ *
+ * What is told is a value in one spelling for all that are equal, or the
+ * spelling would be a row's: so the key's type must be one of those that
+ * places/told_value.c can spell, and its collation deterministic.
+ */
+#include "postgres.h"
+
+#include "nodes/nodeFuncs.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+
+#include "split.h"
+
+static const char *const threshold_hint =
+"Or SET dp_pg.delta, as in '1e-9': keys that enough units have are then told "
+"by threshold, for one more epsilon and the delta.";
+
+/* The refusal of a key that could be told, with both ways out. */
+static dp_refusal *
+add_hint(dp_refusal *refusal)
+{
+	refusal->hint = refusal->hint == NULL ? pstrdup(threshold_hint) :
+		psprintf("%s  %s", refusal->hint, threshold_hint);
+	return refusal;
+}
+
+static bool
+can_be_told(const dp_key *key)
+{
+	return dp_places_can_be_told(getBaseType(key->type)) &&
+		(!OidIsValid(key->collation) ||
+		 get_collation_isdeterministic(key->collation));
+}
+
+static dp_refusal *
+refuse_type(Node *expression, const dp_key *key, const dp_refusal *public)
+{
+	return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED,
+							exprLocation(expression),
+							"Setting dp_pg.delta is set, but values that are "
+							"equal have no one spelling that could be told.",
+							public->hint != NULL ?
+							psprintf("Cast the key to text or to a number, "
+									 "under a deterministic collation.  %s",
+									 public->hint) :
+							"Cast the key to text or to a number, under a "
+							"deterministic collation.",
+							"group key of type %s cannot be told by threshold",
+							format_type_be(key->type));
+}
+
+/*
+ * dp_block_classify_undeclared
+ *	  A verified grouping expression; `refusal` says why nothing made it
+ *	  public, or NULL.  Returns what is left of it: NULL where its values are
+ *	  told by threshold.
+ */
+dp_refusal *
+dp_block_classify_undeclared(Node *expression, dp_key *key,
+							 dp_refusal *refusal)
+{
+	if (refusal == NULL)
+		return NULL;
+	if (dp_setting_delta[0] == '\0')
+		return can_be_told(key) ? add_hint(refusal) : refusal;
+	if (!can_be_told(key))
+		return refuse_type(expression, key, refusal);
+	key->kind = DP_KEY_UNDECLARED;
+	key->attnum = 0;
+	key->nullable = true;		/* its one place among public values */
+	key->constant = NULL;
+	key->conditions = NIL;
+	key->image = NULL;
+	key->cases = NIL;
+	key->base = NULL;
+	return NULL;
+}
+
+/* dp_block_refuse_undeclared: an aggregate that cannot stand beside them. */
+dp_refusal *
+dp_block_refuse_undeclared(const Aggref *aggregate)
+{
+	return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED,
+							aggregate->location, NULL,
+							"Declare the keys, name them in WHERE, or ask for "
+							"one condition at a time.",
+							"%s is not supported with undeclared group keys",
+							get_func_name(aggregate->aggfnoid));
+}
+
+/* dp_block_has_undeclared: see dp_block.h. */
+bool
+dp_block_has_undeclared(const dp_block *block)
+{
+	ListCell   *lc;
+
+	foreach(lc, block->keys)
+		if (((const dp_key *) lfirst(lc))->kind == DP_KEY_UNDECLARED)
+			return true;
+	return false;
+}

@@ -1,0 +1,87 @@
+/*
+ * told_name.c
+ *	  The values of a group's undeclared keys, as bytes and back.
+ *
+ * Equal values have the same bytes, and of a told group it is these that are
+ * answered, so the spelling is nobody's (places/told_value.c).
+ */
+#include "postgres.h"
+
+#include "dp_measure.h"
+
+struct dp_told_names
+{
+	int			n;
+	int		   *keys;			/* their numbers among all keys */
+	dp_told_type *types;
+};
+
+/* dp_measure_told_create: for the undeclared keys of a release. */
+dp_told_names *
+dp_measure_told_create(const dp_release_spec *spec)
+{
+	dp_told_names *names = palloc0(sizeof(dp_told_names));
+	ListCell   *lc;
+
+	names->keys = palloc(sizeof(int) * Max(spec->nkeys, 1));
+	names->types = palloc(sizeof(dp_told_type) * Max(spec->nkeys, 1));
+	foreach(lc, spec->block->keys)
+	{
+		const dp_key *key = lfirst(lc);
+
+		if (key->kind != DP_KEY_UNDECLARED)
+			continue;
+		names->keys[names->n] = foreach_current_index(lc);
+		names->types[names->n++] = dp_places_told_type(key->type,
+													   key->typmod);
+	}
+	return names;
+}
+
+/* dp_measure_told_number: how many undeclared keys there are. */
+int
+dp_measure_told_number(const dp_told_names *names)
+{
+	return names->n;
+}
+
+/*
+ * dp_measure_told_write
+ *	  Bytes for values of all undeclared keys, in room for
+ *	  DP_BOUND_NAME_BYTES; returns how many, or 0: they do not fit.
+ */
+Size
+dp_measure_told_write(const dp_told_names *names, const Datum *values,
+					  const bool *nulls, char *to)
+{
+	Size		used = 0;
+	int			i;
+
+	for (i = 0; i < names->n; i++)
+	{
+		Size		written = dp_places_told_write(&names->types[i], values[i],
+												   nulls[i], to + used,
+												   DP_BOUND_NAME_BYTES - used);
+
+		if (written == 0)
+			return 0;
+		used += written;
+	}
+	return used;
+}
+
+/*
+ * dp_measure_told_read
+ *	  The values that bytes stand for, at their places among all keys.
+ */
+void
+dp_measure_told_read(const dp_told_names *names, const char *from,
+					 Datum *values, bool *nulls)
+{
+	int			i;
+
+	for (i = 0; i < names->n; i++)
+		from = dp_places_told_read(&names->types[i], from,
+								   &values[names->keys[i]],
+								   &nulls[names->keys[i]]);
+}
