@@ -190,6 +190,12 @@ else
 	echo "# DP_PG_DATA: real data found"
 fi
 
+if [ -z "${DP_PG_CORPUS:-}" ]; then
+	echo "# DP_PG_CORPUS: no corpus of queries here; its test says so"
+else
+	echo "# DP_PG_CORPUS: corpus of queries found"
+fi
+
 first=()
 second=()
 for suite in "$@"; do

@@ -7,6 +7,7 @@
 # The script finds, beside what test/server.sh gives it,
 #	DP_PG_WORK	the temporary folder, removed at the end
 #	DP_PG_DATA	a readable copy of the real data, unset when there is none
+#	DP_PG_CORPUS	the same of queries that others wrote
 #	DP_PG_OWNER	"root" when the caller was root
 # The checkout itself is only read.
 set -u
@@ -51,6 +52,12 @@ if ls "$data"/*.csv >/dev/null 2>&1; then
 	mkdir "$work/data"
 	cp "$data"/* "$work/data/" || exit 2
 	export DP_PG_DATA=$work/data
+fi
+corpus=${DP_PG_CORPUS:-$checkout/../shared/corpus}
+unset DP_PG_CORPUS
+if [ -r "$corpus/peer.py" ]; then
+	cp -r "$corpus" "$work/corpus" && chmod -R u+rwX "$work/corpus" || exit 2
+	export DP_PG_CORPUS=$work/corpus
 fi
 if [ -n "${DP_PG_FETCH:-}" ] && [ -z "${DP_PG_DATA:-}" ]; then
 	bash "$checkout/$DP_PG_FETCH" "$work"

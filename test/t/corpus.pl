@@ -1,0 +1,64 @@
+# Queries that nobody here wrote: test suites and documentation of other
+# systems, with a program that asks them and compares every answer with the
+# plain query's.  At an epsilon of 10^9 and with bounds that keep all rows of
+# these small tables noise is nothing: a value of them is wrong beyond the
+# program's tolerance of a half with a probability below 1e-9.
+#
+# What is counted is held from below.  Answers that differ are named here, each
+# with its reason; another one is a failure.
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin;
+use AttackNode qw(attack_node);
+use LedgerNode;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $corpus = $ENV{DP_PG_CORPUS} || '';
+
+plan skip_all => 'no corpus of queries: DP_PG_CORPUS' if !-r "$corpus/peer.py";
+
+my %differs = (
+	'google/058' => 'two answers to one question are compared',
+	'google/059' => 'two answers to one question are compared',
+	'smartnoise/027' => 'each key has one person',
+	'smartnoise/070' => 'each key has one person',
+	'smartnoise/097' => 'each key has one person',
+	'smartnoise/146' => 'each key has one person',
+	'smartnoise/186' => 'each key has one person',
+	'smartnoise/013' => 'a mean of a public group without rows',
+	'smartnoise/016' => 'a mean of a public group without rows',
+	'smartnoise/037' => 'a random number',
+	'smartnoise/127' => 'public groups without rows');
+my $answered = 245;
+
+my $node = attack_node('corpus');
+
+$ENV{PGHOST} = $node->host;
+$ENV{PGPORT} = $node->port;
+$ENV{PGUSER} = 'postgres';
+my ($out, $err);
+
+run_log([ '/usr/bin/python3', "$corpus/peer.py", '--setup' ], '>', \$out, '2>', \$err);
+is($err, '', 'the corpus is set up');
+$node->safe_psql('corpus_peer', <<'EOT');
+ALTER ROLE analyst SET dp_pg.epsilon_ceiling = '1000000000';
+ALTER ROLE analyst IN DATABASE corpus_peer SET dp_pg.epsilon = '1000000000';
+ALTER ROLE analyst IN DATABASE corpus_peer SET dp_pg.max_rows = 3000;
+ALTER ROLE analyst IN DATABASE corpus_peer SET dp_pg.max_keys = 100;
+SELECT dp_grant('analyst', dataset, epsilon => 999999999999, delta => 0.01) FROM (SELECT DISTINCT dataset FROM dp_pg.relation) d;
+EOT
+run_log([ '/usr/bin/python3', "$corpus/peer.py", '-v' ], '>', \$out, '2>', \$err);
+is($err, '', 'the queries are asked');
+my ($n, $of, $wrong) = $out =~ /^(\d+) of (\d+) answered \(\d+%\), (\d+) wrong$/m;
+cmp_ok($n // 0, '>=', $answered, "of $of queries $answered are answered");
+for ($out =~ m{^WRONG \S*/(\w+/\w+)\.sql}mg)
+{
+	ok(exists $differs{$_}, "$_ differs: " . ($differs{$_} // 'unknown'));
+}
+diag($out) if !Test::More->builder->is_passing;
+$node->stop('fast');
+done_testing();
