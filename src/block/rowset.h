@@ -74,6 +74,9 @@ extern void dp_block_find_join_keys(const List *conditions,
 extern void dp_block_name_rows(dp_rowset *rowset, dp_block *block);
 extern dp_refusal *dp_block_select_rows(dp_block *block);
 
+/* ---- column_type.c ---- */
+extern dp_refusal *dp_block_check_column_types(Query *inner);
+
 /* ---- unit.c ---- */
 extern dp_refusal *dp_block_check_unit_type(const dp_relation *relation);
 

@@ -592,6 +592,8 @@ dp_block_split_one(Query *query, List *cte_stack, dp_block **block,
 			refusal = refuse_correlated((Node *)
 										((dp_joined *) lfirst(lc))->query, -1);
 	if (refusal == NULL)
+		refusal = dp_block_check_column_types(b->inner);
+	if (refusal == NULL)
 		refusal = dp_block_select_rows(b);
 	if (refusal != NULL)
 		return refusal;

@@ -16,6 +16,7 @@
 #define DP_BOUND_H
 
 #include "access/htup_details.h"
+#include "nodes/bitmapset.h"
 
 #include "../bridge/dp_bridge.h"
 #include "../places/dp_value_bytes.h"
@@ -137,6 +138,7 @@ typedef struct dp_gather_unit
 typedef struct dp_gather_limits
 {
 	int			sources;
+	Bitmapset  *nullable;		/* those that may be left out of a row */
 	int64		fanout;			/* most joined rows for each choice of a row
 								 * of each source */
 	Size		record;			/* bytes of a joined row in a bounder, but for
@@ -150,7 +152,7 @@ typedef void (*dp_gather_sink) (void *context, int source,
  * Most bytes of joined rows of one unit, so that the rows of a part stay in
  * the memory of a bounder (choose.c sorts them at once).
  */
-#define DP_GATHER_UNIT ((Size) 2 * 1024 * 1024)
+#define DP_GATHER_UNIT ((Size) 4 * 1024 * 1024)
 
 /* Most bytes that one takes, with the rows of a part given back. */
 #define DP_GATHER_MEMORY ((Size) 128 * 1024 * 1024)

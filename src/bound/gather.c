@@ -24,7 +24,7 @@
 #define STORED_BELOW ((Size) 3 * 1024 * 1024)
 #define PIECE (64 * 1024)
 #define LOADED (4 * 1024 * 1024)	/* bytes of a part, unless one unit's */
-#define JOINED (2 * DP_GATHER_UNIT) /* bytes that become of a part */
+#define JOINED DP_GATHER_UNIT	/* bytes that become of a part */
 #define LEVELS (64 / DP_BOUND_PARTITION_BITS)
 
 /* A store, and the partition of it that comes next. */
@@ -72,6 +72,7 @@ dp_bound_gather_create(const dp_gather_limits *limits)
 	gather->context = CurrentMemoryContext;
 	gather->limits = *limits;
 	gather->share.sources = limits->sources;
+	gather->share.nullable = limits->nullable;
 	gather->share.counts = palloc0(sizeof(int64) * (limits->sources + 1));
 	gather->share.bytes = palloc0(sizeof(Size) * (limits->sources + 1));
 	gather->record = palloc0(PIECE);

@@ -62,6 +62,7 @@ typedef struct dp_unit_rows
 typedef struct dp_unit_share
 {
 	int			sources;		/* 1 to so many */
+	const Bitmapset *nullable;
 	int64	   *counts;			/* of rows, by source */
 	Size	   *bytes;
 	int64		most;			/* rows that each source keeps */

@@ -8,7 +8,8 @@
  * query could make of a few rows as many as it likes, and whether the disk
  * holds them would tell of these rows.  So a unit with too many loses rows,
  * where it has most: those whose digests, under a fresh seed, are largest.
- * Which these are follows from its own rows.
+ * A digest is of the row and its number among the unit's own, so that every
+ * choice of so many rows is as likely, whatever other units have.
  */
 #include "postgres.h"
 
@@ -53,10 +54,15 @@ joined_rows(const dp_unit_share *share, int64 most, int64 limit)
 	int			i;
 
 	for (i = 1; i <= share->sources; i++)
-		if (__builtin_mul_overflow(product,
-								   Max(Min(share->counts[i], most), 1),
-								   &product) || product > limit)
+	{
+		int64		kept = Min(share->counts[i], most);
+		int64		choices = bms_is_member(i, share->nullable) ? kept + 1 :
+		Max(kept, 1);
+
+		if (__builtin_mul_overflow(product, choices, &product) ||
+			product > limit)
 			return limit + 1;
+	}
 	return product;
 }
 
@@ -141,13 +147,15 @@ typedef struct threshold
 	int64		ties;
 } threshold;
 
+/* The n-th row of a unit in a source: rows that are the same have others. */
 static uint64
-digest_of(const dp_bound_record *record, uint64 seed)
+digest_of(const dp_bound_record *record, int64 n, uint64 seed)
 {
 	const MinimalTuple tuple = dp_bound_gather_tuple(record);
 
-	return hash_bytes_extended((const unsigned char *) tuple,
-							   (int) tuple->t_len, seed);
+	return dp_bound_rank(hash_bytes_extended((const unsigned char *) tuple,
+											 (int) tuple->t_len, seed),
+						 (uint64) n);
 }
 
 /* At most `wanted` rows of a source, and `bytes` of them. */
@@ -159,6 +167,7 @@ find_threshold(dp_unit_rows *rows, const dp_bound_layout *layout, int source,
 	int64		room = 2 * wanted + 64;
 	ranked_row *ranked = palloc(sizeof(ranked_row) * room);
 	const dp_bound_record *record;
+	int64		met = 0;
 	int64		n = 0;
 	int64		i;
 
@@ -172,7 +181,7 @@ find_threshold(dp_unit_rows *rows, const dp_bound_layout *layout, int source,
 			sort_ranked(ranked, n);
 			n = wanted;
 		}
-		ranked[n].digest = digest_of(record, seed);
+		ranked[n].digest = digest_of(record, met++, seed);
 		ranked[n++].size = dp_bound_record_size(layout, record);
 	}
 	sort_ranked(ranked, n);
@@ -192,6 +201,7 @@ give_some(dp_unit_rows *rows, int source, threshold kept, uint64 seed,
 		  dp_gather_sink sink, void *context)
 {
 	const dp_bound_record *record;
+	int64		met = 0;
 
 	rewind_rows(rows);
 	while ((record = fetch_row(rows)) != NULL)
@@ -200,7 +210,7 @@ give_some(dp_unit_rows *rows, int source, threshold kept, uint64 seed,
 
 		if (record->group != source)
 			continue;
-		digest = digest_of(record, seed);
+		digest = digest_of(record, met++, seed);
 		if (digest < kept.digest ||
 			(digest == kept.digest && kept.ties-- > 0))
 			sink(context, source, dp_bound_gather_tuple(record));

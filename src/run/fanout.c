@@ -84,11 +84,14 @@ dp_run_fanout_add(dp_fanout_tally *tally, const Datum *values,
 #define ST_DEFINE
 #include "lib/sort_template.h"
 
-/* dp_run_fanout_end: how many rows match at most; frees the hashes. */
+/*
+ * dp_run_fanout_end
+ *	  How many rows match at most, or 1; frees the hashes.
+ */
 int64
 dp_run_fanout_end(dp_fanout_tally *tally)
 {
-	int64		most = 0;
+	int64		most = 1;
 	int64		start = 0;
 	int64		i;
 

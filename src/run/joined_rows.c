@@ -135,6 +135,9 @@ receive_row(TupleTableSlot *slot, DestReceiver *self)
 static void
 receiver_startup(DestReceiver *self, int operation, TupleDesc typeinfo)
 {
+	const dp_fanout_tally *first = linitial(((row_receiver *) self)->tallies);
+
+	dp_run_check_columns(typeinfo, first->source->query->targetList);
 }
 
 static void
@@ -207,10 +210,7 @@ dp_run_read_joined(const dp_block *block, ParamListInfo params,
 	{
 		const dp_joined *source = lfirst(lc);
 
-		if (OidIsValid(source->relid))
-			rows->fanout = dp_run_fanout_multiply(rows->fanout,
-												  source->nullable ? 2 : 1);
-		else if (source->twin == 0)
+		if (!OidIsValid(source->relid) && source->twin == 0)
 			read_source(&to, block, source, params, environment);
 	}
 	MemoryContextDelete(to.work);

@@ -23,6 +23,7 @@ typedef struct value_receiver
 {
 	DestReceiver receiver;
 	ArrayBuildState *values;
+	const List *targets;		/* of the query */
 	Oid			type;
 	int			count;
 	Size		bytes;
@@ -65,6 +66,7 @@ receive_value(TupleTableSlot *slot, DestReceiver *self)
 static void
 receiver_startup(DestReceiver *self, int operation, TupleDesc typeinfo)
 {
+	dp_run_check_columns(typeinfo, ((value_receiver *) self)->targets);
 }
 
 static void
@@ -120,6 +122,7 @@ dp_run_key_values(const dp_block *block, dp_key *key, EState *estate)
 	to.receiver.rShutdown = receiver_nothing;
 	to.receiver.rDestroy = receiver_nothing;
 	to.receiver.mydest = DestNone;
+	to.targets = ((const Query *) key->values)->targetList;
 	to.type = getBaseType(key->type);
 	to.null = key->nullable;
 	to.context = CurrentMemoryContext;

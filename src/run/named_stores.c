@@ -178,7 +178,9 @@ store_piece(dp_named_stores *all, const char *piece, Size size)
 		at += MAXALIGN(sizeof(head));
 		if (head.number < 1 || head.number > all->n ||
 			all->stores[head.number].number == 0 ||
-			all->stores[head.number].private || head.size > size - at)
+			all->stores[head.number].private || head.size > size - at ||
+			HeapTupleHeaderGetNatts((MinimalTuple) (piece + at)) !=
+			all->stores[head.number].named->md.tupdesc->natts)
 			elog(ERROR, "joined row is not of a source");
 		put_row(all, head.number, (MinimalTuple) (piece + at));
 		at += MAXALIGN(head.size);
@@ -221,6 +223,9 @@ dp_run_named_create(const dp_block *block, dp_gather_limits *limits,
 			continue;
 		scan_rows(store, joined);
 		limits->sources++;
+		if (joined->nullable)
+			limits->nullable = bms_add_member(limits->nullable,
+											  joined->number);
 	}
 	if (limits->sources > 0)
 		all->gather = dp_bound_gather_create(limits);

@@ -59,6 +59,36 @@ dp_run_execute(PlannedStmt *plan, const char *text,
 }
 
 /*
+ * dp_run_check_columns
+ *	  55000 unless rows have the types that the block was made for.
+ *
+ * A query is planned when it runs, and a function of the asker's that is
+ * inlined then may give other columns than when the query was analysed.  What
+ * is made of its rows by the old types would be read from anywhere.
+ */
+void
+dp_run_check_columns(TupleDesc columns, const List *targets)
+{
+	TupleDesc	expected = ExecTypeFromTL((List *) targets);
+	bool		same = columns->natts == expected->natts;
+	int			i;
+
+	for (i = 0; same && i < columns->natts; i++)
+		same = TupleDescAttr(columns, i)->atttypid ==
+			TupleDescAttr(expected, i)->atttypid;
+	if (!same)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("a query within a private one gives other columns "
+						"than when it was analysed"),
+				 errdetail("A relation or function changed since.  Nothing "
+						   "was charged for it."),
+				 errhint("Run the query again; a prepared one must be "
+						 "prepared again.")));
+	FreeTupleDesc(expected);
+}
+
+/*
  * dp_run_open_only
  *	  Check the rights of the asker's own plan and whatever else its start
  *	  checks; nothing is read.

@@ -126,12 +126,12 @@ raise_public_join(void)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-			 errmsg("public relations are joined with one another below an "
-					"outer join of a private query"),
+			 errmsg("public relations are joined with one another before "
+					"private ones"),
 			 errdetail("What that gives would be made while private rows are "
 					   "read.  Nothing was charged."),
-			 errhint("Join them in a subquery of their own: LEFT JOIN (SELECT "
-					 ".. FROM a JOIN b ON ..) AS s ON ..")));
+			 errhint("Join them in a subquery of their own: JOIN (SELECT .. "
+					 "FROM a JOIN b ON ..) AS s ON ..")));
 }
 
 /*

@@ -170,6 +170,7 @@ typedef struct scalar_receiver
 	Datum		value;
 	int16		length;
 	bool		by_value;
+	const List *targets;		/* of the subquery */
 	MemoryContext context;
 } scalar_receiver;
 
@@ -196,6 +197,7 @@ receive_scalar(TupleTableSlot *slot, DestReceiver *self)
 static void
 scalar_startup(DestReceiver *self, int operation, TupleDesc typeinfo)
 {
+	dp_run_check_columns(typeinfo, ((scalar_receiver *) self)->targets);
 }
 
 static void
@@ -229,6 +231,7 @@ run_subquery(const dp_block *block, Query *subquery, const dp_inner *run)
 	scalar.receiver.rDestroy = scalar_nothing;
 	scalar.receiver.mydest = DestNone;
 	scalar.isnull = true;
+	scalar.targets = subquery->targetList;
 	scalar.context = CurrentMemoryContext;
 	get_typlenbyval(type, &scalar.length, &scalar.by_value);
 

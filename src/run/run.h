@@ -88,6 +88,7 @@ extern List *dp_run_lock_toast(const List *relids, List **locked);
 extern PlannedStmt *dp_run_plan_subquery(const dp_block *block,
 											 Query *subquery,
 											 ParamListInfo params);
+extern void dp_run_check_columns(TupleDesc columns, const List *targets);
 extern void dp_run_open_only(PlannedStmt *plan, ParamListInfo params,
 							 QueryEnvironment *environment);
 
