@@ -52,6 +52,8 @@ extern bool dp_catalog_has_own_aggregate(const Query *query);
 extern Oid	dp_catalog_type(const char *name);
 extern Oid	dp_catalog_function(const char *name, int nargs,
 								const Oid *types);
+extern Oid	dp_catalog_aggregate(const char *name, int nargs,
+								 const Oid *types);
 extern Oid	dp_catalog_owner(Oid relid);
 extern void dp_catalog_name_role(Oid role, NameData *out);
 extern bool dp_catalog_visible_to(HeapTuple tuple, Snapshot snapshot);
