@@ -49,6 +49,9 @@ extern dp_refusal *dp_block_classify_image(Query *query, Node *base,
 extern bool dp_block_split_keys(Query *query, List *cte_stack,
 								dp_block **block, RangeTblEntry **entry);
 
+/* ---- group_size.c ---- */
+extern void dp_block_add_size(dp_splitter *s, dp_block *block);
+
 /* ---- part_find.c ---- */
 extern void dp_block_find_part(dp_splitter *s, dp_block *block);
 

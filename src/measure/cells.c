@@ -159,9 +159,27 @@ give_row(TupleTableSlot *slot, dp_reader_sink sink, void *context)
 }
 
 /*
+ * Up to which released number of rows a group is left out: with so much or
+ * more a group of no rows would have been told of with probability 1/20 at
+ * most.  -1: no group is.
+ */
+static int64
+size_of_none(const dp_release_spec *spec)
+{
+	double		error;
+
+	if (spec->block->size == 0)
+		return -1;
+	error = dp_measure_noise_error(&spec->measures[spec->block->size - 1],
+								   0.05);
+	return error < 1e18 ? (int64) error : INT64CONST(1000000000000000000);
+}
+
+/*
  * dp_measure_cells_release
  *	  Draw noise and give the sink one row per public group, in order, each a
- *	  minimal tuple.
+ *	  minimal tuple.  Groups whose released number of rows cannot be told from
+ *	  none are left out where the block says so.
  */
 void
 dp_measure_cells_release(dp_cells *cells, TupleDesc result,
@@ -171,6 +189,8 @@ dp_measure_cells_release(dp_cells *cells, TupleDesc result,
 	TupleTableSlot *slot = MakeSingleTupleTableSlot(result, &TTSOpsVirtual);
 	Datum	   *values = slot->tts_values;
 	bool	   *nulls = slot->tts_isnull;
+	int			size = spec->nkeys + spec->block->size - 1;
+	int64		none = size_of_none(spec);
 	int64		group;
 
 	if (spec->many)
@@ -201,7 +221,8 @@ dp_measure_cells_release(dp_cells *cells, TupleDesc result,
 				measure->ops->release(measure, cell, &nulls[spec->nkeys + i]);
 			cell += measure->ncells;
 		}
-		give_row(slot, sink, context);
+		if (none < 0 || DatumGetInt64(values[size]) > none)
+			give_row(slot, sink, context);
 		MemoryContextSwitchTo(old);
 		MemoryContextReset(cells->scratch);
 	}

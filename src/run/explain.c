@@ -258,6 +258,10 @@ dp_run_explain(const dp_release_spec *spec, bool charged, EState *estate,
 	ExplainCloseGroup("Released Values", "Released Values", false, es);
 	ExplainPropertyText("Public Groups", psprintf(INT64_FORMAT, spec->groups),
 						es);
+	if (spec->block->size > 0)
+		ExplainPropertyText("Groups Left Out",
+							"where the noisy number of rows cannot be told "
+							"from none", es);
 	if (spec->many)
 		ExplainPropertyText("Contribution Bound", bound_text(spec), es);
 	if (dp_measure_cost_text(spec) != NULL)
