@@ -51,6 +51,16 @@ size_walker(Node *node, void *context)
 	return expression_tree_walker(node, size_walker, context);
 }
 
+/* dp_block_holds_size: does an expression of a level use that number? */
+bool
+dp_block_holds_size(Node *expression)
+{
+	size_search search = {0, false};
+
+	(void) size_walker(expression, &search);
+	return search.found;
+}
+
 /*
  * dp_block_adds_size
  *	  Will a level, not yet split, release a number of rows that it does not

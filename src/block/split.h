@@ -50,7 +50,11 @@ extern bool dp_block_split_keys(Query *query, List *cte_stack,
 								dp_block **block, RangeTblEntry **entry);
 
 /* ---- group_size.c ---- */
+extern bool dp_block_holds_size(Node *expression);
 extern void dp_block_add_size(dp_splitter *s, dp_block *block);
+
+/* ---- unused_column.c ---- */
+extern void dp_block_drop_unused(Query *query);
 
 /* ---- part_find.c ---- */
 extern void dp_block_find_part(dp_splitter *s, dp_block *block);

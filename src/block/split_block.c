@@ -358,6 +358,7 @@ has_bounds(int kind)
 {
 	return kind == DP_AGG_SUM || kind == DP_AGG_AVG ||
 		kind == DP_AGG_VARIANCE || kind == DP_AGG_STDDEV ||
+		kind == DP_AGG_VAR_POP || kind == DP_AGG_STDDEV_POP ||
 		kind == DP_AGG_QUANTILE || kind == DP_AGG_MEDIAN ||
 		kind == DP_AGG_MIN || kind == DP_AGG_MAX ||
 		kind == DP_AGG_SUM_DISTINCT || kind == DP_AGG_AVG_DISTINCT;

@@ -222,6 +222,8 @@ extern const dp_measure_ops dp_measure_mean_distinct;
 extern const dp_measure_ops dp_measure_max;
 extern const dp_measure_ops dp_measure_variance;
 extern const dp_measure_ops dp_measure_stddev;
+extern const dp_measure_ops dp_measure_var_pop;
+extern const dp_measure_ops dp_measure_stddev_pop;
 extern const dp_measure_ops dp_measure_histogram;
 extern const dp_measure_ops dp_measure_argmax;
 extern const dp_measure_ops dp_measure_topk;

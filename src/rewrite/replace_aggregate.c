@@ -41,8 +41,10 @@ static const struct
 	{"percentile_cont", "dp_quantile"},
 	{"percentile_disc", "dp_quantile"},
 	{"stddev", "dp_stddev"},
+	{"stddev_pop", "dp_stddev_pop"},
 	{"stddev_samp", "dp_stddev"},
 	{"sum", "dp_sum"},
+	{"var_pop", "dp_var_pop"},
 	{"var_samp", "dp_variance"},
 	{"variance", "dp_variance"}
 };
@@ -118,6 +120,45 @@ is_constant(const List *arguments, bool one)
 	}
 }
 
+/* Integers that are cast to another type of numbers, which has them all. */
+static Expr *
+without_cast(Expr *expression)
+{
+	FuncExpr   *cast = (FuncExpr *) expression;
+
+	if (!IsA(expression, FuncExpr) || list_length(cast->args) != 1)
+		return expression;
+	switch (cast->funcid)
+	{
+		case F_INT4_INT2:
+		case F_INT8_INT2:
+		case F_INT8_INT4:
+		case F_FLOAT8_INT2:
+		case F_FLOAT8_INT4:
+		case F_NUMERIC_INT2:
+		case F_NUMERIC_INT4:
+			return linitial(cast->args);
+		default:
+			return expression;
+	}
+}
+
+/*
+ * The answer has the grid of the column then, and its type by a cast of its
+ * own.
+ */
+static void
+drop_cast(Aggref *private)
+{
+	TargetEntry *value = linitial(private->args);
+
+	if (private->aggdistinct != NIL)
+		return;
+	value->expr = without_cast(value->expr);
+	linitial_oid(private->aggargtypes) =
+		getBaseType(exprType((Node *) value->expr));
+}
+
 /* ---- counts ---- */
 
 /* A number of rows has noise, but nobody expects it below zero. */
@@ -184,7 +225,8 @@ set_quantile(const Aggref *aggregate, Aggref *private)
 	if (list_length(aggregate->aggdirectargs) != 1 ||
 		exprType(linitial(aggregate->aggdirectargs)) != FLOAT8OID)
 		return false;			/* several fractions */
-	value->expr = (Expr *) strip_implicit_coercions((Node *) value->expr);
+	value->expr = without_cast((Expr *)
+							   strip_implicit_coercions((Node *) value->expr));
 	value->ressortgroupref = 0;
 	private->args = list_make2(value, makeTargetEntry(fraction_of(aggregate),
 													  2, NULL, false));
@@ -255,6 +297,8 @@ replace(const Aggref *aggregate, dp_refusal **refusal)
 		known = set_quantile(aggregate, private);
 	else if (known && (strcmp(plain, "min") == 0 || strcmp(plain, "max") == 0))
 		private->aggdistinct = NIL;
+	if (known && !count && strcmp(name, "dp_quantile") != 0)
+		drop_cast(private);
 	private->aggfnoid = known ? find_private(name, private) : InvalidOid;
 	if (!OidIsValid(private->aggfnoid))
 	{
