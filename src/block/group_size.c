@@ -4,9 +4,9 @@
  *	  are released, by which the release decides whether to tell of the group.
  *
  * A plain query has no row for a group without rows, a private one a row for
- * every public group.  Groups whose released number of rows cannot be told from
- * none are left out of the answer: that follows from released values alone, so
- * it costs nothing but the number itself.
+ * every public group.  Groups whose released number of rows cannot be told
+ * from none are left out of the answer: that follows from released values
+ * alone, so it costs nothing but the number itself.
  */
 #include "postgres.h"
 

@@ -1,7 +1,7 @@
 /*
  * measure_variance.c
- *	  dp_variance and dp_stddev, dp_var_pop and dp_stddev_pop: the variance of a
- *	  sample, or of a population, of values clamped to bounds, by three sums.
+ *	  dp_variance and dp_stddev, dp_var_pop and dp_stddev_pop: the variance of
+ *	  a sample, or of a population, of values clamped to bounds, by three sums.
  *
  * With k = x - low in granules and G = high - low, released are the sums of
  * (G - k)^2, of 2 k (G - k) and of k^2, each with noise.  A row moves them by
@@ -135,8 +135,8 @@ sign(Datum a)
  * [0, G^2/4].  Requires t > 0.
  */
 static Datum
-variance_granules(bool sample, dp_int128 width, dp_int128 middle, dp_int128 squares,
-				  dp_int128 total)
+variance_granules(bool sample, dp_int128 width, dp_int128 middle,
+				  dp_int128 squares, dp_int128 total)
 {
 	Datum		square = number(width * width);
 	Datum		t = number(total);
@@ -157,7 +157,8 @@ variance_granules(bool sample, dp_int128 width, dp_int128 middle, dp_int128 squa
 		rest = t;				/* n <= 1: nothing to correct */
 	v = DirectFunctionCall2(numeric_div, times(v, square),
 							times(times(number(4), t), rest));
-	most = DirectFunctionCall2(numeric_div, square, number(sample ? 2 : 4));
+	most = DirectFunctionCall2(numeric_div, square,
+							   number(sample ? 2 : 4));
 	return DirectFunctionCall2(numeric_smaller, v, most);
 }
 

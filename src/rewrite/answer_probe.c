@@ -55,7 +55,8 @@ constant_limit(const Query *query)
 static Node *
 of_no_rows(const Aggref *aggregate)
 {
-	if (aggregate->aggfnoid == F_COUNT_ || aggregate->aggfnoid == F_COUNT_ANY ||
+	if (aggregate->aggfnoid == F_COUNT_ ||
+		aggregate->aggfnoid == F_COUNT_ANY ||
 		aggregate->aggfnoid == F_REGR_COUNT ||
 		dp_catalog_aggregate_kind(aggregate->aggfnoid) == DP_AGG_COUNT)
 		return (Node *) makeConst(INT8OID, -1, InvalidOid, sizeof(int64),

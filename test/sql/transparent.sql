@@ -39,9 +39,9 @@ END $$;
 -- every aggregate, as it is written
 SELECT * FROM same('SELECT count(*), count(feel), count(1), count(1.5), count(NULL), count(DISTINCT age) FROM person');
 SELECT * FROM same('SELECT sum(1), sum(age), sum(age) FILTER (WHERE sex), sum(DISTINCT age), sum(CASE WHEN sex THEN 1 ELSE 0 END) FROM people');
-SELECT * FROM same('SELECT round(avg(age), 2), round(avg(income), 2), round(avg(score)::numeric, 2), round(avg(age) FILTER (WHERE NOT sex), 2) FROM person');
-SELECT * FROM same('SELECT round(variance(age), 1), round(var_samp(age), 1), round(var_pop(age), 1), round(stddev(age), 2), round(stddev_samp(age), 2), round(stddev_pop(age), 2) FROM person');
-SELECT * FROM same('SELECT round(var_pop(score)::numeric, 1), round(stddev_pop(income), 2), round(stddev_samp(score)::numeric, 2) FROM person WHERE age < 3');
+SELECT * FROM same('SELECT round(avg(age), 2), round(avg(income), 2), round(avg(score)::numeric, 1), round(avg(age) FILTER (WHERE NOT sex), 2) FROM person');
+SELECT * FROM same('SELECT round(variance(age), 1), round(var_samp(age), 1), round(var_pop(age)), round(stddev(age), 2), round(stddev_samp(age), 2), round(stddev_pop(age), 2) FROM person');
+SELECT * FROM same('SELECT round(var_pop(score)::numeric), round(stddev_pop(income), 2), round(stddev_samp(score)::numeric, 2) FROM person');
 SELECT * FROM same('SELECT min(age), max(age), min(born), max(born), min(DISTINCT age), max(CASE WHEN feel IS NULL THEN 1 ELSE 0 END) FROM person');
 SELECT * FROM same('SELECT percentile_disc(0.255) WITHIN GROUP (ORDER BY age), percentile_disc(0.255) WITHIN GROUP (ORDER BY age DESC), percentile_disc(0.505) WITHIN GROUP (ORDER BY born) FROM person');
 SELECT * FROM same('SELECT abs(percentile_cont(0.905) WITHIN GROUP (ORDER BY age) - 90) <= 1, abs(percentile_cont(0.095) WITHIN GROUP (ORDER BY age DESC) - 90) <= 1, abs(percentile_cont(0.5) WITHIN GROUP (ORDER BY income) - 25) <= 1 FROM person');
