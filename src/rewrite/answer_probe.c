@@ -14,6 +14,7 @@
 #include "optimizer/optimizer.h"
 #include "parser/parsetree.h"
 #include "tcop/pquery.h"
+#include "tcop/tcopprot.h"
 #include "utils/fmgroids.h"
 #include "utils/portal.h"
 
@@ -47,6 +48,33 @@ constant_limit(const Query *query)
 		constant->consttype != INT8OID)
 		return -1;
 	return DatumGetInt64(constant->constvalue);
+}
+
+static bool
+lacks_right_walker(Node *node, void *context)
+{
+	ListCell   *lc;
+
+	if (node == NULL)
+		return false;
+	if (!IsA(node, Query))
+		return expression_tree_walker(node, lacks_right_walker, context);
+	foreach(lc, ((Query *) node)->rtable)
+	{
+		RangeTblEntry *entry = lfirst_node(RangeTblEntry, lc);
+
+		if (OidIsValid(entry->relid) && !dp_rewrite_is_protected(entry) &&
+			!dp_compat_has_right((Query *) node, entry))
+			return true;
+	}
+	return query_tree_walker((Query *) node, lacks_right_walker, context, 0);
+}
+
+/* Are the rights there that it needs on everything else: views, for instance? */
+static bool
+may_ask(Node *query)
+{
+	return !lacks_right_walker(query, NULL);
 }
 
 /* ---- its answer ---- */
@@ -149,23 +177,37 @@ dp_rewrite_answer_probe(dp_level *level)
 		(constant_limit(query) != 0 || query->hasAggs ||
 		 query->hasModifyingCTE))
 		return false;
+	if (!may_ask((Node *) query))
+		return false;
 	set_no_rows(level);
 	return true;
 }
 
 /* ---- previews ---- */
 
-/* Is the statement that is planned the client's own, and not in a function? */
+/*
+ * Is the statement that is planned the client's own, to show its rows to the
+ * client?  A function's has another text; CREATE TABLE AS and COPY have the
+ * client's, and so has what a cursor or EXPLAIN is about.
+ */
 static bool
-is_clients(void)
+is_clients(const char *text)
 {
 	Node	   *utility;
 
+	if (text == NULL || text != debug_query_string)
+		return false;
 	if (ActivePortal == NULL)
 		return true;
 	if (list_length(ActivePortal->stmts) != 1)
 		return false;
 	utility = linitial_node(PlannedStmt, ActivePortal->stmts)->utilityStmt;
+	if (utility != NULL && IsA(utility, ExplainStmt))
+	{
+		Query	   *explained = (Query *) ((ExplainStmt *) utility)->query;
+
+		return IsA(explained, Query) && explained->commandType == CMD_SELECT;
+	}
 	return utility != NULL && IsA(utility, DeclareCursorStmt);
 }
 
@@ -200,10 +242,10 @@ shows_rows(Query *query)
  * answer; so there it is refused.
  */
 bool
-dp_rewrite_answer_preview(dp_level *level)
+dp_rewrite_answer_preview(dp_level *level, const char *text)
 {
-	if (!is_clients() || constant_limit(level->query) < 0 ||
-		!shows_rows(level->query))
+	if (!is_clients(text) || constant_limit(level->query) < 0 ||
+		!shows_rows(level->query) || !may_ask((Node *) level->query))
 		return false;
 	set_no_rows(level);
 	ereport(NOTICE,

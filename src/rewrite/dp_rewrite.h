@@ -13,10 +13,11 @@
 #include "../protect/dp_protect.h"
 
 /*
- * Rewrite an analysed query in place, before blocks are found in it; `top`: no
- * planner call is around this one.  Returns a refusal, or NULL; *depends: what
- * it became depends on the user whose query it is.
+ * Rewrite an analysed query in place, before blocks are found in it; `text` is
+ * what the planner was given as its text.  Returns a refusal, or NULL;
+ * *depends: what it became depends on the user whose query it is.
  */
-extern dp_refusal *dp_rewrite_query(Query *query, bool top, bool *depends);
+extern dp_refusal *dp_rewrite_query(Query *query, const char *text,
+									bool *depends);
 
 #endif							/* DP_REWRITE_H */

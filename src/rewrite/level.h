@@ -28,6 +28,6 @@ extern dp_refusal *dp_rewrite_replace_aggregates(Query *query);
 
 /* ---- answer_probe.c: levels that no row can reach ---- */
 extern bool dp_rewrite_answer_probe(dp_level *level);
-extern bool dp_rewrite_answer_preview(dp_level *level);
+extern bool dp_rewrite_answer_preview(dp_level *level, const char *text);
 
 #endif							/* DP_REWRITE_LEVEL_H */

@@ -4,7 +4,7 @@
  */
 #include "postgres.h"
 
-#include "access/transam.h"
+#include "catalog/pg_class.h"
 #include "nodes/nodeFuncs.h"
 #include "parser/parsetree.h"
 
@@ -15,7 +15,6 @@ bool
 dp_rewrite_is_protected(const RangeTblEntry *entry)
 {
 	return entry->rtekind == RTE_RELATION &&
-		entry->relid >= FirstNormalObjectId &&
 		(entry->relkind == RELKIND_RELATION ||
 		 entry->relkind == RELKIND_PARTITIONED_TABLE ||
 		 entry->relkind == RELKIND_FOREIGN_TABLE) &&

@@ -21,6 +21,7 @@
  */
 #include "postgres.h"
 
+#include "access/transam.h"
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
 
@@ -29,8 +30,8 @@
 typedef struct rewriting
 {
 	dp_level   *level;			/* around what is walked */
-	bool		top;
-	bool		met;			/* a protected relation */
+	const char *text;			/* of the query */
+	bool		met;			/* a relation that may be protected */
 	bool		private;		/* a level became private */
 	dp_refusal *refusal;
 } rewriting;
@@ -47,10 +48,12 @@ reads_raw_rows(dp_level *level, RangeTblEntry *entry, rewriting *r)
 	switch (entry->rtekind)
 	{
 		case RTE_RELATION:
-			if (!dp_rewrite_is_protected(entry))
+			/* the cheaper question first; most relations may be read */
+			if (entry->relid < FirstNormalObjectId)
 				return false;
 			r->met = true;
-			return !dp_compat_has_right(level->query, entry);
+			return !dp_compat_has_right(level->query, entry) &&
+				dp_rewrite_is_protected(entry);
 		case RTE_SUBQUERY:
 			return rewrite_level(entry->subquery, r);
 		case RTE_CTE:
@@ -123,8 +126,8 @@ rewrite_raw(dp_level *level, rewriting *r)
 	if (dp_rewrite_answer_probe(level))
 		return false;
 	if (!groups_rows(query))
-		return !(level->parent == NULL && r->top &&
-				 dp_rewrite_answer_preview(level));
+		return !(level->parent == NULL &&
+				 dp_rewrite_answer_preview(level, r->text));
 	if (dp_rewrite_has_unit_key(level))
 		return true;
 	r->private = true;
@@ -176,12 +179,12 @@ tell_private(void)
  *	  See dp_rewrite.h.
  */
 dp_refusal *
-dp_rewrite_query(Query *query, bool top, bool *depends)
+dp_rewrite_query(Query *query, const char *text, bool *depends)
 {
 	rewriting	r;
 
 	memset(&r, 0, sizeof(r));
-	r.top = top;
+	r.text = text;
 	(void) rewrite_level(query, &r);
 	*depends = r.met;
 	if (r.private && r.refusal == NULL)

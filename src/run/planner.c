@@ -294,7 +294,7 @@ rewrite_query(Query *query, const char *text)
 	if (!dp_setting_transparent ||
 		(text != NULL && strcmp(text, DP_PRIVATE_QUERY_TEXT) == 0))
 		return false;
-	refusal = dp_rewrite_query(query, current_call == NULL, &depends);
+	refusal = dp_rewrite_query(query, text, &depends);
 	if (refusal != NULL)
 		dp_bridge_raise_refusal(refusal, text);
 	return depends;

@@ -159,6 +159,7 @@ BEGIN;
 DECLARE c CURSOR FOR SELECT ward FROM (SELECT * FROM person) p WHERE age > 1 LIMIT 10;
 FETCH ALL FROM c;
 COMMIT;
+EXPLAIN (COSTS OFF) SELECT ward FROM person LIMIT 10;
 SET client_min_messages = warning;
 \set VERBOSITY sqlstate
 SELECT ward FROM person;
@@ -171,6 +172,9 @@ SELECT (SELECT ward FROM person LIMIT 1);
 SELECT * FROM (SELECT ward FROM person LIMIT 1) q, plain_ward;
 SELECT ward FROM person LIMIT 1 FOR UPDATE;
 SELECT * FROM outcome('SELECT ward FROM person LIMIT 1');
+EXPLAIN CREATE TABLE taken AS SELECT ward FROM person LIMIT 1;
+PREPARE first AS SELECT ward FROM person LIMIT 1;
+EXECUTE first;
 COPY (SELECT ward FROM person LIMIT 1) TO STDOUT;
 SELECT ward FROM person UNION ALL SELECT code FROM plain_ward LIMIT 1;
 SELECT 1 WHERE EXISTS (SELECT FROM person WHERE age = 3);
@@ -192,6 +196,13 @@ SET dp_pg.suppress = off;
 EXECUTE wards;
 RESET dp_pg.suppress;
 RESET plan_cache_mode;
+-- who may not read a view is told nothing of it
+RESET ROLE;
+REVOKE SELECT ON people FROM :analyst;
+SET ROLE :analyst;
+SELECT ward FROM people LIMIT 0;
+SELECT ward FROM people LIMIT 10;
+SELECT count(*) FROM people WHERE false;
 -- an unprotected table is not looked at
 SELECT count(*), string_agg(code, ',' ORDER BY code), count(*) OVER () FROM plain_ward;
 EXPLAIN (COSTS OFF) SELECT count(*) FROM plain_ward;
