@@ -70,7 +70,7 @@ lacks_right_walker(Node *node, void *context)
 	return query_tree_walker((Query *) node, lacks_right_walker, context, 0);
 }
 
-/* Are the rights there that it needs on everything else: views, for instance? */
+/* Are the rights there that it needs on all else, such as views? */
 static bool
 may_ask(Node *query)
 {
