@@ -61,6 +61,8 @@ typedef struct dp_block
 	int			size;			/* which aggregate, from 1, is the number of
 								 * rows that decides whether a group is told
 								 * of; 0: all are (group_size.c) */
+	List	   *sizes;			/* of int, or NIL: likewise for the value of
+								 * each aggregate */
 	List	   *of_units;		/* of int: an aggregate's argument is the
 								 * unit itself */
 	List	   *base_leaves;	/* of int: number of the leaf that has the
@@ -136,8 +138,8 @@ extern bool dp_block_has_one_row(const dp_relation *relation,
 								 Snapshot snapshot);
 extern dp_refusal *dp_block_refuse_many(const dp_relation *relation);
 
-/* Does a level, not yet split, release a number of rows besides? */
-extern bool dp_block_adds_size(const Query *query);
+/* How many numbers of rows will a level, not yet split, release besides? */
+extern int	dp_block_added_sizes(const Query *query);
 
 /* ---- predicates given as texts (predicates.c) ---- */
 

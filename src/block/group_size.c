@@ -1,12 +1,15 @@
 /*
  * group_size.c
- *	  dp_pg.suppress: each group has its number of rows among the values that
- *	  are released, by which the release decides whether to tell of the group.
+ *	  dp_pg.suppress: numbers of rows among the released values, by which the
+ *	  release decides what it tells of.
  *
  * A plain query has no row for a group without rows, a private one a row for
- * every public group.  Groups whose released number of rows cannot be told
- * from none are left out of the answer: that follows from released values
- * alone, so it costs nothing but the number itself.
+ * every public group; and a plain minimum of no rows is NULL, a private one
+ * any value.  Groups whose released number of rows cannot be told from none
+ * are left out of the answer, and selections (minimum, quantile, most frequent
+ * value) among rows whose number cannot be told from none are NULL.  That
+ * follows from released values alone, so it costs nothing but the number
+ * itself, which is added where the query does not release it anyway.
  */
 #include "postgres.h"
 
@@ -16,71 +19,49 @@
 
 #include "split.h"
 
-typedef struct size_search
+/* ---- the aggregates of a level ---- */
+
+typedef struct aggregate_search
 {
 	int			level;
-	bool		found;
-} size_search;
-
-/* dp_count(*) over all rows of the group. */
-static bool
-is_size(const Aggref *aggregate)
-{
-	return aggregate->aggstar && aggregate->aggfilter == NULL &&
-		dp_catalog_aggregate_kind(aggregate->aggfnoid) == DP_AGG_COUNT;
-}
+	List	   *found;			/* of Aggref *: distinct, level 0 */
+} aggregate_search;
 
 static bool
-size_walker(Node *node, void *context)
+aggregate_walker(Node *node, void *context)
 {
-	size_search *search = context;
+	aggregate_search *search = context;
 
 	if (node == NULL)
 		return false;
 	if (IsA(node, Aggref) &&
-		(int) ((Aggref *) node)->agglevelsup == search->level &&
-		is_size((Aggref *) node))
-		search->found = true;
+		(int) ((Aggref *) node)->agglevelsup == search->level)
+		search->found =
+			list_append_unique(search->found,
+							   dp_block_lift_aggregate((Aggref *) node,
+													   search->level));
 	if (IsA(node, Query))
 	{
 		search->level++;
-		(void) query_tree_walker((Query *) node, size_walker, context, 0);
+		(void) query_tree_walker((Query *) node, aggregate_walker, context, 0);
 		search->level--;
 		return false;
 	}
-	return expression_tree_walker(node, size_walker, context);
+	return expression_tree_walker(node, aggregate_walker, context);
 }
 
-/* dp_block_holds_size: does an expression of a level use that number? */
-bool
-dp_block_holds_size(Node *expression)
+/* ---- numbers of rows ---- */
+
+/* Is it the number of rows that the filter leaves, dp_count(*)? */
+static bool
+is_size(const Aggref *aggregate, const Expr *filter)
 {
-	size_search search = {0, false};
-
-	(void) size_walker(expression, &search);
-	return search.found;
-}
-
-/*
- * dp_block_adds_size
- *	  Will a level, not yet split, release a number of rows that it does not
- *	  ask for?
- */
-bool
-dp_block_adds_size(const Query *query)
-{
-	size_search search = {0, false};
-
-	if (!dp_bridge_suppresses() || query->groupClause == NIL ||
-		!dp_catalog_has_own_aggregate(query))
-		return false;
-	(void) size_walker((Node *) query->targetList, &search);
-	(void) size_walker(query->havingQual, &search);
-	return !search.found;
+	return aggregate->aggstar && equal(aggregate->aggfilter, filter) &&
+		dp_catalog_aggregate_kind(aggregate->aggfnoid) == DP_AGG_COUNT;
 }
 
 static Aggref *
-make_size(void)
+make_size(Expr *filter)
 {
 	Aggref	   *size = makeNode(Aggref);
 
@@ -89,6 +70,7 @@ make_size(void)
 		elog(ERROR, "aggregate dp_count(*) not found");
 	size->aggtype = INT8OID;
 	size->aggstar = true;
+	size->aggfilter = copyObject(filter);
 	size->aggkind = AGGKIND_NORMAL;
 	size->aggsplit = AGGSPLIT_SIMPLE;
 	size->aggno = -1;
@@ -97,25 +79,106 @@ make_size(void)
 	return size;
 }
 
-/*
- * dp_block_add_size
- *	  Find the number of rows among the collected aggregates of a level with
- *	  keys, or add it; block->size tells its place, from 1.
- */
-void
-dp_block_add_size(dp_splitter *s, dp_block *block)
+/* Its place among the aggregates, from 1; it is added where it is missing. */
+static int
+size_place(List **aggregates, Expr *filter)
 {
 	ListCell   *lc;
 
-	if (!dp_bridge_suppresses() || s->query->groupClause == NIL ||
-		s->aggregates == NIL)
-		return;
-	foreach(lc, s->aggregates)
-		if (is_size(lfirst(lc)))
-		{
-			block->size = foreach_current_index(lc) + 1;
-			return;
-		}
-	s->aggregates = lappend(s->aggregates, make_size());
-	block->size = list_length(s->aggregates);
+	foreach(lc, *aggregates)
+		if (is_size(lfirst(lc), filter))
+			return foreach_current_index(lc) + 1;
+	*aggregates = lappend(*aggregates, make_size(filter));
+	return list_length(*aggregates);
+}
+
+/* Does it give some value whether or not there is a row? */
+static bool
+selects(const Aggref *aggregate)
+{
+	switch (dp_catalog_aggregate_kind(aggregate->aggfnoid))
+	{
+		case DP_AGG_QUANTILE:
+		case DP_AGG_MEDIAN:
+		case DP_AGG_MIN:
+		case DP_AGG_MAX:
+		case DP_AGG_ARGMAX:
+			return true;
+		default:
+			return false;
+	}
+}
+
+/*
+ * Add the numbers of rows that decide: *group, of the whole group, or 0 where
+ * there are no keys; and for each aggregate the place of its own, or 0.
+ */
+static List *
+add_sizes(List **aggregates, bool grouped, int *group)
+{
+	List	   *own = NIL;
+	int			n = list_length(*aggregates);
+	int			i;
+
+	*group = grouped && n > 0 ? size_place(aggregates, NULL) : 0;
+	for (i = 0; i < n; i++)
+	{
+		const Aggref *aggregate = list_nth(*aggregates, i);
+
+		own = lappend_int(own, !selects(aggregate) ? 0 :
+						  size_place(aggregates, aggregate->aggfilter));
+	}
+	while (list_length(own) < list_length(*aggregates))
+		own = lappend_int(own, 0);
+	return own;
+}
+
+/* ---- what splitting asks for ---- */
+
+/* dp_block_holds_size: does an expression of a level use such a number? */
+bool
+dp_block_holds_size(Node *expression)
+{
+	aggregate_search search = {0, NIL};
+	ListCell   *lc;
+
+	(void) aggregate_walker(expression, &search);
+	foreach(lc, search.found)
+		if (is_size(lfirst(lc), NULL))
+			return true;
+	return false;
+}
+
+/*
+ * dp_block_added_sizes
+ *	  How many numbers of rows a level, not yet split, will release besides
+ *	  what it asks for.
+ */
+int
+dp_block_added_sizes(const Query *query)
+{
+	aggregate_search search = {0, NIL};
+	int			group;
+	int			n;
+
+	if (!dp_bridge_suppresses() || !dp_catalog_has_own_aggregate(query))
+		return 0;
+	(void) aggregate_walker((Node *) query->targetList, &search);
+	(void) aggregate_walker(query->havingQual, &search);
+	n = list_length(search.found);
+	(void) add_sizes(&search.found, query->groupClause != NIL, &group);
+	return list_length(search.found) - n;
+}
+
+/*
+ * dp_block_add_sizes
+ *	  Find the numbers of rows that decide among the aggregates that were
+ *	  collected, or add them, and tell the block which they are.
+ */
+void
+dp_block_add_sizes(dp_splitter *s, dp_block *block)
+{
+	if (dp_bridge_suppresses())
+		block->sizes = add_sizes(&s->aggregates,
+								 s->query->groupClause != NIL, &block->size);
 }

@@ -51,7 +51,7 @@ extern bool dp_block_split_keys(Query *query, List *cte_stack,
 
 /* ---- group_size.c ---- */
 extern bool dp_block_holds_size(Node *expression);
-extern void dp_block_add_size(dp_splitter *s, dp_block *block);
+extern void dp_block_add_sizes(dp_splitter *s, dp_block *block);
 
 /* ---- unused_column.c ---- */
 extern void dp_block_drop_unused(Query *query);

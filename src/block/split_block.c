@@ -557,7 +557,7 @@ dp_block_split_one(Query *query, List *cte_stack, dp_block **block,
 	if (collect_walker((Node *) query->targetList, &s) ||
 		collect_walker(query->havingQual, &s))
 		return s.refusal;
-	dp_block_add_size(&s, b);
+	dp_block_add_sizes(&s, b);
 
 	/* A unit with many rows may have some in many parts. */
 	if (!s.rowset.many)

@@ -280,8 +280,8 @@ dp_bridge_settings_init(void)
 							 choices, PGC_USERSET, 0,
 							 NULL, assign_split, NULL);
 	DefineCustomEnumVariable("dp_pg.suppress",
-							 "Leaves out groups whose noisy number of rows "
-							 "cannot be told from none.",
+							 "Leaves out groups and values whose noisy number "
+							 "of rows cannot be told from none.",
 							 "Decided by a number that the query releases; "
 							 "auto: where dp_pg.transparent is on.",
 							 &dp_setting_suppress, DP_SETTING_AUTO,

@@ -159,20 +159,50 @@ give_row(TupleTableSlot *slot, dp_reader_sink sink, void *context)
 }
 
 /*
- * Up to which released number of rows a group is left out: with so much or
- * more a group of no rows would have been told of with probability 1/20 at
- * most.  -1: no group is.
+ * Up to which released number of rows, the n-th aggregate from 1, there may be
+ * none: with more, no rows would be taken for some with probability 1/20 at
+ * most.  -1 for n = 0, where no number decides.
  */
 static int64
-size_of_none(const dp_release_spec *spec)
+size_of_none(const dp_release_spec *spec, int n)
 {
 	double		error;
 
-	if (spec->block->size == 0)
+	if (n == 0)
 		return -1;
-	error = dp_measure_noise_error(&spec->measures[spec->block->size - 1],
-								   0.05);
+	error = dp_measure_noise_error(&spec->measures[n - 1], 0.05);
 	return error < 1e18 ? (int64) error : INT64CONST(1000000000000000000);
+}
+
+/* Values that are told only where there are rows; NULL: all are. */
+static int64 *
+sizes_of_none(const dp_release_spec *spec)
+{
+	int64	   *none;
+	int			i;
+
+	if (spec->block->sizes == NIL)
+		return NULL;
+	none = palloc(sizeof(int64) * Max(spec->nmeasures, 1));
+	for (i = 0; i < spec->nmeasures; i++)
+		none[i] = size_of_none(spec, list_nth_int(spec->block->sizes, i));
+	return none;
+}
+
+/* Make values NULL whose number of rows cannot be told from none. */
+static void
+forget_values(const dp_release_spec *spec, const int64 *none,
+			  const Datum *values, bool *nulls)
+{
+	int			i;
+
+	for (i = 0; none != NULL && i < spec->nmeasures; i++)
+	{
+		int			size = list_nth_int(spec->block->sizes, i);
+
+		if (size > 0 && DatumGetInt64(values[size - 1]) <= none[i])
+			nulls[i] = true;
+	}
 }
 
 /*
@@ -190,7 +220,8 @@ dp_measure_cells_release(dp_cells *cells, TupleDesc result,
 	Datum	   *values = slot->tts_values;
 	bool	   *nulls = slot->tts_isnull;
 	int			size = spec->nkeys + spec->block->size - 1;
-	int64		none = size_of_none(spec);
+	int64		none = size_of_none(spec, spec->block->size);
+	int64	   *own_none = sizes_of_none(spec);
 	int64		group;
 
 	if (spec->many)
@@ -221,6 +252,8 @@ dp_measure_cells_release(dp_cells *cells, TupleDesc result,
 				measure->ops->release(measure, cell, &nulls[spec->nkeys + i]);
 			cell += measure->ncells;
 		}
+		forget_values(spec, own_none, values + spec->nkeys,
+					  nulls + spec->nkeys);
 		if (none < 0 || DatumGetInt64(values[size]) > none)
 			give_row(slot, sink, context);
 		MemoryContextSwitchTo(old);

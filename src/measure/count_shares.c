@@ -38,8 +38,8 @@ count_walker(Node *node, void *context)
 		if (kind != DP_AGG_NONE && takes_default(aggregate, kind))
 			++*(int *) context;
 	}
-	if (IsA(node, Query) && dp_block_adds_size((Query *) node))
-		++*(int *) context;
+	if (IsA(node, Query))
+		*(int *) context += dp_block_added_sizes((Query *) node);
 	if (IsA(node, Query))
 		return query_tree_walker((Query *) node, count_walker, context, 0);
 	return expression_tree_walker(node, count_walker, context);

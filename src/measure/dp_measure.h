@@ -199,6 +199,7 @@ extern void dp_measure_set_group_noise(dp_measure *measure, dp_uint128 most);
 extern dp_int128 dp_measure_add_noise(const dp_measure *measure,
 									  dp_int128 exact);
 extern double dp_measure_noise_scale(const dp_measure *measure);
+extern dp_int128 dp_measure_none(const dp_measure *measure, int noises);
 extern double dp_measure_noise_error(const dp_measure *measure, double beta);
 
 /* ---- select_candidate.c: one candidate by integer scores ---- */

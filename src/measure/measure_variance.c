@@ -162,9 +162,17 @@ variance_granules(bool sample, dp_int128 width, dp_int128 middle,
 	return DirectFunctionCall2(numeric_smaller, v, most);
 }
 
+static bool
+is_sample(const dp_measure *measure)
+{
+	return measure->ops->kind == DP_AGG_VARIANCE ||
+		measure->ops->kind == DP_AGG_STDDEV;
+}
+
 /*
  * The released variance, in granules squared; NULL when the released number
- * of rows is not positive, as the variance of no rows is.
+ * of rows is not positive, as the variance of no rows is; with dp_pg.suppress,
+ * when it, or for a sample all but one of it, could be noise alone.
  */
 static Datum
 draw_variance(const dp_measure *measure, const dp_cell *cells, bool *isnull)
@@ -181,14 +189,14 @@ draw_variance(const dp_measure *measure, const dp_cell *cells, bool *isnull)
 	if (__builtin_add_overflow(below, middle, &total) ||
 		__builtin_add_overflow(total, squares, &total))
 		dp_bridge_check_status(DP_E_OVERFLOW, "add noise");
-	if (total <= 0)
+	if (total - (dp_bridge_suppresses() && is_sample(measure) ?
+				 width * width : 0) <= dp_measure_none(measure, CELLS))
 	{
 		*isnull = true;
 		return (Datum) 0;
 	}
-	return variance_granules(measure->ops->kind == DP_AGG_VARIANCE ||
-							 measure->ops->kind == DP_AGG_STDDEV,
-							 width, middle, squares, total);
+	return variance_granules(is_sample(measure), width, middle, squares,
+							 total);
 }
 
 static Datum

@@ -114,6 +114,13 @@ RESET dp_pg.suppress;
 SELECT ward, dp_count(*) FROM person GROUP BY ward ORDER BY ward;
 SET dp_pg.transparent = on;
 
+-- values of no rows are NULL, or 0; without the mode some are any
+SET ROLE :analyst;
+SELECT count(*), sum(age), avg(age), min(age), max(born), percentile_cont(0.5) WITHIN GROUP (ORDER BY age), mode() WITHIN GROUP (ORDER BY ward), stddev(age), var_pop(age), max(age) FILTER (WHERE sex) FROM person WHERE id < 0;
+SELECT min(age), min(age) FILTER (WHERE age > 200), max(age) FILTER (WHERE age < 50), variance(age) FILTER (WHERE id = 7), var_pop(age) FILTER (WHERE id = 7) IS NULL AS pop FROM person;
+SELECT min(age), max(age), max(age) FILTER (WHERE sex) FROM person;
+SELECT value, epsilon FROM dp_last_release();
+
 -- dp_pg.epsilon is the price of the query, the added number included
 SET dp_pg.epsilon = '1';
 SELECT spent() \g /dev/null
