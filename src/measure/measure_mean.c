@@ -7,8 +7,8 @@
  * (doc/theory.md T43): kappa m w in L1 and sqrt(kappa) m w in L2, twice that
  * when a unit is replaced.
  * The mean is low + w A / (A + B), clamped, and NULL when A + B <= 0, as the
- * mean of no rows is; with dp_pg.suppress, when A + B may be noise alone.  The true
- * number of rows never divides anything.
+ * mean of no rows is; with dp_pg.suppress, when A + B may be noise alone.  The
+ * true number of rows never divides anything.
  */
 #include "postgres.h"
 
