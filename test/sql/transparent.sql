@@ -36,6 +36,11 @@ BEGIN
 	same := plain IS NOT DISTINCT FROM rows_as(current_setting('regress.analyst'), query);
 END $$;
 
+CREATE FUNCTION explained(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
+BEGIN
+	RETURN QUERY EXECUTE 'EXPLAIN (COSTS OFF) ' || query;
+END $$;
+
 -- every aggregate, as it is written
 SELECT * FROM same('SELECT count(*), count(feel), count(1), count(1.5), count(NULL), count(DISTINCT age) FROM person');
 SELECT * FROM same('SELECT sum(1), sum(age), sum(age) FILTER (WHERE sex), sum(DISTINCT age), sum(CASE WHEN sex THEN 1 ELSE 0 END) FROM people');
@@ -106,7 +111,7 @@ SET dp_pg.suppress = auto;
 -- 121 groups of which each is told of by chance with probability 0.025
 SELECT count(*) < 30 AS few FROM (SELECT age, count(*) AS n FROM person WHERE id < 0 GROUP BY age) q;
 SET dp_pg.epsilon = '1000000';
-EXPLAIN (COSTS OFF) SELECT ward, sum(age) FROM person GROUP BY ward;
+SELECT line FROM explained('SELECT ward, sum(age) FROM person GROUP BY ward') line WHERE line ~ 'Released|Left Out';
 SET dp_pg.suppress = on;
 SET dp_pg.transparent = off;
 SELECT ward, dp_count(*) FROM person GROUP BY ward ORDER BY ward;
@@ -188,6 +193,25 @@ SELECT 1 WHERE EXISTS (SELECT FROM person WHERE age = 3);
 UPDATE person SET age = 0;
 DELETE FROM person WHERE age = (SELECT min(age) FROM person);
 SELECT * FROM spent();
+-- a refusal names what was asked, and says what can be
+\set VERBOSITY default
+SET dp_pg.transparent = on;
+DO $$
+DECLARE
+	detail text;
+	hint text;
+	q text;
+BEGIN
+	FOREACH q IN ARRAY ARRAY['SELECT * FROM people', 'SELECT id FROM (SELECT * FROM people) p', 'SELECT * FROM person', 'WITH p AS (SELECT age FROM people) SELECT max(age) OVER () FROM p'] LOOP
+		BEGIN
+			EXECUTE q;
+		EXCEPTION WHEN insufficient_privilege THEN
+			GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
+			RAISE WARNING '% | % | %', SQLERRM, regexp_replace(detail, '[0-9.]{4,}', 'N'), hint;
+		END;
+	END LOOP;
+END $$;
+\set VERBOSITY sqlstate
 
 -- prepared plans follow the settings
 SET plan_cache_mode = force_generic_plan;
