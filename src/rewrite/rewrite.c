@@ -119,6 +119,8 @@ static bool
 rewrite_raw(dp_level *level, rewriting *r)
 {
 	Query	   *query = level->query;
+	List	   *sets;
+	ListCell   *lc;
 
 	if (query->setOperations != NULL)
 		return true;
@@ -131,7 +133,13 @@ rewrite_raw(dp_level *level, rewriting *r)
 	if (dp_rewrite_has_unit_key(level))
 		return true;
 	r->private = true;
-	if (query->hasAggs)
+	if (query->groupingSets != NIL && dp_rewrite_split_sets(level, &sets))
+	{
+		foreach(lc, sets)
+			if (r->refusal == NULL)
+				r->refusal = dp_rewrite_replace_aggregates(lfirst(lc));
+	}
+	else if (query->hasAggs)
 		r->refusal = dp_rewrite_replace_aggregates(query);
 	return false;
 }
