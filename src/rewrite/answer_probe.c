@@ -211,12 +211,16 @@ is_clients(const char *text)
 	return utility != NULL && IsA(utility, DeclareCursorStmt);
 }
 
-/* Does the level show the rows of one relation, one by one? */
+/*
+ * Does the level show the rows of one relation, one by one?  *limited: a
+ * constant number of them.
+ */
 static bool
-shows_rows(Query *query)
+shows_rows(Query *query, bool *limited)
 {
 	RangeTblEntry *entry;
 
+	*limited = *limited || constant_limit(query) >= 0;
 	if (query->commandType != CMD_SELECT || query->setOperations != NULL ||
 		query->hasAggs || query->groupClause != NIL ||
 		query->distinctClause != NIL || query->hasWindowFuncs ||
@@ -229,7 +233,7 @@ shows_rows(Query *query)
 								   query->jointree->fromlist)->rtindex,
 					 query->rtable);
 	if (entry->rtekind == RTE_SUBQUERY)
-		return shows_rows(entry->subquery);
+		return shows_rows(entry->subquery, limited);
 	return dp_rewrite_is_protected(entry);
 }
 
@@ -244,8 +248,10 @@ shows_rows(Query *query)
 bool
 dp_rewrite_answer_preview(dp_level *level, const char *text)
 {
-	if (!is_clients(text) || constant_limit(level->query) < 0 ||
-		!shows_rows(level->query) || !may_ask((Node *) level->query))
+	bool		limited = false;
+
+	if (!is_clients(text) || !shows_rows(level->query, &limited) ||
+		!limited || !may_ask((Node *) level->query))
 		return false;
 	set_no_rows(level);
 	ereport(NOTICE,

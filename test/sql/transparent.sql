@@ -170,6 +170,7 @@ SELECT * FROM spent();
 SET client_min_messages = notice;
 \set VERBOSITY terse
 SELECT ward, age + 1 AS older FROM people ORDER BY 2 LIMIT 100;
+SELECT * FROM (SELECT * FROM people LIMIT 10) p WHERE age > 3;
 BEGIN;
 DECLARE c CURSOR FOR SELECT ward FROM (SELECT * FROM person) p WHERE age > 1 LIMIT 10;
 FETCH ALL FROM c;
