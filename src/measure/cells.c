@@ -6,7 +6,8 @@
  * slowest.  The receiver adds inner rows to their groups, in any order; a row
  * whose key is not public counts nowhere.  Release walks the groups in order,
  * empty ones too, and draws fresh noise for every value.  So the number, the
- * order and the spelling of the rows depend on public things only.
+ * order and the spelling of the rows depend on public things only, and with
+ * dp_pg.suppress on released values.
  */
 #include "postgres.h"
 
