@@ -241,6 +241,15 @@ SELECT count(*) FROM people WHERE false;
 -- an unprotected table is not looked at
 SELECT count(*), string_agg(code, ',' ORDER BY code), count(*) OVER () FROM plain_ward;
 EXPLAIN (COSTS OFF) SELECT count(*) FROM plain_ward;
+-- a session is told once
+\c -
+SELECT set_config('search_path', :'schema', false) \g /dev/null
+\set VERBOSITY terse
+SET dp_pg.transparent = on;
+SET ROLE :analyst;
+SELECT count(*) AS none FROM person WHERE false;
+SELECT count(*) > 500 AS most FROM person;
+SELECT count(*) > 500 AS most FROM person;
 
 \set file :abs_srcdir '/sql/include/query_end.psql'
 \i :file
