@@ -1,4 +1,4 @@
--- dp_variance, dp_stddev, and the exact aggregate behind them.
+-- dp_variance, dp_stddev, dp_var_pop, dp_stddev_pop, and the exact aggregate behind them.
 
 CREATE TYPE dp_pg.square_state;
 CREATE FUNCTION dp_pg.square_state_in(cstring) RETURNS dp_pg.square_state
@@ -35,10 +35,13 @@ DECLARE
 	results CONSTANT text[] := ARRAY['numeric', 'numeric', 'numeric',
 									 'double precision', 'double precision',
 									 'numeric'];
-	kinds CONSTANT text[] := ARRAY['variance', 'stddev'];
+	kinds CONSTANT text[] := ARRAY['variance', 'stddev', 'var_pop',
+								   'stddev_pop'];
 	comments CONSTANT text[] := ARRAY[
 		'private sample variance of expr; every row counts with its value clamped to [lower, upper], NULL and NaN are skipped; three sums with discrete Laplace noise of scale (upper - lower)^2 / epsilon each; without bounds the declared or inferred ones, epsilon is dp_pg.epsilon by default; result as variance(expr), not negative, NULL when the released number of rows is not positive; 22023 for a bad parameter, 53400 when the budget is exhausted; Dwork and Roth, Definition 3.3',
-		'private sample standard deviation of expr, the root of dp_variance at the same price; result as stddev(expr), not negative, NULL as dp_variance; 22023 for a bad parameter, 53400 when the budget is exhausted'];
+		'private sample standard deviation of expr, the root of dp_variance at the same price; result as stddev(expr), not negative, NULL as dp_variance; 22023 for a bad parameter, 53400 when the budget is exhausted',
+		'private population variance of expr, by the sums of dp_variance at the same price; result as var_pop(expr), not negative, NULL as dp_variance; 22023 for a bad parameter, 53400 when the budget is exhausted',
+		'private population standard deviation of expr, the root of dp_var_pop at the same price; result as stddev_pop(expr), not negative, NULL as dp_variance; 22023 for a bad parameter, 53400 when the budget is exhausted'];
 	form text;
 	parameter text;
 	signature text;
@@ -63,7 +66,7 @@ BEGIN
 			'exact sum and sum of squares of values clamped to a grid; NULL and NaN are skipped; used inside private queries only';
 		$sql$, types[i], symbols[i]);
 	END LOOP;
-	FOR k IN 1 .. 2 LOOP
+	FOR k IN 1 .. 4 LOOP
 		FOR i IN 1 .. 6 LOOP
 			final := pg_catalog.format('dp_pg.final_%s_%s', kinds[k],
 				pg_catalog.replace(results[i], ' ', '_'));

@@ -36,6 +36,8 @@ static const dp_node_field block_fields[] = {
 	BLOCK_FIELD(DP_FIELD_NODE, bases),
 	BLOCK_FIELD(DP_FIELD_NODE, publics),
 	BLOCK_FIELD(DP_FIELD_NODE, argument_keys),
+	BLOCK_FIELD(DP_FIELD_INTEGER, size),
+	BLOCK_FIELD(DP_FIELD_NODE, sizes),
 	BLOCK_FIELD(DP_FIELD_NODE, of_units),
 	BLOCK_FIELD(DP_FIELD_NODE, base_leaves),
 	BLOCK_FIELD(DP_FIELD_NODE, relids),

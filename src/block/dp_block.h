@@ -63,6 +63,11 @@ typedef struct dp_block
 	List	   *publics;		/* of Expr *: what was cut from them */
 	List	   *argument_keys;	/* of dp_key * or NULL: public values of an
 								 * aggregate's argument, where it needs them */
+	int			size;			/* which aggregate, from 1, is the number of
+								 * rows that decides whether a group is told
+								 * of; 0: all are (group_size.c) */
+	List	   *sizes;			/* of int, or NIL: likewise for the value of
+								 * each aggregate */
 	List	   *of_units;		/* of int: an aggregate's argument is the
 								 * unit itself */
 	List	   *base_leaves;	/* of int: number of the leaf that has the
@@ -145,6 +150,9 @@ extern bool dp_block_proved_not_null(Oid relid, AttrNumber attnum,
 extern bool dp_block_has_one_row(const dp_relation *relation,
 								 Snapshot snapshot);
 extern dp_refusal *dp_block_refuse_many(const dp_relation *relation);
+
+/* How many numbers of rows will a level, not yet split, release besides? */
+extern int	dp_block_added_sizes(const Query *query);
 
 /* ---- predicates given as texts (predicates.c) ---- */
 

@@ -34,6 +34,12 @@ extern dp_refusal *dp_block_split_one(Query *query, List *cte_stack,
 										dp_block **block,
 										RangeTblEntry **entry);
 
+/* ---- check_aggregate.c ---- */
+extern dp_aggregate_kind dp_block_kind_of(const Aggref *aggregate);
+extern dp_refusal *dp_block_check_aggregate(dp_splitter *s, Aggref *aggregate,
+											Node **base_expression,
+											bool *of_unit, dp_key **key);
+
 /* ---- key_condition.c ---- */
 extern List *dp_block_key_conjuncts(Query *query);
 extern bool dp_block_key_tells_twins(Node *expression);
@@ -60,6 +66,13 @@ extern dp_refusal *dp_block_refuse_undeclared(const Aggref *aggregate);
 /* ---- keys_alone.c ---- */
 extern bool dp_block_split_keys(Query *query, List *cte_stack,
 								dp_block **block, RangeTblEntry **entry);
+
+/* ---- group_size.c ---- */
+extern bool dp_block_holds_size(Node *expression);
+extern void dp_block_add_sizes(dp_splitter *s, dp_block *block);
+
+/* ---- unused_column.c ---- */
+extern void dp_block_drop_unused(Query *query);
 
 /* ---- part_find.c ---- */
 extern void dp_block_find_part(dp_splitter *s, dp_block *block);

@@ -197,231 +197,16 @@ add_unit(dp_splitter *s, Query *inner, dp_block *block)
 	return NULL;
 }
 
-static dp_refusal *
-check_parameters(Aggref *aggregate, const char *name)
-{
-	ListCell   *lc;
-
-	for_each_from(lc, aggregate->args, 1)
-	{
-		Node	   *argument = (Node *) ((TargetEntry *) lfirst(lc))->expr;
-
-		if (!dp_rules_is_public_scalar(argument))
-			return dp_bridge_refuse(ERRCODE_INVALID_PARAMETER_VALUE,
-									exprLocation(argument),
-									"Epsilon and bounds that depend on rows "
-									"would reveal something about the rows.",
-									"Use constants, parameters, or "
-									"computations over them.",
-									"parameters of %s must not depend on rows",
-									name);
-	}
-	return NULL;
-}
-
-/* dp_count(0.5) is a forgotten first argument, not a count of a constant. */
-static dp_refusal *
-check_lone_constant(Aggref *aggregate, const char *name)
-{
-	Node	   *argument;
-	Oid			type;
-
-	if (list_length(aggregate->args) != 1 ||
-		dp_catalog_aggregate_kind(aggregate->aggfnoid) != DP_AGG_COUNT)
-		return NULL;
-	argument = (Node *) ((TargetEntry *) linitial(aggregate->args))->expr;
-	type = exprType(argument);
-	if ((type != NUMERICOID && type != FLOAT8OID && type != FLOAT4OID) ||
-		!dp_rules_is_public_scalar(argument))
-		return NULL;
-	return dp_bridge_refuse(ERRCODE_INVALID_PARAMETER_VALUE,
-							exprLocation(argument),
-							"The only argument is what to count.",
-							"To give an epsilon, write dp_count(1, 0.5).",
-							"%s of a constant that is not an integer", name);
-}
-
-static dp_refusal *
-check_operator(Oid operator, Expr *argument, Aggref *aggregate)
-{
-	OpExpr	   *comparison = (OpExpr *)
-	make_opclause(operator, BOOLOID, false, argument, argument, InvalidOid,
-				  aggregate->inputcollid);
-
-	set_opfuncid(comparison);
-	comparison->location = aggregate->location;
-	return dp_rules_check((Node *) comparison);
-}
-
-/* The kind of its measurement; with DISTINCT some have one of their own. */
-static dp_aggregate_kind
-kind_of(const Aggref *aggregate)
-{
-	dp_aggregate_kind kind = dp_catalog_aggregate_kind(aggregate->aggfnoid);
-
-	if (aggregate->aggdistinct != NIL && kind == DP_AGG_SUM)
-		return DP_AGG_SUM_DISTINCT;
-	if (aggregate->aggdistinct != NIL && kind == DP_AGG_AVG)
-		return DP_AGG_AVG_DISTINCT;
-	return kind;
-}
-
-static dp_refusal *
-check_distinct(Aggref *aggregate, const char *name)
-{
-	SortGroupClause *clause;
-	Expr	   *argument;
-	dp_refusal *refusal;
-
-	if (aggregate->aggdistinct == NIL ||
-		kind_of(aggregate) == DP_AGG_SUM_DISTINCT ||
-		kind_of(aggregate) == DP_AGG_AVG_DISTINCT)
-		return NULL;
-	if (dp_catalog_aggregate_kind(aggregate->aggfnoid) == DP_AGG_COUNT &&
-		list_length(aggregate->args) == 1)
-	{
-		/* Telling values apart is as good as writing x = x and x < x. */
-		clause = linitial(aggregate->aggdistinct);
-		argument = ((TargetEntry *) linitial(aggregate->args))->expr;
-		refusal = check_operator(clause->eqop, argument, aggregate);
-		if (refusal == NULL && OidIsValid(clause->sortop))
-			refusal = check_operator(clause->sortop, argument, aggregate);
-		return refusal;
-	}
-	return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED,
-							aggregate->location, NULL,
-							"DISTINCT is supported in dp_sum, dp_avg, and "
-							"dp_count(DISTINCT x) without an epsilon, over "
-							"built-in types.",
-							"DISTINCT is not supported here in %s", name);
-}
-
-/* Does the aggregate choose among public values of its argument? */
-static bool
-chooses_value(int kind)
-{
-	return kind == DP_AGG_ARGMAX || kind == DP_AGG_TOPK;
-}
-
-/*
- * The public values of an argument that is chosen among; NULL when there are
- * none, so that candidates must be given.
- */
-static dp_key *
-argument_key(dp_splitter *s, Node *argument, Node *base)
-{
-	dp_key	   *key = palloc(sizeof(dp_key));
-	bool		nullable;
-
-	if (dp_block_classify_key(argument, base,
-							  dp_block_relation_of(&s->rowset, base,
-												   &nullable), key) != NULL)
-		return NULL;
-	key->nullable = false;
-	return key;
-}
-
-/*
- * What the aggregate looks at: one expression, or an array of conditions,
- * whose elements the inner query computes one by one.
- */
-static dp_refusal *
-check_argument(Node *argument, int kind, const char *name)
-{
-	ArrayExpr  *array = (ArrayExpr *) argument;
-
-	if (kind != DP_AGG_CONDITIONS)
-		return dp_rules_check(argument);
-	if (!IsA(argument, ArrayExpr) || array->multidims ||
-		array->elements == NIL)
-		return dp_bridge_refuse(ERRCODE_INVALID_PARAMETER_VALUE,
-								exprLocation(argument), NULL,
-								"Write them out, as in ARRAY[a > 1, b = 2].",
-								"%s needs an array of conditions", name);
-	return dp_rules_check((Node *) array->elements);
-}
-
-/*
- * Is the expression, over base columns, the unit and nothing but?  As text a
- * varchar is the same; as char(n) it has another equality.
- */
-static bool
-is_unit(const dp_splitter *s, Node *base)
-{
-	Oid			type = getBaseType(exprType(base));
-	const dp_relation *relation;
-
-	while (IsA(base, RelabelType))
-		base = (Node *) ((RelabelType *) base)->arg;
-	if (!s->rowset.many || !IsA(base, Var))
-		return false;
-	relation = dp_block_leaf(&s->rowset, ((Var *) base)->varno)->relation;
-	return relation != NULL &&
-		((Var *) base)->varattno == relation->unit_attnum &&
-		(type == getBaseType(exprType(base)) ||
-		 (type == TEXTOID && getBaseType(exprType(base)) == VARCHAROID));
-}
-
 /* Has the aggregate bounds, written or declared or to be found? */
 static bool
 has_bounds(int kind)
 {
 	return kind == DP_AGG_SUM || kind == DP_AGG_AVG ||
 		kind == DP_AGG_VARIANCE || kind == DP_AGG_STDDEV ||
+		kind == DP_AGG_VAR_POP || kind == DP_AGG_STDDEV_POP ||
 		kind == DP_AGG_QUANTILE || kind == DP_AGG_MEDIAN ||
 		kind == DP_AGG_MIN || kind == DP_AGG_MAX ||
 		kind == DP_AGG_SUM_DISTINCT || kind == DP_AGG_AVG_DISTINCT;
-}
-
-static dp_refusal *
-check_aggregate(dp_splitter *s, Aggref *aggregate, Node **base_expression,
-				bool *of_unit, dp_key **key)
-{
-	const char *name = get_func_name(aggregate->aggfnoid);
-	dp_refusal *refusal;
-	TargetEntry *given;
-	Node	   *argument;
-	Node	   *base;
-
-	*base_expression = NULL;
-	*of_unit = false;
-	*key = NULL;
-	if (s->rowset.many &&
-		dp_catalog_aggregate_kind(aggregate->aggfnoid) == DP_AGG_CONDITIONS)
-		return dp_block_refuse_many(s->rowset.relation);
-	if (aggregate->aggorder != NIL || aggregate->aggdirectargs != NIL)
-		return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED,
-								aggregate->location, NULL,
-								"Leave ORDER BY out; order does not matter "
-								"here.",
-								"ORDER BY inside %s is not supported", name);
-	aggregate->aggfilter = (Expr *)
-		dp_block_rowset_hoist((Node *) aggregate->aggfilter, &s->rowset);
-	refusal = dp_rules_check((Node *) aggregate->aggfilter);
-	if (refusal != NULL || aggregate->args == NIL)
-		return refusal;
-
-	refusal = check_parameters(aggregate, name);
-	if (refusal == NULL)
-		refusal = check_lone_constant(aggregate, name);
-	if (refusal != NULL)
-		return refusal;
-	given = linitial(aggregate->args);
-	argument = dp_block_rowset_hoist((Node *) given->expr, &s->rowset);
-	given->expr = (Expr *) argument;
-	refusal = check_argument(argument,
-							 dp_catalog_aggregate_kind(aggregate->aggfnoid),
-							 name);
-	if (refusal == NULL)
-		refusal = check_distinct(aggregate, name);
-	if (refusal != NULL)
-		return refusal;
-	base = dp_block_rowset_base(s->query, argument);
-	if (chooses_value(dp_catalog_aggregate_kind(aggregate->aggfnoid)))
-		*key = argument_key(s, argument, base);
-	*of_unit = is_unit(s, base);
-	*base_expression = base;
-	return NULL;
 }
 
 /* What is known of the values of an aggregate's argument. */
@@ -452,12 +237,12 @@ add_aggregates(dp_splitter *s, Query *inner, dp_block *block)
 		Aggref	   *original = lfirst(lc);
 		Aggref	   *aggregate = copyObject(original);
 		const char *name = get_func_name(original->aggfnoid);
-		int			kind = kind_of(original);
+		int			kind = dp_block_kind_of(original);
 		Node	   *base;
 		bool		of_unit;
 		dp_key	   *key;
-		dp_refusal *refusal = check_aggregate(s, aggregate, &base, &of_unit,
-											  &key);
+		dp_refusal *refusal = dp_block_check_aggregate(s, aggregate, &base,
+													   &of_unit, &key);
 
 		if (refusal == NULL && kind == DP_AGG_CONDITIONS && block->single)
 			refusal = dp_block_refuse_undeclared(original);
@@ -569,6 +354,7 @@ dp_block_split_one(Query *query, List *cte_stack, dp_block **block,
 	if (collect_walker((Node *) query->targetList, &s) ||
 		collect_walker(query->havingQual, &s))
 		return s.refusal;
+	dp_block_add_sizes(&s, b);
 
 	/* A unit with many rows may have some in many parts. */
 	if (!s.rowset.many)

@@ -200,6 +200,7 @@ walk_level(Query *query, block_walk *walk)
 	if (walk->refusal != NULL)
 		return released;
 
+	dp_block_drop_unused(query);
 	walk->cte_stack = lcons(query->cteList, list_copy(saved_stack));
 	foreach(lc, query->rtable)
 	{

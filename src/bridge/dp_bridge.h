@@ -28,7 +28,17 @@ typedef enum dp_setting_noise
 
 extern int	dp_setting_mechanism;	/* dp_pg.mechanism */
 extern char *dp_setting_delta;	/* dp_pg.delta, decimal text or empty */
-extern bool dp_setting_split;	/* dp_pg.split */
+
+typedef enum dp_setting_choice
+{
+	DP_SETTING_OFF,
+	DP_SETTING_ON,
+	DP_SETTING_AUTO				/* on in transparent mode */
+} dp_setting_choice;
+
+extern int	dp_setting_split;	/* dp_pg.split; see dp_bridge_splits */
+extern int	dp_setting_suppress;	/* dp_pg.suppress; likewise */
+extern bool dp_setting_transparent; /* dp_pg.transparent */
 extern int	dp_setting_max_groups;	/* dp_pg.max_groups */
 extern int	dp_setting_max_keys;	/* dp_pg.max_keys; 0: as declared */
 extern int	dp_setting_max_rows;	/* dp_pg.max_rows; 0: as declared */
@@ -40,6 +50,8 @@ extern int	dp_setting_worker_lock_timeout; /* dp_pg.worker_lock_timeout, ms */
 extern char *dp_setting_epsilon_floor;	/* dp_pg.epsilon_floor, superuser */
 extern char *dp_setting_epsilon_ceiling;	/* dp_pg.epsilon_ceiling */
 extern void dp_bridge_settings_init(void);
+extern bool dp_bridge_splits(void);
+extern bool dp_bridge_suppresses(void);
 extern void dp_bridge_set_local(const char *name, const char *value);
 
 /* True only when the library came in through shared_preload_libraries. */
@@ -241,6 +253,7 @@ typedef struct dp_owner_sql
 extern void dp_bridge_owner_begin(dp_owner_sql *saved);
 extern void dp_bridge_owner_end(dp_owner_sql *saved);
 extern Oid	dp_bridge_extension_owner(void);	/* InvalidOid: not installed */
+extern Oid	dp_bridge_extension_namespace(void);
 extern Oid	dp_bridge_extension_oid(void);
 extern Oid	dp_bridge_catalog_namespace(void);	/* schema dp_pg */
 extern int64 dp_bridge_cluster_id(void);	/* system identifier */

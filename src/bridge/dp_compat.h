@@ -89,6 +89,22 @@ dp_compat_read_as(Query *level, Oid relid, Oid role)
 	}
 }
 
+/* Are the rights there that the level asks for on one of its entries? */
+static inline bool
+dp_compat_has_right(Query *level, const RangeTblEntry *entry)
+{
+	RangeTblEntry copy = *entry;
+
+	if (entry->perminfoindex == 0)
+		return true;
+	copy.perminfoindex = 1;
+	return ExecCheckPermissions(list_make1(&copy),
+								list_make1(getRTEPermissionInfo(
+									level->rteperminfos,
+									unconstify(RangeTblEntry *, entry))),
+								false);
+}
+
 /* Whose rights on the entry's relation count; InvalidOid: the user's own. */
 static inline Oid
 dp_compat_reads_as(Query *level, RangeTblEntry *entry)
@@ -163,6 +179,14 @@ dp_compat_replace_entries(Query *level, RangeTblEntry *entry)
 	level->rteperminfos = NIL;
 }
 
+/* FROM becomes empty. */
+static inline void
+dp_compat_drop_entries(Query *level)
+{
+	level->rtable = NIL;
+	level->rteperminfos = NIL;
+}
+
 #else
 
 static inline bool
@@ -189,6 +213,13 @@ dp_compat_read_as(Query *level, Oid relid, Oid role)
 		if (entry->rtekind == RTE_RELATION && entry->relid == relid)
 			entry->checkAsUser = role;
 	}
+}
+
+static inline bool
+dp_compat_has_right(Query *level, const RangeTblEntry *entry)
+{
+	return ExecCheckRTPerms(list_make1(unconstify(RangeTblEntry *, entry)),
+							false);
 }
 
 static inline Oid
@@ -242,6 +273,12 @@ static inline void
 dp_compat_replace_entries(Query *level, RangeTblEntry *entry)
 {
 	level->rtable = list_make1(entry);
+}
+
+static inline void
+dp_compat_drop_entries(Query *level)
+{
+	level->rtable = NIL;
 }
 
 static inline bool

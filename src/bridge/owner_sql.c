@@ -55,11 +55,10 @@ dp_bridge_extension_oid(void)
 	return extension_cache;
 }
 
-/* dp_bridge_extension_owner: InvalidOid when not installed here. */
-Oid
-dp_bridge_extension_owner(void)
+/* Its row of pg_extension; false when not installed here. */
+static bool
+find_extension(FormData_pg_extension *row)
 {
-	Oid			owner = InvalidOid;
 	Relation	rel;
 	ScanKeyData key;
 	SysScanDesc scan;
@@ -71,10 +70,28 @@ dp_bridge_extension_owner(void)
 	scan = systable_beginscan(rel, ExtensionNameIndexId, true, NULL, 1, &key);
 	tuple = systable_getnext(scan);
 	if (HeapTupleIsValid(tuple))
-		owner = ((Form_pg_extension) GETSTRUCT(tuple))->extowner;
+		memcpy(row, GETSTRUCT(tuple), sizeof(FormData_pg_extension));
 	systable_endscan(scan);
 	table_close(rel, AccessShareLock);
-	return owner;
+	return HeapTupleIsValid(tuple);
+}
+
+/* dp_bridge_extension_owner: InvalidOid when not installed here. */
+Oid
+dp_bridge_extension_owner(void)
+{
+	FormData_pg_extension row;
+
+	return find_extension(&row) ? row.extowner : InvalidOid;
+}
+
+/* dp_bridge_extension_namespace: the schema of what users call. */
+Oid
+dp_bridge_extension_namespace(void)
+{
+	FormData_pg_extension row;
+
+	return find_extension(&row) ? row.extnamespace : InvalidOid;
 }
 
 /* dp_bridge_catalog_namespace: schema dp_pg, or InvalidOid. */

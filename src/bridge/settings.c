@@ -14,6 +14,7 @@
 #include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/guc.h"
+#include "utils/plancache.h"
 
 #include "dp_bridge.h"
 
@@ -27,7 +28,9 @@ char	   *dp_setting_epsilon_ceiling = DEFAULT_CEILING;
 char	   *dp_setting_epsilon_floor = DEFAULT_FLOOR;
 char	   *dp_setting_delta = "";
 int			dp_setting_mechanism = DP_SETTING_LAPLACE;
-bool		dp_setting_split = false;
+int			dp_setting_split = DP_SETTING_AUTO;
+int			dp_setting_suppress = DP_SETTING_AUTO;
+bool		dp_setting_transparent = false;
 int			dp_setting_max_groups = 1000000;
 int			dp_setting_max_keys = 0;
 int			dp_setting_max_rows = 0;
@@ -47,6 +50,64 @@ static const struct config_enum_entry mechanisms[] = {
 	{"gaussian", DP_SETTING_GAUSSIAN, false},
 	{NULL, 0, false}
 };
+
+/* auto: on in transparent mode, off elsewhere; the rest as of a boolean. */
+static const struct config_enum_entry choices[] = {
+	{"auto", DP_SETTING_AUTO, false},
+	{"off", DP_SETTING_OFF, false},
+	{"on", DP_SETTING_ON, false},
+	{"true", DP_SETTING_ON, true},
+	{"false", DP_SETTING_OFF, true},
+	{"yes", DP_SETTING_ON, true},
+	{"no", DP_SETTING_OFF, true},
+	{"1", DP_SETTING_ON, true},
+	{"0", DP_SETTING_OFF, true},
+	{NULL, 0, false}
+};
+
+/* Is a choice on, with what auto means now? */
+static bool
+is_chosen(int choice)
+{
+	return choice == DP_SETTING_ON ||
+		(choice == DP_SETTING_AUTO && dp_setting_transparent);
+}
+
+/* dp_bridge_splits: is dp_pg.epsilon the price of a whole query? */
+bool
+dp_bridge_splits(void)
+{
+	return is_chosen(dp_setting_split);
+}
+
+/* dp_bridge_suppresses: are groups that look empty left out? */
+bool
+dp_bridge_suppresses(void)
+{
+	return is_chosen(dp_setting_suppress);
+}
+
+/* Plans made before may mean something else: make them again. */
+static void
+assign_transparent(bool newval, void *extra)
+{
+	if (newval != dp_setting_transparent)
+		ResetPlanCache();
+}
+
+static void
+assign_split(int newval, void *extra)
+{
+	if (newval != dp_setting_split)
+		ResetPlanCache();
+}
+
+static void
+assign_suppress(int newval, void *extra)
+{
+	if (newval != dp_setting_suppress)
+		ResetPlanCache();
+}
 
 /*
  * Is the text a plain positive decimal number below 10^12 with at most 24
@@ -210,13 +271,29 @@ dp_bridge_settings_init(void)
 							&dp_setting_readers, 4, 1, 1024,
 							PGC_POSTMASTER, 0,
 							NULL, NULL, NULL);
-	DefineCustomBoolVariable("dp_pg.split",
+	DefineCustomEnumVariable("dp_pg.split",
 							 "Makes dp_pg.epsilon the price of a whole query.",
 							 "It is divided among the values that name no "
-							 "epsilon of their own.",
-							 &dp_setting_split, false,
+							 "epsilon of their own; auto: where "
+							 "dp_pg.transparent is on.",
+							 &dp_setting_split, DP_SETTING_AUTO,
+							 choices, PGC_USERSET, 0,
+							 NULL, assign_split, NULL);
+	DefineCustomEnumVariable("dp_pg.suppress",
+							 "Leaves out groups and values whose noisy number "
+							 "of rows cannot be told from none.",
+							 "Decided by a number that the query releases; "
+							 "auto: where dp_pg.transparent is on.",
+							 &dp_setting_suppress, DP_SETTING_AUTO,
+							 choices, PGC_USERSET, 0,
+							 NULL, assign_suppress, NULL);
+	DefineCustomBoolVariable("dp_pg.transparent",
+							 "Reads plain aggregates over protected relations "
+							 "as private ones.",
+							 "Only where the role may not read the relation.",
+							 &dp_setting_transparent, false,
 							 PGC_USERSET, 0,
-							 NULL, NULL, NULL);
+							 NULL, assign_transparent, NULL);
 	DefineCustomIntVariable("dp_pg.worker_idle",
 							"Time after which an idle worker or reader exits.",
 							NULL,

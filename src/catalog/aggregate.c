@@ -34,6 +34,8 @@ static const struct
 	{"dp_aggregate_avg", DP_AGG_AVG},
 	{"dp_aggregate_variance", DP_AGG_VARIANCE},
 	{"dp_aggregate_stddev", DP_AGG_STDDEV},
+	{"dp_aggregate_var_pop", DP_AGG_VAR_POP},
+	{"dp_aggregate_stddev_pop", DP_AGG_STDDEV_POP},
 	{"dp_aggregate_quantile", DP_AGG_QUANTILE},
 	{"dp_aggregate_median", DP_AGG_MEDIAN},
 	{"dp_aggregate_min", DP_AGG_MIN},

@@ -32,6 +32,8 @@ typedef enum dp_aggregate_kind
 	DP_AGG_AVG,
 	DP_AGG_VARIANCE,
 	DP_AGG_STDDEV,
+	DP_AGG_VAR_POP,
+	DP_AGG_STDDEV_POP,
 	DP_AGG_QUANTILE,
 	DP_AGG_MEDIAN,
 	DP_AGG_MIN,
@@ -52,6 +54,8 @@ extern bool dp_catalog_has_own_aggregate(const Query *query);
 extern Oid	dp_catalog_type(const char *name);
 extern Oid	dp_catalog_function(const char *name, int nargs,
 								const Oid *types);
+extern Oid	dp_catalog_aggregate(const char *name, int nargs,
+								 const Oid *types);
 extern Oid	dp_catalog_owner(Oid relid);
 extern void dp_catalog_name_role(Oid role, NameData *out);
 extern bool dp_catalog_visible_to(HeapTuple tuple, Snapshot snapshot);

@@ -8,6 +8,8 @@
 #include "access/htup_details.h"
 #include "access/transam.h"
 #include "access/xact.h"
+#include "catalog/pg_proc.h"
+#include "catalog/pg_type.h"
 #include "parser/parse_func.h"
 #include "utils/builtins.h"
 #include "utils/snapmgr.h"
@@ -36,6 +38,27 @@ dp_catalog_function(const char *name, int nargs, const Oid *types)
 	return LookupFuncName(list_make2(makeString("dp_pg"),
 									 makeString(pstrdup(name))),
 						  nargs, types, false);
+}
+
+/*
+ * dp_catalog_aggregate
+ *	  OID of an aggregate of the extension, in the schema that it was created
+ *	  in; InvalidOid when there is none of this name with these arguments.
+ */
+Oid
+dp_catalog_aggregate(const char *name, int nargs, const Oid *types)
+{
+	Oid			namespace = dp_bridge_extension_namespace();
+	Oid			found;
+
+	if (!OidIsValid(namespace))
+		return InvalidOid;
+	found = GetSysCacheOid3(PROCNAMEARGSNSP, Anum_pg_proc_oid,
+							CStringGetDatum(name),
+							PointerGetDatum(buildoidvector(types, nargs)),
+							ObjectIdGetDatum(namespace));
+	return dp_catalog_aggregate_kind(found) == DP_AGG_NONE ? InvalidOid :
+		found;
 }
 
 /* dp_catalog_owner: of a relation, InvalidOid when it is gone. */

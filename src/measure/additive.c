@@ -230,6 +230,22 @@ dp_measure_noise_scale(const dp_measure *measure)
 }
 
 /*
+ * dp_measure_none
+ *	  The sum of so many noises is above this with probability 1/20 at most,
+ *	  where dp_pg.suppress asks what could be noise alone; else 0.
+ */
+dp_int128
+dp_measure_none(const dp_measure *measure, int noises)
+{
+	double		error;
+
+	if (!dp_bridge_suppresses())
+		return 0;
+	error = noises * dp_measure_noise_error(measure, 0.05 / noises);
+	return error < 1e37 ? (dp_int128) error : (dp_int128) 1 << 124;
+}
+
+/*
  * dp_measure_noise_error: what |noise| exceeds with probability beta, for
  * people's eyes; Gaussian noise by the continuous law of the same variance,
  * rounded to integers.

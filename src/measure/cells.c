@@ -6,7 +6,8 @@
  * slowest.  The receiver adds inner rows to their groups, in any order; a row
  * whose key is not public counts nowhere.  Release walks the groups in order,
  * empty ones too, and draws fresh noise for every value.  So the number, the
- * order and the spelling of the rows depend on public things only.
+ * order and the spelling of the rows depend on public things only, and with
+ * dp_pg.suppress on released values.
  *
  * With undeclared keys groups are answered as they are told (bounded.c).
  */
@@ -167,6 +168,8 @@ typedef struct answer
 	TupleTableSlot *slot;
 	dp_reader_sink sink;
 	void	   *context;
+	int64		none;			/* of groups that are left out: size_of_none */
+	const int64 *own_none;		/* of values */
 } answer;
 
 static void
@@ -179,6 +182,53 @@ give_row(const answer *to)
 	tuple = ExecCopySlotMinimalTuple(slot);
 	to->sink(to->context, tuple, tuple->t_len);
 	ExecClearTuple(slot);
+}
+
+/*
+ * Up to which released number of rows, the n-th aggregate from 1, there may be
+ * none: with more, no rows would be taken for some with probability 1/20 at
+ * most.  -1 for n = 0, where no number decides.
+ */
+static int64
+size_of_none(const dp_release_spec *spec, int n)
+{
+	double		error;
+
+	if (n == 0)
+		return -1;
+	error = dp_measure_noise_error(&spec->measures[n - 1], 0.05);
+	return error < 1e18 ? (int64) error : INT64CONST(1000000000000000000);
+}
+
+/* Values that are told only where there are rows; NULL: all are. */
+static int64 *
+sizes_of_none(const dp_release_spec *spec)
+{
+	int64	   *none;
+	int			i;
+
+	if (spec->block->sizes == NIL)
+		return NULL;
+	none = palloc(sizeof(int64) * Max(spec->nmeasures, 1));
+	for (i = 0; i < spec->nmeasures; i++)
+		none[i] = size_of_none(spec, list_nth_int(spec->block->sizes, i));
+	return none;
+}
+
+/* Make values NULL whose number of rows cannot be told from none. */
+static void
+forget_values(const dp_release_spec *spec, const int64 *none,
+			  const Datum *values, bool *nulls)
+{
+	int			i;
+
+	for (i = 0; none != NULL && i < spec->nmeasures; i++)
+	{
+		int			size = list_nth_int(spec->block->sizes, i);
+
+		if (size > 0 && DatumGetInt64(values[size - 1]) <= none[i])
+			nulls[i] = true;
+	}
 }
 
 /* Public keys of a group. */
@@ -218,6 +268,18 @@ set_values(const answer *to, const dp_cell *cell)
 		values[i] = measure->ops->release(measure, cell, &nulls[i]);
 		cell += measure->ncells;
 	}
+	forget_values(spec, to->own_none, values, nulls);
+}
+
+/* Is the released number of rows more than there may be of none? */
+static bool
+has_size(const answer *to)
+{
+	const dp_release_spec *spec = to->cells->spec;
+
+	return to->none < 0 ||
+		DatumGetInt64(to->slot->tts_values[spec->nkeys + spec->block->size -
+										   1]) > to->none;
 }
 
 static void
@@ -231,7 +293,8 @@ give_group(const answer *to, int64 group, const dp_cell *cell, bool told)
 		dp_measure_units_told(to->cells->units, to->slot->tts_values,
 							  to->slot->tts_isnull);
 	set_values(to, cell);
-	give_row(to);
+	if (has_size(to))
+		give_row(to);
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(to->cells->scratch);
 }
@@ -249,7 +312,8 @@ give_told(void *context, int64 group)
  * dp_measure_cells_release
  *	  Draw noise and give the sink one row per public group, in order, each a
  *	  minimal tuple; with undeclared keys, one per group that is told, in no
- *	  order that would tell anything.
+ *	  order that would tell anything.  Groups whose released number of rows
+ *	  cannot be told from none are left out where the block says so.
  */
 void
 dp_measure_cells_release(dp_cells *cells, TupleDesc result,
@@ -260,6 +324,8 @@ dp_measure_cells_release(dp_cells *cells, TupleDesc result,
 	sink, context};
 	int64		group;
 
+	to.none = size_of_none(spec, spec->block->size);
+	to.own_none = sizes_of_none(spec);
 	if (spec->undeclared)
 		dp_measure_units_tell(cells->units, cells->cells, cells->width,
 							  give_told, &to);

@@ -53,6 +53,7 @@ count_walker(Node *node, void *context)
 	{
 		if (may_decide((const Query *) node))
 			++*(int *) context;
+		*(int *) context += dp_block_added_sizes((Query *) node);
 		return query_tree_walker((Query *) node, count_walker, context, 0);
 	}
 	return expression_tree_walker(node, count_walker, context);

@@ -200,6 +200,7 @@ extern bool dp_measure_read_delta(dp_fixed *delta);
 extern dp_int128 dp_measure_add_noise(const dp_measure *measure,
 									  dp_int128 exact);
 extern double dp_measure_noise_scale(const dp_measure *measure);
+extern dp_int128 dp_measure_none(const dp_measure *measure, int noises);
 extern double dp_measure_noise_error(const dp_measure *measure, double beta);
 
 /* ---- select_candidate.c: one candidate by integer scores ---- */
@@ -223,6 +224,8 @@ extern const dp_measure_ops dp_measure_mean_distinct;
 extern const dp_measure_ops dp_measure_max;
 extern const dp_measure_ops dp_measure_variance;
 extern const dp_measure_ops dp_measure_stddev;
+extern const dp_measure_ops dp_measure_var_pop;
+extern const dp_measure_ops dp_measure_stddev_pop;
 extern const dp_measure_ops dp_measure_histogram;
 extern const dp_measure_ops dp_measure_argmax;
 extern const dp_measure_ops dp_measure_topk;

@@ -7,7 +7,8 @@
  * (doc/theory.md T43): kappa m w in L1 and sqrt(kappa) m w in L2, twice that
  * when a unit is replaced.
  * The mean is low + w A / (A + B), clamped, and NULL when A + B <= 0, as the
- * mean of no rows is.  The true number of rows never divides anything.
+ * mean of no rows is; with dp_pg.suppress, when A + B may be noise alone.  The
+ * true number of rows never divides anything.
  */
 #include "postgres.h"
 
@@ -86,7 +87,7 @@ mean_granules(const dp_measure *measure, dp_int128 above, dp_int128 total)
 /*
  * dp_measure_release_mean
  *	  The noisy mean of so many values of this sum, in granules; NULL when
- *	  their noisy number is not positive.
+ *	  their noisy number is not positive, or cannot be told from none.
  */
 Datum
 dp_measure_release_mean(const dp_measure *measure, dp_int128 rows,
@@ -104,7 +105,7 @@ dp_measure_release_mean(const dp_measure *measure, dp_int128 rows,
 								  dp_measure_width(measure)) - sum);
 	if (__builtin_add_overflow(above, below, &total))
 		dp_bridge_check_status(DP_E_OVERFLOW, "add noise");
-	if (total <= 0)
+	if (total <= dp_measure_none(measure, 2))
 	{
 		*isnull = true;
 		return (Datum) 0;

@@ -1,7 +1,7 @@
 /*
  * measure_variance.c
- *	  dp_variance and dp_stddev: the sample variance of values clamped to
- *	  bounds, by three sums.
+ *	  dp_variance and dp_stddev, dp_var_pop and dp_stddev_pop: the variance of
+ *	  a sample, or of a population, of values clamped to bounds, by three sums.
  *
  * With k = x - low in granules and G = high - low, released are the sums of
  * (G - k)^2, of 2 k (G - k) and of k^2, each with noise.  A row moves them by
@@ -47,7 +47,8 @@ check_result(const dp_measure *measure)
 	uint64		width = (uint64) dp_measure_width(measure);
 	int			bits = pg_leftmost_one_pos64(width) + 1;
 
-	if (measure->ops->kind == DP_AGG_VARIANCE &&
+	if ((measure->ops->kind == DP_AGG_VARIANCE ||
+		 measure->ops->kind == DP_AGG_VAR_POP) &&
 		measure->aggregate->aggtype == FLOAT8OID &&
 		2 * (measure->grid.exponent + bits) >= DBL_MAX_EXP)
 		ereport(ERROR,
@@ -130,11 +131,12 @@ sign(Datum a)
  * The population variance over G^2 is v / (4 t^2), v = 4 t q - (b + 2 q)^2,
  * where t is the total, b the middle sum and q the sum of squares; the
  * sample's is n/(n - 1) times that, n = t / G^2, and no sample of two or more
- * values has more than G^2/2: clamped to [0, G^2/2].  Requires t > 0.
+ * values has more than G^2/2: clamped to [0, G^2/2], that of a population to
+ * [0, G^2/4].  Requires t > 0.
  */
 static Datum
-variance_granules(dp_int128 width, dp_int128 middle, dp_int128 squares,
-				  dp_int128 total)
+variance_granules(bool sample, dp_int128 width, dp_int128 middle,
+				  dp_int128 squares, dp_int128 total)
 {
 	Datum		square = number(width * width);
 	Datum		t = number(total);
@@ -151,17 +153,26 @@ variance_granules(dp_int128 width, dp_int128 middle, dp_int128 squares,
 	if (sign(v) < 0)
 		v = number(0);
 	rest = DirectFunctionCall2(numeric_sub, t, square);
-	if (sign(rest) <= 0)
+	if (!sample || sign(rest) <= 0)
 		rest = t;				/* n <= 1: nothing to correct */
 	v = DirectFunctionCall2(numeric_div, times(v, square),
 							times(times(number(4), t), rest));
-	most = DirectFunctionCall2(numeric_div, square, number(2));
+	most = DirectFunctionCall2(numeric_div, square,
+							   number(sample ? 2 : 4));
 	return DirectFunctionCall2(numeric_smaller, v, most);
+}
+
+static bool
+is_sample(const dp_measure *measure)
+{
+	return measure->ops->kind == DP_AGG_VARIANCE ||
+		measure->ops->kind == DP_AGG_STDDEV;
 }
 
 /*
  * The released variance, in granules squared; NULL when the released number
- * of rows is not positive, as the variance of no rows is.
+ * of rows is not positive, as the variance of no rows is; with dp_pg.suppress,
+ * when it, or for a sample all but one of it, could be noise alone.
  */
 static Datum
 draw_variance(const dp_measure *measure, const dp_cell *cells, bool *isnull)
@@ -178,12 +189,14 @@ draw_variance(const dp_measure *measure, const dp_cell *cells, bool *isnull)
 	if (__builtin_add_overflow(below, middle, &total) ||
 		__builtin_add_overflow(total, squares, &total))
 		dp_bridge_check_status(DP_E_OVERFLOW, "add noise");
-	if (total <= 0)
+	if (total - (dp_bridge_suppresses() && is_sample(measure) ?
+				 width * width : 0) <= dp_measure_none(measure, CELLS))
 	{
 		*isnull = true;
 		return (Datum) 0;
 	}
-	return variance_granules(width, middle, squares, total);
+	return variance_granules(is_sample(measure), width, middle, squares,
+							 total);
 }
 
 static Datum
@@ -245,5 +258,15 @@ const dp_measure_ops dp_measure_variance = {
 
 const dp_measure_ops dp_measure_stddev = {
 	DP_AGG_STDDEV, "stddev", forms, prepare, inner, load,
+	release_stddev, " / (2 rows stddev)", dp_measure_row_granules, add
+};
+
+const dp_measure_ops dp_measure_var_pop = {
+	DP_AGG_VAR_POP, "var_pop", forms, prepare, inner, load,
+	release_variance, " / rows", dp_measure_row_granules, add
+};
+
+const dp_measure_ops dp_measure_stddev_pop = {
+	DP_AGG_STDDEV_POP, "stddev_pop", forms, prepare, inner, load,
 	release_stddev, " / (2 rows stddev)", dp_measure_row_granules, add
 };

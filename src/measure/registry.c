@@ -17,6 +17,8 @@ static const dp_measure_ops *const measures[] =
 	&dp_measure_max,
 	&dp_measure_variance,
 	&dp_measure_stddev,
+	&dp_measure_var_pop,
+	&dp_measure_stddev_pop,
 	&dp_measure_histogram,
 	&dp_measure_argmax,
 	&dp_measure_topk,

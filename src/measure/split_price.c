@@ -19,7 +19,7 @@ dp_measure_default_price(int share)
 						  "epsilon");
 	dp_fixed	part;
 
-	if (!dp_setting_split || share <= 1)
+	if (!dp_bridge_splits() || share <= 1)
 		return whole;
 	dp_bridge_check_status(dp_acct_fixed_from_rational(&whole, DP_ROUND_DOWN,
 													   &part),

@@ -31,6 +31,7 @@ static const char *const settings[] = {
 	"lc_time", "dp_pg.delta", "dp_pg.epsilon", "dp_pg.epsilon_ceiling",
 	"dp_pg.epsilon_floor", "dp_pg.max_groups", "dp_pg.max_keys",
 	"dp_pg.max_rows", "dp_pg.mechanism", "dp_pg.split",
+	"dp_pg.suppress", "dp_pg.transparent",
 };
 
 static void

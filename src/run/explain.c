@@ -274,6 +274,10 @@ dp_run_explain(const dp_release_spec *spec, bool charged, EState *estate,
 	if (spec->undeclared)
 		ExplainPropertyText("Undeclared Keys",
 							decision_text(&spec->decision.law), es);
+	if (spec->block->size > 0)
+		ExplainPropertyText("Groups Left Out",
+							"where the noisy number of rows cannot be told "
+							"from none", es);
 	if (spec->many)
 		ExplainPropertyText("Contribution Bound", bound_text(spec), es);
 	if (dp_measure_cost_text(spec) != NULL)

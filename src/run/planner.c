@@ -32,6 +32,7 @@
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
 
+#include "../rewrite/dp_rewrite.h"
 #include "run.h"
 
 /* The blocks of one planner call; on the stack of planner_hook_main. */
@@ -283,6 +284,26 @@ add_plan_dependencies(planner_call *call, PlannedStmt *plan)
 	}
 }
 
+/*
+ * Read plain aggregates as private ones, in transparent mode.  What a release
+ * itself has planned has been rewritten, or reads as the owner.  True when the
+ * plan depends on whose it is.
+ */
+static bool
+rewrite_query(Query *query, const char *text)
+{
+	dp_refusal *refusal;
+	bool		depends = false;
+
+	if (!dp_setting_transparent ||
+		(text != NULL && strcmp(text, DP_PRIVATE_QUERY_TEXT) == 0))
+		return false;
+	refusal = dp_rewrite_query(query, text, &depends);
+	if (refusal != NULL)
+		dp_bridge_raise_refusal(refusal, text);
+	return depends;
+}
+
 static PlannedStmt *
 plan_release_query(Query *query, const char *text, int options,
 				   ParamListInfo params)
@@ -291,8 +312,10 @@ plan_release_query(Query *query, const char *text, int options,
 	PlannedStmt *plan;
 	bool		inlines;		/* it may put functions' bodies into FROM */
 	bool		outer;
+	bool		depends;
 
 	dp_run_forbid_loud();
+	depends = rewrite_query(query, text);
 	memset(&call, 0, sizeof(call));
 	inlines = may_hold_block_walker((Node *) query, NULL);
 	/* without a right, it may be one that asks for public keys alone */
@@ -323,6 +346,7 @@ plan_release_query(Query *query, const char *text, int options,
 
 	if (call.blocks != NIL)
 		add_plan_dependencies(&call, plan);
+	plan->dependsOnRole = plan->dependsOnRole || depends;
 	return plan;
 }
 

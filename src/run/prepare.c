@@ -357,7 +357,7 @@ dp_run_check_prices(const dp_release_spec *spec,
 						const dp_ledger_standing *standing)
 {
 	dp_fixed	asked = 0;
-	dp_fixed	lost = dp_setting_split ?
+	dp_fixed	lost = dp_bridge_splits() ?
 	(dp_fixed) dp_run_count_values(spec) : 0;
 	int			i;
 

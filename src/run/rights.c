@@ -116,8 +116,14 @@ dp_run_lacks_rights(Query *query)
 void
 dp_run_check_rights_first(Query *query)
 {
-	if (dp_run_lacks_rights(query))
-		(void) check_rights_walker((Node *) query, NULL);
+	dp_refusal *refusal;
+
+	if (!dp_run_lacks_rights(query))
+		return;
+	refusal = dp_setting_transparent ? dp_run_refuse_rows(query) : NULL;
+	if (refusal != NULL)
+		dp_bridge_raise_refusal(refusal, NULL);
+	(void) check_rights_walker((Node *) query, NULL);
 }
 
 /* May the planner call under way put bodies of functions into FROM? */

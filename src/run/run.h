@@ -71,6 +71,9 @@ extern void dp_run_check_rights_first(Query *query);
 extern bool dp_run_expect_functions(bool expect);
 extern void dp_run_check_rights_met(PlannerInfo *root, Oid relid);
 
+/* refuse_rows.c */
+extern dp_refusal *dp_run_refuse_rows(Query *query);
+
 /* row_security.c */
 extern void dp_run_hide_rows(PlannerInfo *root, RelOptInfo *rel);
 extern void dp_run_hide_rows_first(PlannerInfo *root, RelOptInfo *rel,

@@ -34,10 +34,10 @@ INSERT INTO typed VALUES ('smallint', 'bigint', 'numeric'), ('integer', 'bigint'
 SELECT results_eq(
 	format($$SELECT prorettype::regtype::text FROM pg_proc WHERE oid = '%s(%s)'::regprocedure$$, f, input),
 	ARRAY[CASE f WHEN 'sum' THEN sum_ ELSE avg_ END], format('%s(%s) is as this test says', f, input))
-FROM typed, unnest(ARRAY['sum', 'avg', 'variance', 'stddev']) f;
+FROM typed, unnest(ARRAY['sum', 'avg', 'variance', 'stddev', 'var_pop', 'stddev_pop']) f;
 CREATE TEMP VIEW form AS
 	SELECT 'dp_' || f AS name, CASE f WHEN 'sum' THEN sum_ ELSE avg_ END AS result, array_prepend(input, array_fill(p, ARRAY[n])) AS arguments
-	FROM typed, unnest(ARRAY['sum', 'avg', 'variance', 'stddev']) f, unnest(ARRAY['numeric', 'double precision']) p, generate_series(0, 3) n
+	FROM typed, unnest(ARRAY['sum', 'avg', 'variance', 'stddev', 'var_pop', 'stddev_pop']) f, unnest(ARRAY['numeric', 'double precision']) p, generate_series(0, 3) n
 	WHERE NOT (n = 0 AND p = 'double precision')
 	UNION ALL SELECT 'dp_count', 'bigint', a FROM (VALUES (ARRAY['"any"']), (ARRAY['"any"', 'numeric']), (ARRAY['"any"', 'double precision']), (ARRAY[]::text[])) v(a)
 	UNION ALL SELECT 'dp_histogram', 'bigint[]', ARRAY[input, p, p, 'integer'] || e
@@ -252,7 +252,7 @@ FROM (VALUES ('dp_pg.epsilon', 'user'), ('dp_pg.epsilon_ceiling', 'superuser'), 
 	('dp_pg.max_rows', 'user'), ('dp_pg.max_keys', 'user')) v(name, context);
 SELECT is((SELECT boot_val FROM pg_settings WHERE name = 'dp_pg.epsilon'), '0.1', 'default epsilon');
 SELECT is_empty($$ SELECT name FROM pg_settings WHERE name LIKE 'dp\_pg.%' AND (short_desc = '' OR short_desc IS NULL) $$, 'settings have descriptions');
-SELECT is_empty($$ SELECT name FROM pg_settings WHERE name LIKE 'dp\_pg.%' AND context = 'user' AND name NOT IN ('dp_pg.epsilon', 'dp_pg.delta', 'dp_pg.max_keys', 'dp_pg.max_rows', 'dp_pg.mechanism', 'dp_pg.split', 'dp_pg.rewrite', 'dp_pg.procedure') $$, 'no other setting is the user''s');
+SELECT is_empty($$ SELECT name FROM pg_settings WHERE name LIKE 'dp\_pg.%' AND context = 'user' AND name NOT IN ('dp_pg.epsilon', 'dp_pg.delta', 'dp_pg.max_keys', 'dp_pg.max_rows', 'dp_pg.mechanism', 'dp_pg.split', 'dp_pg.suppress', 'dp_pg.transparent', 'dp_pg.procedure') $$, 'no other setting is the user''s');
 SELECT throws_ok('SET dp_pg.no_such_setting = 1', '42602');
 SELECT ok(current_setting('shared_preload_libraries') ~ 'dp_pg', 'the library is preloaded');
 

@@ -1,0 +1,184 @@
+/*
+ * group_size.c
+ *	  dp_pg.suppress: numbers of rows among the released values, by which the
+ *	  release decides what it tells of.
+ *
+ * A plain query has no row for a group without rows, a private one a row for
+ * every public group; and a plain minimum of no rows is NULL, a private one
+ * any value.  Groups whose released number of rows cannot be told from none
+ * are left out of the answer, and selections (minimum, quantile, most frequent
+ * value) among rows whose number cannot be told from none are NULL.  That
+ * follows from released values alone, so it costs nothing but the number
+ * itself, which is added where the query does not release it anyway.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_aggregate.h"
+#include "catalog/pg_type.h"
+#include "nodes/nodeFuncs.h"
+
+#include "split.h"
+
+/* ---- the aggregates of a level ---- */
+
+typedef struct aggregate_search
+{
+	int			level;
+	List	   *found;			/* of Aggref *: distinct, level 0 */
+} aggregate_search;
+
+static bool
+aggregate_walker(Node *node, void *context)
+{
+	aggregate_search *search = context;
+
+	if (node == NULL)
+		return false;
+	if (IsA(node, Aggref) &&
+		(int) ((Aggref *) node)->agglevelsup == search->level)
+		search->found =
+			list_append_unique(search->found,
+							   dp_block_lift_aggregate((Aggref *) node,
+													   search->level));
+	if (IsA(node, Query))
+	{
+		search->level++;
+		(void) query_tree_walker((Query *) node, aggregate_walker, context, 0);
+		search->level--;
+		return false;
+	}
+	return expression_tree_walker(node, aggregate_walker, context);
+}
+
+/* ---- numbers of rows ---- */
+
+/* Is it the number of rows that the filter leaves, dp_count(*)? */
+static bool
+is_size(const Aggref *aggregate, const Expr *filter)
+{
+	return aggregate->aggstar && equal(aggregate->aggfilter, filter) &&
+		dp_catalog_aggregate_kind(aggregate->aggfnoid) == DP_AGG_COUNT;
+}
+
+static Aggref *
+make_size(Expr *filter)
+{
+	Aggref	   *size = makeNode(Aggref);
+
+	size->aggfnoid = dp_catalog_aggregate("dp_count", 0, NULL);
+	if (!OidIsValid(size->aggfnoid))
+		elog(ERROR, "aggregate dp_count(*) not found");
+	size->aggtype = INT8OID;
+	size->aggstar = true;
+	size->aggfilter = copyObject(filter);
+	size->aggkind = AGGKIND_NORMAL;
+	size->aggsplit = AGGSPLIT_SIMPLE;
+	size->aggno = -1;
+	size->aggtransno = -1;
+	size->location = -1;
+	return size;
+}
+
+/* Its place among the aggregates, from 1; it is added where it is missing. */
+static int
+size_place(List **aggregates, Expr *filter)
+{
+	ListCell   *lc;
+
+	foreach(lc, *aggregates)
+		if (is_size(lfirst(lc), filter))
+			return foreach_current_index(lc) + 1;
+	*aggregates = lappend(*aggregates, make_size(filter));
+	return list_length(*aggregates);
+}
+
+/* Does it give some value whether or not there is a row? */
+static bool
+selects(const Aggref *aggregate)
+{
+	switch (dp_catalog_aggregate_kind(aggregate->aggfnoid))
+	{
+		case DP_AGG_QUANTILE:
+		case DP_AGG_MEDIAN:
+		case DP_AGG_MIN:
+		case DP_AGG_MAX:
+		case DP_AGG_ARGMAX:
+			return true;
+		default:
+			return false;
+	}
+}
+
+/*
+ * Add the numbers of rows that decide: *group, of the whole group, or 0 where
+ * there are no keys; and for each aggregate the place of its own, or 0.
+ */
+static List *
+add_sizes(List **aggregates, bool grouped, int *group)
+{
+	List	   *own = NIL;
+	int			n = list_length(*aggregates);
+	int			i;
+
+	*group = grouped && n > 0 ? size_place(aggregates, NULL) : 0;
+	for (i = 0; i < n; i++)
+	{
+		const Aggref *aggregate = list_nth(*aggregates, i);
+
+		own = lappend_int(own, !selects(aggregate) ? 0 :
+						  size_place(aggregates, aggregate->aggfilter));
+	}
+	while (list_length(own) < list_length(*aggregates))
+		own = lappend_int(own, 0);
+	return own;
+}
+
+/* ---- what splitting asks for ---- */
+
+/* dp_block_holds_size: does an expression of a level use such a number? */
+bool
+dp_block_holds_size(Node *expression)
+{
+	aggregate_search search = {0, NIL};
+	ListCell   *lc;
+
+	(void) aggregate_walker(expression, &search);
+	foreach(lc, search.found)
+		if (is_size(lfirst(lc), NULL))
+			return true;
+	return false;
+}
+
+/*
+ * dp_block_added_sizes
+ *	  How many numbers of rows a level, not yet split, will release besides
+ *	  what it asks for.
+ */
+int
+dp_block_added_sizes(const Query *query)
+{
+	aggregate_search search = {0, NIL};
+	int			group;
+	int			n;
+
+	if (!dp_bridge_suppresses() || !dp_catalog_has_own_aggregate(query))
+		return 0;
+	(void) aggregate_walker((Node *) query->targetList, &search);
+	(void) aggregate_walker(query->havingQual, &search);
+	n = list_length(search.found);
+	(void) add_sizes(&search.found, query->groupClause != NIL, &group);
+	return list_length(search.found) - n;
+}
+
+/*
+ * dp_block_add_sizes
+ *	  Find the numbers of rows that decide among the aggregates that were
+ *	  collected, or add them, and tell the block which they are.
+ */
+void
+dp_block_add_sizes(dp_splitter *s, dp_block *block)
+{
+	if (dp_bridge_suppresses())
+		block->sizes = add_sizes(&s->aggregates,
+								 s->query->groupClause != NIL, &block->size);
+}

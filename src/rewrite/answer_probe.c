@@ -1,0 +1,262 @@
+/*
+ * answer_probe.c
+ *	  Levels whose answer is known without a row: what tools ask to learn of
+ *	  names and types.
+ *
+ * Such a level loses FROM, and with it every right that it would need: what
+ * remains is constants.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/optimizer.h"
+#include "parser/parsetree.h"
+#include "tcop/pquery.h"
+#include "tcop/tcopprot.h"
+#include "utils/fmgroids.h"
+#include "utils/portal.h"
+
+#include "level.h"
+
+/* ---- is it one? ---- */
+
+static bool
+is_never_true(Node *condition)
+{
+	Const	   *constant;
+
+	if (condition == NULL)
+		return false;
+	constant = (Const *) eval_const_expressions(NULL, copyObject(condition));
+	return IsA(constant, Const) &&
+		(constant->constisnull || !DatumGetBool(constant->constvalue));
+}
+
+/* A constant number of rows, or -1. */
+static int64
+constant_limit(const Query *query)
+{
+	Const	   *constant;
+
+	if (query->limitCount == NULL)
+		return -1;
+	constant = (Const *)
+		eval_const_expressions(NULL, copyObject(query->limitCount));
+	if (!IsA(constant, Const) || constant->constisnull ||
+		constant->consttype != INT8OID)
+		return -1;
+	return DatumGetInt64(constant->constvalue);
+}
+
+static bool
+lacks_right_walker(Node *node, void *context)
+{
+	ListCell   *lc;
+
+	if (node == NULL)
+		return false;
+	if (!IsA(node, Query))
+		return expression_tree_walker(node, lacks_right_walker, context);
+	foreach(lc, ((Query *) node)->rtable)
+	{
+		RangeTblEntry *entry = lfirst_node(RangeTblEntry, lc);
+
+		if (OidIsValid(entry->relid) && !dp_rewrite_is_protected(entry) &&
+			!dp_compat_has_right((Query *) node, entry))
+			return true;
+	}
+	return query_tree_walker((Query *) node, lacks_right_walker, context, 0);
+}
+
+/* Are the rights there that it needs on all else, such as views? */
+static bool
+may_ask(Node *query)
+{
+	return !lacks_right_walker(query, NULL);
+}
+
+/* ---- its answer ---- */
+
+/* What an aggregate of no rows is. */
+static Node *
+of_no_rows(const Aggref *aggregate)
+{
+	if (aggregate->aggfnoid == F_COUNT_ ||
+		aggregate->aggfnoid == F_COUNT_ANY ||
+		aggregate->aggfnoid == F_REGR_COUNT ||
+		dp_catalog_aggregate_kind(aggregate->aggfnoid) == DP_AGG_COUNT)
+		return (Node *) makeConst(INT8OID, -1, InvalidOid, sizeof(int64),
+								  Int64GetDatum(0), false, FLOAT8PASSBYVAL);
+	return (Node *) makeNullConst(aggregate->aggtype, -1,
+								  aggregate->aggcollid);
+}
+
+static Node *
+constant_mutator(Node *node, void *context)
+{
+	int		   *level = context;
+
+	if (node == NULL)
+		return NULL;
+	if (IsA(node, Aggref) && (int) ((Aggref *) node)->agglevelsup == *level)
+		return of_no_rows((Aggref *) node);
+	if (IsA(node, Var) && (int) ((Var *) node)->varlevelsup == *level)
+		return (Node *) makeNullConst(exprType(node), exprTypmod(node),
+									  exprCollation(node));
+	if (IsA(node, Query))
+	{
+		Query	   *copy;
+
+		(*level)++;
+		copy = query_tree_mutator((Query *) node, constant_mutator, context,
+								  0);
+		(*level)--;
+		return (Node *) copy;
+	}
+	return expression_tree_mutator(node, constant_mutator, context);
+}
+
+/* WITH queries that only this level reads are not planned any more. */
+static void
+release_ctes(const dp_level *level)
+{
+	ListCell   *lc;
+
+	foreach(lc, level->query->rtable)
+	{
+		RangeTblEntry *entry = lfirst_node(RangeTblEntry, lc);
+		CommonTableExpr *cte = NULL;
+		bool		raw;
+
+		if (entry->rtekind == RTE_CTE)
+			cte = dp_rewrite_find_cte(level, entry, &raw);
+		if (cte != NULL)
+			cte->cterefcount--;
+	}
+}
+
+/* Make the level one over no rows. */
+static void
+set_no_rows(dp_level *level)
+{
+	Query	   *query = level->query;
+	bool		one_row = query->hasAggs && query->groupClause == NIL;
+	int			depth = 0;
+	Node	   *having;
+
+	release_ctes(level);
+	query->targetList = (List *)
+		constant_mutator((Node *) query->targetList, &depth);
+	having = constant_mutator(query->havingQual, &depth);
+	query->jointree = makeFromExpr(NIL, one_row ? having :
+								   makeBoolConst(false, false));
+	query->havingQual = NULL;
+	query->groupClause = NIL;
+	query->groupDistinct = false;
+	query->hasAggs = false;
+	query->rowMarks = NIL;
+	query->constraintDeps = NIL;
+	dp_compat_drop_entries(query);
+}
+
+/*
+ * dp_rewrite_answer_probe
+ *	  Answer a level over private rows that WHERE, or a LIMIT of 0, keeps all
+ *	  rows from; false when it is none.
+ */
+bool
+dp_rewrite_answer_probe(dp_level *level)
+{
+	Query	   *query = level->query;
+
+	if (query->groupingSets != NIL || query->jointree == NULL)
+		return false;
+	if (!is_never_true(query->jointree->quals) &&
+		(constant_limit(query) != 0 || query->hasAggs ||
+		 query->hasModifyingCTE))
+		return false;
+	if (!may_ask((Node *) query))
+		return false;
+	set_no_rows(level);
+	return true;
+}
+
+/* ---- previews ---- */
+
+/*
+ * Is the statement that is planned the client's own, to show its rows to the
+ * client?  A function's has another text; CREATE TABLE AS and COPY have the
+ * client's, and so has what a cursor or EXPLAIN is about.
+ */
+static bool
+is_clients(const char *text)
+{
+	Node	   *utility;
+
+	if (text == NULL || text != debug_query_string)
+		return false;
+	if (ActivePortal == NULL)
+		return true;
+	if (list_length(ActivePortal->stmts) != 1)
+		return false;
+	utility = linitial_node(PlannedStmt, ActivePortal->stmts)->utilityStmt;
+	if (utility != NULL && IsA(utility, ExplainStmt))
+	{
+		Query	   *explained = (Query *) ((ExplainStmt *) utility)->query;
+
+		return IsA(explained, Query) && explained->commandType == CMD_SELECT;
+	}
+	return utility != NULL && IsA(utility, DeclareCursorStmt);
+}
+
+/*
+ * Does the level show the rows of one relation, one by one?  *limited: a
+ * constant number of them.
+ */
+static bool
+shows_rows(Query *query, bool *limited)
+{
+	RangeTblEntry *entry;
+
+	*limited = *limited || constant_limit(query) >= 0;
+	if (query->commandType != CMD_SELECT || query->setOperations != NULL ||
+		query->hasAggs || query->groupClause != NIL ||
+		query->distinctClause != NIL || query->hasWindowFuncs ||
+		query->hasTargetSRFs || query->hasSubLinks || query->rowMarks != NIL ||
+		query->hasModifyingCTE || query->cteList != NIL ||
+		list_length(query->jointree->fromlist) != 1 ||
+		!IsA(linitial(query->jointree->fromlist), RangeTblRef))
+		return false;
+	entry = rt_fetch(linitial_node(RangeTblRef,
+								   query->jointree->fromlist)->rtindex,
+					 query->rtable);
+	if (entry->rtekind == RTE_SUBQUERY)
+		return shows_rows(entry->subquery, limited);
+	return dp_rewrite_is_protected(entry);
+}
+
+/*
+ * dp_rewrite_answer_preview
+ *	  Answer a statement that asks for the first rows of one relation, as tools
+ *	  do to show what it is like, by no row; false when it is none.
+ *
+ * In a function or a statement that writes, no rows would be taken for an
+ * answer; so there it is refused.
+ */
+bool
+dp_rewrite_answer_preview(dp_level *level, const char *text)
+{
+	bool		limited = false;
+
+	if (!is_clients(text) || !shows_rows(level->query, &limited) ||
+		!limited || !may_ask((Node *) level->query))
+		return false;
+	set_no_rows(level);
+	ereport(NOTICE,
+			(errmsg("rows of a protected relation are not shown"),
+			 errdetail("A preview has its columns and no row."),
+			 errhint("Ask for aggregates, such as count or avg.")));
+	return true;
+}

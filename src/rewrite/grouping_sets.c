@@ -1,0 +1,439 @@
+/*
+ * grouping_sets.c
+ *	  ROLLUP, CUBE and GROUPING SETS over private rows.
+ *
+ *	  SELECT ward, count(*) FROM patients GROUP BY ROLLUP (ward) ORDER BY 1
+ *
+ * becomes one private level for each set, and everything else over them:
+ *
+ *	  SELECT k, n FROM (SELECT ward, count(*) FROM patients GROUP BY ward
+ *						UNION ALL SELECT NULL, count(*) FROM patients)
+ *	  AS sets (k, n) ORDER BY 1
+ *
+ * Each set is a release of its own, with a price of its own.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/tlist.h"
+#include "parser/parse_agg.h"
+#include "rewrite/rewriteManip.h"
+
+#include "level.h"
+
+#define SETS_MAX 64
+
+/* Depth of a set's level below the one that it was made from. */
+#define SET_DEPTH 2
+
+/* A level that is taken apart; its columns: keys, aggregates, GROUPINGs. */
+typedef struct set_split
+{
+	int			level;			/* depth of a walk below it */
+	List	   *keys;			/* of Node * */
+	List	   *references;		/* of int: of each key in groupClause */
+	List	   *aggregates;		/* of Aggref *: distinct, level 0 */
+	List	   *groupings;		/* of GroupingFunc *: likewise */
+	bool		failed;
+} set_split;
+
+/* ---- what the level is made of ---- */
+
+/* A copy of what stands `level` levels below, as if it stood at the level. */
+static Node *
+lift(Node *node, int level)
+{
+	Node	   *copy = copyObject(node);
+
+	if (level > 0)
+		IncrementVarSublevelsUp(copy, -level, 0);
+	if (IsA(copy, Aggref))
+		((Aggref *) copy)->agglevelsup = 0;
+	else if (IsA(copy, GroupingFunc))
+		((GroupingFunc *) copy)->agglevelsup = 0;
+	return copy;
+}
+
+static bool
+collect_walker(Node *node, void *context)
+{
+	set_split  *s = context;
+
+	if (node == NULL)
+		return false;
+	if (IsA(node, Aggref) && (int) ((Aggref *) node)->agglevelsup == s->level)
+	{
+		s->aggregates = list_append_unique(s->aggregates,
+										   lift(node, s->level));
+		return false;
+	}
+	if (IsA(node, GroupingFunc) &&
+		(int) ((GroupingFunc *) node)->agglevelsup == s->level)
+	{
+		s->groupings = list_append_unique(s->groupings,
+										  lift(node, s->level));
+		return false;
+	}
+	if (IsA(node, Query))
+	{
+		s->level++;
+		(void) query_tree_walker((Query *) node, collect_walker, context, 0);
+		s->level--;
+		return false;
+	}
+	return expression_tree_walker(node, collect_walker, context);
+}
+
+static void
+collect(Query *query, set_split *s)
+{
+	ListCell   *lc;
+
+	foreach(lc, query->groupClause)
+	{
+		SortGroupClause *clause = lfirst_node(SortGroupClause, lc);
+
+		s->keys = lappend(s->keys,
+						  get_sortgroupclause_expr(clause, query->targetList));
+		s->references = lappend_int(s->references, clause->tleSortGroupRef);
+	}
+	(void) collect_walker((Node *) query->targetList, s);
+	(void) collect_walker(query->havingQual, s);
+}
+
+/* ---- one set ---- */
+
+/* GROUPING: a bit for each argument that the set does not group by. */
+static Const *
+grouping_value(const GroupingFunc *grouping, const List *set)
+{
+	int32		value = 0;
+	ListCell   *lc;
+
+	foreach(lc, grouping->refs)
+		value = value << 1 | !list_member_int(set, lfirst_int(lc));
+	return makeConst(INT4OID, -1, InvalidOid, sizeof(int32),
+					 Int32GetDatum(value), false, true);
+}
+
+static TargetEntry *
+add_target(Query *query, Expr *expression)
+{
+	int			n = list_length(query->targetList) + 1;
+	TargetEntry *target = makeTargetEntry(expression, n,
+										  psprintf("column%d", n), false);
+
+	query->targetList = lappend(query->targetList, target);
+	return target;
+}
+
+static Query *
+make_set(const Query *query, const set_split *s, const List *set)
+{
+	Query	   *level = copyObject((Query *) query);
+	ListCell   *lc;
+	ListCell   *reference;
+
+	level->targetList = NIL;
+	level->groupClause = NIL;
+	level->groupingSets = NIL;
+	level->groupDistinct = false;
+	level->havingQual = NULL;
+	level->windowClause = NIL;
+	level->hasWindowFuncs = false;
+	level->distinctClause = NIL;
+	level->sortClause = NIL;
+	level->limitCount = NULL;
+	level->limitOffset = NULL;
+	level->limitOption = LIMIT_OPTION_COUNT;
+	forboth(lc, s->keys, reference, s->references)
+	{
+		Node	   *key = lfirst(lc);
+		bool		grouped = list_member_int(set, lfirst_int(reference));
+		Expr	   *shown = grouped ? copyObject((Expr *) key) :
+		(Expr *) makeNullConst(exprType(key), exprTypmod(key),
+							   exprCollation(key));
+		TargetEntry *target = add_target(level, shown);
+
+		if (!grouped)
+			continue;
+		target->ressortgroupref = lfirst_int(reference);
+		level->groupClause =
+			lappend(level->groupClause,
+					copyObject(list_nth(query->groupClause,
+										foreach_current_index(lc))));
+	}
+	foreach(lc, s->aggregates)
+		(void) add_target(level, copyObject(lfirst(lc)));
+	foreach(lc, s->groupings)
+		(void) add_target(level, (Expr *) grouping_value(lfirst(lc), set));
+	IncrementVarSublevelsUp((Node *) level, SET_DEPTH, 1);
+	return level;
+}
+
+/* ---- all of them ---- */
+
+static RangeTblEntry *
+make_entry(Query *subquery, const char *name)
+{
+	RangeTblEntry *entry = makeNode(RangeTblEntry);
+	List	   *names = NIL;
+	ListCell   *lc;
+
+	foreach(lc, subquery->targetList)
+		names = lappend(names, makeString(pstrdup(
+			lfirst_node(TargetEntry, lc)->resname)));
+	entry->rtekind = RTE_SUBQUERY;
+	entry->subquery = subquery;
+	entry->eref = makeAlias(name, names);
+	entry->inFromCl = true;
+	return entry;
+}
+
+static Node *
+reference_to(int n)
+{
+	RangeTblRef *reference = makeNode(RangeTblRef);
+
+	reference->rtindex = n;
+	return (Node *) reference;
+}
+
+/* UNION ALL of levels with the same columns. */
+static Query *
+make_union(List *levels)
+{
+	Query	   *all = makeNode(Query);
+	Query	   *first = linitial(levels);
+	Node	   *tree = reference_to(1);
+	ListCell   *lc;
+
+	all->commandType = CMD_SELECT;
+	all->canSetTag = true;
+	all->stmt_location = -1;
+	foreach(lc, levels)
+	{
+		SetOperationStmt *both;
+		ListCell   *target;
+
+		all->rtable = lappend(all->rtable, make_entry(lfirst(lc), "set"));
+		if (foreach_current_index(lc) == 0)
+			continue;
+		both = makeNode(SetOperationStmt);
+		both->op = SETOP_UNION;
+		both->all = true;
+		both->larg = tree;
+		both->rarg = reference_to(foreach_current_index(lc) + 1);
+		foreach(target, first->targetList)
+		{
+			Node	   *column = (Node *)
+			lfirst_node(TargetEntry, target)->expr;
+
+			both->colTypes = lappend_oid(both->colTypes, exprType(column));
+			both->colTypmods = lappend_int(both->colTypmods, -1);
+			both->colCollations = lappend_oid(both->colCollations,
+											  exprCollation(column));
+		}
+		tree = (Node *) both;
+	}
+	foreach(lc, first->targetList)
+	{
+		Node	   *column = (Node *) lfirst_node(TargetEntry, lc)->expr;
+
+		(void) add_target(all, (Expr *)
+						  makeVar(1, foreach_current_index(lc) + 1,
+								  exprType(column), -1, exprCollation(column),
+								  0));
+	}
+	all->setOperations = tree;
+	all->jointree = makeFromExpr(NIL, NULL);
+	return all;
+}
+
+/* References that the level, once more, makes to WITH queries around it. */
+typedef struct cte_use
+{
+	const dp_level *level;
+	Index		depth;
+} cte_use;
+
+static bool
+cte_walker(Node *node, void *context)
+{
+	cte_use    *use = context;
+
+	if (node == NULL)
+		return false;
+	if (IsA(node, RangeTblEntry))
+	{
+		RangeTblEntry *entry = (RangeTblEntry *) node;
+		RangeTblEntry outside = *entry;
+		CommonTableExpr *cte;
+		bool		raw;
+
+		if (entry->rtekind != RTE_CTE || entry->ctelevelsup <= use->depth)
+			return false;
+		outside.ctelevelsup -= use->depth;
+		cte = dp_rewrite_find_cte(use->level, &outside, &raw);
+		if (cte != NULL)
+			cte->cterefcount++;
+		return false;
+	}
+	if (IsA(node, Query))
+	{
+		use->depth++;
+		(void) query_tree_walker((Query *) node, cte_walker, context,
+								 QTW_EXAMINE_RTES_BEFORE);
+		use->depth--;
+		return false;
+	}
+	return expression_tree_walker(node, cte_walker, context);
+}
+
+static void
+refer_again(const dp_level *level, Query *query, int times)
+{
+	cte_use		use = {level, 0};
+
+	while (times-- > 0)
+		(void) query_tree_walker(query, cte_walker, &use,
+								 QTW_EXAMINE_RTES_BEFORE);
+}
+
+/* ---- everything else, over the columns of the sets ---- */
+
+static Var *
+column(const set_split *s, int n, Node *like)
+{
+	return makeVar(1, n, exprType(like), -1, exprCollation(like), s->level);
+}
+
+static int
+place_of(List *list, Node *node, int level)
+{
+	ListCell   *lc;
+
+	foreach(lc, list)
+		if (nodeTag(lfirst(lc)) == nodeTag(node) &&
+			equal(lfirst(lc), lift(node, level)))
+			return foreach_current_index(lc) + 1;
+	return 0;
+}
+
+static Node *
+column_mutator(Node *node, void *context)
+{
+	set_split  *s = context;
+	int			keys = list_length(s->keys);
+	int			n;
+
+	if (node == NULL)
+		return NULL;
+	if (IsA(node, Aggref) && (int) ((Aggref *) node)->agglevelsup == s->level)
+		return (Node *) column(s, keys +
+							   place_of(s->aggregates, node, s->level), node);
+	if (IsA(node, GroupingFunc) &&
+		(int) ((GroupingFunc *) node)->agglevelsup == s->level)
+		return (Node *) column(s, keys + list_length(s->aggregates) +
+							   place_of(s->groupings, node, s->level), node);
+	if (IsA(node, Query))
+	{
+		Query	   *copy;
+
+		s->level++;
+		copy = query_tree_mutator((Query *) node, column_mutator, context, 0);
+		s->level--;
+		return (Node *) copy;
+	}
+	if (!IsA(node, Const) && !IsA(node, Param) && !IsA(node, List) &&
+		!IsA(node, TargetEntry))
+	{
+		n = place_of(s->keys, node, s->level);
+		if (n > 0)
+			return (Node *) column(s, n, node);
+	}
+	if (IsA(node, Var) && (int) ((Var *) node)->varlevelsup == s->level)
+		s->failed = true;
+	return expression_tree_mutator(node, column_mutator, context);
+}
+
+/* A target that is a key is the key's column, constants included. */
+static List *
+outer_targets(const Query *query, set_split *s)
+{
+	List	   *targets = (List *)
+	column_mutator((Node *) query->targetList, s);
+	ListCell   *lc;
+
+	foreach(lc, targets)
+	{
+		TargetEntry *target = lfirst_node(TargetEntry, lc);
+		ListCell   *reference;
+
+		foreach(reference, s->references)
+			if (target->ressortgroupref != 0 &&
+				target->ressortgroupref == lfirst_int(reference))
+				target->expr = (Expr *)
+					column(s, foreach_current_index(reference) + 1,
+						   list_nth(s->keys,
+									foreach_current_index(reference)));
+	}
+	return targets;
+}
+
+/*
+ * dp_rewrite_split_sets
+ *	  Take a level with grouping sets and aggregates apart, in place; *levels
+ *	  are the private levels that it was made of.  False, and nothing has
+ *	  changed, where its form does not allow that.
+ */
+bool
+dp_rewrite_split_sets(dp_level *level, List **levels)
+{
+	Query	   *query = level->query;
+	set_split	s;
+	List	   *sets;
+	List	   *targets;
+	Node	   *having;
+	Query	   *copy;
+	ListCell   *lc;
+
+	*levels = NIL;
+	if (!query->hasAggs || query->setOperations != NULL ||
+		query->hasTargetSRFs || query->rowMarks != NIL ||
+		(query->cteList != NIL && query->hasSubLinks))
+		return false;
+	sets = expand_grouping_sets(query->groupingSets, query->groupDistinct,
+								SETS_MAX);
+	if (sets == NIL)
+		return false;
+	copy = copyObject(query);
+	copy->groupingSets = NIL;
+	dp_bridge_ungroup(copy);
+	memset(&s, 0, sizeof(s));
+	collect(copy, &s);
+	if (s.aggregates == NIL)
+		return false;
+	targets = outer_targets(copy, &s);
+	having = column_mutator(copy->havingQual, &s);
+	if (s.failed)
+		return false;
+	foreach(lc, sets)
+		*levels = lappend(*levels, make_set(copy, &s, lfirst(lc)));
+
+	refer_again(level, query, list_length(sets) - 1);
+	*query = *copy;
+	dp_compat_replace_entries(query, make_entry(make_union(*levels), "sets"));
+	query->jointree = makeFromExpr(list_make1(reference_to(1)), having);
+	query->targetList = targets;
+	query->groupClause = NIL;
+	query->groupDistinct = false;
+	query->havingQual = NULL;
+	query->cteList = NIL;
+	query->hasAggs = false;
+	query->hasRowSecurity = false;
+	query->constraintDeps = NIL;
+	return true;
+}

@@ -1,0 +1,36 @@
+/*
+ * level.h
+ *	  Private to the rewrite folder: one level of a query.
+ */
+#ifndef DP_REWRITE_LEVEL_H
+#define DP_REWRITE_LEVEL_H
+
+#include "dp_rewrite.h"
+
+/* A level being rewritten; on the stack of rewrite.c. */
+typedef struct dp_level
+{
+	Query	   *query;
+	struct dp_level *parent;	/* the level around it, or NULL */
+	List	   *raw_ctes;		/* of CommonTableExpr *: of its WITH queries
+								 * those that give private rows */
+} dp_level;
+
+/* ---- raw_rows.c: which rows a level reads ---- */
+extern bool dp_rewrite_is_protected(const RangeTblEntry *entry);
+extern CommonTableExpr *dp_rewrite_find_cte(const dp_level *level,
+											const RangeTblEntry *entry,
+											bool *raw);
+extern bool dp_rewrite_has_unit_key(const dp_level *level);
+
+/* ---- replace_aggregate.c ---- */
+extern dp_refusal *dp_rewrite_replace_aggregates(Query *query);
+
+/* ---- grouping_sets.c ---- */
+extern bool dp_rewrite_split_sets(dp_level *level, List **levels);
+
+/* ---- answer_probe.c: levels that no row can reach ---- */
+extern bool dp_rewrite_answer_probe(dp_level *level);
+extern bool dp_rewrite_answer_preview(dp_level *level, const char *text);
+
+#endif							/* DP_REWRITE_LEVEL_H */
