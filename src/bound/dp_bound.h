@@ -87,11 +87,13 @@ typedef struct dp_bounder dp_bounder;
 
 /*
  * Who is told groups with names: those that enough units keep, in an order
- * that is a secret hash's.  Of each its number and name, its parts, and that
- * there are no more.
+ * that is a secret hash's.  First how many there are, if a unit can be in more
+ * than one; then of each its number and name, its parts, and that there are no
+ * more.
  */
 typedef struct dp_bound_teller
 {
+	void		(*count) (void *context, int64 told);
 	void		(*begin) (void *context, int64 group, const char *name,
 						  Size length);
 	dp_bound_sink sink;

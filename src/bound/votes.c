@@ -11,6 +11,9 @@
  * two groups with one hash stay two.
  *
  * Only groups that are told leave this file, in the order of their hashes.
+ * Where a unit may be in several, all are decided first, and what is told of
+ * them waits in a store of its own, since the noise of values depends on how
+ * many there are (T105).
  */
 #include "postgres.h"
 
@@ -32,6 +35,9 @@ struct dp_bound_votes
 	bool		has_name;
 	const dp_bound_teller *teller;
 	void	   *context;
+	dp_bound_store *waiting;	/* what is told, while others are decided */
+	int64		told;			/* groups in it */
+	bool		decided;		/* it is what is told */
 };
 
 /* ---- parts as words ---- */
@@ -214,6 +220,8 @@ is_told(const dp_bound_votes *votes, int64 units)
 {
 	bool		told = false;
 
+	if (votes->decided)
+		return true;
 	dp_bridge_check_status(dp_mech_key_told(dp_bridge_source(),
 											votes->spec->law, (uint64) units,
 											&told),
@@ -222,12 +230,14 @@ is_told(const dp_bound_votes *votes, int64 units)
 }
 
 static void
-begin_group(const dp_bound_votes *votes, const dp_bound_record *record)
+begin_group(dp_bound_votes *votes, const dp_bound_record *record)
 {
 	const uint64 *name = record->words + votes->layout.words;
 
 	CHECK_FOR_INTERRUPTS();
-	votes->teller->begin(votes->context, record->group,
+	votes->told++;
+	if (votes->waiting == NULL)
+		votes->teller->begin(votes->context, record->group,
 						 (const char *) (name + 1), (Size) name[0]);
 }
 
@@ -237,10 +247,23 @@ give_part(const dp_bound_votes *votes, const dp_bound_record *record)
 	int			column = (int) record->words[0] - 1;
 	dp_bound_part part;
 
+	if (votes->waiting != NULL)
+	{
+		dp_bound_store_put(votes->waiting, record,
+						   dp_bound_record_size(&votes->layout, record));
+		return;
+	}
 	if (record->words[0] == VOTE)
 		return;
 	unpack(votes->spec->columns[column].kind, record->words + 1, &part);
 	votes->teller->sink(votes->context, record->group, column, &part);
+}
+
+static void
+end_group(const dp_bound_votes *votes, const dp_bound_record *record)
+{
+	if (votes->waiting == NULL)
+		votes->teller->end(votes->context, record->group);
 }
 
 static int
@@ -258,7 +281,7 @@ compare_groups(const dp_bound_votes *votes, const dp_bound_record *a,
 static void
 tell_loaded(void *context, const dp_bound_entry *entries, int64 n)
 {
-	const dp_bound_votes *votes = context;
+	dp_bound_votes *votes = context;
 	int64		start;
 	int64		end;
 	int64		i;
@@ -276,7 +299,7 @@ tell_loaded(void *context, const dp_bound_entry *entries, int64 n)
 		begin_group(votes, first);
 		for (i = start; i < end; i++)
 			give_part(votes, entries[i].record);
-		votes->teller->end(votes->context, first->group);
+		end_group(votes, first);
 	}
 }
 
@@ -320,7 +343,7 @@ next_group(const dp_bound_votes *votes, dp_bound_store *store, int n,
 static void
 tell_large(void *context, dp_bound_store *store, int n)
 {
-	const dp_bound_votes *votes = context;
+	dp_bound_votes *votes = context;
 	dp_bound_record *group = NULL;
 	int64		units;
 
@@ -337,7 +360,7 @@ tell_large(void *context, dp_bound_store *store, int n)
 			if (compare_groups(votes, record, group) == 0)
 				give_part(votes, record);
 		dp_bound_cursor_close(&cursor);
-		votes->teller->end(votes->context, group->group);
+		end_group(votes, group);
 	}
 }
 
@@ -351,9 +374,21 @@ dp_bound_votes_tell(dp_bound_votes *votes, const dp_bound_teller *teller,
 {
 	const dp_bound_visitor visitor = {&votes->layout, tell_loaded, tell_large,
 	votes};
+	dp_bound_store *waiting;
 
 	votes->teller = teller;
 	votes->context = context;
+	votes->told = 0;
+	if (votes->spec->kappa > 1)
+		votes->waiting = dp_bound_store_create(&votes->layout, 0, STORED,
+											   PIECE);
 	dp_bound_visit(&visitor, votes->store);
 	votes->store = NULL;
+	waiting = votes->waiting;
+	if (waiting == NULL)
+		return;
+	votes->waiting = NULL;
+	votes->decided = true;
+	teller->count(context, votes->told);
+	dp_bound_visit(&visitor, waiting);
 }

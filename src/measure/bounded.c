@@ -44,6 +44,7 @@ struct dp_measure_units
 	dp_told_names *names;		/* NULL: there are none */
 	int			ntold;
 	char	   *name;			/* room for one */
+	MemoryContext context;		/* of all this */
 	MemoryContext group;		/* of the group that is told */
 	const char *told_name;		/* its own */
 	dp_measure_told told;
@@ -215,6 +216,7 @@ dp_measure_units_create(const dp_release_spec *spec)
 	units->spec = spec;
 	if (spec->undeclared)
 	{
+		units->context = CurrentMemoryContext;
 		units->names = dp_measure_told_create(spec);
 		units->ntold = dp_measure_told_number(units->names);
 		units->name = palloc(DP_BOUND_NAME_BYTES);
@@ -344,6 +346,17 @@ dp_measure_units_finish(dp_measure_units *units, dp_cell *cells, int width,
 
 /* dp_bound_teller */
 static void
+count_told(void *context, int64 told)
+{
+	dp_measure_units *units = context;
+	MemoryContext old = MemoryContextSwitchTo(units->context);
+
+	dp_measure_adapt(units->spec, told);
+	MemoryContextSwitchTo(old);
+}
+
+/* dp_bound_teller */
+static void
 begin_told(void *context, int64 group, const char *name, Size length)
 {
 	dp_measure_units *units = context;
@@ -392,7 +405,8 @@ void
 dp_measure_units_tell(dp_measure_units *units, dp_cell *cells, int width,
 					  dp_measure_told told, void *context)
 {
-	static const dp_bound_teller teller = {begin_told, add_told, end_told};
+	static const dp_bound_teller teller = {count_told, begin_told, add_told,
+	end_told};
 
 	units->cells = cells;
 	units->width = width;

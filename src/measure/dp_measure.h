@@ -144,6 +144,7 @@ struct dp_measure
 	dp_bound_column bound;		/* units with many rows only */
 	dp_charge	charge;
 	void	   *plan;			/* whatever else prepare worked out */
+	const dp_measure *unprepared;	/* undeclared keys: as before prepare */
 	int			first_column;	/* of the inner row, set by the release */
 };
 
@@ -278,6 +279,9 @@ typedef struct dp_release_spec
 #define DP_TOLD_KEYS_MAX 10000
 
 extern void dp_measure_set_decision(dp_release_spec *spec, int share);
+extern void dp_measure_keep_unprepared(dp_measure *measure);
+extern void dp_measure_allow_fewer(dp_measure *measure);
+extern void dp_measure_adapt(const dp_release_spec *spec, int64 told);
 
 /* told_name.c */
 typedef struct dp_told_names dp_told_names;

@@ -89,3 +89,85 @@ dp_measure_set_decision(dp_release_spec *spec, int share)
 											  &decision->charge),
 						   "add up the charge of a query");
 }
+
+/* ---- as many groups as are told ---- */
+
+/*
+ * dp_measure_keep_unprepared
+ *	  Before prepare: so that the measurement can be prepared once more.
+ */
+void
+dp_measure_keep_unprepared(dp_measure *measure)
+{
+	dp_measure *copy = palloc(sizeof(dp_measure));
+
+	*copy = *measure;
+	measure->unprepared = copy;
+}
+
+/*
+ * dp_measure_allow_fewer
+ *	  After prepare: a charge that is enough however few groups of a unit there
+ *	  may turn out to be.  Noise without delta is epsilon-DP for each number of
+ *	  them, and costs no more than anything that is; Gaussian noise has one
+ *	  charge for all.
+ *
+ * Source: doc/theory.md T21, T105.
+ */
+void
+dp_measure_allow_fewer(dp_measure *measure)
+{
+	dp_charge  *charge = &measure->charge;
+	dp_fixed	rho;
+
+	if (charge->epsilon == DP_FIXED_INFINITE || charge->delta != 0)
+		return;
+	dp_bridge_check_status(dp_acct_rho_from_pure(&measure->epsilon, &rho),
+						   "compute a charge");
+	charge->rho = Max(charge->rho, rho);
+}
+
+/* Does the measurement count as the other one does, and cost no more? */
+static bool
+can_stand_for(const dp_measure *a, const dp_measure *b)
+{
+	return a->ncells == b->ncells && a->power == b->power &&
+		a->state_size == b->state_size && a->on_grid == b->on_grid &&
+		a->grid.exponent == b->grid.exponent &&
+		a->grid.low == b->grid.low && a->grid.high == b->grid.high &&
+		a->bound.kind == b->bound.kind && a->bound.low == b->bound.low &&
+		a->bound.high == b->bound.high && a->bound.rows == b->bound.rows &&
+		a->charge.epsilon <= b->charge.epsilon &&
+		a->charge.rho <= b->charge.rho && a->charge.delta <= b->charge.delta;
+}
+
+/*
+ * dp_measure_adapt
+ *	  So many groups are told: no unit is in more of them, and noise need not
+ *	  hide more.  What cannot be charged as the release was, or would count
+ *	  otherwise, stays as it is.
+ *
+ * Source: doc/theory.md T105.
+ */
+void
+dp_measure_adapt(const dp_release_spec *spec, int64 told)
+{
+	int			i;
+
+	if (told == 0 || told >= spec->max_keys)
+		return;
+	for (i = 0; i < spec->nmeasures; i++)
+	{
+		dp_measure *measure = &spec->measures[i];
+		dp_measure	fewer = *measure->unprepared;
+
+		fewer.contribution.kappa = told;
+		fewer.ops->prepare(&fewer);
+		if (!can_stand_for(&fewer, measure))
+			continue;
+		fewer.charge = measure->charge;
+		fewer.first_column = measure->first_column;
+		fewer.unprepared = measure->unprepared;
+		*measure = fewer;
+	}
+}

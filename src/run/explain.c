@@ -209,8 +209,10 @@ bound_text(const dp_release_spec *spec)
 
 	if (spec->nkeys == 0)
 		return rows;
-	return psprintf("%s in each of at most " INT64_FORMAT " group%s", rows,
-					spec->max_keys, spec->max_keys == 1 ? "" : "s");
+	return psprintf("%s in each of at most " INT64_FORMAT " group%s%s", rows,
+					spec->max_keys, spec->max_keys == 1 ? "" : "s",
+					spec->undeclared && spec->max_keys > 1 ?
+					", and no more than are told" : "");
 }
 
 /* The protected relations that are read, each once. */

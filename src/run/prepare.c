@@ -287,7 +287,11 @@ dp_run_prepare(dp_block *block, const dp_ledger_standing *standing,
 		dp_measure_set_parameters(measure, block->share, values + next,
 								  nulls + next);
 		next += strlen(dp_measure_form(measure->ops, measure->aggregate));
+		if (spec->undeclared && spec->max_keys > 1)
+			dp_measure_keep_unprepared(measure);
 		measure->ops->prepare(measure);
+		if (measure->unprepared != NULL)
+			dp_measure_allow_fewer(measure);
 		width += measure->ncells;
 		measure->first_column = column;
 		column += list_length(measure->ops->inner(measure));

@@ -145,6 +145,18 @@ foreach my $m (1, 20, 100)
 	is(told(settings(HUGE, '1e-9', 50, $m), 'SELECT k, dp_count(*), dp_count(DISTINCT u) FROM heavy GROUP BY k' ),
 		value($node, "SELECT k, sum(least(c, $m)), count(*) FROM (SELECT u, k, count(*) AS c FROM heavy GROUP BY u, k) AS t GROUP BY k ORDER BY k"), "counts, $m rows");
 }
+# Noise is for as many groups as are told, not for as many as a unit might have:
+# of a count its scale is 0.02 here and not 100, or 32 and not 2236.
+my $two = 'SELECT (k + u * 0) % 2, dp_count(*), dp_count(DISTINCT u) FROM heavy WHERE u <> 1000 GROUP BY (k + u * 0) % 2';
+my $plain = value($node, ($two =~ s/dp_count/count/gr) . ' ORDER BY 1');
+my $wide = settings(HUGE, '1e-9', 10000, 100000);
+
+is(told($wide, $two), $plain, 'noise is for two keys');
+my @near = map { [ split /\|/ ] } split /\n/, told("$wide; SET dp_pg.mechanism = gaussian", $two);
+my @exact = map { [ split /\|/ ] } split /\n/, $plain;
+cmp_ok(abs($near[$_][1] - $exact[$_][1]), '<', 7 * 32, "Gaussian noise, too, key $_") foreach 0, 1;
+like(told($wide, "EXPLAIN $two"), qr/in each of at most 10000 groups, and no more than are told/, 'EXPLAIN says so');
+
 # Which keys a unit keeps is fair, also of one that memory does not hold.
 my %kept = (0 => 0, 1 => 0, 2 => 0, 3 => 0);
 foreach (1 .. 60)
