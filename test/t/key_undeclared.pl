@@ -136,6 +136,10 @@ foreach my $where ('true', 'id < 2000', 'x > 3')
 is(told(settings(HUGE, '1e-9', 1), q{SELECT k, dp_count(DISTINCT x), dp_count(DISTINCT id), dp_median(x, 0, 10), dp_variance(x, 0, 10)::numeric(6, 2), dp_histogram(x, 0, 11, 2) FROM crowd GROUP BY k HAVING dp_count(*) > 1000}),
 	value($node, q{SELECT k, count(DISTINCT x), count(*), 5, variance(x)::numeric(6, 2), ARRAY[count(*) FILTER (WHERE x < 5.5), count(*) FILTER (WHERE x > 5.5)] FROM crowd WHERE k = 'most' GROUP BY k}), 'a key that memory does not hold');
 
+# Joined rows come in parts, all of some units in each; votes are of all of them.
+is(told(settings(HUGE, '1e-9', 1), sprintf $answer, q{SELECT c.k, dp_count(*) AS n, dp_count(DISTINCT a.id) AS u FROM crowd AS c JOIN alone AS a ON a.id = c.id GROUP BY c.k}),
+	value($node, sprintf $answer, q{SELECT c.k, count(*) AS n, count(*) AS u FROM crowd AS c JOIN alone AS a USING (id) GROUP BY c.k HAVING count(*) > 1 ORDER BY c.k COLLATE "C"}), 'two private relations joined');
+
 # One unit with 150,000 rows in each of four keys; another hundred in up to 50 keys.
 foreach my $m (1, 20, 100)
 {
