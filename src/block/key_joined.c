@@ -12,6 +12,7 @@
  */
 #include "postgres.h"
 
+#include "access/transam.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/clauses.h"
@@ -62,6 +63,46 @@ is_known(Node *expression)
 		!contain_volatile_functions(expression);
 }
 
+/* A function that is not PostgreSQL's own. */
+static bool
+is_users(Oid function, void *context)
+{
+	return function >= FirstNormalObjectId;
+}
+
+/* Could the query give other rows when it is run again? */
+static bool
+may_vary_walker(Node *node, void *context)
+{
+	const Query *query = (const Query *) node;
+
+	if (node == NULL)
+		return false;
+	if (IsA(node, RangeTblEntry))
+		return ((RangeTblEntry *) node)->tablesample != NULL;
+	if (IsA(node, Query))
+		return query->limitCount != NULL || query->limitOffset != NULL ||
+			query->rowMarks != NIL || query->hasWindowFuncs ||
+			query->hasDistinctOn || query->hasModifyingCTE ||
+			query_tree_walker((Query *) node, may_vary_walker, context,
+							  QTW_EXAMINE_RTES_BEFORE);
+	if (check_functions_in_node(node, is_users, context))
+		return true;
+	return expression_tree_walker(node, may_vary_walker, context);
+}
+
+/*
+ * Values of keys and rows are read by queries of their own, and the former at
+ * EXPLAIN too; so nothing of users is called there, whatever it says of itself.
+ */
+static bool
+is_repeatable(const dp_joined *source)
+{
+	return !dp_catalog_has_aggregate((Node *) source->query) &&
+		!contain_volatile_functions((Node *) source->query) &&
+		!may_vary_walker((Node *) source->query, NULL);
+}
+
 static Node *
 over_source(Node *base, const dp_joined *source)
 {
@@ -93,8 +134,31 @@ own_conditions(const dp_joined *source, const List *conditions)
 	return own == NIL ? NULL : (Node *) make_ands_explicit(own);
 }
 
+/* A column is not NULL where a condition on it that all rows fulfil is not. */
+static Node *
+add_not_null(Node *conditions, const dp_joined *source, Node *base,
+			 const List *conjuncts)
+{
+	NullTest   *test;
+	ListCell   *lc;
+
+	foreach(lc, conjuncts)
+	{
+		if (!IsA(base, Var) || contain_nonstrict_functions(lfirst(lc)) ||
+			!list_member(pull_var_clause(lfirst(lc), 0), base))
+			continue;
+		test = makeNode(NullTest);
+		test->arg = (Expr *) over_source(base, source);
+		test->nulltesttype = IS_NOT_NULL;
+		test->location = -1;
+		return make_and_qual(conditions, (Node *) test);
+	}
+	return conditions;
+}
+
 static Query *
-make_values(const dp_joined *source, Node *base, const List *conditions)
+make_values(const dp_joined *source, Node *base, const List *conjuncts,
+			const List *conditions)
 {
 	Query	   *query = copyObject(source->query);
 	SortGroupClause *clause = makeNode(SortGroupClause);
@@ -107,7 +171,8 @@ make_values(const dp_joined *source, Node *base, const List *conditions)
 	clause->tleSortGroupRef = target->ressortgroupref = 1;
 	query->targetList = list_make1(target);
 	query->distinctClause = list_make1(clause);
-	query->jointree->quals = own_conditions(source, conditions);
+	query->jointree->quals = add_not_null(own_conditions(source, conditions),
+										  source, base, conjuncts);
 	return query;
 }
 
@@ -198,12 +263,12 @@ dp_block_classify_joined(const dp_block *block, Node *base,
 		(source->nullable && contain_nonstrict_functions(base)) ||
 		!dp_places_key_can_be_named(key) ||
 		!OidIsValid(get_array_type(getBaseType(key->type))) ||
-		dp_catalog_has_aggregate((Node *) source->query) ||
-		contain_volatile_functions((Node *) source->query))
+		!is_repeatable(source))
 		return refusal;
 	key->kind = DP_KEY_LISTED;
 	key->nullable = has_absent(source, conjuncts);
 	key->base = NULL;
-	key->values = (Node *) make_values(source, base, conditions);
+	key->values = (Node *) make_values(source, base, conjuncts,
+										conditions);
 	return NULL;
 }

@@ -265,6 +265,6 @@ dp_bound_record_bytes(const dp_bound_spec *spec)
 	for (i = 0; i < spec->ncolumns; i++)
 		words += words_of(spec->columns[i].kind);
 	if (spec->law != NULL)
-		words += 2 + DP_BOUND_NAME_BYTES / sizeof(uint64);
+		words += 2 + MAXALIGN(spec->name) / sizeof(uint64);
 	return offsetof(dp_bound_record, words) + sizeof(uint64) * words;
 }

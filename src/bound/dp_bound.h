@@ -66,6 +66,7 @@ typedef struct dp_bound_spec
 	const dp_key_law *law;		/* groups have names, told by this law; NULL:
 								 * they have none */
 	bool		single;			/* then: every row is a unit */
+	Size		name;			/* then: most bytes of a name */
 	dp_read_way unit;			/* how units are read */
 	bool		varlena;		/* of the unit */
 	int			ncolumns;

@@ -193,6 +193,7 @@ make_bound(const dp_release_spec *spec)
 	{
 		bound.law = &spec->decision.law;
 		bound.single = spec->block->single;
+		bound.name = dp_measure_told_most(spec);
 	}
 	bound.ncolumns = spec->nmeasures;
 	bound.columns = palloc0(sizeof(dp_bound_column) * Max(spec->nmeasures, 1));

@@ -285,6 +285,7 @@ extern void dp_measure_adapt(const dp_release_spec *spec, int64 told);
 
 /* told_name.c */
 typedef struct dp_told_names dp_told_names;
+extern Size dp_measure_told_most(const dp_release_spec *spec);
 extern dp_told_names *dp_measure_told_create(const dp_release_spec *spec);
 extern int dp_measure_told_number(const dp_told_names *names);
 extern Size dp_measure_told_write(const dp_told_names *names,

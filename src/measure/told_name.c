@@ -9,12 +9,24 @@
 
 #include "dp_measure.h"
 
+/* Of joined rows many are held at once, each with its name (T97). */
+#define JOINED_NAME_BYTES 512
+
 struct dp_told_names
 {
+	Size		most;			/* bytes of a name */
 	int			n;
 	int		   *keys;			/* their numbers among all keys */
 	dp_told_type *types;
 };
+
+/* dp_measure_told_most: bytes that values of all undeclared keys may take. */
+Size
+dp_measure_told_most(const dp_release_spec *spec)
+{
+	return spec->block->sources == NIL ? DP_BOUND_NAME_BYTES :
+		JOINED_NAME_BYTES;
+}
 
 /* dp_measure_told_create: for the undeclared keys of a release. */
 dp_told_names *
@@ -23,6 +35,7 @@ dp_measure_told_create(const dp_release_spec *spec)
 	dp_told_names *names = palloc0(sizeof(dp_told_names));
 	ListCell   *lc;
 
+	names->most = dp_measure_told_most(spec);
 	names->keys = palloc(sizeof(int) * Max(spec->nkeys, 1));
 	names->types = palloc(sizeof(dp_told_type) * Max(spec->nkeys, 1));
 	foreach(lc, spec->block->keys)
@@ -61,7 +74,7 @@ dp_measure_told_write(const dp_told_names *names, const Datum *values,
 	{
 		Size		written = dp_places_told_write(&names->types[i], values[i],
 												   nulls[i], to + used,
-												   DP_BOUND_NAME_BYTES - used);
+												   names->most - used);
 
 		if (written == 0)
 			return 0;

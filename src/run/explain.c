@@ -144,6 +144,11 @@ budget_text(const dp_release_spec *spec, bool charged)
 		appendStringInfo(&text, "of %s: ", NameStr(standing.payer));
 	if (!charged && calls == 0)
 		appendStringInfo(&text, "not enough (%s remains)",
+						 dp_acct_fixed_add(spent->delta, charge->delta) >
+						 limit->delta_sum ?
+						 psprintf("delta %s",
+								  remaining_text(limit->delta_sum,
+												 spent->delta, 0)) :
 						 remainder_text(limit, spent, &none, pure));
 	else
 		appendStringInfo(&text, "%s %s, delta %s and %s" INT64_FORMAT

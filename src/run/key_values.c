@@ -9,6 +9,7 @@
 #include "executor/executor.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
+#include "optimizer/clauses.h"
 #include "utils/array.h"
 #include "utils/datum.h"
 #include "utils/lsyscache.h"
@@ -94,6 +95,7 @@ make_condition(const dp_key *key, const value_receiver *values, Datum array)
 									 key->collation, -1, array, false,
 									 false));
 	any->location = -1;
+	convert_saop_to_hashed_saop((Node *) any);
 	if (!values->null)
 		return (Node *) any;
 	test = makeNode(NullTest);

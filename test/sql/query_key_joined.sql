@@ -16,7 +16,9 @@ SELECT dp_declare('visit', 'k', lower => 0, upper => 2), dp_declare('visit', 'co
 CREATE TABLE clinic (id int, city text, large boolean, opened date, rate numeric(4, 2));
 INSERT INTO clinic SELECT i, nullif('city' || i % 4, 'city3'), i % 2 = 0, date '2020-01-15' + 20 * i, i / 2 FROM generate_series(0, 5) i;
 CREATE TABLE hidden (id int, city text);
+CREATE TABLE odd (id int, city text);
 GRANT SELECT ON clinic TO :analyst;
+GRANT SELECT, INSERT ON odd TO :analyst;
 RESET ROLE;
 SET ROLE :analyst;
 SET dp_pg.max_rows = 12;
@@ -63,13 +65,19 @@ INSERT INTO clinic VALUES (6, 'new', true);
 SET ROLE :analyst;
 EXECUTE above(4);
 RESET plan_cache_mode;
+CREATE FUNCTION mine() RETURNS SETOF int LANGUAGE plpgsql STABLE AS $$BEGIN RETURN NEXT 1; END$$;
+-- a column that equals something is not NULL
+INSERT INTO odd VALUES (NULL, 'x'), (1, 'y');
+SELECT o.id, dp_count(*) FROM visit v JOIN odd o ON o.id = v.clinic GROUP BY o.id;
+SELECT clinic, dp_count(*) FROM visit v JOIN (VALUES (NULL), (1)) AS w (clinic) USING (clinic) GROUP BY clinic;
 -- refused: values of several sources at once, of rows that are others each time, that
 -- a subquery decides, too many; and what the asker may not read
 RESET ROLE;
 SET dp_pg.max_groups = 5;
 SET ROLE :analyst;
 SELECT q, o.* FROM unnest(ARRAY['SELECT c.city || d.city AS x, dp_count(*) FROM visit v, clinic c, clinic d WHERE v.clinic = c.id AND c.id = d.id GROUP BY x',
-	'SELECT x, dp_count(*) FROM visit, (SELECT random() AS x) s GROUP BY x', 'WITH a AS (SELECT dp_count(*) AS n FROM visit) SELECT n, dp_count(*) FROM visit, a GROUP BY n',
+	'SELECT x, dp_count(*) FROM visit, (SELECT random() AS x) s GROUP BY x', 'SELECT c.id, dp_count(*) FROM visit v JOIN (SELECT id FROM clinic TABLESAMPLE bernoulli (50)) c ON c.id = v.clinic GROUP BY c.id',
+	'SELECT c.id, dp_count(*) FROM visit v JOIN (SELECT id FROM clinic LIMIT 2) c ON c.id = v.clinic GROUP BY c.id', 'SELECT s, dp_count(*) FROM visit v JOIN mine() s ON s = v.clinic GROUP BY s', 'WITH a AS (SELECT dp_count(*) AS n FROM visit) SELECT n, dp_count(*) FROM visit, a GROUP BY n',
 	'SELECT coalesce(city, ''none'') AS x, dp_count(*) FROM visit v LEFT JOIN clinic c ON v.clinic = c.id GROUP BY x', 'SELECT c.id, dp_count(*) FROM visit v JOIN clinic c ON v.clinic = c.id GROUP BY c.id',
 	'SELECT city, dp_count(*) FROM visit v JOIN hidden h ON h.id = v.clinic GROUP BY city', 'SELECT DISTINCT city FROM visit v JOIN hidden h ON h.id = v.clinic',
 	'SELECT c.id + v.k AS x, dp_count(*) FROM visit v JOIN clinic c ON v.clinic = c.id GROUP BY x', 'SELECT 1 / c.id AS x, dp_count(*) FROM visit v JOIN clinic c ON v.clinic = c.id WHERE c.id < 3 GROUP BY x']) WITH ORDINALITY a (q, i),
