@@ -45,6 +45,7 @@ static const dp_node_field block_fields[] = {
 	BLOCK_FIELD(DP_FIELD_INTEGER, relid),
 	BLOCK_FIELD(DP_FIELD_INTEGER, many),
 	BLOCK_FIELD(DP_FIELD_INTEGER, single),
+	BLOCK_FIELD(DP_FIELD_INTEGER, once),
 	BLOCK_FIELD(DP_FIELD_INTEGER, unit_type),
 	BLOCK_FIELD(DP_FIELD_STRING, dataset),
 	BLOCK_FIELD(DP_FIELD_INTEGER, fingerprint),
@@ -63,6 +64,7 @@ static const dp_node_field source_fields[] = {
 	SOURCE_FIELD(DP_FIELD_INTEGER, unit),
 	SOURCE_FIELD(DP_FIELD_INTEGER, twin),
 	SOURCE_FIELD(DP_FIELD_INTEGER, nullable),
+	SOURCE_FIELD(DP_FIELD_INTEGER, absent),
 	SOURCE_FIELD(DP_FIELD_NODE, keys)
 };
 

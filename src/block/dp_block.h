@@ -43,6 +43,7 @@ typedef struct dp_joined
 	int			twin;			/* number of a source with the same rows, which
 								 * alone is run, or 0 */
 	bool		nullable;		/* an outer join may leave its rows out */
+	bool		absent;			/* so that none of them is one choice more */
 	List	   *keys;			/* of Var *: columns of public rows that are
 								 * equal to something known (join_keys.c) */
 } dp_joined;
@@ -81,6 +82,8 @@ typedef struct dp_block
 								 * by threshold */
 	bool		single;			/* then: proved one row for each unit */
 	Oid			unit_type;		/* many: of the unit */
+	bool		once;			/* not many, but joined: of a row at most one
+								 * may be made */
 	char	   *dataset;
 	int64		fingerprint;	/* of its shape: fingerprint.c */
 	List	   *subqueries;		/* of Query *, run before; Params in inner */

@@ -443,7 +443,7 @@ dp_block_check_join(Query *query, const dp_rowset *rowset)
 	foreach(lc, rowset->leaves)
 	{
 		const dp_leaf *leaf = lfirst(lc);
-		dp_refusal *refusal = leaf->relation == NULL ? NULL :
+		dp_refusal *refusal = leaf->relation == NULL || !rowset->many ? NULL :
 		check_unit(leaf->relation, rowset->relation);
 
 		if (refusal != NULL)

@@ -194,13 +194,80 @@ known_columns(int leaf, Relids known, const List *facts)
 }
 
 /*
+ * The leaves of the other side of the outer join that may leave out a leaf,
+ * which is all of its own side and at a level that always has rows; NULL for
+ * others.
+ */
+static Relids
+other_side(const Query *query, const Node *item, int leaf)
+{
+	const JoinExpr *join = (const JoinExpr *) item;
+	const Node *left_out;
+	const Node *other;
+	Relids		found;
+
+	if (IsA(item, RangeTblRef))
+		return NULL;
+	left_out = join->jointype == JOIN_RIGHT ? join->larg : join->rarg;
+	other = join->jointype == JOIN_RIGHT ? join->rarg : join->larg;
+	if (join->jointype != JOIN_INNER && IsA(left_out, RangeTblRef) &&
+		bms_is_member(leaf, add_leaves(NULL, query, left_out)))
+	{
+		const RangeTblEntry *entry =
+		rt_fetch(((const RangeTblRef *) left_out)->rtindex, query->rtable);
+
+		return entry->rtekind == RTE_SUBQUERY ? NULL :
+			add_leaves(NULL, query, other);
+	}
+	found = other_side(query, other, leaf);
+	return found != NULL || join->jointype != JOIN_INNER ? found :
+		other_side(query, left_out, leaf);
+}
+
+/* The same at a level, and those below it that always have rows. */
+static Relids
+level_other_side(const Query *query, int leaf)
+{
+	Relids		found = NULL;
+	ListCell   *lc;
+
+	foreach(lc, query->jointree->fromlist)
+		if (found == NULL)
+			found = other_side(query, lfirst(lc), leaf);
+	foreach(lc, query->rtable)
+	{
+		const RangeTblEntry *entry = lfirst(lc);
+
+		if (found == NULL && entry->rtekind == RTE_SUBQUERY &&
+			!dp_block_is_nullable(query, foreach_current_index(lc) + 1))
+			found = level_other_side(entry->subquery, leaf);
+	}
+	return found;
+}
+
+/*
+ * May there be a choice of rows with which the source has some, and one with
+ * which it has none, that are the same as far as they are known?
+ */
+static bool
+may_be_absent(const Query *query, const dp_joined *source, Relids known)
+{
+	Relids		other;
+
+	if (!source->nullable)
+		return false;
+	other = level_other_side(query, source->number);
+	return other == NULL || !bms_is_subset(other, known);
+}
+
+/*
  * dp_block_find_join_keys
  *	  Note with each public source by which columns it is joined, and with all
  *	  of them whether an outer join may leave them out.
  */
 void
-dp_block_find_join_keys(const List *conditions, const dp_rowset *rowset,
-						dp_block *block)
+dp_block_find_join_keys(const Query *query, const List *conditions,
+						const dp_rowset *rowset, dp_block *block)
 {
 	List	   *facts = find_facts(conditions);
 	List	   *left = NIL;
@@ -231,6 +298,7 @@ dp_block_find_join_keys(const List *conditions, const dp_rowset *rowset,
 				next = source;
 		}
 		left = list_delete_ptr(left, next);
+		next->absent = may_be_absent(query, next, known);
 		known = bms_add_member(known, next->number);
 	}
 }

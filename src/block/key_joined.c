@@ -93,7 +93,8 @@ may_vary_walker(Node *node, void *context)
 
 /*
  * Values of keys and rows are read by queries of their own, and the former at
- * EXPLAIN too; so nothing of users is called there, whatever it says of itself.
+ * EXPLAIN too; so nothing of users is called there, whatever it says of
+ * itself.
  */
 static bool
 is_repeatable(const dp_joined *source)

@@ -136,8 +136,7 @@ find_twin(const dp_rowset *rowset, int number)
 void
 dp_block_name_rows(dp_rowset *rowset, dp_block *block)
 {
-	bool		several = list_length(rowset->leaves) > 1 &&
-		((dp_leaf *) lsecond(rowset->leaves))->relation != NULL;
+	bool		several = dp_block_joins_private(rowset);
 	ListCell   *lc;
 
 	foreach(lc, rowset->leaves)

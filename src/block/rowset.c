@@ -10,7 +10,8 @@
  * A chain of levels over one protected relation maps every row to at most one
  * row, by itself.  So it also keeps "one row per unit", where that is proved
  * of the relation (unit.c).  Else, and where anything is joined, a unit's rows
- * are bounded where they are counted.
+ * are bounded where they are counted; where each row is a unit that has no
+ * name, it may be joined with one row at most (run/fanout.c).
  *
  * Public is what reaches no protected relation but through private aggregates:
  * a table, a list of values, a function's rows, a query over released values.
@@ -376,6 +377,14 @@ dp_block_has_join(const dp_rowset *rowset)
 	return list_length(rowset->leaves) > 1;
 }
 
+/* dp_block_joins_private: are several protected relations joined? */
+bool
+dp_block_joins_private(const dp_rowset *rowset)
+{
+	return dp_block_has_join(rowset) &&
+		((const dp_leaf *) lsecond(rowset->leaves))->relation != NULL;
+}
+
 /*
  * dp_block_relation_of
  *	  The relation whose columns an expression over base columns is made of;
@@ -468,8 +477,9 @@ dp_block_rowset_verify(Query *query, List *cte_stack, dp_rowset *rowset)
 		refusal = dp_block_check_with(rowset);
 	if (refusal != NULL)
 		return refusal;
-	rowset->many = dp_block_has_join(rowset) ||
-		!dp_block_has_one_row(rowset->relation, NULL);
+	rowset->many = !dp_block_has_one_row(rowset->relation, NULL) ||
+		(dp_block_has_join(rowset) &&
+		 (rowset->relation->unit != NULL || dp_block_joins_private(rowset)));
 	return NULL;
 }
 

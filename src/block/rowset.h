@@ -37,6 +37,7 @@ extern List *dp_block_add_conjuncts(List *conjuncts, Node *condition);
 extern int	dp_block_leaf_number(const RangeTblEntry *entry);
 extern dp_leaf *dp_block_leaf(const dp_rowset *rowset, int number);
 extern bool dp_block_has_join(const dp_rowset *rowset);
+extern bool dp_block_joins_private(const dp_rowset *rowset);
 extern Oid	dp_block_relation_of(const dp_rowset *rowset, Node *base,
 								 bool *nullable);
 
@@ -67,7 +68,8 @@ typedef struct dp_join_condition
 } dp_join_condition;
 
 extern List *dp_block_join_conditions(Query *query);
-extern void dp_block_find_join_keys(const List *conditions,
+extern void dp_block_find_join_keys(const Query *query,
+									const List *conditions,
 									const dp_rowset *rowset, dp_block *block);
 
 /* ---- named_rows.c ---- */

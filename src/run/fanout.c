@@ -6,8 +6,8 @@
  * columns that the query says are equal to something known (block/join_keys.c;
  * doc/theory.md T97), all multiplied.  So a lookup by a unique column makes
  * one row of one, and that is known without a look at private rows, since the
- * public ones are counted.  Where an outer join may leave rows out, there is
- * one possibility more.
+ * public ones are counted.  Where an outer join may leave rows out, whatever
+ * else is chosen, there is one possibility more.
  */
 #include "postgres.h"
 
@@ -103,7 +103,7 @@ dp_run_fanout_end(dp_fanout_tally *tally)
 		most = Max(most, i - start + 1);
 	}
 	pfree(tally->hashes);
-	return most + (tally->source->nullable ? 1 : 0);
+	return most + (tally->source->absent ? 1 : 0);
 }
 
 /* dp_run_fanout_multiply: the product, or MOST. */
@@ -137,4 +137,25 @@ dp_run_check_fanout(int64 fanout, Size record)
 					   fanout, most),
 			 errhint("Join by more columns, with =, or filter the public "
 					 "relations in subqueries of their own.")));
+}
+
+/*
+ * dp_run_check_once
+ *	  54000 where each row is a unit, of which no two joined rows may be made,
+ *	  and one may be made into several.
+ */
+void
+dp_run_check_once(const dp_block *block, int64 fanout)
+{
+	if (fanout <= 1)
+		return;
+	ereport(ERROR,
+			(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+			 errmsg("a row of relation \"%s\" may be joined with several "
+					"rows", get_rel_name(block->relid)),
+			 errdetail("Each of its rows is a privacy unit, and no column "
+					   "tells which.  Nothing was charged."),
+			 errhint("Join by columns that are unique in what is joined, "
+					 "with =; or ask its owner to protect it with a unit "
+					 "column.")));
 }

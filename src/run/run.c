@@ -483,6 +483,8 @@ find_way(const dp_release_spec *spec, int64 fanout)
 {
 	bool		several = count_private_names(spec->block) > 0;
 
+	if (spec->block->once)
+		dp_run_check_once(spec->block, fanout);
 	if (!several && fanout <= MOST_AS_THEY_COME)
 		return spec->block;
 	dp_run_check_fanout(fanout, dp_measure_row_bytes(spec) + USUAL_UNIT);

@@ -112,6 +112,7 @@ extern void dp_run_fanout_add(dp_fanout_tally *tally, const Datum *values,
 extern int64 dp_run_fanout_end(dp_fanout_tally *tally);
 extern int64 dp_run_fanout_multiply(int64 a, int64 b);
 extern void dp_run_check_fanout(int64 fanout, Size record);
+extern void dp_run_check_once(const dp_block *block, int64 fanout);
 
 /* joined_rows.c */
 typedef struct dp_joined_rows dp_joined_rows;

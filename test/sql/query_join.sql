@@ -81,6 +81,15 @@ SELECT dp_count(*), dp_sum(cost) <= 2 * 99 * 50 AS at_most FROM visit CROSS JOIN
 EXPLAIN (COSTS off) SELECT dp_count(*) FROM visit v JOIN clinic c ON v.clinic = c.id;
 RESET dp_pg.max_rows;
 
+-- each row is a unit, and no column tells which: at most one row of each
+SELECT ward, c.city, dp_count(*), dp_sum(age) FROM person p JOIN clinic c ON c.id = p.age % 10 GROUP BY 1, 2 HAVING dp_count(*) > 0.5;
+SELECT c.large, dp_count(*), dp_count(DISTINCT ward), dp_median(age) > 20 AS above FROM person p LEFT JOIN clinic c ON c.id = p.age GROUP BY 1;
+SELECT dp_count(*), dp_count(c.id) FROM (SELECT p.age, c.id FROM person p LEFT JOIN clinic c ON c.id = p.age) c;
+SELECT dp_count(*), dp_count(d.id) FROM person p LEFT JOIN clinic c ON c.id = p.age LEFT JOIN clinic d ON d.id = c.id + 1;
+SELECT q, o.* FROM unnest(ARRAY['person p JOIN clinic c ON c.id <= p.age', 'person p LEFT JOIN clinic c ON c.large', 'person p CROSS JOIN generate_series(1, 2)', 'person p JOIN (VALUES (1), (1)) w (age) USING (age)',
+	'person p JOIN person q USING (id)', 'person p JOIN clinic c ON c.id = p.age JOIN clinic d ON d.city = c.city']) WITH ORDINALITY a (q, i), outcome('SELECT dp_count(*) FROM ' || q) o ORDER BY i;
+EXPLAIN (COSTS off) SELECT dp_count(*) FROM person p JOIN clinic c ON c.id = p.age;
+
 -- ---- private with private ----
 RESET ROLE;
 SET ROLE :owner;

@@ -77,7 +77,7 @@ SKIP:
 	run_log([ '/usr/bin/python3', "$corpus/bi.py", '-v' ], '>', \$out, '2>', \$err);
 	is($err, '', 'the queries of BI tools are asked');
 	($n, $of) = $out =~ /^(\d+) of (\d+) answered, \d+ right$/m;
-	cmp_ok($n // 0, '>=', 50, "of $of queries of BI tools 50 are answered");
+	cmp_ok($n // 0, '>=', 52, "of $of queries of BI tools 52 are answered");
 	for ($out =~ m{^DIFFERS (\S+)}mg)
 	{
 		ok(exists $other{$_}, "$_ differs: " . ($other{$_} // 'unknown'));
