@@ -7,14 +7,15 @@
  * every public group; and a plain minimum of no rows is NULL, a private one
  * any value.  Groups whose released number of rows cannot be told from none
  * are left out of the answer, and selections (minimum, quantile, most frequent
- * value) among rows whose number cannot be told from none are NULL.  That
- * follows from released values alone, so it costs nothing but the number
- * itself, which is added where the query does not release it anyway.
+ * value) among values whose number cannot be told from none are NULL.  That
+ * follows from released values alone, so it costs nothing but the numbers
+ * themselves, which are added where the query does not release them anyway.
  */
 #include "postgres.h"
 
 #include "catalog/pg_aggregate.h"
 #include "catalog/pg_type.h"
+#include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 
 #include "split.h"
@@ -52,25 +53,24 @@ aggregate_walker(Node *node, void *context)
 
 /* ---- numbers of rows ---- */
 
-/* Is it the number of rows that the filter leaves, dp_count(*)? */
+/* Is it the number of rows, dp_count(*)? */
 static bool
-is_size(const Aggref *aggregate, const Expr *filter)
+is_size(const Aggref *aggregate)
 {
-	return aggregate->aggstar && equal(aggregate->aggfilter, filter) &&
+	return aggregate->aggstar && aggregate->aggfilter == NULL &&
 		dp_catalog_aggregate_kind(aggregate->aggfnoid) == DP_AGG_COUNT;
 }
 
 static Aggref *
-make_size(Expr *filter)
+make_count(int nargs)
 {
+	const Oid	any = ANYOID;
 	Aggref	   *size = makeNode(Aggref);
 
-	size->aggfnoid = dp_catalog_aggregate("dp_count", 0, NULL);
+	size->aggfnoid = dp_catalog_aggregate("dp_count", nargs, &any);
 	if (!OidIsValid(size->aggfnoid))
-		elog(ERROR, "aggregate dp_count(*) not found");
+		elog(ERROR, "aggregate dp_count not found");
 	size->aggtype = INT8OID;
-	size->aggstar = true;
-	size->aggfilter = copyObject(filter);
 	size->aggkind = AGGKIND_NORMAL;
 	size->aggsplit = AGGSPLIT_SIMPLE;
 	size->aggno = -1;
@@ -79,17 +79,47 @@ make_size(Expr *filter)
 	return size;
 }
 
-/* Its place among the aggregates, from 1; it is added where it is missing. */
+/* The place among the aggregates, from 1; what is missing is added. */
 static int
-size_place(List **aggregates, Expr *filter)
+place_of(List **aggregates, Aggref *wanted)
 {
 	ListCell   *lc;
 
 	foreach(lc, *aggregates)
-		if (is_size(lfirst(lc), filter))
+		if (equal(lfirst(lc), wanted))
 			return foreach_current_index(lc) + 1;
-	*aggregates = lappend(*aggregates, make_size(filter));
+	*aggregates = lappend(*aggregates, wanted);
 	return list_length(*aggregates);
+}
+
+/* Of the number of rows: dp_count(*). */
+static int
+size_place(List **aggregates)
+{
+	Aggref	   *size;
+	ListCell   *lc;
+
+	foreach(lc, *aggregates)
+		if (is_size(lfirst(lc)))
+			return foreach_current_index(lc) + 1;
+	size = make_count(0);
+	size->aggstar = true;
+	return place_of(aggregates, size);
+}
+
+/* Of the number of values that an aggregate selects from: dp_count(x). */
+static int
+values_place(List **aggregates, const Aggref *selection)
+{
+	TargetEntry *first = linitial(selection->args);
+	Aggref	   *size = make_count(1);
+
+	size->args = list_make1(makeTargetEntry(copyObject(first->expr), 1, NULL,
+											false));
+	size->aggargtypes = list_make1_oid(exprType((Node *) first->expr));
+	size->inputcollid = exprCollation((Node *) first->expr);
+	size->aggfilter = copyObject(selection->aggfilter);
+	return place_of(aggregates, size);
 }
 
 /* Does it give some value whether or not there is a row? */
@@ -120,13 +150,13 @@ add_sizes(List **aggregates, bool grouped, int *group)
 	int			n = list_length(*aggregates);
 	int			i;
 
-	*group = grouped && n > 0 ? size_place(aggregates, NULL) : 0;
+	*group = grouped && n > 0 ? size_place(aggregates) : 0;
 	for (i = 0; i < n; i++)
 	{
 		const Aggref *aggregate = list_nth(*aggregates, i);
 
 		own = lappend_int(own, !selects(aggregate) ? 0 :
-						  size_place(aggregates, aggregate->aggfilter));
+						  values_place(aggregates, aggregate));
 	}
 	while (list_length(own) < list_length(*aggregates))
 		own = lappend_int(own, 0);
@@ -144,7 +174,7 @@ dp_block_holds_size(Node *expression)
 
 	(void) aggregate_walker(expression, &search);
 	foreach(lc, search.found)
-		if (is_size(lfirst(lc), NULL))
+		if (is_size(lfirst(lc)))
 			return true;
 	return false;
 }

@@ -34,6 +34,128 @@ find_with(List *cte_stack, const RangeTblEntry *entry)
 	return NULL;
 }
 
+/* ---- how many references there are ---- */
+
+typedef struct outward_walk
+{
+	List	   *stack;
+	int			depth;			/* levels inside the WITH query */
+	int			change;
+} outward_walk;
+
+static void count_outward(Node *query, List *stack, int change);
+
+static bool
+outward_walker(Node *node, void *context)
+{
+	outward_walk *walk = context;
+
+	check_stack_depth();
+	if (node == NULL)
+		return false;
+	if (IsA(node, RangeTblEntry))
+	{
+		const RangeTblEntry *entry = (const RangeTblEntry *) node;
+		CommonTableExpr *cte;
+
+		if (entry->rtekind != RTE_CTE || entry->self_reference ||
+			(int) entry->ctelevelsup < walk->depth)
+			return false;
+		cte = find_with(walk->stack, entry);
+		if (cte == NULL)
+			return false;
+		cte->cterefcount += walk->change;
+		if (walk->change < 0 && cte->cterefcount == 0)
+			count_outward(cte->ctequery,
+						  list_copy_tail(walk->stack, entry->ctelevelsup),
+						  walk->change);
+		return false;
+	}
+	if (IsA(node, Query))
+	{
+		outward_walk below = *walk;
+
+		below.stack = lcons(((Query *) node)->cteList,
+							list_copy(walk->stack));
+		below.depth++;
+		return query_tree_walker((Query *) node, outward_walker, &below,
+								 QTW_EXAMINE_RTES_BEFORE);
+	}
+	return expression_tree_walker(node, outward_walker, context);
+}
+
+/*
+ * There is a copy more of a WITH query, or one less: what it refers to outside
+ * of itself has so many references more.  `stack` is that of its level.
+ */
+static void
+count_outward(Node *query, List *stack, int change)
+{
+	outward_walk walk = {stack, 0, change};
+
+	(void) outward_walker(query, &walk);
+}
+
+static bool
+recount_walker(Node *node, void *context)
+{
+	List	   *stack = *(List **) context;
+	ListCell   *lc;
+
+	check_stack_depth();
+	if (node == NULL)
+		return false;
+	if (IsA(node, RangeTblEntry))
+	{
+		const RangeTblEntry *entry = (const RangeTblEntry *) node;
+		CommonTableExpr *cte;
+
+		if (entry->rtekind != RTE_CTE || entry->self_reference)
+			return false;
+		cte = find_with(stack, entry);
+		if (cte == NULL || cte->cterefcount++ > 0)
+			return false;
+		stack = list_copy_tail(stack, entry->ctelevelsup);
+		return recount_walker(cte->ctequery, &stack);
+	}
+	if (IsA(node, Query))
+	{
+		Query	   *query = (Query *) node;
+
+		stack = lcons(query->cteList, list_copy(stack));
+		foreach(lc, query->cteList)
+			lfirst_node(CommonTableExpr, lc)->cterefcount = 0;
+		foreach(lc, query->cteList)
+		{
+			Node	   *with = lfirst_node(CommonTableExpr, lc)->ctequery;
+
+			/* it runs, whoever refers to it */
+			if (castNode(Query, with)->commandType != CMD_SELECT)
+				(void) recount_walker(with, &stack);
+		}
+		return query_tree_walker(query, recount_walker, &stack,
+								 QTW_EXAMINE_RTES_BEFORE |
+								 QTW_IGNORE_CTE_SUBQUERIES);
+	}
+	return expression_tree_walker(node, recount_walker, context);
+}
+
+/*
+ * dp_block_recount_with
+ *	  Have the WITH queries of a statement know how many references reach
+ *	  them, after some were taken over or left out: the planner plans those
+ *	  that have any, and rights are looked at for these.
+ */
+void
+dp_block_recount_with(Query *query)
+{
+	List	   *stack = NIL;
+
+	(void) recount_walker((Node *) query, &stack);
+}
+
+/* ---- copies ---- */
+
 /*
  * dp_block_expand_with
  *	  Put a copy of its query in place of a reference to a WITH query, which
@@ -47,6 +169,7 @@ dp_block_expand_with(RangeTblEntry *entry, List *cte_stack,
 					 const CommonTableExpr **found)
 {
 	CommonTableExpr *cte = find_with(cte_stack, entry);
+	List	   *own_stack;
 	Query	   *query;
 
 	if (cte == NULL || cte->cterecursive || entry->self_reference ||
@@ -59,7 +182,10 @@ dp_block_expand_with(RangeTblEntry *entry, List *cte_stack,
 								"WITH query \"%s\" cannot be aggregated "
 								"privately", entry->ctename);
 	query = copyObject((Query *) cte->ctequery);
-	cte->cterefcount--;
+	own_stack = list_copy_tail(cte_stack, entry->ctelevelsup);
+	count_outward(cte->ctequery, own_stack, 1);
+	if (--cte->cterefcount == 0)
+		count_outward(cte->ctequery, own_stack, -1);
 	if (entry->ctelevelsup > 0)
 		IncrementVarSublevelsUp((Node *) query, entry->ctelevelsup, 1);
 	entry->rtekind = RTE_SUBQUERY;

@@ -118,35 +118,16 @@ constant_mutator(Node *node, void *context)
 	return expression_tree_mutator(node, constant_mutator, context);
 }
 
-/* WITH queries that only this level reads are not planned any more. */
-static void
-release_ctes(const dp_level *level)
-{
-	ListCell   *lc;
-
-	foreach(lc, level->query->rtable)
-	{
-		RangeTblEntry *entry = lfirst_node(RangeTblEntry, lc);
-		CommonTableExpr *cte = NULL;
-		bool		raw;
-
-		if (entry->rtekind == RTE_CTE)
-			cte = dp_rewrite_find_cte(level, entry, &raw);
-		if (cte != NULL)
-			cte->cterefcount--;
-	}
-}
-
 /* Make the level one over no rows. */
 static void
 set_no_rows(dp_level *level)
 {
 	Query	   *query = level->query;
-	bool		one_row = query->hasAggs && query->groupClause == NIL;
+	bool		one_row = (query->hasAggs || query->havingQual != NULL) &&
+	query->groupClause == NIL;
 	int			depth = 0;
 	Node	   *having;
 
-	release_ctes(level);
 	query->targetList = (List *)
 		constant_mutator((Node *) query->targetList, &depth);
 	having = constant_mutator(query->havingQual, &depth);

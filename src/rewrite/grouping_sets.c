@@ -247,8 +247,13 @@ make_union(List *levels)
 								  exprType(column), -1, exprCollation(column),
 								  0));
 	}
-	all->setOperations = tree;
-	all->jointree = makeFromExpr(NIL, NULL);
+	if (list_length(levels) == 1)
+		all->jointree = makeFromExpr(list_make1(tree), NULL);
+	else
+	{
+		all->setOperations = tree;
+		all->jointree = makeFromExpr(NIL, NULL);
+	}
 	return all;
 }
 

@@ -297,7 +297,8 @@ replace(const Aggref *aggregate, dp_refusal **refusal)
 		known = set_quantile(aggregate, private);
 	else if (known && (strcmp(plain, "min") == 0 || strcmp(plain, "max") == 0))
 		private->aggdistinct = NIL;
-	if (known && !count && strcmp(name, "dp_quantile") != 0)
+	if (known && !count && strcmp(name, "dp_quantile") != 0 &&
+		strcmp(plain, "mode") != 0)
 		drop_cast(private);
 	private->aggfnoid = known ? find_private(name, private) : InvalidOid;
 	if (!OidIsValid(private->aggfnoid))

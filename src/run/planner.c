@@ -316,12 +316,15 @@ plan_release_query(Query *query, const char *text, int options,
 
 	dp_run_forbid_loud();
 	depends = rewrite_query(query, text);
+	if (depends)
+		dp_block_recount_with(query);
 	memset(&call, 0, sizeof(call));
 	inlines = may_hold_block_walker((Node *) query, NULL);
 	/* without a right, it may be one that asks for public keys alone */
 	if (inlines || dp_run_lacks_rights(query))
 	{
 		split_query(&call, query, text);
+		dp_block_recount_with(query);
 		dp_run_check_rights_first(query);
 	}
 	if (call.blocks != NIL)
@@ -330,7 +333,7 @@ plan_release_query(Query *query, const char *text, int options,
 	/* Always pushed: an unrelated planner call must not see outer blocks. */
 	call.outer = current_call;
 	current_call = &call;
-	outer = dp_run_expect_functions(inlines);
+	outer = dp_run_expect_functions(inlines || call.blocks != NIL || depends);
 	PG_TRY();
 	{
 		plan = previous_planner ?

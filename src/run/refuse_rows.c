@@ -77,7 +77,7 @@ row_walker(Node *node, void *context)
 		CommonTableExpr *cte = lfirst_node(CommonTableExpr, lc);
 
 		/* what nothing refers to any more is not planned */
-		if (cte->cterefcount > 0 && row_walker(cte->ctequery, context))
+		if (cte->cterefcount != 0 && row_walker(cte->ctequery, context))
 			return true;
 	}
 	found = query_tree_walker(search->level, row_walker, context,

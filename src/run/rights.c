@@ -29,7 +29,7 @@ walk_level(Query *level, bool (*walker) (Node *node, void *context),
 	{
 		CommonTableExpr *cte = lfirst_node(CommonTableExpr, lc);
 
-		if ((cte->cterefcount > 0 ||
+		if ((cte->cterefcount != 0 ||
 			 castNode(Query, cte->ctequery)->commandType != CMD_SELECT) &&
 			walker(cte->ctequery, context))
 			return true;
@@ -126,13 +126,16 @@ dp_run_check_rights_first(Query *query)
 	(void) check_rights_walker((Node *) query, NULL);
 }
 
-/* May the planner call under way put bodies of functions into FROM? */
+/*
+ * May the planner call under way come to relations that were not looked at, as
+ * bodies of functions that it puts into FROM?
+ */
 static bool expects_functions = false;
 
 /*
  * dp_run_expect_functions
  *	  Say so, until the value that it returns is set back: the statement has
- *	  a set-returning function that a user made.
+ *	  a set-returning function that a user made, or was changed here.
  */
 bool
 dp_run_expect_functions(bool expect)

@@ -176,6 +176,19 @@ SELECT * FROM attempt('WITH RECURSIVE r AS (SELECT id FROM person UNION SELECT i
 -- probes tell of no row, whatever stands beside
 SELECT * FROM attempt('SELECT count(*) FROM person WHERE 1 = 0 OR age = 5');
 SELECT * FROM attempt('SELECT n FROM (SELECT count(*) + 1000 AS n FROM person WHERE false) q');
+-- a WITH query of a WITH query, used twice: none of them is planned over rows that are not the role's.
+-- What a planner sees of rows shows in its choice of plans, and in a plan that is printed.
+SELECT * FROM outcome('WITH a AS (SELECT * FROM person WHERE age < 50), b AS (SELECT * FROM a) SELECT 1 FROM (SELECT DISTINCT ward FROM b) x, (SELECT DISTINCT ward FROM b) y');
+SELECT * FROM outcome('WITH a AS (SELECT * FROM person), b AS (SELECT * FROM a) SELECT (SELECT count(*) FROM b), (SELECT count(*) FROM b WHERE sex)');
+SELECT * FROM outcome('WITH a AS (SELECT * FROM person), b AS (SELECT * FROM a) SELECT ward, count(*) FROM b GROUP BY CUBE (ward, sex)');
+SELECT * FROM outcome('WITH a AS (SELECT * FROM person), b AS (SELECT * FROM a) SELECT ward, count(*) FROM b WHERE false GROUP BY 1');
+SELECT * FROM outcome('WITH a AS (SELECT * FROM person), b AS (SELECT * FROM a) SELECT (SELECT count(*) FROM b), (SELECT id FROM b LIMIT 1)');
+SELECT * FROM outcome('WITH RECURSIVE r AS (SELECT id FROM person UNION ALL (SELECT r.id FROM r, person WHERE false)) SELECT r.id FROM r LIMIT 0');
+SELECT * FROM outcome('WITH RECURSIVE r AS (SELECT 1 AS i UNION ALL (SELECT i + 1 FROM r, person WHERE false)) SELECT count(*) FROM r');
+PREPARE twice(int) AS WITH a AS (SELECT * FROM person WHERE age < $1 ORDER BY age), b AS (SELECT * FROM a) SELECT x.ward FROM (SELECT DISTINCT ward FROM b) x, (SELECT id FROM b) y;
+SELECT o.* FROM generate_series(1, 7) AS i, outcome('EXECUTE twice(' || i || ')') o;
+SELECT generic_plans, custom_plans FROM pg_prepared_statements WHERE name = 'twice';
+DEALLOCATE twice;
 RESET ROLE;
 DROP OWNED BY :other CASCADE;
 DROP ROLE :other;

@@ -238,6 +238,17 @@ SET ROLE :analyst;
 SELECT ward FROM people LIMIT 0;
 SELECT ward FROM people LIMIT 10;
 SELECT count(*) FROM people WHERE false;
+RESET ROLE;
+GRANT SELECT ON people TO :analyst;
+SET ROLE :analyst;
+-- one empty set; an integer that is cast where it is chosen; no value where none is chosen from
+SELECT * FROM same('SELECT count(*) FROM person GROUP BY ()');
+SELECT * FROM same('SELECT count(*), sum(age) FROM person GROUP BY GROUPING SETS (())');
+SELECT q, o.* FROM unnest(ARRAY['age::numeric', 'age::float8', 'age::bigint']) q, outcome('SELECT mode() WITHIN GROUP (ORDER BY ' || q || ') FROM person WHERE age > 98') o;
+SELECT max(CASE WHEN age > 500 THEN age END), min(nullif(age, age)), percentile_cont(0.5) WITHIN GROUP (ORDER BY CASE WHEN age > 500 THEN age END) FROM person;
+SELECT ward, max(CASE WHEN feel = 'happy' THEN age END) FROM person WHERE ward < 'D' GROUP BY 1;
+SELECT mode() WITHIN GROUP (ORDER BY feel) FROM person WHERE feel IS NULL;
+SELECT 1 AS one FROM person WHERE false HAVING true;
 -- an unprotected table is not looked at
 SELECT count(*), string_agg(code, ',' ORDER BY code), count(*) OVER () FROM plain_ward;
 EXPLAIN (COSTS OFF) SELECT count(*) FROM plain_ward;
