@@ -55,7 +55,7 @@ SELECT free('SELECT dp_count(1, age) FROM person', '22023', 'an epsilon that dep
 SELECT free('SELECT dp_sum(id) FROM person', '22023', 'a sum without bounds is refused');
 SELECT free('SELECT dp_count(0.5) FROM person', '22023', 'a price in the place of the expression is refused');
 SELECT free('SELECT id / 2, dp_count(*) FROM person GROUP BY 1', '0A000', 'a key nobody declared is refused');
-SELECT free('SELECT dp_count(*) FROM person p JOIN person q USING (id)', '0A000', 'a join of private rows is refused');
+SELECT free('SELECT dp_count(*) FROM person p JOIN person q USING (age)', '0A000', 'a join of rows of different people is refused');
 SELECT free('SELECT dp_count(*) FROM person GROUP BY ROLLUP (ward)', '0A000', 'ROLLUP is refused');
 SELECT free('SELECT dp_count(*) FROM pg_class', '0A000', 'public rows need no private aggregate');
 SELECT free('SELECT dp_count(1, 11) FROM person', '22023', 'an epsilon above the ceiling is refused');
