@@ -33,7 +33,11 @@ static List *level_conditions(Query *query, List *conditions);
 
 /* ---- conditions ---- */
 
-/* Has every value of the operand's type a hash that equal ones share? */
+/*
+ * Has every value of the operand's type a hash that equal ones share?  Not
+ * ranges and what else contains values of a type: how these are compared is a
+ * user's to say.
+ */
 static bool
 can_hash(Oid operator, Oid type)
 {
@@ -41,7 +45,10 @@ can_hash(Oid operator, Oid type)
 											  TYPECACHE_HASH_OPFAMILY |
 											  TYPECACHE_HASH_EXTENDED_PROC);
 
-	return OidIsValid(cache->hash_opf) &&
+	return !type_is_range(getBaseType(type)) &&
+		!type_is_multirange(getBaseType(type)) &&
+		!type_is_array(getBaseType(type)) && !type_is_rowtype(type) &&
+		OidIsValid(cache->hash_opf) &&
 		OidIsValid(cache->hash_extended_proc) &&
 		op_in_opfamily(operator, cache->hash_opf);
 }
@@ -262,8 +269,9 @@ may_be_absent(const Query *query, const dp_joined *source, Relids known)
 
 /*
  * dp_block_find_join_keys
- *	  Note with each public source by which columns it is joined, and with all
- *	  of them whether an outer join may leave them out.
+ *	  Note with each public source by which columns it is joined, and whether
+ *	  having no row is one choice more; and with all of them whether an outer
+ *	  join may leave them out.
  */
 void
 dp_block_find_join_keys(const Query *query, const List *conditions,

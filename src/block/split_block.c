@@ -332,7 +332,7 @@ refuse_correlated(Node *node, int level)
  */
 dp_refusal *
 dp_block_split_one(Query *query, List *cte_stack, dp_block **block,
-					 RangeTblEntry **entry)
+				   RangeTblEntry **entry)
 {
 	dp_splitter s;
 	dp_block   *b = dp_block_create();

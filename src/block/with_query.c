@@ -65,7 +65,7 @@ outward_walker(Node *node, void *context)
 		if (cte == NULL)
 			return false;
 		cte->cterefcount += walk->change;
-		if (walk->change < 0 && cte->cterefcount == 0)
+		if (cte->cterefcount == (walk->change > 0 ? 1 : 0))
 			count_outward(cte->ctequery,
 						  list_copy_tail(walk->stack, entry->ctelevelsup),
 						  walk->change);
@@ -86,7 +86,8 @@ outward_walker(Node *node, void *context)
 
 /*
  * There is a copy more of a WITH query, or one less: what it refers to outside
- * of itself has so many references more.  `stack` is that of its level.
+ * of itself has one reference more or less, and so on where that is the first
+ * or the last.  `stack` is that of its level.
  */
 static void
 count_outward(Node *query, List *stack, int change)
@@ -125,17 +126,19 @@ recount_walker(Node *node, void *context)
 		stack = lcons(query->cteList, list_copy(stack));
 		foreach(lc, query->cteList)
 			lfirst_node(CommonTableExpr, lc)->cterefcount = 0;
-		foreach(lc, query->cteList)
-		{
-			Node	   *with = lfirst_node(CommonTableExpr, lc)->ctequery;
-
-			/* it runs, whoever refers to it */
-			if (castNode(Query, with)->commandType != CMD_SELECT)
-				(void) recount_walker(with, &stack);
-		}
-		return query_tree_walker(query, recount_walker, &stack,
+		(void) query_tree_walker(query, recount_walker, &stack,
 								 QTW_EXAMINE_RTES_BEFORE |
 								 QTW_IGNORE_CTE_SUBQUERIES);
+		foreach(lc, query->cteList)
+		{
+			CommonTableExpr *cte = lfirst_node(CommonTableExpr, lc);
+
+			/* it runs, whoever refers to it */
+			if (cte->cterefcount == 0 &&
+				castNode(Query, cte->ctequery)->commandType != CMD_SELECT)
+				(void) recount_walker(cte->ctequery, &stack);
+		}
+		return false;
 	}
 	return expression_tree_walker(node, recount_walker, context);
 }

@@ -102,6 +102,11 @@ constant_mutator(Node *node, void *context)
 		return NULL;
 	if (IsA(node, Aggref) && (int) ((Aggref *) node)->agglevelsup == *level)
 		return of_no_rows((Aggref *) node);
+	/* grouping sets are not answered so, and all else groups by all keys */
+	if (IsA(node, GroupingFunc) &&
+		(int) ((GroupingFunc *) node)->agglevelsup == *level)
+		return (Node *) makeConst(INT4OID, -1, InvalidOid, sizeof(int32),
+								  Int32GetDatum(0), false, true);
 	if (IsA(node, Var) && (int) ((Var *) node)->varlevelsup == *level)
 		return (Node *) makeNullConst(exprType(node), exprTypmod(node),
 									  exprCollation(node));

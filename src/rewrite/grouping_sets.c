@@ -257,56 +257,6 @@ make_union(List *levels)
 	return all;
 }
 
-/* References that the level, once more, makes to WITH queries around it. */
-typedef struct cte_use
-{
-	const dp_level *level;
-	Index		depth;
-} cte_use;
-
-static bool
-cte_walker(Node *node, void *context)
-{
-	cte_use    *use = context;
-
-	if (node == NULL)
-		return false;
-	if (IsA(node, RangeTblEntry))
-	{
-		RangeTblEntry *entry = (RangeTblEntry *) node;
-		RangeTblEntry outside = *entry;
-		CommonTableExpr *cte;
-		bool		raw;
-
-		if (entry->rtekind != RTE_CTE || entry->ctelevelsup <= use->depth)
-			return false;
-		outside.ctelevelsup -= use->depth;
-		cte = dp_rewrite_find_cte(use->level, &outside, &raw);
-		if (cte != NULL)
-			cte->cterefcount++;
-		return false;
-	}
-	if (IsA(node, Query))
-	{
-		use->depth++;
-		(void) query_tree_walker((Query *) node, cte_walker, context,
-								 QTW_EXAMINE_RTES_BEFORE);
-		use->depth--;
-		return false;
-	}
-	return expression_tree_walker(node, cte_walker, context);
-}
-
-static void
-refer_again(const dp_level *level, Query *query, int times)
-{
-	cte_use		use = {level, 0};
-
-	while (times-- > 0)
-		(void) query_tree_walker(query, cte_walker, &use,
-								 QTW_EXAMINE_RTES_BEFORE);
-}
-
 /* ---- everything else, over the columns of the sets ---- */
 
 static Var *
@@ -428,7 +378,6 @@ dp_rewrite_split_sets(dp_level *level, List **levels)
 	foreach(lc, sets)
 		*levels = lappend(*levels, make_set(copy, &s, lfirst(lc)));
 
-	refer_again(level, query, list_length(sets) - 1);
 	*query = *copy;
 	dp_compat_replace_entries(query, make_entry(make_union(*levels), "sets"));
 	query->jointree = makeFromExpr(list_make1(reference_to(1)), having);

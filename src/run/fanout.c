@@ -130,11 +130,11 @@ dp_run_check_fanout(int64 fanout, Size record)
 			 errmsg("too many rows may be joined with one private row"),
 			 fanout == MOST ?
 			 errdetail("At most " INT64_FORMAT " are possible.  Nothing was "
-					   "charged.", most) :
+					   "charged for it.", most) :
 			 errdetail("There may be " INT64_FORMAT ", by the numbers of "
 					   "public rows and what they are joined by, and at most "
-					   INT64_FORMAT " are possible.  Nothing was charged.",
-					   fanout, most),
+					   INT64_FORMAT " are possible.  Nothing was charged for "
+					   "it.", fanout, most),
 			 errhint("Join by more columns, with =, or filter the public "
 					 "relations in subqueries of their own.")));
 }
@@ -154,7 +154,7 @@ dp_run_check_once(const dp_block *block, int64 fanout)
 			 errmsg("a row of relation \"%s\" may be joined with several "
 					"rows", get_rel_name(block->relid)),
 			 errdetail("Each of its rows is a privacy unit, and no column "
-					   "tells which.  Nothing was charged."),
+					   "tells which.  Nothing was charged for it."),
 			 errhint("Join by columns that are unique in what is joined, "
 					 "with =; or ask its owner to protect it with a unit "
 					 "column.")));

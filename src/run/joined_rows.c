@@ -55,7 +55,7 @@ check_bytes(const dp_joined_rows *rows)
 			(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 			 errmsg("too much is joined with private rows"),
 			 errdetail("What a private query joins is read before, and may "
-					   "take %zu MB.  Nothing was charged.",
+					   "take %zu MB.  Nothing was charged for it.",
 					   MOST_BYTES / (1024 * 1024)),
 			 errhint("Filter it in a subquery that reads the public relation "
 					 "only.")));

@@ -148,6 +148,12 @@ dp_run_take_rights(const dp_block *block, Oid relid,
 	if ((!block->many || block->single) &&
 		!dp_block_has_one_row(relation, GetActiveSnapshot()))
 		dp_bridge_raise_refusal(dp_block_refuse_many(relation), NULL);
+	if (block->many && !block->single && relation->unit == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("privacy unit of a relation changed since the query "
+						"was planned"),
+				 errhint("Run the query again.")));
 	check_owners(relation, standing);
 	if (facts != NULL)
 	{
@@ -294,9 +300,9 @@ fill_params_mutator(Node *node, void *context)
 /*
  * Workers hand over one state for each group that they met; where states are
  * large that takes longer than it saves.  What a row of theirs may have, the
- * reader takes for each of them, twice (reader/process.c).  Rows of units are
- * not shared out at all: handing each of them over takes longer than reading
- * it.
+ * reader takes for each of them, twice (reader/process.c).  Rows of units, and
+ * those that are joined, are not shared out at all: handing each of them over
+ * takes longer than reading it.
  */
 static bool
 may_use_workers(const dp_release_spec *spec)
@@ -307,7 +313,8 @@ may_use_workers(const dp_release_spec *spec)
 	for (i = 0; i < spec->nmeasures; i++)
 		size += spec->measures[i].ncells * (int64) sizeof(dp_cell) +
 			spec->measures[i].state_size;
-	return !spec->many && spec->row <= ROW_BYTES &&
+	return !spec->many && spec->block->sources == NIL &&
+		spec->row <= ROW_BYTES &&
 		(spec->nkeys == 0 || size * spec->groups <= WORKER_BYTES);
 }
 

@@ -185,6 +185,8 @@ SELECT * FROM outcome('WITH a AS (SELECT * FROM person), b AS (SELECT * FROM a) 
 SELECT * FROM outcome('WITH a AS (SELECT * FROM person), b AS (SELECT * FROM a) SELECT (SELECT count(*) FROM b), (SELECT id FROM b LIMIT 1)');
 SELECT * FROM outcome('WITH RECURSIVE r AS (SELECT id FROM person UNION ALL (SELECT r.id FROM r, person WHERE false)) SELECT r.id FROM r LIMIT 0');
 SELECT * FROM outcome('WITH RECURSIVE r AS (SELECT 1 AS i UNION ALL (SELECT i + 1 FROM r, person WHERE false)) SELECT count(*) FROM r');
+SELECT * FROM outcome('WITH a AS (SELECT 5 AS v), e AS (SELECT v FROM a), d AS (WITH u AS (SELECT v FROM e) SELECT age FROM person) SELECT count(*), (SELECT max(v) FROM a) FROM d');
+SELECT * FROM outcome('WITH a AS (SELECT 5 AS v), e AS (SELECT v FROM a), d AS (SELECT age FROM person, e WHERE age > v) SELECT (SELECT count(*) FROM d), (SELECT count(*) FROM d WHERE age > 9), (SELECT max(v) FROM e)');
 PREPARE twice(int) AS WITH a AS (SELECT * FROM person WHERE age < $1 ORDER BY age), b AS (SELECT * FROM a) SELECT x.ward FROM (SELECT DISTINCT ward FROM b) x, (SELECT id FROM b) y;
 SELECT o.* FROM generate_series(1, 7) AS i, outcome('EXECUTE twice(' || i || ')') o;
 SELECT generic_plans, custom_plans FROM pg_prepared_statements WHERE name = 'twice';

@@ -249,6 +249,7 @@ SELECT max(CASE WHEN age > 500 THEN age END), min(nullif(age, age)), percentile_
 SELECT ward, max(CASE WHEN feel = 'happy' THEN age END) FROM person WHERE ward < 'D' GROUP BY 1;
 SELECT mode() WITHIN GROUP (ORDER BY feel) FROM person WHERE feel IS NULL;
 SELECT 1 AS one FROM person WHERE false HAVING true;
+SELECT ward, grouping(ward), count(*) FROM person WHERE false GROUP BY ward;
 -- an unprotected table is not looked at
 SELECT count(*), string_agg(code, ',' ORDER BY code), count(*) OVER () FROM plain_ward;
 EXPLAIN (COSTS OFF) SELECT count(*) FROM plain_ward;
