@@ -82,8 +82,6 @@ typedef struct dp_block
 								 * by threshold */
 	bool		single;			/* then: proved one row for each unit */
 	Oid			unit_type;		/* many: of the unit */
-	bool		once;			/* not many, but joined: of a row at most one
-								 * may be made */
 	char	   *dataset;
 	int64		fingerprint;	/* of its shape: fingerprint.c */
 	List	   *subqueries;		/* of Query *, run before; Params in inner */
@@ -100,6 +98,13 @@ static inline int
 dp_block_first_aggregate(const dp_block *block)
 {
 	return list_length(block->keys) + (block->many ? 1 : 0);
+}
+
+/* Is each row a unit, which may be joined with one row at most? */
+static inline bool
+dp_block_joins_once(const dp_block *block)
+{
+	return block->sources != NIL && (!block->many || block->single);
 }
 
 /*

@@ -21,7 +21,6 @@
 #include "optimizer/optimizer.h"
 #include "parser/parsetree.h"
 #include "utils/lsyscache.h"
-#include "utils/typcache.h"
 
 #include "split.h"
 
@@ -152,18 +151,6 @@ reach_column(Query *query, const Var *column)
 /* ---- classes ---- */
 
 static bool
-can_be_looked_up(const dp_key *key)
-{
-	Oid			type = getBaseType(key->type);
-	TypeCacheEntry *cache = lookup_type_cache(type, TYPECACHE_CMP_PROC_FINFO);
-
-	return dp_places_tally_can_read(type) &&
-		OidIsValid(cache->cmp_proc_finfo.fn_oid) &&
-		(!OidIsValid(key->collation) ||
-		 get_collation_isdeterministic(key->collation));
-}
-
-static bool
 classify_time(const Var *column, Oid relid, dp_key *key)
 {
 	dp_attribute *declared = dp_protect_attribute(relid, column->varattno);
@@ -210,7 +197,7 @@ dp_block_classify_image(Query *query, Node *base, dp_key *key,
 	if (refusal == NULL && (key->kind == DP_KEY_BOOLEAN ||
 							key->kind == DP_KEY_ENUM))
 		note_column(base, key);
-	if (refusal == NULL || !can_be_looked_up(key))
+	if (refusal == NULL || !dp_places_key_can_be_named(key))
 		return refusal;
 	if (add_cases(base, &cases))
 	{

@@ -203,6 +203,18 @@ columns_walker(Node *node, void *context)
 	return expression_tree_walker(node, columns_walker, context);
 }
 
+/* Those of all leaves that a query refers to. */
+static columns_walk
+find_columns(Query *inner, const dp_block *block)
+{
+	columns_walk walk = {NULL};
+
+	walk.columns = palloc0(sizeof(Bitmapset *) *
+						   (list_length(block->relids) + 1));
+	(void) columns_walker((Node *) inner, &walk);
+	return walk;
+}
+
 static void
 add_targets(dp_joined *source, const Bitmapset *needed)
 {
@@ -256,14 +268,12 @@ share_columns(const dp_block *block, Bitmapset **columns)
 dp_refusal *
 dp_block_select_rows(dp_block *block)
 {
-	columns_walk walk = {NULL};
+	columns_walk walk;
 	ListCell   *lc;
 
 	if (block->sources == NIL)
 		return NULL;
-	walk.columns = palloc0(sizeof(Bitmapset *) *
-						   (list_length(block->relids) + 1));
-	(void) columns_walker((Node *) block->inner, &walk);
+	walk = find_columns(block->inner, block);
 	if (walk.whole)
 		return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1, NULL,
 								"Name the columns that are meant.",
@@ -316,7 +326,7 @@ dp_block *
 dp_block_name_private(const dp_block *block)
 {
 	dp_block   *named = palloc(sizeof(dp_block));
-	columns_walk walk = {NULL};
+	columns_walk walk;
 	Query	   *level = NULL;
 	RangeTblEntry *entry = NULL;
 	dp_joined  *source;
@@ -327,9 +337,7 @@ dp_block_name_private(const dp_block *block)
 		elog(ERROR, "private relation of a join not found");
 	source = name_entry(level, entry, dp_protect_lookup(block->relid), 1,
 						PRIVATE_ROWS);
-	walk.columns = palloc0(sizeof(Bitmapset *) *
-						   (list_length(block->relids) + 1));
-	(void) columns_walker((Node *) named->inner, &walk);
+	walk = find_columns(named->inner, block);
 	add_targets(source, bms_add_member(walk.columns[1], source->unit));
 	named->sources = lcons(source, list_copy(block->sources));
 	return named;

@@ -359,7 +359,6 @@ dp_block_split_one(Query *query, List *cte_stack, dp_block **block,
 	/* A unit with many rows may have some in many parts. */
 	if (!s.rowset.many && !dp_block_has_join(&s.rowset))
 		dp_block_find_part(&s, b);
-	b->once = !s.rowset.many && dp_block_has_join(&s.rowset);
 	set_relations(&s, b);
 	s.conditions = dp_block_join_conditions(query);
 	dp_block_find_join_keys(query, s.conditions, &s.rowset, b);

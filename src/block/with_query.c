@@ -17,6 +17,13 @@
 
 #include "rowset.h"
 
+/* The WITH queries in reach of a level, its own first: copies of a stack. */
+static List *
+enter(List *cte_stack, Query *level)
+{
+	return lcons(level->cteList, list_copy(cte_stack));
+}
+
 static CommonTableExpr *
 find_with(List *cte_stack, const RangeTblEntry *entry)
 {
@@ -75,8 +82,7 @@ outward_walker(Node *node, void *context)
 	{
 		outward_walk below = *walk;
 
-		below.stack = lcons(((Query *) node)->cteList,
-							list_copy(walk->stack));
+		below.stack = enter(walk->stack, (Query *) node);
 		below.depth++;
 		return query_tree_walker((Query *) node, outward_walker, &below,
 								 QTW_EXAMINE_RTES_BEFORE);
@@ -123,7 +129,7 @@ recount_walker(Node *node, void *context)
 	{
 		Query	   *query = (Query *) node;
 
-		stack = lcons(query->cteList, list_copy(stack));
+		stack = enter(stack, query);
 		foreach(lc, query->cteList)
 			lfirst_node(CommonTableExpr, lc)->cterefcount = 0;
 		(void) query_tree_walker(query, recount_walker, &stack,
@@ -230,7 +236,7 @@ reads_private_walker(Node *node, void *context)
 	{
 		Query	   *query = (Query *) node;
 
-		stack = lcons(query->cteList, list_copy(stack));
+		stack = enter(stack, query);
 		return !dp_catalog_has_own_aggregate(query) &&
 			query_tree_walker(query, reads_private_walker, &stack,
 							  QTW_EXAMINE_RTES_BEFORE);
@@ -286,8 +292,7 @@ inside_walker(Node *node, void *context)
 		inside_walk below = *walk;
 		bool		stop;
 
-		below.stack = lcons(((Query *) node)->cteList,
-							list_copy(walk->stack));
+		below.stack = enter(walk->stack, (Query *) node);
 		below.depth++;
 		stop = query_tree_walker((Query *) node, inside_walker, &below,
 								 QTW_EXAMINE_RTES_BEFORE);

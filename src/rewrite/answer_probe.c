@@ -125,9 +125,8 @@ constant_mutator(Node *node, void *context)
 
 /* Make the level one over no rows. */
 static void
-set_no_rows(dp_level *level)
+set_no_rows(Query *query)
 {
-	Query	   *query = level->query;
 	bool		one_row = (query->hasAggs || query->havingQual != NULL) &&
 	query->groupClause == NIL;
 	int			depth = 0;
@@ -153,10 +152,8 @@ set_no_rows(dp_level *level)
  *	  rows from; false when it is none.
  */
 bool
-dp_rewrite_answer_probe(dp_level *level)
+dp_rewrite_answer_probe(Query *query)
 {
-	Query	   *query = level->query;
-
 	if (query->groupingSets != NIL || query->jointree == NULL)
 		return false;
 	if (!is_never_true(query->jointree->quals) &&
@@ -165,7 +162,7 @@ dp_rewrite_answer_probe(dp_level *level)
 		return false;
 	if (!may_ask((Node *) query))
 		return false;
-	set_no_rows(level);
+	set_no_rows(query);
 	return true;
 }
 
@@ -232,14 +229,14 @@ shows_rows(Query *query, bool *limited)
  * answer; so there it is refused.
  */
 bool
-dp_rewrite_answer_preview(dp_level *level, const char *text)
+dp_rewrite_answer_preview(Query *query, const char *text)
 {
 	bool		limited = false;
 
-	if (!is_clients(text) || !shows_rows(level->query, &limited) ||
-		!limited || !may_ask((Node *) level->query))
+	if (!is_clients(text) || !shows_rows(query, &limited) ||
+		!limited || !may_ask((Node *) query))
 		return false;
-	set_no_rows(level);
+	set_no_rows(query);
 	ereport(NOTICE,
 			(errmsg("rows of a protected relation are not shown"),
 			 errdetail("A preview has its columns and no row."),

@@ -345,9 +345,8 @@ outer_targets(const Query *query, set_split *s)
  *	  changed, where its form does not allow that.
  */
 bool
-dp_rewrite_split_sets(dp_level *level, List **levels)
+dp_rewrite_split_sets(Query *query, List **levels)
 {
-	Query	   *query = level->query;
 	set_split	s;
 	List	   *sets;
 	List	   *targets;

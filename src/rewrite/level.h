@@ -27,10 +27,10 @@ extern bool dp_rewrite_has_unit_key(const dp_level *level);
 extern dp_refusal *dp_rewrite_replace_aggregates(Query *query);
 
 /* ---- grouping_sets.c ---- */
-extern bool dp_rewrite_split_sets(dp_level *level, List **levels);
+extern bool dp_rewrite_split_sets(Query *query, List **levels);
 
 /* ---- answer_probe.c: levels that no row can reach ---- */
-extern bool dp_rewrite_answer_probe(dp_level *level);
-extern bool dp_rewrite_answer_preview(dp_level *level, const char *text);
+extern bool dp_rewrite_answer_probe(Query *query);
+extern bool dp_rewrite_answer_preview(Query *query, const char *text);
 
 #endif							/* DP_REWRITE_LEVEL_H */

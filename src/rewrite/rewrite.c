@@ -125,15 +125,15 @@ rewrite_raw(dp_level *level, rewriting *r)
 	if (query->setOperations != NULL)
 		return true;
 	dp_bridge_ungroup(query);
-	if (dp_rewrite_answer_probe(level))
+	if (dp_rewrite_answer_probe(query))
 		return false;
 	if (!groups_rows(query))
 		return !(level->parent == NULL &&
-				 dp_rewrite_answer_preview(level, r->text));
+				 dp_rewrite_answer_preview(query, r->text));
 	if (dp_rewrite_has_unit_key(level))
 		return true;
 	r->private = true;
-	if (query->groupingSets != NIL && dp_rewrite_split_sets(level, &sets))
+	if (query->groupingSets != NIL && dp_rewrite_split_sets(query, &sets))
 	{
 		foreach(lc, sets)
 			if (r->refusal == NULL)

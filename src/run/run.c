@@ -490,7 +490,7 @@ find_way(const dp_release_spec *spec, int64 fanout)
 {
 	bool		several = count_private_names(spec->block) > 0;
 
-	if (spec->block->once)
+	if (dp_block_joins_once(spec->block))
 		dp_run_check_once(spec->block, fanout);
 	if (!several && fanout <= MOST_AS_THEY_COME)
 		return spec->block;
