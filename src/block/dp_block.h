@@ -100,6 +100,25 @@ dp_block_first_aggregate(const dp_block *block)
 	return list_length(block->keys) + (block->many ? 1 : 0);
 }
 
+/* What the rows of a unit come to at a level of a block (unit_levels.c). */
+typedef struct dp_unit_level
+{
+	Bitmapset  *leaves;			/* private ones: at most as many rows as there
+								 * are choices of a row of each */
+	Size		group;			/* bytes of a group, but for longer values; 0:
+								 * the rows that are aggregated */
+	int			private;		/* values of a group that are those of rows of
+								 * the unit */
+	int			public;			/* and of public rows */
+	bool		spread;			/* a row may be in as many groups as it is
+								 * joined with rows */
+} dp_unit_level;
+
+extern List *dp_block_unit_levels(const dp_block *block);
+
+/* Has a block, because its levels group, one row of each unit at most? */
+extern bool dp_block_groups_once(const dp_block *block);
+
 /* Is each row a unit, which may be joined with one row at most? */
 static inline bool
 dp_block_joins_once(const dp_block *block)

@@ -39,8 +39,6 @@ typedef struct join_walk
 	dp_refusal *refusal;
 } join_walk;
 
-static List *unit_outputs(Query *query, const dp_rowset *rowset);
-
 static const dp_leaf *
 leaf_of(const RangeTblEntry *entry, const dp_rowset *rowset)
 {
@@ -108,7 +106,7 @@ item_units(RangeTblEntry *entry, const dp_rowset *rowset)
 	const dp_leaf *leaf = leaf_of(entry, rowset);
 
 	if (leaf == NULL)
-		return unit_outputs(entry->subquery, rowset);
+		return dp_block_unit_outputs(entry->subquery, rowset);
 	return list_make1_int(leaf->relation->unit_attnum);
 }
 
@@ -173,9 +171,12 @@ dp_block_is_nullable(const Query *query, int item)
 	return false;
 }
 
-/* The targets of a verified level that are the unit of its rows. */
-static List *
-unit_outputs(Query *query, const dp_rowset *rowset)
+/*
+ * dp_block_unit_outputs
+ *	  Numbers of the targets of a verified level that are the unit of its rows.
+ */
+List *
+dp_block_unit_outputs(Query *query, const dp_rowset *rowset)
 {
 	const join_walk walk = {query, rowset, NULL};
 	List	   *outputs = NIL;

@@ -9,7 +9,8 @@
  * Counted they are when the rows are there (run/joined_rows.c).
  *
  * A condition that every row fulfils counts for all items, one of an outer
- * join for those that this may leave out.
+ * join for those that this may leave out.  None counts for what is below a
+ * level that groups rows, since it is asked of groups.
  */
 #include "postgres.h"
 
@@ -118,23 +119,68 @@ add_conditions(List *conditions, Query *query, Node *quals, Relids usable)
 	return conditions;
 }
 
-/* The leaves of an item, and of the levels below. */
+/* The leaves of an item, and of the levels below; or without groups' ones. */
 static Relids
-add_leaves(Relids leaves, const Query *query, const Node *item)
+add_leaves(Relids leaves, const Query *query, const Node *item, bool groups)
 {
 	const RangeTblEntry *entry;
 	ListCell   *lc;
 
 	if (IsA(item, JoinExpr))
 	{
-		leaves = add_leaves(leaves, query, ((const JoinExpr *) item)->larg);
-		return add_leaves(leaves, query, ((const JoinExpr *) item)->rarg);
+		leaves = add_leaves(leaves, query, ((const JoinExpr *) item)->larg,
+							groups);
+		return add_leaves(leaves, query, ((const JoinExpr *) item)->rarg,
+						  groups);
 	}
 	entry = rt_fetch(((const RangeTblRef *) item)->rtindex, query->rtable);
 	if (entry->rtekind != RTE_SUBQUERY)
 		return bms_add_member(leaves, dp_block_leaf_number(entry));
+	if (!groups && dp_block_is_grouped(entry->subquery))
+		return leaves;
 	foreach(lc, entry->subquery->jointree->fromlist)
-		leaves = add_leaves(leaves, entry->subquery, lfirst(lc));
+		leaves = add_leaves(leaves, entry->subquery, lfirst(lc), groups);
+	return leaves;
+}
+
+/* No leaf has this number: a set that is not NULL, and may have no leaf. */
+#define NO_LEAF 0
+
+static bool
+reads_groups(const Query *level)
+{
+	ListCell   *lc;
+
+	foreach(lc, level->rtable)
+	{
+		const RangeTblEntry *entry = lfirst(lc);
+
+		if (entry->rtekind == RTE_SUBQUERY &&
+			(dp_block_is_grouped(entry->subquery) ||
+			 reads_groups(entry->subquery)))
+			return true;
+	}
+	return false;
+}
+
+/* For which leaves conditions of a level count, of those below an item. */
+static Relids
+usable_leaves(const Query *query, const Node *item)
+{
+	return add_leaves(bms_make_singleton(NO_LEAF), query, item, false);
+}
+
+/* The same of conditions that every row of the level fulfils; NULL: all. */
+static Relids
+level_leaves(const Query *query)
+{
+	Relids		leaves = bms_make_singleton(NO_LEAF);
+	ListCell   *lc;
+
+	if (!reads_groups(query))
+		return NULL;
+	foreach(lc, query->jointree->fromlist)
+		leaves = add_leaves(leaves, query, lfirst(lc), false);
 	return leaves;
 }
 
@@ -142,7 +188,7 @@ static List *
 item_conditions(Query *query, Node *item, List *conditions)
 {
 	JoinExpr   *join = (JoinExpr *) item;
-	Relids		usable = NULL;
+	Relids		usable = level_leaves(query);
 
 	if (IsA(item, RangeTblRef))
 	{
@@ -155,9 +201,9 @@ item_conditions(Query *query, Node *item, List *conditions)
 	conditions = item_conditions(query, join->larg, conditions);
 	conditions = item_conditions(query, join->rarg, conditions);
 	if (join->jointype == JOIN_LEFT)
-		usable = add_leaves(NULL, query, join->rarg);
+		usable = usable_leaves(query, join->rarg);
 	else if (join->jointype == JOIN_RIGHT)
-		usable = add_leaves(NULL, query, join->larg);
+		usable = usable_leaves(query, join->larg);
 	return add_conditions(conditions, query, join->quals, usable);
 }
 
@@ -168,7 +214,8 @@ level_conditions(Query *query, List *conditions)
 
 	foreach(lc, query->jointree->fromlist)
 		conditions = item_conditions(query, lfirst(lc), conditions);
-	return add_conditions(conditions, query, query->jointree->quals, NULL);
+	return add_conditions(conditions, query, query->jointree->quals,
+						  level_leaves(query));
 }
 
 /*
@@ -218,13 +265,13 @@ other_side(const Query *query, const Node *item, int leaf)
 	left_out = join->jointype == JOIN_RIGHT ? join->larg : join->rarg;
 	other = join->jointype == JOIN_RIGHT ? join->rarg : join->larg;
 	if (join->jointype != JOIN_INNER && IsA(left_out, RangeTblRef) &&
-		bms_is_member(leaf, add_leaves(NULL, query, left_out)))
+		bms_is_member(leaf, add_leaves(NULL, query, left_out, true)))
 	{
 		const RangeTblEntry *entry =
 		rt_fetch(((const RangeTblRef *) left_out)->rtindex, query->rtable);
 
 		return entry->rtekind == RTE_SUBQUERY ? NULL :
-			add_leaves(NULL, query, other);
+			add_leaves(NULL, query, other, true);
 	}
 	found = other_side(query, other, leaf);
 	return found != NULL || join->jointype != JOIN_INNER ? found :

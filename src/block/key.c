@@ -88,6 +88,9 @@ never_null(Node *node, Oid relid)
 			return true;
 		case T_Const:
 			return !((Const *) node)->constisnull;
+		case T_Aggref:
+			return ((Aggref *) node)->aggfnoid == F_COUNT_ ||
+				((Aggref *) node)->aggfnoid == F_COUNT_ANY;
 		case T_Var:
 			return dp_block_proved_not_null(relid,
 											((Var *) node)->varattno,
@@ -248,6 +251,23 @@ classify_column(Var *column, Node *original, Oid relid, dp_key *key)
 }
 
 /*
+ * dp_block_column_of_extreme
+ *	  The column of whose values a group has the least or the greatest, which
+ *	  is one of them, or NULL; NULL for other expressions.
+ */
+Var *
+dp_block_column_of_extreme(Node *node)
+{
+	const Aggref *aggregate = (const Aggref *) node;
+
+	if (!IsA(node, Aggref) || aggregate->aggfilter != NULL ||
+		!dp_rules_is_extreme(aggregate))
+		return NULL;
+	return plain_column((Node *) linitial_node(TargetEntry,
+											   aggregate->args)->expr);
+}
+
+/*
  * dp_block_classify_key
  *	  Decide where the public values of a grouping expression come from.
  *
@@ -276,6 +296,8 @@ dp_block_classify_key(Node *expression, Node *base, Oid relid, dp_key *key)
 		return NULL;
 	}
 	column = plain_column(base);
+	if (column == NULL)
+		column = dp_block_column_of_extreme(base);
 	if (column != NULL)
 		return classify_column(column, expression, relid, key);
 	if (IsA(base, FuncExpr) &&

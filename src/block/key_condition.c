@@ -108,6 +108,12 @@ input_mutator(Node *node, void *context)
 	}
 	if (!IsA(node, Const) && equal(node, c->key))
 		return (Node *) make_input(DP_KEY_VALUE, node);
+	/* what is computed of groups speaks of many rows */
+	if (IsA(node, Aggref))
+	{
+		c->foreign = true;
+		return node;
+	}
 	/* a subquery's result is not known before its charge */
 	if (IsA(node, Param) && (((Param *) node)->paramkind != PARAM_EXTERN ||
 							 ((Param *) node)->paramid <= 0))
@@ -136,22 +142,6 @@ only_column(Node *expression, Index *leaf)
 }
 
 /* ---- equal values that are not the same ---- */
-
-static bool
-has_twins(Oid type)
-{
-	switch (getBaseType(type))
-	{
-		case NUMERICOID:
-		case FLOAT4OID:
-		case FLOAT8OID:
-		case BPCHAROID:
-		case INTERVALOID:
-			return true;
-		default:
-			return false;
-	}
-}
 
 static bool
 is_input(const Node *node)
@@ -187,7 +177,7 @@ operands_tell_twins(List *args, Oid operator)
 		Node	   *operand = lfirst(lc);
 
 		if (is_input(operand) ? !is_ordering(operator, exprType(operand)) &&
-			has_twins(exprType(operand)) :
+			dp_places_has_twins(exprType(operand)) :
 			tells_twins_walker(operand, NULL))
 			return true;
 	}
@@ -203,7 +193,7 @@ tells_twins_walker(Node *node, void *context)
 	switch (nodeTag(node))
 	{
 		case T_Var:
-			return has_twins(((Var *) node)->vartype);
+			return dp_places_has_twins(((Var *) node)->vartype);
 		case T_OpExpr:
 		case T_DistinctExpr:
 			return operands_tell_twins(((OpExpr *) node)->args,
@@ -245,7 +235,8 @@ dp_block_find_key_conditions(const List *conjuncts, Node *base, dp_key *key,
 	bool		is_column = is_input(base);
 	ListCell   *lc;
 
-	c.attnum = only_column(base, &c.leaf);
+	if (!contain_agg_clause(base) || dp_block_column_of_extreme(base) != NULL)
+		c.attnum = only_column(base, &c.leaf);
 	if (is_column)
 		c.key = NULL;
 	else if (c.attnum != 0)

@@ -31,7 +31,7 @@ has_unknown_walker(Node *node, void *context)
 {
 	if (node == NULL)
 		return false;
-	if (IsA(node, Var) || IsA(node, SubLink))
+	if (IsA(node, Var) || IsA(node, Aggref) || IsA(node, SubLink))
 		return true;
 	if (IsA(node, Param))
 		return ((Param *) node)->paramkind != PARAM_EXTERN ||

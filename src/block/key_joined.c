@@ -42,7 +42,10 @@ only_source(const dp_block *block, Node *base)
 	return NULL;
 }
 
-/* Results of subqueries are not known yet, nor is whether a row is there. */
+/*
+ * Results of subqueries are not known yet, nor is whether a row is there, nor
+ * what is computed of groups.
+ */
 static bool
 is_unknown_walker(Node *node, void *context)
 {
@@ -53,6 +56,8 @@ is_unknown_walker(Node *node, void *context)
 			((Param *) node)->paramid <= 0;
 	if (IsA(node, Var))
 		return ((Var *) node)->varattno <= 0;
+	if (IsA(node, Aggref))
+		return true;
 	return expression_tree_walker(node, is_unknown_walker, context);
 }
 

@@ -12,7 +12,8 @@
  *
  * Where several protected relations are joined, each of them is read by a
  * query of its own, too, by whoever reads private rows, and what is joined are
- * their rows of some units at a time (bound/gather.c).
+ * their rows of some units at a time (bound/gather.c).  So it is, too, where a
+ * level groups the rows of one: then all rows of a unit are there at once.
  *
  * The rows have all columns of what they stand for, so that nothing that
  * refers to them changes; columns that nothing refers to are NULL.
@@ -33,7 +34,7 @@
  */
 #define PUBLIC_ROWS 100
 #define PUBLIC_ROWS_BESIDE 1e6
-#define PRIVATE_ROWS 1e12
+#define PRIVATE_ROWS 1e9
 
 /* ---- giving names ---- */
 
@@ -136,7 +137,7 @@ find_twin(const dp_rowset *rowset, int number)
 void
 dp_block_name_rows(dp_rowset *rowset, dp_block *block)
 {
-	bool		several = dp_block_joins_private(rowset);
+	bool		several = dp_block_joins_private(rowset) || rowset->grouped;
 	ListCell   *lc;
 
 	foreach(lc, rowset->leaves)

@@ -5,7 +5,8 @@
  * A private rowset must be unit-local: its rows are the union, over units, of
  * rows computed from that unit's rows and public data alone.  Accepted are
  * levels (subqueries, views, CTEs) that select, project and filter what one
- * item of FROM gives, or several that are joined as join.c says.
+ * item of FROM gives, or several that are joined as join.c says; and levels
+ * that group rows by their unit (unit_groups.c).
  *
  * A chain of levels over one protected relation maps every row to at most one
  * row, by itself.  So it also keeps "one row per unit", where that is proved
@@ -280,9 +281,11 @@ forbidden_clause(Query *query)
 		return "a set operation";
 	if (query->rowMarks != NIL)
 		return "FOR UPDATE or FOR SHARE";
-	if (query->hasAggs || query->groupClause != NIL ||
-		query->groupingSets != NIL || query->havingQual != NULL)
-		return "an aggregate or GROUP BY";
+	if (query->groupingSets != NIL)
+		return "GROUPING SETS, ROLLUP or CUBE";
+	if (query->groupClause == NIL &&
+		(query->hasAggs || query->havingQual != NULL))
+		return "an aggregate without GROUP BY";
 	if (query->hasWindowFuncs)
 		return "a window function";
 	if (query->distinctClause != NIL)
@@ -296,19 +299,57 @@ forbidden_clause(Query *query)
 	return NULL;
 }
 
+/* DISTINCT is to group by all columns. */
+static void
+group_distinct(Query *level)
+{
+	if (level->distinctClause == NIL || level->hasDistinctOn ||
+		level->hasAggs || level->groupClause != NIL ||
+		level->hasWindowFuncs || level->hasTargetSRFs)
+		return;
+	level->groupClause = level->distinctClause;
+	level->distinctClause = NIL;
+}
+
+/* What a level below the block's own gives, once what it reads is verified. */
+static dp_refusal *
+verify_outputs(Query *query, dp_rowset *rowset)
+{
+	bool		grouped = dp_block_is_grouped(query);
+	dp_refusal *refusal;
+
+	query->targetList = (List *) hoist_mutator((Node *) query->targetList,
+											   rowset);
+	query->havingQual = hoist_mutator(query->havingQual, rowset);
+	refusal = grouped ? dp_rules_check_groups((Node *) query->targetList) :
+		dp_rules_check((Node *) query->targetList);
+	if (refusal == NULL && grouped)
+		refusal = dp_rules_check_groups(query->havingQual);
+	rowset->grouped = rowset->grouped || grouped;
+	query->hasSubLinks = false;
+	query->sortClause = NIL;
+	query->cteList = NIL;		/* expanded where used */
+	return refusal;
+}
+
 static dp_refusal *
 verify_level(Query *query, bool top, bool nullable, List *cte_stack,
 			 dp_rowset *rowset)
 {
 	level_walk	walk = {query, cte_stack, rowset};
 	FromExpr   *from = query->jointree;
-	const char *forbidden = top ? NULL : forbidden_clause(query);
+	const char *forbidden;
 	dp_refusal *refusal;
 	ListCell   *lc;
 
 	check_stack_depth();
 	if (!top)
+	{
+		dp_bridge_ungroup(query);
+		group_distinct(query);
 		walk.cte_stack = lcons(query->cteList, list_copy(cte_stack));
+	}
+	forbidden = top ? NULL : forbidden_clause(query);
 	if (forbidden != NULL)
 		return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
 								"There, rows of one privacy unit would depend "
@@ -339,14 +380,7 @@ verify_level(Query *query, bool top, bool nullable, List *cte_stack,
 	refusal = dp_rules_check(from->quals);
 	if (refusal != NULL || top)
 		return refusal;
-
-	query->targetList = (List *) hoist_mutator((Node *) query->targetList,
-											   rowset);
-	refusal = dp_rules_check((Node *) query->targetList);
-	query->hasSubLinks = false;
-	query->sortClause = NIL;
-	query->cteList = NIL;		/* expanded where used */
-	return refusal;
+	return verify_outputs(query, rowset);
 }
 
 /* ---- leaves ---- */
@@ -477,7 +511,8 @@ dp_block_rowset_verify(Query *query, List *cte_stack, dp_rowset *rowset)
 		refusal = dp_block_check_with(rowset);
 	if (refusal != NULL)
 		return refusal;
-	rowset->many = !dp_block_has_one_row(rowset->relation, NULL) ||
+	rowset->many = rowset->grouped ||
+		!dp_block_has_one_row(rowset->relation, NULL) ||
 		(dp_block_has_join(rowset) &&
 		 (rowset->relation->unit != NULL || dp_block_joins_private(rowset)));
 	return NULL;

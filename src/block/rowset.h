@@ -23,11 +23,19 @@ typedef struct dp_rowset
 {
 	dp_relation *relation;		/* whose units the rows have */
 	bool		many;			/* a unit may have many rows */
+	bool		grouped;		/* a level groups rows by the unit */
 	List	   *leaves;			/* of dp_leaf *, protected ones first */
 	List	   *hoisted;		/* of Query *: uncorrelated subqueries */
 	List	   *expanded;		/* of CommonTableExpr *: copied into levels, as
 								 * often as each was */
 } dp_rowset;
+
+/* Does a level below a block's own group rows, by their unit? */
+static inline bool
+dp_block_is_grouped(const Query *level)
+{
+	return level->groupClause != NIL;
+}
 
 extern dp_refusal *dp_block_rowset_verify(Query *query, List *cte_stack,
 										  dp_rowset *rowset);
@@ -56,6 +64,15 @@ extern dp_refusal *dp_block_check_join(Query *query,
 									   const dp_rowset *rowset);
 extern int	dp_block_unit_item(const Query *query, const dp_rowset *rowset);
 extern bool dp_block_is_equality(const OpExpr *comparison);
+
+extern List *dp_block_unit_outputs(Query *query, const dp_rowset *rowset);
+
+/* ---- unit_groups.c ---- */
+extern TargetEntry *dp_block_group_unit(Query *level,
+										const dp_rowset *rowset);
+extern Node *dp_block_bounds_of_groups(Node *base, void *context);
+extern dp_refusal *dp_block_check_groups(Query *query,
+										 const dp_rowset *rowset);
 
 /* ---- join_keys.c ---- */
 

@@ -40,6 +40,9 @@ extern dp_refusal *dp_block_check_aggregate(dp_splitter *s, Aggref *aggregate,
 											Node **base_expression,
 											bool *of_unit, dp_key **key);
 
+/* ---- key.c ---- */
+extern Var *dp_block_column_of_extreme(Node *node);
+
 /* ---- key_condition.c ---- */
 extern List *dp_block_key_conjuncts(Query *query);
 extern bool dp_block_key_tells_twins(Node *expression);

@@ -213,9 +213,12 @@ has_bounds(int kind)
 static void
 add_base(dp_block *block, int kind, Node *base)
 {
-	Node	   *plain = base == NULL ? NULL : strip_implicit_coercions(base);
-	bool		column = plain != NULL && IsA(plain, Var);
+	Node	   *plain;
+	bool		column;
 
+	base = dp_block_bounds_of_groups(base, NULL);
+	plain = base == NULL ? NULL : strip_implicit_coercions(base);
+	column = plain != NULL && IsA(plain, Var);
 	block->base_attnums = lappend_int(block->base_attnums, column ?
 									  ((Var *) plain)->varattno : 0);
 	block->base_leaves = lappend_int(block->base_leaves, column ?
@@ -349,6 +352,8 @@ dp_block_split_one(Query *query, List *cte_stack, dp_block **block,
 	refusal = dp_block_rowset_verify(query, cte_stack, &s.rowset);
 	if (refusal == NULL)
 		refusal = dp_block_check_join(query, &s.rowset);
+	if (refusal == NULL)
+		refusal = dp_block_check_groups(query, &s.rowset);
 	if (refusal != NULL)
 		return refusal;
 	if (collect_walker((Node *) query->targetList, &s) ||

@@ -3,7 +3,8 @@
  *	  The unit of each row, as an expression of a verified block's level.
  *
  * Subqueries need not select the column that names the unit; each gets one
- * more target then.  Nobody but the inner query sees it.
+ * more target then.  Nobody but the inner query sees it.  One that groups has
+ * the unit among its keys.
  */
 #include "postgres.h"
 
@@ -14,6 +15,26 @@
 #include "rowset.h"
 
 static const char column_name[] = "unit";
+
+/* The target of a subquery that is the unit of its rows. */
+static TargetEntry *
+unit_target(Query *subquery, const dp_rowset *rowset)
+{
+	TargetEntry *target;
+	Expr	   *inside;
+
+	if (dp_block_is_grouped(subquery))
+	{
+		target = dp_block_group_unit(subquery, rowset);
+		target->resjunk = false;
+		return target;
+	}
+	inside = dp_block_rowset_unit(subquery, rowset);
+	target = makeTargetEntry(inside, list_length(subquery->targetList) + 1,
+							 pstrdup(column_name), false);
+	subquery->targetList = lappend(subquery->targetList, target);
+	return target;
+}
 
 /*
  * dp_block_rowset_unit
@@ -26,7 +47,6 @@ dp_block_rowset_unit(Query *query, const dp_rowset *rowset)
 	int			varno = dp_block_unit_item(query, rowset);
 	RangeTblEntry *entry = rt_fetch(varno, query->rtable);
 	TargetEntry *target;
-	Expr	   *inside;
 
 	if (entry->rtekind != RTE_SUBQUERY)
 	{
@@ -41,12 +61,9 @@ dp_block_rowset_unit(Query *query, const dp_rowset *rowset)
 		return (Expr *) makeVar(varno, relation->unit_attnum, type, typmod,
 								collation, 0);
 	}
-	inside = dp_block_rowset_unit(entry->subquery, rowset);
-	target = makeTargetEntry(inside,
-							 list_length(entry->subquery->targetList) + 1,
-							 pstrdup(column_name), false);
-	entry->subquery->targetList = lappend(entry->subquery->targetList, target);
-	entry->eref->colnames = lappend(entry->eref->colnames,
-									makeString(pstrdup(column_name)));
+	target = unit_target(entry->subquery, rowset);
+	while (list_length(entry->eref->colnames) < target->resno)
+		entry->eref->colnames = lappend(entry->eref->colnames,
+										makeString(pstrdup(column_name)));
 	return (Expr *) makeVarFromTargetEntry(varno, target);
 }

@@ -137,15 +137,24 @@ typedef struct dp_gather_unit
 	bool		varlena;
 } dp_gather_unit;
 
-/* What becomes of rows when they are joined. */
+/* Rows in memory that a level of a query makes of those of a unit. */
+typedef struct dp_gather_level
+{
+	Bitmapset  *sources;		/* one for each choice of a row of each */
+	Size		record;			/* bytes of one, but for those that name a
+								 * unit */
+} dp_gather_level;
+
+/* What becomes of rows when they are joined and grouped. */
 typedef struct dp_gather_limits
 {
 	int			sources;
 	Bitmapset  *nullable;		/* those that may be left out of a row */
 	int64		fanout;			/* most joined rows for each choice of a row
 								 * of each source */
-	Size		record;			/* bytes of a joined row in a bounder, but for
-								 * the bytes that name a unit */
+	int			nlevels;
+	dp_gather_level *levels;
+	int64		copies;			/* of a row's bytes that may be kept */
 } dp_gather_limits;
 
 typedef void (*dp_gather_sink) (void *context, int source,

@@ -72,7 +72,6 @@ dp_bound_gather_create(const dp_gather_limits *limits)
 	gather->context = CurrentMemoryContext;
 	gather->limits = *limits;
 	gather->share.sources = limits->sources;
-	gather->share.nullable = limits->nullable;
 	gather->share.counts = palloc0(sizeof(int64) * (limits->sources + 1));
 	gather->share.bytes = palloc0(sizeof(Size) * (limits->sources + 1));
 	gather->record = palloc0(PIECE);

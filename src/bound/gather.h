@@ -62,12 +62,12 @@ typedef struct dp_unit_rows
 typedef struct dp_unit_share
 {
 	int			sources;		/* 1 to so many */
-	const Bitmapset *nullable;
 	int64	   *counts;			/* of rows, by source */
 	Size	   *bytes;
 	int64		most;			/* rows that each source keeps */
+	Size		most_bytes;		/* of all rows that are kept */
 	Size		kept;			/* bytes of rows, at most */
-	Size		joined;			/* bytes of joined rows, at most */
+	Size		joined;			/* bytes of what is made of them, at most */
 } dp_unit_share;
 
 extern void dp_bound_unit_weigh(dp_unit_rows *rows,

@@ -4,7 +4,9 @@
  *
  * What a unit's rows make when they are joined has a bound that follows from
  * their numbers: as many rows as their product says, times what public rows
- * make of each.  Memory holds so many, and none of them ever goes to disk: a
+ * make of each.  Levels that group rows have bounds of their own: where each
+ * unit is one group, what is below does not matter (block/unit_levels.c).
+ * Memory holds so many, and none of them ever goes to disk: a
  * query could make of a few rows as many as it likes, and whether the disk
  * holds them would tell of these rows.  So a unit with too many loses rows,
  * where it has most: those whose digests, under a fresh seed, are largest.
@@ -46,17 +48,18 @@ fetch_row(dp_unit_rows *rows)
 
 /* ---- how many ---- */
 
-/* The product of what sources keep, or more than the limit. */
+/* The product of what a level's sources keep, or more than the limit. */
 static int64
-joined_rows(const dp_unit_share *share, int64 most, int64 limit)
+level_rows(const dp_unit_share *share, const dp_gather_limits *limits,
+		   const Bitmapset *sources, int64 most, int64 limit)
 {
 	int64		product = 1;
-	int			i;
+	int			i = -1;
 
-	for (i = 1; i <= share->sources; i++)
+	while ((i = bms_next_member(sources, i)) >= 0)
 	{
 		int64		kept = Min(share->counts[i], most);
-		int64		choices = bms_is_member(i, share->nullable) ? kept + 1 :
+		int64		choices = bms_is_member(i, limits->nullable) ? kept + 1 :
 		Max(kept, 1);
 
 		if (__builtin_mul_overflow(product, choices, &product) ||
@@ -66,22 +69,43 @@ joined_rows(const dp_unit_share *share, int64 most, int64 limit)
 	return product;
 }
 
-/* The largest number of rows of a source that keeps the product below. */
+/* Bytes of what all levels make, of a unit whose name has so many; or more. */
+static Size
+joined_bytes(const dp_unit_share *share, const dp_gather_limits *limits,
+			 Size unit, int64 most)
+{
+	Size		total = 0;
+	int			i;
+
+	for (i = 0; i < limits->nlevels; i++)
+	{
+		Size		each = (limits->levels[i].record + unit) * limits->fanout;
+		int64		limit = DP_GATHER_UNIT / each;
+		int64		rows = level_rows(share, limits, limits->levels[i].sources,
+									  most, limit);
+
+		if (rows > limit)
+			return DP_GATHER_UNIT + 1;
+		total += rows * each;
+	}
+	return total;
+}
+
+/* The largest number of rows of a source that keeps them below. */
 static int64
-find_most(const dp_unit_share *share, int64 limit)
+find_most(const dp_unit_share *share, const dp_gather_limits *limits,
+		  Size unit)
 {
 	int64		low = 0;
-	int64		high = limit + 1;
+	int64		high = DP_GATHER_UNIT;
 
-	if (limit < 1)
-		return 0;
-	if (joined_rows(share, PG_INT64_MAX, limit) <= limit)
+	if (joined_bytes(share, limits, unit, PG_INT64_MAX) <= DP_GATHER_UNIT)
 		return PG_INT64_MAX;
 	while (high - low > 1)
 	{
 		int64		middle = low + (high - low) / 2;
 
-		if (joined_rows(share, middle, limit) <= limit)
+		if (joined_bytes(share, limits, unit, middle) <= DP_GATHER_UNIT)
 			low = middle;
 		else
 			high = middle;
@@ -97,9 +121,7 @@ void
 dp_bound_unit_weigh(dp_unit_rows *rows, const dp_bound_layout *layout,
 					const dp_gather_limits *limits, dp_unit_share *share)
 {
-	Size		each = limits->record +
-	MAXALIGN(dp_bound_gather_head(rows->unit)->unit);
-	int64		limit = DP_GATHER_UNIT / each / limits->fanout;
+	Size		unit = MAXALIGN(dp_bound_gather_head(rows->unit)->unit);
 	const dp_bound_record *record;
 	int			i;
 
@@ -114,13 +136,15 @@ dp_bound_unit_weigh(dp_unit_rows *rows, const dp_bound_layout *layout,
 		share->counts[record->group]++;
 		share->bytes[record->group] += dp_bound_record_size(layout, record);
 	}
-	share->most = find_most(share, limit);
+	share->most = find_most(share, limits, unit);
+	share->most_bytes = MOST_BYTES / Max(limits->copies, 1);
 	share->kept = 0;
 	for (i = 1; i <= share->sources; i++)
 		share->kept += share->bytes[i];
-	share->kept = Min(share->kept, MOST_BYTES);
+	share->kept = Min(share->kept, share->most_bytes);
 	share->joined = share->most == 0 ? 0 :
-		joined_rows(share, share->most, limit) * limits->fanout * each;
+		joined_bytes(share, limits, unit, share->most) +
+		share->kept * limits->copies;
 }
 
 /* ---- which ---- */
@@ -238,8 +262,8 @@ dp_bound_unit_give(dp_unit_rows *rows, const dp_bound_layout *layout,
 	whole = palloc0(sizeof(bool) * (share->sources + 1));
 	for (i = 1; i <= share->sources; i++)
 		whole[i] = share->counts[i] <= share->most &&
-			(total <= MOST_BYTES ||
-			 share->bytes[i] <= MOST_BYTES / share->sources);
+			(total <= share->most_bytes ||
+			 share->bytes[i] <= share->most_bytes / share->sources);
 	rewind_rows(rows);
 	while ((record = fetch_row(rows)) != NULL)
 		if (whole[record->group])
@@ -249,8 +273,10 @@ dp_bound_unit_give(dp_unit_rows *rows, const dp_bound_layout *layout,
 			give_some(rows, i,
 					  find_threshold(rows, layout, i,
 									 Min(share->counts[i], share->most),
-									 total <= MOST_BYTES ? MOST_BYTES :
-									 MOST_BYTES / share->sources, seed),
+									 total <= share->most_bytes ?
+									 share->most_bytes :
+									 share->most_bytes / share->sources,
+									 seed),
 					  seed, sink, context);
 	pfree(whole);
 }

@@ -23,6 +23,26 @@
 
 #define IS_VALUE 1
 
+/*
+ * dp_places_has_twins
+ *	  Has a type values that are equal and not the same?
+ */
+bool
+dp_places_has_twins(Oid type)
+{
+	switch (getBaseType(type))
+	{
+		case NUMERICOID:
+		case FLOAT4OID:
+		case FLOAT8OID:
+		case BPCHAROID:
+		case INTERVALOID:
+			return true;
+		default:
+			return false;
+	}
+}
+
 /* dp_places_can_be_told: values of this base type, in one spelling each. */
 bool
 dp_places_can_be_told(Oid type)

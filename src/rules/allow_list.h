@@ -68,6 +68,7 @@ typedef struct dp_expression_walk
 {
 	bool		rewritten;		/* total versions are in place already */
 	bool		aggregates;		/* Aggrefs are allowed, their inputs judged */
+	bool		groups;			/* those of unit_aggregate.c are */
 	dp_refusal *refusal;		/* the first one found */
 } dp_expression_walk;
 
@@ -97,6 +98,9 @@ extern bool dp_rules_compares_bytes(Oid function);
 extern Size dp_rules_count_elements(Node *list);
 /* dp_pg.short_value or sortable_value around what is read and may be long */
 extern Query *dp_rules_shorten(Query *query);
+
+/* ---- unit_aggregate.c ---- */
+extern dp_refusal *dp_rules_check_aggregate(const Aggref *aggregate);
 
 /* ---- expression_collate.c ---- */
 extern Oid	dp_rules_sortable_value(void);

@@ -25,6 +25,24 @@
 extern dp_refusal *dp_rules_check(Node *expression);
 
 /*
+ * The same of what a level that groups rows by their unit gives: aggregates of
+ * unit_aggregate.c are allowed in it.
+ */
+extern dp_refusal *dp_rules_check_groups(Node *expression);
+
+/* What an allowed aggregate holds for a group, and may give. */
+extern Size dp_rules_aggregate_keeps(const Aggref *aggregate, bool *value);
+extern bool dp_rules_is_extreme(const Aggref *aggregate);
+extern bool dp_rules_is_between(const Aggref *aggregate);
+
+/*
+ * Have the levels of a verified inner Query that group by the unit give what
+ * follows from the unit's rows, without an error.  In place; the total
+ * versions of everything else are there.
+ */
+extern void dp_rules_settle_groups(Query *query);
+
+/*
  * Copy of the expression in which every allowed-but-partial built-in
  * (date_trunc, extract, date -> timestamp casts, integer arithmetic ...) is
  * replaced by this extension's total version, which gives NULL where the

@@ -488,7 +488,11 @@ dp_rules_walker(Node *node, void *context)
 				break;
 			}
 		case T_Aggref:
-			if (walk->aggregates)
+			if (walk->groups)
+				walk->refusal = dp_rules_check_aggregate((Aggref *) node);
+			if (walk->refusal != NULL)
+				break;
+			if (walk->aggregates || walk->groups)
 			{
 				Aggref	   *aggregate = (Aggref *) node;
 
@@ -515,6 +519,20 @@ dp_rules_check(Node *expression)
 {
 	dp_expression_walk walk = {0};
 
+	dp_rules_walker(expression, &walk);
+	return walk.refusal;
+}
+
+/*
+ * dp_rules_check_groups
+ *	  As dp_rules_check, for what a level that groups by the unit gives.
+ */
+dp_refusal *
+dp_rules_check_groups(Node *expression)
+{
+	dp_expression_walk walk = {0};
+
+	walk.groups = true;
 	dp_rules_walker(expression, &walk);
 	return walk.refusal;
 }

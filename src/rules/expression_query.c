@@ -5,7 +5,8 @@
  *
  * Allowed at each level: one SELECT over relations, named rows, joins and
  * subqueries of such, with WHERE, a target list, an order; at the top level
- * aggregates and a plain GROUP BY too.  Every expression is judged by the
+ * aggregates and a plain GROUP BY too, below it those of units, whose keys the
+ * block has verified (block/unit_groups.c).  Every expression is judged by the
  * expression rules, and so are the functions that sorting and grouping call.
  * Refused by name or by not being known: everything else.
  *
@@ -61,12 +62,13 @@ forbidden_part(Query *query, bool top)
 		return "a set operation";
 	if (query->groupingSets != NIL)
 		return "GROUPING SETS";
-	if (query->havingQual != NULL)
+	if (top && query->havingQual != NULL)
 		return "HAVING";
 	if (query->rowMarks != NIL || query->hasForUpdate)
 		return "FOR UPDATE";
-	if (!top && (query->hasAggs || query->groupClause != NIL))
-		return "an aggregate in a subquery";
+	if (!top && query->groupClause == NIL &&
+		(query->hasAggs || query->havingQual != NULL))
+		return "an aggregate in a subquery without GROUP BY";
 	return NULL;
 }
 
@@ -78,6 +80,20 @@ check_expressions(Node *node, bool aggregates)
 	walk.rewritten = true;
 	walk.aggregates = aggregates;
 	dp_rules_walker(node, &walk);
+	return walk.refusal;
+}
+
+/* What a level gives: exact aggregates of the release, or those of units. */
+static dp_refusal *
+check_targets(Query *query, bool top)
+{
+	dp_expression_walk walk = {0};
+
+	walk.rewritten = true;
+	walk.aggregates = top;
+	walk.groups = !top && query->groupClause != NIL;
+	(void) (dp_rules_walker((Node *) query->targetList, &walk) ||
+			dp_rules_walker(query->havingQual, &walk));
 	return walk.refusal;
 }
 
@@ -248,7 +264,7 @@ check_level(Query *query, bool top)
 	}
 	refusal = check_from(query->jointree);
 	if (refusal == NULL)
-		refusal = check_expressions((Node *) query->targetList, top);
+		refusal = check_targets(query, top);
 	if (refusal == NULL)
 		refusal = check_sorts(query->sortClause, query->targetList);
 	if (refusal == NULL)

@@ -122,6 +122,7 @@ plan(dp_inner *run, Query *inner, bool workers, dp_refusal **refusal)
 	*refusal = dp_rules_check_settled((Node *) inner);
 	if (*refusal != NULL)
 		return NULL;
+	dp_rules_settle_groups(inner);
 	inner = dp_rules_limit_memory(inner, &run->memory);
 	run->facts.toast_needed = toast && !run->local;
 	planned = dp_run_public_plan(inner, workers && (none || run->local),

@@ -32,7 +32,7 @@ struct dp_joined_rows
 	int			next;			/* to be handed over */
 	Size		bytes;
 	Size		held;			/* what a reader takes for them */
-	int64		fanout;
+	dp_joined_sizes sizes;
 };
 
 /* ---- the session's side ---- */
@@ -86,6 +86,7 @@ add_row(row_receiver *to, int number, MinimalTuple tuple)
 	StringInfo	piece;
 
 	to->rows->bytes += size;
+	to->rows->sizes.widest = Max(to->rows->sizes.widest, size);
 	to->rows->held += HELD_FACTOR * size + HELD_ROW;
 	check_bytes(to->rows);
 	piece = piece_with_room(to, size);
@@ -173,9 +174,9 @@ read_source(row_receiver *to, const dp_block *block, const dp_joined *source,
 				   DP_PRIVATE_QUERY_TEXT, &to->receiver, params,
 				   environment);
 	foreach(lc, to->tallies)
-		to->rows->fanout = dp_run_fanout_multiply(to->rows->fanout,
-												  dp_run_fanout_end(
-														lfirst(lc)));
+		to->rows->sizes.fanout =
+			dp_run_fanout_multiply(to->rows->sizes.fanout,
+								   dp_run_fanout_end(lfirst(lc)));
 }
 
 /*
@@ -196,7 +197,7 @@ dp_run_read_joined(const dp_block *block, ParamListInfo params,
 	if (block->sources == NIL)
 		return NULL;
 	rows = palloc0(sizeof(dp_joined_rows));
-	rows->fanout = 1;
+	rows->sizes.fanout = 1;
 	to.receiver.receiveSlot = receive_row;
 	to.receiver.rStartup = receiver_startup;
 	to.receiver.rShutdown = receiver_nothing;
@@ -246,11 +247,13 @@ dp_run_joined_memory(const dp_joined_rows *rows)
 	return rows->held;
 }
 
-/* dp_run_joined_fanout: see fanout.c. */
-int64
-dp_run_joined_fanout(const dp_joined_rows *rows)
+/* dp_run_get_joined_sizes: rows is NULL where nothing is joined. */
+dp_joined_sizes
+dp_run_get_joined_sizes(const dp_joined_rows *rows)
 {
-	return rows->fanout;
+	static const dp_joined_sizes alone = {1, 0};
+
+	return rows == NULL ? alone : rows->sizes;
 }
 
 /* dp_run_next_joined: a dp_reader_source of dp_joined_rows. */

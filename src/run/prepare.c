@@ -192,7 +192,7 @@ unpack(const List *constants, Datum **values, bool **nulls)
  * dp_run_unit_bounds
  *	  How many rows and groups of a unit count, as the asker's settings and
  *	  the declarations say now, of several relations the larger ones; 0 and 0
- *	  where a unit has one row.
+ *	  where a unit has one row, as where rows are grouped by their unit.
  */
 dp_unit_bounds
 dp_run_unit_bounds(const dp_block *block)
@@ -206,7 +206,8 @@ dp_run_unit_bounds(const dp_block *block)
 		int64		rows;
 		int64		keys;
 
-		if (!block->many || block->single || !OidIsValid(lfirst_oid(lc)))
+		if (!block->many || block->single || dp_block_groups_once(block) ||
+			!OidIsValid(lfirst_oid(lc)))
 			continue;
 		if (relation == NULL)
 			ereport(ERROR,

@@ -89,13 +89,13 @@ dp_run_weigh_public_joins(const dp_public_facts *facts)
 
 /* ---- what is hashed ---- */
 
-/* The rows of one name, as they are? */
+/* The rows of one name, as they are, or groups (bound/gather_unit.c)? */
 static bool
 is_lone(const Plan *plan)
 {
 	while (IsA(plan, SubqueryScan))
 		plan = ((const SubqueryScan *) plan)->subplan;
-	return IsA(plan, NamedTuplestoreScan);
+	return IsA(plan, NamedTuplestoreScan) || IsA(plan, Agg);
 }
 
 static bool

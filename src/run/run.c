@@ -486,16 +486,23 @@ plan_scans(const dp_release_spec *spec, const dp_ledger_standing *standing,
  * (bound/gather_unit.c).
  */
 static dp_block *
-find_way(const dp_release_spec *spec, int64 fanout)
+find_way(const dp_release_spec *spec, const dp_joined_sizes *joined)
 {
-	bool		several = count_private_names(spec->block) > 0;
+	dp_block   *block = spec->block;
+	dp_gather_limits limits = {.fanout = joined->fanout};
+	bool		several = count_private_names(block) > 0;
 
-	if (dp_block_joins_once(spec->block))
-		dp_run_check_once(spec->block, fanout);
-	if (!several && fanout <= MOST_AS_THEY_COME)
-		return spec->block;
-	dp_run_check_fanout(fanout, dp_measure_row_bytes(spec) + USUAL_UNIT);
-	return several ? spec->block : dp_block_name_private(spec->block);
+	if (dp_block_joins_once(block))
+		dp_run_check_once(block, joined->fanout);
+	if (!several && joined->fanout <= MOST_AS_THEY_COME)
+		return block;
+	if (!several)
+		block = dp_block_name_private(block);
+	dp_run_set_levels(block, dp_measure_row_bytes(spec), joined->widest,
+					  &limits);
+	dp_run_check_fanout(joined->fanout, dp_run_level_bytes(&limits) +
+						limits.nlevels * USUAL_UNIT);
+	return block;
 }
 
 /* The public values of all groups, and nothing else. */
@@ -527,6 +534,7 @@ dp_run_release(dp_release_spec *spec, const dp_ledger_standing *standing,
 	dp_release_spec *asked = spec;
 	dp_release_spec joining;
 	dp_joined_rows *joined;
+	dp_joined_sizes sizes;
 	dp_reader_job job;
 
 	if (dp_run_is_free(spec))
@@ -543,14 +551,14 @@ dp_run_release(dp_release_spec *spec, const dp_ledger_standing *standing,
 	PushActiveSnapshot(estate->es_snapshot);
 	dp_run_check_part(spec, estate->es_snapshot);
 	joined = dp_run_read_joined(spec->block, run.params, run.environment);
+	sizes = dp_run_get_joined_sizes(joined);
 	if (joined != NULL)
 	{
 		joining = *spec;
 		spec = &joining;
-		spec->block = find_way(asked, dp_run_joined_fanout(joined));
+		spec->block = find_way(asked, &sizes);
 	}
-	dp_run_fill_job(spec, standing, result,
-					joined == NULL ? 1 : dp_run_joined_fanout(joined), &job);
+	dp_run_fill_job(spec, standing, result, &sizes, &job);
 	job.plan = plan_release(spec, standing, &run);
 	job.relations = run.relations;
 	job.needs = run.needs;

@@ -117,13 +117,26 @@ extern void dp_run_check_once(const dp_block *block, int64 fanout);
 /* joined_rows.c */
 typedef struct dp_joined_rows dp_joined_rows;
 
+/* What is known of them before private rows are read. */
+typedef struct dp_joined_sizes
+{
+	int64		fanout;			/* rows that are joined with a private one, at
+								 * most: fanout.c */
+	Size		widest;			/* bytes of a row */
+} dp_joined_sizes;
+
 extern dp_joined_rows *dp_run_read_joined(const dp_block *block,
 										  ParamListInfo params,
 										  QueryEnvironment *environment);
 extern void dp_run_check_joined(const dp_block *block, ParamListInfo params,
 								QueryEnvironment *environment);
 extern Size dp_run_joined_memory(const dp_joined_rows *rows);
-extern int64 dp_run_joined_fanout(const dp_joined_rows *rows);
+extern dp_joined_sizes dp_run_get_joined_sizes(const dp_joined_rows *rows);
+
+/* ---- unit_sizes.c ---- */
+extern void dp_run_set_levels(const dp_block *block, Size row, Size public,
+							  dp_gather_limits *limits);
+extern Size dp_run_level_bytes(const dp_gather_limits *limits);
 extern const void *dp_run_next_joined(void *context, Size *size);
 
 /* A row in a piece; its minimal tuple follows, at an aligned address. */
@@ -147,7 +160,8 @@ extern bool dp_run_named_next(dp_named_stores *all);
 /* work.c */
 extern void dp_run_fill_job(const dp_release_spec *spec,
 								const dp_ledger_standing *standing,
-								TupleDesc result, int64 fanout,
+								TupleDesc result,
+								const dp_joined_sizes *joined,
 								dp_reader_job *job);
 extern void dp_run_work_init(void);
 

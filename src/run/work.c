@@ -37,7 +37,7 @@ typedef struct release_data
 	dp_ledger_standing standing;
 	dp_charge	charge;
 	dp_unit_bounds bounds;
-	int64		fanout;			/* of joins: fanout.c */
+	dp_joined_sizes joined;
 } release_data;
 
 typedef struct release_work
@@ -92,7 +92,7 @@ list_domains(const dp_release_spec *spec)
 void
 dp_run_fill_job(const dp_release_spec *spec,
 					const dp_ledger_standing *standing, TupleDesc result,
-					int64 fanout, dp_reader_job *job)
+					const dp_joined_sizes *joined, dp_reader_job *job)
 {
 	release_data *data = palloc0(sizeof(release_data));
 	dp_block   *block = palloc(sizeof(dp_block));
@@ -110,7 +110,7 @@ dp_run_fill_job(const dp_release_spec *spec,
 	data->charge = spec->charge;
 	data->bounds.rows = spec->max_rows;
 	data->bounds.keys = spec->max_keys;
-	data->fanout = fanout;
+	data->joined = *joined;
 	memset(job, 0, sizeof(*job));
 	job->kind = DP_READER_RELEASE;
 	job->input = (Node *) input;
@@ -172,9 +172,10 @@ begin(const Node *sent, const void *data, dp_reader_source source,
 						"was asked")));
 	work->cells = dp_measure_cells_create(spec);
 	work->result = make_descriptor(input->types);
+	limits.fanout = asked->joined.fanout;
 	if (spec->many)
-		limits.record = dp_measure_row_bytes(spec);
-	limits.fanout = asked->fanout;
+		dp_run_set_levels(input->block, dp_measure_row_bytes(spec),
+						  asked->joined.widest, &limits);
 	work->named = dp_run_named_create(input->block, &limits, source, context);
 	return work;
 }

@@ -1,0 +1,207 @@
+/*
+ * unit_groups.c
+ *	  Levels that group rows by their unit.
+ *
+ *	  SELECT dp_avg(n) FROM (SELECT person, count(*) AS n FROM visits
+ *							 GROUP BY person) AS s
+ *
+ * Each group is of one unit, so what is computed of it is a function of this
+ * unit's rows, and the level's rows are unit-local like those it is made from
+ * (doc/theory.md T98).  DISTINCT is a GROUP BY of all columns.
+ *
+ * That holds as long as nobody sees more than the rows' own values: which of
+ * equal spellings a group shows depends on the order of rows, which others'
+ * rows decide.  So keys are of types whose equal values are the same; and a
+ * column that is no key, which PostgreSQL allows beside a primary key, is
+ * refused.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/tlist.h"
+#include "parser/parsetree.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+
+#include "rowset.h"
+#include "split.h"
+
+static TargetEntry *
+target_of(const Query *level, const SortGroupClause *clause)
+{
+	return get_sortgroupclause_tle((SortGroupClause *) clause,
+								   level->targetList);
+}
+
+/*
+ * dp_block_group_unit
+ *	  The target of a level that groups which is a key and names the unit of
+ *	  its rows, or NULL.
+ */
+TargetEntry *
+dp_block_group_unit(Query *level, const dp_rowset *rowset)
+{
+	List	   *units = dp_block_unit_outputs(level, rowset);
+	ListCell   *lc;
+
+	foreach(lc, level->groupClause)
+	{
+		TargetEntry *target = target_of(level, lfirst(lc));
+
+		if (list_member_int(units, target->resno))
+			return target;
+	}
+	return NULL;
+}
+
+/*
+ * dp_block_bounds_of_groups
+ *	  A base in which the least, the greatest and the average of a group's
+ *	  values stand as what they are between: for bounds, not for values.
+ */
+Node *
+dp_block_bounds_of_groups(Node *base, void *context)
+{
+	if (base == NULL)
+		return NULL;
+	if (IsA(base, Aggref) && dp_rules_is_between((Aggref *) base))
+	{
+		TargetEntry *argument = linitial(((Aggref *) base)->args);
+
+		return copyObject((Node *) argument->expr);
+	}
+	return expression_tree_mutator(base, dp_block_bounds_of_groups, context);
+}
+
+/* ---- what is refused ---- */
+
+static dp_refusal *
+refuse_unit(void)
+{
+	return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
+							"There, rows of one privacy unit would depend on "
+							"rows of another.",
+							"Group by the column that names the privacy "
+							"unit, too; or aggregate privately at that level, "
+							"or leave it to the outer query.",
+							"an aggregate or GROUP BY without the privacy "
+							"unit is not supported below a private aggregate");
+}
+
+static dp_refusal *
+refuse_key(Node *key)
+{
+	return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, exprLocation(key),
+							"Values of its type that are equal can be "
+							"spelled differently.",
+							"Cast it to text or to a whole number, under a "
+							"deterministic collation.",
+							"type %s cannot be grouped by below a private "
+							"aggregate", format_type_be(exprType(key)));
+}
+
+static bool
+is_same_when_equal(Node *key)
+{
+	Oid			type = getBaseType(exprType(key));
+	Oid			collation = exprCollation(key);
+
+	return type < FirstNormalObjectId && !dp_places_has_twins(type) &&
+		!OidIsValid(get_element_type(type)) && !type_is_rowtype(type) &&
+		(!OidIsValid(collation) || get_collation_isdeterministic(collation));
+}
+
+typedef struct loose_walk
+{
+	List	   *keys;
+	Node	   *found;			/* a column that is no key */
+} loose_walk;
+
+static bool
+loose_walker(Node *node, void *context)
+{
+	loose_walk *walk = context;
+
+	if (node == NULL || IsA(node, Aggref) || list_member(walk->keys, node))
+		return false;
+	if (IsA(node, Var))
+	{
+		walk->found = node;
+		return true;
+	}
+	return expression_tree_walker(node, loose_walker, context);
+}
+
+/* Does a grouped level show a column that is no key? */
+static dp_refusal *
+check_loose(Query *level)
+{
+	loose_walk	walk = {get_sortgrouplist_exprs(level->groupClause,
+												level->targetList)};
+
+	if (!loose_walker((Node *) level->targetList, &walk) &&
+		!loose_walker(level->havingQual, &walk))
+		return NULL;
+	return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED,
+							exprLocation(walk.found), NULL,
+							"Add it to GROUP BY.",
+							"a column that is not grouped by is not supported "
+							"below a private aggregate");
+}
+
+static dp_refusal *
+check_level(Query *level, const dp_rowset *rowset)
+{
+	ListCell   *lc;
+
+	if (dp_block_group_unit(level, rowset) == NULL)
+		return refuse_unit();
+	foreach(lc, level->groupClause)
+	{
+		Node	   *key = (Node *) target_of(level, lfirst(lc))->expr;
+
+		if (!is_same_when_equal(key))
+			return refuse_key(key);
+	}
+	return check_loose(level);
+}
+
+static bool
+is_leaf(const RangeTblEntry *entry, const dp_rowset *rowset)
+{
+	ListCell   *lc;
+
+	foreach(lc, rowset->leaves)
+		if (((const dp_leaf *) lfirst(lc))->entry == entry)
+			return true;
+	return false;
+}
+
+/*
+ * dp_block_check_groups
+ *	  Is each row of the levels below a verified query that group made of rows
+ *	  of one unit?
+ */
+dp_refusal *
+dp_block_check_groups(Query *query, const dp_rowset *rowset)
+{
+	dp_refusal *refusal = NULL;
+	ListCell   *lc;
+
+	if (!rowset->grouped)
+		return NULL;
+	foreach(lc, query->rtable)
+	{
+		RangeTblEntry *entry = lfirst(lc);
+
+		if (refusal != NULL || entry->rtekind != RTE_SUBQUERY ||
+			entry->subquery == NULL || is_leaf(entry, rowset))
+			continue;
+		if (dp_block_is_grouped(entry->subquery))
+			refusal = check_level(entry->subquery, rowset);
+		if (refusal == NULL)
+			refusal = dp_block_check_groups(entry->subquery, rowset);
+	}
+	return refusal;
+}

@@ -1,0 +1,234 @@
+/*
+ * unit_levels.c
+ *	  What the rows of a unit come to at each level of a block that groups.
+ *
+ * Memory holds the groups of some units at a time, and the rows that are made
+ * of them above.  How many these are at most follows from the numbers of the
+ * unit's rows (bound/gather_unit.c): at each level from those sources that are
+ * not below a level that makes one row of each unit.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/tlist.h"
+#include "parser/parsetree.h"
+#include "utils/lsyscache.h"
+
+#include "rowset.h"
+
+#define GROUP_BYTES 256			/* of a hash table, for each group */
+
+/* The items of FROM of a level: numbers of entries. */
+static List *
+list_items(const Node *item, List *items)
+{
+	if (IsA(item, RangeTblRef))
+		return lappend_int(items, ((const RangeTblRef *) item)->rtindex);
+	items = list_items(((const JoinExpr *) item)->larg, items);
+	return list_items(((const JoinExpr *) item)->rarg, items);
+}
+
+static List *
+level_entries(const Query *level)
+{
+	List	   *items = NIL;
+	List	   *entries = NIL;
+	ListCell   *lc;
+
+	foreach(lc, level->jointree->fromlist)
+		items = list_items(lfirst(lc), items);
+	foreach(lc, items)
+		entries = lappend(entries, rt_fetch(lfirst_int(lc), level->rtable));
+	return entries;
+}
+
+/* It groups by one key, which is the unit: one row of each unit at most. */
+static bool
+groups_by_unit_alone(const Query *level)
+{
+	return list_length(level->groupClause) == 1;
+}
+
+/*
+ * dp_block_has_unit_rows
+ *	  Has a verified level, other than a block's own, provably at most one row
+ *	  of each unit, because it groups?
+ */
+static bool
+has_unit_rows(const Query *level)
+{
+	ListCell   *lc;
+
+	if (dp_block_is_grouped(level))
+		return groups_by_unit_alone(level);
+	foreach(lc, level_entries(level))
+	{
+		const RangeTblEntry *entry = lfirst(lc);
+
+		if (entry->rtekind != RTE_SUBQUERY ||
+			!has_unit_rows(entry->subquery))
+			return false;
+	}
+	return true;
+}
+
+/* dp_block_groups_once: the same of the rows that a block reads. */
+bool
+dp_block_groups_once(const dp_block *block)
+{
+	ListCell   *lc;
+
+	foreach(lc, level_entries(block->inner))
+	{
+		const RangeTblEntry *entry = lfirst(lc);
+
+		if (entry->rtekind != RTE_SUBQUERY ||
+			!has_unit_rows(entry->subquery))
+			return false;
+	}
+	return true;
+}
+
+/* ---- sizes ---- */
+
+/* The private leaves that a row of the level is chosen from. */
+static Bitmapset *
+chosen_leaves(const Query *level, const dp_block *block)
+{
+	Bitmapset  *leaves = NULL;
+	ListCell   *lc;
+
+	foreach(lc, level_entries(level))
+	{
+		const RangeTblEntry *entry = lfirst(lc);
+		int			number;
+
+		if (entry->rtekind == RTE_SUBQUERY)
+		{
+			if (!has_unit_rows(entry->subquery))
+				leaves = bms_add_members(leaves,
+										 chosen_leaves(entry->subquery,
+													   block));
+			continue;
+		}
+		number = dp_block_leaf_number(entry);
+		if (OidIsValid(list_nth_oid(block->relids, number - 1)))
+			leaves = bms_add_member(leaves, number);
+	}
+	return leaves;
+}
+
+static bool
+is_public_walker(Node *node, void *context)
+{
+	const dp_block *block = context;
+
+	if (node == NULL)
+		return false;
+	if (IsA(node, Var) && !OidIsValid(list_nth_oid(block->relids,
+												   ((Var *) node)->varno - 1)))
+		return true;
+	return expression_tree_walker(node, is_public_walker, context);
+}
+
+static bool
+follows_from_public(Query *level, Node *expression, const dp_block *block)
+{
+	return is_public_walker(dp_block_rowset_base(level, expression),
+							(void *) block);
+}
+
+/* A value that a group holds: of a row of the unit, or of a public one. */
+static void
+add_value(Query *level, Node *value, const dp_block *block,
+		  dp_unit_level *sizes)
+{
+	if (get_typlen(exprType(value)) > 0)
+		sizes->group += MAXALIGN(get_typlen(exprType(value)));
+	else if (follows_from_public(level, value, block))
+		sizes->public++;
+	else
+		sizes->private++;
+}
+
+typedef struct aggregate_walk
+{
+	Query	   *level;
+	const dp_block *block;
+	dp_unit_level *sizes;
+} aggregate_walk;
+
+static bool
+aggregate_walker(Node *node, void *context)
+{
+	aggregate_walk *walk = context;
+	Aggref	   *aggregate = (Aggref *) node;
+	bool		value;
+
+	if (node == NULL)
+		return false;
+	if (!IsA(node, Aggref))
+		return expression_tree_walker(node, aggregate_walker, context);
+	walk->sizes->group += dp_rules_aggregate_keeps(aggregate, &value);
+	if (value)
+		add_value(walk->level, (Node *)
+				  linitial_node(TargetEntry, aggregate->args)->expr,
+				  walk->block, walk->sizes);
+	return false;
+}
+
+static dp_unit_level *
+measure_groups(Query *level, const dp_block *block)
+{
+	dp_unit_level *sizes = palloc0(sizeof(dp_unit_level));
+	aggregate_walk walk = {level, block, sizes};
+	ListCell   *lc;
+
+	sizes->group = GROUP_BYTES;
+	if (!groups_by_unit_alone(level))
+		sizes->leaves = chosen_leaves(level, block);
+	foreach(lc, get_sortgrouplist_exprs(level->groupClause,
+										level->targetList))
+	{
+		sizes->spread = sizes->spread ||
+			follows_from_public(level, lfirst(lc), block);
+		add_value(level, lfirst(lc), block, sizes);
+	}
+	(void) aggregate_walker((Node *) level->targetList, &walk);
+	(void) aggregate_walker(level->havingQual, &walk);
+	return sizes;
+}
+
+static List *
+measure_below(const Query *level, const dp_block *block, List *levels)
+{
+	ListCell   *lc;
+
+	foreach(lc, level_entries(level))
+	{
+		const RangeTblEntry *entry = lfirst(lc);
+
+		if (entry->rtekind != RTE_SUBQUERY)
+			continue;
+		levels = measure_below(entry->subquery, block, levels);
+		if (dp_block_is_grouped(entry->subquery))
+			levels = lappend(levels, measure_groups(entry->subquery, block));
+	}
+	return levels;
+}
+
+/*
+ * dp_block_unit_levels
+ *	  List of dp_unit_level *: the rows that the block aggregates, and then the
+ *	  groups of each level below.
+ */
+List *
+dp_block_unit_levels(const dp_block *block)
+{
+	dp_unit_level *rows = palloc0(sizeof(dp_unit_level));
+
+	rows->leaves = chosen_leaves(block->inner, block);
+	return measure_below(block->inner, block, list_make1(rows));
+}

@@ -1,0 +1,447 @@
+/*
+ * unit_aggregate.c
+ *	  PostgreSQL's own aggregates, below a private aggregate.
+ *
+ * Where a level groups rows by their unit, each group is of one unit, and what
+ * is computed of it must follow from the unit's rows alone: not from their
+ * order, which others' rows decide, and without an error, whatever they are;
+ * and what it holds in memory must have a bound.  So some aggregates are
+ * allowed, and these are not computed as they stand:
+ *
+ *	- sums and averages of floats, which depend on the order, are those of
+ *	  the same numbers as numeric, with 15 digits, and made float again;
+ *	- what sums and averages of numeric and float add is NULL where it is
+ *	  10^100 or more, NaN or infinite, and has 100 digits after the point;
+ *	- of numbers that are equal, as 1.0 and 1.00 are, or 0 and -0, the least
+ *	  and the greatest are spelled in one way;
+ *	- texts of no known length are NULL where they are too long, as elsewhere
+ *	  (expression_long.c), and so are keys.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_collation.h"
+#include "catalog/pg_type.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/tlist.h"
+#include "utils/builtins.h"
+#include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
+#include "utils/typcache.h"
+
+#include "allow_list.h"
+
+#define MOST_ADDED "1e100"
+#define MOST_SCALE 100
+
+/* What keeps an aggregate from following from the unit's rows alone. */
+typedef enum trouble
+{
+	NO_TROUBLE,					/* nothing does */
+	LONG_VALUE,					/* it keeps a text */
+	NUMERIC_ORDER,				/* it keeps one of equal numbers */
+	FLOAT_ORDER,
+	NUMERIC_SUM,
+	FLOAT_SUM
+} trouble;
+
+typedef struct unit_aggregate
+{
+	Oid			aggregate;
+	trouble		trouble;
+	Oid			exact;			/* FLOAT_SUM: of numeric */
+} unit_aggregate;
+
+static const unit_aggregate unit_aggregates[] = {
+	{F_COUNT_, NO_TROUBLE},
+	{F_COUNT_ANY, NO_TROUBLE},
+	{F_BOOL_AND, NO_TROUBLE},
+	{F_BOOL_OR, NO_TROUBLE},
+	{F_EVERY, NO_TROUBLE},
+	{F_SUM_INT2, NO_TROUBLE},
+	{F_SUM_INT4, NO_TROUBLE},
+	{F_SUM_INT8, NO_TROUBLE},
+	{F_SUM_NUMERIC, NUMERIC_SUM},
+	{F_SUM_FLOAT4, FLOAT_SUM, F_SUM_NUMERIC},
+	{F_SUM_FLOAT8, FLOAT_SUM, F_SUM_NUMERIC},
+	{F_AVG_INT2, NO_TROUBLE},
+	{F_AVG_INT4, NO_TROUBLE},
+	{F_AVG_INT8, NO_TROUBLE},
+	{F_AVG_NUMERIC, NUMERIC_SUM},
+	{F_AVG_FLOAT4, FLOAT_SUM, F_AVG_NUMERIC},
+	{F_AVG_FLOAT8, FLOAT_SUM, F_AVG_NUMERIC},
+	{F_MIN_INT2, NO_TROUBLE},
+	{F_MIN_INT4, NO_TROUBLE},
+	{F_MIN_INT8, NO_TROUBLE},
+	{F_MIN_NUMERIC, NUMERIC_ORDER},
+	{F_MIN_FLOAT4, FLOAT_ORDER},
+	{F_MIN_FLOAT8, FLOAT_ORDER},
+	{F_MIN_DATE, NO_TROUBLE},
+	{F_MIN_TIME, NO_TROUBLE},
+	{F_MIN_TIMESTAMP, NO_TROUBLE},
+	{F_MIN_TIMESTAMPTZ, NO_TROUBLE},
+	{F_MIN_TEXT, LONG_VALUE},
+	{F_MAX_INT2, NO_TROUBLE},
+	{F_MAX_INT4, NO_TROUBLE},
+	{F_MAX_INT8, NO_TROUBLE},
+	{F_MAX_NUMERIC, NUMERIC_ORDER},
+	{F_MAX_FLOAT4, FLOAT_ORDER},
+	{F_MAX_FLOAT8, FLOAT_ORDER},
+	{F_MAX_DATE, NO_TROUBLE},
+	{F_MAX_TIME, NO_TROUBLE},
+	{F_MAX_TIMESTAMP, NO_TROUBLE},
+	{F_MAX_TIMESTAMPTZ, NO_TROUBLE},
+	{F_MAX_TEXT, LONG_VALUE},
+};
+
+static const unit_aggregate *
+find(Oid aggregate)
+{
+	int			i;
+
+	for (i = 0; i < lengthof(unit_aggregates); i++)
+		if (unit_aggregates[i].aggregate == aggregate)
+			return &unit_aggregates[i];
+	return NULL;
+}
+
+/* ---- what is allowed ---- */
+
+static dp_refusal *
+refuse(const Aggref *aggregate, const char *what, const char *detail,
+	   const char *hint)
+{
+	return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED,
+							aggregate->location, detail, hint,
+							"%s cannot be computed for each privacy unit",
+							what);
+}
+
+/*
+ * dp_rules_check_aggregate
+ *	  May an aggregate of a level that groups by the unit be computed?  Its
+ *	  arguments and its filter are judged as expressions are.
+ */
+dp_refusal *
+dp_rules_check_aggregate(const Aggref *aggregate)
+{
+	const char *name = get_func_name(aggregate->aggfnoid);
+
+	if (find(aggregate->aggfnoid) == NULL)
+		return refuse(aggregate, psprintf("aggregate %s", name),
+					  "It could depend on the order of rows, raise an error, "
+					  "or hold any amount of memory.",
+					  "Below a private aggregate use count, sum, avg, min, "
+					  "max, bool_and or bool_or, of numbers, times and text.");
+	if (aggregate->aggdistinct != NIL || aggregate->aggorder != NIL ||
+		aggregate->aggvariadic || aggregate->agglevelsup > 0)
+		return refuse(aggregate, psprintf("%s with DISTINCT or ORDER BY",
+										  name), NULL,
+					  "Group by the value, too, in a subquery of its own.");
+	return find(aggregate->aggfnoid)->trouble == LONG_VALUE ?
+		dp_rules_check_collation(aggregate->inputcollid,
+								 aggregate->location) : NULL;
+}
+
+/*
+ * dp_rules_aggregate_keeps
+ *	  Bytes that an allowed aggregate holds for a group, but for the value that
+ *	  it keeps; *value: it keeps one of its argument's.
+ */
+Size
+dp_rules_aggregate_keeps(const Aggref *aggregate, bool *value)
+{
+	const unit_aggregate *known = find(aggregate->aggfnoid);
+
+	*value = known->trouble == LONG_VALUE || known->trouble == NUMERIC_ORDER;
+	return known->trouble == NUMERIC_SUM || known->trouble == FLOAT_SUM ?
+		1024 : 96;
+}
+
+static bool
+is_named(const Aggref *aggregate, const char *name)
+{
+	return find(aggregate->aggfnoid) != NULL &&
+		strcmp(get_func_name(aggregate->aggfnoid), name) == 0;
+}
+
+/* dp_rules_is_extreme: is it min or max, one of its argument's values? */
+bool
+dp_rules_is_extreme(const Aggref *aggregate)
+{
+	return is_named(aggregate, "min") || is_named(aggregate, "max");
+}
+
+/* dp_rules_is_between: or avg, between two of them? */
+bool
+dp_rules_is_between(const Aggref *aggregate)
+{
+	return dp_rules_is_extreme(aggregate) || is_named(aggregate, "avg");
+}
+
+/* ---- what is computed ---- */
+
+static Node *
+call(Oid function, Oid type, List *args)
+{
+	return (Node *) makeFuncExpr(function, type, args, InvalidOid, InvalidOid,
+								 COERCE_EXPLICIT_CALL);
+}
+
+static Node *
+compare(Oid operator, Node *left, Node *right)
+{
+	OpExpr	   *comparison = (OpExpr *) make_opclause(operator, BOOLOID, false,
+													  (Expr *) left,
+													  (Expr *) right,
+													  InvalidOid, InvalidOid);
+
+	set_opfuncid(comparison);
+	return (Node *) comparison;
+}
+
+static Node *
+number(const char *text)
+{
+	return (Node *) makeConst(NUMERICOID, -1, InvalidOid, -1,
+							  NumericGetDatum(dp_bridge_text_to_numeric(text)),
+							  false, false);
+}
+
+static Node *
+whole_number(int32 n)
+{
+	return (Node *) makeConst(INT4OID, -1, InvalidOid, sizeof(int32),
+							  Int32GetDatum(n), false, true);
+}
+
+/* CASE WHEN .. THEN .. WHEN .. THEN .. END */
+static Node *
+choose(Oid type, List *conditions, List *results)
+{
+	CaseExpr   *choice = makeNode(CaseExpr);
+	ListCell   *condition;
+	ListCell   *result;
+
+	choice->casetype = type;
+	choice->location = -1;
+	forboth(condition, conditions, result, results)
+	{
+		CaseWhen   *when = makeNode(CaseWhen);
+
+		when->expr = lfirst(condition);
+		when->result = lfirst(result);
+		when->location = -1;
+		choice->args = lappend(choice->args, when);
+	}
+	choice->defresult = (Expr *) makeNullConst(type, -1, InvalidOid);
+	return (Node *) choice;
+}
+
+static Oid
+less_than(Oid type)
+{
+	return lookup_type_cache(type, TYPECACHE_LT_OPR)->lt_opr;
+}
+
+/* |x| < most */
+static Node *
+is_below(Node *x, Node *most, Node *least)
+{
+	Oid			operator = less_than(exprType(x));
+
+	return (Node *) make_andclause(list_make2(compare(operator, x, most),
+											  compare(operator, least,
+													  copyObject(x))));
+}
+
+static Node *
+rounded(Node *x)
+{
+	return call(F_TRIM_SCALE, NUMERICOID,
+				list_make1(call(F_ROUND_NUMERIC_INT4, NUMERICOID,
+								list_make2(x, whole_number(MOST_SCALE)))));
+}
+
+/* What a sum of numeric adds. */
+static Node *
+numeric_addend(Node *x)
+{
+	Node	   *below = is_below(x, number(MOST_ADDED),
+								 number("-" MOST_ADDED));
+	Node	   *scale = call(F_SCALE, INT4OID, list_make1(copyObject(x)));
+	Node	   *is_short = compare(less_than(INT4OID), scale,
+								   whole_number(MOST_SCALE + 1));
+
+	return choose(NUMERICOID,
+				  list_make2(make_andclause(list_make2(below, is_short)),
+							 copyObject(below)),
+				  list_make2(copyObject(x), rounded(copyObject(x))));
+}
+
+static Node *
+float_constant(double value)
+{
+	return (Node *) makeConst(FLOAT8OID, -1, InvalidOid, sizeof(float8),
+							  Float8GetDatum(value), false, FLOAT8PASSBYVAL);
+}
+
+static Node *
+to_float8(Node *x)
+{
+	return exprType(x) == FLOAT4OID ?
+		call(F_FLOAT8_FLOAT4, FLOAT8OID, list_make1(x)) : x;
+}
+
+/* float4 is made numeric by itself: it has fewer digits. */
+static Node *
+float_addend(Node *x)
+{
+	Node	   *numeric = call(exprType(x) == FLOAT4OID ? F_NUMERIC_FLOAT4 :
+							   F_NUMERIC_FLOAT8, NUMERICOID, list_make1(x));
+
+	return choose(NUMERICOID,
+				  list_make1(is_below(to_float8(copyObject(x)),
+									  float_constant(1e100),
+									  float_constant(-1e100))),
+				  list_make1(rounded(numeric)));
+}
+
+/* Of equal floats one: -0 becomes 0. */
+static Node *
+plain_float(Node *x)
+{
+	Oid			type = exprType(x);
+	Node	   *zero = type == FLOAT8OID ? float_constant(0) :
+	(Node *) makeConst(FLOAT4OID, -1, InvalidOid, sizeof(float4),
+					   Float4GetDatum(0), false, true);
+
+	return (Node *) makeFuncExpr(dp_rules_total_oid(dp_rules_find(
+										type == FLOAT8OID ? F_FLOAT8PL :
+										F_FLOAT4PL)), type,
+								 list_make2(x, zero), InvalidOid, InvalidOid,
+								 COERCE_EXPLICIT_CALL);
+}
+
+static bool
+is_collatable(Node *node)
+{
+	return OidIsValid(exprCollation(node));
+}
+
+/* A value that is kept: NULL where it is too long. */
+static Node *
+short_value(Node *x)
+{
+	FuncExpr   *shortened;
+
+	if (!is_collatable(x))
+		return x;
+	shortened = makeFuncExpr(dp_rules_sortable_value(), exprType(x),
+							 list_make1(x), exprCollation(x),
+							 exprCollation(x), COERCE_EXPLICIT_CALL);
+	shortened->location = exprLocation(x);
+	return (Node *) shortened;
+}
+
+/* The sum of floats as numbers of type numeric, and a float again. */
+static Node *
+exact_sum(Aggref *aggregate, Oid exact)
+{
+	Oid			type = aggregate->aggtype;
+	Oid			cast = type == FLOAT4OID ? F_FLOAT4_NUMERIC : F_FLOAT8_NUMERIC;
+
+	aggregate->aggfnoid = exact;
+	aggregate->aggtype = NUMERICOID;
+	aggregate->aggargtypes = list_make1_oid(NUMERICOID);
+	return call(dp_rules_total_oid(dp_rules_find(cast)), type,
+				list_make1(aggregate));
+}
+
+static Node *
+settle_aggregate(Aggref *aggregate)
+{
+	const unit_aggregate *known = find(aggregate->aggfnoid);
+	TargetEntry *argument;
+	Node	   *x;
+
+	if (known == NULL)
+		elog(ERROR, "aggregate %u is not of units", aggregate->aggfnoid);
+	if (known->trouble == NO_TROUBLE)
+		return (Node *) aggregate;
+	argument = linitial_node(TargetEntry, aggregate->args);
+	x = (Node *) argument->expr;
+	switch (known->trouble)
+	{
+		case LONG_VALUE:
+			x = short_value(x);
+			break;
+		case NUMERIC_ORDER:
+			x = call(F_TRIM_SCALE, NUMERICOID, list_make1(x));
+			break;
+		case FLOAT_ORDER:
+			x = plain_float(x);
+			break;
+		case NUMERIC_SUM:
+			x = numeric_addend(x);
+			break;
+		case FLOAT_SUM:
+			x = float_addend(x);
+			break;
+		case NO_TROUBLE:
+			break;
+	}
+	argument->expr = (Expr *) x;
+	return known->trouble == FLOAT_SUM ? exact_sum(aggregate, known->exact) :
+		(Node *) aggregate;
+}
+
+/* What a level that groups by the unit gives, over keys that are not long. */
+static Node *
+level_mutator(Node *node, void *context)
+{
+	List	   *keys = context;
+
+	if (node == NULL)
+		return NULL;
+	if (list_member(keys, node))
+		return short_value(copyObject(node));
+	if (IsA(node, Aggref))
+		return settle_aggregate(copyObject((Aggref *) node));
+	return expression_tree_mutator(node, level_mutator, context);
+}
+
+static void
+settle_level(Query *query)
+{
+	List	   *keys = get_sortgrouplist_exprs(query->groupClause,
+											   query->targetList);
+
+	query->targetList = (List *)
+		level_mutator((Node *) query->targetList, keys);
+	query->havingQual = level_mutator(query->havingQual, keys);
+}
+
+static void
+settle_below(Query *query)
+{
+	ListCell   *lc;
+
+	foreach(lc, query->rtable)
+	{
+		RangeTblEntry *entry = lfirst_node(RangeTblEntry, lc);
+
+		if (entry->rtekind != RTE_SUBQUERY)
+			continue;
+		settle_below(entry->subquery);
+		if (entry->subquery->groupClause != NIL)
+			settle_level(entry->subquery);
+	}
+}
+
+/* dp_rules_settle_groups: see dp_rules.h. */
+void
+dp_rules_settle_groups(Query *query)
+{
+	settle_below(query);
+}
