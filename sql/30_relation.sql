@@ -6,6 +6,7 @@ CREATE TABLE dp_pg.relation (
 	dataset name NOT NULL,
 	unit name,
 	unit_attnum int2,
+	unit_through regclass,
 	published regclass,
 	rows bigint CHECK (rows > 0),
 	max_rows bigint CHECK (max_rows BETWEEN 1 AND 2147483647),
@@ -23,6 +24,8 @@ COMMENT ON COLUMN dp_pg.relation.unit IS
 'column that says whose row it is (the privacy unit); NULL: each row is one unit';
 COMMENT ON COLUMN dp_pg.relation.unit_attnum IS
 'number of the unit column; follows a rename';
+COMMENT ON COLUMN dp_pg.relation.unit_through IS
+'protected relation whose primary key the unit column refers to: a row has the unit of the row it refers to there; NULL: the column itself is the unit';
 COMMENT ON COLUMN dp_pg.relation.published IS
 'security_invoker view for tools that list what they may select from; NULL: none';
 COMMENT ON COLUMN dp_pg.relation.rows IS
@@ -130,13 +133,13 @@ CREATE FUNCTION @extschema@.dp_protect(relation regclass, unit text DEFAULT NULL
 RETURNS void LANGUAGE c VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'dp_protect';
 COMMENT ON FUNCTION @extschema@.dp_protect(regclass, text, name, text, boolean, bigint) IS
-'put a table and its partitions or children under differential privacy. unit: column that says whose row it is (NULL: each row is one unit); dataset: whose budgets pay (NULL: the present one, else the caller''s default); publish: name of a view to create for tools; revoke: take away privileges through which other roles learn rows; rows: about how many it has, which becomes public (NULL: as declared before). Errors: 42501 not the owner, 42703 unknown column, 42809 not a table, 0A000 foreign or temporary table, 22023 unusable unit or negative rows, 55000 other roles can read it or it shares rows with another dataset';
+'put a table and its partitions or children under differential privacy. unit: column that says whose row it is (NULL: each row is one unit), or a path of keys, order_id -> orders.customer_id, to the unit of a protected relation of the dataset, whose primary key the column refers to; dataset: whose budgets pay (NULL: the present one, else the caller''s default); publish: name of a view to create for tools; revoke: take away privileges through which other roles learn rows; rows: about how many it has, which becomes public (NULL: as declared before). Errors: 42501 not the owner, 42703 unknown column, 42809 not a table, 0A000 foreign or temporary table, 22023 unusable unit or path, or negative rows, 55000 other roles can read it or it shares rows with another dataset';
 
 CREATE FUNCTION @extschema@.dp_unprotect(relation regclass)
 RETURNS void LANGUAGE c VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'dp_unprotect';
 COMMENT ON FUNCTION @extschema@.dp_unprotect(regclass) IS
-'remove all declarations about a relation and drop its published view; refunds nothing. Errors: 42501 not the owner, 42704 not protected, 2BP01 something depends on the view';
+'remove all declarations about a relation and drop its published view; refunds nothing. Errors: 42501 not the owner, 42704 not protected, 2BP01 something depends on the view, or the unit of another relation is behind this one';
 
 CREATE FUNCTION @extschema@.dp_declare(relation regclass, attribute name, lower integer,
 	upper integer, granule numeric DEFAULT NULL)

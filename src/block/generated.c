@@ -104,6 +104,7 @@ dp_block_make_total(dp_block *block)
 {
 	dp_refusal *refusal = expand_generated(&block->inner);
 	ListCell   *lc;
+	ListCell   *lc2;
 
 	block->inner = (Query *) dp_rules_make_total((Node *) block->inner);
 	foreach(lc, block->sources)
@@ -116,6 +117,10 @@ dp_block_make_total(dp_block *block)
 			refusal = expand_generated(&source->query);
 		source->query = (Query *)
 			dp_rules_make_total((Node *) source->query);
+		foreach(lc2, source->steps)
+			if (refusal == NULL)
+				refusal = expand_generated((Query **) &lfirst(lc2));
+		source->steps = (List *) dp_rules_make_total((Node *) source->steps);
 	}
 	return refusal;
 }

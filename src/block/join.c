@@ -12,7 +12,11 @@
  * tell whom nobody has.
  *
  * Equality of units is an operator of PostgreSQL's own over two columns that
- * name units, of types whose bytes tell units apart (unit_column.c).
+ * name units, of types whose bytes tell units apart (unit_column.c).  Where
+ * the unit of a relation is behind a key, its column and that key of the
+ * relation it refers to, or the columns of two relations that refer to one
+ * key, are as good: the key has one unit.  Another column that happens to have
+ * values of that key is not, since the unit of its row may be another.
  */
 #include "postgres.h"
 
@@ -99,16 +103,19 @@ dp_block_unit_item(const Query *query, const dp_rowset *rowset)
 
 /* ---- columns that name units ---- */
 
-/* Numbers of the columns of a private item that do. */
-static List *
-item_units(RangeTblEntry *entry, const dp_rowset *rowset)
+/*
+ * What an expression of a level says of the unit of a private item: it is the
+ * unit, or a value of a column of `relid` that is a key where `step` is said.
+ */
+typedef struct unit_name
 {
-	const dp_leaf *leaf = leaf_of(entry, rowset);
+	int			item;			/* 0: it is no column of a private item */
+	Oid			relid;			/* InvalidOid: the unit */
+	AttrNumber	column;
+	bool		step;			/* the first step of the item's own path */
+} unit_name;
 
-	if (leaf == NULL)
-		return dp_block_unit_outputs(entry->subquery, rowset);
-	return list_make1_int(leaf->relation->unit_attnum);
-}
+static unit_name name_of(const Node *node, const join_walk *walk);
 
 /* A column as it is; a varchar is the same as text. */
 static const Var *
@@ -129,20 +136,55 @@ plain_column(const Node *node)
 	return (const Var *) node;
 }
 
-/* The item whose unit an expression of the level is, or 0. */
-static int
-unit_of(const Node *node, const join_walk *walk)
+static unit_name
+name_of_column(const dp_relation *relation, AttrNumber column)
 {
+	unit_name	name = {1, relation->relid, column, false};
+	const dp_unit_step *step = relation->unit_steps == NIL ? NULL :
+	linitial(relation->unit_steps);
+
+	if (column == relation->unit_attnum)
+		name.relid = InvalidOid;
+	else if (step != NULL && step->from == column)
+	{
+		name.relid = step->relid;
+		name.column = step->key;
+		name.step = true;
+	}
+	return name;
+}
+
+static unit_name
+name_of(const Node *node, const join_walk *walk)
+{
+	const unit_name none = {0};
 	const Var  *var = plain_column(node);
 	RangeTblEntry *entry;
+	const dp_leaf *leaf;
+	unit_name	name;
 
 	if (var == NULL)
-		return 0;
+		return none;
 	entry = rt_fetch(var->varno, walk->query->rtable);
-	if (!is_private(entry, walk->rowset) ||
-		!list_member_int(item_units(entry, walk->rowset), var->varattno))
-		return 0;
-	return var->varno;
+	if (!is_private(entry, walk->rowset))
+		return none;
+	leaf = leaf_of(entry, walk->rowset);
+	if (leaf != NULL)
+		name = name_of_column(leaf->relation, var->varattno);
+	else
+	{
+		const join_walk below = {entry->subquery, walk->rowset, NULL};
+		const TargetEntry *target =
+		get_tle_by_resno(entry->subquery->targetList, var->varattno);
+
+		name = target == NULL ? none :
+			name_of((const Node *) target->expr, &below);
+		if (name.item == 0 ||
+			dp_block_is_nullable(entry->subquery, name.item))
+			return none;
+	}
+	name.item = var->varno;
+	return name;
 }
 
 static bool
@@ -185,9 +227,10 @@ dp_block_unit_outputs(Query *query, const dp_rowset *rowset)
 	foreach(lc, query->targetList)
 	{
 		const TargetEntry *target = lfirst(lc);
-		int			item = unit_of((const Node *) target->expr, &walk);
+		unit_name	name = name_of((const Node *) target->expr, &walk);
 
-		if (item != 0 && !dp_block_is_nullable(query, item))
+		if (name.item != 0 && !OidIsValid(name.relid) &&
+			!dp_block_is_nullable(query, name.item))
 			outputs = lappend_int(outputs, target->resno);
 	}
 	return outputs;
@@ -216,12 +259,19 @@ static bool
 equates_units(const Node *condition, const join_walk *walk, int *a, int *b)
 {
 	const OpExpr *comparison = (const OpExpr *) condition;
+	unit_name	left;
+	unit_name	right;
 
 	if (!IsA(condition, OpExpr) || !dp_block_is_equality(comparison))
 		return false;
-	*a = unit_of(linitial(comparison->args), walk);
-	*b = unit_of(lsecond(comparison->args), walk);
-	return *a != 0 && *b != 0 && *a != *b;
+	left = name_of(linitial(comparison->args), walk);
+	right = name_of(lsecond(comparison->args), walk);
+	*a = left.item;
+	*b = right.item;
+	if (*a == 0 || *b == 0 || *a == *b || left.relid != right.relid)
+		return false;
+	return !OidIsValid(left.relid) ||
+		(left.column == right.column && (left.step || right.step));
 }
 
 static ListCell *
@@ -405,7 +455,7 @@ units_match(Oid a, Oid b)
 static Oid
 unit_type(const dp_relation *relation)
 {
-	return getBaseType(get_atttype(relation->relid, relation->unit_attnum));
+	return getBaseType(relation->unit_type);
 }
 
 static dp_refusal *

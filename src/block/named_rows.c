@@ -38,6 +38,19 @@
 
 /* ---- giving names ---- */
 
+/* A unit behind keys is a column after all others. */
+static void
+add_unit_column(RangeTblEntry *named, const dp_relation *relation)
+{
+	named->coltypes = lappend_oid(named->coltypes, relation->unit_type);
+	named->coltypmods = lappend_int(named->coltypmods, relation->unit_typmod);
+	named->colcollations = lappend_oid(named->colcollations,
+									   relation->unit_collation);
+	named->eref = copyObject(named->eref);
+	named->eref->colnames = lappend(named->eref->colnames,
+									makeString(pstrdup("unit")));
+}
+
 static void
 add_columns(RangeTblEntry *named, RangeTblEntry *entry)
 {
@@ -104,6 +117,7 @@ name_entry(Query *level, RangeTblEntry *entry, const dp_relation *relation,
 	{
 		source->relid = relation->relid;
 		source->unit = relation->unit_attnum;
+		dp_block_add_steps(relation, source);
 	}
 	named->rtekind = RTE_NAMEDTUPLESTORE;
 	named->enrname = psprintf("%d", number);
@@ -112,6 +126,8 @@ name_entry(Query *level, RangeTblEntry *entry, const dp_relation *relation,
 	named->eref = entry->eref;
 	named->inFromCl = entry->inFromCl;
 	add_columns(named, entry);
+	if (source->follow != 0)
+		add_unit_column(named, relation);
 	*entry = *named;
 	return source;
 }
@@ -130,6 +146,17 @@ find_twin(const dp_rowset *rowset, int number)
 }
 
 /*
+ * Must all rows of a unit be together: because several relations have some,
+ * because they are grouped, or because the unit has to be found?
+ */
+static bool
+needs_whole_units(const dp_rowset *rowset)
+{
+	return dp_block_joins_private(rowset) || rowset->grouped ||
+		rowset->relation->unit_steps != NIL;
+}
+
+/*
  * dp_block_name_rows
  *	  Give names to what a verified block joins, in place, and make the
  *	  queries of the block that give their rows.
@@ -137,7 +164,7 @@ find_twin(const dp_rowset *rowset, int number)
 void
 dp_block_name_rows(dp_rowset *rowset, dp_block *block)
 {
-	bool		several = dp_block_joins_private(rowset) || rowset->grouped;
+	bool		several = needs_whole_units(rowset);
 	ListCell   *lc;
 
 	foreach(lc, rowset->leaves)
@@ -217,6 +244,16 @@ find_columns(Query *inner, const dp_block *block)
 }
 
 static void
+add_target(Query *query, Node *column)
+{
+	AttrNumber	n = list_length(query->targetList) + 1;
+
+	query->targetList = lappend(query->targetList,
+								makeTargetEntry((Expr *) column, n,
+												pstrdup("column"), false));
+}
+
+static void
 add_targets(dp_joined *source, const Bitmapset *needed)
 {
 	Query	   *query = source->query;
@@ -231,11 +268,12 @@ add_targets(dp_joined *source, const Bitmapset *needed)
 			column = (Node *) makeNullConst(exprType(column),
 											exprTypmod(column),
 											exprCollation(column));
-		query->targetList = lappend(query->targetList,
-									makeTargetEntry((Expr *) column, n,
-													pstrdup("column"),
-													false));
+		add_target(query, column);
 	}
+	if (source->follow != 0)
+		add_target(query,
+				   (Node *) makeNullConst(dp_block_followed_type(source), -1,
+										  InvalidOid));
 }
 
 /* Rows that are read once have the columns that either name needs. */
@@ -286,9 +324,12 @@ dp_block_select_rows(dp_block *block)
 	{
 		dp_joined  *source = lfirst(lc);
 
-		add_targets(source, source->unit == 0 ? walk.columns[source->number] :
-					bms_add_member(walk.columns[source->number],
-								   source->unit));
+		if (source->unit != 0)
+			walk.columns[source->number] =
+				bms_add_member(walk.columns[source->number],
+							   source->follow != 0 ? source->follow :
+							   source->unit);
+		add_targets(source, walk.columns[source->number]);
 	}
 	return NULL;
 }

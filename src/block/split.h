@@ -24,6 +24,11 @@ typedef struct dp_splitter
 	dp_refusal *refusal;		/* first refusal of a walk */
 } dp_splitter;
 
+/* ---- unit_steps.c ---- */
+extern void dp_block_add_steps(const dp_relation *relation,
+							   dp_joined *source);
+extern Oid	dp_block_followed_type(const dp_joined *source);
+
 /* ---- block.c ---- */
 extern dp_block *dp_block_create(void);
 extern dp_joined *dp_block_create_joined(void);

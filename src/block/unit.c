@@ -147,8 +147,25 @@ dp_block_has_one_row(const dp_relation *relation, Snapshot snapshot)
 
 	if (relation->unit == NULL)
 		return true;
+	if (relation->unit_steps != NIL)
+		return false;
 	rel = table_open(relation->relid, NoLock);
 	proved = column_proved_unique(rel, relation->unit_attnum, snapshot);
+	table_close(rel, NoLock);
+	return proved;
+}
+
+/*
+ * dp_block_is_key
+ *	  Is a column of a relation, on which the caller holds a lock, provably
+ *	  another in each row, as far as the snapshot sees?
+ */
+bool
+dp_block_is_key(Oid relid, AttrNumber attnum, Snapshot snapshot)
+{
+	Relation	rel = table_open(relid, NoLock);
+	bool		proved = column_proved_unique(rel, attnum, snapshot);
+
 	table_close(rel, NoLock);
 	return proved;
 }
@@ -161,6 +178,10 @@ dp_refusal *
 dp_block_refuse_many(const dp_relation *relation)
 {
 	return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
+							relation->unit_steps != NIL ?
+							psprintf("The privacy unit is behind a key (%s), "
+									 "so one unit may have many rows.",
+									 relation->unit) :
 							psprintf("Column \"%s\" names the privacy unit "
 									 "but is not provably unique, so one unit "
 									 "may have many rows.", relation->unit),
@@ -179,12 +200,9 @@ dp_block_refuse_many(const dp_relation *relation)
 dp_refusal *
 dp_block_check_unit_type(const dp_relation *relation)
 {
-	Oid			type;
-	int32		typmod;
-	Oid			collation;
+	Oid			type = relation->unit_type;
+	Oid			collation = relation->unit_collation;
 
-	get_atttypetypmodcoll(relation->relid, relation->unit_attnum, &type,
-						  &typmod, &collation);
 	if (dp_places_read_way(getBaseType(type)) != DP_READ_NONE &&
 		(!OidIsValid(collation) || get_collation_isdeterministic(collation)))
 		return NULL;

@@ -52,14 +52,10 @@ dp_block_rowset_unit(Query *query, const dp_rowset *rowset)
 	{
 		const dp_relation *relation =
 		dp_block_leaf(rowset, dp_block_leaf_number(entry))->relation;
-		Oid			type;
-		int32		typmod;
-		Oid			collation;
 
-		get_atttypetypmodcoll(relation->relid, relation->unit_attnum, &type,
-							  &typmod, &collation);
-		return (Expr *) makeVar(varno, relation->unit_attnum, type, typmod,
-								collation, 0);
+		return (Expr *) makeVar(varno, relation->unit_attnum,
+								relation->unit_type, relation->unit_typmod,
+								relation->unit_collation, 0);
 	}
 	target = unit_target(entry->subquery, rowset);
 	while (list_length(entry->eref->colnames) < target->resno)

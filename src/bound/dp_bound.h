@@ -155,6 +155,8 @@ typedef struct dp_gather_limits
 	int			nlevels;
 	dp_gather_level *levels;
 	int64		copies;			/* of a row's bytes that may be kept */
+	void		(*begin) (void *context);	/* another unit's rows follow, by
+											 * source; or NULL */
 } dp_gather_limits;
 
 typedef void (*dp_gather_sink) (void *context, int source,

@@ -222,6 +222,8 @@ take_unit(dp_gather *gather, dp_unit_rows *rows, dp_gather_sink sink,
 {
 	gather->kept += gather->share.kept;
 	gather->joined += gather->share.joined;
+	if (gather->limits.begin != NULL)
+		gather->limits.begin(context);
 	dp_bound_unit_give(rows, &gather->layout, &gather->share,
 					   gather->seeds[1], sink, context);
 }
@@ -357,8 +359,9 @@ fill_part(dp_gather *gather, dp_gather_sink sink, void *context)
 
 /*
  * dp_bound_gather_next
- *	  Give the sink the rows of the next units; false: there are no more.  To
- *	  be called when all rows were added.
+ *	  Give the sink the rows of the next units, one unit after the other and
+ *	  each by source; false: there are no more.  To be called when all rows
+ *	  were added.
  */
 bool
 dp_bound_gather_next(dp_gather *gather, dp_gather_sink sink, void *context)

@@ -241,42 +241,43 @@ give_some(dp_unit_rows *rows, int source, threshold kept, uint64 seed,
 	}
 }
 
+static void
+give_all(dp_unit_rows *rows, int source, dp_gather_sink sink, void *context)
+{
+	const dp_bound_record *record;
+
+	rewind_rows(rows);
+	while ((record = fetch_row(rows)) != NULL)
+		if (record->group == source)
+			sink(context, source, dp_bound_gather_tuple(record));
+}
+
 /*
  * dp_bound_unit_give
- *	  Give the sink the rows of a unit that are kept.
+ *	  Give the sink the rows of a unit that are kept, by source.
  */
 void
 dp_bound_unit_give(dp_unit_rows *rows, const dp_bound_layout *layout,
 				   const dp_unit_share *share, uint64 seed,
 				   dp_gather_sink sink, void *context)
 {
-	const dp_bound_record *record;
 	Size		total = 0;
-	bool	   *whole;
+	Size		most;
 	int			i;
 
 	if (share->most == 0)
 		return;
 	for (i = 1; i <= share->sources; i++)
 		total += share->bytes[i];
-	whole = palloc0(sizeof(bool) * (share->sources + 1));
+	most = total <= share->most_bytes ? share->most_bytes :
+		share->most_bytes / share->sources;
 	for (i = 1; i <= share->sources; i++)
-		whole[i] = share->counts[i] <= share->most &&
-			(total <= share->most_bytes ||
-			 share->bytes[i] <= share->most_bytes / share->sources);
-	rewind_rows(rows);
-	while ((record = fetch_row(rows)) != NULL)
-		if (whole[record->group])
-			sink(context, record->group, dp_bound_gather_tuple(record));
-	for (i = 1; i <= share->sources; i++)
-		if (!whole[i])
+		if (share->counts[i] <= share->most && share->bytes[i] <= most)
+			give_all(rows, i, sink, context);
+		else
 			give_some(rows, i,
 					  find_threshold(rows, layout, i,
-									 Min(share->counts[i], share->most),
-									 total <= share->most_bytes ?
-									 share->most_bytes :
-									 share->most_bytes / share->sources,
+									 Min(share->counts[i], share->most), most,
 									 seed),
 					  seed, sink, context);
-	pfree(whole);
 }

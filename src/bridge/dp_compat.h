@@ -342,6 +342,13 @@ dp_compat_flatten_joins(Query *level, Node *node)
  */
 extern void dp_bridge_ungroup(Query *level);
 
+/* The names of a qualified name, of String nodes; an error if it is none. */
+#if PG_VERSION_NUM >= 160000
+#define dp_compat_qualified_names(text) stringToQualifiedNameList(text, NULL)
+#else
+#define dp_compat_qualified_names(text) stringToQualifiedNameList(text)
+#endif
+
 /* The opposite of an operator's place in a btree: less than, or greater. */
 #if PG_VERSION_NUM >= 180000
 typedef CompareType dp_order;

@@ -379,6 +379,7 @@ typedef struct dp_relation_row
 	bool		has_unit;		/* else each row is one */
 	NameData	unit;
 	AttrNumber	unit_attnum;	/* 0: none */
+	Oid			unit_through;	/* whose key it refers to, InvalidOid: none */
 	Oid			published;		/* view, InvalidOid: none */
 	int64		rows;			/* size class; 0: nothing is said */
 	int64		max_rows;		/* of a unit in a group; 0: likewise */
@@ -389,6 +390,7 @@ extern Relation dp_catalog_open_relations(void);
 extern bool dp_catalog_has_relation(Relation rel, Oid relid);
 extern bool dp_catalog_find_relation(Oid relid, dp_relation_row *out);
 extern List *dp_catalog_list_relations(void);
+extern Oid	dp_catalog_relation_behind(Oid relid);
 extern void dp_catalog_write_relation(const dp_relation_row *row);
 extern void dp_catalog_write_size(Oid relid, int64 rows);
 extern void dp_catalog_write_contribution(Oid relid, int64 max_rows,

@@ -31,6 +31,8 @@ fetch(const dp_values *row, dp_relation_row *out)
 		out->unit = dp_catalog_get_name(row, RELATION_UNIT);
 	if (!dp_catalog_is_null(row, RELATION_UNIT_ATTNUM))
 		out->unit_attnum = dp_catalog_get_int16(row, RELATION_UNIT_ATTNUM);
+	if (!dp_catalog_is_null(row, RELATION_UNIT_THROUGH))
+		out->unit_through = dp_catalog_get_oid(row, RELATION_UNIT_THROUGH);
 	if (!dp_catalog_is_null(row, RELATION_PUBLISHED))
 		out->published = dp_catalog_get_oid(row, RELATION_PUBLISHED);
 	if (!dp_catalog_is_null(row, RELATION_ROWS))
@@ -119,6 +121,36 @@ dp_catalog_list_relations(void)
 }
 
 /*
+ * dp_catalog_relation_behind
+ *	  A relation whose unit is behind the key of relid, or InvalidOid.
+ */
+Oid
+dp_catalog_relation_behind(Oid relid)
+{
+	Relation	rel = dp_catalog_try_table(&relations);
+	dp_scan		scan;
+	dp_values	row;
+	HeapTuple	tuple;
+	Oid			found = InvalidOid;
+
+	if (rel == NULL)
+		return InvalidOid;
+	dp_catalog_start_scan(&scan, rel, NULL, NULL, NULL, 0);
+	while (HeapTupleIsValid(tuple = dp_catalog_next(&scan)))
+	{
+		dp_relation_row relation = {0};
+
+		dp_catalog_read_row(&relations, rel, tuple, &row);
+		fetch(&row, &relation);
+		if (relation.unit_through == relid)
+			found = relation.relid;
+	}
+	dp_catalog_end_scan(&scan);
+	table_close(rel, AccessShareLock);
+	return found;
+}
+
+/*
  * dp_catalog_write_relation
  *	  Insert or replace a row.  published InvalidOid keeps what is published,
  *	  rows 0 what was said of its size; the dataset of a row that is there
@@ -127,15 +159,18 @@ dp_catalog_list_relations(void)
 void
 dp_catalog_write_relation(const dp_relation_row *row)
 {
-	Oid			types[5] = {OIDOID, NAMEOID, NAMEOID, OIDOID, INT8OID};
-	Datum		values[5];
-	char		nulls[6] = "     ";
+	Oid			types[6] = {OIDOID, NAMEOID, NAMEOID, OIDOID, INT8OID, OIDOID};
+	Datum		values[6];
+	char		nulls[7] = "      ";
 
 	values[0] = ObjectIdGetDatum(row->relid);
 	values[1] = NameGetDatum(&row->dataset);
 	values[2] = NameGetDatum(&row->unit);
 	values[3] = ObjectIdGetDatum(row->published);
 	values[4] = Int64GetDatum(row->rows);
+	values[5] = ObjectIdGetDatum(row->unit_through);
+	if (!OidIsValid(row->unit_through))
+		nulls[5] = 'n';
 	if (!row->has_unit)
 		nulls[2] = 'n';
 	if (!OidIsValid(row->published))
@@ -144,18 +179,23 @@ dp_catalog_write_relation(const dp_relation_row *row)
 		nulls[4] = 'n';
 	dp_catalog_run_as_owner("INSERT INTO dp_pg.relation AS r"
 							" (relid, relid_origin, dataset, unit, published,"
-							" rows) VALUES ($1, $1, $2, $3, $4, $5)"
+							" rows, unit_through)"
+							" VALUES ($1, $1, $2, $3, $4, $5, $6)"
 							" ON CONFLICT (relid) DO UPDATE SET"
 							" relid_origin = EXCLUDED.relid_origin,"
 							" unit = EXCLUDED.unit,"
-							" unit_attnum = EXCLUDED.unit_attnum, published ="
+							" unit_attnum = EXCLUDED.unit_attnum,"
+							" unit_through = EXCLUDED.unit_through,"
+							" published ="
 							" coalesce(EXCLUDED.published, r.published),"
 							" rows = coalesce(EXCLUDED.rows, r.rows),"
-							" max_rows = CASE WHEN r.unit IS NOT DISTINCT FROM"
-							" EXCLUDED.unit THEN r.max_rows END,"
-							" max_keys = CASE WHEN r.unit IS NOT DISTINCT FROM"
-							" EXCLUDED.unit THEN r.max_keys END",
-							5, types, values, nulls);
+							" max_rows = CASE WHEN (r.unit, r.unit_through)"
+							" IS NOT DISTINCT FROM (EXCLUDED.unit,"
+							" EXCLUDED.unit_through) THEN r.max_rows END,"
+							" max_keys = CASE WHEN (r.unit, r.unit_through)"
+							" IS NOT DISTINCT FROM (EXCLUDED.unit,"
+							" EXCLUDED.unit_through) THEN r.max_keys END",
+							6, types, values, nulls);
 }
 
 /* dp_catalog_write_size: the size class of a relation; 0: none. */

@@ -117,7 +117,7 @@ PG_FUNCTION_INFO_V1(dp_suggest_unit);
  *	  asks, because both own it.
  *
  * Errors: 42501; 42704 not protected; 22023 a NULL relation, or one whose rows
- * are units; 55000 the unit column is gone.
+ * are units; 0A000 the unit is behind a key; 55000 the unit column is gone.
  */
 Datum
 dp_suggest_unit(PG_FUNCTION_ARGS)
@@ -139,6 +139,14 @@ dp_suggest_unit(PG_FUNCTION_ARGS)
 				 errdetail("It was protected without a unit column, so that "
 						   "no unit has many rows or groups."),
 				 errhint("There max_rows and max_keys can stay 1.")));
+	if (relation->unit_steps != NIL)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("the unit of relation \"%s\" is behind a key",
+						get_rel_name(relid)),
+				 errdetail("It is %s.", relation->unit),
+				 errhint("Count its rows in a query of your own that joins "
+						 "the relations.")));
 	PG_RETURN_DATUM(DirectFunctionCall1(namein,
 										CStringGetDatum(relation->unit)));
 }

@@ -197,6 +197,25 @@ run_ddl(const char *command)
 	AtEOXact_GUC(true, nest);
 }
 
+/* What a unit behind a key is, other relations say, and no trigger here. */
+static void
+check_unit_stays(Oid relid)
+{
+	dp_relation_row row;
+
+	if (!dp_catalog_find_relation(relid, &row) ||
+		!OidIsValid(row.unit_through))
+		return;
+	ereport(ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("columns of relation \"%s\" cannot be immutable",
+					get_rel_name(relid)),
+			 errdetail("Its unit is behind a key (%s), so its rows can get "
+					   "another unit without being changed.",
+					   dp_protect_unit_text(&row)),
+			 errhint("Add a column with the unit to the relation.")));
+}
+
 static void
 create_trigger(const dp_column *column, int64 guard)
 {
@@ -276,8 +295,10 @@ declare_not_immutable(const dp_column *column, bool public_sizes)
 static void
 declare_immutable(const dp_column *column, bool public_sizes)
 {
-	int64		partition = dp_catalog_new_partition();
+	int64		partition;
 
+	check_unit_stays(column->relid);
+	partition = dp_catalog_new_partition();
 	create_trigger(column, partition);
 	write_partition(column, partition, partition, public_sizes);
 }

@@ -18,14 +18,30 @@
 
 #include "../ledger/dp_ledger.h"
 
+/* From a row to the one whose primary key its column has. */
+typedef struct dp_unit_step
+{
+	Oid			relid;			/* of that row: a protected relation, too */
+	AttrNumber	from;			/* the column */
+	AttrNumber	key;			/* the primary key of relid */
+	AttrNumber	next;			/* column of relid: of the next step, or at
+								 * last the unit */
+} dp_unit_step;
+
 /* One protected relation, palloc'd in the current context. */
 typedef struct dp_relation
 {
 	Oid			relid;
 	Oid			owner;			/* of the table, now */
 	char	   *dataset;
-	char	   *unit;			/* column name, NULL: each row is one unit */
-	AttrNumber	unit_attnum;	/* 0 when unit is NULL */
+	char	   *unit;			/* column name, or a path of keys; NULL: each
+								 * row is one unit */
+	AttrNumber	unit_attnum;	/* 0 when unit is NULL; of a path: after all
+								 * columns, where rows get it from there */
+	Oid			unit_type;
+	int32		unit_typmod;
+	Oid			unit_collation;
+	List	   *unit_steps;		/* of dp_unit_step *; NIL: a column */
 	int64		rows;			/* size class; 0: nothing is said */
 	int64		max_rows;		/* of a unit in a group; 0: likewise */
 	int64		max_keys;		/* groups of a unit; 0: likewise */

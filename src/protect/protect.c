@@ -22,7 +22,6 @@
 #include "utils/inval.h"
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
-#include "utils/typcache.h"
 
 #include "declare_internal.h"
 #include "relation_internal.h"
@@ -69,55 +68,6 @@ check_kind(Oid relid)
 		raise_kind(relid, ERRCODE_FEATURE_NOT_SUPPORTED, "temporary table",
 				   "Nobody else can read it; store its rows in a permanent "
 				   "table.");
-}
-
-/*
- * A unit is a column whose equality is built in and bytewise decided: units
- * are grouped and joined by it.
- */
-static void
-check_unit(Oid relid, const char *unit)
-{
-	AttrNumber	attnum = get_attnum(relid, unit);
-	Oid			type;
-	int32		typmod;
-	Oid			collation;
-	TypeCacheEntry *entry;
-
-	if (attnum <= 0)
-	{
-		if (attnum == InvalidAttrNumber && strstr(unit, "->") != NULL)
-			ereport(ERROR,
-					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-					 errmsg("a privacy unit behind a foreign key is not "
-							"supported yet"),
-					 errdetail("\"%s\" is not a column of relation \"%s\".",
-							   unit, get_rel_name(relid)),
-					 errhint("Add a column with the unit to relation \"%s\".",
-							 get_rel_name(relid))));
-		ereport(ERROR,
-				(errcode(ERRCODE_UNDEFINED_COLUMN),
-				 errmsg("column \"%s\" of relation \"%s\" does not exist",
-						unit, get_rel_name(relid)),
-				 errdetail("The unit is the column that says whose row it "
-						   "is."),
-				 errhint("Spell its name exactly as the catalog does, "
-						 "including upper and lower case.")));
-	}
-	get_atttypetypmodcoll(relid, attnum, &type, &typmod, &collation);
-	entry = lookup_type_cache(getBaseType(type), TYPECACHE_EQ_OPR_FINFO);
-	if (!OidIsValid(entry->eq_opr) ||
-		entry->type_id >= FirstNormalObjectId ||
-		entry->eq_opr_finfo.fn_oid >= FirstNormalObjectId ||
-		(OidIsValid(collation) && !get_collation_isdeterministic(collation)))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("column \"%s\" cannot be a privacy unit", unit),
-				 errdetail("A unit needs a built-in type with equality and a "
-						   "deterministic collation; the column has type %s.",
-						   format_type_be(type)),
-				 errhint("Number the people, and use the column with their "
-						 "numbers.")));
 }
 
 /* The table's place among what is protected already. */
@@ -222,17 +172,12 @@ close_exposures(Oid relid, bool revoke)
  * what was said of its size.
  */
 static void
-write_row(Oid relid, const char *dataset, const char *unit, Oid view,
+write_row(const dp_relation_row *unit, const char *dataset, Oid view,
 		  int64 rows)
 {
-	dp_relation_row row;
+	dp_relation_row row = *unit;
 
-	MemSet(&row, 0, sizeof(row));
-	row.relid = relid;
 	namestrcpy(&row.dataset, dataset);
-	row.has_unit = unit != NULL;
-	if (unit)
-		namestrcpy(&row.unit, unit);
 	row.published = view;
 	row.rows = rows;
 	dp_catalog_write_relation(&row);
@@ -272,6 +217,7 @@ warn_of_new_unit(Oid relid, const char *unit)
 		(before == NULL && unit == NULL) ||
 		(before != NULL && unit != NULL && strcmp(before, unit) == 0))
 		return;
+	dp_protect_forbid_behind(relid, "give a new unit to");
 	ereport(WARNING,
 			(errcode(ERRCODE_WARNING),
 			 errmsg("the privacy unit of relation \"%s\" changes",
@@ -329,8 +275,8 @@ PG_FUNCTION_INFO_V1(dp_protect);
  *	  relation it replaces the unit and adds view and size class.
  *
  * Errors: 42501 not the owner of table or dataset; 42703 no such column; 42809
- * not a table; 0A000 foreign or temporary table, unit behind a foreign key;
- * 22023 a unit without built-in equality, negative rows; 55000 other roles can
+ * not a table; 0A000 foreign or temporary table; 22023 a unit without built-in
+ * equality, what is no path to one, negative rows; 55000 other roles can
  * learn rows, or rows are shared with another dataset; 25006 read-only
  * transaction.
  */
@@ -345,6 +291,7 @@ dp_protect(PG_FUNCTION_ARGS)
 	int64		rows = 0;
 	List	   *tree;
 	ListCell   *cell;
+	dp_relation_row row;
 	Oid			view = InvalidOid;
 
 	dp_bridge_require_preload();
@@ -368,17 +315,17 @@ dp_protect(PG_FUNCTION_ARGS)
 	tree = dp_protect_list_tree(relid, ShareUpdateExclusiveLock);
 	foreach(cell, tree)
 		check_kind(lfirst_oid(cell));
-	if (unit != NULL)
-		check_unit(relid, unit);
 	close_exposures(relid, revoke);
 	dataset = choose_dataset(relid, dataset);
 	require_served(relid, dataset);
+	dp_protect_read_unit(relid, unit, dataset, &row);
+	unit = dp_protect_unit_text(&row);
 	check_neighbours(relid, tree, dataset, unit);
 	warn_of_new_unit(relid, unit);
 
 	if (publish != NULL)
 		view = dp_protect_publish_view(relid, publish);
-	write_row(relid, dataset, unit, view, rows);
+	write_row(&row, dataset, view, rows);
 	if (OidIsValid(view))
 		dp_protect_publish_grant(relid, view, dataset);
 	CommandCounterIncrement();
@@ -397,7 +344,7 @@ PG_FUNCTION_INFO_V1(dp_unprotect);
  *	  belongs to somebody else now; what was spent on its dataset stays spent.
  *
  * Errors: 42501 not the owner of table or dataset; 42704 not protected; 2BP01
- * something depends on the published view.
+ * something depends on the published view, or a unit is behind the relation.
  */
 Datum
 dp_unprotect(PG_FUNCTION_ARGS)
@@ -414,6 +361,7 @@ dp_unprotect(PG_FUNCTION_ARGS)
 	dp_protect_require_owner(relid);
 	dataset = dp_protect_require_protected(relid);
 	dp_protect_require_dataset(dataset);
+	dp_protect_forbid_behind(relid, "unprotect");
 	view = dp_protect_published_view(relid);
 	dp_protect_invalidate_tree(relid);
 	dp_protect_declare_forget_partitions(relid);

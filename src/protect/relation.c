@@ -24,26 +24,6 @@
 #include "relation_internal.h"
 
 /*
- * Column number of the unit, or 55000: a unit that cannot be matched beyond
- * doubt must stop every private query on the relation.
- */
-static AttrNumber
-match_unit(Oid relid, Oid origin, const char *unit, AttrNumber declared)
-{
-	AttrNumber	attnum = get_attnum(relid, unit);
-
-	if (attnum <= 0 || (origin == relid && attnum != declared))
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("the privacy unit of relation \"%s\" cannot be found",
-						get_rel_name(relid)),
-				 errdetail("Column \"%s\" was dropped or replaced after the "
-						   "relation was protected.", unit),
-				 errhint("The owner must call dp_protect() again.")));
-	return attnum;
-}
-
-/*
  * dp_protect_lookup
  *	  What was declared about a protected relation, palloc'd in the current
  *	  context; NULL when relid itself is not protected.
@@ -71,9 +51,11 @@ dp_protect_lookup(Oid relid)
 	result->max_keys = row.max_keys;
 	if (row.has_unit)
 	{
-		result->unit = pstrdup(NameStr(row.unit));
-		result->unit_attnum = match_unit(relid, row.origin, result->unit,
-										 row.unit_attnum);
+		result->unit = dp_protect_unit_text(&row);
+		result->unit_attnum = dp_protect_match_unit(relid, row.origin,
+													NameStr(row.unit),
+													row.unit_attnum);
+		dp_protect_follow_unit(&row, result);
 	}
 	return result;
 }
@@ -200,16 +182,16 @@ dp_protect_dataset(Oid relid)
 
 /*
  * dp_protect_declared_unit
- *	  The name of the unit as declared, whether or not the column still exists;
- *	  NULL when each row is a unit or relid is not protected.
+ *	  The unit as declared, whether or not the column still exists; NULL when
+ *	  each row is a unit or relid is not protected.
  */
 char *
 dp_protect_declared_unit(Oid relid)
 {
 	dp_relation_row row;
 
-	return dp_catalog_find_relation(relid, &row) && row.has_unit ?
-		pstrdup(NameStr(row.unit)) : NULL;
+	return dp_catalog_find_relation(relid, &row) ?
+		dp_protect_unit_text(&row) : NULL;
 }
 
 /*

@@ -44,6 +44,20 @@ extern Oid	dp_protect_published_view(Oid relid);
 extern char *dp_protect_dataset(Oid relid);
 extern char *dp_protect_declared_unit(Oid relid);
 
+/* ---- unit_path.c ---- */
+extern AttrNumber dp_protect_match_unit(Oid relid, Oid origin,
+										const char *unit,
+										AttrNumber declared);
+extern AttrNumber dp_protect_primary_key(Oid relid);
+extern char *dp_protect_unit_text(const dp_relation_row *row);
+extern void dp_protect_follow_unit(const dp_relation_row *declared,
+								   dp_relation *relation);
+
+/* ---- declare_unit.c ---- */
+extern void dp_protect_read_unit(Oid relid, const char *unit,
+								 const char *dataset, dp_relation_row *row);
+extern void dp_protect_forbid_behind(Oid relid, const char *what);
+
 extern bool dp_protect_left_dataset(Oid relid);
 
 /* exposure.c */

@@ -3,10 +3,10 @@
  *	  Rows that the plan of an inner query finds by name, where private rows
  *	  are read: in tuplestores.
  *
- * Public ones come in pieces before anything is read (joined_rows.c).  Of
- * several protected relations each is scanned by a plan of its own, and then
- * the plan of the inner query runs over the rows of some units at a time
- * (bound/gather.c), until there are no more.
+ * Public ones come in pieces before anything is read (joined_rows.c).  Private
+ * ones that are brought together by units are scanned by plans of their own
+ * (plan_scans.c), and then the plan of the inner query runs over the rows of
+ * some units at a time (bound/gather.c), until there are no more.
  */
 #include "postgres.h"
 
@@ -26,6 +26,8 @@ typedef struct named_store
 	bool		private;
 	AttrNumber	unit;
 	dp_gather_unit how;
+	dp_followed *followed;		/* until its rows have their units, or NULL */
+	int			scans;			/* that give its rows, and keys */
 	EphemeralNamedRelation named;
 	TupleTableSlot *slot;
 } named_store;
@@ -85,6 +87,16 @@ receive_row(TupleTableSlot *slot, DestReceiver *self)
 	return true;
 }
 
+/* dp_follow_sink */
+static void
+receive_followed(void *context, Datum unit, MinimalTuple tuple)
+{
+	named_store *store = context;
+
+	dp_bound_gather_add(store->all->gather, store->number, &store->how, unit,
+						tuple);
+}
+
 static void
 receiver_startup(DestReceiver *self, int operation, TupleDesc typeinfo)
 {
@@ -111,6 +123,10 @@ scan_rows(named_store *store, const dp_joined *source)
 	store->receiver.rShutdown = receiver_nothing;
 	store->receiver.rDestroy = receiver_nothing;
 	store->receiver.mydest = DestNone;
+	store->scans = 1 + list_length(source->steps);
+	if (source->follow != 0)
+		store->followed = dp_run_follow_create(source, receive_followed,
+											   store);
 }
 
 /* dp_run_named_scan: where the rows of the n-th scan are put. */
@@ -120,8 +136,16 @@ dp_run_named_scan(dp_named_stores *all, int n)
 	int			number;
 
 	for (number = 1; number <= all->n; number++)
-		if (all->stores[number].private && n-- == 0)
-			return &all->stores[number].receiver;
+	{
+		named_store *store = &all->stores[number];
+
+		if (!store->private)
+			continue;
+		if (n < store->scans)
+			return store->followed == NULL ? &store->receiver :
+				dp_run_follow_scan(store->followed, n);
+		n -= store->scans;
+	}
 	elog(ERROR, "scan of private rows has no name");
 }
 
@@ -155,6 +179,9 @@ dp_run_named_next(dp_named_stores *all)
 
 		if (!store->private)
 			continue;
+		if (store->followed != NULL)
+			dp_run_follow(store->followed);
+		store->followed = NULL;
 		tuplestore_end(store->named->reldata);
 		store->named->reldata = new_store();
 	}

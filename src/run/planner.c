@@ -206,6 +206,7 @@ take_block(dp_block *block, RangeTblEntry *entry, void *context)
 	Const	   *index = int4_const(list_length(call->blocks));
 	FuncExpr   *marker;
 	ListCell   *lc;
+	ListCell   *lc2;
 
 	marker = makeFuncExpr(call->marker, RECORDOID, list_make2(nonce, index),
 						  InvalidOid, InvalidOid, COERCE_EXPLICIT_CALL);
@@ -216,7 +217,13 @@ take_block(dp_block *block, RangeTblEntry *entry, void *context)
 	foreach(lc, block->subqueries)
 		add_dependencies(call, lfirst(lc));
 	foreach(lc, block->sources)
-		add_dependencies(call, ((dp_joined *) lfirst(lc))->query);
+	{
+		dp_joined  *source = lfirst(lc);
+
+		add_dependencies(call, source->query);
+		foreach(lc2, source->steps)
+			add_dependencies(call, lfirst(lc2));
+	}
 	foreach(lc, block->keys)
 		if (((dp_key *) lfirst(lc))->values != NULL)
 			add_dependencies(call,

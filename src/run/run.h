@@ -157,6 +157,23 @@ extern QueryEnvironment *dp_run_named_environment(const dp_named_stores *all);
 extern DestReceiver *dp_run_named_scan(dp_named_stores *all, int n);
 extern bool dp_run_named_next(dp_named_stores *all);
 
+/* plan_scans.c */
+extern void dp_run_plan_scans(const dp_release_spec *spec,
+							  const dp_ledger_standing *standing,
+							  const dp_inner *inner, dp_reader_job *job);
+
+/* follow_keys.c */
+typedef struct dp_followed dp_followed;
+
+/* A row that has its unit now. */
+typedef void (*dp_follow_sink) (void *context, Datum unit,
+								MinimalTuple tuple);
+
+extern dp_followed *dp_run_follow_create(const dp_joined *source,
+										 dp_follow_sink sink, void *context);
+extern DestReceiver *dp_run_follow_scan(dp_followed *all, int n);
+extern void dp_run_follow(dp_followed *all);
+
 /* work.c */
 extern void dp_run_fill_job(const dp_release_spec *spec,
 								const dp_ledger_standing *standing,

@@ -1,0 +1,104 @@
+/*
+ * plan_scans.c
+ *	  Plans that read private rows into partitions (named_stores.c).
+ *
+ * Where rows of units are brought together, each relation is read by a plan of
+ * its own, and so is what leads to units that are behind keys; the plan of the
+ * inner query runs over what that gives.
+ */
+#include "postgres.h"
+
+#include "utils/lsyscache.h"
+#include "utils/snapmgr.h"
+
+#include "run.h"
+
+/* Each of several relations is read by a plan of its own. */
+static void
+plan_scan(Query *scan, Oid relid, const dp_release_spec *spec,
+		  const dp_ledger_standing *standing, const dp_inner *inner,
+		  dp_reader_job *job)
+{
+	dp_inner	run = {inner->params, inner->environment, inner->context};
+	Query	   *query = copyObject(scan);
+	dp_refusal *refusal = dp_rules_check_query(query);
+
+	if (refusal != NULL)
+		dp_bridge_raise_refusal(refusal, NULL);
+	run.local = standing->exempt;
+	run.relations = dp_run_take_rights(spec->block, relid, standing, query,
+									   &run.facts);
+	job->scans = lappend(job->scans, dp_run_plan_inner(&run, query, false));
+	job->relations = list_concat_unique_oid(job->relations, run.relations);
+	job->needs.toast = list_concat_unique_oid(job->needs.toast,
+											  run.needs.toast);
+	job->needs.enums = list_concat_unique_oid(job->needs.enums,
+											  run.needs.enums);
+	job->needs.collations = list_concat_unique_oid(job->needs.collations,
+												   run.needs.collations);
+	job->memory += run.memory;
+}
+
+/* Who has a key has the unit of its one row: the reading snapshot says so. */
+static void
+check_key(Oid relid, AttrNumber key)
+{
+	if (dp_block_is_key(relid, key, GetActiveSnapshot()))
+		return;
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("the privacy unit of a relation cannot be found"),
+			 errdetail("It is behind the primary key of relation \"%s\", "
+					   "which is not proved unique for this snapshot.  "
+					   "Nothing was charged.", get_rel_name(relid)),
+			 errhint("Its owner should look at the primary key; a new "
+					 "transaction may see it.")));
+}
+
+/* What gives the units of its rows, where these are behind keys. */
+static void
+plan_steps(const dp_joined *source, const dp_release_spec *spec,
+		   const dp_ledger_standing *standing, const dp_inner *inner,
+		   dp_reader_job *job)
+{
+	ListCell   *query;
+	ListCell   *relid;
+	ListCell   *key;
+
+	forthree(query, source->steps, relid, source->step_relids,
+			 key, source->step_keys)
+	{
+		plan_scan(lfirst(query), lfirst_oid(relid), spec, standing, inner,
+				  job);
+		check_key(lfirst_oid(relid), lfirst_int(key));
+		job->memory += DP_GATHER_MEMORY;
+	}
+}
+
+/*
+ * dp_run_plan_scans
+ *	  Give a job the scans of its block's private rows, if they are read by
+ *	  plans of their own.  `inner`: how the block's own query is planned.
+ *
+ * Errors: those of dp_run_take_rights and of planning; 55000 a unit is behind
+ * what is no key.
+ */
+void
+dp_run_plan_scans(const dp_release_spec *spec,
+				  const dp_ledger_standing *standing, const dp_inner *inner,
+				  dp_reader_job *job)
+{
+	ListCell   *lc;
+
+	foreach(lc, spec->block->sources)
+	{
+		const dp_joined *source = lfirst(lc);
+
+		if (!OidIsValid(source->relid))
+			continue;
+		plan_scan(source->query, source->relid, spec, standing, inner, job);
+		plan_steps(source, spec, standing, inner, job);
+	}
+	if (job->scans != NIL)
+		job->memory += DP_GATHER_MEMORY;
+}

@@ -1,0 +1,148 @@
+-- Units behind keys: rows have the unit of the row of another protected
+-- relation whose primary key they refer to, through any number of steps.
+\getenv abs_srcdir PG_ABS_SRCDIR
+\set test query_path
+\set file :abs_srcdir '/sql/include/query.psql'
+\i :file
+
+SET ROLE :owner;
+CREATE TABLE customer (id int PRIMARY KEY, city text NOT NULL);
+INSERT INTO customer SELECT i, 'city' || i % 3 FROM generate_series(1, 100) i;
+CREATE TABLE orders (gone int, okey bigint PRIMARY KEY, cust int, day date NOT NULL, name varchar UNIQUE NOT NULL);
+INSERT INTO orders SELECT 0, i, nullif(1 + i * 7 % 101, 101), date '2024-01-01' + i % 60, 'o' || i FROM generate_series(1, 500) i;
+ALTER TABLE orders DROP gone;
+CREATE TABLE line (ord int, qty int NOT NULL, part text NOT NULL, gone int);
+INSERT INTO line SELECT nullif(1 + i % 520, 3), i % 10, 'part' || i % 4 FROM generate_series(1, 3000) i;
+ALTER TABLE line DROP gone;
+CREATE TABLE event (id int, line_no int);
+CREATE TABLE numbered (line_no int PRIMARY KEY, ord int NOT NULL);
+INSERT INTO numbered SELECT i, 1 + i % 510 FROM generate_series(1, 1000) i;
+INSERT INTO event SELECT i, 1 + i % 1100 FROM generate_series(1, 2000) i;
+CREATE TABLE part (part text PRIMARY KEY, kind text NOT NULL);
+INSERT INTO part SELECT 'part' || i, 'kind' || i % 2 FROM generate_series(0, 3) i;
+GRANT SELECT ON part TO :analyst;
+-- a path leads to what is protected in the dataset, by its primary key
+SELECT * FROM outcome($$SELECT dp_protect('line', unit => 'ord -> orders.cust', dataset => 'regress_query_path')$$);
+SELECT dp_protect('customer', unit => 'id', dataset => :'schema') \g /dev/null
+SELECT dp_protect('orders', unit => 'cust', dataset => :'schema') \g /dev/null
+SELECT * FROM outcome($$SELECT dp_protect('line', unit => 'ord -> orders.day')$$);
+SELECT * FROM outcome($$SELECT dp_protect('line', unit => 'ord -> orders')$$);
+SELECT * FROM outcome($$SELECT dp_protect('line', unit => 'ord ->')$$);
+SELECT * FROM outcome($$SELECT dp_protect('line', unit => '-> orders.cust')$$);
+SELECT * FROM outcome($$SELECT dp_protect('line', unit => 'part -> orders.cust')$$);
+SELECT * FROM outcome($$SELECT dp_protect('line', unit => 'nothing -> orders.cust')$$);
+SELECT * FROM outcome($$SELECT dp_protect('line', unit => 'ord -> nowhere.cust')$$);
+SELECT * FROM outcome($$SELECT dp_protect('line', unit => 'ord -> part.kind')$$);
+SELECT * FROM outcome($$SELECT dp_protect('line', unit => 'ord -> orders.cust -> customer.id')$$);
+SELECT * FROM outcome($$SELECT dp_protect('orders', unit => 'cust -> orders.cust')$$);
+SELECT dp_protect('line', unit => 'ord -> orders.cust', dataset => :'schema') \g /dev/null
+SELECT dp_protect('numbered', unit => ' ord->orders . cust', dataset => :'schema') \g /dev/null
+SELECT dp_protect('event', unit => 'line_no -> numbered.ord -> regress_query_path.orders.cust', dataset => :'schema') \g /dev/null
+SELECT relid, unit, unit_through FROM dp_pg.relation WHERE dataset = :'schema' ORDER BY relid::text;
+SELECT * FROM outcome($$SELECT dp_protect('orders', unit => 'cust -> numbered.ord')$$);
+SELECT dp_declare('customer', 'city', keys => ARRAY['city0', 'city1', 'city2']) \g /dev/null
+SELECT dp_declare('line', 'qty', lower => 0, upper => 10) \g /dev/null
+SELECT dp_declare('line', 'part', keys => ARRAY['part0', 'part1', 'part2', 'part3']) \g /dev/null
+-- what the owner's own queries say
+SELECT count(*), sum(qty), count(DISTINCT cust) FROM line JOIN orders ON ord = okey WHERE cust IS NOT NULL;
+SELECT count(*) FROM event JOIN numbered USING (line_no) JOIN orders ON ord = okey WHERE cust IS NOT NULL;
+SELECT city, count(*), sum(qty) FROM line JOIN orders ON ord = okey JOIN customer ON cust = customer.id GROUP BY city ORDER BY city;
+SELECT count(*) FROM line a JOIN line b ON a.ord = b.ord JOIN orders ON a.ord = okey WHERE cust IS NOT NULL;
+SELECT count(*) FROM (SELECT cust FROM line JOIN orders ON ord = okey WHERE cust IS NOT NULL GROUP BY cust HAVING sum(qty) > 130) s;
+RESET ROLE;
+
+SET ROLE :analyst;
+SET dp_pg.max_rows = 1000;
+SET dp_pg.max_keys = 20;
+-- one relation, with its unit found
+SELECT dp_count(*), dp_sum(qty) FROM line;
+SELECT part, dp_count(*) FROM line WHERE qty > 4 GROUP BY part;
+SELECT dp_count(*) FROM event;
+SELECT dp_count(DISTINCT ord) FROM line;
+SELECT kind, dp_count(*) FROM line JOIN part USING (part) GROUP BY kind;
+EXPLAIN (COSTS OFF) SELECT dp_count(*) FROM line;
+-- joined along the path
+SELECT city, dp_count(*), dp_sum(qty) FROM line JOIN orders ON ord = okey JOIN customer ON cust = customer.id WHERE city IS NOT NULL GROUP BY city;
+SELECT city, dp_count(*) FROM event e, numbered n, orders o, customer c WHERE e.line_no = n.line_no AND n.ord = o.okey AND o.cust = c.id GROUP BY city;
+SELECT dp_count(*) FROM line a JOIN line b ON a.ord = b.ord;
+SELECT dp_count(*) FROM line l JOIN numbered n ON l.ord = n.ord;
+SELECT dp_count(*), dp_count(day) FROM line LEFT JOIN orders ON ord = okey AND day < '2024-01-31';
+SELECT dp_count(*) FROM (SELECT ord AS o, qty FROM line WHERE qty > 8) l JOIN (SELECT okey AS k, cust FROM orders) o ON l.o = o.k JOIN customer c ON c.id = o.cust;
+-- grouped by the unit
+SELECT dp_count(*) FROM (SELECT cust FROM line JOIN orders ON ord = okey GROUP BY cust HAVING sum(qty) > 130) s;
+SELECT dp_count(DISTINCT cust) FROM line JOIN orders ON ord = okey;
+SELECT charges FROM spent();
+-- not along it: a value of the key in another column, or another key
+SELECT * FROM outcome('SELECT dp_count(*) FROM customer JOIN line ON ord = customer.id');
+SELECT * FROM outcome('SELECT dp_count(*) FROM event JOIN orders ON line_no = okey');
+SELECT * FROM outcome('SELECT dp_count(*) FROM event JOIN line ON line_no = ord');
+SELECT * FROM outcome('SELECT dp_count(*) FROM orders a JOIN orders b ON a.okey = b.okey');
+SELECT * FROM outcome('SELECT dp_count(*) FROM line JOIN orders ON ord + 0 = okey');
+SELECT * FROM outcome('SELECT dp_count(*) FROM line JOIN orders ON ord <= okey');
+SELECT * FROM outcome('SELECT dp_count(*) FROM line LEFT JOIN orders ON qty = 1 WHERE ord = okey');
+SELECT * FROM outcome('SELECT dp_count(*) FROM (SELECT ord, count(*) FROM line GROUP BY ord) s');
+-- what needs one row of each unit
+SELECT * FROM outcome('SELECT dp_conditions(ARRAY[qty > 1]) FROM line');
+SELECT charges FROM spent();
+-- a prepared plan follows
+PREPARE lines AS SELECT dp_count(*) FROM line;
+EXECUTE lines;
+RESET ROLE;
+
+SET ROLE :owner;
+-- what is behind stays while a path leads there
+SELECT * FROM outcome($$SELECT dp_unprotect('orders')$$);
+SELECT * FROM outcome($$SELECT dp_protect('orders', unit => 'okey')$$);
+SELECT * FROM outcome($$SELECT dp_declare('line', 'part', immutable => true)$$);
+SELECT * FROM outcome($$SELECT * FROM dp_suggest_bounds('line')$$);
+-- names and orders of columns may change
+ALTER TABLE line RENAME ord TO order_no;
+ALTER TABLE orders RENAME okey TO number;
+ALTER TABLE line ADD extra int;
+SELECT relid, unit, unit_through FROM dp_pg.relation WHERE relid = 'line'::regclass;
+UPDATE orders SET cust = 5 WHERE cust = 6;
+DELETE FROM line WHERE order_no = 7;
+SELECT count(*), count(DISTINCT cust) FROM line JOIN orders ON order_no = number WHERE cust IS NOT NULL;
+SET ROLE :analyst;
+EXECUTE lines;
+SELECT dp_count(*), dp_count(DISTINCT cust) FROM line JOIN orders ON order_no = number;
+-- row security hides rows of the relation, not whose they are
+RESET ROLE;
+SET ROLE :owner;
+CREATE POLICY few ON orders TO :analyst USING (day < '2024-01-05');
+ALTER TABLE orders ENABLE ROW LEVEL SECURITY;
+SET ROLE :analyst;
+SELECT dp_count(*) FROM line;
+SELECT dp_count(*) < 1000 AS hidden FROM line JOIN orders ON order_no = number;
+RESET ROLE;
+SET ROLE :owner;
+ALTER TABLE orders DISABLE ROW LEVEL SECURITY;
+-- without the key, or what it is behind, nothing is answered
+ALTER TABLE orders DROP CONSTRAINT orders_pkey;
+SET ROLE :analyst;
+SELECT * FROM outcome('SELECT dp_count(*) FROM line');
+SELECT * FROM outcome('EXECUTE lines');
+RESET ROLE;
+SET ROLE :owner;
+ALTER TABLE orders ADD PRIMARY KEY (number) DEFERRABLE;
+SET ROLE :analyst;
+SELECT * FROM outcome('SELECT dp_count(*) FROM line');
+RESET ROLE;
+SET ROLE :owner;
+ALTER TABLE orders DROP CONSTRAINT orders_pkey;
+ALTER TABLE orders ADD PRIMARY KEY (number);
+SET ROLE :analyst;
+SELECT dp_count(*) FROM line;
+RESET ROLE;
+SET ROLE :owner;
+DROP TABLE orders;
+SET ROLE :analyst;
+SELECT * FROM outcome('SELECT dp_count(*) FROM line');
+SELECT * FROM outcome('SELECT dp_count(*) FROM event');
+SELECT charges FROM spent();
+DEALLOCATE lines;
+RESET dp_pg.max_rows;
+RESET dp_pg.max_keys;
+RESET ROLE;
+\set file :abs_srcdir '/sql/include/query_end.psql'
+\i :file
