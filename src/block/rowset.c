@@ -21,10 +21,10 @@
  *
  * What is rewritten on the way, in place: a CTE becomes a subquery, because
  * a CTE belongs to the outer query and its rows would leave unprotected; an
- * uncorrelated scalar subquery becomes a parameter, because it is run before
- * the charge of this block, by itself and with a charge of its own; ORDER BY
- * of a subquery is dropped, as it cannot matter; names that a join gives to
- * columns become the columns.
+ * uncorrelated subquery in an expression becomes a parameter, because it is
+ * run before the charge of this block, with a charge of its own (hoist.c);
+ * ORDER BY of a subquery is dropped, as it cannot matter; names that a join
+ * gives to columns become the columns.
  */
 #include "postgres.h"
 
@@ -53,84 +53,6 @@ typedef struct level_walk
 
 static dp_refusal *verify_level(Query *query, bool top, bool nullable,
 								List *cte_stack, dp_rowset *rowset);
-
-/* ---- references to enclosing levels ---- */
-
-static bool
-refers_outside_walker(Node *node, void *context)
-{
-	int		   *level = context;
-
-	if (node == NULL)
-		return false;
-	if (IsA(node, Var))
-		return (int) ((Var *) node)->varlevelsup > *level;
-	if (IsA(node, Aggref) && (int) ((Aggref *) node)->agglevelsup > *level)
-		return true;
-	if (IsA(node, GroupingFunc) &&
-		(int) ((GroupingFunc *) node)->agglevelsup > *level)
-		return true;
-	if (IsA(node, RangeTblEntry))
-		return ((RangeTblEntry *) node)->rtekind == RTE_CTE &&
-			(int) ((RangeTblEntry *) node)->ctelevelsup > *level;
-	if (IsA(node, Query))
-	{
-		bool		found;
-
-		(*level)++;
-		found = query_tree_walker((Query *) node, refers_outside_walker,
-								  context, QTW_EXAMINE_RTES_BEFORE);
-		(*level)--;
-		return found;
-	}
-	return expression_tree_walker(node, refers_outside_walker, context);
-}
-
-/*
- * dp_block_refers_outside
- *	  Does the tree, standing at `level` levels below the one of interest,
- *	  refer to a query level above that?
- */
-bool
-dp_block_refers_outside(Node *node, int level)
-{
-	return refers_outside_walker(node, &level);
-}
-
-/* ---- scalar subqueries ---- */
-
-static Node *
-hoist_mutator(Node *node, void *context)
-{
-	dp_rowset  *rowset = context;
-
-	if (node == NULL)
-		return NULL;
-	if (IsA(node, SubLink))
-	{
-		SubLink    *link = (SubLink *) node;
-		Query	   *query = (Query *) link->subselect;
-
-		if (link->subLinkType == EXPR_SUBLINK && IsA(query, Query) &&
-			!dp_block_refers_outside((Node *) query, -1))
-		{
-			Param	   *param = makeNode(Param);
-
-			param->paramkind = PARAM_EXTERN;
-			param->paramid = DP_HOISTED_PARAM(list_length(rowset->hoisted));
-			param->paramtype = exprType(node);
-			param->paramtypmod = exprTypmod(node);
-			param->paramcollid = exprCollation(node);
-			param->location = link->location;
-			rowset->hoisted = lappend(rowset->hoisted, query);
-			return (Node *) param;
-		}
-		return node;			/* refused by the expression rules */
-	}
-	if (IsA(node, Query))
-		return node;
-	return expression_tree_mutator(node, hoist_mutator, context);
-}
 
 /* ---- FROM ---- */
 
@@ -249,7 +171,7 @@ verify_item(Node *item, bool nullable, level_walk *walk)
 							  join->jointype == JOIN_FULL, walk);
 	if (refusal != NULL)
 		return refusal;
-	join->quals = hoist_mutator(join->quals, walk->rowset);
+	join->quals = dp_block_rowset_hoist(join->quals, walk->rowset);
 	return dp_rules_check(join->quals);
 }
 
@@ -318,9 +240,9 @@ verify_outputs(Query *query, dp_rowset *rowset)
 	bool		grouped = dp_block_is_grouped(query);
 	dp_refusal *refusal;
 
-	query->targetList = (List *) hoist_mutator((Node *) query->targetList,
-											   rowset);
-	query->havingQual = hoist_mutator(query->havingQual, rowset);
+	query->targetList = (List *)
+		dp_block_rowset_hoist((Node *) query->targetList, rowset);
+	query->havingQual = dp_block_rowset_hoist(query->havingQual, rowset);
 	refusal = grouped ? dp_rules_check_groups((Node *) query->targetList) :
 		dp_rules_check((Node *) query->targetList);
 	if (refusal == NULL && grouped)
@@ -376,7 +298,7 @@ verify_level(Query *query, bool top, bool nullable, List *cte_stack,
 			return refusal;
 	}
 
-	from->quals = hoist_mutator(from->quals, rowset);
+	from->quals = dp_block_rowset_hoist(from->quals, rowset);
 	refusal = dp_rules_check(from->quals);
 	if (refusal != NULL || top)
 		return refusal;
@@ -516,17 +438,6 @@ dp_block_rowset_verify(Query *query, List *cte_stack, dp_rowset *rowset)
 		(dp_block_has_join(rowset) &&
 		 (rowset->relation->unit != NULL || dp_block_joins_private(rowset)));
 	return NULL;
-}
-
-/*
- * dp_block_rowset_hoist
- *	  Copy of an expression over private rows with its uncorrelated scalar
- *	  subqueries replaced by parameters and added to the rowset.
- */
-Node *
-dp_block_rowset_hoist(Node *expression, dp_rowset *rowset)
-{
-	return hoist_mutator(expression, rowset);
 }
 
 /* dp_block_add_conjuncts: all that a condition says, to a list of Node *. */

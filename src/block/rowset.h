@@ -39,8 +39,6 @@ dp_block_is_grouped(const Query *level)
 
 extern dp_refusal *dp_block_rowset_verify(Query *query, List *cte_stack,
 										  dp_rowset *rowset);
-extern Node *dp_block_rowset_hoist(Node *expression, dp_rowset *rowset);
-extern bool dp_block_refers_outside(Node *node, int level);
 extern List *dp_block_add_conjuncts(List *conjuncts, Node *condition);
 extern int	dp_block_leaf_number(const RangeTblEntry *entry);
 extern dp_leaf *dp_block_leaf(const dp_rowset *rowset, int number);
@@ -48,6 +46,10 @@ extern bool dp_block_has_join(const dp_rowset *rowset);
 extern bool dp_block_joins_private(const dp_rowset *rowset);
 extern Oid	dp_block_relation_of(const dp_rowset *rowset, Node *base,
 								 bool *nullable);
+
+/* ---- hoist.c ---- */
+extern Node *dp_block_rowset_hoist(Node *expression, dp_rowset *rowset);
+extern bool dp_block_refers_outside(Node *node, int level);
 
 /* ---- with_query.c ---- */
 extern dp_refusal *dp_block_expand_with(RangeTblEntry *entry, List *cte_stack,

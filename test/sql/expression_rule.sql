@@ -361,10 +361,10 @@ ctid = '(0,1)'
 tableoid = 3
 xmin = '3'
 cmax = '3'
-exists (select 1)
-i in (select 1)
+exists (select i)
+i in (select i + 1)
 i = all (select i from sample)
-i > any (select generate_series(1,3))
+i > any (select generate_series(1,i))
 i = (select s.i from sample s limit 1)
 (select i) = 1
 (1,2) = (select 1,2)
@@ -470,7 +470,7 @@ SELECT dp_count(*) FROM sample WHERE i::positive = 3;
 SELECT dp_count(*) FROM sample WHERE ctid = '(0,1)';
 SELECT dp_count(*) FROM sample WHERE ia[1] = 1;
 SELECT dp_count(*) FROM sample WHERE 1 = ANY (ia);
-SELECT dp_count(*) FROM sample WHERE i IN (SELECT generate_series(1, 3));
+SELECT dp_count(*) FROM sample WHERE i IN (SELECT generate_series(1, i));
 SELECT dp_count(*) FROM sample WHERE CASE i + 1 WHEN 2 THEN bo WHEN 3 THEN 'sad' <= m::text END;
 SELECT dp_count(*) FROM (SELECT i, tx || i AS label FROM sample) s WHERE label = 'a1';
 SELECT dp_count(*) FROM sample WHERE age(tz) > interval '18 years';

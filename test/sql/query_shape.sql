@@ -149,9 +149,20 @@ SELECT * FROM outcome('SELECT dp_count(*) FROM person GROUP BY ward HAVING age >
 SELECT * FROM outcome('SELECT dp_count(*) FROM person WHERE id = 1 / (age - 7)');
 SELECT * FROM outcome('SELECT dp_count(*) FROM person WHERE ward ~ ''A''');
 -- sets inside a private condition: not yet
-SELECT * FROM outcome('SELECT dp_count(*) FROM person WHERE ward IN (SELECT ward FROM ward_name)');
+-- EXISTS, IN and arrays of what is public or released are run before
+SELECT dp_count(*) FROM person;
+SELECT dp_count(*) FROM person WHERE ward IN (SELECT ward FROM ward_name);
+SELECT dp_count(*) FROM person WHERE ward NOT IN (SELECT ward FROM ward_name);
+SELECT dp_count(*) FROM person WHERE ward NOT IN (SELECT ward FROM ward_name UNION ALL SELECT NULL);
+SELECT dp_count(*) FROM person WHERE ward = ANY (ARRAY(SELECT ward FROM ward_name ORDER BY ward LIMIT 1));
+SELECT dp_count(*) FROM person WHERE ward IN (SELECT ward FROM ward_name WHERE false) OR NOT EXISTS (SELECT FROM ward_name WHERE false);
+SELECT dp_count(*), dp_count(*) FILTER (WHERE EXISTS (SELECT 1)), dp_count(*) FILTER (WHERE NOT EXISTS (SELECT 1)) FROM person;
+SELECT dp_count(*) FROM (SELECT ward::varchar AS w, age IN (SELECT beds FROM ward_name LIMIT 0) AS never FROM person) p WHERE w IN (SELECT ward FROM ward_name) AND NOT never;
 SELECT * FROM outcome('SELECT dp_count(*) FROM person WHERE ward IN (SELECT ward FROM person GROUP BY ward HAVING dp_count(*) > 0)');
 SELECT * FROM outcome('SELECT dp_count(*) FROM person WHERE EXISTS (SELECT dp_count(*) FROM person)');
+SELECT * FROM outcome('SELECT dp_count(*) FROM person WHERE ward IN (SELECT ward FROM person)');
+SELECT * FROM outcome('SELECT dp_count(*) FROM person WHERE (ward, age) IN (SELECT ward, 3 FROM ward_name)');
+SELECT * FROM outcome('SELECT dp_count(*) FROM person WHERE age IN (SELECT beds FROM ward_name w WHERE w.ward = person.ward)');
 -- correlated: a private block per public row, and the reverse
 SELECT * FROM outcome('SELECT ward, (SELECT dp_count(*) FROM person p WHERE p.ward = w.ward) FROM ward_name w');
 SELECT * FROM outcome('SELECT w.ward, p.n FROM ward_name w, LATERAL (SELECT dp_count(*) n FROM person p WHERE p.ward = w.ward) p');

@@ -1,0 +1,193 @@
+/*
+ * hoist.c
+ *	  Subqueries in expressions over private rows.
+ *
+ * One that refers to nothing around it is run before the charge, by itself,
+ * as the asker's own query and with a charge of its own, and is a parameter
+ * from then on: of a scalar subquery its value, of EXISTS whether there is a
+ * row, of IN and ARRAY an array of all values.  Others are refused by the
+ * expression rules.
+ */
+#include "postgres.h"
+
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "utils/lsyscache.h"
+
+#include "rowset.h"
+
+static bool
+refers_outside_walker(Node *node, void *context)
+{
+	int		   *level = context;
+
+	if (node == NULL)
+		return false;
+	if (IsA(node, Var))
+		return (int) ((Var *) node)->varlevelsup > *level;
+	if (IsA(node, Aggref) && (int) ((Aggref *) node)->agglevelsup > *level)
+		return true;
+	if (IsA(node, GroupingFunc) &&
+		(int) ((GroupingFunc *) node)->agglevelsup > *level)
+		return true;
+	if (IsA(node, RangeTblEntry))
+		return ((RangeTblEntry *) node)->rtekind == RTE_CTE &&
+			(int) ((RangeTblEntry *) node)->ctelevelsup > *level;
+	if (IsA(node, Query))
+	{
+		bool		found;
+
+		(*level)++;
+		found = query_tree_walker((Query *) node, refers_outside_walker,
+								  context, QTW_EXAMINE_RTES_BEFORE);
+		(*level)--;
+		return found;
+	}
+	return expression_tree_walker(node, refers_outside_walker, context);
+}
+
+/*
+ * dp_block_refers_outside
+ *	  Does the tree, standing at `level` levels below the one of interest,
+ *	  refer to a query level above that?
+ */
+bool
+dp_block_refers_outside(Node *node, int level)
+{
+	return refers_outside_walker(node, &level);
+}
+
+/* ---- what becomes a parameter ---- */
+
+static Param *
+make_parameter(Query *query, Node *like, dp_rowset *rowset)
+{
+	Param	   *param = makeNode(Param);
+
+	param->paramkind = PARAM_EXTERN;
+	param->paramid = DP_HOISTED_PARAM(list_length(rowset->hoisted));
+	param->paramtype = exprType(like);
+	param->paramtypmod = exprTypmod(like);
+	param->paramcollid = exprCollation(like);
+	param->location = exprLocation(like);
+	rowset->hoisted = lappend(rowset->hoisted, query);
+	return param;
+}
+
+/* SELECT link */
+static Query *
+select_link(SubLink *link)
+{
+	Query	   *query = makeNode(Query);
+
+	query->commandType = CMD_SELECT;
+	query->querySource = QSRC_ORIGINAL;
+	query->canSetTag = true;
+	query->hasSubLinks = true;
+	query->jointree = makeFromExpr(NIL, NULL);
+	query->targetList = list_make1(makeTargetEntry((Expr *) link, 1,
+												   pstrdup("found"), false));
+	query->stmt_location = -1;
+	return query;
+}
+
+/* The values of the subquery of IN, as an array. */
+static SubLink *
+array_of(const SubLink *in)
+{
+	SubLink    *link = makeNode(SubLink);
+
+	link->subLinkType = ARRAY_SUBLINK;
+	link->subselect = in->subselect;
+	link->location = in->location;
+	return link;
+}
+
+/* The values of the array as another type with the same bytes. */
+static Expr *
+relabel(Param *array, Oid element)
+{
+	Oid			type = get_array_type(element);
+
+	return type == array->paramtype ? (Expr *) array :
+		(Expr *) makeRelabelType((Expr *) array, type, -1,
+								 array->paramcollid, COERCE_IMPLICIT_CAST);
+}
+
+/* x IN (SELECT ..) as x = ANY (array), or NULL where it is not as simple. */
+static Node *
+search_array(const SubLink *in, dp_rowset *rowset)
+{
+	const OpExpr *test = (const OpExpr *) in->testexpr;
+	SubLink    *link = array_of(in);
+	ScalarArrayOpExpr *search;
+	Node	   *value;
+
+	if (!IsA(test, OpExpr) || list_length(test->args) != 2)
+		return NULL;
+	value = lsecond(test->args);
+	if (IsA(value, RelabelType))
+		value = (Node *) ((RelabelType *) value)->arg;
+	if (!IsA(value, Param) || ((Param *) value)->paramkind != PARAM_SUBLINK ||
+		!OidIsValid(get_array_type(exprType(lsecond(test->args)))))
+		return NULL;
+	search = makeNode(ScalarArrayOpExpr);
+	search->opno = test->opno;
+	search->opfuncid = test->opfuncid;
+	search->useOr = true;
+	search->inputcollid = test->inputcollid;
+	search->location = in->location;
+	search->args =
+		list_make2(dp_block_rowset_hoist(linitial(test->args), rowset),
+				   relabel(make_parameter(select_link(link), (Node *) link,
+										  rowset),
+						   exprType(lsecond(test->args))));
+	return (Node *) search;
+}
+
+static Node *
+hoist_link(SubLink *link, dp_rowset *rowset)
+{
+	Query	   *query = (Query *) link->subselect;
+	Node	   *search;
+
+	if (!IsA(query, Query) || dp_block_refers_outside((Node *) query, -1))
+		return (Node *) link;
+	switch (link->subLinkType)
+	{
+		case EXPR_SUBLINK:
+			return (Node *) make_parameter(query, (Node *) link, rowset);
+		case EXISTS_SUBLINK:
+		case ARRAY_SUBLINK:
+			return (Node *) make_parameter(select_link(link), (Node *) link,
+										   rowset);
+		case ANY_SUBLINK:
+			search = search_array(link, rowset);
+			return search != NULL ? search : (Node *) link;
+		default:
+			return (Node *) link;
+	}
+}
+
+static Node *
+hoist_mutator(Node *node, void *context)
+{
+	if (node == NULL)
+		return NULL;
+	if (IsA(node, SubLink))
+		return hoist_link((SubLink *) node, context);
+	if (IsA(node, Query))
+		return node;
+	return expression_tree_mutator(node, hoist_mutator, context);
+}
+
+/*
+ * dp_block_rowset_hoist
+ *	  Copy of an expression over private rows with its uncorrelated subqueries
+ *	  replaced by parameters and added to the rowset.
+ */
+Node *
+dp_block_rowset_hoist(Node *expression, dp_rowset *rowset)
+{
+	return hoist_mutator(expression, rowset);
+}
