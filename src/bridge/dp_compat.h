@@ -105,6 +105,40 @@ dp_compat_has_right(Query *level, const RangeTblEntry *entry)
 								false);
 }
 
+/* May it read what it asks to read of one of its entries, if anything? */
+static inline bool
+dp_compat_may_read(Query *level, const RangeTblEntry *entry)
+{
+	RangeTblEntry copy = *entry;
+	RTEPermissionInfo info;
+
+	if (entry->perminfoindex == 0)
+		return true;
+	info = *getRTEPermissionInfo(level->rteperminfos,
+								 unconstify(RangeTblEntry *, entry));
+	info.requiredPerms &= ACL_SELECT;
+	copy.perminfoindex = 1;
+	return ExecCheckPermissions(list_make1(&copy), list_make1(&info), false);
+}
+
+/* A level with the entries of a plan, and the rights that it asks for. */
+static inline Query *
+dp_compat_plan_level(const PlannedStmt *plan)
+{
+	Query	   *level = makeNode(Query);
+
+	level->rtable = plan->rtable;
+	level->rteperminfos = plan->permInfos;
+	return level;
+}
+
+/* Are all rights there that a plan asks for? */
+static inline bool
+dp_compat_plan_has_rights(const PlannedStmt *plan)
+{
+	return ExecCheckPermissions(plan->rtable, plan->permInfos, false);
+}
+
 /* Whose rights on the entry's relation count; InvalidOid: the user's own. */
 static inline Oid
 dp_compat_reads_as(Query *level, RangeTblEntry *entry)
@@ -220,6 +254,30 @@ dp_compat_has_right(Query *level, const RangeTblEntry *entry)
 {
 	return ExecCheckRTPerms(list_make1(unconstify(RangeTblEntry *, entry)),
 							false);
+}
+
+static inline bool
+dp_compat_may_read(Query *level, const RangeTblEntry *entry)
+{
+	RangeTblEntry copy = *entry;
+
+	copy.requiredPerms &= ACL_SELECT;
+	return ExecCheckRTPerms(list_make1(&copy), false);
+}
+
+static inline Query *
+dp_compat_plan_level(const PlannedStmt *plan)
+{
+	Query	   *level = makeNode(Query);
+
+	level->rtable = plan->rtable;
+	return level;
+}
+
+static inline bool
+dp_compat_plan_has_rights(const PlannedStmt *plan)
+{
+	return ExecCheckRTPerms(plan->rtable, false);
 }
 
 static inline Oid

@@ -17,10 +17,8 @@
 #include "nodes/makefuncs.h"
 #include "nodes/parsenodes.h"
 #include "parser/parsetree.h"
-#include "rewrite/rewriteSupport.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
-#include "utils/syscache.h"
 #include "utils/varlena.h"
 
 #include "relation_internal.h"
@@ -34,21 +32,6 @@ dp_protect_run_command(const char *command)
 {
 	if (SPI_execute(command, false, 0) < 0)
 		elog(ERROR, "SPI_execute failed: %s", command);
-}
-
-/* The query of a view, NULL when it is none any more. */
-static Query *
-view_query(Oid view)
-{
-	HeapTuple	rule = SearchSysCache2(RULERELNAME, ObjectIdGetDatum(view),
-									   PointerGetDatum(ViewSelectRuleName));
-	List	   *queries;
-
-	if (!HeapTupleIsValid(rule))
-		return NULL;
-	queries = dp_protect_rule_queries(rule);
-	ReleaseSysCache(rule);
-	return list_length(queries) == 1 ? linitial_node(Query, queries) : NULL;
 }
 
 /* SELECT of some columns FROM the relation, and nothing else. */
@@ -92,7 +75,7 @@ is_projection(const Query *query, Oid relid)
 static bool
 check_view(Oid relid, Oid view)
 {
-	Query	   *query = view_query(view);
+	Query	   *query = dp_protect_view_query(view);
 	bool		invoker = dp_protect_is_security_invoker(view);
 
 	if (invoker && query != NULL && is_projection(query, relid))

@@ -8,6 +8,7 @@
 #include "dp_protect.h"
 
 #include "access/htup.h"
+#include "nodes/parsenodes.h"
 #include "storage/lockdefs.h"
 #include "utils/acl.h"
 
@@ -41,7 +42,6 @@ typedef struct dp_exposure_search
 /* relation.c */
 extern List *dp_protect_list_parents(Oid relid);
 extern Oid	dp_protect_published_view(Oid relid);
-extern char *dp_protect_dataset(Oid relid);
 extern char *dp_protect_declared_unit(Oid relid);
 
 extern bool dp_protect_left_dataset(Oid relid);
@@ -78,6 +78,9 @@ extern void dp_protect_add_references(dp_exposure_search *search);
 extern void dp_protect_run_command(const char *command);
 extern Oid	dp_protect_publish_view(Oid relid, char *publish);
 extern void dp_protect_publish_grant(Oid relid, Oid view, const char *dataset);
+
+/* view.c */
+extern Query *dp_protect_view_query(Oid view);
 
 /* require.c */
 extern void dp_protect_require_writable(const char *function);

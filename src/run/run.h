@@ -72,7 +72,13 @@ extern bool dp_run_expect_functions(bool expect);
 extern void dp_run_check_rights_met(PlannerInfo *root, Oid relid);
 
 /* refuse_rows.c */
+extern dp_refusal *dp_run_make_refusal(Oid named, Oid relid, Query *query,
+									   const char *hint);
 extern dp_refusal *dp_run_refuse_rows(Query *query);
+extern dp_refusal *dp_run_refuse_entries(Query *level);
+
+/* refuse_plan.c */
+extern void dp_run_denial_init(void);
 
 /* row_security.c */
 extern void dp_run_hide_rows(PlannerInfo *root, RelOptInfo *rel);
