@@ -235,6 +235,21 @@ extern dp_refusal *dp_bridge_refuse(int sqlstate, int location,
 pg_noreturn extern void dp_bridge_raise_refusal(const dp_refusal *refusal,
 												const char *query_text);
 
+/*
+ * Errors between begin and end point at a place in the text of a query, where
+ * they do not point anywhere themselves and the client has sent that text.
+ * The caller keeps the struct, and changes the location as he goes on.
+ */
+typedef struct dp_pointer
+{
+	ErrorContextCallback callback;
+	const char *text;			/* may be NULL */
+	int			location;		/* -1: nowhere */
+} dp_pointer;
+
+extern void dp_bridge_point_begin(dp_pointer *pointer, const char *text);
+extern void dp_bridge_point_end(const dp_pointer *pointer);
+
 /* ---- SQL as the owner of the extension (owner_sql.c) ---- */
 
 /*

@@ -390,6 +390,7 @@ extern Relation dp_catalog_open_relations(void);
 extern bool dp_catalog_has_relation(Relation rel, Oid relid);
 extern bool dp_catalog_find_relation(Oid relid, dp_relation_row *out);
 extern List *dp_catalog_list_relations(void);
+extern Oid	dp_catalog_find_published(Oid view);
 extern void dp_catalog_write_relation(const dp_relation_row *row);
 extern void dp_catalog_write_size(Oid relid, int64 rows);
 extern void dp_catalog_write_contribution(Oid relid, int64 max_rows,

@@ -118,6 +118,21 @@ dp_catalog_list_relations(void)
 	return result;
 }
 
+/* dp_catalog_find_published: the relation that a view shows, InvalidOid. */
+Oid
+dp_catalog_find_published(Oid view)
+{
+	List	   *relids = dp_catalog_list_relations();
+	dp_relation_row row;
+	ListCell   *lc;
+
+	foreach(lc, relids)
+		if (dp_catalog_find_relation(lfirst_oid(lc), &row) &&
+			OidIsValid(row.published) && row.published == view)
+			return lfirst_oid(lc);
+	return InvalidOid;
+}
+
 /*
  * dp_catalog_write_relation
  *	  Insert or replace a row.  published InvalidOid keeps what is published,

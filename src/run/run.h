@@ -30,7 +30,8 @@ extern dp_unit_bounds dp_run_unit_bounds(const dp_block *block);
 extern dp_release_spec *dp_run_prepare(dp_block *block,
 										   const dp_ledger_standing *standing,
 										   List *arguments, List *domains,
-										   const dp_unit_bounds *bounds);
+										   const dp_unit_bounds *bounds,
+										   int *location);
 extern bool dp_run_is_free(const dp_release_spec *spec);
 extern int	dp_run_count_values(const dp_release_spec *spec);
 /* The mechanism that decides about undeclared keys. */
