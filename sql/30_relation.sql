@@ -130,7 +130,7 @@ CREATE FUNCTION @extschema@.dp_protect(relation regclass, unit text DEFAULT NULL
 RETURNS void LANGUAGE c VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'dp_protect';
 COMMENT ON FUNCTION @extschema@.dp_protect(regclass, text, name, text, boolean, bigint) IS
-'put a table and its partitions or children under differential privacy. unit: column that says whose row it is (NULL: each row is one unit); dataset: whose budgets pay (NULL: the present one, else the caller''s default); publish: name of a view to create for tools; revoke: take away privileges through which other roles learn rows; rows: about how many it has, which becomes public (NULL: as declared before). Errors: 42501 not the owner, 42703 unknown column, 42809 not a table, 0A000 foreign or temporary table, 22023 unusable unit or negative rows, 55000 other roles can read it or it shares rows with another dataset';
+'put a table and its partitions or children under differential privacy. unit: column that says whose row it is (NULL: each row is one unit); dataset: whose budgets pay (NULL: the present one, else the caller''s default); publish: name of a view to create for tools (NULL: by dp_pg.publish_schema, empty: none); revoke: take away privileges through which other roles learn rows; rows: about how many it has, which becomes public (NULL: as declared before). Errors: 42501 not the owner, 42703 unknown column, 42809 not a table, 0A000 foreign or temporary table, 22023 unusable unit or negative rows, 55000 other roles can read it or it shares rows with another dataset';
 
 CREATE FUNCTION @extschema@.dp_unprotect(relation regclass)
 RETURNS void LANGUAGE c VOLATILE PARALLEL UNSAFE

@@ -43,6 +43,7 @@ extern int	dp_setting_max_groups;	/* dp_pg.max_groups */
 extern int	dp_setting_max_keys;	/* dp_pg.max_keys; 0: as declared */
 extern int	dp_setting_max_rows;	/* dp_pg.max_rows; 0: as declared */
 extern int	dp_setting_max_predicates_per_row;
+extern char *dp_setting_publish_schema; /* dp_pg.publish_schema; "": none */
 extern int	dp_setting_readers;	/* dp_pg.readers */
 extern int	dp_setting_reader_timeout;	/* dp_pg.reader_timeout, ms */
 extern int	dp_setting_worker_idle; /* dp_pg.worker_idle, ms */

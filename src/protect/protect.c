@@ -356,6 +356,8 @@ dp_protect(PG_FUNCTION_ARGS)
 		dataset = NameStr(*PG_GETARG_NAME(2));
 	if (!PG_ARGISNULL(3))
 		publish = text_to_cstring(PG_GETARG_TEXT_PP(3));
+	else if (!OidIsValid(dp_protect_published_view(relid)))
+		publish = dp_protect_publish_name(relid);
 	revoke = !PG_ARGISNULL(4) && PG_GETARG_BOOL(4);
 	if (!PG_ARGISNULL(5))
 		rows = dp_protect_declare_size_class(PG_GETARG_INT64(5));
@@ -376,7 +378,7 @@ dp_protect(PG_FUNCTION_ARGS)
 	check_neighbours(relid, tree, dataset, unit);
 	warn_of_new_unit(relid, unit);
 
-	if (publish != NULL)
+	if (publish != NULL && publish[0] != '\0')
 		view = dp_protect_publish_view(relid, publish);
 	write_row(relid, dataset, unit, view, rows);
 	if (OidIsValid(view))

@@ -192,6 +192,21 @@ find_name(char *publish)
 	return name;
 }
 
+/*
+ * dp_protect_publish_name
+ *	  The name under which a relation is published where none is given, by
+ *	  dp_pg.publish_schema; NULL: under none.
+ */
+char *
+dp_protect_publish_name(Oid relid)
+{
+	char	   *name = get_rel_name(relid);
+
+	if (name == NULL || dp_setting_publish_schema[0] == '\0')
+		return NULL;
+	return quote_qualified_identifier(dp_setting_publish_schema, name);
+}
+
 static void
 check_free(const RangeVar *name)
 {

@@ -76,6 +76,7 @@ extern void dp_protect_add_references(dp_exposure_search *search);
 
 /* publish.c */
 extern void dp_protect_run_command(const char *command);
+extern char *dp_protect_publish_name(Oid relid);
 extern Oid	dp_protect_publish_view(Oid relid, char *publish);
 extern void dp_protect_publish_grant(Oid relid, Oid view, const char *dataset);
 
