@@ -259,8 +259,8 @@ dp_bridge_settings_init(void)
 							 PGC_USERSET, 0,
 							 NULL, NULL, NULL);
 	DefineCustomStringVariable("dp_pg.publish_schema",
-							   "Schema in which dp_protect publishes a view of "
-							   "the table.",
+							   "Schema in which dp_protect publishes a view "
+							   "of the table.",
 							   "Empty: it publishes where it is told to.",
 							   &dp_setting_publish_schema, "",
 							   PGC_USERSET, 0,

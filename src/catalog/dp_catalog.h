@@ -384,6 +384,7 @@ typedef struct dp_relation_row
 	int64		rows;			/* size class; 0: nothing is said */
 	int64		max_rows;		/* of a unit in a group; 0: likewise */
 	int64		max_keys;		/* groups of a unit; 0: likewise */
+	bool		commented;		/* the view has comments of ours */
 } dp_relation_row;
 
 extern Relation dp_catalog_open_relations(void);

@@ -39,6 +39,7 @@ fetch(const dp_values *row, dp_relation_row *out)
 		out->max_rows = dp_catalog_get_int64(row, RELATION_MAX_ROWS);
 	if (!dp_catalog_is_null(row, RELATION_MAX_KEYS))
 		out->max_keys = dp_catalog_get_int64(row, RELATION_MAX_KEYS);
+	out->commented = dp_catalog_get_bool(row, RELATION_COMMENTED);
 }
 
 /*
@@ -142,15 +143,17 @@ dp_catalog_find_published(Oid view)
 void
 dp_catalog_write_relation(const dp_relation_row *row)
 {
-	Oid			types[5] = {OIDOID, NAMEOID, NAMEOID, OIDOID, INT8OID};
-	Datum		values[5];
-	char		nulls[6] = "     ";
+	Oid			types[6] = {OIDOID, NAMEOID, NAMEOID, OIDOID, INT8OID,
+	BOOLOID};
+	Datum		values[6];
+	char		nulls[7] = "      ";
 
 	values[0] = ObjectIdGetDatum(row->relid);
 	values[1] = NameGetDatum(&row->dataset);
 	values[2] = NameGetDatum(&row->unit);
 	values[3] = ObjectIdGetDatum(row->published);
 	values[4] = Int64GetDatum(row->rows);
+	values[5] = BoolGetDatum(row->commented);
 	if (!row->has_unit)
 		nulls[2] = 'n';
 	if (!OidIsValid(row->published))
@@ -159,18 +162,20 @@ dp_catalog_write_relation(const dp_relation_row *row)
 		nulls[4] = 'n';
 	dp_catalog_run_as_owner("INSERT INTO dp_pg.relation AS r"
 							" (relid, relid_origin, dataset, unit, published,"
-							" rows) VALUES ($1, $1, $2, $3, $4, $5)"
+							" rows, commented)"
+							" VALUES ($1, $1, $2, $3, $4, $5, $6)"
 							" ON CONFLICT (relid) DO UPDATE SET"
 							" relid_origin = EXCLUDED.relid_origin,"
 							" unit = EXCLUDED.unit,"
 							" unit_attnum = EXCLUDED.unit_attnum, published ="
 							" coalesce(EXCLUDED.published, r.published),"
 							" rows = coalesce(EXCLUDED.rows, r.rows),"
+							" commented = EXCLUDED.commented,"
 							" max_rows = CASE WHEN r.unit IS NOT DISTINCT FROM"
 							" EXCLUDED.unit THEN r.max_rows END,"
 							" max_keys = CASE WHEN r.unit IS NOT DISTINCT FROM"
 							" EXCLUDED.unit THEN r.max_keys END",
-							5, types, values, nulls);
+							6, types, values, nulls);
 }
 
 /* dp_catalog_write_size: the size class of a relation; 0: none. */

@@ -16,7 +16,6 @@
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "nodes/parsenodes.h"
-#include "parser/parsetree.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/varlena.h"
@@ -34,39 +33,6 @@ dp_protect_run_command(const char *command)
 		elog(ERROR, "SPI_execute failed: %s", command);
 }
 
-/* SELECT of some columns FROM the relation, and nothing else. */
-static bool
-is_projection(const Query *query, Oid relid)
-{
-	RangeTblRef *from;
-	ListCell   *cell;
-
-	if (query->commandType != CMD_SELECT || query->setOperations != NULL ||
-		query->cteList != NIL || query->hasAggs || query->hasWindowFuncs ||
-		query->hasTargetSRFs || query->hasSubLinks ||
-		query->groupClause != NIL || query->groupingSets != NIL ||
-		query->havingQual != NULL || query->distinctClause != NIL ||
-		query->sortClause != NIL || query->limitOffset != NULL ||
-		query->limitCount != NULL || query->rowMarks != NIL ||
-		query->jointree->quals != NULL ||
-		list_length(query->jointree->fromlist) != 1 ||
-		!IsA(linitial(query->jointree->fromlist), RangeTblRef))
-		return false;
-	from = linitial(query->jointree->fromlist);
-	if (rt_fetch(from->rtindex, query->rtable)->rtekind != RTE_RELATION ||
-		rt_fetch(from->rtindex, query->rtable)->relid != relid)
-		return false;
-	foreach(cell, query->targetList)
-	{
-		TargetEntry *target = lfirst_node(TargetEntry, cell);
-
-		if (!IsA(target->expr, Var) ||
-			((Var *) target->expr)->varno != from->rtindex)
-			return false;
-	}
-	return true;
-}
-
 /*
  * May a published view be granted?  Only while it is what dp_protect made: a
  * security_invoker view of columns of the relation.  Another one could show
@@ -78,7 +44,8 @@ check_view(Oid relid, Oid view)
 	Query	   *query = dp_protect_view_query(view);
 	bool		invoker = dp_protect_is_security_invoker(view);
 
-	if (invoker && query != NULL && is_projection(query, relid))
+	if (invoker && query != NULL &&
+		dp_protect_is_projection(query, relid))
 		return true;
 	ereport(WARNING,
 			(errcode(ERRCODE_WARNING),

@@ -41,7 +41,6 @@ typedef struct dp_exposure_search
 
 /* relation.c */
 extern List *dp_protect_list_parents(Oid relid);
-extern Oid	dp_protect_published_view(Oid relid);
 extern char *dp_protect_declared_unit(Oid relid);
 
 extern bool dp_protect_left_dataset(Oid relid);
@@ -82,6 +81,12 @@ extern void dp_protect_publish_grant(Oid relid, Oid view, const char *dataset);
 
 /* view.c */
 extern Query *dp_protect_view_query(Oid view);
+extern bool dp_protect_is_projection(const Query *query, Oid relid);
+
+/* comment.c */
+extern void dp_protect_comment(Oid relid);
+extern void dp_protect_uncomment(Oid relid, Oid view);
+extern void dp_protect_comment_written(const CommentStmt *stmt);
 
 /* require.c */
 extern void dp_protect_require_writable(const char *function);

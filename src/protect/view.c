@@ -5,8 +5,10 @@
 #include "postgres.h"
 
 #include "catalog/pg_class.h"
+#include "fmgr.h"
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
+#include "parser/parsetree.h"
 #include "rewrite/rewriteSupport.h"
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
@@ -36,6 +38,42 @@ dp_protect_view_query(Oid view)
 	queries = dp_protect_rule_queries(rule);
 	ReleaseSysCache(rule);
 	return list_length(queries) == 1 ? linitial_node(Query, queries) : NULL;
+}
+
+/*
+ * dp_protect_is_projection
+ *	  SELECT of some columns FROM the relation, and nothing else.
+ */
+bool
+dp_protect_is_projection(const Query *query, Oid relid)
+{
+	RangeTblRef *from;
+	ListCell   *cell;
+
+	if (query->commandType != CMD_SELECT || query->setOperations != NULL ||
+		query->cteList != NIL || query->hasAggs || query->hasWindowFuncs ||
+		query->hasTargetSRFs || query->hasSubLinks ||
+		query->groupClause != NIL || query->groupingSets != NIL ||
+		query->havingQual != NULL || query->distinctClause != NIL ||
+		query->sortClause != NIL || query->limitOffset != NULL ||
+		query->limitCount != NULL || query->rowMarks != NIL ||
+		query->jointree->quals != NULL ||
+		list_length(query->jointree->fromlist) != 1 ||
+		!IsA(linitial(query->jointree->fromlist), RangeTblRef))
+		return false;
+	from = linitial(query->jointree->fromlist);
+	if (rt_fetch(from->rtindex, query->rtable)->rtekind != RTE_RELATION ||
+		rt_fetch(from->rtindex, query->rtable)->relid != relid)
+		return false;
+	foreach(cell, query->targetList)
+	{
+		TargetEntry *target = lfirst_node(TargetEntry, cell);
+
+		if (!IsA(target->expr, Var) ||
+			((Var *) target->expr)->varno != from->rtindex)
+			return false;
+	}
+	return true;
 }
 
 static void search_view(Oid view, view_search *search);
@@ -88,4 +126,32 @@ dp_protect_view_reads(Oid view, bool invoker)
 
 	search_view(view, &search);
 	return search.read;
+}
+
+PG_FUNCTION_INFO_V1(dp_publish_shown_column);
+
+/*
+ * dp_publish_shown_column
+ *	  SQL: dp_pg.shown_column(relation oid, named oid, attnum int2) returns
+ *	  int2: the number of the relation's column that a column of `named` shows;
+ *	  NULL when that is neither the relation nor a view of its columns.
+ */
+Datum
+dp_publish_shown_column(PG_FUNCTION_ARGS)
+{
+	Oid			relid = PG_GETARG_OID(0);
+	Oid			named = PG_GETARG_OID(1);
+	AttrNumber	attnum = PG_GETARG_INT16(2);
+	Query	   *query;
+	TargetEntry *target;
+
+	if (relid == named)
+		PG_RETURN_INT16(attnum);
+	query = dp_protect_view_query(named);
+	if (query == NULL || !dp_protect_is_projection(query, relid))
+		PG_RETURN_NULL();
+	target = get_tle_by_resno(query->targetList, attnum);
+	if (target == NULL || target->resjunk)
+		PG_RETURN_NULL();
+	PG_RETURN_INT16(((Var *) target->expr)->varattno);
 }
