@@ -82,7 +82,6 @@ COPY (SELECT age FROM person) TO STDOUT;
 COPY hidden TO STDOUT;
 COPY nothing TO STDOUT;
 COPY plain TO STDOUT;
-COPY person FROM STDIN;
 \set VERBOSITY sqlstate
 SELECT text FROM said('LOCK plain, person IN ACCESS SHARE MODE');
 SELECT text FROM said('LOCK refuse_bi.people IN ACCESS SHARE MODE');
