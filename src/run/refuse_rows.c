@@ -119,12 +119,15 @@ plain_aggregate_walker(Node *node, void *context)
 
 /* ---- texts ---- */
 
-/* The name by which the user finds the relation. */
+/*
+ * The name by which the user finds the relation; of what a function with
+ * another role's rights reads no more than PostgreSQL's message says.
+ */
 static char *
 visible_name(Oid relid)
 {
-	return RelationIsVisible(relid) ? get_rel_name(relid) :
-		dp_protect_qualified_name(relid);
+	return RelationIsVisible(relid) || dp_bridge_has_others_rights() ?
+		get_rel_name(relid) : dp_protect_qualified_name(relid);
 }
 
 static const char *
