@@ -121,22 +121,32 @@ dp_compat_may_read(Query *level, const RangeTblEntry *entry)
 	return ExecCheckPermissions(list_make1(&copy), list_make1(&info), false);
 }
 
-/* A level with the entries of a plan, and the rights that it asks for. */
-static inline Query *
-dp_compat_plan_level(const PlannedStmt *plan)
+/*
+ * Does it ask to read one of its entries, without a right on the whole table?
+ * Then dp_compat_may_read looks at columns.  Unlike that it calls no hook.
+ */
+static inline bool
+dp_compat_lacks_table(Query *level, const RangeTblEntry *entry)
 {
-	Query	   *level = makeNode(Query);
+	RTEPermissionInfo *info;
 
-	level->rtable = plan->rtable;
-	level->rteperminfos = plan->permInfos;
-	return level;
+	if (entry->perminfoindex == 0)
+		return false;
+	info = getRTEPermissionInfo(level->rteperminfos,
+								unconstify(RangeTblEntry *, entry));
+	return (info->requiredPerms & ACL_SELECT) != 0 &&
+		pg_class_aclmask(entry->relid, OidIsValid(info->checkAsUser) ?
+						 info->checkAsUser : GetUserId(), ACL_SELECT,
+						 ACLMASK_ANY) == 0;
 }
 
-/* Are all rights there that a plan asks for? */
-static inline bool
-dp_compat_plan_has_rights(const PlannedStmt *plan)
+/* A level with the entries of a plan, and the rights that it asks for. */
+static inline void
+dp_compat_plan_level(const PlannedStmt *plan, Query *level)
 {
-	return ExecCheckPermissions(plan->rtable, plan->permInfos, false);
+	level->type = T_Query;
+	level->rtable = plan->rtable;
+	level->rteperminfos = plan->permInfos;
 }
 
 /* Whose rights on the entry's relation count; InvalidOid: the user's own. */
@@ -265,19 +275,20 @@ dp_compat_may_read(Query *level, const RangeTblEntry *entry)
 	return ExecCheckRTPerms(list_make1(&copy), false);
 }
 
-static inline Query *
-dp_compat_plan_level(const PlannedStmt *plan)
+static inline bool
+dp_compat_lacks_table(Query *level, const RangeTblEntry *entry)
 {
-	Query	   *level = makeNode(Query);
-
-	level->rtable = plan->rtable;
-	return level;
+	return (entry->requiredPerms & ACL_SELECT) != 0 &&
+		pg_class_aclmask(entry->relid, OidIsValid(entry->checkAsUser) ?
+						 entry->checkAsUser : GetUserId(), ACL_SELECT,
+						 ACLMASK_ANY) == 0;
 }
 
-static inline bool
-dp_compat_plan_has_rights(const PlannedStmt *plan)
+static inline void
+dp_compat_plan_level(const PlannedStmt *plan, Query *level)
 {
-	return ExecCheckRTPerms(plan->rtable, false);
+	level->type = T_Query;
+	level->rtable = plan->rtable;
 }
 
 static inline Oid

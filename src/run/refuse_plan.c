@@ -29,13 +29,17 @@ raise_refusal(const dp_refusal *refusal)
 		dp_bridge_raise_refusal(refusal, NULL);
 }
 
-/* A plan whose rights are there pays for one more check. */
+/* A plan whose rights are there pays for one more look at those on tables. */
 static void
 start_executor(QueryDesc *desc, int flags)
 {
-	if (!IsParallelWorker() && !dp_compat_plan_has_rights(desc->plannedstmt))
-		raise_refusal(dp_run_refuse_entries(
-							 dp_compat_plan_level(desc->plannedstmt)));
+	Query		level;
+
+	if (!IsParallelWorker())
+	{
+		dp_compat_plan_level(desc->plannedstmt, &level);
+		raise_refusal(dp_run_refuse_entries(&level));
+	}
 	if (next_start != NULL)
 		next_start(desc, flags);
 	else

@@ -10,6 +10,7 @@
  */
 #include "postgres.h"
 
+#include "access/transam.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_class.h"
 #include "nodes/nodeFuncs.h"
@@ -33,8 +34,10 @@ reads_protected(Query *level, const RangeTblEntry *entry)
 {
 	return entry->rtekind == RTE_RELATION &&
 		entry->relkind != RELKIND_VIEW &&
-		!dp_compat_may_read(level, entry) &&
-		OidIsValid(dp_protect_root(entry->relid));
+		entry->relid >= FirstNormalObjectId &&
+		dp_compat_lacks_table(level, entry) &&
+		OidIsValid(dp_protect_root(entry->relid)) &&
+		!dp_compat_may_read(level, entry);
 }
 
 /* The view that a subquery in FROM stands for, or InvalidOid. */
