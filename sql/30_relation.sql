@@ -10,7 +10,8 @@ CREATE TABLE dp_pg.relation (
 	published regclass,
 	rows bigint CHECK (rows > 0),
 	max_rows bigint CHECK (max_rows BETWEEN 1 AND 2147483647),
-	max_keys bigint CHECK (max_keys BETWEEN 1 AND 2147483647)
+	max_keys bigint CHECK (max_keys BETWEEN 1 AND 2147483647),
+	commented boolean NOT NULL DEFAULT true
 );
 COMMENT ON TABLE dp_pg.relation IS
 'protected relations; written by dp_protect and dp_unprotect, readable by everybody';
@@ -34,6 +35,8 @@ COMMENT ON COLUMN dp_pg.relation.max_rows IS
 'how many rows of one unit count at most in a group, as its owner says publicly, where dp_pg.max_rows says nothing; NULL: none declared, 1';
 COMMENT ON COLUMN dp_pg.relation.max_keys IS
 'how many groups of one unit count at most, as its owner says publicly, where dp_pg.max_keys says nothing; NULL: none declared, 1';
+COMMENT ON COLUMN dp_pg.relation.commented IS
+'true: comments on the published view and its columns say what was declared';
 
 CREATE TABLE dp_pg.attribute (
 	relid regclass NOT NULL,
@@ -129,11 +132,12 @@ COMMENT ON EVENT TRIGGER dp_pg_forget_dropped IS
 
 CREATE FUNCTION @extschema@.dp_protect(relation regclass, unit text DEFAULT NULL,
 	dataset name DEFAULT NULL, publish text DEFAULT NULL,
-	revoke boolean DEFAULT false, rows bigint DEFAULT NULL)
+	revoke boolean DEFAULT false, rows bigint DEFAULT NULL,
+	comment boolean DEFAULT NULL)
 RETURNS void LANGUAGE c VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'dp_protect';
-COMMENT ON FUNCTION @extschema@.dp_protect(regclass, text, name, text, boolean, bigint) IS
-'put a table and its partitions or children under differential privacy. unit: column that says whose row it is (NULL: each row is one unit), or a path of keys, order_id -> orders.customer_id, to the unit of a protected relation of the dataset, whose primary key the column refers to; dataset: whose budgets pay (NULL: the present one, else the caller''s default); publish: name of a view to create for tools; revoke: take away privileges through which other roles learn rows; rows: about how many it has, which becomes public (NULL: as declared before). Errors: 42501 not the owner, 42703 unknown column, 42809 not a table, 0A000 foreign or temporary table, 22023 unusable unit or path, or negative rows, 55000 other roles can read it or it shares rows with another dataset';
+COMMENT ON FUNCTION @extschema@.dp_protect(regclass, text, name, text, boolean, bigint, boolean) IS
+'put a table and its partitions or children under differential privacy. unit: column that says whose row it is (NULL: each row is one unit), or a path of keys, order_id -> orders.customer_id, to the unit of a protected relation of the dataset, whose primary key the column refers to; dataset: whose budgets pay (NULL: the present one, else the caller''s default); publish: name of a view to create for tools (NULL: by dp_pg.publish_schema, empty: none); revoke: take away privileges through which other roles learn rows; rows: about how many it has, which becomes public (NULL: as declared before); comment: whether comments on the view and its columns say what is declared (NULL: as before, by default true). Errors: 42501 not the owner, 42703 unknown column, 42809 not a table, 0A000 foreign or temporary table, 22023 unusable unit or path, or negative rows, 55000 other roles can read it or it shares rows with another dataset';
 
 CREATE FUNCTION @extschema@.dp_unprotect(relation regclass)
 RETURNS void LANGUAGE c VOLATILE PARALLEL UNSAFE

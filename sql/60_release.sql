@@ -16,9 +16,9 @@ CREATE FUNCTION @extschema@.dp_last_release(
 	OUT ledger_id bigint, OUT at timestamptz, OUT dataset text,
 	OUT value text, OUT mechanism text, OUT epsilon numeric,
 	OUT delta numeric, OUT rho numeric, OUT sensitivity text,
-	OUT scale text, OUT error_95 text)
+	OUT scale text, OUT error_95 text, OUT relations regclass[])
 RETURNS SETOF record
 LANGUAGE c VOLATILE PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'dp_last_release';
 COMMENT ON FUNCTION @extschema@.dp_last_release() IS
-'what the last statement of this connection with private values released (at most the last 100 releases), one row per value: mechanism, price, sensitivity, noise scale and 95% error in units of the column; no rows before the first one; tables released by dp_smalldb, dp_net and dp_synthesize are in dp_pg.releases instead';
+'what the last statement of this connection with private values released (at most the last 100 releases), one row per value: mechanism, price, sensitivity, noise scale and 95% error in units of the column, and the relations that were read, with the views published of them; no rows before the first one; tables released by dp_smalldb, dp_net and dp_synthesize are in dp_pg.releases instead';

@@ -29,6 +29,15 @@
 
 /* ---- collecting ---- */
 
+/* What to do with an aggregate that is not private. */
+static char *
+advice(Oid aggregate)
+{
+	return psprintf("%s Over released values, in an outer query, %s may be "
+					"used as it is.", dp_catalog_private_advice(aggregate),
+					get_func_name(aggregate));
+}
+
 static bool
 collect_walker(Node *node, void *context)
 {
@@ -47,9 +56,7 @@ collect_walker(Node *node, void *context)
 										  aggregate->location,
 										  "It would show an exact value of "
 										  "private rows.",
-										  "Use the dp_ aggregate, or move it "
-										  "to an outer query over released "
-										  "values.",
+										  advice(aggregate->aggfnoid),
 										  "aggregate %s is not private",
 										  get_func_name(aggregate->aggfnoid));
 			return true;

@@ -43,6 +43,7 @@ extern int	dp_setting_max_groups;	/* dp_pg.max_groups */
 extern int	dp_setting_max_keys;	/* dp_pg.max_keys; 0: as declared */
 extern int	dp_setting_max_rows;	/* dp_pg.max_rows; 0: as declared */
 extern int	dp_setting_max_predicates_per_row;
+extern char *dp_setting_publish_schema; /* dp_pg.publish_schema; "": none */
 extern int	dp_setting_readers;	/* dp_pg.readers */
 extern int	dp_setting_reader_timeout;	/* dp_pg.reader_timeout, ms */
 extern int	dp_setting_worker_idle; /* dp_pg.worker_idle, ms */
@@ -234,6 +235,21 @@ extern dp_refusal *dp_bridge_refuse(int sqlstate, int location,
 			pg_attribute_printf(5, 6);
 pg_noreturn extern void dp_bridge_raise_refusal(const dp_refusal *refusal,
 												const char *query_text);
+
+/*
+ * Errors between begin and end point at a place in the text of a query, where
+ * they do not point anywhere themselves and the client has sent that text.
+ * The caller keeps the struct, and changes the location as he goes on.
+ */
+typedef struct dp_pointer
+{
+	ErrorContextCallback callback;
+	const char *text;			/* may be NULL */
+	int			location;		/* -1: nowhere */
+} dp_pointer;
+
+extern void dp_bridge_point_begin(dp_pointer *pointer, const char *text);
+extern void dp_bridge_point_end(const dp_pointer *pointer);
 
 /* ---- SQL as the owner of the extension (owner_sql.c) ---- */
 

@@ -105,6 +105,50 @@ dp_compat_has_right(Query *level, const RangeTblEntry *entry)
 								false);
 }
 
+/* May it read what it asks to read of one of its entries, if anything? */
+static inline bool
+dp_compat_may_read(Query *level, const RangeTblEntry *entry)
+{
+	RangeTblEntry copy = *entry;
+	RTEPermissionInfo info;
+
+	if (entry->perminfoindex == 0)
+		return true;
+	info = *getRTEPermissionInfo(level->rteperminfos,
+								 unconstify(RangeTblEntry *, entry));
+	info.requiredPerms &= ACL_SELECT;
+	copy.perminfoindex = 1;
+	return ExecCheckPermissions(list_make1(&copy), list_make1(&info), false);
+}
+
+/*
+ * Does it ask to read one of its entries, without a right on the whole table?
+ * Then dp_compat_may_read looks at columns.  Unlike that it calls no hook.
+ */
+static inline bool
+dp_compat_lacks_table(Query *level, const RangeTblEntry *entry)
+{
+	RTEPermissionInfo *info;
+
+	if (entry->perminfoindex == 0)
+		return false;
+	info = getRTEPermissionInfo(level->rteperminfos,
+								unconstify(RangeTblEntry *, entry));
+	return (info->requiredPerms & ACL_SELECT) != 0 &&
+		pg_class_aclmask(entry->relid, OidIsValid(info->checkAsUser) ?
+						 info->checkAsUser : GetUserId(), ACL_SELECT,
+						 ACLMASK_ANY) == 0;
+}
+
+/* A level with the entries of a plan, and the rights that it asks for. */
+static inline void
+dp_compat_plan_level(const PlannedStmt *plan, Query *level)
+{
+	level->type = T_Query;
+	level->rtable = plan->rtable;
+	level->rteperminfos = plan->permInfos;
+}
+
 /* Whose rights on the entry's relation count; InvalidOid: the user's own. */
 static inline Oid
 dp_compat_reads_as(Query *level, RangeTblEntry *entry)
@@ -220,6 +264,31 @@ dp_compat_has_right(Query *level, const RangeTblEntry *entry)
 {
 	return ExecCheckRTPerms(list_make1(unconstify(RangeTblEntry *, entry)),
 							false);
+}
+
+static inline bool
+dp_compat_may_read(Query *level, const RangeTblEntry *entry)
+{
+	RangeTblEntry copy = *entry;
+
+	copy.requiredPerms &= ACL_SELECT;
+	return ExecCheckRTPerms(list_make1(&copy), false);
+}
+
+static inline bool
+dp_compat_lacks_table(Query *level, const RangeTblEntry *entry)
+{
+	return (entry->requiredPerms & ACL_SELECT) != 0 &&
+		pg_class_aclmask(entry->relid, OidIsValid(entry->checkAsUser) ?
+						 entry->checkAsUser : GetUserId(), ACL_SELECT,
+						 ACLMASK_ANY) == 0;
+}
+
+static inline void
+dp_compat_plan_level(const PlannedStmt *plan, Query *level)
+{
+	level->type = T_Query;
+	level->rtable = plan->rtable;
 }
 
 static inline Oid

@@ -10,6 +10,7 @@
 #include "lib/stringinfo.h"
 #include "mb/pg_wchar.h"
 #include "parser/parse_node.h"
+#include "tcop/tcopprot.h"
 
 #include "dp_bridge.h"
 
@@ -90,6 +91,14 @@ dp_bridge_refuse(int sqlstate, int location, const char *detail,
 	return refusal;
 }
 
+/* The position that a client is told; 0: none. */
+static int
+position_of(const char *text, int location)
+{
+	return text != NULL && location >= 0 && location <= (int) strlen(text) ?
+		pg_mbstrlen_with_len(text, location) + 1 : 0;
+}
+
 /*
  * dp_bridge_raise_refusal
  *	  The one place where a refusal becomes an error.  When the text of the
@@ -98,11 +107,8 @@ dp_bridge_refuse(int sqlstate, int location, const char *detail,
 void
 dp_bridge_raise_refusal(const dp_refusal *refusal, const char *query_text)
 {
-	int			position = 0;
+	int			position = position_of(query_text, refusal->location);
 
-	if (query_text != NULL && refusal->location >= 0 &&
-		refusal->location <= (int) strlen(query_text))
-		position = pg_mbstrlen_with_len(query_text, refusal->location) + 1;
 	ereport(ERROR,
 			(errcode(refusal->sqlstate),
 			 errmsg("%s", refusal->message),
@@ -110,4 +116,35 @@ dp_bridge_raise_refusal(const dp_refusal *refusal, const char *query_text)
 			 refusal->hint ? errhint("%s", refusal->hint) : 0,
 			 position > 0 ? errposition(position) : 0));
 	pg_unreachable();
+}
+
+/* The text of EXECUTE, say, is not the one that was analysed. */
+static void
+point(void *context)
+{
+	const dp_pointer *pointer = context;
+
+	if (pointer->text != NULL && debug_query_string != NULL &&
+		geterrposition() == 0 &&
+		strcmp(pointer->text, debug_query_string) == 0)
+		(void) errposition(position_of(pointer->text, pointer->location));
+}
+
+/* dp_bridge_point_begin: see dp_bridge.h. */
+void
+dp_bridge_point_begin(dp_pointer *pointer, const char *text)
+{
+	pointer->callback.callback = point;
+	pointer->callback.arg = pointer;
+	pointer->callback.previous = error_context_stack;
+	pointer->text = text;
+	pointer->location = -1;
+	error_context_stack = &pointer->callback;
+}
+
+/* dp_bridge_point_end: see dp_bridge.h. */
+void
+dp_bridge_point_end(const dp_pointer *pointer)
+{
+	error_context_stack = pointer->callback.previous;
 }

@@ -35,6 +35,7 @@ int			dp_setting_max_groups = 1000000;
 int			dp_setting_max_keys = 0;
 int			dp_setting_max_rows = 0;
 int			dp_setting_max_predicates_per_row = 1000;
+char	   *dp_setting_publish_schema = NULL;
 int			dp_setting_readers = 4;
 int			dp_setting_reader_timeout = 10000;
 int			dp_setting_worker_idle = 10000;
@@ -257,6 +258,13 @@ dp_bridge_settings_init(void)
 							 &setting_procedure, false,
 							 PGC_USERSET, 0,
 							 NULL, NULL, NULL);
+	DefineCustomStringVariable("dp_pg.publish_schema",
+							   "Schema in which dp_protect publishes a view "
+							   "of the table.",
+							   "Empty: it publishes where it is told to.",
+							   &dp_setting_publish_schema, "",
+							   PGC_USERSET, 0,
+							   NULL, NULL, NULL);
 	DefineCustomIntVariable("dp_pg.reader_timeout",
 							"Longest wait of a private query for a reader.",
 							"Nothing is charged when it is exceeded.",

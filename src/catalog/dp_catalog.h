@@ -56,6 +56,7 @@ extern Oid	dp_catalog_function(const char *name, int nargs,
 								const Oid *types);
 extern Oid	dp_catalog_aggregate(const char *name, int nargs,
 								 const Oid *types);
+extern char *dp_catalog_private_advice(Oid aggregate);
 extern Oid	dp_catalog_owner(Oid relid);
 extern void dp_catalog_name_role(Oid role, NameData *out);
 extern bool dp_catalog_visible_to(HeapTuple tuple, Snapshot snapshot);
@@ -384,6 +385,7 @@ typedef struct dp_relation_row
 	int64		rows;			/* size class; 0: nothing is said */
 	int64		max_rows;		/* of a unit in a group; 0: likewise */
 	int64		max_keys;		/* groups of a unit; 0: likewise */
+	bool		commented;		/* the view has comments of ours */
 } dp_relation_row;
 
 extern Relation dp_catalog_open_relations(void);
@@ -391,6 +393,7 @@ extern bool dp_catalog_has_relation(Relation rel, Oid relid);
 extern bool dp_catalog_find_relation(Oid relid, dp_relation_row *out);
 extern List *dp_catalog_list_relations(void);
 extern Oid	dp_catalog_relation_behind(Oid relid);
+extern Oid	dp_catalog_find_published(Oid view);
 extern void dp_catalog_write_relation(const dp_relation_row *row);
 extern void dp_catalog_write_size(Oid relid, int64 rows);
 extern void dp_catalog_write_contribution(Oid relid, int64 max_rows,

@@ -12,6 +12,8 @@
 #include "catalog/pg_type.h"
 #include "parser/parse_func.h"
 #include "utils/builtins.h"
+#include "utils/catcache.h"
+#include "utils/lsyscache.h"
 #include "utils/snapmgr.h"
 #include "utils/syscache.h"
 
@@ -59,6 +61,70 @@ dp_catalog_aggregate(const char *name, int nargs, const Oid *types)
 							ObjectIdGetDatum(namespace));
 	return dp_catalog_aggregate_kind(found) == DP_AGG_NONE ? InvalidOid :
 		found;
+}
+
+/* Is there an aggregate of the extension with this name? */
+static bool
+has_aggregate(const char *name)
+{
+	CatCList   *list = SearchSysCacheList1(PROCNAMEARGSNSP,
+										   CStringGetDatum(name));
+	Oid			namespace = dp_bridge_extension_namespace();
+	bool		found = false;
+	int			i;
+
+	for (i = 0; i < list->n_members && !found; i++)
+	{
+		Form_pg_proc proc =
+		(Form_pg_proc) GETSTRUCT(&list->members[i]->tuple);
+
+		found = proc->pronamespace == namespace &&
+			dp_catalog_aggregate_kind(proc->oid) != DP_AGG_NONE;
+	}
+	ReleaseSysCacheList(list);
+	return found;
+}
+
+/* The private aggregate for what a built-in one tells; NULL: there is none. */
+static char *
+private_name(const char *plain)
+{
+	static const char *const others[][2] = {
+		{"mode", "dp_argmax"},
+		{"percentile_cont", "dp_quantile"},
+		{"percentile_disc", "dp_quantile"},
+		{"stddev_samp", "dp_stddev"},
+		{"var_samp", "dp_variance"}
+	};
+	char	   *name = psprintf("dp_%s", plain);
+	int			i;
+
+	for (i = 0; i < (int) lengthof(others); i++)
+		if (strcmp(others[i][0], plain) == 0)
+			name = pstrdup(others[i][1]);
+	return has_aggregate(name) ? name : NULL;
+}
+
+/*
+ * dp_catalog_private_advice
+ *	  What to write instead of an aggregate that is not private, for a hint;
+ *	  palloc'd.
+ */
+char *
+dp_catalog_private_advice(Oid aggregate)
+{
+	const char *plain = get_func_name(aggregate);
+	const char *name = plain == NULL ? NULL : private_name(plain);
+
+	if (name == NULL)
+		return pstrdup("No private aggregate answers the same; there are "
+					   "dp_count, dp_sum, dp_avg, dp_min, dp_max, dp_median, "
+					   "dp_quantile, dp_stddev, dp_variance, dp_argmax and "
+					   "dp_histogram.");
+	if (strcmp(name, "dp_quantile") == 0)
+		return psprintf("Write dp_quantile(column, fraction) instead of %s.",
+						plain);
+	return psprintf("Write %s instead of %s.", name, plain);
 }
 
 /* dp_catalog_owner: of a relation, InvalidOid when it is gone. */

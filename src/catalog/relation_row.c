@@ -41,6 +41,7 @@ fetch(const dp_values *row, dp_relation_row *out)
 		out->max_rows = dp_catalog_get_int64(row, RELATION_MAX_ROWS);
 	if (!dp_catalog_is_null(row, RELATION_MAX_KEYS))
 		out->max_keys = dp_catalog_get_int64(row, RELATION_MAX_KEYS);
+	out->commented = dp_catalog_get_bool(row, RELATION_COMMENTED);
 }
 
 /*
@@ -120,6 +121,21 @@ dp_catalog_list_relations(void)
 	return result;
 }
 
+/* dp_catalog_find_published: the relation that a view shows, InvalidOid. */
+Oid
+dp_catalog_find_published(Oid view)
+{
+	List	   *relids = dp_catalog_list_relations();
+	dp_relation_row row;
+	ListCell   *lc;
+
+	foreach(lc, relids)
+		if (dp_catalog_find_relation(lfirst_oid(lc), &row) &&
+			OidIsValid(row.published) && row.published == view)
+			return lfirst_oid(lc);
+	return InvalidOid;
+}
+
 /*
  * dp_catalog_relation_behind
  *	  A relation whose unit is behind the key of relid, or InvalidOid.
@@ -159,9 +175,10 @@ dp_catalog_relation_behind(Oid relid)
 void
 dp_catalog_write_relation(const dp_relation_row *row)
 {
-	Oid			types[6] = {OIDOID, NAMEOID, NAMEOID, OIDOID, INT8OID, OIDOID};
-	Datum		values[6];
-	char		nulls[7] = "      ";
+	Oid			types[7] = {OIDOID, NAMEOID, NAMEOID, OIDOID, INT8OID, OIDOID,
+	BOOLOID};
+	Datum		values[7];
+	char		nulls[8] = "       ";
 
 	values[0] = ObjectIdGetDatum(row->relid);
 	values[1] = NameGetDatum(&row->dataset);
@@ -169,6 +186,7 @@ dp_catalog_write_relation(const dp_relation_row *row)
 	values[3] = ObjectIdGetDatum(row->published);
 	values[4] = Int64GetDatum(row->rows);
 	values[5] = ObjectIdGetDatum(row->unit_through);
+	values[6] = BoolGetDatum(row->commented);
 	if (!OidIsValid(row->unit_through))
 		nulls[5] = 'n';
 	if (!row->has_unit)
@@ -179,8 +197,8 @@ dp_catalog_write_relation(const dp_relation_row *row)
 		nulls[4] = 'n';
 	dp_catalog_run_as_owner("INSERT INTO dp_pg.relation AS r"
 							" (relid, relid_origin, dataset, unit, published,"
-							" rows, unit_through)"
-							" VALUES ($1, $1, $2, $3, $4, $5, $6)"
+							" rows, unit_through, commented)"
+							" VALUES ($1, $1, $2, $3, $4, $5, $6, $7)"
 							" ON CONFLICT (relid) DO UPDATE SET"
 							" relid_origin = EXCLUDED.relid_origin,"
 							" unit = EXCLUDED.unit,"
@@ -189,13 +207,14 @@ dp_catalog_write_relation(const dp_relation_row *row)
 							" published ="
 							" coalesce(EXCLUDED.published, r.published),"
 							" rows = coalesce(EXCLUDED.rows, r.rows),"
+							" commented = EXCLUDED.commented,"
 							" max_rows = CASE WHEN (r.unit, r.unit_through)"
 							" IS NOT DISTINCT FROM (EXCLUDED.unit,"
 							" EXCLUDED.unit_through) THEN r.max_rows END,"
 							" max_keys = CASE WHEN (r.unit, r.unit_through)"
 							" IS NOT DISTINCT FROM (EXCLUDED.unit,"
 							" EXCLUDED.unit_through) THEN r.max_keys END",
-							6, types, values, nulls);
+							7, types, values, nulls);
 }
 
 /* dp_catalog_write_size: the size class of a relation; 0: none. */

@@ -7,10 +7,13 @@
 
 #include "access/xact.h"
 #include "access/xlog.h"
+#include "catalog/namespace.h"
 #include "fmgr.h"
 #include "miscadmin.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/varlena.h"
 
 #include "ledger.h"
 #include "owner.h"
@@ -29,6 +32,51 @@ dp_ledger_check_writable(const char *what)
 						what),
 				 errhint("Run it on the primary server, in a read-write "
 						 "transaction.")));
+}
+
+/* The table or view that a text names, as SQL would find it, or InvalidOid. */
+static Oid
+find_named_relation(const char *text)
+{
+	List	   *names;
+	Oid			namespace;
+
+	if (!SplitIdentifierString(pstrdup(text), '.', &names) ||
+		names == NIL || list_length(names) > 2)
+		return InvalidOid;
+	if (list_length(names) == 1)
+		return RelnameGetRelid(linitial(names));
+	namespace = get_namespace_oid(linitial(names), true);
+	return OidIsValid(namespace) ?
+		get_relname_relid(lsecond(names), namespace) : InvalidOid;
+}
+
+/*
+ * No dataset has this name; a protected table or its published view may have,
+ * whose dataset everybody can read in dp_pg.relation.
+ */
+static void
+raise_no_dataset(const char *name)
+{
+	Oid			relid = find_named_relation(name);
+	Oid			shown = OidIsValid(relid) ?
+		dp_catalog_find_published(relid) : InvalidOid;
+	dp_relation_row row;
+	bool		is_relation = OidIsValid(relid) &&
+		dp_catalog_find_relation(OidIsValid(shown) ? shown : relid, &row);
+
+	ereport(ERROR,
+			(errcode(ERRCODE_UNDEFINED_OBJECT),
+			 errmsg("dataset \"%s\" does not exist", name),
+			 is_relation ?
+			 errdetail("\"%s\" is a %s in dataset \"%s\".", name,
+					   OidIsValid(shown) ? "view" : "table",
+					   NameStr(row.dataset)) : 0,
+			 is_relation ?
+			 errhint("Name the dataset: budgets and caps are for all of its "
+					 "tables together.") :
+			 errhint("dp_protect creates a dataset when it protects the "
+					 "first table.")));
 }
 
 /*
@@ -64,11 +112,7 @@ dp_ledger_owner_dataset(const char *dataset, bool create)
 		dp_catalog_adopt_dataset(&row);
 	dp_bridge_owner_end(&saved);
 	if (found != DP_FOUND)
-		ereport(ERROR,
-				(errcode(ERRCODE_UNDEFINED_OBJECT),
-				 errmsg("dataset \"%s\" does not exist", name),
-				 errhint("dp_protect creates a dataset when it protects the "
-						 "first table.")));
+		raise_no_dataset(name);
 	if (!dp_ledger_payer_owns(caller, &row))
 		ereport(ERROR,
 				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),

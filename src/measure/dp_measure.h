@@ -189,7 +189,8 @@ extern const char *dp_measure_form(const dp_measure_ops *ops,
 extern Expr *dp_measure_parameter(const dp_measure_ops *ops,
 								  const Aggref *aggregate, int n);
 extern void dp_measure_set_parameters(dp_measure *measure, int share,
-									  const Datum *values, const bool *nulls);
+									  const Datum *values, const bool *nulls,
+									  int *location);
 extern int64 dp_measure_number(const dp_measure *measure, int64 least,
 							   int64 most, const char *what);
 

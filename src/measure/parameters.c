@@ -110,16 +110,31 @@ forbid_null(const dp_measure *measure, char letter)
 			 errhint("Give a number.")));
 }
 
+/* A lone number is the price, where perhaps a bound was meant. */
+static const char *
+price_name(const dp_measure *measure, const char *form)
+{
+	int			i;
+
+	for (i = 0; form[1] == '\0' && measure->ops->forms[i] != NULL; i++)
+		if (strchr(measure->ops->forms[i], 'l') != NULL)
+			return psprintf("epsilon, the only parameter of dp_%s here,",
+							measure->ops->name);
+	return "epsilon";
+}
+
 /*
  * dp_measure_set_parameters
  *	  Take the values of the call's parameters, in the order of its form;
- *	  `share` releases divide the default price.
+ *	  `share` releases divide the default price; *location: receives where
+ *	  the one under way stands in the query.
  *
  * Errors: 22023 for a NULL where a value is needed and for a bad epsilon.
  */
 void
 dp_measure_set_parameters(dp_measure *measure, int share,
-						  const Datum *values, const bool *nulls)
+						  const Datum *values, const bool *nulls,
+						  int *location)
 {
 	const char *form = dp_measure_form(measure->ops, measure->aggregate);
 	bool		priced = false;
@@ -131,6 +146,7 @@ dp_measure_set_parameters(dp_measure *measure, int share,
 													  measure->aggregate, i);
 		Numeric		number;
 
+		*location = exprLocation((Node *) expression);
 		if (form[i] == 'c')
 		{
 			if (!nulls[i])
@@ -156,7 +172,8 @@ dp_measure_set_parameters(dp_measure *measure, int share,
 				break;
 			case 'e':
 				measure->epsilon = dp_bridge_check_price(number, nulls[i],
-														 "epsilon");
+														 price_name(measure,
+																	form));
 				priced = true;
 				break;
 			default:

@@ -87,6 +87,7 @@ dp_declare_contribution(PG_FUNCTION_ARGS)
 						 "declared.")));
 	dp_catalog_write_contribution(relid, max_rows, max_keys);
 	dp_protect_invalidate_tree(relid);
+	dp_protect_comment(relid);
 	PG_RETURN_VOID();
 }
 

@@ -206,6 +206,7 @@ write_bounds(const dp_column *column, const char *lower, const char *upper,
 	dp_catalog_write_bounds(column->relid, &column->name, lower, upper,
 							granule);
 	dp_protect_invalidate_tree(column->relid);
+	dp_protect_comment(column->relid);
 }
 
 /* Is a date or timestamp of the given type finite? */
@@ -533,5 +534,6 @@ dp_declare_keys(PG_FUNCTION_ARGS)
 	if (!nulls)
 		tell_of_nulls(&column);
 	dp_protect_invalidate_tree(column.relid);
+	dp_protect_comment(column.relid);
 	PG_RETURN_VOID();
 }

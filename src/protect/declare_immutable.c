@@ -277,6 +277,7 @@ write_partition(const dp_column *column, int64 partition, int64 guard,
 	dp_catalog_write_partition(column->relid, &column->name, partition, guard,
 							   public_sizes);
 	dp_protect_invalidate_tree(column->relid);
+	dp_protect_comment(column->relid);
 }
 
 static void

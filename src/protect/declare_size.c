@@ -124,5 +124,6 @@ dp_declare_rows(PG_FUNCTION_ARGS)
 	if (!PG_ARGISNULL(1))
 		class = dp_protect_declare_size_class(PG_GETARG_INT64(1));
 	dp_catalog_write_size(relid, class);
+	dp_protect_comment(relid);
 	PG_RETURN_VOID();
 }

@@ -65,6 +65,12 @@ extern Bitmapset *dp_protect_attribute_partitions(Oid relid);
  */
 extern bool dp_protect_declare_is_guarded(Oid relid, AttrNumber attnum,
 										  Snapshot snapshot);
+/* The view that was published for it, or InvalidOid. */
+extern Oid	dp_protect_published_view(Oid relid);
+/* Its dataset, NULL when relid itself is not protected; raises nothing. */
+extern char *dp_protect_dataset(Oid relid);
+/* The tables that a view reads; those that its reader's rights are for. */
+extern List *dp_protect_view_reads(Oid view, bool invoker);
 /* The protected ancestor (or the relation itself), InvalidOid when none. */
 extern Oid	dp_protect_root(Oid relid);
 extern char *dp_protect_qualified_name(Oid relid);

@@ -173,14 +173,24 @@ close_exposures(Oid relid, bool revoke)
  */
 static void
 write_row(const dp_relation_row *unit, const char *dataset, Oid view,
-		  int64 rows)
+		  int64 rows, bool commented)
 {
 	dp_relation_row row = *unit;
 
 	namestrcpy(&row.dataset, dataset);
 	row.published = view;
 	row.rows = rows;
+	row.commented = commented;
 	dp_catalog_write_relation(&row);
+}
+
+/* Comments are written unless their owner does not want them. */
+static bool
+is_commented(Oid relid)
+{
+	dp_relation_row row;
+
+	return !dp_catalog_find_relation(relid, &row) || row.commented;
 }
 
 /* The dataset the relation goes into, checked; palloc'd. */
@@ -271,8 +281,9 @@ PG_FUNCTION_INFO_V1(dp_protect);
 /*
  * dp_protect
  *	  SQL: dp_protect(relation regclass, unit text, dataset name, publish text,
- *	  revoke boolean, rows bigint) returns void.  Called again for a protected
- *	  relation it replaces the unit and adds view and size class.
+ *	  revoke boolean, rows bigint, comment boolean) returns void.  Called again
+ *	  for a protected relation it replaces the unit and adds view and size
+ *	  class.
  *
  * Errors: 42501 not the owner of table or dataset; 42703 no such column; 42809
  * not a table; 0A000 foreign or temporary table; 22023 a unit without built-in
@@ -303,6 +314,8 @@ dp_protect(PG_FUNCTION_ARGS)
 		dataset = NameStr(*PG_GETARG_NAME(2));
 	if (!PG_ARGISNULL(3))
 		publish = text_to_cstring(PG_GETARG_TEXT_PP(3));
+	else if (!OidIsValid(dp_protect_published_view(relid)))
+		publish = dp_protect_publish_name(relid);
 	revoke = !PG_ARGISNULL(4) && PG_GETARG_BOOL(4);
 	if (!PG_ARGISNULL(5))
 		rows = dp_protect_declare_size_class(PG_GETARG_INT64(5));
@@ -323,13 +336,15 @@ dp_protect(PG_FUNCTION_ARGS)
 	check_neighbours(relid, tree, dataset, unit);
 	warn_of_new_unit(relid, unit);
 
-	if (publish != NULL)
+	if (publish != NULL && publish[0] != '\0')
 		view = dp_protect_publish_view(relid, publish);
-	write_row(&row, dataset, view, rows);
+	write_row(&row, dataset, view, rows,
+			  PG_ARGISNULL(6) ? is_commented(relid) : PG_GETARG_BOOL(6));
 	if (OidIsValid(view))
 		dp_protect_publish_grant(relid, view, dataset);
 	CommandCounterIncrement();
 	dp_protect_invalidate_tree(relid);
+	dp_protect_comment(relid);
 	if (dp_protect_lookup(relid)->rows == 0)
 		dp_protect_declare_suggest_size(relid);
 	PG_RETURN_VOID();
@@ -374,5 +389,7 @@ dp_unprotect(PG_FUNCTION_ARGS)
 		ObjectAddressSet(address, RelationRelationId, view);
 		performDeletion(&address, DROP_RESTRICT, 0);
 	}
+	else
+		dp_protect_uncomment(relid, view);
 	PG_RETURN_VOID();
 }

@@ -16,11 +16,8 @@
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "nodes/parsenodes.h"
-#include "parser/parsetree.h"
-#include "rewrite/rewriteSupport.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
-#include "utils/syscache.h"
 #include "utils/varlena.h"
 
 #include "relation_internal.h"
@@ -36,54 +33,6 @@ dp_protect_run_command(const char *command)
 		elog(ERROR, "SPI_execute failed: %s", command);
 }
 
-/* The query of a view, NULL when it is none any more. */
-static Query *
-view_query(Oid view)
-{
-	HeapTuple	rule = SearchSysCache2(RULERELNAME, ObjectIdGetDatum(view),
-									   PointerGetDatum(ViewSelectRuleName));
-	List	   *queries;
-
-	if (!HeapTupleIsValid(rule))
-		return NULL;
-	queries = dp_protect_rule_queries(rule);
-	ReleaseSysCache(rule);
-	return list_length(queries) == 1 ? linitial_node(Query, queries) : NULL;
-}
-
-/* SELECT of some columns FROM the relation, and nothing else. */
-static bool
-is_projection(const Query *query, Oid relid)
-{
-	RangeTblRef *from;
-	ListCell   *cell;
-
-	if (query->commandType != CMD_SELECT || query->setOperations != NULL ||
-		query->cteList != NIL || query->hasAggs || query->hasWindowFuncs ||
-		query->hasTargetSRFs || query->hasSubLinks ||
-		query->groupClause != NIL || query->groupingSets != NIL ||
-		query->havingQual != NULL || query->distinctClause != NIL ||
-		query->sortClause != NIL || query->limitOffset != NULL ||
-		query->limitCount != NULL || query->rowMarks != NIL ||
-		query->jointree->quals != NULL ||
-		list_length(query->jointree->fromlist) != 1 ||
-		!IsA(linitial(query->jointree->fromlist), RangeTblRef))
-		return false;
-	from = linitial(query->jointree->fromlist);
-	if (rt_fetch(from->rtindex, query->rtable)->rtekind != RTE_RELATION ||
-		rt_fetch(from->rtindex, query->rtable)->relid != relid)
-		return false;
-	foreach(cell, query->targetList)
-	{
-		TargetEntry *target = lfirst_node(TargetEntry, cell);
-
-		if (!IsA(target->expr, Var) ||
-			((Var *) target->expr)->varno != from->rtindex)
-			return false;
-	}
-	return true;
-}
-
 /*
  * May a published view be granted?  Only while it is what dp_protect made: a
  * security_invoker view of columns of the relation.  Another one could show
@@ -92,10 +41,11 @@ is_projection(const Query *query, Oid relid)
 static bool
 check_view(Oid relid, Oid view)
 {
-	Query	   *query = view_query(view);
+	Query	   *query = dp_protect_view_query(view);
 	bool		invoker = dp_protect_is_security_invoker(view);
 
-	if (invoker && query != NULL && is_projection(query, relid))
+	if (invoker && query != NULL &&
+		dp_protect_is_projection(query, relid))
 		return true;
 	ereport(WARNING,
 			(errcode(ERRCODE_WARNING),
@@ -207,6 +157,21 @@ find_name(char *publish)
 				 errdetail("Nobody else could see a temporary view."),
 				 errhint("Name a permanent schema.")));
 	return name;
+}
+
+/*
+ * dp_protect_publish_name
+ *	  The name under which a relation is published where none is given, by
+ *	  dp_pg.publish_schema; NULL: under none.
+ */
+char *
+dp_protect_publish_name(Oid relid)
+{
+	char	   *name = get_rel_name(relid);
+
+	if (name == NULL || dp_setting_publish_schema[0] == '\0')
+		return NULL;
+	return quote_qualified_identifier(dp_setting_publish_schema, name);
 }
 
 static void

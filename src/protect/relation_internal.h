@@ -8,6 +8,7 @@
 #include "dp_protect.h"
 
 #include "access/htup.h"
+#include "nodes/parsenodes.h"
 #include "storage/lockdefs.h"
 #include "utils/acl.h"
 
@@ -40,8 +41,6 @@ typedef struct dp_exposure_search
 
 /* relation.c */
 extern List *dp_protect_list_parents(Oid relid);
-extern Oid	dp_protect_published_view(Oid relid);
-extern char *dp_protect_dataset(Oid relid);
 extern char *dp_protect_declared_unit(Oid relid);
 
 /* ---- unit_path.c ---- */
@@ -90,8 +89,18 @@ extern void dp_protect_add_references(dp_exposure_search *search);
 
 /* publish.c */
 extern void dp_protect_run_command(const char *command);
+extern char *dp_protect_publish_name(Oid relid);
 extern Oid	dp_protect_publish_view(Oid relid, char *publish);
 extern void dp_protect_publish_grant(Oid relid, Oid view, const char *dataset);
+
+/* view.c */
+extern Query *dp_protect_view_query(Oid view);
+extern bool dp_protect_is_projection(const Query *query, Oid relid);
+
+/* comment.c */
+extern void dp_protect_comment(Oid relid);
+extern void dp_protect_uncomment(Oid relid, Oid view);
+extern void dp_protect_comment_written(const CommentStmt *stmt);
 
 /* require.c */
 extern void dp_protect_require_writable(const char *function);

@@ -255,6 +255,9 @@ warn_after(Node *parsetree, const dp_owners *before)
 		case T_ReassignOwnedStmt:
 			warn_of_reassigned(before);
 			break;
+		case T_CommentStmt:
+			dp_protect_comment_written((CommentStmt *) parsetree);
+			break;
 		default:
 			break;
 	}
@@ -273,6 +276,7 @@ is_watched(Node *parsetree)
 		case T_RuleStmt:
 		case T_CreateTrigStmt:
 		case T_ReassignOwnedStmt:
+		case T_CommentStmt:
 			return true;
 		default:
 			return false;

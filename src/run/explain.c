@@ -92,6 +92,24 @@ calls_after(const dp_limit *limit, const dp_spent *spent,
 	return dp_acct_limit_calls(limit, &after, price);
 }
 
+/* What remains of that which does not suffice for the charge. */
+static char *
+lacking_text(const dp_limit *limit, const dp_spent *spent,
+			 const dp_charge *charge, bool pure)
+{
+	const dp_charge none = {0};
+	dp_charge	without = *charge;
+	char	   *delta = remaining_text(limit->delta_sum, spent->delta, 0);
+	char	   *other = remainder_text(limit, spent, &none, pure);
+
+	if (dp_acct_fixed_add(spent->delta, charge->delta) <= limit->delta_sum)
+		return psprintf("%s remains", other);
+	without.delta = 0;
+	if (dp_acct_limit_calls(limit, spent, &without) > 0)
+		return psprintf("delta %s remains", delta);
+	return psprintf("%s and delta %s remain", other, delta);
+}
+
 static char *
 batch_text(const dp_ledger_preview *preview)
 {
@@ -143,13 +161,8 @@ budget_text(const dp_release_spec *spec, bool charged)
 	else
 		appendStringInfo(&text, "of %s: ", NameStr(standing.payer));
 	if (!charged && calls == 0)
-		appendStringInfo(&text, "not enough (%s remains)",
-						 dp_acct_fixed_add(spent->delta, charge->delta) >
-						 limit->delta_sum ?
-						 psprintf("delta %s",
-								  remaining_text(limit->delta_sum,
-												 spent->delta, 0)) :
-						 remainder_text(limit, spent, &none, pure));
+		appendStringInfo(&text, "not enough (%s)",
+						 lacking_text(limit, spent, charge, pure));
 	else
 		appendStringInfo(&text, "%s %s, delta %s and %s" INT64_FORMAT
 						 " queries like this remain",

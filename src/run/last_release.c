@@ -9,9 +9,11 @@
 #include "postgres.h"
 
 #include "access/xact.h"
+#include "catalog/pg_type.h"
 #include "fmgr.h"
 #include "funcapi.h"
 #include "miscadmin.h"
+#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
@@ -19,7 +21,7 @@
 
 #include "run.h"
 
-#define COLUMNS 11
+#define COLUMNS 12
 #define KEPT 100
 
 typedef struct past_release
@@ -29,6 +31,8 @@ typedef struct past_release
 	TimestampTz at;
 	Oid			user;			/* who asked; nobody else sees it */
 	char	   *dataset;
+	int			nrelations;
+	Datum	   *relations;		/* OIDs: by which names its rows are known */
 	int			n;
 	dp_description *values;
 } past_release;
@@ -65,6 +69,25 @@ copy_description(const dp_description *d)
 	return copy;
 }
 
+/* The protected relations that were read, and the views published of them. */
+static void
+remember_relations(past_release *past, const List *relids)
+{
+	ListCell   *lc;
+
+	past->relations = palloc(sizeof(Datum) * (2 * list_length(relids) + 1));
+	foreach(lc, relids)
+	{
+		Oid			relid = lfirst_oid(lc);
+		Oid			view = dp_protect_published_view(relid);
+
+		if (OidIsValid(relid))
+			past->relations[past->nrelations++] = ObjectIdGetDatum(relid);
+		if (OidIsValid(view))
+			past->relations[past->nrelations++] = ObjectIdGetDatum(view);
+	}
+}
+
 /* dp_run_remember: add a release to those of the present statement. */
 void
 dp_run_remember(const dp_release_spec *spec,
@@ -92,6 +115,7 @@ dp_run_remember(const dp_release_spec *spec,
 	past->at = GetCurrentTimestamp();
 	past->user = GetUserId();
 	past->dataset = pstrdup(spec->block->dataset);
+	remember_relations(past, list_union_oid(NIL, spec->block->relids));
 	past->n = dp_run_count_values(spec);
 	past->values = palloc(sizeof(dp_description) * Max(past->n, 1));
 	MemoryContextSwitchTo(old);
@@ -135,6 +159,10 @@ put_release(ReturnSetInfo *result, const past_release *past)
 		values[8] = CStringGetTextDatum(d->sensitivity);
 		values[9] = CStringGetTextDatum(d->scale);
 		values[10] = CStringGetTextDatum(d->error);
+		values[11] = PointerGetDatum(construct_array(past->relations,
+													 past->nrelations,
+													 REGCLASSOID, sizeof(Oid),
+													 true, TYPALIGN_INT));
 		tuplestore_putvalues(result->setResult, result->setDesc, values,
 							 nulls);
 	}
@@ -145,8 +173,8 @@ PG_FUNCTION_INFO_V1(dp_last_release);
 /*
  * dp_last_release
  *	  SQL: setof (ledger_id, at, dataset, value, mechanism, epsilon, delta,
- *	  rho, sensitivity, scale, error_95), in the order of the charges; no rows
- *	  before the first release.
+ *	  rho, sensitivity, scale, error_95, relations), in the order of the
+ *	  charges; no rows before the first release.
  */
 Datum
 dp_last_release(PG_FUNCTION_ARGS)

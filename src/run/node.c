@@ -331,12 +331,17 @@ prepare_release(release_state *state, bool tell)
 	dp_unit_bounds bounds = dp_run_unit_bounds(state->block);
 	EState	   *estate = state->css.ss.ps.state;
 	List	   *arguments = NIL;
+	List	   *domains;
+	dp_pointer	pointer;
 	ListCell   *lc;
 
 	foreach(lc, state->parameters)
 		arguments = lappend(arguments, evaluate(lfirst(lc), econtext));
-	spec = dp_run_prepare(state->block, &state->standing, arguments,
-						  dp_run_decide_keys(state->block, estate), &bounds);
+	domains = dp_run_decide_keys(state->block, estate);
+	dp_bridge_point_begin(&pointer, estate->es_sourceText);
+	spec = dp_run_prepare(state->block, &state->standing, arguments, domains,
+						  &bounds, &pointer.location);
+	dp_bridge_point_end(&pointer);
 	dp_run_check_prices(spec, &state->standing);
 	dp_measure_check_cost(spec, tell);
 	return spec;

@@ -244,15 +244,30 @@ set_unit_bounds(dp_release_spec *spec, const dp_unit_bounds *bounds)
 							 DP_TOLD_KEYS_MAX : spec->groups), 1);
 }
 
+/* Of the first bound that the call gives, or of the call. */
+static int
+bounds_location(const dp_measure *measure)
+{
+	const char *form = dp_measure_form(measure->ops, measure->aggregate);
+	const char *lower = strchr(form, 'l');
+	int			location = lower == NULL ? -1 :
+		exprLocation((Node *) dp_measure_parameter(measure->ops,
+												   measure->aggregate,
+												   (int) (lower - form)));
+
+	return location < 0 ? measure->aggregate->location : location;
+}
+
 /*
  * dp_run_prepare
- *	  See run.h.  Errors: 22023 for bad parameters, 54000 for
- *	  too many groups; nothing has been charged then.
+ *	  See run.h; *location: receives where in the query what is judged stands.
+ *	  Errors: 22023 for bad parameters, 54000 for too many groups; nothing has
+ *	  been charged then.
  */
 dp_release_spec *
 dp_run_prepare(dp_block *block, const dp_ledger_standing *standing,
 				   List *arguments, List *domains,
-				   const dp_unit_bounds *bounds)
+				   const dp_unit_bounds *bounds, int *location)
 {
 	Datum	   *values;
 	bool	   *nulls;
@@ -286,7 +301,8 @@ dp_run_prepare(dp_block *block, const dp_ledger_standing *standing,
 		measure->groups = spec->held;
 		measure->collections = collections;
 		dp_measure_set_parameters(measure, block->share, values + next,
-								  nulls + next);
+								  nulls + next, location);
+		*location = bounds_location(measure);
 		next += strlen(dp_measure_form(measure->ops, measure->aggregate));
 		if (spec->undeclared && spec->max_keys > 1)
 			dp_measure_keep_unprepared(measure);
@@ -300,6 +316,7 @@ dp_run_prepare(dp_block *block, const dp_ledger_standing *standing,
 												  &measure->charge),
 							   "add up the charge of a query");
 	}
+	*location = -1;
 	if (block->part_attnum != 0)
 		dp_run_set_part(spec, standing->replace_one, values[next],
 							nulls[next]);

@@ -1,13 +1,17 @@
 /*
  * refuse_rows.c
- *	  Transparent mode: say why rows cannot be read, by the name that the user
- *	  wrote, and what can be asked instead.
+ *	  Say why rows cannot be read, by the name that the user wrote, and what
+ *	  can be asked instead.
  *
- * Tools ask published views; PostgreSQL's own message names a table that the
- * user never named.
+ * PostgreSQL's own message names a table that the user of a view never named,
+ * and says nothing of what he may do.  What is said here follows from the
+ * catalog and from the budget of the role that asks, which it may see anyway.
+ * Nothing is refused here that PostgreSQL would not refuse.
  */
 #include "postgres.h"
 
+#include "access/transam.h"
+#include "catalog/namespace.h"
 #include "catalog/pg_class.h"
 #include "nodes/nodeFuncs.h"
 #include "utils/lsyscache.h"
@@ -21,6 +25,20 @@ typedef struct row_search
 	Oid			named;			/* found: what the user wrote */
 	Oid			relid;			/* and the protected relation, or none */
 } row_search;
+
+/* ---- searching ---- */
+
+/* Would it read rows of a protected relation without the right to? */
+static bool
+reads_protected(Query *level, const RangeTblEntry *entry)
+{
+	return entry->rtekind == RTE_RELATION &&
+		entry->relkind != RELKIND_VIEW &&
+		entry->relid >= FirstNormalObjectId &&
+		dp_compat_lacks_table(level, entry) &&
+		OidIsValid(dp_protect_root(entry->relid)) &&
+		!dp_compat_may_read(level, entry);
+}
 
 /* The view that a subquery in FROM stands for, or InvalidOid. */
 static Oid
@@ -55,10 +73,7 @@ row_walker(Node *node, void *context)
 		RangeTblEntry *entry = lfirst_node(RangeTblEntry, lc);
 		Oid			around = search->view;
 
-		if (entry->rtekind == RTE_RELATION &&
-			entry->relkind != RELKIND_VIEW &&
-			!dp_compat_has_right(search->level, entry) &&
-			OidIsValid(dp_protect_root(entry->relid)))
+		if (reads_protected(search->level, entry))
 		{
 			search->relid = entry->relid;
 			search->named = OidIsValid(around) ? around : entry->relid;
@@ -87,25 +102,112 @@ row_walker(Node *node, void *context)
 	return found;
 }
 
-/* "dataset "hospital", where epsilon 2.6 remains", or only that it is one. */
-static char *
-standing_text(Oid relid)
+/* Any aggregate that is not private; *context receives its OID. */
+static bool
+plain_aggregate_walker(Node *node, void *context)
 {
-	const dp_relation *relation = dp_protect_lookup(dp_protect_root(relid));
+	if (node == NULL)
+		return false;
+	if (IsA(node, Aggref) &&
+		dp_catalog_aggregate_kind(((Aggref *) node)->aggfnoid) == DP_AGG_NONE)
+	{
+		*(Oid *) context = ((Aggref *) node)->aggfnoid;
+		return true;
+	}
+	if (IsA(node, Query))
+		return query_tree_walker((Query *) node, plain_aggregate_walker,
+								 context, 0);
+	return expression_tree_walker(node, plain_aggregate_walker, context);
+}
+
+/* ---- texts ---- */
+
+/*
+ * The name by which the user finds the relation; of what a function with
+ * another role's rights reads no more than PostgreSQL's message says.
+ */
+static char *
+visible_name(Oid relid)
+{
+	return RelationIsVisible(relid) || dp_bridge_has_others_rights() ?
+		get_rel_name(relid) : dp_protect_qualified_name(relid);
+}
+
+static const char *
+kind_of(Oid relid)
+{
+	return get_rel_relkind(relid) == RELKIND_VIEW ? "view" : "table";
+}
+
+/* What the role that asks may still spend; the cap is taken into account. */
+static dp_fixed
+remaining(const dp_ledger_standing *standing)
+{
+	dp_fixed	own = dp_ledger_remaining(&standing->limit, &standing->spent);
+
+	return !standing->capped ? own :
+		Min(own, dp_ledger_remaining(&standing->cap, &standing->cap_spent));
+}
+
+/* That it is protected; to those who may ask also where, and what remains. */
+static char *
+detail_text(Oid named, const char *dataset, const dp_ledger_standing *standing)
+{
+	char	   *text = psprintf("Rows of %s \"%s\" are protected by "
+								"differential privacy", kind_of(named),
+								visible_name(named));
+
+	if (!standing->found)
+		return psprintf("%s.", text);
+	if (standing->exempt)
+		return psprintf("%s, in dataset \"%s\".", text, dataset);
+	return psprintf("%s, in dataset \"%s\", where epsilon %s remains to you.",
+					text, dataset,
+					dp_bridge_fixed_to_cstring(remaining(standing)));
+}
+
+/* What to write instead. */
+static char *
+hint_text(Query *query, const dp_ledger_standing *standing)
+{
+	Oid			plain = InvalidOid;
+
+	if (!standing->found)
+		return pstrdup("Aggregates such as dp_count(*) answer roles that have "
+					   "a budget; ask the owner of the table for one.");
+	if (dp_setting_transparent)
+		return pstrdup("Ask for aggregates, such as count(*) or avg, over all "
+					   "rows or grouped by columns with public values.");
+	if (query != NULL && plain_aggregate_walker((Node *) query, &plain))
+		return dp_catalog_private_advice(plain);
+	return pstrdup("Ask for aggregates, such as dp_count(*) or dp_avg, over "
+				   "all rows or grouped by columns with public values.");
+}
+
+/*
+ * dp_run_make_refusal
+ *	  The refusal to show rows of a protected relation, or of a part of one,
+ *	  where the user named `named`; `query` may be NULL, and `hint`, if given,
+ *	  is for roles that may ask.
+ */
+dp_refusal *
+dp_run_make_refusal(Oid named, Oid relid, Query *query, const char *hint)
+{
+	const char *dataset = dp_protect_dataset(dp_protect_root(relid));
 	dp_ledger_standing standing;
 
-	if (relation == NULL)
-		return pstrdup("");
-	dp_ledger_read_standing(relation->dataset, &standing);
-	if (!standing.found)
-		return pstrdup("");
-	if (standing.exempt)
-		return psprintf(", in dataset \"%s\"", relation->dataset);
-	return psprintf(", in dataset \"%s\", where epsilon %s remains to you",
-					relation->dataset, dp_bridge_fixed_to_cstring(
-						dp_ledger_remaining(&standing.limit,
-											&standing.spent)));
+	MemSet(&standing, 0, sizeof(standing));
+	if (dataset != NULL)
+		dp_ledger_read_standing(dataset, &standing);
+	return dp_bridge_refuse(ERRCODE_INSUFFICIENT_PRIVILEGE, -1,
+							detail_text(named, dataset, &standing),
+							hint != NULL && standing.found ? hint :
+							hint_text(query, &standing),
+							"permission denied for %s %s", kind_of(named),
+							get_rel_name(named));
 }
+
+/* ---- statements ---- */
 
 /*
  * dp_run_refuse_rows
@@ -116,17 +218,46 @@ dp_refusal *
 dp_run_refuse_rows(Query *query)
 {
 	row_search	search = {NULL, InvalidOid, InvalidOid, InvalidOid};
-	const char *kind;
 
 	if (!row_walker((Node *) query, &search))
 		return NULL;
-	kind = get_rel_relkind(search.named) == RELKIND_VIEW ? "view" : "table";
-	return dp_bridge_refuse(ERRCODE_INSUFFICIENT_PRIVILEGE, -1,
-							psprintf("Its rows are protected%s.",
-									 standing_text(search.relid)),
-							"Ask for aggregates, such as count(*) or avg, "
-							"over all rows or grouped by columns with "
-							"public values.",
-							"permission denied for %s %s", kind,
-							get_rel_name(search.named));
+	return dp_run_make_refusal(search.named, search.relid, query, NULL);
+}
+
+/* The first view among the entries that reads the relation, or the latter. */
+static Oid
+find_named(const List *entries, Oid relid)
+{
+	ListCell   *lc;
+
+	foreach(lc, entries)
+	{
+		const RangeTblEntry *entry = lfirst_node(RangeTblEntry, lc);
+
+		if (OidIsValid(entry->relid) && entry->relkind == RELKIND_VIEW &&
+			list_member_oid(dp_protect_view_reads(entry->relid, false), relid))
+			return entry->relid;
+	}
+	return relid;
+}
+
+/*
+ * dp_run_refuse_entries
+ *	  The same for one level that the planner has worked on, or the entries of
+ *	  a plan: views are entries among others.
+ */
+dp_refusal *
+dp_run_refuse_entries(Query *level)
+{
+	ListCell   *lc;
+
+	foreach(lc, level->rtable)
+	{
+		const RangeTblEntry *entry = lfirst_node(RangeTblEntry, lc);
+
+		if (reads_protected(level, entry))
+			return dp_run_make_refusal(find_named(level->rtable, entry->relid),
+									   entry->relid, NULL, NULL);
+	}
+	return NULL;
 }

@@ -120,7 +120,7 @@ dp_run_check_rights_first(Query *query)
 
 	if (!dp_run_lacks_rights(query))
 		return;
-	refusal = dp_setting_transparent ? dp_run_refuse_rows(query) : NULL;
+	refusal = dp_run_refuse_rows(query);
 	if (refusal != NULL)
 		dp_bridge_raise_refusal(refusal, NULL);
 	(void) check_rights_walker((Node *) query, NULL);
@@ -156,10 +156,16 @@ void
 dp_run_check_rights_met(PlannerInfo *root, Oid relid)
 {
 	PlannerInfo *level;
+	dp_refusal *refusal;
 
 	if (relid < FirstNormalObjectId || !expects_functions)
 		return;
 	for (level = root; level != NULL; level = level->parent_root)
 		if (!dp_compat_has_rights(level->parse) && holds_protected(relid))
+		{
+			refusal = dp_run_refuse_entries(level->parse);
+			if (refusal != NULL)
+				dp_bridge_raise_refusal(refusal, NULL);
 			dp_compat_check_rights(level->parse);
+		}
 }

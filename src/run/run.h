@@ -30,7 +30,8 @@ extern dp_unit_bounds dp_run_unit_bounds(const dp_block *block);
 extern dp_release_spec *dp_run_prepare(dp_block *block,
 										   const dp_ledger_standing *standing,
 										   List *arguments, List *domains,
-										   const dp_unit_bounds *bounds);
+										   const dp_unit_bounds *bounds,
+										   int *location);
 extern bool dp_run_is_free(const dp_release_spec *spec);
 extern int	dp_run_count_values(const dp_release_spec *spec);
 /* The mechanism that decides about undeclared keys. */
@@ -72,7 +73,13 @@ extern bool dp_run_expect_functions(bool expect);
 extern void dp_run_check_rights_met(PlannerInfo *root, Oid relid);
 
 /* refuse_rows.c */
+extern dp_refusal *dp_run_make_refusal(Oid named, Oid relid, Query *query,
+									   const char *hint);
 extern dp_refusal *dp_run_refuse_rows(Query *query);
+extern dp_refusal *dp_run_refuse_entries(Query *level);
+
+/* refuse_plan.c */
+extern void dp_run_denial_init(void);
 
 /* row_security.c */
 extern void dp_run_hide_rows(PlannerInfo *root, RelOptInfo *rel);

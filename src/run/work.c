@@ -157,10 +157,11 @@ begin(const Node *sent, const void *data, dp_reader_source source,
 {
 	const release_data *asked = data;
 	const dp_release_input *input = (const dp_release_input *) sent;
+	int			location;		/* no text has come */
 	dp_release_spec *spec = dp_run_prepare(input->block, &asked->standing,
 										   input->arguments,
 										   read_domains(input),
-										   &asked->bounds);
+										   &asked->bounds, &location);
 	release_work *work = palloc0(sizeof(release_work));
 	dp_gather_limits limits = {0};
 

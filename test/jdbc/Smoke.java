@@ -9,6 +9,7 @@
 import java.math.BigDecimal;
 import java.nio.ByteBuffer;
 import java.sql.Connection;
+import java.sql.DatabaseMetaData;
 import java.sql.DriverManager;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
@@ -288,6 +289,49 @@ public class Smoke
 			seen);
 	}
 
+	/* What tools show beside names, and a query that dp_describe gives. */
+	private void remarks() throws SQLException
+	{
+		DatabaseMetaData data = analyst.getMetaData();
+
+		try (ResultSet r = data.getTables(null, "bi", "%", null))
+		{
+			String text = r.next() ? r.getString("REMARKS") : null;
+
+			check(text != null && text.startsWith("People of the clinic ["),
+				"remarks of the view", text);
+		}
+		try (ResultSet r = data.getColumns(null, "bi", "people", "%"))
+		{
+			while (r.next())
+			{
+				String text = r.getString("REMARKS");
+
+				if (r.getString("COLUMN_NAME").equals("health"))
+					check(text != null &&
+						text.startsWith("As they feel [") &&
+						text.contains("'excellent'"), "remarks: keys", text);
+				else if (r.getString("COLUMN_NAME").equals("visits"))
+					check(text != null && text.contains("from 0 to 20"),
+						"remarks: bounds", text);
+			}
+		}
+		try (Statement s = analyst.createStatement();
+			ResultSet r = s.executeQuery("SELECT example FROM "
+				+ "dp_describe('bi.people') WHERE attribute = 'health'"))
+		{
+			String example = r.next() ? r.getString(1) : null;
+
+			check(example != null && example.contains("GROUP BY health"),
+				"an example of dp_describe", example);
+			try (Statement t = analyst.createStatement();
+				ResultSet e = t.executeQuery("EXPLAIN " + example))
+			{
+				check(e.next(), "the example is a private query", "no plan");
+			}
+		}
+	}
+
 	public static void main(String[] args) throws SQLException
 	{
 		Smoke smoke = new Smoke(args[0]);
@@ -298,6 +342,7 @@ public class Smoke
 		smoke.questions();
 		smoke.refusals();
 		smoke.fastPath();
+		smoke.remarks();
 		smoke.analyst.close();
 		smoke.admin.close();
 	}

@@ -9,7 +9,7 @@ use Test::More;
 
 my $driver = $ENV{DP_PG_JDBC} || '/usr/share/java/postgresql.jar';
 
-plan tests => 22;
+plan tests => 27;
 ok(-f $driver, "pgjdbc is installed: $driver");
 
 # pgjdbc speaks TCP only.
@@ -27,9 +27,14 @@ CREATE TABLE person (health text NOT NULL, visits int, weight float8);
 INSERT INTO person
 SELECT (ARRAY['excellent', 'good', 'fair', 'poor'])[1 + i % 4], i % 20, i % 100
 FROM generate_series(1, 10000) AS i;
-SELECT dp_protect('person', dataset => 'clinic');
+COMMENT ON TABLE person IS 'People of the clinic';
+COMMENT ON COLUMN person.health IS 'As they feel';
+CREATE SCHEMA bi;
+GRANT USAGE ON SCHEMA bi TO analyst;
+SELECT dp_protect('person', dataset => 'clinic', publish => 'bi.people');
 SELECT dp_declare('person', 'health',
 				  keys => ARRAY['excellent', 'good', 'fair', 'poor']);
+SELECT dp_declare('person', 'visits', lower => 0, upper => 20);
 SELECT dp_grant('analyst', 'clinic', epsilon => 10);
 EOT
 
@@ -53,7 +58,7 @@ for my $line (split /\n/, $out)
 		diag($line);
 	}
 }
-# 20 checks above; fewer when the program died.
+# 25 checks above; fewer when the program died.
 is($node->safe_psql('postgres', 'SELECT count(*) FROM dp_pg.ledger'),
 	13, 'as many ledger rows as answered executions');
 $node->stop;

@@ -70,7 +70,7 @@ INSERT INTO wanted VALUES
 	('dp_histogram_rows', '{counts,lower,upper}', '{bigint[],date,date}'),
 	('dp_histogram_rows', '{counts,lower,upper}', '{bigint[],"timestamp without time zone","timestamp without time zone"}'),
 	('dp_histogram_rows', '{counts,lower,upper}', '{bigint[],"timestamp with time zone","timestamp with time zone"}'),
-	('dp_protect', '{relation,unit,dataset,publish,revoke,rows}', '{regclass,text,name,text,boolean,bigint}'),
+	('dp_protect', '{relation,unit,dataset,publish,revoke,rows,comment}', '{regclass,text,name,text,boolean,bigint,boolean}'),
 	('dp_unprotect', '{relation}', '{regclass}'),
 	('dp_declare', '{relation,attribute,lower,upper,granule}', '{regclass,name,numeric,numeric,numeric}'),
 	('dp_declare', '{relation,attribute,lower,upper,granule}', '{regclass,name,"double precision","double precision","double precision"}'),
@@ -80,6 +80,7 @@ INSERT INTO wanted VALUES
 	('dp_declare', '{relation,rows}', '{regclass,bigint}'),
 	('dp_declare', '{relation,max_rows,max_keys}', '{regclass,bigint,bigint}'),
 	('dp_suggest_bounds', '{relation,keys,what,bound,units_kept,rows_kept}', '{regclass,text[]}'),
+	('dp_describe', '{relation,attribute,type,nullable,lower,upper,keys,other,note,example}', '{regclass}'),
 	('dp_grant', '{role,dataset,epsilon,delta,filter,renew}', '{name,name,numeric,numeric,text,interval}'),
 	('dp_grant', '{role,dataset,epsilon,delta,filter,renew}', '{name,name,"double precision","double precision",text,interval}'),
 	('dp_limit', '{dataset,epsilon,delta}', '{name,numeric,numeric}'),
@@ -252,7 +253,7 @@ FROM (VALUES ('dp_pg.epsilon', 'user'), ('dp_pg.epsilon_ceiling', 'superuser'), 
 	('dp_pg.max_rows', 'user'), ('dp_pg.max_keys', 'user')) v(name, context);
 SELECT is((SELECT boot_val FROM pg_settings WHERE name = 'dp_pg.epsilon'), '0.1', 'default epsilon');
 SELECT is_empty($$ SELECT name FROM pg_settings WHERE name LIKE 'dp\_pg.%' AND (short_desc = '' OR short_desc IS NULL) $$, 'settings have descriptions');
-SELECT is_empty($$ SELECT name FROM pg_settings WHERE name LIKE 'dp\_pg.%' AND context = 'user' AND name NOT IN ('dp_pg.epsilon', 'dp_pg.delta', 'dp_pg.max_keys', 'dp_pg.max_rows', 'dp_pg.mechanism', 'dp_pg.split', 'dp_pg.suppress', 'dp_pg.transparent', 'dp_pg.procedure') $$, 'no other setting is the user''s');
+SELECT is_empty($$ SELECT name FROM pg_settings WHERE name LIKE 'dp\_pg.%' AND context = 'user' AND name NOT IN ('dp_pg.epsilon', 'dp_pg.delta', 'dp_pg.max_keys', 'dp_pg.max_rows', 'dp_pg.mechanism', 'dp_pg.publish_schema', 'dp_pg.split', 'dp_pg.suppress', 'dp_pg.transparent', 'dp_pg.procedure') $$, 'no other setting is the user''s');
 SELECT throws_ok('SET dp_pg.no_such_setting = 1', '42602');
 SELECT ok(current_setting('shared_preload_libraries') ~ 'dp_pg', 'the library is preloaded');
 

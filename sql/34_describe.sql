@@ -1,0 +1,88 @@
+-- What may be asked about a relation: dp_describe, and declarations found by
+-- the name of the published view.  All of it is public: declarations, which
+-- everybody can read, and the system catalogs.
+
+CREATE FUNCTION dp_pg.shown_column(relation oid, named oid, attnum int2)
+RETURNS int2 LANGUAGE c STABLE STRICT AS 'MODULE_PATHNAME', 'dp_publish_shown_column';
+COMMENT ON FUNCTION dp_pg.shown_column(oid, oid, int2) IS
+'internal: number of the column of a relation that column attnum of `named`, the relation itself or a view of its columns, shows; NULL: none';
+
+CREATE VIEW dp_pg.attributes AS
+SELECT n.named AS relation, c.attname AS attribute, r.dataset,
+	pg_catalog.format_type(c.atttypid, c.atttypmod) AS type, a.lower, a.upper, a.granule,
+	a.keys, a.other, a.nulls, a.partition IS NOT NULL AS immutable,
+	coalesce(a.public_sizes, false) AS public_sizes
+FROM dp_pg.relation AS r
+JOIN dp_pg.attribute AS a ON a.relid = r.relid
+CROSS JOIN LATERAL (VALUES (r.relid), (r.published)) AS n (named)
+JOIN pg_catalog.pg_attribute AS c ON c.attrelid = n.named AND c.attnum > 0
+	AND NOT c.attisdropped
+	AND dp_pg.shown_column(r.relid, n.named, c.attnum) = a.attnum;
+COMMENT ON VIEW dp_pg.attributes IS
+'dp_pg.attribute by every name: each declared column as one of the table and as one of its published view, readable by everybody';
+COMMENT ON COLUMN dp_pg.attributes.relation IS 'the protected relation, or the view that was published for it';
+COMMENT ON COLUMN dp_pg.attributes.attribute IS 'the column, as it is called there';
+GRANT SELECT ON dp_pg.attributes TO PUBLIC;
+
+CREATE FUNCTION dp_pg.describe(named regclass, name text, home text,
+	OUT attribute name, OUT type text, OUT nullable boolean, OUT lower text,
+	OUT upper text, OUT keys text[], OUT other text, OUT note text,
+	OUT example text)
+RETURNS SETOF record LANGUAGE plpgsql STABLE STRICT
+SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+	protected dp_pg.relation;
+BEGIN
+	SELECT r.* INTO protected FROM dp_pg.relation AS r WHERE named IN (r.relid, r.published);
+	IF NOT FOUND THEN
+		RAISE EXCEPTION USING ERRCODE = 'undefined_object',
+			MESSAGE = format('relation "%s" is not protected', name),
+			DETAIL = 'Neither is it the view that dp_protect published for one.',
+			HINT = 'dp_pg.relation lists what is protected.';
+	END IF;
+	note := format('rows are private, aggregates are answered; dataset "%s"%s%s', protected.dataset,
+		CASE WHEN protected.unit IS NULL THEN '; each row is one unit' END,
+		'; about ' || protected.rows || ' rows');
+	example := format('SELECT %sdp_count(*) FROM %s', home, name);
+	RETURN NEXT;
+	RETURN QUERY
+		SELECT c.attname, format_type(c.atttypid, c.atttypmod), NOT b.attnotnull,
+			a.lower, a.upper, a.keys, a.other,
+			concat_ws('; ',
+				CASE WHEN u.is_unit THEN 'privacy unit, says whose row it is' END,
+				CASE WHEN k.is_key AND a.nulls IS FALSE THEN 'group key, NULL is none' WHEN k.is_key THEN 'group key' END,
+				CASE WHEN a.partition IS NOT NULL THEN 'immutable, queries on different values cost together what the costliest costs' END,
+				CASE WHEN k.is_number AND a.lower IS NULL AND NOT u.is_unit THEN 'no bounds are declared, write some that do not come from the rows' END),
+			CASE
+				WHEN u.is_unit THEN format('SELECT %sdp_count(DISTINCT %I) FROM %s', home, c.attname, name)
+				WHEN k.is_key THEN format('SELECT %2$I, %1$sdp_count(*) FROM %3$s GROUP BY %2$I', home, c.attname, name)
+				WHEN a.lower IS NOT NULL AND k.is_number THEN format('SELECT %sdp_avg(%I) FROM %s', home, c.attname, name)
+				WHEN a.lower IS NOT NULL THEN format('SELECT %sdp_median(%I) FROM %s', home, c.attname, name)
+				WHEN k.is_number THEN format('SELECT %sdp_avg(%I, 0, 100) FROM %s', home, c.attname, name)
+				ELSE format('SELECT %sdp_count(%I) FROM %s', home, c.attname, name)
+			END
+		FROM pg_attribute AS c
+		JOIN pg_attribute AS b ON b.attrelid = protected.relid
+			AND b.attnum = dp_pg.shown_column(protected.relid, named, c.attnum)
+		JOIN pg_type AS y ON y.oid = b.atttypid
+		JOIN pg_type AS t ON t.oid = CASE y.typtype WHEN 'd' THEN y.typbasetype ELSE y.oid END
+		LEFT JOIN dp_pg.attribute AS a ON a.relid = protected.relid AND a.attnum = b.attnum
+		CROSS JOIN LATERAL (SELECT b.attname IS NOT DISTINCT FROM protected.unit AS is_unit) AS u
+		CROSS JOIN LATERAL (SELECT
+			a.keys IS NOT NULL OR t.oid = 'bool'::regtype OR t.typtype = 'e' AS is_key,
+			t.oid IN ('int2'::regtype, 'int4'::regtype, 'int8'::regtype, 'float4'::regtype, 'float8'::regtype, 'numeric'::regtype) AS is_number) AS k
+		WHERE c.attrelid = named AND c.attnum > 0 AND NOT c.attisdropped
+		ORDER BY c.attnum;
+END $$;
+COMMENT ON FUNCTION dp_pg.describe(regclass, text, text) IS
+'internal: dp_describe, given the name of the relation, and what stands before the names of aggregates, as they are found by the caller';
+
+CREATE FUNCTION @extschema@.dp_describe(relation regclass,
+	OUT attribute name, OUT type text, OUT nullable boolean, OUT lower text,
+	OUT upper text, OUT keys text[], OUT other text, OUT note text,
+	OUT example text)
+RETURNS SETOF record LANGUAGE sql STABLE STRICT AS $$
+	SELECT d.* FROM dp_pg.describe($1, $1::pg_catalog.text, CASE WHEN pg_catalog.pg_function_is_visible('@extschema@.dp_count()'::pg_catalog.regprocedure) THEN '' ELSE '@extschema@.' END) AS d
+$$;
+COMMENT ON FUNCTION @extschema@.dp_describe(regclass) IS
+'what may be asked about a protected relation, named by itself or by its published view: a row for the relation (attribute NULL) and one for each column, with what is declared about it and an example that runs. Reads no private row and charges nothing. Errors: 42704 not protected';
