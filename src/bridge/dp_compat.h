@@ -419,6 +419,9 @@ typedef bool dp_index_update;
 
 /* ---- the server ---- */
 
+/* The server's record of a setting that exists. */
+extern struct config_generic *dp_bridge_find_setting(const char *name);
+
 #if PG_VERSION_NUM < 160000
 #define pgstat_get_local_beentry_by_index(n) \
 	pgstat_fetch_stat_local_beentry(n)
