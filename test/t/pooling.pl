@@ -191,7 +191,7 @@ hang_up($direct);
 
 SKIP:
 {
-	skip "pgbouncer $version does not track parameters", 5 unless $tracks;
+	skip "pgbouncer $version does not track parameters", 6 unless $tracks;
 	my $set = join ', ', @settings;
 
 	$pool = start_pool('tracking', "track_extra_parameters = $set");
