@@ -9,7 +9,8 @@ CREATE TABLE dp_pg.relation (
 	published regclass,
 	rows bigint CHECK (rows > 0),
 	max_rows bigint CHECK (max_rows BETWEEN 1 AND 2147483647),
-	max_keys bigint CHECK (max_keys BETWEEN 1 AND 2147483647)
+	max_keys bigint CHECK (max_keys BETWEEN 1 AND 2147483647),
+	twin regclass
 );
 COMMENT ON TABLE dp_pg.relation IS
 'protected relations; written by dp_protect and dp_unprotect, readable by everybody';
@@ -31,6 +32,9 @@ COMMENT ON COLUMN dp_pg.relation.max_rows IS
 'how many rows of one unit count at most in a group, as its owner says publicly, where dp_pg.max_rows says nothing; NULL: none declared, 1';
 COMMENT ON COLUMN dp_pg.relation.max_keys IS
 'how many groups of one unit count at most, as its owner says publicly, where dp_pg.max_keys says nothing; NULL: none declared, 1';
+
+COMMENT ON COLUMN dp_pg.relation.twin IS
+'table of released synthetic rows that previews show in transparent mode, made by dp_publish_twin; NULL: none';
 
 CREATE TABLE dp_pg.attribute (
 	relid regclass NOT NULL,
@@ -136,7 +140,7 @@ CREATE FUNCTION @extschema@.dp_unprotect(relation regclass)
 RETURNS void LANGUAGE c VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'dp_unprotect';
 COMMENT ON FUNCTION @extschema@.dp_unprotect(regclass) IS
-'remove all declarations about a relation and drop its published view; refunds nothing. Errors: 42501 not the owner, 42704 not protected, 2BP01 something depends on the view';
+'remove all declarations about a relation and drop its published view and its twin; refunds nothing. Errors: 42501 not the owner, 42704 not protected, 2BP01 something depends on view or twin';
 
 CREATE FUNCTION @extschema@.dp_declare(relation regclass, attribute name, lower integer,
 	upper integer, granule numeric DEFAULT NULL)

@@ -51,6 +51,8 @@ extern bool dp_protect_declare_is_guarded(Oid relid, AttrNumber attnum,
 										  Snapshot snapshot);
 /* The protected ancestor (or the relation itself), InvalidOid when none. */
 extern Oid	dp_protect_root(Oid relid);
+/* Its table of synthetic rows, made by dp_publish_twin; InvalidOid: none. */
+extern Oid	dp_protect_twin(Oid relid);
 extern char *dp_protect_qualified_name(Oid relid);
 extern void dp_protect_init(void);	/* hooks; from _PG_init */
 

@@ -388,22 +388,37 @@ dp_protect(PG_FUNCTION_ARGS)
 	PG_RETURN_VOID();
 }
 
+/* InvalidOid: there is none. */
+static void
+drop_published(Oid relid)
+{
+	ObjectAddress address;
+
+	if (!OidIsValid(relid) ||
+		!object_ownercheck(RelationRelationId, relid, GetUserId()))
+		return;
+	ObjectAddressSet(address, RelationRelationId, relid);
+	performDeletion(&address, DROP_RESTRICT, 0);
+}
+
 PG_FUNCTION_INFO_V1(dp_unprotect);
 
 /*
  * dp_unprotect
  *	  SQL: dp_unprotect(relation regclass) returns void.  Forgets what was
- *	  declared about the relation and drops its published view, unless that
- *	  belongs to somebody else now; what was spent on its dataset stays spent.
+ *	  declared about the relation and drops its published view and twin, unless
+ *	  they belong to somebody else now; what was spent on its dataset stays
+ *	  spent.
  *
  * Errors: 42501 not the owner of table or dataset; 42704 not protected; 2BP01
- * something depends on the published view.
+ * something depends on the published view or the twin.
  */
 Datum
 dp_unprotect(PG_FUNCTION_ARGS)
 {
 	Oid			relid;
 	Oid			view;
+	Oid			twin;
 	char	   *dataset;
 
 	require_argument(PG_ARGISNULL(0), "relation");
@@ -415,16 +430,11 @@ dp_unprotect(PG_FUNCTION_ARGS)
 	dataset = dp_protect_require_protected(relid);
 	dp_protect_require_dataset(dataset);
 	view = dp_protect_published_view(relid);
+	twin = dp_protect_twin(relid);
 	dp_protect_invalidate_tree(relid);
 	dp_protect_declare_forget_partitions(relid);
 	dp_catalog_delete_relation(relid);
-	if (OidIsValid(view) &&
-		object_ownercheck(RelationRelationId, view, GetUserId()))
-	{
-		ObjectAddress address;
-
-		ObjectAddressSet(address, RelationRelationId, view);
-		performDeletion(&address, DROP_RESTRICT, 0);
-	}
+	drop_published(view);
+	drop_published(twin);
 	PG_RETURN_VOID();
 }

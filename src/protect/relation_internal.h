@@ -8,6 +8,7 @@
 #include "dp_protect.h"
 
 #include "access/htup.h"
+#include "nodes/primnodes.h"
 #include "storage/lockdefs.h"
 #include "utils/acl.h"
 
@@ -78,6 +79,12 @@ extern void dp_protect_add_references(dp_exposure_search *search);
 extern void dp_protect_run_command(const char *command);
 extern Oid	dp_protect_publish_view(Oid relid, char *publish);
 extern void dp_protect_publish_grant(Oid relid, Oid view, const char *dataset);
+extern void dp_protect_share(Oid relid, const char *dataset);
+extern RangeVar *dp_protect_find_name(char *publish, const char *what);
+extern void dp_protect_check_free(const RangeVar *name, const char *what);
+
+/* twin.c */
+extern void dp_protect_tie_twin(Oid relid, Oid twin);
 
 /* require.c */
 extern void dp_protect_require_writable(const char *function);
