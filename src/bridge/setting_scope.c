@@ -44,7 +44,10 @@ static const char *const names[] = {
 
 static ProcessUtility_hook_type next_process_utility = NULL;
 
-/* Some value was set inside of a block in the present transaction. */
+/*
+ * Some value was set inside of a block in the present transaction: of several
+ * statements that came together this cannot be seen when it ends.
+ */
 static bool set_in_block = false;
 
 /* The server's record of a setting; it stays where it is. */
@@ -62,7 +65,7 @@ static bool
 applies(void)
 {
 	return dp_setting_scope == DP_SETTING_TRANSACTION &&
-		MyBackendType == B_BACKEND;
+		(MyBackendType == B_BACKEND || MyBackendType == B_WAL_SENDER);
 }
 
 static bool
@@ -76,11 +79,14 @@ is_scoped(const char *name)
 	return false;
 }
 
-/* dp_bridge_scope_assigned: from the assign hooks of these settings. */
+/*
+ * dp_bridge_scope_assigned: from the assign hooks of these settings.  A
+ * subtransaction may be one of a function, which tells nothing of a block.
+ */
 void
 dp_bridge_scope_assigned(void)
 {
-	if (IsTransactionState() && IsTransactionBlock())
+	if (IsTransactionState() && IsTransactionBlock() && !IsSubTransaction())
 		set_in_block = true;
 }
 

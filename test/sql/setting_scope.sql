@@ -57,6 +57,26 @@ BEGIN
 END $$;
 SELECT by_local();
 SELECT * FROM spent();
+CREATE FUNCTION below_header() RETURNS text LANGUAGE plpgsql SET dp_pg.epsilon = '2' AS $$
+BEGIN
+	RETURN set_config('dp_pg.epsilon', '5', false);
+EXCEPTION WHEN division_by_zero THEN
+	RETURN NULL;
+END $$;
+SELECT below_header();
+SHOW dp_pg.epsilon;
+DO $$
+BEGIN
+	SET dp_pg.epsilon = '5';
+EXCEPTION WHEN division_by_zero THEN
+	NULL;
+END $$;
+SHOW dp_pg.epsilon;
+BEGIN;
+SELECT below_header();
+SHOW dp_pg.epsilon;
+COMMIT;
+SHOW dp_pg.epsilon;
 DO $$
 BEGIN
 	SET LOCAL dp_pg.epsilon = '4';

@@ -25,7 +25,13 @@ my @settings = map { "dp_pg.$_" }
 my $count = 'SELECT dp_count(*) IS NOT NULL FROM people';
 my @running;
 
-END { $_->kill_kill foreach @running; }
+END
+{
+	my $status = $?;
+
+	$_->kill_kill foreach @running;
+	$? = $status;
+}
 
 value($node, <<'EOT');
 SET SESSION AUTHORIZATION owner;
