@@ -11,7 +11,8 @@ CREATE TABLE dp_pg.relation (
 	rows bigint CHECK (rows > 0),
 	max_rows bigint CHECK (max_rows BETWEEN 1 AND 2147483647),
 	max_keys bigint CHECK (max_keys BETWEEN 1 AND 2147483647),
-	commented boolean NOT NULL DEFAULT true
+	commented boolean NOT NULL DEFAULT true,
+	twin regclass
 );
 COMMENT ON TABLE dp_pg.relation IS
 'protected relations; written by dp_protect and dp_unprotect, readable by everybody';
@@ -37,6 +38,9 @@ COMMENT ON COLUMN dp_pg.relation.max_keys IS
 'how many groups of one unit count at most, as its owner says publicly, where dp_pg.max_keys says nothing; NULL: none declared, 1';
 COMMENT ON COLUMN dp_pg.relation.commented IS
 'true: comments on the published view and its columns say what was declared';
+
+COMMENT ON COLUMN dp_pg.relation.twin IS
+'table of released synthetic rows that previews show in transparent mode, made by dp_publish_twin; NULL: none';
 
 CREATE TABLE dp_pg.attribute (
 	relid regclass NOT NULL,
@@ -143,7 +147,7 @@ CREATE FUNCTION @extschema@.dp_unprotect(relation regclass)
 RETURNS void LANGUAGE c VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'dp_unprotect';
 COMMENT ON FUNCTION @extschema@.dp_unprotect(regclass) IS
-'remove all declarations about a relation and drop its published view; refunds nothing. Errors: 42501 not the owner, 42704 not protected, 2BP01 something depends on the view, or the unit of another relation is behind this one';
+'remove all declarations about a relation and drop its published view and its twin; refunds nothing. Errors: 42501 not the owner, 42704 not protected, 2BP01 something depends on view or twin, or the unit of another relation is behind this one';
 
 CREATE FUNCTION @extschema@.dp_declare(relation regclass, attribute name, lower integer,
 	upper integer, granule numeric DEFAULT NULL)

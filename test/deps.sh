@@ -45,6 +45,7 @@ packages=(
 	libtap-parser-sourcehandler-pgtap-perl
 	default-jdk-headless libpostgresql-jdbc-java
 	python3-psycopg2
+	pgbouncer
 	# benchmarks
 	libpq-dev
 	# pictures of errors

@@ -28,7 +28,7 @@ static Node *
 expression_of(const RangeTblEntry *entry, const Var *var)
 {
 	Relation	rel = table_open(entry->relid, NoLock);
-	Node	   *expression = dp_compat_virtual_expression(rel, var->varattno);
+	Node	   *expression = dp_bridge_virtual_expression(rel, var->varattno);
 
 	table_close(rel, NoLock);
 	if (expression != NULL)

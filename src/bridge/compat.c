@@ -5,8 +5,12 @@
 #include "postgres.h"
 
 #include "nodes/nodeFuncs.h"
+#include "utils/guc.h"
+#include "utils/guc_tables.h"
 
 #include "dp_compat.h"
+
+/* ---- levels that group ---- */
 
 #if PG_VERSION_NUM >= 180000
 
@@ -54,3 +58,42 @@ dp_bridge_ungroup(Query *level)
 }
 
 #endif
+
+/* ---- settings ---- */
+
+/* dp_bridge_find_setting: see dp_compat.h. */
+struct config_generic *
+dp_bridge_find_setting(const char *name)
+{
+#if PG_VERSION_NUM >= 160000
+	return find_option(name, false, false, ERROR);
+#else
+	struct config_generic **all = get_guc_variables();
+	int			n = GetNumConfigOptions();
+	int			i;
+
+	for (i = 0; i < n; i++)
+		if (strcmp(all[i]->name, name) == 0)
+			return all[i];
+	elog(ERROR, "setting \"%s\" does not exist", name);
+	return NULL;
+#endif
+}
+
+/* ---- generated columns ---- */
+
+/* dp_bridge_virtual_expression: see dp_compat.h. */
+Node *
+dp_bridge_virtual_expression(Relation rel, AttrNumber attnum)
+{
+#if PG_VERSION_NUM >= 180000
+	TupleDesc	desc = RelationGetDescr(rel);
+
+	if (attnum > 0 && desc->constr != NULL &&
+		desc->constr->has_generated_virtual &&
+		TupleDescAttr(desc, attnum - 1)->attgenerated ==
+		ATTRIBUTE_GENERATED_VIRTUAL)
+		return build_generation_expression(rel, attnum);
+#endif
+	return NULL;
+}

@@ -55,6 +55,18 @@ extern bool dp_bridge_splits(void);
 extern bool dp_bridge_suppresses(void);
 extern void dp_bridge_set_local(const char *name, const char *value);
 
+/* ---- how long a client's settings last (setting_scope.c) ---- */
+typedef enum dp_setting_lifetime
+{
+	DP_SETTING_SESSION,
+	DP_SETTING_TRANSACTION
+} dp_setting_lifetime;
+
+extern int	dp_setting_scope;	/* dp_pg.setting_scope */
+extern void dp_bridge_scope_init(void);
+extern void dp_bridge_scope_assigned(void);
+extern void dp_bridge_check_scope(void);	/* 55000 */
+
 /* True only when the library came in through shared_preload_libraries. */
 extern bool dp_bridge_preloaded(void);
 extern void dp_bridge_require_preload(void);	/* 55000 otherwise */

@@ -166,12 +166,28 @@ dp_compat_take_entries(Query *level, const Query *from)
 	level->rteperminfos = from->rteperminfos;
 }
 
+/* Nothing of the level says any more which rights one entry needs. */
+static inline void
+dp_compat_forget_right(Query *level, RangeTblEntry *entry)
+{
+	ListCell   *cell;
+
+	if (entry->perminfoindex == 0)
+		return;
+	level->rteperminfos = list_delete_nth_cell(list_copy(level->rteperminfos),
+											   entry->perminfoindex - 1);
+	foreach(cell, level->rtable)
+		if (lfirst_node(RangeTblEntry, cell)->perminfoindex >
+			entry->perminfoindex)
+			lfirst_node(RangeTblEntry, cell)->perminfoindex--;
+	entry->perminfoindex = 0;
+}
+
 /* A copy of one entry of another level, with its rights, becomes all of it. */
 static inline void
 dp_compat_take_entry(Query *level, Query *from, RangeTblEntry *entry)
 {
 	RangeTblEntry *copy = copyObject(entry);
-	ListCell   *cell;
 
 	level->rtable = list_make1(copy);
 	level->rteperminfos = NIL;
@@ -181,13 +197,7 @@ dp_compat_take_entry(Query *level, Query *from, RangeTblEntry *entry)
 		list_make1(copyObject(getRTEPermissionInfo(from->rteperminfos,
 												   entry)));
 	copy->perminfoindex = 1;
-	from->rteperminfos = list_delete_nth_cell(list_copy(from->rteperminfos),
-											  entry->perminfoindex - 1);
-	foreach(cell, from->rtable)
-		if (lfirst_node(RangeTblEntry, cell)->perminfoindex >
-			entry->perminfoindex)
-			lfirst_node(RangeTblEntry, cell)->perminfoindex--;
-	entry->perminfoindex = 0;
+	dp_compat_forget_right(from, entry);
 }
 
 /* Which outer joins may make a column NULL is not part of it any more. */
@@ -315,21 +325,23 @@ dp_compat_forget_nulling(Var *var)
 }
 
 static inline void
+dp_compat_forget_right(Query *level, RangeTblEntry *entry)
+{
+	entry->requiredPerms = 0;
+	entry->checkAsUser = InvalidOid;
+	entry->selectedCols = NULL;
+	entry->insertedCols = NULL;
+	entry->updatedCols = NULL;
+	entry->extraUpdatedCols = NULL;
+}
+
+static inline void
 dp_compat_forget_rights(Query *level)
 {
 	ListCell   *cell;
 
 	foreach(cell, level->rtable)
-	{
-		RangeTblEntry *entry = lfirst_node(RangeTblEntry, cell);
-
-		entry->requiredPerms = 0;
-		entry->checkAsUser = InvalidOid;
-		entry->selectedCols = NULL;
-		entry->insertedCols = NULL;
-		entry->updatedCols = NULL;
-		entry->extraUpdatedCols = NULL;
-	}
+		dp_compat_forget_right(level, lfirst_node(RangeTblEntry, cell));
 }
 
 static inline void
@@ -372,6 +384,19 @@ object_aclcheck(Oid class, Oid object, Oid role, AclMode mode)
 #endif
 
 /* ---- query trees ---- */
+
+/* The entry of a relation becomes that of a subquery. */
+static inline void
+dp_compat_become_subquery(Query *level, RangeTblEntry *entry, Query *subquery)
+{
+	dp_compat_forget_right(level, entry);
+	entry->rtekind = RTE_SUBQUERY;
+	entry->subquery = subquery;
+	entry->relid = InvalidOid;
+	entry->relkind = 0;
+	entry->rellockmode = NoLock;
+	entry->inh = false;
+}
 
 /* The columns of an entry, number 1 of its level; of a dropped one a NULL. */
 static inline List *
@@ -429,20 +454,7 @@ typedef int16 dp_order;
  * The expression, over Vars of varno 1, that stands for a virtual generated
  * column in queries, a copy; NULL for any other column.  From 18 on.
  */
-static inline Node *
-dp_compat_virtual_expression(Relation rel, AttrNumber attnum)
-{
-#if PG_VERSION_NUM >= 180000
-	TupleDesc	desc = RelationGetDescr(rel);
-
-	if (attnum > 0 && desc->constr != NULL &&
-		desc->constr->has_generated_virtual &&
-		TupleDescAttr(desc, attnum - 1)->attgenerated ==
-		ATTRIBUTE_GENERATED_VIRTUAL)
-		return build_generation_expression(rel, attnum);
-#endif
-	return NULL;
-}
+extern Node *dp_bridge_virtual_expression(Relation rel, AttrNumber attnum);
 
 /*
  * The catalog row, a copy, that says that a column has no NULL; or NULL.  From
@@ -494,6 +506,9 @@ typedef bool dp_index_update;
 #endif
 
 /* ---- the server ---- */
+
+/* The server's record of a setting that exists. */
+extern struct config_generic *dp_bridge_find_setting(const char *name);
 
 #if PG_VERSION_NUM < 160000
 #define pgstat_get_local_beentry_by_index(n) \

@@ -5,6 +5,9 @@
  * A user may set what only chooses among private answers (the default price).
  * Whatever bounds privacy or protects the server is superuser-only.  No
  * setting makes noise weaker, predictable or absent.
+ *
+ * What a user may set is reported to his client (GUC_REPORT), so that a pool
+ * of connections can keep it for each of its clients.
  */
 #include "postgres.h"
 
@@ -52,6 +55,12 @@ static const struct config_enum_entry mechanisms[] = {
 	{NULL, 0, false}
 };
 
+static const struct config_enum_entry scopes[] = {
+	{"session", DP_SETTING_SESSION, false},
+	{"transaction", DP_SETTING_TRANSACTION, false},
+	{NULL, 0, false}
+};
+
 /* auto: on in transparent mode, off elsewhere; the rest as of a boolean. */
 static const struct config_enum_entry choices[] = {
 	{"auto", DP_SETTING_AUTO, false},
@@ -88,10 +97,23 @@ dp_bridge_suppresses(void)
 	return is_chosen(dp_setting_suppress);
 }
 
+static void
+assign_text(const char *newval, void *extra)
+{
+	dp_bridge_scope_assigned();
+}
+
+static void
+assign_number(int newval, void *extra)
+{
+	dp_bridge_scope_assigned();
+}
+
 /* Plans made before may mean something else: make them again. */
 static void
 assign_transparent(bool newval, void *extra)
 {
+	dp_bridge_scope_assigned();
 	if (newval != dp_setting_transparent)
 		ResetPlanCache();
 }
@@ -99,6 +121,7 @@ assign_transparent(bool newval, void *extra)
 static void
 assign_split(int newval, void *extra)
 {
+	dp_bridge_scope_assigned();
 	if (newval != dp_setting_split)
 		ResetPlanCache();
 }
@@ -106,6 +129,7 @@ assign_split(int newval, void *extra)
 static void
 assign_suppress(int newval, void *extra)
 {
+	dp_bridge_scope_assigned();
 	if (newval != dp_setting_suppress)
 		ResetPlanCache();
 }
@@ -193,15 +217,15 @@ dp_bridge_settings_init(void)
 							   "Delta of a private value with Gaussian noise.",
 							   "Decimal text, such as 1e-9.",
 							   &dp_setting_delta, "",
-							   PGC_USERSET, 0,
-							   check_delta, NULL, NULL);
+							   PGC_USERSET, GUC_REPORT,
+							   check_delta, assign_text, NULL);
 	DefineCustomStringVariable("dp_pg.epsilon",
 							   "Price of a private value for which none is "
 							   "given.",
 							   "Decimal text; smaller is more private.",
 							   &dp_setting_epsilon, DEFAULT_EPSILON,
-							   PGC_USERSET, 0,
-							   check_epsilon, NULL, NULL);
+							   PGC_USERSET, GUC_REPORT,
+							   check_epsilon, assign_text, NULL);
 	DefineCustomStringVariable("dp_pg.epsilon_ceiling",
 							   "Largest epsilon a private value may ask for.",
 							   "Empty: no limit.",
@@ -225,8 +249,8 @@ dp_bridge_settings_init(void)
 							"Largest number of groups of one unit that count.",
 							"0: as the owner declared, by default 1.",
 							&dp_setting_max_keys, 0, 0, INT_MAX,
-							PGC_USERSET, 0,
-							NULL, NULL, NULL);
+							PGC_USERSET, GUC_REPORT,
+							NULL, assign_number, NULL);
 	DefineCustomIntVariable("dp_pg.max_predicates_per_row",
 							"Largest number of predicates of a list that are "
 							"evaluated for every row.",
@@ -241,16 +265,16 @@ dp_bridge_settings_init(void)
 							"a group.",
 							"0: as the owner declared, by default 1.",
 							&dp_setting_max_rows, 0, 0, INT_MAX,
-							PGC_USERSET, 0,
-							NULL, NULL, NULL);
+							PGC_USERSET, GUC_REPORT,
+							NULL, assign_number, NULL);
 	DefineCustomEnumVariable("dp_pg.mechanism",
 							 "Noise of private numbers.",
 							 "laplace: pure privacy, and permute-and-flip for "
 							 "selections; gaussian: needs dp_pg.delta, and "
 							 "the exponential mechanism for selections.",
 							 &dp_setting_mechanism, DP_SETTING_LAPLACE,
-							 mechanisms, PGC_USERSET, 0,
-							 NULL, NULL, NULL);
+							 mechanisms, PGC_USERSET, GUC_REPORT,
+							 NULL, assign_number, NULL);
 	DefineCustomBoolVariable("dp_pg.procedure",
 							 "Says whether a function calls a building block.",
 							 "For the header of a function whose source does "
@@ -279,13 +303,22 @@ dp_bridge_settings_init(void)
 							&dp_setting_readers, 4, 1, 1024,
 							PGC_POSTMASTER, 0,
 							NULL, NULL, NULL);
+	DefineCustomEnumVariable("dp_pg.setting_scope",
+							 "How long a client's settings of private queries "
+							 "last.",
+							 "transaction: no longer than the transaction "
+							 "that sets them, for pools that give a session "
+							 "to many clients.",
+							 &dp_setting_scope, DP_SETTING_SESSION,
+							 scopes, PGC_SUSET, 0,
+							 NULL, NULL, NULL);
 	DefineCustomEnumVariable("dp_pg.split",
 							 "Makes dp_pg.epsilon the price of a whole query.",
 							 "It is divided among the values that name no "
 							 "epsilon of their own; auto: where "
 							 "dp_pg.transparent is on.",
 							 &dp_setting_split, DP_SETTING_AUTO,
-							 choices, PGC_USERSET, 0,
+							 choices, PGC_USERSET, GUC_REPORT,
 							 NULL, assign_split, NULL);
 	DefineCustomEnumVariable("dp_pg.suppress",
 							 "Leaves out groups and values whose noisy number "
@@ -293,14 +326,14 @@ dp_bridge_settings_init(void)
 							 "Decided by a number that the query releases; "
 							 "auto: where dp_pg.transparent is on.",
 							 &dp_setting_suppress, DP_SETTING_AUTO,
-							 choices, PGC_USERSET, 0,
+							 choices, PGC_USERSET, GUC_REPORT,
 							 NULL, assign_suppress, NULL);
 	DefineCustomBoolVariable("dp_pg.transparent",
 							 "Reads plain aggregates over protected relations "
 							 "as private ones.",
 							 "Only where the role may not read the relation.",
 							 &dp_setting_transparent, false,
-							 PGC_USERSET, 0,
+							 PGC_USERSET, GUC_REPORT,
 							 NULL, assign_transparent, NULL);
 	DefineCustomIntVariable("dp_pg.worker_idle",
 							"Time after which an idle worker or reader exits.",
@@ -316,6 +349,7 @@ dp_bridge_settings_init(void)
 							PGC_SIGHUP, GUC_UNIT_MS,
 							NULL, NULL, NULL);
 	MarkGUCPrefixReserved("dp_pg");
+	dp_bridge_scope_init();
 }
 
 /*

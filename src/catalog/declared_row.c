@@ -92,6 +92,10 @@ static const char *const forget_dropped[] =
 	" WHERE d.published IS NOT NULL"
 	" AND NOT EXISTS (SELECT FROM pg_catalog.pg_class AS c"
 	" WHERE c.oid = d.published)",
+	"UPDATE dp_pg.relation AS d SET twin = NULL"
+	" WHERE d.twin IS NOT NULL"
+	" AND NOT EXISTS (SELECT FROM pg_catalog.pg_class AS c"
+	" WHERE c.oid = d.twin)",
 	NULL
 };
 
@@ -114,6 +118,8 @@ fetch(const dp_values *row, bool is_unit, dp_declared_row *out)
 		out->attnum = dp_catalog_get_int16(row, attnum);
 	if (is_unit && !dp_catalog_is_null(row, RELATION_PUBLISHED))
 		out->published = dp_catalog_get_oid(row, RELATION_PUBLISHED);
+	if (is_unit && !dp_catalog_is_null(row, RELATION_TWIN))
+		out->twin = dp_catalog_get_oid(row, RELATION_TWIN);
 }
 
 static bool

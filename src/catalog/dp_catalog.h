@@ -386,6 +386,7 @@ typedef struct dp_relation_row
 	int64		max_rows;		/* of a unit in a group; 0: likewise */
 	int64		max_keys;		/* groups of a unit; 0: likewise */
 	bool		commented;		/* the view has comments of ours */
+	Oid			twin;			/* table of synthetic rows, or none */
 } dp_relation_row;
 
 extern Relation dp_catalog_open_relations(void);
@@ -398,6 +399,7 @@ extern void dp_catalog_write_relation(const dp_relation_row *row);
 extern void dp_catalog_write_size(Oid relid, int64 rows);
 extern void dp_catalog_write_contribution(Oid relid, int64 max_rows,
 										  int64 max_keys);
+extern void dp_catalog_write_twin(Oid relid, Oid twin);
 extern void dp_catalog_delete_relation(Oid relid);
 extern int	dp_catalog_list_published(const char *dataset, bool safe,
 									  Oid **views);
@@ -445,6 +447,7 @@ typedef struct dp_declared_row
 	NameData	name;			/* of the column */
 	AttrNumber	attnum;			/* 0: none */
 	Oid			published;		/* view, InvalidOid: none */
+	Oid			twin;			/* table, likewise */
 } dp_declared_row;
 
 typedef bool (*dp_declared_test) (const dp_declared_row *row,

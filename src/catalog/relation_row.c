@@ -42,6 +42,8 @@ fetch(const dp_values *row, dp_relation_row *out)
 	if (!dp_catalog_is_null(row, RELATION_MAX_KEYS))
 		out->max_keys = dp_catalog_get_int64(row, RELATION_MAX_KEYS);
 	out->commented = dp_catalog_get_bool(row, RELATION_COMMENTED);
+	if (!dp_catalog_is_null(row, RELATION_TWIN))
+		out->twin = dp_catalog_get_oid(row, RELATION_TWIN);
 }
 
 /*
@@ -256,6 +258,19 @@ dp_catalog_write_contribution(Oid relid, int64 max_rows, int64 max_keys)
 							3, types, values, nulls);
 }
 
+/* dp_catalog_write_twin: the table of synthetic rows of a relation. */
+void
+dp_catalog_write_twin(Oid relid, Oid twin)
+{
+	Oid			types[2] = {OIDOID, OIDOID};
+	Datum		values[2];
+
+	values[0] = ObjectIdGetDatum(relid);
+	values[1] = ObjectIdGetDatum(twin);
+	dp_catalog_run_as_owner("UPDATE dp_pg.relation SET twin = $2"
+							" WHERE relid = $1", 2, types, values, NULL);
+}
+
 /* dp_catalog_delete_relation: forget a relation and its columns. */
 void
 dp_catalog_delete_relation(Oid relid)
@@ -275,8 +290,9 @@ dp_catalog_delete_relation(Oid relid)
 
 /*
  * dp_catalog_list_published
- *	  A dataset's published views, palloc'd in SPI's context; `safe`: only
- *	  those that still show no rows.  Needs SPI as the owner of the extension.
+ *	  A dataset's published views and twins, palloc'd in SPI's context; `safe`:
+ *	  only those that still show no rows.  Needs SPI as the owner of the
+ *	  extension.
  */
 int
 dp_catalog_list_published(const char *dataset, bool safe, Oid **views)
@@ -297,7 +313,10 @@ dp_catalog_list_published(const char *dataset, bool safe, Oid **views)
 	n = (int) dp_catalog_run("SELECT published::pg_catalog.oid"
 							 " FROM dp_pg.relation WHERE dataset = $1"
 							 " AND published IS NOT NULL"
-							 " AND (NOT $2 OR dp_pg.check_published(relid))",
+							 " AND (NOT $2 OR dp_pg.check_published(relid))"
+							 " UNION ALL SELECT twin::pg_catalog.oid"
+							 " FROM dp_pg.relation WHERE dataset = $1"
+							 " AND twin IS NOT NULL",
 							 2, types, values, NULL);
 	*views = palloc(sizeof(Oid) * (n + 1));
 	for (i = 0; i < n; i++)

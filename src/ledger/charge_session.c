@@ -373,7 +373,7 @@ raise_exhausted(const dp_ledger_request *request, const dp_answer *answer)
 
 /*
  * dp_ledger_check_place
- *	  May this process ask the worker, here and now?
+ *	  May this process ask the worker, here and now, by its settings?
  *
  * Errors: 55000, 25006, 0A000, 25000.
  */
@@ -388,6 +388,7 @@ dp_ledger_check_place(void)
 				 errdetail("A standby cannot record the charge."),
 				 errhint("Run the query on the primary server.")));
 	dp_ledger_payer_forbid_place();
+	dp_bridge_check_scope();
 }
 
 /*

@@ -221,7 +221,8 @@ extern void dp_ledger_charge(const dp_ledger_request *request,
 extern void dp_ledger_hurry(bool hurry);
 
 /*
- * Raise where nothing can be charged: 55000 not preloaded, 25006 in recovery,
+ * Raise where nothing can be charged: 55000 not preloaded, or a setting is not
+ * of this transaction where dp_pg.setting_scope wants that, 25006 in recovery,
  * 25000 in a parallel operation, 0A000 in a security-restricted one.
  */
 extern void dp_ledger_check_place(void);

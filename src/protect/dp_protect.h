@@ -73,6 +73,8 @@ extern char *dp_protect_dataset(Oid relid);
 extern List *dp_protect_view_reads(Oid view, bool invoker);
 /* The protected ancestor (or the relation itself), InvalidOid when none. */
 extern Oid	dp_protect_root(Oid relid);
+/* Its table of synthetic rows, made by dp_publish_twin; InvalidOid: none. */
+extern Oid	dp_protect_twin(Oid relid);
 extern char *dp_protect_qualified_name(Oid relid);
 extern void dp_protect_init(void);	/* hooks; from _PG_init */
 

@@ -350,22 +350,39 @@ dp_protect(PG_FUNCTION_ARGS)
 	PG_RETURN_VOID();
 }
 
+/* False where there is none, or it is somebody else's. */
+static bool
+drop_published(Oid relid)
+{
+	ObjectAddress address;
+
+	if (!OidIsValid(relid) ||
+		!object_ownercheck(RelationRelationId, relid, GetUserId()))
+		return false;
+	ObjectAddressSet(address, RelationRelationId, relid);
+	performDeletion(&address, DROP_RESTRICT, 0);
+	return true;
+}
+
 PG_FUNCTION_INFO_V1(dp_unprotect);
 
 /*
  * dp_unprotect
  *	  SQL: dp_unprotect(relation regclass) returns void.  Forgets what was
- *	  declared about the relation and drops its published view, unless that
- *	  belongs to somebody else now; what was spent on its dataset stays spent.
+ *	  declared about the relation and drops its published view and twin, unless
+ *	  they belong to somebody else now; what was spent on its dataset stays
+ *	  spent.
  *
  * Errors: 42501 not the owner of table or dataset; 42704 not protected; 2BP01
- * something depends on the published view, or a unit is behind the relation.
+ * something depends on the published view or the twin, or a unit is behind the
+ * relation.
  */
 Datum
 dp_unprotect(PG_FUNCTION_ARGS)
 {
 	Oid			relid;
 	Oid			view;
+	Oid			twin;
 	char	   *dataset;
 
 	require_argument(PG_ARGISNULL(0), "relation");
@@ -378,18 +395,12 @@ dp_unprotect(PG_FUNCTION_ARGS)
 	dp_protect_require_dataset(dataset);
 	dp_protect_forbid_behind(relid, "unprotect");
 	view = dp_protect_published_view(relid);
+	twin = dp_protect_twin(relid);
 	dp_protect_invalidate_tree(relid);
 	dp_protect_declare_forget_partitions(relid);
 	dp_catalog_delete_relation(relid);
-	if (OidIsValid(view) &&
-		object_ownercheck(RelationRelationId, view, GetUserId()))
-	{
-		ObjectAddress address;
-
-		ObjectAddressSet(address, RelationRelationId, view);
-		performDeletion(&address, DROP_RESTRICT, 0);
-	}
-	else
+	if (!drop_published(view))
 		dp_protect_uncomment(relid, view);
+	(void) drop_published(twin);
 	PG_RETURN_VOID();
 }

@@ -81,32 +81,42 @@ dp_publish_check(PG_FUNCTION_ARGS)
 }
 
 /*
- * dp_protect_publish_grant
- *	  Grant SELECT on the published view of a relation to all roles that hold
- *	  a budget on the dataset.  (dp_grant does it for those that come later.)
+ * dp_protect_share
+ *	  Grant SELECT on a relation to all roles that hold a budget on the
+ *	  dataset.  (dp_grant does it for those that come later.)
  */
 void
-dp_protect_publish_grant(Oid relid, Oid view, const char *dataset)
+dp_protect_share(Oid relid, const char *dataset)
 {
 	dp_owner_sql saved;
 	ListCell   *cell;
 
-	if (!check_view(relid, view))
-		return;
 	dp_bridge_owner_begin(&saved);
 	foreach(cell, dp_catalog_list_holders(dataset))
 		dp_protect_run_command(psprintf("GRANT SELECT ON %s TO %s",
-										dp_protect_qualified_name(view),
+										dp_protect_qualified_name(relid),
 										quote_identifier(lfirst(cell))));
 	dp_bridge_owner_end(&saved);
 }
 
 /*
- * The name as the caller wrote it, with the schema it means; raises what
- * CREATE VIEW would, and says what to do.
+ * dp_protect_publish_grant
+ *	  Share the published view of a relation.
  */
-static RangeVar *
-find_name(char *publish)
+void
+dp_protect_publish_grant(Oid relid, Oid view, const char *dataset)
+{
+	if (check_view(relid, view))
+		dp_protect_share(view, dataset);
+}
+
+/*
+ * dp_protect_find_name
+ *	  The name as the caller wrote it, with the schema it means; raises what
+ *	  CREATE would, and says what to do.  `what` is "view" or "table".
+ */
+RangeVar *
+dp_protect_find_name(char *publish, const char *what)
 {
 	List	   *names;
 	RangeVar   *name;
@@ -116,9 +126,9 @@ find_name(char *publish)
 		names == NIL || list_length(names) > 2)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_NAME),
-				 errmsg("\"%s\" is not a valid name for a view", publish),
-				 errdetail("A view is named like a table, with or without "
-						   "its schema."),
+				 errmsg("\"%s\" is not a valid name for a %s", publish,
+						what),
+				 errdetail("It is a name with or without its schema."),
 				 errhint("For example 'bi.visits'.")));
 	name = makeRangeVar(list_length(names) == 2 ? linitial(names) : NULL,
 						llast(names), -1);
@@ -130,8 +140,8 @@ find_name(char *publish)
 					(errcode(ERRCODE_UNDEFINED_SCHEMA),
 					 errmsg("schema \"%s\" does not exist",
 							name->schemaname),
-					 errdetail("The view \"%s\" was to be created there.",
-							   name->relname),
+					 errdetail("The %s \"%s\" was to be created there.",
+							   what, name->relname),
 					 errhint("Create the schema first, or name another "
 							 "one.")));
 	}
@@ -154,7 +164,7 @@ find_name(char *publish)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("cannot publish as \"%s\"", publish),
-				 errdetail("Nobody else could see a temporary view."),
+				 errdetail("Nobody else could see a temporary %s.", what),
 				 errhint("Name a permanent schema.")));
 	return name;
 }
@@ -174,8 +184,9 @@ dp_protect_publish_name(Oid relid)
 	return quote_qualified_identifier(dp_setting_publish_schema, name);
 }
 
-static void
-check_free(const RangeVar *name)
+/* dp_protect_check_free: may it be created there, and is it not yet? */
+void
+dp_protect_check_free(const RangeVar *name, const char *what)
 {
 	Oid			namespace = LookupNamespaceNoError(name->schemaname);
 
@@ -184,7 +195,7 @@ check_free(const RangeVar *name)
 		ereport(ERROR,
 				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
 				 errmsg("permission denied for schema %s", name->schemaname),
-				 errdetail("The view \"%s\" was to be created there.",
+				 errdetail("The %s \"%s\" was to be created there.", what,
 						   name->relname),
 				 errhint("Name a schema in which you may create.")));
 	if (OidIsValid(get_relname_relid(name->relname, namespace)))
@@ -192,8 +203,8 @@ check_free(const RangeVar *name)
 				(errcode(ERRCODE_DUPLICATE_TABLE),
 				 errmsg("relation \"%s\" already exists", name->relname),
 				 errdetail("It is in schema \"%s\" and is not the published "
-						   "view.", name->schemaname),
-				 errhint("Choose another name for the view.")));
+						   "%s.", name->schemaname, what),
+				 errhint("Choose another name for the %s.", what)));
 }
 
 /*
@@ -207,7 +218,7 @@ check_free(const RangeVar *name)
 Oid
 dp_protect_publish_view(Oid relid, char *publish)
 {
-	RangeVar   *name = find_name(publish);
+	RangeVar   *name = dp_protect_find_name(publish, "view");
 	Oid			before = dp_protect_published_view(relid);
 	Oid			view = RangeVarGetRelid(name, NoLock, true);
 	const char *quoted;
@@ -222,7 +233,7 @@ dp_protect_publish_view(Oid relid, char *publish)
 				 errdetail("Its view is %s.",
 						   dp_protect_qualified_name(before)),
 				 errhint("Rename that view, or drop it first.")));
-	check_free(name);
+	dp_protect_check_free(name, "view");
 	quoted = quote_qualified_identifier(name->schemaname, name->relname);
 	SPI_connect();
 	dp_protect_run_command(psprintf("CREATE VIEW %s"

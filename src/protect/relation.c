@@ -167,6 +167,22 @@ dp_protect_published_view(Oid relid)
 }
 
 /*
+ * dp_protect_twin
+ *	  The table of released synthetic rows that stands for a protected relation
+ *	  in previews, or InvalidOid.
+ */
+Oid
+dp_protect_twin(Oid relid)
+{
+	dp_relation_row row;
+
+	if (!dp_catalog_find_relation(relid, &row) ||
+		get_rel_relkind(row.twin) != RELKIND_RELATION)
+		return InvalidOid;
+	return row.twin;
+}
+
+/*
  * dp_protect_dataset
  *	  The dataset of a protected relation, palloc'd; NULL when relid itself is
  *	  not protected.  Unlike dp_protect_lookup it never raises.

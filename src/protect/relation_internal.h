@@ -9,6 +9,7 @@
 
 #include "access/htup.h"
 #include "nodes/parsenodes.h"
+#include "nodes/primnodes.h"
 #include "storage/lockdefs.h"
 #include "utils/acl.h"
 
@@ -92,6 +93,12 @@ extern void dp_protect_run_command(const char *command);
 extern char *dp_protect_publish_name(Oid relid);
 extern Oid	dp_protect_publish_view(Oid relid, char *publish);
 extern void dp_protect_publish_grant(Oid relid, Oid view, const char *dataset);
+extern void dp_protect_share(Oid relid, const char *dataset);
+extern RangeVar *dp_protect_find_name(char *publish, const char *what);
+extern void dp_protect_check_free(const RangeVar *name, const char *what);
+
+/* twin.c */
+extern void dp_protect_tie_twin(Oid relid, Oid twin);
 
 /* view.c */
 extern Query *dp_protect_view_query(Oid view);

@@ -9,7 +9,8 @@
  * write, as the owner of the extension.  They take no input from the command.
  *
  * The row trigger fills relid_origin and the column number when a row is
- * inserted, by dp_protect, dp_declare and dp_harden or by a restore.
+ * inserted, by dp_protect, dp_declare and dp_harden or by a restore, which has
+ * twins too.
  */
 #include "postgres.h"
 
@@ -83,8 +84,9 @@ row_disagrees(const dp_declared_row *row, const void *context)
 	dp_disagreement what = *(const dp_disagreement *) context;
 
 	return column_disagrees(row, what) ||
-		(what == DP_OBJECTS_GONE && OidIsValid(row->published) &&
-		 !relation_exists(row->published));
+		(what == DP_OBJECTS_GONE &&
+		 ((OidIsValid(row->published) && !relation_exists(row->published)) ||
+		  (OidIsValid(row->twin) && !relation_exists(row->twin))));
 }
 
 static bool
@@ -140,7 +142,7 @@ PG_FUNCTION_INFO_V1(dp_relation_fill_origin);
  *	  BEFORE INSERT row trigger of the tables: relid_origin and the column
  *	  number are what they are now.  A row whose relation does not exist is
  *	  skipped with a warning; a column that does not exist gets number 0, which
- *	  no lookup accepts.
+ *	  no lookup accepts.  A twin is tied to its relation again.
  */
 Datum
 dp_relation_fill_origin(PG_FUNCTION_ARGS)
@@ -167,6 +169,8 @@ dp_relation_fill_origin(PG_FUNCTION_ARGS)
 						RelationGetRelationName(trigger->tg_relation))));
 		return PointerGetDatum(NULL);
 	}
+	if (OidIsValid(row.twin) && relation_exists(row.twin))
+		dp_protect_tie_twin(row.relid, row.twin);
 	row.origin = row.relid;
 	row.attnum = row.named ? get_attnum(row.relid, NameStr(row.name)) : 0;
 	return PointerGetDatum(dp_catalog_place_declared(trigger->tg_relation,

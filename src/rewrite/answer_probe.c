@@ -195,11 +195,12 @@ is_clients(const char *text)
 }
 
 /*
- * Does the level show the rows of one relation, one by one?  *limited: a
- * constant number of them.
+ * The level, it or one below, that reads the protected relation whose rows a
+ * level shows one by one; NULL where it does not.  *limited: a constant number
+ * of them; *rtindex: the relation's entry there.
  */
-static bool
-shows_rows(Query *query, bool *limited)
+static Query *
+shows_rows(Query *query, bool *limited, int *rtindex)
 {
 	RangeTblEntry *entry;
 
@@ -211,19 +212,19 @@ shows_rows(Query *query, bool *limited)
 		query->hasModifyingCTE || query->cteList != NIL ||
 		list_length(query->jointree->fromlist) != 1 ||
 		!IsA(linitial(query->jointree->fromlist), RangeTblRef))
-		return false;
-	entry = rt_fetch(linitial_node(RangeTblRef,
-								   query->jointree->fromlist)->rtindex,
-					 query->rtable);
+		return NULL;
+	*rtindex = linitial_node(RangeTblRef, query->jointree->fromlist)->rtindex;
+	entry = rt_fetch(*rtindex, query->rtable);
 	if (entry->rtekind == RTE_SUBQUERY)
-		return shows_rows(entry->subquery, limited);
-	return dp_rewrite_is_protected(entry);
+		return shows_rows(entry->subquery, limited, rtindex);
+	return dp_rewrite_is_protected(entry) ? query : NULL;
 }
 
 /*
  * dp_rewrite_answer_preview
  *	  Answer a statement that asks for the first rows of one relation, as tools
- *	  do to show what it is like, by no row; false when it is none.
+ *	  do to show what it is like, by rows of its twin, or by no row; false when
+ *	  it is none.
  *
  * In a function or a statement that writes, no rows would be taken for an
  * answer; so there it is refused.
@@ -232,10 +233,16 @@ bool
 dp_rewrite_answer_preview(Query *query, const char *text)
 {
 	bool		limited = false;
+	Query	   *level;
+	int			rtindex;
 
-	if (!is_clients(text) || !shows_rows(query, &limited) ||
-		!limited || !may_ask((Node *) query))
+	if (!is_clients(text))
 		return false;
+	level = shows_rows(query, &limited, &rtindex);
+	if (level == NULL || !limited || !may_ask((Node *) query))
+		return false;
+	if (dp_rewrite_show_twin(level, rtindex))
+		return true;
 	set_no_rows(query);
 	ereport(NOTICE,
 			(errmsg("rows of a protected relation are not shown"),

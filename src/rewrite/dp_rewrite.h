@@ -15,9 +15,10 @@
 /*
  * Rewrite an analysed query in place, before blocks are found in it; `text` is
  * what the planner was given as its text.  Returns a refusal, or NULL;
- * *depends: what it became depends on the user whose query it is.
+ * *changed: it may have become another one, since it reads rows that the user
+ * may not read.  Where every right is there, nothing changes.
  */
 extern dp_refusal *dp_rewrite_query(Query *query, const char *text,
-									bool *depends);
+									bool *changed);
 
 #endif							/* DP_REWRITE_H */

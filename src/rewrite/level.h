@@ -29,6 +29,9 @@ extern dp_refusal *dp_rewrite_replace_aggregates(Query *query);
 /* ---- grouping_sets.c ---- */
 extern bool dp_rewrite_split_sets(Query *query, List **levels);
 
+/* ---- synthetic_rows.c ---- */
+extern bool dp_rewrite_show_twin(Query *level, int rtindex);
+
 /* ---- answer_probe.c: levels that no row can reach ---- */
 extern bool dp_rewrite_answer_probe(Query *query);
 extern bool dp_rewrite_answer_preview(Query *query, const char *text);

@@ -31,7 +31,7 @@ typedef struct rewriting
 {
 	dp_level   *level;			/* around what is walked */
 	const char *text;			/* of the query */
-	bool		met;			/* a relation that may be protected */
+	bool		met;			/* rows that are private */
 	bool		private;		/* a level became private */
 	dp_refusal *refusal;
 } rewriting;
@@ -49,11 +49,12 @@ reads_raw_rows(dp_level *level, RangeTblEntry *entry, rewriting *r)
 	{
 		case RTE_RELATION:
 			/* the cheaper question first; most relations may be read */
-			if (entry->relid < FirstNormalObjectId)
+			if (entry->relid < FirstNormalObjectId ||
+				dp_compat_has_right(level->query, entry) ||
+				!dp_rewrite_is_protected(entry))
 				return false;
 			r->met = true;
-			return !dp_compat_has_right(level->query, entry) &&
-				dp_rewrite_is_protected(entry);
+			return true;
 		case RTE_SUBQUERY:
 			return rewrite_level(entry->subquery, r);
 		case RTE_CTE:
@@ -187,14 +188,14 @@ tell_private(void)
  *	  See dp_rewrite.h.
  */
 dp_refusal *
-dp_rewrite_query(Query *query, const char *text, bool *depends)
+dp_rewrite_query(Query *query, const char *text, bool *changed)
 {
 	rewriting	r;
 
 	memset(&r, 0, sizeof(r));
 	r.text = text;
 	(void) rewrite_level(query, &r);
-	*depends = r.met;
+	*changed = r.met;
 	if (r.private && r.refusal == NULL)
 		tell_private();
 	return r.refusal;

@@ -294,21 +294,39 @@ add_plan_dependencies(planner_call *call, PlannedStmt *plan)
 /*
  * Read plain aggregates as private ones, in transparent mode.  What a release
  * itself has planned has been rewritten, or reads as the owner.  True when the
- * plan depends on whose it is.
+ * statement may have become another one.
  */
 static bool
 rewrite_query(Query *query, const char *text)
 {
 	dp_refusal *refusal;
-	bool		depends = false;
+	bool		changed = false;
 
 	if (!dp_setting_transparent ||
 		(text != NULL && strcmp(text, DP_PRIVATE_QUERY_TEXT) == 0))
 		return false;
-	refusal = dp_rewrite_query(query, text, &depends);
+	refusal = dp_rewrite_query(query, text, &changed);
 	if (refusal != NULL)
 		dp_bridge_raise_refusal(refusal, text);
-	return depends;
+	if (changed)
+		dp_block_recount_with(query);
+	return changed;
+}
+
+/*
+ * Could the plan be another one for somebody else?  In transparent mode, where
+ * it reads relations that a user made: he may lack a right that is there now.
+ */
+static bool
+depends_on_role(const PlannedStmt *plan)
+{
+	ListCell   *lc;
+
+	if (dp_setting_transparent)
+		foreach(lc, plan->relationOids)
+			if (lfirst_oid(lc) >= FirstNormalObjectId)
+				return true;
+	return false;
 }
 
 static PlannedStmt *
@@ -319,16 +337,19 @@ plan_release_query(Query *query, const char *text, int options,
 	PlannedStmt *plan;
 	bool		inlines;		/* it may put functions' bodies into FROM */
 	bool		outer;
-	bool		depends;
+	bool		lacks;
+	bool		changed;
 
 	dp_run_forbid_loud();
-	depends = rewrite_query(query, text);
-	if (depends)
-		dp_block_recount_with(query);
+	/* nothing is private to those who have every right */
+	lacks = dp_run_lacks_right(query);
+	changed = lacks && rewrite_query(query, text);
+	if (changed)
+		lacks = dp_run_lacks_right(query);
 	memset(&call, 0, sizeof(call));
 	inlines = may_hold_block_walker((Node *) query, NULL);
 	/* without a right, it may be one that asks for public keys alone */
-	if (inlines || dp_run_lacks_rights(query))
+	if (inlines || (lacks && dp_run_reaches_protected(query)))
 	{
 		split_query(&call, query, text);
 		dp_block_recount_with(query);
@@ -340,7 +361,7 @@ plan_release_query(Query *query, const char *text, int options,
 	/* Always pushed: an unrelated planner call must not see outer blocks. */
 	call.outer = current_call;
 	current_call = &call;
-	outer = dp_run_expect_functions(inlines || call.blocks != NIL || depends);
+	outer = dp_run_expect_functions(inlines || call.blocks != NIL || changed);
 	PG_TRY();
 	{
 		plan = previous_planner ?
@@ -356,7 +377,8 @@ plan_release_query(Query *query, const char *text, int options,
 
 	if (call.blocks != NIL)
 		add_plan_dependencies(&call, plan);
-	plan->dependsOnRole = plan->dependsOnRole || depends;
+	if (changed || depends_on_role(plan))
+		plan->dependsOnRole = true;
 	return plan;
 }
 

@@ -95,12 +95,18 @@ check_rights_walker(Node *node, void *context)
 	return expression_tree_walker(node, check_rights_walker, context);
 }
 
-/* dp_run_lacks_rights: would dp_run_check_rights_first raise 42501? */
+/* dp_run_lacks_right: is a right missing on any relation of a statement? */
 bool
-dp_run_lacks_rights(Query *query)
+dp_run_lacks_right(Query *query)
 {
-	return lacks_right_walker((Node *) query, NULL) &&
-		reaches_protected_walker((Node *) query, NULL);
+	return lacks_right_walker((Node *) query, NULL);
+}
+
+/* dp_run_reaches_protected: does it reach a protected relation? */
+bool
+dp_run_reaches_protected(Query *query)
+{
+	return reaches_protected_walker((Node *) query, NULL);
 }
 
 /*
@@ -118,7 +124,7 @@ dp_run_check_rights_first(Query *query)
 {
 	dp_refusal *refusal;
 
-	if (!dp_run_lacks_rights(query))
+	if (!dp_run_lacks_right(query) || !dp_run_reaches_protected(query))
 		return;
 	refusal = dp_run_refuse_rows(query);
 	if (refusal != NULL)

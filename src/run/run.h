@@ -67,7 +67,8 @@ extern PlannedStmt *dp_run_public_plan(Query *inner, bool workers,
 									   dp_public_facts *facts);
 
 /* rights.c */
-extern bool dp_run_lacks_rights(Query *query);
+extern bool dp_run_lacks_right(Query *query);
+extern bool dp_run_reaches_protected(Query *query);
 extern void dp_run_check_rights_first(Query *query);
 extern bool dp_run_expect_functions(bool expect);
 extern void dp_run_check_rights_met(PlannerInfo *root, Oid relid);

@@ -165,6 +165,8 @@ SELECT name, names, replace(types, 'number', t)::text[] FROM unnest('{numeric,do
 	('dp_synthesize', '{relation,columns,marginals,epsilon,n,bins,delta,method,rows}'::text[], '{dp_pg.regrelation,text[],integer,number,bigint,integer[],number,text,bigint}'),
 	('dp_synthesize', '{relation,columns,marginals,epsilon,n,bins,delta,method,rows}'::text[], '{dp_pg.regrelation,text[],text[],number,bigint,integer[],number,text,bigint}'),
 	('dp_synthesize_error', '{sizes,marginals,epsilon,n,delta,confidence}'::text[], '{integer[],integer,number,bigint,number,number}'),
+	('dp_publish_twin', '{relation,publish,columns,marginals,epsilon,n,bins,delta,method,rows}'::text[], '{regclass,text,text[],integer,number,bigint,integer[],number,text,bigint}'),
+	('dp_publish_twin', '{relation,publish,columns,marginals,epsilon,n,bins,delta,method,rows}'::text[], '{regclass,text,text[],text[],number,bigint,integer[],number,text,bigint}'),
 	('dp_predicate_cost', '{relation,predicates}'::text[], '{dp_pg.regrelation,text[]}'),
 	('dp_plan', '{epsilon_total,delta,k}'::text[], '{number,number,bigint}')) v(name, names, types);
 SELECT ok(EXISTS (SELECT 1 FROM member_function p
@@ -250,7 +252,7 @@ SELECT is_empty($$ SELECT starelid::regclass, staattnum FROM pg_statistic JOIN p
 -- settings
 SELECT is((SELECT context FROM pg_settings s WHERE s.name = v.name), v.context, format('%s is set by %s', v.name, v.context))
 FROM (VALUES ('dp_pg.epsilon', 'user'), ('dp_pg.epsilon_ceiling', 'superuser'), ('dp_pg.epsilon_floor', 'superuser'), ('dp_pg.max_groups', 'superuser'), ('dp_pg.max_predicates_per_row', 'superuser'),
-	('dp_pg.max_rows', 'user'), ('dp_pg.max_keys', 'user')) v(name, context);
+	('dp_pg.max_rows', 'user'), ('dp_pg.max_keys', 'user'), ('dp_pg.setting_scope', 'superuser')) v(name, context);
 SELECT is((SELECT boot_val FROM pg_settings WHERE name = 'dp_pg.epsilon'), '0.1', 'default epsilon');
 SELECT is_empty($$ SELECT name FROM pg_settings WHERE name LIKE 'dp\_pg.%' AND (short_desc = '' OR short_desc IS NULL) $$, 'settings have descriptions');
 SELECT is_empty($$ SELECT name FROM pg_settings WHERE name LIKE 'dp\_pg.%' AND context = 'user' AND name NOT IN ('dp_pg.epsilon', 'dp_pg.delta', 'dp_pg.max_keys', 'dp_pg.max_rows', 'dp_pg.mechanism', 'dp_pg.publish_schema', 'dp_pg.split', 'dp_pg.suppress', 'dp_pg.transparent', 'dp_pg.procedure') $$, 'no other setting is the user''s');

@@ -1,0 +1,143 @@
+/*
+ * synthetic_rows.c
+ *	  Previews of a protected relation that has a twin show the twin's rows.
+ *
+ * The entry of the relation becomes a subquery over the twin that has the
+ * relation's columns, by their numbers, names and types.  What the twin does
+ * not have in the same type is NULL: the relation may have been altered since.
+ * The rows were released, and are read with the rights of the user who asks.
+ */
+#include "postgres.h"
+
+#include "access/sysattr.h"
+#include "access/table.h"
+#include "catalog/pg_type.h"
+#include "miscadmin.h"
+#include "nodes/makefuncs.h"
+#include "optimizer/optimizer.h"
+#include "parser/parse_relation.h"
+#include "parser/parsetree.h"
+#include "utils/acl.h"
+#include "utils/rel.h"
+
+#include "level.h"
+
+/* Of a column in the twin: its number, or 0 where there is no such one. */
+static AttrNumber
+find_column(TupleDesc twin, Form_pg_attribute wanted)
+{
+	int			i;
+
+	for (i = 0; i < twin->natts; i++)
+	{
+		Form_pg_attribute column = TupleDescAttr(twin, i);
+
+		if (!column->attisdropped &&
+			strcmp(NameStr(column->attname), NameStr(wanted->attname)) == 0)
+			return column->atttypid == wanted->atttypid &&
+				column->atttypmod == wanted->atttypmod &&
+				column->attcollation == wanted->attcollation ?
+				column->attnum : 0;
+	}
+	return 0;
+}
+
+static TargetEntry *
+make_target(ParseState *state, TupleDesc twin, Form_pg_attribute wanted)
+{
+	AttrNumber	attnum = wanted->attisdropped ? 0 : find_column(twin, wanted);
+	Expr	   *value;
+
+	if (wanted->attisdropped)
+		value = (Expr *) makeNullConst(INT4OID, -1, InvalidOid);
+	else if (attnum == 0)
+		value = (Expr *) makeNullConst(wanted->atttypid, wanted->atttypmod,
+									   wanted->attcollation);
+	else
+	{
+		value = (Expr *) makeVar(1, attnum, wanted->atttypid,
+								 wanted->atttypmod, wanted->attcollation, 0);
+		markVarForSelectPriv(state, (Var *) value);
+	}
+	return makeTargetEntry(value, wanted->attnum,
+						   pstrdup(NameStr(wanted->attname)), false);
+}
+
+/* SELECT the columns of the relation FROM the twin. */
+static Query *
+select_from(Relation twin, Relation relation)
+{
+	ParseState *state = make_parsestate(NULL);
+	TupleDesc	columns = RelationGetDescr(relation);
+	Query	   *query = makeNode(Query);
+	RangeTblRef *from = makeNode(RangeTblRef);
+	int			i;
+
+	(void) addRangeTableEntryForRelation(state, twin, AccessShareLock, NULL,
+										 true, true);
+	from->rtindex = 1;
+	query->commandType = CMD_SELECT;
+	query->querySource = QSRC_ORIGINAL;
+	query->canSetTag = true;
+	for (i = 0; i < columns->natts; i++)
+		query->targetList =
+			lappend(query->targetList,
+					make_target(state, RelationGetDescr(twin),
+								TupleDescAttr(columns, i)));
+	query->jointree = makeFromExpr(list_make1(from), NULL);
+	dp_compat_parsed_entries(query, state);
+	free_parsestate(state);
+	return query;
+}
+
+/* Does the level use the row as a whole, or what only the relation has? */
+static bool
+uses_more_than_columns(Query *level, int rtindex)
+{
+	Bitmapset  *used = NULL;
+	int			first;
+
+	pull_varattnos((Node *) level->targetList, rtindex, &used);
+	pull_varattnos((Node *) level->jointree, rtindex, &used);
+	first = bms_next_member(used, -1);
+	return first >= 0 && first + FirstLowInvalidHeapAttributeNumber <= 0;
+}
+
+/*
+ * dp_rewrite_show_twin
+ *	  Have a level, which shows rows of the protected relation of one of its
+ *	  entries, show those of its twin; false where there is none that the user
+ *	  may read, or where it cannot stand for the relation.
+ */
+bool
+dp_rewrite_show_twin(Query *level, int rtindex)
+{
+	RangeTblEntry *entry = rt_fetch(rtindex, level->rtable);
+	Oid			relid = dp_protect_twin(entry->relid);
+	Relation	twin;
+	Relation	relation;
+
+	if (!OidIsValid(relid) || entry->securityQuals != NIL ||
+		entry->tablesample != NULL || uses_more_than_columns(level, rtindex))
+		return false;
+	twin = try_table_open(relid, AccessShareLock);
+	if (twin == NULL)
+		return false;
+	if (twin->rd_rel->relrowsecurity ||
+		pg_class_aclcheck(relid, GetUserId(), ACL_SELECT) != ACLCHECK_OK)
+	{
+		table_close(twin, AccessShareLock);
+		return false;
+	}
+	relation = table_open(entry->relid, NoLock);
+	dp_compat_become_subquery(level, entry, select_from(twin, relation));
+	table_close(relation, NoLock);
+	ereport(NOTICE,
+			(errmsg("rows of a protected relation are synthetic"),
+			 errdetail("A preview shows rows of %s, which were released and "
+					   "are nobody's.", dp_protect_qualified_name(relid)),
+			 errhint("Ask for aggregates, such as count or avg, to learn "
+					 "about the protected rows.")));
+	table_close(twin, NoLock);
+	return true;
+}
