@@ -2,7 +2,7 @@
 CREATE TABLE small (id int PRIMARY KEY, i int);
 INSERT INTO small SELECT n, n % 1001 FROM generate_series(1, :rows) AS n;
 VACUUM (FREEZE, ANALYZE) small;
--- who may read it, where there is a library in transparent mode
+-- who may read it, in transparent mode or not
 CREATE ROLE reader LOGIN;
 GRANT SELECT ON small TO reader;
 CHECKPOINT;
