@@ -21,12 +21,20 @@
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
+#include "utils/array.h"
 #include "utils/lsyscache.h"
 
 #include "run.h"
 
-/* More filters than that are not compared: each is by itself. */
+/*
+ * More filters than that are not compared, but each is by itself; nor are
+ * conditions with more nodes and elements of arrays, or when all pairs of such
+ * are more.  The prover compares most of them with each other, and cannot be
+ * interrupted.
+ */
 #define SETS_MOST 64
+#define CONDITION_MOST 300
+#define WORK_MOST (1 << 18)
 
 typedef struct value_set
 {
@@ -40,6 +48,7 @@ typedef struct condition
 {
 	Var		   *column;
 	List	   *conjuncts;
+	int64		size;
 } condition;
 
 /* ---- conditions on one column ---- */
@@ -58,6 +67,26 @@ is_unfit(Node *node, void *context)
 	if (OidIsValid(collation) && !get_collation_isdeterministic(collation))
 		return true;
 	return expression_tree_walker(node, is_unfit, context);
+}
+
+/* What the prover looks at: nodes, and elements of arrays. */
+static bool
+count_looks(Node *node, void *context)
+{
+	int64	   *size = context;
+	Const	   *constant = (Const *) node;
+
+	if (node == NULL)
+		return false;
+	*size += 1;
+	if (IsA(node, Const) && !constant->constisnull &&
+		OidIsValid(get_element_type(constant->consttype)))
+	{
+		ArrayType  *array = DatumGetArrayTypeP(constant->constvalue);
+
+		*size += ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
+	}
+	return expression_tree_walker(node, count_looks, context);
 }
 
 /* The only column of a condition; NULL when there is none or more. */
@@ -91,9 +120,11 @@ conditions_of(Expr *filter)
 		Var		   *column = is_unfit(conjunct, NULL) ? NULL :
 		only_column(conjunct);
 		condition  *found = NULL;
+		int64		size = 0;
 		ListCell   *other;
 
-		if (column == NULL)
+		(void) count_looks(conjunct, &size);
+		if (column == NULL || size > CONDITION_MOST)
 			continue;
 		foreach(other, conditions)
 			if (equal(((condition *) lfirst(other))->column, column))
@@ -105,13 +136,14 @@ conditions_of(Expr *filter)
 			conditions = lappend(conditions, found);
 		}
 		found->conjuncts = lappend(found->conjuncts, conjunct);
+		found->size += size;
 	}
 	return conditions;
 }
 
 /* Is it proved that no row passes both? */
 static bool
-exclude_each_other(const value_set *a, const value_set *b)
+exclude_each_other(const value_set *a, const value_set *b, int64 *work)
 {
 	ListCell   *lc;
 	ListCell   *other;
@@ -125,7 +157,10 @@ exclude_each_other(const value_set *a, const value_set *b)
 			const condition *theirs = lfirst(other);
 
 			CHECK_FOR_INTERRUPTS();
-			if (equal(mine->column, theirs->column) &&
+			if (!equal(mine->column, theirs->column))
+				continue;
+			*work += mine->size * theirs->size;
+			if (*work <= WORK_MOST &&
 				predicate_refuted_by(theirs->conjuncts, mine->conjuncts,
 									 true))
 				return true;
@@ -169,12 +204,12 @@ make_sets(const dp_release_spec *spec)
 
 /* May the set join the family? */
 static bool
-excludes_all(const value_set *set, const List *family)
+excludes_all(const value_set *set, const List *family, int64 *work)
 {
 	ListCell   *lc;
 
 	foreach(lc, family)
-		if (!exclude_each_other(set, lfirst(lc)))
+		if (!exclude_each_other(set, lfirst(lc), work))
 			return false;
 	return true;
 }
@@ -184,6 +219,7 @@ static List *
 make_families(const List *sets)
 {
 	List	   *families = NIL;
+	int64		work = 0;
 	ListCell   *lc;
 
 	foreach(lc, sets)
@@ -194,7 +230,7 @@ make_families(const List *sets)
 		if (set->conditions != NIL)
 		{
 			foreach(other, families)
-				if (excludes_all(set, lfirst(other)))
+				if (excludes_all(set, lfirst(other), &work))
 					break;
 		}
 		if (other != NULL)
