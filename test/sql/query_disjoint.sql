@@ -8,6 +8,9 @@ SET ROLE :owner;
 CREATE TABLE visit (patient int NOT NULL, ward text NOT NULL, age int);
 INSERT INTO visit SELECT i % 100, 'A', i % 90 FROM generate_series(1, 300) i;
 SELECT dp_protect('visit', unit => 'patient', dataset => :'schema') \g /dev/null
+CREATE TABLE alone (age int NOT NULL);
+INSERT INTO alone SELECT i % 3 FROM generate_series(1, 30) i;
+SELECT dp_protect('alone', dataset => :'schema') \g /dev/null
 RESET ROLE;
 SET ROLE :analyst;
 SET dp_pg.epsilon = 0.1;
@@ -99,6 +102,11 @@ RESET ROLE;
 SET ROLE :analyst;
 -- a unit of many rows is in both; so are rows whose keys nobody declared
 SELECT asked(ARRAY['ward = ''A''', 'ward = ''B'''], 'visit') AS many, asked(ARRAY['age < 5', 'age >= 5'], 'visit', 'dp_count(DISTINCT patient)') AS units;
+-- so is a row that a join makes two of: both are paid, or it is refused
+SELECT asked(ARRAY['k = 1', 'k = 2'], 'visit, (VALUES (1), (2)) AS v(k)') AS listed, asked(ARRAY['k = 1', 'k = 2'], 'visit, generate_series(1, 2) AS v(k)') AS generated,
+	asked(ARRAY['kind = ''a''', 'kind = ''b'''], 'visit JOIN (VALUES (1, ''a''), (1, ''b'')) AS v(age, kind) USING (age)') AS joined;
+SELECT * FROM outcome('SELECT dp_count(*) FILTER (WHERE k = 1), dp_count(*) FILTER (WHERE k = 2) FROM alone, (VALUES (1), (2)) AS v(k)');
+SELECT asked(ARRAY['kind = ''a''', 'kind = ''b'''], 'alone JOIN (VALUES (1, ''a''), (2, ''b'')) AS v(age, kind) USING (age)') AS joined_once;
 SET dp_pg.delta = 1e-7;
 SELECT asked(ARRAY['sex', 'NOT sex'], 'person GROUP BY income') AS undeclared;
 RESET dp_pg.delta;
