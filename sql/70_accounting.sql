@@ -10,19 +10,19 @@ SELECT dp_pg.make_twins(name, arguments,
 FROM (VALUES
 ('dp_compose_basic', 'compose_basic',
 'epsilon NUMBER, delta NUMBER, k bigint, OUT epsilon numeric, OUT delta numeric',
-'', 'k mechanisms, (epsilon, delta)-DP each, chosen adaptively: exactly k epsilon and k delta (book, Theorem 3.16); a delta of 1 or more says nothing'),
+'', 'k mechanisms, (epsilon, delta)-DP each, chosen adaptively: exactly k epsilon and k delta, but a delta of 1 at most (book, Theorem 3.16)'),
 
 ('dp_compose_basic', 'compose_sum',
 $$epsilons NUMBER[], deltas NUMBER[] DEFAULT '{}', OUT epsilon numeric, OUT delta numeric$$,
-'', 'different mechanisms together: the exact sums of their epsilons and deltas (book, Theorem 3.16); no deltas at all means pure mechanisms; the arrays have one length and no NULL elements'),
+'', 'different mechanisms together: the exact sums of their epsilons and deltas, but a delta of 1 at most (book, Theorem 3.16); no deltas at all means pure mechanisms; the arrays have one length and no NULL elements'),
 
 ('dp_compose_advanced', 'compose_advanced',
 'epsilon NUMBER, delta NUMBER, k bigint, delta_slack NUMBER, OUT epsilon numeric, OUT delta numeric',
-'', 'k mechanisms, (epsilon, delta)-DP each, by Theorem 3.20 of the book as printed: sqrt(2 k ln(1/delta_slack)) epsilon + k epsilon (e^epsilon - 1), which may exceed k epsilon, and k delta + delta_slack; k fixed before, 0 < delta_slack < 1'),
+'', 'k mechanisms, (epsilon, delta)-DP each, by Theorem 3.20 of the book as printed: sqrt(2 k ln(1/delta_slack)) epsilon + k epsilon (e^epsilon - 1), which may exceed k epsilon, and k delta + delta_slack, at most 1; k fixed before, 0 < delta_slack < 1'),
 
 ('dp_compose_optimal', 'compose_optimal',
 'epsilon NUMBER, delta NUMBER, k bigint, delta_slack NUMBER, OUT epsilon numeric, OUT delta numeric',
-'', 'k mechanisms, (epsilon, delta)-DP each, by the optimal composition (Kairouz, Oh, Viswanath 2015): the least epsilon for delta_slack, and k delta + delta_slack; k fixed before, at most 2^20, epsilon at most 1000, 0 < delta_slack < 1'),
+'', 'k mechanisms, (epsilon, delta)-DP each, by the optimal composition (Kairouz, Oh, Viswanath 2015): the least epsilon for delta_slack, and k delta + delta_slack, at most 1; k fixed before, at most 2^20, epsilon at most 1000, 0 < delta_slack < 1'),
 
 ('dp_epsilon_for', 'epsilon_for',
 'epsilon_total NUMBER, k bigint, delta_slack NUMBER', 'RETURNS numeric',
@@ -76,7 +76,7 @@ $$epsilons NUMBER[], deltas NUMBER[] DEFAULT '{}', OUT epsilon numeric, OUT delt
 ('dp_gaussian_sigma', 'gaussian_sigma',
 $$sensitivity NUMBER, epsilon NUMBER, delta NUMBER, method text DEFAULT 'exact', granule NUMBER DEFAULT 1$$,
 'RETURNS numeric',
-'the sigma of Gaussian noise for (epsilon, delta)-DP, in the unit of sensitivity; method exact: least for one number on multiples of granule, to 2^-19 of its square (Canonne, Kamath, Steinke 2020, Theorem 7); zcdp: through rho, right for vectors too; classical: Theorem 3.22 of the book, for epsilon < 1 only; granule matters to exact alone, which takes sensitivity as the next multiple of it'),
+'the sigma of Gaussian noise for (epsilon, delta)-DP, in the unit of sensitivity; method exact: least for one number on multiples of granule, to 2^-19 of its square (Canonne, Kamath, Steinke 2020, Theorem 7); zcdp: through rho, right for vectors too; classical: Theorem 3.22 of the book, for an epsilon up to 1 and where zCDP confirms it for the discrete noise; granule matters to exact alone, which takes sensitivity as the next multiple of it'),
 
 ('dp_gaussian_delta', 'gaussian_delta',
 'sensitivity NUMBER, sigma NUMBER, epsilon NUMBER, granule NUMBER DEFAULT 1',

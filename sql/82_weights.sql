@@ -39,3 +39,12 @@ LANGUAGE c VOLATILE PARALLEL UNSAFE COST 10000
 AS 'MODULE_PATHNAME', 'dp_session_sql_weights_close';
 COMMENT ON FUNCTION @extschema@.dp_weights_close(bigint) IS
 'closes a session of dp_weights_open, one''s own or of one''s dataset: no more questions; its hypothesis stays readable by its role; nothing is refunded; errors 22004 NULL, 42704 no such session, 42809 a session of dp_sparse_vector_open, 55000 already closed or not preloaded, 55P03, 53000, 25006 recovery';
+
+CREATE FUNCTION @extschema@.dp_weights_step(
+	distribution double precision[], query double precision[],
+	answer double precision, eta double precision)
+RETURNS double precision[]
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'dp_session_sql_weights_step';
+COMMENT ON FUNCTION @extschema@.dp_weights_step(double precision[], double precision[], double precision, double precision) IS
+'one step of multiplicative weights on a public distribution over the cells of a universe: distribution, one probability for each cell, nowhere negative and adding up to 1 within 10^-6; query, the value of a linear query in each cell, from 0 to 1, in the same order; answer, the fraction that was released for it; eta above 0 and at most 1, the learning rate (the book has alpha/2); r is the query where answer is below what the distribution says, else 1 minus the query, and the result is distribution times exp(-eta r), divided by its sum; computes on its arguments only, reads no data and charges nothing; NULL when an argument is NULL; errors 22004 a NULL element, 22023 arrays of different lengths, empty or of more than one dimension, numbers out of range; book, Algorithm 5; theory T56, T121';

@@ -106,7 +106,7 @@ DP_ACCOUNTING(compose_sum)
 	if (status == DP_OK && sum.epsilon == DP_FIXED_INFINITE)
 		status = DP_E_OVERFLOW;
 	dp_account_done(status, "compose", "", "");
-	return dp_account_pair(fcinfo, sum.epsilon, sum.delta);
+	return dp_account_pair(fcinfo, sum.epsilon, dp_acct_cap_delta(sum.delta));
 }
 
 /*

@@ -223,8 +223,8 @@ DP_ACCOUNTING(gaussian_sigma)
 		status = dp_acct_gaussian_variance_classical(1, epsilon, delta,
 													 &variance);
 		dp_account_done(status, "find sigma by Theorem 3.22",
-						epsilon >= DP_FIXED_ONE ?
-						"The theorem holds for an epsilon below 1 only." :
+						epsilon > DP_FIXED_ONE ?
+						"The theorem holds for an epsilon up to 1 only." :
 						"zCDP does not confirm the theorem for the "
 						"discrete noise at this delta.",
 						"Ask for method \"exact\" or \"zcdp\".");

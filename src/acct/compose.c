@@ -24,13 +24,39 @@ times(dp_fixed x, dp_uint128 n, dp_fixed *out)
 }
 
 /*
+ * dp_acct_cap_delta
+ *	  A bound on a probability is 1 at most: whatever holds with more holds
+ *	  with 1.
+ *
+ * Requires: nothing.
+ * Gives:	 the smaller of delta, which may be infinite, and 1.
+ * Source:	 doc/theory.md T32.
+ */
+dp_fixed
+dp_acct_cap_delta(dp_fixed delta)
+{
+	return delta < DP_FIXED_ONE ? delta : DP_FIXED_ONE;
+}
+
+/* min(1, k delta + slack). */
+static dp_fixed
+total_delta(dp_fixed delta, int64_t k, dp_fixed slack)
+{
+	dp_fixed	d = DP_FIXED_ONE;
+
+	if (times(dp_acct_cap_delta(delta), (dp_uint128) k, &d) != DP_OK)
+		return DP_FIXED_ONE;
+	return dp_acct_cap_delta(dp_acct_fixed_add(d, slack));
+}
+
+/*
  * dp_acct_compose_basic
  *	  k mechanisms of (epsilon, delta) each.
  *
  * Requires: outputs non-NULL.
- * Gives:	 DP_OK and k epsilon, k delta, exactly (a delta of 1 or more says
- *			 nothing).  DP_E_RANGE when k < 1 or an argument is infinite;
- *			 DP_E_OVERFLOW.
+ * Gives:	 DP_OK and k epsilon exactly, k delta exactly or 1 if that is less.
+ *			 DP_E_RANGE when k < 1 or an argument is infinite;
+ *			 DP_E_OVERFLOW when k epsilon does not fit.
  * Source:	 doc/theory.md T32 (book, Theorem 3.16).
  */
 dp_status
@@ -38,18 +64,15 @@ dp_acct_compose_basic(dp_fixed epsilon, dp_fixed delta, int64_t k,
 					  dp_fixed *epsilon_out, dp_fixed *delta_out)
 {
 	dp_fixed	e;
-	dp_fixed	d;
 	dp_status	status;
 
-	if (k < 1)
+	if (k < 1 || delta == DP_FIXED_INFINITE)
 		return DP_E_RANGE;
 	status = times(epsilon, (dp_uint128) k, &e);
-	if (status == DP_OK)
-		status = times(delta, (dp_uint128) k, &d);
 	if (status != DP_OK)
 		return status;
 	*epsilon_out = e;
-	*delta_out = d;
+	*delta_out = total_delta(delta, k, 0);
 	return DP_OK;
 }
 
@@ -100,8 +123,9 @@ total(dp_big *b, dp_fixed epsilon, int64_t k, const BIGNUM *s)
  * Requires: outputs non-NULL.
  * Gives:	 DP_OK, sqrt(2 k ln(1/slack)) epsilon + k epsilon (e^epsilon - 1)
  *			 rounded up (it may exceed k epsilon: as printed), and
- *			 k delta + slack.  DP_E_RANGE when k < 1, epsilon or delta is
- *			 infinite or slack not in (0, 1); DP_E_OVERFLOW; DP_E_MEMORY.
+ *			 k delta + slack, or 1 if that is less.  DP_E_RANGE when k < 1,
+ *			 epsilon or delta is infinite or slack not in (0, 1);
+ *			 DP_E_OVERFLOW; DP_E_MEMORY.
  * Source:	 doc/theory.md T32 (book, Theorem 3.20), T24.
  */
 dp_status
@@ -110,23 +134,19 @@ dp_acct_compose_advanced(dp_fixed epsilon, dp_fixed delta, int64_t k,
 						 dp_fixed *delta_out)
 {
 	dp_big		b;
-	dp_fixed	d;
 	dp_status	status;
 
-	if (k < 1 || epsilon == DP_FIXED_INFINITE || !is_slack(slack))
+	if (k < 1 || epsilon == DP_FIXED_INFINITE ||
+		delta == DP_FIXED_INFINITE || !is_slack(slack))
 		return DP_E_RANGE;
-	status = times(delta, (dp_uint128) k, &d);
-	if (status != DP_OK)
-		return status;
-	d = dp_acct_fixed_add(d, slack);
-	if (d == DP_FIXED_INFINITE || epsilon > EPSILON_MOST)
+	if (epsilon > EPSILON_MOST)
 		return DP_E_OVERFLOW;
 	dp_mech_big_begin(&b);
 	status = dp_acct_end_fixed(&b, total(&b, epsilon, k,
 										 deviation(&b, k, slack)),
 							   epsilon_out);
 	if (status == DP_OK)
-		*delta_out = d;
+		*delta_out = total_delta(delta, k, slack);
 	return status;
 }
 

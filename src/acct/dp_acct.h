@@ -128,6 +128,7 @@ extern dp_status dp_acct_decimal_to_fixed(const dp_decimal *x,
 										  dp_fixed *out);	/* rounds up */
 
 /* ---- composition (compose.c, optimal.c) ---- */
+extern dp_fixed dp_acct_cap_delta(dp_fixed delta);
 extern dp_status dp_acct_compose_basic(dp_fixed epsilon, dp_fixed delta,
 									   int64_t k, dp_fixed *epsilon_out,
 									   dp_fixed *delta_out);

@@ -384,7 +384,7 @@ dp_acct_gaussian_variance_exact(uint64_t sensitivity, dp_fixed epsilon,
  * Requires: variance non-NULL.
  * Gives:	 DP_OK and a dyadic rational, above it by a relative 2^-62 at
  *			 most, for which zCDP proves (epsilon, delta) of the discrete
- *			 law as well.  DP_E_RANGE when epsilon is not in (0, 1), delta
+ *			 law as well.  DP_E_RANGE when epsilon is not in (0, 1], delta
  *			 not in (0, 1), sensitivity is 0, or that proof fails;
  *			 DP_E_OVERFLOW; DP_E_MEMORY.
  * Source:	 doc/theory.md T36 (book, Theorem 3.22; errata 3).
@@ -402,7 +402,7 @@ dp_acct_gaussian_variance_classical(uint64_t sensitivity, dp_fixed epsilon,
 	dp_fixed	proved;
 	dp_status	status;
 
-	if (sensitivity == 0 || epsilon == 0 || epsilon >= DP_FIXED_ONE ||
+	if (sensitivity == 0 || epsilon == 0 || epsilon > DP_FIXED_ONE ||
 		delta == 0 || delta >= DP_FIXED_ONE)
 		return DP_E_RANGE;
 

@@ -245,9 +245,9 @@ least_total(const law *l, dp_fixed slack)
  *
  * Requires: outputs non-NULL.
  * Gives:	 DP_OK, an epsilon that is proved for slack, the least one to
- *			 10^-12 of it, and k delta + slack.  DP_E_RANGE when k is not in
- *			 1..2^20, epsilon > 1000, delta is infinite or slack not in
- *			 (0, 1); DP_E_OVERFLOW.
+ *			 10^-12 of it, and k delta + slack, or 1 if that is less.
+ *			 DP_E_RANGE when k is not in 1..2^20, epsilon > 1000, delta is
+ *			 infinite or slack not in (0, 1); DP_E_OVERFLOW.
  * Source:	 doc/theory.md T33, T31.
  */
 dp_status
@@ -265,9 +265,6 @@ dp_acct_compose_optimal(dp_fixed epsilon, dp_fixed delta, int64_t k,
 	status = dp_acct_compose_basic(epsilon, delta, k, &basic, &d);
 	if (status != DP_OK)
 		return status;
-	d = dp_acct_fixed_add(d, slack);
-	if (d == DP_FIXED_INFINITE)
-		return DP_E_OVERFLOW;
 	if (epsilon == 0)
 		*epsilon_out = 0;
 	else
@@ -275,7 +272,7 @@ dp_acct_compose_optimal(dp_fixed epsilon, dp_fixed delta, int64_t k,
 		law_make(&l, epsilon, k);
 		*epsilon_out = least_total(&l, slack);
 	}
-	*delta_out = d;
+	*delta_out = dp_acct_cap_delta(dp_acct_fixed_add(d, slack));
 	return DP_OK;
 }
 

@@ -267,6 +267,8 @@ typedef struct dp_release_spec
 	bool		states;			/* inner rows are states: group_states.c */
 	Size		memory;			/* that its exact numbers may take */
 	Size		row;			/* of them, as a parallel worker sends it */
+	List	   *families;		/* values no row is in together: see
+								 * run/disjoint.c */
 	dp_charge	charge;			/* of the whole release */
 	bool		replace_one;	/* neighbours that sensitivities are for */
 	dp_ledger_part part;		/* that it reads and no other */

@@ -143,11 +143,11 @@ read_rule(FunctionCallInfo fcinfo, int place, int n, dp_fixed epsilon)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("method exact is for one value"),
 				 errhint("Use method zcdp for several values together.")));
-	if (rule == RULE_CLASSICAL && epsilon >= DP_FIXED_ONE)
+	if (rule == RULE_CLASSICAL && epsilon > DP_FIXED_ONE)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("method classical needs epsilon below 1"),
-				 errdetail("Its theorem holds only below 1."),
+				 errmsg("method classical needs an epsilon up to 1"),
+				 errdetail("Its theorem holds only up to 1."),
 				 errhint("Use method exact or zcdp.")));
 	return (variance_rule) rule;
 }

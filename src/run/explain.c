@@ -300,6 +300,8 @@ dp_run_explain(const dp_release_spec *spec, bool charged, EState *estate,
 							"from none", es);
 	if (spec->many)
 		ExplainPropertyText("Contribution Bound", bound_text(spec), es);
+	if (dp_run_disjoint_text(spec) != NULL)
+		ExplainPropertyText("Disjoint", dp_run_disjoint_text(spec), es);
 	if (dp_measure_cost_text(spec) != NULL)
 		ExplainPropertyText("Evaluated for Every Row",
 							dp_measure_cost_text(spec), es);

@@ -258,6 +258,20 @@ bounds_location(const dp_measure *measure)
 	return location < 0 ? measure->aggregate->location : location;
 }
 
+/* What all values cost, beside the decision about keys. */
+static void
+set_charge(dp_release_spec *spec)
+{
+	dp_charge  *charges = palloc(sizeof(dp_charge) * Max(spec->nmeasures, 1));
+	int			i;
+
+	for (i = 0; i < spec->nmeasures; i++)
+		charges[i] = spec->measures[i].charge;
+	dp_run_find_disjoint(spec);
+	dp_run_add_values(spec, charges, &spec->charge);
+	pfree(charges);
+}
+
 /*
  * dp_run_prepare
  *	  See run.h; *location: receives where in the query what is judged stands.
@@ -312,11 +326,9 @@ dp_run_prepare(dp_block *block, const dp_ledger_standing *standing,
 		width += measure->ncells;
 		measure->first_column = column;
 		column += list_length(measure->ops->inner(measure));
-		dp_bridge_check_status(dp_acct_charge_add(&spec->charge,
-												  &measure->charge),
-							   "add up the charge of a query");
 	}
 	*location = -1;
+	set_charge(spec);
 	if (block->part_attnum != 0)
 		dp_run_set_part(spec, standing->replace_one, values[next],
 							nulls[next]);
@@ -378,7 +390,8 @@ void
 dp_run_check_prices(const dp_release_spec *spec,
 						const dp_ledger_standing *standing)
 {
-	dp_fixed	asked = 0;
+	dp_charge	asked = {0};
+	dp_charge  *prices;
 	dp_fixed	lost = dp_bridge_splits() ?
 	(dp_fixed) dp_run_count_values(spec) : 0;
 	int			i;
@@ -387,21 +400,22 @@ dp_run_check_prices(const dp_release_spec *spec,
 		return;
 	if (spec->undeclared)
 	{
-		asked = check_price(spec, &spec->decision.epsilon, standing);
+		asked.epsilon = check_price(spec, &spec->decision.epsilon, standing);
 		dp_ledger_check_delta(standing, spec->block->dataset,
 							  spec->decision.delta);
 	}
+	prices = palloc0(sizeof(dp_charge) * Max(spec->nmeasures, 1));
 	for (i = 0; i < spec->nmeasures; i++)
 	{
-		asked = dp_acct_fixed_add(asked,
-								  check_price(spec, &spec->measures[i].epsilon,
-											  standing));
+		prices[i].epsilon = check_price(spec, &spec->measures[i].epsilon,
+										standing);
 		if (spec->measures[i].mechanism == DP_MECHANISM_GAUSSIAN)
 			dp_ledger_check_delta(standing, spec->block->dataset,
 								  spec->measures[i].delta);
 	}
-	if (dp_acct_fixed_add(asked, lost) < dp_ledger_floor(standing))
-		dp_ledger_check_floor(standing, spec->block->dataset, asked);
+	dp_run_add_values(spec, prices, &asked);
+	if (dp_acct_fixed_add(asked.epsilon, lost) < dp_ledger_floor(standing))
+		dp_ledger_check_floor(standing, spec->block->dataset, asked.epsilon);
 }
 
 /* The mechanism's name, for the ledger and EXPLAIN. */

@@ -42,6 +42,12 @@ extern void dp_run_check_prices(const dp_release_spec *spec,
 extern const char *dp_run_mechanism_name(const dp_measure *measure);
 extern char *dp_run_mechanism_text(const dp_release_spec *spec);
 
+/* disjoint.c */
+extern void dp_run_find_disjoint(dp_release_spec *spec);
+extern void dp_run_add_values(const dp_release_spec *spec,
+							  const dp_charge *charges, dp_charge *sum);
+extern char *dp_run_disjoint_text(const dp_release_spec *spec);
+
 /* key_domains.c */
 extern List *dp_run_decide_keys(const dp_block *block, EState *estate);
 

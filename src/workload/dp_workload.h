@@ -75,6 +75,18 @@ extern dp_reading *dp_workload_reading(const dp_universe *universe,
 extern int	dp_workload_marginals(const dp_universe *universe, int k,
 								  dp_reading_table **out);
 
+/* The VC dimension of predicates, or a bound on it (dimension.c). */
+typedef struct dp_dimension
+{
+	int64		queries;		/* that differ somewhere in the universe */
+	int			dimension;
+	bool		exact;
+	int			found;			/* so many cells are shattered */
+} dp_dimension;
+
+extern void dp_workload_dimension(const dp_universe *universe, List *texts,
+								  dp_dimension *out);
+
 extern void dp_workload_init(void); /* from _PG_init, preloading only */
 
 /*

@@ -68,9 +68,11 @@ FROM example_3_7 JOIN (
 	UNION ALL SELECT 'optimal_KOV', planned(1, d, 10000, 'optimal') FROM slack) AS f USING (rule);
 SELECT cmp_ok((dp_compose_advanced(1 / 801.0, 0, 10000, d)).epsilon, '>', 1.014, 'the printed 1/801 does not follow from Theorem 3.20') FROM slack;
 
--- Errata 3: Theorem 3.22 needs epsilon < 1; errata 4: Corollary 3.21 fails for delta' near 1
-SELECT throws_ok(format('SELECT dp_gaussian_sigma(1, %s, 1e-5, ''classical'')', e), '22023', NULL, 'Theorem 3.22 refuses epsilon ' || e) FROM unnest('{1,1.0,1.5,8}'::text[]) e;
-SELECT lives_ok($$SELECT dp_gaussian_sigma(1, 0.999999, 1e-5, 'classical')$$, 'and holds just below 1');
+-- Errata 3: Theorem 3.22 needs an epsilon up to 1; errata 4: Corollary 3.21 fails for delta' near 1
+SELECT throws_ok(format('SELECT dp_gaussian_sigma(1, %s, 1e-5, ''classical'')', e), '22023', NULL, 'Theorem 3.22 refuses epsilon ' || e) FROM unnest('{1.000001,1.5,8}'::text[]) e;
+SELECT is(round(dp_gaussian_sigma(1, 1, 1e-5, 'classical'), 2), 4.84, 'and holds at 1');
+SELECT is_empty($$SELECT * FROM (VALUES (1e-20), (1e-5), (0.5), (0.99)) v(d), unnest(ARRAY[1, 0.5, 1e-3]) e, dp_gaussian_sigma(1, e, d, 'classical') s
+	WHERE (dp_gaussian_delta(1, s, e) <= d AND dp_zcdp_epsilon(dp_gaussian_rho(1, s), d) <= e) IS NOT TRUE$$, 'where it answers, zCDP and the exact delta confirm it');
 SELECT throws_ok(format('SELECT dp_epsilon_for(1, 10, %s)', d), '22023', NULL, 'Corollary 3.21 refuses delta'' = ' || d) FROM unnest('{0.99,0.999999}'::text[]) d;
 SELECT is_empty($$SELECT * FROM (VALUES (0.5), (0.1), (1e-6), (1e-24)) v(d), unnest(ARRAY[1, 7, 100, 12345, 1000000]) k
 	WHERE (k > 1 OR d < 0.2) AND ((dp_compose_advanced(dp_epsilon_for(1, k, d), 0, k, d)).epsilon <= 1) IS NOT TRUE$$, 'where it answers, Theorem 3.20 confirms it');
@@ -132,10 +134,10 @@ SELECT cmp_ok(count(*), '>', 12::bigint, 'the continuous formula is told apart')
 CREATE TABLE analytic_gaussian (eps numeric, delta numeric, sigma_analytic numeric, sigma_thm3_22 numeric, true_delta numeric, thm3_22_valid text, sigma_zcdp numeric);
 \copy analytic_gaussian FROM 'test/oracle/analytic_gaussian.csv' (FORMAT csv, HEADER)
 SELECT is(count(*)::int, 36, 'analytic_gaussian.csv has 36 records') FROM analytic_gaussian;
-SELECT is_empty($$SELECT * FROM analytic_gaussian WHERE eps < 1 AND (above(dp_gaussian_sigma(1, eps, delta, 'classical'), sigma_thm3_22)
+SELECT is_empty($$SELECT * FROM analytic_gaussian WHERE eps <= 1 AND (above(dp_gaussian_sigma(1, eps, delta, 'classical'), sigma_thm3_22)
 	AND near(dp_gaussian_sigma(0.003, eps, delta, 'classical'), 0.003 * sigma_thm3_22, 1e-12)) IS NOT TRUE$$, 'the sigma of Theorem 3.22, for any sensitivity');
 SELECT throws_ok(format('SELECT dp_gaussian_sigma(1, %s, %s, ''classical'')', eps, delta), '22023', NULL, format('Theorem 3.22 at epsilon %s, delta %s', eps, delta))
-FROM analytic_gaussian WHERE eps >= 1;
+FROM analytic_gaussian WHERE eps > 1;
 SELECT is_empty($$SELECT * FROM analytic_gaussian, dp_gaussian_sigma(1, eps, delta, 'zcdp') s
 	WHERE (above(s, sigma_zcdp) AND near(dp_gaussian_sigma(0.003, eps, delta, 'zcdp'), 0.003 * sigma_zcdp, 1e-12)
 		AND dp_gaussian_rho(1, s) <= dp_zcdp_rho(eps, delta)) IS NOT TRUE$$, 'sigma through zCDP, for any sensitivity');

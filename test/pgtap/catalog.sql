@@ -121,6 +121,8 @@ INSERT INTO wanted VALUES
 	('dp_weights_estimate', '{session,predicate}', '{bigint,text}'),
 	('dp_weights_hypothesis', '{session}', '{bigint}'),
 	('dp_weights_close', '{session}', '{bigint}'),
+	('dp_weights_step', '{distribution,query,answer,eta}', '{"double precision[]","double precision[]","double precision","double precision"}'),
+	('dp_vc_dimension', '{relation,columns,queries,bins,dimension,exact,shattered,universe,queries_apart}', '{dp_pg.regrelation,text[],text[],integer[]}'),
 	('dp_last_release', NULL, '{}');
 -- accounting, each for numeric and for double precision
 INSERT INTO wanted
@@ -160,6 +162,7 @@ SELECT name, names, replace(types, 'number', t)::text[] FROM unnest('{numeric,do
 	('dp_smalldb', '{relation,columns,marginals,epsilon,n,bins,alpha}'::text[], '{dp_pg.regrelation,text[],integer,number,bigint,integer[],number}'),
 	('dp_smalldb', '{relation,columns,marginals,epsilon,n,bins,alpha}'::text[], '{anyelement,text[],integer,number,bigint,integer[],number}'),
 	('dp_smalldb_error', '{universe,queries,epsilon,n,alpha,confidence,size,vc_dimension}'::text[], '{bigint,bigint,number,bigint,number,number,bigint,bigint}'),
+	('dp_smalldb_error', '{relation,columns,queries,epsilon,n,bins,alpha,confidence,size}'::text[], '{dp_pg.regrelation,text[],text[],number,bigint,integer[],number,number,bigint}'),
 	('dp_net', '{relation,candidates,queries,epsilon,answers}'::text[], '{dp_pg.regrelation,regclass,text[],number,name}'),
 	('dp_net_values', '{value,sensitivity,candidates,dataset,epsilon,answers}'::text[], '{number[],number,regclass,name,number,name}'),
 	('dp_synthesize', '{relation,columns,marginals,epsilon,n,bins,delta,method,rows}'::text[], '{dp_pg.regrelation,text[],integer,number,bigint,integer[],number,text,bigint}'),

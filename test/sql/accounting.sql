@@ -11,6 +11,10 @@ SELECT * FROM dp_compose_basic(0.1, 1e-6, 10);
 SELECT * FROM dp_compose_basic(ARRAY[0.1, 0.2, 0.5], ARRAY[0, 1e-6, 0]);
 SELECT * FROM dp_compose_basic(ARRAY[1, 2]);
 SELECT * FROM dp_compose_basic('{}'::numeric[]);
+-- a delta is 1 at most
+SELECT * FROM dp_compose_basic(0.1, 0.3, 4);
+SELECT * FROM dp_compose_basic(ARRAY[0.1, 0.2], ARRAY[0.9, 0.2]);
+SELECT delta FROM dp_compose_advanced(0.1, 0.5, 2, 1e-6) UNION ALL SELECT delta FROM dp_compose_optimal(0.1, 0.5, 2, 1e-6) UNION ALL SELECT delta FROM dp_compose_optimal(0.1, 0.25, 2, 1e-6);
 SELECT round(epsilon, 12), delta FROM dp_compose_advanced(epsilon => 0.01, delta => 1e-9, k => 1000, delta_slack => 1e-6);
 SELECT round(epsilon, 12), delta FROM dp_compose_optimal(0.01, 1e-9, 1000, 1e-6);
 SELECT round(dp_epsilon_for(1, 1000, 1e-6), 12) AS corollary, round(dp_epsilon_for_advanced(1, 1000, 1e-6), 12) AS theorem,
@@ -54,7 +58,7 @@ SELECT * FROM dp_compose_optimal(0.1, 0, 2000000, 1e-6);
 SELECT * FROM dp_compose_basic(ARRAY[0.1, NULL]);
 SELECT * FROM dp_compose_basic(ARRAY[0.1, 0.2], ARRAY[1e-6]);
 SELECT dp_epsilon_for(1, 10, 0.999999);
-SELECT dp_gaussian_sigma(1, 1, 1e-6, 'classical');
+SELECT dp_gaussian_sigma(1, 1.1, 1e-6, 'classical');
 SELECT dp_gaussian_sigma(1, 1, 1e-6, 'analytic');
 SELECT dp_gaussian_sigma(1, 1, 1e-6, granule => 9.094947017729282379150390625e-13);
 SELECT dp_gaussian_sigma(1, 1, 1e-6, granule => 1e-20);

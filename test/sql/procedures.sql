@@ -251,7 +251,7 @@ SELECT r.* FROM unnest(ARRAY[
 	'dp_gaussian(4711, 1, 1, -0.1, ''regress_procedures'')',
 	'dp_gaussian(4711, 1, 1, NULL::numeric, ''regress_procedures'')',
 	'dp_gaussian(4711, 1, 1, 1e-30, ''regress_procedures'')',
-	'dp_gaussian(4711, 1, 1, 1e-6, ''regress_procedures'', ''classical'')',
+	'dp_gaussian(4711, 1, 1.1, 1e-6, ''regress_procedures'', ''classical'')',
 	'dp_gaussian(4711, 1, 1, 1e-6, ''regress_procedures'', ''best'')',
 	'dp_gaussian(ARRAY[4711, 1], 1, 1, 1e-6, ''regress_procedures'', ''exact'')',
 	'dp_gaussian(4711, 1e30, 1, 1e-6, ''regress_procedures'')',

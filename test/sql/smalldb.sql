@@ -218,5 +218,41 @@ SELECT dp_smalldb_error(NULL, 100, 1, 48842) IS NULL AS nothing;
 SELECT * FROM (VALUES ('(0, 100, 1, 10)'), ('(16, 2, 1, 10, alpha => 0.5)'), ('(16, 100, 1, 10, alpha => 2)'),
 	('(16, 100, -1, 10)'), ('(16, NULL, 1, 10)'), ('(16, 100, 1, 10, confidence => 1.5)'), ('(16, 100, 1, 10, confidence => 0)')
 ) AS c(call), LATERAL outcome('SELECT * FROM dp_smalldb_error' || call);
+
+-- what queries tell apart: half-lines 1, intervals 2, all subsets of 8 cells 8,
+-- rectangles 4; the same query twice is one
+SET ROLE :analyst;
+SELECT spent() \g /dev/null
+CREATE FUNCTION pg_temp.vc(columns text[], bins int[], queries text[]) RETURNS text LANGUAGE sql AS
+	'SELECT v::text FROM dp_vc_dimension(''patient'', columns, queries, bins) AS v';
+SELECT pg_temp.vc(ARRAY['age'], ARRAY[8], ARRAY(SELECT format('age < %s', 12.5 * i) FROM generate_series(1, 8) i)) AS lines,
+	pg_temp.vc(ARRAY['age'], ARRAY[8], ARRAY(SELECT format('age >= %s AND age < %s', 12.5 * i, 12.5 * j) FROM generate_series(0, 8) i, generate_series(i, 8) j)) AS intervals,
+	pg_temp.vc(ARRAY['age', 'ward'], ARRAY[8, 0], ARRAY(SELECT format('%s >> (age / 13) & 1 = 1', i) FROM generate_series(0, 255) i)) AS subsets;
+SELECT pg_temp.vc(ARRAY['age', 'floor'], ARRAY[8, 8], ARRAY(SELECT format('age BETWEEN %s AND %s AND floor BETWEEN %s AND %s', 12 * i, 12 * j, 1250 * k, 1250 * l)
+	FROM generate_series(0, 8, 2) i, generate_series(i, 8, 2) j, generate_series(0, 8, 2) k, generate_series(k, 8, 2) l)) AS rectangles,
+	pg_temp.vc(ARRAY['ward'], NULL, ARRAY['ward = ''A''', 'ward <> ''B''']) AS same,
+	pg_temp.vc(ARRAY['ward'], NULL, ARRAY['true', 'false', 'true']) AS constant,
+	pg_temp.vc(ARRAY['ward'], NULL, ARRAY['ward = ''A''']) AS one;
+-- a table of truth that is too large: a bound
+SELECT pg_temp.vc(ARRAY['floor', 'smoker', 'ward'], NULL, ARRAY(SELECT format('floor %% 7001 < %s OR ward = ''A''', i) FROM generate_series(1, 2000) i)) AS bound;
+-- used to plan
+SELECT size, feasible, vc_dimension, vc_exact, error = (SELECT error FROM dp_smalldb_error(9, 9, 1, 1000, vc_dimension => 1)) AS same
+FROM dp_smalldb_error('patient', ARRAY['age'], ARRAY(SELECT format('age < %s', 10 * i) FROM generate_series(0, 8) i), 1, 1000, ARRAY[9]);
+SELECT size, vc_dimension FROM dp_smalldb_error('patient', ARRAY['ward'], ARRAY['ward = ''A''', 'ward = ''B''', 'true'], 1.0::float8, 1000, alpha => 0.5);
+SELECT * FROM spent();
+SELECT * FROM (VALUES ('(NULL, ARRAY[''ward''], ARRAY[''true''])'), ('(''patient'', NULL, ARRAY[''true''])'), ('(''patient'', ARRAY[''ward''], NULL)'),
+	('(''patient'', ARRAY[''ward''], ''{}'')'), ('(''patient'', ARRAY[''ward''], ARRAY[''true'', NULL])'), ('(''patient'', ARRAY[''note''], ARRAY[''true''])'),
+	('(''patient'', ARRAY[''ward''], ARRAY[''age > 3''])'), ('(''patient'', ARRAY[''ward''], ARRAY[''ward'', ''true''])'), ('(''patient'', ARRAY[''ward''], ARRAY[''true''], ARRAY[-1])'),
+	('(''pg_class'', ARRAY[''relname''], ARRAY[''true''])')
+) AS c(call), LATERAL outcome('SELECT * FROM dp_vc_dimension' || call);
+RESET ROLE;
+-- who may not ask may not look
+CREATE ROLE regress_smalldb_other;
+GRANT USAGE ON SCHEMA :schema TO regress_smalldb_other;
+SET ROLE regress_smalldb_other;
+SELECT * FROM outcome('SELECT * FROM dp_vc_dimension(''patient'', ARRAY[''ward''], ARRAY[''true''])');
+RESET ROLE;
+REVOKE USAGE ON SCHEMA :schema FROM regress_smalldb_other;
+DROP ROLE regress_smalldb_other;
 \set file :abs_srcdir '/sql/include/query_end.psql'
 \i :file

@@ -304,5 +304,15 @@ SET ROLE :analyst;
 SELECT (outcome(format('SELECT dp_weights_ask(%s, %L)', :s, 'true'))).*;
 SELECT answer FROM dp_weights_estimate(:s, $$feel = 'sad'$$);
 
+-- one step of Algorithm 5 on a public distribution
+SELECT abs((dp_weights_step(ARRAY[0.5, 0.5], ARRAY[1, 0], 0.25, 0.5))[1] - exp(-0.5::float8) / (exp(-0.5::float8) + 1)) < 1e-15 AS down,
+	(dp_weights_step('{0.5,0.5}', '{1,0}', 0.75, 0.5))[1] > 0.62 AS up,
+	dp_weights_step('{0.25,0,0.75}', '{1,1,1}', 1, 1) AS zero_stays,
+	dp_weights_step('{1}', '{1}', 1, 1) AS alone, dp_weights_step('{1}', NULL, 1, 1) IS NULL AS nothing;
+SELECT * FROM (VALUES ('(''{0.5,0.5}'', ''{1}'', 0, 1)'), ('(''{0.5,0.4}'', ''{1,0}'', 0, 1)'), ('(''{0.5,0.5}'', ''{1.1,0}'', 0, 1)'), ('(''{1.5,-0.5}'', ''{1,0}'', 0, 1)'),
+	('(''{0.5,0.5}'', ''{NaN,0}'', 0, 1)'), ('(''{0.5,NULL}'', ''{1,0}'', 0, 1)'), ('(''{0.5,0.5}'', ''{1,0}'', 2, 1)'), ('(''{0.5,0.5}'', ''{1,0}'', ''NaN'', 1)'),
+	('(''{0.5,0.5}'', ''{1,0}'', 0, 0)'), ('(''{0.5,0.5}'', ''{1,0}'', 0, 1.5)'), ('(''{}'', ''{}'', 0, 1)'), ('(''{{0.5,0.5}}'', ''{1,0}'', 0, 1)')
+) AS c(call), LATERAL outcome('SELECT dp_weights_step' || call);
+
 \set file :abs_srcdir '/sql/include/query_end.psql'
 \i :file

@@ -236,6 +236,43 @@ test_inverse(void)
 		   "domains");
 }
 
+/* A delta is 1 at most, however large k delta is; epsilon stays. */
+static void
+test_cap(void)
+{
+	const dp_fixed one = DP_FIXED_ONE;
+	const dp_fixed third = one / 3;
+	dp_fixed	e;
+	dp_fixed	d;
+	bool		good;
+
+	good = dp_acct_compose_basic(0, third, 3, &e, &d) == DP_OK &&
+		d == one - 1 &&
+		dp_acct_compose_basic(0, third, 4, &e, &d) == DP_OK && d == one &&
+		dp_acct_compose_basic(0, one, INT64_MAX, &e, &d) == DP_OK &&
+		d == one && e == 0;
+	good = good &&
+		dp_acct_compose_advanced(1, third, 3, 1, &e, &d) == DP_OK &&
+		d == one &&
+		dp_acct_compose_advanced(1, third, 2, 1, &e, &d) == DP_OK &&
+		d == 2 * third + 1 &&
+		dp_acct_compose_advanced(0, one, INT64_MAX, 1, &e, &d) == DP_OK &&
+		d == one;
+	good = good &&
+		dp_acct_compose_optimal(one, third, 3, 2, &e, &d) == DP_OK &&
+		d == one && e > 0 && e <= 3 * one &&
+		dp_acct_compose_optimal(one, third, 2, 2, &e, &d) == DP_OK &&
+		d == 2 * third + 2;
+	tap_ok(good && dp_acct_cap_delta(DP_FIXED_INFINITE) == one &&
+		   dp_acct_cap_delta(one - 1) == one - 1, "delta is 1 at most");
+	tap_ok(dp_acct_compose_basic(1, DP_FIXED_INFINITE, 2, &e, &d) ==
+		   DP_E_RANGE &&
+		   dp_acct_compose_advanced(1, DP_FIXED_INFINITE, 2, 1, &e, &d) ==
+		   DP_E_RANGE &&
+		   dp_acct_compose_optimal(1, DP_FIXED_INFINITE, 2, 1, &e, &d) ==
+		   DP_E_RANGE, "an infinite delta is refused");
+}
+
 /* Exact small cases of the optimum by enumeration, and broken variants. */
 static void
 test_optimal(void)
@@ -481,6 +518,7 @@ main(void)
 {
 	test_advanced();
 	test_example();
+	test_cap();
 	test_inverse();
 	test_optimal();
 	test_concentrated();

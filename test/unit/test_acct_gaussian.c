@@ -187,7 +187,7 @@ test_variances(void)
 		dp_fixed	e = fixed(csv_text(&csv, "eps"));
 		dp_fixed	d = fixed(csv_text(&csv, "delta"));
 		long double sigma = csv_number(&csv, "sigma_thm3_22");
-		bool		valid = e < DP_FIXED_ONE;	/* Theorem 3.22's domain */
+		bool		valid = e <= DP_FIXED_ONE;	/* Theorem 3.22's domain */
 		dp_rational v;
 		dp_rational z;
 		dp_decimal	delta;
@@ -262,8 +262,8 @@ test_domains(void)
 		   dp_acct_gaussian_variance_zcdp(0, 1, 1, &v) == DP_E_RANGE &&
 		   dp_acct_gaussian_variance_zcdp(1, DP_FIXED_ONE, DP_FIXED_ONE, &v)
 		   == DP_E_RANGE &&
-		   dp_acct_gaussian_variance_classical(1, DP_FIXED_ONE, 1000, &v) ==
-		   DP_E_RANGE &&
+		   dp_acct_gaussian_variance_classical(1, DP_FIXED_ONE + 1, 1000, &v)
+		   == DP_E_RANGE &&
 		   dp_acct_gaussian_variance_classical(1, 0, 1000, &v) == DP_E_RANGE,
 		   "domains");
 	tap_ok(v.num == 5 && d.digits == 5 && rho == 5, "outputs untouched");

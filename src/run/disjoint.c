@@ -1,0 +1,370 @@
+/*
+ * disjoint.c
+ *	  Values of one release that no row is in together: parallel composition.
+ *
+ * Where each unit has one row, a value with a FILTER is about the units whose
+ * row passes it, and about no others.  So of values whose filters exclude each
+ * other a unit pays for those of one filter only, and together they cost what
+ * the costliest costs; where neighbours replace a unit, which may leave one
+ * filter and enter another, what the two costliest cost (doc/theory.md T122).
+ *
+ * Values with the same FILTER are a *set*, and pay the sum.  Sets that exclude
+ * each other, each of them all others, are a *family*; families pay the sum.
+ * That two filters exclude each other is proved by PostgreSQL's own prover
+ * (optimizer/util/predtest.c) on the verified conditions, one column at a
+ * time: the same column, operators of one family, values that are constants.
+ * What is not proved is not disjoint.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/optimizer.h"
+#include "utils/array.h"
+#include "utils/lsyscache.h"
+
+#include "run.h"
+
+/*
+ * More filters than that are not compared, but each is by itself; nor are
+ * conditions with more nodes and elements of arrays, or when all pairs of such
+ * are more.  The prover compares most of them with each other, and cannot be
+ * interrupted.
+ */
+#define SETS_MOST 64
+#define CONDITION_MOST 300
+#define WORK_MOST (1 << 18)
+
+typedef struct value_set
+{
+	Expr	   *filter;			/* NULL: every row */
+	List	   *conditions;		/* of condition *; on one column each */
+	List	   *values;			/* int: numbers of measurements */
+} value_set;
+
+/* What a filter demands of one column, as a list of conjuncts. */
+typedef struct condition
+{
+	Var		   *column;
+	List	   *conjuncts;
+	int64		size;
+} condition;
+
+/* ---- conditions on one column ---- */
+
+/* Anything whose value is not in the query's text, or not told apart fully? */
+static bool
+is_unfit(Node *node, void *context)
+{
+	Oid			collation;
+
+	if (node == NULL)
+		return false;
+	if (IsA(node, Param) || IsA(node, SubLink) || IsA(node, SubPlan))
+		return true;
+	collation = exprInputCollation(node);
+	if (OidIsValid(collation) && !get_collation_isdeterministic(collation))
+		return true;
+	return expression_tree_walker(node, is_unfit, context);
+}
+
+/* What the prover looks at: nodes, and elements of arrays. */
+static bool
+count_looks(Node *node, void *context)
+{
+	int64	   *size = context;
+	Const	   *constant = (Const *) node;
+
+	if (node == NULL)
+		return false;
+	*size += 1;
+	if (IsA(node, Const) && !constant->constisnull &&
+		OidIsValid(get_element_type(constant->consttype)))
+	{
+		ArrayType  *array = DatumGetArrayTypeP(constant->constvalue);
+
+		*size += ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
+	}
+	return expression_tree_walker(node, count_looks, context);
+}
+
+/* The only column of a condition; NULL when there is none or more. */
+static Var *
+only_column(Node *conjunct)
+{
+	List	   *columns = pull_var_clause(conjunct, 0);
+	Var		   *column = NULL;
+	ListCell   *lc;
+
+	foreach(lc, columns)
+	{
+		if (column != NULL && !equal(column, lfirst(lc)))
+			return NULL;
+		column = lfirst_node(Var, lc);
+	}
+	return column;
+}
+
+static List *
+conditions_of(Expr *filter)
+{
+	List	   *conditions = NIL;
+	ListCell   *lc;
+
+	filter = (Expr *) eval_const_expressions(NULL, copyObject((Node *)
+															  filter));
+	foreach(lc, make_ands_implicit(filter))
+	{
+		Node	   *conjunct = lfirst(lc);
+		Var		   *column = is_unfit(conjunct, NULL) ? NULL :
+		only_column(conjunct);
+		condition  *found = NULL;
+		int64		size = 0;
+		ListCell   *other;
+
+		(void) count_looks(conjunct, &size);
+		if (column == NULL || size > CONDITION_MOST)
+			continue;
+		foreach(other, conditions)
+			if (equal(((condition *) lfirst(other))->column, column))
+				found = lfirst(other);
+		if (found == NULL)
+		{
+			found = palloc0(sizeof(condition));
+			found->column = column;
+			conditions = lappend(conditions, found);
+		}
+		found->conjuncts = lappend(found->conjuncts, conjunct);
+		found->size += size;
+	}
+	return conditions;
+}
+
+/* Is it proved that no row passes both? */
+static bool
+exclude_each_other(const value_set *a, const value_set *b, int64 *work)
+{
+	ListCell   *lc;
+	ListCell   *other;
+
+	foreach(lc, a->conditions)
+	{
+		const condition *mine = lfirst(lc);
+
+		foreach(other, b->conditions)
+		{
+			const condition *theirs = lfirst(other);
+
+			CHECK_FOR_INTERRUPTS();
+			if (!equal(mine->column, theirs->column))
+				continue;
+			*work += mine->size * theirs->size;
+			if (*work <= WORK_MOST &&
+				predicate_refuted_by(theirs->conjuncts, mine->conjuncts,
+									 true))
+				return true;
+		}
+	}
+	return false;
+}
+
+/* ---- sets and families ---- */
+
+/* The sets of a release's values, in the order of their first ones. */
+static List *
+make_sets(const dp_release_spec *spec)
+{
+	List	   *sets = NIL;
+	int			i;
+
+	for (i = 0; i < spec->nmeasures; i++)
+	{
+		Expr	   *filter = spec->measures[i].aggregate->aggfilter;
+		value_set  *found = NULL;
+		ListCell   *lc;
+
+		foreach(lc, sets)
+			if (filter != NULL && equal(((value_set *) lfirst(lc))->filter,
+										filter))
+				found = lfirst(lc);
+		if (found == NULL)
+		{
+			found = palloc0(sizeof(value_set));
+			if (list_length(sets) < SETS_MOST)
+				found->filter = filter;
+			if (found->filter != NULL)
+				found->conditions = conditions_of(filter);
+			sets = lappend(sets, found);
+		}
+		found->values = lappend_int(found->values, i);
+	}
+	return sets;
+}
+
+/* May the set join the family? */
+static bool
+excludes_all(const value_set *set, const List *family, int64 *work)
+{
+	ListCell   *lc;
+
+	foreach(lc, family)
+		if (!exclude_each_other(set, lfirst(lc), work))
+			return false;
+	return true;
+}
+
+/* A set goes to the first family that it may join. */
+static List *
+make_families(const List *sets)
+{
+	List	   *families = NIL;
+	int64		work = 0;
+	ListCell   *lc;
+
+	foreach(lc, sets)
+	{
+		value_set  *set = lfirst(lc);
+		ListCell   *other = NULL;
+
+		if (set->conditions != NIL)
+		{
+			foreach(other, families)
+				if (excludes_all(set, lfirst(other), &work))
+					break;
+		}
+		if (other != NULL)
+			lfirst(other) = lappend(lfirst(other), set);
+		else
+			families = lappend(families, list_make1(set));
+	}
+	return families;
+}
+
+/*
+ * dp_run_find_disjoint
+ *	  spec->families: a list for each family, of a list for each of its sets,
+ *	  of the numbers of its measurements.  Only the query's text is looked at.
+ *
+ * Where units may have many rows, or nobody knows, each value is by itself.
+ */
+void
+dp_run_find_disjoint(dp_release_spec *spec)
+{
+	List	   *families;
+	ListCell   *lc;
+	int			i;
+
+	spec->families = NIL;
+	if (spec->block->many)
+	{
+		for (i = 0; i < spec->nmeasures; i++)
+			spec->families = lappend(spec->families,
+									 list_make1(list_make1_int(i)));
+		return;
+	}
+	families = make_families(make_sets(spec));
+	foreach(lc, families)
+	{
+		List	   *family = NIL;
+		ListCell   *other;
+
+		foreach(other, (List *) lfirst(lc))
+			family = lappend(family, ((value_set *) lfirst(other))->values);
+		spec->families = lappend(spec->families, family);
+	}
+}
+
+/* ---- what they cost ---- */
+
+static void
+raise_largest(dp_fixed x, dp_fixed *first, dp_fixed *second)
+{
+	if (x > *first)
+	{
+		*second = *first;
+		*first = x;
+	}
+	else if (x > *second)
+		*second = x;
+}
+
+static void
+add_charge(dp_charge *sum, const dp_charge *charge)
+{
+	dp_bridge_check_status(dp_acct_charge_add(sum, charge),
+						   "add up the charge of a query");
+}
+
+/*
+ * dp_run_add_values
+ *	  Add to a charge what the values of a release cost together, of which
+ *	  charges[i] is that of measurement i by itself.
+ *
+ * Source: doc/theory.md T122.
+ */
+void
+dp_run_add_values(const dp_release_spec *spec, const dp_charge *charges,
+				  dp_charge *sum)
+{
+	ListCell   *lc;
+	ListCell   *set;
+	ListCell   *value;
+
+	foreach(lc, spec->families)
+	{
+		dp_charge	first = {0};
+		dp_charge	second = {0};
+
+		foreach(set, (List *) lfirst(lc))
+		{
+			dp_charge	all = {0};
+
+			foreach(value, (List *) lfirst(set))
+				add_charge(&all, &charges[lfirst_int(value)]);
+			raise_largest(all.epsilon, &first.epsilon, &second.epsilon);
+			raise_largest(all.rho, &first.rho, &second.rho);
+			raise_largest(all.delta, &first.delta, &second.delta);
+		}
+		add_charge(sum, &first);
+		if (spec->replace_one)
+			add_charge(sum, &second);
+	}
+}
+
+/*
+ * dp_run_disjoint_text
+ *	  The families of more than one set, for people, by the places of their
+ *	  values in the query: "1 | 2, 3"; NULL when there is none.
+ */
+char *
+dp_run_disjoint_text(const dp_release_spec *spec)
+{
+	StringInfoData text;
+	ListCell   *lc;
+	ListCell   *set;
+	ListCell   *value;
+
+	initStringInfo(&text);
+	foreach(lc, spec->families)
+	{
+		if (list_length(lfirst(lc)) < 2)
+			continue;
+		appendStringInfoString(&text, text.len > 0 ? "; values " : "values ");
+		foreach(set, (List *) lfirst(lc))
+		{
+			if (foreach_current_index(set) > 0)
+				appendStringInfoString(&text, " | ");
+			foreach(value, (List *) lfirst(set))
+				appendStringInfo(&text, "%s%d",
+								 foreach_current_index(value) > 0 ? ", " : "",
+								 lfirst_int(value) + 1);
+		}
+	}
+	if (text.len == 0)
+		return NULL;
+	appendStringInfo(&text, ": no row is in two; together they cost what the "
+					 "%s", spec->replace_one ? "two costliest cost" :
+					 "costliest costs");
+	return text.data;
+}

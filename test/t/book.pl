@@ -1,0 +1,123 @@
+# doc/book.md, run from top to bottom: every block of SQL as it stands, and
+# what it prints compared with the block after it.  Released values are asked
+# whether they are near; that one is not has a probability below 10^-9 in all.
+# And: each statement has SQL and a theorem that exists, or is in the list of
+# those that are only mathematics; none of the book's chapters 2 to 5.2 that
+# the page's author knows of is missing.
+use strict;
+use warnings;
+
+use FindBin;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $doc = "$FindBin::RealBin/../../doc";
+my $text = slurp_file("$doc/book.md");
+my $theory = slurp_file("$doc/theory.md");
+
+# ---- the page ----
+
+# Blocks in order: SQL, and the block of output behind it, if there is one.
+my @block;
+while ($text =~ /^```sql\n(.*?)^```\n(?:```\n(.*?)^```\n)?/msg)
+{
+	push @block, { sql => $1, wanted => $2 // '' };
+}
+cmp_ok(scalar @block, '>', 30, 'blocks of SQL');
+
+my ($shown, $rest) = $text =~ /\A(.*?)^## Only mathematics\n(.*)\z/ms or BAIL_OUT('no list of what is only mathematics');
+my @section = split /^(?=##+ )/m, $shown;
+foreach my $section (grep { /\A### / } @section)
+{
+	my ($title) = $section =~ /\A### (.*)\n/;
+
+	like($section, qr/^```sql\n/m, "has SQL: $title");
+	my @theorem = ($section =~ /\bT(\d+)\b/g, map { $_->[0] .. $_->[1] } map { [ /T(\d+) to T(\d+)/ ] } $section =~ /(T\d+ to T\d+)/g);
+
+	ok(@theorem > 0, "names a theorem: $title");
+	is_deeply([ grep { $theory !~ /^### T$_\. /m && $_ != 76 } @theorem ], [], "which exists: $title");
+}
+
+# "Theorems 3.14 to 3.16", "Definitions 3.2 and 3.3", "Theorem 3.6": kind and number.
+my %has;
+foreach my $part (map { /\A### (.*)\n/ ? $1 : () } @section)
+{
+	add_statements($part);
+}
+add_statements($rest =~ s/\n +/ /gr);
+
+sub add_statements
+{
+	my ($line) = @_;
+
+	while ($line =~ /\b(Definition|Theorem|Lemma|Claim|Proposition|Corollary|Example|Algorithm|Remark|Fact|Lemma)s? ((?:[\d.]+\d|\d)(?:(?:,? \([^)]*\))?(?:,| and| to|, \D{0,3}) (?:[\d.]+\d|\d))*)/g)
+	{
+		my ($kind, $numbers) = ($1, $2);
+		my $before;
+
+		$numbers =~ s/\([^)]*\)//g;
+		while ($numbers =~ /(to )?(?:(\d)\.)?(\d+)/g)
+		{
+			my ($range, $chapter, $number) = ($1, $2 // '', $3);
+
+			$has{"$kind $chapter.$_"} = 1 foreach ($range ? $before + 1 : $number) .. $number;
+			$before = $number;
+		}
+	}
+	return;
+}
+
+my %wanted = (
+	Definition => { 2 => [ 1 .. 4 ], 3 => [ 1 .. 10 ], 4 => [ 1, 2 ], 5 => [ 1 .. 4 ] },
+	Proposition => { 2 => [1], 4 => [ 1, 4 ], 5 => [ 1, 2 ] },
+	Theorem => { 2 => [2], 3 => [ 1 .. 4, 6, 8, 10, 11, 14, 16, 20, 22 .. 28 ], 4 => [ 2, 5, 7 .. 15 ], 5 => [ 3 .. 6 ] },
+	Claim => { 3 => [ 5, 9 ] },
+	Fact => { 3 => [7] },
+	Lemma => { 3 => [ 17 .. 19 ], 4 => [ 3, 6 ] },
+	Corollary => { 3 => [ 12, 15, 21 ] },
+	Example => { 3 => [ 1 .. 7 ] },
+	Remark => { 3 => [ 1, 2 ] },
+	Algorithm => { '' => [ 1 .. 8 ] });
+my @missing;
+foreach my $kind (sort keys %wanted)
+{
+	foreach my $chapter (sort keys %{ $wanted{$kind} })
+	{
+		push @missing, map { "$kind $chapter.$_" } grep { !$has{"$kind $chapter.$_"} } @{ $wanted{$kind}{$chapter} };
+	}
+}
+is_deeply(\@missing, [], 'no numbered statement is missing');
+
+# ---- what it prints ----
+
+my $node = PostgreSQL::Test::Cluster->new('book');
+$node->init;
+$node->append_conf('postgresql.conf', "shared_preload_libraries = 'dp_pg'\ntimezone = 'UTC'\n");
+$node->start;
+
+my $folder = PostgreSQL::Test::Utils::tempdir();
+my $script = "$folder/book.sql";
+append_to_file($script, join '', map { "$block[$_]{sql}\\echo == $_\n" } 0 .. $#block);
+my $command = 'psql -X -q -d "' . $node->connstr('postgres') . "\" <$script 2>&1";
+my @printed = split /^== \d+\n/m, `$command`, -1;
+is(scalar @printed, @block + 1, 'all blocks were run');
+
+# psql ends its tables with an empty line, and pads them.
+sub trimmed
+{
+	my ($output) = @_;
+
+	$output =~ s/[ \t]+$//mg;
+	$output =~ s/\n+\z/\n/;
+	return $output;
+}
+
+foreach my $i (0 .. $#block)
+{
+	my ($first) = $block[$i]{sql} =~ /^(.*)$/m;
+
+	is(trimmed($printed[$i] // ''), trimmed($block[$i]{wanted}), "block $i: $first");
+}
+
+done_testing();
