@@ -17,6 +17,7 @@
 #include "utils/numeric.h"
 
 #include "../block/dp_block.h"
+#include "../mech/dp_pair.h"
 #include "../places/dp_places.h"
 
 /* ---- grids ---- */
@@ -103,6 +104,14 @@ extern void dp_count_load_squares(const Datum *values, const bool *nulls,
 									dp_cell *rows, dp_cell *sum,
 									dp_cell *squares);
 
+/* ---- pair_state.c ---- */
+
+extern List *dp_count_bounded_pairs(const Aggref *asked, Expr *first,
+									const dp_grid *grid, Expr *second,
+									const dp_grid *second_grid);
+extern Expr *dp_count_row_pair(const Aggref *native);
+extern dp_pair_sums dp_count_read_pairs(const Datum *values,
+										const bool *nulls);
 /* ---- grid_counts.c, grid_counts_add.c: rows at each point of a grid ---- */
 
 /* Most points of a grid; the counts of one group take at most 8 bytes each. */
