@@ -130,6 +130,8 @@ describe_noise(const dp_measure *measure, dp_description *d)
 	d->sensitivity = in_units(measure, (double) measure->sensitivity);
 	d->scale = in_units(measure, dp_measure_noise_scale(measure));
 	d->error = in_units(measure, dp_measure_noise_error(measure, ERROR_BETA));
+	if (measure->ops->kind == DP_AGG_TOPK)
+		d->error = psprintf("%s rows in each count", d->error);
 }
 
 /* Scores of a selection, in rows: Theorem 3.11 with one best candidate. */
