@@ -44,6 +44,7 @@ static const struct
 	{"dp_aggregate_argmax", DP_AGG_ARGMAX},
 	{"dp_aggregate_topk", DP_AGG_TOPK},
 	{"dp_aggregate_conditions", DP_AGG_CONDITIONS},
+	{"dp_aggregate_bounds", DP_AGG_BOUNDS},
 	{"dp_aggregate_corr", DP_AGG_CORR},
 	{"dp_aggregate_covar_pop", DP_AGG_COVAR_POP},
 	{"dp_aggregate_covar_samp", DP_AGG_COVAR_SAMP},

@@ -42,6 +42,7 @@ typedef enum dp_aggregate_kind
 	DP_AGG_ARGMAX,
 	DP_AGG_TOPK,
 	DP_AGG_CONDITIONS,
+	DP_AGG_BOUNDS,
 	DP_AGG_SUM_DISTINCT,		/* of dp_sum and dp_avg, with DISTINCT */
 	DP_AGG_AVG_DISTINCT,
 	DP_AGG_CORR,				/* of pairs from here on */

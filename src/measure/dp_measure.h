@@ -217,6 +217,9 @@ extern double dp_measure_noise_scale(const dp_measure *measure);
 extern dp_int128 dp_measure_none(const dp_measure *measure, int noises);
 extern double dp_measure_noise_error(const dp_measure *measure, double beta);
 
+/* ---- measure_bounds.c ---- */
+extern int64 dp_measure_ranges_threshold(const dp_measure *measure);
+
 /* ---- select_candidate.c: one candidate by integer scores ---- */
 extern void dp_measure_set_exponential(dp_measure *measure,
 									   dp_uint128 sensitivity,
@@ -243,6 +246,7 @@ extern const dp_measure_ops dp_measure_stddev_pop;
 extern const dp_measure_ops dp_measure_histogram;
 extern const dp_measure_ops dp_measure_argmax;
 extern const dp_measure_ops dp_measure_topk;
+extern const dp_measure_ops dp_measure_bounds;
 extern const dp_measure_ops dp_measure_corr;
 extern const dp_measure_ops dp_measure_covar_pop;
 extern const dp_measure_ops dp_measure_covar_samp;

@@ -23,6 +23,7 @@ static const dp_measure_ops *const measures[] =
 	&dp_measure_argmax,
 	&dp_measure_topk,
 	&dp_measure_conditions,
+	&dp_measure_bounds,
 	&dp_measure_sum_distinct,
 	&dp_measure_mean_distinct,
 	&dp_measure_corr,

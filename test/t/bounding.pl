@@ -457,6 +457,7 @@ my @table = (
 	[ 'dp_sum(x, -10, 40)', 40, 2, sqrt 2 ], [ 'dp_sum(x, 5, 30)', 30, 2, sqrt 2 ], [ 'dp_sum(x, -40, 40)', 40, 2, 2 ], [ 'dp_sum(x, -30, -10)', 30, 2, sqrt 2 ],
 	[ 'dp_avg(x, -10, 40)', 50, 2, 2 ], [ 'dp_variance(x, -10, 40)', 2500, 2, 2 ], [ 'dp_stddev(x, 0, 7)', 49, 2, 2 ],
 	[ 'dp_histogram(x, 0, 40, 4)', 1, 2, sqrt 2 ],
+	[ 'dp_bounds(x)', 1, 2, 2 ],
 	[ 'dp_regr_count(x, x)', 1, 2, sqrt 2 ], [ 'dp_regr_avgx(x, x, 0, 7)', 1, 2, sqrt 2 ], [ 'dp_regr_syy(x, x, 0, 7)', 1, 2, sqrt 2 ],
 	[ 'dp_covar_pop(x, x, 0, 16, 0, 16)', 1, 2, sqrt 2 ]);
 my $list = join ', ', map { $_->[0] } @table;
