@@ -103,7 +103,7 @@ DO $make$
 DECLARE
 	arguments text := 'internal';
 BEGIN
-	FOR i IN 0 .. 5 LOOP
+	FOR i IN 0 .. 7 LOOP
 		EXECUTE pg_catalog.format($sql$
 			CREATE FUNCTION dp_pg.skip(%1$s) RETURNS internal
 			LANGUAGE c AS 'MODULE_PATHNAME', 'dp_aggregate_skip';

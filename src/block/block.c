@@ -34,6 +34,7 @@ static const dp_node_field block_fields[] = {
 	BLOCK_FIELD(DP_FIELD_NODE, kinds),
 	BLOCK_FIELD(DP_FIELD_NODE, base_attnums),
 	BLOCK_FIELD(DP_FIELD_NODE, bases),
+	BLOCK_FIELD(DP_FIELD_NODE, seconds),
 	BLOCK_FIELD(DP_FIELD_NODE, publics),
 	BLOCK_FIELD(DP_FIELD_NODE, argument_keys),
 	BLOCK_FIELD(DP_FIELD_INTEGER, size),

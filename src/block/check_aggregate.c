@@ -16,7 +16,8 @@ check_parameters(Aggref *aggregate, const char *name)
 {
 	ListCell   *lc;
 
-	for_each_from(lc, aggregate->args, 1)
+	for_each_from(lc, aggregate->args,
+				  dp_catalog_row_arguments(dp_block_kind_of(aggregate)))
 	{
 		Node	   *argument = (Node *) ((TargetEntry *) lfirst(lc))->expr;
 
@@ -180,16 +181,33 @@ is_unit(const dp_splitter *s, Node *base)
 		 (type == TEXTOID && getBaseType(exprType(base)) == VARCHAROID));
 }
 
+/* The second of a pair, which is checked as the first is; *base as above. */
+static dp_refusal *
+check_second(dp_splitter *s, Aggref *aggregate, Node **base)
+{
+	TargetEntry *given = lsecond(aggregate->args);
+	Node	   *argument = dp_block_rowset_hoist((Node *) given->expr,
+												 &s->rowset);
+	dp_refusal *refusal = dp_rules_check(argument);
+
+	given->expr = (Expr *) argument;
+	if (refusal == NULL)
+		*base = dp_block_rowset_base(s->query, argument);
+	return refusal;
+}
+
 /*
  * dp_block_check_aggregate
  *	  Verify a private aggregate of the block being split, whose subqueries are
  *	  hoisted in place.  *base_expression: its argument over base columns, or
- *	  NULL; *of_unit: that is the unit; *key: its public values, where it needs
- *	  them and there are some.
+ *	  NULL; *second: likewise of a second one that rows have; *of_unit: the
+ *	  first is the unit; *key: its public values, where it needs them and there
+ *	  are some.
  */
 dp_refusal *
 dp_block_check_aggregate(dp_splitter *s, Aggref *aggregate,
-						 Node **base_expression, bool *of_unit, dp_key **key)
+						 Node **base_expression, Node **second, bool *of_unit,
+						 dp_key **key)
 {
 	const char *name = get_func_name(aggregate->aggfnoid);
 	dp_refusal *refusal;
@@ -198,6 +216,7 @@ dp_block_check_aggregate(dp_splitter *s, Aggref *aggregate,
 	Node	   *base;
 
 	*base_expression = NULL;
+	*second = NULL;
 	*of_unit = false;
 	*key = NULL;
 	if (s->rowset.many &&
@@ -242,5 +261,7 @@ dp_block_check_aggregate(dp_splitter *s, Aggref *aggregate,
 		*key = argument_key(s, argument, base);
 	*of_unit = is_unit(s, base);
 	*base_expression = base;
+	if (dp_catalog_row_arguments(dp_block_kind_of(aggregate)) == 2)
+		return check_second(s, aggregate, second);
 	return NULL;
 }

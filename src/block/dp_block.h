@@ -67,6 +67,9 @@ typedef struct dp_block
 	List	   *bases;			/* of Node * or NULL: what the values of an
 								 * aggregate's argument follow from, over
 								 * base columns (dp_places_cut_public) */
+	List	   *seconds;		/* of Node * or NULL: likewise of a second
+								 * argument that rows have; a column itself is
+								 * a Var, cast or not */
 	List	   *publics;		/* of Expr *: what was cut from them */
 	List	   *argument_keys;	/* of dp_key * or NULL: public values of an
 								 * aggregate's argument, where it needs them */

@@ -43,7 +43,8 @@ extern dp_refusal *dp_block_split_one(Query *query, List *cte_stack,
 extern dp_aggregate_kind dp_block_kind_of(const Aggref *aggregate);
 extern dp_refusal *dp_block_check_aggregate(dp_splitter *s, Aggref *aggregate,
 											Node **base_expression,
-											bool *of_unit, dp_key **key);
+											Node **second, bool *of_unit,
+											dp_key **key);
 
 /* ---- key.c ---- */
 extern Var *dp_block_column_of_extreme(Node *node);

@@ -213,7 +213,8 @@ has_bounds(int kind)
 		kind == DP_AGG_VAR_POP || kind == DP_AGG_STDDEV_POP ||
 		kind == DP_AGG_QUANTILE || kind == DP_AGG_MEDIAN ||
 		kind == DP_AGG_MIN || kind == DP_AGG_MAX ||
-		kind == DP_AGG_SUM_DISTINCT || kind == DP_AGG_AVG_DISTINCT;
+		kind == DP_AGG_SUM_DISTINCT || kind == DP_AGG_AVG_DISTINCT ||
+		dp_catalog_row_arguments(kind) == 2;
 }
 
 /* What is known of the values of an aggregate's argument. */
@@ -237,6 +238,15 @@ add_base(dp_block *block, int kind, Node *base)
 	block->bases = lappend(block->bases, base);
 }
 
+/* The same of the second argument of a pair. */
+static void
+add_second(dp_block *block, Node *base)
+{
+	if (base != NULL && !IsA(strip_implicit_coercions(base), Var))
+		base = dp_places_cut_public(base, &block->publics);
+	block->seconds = lappend(block->seconds, base);
+}
+
 static dp_refusal *
 add_aggregates(dp_splitter *s, Query *inner, dp_block *block)
 {
@@ -249,10 +259,12 @@ add_aggregates(dp_splitter *s, Query *inner, dp_block *block)
 		const char *name = get_func_name(original->aggfnoid);
 		int			kind = dp_block_kind_of(original);
 		Node	   *base;
+		Node	   *second;
 		bool		of_unit;
 		dp_key	   *key;
 		dp_refusal *refusal = dp_block_check_aggregate(s, aggregate, &base,
-													   &of_unit, &key);
+													   &second, &of_unit,
+													   &key);
 
 		if (refusal == NULL && kind == DP_AGG_CONDITIONS && block->single)
 			refusal = dp_block_refuse_undeclared(original);
@@ -260,6 +272,7 @@ add_aggregates(dp_splitter *s, Query *inner, dp_block *block)
 			return refusal;
 		block->kinds = lappend_int(block->kinds, kind);
 		add_base(block, kind, base);
+		add_second(block, second);
 		block->of_units = lappend_int(block->of_units, of_unit);
 		block->argument_keys = lappend(block->argument_keys, key);
 		add_column(s, name, (Node *) original);

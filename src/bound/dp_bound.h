@@ -19,6 +19,7 @@
 #include "nodes/bitmapset.h"
 
 #include "../bridge/dp_bridge.h"
+#include "../mech/dp_pair.h"
 #include "../places/dp_value_bytes.h"
 
 /* What the rows of a unit in a group become.  m: the most rows that count. */
@@ -32,6 +33,8 @@ typedef enum dp_bound_kind
 	DP_BOUND_SQUARES,			/* rows m', and the sums of (G - k)^2, of 2 k
 								 * (G - k) and of k^2 scaled to m' rows; k is
 								 * x - low, G high - low or 1 */
+	DP_BOUND_PAIRS,				/* what is measured of pairs, scaled to m'
+								 * rows */
 	DP_BOUND_VALUES,			/* m rows chosen at random: x of each */
 	DP_BOUND_DISTINCT			/* m distinct values: the digest of each */
 } dp_bound_kind;
@@ -45,6 +48,7 @@ typedef struct dp_bound_column
 	int64		rows;			/* m >= 1 */
 	dp_read_way way;			/* of values whose digests count */
 	bool		varlena;		/* these may be long */
+	dp_pair_shape pairs;		/* PAIRS */
 } dp_bound_column;
 
 /* At most so many columns: a row tells by bits which it has. */
@@ -77,7 +81,8 @@ typedef struct dp_bound_spec
 typedef struct dp_bound_part
 {
 	int64		rows;			/* COUNT, MEAN, SQUARES */
-	dp_int128	numbers[3];		/* SUM: 1, MEAN: 1, SQUARES: 3, VALUES: 1 */
+	dp_int128	numbers[DP_PAIR_CELLS]; /* SUM: 1, MEAN: 1, SQUARES: 3,
+										 * VALUES: 1, PAIRS: all */
 	uint64		digest[2];		/* DISTINCT */
 } dp_bound_part;
 

@@ -168,6 +168,34 @@ add_squares(const dp_bound_job *job, dp_bound_rows *rows, int32 group,
 	give(job, group, column, &part);
 }
 
+/* Each number is rounded down, so that none is larger than without. */
+static void
+add_pairs(const dp_bound_job *job, dp_bound_rows *rows, int32 group,
+		  int column)
+{
+	const dp_bound_column *how = &job->spec->columns[column];
+	const dp_bound_record *record;
+	dp_pair_sums sums = {0};
+	dp_bound_part part = {0};
+	int			i;
+
+	dp_bound_rows_rewind(rows);
+	while ((record = dp_bound_rows_next(rows)) != NULL)
+		if (has_column(record, column))
+		{
+			int64		pair = number_of(job, record, column);
+
+			dp_pair_add(&sums, pair >> DP_PAIR_SHIFT,
+						pair & PG_UINT32_MAX);
+		}
+	if (sums.rows == 0)
+		return;
+	dp_mech_pair_cells(&how->pairs, &sums, part.numbers);
+	for (i = 0; sums.rows > how->rows && i < how->pairs.ncells; i++)
+		part.numbers[i] = scale(part.numbers[i], how->rows, sums.rows, false);
+	give(job, group, column, &part);
+}
+
 static uint64
 uniform_below(uint64 n)
 {
@@ -391,6 +419,9 @@ dp_bound_rows_add_up(const dp_bound_job *job, dp_bound_rows *rows)
 				break;
 			case DP_BOUND_SQUARES:
 				add_squares(job, rows, group, i);
+				break;
+			case DP_BOUND_PAIRS:
+				add_pairs(job, rows, group, i);
 				break;
 			case DP_BOUND_VALUES:
 				add_values(job, rows, group, i);

@@ -57,6 +57,8 @@ words_of(dp_bound_kind kind)
 			return 3;
 		case DP_BOUND_SQUARES:
 			return 7;
+		case DP_BOUND_PAIRS:
+			return 2 * DP_PAIR_CELLS;
 	}
 	return 0;
 }
@@ -84,6 +86,9 @@ pack(dp_bound_kind kind, const dp_bound_part *part, uint64 *words)
 			words[0] = (uint64) part->rows;
 			memcpy(words + 1, part->numbers, 3 * sizeof(dp_int128));
 			break;
+		case DP_BOUND_PAIRS:
+			memcpy(words, part->numbers, sizeof(part->numbers));
+			break;
 	}
 }
 
@@ -110,6 +115,9 @@ unpack(dp_bound_kind kind, const uint64 *words, dp_bound_part *part)
 		case DP_BOUND_SQUARES:
 			part->rows = (int64) words[0];
 			memcpy(part->numbers, words + 1, 3 * sizeof(dp_int128));
+			break;
+		case DP_BOUND_PAIRS:
+			memcpy(part->numbers, words, sizeof(part->numbers));
 			break;
 	}
 }

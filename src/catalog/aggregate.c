@@ -43,7 +43,20 @@ static const struct
 	{"dp_aggregate_histogram", DP_AGG_HISTOGRAM},
 	{"dp_aggregate_argmax", DP_AGG_ARGMAX},
 	{"dp_aggregate_topk", DP_AGG_TOPK},
-	{"dp_aggregate_conditions", DP_AGG_CONDITIONS}
+	{"dp_aggregate_conditions", DP_AGG_CONDITIONS},
+	{"dp_aggregate_bounds", DP_AGG_BOUNDS},
+	{"dp_aggregate_corr", DP_AGG_CORR},
+	{"dp_aggregate_covar_pop", DP_AGG_COVAR_POP},
+	{"dp_aggregate_covar_samp", DP_AGG_COVAR_SAMP},
+	{"dp_aggregate_regr_avgx", DP_AGG_REGR_AVGX},
+	{"dp_aggregate_regr_avgy", DP_AGG_REGR_AVGY},
+	{"dp_aggregate_regr_count", DP_AGG_REGR_COUNT},
+	{"dp_aggregate_regr_intercept", DP_AGG_REGR_INTERCEPT},
+	{"dp_aggregate_regr_r2", DP_AGG_REGR_R2},
+	{"dp_aggregate_regr_slope", DP_AGG_REGR_SLOPE},
+	{"dp_aggregate_regr_sxx", DP_AGG_REGR_SXX},
+	{"dp_aggregate_regr_sxy", DP_AGG_REGR_SXY},
+	{"dp_aggregate_regr_syy", DP_AGG_REGR_SYY}
 };
 
 typedef struct kind_entry

@@ -42,9 +42,29 @@ typedef enum dp_aggregate_kind
 	DP_AGG_ARGMAX,
 	DP_AGG_TOPK,
 	DP_AGG_CONDITIONS,
+	DP_AGG_BOUNDS,
 	DP_AGG_SUM_DISTINCT,		/* of dp_sum and dp_avg, with DISTINCT */
-	DP_AGG_AVG_DISTINCT
+	DP_AGG_AVG_DISTINCT,
+	DP_AGG_CORR,				/* of pairs from here on */
+	DP_AGG_COVAR_POP,
+	DP_AGG_COVAR_SAMP,
+	DP_AGG_REGR_AVGX,
+	DP_AGG_REGR_AVGY,
+	DP_AGG_REGR_COUNT,
+	DP_AGG_REGR_INTERCEPT,
+	DP_AGG_REGR_R2,
+	DP_AGG_REGR_SLOPE,
+	DP_AGG_REGR_SXX,
+	DP_AGG_REGR_SXY,
+	DP_AGG_REGR_SYY
 } dp_aggregate_kind;
+
+/* How many of the aggregate's arguments depend on rows; they come first. */
+static inline int
+dp_catalog_row_arguments(dp_aggregate_kind kind)
+{
+	return kind >= DP_AGG_CORR ? 2 : 1;
+}
 
 extern dp_aggregate_kind dp_catalog_aggregate_kind(Oid function);
 extern bool dp_catalog_has_aggregate(Node *node);

@@ -17,6 +17,7 @@
 #include "utils/numeric.h"
 
 #include "../block/dp_block.h"
+#include "../mech/dp_pair.h"
 #include "../places/dp_places.h"
 
 /* ---- grids ---- */
@@ -102,6 +103,32 @@ extern List *dp_count_bounded_squares(const Aggref *asked, Oid type,
 extern void dp_count_load_squares(const Datum *values, const bool *nulls,
 									dp_cell *rows, dp_cell *sum,
 									dp_cell *squares);
+
+/* ---- pair_state.c ---- */
+
+extern List *dp_count_bounded_pairs(const Aggref *asked, Expr *first,
+									const dp_grid *grid, Expr *second,
+									const dp_grid *second_grid);
+extern Expr *dp_count_row_pair(const Aggref *native);
+extern dp_pair_sums dp_count_read_pairs(const Datum *values,
+										const bool *nulls);
+/* ---- magnitude.c ---- */
+
+/*
+ * Public ranges of powers of two, from the most negative one on; exponents of
+ * the first and last one on either side of 0, its place, how many there are.
+ */
+typedef struct dp_ranges
+{
+	int			least;
+	int			most;
+	int			zero;
+	int			n;
+} dp_ranges;
+
+extern dp_ranges dp_count_ranges(Oid type);
+extern List *dp_count_range_counts(const Aggref *asked, Oid type);
+extern Expr *dp_count_row_range(Expr *argument);
 
 /* ---- grid_counts.c, grid_counts_add.c: rows at each point of a grid ---- */
 

@@ -125,8 +125,9 @@ argument_of(const dp_measure *measure, const Aggref *native)
 static Expr *
 row_of(const dp_measure *measure, const Aggref *native)
 {
-	Expr	   *number = measure->ops->row(measure,
-										   argument_of(measure, native));
+	Expr	   *number = dp_catalog_row_arguments(measure->ops->kind) == 2 ?
+	dp_count_row_pair(native) :
+	measure->ops->row(measure, argument_of(measure, native));
 
 	if (native->aggfilter == NULL)
 		return number;

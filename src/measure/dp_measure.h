@@ -48,9 +48,10 @@ typedef struct dp_contribution
 } dp_contribution;
 
 /*
- * Parameters after the argument, as the letters of a form: 'l' and 'u'
- * bounds, 'f' a fraction, 'n' a number of buckets or of answers, 'c' an array
- * of candidates, 'e' epsilon (always last).
+ * Parameters after the argument, as the letters of a form: 'l' and 'u' bounds,
+ * 'L' and 'U' those of the second one of a pair, 'f' a fraction, 'n' a number
+ * of buckets or of answers, 'c' an array of candidates, 'e' epsilon (always
+ * last).
  */
 #define DP_PARAMETERS_MAX 5
 
@@ -92,6 +93,17 @@ typedef enum dp_mechanism
 
 #define DP_MECHANISMS 4
 
+/* The second argument of a pair, as fields of dp_measure of these names. */
+typedef struct dp_second
+{
+	Oid			relid;
+	AttrNumber	base_attnum;
+	Node	   *base;
+	Numeric		lower;
+	Numeric		upper;
+	dp_grid		grid;
+} dp_second;
+
 struct dp_measure
 {
 	const dp_measure_ops *ops;
@@ -111,6 +123,7 @@ struct dp_measure
 								 * values of rows, at least 1 for those */
 
 	const dp_key *key;			/* public values of the argument, or NULL */
+	dp_second	second;			/* of a pair: its other argument */
 
 	/* parameters as given; NULL: not given */
 	Numeric		lower;			/* dates and times: days, microseconds */
@@ -205,6 +218,9 @@ extern double dp_measure_noise_scale(const dp_measure *measure);
 extern dp_int128 dp_measure_none(const dp_measure *measure, int noises);
 extern double dp_measure_noise_error(const dp_measure *measure, double beta);
 
+/* ---- measure_bounds.c ---- */
+extern int64 dp_measure_ranges_threshold(const dp_measure *measure);
+
 /* ---- select_candidate.c: one candidate by integer scores ---- */
 extern void dp_measure_set_exponential(dp_measure *measure,
 									   dp_uint128 sensitivity,
@@ -231,6 +247,19 @@ extern const dp_measure_ops dp_measure_stddev_pop;
 extern const dp_measure_ops dp_measure_histogram;
 extern const dp_measure_ops dp_measure_argmax;
 extern const dp_measure_ops dp_measure_topk;
+extern const dp_measure_ops dp_measure_bounds;
+extern const dp_measure_ops dp_measure_corr;
+extern const dp_measure_ops dp_measure_covar_pop;
+extern const dp_measure_ops dp_measure_covar_samp;
+extern const dp_measure_ops dp_measure_regr_avgx;
+extern const dp_measure_ops dp_measure_regr_avgy;
+extern const dp_measure_ops dp_measure_regr_count;
+extern const dp_measure_ops dp_measure_regr_intercept;
+extern const dp_measure_ops dp_measure_regr_r2;
+extern const dp_measure_ops dp_measure_regr_slope;
+extern const dp_measure_ops dp_measure_regr_sxx;
+extern const dp_measure_ops dp_measure_regr_sxy;
+extern const dp_measure_ops dp_measure_regr_syy;
 
 /* ---- a whole block ---- */
 

@@ -56,6 +56,22 @@ infer_bounds(dp_measure *measure)
 	measure->upper = interval.high;
 }
 
+/* "dp_corr(y, x, 0, 100, 0, 100)" */
+static char *
+bounds_example(const dp_measure *measure)
+{
+	const char *form = dp_measure_form(measure->ops, measure->aggregate);
+	const char *const *longest = measure->ops->forms;
+
+	while (longest[1] != NULL)
+		longest++;
+	return psprintf("dp_%s(%s, %s0, 100%s%s)", measure->ops->name,
+					dp_catalog_row_arguments(measure->ops->kind) == 2 ?
+					"y, x" : "x", strchr(form, 'f') ? "0.5, " : "",
+					strchr(*longest, 'l') && strchr(*longest, 'L') ?
+					", 0, 100" : "", strchr(form, 'n') ? ", 10" : "");
+}
+
 /*
  * dp_measure_find_bounds
  *	  Put the bounds that count into measure->lower and upper: those given in
@@ -69,17 +85,15 @@ dp_attribute *
 dp_measure_find_bounds(dp_measure *measure)
 {
 	dp_attribute *declared = NULL;
-	const char *form = dp_measure_form(measure->ops, measure->aggregate);
 
 	if (measure->base_attnum != 0)
 		declared = dp_protect_attribute(measure->relid, measure->base_attnum);
-	if (strchr(form, 'l') == NULL && declared != NULL &&
-		declared->lower != NULL)
+	if (measure->lower == NULL && declared != NULL && declared->lower != NULL)
 	{
 		measure->lower = declared_bound(measure, declared->lower);
 		measure->upper = declared_bound(measure, declared->upper);
 	}
-	if (strchr(form, 'l') == NULL && measure->base != NULL)
+	if (measure->lower == NULL && measure->base != NULL)
 		infer_bounds(measure);
 	if (measure->lower == NULL || measure->upper == NULL)
 		ereport(ERROR,
@@ -88,12 +102,9 @@ dp_measure_find_bounds(dp_measure *measure)
 						get_func_name(measure->aggregate->aggfnoid)),
 				 errdetail("The value of every row is clamped between a lower "
 						   "and an upper bound, so that one row cannot show."),
-				 errhint("Write them in the query, as in "
-						 "dp_%s(x, %s0, 100%s), or ask the owner to run "
-						 "dp_declare for every column in it.",
-						 measure->ops->name,
-						 strchr(form, 'f') ? "0.5, " : "",
-						 strchr(form, 'n') ? ", 10" : "")));
+				 errhint("Write them in the query, as in %s, or ask the owner "
+						 "to run dp_declare for every column in it.",
+						 bounds_example(measure))));
 	return declared;
 }
 

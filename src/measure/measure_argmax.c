@@ -5,9 +5,13 @@
  * The score of a candidate is the number of rows that hold it.  One row moves
  * one score by one, and under add/remove all scores that move go the same
  * way, so selection works at rate epsilon / m for m rows of a unit
- * (doc/theory.md T16, T17, T48).  dp_topk selects k times, each time without
- * those that were chosen before, for epsilon / k each.  A unit that stands in
- * kappa groups moves the scores of all of them: epsilon / kappa in each.
+ * (doc/theory.md T16, T17, T48).  A unit that stands in kappa groups moves the
+ * scores of all of them: epsilon / kappa in each.
+ *
+ * dp_topk selects k times, each time without those that were chosen before,
+ * for epsilon / k each; or it adds noise to the counts of all candidates at
+ * the full epsilon and takes the k largest, since m rows move all counts
+ * together by m (T111).  Which of the two follows from public numbers.
  *
  * Candidates are given in the query, or else they are the argument's public
  * values: declared keys, labels of an enum, both booleans, the range of
@@ -15,6 +19,8 @@
  * the key that collects undeclared values.
  */
 #include "postgres.h"
+
+#include <math.h>
 
 #include "fmgr.h"
 #include "miscadmin.h"
@@ -161,13 +167,59 @@ prepare_argmax(dp_measure *measure)
 	dp_measure_set_votes(measure, 1);
 }
 
+/* Errors are compared as they are with this probability at most. */
+#define BETA 0.05
+
+/*
+ * By how many rows one of k selected values may fall short of a value that was
+ * left out: k times the bound of one selection, at BETA / k.
+ */
+static double
+selection_loss(const dp_measure *measure, int k)
+{
+	const dp_rational *rate = &measure->rate;
+
+	return (double) rate->den / (double) rate->num *
+		(log((double) measure->choices) + log(k / BETA));
+}
+
+/*
+ * The same of noisy counts, which two of the noises decide, if they were
+ * charged no more than the selections in what the budget counts: where that
+ * is rho, which goes with the inverse square of the scale, at a larger scale.
+ */
+static double
+count_loss(const dp_measure *counts, const dp_measure *selections)
+{
+	double		loss = 2 * dp_measure_noise_error(counts, BETA /
+												  counts->choices);
+	double		rho = dp_acct_fixed_approx(counts->charge.rho);
+	double		least = dp_acct_fixed_approx(selections->charge.rho);
+
+	if (counts->filter == DP_FILTER_BASIC || rho <= least)
+		return loss;
+	return loss * sqrt(rho / least);
+}
+
+/* Noisy counts instead, where they are better; Gaussian ones need a delta. */
 static void
 prepare_topk(dp_measure *measure)
 {
+	dp_measure	counts;
+	dp_fixed	delta;
+	int			k;
+
 	prepare_candidates(measure);
-	dp_measure_set_votes(measure,
-				  (int) dp_measure_number(measure, 1, measure->choices,
-										  "number of values"));
+	k = (int) dp_measure_number(measure, 1, measure->choices,
+								"number of values");
+	counts = *measure;
+	dp_measure_set_votes(measure, k);
+	if (measure->gaussian && !dp_measure_read_delta(&delta))
+		return;
+	dp_measure_set_group_noise(&counts,
+							   (dp_uint128) measure->contribution.rows);
+	if (count_loss(&counts, measure) < selection_loss(measure, k))
+		*measure = counts;
 }
 
 static List *
@@ -210,20 +262,13 @@ release_argmax(const dp_measure *measure, const dp_cell *cells, bool *isnull)
 }
 
 /* Peeling: the last of those left takes the place of the chosen one. */
-static Datum
-release_topk(const dp_measure *measure, const dp_cell *cells, bool *isnull)
+static void
+select_values(const dp_measure *measure, dp_int128 *scores, int64 k,
+			  Datum *chosen)
 {
 	const dp_candidates *candidates = measure->plan;
-	dp_int128  *scores = scores_of(measure, cells);
-	int64		k = dp_measure_number(measure, 1, measure->choices,
-									  "number of values");
 	Datum	   *left = palloc_extended(sizeof(Datum) * candidates->n,
 									   MCXT_ALLOC_HUGE);
-	Datum	   *chosen = palloc(sizeof(Datum) * k);
-	Oid			type = get_element_type(measure->aggregate->aggtype);
-	int16		length;
-	bool		by_value;
-	char		align;
 	int64		i;
 
 	memcpy(left, candidates->values, sizeof(Datum) * candidates->n);
@@ -237,6 +282,64 @@ release_topk(const dp_measure *measure, const dp_cell *cells, bool *isnull)
 		left[place] = left[last];
 		scores[place] = scores[last];
 	}
+}
+
+typedef struct noisy_count
+{
+	dp_int128	count;
+	int64		place;
+} noisy_count;
+
+/* The largest first; ties to the lowest place. */
+static int
+compare_counts(const void *a, const void *b)
+{
+	const noisy_count *x = a;
+	const noisy_count *y = b;
+
+	if (x->count != y->count)
+		return x->count > y->count ? -1 : 1;
+	return x->place < y->place ? -1 : x->place > y->place;
+}
+
+/* Fresh noise on every count; only the order of the largest k leaves. */
+static void
+sort_values(const dp_measure *measure, const dp_int128 *scores, int64 k,
+			Datum *chosen)
+{
+	const dp_candidates *candidates = measure->plan;
+	noisy_count *counts = palloc_extended(sizeof(noisy_count) * candidates->n,
+										  MCXT_ALLOC_HUGE);
+	int64		i;
+
+	for (i = 0; i < candidates->n; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		counts[i].count = dp_measure_add_noise(measure, scores[i]);
+		counts[i].place = i;
+	}
+	qsort(counts, candidates->n, sizeof(noisy_count), compare_counts);
+	for (i = 0; i < k; i++)
+		chosen[i] = candidates->values[counts[i].place];
+}
+
+static Datum
+release_topk(const dp_measure *measure, const dp_cell *cells, bool *isnull)
+{
+	dp_int128  *scores = scores_of(measure, cells);
+	int64		k = dp_measure_number(measure, 1, measure->choices,
+									  "number of values");
+	Datum	   *chosen = palloc(sizeof(Datum) * k);
+	Oid			type = get_element_type(measure->aggregate->aggtype);
+	int16		length;
+	bool		by_value;
+	char		align;
+
+	if (measure->mechanism == DP_MECHANISM_LAPLACE ||
+		measure->mechanism == DP_MECHANISM_GAUSSIAN)
+		sort_values(measure, scores, k, chosen);
+	else
+		select_values(measure, scores, k, chosen);
 	get_typlenbyvalalign(type, &length, &by_value, &align);
 	return PointerGetDatum(construct_array(chosen, (int) k, type, length,
 										   by_value, align));

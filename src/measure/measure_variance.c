@@ -22,7 +22,8 @@
 #include "utils/fmgrprotos.h"
 #include "utils/numeric.h"
 
-#include "dp_measure.h"
+#include "exact.h"
+#include "pair.h"
 
 /* Width G of the grid: G^2 times 2^64 rows fits 128 bits. */
 #define MAX_WIDTH ((INT64CONST(1) << 31) - 1)
@@ -107,58 +108,43 @@ add(const dp_measure *measure, const dp_bound_part *part, dp_cell *cells,
 	cells[CELL_SQUARES].integer += part->numbers[2];
 }
 
-/* ---- arithmetic over released numbers, exact until the division ---- */
-
-static Datum
-number(dp_int128 x)
-{
-	return NumericGetDatum(dp_bridge_int128_to_numeric(x));
-}
-
-static Datum
-times(Datum a, Datum b)
-{
-	return DirectFunctionCall2(numeric_mul, a, b);
-}
-
-static int
-sign(Datum a)
-{
-	return DatumGetInt32(DirectFunctionCall2(numeric_cmp, a, number(0)));
-}
-
 /*
+ * dp_measure_variance_granules
+ *	  In granules squared, of such released sums or one multiple of all.
+ *
  * The population variance over G^2 is v / (4 t^2), v = 4 t q - (b + 2 q)^2,
  * where t is the total, b the middle sum and q the sum of squares; the
  * sample's is n/(n - 1) times that, n = t / G^2, and no sample of two or more
  * values has more than G^2/2: clamped to [0, G^2/2], that of a population to
  * [0, G^2/4].  Requires t > 0.
  */
-static Datum
-variance_granules(bool sample, dp_int128 width, dp_int128 middle,
-				  dp_int128 squares, dp_int128 total)
+Datum
+dp_measure_variance_granules(bool sample, dp_int128 width, dp_int128 middle,
+							 dp_int128 squares, dp_int128 total)
 {
-	Datum		square = number(width * width);
-	Datum		t = number(total);
+	Datum		square = exact_number(width * width);
+	Datum		t = exact_number(total);
 	Datum		twice_mean;
 	Datum		v;
 	Datum		rest;
 	Datum		most;
 
-	twice_mean = DirectFunctionCall2(numeric_add, number(middle),
-									 times(number(2), number(squares)));
-	v = DirectFunctionCall2(numeric_sub,
-							times(times(number(4), t), number(squares)),
-							times(twice_mean, twice_mean));
-	if (sign(v) < 0)
-		v = number(0);
-	rest = DirectFunctionCall2(numeric_sub, t, square);
-	if (!sample || sign(rest) <= 0)
+	twice_mean = exact_plus(exact_number(middle),
+							exact_times(exact_number(2),
+										exact_number(squares)));
+	v = exact_minus(exact_times(exact_times(exact_number(4), t),
+								exact_number(squares)),
+					exact_times(twice_mean, twice_mean));
+	if (exact_sign(v) < 0)
+		v = exact_number(0);
+	rest = exact_minus(t, square);
+	if (!sample || exact_sign(rest) <= 0)
 		rest = t;				/* n <= 1: nothing to correct */
-	v = DirectFunctionCall2(numeric_div, times(v, square),
-							times(times(number(4), t), rest));
+	v = DirectFunctionCall2(numeric_div, exact_times(v, square),
+							exact_times(exact_times(exact_number(4), t),
+										rest));
 	most = DirectFunctionCall2(numeric_div, square,
-							   number(sample ? 2 : 4));
+							   exact_number(sample ? 2 : 4));
 	return DirectFunctionCall2(numeric_smaller, v, most);
 }
 
@@ -195,8 +181,8 @@ draw_variance(const dp_measure *measure, const dp_cell *cells, bool *isnull)
 		*isnull = true;
 		return (Datum) 0;
 	}
-	return variance_granules(is_sample(measure), width, middle, squares,
-							 total);
+	return dp_measure_variance_granules(is_sample(measure), width, middle,
+										squares, total);
 }
 
 static Datum

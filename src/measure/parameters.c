@@ -3,7 +3,8 @@
  *	  The parameters of an aggregate: which are given, and their values.
  *
  * A measurement lists the forms of its aggregate, one letter for each
- * parameter after the argument; the number of parameters tells the form.
+ * parameter after the argument, or the two of a pair; the number of parameters
+ * tells the form.
  */
 #include "postgres.h"
 
@@ -29,7 +30,8 @@ is_number_type(Oid type)
 const char *
 dp_measure_form(const dp_measure_ops *ops, const Aggref *aggregate)
 {
-	int			n = Max(list_length(aggregate->args) - 1, 0);
+	int			n = Max(list_length(aggregate->args) -
+						dp_catalog_row_arguments(ops->kind), 0);
 	int			i;
 
 	for (i = 0; ops->forms[i] != NULL; i++)
@@ -49,7 +51,8 @@ Expr *
 dp_measure_parameter(const dp_measure_ops *ops, const Aggref *aggregate,
 					 int n)
 {
-	TargetEntry *target = list_nth(aggregate->args, n + 1);
+	TargetEntry *target =
+	list_nth(aggregate->args, n + dp_catalog_row_arguments(ops->kind));
 	Node	   *plain = strip_implicit_coercions((Node *) target->expr);
 
 	if (is_number_type(getBaseType(exprType(plain))) &&
@@ -93,7 +96,7 @@ number_value(Expr *expression, Datum value, bool isnull)
 static void
 forbid_null(const dp_measure *measure, char letter)
 {
-	if (letter == 'l' || letter == 'u')
+	if (strchr("luLU", letter) != NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("bounds of dp_%s must not be NULL",
@@ -163,6 +166,12 @@ dp_measure_set_parameters(dp_measure *measure, int share,
 				break;
 			case 'u':
 				measure->upper = number;
+				break;
+			case 'L':
+				measure->second.lower = number;
+				break;
+			case 'U':
+				measure->second.upper = number;
 				break;
 			case 'f':
 				measure->fraction = number;

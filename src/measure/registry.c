@@ -23,8 +23,21 @@ static const dp_measure_ops *const measures[] =
 	&dp_measure_argmax,
 	&dp_measure_topk,
 	&dp_measure_conditions,
+	&dp_measure_bounds,
 	&dp_measure_sum_distinct,
-	&dp_measure_mean_distinct
+	&dp_measure_mean_distinct,
+	&dp_measure_corr,
+	&dp_measure_covar_pop,
+	&dp_measure_covar_samp,
+	&dp_measure_regr_avgx,
+	&dp_measure_regr_avgy,
+	&dp_measure_regr_count,
+	&dp_measure_regr_intercept,
+	&dp_measure_regr_r2,
+	&dp_measure_regr_slope,
+	&dp_measure_regr_sxx,
+	&dp_measure_regr_sxy,
+	&dp_measure_regr_syy
 };
 
 /* dp_measure_find: never NULL for a kind that split_block.c accepts. */

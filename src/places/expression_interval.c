@@ -11,6 +11,8 @@
  */
 #include "postgres.h"
 
+#include <math.h>
+
 #include "catalog/pg_type.h"
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
@@ -243,6 +245,28 @@ cut_digits(dp_interval a, Oid from)
 }
 
 static dp_interval
+root_of(Numeric x)
+{
+	Datum		y = DirectFunctionCall1(numeric_float8_no_overflow,
+										NumericGetDatum(x));
+
+	return dp_places_interval_of_double(sqrt(DatumGetFloat8(y)));
+}
+
+/* Negative numbers have none; a root rounded to the nearest never falls. */
+static dp_interval
+find_root(dp_interval a)
+{
+	const Numeric zero = int64_to_numeric(0);
+
+	if (a.empty || dp_numeric_compare(a.high, zero) < 0)
+		return dp_places_interval_nothing();
+	if (dp_numeric_compare(a.low, zero) < 0)
+		a.low = zero;
+	return dp_places_interval_hull(root_of(a.low), root_of(a.high));
+}
+
+static dp_interval
 to_day(dp_interval a, bool zoned)
 {
 	const dp_interval day = dp_places_interval_between(USECS_PER_DAY,
@@ -323,6 +347,8 @@ apply(dp_interval_rule rule, Oid function, Oid type, List *args,
 			return dp_places_interval_map(a, numeric_ceil);
 		case RULE_SIGN:
 			return dp_places_interval_map(a, numeric_sign);
+		case RULE_ROOT:
+			return find_root(a);
 		case RULE_GREATER:
 			return dp_places_interval_greatest(a, b, true);
 		case RULE_SMALLER:

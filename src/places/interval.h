@@ -57,6 +57,7 @@ typedef enum dp_interval_rule
 	RULE_FLOOR,
 	RULE_CEILING,
 	RULE_SIGN,
+	RULE_ROOT,
 	RULE_GREATER,
 	RULE_SMALLER,
 	RULE_AND,					/* of bits */

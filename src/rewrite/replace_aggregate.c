@@ -34,12 +34,24 @@ static const struct
 }			names[] =
 {
 	{"avg", "dp_avg"},
+	{"corr", "dp_corr"},
 	{"count", "dp_count"},
+	{"covar_pop", "dp_covar_pop"},
+	{"covar_samp", "dp_covar_samp"},
 	{"max", "dp_max"},
 	{"min", "dp_min"},
 	{"mode", "dp_argmax"},
 	{"percentile_cont", "dp_quantile"},
 	{"percentile_disc", "dp_quantile"},
+	{"regr_avgx", "dp_regr_avgx"},
+	{"regr_avgy", "dp_regr_avgy"},
+	{"regr_count", "dp_regr_count"},
+	{"regr_intercept", "dp_regr_intercept"},
+	{"regr_r2", "dp_regr_r2"},
+	{"regr_slope", "dp_regr_slope"},
+	{"regr_sxx", "dp_regr_sxx"},
+	{"regr_sxy", "dp_regr_sxy"},
+	{"regr_syy", "dp_regr_syy"},
 	{"stddev", "dp_stddev"},
 	{"stddev_pop", "dp_stddev_pop"},
 	{"stddev_samp", "dp_stddev"},
@@ -74,9 +86,10 @@ refuse(const Aggref *aggregate, const char *plain)
 							"It would show an exact value of private rows, "
 							"and no private aggregate answers the same.",
 							"There are count, and over numbers sum, avg, min, "
-							"max, stddev, variance, percentile_cont and "
-							"percentile_disc; min, max and percentiles also "
-							"over dates and timestamps.",
+							"max, stddev, variance, corr, covar_pop, "
+							"covar_samp, regr_slope and its like, "
+							"percentile_cont and percentile_disc; min, max "
+							"and percentiles also over dates and timestamps.",
 							"aggregate %s(%s) is not available over protected "
 							"relations", plain,
 							OidIsValid(type) ? format_type_be(type) : "*");
@@ -152,7 +165,7 @@ drop_cast(Aggref *private)
 {
 	TargetEntry *value = linitial(private->args);
 
-	if (private->aggdistinct != NIL)
+	if (private->aggdistinct != NIL || list_length(private->args) > 1)
 		return;
 	value->expr = without_cast(value->expr);
 	linitial_oid(private->aggargtypes) =
@@ -306,7 +319,7 @@ replace(const Aggref *aggregate, dp_refusal **refusal)
 		*refusal = refuse(aggregate, plain);
 		return NULL;
 	}
-	if (count)
+	if (count || strcmp(plain, "regr_count") == 0)
 		return not_negative(private);
 	if (strcmp(plain, "mode") != 0)
 		private->aggtype = get_func_rettype(private->aggfnoid);

@@ -27,10 +27,11 @@
  * where there is none.
  */
 static char *
-bound_text(const dp_measure *measure, int64 granules, Numeric given)
+bound_text(const dp_measure *measure, const dp_grid *grid, int64 granules,
+		   Numeric given)
 {
 	Numeric		value = measure->on_grid ?
-	dp_count_grid_value(&measure->grid, granules) : given;
+	dp_count_grid_value(grid, granules) : given;
 	Oid			type = measure->argument_type;
 	int64		moment;
 	Oid			output;
@@ -53,9 +54,19 @@ parameter_text(const dp_measure *measure, char letter)
 	switch (letter)
 	{
 		case 'l':
-			return bound_text(measure, measure->grid.low, measure->lower);
+			return bound_text(measure, &measure->grid, measure->grid.low,
+							  measure->lower);
 		case 'u':
-			return bound_text(measure, measure->grid.high, measure->upper);
+			return bound_text(measure, &measure->grid, measure->grid.high,
+							  measure->upper);
+		case 'L':
+			return bound_text(measure, &measure->second.grid,
+							  measure->second.grid.low,
+							  measure->second.lower);
+		case 'U':
+			return bound_text(measure, &measure->second.grid,
+							  measure->second.grid.high,
+							  measure->second.upper);
 		case 'f':
 			return numeric_normalize(measure->fraction);
 		case 'n':
@@ -85,6 +96,11 @@ value_name(const dp_measure *measure)
 						   measure->base_attnum == 0 ? "..." :
 						   get_attname(measure->relid, measure->base_attnum,
 									   false));
+	if (dp_catalog_row_arguments(measure->ops->kind) == 2)
+		appendStringInfo(&text, ", %s", measure->second.base_attnum == 0 ?
+						 "..." : get_attname(measure->second.relid,
+											 measure->second.base_attnum,
+											 false));
 	while (form[1] != NULL)
 		form++;
 	for (letter = *form; *letter != '\0'; letter++)
@@ -95,10 +111,15 @@ value_name(const dp_measure *measure)
 	return text.data;
 }
 
-/* Numbers of granules in the units of the column. */
+/*
+ * Numbers of granules in the units of the column; of pairs, whose sums have
+ * several, in rows.
+ */
 static char *
 in_units(const dp_measure *measure, double granules)
 {
+	if (dp_catalog_row_arguments(measure->ops->kind) == 2)
+		return psprintf("%.6g", granules / (double) measure->score_unit);
 	return psprintf("%.6g", granules * pow(dp_measure_granule(measure),
 										   measure->power));
 }
@@ -109,6 +130,8 @@ describe_noise(const dp_measure *measure, dp_description *d)
 	d->sensitivity = in_units(measure, (double) measure->sensitivity);
 	d->scale = in_units(measure, dp_measure_noise_scale(measure));
 	d->error = in_units(measure, dp_measure_noise_error(measure, ERROR_BETA));
+	if (measure->ops->kind == DP_AGG_TOPK)
+		d->error = psprintf("%s rows in each count", d->error);
 }
 
 /* Scores of a selection, in rows: Theorem 3.11 with one best candidate. */
@@ -171,5 +194,8 @@ dp_run_describe(const dp_release_spec *spec, int n)
 		describe_selection(measure, &d);
 	if (measure->ops->error_suffix != NULL)
 		d.error = psprintf("%s%s", d.error, measure->ops->error_suffix);
+	if (measure->ops->kind == DP_AGG_BOUNDS)
+		d.error = psprintf("%s, which counts above " INT64_FORMAT, d.error,
+						   dp_measure_ranges_threshold(measure));
 	return d;
 }

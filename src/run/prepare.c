@@ -54,6 +54,24 @@ dp_run_parameter_exprs(const dp_block *block)
 	return parameters;
 }
 
+/* The second argument of a pair: a column, or what it follows from. */
+static void
+prepare_second(const dp_block *block, int n, dp_second *second)
+{
+	Node	   *base = list_nth(block->seconds, n);
+	Node	   *plain = base == NULL ? NULL : strip_implicit_coercions(base);
+
+	second->relid = block->relid;
+	if (plain == NULL || !IsA(plain, Var))
+	{
+		second->base = base;
+		return;
+	}
+	second->relid = list_nth_oid(block->relids, ((Var *) plain)->varno - 1);
+	second->base_attnum = OidIsValid(second->relid) ?
+		((Var *) plain)->varattno : 0;
+}
+
 static void
 prepare_measure(const dp_release_spec *spec, int n, const List *publics,
 				const dp_ledger_standing *standing, dp_measure *measure)
@@ -72,7 +90,8 @@ prepare_measure(const dp_release_spec *spec, int n, const List *publics,
 		list_nth_int(block->base_attnums, n) : 0;
 	measure->base = list_nth(block->bases, n);
 	measure->publics = publics;
-	if (spec->many && measure->ops->row == NULL)
+	prepare_second(block, n, &measure->second);
+	if (spec->many && measure->ops->add == NULL)
 		elog(ERROR, "rows of units cannot be bounded for dp_%s",
 			 measure->ops->name);
 	measure->of_units = list_nth_int(block->of_units, n) != 0;

@@ -95,7 +95,9 @@ sub more_aggregates
 	my $v = expression(pick(qw(int4 text date uuid bool)));
 
 	return "coalesce(dp_avg($x, -100, 100)$filter, 0)" if $kind < 0.2;
-	return "coalesce(dp_variance($x, -10, 10)$filter, 0)" if $kind < 0.35;
+	return "coalesce(dp_variance($x, -10, 10)$filter, 0)" if $kind < 0.3;
+	return 'coalesce(dp_' . pick(qw(corr covar_samp regr_slope)) . "($x, " . expression(pick(qw(int4 float8))) . ", -10, 10, -1, 100)$filter, 0)" if $kind < 0.35;
+	return "dp_bounds($x)$filter IS NULL OR true" if $kind < 0.4;
 	return "dp_median($x, -10, 10)$filter" if $kind < 0.5;
 	return "dp_quantile($x, 0.9, -10, 10)$filter" if $kind < 0.6;
 	return "dp_argmax($v, ARRAY[$v, NULL])$filter IS NULL" if $kind < 0.65;

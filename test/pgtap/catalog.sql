@@ -39,6 +39,11 @@ CREATE TEMP VIEW form AS
 	SELECT 'dp_' || f AS name, CASE f WHEN 'sum' THEN sum_ ELSE avg_ END AS result, array_prepend(input, array_fill(p, ARRAY[n])) AS arguments
 	FROM typed, unnest(ARRAY['sum', 'avg', 'variance', 'stddev', 'var_pop', 'stddev_pop']) f, unnest(ARRAY['numeric', 'double precision']) p, generate_series(0, 3) n
 	WHERE NOT (n = 0 AND p = 'double precision')
+	UNION ALL SELECT 'dp_' || f, CASE f WHEN 'regr_count' THEN 'bigint' ELSE 'double precision' END, ARRAY['double precision', 'double precision'] || array_fill(p, ARRAY[n])
+	FROM (VALUES ('corr', 4), ('covar_pop', 4), ('covar_samp', 4), ('regr_avgx', 2), ('regr_avgy', 2), ('regr_count', 0), ('regr_intercept', 4), ('regr_r2', 4), ('regr_slope', 4), ('regr_sxx', 2), ('regr_sxy', 4), ('regr_syy', 2)) v(f, bounds),
+		unnest(ARRAY['numeric', 'double precision']) p, generate_series(0, 5) n
+	WHERE n IN (0, 1, bounds, bounds + 1) AND NOT (n = 0 AND p = 'double precision')
+	UNION ALL SELECT 'dp_bounds', 'numeric[]', input || e FROM typed, (VALUES ('{}'::text[]), (ARRAY['numeric']), (ARRAY['double precision'])) v(e)
 	UNION ALL SELECT 'dp_count', 'bigint', a FROM (VALUES (ARRAY['"any"']), (ARRAY['"any"', 'numeric']), (ARRAY['"any"', 'double precision']), (ARRAY[]::text[])) v(a)
 	UNION ALL SELECT 'dp_histogram', 'bigint[]', ARRAY[input, p, p, 'integer'] || e
 	FROM typed, unnest(ARRAY['numeric', 'double precision']) p, (VALUES (false), (true)) v(priced), LATERAL (SELECT CASE WHEN priced THEN ARRAY[p] ELSE '{}' END) x(e)

@@ -105,7 +105,7 @@ SELECT * FROM (SELECT o, dp_argmax(i), dp_topk(i, 3) FROM typed GROUP BY o) g WH
 -- chosen in 400 draws, or one group of 1000 answers: 3 (2/3)^400 < 1e-69
 SELECT dp_argmax(t, '{a,b}') IN ('a', 'b') AS known, cardinality(dp_topk(t, 3, '{a,b,c}')), dp_argmax(t, '{a}') FROM nobody;
 SELECT array_agg(DISTINCT a ORDER BY a), count(DISTINCT b), bool_and(c @> '{x,y,z}') FROM (
-	SELECT i, dp_argmax(t, '{x,y,z}') a, dp_topk(t, 3, '{x,y,z}') b, dp_topk(t, 3, '{x,y,z}') c FROM nobody GROUP BY i) q;
+	SELECT i, dp_argmax(t, '{x,y,z}') a, dp_topk(t, 3, '{x,y,z}', 0.01) b, dp_topk(t, 3, '{x,y,z}') c FROM nobody GROUP BY i) q;
 -- of 1000 candidates
 SELECT dp_argmax(i), dp_argmax(t), dp_topk(i, 3), dp_topk(t, 3) FROM many;
 SELECT k, dp_topk(i, 3) FILTER (WHERE i IN (111, 777, 5)) @> '{111,777,5}' AS all_three FROM many GROUP BY k;
@@ -151,6 +151,13 @@ WHERE dataset = :'schema' ORDER BY id DESC LIMIT 1;
 SET dp_pg.mechanism = gaussian;	-- the exponential mechanism; no delta needed
 SET ROLE :analyst;
 SELECT released('SELECT k, dp_argmax(t, NULL, 1), dp_topk(i, 4, NULL, 2) FROM typed GROUP BY k');
+-- noisy counts where they are better at what the budget counts, which is rho here; Gaussian ones with a delta
+SET dp_pg.delta = '1e-6';
+SELECT released('SELECT dp_topk(i, 40, NULL, 2), dp_topk(i, 2, NULL, 2) FROM typed');
+RESET dp_pg.delta;
+SET dp_pg.mechanism = laplace;
+SELECT released('SELECT dp_topk(i, 1, NULL, 2), dp_topk(i, 2, NULL, 2), dp_topk(i, 3, NULL, 2), dp_topk(i, 100, NULL, 2) FROM typed');
+SET dp_pg.mechanism = gaussian;
 SELECT dp_topk(i, 4, NULL, 2), dp_argmax(i, NULL, 1) FROM typed \g /dev/null
 SELECT dp_argmax(t), dp_topk(t, 3), dp_argmax(m) FROM typed;
 RESET ROLE;

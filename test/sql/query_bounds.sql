@@ -42,7 +42,7 @@ SELECT call, f.low, f.high FROM unnest(ARRAY['dp_sum(1)', 'dp_sum(CASE WHEN a > 
 	'dp_sum(CASE a WHEN 1 THEN 2 WHEN 3 THEN -4 END)', 'dp_sum(a * b)', 'dp_avg(a::float8)', 'dp_avg(a + b - 3)', 'dp_sum(-a)', 'dp_sum(abs(b))',
 	'dp_sum(a / s)', 'dp_sum(a / NULLIF(s - 1, 0))', 'dp_sum(b % 4)', 'dp_sum(x % 4)', 'dp_sum(flag::int)', 'dp_sum((x > 3)::int)',
 	'dp_sum(COALESCE(a, 20))', 'dp_sum(GREATEST(a, b))', 'dp_sum(GREATEST(a, 5))', 'dp_sum(LEAST(GREATEST(x, -5), 5))',
-	'dp_sum(x * 0)', 'dp_avg(n * 2)', 'dp_avg(round(n))', 'dp_avg(floor(f))', 'dp_avg(ceil(f))', 'dp_avg(trunc(n))', 'dp_avg(sign(f))', 'dp_avg(a & 6)', 'dp_avg(width_bucket(f, 0, 1, 8))',
+	'dp_sum(x * 0)', 'dp_avg(n * 2)', 'dp_avg(round(n))', 'dp_avg(floor(f))', 'dp_avg(ceil(f))', 'dp_avg(trunc(n))', 'dp_avg(sign(f))', 'dp_avg(sqrt(a))', 'dp_avg(sqrt(b * 1.5::float8))', 'dp_avg(a & 6)', 'dp_avg(width_bucket(f, 0, 1, 8))',
 	'dp_avg(extract(year FROM d))', 'dp_avg(extract(year FROM tz))', 'dp_avg(extract(dow FROM ts))', 'dp_avg(extract(hour FROM ts))', 'dp_avg(extract(second FROM ts))',
 	'dp_avg(extract(epoch FROM ts))', 'dp_avg(d - date ''2020-01-01'')', 'dp_avg(ts::date - d)', 'dp_avg(extract(day FROM ts - timestamp ''2019-12-31''))',
 	'dp_avg(extract(epoch FROM ts - timestamp ''2019-12-31''))', 'dp_quantile(a * 2, 0.5)', 'dp_variance(a + 1)', 'dp_stddev(a + 1)']) call, found(call) f;
@@ -81,7 +81,7 @@ FROM (SELECT outside(e) AS o FROM (
 	SELECT format(form, a, b) FROM unnest('{"greatest(%s, %s)","least(%s, %s)","COALESCE(%s, %s)","CASE WHEN flag THEN %s ELSE %s END","NULLIF(%s, %s)"}'::text[]) AS form,
 		unnest('{a,b,n,f,a*b,n-f,-f,1}'::text[]) AS a, unnest('{s,n,f,0.7,-2,a/s,r*n}'::text[]) AS b
 	UNION ALL
-	SELECT format(form, a) FROM unnest('{floor(%s),ceil(%s),round(%s),(%s)::int,(%s)::int2,(%s)::bigint,(%s)::float4,(%s)::float8,(%s)::numeric,"(%s)::numeric(6,1)","round((%s)::numeric, 1)","trunc((%s)::numeric, 1)",sign(%s),abs(%s)}'::text[]) AS form,
+	SELECT format(form, a) FROM unnest('{floor(%s),ceil(%s),round(%s),(%s)::int,(%s)::int2,(%s)::bigint,(%s)::float4,(%s)::float8,(%s)::numeric,"(%s)::numeric(6,1)","round((%s)::numeric, 1)","trunc((%s)::numeric, 1)",sign(%s),abs(%s),sqrt((%s)::float8),sqrt(abs((%s)::float8))}'::text[]) AS form,
 		unnest('{a,b,n,f,r,a*b,n-f,f*f,n/3,f/7,r*n,f*1e10,(a+0.5),(f+n)/3}'::text[]) AS a
 ) q) q;
 -- the fields of extract, of every type

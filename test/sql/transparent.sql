@@ -50,13 +50,14 @@ SELECT * FROM same('SELECT round(var_pop(score)::numeric), round(stddev_pop(inco
 SELECT * FROM same('SELECT min(age), max(age), min(born), max(born), min(DISTINCT age), max(CASE WHEN feel IS NULL THEN 1 ELSE 0 END) FROM person');
 SELECT * FROM same('SELECT percentile_disc(0.255) WITHIN GROUP (ORDER BY age), percentile_disc(0.255) WITHIN GROUP (ORDER BY age DESC), percentile_disc(0.505) WITHIN GROUP (ORDER BY born) FROM person');
 SELECT * FROM same('SELECT abs(percentile_cont(0.905) WITHIN GROUP (ORDER BY age) - 90) <= 1, abs(percentile_cont(0.095) WITHIN GROUP (ORDER BY age DESC) - 90) <= 1, abs(percentile_cont(0.5) WITHIN GROUP (ORDER BY income) - 25) <= 1 FROM person');
+SELECT * FROM same('SELECT round(corr(age, score)::numeric, 3), round(covar_pop(age, score)::numeric), round(covar_samp(score, age)::numeric), regr_count(age, score), round(regr_avgx(age, score)::numeric, 1), round(regr_avgy(age, score)::numeric, 1) FROM person');
+SELECT * FROM same('SELECT round(regr_slope(score, age)::numeric, 2), round(regr_intercept(score, age)::numeric, 1), round(regr_r2(score, age)::numeric, 2), round(regr_sxx(score, age)::numeric / 1000), round(regr_sxy(score, age)::numeric / 1000), round(regr_syy(score, age)::numeric / 1000) FROM person');
 SELECT * FROM same('SELECT mode() WITHIN GROUP (ORDER BY ward) FROM person WHERE ward <> ''A'' AND ward <> ''B''');
 -- none that answers the same: refused, with a hint
 SET ROLE :analyst;
 SELECT * FROM outcome('SELECT string_agg(ward, '','') FROM person');
 SELECT * FROM outcome('SELECT count(*), array_agg(age) FROM person');
 SELECT * FROM outcome('SELECT min(ward) FROM person');
-SELECT * FROM outcome('SELECT corr(age, score) FROM person');
 SELECT * FROM outcome('SELECT percentile_cont(ARRAY[0.1, 0.9]) WITHIN GROUP (ORDER BY age) FROM person');
 SELECT * FROM outcome('SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY ward) FROM person');
 SELECT * FROM outcome('SELECT ward FROM person GROUP BY ROLLUP (ward)');

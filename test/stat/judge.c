@@ -14,7 +14,7 @@
  *	judge simulated LOWER UPPER A B INVERSE
  *		the same on grids too fine for that: against 10^6 simulated means;
  *		an INVERSE of g12.5 stands for Gaussian noise with sigma 12.5
- *	judge gaussian, judge choice, judge variance
+ *	judge gaussian, judge choice, judge variance, judge pair
  *		see judge_mechanism.h
  *	judge lags INVERSE LAG ...
  *		lines of noises: smallest p of independence over these lags
@@ -422,6 +422,8 @@ main(int argc, char **argv)
 		return judge_choice(argument);
 	if (strcmp(command, "variance") == 0 && n == 6)
 		return judge_variance(argument);
+	if (strcmp(command, "pair") == 0 && n == 9)
+		return judge_pair(argument);
 	if (strcmp(command, "lags") == 0 && n >= 2)
 		return judge_lags(argument, n);
 	if (strcmp(command, "dependence") == 0 && n == 2)

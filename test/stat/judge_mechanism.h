@@ -14,6 +14,10 @@
  *		from 0 to WIDTH with this sum and sum of squares, by three sums with
  *		noise of scale 1/INVERSE: against 10^6 simulated ones; an INVERSE of
  *		g12.5 stands for Gaussian noise with sigma 12.5
+ *	judge pair WHAT INVERSE WEIGHT SUM ...
+ *		lines of what dp_WHAT makes of six sums, in shares of the bounds, with
+ *		noise of scale 1/INVERSE rows in each, in the last two divided by
+ *		WEIGHT: against 10^6 simulated ones; NULL is -9
  */
 #ifndef STAT_JUDGE_MECHANISM_H
 #define STAT_JUDGE_MECHANISM_H
@@ -253,16 +257,20 @@ variance_of_sums(double width, double below, double middle, double squares)
 	return fmin(variance, width * width / 2);
 }
 
-static inline int
-judge_variance(char **argument)
+/* A little more than x: beyond what is x but for rounding. */
+static inline double
+after(double x)
 {
-	double		width = (double) number(argument[0]);
-	double		rows = (double) number(argument[1]);
-	double		sum = (double) number(argument[2]);
-	double		squares = (double) number(argument[3]);
-	double		noise = noise_width(argument[4]);
-	bool		root = atoi(argument[5]) == 1;
-	double	   *simulated = malloc(sizeof(double) * SIMULATIONS);
+	return x + fabs(x) * 1e-8 + 1e-11;
+}
+
+/*
+ * Lines of released numbers (root: of roots of numbers, positive: none is
+ * negative) against simulated ones.
+ */
+static inline int
+judge_alike(double *simulated, bool root, bool positive)
+{
 	double		count[2][VARIANCE_CELLS] = {{0}};
 	double		edge[VARIANCE_CELLS];
 	double	   *released;
@@ -271,32 +279,18 @@ judge_variance(char **argument)
 	int			i;
 	int			k;
 
-	if (simulated == NULL)
-		fail("out of memory");
-	simulation_begin();
-	for (i = 0; i < SIMULATIONS; i++)
-	{
-		double		below = rows * width * width - 2 * width * sum + squares;
-		double		middle = 2 * (width * sum - squares);
-
-		below += simulated_noise(noise);
-		middle += simulated_noise(noise);
-		simulated[i] = variance_of_sums(width, below, middle, squares +
-										simulated_noise(noise));
-	}
 	qsort(simulated, SIMULATIONS, sizeof(double), compare_numbers);
 
 	/* right ends of cells; equal values, but for rounding, share a cell */
 	for (k = 0; k < VARIANCE_CELLS; k++)
 		edge[k] = k == VARIANCE_CELLS - 1 ? INFINITY :
-			simulated[(k + 1) * (SIMULATIONS / VARIANCE_CELLS)] * (1 + 1e-8)
-			+ 1e-11;
+			after(simulated[(k + 1) * (SIMULATIONS / VARIANCE_CELLS)]);
 	released = read_all(1, &n);
 	for (i = 0; i < n; i++)
 	{
 		double		x = root ? released[i] * released[i] : released[i];
 
-		negative += !(released[i] >= 0);
+		negative += positive && !(released[i] >= 0);
 		for (k = 0; !(x <= edge[k]) && k < VARIANCE_CELLS - 1; k++)
 			;
 		count[0][k]++;
@@ -311,6 +305,96 @@ judge_variance(char **argument)
 		   negative > 0 ? 0 :
 		   homogeneity_p(count[0], n, count[1], SIMULATIONS, VARIANCE_CELLS));
 	return 0;
+}
+
+static inline int
+judge_variance(char **argument)
+{
+	double		width = (double) number(argument[0]);
+	double		rows = (double) number(argument[1]);
+	double		sum = (double) number(argument[2]);
+	double		squares = (double) number(argument[3]);
+	double		noise = noise_width(argument[4]);
+	bool		root = atoi(argument[5]) == 1;
+	double	   *simulated = malloc(sizeof(double) * SIMULATIONS);
+	int			i;
+
+	if (simulated == NULL)
+		fail("out of memory");
+	simulation_begin();
+	for (i = 0; i < SIMULATIONS; i++)
+	{
+		double		below = rows * width * width - 2 * width * sum + squares;
+		double		middle = 2 * (width * sum - squares);
+
+		below += simulated_noise(noise);
+		middle += simulated_noise(noise);
+		simulated[i] = variance_of_sums(width, below, middle, squares +
+										simulated_noise(noise));
+	}
+	return judge_alike(simulated, root, true);
+}
+
+/*
+ * What dp_covar_pop and the like make of noisy sums, in shares of the bounds:
+ * products of p and q, p and 1 - q, 1 - p and q, 1 - p and 1 - q, then p (1 -
+ * p) and q (1 - q); -9 for NULL.
+ */
+static inline double
+pair_of_sums(const char *what, const double *s)
+{
+	double		n = s[0] + s[1] + s[2] + s[3];
+	double		p = (s[0] + s[1]) / n;
+	double		q = (s[0] + s[2]) / n;
+	double		covariance = (s[0] * s[3] - s[1] * s[2]) / n / n;
+	double		x = p * (1 - p) - s[4] / n;
+	double		y = q * (1 - q) - s[5] / n;
+
+	if (n <= 0)
+		return -9;
+	if (strcmp(what, "covar_pop") == 0)
+		return fmax(fmin(covariance, 0.25), -0.25);
+	if (strcmp(what, "regr_sxy") == 0)
+		return fmax(fmin(covariance, 0.25), -0.25) * n;
+	if (strcmp(what, "corr") == 0)
+		return x <= 0 || y <= 0 ? -9 :
+			fmax(fmin(covariance / sqrt(x * y), 1), -1);
+	if (strcmp(what, "regr_slope") == 0)
+		return x <= 0 ? -9 : covariance / x;
+	if (strcmp(what, "regr_intercept") == 0)
+		return x <= 0 ? -9 : fmax(fmin(q, 1), 0) -
+			covariance / x * fmax(fmin(p, 1), 0);
+	fail("no such value of pairs");
+	return 0;
+}
+
+/* Parts of a row that noise is a multiple of, in simulations. */
+#define FINE 1048576
+
+static inline int
+judge_pair(char **argument)
+{
+	double	   *simulated = malloc(sizeof(double) * SIMULATIONS);
+	double		noise = noise_width(argument[1]) / FINE;
+	double		weight = fraction(argument[2]);
+	int			i;
+	int			k;
+
+	if (simulated == NULL)
+		fail("out of memory");
+	if (noise < 0)
+		noise *= (double) FINE * FINE;
+	simulation_begin();
+	for (i = 0; i < SIMULATIONS; i++)
+	{
+		double		sums[6];
+
+		for (k = 0; k < 6; k++)
+			sums[k] = fraction(argument[3 + k]) +
+				simulated_noise(noise) / FINE / (k < 4 ? 1 : weight);
+		simulated[i] = pair_of_sums(argument[0], sums);
+	}
+	return judge_alike(simulated, false, false);
 }
 
 #endif							/* STAT_JUDGE_MECHANISM_H */

@@ -1,0 +1,54 @@
+-- dp_bounds, and the ranges behind it.
+
+DO $make$
+DECLARE
+	t text;
+	types CONSTANT text[] := ARRAY['smallint', 'integer', 'bigint', 'real',
+								   'double precision', 'numeric'];
+	form text;
+	signature text;
+BEGIN
+	FOR i IN 1 .. 3 LOOP
+		t := (ARRAY['bigint', 'double precision', 'numeric'])[i];
+		EXECUTE pg_catalog.format($sql$
+			CREATE FUNCTION dp_pg.magnitude(%1$s) RETURNS integer
+			LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
+			AS 'MODULE_PATHNAME', 'dp_magnitude_%2$s';
+			COMMENT ON FUNCTION dp_pg.magnitude(%1$s) IS
+			'place of a number among ranges of powers of two, negative ones first; NULL for NULL and NaN; never an error; used inside private queries';
+			CREATE FUNCTION dp_pg.range_add(dp_pg.tally_state, %1$s, dp_pg.tally_spec)
+			RETURNS dp_pg.tally_state
+			LANGUAGE c IMMUTABLE PARALLEL SAFE
+			AS 'MODULE_PATHNAME', 'dp_range_add_%2$s';
+			COMMENT ON FUNCTION dp_pg.range_add(dp_pg.tally_state, %1$s, dp_pg.tally_spec) IS
+			'counts a number in its range; only inside an aggregate';
+			REVOKE ALL ON FUNCTION dp_pg.range_add(dp_pg.tally_state, %1$s, dp_pg.tally_spec)
+			FROM PUBLIC;
+			CREATE AGGREGATE dp_pg.range_counts(%1$s, dp_pg.tally_spec) (
+				sfunc = dp_pg.range_add, stype = dp_pg.tally_state,
+				combinefunc = dp_pg.tally_combine, parallel = safe
+			);
+			COMMENT ON AGGREGATE dp_pg.range_counts(%1$s, dp_pg.tally_spec) IS
+			'exact number of rows in each range of dp_pg.magnitude; used inside private queries only';
+		$sql$, t, (ARRAY['int8', 'float8', 'numeric'])[i]);
+	END LOOP;
+	CREATE FUNCTION dp_pg.final_bounds(internal) RETURNS numeric[]
+	LANGUAGE c AS 'MODULE_PATHNAME', 'dp_aggregate_bounds';
+	COMMENT ON FUNCTION dp_pg.final_bounds(internal) IS
+	'raises 55000 unless the planner hook replaced dp_bounds';
+	FOREACH t IN ARRAY types LOOP
+		FOREACH form IN ARRAY ARRAY['%s', '%s, numeric',
+									'%s, double precision'] LOOP
+			signature := pg_catalog.format(form, t);
+			EXECUTE pg_catalog.format($sql$
+				CREATE AGGREGATE @extschema@.dp_bounds(%1$s) (
+					sfunc = dp_pg.skip, stype = internal,
+					finalfunc = dp_pg.final_bounds
+				);
+				COMMENT ON AGGREGATE @extschema@.dp_bounds(%1$s) IS
+				'private bounds of expr, {lower, upper}, as wide as a factor of two: ranges between powers of two are counted with discrete Laplace noise of scale 1 / epsilon, and those count that noise alone would not make; for dp_sum and the like where nothing is declared; NULL and NaN are skipped; epsilon is dp_pg.epsilon by default; NULL when no range has enough rows; 22023 for a bad epsilon, 53400 when the budget is exhausted; Dwork and Roth, Theorem 3.6';
+			$sql$, signature);
+		END LOOP;
+	END LOOP;
+END
+$make$;

@@ -1,0 +1,187 @@
+/*
+ * magnitude.c
+ *	  Rows counted in public ranges of powers of two, for dp_bounds.
+ *
+ * The ranges are 0 and, on either side of it, the numbers whose size is above
+ * 2^(e-1) and at most 2^e, for e from 0 to 63 of integers and from -40 to 80
+ * of other numbers; the first of them begins at 0, and the last has no end.
+ * The place is a function of the number alone, and no number is an error.
+ *
+ * dp_pg.range_counts(x, spec) counts rows by place, and skips NULL and NaN;
+ * dp_pg.magnitude(x) is the place, where rows are counted for their unit.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "catalog/pg_type.h"
+#include "fmgr.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "port/pg_bitutils.h"
+#include "utils/builtins.h"
+#include "utils/fmgroids.h"
+#include "utils/fmgrprotos.h"
+#include "utils/lsyscache.h"
+#include "utils/numeric.h"
+
+#include "dp_count.h"
+
+#define LEAST_INTEGER 0
+#define MOST_INTEGER 63
+#define LEAST_OTHER (-40)
+#define MOST_OTHER 80
+
+/* dp_count_ranges: those of a type of numbers. */
+dp_ranges
+dp_count_ranges(Oid type)
+{
+	bool		integers = dp_places_is_integer(type);
+	dp_ranges	ranges;
+
+	ranges.least = integers ? LEAST_INTEGER : LEAST_OTHER;
+	ranges.most = integers ? MOST_INTEGER : MOST_OTHER;
+	ranges.zero = ranges.most - ranges.least + 1;
+	ranges.n = 2 * ranges.zero + 1;
+	return ranges;
+}
+
+static int
+place_of_integer(int64 x)
+{
+	const dp_ranges ranges = dp_count_ranges(INT8OID);
+	uint64		size = x < 0 ? -(uint64) x : (uint64) x;
+	int			place;
+
+	if (x == 0)
+		return ranges.zero;
+	place = size == 1 ? 1 : pg_leftmost_one_pos64(size - 1) + 2;
+	return ranges.zero + (x < 0 ? -place : place);
+}
+
+/* -1 for NaN. */
+static int
+place_of_double(double x)
+{
+	const dp_ranges ranges = dp_count_ranges(FLOAT8OID);
+	int			exponent;
+	int			place;
+
+	if (isnan(x))
+		return -1;
+	if (x == 0)
+		return ranges.zero;
+	if (isinf(x))
+		exponent = ranges.most;
+	else if (frexp(fabs(x), &exponent) == 0.5)
+		exponent--;				/* 2^e itself */
+	place = Max(Min(exponent, ranges.most), ranges.least) - ranges.least + 1;
+	return ranges.zero + (x < 0 ? -place : place);
+}
+
+/* As the nearest double. */
+static int
+place_of_numeric(Numeric x)
+{
+	if (numeric_is_nan(x))
+		return -1;
+	return place_of_double(DatumGetFloat8(
+							   DirectFunctionCall1(numeric_float8_no_overflow,
+												   NumericGetDatum(x))));
+}
+
+static Datum
+count_place(FunctionCallInfo fcinfo, Oid type, int place)
+{
+	dp_tally_state *state = dp_tally_state_of(fcinfo, dp_count_ranges(type).n);
+
+	if (place >= 0)
+		state->counts[place]++;
+	PG_RETURN_POINTER(state);
+}
+
+/* Functions (state, x, spec) -> state, and x -> integer. */
+#define RANGE_FUNCTIONS(type, oid, get, place_of) \
+	PG_FUNCTION_INFO_V1(dp_range_add_##type); \
+	Datum \
+	dp_range_add_##type(PG_FUNCTION_ARGS) \
+	{ \
+		if (unlikely(fcinfo->flinfo->fn_extra == NULL)) \
+			dp_count_check_call_site(fcinfo); \
+		return count_place(fcinfo, oid, \
+						   PG_ARGISNULL(1) ? -1 : place_of(get(1))); \
+	} \
+	PG_FUNCTION_INFO_V1(dp_magnitude_##type); \
+	Datum \
+	dp_magnitude_##type(PG_FUNCTION_ARGS) \
+	{ \
+		int			place = place_of(get(0)); \
+		\
+		if (place < 0) \
+			PG_RETURN_NULL(); \
+		PG_RETURN_INT32(place); \
+	}
+
+RANGE_FUNCTIONS(int8, INT8OID, PG_GETARG_INT64, place_of_integer)
+RANGE_FUNCTIONS(float8, FLOAT8OID, PG_GETARG_FLOAT8, place_of_double)
+RANGE_FUNCTIONS(numeric, NUMERICOID, PG_GETARG_NUMERIC, place_of_numeric)
+
+static Expr *
+call(Oid function, Oid type, Expr *argument)
+{
+	return (Expr *) makeFuncExpr(function, type, list_make1(argument),
+								 InvalidOid, InvalidOid,
+								 COERCE_EXPLICIT_CALL);
+}
+
+/* The argument as one of the three types that there are functions for. */
+static Expr *
+widen(Expr *argument, Oid type)
+{
+	switch (type)
+	{
+		case INT2OID:
+			return call(F_INT8_INT2, INT8OID, argument);
+		case INT4OID:
+			return call(F_INT8_INT4, INT8OID, argument);
+		case FLOAT4OID:
+			return call(F_FLOAT8_FLOAT4, FLOAT8OID, argument);
+		default:
+			return argument;
+	}
+}
+
+/*
+ * dp_count_range_counts
+ *	  dp_pg.range_counts of the argument, which is of this base type.
+ */
+List *
+dp_count_range_counts(const Aggref *asked, Oid type)
+{
+	TargetEntry *given = linitial(asked->args);
+	Expr	   *argument = widen(copyObject(given->expr), type);
+	Const	   *spec = dp_count_group_spec(dp_count_ranges(type).n, NULL);
+	Oid			types[2] = {getBaseType(exprType((Node *) argument)),
+	spec->consttype};
+
+	return list_make1(dp_count_native(asked,
+									  dp_catalog_function("range_counts", 2,
+														  types),
+									  dp_catalog_type("tally_state"),
+									  list_make2(argument, spec)));
+}
+
+/*
+ * dp_count_row_range
+ *	  The place of what such an aggregate is given, as bigint; NULL for NULL
+ *	  and NaN.
+ */
+Expr *
+dp_count_row_range(Expr *argument)
+{
+	Oid			type = getBaseType(exprType((Node *) argument));
+
+	return call(F_INT8_INT4, INT8OID,
+				call(dp_catalog_function("magnitude", 1, &type), INT4OID,
+					 copyObject(argument)));
+}
