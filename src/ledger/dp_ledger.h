@@ -240,6 +240,14 @@ extern void dp_ledger_run_task(dp_ledger_request *request, const char *text,
 							   dp_task_reply *reply);
 
 /*
+ * The same in a subtransaction: NULL, or what went wrong, palloc'd, unless it
+ * is a cancel, which is raised.
+ */
+extern ErrorData *dp_ledger_try_task(dp_ledger_request *request,
+									 const char *text,
+									 dp_task_reply *reply);
+
+/*
  * A place in the queue, for a task whose data another process comes to know:
  * the session that asks never does.
  *
