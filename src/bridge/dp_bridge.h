@@ -45,6 +45,7 @@ extern int	dp_setting_max_rows;	/* dp_pg.max_rows; 0: as declared */
 extern int	dp_setting_max_predicates_per_row;
 extern int	dp_setting_readers;	/* dp_pg.readers */
 extern int	dp_setting_reader_timeout;	/* dp_pg.reader_timeout, ms */
+extern int	dp_setting_reuse_limit; /* dp_pg.reuse_limit, kB */
 extern int	dp_setting_worker_idle; /* dp_pg.worker_idle, ms */
 extern int	dp_setting_worker_lock_timeout; /* dp_pg.worker_lock_timeout, ms */
 extern char *dp_setting_epsilon_floor;	/* dp_pg.epsilon_floor, superuser */
@@ -52,7 +53,11 @@ extern char *dp_setting_epsilon_ceiling;	/* dp_pg.epsilon_ceiling */
 extern void dp_bridge_settings_init(void);
 extern bool dp_bridge_splits(void);
 extern bool dp_bridge_suppresses(void);
+extern int64 dp_bridge_reuse_age(void);
 extern void dp_bridge_set_local(const char *name, const char *value);
+
+/* ---- a setting that is a time (duration.c) ---- */
+extern bool dp_bridge_read_duration(const char *text, int64 *out);
 
 /* True only when the library came in through shared_preload_libraries. */
 extern bool dp_bridge_preloaded(void);
@@ -76,6 +81,10 @@ extern void dp_bridge_force_lock_timeout(void);
 extern void dp_bridge_share(const char *name, Size (*size) (void),
 							void (*start) (void *area, bool fresh,
 										   LWLock *lock));
+
+/* ---- SHA-256 (digest.c) ---- */
+#define DP_SHA256_BYTES 32
+extern void dp_bridge_sha256(const void *data, Size size, uint8 *out);
 
 /* ---- random source (entropy.c) ---- */
 extern dp_source *dp_bridge_source(void);

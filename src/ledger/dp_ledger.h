@@ -32,6 +32,7 @@ typedef enum dp_task_kind
 	DP_TASK_NONE,
 	DP_TASK_SESSION,
 	DP_TASK_RELEASE,			/* a released table, src/synth */
+	DP_TASK_ANSWER,				/* a stored answer, src/reuse */
 	DP_TASK_KINDS				/* how many there are */
 } dp_task_kind;
 
@@ -166,6 +167,8 @@ typedef struct dp_ledger_standing
 	bool		found;			/* a budget or exemption exists */
 	bool		exempt;
 	NameData	payer;
+	Oid			payer_role;		/* InvalidOid: exempt */
+	int64		period;			/* of the payer's budget */
 	dp_limit	limit;
 	dp_spent	spent;			/* in the current renewal period */
 	bool		renews;

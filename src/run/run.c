@@ -35,7 +35,6 @@
 #include "parser/parse_coerce.h"
 #include "rewrite/rewriteHandler.h"
 #include "tcop/tcopprot.h"
-#include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/datum.h"
 #include "utils/lsyscache.h"
@@ -46,125 +45,6 @@
 
 /* See run.h. */
 const char	dp_run_named_text[] = "dp_argmax(relation, predicates)";
-
-/* ---- rights ---- */
-
-typedef struct rights_context
-{
-	const dp_relation *relation;
-	List	   *relids;			/* of what the query names, views included */
-} rights_context;
-
-/*
- * Check the rights of every level, on the protected relation those of its
- * owner.
- */
-static bool
-rights_walker(Node *node, void *context)
-{
-	rights_context *rights = context;
-	Query	   *level;
-	ListCell   *lc;
-
-	if (node == NULL)
-		return false;
-	if (!IsA(node, Query))
-		return expression_tree_walker(node, rights_walker, context);
-	level = (Query *) node;
-	level->queryId = 0;
-	dp_compat_read_as(level, rights->relation->relid,
-					  rights->relation->owner);
-	dp_compat_check_rights(level);
-	foreach(lc, level->rtable)
-	{
-		Oid			relid = lfirst_node(RangeTblEntry, lc)->relid;
-
-		if (OidIsValid(relid))
-			rights->relids = list_append_unique_oid(rights->relids, relid);
-	}
-	return query_tree_walker(level, rights_walker, context, 0);
-}
-
-/*
- * A dataset serves tables only whose owner's rights its owner has, who gives
- * budgets on them and asks without limit: one that was given to another role
- * is no longer his to give or to read.
- */
-static void
-check_owners(const dp_relation *relation, const dp_ledger_standing *standing)
-{
-	if (!dp_ledger_owner_serves(standing->owner, relation->owner))
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("relation \"%s\" does not belong to the owner of its "
-						"dataset", get_rel_name(relation->relid)),
-				 errdetail("The owner of dataset \"%s\" no longer has the "
-						   "rights of the relation's owner.",
-						   relation->dataset),
-				 errhint("Its owner must protect it in another dataset: "
-						 "dp_unprotect(), then dp_protect().")));
-	if (!standing->exempt || has_privs_of_role(standing->asking,
-											   relation->owner))
-		return;
-	ereport(ERROR,
-			(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-			 errmsg("relation \"%s\" does not belong to the owner of its "
-					"dataset", get_rel_name(relation->relid)),
-			 errdetail("Role \"%s\" owns dataset \"%s\" and asks without "
-					   "limit, but does not own the relation.",
-					   GetUserNameFromId(standing->asking, false),
-					   relation->dataset),
-			 errhint("Unprotect the relation and protect it in a dataset of "
-					 "its owner.")));
-}
-
-/*
- * dp_run_take_rights
- *	  Give a query of the block the owner's right to read one of its protected
- *	  relations.
- *	  Returns the OIDs of the relations it names, its rights on them checked;
- *	  facts, or NULL: receives what is said of the relation.
- *
- * The caller has made sure that the asking role holds a budget on the
- * dataset, or the charge will before anything is read.
- *
- * Errors: 42501 no right on something else in the query; 55000 the relation
- * is no longer protected.
- */
-List *
-dp_run_take_rights(const dp_block *block, Oid relid,
-				   const dp_ledger_standing *standing, Query *query,
-				   dp_public_facts *facts)
-{
-	rights_context rights;
-	dp_relation *relation = dp_protect_lookup(relid);
-
-	if (relation == NULL || strcmp(relation->dataset, block->dataset) != 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("protection of a relation changed since the query was "
-						"planned"),
-				 errhint("Run the query again.")));
-	if ((!block->many || block->single) &&
-		!dp_block_has_one_row(relation, GetActiveSnapshot()))
-		dp_bridge_raise_refusal(dp_block_refuse_many(relation), NULL);
-	if (block->many && !block->single && relation->unit == NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("privacy unit of a relation changed since the query "
-						"was planned"),
-				 errhint("Run the query again.")));
-	check_owners(relation, standing);
-	if (facts != NULL)
-	{
-		facts->relid = relation->relid;
-		facts->rows = relation->rows;
-	}
-	rights.relation = relation;
-	rights.relids = NIL;
-	(void) rights_walker((Node *) query, &rights);
-	return rights.relids;
-}
 
 /* ---- subqueries of the block ---- */
 
@@ -333,17 +213,22 @@ dp_run_request(const dp_release_spec *spec, dp_ledger_request *request)
 	request->part = spec->part;
 }
 
+typedef struct charging
+{
+	const dp_release_spec *spec;
+	dp_ledger_receipt receipt;
+} charging;
+
 /* dp_reader_charge */
 static void
 charge_release(void *context)
 {
-	dp_release_spec *spec = context;
+	charging   *charge = context;
 	dp_ledger_request request;
-	dp_ledger_receipt receipt;
 
-	dp_run_request(spec, &request);
-	dp_ledger_charge(&request, &receipt);
-	dp_run_remember(spec, &receipt);
+	dp_run_request(charge->spec, &request);
+	dp_ledger_charge(&request, &charge->receipt);
+	dp_run_remember(charge->spec, &charge->receipt);
 }
 
 /*
@@ -410,10 +295,10 @@ count_private_names(const dp_block *block)
 	return n;
 }
 
-/* The plan of the release's exact numbers. */
-static PlannedStmt *
-plan_release(dp_release_spec *spec, const dp_ledger_standing *standing,
-			 dp_inner *run)
+/* The query of the release's exact numbers, with the right to run. */
+static Query *
+ready_release(dp_release_spec *spec, const dp_ledger_standing *standing,
+			  dp_inner *run)
 {
 	Query	   *inner = dp_run_inner_query(spec);
 
@@ -425,8 +310,13 @@ plan_release(dp_release_spec *spec, const dp_ledger_standing *standing,
 		run->facts.part_attnum = spec->block->part_attnum;
 		run->facts.part_value = spec->part_value;
 	}
-	inner = dp_run_make_ready(spec->block, standing, inner,
-								  spec->part_value, run);
+	return dp_run_make_ready(spec->block, standing, inner, spec->part_value,
+							 run);
+}
+
+static PlannedStmt *
+plan_release(const dp_release_spec *spec, Query *inner, dp_inner *run)
+{
 	dp_measure_group_by_place(spec, inner);
 	return dp_run_plan_inner(run, inner, may_use_workers(spec));
 }
@@ -508,14 +398,68 @@ tell_keys(const dp_release_spec *spec, TupleDesc result, answer_rows *rows)
 	ExecDropSingleTupleTableSlot(rows->slot);
 }
 
+/* Plan a release, charge it, and take the rows that a reader gives. */
+static void
+read_release(const dp_run_question *question, dp_inner *run,
+			 dp_joined_rows *joined, charging *charge, answer_rows *rows)
+{
+	const dp_release_spec *spec = question->spec;
+	dp_reader_job job;
+
+	dp_run_fill_job(spec, question->standing, question->result,
+					joined == NULL ? 1 : dp_run_joined_fanout(joined), &job);
+	job.plan = plan_release(spec, question->inner, run);
+	job.relations = run->relations;
+	job.needs = run->needs;
+	job.memory = spec->memory + run->memory;
+	job.row = spec->row;
+	plan_scans(spec, question->standing, run, &job);
+	if (joined != NULL)
+	{
+		job.source = dp_run_next_joined;
+		job.source_context = joined;
+		job.memory += dp_run_joined_memory(joined);
+	}
+	rows->slot = MakeSingleTupleTableSlot(question->result,
+										  &TTSOpsMinimalTuple);
+	if (spec->undeclared)
+		rows->order = dp_run_order_begin(spec, question->result);
+	dp_reader_run(&job, charge_release, charge, store_row, rows);
+	if (rows->order != NULL)
+		dp_run_order_end(rows->order, rows->slot, rows->store);
+	ExecDropSingleTupleTableSlot(rows->slot);
+}
+
+/* From a stored answer, or by reading; returns when it was stored, or 0. */
+static TimestampTz
+answer_release(const dp_run_question *question, dp_inner *run,
+			   dp_joined_rows *joined, const dp_release_spec *asked,
+			   answer_rows *rows)
+{
+	charging	charge = {asked};
+	dp_run_stored stored;
+
+	dp_run_find_answer(question, true, &stored);
+	if (stored.found)
+	{
+		dp_run_give_answer(question, &stored, rows->store);
+		return stored.answer.at;
+	}
+	read_release(question, run, joined, &charge, rows);
+	dp_run_keep_answer(question, &stored, charge.receipt.ledger_id,
+					   rows->store);
+	return 0;
+}
+
 /*
  * dp_run_release
- *	  Run a prepared release and answer its rows.  The tuplestore lives in the
- *	  current context; everything else is freed.
+ *	  Run a prepared release and answer its rows; *stored_at: when they were
+ *	  stored, or 0.  The tuplestore lives in the current context; everything
+ *	  else is freed.
  */
 Tuplestorestate *
 dp_run_release(dp_release_spec *spec, const dp_ledger_standing *standing,
-			   EState *estate, TupleDesc result)
+			   EState *estate, TupleDesc result, TimestampTz *stored_at)
 {
 	answer_rows rows = {tuplestore_begin_heap(true, false, work_mem)};
 	MemoryContext work = AllocSetContextCreate(CurrentMemoryContext,
@@ -524,11 +468,11 @@ dp_run_release(dp_release_spec *spec, const dp_ledger_standing *standing,
 	MemoryContext old = MemoryContextSwitchTo(work);
 	dp_inner	run = {estate->es_param_list_info, estate->es_queryEnv, work,
 	estate->es_sourceText == dp_run_named_text};
-	dp_release_spec *asked = spec;
+	dp_run_question question = {spec, standing, NULL, &run};
 	dp_release_spec joining;
 	dp_joined_rows *joined;
-	dp_reader_job job;
 
+	*stored_at = 0;
 	if (dp_run_is_free(spec))
 	{
 		PushActiveSnapshot(estate->es_snapshot);
@@ -546,32 +490,42 @@ dp_run_release(dp_release_spec *spec, const dp_ledger_standing *standing,
 	if (joined != NULL)
 	{
 		joining = *spec;
-		spec = &joining;
-		spec->block = find_way(asked, dp_run_joined_fanout(joined));
+		joining.block = find_way(spec, dp_run_joined_fanout(joined));
+		question.spec = &joining;
+		question.by_units = joining.block != spec->block;
 	}
-	dp_run_fill_job(spec, standing, result,
-					joined == NULL ? 1 : dp_run_joined_fanout(joined), &job);
-	job.plan = plan_release(spec, standing, &run);
-	job.relations = run.relations;
-	job.needs = run.needs;
-	job.memory = spec->memory + run.memory;
-	job.row = spec->row;
-	plan_scans(spec, standing, &run, &job);
-	if (joined != NULL)
-	{
-		job.source = dp_run_next_joined;
-		job.source_context = joined;
-		job.memory += dp_run_joined_memory(joined);
-	}
-	rows.slot = MakeSingleTupleTableSlot(result, &TTSOpsMinimalTuple);
-	if (spec->undeclared)
-		rows.order = dp_run_order_begin(spec, result);
-	dp_reader_run(&job, charge_release, asked, store_row, &rows);
-	if (rows.order != NULL)
-		dp_run_order_end(rows.order, rows.slot, rows.store);
-	ExecDropSingleTupleTableSlot(rows.slot);
+	question.inner = ready_release((dp_release_spec *) question.spec,
+								   standing, &run);
+	question.joined = joined;
+	question.result = result;
+	*stored_at = answer_release(&question, &run, joined, spec, &rows);
 	PopActiveSnapshot();
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(work);
 	return rows.store;
+}
+
+/*
+ * dp_run_has_answer
+ *	  Would the release be answered from a stored one now?  False also where
+ *	  that is known only when other queries have run.  Requires an active
+ *	  snapshot; reads no row and charges nothing.
+ */
+bool
+dp_run_has_answer(dp_release_spec *spec, const dp_ledger_standing *standing,
+				  EState *estate, TupleDesc result, TimestampTz *stored_at)
+{
+	dp_inner	run = {estate->es_param_list_info, estate->es_queryEnv,
+	CurrentMemoryContext, estate->es_sourceText == dp_run_named_text};
+	dp_run_question question = {spec, standing, NULL, &run};
+	dp_run_stored stored;
+
+	if (dp_run_is_free(spec) || spec->block->subqueries != NIL ||
+		spec->block->sources != NIL || dp_bridge_reuse_age() == 0)
+		return false;
+	question.inner = ready_release(spec, standing, &run);
+	question.result = result;
+	dp_run_find_answer(&question, false, &stored);
+	*stored_at = stored.answer.at;
+	return stored.found;
 }
