@@ -17,6 +17,7 @@
 #include "protect/dp_protect.h"
 #include "reader/dp_reader.h"
 #include "reading/dp_reading.h"
+#include "reuse/dp_reuse.h"
 #include "run/dp_run.h"
 #include "session/dp_session.h"
 #include "synth/dp_synth.h"
@@ -36,6 +37,7 @@ _PG_init(void)
 	dp_reader_init();
 	dp_protect_init();
 	dp_block_init();
+	dp_reuse_init();
 	dp_run_init();
 	dp_reading_init();
 	dp_workload_init();

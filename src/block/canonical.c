@@ -6,8 +6,8 @@
  * out here tells two blocks apart.  Taken out is what a tree keeps for people
  * and for error messages: places in the statement's text, names of columns,
  * tables and WITH queries, the numbers by which clauses find their targets,
- * the order of GROUP BY; and whose rights are checked, which is checked for
- * every query.
+ * the order of GROUP BY and of conditions that AND or OR connects; and whose
+ * rights are checked, which is checked for every query.
  *
  * Not part of it is what the catalogs say: declarations, the unit, public
  * values of keys; nor what the statement around the block decides, such as its
@@ -48,6 +48,28 @@ canonical_constant(Const *constant, dp_constants constants)
 	if (!copy->constisnull && copy->constlen == -1)
 		copy->constvalue = PointerGetDatum(PG_DETOAST_DATUM(copy->constvalue));
 	return (Node *) copy;
+}
+
+/* ---- places in the text ---- */
+
+/* Within a name the blank would stand behind a backslash. */
+static void
+forget_locations(char *text)
+{
+	static const char mark[] = ":location ";
+	const char *from = text;
+	char	   *to = text;
+
+	while (*from != '\0')
+	{
+		if (*from == ':' && strncmp(from, mark, strlen(mark)) == 0)
+			for (from += strlen(mark); *from == '-' ||
+				 (*from >= '0' && *from <= '9'); from++)
+				;
+		else
+			*to++ = *from++;
+	}
+	*to = '\0';
 }
 
 /* ---- names ---- */
@@ -166,6 +188,62 @@ number_targets(Query *query)
 	list_sort(query->groupClause, compare_clauses);
 }
 
+/* ---- conditions ---- */
+
+/* A condition and its text. */
+typedef struct condition
+{
+	Node	   *node;
+	char	   *text;
+} condition;
+
+static int
+compare_conditions(const ListCell *a, const ListCell *b)
+{
+	return strcmp(((condition *) lfirst(a))->text,
+				  ((condition *) lfirst(b))->text);
+}
+
+static List *
+add_condition(List *conditions, Node *node)
+{
+	condition  *new = palloc(sizeof(condition));
+
+	new->node = node;
+	new->text = nodeToString(node);
+	forget_locations(new->text);
+	return lappend(conditions, new);
+}
+
+/*
+ * Put what AND or OR connects in the order of its texts; it may connect what
+ * the same operator connects.
+ */
+static void
+sort_conditions(BoolExpr *boolean)
+{
+	List	   *conditions = NIL;
+	ListCell   *lc;
+
+	foreach(lc, boolean->args)
+	{
+		Node	   *arg = lfirst(lc);
+		ListCell   *inner;
+
+		if (!IsA(arg, BoolExpr) || ((BoolExpr *) arg)->boolop !=
+			boolean->boolop)
+			conditions = add_condition(conditions, arg);
+		else
+			foreach(inner, ((BoolExpr *) arg)->args)
+				conditions = add_condition(conditions, lfirst(inner));
+	}
+	list_sort(conditions, compare_conditions);
+	boolean->args = NIL;
+	foreach(lc, conditions)
+		boolean->args = lappend(boolean->args,
+								((condition *) lfirst(lc))->node);
+}
+
 /* ---- the tree ---- */
 
 static Node *
@@ -205,6 +283,8 @@ canonical_mutator(Node *node, void *context)
 		((TargetEntry *) node)->resorigtbl = InvalidOid;
 		((TargetEntry *) node)->resorigcol = 0;
 	}
+	if (IsA(node, BoolExpr) && ((BoolExpr *) node)->boolop != NOT_EXPR)
+		sort_conditions((BoolExpr *) node);
 	if (IsA(node, RangeTblFunction))
 		((RangeTblFunction *) node)->funccolnames = NIL;
 	if (IsA(node, WindowClause))
@@ -213,26 +293,6 @@ canonical_mutator(Node *node, void *context)
 		((WindowClause *) node)->refname = NULL;
 	}
 	return node;
-}
-
-/* Within a name the blank would stand behind a backslash. */
-static void
-forget_locations(char *text)
-{
-	static const char mark[] = ":location ";
-	const char *from = text;
-	char	   *to = text;
-
-	while (*from != '\0')
-	{
-		if (strncmp(from, mark, strlen(mark)) == 0)
-			for (from += strlen(mark); *from == '-' ||
-				 (*from >= '0' && *from <= '9'); from++)
-				;
-		else
-			*to++ = *from++;
-	}
-	*to = '\0';
 }
 
 /*
@@ -262,6 +322,49 @@ dp_block_write_canonical(const dp_block *block, dp_constants constants)
 		if (((const dp_key *) lfirst(lc))->kind == DP_KEY_IMAGE)
 			trees = lappend(trees, ((const dp_key *) lfirst(lc))->image);
 	text = nodeToString(canonical_mutator((Node *) trees, &c));
+
+	forget_locations(text);
+	return text;
+}
+
+/*
+ * dp_block_write_tree
+ *	  One text, palloc'd, for all ways of writing a query or expression that
+ *	  belongs to a block, constants kept.
+ */
+char *
+dp_block_write_tree(Node *tree)
+{
+	canonical	c = {DP_CONSTANTS_KEPT, NULL};
+	char	   *text = nodeToString(canonical_mutator(tree, &c));
+
+	forget_locations(text);
+	return text;
+}
+
+/* A key without what decides which of its values are left. */
+static dp_key *
+without_conditions(const dp_key *key)
+{
+	dp_key	   *copy = palloc(sizeof(dp_key));
+
+	*copy = *key;
+	copy->conditions = NIL;
+	copy->values = NULL;
+	if (key->base != NULL)
+		copy->base = without_conditions(key->base);
+	return copy;
+}
+
+/*
+ * dp_block_write_key
+ *	  Where the public values of a key come from, as text, palloc'd; but not
+ *	  which of them conditions leave.
+ */
+char *
+dp_block_write_key(const dp_key *key)
+{
+	char	   *text = nodeToString(without_conditions(key));
 
 	forget_locations(text);
 	return text;

@@ -154,6 +154,9 @@ typedef enum dp_constants
 	DP_CONSTANTS_KEPT
 } dp_constants;
 
+extern char *dp_block_write_tree(Node *tree);
+extern char *dp_block_write_key(const dp_key *key);
+
 /* ---- all private rows by name (named_rows.c) ---- */
 extern dp_block *dp_block_name_private(const dp_block *block);
 

@@ -93,7 +93,7 @@ dp_bridge_force_lock_timeout(void)
 
 /* ---- shared memory ---- */
 
-#define AREAS 2					/* of the ledger, of readers */
+#define AREAS 3					/* of the ledger, of readers, of answers */
 
 typedef struct shared_area
 {

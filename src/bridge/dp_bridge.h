@@ -46,6 +46,7 @@ extern int	dp_setting_max_predicates_per_row;
 extern char *dp_setting_publish_schema; /* dp_pg.publish_schema; "": none */
 extern int	dp_setting_readers;	/* dp_pg.readers */
 extern int	dp_setting_reader_timeout;	/* dp_pg.reader_timeout, ms */
+extern int	dp_setting_reuse_limit; /* dp_pg.reuse_limit, kB */
 extern int	dp_setting_worker_idle; /* dp_pg.worker_idle, ms */
 extern int	dp_setting_worker_lock_timeout; /* dp_pg.worker_lock_timeout, ms */
 extern char *dp_setting_epsilon_floor;	/* dp_pg.epsilon_floor, superuser */
@@ -53,6 +54,7 @@ extern char *dp_setting_epsilon_ceiling;	/* dp_pg.epsilon_ceiling */
 extern void dp_bridge_settings_init(void);
 extern bool dp_bridge_splits(void);
 extern bool dp_bridge_suppresses(void);
+extern int64 dp_bridge_reuse_age(void);
 extern void dp_bridge_set_local(const char *name, const char *value);
 
 /* ---- how long a client's settings last (setting_scope.c) ---- */
@@ -66,6 +68,8 @@ extern int	dp_setting_scope;	/* dp_pg.setting_scope */
 extern void dp_bridge_scope_init(void);
 extern void dp_bridge_scope_assigned(void);
 extern void dp_bridge_check_scope(void);	/* 55000 */
+/* ---- a setting that is a time (duration.c) ---- */
+extern bool dp_bridge_read_duration(const char *text, int64 *out);
 
 /* True only when the library came in through shared_preload_libraries. */
 extern bool dp_bridge_preloaded(void);
@@ -89,6 +93,10 @@ extern void dp_bridge_force_lock_timeout(void);
 extern void dp_bridge_share(const char *name, Size (*size) (void),
 							void (*start) (void *area, bool fresh,
 										   LWLock *lock));
+
+/* ---- SHA-256 (digest.c) ---- */
+#define DP_SHA256_BYTES 32
+extern void dp_bridge_sha256(const void *data, Size size, uint8 *out);
 
 /* ---- random source (entropy.c) ---- */
 extern dp_source *dp_bridge_source(void);

@@ -18,6 +18,7 @@
 #include "utils/builtins.h"
 #include "utils/guc.h"
 #include "utils/plancache.h"
+#include "utils/timestamp.h"
 
 #include "dp_bridge.h"
 
@@ -41,8 +42,13 @@ int			dp_setting_max_predicates_per_row = 1000;
 char	   *dp_setting_publish_schema = NULL;
 int			dp_setting_readers = 4;
 int			dp_setting_reader_timeout = 10000;
+int			dp_setting_reuse_limit = 16384;
 int			dp_setting_worker_idle = 10000;
 int			dp_setting_worker_lock_timeout = 1000;
+
+/* dp_pg.reuse, and what it means. */
+static char *setting_reuse = "auto";
+static int64 reuse_age = 0;		/* microseconds; 0: off, -1: auto */
 
 /* Counts in headers of functions only, where ledger/shield_find.c reads it. */
 static bool setting_procedure = false;
@@ -107,6 +113,19 @@ static void
 assign_number(int newval, void *extra)
 {
 	dp_bridge_scope_assigned();
+}
+
+/*
+ * dp_bridge_reuse_age
+ *	  How old a stored answer may be that the asker takes, in microseconds; 0:
+ *	  none is taken and none is stored.
+ */
+int64
+dp_bridge_reuse_age(void)
+{
+	if (reuse_age >= 0)
+		return reuse_age;
+	return dp_setting_transparent ? USECS_PER_HOUR : 0;
 }
 
 /* Plans made before may mean something else: make them again. */
@@ -202,6 +221,35 @@ check_delta(char **newval, void **extra, GucSource source)
 	GUC_check_errdetail("It must be a number above 1e-24 and below 1.");
 	GUC_check_errhint("Write it like 1e-9.");
 	return false;
+}
+
+/* What dp_pg.reuse means, as reuse_age; false for what it may not be. */
+static bool
+read_reuse(const char *text, int64 *age)
+{
+	*age = pg_strcasecmp(text, "auto") == 0 ? -1 : 0;
+	return *age == -1 || pg_strcasecmp(text, "off") == 0 ||
+		dp_bridge_read_duration(text, age);
+}
+
+static bool
+check_reuse(char **newval, void **extra, GucSource source)
+{
+	int64		age;
+
+	if (read_reuse(*newval, &age))
+		return true;
+	GUC_check_errdetail("It must be off, auto, or an interval of more than 0 "
+						"and at most 366 days.");
+	GUC_check_errhint("Write it like '1 hour'.");
+	return false;
+}
+
+static void
+assign_reuse(const char *newval, void *extra)
+{
+	(void) read_reuse(newval, &reuse_age);
+	dp_bridge_scope_assigned();
 }
 
 /*
@@ -302,6 +350,21 @@ dp_bridge_settings_init(void)
 							"Each takes one of max_worker_processes.",
 							&dp_setting_readers, 4, 1, 1024,
 							PGC_POSTMASTER, 0,
+							NULL, NULL, NULL);
+	DefineCustomStringVariable("dp_pg.reuse",
+							   "Answers an identical private query from a "
+							   "stored answer that is no older, free.",
+							   "off, auto or an interval; auto: 1 hour where "
+							   "dp_pg.transparent is on, else off.",
+							   &setting_reuse, "auto",
+							   PGC_USERSET, GUC_REPORT,
+							   check_reuse, assign_reuse, NULL);
+	DefineCustomIntVariable("dp_pg.reuse_limit",
+							"Most that the stored answers of one budget may "
+							"take.",
+							"The oldest are dropped; 0: none is stored.",
+							&dp_setting_reuse_limit, 16384, 0, MAX_KILOBYTES,
+							PGC_SIGHUP, GUC_UNIT_KB,
 							NULL, NULL, NULL);
 	DefineCustomEnumVariable("dp_pg.setting_scope",
 							 "How long a client's settings of private queries "

@@ -11,6 +11,7 @@
 #include "access/attnum.h"
 #include "access/htup.h"
 #include "datatype/timestamp.h"
+#include "lib/stringinfo.h"
 #include "nodes/bitmapset.h"
 #include "nodes/parsenodes.h"
 #include "nodes/pg_list.h"
@@ -423,6 +424,40 @@ extern void dp_catalog_write_twin(Oid relid, Oid twin);
 extern void dp_catalog_delete_relation(Oid relid);
 extern int	dp_catalog_list_published(const char *dataset, bool safe,
 									  Oid **views);
+
+/* ---- stored answers (answer_row.c) ---- */
+
+typedef struct dp_answer_row
+{
+	int64		id;				/* of the line of the ledger that paid */
+	NameData	dataset;
+	NameData	payer_name;
+	Oid			payer;
+	int64		cluster;		/* and database: where it was stored */
+	Oid			database;
+	NameData	role_name;		/* who asked */
+	TimestampTz at;				/* no older than what was read */
+	int64		rows;
+	int64		bytes;
+	int64		hits;			/* how often it was given again */
+	TimestampTz last_hit;		/* 0: never */
+	int64		hash;			/* of the digest */
+	bytea	   *digest;			/* of the key */
+	bytea	   *key;
+	bytea	   *content;		/* minimal tuples (reuse/content.c) */
+} dp_answer_row;
+
+extern bool dp_catalog_lock_answers(void);
+extern List *dp_catalog_find_answers(int64 hash);
+extern List *dp_catalog_list_answers(const char *dataset);
+extern dp_found dp_catalog_delete_answer(int64 id, dp_row_lock lock);
+extern void dp_catalog_add_hits(int64 id, int64 hits, TimestampTz last);
+extern void dp_catalog_insert_answer(const dp_answer_row *row);
+extern void dp_catalog_forget_answers(const char *dataset, Oid payer);
+
+/* ---- versions of declarations (declared_version.c) ---- */
+extern void dp_catalog_append_extension(StringInfo out);
+extern void dp_catalog_append_versions(StringInfo out, Oid relid);
 
 /* ---- declared columns (attribute_row.c) ---- */
 

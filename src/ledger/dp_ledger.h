@@ -32,6 +32,7 @@ typedef enum dp_task_kind
 	DP_TASK_NONE,
 	DP_TASK_SESSION,
 	DP_TASK_RELEASE,			/* a released table, src/synth */
+	DP_TASK_ANSWER,				/* a stored answer, src/reuse */
 	DP_TASK_KINDS				/* how many there are */
 } dp_task_kind;
 
@@ -166,6 +167,8 @@ typedef struct dp_ledger_standing
 	bool		found;			/* a budget or exemption exists */
 	bool		exempt;
 	NameData	payer;
+	Oid			payer_role;		/* InvalidOid: exempt */
+	int64		period;			/* of the payer's budget */
 	dp_limit	limit;
 	dp_spent	spent;			/* in the current renewal period */
 	bool		renews;
@@ -239,6 +242,14 @@ extern void dp_ledger_register_task(dp_task_kind kind,
 extern void dp_ledger_run_task(dp_ledger_request *request, const char *text,
 							   dp_ledger_receipt *receipt,
 							   dp_task_reply *reply);
+
+/*
+ * The same in a subtransaction: NULL, or what went wrong, palloc'd, unless it
+ * is a cancel, which is raised.
+ */
+extern ErrorData *dp_ledger_try_task(dp_ledger_request *request,
+									 const char *text,
+									 dp_task_reply *reply);
 
 /*
  * A place in the queue, for a task whose data another process comes to know:

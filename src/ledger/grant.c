@@ -248,6 +248,7 @@ dp_ledger_sql_revoke(PG_FUNCTION_ARGS)
 	{
 		row.active = false;
 		dp_catalog_write_limit(&row);
+		dp_catalog_forget_answers(dataset, row.role);
 		if (OidIsValid(role))
 			share_views(dataset, NameStr(name), caller, false);
 	}

@@ -139,6 +139,8 @@ fill_standing(const dp_dataset_row *dataset, Oid outer, Oid current,
 	dp_ledger_roll(budget, GetCurrentTimestamp());
 	out->limit = budget->limit;
 	out->spent = budget->spent;
+	out->payer_role = payer->role;
+	out->period = budget->period;
 	out->renews = budget->renews;
 	if (budget->renews)
 		out->renewal = dp_ledger_renewal(budget);

@@ -15,11 +15,13 @@
  */
 #include "postgres.h"
 
+#include "access/xact.h"
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "storage/dsm.h"
 #include "storage/latch.h"
 #include "utils/builtins.h"
+#include "utils/resowner.h"
 
 #include "ledger.h"
 
@@ -279,6 +281,38 @@ dp_ledger_run_task(dp_ledger_request *request, const char *text,
 		raise_task(&answer, NameStr(request->dataset));
 	dp_ledger_accept(request, &answer, receipt);
 	*reply = answer.reply;
+}
+
+/* dp_ledger_try_task: see dp_ledger.h. */
+ErrorData *
+dp_ledger_try_task(dp_ledger_request *request, const char *text,
+				   dp_task_reply *reply)
+{
+	MemoryContext context = CurrentMemoryContext;
+	ResourceOwner owner = CurrentResourceOwner;
+	ErrorData  *volatile failure = NULL;
+	dp_ledger_receipt receipt;
+
+	BeginInternalSubTransaction(NULL);
+	MemoryContextSwitchTo(context);
+	PG_TRY();
+	{
+		dp_ledger_run_task(request, text, &receipt, reply);
+		ReleaseCurrentSubTransaction();
+	}
+	PG_CATCH();
+	{
+		MemoryContextSwitchTo(context);
+		failure = CopyErrorData();
+		FlushErrorState();
+		RollbackAndReleaseCurrentSubTransaction();
+		if (failure->sqlerrcode == ERRCODE_QUERY_CANCELED)
+			ReThrowError(failure);
+	}
+	PG_END_TRY();
+	MemoryContextSwitchTo(context);
+	CurrentResourceOwner = owner;
+	return failure;
 }
 
 /* ---- tasks whose data another process hands over ---- */

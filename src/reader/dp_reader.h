@@ -8,6 +8,7 @@
 #ifndef DP_READER_H
 #define DP_READER_H
 
+#include "lib/stringinfo.h"
 #include "nodes/pg_list.h"
 #include "nodes/plannodes.h"
 #include "tcop/dest.h"
@@ -136,6 +137,10 @@ extern void dp_reader_run(const dp_reader_job *job, dp_reader_charge charge,
  * innermost level made by NewGUCNestLevel ends.
  */
 extern void dp_reader_be_quiet(bool for_good);
+
+/* The settings that an answer may depend on, as text (message.c). */
+extern void dp_reader_append_settings(StringInfo out);
+
 
 /* Replace the error being handled by one that tells nothing (read.c). */
 pg_noreturn extern void dp_reader_mask_error(MemoryContext context,

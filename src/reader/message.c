@@ -48,6 +48,25 @@ append_settings(StringInfo out)
 	}
 }
 
+/*
+ * dp_reader_append_settings
+ *	  All settings that an answer may depend on, as text that tells any two of
+ *	  them apart.
+ */
+void
+dp_reader_append_settings(StringInfo out)
+{
+	int			i;
+
+	for (i = 0; i < lengthof(settings); i++)
+	{
+		const char *value = GetConfigOption(settings[i], false, false);
+
+		appendStringInfo(out, "\n%s %zu:%s", settings[i], strlen(value),
+						 value);
+	}
+}
+
 static void
 append_node(StringInfo out, const void *node)
 {

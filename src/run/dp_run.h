@@ -68,6 +68,8 @@ extern Query *dp_run_make_ready(const dp_block *block,
 									const dp_ledger_standing *standing,
 									Query *inner, Const *part,
 									dp_inner *run);
+
+/* ---- take_rights.c ---- */
 extern List *dp_run_take_rights(const dp_block *block, Oid relid,
 									const dp_ledger_standing *standing,
 									Query *query, dp_public_facts *facts);

@@ -266,13 +266,35 @@ decision_text(const dp_key_law *law)
 					dp_mech_key_units(law, 0.95), 2 * law->threshold + 1);
 }
 
+/* How old the stored answer is that is given. */
+static char *
+answer_text(TimestampTz stored_at)
+{
+	int64		age = (GetCurrentTimestamp() - stored_at) / USECS_PER_SEC;
+	const char *unit = "second";
+
+	if (age >= 2 * SECS_PER_HOUR)
+	{
+		age /= SECS_PER_HOUR;
+		unit = "hour";
+	}
+	else if (age >= 2 * SECS_PER_MINUTE)
+	{
+		age /= SECS_PER_MINUTE;
+		unit = "minute";
+	}
+	return psprintf("stored " INT64_FORMAT " %s%s ago, no charge", age, unit,
+					age == 1 ? "" : "s");
+}
+
 /*
  * dp_run_explain
- *	  Add a release to EXPLAIN's output.  Charges nothing, reads no row.
+ *	  Add a release to EXPLAIN's output; stored_at 0: it is not answered from
+ *	  a stored one, as far as is known.  Charges nothing, reads no row.
  */
 void
-dp_run_explain(const dp_release_spec *spec, bool charged, EState *estate,
-				   ExplainState *es)
+dp_run_explain(const dp_release_spec *spec, bool charged,
+			   TimestampTz stored_at, EState *estate, ExplainState *es)
 {
 	ListCell   *lc;
 	int			i;
@@ -310,7 +332,10 @@ dp_run_explain(const dp_release_spec *spec, bool charged, EState *estate,
 		ExplainPropertyText("Charge", "none: no private row is read", es);
 		return;
 	}
-	ExplainPropertyText("Charge", charge_text(&spec->charge), es);
+	if (stored_at != 0)
+		ExplainPropertyText("Answer", answer_text(stored_at), es);
+	else
+		ExplainPropertyText("Charge", charge_text(&spec->charge), es);
 	if (spec->part.partition != 0 &&
 		dp_protect_declare_is_guarded(spec->block->relid,
 									  spec->block->part_attnum,
@@ -325,7 +350,8 @@ dp_run_explain(const dp_release_spec *spec, bool charged, EState *estate,
 	/* auto_explain asks when the query is over and no snapshot is left. */
 	if (!ActiveSnapshotSet())
 		return;
-	ExplainPropertyText("Budget", budget_text(spec, charged), es);
+	ExplainPropertyText("Budget", budget_text(spec, charged || stored_at != 0),
+						es);
 	foreach(lc, spec->block->subqueries)
 		explain_before(spec->block, lfirst(lc), "Subquery Before",
 					   "charged by itself", estate, es);

@@ -95,8 +95,12 @@ settle_mutator(Node *node, void *context)
 				context);
 }
 
-static Query *
-settle(Query *inner, ParamListInfo params)
+/*
+ * dp_run_settle
+ *	  A copy of an inner query without parameters: with what it means now.
+ */
+Query *
+dp_run_settle(Query *inner, ParamListInfo params)
 {
 	PlannerGlobal *glob = makeNode(PlannerGlobal);
 	PlannerInfo *root = makeNode(PlannerInfo);
@@ -118,7 +122,7 @@ plan(dp_inner *run, Query *inner, bool workers, dp_refusal **refusal)
 	List	   *toasts;
 
 	none = dp_run_find_needs(inner, &run->needs, &toast);
-	inner = settle(inner, run->params);
+	inner = dp_run_settle(inner, run->params);
 	*refusal = dp_rules_check_settled((Node *) inner);
 	if (*refusal != NULL)
 		return NULL;

@@ -256,16 +256,24 @@ dp_run_get_joined_sizes(const dp_joined_rows *rows)
 	return rows == NULL ? alone : rows->sizes;
 }
 
+/* dp_run_joined_piece: the n-th piece of rows, from 0, or NULL. */
+const char *
+dp_run_joined_piece(const dp_joined_rows *rows, int n, Size *size)
+{
+	StringInfo	piece;
+
+	if (n >= list_length(rows->pieces))
+		return NULL;
+	piece = list_nth(rows->pieces, n);
+	*size = piece->len;
+	return piece->data;
+}
+
 /* dp_run_next_joined: a dp_reader_source of dp_joined_rows. */
 const void *
 dp_run_next_joined(void *context, Size *size)
 {
 	dp_joined_rows *rows = context;
-	StringInfo	piece;
 
-	if (rows->next >= list_length(rows->pieces))
-		return NULL;
-	piece = list_nth(rows->pieces, rows->next++);
-	*size = piece->len;
-	return piece->data;
+	return dp_run_joined_piece(rows, rows->next++, size);
 }

@@ -31,6 +31,7 @@
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
+#include "utils/snapmgr.h"
 
 #include "run.h"
 
@@ -51,6 +52,7 @@ typedef struct shared_store
 	int64		nonce;
 	int			index;
 	Tuplestorestate *store;		/* NULL until the release has run */
+	TimestampTz stored_at;		/* then: of the stored answer, or 0 */
 	int			references;
 } shared_store;
 
@@ -361,7 +363,8 @@ run_release(release_state *state)
 	state->shared->store = dp_run_release(prepare_release(state, true),
 										  &state->standing,
 										  state->css.ss.ps.state,
-										  state->minimal->tts_tupleDescriptor);
+										  state->minimal->tts_tupleDescriptor,
+										  &state->shared->stored_at);
 	MemoryContextSwitchTo(old);
 	/* Pages of the ledger are pruned now and then by whoever reads them. */
 	pgBufferUsage = buffers;
@@ -460,7 +463,14 @@ static void
 explain_release(CustomScanState *node, List *ancestors, ExplainState *es)
 {
 	release_state *state = (release_state *) node;
+	dp_release_spec *spec = prepare_release(state, false);
+	EState	   *estate = node->ss.ps.state;
+	bool		charged = state->shared->store != NULL;
+	TimestampTz stored_at = charged ? state->shared->stored_at : 0;
 
-	dp_run_explain(prepare_release(state, false),
-					   state->shared->store != NULL, node->ss.ps.state, es);
+	if (!charged && ActiveSnapshotSet())
+		(void) dp_run_has_answer(spec, &state->standing, estate,
+								 state->minimal->tts_tupleDescriptor,
+								 &stored_at);
+	dp_run_explain(spec, charged, stored_at, estate, es);
 }

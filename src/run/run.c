@@ -213,17 +213,22 @@ dp_run_request(const dp_release_spec *spec, dp_ledger_request *request)
 	request->part = spec->part;
 }
 
+typedef struct charging
+{
+	const dp_release_spec *spec;
+	dp_ledger_receipt receipt;
+} charging;
+
 /* dp_reader_charge */
 static void
 charge_release(void *context)
 {
-	dp_release_spec *spec = context;
+	charging   *charge = context;
 	dp_ledger_request request;
-	dp_ledger_receipt receipt;
 
-	dp_run_request(spec, &request);
-	dp_ledger_charge(&request, &receipt);
-	dp_run_remember(spec, &receipt);
+	dp_run_request(charge->spec, &request);
+	dp_ledger_charge(&request, &charge->receipt);
+	dp_run_remember(charge->spec, &charge->receipt);
 }
 
 /*
@@ -290,10 +295,10 @@ count_private_names(const dp_block *block)
 	return n;
 }
 
-/* The plan of the release's exact numbers. */
-static PlannedStmt *
-plan_release(dp_release_spec *spec, const dp_ledger_standing *standing,
-			 dp_inner *run)
+/* The query of the release's exact numbers, with the right to run. */
+static Query *
+ready_release(dp_release_spec *spec, const dp_ledger_standing *standing,
+			  dp_inner *run)
 {
 	Query	   *inner = dp_run_inner_query(spec);
 
@@ -305,8 +310,13 @@ plan_release(dp_release_spec *spec, const dp_ledger_standing *standing,
 		run->facts.part_attnum = spec->block->part_attnum;
 		run->facts.part_value = spec->part_value;
 	}
-	inner = dp_run_make_ready(spec->block, standing, inner,
-								  spec->part_value, run);
+	return dp_run_make_ready(spec->block, standing, inner, spec->part_value,
+							 run);
+}
+
+static PlannedStmt *
+plan_release(const dp_release_spec *spec, Query *inner, dp_inner *run)
+{
 	dp_measure_group_by_place(spec, inner);
 	return dp_run_plan_inner(run, inner, may_use_workers(spec));
 }
@@ -352,14 +362,68 @@ tell_keys(const dp_release_spec *spec, TupleDesc result, answer_rows *rows)
 	ExecDropSingleTupleTableSlot(rows->slot);
 }
 
+/* Plan a release, charge it, and take the rows that a reader gives. */
+static void
+read_release(const dp_run_question *question, dp_inner *run,
+			 dp_joined_rows *joined, charging *charge, answer_rows *rows)
+{
+	const dp_release_spec *spec = question->spec;
+	const dp_joined_sizes sizes = dp_run_get_joined_sizes(joined);
+	dp_reader_job job;
+
+	dp_run_fill_job(spec, question->standing, question->result, &sizes, &job);
+	job.plan = plan_release(spec, question->inner, run);
+	job.relations = run->relations;
+	job.needs = run->needs;
+	job.memory = spec->memory + run->memory;
+	job.row = spec->row;
+	dp_run_plan_scans(spec, question->standing, run, &job);
+	if (joined != NULL)
+	{
+		job.source = dp_run_next_joined;
+		job.source_context = joined;
+		job.memory += dp_run_joined_memory(joined);
+	}
+	rows->slot = MakeSingleTupleTableSlot(question->result,
+										  &TTSOpsMinimalTuple);
+	if (spec->undeclared)
+		rows->order = dp_run_order_begin(spec, question->result);
+	dp_reader_run(&job, charge_release, charge, store_row, rows);
+	if (rows->order != NULL)
+		dp_run_order_end(rows->order, rows->slot, rows->store);
+	ExecDropSingleTupleTableSlot(rows->slot);
+}
+
+/* From a stored answer, or by reading; returns when it was stored, or 0. */
+static TimestampTz
+answer_release(const dp_run_question *question, dp_inner *run,
+			   dp_joined_rows *joined, const dp_release_spec *asked,
+			   answer_rows *rows)
+{
+	charging	charge = {asked};
+	dp_run_stored stored;
+
+	dp_run_find_answer(question, true, &stored);
+	if (stored.found)
+	{
+		dp_run_give_answer(question, &stored, rows->store);
+		return stored.answer.at;
+	}
+	read_release(question, run, joined, &charge, rows);
+	dp_run_keep_answer(question, &stored, charge.receipt.ledger_id,
+					   rows->store);
+	return 0;
+}
+
 /*
  * dp_run_release
- *	  Run a prepared release and answer its rows.  The tuplestore lives in the
- *	  current context; everything else is freed.
+ *	  Run a prepared release and answer its rows; *stored_at: when they were
+ *	  stored, or 0.  The tuplestore lives in the current context; everything
+ *	  else is freed.
  */
 Tuplestorestate *
 dp_run_release(dp_release_spec *spec, const dp_ledger_standing *standing,
-			   EState *estate, TupleDesc result)
+			   EState *estate, TupleDesc result, TimestampTz *stored_at)
 {
 	answer_rows rows = {tuplestore_begin_heap(true, false, work_mem)};
 	MemoryContext work = AllocSetContextCreate(CurrentMemoryContext,
@@ -368,12 +432,12 @@ dp_run_release(dp_release_spec *spec, const dp_ledger_standing *standing,
 	MemoryContext old = MemoryContextSwitchTo(work);
 	dp_inner	run = {estate->es_param_list_info, estate->es_queryEnv, work,
 	estate->es_sourceText == dp_run_named_text};
-	dp_release_spec *asked = spec;
+	dp_run_question question = {spec, standing, NULL, &run};
 	dp_release_spec joining;
 	dp_joined_rows *joined;
 	dp_joined_sizes sizes;
-	dp_reader_job job;
 
+	*stored_at = 0;
 	if (dp_run_is_free(spec))
 	{
 		PushActiveSnapshot(estate->es_snapshot);
@@ -392,31 +456,42 @@ dp_run_release(dp_release_spec *spec, const dp_ledger_standing *standing,
 	if (joined != NULL)
 	{
 		joining = *spec;
-		spec = &joining;
-		spec->block = find_way(asked, &sizes);
+		joining.block = find_way(spec, &sizes);
+		question.spec = &joining;
+		question.by_units = joining.block != spec->block;
 	}
-	dp_run_fill_job(spec, standing, result, &sizes, &job);
-	job.plan = plan_release(spec, standing, &run);
-	job.relations = run.relations;
-	job.needs = run.needs;
-	job.memory = spec->memory + run.memory;
-	job.row = spec->row;
-	dp_run_plan_scans(spec, standing, &run, &job);
-	if (joined != NULL)
-	{
-		job.source = dp_run_next_joined;
-		job.source_context = joined;
-		job.memory += dp_run_joined_memory(joined);
-	}
-	rows.slot = MakeSingleTupleTableSlot(result, &TTSOpsMinimalTuple);
-	if (spec->undeclared)
-		rows.order = dp_run_order_begin(spec, result);
-	dp_reader_run(&job, charge_release, asked, store_row, &rows);
-	if (rows.order != NULL)
-		dp_run_order_end(rows.order, rows.slot, rows.store);
-	ExecDropSingleTupleTableSlot(rows.slot);
+	question.inner = ready_release((dp_release_spec *) question.spec,
+								   standing, &run);
+	question.joined = joined;
+	question.result = result;
+	*stored_at = answer_release(&question, &run, joined, spec, &rows);
 	PopActiveSnapshot();
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(work);
 	return rows.store;
+}
+
+/*
+ * dp_run_has_answer
+ *	  Would the release be answered from a stored one now?  False also where
+ *	  that is known only when other queries have run.  Requires an active
+ *	  snapshot; reads no row and charges nothing.
+ */
+bool
+dp_run_has_answer(dp_release_spec *spec, const dp_ledger_standing *standing,
+				  EState *estate, TupleDesc result, TimestampTz *stored_at)
+{
+	dp_inner	run = {estate->es_param_list_info, estate->es_queryEnv,
+	CurrentMemoryContext, estate->es_sourceText == dp_run_named_text};
+	dp_run_question question = {spec, standing, NULL, &run};
+	dp_run_stored stored;
+
+	if (dp_run_is_free(spec) || spec->block->subqueries != NIL ||
+		spec->block->sources != NIL || dp_bridge_reuse_age() == 0)
+		return false;
+	question.inner = ready_release(spec, standing, &run);
+	question.result = result;
+	dp_run_find_answer(&question, false, &stored);
+	*stored_at = stored.answer.at;
+	return stored.found;
 }

@@ -14,6 +14,7 @@
 #include "utils/tuplestore.h"
 
 #include "../bound/dp_bound.h"
+#include "../reuse/dp_reuse.h"
 #include "dp_run.h"
 
 /* Parameters of the aggregates, whose values dp_run_prepare is given, as
@@ -65,7 +66,12 @@ extern void dp_run_request(const dp_release_spec *spec,
 
 extern Tuplestorestate *dp_run_release(dp_release_spec *spec,
 									   const dp_ledger_standing *standing,
-									   EState *estate, TupleDesc result);
+									   EState *estate, TupleDesc result,
+									   TimestampTz *stored_at);
+extern bool dp_run_has_answer(dp_release_spec *spec,
+							  const dp_ledger_standing *standing,
+							  EState *estate, TupleDesc result,
+							  TimestampTz *stored_at);
 
 /* public_plan.c */
 extern void dp_run_public_plan_init(void);
@@ -146,12 +152,19 @@ extern void dp_run_check_joined(const dp_block *block, ParamListInfo params,
 								QueryEnvironment *environment);
 extern Size dp_run_joined_memory(const dp_joined_rows *rows);
 extern dp_joined_sizes dp_run_get_joined_sizes(const dp_joined_rows *rows);
+extern const char *dp_run_joined_piece(const dp_joined_rows *rows, int n,
+									   Size *size);
 
 /* ---- unit_sizes.c ---- */
 extern void dp_run_set_levels(const dp_block *block, Size row, Size public,
 							  dp_gather_limits *limits);
 extern Size dp_run_level_bytes(const dp_gather_limits *limits);
+
+/* joined_rows.c */
 extern const void *dp_run_next_joined(void *context, Size *size);
+
+/* joined_digest.c */
+extern void dp_run_digest_joined(const dp_joined_rows *rows, uint8 *out);
 
 /* A row in a piece; its minimal tuple follows, at an aligned address. */
 typedef struct dp_piece_row
@@ -159,6 +172,40 @@ typedef struct dp_piece_row
 	int32		number;			/* of the source */
 	uint32		size;			/* of the tuple */
 } dp_piece_row;
+
+/* stored_answer.c */
+
+/* A release as it is asked; nothing of it is changed. */
+typedef struct dp_run_question
+{
+	const dp_release_spec *spec;
+	const dp_ledger_standing *standing;
+	Query	   *inner;			/* made ready */
+	const dp_inner *run;
+	const dp_joined_rows *joined;	/* or NULL */
+	bool		by_units;		/* private rows were given names */
+	TupleDesc	result;
+} dp_run_question;
+
+typedef struct dp_run_stored
+{
+	bool		found;
+	dp_reuse_answer answer;		/* then */
+	dp_reuse_key *key;			/* else, locked, to store an answer by */
+	TimestampTz rows_at;		/* that one is no older than this */
+} dp_run_stored;
+
+extern void dp_run_find_answer(const dp_run_question *question, bool wait,
+							   dp_run_stored *out);
+extern void dp_run_give_answer(const dp_run_question *question,
+							   const dp_run_stored *stored,
+							   Tuplestorestate *store);
+extern void dp_run_keep_answer(const dp_run_question *question,
+							   const dp_run_stored *stored, int64 ledger_id,
+							   Tuplestorestate *store);
+
+/* inner_plan.c: parameters, times and the user's name become constants */
+extern Query *dp_run_settle(Query *inner, ParamListInfo params);
 
 /* named_stores.c */
 typedef struct dp_named_stores dp_named_stores;
@@ -211,7 +258,8 @@ extern void dp_run_order_end(dp_told_order *order, TupleTableSlot *slot,
 /* explain.c */
 struct ExplainState;
 extern void dp_run_explain(const dp_release_spec *spec, bool charged,
-							   EState *estate, struct ExplainState *es);
+						   TimestampTz stored_at, EState *estate,
+						   struct ExplainState *es);
 
 /* last_release.c */
 extern void dp_run_remember(const dp_release_spec *spec,

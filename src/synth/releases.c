@@ -12,7 +12,6 @@
 
 #include <math.h>
 
-#include "access/xact.h"
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "storage/latch.h"
@@ -20,7 +19,6 @@
 #include "utils/fmgrprotos.h"
 #include "utils/json.h"
 #include "utils/lsyscache.h"
-#include "utils/resowner.h"
 #include "utils/timestamp.h"
 
 #include "../protect/dp_protect.h"
@@ -253,26 +251,6 @@ dp_synth_charge(dp_ledger_request *request, const dp_synth_record *record)
 	return receipt.ledger_id;
 }
 
-/* Hand the results over; raises. */
-static void
-complete(const char *dataset, int64 id, double error, const char *results)
-{
-	dp_ledger_request request;
-	dp_ledger_receipt receipt;
-	dp_task_reply reply;
-	record_task task;
-
-	MemSet(&request, 0, sizeof(request));
-	MemSet(&task, 0, sizeof(task));
-	task.id = id;
-	task.error = error;
-	namestrcpy(&request.dataset, dataset);
-	request.action = DP_LEDGER_TASK;
-	request.task.kind = DP_TASK_RELEASE;
-	memcpy(request.task.data, &task, sizeof(task));
-	dp_ledger_run_task(&request, psprintf("{%s}", results), &receipt, &reply);
-}
-
 /* May it go better next time?  The worker ended, or something was used up. */
 static bool
 may_pass(int sqlstate)
@@ -287,30 +265,19 @@ static ErrorData *
 try_complete(const char *dataset, int64 id, double error,
 			 const char *results)
 {
-	MemoryContext context = CurrentMemoryContext;
-	ResourceOwner owner = CurrentResourceOwner;
-	ErrorData  *volatile failure = NULL;
+	dp_ledger_request request;
+	dp_task_reply reply;
+	record_task task;
 
-	BeginInternalSubTransaction(NULL);
-	MemoryContextSwitchTo(context);
-	PG_TRY();
-	{
-		complete(dataset, id, error, results);
-		ReleaseCurrentSubTransaction();
-	}
-	PG_CATCH();
-	{
-		MemoryContextSwitchTo(context);
-		failure = CopyErrorData();
-		FlushErrorState();
-		RollbackAndReleaseCurrentSubTransaction();
-		if (failure->sqlerrcode == ERRCODE_QUERY_CANCELED)
-			ReThrowError(failure);
-	}
-	PG_END_TRY();
-	MemoryContextSwitchTo(context);
-	CurrentResourceOwner = owner;
-	return failure;
+	MemSet(&request, 0, sizeof(request));
+	MemSet(&task, 0, sizeof(task));
+	task.id = id;
+	task.error = error;
+	namestrcpy(&request.dataset, dataset);
+	request.action = DP_LEDGER_TASK;
+	request.task.kind = DP_TASK_RELEASE;
+	memcpy(request.task.data, &task, sizeof(task));
+	return dp_ledger_try_task(&request, psprintf("{%s}", results), &reply);
 }
 
 /*

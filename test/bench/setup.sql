@@ -55,6 +55,13 @@ INSERT INTO visit
 SELECT abs(hashint8extended(n, 7)) % (:rows / 10), abs(hashint4(n)) % 1000,
 	n % 1001
 FROM generate_series(1, :rows) AS n;
+-- answers of 20 and of 10000 rows, and as many plain ones
+CREATE TABLE few (k20 int NOT NULL, k10000 int NOT NULL, i int NOT NULL);
+INSERT INTO few SELECT n % 20, n, n % 7 FROM generate_series(0, 9999) AS n;
+CREATE TABLE plain20 AS SELECT n AS k, n::bigint AS count,
+	n * 1.2345678901234567 AS mean FROM generate_series(1, 20) AS n;
+CREATE TABLE plain10000 AS SELECT n AS k, n::bigint AS count,
+	n * 1.2345678901234567 AS mean FROM generate_series(1, 10000) AS n;
 CREATE TABLE note (at timestamptz, role name, epsilon numeric);
 SELECT dp_protect('survey', dataset => 'bench', rows => :rows);
 SELECT dp_protect('ten', dataset => 'bench');
@@ -72,6 +79,9 @@ SELECT dp_declare('survey', 'k4', lower => 0, upper => 3);
 SELECT dp_declare('survey', 'k1000', lower => 0, upper => 999);
 SELECT dp_declare('survey', 't1000', keys => array_agg('number ' || n))
 FROM generate_series(0, 999) AS n;
+SELECT dp_protect('few', dataset => 'bench');
+SELECT dp_declare('few', 'k20', lower => 0, upper => 19);
+SELECT dp_declare('few', 'k10000', lower => 0, upper => 9999);
 SELECT dp_protect('cell', dataset => 'bench');
 SELECT dp_declare('cell', column_name::name, lower => 0, upper => 15)
 FROM unnest(ARRAY['a', 'b', 'c', 'd']) AS column_name;

@@ -23,7 +23,7 @@ my $max_text_columns = 100;
 # The rooms: each may include what stands before it, or only what %narrow says.
 my @pure = qw(mech acct model);
 my @rooms = qw(mech acct model bridge catalog ledger protect rules places block
-  count bound reader measure rewrite run reading account local procedure workload session
+  count bound reader measure rewrite reuse run reading account local procedure workload session
   synth);
 my %narrow = (
 	bridge => [qw(mech acct)],

@@ -91,6 +91,7 @@ INSERT INTO wanted VALUES
 	('dp_limit', '{dataset,epsilon,delta}', '{name,numeric,numeric}'),
 	('dp_limit', '{dataset,epsilon,delta}', '{name,"double precision","double precision"}'),
 	('dp_revoke', '{role,dataset}', '{name,name}'),
+	('dp_refresh', '{dataset}', '{name}'),
 	('dp_odometer_statement', '{dataset,delta,role}', '{name,numeric,name}'),
 	('dp_batch_open', '{dataset,epsilon,k,delta_slack,method}', '{name,numeric,integer,numeric,text}'),
 	('dp_batch_open', '{dataset,epsilon,k,delta_slack,method}', '{name,"double precision",integer,"double precision",text}'),
@@ -263,7 +264,7 @@ FROM (VALUES ('dp_pg.epsilon', 'user'), ('dp_pg.epsilon_ceiling', 'superuser'), 
 	('dp_pg.max_rows', 'user'), ('dp_pg.max_keys', 'user'), ('dp_pg.setting_scope', 'superuser')) v(name, context);
 SELECT is((SELECT boot_val FROM pg_settings WHERE name = 'dp_pg.epsilon'), '0.1', 'default epsilon');
 SELECT is_empty($$ SELECT name FROM pg_settings WHERE name LIKE 'dp\_pg.%' AND (short_desc = '' OR short_desc IS NULL) $$, 'settings have descriptions');
-SELECT is_empty($$ SELECT name FROM pg_settings WHERE name LIKE 'dp\_pg.%' AND context = 'user' AND name NOT IN ('dp_pg.epsilon', 'dp_pg.delta', 'dp_pg.max_keys', 'dp_pg.max_rows', 'dp_pg.mechanism', 'dp_pg.publish_schema', 'dp_pg.split', 'dp_pg.suppress', 'dp_pg.transparent', 'dp_pg.procedure') $$, 'no other setting is the user''s');
+SELECT is_empty($$ SELECT name FROM pg_settings WHERE name LIKE 'dp\_pg.%' AND context = 'user' AND name NOT IN ('dp_pg.epsilon', 'dp_pg.delta', 'dp_pg.max_keys', 'dp_pg.max_rows', 'dp_pg.mechanism', 'dp_pg.publish_schema', 'dp_pg.reuse', 'dp_pg.split', 'dp_pg.suppress', 'dp_pg.transparent', 'dp_pg.procedure') $$, 'no other setting is the user''s');
 SELECT throws_ok('SET dp_pg.no_such_setting = 1', '42602');
 SELECT ok(current_setting('shared_preload_libraries') ~ 'dp_pg', 'the library is preloaded');
 

@@ -14,6 +14,7 @@
 CREATE ROLE :other;
 GRANT USAGE, CREATE ON SCHEMA :schema TO :other;
 SET dp_pg.transparent = on;
+SET dp_pg.reuse = off;
 SET dp_pg.epsilon_floor = '';
 SET dp_pg.epsilon = '0.000000001';
 SET ROLE :owner;

@@ -138,6 +138,7 @@ SELECT dp_limit('clinic', epsilon => 1e8, delta => 1e-5);
 SET SESSION AUTHORIZATION analyst;
 SET dp_pg.epsilon = 1000;
 SELECT ward, dp_count(*), dp_avg(age) FROM person GROUP BY 1;
+SET dp_pg.reuse = '1 hour';
 SELECT dp_count(*) FROM person WHERE ward = 'A';
 SELECT dp_batch_open('clinic', 0.1, 4);
 SELECT dp_sparse_vector_open('person', threshold => 500, cutoff => 3, questions => 10, epsilon => 3000) AS s \gset

@@ -1,0 +1,221 @@
+/*
+ * answer_row.c
+ *	  Rows of dp_pg.answer: released values that may be given again.
+ *
+ * Only the ledger's worker inserts; rows are read by whoever asks, who may
+ * not read the table himself.
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "catalog/pg_type.h"
+#include "miscadmin.h"
+#include "storage/lmgr.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+
+#include "table_access.h"
+
+/* Columns in the order of sql/28_answer.sql. */
+enum
+{
+	ANSWER_ID = 1,
+	ANSWER_DATASET,
+	ANSWER_PAYER,
+	ANSWER_PAYER_OID,
+	ANSWER_CLUSTER,
+	ANSWER_DATABASE,
+	ANSWER_ROLE,
+	ANSWER_AT,
+	ANSWER_ROWS,
+	ANSWER_BYTES,
+	ANSWER_HITS,
+	ANSWER_LAST_HIT,
+	ANSWER_HASH,
+	ANSWER_DIGEST,
+	ANSWER_KEY,
+	ANSWER_CONTENT,
+	ANSWER_END
+};
+
+static const dp_table answers = {"answer", ANSWER_END - 1};
+static const char hash_index[] = "answer_hash_idx";
+static const char dataset_index[] = "answer_dataset_idx";
+
+/*
+ * dp_catalog_lock_answers
+ *	  Lock the table to be written, without waiting; false: somebody else has
+ *	  locked it.  Whoever serves others, too, must not wait for that.
+ */
+bool
+dp_catalog_lock_answers(void)
+{
+	Oid			relid = get_relname_relid(answers.name,
+										  dp_bridge_catalog_namespace());
+
+	return OidIsValid(relid) &&
+		ConditionalLockRelationOid(relid, RowExclusiveLock);
+}
+
+/* All but key, digest and content, which are large. */
+static void
+fetch(const dp_values *row, dp_answer_row *out)
+{
+	out->id = dp_catalog_get_int64(row, ANSWER_ID);
+	out->dataset = dp_catalog_get_name(row, ANSWER_DATASET);
+	out->payer_name = dp_catalog_get_name(row, ANSWER_PAYER);
+	out->payer = dp_catalog_get_oid(row, ANSWER_PAYER_OID);
+	out->cluster = dp_catalog_get_int64(row, ANSWER_CLUSTER);
+	out->database = dp_catalog_get_oid(row, ANSWER_DATABASE);
+	out->role_name = dp_catalog_get_name(row, ANSWER_ROLE);
+	out->at = dp_catalog_get_time(row, ANSWER_AT);
+	out->rows = dp_catalog_get_int64(row, ANSWER_ROWS);
+	out->bytes = dp_catalog_get_int64(row, ANSWER_BYTES);
+	out->hits = dp_catalog_get_int64(row, ANSWER_HITS);
+	if (!dp_catalog_is_null(row, ANSWER_LAST_HIT))
+		out->last_hit = dp_catalog_get_time(row, ANSWER_LAST_HIT);
+	out->hash = dp_catalog_get_int64(row, ANSWER_HASH);
+}
+
+static List *
+fetch_all(List *rows, bool whole)
+{
+	List	   *result = NIL;
+	ListCell   *lc;
+
+	foreach(lc, rows)
+	{
+		const dp_values *row = lfirst(lc);
+		dp_answer_row *out = palloc0(sizeof(dp_answer_row));
+
+		fetch(row, out);
+		if (whole)
+		{
+			out->digest = DatumGetByteaP(dp_catalog_get(row, ANSWER_DIGEST));
+			out->key = DatumGetByteaP(dp_catalog_get(row, ANSWER_KEY));
+			out->content = DatumGetByteaP(dp_catalog_get(row,
+														 ANSWER_CONTENT));
+		}
+		result = lappend(result, out);
+	}
+	return result;
+}
+
+/*
+ * dp_catalog_find_answers
+ *	  The answers with a hash as they are committed now, whole, of
+ *	  dp_answer_row *, palloc'd.
+ */
+List *
+dp_catalog_find_answers(int64 hash)
+{
+	ScanKeyData key;
+
+	dp_catalog_key(&key, ANSWER_HASH, INT8OID, Int64GetDatum(hash));
+	return fetch_all(dp_catalog_list_rows(&answers, hash_index, &key, 1,
+										  NULL), true);
+}
+
+/*
+ * dp_catalog_list_answers
+ *	  The answers of a dataset without key, digest and content, likewise.
+ */
+List *
+dp_catalog_list_answers(const char *dataset)
+{
+	ScanKeyData key;
+	NameData	name;
+
+	namestrcpy(&name, dataset);
+	dp_catalog_key(&key, ANSWER_DATASET, NAMEOID, NameGetDatum(&name));
+	return fetch_all(dp_catalog_list_rows(&answers, dataset_index, &key, 1,
+										  NULL), false);
+}
+
+/* The row of an answer, locked unless somebody else has done so. */
+static dp_found
+lock_answer(int64 id, dp_row_lock lock, HeapTuple *tuple, dp_values *row)
+{
+	ScanKeyData key;
+
+	dp_catalog_key(&key, ANSWER_ID, INT8OID, Int64GetDatum(id));
+	return dp_catalog_find_row(&answers, NULL, &key, 1, NULL, lock, tuple,
+							   row);
+}
+
+/*
+ * dp_catalog_delete_answer
+ *	  DP_LOCKED where somebody else has locked it, for DP_ROW_SKIP_LOCKED.
+ */
+dp_found
+dp_catalog_delete_answer(int64 id, dp_row_lock lock)
+{
+	HeapTuple	tuple;
+	dp_values	row;
+	dp_found	found = lock_answer(id, lock, &tuple, &row);
+
+	if (found == DP_FOUND)
+		dp_catalog_delete_row(&answers, tuple);
+	return found;
+}
+
+/* dp_catalog_add_hits: an answer was given again; nothing if it is gone. */
+void
+dp_catalog_add_hits(int64 id, int64 hits, TimestampTz last)
+{
+	HeapTuple	tuple;
+	dp_values	row;
+	dp_values	values;
+
+	if (lock_answer(id, DP_ROW_SKIP_LOCKED, &tuple, &row) != DP_FOUND)
+		return;
+	dp_catalog_start_row(&answers, &values);
+	dp_catalog_set_int64(&values, ANSWER_HITS,
+						 dp_catalog_get_int64(&row, ANSWER_HITS) + hits);
+	dp_catalog_set_time(&values, ANSWER_LAST_HIT, last);
+	dp_catalog_update_row(&answers, tuple, &values);
+}
+
+/* dp_catalog_insert_answer: one that was not given again yet. */
+void
+dp_catalog_insert_answer(const dp_answer_row *new)
+{
+	dp_values	row;
+
+	dp_catalog_start_row(&answers, &row);
+	dp_catalog_set_int64(&row, ANSWER_ID, new->id);
+	dp_catalog_set_name(&row, ANSWER_DATASET, &new->dataset);
+	dp_catalog_set_name(&row, ANSWER_PAYER, &new->payer_name);
+	dp_catalog_set_oid(&row, ANSWER_PAYER_OID, new->payer);
+	dp_catalog_set_int64(&row, ANSWER_CLUSTER, dp_bridge_cluster_id());
+	dp_catalog_set_oid(&row, ANSWER_DATABASE, MyDatabaseId);
+	dp_catalog_set_name(&row, ANSWER_ROLE, &new->role_name);
+	dp_catalog_set_time(&row, ANSWER_AT, new->at);
+	dp_catalog_set_int64(&row, ANSWER_ROWS, new->rows);
+	dp_catalog_set_int64(&row, ANSWER_BYTES, new->bytes);
+	dp_catalog_set_int64(&row, ANSWER_HITS, 0);
+	dp_catalog_set_int64(&row, ANSWER_HASH, new->hash);
+	dp_catalog_set(&row, ANSWER_DIGEST, PointerGetDatum(new->digest));
+	dp_catalog_set(&row, ANSWER_KEY, PointerGetDatum(new->key));
+	dp_catalog_set(&row, ANSWER_CONTENT, PointerGetDatum(new->content));
+	dp_catalog_append_rows(&answers, &row, 1);
+}
+
+/*
+ * dp_catalog_forget_answers
+ *	  Delete those that a role has paid for, in the present transaction; waits
+ *	  for whoever has locked one.
+ */
+void
+dp_catalog_forget_answers(const char *dataset, Oid payer)
+{
+	ListCell   *lc;
+
+	foreach(lc, dp_catalog_list_answers(dataset))
+	{
+		const dp_answer_row *row = lfirst(lc);
+
+		if (row->payer == payer)
+			(void) dp_catalog_delete_answer(row->id, DP_ROW_WAIT);
+	}
+}

@@ -1,0 +1,92 @@
+/*
+ * declared_version.c
+ *	  Which versions of rows of the catalogs say what a relation and its
+ *	  declarations are: by place and inserting transaction, which another
+ *	  version of a row does not share while stored answers live.
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "access/table.h"
+#include "catalog/pg_extension.h"
+#include "catalog/pg_type.h"
+#include "utils/syscache.h"
+
+#include "declared_row.h"
+#include "table_access.h"
+
+static const dp_table relations = {"relation", RELATION_END - 1};
+static const dp_table attributes = {"attribute", ATTRIBUTE_END - 1};
+
+static void
+append_version(StringInfo out, HeapTuple tuple)
+{
+	appendStringInfo(out, " %u/%u/%u",
+					 ItemPointerGetBlockNumberNoCheck(&tuple->t_self),
+					 ItemPointerGetOffsetNumberNoCheck(&tuple->t_self),
+					 HeapTupleHeaderGetRawXmin(tuple->t_data));
+}
+
+/*
+ * dp_catalog_append_extension
+ *	  Append the version of the extension's row of pg_extension, and its OID.
+ */
+void
+dp_catalog_append_extension(StringInfo out)
+{
+	Relation	rel = table_open(ExtensionRelationId, AccessShareLock);
+	ScanKeyData key;
+	dp_scan		scan;
+	HeapTuple	tuple;
+
+	appendStringInfo(out, " %u", dp_bridge_extension_oid());
+	dp_catalog_key(&key, Anum_pg_extension_oid, OIDOID,
+				   ObjectIdGetDatum(dp_bridge_extension_oid()));
+	dp_catalog_start_scan(&scan, rel, "pg_extension_oid_index", NULL, &key, 1);
+	while (HeapTupleIsValid(tuple = dp_catalog_next(&scan)))
+		append_version(out, tuple);
+	dp_catalog_end_scan(&scan);
+	table_close(rel, AccessShareLock);
+}
+
+/* Of the rows whose first column is the relation. */
+static void
+append_rows(StringInfo out, const dp_table *table, Oid relid)
+{
+	Relation	rel = dp_catalog_try_table(table);
+	ScanKeyData key;
+	dp_scan		scan;
+	HeapTuple	tuple;
+
+	if (rel == NULL)
+		return;
+	dp_catalog_key(&key, 1, OIDOID, ObjectIdGetDatum(relid));
+	dp_catalog_start_scan(&scan, rel, NULL, NULL, &key, 1);
+	while (HeapTupleIsValid(tuple = dp_catalog_next(&scan)))
+		append_version(out, tuple);
+	dp_catalog_end_scan(&scan);
+	table_close(rel, AccessShareLock);
+}
+
+/*
+ * dp_catalog_append_versions
+ *	  Append the versions of a relation's row of pg_class and of all that was
+ *	  declared about it: equal exactly where nothing was changed since, not
+ *	  even to what it was.
+ */
+void
+dp_catalog_append_versions(StringInfo out, Oid relid)
+{
+	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
+
+	appendStringInfo(out, "\nrelation %u", relid);
+	if (HeapTupleIsValid(tuple))
+	{
+		append_version(out, tuple);
+		ReleaseSysCache(tuple);
+	}
+	appendStringInfoString(out, " :");
+	append_rows(out, &relations, relid);
+	appendStringInfoString(out, " :");
+	append_rows(out, &attributes, relid);
+}

@@ -1,0 +1,70 @@
+/*
+ * answers.h
+ *	  Private to the reuse folder: what its files share.
+ */
+#ifndef DP_REUSE_ANSWERS_H
+#define DP_REUSE_ANSWERS_H
+
+#include "storage/lwlock.h"
+
+#include "dp_reuse.h"
+
+/* ---- what the worker is told (answer_worker.c) ---- */
+
+typedef enum dp_answer_action
+{
+	DP_ANSWER_STORE,
+	DP_ANSWER_REFRESH
+} dp_answer_action;
+
+/*
+ * To store: its text is the key, then the rows in hexadecimal digits.  Nothing
+ * here is private: the rows were released.
+ */
+typedef struct dp_answer_task
+{
+	dp_answer_action action;
+	Oid			payer;
+	int64		period;
+	int64		ledger_id;
+	TimestampTz at;
+	int64		rows;
+	uint64		key_length;
+	uint8		digest[DP_SHA256_BYTES];
+	int64		hash;
+} dp_answer_task;
+
+typedef struct dp_answer_reply
+{
+	int64		refreshed;		/* how many answers were given up */
+} dp_answer_reply;
+
+extern const dp_task_methods dp_reuse_tasks;
+
+/* ---- find_answer.c ---- */
+extern bool dp_reuse_is_of_here(const dp_answer_row *row);
+
+/* ---- shared memory (answer_shared.c) ---- */
+
+typedef struct dp_hit
+{
+	Oid			database;
+	int64		id;
+	int64		hits;
+	TimestampTz last;
+} dp_hit;
+
+extern void dp_reuse_shared_init(void);
+extern void dp_reuse_copy_secret(uint8 *out);
+extern void dp_reuse_recent_hits(dp_answer_row *row);
+extern int	dp_reuse_copy_hits(dp_hit *hits);
+extern void dp_reuse_take_hits(const dp_hit *hits, int n);
+extern void dp_reuse_mark_refresh(const NameData *dataset, Oid payer,
+								  TimestampTz at);
+extern bool dp_reuse_was_refreshed(const NameData *dataset, Oid payer,
+								   TimestampTz at);
+
+#define DP_REUSE_HITS 1024
+#define DP_REUSE_SECRET 32		/* bytes */
+
+#endif							/* DP_REUSE_ANSWERS_H */

@@ -1,0 +1,85 @@
+/*
+ * dp_reuse.h
+ *	  Public interface of the reuse folder: answers that are given again.
+ *
+ * A release that is identical to an earlier one is answered with the values
+ * that were released then, and nothing is charged: whoever asks learns what
+ * his budget has paid for already (doc/theory.md T130).  Identical is what has
+ * one key: all that the released values follow from but the private rows and
+ * the noise.
+ *
+ * Include postgres.h first.
+ */
+#ifndef DP_REUSE_H
+#define DP_REUSE_H
+
+#include "executor/tuptable.h"
+#include "utils/tuplestore.h"
+
+#include "../measure/dp_measure.h"
+
+extern void dp_reuse_init(void);	/* from _PG_init, preloading only */
+
+/* ---- the key (answer_key.c) ---- */
+
+typedef struct dp_reuse_key
+{
+	char	   *text;			/* compared, and kept with the answer */
+	Size		length;
+	uint8		digest[DP_SHA256_BYTES];	/* of the text */
+	int64		hash;			/* of its first bytes */
+} dp_reuse_key;
+
+/* What the asker's part of the key is made from; nothing of it is changed. */
+typedef struct dp_reuse_asked
+{
+	const dp_release_spec *spec;
+	const dp_ledger_standing *standing;
+	Query	   *inner;			/* without parameters; exact aggregates */
+	List	   *scans;			/* of Query *: of other private relations */
+	const uint8 *joined;		/* digest of public rows, or NULL */
+	int64		fanout;			/* and what bounds joined rows */
+	Size		widest;
+	bool		by_units;		/* private rows have names, too */
+	TupleDesc	result;
+} dp_reuse_asked;
+
+/* NULL: the release may not be answered from a stored one. */
+extern dp_reuse_key *dp_reuse_make_key(const dp_reuse_asked *asked);
+
+/* ---- finding (find_answer.c) ---- */
+
+typedef struct dp_reuse_answer
+{
+	int64		id;				/* of the line of the ledger that paid */
+	TimestampTz at;
+	bytea	   *content;
+} dp_reuse_answer;
+
+extern bool dp_reuse_find(const dp_reuse_key *key,
+						  const dp_ledger_standing *standing,
+						  dp_reuse_answer *out);
+extern bool dp_reuse_lock(const dp_reuse_key *key);
+extern void dp_reuse_unlock(const dp_reuse_key *key);
+
+/* ---- counting (answer_shared.c) ---- */
+extern void dp_reuse_count_hit(int64 id);
+
+/* ---- rows of an answer as bytes (answer_rows.c) ---- */
+extern bytea *dp_reuse_pack(Tuplestorestate *store, TupleDesc result,
+							Size most, int64 *rows);
+extern void dp_reuse_unpack(const bytea *content, TupleDesc result,
+							Tuplestorestate *store);
+
+/* ---- what may be stored (may_store.c) ---- */
+extern bool dp_reuse_may_store(void);
+extern TimestampTz dp_reuse_time_of_rows(void);
+
+/* ---- storing (store_answer.c) ---- */
+extern void dp_reuse_store(const dp_reuse_key *key,
+						   const dp_ledger_standing *standing,
+						   const char *dataset, int64 ledger_id,
+						   TimestampTz at, Tuplestorestate *store,
+						   TupleDesc result);
+
+#endif							/* DP_REUSE_H */

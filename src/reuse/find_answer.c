@@ -1,0 +1,120 @@
+/*
+ * find_answer.c
+ *	  An answer that was stored, and waiting for one that is being made.
+ *
+ * Of those who ask the same at once one pays and the others wait: whoever
+ * holds the lock of the key makes the answer.  It is a lock of PostgreSQL's,
+ * so that waiting for it ends by cancel, lock_timeout or a deadlock, and it
+ * ends with the transaction of a payer that fails.  Then the next one pays.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "storage/lmgr.h"
+#include "storage/lock.h"
+#include "utils/timestamp.h"
+
+#include "answers.h"
+
+/* The fourth field of the lock's name; users' advisory locks have 1 or 2. */
+#define LOCK_FIELD 0xDB50
+
+/*
+ * The name is a digest with a secret, or whoever knows what others may ask
+ * could look for it in pg_locks.
+ */
+static void
+set_tag(LOCKTAG *tag, const dp_reuse_key *key)
+{
+	uint8		bytes[DP_REUSE_SECRET + DP_SHA256_BYTES];
+	uint8		digest[DP_SHA256_BYTES];
+	uint32		name[2];
+
+	dp_reuse_copy_secret(bytes);
+	memcpy(bytes + DP_REUSE_SECRET, key->digest, DP_SHA256_BYTES);
+	dp_bridge_sha256(bytes, sizeof(bytes), digest);
+	memcpy(name, digest, sizeof(name));
+	SET_LOCKTAG_ADVISORY(*tag, MyDatabaseId, name[0], name[1], LOCK_FIELD);
+}
+
+/*
+ * dp_reuse_lock
+ *	  Wait until nobody makes an answer with this key, and be the one who
+ *	  does.  Returns whether somebody was waited for.
+ *
+ * Errors: 55P03, 57014, 40P01.
+ */
+bool
+dp_reuse_lock(const dp_reuse_key *key)
+{
+	LOCKTAG		tag;
+
+	set_tag(&tag, key);
+	if (LockAcquire(&tag, ExclusiveLock, false, true) !=
+		LOCKACQUIRE_NOT_AVAIL)
+		return false;
+	(void) LockAcquire(&tag, ExclusiveLock, false, false);
+	return true;
+}
+
+/* dp_reuse_unlock: others may go on; errors do it by themselves. */
+void
+dp_reuse_unlock(const dp_reuse_key *key)
+{
+	LOCKTAG		tag;
+
+	set_tag(&tag, key);
+	(void) LockRelease(&tag, ExclusiveLock, false);
+}
+
+/*
+ * dp_reuse_is_of_here
+ *	  Was it stored in this database, which is no copy of that one?
+ */
+bool
+dp_reuse_is_of_here(const dp_answer_row *row)
+{
+	return row->cluster == dp_bridge_cluster_id() &&
+		row->database == MyDatabaseId;
+}
+
+static bool
+is_wanted(const dp_answer_row *row, const dp_reuse_key *key,
+		  const dp_ledger_standing *standing)
+{
+	TimestampTz now = GetCurrentTimestamp();
+
+	return row->payer == standing->payer_role &&
+		dp_reuse_is_of_here(row) && row->at <= now &&
+		now - row->at <= dp_bridge_reuse_age() &&
+		VARSIZE_ANY_EXHDR(row->digest) == DP_SHA256_BYTES &&
+		memcmp(VARDATA_ANY(row->digest), key->digest, DP_SHA256_BYTES) == 0 &&
+		VARSIZE_ANY_EXHDR(row->key) == key->length &&
+		memcmp(VARDATA_ANY(row->key), key->text, key->length) == 0;
+}
+
+/*
+ * dp_reuse_find
+ *	  The youngest answer with this key that the asker takes; false: none.
+ *	  The caller has checked the asker's rights.
+ */
+bool
+dp_reuse_find(const dp_reuse_key *key, const dp_ledger_standing *standing,
+			  dp_reuse_answer *out)
+{
+	bool		found = false;
+	ListCell   *lc;
+
+	foreach(lc, dp_catalog_find_answers(key->hash))
+	{
+		const dp_answer_row *row = lfirst(lc);
+
+		if (!is_wanted(row, key, standing) || (found && row->at <= out->at))
+			continue;
+		found = true;
+		out->id = row->id;
+		out->at = row->at;
+		out->content = row->content;
+	}
+	return found;
+}

@@ -1,0 +1,74 @@
+/*
+ * may_store.c
+ *	  Is what the present transaction reads what others would read, and how old
+ *	  is it?
+ *
+ * A transaction that has written reads what may never be committed, and one
+ * that imported a snapshot reads what is older than itself.  Others of the
+ * same budget must not be given either for an answer.
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "tcop/pquery.h"
+#include "tcop/utility.h"
+#include "utils/timestamp.h"
+
+#include "answers.h"
+
+static ProcessUtility_hook_type next_process_utility = NULL;
+
+/* When the last transaction began that imported a snapshot. */
+static TimestampTz imported = 0;
+
+/* SET TRANSACTION SNAPSHOT, which may come at any age of the snapshot. */
+static void
+note_import(PlannedStmt *statement, const char *text, bool read_only_tree,
+			ProcessUtilityContext context, ParamListInfo params,
+			QueryEnvironment *environment, DestReceiver *dest,
+			QueryCompletion *completion)
+{
+	const VariableSetStmt *set = (VariableSetStmt *) statement->utilityStmt;
+
+	if (IsA(set, VariableSetStmt) && set->kind == VAR_SET_MULTI &&
+		set->name != NULL && strcmp(set->name, "TRANSACTION SNAPSHOT") == 0)
+		imported = GetCurrentTransactionStartTimestamp();
+	(next_process_utility ? next_process_utility : standard_ProcessUtility)
+		(statement, text, read_only_tree, context, params, environment, dest,
+		 completion);
+}
+
+/* dp_reuse_may_store: may an answer of this transaction be kept? */
+bool
+dp_reuse_may_store(void)
+{
+	return !TransactionIdIsValid(GetTopTransactionIdIfAny()) &&
+		imported != GetCurrentTransactionStartTimestamp();
+}
+
+/*
+ * dp_reuse_time_of_rows
+ *	  A time that the snapshot of what runs now is not older than, where
+ *	  answers may be kept: an answer is as old as what was read for it.
+ */
+TimestampTz
+dp_reuse_time_of_rows(void)
+{
+	TimestampTz at = GetCurrentStatementStartTimestamp();
+
+	if (IsolationUsesXactSnapshot())
+		at = Min(at, GetCurrentTransactionStartTimestamp());
+	if (ActivePortal != NULL)
+		at = Min(at, ActivePortal->creation_time);
+	return at;
+}
+
+/* dp_reuse_init: from _PG_init, in every process. */
+void
+dp_reuse_init(void)
+{
+	dp_reuse_shared_init();
+	dp_ledger_register_task(DP_TASK_ANSWER, &dp_reuse_tasks);
+	next_process_utility = ProcessUtility_hook;
+	ProcessUtility_hook = note_import;
+}

@@ -1,0 +1,165 @@
+/*
+ * stored_answer.c
+ *	  A release that is answered from a stored one, or is stored.
+ *
+ * It is looked for when subqueries have run and what is joined was read, since
+ * both are part of what is asked, and when rights were checked; before
+ * anything is planned, charged or read.  Whoever finds none makes the answer
+ * while others with the same question wait.
+ */
+#include "postgres.h"
+
+#include "utils/memutils.h"
+#include "utils/snapmgr.h"
+#include "utils/timestamp.h"
+
+#include "run.h"
+
+static List *
+add_scan(List *scans, const dp_release_spec *spec, Query *scan, Oid relid,
+		 const dp_ledger_standing *standing, const dp_inner *run)
+{
+	Query	   *query = copyObject(scan);
+
+	(void) dp_run_take_rights(spec->block, relid, standing, query, NULL);
+	return lappend(scans, dp_run_settle(query, run->params));
+}
+
+/*
+ * Queries of the block's other private relations, and of what leads to units,
+ * as they would be planned.
+ */
+static List *
+ready_scans(const dp_release_spec *spec, const dp_ledger_standing *standing,
+			const dp_inner *run)
+{
+	List	   *scans = NIL;
+	ListCell   *lc;
+
+	foreach(lc, spec->block->sources)
+	{
+		const dp_joined *source = lfirst(lc);
+		ListCell   *step;
+		ListCell   *relid;
+
+		if (!OidIsValid(source->relid))
+			continue;
+		scans = add_scan(scans, spec, source->query, source->relid, standing,
+						 run);
+		forboth(step, source->steps, relid, source->step_relids)
+			scans = add_scan(scans, spec, lfirst(step), lfirst_oid(relid),
+							 standing, run);
+	}
+	return scans;
+}
+
+static dp_reuse_key *
+make_key(const dp_run_question *question)
+{
+	const dp_joined_rows *joined = question->joined;
+	uint8		digest[DP_SHA256_BYTES];
+	dp_reuse_asked asked = {0};
+	dp_joined_sizes sizes;
+
+	asked.spec = question->spec;
+	asked.standing = question->standing;
+	asked.inner = dp_run_settle(question->inner, question->run->params);
+	asked.scans = ready_scans(question->spec, question->standing,
+							  question->run);
+	sizes = dp_run_get_joined_sizes(joined);
+	asked.fanout = sizes.fanout;
+	asked.widest = sizes.widest;
+	asked.by_units = question->by_units;
+	asked.result = question->result;
+	if (joined != NULL)
+	{
+		dp_run_digest_joined(joined, digest);
+		asked.joined = digest;
+	}
+	return dp_reuse_make_key(&asked);
+}
+
+/*
+ * While somebody was waited for, the right to ask may have ended, or another
+ * budget or period begun to pay.
+ */
+static bool
+still_asks(const dp_run_question *question)
+{
+	const dp_ledger_standing *before = question->standing;
+	dp_ledger_standing now;
+
+	dp_ledger_require_budget(question->spec->block->dataset, &now);
+	(void) dp_run_take_rights(question->spec->block,
+							  question->spec->block->relid, &now,
+							  copyObject(question->inner), NULL);
+	(void) ready_scans(question->spec, &now, question->run);
+	return now.payer_role == before->payer_role &&
+		now.period == before->period && !now.exempt;
+}
+
+/*
+ * dp_run_find_answer
+ *	  Look for a stored answer, and be the one who makes it where there is
+ *	  none: then out->key is set, and locked.  Neither is so where nothing is
+ *	  stored.  `wait` false: only look, as EXPLAIN does.
+ *
+ * Errors: 55P03, 57014, 40P01 of waiting; those of rights.
+ */
+void
+dp_run_find_answer(const dp_run_question *question, bool wait,
+				   dp_run_stored *out)
+{
+	memset(out, 0, sizeof(*out));
+	if (dp_bridge_reuse_age() == 0 || question->standing->exempt ||
+		question->run->named)
+		return;
+	out->rows_at = dp_reuse_time_of_rows();
+	out->key = make_key(question);
+	if (out->key == NULL)
+		return;
+	out->found = dp_reuse_find(out->key, question->standing, &out->answer);
+	if (out->found || !wait || !dp_reuse_may_store())
+	{
+		out->key = NULL;
+		return;
+	}
+	if (dp_reuse_lock(out->key) && !still_asks(question))
+	{
+		dp_reuse_unlock(out->key);
+		out->key = NULL;
+		return;
+	}
+	out->found = dp_reuse_find(out->key, question->standing, &out->answer);
+	if (out->found)
+		dp_reuse_unlock(out->key);
+}
+
+/* dp_run_give_answer: the rows that were found, into a store. */
+void
+dp_run_give_answer(const dp_run_question *question,
+				   const dp_run_stored *stored, Tuplestorestate *store)
+{
+	const dp_release_spec *spec = question->spec;
+	dp_ledger_receipt receipt;
+
+	dp_reuse_unpack(stored->answer.content, question->result, store);
+	dp_reuse_count_hit(stored->answer.id);
+	memset(&receipt, 0, sizeof(receipt));
+	receipt.ledger_id = stored->answer.id;
+	dp_run_remember(spec, &receipt);
+}
+
+/* dp_run_keep_answer: what was released and paid for; others may go on. */
+void
+dp_run_keep_answer(const dp_run_question *question,
+				   const dp_run_stored *stored, int64 ledger_id,
+				   Tuplestorestate *store)
+{
+	if (stored->key == NULL)
+		return;
+	dp_reuse_store(stored->key, question->standing,
+				   question->spec->block->dataset, ledger_id,
+				   stored->rows_at, store, question->result);
+	dp_reuse_unlock(stored->key);
+}
