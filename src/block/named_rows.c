@@ -137,7 +137,8 @@ find_twin(const dp_rowset *rowset, int number)
 void
 dp_block_name_rows(dp_rowset *rowset, dp_block *block)
 {
-	bool		several = dp_block_joins_private(rowset) || rowset->grouped;
+	bool		several = dp_block_joins_private(rowset) ||
+		rowset->grouped > 0;
 	ListCell   *lc;
 
 	foreach(lc, rowset->leaves)

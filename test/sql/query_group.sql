@@ -70,6 +70,9 @@ SELECT a, dp_count(*) FROM (SELECT unit, min(amount) FILTER (WHERE amount > 15) 
 SELECT * FROM outcome('SELECT n, dp_count(*) FROM (SELECT unit, count(*) AS n FROM visit GROUP BY unit) s GROUP BY n');
 SELECT * FROM outcome('SELECT a, dp_count(*) FROM (SELECT unit, min(amount) FILTER (WHERE amount > 15) AS a FROM visit GROUP BY unit) s GROUP BY a');
 SELECT n, dp_count(*) FROM (SELECT unit, count(*) AS n FROM visit GROUP BY unit) s JOIN (VALUES (10::bigint), (13)) v (n) USING (n) GROUP BY n;
+-- aggregates of two levels look the same, and say nothing of one another
+SELECT n > 8 AS many, dp_count(*) FROM (SELECT unit, count(*) AS n FROM visit GROUP BY unit) a JOIN (SELECT unit, count(*) AS k FROM visit WHERE shop = 'shop0' GROUP BY unit) b USING (unit) WHERE NOT k > 8 GROUP BY many;
+SELECT * FROM outcome('SELECT n, dp_count(*) FROM (SELECT unit, count(*) AS n FROM visit GROUP BY unit) a JOIN (SELECT unit, count(*) AS k FROM visit WHERE shop = $$shop0$$ GROUP BY unit) b USING (unit) WHERE k IN (3, 4) GROUP BY n');
 -- a key of a length of its own: it is asked of no row whether it is long
 SELECT dp_count(*) FROM (SELECT unit, tag FROM tagged GROUP BY unit, tag) s;
 SELECT dp_count(*), dp_count(y) FROM (SELECT unit, y FROM tagged GROUP BY unit, y) s;
