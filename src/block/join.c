@@ -99,17 +99,6 @@ dp_block_unit_item(const Query *query, const dp_rowset *rowset)
 
 /* ---- columns that name units ---- */
 
-/* Numbers of the columns of a private item that do. */
-static List *
-item_units(RangeTblEntry *entry, const dp_rowset *rowset)
-{
-	const dp_leaf *leaf = leaf_of(entry, rowset);
-
-	if (leaf == NULL)
-		return dp_block_unit_outputs(entry->subquery, rowset);
-	return list_make1_int(leaf->relation->unit_attnum);
-}
-
 /* A column as it is; a varchar is the same as text. */
 static const Var *
 plain_column(const Node *node)
@@ -129,6 +118,24 @@ plain_column(const Node *node)
 	return (const Var *) node;
 }
 
+static int	unit_of(const Node *node, const join_walk *walk);
+
+/* Does a column of a private item?  Only this one is followed down. */
+static bool
+names_unit(RangeTblEntry *entry, AttrNumber column, const dp_rowset *rowset)
+{
+	const dp_leaf *leaf = leaf_of(entry, rowset);
+	const join_walk below = {entry->subquery, rowset, NULL};
+	const TargetEntry *target;
+	int			item;
+
+	if (leaf != NULL)
+		return leaf->relation->unit_attnum == column;
+	target = get_tle_by_resno(entry->subquery->targetList, column);
+	item = target == NULL ? 0 : unit_of((const Node *) target->expr, &below);
+	return item != 0 && !dp_block_is_nullable(entry->subquery, item);
+}
+
 /* The item whose unit an expression of the level is, or 0. */
 static int
 unit_of(const Node *node, const join_walk *walk)
@@ -140,7 +147,7 @@ unit_of(const Node *node, const join_walk *walk)
 		return 0;
 	entry = rt_fetch(var->varno, walk->query->rtable);
 	if (!is_private(entry, walk->rowset) ||
-		!list_member_int(item_units(entry, walk->rowset), var->varattno))
+		!names_unit(entry, var->varattno, walk->rowset))
 		return 0;
 	return var->varno;
 }

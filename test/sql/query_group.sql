@@ -48,7 +48,9 @@ SELECT n, dp_count(*) FROM (SELECT unit, count(*) AS n FROM visit GROUP BY unit)
 SELECT n > 10 AS many, dp_count(*) FROM (SELECT unit, count(*) AS n FROM visit GROUP BY unit) s GROUP BY many;
 EXPLAIN SELECT dp_count(*) FROM (SELECT unit, count(*) AS n FROM visit GROUP BY unit) s;
 EXPLAIN SELECT dp_count(*) FROM (SELECT unit, shop FROM visit GROUP BY unit, shop) s;
--- of several keys: a row of each
+-- of several keys: a row of each; 100 rows in each of 10 groups may count, so a
+-- sum has the noise of 100,000, and a price that leaves none of it
+SET dp_pg.epsilon = 1000000;
 SELECT shop, dp_count(*), dp_sum(a), round(dp_avg(a), 2) AS avg FROM (SELECT unit, shop, max(amount) AS a FROM visit GROUP BY unit, shop) s GROUP BY shop;
 SELECT dp_count(*) FROM (SELECT DISTINCT unit, shop FROM visit) s;
 SELECT dp_count(*) FROM (SELECT DISTINCT shop, unit FROM visit WHERE amount > 18) s WHERE shop = 'shop1';
@@ -80,6 +82,11 @@ SELECT dp_count(*), dp_count(y) FROM (SELECT unit, y FROM tagged GROUP BY unit, 
 SELECT dp_count(*), dp_sum(days, 0, 60) FROM (SELECT unit, count(*) AS days FROM (SELECT DISTINCT unit, day FROM visit) a GROUP BY unit) b;
 WITH s AS (SELECT unit, count(*) AS n FROM visit GROUP BY unit) SELECT dp_count(*) FROM s WHERE n > 10;
 SELECT dp_max(n, 0, 20) FROM (SELECT unit, max(n) AS n FROM (SELECT unit, shop, count(*) AS n FROM visit GROUP BY unit, shop) a GROUP BY unit) b;
+-- many levels of several columns, each of which may name the unit
+WITH RECURSIVE levels (n, query) AS (SELECT 0, 'SELECT unit, unit AS a, unit AS b, unit AS c FROM visit' UNION ALL
+	SELECT n + 1, 'SELECT unit, a, b, c FROM (' || query || ') s GROUP BY unit, a, b, c' FROM levels WHERE n < 20)
+SELECT query AS nested FROM levels WHERE n = 20 \gset
+SELECT dp_count(*) FROM (:nested) s;
 -- joins above and below
 SELECT city, dp_count(*), dp_sum(n, 0, 100) FROM member JOIN (SELECT unit, count(*) AS n FROM visit GROUP BY unit) s ON unit = id GROUP BY city;
 SELECT city, dp_count(*), dp_count(n), dp_sum(coalesce(n, 0), 0, 100) FROM member LEFT JOIN (SELECT unit, count(*) AS n FROM visit WHERE amount > 12 GROUP BY unit) s ON unit = id GROUP BY city;
