@@ -152,7 +152,7 @@ find_twin(const dp_rowset *rowset, int number)
 static bool
 needs_whole_units(const dp_rowset *rowset)
 {
-	return dp_block_joins_private(rowset) || rowset->grouped ||
+	return dp_block_joins_private(rowset) || rowset->grouped > 0 ||
 		rowset->relation->unit_steps != NIL;
 }
 

@@ -233,6 +233,20 @@ group_distinct(Query *level)
 	level->distinctClause = NIL;
 }
 
+/*
+ * Aggregates of two levels can look the same, as count(*) does, and are not:
+ * over base columns (base_column.c) they differ in what the planner sets anew.
+ */
+static bool
+number_walker(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, Aggref))
+		((Aggref *) node)->aggno = *(const int *) context;
+	return expression_tree_walker(node, number_walker, context);
+}
+
 /* What a level below the block's own gives, once what it reads is verified. */
 static dp_refusal *
 verify_outputs(Query *query, dp_rowset *rowset)
@@ -247,7 +261,12 @@ verify_outputs(Query *query, dp_rowset *rowset)
 		dp_rules_check((Node *) query->targetList);
 	if (refusal == NULL && grouped)
 		refusal = dp_rules_check_groups(query->havingQual);
-	rowset->grouped = rowset->grouped || grouped;
+	if (grouped)
+	{
+		rowset->grouped++;
+		(void) number_walker((Node *) query->targetList, &rowset->grouped);
+		(void) number_walker(query->havingQual, &rowset->grouped);
+	}
 	query->hasSubLinks = false;
 	query->sortClause = NIL;
 	query->cteList = NIL;		/* expanded where used */
@@ -433,7 +452,7 @@ dp_block_rowset_verify(Query *query, List *cte_stack, dp_rowset *rowset)
 		refusal = dp_block_check_with(rowset);
 	if (refusal != NULL)
 		return refusal;
-	rowset->many = rowset->grouped ||
+	rowset->many = rowset->grouped > 0 ||
 		!dp_block_has_one_row(rowset->relation, NULL) ||
 		(dp_block_has_join(rowset) &&
 		 (rowset->relation->unit != NULL || dp_block_joins_private(rowset)));

@@ -23,7 +23,7 @@ typedef struct dp_rowset
 {
 	dp_relation *relation;		/* whose units the rows have */
 	bool		many;			/* a unit may have many rows */
-	bool		grouped;		/* a level groups rows by the unit */
+	int			grouped;		/* levels that group rows by the unit */
 	List	   *leaves;			/* of dp_leaf *, protected ones first */
 	List	   *hoisted;		/* of Query *: uncorrelated subqueries */
 	List	   *expanded;		/* of CommonTableExpr *: copied into levels, as

@@ -189,7 +189,7 @@ dp_block_check_groups(Query *query, const dp_rowset *rowset)
 	dp_refusal *refusal = NULL;
 	ListCell   *lc;
 
-	if (!rowset->grouped)
+	if (rowset->grouped == 0)
 		return NULL;
 	foreach(lc, query->rtable)
 	{

@@ -140,13 +140,28 @@ follows_from_public(Query *level, Node *expression, const dp_block *block)
 							(void *) block);
 }
 
-/* A value that a group holds: of a row of the unit, or of a public one. */
+static bool
+is_column(Query *level, Node *value)
+{
+	Node	   *base = dp_block_rowset_base(level, value);
+
+	while (IsA(base, RelabelType))
+		base = (Node *) ((RelabelType *) base)->arg;
+	return IsA(base, Var);
+}
+
+/*
+ * A value that a group holds: a column of a row of the unit, or of a public
+ * one, or what an expression makes of them, which may be longer than they are.
+ */
 static void
 add_value(Query *level, Node *value, const dp_block *block,
 		  dp_unit_level *sizes)
 {
 	if (get_typlen(exprType(value)) > 0)
 		sizes->group += MAXALIGN(get_typlen(exprType(value)));
+	else if (!is_column(level, value))
+		sizes->group += MAXALIGN(dp_rules_kept_bytes(value, level));
 	else if (follows_from_public(level, value, block))
 		sizes->public++;
 	else

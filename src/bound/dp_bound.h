@@ -179,7 +179,7 @@ typedef void (*dp_gather_sink) (void *context, int source,
 extern dp_gather *dp_bound_gather_create(const dp_gather_limits *limits);
 extern void dp_bound_gather_add(dp_gather *gather, int source,
 								const dp_gather_unit *how, Datum unit,
-								MinimalTuple tuple);
+								MinimalTuple tuple, Size packed);
 extern bool dp_bound_gather_next(dp_gather *gather, dp_gather_sink sink,
 								 void *context);
 

@@ -87,11 +87,12 @@ dp_bound_gather_create(const dp_gather_limits *limits)
 
 /*
  * dp_bound_gather_add
- *	  One row of a source, and its unit, which is not NULL.
+ *	  One row of a source, and its unit, which is not NULL.  packed: by how
+ *	  many bytes its values are longer than they are in the tuple.
  */
 void
 dp_bound_gather_add(dp_gather *gather, int source, const dp_gather_unit *how,
-					Datum unit, MinimalTuple tuple)
+					Datum unit, MinimalTuple tuple, Size packed)
 {
 	dp_bound_record *record = gather->record;
 	Size		length;
@@ -109,6 +110,7 @@ dp_bound_gather_add(dp_gather *gather, int source, const dp_gather_unit *how,
 	record->present = 0;
 	record->words[0] = size;
 	dp_bound_gather_head(record)->unit = length;
+	dp_bound_gather_head(record)->packed = packed;
 	memcpy(dp_bound_gather_tuple(record), tuple, tuple->t_len);
 	dp_bound_store_put(gather->levels[0].store, record,
 					   dp_bound_record_size(&gather->layout, record));

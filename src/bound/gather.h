@@ -12,6 +12,8 @@
 typedef struct dp_gather_head
 {
 	uint64		unit;			/* bytes */
+	uint64		packed;			/* bytes that its values have besides, once
+								 * they are fetched and not compressed */
 } dp_gather_head;
 
 static inline dp_gather_head *
@@ -31,6 +33,15 @@ dp_bound_gather_tuple(const dp_bound_record *record)
 {
 	return (MinimalTuple) (dp_bound_gather_unit(record) +
 						   MAXALIGN(dp_bound_gather_head(record)->unit));
+}
+
+/* What a row takes where its values are used. */
+static inline Size
+dp_bound_gather_size(const dp_bound_layout *layout,
+					 const dp_bound_record *record)
+{
+	return dp_bound_record_size(layout, record) +
+		dp_bound_gather_head(record)->packed;
 }
 
 /* Order of units: 0 for the same one. */

@@ -134,7 +134,7 @@ dp_bound_unit_weigh(dp_unit_rows *rows, const dp_bound_layout *layout,
 	while ((record = fetch_row(rows)) != NULL)
 	{
 		share->counts[record->group]++;
-		share->bytes[record->group] += dp_bound_record_size(layout, record);
+		share->bytes[record->group] += dp_bound_gather_size(layout, record);
 	}
 	share->most = find_most(share, limits, unit);
 	share->most_bytes = MOST_BYTES / Max(limits->copies, 1);
@@ -206,7 +206,7 @@ find_threshold(dp_unit_rows *rows, const dp_bound_layout *layout, int source,
 			n = wanted;
 		}
 		ranked[n].digest = digest_of(record, met++, seed);
-		ranked[n++].size = dp_bound_record_size(layout, record);
+		ranked[n++].size = dp_bound_gather_size(layout, record);
 	}
 	sort_ranked(ranked, n);
 	for (i = 0; i < Min(n, wanted) && ranked[i].size <= bytes; i++)

@@ -32,6 +32,9 @@ extern dp_refusal *dp_rules_check_groups(Node *expression);
 
 /* What an allowed aggregate holds for a group, and may give. */
 extern Size dp_rules_aggregate_keeps(const Aggref *aggregate, bool *value);
+
+/* Bytes that a value which a group keeps may have, of an expression. */
+extern Size dp_rules_kept_bytes(Node *value, const Query *level);
 extern bool dp_rules_is_extreme(const Aggref *aggregate);
 extern bool dp_rules_is_between(const Aggref *aggregate);
 

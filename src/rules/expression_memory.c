@@ -211,6 +211,16 @@ value_bytes(Node *node, const Query *level)
 	}
 }
 
+/* dp_rules_kept_bytes: see dp_rules.h. */
+Size
+dp_rules_kept_bytes(Node *value, const Query *level)
+{
+	Size		bytes = value_bytes(value, level);
+
+	return exprType(value) == NUMERICOID ? bytes :
+		Min(bytes, DP_TOTAL_COLLATED_LIMIT);
+}
+
 /* ---- what a row takes ---- */
 
 /* Does it answer what it is given? */

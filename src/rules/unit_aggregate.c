@@ -323,19 +323,13 @@ plain_float(Node *x)
 								 COERCE_EXPLICIT_CALL);
 }
 
-static bool
-is_collatable(Node *node)
-{
-	return OidIsValid(exprCollation(node));
-}
-
 /* A value that is kept: NULL where it is too long. */
 static Node *
 short_value(Node *x)
 {
 	FuncExpr   *shortened;
 
-	if (!is_collatable(x))
+	if (get_typlen(exprType(x)) != -1)
 		return x;
 	shortened = makeFuncExpr(dp_rules_sortable_value(), exprType(x),
 							 list_make1(x), exprCollation(x),

@@ -10,12 +10,16 @@
  */
 #include "postgres.h"
 
+#include "access/detoast.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
 
 #include "run.h"
+
+/* Groups keep no text that is longer, and no numeric is (allow_list.h). */
+#define LONGEST_KEPT ((Size) 80 * 1024)
 
 /* The rows of one name. */
 typedef struct named_store
@@ -67,6 +71,28 @@ name_rows(dp_named_stores *all, named_store *store, const dp_joined *source)
 
 /* ---- rows of scans ---- */
 
+/* By how much values are longer than in a row, as far as they count. */
+static Size
+packed_bytes(TupleTableSlot *slot)
+{
+	Size		sum = 0;
+	int			i;
+
+	slot_getallattrs(slot);
+	for (i = 0; i < slot->tts_tupleDescriptor->natts; i++)
+	{
+		struct varlena *value =
+		(struct varlena *) DatumGetPointer(slot->tts_values[i]);
+
+		if (slot->tts_isnull[i] ||
+			TupleDescAttr(slot->tts_tupleDescriptor, i)->attlen != -1 ||
+			!(VARATT_IS_EXTERNAL(value) || VARATT_IS_COMPRESSED(value)))
+			continue;
+		sum += Min(toast_raw_datum_size(slot->tts_values[i]), LONGEST_KEPT);
+	}
+	return sum;
+}
+
 /* A row without a unit is dropped here. */
 static bool
 receive_row(TupleTableSlot *slot, DestReceiver *self)
@@ -81,7 +107,7 @@ receive_row(TupleTableSlot *slot, DestReceiver *self)
 		return true;
 	tuple = ExecFetchSlotMinimalTuple(slot, &ours);
 	dp_bound_gather_add(store->all->gather, store->number, &store->how, unit,
-						tuple);
+						tuple, packed_bytes(slot));
 	if (ours)
 		pfree(tuple);
 	return true;

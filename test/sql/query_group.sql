@@ -12,11 +12,14 @@ INSERT INTO visit SELECT nullif(i % 100, 99), 'shop' || i % 3, date '2024-01-01'
 INSERT INTO visit VALUES (1, 'shop0', '2024-01-01', NULL, -0.0, 'NaN', NULL, NULL), (1, 'shop0', '2024-01-01', NULL, 0, 1e200, NULL, NULL), (2, repeat('z', 20000), '2024-01-01', NULL, 'infinity', 1e-150, NULL, NULL);
 CREATE TABLE member (id int PRIMARY KEY, city text NOT NULL);
 INSERT INTO member SELECT i, 'city' || i % 2 FROM generate_series(0, 110) i;
+CREATE TABLE tagged (unit int, tag name, y bytea);
+INSERT INTO tagged SELECT i % 10, 'tag' || i % 3, convert_to(repeat('x', CASE WHEN i % 2 = 0 THEN 20000 ELSE 3 END), 'UTF8') FROM generate_series(1, 100) i;
 CREATE TABLE region (shop text PRIMARY KEY, region text NOT NULL);
 INSERT INTO region VALUES ('shop0', 'north'), ('shop1', 'south'), ('shop2', 'north');
 GRANT SELECT ON region TO :analyst;
 SELECT dp_protect('visit', unit => 'unit', dataset => :'schema') \g /dev/null
 SELECT dp_protect('member', unit => 'id', dataset => :'schema') \g /dev/null
+SELECT dp_protect('tagged', unit => 'unit', dataset => :'schema') \g /dev/null
 SELECT dp_declare('visit', 'shop', keys => ARRAY['shop0', 'shop1', 'shop2']) \g /dev/null
 SELECT dp_declare('visit', 'amount', lower => 0, upper => 20) \g /dev/null
 SELECT dp_declare('member', 'city', keys => ARRAY['city0', 'city1']) \g /dev/null
@@ -45,7 +48,9 @@ SELECT n, dp_count(*) FROM (SELECT unit, count(*) AS n FROM visit GROUP BY unit)
 SELECT n > 10 AS many, dp_count(*) FROM (SELECT unit, count(*) AS n FROM visit GROUP BY unit) s GROUP BY many;
 EXPLAIN SELECT dp_count(*) FROM (SELECT unit, count(*) AS n FROM visit GROUP BY unit) s;
 EXPLAIN SELECT dp_count(*) FROM (SELECT unit, shop FROM visit GROUP BY unit, shop) s;
--- of several keys: a row of each
+-- of several keys: a row of each; 100 rows in each of 10 groups may count, so a
+-- sum has the noise of 100,000, and a price that leaves none of it
+SET dp_pg.epsilon = 1000000;
 SELECT shop, dp_count(*), dp_sum(a), round(dp_avg(a), 2) AS avg FROM (SELECT unit, shop, max(amount) AS a FROM visit GROUP BY unit, shop) s GROUP BY shop;
 SELECT dp_count(*) FROM (SELECT DISTINCT unit, shop FROM visit) s;
 SELECT dp_count(*) FROM (SELECT DISTINCT shop, unit FROM visit WHERE amount > 18) s WHERE shop = 'shop1';
@@ -67,10 +72,21 @@ SELECT a, dp_count(*) FROM (SELECT unit, min(amount) FILTER (WHERE amount > 15) 
 SELECT * FROM outcome('SELECT n, dp_count(*) FROM (SELECT unit, count(*) AS n FROM visit GROUP BY unit) s GROUP BY n');
 SELECT * FROM outcome('SELECT a, dp_count(*) FROM (SELECT unit, min(amount) FILTER (WHERE amount > 15) AS a FROM visit GROUP BY unit) s GROUP BY a');
 SELECT n, dp_count(*) FROM (SELECT unit, count(*) AS n FROM visit GROUP BY unit) s JOIN (VALUES (10::bigint), (13)) v (n) USING (n) GROUP BY n;
+-- aggregates of two levels look the same, and say nothing of one another
+SELECT n > 8 AS many, dp_count(*) FROM (SELECT unit, count(*) AS n FROM visit GROUP BY unit) a JOIN (SELECT unit, count(*) AS k FROM visit WHERE shop = 'shop0' GROUP BY unit) b USING (unit) WHERE NOT k > 8 GROUP BY many;
+SELECT * FROM outcome('SELECT n, dp_count(*) FROM (SELECT unit, count(*) AS n FROM visit GROUP BY unit) a JOIN (SELECT unit, count(*) AS k FROM visit WHERE shop = $$shop0$$ GROUP BY unit) b USING (unit) WHERE k IN (3, 4) GROUP BY n');
+-- a key of a length of its own: it is asked of no row whether it is long
+SELECT dp_count(*) FROM (SELECT unit, tag FROM tagged GROUP BY unit, tag) s;
+SELECT dp_count(*), dp_count(y) FROM (SELECT unit, y FROM tagged GROUP BY unit, y) s;
 -- levels of levels, WITH
 SELECT dp_count(*), dp_sum(days, 0, 60) FROM (SELECT unit, count(*) AS days FROM (SELECT DISTINCT unit, day FROM visit) a GROUP BY unit) b;
 WITH s AS (SELECT unit, count(*) AS n FROM visit GROUP BY unit) SELECT dp_count(*) FROM s WHERE n > 10;
 SELECT dp_max(n, 0, 20) FROM (SELECT unit, max(n) AS n FROM (SELECT unit, shop, count(*) AS n FROM visit GROUP BY unit, shop) a GROUP BY unit) b;
+-- many levels of several columns, each of which may name the unit
+WITH RECURSIVE levels (n, query) AS (SELECT 0, 'SELECT unit, unit AS a, unit AS b, unit AS c FROM visit' UNION ALL
+	SELECT n + 1, 'SELECT unit, a, b, c FROM (' || query || ') s GROUP BY unit, a, b, c' FROM levels WHERE n < 20)
+SELECT query AS nested FROM levels WHERE n = 20 \gset
+SELECT dp_count(*) FROM (:nested) s;
 -- joins above and below
 SELECT city, dp_count(*), dp_sum(n, 0, 100) FROM member JOIN (SELECT unit, count(*) AS n FROM visit GROUP BY unit) s ON unit = id GROUP BY city;
 SELECT city, dp_count(*), dp_count(n), dp_sum(coalesce(n, 0), 0, 100) FROM member LEFT JOIN (SELECT unit, count(*) AS n FROM visit WHERE amount > 12 GROUP BY unit) s ON unit = id GROUP BY city;

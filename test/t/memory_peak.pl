@@ -41,6 +41,10 @@ CREATE TABLE letters (id int PRIMARY KEY, doc text);
 INSERT INTO letters VALUES (1, repeat('a', 16384)), (2, repeat(U&'\3316', 5461)), (3, repeat(U&'\FDFA', 5461)), (4, repeat(U&'\0390', 8192)), (5, repeat('a', 1048576)),
 	(6, repeat(U&'\3316', 349525)), (7, repeat(U&'\FDFA', 349525)), (8, repeat(U&'\0E2A', 5461)), (9, repeat(U&'\4E2D\6587', 2730)), (10, repeat(U&'\+01F600', 4096));
 SELECT dp_protect('letters', dataset => 'hospital');
+-- Person 1 has many rows, short ones and long ones that are compressed.
+CREATE TABLE stays (person int, n int, word varchar(2), note text);
+INSERT INTO stays SELECT 1, i, 'ab', CASE WHEN i <= 4000 THEN i || repeat('abcdefgh', 1900) END FROM generate_series(1, 20000) i;
+SELECT dp_protect('stays', unit => 'person', dataset => 'hospital');
 CREATE VIEW of_nobody AS SELECT * FROM visits WHERE id = -1;
 CREATE VIEW of_somebody AS SELECT * FROM visits WHERE id = 1;
 GRANT SELECT ON of_nobody, of_somebody TO analyst;
@@ -193,6 +197,20 @@ foreach my $case (
 	my @taken = map { [ taken_by_workers("SET max_parallel_workers_per_gather = $workers; SELECT count(*) FROM (" . sprintf($query, $_) . ') AS t') ] } '< 0', '> 0';
 
 	cmp_ok(abs($taken[1][$_] - $taken[0][$_]), '<', STEP, "$workers workers, groups: process $_ as for no row, $taken[0][$_] kB") foreach 0, 1;
+}
+
+# What groups of one person keep: texts that an expression makes, compressed ones.
+my $long = 'x' x 16300;
+my @long_keys = map { "word || '$_$long'" } 10 .. 19;
+my @kept = map { "c$_ > ''" } 0 .. 9;
+foreach my $level (
+	'SELECT ' . join(', ', map { "$long_keys[$_] AS c$_" } 0 .. 9) . ' FROM stays WHERE person = %d GROUP BY person, n, ' . join(', ', @long_keys),
+	'SELECT ' . join(', ', map { "min($long_keys[$_]) AS c$_" } 0 .. 9) . ' FROM stays WHERE person = %d GROUP BY person, n',
+	'SELECT ' . join(', ', map { "max(note) FILTER (WHERE n > -$_) AS c$_" } 0 .. 9) . ' FROM stays WHERE person = %d GROUP BY person, n / 2')
+{
+	my ($none, $all) = map { taken("SELECT dp_count(*) FROM (" . sprintf($level, $_) . ') AS s WHERE ' . join(' AND ', @kept)) } -1, 1;
+
+	cmp_ok(abs($all - $none), '<', STEP, "groups of one person, $none kB");
 }
 
 # Tables of conditions.

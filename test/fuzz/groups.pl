@@ -1,0 +1,543 @@
+# Random queries over levels that group rows by their unit, beside the plain ones
+# that they must equal, and on databases that differ in one unit.
+#
+# Levels group by the unit, alone or with more, aggregate with FILTER and HAVING,
+# are DISTINCT, stand on one another, and are joined with one another, with rows,
+# and with public rows, above and below.  At an epsilon at which there is no noise,
+# and bounds that lose nothing, each answer must be that of the plain query; and
+# of the same rows in another physical order it must be the same.  Values are NULL,
+# huge, equal and spelled differently, or equal for most collations.  Where
+# doc/analyst.md says that an aggregate differs from PostgreSQL's, the plain query
+# has one of its own, in the schema documented.
+#
+# Then a unit comes, with up to 10,000 rows, that is removed, or replaced by
+# another.  The others have as many rows and groups as count, so nothing of them is
+# drawn, and all cells of an aggregate may move by no more in L1 than EXPLAIN says.
+#
+# FUZZ_GROUPS queries (900) from FUZZ_SEED (1), and a third of them on neighbours.
+# A failure prints the command that shows it again.  Noise changes a cell with
+# probability below 1e-100.
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin, "$FindBin::RealBin/../t";
+use AttackNode qw(attack_node);
+use FuzzNode qw(run_statements);
+use LedgerNode;
+use List::Util qw(max min sum);
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+use constant BATCH => 50;
+use constant EPSILON => 10_000_000;
+use constant ROWS => 400;		# of a unit, at most, in a query that is compared
+use constant ROUNDED => 1e-5;	# EXPLAIN writes six digits
+
+my $seed = $ENV{FUZZ_SEED} || 1;
+my $wanted = $ENV{FUZZ_GROUPS} || 900;
+my $only = $ENV{FUZZ_NUMBER};
+my $node = attack_node('groups', "dp_pg.epsilon_ceiling = '10000000'\ndp_pg.readers = 2\nfsync = off\njit = off\nmax_wal_size = 4GB\n");
+
+# ---- the databases ----
+
+my @collations = split /\n/, value($node, q{SELECT collname FROM pg_collation WHERE collname = 'en-US-x-icu'});
+my $collation = $collations[0] // 'C';
+
+# What columns hold, by type; those of the other units are drawn from it.
+my %values = (
+	k => [ 'int4', 0 .. 6 ], s => [ 'int2', -3, 0, 1, 32767 ], l => [ 'int8', 0, 5, -7, '9223372036854775807', '-9223372036854775808' ],
+	n => [ 'numeric', '1.0', '1.00', '0.5', '-7.125', '1e120', '-1e99', '1e-150', 'NaN', '3', '0.0' ],
+	f => [ 'float8', '0', '-0', '0.1', '0.2', '1e16', '-1e16', '1', '3', 'NaN', 'Infinity', '1e300', '5e-324' ],
+	r => [ 'float4', '0', '-0', '0.1', '16777216', '1', '-16777216', '1e30', '2.5' ],
+	d => [ 'date', '2024-01-01', '2024-02-29', '-infinity', '1999-12-31' ], at => [ 'timestamp', '2024-01-01 01:02:03', 'infinity', '2000-01-01' ],
+	tz => [ 'timestamptz', '2024-01-01 00:00+00', '-infinity' ], clock => [ 'time', '00:00', '24:00', '12:34:56.789' ],
+	t => [ 'text', '', 'a', 'A', "\x{e4}", "a\x{308}", 'b', 'b ', 'long' ], nm => [ 'name', 'a', 'b', '' ], y => [ 'bytea', '\\x', '\\x00', '\\x6162' ],
+	g => [ 'uuid', '00000000-0000-0000-0000-000000000000', 'c4ca4238-a0b9-2382-0dcc-509a6f75849b' ], b => [ 'bool', 't', 'f' ]);
+my @columns = sort keys %values;
+utf8::encode($_) foreach @{ $values{t} };
+
+# A table of the values, one drawn for each column by a number of the row's.
+sub rows_of
+{
+	my ($units, $rows) = @_;
+	my @list;
+	my $n = 0;
+
+	foreach my $column (@columns)
+	{
+		my ($type, @of) = @{ $values{$column} };
+		my $of = join ', ', map { $_ eq 'long' ? "repeat('x', 16384)" : "'$_'" } @of;
+
+		push @list, "(ARRAY[$of, NULL]::$type\[])[1 + (hashint8extended(u * 100003 + j, " . ++$n . ') & 65535) % ' . (@of + 1) . "] AS $column";
+	}
+	return 'SELECT u, ' . join(', ', @list) . " FROM generate_series($units) u, generate_series(1, $rows) j";
+}
+
+my $definitions = join ', ', 'u int', map { "$_ $values{$_}[0]" . ($_ eq 't' ? qq{ COLLATE "$collation"} : '') } @columns;
+my $others = rows_of('1, 40', '1 + u % 6');
+my $mates = "SELECT u, CASE WHEN j < 3 THEN j END AS j, 'w' || (u + j) % 3 AS w FROM generate_series(1, 45) u, generate_series(1, 1 + u % 3) j";
+my @schemas = qw(plain hospital shuffled removed school swapped);
+
+value($node, qq{GRANT CREATE ON DATABASE postgres TO owner});
+value($node, "SET SESSION AUTHORIZATION owner; CREATE SCHEMA $_; GRANT USAGE ON SCHEMA $_ TO analyst; CREATE TABLE $_.visit ($definitions); CREATE TABLE $_.mate (u bigint, j int, w text);") foreach @schemas;
+value($node, <<"EOT");
+SET SESSION AUTHORIZATION owner;
+INSERT INTO plain.visit $others;
+INSERT INTO plain.mate $mates;
+CREATE TABLE fan (id int, w text, p numeric);
+INSERT INTO fan VALUES (0, 'w0', 1.0), (1, 'w1', 2.50), (1, 'w1', 2.5), (2, NULL, 1e110), (3, 'w2', NULL), (NULL, 'a', 3);
+GRANT SELECT ON fan TO analyst;
+SELECT dp_protect((s || '.' || t)::regclass, unit => 'u', dataset => CASE WHEN s IN ('school', 'swapped') THEN 'school' ELSE 'hospital' END)
+FROM unnest(ARRAY['hospital', 'shuffled', 'removed', 'school', 'swapped']) s, unnest(ARRAY['visit', 'mate']) t;
+SELECT dp_declare((s || '.visit')::regclass, 'k', keys => ARRAY[0, 1, 2, 3, 4, 5, 6]), dp_declare((s || '.visit')::regclass, 'b', keys => ARRAY['t', 'f'])
+FROM unnest(ARRAY['hospital', 'shuffled', 'removed', 'school', 'swapped']) s;
+SELECT dp_neighbours('school', 'replace_one');
+SELECT dp_grant('analyst', dataset => d, epsilon => 9e11, delta => 1e-3) FROM unnest(ARRAY['hospital', 'school']) d;
+CREATE SCHEMA documented;
+CREATE FUNCTION documented.addend(numeric) RETURNS numeric IMMUTABLE
+RETURN CASE WHEN \$1 > -1e100 AND \$1 < 1e100 THEN CASE WHEN scale(\$1) > 100 THEN trim_scale(round(\$1, 100)) ELSE \$1 END END;
+CREATE FUNCTION documented.addend(float8) RETURNS numeric IMMUTABLE
+RETURN CASE WHEN \$1 > -1e100 AND \$1 < 1e100 THEN documented.addend(\$1::numeric) END;
+CREATE FUNCTION documented.addend(float4) RETURNS numeric IMMUTABLE
+RETURN CASE WHEN \$1 > '-Infinity' AND \$1 < 'Infinity' THEN documented.addend(\$1::numeric) END;
+CREATE FUNCTION documented.total(numeric[]) RETURNS numeric IMMUTABLE RETURN (SELECT pg_catalog.sum(x) FROM unnest(\$1) x);
+CREATE FUNCTION documented.mean(numeric[]) RETURNS numeric IMMUTABLE RETURN (SELECT pg_catalog.avg(x) FROM unnest(\$1) x);
+CREATE FUNCTION documented.total8(numeric[]) RETURNS float8 IMMUTABLE RETURN documented.total(\$1)::float8;
+CREATE FUNCTION documented.mean8(numeric[]) RETURNS float8 IMMUTABLE RETURN documented.mean(\$1)::float8;
+CREATE FUNCTION documented.total4(numeric[]) RETURNS float4 IMMUTABLE RETURN documented.total(\$1)::float4;
+CREATE FUNCTION documented.add(numeric[], numeric) RETURNS numeric[] IMMUTABLE RETURN \$1 || documented.addend(\$2);
+CREATE FUNCTION documented.add(numeric[], float8) RETURNS numeric[] IMMUTABLE RETURN \$1 || documented.addend(\$2);
+CREATE FUNCTION documented.add(numeric[], float4) RETURNS numeric[] IMMUTABLE RETURN \$1 || documented.addend(\$2);
+CREATE AGGREGATE documented.sum(numeric) (sfunc = documented.add, stype = numeric[], initcond = '{}', finalfunc = documented.total);
+CREATE AGGREGATE documented.avg(numeric) (sfunc = documented.add, stype = numeric[], initcond = '{}', finalfunc = documented.mean);
+CREATE AGGREGATE documented.sum(float8) (sfunc = documented.add, stype = numeric[], initcond = '{}', finalfunc = documented.total8);
+CREATE AGGREGATE documented.avg(float8) (sfunc = documented.add, stype = numeric[], initcond = '{}', finalfunc = documented.mean8);
+CREATE AGGREGATE documented.sum(float4) (sfunc = documented.add, stype = numeric[], initcond = '{}', finalfunc = documented.total4);
+CREATE AGGREGATE documented.avg(float4) (sfunc = documented.add, stype = numeric[], initcond = '{}', finalfunc = documented.mean8);
+EOT
+
+# ---- queries ----
+
+my $names;
+
+sub pick { return $_[ int rand @_ ] }
+
+sub name { return shift() . ++$names }
+
+# Columns are [how they are written, type].
+sub of_type
+{
+	my ($pattern, @list) = @_;
+
+	return grep { $_->[1] =~ /^(?:$pattern)$/ } @list;
+}
+
+sub literal
+{
+	my ($type) = @_;
+	my @known = map { @{ $values{$_} }[ 1 .. $#{ $values{$_} } ] } grep { $values{$_}[0] eq $type } @columns;
+
+	return "'" . pick(grep { $_ ne 'long' } @known) . "'::$type";
+}
+
+sub condition
+{
+	my ($depth, @list) = @_;
+	my $column = pick(@list);
+	my ($sql, $type) = @$column;
+	my $u = rand;
+
+	return '(' . condition($depth - 1, @list) . pick(' AND ', ' OR ') . condition($depth - 1, @list) . ')' if $depth > 0 && $u < .2;
+	return '(NOT ' . condition($depth - 1, @list) . ')' if $depth > 0 && $u < .27;
+	return "($sql IS " . pick('', 'NOT ') . 'NULL)' if $u < .4;
+	my $other = pick(of_type($type, @list));
+	return "($sql = $other->[0])" if $u < .5 && $other != $column;
+	return $sql if $type eq 'bool';
+	return "($sql " . pick('=', '<>') . ' ' . literal($type) . ')' if $type =~ /uuid|bytea|name/;
+	return "($sql " . pick('<', '<=', '>', '>=', '=', '<>') . ' ' . ($type =~ /^(int|numeric|float)/ && rand() < .7 ? pick(0, 1, 2, 3, 5) : literal($type)) . ')';
+}
+
+sub expression
+{
+	my (@list) = @_;
+	my ($sql, $type) = @{ pick(@list) };
+	my $u = rand;
+
+	return [ "CASE WHEN " . condition(0, @list) . " THEN $sql END", $type ] if $u < .12;
+	return [ "coalesce($sql, " . literal($type) . ')', $type ] if $u < .2;
+	return [ "($sql % 3)", $type ] if $u < .3 && $type =~ /^int[48]$/;
+	return [ "length($sql)", 'int4' ] if $u < .3 && $type eq 'text';
+	return [ condition(0, @list), 'bool' ] if $u < .38;
+	return [ $sql, $type ];
+}
+
+# Types of results.
+my %sum_of = (int2 => 'int8', int4 => 'int8', int8 => 'numeric', numeric => 'numeric', float8 => 'float8', float4 => 'float4');
+my %avg_of = (int2 => 'numeric', int4 => 'numeric', int8 => 'numeric', numeric => 'numeric', float8 => 'float8', float4 => 'float8');
+
+sub unit_aggregate
+{
+	my (@list) = @_;
+	my $filter = rand() < .3 ? ' FILTER (WHERE ' . condition(1, @list) . ')' : '';
+	my $kind = pick(qw(rows rows count sum sum avg least least bool));
+	my ($sql, $type);
+
+	return [ 'count(*)' . (rand() < .5 ? $filter : ''), 'int8' ] if $kind eq 'rows';
+	($sql, $type) = @{ expression(@list) };
+	if ($kind =~ /sum|avg/)
+	{
+		($sql, $type) = @{ pick(of_type('int[248]|numeric|float[48]', @list)) };
+		return [ "$kind($sql)$filter", $kind eq 'sum' ? $sum_of{$type} : $avg_of{$type} ];
+	}
+	return [ pick('min', 'max') . "($sql)$filter", $type ] if $kind eq 'least' && $type !~ /uuid|bytea|name|bool/;
+	return [ pick(qw(bool_and bool_or every)) . '(' . condition(1, @list) . ")$filter", 'bool' ] if $kind eq 'bool';
+	return [ "count($sql)$filter", 'int8' ];
+}
+
+# A private item of FROM: its text, and its columns, the first of which is the unit.
+sub private_item
+{
+	my ($depth) = @_;
+	my $name = name('i');
+
+	if ($depth <= 0)
+	{
+		return ("mate $name", [ "$name.u", 'int8' ], [ "$name.j", 'int4' ], [ "$name.w", 'text' ]) if rand() < .25;
+		return ("visit $name", [ "$name.u", 'int4' ], map { [ "$name.$_", $values{$_}[0] ] } @columns);
+	}
+	my ($text, @made) = level($depth);
+	return ("($text) $name", map { [ "$name.$_->[0]", $_->[1] ] } @made);
+}
+
+# What stands in FROM: one item, or a join, which keeps the first one's rows.
+sub source
+{
+	my ($depth) = @_;
+	my ($from, @list) = private_item($depth);
+	my $joined = rand;
+
+	if ($joined < .3)
+	{
+		my ($other, @more) = private_item(rand() < .5 ? $depth : 0);
+		my $both = rand() < .3 ? ' AND ' . condition(0, @list, @more) : '';
+
+		$from .= pick(' JOIN ', ' LEFT JOIN ') . "$other ON $list[0][0] = $more[0][0]$both";
+		push @list, @more;
+	}
+	if ($joined > .2 && $joined < .45)
+	{
+		my $name = name('p');
+		my ($word) = of_type('text', @list);
+		my $number = pick(of_type('int[48]', @list[ 1 .. $#list ]));
+		my $on = $number && (!$word || rand() < .7) ? "$number->[0] = $name.id" : $word ? "$word->[0] = $name.w" : "$name.id = 1";
+
+		$from .= pick(' JOIN ', ' LEFT JOIN ') . "fan $name ON $on";
+		push @list, [ "$name.id", 'int4' ], [ "$name.w", 'text' ], [ "$name.p", 'numeric' ];
+	}
+	return ($from, @list);
+}
+
+sub write_level
+{
+	my ($select, $rest, @wanted) = @_;
+
+	return ("$select " . join(', ', map { "$wanted[$_][0] AS c$_" } 0 .. $#wanted) . " $rest", map { [ "c$_", $wanted[$_][1] ] } 0 .. $#wanted);
+}
+
+# A level below the private one: its text, and [name, type] of its columns.
+sub level
+{
+	my ($depth) = @_;
+	my ($from, @list) = source($depth - 1);
+	my $unit = $list[0];
+	my $where = rand() < .4 ? ' WHERE ' . condition(1, @list) : '';
+	my $kind = rand;
+
+	return write_level('SELECT', "FROM $from$where", $unit, map { expression(@list) } 0 .. int rand 4) if $kind < .12;
+	my @keys = $kind < .6 ? () : grep { $_->[1] !~ /numeric|float/ } map { expression(@list) } 0 .. int rand 2;
+	return write_level('SELECT DISTINCT', "FROM $from$where", $unit, @keys) if $kind > .88;
+	my @made = map { unit_aggregate(@list) } 0 .. int rand 4;
+	my $having = rand() < .35 ? ' HAVING ' . condition(1, $unit, @keys, map { unit_aggregate(@list) } 0 .. 1) : '';
+	return write_level('SELECT', "FROM $from$where GROUP BY " . join(', ', map { $_->[0] } $unit, @keys) . $having, $unit, @keys, @made);
+}
+
+# An aggregate of the private level, as private and as plain.
+sub aggregate
+{
+	my (@list) = @_;
+	my $passes = rand() < .3 ? condition(1, @list) : 'true';
+	my ($sql, $type) = @{ pick(@list) };
+	my $filter = "FILTER (WHERE $passes";
+	my $kind = rand;
+
+	return [ "dp_count(*) $filter)", "count(*) $filter)" ] if $kind < .25;
+	return [ "dp_sum($sql, -20, 20) $filter)", "coalesce(sum(least(greatest($sql, -20), 20)) $filter AND $sql IS NOT NULL), 0)" ] if $kind < .5 && $type =~ /int/;
+	return [ "dp_count($sql) $filter)", "count($sql) $filter)" ] if $kind < .6;
+	return [ "dp_count(DISTINCT $sql) $filter)", "count(DISTINCT $sql) $filter)" ] if $kind < .7 || $type !~ /int[48]|numeric|float8/;
+	return [ "dp_histogram($sql, 0, 10, 5) $filter)",
+		'ARRAY[' . join(', ', map { my $last = $_ == 4 ? '<=' : '<'; "count(*) $filter AND $sql >= " . 2 * $_ . " AND $sql $last " . (2 * $_ + 2) . ')' } 0 .. 4) . ']' ];
+}
+
+# Two levels that count, of which one may say something and the other not.
+sub counts
+{
+	my @made;
+
+	foreach my $side (0, 1)
+	{
+		my ($from, @list) = private_item(0);
+		my $name = name('i');
+
+		push @made, [ "(SELECT $list[0][0] AS c0, count(*) AS c1 FROM $from WHERE " . condition(1, @list) . " GROUP BY $list[0][0]) $name", $name ];
+	}
+	return ("$made[0][0] JOIN $made[1][0] ON $made[0][1].c0 = $made[1][1].c0", [ "$made[0][1].c0", 'int4' ], map { [ "$_->[1].c1", 'int8' ] } @made);
+}
+
+sub query
+{
+	my ($number) = @_;
+
+	srand($seed * 1_000_003 + $number);
+	$names = 0;
+	my ($from, @list) = rand() < .1 ? counts() : source(pick(1, 1, 1, 2, 2, 3));
+	my $where = rand() < .5 ? ' WHERE ' . condition(1, @list) : '';
+	my @keys = rand() < .5 ? (condition(1, @list)) : ();
+	my $numbers = pick(of_type('int8', @list));
+	my %seen;
+	my @asked = grep { !$seen{ $_->[0] }++ } map { aggregate(@list) } 0 .. 2;
+
+	# numbers that are named; or others are, and these are no keys
+	if (@keys && $numbers && rand() < .5)
+	{
+		@keys = ($numbers->[0]);
+		$where = ($where eq '' ? ' WHERE ' : "$where AND ") . pick(of_type('int8', @list))->[0] . ' IN (0, 1, 2, 3)';
+	}
+	my $text = "FROM $from$where" . (@keys ? " GROUP BY $keys[0]" : '');
+	return {
+		number => $number, keys => scalar @keys, aggregates => \@asked,
+		private => 'SELECT ' . join(', ', @keys, map { $_->[0] } @asked) . " $text",
+		plain => 'SELECT ' . join(', ', @keys, map { $_->[1] } @asked) . " $text",
+		bounds => 'SELECT coalesce(max(n), 0), coalesce(max(k), 0) FROM (SELECT count(*) AS n, count(DISTINCT key) + max((key IS NULL)::int) AS k FROM '
+		  . "(SELECT $list[0][0] AS u, " . ($keys[0] // '1') . " AS key FROM $from$where) x GROUP BY u) y" };
+}
+
+# ---- comparing ----
+
+my ($found, $answered, $refused, $compared, $moved) = (0, 0, 0, 0, 0);
+
+sub complain
+{
+	my ($query, $what, @more) = @_;
+
+	$found++;
+	diag(join "\n  ", "$what: FUZZ_SEED=$seed FUZZ_NUMBER=$query->{number} make fuzz", $query->{private}, @more);
+	return;
+}
+
+# Rows by their key.
+sub by_key
+{
+	my ($query, $answer) = @_;
+
+	return { map { $query->{keys} ? /^([^|]*)\|(.*)$/ : ('', $_) } split /\n/, $answer };
+}
+
+# Is an answer that of the plain query, but for groups that no row is in?
+sub is_same
+{
+	my ($query, $private, $plain) = @_;
+	my ($rows, $wanted) = map { by_key($query, $_) } $private, $plain;
+
+	foreach my $key (keys %$rows)
+	{
+		return 0 if defined $wanted->{$key} ? $rows->{$key} ne $wanted->{$key} : $rows->{$key} =~ /[1-9]/;
+	}
+	return !grep { !exists $rows->{$_} } keys %$wanted;
+}
+
+sub is_refused { return shift() =~ /^error (?:0A000|54000|22023)$/ }
+
+sub answers_of
+{
+	my ($schema, @statements) = @_;
+
+	return run_statements($node, 'analyst', "SET search_path = $schema, public; SET dp_pg.epsilon = '" . EPSILON . "';", @statements);
+}
+
+sub plain_answers { return run_statements($node, 'owner', 'SET search_path = plain, documented, pg_catalog, public;', @_) }
+
+sub settings
+{
+	my ($rows, $keys) = @_;
+
+	return "SET dp_pg.max_rows = $rows; SET dp_pg.max_keys = $keys;";
+}
+
+sub fill
+{
+	value($node, 'SET SESSION AUTHORIZATION owner; ' . join ' ', @_);
+	return;
+}
+
+# Queries are a batch at a time.
+sub in_batches
+{
+	my ($most, $judge) = @_;
+
+	for (my $number = 0; $number < $most && $found < 10; $number += BATCH)
+	{
+		my @numbers = defined $only ? ($only) : ($number + 1 .. min($number + BATCH, $most));
+
+		$judge->(map { query($_) } @numbers);
+		pass("queries up to $numbers[-1] have ended");
+		last if defined $only;
+	}
+	return;
+}
+
+sub judge_answers
+{
+	my (@queries) = @_;
+	my @plain = plain_answers(map { $_->{plain} } @queries);
+	my @bounds = plain_answers(map { $_->{bounds} } @queries);
+	my ($first, $second) = map { [ answers_of($_, map { settings(ROWS, 4) . $_->{private} } @queries) ] } qw(hospital shuffled);
+
+	foreach my $i (0 .. $#queries)
+	{
+		my ($rows, $groups) = $bounds[$i] =~ /^(\d+)\|(\d+)$/;
+
+		if (is_refused($first->[$i]) && is_refused($second->[$i]))
+		{
+			$refused++;
+			note("refused, $first->[$i]: $queries[$i]{private}") if $ENV{FUZZ_VERBOSE};
+			next;
+		}
+		complain($queries[$i], 'no plain answer', $plain[$i], $bounds[$i], $queries[$i]{plain}) if !defined $groups || $plain[$i] =~ /^error/;
+		next if !defined $groups || $rows > ROWS || $groups > 4;
+		$answered++;
+		if ($first->[$i] ne $second->[$i]) { complain($queries[$i], 'another order, another answer', $first->[$i], $second->[$i]) }
+		elsif (!is_same($queries[$i], $first->[$i], $plain[$i])) { complain($queries[$i], 'not the plain answer', $first->[$i], $plain[$i], $queries[$i]{plain}) }
+	}
+	return;
+}
+
+fill("TRUNCATE hospital.visit, hospital.mate; INSERT INTO hospital.visit TABLE plain.visit; INSERT INTO hospital.mate TABLE plain.mate;",
+	"INSERT INTO shuffled.visit SELECT * FROM plain.visit v ORDER BY md5(v::text); INSERT INTO shuffled.mate SELECT * FROM plain.mate m ORDER BY md5(m::text);");
+in_batches($wanted, \&judge_answers);
+is($found, 0, "$answered answers are those of plain queries, whatever the order of rows; $refused were refused");
+
+# ---- neighbours ----
+
+# The unit 1000 is in the first one of each pair.
+my @pairs = ([ 'hospital', 'removed' ], [ 'school', 'swapped' ]);
+
+# Rows of visit and mate of the unit, and of the one that comes in its place.  A
+# level makes any number of rows of them before it groups, so where visits are
+# joined with one another there are fewer.
+my @shapes = ([ 10000, 1, 7, 3 ], [ 300, 3, 10000, 1 ], [ 7, 40, 500, 2 ], [ 2000, 2, 2, 2 ]);
+my @few = ([ 100, 2, 7, 40 ], [ 60, 3, 100, 1 ]);
+
+sub mates_of
+{
+	my ($unit, $n) = @_;
+
+	return "SELECT $unit, nullif(i % 3, 2), 'w' || i % 3 FROM generate_series(1, $n) i";
+}
+
+sub fill_neighbours
+{
+	my ($rows, $mates, $rows_instead, $mates_instead) = @_;
+
+	fill(map({ "TRUNCATE $_.visit, $_.mate; INSERT INTO $_.visit TABLE plain.visit; INSERT INTO $_.mate TABLE plain.mate;" } map { @$_ } @pairs),
+		map({ "INSERT INTO $_.visit " . rows_of('1000, 1000', $rows) . "; INSERT INTO $_.mate " . mates_of(1000, $mates) . ';' } map { $_->[0] } @pairs),
+		'INSERT INTO swapped.visit ' . rows_of('1001, 1001', $rows_instead) . '; INSERT INTO swapped.mate ' . mates_of(1001, $mates_instead) . ';');
+	return;
+}
+
+# All numbers of an aggregate, by key.
+sub cells
+{
+	my ($query, $answer, $column) = @_;
+	my $rows = by_key($query, $answer);
+	my %cells;
+
+	foreach my $key (keys %$rows)
+	{
+		my @numbers = (split /\|/, $rows->{$key})[$column] =~ /(-?\d+)/g;
+
+		$cells{"$key $_"} = $numbers[$_] foreach 0 .. $#numbers;
+	}
+	return \%cells;
+}
+
+sub compare
+{
+	my ($query, $pair, $explained, @answers) = @_;
+	my @stated = $explained =~ /Released: dp_.*?sensitivity ([0-9.e+]+)/g;
+
+	return if grep { is_refused($_) } $explained, @answers;
+	if (@stated != @{ $query->{aggregates} } || grep { /^error/ } @answers)
+	{
+		complain($query, "not answered (@$pair)", @answers, $explained);
+		return;
+	}
+	foreach my $i (0 .. $#stated)
+	{
+		my ($a, $b) = map { cells($query, $_, $i) } @answers;
+		my $l1 = sum(0, map { abs(($a->{$_} // 0) - ($b->{$_} // 0)) } keys %{ { %$a, %$b } });
+
+		$compared++;
+		$moved++ if $l1 > 0.9 * $stated[$i];
+		complain($query, "$query->{aggregates}[$i][0] moves by $l1, stated is $stated[$i] (@$pair)", @answers) if $l1 > $stated[$i] * (1 + ROUNDED);
+	}
+	return;
+}
+
+sub ask_neighbours
+{
+	my ($shape, @asked) = @_;
+
+	fill_neighbours(@$shape);
+	foreach my $pair (@pairs)
+	{
+		my @explained = answers_of($pair->[0], map { "$_->{settings} EXPLAIN $_->{private}" } @asked);
+		my ($first, $second) = map { [ answers_of($_, map { "$_->{settings} $_->{private}" } @asked) ] } @$pair;
+
+		compare($asked[$_], $pair, $explained[$_], $first->[$_], $second->[$_]) foreach 0 .. $#asked;
+	}
+	return;
+}
+
+# As many rows and groups count as the others have.
+sub judge_neighbours
+{
+	my (@queries) = @_;
+	my @bounds = plain_answers(map { $_->{bounds} } @queries);
+	my (@alone, @joined);
+
+	foreach my $i (0 .. $#queries)
+	{
+		my ($rows, $groups) = $bounds[$i] =~ /^(\d+)\|(\d+)$/ or next;
+
+		next if $rows > ROWS;
+		$queries[$i]{settings} = settings(max($rows, 1), max($groups, 1));
+		push @{ $queries[$i]{private} =~ /\bvisit\b.*\bvisit\b/ ? \@joined : \@alone }, $queries[$i];
+	}
+	ask_neighbours($shapes[ $queries[0]{number} / BATCH % @shapes ], @alone);
+	ask_neighbours($few[ $queries[0]{number} / BATCH % @few ], @joined);
+	return;
+}
+
+in_batches(int($wanted / 3), \&judge_neighbours);
+is($found, 0, "no aggregate moves by more than is stated: $compared compared, $moved move by as much");
+if (!defined $only)
+{
+	cmp_ok($answered, '>', $wanted / 2, 'enough are answered');
+	cmp_ok($compared, '>', $wanted / 3, 'and enough compared');
+	cmp_ok($moved, '>', $compared / 20, 'and bounds are reached');
+}
+
+$node->stop('fast');
+done_testing();
