@@ -52,8 +52,9 @@ SELECT count(*) FROM (SELECT cust FROM line JOIN orders ON ord = okey WHERE cust
 RESET ROLE;
 
 SET ROLE :analyst;
+SET dp_pg.epsilon = '1000000';
 SET dp_pg.max_rows = 1000;
-SET dp_pg.max_keys = 20;
+SET dp_pg.max_keys = 4;
 -- one relation, with its unit found
 SELECT dp_count(*), dp_sum(qty) FROM line;
 SELECT part, dp_count(*) FROM line WHERE qty > 4 GROUP BY part;
@@ -141,6 +142,7 @@ SELECT * FROM outcome('SELECT dp_count(*) FROM line');
 SELECT * FROM outcome('SELECT dp_count(*) FROM event');
 SELECT charges FROM spent();
 DEALLOCATE lines;
+RESET dp_pg.epsilon;
 RESET dp_pg.max_rows;
 RESET dp_pg.max_keys;
 RESET ROLE;
