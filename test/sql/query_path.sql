@@ -96,6 +96,9 @@ SELECT * FROM outcome($$SELECT dp_unprotect('orders')$$);
 SELECT * FROM outcome($$SELECT dp_protect('orders', unit => 'okey')$$);
 SELECT * FROM outcome($$SELECT dp_declare('line', 'part', immutable => true)$$);
 SELECT * FROM outcome($$SELECT * FROM dp_suggest_bounds('line')$$);
+-- a view that is older than a column
+CREATE VIEW short WITH (security_invoker) AS SELECT ord, qty FROM line;
+GRANT SELECT ON short TO :analyst;
 -- names and orders of columns may change
 ALTER TABLE line RENAME ord TO order_no;
 ALTER TABLE orders RENAME okey TO number;
@@ -106,6 +109,8 @@ DELETE FROM line WHERE order_no = 7;
 SELECT count(*), count(DISTINCT cust) FROM line JOIN orders ON order_no = number WHERE cust IS NOT NULL;
 SET ROLE :analyst;
 EXECUTE lines;
+SELECT dp_count(*), dp_sum(qty) FROM short;
+SELECT dp_count(*) FROM short JOIN orders ON ord = number;
 SELECT dp_count(*), dp_count(DISTINCT cust) FROM line JOIN orders ON order_no = number;
 -- row security hides rows of the relation, not whose they are
 RESET ROLE;
