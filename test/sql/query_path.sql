@@ -146,6 +146,23 @@ SET ROLE :analyst;
 SELECT * FROM outcome('SELECT dp_count(*) FROM line');
 SELECT * FROM outcome('SELECT dp_count(*) FROM event');
 SELECT charges FROM spent();
+RESET ROLE;
+-- who asks need not see the schema of what is behind
+CREATE SCHEMA regress_query_path_far AUTHORIZATION :owner;
+SET ROLE :owner;
+CREATE TABLE regress_query_path_far.visit (id int PRIMARY KEY, person int);
+INSERT INTO regress_query_path_far.visit SELECT i, i % 5 FROM generate_series(1, 10) i;
+CREATE TABLE bill (visit int, other int);
+INSERT INTO bill SELECT 1 + i % 11, i FROM generate_series(1, 110) i;
+SELECT dp_protect('regress_query_path_far.visit', unit => 'person', dataset => :'schema') \g /dev/null
+SELECT dp_protect('bill', unit => 'visit -> regress_query_path_far.visit.person', dataset => :'schema') \g /dev/null
+SET ROLE :analyst;
+SELECT dp_count(*) FROM bill;
+RESET ROLE;
+SET client_min_messages = error;
+DROP SCHEMA regress_query_path_far CASCADE;
+RESET client_min_messages;
+SET ROLE :analyst;
 DEALLOCATE lines;
 RESET dp_pg.epsilon;
 RESET dp_pg.max_rows;
