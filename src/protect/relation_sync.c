@@ -57,6 +57,16 @@ relation_exists(Oid relid)
 	return SearchSysCacheExists1(RELOID, ObjectIdGetDatum(relid));
 }
 
+/* Has the column another name now? */
+static bool
+was_renamed(Oid relid, AttrNumber attnum, const NameData *name)
+{
+	NameData	current;
+
+	return live_column(relid, attnum, &current) &&
+		strcmp(NameStr(current), NameStr(*name)) != 0;
+}
+
 /*
  * Does a row disagree with the system catalogs?  One without a name is of a
  * relation whose rows are units, or means the whole relation.
@@ -72,8 +82,9 @@ column_disagrees(const dp_declared_row *row, dp_disagreement what)
 			 !live_column(row->relid, row->attnum, &current));
 	if (row->relid != row->origin)
 		return relation_exists(row->relid);
-	return row->named && live_column(row->relid, row->attnum, &current) &&
-		strcmp(NameStr(current), NameStr(row->name)) != 0;
+	return (row->named && was_renamed(row->relid, row->attnum, &row->name)) ||
+		(OidIsValid(row->through) &&
+		 was_renamed(row->through, row->key_attnum, &row->key));
 }
 
 /* dp_declared_test */
@@ -137,8 +148,8 @@ PG_FUNCTION_INFO_V1(dp_relation_fill_origin);
 
 /*
  * dp_relation_fill_origin
- *	  BEFORE INSERT row trigger of the tables: relid_origin and the column
- *	  number are what they are now.  A row whose relation does not exist is
+ *	  BEFORE INSERT row trigger of the tables: relid_origin and the numbers of
+ *	  columns are what they are now.  A row whose relation does not exist is
  *	  skipped with a warning; a column that does not exist gets number 0, which
  *	  no lookup accepts.
  */
@@ -169,6 +180,8 @@ dp_relation_fill_origin(PG_FUNCTION_ARGS)
 	}
 	row.origin = row.relid;
 	row.attnum = row.named ? get_attnum(row.relid, NameStr(row.name)) : 0;
+	row.key_attnum = OidIsValid(row.through) ?
+		get_attnum(row.through, NameStr(row.key)) : 0;
 	return PointerGetDatum(dp_catalog_place_declared(trigger->tg_relation,
 													 trigger->tg_trigtuple,
 													 &row));

@@ -159,6 +159,44 @@ SELECT dp_protect('bill', unit => 'visit -> regress_query_path_far.visit.person'
 SET ROLE :analyst;
 SELECT dp_count(*) FROM bill;
 RESET ROLE;
+-- a path of the same names elsewhere is another one
+SET ROLE :owner;
+CREATE TABLE visit (id int PRIMARY KEY, person int);
+CREATE TABLE item (bill int, visit int);
+CREATE TABLE bill_now () INHERITS (bill);
+SELECT dp_protect('visit', unit => 'person', dataset => :'schema') \g /dev/null
+SELECT * FROM outcome($$SELECT dp_protect('bill_now', unit => 'visit -> visit.person', dataset => 'regress_query_path')$$);
+DROP TABLE bill_now;
+ALTER TABLE bill ADD PRIMARY KEY (other);
+SELECT dp_protect('item', unit => 'bill -> bill.visit', dataset => :'schema') \g /dev/null
+SELECT * FROM outcome($$SELECT dp_protect('bill', unit => 'visit -> visit.person')$$);
+SELECT dp_unprotect('item') \g /dev/null
+-- the key is the one that it was
+ALTER TABLE regress_query_path_far.visit ADD number int UNIQUE;
+UPDATE regress_query_path_far.visit SET number = 11 - id;
+ALTER TABLE regress_query_path_far.visit DROP CONSTRAINT visit_pkey, ADD PRIMARY KEY (number);
+SET ROLE :analyst;
+SELECT * FROM outcome('SELECT dp_count(*) FROM bill');
+SET ROLE :owner;
+SELECT dp_protect('bill', unit => 'visit -> regress_query_path_far.visit.person') \g /dev/null
+SET ROLE :analyst;
+SELECT dp_count(*) FROM bill;
+SET ROLE :owner;
+ALTER TABLE regress_query_path_far.visit RENAME number TO visit;
+SELECT relid, unit, unit_through, unit_key FROM dp_pg.relation WHERE relid = 'bill'::regclass;
+SET ROLE :analyst;
+SELECT dp_count(*) FROM bill;
+-- and of the same type, which bytes tell apart
+SET ROLE :owner;
+ALTER TABLE regress_query_path_far.visit ALTER visit TYPE date USING date '2000-01-01' + visit;
+SET ROLE :analyst;
+SELECT * FROM outcome('SELECT dp_count(*) FROM bill');
+SET ROLE :owner;
+ALTER TABLE regress_query_path_far.visit ALTER visit TYPE int[] USING ARRAY[visit - date '2000-01-01'];
+ALTER TABLE bill ALTER visit TYPE int[] USING ARRAY[visit];
+SET ROLE :analyst;
+SELECT * FROM outcome('SELECT dp_count(*) FROM bill');
+RESET ROLE;
 SET client_min_messages = error;
 DROP SCHEMA regress_query_path_far CASCADE;
 RESET client_min_messages;
