@@ -83,7 +83,8 @@ SELECT * FROM outcome('SELECT dp_count(*) FROM line JOIN orders ON ord <= okey')
 SELECT * FROM outcome('SELECT dp_count(*) FROM line LEFT JOIN orders ON qty = 1 WHERE ord = okey');
 SELECT * FROM outcome('SELECT dp_count(*) FROM (SELECT ord, count(*) FROM line GROUP BY ord) s');
 -- what needs one row of each unit
-SELECT * FROM outcome('SELECT dp_conditions(ARRAY[qty > 1]) FROM line');
+SELECT * FROM outcome($$SELECT dp_argmax('line', ARRAY['qty > 1', 'qty > 2'])$$);
+SELECT * FROM outcome($$SELECT dp_sparse_vector_open('line', 10.0, 1)$$);
 SELECT charges FROM spent();
 -- a prepared plan follows
 PREPARE lines AS SELECT dp_count(*) FROM line;
