@@ -82,6 +82,8 @@ SELECT * FROM outcome('SELECT dp_count(*) FROM line JOIN orders ON ord + 0 = oke
 SELECT * FROM outcome('SELECT dp_count(*) FROM line JOIN orders ON ord <= okey');
 SELECT * FROM outcome('SELECT dp_count(*) FROM line LEFT JOIN orders ON qty = 1 WHERE ord = okey');
 SELECT * FROM outcome('SELECT dp_count(*) FROM (SELECT ord, count(*) FROM line GROUP BY ord) s');
+-- more than sixteen keys
+SELECT * FROM outcome('SELECT dp_count(*) FROM numbered NATURAL JOIN event a NATURAL JOIN event b NATURAL JOIN event c NATURAL JOIN event d NATURAL JOIN event e NATURAL JOIN event f NATURAL JOIN event g NATURAL JOIN event h');
 -- what needs one row of each unit
 SELECT * FROM outcome($$SELECT dp_argmax('line', ARRAY['qty > 1', 'qty > 2'])$$);
 SELECT * FROM outcome($$SELECT dp_sparse_vector_open('line', 10.0, 1)$$);
