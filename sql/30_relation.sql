@@ -7,6 +7,8 @@ CREATE TABLE dp_pg.relation (
 	unit name,
 	unit_attnum int2,
 	unit_through regclass,
+	unit_key name,
+	unit_key_attnum int2,
 	published regclass,
 	rows bigint CHECK (rows > 0),
 	max_rows bigint CHECK (max_rows BETWEEN 1 AND 2147483647),
@@ -28,6 +30,10 @@ COMMENT ON COLUMN dp_pg.relation.unit_attnum IS
 'number of the unit column; follows a rename';
 COMMENT ON COLUMN dp_pg.relation.unit_through IS
 'protected relation whose primary key the unit column refers to: a row has the unit of the row it refers to there; NULL: the column itself is the unit';
+COMMENT ON COLUMN dp_pg.relation.unit_key IS
+'primary key of unit_through when the unit was declared, which it must still be; NULL: the column itself is the unit';
+COMMENT ON COLUMN dp_pg.relation.unit_key_attnum IS
+'number of the primary key''s column; follows a rename';
 COMMENT ON COLUMN dp_pg.relation.published IS
 'security_invoker view for tools that list what they may select from; NULL: none';
 COMMENT ON COLUMN dp_pg.relation.rows IS

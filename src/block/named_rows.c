@@ -46,9 +46,6 @@ add_unit_column(RangeTblEntry *named, const dp_relation *relation)
 	named->coltypmods = lappend_int(named->coltypmods, relation->unit_typmod);
 	named->colcollations = lappend_oid(named->colcollations,
 									   relation->unit_collation);
-	named->eref = copyObject(named->eref);
-	named->eref->colnames = lappend(named->eref->colnames,
-									makeString(pstrdup("unit")));
 }
 
 static void
@@ -66,6 +63,16 @@ add_columns(RangeTblEntry *named, RangeTblEntry *entry)
 		named->colcollations = lappend_oid(named->colcollations,
 										   exprCollation(column));
 	}
+}
+
+/* An entry of a view has no names for columns that were added since. */
+static void
+name_columns(RangeTblEntry *named)
+{
+	named->eref = copyObject(named->eref);
+	while (list_length(named->eref->colnames) < list_length(named->coltypes))
+		named->eref->colnames = lappend(named->eref->colnames,
+										makeString(pstrdup("unit")));
 }
 
 /* Its number in its level, by which policies of row security refer to it. */
@@ -128,6 +135,7 @@ name_entry(Query *level, RangeTblEntry *entry, const dp_relation *relation,
 	add_columns(named, entry);
 	if (source->follow != 0)
 		add_unit_column(named, relation);
+	name_columns(named);
 	*entry = *named;
 	return source;
 }

@@ -192,27 +192,52 @@ dp_block_refuse_many(const dp_relation *relation)
 							"unit", get_rel_name(relation->relid));
 }
 
-/*
- * dp_block_check_unit_type
- *	  Can units be told apart by their bytes?  They could when the relation was
- *	  protected; the column's type may have changed.
- */
-dp_refusal *
-dp_block_check_unit_type(const dp_relation *relation)
+static bool
+tells_apart(Oid type, Oid collation)
 {
-	Oid			type = relation->unit_type;
-	Oid			collation = relation->unit_collation;
+	return dp_places_read_way(getBaseType(type)) != DP_READ_NONE &&
+		(!OidIsValid(collation) || get_collation_isdeterministic(collation));
+}
 
-	if (dp_places_read_way(getBaseType(type)) != DP_READ_NONE &&
-		(!OidIsValid(collation) || get_collation_isdeterministic(collation)))
-		return NULL;
+static dp_refusal *
+refuse_type(const dp_relation *relation, Oid type)
+{
 	return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
 							psprintf("Units of column \"%s\" cannot be told "
-									 "apart by their bytes; its type is %s.",
+									 "apart by their bytes; its type, or that "
+									 "of a key that it is behind, is %s.",
 									 relation->unit, format_type_be(type)),
 							"The owner should number the people, or give the "
 							"column a built-in type and a deterministic "
 							"collation.",
 							"rows of a unit in relation \"%s\" cannot be "
 							"bounded", get_rel_name(relation->relid));
+}
+
+/*
+ * dp_block_check_unit_type
+ *	  Can units, and the keys that they are behind, be told apart by their
+ *	  bytes?  They could when the relation was protected; types of columns may
+ *	  have changed.
+ */
+dp_refusal *
+dp_block_check_unit_type(const dp_relation *relation)
+{
+	ListCell   *lc;
+
+	if (!tells_apart(relation->unit_type, relation->unit_collation))
+		return refuse_type(relation, relation->unit_type);
+	foreach(lc, relation->unit_steps)
+	{
+		const dp_unit_step *step = lfirst(lc);
+		Oid			type;
+		int32		typmod;
+		Oid			collation;
+
+		get_atttypetypmodcoll(step->relid, step->key, &type, &typmod,
+							  &collation);
+		if (!tells_apart(type, collation))
+			return refuse_type(relation, type);
+	}
+	return NULL;
 }

@@ -9,30 +9,50 @@
  */
 #include "postgres.h"
 
+#include "access/table.h"
+#include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
-#include "parser/analyze.h"
-#include "parser/parser.h"
-#include "utils/builtins.h"
+#include "parser/parse_relation.h"
 #include "utils/lsyscache.h"
 
 #include "split.h"
 
-/* SELECT key, next FROM relation */
+static TargetEntry *
+read_column(ParseState *state, Oid relid, AttrNumber column, AttrNumber number)
+{
+	char	   *name = get_attname(relid, column, false);
+	Node	   *var = colNameToVar(state, name, false, -1);
+
+	return makeTargetEntry((Expr *) var, number, name, false);
+}
+
+/*
+ * SELECT key, next FROM relation: by its OID, since what leads to it may be a
+ * schema that the asker may not look into.
+ */
 static Query *
 read_step(const dp_unit_step *step)
 {
-	char	   *text = psprintf("SELECT %s, %s FROM %s",
-								quote_identifier(get_attname(step->relid,
-															 step->key,
-															 false)),
-								quote_identifier(get_attname(step->relid,
-															 step->next,
-															 false)),
-								dp_protect_qualified_name(step->relid));
-	List	   *statements = raw_parser(text, RAW_PARSE_DEFAULT);
+	ParseState *state = make_parsestate(NULL);
+	Relation	rel = table_open(step->relid, AccessShareLock);
+	Query	   *query = makeNode(Query);
 
-	return parse_analyze_fixedparams(linitial_node(RawStmt, statements), text,
-									 NULL, 0, NULL);
+	addNSItemToQuery(state,
+					 addRangeTableEntryForRelation(state, rel, AccessShareLock,
+												   NULL, true, true),
+					 true, true, true);
+	query->commandType = CMD_SELECT;
+	query->querySource = QSRC_ORIGINAL;
+	query->canSetTag = true;
+	query->stmt_location = -1;
+	query->targetList =
+		list_make2(read_column(state, step->relid, step->key, 1),
+				   read_column(state, step->relid, step->next, 2));
+	query->jointree = makeFromExpr(state->p_joinlist, NULL);
+	dp_compat_parsed_entries(query, state);
+	table_close(rel, NoLock);
+	free_parsestate(state);
+	return query;
 }
 
 /*

@@ -21,6 +21,7 @@
 #include "gather.h"
 
 #define MOST_BYTES ((Size) 8 * 1024 * 1024) /* of one unit's rows */
+#define LEAST_BYTES (sizeof(dp_bound_record) + SizeofMinimalTupleHeader)
 
 /* ---- one after the other ---- */
 
@@ -182,13 +183,17 @@ digest_of(const dp_bound_record *record, int64 n, uint64 seed)
 						 (uint64) n);
 }
 
-/* At most `wanted` rows of a source, and `bytes` of them. */
+/*
+ * At most `wanted` rows of a source, and `bytes` of them: so there is a bound
+ * of memory, too, where nothing else says how many rows are wanted.
+ */
 static threshold
 find_threshold(dp_unit_rows *rows, const dp_bound_layout *layout, int source,
 			   int64 wanted, Size bytes, uint64 seed)
 {
 	threshold	found = {0, 0};
-	int64		room = 2 * wanted + 64;
+	int64		most = Min(wanted, (int64) (bytes / LEAST_BYTES));
+	int64		room = 2 * most + 64;
 	ranked_row *ranked = palloc(sizeof(ranked_row) * room);
 	const dp_bound_record *record;
 	int64		met = 0;
@@ -203,13 +208,13 @@ find_threshold(dp_unit_rows *rows, const dp_bound_layout *layout, int source,
 		if (n == room)
 		{
 			sort_ranked(ranked, n);
-			n = wanted;
+			n = most;
 		}
 		ranked[n].digest = digest_of(record, met++, seed);
 		ranked[n++].size = dp_bound_gather_size(layout, record);
 	}
 	sort_ranked(ranked, n);
-	for (i = 0; i < Min(n, wanted) && ranked[i].size <= bytes; i++)
+	for (i = 0; i < Min(n, most) && ranked[i].size <= bytes; i++)
 	{
 		bytes -= ranked[i].size;
 		found.ties = i > 0 && ranked[i].digest == found.digest ?

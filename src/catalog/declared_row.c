@@ -33,6 +33,13 @@ static const char *const follow_names[] =
 	" WHERE d.relid::pg_catalog.oid = d.relid_origin AND a.attrelid = d.relid"
 	" AND a.attnum = d.unit_attnum AND NOT a.attisdropped"
 	" AND a.attname <> d.unit",
+	"UPDATE dp_pg.relation AS d"
+	" SET unit_key = a.attname"
+	" FROM pg_catalog.pg_attribute AS a"
+	" WHERE d.relid::pg_catalog.oid = d.relid_origin"
+	" AND a.attrelid = d.unit_through"
+	" AND a.attnum = d.unit_key_attnum AND NOT a.attisdropped"
+	" AND a.attname <> d.unit_key",
 	"UPDATE dp_pg.attribute AS d"
 	" SET attname = a.attname"
 	" FROM pg_catalog.pg_attribute AS a"
@@ -99,6 +106,22 @@ static const char *const forget_dropped[] =
 	NULL
 };
 
+/* What rows of dp_pg.relation have alone. */
+static void
+fetch_of_unit(const dp_values *row, dp_declared_row *out)
+{
+	if (!dp_catalog_is_null(row, RELATION_UNIT_THROUGH))
+		out->through = dp_catalog_get_oid(row, RELATION_UNIT_THROUGH);
+	if (!dp_catalog_is_null(row, RELATION_UNIT_KEY))
+		out->key = dp_catalog_get_name(row, RELATION_UNIT_KEY);
+	if (!dp_catalog_is_null(row, RELATION_UNIT_KEY_ATTNUM))
+		out->key_attnum = dp_catalog_get_int16(row, RELATION_UNIT_KEY_ATTNUM);
+	if (!dp_catalog_is_null(row, RELATION_PUBLISHED))
+		out->published = dp_catalog_get_oid(row, RELATION_PUBLISHED);
+	if (!dp_catalog_is_null(row, RELATION_TWIN))
+		out->twin = dp_catalog_get_oid(row, RELATION_TWIN);
+}
+
 static void
 fetch(const dp_values *row, bool is_unit, dp_declared_row *out)
 {
@@ -116,10 +139,8 @@ fetch(const dp_values *row, bool is_unit, dp_declared_row *out)
 		out->name = dp_catalog_get_name(row, name);
 	if (!dp_catalog_is_null(row, attnum))
 		out->attnum = dp_catalog_get_int16(row, attnum);
-	if (is_unit && !dp_catalog_is_null(row, RELATION_PUBLISHED))
-		out->published = dp_catalog_get_oid(row, RELATION_PUBLISHED);
-	if (is_unit && !dp_catalog_is_null(row, RELATION_TWIN))
-		out->twin = dp_catalog_get_oid(row, RELATION_TWIN);
+	if (is_unit)
+		fetch_of_unit(row, out);
 }
 
 static bool
@@ -186,23 +207,26 @@ dp_catalog_read_declared(Relation rel, HeapTuple tuple, dp_declared_row *out)
 
 /*
  * dp_catalog_place_declared
- *	  The same row with relid_origin and the column's number, which is NULL
- *	  where the row names no column, as told.
+ *	  The same row with relid_origin and the number of the column, and of the
+ *	  key behind it, as told; NULL where the row names no such column.
  */
 HeapTuple
 dp_catalog_place_declared(Relation rel, HeapTuple tuple,
 						  const dp_declared_row *row)
 {
-	int			columns[2] = {RELATION_ORIGIN, ATTRIBUTE_ATTNUM};
-	Datum		values[2];
-	bool		nulls[2] = {false, !row->named};
+	int			columns[3] = {RELATION_ORIGIN, ATTRIBUTE_ATTNUM,
+	RELATION_UNIT_KEY_ATTNUM};
+	Datum		values[3];
+	bool		nulls[3] = {false, !row->named, !OidIsValid(row->through)};
 
 	if (row->is_unit)
 		columns[1] = RELATION_UNIT_ATTNUM;
 	values[0] = ObjectIdGetDatum(row->origin);
 	values[1] = Int16GetDatum(row->attnum);
-	return heap_modify_tuple_by_cols(tuple, RelationGetDescr(rel), 2, columns,
-									 values, nulls);
+	values[2] = Int16GetDatum(row->key_attnum);
+	return heap_modify_tuple_by_cols(tuple, RelationGetDescr(rel),
+									 row->is_unit ? 3 : 2, columns, values,
+									 nulls);
 }
 
 static void

@@ -402,6 +402,8 @@ typedef struct dp_relation_row
 	NameData	unit;
 	AttrNumber	unit_attnum;	/* 0: none */
 	Oid			unit_through;	/* whose key it refers to, InvalidOid: none */
+	NameData	unit_key;		/* the key's column, where there is one */
+	AttrNumber	unit_key_attnum;
 	Oid			published;		/* view, InvalidOid: none */
 	int64		rows;			/* size class; 0: nothing is said */
 	int64		max_rows;		/* of a unit in a group; 0: likewise */
@@ -501,6 +503,9 @@ typedef struct dp_declared_row
 	bool		named;
 	NameData	name;			/* of the column */
 	AttrNumber	attnum;			/* 0: none */
+	Oid			through;		/* whose key is behind it, InvalidOid: none */
+	NameData	key;			/* the key's column, where there is one */
+	AttrNumber	key_attnum;
 	Oid			published;		/* view, InvalidOid: none */
 	Oid			twin;			/* table, likewise */
 } dp_declared_row;

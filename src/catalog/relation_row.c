@@ -33,6 +33,11 @@ fetch(const dp_values *row, dp_relation_row *out)
 		out->unit_attnum = dp_catalog_get_int16(row, RELATION_UNIT_ATTNUM);
 	if (!dp_catalog_is_null(row, RELATION_UNIT_THROUGH))
 		out->unit_through = dp_catalog_get_oid(row, RELATION_UNIT_THROUGH);
+	if (!dp_catalog_is_null(row, RELATION_UNIT_KEY))
+		out->unit_key = dp_catalog_get_name(row, RELATION_UNIT_KEY);
+	if (!dp_catalog_is_null(row, RELATION_UNIT_KEY_ATTNUM))
+		out->unit_key_attnum =
+			dp_catalog_get_int16(row, RELATION_UNIT_KEY_ATTNUM);
 	if (!dp_catalog_is_null(row, RELATION_PUBLISHED))
 		out->published = dp_catalog_get_oid(row, RELATION_PUBLISHED);
 	if (!dp_catalog_is_null(row, RELATION_ROWS))
@@ -177,10 +182,10 @@ dp_catalog_relation_behind(Oid relid)
 void
 dp_catalog_write_relation(const dp_relation_row *row)
 {
-	Oid			types[7] = {OIDOID, NAMEOID, NAMEOID, OIDOID, INT8OID, OIDOID,
-	BOOLOID};
-	Datum		values[7];
-	char		nulls[8] = "       ";
+	Oid			types[8] = {OIDOID, NAMEOID, NAMEOID, OIDOID, INT8OID, OIDOID,
+	BOOLOID, NAMEOID};
+	Datum		values[8];
+	char		nulls[9] = "        ";
 
 	values[0] = ObjectIdGetDatum(row->relid);
 	values[1] = NameGetDatum(&row->dataset);
@@ -189,8 +194,9 @@ dp_catalog_write_relation(const dp_relation_row *row)
 	values[4] = Int64GetDatum(row->rows);
 	values[5] = ObjectIdGetDatum(row->unit_through);
 	values[6] = BoolGetDatum(row->commented);
+	values[7] = NameGetDatum(&row->unit_key);
 	if (!OidIsValid(row->unit_through))
-		nulls[5] = 'n';
+		nulls[5] = nulls[7] = 'n';
 	if (!row->has_unit)
 		nulls[2] = 'n';
 	if (!OidIsValid(row->published))
@@ -199,13 +205,15 @@ dp_catalog_write_relation(const dp_relation_row *row)
 		nulls[4] = 'n';
 	dp_catalog_run_as_owner("INSERT INTO dp_pg.relation AS r"
 							" (relid, relid_origin, dataset, unit, published,"
-							" rows, unit_through, commented)"
-							" VALUES ($1, $1, $2, $3, $4, $5, $6, $7)"
+							" rows, unit_through, commented, unit_key)"
+							" VALUES ($1, $1, $2, $3, $4, $5, $6, $7, $8)"
 							" ON CONFLICT (relid) DO UPDATE SET"
 							" relid_origin = EXCLUDED.relid_origin,"
 							" unit = EXCLUDED.unit,"
 							" unit_attnum = EXCLUDED.unit_attnum,"
 							" unit_through = EXCLUDED.unit_through,"
+							" unit_key = EXCLUDED.unit_key,"
+							" unit_key_attnum = EXCLUDED.unit_key_attnum,"
 							" published ="
 							" coalesce(EXCLUDED.published, r.published),"
 							" rows = coalesce(EXCLUDED.rows, r.rows),"
@@ -216,7 +224,7 @@ dp_catalog_write_relation(const dp_relation_row *row)
 							" max_keys = CASE WHEN (r.unit, r.unit_through)"
 							" IS NOT DISTINCT FROM (EXCLUDED.unit,"
 							" EXCLUDED.unit_through) THEN r.max_keys END",
-							7, types, values, nulls);
+							8, types, values, nulls);
 }
 
 /* dp_catalog_write_size: the size class of a relation; 0: none. */

@@ -8,7 +8,7 @@
 #include "postgres.h"
 
 #include "catalog/namespace.h"
-#include "catalog/pg_type.h"
+#include "storage/lmgr.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/regproc.h"
@@ -112,21 +112,9 @@ check_step(Oid relid, const char *column, const char *dataset,
 								  dp_protect_unit_text(row)));
 }
 
-/* Do both types have the same values, so that equal ones are the same? */
-static bool
-types_match(Oid a, Oid b)
-{
-	a = getBaseType(a);
-	b = getBaseType(b);
-	return a == b ||
-		((a == INT2OID || a == INT4OID || a == INT8OID) &&
-		 (b == INT2OID || b == INT4OID || b == INT8OID)) ||
-		((a == TEXTOID || a == VARCHAROID) &&
-		 (b == TEXTOID || b == VARCHAROID));
-}
-
-static void
-check_key(Oid relid, const char *column, Oid through, const char *path)
+/* The primary key that a column refers to. */
+static AttrNumber
+find_key(Oid relid, const char *column, Oid through, const char *path)
 {
 	AttrNumber	attnum = get_attnum(relid, column);
 	AttrNumber	key = dp_protect_primary_key(through);
@@ -138,10 +126,12 @@ check_key(Oid relid, const char *column, Oid through, const char *path)
 		raise_path(path, psprintf("Relation \"%s\" has no primary key of one "
 								  "column.", get_rel_name(through)));
 	check_unit(through, get_attname(through, key, false));
-	if (!types_match(get_atttype(relid, attnum), get_atttype(through, key)))
+	if (!dp_protect_keys_match(get_atttype(relid, attnum),
+							   get_atttype(through, key)))
 		raise_path(path, psprintf("Column \"%s\" has another type than the "
 								  "primary key of relation \"%s\".", column,
 								  get_rel_name(through)));
+	return key;
 }
 
 /* A path that comes back would have no end. */
@@ -164,24 +154,42 @@ check_end(Oid relid, Oid through, const char *path)
 }
 
 /*
- * The column that a path begins with, palloc'd, and the relation whose primary
- * key it refers to.  Further steps must be those of that relation.
+ * The first relation of a path, locked: what its unit is cannot change until
+ * others see that a path leads there.
  */
-static char *
-read_path(Oid relid, const char *path, const char *dataset, Oid *through)
+static Oid
+read_first_step(List *names, const char *path, const char *dataset,
+				dp_relation_row *row)
+{
+	char	   *column;
+	Oid			relid = read_step(names, path, &column);
+
+	check_step(relid, column, dataset, path, row);
+	LockRelationOid(relid, ShareUpdateExclusiveLock);
+	check_step(relid, column, dataset, path, row);
+	return relid;
+}
+
+/*
+ * Fill in the column that a path begins with, the relation whose primary key
+ * it refers to, and the key.  Further steps must be those of that relation.
+ */
+static void
+read_path(Oid relid, const char *path, const char *dataset,
+		  dp_relation_row *unit)
 {
 	char	   *rest = pstrdup(path);
 	List	   *names = read_names(&rest, path);
 	char	   *first = strVal(linitial(names));
 	dp_relation_row row = {0};
-	char	   *column;
+	Oid			through;
 
 	if (list_length(names) != 1)
 		raise_path(path, "It begins with a column of the relation.");
-	*through = read_step(read_names(&rest, path), path, &column);
-	check_step(*through, column, dataset, path, &row);
+	through = read_first_step(read_names(&rest, path), path, dataset, &row);
 	while (rest != NULL)
 	{
+		char	   *column;
 		Oid			next = read_step(read_names(&rest, path), path, &column);
 
 		if (next != row.unit_through)
@@ -190,9 +198,12 @@ read_path(Oid relid, const char *path, const char *dataset, Oid *through)
 									  get_rel_name(next)));
 		check_step(next, column, dataset, path, &row);
 	}
-	check_key(relid, first, *through, path);
-	check_end(relid, *through, path);
-	return pstrdup(first);
+	check_end(relid, through, path);
+	unit->unit_through = through;
+	unit->unit_key_attnum = find_key(relid, first, through, path);
+	namestrcpy(&unit->unit, first);
+	namestrcpy(&unit->unit_key,
+			   get_attname(through, unit->unit_key_attnum, false));
 }
 
 /*
@@ -214,8 +225,7 @@ dp_protect_read_unit(Oid relid, const char *unit, const char *dataset,
 		return;
 	if (get_attnum(relid, unit) == InvalidAttrNumber &&
 		strstr(unit, "->") != NULL)
-		namestrcpy(&row->unit,
-				   read_path(relid, unit, dataset, &row->unit_through));
+		read_path(relid, unit, dataset, row);
 	else
 	{
 		check_unit(relid, unit);

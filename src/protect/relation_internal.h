@@ -49,6 +49,7 @@ extern AttrNumber dp_protect_match_unit(Oid relid, Oid origin,
 										const char *unit,
 										AttrNumber declared);
 extern AttrNumber dp_protect_primary_key(Oid relid);
+extern bool dp_protect_keys_match(Oid a, Oid b);
 extern char *dp_protect_unit_text(const dp_relation_row *row);
 extern void dp_protect_follow_unit(const dp_relation_row *declared,
 								   dp_relation *relation);

@@ -58,6 +58,16 @@ relation_exists(Oid relid)
 	return SearchSysCacheExists1(RELOID, ObjectIdGetDatum(relid));
 }
 
+/* Has the column another name now? */
+static bool
+was_renamed(Oid relid, AttrNumber attnum, const NameData *name)
+{
+	NameData	current;
+
+	return live_column(relid, attnum, &current) &&
+		strcmp(NameStr(current), NameStr(*name)) != 0;
+}
+
 /*
  * Does a row disagree with the system catalogs?  One without a name is of a
  * relation whose rows are units, or means the whole relation.
@@ -73,8 +83,9 @@ column_disagrees(const dp_declared_row *row, dp_disagreement what)
 			 !live_column(row->relid, row->attnum, &current));
 	if (row->relid != row->origin)
 		return relation_exists(row->relid);
-	return row->named && live_column(row->relid, row->attnum, &current) &&
-		strcmp(NameStr(current), NameStr(row->name)) != 0;
+	return (row->named && was_renamed(row->relid, row->attnum, &row->name)) ||
+		(OidIsValid(row->through) &&
+		 was_renamed(row->through, row->key_attnum, &row->key));
 }
 
 /* dp_declared_test */
@@ -139,8 +150,8 @@ PG_FUNCTION_INFO_V1(dp_relation_fill_origin);
 
 /*
  * dp_relation_fill_origin
- *	  BEFORE INSERT row trigger of the tables: relid_origin and the column
- *	  number are what they are now.  A row whose relation does not exist is
+ *	  BEFORE INSERT row trigger of the tables: relid_origin and the numbers of
+ *	  columns are what they are now.  A row whose relation does not exist is
  *	  skipped with a warning; a column that does not exist gets number 0, which
  *	  no lookup accepts.  A twin is tied to its relation again.
  */
@@ -173,6 +184,8 @@ dp_relation_fill_origin(PG_FUNCTION_ARGS)
 		dp_protect_tie_twin(row.relid, row.twin);
 	row.origin = row.relid;
 	row.attnum = row.named ? get_attnum(row.relid, NameStr(row.name)) : 0;
+	row.key_attnum = OidIsValid(row.through) ?
+		get_attnum(row.through, NameStr(row.key)) : 0;
 	return PointerGetDatum(dp_catalog_place_declared(trigger->tg_relation,
 													 trigger->tg_trigtuple,
 													 &row));

@@ -13,6 +13,7 @@
 #include "access/sysattr.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_constraint.h"
+#include "catalog/pg_type.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
@@ -31,13 +32,16 @@ dp_protect_unit_text(const dp_relation_row *row)
 {
 	dp_relation_row through;
 	const char *name;
+	const char *schema;
 
 	if (!row->has_unit)
 		return NULL;
 	if (!OidIsValid(row->unit_through))
 		return pstrdup(NameStr(row->unit));
 	name = get_rel_name(row->unit_through);
-	return psprintf("%s -> %s.%s", NameStr(row->unit), name ? name : "?",
+	schema = get_namespace_name(get_rel_namespace(row->unit_through));
+	return psprintf("%s -> %s.%s", NameStr(row->unit), name && schema ?
+					quote_qualified_identifier(schema, name) : "?",
 					dp_catalog_find_relation(row->unit_through, &through) &&
 					through.has_unit ? NameStr(through.unit) : "?");
 }
@@ -91,6 +95,47 @@ dp_protect_primary_key(Oid relid)
 	return bms_singleton_member(columns) + FirstLowInvalidHeapAttributeNumber;
 }
 
+/*
+ * dp_protect_keys_match
+ *	  Have two types the same values, so that equal ones are the same?
+ */
+bool
+dp_protect_keys_match(Oid a, Oid b)
+{
+	a = getBaseType(a);
+	b = getBaseType(b);
+	return a == b ||
+		((a == INT2OID || a == INT4OID || a == INT8OID) &&
+		 (b == INT2OID || b == INT4OID || b == INT8OID)) ||
+		((a == TEXTOID || a == VARCHAROID) &&
+		 (b == TEXTOID || b == VARCHAROID));
+}
+
+/*
+ * The primary key that a row of dp_pg.relation refers to by a column of relid:
+ * still the one that was declared, of its type, or 55000.
+ */
+static AttrNumber
+match_key(Oid relid, AttrNumber from, const dp_relation_row *row)
+{
+	Oid			through = row->unit_through;
+	AttrNumber	key = dp_protect_primary_key(through);
+
+	if (key == InvalidAttrNumber || key != row->unit_key_attnum ||
+		strcmp(get_attname(through, key, false), NameStr(row->unit_key)) != 0)
+		raise_lost(relid,
+				   psprintf("Column \"%s\" is not the primary key of relation "
+							"\"%s\" any more.", NameStr(row->unit_key),
+							get_rel_name(through)));
+	if (!dp_protect_keys_match(get_atttype(relid, from),
+							   get_atttype(through, key)))
+		raise_lost(relid,
+				   psprintf("The primary key of relation \"%s\" has another "
+							"type than what refers to it.",
+							get_rel_name(through)));
+	return key;
+}
+
 static AttrNumber
 count_columns(Oid relid)
 {
@@ -115,6 +160,7 @@ void
 dp_protect_follow_unit(const dp_relation_row *declared, dp_relation *relation)
 {
 	dp_relation_row row = *declared;
+	dp_relation_row through;
 	Oid			at = relation->relid;
 	AttrNumber	from = relation->unit_attnum;
 
@@ -124,18 +170,15 @@ dp_protect_follow_unit(const dp_relation_row *declared, dp_relation *relation)
 
 		step->relid = row.unit_through;
 		step->from = from;
-		if (!dp_catalog_find_relation(step->relid, &row) || !row.has_unit ||
+		if (!dp_catalog_find_relation(step->relid, &through) ||
+			!through.has_unit ||
 			!OidIsValid(dp_catalog_owner(step->relid)) ||
-			strcmp(NameStr(row.dataset), relation->dataset) != 0 ||
+			strcmp(NameStr(through.dataset), relation->dataset) != 0 ||
 			list_length(relation->unit_steps) == STEPS)
 			raise_lost(relation->relid, "It was behind a relation that is not "
 					   "protected in this dataset, with a unit, any more.");
-		step->key = dp_protect_primary_key(step->relid);
-		if (step->key == InvalidAttrNumber)
-			raise_lost(relation->relid,
-					   psprintf("Relation \"%s\" has no primary key of one "
-								"column any more.",
-								get_rel_name(step->relid)));
+		step->key = match_key(at, from, &row);
+		row = through;
 		step->next = from = dp_protect_match_unit(step->relid, row.origin,
 												  NameStr(row.unit),
 												  row.unit_attnum);

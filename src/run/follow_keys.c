@@ -85,7 +85,7 @@ wait_for(follow_step *step, TupleTableSlot *slot, AttrNumber column)
 	if (isnull)
 		return;
 	tuple = ExecFetchSlotMinimalTuple(slot, &ours);
-	dp_bound_gather_add(step->gather, WAITING, &step->from, key, tuple);
+	dp_bound_gather_add(step->gather, WAITING, &step->from, key, tuple, 0);
 	if (ours)
 		pfree(tuple);
 }
@@ -101,7 +101,7 @@ add_key(follow_step *step, TupleTableSlot *slot)
 	if (isnull)
 		return;
 	tuple = ExecFetchSlotMinimalTuple(slot, &ours);
-	dp_bound_gather_add(step->gather, KEYS, &step->key, key, tuple);
+	dp_bound_gather_add(step->gather, KEYS, &step->key, key, tuple, 0);
 	if (ours)
 		pfree(tuple);
 }
@@ -211,7 +211,7 @@ give_key(dp_followed *all, MinimalTuple tuple)
 		dp_bound_gather_add(before->gather, KEYS, &before->key, values[0],
 							heap_form_minimal_tuple(
 									before->units->tts_tupleDescriptor,
-									values, nulls));
+									values, nulls), 0);
 	ExecClearTuple(before->scan.slot);
 }
 

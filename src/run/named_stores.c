@@ -119,8 +119,10 @@ receive_followed(void *context, Datum unit, MinimalTuple tuple)
 {
 	named_store *store = context;
 
+	ExecStoreMinimalTuple(tuple, store->slot, false);
 	dp_bound_gather_add(store->all->gather, store->number, &store->how, unit,
-						tuple);
+						tuple, packed_bytes(store->slot));
+	ExecClearTuple(store->slot);
 }
 
 static void

@@ -13,6 +13,8 @@
 
 #include "run.h"
 
+#define STEPS 16				/* most of one query: each takes memory */
+
 /* Each of several relations is read by a plan of its own. */
 static void
 plan_scan(Query *scan, Oid relid, const dp_release_spec *spec,
@@ -75,13 +77,33 @@ plan_steps(const dp_joined *source, const dp_release_spec *spec,
 	}
 }
 
+/* What a reader reserves is not as much as a query has relations. */
+static void
+check_steps(const dp_block *block)
+{
+	int			steps = 0;
+	ListCell   *lc;
+
+	foreach(lc, block->sources)
+		steps += list_length(((const dp_joined *) lfirst(lc))->steps);
+	if (steps > STEPS)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("private query follows too many keys"),
+				 errdetail("Units of its relations are %d keys away in all; "
+						   "at most %d are possible, since each takes "
+						   "memory.  Nothing was charged.", steps, STEPS),
+				 errhint("Join fewer relations whose units are behind "
+						 "keys.")));
+}
+
 /*
  * dp_run_plan_scans
  *	  Give a job the scans of its block's private rows, if they are read by
  *	  plans of their own.  `inner`: how the block's own query is planned.
  *
- * Errors: those of dp_run_take_rights and of planning; 55000 a unit is behind
- * what is no key.
+ * Errors: those of dp_run_take_rights and of planning; 54000 too many keys
+ * lead to units; 55000 a unit is behind what is no key.
  */
 void
 dp_run_plan_scans(const dp_release_spec *spec,
@@ -90,6 +112,7 @@ dp_run_plan_scans(const dp_release_spec *spec,
 {
 	ListCell   *lc;
 
+	check_steps(spec->block);
 	foreach(lc, spec->block->sources)
 	{
 		const dp_joined *source = lfirst(lc);

@@ -52,8 +52,9 @@ SELECT count(*) FROM (SELECT cust FROM line JOIN orders ON ord = okey WHERE cust
 RESET ROLE;
 
 SET ROLE :analyst;
+SET dp_pg.epsilon = '1000000';
 SET dp_pg.max_rows = 1000;
-SET dp_pg.max_keys = 20;
+SET dp_pg.max_keys = 4;
 -- one relation, with its unit found
 SELECT dp_count(*), dp_sum(qty) FROM line;
 SELECT part, dp_count(*) FROM line WHERE qty > 4 GROUP BY part;
@@ -81,8 +82,11 @@ SELECT * FROM outcome('SELECT dp_count(*) FROM line JOIN orders ON ord + 0 = oke
 SELECT * FROM outcome('SELECT dp_count(*) FROM line JOIN orders ON ord <= okey');
 SELECT * FROM outcome('SELECT dp_count(*) FROM line LEFT JOIN orders ON qty = 1 WHERE ord = okey');
 SELECT * FROM outcome('SELECT dp_count(*) FROM (SELECT ord, count(*) FROM line GROUP BY ord) s');
+-- more than sixteen keys
+SELECT * FROM outcome('SELECT dp_count(*) FROM numbered NATURAL JOIN event a NATURAL JOIN event b NATURAL JOIN event c NATURAL JOIN event d NATURAL JOIN event e NATURAL JOIN event f NATURAL JOIN event g NATURAL JOIN event h');
 -- what needs one row of each unit
-SELECT * FROM outcome('SELECT dp_conditions(ARRAY[qty > 1]) FROM line');
+SELECT * FROM outcome($$SELECT dp_argmax('line', ARRAY['qty > 1', 'qty > 2'])$$);
+SELECT * FROM outcome($$SELECT dp_sparse_vector_open('line', 10.0, 1)$$);
 SELECT charges FROM spent();
 -- a prepared plan follows
 PREPARE lines AS SELECT dp_count(*) FROM line;
@@ -95,6 +99,9 @@ SELECT * FROM outcome($$SELECT dp_unprotect('orders')$$);
 SELECT * FROM outcome($$SELECT dp_protect('orders', unit => 'okey')$$);
 SELECT * FROM outcome($$SELECT dp_declare('line', 'part', immutable => true)$$);
 SELECT * FROM outcome($$SELECT * FROM dp_suggest_bounds('line')$$);
+-- a view that is older than a column
+CREATE VIEW short WITH (security_invoker) AS SELECT ord, qty FROM line;
+GRANT SELECT ON short TO :analyst;
 -- names and orders of columns may change
 ALTER TABLE line RENAME ord TO order_no;
 ALTER TABLE orders RENAME okey TO number;
@@ -105,6 +112,8 @@ DELETE FROM line WHERE order_no = 7;
 SELECT count(*), count(DISTINCT cust) FROM line JOIN orders ON order_no = number WHERE cust IS NOT NULL;
 SET ROLE :analyst;
 EXECUTE lines;
+SELECT dp_count(*), dp_sum(qty) FROM short;
+SELECT dp_count(*) FROM short JOIN orders ON ord = number;
 SELECT dp_count(*), dp_count(DISTINCT cust) FROM line JOIN orders ON order_no = number;
 -- row security hides rows of the relation, not whose they are
 RESET ROLE;
@@ -140,7 +149,63 @@ SET ROLE :analyst;
 SELECT * FROM outcome('SELECT dp_count(*) FROM line');
 SELECT * FROM outcome('SELECT dp_count(*) FROM event');
 SELECT charges FROM spent();
+RESET ROLE;
+-- who asks need not see the schema of what is behind
+CREATE SCHEMA regress_query_path_far AUTHORIZATION :owner;
+SET ROLE :owner;
+CREATE TABLE regress_query_path_far.visit (id int PRIMARY KEY, person int);
+INSERT INTO regress_query_path_far.visit SELECT i, i % 5 FROM generate_series(1, 10) i;
+CREATE TABLE bill (visit int, other int);
+INSERT INTO bill SELECT 1 + i % 11, i FROM generate_series(1, 110) i;
+SELECT dp_protect('regress_query_path_far.visit', unit => 'person', dataset => :'schema') \g /dev/null
+SELECT dp_protect('bill', unit => 'visit -> regress_query_path_far.visit.person', dataset => :'schema') \g /dev/null
+SET ROLE :analyst;
+SELECT dp_count(*) FROM bill;
+RESET ROLE;
+-- a path of the same names elsewhere is another one
+SET ROLE :owner;
+CREATE TABLE visit (id int PRIMARY KEY, person int);
+CREATE TABLE item (bill int, visit int);
+CREATE TABLE bill_now () INHERITS (bill);
+SELECT dp_protect('visit', unit => 'person', dataset => :'schema') \g /dev/null
+SELECT * FROM outcome($$SELECT dp_protect('bill_now', unit => 'visit -> visit.person', dataset => 'regress_query_path')$$);
+DROP TABLE bill_now;
+ALTER TABLE bill ADD PRIMARY KEY (other);
+SELECT dp_protect('item', unit => 'bill -> bill.visit', dataset => :'schema') \g /dev/null
+SELECT * FROM outcome($$SELECT dp_protect('bill', unit => 'visit -> visit.person')$$);
+SELECT dp_unprotect('item') \g /dev/null
+-- the key is the one that it was
+ALTER TABLE regress_query_path_far.visit ADD number int UNIQUE;
+UPDATE regress_query_path_far.visit SET number = 11 - id;
+ALTER TABLE regress_query_path_far.visit DROP CONSTRAINT visit_pkey, ADD PRIMARY KEY (number);
+SET ROLE :analyst;
+SELECT * FROM outcome('SELECT dp_count(*) FROM bill');
+SET ROLE :owner;
+SELECT dp_protect('bill', unit => 'visit -> regress_query_path_far.visit.person') \g /dev/null
+SET ROLE :analyst;
+SELECT dp_count(*) FROM bill;
+SET ROLE :owner;
+ALTER TABLE regress_query_path_far.visit RENAME number TO visit;
+SELECT relid, unit, unit_through, unit_key FROM dp_pg.relation WHERE relid = 'bill'::regclass;
+SET ROLE :analyst;
+SELECT dp_count(*) FROM bill;
+-- and of the same type, which bytes tell apart
+SET ROLE :owner;
+ALTER TABLE regress_query_path_far.visit ALTER visit TYPE date USING date '2000-01-01' + visit;
+SET ROLE :analyst;
+SELECT * FROM outcome('SELECT dp_count(*) FROM bill');
+SET ROLE :owner;
+ALTER TABLE regress_query_path_far.visit ALTER visit TYPE int[] USING ARRAY[visit - date '2000-01-01'];
+ALTER TABLE bill ALTER visit TYPE int[] USING ARRAY[visit];
+SET ROLE :analyst;
+SELECT * FROM outcome('SELECT dp_count(*) FROM bill');
+RESET ROLE;
+SET client_min_messages = error;
+DROP SCHEMA regress_query_path_far CASCADE;
+RESET client_min_messages;
+SET ROLE :analyst;
 DEALLOCATE lines;
+RESET dp_pg.epsilon;
 RESET dp_pg.max_rows;
 RESET dp_pg.max_keys;
 RESET ROLE;
