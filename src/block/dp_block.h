@@ -50,6 +50,9 @@ typedef struct dp_joined
 								 * alone is run, or 0 */
 	bool		nullable;		/* an outer join may leave its rows out */
 	bool		absent;			/* so that none of them is one choice more */
+	int			given;			/* private: number of the source whose row says
+								 * which one of this one's it is joined with,
+								 * or 0 */
 	List	   *keys;			/* of Var *: columns of public rows that are
 								 * equal to something known (join_keys.c) */
 } dp_joined;

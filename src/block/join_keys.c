@@ -314,11 +314,74 @@ may_be_absent(const Query *query, const dp_joined *source, Relids known)
 	return other == NULL || !bms_is_subset(other, known);
 }
 
+/* ---- private items ---- */
+
+static const dp_relation *
+relation_of(const Node *column, const dp_rowset *rowset)
+{
+	return dp_block_leaf(rowset, ((const Var *) column)->varno)->relation;
+}
+
+/* Is a column the first step to its rows' unit, and the other that key? */
+static bool
+leads_to(const Node *from, const Node *to, const dp_rowset *rowset)
+{
+	const dp_relation *relation;
+	const dp_unit_step *step;
+
+	if (!IsA(from, Var) || !IsA(to, Var))
+		return false;
+	relation = relation_of(from, rowset);
+	if (relation == NULL || relation->unit_steps == NIL)
+		return false;
+	step = linitial(relation->unit_steps);
+	relation = relation_of(to, rowset);
+	return ((const Var *) from)->varattno == step->from &&
+		relation != NULL && relation->relid == step->relid &&
+		((const Var *) to)->varattno == step->key;
+}
+
+/*
+ * The leaf whose row has the key of this one's, so that there is one of them
+ * at most, or none where an outer join leaves it out: joined along its path.
+ */
+static int
+find_referring(int leaf, const List *conditions, const dp_rowset *rowset)
+{
+	ListCell   *lc;
+
+	foreach(lc, conditions)
+	{
+		const dp_join_condition *condition = lfirst(lc);
+		const OpExpr *equality = (const OpExpr *) condition->base;
+		const Node *from;
+		const Node *to;
+
+		if (!IsA(equality, OpExpr) || !dp_block_is_equality(equality) ||
+			(condition->usable != NULL &&
+			 !bms_is_member(leaf, condition->usable)))
+			continue;
+		from = linitial(equality->args);
+		to = lsecond(equality->args);
+		if (leads_to(to, from, rowset))
+		{
+			from = to;
+			to = linitial(equality->args);
+		}
+		if (leads_to(from, to, rowset) &&
+			(int) ((const Var *) to)->varno == leaf &&
+			!dp_block_leaf(rowset, ((const Var *) from)->varno)->nullable)
+			return ((const Var *) from)->varno;
+	}
+	return 0;
+}
+
 /*
  * dp_block_find_join_keys
  *	  Note with each public source by which columns it is joined, and whether
- *	  having no row is one choice more; and with all of them whether an outer
- *	  join may leave them out.
+ *	  having no row is one choice more; with each private one whether another's
+ *	  row says which of its rows is meant; and with all of them whether an
+ *	  outer join may leave them out.
  */
 void
 dp_block_find_join_keys(const Query *query, const List *conditions,
@@ -337,6 +400,9 @@ dp_block_find_join_keys(const Query *query, const List *conditions,
 		dp_joined  *source = lfirst(lc);
 
 		source->nullable = dp_block_leaf(rowset, source->number)->nullable;
+		if (OidIsValid(source->relid))
+			source->given = find_referring(source->number, conditions,
+										   rowset);
 		if (!OidIsValid(source->relid))
 			left = lappend(left, source);
 	}

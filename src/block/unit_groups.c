@@ -23,6 +23,7 @@
 #include "parser/parsetree.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
+#include "utils/typcache.h"
 
 #include "rowset.h"
 #include "split.h"
@@ -93,8 +94,8 @@ static dp_refusal *
 refuse_key(Node *key)
 {
 	return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, exprLocation(key),
-							"Values of its type that are equal can be "
-							"spelled differently.",
+							"Values of its type have no hash, or equal ones "
+							"can be spelled differently.",
 							"Cast it to text or to a whole number, under a "
 							"deterministic collation.",
 							"type %s cannot be grouped by below a private "
@@ -108,6 +109,7 @@ is_same_when_equal(Node *key)
 	Oid			collation = exprCollation(key);
 
 	return type < FirstNormalObjectId && !dp_places_has_twins(type) &&
+		OidIsValid(lookup_type_cache(type, TYPECACHE_HASH_PROC)->hash_proc) &&
 		!OidIsValid(get_element_type(type)) && !type_is_rowtype(type) &&
 		(!OidIsValid(collation) || get_collation_isdeterministic(collation));
 }

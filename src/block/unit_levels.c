@@ -5,7 +5,8 @@
  * Memory holds the groups of some units at a time, and the rows that are made
  * of them above.  How many these are at most follows from the numbers of the
  * unit's rows (bound/gather_unit.c): at each level from those sources that are
- * not below a level that makes one row of each unit.
+ * not below a level that makes one row of each unit, and of which another's
+ * row does not say which row is meant, as a line does of its order.
  */
 #include "postgres.h"
 
@@ -93,6 +94,24 @@ dp_block_groups_once(const dp_block *block)
 
 /* ---- sizes ---- */
 
+/* Is a leaf private, and its row not given by another's? */
+static bool
+is_chosen(int number, const dp_block *block)
+{
+	ListCell   *lc;
+
+	if (!OidIsValid(list_nth_oid(block->relids, number - 1)))
+		return false;
+	foreach(lc, block->sources)
+	{
+		const dp_joined *source = lfirst(lc);
+
+		if (source->number == number)
+			return source->given == 0;
+	}
+	return true;
+}
+
 /* The private leaves that a row of the level is chosen from. */
 static Bitmapset *
 chosen_leaves(const Query *level, const dp_block *block)
@@ -114,7 +133,7 @@ chosen_leaves(const Query *level, const dp_block *block)
 			continue;
 		}
 		number = dp_block_leaf_number(entry);
-		if (OidIsValid(list_nth_oid(block->relids, number - 1)))
+		if (is_chosen(number, block))
 			leaves = bms_add_member(leaves, number);
 	}
 	return leaves;

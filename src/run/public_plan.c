@@ -249,6 +249,7 @@ is_allowed(const Plan *plan, const dp_public_facts *facts)
 		case T_Append:
 		case T_ForeignScan:
 		case T_Gather:
+		case T_Group:
 		case T_Hash:
 		case T_HashJoin:
 		case T_NamedTuplestoreScan:

@@ -69,6 +69,22 @@ SELECT dp_count(*) FROM line a JOIN line b ON a.ord = b.ord;
 SELECT dp_count(*) FROM line l JOIN numbered n ON l.ord = n.ord;
 SELECT dp_count(*), dp_count(day) FROM line LEFT JOIN orders ON ord = okey AND day < '2024-01-31';
 SELECT dp_count(*) FROM (SELECT ord AS o, qty FROM line WHERE qty > 8) l JOIN (SELECT okey AS k, cust FROM orders) o ON l.o = o.k JOIN customer c ON c.id = o.cust;
+-- a person's rows are not as many as the product of those of two tables on a path
+RESET ROLE;
+SET ROLE :owner;
+CREATE TABLE many (k int PRIMARY KEY, cust int);
+CREATE TABLE detail (k int);
+INSERT INTO many SELECT i, i % 10 FROM generate_series(1, 3000) i;
+INSERT INTO detail SELECT 1 + i % 3000 FROM generate_series(1, 15000) i;
+SELECT dp_protect('many', unit => 'cust', dataset => :'schema') \g /dev/null
+SELECT dp_protect('detail', unit => 'k -> many.cust', dataset => :'schema') \g /dev/null
+RESET ROLE;
+SET ROLE :analyst;
+SET dp_pg.max_rows = 2000;
+SELECT dp_count(*) FROM detail JOIN many USING (k);
+SELECT dp_count(*), dp_count(cust) FROM detail LEFT JOIN many ON many.k = detail.k AND cust < 5;
+SELECT dp_count(*) FROM (SELECT cust FROM many WHERE cust = 5 GROUP BY cust) s;
+SET dp_pg.max_rows = 1000;
 -- grouped by the unit
 SELECT dp_count(*) FROM (SELECT cust FROM line JOIN orders ON ord = okey GROUP BY cust HAVING sum(qty) > 130) s;
 SELECT dp_count(DISTINCT cust) FROM line JOIN orders ON ord = okey;
