@@ -195,9 +195,8 @@ hang_up($direct);
 
 # ---- tracking ----
 
-SKIP:
+if ($tracks)
 {
-	skip "pgbouncer $version does not track parameters", 6 unless $tracks;
 	my $set = join ', ', @settings;
 
 	$pool = start_pool('tracking', "track_extra_parameters = $set");
