@@ -145,6 +145,26 @@ for mode in serial parallel; do
 			FROM (SELECT unit, k1000, sum(i) AS s FROM visit
 				GROUP BY unit, k1000) AS g) AS r
 		WHERE n <= 5 GROUP BY k1000"
+	# Rows are brought together by units before they are grouped or joined, by
+	# one process.
+	whole=1
+	[ $mode = serial ] || whole=2
+	private "lookup join of rows of units" 1.1 \
+		"SELECT dp_count(*) FROM visit JOIN kind ON kind.id = visit.k1000
+			WHERE kind.name = 'kind 3'" \
+		"SELECT count(*) FROM visit JOIN kind ON kind.id = visit.k1000
+			WHERE kind.name = 'kind 3'"
+	private "a count of each unit" $((whole + 1)) \
+		"SELECT dp_avg(n, 0, 100) FROM
+			(SELECT unit, count(*) AS n FROM visit GROUP BY unit) AS v" \
+		"SELECT avg(n) FROM
+			(SELECT unit, count(*) AS n FROM visit GROUP BY unit) AS v"
+	private "units behind a key" $((whole + 2)) \
+		"SELECT dp_sum(i, 0, 1000) FROM line" \
+		"SELECT sum(i) FROM line JOIN orders ON orders.id = order_id"
+	private "a join along the path" $((whole + 3)) \
+		"SELECT dp_sum(i, 0, 1000) FROM line JOIN orders ON orders.id = order_id" \
+		"SELECT sum(i) FROM line JOIN orders ON orders.id = order_id"
 	private "1000 predicates against 20 counts" 3 \
 		"SELECT count(above) FROM dp_sparse_vector('people',
 			(SELECT array_agg(p) FROM conjunction), 1e9)" \

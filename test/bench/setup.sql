@@ -55,6 +55,15 @@ INSERT INTO visit
 SELECT abs(hashint8extended(n, 7)) % (:rows / 10), abs(hashint4(n)) % 1000,
 	n % 1001
 FROM generate_series(1, :rows) AS n;
+-- each unit has two orders, each order five lines; and 1000 kinds
+CREATE TABLE orders (id int PRIMARY KEY, unit int NOT NULL);
+INSERT INTO orders SELECT n, n / 2 FROM generate_series(1, :rows / 5) AS n;
+CREATE TABLE line (order_id int NOT NULL, kind int NOT NULL, i int NOT NULL);
+INSERT INTO line SELECT 1 + abs(hashint4(n)) % (:rows / 5), n % 1000, n % 1001
+FROM generate_series(1, :rows) AS n;
+CREATE TABLE kind (id int PRIMARY KEY, name varchar(20) NOT NULL);
+INSERT INTO kind SELECT n, 'kind ' || n % 10 FROM generate_series(0, 999) AS n;
+GRANT SELECT ON kind TO analyst;
 -- answers of 20 and of 10000 rows, and as many plain ones
 CREATE TABLE few (k20 int NOT NULL, k10000 int NOT NULL, i int NOT NULL);
 INSERT INTO few SELECT n % 20, n, n % 7 FROM generate_series(0, 9999) AS n;
@@ -72,6 +81,9 @@ SELECT dp_protect('visit', unit => 'unit', dataset => 'bench',
 	rows => :rows);
 SELECT dp_declare('visit', max_rows => 1, max_keys => 5);
 SELECT dp_declare('visit', 'k1000', lower => 0, upper => 999);
+SELECT dp_protect('orders', unit => 'unit', dataset => 'bench');
+SELECT dp_protect('line', unit => 'order_id -> orders.unit',
+	dataset => 'bench');
 SELECT dp_protect('indexed', dataset => 'bench', rows => :rows);
 SELECT dp_declare('indexed', 'k1000', lower => 0, upper => 999);
 SELECT dp_declare('indexed', 'k1000', immutable => true, public_sizes => true);
@@ -93,5 +105,6 @@ VACUUM (FREEZE, ANALYZE) people;
 VACUUM (FREEZE, ANALYZE) divided;
 VACUUM (FREEZE, ANALYZE) indexed;
 VACUUM (FREEZE, ANALYZE) visit;
+VACUUM (FREEZE, ANALYZE) orders, line, kind;
 VACUUM (FREEZE, ANALYZE) cell;
 CHECKPOINT;
