@@ -189,6 +189,11 @@ grouped="WITH q AS (SELECT id, i FROM small WHERE id < 1000)
 	FROM q a JOIN q b USING (id) WHERE a.id < 9 GROUP BY 1 ORDER BY 2"
 PIN=1 compare "transparent: grouped join" 1.02 $((repeat / 10)) \
 	"$with $plain" "$grouped" "$with user=reader" "$grouped"
+# And what it makes of a plain query costs what the private one does.
+compare "transparent: a private query" 1.02 1 \
+	"$with user=analyst options='-c dp_pg.transparent=on -c dp_pg.suppress=off -c dp_pg.reuse=off -c client_min_messages=warning'" \
+	"SELECT k1000, count(*) FROM survey GROUP BY k1000" \
+	"$with user=analyst" "SELECT k1000, dp_count(*) FROM survey GROUP BY k1000"
 columns=$(cat test/bench/columns.sql)
 PIN=1 compare "transparent: columns of a table" 1.02 $((repeat / 100)) \
 	"$with $plain" "$columns" "$with user=reader" "$columns"
