@@ -126,8 +126,7 @@ dp_rewrite_show_twin(Query *level, int rtindex)
 	twin = try_table_open(relid, AccessShareLock);
 	if (twin == NULL)
 		return false;
-	/* as a part of a protected relation it may hold rows of that */
-	if (twin->rd_rel->relrowsecurity || OidIsValid(dp_protect_root(relid)) ||
+	if (twin->rd_rel->relrowsecurity ||
 		pg_class_aclcheck(relid, GetUserId(), ACL_SELECT) != ACLCHECK_OK)
 	{
 		table_close(twin, AccessShareLock);

@@ -147,7 +147,13 @@ ALTER TABLE parted ATTACH PARTITION parted_twin FOR VALUES IN ('B');
 INSERT INTO parted VALUES (101, 'B');
 SET ROLE :analyst;
 SELECT id FROM parted LIMIT 1;
+-- nobody is granted it any more, and dp_unprotect leaves it
 SET ROLE :owner;
+SELECT dp_grant('regress_twin_nobody', :'schema', epsilon => 1);
+SELECT has_table_privilege('regress_twin_nobody', 'parted_twin', 'SELECT') AS granted;
+SELECT dp_revoke('regress_twin_nobody', :'schema') \g /dev/null
+SELECT dp_unprotect('parted');
+SELECT count(*) FROM parted_twin;
 DROP TABLE parted;
 -- columns that differ: names and types are the relation's
 DROP VIEW people;
