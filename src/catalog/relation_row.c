@@ -299,8 +299,8 @@ dp_catalog_delete_relation(Oid relid)
 /*
  * dp_catalog_list_published
  *	  A dataset's published views and twins, palloc'd in SPI's context; `safe`:
- *	  only those that still show no rows.  Needs SPI as the owner of the
- *	  extension.
+ *	  only those that still show no rows: no twin with a parent or children.
+ *	  Needs SPI as the owner of the extension.
  */
 int
 dp_catalog_list_published(const char *dataset, bool safe, Oid **views)
@@ -324,7 +324,9 @@ dp_catalog_list_published(const char *dataset, bool safe, Oid **views)
 							 " AND (NOT $2 OR dp_pg.check_published(relid))"
 							 " UNION ALL SELECT twin::pg_catalog.oid"
 							 " FROM dp_pg.relation WHERE dataset = $1"
-							 " AND twin IS NOT NULL",
+							 " AND twin IS NOT NULL AND (NOT $2 OR NOT EXISTS"
+							 " (SELECT FROM pg_catalog.pg_inherits WHERE"
+							 " twin IN (inhrelid, inhparent)))",
 							 2, types, values, NULL);
 	*views = palloc(sizeof(Oid) * (n + 1));
 	for (i = 0; i < n; i++)

@@ -169,7 +169,8 @@ dp_protect_published_view(Oid relid)
 /*
  * dp_protect_twin
  *	  The table of released synthetic rows that stands for a protected relation
- *	  in previews, or InvalidOid.
+ *	  in previews, or InvalidOid.  None that became a part of a protected
+ *	  relation: it may hold rows of that.
  */
 Oid
 dp_protect_twin(Oid relid)
@@ -177,7 +178,8 @@ dp_protect_twin(Oid relid)
 	dp_relation_row row;
 
 	if (!dp_catalog_find_relation(relid, &row) ||
-		get_rel_relkind(row.twin) != RELKIND_RELATION)
+		get_rel_relkind(row.twin) != RELKIND_RELATION ||
+		OidIsValid(dp_protect_root(row.twin)))
 		return InvalidOid;
 	return row.twin;
 }

@@ -3,9 +3,10 @@
  *	  Warnings when a later command opens a protected relation.
  *
  * The owner stays free to do what he wants with his tables; but a GRANT, an
- * inherited child with grants of its own, a policy, rule or trigger on a
- * protected relation, or another owner, is usually a mistake, so the command
- * warns after it has succeeded.  dp_audit finds the same again at any time.
+ * inherited child with grants of its own, a parent that others may read, a
+ * policy, rule or trigger on a protected relation, or another owner, is
+ * usually a mistake, so the command warns after it has succeeded.  dp_audit
+ * finds the same again at any time.
  *
  * The hook looks at the node tag first: other commands pay nothing more.
  */
@@ -141,6 +142,19 @@ warn_of_table(const RangeVar *table)
 	warn_of_exposure(RangeVarGetRelid(table, NoLock, true));
 }
 
+/*
+ * Warn when a table was put under a parent that others may read: who reads the
+ * parent reads its parts.  A protected parent told so when it was opened.
+ */
+static void
+warn_of_parent(const RangeVar *table)
+{
+	Oid			relid = RangeVarGetRelid(table, NoLock, true);
+
+	if (OidIsValid(relid) && !OidIsValid(dp_protect_root(relid)))
+		warn_of_exposure(relid);
+}
+
 /* Is the relation in one of the schemas (of String nodes)? */
 static bool
 is_in_schemas(Oid relid, const List *schemas)
@@ -191,9 +205,15 @@ warn_of_alter(const AlterTableStmt *stmt)
 		AlterTableCmd *cmd = lfirst_node(AlterTableCmd, cell);
 
 		if (cmd->subtype == AT_AttachPartition)
+		{
 			warn_of_table(((PartitionCmd *) cmd->def)->name);
+			warn_of_parent(stmt->relation);
+		}
 		else if (cmd->subtype == AT_AddInherit)
+		{
 			warn_of_table(stmt->relation);
+			warn_of_parent((RangeVar *) cmd->def);
+		}
 		else if (cmd->subtype == AT_AddConstraint)
 			warn_of_tree(stmt->relation);
 		else if (cmd->subtype == AT_ChangeOwner)

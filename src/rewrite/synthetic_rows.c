@@ -63,7 +63,10 @@ make_target(ParseState *state, TupleDesc twin, Form_pg_attribute wanted)
 						   pstrdup(NameStr(wanted->attname)), false);
 }
 
-/* SELECT the columns of the relation FROM the twin. */
+/*
+ * SELECT the columns of the relation FROM ONLY the twin: tables that were put
+ * under it since hold other rows than those that were released.
+ */
 static Query *
 select_from(Relation twin, Relation relation)
 {
@@ -74,7 +77,7 @@ select_from(Relation twin, Relation relation)
 	int			i;
 
 	(void) addRangeTableEntryForRelation(state, twin, AccessShareLock, NULL,
-										 true, true);
+										 false, true);
 	from->rtindex = 1;
 	query->commandType = CMD_SELECT;
 	query->querySource = QSRC_ORIGINAL;

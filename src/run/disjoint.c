@@ -53,6 +53,22 @@ typedef struct condition
 
 /* ---- conditions on one column ---- */
 
+/*
+ * A comparison may be NULL for a long value although the value is none, where
+ * another comparison of the same value is not (rules/expression_long.c).  AND,
+ * OR and NOT make nothing true of that; these tests do, but of a column.
+ */
+static bool
+is_true_of_null(Node *node)
+{
+	const BooleanTest *test = (const BooleanTest *) node;
+
+	return IsA(node, BooleanTest) && !IsA(test->arg, Var) &&
+		(test->booltesttype == IS_NOT_TRUE ||
+		 test->booltesttype == IS_NOT_FALSE ||
+		 test->booltesttype == IS_UNKNOWN);
+}
+
 /* Anything whose value is not in the query's text, or not told apart fully? */
 static bool
 is_unfit(Node *node, void *context)
@@ -61,7 +77,8 @@ is_unfit(Node *node, void *context)
 
 	if (node == NULL)
 		return false;
-	if (IsA(node, Param) || IsA(node, SubLink) || IsA(node, SubPlan))
+	if (IsA(node, Param) || IsA(node, SubLink) || IsA(node, SubPlan) ||
+		is_true_of_null(node))
 		return true;
 	collation = exprInputCollation(node);
 	if (OidIsValid(collation) && !get_collation_isdeterministic(collation))

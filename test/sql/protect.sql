@@ -217,6 +217,16 @@ GRANT SELECT ON lonely TO regress_protect_other;
 ALTER TABLE lonely NO INHERIT person;
 ALTER TABLE lonely INHERIT person;
 DROP TABLE lonely, part_b, part_c;
+CREATE TABLE read_above (a int) PARTITION BY LIST (a);
+CREATE TABLE read_over (a int);
+GRANT SELECT ON read_above, read_over TO regress_protect_other;
+CREATE TABLE put_under (a int);
+SELECT dp_protect('put_under', dataset => 'regress_protect');
+ALTER TABLE read_above ATTACH PARTITION put_under DEFAULT;
+ALTER TABLE read_above DETACH PARTITION put_under;
+ALTER TABLE put_under INHERIT read_over;
+SELECT dp_unprotect('put_under');
+DROP TABLE put_under, read_over, read_above;
 CREATE POLICY a_policy ON person USING (true);
 CREATE RULE a_rule AS ON INSERT TO person DO ALSO NOTHING;
 CREATE FUNCTION a_trigger() RETURNS trigger LANGUAGE plpgsql AS

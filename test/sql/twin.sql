@@ -128,6 +128,33 @@ SET ROLE :analyst;
 SELECT ward FROM person LIMIT 1;
 SET ROLE :owner;
 ALTER TABLE person_twin DISABLE ROW LEVEL SECURITY;
+-- a preview shows what was released, not what was put under the twin since; who reads the twin would read that
+ALTER TABLE person INHERIT person_twin;
+SET ROLE :analyst;
+SELECT id FROM person WHERE id IS NOT NULL LIMIT 1;
+SELECT ward IS NOT NULL AS ward FROM person LIMIT 1;
+SET ROLE :owner;
+ALTER TABLE person NO INHERIT person_twin;
+-- nor what is routed into a twin that became a part of the relation
+CREATE TABLE parted (id int, ward text) PARTITION BY LIST (ward);
+CREATE TABLE parted_a PARTITION OF parted FOR VALUES IN ('A');
+INSERT INTO parted SELECT i, 'A' FROM generate_series(1, 100) i;
+SELECT dp_protect('parted', dataset => :'schema') \g /dev/null
+SELECT dp_declare('parted', 'ward', keys => ARRAY['A', 'B']) \g /dev/null
+SELECT dp_publish_twin('parted', 'parted_twin', ARRAY['ward'], ARRAY['ward'], epsilon => 1000::float8, rows => 50);
+DELETE FROM parted_twin;
+ALTER TABLE parted ATTACH PARTITION parted_twin FOR VALUES IN ('B');
+INSERT INTO parted VALUES (101, 'B');
+SET ROLE :analyst;
+SELECT id FROM parted LIMIT 1;
+-- nobody is granted it any more, and dp_unprotect leaves it
+SET ROLE :owner;
+SELECT dp_grant('regress_twin_nobody', :'schema', epsilon => 1);
+SELECT has_table_privilege('regress_twin_nobody', 'parted_twin', 'SELECT') AS granted;
+SELECT dp_revoke('regress_twin_nobody', :'schema') \g /dev/null
+SELECT dp_unprotect('parted');
+SELECT count(*) FROM parted_twin;
+DROP TABLE parted;
 -- columns that differ: names and types are the relation's
 DROP VIEW people;
 ALTER TABLE person ADD COLUMN more numeric(5,2) DEFAULT 3;
