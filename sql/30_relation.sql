@@ -44,7 +44,6 @@ COMMENT ON COLUMN dp_pg.relation.max_keys IS
 'how many groups of one unit count at most, as its owner says publicly, where dp_pg.max_keys says nothing; NULL: none declared, 1';
 COMMENT ON COLUMN dp_pg.relation.commented IS
 'true: comments on the published view and its columns say what was declared';
-
 COMMENT ON COLUMN dp_pg.relation.twin IS
 'table of released synthetic rows that previews show in transparent mode, made by dp_publish_twin; NULL: none';
 

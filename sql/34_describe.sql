@@ -50,6 +50,7 @@ BEGIN
 			a.lower, a.upper, a.keys, a.other,
 			concat_ws('; ',
 				CASE WHEN u.is_unit THEN 'privacy unit, says whose row it is' END,
+				CASE WHEN b.attname = protected.unit AND NOT u.is_unit THEN format('leads to the privacy unit through %s', protected.unit_through) END,
 				CASE WHEN k.is_key AND a.nulls IS FALSE THEN 'group key, NULL is none' WHEN k.is_key THEN 'group key' END,
 				CASE WHEN a.partition IS NOT NULL THEN 'immutable, queries on different values cost together what the costliest costs' END,
 				CASE WHEN k.is_number AND a.lower IS NULL AND NOT u.is_unit THEN 'no bounds are declared, write some that do not come from the rows' END),
@@ -67,7 +68,7 @@ BEGIN
 		JOIN pg_type AS y ON y.oid = b.atttypid
 		JOIN pg_type AS t ON t.oid = CASE y.typtype WHEN 'd' THEN y.typbasetype ELSE y.oid END
 		LEFT JOIN dp_pg.attribute AS a ON a.relid = protected.relid AND a.attnum = b.attnum
-		CROSS JOIN LATERAL (SELECT b.attname IS NOT DISTINCT FROM protected.unit AS is_unit) AS u
+		CROSS JOIN LATERAL (SELECT b.attname IS NOT DISTINCT FROM protected.unit AND protected.unit_through IS NULL AS is_unit) AS u
 		CROSS JOIN LATERAL (SELECT
 			a.keys IS NOT NULL OR t.oid = 'bool'::regtype OR t.typtype = 'e' AS is_key,
 			t.oid IN ('int2'::regtype, 'int4'::regtype, 'int8'::regtype, 'float4'::regtype, 'float8'::regtype, 'numeric'::regtype) AS is_number) AS k

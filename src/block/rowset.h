@@ -66,7 +66,6 @@ extern dp_refusal *dp_block_check_join(Query *query,
 									   const dp_rowset *rowset);
 extern int	dp_block_unit_item(const Query *query, const dp_rowset *rowset);
 extern bool dp_block_is_equality(const OpExpr *comparison);
-
 extern List *dp_block_unit_outputs(Query *query, const dp_rowset *rowset);
 
 /* ---- unit_groups.c ---- */

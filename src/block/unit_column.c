@@ -10,7 +10,6 @@
 
 #include "nodes/makefuncs.h"
 #include "parser/parsetree.h"
-#include "utils/lsyscache.h"
 
 #include "rowset.h"
 

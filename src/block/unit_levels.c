@@ -53,9 +53,8 @@ groups_by_unit_alone(const Query *level)
 }
 
 /*
- * dp_block_has_unit_rows
- *	  Has a verified level, other than a block's own, provably at most one row
- *	  of each unit, because it groups?
+ * Has a verified level, other than a block's own, provably at most one row of
+ * each unit, because it groups?
  */
 static bool
 has_unit_rows(const Query *level)

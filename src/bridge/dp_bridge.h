@@ -68,6 +68,7 @@ extern int	dp_setting_scope;	/* dp_pg.setting_scope */
 extern void dp_bridge_scope_init(void);
 extern void dp_bridge_scope_assigned(void);
 extern void dp_bridge_check_scope(void);	/* 55000 */
+
 /* ---- a setting that is a time (duration.c) ---- */
 extern bool dp_bridge_read_duration(const char *text, int64 *out);
 

@@ -6,8 +6,8 @@
  * Whatever bounds privacy or protects the server is superuser-only.  No
  * setting makes noise weaker, predictable or absent.
  *
- * What a user may set is reported to his client (GUC_REPORT), so that a pool
- * of connections can keep it for each of its clients.
+ * What a user may set of his queries is reported to his client (GUC_REPORT),
+ * so that a pool of connections can keep it for each of its clients.
  */
 #include "postgres.h"
 

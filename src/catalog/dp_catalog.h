@@ -446,7 +446,7 @@ typedef struct dp_answer_row
 	int64		hash;			/* of the digest */
 	bytea	   *digest;			/* of the key */
 	bytea	   *key;
-	bytea	   *content;		/* minimal tuples (reuse/content.c) */
+	bytea	   *content;		/* minimal tuples (reuse/answer_rows.c) */
 } dp_answer_row;
 
 extern bool dp_catalog_lock_answers(void);

@@ -112,6 +112,7 @@ extern List *dp_count_bounded_pairs(const Aggref *asked, Expr *first,
 extern Expr *dp_count_row_pair(const Aggref *native);
 extern dp_pair_sums dp_count_read_pairs(const Datum *values,
 										const bool *nulls);
+
 /* ---- magnitude.c ---- */
 
 /*

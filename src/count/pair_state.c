@@ -135,7 +135,6 @@ dp_count_bounded_pairs(const Aggref *asked, Expr *first, const dp_grid *grid,
 {
 	Oid			spec = dp_catalog_type("sum_spec");
 	Oid			types[4] = {FLOAT8OID, spec, FLOAT8OID, spec};
-
 	List	   *arguments = list_make4(first, dp_count_sum_spec(grid), second,
 									   dp_count_sum_spec(second_grid));
 

@@ -16,8 +16,6 @@
 
 #include "relation_internal.h"
 
-#define STEPS 8					/* most of one path */
-
 /*
  * A unit is a column whose equality is built in and bytewise decided: units
  * are grouped and joined by it.  Likewise the key that it is behind.
@@ -139,11 +137,11 @@ static void
 check_end(Oid relid, Oid through, const char *path)
 {
 	dp_relation_row row;
-	int			steps = 1;
+	int			steps = 0;
 
 	while (OidIsValid(through))
 	{
-		if (through == relid || steps++ == STEPS)
+		if (through == relid || steps++ == DP_PROTECT_STEPS)
 			raise_path(path, through == relid ?
 					   "It comes back to the relation itself." :
 					   "It has too many steps.");

@@ -43,8 +43,11 @@ typedef struct dp_exposure_search
 /* relation.c */
 extern List *dp_protect_list_parents(Oid relid);
 extern char *dp_protect_declared_unit(Oid relid);
+extern bool dp_protect_left_dataset(Oid relid);
 
-/* ---- unit_path.c ---- */
+/* unit_path.c */
+#define DP_PROTECT_STEPS 8		/* most of one path to a unit */
+
 extern AttrNumber dp_protect_match_unit(Oid relid, Oid origin,
 										const char *unit,
 										AttrNumber declared);
@@ -54,12 +57,10 @@ extern char *dp_protect_unit_text(const dp_relation_row *row);
 extern void dp_protect_follow_unit(const dp_relation_row *declared,
 								   dp_relation *relation);
 
-/* ---- declare_unit.c ---- */
+/* declare_unit.c */
 extern void dp_protect_read_unit(Oid relid, const char *unit,
 								 const char *dataset, dp_relation_row *row);
 extern void dp_protect_forbid_behind(Oid relid, const char *what);
-
-extern bool dp_protect_left_dataset(Oid relid);
 
 /* exposure.c */
 extern List *dp_protect_list_tree(Oid relid, LOCKMODE lockmode);

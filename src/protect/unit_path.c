@@ -20,8 +20,6 @@
 
 #include "relation_internal.h"
 
-#define STEPS 8					/* most of one path */
-
 /*
  * dp_protect_unit_text
  *	  The unit of a row of dp_pg.relation as it is declared, palloc'd; NULL
@@ -174,7 +172,7 @@ dp_protect_follow_unit(const dp_relation_row *declared, dp_relation *relation)
 			!through.has_unit ||
 			!OidIsValid(dp_catalog_owner(step->relid)) ||
 			strcmp(NameStr(through.dataset), relation->dataset) != 0 ||
-			list_length(relation->unit_steps) == STEPS)
+			list_length(relation->unit_steps) == DP_PROTECT_STEPS)
 			raise_lost(relation->relid, "It was behind a relation that is not "
 					   "protected in this dataset, with a unit, any more.");
 		step->key = match_key(at, from, &row);

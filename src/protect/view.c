@@ -107,6 +107,7 @@ search_view(Oid view, view_search *search)
 	Oid			outer = search->view;
 
 	check_stack_depth();
+	CHECK_FOR_INTERRUPTS();
 	if (search->invoker && !dp_protect_is_security_invoker(view))
 		return;
 	search->view = view;

@@ -141,7 +141,6 @@ extern void dp_reader_be_quiet(bool for_good);
 /* The settings that an answer may depend on, as text (message.c). */
 extern void dp_reader_append_settings(StringInfo out);
 
-
 /* Replace the error being handled by one that tells nothing (read.c). */
 pg_noreturn extern void dp_reader_mask_error(MemoryContext context,
 											 bool planning);

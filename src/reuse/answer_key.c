@@ -76,7 +76,6 @@ append_relations(StringInfo out, const dp_block *block)
 	foreach(lc, block->sources)
 	{
 		const dp_joined *source = lfirst(lc);
-
 		ListCell   *step;
 
 		appendStringInfo(out, "\nsource %d %d %d %d %d %d", source->number,

@@ -69,7 +69,6 @@ make_room(const dp_answer_row *new)
 	foreach(lc, dp_catalog_list_answers(NameStr(new->dataset)))
 	{
 		dp_answer_row *row = lfirst(lc);
-
 		bool		same = row->payer == new->payer && row->hash == new->hash;
 
 		if (same && row->at > new->at)

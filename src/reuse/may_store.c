@@ -63,7 +63,7 @@ dp_reuse_time_of_rows(void)
 	return at;
 }
 
-/* dp_reuse_init: from _PG_init, in every process. */
+/* dp_reuse_init: once, while the library is preloaded. */
 void
 dp_reuse_init(void)
 {

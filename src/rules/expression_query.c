@@ -73,12 +73,11 @@ forbidden_part(Query *query, bool top)
 }
 
 static dp_refusal *
-check_expressions(Node *node, bool aggregates)
+check_expressions(Node *node)
 {
 	dp_expression_walk walk = {0};
 
 	walk.rewritten = true;
-	walk.aggregates = aggregates;
 	dp_rules_walker(node, &walk);
 	return walk.refusal;
 }
@@ -171,7 +170,7 @@ check_entry(RangeTblEntry *entry)
 		return refuse_part("LATERAL");
 	if (entry->tablesample != NULL)
 		return refuse_part("TABLESAMPLE");
-	refusal = check_expressions((Node *) entry->securityQuals, false);
+	refusal = check_expressions((Node *) entry->securityQuals);
 	if (refusal != NULL)
 		return refusal;
 	if (entry->rtekind == RTE_SUBQUERY)
@@ -210,7 +209,7 @@ check_item(Node *item)
 	refusal = check_item(join->larg);
 	if (refusal == NULL)
 		refusal = check_item(join->rarg);
-	return refusal != NULL ? refusal : check_expressions(join->quals, false);
+	return refusal != NULL ? refusal : check_expressions(join->quals);
 }
 
 /* FROM: items side by side, and one condition. */
@@ -228,7 +227,7 @@ check_from(FromExpr *from)
 		if (refusal != NULL)
 			return refusal;
 	}
-	return check_expressions(from->quals, false);
+	return check_expressions(from->quals);
 }
 
 /* Does FROM name the entry, anywhere in it? */

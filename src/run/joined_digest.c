@@ -6,6 +6,7 @@
 #include "postgres.h"
 
 #include "access/htup_details.h"
+#include "miscadmin.h"
 
 #include "run.h"
 
@@ -33,6 +34,7 @@ digest_piece(StringInfo digests, const char *data, Size size)
 		Size		length;
 		row_digest	digest;
 
+		CHECK_FOR_INTERRUPTS();
 		memcpy(&head, data + at, sizeof(head));
 		length = MAXALIGN(sizeof(head)) + head.size;
 		dp_bridge_sha256(data + at, length, digest.bytes);

@@ -20,7 +20,6 @@
 
 typedef struct row_search
 {
-	Query	   *level;
 	Oid			view;			/* the outermost view around it, or none */
 	Oid			named;			/* found: what the user wrote */
 	Oid			relid;			/* and the protected relation, or none */
@@ -59,21 +58,19 @@ static bool
 row_walker(Node *node, void *context)
 {
 	row_search *search = context;
-	Query	   *outer = search->level;
+	Query	   *level = (Query *) node;
 	ListCell   *lc;
-	bool		found;
 
 	if (node == NULL)
 		return false;
 	if (!IsA(node, Query))
 		return expression_tree_walker(node, row_walker, context);
-	search->level = (Query *) node;
-	foreach(lc, search->level->rtable)
+	foreach(lc, level->rtable)
 	{
 		RangeTblEntry *entry = lfirst_node(RangeTblEntry, lc);
 		Oid			around = search->view;
 
-		if (reads_protected(search->level, entry))
+		if (reads_protected(level, entry))
 		{
 			search->relid = entry->relid;
 			search->named = OidIsValid(around) ? around : entry->relid;
@@ -87,7 +84,7 @@ row_walker(Node *node, void *context)
 			return true;
 		search->view = around;
 	}
-	foreach(lc, search->level->cteList)
+	foreach(lc, level->cteList)
 	{
 		CommonTableExpr *cte = lfirst_node(CommonTableExpr, lc);
 
@@ -95,11 +92,9 @@ row_walker(Node *node, void *context)
 		if (cte->cterefcount != 0 && row_walker(cte->ctequery, context))
 			return true;
 	}
-	found = query_tree_walker(search->level, row_walker, context,
-							  QTW_IGNORE_RT_SUBQUERIES |
-							  QTW_IGNORE_CTE_SUBQUERIES);
-	search->level = outer;
-	return found;
+	return query_tree_walker(level, row_walker, context,
+							 QTW_IGNORE_RT_SUBQUERIES |
+							 QTW_IGNORE_CTE_SUBQUERIES);
 }
 
 /* Any aggregate that is not private; *context receives its OID. */
@@ -217,7 +212,7 @@ dp_run_make_refusal(Oid named, Oid relid, Query *query, const char *hint)
 dp_refusal *
 dp_run_refuse_rows(Query *query)
 {
-	row_search	search = {NULL, InvalidOid, InvalidOid, InvalidOid};
+	row_search	search = {InvalidOid, InvalidOid, InvalidOid};
 
 	if (!row_walker((Node *) query, &search))
 		return NULL;

@@ -154,17 +154,7 @@ extern Size dp_run_joined_memory(const dp_joined_rows *rows);
 extern dp_joined_sizes dp_run_get_joined_sizes(const dp_joined_rows *rows);
 extern const char *dp_run_joined_piece(const dp_joined_rows *rows, int n,
 									   Size *size);
-
-/* ---- unit_sizes.c ---- */
-extern void dp_run_set_levels(const dp_block *block, Size row, Size public,
-							  dp_gather_limits *limits);
-extern Size dp_run_level_bytes(const dp_gather_limits *limits);
-
-/* joined_rows.c */
 extern const void *dp_run_next_joined(void *context, Size *size);
-
-/* joined_digest.c */
-extern void dp_run_digest_joined(const dp_joined_rows *rows, uint8 *out);
 
 /* A row in a piece; its minimal tuple follows, at an aligned address. */
 typedef struct dp_piece_row
@@ -172,6 +162,14 @@ typedef struct dp_piece_row
 	int32		number;			/* of the source */
 	uint32		size;			/* of the tuple */
 } dp_piece_row;
+
+/* joined_digest.c */
+extern void dp_run_digest_joined(const dp_joined_rows *rows, uint8 *out);
+
+/* unit_sizes.c */
+extern void dp_run_set_levels(const dp_block *block, Size row, Size public,
+							  dp_gather_limits *limits);
+extern Size dp_run_level_bytes(const dp_gather_limits *limits);
 
 /* stored_answer.c */
 

@@ -9,6 +9,7 @@
  */
 #include "postgres.h"
 
+#include "access/xlog.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 #include "utils/timestamp.h"
@@ -102,7 +103,7 @@ still_asks(const dp_run_question *question)
  * dp_run_find_answer
  *	  Look for a stored answer, and be the one who makes it where there is
  *	  none: then out->key is set, and locked.  Neither is so where nothing is
- *	  stored.  `wait` false: only look, as EXPLAIN does.
+ *	  stored, as on a standby.  `wait` false: only look, as EXPLAIN does.
  *
  * Errors: 55P03, 57014, 40P01 of waiting; those of rights.
  */
@@ -112,7 +113,7 @@ dp_run_find_answer(const dp_run_question *question, bool wait,
 {
 	memset(out, 0, sizeof(*out));
 	if (dp_bridge_reuse_age() == 0 || question->standing->exempt ||
-		question->run->named)
+		question->run->named || RecoveryInProgress())
 		return;
 	out->rows_at = dp_reuse_time_of_rows();
 	out->key = make_key(question);

@@ -184,6 +184,7 @@ bound_of(const table *cells)
 
 	for (; d > 0; d--)
 	{
+		CHECK_FOR_INTERRUPTS();
 		enough = 0;
 		for (cell = 0; cell < cells->n; cell++)
 			enough += lesser_side(cells, cell) >= INT64CONST(1) << (d - 1);

@@ -1,5 +1,5 @@
 -- Units behind keys: rows have the unit of the row of another protected
--- relation whose primary key they refer to, through any number of steps.
+-- relation whose primary key they refer to, through several steps.
 \getenv abs_srcdir PG_ABS_SRCDIR
 \set test query_path
 \set file :abs_srcdir '/sql/include/query.psql'
@@ -215,6 +215,17 @@ ALTER TABLE regress_query_path_far.visit ALTER visit TYPE int[] USING ARRAY[visi
 ALTER TABLE bill ALTER visit TYPE int[] USING ARRAY[visit];
 SET ROLE :analyst;
 SELECT * FROM outcome('SELECT dp_count(*) FROM bill');
+-- a path has 8 steps at most, and the longest one is followed
+SET ROLE :owner;
+CREATE TABLE step0 (id int PRIMARY KEY, up int NOT NULL);
+INSERT INTO step0 SELECT i, i % 5 FROM generate_series(1, 10) i;
+SELECT dp_protect('step0', unit => 'up', dataset => :'schema') \g /dev/null
+SELECT format('CREATE TABLE step%1$s (id int PRIMARY KEY, up int NOT NULL)', i),
+	format('INSERT INTO step%1$s SELECT id, 11 - id FROM step0', i),
+	format('SELECT state FROM outcome($$SELECT dp_protect(''step%s'', unit => ''up -> step%s.up'', dataset => %L)$$)', i, i - 1, :'schema')
+FROM generate_series(1, 9) i \gexec
+SET ROLE :analyst;
+SELECT dp_count(*) FROM step8;
 RESET ROLE;
 SET client_min_messages = error;
 DROP SCHEMA regress_query_path_far CASCADE;
