@@ -99,6 +99,31 @@ still_asks(const dp_run_question *question)
 }
 
 /*
+ * Is all that was read as it was for the snapshot?  Asked when everything is
+ * locked, since an old snapshot may meet what was emptied or written anew.
+ */
+static bool
+sees_relations(const dp_block *block)
+{
+	ListCell   *lc;
+	ListCell   *step;
+
+	if (!dp_catalog_is_seen(block->relid))
+		return false;
+	foreach(lc, block->sources)
+	{
+		const dp_joined *source = lfirst(lc);
+
+		if (OidIsValid(source->relid) && !dp_catalog_is_seen(source->relid))
+			return false;
+		foreach(step, source->step_relids)
+			if (!dp_catalog_is_seen(lfirst_oid(step)))
+				return false;
+	}
+	return true;
+}
+
+/*
  * dp_run_find_answer
  *	  Look for a stored answer, and be the one who makes it where there is
  *	  none: then out->key is set, and locked.  Neither is so where nothing is
@@ -158,8 +183,9 @@ dp_run_keep_answer(const dp_run_question *question,
 {
 	if (stored->key == NULL)
 		return;
-	dp_reuse_store(stored->key, question->standing,
-				   question->spec->block->dataset, ledger_id,
-				   stored->rows_at, store, question->result);
+	if (sees_relations(question->spec->block))
+		dp_reuse_store(stored->key, question->standing,
+					   question->spec->block->dataset, ledger_id,
+					   stored->rows_at, store, question->result);
 	dp_reuse_unlock(stored->key);
 }

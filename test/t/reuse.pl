@@ -327,6 +327,48 @@ is(cost('ann', $drawn), 1, 'as is an altered extension');
 	hang_up($old);
 }
 
+# A snapshot older than TRUNCATE or a rewrite sees no row, which nobody else
+# ever did.
+for my $change (
+	'TRUNCATE person; INSERT INTO person (id, age)'
+	. ' SELECT n, n % 100 FROM generate_series(1, 1000) AS n',
+	'ALTER TABLE person ALTER age TYPE bigint')
+{
+	my $old = session($node, 'ann');
+	my $sql = "SELECT dp_count(1, 0.1) > 500 FROM person WHERE age < 90";
+
+	value($node, "SELECT dp_refresh('h')");
+	answer($old, 'BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1;');
+	value($node, "BEGIN; $change; COMMIT");
+	is((answer($old, "$sql;"))[0], 'f', 'nothing is seen');
+	answer($old, 'COMMIT;');
+	is_deeply([ asked('ben', $sql) ], [ 't', 1 ], 'and nothing of it stored');
+	is(cost('cy', $sql), 0, 'what is there is');
+	hang_up($old);
+}
+
+# the same of a child
+{
+	my $old = session($node, 'ann');
+	my $sql = 'SELECT dp_count(1, 0.1) > 500 FROM tree';
+
+	value($node, <<'EOT');
+SET SESSION AUTHORIZATION owner;
+CREATE TABLE tree (id int PRIMARY KEY) PARTITION BY RANGE (id);
+CREATE TABLE leaf PARTITION OF tree FOR VALUES FROM (0) TO (10000);
+INSERT INTO tree SELECT n FROM generate_series(1, 1000) AS n;
+SELECT dp_protect('tree', dataset => 'h');
+EOT
+	answer($old, 'BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1;');
+	value($node, 'BEGIN; TRUNCATE leaf;'
+		  . ' INSERT INTO tree SELECT n FROM generate_series(1, 1000) AS n;'
+		  . ' COMMIT');
+	is((answer($old, "$sql;"))[0], 'f', 'nothing is seen in a partition');
+	answer($old, 'COMMIT;');
+	is_deeply([ asked('ben', $sql) ], [ 't', 1 ], 'and nothing of it stored');
+	hang_up($old);
+}
+
 # ---- how much is kept ----
 
 value($node, "SELECT dp_refresh('h')");
