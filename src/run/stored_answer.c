@@ -80,22 +80,31 @@ make_key(const dp_run_question *question)
 }
 
 /*
- * While somebody was waited for, the right to ask may have ended, or another
- * budget or period begun to pay.
+ * While subqueries ran or somebody was waited for, the budget may have gone,
+ * or another one or another period begun to pay.  A charge would see that.
  */
+static bool
+still_pays(const dp_run_question *question, dp_ledger_standing *now)
+{
+	const dp_ledger_standing *before = question->standing;
+
+	dp_ledger_require_budget(question->spec->block->dataset, now);
+	return now->payer_role == before->payer_role &&
+		now->period == before->period && !now->exempt;
+}
+
+/* While somebody was waited for, rights may have ended, too. */
 static bool
 still_asks(const dp_run_question *question)
 {
-	const dp_ledger_standing *before = question->standing;
 	dp_ledger_standing now;
+	bool		pays = still_pays(question, &now);
 
-	dp_ledger_require_budget(question->spec->block->dataset, &now);
 	(void) dp_run_take_rights(question->spec->block,
 							  question->spec->block->relid, &now,
 							  copyObject(question->inner), NULL);
 	(void) ready_scans(question->spec, &now, question->run);
-	return now.payer_role == before->payer_role &&
-		now.period == before->period && !now.exempt;
+	return pays;
 }
 
 /*
@@ -123,6 +132,17 @@ sees_relations(const dp_block *block)
 	return true;
 }
 
+/* Look; what is found is given to those only who would pay now. */
+static bool
+find(const dp_run_question *question, dp_run_stored *out)
+{
+	dp_ledger_standing now;
+
+	out->found = dp_reuse_find(out->key, question->standing, &out->answer);
+	out->found = out->found && still_pays(question, &now);
+	return out->found;
+}
+
 /*
  * dp_run_find_answer
  *	  Look for a stored answer, and be the one who makes it where there is
@@ -143,8 +163,7 @@ dp_run_find_answer(const dp_run_question *question, bool wait,
 	out->key = make_key(question);
 	if (out->key == NULL)
 		return;
-	out->found = dp_reuse_find(out->key, question->standing, &out->answer);
-	if (out->found || !wait || !dp_reuse_may_store())
+	if (find(question, out) || !wait || !dp_reuse_may_store())
 	{
 		out->key = NULL;
 		return;
@@ -155,12 +174,17 @@ dp_run_find_answer(const dp_run_question *question, bool wait,
 		out->key = NULL;
 		return;
 	}
-	out->found = dp_reuse_find(out->key, question->standing, &out->answer);
-	if (out->found)
+	if (find(question, out))
 		dp_reuse_unlock(out->key);
 }
 
-/* dp_run_give_answer: the rows that were found, into a store. */
+/*
+ * dp_run_give_answer
+ *	  The rows that were found, into a store.  Settings count as for a charge:
+ *	  whether an old answer is taken is one of them.
+ *
+ * Errors: 55000 of dp_pg.setting_scope.
+ */
 void
 dp_run_give_answer(const dp_run_question *question,
 				   const dp_run_stored *stored, Tuplestorestate *store)
@@ -168,6 +192,7 @@ dp_run_give_answer(const dp_run_question *question,
 	const dp_release_spec *spec = question->spec;
 	dp_ledger_receipt receipt;
 
+	dp_bridge_check_scope();
 	dp_reuse_unpack(stored->answer.content, question->result, store);
 	dp_reuse_count_hit(stored->answer.id);
 	memset(&receipt, 0, sizeof(receipt));

@@ -177,6 +177,18 @@ hang_up($_) foreach $one, $two;
 	is(prices($direct), '55000', 'and leaves the other one behind');
 	hang_up($direct);
 }
+{
+	local $ENV{PGOPTIONS} = '-c dp_pg.reuse=1h';
+	my $direct = session($node, 'alice');
+
+	is(says($direct, "BEGIN; SET LOCAL dp_pg.reuse = '1h'; $count; COMMIT"),
+		'', 'an answer is stored');
+	is(says($direct, $count), '55000',
+		'and not given for a value of the connection');
+	is(says($direct, "BEGIN; SET LOCAL dp_pg.reuse = '1h'; $count; COMMIT"),
+		'', 'for one of the transaction it is');
+	hang_up($direct);
+}
 my $direct = session($node, 'bob');
 is(says($direct, "SET dp_pg.epsilon = '5'"), '', 'a session sets a price');
 value($node, 'ALTER SYSTEM SET dp_pg.setting_scope = transaction');

@@ -216,6 +216,27 @@ for my $victim (qw(client postmaster))
 	hang_up($_) foreach ($ann, $cy);
 }
 
+# a right that ends while a subquery runs
+{
+	my $blocker = session($node, 'postgres');
+	my $cy = client('cy');
+
+	answer($blocker, 'SELECT pg_advisory_lock(31);');
+	ask($cy, "$drawn WHERE age <> (SELECT 31 FROM pg_advisory_xact_lock_shared(31));");
+	wait_until($node,
+		'SELECT count(*) = 1 FROM pg_locks WHERE NOT granted'
+		  . " AND locktype = 'advisory'");
+	value($node, 'REVOKE team FROM cy');
+	is(cost('ann', "$drawn WHERE age <> 31"), 1, 'the budget pays later');
+	answer($blocker, 'SELECT pg_advisory_unlock(31);');
+	like((answer($cy))[1], qr/42501/, 'who asked before and left gets none');
+	value($node, 'GRANT team TO cy');
+	is( cost('cy', "$drawn WHERE age <> (SELECT 31 FROM pg_advisory_xact_lock_shared(31))"),
+		0,
+		'and does when he is back');
+	hang_up($_) foreach ($blocker, $cy);
+}
+
 # ---- a dashboard ----
 
 {
