@@ -21,7 +21,8 @@ package Pool
 
 my $node = ledger_node('pooling');
 my @settings = map { "dp_pg.$_" }
-  qw(delta epsilon max_keys max_rows mechanism split suppress transparent);
+  qw(delta epsilon max_keys max_rows mechanism publish_schema reuse split
+	 suppress transparent);
 my $count = 'SELECT dp_count(*) IS NOT NULL FROM people';
 my @running;
 
