@@ -42,8 +42,8 @@ int			dp_setting_scope = DP_SETTING_SESSION;
  */
 static const char *const names[] = {
 	"dp_pg.delta", "dp_pg.epsilon", "dp_pg.max_keys", "dp_pg.max_rows",
-	"dp_pg.mechanism", "dp_pg.reuse", "dp_pg.split", "dp_pg.suppress",
-	"dp_pg.transparent",
+	"dp_pg.mechanism", "dp_pg.publish_schema", "dp_pg.reuse", "dp_pg.split",
+	"dp_pg.suppress", "dp_pg.transparent",
 };
 
 static ProcessUtility_hook_type next_process_utility = NULL;

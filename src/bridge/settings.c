@@ -335,8 +335,8 @@ dp_bridge_settings_init(void)
 							   "of the table.",
 							   "Empty: it publishes where it is told to.",
 							   &dp_setting_publish_schema, "",
-							   PGC_USERSET, 0,
-							   NULL, NULL, NULL);
+							   PGC_USERSET, GUC_REPORT,
+							   NULL, assign_text, NULL);
 	DefineCustomIntVariable("dp_pg.reader_timeout",
 							"Longest wait of a private query for a reader.",
 							"Nothing is charged when it is exceeded.",

@@ -9,7 +9,9 @@
 #include "access/htup_details.h"
 #include "access/table.h"
 #include "catalog/pg_extension.h"
+#include "catalog/pg_inherits.h"
 #include "catalog/pg_type.h"
+#include "utils/snapmgr.h"
 #include "utils/syscache.h"
 
 #include "declared_row.h"
@@ -89,4 +91,36 @@ dp_catalog_append_versions(StringInfo out, Oid relid)
 	append_rows(out, &relations, relid);
 	appendStringInfoString(out, " :");
 	append_rows(out, &attributes, relid);
+}
+
+static bool
+is_seen(Oid relid)
+{
+	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
+	bool		seen;
+
+	if (!HeapTupleIsValid(tuple))
+		return false;
+	seen = !XidInMVCCSnapshot(HeapTupleHeaderGetXmin(tuple->t_data),
+							  GetActiveSnapshot());
+	ReleaseSysCache(tuple);
+	return seen;
+}
+
+/*
+ * dp_catalog_is_seen
+ *	  Does the active snapshot see a relation and its children as they are now?
+ *	  Where not, one may have been emptied or written anew since, as TRUNCATE
+ *	  and ALTER TABLE do, and the snapshot sees no row in it that was there.
+ */
+bool
+dp_catalog_is_seen(Oid relid)
+{
+	List	   *relids = find_all_inheritors(relid, NoLock, NULL);
+	ListCell   *lc;
+
+	foreach(lc, relids)
+		if (!is_seen(lfirst_oid(lc)))
+			return false;
+	return true;
 }

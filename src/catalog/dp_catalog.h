@@ -460,6 +460,7 @@ extern void dp_catalog_forget_answers(const char *dataset, Oid payer);
 /* ---- versions of declarations (declared_version.c) ---- */
 extern void dp_catalog_append_extension(StringInfo out);
 extern void dp_catalog_append_versions(StringInfo out, Oid relid);
+extern bool dp_catalog_is_seen(Oid relid);
 
 /* ---- declared columns (attribute_row.c) ---- */
 

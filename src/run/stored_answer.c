@@ -81,22 +81,67 @@ make_key(const dp_run_question *question)
 }
 
 /*
- * While somebody was waited for, the right to ask may have ended, or another
- * budget or period begun to pay.
+ * While subqueries ran or somebody was waited for, the budget may have gone,
+ * or another one or another period begun to pay.  A charge would see that.
  */
+static bool
+still_pays(const dp_run_question *question, dp_ledger_standing *now)
+{
+	const dp_ledger_standing *before = question->standing;
+
+	dp_ledger_require_budget(question->spec->block->dataset, now);
+	return now->payer_role == before->payer_role &&
+		now->period == before->period && !now->exempt;
+}
+
+/* While somebody was waited for, rights may have ended, too. */
 static bool
 still_asks(const dp_run_question *question)
 {
-	const dp_ledger_standing *before = question->standing;
 	dp_ledger_standing now;
+	bool		pays = still_pays(question, &now);
 
-	dp_ledger_require_budget(question->spec->block->dataset, &now);
 	(void) dp_run_take_rights(question->spec->block,
 							  question->spec->block->relid, &now,
 							  copyObject(question->inner), NULL);
 	(void) ready_scans(question->spec, &now, question->run);
-	return now.payer_role == before->payer_role &&
-		now.period == before->period && !now.exempt;
+	return pays;
+}
+
+/*
+ * Is all that was read as it was for the snapshot?  Asked when everything is
+ * locked, since an old snapshot may meet what was emptied or written anew.
+ */
+static bool
+sees_relations(const dp_block *block)
+{
+	ListCell   *lc;
+	ListCell   *step;
+
+	if (!dp_catalog_is_seen(block->relid))
+		return false;
+	foreach(lc, block->sources)
+	{
+		const dp_joined *source = lfirst(lc);
+
+		if (OidIsValid(source->relid) && !dp_catalog_is_seen(source->relid))
+			return false;
+		foreach(step, source->step_relids)
+			if (!dp_catalog_is_seen(lfirst_oid(step)))
+				return false;
+	}
+	return true;
+}
+
+/* Look; what is found is given to those only who would pay now. */
+static bool
+find(const dp_run_question *question, dp_run_stored *out)
+{
+	dp_ledger_standing now;
+
+	out->found = dp_reuse_find(out->key, question->standing, &out->answer);
+	out->found = out->found && still_pays(question, &now);
+	return out->found;
 }
 
 /*
@@ -119,8 +164,7 @@ dp_run_find_answer(const dp_run_question *question, bool wait,
 	out->key = make_key(question);
 	if (out->key == NULL)
 		return;
-	out->found = dp_reuse_find(out->key, question->standing, &out->answer);
-	if (out->found || !wait || !dp_reuse_may_store())
+	if (find(question, out) || !wait || !dp_reuse_may_store())
 	{
 		out->key = NULL;
 		return;
@@ -131,12 +175,17 @@ dp_run_find_answer(const dp_run_question *question, bool wait,
 		out->key = NULL;
 		return;
 	}
-	out->found = dp_reuse_find(out->key, question->standing, &out->answer);
-	if (out->found)
+	if (find(question, out))
 		dp_reuse_unlock(out->key);
 }
 
-/* dp_run_give_answer: the rows that were found, into a store. */
+/*
+ * dp_run_give_answer
+ *	  The rows that were found, into a store.  Settings count as for a charge:
+ *	  whether an old answer is taken is one of them.
+ *
+ * Errors: 55000 of dp_pg.setting_scope.
+ */
 void
 dp_run_give_answer(const dp_run_question *question,
 				   const dp_run_stored *stored, Tuplestorestate *store)
@@ -144,6 +193,7 @@ dp_run_give_answer(const dp_run_question *question,
 	const dp_release_spec *spec = question->spec;
 	dp_ledger_receipt receipt;
 
+	dp_bridge_check_scope();
 	dp_reuse_unpack(stored->answer.content, question->result, store);
 	dp_reuse_count_hit(stored->answer.id);
 	memset(&receipt, 0, sizeof(receipt));
@@ -159,8 +209,9 @@ dp_run_keep_answer(const dp_run_question *question,
 {
 	if (stored->key == NULL)
 		return;
-	dp_reuse_store(stored->key, question->standing,
-				   question->spec->block->dataset, ledger_id,
-				   stored->rows_at, store, question->result);
+	if (sees_relations(question->spec->block))
+		dp_reuse_store(stored->key, question->standing,
+					   question->spec->block->dataset, ledger_id,
+					   stored->rows_at, store, question->result);
 	dp_reuse_unlock(stored->key);
 }

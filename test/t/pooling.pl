@@ -21,7 +21,8 @@ package Pool
 
 my $node = ledger_node('pooling');
 my @settings = map { "dp_pg.$_" }
-  qw(delta epsilon max_keys max_rows mechanism split suppress transparent);
+  qw(delta epsilon max_keys max_rows mechanism publish_schema reuse split
+	 suppress transparent);
 my $count = 'SELECT dp_count(*) IS NOT NULL FROM people';
 my @running;
 
@@ -175,6 +176,18 @@ hang_up($_) foreach $one, $two;
 		'', 'one of the transaction does');
 	is(last_price(), '2', 'as it says');
 	is(prices($direct), '55000', 'and leaves the other one behind');
+	hang_up($direct);
+}
+{
+	local $ENV{PGOPTIONS} = '-c dp_pg.reuse=1h';
+	my $direct = session($node, 'alice');
+
+	is(says($direct, "BEGIN; SET LOCAL dp_pg.reuse = '1h'; $count; COMMIT"),
+		'', 'an answer is stored');
+	is(says($direct, $count), '55000',
+		'and not given for a value of the connection');
+	is(says($direct, "BEGIN; SET LOCAL dp_pg.reuse = '1h'; $count; COMMIT"),
+		'', 'for one of the transaction it is');
 	hang_up($direct);
 }
 my $direct = session($node, 'bob');

@@ -216,6 +216,27 @@ for my $victim (qw(client postmaster))
 	hang_up($_) foreach ($ann, $cy);
 }
 
+# a right that ends while a subquery runs
+{
+	my $blocker = session($node, 'postgres');
+	my $cy = client('cy');
+
+	answer($blocker, 'SELECT pg_advisory_lock(31);');
+	ask($cy, "$drawn WHERE age <> (SELECT 31 FROM pg_advisory_xact_lock_shared(31));");
+	wait_until($node,
+		'SELECT count(*) = 1 FROM pg_locks WHERE NOT granted'
+		  . " AND locktype = 'advisory'");
+	value($node, 'REVOKE team FROM cy');
+	is(cost('ann', "$drawn WHERE age <> 31"), 1, 'the budget pays later');
+	answer($blocker, 'SELECT pg_advisory_unlock(31);');
+	like((answer($cy))[1], qr/42501/, 'who asked before and left gets none');
+	value($node, 'GRANT team TO cy');
+	is( cost('cy', "$drawn WHERE age <> (SELECT 31 FROM pg_advisory_xact_lock_shared(31))"),
+		0,
+		'and does when he is back');
+	hang_up($_) foreach ($blocker, $cy);
+}
+
 # ---- a dashboard ----
 
 {
@@ -324,6 +345,48 @@ is(cost('ann', $drawn), 1, 'as is an altered extension');
 	is(stored(), 1, 'an older snapshot of a transaction is');
 	is(cost('ben', "SET dp_pg.reuse = '1 second'; $sql"), 1,
 		'and is as old as its transaction');
+	hang_up($old);
+}
+
+# A snapshot older than TRUNCATE or a rewrite sees no row, which nobody else
+# ever did.
+for my $change (
+	'TRUNCATE person; INSERT INTO person (id, age)'
+	. ' SELECT n, n % 100 FROM generate_series(1, 1000) AS n',
+	'ALTER TABLE person ALTER age TYPE bigint')
+{
+	my $old = session($node, 'ann');
+	my $sql = "SELECT dp_count(1, 0.1) > 500 FROM person WHERE age < 90";
+
+	value($node, "SELECT dp_refresh('h')");
+	answer($old, 'BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1;');
+	value($node, "BEGIN; $change; COMMIT");
+	is((answer($old, "$sql;"))[0], 'f', 'nothing is seen');
+	answer($old, 'COMMIT;');
+	is_deeply([ asked('ben', $sql) ], [ 't', 1 ], 'and nothing of it stored');
+	is(cost('cy', $sql), 0, 'what is there is');
+	hang_up($old);
+}
+
+# the same of a child
+{
+	my $old = session($node, 'ann');
+	my $sql = 'SELECT dp_count(1, 0.1) > 500 FROM tree';
+
+	value($node, <<'EOT');
+SET SESSION AUTHORIZATION owner;
+CREATE TABLE tree (id int PRIMARY KEY) PARTITION BY RANGE (id);
+CREATE TABLE leaf PARTITION OF tree FOR VALUES FROM (0) TO (10000);
+INSERT INTO tree SELECT n FROM generate_series(1, 1000) AS n;
+SELECT dp_protect('tree', dataset => 'h');
+EOT
+	answer($old, 'BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1;');
+	value($node, 'BEGIN; TRUNCATE leaf;'
+		  . ' INSERT INTO tree SELECT n FROM generate_series(1, 1000) AS n;'
+		  . ' COMMIT');
+	is((answer($old, "$sql;"))[0], 'f', 'nothing is seen in a partition');
+	answer($old, 'COMMIT;');
+	is_deeply([ asked('ben', $sql) ], [ 't', 1 ], 'and nothing of it stored');
 	hang_up($old);
 }
 
