@@ -54,9 +54,9 @@ typedef struct condition
 /* ---- conditions on one column ---- */
 
 /*
- * A comparison may be NULL for a long value although the value is none, where
- * another comparison of the same value is not (rules/expression_long.c).  AND,
- * OR and NOT make nothing true of that; these tests do, but of a column.
+ * A comparison is NULL where one of its values is too long, though none is
+ * NULL, and another one of the same value is not (rules/expression_long.c).
+ * AND, OR and NOT make nothing true of that; these tests do, but of a column.
  */
 static bool
 is_true_of_null(Node *node)
