@@ -36,10 +36,7 @@
 
 int			dp_setting_scope = DP_SETTING_SESSION;
 
-/*
- * All that everybody may set, but for dp_pg.procedure, which is of headers,
- * and dp_pg.publish_schema, by which nothing is charged.
- */
+/* All that everybody may set, but dp_pg.procedure, which is of headers. */
 static const char *const names[] = {
 	"dp_pg.delta", "dp_pg.epsilon", "dp_pg.max_keys", "dp_pg.max_rows",
 	"dp_pg.mechanism", "dp_pg.publish_schema", "dp_pg.reuse", "dp_pg.split",
