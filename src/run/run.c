@@ -37,6 +37,7 @@
 #include "tcop/tcopprot.h"
 #include "utils/builtins.h"
 #include "utils/datum.h"
+#include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
@@ -362,6 +363,20 @@ tell_keys(const dp_release_spec *spec, TupleDesc result, answer_rows *rows)
 	ExecDropSingleTupleTableSlot(rows->slot);
 }
 
+/*
+ * The sort of undeclared keys is not told of, until the nest level ends: who
+ * asked for that and does not read would hold up all who wait for the answer.
+ */
+static int
+sort_silently(void)
+{
+	int			nest = NewGUCNestLevel();
+
+	if (GetConfigOption("trace_sort", true, false) != NULL)
+		dp_bridge_set_local("trace_sort", "off");
+	return nest;
+}
+
 /* Plan a release, charge it, and take the rows that a reader gives. */
 static void
 read_release(const dp_run_question *question, dp_inner *run,
@@ -369,6 +384,7 @@ read_release(const dp_run_question *question, dp_inner *run,
 {
 	const dp_release_spec *spec = question->spec;
 	const dp_joined_sizes sizes = dp_run_get_joined_sizes(joined);
+	int			nest = sort_silently();
 	dp_reader_job job;
 
 	dp_run_fill_job(spec, question->standing, question->result, &sizes, &job);
@@ -392,6 +408,7 @@ read_release(const dp_run_question *question, dp_inner *run,
 	if (rows->order != NULL)
 		dp_run_order_end(rows->order, rows->slot, rows->store);
 	ExecDropSingleTupleTableSlot(rows->slot);
+	AtEOXact_GUC(false, nest);
 }
 
 /* From a stored answer, or by reading; returns when it was stored, or 0. */

@@ -156,6 +156,12 @@ RESET dp_pg.delta;
 SET dp_pg.delta = '1e-9';
 CREATE TEMPORARY TABLE told AS SELECT code, dp_count(*) AS n FROM visit GROUP BY code;
 SELECT count(*), bool_and(t.n = v.n) FROM told t JOIN (SELECT code, dp_count(*) AS n FROM visit GROUP BY code) v USING (code);
+-- nothing is told of sorting them, or who does not read it would hold up who waits
+SET client_min_messages = log;
+SET trace_sort = on;
+SELECT count(*) FROM (SELECT code, dp_count(*) FROM visit WHERE cost > 1 GROUP BY code) v;
+SET trace_sort = off;
+SET client_min_messages = warning;
 RESET dp_pg.delta;
 
 -- a time that moves is another question each time; within a transaction it does not move
