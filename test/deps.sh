@@ -46,6 +46,7 @@ packages=(
 	default-jdk-headless libpostgresql-jdbc-java
 	python3-psycopg2
 	pgbouncer
+	odbc-postgresql unixodbc
 	# benchmarks
 	libpq-dev
 	# pictures of errors

@@ -1,0 +1,61 @@
+# What tools send through psqlODBC: escapes that the driver translates, and
+# texts in transparent mode.  Values are at an epsilon without noise, so each
+# row is that of the plain query, which the owner asks.
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin;
+use IPC::Run ();
+use LedgerNode;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = ledger_node('odbc', "dp_pg.epsilon_ceiling = '1000000'\n");
+
+value($node, <<'EOT');
+SET SESSION AUTHORIZATION owner;
+CREATE TABLE sales (id int PRIMARY KEY, day date NOT NULL, region text NOT NULL, amount int NOT NULL);
+INSERT INTO sales SELECT g, date '2023-01-01' + g % 700, (ARRAY['N', 'S', 'E'])[1 + g % 3], g % 100 FROM generate_series(1, 20000) g;
+SELECT dp_protect('sales', unit => 'id', dataset => 'h');
+SELECT dp_declare('sales', 'day', lower => date '2023-01-01', upper => date '2024-12-31');
+SELECT dp_declare('sales', 'region', keys => ARRAY['N', 'S', 'E']);
+SELECT dp_declare('sales', 'amount', lower => 0, upper => 100);
+SELECT dp_grant('bob', 'h', epsilon => 100000000);
+RESET SESSION AUTHORIZATION;
+ALTER ROLE bob SET dp_pg.transparent = on;
+ALTER ROLE bob SET dp_pg.epsilon = '1000000';
+EOT
+
+# Rows that isql prints for a statement of a role, or its SQLSTATE.
+sub asks
+{
+	my ($role, $statement) = @_;
+	my $to = join ';', 'DRIVER=PostgreSQL Unicode', 'SERVER=' . $node->host, 'PORT=' . $node->port,
+	  'DATABASE=postgres', "UID=$role";
+	my ($out, $err);
+
+	IPC::Run::run([ 'isql', '-k', $to, '-b', '-v', '-d|' ], '<', \"$statement\n", '>', \$out, '2>', \$err);
+	return $1 if "$out$err" =~ /^\[(\w{5})\]ERROR/m;
+	return join "\n", sort grep { /\|/ && !/^\[/ } split /\n/, $out;
+}
+
+my %statements = (
+	'YEAR, COUNT and SUM' => 'SELECT {fn YEAR("day")} AS y, COUNT(*) AS n, SUM("amount") AS s FROM "sales" GROUP BY {fn YEAR("day")} ORDER BY 1',
+	'CONVERT' => 'SELECT "region", ROUND(AVG({fn CONVERT("amount", SQL_DOUBLE)})) AS a FROM "sales" GROUP BY "region"',
+	'a date, and HAVING' => q(SELECT "region", COUNT(*) AS n FROM "sales" WHERE "day" >= {d '2024-01-01'} GROUP BY "region" HAVING (COUNT(1) > 0)),
+	'a text as a key, CASE' => q(SELECT CAST("region" AS VARCHAR) AS r, SUM(CASE WHEN "amount" > 49 THEN 1 ELSE 0 END) AS n FROM "sales" GROUP BY 1),
+	'levels, with columns that nobody uses' => 'SELECT "source"."region" AS r, SUM("source"."n") AS n FROM (SELECT "region", {fn MONTH("day")} AS m, COUNT(*) AS n, SUM("amount") AS unused FROM "sales" GROUP BY 1, 2) "source" GROUP BY "source"."region"');
+
+foreach my $name (sort keys %statements)
+{
+	my $plain = asks('owner', $statements{$name});
+
+	like($plain, qr/\|/, "$name: the plain query has rows");
+	is(asks('bob', $statements{$name}), $plain, "$name: the private one has them");
+}
+is(asks('bob', 'SELECT "id", "amount" FROM "sales"'), '42501', 'rows are refused');
+is(asks('alice', 'SELECT COUNT(*) FROM "sales"'), '42501', 'a role without a budget is refused');
+is(value($node, 'SELECT count(*) > 0 FROM dp_pg.ledger'), 't', 'what was asked is in the ledger');
+
+done_testing();
