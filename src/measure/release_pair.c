@@ -22,6 +22,9 @@
 #include "exact.h"
 #include "pair.h"
 
+/* Of noisy cells less than this, any sum fits. */
+#define MOST_NOISY ((dp_int128) 1 << 124)
+
 static double
 to_double(Datum exact)
 {
@@ -40,8 +43,10 @@ draw(const dp_measure *measure, const dp_cell *cells, int summed,
 	for (i = 0; i < measure->ncells; i++)
 	{
 		noisy[i] = dp_measure_add_noise(measure, cells[i].integer);
-		if (i < summed && __builtin_add_overflow(total, noisy[i], &total))
+		if (noisy[i] >= MOST_NOISY || noisy[i] <= -MOST_NOISY)
 			dp_bridge_check_status(DP_E_OVERFLOW, "add noise");
+		if (i < summed)
+			total += noisy[i];
 	}
 	return total;
 }
