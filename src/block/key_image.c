@@ -83,6 +83,11 @@ find_column_walker(Node *node, void *context)
 	return expression_tree_walker(node, find_column_walker, context);
 }
 
+/*
+ * The column among the subquery's targets; NULL where rows are grouped, and not
+ * by it: the rows of a group have many values, of which their order, which
+ * others' rows decide, would choose one.
+ */
 static Var *
 add_target(RangeTblEntry *entry, Index index, Var *column)
 {
@@ -94,6 +99,8 @@ add_target(RangeTblEntry *entry, Index index, Var *column)
 		if (!((TargetEntry *) lfirst(lc))->resjunk &&
 			equal(((TargetEntry *) lfirst(lc))->expr, column))
 			target = lfirst(lc);
+	if (target == NULL && dp_block_is_grouped(query))
+		return NULL;
 	if (target == NULL)
 	{
 		target = makeTargetEntry((Expr *) column,
@@ -119,7 +126,8 @@ list_items(const Node *item, List *items)
 
 /*
  * A column of a leaf (rowset.c) at a level of the verified query; the levels
- * below hand it up.  NULL: the leaf is not below this level.
+ * below hand it up.  NULL: the leaf is not below this level, or below one that
+ * groups by something else.
  */
 static Var *
 reach_column(Query *query, const Var *column)
@@ -216,7 +224,14 @@ dp_block_classify_image(Query *query, Node *base, dp_key *key,
 	if (dp_block_classify_key((Node *) found, (Node *) found, key->relid,
 							  key->base) == NULL)
 	{
-		*column = (Expr *) reach_column(query, found);
+		Var		   *reached = reach_column(query, found);
+
+		if (reached == NULL)
+		{
+			key->base = NULL;
+			return refusal;
+		}
+		*column = (Expr *) reached;
 		key->kind = DP_KEY_IMAGE;
 		return NULL;
 	}

@@ -78,6 +78,12 @@ SELECT * FROM outcome('SELECT n, dp_count(*) FROM (SELECT unit, count(*) AS n FR
 -- a key of a length of its own: it is asked of no row whether it is long
 SELECT dp_count(*) FROM (SELECT unit, tag FROM tagged GROUP BY unit, tag) s;
 SELECT dp_count(*), dp_count(y) FROM (SELECT unit, y FROM tagged GROUP BY unit, y) s;
+-- a key that is computed from a column has that column's public values only where the column is a key below
+SELECT upper(shop) AS s, dp_count(*) FROM (SELECT unit, shop FROM visit WHERE shop IS NOT NULL GROUP BY unit, shop) s GROUP BY upper(shop);
+SELECT * FROM outcome('SELECT s, dp_count(*) FROM (SELECT unit, upper(shop) AS s FROM visit GROUP BY unit, upper(shop)) s GROUP BY s');
+SELECT * FROM outcome('SELECT lower(s), dp_count(*) FROM (SELECT unit, upper(shop) AS s FROM visit GROUP BY unit, upper(shop)) s GROUP BY lower(s)');
+SELECT * FROM outcome('SELECT a, dp_count(*) FROM (SELECT DISTINCT unit, amount / 2 AS a FROM visit) s GROUP BY a');
+SELECT * FROM outcome('SELECT a, dp_count(*) FROM (SELECT unit, a FROM (SELECT unit, amount / 2 AS a FROM visit) v GROUP BY unit, a) s GROUP BY a');
 -- levels of levels, WITH
 SELECT dp_count(*), dp_sum(days, 0, 60) FROM (SELECT unit, count(*) AS days FROM (SELECT DISTINCT unit, day FROM visit) a GROUP BY unit) b;
 WITH s AS (SELECT unit, count(*) AS n FROM visit GROUP BY unit) SELECT dp_count(*) FROM s WHERE n > 10;
