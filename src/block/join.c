@@ -43,22 +43,11 @@ typedef struct join_walk
 	dp_refusal *refusal;
 } join_walk;
 
-static const dp_leaf *
-leaf_of(const RangeTblEntry *entry, const dp_rowset *rowset)
-{
-	ListCell   *lc;
-
-	foreach(lc, rowset->leaves)
-		if (((dp_leaf *) lfirst(lc))->entry == entry)
-			return lfirst(lc);
-	return NULL;
-}
-
 /* A subquery that is no leaf reads private rows. */
 static bool
 is_private(const RangeTblEntry *entry, const dp_rowset *rowset)
 {
-	const dp_leaf *leaf = leaf_of(entry, rowset);
+	const dp_leaf *leaf = dp_block_leaf_of(rowset, entry);
 
 	return leaf == NULL ? entry->rtekind == RTE_SUBQUERY :
 		leaf->relation != NULL;
@@ -168,7 +157,7 @@ name_of(const Node *node, const join_walk *walk)
 	entry = rt_fetch(var->varno, walk->query->rtable);
 	if (!is_private(entry, walk->rowset))
 		return none;
-	leaf = leaf_of(entry, walk->rowset);
+	leaf = dp_block_leaf_of(walk->rowset, entry);
 	if (leaf != NULL)
 		name = name_of_column(leaf->relation, var->varattno);
 	else
@@ -420,7 +409,7 @@ check_level(Query *query, const dp_rowset *rowset)
 		dp_refusal *refusal = NULL;
 
 		if (entry->rtekind == RTE_SUBQUERY &&
-			leaf_of(entry, rowset) == NULL && entry->subquery != NULL)
+			dp_block_leaf_of(rowset, entry) == NULL && entry->subquery != NULL)
 			refusal = check_level(entry->subquery, rowset);
 		if (refusal != NULL)
 			return refusal;

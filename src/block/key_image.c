@@ -84,9 +84,9 @@ find_column_walker(Node *node, void *context)
 }
 
 /*
- * The column among the subquery's targets; NULL where rows are grouped, and not
- * by it: the rows of a group have many values, of which their order, which
- * others' rows decide, would choose one.
+ * The column among the subquery's targets; NULL where rows are grouped, and
+ * not by it: the rows of a group have many values, of which their order,
+ * which others' rows decide, would choose one.
  */
 static Var *
 add_target(RangeTblEntry *entry, Index index, Var *column)
@@ -114,16 +114,6 @@ add_target(RangeTblEntry *entry, Index index, Var *column)
 				   column->varcollid, 0);
 }
 
-/* The items of FROM: numbers of entries. */
-static List *
-list_items(const Node *item, List *items)
-{
-	if (IsA(item, RangeTblRef))
-		return lappend_int(items, ((const RangeTblRef *) item)->rtindex);
-	items = list_items(((const JoinExpr *) item)->larg, items);
-	return list_items(((const JoinExpr *) item)->rarg, items);
-}
-
 /*
  * A column of a leaf (rowset.c) at a level of the verified query; the levels
  * below hand it up.  NULL: the leaf is not below this level, or below one that
@@ -132,12 +122,9 @@ list_items(const Node *item, List *items)
 static Var *
 reach_column(Query *query, const Var *column)
 {
-	List	   *items = NIL;
 	ListCell   *lc;
 
-	foreach(lc, query->jointree->fromlist)
-		items = list_items(lfirst(lc), items);
-	foreach(lc, items)
+	foreach(lc, dp_block_list_items(query))
 	{
 		int			index = lfirst_int(lc);
 		RangeTblEntry *entry = rt_fetch(index, query->rtable);

@@ -338,6 +338,39 @@ dp_block_leaf_number(const RangeTblEntry *entry)
 	return entry->rtekind == RTE_NAMEDTUPLESTORE ? atoi(entry->enrname) : 1;
 }
 
+static List *
+list_items(const Node *item, List *items)
+{
+	if (IsA(item, RangeTblRef))
+		return lappend_int(items, ((const RangeTblRef *) item)->rtindex);
+	items = list_items(((const JoinExpr *) item)->larg, items);
+	return list_items(((const JoinExpr *) item)->rarg, items);
+}
+
+/* dp_block_list_items: numbers of the entries in a level's FROM. */
+List *
+dp_block_list_items(const Query *level)
+{
+	List	   *items = NIL;
+	ListCell   *lc;
+
+	foreach(lc, level->jointree->fromlist)
+		items = list_items(lfirst(lc), items);
+	return items;
+}
+
+/* dp_block_leaf_of: the leaf that an entry is, or NULL. */
+dp_leaf *
+dp_block_leaf_of(const dp_rowset *rowset, const RangeTblEntry *entry)
+{
+	ListCell   *lc;
+
+	foreach(lc, rowset->leaves)
+		if (((dp_leaf *) lfirst(lc))->entry == entry)
+			return lfirst(lc);
+	return NULL;
+}
+
 /* dp_block_leaf: the leaf of a number. */
 dp_leaf *
 dp_block_leaf(const dp_rowset *rowset, int number)

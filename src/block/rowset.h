@@ -40,6 +40,9 @@ dp_block_is_grouped(const Query *level)
 extern dp_refusal *dp_block_rowset_verify(Query *query, List *cte_stack,
 										  dp_rowset *rowset);
 extern List *dp_block_add_conjuncts(List *conjuncts, Node *condition);
+extern List *dp_block_list_items(const Query *level);
+extern dp_leaf *dp_block_leaf_of(const dp_rowset *rowset,
+								 const RangeTblEntry *entry);
 extern int	dp_block_leaf_number(const RangeTblEntry *entry);
 extern dp_leaf *dp_block_leaf(const dp_rowset *rowset, int number);
 extern bool dp_block_has_join(const dp_rowset *rowset);
@@ -71,7 +74,7 @@ extern List *dp_block_unit_outputs(Query *query, const dp_rowset *rowset);
 /* ---- unit_groups.c ---- */
 extern TargetEntry *dp_block_group_unit(Query *level,
 										const dp_rowset *rowset);
-extern Node *dp_block_bounds_of_groups(Node *base, void *context);
+extern Node *dp_block_bounds_of_groups(Node *base);
 extern dp_refusal *dp_block_check_groups(Query *query,
 										 const dp_rowset *rowset);
 

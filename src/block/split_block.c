@@ -224,7 +224,7 @@ add_base(dp_block *block, int kind, Node *base)
 	Node	   *plain;
 	bool		column;
 
-	base = dp_block_bounds_of_groups(base, NULL);
+	base = dp_block_bounds_of_groups(base);
 	plain = base == NULL ? NULL : strip_implicit_coercions(base);
 	column = plain != NULL && IsA(plain, Var);
 	block->base_attnums = lappend_int(block->base_attnums, column ?

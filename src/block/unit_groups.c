@@ -56,23 +56,29 @@ dp_block_group_unit(Query *level, const dp_rowset *rowset)
 	return NULL;
 }
 
+static Node *
+bounds_mutator(Node *node, void *context)
+{
+	if (node == NULL)
+		return NULL;
+	if (IsA(node, Aggref) && dp_rules_is_between((Aggref *) node))
+	{
+		TargetEntry *argument = linitial(((Aggref *) node)->args);
+
+		return copyObject((Node *) argument->expr);
+	}
+	return expression_tree_mutator(node, bounds_mutator, context);
+}
+
 /*
  * dp_block_bounds_of_groups
  *	  A base in which the least, the greatest and the average of a group's
  *	  values stand as what they are between: for bounds, not for values.
  */
 Node *
-dp_block_bounds_of_groups(Node *base, void *context)
+dp_block_bounds_of_groups(Node *base)
 {
-	if (base == NULL)
-		return NULL;
-	if (IsA(base, Aggref) && dp_rules_is_between((Aggref *) base))
-	{
-		TargetEntry *argument = linitial(((Aggref *) base)->args);
-
-		return copyObject((Node *) argument->expr);
-	}
-	return expression_tree_mutator(base, dp_block_bounds_of_groups, context);
+	return bounds_mutator(base, NULL);
 }
 
 /* ---- what is refused ---- */
@@ -169,17 +175,6 @@ check_level(Query *level, const dp_rowset *rowset)
 	return check_loose(level);
 }
 
-static bool
-is_leaf(const RangeTblEntry *entry, const dp_rowset *rowset)
-{
-	ListCell   *lc;
-
-	foreach(lc, rowset->leaves)
-		if (((const dp_leaf *) lfirst(lc))->entry == entry)
-			return true;
-	return false;
-}
-
 /*
  * dp_block_check_groups
  *	  Is each row of the levels below a verified query that group made of rows
@@ -198,7 +193,8 @@ dp_block_check_groups(Query *query, const dp_rowset *rowset)
 		RangeTblEntry *entry = lfirst(lc);
 
 		if (refusal != NULL || entry->rtekind != RTE_SUBQUERY ||
-			entry->subquery == NULL || is_leaf(entry, rowset))
+			entry->subquery == NULL ||
+			dp_block_leaf_of(rowset, entry) != NULL)
 			continue;
 		if (dp_block_is_grouped(entry->subquery))
 			refusal = check_level(entry->subquery, rowset);

@@ -21,26 +21,13 @@
 
 #define GROUP_BYTES 256			/* of a hash table, for each group */
 
-/* The items of FROM of a level: numbers of entries. */
-static List *
-list_items(const Node *item, List *items)
-{
-	if (IsA(item, RangeTblRef))
-		return lappend_int(items, ((const RangeTblRef *) item)->rtindex);
-	items = list_items(((const JoinExpr *) item)->larg, items);
-	return list_items(((const JoinExpr *) item)->rarg, items);
-}
-
 static List *
 level_entries(const Query *level)
 {
-	List	   *items = NIL;
 	List	   *entries = NIL;
 	ListCell   *lc;
 
-	foreach(lc, level->jointree->fromlist)
-		items = list_items(lfirst(lc), items);
-	foreach(lc, items)
+	foreach(lc, dp_block_list_items(level))
 		entries = lappend(entries, rt_fetch(lfirst_int(lc), level->rtable));
 	return entries;
 }

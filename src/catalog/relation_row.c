@@ -128,27 +128,11 @@ dp_catalog_list_relations(void)
 	return result;
 }
 
-/* dp_catalog_find_published: the relation that a view shows, InvalidOid. */
-Oid
-dp_catalog_find_published(Oid view)
-{
-	List	   *relids = dp_catalog_list_relations();
-	dp_relation_row row;
-	ListCell   *lc;
+typedef bool (*relation_test) (const dp_relation_row *row, Oid oid);
 
-	foreach(lc, relids)
-		if (dp_catalog_find_relation(lfirst_oid(lc), &row) &&
-			OidIsValid(row.published) && row.published == view)
-			return lfirst_oid(lc);
-	return InvalidOid;
-}
-
-/*
- * dp_catalog_relation_behind
- *	  A relation whose unit is behind the key of relid, or InvalidOid.
- */
-Oid
-dp_catalog_relation_behind(Oid relid)
+/* A relation whose row passes, or InvalidOid. */
+static Oid
+find_by(relation_test test, Oid oid)
 {
 	Relation	rel = dp_catalog_try_table(&relations);
 	dp_scan		scan;
@@ -159,18 +143,48 @@ dp_catalog_relation_behind(Oid relid)
 	if (rel == NULL)
 		return InvalidOid;
 	dp_catalog_start_scan(&scan, rel, NULL, NULL, NULL, 0);
-	while (HeapTupleIsValid(tuple = dp_catalog_next(&scan)))
+	while (!OidIsValid(found) &&
+		   HeapTupleIsValid(tuple = dp_catalog_next(&scan)))
 	{
 		dp_relation_row relation = {0};
 
 		dp_catalog_read_row(&relations, rel, tuple, &row);
 		fetch(&row, &relation);
-		if (relation.unit_through == relid)
+		if (test(&relation, oid))
 			found = relation.relid;
 	}
 	dp_catalog_end_scan(&scan);
 	table_close(rel, AccessShareLock);
 	return found;
+}
+
+static bool
+is_shown_by(const dp_relation_row *row, Oid view)
+{
+	return OidIsValid(view) && row->published == view;
+}
+
+static bool
+is_behind(const dp_relation_row *row, Oid relid)
+{
+	return OidIsValid(relid) && row->unit_through == relid;
+}
+
+/* dp_catalog_find_published: the relation that a view shows, or InvalidOid. */
+Oid
+dp_catalog_find_published(Oid view)
+{
+	return find_by(is_shown_by, view);
+}
+
+/*
+ * dp_catalog_relation_behind
+ *	  A relation whose unit is behind the key of relid, or InvalidOid.
+ */
+Oid
+dp_catalog_relation_behind(Oid relid)
+{
+	return find_by(is_behind, relid);
 }
 
 /*
