@@ -28,7 +28,7 @@ CREATE FUNCTION dp_pg.describe(named regclass, name text, home text,
 	OUT attribute name, OUT type text, OUT nullable boolean, OUT lower text,
 	OUT upper text, OUT keys text[], OUT other text, OUT note text,
 	OUT example text)
-RETURNS SETOF record LANGUAGE plpgsql STABLE STRICT
+RETURNS SETOF record LANGUAGE plpgsql STABLE STRICT SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
 	protected dp_pg.relation;
@@ -76,7 +76,7 @@ BEGIN
 		ORDER BY c.attnum;
 END $$;
 COMMENT ON FUNCTION dp_pg.describe(regclass, text, text) IS
-'internal: dp_describe, given the name of the relation, and what stands before the names of aggregates, as they are found by the caller';
+'internal: dp_describe, given the name of the relation, and what stands before the names of aggregates, as they are found by the caller; for those, too, who may not read dp_pg.relation themselves';
 
 CREATE FUNCTION @extschema@.dp_describe(relation regclass,
 	OUT attribute name, OUT type text, OUT nullable boolean, OUT lower text,

@@ -47,7 +47,8 @@ foreach my $role ('alice', 'bob', 'carol')
 		'', "$role charges at the source");
 }
 
-# Into another database of the same cluster.
+# Into another database of the same cluster, with a right that was taken away.
+value($source, 'REVOKE SELECT ON dp_pg.answers FROM PUBLIC');
 command_ok(
 	[
 		'pg_dump', '-d', $source->connstr('postgres'), '-f', $dump
@@ -60,6 +61,7 @@ command_ok(
 		$source->connstr('other'), '-f', $dump
 	],
 	'restore into the same cluster');
+is(value($source, "SELECT has_table_privilege('alice', 'dp_pg.answers', 'SELECT')", 'other'), 'f', 'REVOKE on a view of the extension is dumped');
 my $said = 'SELECT relid, unit, rows, max_rows, max_keys, relid = relid_origin FROM dp_pg.relation';
 is($source->safe_psql('other', $said), 'visit|person|1000|3|2147483647|t',
 	'declarations too');
