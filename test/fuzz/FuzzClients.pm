@@ -153,14 +153,25 @@ sub is_up
 	return $pid && kill 0, $pid;
 }
 
+# A postmaster that was told to end while it begins to recover from a crash waits
+# for ever: PostgreSQL forgets that its checkpointer is there, whatever is loaded.
+sub is_forgotten
+{
+	my ($postmaster, @children) = processes();
+
+	return @children && !grep { $_->[1] !~ /^(?:startup|checkpointer)/ } @children;
+}
+
 # The postmaster is gone, or going: wait for it, and start another one.
 sub start_again
 {
-	for (1 .. 600)
+	for my $turn (1 .. 2400)
 	{
 		last if !is_up();
+		kill 'QUIT', grep { defined } postmaster_pid() if $turn % 200 == 0 && is_forgotten();
 		usleep(50_000);
 	}
+	BAIL_OUT('processes do not end: ' . join ', ', map { $_->[1] } processes()) if is_up();
 	$node->{_pid} = undef;
 	return start_patiently($node);
 }
