@@ -175,6 +175,29 @@ verify_item(Node *item, bool nullable, level_walk *walk)
 	return dp_rules_check(join->quals);
 }
 
+/* EXISTS and IN in WHERE, of private rows: joins, each around the others. */
+static dp_refusal *
+verify_subqueries(bool nullable, level_walk *walk)
+{
+	List	   *joins;
+	ListCell   *lc;
+	dp_refusal *refusal = dp_block_join_subqueries(walk->query,
+												   walk->cte_stack, &joins);
+
+	foreach(lc, joins)
+	{
+		JoinExpr   *join = lfirst(lc);
+
+		if (refusal == NULL)
+			refusal = verify_item(join->rarg, nullable, walk);
+		if (refusal != NULL)
+			break;
+		join->quals = dp_block_rowset_hoist(join->quals, walk->rowset);
+		refusal = dp_rules_check(join->quals);
+	}
+	return refusal;
+}
+
 /* Columns of joins become those that they are. */
 static void
 flatten_joins(Query *query)
@@ -316,6 +339,10 @@ verify_level(Query *query, bool top, bool nullable, List *cte_stack,
 		if (refusal != NULL)
 			return refusal;
 	}
+	refusal = verify_subqueries(nullable, &walk);
+	if (refusal != NULL)
+		return refusal;
+	from = query->jointree;
 
 	from->quals = dp_block_rowset_hoist(from->quals, rowset);
 	refusal = dp_rules_check(from->quals);
@@ -341,13 +368,15 @@ dp_block_leaf_number(const RangeTblEntry *entry)
 static List *
 list_items(const Node *item, List *items)
 {
+	const JoinExpr *join = (const JoinExpr *) item;
+
 	if (IsA(item, RangeTblRef))
 		return lappend_int(items, ((const RangeTblRef *) item)->rtindex);
-	items = list_items(((const JoinExpr *) item)->larg, items);
-	return list_items(((const JoinExpr *) item)->rarg, items);
+	items = list_items(join->larg, items);
+	return dp_block_only_asks(join) ? items : list_items(join->rarg, items);
 }
 
-/* dp_block_list_items: numbers of the entries in a level's FROM. */
+/* dp_block_list_items: numbers of the entries that a level's rows are of. */
 List *
 dp_block_list_items(const Query *level)
 {
@@ -490,19 +519,4 @@ dp_block_rowset_verify(Query *query, List *cte_stack, dp_rowset *rowset)
 		(dp_block_has_join(rowset) &&
 		 (rowset->relation->unit != NULL || dp_block_joins_private(rowset)));
 	return NULL;
-}
-
-/* dp_block_add_conjuncts: all that a condition says, to a list of Node *. */
-List *
-dp_block_add_conjuncts(List *conjuncts, Node *condition)
-{
-	ListCell   *lc;
-
-	if (condition == NULL)
-		return conjuncts;
-	if (!is_andclause(condition))
-		return lappend(conjuncts, condition);
-	foreach(lc, ((BoolExpr *) condition)->args)
-		conjuncts = dp_block_add_conjuncts(conjuncts, lfirst(lc));
-	return conjuncts;
 }

@@ -78,6 +78,35 @@ dp_block_groups_once(const dp_block *block)
 	return true;
 }
 
+/* ---- leaves ---- */
+
+static Bitmapset *
+row_leaves(const Query *level, Bitmapset *leaves)
+{
+	ListCell   *lc;
+
+	foreach(lc, level_entries(level))
+	{
+		const RangeTblEntry *entry = lfirst(lc);
+
+		leaves = entry->rtekind == RTE_SUBQUERY ?
+			row_leaves(entry->subquery, leaves) :
+			bms_add_member(leaves, dp_block_leaf_number(entry));
+	}
+	return leaves;
+}
+
+/*
+ * dp_block_row_leaves
+ *	  Numbers of the leaves that a block's rows are made of: not of those that
+ *	  are only asked whether they have rows.
+ */
+Bitmapset *
+dp_block_row_leaves(const dp_block *block)
+{
+	return row_leaves(block->inner, NULL);
+}
+
 /* ---- sizes ---- */
 
 /* Is a leaf private, and its row not given by another's? */
@@ -221,12 +250,13 @@ measure_groups(Query *level, const dp_block *block)
 	return sizes;
 }
 
+/* All below, also what is only asked whether it has rows. */
 static List *
 measure_below(const Query *level, const dp_block *block, List *levels)
 {
 	ListCell   *lc;
 
-	foreach(lc, level_entries(level))
+	foreach(lc, level->rtable)
 	{
 		const RangeTblEntry *entry = lfirst(lc);
 

@@ -204,7 +204,9 @@ check_item(Node *item)
 		return NULL;
 	if (!IsA(item, JoinExpr) || (join->jointype != JOIN_INNER &&
 								 join->jointype != JOIN_LEFT &&
-								 join->jointype != JOIN_RIGHT))
+								 join->jointype != JOIN_RIGHT &&
+								 join->jointype != JOIN_SEMI &&
+								 join->jointype != JOIN_ANTI))
 		return refuse_part("this kind of join");
 	refusal = check_item(join->larg);
 	if (refusal == NULL)

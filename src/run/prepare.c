@@ -210,13 +210,15 @@ unpack(const List *constants, Datum **values, bool **nulls)
 /*
  * dp_run_unit_bounds
  *	  How many rows and groups of a unit count, as the asker's settings and
- *	  the declarations say now, of several relations the larger ones; 0 and 0
- *	  where a unit has one row, as where rows are grouped by their unit.
+ *	  the declarations say now, of several relations that rows are made of the
+ *	  larger ones; 0 and 0 where a unit has one row, as where rows are grouped
+ *	  by their unit.
  */
 dp_unit_bounds
 dp_run_unit_bounds(const dp_block *block)
 {
 	dp_unit_bounds bounds = {0, 0};
+	Bitmapset  *leaves = dp_block_row_leaves(block);
 	ListCell   *lc;
 
 	foreach(lc, block->relids)
@@ -226,7 +228,8 @@ dp_run_unit_bounds(const dp_block *block)
 		int64		keys;
 
 		if (!block->many || block->single || dp_block_groups_once(block) ||
-			!OidIsValid(lfirst_oid(lc)))
+			!OidIsValid(lfirst_oid(lc)) ||
+			!bms_is_member(foreach_current_index(lc) + 1, leaves))
 			continue;
 		if (relation == NULL)
 			ereport(ERROR,
