@@ -129,7 +129,7 @@ typedef struct dp_unit_level
 } dp_unit_level;
 
 extern List *dp_block_unit_levels(const dp_block *block);
-extern Bitmapset *dp_block_row_leaves(const dp_block *block);
+extern List *dp_block_row_leaves(const dp_block *block);
 
 /* Has a block, because its levels group, one row of each unit at most? */
 extern bool dp_block_groups_once(const dp_block *block);

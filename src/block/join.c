@@ -135,12 +135,48 @@ name_of_column(const dp_relation *relation, AttrNumber column)
 	linitial(relation->unit_steps);
 
 	if (column == relation->unit_attnum)
+	{
 		name.relid = InvalidOid;
+		name.column = 0;
+	}
 	else if (step != NULL && step->from == column)
 	{
 		name.relid = step->relid;
 		name.column = step->key;
 		name.step = true;
+	}
+	return name;
+}
+
+/* What a column of a level says of the unit of its rows. */
+static unit_name
+name_of_output(Query *level, AttrNumber column, const dp_rowset *rowset)
+{
+	const join_walk walk = {level, rowset, NULL};
+	const TargetEntry *target = get_tle_by_resno(level->targetList, column);
+	unit_name	name = {0};
+	ListCell   *lc;
+
+	if (target == NULL)
+		return name;
+	if (level->setOperations == NULL)
+	{
+		name = name_of((const Node *) target->expr, &walk);
+		if (name.item != 0 && dp_block_is_nullable(level, name.item))
+			name.item = 0;
+		return name;
+	}
+	foreach(lc, dp_block_from(level))
+	{
+		RangeTblEntry *arm = rt_fetch(((RangeTblRef *) lfirst(lc))->rtindex,
+									  level->rtable);
+		unit_name	other = name_of_output(arm->subquery, column, rowset);
+
+		if (foreach_current_index(lc) == 0)
+			name = other;
+		else if (other.item == 0 || other.relid != name.relid ||
+				 other.column != name.column || other.step != name.step)
+			name.item = 0;
 	}
 	return name;
 }
@@ -164,14 +200,8 @@ name_of(const Node *node, const join_walk *walk)
 		name = name_of_column(leaf->relation, var->varattno);
 	else
 	{
-		const join_walk below = {entry->subquery, walk->rowset, NULL};
-		const TargetEntry *target =
-		get_tle_by_resno(entry->subquery->targetList, var->varattno);
-
-		name = target == NULL ? none :
-			name_of((const Node *) target->expr, &below);
-		if (name.item == 0 ||
-			dp_block_is_nullable(entry->subquery, name.item))
+		name = name_of_output(entry->subquery, var->varattno, walk->rowset);
+		if (name.item == 0)
 			return none;
 	}
 	name.item = var->varno;
@@ -211,17 +241,15 @@ dp_block_is_nullable(const Query *query, int item)
 List *
 dp_block_unit_outputs(Query *query, const dp_rowset *rowset)
 {
-	const join_walk walk = {query, rowset, NULL};
 	List	   *outputs = NIL;
 	ListCell   *lc;
 
 	foreach(lc, query->targetList)
 	{
 		const TargetEntry *target = lfirst(lc);
-		unit_name	name = name_of((const Node *) target->expr, &walk);
+		unit_name	name = name_of_output(query, target->resno, rowset);
 
-		if (name.item != 0 && !OidIsValid(name.relid) &&
-			!dp_block_is_nullable(query, name.item))
+		if (name.item != 0 && !OidIsValid(name.relid))
 			outputs = lappend_int(outputs, target->resno);
 	}
 	return outputs;
@@ -443,6 +471,17 @@ join_item(Node *item, join_walk *walk)
 }
 
 static dp_refusal *
+refuse_arms(void)
+{
+	return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1, NULL,
+							"Select the column that names the privacy unit as "
+							"it is, of one type, at the same place in all "
+							"parts.",
+							"UNION ALL does not pass on the privacy unit of "
+							"its rows");
+}
+
+static dp_refusal *
 check_level(Query *query, const dp_rowset *rowset)
 {
 	join_walk	walk = {query, rowset, NULL};
@@ -460,6 +499,9 @@ check_level(Query *query, const dp_rowset *rowset)
 		if (refusal != NULL)
 			return refusal;
 	}
+	if (query->setOperations != NULL)
+		return dp_block_unit_outputs(query, rowset) == NIL ? refuse_arms() :
+			NULL;
 	foreach(lc, query->jointree->fromlist)
 		all.classes = list_concat(all.classes,
 								  join_item(lfirst(lc), &walk).classes);

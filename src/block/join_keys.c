@@ -139,7 +139,7 @@ add_leaves(Relids leaves, const Query *query, const Node *item, bool groups)
 		return bms_add_member(leaves, dp_block_leaf_number(entry));
 	if (!groups && dp_block_is_grouped(entry->subquery))
 		return leaves;
-	foreach(lc, entry->subquery->jointree->fromlist)
+	foreach(lc, dp_block_from(entry->subquery))
 		leaves = add_leaves(leaves, entry->subquery, lfirst(lc), groups);
 	return leaves;
 }
@@ -180,7 +180,7 @@ level_leaves(const Query *query)
 
 	if (!reads_groups(query))
 		return NULL;
-	foreach(lc, query->jointree->fromlist)
+	foreach(lc, dp_block_from(query))
 		leaves = add_leaves(leaves, query, lfirst(lc), false);
 	return leaves;
 }
@@ -213,7 +213,7 @@ level_conditions(Query *query, List *conditions)
 {
 	ListCell   *lc;
 
-	foreach(lc, query->jointree->fromlist)
+	foreach(lc, dp_block_from(query))
 		conditions = item_conditions(query, lfirst(lc), conditions);
 	return add_conditions(conditions, query, query->jointree->quals,
 						  level_leaves(query));

@@ -24,6 +24,7 @@ typedef struct dp_rowset
 	dp_relation *relation;		/* whose units the rows have */
 	bool		many;			/* a unit may have many rows */
 	int			grouped;		/* levels that group rows by the unit */
+	int			arms;			/* of UNION ALL, at all levels */
 	List	   *leaves;			/* of dp_leaf *, protected ones first */
 	List	   *hoisted;		/* of Query *: uncorrelated subqueries */
 	List	   *expanded;		/* of CommonTableExpr *: copied into levels, as
@@ -53,6 +54,11 @@ extern Oid	dp_block_relation_of(const dp_rowset *rowset, Node *base,
 extern List *dp_block_add_conjuncts(List *conjuncts, Node *condition);
 extern Node *dp_block_and(List *conjuncts);
 extern bool dp_block_is_equality(const OpExpr *comparison);
+
+/* ---- united.c ---- */
+extern bool dp_block_is_united(const Query *level);
+extern List *dp_block_from(const Query *level);
+extern dp_refusal *dp_block_check_arm(const Query *united, const Query *arm);
 
 /* ---- hoist.c ---- */
 extern Node *dp_block_rowset_hoist(Node *expression, dp_rowset *rowset);

@@ -2,8 +2,8 @@
 # that they must equal, and on databases that differ in one unit.
 #
 # Levels group by the unit, alone or with more, aggregate with FILTER and HAVING,
-# are DISTINCT, stand on one another, and are joined with one another, with rows,
-# and with public rows, above and below; and WHERE asks of rows of the unit, or of
+# are DISTINCT, stand on one another, put rows of parts together, and are joined
+# with one another, with rows, and with public rows, above and below; and WHERE asks of rows of the unit, or of
 # public ones, by EXISTS and IN, negated and not.  At an epsilon at which there is no noise,
 # and bounds that lose nothing, each answer must be that of the plain query; and
 # of the same rows in another physical order it must be the same.  Values are NULL,
@@ -197,12 +197,30 @@ sub unit_aggregate
 	return [ "count($sql)$filter", 'int8' ];
 }
 
+# Rows of visit in several parts.
+sub united
+{
+	my ($name, @arms) = @_;
+	my @wanted = grep { rand() < .3 } @columns;
+
+	foreach (0 .. pick(1, 1, 2))
+	{
+		my $arm = name('a');
+		my @list = ([ "$arm.u", 'int4' ], map { [ "$arm.$_", $values{$_}[0] ] } @columns);
+		my @made = map { rand() < .2 ? 'CASE WHEN ' . condition(0, @list) . " THEN $arm.$_ END" : "$arm.$_" } @wanted;
+
+		push @arms, "SELECT $arm.u" . join('', map { ", $made[$_] AS $wanted[$_]" } 0 .. $#made) . " FROM visit $arm" . where(.6, @list);
+	}
+	return ('(' . join(' UNION ALL ', @arms) . ") $name", [ "$name.u", 'int4' ], map { [ "$name.$_", $values{$_}[0] ] } @wanted);
+}
+
 # A private item of FROM: its text, and its columns, the first of which is the unit.
 sub private_item
 {
 	my ($depth) = @_;
 	my $name = name('i');
 
+	return united($name) if rand() < .12;
 	if ($depth <= 0)
 	{
 		return ("mate $name", [ "$name.u", 'int8' ], [ "$name.j", 'int4' ], [ "$name.w", 'text' ]) if rand() < .25;
@@ -244,11 +262,10 @@ sub source
 sub asked
 {
 	my (@list) = @_;
-	my $not = pick('', 'NOT ');
+	my ($not, $name) = (pick('', 'NOT '), name('p'));
 
 	if (rand() < .2)
 	{
-		my $name = name('p');
 		my ($word) = of_type('text', @list);
 		my $on = $word && rand() < .6 ? "$word->[0] = $name.w" : condition(0, @list, [ "$name.id", 'int4' ], [ "$name.p", 'numeric' ]);
 
@@ -258,9 +275,8 @@ sub asked
 	my ($from, @more) = private_item(pick(0, 0, 0, 1));
 	my @where = rand() < .5 ? (condition(1, @more)) : ();
 	my $own = sub { return @where ? ' WHERE ' . join(' AND ', @where) : '' };
-	my $x = pick(@list);
+	my ($kind, $x) = (rand, pick(@list));
 	my $y = pick(of_type($x->[1], @more)) // $more[0];
-	my $kind = rand;
 
 	push @where, asked(@more) if rand() < .1;
 	return "$list[0][0] ${not}IN (SELECT $more[0][0] FROM $from" . $own->() . ')' if $kind < .25;
@@ -275,9 +291,8 @@ sub asked
 sub where
 {
 	my ($chance, @list) = @_;
-	my @conditions = rand() < $chance ? (condition(1, @list)) : ();
+	my @conditions = ((map { condition(1, @list) } grep { rand() < $chance } 1), map { asked(@list) } 1 .. pick(0, 0, 0, 0, 1, 2));
 
-	push @conditions, asked(@list) while rand() < .25;
 	return @conditions ? ' WHERE ' . join(' AND ', @conditions) : '';
 }
 

@@ -30,18 +30,11 @@ SELECT dp_declare('patient', 'town', keys => ARRAY['town1', 'town2']), dp_declar
 	dp_declare('visit', max_rows => 50, max_keys => 5) \g /dev/null
 RESET ROLE;
 
--- the private answer, and the plain one
-CREATE FUNCTION compare(query text, OUT private text, OUT plain text) LANGUAGE plpgsql AS $$
-BEGIN
-	SET LOCAL ROLE regress_query_exists_analyst;
-	EXECUTE 'SELECT dp_count(*) ' || query INTO private;
-	SET LOCAL ROLE regress_query_exists_owner;
-	EXECUTE 'SELECT count(*) ' || query INTO plain;
-	RESET ROLE;
-END $$;
+\set file :abs_srcdir '/sql/include/compare.psql'
+\i :file
 SET dp_pg.max_rows = 100;
 SET dp_pg.max_keys = 10;
-SELECT q, b.private, b.private = b.plain AS same FROM unnest(ARRAY[
+SELECT q, b.* FROM unnest(ARRAY[
 	-- EXISTS: the unit, and whatever else is compared
 	'FROM patient p WHERE EXISTS (SELECT FROM visit v WHERE v.unit = p.id)',
 	'FROM patient p WHERE NOT EXISTS (SELECT FROM visit v WHERE v.unit = p.id)',
