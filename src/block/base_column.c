@@ -5,7 +5,8 @@
  * A column of a subquery is what the subquery computes.  Where an outer join
  * leaves the subquery's row out it is NULL instead, whatever that is; most
  * expressions are NULL, too, when all their columns are.  For others the base
- * says so: CASE WHEN the leaf has a row THEN .. END.
+ * says so: CASE WHEN the leaf has a row THEN .. END.  So it does for a column
+ * of UNION ALL: CASE WHEN the second arm has a row THEN .. ELSE .. END.
  */
 #include "postgres.h"
 
@@ -26,7 +27,7 @@ some_leaf(const RangeTblEntry *entry)
 
 	if (entry->rtekind != RTE_SUBQUERY)
 		return dp_block_leaf_number(entry);
-	item = linitial(entry->subquery->jointree->fromlist);
+	item = linitial(dp_block_from(entry->subquery));
 	while (IsA(item, JoinExpr))
 		item = ((const JoinExpr *) item)->jointype == JOIN_RIGHT ?
 			((const JoinExpr *) item)->rarg : ((const JoinExpr *) item)->larg;
@@ -34,35 +35,63 @@ some_leaf(const RangeTblEntry *entry)
 							  entry->subquery->rtable));
 }
 
-/* The base of a column of a subquery that may be left out. */
+/* CASE WHEN the entry's row is there THEN base ELSE other END */
 static Node *
-null_if_absent(Node *base, const RangeTblEntry *entry)
+choose(const RangeTblEntry *entry, Node *base, Node *other)
 {
-	CaseExpr   *result;
-	CaseWhen   *when;
-	NullTest   *present;
+	CaseExpr   *result = makeNode(CaseExpr);
+	CaseWhen   *when = makeNode(CaseWhen);
+	NullTest   *present = makeNode(NullTest);
 
-	if (!bms_is_empty(pull_varnos(NULL, base)) &&
-		!contain_nonstrict_functions(base))
-		return base;
-	present = makeNode(NullTest);
 	present->arg = (Expr *) makeVar(some_leaf(entry), InvalidAttrNumber,
 									RECORDOID, -1, InvalidOid, 0);
 	present->nulltesttype = IS_NOT_NULL;
 	present->location = -1;
-	when = makeNode(CaseWhen);
 	when->expr = (Expr *) present;
 	when->result = (Expr *) base;
 	when->location = -1;
-	result = makeNode(CaseExpr);
 	result->casetype = exprType(base);
 	result->casecollid = exprCollation(base);
 	result->args = list_make1(when);
-	result->defresult = (Expr *) makeNullConst(exprType(base),
-											   exprTypmod(base),
-											   exprCollation(base));
+	result->defresult = (Expr *) other;
 	result->location = -1;
 	return (Node *) result;
+}
+
+/* The base of a column of a subquery that may be left out. */
+static Node *
+null_if_absent(Node *base, const RangeTblEntry *entry)
+{
+	if (!bms_is_empty(pull_varnos(NULL, base)) &&
+		!contain_nonstrict_functions(base))
+		return base;
+	return choose(entry, base, (Node *) makeNullConst(exprType(base),
+													  exprTypmod(base),
+													  exprCollation(base)));
+}
+
+static Node *
+base_of_column(Query *level, AttrNumber column)
+{
+	TargetEntry *target = get_tle_by_resno(level->targetList, column);
+	Node	   *base = NULL;
+	ListCell   *lc;
+
+	if (target == NULL)
+		elog(ERROR, "subquery column %d not found", column);
+	if (level->setOperations == NULL)
+		return dp_block_rowset_base(level, (Node *) target->expr);
+
+	/* of UNION ALL it is that of one arm or another */
+	foreach(lc, dp_block_from(level))
+	{
+		RangeTblEntry *arm = rt_fetch(((RangeTblRef *) lfirst(lc))->rtindex,
+									  level->rtable);
+		Node	   *own = base_of_column(arm->subquery, column);
+
+		base = base == NULL ? own : choose(arm, own, base);
+	}
+	return base;
 }
 
 static Node *
@@ -70,7 +99,6 @@ base_mutator(Node *node, void *context)
 {
 	Query	   *query = context;
 	RangeTblEntry *entry;
-	TargetEntry *target;
 	Node	   *base;
 	Var		   *var;
 
@@ -87,10 +115,7 @@ base_mutator(Node *node, void *context)
 		dp_compat_forget_nulling(var);
 		return (Node *) var;
 	}
-	target = get_tle_by_resno(entry->subquery->targetList, var->varattno);
-	if (target == NULL)
-		elog(ERROR, "subquery column %d not found", var->varattno);
-	base = dp_block_rowset_base(entry->subquery, (Node *) target->expr);
+	base = base_of_column(entry->subquery, var->varattno);
 	return dp_block_is_nullable(query, var->varno) ?
 		null_if_absent(base, entry) : base;
 }

@@ -69,6 +69,7 @@ static const dp_node_field source_fields[] = {
 	SOURCE_FIELD(DP_FIELD_INTEGER, twin),
 	SOURCE_FIELD(DP_FIELD_INTEGER, nullable),
 	SOURCE_FIELD(DP_FIELD_INTEGER, absent),
+	SOURCE_FIELD(DP_FIELD_INTEGER, asked),
 	SOURCE_FIELD(DP_FIELD_INTEGER, given),
 	SOURCE_FIELD(DP_FIELD_NODE, keys)
 };

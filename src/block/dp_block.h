@@ -50,6 +50,8 @@ typedef struct dp_joined
 								 * alone is run, or 0 */
 	bool		nullable;		/* an outer join may leave its rows out */
 	bool		absent;			/* so that none of them is one choice more */
+	bool		asked;			/* rows are only asked whether one of these
+								 * fits, which makes no more of them */
 	int			given;			/* private: number of the source whose row says
 								 * which one of this one's it is joined with,
 								 * or 0 */
@@ -127,6 +129,7 @@ typedef struct dp_unit_level
 } dp_unit_level;
 
 extern List *dp_block_unit_levels(const dp_block *block);
+extern List *dp_block_row_leaves(const dp_block *block);
 
 /* Has a block, because its levels group, one row of each unit at most? */
 extern bool dp_block_groups_once(const dp_block *block);

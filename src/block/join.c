@@ -9,7 +9,8 @@
  * may leave out has its rows only where its condition holds, so there the
  * condition of the join itself must say so; and the other side must be the
  * private one, else the rows that are left over would be of nobody, and would
- * tell whom nobody has.
+ * tell whom nobody has.  So it is with the right side of a join that only asks
+ * whether it has rows (semi_join.c).
  *
  * Equality of units is an operator of PostgreSQL's own over two columns that
  * name units, of types whose bytes tell units apart (unit_column.c).  Where
@@ -69,7 +70,8 @@ unit_item(const Node *item, const Query *query, const dp_rowset *rowset)
 	if (join->jointype == JOIN_RIGHT)
 		return unit_item(join->rarg, query, rowset);
 	found = unit_item(join->larg, query, rowset);
-	return found != 0 || join->jointype == JOIN_LEFT ? found :
+	return found != 0 || join->jointype == JOIN_LEFT ||
+		dp_block_only_asks(join) ? found :
 		unit_item(join->rarg, query, rowset);
 }
 
@@ -133,12 +135,48 @@ name_of_column(const dp_relation *relation, AttrNumber column)
 	linitial(relation->unit_steps);
 
 	if (column == relation->unit_attnum)
+	{
 		name.relid = InvalidOid;
+		name.column = 0;
+	}
 	else if (step != NULL && step->from == column)
 	{
 		name.relid = step->relid;
 		name.column = step->key;
 		name.step = true;
+	}
+	return name;
+}
+
+/* What a column of a level says of the unit of its rows. */
+static unit_name
+name_of_output(Query *level, AttrNumber column, const dp_rowset *rowset)
+{
+	const join_walk walk = {level, rowset, NULL};
+	const TargetEntry *target = get_tle_by_resno(level->targetList, column);
+	unit_name	name = {0};
+	ListCell   *lc;
+
+	if (target == NULL)
+		return name;
+	if (level->setOperations == NULL)
+	{
+		name = name_of((const Node *) target->expr, &walk);
+		if (name.item != 0 && dp_block_is_nullable(level, name.item))
+			name.item = 0;
+		return name;
+	}
+	foreach(lc, dp_block_from(level))
+	{
+		RangeTblEntry *arm = rt_fetch(((RangeTblRef *) lfirst(lc))->rtindex,
+									  level->rtable);
+		unit_name	other = name_of_output(arm->subquery, column, rowset);
+
+		if (foreach_current_index(lc) == 0)
+			name = other;
+		else if (other.item == 0 || other.relid != name.relid ||
+				 other.column != name.column || other.step != name.step)
+			name.item = 0;
 	}
 	return name;
 }
@@ -162,14 +200,8 @@ name_of(const Node *node, const join_walk *walk)
 		name = name_of_column(leaf->relation, var->varattno);
 	else
 	{
-		const join_walk below = {entry->subquery, walk->rowset, NULL};
-		const TargetEntry *target =
-		get_tle_by_resno(entry->subquery->targetList, var->varattno);
-
-		name = target == NULL ? none :
-			name_of((const Node *) target->expr, &below);
-		if (name.item == 0 ||
-			dp_block_is_nullable(entry->subquery, name.item))
+		name = name_of_output(entry->subquery, var->varattno, walk->rowset);
+		if (name.item == 0)
 			return none;
 	}
 	name.item = var->varno;
@@ -209,39 +241,21 @@ dp_block_is_nullable(const Query *query, int item)
 List *
 dp_block_unit_outputs(Query *query, const dp_rowset *rowset)
 {
-	const join_walk walk = {query, rowset, NULL};
 	List	   *outputs = NIL;
 	ListCell   *lc;
 
 	foreach(lc, query->targetList)
 	{
 		const TargetEntry *target = lfirst(lc);
-		unit_name	name = name_of((const Node *) target->expr, &walk);
+		unit_name	name = name_of_output(query, target->resno, rowset);
 
-		if (name.item != 0 && !OidIsValid(name.relid) &&
-			!dp_block_is_nullable(query, name.item))
+		if (name.item != 0 && !OidIsValid(name.relid))
 			outputs = lappend_int(outputs, target->resno);
 	}
 	return outputs;
 }
 
 /* ---- conditions ---- */
-
-/* dp_block_is_equality: PostgreSQL's own, of two operands? */
-bool
-dp_block_is_equality(const OpExpr *comparison)
-{
-	Oid			left;
-
-	if (list_length(comparison->args) != 2)
-		return false;
-	left = exprType(linitial(comparison->args));
-	return comparison->opno < FirstGenbkiObjectId &&
-		op_mergejoinable(comparison->opno, left) &&
-		op_hashjoinable(comparison->opno, left) &&
-		(!OidIsValid(comparison->inputcollid) ||
-		 get_collation_isdeterministic(comparison->inputcollid));
-}
 
 /* Does a condition say that the units of two items are equal?  Which. */
 static bool
@@ -327,16 +341,30 @@ refuse_mixture(void)
 							"their privacy units");
 }
 
+static dp_refusal *
+refuse_subquery(void)
+{
+	return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
+							"Whether a row counts would depend on the rows of "
+							"other privacy units.",
+							"Compare the columns that name their units with "
+							"=: of EXISTS in its own WHERE; of IN they may be "
+							"what it compares.",
+							"a subquery over private rows is not compared on "
+							"privacy units");
+}
+
 /* An outer join: the items of `left_out` only where its condition holds. */
 static void
 join_outer(join_side *kept, join_side *left_out, Node *condition,
-		   join_walk *walk)
+		   join_walk *walk, dp_refusal *(*refuse_others) (void))
 {
 	ListCell   *lc;
 	ListCell   *lc2;
 
 	apply(left_out, condition, walk);
-	if (left_out->classes != NIL && kept->classes == NIL)
+	if (left_out->classes != NIL && kept->classes == NIL &&
+		walk->refusal == NULL)
 		walk->refusal = refuse_left_over();
 	foreach(lc, left_out->classes)
 	{
@@ -356,8 +384,50 @@ join_outer(join_side *kept, join_side *left_out, Node *condition,
 		if (with != NULL)
 			lfirst(with) = bms_union(lfirst(with), lfirst(lc));
 		else if (walk->refusal == NULL)
-			walk->refusal = refuse_mixture();
+			walk->refusal = refuse_others();
 	}
+}
+
+/*
+ * NOT IN asks for what is not false.  An equality of units that are there is
+ * true then.
+ */
+static Node *
+settle_units(Node *condition, const join_walk *walk)
+{
+	List	   *conjuncts = NIL;
+	ListCell   *lc;
+	int			a;
+	int			b;
+
+	foreach(lc, dp_block_add_conjuncts(NIL, condition))
+	{
+		const BooleanTest *test = lfirst(lc);
+
+		if (IsA(test, BooleanTest) && test->booltesttype == IS_NOT_FALSE &&
+			equates_units((Node *) test->arg, walk, &a, &b) &&
+			!dp_block_is_nullable(walk->query, a) &&
+			!dp_block_is_nullable(walk->query, b))
+			conjuncts = lappend(conjuncts, test->arg);
+		else
+			conjuncts = lappend(conjuncts, lfirst(lc));
+	}
+	return dp_block_and(conjuncts);
+}
+
+/*
+ * A join that only asks whether `asked` has rows.  Where it has private ones,
+ * so has what is kept, or the rows would be of nobody.
+ */
+static void
+join_asked(join_side *kept, join_side *asked, JoinExpr *join,
+		   join_walk *walk)
+{
+	join->quals = settle_units(join->quals, walk);
+	if (asked->classes != NIL && kept->classes == NIL &&
+		walk->refusal == NULL)
+		walk->refusal = refuse_subquery();
+	join_outer(kept, asked, join->quals, walk, refuse_subquery);
 }
 
 static join_side
@@ -384,16 +454,31 @@ join_item(Node *item, join_walk *walk)
 			apply(&left, join->quals, walk);
 			return left;
 		case JOIN_LEFT:
-			join_outer(&left, &right, join->quals, walk);
+			join_outer(&left, &right, join->quals, walk, refuse_mixture);
 			return left;
 		case JOIN_RIGHT:
-			join_outer(&right, &left, join->quals, walk);
+			join_outer(&right, &left, join->quals, walk, refuse_mixture);
 			return right;
+		case JOIN_SEMI:
+		case JOIN_ANTI:
+			join_asked(&left, &right, join, walk);
+			return left;
 		default:
 			if (walk->refusal == NULL)
 				walk->refusal = refuse_left_over();
 			return left;
 	}
+}
+
+static dp_refusal *
+refuse_arms(void)
+{
+	return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1, NULL,
+							"Select the column that names the privacy unit as "
+							"it is, of one type, at the same place in all "
+							"parts.",
+							"UNION ALL does not pass on the privacy unit of "
+							"its rows");
 }
 
 static dp_refusal *
@@ -414,6 +499,9 @@ check_level(Query *query, const dp_rowset *rowset)
 		if (refusal != NULL)
 			return refusal;
 	}
+	if (query->setOperations != NULL)
+		return dp_block_unit_outputs(query, rowset) == NIL ? refuse_arms() :
+			NULL;
 	foreach(lc, query->jointree->fromlist)
 		all.classes = list_concat(all.classes,
 								  join_item(lfirst(lc), &walk).classes);

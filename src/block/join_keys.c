@@ -9,7 +9,8 @@
  * Counted they are when the rows are there (run/joined_rows.c).
  *
  * A condition that every row fulfils counts for all items, one of an outer
- * join for those that this may leave out.  None counts for what is below a
+ * join for those that this may leave out, and of a join that only asks whether
+ * there are rows for those that are asked.  None counts for what is below a
  * level that groups rows, since it is asked of groups.
  */
 #include "postgres.h"
@@ -138,7 +139,7 @@ add_leaves(Relids leaves, const Query *query, const Node *item, bool groups)
 		return bms_add_member(leaves, dp_block_leaf_number(entry));
 	if (!groups && dp_block_is_grouped(entry->subquery))
 		return leaves;
-	foreach(lc, entry->subquery->jointree->fromlist)
+	foreach(lc, dp_block_from(entry->subquery))
 		leaves = add_leaves(leaves, entry->subquery, lfirst(lc), groups);
 	return leaves;
 }
@@ -179,7 +180,7 @@ level_leaves(const Query *query)
 
 	if (!reads_groups(query))
 		return NULL;
-	foreach(lc, query->jointree->fromlist)
+	foreach(lc, dp_block_from(query))
 		leaves = add_leaves(leaves, query, lfirst(lc), false);
 	return leaves;
 }
@@ -200,7 +201,7 @@ item_conditions(Query *query, Node *item, List *conditions)
 	}
 	conditions = item_conditions(query, join->larg, conditions);
 	conditions = item_conditions(query, join->rarg, conditions);
-	if (join->jointype == JOIN_LEFT)
+	if (join->jointype == JOIN_LEFT || dp_block_only_asks(join))
 		usable = usable_leaves(query, join->rarg);
 	else if (join->jointype == JOIN_RIGHT)
 		usable = usable_leaves(query, join->larg);
@@ -212,7 +213,7 @@ level_conditions(Query *query, List *conditions)
 {
 	ListCell   *lc;
 
-	foreach(lc, query->jointree->fromlist)
+	foreach(lc, dp_block_from(query))
 		conditions = item_conditions(query, lfirst(lc), conditions);
 	return add_conditions(conditions, query, query->jointree->quals,
 						  level_leaves(query));
@@ -314,6 +315,46 @@ may_be_absent(const Query *query, const dp_joined *source, Relids known)
 	return other == NULL || !bms_is_subset(other, known);
 }
 
+/* Is a leaf by itself the right side of a join that only asks of it? */
+static bool
+is_asked(const Query *query, const Node *item, int leaf)
+{
+	const JoinExpr *join = (const JoinExpr *) item;
+	const RangeTblEntry *entry;
+
+	if (IsA(item, RangeTblRef))
+		return false;
+	if (is_asked(query, join->larg, leaf) ||
+		is_asked(query, join->rarg, leaf))
+		return true;
+	if (!dp_block_only_asks(join))
+		return false;
+	entry = rt_fetch(((const RangeTblRef *) join->rarg)->rtindex,
+					 query->rtable);
+	return entry->rtekind != RTE_SUBQUERY &&
+		dp_block_leaf_number(entry) == leaf;
+}
+
+/* The same at any level. */
+static bool
+is_asked_anywhere(const Query *query, int leaf)
+{
+	ListCell   *lc;
+
+	foreach(lc, query->jointree->fromlist)
+		if (is_asked(query, lfirst(lc), leaf))
+			return true;
+	foreach(lc, query->rtable)
+	{
+		const RangeTblEntry *entry = lfirst(lc);
+
+		if (entry->rtekind == RTE_SUBQUERY &&
+			is_asked_anywhere(entry->subquery, leaf))
+			return true;
+	}
+	return false;
+}
+
 /* ---- private items ---- */
 
 static const dp_relation *
@@ -381,7 +422,7 @@ find_referring(int leaf, const List *conditions, const dp_rowset *rowset)
  *	  Note with each public source by which columns it is joined, and whether
  *	  having no row is one choice more; with each private one whether another's
  *	  row says which of its rows is meant; and with all of them whether an
- *	  outer join may leave them out.
+ *	  outer join may leave them out, and whether rows are only asked of them.
  */
 void
 dp_block_find_join_keys(const Query *query, const List *conditions,
@@ -400,6 +441,7 @@ dp_block_find_join_keys(const Query *query, const List *conditions,
 		dp_joined  *source = lfirst(lc);
 
 		source->nullable = dp_block_leaf(rowset, source->number)->nullable;
+		source->asked = is_asked_anywhere(query, source->number);
 		if (OidIsValid(source->relid))
 			source->given = find_referring(source->number, conditions,
 										   rowset);

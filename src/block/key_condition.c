@@ -50,7 +50,8 @@ add_item(List *conjuncts, Query *query, Node *item)
 	}
 	if (join->jointype == JOIN_INNER)
 		conjuncts = add_condition(conjuncts, query, join->quals);
-	if (join->jointype == JOIN_INNER || join->jointype == JOIN_LEFT)
+	if (join->jointype == JOIN_INNER || join->jointype == JOIN_LEFT ||
+		dp_block_only_asks(join))
 		conjuncts = add_item(conjuncts, query, join->larg);
 	if (join->jointype == JOIN_INNER || join->jointype == JOIN_RIGHT)
 		conjuncts = add_item(conjuncts, query, join->rarg);

@@ -117,13 +117,15 @@ add_target(RangeTblEntry *entry, Index index, Var *column)
 /*
  * A column of a leaf (rowset.c) at a level of the verified query; the levels
  * below hand it up.  NULL: the leaf is not below this level, or below one that
- * groups by something else.
+ * groups by something else, or one of UNION ALL.
  */
 static Var *
 reach_column(Query *query, const Var *column)
 {
 	ListCell   *lc;
 
+	if (query->setOperations != NULL)
+		return NULL;
 	foreach(lc, dp_block_list_items(query))
 	{
 		int			index = lfirst_int(lc);

@@ -6,7 +6,8 @@
  * rows computed from that unit's rows and public data alone.  Accepted are
  * levels (subqueries, views, CTEs) that select, project and filter what one
  * item of FROM gives, or several that are joined as join.c says; and levels
- * that group rows by their unit (unit_groups.c).
+ * that group rows by their unit (unit_groups.c), or put those of several
+ * together (united.c).
  *
  * A chain of levels over one protected relation maps every row to at most one
  * row, by itself.  So it also keeps "one row per unit", where that is proved
@@ -175,6 +176,29 @@ verify_item(Node *item, bool nullable, level_walk *walk)
 	return dp_rules_check(join->quals);
 }
 
+/* EXISTS and IN in WHERE, of private rows: joins, each around the others. */
+static dp_refusal *
+verify_subqueries(bool nullable, level_walk *walk)
+{
+	List	   *joins;
+	ListCell   *lc;
+	dp_refusal *refusal = dp_block_join_subqueries(walk->query,
+												   walk->cte_stack, &joins);
+
+	foreach(lc, joins)
+	{
+		JoinExpr   *join = lfirst(lc);
+
+		if (refusal == NULL)
+			refusal = verify_item(join->rarg, nullable, walk);
+		if (refusal != NULL)
+			break;
+		join->quals = dp_block_rowset_hoist(join->quals, walk->rowset);
+		refusal = dp_rules_check(join->quals);
+	}
+	return refusal;
+}
+
 /* Columns of joins become those that they are. */
 static void
 flatten_joins(Query *query)
@@ -199,8 +223,8 @@ forbidden_clause(Query *query)
 {
 	if (query->commandType != CMD_SELECT)
 		return "a data-modifying statement";
-	if (query->setOperations != NULL)
-		return "a set operation";
+	if (query->setOperations != NULL && !dp_block_is_united(query))
+		return "a set operation other than UNION ALL";
 	if (query->rowMarks != NIL)
 		return "FOR UPDATE or FOR SHARE";
 	if (query->groupingSets != NIL)
@@ -273,6 +297,51 @@ verify_outputs(Query *query, dp_rowset *rowset)
 	return refusal;
 }
 
+/* Arms of all levels: what they make together is counted (unit_levels.c). */
+#define ARMS_MAX 16
+
+static dp_refusal *
+refuse_many_arms(void)
+{
+	return dp_bridge_refuse(ERRCODE_PROGRAM_LIMIT_EXCEEDED, -1,
+							psprintf("At most %d are possible.", ARMS_MAX),
+							"Ask in several queries.",
+							"too many parts of UNION ALL below a private "
+							"aggregate");
+}
+
+/* Every arm of UNION ALL; each row of it is one of a unit. */
+static dp_refusal *
+verify_arms(bool nullable, level_walk *walk)
+{
+	ListCell   *lc;
+
+	foreach(lc, dp_block_from(walk->query))
+	{
+		RangeTblEntry *entry = rt_fetch(((RangeTblRef *) lfirst(lc))->rtindex,
+										walk->query->rtable);
+		dp_refusal *refusal;
+
+		if (!dp_block_reads_private(entry->subquery, walk->cte_stack))
+			return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
+									"Its rows are of no privacy unit.",
+									"Put released values together with it in "
+									"an outer query.",
+									"a part of UNION ALL reads no protected "
+									"relation");
+		refusal = ++walk->rowset->arms > ARMS_MAX ? refuse_many_arms() :
+			verify_level(entry->subquery, false, nullable, walk->cte_stack,
+						 walk->rowset);
+		if (refusal == NULL)
+			refusal = dp_block_check_arm(walk->query, entry->subquery);
+		if (refusal != NULL)
+			return refusal;
+	}
+	walk->query->sortClause = NIL;
+	walk->query->cteList = NIL; /* expanded where used */
+	return NULL;
+}
+
 static dp_refusal *
 verify_level(Query *query, bool top, bool nullable, List *cte_stack,
 			 dp_rowset *rowset)
@@ -303,6 +372,8 @@ verify_level(Query *query, bool top, bool nullable, List *cte_stack,
 		return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1, NULL, NULL,
 								"this kind of query is not supported with "
 								"private aggregates");
+	if (query->setOperations != NULL)
+		return verify_arms(nullable, &walk);
 	if (from == NULL || from->fromlist == NIL)
 		return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
 								"A private aggregate reads protected "
@@ -316,6 +387,10 @@ verify_level(Query *query, bool top, bool nullable, List *cte_stack,
 		if (refusal != NULL)
 			return refusal;
 	}
+	refusal = verify_subqueries(nullable, &walk);
+	if (refusal != NULL)
+		return refusal;
+	from = query->jointree;
 
 	from->quals = dp_block_rowset_hoist(from->quals, rowset);
 	refusal = dp_rules_check(from->quals);
@@ -341,20 +416,26 @@ dp_block_leaf_number(const RangeTblEntry *entry)
 static List *
 list_items(const Node *item, List *items)
 {
+	const JoinExpr *join = (const JoinExpr *) item;
+
 	if (IsA(item, RangeTblRef))
 		return lappend_int(items, ((const RangeTblRef *) item)->rtindex);
-	items = list_items(((const JoinExpr *) item)->larg, items);
-	return list_items(((const JoinExpr *) item)->rarg, items);
+	items = list_items(join->larg, items);
+	return dp_block_only_asks(join) ? items : list_items(join->rarg, items);
 }
 
-/* dp_block_list_items: numbers of the entries in a level's FROM. */
+/*
+ * dp_block_list_items
+ *	  Numbers of the entries that a level's rows are of; of UNION ALL, each of
+ *	  one of them.
+ */
 List *
 dp_block_list_items(const Query *level)
 {
 	List	   *items = NIL;
 	ListCell   *lc;
 
-	foreach(lc, level->jointree->fromlist)
+	foreach(lc, dp_block_from(level))
 		items = list_items(lfirst(lc), items);
 	return items;
 }
@@ -490,19 +571,4 @@ dp_block_rowset_verify(Query *query, List *cte_stack, dp_rowset *rowset)
 		(dp_block_has_join(rowset) &&
 		 (rowset->relation->unit != NULL || dp_block_joins_private(rowset)));
 	return NULL;
-}
-
-/* dp_block_add_conjuncts: all that a condition says, to a list of Node *. */
-List *
-dp_block_add_conjuncts(List *conjuncts, Node *condition)
-{
-	ListCell   *lc;
-
-	if (condition == NULL)
-		return conjuncts;
-	if (!is_andclause(condition))
-		return lappend(conjuncts, condition);
-	foreach(lc, ((BoolExpr *) condition)->args)
-		conjuncts = dp_block_add_conjuncts(conjuncts, lfirst(lc));
-	return conjuncts;
 }

@@ -24,6 +24,7 @@ typedef struct dp_rowset
 	dp_relation *relation;		/* whose units the rows have */
 	bool		many;			/* a unit may have many rows */
 	int			grouped;		/* levels that group rows by the unit */
+	int			arms;			/* of UNION ALL, at all levels */
 	List	   *leaves;			/* of dp_leaf *, protected ones first */
 	List	   *hoisted;		/* of Query *: uncorrelated subqueries */
 	List	   *expanded;		/* of CommonTableExpr *: copied into levels, as
@@ -39,7 +40,6 @@ dp_block_is_grouped(const Query *level)
 
 extern dp_refusal *dp_block_rowset_verify(Query *query, List *cte_stack,
 										  dp_rowset *rowset);
-extern List *dp_block_add_conjuncts(List *conjuncts, Node *condition);
 extern List *dp_block_list_items(const Query *level);
 extern dp_leaf *dp_block_leaf_of(const dp_rowset *rowset,
 								 const RangeTblEntry *entry);
@@ -49,6 +49,16 @@ extern bool dp_block_has_join(const dp_rowset *rowset);
 extern bool dp_block_joins_private(const dp_rowset *rowset);
 extern Oid	dp_block_relation_of(const dp_rowset *rowset, Node *base,
 								 bool *nullable);
+
+/* ---- conjunct.c ---- */
+extern List *dp_block_add_conjuncts(List *conjuncts, Node *condition);
+extern Node *dp_block_and(List *conjuncts);
+extern bool dp_block_is_equality(const OpExpr *comparison);
+
+/* ---- united.c ---- */
+extern bool dp_block_is_united(const Query *level);
+extern List *dp_block_from(const Query *level);
+extern dp_refusal *dp_block_check_arm(const Query *united, const Query *arm);
 
 /* ---- hoist.c ---- */
 extern Node *dp_block_rowset_hoist(Node *expression, dp_rowset *rowset);
@@ -68,8 +78,18 @@ extern bool dp_block_is_nullable(const Query *query, int item);
 extern dp_refusal *dp_block_check_join(Query *query,
 									   const dp_rowset *rowset);
 extern int	dp_block_unit_item(const Query *query, const dp_rowset *rowset);
-extern bool dp_block_is_equality(const OpExpr *comparison);
 extern List *dp_block_unit_outputs(Query *query, const dp_rowset *rowset);
+
+/* ---- semi_join.c ---- */
+extern dp_refusal *dp_block_join_subqueries(Query *query, List *cte_stack,
+											List **joins);
+
+/* Does a join only ask whether there are rows on its right side? */
+static inline bool
+dp_block_only_asks(const JoinExpr *join)
+{
+	return join->jointype == JOIN_SEMI || join->jointype == JOIN_ANTI;
+}
 
 /* ---- unit_groups.c ---- */
 extern TargetEntry *dp_block_group_unit(Query *level,

@@ -4,7 +4,7 @@
  *
  * Subqueries need not select the column that names the unit; each gets one
  * more target then.  Nobody but the inner query sees it.  One that groups has
- * the unit among its keys.
+ * the unit among its keys, and one of UNION ALL among its columns.
  */
 #include "postgres.h"
 
@@ -22,6 +22,10 @@ unit_target(Query *subquery, const dp_rowset *rowset)
 	TargetEntry *target;
 	Expr	   *inside;
 
+	if (subquery->setOperations != NULL)
+		return get_tle_by_resno(subquery->targetList,
+								linitial_int(dp_block_unit_outputs(subquery,
+																   rowset)));
 	if (dp_block_is_grouped(subquery))
 	{
 		target = dp_block_group_unit(subquery, rowset);

@@ -21,6 +21,7 @@
 
 #define GROUP_BYTES 256			/* of a hash table, for each group */
 
+/* What its rows are of, or its arms. */
 static List *
 level_entries(const Query *level)
 {
@@ -48,6 +49,8 @@ has_unit_rows(const Query *level)
 {
 	ListCell   *lc;
 
+	if (level->setOperations != NULL)
+		return false;
 	if (dp_block_is_grouped(level))
 		return groups_by_unit_alone(level);
 	foreach(lc, level_entries(level))
@@ -98,31 +101,69 @@ is_chosen(int number, const dp_block *block)
 	return true;
 }
 
-/* The private leaves that a row of the level is chosen from. */
-static Bitmapset *
-chosen_leaves(const Query *level, const dp_block *block)
+/*
+ * The sets of leaves that rows of a level are made of: one, or several where
+ * arms of UNION ALL give rows of one or another.  `chosen`: the private ones
+ * alone that a row is chosen from.
+ */
+static List *list_choices(const Query *level, const dp_block *block,
+						  bool chosen);
+
+static List *
+entry_choices(const RangeTblEntry *entry, const dp_block *block, bool chosen)
 {
-	Bitmapset  *leaves = NULL;
+	int			number;
+
+	if (entry->rtekind == RTE_SUBQUERY)
+		return chosen && has_unit_rows(entry->subquery) ? list_make1(NULL) :
+			list_choices(entry->subquery, block, chosen);
+	number = dp_block_leaf_number(entry);
+	return list_make1(chosen && !is_chosen(number, block) ? NULL :
+					  bms_make_singleton(number));
+}
+
+/* Each set of the one list with each of the other. */
+static List *
+multiply(const List *some, const List *others)
+{
+	List	   *product = NIL;
+	ListCell   *lc;
+	ListCell   *lc2;
+
+	foreach(lc, some)
+		foreach(lc2, others)
+			product = lappend(product, bms_union(lfirst(lc), lfirst(lc2)));
+	return product;
+}
+
+static List *
+list_choices(const Query *level, const dp_block *block, bool chosen)
+{
+	List	   *choices = list_make1(NULL);
+	List	   *sum = NIL;
 	ListCell   *lc;
 
 	foreach(lc, level_entries(level))
 	{
-		const RangeTblEntry *entry = lfirst(lc);
-		int			number;
+		List	   *own = entry_choices(lfirst(lc), block, chosen);
 
-		if (entry->rtekind == RTE_SUBQUERY)
-		{
-			if (!has_unit_rows(entry->subquery))
-				leaves = bms_add_members(leaves,
-										 chosen_leaves(entry->subquery,
-													   block));
-			continue;
-		}
-		number = dp_block_leaf_number(entry);
-		if (is_chosen(number, block))
-			leaves = bms_add_member(leaves, number);
+		sum = list_concat(sum, own);
+		if (level->setOperations == NULL)
+			choices = multiply(choices, own);
 	}
-	return leaves;
+	return level->setOperations != NULL ? sum : choices;
+}
+
+/*
+ * dp_block_row_leaves
+ *	  List of Bitmapset *: numbers of the leaves that a block's rows are made
+ *	  of, some rows of one set, some of another.  Those that are only asked
+ *	  whether they have rows are not there.
+ */
+List *
+dp_block_row_leaves(const dp_block *block)
+{
+	return list_choices(block->inner, block, false);
 }
 
 static bool
@@ -199,16 +240,36 @@ aggregate_walker(Node *node, void *context)
 	return false;
 }
 
-static dp_unit_level *
-measure_groups(Query *level, const dp_block *block)
+/*
+ * One for each set of leaves that rows are chosen from: a row of the unit is
+ * of one of them, and so are the copies of its values.
+ */
+static List *
+add_choices(List *levels, const dp_unit_level *sizes, const List *choices)
+{
+	ListCell   *lc;
+
+	foreach(lc, choices)
+	{
+		dp_unit_level *one = palloc(sizeof(dp_unit_level));
+
+		*one = *sizes;
+		one->leaves = lfirst(lc);
+		if (foreach_current_index(lc) > 0)
+			one->private = 0;
+		levels = lappend(levels, one);
+	}
+	return levels;
+}
+
+static List *
+measure_groups(List *levels, Query *level, const dp_block *block)
 {
 	dp_unit_level *sizes = palloc0(sizeof(dp_unit_level));
 	aggregate_walk walk = {level, block, sizes};
 	ListCell   *lc;
 
 	sizes->group = GROUP_BYTES;
-	if (!groups_by_unit_alone(level))
-		sizes->leaves = chosen_leaves(level, block);
 	foreach(lc, get_sortgrouplist_exprs(level->groupClause,
 										level->targetList))
 	{
@@ -218,15 +279,17 @@ measure_groups(Query *level, const dp_block *block)
 	}
 	(void) aggregate_walker((Node *) level->targetList, &walk);
 	(void) aggregate_walker(level->havingQual, &walk);
-	return sizes;
+	return add_choices(levels, sizes, groups_by_unit_alone(level) ?
+					   list_make1(NULL) : list_choices(level, block, true));
 }
 
+/* All below, also what is only asked whether it has rows. */
 static List *
 measure_below(const Query *level, const dp_block *block, List *levels)
 {
 	ListCell   *lc;
 
-	foreach(lc, level_entries(level))
+	foreach(lc, level->rtable)
 	{
 		const RangeTblEntry *entry = lfirst(lc);
 
@@ -234,7 +297,7 @@ measure_below(const Query *level, const dp_block *block, List *levels)
 			continue;
 		levels = measure_below(entry->subquery, block, levels);
 		if (dp_block_is_grouped(entry->subquery))
-			levels = lappend(levels, measure_groups(entry->subquery, block));
+			levels = measure_groups(levels, entry->subquery, block);
 	}
 	return levels;
 }
@@ -247,8 +310,9 @@ measure_below(const Query *level, const dp_block *block, List *levels)
 List *
 dp_block_unit_levels(const dp_block *block)
 {
-	dp_unit_level *rows = palloc0(sizeof(dp_unit_level));
+	const dp_unit_level rows = {0};
 
-	rows->leaves = chosen_leaves(block->inner, block);
-	return measure_below(block->inner, block, list_make1(rows));
+	return measure_below(block->inner, block,
+						 add_choices(NIL, &rows,
+									 list_choices(block->inner, block, true)));
 }

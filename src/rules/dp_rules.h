@@ -55,6 +55,9 @@ extern void dp_rules_settle_groups(Query *query);
  */
 extern Node *dp_rules_make_total(Node *expression);
 
+/* Of a level's set operations: are they nothing but UNION ALL? */
+extern bool dp_rules_unites_all(const Node *operation);
+
 /*
  * The last look at a whole inner Query, after rewriting: targets, quals,
  * join quals, security quals, sort and group operators of every level.

@@ -55,6 +55,23 @@ dp_rules_type_bytes(Oid type, int32 typmod)
 	return most > 0 && most <= DP_TOTAL_TEXT_LIMIT ? (Size) most : 0;
 }
 
+/* A column of UNION ALL: one of those of its arms, which are its entries. */
+static Node *
+any_column(const Query *united, const Var *var)
+{
+	CoalesceExpr *any = makeNode(CoalesceExpr);
+	int			arm;
+
+	any->coalescetype = var->vartype;
+	any->coalescecollid = var->varcollid;
+	any->location = -1;
+	for (arm = 1; arm <= list_length(united->rtable); arm++)
+		any->args = lappend(any->args,
+							makeVar(arm, var->varattno, var->vartype,
+									var->vartypmod, var->varcollid, 0));
+	return (Node *) any;
+}
+
 /*
  * dp_rules_column
  *	  The expression behind a column of a subquery of the level, or NULL.
@@ -71,6 +88,8 @@ dp_rules_column(const Query *level, const Var *var, const Query **below)
 		var->varattno > list_length(entry->subquery->targetList))
 		return NULL;
 	*below = entry->subquery;
+	if (entry->subquery->setOperations != NULL)
+		return any_column(entry->subquery, var);
 	return (Node *) list_nth_node(TargetEntry, entry->subquery->targetList,
 								  var->varattno - 1)->expr;
 }

@@ -4,10 +4,11 @@
  *	  security is attached and total versions are in place.
  *
  * Allowed at each level: one SELECT over relations, named rows, joins and
- * subqueries of such, with WHERE, a target list, an order; at the top level
- * aggregates and a plain GROUP BY too, below it those of units, whose keys the
- * block has verified (block/unit_groups.c).  Every expression is judged by the
- * expression rules, and so are the functions that sorting and grouping call.
+ * subqueries of such, or UNION ALL of subqueries, with WHERE, a target list,
+ * an order; at the top level aggregates and a plain GROUP BY too, below it
+ * those of units, whose keys the block has verified (block/unit_groups.c).
+ * Every expression is judged by the expression rules, and so are the functions
+ * that sorting and grouping call.
  * Refused by name or by not being known: everything else.
  *
  * Known gap: index predicates and CHECK constraints of the protected table
@@ -39,6 +40,18 @@ refuse_part(const char *part)
 							NULL, "%s cannot be used on private rows", part);
 }
 
+/* See dp_rules.h. */
+bool
+dp_rules_unites_all(const Node *operation)
+{
+	const SetOperationStmt *united = (const SetOperationStmt *) operation;
+
+	return IsA(operation, RangeTblRef) ||
+		(united->op == SETOP_UNION && united->all &&
+		 dp_rules_unites_all(united->larg) &&
+		 dp_rules_unites_all(united->rarg));
+}
+
 /* Name of a part of the query that may not be there, or NULL. */
 static const char *
 forbidden_part(Query *query, bool top)
@@ -58,7 +71,8 @@ forbidden_part(Query *query, bool top)
 		return "DISTINCT";
 	if (query->limitCount != NULL || query->limitOffset != NULL)
 		return "LIMIT or OFFSET";
-	if (query->setOperations != NULL)
+	if (query->setOperations != NULL &&
+		(top || !dp_rules_unites_all(query->setOperations)))
 		return "a set operation";
 	if (query->groupingSets != NIL)
 		return "GROUPING SETS";
@@ -204,7 +218,9 @@ check_item(Node *item)
 		return NULL;
 	if (!IsA(item, JoinExpr) || (join->jointype != JOIN_INNER &&
 								 join->jointype != JOIN_LEFT &&
-								 join->jointype != JOIN_RIGHT))
+								 join->jointype != JOIN_RIGHT &&
+								 join->jointype != JOIN_SEMI &&
+								 join->jointype != JOIN_ANTI))
 		return refuse_part("this kind of join");
 	refusal = check_item(join->larg);
 	if (refusal == NULL)

@@ -7,7 +7,8 @@
  * doc/theory.md T97), all multiplied.  So a lookup by a unique column makes
  * one row of one, and that is known without a look at private rows, since the
  * public ones are counted.  Where an outer join may leave rows out, whatever
- * else is chosen, there is one possibility more.
+ * else is chosen, there is one possibility more.  Rows that are only asked for
+ * make none.
  */
 #include "postgres.h"
 
@@ -103,6 +104,8 @@ dp_run_fanout_end(dp_fanout_tally *tally)
 		most = Max(most, i - start + 1);
 	}
 	pfree(tally->hashes);
+	if (tally->source->asked)
+		return 1;
 	return most + (tally->source->absent ? 1 : 0);
 }
 

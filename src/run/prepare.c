@@ -207,26 +207,21 @@ unpack(const List *constants, Datum **values, bool **nulls)
 	}
 }
 
-/*
- * dp_run_unit_bounds
- *	  How many rows and groups of a unit count, as the asker's settings and
- *	  the declarations say now, of several relations the larger ones; 0 and 0
- *	  where a unit has one row, as where rows are grouped by their unit.
- */
-dp_unit_bounds
-dp_run_unit_bounds(const dp_block *block)
+/* Of the relations that some rows are made of, the larger ones. */
+static dp_unit_bounds
+larger_bounds(const dp_block *block, const Bitmapset *leaves)
 {
 	dp_unit_bounds bounds = {0, 0};
-	ListCell   *lc;
+	int			n = -1;
 
-	foreach(lc, block->relids)
+	while ((n = bms_next_member(leaves, n)) >= 0)
 	{
-		const dp_relation *relation = dp_protect_lookup(lfirst_oid(lc));
+		Oid			relid = list_nth_oid(block->relids, n - 1);
+		const dp_relation *relation = dp_protect_lookup(relid);
 		int64		rows;
 		int64		keys;
 
-		if (!block->many || block->single || dp_block_groups_once(block) ||
-			!OidIsValid(lfirst_oid(lc)))
+		if (!OidIsValid(relid))
 			continue;
 		if (relation == NULL)
 			ereport(ERROR,
@@ -239,6 +234,35 @@ dp_run_unit_bounds(const dp_block *block)
 		bounds.keys = Max(bounds.keys, keys);
 	}
 	return bounds;
+}
+
+/*
+ * dp_run_unit_bounds
+ *	  How many rows and groups of a unit count, as the asker's settings and
+ *	  the declarations say now, of several relations that a row is made of the
+ *	  larger ones, and of arms of UNION ALL the sum; 0 and 0 where a unit has
+ *	  one row, as where rows are grouped by their unit.
+ */
+dp_unit_bounds
+dp_run_unit_bounds(const dp_block *block)
+{
+	dp_unit_bounds sum = {0, 0};
+	ListCell   *lc;
+
+	if (!block->many || block->single || dp_block_groups_once(block))
+		return sum;
+	foreach(lc, dp_block_row_leaves(block))
+	{
+		dp_unit_bounds bounds = larger_bounds(block, lfirst(lc));
+
+		sum.rows = Min(sum.rows + bounds.rows, PG_INT32_MAX);
+		sum.keys = Min(sum.keys + bounds.keys, PG_INT32_MAX);
+	}
+	if (dp_setting_max_rows > 0)
+		sum.rows = dp_setting_max_rows;
+	if (dp_setting_max_keys > 0)
+		sum.keys = dp_setting_max_keys;
+	return sum;
 }
 
 /*

@@ -214,6 +214,25 @@ hide_width(Oid relid, AttrNumber attnum)
 }
 
 /*
+ * The planner could make rows unique that are only asked for, and join them
+ * with others then: hash tables of groups that nobody measured
+ * (block/unit_levels.c).
+ */
+static void
+keep_asked_rows(PlannerInfo *root)
+{
+	ListCell   *lc;
+
+	foreach(lc, root->join_info_list)
+	{
+		SpecialJoinInfo *join = lfirst(lc);
+
+		join->semi_can_btree = false;
+		join->semi_can_hash = false;
+	}
+}
+
+/*
  * All ways to read a relation or a part are known, and the sizes of all parts.
  * Paths of a partitioned relation are made again from those of its parts, so
  * that each of them must do without workers.
@@ -223,6 +242,8 @@ hide_paths(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *entry)
 {
 	if (previous_pathlist)
 		previous_pathlist(root, rel, rti, entry);
+	if (planning != NULL)
+		keep_asked_rows(root);
 	if (entry->rtekind != RTE_RELATION)
 		return;
 	if (planning == NULL)

@@ -7,9 +7,10 @@
 # its groups and rows count is drawn anew for each answer.  The others have all
 # their rows in one group each, and not too many, so that nothing of them is
 # drawn; where they have several groups, numbers of units are compared, in sum.
-# A mean and a variance are taken back to the sums they are made of.  Half of the
+# A mean and a variance are taken back to the sums they are made of.  Most of the
 # queries join: the unit's rows with one another through a second protected
-# relation, or with public rows, so that it has three times as many, or some.
+# relation, or with public rows, so that it has three times as many, or some; or
+# ask for others of the unit, or put rows together.
 #
 # A fifth of those with the key k group by one that nobody declared instead. Of the
 # keys that are told of both databases the cells are compared, and of the others
@@ -119,6 +120,9 @@ my @sources = ('%s', '%s', '(SELECT * FROM %s WHERE x IS DISTINCT FROM 7) AS s',
 	'(SELECT t.* FROM %1$s AS t JOIN %1$s_mates AS p ON p.u = t.u) AS s',
 	'(SELECT t.* FROM %1$s_mates AS p LEFT JOIN %1$s AS t ON p.u = t.u AND p.n < 3) AS s',
 	'(SELECT t.* FROM %1$s AS t JOIN copies AS d ON t.u >= 1000 OR d.n = 1) AS s',
+	'(SELECT t.* FROM %1$s AS t WHERE EXISTS (SELECT FROM %1$s_mates AS p WHERE p.u = t.u AND (t.x > -60 OR p.n = 1))) AS s',
+	'(SELECT t.* FROM %1$s AS t WHERE u NOT IN (SELECT u FROM %1$s_mates AS p WHERE p.n > t.x)) AS s',
+	'(SELECT u, k, b, c, x, y, f FROM %1$s UNION ALL SELECT u, k, b, c, x, y, f FROM %1$s WHERE u >= 1000) AS s',
 	'(SELECT t.* FROM %1$s_mates AS p JOIN (SELECT * FROM %1$s AS r LEFT JOIN copies AS d ON d.n = r.k) AS t USING (u)) AS s');
 
 my @conditions = ('true', 'true', 'x > 0', 'x IS NOT NULL', 'b', 'k <> 3', 'y < 20', "c IN ('a', 'b')", 'f > -10', 'u % 2 = 0 OR x < 30', 'x BETWEEN -20 AND 40');

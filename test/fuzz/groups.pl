@@ -2,8 +2,9 @@
 # that they must equal, and on databases that differ in one unit.
 #
 # Levels group by the unit, alone or with more, aggregate with FILTER and HAVING,
-# are DISTINCT, stand on one another, and are joined with one another, with rows,
-# and with public rows, above and below.  At an epsilon at which there is no noise,
+# are DISTINCT, stand on one another, put rows of parts together, and are joined
+# with one another, with rows, and with public rows, above and below; and WHERE asks of rows of the unit, or of
+# public ones, by EXISTS and IN, negated and not.  At an epsilon at which there is no noise,
 # and bounds that lose nothing, each answer must be that of the plain query; and
 # of the same rows in another physical order it must be the same.  Values are NULL,
 # huge, equal and spelled differently, or equal for most collations.  Where
@@ -196,12 +197,30 @@ sub unit_aggregate
 	return [ "count($sql)$filter", 'int8' ];
 }
 
+# Rows of visit in several parts.
+sub united
+{
+	my ($name, @arms) = @_;
+	my @wanted = grep { rand() < .3 } @columns;
+
+	foreach (0 .. pick(1, 1, 2))
+	{
+		my $arm = name('a');
+		my @list = ([ "$arm.u", 'int4' ], map { [ "$arm.$_", $values{$_}[0] ] } @columns);
+		my @made = map { rand() < .2 ? 'CASE WHEN ' . condition(0, @list) . " THEN $arm.$_ END" : "$arm.$_" } @wanted;
+
+		push @arms, "SELECT $arm.u" . join('', map { ", $made[$_] AS $wanted[$_]" } 0 .. $#made) . " FROM visit $arm" . where(.6, @list);
+	}
+	return ('(' . join(' UNION ALL ', @arms) . ") $name", [ "$name.u", 'int4' ], map { [ "$name.$_", $values{$_}[0] ] } @wanted);
+}
+
 # A private item of FROM: its text, and its columns, the first of which is the unit.
 sub private_item
 {
 	my ($depth) = @_;
 	my $name = name('i');
 
+	return united($name) if rand() < .12;
 	if ($depth <= 0)
 	{
 		return ("mate $name", [ "$name.u", 'int8' ], [ "$name.j", 'int4' ], [ "$name.w", 'text' ]) if rand() < .25;
@@ -239,6 +258,44 @@ sub source
 	return ($from, @list);
 }
 
+# What WHERE asks of other rows: of the unit's, or of public ones.
+sub asked
+{
+	my (@list) = @_;
+	my ($not, $name) = (pick('', 'NOT '), name('p'));
+
+	if (rand() < .2)
+	{
+		my ($word) = of_type('text', @list);
+		my $on = $word && rand() < .6 ? "$word->[0] = $name.w" : condition(0, @list, [ "$name.id", 'int4' ], [ "$name.p", 'numeric' ]);
+
+		return "${not}EXISTS (SELECT FROM fan $name WHERE $on AND ($name.id = 1 OR $name.id > 1))" if rand() < .6 || !$word;
+		return "$word->[0] ${not}IN (SELECT $name.w FROM fan $name WHERE $on)";
+	}
+	my ($from, @more) = private_item(pick(0, 0, 0, 1));
+	my @where = rand() < .5 ? (condition(1, @more)) : ();
+	my $own = sub { return @where ? ' WHERE ' . join(' AND ', @where) : '' };
+	my ($kind, $x) = (rand, pick(@list));
+	my $y = pick(of_type($x->[1], @more)) // $more[0];
+
+	push @where, asked(@more) if rand() < .1;
+	return "$list[0][0] ${not}IN (SELECT $more[0][0] FROM $from" . $own->() . ')' if $kind < .25;
+	return "$list[0][0] ${not}IN (SELECT $more[0][0] FROM $from" . $own->() . " GROUP BY $more[0][0] HAVING count(*) > " . pick(1, 2, 3) . ')' if $kind < .35;
+	return "($list[0][0], $x->[0]) ${not}IN (SELECT $more[0][0], $y->[0] FROM $from" . $own->() . ')' if $kind < .45 && $y->[1] eq $x->[1];
+	push @where, "$more[0][0] = $list[0][0]";
+	return "$x->[0] ${not}IN (SELECT $y->[0] FROM $from" . $own->() . ')' if $kind < .65 && $y->[1] eq $x->[1];
+	push @where, condition(1, @list, @more) if rand() < .6;
+	return "${not}EXISTS (SELECT " . pick('', '1', '*') . " FROM $from" . $own->() . ')';
+}
+
+sub where
+{
+	my ($chance, @list) = @_;
+	my @conditions = ((map { condition(1, @list) } grep { rand() < $chance } 1), map { asked(@list) } 1 .. pick(0, 0, 0, 0, 1, 2));
+
+	return @conditions ? ' WHERE ' . join(' AND ', @conditions) : '';
+}
+
 sub write_level
 {
 	my ($select, $rest, @wanted) = @_;
@@ -252,7 +309,7 @@ sub level
 	my ($depth) = @_;
 	my ($from, @list) = source($depth - 1);
 	my $unit = $list[0];
-	my $where = rand() < .4 ? ' WHERE ' . condition(1, @list) : '';
+	my $where = where(.4, @list);
 	my $kind = rand;
 
 	return write_level('SELECT', "FROM $from$where", $unit, map { expression(@list) } 0 .. int rand 4) if $kind < .12;
@@ -302,7 +359,7 @@ sub query
 	srand($seed * 1_000_003 + $number);
 	$names = 0;
 	my ($from, @list) = rand() < .1 ? counts() : source(pick(1, 1, 1, 2, 2, 3));
-	my $where = rand() < .5 ? ' WHERE ' . condition(1, @list) : '';
+	my $where = where(.5, @list);
 	my @keys = rand() < .5 ? (condition(1, @list)) : ();
 	my $numbers = pick(of_type('int8', @list));
 	my %seen;

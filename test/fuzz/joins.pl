@@ -1,5 +1,6 @@
 # Random joins of a table whose rows are units of their own with public ones.
-# Such a row may be joined with one row at most, and whether it can be with more
+# Such a row may be joined with one row at most, or asked whether there are any
+# that fit, and whether it can be with more
 # follows from the public rows and the query alone (doc/theory.md T97).  So of
 # every query that is answered, the plain one makes one row at most of each row,
 # and as many as were counted.
@@ -103,6 +104,17 @@ sub tree
 	return ("($left $kind $right ON " . condition($of_left, $of_right) . ')', [ @$of_left, @$of_right ]);
 }
 
+# What WHERE asks of public rows.
+sub asked
+{
+	my ($items) = @_;
+	my ($from, $of) = item();
+	my $not = one('', '', 'NOT ');
+
+	return "${not}EXISTS (SELECT FROM $from WHERE " . condition($items, $of) . ')' if rand() < .7;
+	return column($items) . " ${not}IN (SELECT " . column($of) . " FROM $from WHERE " . condition($items, $of) . ')';
+}
+
 # FROM and WHERE, and what names the private row.
 sub query
 {
@@ -112,7 +124,10 @@ sub query
 	$names = 0;
 	my ($from, $items) = tree(one(1, 1, 2, 2, 3), 1);
 
-	$from .= ' WHERE ' . column($items) . one(' = ' . column($items), ' IS NULL', ' IS NOT NULL', ' > 1') if rand() < .3;
+	my @where = rand() < .3 ? (column($items) . one(' = ' . column($items), ' IS NULL', ' IS NOT NULL', ' > 1')) : ();
+
+	push @where, asked($items) while rand() < .25;
+	$from .= ' WHERE ' . join(' AND ', @where) if @where;
 	return [ $from, 'p.id' ] if rand() < .75;
 	return [ "(SELECT p.id AS person, " . column($items) . " AS x FROM $from) s LEFT JOIN a last ON last.id = s.x", 's.person' ];
 }

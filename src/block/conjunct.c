@@ -1,0 +1,51 @@
+/*
+ * conjunct.c
+ *	  Conditions taken apart.
+ */
+#include "postgres.h"
+
+#include "access/transam.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "utils/lsyscache.h"
+
+#include "rowset.h"
+
+/* dp_block_add_conjuncts: all that a condition says, to a list of Node *. */
+List *
+dp_block_add_conjuncts(List *conjuncts, Node *condition)
+{
+	ListCell   *lc;
+
+	if (condition == NULL)
+		return conjuncts;
+	if (!is_andclause(condition))
+		return lappend(conjuncts, condition);
+	foreach(lc, ((BoolExpr *) condition)->args)
+		conjuncts = dp_block_add_conjuncts(conjuncts, lfirst(lc));
+	return conjuncts;
+}
+
+/* dp_block_and: all of them as one condition; NULL for none. */
+Node *
+dp_block_and(List *conjuncts)
+{
+	return conjuncts == NIL ? NULL :
+		(Node *) make_ands_explicit(conjuncts);
+}
+
+/* dp_block_is_equality: PostgreSQL's own, of two operands? */
+bool
+dp_block_is_equality(const OpExpr *comparison)
+{
+	Oid			left;
+
+	if (list_length(comparison->args) != 2)
+		return false;
+	left = exprType(linitial(comparison->args));
+	return comparison->opno < FirstGenbkiObjectId &&
+		op_mergejoinable(comparison->opno, left) &&
+		op_hashjoinable(comparison->opno, left) &&
+		(!OidIsValid(comparison->inputcollid) ||
+		 get_collation_isdeterministic(comparison->inputcollid));
+}
