@@ -31,6 +31,7 @@ static const dp_node_field key_fields[] = {
 static const dp_node_field block_fields[] = {
 	BLOCK_FIELD(DP_FIELD_NODE, inner),
 	BLOCK_FIELD(DP_FIELD_NODE, keys),
+	BLOCK_FIELD(DP_FIELD_NODE, key_conditions),
 	BLOCK_FIELD(DP_FIELD_NODE, kinds),
 	BLOCK_FIELD(DP_FIELD_NODE, base_attnums),
 	BLOCK_FIELD(DP_FIELD_NODE, bases),

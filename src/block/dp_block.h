@@ -66,6 +66,9 @@ typedef struct dp_block
 	Query	   *inner;			/* targets: keys, then the unit if `many`,
 								 * then the dp_ aggregates */
 	List	   *keys;			/* of dp_key * */
+	List	   *key_conditions; /* of Node *: over several keys, as columns of
+								 * the release; where they are not true of a
+								 * group's, no row is in it */
 	List	   *kinds;			/* of int: dp_aggregate_kind, one each */
 	List	   *base_attnums;	/* of int: column an aggregate's argument is,
 								 * or 0 */

@@ -61,8 +61,9 @@ is_unknown_walker(Node *node, void *context)
 	return expression_tree_walker(node, is_unknown_walker, context);
 }
 
-static bool
-is_known(Node *expression)
+/* dp_block_is_known: does an expression follow from rows that are there? */
+bool
+dp_block_is_known(Node *expression)
 {
 	return !is_unknown_walker(expression, NULL) &&
 		!contain_volatile_functions(expression);
@@ -97,12 +98,15 @@ may_vary_walker(Node *node, void *context)
 }
 
 /*
+ * dp_block_is_repeatable
+ *	  May the public rows of a source be read several times?
+ *
  * Values of keys and rows are read by queries of their own, and the former at
  * EXPLAIN too; so nothing of users is called there, whatever it says of
  * itself.
  */
-static bool
-is_repeatable(const dp_joined *source)
+bool
+dp_block_is_repeatable(const dp_joined *source)
 {
 	return !dp_catalog_has_aggregate((Node *) source->query) &&
 		!contain_volatile_functions((Node *) source->query) &&
@@ -134,7 +138,7 @@ own_conditions(const dp_joined *source, const List *conditions)
 									 &leaf) && leaf == source->number &&
 			(condition->usable == NULL ||
 			 bms_is_member(leaf, condition->usable)) &&
-			is_known(condition->base))
+			dp_block_is_known(condition->base))
 			own = lappend(own, over_source(condition->base, source));
 	}
 	return own == NIL ? NULL : (Node *) make_ands_explicit(own);
@@ -162,21 +166,31 @@ add_not_null(Node *conditions, const dp_joined *source, Node *base,
 	return conditions;
 }
 
+/* dp_block_add_distinct: one more of what SELECT DISTINCT gives. */
+void
+dp_block_add_distinct(Query *query, Node *value)
+{
+	SortGroupClause *clause = makeNode(SortGroupClause);
+	TargetEntry *target = makeTargetEntry((Expr *) value,
+										  list_length(query->targetList) + 1,
+										  pstrdup("key"), false);
+
+	get_sort_group_operators(exprType(value), true, true, false,
+							 &clause->sortop, &clause->eqop, NULL,
+							 &clause->hashable);
+	clause->tleSortGroupRef = target->ressortgroupref = target->resno;
+	query->targetList = lappend(query->targetList, target);
+	query->distinctClause = lappend(query->distinctClause, clause);
+}
+
 static Query *
 make_values(const dp_joined *source, Node *base, const List *conjuncts,
 			const List *conditions)
 {
 	Query	   *query = copyObject(source->query);
-	SortGroupClause *clause = makeNode(SortGroupClause);
-	TargetEntry *target = makeTargetEntry((Expr *) over_source(base, source),
-										  1, pstrdup("key"), false);
 
-	get_sort_group_operators(exprType(base), true, true, false,
-							 &clause->sortop, &clause->eqop, NULL,
-							 &clause->hashable);
-	clause->tleSortGroupRef = target->ressortgroupref = 1;
-	query->targetList = list_make1(target);
-	query->distinctClause = list_make1(clause);
+	query->targetList = NIL;
+	dp_block_add_distinct(query, over_source(base, source));
 	query->jointree->quals = add_not_null(own_conditions(source, conditions),
 										  source, base, conjuncts);
 	return query;
@@ -240,22 +254,33 @@ find_equal(const dp_block *block, Node *base, const List *conjuncts)
 	return NULL;
 }
 
+/* Follows the key from the rows of the source, read as often as need be? */
+static bool
+follows_from(const dp_joined *source, Node *base)
+{
+	return source != NULL && dp_block_is_known(base) &&
+		(!source->nullable || !contain_nonstrict_functions(base)) &&
+		dp_block_is_repeatable(source);
+}
+
 /*
  * dp_block_classify_joined
  *	  A key over public rows, or one that a list names, or that nothing else
  *	  made public: `refusal` says why.  Returns what is left of the refusal;
- *	  else the values are to be read.
+ *	  else its values are named, or to be read.
  *
+ * *values becomes the key over the public rows that it follows from, or NULL.
  * `conjuncts`: what every row fulfils, over base columns; `conditions`: of
  * dp_join_condition *, also what holds for rows of some leaves.
  */
 dp_refusal *
 dp_block_classify_joined(const dp_block *block, Node *base,
 						 const List *conjuncts, const List *conditions,
-						 dp_key *key, dp_refusal *refusal)
+						 dp_key *key, Node **values, dp_refusal *refusal)
 {
 	dp_joined  *source = only_source(block, base);
 
+	*values = follows_from(source, base) ? base : NULL;
 	if (refusal == NULL && key->kind == DP_KEY_LISTED)
 		return NULL;			/* its values are named */
 	if (source == NULL)
@@ -265,16 +290,14 @@ dp_block_classify_joined(const dp_block *block, Node *base,
 		if (source != NULL && refusal == NULL && !is_list(source))
 			return NULL;		/* declared values are fewer */
 	}
-	if (source == NULL || !is_known(base) ||
-		(source->nullable && contain_nonstrict_functions(base)) ||
-		!dp_places_key_can_be_named(key) ||
-		!OidIsValid(get_array_type(getBaseType(key->type))) ||
-		!is_repeatable(source))
+	if (!follows_from(source, base) || !dp_places_key_can_be_named(key) ||
+		!OidIsValid(get_array_type(getBaseType(key->type))))
 		return refusal;
 	key->kind = DP_KEY_LISTED;
 	key->nullable = has_absent(source, conjuncts);
 	key->base = NULL;
 	key->values = (Node *) make_values(source, base, conjuncts,
 										conditions);
+	*values = base;
 	return NULL;
 }

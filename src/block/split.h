@@ -16,6 +16,7 @@ typedef struct dp_splitter
 	dp_rowset	rowset;
 	List	   *conditions;		/* of dp_join_condition * */
 	List	   *keys;			/* of Node *: grouping expressions */
+	List	   *combined;		/* of Node *: conditions on released keys */
 	List	   *aggregates;		/* of Aggref *: distinct, level 0 */
 	List	   *names;			/* of String: release columns */
 	List	   *types;
@@ -65,7 +66,16 @@ extern dp_refusal *dp_block_classify_image(Query *query, Node *base,
 extern dp_refusal *dp_block_classify_joined(const dp_block *block, Node *base,
 											const List *conjuncts,
 											const List *conditions,
-											dp_key *key, dp_refusal *refusal);
+											dp_key *key, Node **values,
+											dp_refusal *refusal);
+extern bool dp_block_is_known(Node *expression);
+extern bool dp_block_is_repeatable(const dp_joined *source);
+extern void dp_block_add_distinct(Query *query, Node *value);
+
+/* ---- key_together.c ---- */
+extern List *dp_block_key_conditions(List *bases, const List *conjuncts);
+extern List *dp_block_join_keys(const dp_block *block, const List *bases,
+								const List *conditions);
 
 /* ---- key_undeclared.c ---- */
 extern dp_refusal *dp_block_classify_undeclared(Node *expression, dp_key *key,

@@ -120,10 +120,31 @@ set_nullable(dp_key *key)
 		key->base->nullable = true;
 }
 
+/* The expression, where it is of the type of the key; or NULL. */
+static Node *
+same_type(Node *base, Expr *key)
+{
+	return base != NULL && exprType(base) == exprType((Node *) key) &&
+		exprCollation(base) == exprCollation((Node *) key) ? base : NULL;
+}
+
+/* The same, where the values of rows equal that of their group: not where an
+ * image of `other` stands for those that nobody declared. */
+static Node *
+value_of(const dp_key *key, Node *base, Expr *target)
+{
+	bool		declared = key->kind == DP_KEY_IMAGE && key->base != NULL &&
+		key->base->kind == DP_KEY_DECLARED;
+
+	return declared ? NULL : same_type(base, target);
+}
+
 static dp_refusal *
 add_keys(dp_splitter *s, Query *inner, dp_block *block)
 {
 	List	   *conjuncts = dp_block_key_conjuncts(s->query);
+	List	   *bases = NIL;
+	List	   *joined = NIL;
 	ListCell   *lc;
 
 	foreach(lc, s->query->targetList)
@@ -134,6 +155,7 @@ add_keys(dp_splitter *s, Query *inner, dp_block *block)
 		dp_key	   *key;
 		Node	   *expression;
 		Node	   *base;
+		Node	   *values;
 		Expr	   *computed;
 		bool		nullable;
 
@@ -154,7 +176,8 @@ add_keys(dp_splitter *s, Query *inner, dp_block *block)
 		refusal = dp_block_classify_image(s->query, base, key, refusal,
 										  &computed);
 		refusal = dp_block_classify_joined(block, base, conjuncts,
-										   s->conditions, key, refusal);
+										   s->conditions, key, &values,
+										   refusal);
 		refusal = dp_block_classify_undeclared((Node *) target->expr, key,
 											   refusal);
 		if (refusal != NULL)
@@ -163,6 +186,8 @@ add_keys(dp_splitter *s, Query *inner, dp_block *block)
 			set_nullable(key);
 		block->keys = lappend(block->keys, key);
 		s->keys = lappend(s->keys, target->expr);
+		bases = lappend(bases, value_of(key, base, target->expr));
+		joined = lappend(joined, same_type(values, target->expr));
 		add_column(s, target->resname ? target->resname : "key",
 				   (Node *) target->expr);
 		copy = makeTargetEntry(copyObject(computed),
@@ -172,6 +197,8 @@ add_keys(dp_splitter *s, Query *inner, dp_block *block)
 		copy->ressortgroupref = target->ressortgroupref;
 		inner->targetList = lappend(inner->targetList, copy);
 	}
+	block->key_conditions = dp_block_key_conditions(bases, conjuncts);
+	s->combined = dp_block_join_keys(block, joined, s->conditions);
 	return NULL;
 }
 

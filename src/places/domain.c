@@ -373,6 +373,13 @@ dp_places_domain_make(const dp_key *key)
 	return domain;
 }
 
+/* dp_places_domain_other: the place of all undeclared values, or -1. */
+int64
+dp_places_domain_other(const dp_domain *domain)
+{
+	return domain->places.other;
+}
+
 /* dp_places_domain_size: number of values, other and NULL included. */
 int64
 dp_places_domain_size(const dp_domain *domain)

@@ -226,6 +226,8 @@ extern dp_domain *dp_places_domain_from_list(const List *list);
 extern int64 dp_places_domain_size(const dp_domain *domain);
 /* Values without other and NULL; they have the places before those two. */
 extern int64 dp_places_domain_known(const dp_domain *domain);
+/* The place of all undeclared values, or -1. */
+extern int64 dp_places_domain_other(const dp_domain *domain);
 extern Datum dp_places_domain_value(const dp_domain *domain, int64 place,
 									bool *isnull);
 /* Estimate of dp_places_domain_size from the catalog alone, for planners. */

@@ -320,6 +320,9 @@ dp_run_explain(const dp_release_spec *spec, bool charged,
 		ExplainPropertyText("Groups Left Out",
 							"where the noisy number of rows cannot be told "
 							"from none", es);
+	if (spec->block->key_conditions != NIL)
+		ExplainPropertyText("Combinations Left Out",
+							"those that WHERE excludes", es);
 	if (spec->many)
 		ExplainPropertyText("Contribution Bound", bound_text(spec), es);
 	if (dp_run_disjoint_text(spec) != NULL)

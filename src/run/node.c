@@ -53,6 +53,7 @@ typedef struct shared_store
 	int			index;
 	Tuplestorestate *store;		/* NULL until the release has run */
 	TimestampTz stored_at;		/* then: of the stored answer, or 0 */
+	List	   *others;			/* of the keys (key_conditions.c) */
 	int			references;
 } shared_store;
 
@@ -61,6 +62,7 @@ typedef struct release_state
 	CustomScanState css;		/* first, so that it can be cast */
 	dp_block   *block;
 	List	   *parameters;		/* of ExprState * */
+	List	   *conditions;		/* of ExprState *: over several keys */
 	dp_ledger_standing standing;	/* of the asking role, at begin */
 	List	   *relations;		/* pinned from begin to end */
 	shared_store *shared;
@@ -304,6 +306,8 @@ begin_release(CustomScanState *node, EState *estate, int eflags)
 	pin_relations(state);
 	state->parameters = ExecInitExprList(scan->custom_exprs,
 										 (PlanState *) node);
+	state->conditions = dp_run_begin_key_conditions(state->block,
+													(PlanState *) node);
 	state->minimal = ExecInitExtraTupleSlot(estate, desc, &TTSOpsMinimalTuple);
 }
 
@@ -354,14 +358,15 @@ run_release(release_state *state)
 {
 	EState	   *root = state->shared->root;
 	MemoryContext old = MemoryContextSwitchTo(root->es_query_cxt);
-
+	dp_release_spec *spec;
 	BufferUsage buffers = pgBufferUsage;
 	WalUsage	wal = pgWalUsage;
 
 	/* Rights, floor and ceiling may have changed since a cursor was begun. */
 	dp_ledger_require_budget(state->block->dataset, &state->standing);
-	state->shared->store = dp_run_release(prepare_release(state, true),
-										  &state->standing,
+	spec = prepare_release(state, true);
+	state->shared->others = dp_run_find_others(spec);
+	state->shared->store = dp_run_release(spec, &state->standing,
 										  state->css.ss.ps.state,
 										  state->minimal->tts_tupleDescriptor,
 										  &state->shared->stored_at);
@@ -392,16 +397,15 @@ attach_reader(release_state *state)
 	state->attached = true;
 }
 
+/* The next row of the store, or an empty slot at its end. */
 static TupleTableSlot *
-next_row(ScanState *node)
+next_stored(ScanState *node)
 {
 	release_state *state = (release_state *) node;
 	TupleTableSlot *slot = node->ss_ScanTupleSlot;
 	int			natts = slot->tts_tupleDescriptor->natts;
 	bool		forward = ScanDirectionIsForward(node->ps.state->es_direction);
 
-	if (!state->attached)
-		attach_reader(state);
 	ExecClearTuple(slot);
 	tuplestore_select_read_pointer(state->shared->store, state->pointer);
 	if (!tuplestore_gettupleslot(state->shared->store, forward, true,
@@ -413,6 +417,26 @@ next_row(ScanState *node)
 	memcpy(slot->tts_isnull, state->minimal->tts_isnull,
 		   sizeof(bool) * natts);
 	return ExecStoreVirtualTuple(slot);
+}
+
+static TupleTableSlot *
+next_row(ScanState *node)
+{
+	release_state *state = (release_state *) node;
+	ExprContext *econtext = node->ps.ps_ExprContext;
+	TupleTableSlot *slot;
+
+	if (!state->attached)
+		attach_reader(state);
+	do
+	{
+		CHECK_FOR_INTERRUPTS();
+		ResetExprContext(econtext);
+		slot = next_stored(node);
+	} while (!TupIsNull(slot) &&
+			 !dp_run_may_have_rows(state->conditions, state->shared->others,
+								   slot, econtext));
+	return slot;
 }
 
 static bool

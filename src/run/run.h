@@ -49,6 +49,13 @@ extern void dp_run_add_values(const dp_release_spec *spec,
 							  const dp_charge *charges, dp_charge *sum);
 extern char *dp_run_disjoint_text(const dp_release_spec *spec);
 
+/* key_conditions.c */
+extern List *dp_run_begin_key_conditions(const dp_block *block,
+										 PlanState *plan);
+extern List *dp_run_find_others(const dp_release_spec *spec);
+extern bool dp_run_may_have_rows(List *conditions, const List *others,
+								 TupleTableSlot *slot, ExprContext *econtext);
+
 /* key_domains.c */
 extern List *dp_run_decide_keys(const dp_block *block, EState *estate);
 

@@ -1,0 +1,387 @@
+/*
+ * key_together.c
+ *	  Which combinations of values of several group keys there are.
+ *
+ * The values of each key are public, and so are all their combinations; but
+ * a combination that no row can have, whatever the rows are, is no group: one
+ * that a condition of WHERE over several keys excludes, and one that does not
+ * occur among the public rows that the keys follow from, joined as every row
+ * of the block is.  Both follow from public facts (T100).  The former are left
+ * out when the release is read (run/key_conditions.c), as only then is it
+ * known which value stands for undeclared ones; the latter by a condition of
+ * the outer query.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/clauses.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/tlist.h"
+#include "utils/lsyscache.h"
+#include "utils/typcache.h"
+
+#include "split.h"
+
+static Var *
+key_column(int column, Node *like)
+{
+	return makeVar(1, column, exprType(like), exprTypmod(like),
+				   exprCollation(like), 0);
+}
+
+/* ---- conditions over several keys ---- */
+
+typedef struct keys_context
+{
+	List	   *bases;			/* of Node *: the keys, over base columns */
+	Bitmapset  *met;			/* columns of those that were met */
+	bool		foreign;		/* something else was met */
+} keys_context;
+
+/* Does a released key stand for the expression in all rows of its group? */
+static bool
+is_told_by_key(Node *base, Node *node)
+{
+	return base != NULL && equal(base, node) &&
+		(IsA(base, Var) || !dp_block_key_tells_twins(base));
+}
+
+/* Put the released key in place of what is equal to it. */
+static Node *
+keys_mutator(Node *node, void *context)
+{
+	keys_context *c = context;
+	ListCell   *lc;
+
+	if (node == NULL || c->foreign)
+		return node;
+	foreach(lc, c->bases)
+	{
+		int			column = foreach_current_index(lc) + 1;
+
+		if (IsA(node, Const) || !is_told_by_key(lfirst(lc), node))
+			continue;
+		c->met = bms_add_member(c->met, column);
+		return (Node *) key_column(column, node);
+	}
+	c->foreign = IsA(node, Var) || IsA(node, Aggref) || IsA(node, SubLink) ||
+		(IsA(node, Param) && (((Param *) node)->paramkind != PARAM_EXTERN ||
+							  ((Param *) node)->paramid <= 0));
+	return c->foreign ? node :
+		expression_tree_mutator(node, keys_mutator, context);
+}
+
+/*
+ * dp_block_key_conditions
+ *	  What WHERE says of several keys and nothing else: of Node *, over Vars of
+ *	  varno 1 whose number is the place of a key, from 1.
+ *
+ * `bases`: of Node *, the keys over base columns, NULL where a group's value
+ * may not equal those of its rows; `conjuncts`: what every row fulfils.
+ */
+List *
+dp_block_key_conditions(List *bases, const List *conjuncts)
+{
+	List	   *conditions = NIL;
+	ListCell   *lc;
+
+	foreach(lc, conjuncts)
+	{
+		keys_context c = {bases};
+		Node	   *condition = keys_mutator(lfirst(lc), &c);
+
+		if (!c.foreign && bms_membership(c.met) == BMS_MULTIPLE &&
+			!contain_volatile_functions(condition) &&
+			!dp_block_key_tells_twins(condition))
+			conditions = lappend(conditions,
+								 dp_rules_make_total(copyObject(condition)));
+	}
+	return conditions;
+}
+
+/* ---- public rows that are joined ---- */
+
+typedef struct together
+{
+	const dp_block *block;
+	const List *bases;			/* of Node * or NULL: keys over public rows */
+	const List *conditions;		/* of dp_join_condition * */
+	Relids		keyed;			/* sources that keys are columns of */
+	Relids		joined;			/* those that are joined here */
+} together;
+
+static const dp_joined *
+source_of(const dp_block *block, int number)
+{
+	ListCell   *lc;
+
+	foreach(lc, block->sources)
+		if (((const dp_joined *) lfirst(lc))->number == number)
+			return lfirst(lc);
+	return NULL;
+}
+
+/* Is it public, the same each time, and has every row of the block a row? */
+static bool
+may_join(const together *t, int number)
+{
+	const dp_joined *source = source_of(t->block, number);
+
+	return source != NULL && !OidIsValid(source->relid) &&
+		dp_block_is_repeatable(source) &&
+		(bms_is_member(number, t->keyed) || !source->nullable);
+}
+
+/* Does it hold wherever the sources that are joined have rows? */
+static bool
+is_usable(const together *t, const dp_join_condition *condition)
+{
+	return (condition->usable == NULL ||
+			bms_overlap(condition->usable, t->joined)) &&
+		dp_block_is_known(condition->base);
+}
+
+/* Add the sources that an equality joins with those that are there. */
+static bool
+add_sources(together *t)
+{
+	bool		added = false;
+	ListCell   *lc;
+
+	foreach(lc, t->conditions)
+	{
+		const dp_join_condition *condition = lfirst(lc);
+		Relids		leaves;
+		int			number = -1;
+
+		if (!is_usable(t, condition) || !IsA(condition->base, OpExpr) ||
+			!dp_block_is_equality((OpExpr *) condition->base))
+			continue;
+		leaves = pull_varnos(NULL, condition->base);
+		if (!bms_overlap(leaves, t->joined) ||
+			bms_is_subset(leaves, t->joined))
+			continue;
+		while ((number = bms_next_member(leaves, number)) >= 0)
+			if (!may_join(t, number))
+				break;
+		if (number >= 0)
+			continue;
+		t->joined = bms_add_members(t->joined, leaves);
+		added = true;
+	}
+	return added;
+}
+
+typedef struct columns_context
+{
+	Query	   *query;
+	int		   *index;			/* of each source in it, by number */
+} columns_context;
+
+/* The column of the joined query; it is made a target of its source's. */
+static Node *
+columns_mutator(Node *node, void *context)
+{
+	columns_context *c = context;
+	Var		   *column;
+	Query	   *rows;
+	TargetEntry *target;
+	RangeTblEntry *entry;
+
+	if (node == NULL)
+		return NULL;
+	if (!IsA(node, Var))
+		return expression_tree_mutator(node, columns_mutator, context);
+	column = copyObject((Var *) node);
+	column->varno = 1;
+	entry = list_nth(c->query->rtable, c->index[((Var *) node)->varno] - 1);
+	rows = entry->subquery;
+	target = tlist_member((Expr *) column, rows->targetList);
+	if (target == NULL)
+	{
+		target = makeTargetEntry((Expr *) column,
+								 list_length(rows->targetList) + 1,
+								 pstrdup("column"), false);
+		rows->targetList = lappend(rows->targetList, target);
+		entry->eref->colnames = lappend(entry->eref->colnames,
+										makeString(pstrdup("column")));
+	}
+	return (Node *) makeVar(c->index[((Var *) node)->varno], target->resno,
+							column->vartype, column->vartypmod,
+							column->varcollid, 0);
+}
+
+static Node *
+over_rows(Node *expression, columns_context *c)
+{
+	return columns_mutator(dp_rules_make_total(copyObject(expression)), c);
+}
+
+/* Add the rows of a source to FROM. */
+static void
+add_rows(columns_context *c, const dp_joined *source)
+{
+	RangeTblEntry *entry = makeNode(RangeTblEntry);
+	RangeTblRef *reference = makeNode(RangeTblRef);
+
+	entry->rtekind = RTE_SUBQUERY;
+	entry->subquery = copyObject(source->query);
+	entry->subquery->targetList = NIL;
+	entry->eref = makeAlias("joined", NIL);
+	entry->inFromCl = true;
+	c->query->rtable = lappend(c->query->rtable, entry);
+	reference->rtindex = list_length(c->query->rtable);
+	c->index[source->number] = reference->rtindex;
+	c->query->jointree->fromlist = lappend(c->query->jointree->fromlist,
+										   reference);
+}
+
+static Query *
+make_rows(const together *t)
+{
+	columns_context c = {makeNode(Query)};
+	List	   *quals = NIL;
+	int			number = -1;
+	ListCell   *lc;
+
+	c.query->commandType = CMD_SELECT;
+	c.query->querySource = QSRC_ORIGINAL;
+	c.query->canSetTag = true;
+	c.query->stmt_location = -1;
+	c.query->jointree = makeFromExpr(NIL, NULL);
+	c.index = palloc0(sizeof(int) * (list_length(t->block->relids) + 1));
+	while ((number = bms_next_member(t->joined, number)) >= 0)
+		add_rows(&c, source_of(t->block, number));
+	foreach(lc, t->bases)
+	{
+		Node	   *base = lfirst(lc);
+
+		if (base != NULL && bms_is_subset(pull_varnos(NULL, base), t->joined))
+			dp_block_add_distinct(c.query, over_rows(base, &c));
+	}
+	foreach(lc, t->conditions)
+	{
+		const dp_join_condition *condition = lfirst(lc);
+		Relids		leaves = pull_varnos(NULL, condition->base);
+
+		if (!bms_is_empty(leaves) && bms_is_subset(leaves, t->joined) &&
+			is_usable(t, condition))
+			quals = lappend(quals, over_rows(condition->base, &c));
+	}
+	c.query->jointree->quals = quals == NIL ? NULL :
+		(Node *) make_ands_explicit(quals);
+	return c.query;
+}
+
+/* key = what the query gives in a place */
+static Expr *
+make_equality(Var *key, int place)
+{
+	TypeCacheEntry *cache = lookup_type_cache(getBaseType(key->vartype),
+											  TYPECACHE_EQ_OPR);
+	Param	   *given = makeNode(Param);
+	Expr	   *equality;
+
+	given->paramkind = PARAM_SUBLINK;
+	given->paramid = place;
+	given->paramtype = key->vartype;
+	given->paramtypmod = key->vartypmod;
+	given->paramcollid = key->varcollid;
+	given->location = -1;
+	equality = make_opclause(cache->eq_opr, BOOLOID, false, (Expr *) key,
+							 (Expr *) given, InvalidOid, key->varcollid);
+	set_opfuncid((OpExpr *) equality);
+	return equality;
+}
+
+static Expr *
+make_null_test(Var *key)
+{
+	NullTest   *test = makeNode(NullTest);
+
+	test->arg = (Expr *) copyObject(key);
+	test->nulltesttype = IS_NULL;
+	test->location = -1;
+	return (Expr *) test;
+}
+
+/*
+ * The keys over the sources that are joined occur together, or one of them is
+ * NULL, as where an outer join leaves rows out.
+ */
+static Node *
+occur_together(const together *t)
+{
+	SubLink    *link = makeNode(SubLink);
+	List	   *choices = NIL;
+	List	   *equal = NIL;
+	ListCell   *lc;
+
+	foreach(lc, t->bases)
+	{
+		Node	   *base = lfirst(lc);
+		Var		   *key;
+
+		if (base == NULL || !bms_is_subset(pull_varnos(NULL, base), t->joined))
+			continue;
+		key = key_column(foreach_current_index(lc) + 1, base);
+		equal = lappend(equal, make_equality(key, list_length(equal) + 1));
+		choices = lappend(choices, make_null_test(key));
+	}
+	link->subLinkType = ANY_SUBLINK;
+	link->testexpr = (Node *) make_ands_explicit(equal);
+	link->subselect = (Node *) make_rows(t);
+	link->location = -1;
+	return (Node *) makeBoolExpr(OR_EXPR, lappend(choices, link), -1);
+}
+
+/* How many keys are over the sources that are joined? */
+static int
+count_keys(const together *t)
+{
+	int			n = 0;
+	ListCell   *lc;
+
+	foreach(lc, t->bases)
+		if (lfirst(lc) != NULL &&
+			bms_is_subset(pull_varnos(NULL, lfirst(lc)), t->joined))
+			n++;
+	return n;
+}
+
+/*
+ * dp_block_join_keys
+ *	  Conditions of the outer query that every combination of keys fulfils
+ *	  which occurs among the public rows that they follow from.
+ *
+ * `bases`: of Node *, such keys over base columns, in the places of all keys,
+ * the others NULL; `conditions`: of dp_join_condition *.
+ */
+List *
+dp_block_join_keys(const dp_block *block, const List *bases,
+				   const List *conditions)
+{
+	together	t = {block, bases, conditions};
+	List	   *combined = NIL;
+	Relids		done = NULL;
+	int			number = -1;
+	ListCell   *lc;
+
+	foreach(lc, bases)
+		if (lfirst(lc) != NULL)
+			t.keyed = bms_add_members(t.keyed, pull_varnos(NULL, lfirst(lc)));
+	while ((number = bms_next_member(t.keyed, number)) >= 0)
+	{
+		if (bms_is_member(number, done))
+			continue;
+		t.joined = bms_make_singleton(number);
+		while (add_sources(&t))
+			;
+		done = bms_add_members(done, t.joined);
+		if (count_keys(&t) > 1 || bms_num_members(t.joined) > 1)
+			combined = lappend(combined, occur_together(&t));
+	}
+	return combined;
+}
