@@ -236,10 +236,11 @@ dp_block_is_nullable(const Query *query, int item)
 
 /*
  * dp_block_unit_outputs
- *	  Numbers of the targets of a verified level that are the unit of its rows.
+ *	  Numbers of the targets of a verified level that are the unit of its rows;
+ *	  `step`: that are of one unit only, as first steps of paths to it.
  */
 List *
-dp_block_unit_outputs(Query *query, const dp_rowset *rowset)
+dp_block_unit_outputs(Query *query, const dp_rowset *rowset, bool step)
 {
 	List	   *outputs = NIL;
 	ListCell   *lc;
@@ -249,7 +250,8 @@ dp_block_unit_outputs(Query *query, const dp_rowset *rowset)
 		const TargetEntry *target = lfirst(lc);
 		unit_name	name = name_of_output(query, target->resno, rowset);
 
-		if (name.item != 0 && !OidIsValid(name.relid))
+		if (name.item != 0 &&
+			(step ? name.step : !OidIsValid(name.relid)))
 			outputs = lappend_int(outputs, target->resno);
 	}
 	return outputs;
@@ -500,8 +502,8 @@ check_level(Query *query, const dp_rowset *rowset)
 			return refusal;
 	}
 	if (query->setOperations != NULL)
-		return dp_block_unit_outputs(query, rowset) == NIL ? refuse_arms() :
-			NULL;
+		return dp_block_unit_outputs(query, rowset, false) == NIL ?
+			refuse_arms() : NULL;
 	foreach(lc, query->jointree->fromlist)
 		all.classes = list_concat(all.classes,
 								  join_item(lfirst(lc), &walk).classes);

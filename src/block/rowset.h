@@ -78,7 +78,8 @@ extern bool dp_block_is_nullable(const Query *query, int item);
 extern dp_refusal *dp_block_check_join(Query *query,
 									   const dp_rowset *rowset);
 extern int	dp_block_unit_item(const Query *query, const dp_rowset *rowset);
-extern List *dp_block_unit_outputs(Query *query, const dp_rowset *rowset);
+extern List *dp_block_unit_outputs(Query *query, const dp_rowset *rowset,
+								   bool step);
 
 /* ---- semi_join.c ---- */
 extern dp_refusal *dp_block_join_subqueries(Query *query, List *cte_stack,
@@ -92,8 +93,6 @@ dp_block_only_asks(const JoinExpr *join)
 }
 
 /* ---- unit_groups.c ---- */
-extern TargetEntry *dp_block_group_unit(Query *level,
-										const dp_rowset *rowset);
 extern Node *dp_block_bounds_of_groups(Node *base);
 extern dp_refusal *dp_block_check_groups(Query *query,
 										 const dp_rowset *rowset);
@@ -124,6 +123,10 @@ extern dp_refusal *dp_block_check_column_types(Query *inner);
 extern dp_refusal *dp_block_check_unit_type(const dp_relation *relation);
 
 /* ---- unit_column.c ---- */
+extern TargetEntry *dp_block_group_unit(Query *level,
+										const dp_rowset *rowset);
 extern Expr *dp_block_rowset_unit(Query *query, const dp_rowset *rowset);
+extern void dp_block_add_unit_key(RangeTblEntry *entry,
+								  const dp_rowset *rowset);
 
 #endif							/* DP_BLOCK_ROWSET_H */

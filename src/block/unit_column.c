@@ -9,11 +9,49 @@
 #include "postgres.h"
 
 #include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/tlist.h"
+#include "parser/parse_clause.h"
+#include "parser/parse_oper.h"
 #include "parser/parsetree.h"
 
 #include "rowset.h"
 
 static const char column_name[] = "unit";
+
+static TargetEntry *
+target_of(const Query *level, const SortGroupClause *clause)
+{
+	return get_sortgroupclause_tle((SortGroupClause *) clause,
+								   level->targetList);
+}
+
+/* The first key of a level that is one of some targets, or NULL. */
+static TargetEntry *
+key_among(const Query *level, const List *numbers)
+{
+	ListCell   *lc;
+
+	foreach(lc, level->groupClause)
+	{
+		TargetEntry *target = target_of(level, lfirst(lc));
+
+		if (list_member_int(numbers, target->resno))
+			return target;
+	}
+	return NULL;
+}
+
+/*
+ * dp_block_group_unit
+ *	  The target of a level that groups which is a key and names the unit of
+ *	  its rows, or NULL.
+ */
+TargetEntry *
+dp_block_group_unit(Query *level, const dp_rowset *rowset)
+{
+	return key_among(level, dp_block_unit_outputs(level, rowset, false));
+}
 
 /* The target of a subquery that is the unit of its rows. */
 static TargetEntry *
@@ -54,7 +92,7 @@ dp_block_rowset_unit(Query *query, const dp_rowset *rowset)
 	if (entry->rtekind != RTE_SUBQUERY)
 	{
 		const dp_relation *relation =
-		dp_block_leaf(rowset, dp_block_leaf_number(entry))->relation;
+		dp_block_leaf_of(rowset, entry)->relation;
 
 		return (Expr *) makeVar(varno, relation->unit_attnum,
 								relation->unit_type, relation->unit_typmod,
@@ -65,4 +103,33 @@ dp_block_rowset_unit(Query *query, const dp_rowset *rowset)
 		entry->eref->colnames = lappend(entry->eref->colnames,
 										makeString(pstrdup(column_name)));
 	return (Expr *) makeVarFromTargetEntry(varno, target);
+}
+
+/*
+ * dp_block_add_unit_key
+ *	  Where a level groups by the first step of a path to the unit, as lines by
+ *	  their order, make the unit a key, too: that changes no group.
+ */
+void
+dp_block_add_unit_key(RangeTblEntry *entry, const dp_rowset *rowset)
+{
+	Query	   *level = entry->subquery;
+	SortGroupClause *clause = makeNode(SortGroupClause);
+	TargetEntry *target;
+
+	if (dp_block_group_unit(level, rowset) != NULL ||
+		key_among(level, dp_block_unit_outputs(level, rowset, true)) == NULL)
+		return;
+	target = makeTargetEntry(dp_block_rowset_unit(level, rowset),
+							 list_length(level->targetList) + 1,
+							 pstrdup(column_name), false);
+	get_sort_group_operators(exprType((Node *) target->expr), false, true,
+							 false, &clause->sortop, &clause->eqop, NULL,
+							 &clause->hashable);
+	clause->tleSortGroupRef = assignSortGroupRef(target, level->targetList);
+	level->targetList = lappend(level->targetList, target);
+	level->groupClause = lappend(level->groupClause, clause);
+	while (list_length(entry->eref->colnames) < target->resno)
+		entry->eref->colnames = lappend(entry->eref->colnames,
+										makeString(pstrdup(column_name)));
 }

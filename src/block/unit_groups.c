@@ -28,32 +28,11 @@
 #include "rowset.h"
 #include "split.h"
 
-static TargetEntry *
-target_of(const Query *level, const SortGroupClause *clause)
+static Node *
+key_of(const Query *level, const SortGroupClause *clause)
 {
-	return get_sortgroupclause_tle((SortGroupClause *) clause,
-								   level->targetList);
-}
-
-/*
- * dp_block_group_unit
- *	  The target of a level that groups which is a key and names the unit of
- *	  its rows, or NULL.
- */
-TargetEntry *
-dp_block_group_unit(Query *level, const dp_rowset *rowset)
-{
-	List	   *units = dp_block_unit_outputs(level, rowset);
-	ListCell   *lc;
-
-	foreach(lc, level->groupClause)
-	{
-		TargetEntry *target = target_of(level, lfirst(lc));
-
-		if (list_member_int(units, target->resno))
-			return target;
-	}
-	return NULL;
+	return (Node *) get_sortgroupclause_tle((SortGroupClause *) clause,
+											level->targetList)->expr;
 }
 
 static Node *
@@ -167,7 +146,7 @@ check_level(Query *level, const dp_rowset *rowset)
 		return refuse_unit();
 	foreach(lc, level->groupClause)
 	{
-		Node	   *key = (Node *) target_of(level, lfirst(lc))->expr;
+		Node	   *key = key_of(level, lfirst(lc));
 
 		if (!is_same_when_equal(key))
 			return refuse_key(key);
@@ -197,7 +176,10 @@ dp_block_check_groups(Query *query, const dp_rowset *rowset)
 			dp_block_leaf_of(rowset, entry) != NULL)
 			continue;
 		if (dp_block_is_grouped(entry->subquery))
+		{
+			dp_block_add_unit_key(entry, rowset);
 			refusal = check_level(entry->subquery, rowset);
+		}
 		if (refusal == NULL)
 			refusal = dp_block_check_groups(entry->subquery, rowset);
 	}

@@ -50,12 +50,21 @@ dp_rewrite_find_cte(const dp_level *level, const RangeTblEntry *entry,
 	return NULL;
 }
 
+/* The first column of the relation's path to its unit. */
+static bool
+is_step(const dp_relation *relation, AttrNumber column)
+{
+	return relation->unit_steps != NIL && column ==
+		((const dp_unit_step *) linitial(relation->unit_steps))->from;
+}
+
 /*
  * Is the expression the unit's column of a protected relation, and nothing
- * but?  Of a WITH query one step is followed.
+ * but?  Of a WITH query one step is followed.  `steps`: or the first column of
+ * its path to the unit, each value of which is of one unit, too.
  */
 static bool
-is_unit(Query *query, const dp_level *level, Node *node)
+is_unit(Query *query, const dp_level *level, Node *node, bool steps)
 {
 	RangeTblEntry *entry;
 	TargetEntry *target = NULL;
@@ -75,15 +84,18 @@ is_unit(Query *query, const dp_level *level, Node *node)
 	{
 		const dp_relation *relation = dp_protect_lookup(entry->relid);
 
-		return relation != NULL && relation->unit_attnum == var->varattno;
+		return relation != NULL &&
+			(relation->unit_attnum == var->varattno ||
+			 (steps && is_step(relation, var->varattno)));
 	}
 	if (entry->rtekind == RTE_JOIN)
 		return is_unit(query, level,
-					   list_nth(entry->joinaliasvars, var->varattno - 1));
+					   list_nth(entry->joinaliasvars, var->varattno - 1),
+					   steps);
 	if (entry->rtekind == RTE_SUBQUERY)
 		target = get_tle_by_resno(entry->subquery->targetList, var->varattno);
 	if (target != NULL)
-		return is_unit(entry->subquery, NULL, (Node *) target->expr);
+		return is_unit(entry->subquery, NULL, (Node *) target->expr, steps);
 	if (entry->rtekind == RTE_CTE && level != NULL)
 	{
 		CommonTableExpr *cte = dp_rewrite_find_cte(level, entry, &raw);
@@ -93,7 +105,7 @@ is_unit(Query *query, const dp_level *level, Node *node)
 		target = get_tle_by_resno(((Query *) cte->ctequery)->targetList,
 								  var->varattno);
 		return target != NULL && is_unit((Query *) cte->ctequery, NULL,
-										 (Node *) target->expr);
+										 (Node *) target->expr, steps);
 	}
 	return false;
 }
@@ -101,7 +113,9 @@ is_unit(Query *query, const dp_level *level, Node *node)
 /*
  * dp_rewrite_has_unit_key
  *	  Does a level that groups rows have the unit among its keys?  Then each of
- *	  its rows is about one unit.
+ *	  its rows is about one unit.  Below another level the first column of a
+ *	  path to the unit will do; on top, where nothing makes the rows private,
+ *	  it is an undeclared key like any other.
  */
 bool
 dp_rewrite_has_unit_key(const dp_level *level)
@@ -117,7 +131,8 @@ dp_rewrite_has_unit_key(const dp_level *level)
 		get_sortgroupref_tle(lfirst_node(SortGroupClause, lc)->tleSortGroupRef,
 							 query->targetList);
 
-		if (is_unit(query, level, (Node *) target->expr))
+		if (is_unit(query, level, (Node *) target->expr,
+					level->parent != NULL))
 			return true;
 	}
 	return false;

@@ -49,6 +49,9 @@ SELECT count(*) FROM event JOIN numbered USING (line_no) JOIN orders ON ord = ok
 SELECT city, count(*), sum(qty) FROM line JOIN orders ON ord = okey JOIN customer ON cust = customer.id GROUP BY city ORDER BY city;
 SELECT count(*) FROM line a JOIN line b ON a.ord = b.ord JOIN orders ON a.ord = okey WHERE cust IS NOT NULL;
 SELECT count(*) FROM (SELECT cust FROM line JOIN orders ON ord = okey WHERE cust IS NOT NULL GROUP BY cust HAVING sum(qty) > 130) s;
+SELECT count(*), sum(q), sum(n) FROM (SELECT ord, sum(qty) AS q, count(*) AS n FROM line JOIN orders ON ord = okey WHERE cust IS NOT NULL GROUP BY ord HAVING sum(qty) > 25) s;
+SELECT city, count(*) FROM (SELECT ord, cust, part FROM line JOIN orders ON ord = okey WHERE cust IS NOT NULL GROUP BY ord, cust, part) s JOIN customer ON id = cust GROUP BY city ORDER BY city;
+SELECT count(*), sum(n) FROM (SELECT line_no, count(*) AS n FROM event JOIN numbered USING (line_no) JOIN orders ON ord = okey WHERE cust IS NOT NULL GROUP BY line_no) s;
 RESET ROLE;
 
 SET ROLE :analyst;
@@ -89,6 +92,24 @@ SET dp_pg.max_rows = 1000;
 SELECT dp_count(*) FROM (SELECT cust FROM line JOIN orders ON ord = okey GROUP BY cust HAVING sum(qty) > 130) s;
 SELECT dp_count(DISTINCT cust) FROM line JOIN orders ON ord = okey;
 SELECT charges FROM spent();
+-- grouped by the first step of the path, below: each group is of one unit
+SELECT dp_count(*), dp_sum(q, 0, 100), dp_sum(n, 0, 100) FROM (SELECT ord, sum(qty) AS q, count(*) AS n FROM line GROUP BY ord HAVING sum(qty) > 25) s;
+SELECT dp_count(*) FROM orders WHERE okey IN (SELECT ord FROM line GROUP BY ord HAVING sum(qty) > 25);
+SELECT dp_count(*) FROM orders JOIN (SELECT ord, count(*) AS n FROM line GROUP BY ord HAVING sum(qty) > 25) s ON okey = ord AND n > 0;
+SELECT city, dp_count(*) FROM customer c JOIN orders ON cust = c.id JOIN (SELECT DISTINCT ord, part FROM line) s ON ord = okey GROUP BY city;
+SELECT dp_count(*), dp_sum(n, 0, 100) FROM (SELECT line_no, count(*) AS n FROM event GROUP BY line_no) s;
+EXPLAIN (COSTS OFF) SELECT dp_count(*) FROM (SELECT ord FROM line GROUP BY ord) s;
+SET dp_pg.transparent = on;
+SET client_min_messages = error;
+SELECT count(*) FROM (SELECT ord, sum(qty) AS q FROM line GROUP BY ord HAVING sum(qty) > 25) s WHERE q < 100;
+SELECT count(*) FROM orders WHERE okey IN (SELECT ord FROM line GROUP BY ord HAVING sum(qty) > 25);
+RESET dp_pg.transparent;
+RESET client_min_messages;
+-- not where it may be NULL, and by nothing else
+SELECT dp_count(*) FROM (SELECT ord FROM orders LEFT JOIN line ON ord = okey GROUP BY ord) s;
+SELECT dp_count(*) FROM (SELECT part FROM line GROUP BY part) s;
+SELECT dp_count(*) FROM (SELECT okey FROM orders GROUP BY okey) s;
+SELECT dp_count(*) FROM (SELECT abs(ord) FROM line GROUP BY 1) s;
 -- not along it: a value of the key in another column, or another key
 SELECT * FROM outcome('SELECT dp_count(*) FROM customer JOIN line ON ord = customer.id');
 SELECT * FROM outcome('SELECT dp_count(*) FROM event JOIN orders ON line_no = okey');
@@ -97,7 +118,6 @@ SELECT * FROM outcome('SELECT dp_count(*) FROM orders a JOIN orders b ON a.okey 
 SELECT * FROM outcome('SELECT dp_count(*) FROM line JOIN orders ON ord + 0 = okey');
 SELECT * FROM outcome('SELECT dp_count(*) FROM line JOIN orders ON ord <= okey');
 SELECT * FROM outcome('SELECT dp_count(*) FROM line LEFT JOIN orders ON qty = 1 WHERE ord = okey');
-SELECT * FROM outcome('SELECT dp_count(*) FROM (SELECT ord, count(*) FROM line GROUP BY ord) s');
 -- more than sixteen keys
 SELECT * FROM outcome('SELECT dp_count(*) FROM numbered NATURAL JOIN event a NATURAL JOIN event b NATURAL JOIN event c NATURAL JOIN event d NATURAL JOIN event e NATURAL JOIN event f NATURAL JOIN event g NATURAL JOIN event h');
 -- what needs one row of each unit
