@@ -63,7 +63,8 @@ unit_target(Query *subquery, const dp_rowset *rowset)
 	if (subquery->setOperations != NULL)
 		return get_tle_by_resno(subquery->targetList,
 								linitial_int(dp_block_unit_outputs(subquery,
-																   rowset)));
+																   rowset,
+																   false)));
 	if (dp_block_is_grouped(subquery))
 	{
 		target = dp_block_group_unit(subquery, rowset);
