@@ -224,7 +224,7 @@ forbidden_clause(Query *query)
 	if (query->commandType != CMD_SELECT)
 		return "a data-modifying statement";
 	if (query->setOperations != NULL && !dp_block_is_united(query))
-		return "a set operation other than UNION ALL";
+		return "INTERSECT, EXCEPT, or UNION inside UNION ALL";
 	if (query->rowMarks != NIL)
 		return "FOR UPDATE or FOR SHARE";
 	if (query->groupingSets != NIL)
@@ -347,7 +347,7 @@ verify_level(Query *query, bool top, bool nullable, List *cte_stack,
 			 dp_rowset *rowset)
 {
 	level_walk	walk = {query, cte_stack, rowset};
-	FromExpr   *from = query->jointree;
+	FromExpr   *from;
 	const char *forbidden;
 	dp_refusal *refusal;
 	ListCell   *lc;
@@ -357,6 +357,7 @@ verify_level(Query *query, bool top, bool nullable, List *cte_stack,
 	{
 		dp_bridge_ungroup(query);
 		group_distinct(query);
+		dp_block_group_union(query);
 		walk.cte_stack = lcons(query->cteList, list_copy(cte_stack));
 	}
 	forbidden = top ? NULL : forbidden_clause(query);
@@ -374,6 +375,7 @@ verify_level(Query *query, bool top, bool nullable, List *cte_stack,
 								"private aggregates");
 	if (query->setOperations != NULL)
 		return verify_arms(nullable, &walk);
+	from = query->jointree;
 	if (from == NULL || from->fromlist == NIL)
 		return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
 								"A private aggregate reads protected "

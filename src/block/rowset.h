@@ -58,6 +58,8 @@ extern bool dp_block_is_equality(const OpExpr *comparison);
 /* ---- united.c ---- */
 extern bool dp_block_is_united(const Query *level);
 extern List *dp_block_from(const Query *level);
+extern void dp_block_group_by_all(Query *level);
+extern void dp_block_group_union(Query *level);
 extern dp_refusal *dp_block_check_arm(const Query *united, const Query *arm);
 
 /* ---- hoist.c ---- */

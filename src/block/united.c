@@ -7,13 +7,16 @@
  *
  * A row of such a level is a row of one of its arms, so its unit is that
  * row's, if all arms have units and give them in the same column
- * (doc/theory.md T151).  Only UNION ALL is so: the other operations compare
- * rows of an arm with those of another, or with one another.
+ * (doc/theory.md T151).  UNION is GROUP BY of all columns above it.  The other
+ * operations compare rows of an arm with those of another.
  */
 #include "postgres.h"
 
+#include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
+#include "parser/parse_oper.h"
 #include "parser/parsetree.h"
+#include "rewrite/rewriteManip.h"
 
 #include "rowset.h"
 
@@ -45,6 +48,119 @@ dp_block_from(const Query *level)
 	return level->setOperations != NULL ?
 		add_arms(NIL, level->setOperations) : level->jointree->fromlist;
 }
+
+/* ---- UNION ---- */
+
+/* Nothing but UNION, with ALL or without? */
+static bool
+unites(const Node *operation)
+{
+	const SetOperationStmt *united = (const SetOperationStmt *) operation;
+
+	return IsA(operation, RangeTblRef) ||
+		(united->op == SETOP_UNION && unites(united->larg) &&
+		 unites(united->rarg));
+}
+
+static void
+keep_all(Node *operation)
+{
+	SetOperationStmt *united = (SetOperationStmt *) operation;
+
+	if (IsA(operation, RangeTblRef))
+		return;
+	united->all = true;
+	united->groupClauses = NIL;
+	keep_all(united->larg);
+	keep_all(united->rarg);
+}
+
+/* The level with the arms; what they refer to outside is one level more. */
+static RangeTblEntry *
+move_arms(const Query *level)
+{
+	Query	   *united = makeNode(Query);
+	RangeTblEntry *entry = makeNode(RangeTblEntry);
+	List	   *names = NIL;
+	ListCell   *lc;
+
+	united->commandType = CMD_SELECT;
+	united->querySource = QSRC_ORIGINAL;
+	united->canSetTag = true;
+	united->stmt_location = -1;
+	dp_compat_take_entries(united, level);
+	united->cteList = level->cteList;
+	united->jointree = makeFromExpr(NIL, NULL);
+	united->setOperations = level->setOperations;
+	keep_all(united->setOperations);
+	foreach(lc, level->targetList)
+	{
+		TargetEntry *target = lfirst(lc);
+
+		if (target->resjunk)
+			continue;
+		united->targetList = lappend(united->targetList, copyObject(target));
+		names = lappend(names, makeString(pstrdup("column")));
+	}
+	IncrementVarSublevelsUp((Node *) united, 1, 1);
+	entry->rtekind = RTE_SUBQUERY;
+	entry->subquery = united;
+	entry->eref = makeAlias("united", names);
+	return entry;
+}
+
+/*
+ * dp_block_group_by_all
+ *	  Have a level that does not group do so by all of its columns.
+ */
+void
+dp_block_group_by_all(Query *level)
+{
+	ListCell   *lc;
+
+	foreach(lc, level->targetList)
+	{
+		TargetEntry *target = lfirst(lc);
+		SortGroupClause *clause = makeNode(SortGroupClause);
+
+		target->ressortgroupref = clause->tleSortGroupRef = target->resno;
+		get_sort_group_operators(exprType((Node *) target->expr), false, true,
+								 false, NULL, &clause->eqop, NULL,
+								 &clause->hashable);
+		level->groupClause = lappend(level->groupClause, clause);
+	}
+}
+
+/*
+ * dp_block_group_union
+ *	  Make a level of UNION one that groups a level of UNION ALL, in place.
+ */
+void
+dp_block_group_union(Query *level)
+{
+	RangeTblRef *item = makeNode(RangeTblRef);
+	ListCell   *lc;
+
+	if (level->setOperations == NULL || !unites(level->setOperations) ||
+		((SetOperationStmt *) level->setOperations)->all)
+		return;
+	level->rtable = list_make1(move_arms(level));
+	dp_compat_forget_rights(level);
+	level->setOperations = NULL;
+	level->cteList = NIL;
+	level->sortClause = NIL;
+	item->rtindex = 1;
+	level->jointree = makeFromExpr(list_make1(item), NULL);
+	foreach(lc, level->targetList)
+	{
+		TargetEntry *target = lfirst(lc);
+
+		target->expr = (Expr *) makeVarFromTargetEntry(1, target);
+	}
+	dp_block_group_by_all(level);
+}
+
+/* ---- what arms give ---- */
 
 /*
  * dp_block_check_arm

@@ -1,5 +1,5 @@
--- UNION ALL of rows of protected relations, with the unit in one column of all
--- parts.  Each answer stands beside that of the plain query.
+-- UNION ALL and UNION of rows of protected relations, with the unit in one
+-- column of all parts.  Each answer stands beside that of the plain query.
 \getenv abs_srcdir PG_ABS_SRCDIR
 \set test query_union
 \set file :abs_srcdir '/sql/include/query.psql'
@@ -34,6 +34,12 @@ SELECT q, b.* FROM unnest(ARRAY[
 	'FROM (SELECT unit, cost FROM visit UNION ALL (SELECT id, age FROM patient UNION ALL SELECT unit, k FROM visit) ORDER BY 2) s WHERE cost IS NULL AND unit IS NOT NULL',
 	'FROM (SELECT v.unit, least FROM visit v JOIN fee USING (k) UNION ALL SELECT unit, cost FROM visit) s WHERE least > 2 AND unit IS NOT NULL',
 	'FROM (SELECT unit FROM visit WHERE EXISTS (SELECT FROM rating r WHERE r.unit = visit.unit AND stars = 1) UNION ALL SELECT id FROM patient WHERE id NOT IN (SELECT unit FROM rating WHERE stars = 2)) s',
+	-- each row once
+	'FROM (SELECT unit, k FROM visit WHERE unit IS NOT NULL UNION SELECT id, age FROM patient) s',
+	'FROM (SELECT unit, k, note FROM visit WHERE unit IS NOT NULL UNION SELECT unit, cost, note FROM visit WHERE unit IS NOT NULL UNION ALL SELECT id, age, NULL FROM patient UNION SELECT id, 1, town FROM patient) s WHERE k < 5',
+	'FROM (SELECT unit FROM visit WHERE unit IS NOT NULL UNION SELECT id FROM patient WHERE age > 3 ORDER BY 1) s',
+	'FROM patient p WHERE id NOT IN (WITH w AS (SELECT unit, k FROM visit WHERE unit IS NOT NULL) SELECT unit FROM w WHERE k = 1 UNION SELECT id FROM patient WHERE age = (SELECT min(k) FROM fee) + 2)',
+	'FROM (SELECT unit, k FROM visit WHERE unit IS NOT NULL UNION ALL (SELECT id, age FROM patient UNION SELECT unit, k FROM visit WHERE unit < 9 ORDER BY 1)) s',
 	-- above: groups, joins, questions, conditions, further parts
 	'FROM (SELECT unit, count(*) AS n, max(cost) AS most FROM (SELECT unit, cost FROM visit UNION ALL SELECT id, age FROM patient) s WHERE unit IS NOT NULL GROUP BY unit) t WHERE n > 3 OR most > 8',
 	'FROM (SELECT DISTINCT unit, cost FROM (SELECT unit, cost FROM visit UNION ALL SELECT id, age FROM patient) s WHERE unit IS NOT NULL) t',
@@ -75,6 +81,7 @@ END $$;
 -- parts add up, what is joined does not
 SELECT bound('SELECT dp_count(*) FROM (SELECT unit FROM visit UNION ALL SELECT id FROM patient UNION ALL SELECT unit FROM visit) s');
 SELECT bound('SELECT dp_count(*) FROM (SELECT unit FROM visit UNION ALL SELECT id FROM patient) s JOIN visit USING (unit) GROUP BY k IN (1), unit > 3');
+SELECT bound('SELECT dp_count(*) FROM (SELECT unit FROM visit UNION SELECT id FROM patient) s');
 SELECT bound('SELECT dp_count(*) FROM (SELECT DISTINCT unit FROM (SELECT unit FROM visit UNION ALL SELECT id FROM patient) s) t');
 SET dp_pg.max_rows = 7;
 SELECT bound('SELECT dp_count(*) FROM (SELECT unit FROM visit UNION ALL SELECT id FROM patient) s');
@@ -82,7 +89,7 @@ RESET dp_pg.max_rows;
 
 -- ---- refused, and nothing is charged ----
 SELECT q, o.* FROM unnest(ARRAY[
-	'SELECT unit FROM visit UNION SELECT id FROM patient', 'SELECT unit FROM visit INTERSECT SELECT id FROM patient', 'SELECT unit FROM visit EXCEPT ALL SELECT id FROM patient', 'SELECT unit FROM visit UNION ALL (SELECT id FROM patient UNION SELECT unit FROM visit)',
+	'SELECT unit, income FROM visit, person UNION SELECT id, 1.0 FROM patient', 'SELECT unit, cost::numeric FROM visit UNION SELECT id, 1.0 FROM patient', 'SELECT cost FROM visit UNION SELECT age FROM patient', 'SELECT unit FROM visit INTERSECT SELECT id FROM patient', 'SELECT unit FROM visit EXCEPT ALL SELECT id FROM patient', 'SELECT unit FROM visit UNION ALL (SELECT id FROM patient UNION SELECT unit FROM visit)',
 	'SELECT cost FROM visit UNION ALL SELECT age FROM patient', 'SELECT unit, k FROM visit UNION ALL SELECT age, id FROM patient', 'SELECT unit FROM visit UNION ALL SELECT id + 0 FROM patient', 'SELECT unit FROM visit UNION ALL SELECT unit FROM rating',
 	'SELECT unit FROM visit UNION ALL SELECT k FROM fee', 'SELECT unit FROM visit UNION ALL SELECT 3', 'SELECT unit FROM visit UNION ALL SELECT unit FROM other', 'SELECT unit FROM visit UNION ALL SELECT unit FROM nobody', 'SELECT unit FROM visit UNION ALL SELECT dp_count(*)::int FROM visit',
 	'SELECT unit FROM visit UNION ALL SELECT v.unit FROM patient p LEFT JOIN visit v ON v.unit = p.id', 'SELECT unit FROM visit UNION ALL SELECT k FROM visit GROUP BY k', 'SELECT unit FROM visit UNION ALL SELECT id FROM patient LIMIT 3',
