@@ -95,6 +95,7 @@ typedef enum dp_use_kind
 	DP_USE_SMALLDB,				/* src/synth/smalldb_run.c */
 	DP_USE_NET,					/* src/synth/net_run.c */
 	DP_USE_SYNTHESIZE,			/* src/synth/synthesize_run.c */
+	DP_USE_ITERATE,				/* src/synth/iterate_run.c */
 	DP_USES						/* how many there are */
 } dp_use_kind;
 
