@@ -18,7 +18,7 @@ CREATE TABLE dp_pg.released (
 ) WITH (fillfactor = 70);
 
 COMMENT ON TABLE dp_pg.released IS
-'one row per table released by dp_smalldb, dp_net or dp_synthesize, written with the charge, so a rollback does not take it back; visible to the role that asked and to the owner of the dataset; dp_pg.releases is for people';
+'one row per table released by dp_smalldb, dp_net, dp_synthesize or dp_iterate, written with the charge, so a rollback does not take it back; visible to the role that asked and to the owner of the dataset; dp_pg.releases is for people';
 COMMENT ON COLUMN dp_pg.released.id IS
 'id of the line of dp_pg.ledger that paid for it';
 COMMENT ON COLUMN dp_pg.released.role IS 'the asking role';
@@ -90,7 +90,7 @@ FROM dp_pg.progress_rows() AS p
 	LEFT JOIN pg_catalog.pg_class AS c ON c.oid = p.relation
 	LEFT JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace;
 COMMENT ON VIEW dp_pg.progress IS
-'how far dp_smalldb, dp_net and dp_synthesize are in this database: one row per connection, for those who may see its activity (the role itself, its members, pg_read_all_stats); done of total candidates or rounds, which are public numbers; empty unless track_activities is on';
+'how far dp_smalldb, dp_net, dp_synthesize and dp_iterate are in this database: one row per connection, for those who may see its activity (the role itself, its members, pg_read_all_stats); done of total candidates or rounds, which are public numbers; empty unless track_activities is on';
 GRANT SELECT ON dp_pg.progress TO PUBLIC;
 
 -- ---------------------------------------------------------------------------
@@ -192,7 +192,7 @@ SELECT dp_pg.make_twins('dp_net',
 $$relation dp_pg.regrelation, candidates regclass, queries text[], epsilon NUMBER [DEFAULT NULL], answers name DEFAULT 'answers'$$,
 'RETURNS SETOF record VOLATILE PARALLEL UNSAFE COST 1000000',
 'dp_synth_sql_net',
-'the row of a public table of candidates whose answers are nearest to the counts of a protected relation, privately: column answers holds an array with one number, in rows, for each of the queries (predicates under the rules of WHERE), the other columns anything, listed after AS t(...); drawn with probability proportional to exp(-epsilon d/2), d its largest distance; candidates are read as the asking role, before the charge of epsilon (default dp_pg.epsilon; rho at most epsilon^2/8); 22004 for a NULL, 22023 for a bad parameter or candidate, 42703, 42804, 54000 for more than 2^24 candidates, 42501, 53400, 25000, 25006, 0A000; book, Section 5.1; theory T69');
+'the row of a public table of candidates whose answers are nearest to the counts of a protected relation, privately: column answers holds an array with one number, in rows, for each of the queries (predicates under the rules of WHERE, or weights from 0 to 1), the other columns anything, listed after AS t(...); drawn with probability proportional to exp(-epsilon d/2), d its largest distance; candidates are read as the asking role, before the charge of epsilon (default dp_pg.epsilon; rho at most epsilon^2/8); 22004 for a NULL, 22023 for a bad parameter or candidate, 42703, 42804, 54000 for more than 2^24 candidates, 42501, 53400, 25000, 25006, 0A000; book, Section 5.1; theory T69');
 
 SELECT dp_pg.make_twins('dp_net_values',
 $$value NUMBER[], sensitivity NUMBER, candidates regclass, dataset name, epsilon NUMBER DEFAULT NULL, answers name DEFAULT 'answers'$$,

@@ -213,6 +213,7 @@ extern int	dp_block_added_sizes(const Query *query);
 #define DP_PREDICATES_LENGTH (1 << 22)	/* and of all of them */
 
 extern List *dp_block_predicate_texts(ArrayType *array);
+extern bool dp_block_is_weight(Node *expression);
 extern Query *dp_block_read_predicates(Oid relid, List *texts);
 extern Node *dp_block_read_public_predicate(Oid relid, TupleDesc columns,
 											const char *text, bool *total);

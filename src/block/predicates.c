@@ -1,13 +1,16 @@
 /*
  * predicates.c
- *	  Predicates given as SQL texts, analysed over one relation.
+ *	  Predicates and weights given as SQL texts, analysed over one relation.
  *
- * Each text stands for what could be written after WHERE.  It is parsed by
- * itself, as one expression and nothing else, so that no quote, comment,
- * semicolon or clause in it can reach beyond its place; it is then analysed
- * by PostgreSQL's own rules for WHERE (boolean, no aggregate, window function
+ * Each text stands for what could be written after WHERE, or for a number.  It
+ * is parsed by itself, as one expression and nothing else, so that no quote,
+ * comment, semicolon or clause in it can reach beyond its place; it is then
+ * analysed by PostgreSQL's own rules for WHERE (no aggregate, window function
  * or set), over the columns of the relation, with the rights of the caller but
  * built-in names only, and judged by the expression rules.
+ *
+ * A number is the weight of a row, from 0 to 1, where a predicate counts a row
+ * or does not.  That it lies there is for the caller to see to.
  *
  * Nothing is read and nothing is charged here.  An error says which predicate
  * it is about, in its context, and points into the predicate's text.
@@ -188,7 +191,28 @@ refuse_foreign(void)
 							"a predicate uses something that is not built in");
 }
 
-/* The text as a boolean expression of built-in names only. */
+/*
+ * dp_block_is_weight
+ *	  Is an expression that a text was read as a weight, not a predicate?
+ */
+bool
+dp_block_is_weight(Node *expression)
+{
+	switch (getBaseType(exprType(expression)))
+	{
+		case INT2OID:
+		case INT4OID:
+		case INT8OID:
+		case FLOAT4OID:
+		case FLOAT8OID:
+		case NUMERICOID:
+			return true;
+		default:
+			return false;
+	}
+}
+
+/* The text as a boolean or a number, of built-in names only. */
 static dp_refusal *
 transform(ParseState *pstate, const char *text, Node **out)
 {
@@ -196,7 +220,8 @@ transform(ParseState *pstate, const char *text, Node **out)
 
 	if (expression == NULL)
 		return dp_bridge_refuse(ERRCODE_SYNTAX_ERROR, -1,
-								"A predicate is one boolean expression.",
+								"A predicate is one boolean expression, a "
+								"weight a numeric one.",
 								"Write what would stand after WHERE, as in "
 								"'cost > 1000'.",
 								"predicate is not an expression");
@@ -206,7 +231,8 @@ transform(ParseState *pstate, const char *text, Node **out)
 	expression = transformExpr(pstate, expression, EXPR_KIND_WHERE);
 	if (foreign_column_walker(expression, NULL))
 		return refuse_foreign();
-	expression = coerce_to_boolean(pstate, expression, "a predicate");
+	if (!dp_block_is_weight(expression))
+		expression = coerce_to_boolean(pstate, expression, "a predicate");
 	assign_expr_collations(pstate, expression);
 	*out = expression;
 	return NULL;
@@ -264,12 +290,13 @@ open_relation(Oid relid)
 /*
  * dp_block_read_predicates
  *	  SELECT predicate, ... FROM relation, as the parser would give it: one
- *	  boolean target for each text, in their order.  It still needs rewriting;
- *	  the relation stays locked.
+ *	  target, boolean or a weight, for each text, in their order.  It still
+ *	  needs rewriting; the relation stays locked.
  *
  * Errors, with the predicate in their context: 42601 not an expression, 42804
- * not boolean, 42703 and others of the parser, 0A000 not allowed on private
- * rows.  Also 42P01 no such relation, 42501 no right to use its schema.
+ * neither boolean nor a number, 42703 and others of the parser, 0A000 not
+ * allowed on private rows.  Also 42P01 no such relation, 42501 no right to use
+ * its schema.
  */
 Query *
 dp_block_read_predicates(Oid relid, List *texts)
@@ -400,15 +427,15 @@ analyse_public(ParseState *pstate, const char *text, Node **out)
 
 /*
  * dp_block_read_public_predicate
- *	  A boolean expression over public values: Vars of range table entry 1 and
- *	  the columns' places from 1.  *total: it is made of functions that raise
- *	  no error.
+ *	  A predicate or a weight over public values: Vars of range table entry 1
+ *	  and the columns' places from 1.  *total: it is made of functions that
+ *	  raise no error.
  *
  * Columns are found by their names alone; the relation only helps to say what
  * is wrong.  Errors, with the predicate in their context: 42601 not an
- * expression, 42804 not boolean, 42703 and others of the parser, 0A000 not
- * built in or not immutable, 22023 columns of the relation that are not among
- * those given.
+ * expression, 42804 neither boolean nor a number, 42703 and others of the
+ * parser, 0A000 not built in or not immutable, 22023 columns of the relation
+ * that are not among those given.
  */
 Node *
 dp_block_read_public_predicate(Oid relid, TupleDesc columns,

@@ -244,6 +244,20 @@ has_bounds(int kind)
 		dp_catalog_row_arguments(kind) == 2;
 }
 
+/* Is one of the conditions a weight, whose values must be from 0 to 1? */
+static bool
+has_weights(int kind, Node *base)
+{
+	ListCell   *lc;
+
+	if (kind != DP_AGG_CONDITIONS)
+		return false;
+	foreach(lc, castNode(ArrayExpr, base)->elements)
+		if (dp_block_is_weight(lfirst(lc)))
+			return true;
+	return false;
+}
+
 /* What is known of the values of an aggregate's argument. */
 static void
 add_base(dp_block *block, int kind, Node *base)
@@ -258,7 +272,8 @@ add_base(dp_block *block, int kind, Node *base)
 									  ((Var *) plain)->varattno : 0);
 	block->base_leaves = lappend_int(block->base_leaves, column ?
 									 (int) ((Var *) plain)->varno : 0);
-	if (base != NULL && !column && has_bounds(kind))
+	if (base != NULL && !column &&
+		(has_bounds(kind) || has_weights(kind, base)))
 		base = dp_places_cut_public(base, &block->publics);
 	else
 		base = NULL;

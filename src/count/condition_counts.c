@@ -387,8 +387,9 @@ make_spec(dp_condition_counting *c)
 
 /*
  * dp_count_conditions_plan
- *	  How to count the conditions: boolean expressions, allowed on private
- *	  rows, over the columns of one query level.  In the current context.
+ *	  How to count the conditions: boolean expressions or weights, allowed on
+ *	  private rows, over the columns of one query level.  In the current
+ *	  context.
  */
 dp_condition_counting *
 dp_count_conditions_plan(List *conditions)
@@ -588,5 +589,6 @@ dp_count_conditions_load(const dp_condition_counting *c, const Datum *values,
 	}
 	for (i = 0; i < c->nconditions; i++)
 		if (c->evaluated[i])
-			counts[i] += dp_count_conditions_load_one(values, nulls, rest++);
+			counts[i] += dp_count_conditions_load_one(values, nulls, c->rest,
+													  rest++);
 }

@@ -340,7 +340,7 @@ conjuncts_of(Node *condition)
 /*
  * dp_count_conditions_match
  *	  Match each of the conditions (boolean expressions over the columns of
- *	  one query level), using at most so many columns.
+ *	  one query level), using at most so many columns.  Weights match none.
  */
 dp_matches *
 dp_count_conditions_match(List *conditions, int most_columns)
@@ -357,6 +357,8 @@ dp_count_conditions_match(List *conditions, int most_columns)
 	for (i = 0; i < n; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
+		if (dp_block_is_weight(list_nth(conditions, i)))
+			continue;
 		conjuncts[i] = conjuncts_of(list_nth(conditions, i));
 		m->conditions[i].matched = note_condition(m, conjuncts[i],
 												  most_columns, &places[i]);

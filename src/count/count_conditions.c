@@ -1,10 +1,10 @@
 /*
  * count_conditions.c
  *	  dp_pg.count_conditions: how many rows each of up to CHUNK conditions
- *	  holds for, in one call per row.
+ *	  holds for, and the granules of weights, in one call per row.
  *
  * Its state is a flat fixed-length type, updated in place.  A condition that
- * is NULL does not hold.
+ * is NULL does not hold, and a weight that is NULL weighs nothing.
  */
 #include "postgres.h"
 
@@ -12,6 +12,7 @@
 #include "fmgr.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
+#include "utils/lsyscache.h"
 
 #include "dp_count.h"
 
@@ -34,13 +35,34 @@ PG_FUNCTION_INFO_V1(dp_conditions_combine);
 PG_FUNCTION_INFO_V1(dp_conditions_state_in);
 PG_FUNCTION_INFO_V1(dp_conditions_state_out);
 
+/* What a call site keeps: how the arguments that are weights are weighed. */
+typedef struct call_site
+{
+	dp_weight_scale *scale;
+	Oid			weight[CHUNK + 1];	/* base type; InvalidOid: a condition */
+} call_site;
+
 static pg_noinline void
 check_call_site(FunctionCallInfo fcinfo)
 {
+	MemoryContext old = MemoryContextSwitchTo(fcinfo->flinfo->fn_mcxt);
+	call_site  *site = palloc0(sizeof(call_site));
+	int			i;
+
 	dp_bridge_check_call_site(fcinfo, !PG_ARGISNULL(0) &&
 							  PG_NARGS() <= CHUNK + 1 &&
 							  !get_fn_expr_variadic(fcinfo->flinfo),
 							  "dp_pg.count_conditions", "Use dp_argmax.");
+	site->scale = dp_count_weight_scale(0);
+	for (i = 1; i < PG_NARGS(); i++)
+	{
+		Oid			type = get_fn_expr_argtype(fcinfo->flinfo, i);
+
+		if (type != BOOLOID)
+			site->weight[i] = getBaseType(type);
+	}
+	fcinfo->flinfo->fn_extra = site;
+	MemoryContextSwitchTo(old);
 }
 
 static inline dp_condition_counts *
@@ -51,17 +73,24 @@ state_argument(FunctionCallInfo fcinfo)
 	return (dp_condition_counts *) PG_GETARG_POINTER(0);
 }
 
-/* dp_conditions_add: transition function (state, booleans), in place. */
+/* dp_conditions_add: (state, booleans or weights), in place. */
 Datum
 dp_conditions_add(PG_FUNCTION_ARGS)
 {
 	dp_condition_counts *state = state_argument(fcinfo);
+	const call_site *site = fcinfo->flinfo->fn_extra;
 	int			n = PG_NARGS();
 	int			i;
 
 	CHECK_FOR_INTERRUPTS();		/* a row may take long */
 	for (i = 1; i < n; i++)
-		state->counts[i - 1] += !PG_ARGISNULL(i) && PG_GETARG_BOOL(i);
+	{
+		if (PG_ARGISNULL(i))
+			continue;
+		state->counts[i - 1] += OidIsValid(site->weight[i]) ?
+			dp_count_weigh(site->scale, PG_GETARG_DATUM(i),
+						   site->weight[i]) : PG_GETARG_BOOL(i);
+	}
 	PG_RETURN_POINTER(state);
 }
 
@@ -144,16 +173,18 @@ dp_count_conditions_evaluated_memory(int n)
 
 /*
  * dp_count_conditions_load_one
- *	  The i-th of the counts that dp_count_conditions_evaluate gave, 0 for a
- *	  state that is NULL.
+ *	  The rows of the i-th of `all` by what dp_count_conditions_evaluate gave,
+ *	  0 for a state that is NULL.
  */
 int64
-dp_count_conditions_load_one(const Datum *values, const bool *nulls, int i)
+dp_count_conditions_load_one(const Datum *values, const bool *nulls, List *all,
+							 int i)
 {
 	const dp_condition_counts *state;
 
 	if (nulls[i / CHUNK])
 		return 0;
 	state = (const dp_condition_counts *) DatumGetPointer(values[i / CHUNK]);
-	return state->counts[i % CHUNK];
+	return dp_block_is_weight(list_nth(all, i)) ?
+		dp_weight_rows(state->counts[i % CHUNK]) : state->counts[i % CHUNK];
 }

@@ -77,6 +77,24 @@ extern Const *dp_count_sum_spec(const dp_grid *grid);
 extern Expr *dp_count_row_granules(Expr *argument, Oid type,
 								   const dp_grid *grid);
 
+/* ---- row_weight.c: linear queries with values from 0 to 1 ---- */
+
+/* So many granules are the weight 1; with 2^43 rows sums still fit 64 bits. */
+#define DP_WEIGHT_BITS 20
+#define DP_WEIGHT_ONE (INT64CONST(1) << DP_WEIGHT_BITS)
+
+typedef struct dp_weight_scale dp_weight_scale;
+extern dp_weight_scale *dp_count_weight_scale(int64 beyond);
+extern int64 dp_count_weigh(const dp_weight_scale *scale, Datum value,
+							Oid type);
+
+/* Granules, at least 0, of all rows together as a number of rows, rounded. */
+static inline int64
+dp_weight_rows(dp_int128 granules)
+{
+	return (int64) ((granules + DP_WEIGHT_ONE / 2) >> DP_WEIGHT_BITS);
+}
+
 /* ---- distinct_count.c ---- */
 
 /* All collections of a block together; a public constant. */
@@ -225,6 +243,6 @@ extern void dp_count_conditions_load(const dp_condition_counting *counting,
 extern List *dp_count_conditions_evaluate(const Aggref *asked, List *all);
 extern Size dp_count_conditions_evaluated_memory(int n);
 extern int64 dp_count_conditions_load_one(const Datum *values,
-										  const bool *nulls, int i);
+										  const bool *nulls, List *all, int i);
 
 #endif							/* DP_COUNT_H */

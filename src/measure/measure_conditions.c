@@ -9,7 +9,8 @@
  * common medical condition).  All of them then move the same way, so the rate
  * is epsilon/m, and epsilon/(2 m) when a unit is replaced (doc/theory.md T48).
  * A unit has rows in at most kappa groups, and each group's selection gets an
- * equal part of the price.
+ * equal part of the price.  A weight from 0 to 1, which dp_argmax(relation,
+ * predicates) alone can put into the array, counts as a condition does (T123).
  *
  * Conditions that compare columns with constants are counted by tables
  * (condition_counts.c); the others, and all where there are group keys, by
@@ -22,7 +23,7 @@
 
 #include "dp_measure.h"
 
-/* The conditions, each a boolean expression over a row. */
+/* The conditions, each a boolean expression over a row, or a weight. */
 static List *
 conditions(const dp_measure *measure)
 {
@@ -67,7 +68,9 @@ load(const dp_measure *measure, const Datum *values, const bool *nulls,
 	if (measure->plan == NULL)
 	{
 		for (i = 0; i < measure->ncells; i++)
-			cells[i].integer += dp_count_conditions_load_one(values, nulls, i);
+			cells[i].integer +=
+				dp_count_conditions_load_one(values, nulls,
+											 conditions(measure), i);
 		return;
 	}
 	counts = palloc0(sizeof(int64) * measure->ncells);

@@ -1,6 +1,7 @@
 /*
  * argmax_predicates.c
- *	  dp_argmax(relation, predicates): which predicate holds for most rows.
+ *	  dp_argmax(relation, predicates): which predicate holds for most rows, or
+ *	  which weight is heaviest.
  *
  * The predicates become the array of one dp_pg.conditions over the relation,
  * and that query takes the way of every private query: rewriting (views, row
@@ -107,6 +108,21 @@ numeric_const(bool isnull, Numeric value)
 					 false);
 }
 
+/* What a reading would refuse of weights: they must be from 0 to 1. */
+static void
+check_weights(Oid relid, List *texts, Query *query)
+{
+	ListCell   *lc;
+
+	foreach(lc, query->targetList)
+	{
+		if (!dp_block_is_weight((Node *) lfirst_node(TargetEntry, lc)->expr))
+			continue;
+		(void) dp_reading_evaluated(relid, texts);
+		break;
+	}
+}
+
 /* epsilon is NULL: dp_pg.epsilon counts. */
 static Datum
 most_common(FunctionCallInfo fcinfo, Const *epsilon)
@@ -122,6 +138,7 @@ most_common(FunctionCallInfo fcinfo, Const *epsilon)
 		raise_null("predicates");
 	texts = dp_block_predicate_texts(PG_GETARG_ARRAYTYPE_P(1));
 	query = dp_block_read_predicates(PG_GETARG_OID(0), texts);
+	check_weights(PG_GETARG_OID(0), texts, query);
 	query = dp_reading_rewrite_conditions(query, epsilon);
 	chosen = run_query(query, dp_run_named_text);
 	return CStringGetTextDatum(list_nth(texts, chosen - 1));

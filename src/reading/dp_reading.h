@@ -45,6 +45,7 @@ typedef struct dp_reading
 	uint64		sensitivity;
 	int64		fingerprint;
 	int64		ncounts;
+	bool		weighted;		/* some are of weights, and rounded */
 	struct dp_reading_plan *plan;	/* private to reading.c */
 } dp_reading;
 
@@ -56,7 +57,10 @@ typedef struct dp_reading_table
 	const int  *axes;			/* indexes into the axes given, ascending */
 } dp_reading_table;
 
-/* One count for each predicate (list of char *), in their order. */
+/*
+ * One count for each text (char *), in their order: of the rows that a
+ * predicate holds for, or of the rows that weights come to (T123).
+ */
 extern dp_reading *dp_reading_of_predicates(Oid relid, List *texts);
 /*
  * The cells of each table one after the other.  A row outside of some axis of
@@ -91,6 +95,7 @@ typedef enum dp_use_kind
 	DP_USE_SMALLDB,				/* src/synth/smalldb_run.c */
 	DP_USE_NET,					/* src/synth/net_run.c */
 	DP_USE_SYNTHESIZE,			/* src/synth/synthesize_run.c */
+	DP_USE_ITERATE,				/* src/synth/iterate_run.c */
 	DP_USES						/* how many there are */
 } dp_use_kind;
 

@@ -10,7 +10,7 @@
  * (reading_use.c, run.c), without a charge.
  *
  * One unit has one row (the block's verification says so), so it moves a
- * count by 1 at most.
+ * count by 1 at most, and the sum of its weight as a number of rows too.
  */
 #include "postgres.h"
 
@@ -80,7 +80,9 @@ read_predicates(Oid relid, List *texts)
 									   dp_block_read_predicates(relid,
 																texts));
 
+	dp_reading_check_weights(reading->plan->block, texts);
 	reading->ncounts = list_length(texts);
+	reading->weighted = linitial(reading->plan->block->bases) != NULL;
 	reading->plan->counting =
 		dp_count_conditions_plan(
 			dp_reading_block_conditions(reading->plan->block));
@@ -92,8 +94,9 @@ read_predicates(Oid relid, List *texts)
  *	  See dp_reading.h.
  *
  * Errors: those of dp_block_read_predicates, with the predicate in their
- * context; 0A000 what is not allowed on private rows; 42501 no budget; 54000
- * too many predicates to evaluate for every row.
+ * context; 22023 a weight that is not from 0 to 1; 0A000 what is not allowed
+ * on private rows; 42501 no budget; 54000 too many predicates to evaluate for
+ * every row.
  */
 dp_reading *
 dp_reading_of_predicates(Oid relid, List *texts)

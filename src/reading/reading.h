@@ -25,6 +25,12 @@ extern List *dp_reading_block_conditions(const dp_block *block);
 extern Query *dp_reading_select_columns(Oid relid, const AttrNumber *columns,
 										int n);
 
+/*
+ * weight_interval.c: 22023 when a weight among the texts, whose block it is,
+ * may have values that are not from 0 to 1.
+ */
+extern void dp_reading_check_weights(const dp_block *block, List *texts);
+
 /* reading.c: how many of the predicates are evaluated for every row. */
 extern int	dp_reading_evaluated(Oid relid, List *texts);
 

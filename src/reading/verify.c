@@ -4,7 +4,8 @@
  *
  * They become the array of one dp_pg.conditions over the relation; that query
  * is rewritten (views, row security), verified and split as any other, and of
- * its block the conditions are taken.
+ * its block the conditions are taken.  Weights stand in the array as they are,
+ * as no query that is written can have them: nothing ever makes the array.
  */
 #include "postgres.h"
 

@@ -3,12 +3,12 @@
  *	  The hypothesis of online multiplicative weights: a distribution over the
  *	  cells of a universe.
  *
- * It starts uniform.  Each "above" of the session moves it: cells where the
- * predicate holds are multiplied by exp(s), s negative where the noisy answer
- * lay below the guess, then all are divided by their sum.  |s| is the plan's
- * step at least; it is larger when so large an s still stops short of the true
- * fraction for sure: the answer is off by at most `slack` rows, but for the
- * session's beta (doc/theory.md T63).
+ * It starts uniform.  Each "above" of the session moves it: cells that the
+ * query weighs w (a predicate: 1 or 0) are multiplied by exp(s w), s negative
+ * where the noisy answer lay below the guess, then all are divided by their
+ * sum.  |s| is the plan's step at least; it is larger when so large an s still
+ * stops short of the true mean for sure: the answer is off by at most `slack`
+ * rows, but for the session's beta (doc/theory.md T63, T124).
  *
  * All of this is computed from what the session has released, so anybody who
  * may see the session may see the hypothesis, and floating point is harmless
@@ -28,6 +28,7 @@
 #include "weights.h"
 
 #define MOST_STEP 600			/* so that its exponential is finite */
+#define STEP_HALVINGS 40
 
 static MemoryContext kept_context = NULL;
 static dp_hypothesis *kept = NULL;
@@ -90,44 +91,138 @@ begin(const dp_session *session)
 
 /* ---- learning ---- */
 
+/* What an update is about: how much is where by the query's own table. */
+typedef struct update
+{
+	const dp_linear_query *query;
+	int32	   *cells;			/* of the table, by cell of the universe */
+	double	   *mass;			/* of each cell of the table */
+	double		least;			/* weight of a cell, and the largest one */
+	double		most;
+} update;
+
+static double
+weight_of(const dp_linear_query *query, int64 cell)
+{
+	return (double) query->weights[cell] / (double) DP_WEIGHT_ONE;
+}
+
+static void
+weigh(update *of, const dp_hypothesis *hypothesis)
+{
+	const dp_universe *universe = hypothesis->details.universe;
+	int64		cell;
+
+	of->cells = palloc(sizeof(int32) * universe->size);
+	of->mass = palloc0(sizeof(double) * of->query->size);
+	dp_workload_map(universe, of->query, of->cells);
+	for (cell = 0; cell < universe->size; cell++)
+		of->mass[of->cells[cell]] += hypothesis->probability[cell];
+	of->least = of->most = weight_of(of->query, 0);
+	for (cell = 1; cell < of->query->size; cell++)
+	{
+		of->least = Min(of->least, weight_of(of->query, cell));
+		of->most = Max(of->most, weight_of(of->query, cell));
+	}
+}
+
+/* The mean weight after a step s. */
+static double
+mean_after(const update *of, double s)
+{
+	long double sum = 0;
+	long double all = 0;
+	int64		cell;
+
+	for (cell = 0; cell < of->query->size; cell++)
+	{
+		double		weight = weight_of(of->query, cell);
+		long double mass = (long double) of->mass[cell] * exp(s * weight);
+
+		sum += mass * weight;
+		all += mass;
+	}
+	return (double) (sum / all);
+}
+
+/* The s after which the mean is p, or lies a little short of it. */
+static double
+step_to_mean(const update *of, double p)
+{
+	double		near = 0;
+	double		far = mean_after(of, 0) < p ? MOST_STEP : -MOST_STEP;
+	int			i;
+
+	for (i = 0; i < STEP_HALVINGS; i++)
+	{
+		double		s = (near + far) / 2;
+
+		CHECK_FOR_INTERRUPTS();
+		if ((mean_after(of, s) < p) == (far > 0))
+			near = s;
+		else
+			far = s;
+	}
+	return near;
+}
+
+/* The same of a predicate.  From both masses: a fraction may be 1 in floating
+ * point though something is outside. */
+static double
+step_to_fraction(const update *of, double p)
+{
+	double		mass[2] = {0, 0};
+	double		s;
+	int64		cell;
+
+	for (cell = 0; cell < of->query->size; cell++)
+		mass[of->query->weights[cell] > 0] += of->mass[cell];
+	s = log(p / (1 - p)) - log(mass[true] / mass[false]);
+	return Min(Max(s, -MOST_STEP), MOST_STEP);
+}
+
 /*
- * The s that brings the fraction of a predicate to where the answer lies, less
- * the slack; the plan's step at least.  From both masses: a fraction may be 1
- * in floating point though something is outside.
+ * The s that brings the mean weight of a query to where the answer lies, less
+ * the slack; the plan's step at least.
  */
 static double
 choose_step(const dp_hypothesis *hypothesis, const dp_session_above *above,
-			double inside, double outside)
+			const update *of)
 {
 	double		n = (double) hypothesis->details.n;
 	double		step = dp_acct_fixed_approx(hypothesis->details.step);
+	double		slack = hypothesis->slack;
+	double		margin = (of->most - of->least) * 0.5 / n;
 	bool		down = above->answer < above->guess;
 	double		p = (double) above->answer;
 	double		s;
 
-	p = (down ? p + hypothesis->slack : p - hypothesis->slack) / n;
-	p = Min(Max(p, 0.5 / n), 1 - 0.5 / n);
-	if (inside <= 0 || outside <= 0)
+	if (of->most <= of->least)
 		return 0;
-	s = log(p / (1 - p)) - log(inside / outside);
-	s = Min(Max(s, -MOST_STEP), MOST_STEP);
+	if (!of->query->predicate)
+		slack += 0.5;			/* its number of rows has been rounded */
+	p = (down ? p + slack : p - slack) / n;
+	p = Min(Max(p, of->least + margin), of->most - margin);
+	s = of->query->predicate ? step_to_fraction(of, p) : step_to_mean(of, p);
 	return down ? Min(s, -step) : Max(s, step);
 }
 
 /* Probabilities stay above 0, so that each can rise again. */
 static void
-multiply(dp_hypothesis *hypothesis, const bool *holds, double s)
+multiply(dp_hypothesis *hypothesis, const update *of, double s)
 {
 	int64		size = hypothesis->details.universe->size;
-	double		factor = exp(s);
+	double	   *factor = palloc(sizeof(double) * of->query->size);
 	long double sum = 0;
 	int64		cell;
 
+	for (cell = 0; cell < of->query->size; cell++)
+		factor[cell] = exp(s * weight_of(of->query, cell));
 	for (cell = 0; cell < size; cell++)
 	{
 		double		p = hypothesis->probability[cell];
 
-		p = Max(holds[cell] ? p * factor : p, DBL_MIN);
+		p = Max(p * factor[of->cells[cell]], DBL_MIN);
 		hypothesis->probability[cell] = p;
 		sum += p;
 	}
@@ -139,18 +234,11 @@ multiply(dp_hypothesis *hypothesis, const bool *holds, double s)
 static void
 learn(dp_hypothesis *hypothesis, const dp_session_above *above)
 {
-	const dp_universe *universe = hypothesis->details.universe;
-	dp_linear_query *query = dp_workload_read_query(universe,
-													above->predicate);
-	bool	   *holds = palloc(universe->size);
-	double		mass[2] = {0, 0};
-	int64		cell;
+	update		of = {dp_workload_read_query(hypothesis->details.universe,
+											 above->predicate)};
 
-	dp_workload_expand(universe, query, holds);
-	for (cell = 0; cell < universe->size; cell++)
-		mass[holds[cell]] += hypothesis->probability[cell];
-	multiply(hypothesis, holds,
-			 choose_step(hypothesis, above, mass[true], mass[false]));
+	weigh(&of, hypothesis);
+	multiply(hypothesis, &of, choose_step(hypothesis, above, &of));
 	hypothesis->updates = above->number;
 	hypothesis->asked_at = above->asked_at;
 }
@@ -208,26 +296,26 @@ dp_session_hypothesis_of(const dp_session *session)
 
 /* ---- answers ---- */
 
-/* dp_session_hypothesis_fraction: how probable the query is, in [0, 1]. */
+/* dp_session_hypothesis_fraction: its mean weight, in [0, 1]. */
 double
 dp_session_hypothesis_fraction(const dp_hypothesis *hypothesis,
 							   const dp_linear_query *query)
 {
 	const dp_universe *universe = hypothesis->details.universe;
-	bool	   *holds = palloc(universe->size);
+	int32	   *weights = palloc(sizeof(int32) * universe->size);
 	long double inside = 0;
 	long double outside = 0;
 	int64		cell;
 
-	dp_workload_expand(universe, query, holds);
+	dp_workload_expand(universe, query, weights);
 	for (cell = 0; cell < universe->size; cell++)
 	{
-		if (holds[cell])
-			inside += hypothesis->probability[cell];
-		else
-			outside += hypothesis->probability[cell];
+		long double p = hypothesis->probability[cell];
+
+		inside += p * weights[cell];
+		outside += p * (DP_WEIGHT_ONE - weights[cell]);
 	}
-	pfree(holds);
+	pfree(weights);
 	return (double) (inside / (inside + outside));
 }
 

@@ -31,7 +31,7 @@ typedef struct question_data
 	dp_session_task task;		/* without score and value */
 	bool		distance;		/* the score is how far value and guess are
 								 * apart; else the value */
-	bool		counts[FLEXIBLE_ARRAY_MEMBER];	/* which add up to the value */
+	int32		weights[FLEXIBLE_ARRAY_MEMBER]; /* of counts, in granules */
 } question_data;
 
 typedef struct question_work
@@ -40,17 +40,35 @@ typedef struct question_work
 	int64		ncounts;
 } question_work;
 
+static Size
+data_size(int64 ncounts)
+{
+	return offsetof(question_data, weights) + sizeof(int32) * ncounts;
+}
+
 static void *
 begin(const void *data, Size size, int64 ncounts, dp_reader_source source,
 	  void *context)
 {
 	question_work *work = palloc(sizeof(question_work));
 
-	if (size != offsetof(question_data, counts) + ncounts)
+	if (size != data_size(ncounts))
 		elog(ERROR, "question counts otherwise than was planned");
 	work->data = data;
 	work->ncounts = ncounts;
 	return work;
+}
+
+/* Rows, in which one row counts 1 at most: doc/theory.md T123. */
+static int64
+weigh(const question_work *work, const int64 *counts)
+{
+	dp_int128	granules = 0;
+	int64		i;
+
+	for (i = 0; i < work->ncounts; i++)
+		granules += (dp_int128) work->data->weights[i] * counts[i];
+	return dp_weight_rows(granules);
 }
 
 /* The sink is given nothing: the worker answers the session. */
@@ -60,12 +78,8 @@ finish(void *state, const int64 *counts, dp_reader_sink sink, void *context)
 	const question_work *work = state;
 	const question_data *data = work->data;
 	dp_session_task task = data->task;
-	int64		i;
 
-	task.value = 0;
-	for (i = 0; i < work->ncounts; i++)
-		if (data->counts[i])
-			task.value += counts[i];
+	task.value = weigh(work, counts);
 	task.score = task.value;
 	if (data->distance)
 		task.score = task.value > task.guess ? task.value - task.guess :
@@ -190,19 +204,19 @@ make_data(const dp_session *session, const dp_session_question *question,
 												  &session->terms.dataset,
 												  DP_SESSION_ASK);
 	question_data *data;
+	int64		i;
 
 	task->id = session->id;
 	task->kind = session->terms.kind;
 	task->seen = question->seen;
 	task->guess = question->guess;
-	*size = offsetof(question_data, counts) + ncounts;
+	*size = data_size(ncounts);
 	data = palloc0(*size);
 	data->task = *task;
 	data->distance = question->distance;
-	if (question->holds == NULL)
-		memset(data->counts, true, ncounts);
-	else
-		memcpy(data->counts, question->holds, ncounts);
+	for (i = 0; i < ncounts; i++)
+		data->weights[i] = question->weights == NULL ? DP_WEIGHT_ONE :
+			question->weights[i];
 	return data;
 }
 

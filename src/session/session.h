@@ -24,14 +24,15 @@
 #include "dp_session.h"
 
 /*
- * A question, as far as it is public.  Its value is the sum of some of a
- * reading's counts; a numeric answer adds noise to it.  The score, which is
- * compared with the threshold, is the value, or how far it is from the guess.
+ * A question, as far as it is public.  Its value is the sum of a reading's
+ * counts, each times a weight, as a number of rows; a numeric answer adds
+ * noise to it.  The score, which is compared with the threshold, is the value,
+ * or how far it is from the guess.
  */
 typedef struct dp_session_question
 {
 	const char *predicate;		/* kept with the answer */
-	const bool *holds;			/* which counts add up; NULL: all */
+	const int32 *weights;		/* of counts, in granules; NULL: 1 each */
 	bool		distance;		/* the score is one */
 	int32		seen;			/* "above"s that the guess was computed with;
 								 * -1: it depends on none */

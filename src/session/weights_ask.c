@@ -50,7 +50,7 @@ ask_once(const dp_session *session, const dp_universe *universe,
 	make_guess(hypothesis, query, guess);
 	MemSet(&question, 0, sizeof(question));
 	question.predicate = query->text;
-	question.holds = query->holds;
+	question.weights = query->weights;
 	question.distance = true;
 	question.seen = hypothesis->updates;
 	question.guess = guess->count;

@@ -75,7 +75,8 @@ plan_price(FunctionCallInfo fcinfo, net *s, int place)
 
 /*
  * By how much the choice may be worse than the best, in the queries' unit;
- * counts are whole, so only what candidates say of them is rounded.
+ * counts of predicates are whole, so only what candidates say of them is
+ * rounded, and those of weights both.
  */
 static double
 choice_error(const net *s)
@@ -83,7 +84,7 @@ choice_error(const net *s)
 	return ldexp(2 * (double) s->sensitivity * (double) s->epsilon.den /
 				 (double) s->epsilon.num *
 				 (log((double) s->candidates.n) - log(BETA)) +
-				 (s->texts ? 1 : 2),
+				 (s->texts && !s->reading->weighted ? 1 : 2),
 				 s->grid.exponent);
 }
 

@@ -30,7 +30,8 @@ enum
 	PARAM_TOTAL
 };
 
-static const char *const works[] = {NULL, "smalldb", "net", "synthesize"};
+static const char *const works[] = {NULL, "smalldb", "net", "synthesize",
+"iterate"};
 static const char *const phases[] = {
 	NULL, "reading rows", "scoring candidates", "finding the chosen one",
 	"fitting", "drawing rows"

@@ -78,16 +78,19 @@ dp_synth_queries_expand(const dp_synth_queries *queries)
 		CurrentMemoryContext, queries->n * universe->size,
 		MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 	bool	   *next = holds;
+	int32	   *weights = palloc(sizeof(int32) * universe->size);
 	ListCell   *lc;
+	int64		cell;
 	int			i;
 
 	foreach(lc, queries->texts)
 	{
 		CHECK_FOR_INTERRUPTS();
 		dp_workload_expand(universe,
-						   dp_workload_read_query(universe, lfirst(lc)),
-						   next);
-		next += universe->size;
+						   dp_workload_read_predicate(universe, lfirst(lc),
+													  "dp_smalldb"), weights);
+		for (cell = 0; cell < universe->size; cell++)
+			*next++ = weights[cell] > 0;
 	}
 	for (i = 0; i < queries->ntables; i++)
 	{
@@ -98,5 +101,6 @@ dp_synth_queries_expand(const dp_synth_queries *queries)
 		next += dp_workload_cells(universe, table->naxes, table->axes) *
 			universe->size;
 	}
+	pfree(weights);
 	return holds;
 }

@@ -5,6 +5,7 @@
 #include "postgres.h"
 
 #include "dp_synth.h"
+#include "iterate.h"
 #include "net.h"
 #include "releases.h"
 #include "smalldb.h"
@@ -18,4 +19,5 @@ dp_synth_init(void)
 	dp_synth_smalldb_init();
 	dp_synth_net_init();
 	dp_synth_synthesis_init();
+	dp_synth_iterate_init();
 }

@@ -100,7 +100,8 @@ typedef enum dp_synth_work
 {
 	DP_SYNTH_SMALLDB = 1,
 	DP_SYNTH_NET,
-	DP_SYNTH_SYNTHESIZE
+	DP_SYNTH_SYNTHESIZE,
+	DP_SYNTH_ITERATE
 } dp_synth_work;
 
 /*

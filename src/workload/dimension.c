@@ -73,7 +73,9 @@ narrow_universe(const dp_universe *universe, List *texts, MemoryContext each)
 	foreach(lc, texts)
 	{
 		MemoryContext old = MemoryContextSwitchTo(each);
-		dp_linear_query *query = dp_workload_read_query(universe, lfirst(lc));
+		dp_linear_query *query = dp_workload_read_predicate(universe,
+															lfirst(lc),
+															"dp_vc_dimension");
 
 		CHECK_FOR_INTERRUPTS();
 		for (i = 0; i < query->naxes; i++)
@@ -101,7 +103,7 @@ static table *
 table_of(const dp_universe *universe, List *texts, MemoryContext each)
 {
 	table	   *cells = make_table(universe->size, list_length(texts));
-	bool	   *holds = palloc(universe->size);
+	int32	   *weights = palloc(sizeof(int32) * universe->size);
 	ListCell   *lc;
 	int64		cell;
 
@@ -112,13 +114,13 @@ table_of(const dp_universe *universe, List *texts, MemoryContext each)
 		CHECK_FOR_INTERRUPTS();
 		dp_workload_expand(universe,
 						   dp_workload_read_query(universe, lfirst(lc)),
-						   holds);
+						   weights);
 		for (cell = 0; cell < universe->size; cell++)
-			cells->row[cell][foreach_current_index(lc)] = holds[cell];
+			cells->row[cell][foreach_current_index(lc)] = weights[cell] > 0;
 		MemoryContextSwitchTo(old);
 		MemoryContextReset(each);
 	}
-	pfree(holds);
+	pfree(weights);
 	return cells;
 }
 

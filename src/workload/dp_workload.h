@@ -4,9 +4,10 @@
  *	  queries over it.
  *
  * A universe is the product of axes.  A linear query is a predicate over
- * cells: it is evaluated on public values only, never on rows, so any
- * expression of built-in functions will do.  The data meets a query through
- * the counts of the cells of the axes that the query names.
+ * cells, or a weight from 0 to 1 of each: it is evaluated on public values
+ * only, never on rows, so any expression of built-in functions will do.  The
+ * data meets a query through the counts of the cells of the axes that the
+ * query names.
  *
  * Include postgres.h first.
  */
@@ -15,6 +16,7 @@
 
 #include "access/tupdesc.h"
 
+#include "../count/dp_count.h"
 #include "../reading/dp_reading.h"
 
 #define DP_UNIVERSE_CELLS (1 << 20)	/* most of a universe in memory */
@@ -48,27 +50,39 @@ extern int64 dp_workload_cells(const dp_universe *universe, int naxes,
 extern void dp_workload_places(const dp_universe *universe, int64 cell,
 							   int64 *places);
 
-/* A predicate over the cells: a table of truth over the axes it names. */
+/*
+ * What a query weighs each cell: a table over the axes it names, in granules
+ * of which DP_WEIGHT_ONE are 1.  A predicate weighs 0 or 1.
+ */
 typedef struct dp_linear_query
 {
 	const char *text;
+	bool		predicate;
 	int			naxes;
 	int		   *axes;			/* ascending */
 	int64		size;			/* product of their sizes */
-	bool	   *holds;			/* size of them, in the order of
+	int32	   *weights;		/* size of them, in the order of
 								 * dp_reading_table */
 } dp_linear_query;
 
 /*
- * Errors as dp_block_read_public_predicate, 54000 too many cells, and what
- * evaluating it on public values raises.
+ * Errors as dp_block_read_public_predicate, 54000 too many cells, 22023 a
+ * weight that is not from 0 to 1, and what evaluating it on public values
+ * raises.
  */
 extern dp_linear_query *dp_workload_read_query(const dp_universe *universe,
 											   const char *text);
-/* For each cell of the universe whether the query holds; universe->size. */
+/* The same; 0A000 for a weight, which `what` does not take. */
+extern dp_linear_query *dp_workload_read_predicate(const dp_universe *universe,
+												   const char *text,
+												   const char *what);
+/* In which cell of the query's table each of the universe is. */
+extern void dp_workload_map(const dp_universe *universe,
+							const dp_linear_query *query, int32 *cells);
+/* What it weighs each cell of the universe; universe->size. */
 extern void dp_workload_expand(const dp_universe *universe,
-							   const dp_linear_query *query, bool *holds);
-/* The reading whose counts, summed where it holds, are the query's count. */
+							   const dp_linear_query *query, int32 *weights);
+/* The reading whose counts, weighed and added, are the query's granules. */
 extern dp_reading *dp_workload_reading(const dp_universe *universe,
 									   const dp_linear_query *query);
 /* All tables of k axes, in lexical order. */

@@ -1,9 +1,11 @@
 /*
  * query.c
- *	  Linear queries: predicates over the cells of a universe.
+ *	  Linear queries: predicates over the cells of a universe, or weights of
+ *	  them.
  *
  * A cell stands for its public values; a bin for the representative inside it.
- * So a predicate that cuts through a bin takes all of it or nothing.
+ * So a predicate that cuts through a bin takes all of it or nothing, and all
+ * of a bin weighs the same.
  */
 #include "postgres.h"
 
@@ -39,23 +41,28 @@ query_of_truth(const dp_truth *truth, const char *text)
 	int64		cell;
 
 	query->text = pstrdup(text);
+	query->predicate = truth->weights == NULL;
 	query->naxes = truth->naxes;
 	query->axes = truth->axes;
 	query->size = truth->size;
-	query->holds = palloc(query->size);
+	query->weights = truth->weights;
+	if (!query->predicate)
+		return query;
+	query->weights = palloc(sizeof(int32) * query->size);
 	for (cell = 0; cell < query->size; cell++)
-		query->holds[cell] = truth->values[cell] == DP_TRUTH_TRUE;
+		query->weights[cell] = truth->values[cell] == DP_TRUTH_TRUE ?
+			DP_WEIGHT_ONE : 0;
 	return query;
 }
 
 /*
  * dp_workload_read_query
- *	  The predicate as a table over the axes that it names, in the current
- *	  context.  Unknown does not hold.
+ *	  The predicate or weight as a table over the axes that it names, in the
+ *	  current context.  Unknown does not hold, NULL and NaN weigh nothing.
  *
  * Errors: those of dp_block_read_public_predicate; 54000 when the product of
- * those axes is above DP_UNIVERSE_CELLS; what evaluating it on public values
- * raises.
+ * those axes is above DP_UNIVERSE_CELLS; 22023 a weight that is not from 0 to
+ * 1; what evaluating it on public values raises.
  */
 dp_linear_query *
 dp_workload_read_query(const dp_universe *universe, const char *text)
@@ -71,16 +78,35 @@ dp_workload_read_query(const dp_universe *universe, const char *text)
 						  text);
 }
 
+/*
+ * dp_workload_read_predicate
+ *	  See dp_workload.h.  Errors: those above; 0A000 a weight.
+ */
+dp_linear_query *
+dp_workload_read_predicate(const dp_universe *universe, const char *text,
+						   const char *what)
+{
+	dp_linear_query *query = dp_workload_read_query(universe, text);
+
+	if (!query->predicate)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("%s takes predicates, not weights", what),
+				 errdetail("\"%s\" is a number, not a condition.", text),
+				 errhint("Write a condition, as in 'age < 18'.")));
+	return query;
+}
+
 /* ---- cells ---- */
 
 /*
- * dp_workload_expand
- *	  holds[cell] for every cell of the universe, which must be small enough
+ * dp_workload_map
+ *	  cells[cell] for every cell of the universe, which must be small enough
  *	  to have an array.
  */
 void
-dp_workload_expand(const dp_universe *universe, const dp_linear_query *query,
-				   bool *holds)
+dp_workload_map(const dp_universe *universe, const dp_linear_query *query,
+				int32 *cells)
 {
 	int64		strides[DP_UNIVERSE_AXES];
 	int64		places[DP_UNIVERSE_AXES] = {0};
@@ -97,7 +123,7 @@ dp_workload_expand(const dp_universe *universe, const dp_linear_query *query,
 		int			i;
 
 		for (j = 0; j < inner; j++)
-			holds[cell + j] = query->holds[from + j * strides[last]];
+			cells[cell + j] = (int32) (from + j * strides[last]);
 		for (i = last - 1; i >= 0; i--)
 		{
 			from += strides[i];
@@ -109,10 +135,22 @@ dp_workload_expand(const dp_universe *universe, const dp_linear_query *query,
 	}
 }
 
+/* dp_workload_expand: weights[cell] likewise. */
+void
+dp_workload_expand(const dp_universe *universe, const dp_linear_query *query,
+				   int32 *weights)
+{
+	int64		cell;
+
+	dp_workload_map(universe, query, weights);
+	for (cell = 0; cell < universe->size; cell++)
+		weights[cell] = query->weights[weights[cell]];
+}
+
 /*
  * dp_workload_reading
- *	  A reading of query->size counts: those where the query holds add up to
- *	  its exact count.  Reads nothing yet.  Errors: dp_reading_of_tables.
+ *	  A reading of query->size counts: times their weights they add up to the
+ *	  query's granules.  Reads nothing yet.  Errors: dp_reading_of_tables.
  */
 dp_reading *
 dp_workload_reading(const dp_universe *universe, const dp_linear_query *query)

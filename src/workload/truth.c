@@ -1,7 +1,7 @@
 /*
  * truth.c
  *	  Where an expression over the axes of a universe is true, false or
- *	  unknown.
+ *	  unknown, or what it weighs.
  *
  * The truth of an expression depends on the axes that it names only, so it is
  * a table over the product of those.  AND, OR and NOT are put together from
@@ -17,6 +17,7 @@
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
+#include "utils/lsyscache.h"
 
 #include "workload.h"
 
@@ -33,11 +34,11 @@ too_many_cells(void)
 			 errhint("Name fewer columns, or use fewer bins.")));
 }
 
-/* A table over the axes of the set, without values yet. */
+/* A table over the axes of the set, without room for values yet. */
 static dp_truth *
 make_table(const dp_universe *universe, const Bitmapset *axes)
 {
-	dp_truth   *truth = palloc(sizeof(dp_truth));
+	dp_truth   *truth = palloc0(sizeof(dp_truth));
 	int			axis = -1;
 
 	truth->naxes = 0;
@@ -51,7 +52,6 @@ make_table(const dp_universe *universe, const Bitmapset *axes)
 			truth->size > DP_UNIVERSE_CELLS)
 			too_many_cells();
 	}
-	truth->values = palloc(truth->size);
 	return truth;
 }
 
@@ -170,6 +170,7 @@ tabulate_bool(const dp_universe *universe, TupleDesc columns, BoolExpr *whole)
 		return truth;
 	}
 	truth = make_table(universe, axes);
+	truth->values = palloc(truth->size);
 	memset(truth->values,
 		   whole->boolop == AND_EXPR ? DP_TRUTH_TRUE : DP_TRUTH_FALSE,
 		   truth->size);
@@ -222,9 +223,49 @@ axes_named(Node *expression)
 }
 
 static void
+forbid_outside(void)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("weight is not from 0 to 1 for all public values"),
+			 errdetail("A cell of the universe weighs less than 0 or more "
+					   "than 1."),
+			 errhint("Divide by the largest value, as in age / 120.0, or "
+					 "write least(greatest(x, 0), 1).")));
+}
+
+/* A value of the expression in a cell. */
+typedef struct cell_values
+{
+	dp_truth   *truth;
+	dp_weight_scale *scale;		/* of a weight, */
+	Oid			type;			/* of this base type */
+} cell_values;
+
+static void
+put_value(const cell_values *values, int64 cell, Datum value, bool isnull)
+{
+	dp_truth   *truth = values->truth;
+	int64		weight;
+
+	if (truth->weights == NULL)
+	{
+		truth->values[cell] = isnull ? DP_TRUTH_UNKNOWN :
+			DatumGetBool(value) ? DP_TRUTH_TRUE : DP_TRUTH_FALSE;
+		return;
+	}
+	weight = isnull ? 0 : dp_count_weigh(values->scale, value, values->type);
+	if (weight < 0 || weight > DP_WEIGHT_ONE)
+		forbid_outside();
+	truth->weights[cell] = (int32) weight;
+}
+
+static void
 evaluate(const dp_universe *universe, TupleDesc columns, Node *expression,
 		 dp_truth *truth)
 {
+	const cell_values values = {truth, dp_count_weight_scale(1),
+	getBaseType(exprType(expression))};
 	ExprState  *state = ExecInitExpr((Expr *) expression, NULL);
 	ExprContext *context = CreateStandaloneExprContext();
 	TupleTableSlot *slot = MakeSingleTupleTableSlot(columns, &TTSOpsVirtual);
@@ -251,8 +292,7 @@ evaluate(const dp_universe *universe, TupleDesc columns, Node *expression,
 		if (cell % 1024 == 0)
 			CHECK_FOR_INTERRUPTS();
 		value = ExecEvalExprSwitchContext(state, context, &isnull);
-		truth->values[cell] = isnull ? DP_TRUTH_UNKNOWN :
-			DatumGetBool(value) ? DP_TRUTH_TRUE : DP_TRUTH_FALSE;
+		put_value(&values, cell, value, isnull);
 		first = walk_step(&at);
 	}
 	ExecDropSingleTupleTableSlot(slot);
@@ -265,6 +305,10 @@ tabulate_value(const dp_universe *universe, TupleDesc columns,
 {
 	dp_truth   *truth = make_table(universe, axes_named(expression));
 
+	if (dp_block_is_weight(expression))
+		truth->weights = palloc(sizeof(int32) * truth->size);
+	else
+		truth->values = palloc(truth->size);
 	evaluate(universe, columns, expression, truth);
 	return truth;
 }
@@ -280,11 +324,12 @@ tabulate(const dp_universe *universe, TupleDesc columns, Node *expression)
 
 /*
  * dp_workload_make_truth
- *	  The table of a boolean expression whose Vars are columns of range table
+ *	  The table of a predicate or weight whose Vars are columns of range table
  *	  entry 1, one for each axis.  `total`: no part of it can raise an error,
  *	  so that parts may be evaluated where the whole would not need them.
  *
- * Errors: 54000 too many cells; what a function that is not total raises.
+ * Errors: 54000 too many cells; 22023 a weight that is not from 0 to 1; what a
+ * function that is not total raises.
  */
 dp_truth *
 dp_workload_make_truth(const dp_universe *universe, TupleDesc columns,

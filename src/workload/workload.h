@@ -1,6 +1,6 @@
 /*
  * workload.h
- *	  Private to the workload folder: tables of truth.
+ *	  Private to the workload folder: tables of truth and of weights.
  */
 #ifndef DP_WORKLOAD_WORKLOAD_H
 #define DP_WORKLOAD_WORKLOAD_H
@@ -18,7 +18,8 @@ typedef struct dp_truth
 	int			naxes;
 	int		   *axes;			/* ascending */
 	int64		size;
-	signed char *values;
+	signed char *values;		/* NULL: of a weight, */
+	int32	   *weights;		/* in granules; else NULL */
 } dp_truth;
 
 /* universe.c */

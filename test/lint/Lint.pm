@@ -185,7 +185,8 @@ my %draws = (
 	'src/session/question.c' => 'nothing: the ledger\'s worker decides',
 	'src/synth/smalldb_run.c' => 'a candidate that was drawn',
 	'src/synth/net_run.c' => 'a candidate that was drawn',
-	'src/synth/synthesize_run.c' => 'rows that were drawn');
+	'src/synth/synthesize_run.c' => 'rows that were drawn',
+	'src/synth/iterate_run.c' => 'steps, and the distribution made of them');
 
 $rules{'exact numbers are met in few files'} = sub {
 	my ($tree) = @_;

@@ -173,6 +173,7 @@ SELECT name, names, replace(types, 'number', t)::text[] FROM unnest('{numeric,do
 	('dp_net_values', '{value,sensitivity,candidates,dataset,epsilon,answers}'::text[], '{number[],number,regclass,name,number,name}'),
 	('dp_synthesize', '{relation,columns,marginals,epsilon,n,bins,delta,method,rows}'::text[], '{dp_pg.regrelation,text[],integer,number,bigint,integer[],number,text,bigint}'),
 	('dp_synthesize', '{relation,columns,marginals,epsilon,n,bins,delta,method,rows}'::text[], '{dp_pg.regrelation,text[],text[],number,bigint,integer[],number,text,bigint}'),
+	('dp_iterate', '{relation,columns,queries,epsilon,n,update,distinguisher,rounds,bins,alpha,delta}'::text[], '{dp_pg.regrelation,text[],text[],number,bigint,text,text,integer,integer[],number,number}'),
 	('dp_synthesize_error', '{sizes,marginals,epsilon,n,delta,confidence}'::text[], '{integer[],integer,number,bigint,number,number}'),
 	('dp_publish_twin', '{relation,publish,columns,marginals,epsilon,n,bins,delta,method,rows}'::text[], '{regclass,text,text[],integer,number,bigint,integer[],number,text,bigint}'),
 	('dp_publish_twin', '{relation,publish,columns,marginals,epsilon,n,bins,delta,method,rows}'::text[], '{regclass,text,text[],text[],number,bigint,integer[],number,text,bigint}'),

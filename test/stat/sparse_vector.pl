@@ -1,8 +1,8 @@
 # Sparse vector through SQL: outcomes follow their exact law, and every answer
 # is right within the promised alpha as often as promised.
 #
-# Rates: every p-value is compared with ALPHA, see StatServer; 9 comparisons,
-# 4 of them rejections of a law that is slightly wrong, whose statistics are
+# Rates: every p-value is compared with ALPHA, see StatServer; 11 comparisons,
+# 5 of them rejections of a law that is slightly wrong, whose statistics are
 # expected 10 standard deviations or more beyond ALPHA.  The accuracy of a call is a coin of at least .95: of RUNS calls
 # fewer than WORST are right with probability below 1e-12 (Chernoff's bound,
 # computed below).
@@ -20,6 +20,7 @@ my $node = stat_node('sparse_vector', <<'EOT');
 CREATE TABLE few (id int PRIMARY KEY, x int NOT NULL);
 INSERT INTO few SELECT i, i FROM generate_series(1, 4) i;
 SELECT dp_protect('few');
+SELECT dp_declare('few', 'x', lower => 0, upper => 4);
 CREATE TABLE many (id int PRIMARY KEY, x int NOT NULL);
 INSERT INTO many SELECT i, i FROM generate_series(1, 1000) i;
 SELECT dp_protect('many');
@@ -95,6 +96,29 @@ EOT
 		answer_inverse => $row[6]
 	};
 }
+
+# ---- weights: the same law at whole numbers of rows ----
+
+# 2.5, 0.4, 4, 1.2 and 3 rows, rounded.
+my @weights = ('x / 4.0', '0.1', '1', '0.3', 'least(x / 3.0, 1)');
+my @rounded = (3, 0, 4, 1, 3);
+my $weighed = 'ARRAY[' . join(', ', map { "'$_'" } @weights) . ']';
+my $weights_plan = plan_of(3, 2, "epsilon => 4, method => 'geometric'");
+my $weights_file = released($node, <<"EOT", 10000);
+SELECT string_agg(CASE WHEN above THEN 'T' ELSE '_' END, '' ORDER BY query)
+FROM dp_sparse_vector('few', $weighed, 3 + 0 * k, 2, 4, method => 'geometric')
+EOT
+
+follows(
+	judge($weights_file, 'choice',
+		law_text(outcomes($weights_plan, \@rounded, 0, 2))),
+	10000,
+	'weights: outcomes of five questions');
+cmp_ok(
+	judge($weights_file, 'choice',
+		law_text(outcomes($weights_plan, [ 2, @rounded[ 1 .. 4 ] ], 0, 2)))->{p},
+	'<', ALPHA,
+	'rejected: weights rounded down');
 
 my $first;
 

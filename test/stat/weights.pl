@@ -29,15 +29,21 @@ EOT
 
 # ---- fresh noise ----
 
-# n is 10^6 for 1600 rows, so that every guess is far away; the cells are asked
-# in turn, and their weights stay about equal.
-my $session = as($node, 'postgres', <<'EOT');
+# n is 10^6 for 1600 rows, so that every guess is far away.
+sub far_session
+{
+	return as($node, 'postgres', <<'EOT');
 SET client_min_messages = warning;
 SET dp_pg.epsilon_ceiling = '1000';
 SET ROLE analyst;
 SELECT dp_weights_open('flat', ARRAY['a'], 2000, 1000, n => 1000000,
 	alpha => 0.02);
 EOT
+}
+
+# The cells are asked in turn, and their weights stay about equal.
+my $session = far_session();
+
 is( as($node, 'analyst', <<"EOT"),
 SELECT count(*), bool_and(updated) FROM generate_series(1, 2000) i,
 	LATERAL dp_weights_ask($session, 'a = ' || i % 16);
@@ -53,6 +59,30 @@ my $file = fetch($node, 'analyst',
 my $found = judge($file, 'laplace', "$epsilon/$sensitivity", 0);
 follows($found, 2000, 'answers have the noise of their plan');
 is($found->{off}, 0, 'on the integers');
+
+# The same of weights: 1600 rows in 16 cells, 70 of them by weights that come
+# to 0.7 rows for each of one cell's 100.
+my $weighed = far_session();
+
+is( as($node, 'analyst', <<"EOT"),
+SELECT count(*), bool_and(updated) FROM generate_series(1, 2000) i,
+	LATERAL dp_weights_ask($weighed,
+		'CASE WHEN a = ' || i % 16 || ' THEN 0.7 ELSE 0 END');
+EOT
+	'2000|t',
+	'every weight is an update');
+$found = judge(
+	fetch($node, 'analyst',
+		"SELECT answer, 70 FROM dp_pg.session_above WHERE session = $weighed"),
+	'laplace', "$epsilon/$sensitivity", 0);
+follows($found, 2000, 'answers about weights have the same noise');
+cmp_ok(
+	judge(
+		fetch($node, 'analyst',
+			    'SELECT answer, 69 FROM dp_pg.session_above'
+			  . " WHERE session = $weighed"),
+		'laplace', "$epsilon/$sensitivity", 0)->{p},
+	'<', ALPHA, 'rejected: one row less');
 
 # ---- accuracy ----
 

@@ -515,6 +515,8 @@ my %refused = (
 	'a session of sparse vector' => q{SELECT dp_sparse_vector_open('whole', threshold => 5, epsilon => 1)},
 	'weights' => q{SELECT dp_weights_open('whole', columns => ARRAY['k'], queries => 10, epsilon => 1)},
 	'smalldb' => q{SELECT * FROM dp_smalldb('whole', columns => ARRAY['k'], queries => ARRAY['k = 1', 'k = 2', 'k = 3'], alpha => 0.5, epsilon => 1) AS t (k int)},
+	'iterate' => q{SELECT * FROM dp_iterate('whole', columns => ARRAY['k'], queries => ARRAY['k = 1'], epsilon => 1, n => 100) AS t (k int, probability float8)},
+	'weights of rows' => q{SELECT * FROM dp_sparse_vector('whole', ARRAY['0.5'], threshold => 5, epsilon => 1)},
 	'synthesize' => q{SELECT * FROM dp_synthesize('whole', columns => ARRAY['k'], marginals => 1, epsilon => 1, delta => 1e-6) AS t (k int)});
 my $before = charges($node);
 foreach my $what (sort keys %refused)

@@ -95,7 +95,12 @@ foreach my $case (
 	[ 'dp_synthesize', "SELECT count(*) FROM dp_synthesize('visit', ARRAY['g', 'h'], marginals => 1, epsilon => 0.1,"
 		  . ' delta => 1e-9, rows => 10) AS t(g int, h boolean)' ],
 	[ 'mwem', "SELECT count(*) FROM dp_synthesize('visit', ARRAY['g', 'h'], marginals => 1, epsilon => 0.1,"
-		  . " method => 'mwem', rows => 10) AS t(g int, h boolean)" ])
+		  . " method => 'mwem', rows => 10) AS t(g int, h boolean)" ],
+	[ 'dp_iterate', "SELECT count(*) FROM dp_iterate('visit', ARRAY['g', 'h'], ARRAY['g = 1', 'g = 2', 'CASE WHEN g = 3 THEN 1 ELSE 0 END'],"
+		  . ' epsilon => 0.1, n => 200000, rounds => 5) AS t(g int, h boolean, probability float8)' ],
+	[ 'weights of rows', "SELECT * FROM dp_sparse_vector('visit', ARRAY['CASE WHEN g = 1 THEN 1.0 ELSE 0 END'],"
+		  . ' threshold => 50000, epsilon => 0.1, numeric_answers => true)' ],
+	[ 'weights of cells', "SELECT * FROM dp_weights_ask($weights, 'CASE WHEN g = 3 THEN 1 ELSE 0 END')" ])
 {
 	my ($name, $sql) = @$case;
 

@@ -1,0 +1,75 @@
+/*
+ * row_weight.c
+ *	  Weights of rows: linear queries with values from 0 to 1.
+ *
+ * A weight f(x) of a row x is the whole number clamp(round(G f(x))) of
+ * granules, G = DP_WEIGHT_ONE, and 0 where f is NULL or NaN.  The granules of
+ * all rows are added exactly; divided by G and rounded they are the query's
+ * number of rows, which a row moves by at most 1, as it does that of a
+ * predicate (doc/theory.md T123).  Rows and the cells of a universe are
+ * weighed by the same function.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+
+#include "dp_to_grid.h"
+
+struct dp_weight_scale
+{
+	const dp_sum_spec *spec;
+	dp_numeric_bounds bounds;
+};
+
+/*
+ * dp_count_weight_scale
+ *	  How values become granules, in the current context; clamped to `beyond`
+ *	  granules below 0 and above 1, so that 1 tells what lies outside.
+ */
+dp_weight_scale *
+dp_count_weight_scale(int64 beyond)
+{
+	const dp_grid grid = {-DP_WEIGHT_BITS, -beyond, DP_WEIGHT_ONE + beyond};
+	dp_weight_scale *scale = palloc(sizeof(dp_weight_scale));
+	const Const *spec = dp_count_sum_spec(&grid);
+
+	scale->spec = (const dp_sum_spec *) DatumGetPointer(spec->constvalue);
+	scale->bounds = numeric_bounds(scale->spec);
+	return scale;
+}
+
+static int64
+weigh_float(const dp_weight_scale *scale, float8 x)
+{
+	return isnan(x) ? 0 : granules_of_float(scale->spec, x);
+}
+
+static int64
+weigh_numeric(const dp_weight_scale *scale, Numeric x)
+{
+	return numeric_is_nan(x) ? 0 :
+		granules_of_numeric(scale->spec, &scale->bounds, x);
+}
+
+/* dp_count_weigh: the granules of a value of a numeric base type. */
+int64
+dp_count_weigh(const dp_weight_scale *scale, Datum value, Oid type)
+{
+	switch (type)
+	{
+		case INT2OID:
+			return granules_of_integer(scale->spec, DatumGetInt16(value));
+		case INT4OID:
+			return granules_of_integer(scale->spec, DatumGetInt32(value));
+		case INT8OID:
+			return granules_of_integer(scale->spec, DatumGetInt64(value));
+		case FLOAT4OID:
+			return weigh_float(scale, DatumGetFloat4(value));
+		case FLOAT8OID:
+			return weigh_float(scale, DatumGetFloat8(value));
+		case NUMERICOID:
+			return weigh_numeric(scale, DatumGetNumeric(value));
+	}
+	elog(ERROR, "a weight has type %u", type);
+	return 0;
+}
