@@ -44,7 +44,7 @@ packages=(
 	perl binutils libipc-run-perl "postgresql-$version-pgtap"
 	libtap-parser-sourcehandler-pgtap-perl
 	default-jdk-headless libpostgresql-jdbc-java
-	python3-psycopg2
+	python3-psycopg2 python3-psycopg python3-pyodbc
 	pgbouncer
 	odbc-postgresql unixodbc
 	# benchmarks
