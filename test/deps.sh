@@ -53,6 +53,10 @@ packages=(
 	gnuplot-nox
 	"$@"
 )
+# node's packages are installed by npm; elsewhere than in Debian's packages it
+# comes with node
+command -v node >/dev/null || packages+=(nodejs)
+command -v npm >/dev/null || packages+=(npm)
 
 if [ -z "$have_apt" ]; then
 	echo "deps: not a Debian system; these packages, or what they are called" \
