@@ -47,6 +47,7 @@ packages=(
 	python3-psycopg2 python3-psycopg python3-pyodbc
 	pgbouncer
 	odbc-postgresql unixodbc
+	chromium
 	# benchmarks
 	libpq-dev
 	# pictures of errors
