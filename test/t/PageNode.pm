@@ -58,7 +58,8 @@ sub trimmed
 	return $output;
 }
 
-# An output without the widths of its columns: words, and its numbers apart.
+# An output without the widths of its columns: words, and its numbers apart,
+# the lengths of bars among them.
 sub parts
 {
 	my ($output) = @_;
@@ -67,8 +68,10 @@ sub parts
 	foreach my $word (split /[\s|+]+|-{2,}/, $output)
 	{
 		next if $word eq '';
-		push @numbers, $word if $word =~ /^-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?$/;
-		push @words, $word =~ /^-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?$/ ? '#' : $word;
+		my $number = $word =~ /^#+$/ ? length $word : $word =~ /^-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?$/ ? $word : undef;
+
+		push @numbers, $number if defined $number;
+		push @words, defined $number ? '#' : $word;
 	}
 	return ("@words", @numbers);
 }
