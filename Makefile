@@ -5,7 +5,7 @@
 #   make deps       apt-get install what building and testing need (Debian)
 #   make demo       a guided run on real data, on a private server
 #   make test       everything CI runs; the suites alone: make lint unit
-#                   regress isolation pgtap tap stat jdbc fuzz
+#                   regress isolation pgtap tap stat jdbc node fuzz
 #   make check      the suites of five minutes: all but unit, stat and fuzz
 #   make matrix     everything on PostgreSQL 15, 17 and 18, and the packages,
 #                   in Debian systems of their own (as root; an hour)
@@ -78,8 +78,8 @@ all install uninstall clean installcheck:
 endif
 endif
 
-SUITES = lint unit regress isolation pgtap tap stat jdbc fuzz
-QUICK_SUITES = lint regress isolation pgtap tap jdbc
+SUITES = lint unit regress isolation pgtap tap stat jdbc node fuzz
+QUICK_SUITES = lint regress isolation pgtap tap jdbc node
 
 deps:
 	bash test/deps.sh

@@ -44,15 +44,20 @@ packages=(
 	perl binutils libipc-run-perl "postgresql-$version-pgtap"
 	libtap-parser-sourcehandler-pgtap-perl
 	default-jdk-headless libpostgresql-jdbc-java
-	python3-psycopg2
+	python3-psycopg2 python3-psycopg python3-pyodbc
 	pgbouncer
 	odbc-postgresql unixodbc
+	chromium
 	# benchmarks
 	libpq-dev
 	# pictures of errors
 	gnuplot-nox
 	"$@"
 )
+# node's packages are installed by npm; elsewhere than in Debian's packages it
+# comes with node
+command -v node >/dev/null || packages+=(nodejs)
+command -v npm >/dev/null || packages+=(npm)
 
 if [ -z "$have_apt" ]; then
 	echo "deps: not a Debian system; these packages, or what they are called" \

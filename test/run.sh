@@ -155,6 +155,11 @@ suite_jdbc()
 	run_tap jdbc -- test/jdbc/*.pl
 }
 
+suite_node()
+{
+	run_tap node -- test/node/*.pl
+}
+
 run_suite()
 {
 	local suite=$1

@@ -220,8 +220,10 @@ extern void dp_ledger_task_run(dp_slot *slot, int number,
 extern void dp_ledger_task_decide(dp_slot *slot, int number, TimestampTz now);
 extern void dp_ledger_task_finish(void);
 
-/* worker.c, utility.c */
+/* worker.c, utility.c, refresh.c */
 extern PGDLLEXPORT void dp_ledger_worker_main(Datum arg);
 extern void dp_ledger_utility_init(void);
+extern void dp_ledger_refresh_init(void);
+extern bool dp_ledger_refreshes_own(void);
 
 #endif							/* LEDGER_H */

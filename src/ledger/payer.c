@@ -128,14 +128,15 @@ dp_ledger_batch_covers(const dp_batch_row *row, const dp_charge *charge)
  *	  Refuse where code runs that the session's user did not choose to run.
  *
  * Errors: 0A000 in an autovacuum worker, in a security-restricted operation
- * (REFRESH MATERIALIZED VIEW, index expressions under ANALYZE, ...); 25000 in
- * a parallel operation.
+ * (index expressions under ANALYZE, ...) other than REFRESH MATERIALIZED VIEW
+ * by its owner; 25000 in a parallel operation.
  */
 void
 dp_ledger_payer_forbid_place(void)
 {
 	dp_bridge_forbid_parallel();
-	if (InSecurityRestrictedOperation() || AmAutoVacuumWorkerProcess())
+	if (AmAutoVacuumWorkerProcess() ||
+		(InSecurityRestrictedOperation() && !dp_ledger_refreshes_own()))
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("private queries are not allowed within a "
@@ -143,8 +144,9 @@ dp_ledger_payer_forbid_place(void)
 				 errdetail("Autovacuum, ANALYZE, REINDEX and REFRESH "
 						   "MATERIALIZED VIEW run functions on somebody "
 						   "else's behalf."),
-				 errhint("Store released values with CREATE TABLE AS or "
-						 "INSERT .. SELECT.")));
+				 errhint("Refresh a materialized view as its owner, or store "
+						 "released values with CREATE TABLE AS or INSERT .. "
+						 "SELECT.")));
 }
 
 /*

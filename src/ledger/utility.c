@@ -140,5 +140,6 @@ dp_ledger_init(void)
 {
 	dp_ledger_shmem_init();
 	dp_ledger_utility_init();
+	dp_ledger_refresh_init();
 	dp_ledger_shield_init();
 }

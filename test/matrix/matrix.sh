@@ -34,7 +34,7 @@ while [ $# -gt 0 ]; do
 done
 demo=
 if [ ${#suites[@]} -eq 0 ]; then
-	suites=(lint unit regress isolation pgtap tap stat jdbc fuzz)
+	suites=(lint unit regress isolation pgtap tap stat jdbc node fuzz)
 	demo=yes
 fi
 

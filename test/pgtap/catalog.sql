@@ -92,6 +92,7 @@ INSERT INTO wanted VALUES
 	('dp_limit', '{dataset,epsilon,delta}', '{name,"double precision","double precision"}'),
 	('dp_revoke', '{role,dataset}', '{name,name}'),
 	('dp_refresh', '{dataset}', '{name}'),
+	('dp_report', '{dataset}', '{name}'),
 	('dp_odometer_statement', '{dataset,delta,role}', '{name,numeric,name}'),
 	('dp_batch_open', '{dataset,epsilon,k,delta_slack,method}', '{name,numeric,integer,numeric,text}'),
 	('dp_batch_open', '{dataset,epsilon,k,delta_slack,method}', '{name,"double precision",integer,"double precision",text}'),

@@ -8,22 +8,18 @@ use strict;
 use warnings;
 
 use FindBin;
+use lib $FindBin::RealBin;
+use PageNode;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $doc = "$FindBin::RealBin/../../doc";
-my $text = slurp_file("$doc/book.md");
-my $theory = slurp_file("$doc/theory.md");
+my $text = page_text('book.md');
+my $theory = page_text('theory.md');
 
 # ---- the page ----
 
-# Blocks in order: SQL, and the block of output behind it, if there is one.
-my @block;
-while ($text =~ /^```sql\n(.*?)^```\n(?:```\n(.*?)^```\n)?/msg)
-{
-	push @block, { sql => $1, wanted => $2 // '' };
-}
+my @block = page_blocks($text);
 cmp_ok(scalar @block, '>', 30, 'blocks of SQL');
 
 my ($shown, $rest) = $text =~ /\A(.*?)^## Only mathematics\n(.*)\z/ms or BAIL_OUT('no list of what is only mathematics');
@@ -96,28 +92,6 @@ $node->init;
 $node->append_conf('postgresql.conf', "shared_preload_libraries = 'dp_pg'\ntimezone = 'UTC'\n");
 $node->start;
 
-my $folder = PostgreSQL::Test::Utils::tempdir();
-my $script = "$folder/book.sql";
-append_to_file($script, join '', map { "$block[$_]{sql}\\echo == $_\n" } 0 .. $#block);
-my $command = 'psql -X -q -d "' . $node->connstr('postgres') . "\" <$script 2>&1";
-my @printed = split /^== \d+\n/m, `$command`, -1;
-is(scalar @printed, @block + 1, 'all blocks were run');
-
-# psql ends its tables with an empty line, and pads them.
-sub trimmed
-{
-	my ($output) = @_;
-
-	$output =~ s/[ \t]+$//mg;
-	$output =~ s/\n+\z/\n/;
-	return $output;
-}
-
-foreach my $i (0 .. $#block)
-{
-	my ($first) = $block[$i]{sql} =~ /^(.*)$/m;
-
-	is(trimmed($printed[$i] // ''), trimmed($block[$i]{wanted}), "block $i: $first");
-}
+page_is($node, 'book.md', @block);
 
 done_testing();

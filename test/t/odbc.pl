@@ -1,31 +1,18 @@
 # What tools send through psqlODBC: escapes that the driver translates, and
-# texts in transparent mode.  Values are at an epsilon without noise, so each
-# row is that of the plain query, which the owner asks.
+# texts in transparent mode, by isql; what programs do with the driver, by
+# odbc_parameters.py.  Each row is that of the plain query, which the owner asks.
 use strict;
 use warnings;
 
 use FindBin;
 use lib $FindBin::RealBin;
+use ClientNode;
 use IPC::Run ();
 use LedgerNode;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $node = ledger_node('odbc', "dp_pg.epsilon_ceiling = '1000000'\n");
-
-value($node, <<'EOT');
-SET SESSION AUTHORIZATION owner;
-CREATE TABLE sales (id int PRIMARY KEY, day date NOT NULL, region text NOT NULL, amount int NOT NULL);
-INSERT INTO sales SELECT g, date '2023-01-01' + g % 700, (ARRAY['N', 'S', 'E'])[1 + g % 3], g % 100 FROM generate_series(1, 20000) g;
-SELECT dp_protect('sales', unit => 'id', dataset => 'h');
-SELECT dp_declare('sales', 'day', lower => date '2023-01-01', upper => date '2024-12-31');
-SELECT dp_declare('sales', 'region', keys => ARRAY['N', 'S', 'E']);
-SELECT dp_declare('sales', 'amount', lower => 0, upper => 100);
-SELECT dp_grant('bob', 'h', epsilon => 100000000);
-RESET SESSION AUTHORIZATION;
-ALTER ROLE bob SET dp_pg.transparent = on;
-ALTER ROLE bob SET dp_pg.epsilon = '1000000';
-EOT
+my $node = client_node('odbc');
 
 # Rows that isql prints for a statement of a role, or its SQLSTATE.
 sub asks
@@ -57,5 +44,10 @@ foreach my $name (sort keys %statements)
 is(asks('bob', 'SELECT "id", "amount" FROM "sales"'), '42501', 'rows are refused');
 is(asks('alice', 'SELECT COUNT(*) FROM "sales"'), '42501', 'a role without a budget is refused');
 is(value($node, 'SELECT count(*) > 0 FROM dp_pg.ledger'), 't', 'what was asked is in the ledger');
+
+
+# ---- programs ----
+
+checks('odbc', '/usr/bin/python3', "$FindBin::RealBin/odbc_parameters.py", $node->host, $node->port);
 
 done_testing();

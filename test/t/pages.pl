@@ -1,0 +1,45 @@
+# Pages of doc/ that are run from top to bottom, as they stand; see PageNode.pm.
+# What they say released numbers are within is 25 times the scale of the noise
+# at least: one of them is further off with a probability below e^-25, and there
+# are fewer than 100.
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin;
+use PageNode;
+use PostgreSQL::Test::Cluster;
+use Test::More;
+
+foreach my $page (qw(tutorial bi faq warehouse))
+{
+	run_page($page);
+}
+done_testing();
+
+sub run_page
+{
+	my ($page) = @_;
+	my $node = PostgreSQL::Test::Cluster->new($page);
+
+	# As a server is: the tutorial asks dp_audit.
+	$node->init;
+	$node->append_conf('postgresql.conf', "shared_preload_libraries = 'dp_pg'\ntimezone = 'UTC'\nfsync = on\n");
+	$node->start;
+	local $ENV{PGUSER} = 'postgres';
+  SKIP:
+	{
+		if ($page eq 'tutorial')
+		{
+			my $data = $ENV{DP_PG_DATA} // '';
+
+			skip 'no real data: DP_PG_DATA', 1 if !-r "$data/randhie.csv";
+			chdir $data or die "$data: $!";
+		}
+		page_is($node, "$page.md", page_blocks(page_text("$page.md")));
+	}
+	is($node->safe_psql('postgres', 'SELECT count(*) FROM pg_db_role_setting'), 0, "$page: no setting is left");
+	is($node->safe_psql('postgres', 'SELECT count(*) FROM pg_roles WHERE oid >= 16384'), 0, "$page: nor a role");
+	$node->stop;
+	return;
+}
