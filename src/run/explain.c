@@ -182,7 +182,9 @@ budget_text(const dp_release_spec *spec, bool charged)
 
 /*
  * The plan of a query that runs, and is charged, before the release; its own
- * releases are described in it.
+ * releases are described in it.  It is not executed here, but with ANALYZE
+ * PostgreSQL reads counters of some nodes without asking whether there are any
+ * (of index-only scans, say).
  */
 static void
 explain_before(const dp_block *block, Query *subquery, const char *label,
@@ -196,7 +198,8 @@ explain_before(const dp_block *block, Query *subquery, const char *label,
 									estate->es_param_list_info);
 	desc = CreateQueryDesc(plan, DP_PRIVATE_QUERY_TEXT, GetActiveSnapshot(),
 						   InvalidSnapshot, None_Receiver,
-						   estate->es_param_list_info, estate->es_queryEnv, 0);
+						   estate->es_param_list_info, estate->es_queryEnv,
+						   es->analyze ? INSTRUMENT_ROWS : 0);
 	ExecutorStart(desc, EXEC_FLAG_EXPLAIN_ONLY);
 	ExplainOpenGroup(label, label, true, es);
 	if (es->format == EXPLAIN_FORMAT_TEXT)

@@ -94,6 +94,21 @@ SELECT * FROM spent();
 -- the rows of the node are the public groups
 SELECT jsonb_path_query_array(plan_json('SELECT ward, dp_count(1, 0.5) FROM person WHERE age > 1000 GROUP BY ward', ', ANALYZE'), '$.**."Actual Rows".floor()');
 SELECT * FROM spent();
+-- the plan of what runs before is shown with ANALYZE, too, whatever its nodes
+RESET ROLE;
+SET ROLE :owner;
+CREATE TABLE floor (id int PRIMARY KEY);
+INSERT INTO floor SELECT generate_series(1, 100);
+GRANT SELECT ON floor TO :analyst;
+RESET ROLE;
+ANALYZE floor;
+SET ROLE :analyst;
+SELECT ltrim(p) AS p FROM plan('SELECT dp_count(*) FROM person WHERE age < (SELECT max(id) FROM floor)', '(ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF)') p WHERE p ~ 'Index Only|Heap Fetches';
+SET enable_seqscan = off;
+SELECT ltrim(p) AS p FROM plan('SELECT dp_count(*) FROM person p JOIN floor f ON p.age = f.id', '(ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF)') p WHERE p ~ 'Index Only|Heap Fetches';
+SELECT jsonb_path_query_array(plan_json('SELECT dp_count(*) FROM person WHERE age < (SELECT max(id) FROM floor)', ', ANALYZE, BUFFERS, WAL, VERBOSE'), 'strict $.** ? (exists (@."Heap Fetches"))."Heap Fetches"');
+RESET enable_seqscan;
+SELECT * FROM spent();
 
 -- dp_last_release: the same for the last query of the session
 SELECT dp_count(1, 0.5) IS NOT NULL, dp_sum(age, 0, 10, 2) IS NOT NULL FROM person;
