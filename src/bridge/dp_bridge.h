@@ -231,6 +231,9 @@ extern dp_status dp_bridge_gaussian_variance(uint64 sensitivity,
 											 dp_fixed delta,
 											 dp_rational *out);
 
+extern bool dp_bridge_gaussian_error(const dp_rational *variance, int k,
+									 double *out);
+
 /* ---- errors (error.c) ---- */
 
 /* Raises for any status but DP_OK; `what` completes "could not ...". */

@@ -77,6 +77,7 @@ extern Oid	dp_catalog_function(const char *name, int nargs,
 								const Oid *types);
 extern Oid	dp_catalog_aggregate(const char *name, int nargs,
 								 const Oid *types);
+extern Oid	dp_catalog_error_function(void);
 extern char *dp_catalog_private_advice(Oid aggregate);
 extern Oid	dp_catalog_owner(Oid relid);
 extern void dp_catalog_name_role(Oid role, NameData *out);
