@@ -46,7 +46,8 @@ COMMENT ON COLUMN dp_pg.answer.bytes IS
 COMMENT ON COLUMN dp_pg.answer.hits IS
 'how often it was given again, as far as it was written down';
 COMMENT ON COLUMN dp_pg.answer.last_hit IS 'when for the last time';
-COMMENT ON COLUMN dp_pg.answer.hash IS 'the first bytes of digest';
+COMMENT ON COLUMN dp_pg.answer.hash IS
+'of what all its values have in common, by which it is found';
 COMMENT ON COLUMN dp_pg.answer.digest IS 'SHA-256 of key';
 COMMENT ON COLUMN dp_pg.answer.key IS
 'all that the answer follows from, but the private rows and the noise';

@@ -57,7 +57,7 @@ dp_catalog_lock_answers(void)
 		ConditionalLockRelationOid(relid, RowExclusiveLock);
 }
 
-/* All but key, digest and content, which are large. */
+/* All but key and content, which are large. */
 static void
 fetch(const dp_values *row, dp_answer_row *out)
 {
@@ -75,10 +75,11 @@ fetch(const dp_values *row, dp_answer_row *out)
 	if (!dp_catalog_is_null(row, ANSWER_LAST_HIT))
 		out->last_hit = dp_catalog_get_time(row, ANSWER_LAST_HIT);
 	out->hash = dp_catalog_get_int64(row, ANSWER_HASH);
+	out->digest = DatumGetByteaPP(dp_catalog_get(row, ANSWER_DIGEST));
 }
 
 static List *
-fetch_all(List *rows, bool whole)
+fetch_all(List *rows)
 {
 	List	   *result = NIL;
 	ListCell   *lc;
@@ -89,36 +90,43 @@ fetch_all(List *rows, bool whole)
 		dp_answer_row *out = palloc0(sizeof(dp_answer_row));
 
 		fetch(row, out);
-		if (whole)
-		{
-			out->digest = DatumGetByteaP(dp_catalog_get(row, ANSWER_DIGEST));
-			out->key = DatumGetByteaP(dp_catalog_get(row, ANSWER_KEY));
-			out->content = DatumGetByteaP(dp_catalog_get(row,
-														 ANSWER_CONTENT));
-		}
 		result = lappend(result, out);
 	}
 	return result;
 }
 
 /*
- * dp_catalog_find_answers
- *	  The answers with a hash as they are committed now, whole, of
- *	  dp_answer_row *, palloc'd.
+ * dp_catalog_find_answer
+ *	  The content of the last one that is wanted of the answers with a hash, as
+ *	  they are committed now, palloc'd; NULL: none is.
  */
-List *
-dp_catalog_find_answers(int64 hash)
+bytea *
+dp_catalog_find_answer(int64 hash, dp_answer_wanted wanted, void *context)
 {
 	ScanKeyData key;
+	const dp_values *found = NULL;
+	List	   *rows;
+	ListCell   *lc;
 
 	dp_catalog_key(&key, ANSWER_HASH, INT8OID, Int64GetDatum(hash));
-	return fetch_all(dp_catalog_list_rows(&answers, hash_index, &key, 1,
-										  NULL), true);
+	rows = dp_catalog_list_rows(&answers, hash_index, &key, 1, NULL);
+	foreach(lc, rows)
+	{
+		const dp_values *row = lfirst(lc);
+		dp_answer_row answer = {0};
+
+		fetch(row, &answer);
+		answer.key = DatumGetByteaP(dp_catalog_get(row, ANSWER_KEY));
+		if (wanted(&answer, context))
+			found = row;
+	}
+	return found == NULL ? NULL :
+		DatumGetByteaP(dp_catalog_get(found, ANSWER_CONTENT));
 }
 
 /*
  * dp_catalog_list_answers
- *	  The answers of a dataset without key, digest and content, likewise.
+ *	  The answers of a dataset without key and content, likewise.
  */
 List *
 dp_catalog_list_answers(const char *dataset)
@@ -129,7 +137,7 @@ dp_catalog_list_answers(const char *dataset)
 	namestrcpy(&name, dataset);
 	dp_catalog_key(&key, ANSWER_DATASET, NAMEOID, NameGetDatum(&name));
 	return fetch_all(dp_catalog_list_rows(&answers, dataset_index, &key, 1,
-										  NULL), false);
+										  NULL));
 }
 
 /* The row of an answer, locked unless somebody else has done so. */

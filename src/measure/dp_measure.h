@@ -163,6 +163,10 @@ struct dp_measure
 	dp_charge	charge;
 	void	   *plan;			/* whatever else prepare worked out */
 	const dp_measure *unprepared;	/* undeclared keys: as before prepare */
+	List	   *arguments;		/* of Const *: its parameters; as the next two
+								 * set by the release */
+	int			first_exact;	/* of its exact aggregates */
+	int			columns;		/* how many they are */
 	int			first_column;	/* of the inner row, set by the release */
 };
 

@@ -8,7 +8,7 @@
 #include "access/htup_details.h"
 #include "executor/executor.h"
 
-#include "dp_reuse.h"
+#include "answers.h"
 
 /*
  * dp_reuse_pack
@@ -49,13 +49,67 @@ dp_reuse_pack(Tuplestorestate *store, TupleDesc result, Size most,
 	return (bytea *) bytes.data;
 }
 
-/* dp_reuse_unpack: put the rows of an answer into a store. */
-void
-dp_reuse_unpack(const bytea *content, TupleDesc result,
-				Tuplestorestate *store)
+/* The column of a stored answer that is the n-th of the result. */
+static int
+column_of(const dp_reuse_answer *answer, int asked, int nkeys, int n)
 {
-	TupleTableSlot *slot = MakeSingleTupleTableSlot(result,
+	int			value = n - nkeys;
+
+	if (value < 0)
+		return n;
+	return nkeys + answer->places[value % asked] +
+		(value >= asked ? answer->layout.n : 0);
+}
+
+static void
+put_row(const dp_reuse_answer *answer, int asked, int nkeys, TupleDesc result,
+		TupleTableSlot *slot, Tuplestorestate *store)
+{
+	Datum	   *values = palloc(sizeof(Datum) * Max(result->natts, 1));
+	bool	   *nulls = palloc(sizeof(bool) * Max(result->natts, 1));
+	int			i;
+
+	slot_getallattrs(slot);
+	for (i = 0; i < result->natts; i++)
+	{
+		int			column = column_of(answer, asked, nkeys, i);
+
+		values[i] = slot->tts_values[column];
+		nulls[i] = slot->tts_isnull[column];
+	}
+	tuplestore_putvalues(store, result, values, nulls);
+	pfree(values);
+	pfree(nulls);
+}
+
+/* Are the values asked for all that are stored, in their order? */
+static bool
+is_whole(const dp_reuse_answer *answer, int asked)
+{
+	int			i;
+
+	for (i = 0; i < asked && answer->places[i] == i; i++)
+		;
+	return i == asked && i == answer->layout.n;
+}
+
+/*
+ * dp_reuse_unpack
+ *	  Put the rows of an answer into a store: of its values those that the key
+ *	  asks for, after nkeys columns of the group.
+ */
+void
+dp_reuse_unpack(const dp_reuse_answer *answer, const dp_reuse_key *key,
+				TupleDesc result, int nkeys, Tuplestorestate *store)
+{
+	int			asked = key->layout.n;
+	bool		whole = is_whole(answer, asked);
+	TupleDesc	stored = whole ? result :
+	dp_reuse_stored_columns(&answer->layout, result, nkeys,
+							result->natts > nkeys + asked);
+	TupleTableSlot *slot = MakeSingleTupleTableSlot(stored,
 													&TTSOpsMinimalTuple);
+	const bytea *content = answer->content;
 	Size		size = VARSIZE(content) - VARHDRSZ;
 	char	   *data = palloc(Max(size, 1));
 	Size		at = 0;
@@ -69,7 +123,10 @@ dp_reuse_unpack(const bytea *content, TupleDesc result,
 			tuple->t_len < SizeofMinimalTupleHeader)
 			elog(ERROR, "a stored answer is damaged");
 		ExecStoreMinimalTuple(tuple, slot, false);
-		tuplestore_puttupleslot(store, slot);
+		if (whole)
+			tuplestore_puttupleslot(store, slot);
+		else
+			put_row(answer, asked, nkeys, result, slot, store);
 		at += MAXALIGN(tuple->t_len);
 	}
 	ExecDropSingleTupleTableSlot(slot);

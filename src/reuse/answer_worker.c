@@ -54,6 +54,15 @@ drop_oldest(List *answers, int64 taken, int64 limit)
 	}
 }
 
+static bool
+has_digest(const dp_answer_row *row, const dp_answer_row *new)
+{
+	return row->hash == new->hash &&
+		VARSIZE_ANY(row->digest) == VARSIZE_ANY(new->digest) &&
+		memcmp(VARDATA_ANY(row->digest), VARDATA_ANY(new->digest),
+			   VARSIZE_ANY_EXHDR(row->digest)) == 0;
+}
+
 /*
  * Make room for an answer among those of its budget: one that has the same
  * digest goes, and the oldest ones.  Budgets do not take room from each other.
@@ -69,7 +78,7 @@ make_room(const dp_answer_row *new)
 	foreach(lc, dp_catalog_list_answers(NameStr(new->dataset)))
 	{
 		dp_answer_row *row = lfirst(lc);
-		bool		same = row->payer == new->payer && row->hash == new->hash;
+		bool		same = row->payer == new->payer && has_digest(row, new);
 
 		if (same && row->at > new->at)
 			return false;

@@ -189,7 +189,8 @@ typedef struct dp_run_stored
 {
 	bool		found;
 	dp_reuse_answer answer;		/* then */
-	dp_reuse_key *key;			/* else, locked, to store an answer by */
+	dp_reuse_key *key;			/* of what was found; or else, locked, of what
+								 * is to be stored; or NULL */
 	TimestampTz rows_at;		/* that one is no older than this */
 } dp_run_stored;
 
