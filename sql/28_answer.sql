@@ -24,6 +24,7 @@ CREATE TABLE dp_pg.answer (
 
 CREATE INDEX answer_hash_idx ON dp_pg.answer (hash);
 CREATE INDEX answer_dataset_idx ON dp_pg.answer (dataset);
+CREATE INDEX answer_payer_idx ON dp_pg.answer (payer_oid);
 
 COMMENT ON TABLE dp_pg.answer IS
 'released values that an identical query is answered from; readable by nobody, dp_pg.answers is for people';

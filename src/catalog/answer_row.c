@@ -8,11 +8,16 @@
 #include "postgres.h"
 
 #include "access/htup_details.h"
+#include "access/stratnum.h"
+#include "access/table.h"
 #include "catalog/pg_type.h"
 #include "miscadmin.h"
 #include "storage/lmgr.h"
 #include "utils/builtins.h"
+#include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
 
 #include "table_access.h"
 
@@ -41,6 +46,7 @@ enum
 static const dp_table answers = {"answer", ANSWER_END - 1};
 static const char hash_index[] = "answer_hash_idx";
 static const char dataset_index[] = "answer_dataset_idx";
+static const char payer_index[] = "answer_payer_idx";
 
 /*
  * dp_catalog_lock_answers
@@ -138,6 +144,51 @@ dp_catalog_list_answers(const char *dataset)
 	dp_catalog_key(&key, ANSWER_DATASET, NAMEOID, NameGetDatum(&name));
 	return fetch_all(dp_catalog_list_rows(&answers, dataset_index, &key, 1,
 										  NULL));
+}
+
+/*
+ * dp_catalog_list_answers_of
+ *	  Those that a role has paid for, likewise, of all datasets.
+ */
+List *
+dp_catalog_list_answers_of(Oid payer)
+{
+	ScanKeyData key;
+
+	dp_catalog_key(&key, ANSWER_PAYER_OID, OIDOID, ObjectIdGetDatum(payer));
+	return fetch_all(dp_catalog_list_rows(&answers, payer_index, &key, 1,
+										  NULL));
+}
+
+/*
+ * dp_catalog_next_answers
+ *	  The next `n` after an id, likewise, in their order.
+ */
+List *
+dp_catalog_next_answers(int64 after, int n)
+{
+	Relation	rel = dp_catalog_open_table(&answers, AccessShareLock);
+	Snapshot	snapshot = RegisterSnapshot(GetLatestSnapshot());
+	List	   *rows = NIL;
+	ScanKeyData key;
+	dp_scan		scan;
+	HeapTuple	tuple;
+
+	ScanKeyInit(&key, ANSWER_ID, BTGreaterStrategyNumber, F_INT8GT,
+				Int64GetDatum(after));
+	dp_catalog_start_scan(&scan, rel, NULL, snapshot, &key, 1);
+	while (list_length(rows) < n &&
+		   HeapTupleIsValid(tuple = dp_catalog_next(&scan)))
+	{
+		dp_values  *row = palloc(sizeof(dp_values));
+
+		dp_catalog_read_row(&answers, rel, heap_copytuple(tuple), row);
+		rows = lappend(rows, row);
+	}
+	dp_catalog_end_scan(&scan);
+	UnregisterSnapshot(snapshot);
+	table_close(rel, NoLock);
+	return fetch_all(rows);
 }
 
 /* The row of an answer, locked unless somebody else has done so. */

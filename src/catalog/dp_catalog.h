@@ -457,6 +457,8 @@ extern bool dp_catalog_lock_answers(void);
 extern bytea *dp_catalog_find_answer(int64 hash, dp_answer_wanted wanted,
 									 void *context);
 extern List *dp_catalog_list_answers(const char *dataset);
+extern List *dp_catalog_list_answers_of(Oid payer);
+extern List *dp_catalog_next_answers(int64 after, int n);
 extern dp_found dp_catalog_delete_answer(int64 id, dp_row_lock lock);
 extern void dp_catalog_add_hits(int64 id, int64 hits, TimestampTz last);
 extern void dp_catalog_insert_answer(const dp_answer_row *row);

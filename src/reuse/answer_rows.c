@@ -61,23 +61,32 @@ column_of(const dp_reuse_answer *answer, int asked, int nkeys, int n)
 		(value >= asked ? answer->layout.n : 0);
 }
 
-static void
-put_row(const dp_reuse_answer *answer, int asked, int nkeys, TupleDesc result,
-		TupleTableSlot *slot, Tuplestorestate *store)
+/* How the columns of a stored answer become those of a result. */
+typedef struct picking
 {
-	Datum	   *values = palloc(sizeof(Datum) * Max(result->natts, 1));
-	bool	   *nulls = palloc(sizeof(bool) * Max(result->natts, 1));
+	const dp_reuse_answer *answer;
+	int			asked;			/* values */
+	int			nkeys;
+	TupleDesc	result;
+} picking;
+
+static void
+put_row(const picking *p, TupleTableSlot *slot, Tuplestorestate *store)
+{
+	int			n = p->result->natts;
+	Datum	   *values = palloc(sizeof(Datum) * Max(n, 1));
+	bool	   *nulls = palloc(sizeof(bool) * Max(n, 1));
 	int			i;
 
 	slot_getallattrs(slot);
-	for (i = 0; i < result->natts; i++)
+	for (i = 0; i < n; i++)
 	{
-		int			column = column_of(answer, asked, nkeys, i);
+		int			column = column_of(p->answer, p->asked, p->nkeys, i);
 
 		values[i] = slot->tts_values[column];
 		nulls[i] = slot->tts_isnull[column];
 	}
-	tuplestore_putvalues(store, result, values, nulls);
+	tuplestore_putvalues(store, p->result, values, nulls);
 	pfree(values);
 	pfree(nulls);
 }
@@ -93,23 +102,13 @@ is_whole(const dp_reuse_answer *answer, int asked)
 	return i == asked && i == answer->layout.n;
 }
 
-/*
- * dp_reuse_unpack
- *	  Put the rows of an answer into a store: of its values those that the key
- *	  asks for, after nkeys columns of the group.
- */
-void
-dp_reuse_unpack(const dp_reuse_answer *answer, const dp_reuse_key *key,
-				TupleDesc result, int nkeys, Tuplestorestate *store)
+/* Rows with such columns; without `pick` as they are. */
+static void
+put_rows(const bytea *content, TupleDesc columns, const picking *pick,
+		 Tuplestorestate *store)
 {
-	int			asked = key->layout.n;
-	bool		whole = is_whole(answer, asked);
-	TupleDesc	stored = whole ? result :
-	dp_reuse_stored_columns(&answer->layout, result, nkeys,
-							result->natts > nkeys + asked);
-	TupleTableSlot *slot = MakeSingleTupleTableSlot(stored,
+	TupleTableSlot *slot = MakeSingleTupleTableSlot(columns,
 													&TTSOpsMinimalTuple);
-	const bytea *content = answer->content;
 	Size		size = VARSIZE(content) - VARHDRSZ;
 	char	   *data = palloc(Max(size, 1));
 	Size		at = 0;
@@ -123,12 +122,41 @@ dp_reuse_unpack(const dp_reuse_answer *answer, const dp_reuse_key *key,
 			tuple->t_len < SizeofMinimalTupleHeader)
 			elog(ERROR, "a stored answer is damaged");
 		ExecStoreMinimalTuple(tuple, slot, false);
-		if (whole)
+		if (pick == NULL)
 			tuplestore_puttupleslot(store, slot);
 		else
-			put_row(answer, asked, nkeys, result, slot, store);
+			put_row(pick, slot, store);
 		at += MAXALIGN(tuple->t_len);
 	}
 	ExecDropSingleTupleTableSlot(slot);
 	pfree(data);
+}
+
+/* dp_reuse_put_rows: what dp_reuse_pack made, into a store. */
+void
+dp_reuse_put_rows(const bytea *content, TupleDesc result,
+				  Tuplestorestate *store)
+{
+	put_rows(content, result, NULL, store);
+}
+
+/*
+ * dp_reuse_unpack
+ *	  Put the rows of an answer into a store: of its values those that the key
+ *	  asks for, after nkeys columns of the group.
+ */
+void
+dp_reuse_unpack(const dp_reuse_answer *answer, const dp_reuse_key *key,
+				TupleDesc result, int nkeys, Tuplestorestate *store)
+{
+	int			asked = key->layout.n;
+	const picking pick = {answer, asked, nkeys, result};
+
+	if (is_whole(answer, asked))
+		put_rows(answer->content, result, NULL, store);
+	else
+		put_rows(answer->content,
+				 dp_reuse_stored_columns(&answer->layout, result, nkeys,
+										 result->natts > nkeys + asked),
+				 &pick, store);
 }

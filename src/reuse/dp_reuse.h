@@ -91,6 +91,8 @@ extern void dp_reuse_count_hit(int64 id);
 /* ---- rows of an answer as bytes (answer_rows.c) ---- */
 extern bytea *dp_reuse_pack(Tuplestorestate *store, TupleDesc result,
 							Size most, int64 *rows);
+extern void dp_reuse_put_rows(const bytea *content, TupleDesc result,
+							  Tuplestorestate *store);
 extern void dp_reuse_unpack(const dp_reuse_answer *answer,
 							const dp_reuse_key *key, TupleDesc result,
 							int nkeys, Tuplestorestate *store);
