@@ -120,10 +120,10 @@ dp_run_give_kept(int64 nonce, int index, TupleDesc result, dp_stamp *stamp,
 	const kept_answer *answer = look_up(nonce, index);
 	Tuplestorestate *store;
 
-	dp_run_check_preconditions();
 	*stamped = dp_bridge_read_stamp(stamp);
 	if (answer == NULL || !*stamped || !holds(answer, stamp))
 		return NULL;
+	dp_run_check_preconditions();
 	dp_bridge_check_scope();
 	store = tuplestore_begin_heap(true, false, work_mem);
 	dp_reuse_put_rows(answer->content, result, store);
