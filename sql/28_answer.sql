@@ -24,6 +24,7 @@ CREATE TABLE dp_pg.answer (
 
 CREATE INDEX answer_hash_idx ON dp_pg.answer (hash);
 CREATE INDEX answer_dataset_idx ON dp_pg.answer (dataset);
+CREATE INDEX answer_payer_idx ON dp_pg.answer (payer_oid);
 
 COMMENT ON TABLE dp_pg.answer IS
 'released values that an identical query is answered from; readable by nobody, dp_pg.answers is for people';
@@ -46,7 +47,8 @@ COMMENT ON COLUMN dp_pg.answer.bytes IS
 COMMENT ON COLUMN dp_pg.answer.hits IS
 'how often it was given again, as far as it was written down';
 COMMENT ON COLUMN dp_pg.answer.last_hit IS 'when for the last time';
-COMMENT ON COLUMN dp_pg.answer.hash IS 'the first bytes of digest';
+COMMENT ON COLUMN dp_pg.answer.hash IS
+'of what all its values have in common, by which it is found';
 COMMENT ON COLUMN dp_pg.answer.digest IS 'SHA-256 of key';
 COMMENT ON COLUMN dp_pg.answer.key IS
 'all that the answer follows from, but the private rows and the noise';

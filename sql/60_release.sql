@@ -22,3 +22,9 @@ LANGUAGE c VOLATILE PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'dp_last_release';
 COMMENT ON FUNCTION @extschema@.dp_last_release() IS
 'what the last statement of this connection with private values released (at most the last 100 releases), one row per value: mechanism, price, sensitivity, noise scale and 95% error in units of the column, and the relations that were read, with the views published of them; no rows before the first one; tables released by dp_smalldb, dp_net and dp_synthesize are in dp_pg.releases instead';
+
+CREATE FUNCTION @extschema@.dp_error("any") RETURNS double precision
+LANGUAGE c STABLE PARALLEL RESTRICTED
+AS 'MODULE_PATHNAME', 'dp_error_called';
+COMMENT ON FUNCTION @extschema@.dp_error("any") IS
+'the 95% error of a private value beside it, free: dp_error(dp_count(*)), or of a subquery''s column that is a private aggregate; in the unit of the value, of a histogram for each count; of its noise alone, not of clamping, bounding and rounding; NULL where the value is NULL and for what is selected or a ratio of noisy spreads (quantiles, min, max, argmax, topk, corr, regr_r2, regr_slope, regr_intercept); 0A000 where its argument is no private value of the statement';

@@ -22,6 +22,8 @@ typedef struct dp_splitter
 	List	   *types;
 	List	   *typmods;
 	List	   *collations;
+	Oid			error;			/* the function dp_error */
+	bool		errors;			/* the errors of the aggregates follow them */
 	dp_refusal *refusal;		/* first refusal of a walk */
 } dp_splitter;
 
@@ -98,6 +100,13 @@ extern void dp_block_find_part(dp_splitter *s, dp_block *block);
 
 /* ---- generated.c ---- */
 extern dp_refusal *dp_block_make_total(dp_block *block);
+
+/* ---- inline_function.c ---- */
+extern List *dp_block_inline_functions(Query *query, List **inval_items);
+
+/* ---- error_place.c ---- */
+extern Node *dp_block_error_of(const FuncExpr *call);
+extern dp_refusal *dp_block_place_errors(Query *query, List **inval_items);
 
 /* ---- split_outer.c ---- */
 extern Aggref *dp_block_lift_aggregate(Aggref *aggregate, int level);

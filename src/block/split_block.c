@@ -14,12 +14,14 @@
  *
  *	  SELECT ward, n FROM release (ward, n) WHERE n > 20
  *
- * The release is one range table entry; its columns are the group keys and
- * then the distinct aggregates, in order of appearance.  Textually equal
- * aggregates of one block are one released value, drawn and paid for once.
+ * The release is one range table entry; its columns are the group keys, then
+ * the distinct aggregates, in order of appearance, then the 95% error of each.
+ * Textually equal aggregates of one block are one released value, drawn and
+ * paid for once.
  */
 #include "postgres.h"
 
+#include "access/htup_details.h"
 #include "catalog/pg_type.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
@@ -327,6 +329,26 @@ add_aggregates(dp_splitter *s, Query *inner, dp_block *block)
 	return NULL;
 }
 
+/*
+ * One column more for each aggregate, where a row has room for all: the 95%
+ * error of its value.
+ */
+static void
+add_errors(dp_splitter *s)
+{
+	int			n = list_length(s->aggregates);
+	int			i;
+
+	s->errors = list_length(s->names) + n <= MaxTupleAttributeNumber;
+	for (i = 0; s->errors && i < n; i++)
+	{
+		s->names = lappend(s->names, makeString(pstrdup("error")));
+		s->types = lappend_oid(s->types, FLOAT8OID);
+		s->typmods = lappend_int(s->typmods, -1);
+		s->collations = lappend_oid(s->collations, InvalidOid);
+	}
+}
+
 /* ---- the split ---- */
 
 static Query *
@@ -411,6 +433,7 @@ dp_block_split_one(Query *query, List *cte_stack, dp_block **block,
 		return refusal;
 	memset(&s, 0, sizeof(s));
 	s.query = query;
+	s.error = dp_catalog_error_function();
 	refusal = dp_block_rowset_verify(query, cte_stack, &s.rowset);
 	if (refusal == NULL)
 		refusal = dp_block_check_join(query, &s.rowset);
@@ -437,6 +460,7 @@ dp_block_split_one(Query *query, List *cte_stack, dp_block **block,
 		refusal = add_aggregates(&s, b->inner, b);
 	if (refusal != NULL)
 		return refusal;
+	add_errors(&s);
 	refusal = dp_block_make_outer(&s, entry);
 	if (refusal == NULL)
 		refusal = refuse_correlated((Node *) b->inner, -1);

@@ -81,6 +81,36 @@ aggregate_column(dp_splitter *s, Aggref *aggregate)
 	return 0;
 }
 
+/* The column of an aggregate's error; 0, and a refusal: it has none. */
+static int
+error_column(dp_splitter *s, Aggref *aggregate)
+{
+	if (s->errors)
+		return aggregate_column(s, aggregate) + list_length(s->aggregates);
+	if (s->refusal == NULL)
+		s->refusal = dp_bridge_refuse(ERRCODE_PROGRAM_LIMIT_EXCEEDED,
+									  aggregate->location,
+									  "A row has no room for an error beside "
+									  "each value.",
+									  "Ask in several queries.",
+									  "query has too many private values for "
+									  "dp_error");
+	return 0;
+}
+
+/* The aggregate of the block whose error a node asks for, or NULL. */
+static Aggref *
+asks_error(const dp_splitter *s, Node *node)
+{
+	Aggref	   *aggregate;
+
+	if (!IsA(node, FuncExpr) || ((FuncExpr *) node)->funcid != s->error)
+		return NULL;
+	aggregate = (Aggref *) dp_block_error_of((FuncExpr *) node);
+	return IsA(aggregate, Aggref) &&
+		(int) aggregate->agglevelsup == s->level ? aggregate : NULL;
+}
+
 static dp_refusal *
 refuse_column(dp_splitter *s, const Var *var)
 {
@@ -115,6 +145,9 @@ release_mutator(Node *node, void *context)
 	if (IsA(node, Aggref) && (int) ((Aggref *) node)->agglevelsup == s->level)
 		return (Node *) release_column(s, aggregate_column(s, (Aggref *) node),
 									   node);
+	if (asks_error(s, node) != NULL)
+		return (Node *)
+			release_column(s, error_column(s, asks_error(s, node)), node);
 	column = key_column(s, node);
 	if (column > 0)
 		return (Node *) release_column(s, column, node);

@@ -10,18 +10,11 @@
  */
 #include "postgres.h"
 
-#include "access/transam.h"
 #include "miscadmin.h"
-#include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
-#include "nodes/pathnodes.h"
-#include "optimizer/clauses.h"
 #include "utils/lsyscache.h"
 
 #include "split.h"
-
-/* Functions nested deeper are an error: the planner would go on. */
-#define INLINE_DEPTH 100
 
 typedef struct block_walk
 {
@@ -33,97 +26,6 @@ typedef struct block_walk
 } block_walk;
 
 static bool walk_level(Query *query, block_walk *walk);
-
-/* ---- set-returning SQL functions ---- */
-
-static bool
-reads_protected_walker(Node *node, void *context)
-{
-	if (node == NULL)
-		return false;
-	if (IsA(node, RangeTblEntry))
-	{
-		RangeTblEntry *entry = (RangeTblEntry *) node;
-
-		return entry->rtekind == RTE_RELATION &&
-			dp_protect_lookup(entry->relid) != NULL;
-	}
-	if (IsA(node, Query))
-		return query_tree_walker((Query *) node, reads_protected_walker,
-								 context, QTW_EXAMINE_RTES_BEFORE);
-	return expression_tree_walker(node, reads_protected_walker, context);
-}
-
-static Query *
-inlined_body(Query *query, RangeTblEntry *entry, List **inval_items)
-{
-	PlannerInfo *root = makeNode(PlannerInfo);
-	Query	   *body;
-
-	root->glob = makeNode(PlannerGlobal);
-	root->parse = query;
-	root->planner_cxt = CurrentMemoryContext;
-	body = inline_set_returning_function(root, entry);
-	if (body != NULL)
-		*inval_items = list_concat(*inval_items, root->glob->invalItems);
-	return body;
-}
-
-static bool
-is_user_function(RangeTblEntry *entry)
-{
-	RangeTblFunction *function;
-
-	if (entry->rtekind != RTE_FUNCTION || list_length(entry->functions) != 1)
-		return false;
-	function = linitial(entry->functions);
-	return IsA(function->funcexpr, FuncExpr) &&
-		((FuncExpr *) function->funcexpr)->funcid >= FirstNormalObjectId;
-}
-
-/*
- * Do for functions in FROM that reach private rows what the planner would do
- * later, when it is too late to split: put the function's query in its place.
- */
-static void
-inline_functions(Query *query, List **inval_items, int depth)
-{
-	ListCell   *lc;
-
-	check_stack_depth();
-	foreach(lc, query->rtable)
-	{
-		RangeTblEntry *entry = lfirst(lc);
-		Query	   *body;
-
-		/* At depth 0 the walk comes to the subquery later. */
-		if (entry->rtekind == RTE_SUBQUERY && depth > 0)
-			inline_functions(entry->subquery, inval_items, depth + 1);
-		if (!is_user_function(entry))
-			continue;
-		body = inlined_body(query, entry, inval_items);
-		if (body == NULL)
-			continue;
-		if (depth > INLINE_DEPTH)
-			ereport(ERROR,
-					(errcode(ERRCODE_STATEMENT_TOO_COMPLEX),
-					 errmsg("SQL functions in FROM are nested too deeply"),
-					 errdetail("They call one another to a depth of more than "
-							   "%d.",
-							   INLINE_DEPTH),
-					 errhint("Nest them less deeply, or write one of them in "
-							 "PL/pgSQL.")));
-		inline_functions(body, inval_items, depth + 1);
-		if (!dp_catalog_has_aggregate((Node *) body) &&
-			!reads_protected_walker((Node *) body, NULL))
-			continue;
-		entry->rtekind = RTE_SUBQUERY;
-		entry->subquery = body;
-		entry->security_barrier = false;
-		entry->functions = NIL;
-		entry->funcordinality = false;
-	}
-}
 
 /* ---- the walk ---- */
 
@@ -187,11 +89,18 @@ static bool
 walk_level(Query *query, block_walk *walk)
 {
 	List	   *saved_stack = walk->cte_stack;
+	List	   *bodies;
 	bool		released;
 	ListCell   *lc;
 
 	check_stack_depth();
-	inline_functions(query, walk->inval_items, 0);
+	bodies = dp_block_inline_functions(query, walk->inval_items);
+	foreach(lc, bodies)
+		if (walk->refusal == NULL)
+			walk->refusal = dp_block_place_errors(lfirst(lc),
+												  walk->inval_items);
+	if (walk->refusal != NULL)
+		return false;
 	released = dp_catalog_has_own_aggregate(query);
 	if (released)
 		split_level(query, walk);
@@ -232,6 +141,8 @@ dp_block_split_all(Query *query, dp_block_consumer consumer, void *context,
 	walk.consumer = consumer;
 	walk.consumer_context = context;
 	walk.inval_items = inval_items;
-	(void) walk_level(query, &walk);
+	walk.refusal = dp_block_place_errors(query, inval_items);
+	if (walk.refusal == NULL)
+		(void) walk_level(query, &walk);
 	return walk.refusal;
 }

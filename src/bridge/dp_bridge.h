@@ -231,6 +231,23 @@ extern dp_status dp_bridge_gaussian_variance(uint64 sensitivity,
 											 dp_fixed delta,
 											 dp_rational *out);
 
+extern bool dp_bridge_gaussian_error(const dp_rational *variance, int k,
+									 double *out);
+
+/* ---- has anything been committed since? (stamp.c) ---- */
+typedef struct dp_stamp
+{
+	uint64		ended;			/* transactions that have written */
+	uint64		messages;		/* that empty caches, read */
+	Oid			user;
+	Oid			outer;
+	Oid			session;
+	int			context;		/* of security */
+} dp_stamp;
+
+extern bool dp_bridge_read_stamp(dp_stamp *out);
+extern bool dp_bridge_same_stamp(const dp_stamp *a, const dp_stamp *b);
+
 /* ---- errors (error.c) ---- */
 
 /* Raises for any status but DP_OK; `what` completes "could not ...". */

@@ -1,12 +1,13 @@
 /*
  * noise_variance.c
- *	  The least variance of Gaussian noise on one number, remembered.
+ *	  The least variance of Gaussian noise on one number, and what noise of a
+ *	  variance does not exceed, both remembered.
  */
 #include "postgres.h"
 
 #include "dp_bridge.h"
 
-#define KEPT 32					/* variances a process remembers */
+#define KEPT 32					/* of each, what a process remembers */
 
 /*
  * dp_bridge_gaussian_variance
@@ -49,4 +50,39 @@ dp_bridge_gaussian_variance(uint64 sensitivity, dp_fixed epsilon,
 	kept[next].variance = *out;
 	next = (next + 1) % KEPT;
 	return DP_OK;
+}
+
+/*
+ * dp_bridge_gaussian_error
+ *	  dp_acct_gaussian_error for probability 1/20; false where it has none.  It
+ *	  may take milliseconds, and a release asks it for every group.
+ */
+bool
+dp_bridge_gaussian_error(const dp_rational *variance, int k, double *out)
+{
+	static struct
+	{
+		dp_rational variance;
+		int			k;			/* 0: no entry */
+		double		error;
+	}			kept[KEPT];
+	static int	next = 0;
+	dp_uint128	error;
+	int			i;
+
+	for (i = 0; i < KEPT; i++)
+		if (kept[i].k == k && kept[i].variance.num == variance->num &&
+			kept[i].variance.den == variance->den)
+		{
+			*out = kept[i].error;
+			return true;
+		}
+	if (dp_acct_gaussian_error(variance, k, DP_FIXED_ONE / 20, &error) !=
+		DP_OK)
+		return false;
+	kept[next].variance = *variance;
+	kept[next].k = k;
+	kept[next].error = *out = (double) error;
+	next = (next + 1) % KEPT;
+	return true;
 }

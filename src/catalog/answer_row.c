@@ -8,11 +8,16 @@
 #include "postgres.h"
 
 #include "access/htup_details.h"
+#include "access/stratnum.h"
+#include "access/table.h"
 #include "catalog/pg_type.h"
 #include "miscadmin.h"
 #include "storage/lmgr.h"
 #include "utils/builtins.h"
+#include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
 
 #include "table_access.h"
 
@@ -41,6 +46,7 @@ enum
 static const dp_table answers = {"answer", ANSWER_END - 1};
 static const char hash_index[] = "answer_hash_idx";
 static const char dataset_index[] = "answer_dataset_idx";
+static const char payer_index[] = "answer_payer_idx";
 
 /*
  * dp_catalog_lock_answers
@@ -57,7 +63,7 @@ dp_catalog_lock_answers(void)
 		ConditionalLockRelationOid(relid, RowExclusiveLock);
 }
 
-/* All but key, digest and content, which are large. */
+/* All but key and content, which are large. */
 static void
 fetch(const dp_values *row, dp_answer_row *out)
 {
@@ -75,10 +81,11 @@ fetch(const dp_values *row, dp_answer_row *out)
 	if (!dp_catalog_is_null(row, ANSWER_LAST_HIT))
 		out->last_hit = dp_catalog_get_time(row, ANSWER_LAST_HIT);
 	out->hash = dp_catalog_get_int64(row, ANSWER_HASH);
+	out->digest = DatumGetByteaPP(dp_catalog_get(row, ANSWER_DIGEST));
 }
 
 static List *
-fetch_all(List *rows, bool whole)
+fetch_all(List *rows)
 {
 	List	   *result = NIL;
 	ListCell   *lc;
@@ -89,36 +96,43 @@ fetch_all(List *rows, bool whole)
 		dp_answer_row *out = palloc0(sizeof(dp_answer_row));
 
 		fetch(row, out);
-		if (whole)
-		{
-			out->digest = DatumGetByteaP(dp_catalog_get(row, ANSWER_DIGEST));
-			out->key = DatumGetByteaP(dp_catalog_get(row, ANSWER_KEY));
-			out->content = DatumGetByteaP(dp_catalog_get(row,
-														 ANSWER_CONTENT));
-		}
 		result = lappend(result, out);
 	}
 	return result;
 }
 
 /*
- * dp_catalog_find_answers
- *	  The answers with a hash as they are committed now, whole, of
- *	  dp_answer_row *, palloc'd.
+ * dp_catalog_find_answer
+ *	  The content of the last one that is wanted of the answers with a hash, as
+ *	  they are committed now, palloc'd; NULL: none is.
  */
-List *
-dp_catalog_find_answers(int64 hash)
+bytea *
+dp_catalog_find_answer(int64 hash, dp_answer_wanted wanted, void *context)
 {
 	ScanKeyData key;
+	const dp_values *found = NULL;
+	List	   *rows;
+	ListCell   *lc;
 
 	dp_catalog_key(&key, ANSWER_HASH, INT8OID, Int64GetDatum(hash));
-	return fetch_all(dp_catalog_list_rows(&answers, hash_index, &key, 1,
-										  NULL), true);
+	rows = dp_catalog_list_rows(&answers, hash_index, &key, 1, NULL);
+	foreach(lc, rows)
+	{
+		const dp_values *row = lfirst(lc);
+		dp_answer_row answer = {0};
+
+		fetch(row, &answer);
+		answer.key = DatumGetByteaP(dp_catalog_get(row, ANSWER_KEY));
+		if (wanted(&answer, context))
+			found = row;
+	}
+	return found == NULL ? NULL :
+		DatumGetByteaP(dp_catalog_get(found, ANSWER_CONTENT));
 }
 
 /*
  * dp_catalog_list_answers
- *	  The answers of a dataset without key, digest and content, likewise.
+ *	  The answers of a dataset without key and content, likewise.
  */
 List *
 dp_catalog_list_answers(const char *dataset)
@@ -129,7 +143,52 @@ dp_catalog_list_answers(const char *dataset)
 	namestrcpy(&name, dataset);
 	dp_catalog_key(&key, ANSWER_DATASET, NAMEOID, NameGetDatum(&name));
 	return fetch_all(dp_catalog_list_rows(&answers, dataset_index, &key, 1,
-										  NULL), false);
+										  NULL));
+}
+
+/*
+ * dp_catalog_list_answers_of
+ *	  Those that a role has paid for, likewise, of all datasets.
+ */
+List *
+dp_catalog_list_answers_of(Oid payer)
+{
+	ScanKeyData key;
+
+	dp_catalog_key(&key, ANSWER_PAYER_OID, OIDOID, ObjectIdGetDatum(payer));
+	return fetch_all(dp_catalog_list_rows(&answers, payer_index, &key, 1,
+										  NULL));
+}
+
+/*
+ * dp_catalog_next_answers
+ *	  The next `n` after an id, likewise, in their order.
+ */
+List *
+dp_catalog_next_answers(int64 after, int n)
+{
+	Relation	rel = dp_catalog_open_table(&answers, AccessShareLock);
+	Snapshot	snapshot = RegisterSnapshot(GetLatestSnapshot());
+	List	   *rows = NIL;
+	ScanKeyData key;
+	dp_scan		scan;
+	HeapTuple	tuple;
+
+	ScanKeyInit(&key, ANSWER_ID, BTGreaterStrategyNumber, F_INT8GT,
+				Int64GetDatum(after));
+	dp_catalog_start_scan(&scan, rel, NULL, snapshot, &key, 1);
+	while (list_length(rows) < n &&
+		   HeapTupleIsValid(tuple = dp_catalog_next(&scan)))
+	{
+		dp_values  *row = palloc(sizeof(dp_values));
+
+		dp_catalog_read_row(&answers, rel, heap_copytuple(tuple), row);
+		rows = lappend(rows, row);
+	}
+	dp_catalog_end_scan(&scan);
+	UnregisterSnapshot(snapshot);
+	table_close(rel, NoLock);
+	return fetch_all(rows);
 }
 
 /* The row of an answer, locked unless somebody else has done so. */

@@ -77,6 +77,7 @@ extern Oid	dp_catalog_function(const char *name, int nargs,
 								const Oid *types);
 extern Oid	dp_catalog_aggregate(const char *name, int nargs,
 								 const Oid *types);
+extern Oid	dp_catalog_error_function(void);
 extern char *dp_catalog_private_advice(Oid aggregate);
 extern Oid	dp_catalog_owner(Oid relid);
 extern void dp_catalog_name_role(Oid role, NameData *out);
@@ -443,15 +444,21 @@ typedef struct dp_answer_row
 	int64		bytes;
 	int64		hits;			/* how often it was given again */
 	TimestampTz last_hit;		/* 0: never */
-	int64		hash;			/* of the digest */
+	int64		hash;			/* by which it is found */
 	bytea	   *digest;			/* of the key */
-	bytea	   *key;
+	bytea	   *key;			/* NULL in lists, as the next */
 	bytea	   *content;		/* minimal tuples (reuse/answer_rows.c) */
 } dp_answer_row;
 
+/* Is it a better answer than those asked about before?  It has its key. */
+typedef bool (*dp_answer_wanted) (const dp_answer_row *row, void *context);
+
 extern bool dp_catalog_lock_answers(void);
-extern List *dp_catalog_find_answers(int64 hash);
+extern bytea *dp_catalog_find_answer(int64 hash, dp_answer_wanted wanted,
+									 void *context);
 extern List *dp_catalog_list_answers(const char *dataset);
+extern List *dp_catalog_list_answers_of(Oid payer);
+extern List *dp_catalog_next_answers(int64 after, int n);
 extern dp_found dp_catalog_delete_answer(int64 id, dp_row_lock lock);
 extern void dp_catalog_add_hits(int64 id, int64 hits, TimestampTz last);
 extern void dp_catalog_insert_answer(const dp_answer_row *row);

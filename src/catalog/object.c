@@ -63,6 +63,21 @@ dp_catalog_aggregate(const char *name, int nargs, const Oid *types)
 		found;
 }
 
+/* dp_catalog_error_function: OID of dp_error, or InvalidOid. */
+Oid
+dp_catalog_error_function(void)
+{
+	const Oid	any = ANYOID;
+	Oid			namespace = dp_bridge_extension_namespace();
+
+	if (!OidIsValid(namespace))
+		return InvalidOid;
+	return GetSysCacheOid3(PROCNAMEARGSNSP, Anum_pg_proc_oid,
+						   CStringGetDatum("dp_error"),
+						   PointerGetDatum(buildoidvector(&any, 1)),
+						   ObjectIdGetDatum(namespace));
+}
+
 /* Is there an aggregate of the extension with this name? */
 static bool
 has_aggregate(const char *name)

@@ -13,6 +13,8 @@
  */
 #include "postgres.h"
 
+#include <math.h>
+
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
@@ -251,24 +253,35 @@ set_keys(const answer *to, int64 group)
 	}
 }
 
-/* Draw noise for the values of a group. */
+/* Draw noise for the values of a group; their errors follow them. */
 static void
 set_values(const answer *to, const dp_cell *cell)
 {
 	const dp_release_spec *spec = to->cells->spec;
 	Datum	   *values = to->slot->tts_values + spec->nkeys;
 	bool	   *nulls = to->slot->tts_isnull + spec->nkeys;
+	int			n = spec->nmeasures;
+	bool		errors = to->slot->tts_tupleDescriptor->natts >=
+	spec->nkeys + 2 * n;
+	double		error;
 	int			i;
 
-	for (i = 0; i < spec->nmeasures; i++)
+	for (i = 0; i < n; i++)
 	{
 		const dp_measure *measure = &spec->measures[i];
 
 		nulls[i] = false;
-		values[i] = measure->ops->release(measure, cell, &nulls[i]);
+		error = NAN;
+		values[i] = measure->ops->release(measure, cell, &nulls[i], &error);
 		cell += measure->ncells;
+		if (!errors)
+			continue;
+		values[n + i] = Float8GetDatum(error);
+		nulls[n + i] = isnan(error);
 	}
 	forget_values(spec, to->own_none, values, nulls);
+	for (i = 0; errors && i < n; i++)
+		nulls[n + i] |= nulls[i];
 }
 
 /* Is the released number of rows more than there may be of none? */

@@ -67,8 +67,13 @@ typedef struct dp_measure_ops
 	void		(*load) (const dp_measure *measure, const Datum *values,
 						 const bool *nulls, dp_cell *cells,
 						 MemoryContext keep);
+
+	/*
+	 * *isnull is false before; *error, the 95% error of the value in its own
+	 * unit, is NAN before, which says that none is known (released_error.c).
+	 */
 	Datum		(*release) (const dp_measure *measure, const dp_cell *cells,
-							bool *isnull);	/* false before */
+							bool *isnull, double *error);
 	const char *error_suffix;	/* to the 95% error in EXPLAIN, or NULL */
 
 	/*
@@ -158,6 +163,10 @@ struct dp_measure
 	dp_charge	charge;
 	void	   *plan;			/* whatever else prepare worked out */
 	const dp_measure *unprepared;	/* undeclared keys: as before prepare */
+	List	   *arguments;		/* of Const *: its parameters; as the next two
+								 * set by the release */
+	int			first_exact;	/* of its exact aggregates */
+	int			columns;		/* how many they are */
 	int			first_column;	/* of the inner row, set by the release */
 };
 
@@ -186,7 +195,7 @@ extern double dp_measure_granule(const dp_measure *measure);
 /* ---- measure_mean.c ---- */
 extern Datum dp_measure_release_mean(const dp_measure *measure,
 									 dp_int128 rows, dp_int128 sum,
-									 bool *isnull);
+									 bool *isnull, double *error);
 
 /* ---- measure_quantile.c: what a choice by rank needs ---- */
 extern void dp_measure_set_rank_grid(dp_measure *measure);
@@ -217,6 +226,23 @@ extern dp_int128 dp_measure_add_noise(const dp_measure *measure,
 extern double dp_measure_noise_scale(const dp_measure *measure);
 extern dp_int128 dp_measure_none(const dp_measure *measure, int noises);
 extern double dp_measure_noise_error(const dp_measure *measure, double beta);
+
+/* ---- released_error.c: the 95% error beside a value ---- */
+extern double dp_measure_error_of_sum(const dp_measure *measure);
+extern double dp_measure_error_of_mean(const dp_measure *measure,
+									   dp_int128 above, dp_int128 total,
+									   const dp_grid *grid);
+extern double dp_measure_error_of_variance(const dp_measure *measure,
+										   bool sample, dp_int128 row,
+										   dp_int128 total);
+extern double dp_measure_variance_within(bool sample, double share,
+										 double error);
+extern double dp_measure_error_of_squares(const dp_measure *measure,
+										  dp_int128 total, double share);
+extern double dp_measure_error_of_root(bool sample, double share,
+									   double error);
+extern double dp_measure_error_of_covariance(const dp_measure *measure,
+											 dp_int128 total, double share);
 
 /* ---- measure_bounds.c ---- */
 extern int64 dp_measure_ranges_threshold(const dp_measure *measure);

@@ -75,3 +75,24 @@ TRAP(dp_aggregate_regr_slope)
 TRAP(dp_aggregate_regr_sxx)
 TRAP(dp_aggregate_regr_sxy)
 TRAP(dp_aggregate_regr_syy)
+
+PG_FUNCTION_INFO_V1(dp_error_called);
+
+/*
+ * dp_error_called
+ *	  SQL: dp_error(value) where no private query is around it to know the
+ *	  value's error.
+ */
+Datum
+dp_error_called(PG_FUNCTION_ARGS)
+{
+	dp_bridge_require_preload();
+	ereport(ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("dp_error needs a private value"),
+			 errdetail("What it was given is no value of a private query in "
+					   "the same statement."),
+			 errhint("Write it beside the aggregate, as in SELECT "
+					 "dp_count(*), dp_error(dp_count(*)) FROM ...")));
+	PG_RETURN_NULL();
+}

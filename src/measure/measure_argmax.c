@@ -252,7 +252,8 @@ scores_of(const dp_measure *measure, const dp_cell *cells)
 }
 
 static Datum
-release_argmax(const dp_measure *measure, const dp_cell *cells, bool *isnull)
+release_argmax(const dp_measure *measure, const dp_cell *cells, bool *isnull,
+			   double *error)
 {
 	const dp_candidates *candidates = measure->plan;
 	dp_int128  *scores = scores_of(measure, cells);
@@ -324,7 +325,8 @@ sort_values(const dp_measure *measure, const dp_int128 *scores, int64 k,
 }
 
 static Datum
-release_topk(const dp_measure *measure, const dp_cell *cells, bool *isnull)
+release_topk(const dp_measure *measure, const dp_cell *cells, bool *isnull,
+			 double *error)
 {
 	dp_int128  *scores = scores_of(measure, cells);
 	int64		k = dp_measure_number(measure, 1, measure->choices,

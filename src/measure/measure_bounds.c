@@ -95,7 +95,8 @@ end_of(const dp_measure *measure, int place, bool nearer)
 }
 
 static Datum
-release(const dp_measure *measure, const dp_cell *cells, bool *isnull)
+release(const dp_measure *measure, const dp_cell *cells, bool *isnull,
+		double *error)
 {
 	int			zero = dp_count_ranges(measure->argument_type).zero;
 	int64		threshold = dp_measure_ranges_threshold(measure);

@@ -81,7 +81,8 @@ load(const dp_measure *measure, const Datum *values, const bool *nulls,
 
 /* The place of the chosen condition, from 1. */
 static Datum
-release(const dp_measure *measure, const dp_cell *cells, bool *isnull)
+release(const dp_measure *measure, const dp_cell *cells, bool *isnull,
+		double *error)
 {
 	dp_int128  *scores = palloc(sizeof(dp_int128) * measure->ncells);
 	int			i;

@@ -69,25 +69,28 @@ add_points(const dp_measure *measure, const dp_cell *cells, dp_int128 *points,
 }
 
 static Datum
-release_sum(const dp_measure *measure, const dp_cell *cells, bool *isnull)
+release_sum(const dp_measure *measure, const dp_cell *cells, bool *isnull,
+			double *error)
 {
 	dp_int128	points;
 	dp_int128	sum;
 
 	add_points(measure, cells, &points, &sum);
+	*error = dp_measure_error_of_sum(measure);
 	return dp_measure_from_granules(measure,
 									dp_measure_add_noise(measure, sum),
 									measure->aggregate->aggtype);
 }
 
 static Datum
-release_mean(const dp_measure *measure, const dp_cell *cells, bool *isnull)
+release_mean(const dp_measure *measure, const dp_cell *cells, bool *isnull,
+			 double *error)
 {
 	dp_int128	points;
 	dp_int128	sum;
 
 	add_points(measure, cells, &points, &sum);
-	return dp_measure_release_mean(measure, points, sum, isnull);
+	return dp_measure_release_mean(measure, points, sum, isnull, error);
 }
 
 static const char *const forms[] = {"", "e", "lu", "lue", NULL};

@@ -75,7 +75,8 @@ prepare(dp_measure *measure)
 }
 
 static Datum
-release(const dp_measure *measure, const dp_cell *cells, bool *isnull)
+release(const dp_measure *measure, const dp_cell *cells, bool *isnull,
+		double *error)
 {
 	const extreme_plan *plan = measure->plan;
 	const dp_grid *grid = &measure->grid;

@@ -89,11 +89,13 @@ row(const dp_measure *measure, Expr *argument)
 }
 
 static Datum
-release(const dp_measure *measure, const dp_cell *cells, bool *isnull)
+release(const dp_measure *measure, const dp_cell *cells, bool *isnull,
+		double *error)
 {
 	Datum	   *counts = palloc(sizeof(Datum) * measure->ncells);
 	int			i;
 
+	*error = dp_measure_error_of_sum(measure);
 	for (i = 0; i < measure->ncells; i++)
 		counts[i] =
 			dp_measure_from_granules(measure,

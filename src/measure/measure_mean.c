@@ -87,11 +87,12 @@ mean_granules(const dp_measure *measure, dp_int128 above, dp_int128 total)
 /*
  * dp_measure_release_mean
  *	  The noisy mean of so many values of this sum, in granules; NULL when
- *	  their noisy number is not positive, or cannot be told from none.
+ *	  their noisy number is not positive, or cannot be told from none; and its
+ *	  error.
  */
 Datum
 dp_measure_release_mean(const dp_measure *measure, dp_int128 rows,
-						dp_int128 sum, bool *isnull)
+						dp_int128 sum, bool *isnull, double *error)
 {
 	dp_int128	above;
 	dp_int128	below;
@@ -111,6 +112,7 @@ dp_measure_release_mean(const dp_measure *measure, dp_int128 rows,
 		return (Datum) 0;
 	}
 	above = Max(Min(above, total), 0);
+	*error = dp_measure_error_of_mean(measure, above, total, &measure->grid);
 	mean = mean_granules(measure, above, total);
 	if (measure->grid.exponent != 0)
 		mean = dp_count_scale_numeric(mean, measure->grid.exponent);
@@ -123,10 +125,11 @@ dp_measure_release_mean(const dp_measure *measure, dp_int128 rows,
 }
 
 static Datum
-release(const dp_measure *measure, const dp_cell *cells, bool *isnull)
+release(const dp_measure *measure, const dp_cell *cells, bool *isnull,
+		double *error)
 {
 	return dp_measure_release_mean(measure, cells[CELL_ROWS].integer,
-								   cells[CELL_SUM].integer, isnull);
+								   cells[CELL_SUM].integer, isnull, error);
 }
 
 static const char *const forms[] = {"", "e", "lu", "lue", NULL};

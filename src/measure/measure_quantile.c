@@ -204,7 +204,8 @@ dp_measure_grid_point(const dp_measure *measure, int64 point)
 }
 
 static Datum
-release(const dp_measure *measure, const dp_cell *cells, bool *isnull)
+release(const dp_measure *measure, const dp_cell *cells, bool *isnull,
+		double *error)
 {
 	const quantile_plan *plan = measure->plan;
 	const dp_grid *grid = &measure->grid;

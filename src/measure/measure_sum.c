@@ -81,8 +81,10 @@ add(const dp_measure *measure, const dp_bound_part *part, dp_cell *cells,
 }
 
 static Datum
-release(const dp_measure *measure, const dp_cell *cells, bool *isnull)
+release(const dp_measure *measure, const dp_cell *cells, bool *isnull,
+		double *error)
 {
+	*error = dp_measure_error_of_sum(measure);
 	return dp_measure_from_granules(measure,
 									dp_measure_add_noise(measure,
 														 cells[0].integer),

@@ -14,6 +14,7 @@
 #include "postgres.h"
 
 #include <float.h>
+#include <math.h>
 
 #include "catalog/pg_type.h"
 #include "fmgr.h"
@@ -22,6 +23,7 @@
 #include "utils/fmgrprotos.h"
 #include "utils/numeric.h"
 
+#include "../bridge/dp_numeric.h"
 #include "exact.h"
 #include "pair.h"
 
@@ -158,16 +160,19 @@ is_sample(const dp_measure *measure)
 /*
  * The released variance, in granules squared; NULL when the released number
  * of rows is not positive, as the variance of no rows is; with dp_pg.suppress,
- * when it, or for a sample all but one of it, could be noise alone.
+ * when it, or for a sample all but one of it, could be noise alone.  *share is
+ * the same over the square of the width, and *error that number's error.
  */
 static Datum
-draw_variance(const dp_measure *measure, const dp_cell *cells, bool *isnull)
+draw_variance(const dp_measure *measure, const dp_cell *cells, bool *isnull,
+			  double *share, double *error)
 {
 	dp_int128	width = dp_measure_width(measure);
 	dp_int128	below = cells[CELL_BELOW].integer;
 	dp_int128	middle = cells[CELL_MIDDLE].integer;
 	dp_int128	squares = cells[CELL_SQUARES].integer;
 	dp_int128	total;
+	Datum		square;
 
 	below = dp_measure_add_noise(measure, below);
 	middle = dp_measure_add_noise(measure, middle);
@@ -181,8 +186,13 @@ draw_variance(const dp_measure *measure, const dp_cell *cells, bool *isnull)
 		*isnull = true;
 		return (Datum) 0;
 	}
-	return dp_measure_variance_granules(is_sample(measure), width, middle,
-										squares, total);
+	square = dp_measure_variance_granules(is_sample(measure), width, middle,
+										  squares, total);
+	*share = dp_numeric_to_double(DatumGetNumeric(square)) /
+		((double) width * (double) width);
+	*error = dp_measure_error_of_variance(measure, is_sample(measure),
+										  width * width, total);
+	return square;
 }
 
 static Datum
@@ -200,14 +210,29 @@ result_digits(const dp_measure *measure)
 	return Max(16, -measure->grid.exponent * 31 / 100 + 6);
 }
 
-static Datum
-release_variance(const dp_measure *measure, const dp_cell *cells, bool *isnull)
+/* A share of a power of the width in the argument's unit. */
+static double
+in_units(const dp_measure *measure, int power, double share)
 {
-	Datum		square = draw_variance(measure, cells, isnull);
+	double		width = (double) dp_measure_width(measure);
+
+	return ldexp(power == 2 ? share * width * width : share * width,
+				 power * measure->grid.exponent);
+}
+
+static Datum
+release_variance(const dp_measure *measure, const dp_cell *cells, bool *isnull,
+				 double *error)
+{
+	double		share;
+	Datum		square = draw_variance(measure, cells, isnull, &share, error);
 	Numeric		variance;
 
 	if (*isnull)
 		return square;
+	*error = in_units(measure, 2,
+					  dp_measure_variance_within(is_sample(measure), share,
+												 *error));
 	variance = dp_count_scale_numeric(DatumGetNumeric(square),
 									  2 * measure->grid.exponent);
 	return as_result(measure, NumericGetDatum(variance),
@@ -215,13 +240,18 @@ release_variance(const dp_measure *measure, const dp_cell *cells, bool *isnull)
 }
 
 static Datum
-release_stddev(const dp_measure *measure, const dp_cell *cells, bool *isnull)
+release_stddev(const dp_measure *measure, const dp_cell *cells, bool *isnull,
+			   double *error)
 {
-	Datum		square = draw_variance(measure, cells, isnull);
+	double		share;
+	Datum		square = draw_variance(measure, cells, isnull, &share, error);
 	Numeric		deviation;
 
 	if (*isnull)
 		return square;
+	*error = in_units(measure, 1,
+					  dp_measure_error_of_root(is_sample(measure), share,
+											   *error));
 	deviation = DatumGetNumeric(DirectFunctionCall1(numeric_sqrt, square));
 	deviation = dp_count_scale_numeric(deviation, measure->grid.exponent);
 	return as_result(measure, NumericGetDatum(deviation),

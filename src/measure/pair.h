@@ -34,19 +34,23 @@ pair_is_of_y(const dp_measure *measure)
 
 /* ---- release_pair.c: of dp_measure_ops ---- */
 extern Datum dp_measure_release_pair_rows(const dp_measure *measure,
-										  const dp_cell *cells, bool *isnull);
+										  const dp_cell *cells, bool *isnull,
+										  double *error);
 extern Datum dp_measure_release_pair_mean(const dp_measure *measure,
-										  const dp_cell *cells, bool *isnull);
+										  const dp_cell *cells, bool *isnull,
+										  double *error);
 extern Datum dp_measure_release_pair_squares(const dp_measure *measure,
 											 const dp_cell *cells,
-											 bool *isnull);
+											 bool *isnull, double *error);
 extern Datum dp_measure_release_covariance(const dp_measure *measure,
 										   const dp_cell *cells,
-										   bool *isnull);
+										   bool *isnull, double *error);
 extern Datum dp_measure_release_corr(const dp_measure *measure,
-									 const dp_cell *cells, bool *isnull);
+									 const dp_cell *cells, bool *isnull,
+									 double *error);
 extern Datum dp_measure_release_line(const dp_measure *measure,
-									 const dp_cell *cells, bool *isnull);
+									 const dp_cell *cells, bool *isnull,
+									 double *error);
 
 /* ---- measure_variance.c ---- */
 extern Datum dp_measure_variance_granules(bool sample, dp_int128 width,

@@ -67,11 +67,12 @@ has_none(const dp_measure *measure, dp_int128 total, int noises, bool sample)
 /* dp_regr_count: rows with both numbers. */
 Datum
 dp_measure_release_pair_rows(const dp_measure *measure, const dp_cell *cells,
-							 bool *isnull)
+							 bool *isnull, double *error)
 {
 	dp_int128	noisy[DP_PAIR_CELLS];
 
 	draw(measure, cells, 0, noisy);
+	*error = dp_measure_error_of_sum(measure);
 	return Int64GetDatum((int64) Max(Min(noisy[0], PG_INT64_MAX),
 									 PG_INT64_MIN));
 }
@@ -97,7 +98,7 @@ mean_of(const dp_grid *grid, dp_int128 above, dp_int128 total)
 /* dp_regr_avgx, dp_regr_avgy: as dp_avg. */
 Datum
 dp_measure_release_pair_mean(const dp_measure *measure, const dp_cell *cells,
-							 bool *isnull)
+							 bool *isnull, double *error)
 {
 	dp_int128	noisy[DP_PAIR_CELLS];
 	dp_int128	total = draw(measure, cells, 2, noisy);
@@ -105,17 +106,22 @@ dp_measure_release_pair_mean(const dp_measure *measure, const dp_cell *cells,
 	*isnull = has_none(measure, total, 2, false);
 	if (*isnull)
 		return (Datum) 0;
+	*error = dp_measure_error_of_mean(measure,
+									  Max(Min(noisy[0], total), 0), total,
+									  own_grid(measure));
 	return Float8GetDatum(mean_of(own_grid(measure), noisy[0], total));
 }
 
 /* dp_regr_sxx, dp_regr_syy: the variance of dp_var_pop, times rows. */
 Datum
 dp_measure_release_pair_squares(const dp_measure *measure,
-								const dp_cell *cells, bool *isnull)
+								const dp_cell *cells, bool *isnull,
+								double *error)
 {
 	dp_int128	noisy[DP_PAIR_CELLS];
 	dp_int128	total = draw(measure, cells, 3, noisy);
 	double		rows = (double) total / (double) measure->score_unit;
+	double		width = (double) measure->bound.pairs.width;
 	Datum		variance;
 
 	*isnull = has_none(measure, total, 3, false);
@@ -123,6 +129,9 @@ dp_measure_release_pair_squares(const dp_measure *measure,
 		return (Datum) 0;
 	variance = dp_measure_variance_granules(false, measure->bound.pairs.width,
 											noisy[1], noisy[2], total);
+	*error = dp_measure_error_of_squares(measure, total, to_double(variance) /
+										 (width * width));
+	*error = ldexp(*error * width * width, 2 * own_grid(measure)->exponent);
 	return Float8GetDatum(ldexp(rows * to_double(variance),
 								2 * own_grid(measure)->exponent));
 }
@@ -155,7 +164,7 @@ area(const dp_measure *measure)
  */
 Datum
 dp_measure_release_covariance(const dp_measure *measure, const dp_cell *cells,
-							  bool *isnull)
+							  bool *isnull, double *error)
 {
 	dp_aggregate_kind kind = measure->ops->kind;
 	bool		sample = kind == DP_AGG_COVAR_SAMP;
@@ -176,6 +185,8 @@ dp_measure_release_covariance(const dp_measure *measure, const dp_cell *cells,
 		share *= (double) total / (double) (total - row);
 		share = Max(Min(share, 0.5), -0.5);
 	}
+	*error = area(measure) *
+		dp_measure_error_of_covariance(measure, total, share);
 	return Float8GetDatum(share * area(measure));
 }
 
@@ -205,7 +216,7 @@ scaled_variance(dp_int128 above, dp_int128 total, dp_int128 spread,
  */
 Datum
 dp_measure_release_corr(const dp_measure *measure, const dp_cell *cells,
-						bool *isnull)
+						bool *isnull, double *error)
 {
 	const dp_pair_shape *shape = &measure->bound.pairs;
 	dp_int128	row = (dp_int128) measure->score_unit;
@@ -239,7 +250,7 @@ dp_measure_release_corr(const dp_measure *measure, const dp_cell *cells,
  */
 Datum
 dp_measure_release_line(const dp_measure *measure, const dp_cell *cells,
-						bool *isnull)
+						bool *isnull, double *error)
 {
 	const dp_pair_shape *shape = &measure->bound.pairs;
 	const dp_grid *x = pair_grid_x(measure);

@@ -7,8 +7,10 @@
  * text holds what these are made from, and who has paid: the block as it was
  * verified, with parameters, times and results of subqueries as constants,
  * conditions in one order and without people's names; the public values of its
- * keys; charge, prices and bounds; the versions of all declarations; the
- * settings that a reader is sent; public rows that are joined, by digest.
+ * keys; prices and bounds; the versions of all declarations; the settings that
+ * a reader is sent; public rows that are joined, by digest.  What belongs to
+ * one value stands by itself (answer_layout.c), and with it what the release
+ * decides about it by another one.
  * Texts of people's have their length in front.
  * What differs in none of this has one law on the same rows.
  *
@@ -23,10 +25,7 @@
 #include "optimizer/optimizer.h"
 #include "utils/guc.h"
 
-#include "dp_reuse.h"
-
-/* Of the text; another one fits no answer that was stored before. */
-#define FORMAT "dp_pg answer 1"
+#include "answers.h"
 
 /* ---- where and for whom ---- */
 
@@ -35,7 +34,7 @@ append_place(StringInfo out, const dp_reuse_asked *asked)
 {
 	const dp_ledger_standing *standing = asked->standing;
 
-	appendStringInfo(out, FORMAT "\nserver %s " INT64_FORMAT " %u\n"
+	appendStringInfo(out, "server %s " INT64_FORMAT " %u\n"
 					 "database %u\nextension",
 					 GetConfigOption("server_version_num", false, false),
 					 dp_bridge_cluster_id(), GetWALInsertionTimeLine(),
@@ -50,16 +49,6 @@ append_place(StringInfo out, const dp_reuse_asked *asked)
 }
 
 /* ---- the block ---- */
-
-static void
-append_integers(StringInfo out, const char *name, const List *list)
-{
-	ListCell   *lc;
-
-	appendStringInfo(out, "\n%s", name);
-	foreach(lc, list)
-		appendStringInfo(out, " %d", lfirst_int(lc));
-}
 
 static void
 append_relations(StringInfo out, const dp_block *block)
@@ -91,14 +80,8 @@ append_relations(StringInfo out, const dp_block *block)
 static void
 append_block(StringInfo out, const dp_block *block)
 {
-	appendStringInfo(out, "\nblock %d %d %d %u %d %d", block->many,
-					 block->single, block->size, block->unit_type,
-					 block->share, block->part_attnum);
-	append_integers(out, "kinds", block->kinds);
-	append_integers(out, "columns", block->base_attnums);
-	append_integers(out, "sizes", block->sizes);
-	append_integers(out, "units", block->of_units);
-	append_integers(out, "leaves", block->base_leaves);
+	appendStringInfo(out, "\nblock %d %d %u %d", block->many, block->single,
+					 block->unit_type, block->part_attnum);
 	append_relations(out, block);
 }
 
@@ -127,9 +110,6 @@ append_keys(StringInfo out, const dp_release_spec *spec)
 
 	foreach(lc, spec->block->keys)
 		appendStringInfo(out, "\nkey %s", dp_block_write_key(lfirst(lc)));
-	foreach(lc, spec->block->argument_keys)
-		appendStringInfo(out, "\nargument %s", lfirst(lc) == NULL ? "" :
-						 dp_block_write_key(lfirst(lc)));
 	for (i = 0; i < spec->nkeys; i++)
 		append_domain(out, spec->domains[i]);
 }
@@ -159,54 +139,31 @@ append_charge(StringInfo out, const dp_charge *charge)
 }
 
 static void
-append_measure(StringInfo out, const dp_measure *measure)
-{
-	appendStringInfo(out, "\nmeasure %s %d %d %d", measure->ops->name,
-					 measure->mechanism, measure->filter, measure->ncells);
-	append_rational(out, &measure->epsilon);
-	append_fixed(out, measure->delta);
-	append_charge(out, &measure->charge);
-	append_fixed(out, measure->sensitivity);
-}
-
-static void
 append_price(StringInfo out, const dp_release_spec *spec)
 {
-	int			i;
-
 	appendStringInfo(out, "\nbounds " INT64_FORMAT " " INT64_FORMAT " "
 					 INT64_FORMAT " %d", spec->max_rows, spec->max_keys,
 					 spec->groups, spec->undeclared);
-	if (spec->undeclared)
-	{
-		append_rational(out, &spec->decision.epsilon);
-		append_fixed(out, spec->decision.delta);
-		append_charge(out, &spec->decision.charge);
-	}
-	appendStringInfoString(out, "\ncharge");
-	append_charge(out, &spec->charge);
-	for (i = 0; i < spec->nmeasures; i++)
-		append_measure(out, &spec->measures[i]);
+	if (!spec->undeclared)
+		return;
+	append_rational(out, &spec->decision.epsilon);
+	append_fixed(out, spec->decision.delta);
+	append_charge(out, &spec->decision.charge);
 }
 
 /* ---- the queries ---- */
 
-/*
- * The inner query that counts has exact aggregates in place of those that were
- * asked for, and constants in place of parameters; both are told.
- */
+/* Rows and groups: the inner query without what it counts. */
 static void
 append_trees(StringInfo out, const dp_reuse_asked *asked)
 {
-	const dp_block *block = asked->spec->block;
-	List	   *targets = list_copy_tail(block->inner->targetList,
-										 dp_block_first_aggregate(block));
+	int			groups = dp_block_first_aggregate(asked->spec->block);
+	Query		rows = *asked->inner;
 	ListCell   *lc;
 
-	appendStringInfo(out, "\nasked %s\narguments %s\ninner %s",
-					 dp_block_write_tree((Node *) targets),
-					 dp_block_write_tree((Node *) asked->spec->arguments),
-					 dp_block_write_tree((Node *) asked->inner));
+	rows.targetList = list_copy_head(rows.targetList, groups);
+	rows.hasAggs = false;
+	appendStringInfo(out, "\ninner %s", dp_block_write_tree((Node *) &rows));
 	foreach(lc, asked->scans)
 		appendStringInfo(out, "\nscan %s", dp_block_write_tree(lfirst(lc)));
 }
@@ -223,18 +180,100 @@ append_joined(StringInfo out, const dp_reuse_asked *asked)
 }
 
 static void
-append_result(StringInfo out, TupleDesc result)
+append_column(StringInfo out, TupleDesc result, int n)
+{
+	Form_pg_attribute column = TupleDescAttr(result, n);
+
+	appendStringInfo(out, " %u %d %u", column->atttypid, column->atttypmod,
+					 column->attcollation);
+}
+
+/* Of the groups; and whether errors follow the values. */
+static void
+append_result(StringInfo out, const dp_reuse_asked *asked)
 {
 	int			i;
 
-	appendStringInfoString(out, "\nresult");
-	for (i = 0; i < result->natts; i++)
-	{
-		Form_pg_attribute column = TupleDescAttr(result, i);
+	appendStringInfo(out, "\nresult %d",
+					 asked->result->natts > asked->spec->nkeys +
+					 asked->spec->nmeasures);
+	for (i = 0; i < asked->spec->nkeys; i++)
+		append_column(out, asked->result, i);
+}
 
-		appendStringInfo(out, " %u %d %u", column->atttypid,
-						 column->atttypmod, column->attcollation);
+/* ---- each value by itself ---- */
+
+static void
+append_grid(StringInfo out, const dp_grid *grid)
+{
+	appendStringInfo(out, " %d " INT64_FORMAT " " INT64_FORMAT,
+					 grid->exponent, grid->low, grid->high);
+}
+
+static void
+append_measure(StringInfo out, const dp_measure *measure)
+{
+	appendStringInfo(out, "\nmeasure %s %d %d %d %d", measure->ops->name,
+					 measure->mechanism, measure->filter, measure->ncells,
+					 measure->of_units);
+	append_rational(out, &measure->epsilon);
+	append_fixed(out, measure->delta);
+	append_charge(out, &measure->charge);
+	append_fixed(out, measure->sensitivity);
+	append_grid(out, &measure->grid);
+	append_grid(out, &measure->second.grid);
+}
+
+/*
+ * The n-th aggregate: as it was asked for, with its parameters, and the exact
+ * ones that stand for it in the query that counts.
+ */
+static void
+append_aggregate(StringInfo out, const dp_reuse_asked *asked, int n)
+{
+	const dp_block *block = asked->spec->block;
+	const dp_measure *measure = &asked->spec->measures[n];
+	int			first = dp_block_first_aggregate(block);
+	const dp_key *key = list_nth(block->argument_keys, n);
+	ListCell   *lc;
+
+	append_measure(out, measure);
+	appendStringInfo(out, "\ncolumn %d %d\nkey %s\nasked %s\narguments",
+					 list_nth_int(block->base_leaves, n),
+					 list_nth_int(block->base_attnums, n),
+					 key == NULL ? "" : dp_block_write_key(key),
+					 dp_block_write_tree((Node *) measure->aggregate));
+	foreach(lc, measure->arguments)
+		appendStringInfo(out, " %s", dp_block_write_tree(lfirst(lc)));
+	for (n = 0; n < measure->columns; n++)
+	{
+		TargetEntry *exact = list_nth(asked->inner->targetList,
+									  first + measure->first_exact + n);
+
+		appendStringInfo(out, "\nexact %s",
+						 dp_block_write_tree((Node *) exact->expr));
 	}
+}
+
+/* The number of rows, an aggregate from 1, that decides what is told. */
+static void
+append_size(StringInfo out, const dp_reuse_asked *asked, int n)
+{
+	appendStringInfoString(out, "\nsize");
+	if (n > 0)
+		append_aggregate(out, asked, n - 1);
+}
+
+static void
+append_value(StringInfo out, const dp_reuse_asked *asked, int n)
+{
+	const dp_release_spec *spec = asked->spec;
+
+	append_aggregate(out, asked, n);
+	appendStringInfoString(out, "\nresult");
+	append_column(out, asked->result, spec->nkeys + n);
+	append_size(out, asked, spec->block->sizes == NIL ? 0 :
+				list_nth_int(spec->block->sizes, n));
 }
 
 static bool
@@ -248,23 +287,28 @@ is_volatile(const dp_reuse_asked *asked)
 dp_reuse_key *
 dp_reuse_make_key(const dp_reuse_asked *asked)
 {
-	dp_reuse_key *key;
-	StringInfoData text;
+	const dp_release_spec *spec = asked->spec;
+	StringInfoData common;
+	StringInfoData *values;
+	int			i;
 
 	if (is_volatile(asked) || !OidIsValid(asked->standing->payer_role))
 		return NULL;
-	initStringInfo(&text);
-	append_place(&text, asked);
-	append_block(&text, asked->spec->block);
-	append_keys(&text, asked->spec);
-	append_price(&text, asked->spec);
-	append_trees(&text, asked);
-	append_joined(&text, asked);
-	append_result(&text, asked->result);
-	key = palloc0(sizeof(dp_reuse_key));
-	key->text = text.data;
-	key->length = text.len;
-	dp_bridge_sha256(text.data, text.len, key->digest);
-	memcpy(&key->hash, key->digest, sizeof(key->hash));
-	return key;
+	initStringInfo(&common);
+	append_place(&common, asked);
+	append_block(&common, spec->block);
+	append_keys(&common, spec);
+	append_price(&common, spec);
+	append_trees(&common, asked);
+	append_joined(&common, asked);
+	append_result(&common, asked);
+	append_size(&common, asked, spec->block->size);
+	values = palloc(sizeof(StringInfoData) * Max(spec->nmeasures, 1));
+	for (i = 0; i < spec->nmeasures; i++)
+	{
+		initStringInfo(&values[i]);
+		append_value(&values[i], asked, i);
+	}
+	return dp_reuse_join_key(&common, values, spec->nmeasures, asked->result,
+							 spec->nkeys);
 }

@@ -8,7 +8,7 @@
 #include "access/htup_details.h"
 #include "executor/executor.h"
 
-#include "dp_reuse.h"
+#include "answers.h"
 
 /*
  * dp_reuse_pack
@@ -49,12 +49,65 @@ dp_reuse_pack(Tuplestorestate *store, TupleDesc result, Size most,
 	return (bytea *) bytes.data;
 }
 
-/* dp_reuse_unpack: put the rows of an answer into a store. */
-void
-dp_reuse_unpack(const bytea *content, TupleDesc result,
-				Tuplestorestate *store)
+/* The column of a stored answer that is the n-th of the result. */
+static int
+column_of(const dp_reuse_answer *answer, int asked, int nkeys, int n)
 {
-	TupleTableSlot *slot = MakeSingleTupleTableSlot(result,
+	int			value = n - nkeys;
+
+	if (value < 0)
+		return n;
+	return nkeys + answer->places[value % asked] +
+		(value >= asked ? answer->layout.n : 0);
+}
+
+/* How the columns of a stored answer become those of a result. */
+typedef struct picking
+{
+	const dp_reuse_answer *answer;
+	int			asked;			/* values */
+	int			nkeys;
+	TupleDesc	result;
+} picking;
+
+static void
+put_row(const picking *p, TupleTableSlot *slot, Tuplestorestate *store)
+{
+	int			n = p->result->natts;
+	Datum	   *values = palloc(sizeof(Datum) * Max(n, 1));
+	bool	   *nulls = palloc(sizeof(bool) * Max(n, 1));
+	int			i;
+
+	slot_getallattrs(slot);
+	for (i = 0; i < n; i++)
+	{
+		int			column = column_of(p->answer, p->asked, p->nkeys, i);
+
+		values[i] = slot->tts_values[column];
+		nulls[i] = slot->tts_isnull[column];
+	}
+	tuplestore_putvalues(store, p->result, values, nulls);
+	pfree(values);
+	pfree(nulls);
+}
+
+/* Are the values asked for all that are stored, in their order? */
+static bool
+is_whole(const dp_reuse_answer *answer, int asked)
+{
+	int			i;
+
+	for (i = 0; i < asked && answer->places[i] == i; i++)
+		;
+	return i == asked && i == answer->layout.n;
+}
+
+/* Rows with such columns; without `pick` as they are. */
+static void
+put_rows(const bytea *content, TupleDesc columns, const picking *pick,
+		 Tuplestorestate *store)
+{
+	TupleTableSlot *slot = MakeSingleTupleTableSlot(columns,
 													&TTSOpsMinimalTuple);
 	Size		size = VARSIZE(content) - VARHDRSZ;
 	char	   *data = palloc(Max(size, 1));
@@ -69,9 +122,41 @@ dp_reuse_unpack(const bytea *content, TupleDesc result,
 			tuple->t_len < SizeofMinimalTupleHeader)
 			elog(ERROR, "a stored answer is damaged");
 		ExecStoreMinimalTuple(tuple, slot, false);
-		tuplestore_puttupleslot(store, slot);
+		if (pick == NULL)
+			tuplestore_puttupleslot(store, slot);
+		else
+			put_row(pick, slot, store);
 		at += MAXALIGN(tuple->t_len);
 	}
 	ExecDropSingleTupleTableSlot(slot);
 	pfree(data);
+}
+
+/* dp_reuse_put_rows: what dp_reuse_pack made, into a store. */
+void
+dp_reuse_put_rows(const bytea *content, TupleDesc result,
+				  Tuplestorestate *store)
+{
+	put_rows(content, result, NULL, store);
+}
+
+/*
+ * dp_reuse_unpack
+ *	  Put the rows of an answer into a store: of its values those that the key
+ *	  asks for, after nkeys columns of the group.
+ */
+void
+dp_reuse_unpack(const dp_reuse_answer *answer, const dp_reuse_key *key,
+				TupleDesc result, int nkeys, Tuplestorestate *store)
+{
+	int			asked = key->layout.n;
+	const picking pick = {answer, asked, nkeys, result};
+
+	if (is_whole(answer, asked))
+		put_rows(answer->content, result, NULL, store);
+	else
+		put_rows(answer->content,
+				 dp_reuse_stored_columns(&answer->layout, result, nkeys,
+										 result->natts > nkeys + asked),
+				 &pick, store);
 }

@@ -12,6 +12,8 @@
 
 #include "answers.h"
 
+#define SWEPT 16				/* answers that are looked at for dead ones */
+
 static void
 begin(void)
 {
@@ -55,8 +57,37 @@ drop_oldest(List *answers, int64 taken, int64 limit)
 }
 
 /*
- * Make room for an answer among those of its budget: one that has the same
- * digest goes, and the oldest ones.  Budgets do not take room from each other.
+ * Delete what is dead among the next few answers, whoever paid for them.  All
+ * are looked at in turn, however many there are.
+ */
+static void
+drop_dead(void)
+{
+	static int64 last = 0;
+	List	   *rows = dp_catalog_next_answers(last, SWEPT);
+	ListCell   *lc;
+
+	last = list_length(rows) < SWEPT ? 0 :
+		((dp_answer_row *) llast(rows))->id;
+	foreach(lc, rows)
+		if (is_dead(lfirst(lc)))
+			(void) dp_catalog_delete_answer(((dp_answer_row *)
+											 lfirst(lc))->id,
+											DP_ROW_SKIP_LOCKED);
+}
+
+static bool
+has_digest(const dp_answer_row *row, const dp_answer_row *new)
+{
+	return row->hash == new->hash &&
+		VARSIZE_ANY(row->digest) == VARSIZE_ANY(new->digest) &&
+		memcmp(VARDATA_ANY(row->digest), VARDATA_ANY(new->digest),
+			   VARSIZE_ANY_EXHDR(row->digest)) == 0;
+}
+
+/*
+ * Make room for an answer among those of its budget, and look at no others
+ * for that: one that has the same digest goes, and the oldest ones.
  * False: a younger one with the same digest is there.
  */
 static bool
@@ -66,16 +97,20 @@ make_room(const dp_answer_row *new)
 	List	   *own = NIL;
 	ListCell   *lc;
 
-	foreach(lc, dp_catalog_list_answers(NameStr(new->dataset)))
+	drop_dead();
+	foreach(lc, dp_catalog_list_answers_of(new->payer))
 	{
 		dp_answer_row *row = lfirst(lc);
-		bool		same = row->payer == new->payer && row->hash == new->hash;
+		bool		same = has_digest(row, new);
 
+		if (strcmp(NameStr(row->dataset), NameStr(new->dataset)) != 0 ||
+			!dp_reuse_is_of_here(row))
+			continue;
 		if (same && row->at > new->at)
 			return false;
-		if (same || is_dead(row))
+		if (same)
 			(void) dp_catalog_delete_answer(row->id, DP_ROW_SKIP_LOCKED);
-		else if (row->payer == new->payer)
+		else
 		{
 			own = lappend(own, row);
 			taken += row->bytes;

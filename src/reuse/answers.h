@@ -5,6 +5,7 @@
 #ifndef DP_REUSE_ANSWERS_H
 #define DP_REUSE_ANSWERS_H
 
+#include "lib/stringinfo.h"
 #include "storage/lwlock.h"
 
 #include "dp_reuse.h"
@@ -40,6 +41,16 @@ typedef struct dp_answer_reply
 } dp_answer_reply;
 
 extern const dp_task_methods dp_reuse_tasks;
+
+/* ---- answer_layout.c ---- */
+extern dp_reuse_key *dp_reuse_join_key(const StringInfoData *common,
+									   const StringInfoData *values, int n,
+									   TupleDesc result, int nkeys);
+extern bool dp_reuse_match(const dp_reuse_key *key, const char *text,
+						   Size length, dp_reuse_layout *out, int *places);
+extern TupleDesc dp_reuse_stored_columns(const dp_reuse_layout *stored,
+										 TupleDesc result, int nkeys,
+										 bool errors);
 
 /* ---- find_answer.c ---- */
 extern bool dp_reuse_is_of_here(const dp_answer_row *row);

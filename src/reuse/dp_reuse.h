@@ -6,7 +6,8 @@
  * that were released then, and nothing is charged: whoever asks learns what
  * his budget has paid for already (doc/theory.md T130).  Identical is what has
  * one key: all that the released values follow from but the private rows and
- * the noise.
+ * the noise.  An answer that has more values than are asked for does as well
+ * (T132).
  *
  * Include postgres.h first.
  */
@@ -22,12 +23,32 @@ extern void dp_reuse_init(void);	/* from _PG_init, preloading only */
 
 /* ---- the key (answer_key.c) ---- */
 
+/* One value in the text of a key, and how its type is stored. */
+typedef struct dp_reuse_value
+{
+	Size		at;
+	Size		length;
+	int16		typlen;
+	bool		byval;
+	char		align;
+} dp_reuse_value;
+
+/* The parts of such a text (answer_layout.c). */
+typedef struct dp_reuse_layout
+{
+	Size		common_at;		/* where what all values have in common is */
+	Size		common;			/* its length */
+	int			n;				/* values */
+	dp_reuse_value *values;
+} dp_reuse_layout;
+
 typedef struct dp_reuse_key
 {
 	char	   *text;			/* compared, and kept with the answer */
 	Size		length;
+	dp_reuse_layout layout;
 	uint8		digest[DP_SHA256_BYTES];	/* of the text */
-	int64		hash;			/* of its first bytes */
+	int64		hash;			/* of what all values have in common */
 } dp_reuse_key;
 
 /* What the asker's part of the key is made from; nothing of it is changed. */
@@ -54,6 +75,8 @@ typedef struct dp_reuse_answer
 	int64		id;				/* of the line of the ledger that paid */
 	TimestampTz at;
 	bytea	   *content;
+	dp_reuse_layout layout;		/* of the stored text */
+	int		   *places;			/* of the values asked for in it */
 } dp_reuse_answer;
 
 extern bool dp_reuse_find(const dp_reuse_key *key,
@@ -68,8 +91,11 @@ extern void dp_reuse_count_hit(int64 id);
 /* ---- rows of an answer as bytes (answer_rows.c) ---- */
 extern bytea *dp_reuse_pack(Tuplestorestate *store, TupleDesc result,
 							Size most, int64 *rows);
-extern void dp_reuse_unpack(const bytea *content, TupleDesc result,
-							Tuplestorestate *store);
+extern void dp_reuse_put_rows(const bytea *content, TupleDesc result,
+							  Tuplestorestate *store);
+extern void dp_reuse_unpack(const dp_reuse_answer *answer,
+							const dp_reuse_key *key, TupleDesc result,
+							int nkeys, Tuplestorestate *store);
 
 /* ---- what may be stored (may_store.c) ---- */
 extern bool dp_reuse_may_store(void);

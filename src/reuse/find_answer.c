@@ -78,43 +78,52 @@ dp_reuse_is_of_here(const dp_answer_row *row)
 		row->database == MyDatabaseId;
 }
 
-static bool
-is_wanted(const dp_answer_row *row, const dp_reuse_key *key,
-		  const dp_ledger_standing *standing)
+typedef struct answer_search
 {
-	TimestampTz now = GetCurrentTimestamp();
+	const dp_reuse_key *key;
+	const dp_ledger_standing *standing;
+	bool		found;
+	dp_reuse_answer *out;		/* the youngest one so far */
+} answer_search;
 
-	return row->payer == standing->payer_role &&
-		dp_reuse_is_of_here(row) && row->at <= now &&
-		now - row->at <= dp_bridge_reuse_age() &&
-		VARSIZE_ANY_EXHDR(row->digest) == DP_SHA256_BYTES &&
-		memcmp(VARDATA_ANY(row->digest), key->digest, DP_SHA256_BYTES) == 0 &&
-		VARSIZE_ANY_EXHDR(row->key) == key->length &&
-		memcmp(VARDATA_ANY(row->key), key->text, key->length) == 0;
+/* dp_answer_wanted: is it a younger one that the asker takes? */
+static bool
+is_wanted(const dp_answer_row *row, void *context)
+{
+	answer_search *search = context;
+	const dp_reuse_key *key = search->key;
+	TimestampTz now = GetCurrentTimestamp();
+	dp_reuse_layout layout;
+	int		   *places;
+
+	if (row->payer != search->standing->payer_role ||
+		!dp_reuse_is_of_here(row) || row->at > now ||
+		now - row->at > dp_bridge_reuse_age() ||
+		(search->found && row->at <= search->out->at))
+		return false;
+	places = palloc(sizeof(int) * Max(key->layout.n, 1));
+	if (!dp_reuse_match(key, VARDATA_ANY(row->key),
+						VARSIZE_ANY_EXHDR(row->key), &layout, places))
+		return false;
+	search->found = true;
+	search->out->id = row->id;
+	search->out->at = row->at;
+	search->out->layout = layout;
+	search->out->places = places;
+	return true;
 }
 
 /*
  * dp_reuse_find
- *	  The youngest answer with this key that the asker takes; false: none.
- *	  The caller has checked the asker's rights.
+ *	  The youngest answer that has all that the key asks for and that the
+ *	  asker takes; false: none.  The caller has checked the asker's rights.
  */
 bool
 dp_reuse_find(const dp_reuse_key *key, const dp_ledger_standing *standing,
 			  dp_reuse_answer *out)
 {
-	bool		found = false;
-	ListCell   *lc;
+	answer_search search = {key, standing, false, out};
 
-	foreach(lc, dp_catalog_find_answers(key->hash))
-	{
-		const dp_answer_row *row = lfirst(lc);
-
-		if (!is_wanted(row, key, standing) || (found && row->at <= out->at))
-			continue;
-		found = true;
-		out->id = row->id;
-		out->at = row->at;
-		out->content = row->content;
-	}
-	return found;
+	out->content = dp_catalog_find_answer(key->hash, is_wanted, &search);
+	return search.found;
 }

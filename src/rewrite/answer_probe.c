@@ -8,6 +8,7 @@
  */
 #include "postgres.h"
 
+#include "access/transam.h"
 #include "catalog/pg_type.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
@@ -102,6 +103,10 @@ constant_mutator(Node *node, void *context)
 		return NULL;
 	if (IsA(node, Aggref) && (int) ((Aggref *) node)->agglevelsup == *level)
 		return of_no_rows((Aggref *) node);
+	if (*level == 0 && IsA(node, FuncExpr) &&
+		((FuncExpr *) node)->funcid >= FirstNormalObjectId &&
+		((FuncExpr *) node)->funcid == dp_catalog_error_function())
+		return (Node *) makeNullConst(FLOAT8OID, -1, InvalidOid);
 	/* grouping sets are not answered so, and all else groups by all keys */
 	if (IsA(node, GroupingFunc) &&
 		(int) ((GroupingFunc *) node)->agglevelsup == *level)

@@ -24,7 +24,7 @@
 #define COLUMNS 12
 #define KEPT 100
 
-typedef struct past_release
+struct dp_past_release
 {
 	MemoryContext context;		/* holds this struct and all below */
 	int64		ledger_id;
@@ -35,10 +35,10 @@ typedef struct past_release
 	Datum	   *relations;		/* OIDs: by which names its rows are known */
 	int			n;
 	dp_description *values;
-} past_release;
+};
 
 /* Releases of the statement that began at last_statement, oldest first. */
-static past_release *kept[KEPT];
+static dp_past_release *kept[KEPT];
 static int	kept_count = 0;
 static TimestampTz last_statement = 0;
 
@@ -71,7 +71,7 @@ copy_description(const dp_description *d)
 
 /* The protected relations that were read, and the views published of them. */
 static void
-remember_relations(past_release *past, const List *relids)
+remember_relations(dp_past_release *past, const List *relids)
 {
 	ListCell   *lc;
 
@@ -88,6 +88,33 @@ remember_relations(past_release *past, const List *relids)
 	}
 }
 
+/* Forget what earlier statements released; room for one more. */
+static void
+make_room(void)
+{
+	if (last_statement != GetCurrentStatementStartTimestamp())
+		forget_oldest(kept_count);
+	else if (kept_count == KEPT)
+		forget_oldest(1);
+	last_statement = GetCurrentStatementStartTimestamp();
+}
+
+/* A context for one; an error on the way drops it with the caller's. */
+static MemoryContext
+make_context(void)
+{
+	return AllocSetContextCreate(CurrentMemoryContext, "dp_pg past release",
+								 ALLOCSET_SMALL_SIZES);
+}
+
+static void
+add_past(dp_past_release *past, MemoryContext context)
+{
+	past->context = context;
+	MemoryContextSetParent(context, TopMemoryContext);
+	kept[kept_count++] = past;
+}
+
 /* dp_run_remember: add a release to those of the present statement. */
 void
 dp_run_remember(const dp_release_spec *spec,
@@ -95,22 +122,13 @@ dp_run_remember(const dp_release_spec *spec,
 {
 	MemoryContext context;
 	MemoryContext old;
-	past_release *past;
+	dp_past_release *past;
 	int			i;
 
-	if (last_statement != GetCurrentStatementStartTimestamp())
-		forget_oldest(kept_count);
-	else if (kept_count == KEPT)
-		forget_oldest(1);
-	last_statement = GetCurrentStatementStartTimestamp();
-
-	/* An error on the way drops it with the caller's context. */
-	context = AllocSetContextCreate(CurrentMemoryContext,
-									"dp_pg past release",
-									ALLOCSET_SMALL_SIZES);
+	make_room();
+	context = make_context();
 	old = MemoryContextSwitchTo(context);
-	past = palloc0(sizeof(past_release));
-	past->context = context;
+	past = palloc0(sizeof(dp_past_release));
 	past->ledger_id = receipt->ledger_id;
 	past->at = GetCurrentTimestamp();
 	past->user = GetUserId();
@@ -127,8 +145,53 @@ dp_run_remember(const dp_release_spec *spec,
 		past->values[i] = copy_description(&d);
 		MemoryContextSwitchTo(old);
 	}
-	MemoryContextSetParent(context, TopMemoryContext);
-	kept[kept_count++] = past;
+	add_past(past, context);
+}
+
+/* All but its context, in the current one. */
+static dp_past_release *
+copy_past(const dp_past_release *past)
+{
+	dp_past_release *copy = palloc(sizeof(dp_past_release));
+	int			i;
+
+	*copy = *past;
+	copy->context = NULL;
+	copy->dataset = pstrdup(past->dataset);
+	copy->relations = palloc(sizeof(Datum) * Max(past->nrelations, 1));
+	memcpy(copy->relations, past->relations,
+		   sizeof(Datum) * past->nrelations);
+	copy->values = palloc(sizeof(dp_description) * Max(past->n, 1));
+	for (i = 0; i < past->n; i++)
+		copy->values[i] = copy_description(&past->values[i]);
+	return copy;
+}
+
+/* dp_run_copy_past: the one that was added last, in the current context. */
+dp_past_release *
+dp_run_copy_past(int64 *ledger_id)
+{
+	const dp_past_release *last = kept[kept_count - 1];
+
+	*ledger_id = last->ledger_id;
+	return copy_past(last);
+}
+
+/* dp_run_remember_past: add such a copy, as of now. */
+void
+dp_run_remember_past(const dp_past_release *past)
+{
+	MemoryContext context;
+	MemoryContext old;
+	dp_past_release *copy;
+
+	make_room();
+	context = make_context();
+	old = MemoryContextSwitchTo(context);
+	copy = copy_past(past);
+	MemoryContextSwitchTo(old);
+	copy->at = GetCurrentTimestamp();
+	add_past(copy, context);
 }
 
 static Datum
@@ -138,7 +201,7 @@ numeric_text(const char *text)
 }
 
 static void
-put_release(ReturnSetInfo *result, const past_release *past)
+put_release(ReturnSetInfo *result, const dp_past_release *past)
 {
 	int			i;
 

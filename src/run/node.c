@@ -302,7 +302,8 @@ begin_release(CustomScanState *node, EState *estate, int eflags)
 
 	state->block = plan->block;
 	state->shared = attach_shared(estate, plan->nonce, plan->index);
-	dp_ledger_require_budget(state->block->dataset, &state->standing);
+	if (!dp_run_kept_standing(plan->nonce, plan->index, &state->standing))
+		dp_ledger_require_budget(state->block->dataset, &state->standing);
 	pin_relations(state);
 	state->parameters = ExecInitExprList(scan->custom_exprs,
 										 (PlanState *) node);
@@ -353,23 +354,44 @@ prepare_release(release_state *state, bool tell)
 	return spec;
 }
 
+/* Have the release look for an answer, or make one. */
 static void
-run_release(release_state *state)
+look_for_answer(release_state *state, const dp_stamp *stamp, bool stamped)
 {
-	EState	   *root = state->shared->root;
-	MemoryContext old = MemoryContextSwitchTo(root->es_query_cxt);
+	EState	   *estate = state->css.ss.ps.state;
+	CustomScan *scan = (CustomScan *) state->css.ss.ps.plan;
+	TupleDesc	result = state->minimal->tts_tupleDescriptor;
+	shared_store *shared = state->shared;
 	dp_release_spec *spec;
-	BufferUsage buffers = pgBufferUsage;
-	WalUsage	wal = pgWalUsage;
 
 	/* Rights, floor and ceiling may have changed since a cursor was begun. */
 	dp_ledger_require_budget(state->block->dataset, &state->standing);
 	spec = prepare_release(state, true);
-	state->shared->others = dp_run_find_others(spec);
-	state->shared->store = dp_run_release(spec, &state->standing,
-										  state->css.ss.ps.state,
-										  state->minimal->tts_tupleDescriptor,
-										  &state->shared->stored_at);
+	shared->others = dp_run_find_others(spec);
+	shared->store = dp_run_release(spec, &state->standing, estate, result,
+								   &shared->stored_at);
+	if (shared->stored_at != 0 && stamped)
+		dp_run_keep(shared->nonce, shared->index, stamp, spec,
+					scan->custom_exprs, estate->es_param_list_info,
+					&state->standing, result, shared->stored_at,
+					shared->store);
+}
+
+static void
+run_release(release_state *state)
+{
+	shared_store *shared = state->shared;
+	MemoryContext old = MemoryContextSwitchTo(shared->root->es_query_cxt);
+	BufferUsage buffers = pgBufferUsage;
+	WalUsage	wal = pgWalUsage;
+	dp_stamp	stamp;
+	bool		stamped;
+
+	shared->store = dp_run_give_kept(shared->nonce, shared->index,
+									 state->minimal->tts_tupleDescriptor,
+									 &stamp, &stamped, &shared->stored_at);
+	if (shared->store == NULL)
+		look_for_answer(state, &stamp, stamped);
 	MemoryContextSwitchTo(old);
 	/* Pages of the ledger are pruned now and then by whoever reads them. */
 	pgBufferUsage = buffers;

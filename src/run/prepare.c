@@ -301,6 +301,12 @@ bounds_location(const dp_measure *measure)
 	return location < 0 ? measure->aggregate->location : location;
 }
 
+static int
+count_parameters(const dp_measure *measure)
+{
+	return (int) strlen(dp_measure_form(measure->ops, measure->aggregate));
+}
+
 /* What all values cost, beside the decision about keys. */
 static void
 set_charge(dp_release_spec *spec)
@@ -333,6 +339,7 @@ dp_run_prepare(dp_block *block, const dp_ledger_standing *standing,
 	int64		width = 0;
 	int			next = list_length(block->publics);
 	List	   *publics = list_copy_head(arguments, next);
+	int			first;
 	int			column;
 	int			i;
 
@@ -348,7 +355,7 @@ dp_run_prepare(dp_block *block, const dp_ledger_standing *standing,
 	set_unit_bounds(spec, bounds);
 	if (spec->undeclared)
 		dp_measure_set_decision(spec, block->share);
-	column = block->keys == NIL ? 0 : 1;	/* after the place */
+	first = column = block->keys == NIL ? 0 : 1;	/* after the place */
 	for (i = 0; i < spec->nmeasures; i++)
 	{
 		dp_measure *measure = &spec->measures[i];
@@ -360,7 +367,9 @@ dp_run_prepare(dp_block *block, const dp_ledger_standing *standing,
 		dp_measure_set_parameters(measure, block->share, values + next,
 								  nulls + next, location);
 		*location = bounds_location(measure);
-		next += strlen(dp_measure_form(measure->ops, measure->aggregate));
+		measure->arguments = list_copy_head(list_copy_tail(arguments, next),
+											count_parameters(measure));
+		next += list_length(measure->arguments);
 		if (spec->undeclared && spec->max_keys > 1)
 			dp_measure_keep_unprepared(measure);
 		measure->ops->prepare(measure);
@@ -368,7 +377,9 @@ dp_run_prepare(dp_block *block, const dp_ledger_standing *standing,
 			dp_measure_allow_fewer(measure);
 		width += measure->ncells;
 		measure->first_column = column;
-		column += list_length(measure->ops->inner(measure));
+		measure->first_exact = column - first;
+		measure->columns = list_length(measure->ops->inner(measure));
+		column += measure->columns;
 	}
 	*location = -1;
 	set_charge(spec);

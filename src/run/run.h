@@ -196,7 +196,8 @@ typedef struct dp_run_stored
 {
 	bool		found;
 	dp_reuse_answer answer;		/* then */
-	dp_reuse_key *key;			/* else, locked, to store an answer by */
+	dp_reuse_key *key;			/* of what was found; or else, locked, of what
+								 * is to be stored; or NULL */
 	TimestampTz rows_at;		/* that one is no older than this */
 } dp_run_stored;
 
@@ -208,6 +209,19 @@ extern void dp_run_give_answer(const dp_run_question *question,
 extern void dp_run_keep_answer(const dp_run_question *question,
 							   const dp_run_stored *stored, int64 ledger_id,
 							   Tuplestorestate *store);
+
+/* kept_answer.c */
+extern bool dp_run_kept_standing(int64 nonce, int index,
+								 dp_ledger_standing *out);
+extern Tuplestorestate *dp_run_give_kept(int64 nonce, int index,
+										 TupleDesc result, dp_stamp *stamp,
+										 bool *stamped,
+										 TimestampTz *stored_at);
+extern void dp_run_keep(int64 nonce, int index, const dp_stamp *stamp,
+						const dp_release_spec *spec, const List *parameters,
+						ParamListInfo values,
+						const dp_ledger_standing *standing, TupleDesc result,
+						TimestampTz stored_at, Tuplestorestate *store);
 
 /* inner_plan.c: parameters, times and the user's name become constants */
 extern Query *dp_run_settle(Query *inner, ParamListInfo params);
@@ -267,8 +281,12 @@ extern void dp_run_explain(const dp_release_spec *spec, bool charged,
 						   struct ExplainState *es);
 
 /* last_release.c */
+typedef struct dp_past_release dp_past_release;
+
 extern void dp_run_remember(const dp_release_spec *spec,
 								const dp_ledger_receipt *receipt);
+extern dp_past_release *dp_run_copy_past(int64 *ledger_id);
+extern void dp_run_remember_past(const dp_past_release *past);
 
 /* describe.c: one released value for people: all texts palloc'd. */
 typedef struct dp_description

@@ -147,8 +147,8 @@ find(const dp_run_question *question, dp_run_stored *out)
 /*
  * dp_run_find_answer
  *	  Look for a stored answer, and be the one who makes it where there is
- *	  none: then out->key is set, and locked.  Neither is so where nothing is
- *	  stored, as on a standby.  `wait` false: only look, as EXPLAIN does.
+ *	  none: then out->key is locked.  It is NULL where nothing is stored, as on
+ *	  a standby.  `wait` false: only look, as EXPLAIN does.
  *
  * Errors: 55P03, 57014, 40P01 of waiting; those of rights.
  */
@@ -164,7 +164,9 @@ dp_run_find_answer(const dp_run_question *question, bool wait,
 	out->key = make_key(question);
 	if (out->key == NULL)
 		return;
-	if (find(question, out) || !wait || !dp_reuse_may_store())
+	if (find(question, out) || !wait)
+		return;
+	if (!dp_reuse_may_store())
 	{
 		out->key = NULL;
 		return;
@@ -194,7 +196,8 @@ dp_run_give_answer(const dp_run_question *question,
 	dp_ledger_receipt receipt;
 
 	dp_bridge_check_scope();
-	dp_reuse_unpack(stored->answer.content, question->result, store);
+	dp_reuse_unpack(&stored->answer, stored->key, question->result,
+					spec->nkeys, store);
 	dp_reuse_count_hit(stored->answer.id);
 	memset(&receipt, 0, sizeof(receipt));
 	receipt.ledger_id = stored->answer.id;

@@ -9,7 +9,8 @@
  * block falls out of A/B and of C/B, and C/B (printed as A/A) shows what the
  * measurement makes of two equal things.  Each letter stands for `repeat`
  * executions.  A script is a list of statements separated by ";;", each sent
- * by itself through the simple protocol.
+ * by itself through the simple protocol; with PREPARED=1 in the environment
+ * it is prepared once, and only executed then.
  *
  * With PIN=1 in the environment the backends share one processor and this
  * program has another one, so that statements of microseconds are not measured
@@ -49,6 +50,26 @@ now_ms(void)
 	return t.tv_sec * 1e3 + t.tv_nsec / 1e6;
 }
 
+/* A prepared statement's name: where it begins. */
+static const char *
+name_of(const script *s, const char *statement)
+{
+	static char name[32];
+
+	snprintf(name, sizeof(name), "s%ld", (long) (statement - s->statements));
+	return name;
+}
+
+static void
+prepare_all(const script *s)
+{
+	const char *statement;
+
+	for (statement = s->statements; *statement != '\0';
+		 statement += strlen(statement) + 1)
+		PQclear(PQprepare(s->conn, name_of(s, statement), statement, 0, NULL));
+}
+
 static void
 pin(pid_t process, int processor)
 {
@@ -85,6 +106,15 @@ prepare(script *s, const char *conninfo, const char *sql)
 		sql = end + 2;
 	}
 	strcpy(out, sql);
+	if (getenv("PREPARED") != NULL)
+		prepare_all(s);
+}
+
+static PGresult *
+execute(const script *s, const char *statement)
+{
+	return getenv("PREPARED") == NULL ? PQexec(s->conn, statement) :
+		PQexecPrepared(s->conn, name_of(s, statement), 0, NULL, NULL, NULL, 0);
 }
 
 /* One execution of all statements. */
@@ -96,7 +126,7 @@ run(const script *s)
 	for (statement = s->statements; *statement != '\0';
 		 statement += strlen(statement) + 1)
 	{
-		PGresult   *result = PQexec(s->conn, statement);
+		PGresult   *result = execute(s, statement);
 
 		if (PQresultStatus(result) != PGRES_TUPLES_OK &&
 			PQresultStatus(result) != PGRES_COMMAND_OK)

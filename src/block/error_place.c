@@ -1,0 +1,545 @@
+/*
+ * error_place.c
+ *	  dp_error(value): where the 95% error of a released value is told.
+ *
+ *	  SELECT n, dp_error(n) FROM (SELECT dp_count(*) AS n FROM person) q
+ *
+ * becomes
+ *
+ *	  SELECT n, error FROM (SELECT dp_count(*) AS n,
+ *						   dp_error(dp_count(*)) AS error FROM person) q
+ *
+ * so that each call stands where its aggregate does, and the split makes it a
+ * column of the release (split_outer.c).  Calls go down through subqueries,
+ * views, WITH queries and UNION ALL, not through what merges rows: an error is
+ * that of one value.  What has no aggregate at its end is refused.
+ *
+ * Nothing here has to be right for privacy: errors are as public as values
+ * (doc/theory.md T131).
+ */
+#include "postgres.h"
+
+#include "access/transam.h"
+#include "catalog/pg_type.h"
+#include "miscadmin.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/optimizer.h"
+#include "parser/parsetree.h"
+
+#include "split.h"
+
+typedef struct error_placing
+{
+	Oid			function;		/* dp_error */
+	List	  **inval_items;
+	List	   *levels;			/* of Query *: in reach, innermost first */
+	int			depth;			/* of a walk below the innermost */
+	int			aggregates;		/* of that level, around what is walked */
+	List	   *asked;			/* of Var *: whose errors it asks for */
+	List	   *columns;		/* of int: in which these are */
+	dp_refusal *refusal;
+} error_placing;
+
+static void place_level(error_placing *p, Query *query);
+
+/* ---- the value whose error is asked for ---- */
+
+static bool
+is_number(Oid type)
+{
+	return type == INT2OID || type == INT4OID || type == INT8OID ||
+		type == FLOAT4OID || type == FLOAT8OID || type == NUMERICOID;
+}
+
+/* A number in another type of numbers, not cut to fewer digits. */
+static bool
+is_cast(const FuncExpr *call)
+{
+	return (call->funcformat == COERCE_EXPLICIT_CAST ||
+			call->funcformat == COERCE_IMPLICIT_CAST) &&
+		call->funcid < FirstNormalObjectId && list_length(call->args) == 1 &&
+		is_number(call->funcresulttype) &&
+		is_number(exprType(linitial(call->args)));
+}
+
+/* A number of rows that is kept from being negative, as none is. */
+static Node *
+kept_count(const MinMaxExpr *expression)
+{
+	Node	   *count = linitial(expression->args);
+	Const	   *zero;
+	dp_aggregate_kind kind;
+
+	if (expression->op != IS_GREATEST ||
+		list_length(expression->args) != 2 || !IsA(count, Aggref))
+		return NULL;
+	zero = (Const *) eval_const_expressions(NULL, lsecond(expression->args));
+	if (!IsA(zero, Const) || zero->consttype != INT8OID || zero->constisnull ||
+		DatumGetInt64(zero->constvalue) != 0)
+		return NULL;
+	kind = dp_catalog_aggregate_kind(((Aggref *) count)->aggfnoid);
+	return kind == DP_AGG_COUNT || kind == DP_AGG_REGR_COUNT ? count : NULL;
+}
+
+/*
+ * dp_block_error_of
+ *	  The aggregate or column whose error a call of dp_error asks for, without
+ *	  what leaves the error as it is; or whatever else stands there.
+ */
+Node *
+dp_block_error_of(const FuncExpr *call)
+{
+	Node	   *node = linitial(call->args);
+
+	for (;;)
+	{
+		if (IsA(node, RelabelType))
+			node = (Node *) ((RelabelType *) node)->arg;
+		else if (IsA(node, FuncExpr) && is_cast((FuncExpr *) node))
+			node = linitial(((FuncExpr *) node)->args);
+		else if (IsA(node, MinMaxExpr) && kept_count((MinMaxExpr *) node))
+			node = kept_count((MinMaxExpr *) node);
+		else
+			return node;
+	}
+}
+
+static bool
+is_call(const Node *node, Oid function)
+{
+	return IsA(node, FuncExpr) && ((FuncExpr *) node)->funcid == function;
+}
+
+static dp_refusal *
+refuse(const Node *call)
+{
+	return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, exprLocation(call),
+							"Its argument is neither a private aggregate nor "
+							"the column of a subquery that is one, row by "
+							"row.",
+							"Write the aggregate itself, as in "
+							"dp_error(dp_count(*)), or the name of a "
+							"subquery's column that is one.",
+							"dp_error needs a private value");
+}
+
+/* ---- columns that are asked for ---- */
+
+/* Do rows of the level stand for several of those that it reads? */
+static bool
+merges_rows(const Query *query)
+{
+	return query->hasAggs || query->groupClause != NIL ||
+		query->groupingSets != NIL;
+}
+
+static bool
+is_grouped(const Query *query, const Node *call)
+{
+	ListCell   *lc;
+	ListCell   *clause;
+
+	foreach(lc, query->targetList)
+	{
+		const TargetEntry *target = lfirst_node(TargetEntry, lc);
+
+		if (target->ressortgroupref == 0 || !equal(target->expr, call))
+			continue;
+		foreach(clause, query->groupClause)
+			if (lfirst_node(SortGroupClause, clause)->tleSortGroupRef ==
+				target->ressortgroupref)
+				return true;
+	}
+	return false;
+}
+
+/* The column of a call that asks for one of the innermost level, or NULL. */
+static Var *
+asked_column(const error_placing *p, const Node *node)
+{
+	Var		   *var;
+
+	if (!is_call(node, p->function))
+		return NULL;
+	var = (Var *) dp_block_error_of((const FuncExpr *) node);
+	return IsA(var, Var) && (int) var->varlevelsup == p->depth ? var : NULL;
+}
+
+static int
+place_of(const error_placing *p, const Var *var)
+{
+	ListCell   *lc;
+
+	foreach(lc, p->asked)
+		if (((Var *) lfirst(lc))->varno == var->varno &&
+			((Var *) lfirst(lc))->varattno == var->varattno)
+			return foreach_current_index(lc);
+	return -1;
+}
+
+static bool
+ask_walker(Node *node, void *context)
+{
+	error_placing *p = context;
+	const Query *query = linitial(p->levels);
+	Var		   *var;
+	bool		inside;
+
+	if (node == NULL)
+		return false;
+	var = asked_column(p, node);
+	if (var != NULL)
+	{
+		if (merges_rows(query) && p->aggregates == 0 &&
+			!is_grouped(query, node))
+			p->refusal = refuse(node);
+		else if (place_of(p, var) < 0)
+			p->asked = lappend(p->asked, var);
+		return p->refusal != NULL;
+	}
+	if (IsA(node, Query))
+	{
+		p->depth++;
+		(void) query_tree_walker((Query *) node, ask_walker, context, 0);
+		p->depth--;
+		return p->refusal != NULL;
+	}
+	inside = IsA(node, Aggref) &&
+		(int) ((Aggref *) node)->agglevelsup == p->depth;
+	p->aggregates += inside;
+	(void) expression_tree_walker(node, ask_walker, context);
+	p->aggregates -= inside;
+	return p->refusal != NULL;
+}
+
+/* ---- one more column of a subquery ---- */
+
+static int
+count_columns(const Query *query)
+{
+	int			n = 0;
+	ListCell   *lc;
+
+	foreach(lc, query->targetList)
+		n += !lfirst_node(TargetEntry, lc)->resjunk;
+	return n;
+}
+
+/* The column with this expression; added, where there is none. */
+static int
+find_column(Query *query, Expr *expression)
+{
+	int			n = count_columns(query);
+	ListCell   *lc;
+
+	foreach(lc, query->targetList)
+	{
+		TargetEntry *target = lfirst_node(TargetEntry, lc);
+
+		if (!target->resjunk && equal(target->expr, expression))
+			return target->resno;
+	}
+	foreach(lc, query->targetList)
+		if (lfirst_node(TargetEntry, lc)->resjunk)
+			lfirst_node(TargetEntry, lc)->resno++;
+	query->targetList =
+		list_insert_nth(query->targetList, n,
+						makeTargetEntry(expression, n + 1,
+										pstrdup("error"), false));
+	return n + 1;
+}
+
+static void
+name_columns(RangeTblEntry *entry, int columns)
+{
+	while (list_length(entry->eref->colnames) < columns)
+		entry->eref->colnames = lappend(entry->eref->colnames,
+										makeString(pstrdup("error")));
+}
+
+static int	add_column(error_placing *p, Query *query, AttrNumber of);
+
+/* The same in all branches of UNION ALL, as column n of each; or false. */
+static bool
+add_to_branches(error_placing *p, Query *query, Node *tree, AttrNumber of,
+				int n, bool new)
+{
+	SetOperationStmt *both = (SetOperationStmt *) tree;
+	RangeTblEntry *entry;
+
+	if (IsA(tree, RangeTblRef))
+	{
+		entry = rt_fetch(((RangeTblRef *) tree)->rtindex, query->rtable);
+		if (add_column(p, entry->subquery, of) != n)
+			return false;
+		name_columns(entry, n);
+		return true;
+	}
+	if (both->op != SETOP_UNION || !both->all)
+		return false;
+	if (new)
+	{
+		both->colTypes = lappend_oid(both->colTypes, FLOAT8OID);
+		both->colTypmods = lappend_int(both->colTypmods, -1);
+		both->colCollations = lappend_oid(both->colCollations, InvalidOid);
+	}
+	return add_to_branches(p, query, both->larg, of, n, new) &&
+		add_to_branches(p, query, both->rarg, of, n, new);
+}
+
+static int
+add_to_union(error_placing *p, Query *query, AttrNumber of)
+{
+	Node	   *first = query->setOperations;
+	int			n;
+
+	while (IsA(first, SetOperationStmt))
+		first = ((SetOperationStmt *) first)->larg;
+	n = add_column(p, rt_fetch(((RangeTblRef *) first)->rtindex,
+							   query->rtable)->subquery, of);
+	if (n == 0 ||
+		!add_to_branches(p, query, query->setOperations, of, n,
+						 n > count_columns(query)))
+		return 0;
+	return find_column(query, (Expr *)
+					   makeVar(((RangeTblRef *) first)->rtindex, n, FLOAT8OID,
+							   -1, InvalidOid, 0));
+}
+
+/* The column of a query that is the error of another one; 0: it has none. */
+static int
+add_column(error_placing *p, Query *query, AttrNumber of)
+{
+	TargetEntry *target = get_tle_by_resno(query->targetList, of);
+	Expr	   *call;
+
+	if (query->commandType != CMD_SELECT || query->distinctClause != NIL ||
+		target == NULL || target->resjunk)
+		return 0;
+	if (query->setOperations != NULL)
+		return add_to_union(p, query, of);
+	call = (Expr *) makeFuncExpr(p->function, FLOAT8OID,
+								 list_make1(copyObject(target->expr)),
+								 InvalidOid, InvalidOid,
+								 COERCE_EXPLICIT_CALL);
+	((FuncExpr *) call)->location = exprLocation((Node *) target->expr);
+	return find_column(query, call);
+}
+
+static CommonTableExpr *
+find_with_query(const error_placing *p, const RangeTblEntry *entry)
+{
+	const Query *query = list_nth(p->levels, entry->ctelevelsup);
+	ListCell   *lc;
+
+	foreach(lc, query->cteList)
+		if (strcmp(lfirst_node(CommonTableExpr, lc)->ctename,
+				   entry->ctename) == 0)
+			return lfirst(lc);
+	elog(ERROR, "WITH query \"%s\" not found", entry->ctename);
+	return NULL;
+}
+
+static void
+extend_types(List **types, List **typmods, List **collations, int columns)
+{
+	while (list_length(*types) < columns)
+	{
+		*types = lappend_oid(*types, FLOAT8OID);
+		*typmods = lappend_int(*typmods, -1);
+		*collations = lappend_oid(*collations, InvalidOid);
+	}
+}
+
+static int
+add_to_with_query(error_placing *p, RangeTblEntry *entry, AttrNumber of)
+{
+	CommonTableExpr *cte = find_with_query(p, entry);
+	int			n;
+
+	if (cte->cterecursive)
+		return 0;
+	n = add_column(p, castNode(Query, cte->ctequery), of);
+	while (list_length(cte->ctecolnames) < n)
+		cte->ctecolnames = lappend(cte->ctecolnames,
+								   makeString(pstrdup("error")));
+	extend_types(&cte->ctecoltypes, &cte->ctecoltypmods,
+				 &cte->ctecolcollations, n);
+	extend_types(&entry->coltypes, &entry->coltypmods, &entry->colcollations,
+				 n);
+	return n;
+}
+
+/* The column of an entry of the innermost level that is the error of `of`. */
+static int
+add_to_entry(error_placing *p, RangeTblEntry *entry, AttrNumber of)
+{
+	int			n = 0;
+
+	if (entry->rtekind == RTE_SUBQUERY)
+		n = add_column(p, entry->subquery, of);
+	else if (entry->rtekind == RTE_CTE)
+		n = add_to_with_query(p, entry, of);
+	name_columns(entry, n);
+	return n;
+}
+
+/* ---- the levels ---- */
+
+static Node *
+place_mutator(Node *node, void *context)
+{
+	error_placing *p = context;
+	Var		   *var;
+
+	if (node == NULL)
+		return NULL;
+	var = asked_column(p, node);
+	if (var != NULL)
+	{
+		int			n = list_nth_int(p->columns, place_of(p, var));
+
+		if (n == 0 && p->refusal == NULL)
+			p->refusal = refuse(node);
+		var = copyObject(var);
+		var->varattno = n;
+		var->vartype = FLOAT8OID;
+		var->vartypmod = -1;
+		var->varcollid = InvalidOid;
+		var->varnosyn = var->varno;
+		var->varattnosyn = n;
+		return (Node *) var;
+	}
+	if (IsA(node, Query))
+	{
+		p->depth++;
+		node = (Node *) query_tree_mutator((Query *) node, place_mutator,
+										   context, 0);
+		p->depth--;
+		return node;
+	}
+	return expression_tree_mutator(node, place_mutator, context);
+}
+
+/* The calls of the level, and below it, that ask for columns of its own. */
+static void
+place_own(error_placing *p, Query *query)
+{
+	ListCell   *lc;
+
+	p->asked = NIL;
+	p->columns = NIL;
+	(void) query_tree_walker(query, ask_walker, p, 0);
+	if (p->refusal != NULL || p->asked == NIL)
+		return;
+	foreach(lc, p->asked)
+	{
+		const Var  *var = lfirst(lc);
+		RangeTblEntry *entry = rt_fetch(var->varno, query->rtable);
+
+		p->columns = lappend_int(p->columns,
+								 add_to_entry(p, entry, var->varattno));
+	}
+	(void) query_tree_mutator(query, place_mutator, p, QTW_DONT_COPY_QUERY);
+}
+
+static bool
+below_walker(Node *node, void *context)
+{
+	error_placing *p = context;
+
+	if (node == NULL)
+		return false;
+	if (IsA(node, Query))
+	{
+		place_level(p, (Query *) node);
+		return p->refusal != NULL;
+	}
+	return expression_tree_walker(node, below_walker, context);
+}
+
+/* WITH queries come last, and the later ones first, for they are asked by. */
+static void
+place_level(error_placing *p, Query *query)
+{
+	List	   *levels = p->levels;
+	ListCell   *lc;
+	int			i;
+
+	check_stack_depth();
+	if (query->commandType == CMD_UTILITY || p->refusal != NULL)
+		return;
+	(void) dp_block_inline_functions(query, p->inval_items);
+	dp_bridge_ungroup(query);
+	p->levels = lcons(query, list_copy(levels));
+	place_own(p, query);
+	foreach(lc, query->rtable)
+		if (lfirst_node(RangeTblEntry, lc)->rtekind == RTE_SUBQUERY)
+			place_level(p, lfirst_node(RangeTblEntry, lc)->subquery);
+	(void) query_tree_walker(query, below_walker, p,
+							 QTW_IGNORE_RT_SUBQUERIES |
+							 QTW_IGNORE_CTE_SUBQUERIES);
+	for (i = list_length(query->cteList) - 1; i >= 0; i--)
+		place_level(p, (Query *)
+					list_nth_node(CommonTableExpr, query->cteList,
+								  i)->ctequery);
+	p->levels = levels;
+}
+
+/* ---- all of them ---- */
+
+static bool
+call_walker(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (is_call(node, *(Oid *) context))
+		return true;
+	if (IsA(node, Query))
+		return query_tree_walker((Query *) node, call_walker, context, 0);
+	return expression_tree_walker(node, call_walker, context);
+}
+
+/* Refuses a call that does not ask for the error of an aggregate. */
+static bool
+check_walker(Node *node, void *context)
+{
+	error_placing *p = context;
+
+	if (node == NULL)
+		return false;
+	if (is_call(node, p->function))
+	{
+		Node	   *value = dp_block_error_of((FuncExpr *) node);
+
+		if (!IsA(value, Aggref) ||
+			dp_catalog_aggregate_kind(((Aggref *) value)->aggfnoid) ==
+			DP_AGG_NONE)
+			p->refusal = refuse(node);
+		return p->refusal != NULL;
+	}
+	if (IsA(node, Query))
+		return query_tree_walker((Query *) node, check_walker, context, 0);
+	return expression_tree_walker(node, check_walker, context);
+}
+
+/*
+ * dp_block_place_errors
+ *	  Have each call of dp_error in a query, not yet split, stand where the
+ *	  aggregate does whose error it asks for.  Returns a refusal, or NULL;
+ *	  *inval_items as dp_block_split_all.
+ */
+dp_refusal *
+dp_block_place_errors(Query *query, List **inval_items)
+{
+	error_placing p = {dp_catalog_error_function(), inval_items};
+
+	if (!OidIsValid(p.function) ||
+		!query_tree_walker(query, call_walker, &p.function, 0))
+		return NULL;
+	place_level(&p, query);
+	if (p.refusal == NULL)
+		(void) query_tree_walker(query, check_walker, &p, 0);
+	return p.refusal;
+}

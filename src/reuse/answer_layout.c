@@ -1,0 +1,211 @@
+/*
+ * answer_layout.c
+ *	  The text of a key in its parts: what all values of a release have in
+ *	  common, then each value by itself.
+ *
+ * The first line names the format, the second has numbers: the length of what
+ * is common, how many values there are, and for each the length of its text
+ * and how its type is stored.  Both texts follow in that order.  So an answer
+ * is found that has some values more than are asked for, and can be read
+ * though nobody knows what those are (doc/theory.md T132).
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "catalog/pg_type.h"
+#include "utils/lsyscache.h"
+
+#include "answers.h"
+
+/* Of the text; another one fits no answer that was stored before. */
+#define FORMAT "dp_pg answer 2\n"
+
+/* How a column of the result is stored. */
+static void
+set_storage(dp_reuse_value *value, Form_pg_attribute column)
+{
+	value->typlen = column->attlen;
+	value->byval = column->attbyval;
+	value->align = column->attalign;
+}
+
+/*
+ * dp_reuse_join_key
+ *	  The key of what is common and n values, whose columns in the result
+ *	  follow the nkeys of the group.
+ */
+dp_reuse_key *
+dp_reuse_join_key(const StringInfoData *common, const StringInfoData *values,
+				  int n, TupleDesc result, int nkeys)
+{
+	dp_reuse_key *key = palloc0(sizeof(dp_reuse_key));
+	dp_reuse_layout *layout = &key->layout;
+	uint8		digest[DP_SHA256_BYTES];
+	StringInfoData text;
+	int			i;
+
+	initStringInfo(&text);
+	appendStringInfo(&text, FORMAT "%d %d", common->len, n);
+	layout->values = palloc(sizeof(dp_reuse_value) * Max(n, 1));
+	for (i = 0; i < n; i++)
+	{
+		dp_reuse_value *value = &layout->values[i];
+
+		value->length = values[i].len;
+		set_storage(value, TupleDescAttr(result, nkeys + i));
+		appendStringInfo(&text, " %d %d %d %d", values[i].len, value->typlen,
+						 value->byval, value->align);
+	}
+	appendStringInfoChar(&text, '\n');
+	layout->common_at = text.len;
+	layout->common = common->len;
+	layout->n = n;
+	appendBinaryStringInfo(&text, common->data, common->len);
+	for (i = 0; i < n; i++)
+	{
+		layout->values[i].at = text.len;
+		appendBinaryStringInfo(&text, values[i].data, values[i].len);
+	}
+	key->text = text.data;
+	key->length = text.len;
+	dp_bridge_sha256(text.data, text.len, key->digest);
+	dp_bridge_sha256(common->data, common->len, digest);
+	memcpy(&key->hash, digest, sizeof(key->hash));
+	return key;
+}
+
+/* The next number of the second line; false: there is none up to `most`. */
+static bool
+read_number(char **from, int64 most, int64 *out)
+{
+	char	   *end;
+
+	*out = strtoi64(*from, &end, 10);
+	if (end == *from)
+		return false;
+	*from = end;
+	return *out >= -2 && *out <= most;
+}
+
+static bool
+read_value(char **from, Size length, dp_reuse_value *out)
+{
+	int64		numbers[4];
+	int			i;
+
+	for (i = 0; i < lengthof(numbers); i++)
+		if (!read_number(from, Max(length, PG_INT16_MAX), &numbers[i]))
+			return false;
+	out->length = (Size) Max(numbers[0], 0);
+	out->typlen = (int16) numbers[1];
+	out->byval = numbers[2] != 0;
+	out->align = (char) numbers[3];
+	return true;
+}
+
+/* The parts of a text, of that length; false: it is of another format. */
+static bool
+read_layout(const char *text, Size length, dp_reuse_layout *out)
+{
+	const Size	format = strlen(FORMAT);
+	const char *end = length < format || memcmp(text, FORMAT, format) != 0 ?
+	NULL : memchr(text + format, '\n', length - format);
+	char	   *line;
+	int64		common;
+	int64		n;
+	Size		at;
+	int			i;
+
+	if (end == NULL)
+		return false;
+	line = pnstrdup(text + format, end - text - format);
+	if (!read_number(&line, length, &common) || common < 0 ||
+		!read_number(&line, MaxTupleAttributeNumber, &n) || n < 0)
+		return false;
+	out->common_at = end + 1 - text;
+	out->common = common;
+	out->n = (int) n;
+	out->values = palloc(sizeof(dp_reuse_value) * Max(n, 1));
+	at = out->common_at + common;
+	for (i = 0; i < n; i++)
+	{
+		if (!read_value(&line, length, &out->values[i]))
+			return false;
+		out->values[i].at = at;
+		at += out->values[i].length;
+	}
+	return at == length;
+}
+
+static bool
+same_value(const char *a, const dp_reuse_value *x, const char *b,
+		   const dp_reuse_value *y)
+{
+	return x->length == y->length &&
+		memcmp(a + x->at, b + y->at, x->length) == 0;
+}
+
+/*
+ * dp_reuse_match
+ *	  Has an answer with this text all that the key asks for?  Then *out is how
+ *	  it is stored, and places[i] which of its values is the i-th asked for.
+ */
+bool
+dp_reuse_match(const dp_reuse_key *key, const char *text, Size length,
+			   dp_reuse_layout *out, int *places)
+{
+	const dp_reuse_layout *asked = &key->layout;
+	int			i;
+	int			j;
+
+	if (!read_layout(text, length, out) || out->common != asked->common ||
+		memcmp(text + out->common_at, key->text + asked->common_at,
+			   asked->common) != 0)
+		return false;
+	for (i = 0; i < asked->n; i++)
+	{
+		for (j = 0; j < out->n; j++)
+			if (same_value(key->text, &asked->values[i], text,
+						   &out->values[j]))
+				break;
+		if (j == out->n)
+			return false;
+		places[i] = j;
+	}
+	return true;
+}
+
+/* A column of a value whose type need not exist any more. */
+static void
+add_value(TupleDesc columns, int n, const dp_reuse_value *value)
+{
+	Form_pg_attribute column = TupleDescAttr(columns, n - 1);
+
+	TupleDescInitEntry(columns, n, NULL, BYTEAOID, -1, 0);
+	column->attlen = value->typlen;
+	column->attbyval = value->byval;
+	column->attalign = value->align;
+}
+
+/*
+ * dp_reuse_stored_columns
+ *	  The columns of a stored answer: of the group, as in the result that is
+ *	  asked for, then of all values, then, if `errors`, of their errors.
+ */
+TupleDesc
+dp_reuse_stored_columns(const dp_reuse_layout *stored, TupleDesc result,
+						int nkeys, bool errors)
+{
+	TupleDesc	columns = CreateTemplateTupleDesc(nkeys + stored->n *
+												  (errors ? 2 : 1));
+	int			i;
+
+	for (i = 1; i <= nkeys; i++)
+		TupleDescCopyEntry(columns, i, result, i);
+	for (i = 0; i < stored->n; i++)
+		add_value(columns, nkeys + i + 1, &stored->values[i]);
+	for (i = 0; errors && i < stored->n; i++)
+		TupleDescInitEntry(columns, nkeys + stored->n + i + 1, NULL,
+						   FLOAT8OID, -1, 0);
+	return columns;
+}

@@ -1,0 +1,220 @@
+/*
+ * kept_answer.c
+ *	  A stored answer that a plan was given, kept by this process for its next
+ *	  run.
+ *
+ * A dashboard asks the same again and again.  That it is the same, that the
+ * asker may ask it, who would pay and which answer is stored follows from the
+ * plan, the user, the settings that a reader is sent, clocks, and what tables
+ * and catalogs say.  A plan has a nonce of its own (planner.c); that the rest
+ * has not changed is asked of a stamp (bridge/stamp.c), of the settings and of
+ * the clock.  Then what was found is what would be found.  Rights are checked
+ * again nevertheless, when the plan begins (node.c).
+ *
+ * Only plans are taken that depend on nothing else: without parameters,
+ * subqueries, joined rows, conditions over several keys and functions that are
+ * not immutable.  What is kept
+ * was released to this role; the process forgets the oldest.
+ */
+#include "postgres.h"
+
+#include "access/xlog.h"
+#include "optimizer/optimizer.h"
+#include "utils/memutils.h"
+#include "utils/timestamp.h"
+
+#include "run.h"
+
+#define KEPT 64
+#define MOST_BYTES (64 * 1024)
+
+typedef struct kept_answer
+{
+	MemoryContext context;		/* holds this struct and all below */
+	int64		nonce;			/* of the plan, and which of its releases */
+	int			index;
+	dp_stamp	stamp;
+	char	   *settings;
+	dp_ledger_standing standing;
+	int64		id;				/* of the answer */
+	TimestampTz at;
+	bytea	   *content;		/* its rows, as they are asked for */
+	dp_past_release *past;		/* what dp_last_release() shows */
+} kept_answer;
+
+static kept_answer *kept[KEPT];
+static int	next = 0;			/* to be overwritten */
+
+static kept_answer *
+look_up(int64 nonce, int index)
+{
+	int			i;
+
+	for (i = 0; i < KEPT; i++)
+		if (kept[i] != NULL && kept[i]->nonce == nonce &&
+			kept[i]->index == index)
+			return kept[i];
+	return NULL;
+}
+
+static char *
+all_settings(void)
+{
+	StringInfoData text;
+
+	initStringInfo(&text);
+	dp_reader_append_settings(&text);
+	return text.data;
+}
+
+/*
+ * dp_run_kept_standing
+ *	  What the asking role may spend, where a plan with this nonce was given an
+ *	  answer and nothing has changed since; else false, and dp_ledger_require_
+ *	  budget tells.
+ */
+bool
+dp_run_kept_standing(int64 nonce, int index, dp_ledger_standing *out)
+{
+	const kept_answer *answer = look_up(nonce, index);
+	dp_stamp	now;
+
+	if (answer == NULL || !dp_bridge_read_stamp(&now) ||
+		!dp_bridge_same_stamp(&answer->stamp, &now) ||
+		(answer->standing.renews &&
+		 GetCurrentTimestamp() >= answer->standing.renewal))
+		return false;
+	*out = answer->standing;
+	return true;
+}
+
+/* Is it what would be found now? */
+static bool
+holds(const kept_answer *answer, const dp_stamp *stamp)
+{
+	TimestampTz now = GetCurrentTimestamp();
+	char	   *settings;
+	bool		same;
+
+	if (!dp_bridge_same_stamp(&answer->stamp, stamp) || answer->at > now ||
+		now - answer->at > dp_bridge_reuse_age() ||
+		(answer->standing.renews && now >= answer->standing.renewal))
+		return false;
+	settings = all_settings();
+	same = strcmp(settings, answer->settings) == 0;
+	pfree(settings);
+	return same;
+}
+
+/*
+ * dp_run_give_kept
+ *	  The rows of a kept answer, in a store of the current context, and when it
+ *	  was stored; NULL: the release has to look for itself, and *stamp, if it
+ *	  returns one, is of before it looked.
+ *
+ * Errors: as dp_run_give_answer.
+ */
+Tuplestorestate *
+dp_run_give_kept(int64 nonce, int index, TupleDesc result, dp_stamp *stamp,
+				 bool *stamped, TimestampTz *stored_at)
+{
+	const kept_answer *answer = look_up(nonce, index);
+	Tuplestorestate *store;
+
+	*stamped = dp_bridge_read_stamp(stamp);
+	if (answer == NULL || !*stamped || !holds(answer, stamp))
+		return NULL;
+	dp_run_check_preconditions();
+	dp_bridge_check_scope();
+	store = tuplestore_begin_heap(true, false, work_mem);
+	dp_reuse_put_rows(answer->content, result, store);
+	dp_reuse_count_hit(answer->id);
+	dp_run_remember_past(answer->past);
+	*stored_at = answer->at;
+	return store;
+}
+
+/* Do the values of the key follow from its declaration and conditions? */
+static bool
+is_plain(const dp_key *key)
+{
+	return key->values == NULL && (key->base == NULL || is_plain(key->base));
+}
+
+/* Does what a release asks follow from its plan alone, as long as it may? */
+static bool
+may_keep(const dp_release_spec *spec, const List *parameters,
+		 ParamListInfo values)
+{
+	const dp_block *block = spec->block;
+	ListCell   *lc;
+
+	if ((values != NULL && values->numParams > 0) ||
+		block->subqueries != NIL || block->sources != NIL ||
+		block->key_conditions != NIL ||
+		contain_mutable_functions((Node *) block->inner) ||
+		contain_mutable_functions((Node *) parameters))
+		return false;
+	foreach(lc, block->keys)
+		if (!is_plain(lfirst(lc)))
+			return false;
+	return true;
+}
+
+static void
+forget(kept_answer *answer)
+{
+	int			i;
+
+	for (i = 0; i < KEPT; i++)
+		if (kept[i] == answer)
+			kept[i] = NULL;
+	MemoryContextDelete(answer->context);
+}
+
+/*
+ * dp_run_keep
+ *	  Keep the rows of an answer that was given, with the stamp of before it
+ *	  was looked for; of what dp_run_remember has just noted.
+ */
+void
+dp_run_keep(int64 nonce, int index, const dp_stamp *stamp,
+			const dp_release_spec *spec, const List *parameters,
+			ParamListInfo values, const dp_ledger_standing *standing,
+			TupleDesc result, TimestampTz stored_at, Tuplestorestate *store)
+{
+	kept_answer *answer = look_up(nonce, index);
+	MemoryContext context;
+	MemoryContext old;
+	int64		rows;
+
+	if (answer != NULL)
+		forget(answer);
+	if (!may_keep(spec, parameters, values))
+		return;
+	context = AllocSetContextCreate(CurrentMemoryContext,
+									"dp_pg kept answer",
+									ALLOCSET_SMALL_SIZES);
+	old = MemoryContextSwitchTo(context);
+	answer = palloc0(sizeof(kept_answer));
+	answer->content = dp_reuse_pack(store, result, MOST_BYTES, &rows);
+	answer->past = dp_run_copy_past(&answer->id);
+	answer->context = context;
+	answer->nonce = nonce;
+	answer->index = index;
+	answer->stamp = *stamp;
+	answer->settings = all_settings();
+	answer->standing = *standing;
+	answer->at = stored_at;
+	MemoryContextSwitchTo(old);
+	if (answer->content == NULL)
+	{
+		MemoryContextDelete(context);
+		return;
+	}
+	if (kept[next] != NULL)
+		forget(kept[next]);
+	MemoryContextSetParent(context, TopMemoryContext);
+	kept[next] = answer;
+	next = (next + 1) % KEPT;
+}
