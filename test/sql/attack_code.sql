@@ -150,6 +150,9 @@ CREATE TABLE mine (x int);
 CREATE FUNCTION mine_spy(int) RETURNS boolean LANGUAGE plpgsql
 AS $$ BEGIN INSERT INTO mine VALUES ($1); RETURN true; END $$;
 SELECT dp_count(*) FROM person p WHERE EXISTS (SELECT FROM mine WHERE x = p.age);
+SELECT dp_count(*) FROM person p WHERE EXISTS (SELECT FROM mine WHERE x = p.age AND mine_spy(p.age));
+SELECT dp_count(*) FROM person p WHERE age IN (SELECT x FROM mine WHERE mine_spy(p.age));
+SELECT dp_count(*) FROM person p WHERE NOT EXISTS (SELECT mine_spy(p.age) FROM mine WHERE x = p.age);
 SELECT dp_count(*) FROM person p WHERE (SELECT spy(p.age));
 SELECT dp_count(*) FROM person p WHERE age IN (SELECT x FROM mine);
 SELECT dp_count(*) FROM person p WHERE age = ANY (ARRAY(SELECT x FROM mine));
