@@ -96,6 +96,7 @@ dp_block_only_asks(const JoinExpr *join)
 
 /* ---- unit_groups.c ---- */
 extern Node *dp_block_bounds_of_groups(Node *base);
+extern void dp_block_group_asked(Query *query, dp_rowset *rowset);
 extern dp_refusal *dp_block_check_groups(Query *query,
 										 const dp_rowset *rowset);
 

@@ -99,6 +99,75 @@ is_same_when_equal(Node *key)
 		(!OidIsValid(collation) || get_collation_isdeterministic(collation));
 }
 
+/* ---- what is only asked for ---- */
+
+static bool
+can_group(const Query *level)
+{
+	ListCell   *lc;
+
+	foreach(lc, level->targetList)
+		if (!is_same_when_equal((Node *)
+								((const TargetEntry *) lfirst(lc))->expr))
+			return false;
+	return true;
+}
+
+/* A right side that joins rows, whose unit is a column, gives each once. */
+static void
+group_right(const JoinExpr *join, Query *query, dp_rowset *rowset)
+{
+	RangeTblEntry *entry =
+	rt_fetch(((const RangeTblRef *) join->rarg)->rtindex, query->rtable);
+	Query	   *level = entry->subquery;
+
+	if (dp_block_leaf_of(rowset, entry) != NULL ||
+		dp_block_is_grouped(level) || level->setOperations != NULL ||
+		list_length(dp_block_list_items(level)) < 2 ||
+		dp_block_unit_outputs(level, rowset) == NIL || !can_group(level))
+		return;
+	dp_block_group_by_all(level);
+	rowset->grouped++;
+}
+
+/* Joins that ask stand around all others of their level (semi_join.c). */
+static void
+group_asked(const Node *item, Query *query, dp_rowset *rowset)
+{
+	const JoinExpr *join = (const JoinExpr *) item;
+
+	if (IsA(item, RangeTblRef) || !dp_block_only_asks(join))
+		return;
+	group_right(join, query, rowset);
+	group_asked(join->larg, query, rowset);
+}
+
+/*
+ * dp_block_group_asked
+ *	  Of joined rows that are only asked whether there are some, each needs to
+ *	  be there once.  As groups they have a size that is known
+ *	  (unit_levels.c), so that there may be a hash table of them, without
+ *	  which each row would be compared with each.
+ */
+void
+dp_block_group_asked(Query *query, dp_rowset *rowset)
+{
+	ListCell   *lc;
+
+	foreach(lc, dp_block_from(query))
+		group_asked(lfirst(lc), query, rowset);
+	foreach(lc, query->rtable)
+	{
+		RangeTblEntry *entry = lfirst(lc);
+
+		if (entry->rtekind == RTE_SUBQUERY && entry->subquery != NULL &&
+			dp_block_leaf_of(rowset, entry) == NULL)
+			dp_block_group_asked(entry->subquery, rowset);
+	}
+}
+
+/* ---- what is refused, of columns ---- */
+
 typedef struct loose_walk
 {
 	List	   *keys;

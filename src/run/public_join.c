@@ -89,12 +89,25 @@ dp_run_weigh_public_joins(const dp_public_facts *facts)
 
 /* ---- what is hashed ---- */
 
-/* The rows of one name, as they are, or groups (bound/gather_unit.c)? */
+/* A join that keeps rows of its left side, and makes none? */
+static bool
+only_asks(const Plan *plan)
+{
+	return (IsA(plan, HashJoin) || IsA(plan, NestLoop)) &&
+		(((const Join *) plan)->jointype == JOIN_SEMI ||
+		 ((const Join *) plan)->jointype == JOIN_ANTI);
+}
+
+/*
+ * The rows of one name, as they are, or some of them, or groups
+ * (bound/gather_unit.c)?
+ */
 static bool
 is_lone(const Plan *plan)
 {
-	while (IsA(plan, SubqueryScan))
-		plan = ((const SubqueryScan *) plan)->subplan;
+	while (IsA(plan, SubqueryScan) || only_asks(plan))
+		plan = IsA(plan, SubqueryScan) ?
+			((const SubqueryScan *) plan)->subplan : plan->lefttree;
 	return IsA(plan, NamedTuplestoreScan) || IsA(plan, Agg);
 }
 
