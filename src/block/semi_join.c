@@ -263,8 +263,8 @@ test_mutator(Node *node, void *context)
 {
 	correlation *c = context;
 
-	if (node == NULL)
-		return NULL;
+	if (node == NULL || IsA(node, SubLink))
+		return node;			/* what is in there is its own */
 	if (IsA(node, Param) && ((Param *) node)->paramkind == PARAM_SUBLINK)
 		return (Node *)
 			makeVarFromTargetEntry(c->item,

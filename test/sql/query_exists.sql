@@ -51,6 +51,8 @@ SELECT q, b.* FROM unnest(ARRAY[
 	'FROM patient p WHERE id IN (SELECT DISTINCT unit FROM visit WHERE k = 2)',
 	'FROM patient p WHERE id IN (SELECT unit FROM visit GROUP BY unit HAVING count(cost) > 2)',
 	'FROM patient p WHERE (id, 2) IN (SELECT unit, count(cost) FROM visit GROUP BY unit)',
+	'FROM patient p WHERE (age IN (SELECT f.k FROM fee f)) IN (SELECT cost > 3 FROM visit WHERE unit = p.id)',
+	'FROM patient p WHERE age > ANY (SELECT cost FROM visit WHERE unit = p.id) AND NOT age + 3 < SOME (SELECT cost FROM visit WHERE unit = p.id)',
 	-- NOT IN: NULL is not equal, and not different
 	'FROM patient p WHERE age NOT IN (SELECT cost FROM visit WHERE unit = p.id)',
 	'FROM patient p WHERE age NOT IN (SELECT cost FROM visit WHERE unit = p.id AND cost IS NOT NULL)',
