@@ -6,7 +6,8 @@
  * is memory for it would tell of rows unless it was reserved.  Reserved is
  * what public rows take as they are (joined_rows.c), and rows of some units as
  * they are (bound/gather.c); of what joins make of these there is no bound.
- * So a hash table holds the rows of one name.
+ * So a hash table holds the rows of one name, or those of several that UNION
+ * ALL puts one after the other.
  *
  * The planner would join public items with one another first, since they seem
  * small.  Such joins are dear, so that it does only where the query leaves no
@@ -100,15 +101,22 @@ only_asks(const Plan *plan)
 
 /*
  * The rows of one name, as they are, or some of them, or groups
- * (bound/gather_unit.c)?
+ * (bound/gather_unit.c); or of several, one after the other?
  */
 static bool
 is_lone(const Plan *plan)
 {
+	ListCell   *lc;
+
 	while (IsA(plan, SubqueryScan) || only_asks(plan))
 		plan = IsA(plan, SubqueryScan) ?
 			((const SubqueryScan *) plan)->subplan : plan->lefttree;
-	return IsA(plan, NamedTuplestoreScan) || IsA(plan, Agg);
+	if (!IsA(plan, Append))
+		return IsA(plan, NamedTuplestoreScan) || IsA(plan, Agg);
+	foreach(lc, ((const Append *) plan)->appendplans)
+		if (!is_lone(lfirst(lc)))
+			return false;
+	return true;
 }
 
 static bool
