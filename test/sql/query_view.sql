@@ -89,10 +89,9 @@ SET ROLE :owner;
 REVOKE SELECT ON adult FROM :analyst;
 SET ROLE :analyst;
 SELECT * FROM outcome('EXECUTE ask');
--- a materialized view is filled in a security-restricted operation, where
--- private queries are refused; so is its REFRESH
+-- a materialized view is filled by its owner, who pays each time (refresh.sql);
+-- rows are in none
 SELECT * FROM outcome('CREATE MATERIALIZED VIEW kept AS SELECT ward, dp_count(*) AS n FROM person GROUP BY ward');
-CREATE MATERIALIZED VIEW kept AS SELECT ward, dp_count(*) AS n FROM person GROUP BY ward WITH NO DATA;
 SELECT * FROM outcome('REFRESH MATERIALIZED VIEW kept');
 SELECT * FROM outcome('CREATE MATERIALIZED VIEW raw AS SELECT * FROM person');
 
