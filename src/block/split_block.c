@@ -349,6 +349,21 @@ add_errors(dp_splitter *s)
 	}
 }
 
+/* More columns than a row may have would be an error after the charge. */
+static dp_refusal *
+refuse_columns(const dp_splitter *s)
+{
+	if (list_length(s->names) <= MaxTupleAttributeNumber)
+		return NULL;
+	return dp_bridge_refuse(ERRCODE_PROGRAM_LIMIT_EXCEEDED, -1,
+							psprintf("It would release rows of %d columns; at "
+									 "most %d are possible.",
+									 list_length(s->names),
+									 MaxTupleAttributeNumber),
+							"Ask in several queries.",
+							"query has too many private values");
+}
+
 /* ---- the split ---- */
 
 static Query *
@@ -460,6 +475,8 @@ dp_block_split_one(Query *query, List *cte_stack, dp_block **block,
 		refusal = add_unit(&s, b->inner, b);
 	if (refusal == NULL)
 		refusal = add_aggregates(&s, b->inner, b);
+	if (refusal == NULL)
+		refusal = refuse_columns(&s);
 	if (refusal != NULL)
 		return refusal;
 	add_errors(&s);

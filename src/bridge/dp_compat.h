@@ -490,6 +490,7 @@ dp_compat_not_null_proof(Oid relid, AttrNumber attnum)
 	ExecutorRun(desc, direction, count, true)
 #define RelationGetPrimaryKeyIndex(rel, deferrable_too) \
 	RelationGetPrimaryKeyIndex(rel)
+#define populate_compact_attribute(columns, n) ((void) 0)
 #endif
 
 /* Of the tables in schema dp_pg, none of whose indexes is summarizing. */

@@ -185,6 +185,7 @@ add_value(TupleDesc columns, int n, const dp_reuse_value *value)
 	column->attlen = value->typlen;
 	column->attbyval = value->byval;
 	column->attalign = value->align;
+	populate_compact_attribute(columns, n - 1);
 }
 
 /*

@@ -130,6 +130,7 @@ INSERT INTO wanted VALUES
 	('dp_weights_close', '{session}', '{bigint}'),
 	('dp_weights_step', '{distribution,query,answer,eta}', '{"double precision[]","double precision[]","double precision","double precision"}'),
 	('dp_vc_dimension', '{relation,columns,queries,bins,dimension,exact,shattered,universe,queries_apart}', '{dp_pg.regrelation,text[],text[],integer[]}'),
+	('dp_error', NULL, '{"\"any\""}'),
 	('dp_last_release', NULL, '{}');
 -- accounting, each for numeric and for double precision
 INSERT INTO wanted

@@ -185,4 +185,7 @@ SET dp_pg.epsilon = 0.001;
 SELECT state, charges FROM outcome(:'many');
 SELECT format('SELECT dp_error(dp_count(*)), %s FROM person', string_agg(format('dp_count(*) FILTER (WHERE age > %s)', i), ', ')) AS many FROM generate_series(1, 900) i \gset
 SELECT state, charges FROM outcome(:'many');
+-- more than a row has room for
+SELECT format('SELECT %s FROM person HAVING %s', string_agg(format('dp_count(*) FILTER (WHERE age > %s)', i), ', '), string_agg(format('dp_count(*) FILTER (WHERE age < %s) > 0', i), ' OR ')) AS many FROM generate_series(1, 850) i \gset
+SELECT * FROM outcome(:'many');
 RESET ROLE;
