@@ -1,24 +1,22 @@
-# Random queries over levels that group rows by their unit, beside the plain ones
-# that they must equal, and on databases that differ in one unit.
+# Random queries over levels that group rows by their unit, beside the plain ones that they must
+# equal, and on databases that differ in one unit.
 #
-# Levels group by the unit, alone or with more, aggregate with FILTER and HAVING,
-# are DISTINCT, stand on one another, put rows of parts together, and are joined
-# with one another, with rows, and with public rows, above and below; and WHERE asks of rows of the unit, or of
-# public ones, by EXISTS and IN, negated and not.  At an epsilon at which there is no noise,
-# and bounds that lose nothing, each answer must be that of the plain query; and
-# of the same rows in another physical order it must be the same (and only that where
-# groups are of what is computed from a column that is declared in part).  Values are NULL,
-# huge, equal and spelled differently, or equal for most collations.  Where
-# doc/analyst.md says that an aggregate differs from PostgreSQL's, the plain query
-# has one of its own, in the schema documented.
+# Levels group by the unit, alone or with more, aggregate with FILTER and HAVING, are DISTINCT,
+# stand on one another, put rows of parts together, and are joined with one another, with rows, and
+# with public rows, above and below; and WHERE asks of rows of the unit, or of public ones, by
+# EXISTS and IN, negated and not.  At an epsilon at which there is no noise, and bounds that lose
+# nothing, each answer must be that of the plain query; and of the same rows in another physical
+# order it must be the same (and only that where groups are of what is computed from a column that
+# is declared in part).  Values are NULL, huge, equal and spelled differently, or equal for most
+# collations.  Where doc/analyst.md says that an aggregate differs from PostgreSQL's, the plain
+# query has one of its own, in the schema documented.
 #
-# Then a unit comes, with up to 10,000 rows, that is removed, or replaced by
-# another.  The others have as many rows and groups as count, so nothing of them is
-# drawn, and all cells of an aggregate may move by no more in L1 than EXPLAIN says.
+# Then a unit comes, with up to 10,000 rows, that is removed, or replaced by another.  The others
+# have as many rows and groups as count, so nothing of them is drawn, and all cells of an aggregate
+# may move by no more in L1 than EXPLAIN says.
 #
-# FUZZ_GROUPS queries (900) from FUZZ_SEED (1), and a third of them on neighbours.
-# A failure prints the command that shows it again.  Noise changes a cell with
-# probability below 1e-100.
+# FUZZ_GROUPS queries (900) from FUZZ_SEED (1), and a third of them on neighbours. A failure prints
+# the command that shows it again.  Noise changes a cell with probability below 1e-100.
 use strict;
 use warnings;
 
