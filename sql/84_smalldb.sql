@@ -110,7 +110,7 @@ BEGIN
 				ELSE 'rows of the universe''s columns, to be listed after AS t(...), and, when the list ends with weight double precision, how many rows of the relation each stands for'
 				END AS rows,
 			CASE WHEN workload LIKE 'queries%' THEN
-				'queries (predicates over the columns, SQL text)' ELSE
+				'queries (predicates over the columns, or weights from 0 to 1, SQL text)' ELSE
 				'every cell of all tables of that many of the columns'
 				END AS answers
 		FROM (VALUES ('relation dp_pg.regrelation'), ('relation regclass'),

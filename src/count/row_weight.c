@@ -12,6 +12,7 @@
 #include "postgres.h"
 
 #include "catalog/pg_type.h"
+#include "utils/builtins.h"
 
 #include "dp_to_grid.h"
 
@@ -51,7 +52,7 @@ weigh_numeric(const dp_weight_scale *scale, Numeric x)
 		granules_of_numeric(scale->spec, &scale->bounds, x);
 }
 
-/* dp_count_weigh: the granules of a value of a numeric base type. */
+/* dp_count_weigh: the granules of a value of a numeric base type; 0A000. */
 int64
 dp_count_weigh(const dp_weight_scale *scale, Datum value, Oid type)
 {
@@ -70,6 +71,10 @@ dp_count_weigh(const dp_weight_scale *scale, Datum value, Oid type)
 		case NUMERICOID:
 			return weigh_numeric(scale, DatumGetNumeric(value));
 	}
-	elog(ERROR, "a weight has type %u", type);
+	/* who calls dp_pg.count_conditions by hand may give anything */
+	ereport(ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("a weight cannot be of type %s", format_type_be(type)),
+			 errhint("Use dp_argmax.")));
 	return 0;
 }

@@ -19,6 +19,7 @@
 #define DP_ITERATE_CANDIDATES (INT64_C(1) << 16)
 #define DP_ITERATE_ANSWERS (INT64_C(1) << 22)	/* candidates times queries */
 #define DP_ITERATE_SIZE 1024	/* cells of a candidate */
+#define DP_ITERATE_WORK (INT64_C(1) << 28)	/* answers times size */
 
 /* Database update algorithms. */
 typedef enum dp_iterate_update

@@ -6,12 +6,13 @@
  * Pure C: no PostgreSQL header, no allocation, no mutable static state.  The
  * caller gives the memory, whose size the functions say.
  *
- * Design.  A query f is a set of cells with the count F_f; n is public.  A
- * candidate y, a multiset of m cells, has the score
+ * Design.  A query f weighs cells from 0 to `one` granules, a set of cells by
+ * 0 or 1; F_f is the sum over rows, n is public.  A candidate y, a multiset of
+ * m cells, has the score
  *
- *		- max over f of | m min(F_f, n) - n #{ i in y : f(y_i) } |
+ *		- max over f of | m min(F_f, n one) - n sum over i in y of f(y_i) |
  *
- * whose sensitivity is m times that of the counts (doc/theory.md T65).  All
+ * whose sensitivity is m times that of F_f (doc/theory.md T65, T128).  All
  * scores are known before the first candidate is looked at: per query
  * there are m + 1 distances.  They are replaced by small numbers in the same
  * order, which are again linear in the number of cells that match (T66), so a
@@ -37,7 +38,8 @@
 /* Limits of one selection; all of them are about public numbers. */
 #define DP_SMALLDB_CANDIDATES (UINT64_C(1) << 32)
 #define DP_SMALLDB_WORK (UINT64_C(1) << 40) /* candidates times queries */
-#define DP_SMALLDB_LEVELS (UINT64_C(1) << 19)	/* size times queries */
+#define DP_SMALLDB_LEVELS (UINT64_C(1) << 19)	/* size, queries and one */
+#define DP_SMALLDB_ONE 128
 #define DP_SMALLDB_CHUNKS 4096
 #define DP_SMALLDB_THREADS 16
 
@@ -47,6 +49,7 @@ typedef struct dp_smalldb_shape
 	uint64_t	cells;			/* of the universe */
 	uint64_t	queries;
 	uint64_t	size;			/* m, cells of a candidate */
+	uint64_t	one;			/* granules of the weight 1; 1: predicates */
 	uint64_t	candidates;		/* UINT64_MAX: that many or more */
 } dp_smalldb_shape;
 
@@ -70,7 +73,7 @@ typedef struct dp_smalldb
 	unsigned	suffix;			/* cells of a suffix, 1 .. size */
 	uint64_t	suffixes;
 	uint64_t	modulus;		/* K = 2 queries + 1 */
-	uint64_t	levels;			/* K m + 1 */
+	uint64_t	levels;			/* K m one + 1 */
 
 	/* in the caller's memory */
 	int64_t    *values;			/* K + 1 of them, private */
@@ -128,7 +131,7 @@ extern dp_status dp_model_smalldb_shape_make(uint64_t cells, uint64_t queries,
 /* ---- the problem (smalldb_prepare.c) ---- */
 extern size_t dp_model_smalldb_memory(const dp_smalldb_shape *shape);
 extern dp_status dp_model_smalldb_make(const dp_smalldb_shape *shape,
-									   const bool *holds,
+									   const uint8_t *weights,
 									   const int64_t *counts, int64_t n,
 									   void *memory, dp_smalldb *out);
 extern size_t dp_model_smalldb_worker_memory(const dp_smalldb *problem);

@@ -221,8 +221,8 @@ choose(uint64_t n, uint64_t k)
  *	  compare with the limits in dp_smalldb.h.
  *
  * Requires: nothing.
- * Gives:	 DP_OK with *out set; DP_E_RANGE when a number is 0 or above 2^40;
- *			 *out is then untouched.
+ * Gives:	 DP_OK with *out set, for predicates (one = 1); DP_E_RANGE when a
+ *			 number is 0 or above 2^40; *out is then untouched.
  * Source:	 doc/theory.md T66.
  */
 dp_status
@@ -237,6 +237,7 @@ dp_model_smalldb_shape_make(uint64_t cells, uint64_t queries, uint64_t size,
 	out->cells = cells;
 	out->queries = queries;
 	out->size = size;
+	out->one = 1;
 	out->candidates = choose(cells + size - 1, size);
 	return DP_OK;
 }

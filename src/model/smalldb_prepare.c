@@ -3,11 +3,11 @@
  *	  A SmallDB selection made ready: small numbers in place of distances,
  *	  and multisets in lexical order.
  *
- * Small numbers (doc/theory.md T66).  With F = min(F_f, n) and m F = q n + r,
- * 0 <= r < n, a candidate that has j of its m cells in f is at the distance
- * |n (q - j) + r|.  Let v_0 <= ... <= v_K be 0, n, all r and all n - r in
- * order, so that K = 2 |Q| + 1 and v_K-k = n - v_k, and let v_k = r.  Then
- * x = K (q - j) + k is linear in j, and with l = |x| the distance is
+ * Small numbers (doc/theory.md T66).  With F = min(F_f, n one) and m F = q n
+ * + r, 0 <= r < n, a candidate whose m cells weigh j granules in f is at the
+ * distance |n (q - j) + r|.  Let v_0 <= ... <= v_K be 0, n, all r and all
+ * n - r in order, so that K = 2 |Q| + 1 and v_K-k = n - v_k, and let v_k = r.
+ * Then x = K (q - j) + k is linear in j, and with l = |x| the distance is
  * n (l div K) + v_(l mod K), which grows with l.  So the largest l of a
  * candidate stands for its largest distance: that is its level.
  *
@@ -69,7 +69,7 @@ plan_public(const dp_smalldb_shape *shape, dp_smalldb *out)
 	memset(out, 0, sizeof(*out));
 	out->shape = *shape;
 	out->modulus = 2 * shape->queries + 1;
-	out->levels = out->modulus * shape->size + 1;
+	out->levels = out->modulus * shape->size * shape->one + 1;
 	out->wide = out->levels > INT16_MAX;
 	out->lanes = (unsigned) ((shape->queries + SMALLDB_LANES - 1) /
 							 SMALLDB_LANES * SMALLDB_LANES);
@@ -110,7 +110,8 @@ feasible(const dp_smalldb_shape *shape)
 		shape->size <= DP_SMALLDB_LEVELS &&
 		shape->candidates <= DP_SMALLDB_CANDIDATES &&
 		shape->candidates <= DP_SMALLDB_WORK / shape->queries &&
-		shape->size * shape->queries <= DP_SMALLDB_LEVELS;
+		shape->one > 0 && shape->one <= DP_SMALLDB_ONE &&
+		shape->size * shape->queries * shape->one <= DP_SMALLDB_LEVELS;
 }
 
 /*
@@ -169,14 +170,15 @@ set_lane(const dp_smalldb *p, void *row, uint64_t lane, int64_t x)
 		((int16_t *) row)[lane] = (int16_t) x;
 }
 
-/* m min(F, n) = quotient n + remainder. */
+/* m min(F, n one) = quotient n + remainder. */
 static void
 divide(const dp_smalldb *p, int64_t count, uint64_t *quotient,
 	   int64_t *remainder)
 {
-	dp_uint128	product = count <= 0 ? 0 : count > p->n ? p->n : count;
+	dp_uint128	all = (dp_uint128) p->n * p->shape.one;
+	dp_uint128	product = count <= 0 ? 0 : (dp_uint128) count;
 
-	product *= p->shape.size;
+	product = (product > all ? all : product) * p->shape.size;
 	*quotient = (uint64_t) (product / (dp_uint128) p->n);
 	*remainder = (int64_t) (product % (dp_uint128) p->n);
 }
@@ -208,7 +210,7 @@ make_start(dp_smalldb *p, const int64_t *counts)
 }
 
 static void
-make_steps(dp_smalldb *p, const bool *holds)
+make_steps(dp_smalldb *p, const uint8_t *weights)
 {
 	uint64_t	cell;
 	uint64_t	query;
@@ -216,9 +218,9 @@ make_steps(dp_smalldb *p, const bool *holds)
 	memset(p->steps, 0, p->shape.cells * lane_bytes(p));
 	for (cell = 0; cell < p->shape.cells; cell++)
 		for (query = 0; query < p->shape.queries; query++)
-			if (holds[query * p->shape.cells + cell])
-				set_lane(p, lane_row(p, p->steps, cell), query,
-						 (int64_t) p->modulus);
+			set_lane(p, lane_row(p, p->steps, cell), query,
+					 (int64_t) (p->modulus *
+								weights[query * p->shape.cells + cell]));
 }
 
 static void
@@ -276,8 +278,8 @@ make_tails(dp_smalldb *p)
  * dp_model_smalldb_make
  *	  Make a selection ready.
  *
- * Requires: holds[query * cells + cell]; one count for each query, the
- *			 number of units in it, and below 0 counts as 0; memory of
+ * Requires: weights[query * cells + cell], from 0 to shape->one; one count
+ *			 for each query, its granules, and below 0 counts as 0; memory of
  *			 dp_model_smalldb_memory bytes, which stays in use.  Afterwards the
  *			 memory holds private numbers.
  * Gives:	 DP_OK with *out set; DP_E_RANGE when the shape is beyond the
@@ -285,7 +287,7 @@ make_tails(dp_smalldb *p)
  * Source:	 doc/theory.md T65, T66.
  */
 dp_status
-dp_model_smalldb_make(const dp_smalldb_shape *shape, const bool *holds,
+dp_model_smalldb_make(const dp_smalldb_shape *shape, const uint8_t *weights,
 					  const int64_t *counts, int64_t n, void *memory,
 					  dp_smalldb *out)
 {
@@ -308,7 +310,7 @@ dp_model_smalldb_make(const dp_smalldb_shape *shape, const bool *holds,
 	atomic_init(&out->cancel, false);
 	make_ways(out);
 	make_start(out, counts);
-	make_steps(out, holds);
+	make_steps(out, weights);
 	make_tails(out);
 	return DP_OK;
 }

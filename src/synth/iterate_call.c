@@ -173,7 +173,8 @@ is_feasible(const iteration *s, int64 size)
 
 	return size <= DP_ITERATE_SIZE &&
 		candidates <= DP_ITERATE_CANDIDATES &&
-		candidates <= DP_ITERATE_ANSWERS / s->terms.queries;
+		candidates <= DP_ITERATE_ANSWERS / s->terms.queries &&
+		candidates <= DP_ITERATE_WORK / s->terms.queries / size;
 }
 
 static void

@@ -8,12 +8,16 @@
 #include "../model/dp_smalldb.h"
 #include "synth.h"
 
-/* Queries as truth over all cells: holds[query * universe->size + cell]. */
+/*
+ * Queries over all cells: weights[query * universe->size + cell], in granules;
+ * a predicate weighs 0 or `one`.
+ */
 typedef struct dp_synth_queries
 {
 	const dp_universe *universe;
 	int64		n;
 	List	   *texts;			/* of char *; NIL for marginals */
+	bool		weighted;		/* one of them is no predicate */
 	int			ntables;		/* for marginals */
 	dp_reading_table *tables;
 } dp_synth_queries;
@@ -39,7 +43,8 @@ extern void dp_synth_queries_read(dp_synth_queries *out,
 								  ArrayType *texts);
 extern void dp_synth_queries_marginals(dp_synth_queries *out,
 									   const dp_universe *universe, int k);
-extern bool *dp_synth_queries_expand(const dp_synth_queries *queries);
+extern uint8 *dp_synth_queries_expand(const dp_synth_queries *queries,
+									  uint64 one);
 
 /*
  * What a selection needs besides the truth of all queries, in their order,

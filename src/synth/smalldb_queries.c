@@ -1,6 +1,7 @@
 /*
  * smalldb_queries.c
- *	  SmallDB's workload: predicates, or every cell of all k-way marginals.
+ *	  SmallDB's workload: predicates and weights, or every cell of all k-way
+ *	  marginals.
  */
 #include "postgres.h"
 
@@ -10,15 +11,23 @@
 
 #include "smalldb.h"
 
-/* dp_synth_queries_read: queries given as predicates; not NULL. */
+/* dp_synth_queries_read: queries given as texts; not NULL. */
 void
 dp_synth_queries_read(dp_synth_queries *out, const dp_universe *universe,
 					  ArrayType *texts)
 {
+	ListCell   *lc;
+
 	MemSet(out, 0, sizeof(*out));
 	out->universe = universe;
 	out->texts = dp_block_predicate_texts(texts);
 	out->n = list_length(out->texts);
+	foreach(lc, out->texts)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (!dp_workload_read_query(universe, lfirst(lc))->predicate)
+			out->weighted = true;
+	}
 }
 
 /* dp_synth_queries_marginals: one query for each cell of each table. */
@@ -52,7 +61,7 @@ cell_of_table(const dp_universe *universe, const dp_reading_table *table,
 
 static void
 expand_table(const dp_universe *universe, const dp_reading_table *table,
-			 bool *holds)
+			 uint64 one, uint8 *weights)
 {
 	int64		places[DP_UNIVERSE_AXES];
 	int64		cell;
@@ -60,25 +69,34 @@ expand_table(const dp_universe *universe, const dp_reading_table *table,
 	for (cell = 0; cell < universe->size; cell++)
 	{
 		dp_workload_places(universe, cell, places);
-		holds[cell_of_table(universe, table, places) * universe->size +
-			  cell] = true;
+		weights[cell_of_table(universe, table, places) * universe->size +
+				cell] = (uint8) one;
 	}
+}
+
+/* A weight in granules of 1/one, rounded to the nearest. */
+static uint8
+coarse(int32 weight, uint64 one)
+{
+	return (uint8) (((int64) weight * (int64) one + DP_WEIGHT_ONE / 2) >>
+					DP_WEIGHT_BITS);
 }
 
 /*
  * dp_synth_queries_expand
- *	  For each query and cell whether it holds; errors in predicates are
- *	  raised here.  The caller has seen to it that it fits memory.
+ *	  For each query and cell what it weighs, of `one` granules; errors in
+ *	  queries are raised here at the latest.  The caller has seen to it that it
+ *	  fits memory.
  */
-bool *
-dp_synth_queries_expand(const dp_synth_queries *queries)
+uint8 *
+dp_synth_queries_expand(const dp_synth_queries *queries, uint64 one)
 {
 	const dp_universe *universe = queries->universe;
-	bool	   *holds = MemoryContextAllocExtended(
+	uint8	   *weights = MemoryContextAllocExtended(
 		CurrentMemoryContext, queries->n * universe->size,
 		MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
-	bool	   *next = holds;
-	int32	   *weights = palloc(sizeof(int32) * universe->size);
+	uint8	   *next = weights;
+	int32	   *fine = palloc(sizeof(int32) * universe->size);
 	ListCell   *lc;
 	int64		cell;
 	int			i;
@@ -87,20 +105,20 @@ dp_synth_queries_expand(const dp_synth_queries *queries)
 	{
 		CHECK_FOR_INTERRUPTS();
 		dp_workload_expand(universe,
-						   dp_workload_read_predicate(universe, lfirst(lc),
-													  "dp_smalldb"), weights);
+						   dp_workload_read_query(universe, lfirst(lc)),
+						   fine);
 		for (cell = 0; cell < universe->size; cell++)
-			*next++ = weights[cell] > 0;
+			*next++ = coarse(fine[cell], one);
 	}
 	for (i = 0; i < queries->ntables; i++)
 	{
 		const dp_reading_table *table = &queries->tables[i];
 
 		CHECK_FOR_INTERRUPTS();
-		expand_table(universe, table, next);
+		expand_table(universe, table, one, next);
 		next += dp_workload_cells(universe, table->naxes, table->axes) *
 			universe->size;
 	}
-	pfree(weights);
-	return holds;
+	pfree(fine);
+	return weights;
 }

@@ -28,6 +28,7 @@
 #include "smalldb.h"
 
 #define BETA .05				/* of the error that is shown */
+#define LEAST_ONE 8				/* coarser weights say too little */
 
 /* Places of the arguments; the third is queries or marginals. */
 enum
@@ -48,7 +49,7 @@ typedef struct smalldb
 	bool		weighted;		/* a last column tells n / m */
 	dp_universe *universe;
 	dp_synth_queries queries;
-	bool	   *holds;
+	uint8	   *weights;
 	dp_reading *reading;
 	double		alpha;
 	char	   *alpha_digits;	/* NULL: none gives this size */
@@ -59,7 +60,7 @@ typedef struct smalldb
 	dp_charge	charge;
 	dp_rational rate;
 	int64		id;				/* of the charge */
-	Size		sent;			/* bytes of holds */
+	Size		sent;			/* bytes of weights */
 	dp_synth_selected *selected;
 } smalldb;
 
@@ -230,6 +231,40 @@ check_feasible(const smalldb *s)
 					 dp_workload_null_hint(s->universe))));
 }
 
+/* As fine as can be searched: the weights are rounded to it. */
+static void
+choose_granules(smalldb *s)
+{
+	dp_smalldb_shape finer = s->shape;
+
+	while (s->queries.weighted && finer.one < DP_SMALLDB_ONE)
+	{
+		finer.one *= 2;
+		if (dp_model_smalldb_memory(&finer) == 0)
+			break;
+		s->shape.one = finer.one;
+	}
+	if (s->queries.weighted && s->shape.one < LEAST_ONE)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("there are too many queries with weights for "
+						"dp_smalldb"),
+				 errdetail("Rows of a table, times queries, times the %d "
+						   "steps between the weights 0 and 1 may be at most "
+						   UINT64_FORMAT ".", LEAST_ONE, DP_SMALLDB_LEVELS),
+				 errhint("Use fewer queries, a larger alpha, or "
+						 "predicates.")));
+}
+
+/* What a table of so few rows cannot say, nor weights that are rounded. */
+static double
+table_error(const smalldb *s)
+{
+	return dp_model_smalldb_size_error((double) s->shape.queries,
+									   s->shape.size) +
+		(s->queries.weighted ? 1 / (double) s->shape.one : 0);
+}
+
 static void
 read_n(FunctionCallInfo fcinfo, smalldb *s)
 {
@@ -268,6 +303,7 @@ plan_price(smalldb *s)
 		status = dp_acct_rho_from_exponential(&s->epsilon, &s->charge.rho);
 	if (status == DP_OK)
 		status = dp_mech_selection_rate(&s->epsilon, s->shape.size *
+										s->shape.one *
 										s->reading->sensitivity, false,
 										&s->rate);
 	dp_bridge_check_status(status, "compute a charge");
@@ -300,9 +336,6 @@ choice_error(const smalldb *s)
 static void
 show_plan(const smalldb *s)
 {
-	double		size_error =
-		dp_model_smalldb_size_error((double) s->shape.queries, s->shape.size);
-
 	ereport(NOTICE,
 			(errmsg("universe of %s, %s, %s of %s each",
 					dp_synth_counted(s->shape.cells, "cell", "cells"),
@@ -311,7 +344,7 @@ show_plan(const smalldb *s)
 									 "candidates"),
 					dp_synth_counted(s->shape.size, "row", "rows")),
 			 errdetail("With probability %g no query is off by more than %.3g "
-					   "of the rows plus %.4g rows.", 1 - BETA, size_error,
+					   "of the rows plus %.4g rows.", 1 - BETA, table_error(s),
 					   choice_error(s))));
 }
 
@@ -343,7 +376,8 @@ read_request(FunctionCallInfo fcinfo, smalldb *s)
 	table.axes = axes;
 	s->reading = dp_reading_of_tables(s->relid, s->universe->naxes,
 									  s->universe->axes, 1, &table);
-	s->holds = dp_synth_queries_expand(&s->queries);
+	choose_granules(s);
+	s->weights = dp_synth_queries_expand(&s->queries, s->shape.one);
 	plan_price(s);
 }
 
@@ -424,6 +458,8 @@ pay(void *context)
 	else
 		dp_synth_record_texts(&record, "predicates", s->queries.texts);
 	dp_synth_record_number(&record, "alpha", s->alpha_digits);
+	if (s->queries.weighted)
+		dp_synth_record_integer(&record, "granules", (int64) s->shape.one);
 	dp_synth_record_integer(&record, "rows", (int64) s->shape.size);
 	dp_synth_record_integer(&record, "candidates",
 							(int64) s->shape.candidates);
@@ -433,13 +469,13 @@ pay(void *context)
 
 #define PIECE 16384				/* bytes of the source's pieces */
 
-/* dp_reader_source: what holds where */
+/* dp_reader_source: what queries weigh cells */
 static const void *
 next_piece(void *context, Size *size)
 {
 	smalldb    *s = context;
 	Size		rest = (Size) s->queries.n * s->universe->size - s->sent;
-	const bool *piece = s->holds + s->sent;
+	const uint8 *piece = s->weights + s->sent;
 
 	*size = Min(rest, PIECE);
 	s->sent += *size;
@@ -506,9 +542,7 @@ dp_synth_sql_smalldb(PG_FUNCTION_ARGS)
 	draw(&s);
 	for (i = 0; i < s.shape.size; i++)
 		put_row(&s, result, s.selected->cells[i]);
-	error = dp_model_smalldb_size_error((double) s.shape.queries,
-										s.shape.size) *
-		(double) s.selected->n + choice_error(&s);
+	error = table_error(&s) * (double) s.selected->n + choice_error(&s);
 	dp_synth_finish(s.reading->dataset, s.id, error,
 					psprintf("\"n\": " INT64_FORMAT, s.selected->n));
 	return (Datum) 0;

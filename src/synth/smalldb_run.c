@@ -25,7 +25,7 @@
 typedef struct selection
 {
 	dp_synth_selection terms;
-	bool	   *holds;
+	uint8	   *weights;
 	void	   *memory;			/* of dp_model_smalldb_memory */
 	dp_smalldb	problem;
 	int			count;			/* of workers, our own the first */
@@ -87,7 +87,7 @@ allocate(Size size)
 }
 
 static Size
-holds_size(const dp_smalldb_shape *shape)
+weights_size(const dp_smalldb_shape *shape)
 {
 	return (Size) shape->queries * shape->cells;
 }
@@ -105,16 +105,16 @@ begin(const void *data, Size size, int64 ncounts, dp_reader_source source,
 	s->terms = *(const dp_synth_selection *) data;
 	if (ncounts != (int64) s->terms.shape.cells)
 		elog(ERROR, "selection counts other cells than it is of");
-	s->holds = allocate(holds_size(&s->terms.shape));
+	s->weights = allocate(weights_size(&s->terms.shape));
 	s->memory = allocate(dp_model_smalldb_memory(&s->terms.shape));
 	while ((piece = source(context, &n)) != NULL)
 	{
-		if (n > holds_size(&s->terms.shape) - filled)
+		if (n > weights_size(&s->terms.shape) - filled)
 			elog(ERROR, "selection has more queries than were planned");
-		memcpy(s->holds + filled, piece, n);
+		memcpy(s->weights + filled, piece, n);
 		filled += n;
 	}
-	if (filled != holds_size(&s->terms.shape))
+	if (filled != weights_size(&s->terms.shape))
 		elog(ERROR, "selection has fewer queries than were planned");
 	return s;
 }
@@ -132,12 +132,13 @@ noisy_count(const selection *s, const int64 *cells)
 								   PG_INT64_MAX / 2);
 }
 
+/* In granules: one row counts shape->one at most. */
 static int64 *
 query_counts(const selection *s, const int64 *cells)
 {
 	const dp_smalldb_shape *shape = &s->terms.shape;
 	int64	   *counts = palloc0(sizeof(int64) * shape->queries);
-	const bool *holds = s->holds;
+	const uint8 *weights = s->weights;
 	uint64		query;
 	uint64		cell;
 
@@ -145,9 +146,8 @@ query_counts(const selection *s, const int64 *cells)
 	{
 		CHECK_FOR_INTERRUPTS();
 		for (cell = 0; cell < shape->cells; cell++)
-			if (holds[cell])
-				counts[query] += cells[cell];
-		holds += shape->cells;
+			counts[query] += weights[cell] * cells[cell];
+		weights += shape->cells;
 	}
 	return counts;
 }
@@ -163,7 +163,7 @@ choose(selection *s, const int64 *counts, int64 n, uint32 *cells)
 	uint64		rank = 0;
 	int			i;
 
-	dp_bridge_check_status(dp_model_smalldb_make(shape, s->holds, counts, n,
+	dp_bridge_check_status(dp_model_smalldb_make(shape, s->weights, counts, n,
 												 s->memory, &s->problem),
 						   "score candidates");
 	worker_size = dp_model_smalldb_worker_memory(&s->problem);

@@ -126,13 +126,40 @@ SELECT * FROM dp_sparse_vector('drawn', ARRAY['f'], 5);
 SELECT dp_pg.conditions(ARRAY[b]) FROM drawn;
 -- predicates only
 SELECT call, state, hinted, charges FROM unnest(ARRAY[
-	'SELECT * FROM dp_smalldb(''drawn'', ARRAY[''k''], ARRAY[''k = 1'', ''k = 2'', ''k / 7.0''], n => 500, alpha => .9) AS t(k int)',
+	'SELECT * FROM dp_smalldb_error(''drawn'', ARRAY[''k''], ARRAY[''k = 1'', ''k = 2'', ''k / 7.0''], 1, 500)',
+	'SELECT * FROM dp_smalldb(''drawn'', ARRAY[''k''], ARRAY[''k = 1'', ''k = 2'', ''k''], n => 500, alpha => .9) AS t(k int)',
 	'SELECT * FROM dp_vc_dimension(''drawn'', ARRAY[''k''], ARRAY[''k / 7.0''])',
 	'SELECT * FROM dp_synthesize(''drawn'', ARRAY[''k'', ''g''], ARRAY[''k / 7.0''], epsilon => 1) AS t(k int, g boolean)']) call,
 	LATERAL outcome(call);
 \set VERBOSITY terse
 SELECT * FROM dp_vc_dimension('drawn', ARRAY['k'], ARRAY['k / 7.0']);
 \set VERBOSITY sqlstate
+
+-- ---- SmallDB ----
+
+-- of all tables of three rows the best one is chosen, by weights of 128 granules
+RESET ROLE;
+SELECT count(*) AS n FROM drawn \gset
+CREATE TABLE wish AS SELECT i, format((ARRAY['k / %s.0', 'power(k / 7.0, 1.%s)', 'k IN (1, 2, %s)', '(7 - k) / 9.%s'])[i], 7 + (random() * 2)::int) AS query
+FROM generate_series(1, 4) i;
+CREATE FUNCTION coarse(query text, relation text) RETURNS TABLE (k int, w bigint) LANGUAGE plpgsql AS $$
+BEGIN
+	RETURN QUERY EXECUTE format('SELECT k, floor(floor(%s * 1048576 + 0.5) / 8192 + 0.5)::bigint FROM %s',
+		CASE WHEN query ~ 'IN' THEN '(' || query || ')::int::float8' ELSE '(' || query || ')::float8' END, relation);
+END $$;
+CREATE TABLE wished AS SELECT i, k, w FROM wish, LATERAL coarse(query, '(SELECT generate_series(0, 7) AS k) c');
+CREATE TABLE truth AS SELECT i, (SELECT sum(w) FROM coarse(query, 'drawn')) AS granules FROM wish;
+GRANT SELECT ON wish, wished, truth TO :analyst;
+SET ROLE :analyst;
+CREATE TABLE small AS SELECT * FROM dp_smalldb('drawn', ARRAY['k'], (SELECT array_agg(query ORDER BY i) FROM wish), n => :n, alpha => .7) AS t(k int);
+SELECT count(*) FROM small;
+WITH candidate AS (
+	SELECT a, b, c, max(abs(3 * granules - :n * (x.w + y.w + z.w))) AS worst
+	FROM generate_series(0, 7) a, generate_series(a, 7) b, generate_series(b, 7) c, truth
+	JOIN wished x USING (i) JOIN wished y USING (i) JOIN wished z USING (i)
+	WHERE x.k = a AND y.k = b AND z.k = c GROUP BY a, b, c)
+SELECT count(*) AS candidates, (SELECT worst FROM candidate WHERE ARRAY[a, b, c] = (SELECT array_agg(k ORDER BY k) FROM small)) = min(worst) AS best FROM candidate;
+SELECT parameters -> 'granules' AS granules FROM dp_pg.releases WHERE mechanism = 'smalldb' ORDER BY id DESC LIMIT 1;
 
 -- ---- multiplicative weights ----
 

@@ -6,7 +6,7 @@
  * A release is the place of the chosen multiset in lexical order.  The first
  * scan of an input is made once, since it draws nothing.
  *
- * Rates: as subject.h says; 1 law test and 3 audits of sound mechanisms.
+ * Rates: as subject.h says; 2 law tests and 4 audits of sound mechanisms.
  * Variants take fewer draws, and still lie tens of standard errors beyond.
  */
 #include "model_smalldb.h"
@@ -22,6 +22,7 @@ typedef enum variant
 {
 	SOUND,
 	SENSITIVITY_ONE,			/* forgets that scores are scaled by m */
+	GRANULE_FOR_ROW,			/* sensitivity of one granule */
 	MONOTONE,					/* rate epsilon / m */
 	LEVELS_ALIKE,				/* without the number of candidates */
 	FIRST_OF_LEVEL,
@@ -104,32 +105,46 @@ typedef struct setting
 	uint64_t	cells;
 	uint64_t	queries;
 	uint64_t	size;
-	bool		holds[16];
+	uint8_t		holds[16];
 	int64_t		counts[2][4];	/* of two neighbours, n = 20 or 10 */
 	int64_t		n;
 	dp_rational epsilon;
+	uint64_t	one;			/* granules of the weight 1 */
 } setting;
 
 static const setting four = {4, 3, 3,
 	{1, 1, 0, 0, 1, 0, 1, 0, 0, 1, 1, 1},
-{{11, 7, 15}, {10, 6, 15}}, 20, {4, 5}};
+{{11, 7, 15}, {10, 6, 15}}, 20, {4, 5}, 1};
 
 /* One candidate has nearly everything, so both effects of a row add up. */
-static const setting tight = {2, 1, 2, {1, 0}, {{10}, {9}}, 10, {2, 1}};
-static const setting broad = {2, 1, 4, {1, 0}, {{10}, {9}}, 10, {1, 2}};
+static const setting tight = {2, 1, 2, {1, 0}, {{10}, {9}}, 10, {2, 1},
+1};
+static const setting broad = {2, 1, 4, {1, 0}, {{10}, {9}}, 10, {1, 2},
+1};
+/* Weights of quarters; a row is worth four of them. */
+static const setting weighed = {4, 3, 3,
+	{4, 2, 0, 1, 3, 0, 4, 1, 0, 2, 3, 4},
+{{44, 30, 61}, {40, 27, 57}}, 20, {4, 5}, 4};
+static const setting weighed_tight = {2, 1, 2, {4, 0}, {{40}, {36}}, 10,
+{2, 1}, 4};
+static const setting weighed_broad = {2, 1, 4, {4, 0}, {{40}, {36}}, 10,
+{1, 2}, 4};
+
 /* One row replaced: from the first query into the third. */
 static const setting replaced = {4, 3, 3,
 	{1, 1, 0, 0, 1, 0, 1, 0, 0, 0, 1, 1},
-{{11, 7, 4}, {10, 7, 5}}, 20, {2, 1}};
+{{11, 7, 4}, {10, 7, 5}}, 20, {2, 1}, 1};
 
 static void
 open_database(database *d, const setting *c, int input, variant defect)
 {
-	dp_uint128	sensitivity = defect == SENSITIVITY_ONE ? 1 : c->size;
+	dp_uint128	sensitivity = defect == SENSITIVITY_ONE ? 1 :
+		defect == GRANULE_FOR_ROW ? c->size : c->size * c->one;
 
 	d->defect = defect;
-	selection_open(&d->s, c->cells, c->queries, c->size, c->n, 1);
-	memcpy(d->s.holds, c->holds, c->cells * c->queries * sizeof(bool));
+	selection_open_weights(&d->s, c->cells, c->queries, c->size, c->n,
+						   c->one, 1);
+	memcpy(d->s.weights, c->holds, c->cells * c->queries);
 	memcpy(d->s.counts, c->counts[input], c->queries * sizeof(int64_t));
 	subject_check(dp_mech_selection_rate(&c->epsilon, sensitivity,
 										 defect == MONOTONE, &d->rate));
@@ -157,7 +172,7 @@ epsilon_of(const setting *c)
 static void
 law_of(const database *d, const setting *c, law *l)
 {
-	double		rate = epsilon_of(c) / (2 * (double) c->size);
+	double		rate = epsilon_of(c) / (2 * (double) (c->size * c->one));
 	double		sum = 0;
 	uint32_t	cells[MOST];
 	uint64_t	i;
@@ -244,11 +259,17 @@ main(void)
 
 	dp_mech_source_init(&source, dp_mech_fill_openssl, NULL);
 	test_law("SmallDB, |X| = 4, m = 3", &four);
+	test_law("SmallDB by weights", &weighed);
+	test_audit("SmallDB by weights, a row added", &weighed_tight, .5);
 	test_audit("SmallDB, a row added", &tight, .5);
 	test_audit("SmallDB, a row added, m = 4", &broad, 0);
 	test_audit("SmallDB, a row replaced", &replaced, 0);
 	test_broken("sensitivity 1 in place of m", SENSITIVITY_ONE, &broad,
 				BY_LAW | BY_AUDIT, FEW_RUNS);
+	test_broken("a granule in place of a row", GRANULE_FOR_ROW, &weighed,
+				BY_LAW, 0);
+	test_broken("a granule in place of a row, all weights 1", GRANULE_FOR_ROW,
+				&weighed_broad, BY_LAW | BY_AUDIT, FEW_RUNS);
 	one.epsilon.num = 1;
 	test_broken("scores taken for monotone", MONOTONE, &one,
 				BY_LAW | BY_AUDIT, RUNS);

@@ -80,7 +80,7 @@ plain(const selection *s)
 
 	for (i = 0; i < CELLS; i++)
 		for (f = 0; f < QUERIES; f++)
-			steps[i][f] = s->holds[f * CELLS + i] ? 201 : 0;
+			steps[i][f] = s->weights[f * CELLS + i] ? 201 : 0;
 	for (f = 0; f < QUERIES; f++)
 		sums[0][f] = (int16_t) (f * 24);
 	for (i = 0; i < REPEATS; i++)

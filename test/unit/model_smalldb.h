@@ -16,7 +16,7 @@
 typedef struct selection
 {
 	dp_smalldb_shape shape;
-	bool	   *holds;
+	uint8_t    *weights;		/* in granules */
 	int64_t    *counts;
 	int64_t		n;
 	int			nworkers;		/* threads, the caller's included */
@@ -37,33 +37,42 @@ checked_malloc(size_t n)
 	return p;
 }
 
-/* A selection of random predicates and counts. */
+/* A selection of random weights and counts. */
 static inline void
-selection_open(selection *s, uint64_t cells, uint64_t queries, uint64_t size,
-			   int64_t n, uint64_t seed)
+selection_open_weights(selection *s, uint64_t cells, uint64_t queries,
+					   uint64_t size, int64_t n, uint64_t one, uint64_t seed)
 {
 	uint64_t	i;
 	uint64_t	x;
 
 	if (dp_model_smalldb_shape_make(cells, queries, size, &s->shape) != DP_OK)
 		exit(2);
+	s->shape.one = one;
 	s->n = n;
 	s->nworkers = 1;
-	s->holds = checked_malloc(cells * queries * sizeof(bool));
+	s->weights = checked_malloc(cells * queries);
 	s->counts = checked_malloc(queries * sizeof(int64_t));
 	for (i = 0; i < cells * queries; i++)
 	{
 		fake_fill(&seed, &x, sizeof(x));
-		s->holds[i] = x & 1;
+		s->weights[i] = (uint8_t) (x % (one + 1));
 	}
 	for (i = 0; i < queries; i++)
 	{
 		fake_fill(&seed, &x, sizeof(x));
-		s->counts[i] = (int64_t) (x % ((uint64_t) n + n / 8 + 2));
+		s->counts[i] = (int64_t) (x % (one * ((uint64_t) n + n / 8) + 2));
 	}
 	s->memory = checked_malloc(dp_model_smalldb_memory(&s->shape));
 	s->draw_memory = NULL;
 	memset(s->worker_memory, 0, sizeof(s->worker_memory));
+}
+
+/* The same of predicates. */
+static inline void
+selection_open(selection *s, uint64_t cells, uint64_t queries, uint64_t size,
+			   int64_t n, uint64_t seed)
+{
+	selection_open_weights(s, cells, queries, size, n, 1, seed);
 }
 
 static inline void
@@ -71,8 +80,8 @@ selection_make(selection *s)
 {
 	int			i;
 
-	if (dp_model_smalldb_make(&s->shape, s->holds, s->counts, s->n, s->memory,
-							  &s->problem) != DP_OK)
+	if (dp_model_smalldb_make(&s->shape, s->weights, s->counts, s->n,
+							  s->memory, &s->problem) != DP_OK)
 		exit(2);
 	if (s->draw_memory == NULL)
 		s->draw_memory =
@@ -104,7 +113,7 @@ selection_close(selection *s)
 {
 	int			i;
 
-	free(s->holds);
+	free(s->weights);
 	free(s->counts);
 	free(s->memory);
 	free(s->draw_memory);
@@ -123,11 +132,12 @@ selection_score(const selection *s, const uint32_t *cells)
 
 	for (f = 0; f < s->shape.queries; f++)
 	{
-		x = s->counts[f] > s->n ? s->n : s->counts[f];
+		x = (dp_int128) s->n * s->shape.one;
+		x = s->counts[f] > x ? x : s->counts[f];
 		x *= s->shape.size;
 		for (i = 0; i < s->shape.size; i++)
-			if (s->holds[f * s->shape.cells + cells[i]])
-				x -= s->n;
+			x -= (dp_int128) s->n *
+				s->weights[f * s->shape.cells + cells[i]];
 		if (x < 0)
 			x = -x;
 		if (x > worst)

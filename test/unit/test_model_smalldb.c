@@ -154,6 +154,31 @@ found_right(selection *s, uint64_t most_levels)
 	return good;
 }
 
+/* Weights of up to 128 granules: the same by the definition. */
+static void
+test_weights(void)
+{
+	static const uint64_t ones[] = {2, 5, 8, 127, 128};
+	selection	s;
+	int			i;
+
+	for (i = 0; i < 5; i++)
+	{
+		selection_open_weights(&s, 5, 3 + 12 * (uint64_t) i, 4, 1009 + i,
+							   ones[i], 100 + (uint64_t) i);
+		selection_make(&s);
+		tap_ok(histogram_right(&s), "one = %d, %s: levels are those of the "
+			   "definition", (int) ones[i],
+			   s.problem.wide ? "32 bits" : "16 bits");
+		tap_ok(found_right(&s, 12), "and their candidates are found");
+		selection_close(&s);
+	}
+	selection_open_weights(&s, 3, 3, 3, 20, 1, 1);
+	s.shape.one = 129;
+	tap_ok(dp_model_smalldb_memory(&s.shape) == 0, "129 granules are refused");
+	selection_close(&s);
+}
+
 static void
 test_shapes(void)
 {
@@ -182,7 +207,7 @@ test_limits(void)
 {
 	dp_smalldb_shape big;
 	dp_smalldb	problem;
-	bool		holds = true;
+	uint8_t		holds = 1;
 	int64_t		count = 1;
 	char		memory[4096];
 
@@ -314,7 +339,7 @@ static void
 test_law(uint64_t size, dp_uint128 sensitivity, bool right, int workers,
 		 int draws)
 {
-	const bool	holds[] = {
+	const uint8_t holds[] = {
 		true, true, false, false,
 		true, false, true, false,
 		false, true, true, true
@@ -327,7 +352,7 @@ test_law(uint64_t size, dp_uint128 sensitivity, bool right, int workers,
 	double		p;
 
 	selection_open(&s, 4, 3, size, 20, 1);
-	memcpy(s.holds, holds, sizeof(holds));
+	memcpy(s.weights, holds, sizeof(holds));
 	memcpy(s.counts, counts, sizeof(counts));
 	s.nworkers = workers;
 	law_of(&s, 0.8 / (2.0 * (double) size), probability);
@@ -363,6 +388,7 @@ main(void)
 {
 	dp_mech_source_init(&source, dp_mech_fill_openssl, NULL);
 	test_shapes();
+	test_weights();
 	test_limits();
 	test_threads();
 	test_cancel();
