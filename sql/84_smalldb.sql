@@ -77,7 +77,7 @@ CREATE FUNCTION dp_pg.progress_rows(
 	OUT phase text, OUT done bigint, OUT total bigint)
 RETURNS SETOF record
 LANGUAGE c VOLATILE STRICT PARALLEL RESTRICTED ROWS 10
-AS 'MODULE_PATHNAME', 'dp_synth_sql_progress';
+AS 'MODULE_PATHNAME', 'dp_bridge_sql_progress';
 COMMENT ON FUNCTION dp_pg.progress_rows() IS
 'releases under way in this database that the current user may see as in pg_stat_activity; see dp_pg.progress';
 
@@ -90,7 +90,7 @@ FROM dp_pg.progress_rows() AS p
 	LEFT JOIN pg_catalog.pg_class AS c ON c.oid = p.relation
 	LEFT JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace;
 COMMENT ON VIEW dp_pg.progress IS
-'how far dp_smalldb, dp_net, dp_synthesize and dp_iterate are in this database: one row per connection, for those who may see its activity (the role itself, its members, pg_read_all_stats); done of total candidates or rounds, which are public numbers; empty unless track_activities is on';
+'private queries (mechanism query) under way in this database, and how far dp_smalldb, dp_net, dp_synthesize and dp_iterate are: one row per connection, for those who may see its activity (the role itself, its members, pg_read_all_stats); done of total candidates or rounds, which are public numbers, of a query NULL; empty unless track_activities is on';
 GRANT SELECT ON dp_pg.progress TO PUBLIC;
 
 -- ---------------------------------------------------------------------------

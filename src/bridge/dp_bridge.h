@@ -312,4 +312,34 @@ extern Oid	dp_bridge_extension_oid(void);
 extern Oid	dp_bridge_catalog_namespace(void);	/* schema dp_pg */
 extern int64 dp_bridge_cluster_id(void);	/* system identifier */
 
+/* ---- what is under way (progress.c) ---- */
+
+typedef enum dp_phase
+{
+	DP_PHASE_READING = 1,
+	DP_PHASE_SCANNING,
+	DP_PHASE_FINDING,
+	DP_PHASE_FITTING,
+	DP_PHASE_SAMPLING,
+	DP_PHASE_JOINING
+} dp_phase;
+
+typedef enum dp_work
+{
+	DP_WORK_SMALLDB = 1,
+	DP_WORK_NET,
+	DP_WORK_SYNTHESIZE,
+	DP_WORK_ITERATE,
+	DP_WORK_QUERY
+} dp_work;
+
+/*
+ * Shown in dp_pg.progress to those who may see the session's activity, until
+ * the end or an error.  Only public numbers may be shown: `total` (0: none)
+ * and how much of a work that does not depend on data is done.
+ */
+extern void dp_bridge_progress_begin(dp_work work, Oid relid, int64 total);
+extern void dp_bridge_progress(dp_phase phase, int64 done);
+extern void dp_bridge_progress_end(void);
+
 #endif							/* DP_BRIDGE_H */

@@ -468,6 +468,8 @@ dp_run_release(dp_release_spec *spec, const dp_ledger_standing *standing,
 	dp_run_check_preconditions();
 	PushActiveSnapshot(estate->es_snapshot);
 	dp_run_check_part(spec, estate->es_snapshot);
+	dp_bridge_progress_begin(DP_WORK_QUERY, spec->block->relid, 0);
+	dp_bridge_progress(DP_PHASE_JOINING, 0);
 	joined = dp_run_read_joined(spec->block, run.params, run.environment);
 	sizes = dp_run_get_joined_sizes(joined);
 	if (joined != NULL)
@@ -481,7 +483,9 @@ dp_run_release(dp_release_spec *spec, const dp_ledger_standing *standing,
 								   standing, &run);
 	question.joined = joined;
 	question.result = result;
+	dp_bridge_progress(DP_PHASE_READING, 0);
 	*stored_at = answer_release(&question, &run, joined, spec, &rows);
+	dp_bridge_progress_end();
 	PopActiveSnapshot();
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(work);

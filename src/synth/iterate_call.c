@@ -428,7 +428,7 @@ pay(void *context)
 	dp_synth_record_integer(&record, "n", s->terms.n);
 	dp_synth_record_texts(&record, "queries", s->texts);
 	s->id = dp_synth_charge(&request, &record);
-	dp_synth_progress(DP_SYNTH_READING, 0);
+	dp_bridge_progress(DP_PHASE_READING, 0);
 }
 
 #define PIECE 16384				/* bytes of the source's pieces */
@@ -476,10 +476,10 @@ run(iteration *s)
 	s->steps = palloc0(sizeof(dp_iterate_step) * s->terms.rounds);
 	s->probability = palloc_extended(sizeof(double) * s->terms.cells,
 									 MCXT_ALLOC_HUGE);
-	dp_synth_progress_begin(DP_SYNTH_ITERATE, s->universe->relid,
+	dp_bridge_progress_begin(DP_WORK_ITERATE, s->universe->relid,
 							s->terms.rounds);
 	dp_reading_run(s->reading, &use);
-	dp_synth_progress_end();
+	dp_bridge_progress_end();
 	if (s->filled != s->terms.cells)
 		elog(ERROR, "construction gave other cells than were planned");
 }

@@ -47,7 +47,7 @@ host_pulse(void *state)
 	iterating  *s = state;
 
 	CHECK_FOR_INTERRUPTS();
-	dp_synth_tell_progress(&s->teller, DP_SYNTH_FITTING, s->round++);
+	dp_synth_tell_progress(&s->teller, DP_PHASE_FITTING, s->round++);
 }
 
 /* ---- begin and finish ---- */

@@ -116,7 +116,7 @@ pay(void *context)
 	dp_synth_record_texts(&record, "predicates", s->texts);
 	s->id = dp_synth_charge(&request, &record);
 	if (s->reading != NULL)
-		dp_synth_progress(DP_SYNTH_READING, 0);
+		dp_bridge_progress(DP_PHASE_READING, 0);
 }
 
 static void
@@ -186,14 +186,14 @@ dp_synth_sql_net(PG_FUNCTION_ARGS)
 	read_candidates(fcinfo, &s, 1, 4, (int) s.reading->ncounts);
 	fill_choice(&s, &choice);
 
-	dp_synth_progress_begin(DP_SYNTH_NET, s.reading->relid, s.candidates.n);
+	dp_bridge_progress_begin(DP_WORK_NET, s.reading->relid, s.candidates.n);
 	/* Reading candidates may have run anything. */
 	(void) dp_synth_relation_name(s.reading->relid);
 	dp_synth_net_answers_begin(&s.answers, &s.candidates, &s.grid);
 	dp_reading_run(s.reading, &use);
 	dp_synth_net_answers_end(&s.answers);
 	give(fcinfo, &s, s.chosen);
-	dp_synth_progress_end();
+	dp_bridge_progress_end();
 	return (Datum) 0;
 }
 

@@ -143,7 +143,7 @@ finish(void *state, const int64 *counts, dp_reader_sink sink, void *context)
 	while (tuplestore_gettupleslot(c->pieces, true, false, slot))
 	{
 		CHECK_FOR_INTERRUPTS();
-		dp_synth_tell_progress(&c->teller, DP_SYNTH_SCANNING, scored);
+		dp_synth_tell_progress(&c->teller, DP_PHASE_SCANNING, scored);
 		scored += score_piece(c, slot, c->scores + scored);
 	}
 	ExecDropSingleTupleTableSlot(slot);

@@ -464,7 +464,7 @@ pay(void *context)
 	dp_synth_record_integer(&record, "candidates",
 							(int64) s->shape.candidates);
 	s->id = dp_synth_charge(&request, &record);
-	dp_synth_progress(DP_SYNTH_READING, 0);
+	dp_bridge_progress(DP_PHASE_READING, 0);
 }
 
 #define PIECE 16384				/* bytes of the source's pieces */
@@ -510,10 +510,10 @@ draw(smalldb *s)
 	selection.workers = dp_synth_smalldb_workers();
 	s->selected = palloc(offsetof(dp_synth_selected, cells) +
 						 sizeof(uint32) * s->shape.size);
-	dp_synth_progress_begin(DP_SYNTH_SMALLDB, s->relid,
+	dp_bridge_progress_begin(DP_WORK_SMALLDB, s->relid,
 							2 * (int64) s->shape.candidates);
 	dp_reading_run(s->reading, &use);
-	dp_synth_progress_end();
+	dp_bridge_progress_end();
 }
 
 PG_FUNCTION_INFO_V1(dp_synth_sql_smalldb);

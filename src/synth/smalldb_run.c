@@ -60,8 +60,8 @@ stop_threads(int code, Datum arg)
 static void
 scan(selection *s, dp_smalldb_scan kind, uint64 level)
 {
-	dp_synth_phase phase = kind == DP_SMALLDB_HISTOGRAM ?
-	DP_SYNTH_SCANNING : DP_SYNTH_FINDING;
+	dp_phase phase = kind == DP_SMALLDB_HISTOGRAM ?
+	DP_PHASE_SCANNING : DP_PHASE_FINDING;
 
 	dp_model_smalldb_begin(&s->problem, kind, level);
 	s->threads.count = 0;

@@ -85,34 +85,7 @@ extern int64 dp_synth_charge(dp_ledger_request *request,
 extern void dp_synth_finish(const char *dataset, int64 id, double error,
 							const char *results);
 
-/* ---- progress (progress.c) ---- */
-
-typedef enum dp_synth_phase
-{
-	DP_SYNTH_READING = 1,
-	DP_SYNTH_SCANNING,
-	DP_SYNTH_FINDING,
-	DP_SYNTH_FITTING,
-	DP_SYNTH_SAMPLING
-} dp_synth_phase;
-
-typedef enum dp_synth_work
-{
-	DP_SYNTH_SMALLDB = 1,
-	DP_SYNTH_NET,
-	DP_SYNTH_SYNTHESIZE,
-	DP_SYNTH_ITERATE
-} dp_synth_work;
-
-/*
- * Shown in dp_pg.progress to those who may see the session's activity, until
- * the end or an error.  Only public numbers may be shown: `total` and how much
- * of a work that does not depend on data is done.
- */
-extern void dp_synth_progress_begin(dp_synth_work work, Oid relid,
-									int64 total);
-extern void dp_synth_progress(dp_synth_phase phase, int64 done);
-extern void dp_synth_progress_end(void);
+/* ---- how far a reading is (teller.c) ---- */
 
 /*
  * What uses of readings tell the session, from the process that reads: how far
@@ -129,12 +102,12 @@ typedef struct dp_synth_teller
 {
 	dp_reader_sink sink;
 	void	   *context;
-	dp_synth_phase phase;		/* told last, and when */
+	dp_phase phase;		/* told last, and when */
 	int64		at;
 } dp_synth_teller;
 
 extern void dp_synth_tell_progress(dp_synth_teller *teller,
-								   dp_synth_phase phase, int64 done);
+								   dp_phase phase, int64 done);
 /* In the session: show a piece, if it is of progress; else false. */
 extern bool dp_synth_hear_progress(const void *data);
 

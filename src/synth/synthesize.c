@@ -278,7 +278,7 @@ pay(void *context)
 		dp_synth_record_texts(&record, "sets", s->sets);
 	dp_synth_record_integer(&record, "tables", s->terms.ntables);
 	s->id = dp_synth_charge(&request, &record);
-	dp_synth_progress(DP_SYNTH_READING, 0);
+	dp_bridge_progress(DP_PHASE_READING, 0);
 }
 
 /* ---- the result ---- */

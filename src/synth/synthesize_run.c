@@ -106,7 +106,7 @@ host_pulse(void *state)
 	if (done(g) == g->shown)
 		return;
 	g->shown = done(g);
-	dp_synth_tell_progress(&g->teller, DP_SYNTH_FITTING, g->shown);
+	dp_synth_tell_progress(&g->teller, DP_PHASE_FITTING, g->shown);
 }
 
 /* ---- how many rows ---- */
@@ -153,7 +153,7 @@ run_aim(generating *g, const dp_host *host, int64 *nrows)
 						   "generate a distribution");
 	*nrows = rows_of(g);
 	places = room_for_rows(g, *nrows);
-	dp_synth_tell_progress(&g->teller, DP_SYNTH_SAMPLING, PROGRESS_TOTAL);
+	dp_synth_tell_progress(&g->teller, DP_PHASE_SAMPLING, PROGRESS_TOTAL);
 	dp_bridge_check_status(dp_model_distribution_sample(d, dp_bridge_source(),
 														*nrows, places),
 						   "draw rows");
@@ -197,7 +197,7 @@ run_weights(generating *g, const dp_host *host, int64 *nrows)
 						   "generate a distribution");
 	*nrows = rows_of(g);
 	places = room_for_rows(g, *nrows);
-	dp_synth_tell_progress(&g->teller, DP_SYNTH_SAMPLING, g->plan->rounds);
+	dp_synth_tell_progress(&g->teller, DP_PHASE_SAMPLING, g->plan->rounds);
 	dp_bridge_check_status(dp_model_mwem_sample(&weights, dp_bridge_source(),
 												*nrows, places),
 						   "draw rows");
@@ -411,9 +411,9 @@ dp_synth_synthesis_run(dp_synthesis *s, dp_reader_charge pay,
 	take_piece, &call};
 
 	use.data = make_plan(s, &use.size);
-	dp_synth_progress_begin(DP_SYNTH_SYNTHESIZE, s->universe->relid,
+	dp_bridge_progress_begin(DP_WORK_SYNTHESIZE, s->universe->relid,
 							s->weights ? s->rounds : PROGRESS_TOTAL);
 	dp_reading_run(s->reading, &use);
-	dp_synth_progress_end();
+	dp_bridge_progress_end();
 	return call.nrows;
 }

@@ -1,6 +1,6 @@
 /*
  * progress.c
- *	  How far a release has come, for dp_pg.progress.
+ *	  What is under way and how far it has come, for dp_pg.progress.
  *
  * PostgreSQL keeps a place for this in every session's entry of the activity
  * array, which it clears when a transaction is aborted.  Its own views show
@@ -10,6 +10,7 @@
 #include "postgres.h"
 
 #include "catalog/pg_authid.h"
+#include "funcapi.h"
 #include "miscadmin.h"
 #include "utils/acl.h"
 #include "utils/backend_progress.h"
@@ -17,7 +18,7 @@
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 
-#include "synth.h"
+#include "dp_bridge.h"
 
 /* Beyond any command of PostgreSQL's own. */
 #define COMMAND ((ProgressCommandType) 0x6470)
@@ -31,67 +32,48 @@ enum
 };
 
 static const char *const works[] = {NULL, "smalldb", "net", "synthesize",
-"iterate"};
+"iterate", "query"};
 static const char *const phases[] = {
 	NULL, "reading rows", "scoring candidates", "finding the chosen one",
-	"fitting", "drawing rows"
+	"fitting", "drawing rows", "reading what is joined"
 };
 
-/* dp_synth_progress_begin: see synth.h. */
+/* dp_bridge_progress_begin: see dp_bridge.h. */
 void
-dp_synth_progress_begin(dp_synth_work work, Oid relid, int64 total)
+dp_bridge_progress_begin(dp_work work, Oid relid, int64 total)
 {
+	/* COPY and the like that ask privately show their own */
+	if (MyBEEntry == NULL ||
+		MyBEEntry->st_progress_command != PROGRESS_COMMAND_INVALID)
+		return;
 	pgstat_progress_start_command(COMMAND, relid);
 	pgstat_progress_update_param(PARAM_WORK, work);
 	pgstat_progress_update_param(PARAM_TOTAL, total);
 }
 
-/* dp_synth_progress: see synth.h. */
+static bool
+is_shown(void)
+{
+	return MyBEEntry != NULL && MyBEEntry->st_progress_command == COMMAND;
+}
+
+/* dp_bridge_progress: see dp_bridge.h. */
 void
-dp_synth_progress(dp_synth_phase phase, int64 done)
+dp_bridge_progress(dp_phase phase, int64 done)
 {
 	const int	places[] = {PARAM_PHASE, PARAM_DONE};
 	const int64 values[] = {phase, done};
 
-	pgstat_progress_update_multi_param(2, places, values);
+	if (is_shown())
+		pgstat_progress_update_multi_param(2, places, values);
 }
 
-/* dp_synth_progress_end: see synth.h. */
+/* dp_bridge_progress_end: see dp_bridge.h. */
 void
-dp_synth_progress_end(void)
+dp_bridge_progress_end(void)
 {
-	pgstat_progress_end_command();
-}
-
-/* ---- from the process that reads ---- */
-
-#define INTERVAL 50000			/* us between two tellings of one phase */
-
-/* dp_synth_tell_progress: see synth.h. */
-void
-dp_synth_tell_progress(dp_synth_teller *teller, dp_synth_phase phase,
-					   int64 done)
-{
-	dp_synth_piece piece = {phase, done};
-	TimestampTz now = GetCurrentTimestamp();
-
-	if (phase == teller->phase && now - teller->at < INTERVAL)
-		return;
-	teller->phase = phase;
-	teller->at = now;
-	teller->sink(teller->context, &piece, sizeof(piece));
-}
-
-/* dp_synth_hear_progress: see synth.h. */
-bool
-dp_synth_hear_progress(const void *data)
-{
-	const dp_synth_piece *piece = data;
-
-	if (piece->phase == 0)
-		return false;
-	dp_synth_progress((dp_synth_phase) piece->phase, piece->done);
-	return true;
+	if (is_shown())
+		pgstat_progress_end_command();
 }
 
 /* ---- the view ---- */
@@ -103,16 +85,16 @@ name_of(const char *const *names, int n, int64 i, bool *isnull)
 	return *isnull ? (Datum) 0 : CStringGetTextDatum(names[i]);
 }
 
-PG_FUNCTION_INFO_V1(dp_synth_sql_progress);
+PG_FUNCTION_INFO_V1(dp_bridge_sql_progress);
 
 /*
- * dp_synth_sql_progress
+ * dp_bridge_sql_progress
  *	  dp_pg.progress_rows(): (pid, database, role, relation, mechanism, phase,
  *	  done, total) of every release under way in this database that the
  *	  current user may see, as in pg_stat_activity.
  */
 Datum
-dp_synth_sql_progress(PG_FUNCTION_ARGS)
+dp_bridge_sql_progress(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
 	int			n = pgstat_fetch_stat_numbackends();
@@ -140,6 +122,7 @@ dp_synth_sql_progress(PG_FUNCTION_ARGS)
 							entry->st_progress_param[PARAM_PHASE], &nulls[4]);
 		values[5] = Int64GetDatum(entry->st_progress_param[PARAM_DONE]);
 		values[6] = Int64GetDatum(entry->st_progress_param[PARAM_TOTAL]);
+		nulls[5] = nulls[6] = entry->st_progress_param[PARAM_TOTAL] == 0;
 		tuplestore_putvalues(result->setResult, result->setDesc, values,
 							 nulls);
 	}
