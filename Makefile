@@ -12,14 +12,17 @@
 #   make cassert    the suites on PostgreSQL 15 built with assertions and with
 #                   sanitizers, and PostgreSQL's own suite with dp_pg in it
 #                   (builds them first, half an hour, once)
+#   make holes      put known holes back, one at a time, and see how soon the
+#                   machines of the suite fuzz find them (HOLES="name .."; half
+#                   an hour)
 #   make soak       load for ten minutes: throughput, latency, memory
 #   make bench      private queries against plain ones (QUICK=1: a few rows; ROWS=n)
 #   make errors     measure errors on real data: doc/errors.md, by hand
 #   make synthesis  compare generators on real data: doc/synthesis.md, by hand
 #
-# deps, demo, test, the suites, cassert, soak, bench, errors and synthesis need
-# nothing but make and git: they install packages first, when some are missing,
-# and touch no server.
+# deps, demo, test, the suites, cassert, holes, soak, bench, errors and synthesis
+# need nothing but make and git: they install packages first, when some are
+# missing, and touch no server.
 
 EXTENSION = dp_pg
 DP_VERSION = 0.1.0
@@ -106,6 +109,9 @@ cassert: deps
 	bash test/deps.sh g++ libxml2-dev zlib1g-dev xz-utils bzip2
 	bash test/cassert/cassert.sh $(CASSERT)
 
+holes: deps
+	bash test/sandbox.sh test/fuzz/holes.sh $(HOLES)
+
 soak: deps
 	bash test/sandbox.sh test/soak/soak.sh
 
@@ -122,4 +128,5 @@ synthesis: deps
 		{ rm -f synthesis.md; exit 1; }
 	mv synthesis.md doc/synthesis.md
 
-.PHONY: deps test check matrix demo cassert soak bench errors synthesis $(SUITES)
+.PHONY: deps test check matrix demo cassert holes soak bench errors synthesis \
+	$(SUITES)

@@ -81,6 +81,8 @@ foreach my $function ('pg_cancel_backend', 'pg_terminate_backend', 'pg_log_backe
 
 my $before = charges($node);
 my $victim = start_slow('analyst');
+is(value($node, 'SELECT role, relation, mechanism, phase, done, total FROM dp_pg.progress'), 'analyst|public.long|query|reading rows||', 'a query that takes long is shown');
+is(as($node, 'second', 'SELECT count(*) FROM dp_pg.progress'), 0, 'but to those who may not see it');
 value($node, "SELECT pg_cancel_backend($victim->{pid})");
 like((answer($victim))[1], qr/57014/, 'a session is cancelled');
 ok(is_idle(), 'its reader stops');
