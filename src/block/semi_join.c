@@ -35,6 +35,7 @@
 #include "parser/parse_clause.h"
 #include "parser/parse_oper.h"
 #include "rewrite/rewriteManip.h"
+#include "utils/lsyscache.h"
 
 #include "rowset.h"
 
@@ -223,6 +224,8 @@ add_keys(const Node *conjunct, Query *subquery)
 		Var		   *column = list_nth(equality->args, i);
 
 		if (IsA(column, Var) && column->varlevelsup == 0 &&
+			(!OidIsValid(column->varcollid) ||
+			 get_collation_isdeterministic(column->varcollid)) &&
 			!contain_vars_of_level(list_nth(equality->args, 1 - i), 0) &&
 			find_output((Node *) column, subquery) == NULL)
 			add_key(column, subquery);

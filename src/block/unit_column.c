@@ -68,6 +68,8 @@ unit_target(Query *subquery, const dp_rowset *rowset)
 	if (dp_block_is_grouped(subquery))
 	{
 		target = dp_block_group_unit(subquery, rowset);
+		if (target == NULL)
+			elog(ERROR, "a level that groups has no unit among its keys");
 		target->resjunk = false;
 		return target;
 	}

@@ -245,13 +245,13 @@ dp_block_check_groups(Query *query, const dp_rowset *rowset)
 			entry->subquery == NULL ||
 			dp_block_leaf_of(rowset, entry) != NULL)
 			continue;
-		if (dp_block_is_grouped(entry->subquery))
+		/* from inside out: the unit of a level is a key of that below */
+		refusal = dp_block_check_groups(entry->subquery, rowset);
+		if (refusal == NULL && dp_block_is_grouped(entry->subquery))
 		{
 			dp_block_add_unit_key(entry, rowset);
 			refusal = check_level(entry->subquery, rowset);
 		}
-		if (refusal == NULL)
-			refusal = dp_block_check_groups(entry->subquery, rowset);
 	}
 	return refusal;
 }

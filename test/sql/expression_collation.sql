@@ -133,6 +133,11 @@ SELECT * FROM outcome('SELECT dp_count(DISTINCT plain COLLATE blind) FROM word')
 SELECT * FROM outcome('SELECT dp_count(*) FROM word GROUP BY blind = ''a''');
 SELECT * FROM outcome('SELECT dp_count(*) FROM (SELECT * FROM word ORDER BY blind) w');
 SELECT * FROM outcome('SELECT dp_count(blind) FROM word');
+-- of public rows that are asked for, too: none of equal spellings stands for the others
+CREATE TABLE fee (kind text COLLATE blind, cost numeric);
+INSERT INTO fee VALUES ('a', 1), ('A', 1), ('a', 1);
+SELECT * FROM outcome('SELECT dp_count(*) FROM word WHERE EXISTS (SELECT FROM fee WHERE kind = plain COLLATE "C" GROUP BY cost HAVING count(*) > 2)');
+SELECT * FROM outcome('SELECT dp_count(*) FROM word WHERE EXISTS (SELECT FROM fee WHERE kind COLLATE "C" = plain COLLATE "C")');
 
 \set file :abs_srcdir '/sql/include/query_end.psql'
 \i :file

@@ -51,6 +51,7 @@ SELECT count(*) FROM line a JOIN line b ON a.ord = b.ord JOIN orders ON a.ord = 
 SELECT count(*) FROM (SELECT cust FROM line JOIN orders ON ord = okey WHERE cust IS NOT NULL GROUP BY cust HAVING sum(qty) > 130) s;
 SELECT count(*), sum(q), sum(n) FROM (SELECT ord, sum(qty) AS q, count(*) AS n FROM line JOIN orders ON ord = okey WHERE cust IS NOT NULL GROUP BY ord HAVING sum(qty) > 25) s;
 SELECT city, count(*) FROM (SELECT ord, cust, part FROM line JOIN orders ON ord = okey WHERE cust IS NOT NULL GROUP BY ord, cust, part) s JOIN customer ON id = cust GROUP BY city ORDER BY city;
+SELECT count(DISTINCT ord) FROM line JOIN orders ON ord = okey WHERE cust IS NOT NULL;
 SELECT count(*), sum(n) FROM (SELECT line_no, count(*) AS n FROM event JOIN numbered USING (line_no) JOIN orders ON ord = okey WHERE cust IS NOT NULL GROUP BY line_no) s;
 RESET ROLE;
 
@@ -103,6 +104,15 @@ SET dp_pg.transparent = on;
 SET client_min_messages = error;
 SELECT count(*) FROM (SELECT ord, sum(qty) AS q FROM line GROUP BY ord HAVING sum(qty) > 25) s WHERE q < 100;
 SELECT count(*) FROM orders WHERE okey IN (SELECT ord FROM line GROUP BY ord HAVING sum(qty) > 25);
+RESET dp_pg.transparent;
+RESET client_min_messages;
+-- twice, one above the other, and joined
+SELECT dp_count(*) FROM (SELECT ord FROM (SELECT ord, part FROM line GROUP BY ord, part) a GROUP BY ord) b;
+SELECT dp_count(*) FROM (SELECT DISTINCT ord FROM (SELECT ord, part FROM line GROUP BY ord, part) a JOIN orders ON ord = okey) b;
+SELECT dp_count(*) FROM (SELECT DISTINCT ord FROM (SELECT line_no, ord FROM numbered GROUP BY line_no) a) b;
+SET dp_pg.transparent = on;
+SET client_min_messages = error;
+SELECT count(*) FROM (SELECT ord FROM (SELECT ord, part FROM line GROUP BY ord, part) a GROUP BY ord) b;
 RESET dp_pg.transparent;
 RESET client_min_messages;
 -- not where it may be NULL, and by nothing else
