@@ -39,6 +39,7 @@ typedef struct error_placing
 	List	   *asked;			/* of Var *: whose errors it asks for */
 	List	   *columns;		/* of int: in which these are */
 	dp_refusal *refusal;
+	bool		widened;		/* a subquery has a column more */
 } error_placing;
 
 static void place_level(error_placing *p, Query *query);
@@ -52,6 +53,26 @@ is_number(Oid type)
 		type == FLOAT4OID || type == FLOAT8OID || type == NUMERICOID;
 }
 
+/* Does a type of numbers have the digits of another, beside noise at least? */
+static bool
+has_digits_of(Oid type, Oid other)
+{
+	switch (type)
+	{
+		case NUMERICOID:
+		case FLOAT8OID:
+			return true;
+		case INT8OID:
+		case INT4OID:
+		case INT2OID:
+			return other == INT8OID || other == INT4OID || other == INT2OID;
+		case FLOAT4OID:
+			return other == FLOAT4OID || other == INT2OID;
+		default:
+			return false;
+	}
+}
+
 /* A number in another type of numbers, not cut to fewer digits. */
 static bool
 is_cast(const FuncExpr *call)
@@ -59,8 +80,8 @@ is_cast(const FuncExpr *call)
 	return (call->funcformat == COERCE_EXPLICIT_CAST ||
 			call->funcformat == COERCE_IMPLICIT_CAST) &&
 		call->funcid < FirstNormalObjectId && list_length(call->args) == 1 &&
-		is_number(call->funcresulttype) &&
-		is_number(exprType(linitial(call->args)));
+		is_number(exprType(linitial(call->args))) &&
+		has_digits_of(call->funcresulttype, exprType(linitial(call->args)));
 }
 
 /* A number of rows that is kept from being negative, as none is. */
@@ -382,6 +403,7 @@ add_to_entry(error_placing *p, RangeTblEntry *entry, AttrNumber of)
 	else if (entry->rtekind == RTE_CTE)
 		n = add_to_with_query(p, entry, of);
 	name_columns(entry, n);
+	p->widened = true;
 	return n;
 }
 
@@ -539,6 +561,8 @@ dp_block_place_errors(Query *query, List **inval_items)
 		!query_tree_walker(query, call_walker, &p.function, 0))
 		return NULL;
 	place_level(&p, query);
+	if (p.refusal == NULL && p.widened)
+		p.refusal = dp_block_check_whole_rows(query);
 	if (p.refusal == NULL)
 		(void) query_tree_walker(query, check_walker, &p, 0);
 	return p.refusal;

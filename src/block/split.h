@@ -112,6 +112,9 @@ extern dp_refusal *dp_block_place_errors(Query *query, List **inval_items);
 extern Aggref *dp_block_lift_aggregate(Aggref *aggregate, int level);
 extern dp_refusal *dp_block_make_outer(dp_splitter *s, RangeTblEntry **entry);
 
+/* ---- whole_row.c ---- */
+extern dp_refusal *dp_block_check_whole_rows(Query *query);
+
 /* ---- fingerprint.c ---- */
 extern int64 dp_block_fingerprint(const dp_block *block);
 

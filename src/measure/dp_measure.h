@@ -312,6 +312,8 @@ typedef struct dp_release_spec
 	dp_measure *measures;
 	int			nkeys;
 	dp_domain **domains;
+	List	   *settled_keys;	/* of dp_key *, in the session: without
+								 * parameters, clocks and users */
 	int64		groups;			/* product of the domains; 1 without keys */
 	int64		held;			/* so many have their numbers in memory */
 	bool		undeclared;		/* some keys are told by threshold */

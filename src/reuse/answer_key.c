@@ -22,6 +22,7 @@
 
 #include "access/xlog.h"
 #include "miscadmin.h"
+#include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
 #include "utils/guc.h"
 
@@ -108,7 +109,7 @@ append_keys(StringInfo out, const dp_release_spec *spec)
 	ListCell   *lc;
 	int			i;
 
-	foreach(lc, spec->block->keys)
+	foreach(lc, spec->settled_keys)
 		appendStringInfo(out, "\nkey %s", dp_block_write_key(lfirst(lc)));
 	for (i = 0; i < spec->nkeys; i++)
 		append_domain(out, spec->domains[i]);
@@ -277,8 +278,35 @@ append_value(StringInfo out, const dp_reuse_asked *asked, int n)
 }
 
 static bool
+is_unsettled_walker(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, Param) || IsA(node, SQLValueFunction))
+		return true;
+	return expression_tree_walker(node, is_unsettled_walker, context);
+}
+
+static bool
+is_unsettled(Node *expression)
+{
+	return is_unsettled_walker(expression, NULL) ||
+		contain_mutable_functions(expression);
+}
+
+/* May it be another one at another time, though it is written alike? */
+static bool
 is_volatile(const dp_reuse_asked *asked)
 {
+	ListCell   *lc;
+
+	foreach(lc, asked->spec->settled_keys)
+	{
+		const dp_key *key = lfirst(lc);
+
+		if (is_unsettled(key->image) || is_unsettled((Node *) key->cases))
+			return true;
+	}
 	return contain_volatile_functions((Node *) asked->inner) ||
 		contain_volatile_functions((Node *) asked->scans);
 }

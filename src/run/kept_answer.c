@@ -134,11 +134,16 @@ dp_run_give_kept(int64 nonce, int index, TupleDesc result, dp_stamp *stamp,
 	return store;
 }
 
-/* Do the values of the key follow from its declaration and conditions? */
+/*
+ * Do the values of the key follow from its declaration and conditions, and it
+ * from its column, at all times?
+ */
 static bool
 is_plain(const dp_key *key)
 {
-	return key->values == NULL && (key->base == NULL || is_plain(key->base));
+	return key->values == NULL && !contain_mutable_functions(key->image) &&
+		!contain_mutable_functions((Node *) key->cases) &&
+		(key->base == NULL || is_plain(key->base));
 }
 
 /* Does what a release asks follow from its plan alone, as long as it may? */

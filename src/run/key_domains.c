@@ -83,12 +83,17 @@ settle_key(const dp_key *key, ParamListInfo params)
  *	  A dp_domain * for each key of the block.  Errors: 54000 too many values,
  *	  55000 a declaration is gone; those of reading the values of keys over
  *	  what is joined.
+ *
+ * *settled: of dp_key *, the keys with constants in place of parameters,
+ * clocks and users, by which values of rows become keys.
  */
 List *
-dp_run_decide_keys(const dp_block *block, EState *estate)
+dp_run_decide_keys(const dp_block *block, EState *estate, List **settled)
 {
 	List	   *domains = NIL;
 	ListCell   *lc;
+
+	*settled = NIL;
 
 	foreach(lc, block->keys)
 	{
@@ -98,6 +103,7 @@ dp_run_decide_keys(const dp_block *block, EState *estate)
 			key->conditions = lcons(dp_run_key_values(block, key, estate),
 									key->conditions);
 		domains = lappend(domains, dp_places_domain_decide(key));
+		*settled = lappend(*settled, key);
 	}
 	return domains;
 }

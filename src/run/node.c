@@ -339,15 +339,17 @@ prepare_release(release_state *state, bool tell)
 	EState	   *estate = state->css.ss.ps.state;
 	List	   *arguments = NIL;
 	List	   *domains;
+	List	   *keys;
 	dp_pointer	pointer;
 	ListCell   *lc;
 
 	foreach(lc, state->parameters)
 		arguments = lappend(arguments, evaluate(lfirst(lc), econtext));
-	domains = dp_run_decide_keys(state->block, estate);
+	domains = dp_run_decide_keys(state->block, estate, &keys);
 	dp_bridge_point_begin(&pointer, estate->es_sourceText);
 	spec = dp_run_prepare(state->block, &state->standing, arguments, domains,
 						  &bounds, &pointer.location);
+	spec->settled_keys = keys;
 	dp_bridge_point_end(&pointer);
 	dp_run_check_prices(spec, &state->standing);
 	dp_measure_check_cost(spec, tell);

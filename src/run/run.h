@@ -57,7 +57,8 @@ extern bool dp_run_may_have_rows(List *conditions, const List *others,
 								 TupleTableSlot *slot, ExprContext *econtext);
 
 /* key_domains.c */
-extern List *dp_run_decide_keys(const dp_block *block, EState *estate);
+extern List *dp_run_decide_keys(const dp_block *block, EState *estate,
+								List **settled);
 
 /* key_values.c */
 extern Node *dp_run_key_values(const dp_block *block, dp_key *key,

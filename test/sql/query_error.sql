@@ -188,4 +188,9 @@ SELECT state, charges FROM outcome(:'many');
 -- more than a row has room for
 SELECT format('SELECT %s FROM person HAVING %s', string_agg(format('dp_count(*) FILTER (WHERE age > %s)', i), ', '), string_agg(format('dp_count(*) FILTER (WHERE age < %s) > 0', i), ' OR ')) AS many FROM generate_series(1, 850) i \gset
 SELECT * FROM outcome(:'many');
+-- a row as a whole has no errors; and a value with fewer digits another error
+SELECT o.* FROM unnest(ARRAY['SELECT q, dp_error(q.n) FROM (SELECT dp_count(1, 0.7) AS n FROM person) q', 'SELECT b, dp_error(b.n) FROM by_ward b',
+	'SELECT q.n, dp_error(q.n) FROM (SELECT dp_median(age, 0, 120, 1) AS n FROM person) q WHERE q IS NOT NULL', 'WITH w AS (SELECT dp_count(1, 0.7) AS n FROM person) SELECT dp_error(w.n), (SELECT count(v.*) FROM w v) FROM w',
+	'SELECT dp_error(n) FROM (SELECT dp_avg(age, 0, 120, 5)::int AS n FROM person) q', 'SELECT dp_error(n) FROM (SELECT dp_sum(age, 0, 120, 5)::real AS n FROM person) q',
+	'SELECT dp_error(q.n), row_to_json(v) FROM (SELECT dp_count(1, 0.7) AS n FROM person) q, (VALUES (1, 2)) v']) q, outcome(q) o;
 RESET ROLE;

@@ -121,6 +121,22 @@ SELECT regexp_replace(p, '\d+ seconds?', 'n seconds') FROM plan('EXPLAIN SELECT 
 SELECT feel, dp_sum(age) FROM person WHERE sex GROUP BY feel \g /dev/null
 SELECT value, l.epsilon FROM dp_last_release() l;
 SELECT max(hits) > 5 AS counted FROM dp_pg.answers;
+-- a key is what it is computed to be: by other parameters, users and clocks it is another question
+SET dp_pg.epsilon = 100000;
+PREPARE third(int) AS SELECT (age + $1) % 3 AS g, dp_count(*) FROM person GROUP BY 1 ORDER BY 1;
+EXECUTE third(0);
+EXECUTE third(1);
+PREPARE half(int) AS SELECT width_bucket(age, $1, 100, 2) AS g, dp_count(*) FROM person GROUP BY 1 ORDER BY 1;
+SET plan_cache_mode = force_generic_plan;
+EXECUTE half(10);
+EXECUTE half(80);
+RESET plan_cache_mode;
+SELECT cost('EXECUTE half(80)'), cost('SELECT (age + CASE WHEN current_user = ''nobody'' THEN 0 ELSE 1 END) % 3 AS g, dp_count(*) FROM person GROUP BY 1'),
+	cost('SELECT (age + CASE WHEN current_user = ''nobody'' THEN 1 ELSE 0 END) % 3 AS g, dp_count(*) FROM person GROUP BY 1');
+PREPARE clock AS SELECT (age + extract(epoch FROM clock_timestamp())::int) % 3 AS g, dp_count(*) FROM person GROUP BY 1;
+PREPARE second AS SELECT (age + extract(microsecond FROM now())::int) % 3 AS g, dp_count(*) FROM person GROUP BY 1;
+SELECT cost('EXECUTE clock'), cost('EXECUTE second') + cost('EXECUTE second') + cost('EXECUTE second') > 0 AS drawn;
+SET dp_pg.epsilon = 0.001;
 -- who has no right to ask gets no part
 RESET ROLE;
 CREATE ROLE regress_reuse_part_other;
