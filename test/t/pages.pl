@@ -3,7 +3,7 @@
 # at least, and of rows that are drawn at random 6 standard deviations more: one
 # of them is further off with a probability below e^-24, and there are fewer
 # than 300.  Selections that are printed as words are others with a probability
-# below e^-24 each.  A false alarm in all has one below 10^-7.
+# below e^-19 each.  A false alarm in all has one below 10^-7.
 use strict;
 use warnings;
 
@@ -26,6 +26,8 @@ run_blocks('hospital', @owner, @analyst);
 # What other pages ask of the same tables; the end of analyst.md tidies up.
 my @other = map { page_blocks(page_text("$_.md")) } qw(accounting sparse_vector iterate transparent);
 run_blocks('questions', @owner, @other, $analyst[-1]);
+
+run_blocks('surveys', map { page_blocks(page_text("$_.md")) } qw(tally quantile local));
 done_testing();
 
 sub run_blocks
@@ -40,11 +42,11 @@ sub run_blocks
 	local $ENV{PGUSER} = 'postgres';
   SKIP:
 	{
-		if ($page eq 'tutorial')
+		if ($page =~ /^(?:tutorial|surveys)$/)
 		{
 			my $data = $ENV{DP_PG_DATA} // '';
 
-			skip 'no real data: DP_PG_DATA', 1 if !-r "$data/randhie.csv";
+			skip 'no real data: DP_PG_DATA', 1 if !-r "$data/randhie.csv" || !-r "$data/fair.csv";
 			chdir $data or die "$data: $!";
 		}
 		page_is($node, $page, @block);
