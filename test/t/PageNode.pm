@@ -118,7 +118,7 @@ sub near
 
 	if ($within eq 'any')
 	{
-		my ($is, $should) = map { [ split /\n/, trimmed($_) ] } $printed, $wanted;
+		my ($is, $should) = map { [ split /\n/, trimmed($_) =~ s/ +/ /gr ] } $printed, $wanted;
 
 		is_deeply([ $is->[0], scalar @$is ], [ $should->[0], scalar @$should ], "$name: its form") or diag($printed);
 		return;

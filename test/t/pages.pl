@@ -13,7 +13,10 @@ use PageNode;
 use PostgreSQL::Test::Cluster;
 use Test::More;
 
-foreach my $page (qw(tutorial bi faq warehouse))
+# Pages on real data, and which.
+my %real = (tutorial => 'randhie.csv', surveys => 'fair.csv', weights => 'adult.csv', synthesize => 'adult.csv');
+
+foreach my $page (qw(tutorial bi faq warehouse weights synthesize))
 {
 	run_blocks($page, page_blocks(page_text("$page.md")));
 }
@@ -42,11 +45,11 @@ sub run_blocks
 	local $ENV{PGUSER} = 'postgres';
   SKIP:
 	{
-		if ($page =~ /^(?:tutorial|surveys)$/)
+		if (my $file = $real{$page})
 		{
 			my $data = $ENV{DP_PG_DATA} // '';
 
-			skip 'no real data: DP_PG_DATA', 1 if !-r "$data/randhie.csv" || !-r "$data/fair.csv";
+			skip 'no real data: DP_PG_DATA', 1 if !-r "$data/$file";
 			chdir $data or die "$data: $!";
 		}
 		page_is($node, $page, @block);
