@@ -27,7 +27,8 @@ my @analyst = page_blocks(page_text('analyst.md'));
 run_blocks('hospital', @owner, @analyst);
 
 # What other pages ask of the same tables; the end of analyst.md tidies up.
-my @other = map { page_blocks(page_text("$_.md")) } qw(accounting sparse_vector iterate transparent);
+my @other = map { page_blocks(page_text("$_.md")) } qw(
+	accounting sparse_vector iterate transparent conditions ledger);
 run_blocks('questions', @owner, @other, $analyst[-1]);
 
 run_blocks('surveys', map { page_blocks(page_text("$_.md")) } qw(tally quantile local));
