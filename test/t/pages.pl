@@ -16,7 +16,7 @@ use Test::More;
 # Pages on real data, and which.
 my %real = (tutorial => 'randhie.csv', surveys => 'fair.csv', weights => 'adult.csv', synthesize => 'adult.csv');
 
-foreach my $page (qw(tutorial bi faq warehouse weights synthesize))
+foreach my $page (qw(tutorial bi faq warehouse weights synthesize procedures))
 {
 	run_blocks($page, page_blocks(page_text("$page.md")));
 }
