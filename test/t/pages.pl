@@ -1,9 +1,10 @@
 # Pages of doc/ that are run from top to bottom, as they stand; see PageNode.pm.
 # What they say released numbers are within is 25 times the scale of the noise
-# at least, and of rows that are drawn at random 6 standard deviations more: one
-# of them is further off with a probability below e^-24, and there are fewer
-# than 300.  Selections that are printed as words are others with a probability
-# below e^-19 each.  A false alarm in all has one below 10^-7.
+# at least, or 7 standard deviations of coins; of rows that are drawn at random 6
+# standard deviations more.  One of them is further off with a probability below
+# e^-24, and there are fewer than 400.  Selections that are printed as words are
+# others with a probability below e^-19 each.  A false alarm in all has one below
+# 10^-7.
 use strict;
 use warnings;
 
@@ -14,9 +15,10 @@ use PostgreSQL::Test::Cluster;
 use Test::More;
 
 # Pages on real data, and which.
-my %real = (tutorial => 'randhie.csv', surveys => 'fair.csv', weights => 'adult.csv', synthesize => 'adult.csv');
+my %real = (tutorial => 'randhie.csv', surveys => 'fair.csv', weights => 'adult.csv', synthesize => 'adult.csv',
+	smalldb => 'adult.csv');
 
-foreach my $page (qw(tutorial bi faq warehouse weights synthesize procedures))
+foreach my $page (qw(tutorial bi faq warehouse weights synthesize smalldb procedures))
 {
 	run_blocks($page, page_blocks(page_text("$page.md")));
 }
