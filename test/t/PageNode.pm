@@ -7,8 +7,10 @@ use strict;
 use warnings;
 
 use Exporter 'import';
+use List::Util 'max';
 use PostgreSQL::Test::Utils;
 use Test::More;
+use Time::Local 'timegm';
 
 our @EXPORT = qw(page_text page_blocks page_prints page_is);
 
@@ -21,15 +23,24 @@ sub page_text
 
 # Blocks in order: SQL, and the block of output behind it, if there is one.
 # Before that "<!-- within 30 -->" says that its numbers are released values,
-# each no further than this from what is printed.
+# each no further than this from what is printed; "<!-- within 30 0.5 -->" says
+# it of each column of numbers in turn, where dates are numbers of days; after
+# "<!-- within any -->" nothing but the first line and how many there are is
+# always the same.
+# A page with "<!-- outputs: some -->" shows not all that is printed: of a block
+# the end, without the numbers of rows, or nothing.  The rest must be no error
+# and no warning.
+# "<!-- not run -->" before a block of SQL: a test cannot run it.
 sub page_blocks
 {
 	my ($text) = @_;
+	my $some = $text =~ /^<!-- outputs: some -->$/m;
 	my @block;
 
-	while ($text =~ /^```sql\n(.*?)^```\n(?:\n?(?:<!-- within ([\d.]+) -->\n)?```\n(.*?)^```\n)?/msg)
+	$text =~ s/^<!-- not run -->\n```sql\n.*?^```\n//msg;
+	while ($text =~ /^```sql\n(.*?)^```\n(?:\n?(?:<!-- within ([\d. ]+|any) -->\n)?```\n(.*?)^```\n)?/msg)
 	{
-		push @block, { sql => $1, within => $2, wanted => $3 // '' };
+		push @block, { sql => $1, within => $2, wanted => $3 // '', some => $some };
 	}
 	return @block;
 }
@@ -58,13 +69,38 @@ sub trimmed
 	return $output;
 }
 
+# The end of an output that a page with some outputs shows, and what it leaves out.
+sub shown
+{
+	my ($printed, $wanted) = @_;
+
+	$printed =~ s/^\(\d+ rows?\)\n//mg;
+	my @line = grep { /\S/ } split /\n/, $printed;
+	my $wanted_lines = grep { /\S/ } split /\n/, $wanted;
+	my @end = splice @line, max(0, @line - $wanted_lines);
+
+	return (join("\n", @end) . "\n", join("\n", @line) . "\n");
+}
+
+# The days before a date.
+sub days
+{
+	my ($date) = @_;
+	my ($year, $month, $day) = split /-/, $date;
+
+	return timegm(0, 0, 0, $day, $month - 1, $year) / 86400;
+}
+
 # An output without the widths of its columns: words, and its numbers apart,
-# the lengths of bars among them.
+# the lengths of bars among them.  When it was printed makes no difference.
 sub parts
 {
-	my ($output) = @_;
+	my ($output, $days) = @_;
 	my (@words, @numbers);
 
+	$output =~ s/\d{4}-\d\d-\d\d (?!00:00:00)\d\d:\d\d:\d\d(?:\.\d+)?\+00/(time)/g;
+	$output =~ s/\{([-\d,]+)\}/"{ " . $1 =~ s{,}{ , }gr . " }"/ge;
+	$output =~ s/\b(\d{4}-\d\d-\d\d)\b/days($1)/ge if $days;
 	foreach my $word (split /[\s|+]+|-{2,}/, $output)
 	{
 		next if $word eq '';
@@ -79,11 +115,21 @@ sub parts
 sub near
 {
 	my ($printed, $wanted, $within, $name) = @_;
-	my ($is, @is) = parts($printed);
-	my ($should, @should) = parts($wanted);
+
+	if ($within eq 'any')
+	{
+		my ($is, $should) = map { [ split /\n/, trimmed($_) =~ s/ +/ /gr ] } $printed, $wanted;
+
+		is_deeply([ $is->[0], scalar @$is ], [ $should->[0], scalar @$should ], "$name: its form") or diag($printed);
+		return;
+	}
+
+	my @within = split / /, $within;
+	my ($is, @is) = parts($printed, @within > 1);
+	my ($should, @should) = parts($wanted, @within > 1);
 
 	is($is, $should, "$name: the words") or return diag($printed);
-	my @far = grep { abs($is[$_] - $should[$_]) > $within } 0 .. $#should;
+	my @far = grep { abs($is[$_] - $should[$_]) > $within[ $_ % @within ] } 0 .. $#should;
 	ok(!@far, "$name: the numbers, within $within")
 	  or diag(join ', ', map { "$is[$_], not about $should[$_]" } @far);
 	return;
@@ -99,14 +145,21 @@ sub page_is
 	{
 		my ($first) = $block[$i]{sql} =~ /^(.*)$/m;
 		my $name = "$page, block $i: $first";
+		my ($is, $wanted) = ($printed[$i] // '', $block[$i]{wanted});
 
+		if ($block[$i]{some})
+		{
+			($is, my $rest) = shown($is, $wanted);
+			($wanted) = shown($wanted, $wanted);
+			unlike($rest, qr/^(?:ERROR|FATAL|WARNING|invalid |error)/m, "$name: no error");
+		}
 		if (defined $block[$i]{within})
 		{
-			near($printed[$i] // '', $block[$i]{wanted}, $block[$i]{within}, $name);
+			near($is, $wanted, $block[$i]{within}, $name);
 		}
 		else
 		{
-			is(trimmed($printed[$i] // ''), trimmed($block[$i]{wanted}), $name);
+			is(trimmed($is), trimmed($wanted), $name);
 		}
 	}
 	return;
