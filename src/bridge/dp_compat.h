@@ -596,4 +596,5 @@ dp_compat_zone_kind(const char *word)
 #define pg_noreturn __attribute__((noreturn))
 #endif
 
+#define DP_COMPAT_ORDERS_NESTED_JOINS (PG_VERSION_NUM < 160000)
 #endif							/* DP_COMPAT_H */

@@ -291,7 +291,7 @@ static bool
 is_unsettled(Node *expression)
 {
 	return is_unsettled_walker(expression, NULL) ||
-		contain_mutable_functions(expression);
+		contain_volatile_functions(expression);
 }
 
 /* May it be another one at another time, though it is written alike? */
