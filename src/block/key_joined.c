@@ -145,7 +145,7 @@ own_conditions(const dp_joined *source, const List *conditions)
 			dp_block_is_known(condition->base))
 			own = lappend(own, over_source(condition->base, source));
 	}
-	return own == NIL ? NULL : (Node *) make_ands_explicit(own);
+	return dp_block_and(own);
 }
 
 /* A column is not NULL where a condition on it that all rows fulfil is not. */

@@ -238,6 +238,13 @@ add_rows(columns_context *c, const dp_joined *source)
 										   reference);
 }
 
+/* Is a key over the sources that are joined?  NULL is over none. */
+static bool
+is_joined(const together *t, Node *base)
+{
+	return base != NULL && bms_is_subset(pull_varnos(NULL, base), t->joined);
+}
+
 static Query *
 make_rows(const together *t)
 {
@@ -258,7 +265,7 @@ make_rows(const together *t)
 	{
 		Node	   *base = lfirst(lc);
 
-		if (base != NULL && bms_is_subset(pull_varnos(NULL, base), t->joined))
+		if (is_joined(t, base))
 			dp_block_add_distinct(c.query, over_rows(base, &c));
 	}
 	foreach(lc, t->conditions)
@@ -270,8 +277,7 @@ make_rows(const together *t)
 			is_usable(t, condition))
 			quals = lappend(quals, over_rows(condition->base, &c));
 	}
-	c.query->jointree->quals = quals == NIL ? NULL :
-		(Node *) make_ands_explicit(quals);
+	c.query->jointree->quals = dp_block_and(quals);
 	return c.query;
 }
 
@@ -324,7 +330,7 @@ occur_together(const together *t)
 		Node	   *base = lfirst(lc);
 		Var		   *key;
 
-		if (base == NULL || !bms_is_subset(pull_varnos(NULL, base), t->joined))
+		if (!is_joined(t, base))
 			continue;
 		key = key_column(foreach_current_index(lc) + 1, base);
 		equal = lappend(equal, make_equality(key, list_length(equal) + 1));
@@ -345,8 +351,7 @@ count_keys(const together *t)
 	ListCell   *lc;
 
 	foreach(lc, t->bases)
-		if (lfirst(lc) != NULL &&
-			bms_is_subset(pull_varnos(NULL, lfirst(lc)), t->joined))
+		if (is_joined(t, lfirst(lc)))
 			n++;
 	return n;
 }

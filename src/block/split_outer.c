@@ -271,9 +271,7 @@ dp_block_make_outer(dp_splitter *s, RangeTblEntry **entry)
 	if (s->refusal != NULL)
 		return s->refusal;
 	*entry = release_entry(s);
-	if (s->combined != NIL)
-		having = make_and_qual((Node *) make_ands_explicit(s->combined),
-							   having);
-	rebuild_query(s, targets, having, *entry);
+	rebuild_query(s, targets,
+				  make_and_qual(dp_block_and(s->combined), having), *entry);
 	return NULL;
 }

@@ -13,8 +13,8 @@
  *
  * Only plans are taken that depend on nothing else: without parameters,
  * subqueries, joined rows, conditions over several keys and functions that are
- * not immutable.  What is kept
- * was released to this role; the process forgets the oldest.
+ * not immutable.  What is kept was released to this role; the process forgets
+ * the oldest.
  */
 #include "postgres.h"
 

@@ -94,7 +94,6 @@ dp_run_decide_keys(const dp_block *block, EState *estate, List **settled)
 	ListCell   *lc;
 
 	*settled = NIL;
-
 	foreach(lc, block->keys)
 	{
 		dp_key	   *key = settle_key(lfirst(lc), estate->es_param_list_info);

@@ -477,7 +477,7 @@ run(iteration *s)
 	s->probability = palloc_extended(sizeof(double) * s->terms.cells,
 									 MCXT_ALLOC_HUGE);
 	dp_bridge_progress_begin(DP_WORK_ITERATE, s->universe->relid,
-							s->terms.rounds);
+							 s->terms.rounds);
 	dp_reading_run(s->reading, &use);
 	dp_bridge_progress_end();
 	if (s->filled != s->terms.cells)

@@ -140,7 +140,7 @@ finish(void *state, const int64 *counts, dp_reader_sink sink, void *context)
 	send_part(s, DP_ITERATED_STEPS, s->steps, taken, sizeof(dp_iterate_step));
 	for (cell = 0; cell < s->terms.cells; cell += PIECE_CELLS)
 		send_part(s, DP_ITERATED_CELLS, s->probability + cell,
-			 Min(PIECE_CELLS, s->terms.cells - cell), sizeof(double));
+				  Min(PIECE_CELLS, s->terms.cells - cell), sizeof(double));
 }
 
 static const dp_use_methods methods = {begin, finish};

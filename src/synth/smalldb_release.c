@@ -511,7 +511,7 @@ draw(smalldb *s)
 	s->selected = palloc(offsetof(dp_synth_selected, cells) +
 						 sizeof(uint32) * s->shape.size);
 	dp_bridge_progress_begin(DP_WORK_SMALLDB, s->relid,
-							2 * (int64) s->shape.candidates);
+							 2 * (int64) s->shape.candidates);
 	dp_reading_run(s->reading, &use);
 	dp_bridge_progress_end();
 }

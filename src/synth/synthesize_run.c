@@ -412,7 +412,7 @@ dp_synth_synthesis_run(dp_synthesis *s, dp_reader_charge pay,
 
 	use.data = make_plan(s, &use.size);
 	dp_bridge_progress_begin(DP_WORK_SYNTHESIZE, s->universe->relid,
-							s->weights ? s->rounds : PROGRESS_TOTAL);
+							 s->weights ? s->rounds : PROGRESS_TOTAL);
 	dp_reading_run(s->reading, &use);
 	dp_bridge_progress_end();
 	return call.nrows;
