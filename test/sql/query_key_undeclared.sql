@@ -117,7 +117,7 @@ SET dp_pg.delta = '1e-8';
 WITH k AS MATERIALIZED (SELECT city, dp_count(*) AS n FROM visit GROUP BY city) SELECT a.city, a.n = b.n FROM k a, k b WHERE a.city = b.city;
 SELECT dp_count(*) FROM person WHERE age < (SELECT count(*) FROM (SELECT city FROM visit GROUP BY city) t);
 BEGIN;
-DECLARE c SCROLL CURSOR FOR SELECT city, dp_count(DISTINCT u) FROM visit GROUP BY city;
+DECLARE c SCROLL CURSOR FOR SELECT city, dp_count(DISTINCT u) FROM visit WHERE u < 200 GROUP BY city;
 FETCH ALL FROM c;
 FETCH BACKWARD 1 FROM c;
 COMMIT;
