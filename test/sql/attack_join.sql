@@ -49,7 +49,9 @@ SELECT charges FROM spent();
 SET dp_pg.epsilon = 1000000;
 SET dp_pg.max_rows = 30000;
 SELECT dp_count(*), dp_count(DISTINCT unit), dp_count(DISTINCT v.id) FROM visit v CROSS JOIN day;
+SET dp_pg.max_rows = 3000;	-- in each of four groups
 SELECT k, dp_count(*) FROM visit v LEFT JOIN day ON d > 290 AND d % 3 = k GROUP BY k;
+SET dp_pg.max_rows = 30000;
 SELECT dp_count(*) FROM (SELECT unit, k, city FROM visit v, day) q JOIN day r ON q.city = r.city AND r.d = 3 WHERE k = 1;
 -- as many as match by equal columns, whatever else is there
 SELECT dp_count(*) FROM visit v JOIN clinic c ON v.clinic = c.id JOIN day a ON a.d = v.cost JOIN day b ON b.d = a.d AND b.city = a.city;

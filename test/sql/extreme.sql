@@ -29,9 +29,9 @@ SELECT dp_max(age) BETWEEN 0 AND 120 AND dp_min(age, 0.25) BETWEEN 0 AND 120 AND
 SELECT value, mechanism, epsilon, rho, sensitivity, scale, error_95 FROM dp_last_release();
 SELECT * FROM spent();
 EXPLAIN (COSTS OFF) SELECT sex, dp_max(score) FROM person GROUP BY sex;
--- Of 1000 rows 0 .. 99, ten each, T = 16 at epsilon 1: with odds below e^-7 a draw more than 30 are beyond the answer,
--- which is 95 or 5 at the least.
-SELECT dp_max(age, 1) >= 95 AND dp_max(age, 1.001) >= 95 AND dp_max(age, 1.002) >= 95 AS max, dp_min(age, 1) <= 5 AND dp_min(age, 1.001) <= 5 AS min FROM person;
+-- Of 1000 rows 0 .. 99, ten each, T = 16 at epsilon 1: with odds below e^-42 a draw more than 100 are beyond the answer,
+-- which is 90 or 9 at the least.
+SELECT dp_max(age, 1) >= 90 AND dp_max(age, 1.001) >= 90 AND dp_max(age, 1.002) >= 90 AS max, dp_min(age, 1) <= 9 AND dp_min(age, 1.001) <= 9 AS min FROM person;
 -- no rows: any point of the grid, in order to say nothing; at a small price all are about alike
 SELECT dp_max(age, 0, 120) BETWEEN 0 AND 120 AS none FROM person WHERE false;
 SELECT count(*) AS groups, count(DISTINCT m) > 20 AS spread, min(m) >= 0 AND max(m) <= 1000 AS inside FROM (SELECT born, dp_max(age, 0, 1000) AS m FROM person WHERE age < 0 AND age > 0 GROUP BY born) AS q;

@@ -27,7 +27,9 @@ SET dp_pg.max_keys = 10;
 -- inner, outer, comma; a row counts as often as it has partners
 SELECT dp_count(*) FROM visit v JOIN clinic c ON v.clinic = c.id;
 SELECT dp_count(*) FROM visit v, clinic c WHERE v.clinic = c.id AND c.city = 'city1';
+SET dp_pg.max_rows = 20;	-- noise of sums of 100 would be seen
 SELECT k, dp_count(*), dp_sum(cost), dp_count(city) FROM visit v LEFT JOIN clinic c ON v.clinic = c.id WHERE k IS NOT NULL GROUP BY k;
+SET dp_pg.max_rows = 100;
 SELECT dp_count(*), dp_count(c.id) FROM clinic c RIGHT JOIN visit v ON v.clinic = c.id;
 SELECT dp_count(*) FROM visit v JOIN clinic c USING (id);
 SELECT dp_count(*), dp_count(DISTINCT unit), dp_count(DISTINCT d.city) FROM visit v, clinic c, clinic d WHERE v.clinic = c.id AND c.city = d.city;
@@ -35,7 +37,9 @@ SELECT dp_count(*) FROM visit v JOIN (clinic c JOIN clinic d ON c.city = d.city)
 SELECT dp_count(*) FROM visit v JOIN clinic c ON v.clinic < c.id;
 SELECT dp_count(*) FROM visit CROSS JOIN clinic;
 -- what a row is made of: bounds of each column are its own
+SET dp_pg.max_rows = 20;
 SELECT dp_sum(v.cost), dp_avg(v.cost), dp_sum(v.cost * 2), dp_sum(c.id, 0, 10) FROM visit v JOIN clinic c ON v.clinic = c.id;
+SET dp_pg.max_rows = 100;
 SELECT * FROM outcome('SELECT dp_sum(c.id) FROM visit v JOIN clinic c ON v.clinic = c.id');
 SELECT * FROM outcome('SELECT dp_sum(c.id + v.cost) FROM visit v JOIN clinic c ON v.clinic = c.id');
 -- long values, and dropped columns

@@ -36,7 +36,7 @@ SELECT charges, epsilon FROM spent();
 SELECT count(*), sum(n) FROM (SELECT income, dp_count(*) AS n FROM person GROUP BY income) t;
 SELECT id, dp_count(*) FROM person GROUP BY id;
 SELECT id / 300 AS part, dp_count(*) AS n, dp_avg(age)::numeric(6, 2) AS a, dp_median(age) IN (49, 50) AS m, dp_count(DISTINCT ward) AS d,
-	dp_histogram(age, 0, 100, 4) AS h, dp_argmax(id % 3 = 0) AS s, dp_variance(age)::numeric(8, 2) AS v FROM person GROUP BY id / 300 ORDER BY 1;
+	dp_histogram(age, 0, 100, 4) AS h, dp_argmax(id % 3 = 0) AS s, dp_variance(age)::numeric(8, 1) AS v FROM person GROUP BY id / 300 ORDER BY 1;
 SELECT part, count(*) AS n, avg(age)::numeric(6, 2) AS a, count(DISTINCT ward) AS d FROM (SELECT id / 300 AS part, i % 100 AS age,
 	(ARRAY['X','A','B','C'])[1 + i % 4] AS ward FROM generate_series(1, 1000) i, LATERAL (SELECT i AS id) l) t GROUP BY part ORDER BY part;
 -- votes are taken before FILTER, not before WHERE

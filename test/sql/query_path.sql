@@ -94,6 +94,7 @@ SELECT dp_count(*) FROM (SELECT cust FROM line JOIN orders ON ord = okey GROUP B
 SELECT dp_count(DISTINCT cust) FROM line JOIN orders ON ord = okey;
 SELECT charges FROM spent();
 -- grouped by the first step of the path, below: each group is of one unit
+SET dp_pg.max_rows = 200;	-- for sums, a scale of .02
 SELECT dp_count(*), dp_sum(q, 0, 100), dp_sum(n, 0, 100) FROM (SELECT ord, sum(qty) AS q, count(*) AS n FROM line GROUP BY ord HAVING sum(qty) > 25) s;
 SELECT dp_count(*) FROM orders WHERE okey IN (SELECT ord FROM line GROUP BY ord HAVING sum(qty) > 25);
 SELECT dp_count(*) FROM orders JOIN (SELECT ord, count(*) AS n FROM line GROUP BY ord HAVING sum(qty) > 25) s ON okey = ord AND n > 0;

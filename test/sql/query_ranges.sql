@@ -11,8 +11,8 @@ INSERT INTO number VALUES (0, NULL, NULL, NULL, 'NaN', 'NaN', 'NaN', 0, 0), (-1,
 ALTER TABLE number OWNER TO :owner;
 SELECT dp_protect('number', dataset => 'regress_query_ranges'), dp_declare('number', 'k', keys => ARRAY[0, 1, 2]) \g /dev/null
 SET dp_pg.epsilon_ceiling = '1000000000';
--- at epsilon 1 a range counts above 19 rows, and a range of over 100 rows does not with odds below e^-80; one row does with odds of 1e-8
-SET dp_pg.epsilon = 1;
+-- at epsilon 17.9 a range counts above one row; none does with odds of 1e-15, and each of 14 with one row with odds of e^-17.9
+SET dp_pg.epsilon = 17.9;
 SELECT dp_bounds(s) AS int2, dp_bounds(i) AS int4, dp_bounds(b) AS int8, dp_bounds(n) FILTER (WHERE id > 600) AS numeric FROM number;
 SELECT dp_bounds(r) AS float4, dp_bounds(d) FILTER (WHERE id > 500) AS float8 FROM number;
 -- next to no noise: every row counts, and the largest ranges are those of the type, or of 2^80
