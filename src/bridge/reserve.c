@@ -26,6 +26,12 @@
 #define STACK_STEP 65536
 #define HUGE_FROM ((Size) 8 * 1024 * 1024)
 
+/* What the C library keeps of what is freed: so many of each small size. */
+#define CACHED 7
+#define CACHED_FIRST 24
+#define CACHED_STEP 16
+#define CACHED_SIZES 64
+
 /* Have the system give the pages, with what is on them; false: it has none. */
 static bool
 populate(char *memory, Size bytes)
@@ -98,6 +104,51 @@ is_given(const char *memory, Size bytes)
 	return memory >= given_start && memory + bytes <= given_end;
 }
 
+#ifdef M_MMAP_MAX
+static void
+take_cached(void *taken[CACHED_SIZES][CACHED])
+{
+	int			i;
+	int			j;
+
+	for (i = 0; i < CACHED_SIZES; i++)
+		for (j = 0; j < CACHED; j++)
+			taken[i][j] = malloc(CACHED_FIRST + i * CACHED_STEP);
+}
+
+static void
+free_cached(void *taken[CACHED_SIZES][CACHED])
+{
+	int			i;
+	int			j;
+
+	for (i = 0; i < CACHED_SIZES; i++)
+		for (j = 0; j < CACHED; j++)
+			free(taken[i][j]);
+}
+
+/*
+ * Small pieces that are freed stay where they are, for the next of that size,
+ * and split what is around them.  Some lie where rows had others put: what is
+ * reserved next would come to lie above them, and the process grow by what
+ * rows took.  So these are exchanged for pieces from where memory is free
+ * first, and freed for good.
+ */
+static void
+move_cached(void)
+{
+	static void *old[CACHED_SIZES][CACHED];
+	static void *fresh[CACHED_SIZES][CACHED];
+
+	take_cached(old);
+	take_cached(fresh);
+	free_cached(fresh);
+	free_cached(old);
+}
+#else
+#define move_cached() ((void) 0)
+#endif
+
 /*
  * dp_bridge_reserve
  *	  So many bytes, from now on.
@@ -107,10 +158,13 @@ is_given(const char *memory, Size bytes)
 void
 dp_bridge_reserve(Size bytes)
 {
-	char	   *memory = malloc(Max(bytes, 1));
-	bool		given = memory != NULL && (is_given(memory, bytes) ||
-										   populate(memory, bytes));
+	char	   *memory;
+	bool		given;
 
+	move_cached();
+	memory = malloc(Max(bytes, 1));
+	given = memory != NULL && (is_given(memory, bytes) ||
+							   populate(memory, bytes));
 	if (given && bytes > (Size) (given_end - given_start))
 	{
 		given_start = memory;
