@@ -4,9 +4,9 @@
 # arguments, the shape of the query and the settings of the session.
 #
 # FUZZ_QUERIES queries (20,000) from FUZZ_SEED (1, so that a red test is news of
-# the code); a failure prints the command that shows it again.  Where the plain
-# query fails, as functions that are not total do, the private one must answer
-# or be refused.
+# the code), until FUZZ_FINDINGS (100) of them differ; a failure prints the command
+# that shows it again.  Where the plain query fails, as functions that are not
+# total do, the private one must answer or be refused.
 use strict;
 use warnings;
 
@@ -25,6 +25,7 @@ use constant BATCH => 500;
 my $seed = $ENV{FUZZ_SEED} || 1;
 my $wanted = $ENV{FUZZ_QUERIES} || 20000;
 my $only = $ENV{FUZZ_NUMBER};
+my $most = $ENV{FUZZ_FINDINGS} || 100;
 my $node = fuzz_node('differential');
 my @functions = admitted($node);
 
@@ -126,7 +127,7 @@ sub report
 	return;
 }
 
-while ($number < $wanted && $mismatches < 100)
+while ($number < $wanted && $mismatches < $most)
 {
 	my @numbers = defined $only ? ($only) : ($number + 1 .. min($number + BATCH, $wanted));
 	my @pairs = map { srand($seed * 1000003 + $_); statement() } @numbers;

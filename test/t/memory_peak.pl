@@ -46,6 +46,9 @@ SELECT dp_protect('letters', dataset => 'hospital');
 CREATE TABLE stays (person int, n int, word varchar(2), note text);
 INSERT INTO stays SELECT 1, i, 'ab', CASE WHEN i <= 4000 THEN i || repeat('abcdefgh', 1900) END FROM generate_series(1, 20000) i;
 SELECT dp_protect('stays', unit => 'person', dataset => 'hospital');
+CREATE TABLE people (person int PRIMARY KEY, k int NOT NULL);
+INSERT INTO people SELECT i, 1 FROM generate_series(1, 1000) i;
+SELECT dp_protect('people', unit => 'person', dataset => 'hospital');
 -- Of person 1 most trips and bills, of 700 kinds.
 CREATE TABLE trips (trip int PRIMARY KEY, person int NOT NULL);
 INSERT INTO trips SELECT i, CASE WHEN i > 400 THEN 1 ELSE i END FROM generate_series(1, 1100) i;
@@ -72,6 +75,15 @@ sub peak
 	my ($size) = slurp_file('/proc/' . reader() . '/status') =~ /^VmPeak:\s+(\d+) kB/m;
 
 	return $size;
+}
+
+# The stack that an expression may use is there before rows are.
+{
+	my ($most) = value($node, "SELECT setting FROM pg_settings WHERE name = 'max_stack_depth'") =~ /(\d+)/;
+
+	as($node, 'analyst', 'SELECT dp_count(*) FROM visits WHERE id < 0');
+	my ($stack) = slurp_file('/proc/' . reader() . '/status') =~ /^VmStk:\s+(\d+) kB/m;
+	cmp_ok($stack, '>=', $most, 'a reader has all of its stack');
 }
 
 # What a reader that has done nothing else takes for the query, in kB.
@@ -220,6 +232,18 @@ foreach my $level (
 	my ($none, $all) = map { taken("SELECT dp_count(*) FROM (" . sprintf($level, $_) . ') AS s WHERE ' . join(' AND ', @kept)) } -1, 1;
 
 	cmp_ok(abs($all - $none), '<', STEP, "groups of one person, $none kB");
+}
+
+# Of rows that are joined no hash table is made: here the groups of one person, of
+# one long row, with all rows of that person, which the planner would hash first.
+{
+	my @letters = ('a' .. 'd');
+	my $made = join ', ', map { "max(word || '" . $_ x 16300 . "') AS $_" } @letters;
+	my ($none, $all) = map { taken("SELECT dp_count(*) FROM (people p JOIN (VALUES " . join(', ', map { "(1, '$_')" } @letters) . ") y (c, d) ON y.c = p.k)"
+			  . " LEFT JOIN ((SELECT person, $made FROM stays WHERE person = $_ GROUP BY person) w JOIN stays x ON x.person = w.person AND x.n > 0)"
+			  . ' ON p.person = w.person AND ' . join(' || ', map { "w.$_" } @letters) . ' <> y.d || x.word') } -1, 1;
+
+	cmp_ok(abs($all - $none), '<', STEP, "joined rows, $none kB");
 }
 
 # What rows leave behind in a reader, small pieces among what is freed, does not
