@@ -15,14 +15,16 @@
 #   make holes      put known holes back, one at a time, and see how soon the
 #                   machines of the suite fuzz find them (HOLES="name .."; half
 #                   an hour)
+#   make flakes     can a test turn red by chance? on a build whose draws are seen
+#                   (an hour)
 #   make soak       load for ten minutes: throughput, latency, memory
 #   make bench      private queries against plain ones (QUICK=1: a few rows; ROWS=n)
 #   make errors     measure errors on real data: doc/errors.md, by hand
 #   make synthesis  compare generators on real data: doc/synthesis.md, by hand
 #
-# deps, demo, test, the suites, cassert, holes, soak, bench, errors and synthesis
-# need nothing but make and git: they install packages first, when some are
-# missing, and touch no server.
+# deps, demo, test, the suites, cassert, holes, flakes, soak, bench, errors and
+# synthesis need nothing but make and git: they install packages first, when some
+# are missing, and touch no server.
 
 EXTENSION = dp_pg
 DP_VERSION = 0.1.0
@@ -112,6 +114,9 @@ cassert: deps
 holes: deps
 	bash test/sandbox.sh test/fuzz/holes.sh $(HOLES)
 
+flakes: deps
+	bash test/sandbox.sh test/flakes/flakes.sh
+
 soak: deps
 	bash test/sandbox.sh test/soak/soak.sh
 
@@ -128,5 +133,5 @@ synthesis: deps
 		{ rm -f synthesis.md; exit 1; }
 	mv synthesis.md doc/synthesis.md
 
-.PHONY: deps test check matrix demo cassert holes soak bench errors synthesis \
-	$(SUITES)
+.PHONY: deps test check matrix demo cassert holes flakes soak bench errors \
+	synthesis $(SUITES)

@@ -1,5 +1,6 @@
 # The holes that test/fuzz/holes.sh puts back can be put back: each patch applies
-# to the checkout as it is, to sources only, and names a machine that is there.
+# to the checkout as it is, to sources only, and names a machine that is there.  So
+# does that of test/flakes/flakes.sh.
 use strict;
 use warnings;
 
@@ -42,6 +43,8 @@ foreach my $path (@patches)
 	like($text, qr/^Queries: [1-9]\d*$/m, "$name: it has a number of queries");
 	ok(@changed && !grep({ !m{^src/} } @changed), "$name: sources only");
 }
+
+ok(applies(slurp("$top/test/flakes/draws.patch")), 'the draws can be shown');
 
 # One that does not fit is noticed.
 my $text = slurp($patches[0]);
