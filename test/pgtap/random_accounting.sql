@@ -147,6 +147,12 @@ SELECT is_empty($$SELECT s.*, x.*, want FROM small s, dp_smalldb_error(cells, qu
 	LATERAL (SELECT (16 * ln(cells::numeric(60, 50)) * ln(queries::numeric(60, 50)) + 4 * ln(20::numeric(60, 50))) / (e * n)) y(cube), LATERAL (SELECT exp((ln(cube::numeric(60, 50)) / 3)::numeric(60, 50))) w(want)
 	WHERE (x.size = m AND x.candidates = tables(cells, m) AND abs(x.theorem_alpha::numeric - want) <= 1e-12 * want) IS NOT TRUE$$, 'sizes, candidates and the alpha of SmallDB');
 
+-- Theorem 5.6 with Algorithm 5: the alpha that is what it promises at its own number of rounds; noise of all tables of two columns
+CREATE TABLE workload AS SELECT i, ARRAY[2 + i % 4, 3, 2 + i / 20, 2] AS sizes, greatest(e, 0.01) AS e, 100 * k AS n, greatest(d, 1e-9) AS d FROM price;
+SELECT is_empty($$SELECT w.*, x.*, want FROM workload w, dp_synthesize_error(sizes, 2, e, n, d) x, LATERAL (SELECT sum(a * b) AS q, count(*) AS t FROM unnest(sizes) WITH ORDINALITY u(a, i), unnest(sizes) WITH ORDINALITY v(b, j) WHERE u.i < v.j) y,
+	LATERAL (SELECT 16 * ln((sizes[1] * sizes[2] * sizes[3] * sizes[4])::numeric(60, 40)) / x.theorem_alpha::numeric(60, 40) ^ 2) r(times), LATERAL (SELECT 32 * times * ln(2 * times * q / 0.05) / (n * e)) z(want)
+	WHERE (x.table_cells = q AND x.tables = t AND abs(x.theorem_alpha::numeric(60, 40) - want) <= 1e-12 * want) IS NOT TRUE$$, 'sizes of a workload and Theorem 5.6');
+
 -- sparse vector: T52's alpha, Theorems 3.24, 3.26 and 3.28; whole numbers
 CREATE FUNCTION whole(have numeric, want numeric) RETURNS boolean IMMUTABLE LANGUAGE sql AS
 	'SELECT have > want - 2 AND have < want + 1 AND have = trunc(have)';
@@ -156,8 +162,17 @@ SELECT is_empty($$SELECT s.*, g FROM sparse s, LATERAL (SELECT ln(2 * k / beta::
 	WHERE (whole(g.alpha, (sqrt(factor * c * one) + sqrt(two)) ^ 2 / (2 * e)) AND g.threshold_epsilon + g.query_epsilon = e AND g.delta = 0) IS NOT TRUE$$, 'sparse vector, one-sided noise');
 SELECT is_empty($$SELECT s.*, b FROM sparse s, dp_sparse_vector_error(k, c, e, confidence => confidence, method => 'book') b
 	WHERE whole(b.alpha, 8 * c * (ln(k::numeric(60, 40)) + ln(2 * c / beta::numeric(60, 40))) / e) IS NOT TRUE$$, 'Theorems 3.24 and 3.26');
-SELECT is_empty($$SELECT s.*, b FROM sparse s, dp_sparse_vector_error(k, c, e, d, confidence => confidence, method => 'book') b
-	WHERE (whole(b.alpha, sqrt(512 * c * ln(1 / d)) * (ln(k::numeric(60, 40)) + ln(2 * c / beta::numeric(60, 40))) / e) AND b.epsilon <= e AND b.delta <= d) IS NOT TRUE$$, 'Theorem 3.26 with delta');
+-- where the theorem does not hold for a delta the plan is refused
+CREATE FUNCTION with_delta(k bigint, c bigint, e numeric, d numeric, confidence numeric, OUT alpha numeric, OUT epsilon numeric, OUT delta numeric) LANGUAGE plpgsql AS $$
+BEGIN
+	SELECT x.alpha, x.epsilon, x.delta INTO alpha, epsilon, delta FROM dp_sparse_vector_error($1, $2, $3, $4, confidence => $5, method => 'book') x;
+EXCEPTION WHEN invalid_parameter_value THEN
+	NULL;
+END $$;
+CREATE TABLE delta AS SELECT s.*, b.alpha, b.epsilon AS spent, b.delta AS lost FROM sparse s, with_delta(k, c, e, d, confidence) b;
+SELECT is_empty($$SELECT * FROM delta
+	WHERE alpha IS NOT NULL AND (whole(alpha, sqrt(512 * c * ln(1 / d)) * (ln(k::numeric(60, 40)) + ln(2 * c / beta::numeric(60, 40))) / e) AND spent <= e AND lost <= d) IS NOT TRUE$$, 'Theorem 3.26 with delta');
+SELECT cmp_ok(count(alpha), '>', 20::bigint, 'which most plans are by') FROM delta;
 SELECT is_empty($$SELECT s.*, b FROM sparse s, dp_sparse_vector_error(k, c, e, confidence => confidence, method => 'book', numeric_answers => true) b
 	WHERE whole(b.alpha, 9 * c * (ln(k::numeric(60, 40)) + ln(4 * c / beta::numeric(60, 40))) / e) IS NOT TRUE$$, 'Theorem 3.28');
 
