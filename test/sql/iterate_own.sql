@@ -255,6 +255,14 @@ SELECT what, c.* FROM unnest(ARRAY['SELECT 1', 'DROP TABLE drawn CASCADE', 'ALTE
 	'SELECT dp_declare(''drawn'', ''k'', lower => 0, upper => 9)', 'SELECT dp_limit(''regress_iterate_own'', epsilon => 1000000, epsilon_floor => 5)',
 	'INSERT INTO drawn VALUES (1, true)', 'TRUNCATE drawn', 'LOCK TABLE drawn IN ACCESS EXCLUSIVE MODE', 'DROP FUNCTION changes', 'ALTER FUNCTION changes RENAME TO changing', 'REVOKE EXECUTE ON FUNCTION changes FROM PUBLIC']) what, LATERAL changed(what) c;
 RESET ROLE;
+-- where rho is not counted each update has its part of epsilon and delta
+SELECT dp_grant(:'poor', dataset => :'schema', epsilon => 5, delta => 1e-5, filter => 'basic') \g /dev/null
+GRANT EXECUTE ON FUNCTION same TO :poor;
+SET ROLE :poor;
+SELECT o.* FROM outcome($$SELECT * FROM dp_iterate('drawn', ARRAY['k'], ARRAY['k = 2'], epsilon => 1, n => 1000000, rounds => 4, distinguisher => 'gaussian', delta => 1e-6, update => 'same') AS t(k int, probability float8)$$) o;
+SELECT o.* FROM outcome($$SELECT * FROM dp_iterate('drawn', ARRAY['k'], ARRAY['k = 2'], epsilon => 1, n => 1000000, rounds => 4, distinguisher => 'gaussian', delta => 2e-5, update => 'same') AS t(k int, probability float8)$$) o;
+RESET ROLE;
+SELECT epsilon, delta, rho <= dp_zcdp_rho(0.25, 2.5e-7) AND rho > 0.999999 * dp_zcdp_rho(0.25, 2.5e-7) AS rho, count(*) FROM dp_pg.ledger WHERE dataset = :'schema' AND delta > 0 GROUP BY 1, 2, 3;
 DROP OWNED BY :poor;
 DROP ROLE :poor;
 \set file :abs_srcdir '/sql/include/query_end.psql'
