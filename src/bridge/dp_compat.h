@@ -372,8 +372,8 @@ object_ownercheck(Oid class, Oid object, Oid role)
 static inline AclResult
 object_aclcheck(Oid class, Oid object, Oid role, AclMode mode)
 {
-	Assert(class == NamespaceRelationId);
-	return pg_namespace_aclcheck(object, role, mode);
+	return (class == NamespaceRelationId ? pg_namespace_aclcheck :
+			pg_proc_aclcheck) (object, role, mode);
 }
 
 #endif

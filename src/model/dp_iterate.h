@@ -25,7 +25,8 @@
 typedef enum dp_iterate_update
 {
 	DP_ITERATE_MULTIPLICATIVE,	/* Algorithm 5 */
-	DP_ITERATE_MEDIAN			/* halves a set of candidates */
+	DP_ITERATE_MEDIAN,			/* halves a set of candidates */
+	DP_ITERATE_OWN				/* the caller's, between runs of one round */
 } dp_iterate_update;
 
 /* How a query is found, and counted. */
@@ -70,6 +71,16 @@ extern dp_status dp_model_iterate(const dp_host *host, dp_source *source,
 								  const int32_t *weights,
 								  const int64_t *counts, double *probability,
 								  dp_iterate_step *steps, int *taken);
+extern void dp_model_iterate_guess(const dp_iterate_terms *terms,
+								   const int32_t *weights,
+								   const double *probability,
+								   int64_t *guesses);
+extern dp_status dp_model_iterate_round(const dp_host *host,
+										dp_source *source,
+										const dp_iterate_terms *terms,
+										const int64_t *guesses,
+										const int64_t *counts,
+										dp_iterate_step *step);
 
 /* ---- iterate_median.c; private to the two ---- */
 typedef struct dp_iterate_median

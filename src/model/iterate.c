@@ -20,7 +20,8 @@ typedef struct state
 	const int32_t *weights;
 	const int64_t *counts;		/* private */
 	double	   *probability;
-	int64_t    *guesses;		/* by query, in rows */
+	const int64_t *guesses;		/* by query, in rows */
+	int64_t    *own_guesses;	/* the same, where they are made here */
 	dp_int128  *scores;			/* private */
 	size_t	   *order;
 	dp_iterate_median median;
@@ -29,15 +30,37 @@ typedef struct state
 /* ---- multiplicative weights ---- */
 
 static double
-mean_weight(const state *s, int64_t query)
+mean_weight(const dp_iterate_terms *terms, const int32_t *weights,
+			const double *probability)
 {
-	const int32_t *weights = s->weights + query * s->t->cells;
 	long double sum = 0;
 	int64_t		i;
 
-	for (i = 0; i < s->t->cells; i++)
-		sum += (long double) s->probability[i] * weights[i];
-	return (double) (sum / s->t->one);
+	for (i = 0; i < terms->cells; i++)
+		sum += (long double) probability[i] * weights[i];
+	return (double) (sum / terms->one);
+}
+
+/*
+ * dp_model_iterate_guess
+ *	  How many rows a distribution has of each query.
+ *
+ * Requires: terms' cells, queries, one and n; numbers from 0 to 1 that add up
+ *			 to 1, nearly; room for the queries.
+ * Gives:	 guesses, rounded to the nearest.
+ * Source:	 doc/theory.md T125.
+ */
+void
+dp_model_iterate_guess(const dp_iterate_terms *terms, const int32_t *weights,
+					   const double *probability, int64_t *guesses)
+{
+	int64_t		query;
+
+	for (query = 0; query < terms->queries; query++)
+		guesses[query] = (int64_t)
+			floor((double) terms->n *
+				  mean_weight(terms, weights + query * terms->cells,
+							  probability) + .5);
 }
 
 /* How far an answer is from its guess; of released numbers. */
@@ -74,16 +97,11 @@ multiply(state *s, const dp_iterate_step *step, bool lower)
 static void
 guess_all(state *s)
 {
-	int64_t		query;
-
 	if (s->t->update == DP_ITERATE_MEDIAN)
-	{
-		dp_model_iterate_median_guess(s->t, &s->median, s->guesses);
-		return;
-	}
-	for (query = 0; query < s->t->queries; query++)
-		s->guesses[query] = (int64_t) floor((double) s->t->n *
-											mean_weight(s, query) + .5);
+		dp_model_iterate_median_guess(s->t, &s->median, s->own_guesses);
+	else
+		dp_model_iterate_guess(s->t, s->weights, s->probability,
+							   s->own_guesses);
 }
 
 /* |count - guess|, which one unit moves by at most 1. */
@@ -121,6 +139,20 @@ count_query(state *s, int64_t query, dp_int128 *answer)
 	return status;
 }
 
+/* Find a query, and count it. */
+static dp_status
+take_step(state *s, dp_iterate_step *step)
+{
+	size_t		query = 0;
+	dp_status	status = find_query(s, &query);
+
+	if (status == DP_OK)
+		status = count_query(s, (int64_t) query, &step->answer);
+	step->query = (int64_t) query;
+	step->guess = s->guesses[query];
+	return status;
+}
+
 /* False: there is nothing more to do. */
 static bool
 learn(state *s, const dp_iterate_step *step)
@@ -137,18 +169,35 @@ learn(state *s, const dp_iterate_step *step)
 }
 
 static void
+begin_scores(state *s)
+{
+	size_t		queries = (size_t) s->t->queries;
+
+	s->scores = s->host->allocate(s->host->state, sizeof(dp_int128) * queries);
+	s->order = s->host->allocate(s->host->state, sizeof(size_t) * queries);
+}
+
+static void
 begin(state *s)
 {
 	size_t		queries = (size_t) s->t->queries;
 	int64_t		i;
 
-	s->guesses = s->host->allocate(s->host->state, sizeof(int64_t) * queries);
-	s->scores = s->host->allocate(s->host->state, sizeof(dp_int128) * queries);
-	s->order = s->host->allocate(s->host->state, sizeof(size_t) * queries);
+	begin_scores(s);
+	s->guesses = s->own_guesses =
+		s->host->allocate(s->host->state, sizeof(int64_t) * queries);
 	for (i = 0; i < s->t->cells; i++)
 		s->probability[i] = 1 / (double) s->t->cells;
 	if (s->t->update == DP_ITERATE_MEDIAN)
 		dp_model_iterate_median_begin(s->host, s->t, s->weights, &s->median);
+}
+
+static void
+end_scores(state *s)
+{
+	memset(s->scores, 0, sizeof(dp_int128) * (size_t) s->t->queries);
+	s->host->release(s->host->state, s->scores);
+	s->host->release(s->host->state, s->order);
 }
 
 static void
@@ -157,19 +206,48 @@ end(state *s)
 	if (s->t->update == DP_ITERATE_MEDIAN)
 		dp_model_iterate_median_end(s->host, s->t, &s->median,
 									s->probability);
-	memset(s->scores, 0, sizeof(dp_int128) * (size_t) s->t->queries);
-	s->host->release(s->host->state, s->guesses);
-	s->host->release(s->host->state, s->scores);
-	s->host->release(s->host->state, s->order);
+	s->host->release(s->host->state, s->own_guesses);
+	end_scores(s);
+}
+
+/*
+ * dp_model_iterate_round
+ *	  One round, whose guesses are the caller's.
+ *
+ * Requires: terms but update, rounds, near and eta; guesses of the queries
+ *			 that depend on no private number but through what was released,
+ *			 between -2^62 and 2^62; counts as dp_model_iterate.
+ * Gives:	 DP_OK with *step set; statuses as dp_model_iterate.
+ * Source:	 doc/theory.md T125, T129 (book, Algorithm 8).
+ */
+dp_status
+dp_model_iterate_round(const dp_host *host, dp_source *source,
+					   const dp_iterate_terms *terms, const int64_t *guesses,
+					   const int64_t *counts, dp_iterate_step *step)
+{
+	state		s;
+	dp_status	status;
+
+	memset(&s, 0, sizeof(s));
+	s.host = host;
+	s.source = source;
+	s.t = terms;
+	s.guesses = guesses;
+	s.counts = counts;
+	begin_scores(&s);
+	status = take_step(&s, step);
+	end_scores(&s);
+	return status;
 }
 
 /*
  * dp_model_iterate
  *	  The whole mechanism.
  *
- * Requires: terms complete, paid for in all their rounds; weights[query *
- *			 cells + cell] from 0 to one; counts of the queries, each moved by
- *			 at most 1 by one unit; room for cells and rounds.
+ * Requires: terms complete, paid for in all their rounds; update is not
+ *			 DP_ITERATE_OWN; weights[query * cells + cell] from 0 to one;
+ *			 counts of the queries, each moved by at most 1 by one unit; room
+ *			 for cells and rounds.
  * Gives:	 DP_OK with probability, adding up to 1, and *taken of steps set;
  *			 the statuses of dp_mech_exponential, dp_mech_permute_and_flip,
  *			 dp_mech_discrete_laplace and dp_mech_discrete_gaussian.
@@ -195,20 +273,13 @@ dp_model_iterate(const dp_host *host, dp_source *source,
 	begin(&s);
 	for (*taken = 0; *taken < terms->rounds && more; (*taken)++)
 	{
-		dp_iterate_step *step = &steps[*taken];
-		size_t		query = 0;
-
 		if (host->pulse != NULL)
 			host->pulse(host->state);
 		guess_all(&s);
-		status = find_query(&s, &query);
-		if (status == DP_OK)
-			status = count_query(&s, (int64_t) query, &step->answer);
+		status = take_step(&s, &steps[*taken]);
 		if (status != DP_OK)
 			break;
-		step->query = (int64_t) query;
-		step->guess = s.guesses[query];
-		more = learn(&s, step);
+		more = learn(&s, &steps[*taken]);
 	}
 	end(&s);
 	return status;

@@ -9,6 +9,23 @@
 #include "synth.h"
 
 /*
+ * What the process that reads is sent: the weights of the cells by queries,
+ * then, of DP_ITERATE_OWN, the guesses.  Bytes of either.
+ */
+static inline Size
+dp_synth_iterate_weights(const dp_iterate_terms *terms)
+{
+	return MAXALIGN(sizeof(int32) * terms->queries * terms->cells);
+}
+
+static inline Size
+dp_synth_iterate_guesses(const dp_iterate_terms *terms)
+{
+	return terms->update == DP_ITERATE_OWN ?
+		sizeof(int64) * terms->queries : 0;
+}
+
+/*
  * What the process that reads gives back, piece by piece: the steps, then the
  * distribution.  `of.done` of a part says which it is.
  */
@@ -26,5 +43,58 @@ typedef struct dp_synth_iterated
 	((char *) (piece) + MAXALIGN(sizeof(dp_synth_iterated)))
 
 extern void dp_synth_iterate_init(void);
+
+/* ---- the session's side (iterate_release.c) ---- */
+
+typedef struct dp_iteration
+{
+	dp_universe *universe;
+	List	   *texts;
+	dp_reading *reading;
+	int32	   *weights;		/* and the guesses, as they are sent */
+	Size		sent;			/* bytes of them */
+	dp_iterate_terms terms;
+	const char *update;			/* names */
+	const char *distinguisher;
+	double		alpha;			/* 0: not asked for */
+	dp_rational epsilon;		/* of a charge, and the same */
+	dp_fixed	epsilon_fixed;
+	dp_fixed	delta;			/* of a charge */
+	dp_charge	charge;
+	int64		id;				/* of the charge */
+	int64		taken;
+	dp_iterate_step *steps;
+	double	   *probability;
+	int64		filled;
+	struct dp_own_update *own;	/* DP_ITERATE_OWN only */
+} dp_iteration;
+
+/*
+ * A charge and what it pays for: the steps, and the hypothesis unless the
+ * update is the caller's own.
+ */
+extern void dp_synth_iterate_release(dp_iteration *s);
+/* Verify the reading, and find the price and the end, as they are now. */
+extern void dp_synth_iterate_prepare(dp_iteration *s);
+
+/* ---- what that costs (iterate_price.c) ---- */
+extern void dp_synth_iterate_price(dp_iteration *s);
+
+/* ---- an update algorithm of the caller's own (iterate_own.c) ---- */
+
+typedef struct dp_own_update
+{
+	FmgrInfo	function;
+	char	   *name;			/* qualified */
+	int			updates;		/* at most, and charged one by one */
+	bool		chosen;			/* and may not be lowered */
+	int			round;			/* from 1 */
+	dp_fixed	epsilon;		/* of all of them */
+	dp_fixed	delta;
+} dp_own_update;
+
+extern dp_own_update *dp_synth_own_find(const char *name);
+extern void dp_synth_own_begin(dp_iteration *s);
+extern void dp_synth_own_run(dp_iteration *s);
 
 #endif							/* DP_SYNTH_ITERATE_H */

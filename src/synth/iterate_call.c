@@ -1,7 +1,8 @@
 /*
  * iterate_call.c
  *	  dp_iterate: the iterative construction (book, section 5.2), with the
- *	  update algorithm and the distinguisher of the caller's choice.
+ *	  update algorithm and the distinguisher of the caller's choice.  One of
+ *	  his own making is driven by iterate_own.c.
  *
  * Order: the universe and what the queries weigh its cells are found; the
  * reading is verified; all rounds are charged, as one charge; one pass over
@@ -17,7 +18,6 @@
 #include "utils/builtins.h"
 
 #include "../bridge/dp_numeric.h"
-#include "../model/dp_generator.h"
 #include "../model/dp_smalldb.h"
 #include "iterate.h"
 
@@ -46,62 +46,57 @@ static const char *const distinguishers[] = {
 	"exponential", "permute_and_flip", "gaussian", NULL
 };
 
-typedef struct iteration
-{
-	dp_universe *universe;
-	List	   *texts;
-	dp_reading *reading;
-	int32	   *weights;
-	Size		sent;			/* bytes of weights */
-	dp_iterate_terms terms;
-	double		alpha;			/* 0: not asked for */
-	dp_rational epsilon;
-	dp_fixed	epsilon_fixed;
-	dp_fixed	delta;
-	dp_charge	charge;
-	int64		id;				/* of the charge */
-	int64		taken;
-	dp_iterate_step *steps;
-	double	   *probability;
-	int64		filled;
-} iteration;
-
 /* ---- what is asked ---- */
 
-/* The place of a word among some; 22023 with all of them. */
+/* The place of a word among some; -1: it is none of them. */
 static int
-read_word(FunctionCallInfo fcinfo, int place, const char *name,
-		  const char *const *words)
+find_word(const char *word, const char *const *words)
 {
-	StringInfoData all;
-	char	   *word;
 	int			i;
 
-	initStringInfo(&all);
-	for (i = 0; words[i] != NULL; i++)
-		appendStringInfo(&all, "%s%s", i > 0 ? ", " : "", words[i]);
-	dp_bridge_require_argument(fcinfo, place, psprintf("%s of dp_iterate",
-													   name),
-							   psprintf("It is one of: %s.", all.data));
-	word = text_to_cstring(PG_GETARG_TEXT_PP(place));
 	for (i = 0; words[i] != NULL; i++)
 		if (strcmp(words[i], word) == 0)
 			return i;
-	dp_bridge_raise_parameter(psprintf("unknown %s \"%s\"", name, word),
-							  psprintf("It is one of: %s.", all.data));
-	return 0;
+	return -1;
 }
 
 static void
-read_names(FunctionCallInfo fcinfo, iteration *s)
+read_update(FunctionCallInfo fcinfo, dp_iteration *s)
 {
-	s->terms.update = read_word(fcinfo, ARG_UPDATE, "update", updates);
-	s->terms.distinguisher = read_word(fcinfo, ARG_DISTINGUISHER,
-									   "distinguisher", distinguishers);
+	char	   *word;
+	int			update;
+
+	dp_bridge_require_argument(fcinfo, ARG_UPDATE, "update of dp_iterate",
+							   "It is multiplicative, median, or the name of "
+							   "a function.");
+	word = text_to_cstring(PG_GETARG_TEXT_PP(ARG_UPDATE));
+	update = find_word(word, updates);
+	s->terms.update = update < 0 ? DP_ITERATE_OWN : update;
+	if (s->terms.update == DP_ITERATE_OWN)
+		s->own = dp_synth_own_find(word);
+	s->update = s->own ? s->own->name : updates[update];
 }
 
 static void
-read_n(FunctionCallInfo fcinfo, iteration *s)
+read_distinguisher(FunctionCallInfo fcinfo, dp_iteration *s)
+{
+	const char *all = "It is one of: exponential, permute_and_flip, gaussian.";
+	char	   *word;
+	int			distinguisher;
+
+	dp_bridge_require_argument(fcinfo, ARG_DISTINGUISHER,
+							   "distinguisher of dp_iterate", all);
+	word = text_to_cstring(PG_GETARG_TEXT_PP(ARG_DISTINGUISHER));
+	distinguisher = find_word(word, distinguishers);
+	if (distinguisher < 0)
+		dp_bridge_raise_parameter(psprintf("unknown distinguisher \"%s\"",
+										   word), all);
+	s->terms.distinguisher = distinguisher;
+	s->distinguisher = distinguishers[distinguisher];
+}
+
+static void
+read_n(FunctionCallInfo fcinfo, dp_iteration *s)
 {
 	dp_bridge_require_argument(fcinfo, ARG_N, "n of dp_iterate",
 							   "Give the public number of rows, or a noisy "
@@ -113,7 +108,7 @@ read_n(FunctionCallInfo fcinfo, iteration *s)
 }
 
 static void
-read_universe(FunctionCallInfo fcinfo, iteration *s)
+read_universe(FunctionCallInfo fcinfo, dp_iteration *s)
 {
 	dp_bridge_require_argument(fcinfo, ARG_RELATION, "relation of dp_iterate",
 							   "Write its name.");
@@ -147,13 +142,15 @@ read_universe(FunctionCallInfo fcinfo, iteration *s)
 }
 
 static void
-expand_queries(iteration *s)
+expand_queries(dp_iteration *s)
 {
 	int32	   *next;
 	ListCell   *lc;
 
-	next = s->weights = palloc_extended(sizeof(int32) * s->terms.queries *
-										s->terms.cells, MCXT_ALLOC_HUGE);
+	next = s->weights =
+		palloc_extended(dp_synth_iterate_weights(&s->terms) +
+						dp_synth_iterate_guesses(&s->terms),
+						MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 	foreach(lc, s->texts)
 	{
 		CHECK_FOR_INTERRUPTS();
@@ -167,7 +164,7 @@ expand_queries(iteration *s)
 /* ---- rounds and accuracy ---- */
 
 static bool
-is_feasible(const iteration *s, int64 size)
+is_feasible(const dp_iteration *s, int64 size)
 {
 	int64		candidates = dp_model_iterate_candidates(s->terms.cells, size);
 
@@ -178,7 +175,7 @@ is_feasible(const iteration *s, int64 size)
 }
 
 static void
-forbid_size(const iteration *s, uint64 size)
+forbid_size(const dp_iteration *s, uint64 size)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
@@ -194,7 +191,7 @@ forbid_size(const iteration *s, uint64 size)
 
 /* The size that half of alpha asks for, or the largest that can be held. */
 static void
-plan_candidates(iteration *s)
+plan_candidates(dp_iteration *s)
 {
 	double		queries = Max((double) s->terms.queries, 3);
 	uint64		size = 1;
@@ -215,7 +212,7 @@ plan_candidates(iteration *s)
 
 /* How many rounds, when nobody says: as many as can be needed (T126, T127). */
 static int
-default_rounds(const iteration *s)
+default_rounds(const dp_iteration *s)
 {
 	double		rounds;
 
@@ -234,7 +231,7 @@ default_rounds(const iteration *s)
 }
 
 static void
-read_rounds(FunctionCallInfo fcinfo, iteration *s)
+read_rounds(FunctionCallInfo fcinfo, dp_iteration *s)
 {
 	Numeric		alpha = dp_bridge_number(fcinfo, ARG_ALPHA);
 
@@ -245,6 +242,8 @@ read_rounds(FunctionCallInfo fcinfo, iteration *s)
 								   "fraction of the rows."));
 	if (s->terms.update == DP_ITERATE_MEDIAN)
 		plan_candidates(s);
+	if (s->own != NULL)
+		s->own->chosen = !PG_ARGISNULL(ARG_ROUNDS);
 	s->terms.rounds = PG_ARGISNULL(ARG_ROUNDS) ? default_rounds(s) :
 		PG_GETARG_INT32(ARG_ROUNDS);
 	if (s->terms.rounds < 1 || s->terms.rounds > DP_ITERATE_ROUNDS)
@@ -254,65 +253,10 @@ read_rounds(FunctionCallInfo fcinfo, iteration *s)
 								  "an equal part of the price.");
 }
 
-/* ---- its price ---- */
-
-/* Pure: half a part for the choice, half for the count. */
-static dp_status
-plan_pure(iteration *s)
-{
-	uint64		sensitivity = s->reading->sensitivity;
-	dp_rational parts = {2 * (dp_uint128) s->terms.rounds, 1};
-	dp_rational part;
-	dp_fixed	choice = 0;
-	dp_fixed	count = 0;
-	dp_status	status;
-	int			i;
-
-	s->charge.epsilon = s->epsilon_fixed;
-	status = dp_mech_rational_divide(&s->epsilon, &parts, &part);
-	if (status == DP_OK)
-		status = dp_mech_selection_rate(&part, sensitivity, false,
-										&s->terms.rate);
-	if (status == DP_OK)
-		status = dp_mech_scale_make(sensitivity, &part, &s->terms.scale);
-	if (status == DP_OK)
-		status = s->terms.distinguisher == DP_ITERATE_EXPONENTIAL ?
-			dp_acct_rho_from_exponential(&part, &choice) :
-			dp_acct_rho_from_pure(&part, &choice);
-	if (status == DP_OK)
-		status = dp_acct_rho_from_laplace(sensitivity, &part, &count);
-	for (i = 0; i < s->terms.rounds; i++)
-		s->charge.rho = dp_acct_fixed_add(s->charge.rho,
-										  dp_acct_fixed_add(choice, count));
-	return status;
-}
-
-/* zCDP: of a round's rho a tenth for the choice, the rest for the count. */
-static dp_status
-plan_gaussian(iteration *s)
-{
-	const dp_ledger_standing *standing = &s->reading->standing;
-	dp_generator_terms counts = {.sensitivity = s->reading->sensitivity};
-	dp_generator_step step;
-	dp_fixed	rho = 0;
-	dp_status	status;
-
-	status = dp_acct_zcdp_rho(s->epsilon_fixed, s->delta, &rho);
-	if (status == DP_OK)
-		status = dp_model_generator_step_last(&counts, rho /
-											  (dp_fixed) s->terms.rounds,
-											  &step);
-	if (status != DP_OK)
-		return status;
-	s->terms.rate = step.rate;
-	s->terms.noise = step.noise;
-	dp_acct_charge_gaussian(dp_ledger_charge_filter(standing),
-							s->epsilon_fixed, s->delta, rho, &s->charge);
-	return DP_OK;
-}
+/* ---- the whole request ---- */
 
 static void
-read_delta(FunctionCallInfo fcinfo, iteration *s)
+read_delta(FunctionCallInfo fcinfo, dp_iteration *s)
 {
 	bool		gaussian = s->terms.distinguisher == DP_ITERATE_GAUSSIAN;
 	Numeric		number = dp_bridge_number(fcinfo, ARG_DELTA);
@@ -320,8 +264,7 @@ read_delta(FunctionCallInfo fcinfo, iteration *s)
 	if (!gaussian && number != NULL)
 		dp_bridge_raise_parameter(psprintf("distinguisher \"%s\" takes no "
 										   "delta",
-										   distinguishers[
-											s->terms.distinguisher]),
+										   s->distinguisher),
 								  "It is epsilon-differentially private.");
 	if (!gaussian)
 		return;
@@ -336,178 +279,29 @@ read_delta(FunctionCallInfo fcinfo, iteration *s)
 									  DP_ROUND_DOWN, "It is a probability, "
 									  "well below one over the number of "
 									  "people.");
-	dp_ledger_check_delta(&s->reading->standing, s->reading->dataset,
-						  s->delta);
 }
 
 static void
-plan_price(FunctionCallInfo fcinfo, iteration *s)
+read_request(FunctionCallInfo fcinfo, dp_iteration *s)
 {
-	dp_ledger_check_price(&s->reading->standing, s->reading->dataset,
-						  s->epsilon_fixed);
-	read_delta(fcinfo, s);
-	dp_bridge_check_status(s->terms.distinguisher == DP_ITERATE_GAUSSIAN ?
-						   plan_gaussian(s) : plan_pure(s),
-						   "plan the rounds");
-}
-
-/* What noise alone does not pass, nearly always. */
-static double
-noise_error(const dp_iterate_terms *terms)
-{
-	if (terms->distinguisher == DP_ITERATE_GAUSSIAN)
-		return 2 * sqrt((double) terms->noise.variance.num /
-						(double) terms->noise.variance.den);
-	return dp_mech_laplace_error(&terms->scale, .05);
-}
-
-/*
- * When to stop: at the book's 3/4 alpha n, or where what is seen may be noise,
- * and what candidates cannot say.  After plan_price.
- */
-static void
-plan_end(iteration *s)
-{
-	s->terms.eta = s->alpha / 2;
-	s->terms.near = s->alpha > 0 ? .75 * s->alpha * (double) s->terms.n :
-		noise_error(&s->terms);
-	if (s->alpha == 0 && s->terms.update == DP_ITERATE_MEDIAN)
-		s->terms.near += (double) s->terms.n / (double) s->terms.size;
-}
-
-static void
-read_request(FunctionCallInfo fcinfo, iteration *s)
-{
-	dp_reading_table table;
-	int		   *axes;
-	int			i;
-
 	dp_synth_check_place(fcinfo, "dp_iterate");
 	read_universe(fcinfo, s);
-	read_names(fcinfo, s);
+	read_update(fcinfo, s);
+	read_distinguisher(fcinfo, s);
 	s->epsilon = dp_bridge_epsilon(fcinfo, ARG_EPSILON, &s->epsilon_fixed);
 	read_n(fcinfo, s);
 	read_rounds(fcinfo, s);
-	axes = palloc(sizeof(int) * s->universe->naxes);
-	for (i = 0; i < s->universe->naxes; i++)
-		axes[i] = i;
-	table.naxes = s->universe->naxes;
-	table.axes = axes;
-	s->reading = dp_reading_of_tables(s->universe->relid, s->universe->naxes,
-									  s->universe->axes, 1, &table);
+	read_delta(fcinfo, s);
+	if (s->own != NULL)
+		dp_synth_own_begin(s);
+	dp_synth_iterate_prepare(s);
 	expand_queries(s);
-	plan_price(fcinfo, s);
-	plan_end(s);
-}
-
-/* ---- charge and run ---- */
-
-/* dp_reader_charge */
-static void
-pay(void *context)
-{
-	iteration  *s = context;
-	dp_ledger_request request;
-	dp_synth_record record;
-
-	dp_synth_request(&request, s->reading->dataset, &s->reading->standing,
-					 s->reading->fingerprint, &s->charge,
-					 psprintf("iterate: %s, %s", updates[s->terms.update],
-							  distinguishers[s->terms.distinguisher]));
-	request.releases = 2 * s->terms.rounds;
-	dp_synth_record_begin(&record, "iterate", s->reading);
-	dp_synth_record_universe(&record, s->universe);
-	dp_synth_record_text(&record, "update", updates[s->terms.update]);
-	dp_synth_record_text(&record, "distinguisher",
-						 distinguishers[s->terms.distinguisher]);
-	dp_synth_record_integer(&record, "rounds", s->terms.rounds);
-	dp_synth_record_number(&record, "alpha", s->alpha > 0 ?
-						   psprintf("%.17g", s->alpha) : NULL);
-	dp_synth_record_number(&record, "near", psprintf("%.17g",
-													 s->terms.near));
-	dp_synth_record_integer(&record, "n", s->terms.n);
-	dp_synth_record_texts(&record, "queries", s->texts);
-	s->id = dp_synth_charge(&request, &record);
-	dp_bridge_progress(DP_PHASE_READING, 0);
-}
-
-#define PIECE 16384				/* bytes of the source's pieces */
-
-/* dp_reader_source: what queries weigh cells */
-static const void *
-next_piece(void *context, Size *size)
-{
-	iteration  *s = context;
-	Size		whole = sizeof(int32) * s->terms.queries * s->terms.cells;
-	const char *piece = (const char *) s->weights + s->sent;
-
-	*size = Min(whole - s->sent, PIECE);
-	s->sent += *size;
-	return *size > 0 ? piece : NULL;
-}
-
-/* dp_reader_sink: of progress, and then of the result */
-static void
-take_piece(void *context, const void *data, Size size)
-{
-	iteration  *s = context;
-	const dp_synth_iterated *piece = data;
-
-	if (dp_synth_hear_progress(data))
-		return;
-	if (piece->of.done == DP_ITERATED_STEPS)
-	{
-		s->taken = piece->n;
-		memcpy(s->steps, DP_ITERATED_DATA(piece),
-			   sizeof(dp_iterate_step) * piece->n);
-		return;
-	}
-	memcpy(s->probability + s->filled, DP_ITERATED_DATA(piece),
-		   sizeof(double) * piece->n);
-	s->filled += piece->n;
-}
-
-static void
-run(iteration *s)
-{
-	dp_reading_use use = {DP_USE_ITERATE, &s->terms, sizeof(s->terms),
-	next_piece, pay, take_piece, s};
-
-	s->steps = palloc0(sizeof(dp_iterate_step) * s->terms.rounds);
-	s->probability = palloc_extended(sizeof(double) * s->terms.cells,
-									 MCXT_ALLOC_HUGE);
-	dp_bridge_progress_begin(DP_WORK_ITERATE, s->universe->relid,
-							 s->terms.rounds);
-	dp_reading_run(s->reading, &use);
-	dp_bridge_progress_end();
-	if (s->filled != s->terms.cells)
-		elog(ERROR, "construction gave other cells than were planned");
 }
 
 /* ---- the result ---- */
 
-/* "steps": [{"query": 1, "guess": .., "answer": ..}, ...] */
-static char *
-steps_text(const iteration *s)
-{
-	StringInfoData text;
-	int64		i;
-
-	initStringInfo(&text);
-	appendStringInfoString(&text, "\"steps\": [");
-	for (i = 0; i < s->taken; i++)
-		appendStringInfo(&text, "%s{\"query\": " INT64_FORMAT
-						 ", \"guess\": " INT64_FORMAT ", \"answer\": %s}",
-						 i > 0 ? ", " : "", s->steps[i].query + 1,
-						 s->steps[i].guess,
-						 dp_numeric_text(dp_bridge_int128_to_numeric(
-											 s->steps[i].answer)));
-	appendStringInfoChar(&text, ']');
-	return text.data;
-}
-
 static void
-put_cells(const iteration *s, ReturnSetInfo *result)
+put_cells(const dp_iteration *s, ReturnSetInfo *result)
 {
 	Datum		values[DP_UNIVERSE_AXES + 1];
 	bool		nulls[DP_UNIVERSE_AXES + 1];
@@ -525,7 +319,7 @@ put_cells(const iteration *s, ReturnSetInfo *result)
 }
 
 static void
-check_last_column(const iteration *s, TupleDesc wanted)
+check_last_column(const dp_iteration *s, TupleDesc wanted)
 {
 	Form_pg_attribute last = TupleDescAttr(wanted, wanted->natts - 1);
 
@@ -549,7 +343,7 @@ Datum
 dp_synth_sql_iterate(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
-	iteration	s;
+	dp_iteration s;
 
 	MemSet(&s, 0, sizeof(s));
 	read_request(fcinfo, &s);
@@ -560,11 +354,16 @@ dp_synth_sql_iterate(PG_FUNCTION_ARGS)
 			(errmsg("universe of %s, %s, at most %s",
 					dp_synth_counted(s.terms.cells, "cell", "cells"),
 					dp_synth_counted(s.terms.queries, "query", "queries"),
-					dp_synth_counted(s.terms.rounds, "round", "rounds")),
+					dp_synth_counted(s.own ? s.own->updates : s.terms.rounds,
+									 "round", "rounds")),
 			 errdetail("Rounds end when a noisy count is within %.4g rows of "
 					   "its guess.", s.terms.near)));
-	run(&s);
+	s.probability = palloc_extended(sizeof(double) * s.terms.cells,
+									MCXT_ALLOC_HUGE);
+	if (s.own != NULL)
+		dp_synth_own_run(&s);
+	else
+		dp_synth_iterate_release(&s);
 	put_cells(&s, result);
-	dp_synth_finish(s.reading->dataset, s.id, NAN, steps_text(&s));
 	return (Datum) 0;
 }

@@ -4,7 +4,9 @@
  *	  the counts of a universe's cells.
  *
  * The queries come from the session before anything is charged, as what each
- * weighs each cell.  Nothing here fails for a reason that lies in the data.
+ * weighs each cell.  An update algorithm of the caller's own runs there: then
+ * one round is made, and the guesses of the hypothesis so far come with them.
+ * Nothing here fails for a reason that lies in the data.
  */
 #include "postgres.h"
 
@@ -19,6 +21,7 @@ typedef struct iterating
 {
 	dp_iterate_terms terms;
 	int32	   *weights;
+	int64	   *guesses;		/* DP_ITERATE_OWN only */
 	int64	   *counts;			/* of queries; private */
 	double	   *probability;
 	dp_iterate_step *steps;
@@ -52,15 +55,18 @@ host_pulse(void *state)
 
 /* ---- begin and finish ---- */
 
+/* Weights of the cells by queries, and the guesses that a caller made. */
 static void
-take_weights(iterating *s, dp_reader_source source, void *context)
+take_source(iterating *s, dp_reader_source source, void *context)
 {
-	Size		whole = sizeof(int32) * s->terms.queries * s->terms.cells;
+	Size		weights = dp_synth_iterate_weights(&s->terms);
+	Size		whole = weights + dp_synth_iterate_guesses(&s->terms);
 	Size		filled = 0;
 	const void *piece;
 	Size		n;
 
 	s->weights = MemoryContextAllocHuge(CurrentMemoryContext, whole);
+	s->guesses = (int64 *) ((char *) s->weights + weights);
 	while ((piece = source(context, &n)) != NULL)
 	{
 		if (n > whole - filled)
@@ -81,7 +87,7 @@ begin(const void *data, Size size, int64 ncounts, dp_reader_source source,
 	s->terms = *(const dp_iterate_terms *) data;
 	if (ncounts != s->terms.cells)
 		elog(ERROR, "construction counts other cells than it is of");
-	take_weights(s, source, context);
+	take_source(s, source, context);
 	s->counts = palloc(sizeof(int64) * s->terms.queries);
 	s->probability = MemoryContextAllocHuge(CurrentMemoryContext,
 											sizeof(double) * s->terms.cells);
@@ -122,25 +128,37 @@ send_part(const iterating *s, int64 kind, const void *data, int64 n, Size each)
 }
 
 static void
+send_all(const iterating *s, int taken)
+{
+	int64		cell;
+
+	send_part(s, DP_ITERATED_STEPS, s->steps, taken, sizeof(dp_iterate_step));
+	if (s->terms.update == DP_ITERATE_OWN)
+		return;					/* whose caller has the hypothesis */
+	for (cell = 0; cell < s->terms.cells; cell += PIECE_CELLS)
+		send_part(s, DP_ITERATED_CELLS, s->probability + cell,
+				  Min(PIECE_CELLS, s->terms.cells - cell), sizeof(double));
+}
+
+static void
 finish(void *state, const int64 *counts, dp_reader_sink sink, void *context)
 {
 	iterating  *s = state;
 	dp_host		host = {host_allocate, host_release, host_pulse, s};
-	int			taken = 0;
-	int64		cell;
+	int			taken = 1;
+	dp_status	status;
 
 	s->teller.sink = sink;
 	s->teller.context = context;
 	count_queries(s, counts);
-	dp_bridge_check_status(dp_model_iterate(&host, dp_bridge_source(),
-											&s->terms, s->weights, s->counts,
-											s->probability, s->steps, &taken),
-						   "construct a hypothesis");
+	status = s->terms.update == DP_ITERATE_OWN ?
+		dp_model_iterate_round(&host, dp_bridge_source(), &s->terms,
+							   s->guesses, s->counts, s->steps) :
+		dp_model_iterate(&host, dp_bridge_source(), &s->terms, s->weights,
+						 s->counts, s->probability, s->steps, &taken);
 	explicit_bzero(s->counts, sizeof(int64) * s->terms.queries);
-	send_part(s, DP_ITERATED_STEPS, s->steps, taken, sizeof(dp_iterate_step));
-	for (cell = 0; cell < s->terms.cells; cell += PIECE_CELLS)
-		send_part(s, DP_ITERATED_CELLS, s->probability + cell,
-				  Min(PIECE_CELLS, s->terms.cells - cell), sizeof(double));
+	dp_bridge_check_status(status, "construct a hypothesis");
+	send_all(s, taken);
 }
 
 static const dp_use_methods methods = {begin, finish};

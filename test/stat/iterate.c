@@ -5,258 +5,22 @@
  *	  variants that these tests must reject.
  *
  * The law is computed here anew, by definition: over everything that the first
- * round can release.  Two cells, three queries, two rounds.
+ * round can release.  Two cells, three queries, two rounds.  Audits order what
+ * a whole run released by the ratio of its exact probabilities on the two
+ * databases: no event shows more of the loss.  An update of one's own (T129)
+ * makes guesses of an adversary's, out of the answer before.
  *
- * Rates: as subject.h says; 3 law tests and 4 audits of sound mechanisms.  Of
+ * Rates: as subject.h says; 5 law tests and 9 audits of sound mechanisms.
+ * The shares that audits must see, and the claims that those of variants must
+ * exceed, lie seven standard errors of what is seen away, or more.  Of
  * RELEASES runs each is as accurate as theory.md T126 and T127 say with
  * probability .95; fewer than LEAST are with probability below 1e-12.
  */
-#include "dp_iterate.h"
-#include "model_host.h"
-#include "subject.h"
+#include "iterate_law.h"
 
-#define CELLS 2
-#define QUERIES 3
-#define ROWS 20
-#define REACH 60				/* of noise; beyond it are exp(-30) */
-#define WIDTH 128				/* between the numbers of two queries */
+#include "dp_acct.h"
+
 #define RUNS 100000				/* of an audit, on either input */
-
-typedef enum variant
-{
-	SOUND,
-	UNDIVIDED,					/* each choice and count has all of epsilon */
-	FIRST_ROUND_PAID,			/* the price is shared by one round's two */
-	COUNT_REUSED,				/* the second count has the first's noise */
-	CHOICE_EXACT				/* the worst query, always */
-} variant;
-
-typedef struct database
-{
-	variant		defect;
-	dp_iterate_terms terms;
-	double		part;			/* of epsilon; of DP_ITERATE_GAUSSIAN: */
-	double		choice;			/* the choice's, and */
-	double		variance;		/* the count's */
-	int64_t		counts[QUERIES];
-} database;
-
-/* Granules of 4: everything, the first cell, and 3/4 of it with 1/2. */
-static const int32_t weights[QUERIES * CELLS] = {4, 4, 4, 0, 3, 2};
-
-static const int64_t neighbours[2][QUERIES] = {{15, 12, 13}, {14, 11, 12}};
-
-/* ---- draws ---- */
-
-static void
-spoil(const database *d, dp_iterate_step *steps, int taken)
-{
-	if (d->defect == COUNT_REUSED && taken == 2)
-		steps[1].answer = d->counts[steps[1].query] + steps[0].answer -
-			d->counts[steps[0].query];
-}
-
-static int
-run(database *d, dp_iterate_step *steps)
-{
-	double		probability[CELLS];
-	int			taken;
-
-	subject_check(dp_model_iterate(&test_host, &source, &d->terms, weights,
-								   d->counts, probability, steps, &taken));
-	spoil(d, steps, taken);
-	return taken;
-}
-
-/* Query and answer of the second round in one number; -1: there was none. */
-static bool
-draw_second(void *input, double *out)
-{
-	dp_iterate_step steps[2];
-
-	out[0] = -1;
-	if (run(input, steps) == 2)
-		out[0] = WIDTH * (double) steps[1].query + WIDTH / 2 +
-			(double) (steps[1].answer - neighbours[0][steps[1].query]);
-	return true;
-}
-
-/* Both answers. */
-static bool
-draw_answers(void *input, double *out)
-{
-	dp_iterate_step steps[2];
-	int			taken = run(input, steps);
-
-	out[0] = (double) steps[0].answer;
-	out[1] = taken == 2 ? (double) steps[1].answer : NAN;
-	return true;
-}
-
-/* ---- one database ---- */
-
-static void
-open_database(database *d, int input, dp_iterate_distinguisher how,
-			  int epsilon_times_4, variant defect)
-{
-	dp_uint128	parts = defect == UNDIVIDED ? 1 :
-		defect == FIRST_ROUND_PAID ? 2 : 4;
-	dp_rational part;
-	dp_rational variance = {8, 1};
-
-	memset(d, 0, sizeof(*d));
-	d->defect = defect;
-	memcpy(d->counts, neighbours[input], sizeof(d->counts));
-	d->terms.distinguisher = how;
-	d->terms.cells = CELLS;
-	d->terms.queries = QUERIES;
-	d->terms.one = 4;
-	d->terms.n = ROWS;
-	d->terms.rounds = 2;
-	d->terms.near = 1;
-	d->terms.eta = .75;
-	subject_check(dp_mech_rational_make((dp_uint128) epsilon_times_4,
-										4 * parts, &part));
-	d->part = d->choice = (double) part.num / (double) part.den;
-	d->variance = 8;
-	subject_check(dp_mech_selection_rate(&part, 1, false, &d->terms.rate));
-	if (defect == CHOICE_EXACT)
-		d->terms.rate.num *= 1000;
-	subject_check(dp_mech_scale_make(1, &part, &d->terms.scale));
-	subject_check(dp_mech_gaussian_make(&variance, &d->terms.noise));
-}
-
-/* ---- the law, by definition ---- */
-
-static double
-noise_mass(const database *d, int x)
-{
-	double		p = exp(-d->part);
-	double		sum = 0;
-	int			y;
-
-	if (d->terms.distinguisher != DP_ITERATE_GAUSSIAN)
-		return (1 - p) / (1 + p) * pow(p, abs(x));
-	for (y = -200; y <= 200; y++)
-		sum += exp(-y * y / (2 * d->variance));
-	return exp(-x * x / (2 * d->variance)) / sum;
-}
-
-/* What two cells of which the first has probability x say, and miss by. */
-static void
-miss(const database *d, double x, double *guess, double *score)
-{
-	int			q;
-
-	for (q = 0; q < QUERIES; q++)
-	{
-		double		mean = (x * weights[q * CELLS] +
-							(1 - x) * weights[q * CELLS + 1]) / 4;
-
-		guess[q] = floor(ROWS * mean + .5);
-		score[q] = fabs((double) d->counts[q] - guess[q]);
-	}
-}
-
-/* Flips in every order of three; the largest score's coin is certain. */
-static void
-flip(const double *coin, double *chosen)
-{
-	static const int orders[6][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2},
-	{1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
-	int			i;
-	int			k;
-
-	memset(chosen, 0, sizeof(double) * QUERIES);
-	for (i = 0; i < 6; i++)
-	{
-		double		left = 1.0 / 6;
-
-		for (k = 0; k < 3; k++)
-		{
-			chosen[orders[i][k]] += left * coin[orders[i][k]];
-			left *= 1 - coin[orders[i][k]];
-		}
-	}
-}
-
-static void
-choose(const database *d, const double *score, double *chosen)
-{
-	double		most = fmax(score[0], fmax(score[1], score[2]));
-	double		coin[QUERIES];
-	double		sum = 0;
-	int			q;
-
-	for (q = 0; q < QUERIES; q++)
-		sum += coin[q] = exp(d->choice / 2 * (score[q] - most));
-	if (d->terms.distinguisher == DP_ITERATE_PERMUTE_AND_FLIP)
-	{
-		flip(coin, chosen);
-		return;
-	}
-	for (q = 0; q < QUERIES; q++)
-		chosen[q] = coin[q] / sum;
-}
-
-/* The first cell's probability after a step from one half. */
-static double
-learn(const database *d, int q, bool lower)
-{
-	double		f = weights[q * CELLS] / 4.0;
-	double		g = weights[q * CELLS + 1] / 4.0;
-	double		a = exp(-d->terms.eta * (lower ? f : 1 - f));
-	double		b = exp(-d->terms.eta * (lower ? g : 1 - g));
-
-	return a / (a + b);
-}
-
-/* Adds the second round's law from a hypothesis, times a probability. */
-static void
-add_round(const database *d, double x, double times, law *l)
-{
-	double		guess[QUERIES];
-	double		score[QUERIES];
-	double		chosen[QUERIES];
-	int			q;
-	int			z;
-
-	miss(d, x, guess, score);
-	choose(d, score, chosen);
-	for (q = 0; q < QUERIES; q++)
-		for (z = -REACH; z <= REACH; z++)
-			l->probability[q * WIDTH + WIDTH / 2 + z] +=
-				times * chosen[q] * noise_mass(d, z);
-}
-
-static void
-law_of(const database *d, law *l)
-{
-	double		guess[QUERIES];
-	double		score[QUERIES];
-	double		chosen[QUERIES];
-	int			q;
-	int			z;
-
-	law_begin(l, 0);
-	for (q = 0; q < QUERIES * WIDTH; q++)
-		law_add(l, 1, 0);
-	miss(d, .5, guess, score);
-	choose(d, score, chosen);
-	for (q = 0; q < QUERIES; q++)
-	{
-		double		lower = 0;
-		double		upper = 0;
-
-		for (z = -400; z <= 400; z++)
-			if ((double) d->counts[q] + z < guess[q])
-				lower += noise_mass(d, z);
-			else if ((double) d->counts[q] + z > guess[q])
-				upper += noise_mass(d, z);
-		add_round(d, learn(d, q, true), chosen[q] * lower, l);
-		add_round(d, learn(d, q, false), chosen[q] * upper, l);
-	}
-}
 
 /* ---- accuracy ---- */
 
@@ -372,86 +136,145 @@ test_accuracies(void)
 /* ---- tests ---- */
 
 static subject
-subject_of(database *pair, dp_iterate_distinguisher how, int epsilon_times_4,
-		   variant defect, subject_draw draw, int numbers)
+subject_of(database *pair, const int64_t counts[2][QUERIES],
+		   dp_iterate_distinguisher how, int epsilon_times_4, variant defect,
+		   subject_draw draw)
 {
-	subject		s = {draw, {&pair[0], &pair[1]}, numbers, {14, 14}, 1,
+	subject		s = {draw, {&pair[0], &pair[1]}, 1, {0, 0}, 1,
 	epsilon_times_4 / 4.0, 0, RUNS};
 
-	open_database(&pair[0], 0, how, epsilon_times_4, defect);
-	open_database(&pair[1], 1, how, epsilon_times_4, defect);
+	open_database(&pair[0], counts, 0, how, epsilon_times_4, defect);
+	open_database(&pair[1], counts, 1, how, epsilon_times_4, defect);
+	if (draw == draw_answers)
+	{
+		s.numbers = 2;
+		s.centre[0] = s.centre[1] = 14;
+	}
+	if (draw == draw_first_ratio)
+		s.epsilon /= 2;			/* of one round */
+	if (draw == draw_ratio || draw == draw_first_ratio)
+		s.step = s.epsilon / 24;
 	return s;
 }
 
 static void
-test_law(const char *name, dp_iterate_distinguisher how)
+test_law(const char *name, dp_iterate_distinguisher how, bool own)
 {
 	database	pair[2];
-	subject		s = subject_of(pair, how, 8, SOUND, draw_second, 1);
+	subject		s = subject_of(pair, neighbours, how, 8, SOUND, draw_second);
 	law			l;
 
+	pair[0].own = own;
 	law_of(&pair[0], &l);
 	accept_law(name, &s, &l);
 }
 
 static void
-test_audit(const char *name, dp_iterate_distinguisher how, int times_4,
+test_audit(const char *name, dp_iterate_distinguisher how, bool own,
 		   subject_draw draw, double share)
 {
 	database	pair[2];
-	subject		s = subject_of(pair, how, times_4, SOUND, draw,
-								draw == draw_answers ? 2 : 1);
+	subject		s = subject_of(pair, draw == draw_answers ? neighbours :
+								crossing, how, 8, SOUND, draw);
 
+	pair[0].own = pair[1].own = own;
 	accept_audit(name, &s, share);
 }
 
+/*
+ * Two rounds at choice^2/8 + 1/(2 variance) of rho; (epsilon, delta) by T23.
+ */
 static void
-test_broken(const char *name, variant defect, int by)
+test_audit_gaussian(bool own)
+{
+	database	pair[2];
+	subject		s = subject_of(pair, crossing, DP_ITERATE_GAUSSIAN, 8, SOUND,
+								draw_ratio);
+	double		rho = 2 * (.5 * .5 / 8 + 1 / 16.0);
+	dp_fixed	epsilon;
+
+	subject_check(dp_acct_zcdp_epsilon((dp_fixed) (rho * 1e18) *
+									   (DP_FIXED_ONE / 1000000000 /
+										1000000000), DP_FIXED_ONE / 100,
+									   &epsilon));
+	s.epsilon = dp_acct_fixed_approx(epsilon);
+	s.delta = .01;
+	s.step = s.epsilon / 24;
+	pair[0].own = pair[1].own = own;
+	accept_audit(own ? "a run of Gaussian noise, own updates" :
+				 "a run of Gaussian noise", &s, .4);
+}
+
+static void
+test_broken(const char *name, variant defect, const int64_t counts[2][QUERIES],
+			bool by_law, subject_draw draw)
 {
 	database	pair[2];
 	database	sound;
 	law			l;
-	subject		s = subject_of(pair, DP_ITERATE_EXPONENTIAL, 4, defect,
-								draw_second, 1);
+	subject		s = subject_of(pair, counts, DP_ITERATE_EXPONENTIAL, 8,
+								defect, draw_second);
 	double		x;
 
-	open_database(&sound, 0, DP_ITERATE_EXPONENTIAL, 4, SOUND);
-	law_of(&sound, &l);
-	if (by & BY_LAW)
+	if (by_law)
 	{
+		open_database(&sound, counts, 0, DP_ITERATE_EXPONENTIAL, 8, SOUND);
+		law_of(&sound, &l);
 		x = subject_law_p(&s, &l, RUNS);
 		table_reject(x < DP_CHISQ_ALPHA, "iterative construction", name,
 					 "exact law", "p = %.2g", x);
 	}
-	if (by & BY_AUDIT)
-	{
-		s.draw = draw_answers;
-		s.numbers = 2;
-		x = subject_loss(&s);
-		table_reject(x > s.epsilon, "iterative construction", name, "audit",
-					 "loss > %.3f, claim %.3f", x, s.epsilon);
-	}
+	s = subject_of(pair, counts, DP_ITERATE_EXPONENTIAL, 8, defect, draw);
+	x = subject_loss(&s);
+	table_reject(x > s.epsilon, "iterative construction", name, "audit",
+				 "loss > %.3f, claim %.3f", x, s.epsilon);
+}
+
+static void
+test_all_broken(void)
+{
+	test_broken("epsilon not divided", UNDIVIDED, crossing, true, draw_ratio);
+	test_broken("paid for one round of two", FIRST_ROUND_PAID, crossing, true,
+				draw_ratio);
+	test_broken("noise reused in the second count", COUNT_REUSED, alone, true,
+				draw_difference);
+	test_broken("the worst query always", CHOICE_EXACT, alone, true,
+				draw_choice);
+	test_broken("the choice's factor 2 left out", CHOICE_MONOTONE, crossing,
+				true, draw_first_ratio);
+	test_broken("half the noise of counts", COUNT_HALVED, crossing, true,
+				draw_first_ratio);
 }
 
 int
 main(void)
 {
 	dp_mech_source_init(&source, dp_mech_fill_openssl, NULL);
-	test_law("second round, exponential mechanism", DP_ITERATE_EXPONENTIAL);
-	test_law("second round, permute-and-flip", DP_ITERATE_PERMUTE_AND_FLIP);
-	test_law("second round, Gaussian noise", DP_ITERATE_GAUSSIAN);
+	test_law("second round, exponential mechanism", DP_ITERATE_EXPONENTIAL,
+			 false);
+	test_law("second round, permute-and-flip", DP_ITERATE_PERMUTE_AND_FLIP,
+			 false);
+	test_law("second round, Gaussian noise", DP_ITERATE_GAUSSIAN, false);
+	test_law("second round, own updates", DP_ITERATE_EXPONENTIAL, true);
+	test_law("second round, Gaussian noise, own updates", DP_ITERATE_GAUSSIAN,
+			 true);
 	test_audit("both counts, exponential mechanism", DP_ITERATE_EXPONENTIAL,
-			   8, draw_answers, .15);
+			   false, draw_answers, .15);
 	test_audit("both counts, permute-and-flip", DP_ITERATE_PERMUTE_AND_FLIP,
-			   8, draw_answers, .15);
-	test_audit("second round, exponential mechanism", DP_ITERATE_EXPONENTIAL,
-			   8, draw_second, 0);
-	test_audit("second round, permute-and-flip", DP_ITERATE_PERMUTE_AND_FLIP,
-			   8, draw_second, 0);
+			   false, draw_answers, .15);
+	test_audit("a run, exponential mechanism", DP_ITERATE_EXPONENTIAL, false,
+			   draw_ratio, .5);
+	test_audit("a run, permute-and-flip", DP_ITERATE_PERMUTE_AND_FLIP, false,
+			   draw_ratio, .5);
+	test_audit("the first round, exponential mechanism",
+			   DP_ITERATE_EXPONENTIAL, false, draw_first_ratio, .6);
+	test_audit("a run of own updates, exponential mechanism",
+			   DP_ITERATE_EXPONENTIAL, true, draw_ratio, .5);
+	test_audit("a run of own updates, permute-and-flip",
+			   DP_ITERATE_PERMUTE_AND_FLIP, true, draw_ratio, .5);
+	test_audit_gaussian(false);
+	test_audit_gaussian(true);
 	test_accuracies();
-	test_broken("epsilon not divided", UNDIVIDED, BY_LAW | BY_AUDIT);
-	test_broken("paid for one round of two", FIRST_ROUND_PAID, BY_LAW);
-	test_broken("noise reused in the second count", COUNT_REUSED, BY_LAW);
-	test_broken("the worst query always", CHOICE_EXACT, BY_LAW);
+	test_all_broken();
 	return table_done();
 }

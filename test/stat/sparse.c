@@ -33,6 +33,7 @@ typedef struct sparse_case
 	double		step;			/* of the answer, for an audit; 0: 1 */
 	double		tight;			/* of the claim, that an audit has to see */
 	int			runs;			/* of an audit; 0: SUBJECT_RUNS */
+	int64_t		paid;			/* "above"s that are paid for; 0: cutoff */
 } sparse_case;
 
 static dp_sparse_plan
@@ -46,7 +47,7 @@ plan_of(const sparse_case *c, int64_t questions)
 	q.monotone = c->monotone;
 	q.numeric = c->numeric;
 	q.questions = questions;
-	q.cutoff = c->cutoff;
+	q.cutoff = c->paid > 0 ? c->paid : c->cutoff;
 	q.epsilon = fixed(c->epsilon);
 	q.delta = fixed(c->delta);
 	q.beta = fixed("0.05");
@@ -123,29 +124,29 @@ law_of(const sparse_case *c, const sparse_input *in, law *l)
 
 static const sparse_case sound_cases[] = {
 	{"geometric", NULL, 0, SPARSE_SOUND, GEOMETRIC, false, false, "2", "0",
-	2, 6, {"0 0 0 0 4 4", "1 1 1 1 3 3"}, 0, .3, 0},
+	2, 6, {"0 0 0 0 4 4", "1 1 1 1 3 3"}, 0, .3, 0, 0},
 	{"geometric, one above", NULL, 0, SPARSE_SOUND, GEOMETRIC, false, false,
-	"1", "0", 1, 6, {"0 0 0 0 0 2", "1 1 1 1 1 1"}, 0, .3, 0},
+	"1", "0", 1, 6, {"0 0 0 0 0 2", "1 1 1 1 1 1"}, 0, .3, 0, 0},
 	{"geometric, monotone, up", NULL, 0, SPARSE_SOUND, GEOMETRIC, true,
-	false, "2", "0", 2, 4, {"0 0 0 0 3 3", "1 1 1 1 3 3"}, 0, .2, 0},
+	false, "2", "0", 2, 4, {"0 0 0 0 3 3", "1 1 1 1 3 3"}, 0, .2, 0, 0},
 	{"geometric, monotone, down", NULL, 0, SPARSE_SOUND, GEOMETRIC, true,
-	false, "2", "0", 3, 4, {"1 1 1 1 1", "0 0 0 0 0"}, 0, .3, 0},
+	false, "2", "0", 3, 4, {"1 1 1 1 1", "0 0 0 0 0"}, 0, .3, 0, 0},
 	{"geometric, numeric", NULL, 0, SPARSE_SOUND, GEOMETRIC, false, true,
-	"3", "0", 1, 3, {"2 1 1", "1 0 0"}, 1, .25, 0},
+	"3", "0", 1, 3, {"2 1 1", "1 0 0"}, 1, .25, 0, 0},
 	{"rounds", NULL, 0, SPARSE_SOUND, ROUNDS, false, false, "2", "0", 2, 5,
-	{"0 0 0 0 4 4", "1 1 1 1 3 3"}, 0, .2, 0},
+	{"0 0 0 0 4 4", "1 1 1 1 3 3"}, 0, .2, 0, 0},
 	{"rounds, delta", NULL, 0, SPARSE_SOUND, ROUNDS, false, false, "1",
-	"0.05", 3, 4, {"0 0 3 0 3 3", "1 1 2 1 2 2"}, 0, 0, 0},
+	"0.05", 3, 4, {"0 0 3 0 3 3", "1 1 2 1 2 2"}, 0, 0, 0, 0},
 	{"rounds, monotone, numeric", NULL, 0, SPARSE_SOUND, ROUNDS, true, true,
-	"3", "0", 1, 3, {"2 1 1", "1 0 0"}, 1, .2, 0},
+	"3", "0", 1, 3, {"2 1 1", "1 0 0"}, 1, .2, 0, 0},
 	{"book, Algorithm 1", NULL, 0, SPARSE_SOUND, BOOK, false, false, "1",
-	"0", 1, 3, {"0 0 0 0 0 3", "1 1 1 1 1 2"}, 0, .2, 0},
+	"0", 1, 3, {"0 0 0 0 0 3", "1 1 1 1 1 2"}, 0, .2, 0, 0},
 	{"book, Algorithm 2", NULL, 0, SPARSE_SOUND, BOOK, false, false, "2",
-	"0", 2, 3, {"0 0 0 0 3 3", "1 1 1 1 2 2"}, 0, .1, 0},
+	"0", 2, 3, {"0 0 0 0 3 3", "1 1 1 1 2 2"}, 0, .1, 0, 0},
 	{"book, Algorithm 2, delta", NULL, 0, SPARSE_SOUND, BOOK, false, false,
-	"1", "0.05", 3, 3, {"0 0 3 0 3 3", "1 1 2 1 2 2"}, 0, 0, 0},
+	"1", "0.05", 3, 3, {"0 0 3 0 3 3", "1 1 2 1 2 2"}, 0, 0, 0, 0},
 	{"book, Algorithm 3", NULL, 0, SPARSE_SOUND, BOOK, false, true, "3", "0",
-	1, 1, {"2 1 1", "1 0 0"}, 4, .05, 0},
+	1, 1, {"2 1 1", "1 0 0"}, 4, .05, 0, 0},
 };
 
 static void
@@ -251,6 +252,22 @@ exact_audit(const sparse_case *c, bool monotone, double *delta)
 	return worst;
 }
 
+/* Three rounds at the price of one: delta says so. */
+static void
+test_unpaid(void)
+{
+	sparse_case c = {"rounds, delta", NULL, 0, SPARSE_SOUND, ROUNDS, false,
+	false, "1", "0.001", 3, 4, {"", ""}, 0, 0, 0, 0};
+	double		delta;
+
+	(void) exact_audit(&c, false, &delta);
+	tap_ok(delta <= .001, "exact loss: rounds at delta 0.001: %.2g", delta);
+	c.paid = 1;
+	(void) exact_audit(&c, false, &delta);
+	table_reject(delta > .002, c.name, "paid for one \"above\" of three",
+				 "exact delta", "%.3g of 0.001", delta);
+}
+
 static void
 test_exact(void)
 {
@@ -269,6 +286,7 @@ test_exact(void)
 			   "exact loss: %s: %.3f of the claim, delta %.2g of %.2g",
 			   c->name, worst, delta, claimed);
 	}
+	test_unpaid();
 	for (i = 0; i < sizeof(sound_cases) / sizeof(sound_cases[0]); i++)
 	{
 		sparse_case c = sound_cases[i];
@@ -287,37 +305,47 @@ test_exact(void)
 static const sparse_case broken_cases[] = {
 	{"geometric", "no cutoff", BY_LAW | BY_AUDIT, SPARSE_NO_CUTOFF,
 	GEOMETRIC, false, false, "1", "0", 1, 1,
-	{"0 0 1 1 1 1", "1 1 0 0 0 0"}, 0, 0, 0},
+	{"0 0 1 1 1 1", "1 1 0 0 0 0"}, 0, 0, 0, 0},
 	{"geometric", "no noise at the queries", BY_LAW | BY_AUDIT,
 	SPARSE_NO_QUERY_NOISE, GEOMETRIC, false, false, "1", "0", 1, -1,
-	{"0 1 0", "1 0 0"}, 0, 0, 0},
+	{"0 1 0", "1 0 0"}, 0, 0, 0, 0},
 	{"geometric", "query noise without the cutoff", BY_LAW | BY_AUDIT,
 	SPARSE_NOISE_WITHOUT_C, GEOMETRIC, false, false, "1", "0", 4, 1,
-	{"0 0 1 1 1 1", "1 1 0 0 0 0"}, 0, 0, 0},
+	{"0 0 1 1 1 1", "1 1 0 0 0 0"}, 0, 0, 0, 0},
 	{"geometric", "the compared noisy value released", BY_AUDIT,
 	SPARSE_NOISY_VALUE, GEOMETRIC, false, false, "1", "0", 2, 0,
-	{"0 1", "1 0"}, 1, 0, 0},
+	{"0 1", "1 0"}, 1, 0, 0, 0},
 	{"rounds", "no cutoff", BY_LAW | BY_AUDIT, SPARSE_NO_CUTOFF, ROUNDS,
-	false, false, "1", "0", 1, 1, {"0 0 1 1 1 1", "1 1 0 0 0 0"}, 0, 0, 0},
+	false, false, "1", "0", 1, 1, {"0 0 1 1 1 1", "1 1 0 0 0 0"}, 0, 0, 0, 0},
+	{"rounds", "the threshold kept", BY_LAW, SPARSE_REUSED, ROUNDS, false,
+	false, "1", "0", 6, 1, {"0 0 0 1 1 1", "1 1 1 0 0 0"}, 0, 0, 0, 0},
+	{"rounds", "scale halved", BY_LAW | BY_AUDIT, SPARSE_HALVED, ROUNDS,
+	false, false, "1", "0", 1, 1, {"0 0 1 1 1 1", "1 1 0 0 0 0"}, 0, 0, 0, 0},
+	{"rounds", "the compared noisy value released", BY_AUDIT,
+	SPARSE_NOISY_VALUE, ROUNDS, false, false, "1", "0", 2, 0,
+	{"0 1", "1 0"}, 1, 0, 0, 0},
+	{"rounds, numeric", "the true value answered", BY_AUDIT,
+	SPARSE_TRUE_ANSWER, ROUNDS, false, true, "3", "0", 1, 2,
+	{"2 1 1", "1 0 0"}, 1, 0, 0, 0},
 	{"book", "no cutoff", BY_LAW | BY_AUDIT, SPARSE_NO_CUTOFF, BOOK,
-	false, false, "4", "0", 1, 1, {"0 0 1 1 1 1", "1 1 0 0 0 0"}, 0, 0, 0},
+	false, false, "4", "0", 1, 1, {"0 0 1 1 1 1", "1 1 0 0 0 0"}, 0, 0, 0, 0},
 	{"book", "no noise at the queries", BY_LAW | BY_AUDIT,
 	SPARSE_NO_QUERY_NOISE, BOOK, false, false, "1", "0", 1, 0,
-	{"0 1 0", "1 0 0"}, 0, 0, 0},
+	{"0 1 0", "1 0 0"}, 0, 0, 0, 0},
 	{"book", "the compared noisy value released", BY_AUDIT,
 	SPARSE_NOISY_VALUE, BOOK, false, false, "3", "0", 1, 0,
-	{"0 0 0 0 0 0 0 1", "1 1 1 1 1 1 1 0"}, 1, 0, 2000000},
+	{"0 0 0 0 0 0 0 1", "1 1 1 1 1 1 1 0"}, 1, 0, 2000000, 0},
 	{"geometric", "one \"above\" more", BY_LAW, SPARSE_ONE_MORE, GEOMETRIC,
-	false, false, "2", "0", 1, 4, {"3 3 3 3", "2 2 2 2"}, 0, 0, 0},
+	false, false, "2", "0", 1, 4, {"3 3 3 3", "2 2 2 2"}, 0, 0, 0, 0},
 	{"geometric", "no noise at the threshold", BY_LAW | BY_AUDIT,
 	SPARSE_NO_THRESHOLD_NOISE, GEOMETRIC, false, false, "1", "0", 1, 1,
-	{"0 0 0 0 0 0", "1 1 1 1 1 1"}, 0, 0, 0},
+	{"0 0 0 0 0 0", "1 1 1 1 1 1"}, 0, 0, 0, 0},
 	{"geometric", "scale halved", BY_LAW | BY_AUDIT, SPARSE_HALVED,
 	GEOMETRIC, false, false, "1", "0", 1, 1,
-	{"0 0 1 1 1 1", "1 1 0 0 0 0"}, 0, 0, 0},
+	{"0 0 1 1 1 1", "1 1 0 0 0 0"}, 0, 0, 0, 0},
 	{"geometric, numeric", "the true value answered", BY_AUDIT,
 	SPARSE_TRUE_ANSWER, GEOMETRIC, false, true, "3", "0", 1, 2,
-	{"2 1 1", "1 0 0"}, 1, 0, 0},
+	{"2 1 1", "1 0 0"}, 1, 0, 0, 0},
 };
 
 static void

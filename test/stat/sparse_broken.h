@@ -23,7 +23,9 @@ typedef enum sparse_defect
 	SPARSE_ONE_MORE,			/* halts one "above" too late */
 	SPARSE_NO_THRESHOLD_NOISE,
 	SPARSE_HALVED,				/* noise of half the scale */
-	SPARSE_TRUE_ANSWER			/* answers with the value */
+	SPARSE_TRUE_ANSWER,			/* answers with the value */
+	SPARSE_REUSED				/* a round begins with the threshold of the
+								 * one before */
 } sparse_defect;
 
 typedef struct sparse_input
@@ -126,7 +128,7 @@ sparse_prepare(const dp_sparse_plan *plan, int64_t cutoff,
 	in->defect = defect;
 	in->cutoff = cutoff;
 	in->s.source = &source;
-	in->s.fresh = plan->fresh;
+	in->s.fresh = plan->fresh && defect != SPARSE_REUSED;
 	in->s.cutoff = defect == SPARSE_NO_CUTOFF ? SESSION_VALUES :
 		defect == SPARSE_ONE_MORE ? (int) cutoff + 1 : (int) cutoff;
 	if (defect == SPARSE_HALVED)

@@ -1,9 +1,9 @@
 # Sparse vector through SQL: outcomes follow their exact law, and every answer
 # is right within the promised alpha as often as promised.
 #
-# Rates: every p-value is compared with ALPHA, see StatServer; 11 comparisons,
-# 5 of them rejections of a law that is slightly wrong, whose statistics are
-# expected 10 standard deviations or more beyond ALPHA.  The accuracy of a call is a coin of at least .95: of RUNS calls
+# Rates: every p-value is compared with ALPHA, see StatServer; 20 comparisons,
+# 9 of them rejections of a law that is slightly wrong, whose statistics are
+# expected 9 standard deviations or more beyond ALPHA.  The accuracy of a call is a coin of at least .95: of RUNS calls
 # fewer than WORST are right with probability below 1e-12 (Chernoff's bound,
 # computed below).
 use strict;
@@ -126,10 +126,13 @@ foreach my $case (
 	# method, threshold, cutoff, arguments, calls
 	[ 'geometric', 3, 2, 'epsilon => 2', 10000 ],
 	[ 'book', 2, 2, 'epsilon => 6', 2000 ],
-	[ 'rounds', 3, 2, 'epsilon => 3, delta => 0.000001', 2000 ])
+	[ 'rounds', 3, 2, 'epsilon => 3', 2000 ],
+	[ 'rounds', 3, 2, 'epsilon => 3, delta => 0.000001', 16000 ],
+	[ 'book', 2, 2, 'epsilon => 6, delta => 0.01', 2000 ])
 {
 	my ($method, $threshold, $cutoff, $arguments, $n) = @$case;
 	my $rest = "$arguments, method => '$method'";
+	my $name = $arguments =~ /delta/ ? "$method, delta" : $method;
 	my $plan = plan_of($threshold, $cutoff, $rest);
 	my $file = released($node, <<"EOT", $n);
 SELECT string_agg(CASE WHEN above THEN 'T' ELSE '_' END, '' ORDER BY query)
@@ -137,12 +140,20 @@ FROM dp_sparse_vector('few', $queries, $threshold + 0 * k, $cutoff, $rest)
 EOT
 
 	$first //= [ $file, $plan ];
-	is($plan->{method}, $method, "$method: the plan is of that method");
+	is($plan->{method}, $method, "$name: the plan is of that method");
 	follows(
 		judge($file, 'choice',
 			law_text(outcomes($plan, \@counts, 0, $cutoff))),
 		$n,
-		"$method: outcomes of five questions, cutoff $cutoff");
+		"$name: outcomes of five questions, cutoff $cutoff");
+	next if $name ne 'rounds, delta';
+
+	# a threshold that is kept from round to round has another law
+	cmp_ok(
+		judge($file, 'choice',
+			law_text(outcomes({ %$plan, fresh => 0 }, \@counts, 0, $cutoff)))->{p},
+		'<', ALPHA,
+		"rejected: $name: the threshold of the round before");
 }
 
 # power: two rows more, a threshold one larger, and noise that is 30% less
@@ -165,22 +176,31 @@ foreach my $wrong (
 
 # ---- numeric answers ----
 
-my $plan = plan_of(-20, 5, "numeric_answers => true, epsilon => 5");
-my $answers = released($node, <<"EOT", 1000);
+foreach my $case (
+	[ 'geometric', 'epsilon => 5' ],
+	[ 'rounds', 'epsilon => 8' ],
+	[ 'rounds', 'epsilon => 8, delta => 0.000001' ],
+	[ 'book', 'epsilon => 9' ])
+{
+	my ($method, $arguments) = @$case;
+	my $rest = "numeric_answers => true, $arguments, method => '$method'";
+	my $name = "$method, $arguments";
+	my $plan = plan_of(-60, 5, $rest);
+	my $answers = released($node, <<"EOT", 1000);
 SELECT v.answer, (ARRAY[2, 0, 4, 1, 3])[v.query]
-FROM dp_sparse_vector('few', $queries, -20 + 0 * k, 5, 5,
-	numeric_answers => true) v
+FROM dp_sparse_vector('few', $queries, -60 + 0 * k, 5, $rest) v
 WHERE above
 EOT
-my $found = judge($answers, 'laplace', $plan->{answer_inverse}, 0);
+	my $found = judge($answers, 'laplace', $plan->{answer_inverse}, 0);
 
-# below the threshold only by noise of more than 20: nearly never
-cmp_ok($found->{n}, '>', 4900, 'nearly all are above');
-cmp_ok($found->{p}, '>=', ALPHA,
-	"answers have fresh Laplace noise (" . show($found) . ")");
-cmp_ok(
-	judge($answers, 'laplace', $plan->{answer_inverse} * 1.5, 0)->{p},
-	'<', ALPHA, 'rejected: a third less noise');
+	# below the threshold only by noise of more than 60: nearly never
+	cmp_ok($found->{n}, '>', 4900, "$name: nearly all are above");
+	cmp_ok($found->{p}, '>=', ALPHA,
+		"$name: answers have fresh Laplace noise (" . show($found) . ")");
+	cmp_ok(
+		judge($answers, 'laplace', $plan->{answer_inverse} * 1.5, 0)->{p},
+		'<', ALPHA, "rejected: $name: a third less noise");
+}
 
 # ---- one question after the other has the same law ----
 

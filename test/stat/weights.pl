@@ -32,37 +32,53 @@ EOT
 # n is 10^6 for 1600 rows, so that every guess is far away.
 sub far_session
 {
-	return as($node, 'postgres', <<'EOT');
+	my ($price) = @_;
+
+	return as($node, 'postgres', <<"EOT");
 SET client_min_messages = warning;
 SET dp_pg.epsilon_ceiling = '1000';
 SET ROLE analyst;
-SELECT dp_weights_open('flat', ARRAY['a'], 2000, 1000, n => 1000000,
+SELECT dp_weights_open('flat', ARRAY['a'], 2000, $price, n => 1000000,
 	alpha => 0.02);
 EOT
 }
 
-# The cells are asked in turn, and their weights stay about equal.
-my $session = far_session();
+# Of one price for all, and with a delta, where each round has its own.
+my ($epsilon, $sensitivity);
 
-is( as($node, 'analyst', <<"EOT"),
+foreach my $case ([ 'rounds', '100, delta => 1e-9' ], [ 'geometric', '1000' ])
+{
+	my ($method, $price) = @$case;
+	my $session = far_session($price);
+	my $planned;
+
+	# The cells are asked in turn, and their weights stay about equal.
+	is( as($node, 'analyst', <<"EOT"),
 SELECT count(*), bool_and(updated) FROM generate_series(1, 2000) i,
 	LATERAL dp_weights_ask($session, 'a = ' || i % 16);
 EOT
-	'2000|t',
-	'every question is an update');
-my ($epsilon, $sensitivity) = split /\|/, as($node, 'analyst', <<"EOT");
-SELECT round(answer_epsilon * 1000000), answer_sensitivity * 1000000
+		'2000|t',
+		"$method: every question is an update");
+	($planned, $epsilon, $sensitivity) = split /\|/,
+	  as($node, 'analyst', <<"EOT");
+SELECT method, round(answer_epsilon * 1000000), answer_sensitivity * 1000000
 FROM dp_pg.session WHERE id = $session;
 EOT
-my $file = fetch($node, 'analyst',
-	"SELECT answer, 100 FROM dp_pg.session_above WHERE session = $session");
-my $found = judge($file, 'laplace', "$epsilon/$sensitivity", 0);
-follows($found, 2000, 'answers have the noise of their plan');
-is($found->{off}, 0, 'on the integers');
+	my $file = fetch($node, 'analyst',
+		"SELECT answer, 100 FROM dp_pg.session_above WHERE session = $session");
+	my $found = judge($file, 'laplace', "$epsilon/$sensitivity", 0);
+
+	is($planned, $method, "$method: the plan is of that method");
+	follows($found, 2000, "$method: answers have the noise of their plan");
+	is($found->{off}, 0, "$method: on the integers");
+	cmp_ok(
+		judge($file, 'laplace', 2 * $epsilon . "/$sensitivity", 0)->{p},
+		'<', ALPHA, "rejected: $method: half the noise");
+}
 
 # The same of weights: 1600 rows in 16 cells, 70 of them by weights that come
 # to 0.7 rows for each of one cell's 100.
-my $weighed = far_session();
+my $weighed = far_session('1000');
 
 is( as($node, 'analyst', <<"EOT"),
 SELECT count(*), bool_and(updated) FROM generate_series(1, 2000) i,
@@ -71,7 +87,7 @@ SELECT count(*), bool_and(updated) FROM generate_series(1, 2000) i,
 EOT
 	'2000|t',
 	'every weight is an update');
-$found = judge(
+my $found = judge(
 	fetch($node, 'analyst',
 		"SELECT answer, 70 FROM dp_pg.session_above WHERE session = $weighed"),
 	'laplace', "$epsilon/$sensitivity", 0);
