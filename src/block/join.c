@@ -479,8 +479,8 @@ refuse_arms(void)
 							"Select the column that names the privacy unit as "
 							"it is, of one type, at the same place in all "
 							"parts.",
-							"UNION ALL does not pass on the privacy unit of "
-							"its rows");
+							"UNION, INTERSECT or EXCEPT does not pass on the "
+							"privacy unit of its rows");
 }
 
 static dp_refusal *

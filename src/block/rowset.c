@@ -224,7 +224,7 @@ forbidden_clause(Query *query)
 	if (query->commandType != CMD_SELECT)
 		return "a data-modifying statement";
 	if (query->setOperations != NULL && !dp_block_is_united(query))
-		return "INTERSECT, EXCEPT, or UNION inside UNION ALL";
+		return "INTERSECT ALL or EXCEPT ALL";
 	if (query->rowMarks != NIL)
 		return "FOR UPDATE or FOR SHARE";
 	if (query->groupingSets != NIL)
@@ -306,8 +306,8 @@ refuse_many_arms(void)
 	return dp_bridge_refuse(ERRCODE_PROGRAM_LIMIT_EXCEEDED, -1,
 							psprintf("At most %d are possible.", ARMS_MAX),
 							"Ask in several queries.",
-							"too many parts of UNION ALL below a private "
-							"aggregate");
+							"too many parts of UNION, INTERSECT and EXCEPT "
+							"below a private aggregate");
 }
 
 /* Every arm of UNION ALL; each row of it is one of a unit. */
@@ -325,10 +325,11 @@ verify_arms(bool nullable, level_walk *walk)
 		if (!dp_block_reads_private(entry->subquery, walk->cte_stack))
 			return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
 									"Its rows are of no privacy unit.",
-									"Put released values together with it in "
-									"an outer query.",
-									"a part of UNION ALL reads no protected "
-									"relation");
+									"Ask of public rows in WHERE, with IN or "
+									"NOT IN; put released values together "
+									"with it in an outer query.",
+									"a part of UNION, INTERSECT or EXCEPT "
+									"reads no protected relation");
 		refusal = ++walk->rowset->arms > ARMS_MAX ? refuse_many_arms() :
 			verify_level(entry->subquery, false, nullable, walk->cte_stack,
 						 walk->rowset);
@@ -357,7 +358,7 @@ verify_level(Query *query, bool top, bool nullable, List *cte_stack,
 	{
 		dp_bridge_ungroup(query);
 		group_distinct(query);
-		dp_block_group_union(query);
+		dp_block_group_operation(query);
 		walk.cte_stack = lcons(query->cteList, list_copy(cte_stack));
 	}
 	forbidden = top ? NULL : forbidden_clause(query);

@@ -24,7 +24,8 @@ typedef struct dp_rowset
 	dp_relation *relation;		/* whose units the rows have */
 	bool		many;			/* a unit may have many rows */
 	int			grouped;		/* levels that group rows by the unit */
-	int			arms;			/* of UNION ALL, at all levels */
+	int			arms;			/* of UNION ALL and what becomes it, at all
+								 * levels */
 	List	   *leaves;			/* of dp_leaf *, protected ones first */
 	List	   *hoisted;		/* of Query *: uncorrelated subqueries */
 	List	   *expanded;		/* of CommonTableExpr *: copied into levels, as
@@ -59,7 +60,7 @@ extern bool dp_block_is_equality(const OpExpr *comparison);
 extern bool dp_block_is_united(const Query *level);
 extern List *dp_block_from(const Query *level);
 extern void dp_block_group_by_all(Query *level);
-extern void dp_block_group_union(Query *level);
+extern void dp_block_group_operation(Query *level);
 extern dp_refusal *dp_block_check_arm(const Query *united, const Query *arm);
 
 /* ---- hoist.c ---- */

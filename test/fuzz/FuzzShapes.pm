@@ -177,6 +177,7 @@ sub grouped_by_unit
 		sub { query_over("(SELECT who, $made FROM $from GROUP BY who$having) AS g", 'who = 401', ['visit'], 'cost > 2', "ward = 'w1'") },
 		sub { query_over("(SELECT who, ward, $made FROM $from GROUP BY who, ward$having) AS g", 'cost > 2', ['bill'], 'cost > 2') =~ s/, min\(ward\) AS ward|item/price/gr },
 		sub { "SELECT dp_count(*), dp_sum(n, 0, 9) FROM (SELECT who, count(*) AS n FROM (SELECT DISTINCT who, ward, cost FROM $from) AS d GROUP BY who) AS g" },
+		sub { 'SELECT dp_count(*), dp_sum(cost, 0, 50), dp_count(DISTINCT note) FROM (SELECT who, ward, cost, note ' . "FROM $from" . pick(' INTERSECT', ' EXCEPT', ' UNION') . ' SELECT who, ward, cost, note FROM visit' . where('who = 401', 'visit') . ') AS g' },
 		sub { "SELECT n, dp_count(*) FROM (SELECT who, count(*) AS n FROM $from GROUP BY who) AS g WHERE n IN (1, 2, 3, 40) GROUP BY n" })->();
 }
 

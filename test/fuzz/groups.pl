@@ -2,9 +2,9 @@
 # equal, and on databases that differ in one unit.
 #
 # Levels group by the unit, alone or with more, aggregate with FILTER and HAVING, are DISTINCT,
-# stand on one another, put rows of parts together, and are joined with one another, with rows, and
-# with public rows, above and below; and WHERE asks of rows of the unit, or of public ones, by
-# EXISTS and IN, negated and not.  At an epsilon at which there is no noise, and bounds that lose
+# stand on one another, put rows of parts together or compare them, and are joined with one another,
+# with rows, and with public rows, above and below; and WHERE asks of rows of the unit, or of public
+# ones, by EXISTS and IN, negated and not.  At an epsilon at which there is no noise, and bounds that lose
 # nothing, each answer must be that of the plain query; and of the same rows in another physical
 # order it must be the same (and only that where groups are of what is computed from a column that
 # is declared in part).  Values are NULL, huge, equal and spelled differently, or equal for most
@@ -23,6 +23,7 @@ use warnings;
 use FindBin;
 use lib $FindBin::RealBin, "$FindBin::RealBin/../t";
 use AttackNode qw(attack_node);
+use FuzzDocumented;
 use FuzzNode qw(run_statements);
 use LedgerNode;
 use List::Util qw(max min sum);
@@ -94,28 +95,8 @@ SELECT dp_declare((s || '.visit')::regclass, 'k', keys => ARRAY[0, 1, 2, 3, 4, 5
 FROM unnest(ARRAY['hospital', 'shuffled', 'removed', 'school', 'swapped']) s;
 SELECT dp_neighbours('school', 'replace_one');
 SELECT dp_grant('analyst', dataset => d, epsilon => 9e11, delta => 1e-3) FROM unnest(ARRAY['hospital', 'school']) d;
-CREATE SCHEMA documented;
-CREATE FUNCTION documented.addend(numeric) RETURNS numeric IMMUTABLE
-RETURN CASE WHEN \$1 > -1e100 AND \$1 < 1e100 THEN CASE WHEN scale(\$1) > 100 THEN trim_scale(round(\$1, 100)) ELSE \$1 END END;
-CREATE FUNCTION documented.addend(float8) RETURNS numeric IMMUTABLE
-RETURN CASE WHEN \$1 > -1e100 AND \$1 < 1e100 THEN documented.addend(\$1::numeric) END;
-CREATE FUNCTION documented.addend(float4) RETURNS numeric IMMUTABLE
-RETURN CASE WHEN \$1 > '-Infinity' AND \$1 < 'Infinity' THEN documented.addend(\$1::numeric) END;
-CREATE FUNCTION documented.total(numeric[]) RETURNS numeric IMMUTABLE RETURN (SELECT pg_catalog.sum(x) FROM unnest(\$1) x);
-CREATE FUNCTION documented.mean(numeric[]) RETURNS numeric IMMUTABLE RETURN (SELECT pg_catalog.avg(x) FROM unnest(\$1) x);
-CREATE FUNCTION documented.total8(numeric[]) RETURNS float8 IMMUTABLE RETURN documented.total(\$1)::float8;
-CREATE FUNCTION documented.mean8(numeric[]) RETURNS float8 IMMUTABLE RETURN documented.mean(\$1)::float8;
-CREATE FUNCTION documented.total4(numeric[]) RETURNS float4 IMMUTABLE RETURN documented.total(\$1)::float4;
-CREATE FUNCTION documented.add(numeric[], numeric) RETURNS numeric[] IMMUTABLE RETURN \$1 || documented.addend(\$2);
-CREATE FUNCTION documented.add(numeric[], float8) RETURNS numeric[] IMMUTABLE RETURN \$1 || documented.addend(\$2);
-CREATE FUNCTION documented.add(numeric[], float4) RETURNS numeric[] IMMUTABLE RETURN \$1 || documented.addend(\$2);
-CREATE AGGREGATE documented.sum(numeric) (sfunc = documented.add, stype = numeric[], initcond = '{}', finalfunc = documented.total);
-CREATE AGGREGATE documented.avg(numeric) (sfunc = documented.add, stype = numeric[], initcond = '{}', finalfunc = documented.mean);
-CREATE AGGREGATE documented.sum(float8) (sfunc = documented.add, stype = numeric[], initcond = '{}', finalfunc = documented.total8);
-CREATE AGGREGATE documented.avg(float8) (sfunc = documented.add, stype = numeric[], initcond = '{}', finalfunc = documented.mean8);
-CREATE AGGREGATE documented.sum(float4) (sfunc = documented.add, stype = numeric[], initcond = '{}', finalfunc = documented.total4);
-CREATE AGGREGATE documented.avg(float4) (sfunc = documented.add, stype = numeric[], initcond = '{}', finalfunc = documented.mean8);
 EOT
+value($node, "SET SESSION AUTHORIZATION owner; $documented");
 
 # ---- queries ----
 
@@ -196,7 +177,7 @@ sub unit_aggregate
 	return [ "count($sql)$filter", 'int8' ];
 }
 
-# Rows of visit in several parts.
+# Rows of visit in several parts, put together or compared.
 sub united
 {
 	my ($name, @arms) = @_;
@@ -210,7 +191,10 @@ sub united
 
 		push @arms, "SELECT $arm.u" . join('', map { ", $made[$_] AS $wanted[$_]" } 0 .. $#made) . " FROM visit $arm" . where(.6, @list);
 	}
-	return ('(' . join(rand() < .3 && !(grep { /^[fnr]$/ } @wanted) ? ' UNION ' : ' UNION ALL ', @arms) . ") $name", [ "$name.u", 'int4' ], map { [ "$name.$_", $values{$_}[0] ] } @wanted);
+	my @operations = rand() < .6 || (grep { /^[fnr]$/ } @wanted) ? 'UNION ALL' : qw(UNION UNION INTERSECT EXCEPT);
+	my $text = shift(@arms) . join('', map { ' ' . pick(@operations) . " $_" } @arms);
+
+	return ("($text) $name", [ "$name.u", 'int4' ], map { [ "$name.$_", $values{$_}[0] ] } @wanted);
 }
 
 # A private item of FROM: its text, and its columns, the first of which is the unit.
@@ -451,7 +435,7 @@ sub in_batches
 	{
 		my @numbers = defined $only ? ($only) : ($number + 1 .. min($number + BATCH, $most));
 
-		$judge->(grep { (() = $_->{private} =~ /\b(?:visit|mate)\b/g) <= ($_->{private} =~ /UNION/ ? 4 : 8) } map { query($_) } @numbers);
+		$judge->(grep { (() = $_->{private} =~ /\b(?:visit|mate)\b/g) <= ($_->{private} =~ /UNION|INTERSECT|EXCEPT/ ? 4 : 8) } map { query($_) } @numbers);
 		pass("queries up to $numbers[-1] have ended");
 		last if defined $only;
 	}
