@@ -184,7 +184,7 @@ add_keys(dp_splitter *s, Query *inner, dp_block *block)
 											   refusal);
 		if (refusal != NULL)
 			return refusal;
-		if (nullable && key->values == NULL)
+		if (nullable && key->values == NULL && !IsA(base, NullTest))
 			set_nullable(key);
 		block->keys = lappend(block->keys, key);
 		s->keys = lappend(s->keys, target->expr);

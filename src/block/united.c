@@ -66,8 +66,9 @@ dp_block_from(const Query *level)
 
 /* ---- levels made of arms ---- */
 
-static Query *
-make_level(List *entries)
+/* dp_block_make_level: a level with entries, and nothing in FROM yet. */
+Query *
+dp_block_make_level(List *entries)
 {
 	Query	   *level = makeNode(Query);
 
@@ -87,21 +88,6 @@ make_item(int n)
 
 	item->rtindex = n;
 	return (Node *) item;
-}
-
-static RangeTblEntry *
-make_entry(Query *subquery)
-{
-	RangeTblEntry *entry = makeNode(RangeTblEntry);
-	List	   *names = NIL;
-	int			n;
-
-	for (n = 0; n < list_length(subquery->targetList); n++)
-		names = lappend(names, makeString(pstrdup("column")));
-	entry->rtekind = RTE_SUBQUERY;
-	entry->subquery = subquery;
-	entry->eref = makeAlias("united", names);
-	return entry;
 }
 
 /* Targets that are columns of an item of the level, as many as others are. */
@@ -181,14 +167,16 @@ move_operand(Node *operand, const Query *level, int down)
 									level->rtable));
 	else
 	{
-		moved = make_level(list_make2(move_operand(operation->larg, level, 1),
-									  move_operand(operation->rarg, level,
-												   1)));
+		RangeTblEntry *left = move_operand(operation->larg, level, 1);
+
+		moved = dp_block_make_level(list_make2(left,
+											   move_operand(operation->rarg,
+															level, 1)));
 		moved->targetList = columns_of(1, level->targetList);
 		moved->setOperations = make_operation(operation->op, operation->all,
 											  make_item(1), make_item(2),
 											  moved->targetList);
-		entry = make_entry(moved);
+		entry = dp_block_subquery_entry(moved);
 	}
 	IncrementVarSublevelsUp((Node *) entry->subquery, down, 1);
 	return entry;
@@ -216,7 +204,7 @@ static RangeTblEntry *
 mark_side(Node *operand, const Query *level, bool side)
 {
 	RangeTblEntry *entry = move_operand(operand, level, 2);
-	Query	   *marked = make_level(list_make1(entry));
+	Query	   *marked = dp_block_make_level(list_make1(entry));
 	List	   *targets = columns_of(1, entry->subquery->targetList);
 
 	marked->jointree->fromlist = list_make1(make_item(1));
@@ -225,39 +213,41 @@ mark_side(Node *operand, const Query *level, bool side)
 				makeTargetEntry((Expr *) makeBoolConst(side, false),
 								list_length(targets) + 1, pstrdup("side"),
 								false));
-	return make_entry(marked);
+	return dp_block_subquery_entry(marked);
 }
 
-static Node *
-ask_sides(Oid function, AttrNumber column)
+/* dp_block_of_all: bool_and or bool_or of a condition, as an aggregate. */
+Node *
+dp_block_of_all(Oid function, Node *condition)
 {
-	Aggref	   *sides = makeNode(Aggref);
-	Var		   *side = makeVar(1, column, BOOLOID, -1, InvalidOid, 0);
+	Aggref	   *all = makeNode(Aggref);
 
-	sides->aggfnoid = function;
-	sides->aggtype = BOOLOID;
-	sides->aggargtypes = list_make1_oid(BOOLOID);
-	sides->args = list_make1(makeTargetEntry((Expr *) side, 1, NULL, false));
-	sides->aggkind = AGGKIND_NORMAL;
-	sides->aggsplit = AGGSPLIT_SIMPLE;
-	sides->aggno = -1;
-	sides->aggtransno = -1;
-	sides->location = -1;
-	return (Node *) sides;
+	all->aggfnoid = function;
+	all->aggtype = BOOLOID;
+	all->aggargtypes = list_make1_oid(BOOLOID);
+	all->args = list_make1(makeTargetEntry((Expr *) condition, 1, NULL,
+										   false));
+	all->aggkind = AGGKIND_NORMAL;
+	all->aggsplit = AGGSPLIT_SIMPLE;
+	all->aggno = -1;
+	all->aggtransno = -1;
+	all->location = -1;
+	return (Node *) all;
 }
 
 /* Of groups of both sides' rows: those that both have, or the left one. */
 static void
 keep_groups(Query *level, SetOperation op)
 {
-	AttrNumber	side = list_length(level->targetList) + 1;
-	Node	   *left_alone = ask_sides(F_BOOL_AND, side);
+	Var		   *side = makeVar(1, list_length(level->targetList) + 1, BOOLOID,
+							   -1, InvalidOid, 0);
+	Node	   *left_alone = dp_block_of_all(F_BOOL_AND, (Node *) side);
+	Node	   *left = dp_block_of_all(F_BOOL_OR, copyObject((Node *) side));
 
 	level->hasAggs = true;
 	level->havingQual = op == SETOP_EXCEPT ? left_alone :
-		(Node *) make_andclause(list_make2(ask_sides(F_BOOL_OR, side),
-										   make_notclause((Expr *)
-														  left_alone)));
+		(Node *) make_andclause(list_make2(left, make_notclause((Expr *)
+																left_alone)));
 }
 
 /*
@@ -286,7 +276,7 @@ dp_block_group_by_all(Query *level)
 static void
 group_united(Query *level, SetOperationStmt *root)
 {
-	Query	   *united = make_level(NIL);
+	Query	   *united = dp_block_make_level(NIL);
 
 	if (root->op == SETOP_UNION)
 	{
@@ -303,7 +293,7 @@ group_united(Query *level, SetOperationStmt *root)
 		united->targetList = lappend(list_copy(level->targetList), side);
 		unite(united, sides);
 	}
-	level->rtable = list_make1(make_entry(united));
+	level->rtable = list_make1(dp_block_subquery_entry(united));
 	level->jointree = makeFromExpr(list_make1(make_item(1)), NULL);
 	level->targetList = columns_of(1, level->targetList);
 	level->setOperations = NULL;
