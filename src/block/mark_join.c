@@ -194,9 +194,9 @@ begin_groups(group_join *joined, RangeTblEntry *entry, const Query *query)
 	joined->join = joined->item + 1;
 }
 
-/* What PostgreSQL has for every outer join. */
-static RangeTblEntry *
-make_join_entry(void)
+/* dp_block_left_join_entry: what PostgreSQL has for every outer join. */
+RangeTblEntry *
+dp_block_left_join_entry(void)
 {
 	RangeTblEntry *entry = makeNode(RangeTblEntry);
 
@@ -215,7 +215,7 @@ add_join(group_join *joined, marking *m)
 
 	query->rtable = lappend(query->rtable,
 							dp_block_subquery_entry(joined->groups));
-	query->rtable = lappend(query->rtable, make_join_entry());
+	query->rtable = lappend(query->rtable, dp_block_left_join_entry());
 	item->rtindex = joined->item;
 	join->jointype = JOIN_LEFT;
 	join->larg = dp_block_whole_from(query->jointree);

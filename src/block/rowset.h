@@ -103,6 +103,7 @@ extern dp_refusal *dp_block_join_subqueries(Query *query, List *cte_stack,
 extern dp_refusal *dp_block_check_nested(Query *query);
 
 /* ---- mark_join.c ---- */
+extern RangeTblEntry *dp_block_left_join_entry(void);
 
 /* Verifies the right side of a join and its condition; it may be left out. */
 typedef dp_refusal *(*dp_join_verifier) (Query *query, JoinExpr *join,

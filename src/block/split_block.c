@@ -418,8 +418,10 @@ refuse_correlated(Node *node, int level)
 		return NULL;
 	return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
 							"It would be released again for every outer row.",
-							"Group by the column that is compared with the "
-							"outer query, and join the result.",
+							"Compare columns of private rows with the outer "
+							"query by = in WHERE, in conditions that AND "
+							"connects; or group by them, and join the "
+							"result.",
 							"the private part of a query refers to an outer "
 							"query");
 }

@@ -166,6 +166,7 @@ sub joined_with_public
 		sub { query_over('person JOIN step ON k = step_id', 'id = 401', ['person'], 'title', 'k') },
 		sub { query_over('person LEFT JOIN step ON i = step_id', 'id = 401', ['person'], 'k') },
 		sub { query_over("bill JOIN (VALUES ('i0', 1), ('mine', 2), ('mine', 3)) AS list (word, x) ON word = item", "item = 'mine'", ['bill'], 'x') },
+		sub { 'SELECT count(c), sum(c) FROM (SELECT (SELECT ' . pick('dp_count(*)', 'dp_sum(cost, 0, 50)', 'dp_count(note)') . ' FROM visit' . (where('who = 401', 'visit') || ' WHERE true') . ' AND visit.ward = w_name) AS c FROM ward) AS q' },
 		sub { 'WITH a AS (SELECT dp_avg(cost, 0, 60) AS mean FROM visit) SELECT dp_count(*) FROM visit, a WHERE cost > mean' })->();
 }
 
