@@ -112,7 +112,7 @@ base_mutator(Node *node, void *context)
 	{
 		var = copyObject(var);
 		var->varno = dp_block_leaf_number(entry);
-		dp_compat_forget_nulling(var);
+		dp_compat_null_by(var, 0);
 		return (Node *) var;
 	}
 	base = base_of_column(entry->subquery, var->varattno);

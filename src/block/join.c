@@ -10,7 +10,7 @@
  * condition of the join itself must say so; and the other side must be the
  * private one, else the rows that are left over would be of nobody, and would
  * tell whom nobody has.  So it is with the right side of a join that only asks
- * whether it has rows (semi_join.c).
+ * whether it has rows (semi_join.c, mark_join.c).
  *
  * Equality of units is an operator of PostgreSQL's own over two columns that
  * name units, of types whose bytes tell units apart (unit_column.c).  Where
@@ -257,6 +257,21 @@ dp_block_unit_outputs(Query *query, const dp_rowset *rowset, bool step)
 	return outputs;
 }
 
+/*
+ * dp_block_names_unit
+ *	  Is an expression of a verified level a unit, which is there in each row?
+ */
+bool
+dp_block_names_unit(Query *query, const Node *expression,
+					const dp_rowset *rowset)
+{
+	const join_walk walk = {query, rowset, NULL};
+	unit_name	name = name_of(expression, &walk);
+
+	return name.item != 0 && !OidIsValid(name.relid) &&
+		!dp_block_is_nullable(query, name.item);
+}
+
 /* ---- conditions ---- */
 
 /* Does a condition say that the units of two items are equal?  Which. */
@@ -432,6 +447,16 @@ join_asked(join_side *kept, join_side *asked, JoinExpr *join,
 	join_outer(kept, asked, join->quals, walk, refuse_subquery);
 }
 
+/* Was it made of a subquery, whose groups it asks for (mark_join.c)? */
+static bool
+is_mark(const JoinExpr *join, const Query *query)
+{
+	const RangeTblRef *right = (const RangeTblRef *) join->rarg;
+
+	return IsA(right, RangeTblRef) &&
+		!rt_fetch(right->rtindex, query->rtable)->inFromCl;
+}
+
 static join_side
 join_item(Node *item, join_walk *walk)
 {
@@ -456,6 +481,11 @@ join_item(Node *item, join_walk *walk)
 			apply(&left, join->quals, walk);
 			return left;
 		case JOIN_LEFT:
+			if (is_mark(join, walk->query))
+			{
+				join_asked(&left, &right, join, walk);
+				return left;
+			}
 			join_outer(&left, &right, join->quals, walk, refuse_mixture);
 			return left;
 		case JOIN_RIGHT:
@@ -479,8 +509,8 @@ refuse_arms(void)
 							"Select the column that names the privacy unit as "
 							"it is, of one type, at the same place in all "
 							"parts.",
-							"UNION ALL does not pass on the privacy unit of "
-							"its rows");
+							"UNION, INTERSECT or EXCEPT does not pass on the "
+							"privacy unit of its rows");
 }
 
 static dp_refusal *
@@ -513,52 +543,6 @@ check_level(Query *query, const dp_rowset *rowset)
 	return walk.refusal;
 }
 
-/* ---- units ---- */
-
-static bool
-is_whole_number(Oid type)
-{
-	return type == INT2OID || type == INT4OID || type == INT8OID;
-}
-
-/* Are equal units of both types the same bytes, or the same number? */
-static bool
-units_match(Oid a, Oid b)
-{
-	if (a == b || (is_whole_number(a) && is_whole_number(b)))
-		return true;
-	return (a == TEXTOID || a == VARCHAROID) &&
-		(b == TEXTOID || b == VARCHAROID);
-}
-
-static Oid
-unit_type(const dp_relation *relation)
-{
-	return getBaseType(relation->unit_type);
-}
-
-static dp_refusal *
-check_unit(const dp_relation *relation, const dp_relation *first)
-{
-	const char *name = get_rel_name(relation->relid);
-
-	if (relation->unit == NULL)
-		return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
-								"Each of its rows is a privacy unit, and no "
-								"column tells which.",
-								"Ask its owner to protect it with a unit "
-								"column.",
-								"relation \"%s\" cannot be joined privately",
-								name);
-	if (!units_match(unit_type(relation), unit_type(first)))
-		return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
-								"Their units are of different types.",
-								"Ask their owner to give them one type.",
-								"relations \"%s\" and \"%s\" cannot be joined "
-								"privately", get_rel_name(first->relid), name);
-	return dp_block_check_unit_type(relation);
-}
-
 /*
  * dp_block_check_join
  *	  Is every row of a verified block made from rows of one unit?
@@ -574,7 +558,7 @@ dp_block_check_join(Query *query, const dp_rowset *rowset)
 	{
 		const dp_leaf *leaf = lfirst(lc);
 		dp_refusal *refusal = leaf->relation == NULL || !rowset->many ? NULL :
-		check_unit(leaf->relation, rowset->relation);
+		dp_block_check_units(leaf->relation, rowset->relation);
 
 		if (refusal != NULL)
 			return refusal;

@@ -176,26 +176,47 @@ verify_item(Node *item, bool nullable, level_walk *walk)
 	return dp_rules_check(join->quals);
 }
 
-/* EXISTS and IN in WHERE, of private rows: joins, each around the others. */
+/* The right side of a join that a level gets while it is verified. */
 static dp_refusal *
-verify_subqueries(bool nullable, level_walk *walk)
+verify_right(JoinExpr *join, bool nullable, level_walk *walk)
 {
-	List	   *joins;
+	dp_refusal *refusal = verify_item(join->rarg, nullable, walk);
+
+	if (refusal != NULL)
+		return refusal;
+	join->quals = dp_block_rowset_hoist(join->quals, walk->rowset);
+	return dp_rules_check(join->quals);
+}
+
+static dp_refusal *
+verify_left_out(Query *query, JoinExpr *join, List *cte_stack,
+				dp_rowset *rowset)
+{
+	level_walk	walk = {query, cte_stack, rowset};
+
+	return verify_right(join, true, &walk);
+}
+
+/*
+ * EXISTS and IN of private rows: joins, each around the others, and around all
+ * those that only ask (unit_groups.c).
+ */
+static dp_refusal *
+verify_subqueries(bool top, bool nullable, level_walk *walk)
+{
+	List	   *joins = NIL;
 	ListCell   *lc;
-	dp_refusal *refusal = dp_block_join_subqueries(walk->query,
-												   walk->cte_stack, &joins);
+	dp_refusal *refusal = dp_block_mark_subqueries(walk->query, top,
+												   walk->cte_stack,
+												   walk->rowset,
+												   verify_left_out);
 
+	if (refusal == NULL)
+		refusal = dp_block_join_subqueries(walk->query, walk->cte_stack,
+										   &joins);
 	foreach(lc, joins)
-	{
-		JoinExpr   *join = lfirst(lc);
-
 		if (refusal == NULL)
-			refusal = verify_item(join->rarg, nullable, walk);
-		if (refusal != NULL)
-			break;
-		join->quals = dp_block_rowset_hoist(join->quals, walk->rowset);
-		refusal = dp_rules_check(join->quals);
-	}
+			refusal = verify_right(lfirst(lc), nullable, walk);
 	return refusal;
 }
 
@@ -224,7 +245,7 @@ forbidden_clause(Query *query)
 	if (query->commandType != CMD_SELECT)
 		return "a data-modifying statement";
 	if (query->setOperations != NULL && !dp_block_is_united(query))
-		return "INTERSECT, EXCEPT, or UNION inside UNION ALL";
+		return "INTERSECT ALL or EXCEPT ALL";
 	if (query->rowMarks != NIL)
 		return "FOR UPDATE or FOR SHARE";
 	if (query->groupingSets != NIL)
@@ -306,8 +327,8 @@ refuse_many_arms(void)
 	return dp_bridge_refuse(ERRCODE_PROGRAM_LIMIT_EXCEEDED, -1,
 							psprintf("At most %d are possible.", ARMS_MAX),
 							"Ask in several queries.",
-							"too many parts of UNION ALL below a private "
-							"aggregate");
+							"too many parts of UNION, INTERSECT and EXCEPT "
+							"below a private aggregate");
 }
 
 /* Every arm of UNION ALL; each row of it is one of a unit. */
@@ -325,10 +346,11 @@ verify_arms(bool nullable, level_walk *walk)
 		if (!dp_block_reads_private(entry->subquery, walk->cte_stack))
 			return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
 									"Its rows are of no privacy unit.",
-									"Put released values together with it in "
-									"an outer query.",
-									"a part of UNION ALL reads no protected "
-									"relation");
+									"Ask of public rows in WHERE, with IN or "
+									"NOT IN; put released values together "
+									"with it in an outer query.",
+									"a part of UNION, INTERSECT or EXCEPT "
+									"reads no protected relation");
 		refusal = ++walk->rowset->arms > ARMS_MAX ? refuse_many_arms() :
 			verify_level(entry->subquery, false, nullable, walk->cte_stack,
 						 walk->rowset);
@@ -357,7 +379,7 @@ verify_level(Query *query, bool top, bool nullable, List *cte_stack,
 	{
 		dp_bridge_ungroup(query);
 		group_distinct(query);
-		dp_block_group_union(query);
+		dp_block_group_operation(query);
 		walk.cte_stack = lcons(query->cteList, list_copy(cte_stack));
 	}
 	forbidden = top ? NULL : forbidden_clause(query);
@@ -389,7 +411,7 @@ verify_level(Query *query, bool top, bool nullable, List *cte_stack,
 		if (refusal != NULL)
 			return refusal;
 	}
-	refusal = verify_subqueries(nullable, &walk);
+	refusal = verify_subqueries(top, nullable, &walk);
 	if (refusal != NULL)
 		return refusal;
 	from = query->jointree;
@@ -402,103 +424,6 @@ verify_level(Query *query, bool top, bool nullable, List *cte_stack,
 }
 
 /* ---- leaves ---- */
-
-/*
- * dp_block_leaf_number
- *	  Of an entry of a verified block that is no subquery; from 1.  Named rows
- *	  (named_rows.c) have it as their name; where a relation is left in place,
- *	  it is the only protected one.
- */
-int
-dp_block_leaf_number(const RangeTblEntry *entry)
-{
-	return entry->rtekind == RTE_NAMEDTUPLESTORE ? atoi(entry->enrname) : 1;
-}
-
-static List *
-list_items(const Node *item, List *items)
-{
-	const JoinExpr *join = (const JoinExpr *) item;
-
-	if (IsA(item, RangeTblRef))
-		return lappend_int(items, ((const RangeTblRef *) item)->rtindex);
-	items = list_items(join->larg, items);
-	return dp_block_only_asks(join) ? items : list_items(join->rarg, items);
-}
-
-/*
- * dp_block_list_items
- *	  Numbers of the entries that a level's rows are of; of UNION ALL, each of
- *	  one of them.
- */
-List *
-dp_block_list_items(const Query *level)
-{
-	List	   *items = NIL;
-	ListCell   *lc;
-
-	foreach(lc, dp_block_from(level))
-		items = list_items(lfirst(lc), items);
-	return items;
-}
-
-/* dp_block_leaf_of: the leaf that an entry is, or NULL. */
-dp_leaf *
-dp_block_leaf_of(const dp_rowset *rowset, const RangeTblEntry *entry)
-{
-	ListCell   *lc;
-
-	foreach(lc, rowset->leaves)
-		if (((dp_leaf *) lfirst(lc))->entry == entry)
-			return lfirst(lc);
-	return NULL;
-}
-
-/* dp_block_leaf: the leaf of a number. */
-dp_leaf *
-dp_block_leaf(const dp_rowset *rowset, int number)
-{
-	return list_nth(rowset->leaves, number - 1);
-}
-
-/* dp_block_has_join: is anything joined, at any level? */
-bool
-dp_block_has_join(const dp_rowset *rowset)
-{
-	return list_length(rowset->leaves) > 1;
-}
-
-/* dp_block_joins_private: are several protected relations joined? */
-bool
-dp_block_joins_private(const dp_rowset *rowset)
-{
-	return dp_block_has_join(rowset) &&
-		((const dp_leaf *) lsecond(rowset->leaves))->relation != NULL;
-}
-
-/*
- * dp_block_relation_of
- *	  The relation whose columns an expression over base columns is made of;
- *	  InvalidOid where these are public, or of several relations.  *nullable:
- *	  an outer join may leave some of them out.
- */
-Oid
-dp_block_relation_of(const dp_rowset *rowset, Node *base, bool *nullable)
-{
-	Relids		numbers = pull_varnos(NULL, base);
-	const dp_leaf *leaf = linitial(rowset->leaves);
-	int			n = -1;
-
-	*nullable = false;
-	while ((n = bms_next_member(numbers, n)) >= 0)
-	{
-		leaf = dp_block_leaf(rowset, n);
-		*nullable = *nullable || leaf->nullable;
-	}
-	if (bms_membership(numbers) == BMS_MULTIPLE || leaf->relation == NULL)
-		return InvalidOid;
-	return leaf->relation->relid;
-}
 
 /* There is a protected relation, and all are of one dataset. */
 static dp_refusal *

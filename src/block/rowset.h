@@ -24,7 +24,8 @@ typedef struct dp_rowset
 	dp_relation *relation;		/* whose units the rows have */
 	bool		many;			/* a unit may have many rows */
 	int			grouped;		/* levels that group rows by the unit */
-	int			arms;			/* of UNION ALL, at all levels */
+	int			arms;			/* of UNION ALL and what becomes it, at all
+								 * levels */
 	List	   *leaves;			/* of dp_leaf *, protected ones first */
 	List	   *hoisted;		/* of Query *: uncorrelated subqueries */
 	List	   *expanded;		/* of CommonTableExpr *: copied into levels, as
@@ -40,6 +41,8 @@ dp_block_is_grouped(const Query *level)
 
 extern dp_refusal *dp_block_rowset_verify(Query *query, List *cte_stack,
 										  dp_rowset *rowset);
+
+/* ---- leaf.c ---- */
 extern List *dp_block_list_items(const Query *level);
 extern dp_leaf *dp_block_leaf_of(const dp_rowset *rowset,
 								 const RangeTblEntry *entry);
@@ -58,8 +61,10 @@ extern bool dp_block_is_equality(const OpExpr *comparison);
 /* ---- united.c ---- */
 extern bool dp_block_is_united(const Query *level);
 extern List *dp_block_from(const Query *level);
+extern Query *dp_block_make_level(List *entries);
+extern Node *dp_block_of_all(Oid function, Node *condition);
 extern void dp_block_group_by_all(Query *level);
-extern void dp_block_group_union(Query *level);
+extern void dp_block_group_operation(Query *level);
 extern dp_refusal *dp_block_check_arm(const Query *united, const Query *arm);
 
 /* ---- hoist.c ---- */
@@ -82,12 +87,32 @@ extern dp_refusal *dp_block_check_join(Query *query,
 extern int	dp_block_unit_item(const Query *query, const dp_rowset *rowset);
 extern List *dp_block_unit_outputs(Query *query, const dp_rowset *rowset,
 								   bool step);
+extern bool dp_block_names_unit(Query *query, const Node *expression,
+								const dp_rowset *rowset);
 
 /* ---- semi_join.c ---- */
+extern bool dp_block_is_joined(const SubLink *link, List *cte_stack);
+extern bool dp_block_is_asked(Node *conjunct, List *cte_stack);
+extern RangeTblEntry *dp_block_subquery_entry(Query *subquery);
+extern Node *dp_block_whole_from(const FromExpr *from);
+extern dp_refusal *dp_block_pull_up(const Query *query, const SubLink *link,
+									bool negated, RangeTblEntry **entry,
+									List **conditions, int *tested);
 extern dp_refusal *dp_block_join_subqueries(Query *query, List *cte_stack,
 											List **joins);
-
 extern dp_refusal *dp_block_check_nested(Query *query);
+
+/* ---- mark_join.c ---- */
+extern RangeTblEntry *dp_block_left_join_entry(void);
+
+/* Verifies the right side of a join and its condition; it may be left out. */
+typedef dp_refusal *(*dp_join_verifier) (Query *query, JoinExpr *join,
+										 List *cte_stack, dp_rowset *rowset);
+
+extern dp_refusal *dp_block_mark_subqueries(Query *query, bool top,
+											List *cte_stack,
+											dp_rowset *rowset,
+											dp_join_verifier verify);
 
 /* Does a join only ask whether there are rows on its right side? */
 static inline bool
@@ -126,6 +151,8 @@ extern dp_refusal *dp_block_check_column_types(Query *inner);
 
 /* ---- unit.c ---- */
 extern dp_refusal *dp_block_check_unit_type(const dp_relation *relation);
+extern dp_refusal *dp_block_check_units(const dp_relation *relation,
+										const dp_relation *first);
 
 /* ---- unit_column.c ---- */
 extern TargetEntry *dp_block_group_unit(Query *level,

@@ -16,9 +16,10 @@
  * (join.c; doc/theory.md T150), and adds no rows.  The planner makes the same
  * of such a subquery.
  *
- * Only those that stand in WHERE, by themselves or beside AND, become joins:
- * there NULL is as good as false.  What refers to the outer query must be a
- * condition of the subquery's own WHERE or HAVING.
+ * Only those that stand in WHERE, by themselves or beside AND, become such
+ * joins: there NULL is as good as false.  Of others mark_join.c makes outer
+ * joins.  What refers to the outer query must be a condition of the subquery's
+ * own WHERE or HAVING.
  *
  * x NOT IN (SELECT y ..) is true unless for some row x = y is true or NULL.
  * Where x and y name units neither is NULL, since rows without a unit are not
@@ -64,20 +65,34 @@ link_of(Node *conjunct, bool *negated)
 }
 
 /*
- * Not those over public rows that are run before: without references to the
- * outer query, of one column (hoist.c).
+ * dp_block_is_joined
+ *	  Is it EXISTS or IN, and not over public rows and run before: without
+ *	  references to the outer query, of one column (hoist.c)?
  */
-static bool
-is_joined(const SubLink *link, List *cte_stack)
+bool
+dp_block_is_joined(const SubLink *link, List *cte_stack)
 {
 	const Query *subquery = (const Query *) link->subselect;
 
+	if (!IsA(subquery, Query) || (link->subLinkType != EXISTS_SUBLINK &&
+								  link->subLinkType != ANY_SUBLINK))
+		return false;
 	if (dp_block_reads_private((Query *) subquery, cte_stack))
 		return true;
 	return subquery->jointree->fromlist != NIL &&
 		(contain_vars_of_level((Node *) subquery, 1) ||
 		 (link->subLinkType == ANY_SUBLINK &&
 		  !IsA(link->testexpr, OpExpr)));
+}
+
+/* dp_block_is_asked: is a condition nothing but such a question? */
+bool
+dp_block_is_asked(Node *conjunct, List *cte_stack)
+{
+	bool		negated;
+	const SubLink *link = link_of(conjunct, &negated);
+
+	return link != NULL && dp_block_is_joined(link, cte_stack);
 }
 
 /* ---- its columns ---- */
@@ -357,8 +372,9 @@ refuse_barrier(const char *clause)
 							clause);
 }
 
-static RangeTblEntry *
-make_entry(Query *subquery)
+/* dp_block_subquery_entry: an entry of FROM that nobody wrote there. */
+RangeTblEntry *
+dp_block_subquery_entry(Query *subquery)
 {
 	RangeTblEntry *entry = makeNode(RangeTblEntry);
 	List	   *names = NIL;
@@ -378,9 +394,9 @@ make_entry(Query *subquery)
 	return entry;
 }
 
-/* All of FROM as one item. */
-static Node *
-whole_from(const FromExpr *from)
+/* dp_block_whole_from: all of FROM as one item. */
+Node *
+dp_block_whole_from(const FromExpr *from)
 {
 	Node	   *whole = linitial(from->fromlist);
 	ListCell   *lc;
@@ -397,15 +413,21 @@ whole_from(const FromExpr *from)
 	return whole;
 }
 
-static dp_refusal *
-add_join(Query *query, const SubLink *link, bool negated, List **joins)
+/*
+ * dp_block_pull_up
+ *	  A copy of the subquery of a link as an entry that is to be the level's
+ *	  next one, and the conditions by which it is joined: those of its WHERE
+ *	  and HAVING that refer to the level, and then *tested that IN compares, or
+ *	  of NOT IN that are not false.
+ */
+dp_refusal *
+dp_block_pull_up(const Query *query, const SubLink *link, bool negated,
+				 RangeTblEntry **entry, List **conditions, int *tested)
 {
 	Query	   *subquery = copyObject((Query *) link->subselect);
 	bool		exists = link->subLinkType == EXISTS_SUBLINK;
-	RangeTblRef *item = makeNode(RangeTblRef);
-	JoinExpr   *join = makeNode(JoinExpr);
 	correlation c = {subquery, list_length(query->rtable) + 1};
-	List	   *conditions;
+	List	   *test = NIL;
 	const char *clause;
 
 	dp_bridge_ungroup(subquery);
@@ -415,20 +437,38 @@ add_join(Query *query, const SubLink *link, bool negated, List **joins)
 		subquery->limitCount == NULL && subquery->limitOffset == NULL)
 		drop_outputs(subquery, exists);
 	clause = barrier(subquery);
-	conditions = take_conditions(&subquery->jointree->quals, &c);
-	conditions = list_concat(conditions,
-							 take_conditions(&subquery->havingQual, &c));
+	*conditions = take_conditions(&subquery->jointree->quals, &c);
+	*conditions = list_concat(*conditions,
+							  take_conditions(&subquery->havingQual, &c));
 	if (c.missing || contain_vars_of_level((Node *) subquery, 1))
 		return refuse_reference();
-	if (clause != NULL && conditions != NIL)
+	if (clause != NULL && *conditions != NIL)
 		return refuse_barrier(clause);
 	if (!exists)
-		conditions = list_concat(conditions,
-								 test_conditions(link, negated, &c));
-	query->rtable = lappend(query->rtable, make_entry(subquery));
-	item->rtindex = c.item;
+		test = test_conditions(link, negated, &c);
+	*tested = list_length(test);
+	*conditions = list_concat(*conditions, test);
+	*entry = dp_block_subquery_entry(subquery);
+	return NULL;
+}
+
+static dp_refusal *
+add_join(Query *query, const SubLink *link, bool negated, List **joins)
+{
+	RangeTblRef *item = makeNode(RangeTblRef);
+	JoinExpr   *join = makeNode(JoinExpr);
+	RangeTblEntry *entry;
+	List	   *conditions;
+	int			tested;
+	dp_refusal *refusal = dp_block_pull_up(query, link, negated, &entry,
+										   &conditions, &tested);
+
+	if (refusal != NULL)
+		return refusal;
+	query->rtable = lappend(query->rtable, entry);
+	item->rtindex = list_length(query->rtable);
 	join->jointype = negated ? JOIN_ANTI : JOIN_SEMI;
-	join->larg = whole_from(query->jointree);
+	join->larg = dp_block_whole_from(query->jointree);
 	join->rarg = (Node *) item;
 	join->quals = dp_block_and(conditions);
 	query->jointree->fromlist = list_make1(join);
@@ -456,7 +496,7 @@ dp_block_join_subqueries(Query *query, List *cte_stack, List **joins)
 		const SubLink *link = link_of(conjunct, &negated);
 		dp_refusal *refusal;
 
-		if (link == NULL || !is_joined(link, cte_stack))
+		if (link == NULL || !dp_block_is_joined(link, cte_stack))
 		{
 			left = lappend(left, conjunct);
 			continue;

@@ -92,6 +92,10 @@ extern bool dp_block_split_keys(Query *query, List *cte_stack,
 extern bool dp_block_holds_size(Node *expression);
 extern void dp_block_add_sizes(dp_splitter *s, dp_block *block);
 
+/* ---- decorrelate.c ---- */
+extern Query *dp_block_decorrelate(Query *query, const Query *outer);
+extern dp_refusal *dp_block_refuse_other(const dp_block *block);
+
 /* ---- unused_column.c ---- */
 extern void dp_block_drop_unused(Query *query);
 

@@ -184,7 +184,7 @@ add_keys(dp_splitter *s, Query *inner, dp_block *block)
 											   refusal);
 		if (refusal != NULL)
 			return refusal;
-		if (nullable && key->values == NULL)
+		if (nullable && key->values == NULL && !IsA(base, NullTest))
 			set_nullable(key);
 		block->keys = lappend(block->keys, key);
 		s->keys = lappend(s->keys, target->expr);
@@ -418,8 +418,10 @@ refuse_correlated(Node *node, int level)
 		return NULL;
 	return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
 							"It would be released again for every outer row.",
-							"Group by the column that is compared with the "
-							"outer query, and join the result.",
+							"Compare columns of private rows with the outer "
+							"query by = in WHERE, in conditions that AND "
+							"connects; or group by them, and join the "
+							"result.",
 							"the private part of a query refers to an outer "
 							"query");
 }

@@ -1,7 +1,7 @@
 /*
  * unit.c
  *	  Proof that a protected relation has one row per privacy unit, and whether
- *	  units can be told apart at all.
+ *	  units can be told apart at all, and be those of another relation.
  *
  * The proof is made at every planning and again, for the snapshot that reads
  * the rows, at every execution; it depends only on the catalog:
@@ -20,6 +20,7 @@
 #include "catalog/pg_class.h"
 #include "catalog/pg_inherits.h"
 #include "catalog/pg_index.h"
+#include "catalog/pg_type.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
@@ -240,4 +241,51 @@ dp_block_check_unit_type(const dp_relation *relation)
 			return refuse_type(relation, type);
 	}
 	return NULL;
+}
+
+/* ---- of two relations ---- */
+
+static bool
+is_whole_number(Oid type)
+{
+	return type == INT2OID || type == INT4OID || type == INT8OID;
+}
+
+/* Are equal units of both types the same bytes, or the same number? */
+static bool
+units_match(Oid a, Oid b)
+{
+	if (a == b || (is_whole_number(a) && is_whole_number(b)))
+		return true;
+	return (a == TEXTOID || a == VARCHAROID) &&
+		(b == TEXTOID || b == VARCHAROID);
+}
+
+static Oid
+unit_type(const dp_relation *relation)
+{
+	return getBaseType(relation->unit_type);
+}
+
+/* dp_block_check_units: can units of two relations be told to be equal? */
+dp_refusal *
+dp_block_check_units(const dp_relation *relation, const dp_relation *first)
+{
+	const char *name = get_rel_name(relation->relid);
+
+	if (relation->unit == NULL)
+		return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
+								"Each of its rows is a privacy unit, and no "
+								"column tells which.",
+								"Ask its owner to protect it with a unit "
+								"column.",
+								"relation \"%s\" cannot be joined privately",
+								name);
+	if (!units_match(unit_type(relation), unit_type(first)))
+		return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
+								"Their units are of different types.",
+								"Ask their owner to give them one type.",
+								"relations \"%s\" and \"%s\" cannot be joined "
+								"privately", get_rel_name(first->relid), name);
+	return dp_block_check_unit_type(relation);
 }

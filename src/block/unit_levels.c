@@ -6,7 +6,8 @@
  * of them above.  How many these are at most follows from the numbers of the
  * unit's rows (bound/gather_unit.c): at each level from those sources that are
  * not below a level that makes one row of each unit, and of which another's
- * row does not say which row is meant, as a line does of its order.
+ * row does not say which row is meant, as a line does of its order, or a row
+ * of a group of which an outer join gives it one at most.
  */
 #include "postgres.h"
 
@@ -21,15 +22,93 @@
 
 #define GROUP_BYTES 256			/* of a hash table, for each group */
 
-/* What its rows are of, or its arms. */
+/* ---- what rows are made of ---- */
+
+static const Node *
+plain(const Node *node)
+{
+	while (IsA(node, RelabelType))
+		node = (const Node *) ((const RelabelType *) node)->arg;
+	return node;
+}
+
+/* Is a column of an item equal to something that is not of it? */
+static bool
+is_given(int item, AttrNumber column, const List *conditions)
+{
+	ListCell   *lc;
+
+	foreach(lc, conditions)
+	{
+		const OpExpr *equality = lfirst(lc);
+		int			i;
+
+		for (i = 0; IsA(equality, OpExpr) &&
+			 dp_block_is_equality(equality) && i < 2; i++)
+		{
+			const Var  *var = (const Var *) plain(list_nth(equality->args, i));
+
+			if (IsA(var, Var) && (int) var->varno == item &&
+				var->varattno == column &&
+				!bms_is_member(item, pull_varnos(NULL, list_nth(equality->args,
+																1 - i))))
+				return true;
+		}
+	}
+	return false;
+}
+
+/*
+ * Does each row of the left side of an outer join find one row at most: a
+ * group all of whose keys are given?
+ */
+static bool
+finds_one(const Query *level, const JoinExpr *join)
+{
+	const RangeTblRef *item = (const RangeTblRef *) join->rarg;
+	const Query *groups;
+	List	   *conditions;
+	ListCell   *lc;
+
+	if (join->jointype != JOIN_LEFT || !IsA(item, RangeTblRef))
+		return false;
+	groups = rt_fetch(item->rtindex, level->rtable)->subquery;
+	if (groups == NULL || !dp_block_is_grouped(groups))
+		return false;
+	conditions = dp_block_add_conjuncts(NIL, join->quals);
+	foreach(lc, groups->groupClause)
+	{
+		const TargetEntry *key = get_sortgroupclause_tle(lfirst(lc),
+														 groups->targetList);
+
+		if (!is_given(item->rtindex, key->resno, conditions))
+			return false;
+	}
+	return true;
+}
+
+static List *
+add_entries(List *entries, const Query *level, const Node *item)
+{
+	const JoinExpr *join = (const JoinExpr *) item;
+
+	if (IsA(item, RangeTblRef))
+		return lappend(entries, rt_fetch(((const RangeTblRef *)
+										  item)->rtindex, level->rtable));
+	entries = add_entries(entries, level, join->larg);
+	return dp_block_only_asks(join) || finds_one(level, join) ? entries :
+		add_entries(entries, level, join->rarg);
+}
+
+/* What makes its rows, or its arms. */
 static List *
 level_entries(const Query *level)
 {
 	List	   *entries = NIL;
 	ListCell   *lc;
 
-	foreach(lc, dp_block_list_items(level))
-		entries = lappend(entries, rt_fetch(lfirst_int(lc), level->rtable));
+	foreach(lc, dp_block_from(level))
+		entries = add_entries(entries, level, lfirst(lc));
 	return entries;
 }
 
@@ -189,11 +268,7 @@ follows_from_public(Query *level, Node *expression, const dp_block *block)
 static bool
 is_column(Query *level, Node *value)
 {
-	Node	   *base = dp_block_rowset_base(level, value);
-
-	while (IsA(base, RelabelType))
-		base = (Node *) ((RelabelType *) base)->arg;
-	return IsA(base, Var);
+	return IsA(plain(dp_block_rowset_base(level, value)), Var);
 }
 
 /*

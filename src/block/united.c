@@ -1,22 +1,37 @@
 /*
  * united.c
- *	  Levels that put rows of several queries together.
+ *	  Levels that put rows of several queries together, or compare them.
  *
  *	  SELECT dp_count(*) FROM (SELECT person, day FROM visits UNION ALL
  *							   SELECT person, day FROM calls) AS s
  *
  * A row of such a level is a row of one of its arms, so its unit is that
  * row's, if all arms have units and give them in the same column
- * (doc/theory.md T151).  UNION is GROUP BY of all columns above it.  The other
- * operations compare rows of an arm with those of another.
+ * (doc/theory.md T151).  UNION is GROUP BY of all columns above it.
+ *
+ * So are INTERSECT and EXCEPT (T154), of rows that say which side they are of:
+ *
+ *	  SELECT person, day FROM visits EXCEPT SELECT person, day FROM calls
+ *
+ *	  SELECT person, day FROM (SELECT person, day, true FROM visits UNION ALL
+ *							   SELECT person, day, false FROM calls)
+ *		  AS s (person, day, side)
+ *	  GROUP BY person, day HAVING bool_and(side)
+ *
+ * A group has rows of one unit (unit_groups.c), and what it is asked is a
+ * function of them.  INTERSECT ALL and EXCEPT ALL would give a group's row so
+ * many times as its counts say, and are refused.
  */
 #include "postgres.h"
 
+#include "catalog/pg_aggregate.h"
+#include "catalog/pg_type.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "parser/parse_oper.h"
 #include "parser/parsetree.h"
 #include "rewrite/rewriteManip.h"
+#include "utils/fmgroids.h"
 
 #include "rowset.h"
 
@@ -49,64 +64,190 @@ dp_block_from(const Query *level)
 		add_arms(NIL, level->setOperations) : level->jointree->fromlist;
 }
 
-/* ---- UNION ---- */
+/* ---- levels made of arms ---- */
 
-/* Nothing but UNION, with ALL or without? */
-static bool
-unites(const Node *operation)
+/* dp_block_make_level: a level with entries, and nothing in FROM yet. */
+Query *
+dp_block_make_level(List *entries)
 {
-	const SetOperationStmt *united = (const SetOperationStmt *) operation;
+	Query	   *level = makeNode(Query);
 
-	return IsA(operation, RangeTblRef) ||
-		(united->op == SETOP_UNION && unites(united->larg) &&
-		 unites(united->rarg));
+	level->commandType = CMD_SELECT;
+	level->querySource = QSRC_ORIGINAL;
+	level->canSetTag = true;
+	level->stmt_location = -1;
+	level->rtable = entries;
+	level->jointree = makeFromExpr(NIL, NULL);
+	return level;
 }
 
-static void
-keep_all(Node *operation)
+static Node *
+make_item(int n)
 {
-	SetOperationStmt *united = (SetOperationStmt *) operation;
+	RangeTblRef *item = makeNode(RangeTblRef);
 
-	if (IsA(operation, RangeTblRef))
-		return;
-	united->all = true;
-	united->groupClauses = NIL;
-	keep_all(united->larg);
-	keep_all(united->rarg);
+	item->rtindex = n;
+	return (Node *) item;
 }
 
-/* The level with the arms; what they refer to outside is one level more. */
-static RangeTblEntry *
-move_arms(const Query *level)
+/* Targets that are columns of an item of the level, as many as others are. */
+static List *
+columns_of(int item, const List *targets)
 {
-	Query	   *united = makeNode(Query);
-	RangeTblEntry *entry = makeNode(RangeTblEntry);
-	List	   *names = NIL;
+	List	   *columns = NIL;
 	ListCell   *lc;
 
-	united->commandType = CMD_SELECT;
-	united->querySource = QSRC_ORIGINAL;
-	united->canSetTag = true;
-	united->stmt_location = -1;
-	dp_compat_take_entries(united, level);
-	united->cteList = level->cteList;
-	united->jointree = makeFromExpr(NIL, NULL);
-	united->setOperations = level->setOperations;
-	keep_all(united->setOperations);
-	foreach(lc, level->targetList)
+	foreach(lc, targets)
 	{
-		TargetEntry *target = lfirst(lc);
+		Var		   *column = makeVarFromTargetEntry(item, lfirst(lc));
 
-		if (target->resjunk)
-			continue;
-		united->targetList = lappend(united->targetList, copyObject(target));
-		names = lappend(names, makeString(pstrdup("column")));
+		columns = lappend(columns,
+						  makeTargetEntry((Expr *) column,
+										  list_length(columns) + 1,
+										  pstrdup("column"), false));
 	}
-	IncrementVarSublevelsUp((Node *) united, 1, 1);
-	entry->rtekind = RTE_SUBQUERY;
-	entry->subquery = united;
-	entry->eref = makeAlias("united", names);
+	return columns;
+}
+
+static Node *
+make_operation(SetOperation op, bool all, Node *left, Node *right,
+			   const List *targets)
+{
+	SetOperationStmt *operation = makeNode(SetOperationStmt);
+	ListCell   *lc;
+
+	operation->op = op;
+	operation->all = all;
+	operation->larg = left;
+	operation->rarg = right;
+	foreach(lc, targets)
+	{
+		Node	   *column = (Node *) ((TargetEntry *) lfirst(lc))->expr;
+
+		operation->colTypes = lappend_oid(operation->colTypes,
+										  exprType(column));
+		operation->colTypmods = lappend_int(operation->colTypmods,
+											exprTypmod(column));
+		operation->colCollations = lappend_oid(operation->colCollations,
+											   exprCollation(column));
+	}
+	return (Node *) operation;
+}
+
+/* Have a level do UNION ALL of some entries, and nothing else. */
+static void
+unite(Query *level, List *entries)
+{
+	Node	   *united = make_item(1);
+	int			n;
+
+	level->rtable = entries;
+	level->targetList = columns_of(1, level->targetList);
+	for (n = 2; n <= list_length(entries); n++)
+		united = make_operation(SETOP_UNION, true, united, make_item(n),
+								level->targetList);
+	level->setOperations = united;
+}
+
+/* ---- operations as levels ---- */
+
+/*
+ * An operand as an entry that stands `down` levels below where it stood: what
+ * it refers to outside is as many levels more.
+ */
+static RangeTblEntry *
+move_operand(Node *operand, const Query *level, int down)
+{
+	RangeTblEntry *entry;
+	Query	   *moved;
+	const SetOperationStmt *operation = (const SetOperationStmt *) operand;
+
+	if (IsA(operand, RangeTblRef))
+		entry = copyObject(rt_fetch(((RangeTblRef *) operand)->rtindex,
+									level->rtable));
+	else
+	{
+		RangeTblEntry *left = move_operand(operation->larg, level, 1);
+
+		moved = dp_block_make_level(list_make2(left,
+											   move_operand(operation->rarg,
+															level, 1)));
+		moved->targetList = columns_of(1, level->targetList);
+		moved->setOperations = make_operation(operation->op, operation->all,
+											  make_item(1), make_item(2),
+											  moved->targetList);
+		entry = dp_block_subquery_entry(moved);
+	}
+	IncrementVarSublevelsUp((Node *) entry->subquery, down, 1);
 	return entry;
+}
+
+/*
+ * What UNION ALL puts together: operands, and for theirs those of UNION, with
+ * ALL, or without where equal rows do not matter.
+ */
+static List *
+add_united(List *entries, Node *operand, const Query *level, bool all,
+		   int down)
+{
+	SetOperationStmt *operation = (SetOperationStmt *) operand;
+
+	if (IsA(operand, RangeTblRef) || operation->op != SETOP_UNION ||
+		(all && !operation->all))
+		return lappend(entries, move_operand(operand, level, down));
+	entries = add_united(entries, operation->larg, level, all, down);
+	return add_united(entries, operation->rarg, level, all, down);
+}
+
+/* SELECT *, side FROM operand */
+static RangeTblEntry *
+mark_side(Node *operand, const Query *level, bool side)
+{
+	RangeTblEntry *entry = move_operand(operand, level, 2);
+	Query	   *marked = dp_block_make_level(list_make1(entry));
+	List	   *targets = columns_of(1, entry->subquery->targetList);
+
+	marked->jointree->fromlist = list_make1(make_item(1));
+	marked->targetList =
+		lappend(targets,
+				makeTargetEntry((Expr *) makeBoolConst(side, false),
+								list_length(targets) + 1, pstrdup("side"),
+								false));
+	return dp_block_subquery_entry(marked);
+}
+
+/* dp_block_of_all: bool_and or bool_or of a condition, as an aggregate. */
+Node *
+dp_block_of_all(Oid function, Node *condition)
+{
+	Aggref	   *all = makeNode(Aggref);
+
+	all->aggfnoid = function;
+	all->aggtype = BOOLOID;
+	all->aggargtypes = list_make1_oid(BOOLOID);
+	all->args = list_make1(makeTargetEntry((Expr *) condition, 1, NULL,
+										   false));
+	all->aggkind = AGGKIND_NORMAL;
+	all->aggsplit = AGGSPLIT_SIMPLE;
+	all->aggno = -1;
+	all->aggtransno = -1;
+	all->location = -1;
+	return (Node *) all;
+}
+
+/* Of groups of both sides' rows: those that both have, or the left one. */
+static void
+keep_groups(Query *level, SetOperation op)
+{
+	Var		   *side = makeVar(1, list_length(level->targetList) + 1, BOOLOID,
+							   -1, InvalidOid, 0);
+	Node	   *left_alone = dp_block_of_all(F_BOOL_AND, (Node *) side);
+	Node	   *left = dp_block_of_all(F_BOOL_OR, copyObject((Node *) side));
+
+	level->hasAggs = true;
+	level->havingQual = op == SETOP_EXCEPT ? left_alone :
+		(Node *) make_andclause(list_make2(left, make_notclause((Expr *)
+																left_alone)));
 }
 
 /*
@@ -131,33 +272,56 @@ dp_block_group_by_all(Query *level)
 	}
 }
 
+/* Have a level group what UNION ALL puts together in one below it. */
+static void
+group_united(Query *level, SetOperationStmt *root)
+{
+	Query	   *united = dp_block_make_level(NIL);
+
+	if (root->op == SETOP_UNION)
+	{
+		united->targetList = level->targetList;
+		unite(united, add_united(NIL, (Node *) root, level, false, 1));
+	}
+	else
+	{
+		List	   *sides = list_make2(mark_side(root->larg, level, true),
+									   mark_side(root->rarg, level, false));
+		RangeTblEntry *left = linitial(sides);
+		TargetEntry *side = llast(left->subquery->targetList);
+
+		united->targetList = lappend(list_copy(level->targetList), side);
+		unite(united, sides);
+	}
+	level->rtable = list_make1(dp_block_subquery_entry(united));
+	level->jointree = makeFromExpr(list_make1(make_item(1)), NULL);
+	level->targetList = columns_of(1, level->targetList);
+	level->setOperations = NULL;
+	dp_block_group_by_all(level);
+	if (root->op != SETOP_UNION)
+		keep_groups(level, root->op);
+}
+
 /*
- * dp_block_group_union
- *	  Make a level of UNION one that groups a level of UNION ALL, in place.
+ * dp_block_group_operation
+ *	  Make a level of set operations one of UNION ALL, or one that groups such
+ *	  a level, in place; operands of others become levels below, which are to
+ *	  be made the same.  INTERSECT ALL and EXCEPT ALL stay what they are.
  */
 void
-dp_block_group_union(Query *level)
+dp_block_group_operation(Query *level)
 {
-	RangeTblRef *item = makeNode(RangeTblRef);
-	ListCell   *lc;
+	SetOperationStmt *root = (SetOperationStmt *) level->setOperations;
 
-	if (level->setOperations == NULL || !unites(level->setOperations) ||
-		((SetOperationStmt *) level->setOperations)->all)
+	if (root == NULL || dp_rules_unites_all((Node *) root) ||
+		(root->all && root->op != SETOP_UNION))
 		return;
-	level->rtable = list_make1(move_arms(level));
-	dp_compat_forget_rights(level);
-	level->setOperations = NULL;
-	level->cteList = NIL;
 	level->sortClause = NIL;
-	item->rtindex = 1;
-	level->jointree = makeFromExpr(list_make1(item), NULL);
-	foreach(lc, level->targetList)
-	{
-		TargetEntry *target = lfirst(lc);
-
-		target->expr = (Expr *) makeVarFromTargetEntry(1, target);
-	}
-	dp_block_group_by_all(level);
+	dp_compat_forget_rights(level);
+	if (root->all)
+		unite(level, add_united(NIL, (Node *) root, level, true, 0));
+	else
+		group_united(level, root);
 }
 
 /* ---- what arms give ---- */
@@ -187,8 +351,8 @@ dp_block_check_arm(const Query *united, const Query *arm)
 								exprLocation((Node *) own->expr), NULL,
 								"Cast them to one type; but columns that name "
 								"privacy units must have one.",
-								"parts of UNION ALL give values of different "
-								"types");
+								"parts of UNION, INTERSECT or EXCEPT give "
+								"values of different types");
 	}
 	return NULL;
 }

@@ -21,6 +21,8 @@ typedef struct block_walk
 	dp_block_consumer consumer;
 	void	   *consumer_context;
 	List	   *cte_stack;		/* cteLists in reach, innermost first */
+	Query	   *outer;			/* the level around the one that is visited */
+	List	   *looked_up;		/* of Query *: groups that one looks for */
 	List	  **inval_items;
 	dp_refusal *refusal;
 } block_walk;
@@ -67,6 +69,8 @@ split_level(Query *query, block_walk *walk)
 	RangeTblEntry *entry;
 
 	walk->refusal = dp_block_split_one(query, stack, &block, &entry);
+	if (walk->refusal == NULL && list_member_ptr(walk->looked_up, query))
+		walk->refusal = dp_block_refuse_other(block);
 	if (walk->refusal == NULL)
 		walk->consumer(block, entry, walk->consumer_context);
 }
@@ -89,6 +93,8 @@ static bool
 walk_level(Query *query, block_walk *walk)
 {
 	List	   *saved_stack = walk->cte_stack;
+	Query	   *outer = walk->outer;
+	Query	   *groups;
 	List	   *bodies;
 	bool		released;
 	ListCell   *lc;
@@ -101,6 +107,9 @@ walk_level(Query *query, block_walk *walk)
 												  walk->inval_items);
 	if (walk->refusal != NULL)
 		return false;
+	groups = dp_block_decorrelate(query, walk->outer);
+	if (groups != NULL)
+		walk->looked_up = lappend(walk->looked_up, groups);
 	released = dp_catalog_has_own_aggregate(query);
 	if (released)
 		split_level(query, walk);
@@ -111,6 +120,7 @@ walk_level(Query *query, block_walk *walk)
 
 	dp_block_drop_unused(query);
 	walk->cte_stack = lcons(query->cteList, list_copy(saved_stack));
+	walk->outer = query;
 	foreach(lc, query->rtable)
 	{
 		RangeTblEntry *entry = lfirst(lc);
@@ -124,6 +134,7 @@ walk_level(Query *query, block_walk *walk)
 		(void) query_tree_walker(query, walk_walker, walk,
 								 QTW_IGNORE_RT_SUBQUERIES);
 	walk->cte_stack = saved_stack;
+	walk->outer = outer;
 	return released;
 }
 

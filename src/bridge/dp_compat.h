@@ -200,11 +200,11 @@ dp_compat_take_entry(Query *level, Query *from, RangeTblEntry *entry)
 	dp_compat_forget_right(from, entry);
 }
 
-/* Which outer joins may make a column NULL is not part of it any more. */
+/* The outer join, by its number, that may make a column NULL; 0: no other. */
 static inline void
-dp_compat_forget_nulling(Var *var)
+dp_compat_null_by(Var *var, int join)
 {
-	var->varnullingrels = NULL;
+	var->varnullingrels = join == 0 ? NULL : bms_make_singleton(join);
 }
 
 /* Nothing of the level says any more whose rights are checked, and which. */
@@ -320,7 +320,7 @@ dp_compat_take_entry(Query *level, Query *from, RangeTblEntry *entry)
 }
 
 static inline void
-dp_compat_forget_nulling(Var *var)
+dp_compat_null_by(Var *var, int join)
 {
 }
 

@@ -52,8 +52,8 @@ static const struct
 	const char *hint;
 }			refused_nodes[] = {
 	{T_SubLink, "subquery", NULL,
-		"Write EXISTS or IN in WHERE by itself or beside AND; else join with "
-	"what it reads, or pass its value as a parameter."},
+		"Write EXISTS or IN in WHERE, CASE, FILTER or a column of a subquery; "
+	"else join with what it reads, or pass its value as a parameter."},
 	{T_SubPlan, "subquery", NULL, NULL},
 	{T_Aggref, "aggregate", "It would be computed before any noise is added.",
 	"Use the private aggregates at the outer level."},

@@ -152,6 +152,8 @@ sub joined_on_units
 		sub { query_over('visit JOIN person ON id = who', 'who = 401', [qw(person visit)], 'ward', 'k') },
 		sub { query_over('bill JOIN visit ON of_visit = visit_id', 'who = 401', [qw(bill visit)], 'ward') },
 		sub { query_over('bill JOIN visit ON of_visit = visit_id JOIN person ON who = id', "item = 'mine'", [qw(bill visit person)], 'ward', 'k') },
+		sub { query_over('visit', "who = 401 OR EXISTS (SELECT FROM visit w WHERE w.who = visit.who AND w.ward = visit.ward AND w.cost > 30)", ['visit'], 'ward', 'who IN (SELECT id FROM person WHERE k = 3)') },
+		sub { query_over('bill', 'EXISTS (SELECT FROM visit WHERE visit_id = of_visit AND note IS NULL) OR price > 3', ['bill'], 'price > 3') },
 		sub { 'SELECT dp_count(*), dp_sum(v.cost, 0, 50) FROM visit v JOIN visit w ON v.who = w.who AND v.seen < w.seen' . pick('', ' WHERE v.who = 401', ' WHERE v.note = w.note') },
 		sub { query_over('person LEFT JOIN (SELECT who, count(*) AS cost, max(note) AS note, min(ward) AS ward, bool_or(cost > 5) AS feel, max(seen) AS seen, max(since) AS since FROM visit GROUP BY who) AS g ON who = id', 'id = 401', ['person'], 'k') })->();
 }
@@ -164,6 +166,7 @@ sub joined_with_public
 		sub { query_over('person JOIN step ON k = step_id', 'id = 401', ['person'], 'title', 'k') },
 		sub { query_over('person LEFT JOIN step ON i = step_id', 'id = 401', ['person'], 'k') },
 		sub { query_over("bill JOIN (VALUES ('i0', 1), ('mine', 2), ('mine', 3)) AS list (word, x) ON word = item", "item = 'mine'", ['bill'], 'x') },
+		sub { 'SELECT count(c), sum(c) FROM (SELECT (SELECT ' . pick('dp_count(*)', 'dp_sum(cost, 0, 50)', 'dp_count(note)') . ' FROM visit' . (where('who = 401', 'visit') || ' WHERE true') . ' AND visit.ward = w_name) AS c FROM ward) AS q' },
 		sub { 'WITH a AS (SELECT dp_avg(cost, 0, 60) AS mean FROM visit) SELECT dp_count(*) FROM visit, a WHERE cost > mean' })->();
 }
 
@@ -177,6 +180,7 @@ sub grouped_by_unit
 		sub { query_over("(SELECT who, $made FROM $from GROUP BY who$having) AS g", 'who = 401', ['visit'], 'cost > 2', "ward = 'w1'") },
 		sub { query_over("(SELECT who, ward, $made FROM $from GROUP BY who, ward$having) AS g", 'cost > 2', ['bill'], 'cost > 2') =~ s/, min\(ward\) AS ward|item/price/gr },
 		sub { "SELECT dp_count(*), dp_sum(n, 0, 9) FROM (SELECT who, count(*) AS n FROM (SELECT DISTINCT who, ward, cost FROM $from) AS d GROUP BY who) AS g" },
+		sub { 'SELECT dp_count(*), dp_sum(cost, 0, 50), dp_count(DISTINCT note) FROM (SELECT who, ward, cost, note ' . "FROM $from" . pick(' INTERSECT', ' EXCEPT', ' UNION') . ' SELECT who, ward, cost, note FROM visit' . where('who = 401', 'visit') . ') AS g' },
 		sub { "SELECT n, dp_count(*) FROM (SELECT who, count(*) AS n FROM $from GROUP BY who) AS g WHERE n IN (1, 2, 3, 40) GROUP BY n" })->();
 }
 

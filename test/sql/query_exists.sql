@@ -134,8 +134,8 @@ SELECT q, o.* FROM unnest(ARRAY[
 	'patient p, fee f WHERE EXISTS (SELECT FROM visit v WHERE v.k = f.k)', 'fee f WHERE EXISTS (SELECT FROM visit v WHERE v.k = f.k)', 'patient p WHERE EXISTS (SELECT FROM visit WHERE unit = p.id GROUP BY k HAVING max(unit) = p.age) AND EXISTS (SELECT FROM visit GROUP BY k HAVING count(*) > age)',
 	'patient p WHERE id IN (SELECT k FROM visit GROUP BY k)', 'patient p WHERE id IN (SELECT unit FROM other)', 'patient p WHERE EXISTS (SELECT FROM nobody WHERE x = id)', 'nobody WHERE EXISTS (SELECT FROM patient p WHERE x = id)',
 	-- not by themselves in WHERE
-	'patient p WHERE age = 1 OR EXISTS (SELECT FROM visit v WHERE v.unit = p.id)', 'patient p WHERE (EXISTS (SELECT FROM visit v WHERE v.unit = p.id)) IS NOT TRUE', 'patient p JOIN visit v ON v.unit = p.id AND EXISTS (SELECT FROM visit w WHERE w.unit = p.id)',
-	'(SELECT EXISTS (SELECT FROM visit v WHERE v.unit = p.id) AS e FROM patient p) s', 'patient p WHERE id <> ALL (SELECT unit FROM visit)',
+	'patient p JOIN visit v ON v.unit = p.id AND EXISTS (SELECT FROM visit w WHERE w.unit = p.id)',
+	'patient p WHERE id <> ALL (SELECT unit FROM visit)',
 	-- references elsewhere
 	'patient p WHERE EXISTS (SELECT FROM visit v JOIN fee f ON f.least = p.age WHERE v.unit = p.id)', 'patient p WHERE EXISTS (SELECT FROM visit v WHERE v.unit = p.id AND EXISTS (SELECT FROM rating r WHERE r.unit = p.id))',
 	'patient p WHERE age IN (SELECT p.age + k FROM visit WHERE unit = p.id)', 'patient p WHERE EXISTS (SELECT FROM visit WHERE unit = p.id HAVING count(*) < 2)',

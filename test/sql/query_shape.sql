@@ -164,8 +164,8 @@ SELECT * FROM outcome('SELECT dp_count(*) FROM person WHERE ward IN (SELECT ward
 SELECT * FROM outcome('SELECT dp_count(*) FROM person WHERE (ward, age) IN (SELECT ward, 3 FROM ward_name)');
 SELECT * FROM outcome('SELECT dp_count(*) FROM person WHERE age IN (SELECT beds FROM ward_name w WHERE w.ward = person.ward)');
 -- correlated: a private block per public row, and the reverse
-SELECT * FROM outcome('SELECT ward, (SELECT dp_count(*) FROM person p WHERE p.ward = w.ward) FROM ward_name w');
-SELECT * FROM outcome('SELECT w.ward, p.n FROM ward_name w, LATERAL (SELECT dp_count(*) n FROM person p WHERE p.ward = w.ward) p');
+SELECT * FROM outcome('SELECT ward, (SELECT dp_count(*) FROM person p WHERE p.ward < w.ward) FROM ward_name w');
+SELECT * FROM outcome('SELECT w.ward, p.n FROM ward_name w, LATERAL (SELECT dp_count(*) n FROM person p WHERE p.ward < w.ward) p');
 SELECT * FROM outcome('SELECT dp_count(*) FROM person p WHERE age < (SELECT max(beds) FROM ward_name w WHERE w.ward = p.ward)');
 SELECT * FROM outcome('SELECT dp_count(*) FROM person p WHERE age < (SELECT dp_count(*) FROM person q WHERE q.age < p.age)');
 -- not correlated: the aggregate belongs to the outer level, says SQL

@@ -89,7 +89,7 @@ RESET dp_pg.max_rows;
 
 -- ---- refused, and nothing is charged ----
 SELECT q, o.* FROM unnest(ARRAY[
-	'SELECT unit, income FROM visit, person UNION SELECT id, 1.0 FROM patient', 'SELECT unit, cost::numeric FROM visit UNION SELECT id, 1.0 FROM patient', 'SELECT cost FROM visit UNION SELECT age FROM patient', 'SELECT unit FROM visit INTERSECT SELECT id FROM patient', 'SELECT unit FROM visit EXCEPT ALL SELECT id FROM patient', 'SELECT unit FROM visit UNION ALL (SELECT id FROM patient UNION SELECT unit FROM visit)',
+	'SELECT unit, income FROM visit, person UNION SELECT id, 1.0 FROM patient', 'SELECT unit, cost::numeric FROM visit UNION SELECT id, 1.0 FROM patient', 'SELECT cost FROM visit UNION SELECT age FROM patient', 'SELECT unit FROM visit INTERSECT ALL SELECT id FROM patient', 'SELECT unit FROM visit EXCEPT ALL SELECT id FROM patient',
 	'SELECT cost FROM visit UNION ALL SELECT age FROM patient', 'SELECT unit, k FROM visit UNION ALL SELECT age, id FROM patient', 'SELECT unit FROM visit UNION ALL SELECT id + 0 FROM patient', 'SELECT unit FROM visit UNION ALL SELECT unit FROM rating',
 	'SELECT unit FROM visit UNION ALL SELECT k FROM fee', 'SELECT unit FROM visit UNION ALL SELECT 3', 'SELECT unit FROM visit UNION ALL SELECT unit FROM other', 'SELECT unit FROM visit UNION ALL SELECT unit FROM nobody', 'SELECT unit FROM visit UNION ALL SELECT dp_count(*)::int FROM visit',
 	'SELECT unit FROM visit UNION ALL SELECT v.unit FROM patient p LEFT JOIN visit v ON v.unit = p.id', 'SELECT unit FROM visit UNION ALL SELECT k FROM visit GROUP BY k', 'SELECT unit FROM visit UNION ALL SELECT id FROM patient LIMIT 3',

@@ -1,0 +1,543 @@
+/*
+ * decorrelate.c
+ *	  Private aggregates of rows that are compared with an outer query.
+ *
+ *	  SELECT o.part FROM offers o
+ *	  WHERE o.stock > (SELECT 0.5 * dp_sum(l.amount) FROM lines l
+ *					   WHERE l.part = o.part AND l.day > '2024-01-01')
+ *
+ * would release a sum for every offer.  What the private rows are compared by
+ * is their group's key instead: all groups are released, once, and each outer
+ * row looks for its own (doc/theory.md T156):
+ *
+ *	  (SELECT 0.5 * r.sum FROM (SELECT) AS one LEFT JOIN
+ *		   (SELECT l.part, dp_sum(l.amount) AS sum FROM lines l
+ *			WHERE l.day > '2024-01-01' AND l.part IS NOT NULL
+ *			GROUP BY l.part) AS r ON r.part = o.part)
+ *
+ * So it finds one group, or none, and then says what SQL says of no rows: a
+ * count is 0, and everything else NULL.
+ *
+ * Where the rows are compared with columns of one table of the outer query,
+ * the groups are the values that it has, read before the charge: lines are
+ * joined with SELECT part FROM offers GROUP BY part, and grouped by its part.
+ * Not so those of several columns, where they can be told by threshold.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/optimizer.h"
+#include "parser/parse_oper.h"
+#include "parser/parsetree.h"
+#include "rewrite/rewriteManip.h"
+#include "utils/lsyscache.h"
+
+#include "split.h"
+
+/* Entries of the level that looks for the group. */
+enum
+{
+	ONE = 1,					/* a row without columns */
+	GROUPS,						/* what is released */
+	JOIN						/* of both */
+};
+
+/* ---- what can be taken apart ---- */
+
+/* A level that aggregates all of its private rows, and does nothing else. */
+static bool
+aggregates_all(const Query *query)
+{
+	return query->commandType == CMD_SELECT &&
+		dp_catalog_has_own_aggregate(query) && query->groupClause == NIL &&
+		query->groupingSets == NIL && query->setOperations == NULL &&
+		query->distinctClause == NIL && query->sortClause == NIL &&
+		query->limitCount == NULL && query->limitOffset == NULL &&
+		!query->hasTargetSRFs && !query->hasWindowFuncs &&
+		!query->hasModifyingCTE && query->rowMarks == NIL &&
+		query->jointree->quals != NULL;
+}
+
+/* Does an expression of the level refer to an outer query, at any depth? */
+static bool
+is_outer(Node *expression)
+{
+	return dp_block_refers_outside(expression, 0);
+}
+
+static bool
+has_own(Node *expression)
+{
+	return contain_vars_of_level(expression, 0);
+}
+
+/*
+ * Which operand of an equality is of the level's rows alone, where the other
+ * one is of outer rows alone; or -1.
+ */
+static int
+own_side(const OpExpr *equality)
+{
+	int			i;
+
+	if (!IsA(equality, OpExpr) || !dp_block_is_equality(equality) ||
+		checkExprHasSubLink((Node *) equality))
+		return -1;
+	for (i = 0; i < 2; i++)
+	{
+		Node	   *own = list_nth(equality->args, i);
+		Node	   *other = list_nth(equality->args, 1 - i);
+
+		if (has_own(own) && !is_outer(own) && !has_own(other))
+			return i;
+	}
+	return -1;
+}
+
+/*
+ * The equalities with outer rows, with conditions of these alone; and what is
+ * of the level's; or false.
+ */
+static bool
+take_apart(Node *quals, List **compared, List **others)
+{
+	ListCell   *lc;
+
+	*compared = NIL;
+	*others = NIL;
+	foreach(lc, dp_block_add_conjuncts(NIL, quals))
+	{
+		Node	   *conjunct = lfirst(lc);
+
+		if (!is_outer(conjunct))
+			*others = lappend(*others, conjunct);
+		else if (own_side((OpExpr *) conjunct) >= 0 ||
+				 (!has_own(conjunct) && !checkExprHasSubLink(conjunct)))
+			*compared = lappend(*compared, conjunct);
+		else
+			return false;
+	}
+	return *compared != NIL;
+}
+
+/* ---- the groups ---- */
+
+static void
+add_key(Query *groups, Node *key)
+{
+	AttrNumber	n = list_length(groups->targetList) + 1;
+	SortGroupClause *clause = makeNode(SortGroupClause);
+	TargetEntry *target = makeTargetEntry(copyObject((Expr *) key), n,
+										  pstrdup("key"), false);
+
+	target->ressortgroupref = clause->tleSortGroupRef = n;
+	get_sort_group_operators(exprType(key), false, true, false,
+							 &clause->sortop, &clause->eqop, NULL,
+							 &clause->hashable);
+	groups->targetList = lappend(groups->targetList, target);
+	groups->groupClause = lappend(groups->groupClause, clause);
+}
+
+static Node *
+is_present(Node *value)
+{
+	NullTest   *test = makeNode(NullTest);
+
+	test->arg = copyObject((Expr *) value);
+	test->nulltesttype = IS_NOT_NULL;
+	test->location = -1;
+	return (Node *) test;
+}
+
+static Node *
+column_of(const Query *groups, int n)
+{
+	Var		   *column = makeVarFromTargetEntry(GROUPS,
+												list_nth(groups->targetList,
+														 n - 1));
+
+	return (Node *) column;
+}
+
+/* ---- the values of the outer query ---- */
+
+/* Can the values of an entry be read by themselves, and again? */
+static bool
+can_read(const RangeTblEntry *entry)
+{
+	Node	   *rows = (Node *) entry->values_lists;
+
+	if (entry->rtekind == RTE_VALUES)
+		return !entry->lateral && !dp_block_refers_outside(rows, 0) &&
+			!contain_volatile_functions(rows) && !checkExprHasSubLink(rows);
+	return entry->rtekind == RTE_RELATION && entry->tablesample == NULL &&
+		dp_protect_lookup(entry->relid) == NULL &&
+		!OidIsValid(dp_protect_root(entry->relid));
+}
+
+/*
+ * Values of several columns together are as many as the products of their
+ * numbers, as public keys; by threshold they may be any number.
+ */
+static bool
+tells_many(const List *operands)
+{
+	return list_length(operands) > 1 && dp_setting_delta[0] != '\0';
+}
+
+/* Is something of one table of the outer query alone?  Its number, or 0. */
+static int
+outer_table(const List *operands, const Query *outer)
+{
+	List	   *vars = pull_vars_of_level((Node *) operands, 1);
+	int			n = 0;
+	ListCell   *lc;
+
+	foreach(lc, vars)
+	{
+		const Var  *var = lfirst(lc);
+
+		if ((n != 0 && (int) var->varno != n) || var->varattno <= 0)
+			return 0;
+		n = var->varno;
+	}
+	if (n == 0 || outer == NULL || tells_many(operands) ||
+		dp_block_refers_outside((Node *) operands, 1) ||
+		contain_volatile_functions((Node *) operands) ||
+		checkExprHasSubLink((Node *) operands))
+		return 0;
+	return can_read(rt_fetch(n, outer->rtable)) ? n : 0;
+}
+
+/* SELECT operand, .. FROM table WHERE they are not NULL GROUP BY all */
+static Query *
+read_values(const List *operands, int table, const Query *outer)
+{
+	Query	   *from = copyObject((Query *) outer);
+	Query	   *values = dp_block_make_level(NIL);
+	RangeTblRef *item = makeNode(RangeTblRef);
+	RangeTblEntry *entry;
+	List	   *present = NIL;
+	ListCell   *lc;
+
+	dp_compat_take_entry(values, from, rt_fetch(table, from->rtable));
+	entry = linitial(values->rtable);
+	ChangeVarNodes((Node *) entry->securityQuals, table, 1, 0);
+	values->hasRowSecurity = outer->hasRowSecurity;
+	values->hasSubLinks = checkExprHasSubLink((Node *) entry->securityQuals);
+	foreach(lc, operands)
+	{
+		Node	   *value = copyObject(lfirst(lc));
+
+		IncrementVarSublevelsUp(value, -1, 1);
+		ChangeVarNodes(value, table, 1, 0);
+		present = lappend(present, is_present(value));
+		values->targetList =
+			lappend(values->targetList,
+					makeTargetEntry((Expr *) value,
+									list_length(values->targetList) + 1,
+									pstrdup("value"), false));
+	}
+	item->rtindex = 1;
+	values->jointree = makeFromExpr(list_make1(item), dp_block_and(present));
+	dp_block_group_by_all(values);
+	return values;
+}
+
+/* value = value, of one type */
+static Node *
+equal_values(Node *left, Node *right)
+{
+	Oid			operator;
+	bool		hashable;
+
+	get_sort_group_operators(exprType(left), false, true, false, NULL,
+							 &operator, NULL, &hashable);
+	return (Node *) make_opclause(operator, BOOLOID, false, (Expr *) left,
+								  (Expr *) right, InvalidOid,
+								  exprCollation(left));
+}
+
+static List *
+outer_operands(const List *compared)
+{
+	List	   *operands = NIL;
+	ListCell   *lc;
+
+	foreach(lc, compared)
+	{
+		const OpExpr *equality = lfirst(lc);
+		int			side = own_side(equality);
+
+		if (side >= 0)
+			operands = lappend(operands, list_nth(equality->args, 1 - side));
+	}
+	return operands;
+}
+
+/* Have the groups be those of values that a table of the outer query has. */
+static List *
+group_by_values(Query *groups, const List *compared, int table,
+				const Query *outer)
+{
+	List	   *operands = outer_operands(compared);
+	Query	   *values = read_values(operands, table, outer);
+	RangeTblRef *item = makeNode(RangeTblRef);
+	List	   *found = NIL;
+	int			n = 0;
+	ListCell   *lc;
+
+	groups->rtable = lappend(groups->rtable, dp_block_subquery_entry(values));
+	item->rtindex = list_length(groups->rtable);
+	groups->jointree->fromlist = lappend(groups->jointree->fromlist, item);
+	foreach(lc, compared)
+	{
+		OpExpr	   *equality = copyObject(lfirst(lc));
+		int			side = own_side(equality);
+		Node	   *value;
+
+		if (side < 0)
+		{
+			found = lappend(found, equality);
+			continue;
+		}
+		value = (Node *)
+			makeVarFromTargetEntry(item->rtindex,
+								   list_nth(values->targetList, n++));
+		add_key(groups, value);
+		found = lappend(found,
+						equal_values(column_of(groups, n),
+									 list_nth(equality->args, 1 - side)));
+		lfirst(list_nth_cell(equality->args, 1 - side)) = copyObject(value);
+		groups->jointree->quals =
+			make_and_qual(groups->jointree->quals, (Node *) equality);
+	}
+	return found;
+}
+
+/* ---- the groups of a level's rows ---- */
+
+/* *found: by which of the groups is an outer row's. */
+static Query *
+make_groups(const Query *query, List *compared, List *others,
+			const Query *outer, List **found)
+{
+	Query	   *groups = copyObject((Query *) query);
+	int			table = outer_table(outer_operands(compared), outer);
+	ListCell   *lc;
+
+	groups->targetList = NIL;
+	groups->havingQual = NULL;
+	if (table != 0)
+	{
+		groups->jointree->quals = dp_block_and(copyObject(others));
+		*found = group_by_values(groups, compared, table, outer);
+		return groups;
+	}
+	*found = NIL;
+	foreach(lc, compared)
+	{
+		OpExpr	   *equality = copyObject(lfirst(lc));
+		int			side = own_side(equality);
+
+		*found = lappend(*found, equality);
+		if (side >= 0)
+		{
+			ListCell   *own = list_nth_cell(equality->args, side);
+
+			others = lappend(others, is_present(lfirst(own)));
+			add_key(groups, lfirst(own));
+			lfirst(own) = column_of(groups, list_length(groups->targetList));
+		}
+	}
+	groups->jointree->quals = dp_block_and(copyObject(others));
+	return groups;
+}
+
+/* ---- what is looked up ---- */
+
+static bool
+counts(const Aggref *aggregate)
+{
+	int			kind = dp_catalog_aggregate_kind(aggregate->aggfnoid);
+
+	return kind == DP_AGG_COUNT || kind == DP_AGG_REGR_COUNT;
+}
+
+/* A value of the group that is found, or what SQL says of no rows. */
+static Node *
+value_of_group(Query *groups, Aggref *aggregate)
+{
+	TargetEntry *target = NULL;
+	CoalesceExpr *value;
+	Node	   *column;
+	ListCell   *lc;
+
+	foreach(lc, groups->targetList)
+		if (equal(((TargetEntry *) lfirst(lc))->expr, aggregate))
+			target = lfirst(lc);
+	if (target == NULL)
+	{
+		target = makeTargetEntry((Expr *) copyObject(aggregate),
+								 list_length(groups->targetList) + 1,
+								 pstrdup("value"), false);
+		groups->targetList = lappend(groups->targetList, target);
+	}
+	column = column_of(groups, target->resno);
+	dp_compat_null_by((Var *) column, JOIN);
+	if (!counts(aggregate))
+		return column;
+	value = makeNode(CoalesceExpr);
+	value->coalescetype = exprType(column);
+	value->args = list_make2(column, makeConst(INT8OID, -1, InvalidOid,
+											   sizeof(int64),
+											   Int64GetDatum(0), false,
+											   FLOAT8PASSBYVAL));
+	value->location = -1;
+	return (Node *) value;
+}
+
+static Node *
+value_mutator(Node *node, void *context)
+{
+	if (node == NULL)
+		return NULL;
+	if (IsA(node, Aggref) && ((Aggref *) node)->agglevelsup == 0)
+		return value_of_group(context, (Aggref *) node);
+	if (IsA(node, Query))
+		return node;
+	return expression_tree_mutator(node, value_mutator, context);
+}
+
+/*
+ * Are there no rows of the level in what is asked of it, but in aggregates,
+ * and no outer ones in these?  An error of dp_error belongs to its aggregate.
+ */
+static bool
+asks_values_walker(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, Aggref) && ((Aggref *) node)->agglevelsup == 0)
+		return is_outer(node) || checkExprHasSubLink(node);
+	if ((IsA(node, Var) && ((Var *) node)->varlevelsup == 0) ||
+		IsA(node, GroupingFunc) ||
+		(IsA(node, FuncExpr) &&
+		 ((FuncExpr *) node)->funcid == dp_catalog_error_function()))
+		return true;
+	if (IsA(node, Query))
+		return contain_vars_of_level(node, 1) ||
+			contain_aggs_of_level(node, 1);
+	return expression_tree_walker(node, asks_values_walker, context);
+}
+
+static bool
+asks_values(const Query *query)
+{
+	return !asks_values_walker((Node *) query->targetList, NULL) &&
+		!asks_values_walker(query->havingQual, NULL);
+}
+
+/* ---- the level ---- */
+
+static RangeTblEntry *
+make_one(void)
+{
+	Query	   *one = dp_block_make_level(NIL);
+
+	one->targetList = list_make1(makeTargetEntry((Expr *)
+												 makeBoolConst(true, false),
+												 1, pstrdup("one"), false));
+	return dp_block_subquery_entry(one);
+}
+
+/* The level becomes one that looks for a group, and asks for its values. */
+static void
+look_up(Query *query, Query *groups, List *found)
+{
+	JoinExpr   *join = makeNode(JoinExpr);
+	RangeTblRef *one = makeNode(RangeTblRef);
+	RangeTblRef *released = makeNode(RangeTblRef);
+
+	query->targetList = (List *) value_mutator((Node *) query->targetList,
+											   groups);
+	query->havingQual = value_mutator(query->havingQual, groups);
+	IncrementVarSublevelsUp((Node *) groups, 1, 1);
+	one->rtindex = ONE;
+	released->rtindex = GROUPS;
+	join->jointype = JOIN_LEFT;
+	join->larg = (Node *) one;
+	join->rarg = (Node *) released;
+	join->quals = dp_block_and(found);
+	join->rtindex = JOIN;
+	dp_compat_drop_entries(query);
+	query->rtable = list_make3(make_one(), dp_block_subquery_entry(groups),
+							   dp_block_left_join_entry());
+	query->jointree = makeFromExpr(list_make1(join), query->havingQual);
+	query->havingQual = NULL;
+	query->cteList = NIL;		/* they are the groups' */
+	query->hasAggs = false;
+	query->hasRowSecurity = false;
+}
+
+/*
+ * dp_block_decorrelate
+ *	  Make a level that aggregates private rows, and compares them with those
+ *	  of an outer query by equality, one that looks the values up in groups
+ *	  that are released without the outer query, in place.  A level that does
+ *	  something else is left as it is.  `outer`: the level around it, or NULL.
+ *	  Returns the level that groups, or NULL.
+ */
+Query *
+dp_block_decorrelate(Query *query, const Query *outer)
+{
+	List	   *compared;
+	List	   *others;
+	List	   *found;
+	Query	   *groups;
+
+	if (!aggregates_all(query) || !is_outer(query->jointree->quals) ||
+		!take_apart(query->jointree->quals, &compared, &others) ||
+		!asks_values(query))
+		return NULL;
+	groups = make_groups(query, compared, others, outer, &found);
+	look_up(query, groups, found);
+	return groups;
+}
+
+/*
+ * dp_block_refuse_other
+ *	  Of groups that are looked for, whose block is split: is there one of all
+ *	  values that are not declared?  Nobody would look for it, and for these
+ *	  values there would seem to be no rows.
+ */
+dp_refusal *
+dp_block_refuse_other(const dp_block *block)
+{
+	ListCell   *lc;
+
+	foreach(lc, block->keys)
+	{
+		const dp_key *key = lfirst(lc);
+		const dp_key *column = key->base != NULL ? key->base : key;
+		const char *name;
+		const dp_attribute *declared;
+
+		if (column->kind != DP_KEY_DECLARED)
+			continue;
+		name = get_attname(column->relid, column->attnum, false);
+		declared = dp_catalog_find_attribute(column->relid, name);
+		if (declared == NULL || declared->other == NULL)
+			continue;
+		return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
+								"Rows with values that are not declared are "
+								"counted together.",
+								"Compare with columns of one table; or group "
+								"by the column, and join the result.",
+								"an outer query cannot look for values of "
+								"column \"%s\"", name);
+	}
+	return NULL;
+}

@@ -1,0 +1,106 @@
+/*
+ * leaf.c
+ *	  The leaves of a verified block: what its rows come from at all levels.
+ */
+#include "postgres.h"
+
+#include "optimizer/optimizer.h"
+
+#include "rowset.h"
+
+/*
+ * dp_block_leaf_number
+ *	  Of an entry of a verified block that is no subquery; from 1.  Named rows
+ *	  (named_rows.c) have it as their name; where a relation is left in place,
+ *	  it is the only protected one.
+ */
+int
+dp_block_leaf_number(const RangeTblEntry *entry)
+{
+	return entry->rtekind == RTE_NAMEDTUPLESTORE ? atoi(entry->enrname) : 1;
+}
+
+static List *
+list_items(const Node *item, List *items)
+{
+	const JoinExpr *join = (const JoinExpr *) item;
+
+	if (IsA(item, RangeTblRef))
+		return lappend_int(items, ((const RangeTblRef *) item)->rtindex);
+	items = list_items(join->larg, items);
+	return dp_block_only_asks(join) ? items : list_items(join->rarg, items);
+}
+
+/*
+ * dp_block_list_items
+ *	  Numbers of the entries that a level's rows are of; of UNION ALL, each of
+ *	  one of them.
+ */
+List *
+dp_block_list_items(const Query *level)
+{
+	List	   *items = NIL;
+	ListCell   *lc;
+
+	foreach(lc, dp_block_from(level))
+		items = list_items(lfirst(lc), items);
+	return items;
+}
+
+/* dp_block_leaf_of: the leaf that an entry is, or NULL. */
+dp_leaf *
+dp_block_leaf_of(const dp_rowset *rowset, const RangeTblEntry *entry)
+{
+	ListCell   *lc;
+
+	foreach(lc, rowset->leaves)
+		if (((dp_leaf *) lfirst(lc))->entry == entry)
+			return lfirst(lc);
+	return NULL;
+}
+
+/* dp_block_leaf: the leaf of a number. */
+dp_leaf *
+dp_block_leaf(const dp_rowset *rowset, int number)
+{
+	return list_nth(rowset->leaves, number - 1);
+}
+
+/* dp_block_has_join: is anything joined, at any level? */
+bool
+dp_block_has_join(const dp_rowset *rowset)
+{
+	return list_length(rowset->leaves) > 1;
+}
+
+/* dp_block_joins_private: are several protected relations joined? */
+bool
+dp_block_joins_private(const dp_rowset *rowset)
+{
+	return dp_block_has_join(rowset) &&
+		((const dp_leaf *) lsecond(rowset->leaves))->relation != NULL;
+}
+
+/*
+ * dp_block_relation_of
+ *	  The relation whose columns an expression over base columns is made of;
+ *	  InvalidOid where these are public, or of several relations.  *nullable:
+ *	  an outer join may leave some of them out.
+ */
+Oid
+dp_block_relation_of(const dp_rowset *rowset, Node *base, bool *nullable)
+{
+	Relids		numbers = pull_varnos(NULL, base);
+	const dp_leaf *leaf = linitial(rowset->leaves);
+	int			n = -1;
+
+	*nullable = false;
+	while ((n = bms_next_member(numbers, n)) >= 0)
+	{
+		leaf = dp_block_leaf(rowset, n);
+		*nullable = *nullable || leaf->nullable;
+	}
+	if (bms_membership(numbers) == BMS_MULTIPLE || leaf->relation == NULL)
+		return InvalidOid;
+	return leaf->relation->relid;
+}

@@ -1,0 +1,544 @@
+/*
+ * mark_join.c
+ *	  EXISTS and IN that do not stand by themselves in WHERE, as outer joins.
+ *
+ *	  SELECT dp_count(*) FROM patients p
+ *	  WHERE p.age > 70 OR EXISTS (SELECT FROM visits v
+ *								  WHERE v.patient = p.id AND v.ward = 'A')
+ *
+ * becomes a join with the groups of the subquery's rows that are equal in what
+ * the row is compared with, of which each row finds one or none:
+ *
+ *	  FROM patients p LEFT JOIN (SELECT v.patient FROM visits v
+ *								 WHERE v.ward = 'A' GROUP BY v.patient) AS s
+ *		  ON s.patient = p.id
+ *	  WHERE p.age > 70 OR s.patient IS NOT NULL
+ *
+ * So it is beside OR and in CASE, FILTER, group keys and arguments, and in the
+ * columns of levels below the block's own.  It must be compared by equality
+ * then, on the units where its rows are private (join.c; doc/theory.md T155).
+ *
+ * x IN (SELECT y ..) is NULL where no y is equal and x or some y is NULL.
+ * Where that is not as good as false, and x and y do not both name units,
+ * which are never NULL, groups of all rows that the row is compared with say
+ * whether there are some, and one whose y is NULL.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/tlist.h"
+#include "parser/parsetree.h"
+#include "rewrite/rewriteManip.h"
+#include "utils/fmgroids.h"
+
+#include "rowset.h"
+
+/* What stands for a subquery that occurs in several places. */
+typedef struct mark
+{
+	const SubLink *link;
+	bool		loose;			/* it may be false in place of NULL */
+	Node	   *value;
+} mark;
+
+typedef struct marking
+{
+	Query	   *query;			/* the level */
+	List	   *cte_stack;
+	dp_rowset  *rowset;
+	dp_join_verifier verify;
+	List	   *marks;			/* of mark * */
+	List	   *keys;			/* of Node *: of the level's groups */
+	dp_refusal *refusal;
+} marking;
+
+/* A join with groups of a subquery's rows. */
+typedef struct group_join
+{
+	int			item;			/* number of the groups at the level */
+	int			join;			/* and of the join */
+	Query	   *groups;
+	List	   *conditions;		/* of the join */
+} group_join;
+
+/* ---- what is refused ---- */
+
+static dp_refusal *
+refuse_comparison(void)
+{
+	return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
+							"Beside OR, in CASE, FILTER and columns, it is "
+							"asked of groups of equal rows.",
+							"Compare with columns of the outer query by =, in "
+							"conditions that AND connects; or compute it in a "
+							"subquery in FROM, grouped by the privacy unit: "
+							"max(x) > y tells whether some x is.",
+							"a subquery that does not stand in WHERE by "
+							"itself is compared with the outer query by other "
+							"than equality");
+}
+
+static dp_refusal *
+refuse_null(void)
+{
+	return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
+							"Where no row is equal, NULLs among them make it "
+							"NULL, and here that is not the same as false.",
+							"Use EXISTS or NOT EXISTS; or write IN (..) IS "
+							"TRUE.",
+							"IN or NOT IN is not supported here for what it "
+							"compares");
+}
+
+/* ---- conditions ---- */
+
+static bool
+is_of_item(Node *side, int item)
+{
+	Relids		items = pull_varnos(NULL, side);
+
+	return bms_membership(items) == BMS_SINGLETON &&
+		bms_is_member(item, items);
+}
+
+static bool
+has_item(Node *node, int item)
+{
+	return bms_is_member(item, pull_varnos(NULL, node));
+}
+
+/*
+ * Which operand of an equality is of the subquery alone, where the other one
+ * has nothing of it; or -1.
+ */
+static int
+inner_side(const OpExpr *equality, int item)
+{
+	int			i;
+
+	if (!IsA(equality, OpExpr) || !dp_block_is_equality(equality))
+		return -1;
+	for (i = 0; i < 2; i++)
+		if (is_of_item(list_nth(equality->args, i), item) &&
+			!has_item(list_nth(equality->args, 1 - i), item))
+			return i;
+	return -1;
+}
+
+static Node *
+column_of(const group_join *joined, int n)
+{
+	TargetEntry *target = list_nth(joined->groups->targetList, n - 1);
+	Var		   *column = makeVarFromTargetEntry(joined->item, target);
+
+	dp_compat_null_by(column, joined->join);
+	return (Node *) column;
+}
+
+/* An expression of the subquery becomes a column of the groups. */
+static void
+add_column(group_join *joined, Node *side)
+{
+	Node	   *inside = copyObject(side);
+	int			n = list_length(joined->groups->targetList) + 1;
+
+	ChangeVarNodes(inside, joined->item, 1, 0);
+	joined->groups->targetList =
+		lappend(joined->groups->targetList,
+				makeTargetEntry((Expr *) inside, n, pstrdup("column"),
+								false));
+}
+
+/* The conditions, of groups; each column that is compared is a key. */
+static dp_refusal *
+compare_groups(group_join *joined, const List *conditions)
+{
+	ListCell   *lc;
+
+	foreach(lc, conditions)
+	{
+		OpExpr	   *equality = copyObject(lfirst(lc));
+		int			side = inner_side(equality, joined->item);
+
+		if (side < 0 && has_item((Node *) equality, joined->item))
+			return refuse_comparison();
+		if (side >= 0)
+		{
+			ListCell   *inside = list_nth_cell(equality->args, side);
+
+			add_column(joined, lfirst(inside));
+			lfirst(inside) =
+				makeVarFromTargetEntry(joined->item,
+									   llast(joined->groups->targetList));
+		}
+		joined->conditions = lappend(joined->conditions, equality);
+	}
+	return joined->groups->targetList == NIL ? refuse_comparison() : NULL;
+}
+
+/* ---- joins ---- */
+
+static void
+begin_groups(group_join *joined, RangeTblEntry *entry, const Query *query)
+{
+	RangeTblRef *item = makeNode(RangeTblRef);
+
+	item->rtindex = 1;
+	joined->groups = dp_block_make_level(list_make1(entry));
+	joined->groups->jointree->fromlist = list_make1(item);
+	IncrementVarSublevelsUp((Node *) entry->subquery, 1, 1);
+	joined->item = list_length(query->rtable) + 1;
+	joined->join = joined->item + 1;
+}
+
+/* dp_block_left_join_entry: what PostgreSQL has for every outer join. */
+RangeTblEntry *
+dp_block_left_join_entry(void)
+{
+	RangeTblEntry *entry = makeNode(RangeTblEntry);
+
+	entry->rtekind = RTE_JOIN;
+	entry->jointype = JOIN_LEFT;
+	entry->eref = makeAlias("unnamed_join", NIL);
+	return entry;
+}
+
+static dp_refusal *
+add_join(group_join *joined, marking *m)
+{
+	Query	   *query = m->query;
+	RangeTblRef *item = makeNode(RangeTblRef);
+	JoinExpr   *join = makeNode(JoinExpr);
+
+	query->rtable = lappend(query->rtable,
+							dp_block_subquery_entry(joined->groups));
+	query->rtable = lappend(query->rtable, dp_block_left_join_entry());
+	item->rtindex = joined->item;
+	join->jointype = JOIN_LEFT;
+	join->larg = dp_block_whole_from(query->jointree);
+	join->rarg = (Node *) item;
+	join->quals = dp_block_and(joined->conditions);
+	join->rtindex = joined->join;
+	query->jointree->fromlist = list_make1(join);
+	return m->verify(query, join, m->cte_stack, m->rowset);
+}
+
+/* ---- values ---- */
+
+static Node *
+is_null(Node *value, NullTestType type)
+{
+	NullTest   *test = makeNode(NullTest);
+
+	test->arg = (Expr *) value;
+	test->nulltesttype = type;
+	test->location = -1;
+	return (Node *) test;
+}
+
+/* Has a row found its group?  No key of it is NULL, since all are equal. */
+static Node *
+found(const group_join *joined)
+{
+	return is_null(column_of(joined, 1), IS_NOT_NULL);
+}
+
+static CaseWhen *
+make_when(Node *condition, Node *result)
+{
+	CaseWhen   *when = makeNode(CaseWhen);
+
+	when->expr = (Expr *) condition;
+	when->result = (Expr *) result;
+	when->location = -1;
+	return when;
+}
+
+/* CASE WHEN equal THEN true WHEN unknown THEN NULL ELSE false END */
+static Node *
+three_valued(Node *equal, Node *unknown)
+{
+	CaseExpr   *value = makeNode(CaseExpr);
+
+	value->casetype = BOOLOID;
+	value->args = list_make2(make_when(equal, makeBoolConst(true, false)),
+							 make_when(unknown, makeBoolConst(false, true)));
+	value->defresult = (Expr *) makeBoolConst(false, false);
+	value->location = -1;
+	return (Node *) value;
+}
+
+/* Is a condition of the join one between units, none of which is NULL? */
+static bool
+compares_units(const OpExpr *compared, const group_join *joined,
+			   const marking *m)
+{
+	int			side = inner_side(compared, joined->item);
+	Node	   *inside = list_nth(compared->args, side);
+	Node	   *outside = list_nth(compared->args, 1 - side);
+
+	return IsA(inside, Var) &&
+		list_member_int(dp_block_unit_outputs(joined->groups, m->rowset,
+											  false),
+						((Var *) inside)->varattno) &&
+		dp_block_names_unit(m->query, outside, m->rowset);
+}
+
+/*
+ * Of what IN compares the one condition that may be NULL; NULL for none.
+ * `conditions` are those of the join, the last n of which IN compares.
+ */
+static dp_refusal *
+find_unknown(const group_join *joined, int n, const marking *m, int *unknown)
+{
+	int			i;
+
+	*unknown = -1;
+	for (i = list_length(joined->conditions) - n;
+		 i < list_length(joined->conditions); i++)
+	{
+		const OpExpr *compared = list_nth(joined->conditions, i);
+
+		if (inner_side(compared, joined->item) >= 0 &&
+			compares_units(compared, joined, m))
+			continue;
+		if (*unknown >= 0 || inner_side(compared, joined->item) < 0)
+			return refuse_null();
+		*unknown = i;
+	}
+	return NULL;
+}
+
+/*
+ * Is there a row that the row is compared with, and x or a y of these NULL?
+ * The last of the conditions is that of x and y.
+ */
+static Node *
+make_unknown(const SubLink *link, int at, marking *m)
+{
+	group_join	joined = {0};
+	RangeTblEntry *entry;
+	List	   *conditions;
+	OpExpr	   *compared;
+	Node	   *inside;
+	int			tested;
+	int			side;
+
+	m->refusal = dp_block_pull_up(m->query, link, false, &entry, &conditions,
+								  &tested);
+	if (m->refusal != NULL)
+		return NULL;
+	begin_groups(&joined, entry, m->query);
+	compared = list_nth(conditions, at);
+	side = inner_side(compared, joined.item);
+	m->refusal = compare_groups(&joined, list_delete_nth_cell(conditions,
+															  at));
+	if (m->refusal != NULL)
+		return NULL;
+	dp_block_group_by_all(joined.groups);
+	inside = copyObject(list_nth(compared->args, side));
+	add_column(&joined, dp_block_of_all(F_BOOL_OR, is_null(inside, IS_NULL)));
+	joined.groups->hasAggs = true;
+	m->refusal = add_join(&joined, m);
+	return make_and_qual(found(&joined), (Node *)
+						 make_orclause(list_make2(is_null(list_nth(
+															compared->args,
+															1 - side),
+														  IS_NULL),
+												  column_of(&joined,
+															list_length(
+											joined.groups->targetList)))));
+}
+
+static Node *
+make_value(const SubLink *link, bool loose, marking *m)
+{
+	group_join	joined = {0};
+	RangeTblEntry *entry;
+	List	   *conditions;
+	int			tested;
+	int			unknown;
+	Node	   *value;
+
+	m->refusal = dp_block_pull_up(m->query, link, false, &entry, &conditions,
+								  &tested);
+	if (m->refusal != NULL)
+		return NULL;
+	begin_groups(&joined, entry, m->query);
+	m->refusal = compare_groups(&joined, conditions);
+	if (m->refusal != NULL)
+		return NULL;
+	dp_block_group_by_all(joined.groups);
+	m->refusal = add_join(&joined, m);
+	if (m->refusal != NULL)
+		return NULL;
+	value = found(&joined);
+	if (loose)
+		return value;
+	m->refusal = find_unknown(&joined, tested, m, &unknown);
+	if (m->refusal != NULL || unknown < 0)
+		return value;
+	return three_valued(value, make_unknown(link, unknown, m));
+}
+
+/* ---- where they stand ---- */
+
+static Node *
+mark_link(SubLink *link, bool loose, marking *m)
+{
+	mark	   *made;
+	ListCell   *lc;
+
+	if (m->refusal != NULL || !dp_block_is_joined(link, m->cte_stack))
+		return (Node *) link;
+	loose = loose || link->subLinkType == EXISTS_SUBLINK;
+	foreach(lc, m->marks)
+	{
+		const mark *known = lfirst(lc);
+
+		if (known->loose == loose && equal(known->link, link))
+			return copyObject(known->value);
+	}
+	made = palloc(sizeof(mark));
+	made->link = link;
+	made->loose = loose;
+	made->value = make_value(link, loose, m);
+	if (m->refusal != NULL)
+		return (Node *) link;
+	m->marks = lappend(m->marks, made);
+	return made->value;
+}
+
+static Node *mark_mutator(Node *node, void *context);
+
+/* A condition of which NULL is as good as false. */
+static Node *
+mark_condition(Node *node, marking *m)
+{
+	BoolExpr   *made;
+	ListCell   *lc;
+
+	if (node != NULL && IsA(node, SubLink))
+		return mark_link((SubLink *) node, true, m);
+	if (node == NULL || !(is_andclause(node) || is_orclause(node)))
+		return mark_mutator(node, m);
+	made = copyObject((BoolExpr *) node);
+	foreach(lc, made->args)
+		lfirst(lc) = mark_condition(lfirst(lc), m);
+	return (Node *) made;
+}
+
+static Node *
+mark_aggregate(const Aggref *aggregate, marking *m)
+{
+	Aggref	   *made = copyObject(unconstify(Aggref *, aggregate));
+
+	made->aggfilter = NULL;
+	made = (Aggref *) expression_tree_mutator((Node *) made, mark_mutator, m);
+	made->aggfilter = (Expr *)
+		mark_condition((Node *) aggregate->aggfilter, m);
+	return (Node *) made;
+}
+
+/* CASE WHEN .., without an operand */
+static Node *
+mark_case(const CaseExpr *choice, marking *m)
+{
+	CaseExpr   *made = copyObject(unconstify(CaseExpr *, choice));
+	ListCell   *lc;
+
+	foreach(lc, made->args)
+	{
+		CaseWhen   *when = lfirst(lc);
+
+		when->expr = (Expr *) mark_condition((Node *) when->expr, m);
+		when->result = (Expr *) mark_mutator((Node *) when->result, m);
+	}
+	made->defresult = (Expr *) mark_mutator((Node *) made->defresult, m);
+	return (Node *) made;
+}
+
+static Node *
+mark_mutator(Node *node, void *context)
+{
+	marking    *m = context;
+
+	if (node == NULL || IsA(node, Query))
+		return node;
+	if (IsA(node, SubLink))
+		return mark_link((SubLink *) node, false, m);
+	if (IsA(node, Aggref))
+		return mark_aggregate((Aggref *) node, m);
+	if (IsA(node, CaseExpr) && ((CaseExpr *) node)->arg == NULL)
+		return mark_case((CaseExpr *) node, m);
+	return expression_tree_mutator(node, mark_mutator, context);
+}
+
+/*
+ * What groups give: their keys and aggregates are of rows; the rest is of
+ * groups, and of the block's own level is left to the outer query.
+ */
+static Node *
+group_mutator(Node *node, void *context)
+{
+	marking    *m = context;
+
+	if (node == NULL || IsA(node, Query))
+		return node;
+	if ((IsA(node, Aggref) && ((Aggref *) node)->agglevelsup == 0) ||
+		list_member(m->keys, node))
+		return mark_mutator(node, m);
+	return IsA(node, SubLink) ? node :
+		expression_tree_mutator(node, group_mutator, context);
+}
+
+static void
+mark_where(marking *m)
+{
+	List	   *conjuncts = NIL;
+	ListCell   *lc;
+
+	foreach(lc, dp_block_add_conjuncts(NIL, m->query->jointree->quals))
+	{
+		Node	   *conjunct = lfirst(lc);
+
+		if (!dp_block_is_asked(conjunct, m->cte_stack))
+			conjunct = mark_condition(conjunct, m);
+		conjuncts = lappend(conjuncts, conjunct);
+	}
+	m->query->jointree->quals = dp_block_and(conjuncts);
+}
+
+/*
+ * dp_block_mark_subqueries
+ *	  Join a level with what its expressions ask of private rows, or of public
+ *	  ones that they compare with its rows; but for conditions of its WHERE
+ *	  that do nothing else, and those of its joins.  `top`: it is the block's
+ *	  own level.  What is joined is verified then, by `verify`.
+ */
+dp_refusal *
+dp_block_mark_subqueries(Query *query, bool top, List *cte_stack,
+						 dp_rowset *rowset, dp_join_verifier verify)
+{
+	marking		m = {query, cte_stack, rowset, verify};
+	Node	   *targets = (Node *) query->targetList;
+
+	if (checkExprHasSubLink(query->jointree->quals))
+		mark_where(&m);
+	m.keys = copyObject(get_sortgrouplist_exprs(query->groupClause,
+												query->targetList));
+	if (checkExprHasSubLink(targets) ||
+		checkExprHasSubLink(query->havingQual))
+	{
+		bool		grouped = top || dp_block_is_grouped(query);
+
+		targets = grouped ? group_mutator(targets, &m) :
+			mark_mutator(targets, &m);
+		query->targetList = (List *) targets;
+		query->havingQual = group_mutator(query->havingQual, &m);
+	}
+	return m.refusal;
+}
