@@ -131,7 +131,8 @@ my @sources = ('%s', '%s', '(SELECT * FROM %s WHERE x IS DISTINCT FROM 7) AS s',
 	'(SELECT t.* FROM %1$s AS t WHERE EXISTS (SELECT FROM %1$s_mates AS p WHERE p.u = t.u AND (t.x > -60 OR p.n = 1))) AS s',
 	'(SELECT t.* FROM %1$s AS t WHERE u NOT IN (SELECT u FROM %1$s_mates AS p WHERE p.n > t.x)) AS s',
 	'(SELECT u, k, b, c, x, y, f, g FROM %1$s UNION ALL SELECT u, k, b, c, x, y, f, g FROM %1$s WHERE u >= 1000) AS s',
-	'(SELECT t.* FROM %1$s_mates AS p JOIN (SELECT * FROM %1$s AS r LEFT JOIN copies AS d ON d.n = r.k) AS t USING (u)) AS s');
+	'(SELECT t.* FROM %1$s_mates AS p JOIN (SELECT * FROM %1$s AS r LEFT JOIN copies AS d ON d.n = r.k) AS t USING (u)) AS s',
+	q{(SELECT t.* FROM %1$s AS t, unnest(string_to_array(CASE WHEN t.u >= 1000 THEN 'a,b,c' ELSE 'a' END, ',')) AS l WHERE l <> 'b' OR t.x > 0) AS s});
 
 my @conditions = ('true', 'true', 'x > 0', 'x IS NOT NULL', 'b', 'k <> 3', 'y < 20', "c IN ('a', 'b')", 'f > -10', 'u % 2 = 0 OR x < 30', 'x BETWEEN -20 AND 40');
 
