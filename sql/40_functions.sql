@@ -37,6 +37,8 @@ BEGIN
 			('initcap(text)', 'initcap'),
 			('strpos(text,text)', 'textpos'),
 			('position(text,text)', 'textpos'),
+			('split_part(text,text,integer)', 'split_part'),
+			('string_to_array(text,text)', 'text_to_array'),
 			('texticlike(text,text)', 'texticlike'),
 			('texticnlike(text,text)', 'texticnlike'),
 			('bpchariclike(bpchar,text)', 'texticlike'),

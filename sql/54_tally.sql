@@ -56,6 +56,13 @@ AS 'MODULE_PATHNAME', 'dp_group_place';
 COMMENT ON FUNCTION dp_pg.group_place(integer, anyelement, dp_pg.tally_spec) IS
 'place of a row among the public groups, from the place among those of the keys before, the key and its public values; NULL: in no public group; used inside private queries only, 0A000 elsewhere';
 
+CREATE FUNCTION dp_pg.key_place(anyelement, dp_pg.tally_spec)
+RETURNS bigint
+LANGUAGE c IMMUTABLE PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'dp_key_place';
+COMMENT ON FUNCTION dp_pg.key_place(anyelement, dp_pg.tally_spec) IS
+'place of a key among its public values, where these are so many that they are told by threshold; NULL: it is none of them; used inside private queries only, 0A000 elsewhere';
+
 DO $make$
 DECLARE
 	t text;

@@ -110,6 +110,12 @@ typedef struct dp_block
 /* Has the block keys that are told by threshold (key_undeclared.c)? */
 extern bool dp_block_has_undeclared(const dp_block *block);
 
+/*
+ * The block in a form in which any of its keys can be told by threshold: where
+ * every row is a unit, a copy whose rows are those of units.
+ */
+extern dp_block *dp_block_tell_keys(dp_block *block);
+
 /* The place of the first aggregate among the inner query's targets. */
 static inline int
 dp_block_first_aggregate(const dp_block *block)

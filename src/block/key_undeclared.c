@@ -13,6 +13,8 @@
  */
 #include "postgres.h"
 
+#include "catalog/pg_type.h"
+#include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
@@ -106,4 +108,35 @@ dp_block_has_undeclared(const dp_block *block)
 		if (((const dp_key *) lfirst(lc))->kind == DP_KEY_UNDECLARED)
 			return true;
 	return false;
+}
+
+/* dp_block_no_unit: of rows that are units, which need no name. */
+Expr *
+dp_block_no_unit(void)
+{
+	return (Expr *) makeConst(INT4OID, -1, InvalidOid, sizeof(int32),
+							  Int32GetDatum(0), false, true);
+}
+
+/* dp_block_tell_keys: see dp_block.h. */
+dp_block *
+dp_block_tell_keys(dp_block *block)
+{
+	dp_block   *told;
+	Expr	   *unit;
+	ListCell   *lc;
+
+	if (block->many)
+		return block;
+	told = copyObject(block);
+	unit = dp_block_no_unit();
+	told->many = true;
+	told->single = true;
+	told->unit_type = exprType((Node *) unit);
+	told->inner->targetList =
+		list_insert_nth(told->inner->targetList, list_length(told->keys),
+						makeTargetEntry(unit, 0, pstrdup("unit"), false));
+	foreach(lc, told->inner->targetList)
+		((TargetEntry *) lfirst(lc))->resno = foreach_current_index(lc) + 1;
+	return told;
 }

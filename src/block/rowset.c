@@ -118,7 +118,9 @@ verify_public(RangeTblEntry *entry, bool nullable, const CommonTableExpr *cte,
 								"Private aggregates read protected relations, "
 								"views and subqueries of them, and what is "
 								"joined with them by itself.",
-								entry->lateral ? "Leave LATERAL out." :
+								entry->lateral ?
+								"Of LATERAL items, lists in a text can be "
+								"rows: unnest(string_to_array(text, ','))." :
 								"Name the protected relation in FROM.",
 								"FROM item \"%s\" cannot be aggregated "
 								"privately",
@@ -404,6 +406,7 @@ verify_level(Query *query, bool top, bool nullable, List *cte_stack,
 								"relations, or views or subqueries of them.",
 								FROM_HINT, "private aggregate without FROM");
 	flatten_joins(query);
+	dp_block_expand_lists(query);
 	from = query->jointree;
 	foreach(lc, from->fromlist)
 	{

@@ -71,6 +71,9 @@ extern dp_refusal *dp_block_check_arm(const Query *united, const Query *arm);
 extern Node *dp_block_rowset_hoist(Node *expression, dp_rowset *rowset);
 extern bool dp_block_refers_outside(Node *node, int level);
 
+/* ---- list_rows.c ---- */
+extern void dp_block_expand_lists(Query *query);
+
 /* ---- with_query.c ---- */
 extern dp_refusal *dp_block_expand_with(RangeTblEntry *entry, List *cte_stack,
 										const CommonTableExpr **found);

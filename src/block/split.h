@@ -83,6 +83,7 @@ extern List *dp_block_join_keys(const dp_block *block, const List *bases,
 extern dp_refusal *dp_block_classify_undeclared(Node *expression, dp_key *key,
 												dp_refusal *refusal);
 extern dp_refusal *dp_block_refuse_undeclared(const Aggref *aggregate);
+extern Expr *dp_block_no_unit(void);
 
 /* ---- keys_alone.c ---- */
 extern bool dp_block_split_keys(Query *query, List *cte_stack,

@@ -222,8 +222,7 @@ add_unit(dp_splitter *s, Query *inner, dp_block *block)
 	if (refusal != NULL)
 		return refusal;
 	unit = s->rowset.many ? dp_block_rowset_unit(s->query, &s->rowset) :
-		(Expr *) makeConst(INT4OID, -1, InvalidOid, sizeof(int32),
-						   Int32GetDatum(0), false, true);
+		dp_block_no_unit();
 	block->many = true;
 	block->unit_type = exprType((Node *) unit);
 	inner->targetList =

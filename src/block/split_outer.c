@@ -138,6 +138,7 @@ static Node *
 release_mutator(Node *node, void *context)
 {
 	dp_splitter *s = context;
+	Node	   *copy;
 	int			column;
 
 	if (node == NULL)
@@ -159,14 +160,15 @@ release_mutator(Node *node, void *context)
 	}
 	if (IsA(node, Query))
 	{
-		Query	   *copy;
-
 		s->level++;
-		copy = query_tree_mutator((Query *) node, release_mutator, context, 0);
+		copy = (Node *) query_tree_mutator((Query *) node, release_mutator,
+										   context, 0);
 		s->level--;
-		return (Node *) copy;
+		return copy;
 	}
-	return expression_tree_mutator(node, release_mutator, context);
+	copy = expression_tree_mutator(node, release_mutator, context);
+	dp_catalog_guard_division(node, s->level, copy);
+	return copy;
 }
 
 /*

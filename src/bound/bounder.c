@@ -68,6 +68,8 @@ dp_bound_create(const dp_bound_spec *spec)
 		layout->word[i] = words > 0 ? layout->words : -1;
 		layout->words += words;
 	}
+	layout->marks = layout->words;
+	layout->words += dp_bound_marks(spec->ncolumns);
 	if (layout->keyed)
 		layout->hash = layout->words++;
 	bounder->record = palloc0(dp_bound_record_most(layout));
@@ -179,6 +181,8 @@ dp_bound_add(dp_bounder *bounder, int64 group, Datum unit,
 		return;
 	record->group = (int32) group;
 	record->present = 0;
+	for (i = 0; i < dp_bound_marks(bounder->spec.ncolumns); i++)
+		record->words[bounder->layout.marks + i] = 0;
 	for (i = 0; i < bounder->spec.ncolumns; i++)
 	{
 		const dp_bound_column *column = &bounder->spec.columns[i];
@@ -192,7 +196,7 @@ dp_bound_add(dp_bounder *bounder, int64 group, Datum unit,
 				record->words[word] = 0;
 			continue;
 		}
-		record->present |= (uint32) 1 << i;
+		dp_bound_set_column(&bounder->layout, record, i);
 		if (column->kind == DP_BOUND_DISTINCT)
 			set_digest(bounder, column->way, values[i],
 					   &record->words[word]);
@@ -259,7 +263,8 @@ dp_bound_tell(dp_bounder *bounder, const dp_bound_teller *teller,
 Size
 dp_bound_record_bytes(const dp_bound_spec *spec)
 {
-	Size		words = dp_bound_is_integer(spec->unit) ? 0 : 1;
+	Size		words = (dp_bound_is_integer(spec->unit) ? 0 : 1) +
+	dp_bound_marks(spec->ncolumns);
 	int			i;
 
 	for (i = 0; i < spec->ncolumns; i++)

@@ -51,8 +51,8 @@ typedef struct dp_bound_column
 	dp_pair_shape pairs;		/* PAIRS */
 } dp_bound_column;
 
-/* At most so many columns: a row tells by bits which it has. */
-#define DP_BOUND_COLUMNS 32
+/* At most so many columns: a row must fit into a piece (records.h). */
+#define DP_BOUND_COLUMNS 256
 
 /* A unit whose value is longer than so many bytes has no rows. */
 #define DP_BOUND_UNIT_BYTES 4096

@@ -17,7 +17,7 @@ typedef struct dp_bound_record
 {
 	uint64		key;			/* of the unit, or of unit and group */
 	int32		group;			/* public part of it, where it has a name */
-	uint32		present;		/* bit i: the row counts in column i */
+	uint32		present;		/* bit i: the row counts in column i < 32 */
 	uint64		words[FLEXIBLE_ARRAY_MEMBER];
 } dp_bound_record;
 
@@ -27,9 +27,45 @@ typedef struct dp_bound_layout
 	bool		named;			/* units are bytes */
 	bool		keyed;			/* groups have names */
 	int			hash;			/* keyed: word that stands for the group */
-	int			words;			/* of all columns, and this one */
+	int			marks;			/* word whose bit i tells of column 32 + i; so
+								 * do the bits of the words after it */
+	int			words;			/* of all columns, and these ones */
 	int			word[DP_BOUND_COLUMNS]; /* first of a column; -1: none */
 } dp_bound_layout;
+
+/* The first columns have a bit in a field that records have anyway. */
+#define DP_BOUND_FIRST_COLUMNS 32
+
+/* Words of bits for the others. */
+static inline int
+dp_bound_marks(int ncolumns)
+{
+	return (Max(ncolumns - DP_BOUND_FIRST_COLUMNS, 0) + 63) / 64;
+}
+
+static inline bool
+dp_bound_has_column(const dp_bound_layout *layout,
+					const dp_bound_record *record, int column)
+{
+	int			bit = column - DP_BOUND_FIRST_COLUMNS;
+
+	if (likely(bit < 0))
+		return (record->present & ((uint32) 1 << column)) != 0;
+	return (record->words[layout->marks + bit / 64] &
+			((uint64) 1 << bit % 64)) != 0;
+}
+
+static inline void
+dp_bound_set_column(const dp_bound_layout *layout, dp_bound_record *record,
+					int column)
+{
+	int			bit = column - DP_BOUND_FIRST_COLUMNS;
+
+	if (likely(bit < 0))
+		record->present |= (uint32) 1 << column;
+	else
+		record->words[layout->marks + bit / 64] |= (uint64) 1 << bit % 64;
+}
 
 static inline Size
 dp_bound_record_size(const dp_bound_layout *layout,
@@ -144,6 +180,14 @@ extern void dp_bound_cursor_close(dp_bound_cursor *cursor);
 /* Memory and pieces of what is divided. */
 #define DP_BOUND_DIVIDED ((Size) 1024 * 1024)
 #define DP_BOUND_DIVIDED_PIECE (16 * 1024)
+
+/* With two words for a column, and what dp_bound_record_most adds. */
+StaticAssertDecl(offsetof(dp_bound_record, words) +
+				 sizeof(uint64) * (2 * DP_BOUND_COLUMNS +
+								   DP_BOUND_COLUMNS / 64 + 3) +
+				 DP_BOUND_UNIT_BYTES + DP_BOUND_NAME_BYTES <=
+				 DP_BOUND_DIVIDED_PIECE,
+				 "a row of all columns does not fit into a piece");
 
 /* A record of those that are in memory. */
 typedef struct dp_bound_entry

@@ -20,12 +20,6 @@
 /* Distinct values that are held at once. */
 #define WINDOW (128 * 1024)
 
-static inline bool
-has_column(const dp_bound_record *record, int column)
-{
-	return (record->present & ((uint32) 1 << column)) != 0;
-}
-
 static inline int64
 number_of(const dp_bound_job *job, const dp_bound_record *record, int column)
 {
@@ -61,7 +55,7 @@ count_rows(dp_bound_rows *rows, int column)
 
 	dp_bound_rows_rewind(rows);
 	while ((record = dp_bound_rows_next(rows)) != NULL)
-		c += has_column(record, column) ? 1 : 0;
+		c += dp_bound_has_column(rows->layout, record, column) ? 1 : 0;
 	return c;
 }
 
@@ -76,7 +70,7 @@ sum_rows(const dp_bound_job *job, dp_bound_rows *rows, int column, int64 from,
 	*sum = 0;
 	dp_bound_rows_rewind(rows);
 	while ((record = dp_bound_rows_next(rows)) != NULL)
-		if (has_column(record, column))
+		if (dp_bound_has_column(rows->layout, record, column))
 		{
 			*sum += (dp_int128) number_of(job, record, column) - from;
 			c++;
@@ -147,7 +141,7 @@ add_squares(const dp_bound_job *job, dp_bound_rows *rows, int32 group,
 	{
 		dp_int128	k;
 
-		if (!has_column(record, column))
+		if (!dp_bound_has_column(rows->layout, record, column))
 			continue;
 		k = (dp_int128) number_of(job, record, column) - how->low;
 		below += (width - k) * (width - k);
@@ -181,7 +175,7 @@ add_pairs(const dp_bound_job *job, dp_bound_rows *rows, int32 group,
 
 	dp_bound_rows_rewind(rows);
 	while ((record = dp_bound_rows_next(rows)) != NULL)
-		if (has_column(record, column))
+		if (dp_bound_has_column(rows->layout, record, column))
 		{
 			int64		pair = number_of(job, record, column);
 
@@ -220,7 +214,7 @@ add_values(const dp_bound_job *job, dp_bound_rows *rows, int32 group,
 	dp_bound_rows_rewind(rows);
 	while (wanted > 0 && (record = dp_bound_rows_next(rows)) != NULL)
 	{
-		if (!has_column(record, column))
+		if (!dp_bound_has_column(rows->layout, record, column))
 			continue;
 		if (wanted == left || uniform_below(left) < wanted)
 		{
@@ -300,7 +294,7 @@ collect(const dp_bound_job *job, dp_bound_rows *rows, int column,
 		const uint64 *words = &record->words[job->layout->word[column]];
 		digest		d;
 
-		if (!has_column(record, column))
+		if (!dp_bound_has_column(rows->layout, record, column))
 			continue;
 		d.high = words[0];
 		d.low = words[1];

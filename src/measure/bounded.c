@@ -10,8 +10,8 @@
  * sensitivities of measures are about that (doc/theory.md T78, T79).
  *
  * Values of undeclared keys follow the unit, and become the name of the row's
- * group.  Of such groups those that are told come one after the other, and
- * each has the cells for itself (T105).
+ * group; so do the places of large keys.  Of such groups those that are told
+ * come one after the other, and each has the cells for itself (T105).
  */
 #include "postgres.h"
 
@@ -136,8 +136,8 @@ row_of(const dp_measure *measure, const Aggref *native)
 
 /*
  * dp_measure_list_rows
- *	  Have a verified inner query, whose targets are the keys, the unit and
- *	  exact aggregates, give rows of units instead.
+ *	  Have a verified inner query, whose targets are the keys, or the places of
+ *	  large ones, the unit and exact aggregates, give rows of units instead.
  */
 void
 dp_measure_list_rows(const dp_release_spec *spec, Query *inner, Expr *place)
@@ -147,15 +147,13 @@ dp_measure_list_rows(const dp_release_spec *spec, Query *inner, Expr *place)
 													 pstrdup("place"), false),
 									 makeTargetEntry(unit->expr, 2,
 													 pstrdup("unit"), false));
-	ListCell   *lc;
 	int			i;
 
-	foreach(lc, spec->block->keys)
+	for (i = 0; i < spec->nkeys; i++)
 	{
-		TargetEntry *key = list_nth(inner->targetList,
-									foreach_current_index(lc));
+		TargetEntry *key = list_nth(inner->targetList, i);
 
-		if (((const dp_key *) lfirst(lc))->kind == DP_KEY_UNDECLARED)
+		if (dp_measure_is_told(spec, i))
 			targets = lappend(targets,
 							  makeTargetEntry(key->expr,
 											  list_length(targets) + 1,

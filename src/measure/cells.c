@@ -233,7 +233,7 @@ forget_values(const dp_release_spec *spec, const int64 *none,
 	}
 }
 
-/* Public keys of a group. */
+/* Public keys of a group; those that are told follow. */
 static void
 set_keys(const answer *to, int64 group)
 {
@@ -244,8 +244,11 @@ set_keys(const answer *to, int64 group)
 
 	for (i = spec->nkeys - 1; i >= 0; i--)
 	{
-		int64		size = dp_places_domain_size(spec->domains[i]);
+		int64		size;
 
+		if (dp_measure_is_told(spec, i))
+			continue;
+		size = dp_places_domain_size(spec->domains[i]);
 		slot->tts_values[i] = dp_places_domain_value(spec->domains[i],
 													 rest % size,
 													 &slot->tts_isnull[i]);

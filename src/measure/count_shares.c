@@ -59,6 +59,26 @@ count_walker(Node *node, void *context)
 	return expression_tree_walker(node, count_walker, context);
 }
 
+/* dp_measure_count_default: values of a block that name no price. */
+int
+dp_measure_count_default(const dp_block *block)
+{
+	int			n = 0;
+	int			i = 0;
+	ListCell   *target;
+
+	for_each_from(target, block->inner->targetList,
+				  dp_block_first_aggregate(block))
+	{
+		TargetEntry *entry = lfirst(target);
+
+		if (takes_default(castNode(Aggref, entry->expr),
+						  list_nth_int(block->kinds, i++)))
+			n++;
+	}
+	return n;
+}
+
 /*
  * dp_measure_count_share
  *	  Values with the default price in the blocks of one planner call.
@@ -75,17 +95,8 @@ dp_measure_count_share(List *blocks)
 	foreach(lc, blocks)
 	{
 		dp_block   *block = lfirst(lc);
-		int			i = 0;
 
-		for_each_from(target, block->inner->targetList,
-					  dp_block_first_aggregate(block))
-		{
-			TargetEntry *entry = lfirst(target);
-
-			if (takes_default(castNode(Aggref, entry->expr),
-							  list_nth_int(block->kinds, i++)))
-				share++;
-		}
+		share += dp_measure_count_default(block);
 		if (dp_block_has_undeclared(block))
 			share++;			/* the decision about keys */
 		(void) expression_tree_walker((Node *) block->subqueries, count_walker,

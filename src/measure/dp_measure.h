@@ -316,6 +316,8 @@ typedef struct dp_release_spec
 								 * parameters, clocks and users */
 	int64		groups;			/* product of the domains; 1 without keys */
 	int64		held;			/* so many have their numbers in memory */
+	bool	   *large;			/* by key: public, but of too many values, so
+								 * that it is told by threshold, too */
 	bool		undeclared;		/* some keys are told by threshold */
 	dp_key_decision decision;	/* then */
 	bool		many;			/* inner rows are rows of units: bounded.c */
@@ -347,6 +349,7 @@ extern void dp_measure_adapt(const dp_release_spec *spec, int64 told);
 typedef struct dp_told_names dp_told_names;
 extern Size dp_measure_told_most(const dp_release_spec *spec);
 extern dp_told_names *dp_measure_told_create(const dp_release_spec *spec);
+extern bool dp_measure_is_told(const dp_release_spec *spec, int key);
 extern int dp_measure_told_number(const dp_told_names *names);
 extern Size dp_measure_told_write(const dp_told_names *names,
 								  const Datum *values, const bool *nulls,
@@ -362,13 +365,13 @@ extern char *dp_measure_cost_text(const dp_release_spec *spec);
 
 /* split_price.c, count_shares.c */
 extern dp_rational dp_measure_default_price(int share);
+extern int	dp_measure_count_default(const dp_block *block);
 extern int	dp_measure_count_share(List *blocks);
 extern int	dp_measure_enter_share(int share);
 
 /* group_place.c */
 extern Expr *dp_measure_row_place(const dp_measure *measure, Expr *argument,
 								  dp_axis_kind kind, const Const *lookup);
-extern List *dp_measure_group_keys(const dp_release_spec *spec);
 extern void dp_measure_group_by_place(const dp_release_spec *spec,
 									  Query *inner);
 

@@ -17,6 +17,10 @@
  * as an axis is (axis.c).  A key that is a literal has one value, and no call.
  * A key that is computed from a column with public values is looked up by the
  * column, whose places are mapped to the key's.
+ *
+ * A key that is told by threshold because of its many values
+ * (run/large_keys.c) is looked up by itself, by dp_pg.key_place, and what is
+ * found becomes part of the name of the row's group.
  */
 #include "postgres.h"
 
@@ -41,6 +45,31 @@ typedef struct dp_group_keys
 } dp_group_keys;
 
 PG_FUNCTION_INFO_V1(dp_group_place);
+PG_FUNCTION_INFO_V1(dp_key_place);
+
+static const dp_group_keys *
+require_keys(FunctionCallInfo fcinfo, int argument)
+{
+	if (unlikely(PG_ARGISNULL(argument)))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("%s can be used only inside private queries",
+						argument == 2 ? "dp_pg.group_place" :
+						"dp_pg.key_place"),
+				 errhint("Group by the key itself.")));
+	return (const dp_group_keys *) PG_GETARG_POINTER(argument);
+}
+
+/* The place of a key's value, or -1. */
+static int64
+find_place(const dp_group_keys *keys, Datum value, bool isnull)
+{
+	int64		place = dp_places_axis_find_flat(&keys->finder, value, isnull);
+
+	if (place >= 0 && keys->map != 0)
+		place = ((const int32 *) ((const char *) keys + keys->map))[place];
+	return place;
+}
 
 /*
  * dp_group_place
@@ -50,25 +79,31 @@ PG_FUNCTION_INFO_V1(dp_group_place);
 Datum
 dp_group_place(PG_FUNCTION_ARGS)
 {
-	const dp_group_keys *keys;
+	const dp_group_keys *keys = require_keys(fcinfo, 2);
 	int64		place;
 
-	if (unlikely(PG_ARGISNULL(2)))
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("dp_pg.group_place can be used only inside private "
-						"queries"),
-				 errhint("Group by the key itself.")));
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
-	keys = (const dp_group_keys *) PG_GETARG_POINTER(2);
-	place = dp_places_axis_find_flat(&keys->finder, PG_GETARG_DATUM(1),
-									 PG_ARGISNULL(1));
-	if (place >= 0 && keys->map != 0)
-		place = ((const int32 *) ((const char *) keys + keys->map))[place];
+	place = find_place(keys, PG_GETARG_DATUM(1), PG_ARGISNULL(1));
 	if (place < 0)
 		PG_RETURN_NULL();
 	PG_RETURN_INT32(PG_GETARG_INT32(0) * keys->size + (int32) place);
+}
+
+/*
+ * dp_key_place
+ *	  SQL: dp_pg.key_place(key, its public values) -> place among them, or
+ *	  NULL: it is none of them.
+ */
+Datum
+dp_key_place(PG_FUNCTION_ARGS)
+{
+	const dp_group_keys *keys = require_keys(fcinfo, 1);
+	int64		place = find_place(keys, PG_GETARG_DATUM(0), PG_ARGISNULL(0));
+
+	if (place < 0)
+		PG_RETURN_NULL();
+	PG_RETURN_INT64(place);
 }
 
 /* ---- the inner query ---- */
@@ -95,42 +130,29 @@ make_keys(const dp_axis_finder *finder, Size length, const int32 *map,
 	return dp_places_tally_spec_const(keys, size + mapped);
 }
 
-/* Are rows looked up among the key's public values? */
+/* Does a row's place among public groups depend on the key? */
 static bool
-is_looked_up(const dp_key *key)
+is_looked_up(const dp_release_spec *spec, int key)
 {
-	return key->kind != DP_KEY_CONSTANT && key->kind != DP_KEY_UNDECLARED;
+	const dp_key *k = list_nth(spec->block->keys, key);
+
+	return k->kind != DP_KEY_CONSTANT && k->kind != DP_KEY_UNDECLARED &&
+		!spec->large[key];
 }
 
-/*
- * dp_measure_group_keys
- *	  The public values of all keys that are looked up, a Const * each: what
- *	  the plan holds of them.
- */
-List *
-dp_measure_group_keys(const dp_release_spec *spec)
+/* The public values of a key, for dp_pg.group_place and dp_pg.key_place. */
+static Const *
+keys_of(const dp_release_spec *spec, int key)
 {
-	List	   *constants = NIL;
-	ListCell   *lc;
+	dp_domain  *domain = spec->domains[key];
+	int64		size = dp_places_domain_size(domain);
+	Size		length;
+	const dp_axis_finder *finder = dp_places_domain_finder(domain, &length);
+	int64		n;
+	const int32 *map = dp_places_domain_map(domain, &n);
 
-	foreach(lc, spec->block->keys)
-	{
-		int			i = foreach_current_index(lc);
-		const dp_axis_finder *finder;
-		const int32 *map;
-		Size		length;
-		int64		n;
-		int32		size;
-
-		if (!is_looked_up(lfirst(lc)))
-			continue;
-		finder = dp_places_domain_finder(spec->domains[i], &length);
-		map = dp_places_domain_map(spec->domains[i], &n);
-		size = (int32) dp_places_domain_size(spec->domains[i]);
-		constants = lappend(constants,
-							make_keys(finder, length, map, n, size));
-	}
-	return constants;
+	return make_keys(finder, length, map, n,
+					 spec->large[key] ? 1 : (int32) size);
 }
 
 static Oid
@@ -148,24 +170,43 @@ place_of(const dp_release_spec *spec, const List *targets)
 {
 	Expr	   *place = (Expr *) makeConst(INT4OID, -1, InvalidOid, 4,
 										   Int32GetDatum(0), false, true);
-	List	   *constants = dp_measure_group_keys(spec);
 	Oid			function = place_function();
-	ListCell   *lc;
-	int			next = 0;
+	int			i;
 
-	foreach(lc, spec->block->keys)
+	for (i = 0; i < spec->nkeys; i++)
 	{
-		TargetEntry *target = list_nth(targets, foreach_current_index(lc));
+		TargetEntry *target = list_nth(targets, i);
 
-		if (!is_looked_up(lfirst(lc)))
+		if (!is_looked_up(spec, i))
 			continue;
 		place = (Expr *) makeFuncExpr(function, INT4OID,
 									  list_make3(place, target->expr,
-												 list_nth(constants, next++)),
+												 keys_of(spec, i)),
 									  InvalidOid, InvalidOid,
 									  COERCE_EXPLICIT_CALL);
 	}
 	return place;
+}
+
+/* Have the places of large keys stand for them. */
+static void
+place_large_keys(const dp_release_spec *spec, const List *targets)
+{
+	Oid			types[2] = {ANYELEMENTOID, InvalidOid};
+	int			i;
+
+	types[1] = dp_catalog_type("tally_spec");
+	for (i = 0; i < spec->nkeys; i++)
+	{
+		TargetEntry *target = list_nth(targets, i);
+
+		if (spec->large[i])
+			target->expr = (Expr *)
+				makeFuncExpr(dp_catalog_function("key_place", 2, types),
+							 INT8OID,
+							 list_make2(target->expr, keys_of(spec, i)),
+							 InvalidOid, InvalidOid, COERCE_EXPLICIT_CALL);
+	}
 }
 
 /* One row for each group, and one for those in none. */
@@ -223,6 +264,7 @@ dp_measure_group_by_place(const dp_release_spec *spec, Query *inner)
 	if (spec->nkeys == 0 && !spec->many)
 		return;
 	place = place_of(spec, inner->targetList);
+	place_large_keys(spec, inner->targetList);
 	if (spec->many)
 		dp_measure_list_rows(spec, inner, place);
 	else if (spec->states)

@@ -2,6 +2,9 @@
  * told_name.c
  *	  The values of a group's undeclared keys, as bytes and back.
  *
+ * Of a large key it is the place among its public values: a row that has none
+ * has no name.
+ *
  * Equal values have the same bytes, and of a told group it is these that are
  * answered, so the spelling is nobody's (places/told_value.c).
  */
@@ -17,6 +20,7 @@ struct dp_told_names
 	Size		most;			/* bytes of a name */
 	int			n;
 	int		   *keys;			/* their numbers among all keys */
+	dp_domain **domains;		/* of large ones; or NULL */
 	dp_told_type *types;
 };
 
@@ -33,22 +37,34 @@ dp_told_names *
 dp_measure_told_create(const dp_release_spec *spec)
 {
 	dp_told_names *names = palloc0(sizeof(dp_told_names));
-	ListCell   *lc;
+	int			i;
 
 	names->most = dp_measure_told_most(spec);
 	names->keys = palloc(sizeof(int) * Max(spec->nkeys, 1));
+	names->domains = palloc(sizeof(dp_domain *) * Max(spec->nkeys, 1));
 	names->types = palloc(sizeof(dp_told_type) * Max(spec->nkeys, 1));
-	foreach(lc, spec->block->keys)
+	for (i = 0; i < spec->nkeys; i++)
 	{
-		const dp_key *key = lfirst(lc);
+		const dp_key *key = list_nth(spec->block->keys, i);
 
-		if (key->kind != DP_KEY_UNDECLARED)
+		if (!dp_measure_is_told(spec, i))
 			continue;
-		names->keys[names->n] = foreach_current_index(lc);
-		names->types[names->n++] = dp_places_told_type(key->type,
-													   key->typmod);
+		names->keys[names->n] = i;
+		names->domains[names->n] = spec->large[i] ? spec->domains[i] : NULL;
+		names->types[names->n++] = spec->large[i] ?
+			dp_places_told_type(INT8OID, -1) :
+			dp_places_told_type(key->type, key->typmod);
 	}
 	return names;
+}
+
+/* dp_measure_is_told: is the key told by threshold? */
+bool
+dp_measure_is_told(const dp_release_spec *spec, int key)
+{
+	const dp_key *k = list_nth(spec->block->keys, key);
+
+	return k->kind == DP_KEY_UNDECLARED || spec->large[key];
 }
 
 /* dp_measure_told_number: how many undeclared keys there are. */
@@ -61,7 +77,8 @@ dp_measure_told_number(const dp_told_names *names)
 /*
  * dp_measure_told_write
  *	  Bytes for values of all undeclared keys, in room for
- *	  DP_BOUND_NAME_BYTES; returns how many, or 0: they do not fit.
+ *	  DP_BOUND_NAME_BYTES; returns how many, or 0: they do not fit, or one is
+ *	  none of a large key's.
  */
 Size
 dp_measure_told_write(const dp_told_names *names, const Datum *values,
@@ -76,7 +93,7 @@ dp_measure_told_write(const dp_told_names *names, const Datum *values,
 												   nulls[i], to + used,
 												   names->most - used);
 
-		if (written == 0)
+		if (written == 0 || (nulls[i] && names->domains[i] != NULL))
 			return 0;
 		used += written;
 	}
@@ -94,7 +111,13 @@ dp_measure_told_read(const dp_told_names *names, const char *from,
 	int			i;
 
 	for (i = 0; i < names->n; i++)
-		from = dp_places_told_read(&names->types[i], from,
-								   &values[names->keys[i]],
-								   &nulls[names->keys[i]]);
+	{
+		Datum	   *value = &values[names->keys[i]];
+		bool	   *null = &nulls[names->keys[i]];
+
+		from = dp_places_told_read(&names->types[i], from, value, null);
+		if (names->domains[i] != NULL)
+			*value = dp_places_domain_value(names->domains[i],
+											DatumGetInt64(*value), null);
+	}
 }

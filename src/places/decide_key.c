@@ -191,7 +191,7 @@ decide_column(const dp_key *key)
 	return dp_places_domain_decide(&column);
 }
 
-/* dp_places_domain_decide: see dp_places.h; errors as for _make. */
+/* dp_places_domain_decide: see dp_places.h; errors as for _make_any. */
 dp_domain *
 dp_places_domain_decide(const dp_key *key)
 {
@@ -200,7 +200,7 @@ dp_places_domain_decide(const dp_key *key)
 	if (key->conditions == NIL && key->kind != DP_KEY_CASES &&
 		key->kind != DP_KEY_IMAGE)
 	{
-		domain = dp_places_domain_make(key);
+		domain = dp_places_domain_make_any(key);
 		domain->undecided = key;
 		return domain;
 	}
@@ -236,8 +236,9 @@ dp_places_domain_decide(const dp_key *key)
 			break;
 	}
 	if (key->image == NULL && key->attnum != 0)
-		return decide_values(key, dp_places_domain_make(key),
+		return decide_values(key, dp_places_domain_make_any(key),
 							 key->conditions);
-	domain = decide_values(key, dp_places_domain_make(key), about_value(key));
+	domain = decide_values(key, dp_places_domain_make_any(key),
+						   about_value(key));
 	return dp_places_keep_reached(key, domain);
 }

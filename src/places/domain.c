@@ -40,14 +40,17 @@ raise_too_many(void)
 			 errhint("Use narrower bounds or a coarser key.")));
 }
 
-/* dp_places_domain_append: one more known value; 54000 when there are too
- * many. */
+/*
+ * dp_places_domain_append
+ *	  One more known value; 54000 for more than there may be groups, or than
+ *	  are looked at one by one, whichever is more.
+ */
 void
 dp_places_domain_append(dp_domain *domain, Datum value)
 {
 	int64		known = domain->places.known;
 
-	if (known >= dp_setting_max_groups)
+	if (known >= Max(dp_setting_max_groups, DP_DECIDED_MAX))
 		raise_too_many();
 	if (domain->values == NULL)
 		domain->values = palloc(sizeof(Datum) * 16);
@@ -139,15 +142,23 @@ fill_enum(dp_domain *domain)
 	ReleaseSysCacheList(list);
 }
 
-/* dp_places_domain_fill_dense: first .. last. */
+/*
+ * dp_places_domain_fill_dense
+ *	  first .. last, however many they are; 54000 for more than can be
+ *	  numbered.
+ */
 void
 dp_places_domain_fill_dense(dp_domain *domain, int64 first, int64 last)
 {
 	domain->places.kind = DP_AXIS_DENSE;
 	domain->places.first = first;
 	if (__builtin_sub_overflow(last, first, &domain->places.known) ||
-		domain->places.known >= dp_setting_max_groups)
-		raise_too_many();
+		domain->places.known >= PG_INT64_MAX - 2)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("group key has too many public values"),
+				 errdetail("There are more than 2^63 of them."),
+				 errhint("Use narrower bounds or a coarser key.")));
 	domain->places.known++;
 }
 
@@ -325,14 +336,15 @@ dp_places_domain_end(dp_domain *domain, bool null)
 }
 
 /*
- * dp_places_domain_make
+ * dp_places_domain_make_any
  *	  All public values of the key, in the current context, whatever its
- *	  conditions are.
+ *	  conditions are, and however many they are.
  *
- * Errors: 54000 too many values, 55000 the declaration is gone.
+ * Errors: 54000 too many values to be listed or numbered, 55000 the
+ * declaration is gone.
  */
 dp_domain *
-dp_places_domain_make(const dp_key *key)
+dp_places_domain_make_any(const dp_key *key)
 {
 	dp_domain  *domain = dp_places_domain_empty(getBaseType(key->type));
 
@@ -370,6 +382,17 @@ dp_places_domain_make(const dp_key *key)
 	dp_places_domain_end(domain, key->nullable ||
 						 (key->kind == DP_KEY_CONSTANT &&
 						  key->constant->constisnull));
+	return domain;
+}
+
+/* dp_places_domain_make: the same; 54000 for more than there may be groups. */
+dp_domain *
+dp_places_domain_make(const dp_key *key)
+{
+	dp_domain  *domain = dp_places_domain_make_any(key);
+
+	if (domain->places.known > dp_setting_max_groups)
+		raise_too_many();
 	return domain;
 }
 

@@ -24,6 +24,7 @@ struct dp_domain
 
 /* ---- domain.c ---- */
 extern dp_attribute *dp_places_declaration(const dp_key *key);
+extern dp_domain *dp_places_domain_make_any(const dp_key *key);
 extern dp_domain *dp_places_domain_empty(Oid type);
 extern void dp_places_domain_append(dp_domain *domain, Datum value);
 extern void dp_places_domain_fill_dense(dp_domain *domain, int64 first,

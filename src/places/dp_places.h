@@ -215,8 +215,8 @@ dp_places_named_input(const dp_key *key)
 }
 
 /*
- * Of its values those that the key's conditions do not exclude (decide_key.c);
- * parameters in them must have become constants.
+ * Of its values those that the key's conditions do not exclude (decide_key.c),
+ * however many they are; parameters in them must have become constants.
  */
 extern dp_domain *dp_places_domain_decide(const dp_key *key);
 

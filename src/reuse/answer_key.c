@@ -142,11 +142,15 @@ append_charge(StringInfo out, const dp_charge *charge)
 static void
 append_price(StringInfo out, const dp_release_spec *spec)
 {
+	int			i;
+
 	appendStringInfo(out, "\nbounds " INT64_FORMAT " " INT64_FORMAT " "
 					 INT64_FORMAT " %d", spec->max_rows, spec->max_keys,
 					 spec->groups, spec->undeclared);
 	if (!spec->undeclared)
 		return;
+	for (i = 0; i < spec->nkeys; i++)
+		appendStringInfo(out, " %d", spec->large[i]);
 	append_rational(out, &spec->decision.epsilon);
 	append_fixed(out, spec->decision.delta);
 	append_charge(out, &spec->decision.charge);

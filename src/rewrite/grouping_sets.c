@@ -282,6 +282,7 @@ column_mutator(Node *node, void *context)
 {
 	set_split  *s = context;
 	int			keys = list_length(s->keys);
+	Node	   *copy;
 	int			n;
 
 	if (node == NULL)
@@ -295,12 +296,11 @@ column_mutator(Node *node, void *context)
 							   place_of(s->groupings, node, s->level), node);
 	if (IsA(node, Query))
 	{
-		Query	   *copy;
-
 		s->level++;
-		copy = query_tree_mutator((Query *) node, column_mutator, context, 0);
+		copy = (Node *) query_tree_mutator((Query *) node, column_mutator,
+										   context, 0);
 		s->level--;
-		return (Node *) copy;
+		return copy;
 	}
 	if (!IsA(node, Const) && !IsA(node, Param) && !IsA(node, List) &&
 		!IsA(node, TargetEntry))
@@ -311,7 +311,9 @@ column_mutator(Node *node, void *context)
 	}
 	if (IsA(node, Var) && (int) ((Var *) node)->varlevelsup == s->level)
 		s->failed = true;
-	return expression_tree_mutator(node, column_mutator, context);
+	copy = expression_tree_mutator(node, column_mutator, context);
+	dp_catalog_guard_division(node, s->level, copy);
+	return copy;
 }
 
 /* A target that is a key is the key's column, constants included. */

@@ -133,6 +133,11 @@ const dp_expression_rule dp_expression_rules[] = {
 	TOTAL(F_STRPOS, "textpos"),
 	TOTAL(F_POSITION_TEXT_TEXT, "textpos"),
 
+	/* Lists in a text, and the number of elements, which a header says. */
+	TOTAL(F_SPLIT_PART, "split_part"),
+	TOTAL(F_STRING_TO_ARRAY_TEXT_TEXT, "text_to_array"),
+	SAFE(F_CARDINALITY),
+
 	/* Pieces: never longer than the argument. */
 	SAFE(F_LEFT),
 	SAFE(F_RIGHT),
@@ -470,7 +475,6 @@ static const dp_expression_advice advices[] = {
 	{F_REGEXP_REPLACE_TEXT_TEXT_TEXT, NULL, USE_FILTER},
 	{F_REGEXP_REPLACE_TEXT_TEXT_TEXT_TEXT, NULL, USE_FILTER},
 	{F_REPLACE, NULL, USE_FILTER},
-	{F_SPLIT_PART, NULL, USE_FILTER},
 	{F_TO_CHAR_TIMESTAMP_TEXT, NULL, USE_TRUNC},
 	{F_TO_CHAR_TIMESTAMPTZ_TEXT, NULL, USE_TRUNC},
 	{F_TO_CHAR_INTERVAL_TEXT, NULL, USE_TRUNC},

@@ -48,6 +48,7 @@
 
 #define HASHED_BYTES ((Size) 48)	/* a constant's share of a hash table */
 #define FOLD_FACTOR 3			/* full case mappings in UTF-8 */
+#define LIST_FACTOR 8			/* of lengths and padding */
 #define WORK_FACTOR 16			/* of what a call is given */
 #define COMPARE_FACTOR 4		/* copies of both sides, of wide characters */
 #define COLLATE_FACTOR 150		/* by ICU, expression_collate.c */
@@ -133,6 +134,10 @@ call_bytes(Oid function, Oid type, List *args, const Query *level)
 		case F_UPPER_TEXT:
 		case F_INITCAP:
 			return FOLD_FACTOR * sum;
+		case F_STRING_TO_ARRAY_TEXT_TEXT:
+			/* an empty element has a header, and one more than bytes */
+			return Min(LIST_FACTOR * sum, LIST_FACTOR * DP_TOTAL_LIST_LIMIT) +
+				DP_EXPRESSION_SHORT;
 		case F_BPCHAR_BPCHAR_INT4_BOOL:
 			/* its length was checked, expression_constant.c */
 			return sum + DP_TOTAL_CHAR_LIMIT *

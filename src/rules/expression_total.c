@@ -194,6 +194,8 @@ dp_rules_warm(const FuncExpr *call)
 		return;
 	if (rule->function == F_INITCAP)
 		warm_initcap(call->inputcollid);
+	if (rule->function == F_STRING_TO_ARRAY_TEXT_TEXT)
+		(void) get_typlen(TEXTOID);
 	if (rule->condition == DP_CONDITION_ZONE)
 		warm_zone(linitial(call->args));
 }

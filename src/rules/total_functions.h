@@ -26,6 +26,9 @@
 /* character(n) is padded to n, whatever the value; n is at most this. */
 #define DP_TOTAL_CHAR_LIMIT 1000
 
+/* The longest text that is taken for a list, and becomes an array. */
+#define DP_TOTAL_LIST_LIMIT (128 * 1024)
+
 /*
  * A LIKE pattern may hold so many wildcards: each one that is open costs a
  * level of recursion, and the depth reached depends on the value.

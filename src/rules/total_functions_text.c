@@ -148,8 +148,19 @@ DP_BOUNDED(initcap, FITS(0) && can_fold(fcinfo, false))
  */
 #define SEARCHED ((uint64) 1 << 28)
 
-DP_BOUNDED(textpos, (uint64) text_size(PG_GETARG_DATUM(0)) *
-		   text_size(PG_GETARG_DATUM(1)) <= SEARCHED)
+/* Is the second argument looked for in the first one in time? */
+static bool
+can_search(FunctionCallInfo fcinfo)
+{
+	return (uint64) text_size(PG_GETARG_DATUM(0)) *
+		text_size(PG_GETARG_DATUM(1)) <= SEARCHED;
+}
+
+DP_BOUNDED(textpos, can_search(fcinfo))
+DP_BOUNDED(split_part, PG_GETARG_INT32(2) != 0 && FITS(0) &&
+		   can_search(fcinfo))
+DP_BOUNDED(text_to_array, text_size(PG_GETARG_DATUM(0)) <=
+		   DP_TOTAL_LIST_LIMIT && can_search(fcinfo))
 
 /* Is the second argument a pattern that ILIKE takes without an error? */
 static bool

@@ -151,11 +151,13 @@ describe_selection(const dp_measure *measure, dp_description *d)
 
 /* The decision which undeclared keys are told; numbers are of units. */
 static dp_description
-describe_decision(const dp_key_decision *decision)
+describe_decision(const dp_release_spec *spec)
 {
+	const dp_key_decision *decision = &spec->decision;
 	dp_description d;
 
-	d.name = pstrdup("undeclared keys");
+	d.name = pstrdup(dp_run_large_text(spec) != NULL ? "keys" :
+					 "undeclared keys");
 	d.mechanism = pstrdup(dp_run_decision_name);
 	d.epsilon = dp_bridge_fixed_to_cstring(decision->charge.epsilon);
 	d.delta = dp_bridge_fixed_to_cstring(decision->charge.delta);
@@ -179,7 +181,7 @@ dp_run_describe(const dp_release_spec *spec, int n)
 	dp_description d;
 
 	if (n == spec->nmeasures)
-		return describe_decision(&spec->decision);
+		return describe_decision(spec);
 	d.name = value_name(measure);
 	d.mechanism = pstrdup(dp_run_mechanism_name(measure));
 	d.epsilon = measure->charge.epsilon == DP_FIXED_INFINITE ?

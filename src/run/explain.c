@@ -299,6 +299,7 @@ void
 dp_run_explain(const dp_release_spec *spec, bool charged,
 			   TimestampTz stored_at, EState *estate, ExplainState *es)
 {
+	char	   *large = dp_run_large_text(spec);
 	ListCell   *lc;
 	int			i;
 
@@ -313,11 +314,14 @@ dp_run_explain(const dp_release_spec *spec, bool charged,
 	}
 	ExplainCloseGroup("Released Values", "Released Values", false, es);
 	ExplainPropertyText("Public Groups", spec->undeclared ?
-						psprintf(INT64_FORMAT " for each undeclared key that "
-								 "is told", spec->groups) :
+						psprintf(INT64_FORMAT " for each %s that is told",
+								 spec->groups, large != NULL ? "key" :
+								 "undeclared key") :
 						psprintf(INT64_FORMAT, spec->groups), es);
+	if (large != NULL)
+		ExplainPropertyText("Large Keys", large, es);
 	if (spec->undeclared)
-		ExplainPropertyText("Undeclared Keys",
+		ExplainPropertyText(large != NULL ? "Keys" : "Undeclared Keys",
 							decision_text(&spec->decision.law), es);
 	if (spec->block->size > 0)
 		ExplainPropertyText("Groups Left Out",

@@ -120,7 +120,7 @@ estimated_groups(const dp_block *block)
 
 	foreach(lc, block->keys)
 		groups *= dp_places_domain_estimate(lfirst(lc));
-	return clamp_row_est(groups);
+	return clamp_row_est(Min(groups, dp_setting_max_groups));
 }
 
 /*

@@ -114,46 +114,15 @@ prepare_measure(const dp_release_spec *spec, int n, const List *publics,
 	}
 }
 
-/* "5 * 366 * 24" */
-static char *
-sizes_text(const List *domains)
-{
-	StringInfoData text;
-	ListCell   *lc;
-
-	initStringInfo(&text);
-	foreach(lc, domains)
-		appendStringInfo(&text, "%s" INT64_FORMAT,
-						 foreach_current_index(lc) > 0 ? " * " : "",
-						 dp_places_domain_size(lfirst(lc)));
-	return text.data;
-}
-
 static void
-prepare_keys(dp_release_spec *spec, const List *domains)
+set_domains(dp_release_spec *spec, const List *domains)
 {
 	ListCell   *lc;
 
 	spec->nkeys = list_length(domains);
 	spec->domains = palloc0(sizeof(dp_domain *) * Max(spec->nkeys, 1));
-	spec->groups = 1;
 	foreach(lc, domains)
-	{
-		dp_domain  *domain = lfirst(lc);
-
-		spec->domains[foreach_current_index(lc)] = domain;
-		if (__builtin_mul_overflow(spec->groups, dp_places_domain_size(domain),
-								   &spec->groups) ||
-			spec->groups > dp_setting_max_groups)
-			ereport(ERROR,
-					(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-					 errmsg("query has too many public groups"),
-					 errdetail("Every combination of public keys returns a "
-							   "row; there are %s of them, and setting "
-							   "dp_pg.max_groups is %d.",
-							   sizes_text(domains), dp_setting_max_groups),
-					 errhint("Group by fewer keys or narrower bounds.")));
-	}
+		spec->domains[foreach_current_index(lc)] = lfirst(lc);
 }
 
 /* How many aggregates of the block keep the values of rows, not a number? */
@@ -339,6 +308,7 @@ dp_run_prepare(dp_block *block, const dp_ledger_standing *standing,
 	int64		width = 0;
 	int			next = list_length(block->publics);
 	List	   *publics = list_copy_head(arguments, next);
+	int			share;
 	int			first;
 	int			column;
 	int			i;
@@ -349,12 +319,14 @@ dp_run_prepare(dp_block *block, const dp_ledger_standing *standing,
 	spec->replace_one = standing->replace_one;
 	spec->nmeasures = list_length(block->kinds);
 	spec->measures = palloc0(sizeof(dp_measure) * Max(spec->nmeasures, 1));
-	prepare_keys(spec, domains);
-	spec->undeclared = dp_block_has_undeclared(block);
+	set_domains(spec, domains);
+	dp_run_find_large_keys(spec);
+	block = spec->block;
+	share = dp_run_share(spec);
 	spec->held = spec->undeclared ? 1 : spec->groups;
 	set_unit_bounds(spec, bounds);
 	if (spec->undeclared)
-		dp_measure_set_decision(spec, block->share);
+		dp_measure_set_decision(spec, share);
 	first = column = block->keys == NIL ? 0 : 1;	/* after the place */
 	for (i = 0; i < spec->nmeasures; i++)
 	{
@@ -364,7 +336,7 @@ dp_run_prepare(dp_block *block, const dp_ledger_standing *standing,
 		prepare_measure(spec, i, publics, standing, measure);
 		measure->groups = spec->held;
 		measure->collections = collections;
-		dp_measure_set_parameters(measure, block->share, values + next,
+		dp_measure_set_parameters(measure, share, values + next,
 								  nulls + next, location);
 		*location = bounds_location(measure);
 		measure->arguments = list_copy_head(list_copy_tail(arguments, next),

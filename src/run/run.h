@@ -43,6 +43,11 @@ extern void dp_run_check_prices(const dp_release_spec *spec,
 extern const char *dp_run_mechanism_name(const dp_measure *measure);
 extern char *dp_run_mechanism_text(const dp_release_spec *spec);
 
+/* large_keys.c */
+extern void dp_run_find_large_keys(dp_release_spec *spec);
+extern int	dp_run_share(const dp_release_spec *spec);
+extern char *dp_run_large_text(const dp_release_spec *spec);
+
 /* disjoint.c */
 extern void dp_run_find_disjoint(dp_release_spec *spec);
 extern void dp_run_add_values(const dp_release_spec *spec,

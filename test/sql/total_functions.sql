@@ -75,6 +75,7 @@ CREATE TEMP TABLE value_uuid AS SELECT gen_random_uuid() x
 	FROM generate_series(1, 5);
 CREATE TEMP TABLE value_inet AS SELECT unnest('{0.0.0.0/0,10.1.2.3/8,::/0,
 	::1,255.255.255.255,ffff::/16}'::inet[]) x;
+CREATE TEMP TABLE value_anyarray AS SELECT unnest(ARRAY['{}', '{1}', '{1,NULL,3}', '[-2:-1]={1,2}', '{{1,2},{3,4}}'])::int[] x;
 CREATE TEMP TABLE value_anyenum AS SELECT unnest(enum_range(NULL::mood)) x;
 CREATE TEMP TABLE value_date AS
 	SELECT unnest('{4714-11-24 BC,4714-11-25 BC,4713-01-01 BC,3000-01-01 BC,
@@ -160,6 +161,10 @@ RETURNS text LANGUAGE sql AS $$
 		WHEN f::text ~ 'substr|left|right' AND t = 'integer'::regtype
 			THEN '(SELECT unnest(''{-2147483648,-3,-1,0,1,2,5,600000,
 				2147483647}''::int[]) x)'
+		WHEN f::text ~ 'split_part|string_to_array' AND i = 1
+			THEN '(SELECT unnest(''{"",",",a,ß,no such}''::text[]) x)'
+		WHEN f::text ~ 'split_part' AND t = 'integer'::regtype
+			THEN '(SELECT unnest(''{-2147483648,-3,-1,0,1,2,600000}''::int[]) x)'
 		WHEN f::text ~ 'width_bucket' AND i < 3
 			THEN '(SELECT x FROM value_' || typname
 				|| ' WHERE x::text ~ ''^.{1,5}$'' OR x = ''Infinity'')'
@@ -203,7 +208,7 @@ CREATE TEMP TABLE trial AS
 		SELECT 1 FROM pg_proc p, unnest(p.proargtypes) t
 		WHERE p.oid = function AND t <> ALL ('{int2,int4,int8,float4,float8,
 			numeric,text,name,bpchar,varchar,"\"char\"",bytea,bool,uuid,inet,
-			anyenum,date,timestamp,timestamptz,time,timetz,interval}'
+			anyenum,anyarray,date,timestamp,timestamptz,time,timetz,interval}'
 			::regtype[]::oid[]));
 
 -- Every function that is not merely LEAKPROOF is tried.
@@ -285,7 +290,7 @@ SELECT count(*) > 150 AS many, sum(unsound) AS unsound,
 -- buckets without end.
 SELECT * FROM comparison
 	WHERE narrower > 0 AND function::text !~
-		('time|date|age|extract|trim|lower|upper|initcap|like|textcat|strpos|position|^text\('
+		('time|date|age|extract|trim|lower|upper|initcap|like|textcat|strpos|position|split_part|string_to_array|^text\('
 		|| '|ceil|floor|round|^"numeric"|width_bucket');
 
 -- The usual values are never NULL.

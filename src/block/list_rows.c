@@ -1,0 +1,316 @@
+/*
+ * list_rows.c
+ *	  A list in a text of a private row, as rows.
+ *
+ *	  SELECT genre, dp_count(*)
+ *	  FROM members, unnest(string_to_array(genres, ',')) AS genre
+ *	  GROUP BY genre
+ *
+ * A function in FROM that makes rows of a private row becomes a join with
+ * public ones, of which there are, for each number of elements c up to
+ * LIST_MOST, those with the numbers n from 1 to c:
+ *
+ *	  FROM members JOIN (SELECT c, n ..) AS genre
+ *	  ON c = number of elements of genres
+ *
+ * and the element is split_part(genres, ',', n).  So the rows of a unit are
+ * bounded, and all that holds for joins holds for them (doc/theory.md T134).
+ * Of longer lists the first LIST_MOST elements are rows.
+ *
+ * Rewritten are unnest(string_to_array(text, separator)) and
+ * string_to_table(text, separator) with a constant separator, WITH ORDINALITY
+ * too, beside other items or on the right side of a LEFT JOIN.  The text
+ * stands in the element and in the condition, so it may hold no subquery,
+ * which would be run and charged for each.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_operator.h"
+#include "catalog/pg_type.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/optimizer.h"
+#include "parser/analyze.h"
+#include "parser/parser.h"
+#include "parser/parsetree.h"
+#include "rewrite/rewriteManip.h"
+#include "utils/fmgroids.h"
+
+#include "rowset.h"
+
+#define LIST_MOST 100
+
+/* Columns of the public rows, in the places of element and ordinality. */
+enum
+{
+	COLUMN_COUNT = 1,
+	COLUMN_NUMBER
+};
+
+static const char numbers_text[] =
+"SELECT c, n FROM pg_catalog.generate_series(1, " CppAsString2(LIST_MOST)
+") AS c, pg_catalog.generate_series(1, c) AS n";
+
+typedef struct list_item
+{
+	int			varno;
+	int			level;			/* below the query, of what is rewritten */
+	Node	   *text;			/* over columns of the query's other items */
+	Const	   *separator;
+	Oid			collation;		/* by which the separator is found */
+} list_item;
+
+/* ---- finding lists ---- */
+
+/* The call that splits a text, or NULL. */
+static FuncExpr *
+splitting_call(const RangeTblEntry *entry)
+{
+	FuncExpr   *call;
+
+	if (entry->rtekind != RTE_FUNCTION || !entry->lateral ||
+		list_length(entry->functions) != 1)
+		return NULL;
+	call = (FuncExpr *)
+		linitial_node(RangeTblFunction, entry->functions)->funcexpr;
+	if (IsA(call, FuncExpr) && call->funcid == F_UNNEST_ANYARRAY)
+	{
+		call = linitial(call->args);
+		return IsA(call, FuncExpr) &&
+			call->funcid == F_STRING_TO_ARRAY_TEXT_TEXT ? call : NULL;
+	}
+	return IsA(call, FuncExpr) &&
+		call->funcid == F_STRING_TO_TABLE_TEXT_TEXT ? call : NULL;
+}
+
+static bool
+find_list(const Query *query, int varno, list_item *item)
+{
+	const FuncExpr *call = splitting_call(rt_fetch(varno, query->rtable));
+	const Const *separator;
+
+	if (call == NULL)
+		return false;
+	separator = lsecond(call->args);
+	if (!IsA(separator, Const) || separator->constisnull ||
+		checkExprHasSubLink(linitial(call->args)) ||
+		contain_vars_of_level(linitial(call->args), 1) ||
+		!contain_vars_of_level(linitial(call->args), 0))
+		return false;
+	item->varno = varno;
+	item->level = 0;
+	item->text = linitial(call->args);
+	item->separator = (Const *) separator;
+	item->collation = call->inputcollid;
+	return true;
+}
+
+/*
+ * Is the item there for every row of the others, or left out by a LEFT JOIN
+ * of it alone, which is *join then?
+ */
+static bool
+find_place(Node *item, int varno, JoinExpr **join)
+{
+	JoinExpr   *j = (JoinExpr *) item;
+
+	if (IsA(item, RangeTblRef))
+		return ((RangeTblRef *) item)->rtindex == varno;
+	if (j->jointype == JOIN_INNER)
+		return find_place(j->larg, varno, join) ||
+			find_place(j->rarg, varno, join);
+	if (j->jointype != JOIN_LEFT)
+		return false;
+	if (!IsA(j->rarg, RangeTblRef) ||
+		((RangeTblRef *) j->rarg)->rtindex != varno)
+		return find_place(j->larg, varno, join);
+	*join = j;
+	return true;
+}
+
+/* ---- what stands for them ---- */
+
+static Query *
+make_numbers(void)
+{
+	List	   *parsed = raw_parser(numbers_text, RAW_PARSE_DEFAULT);
+
+	return parse_analyze_fixedparams(linitial_node(RawStmt, parsed),
+									 numbers_text, NULL, 0, NULL);
+}
+
+/* CASE WHEN elements > LIST_MOST THEN LIST_MOST ELSE elements END */
+static Node *
+make_count(const list_item *item)
+{
+	Expr	   *list = (Expr *)
+	makeFuncExpr(F_STRING_TO_ARRAY_TEXT_TEXT, TEXTARRAYOID,
+				 list_make2(item->text, item->separator), item->collation,
+				 item->collation, COERCE_EXPLICIT_CALL);
+	Expr	   *elements = (Expr *)
+	makeFuncExpr(F_CARDINALITY, INT4OID, list_make1(list), InvalidOid,
+				 item->collation, COERCE_EXPLICIT_CALL);
+	Const	   *most = makeConst(INT4OID, -1, InvalidOid, sizeof(int32),
+								 Int32GetDatum(LIST_MOST), false, true);
+	CaseExpr   *count = makeNode(CaseExpr);
+	CaseWhen   *when = makeNode(CaseWhen);
+
+	when->expr = make_opclause(Int4LessOperator, BOOLOID, false,
+							   (Expr *) most, elements, InvalidOid,
+							   InvalidOid);
+	set_opfuncid((OpExpr *) when->expr);
+	when->result = copyObject((Expr *) most);
+	when->location = -1;
+	count->casetype = INT4OID;
+	count->args = list_make1(when);
+	count->defresult = copyObject(elements);
+	count->location = -1;
+	return (Node *) count;
+}
+
+static Node *
+make_condition(const list_item *item)
+{
+	Var		   *count = makeVar(item->varno, COLUMN_COUNT, INT4OID, -1,
+								InvalidOid, 0);
+	Expr	   *equal = make_opclause(Int4EqualOperator, BOOLOID, false,
+									  (Expr *) count,
+									  (Expr *) make_count(item), InvalidOid,
+									  InvalidOid);
+
+	set_opfuncid((OpExpr *) equal);
+	return (Node *) equal;
+}
+
+/* What a column of the function's rows is. */
+static Node *
+make_column(const list_item *item, const Var *var)
+{
+	Var		   *number = copyObject((Var *) var);
+	Node	   *text = copyObject(item->text);
+	FuncExpr   *column;
+
+	number->varattno = COLUMN_NUMBER;
+	number->vartype = INT4OID;
+	number->vartypmod = -1;
+	number->varcollid = InvalidOid;
+	if (var->varattno == COLUMN_NUMBER)
+		return (Node *) makeFuncExpr(F_INT8_INT4, INT8OID,
+									 list_make1(number), InvalidOid,
+									 InvalidOid, COERCE_EXPLICIT_CAST);
+	IncrementVarSublevelsUp(text, item->level, 0);
+	column = makeFuncExpr(F_SPLIT_PART, TEXTOID,
+						  list_make3(text, copyObject(item->separator),
+									 number), var->varcollid,
+						  item->collation, COERCE_EXPLICIT_CALL);
+	column->location = var->location;
+	return (Node *) column;
+}
+
+static Node *
+replace_mutator(Node *node, void *context)
+{
+	list_item  *item = context;
+	const Var  *var = (const Var *) node;
+
+	if (node == NULL)
+		return NULL;
+	if (IsA(node, Var) && var->varno == item->varno &&
+		(int) var->varlevelsup == item->level && var->varattno > 0)
+		return make_column(item, var);
+	if (IsA(node, Query))
+	{
+		Query	   *copy;
+
+		item->level++;
+		copy = query_tree_mutator((Query *) node, replace_mutator, context, 0);
+		item->level--;
+		return (Node *) copy;
+	}
+	return expression_tree_mutator(node, replace_mutator, context);
+}
+
+static void
+replace_columns(Query *query, list_item *item)
+{
+	ListCell   *lc;
+
+	query->targetList = (List *)
+		replace_mutator((Node *) query->targetList, item);
+	query->havingQual = replace_mutator(query->havingQual, item);
+	query->jointree = (FromExpr *)
+		replace_mutator((Node *) query->jointree, item);
+	foreach(lc, query->rtable)
+	{
+		RangeTblEntry *entry = lfirst(lc);
+
+		if (entry->rtekind == RTE_FUNCTION)
+			entry->functions = (List *)
+				replace_mutator((Node *) entry->functions, item);
+	}
+}
+
+static void
+replace_entry(RangeTblEntry *entry)
+{
+	entry->rtekind = RTE_SUBQUERY;
+	entry->subquery = make_numbers();
+	entry->functions = NIL;
+	entry->funcordinality = false;
+	entry->lateral = false;
+	entry->alias = makeAlias(entry->eref->aliasname, NIL);
+	entry->eref = makeAlias(entry->eref->aliasname,
+							list_make2(makeString(pstrdup("c")),
+									   makeString(pstrdup("n"))));
+}
+
+static void
+expand_list(Query *query, list_item *item)
+{
+	FromExpr   *from;
+	ListCell   *lc;
+
+	replace_columns(query, item);
+	replace_entry(rt_fetch(item->varno, query->rtable));
+	from = query->jointree;
+	foreach(lc, from->fromlist)
+	{
+		JoinExpr   *join = NULL;
+
+		if (!find_place(lfirst(lc), item->varno, &join))
+			continue;
+		if (join != NULL)
+			join->quals = make_and_qual(join->quals, make_condition(item));
+		else
+			from->quals = make_and_qual(from->quals, make_condition(item));
+	}
+}
+
+/*
+ * dp_block_expand_lists
+ *	  Have the level join public rows where functions in FROM make rows of
+ *	  texts of its other items, in place; before it is verified.
+ */
+void
+dp_block_expand_lists(Query *query)
+{
+	int			varno;
+
+	for (varno = 1; varno <= list_length(query->rtable); varno++)
+	{
+		list_item	item;
+		ListCell   *lc;
+
+		if (!find_list(query, varno, &item))
+			continue;
+		foreach(lc, query->jointree->fromlist)
+		{
+			JoinExpr   *join = NULL;
+
+			if (!find_place(lfirst(lc), varno, &join))
+				continue;
+			expand_list(query, &item);
+			break;
+		}
+	}
+}

@@ -1,0 +1,79 @@
+-- Lists in a text of a private row, as rows: what the plain query says, as long
+-- as bounds leave all of them.
+\getenv abs_srcdir PG_ABS_SRCDIR
+\set test query_list_rows
+\set file :abs_srcdir '/sql/include/query.psql'
+\i :file
+
+SET ROLE :owner;
+CREATE TABLE member (id int PRIMARY KEY, genres text, tags varchar(40), n int NOT NULL);
+INSERT INTO member SELECT i, (ARRAY['rock,jazz', 'jazz', '', NULL, ',', 'pop,,rock,pop', 'größe,pop', 'rock::jazz'])[1 + i % 8], 'a; b;c' || i % 2, i % 3 FROM generate_series(1, 400) i;
+-- one with many elements, one with long ones, one that is too long
+INSERT INTO member VALUES (1001, repeat('many,', 119) || 'last', NULL, 0), (1002, repeat('x', 20000) || ',jazz', NULL, 0), (1003, repeat('jazz,', 30000), NULL, 0);
+CREATE TABLE visit AS SELECT id AS member, 'day ' || j AS days FROM member, generate_series(1, 2) j WHERE id < 20;
+CREATE TABLE nobody (genres text);
+SELECT dp_protect('member', unit => 'id', dataset => :'schema') \g /dev/null
+SELECT dp_protect('visit', unit => 'member', dataset => :'schema') \g /dev/null
+SELECT dp_protect('nobody', dataset => :'schema') \g /dev/null
+-- the private query and the plain one, over rows whose elements all count
+CREATE VIEW usual AS SELECT * FROM member WHERE id < 1000;
+CREATE FUNCTION same(query text) RETURNS TABLE (private text, plain text) LANGUAGE plpgsql AS $$
+BEGIN
+	EXECUTE format('SELECT string_agg(t::text, '' '' ORDER BY t::text COLLATE "C") FROM (%s) t', query) INTO private;
+	EXECUTE format('SELECT string_agg(t::text, '' '' ORDER BY t::text COLLATE "C") FROM (%s) t', replace(query, 'dp_', '')) INTO plain;
+	IF private = plain THEN
+		plain := 'the same';
+	END IF;
+	RETURN NEXT;
+END $$;
+SET dp_pg.max_rows = 100;
+SET dp_pg.max_keys = 20;
+SET dp_pg.delta = '1e-8';
+SELECT * FROM same('SELECT genre, dp_count(*), dp_count(DISTINCT id) FROM usual, unnest(string_to_array(genres, '','')) AS genre GROUP BY genre');
+SELECT * FROM same('SELECT genre, dp_count(*) FROM usual, string_to_table(genres, '','') AS genre GROUP BY genre');
+SELECT * FROM same('SELECT g, dp_count(*) FROM usual u CROSS JOIN LATERAL unnest(string_to_array(u.genres, ''::'')) x (g) WHERE n = 1 GROUP BY g');
+SELECT * FROM same('SELECT g, i, dp_count(*), dp_count(i) FROM usual, unnest(string_to_array(genres, '','')) WITH ORDINALITY x (g, i) GROUP BY g, i');
+SELECT * FROM same('SELECT g, dp_count(*), dp_count(g) FROM usual LEFT JOIN unnest(string_to_array(genres, '','')) g ON g <> ''pop'' GROUP BY g');
+SELECT * FROM same('SELECT trim(tag) AS t, dp_count(*) FROM usual, unnest(string_to_array(tags, '';'')) AS tag GROUP BY 1');
+SELECT * FROM same('SELECT g, dp_count(*) FROM (SELECT id, upper(x) AS g FROM usual, unnest(string_to_array(genres || '',all'', '','')) x WHERE x <> '''') t GROUP BY g');
+SELECT * FROM same('SELECT genre, dp_count(*) FROM usual, unnest(string_to_array(genres, '''')) AS genre GROUP BY genre');
+SELECT * FROM same('SELECT v.days, g, dp_count(*) FROM usual u JOIN visit v ON v.member = u.id, unnest(string_to_array(u.genres, '','')) g GROUP BY v.days, g');
+SELECT * FROM same('SELECT k, dp_count(*) FROM usual, unnest(string_to_array(genres, '','')) g JOIN (VALUES (''rock'', ''loud''), (''jazz'', ''blue'')) v (x, k) ON x = g GROUP BY k');
+SELECT * FROM same('SELECT dp_count(*), dp_count(DISTINCT id) FROM usual, unnest(string_to_array(genres, '','')) g WHERE EXISTS (SELECT FROM (VALUES (''pop'')) v (x) WHERE x = g)');
+-- of two lists at once there may be too many rows
+SELECT * FROM outcome('SELECT genre, tag, dp_count(*) FROM usual, unnest(string_to_array(genres, '','')) AS genre, unnest(string_to_array(tags, ''; '')) AS tag WHERE length(tag) < 3 GROUP BY genre, tag');
+-- elements that WHERE names need no delta
+RESET dp_pg.delta;
+SELECT * FROM same('SELECT genre, dp_count(*) FROM usual, unnest(string_to_array(genres, '','')) AS genre WHERE genre IN (''rock'', ''pop'') GROUP BY genre');
+SELECT * FROM outcome('SELECT genre, dp_count(*) FROM usual, unnest(string_to_array(genres, '','')) AS genre GROUP BY genre');
+SELECT * FROM same('SELECT genre, tag, dp_count(*) FROM usual, unnest(string_to_array(genres, '','')) AS genre, unnest(string_to_array(tags, ''; '')) AS tag WHERE genre = ''pop'' AND tag IN (''b'', ''a'') GROUP BY genre, tag');
+-- the first hundred elements of a text, and none of one that is too long
+SELECT genre, dp_count(*) FROM member, unnest(string_to_array(genres, ',')) AS genre WHERE id > 1000 AND genre IN ('many', 'last', 'jazz') GROUP BY genre;
+-- bounds hold: of a person so many groups, and so many rows in each
+SET dp_pg.max_rows = 7;
+SELECT dp_count(*), dp_count(DISTINCT id) FROM member, unnest(string_to_array(genres, ',')) AS genre WHERE id > 1000;
+SET dp_pg.max_keys = 1;
+SELECT sum(n) FROM (SELECT genre, dp_count(DISTINCT id) AS n FROM usual, unnest(string_to_array(genres, ',')) AS genre WHERE genre IN ('rock', 'jazz') AND genres = 'rock,jazz' GROUP BY genre) t;
+EXPLAIN (COSTS OFF) SELECT dp_count(*) FROM member, unnest(string_to_array(genres, ',')) AS genre WHERE genre = 'jazz';
+-- a row without a name, other separators and other functions are refused
+\set VERBOSITY default
+SELECT dp_count(*) FROM nobody, unnest(string_to_array(genres, ',')) g;
+SELECT dp_count(*) FROM member, generate_series(1, n) g;
+\set VERBOSITY sqlstate
+SELECT q, o.* FROM unnest(ARRAY['unnest(string_to_array(genres, tags))', 'unnest(string_to_array(genres, NULL))', 'unnest(string_to_array(genres, '','', ''''))', 'regexp_split_to_table(genres, '','')',
+	'unnest(ARRAY[genres])', 'ROWS FROM (unnest(string_to_array(genres, '','')), generate_series(1, 2))', 'unnest(string_to_array(genres, random()::text))', 'unnest(string_to_array(md5(genres), '',''))', 'unnest(string_to_array(genres || (SELECT dp_count(*) FROM visit)::varchar(9), '',''))']) q, outcome(format('SELECT dp_count(*) FROM member, %s g', q)) o;
+SELECT * FROM outcome('SELECT dp_count(*) FROM member m RIGHT JOIN LATERAL (SELECT 1) o ON true, unnest(string_to_array(m.genres, '','')) g');
+SELECT * FROM outcome('SELECT dp_count(*) FROM (SELECT genres FROM member, LATERAL (SELECT unnest(string_to_array(genres, '','')) g) t) s');
+RESET ROLE;
+-- BI tools
+GRANT SELECT ON usual TO :analyst;
+SET ROLE :analyst;
+SET dp_pg.max_rows = 100;
+SET dp_pg.max_keys = 20;
+SET dp_pg.delta = '1e-8';
+SET dp_pg.transparent = on;
+SELECT genre, count(*) FROM member, unnest(string_to_array(genres, ',')) AS genre WHERE id < 1000 GROUP BY genre ORDER BY 2 DESC, 1 LIMIT 3;
+RESET ROLE;
+
+\set file :abs_srcdir '/sql/include/query_end.psql'
+\i :file
