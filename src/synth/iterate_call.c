@@ -563,6 +563,8 @@ dp_synth_sql_iterate(PG_FUNCTION_ARGS)
 					dp_synth_counted(s.terms.rounds, "round", "rounds")),
 			 errdetail("Rounds end when a noisy count is within %.4g rows of "
 					   "its guess.", s.terms.near)));
+	if (s.alpha > 0)
+		dp_synth_iterate_tell_alpha(&s.terms, s.alpha);
 	run(&s);
 	put_cells(&s, result);
 	dp_synth_finish(s.reading->dataset, s.id, NAN, steps_text(&s));
