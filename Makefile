@@ -2,7 +2,8 @@
 #
 #   make            build the extension
 #   make install    install it (as root, unless PostgreSQL is yours)
-#   make deps       apt-get install what building and testing need (Debian)
+#   make build-deps apt-get install what building needs (Debian)
+#   make deps       what testing needs, too: JDK, node, a browser ..
 #   make demo       a guided run on real data, on a private server
 #   make test       everything CI runs; the suites alone: make lint unit
 #                   regress isolation pgtap tap stat jdbc node fuzz
@@ -78,7 +79,7 @@ all install uninstall clean installcheck:
 	@echo "$(PG_CONFIG) says: $(if $(PG_MAJOR),version $(PG_MAJOR)$(if $(PGXS),,, no server headers),not found)" >&2
 	@echo "On Debian 12: apt-get install postgresql-15 postgresql-server-dev-15 libicu-dev libssl-dev gcc" >&2
 	@echo "On Debian 13: the same, with 17 for 15" >&2
-	@echo "or: make deps; elsewhere name it: make PG_CONFIG=/path/to/pg_config" >&2
+	@echo "or: make build-deps; elsewhere name it: make PG_CONFIG=/path/to/pg_config" >&2
 	@exit 1
 endif
 endif
@@ -88,6 +89,9 @@ QUICK_SUITES = lint regress isolation pgtap tap jdbc node
 
 deps:
 	bash test/deps.sh
+
+build-deps:
+	bash test/deps.sh --build
 
 test: deps
 	bash test/sandbox.sh test/run.sh $(SUITES)
@@ -103,7 +107,7 @@ matrix:
 $(SUITES): deps
 	bash test/sandbox.sh test/run.sh $@
 
-demo: deps
+demo: build-deps
 	DP_PG_FETCH=test/demo/fetch.sh bash test/sandbox.sh test/demo/demo.sh
 
 # CASSERT="--only sanitize regress" does a part of it.
@@ -133,5 +137,5 @@ synthesis: deps
 		{ rm -f synthesis.md; exit 1; }
 	mv synthesis.md doc/synthesis.md
 
-.PHONY: deps test check matrix demo cassert holes flakes soak bench errors \
+.PHONY: deps build-deps test check matrix demo cassert holes flakes soak bench errors \
 	synthesis $(SUITES)

@@ -292,13 +292,16 @@ GRANT SELECT ON dp_pg.dataset, dp_pg.budget, dp_pg.ledger, dp_pg.batch,
 CREATE VIEW dp_pg.budgets WITH (security_invoker = true) AS
 SELECT b.dataset, coalesce(g.rolname, b.role_name) AS role, b.active, b.filter,
 	b.epsilon, b.delta,
-	CASE WHEN p.over THEN 0 ELSE b.spent_epsilon END AS spent_epsilon,
-	CASE WHEN p.over THEN 0 ELSE b.spent_rho END AS spent_rho,
-	CASE WHEN p.over THEN 0 ELSE b.spent_delta END AS spent_delta,
+	CASE WHEN p.over THEN 0 ELSE trim_scale(ceil(b.spent_epsilon * 1e9) * 1e-9) END AS spent_epsilon,
+	CASE WHEN p.over THEN 0 ELSE trim_scale(ceil(b.spent_rho * 1e9) * 1e-9) END AS spent_rho,
+	CASE WHEN p.over THEN 0 ELSE trim_scale(ceil(b.spent_delta * 1e18) * 1e-18) END AS spent_delta,
 	CASE WHEN p.over THEN 0 ELSE b.charges END AS charges,
 	b.renew,
 	CASE WHEN NOT p.over THEN p.renewal END AS renewal,
-	b.total_epsilon, b.total_rho, b.total_delta, b.total_charges,
+	trim_scale(ceil(b.total_epsilon * 1e9) * 1e-9) AS total_epsilon,
+	trim_scale(ceil(b.total_rho * 1e9) * 1e-9) AS total_rho,
+	trim_scale(ceil(b.total_delta * 1e18) * 1e-18) AS total_delta,
+	b.total_charges,
 	g.oid IS NOT NULL AND NOT EXISTS (
 		SELECT FROM dp_pg.budget AS o
 		WHERE b.cluster <> h.cluster AND o.dataset = b.dataset
@@ -317,7 +320,7 @@ CROSS JOIN LATERAL (
 CROSS JOIN LATERAL (
 	SELECT r.renewal, coalesce(r.renewal <= now(), false) AS over) AS p;
 COMMENT ON VIEW dp_pg.budgets IS
-'limits and spending per dataset and role: all roles of one''s own datasets, else one''s own and one''s groups''; spent_ columns count the present period, whose end is renewal (NULL: never, or the next charge starts a new one); role is its present name, and of the rows of one name at most one per dataset is in_force: the others are of roles that were dropped, or were restored and another row took their place';
+'limits and spending per dataset and role: all roles of one''s own datasets, else one''s own and one''s groups''; spent_ columns count the present period, whose end is renewal (NULL: never, or the next charge starts a new one); role is its present name, and of the rows of one name at most one per dataset is in_force: the others are of roles that were dropped, or were restored and another row took their place; sums have nine digits after the point, a delta''s eighteen, rounded up (dp_pg.budget has all)';
 GRANT SELECT ON dp_pg.budgets TO PUBLIC;
 
 CREATE FUNCTION dp_pg.standing(
@@ -332,12 +335,14 @@ COMMENT ON FUNCTION dp_pg.standing() IS
 'what the asking role may still spend, a row per dataset; see dp_pg.my_budget';
 
 CREATE VIEW dp_pg.my_budget WITH (security_invoker = true) AS
-SELECT s.dataset, s.filter, s.epsilon, s.delta, s.spent,
-	s.remaining_epsilon, s.remaining_delta, s.calls_left, s.renewal,
-	s.payer, s.exempt
+SELECT s.dataset, s.filter, s.epsilon, s.delta,
+	trim_scale(ceil(s.spent * 1e9) * 1e-9) AS spent,
+	trim_scale(trunc(s.remaining_epsilon, 9)) AS remaining_epsilon,
+	trim_scale(trunc(s.remaining_delta, 18)) AS remaining_delta,
+	s.calls_left, s.renewal, s.payer, s.exempt
 FROM dp_pg.standing() AS s;
 COMMENT ON VIEW dp_pg.my_budget IS
-'what the asking role may still spend: remaining_epsilon is the largest epsilon one more query may have, calls_left the number of counts at the settings dp_pg.epsilon, mechanism and delta; the cap is taken into account; payer is the role that pays (NULL: exempt, the numbers are then the cap''s, NULL without one)';
+'what the asking role may still spend: remaining_epsilon is the largest epsilon one more query may have, calls_left the number of counts at the settings dp_pg.epsilon, mechanism and delta; the cap is taken into account; payer is the role that pays (NULL: exempt, the numbers are then the cap''s, NULL without one); nine digits after the point, a delta''s eighteen, rounded up in spent and down in what remains (dp_pg.standing() has all)';
 GRANT SELECT ON dp_pg.my_budget TO PUBLIC;
 
 CREATE VIEW dp_pg.my_batches WITH (security_invoker = true) AS

@@ -1,10 +1,17 @@
 #!/usr/bin/env bash
-# deps.sh [package ...]
+# deps.sh [--build] [package ...]
 #	  Installs the Debian packages that building, testing, demo and bench
-#	  need, and those named, those only that are missing.  Needs root or sudo
-#	  when any is.  PostgreSQL is of the version of pg_config, else of the
+#	  need, and those named, those only that are missing; with --build those
+#	  only that building and a server need.  Needs root or sudo when any is
+#	  missing.  PostgreSQL is of the version of pg_config, else of the
 #	  distribution.
 set -u
+
+build_only=
+if [ "${1:-}" = --build ]; then
+	build_only=1
+	shift
+fi
 
 as_root=()
 [ "$(id -u)" -eq 0 ] || as_root=(sudo)
@@ -36,10 +43,13 @@ if [ -z "$version" ] && [ -n "$have_apt" ]; then
 fi
 version=${version:-15}
 
+# building; the server's headers name those of ICU
 packages=(
-	# building; the server's headers name those of ICU
 	gcc make libc6-dev libssl-dev libicu-dev
 	"postgresql-$version" "postgresql-server-dev-$version"
+	"$@"
+)
+[ -n "$build_only" ] || packages+=(
 	# tests
 	perl binutils libipc-run-perl "postgresql-$version-pgtap"
 	libtap-parser-sourcehandler-pgtap-perl
@@ -52,12 +62,13 @@ packages=(
 	libpq-dev
 	# pictures of errors
 	gnuplot-nox
-	"$@"
 )
 # node's packages are installed by npm; elsewhere than in Debian's packages it
 # comes with node
-command -v node >/dev/null || packages+=(nodejs)
-command -v npm >/dev/null || packages+=(npm)
+if [ -z "$build_only" ]; then
+	command -v node >/dev/null || packages+=(nodejs)
+	command -v npm >/dev/null || packages+=(npm)
+fi
 
 if [ -z "$have_apt" ]; then
 	echo "deps: not a Debian system; these packages, or what they are called" \

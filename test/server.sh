@@ -54,7 +54,7 @@ build_and_install()
 	cp -aL --remove-destination "$folder/." "$root$folder/" || return 1
 	find "$root" \( -name 'dp_pg.so' -o -name 'dp_pg.control' \
 		-o -name 'dp_pg--*.sql' -o -path '*/bitcode/dp_pg*' \) -type l -delete
-	if ! make install DESTDIR="$root" PG_CONFIG="$PG_CONFIG" \
+	if ! make install "$@" DESTDIR="$root" PG_CONFIG="$PG_CONFIG" \
 		>>"$log" 2>&1; then
 		cat "$log" >&2
 		echo "dp_pg: the private installation failed" >&2

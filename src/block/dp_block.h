@@ -103,6 +103,8 @@ typedef struct dp_block
 	int64		fingerprint;	/* of its shape: fingerprint.c */
 	List	   *subqueries;		/* of Query *, run before; Params in inner */
 	int			share;			/* releases that divide the default epsilon */
+	bool		error_alone;	/* the error of a value is used, the value is
+								 * not; counts while planning */
 	AttrNumber	part_attnum;	/* partition column that WHERE fixes, or 0 */
 	Expr	   *part_value;		/* to this public value */
 } dp_block;

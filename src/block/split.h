@@ -24,6 +24,8 @@ typedef struct dp_splitter
 	List	   *collations;
 	Oid			error;			/* the function dp_error */
 	bool		errors;			/* the errors of the aggregates follow them */
+	Bitmapset  *shown;			/* columns of values that are used, */
+	Bitmapset  *asked;			/* and of those whose errors are */
 	dp_refusal *refusal;		/* first refusal of a walk */
 } dp_splitter;
 

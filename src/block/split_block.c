@@ -484,6 +484,7 @@ dp_block_split_one(Query *query, List *cte_stack, dp_block **block,
 		return refusal;
 	add_errors(&s);
 	refusal = dp_block_make_outer(&s, entry);
+	b->error_alone = bms_nonempty_difference(s.asked, s.shown);
 	if (refusal == NULL)
 		refusal = refuse_correlated((Node *) b->inner, -1);
 	foreach(lc, b->sources)

@@ -85,8 +85,11 @@ aggregate_column(dp_splitter *s, Aggref *aggregate)
 static int
 error_column(dp_splitter *s, Aggref *aggregate)
 {
+	int			column = aggregate_column(s, aggregate);
+
+	s->asked = bms_add_member(s->asked, column);
 	if (s->errors)
-		return aggregate_column(s, aggregate) + list_length(s->aggregates);
+		return column + list_length(s->aggregates);
 	if (s->refusal == NULL)
 		s->refusal = dp_bridge_refuse(ERRCODE_PROGRAM_LIMIT_EXCEEDED,
 									  aggregate->location,
@@ -144,8 +147,11 @@ release_mutator(Node *node, void *context)
 	if (node == NULL)
 		return NULL;
 	if (IsA(node, Aggref) && (int) ((Aggref *) node)->agglevelsup == s->level)
-		return (Node *) release_column(s, aggregate_column(s, (Aggref *) node),
-									   node);
+	{
+		column = aggregate_column(s, (Aggref *) node);
+		s->shown = bms_add_member(s->shown, column);
+		return (Node *) release_column(s, column, node);
+	}
 	if (asks_error(s, node) != NULL)
 		return (Node *)
 			release_column(s, error_column(s, asks_error(s, node)), node);

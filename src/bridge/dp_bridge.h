@@ -126,6 +126,8 @@ extern bool dp_bridge_numeric_to_int128(Numeric x, dp_int128 *out);
 extern Numeric dp_bridge_float8_to_numeric(double x);	/* shortest decimal */
 extern Numeric dp_bridge_float4_to_numeric(float x);
 extern char *dp_bridge_fixed_to_cstring(dp_fixed x);	/* palloc'd */
+extern char *dp_bridge_epsilon_text(dp_fixed x, dp_rounding rounding);
+extern char *dp_bridge_delta_text(dp_fixed x, dp_rounding rounding);
 extern const char *dp_bridge_number_fault_text(dp_number_fault fault);
 
 /*

@@ -151,6 +151,39 @@ dp_bridge_fixed_to_cstring(dp_fixed x)
 					i > 0 ? "." : "", fraction);
 }
 
+/* Text of a number on the grid of 1 / steps, rounded as told. */
+static char *
+rounded_text(dp_fixed x, dp_uint128 steps, dp_rounding rounding)
+{
+	dp_fixed	step = DP_FIXED_ONE / steps;
+	dp_fixed	rest = x % step;
+
+	if (x == DP_FIXED_INFINITE || rest == 0)
+		return dp_bridge_fixed_to_cstring(x);
+	return dp_bridge_fixed_to_cstring(
+		rounding == DP_ROUND_DOWN ? x - rest :
+		dp_acct_fixed_add(x - rest, step));
+}
+
+/*
+ * dp_bridge_epsilon_text
+ *	  An epsilon, or a rho, for the eye: nine digits after the point.  Down is
+ *	  for what remains, up for what is spent or asked, so that nobody reads
+ *	  more than there is; palloc'd.
+ */
+char *
+dp_bridge_epsilon_text(dp_fixed x, dp_rounding rounding)
+{
+	return rounded_text(x, 1000000000, rounding);
+}
+
+/* dp_bridge_delta_text: the same of a delta, with eighteen digits. */
+char *
+dp_bridge_delta_text(dp_fixed x, dp_rounding rounding)
+{
+	return rounded_text(x, (dp_uint128) 1000000000 * 1000000000, rounding);
+}
+
 /* dp_bridge_text_to_numeric: what numeric's input function reads. */
 Numeric
 dp_bridge_text_to_numeric(const char *text)

@@ -308,16 +308,20 @@ static char *
 shortage_text(const dp_charge *charge, const dp_limit *limit,
 			  const dp_spent *spent)
 {
-	char	   *asked = dp_bridge_fixed_to_cstring(charge->delta);
-	char	   *left = dp_bridge_fixed_to_cstring(
+	char	   *asked = dp_bridge_delta_text(charge->delta, DP_ROUND_UP);
+	char	   *left = dp_bridge_delta_text(
 		spent->delta >= limit->delta_sum ? 0 :
-		limit->delta_sum - spent->delta);
+		limit->delta_sum - spent->delta, DP_ROUND_DOWN);
 
 	if (spent->delta > limit->delta_sum)
 		return psprintf("Delta %s is already spent, and no more than %s may "
 						"be: no query is admitted.",
-						dp_bridge_fixed_to_cstring(spent->delta),
-						dp_bridge_fixed_to_cstring(limit->delta_sum));
+						dp_bridge_delta_text(spent->delta, DP_ROUND_UP),
+						dp_bridge_delta_text(limit->delta_sum,
+											 DP_ROUND_DOWN));
+	if (lacks_delta_only(limit, spent, charge))
+		return psprintf("The query needs delta %s, but delta %s remains.",
+						asked, left);
 	if (limit->rho > 0 && (charge->epsilon == DP_FIXED_INFINITE ||
 						   limit->filter == DP_FILTER_ZCDP))
 		return psprintf("%s rho %.6g and delta %s, but rho %.6g and delta %s "
@@ -329,9 +333,24 @@ shortage_text(const dp_charge *charge, const dp_limit *limit,
 						dp_acct_fixed_approx(limit->rho - spent->rho), left);
 	return psprintf("The query needs epsilon %s and delta %s, but epsilon %s "
 					"and delta %s remain.",
-					dp_bridge_fixed_to_cstring(charge->epsilon), asked,
-					dp_bridge_fixed_to_cstring(
-						dp_ledger_remaining(limit, spent)), left);
+					dp_bridge_epsilon_text(charge->epsilon, DP_ROUND_UP),
+					asked,
+					dp_bridge_epsilon_text(dp_ledger_remaining(limit, spent),
+										   DP_ROUND_DOWN), left);
+}
+
+/* What is wrong with the budget or cap, after its name. */
+static const char *
+shortage_word(const dp_charge *charge, const dp_limit *limit,
+			  const dp_spent *spent)
+{
+	if (dp_acct_fixed_add(spent->delta, charge->delta) <= limit->delta_sum)
+		return "is exhausted";
+	if (spent->delta > limit->delta_sum ||
+		lacks_delta_only(limit, spent, charge))
+		return "lacks delta";
+	return charge->epsilon == DP_FIXED_INFINITE ? "lacks rho and delta" :
+		"lacks epsilon and delta";
 }
 
 static void
@@ -343,22 +362,22 @@ raise_exhausted(const dp_ledger_request *request, const dp_answer *answer)
 	&answer->receipt.spent;
 	const dp_charge *charge = &request->charge;
 	const char *hint = pure_hint(limit, spent, charge);
+	const char *word = shortage_word(charge, limit, spent);
 
 	if (hint == NULL && lacks_delta_only(limit, spent, charge))
 		hint = spent->delta < limit->delta_sum ?
-			"Only delta is lacking: use a smaller one, or ask the owner of "
-			"the dataset for more." :
-			"Only a delta is lacking: use a mechanism that needs none, such "
-			"as Laplace noise or method => 'mwem' of dp_synthesize, or ask "
-			"the owner of the dataset for one.";
+			"Use a smaller delta, or ask the owner of the dataset for more." :
+			"Use a mechanism that needs none, such as Laplace noise over "
+			"public keys or method => 'mwem' of dp_synthesize, or ask the "
+			"owner of the dataset for one.";
 	ereport(ERROR,
 			(errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
 			 cap ?
-			 errmsg("privacy cap of dataset \"%s\" is exhausted",
-					NameStr(request->dataset)) :
-			 errmsg("privacy budget of role \"%s\" on dataset \"%s\" is "
-					"exhausted", NameStr(answer->receipt.payer),
-					NameStr(request->dataset)),
+			 errmsg("privacy cap of dataset \"%s\" %s",
+					NameStr(request->dataset), word) :
+			 errmsg("privacy budget of role \"%s\" on dataset \"%s\" %s",
+					NameStr(answer->receipt.payer),
+					NameStr(request->dataset), word),
 			 errdetail("%s", shortage_text(charge, limit, spent)),
 			 hint ? errhint("%s", hint) :
 			 cap ?

@@ -392,6 +392,14 @@ extern bool dp_ledger_dataset_serves(const char *dataset, Oid role);
 extern bool dp_ledger_owner_serves(Oid owner, Oid role);
 
 /*
+ * 42501: the caller does not own the dataset; the detail (NULL: none) and the
+ * hint are for a dataset whose owner is still there.
+ */
+pg_noreturn extern void dp_ledger_raise_not_owner(const char *dataset,
+												  const char *detail,
+												  const char *hint);
+
+/*
  * Name of the dataset that `dataset` (NULL: the caller's default) denotes for
  * an owner's function; creates it for the caller when missing and `create`.
  * 42501 when it belongs to somebody else; 42704 when missing and not create.

@@ -95,6 +95,25 @@ share_views(const char *dataset, const char *role, Oid caller, bool grant)
 	}
 }
 
+/* Raising a limit is no reason to lose the renewal without a word. */
+static void
+tell_renewal_ends(const dp_budget_row *row, const dp_budget_row *grant)
+{
+	char	   *renew;
+
+	if (!row->active || !row->renews || grant->renews)
+		return;
+	renew = DatumGetCString(DirectFunctionCall1(
+		interval_out, IntervalPGetDatum(&row->renew)));
+	ereport(NOTICE,
+			(errmsg("budget of role \"%s\" on dataset \"%s\" renews no more",
+					NameStr(grant->role_name), NameStr(grant->dataset)),
+			 errdetail("It renewed every %s.  A grant replaces the whole of "
+					   "the one before, its renewal too.", renew),
+			 errhint("Grant again with renew => '%s' to keep the renewal.",
+					 renew)));
+}
+
 /*
  * Continue an old row under a new grant.  What was spent in the present
  * period stays spent; another renewal begins a new period without a refund.
@@ -104,6 +123,7 @@ replace_grant(dp_budget_row *row, const dp_budget_row *grant)
 {
 	TimestampTz now = GetCurrentTimestamp();
 
+	tell_renewal_ends(row, grant);
 	dp_ledger_roll(row, now);
 	if (row->renews != grant->renews ||
 		memcmp(&row->renew, &grant->renew, sizeof(Interval)) != 0)

@@ -79,6 +79,31 @@ raise_no_dataset(const char *name)
 					 "first table.")));
 }
 
+/* dp_ledger_raise_not_owner: see dp_ledger.h. */
+void
+dp_ledger_raise_not_owner(const char *dataset, const char *detail,
+						  const char *hint)
+{
+	dp_dataset_row row;
+	bool		orphan;
+
+	orphan = dp_catalog_read_dataset(dataset, DP_ROW_READ, &row) == DP_FOUND &&
+		!OidIsValid(row.owner);
+	ereport(ERROR,
+			(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+			 errmsg("must be owner of dataset \"%s\"", dataset),
+			 orphan ?
+			 errdetail("Its owner was dropped, so it belongs to superusers "
+					   "only; a role that has the name since does not own "
+					   "it.") :
+			 detail ? errdetail("%s", detail) : 0,
+			 orphan ?
+			 errhint("A superuser can give it away, by owner_oid and "
+					 "owner_name in dp_pg.dataset; or name another "
+					 "dataset.") :
+			 errhint("%s", hint)));
+}
+
 /*
  * dp_ledger_owner_dataset
  *	  Name of the dataset an owner's function means; see dp_ledger.h.
@@ -114,11 +139,10 @@ dp_ledger_owner_dataset(const char *dataset, bool create)
 	if (found != DP_FOUND)
 		raise_no_dataset(name);
 	if (!dp_ledger_payer_owns(caller, &row))
-		ereport(ERROR,
-				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-				 errmsg("must be owner of dataset \"%s\"", name),
-				 errhint("A dataset belongs to the role that first named "
-						 "it; ask that role, or name another dataset.")));
+		dp_ledger_raise_not_owner(name, NULL,
+								  "A dataset belongs to the role that first "
+								  "named it; ask that role, or name another "
+								  "dataset.");
 	return name;
 }
 

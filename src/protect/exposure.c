@@ -229,7 +229,7 @@ dp_protect_list_tree(Oid relid, LOCKMODE lockmode)
 
 /* ---- telling ---- */
 
-/* dp_protect_role_name: quoted, or PUBLIC. */
+/* dp_protect_role_name: quoted, PUBLIC, or that there is no such role. */
 const char *
 dp_protect_role_name(Oid role)
 {
@@ -238,7 +238,8 @@ dp_protect_role_name(Oid role)
 	if (role == ACL_ID_PUBLIC)
 		return "PUBLIC";
 	name = GetUserNameFromId(role, true);
-	return name ? quote_identifier(name) : psprintf("%u", role);
+	return name ? quote_identifier(name) :
+		psprintf("a role that was dropped (OID %u)", role);
 }
 
 /* "SELECT, UPDATE" or "SELECT (a), UPDATE (a)" */

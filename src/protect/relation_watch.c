@@ -104,8 +104,9 @@ warn_of_owner(Oid relid)
 						"its dataset", get_rel_name(relid)),
 				 errdetail("Private queries on it are refused, for "
 						   "everybody."),
-				 errhint("Protect it in a dataset of its new owner: "
-						 "dp_unprotect(), then dp_protect().")));
+				 errhint("As a superuser call dp_unprotect(), then as its "
+						 "new owner dp_protect(), with a dataset of that "
+						 "role.")));
 }
 
 /* Warn when `what` was attached to a part of a protected tree. */

@@ -99,13 +99,10 @@ void
 dp_protect_require_dataset(const char *dataset)
 {
 	if (!dp_ledger_owns_dataset(GetUserId(), dataset))
-		ereport(ERROR,
-				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-				 errmsg("must be owner of dataset \"%s\"", dataset),
-				 errdetail("The relation belongs to you, but its dataset does "
-						   "not."),
-				 errhint("Ask the owner of the dataset, who is named in "
-						 "dp_pg.dataset.")));
+		dp_ledger_raise_not_owner(dataset,
+								  "The relation belongs to you, but its "
+								  "dataset does not.",
+								  "Ask the owner of the dataset.");
 }
 
 /*

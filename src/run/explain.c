@@ -16,6 +16,18 @@
 
 #include "run.h"
 
+/* An exact epsilon for the eye; a share of a divided one has all digits. */
+static char *
+epsilon_text(const char *exact)
+{
+	dp_fixed	epsilon;
+
+	if (dp_bridge_numeric_to_fixed(dp_bridge_text_to_numeric(exact),
+								   DP_ROUND_UP, &epsilon) != DP_NUMBER_OK)
+		return pstrdup(exact);
+	return dp_bridge_epsilon_text(epsilon, DP_ROUND_UP);
+}
+
 static void
 explain_value(const dp_description *d, ExplainState *es)
 {
@@ -24,9 +36,10 @@ explain_value(const dp_description *d, ExplainState *es)
 		ExplainPropertyText("Released",
 							psprintf("%s: %s, epsilon %s, delta %s, rho %s, "
 									 "sensitivity %s, scale %s, 95%% error %s",
-									 d->name, d->mechanism, d->epsilon,
-									 d->delta, d->rho, d->sensitivity,
-									 d->scale, d->error), es);
+									 d->name, d->mechanism,
+									 epsilon_text(d->epsilon), d->delta,
+									 d->rho, d->sensitivity, d->scale,
+									 d->error), es);
 		return;
 	}
 	ExplainOpenGroup("Released Value", NULL, true, es);
@@ -45,8 +58,8 @@ static char *
 charge_text(const dp_charge *charge)
 {
 	return psprintf("epsilon %s, delta %s, rho %.6g",
-					dp_bridge_fixed_to_cstring(charge->epsilon),
-					dp_bridge_fixed_to_cstring(charge->delta),
+					dp_bridge_epsilon_text(charge->epsilon, DP_ROUND_UP),
+					dp_bridge_delta_text(charge->delta, DP_ROUND_UP),
 					dp_acct_fixed_approx(charge->rho));
 }
 
@@ -56,7 +69,7 @@ remaining_text(dp_fixed limit, dp_fixed spent, dp_fixed charge)
 	dp_fixed	after = dp_acct_fixed_add(spent, charge);
 
 	return after > limit ? pstrdup("0") :
-		dp_bridge_fixed_to_cstring(limit - after);
+		dp_bridge_delta_text(limit - after, DP_ROUND_DOWN);
 }
 
 /*
@@ -76,8 +89,8 @@ remainder_text(const dp_limit *limit, const dp_spent *spent,
 	if (dp_acct_spent_add(&after, charge) != DP_OK)
 		return pstrdup("epsilon 0");
 	return psprintf("epsilon %s",
-					dp_bridge_fixed_to_cstring(dp_ledger_remaining(limit,
-																   &after)));
+					dp_bridge_epsilon_text(dp_ledger_remaining(limit, &after),
+										   DP_ROUND_DOWN));
 }
 
 /* How often a query of this price is admitted after a charge. */

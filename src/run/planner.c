@@ -239,11 +239,28 @@ draw_nonce(planner_call *call)
 						   "draw a nonce");
 }
 
+/*
+ * An error is free beside its value; alone, or with another price than the
+ * value has, it is a release more, which nobody sees in the answer.
+ */
+static void
+tell_error_alone(void)
+{
+	ereport(NOTICE,
+			(errmsg("dp_error asks for the error of a value that the query "
+					"does not use"),
+			 errdetail("The value is released for its error alone, and is "
+					   "paid for."),
+			 errhint("An error is free beside its value: write the same "
+					 "aggregate there, with the same arguments and price.")));
+}
+
 static void
 split_query(planner_call *call, Query *query, const char *text)
 {
 	dp_refusal *refusal;
 	ListCell   *lc;
+	bool		error_alone = false;
 	int			share;
 
 	call->marker = dp_run_marker();
@@ -258,11 +275,16 @@ split_query(planner_call *call, Query *query, const char *text)
 		dp_bridge_raise_refusal(refusal, text);
 	share = dp_measure_count_share(call->blocks);
 	foreach(lc, call->blocks)
+	{
 		((dp_block *) lfirst(lc))->share = share;
+		error_alone |= ((dp_block *) lfirst(lc))->error_alone;
+	}
 	if (call->blocks != NIL && dp_catalog_has_aggregate((Node *) query))
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("private aggregate at an unsupported place")));
+	if (error_alone)
+		tell_error_alone();
 }
 
 /*

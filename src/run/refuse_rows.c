@@ -158,7 +158,8 @@ detail_text(Oid named, const char *dataset, const dp_ledger_standing *standing)
 		return psprintf("%s, in dataset \"%s\".", text, dataset);
 	return psprintf("%s, in dataset \"%s\", where epsilon %s remains to you.",
 					text, dataset,
-					dp_bridge_fixed_to_cstring(remaining(standing)));
+					dp_bridge_epsilon_text(remaining(standing),
+										   DP_ROUND_DOWN));
 }
 
 /* What to write instead. */

@@ -24,14 +24,14 @@ tell_budget(const char *dataset)
 											 &standing.cap_spent));
 	return psprintf("Budget of %s: epsilon %s remains.",
 					NameStr(standing.payer),
-					dp_bridge_fixed_to_cstring(left));
+					dp_bridge_epsilon_text(left, DP_ROUND_DOWN));
 }
 
 static char *
 tell_epsilon(dp_fixed epsilon)
 {
 	return epsilon == DP_FIXED_INFINITE ? "infinite" :
-		dp_bridge_fixed_to_cstring(epsilon);
+		dp_bridge_epsilon_text(epsilon, DP_ROUND_UP);
 }
 
 /*
@@ -45,10 +45,11 @@ dp_session_tell_charge(const dp_charge *charge, dp_fixed for_n,
 {
 	return psprintf("Charged: epsilon %s, delta %s, rho %s%s%s.  %s",
 					tell_epsilon(charge->epsilon),
-					dp_bridge_fixed_to_cstring(charge->delta),
-					dp_bridge_fixed_to_cstring(charge->rho),
+					dp_bridge_delta_text(charge->delta, DP_ROUND_UP),
+					dp_bridge_epsilon_text(charge->rho, DP_ROUND_UP),
 					for_n == 0 ? "" : ", and for n epsilon ",
-					for_n == 0 ? "" : dp_bridge_fixed_to_cstring(for_n),
+					for_n == 0 ? "" : dp_bridge_epsilon_text(for_n,
+															 DP_ROUND_UP),
 					tell_budget(dataset));
 }
 

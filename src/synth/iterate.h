@@ -42,6 +42,11 @@ typedef struct dp_synth_iterated
 #define DP_ITERATED_DATA(piece) \
 	((char *) (piece) + MAXALIGN(sizeof(dp_synth_iterated)))
 
+/* ---- iterate_alpha.c ---- */
+extern void dp_synth_iterate_tell_alpha(const dp_iterate_terms *terms,
+										double alpha);
+
+/* ---- iterate_run.c ---- */
 extern void dp_synth_iterate_init(void);
 
 /* ---- the session's side (iterate_release.c) ---- */

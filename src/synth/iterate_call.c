@@ -360,6 +360,8 @@ dp_synth_sql_iterate(PG_FUNCTION_ARGS)
 					   "its guess.", s.terms.near)));
 	s.probability = palloc_extended(sizeof(double) * s.terms.cells,
 									MCXT_ALLOC_HUGE);
+	if (s.own == NULL && s.alpha > 0)
+		dp_synth_iterate_tell_alpha(&s.terms, s.alpha);
 	if (s.own != NULL)
 		dp_synth_own_run(&s);
 	else

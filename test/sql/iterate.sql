@@ -172,5 +172,22 @@ SELECT columns, state, hinted, charges FROM unnest(ARRAY['k int, g boolean', 'k 
 SELECT count(*), abs(sum(probability) - 1) < 1e-9 AS sum FROM dp_iterate('drawn', ARRAY['k', 'g'], ARRAY['k = 1', 'g'], 10::float8, 100, rounds => 5,
 	distinguisher => 'gaussian', delta => 1e-6::float8) AS t(k int, g boolean, probability float8);
 SELECT * FROM spent();
+
+-- is alpha assured?  If not, why, before the charge; the call goes on
+\set VERBOSITY default
+SET client_min_messages = notice;
+SELECT count(*) FROM dp_iterate('drawn', ARRAY['k', 'g'], ARRAY['k = 1', 'g'], n => 500, alpha => 0.5) AS t(k int, g boolean, probability float8);
+SELECT count(*) FROM dp_iterate('drawn', ARRAY['k', 'g'], ARRAY['k = 1', 'g'], n => 500, alpha => 0.12) AS t(k int, g boolean, probability float8);
+SELECT count(*) FROM dp_iterate('drawn', ARRAY['k', 'g'], ARRAY['k = 1', 'g'], n => 500, alpha => 0.5, rounds => 3) AS t(k int, g boolean, probability float8);
+SELECT count(*) FROM dp_iterate('drawn', ARRAY['k', 'g'], ARRAY['k = 1', 'g'], n => 500, alpha => 0.5, epsilon => 0.1) AS t(k int, g boolean, probability float8);
+SELECT count(*) FROM dp_iterate('drawn', ARRAY['k', 'g'], ARRAY['k = 1', 'g'], n => 50, alpha => 0.5) AS t(k int, g boolean, probability float8);
+SELECT count(*) FROM dp_iterate('drawn', ARRAY['k', 'g'], ARRAY['k = 1', 'g'], n => 500, alpha => 0.5, epsilon => 0.1,
+	distinguisher => 'gaussian', delta => 1e-6) AS t(k int, g boolean, probability float8);
+SELECT count(*) FROM dp_iterate('drawn', ARRAY['h'], ARRAY['h = 1', 'h = 2'], n => 500, update => 'median', alpha => 0.9) AS t(h int, probability float8);
+SELECT count(*) FROM dp_iterate('drawn', ARRAY['h'], ARRAY['h = 1', 'h = 2'], n => 500, update => 'median', alpha => 0.9, rounds => 2) AS t(h int, probability float8);
+-- nobody asks for one
+SELECT count(*) FROM dp_iterate('drawn', ARRAY['h'], ARRAY['h = 1', 'h = 2'], n => 500, rounds => 2, epsilon => 0.1) AS t(h int, probability float8);
+SET client_min_messages = warning;
+\set VERBOSITY sqlstate
 \set file :abs_srcdir '/sql/include/query_end.psql'
 \i :file

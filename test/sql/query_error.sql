@@ -193,4 +193,28 @@ SELECT o.* FROM unnest(ARRAY['SELECT q, dp_error(q.n) FROM (SELECT dp_count(1, 0
 	'SELECT q.n, dp_error(q.n) FROM (SELECT dp_median(age, 0, 120, 1) AS n FROM person) q WHERE q IS NOT NULL', 'WITH w AS (SELECT dp_count(1, 0.7) AS n FROM person) SELECT dp_error(w.n), (SELECT count(v.*) FROM w v) FROM w',
 	'SELECT dp_error(n) FROM (SELECT dp_avg(age, 0, 120, 5)::int AS n FROM person) q', 'SELECT dp_error(n) FROM (SELECT dp_sum(age, 0, 120, 5)::real AS n FROM person) q',
 	'SELECT dp_error(q.n), row_to_json(v) FROM (SELECT dp_count(1, 0.7) AS n FROM person) q, (VALUES (1, 2)) v']) q, outcome(q) o;
+
+-- a NOTICE where the value whose error is asked for is not used, once a query
+\set VERBOSITY default
+SET client_min_messages = notice;
+SELECT dp_count(1, 0.7) IS NULL AS n, dp_error(dp_count(1, 0.7)) FROM person;
+SELECT dp_count(1, 0.35) IS NULL AS n, dp_error(dp_count(1, 0.7)) FROM person;
+EXPLAIN SELECT dp_count(1, 0.35), dp_error(dp_count(1, 0.7)) FROM person \g /dev/null
+SELECT dp_error(n) FROM (SELECT dp_count(1, 0.7) AS n FROM person) q;
+SELECT n IS NULL AS n, dp_error(n) FROM (SELECT dp_count(1, 0.7) AS n FROM person) q;
+SELECT dp_error(n) FROM (SELECT dp_count(1, 0.7) AS n FROM person) q ORDER BY n;
+SELECT (SELECT dp_error(dp_count(1, 0.7)) FROM person) AS a, (SELECT dp_error(dp_count(1, 0.7)) FROM person WHERE age > 18) AS b;
+SELECT dp_error(dp_count(1, 0.7)) FROM person HAVING dp_count(1, 0.7) > -1000;
+SET dp_pg.transparent = on;
+SET dp_pg.epsilon = 100000;
+SET client_min_messages = warning;
+SELECT count(*) IS NULL AS n FROM person;
+SET client_min_messages = notice;
+SELECT ward, count(*) IS NULL AS n, dp_error(count(*)) >= 0 AS e FROM person GROUP BY ROLLUP (ward) ORDER BY ward;
+SELECT count(*) IS NULL AS n, dp_error(sum(age)) >= 0 AS e FROM person;
+RESET dp_pg.transparent;
+SET client_min_messages = warning;
+\set VERBOSITY sqlstate
 RESET ROLE;
+\set file :abs_srcdir '/sql/include/query_end.psql'
+\i :file
