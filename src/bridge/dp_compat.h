@@ -491,6 +491,8 @@ dp_compat_not_null_proof(Oid relid, AttrNumber attnum)
 #define RelationGetPrimaryKeyIndex(rel, deferrable_too) \
 	RelationGetPrimaryKeyIndex(rel)
 #define populate_compact_attribute(columns, n) ((void) 0)
+#define heap_form_minimal_tuple(desc, values, isnull, extra) \
+	heap_form_minimal_tuple(desc, values, isnull)
 #endif
 
 /* Of the tables in schema dp_pg, none of whose indexes is summarizing. */
