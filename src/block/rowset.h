@@ -87,8 +87,6 @@ extern List *dp_block_unit_outputs(Query *query, const dp_rowset *rowset,
 extern dp_refusal *dp_block_join_subqueries(Query *query, List *cte_stack,
 											List **joins);
 
-extern dp_refusal *dp_block_check_nested(Query *query);
-
 /* Does a join only ask whether there are rows on its right side? */
 static inline bool
 dp_block_only_asks(const JoinExpr *join)
