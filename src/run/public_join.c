@@ -14,10 +14,10 @@
  * other order, and that is refused.  Where it would hash joined private rows
  * it is asked again, without hash tables.
  *
- * The planner tells outer joins apart by their places among the entries of
- * FROM, from 16 on, and counts those that keep rows without a partner among
- * them.  NOT EXISTS and NOT IN (block/semi_join.c) have no such place until
- * they get one here; without it no order is found for some of them.
+ * From 16 on the planner tells outer joins apart by their places among the
+ * entries of FROM, and newer releases count those that keep rows without a
+ * partner among them.  NOT EXISTS and NOT IN (block/semi_join.c) have no such
+ * place until they get one here; without it no order is found for some.
  */
 #include "postgres.h"
 
