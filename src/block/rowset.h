@@ -103,7 +103,6 @@ extern dp_refusal *dp_block_pull_up(const Query *query, const SubLink *link,
 									List **conditions, int *tested);
 extern dp_refusal *dp_block_join_subqueries(Query *query, List *cte_stack,
 											List **joins);
-extern dp_refusal *dp_block_check_nested(Query *query);
 
 /* ---- mark_join.c ---- */
 extern RangeTblEntry *dp_block_left_join_entry(void);

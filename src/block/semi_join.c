@@ -35,7 +35,6 @@
 #include "optimizer/tlist.h"
 #include "parser/parse_clause.h"
 #include "parser/parse_oper.h"
-#include "parser/parsetree.h"
 #include "rewrite/rewriteManip.h"
 #include "utils/lsyscache.h"
 
@@ -508,93 +507,4 @@ dp_block_join_subqueries(Query *query, List *cte_stack, List **joins)
 	if (*joins != NIL)
 		query->jointree->quals = dp_block_and(left);
 	return NULL;
-}
-
-/* ---- what a planner finds no order for ---- */
-
-static bool asks_for_none(Query *query);
-
-static bool
-item_asks_for_none(const Node *item, const Query *query)
-{
-	const JoinExpr *join = (const JoinExpr *) item;
-	const RangeTblEntry *entry;
-
-	if (IsA(item, RangeTblRef))
-	{
-		entry = rt_fetch(((const RangeTblRef *) item)->rtindex,
-						 query->rtable);
-		return entry->rtekind == RTE_SUBQUERY &&
-			asks_for_none(entry->subquery);
-	}
-	return join->jointype == JOIN_ANTI ||
-		item_asks_for_none(join->larg, query) ||
-		item_asks_for_none(join->rarg, query);
-}
-
-/* Is there a NOT EXISTS in it, at any level? */
-static bool
-asks_for_none(Query *query)
-{
-	ListCell   *lc;
-
-	foreach(lc, dp_block_from(query))
-		if (item_asks_for_none(lfirst(lc), query))
-			return true;
-	return false;
-}
-
-static dp_refusal *check_nested(Query *query, bool asked);
-
-static dp_refusal *
-check_nested_item(const Node *item, const Query *query, bool asked)
-{
-	const JoinExpr *join = (const JoinExpr *) item;
-	const RangeTblEntry *entry;
-	dp_refusal *refusal;
-
-	if (IsA(item, RangeTblRef))
-	{
-		entry = rt_fetch(((const RangeTblRef *) item)->rtindex,
-						 query->rtable);
-		return entry->rtekind == RTE_SUBQUERY && entry->subquery != NULL ?
-			check_nested(entry->subquery, asked) : NULL;
-	}
-	if (asked && join->jointype == JOIN_SEMI &&
-		item_asks_for_none(join->rarg, query))
-		return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
-								"This version of PostgreSQL finds no order in "
-								"which to join them.",
-								"Ask for the rows that have none in a "
-								"subquery in FROM, and join with it.",
-								"NOT EXISTS within EXISTS within a subquery "
-								"that is asked for rows is not supported");
-	refusal = check_nested_item(join->larg, query, asked);
-	return refusal != NULL ? refusal :
-		check_nested_item(join->rarg, query,
-						  asked || dp_block_only_asks(join));
-}
-
-static dp_refusal *
-check_nested(Query *query, bool asked)
-{
-	dp_refusal *refusal = NULL;
-	ListCell   *lc;
-
-	foreach(lc, dp_block_from(query))
-		if (refusal == NULL)
-			refusal = check_nested_item(lfirst(lc), query, asked);
-	return refusal;
-}
-
-/*
- * dp_block_check_nested
- *	  May joins that only ask stand in one another as those of a verified
- *	  query do?  Without rows that are made unique first, planners from 16 on
- *	  find no order where one that asks for none is below two others.
- */
-dp_refusal *
-dp_block_check_nested(Query *query)
-{
-	return DP_COMPAT_ORDERS_NESTED_JOINS ? NULL : check_nested(query, false);
 }

@@ -454,8 +454,6 @@ dp_block_split_one(Query *query, List *cte_stack, dp_block **block,
 	if (refusal == NULL)
 		refusal = dp_block_check_join(query, &s.rowset);
 	if (refusal == NULL)
-		refusal = dp_block_check_nested(query);
-	if (refusal == NULL)
 		dp_block_group_asked(query, &s.rowset);
 	if (refusal == NULL)
 		refusal = dp_block_check_groups(query, &s.rowset);

@@ -32,6 +32,24 @@ ungroup_walker(Node *node, void *context)
 	return expression_tree_walker(node, ungroup_walker, context);
 }
 
+/* Errors about a key point at it; what stands for it may have no place. */
+static void
+place_keys(Query *level)
+{
+	const RangeTblEntry *entry = llast_node(RangeTblEntry, level->rtable);
+	ListCell   *lc;
+
+	foreach(lc, level->targetList)
+	{
+		Var		   *var = (Var *) lfirst_node(TargetEntry, lc)->expr;
+
+		if (IsA(var, Var) && var->varno == list_length(level->rtable) &&
+			var->varlevelsup == 0 && var->location < 0)
+			var->location = exprLocation(list_nth(entry->groupexprs,
+												  var->varattno - 1));
+	}
+}
+
 /* dp_bridge_ungroup: see dp_compat.h. */
 void
 dp_bridge_ungroup(Query *level)
@@ -40,6 +58,7 @@ dp_bridge_ungroup(Query *level)
 	(void) ungroup_walker(level->havingQual, NULL);
 	if (!level->hasGroupRTE || level->groupingSets != NIL)
 		return;
+	place_keys(level);
 	level->targetList = (List *)
 		flatten_group_exprs(NULL, level, (Node *) level->targetList);
 	level->havingQual = flatten_group_exprs(NULL, level, level->havingQual);

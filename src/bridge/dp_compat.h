@@ -491,6 +491,12 @@ dp_compat_not_null_proof(Oid relid, AttrNumber attnum)
 #define RelationGetPrimaryKeyIndex(rel, deferrable_too) \
 	RelationGetPrimaryKeyIndex(rel)
 #define populate_compact_attribute(columns, n) ((void) 0)
+#define heap_form_minimal_tuple(desc, values, isnull, extra) \
+	heap_form_minimal_tuple(desc, values, isnull)
+#define pg_noreturn __attribute__((noreturn))
+#define dp_compat_forbid_path(path, times) ((void) 0)
+#else
+#define dp_compat_forbid_path(path, times) ((path)->disabled_nodes += (times))
 #endif
 
 /* Of the tables in schema dp_pg, none of whose indexes is summarizing. */
@@ -591,10 +597,4 @@ dp_compat_zone_kind(const char *word)
 	return DecodeTimezoneAbbrev(0, unconstify(char *, word), &offset, &zone);
 #endif
 }
-
-#if PG_VERSION_NUM < 180000
-#define pg_noreturn __attribute__((noreturn))
-#endif
-
-#define DP_COMPAT_ORDERS_NESTED_JOINS (PG_VERSION_NUM < 160000)
 #endif							/* DP_COMPAT_H */

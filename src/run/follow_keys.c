@@ -192,7 +192,7 @@ give_row(dp_followed *all, MinimalTuple tuple)
 	slot->tts_isnull[all->unit - 1] = false;
 	all->sink(all->sink_context, all->value,
 			  heap_form_minimal_tuple(slot->tts_tupleDescriptor,
-									  slot->tts_values, slot->tts_isnull));
+									  slot->tts_values, slot->tts_isnull, 0));
 	ExecClearTuple(slot);
 }
 
@@ -211,7 +211,7 @@ give_key(dp_followed *all, MinimalTuple tuple)
 		dp_bound_gather_add(before->gather, KEYS, &before->key, values[0],
 							heap_form_minimal_tuple(
 									before->units->tts_tupleDescriptor,
-									values, nulls), 0);
+									values, nulls, 0), 0);
 	ExecClearTuple(before->scan.slot);
 }
 

@@ -120,7 +120,7 @@ receive_row(TupleTableSlot *slot, DestReceiver *self)
 											(struct varlena *)
 											DatumGetPointer(values[i])));
 	}
-	tuple = heap_form_minimal_tuple(desc, values, slot->tts_isnull);
+	tuple = heap_form_minimal_tuple(desc, values, slot->tts_isnull, 0);
 	foreach(lc, to->tallies)
 	{
 		dp_fanout_tally *tally = lfirst(lc);

@@ -23,6 +23,7 @@ extern bool dp_run_reads_public_part(const IndexScan *scan,
 									 const dp_public_facts *facts);
 
 /* public_join.c */
+extern void dp_run_enter_joins(Query *inner);
 extern void dp_run_weigh_public_joins(const dp_public_facts *facts);
 extern bool dp_run_hashes_joined(const Plan *plan,
 								 const dp_public_facts *facts);

@@ -13,14 +13,22 @@
  * small.  Such joins are dear, so that it does only where the query leaves no
  * other order, and that is refused.  Where it would hash joined private rows
  * it is asked again, without hash tables.
+ *
+ * From 16 on the planner tells outer joins apart by their places among the
+ * entries of FROM, and newer releases count those that keep rows without a
+ * partner among them.  NOT EXISTS and NOT IN (block/semi_join.c) have no such
+ * place until they get one here; without it no order is found for some.
  */
 #include "postgres.h"
 
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
 #include "optimizer/paths.h"
 
 #include "public.h"
 
 #define DEAR 1e100
+#define FORBIDDEN 1000
 
 static set_join_pathlist_hook_type previous_joins = NULL;
 
@@ -31,6 +39,59 @@ static bool
 has_public_name(const char *name, const dp_public_facts *facts)
 {
 	return atoi(name) > facts->private_names;
+}
+
+/* ---- joins that ask for none ---- */
+
+static void
+enter_join(Query *query, JoinExpr *join)
+{
+	RangeTblEntry *entry = makeNode(RangeTblEntry);
+
+	entry->rtekind = RTE_JOIN;
+	entry->jointype = join->jointype;
+	entry->eref = makeAlias("unnamed_join", NIL);
+	query->rtable = lappend(query->rtable, entry);
+	join->rtindex = list_length(query->rtable);
+}
+
+static void
+enter_joins_of(Node *item, Query *query)
+{
+	JoinExpr   *join = (JoinExpr *) item;
+	ListCell   *lc;
+
+	if (IsA(item, FromExpr))
+		foreach(lc, ((FromExpr *) item)->fromlist)
+			enter_joins_of(lfirst(lc), query);
+	if (!IsA(item, JoinExpr))
+		return;
+	enter_joins_of(join->larg, query);
+	enter_joins_of(join->rarg, query);
+	if (join->jointype == JOIN_ANTI && join->rtindex == 0)
+		enter_join(query, join);
+}
+
+static bool
+enter_joins_walker(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (!IsA(node, Query))
+		return expression_tree_walker(node, enter_joins_walker, context);
+	enter_joins_of((Node *) ((Query *) node)->jointree, (Query *) node);
+	return query_tree_walker((Query *) node, enter_joins_walker, context, 0);
+}
+
+/*
+ * dp_run_enter_joins
+ *	  Give each join of an inner query that keeps rows without a partner an
+ *	  entry in FROM of its level, as LEFT JOIN has; the query is changed.
+ */
+void
+dp_run_enter_joins(Query *inner)
+{
+	(void) enter_joins_walker((Node *) inner, NULL);
 }
 
 /* ---- what is joined first ---- */
@@ -53,6 +114,10 @@ joins_public_only(const PlannerInfo *root, const RelOptInfo *rel)
 	return true;
 }
 
+/*
+ * From 18 on a plan with fewer steps that settings forbid is taken, whatever
+ * it costs.
+ */
 static void
 make_dear(List *paths)
 {
@@ -66,6 +131,7 @@ make_dear(List *paths)
 			continue;
 		path->startup_cost += DEAR;
 		path->total_cost += DEAR;
+		dp_compat_forbid_path(path, FORBIDDEN);
 	}
 }
 

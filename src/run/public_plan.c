@@ -389,9 +389,12 @@ plan_once(Query *inner, bool workers, bool hash, dp_public_facts *facts)
 PlannedStmt *
 dp_run_public_plan(Query *inner, bool workers, dp_public_facts *facts)
 {
-	Query	   *again = copyObject(inner);
-	PlannedStmt *plan = plan_once(inner, workers, true, facts);
+	Query	   *again;
+	PlannedStmt *plan;
 
+	dp_run_enter_joins(inner);
+	again = copyObject(inner);
+	plan = plan_once(inner, workers, true, facts);
 	if (dp_run_hashes_joined(plan->planTree, facts))
 		plan = plan_once(again, workers, false, facts);
 	check_plan(plan, facts);

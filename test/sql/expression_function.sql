@@ -103,7 +103,7 @@ SET ROLE :analyst;
 CREATE TABLE asked AS SELECT kind, allowed, name, call, a.* FROM call, ask(format('SELECT dp_count(*) FILTER (WHERE %s IS NOT NULL) FROM sample', call)) a;
 -- how many are allowed: as many as were judged for this version
 SELECT kind, allowed, state, charges, CASE WHEN NOT allowed THEN count(*) > 50 ELSE count(*) = CASE kind WHEN 'operator' THEN 423
-	WHEN 'function' THEN CASE current_setting('server_version_num')::int / 10000 WHEN 15 THEN 602 WHEN 17 THEN 604 WHEN 18 THEN 611 END
+	WHEN 'function' THEN CASE current_setting('server_version_num')::int / 10000 WHEN 15 THEN 602 WHEN 16 THEN 602 WHEN 17 THEN 604 WHEN 18 THEN 611 END
 	WHEN 'cast' THEN CASE current_setting('server_version_num')::int / 10000 WHEN 18 THEN 116 ELSE 113 END END END AS as_judged
 FROM asked GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4;
 -- whatever is not as the rules say; calls without arguments are computed before rows are read, if they can be

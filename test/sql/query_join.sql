@@ -36,6 +36,8 @@ SELECT dp_count(*), dp_count(DISTINCT unit), dp_count(DISTINCT d.city) FROM visi
 SELECT dp_count(*) FROM visit v JOIN (clinic c JOIN clinic d ON c.city = d.city) ON v.clinic = c.id;
 SELECT dp_count(*) FROM visit v JOIN clinic c ON v.clinic < c.id;
 SELECT dp_count(*) FROM visit CROSS JOIN clinic;
+-- one condition over two public relations, which are not joined with one another first
+SELECT dp_count(*) FROM visit v, clinic c, clinic d WHERE v.cost = c.id + d.id + 10;
 -- what a row is made of: bounds of each column are its own
 SET dp_pg.max_rows = 20;
 SELECT dp_sum(v.cost), dp_avg(v.cost), dp_sum(v.cost * 2), dp_sum(c.id, 0, 10) FROM visit v JOIN clinic c ON v.clinic = c.id;
