@@ -53,6 +53,8 @@ has_unit_rows(const Query *level)
 		return false;
 	if (dp_block_is_grouped(level))
 		return groups_by_unit_alone(level);
+	if (!dp_block_full_once(level))
+		return false;
 	foreach(lc, level_entries(level))
 	{
 		const RangeTblEntry *entry = lfirst(lc);
@@ -70,6 +72,8 @@ dp_block_groups_once(const dp_block *block)
 {
 	ListCell   *lc;
 
+	if (!dp_block_full_once(block->inner))
+		return false;
 	foreach(lc, level_entries(block->inner))
 	{
 		const RangeTblEntry *entry = lfirst(lc);

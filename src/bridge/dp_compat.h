@@ -200,13 +200,6 @@ dp_compat_take_entry(Query *level, Query *from, RangeTblEntry *entry)
 	dp_compat_forget_right(from, entry);
 }
 
-/* Which outer joins may make a column NULL is not part of it any more. */
-static inline void
-dp_compat_forget_nulling(Var *var)
-{
-	var->varnullingrels = NULL;
-}
-
 /* Nothing of the level says any more whose rights are checked, and which. */
 static inline void
 dp_compat_forget_rights(Query *level)
@@ -317,11 +310,6 @@ static inline void
 dp_compat_take_entry(Query *level, Query *from, RangeTblEntry *entry)
 {
 	level->rtable = list_make1(copyObject(entry));
-}
-
-static inline void
-dp_compat_forget_nulling(Var *var)
-{
 }
 
 static inline void
@@ -449,6 +437,11 @@ typedef CompareType dp_order;
 #else
 typedef int16 dp_order;
 #endif
+
+/* Which outer joins may make a column NULL; what settings turn off. */
+extern void dp_bridge_forget_nulling(Var *var);
+extern Node *dp_bridge_add_nulling(Node *node, int join);
+extern void dp_bridge_forget_disabled(Path *path);
 
 /*
  * The expression, over Vars of varno 1, that stands for a virtual generated
