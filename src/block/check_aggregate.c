@@ -181,12 +181,13 @@ are_units(const dp_splitter *s, const List *bases)
 static bool
 is_unit(const dp_splitter *s, Node *base)
 {
-	Oid			type = getBaseType(exprType(base));
 	const dp_relation *relation;
+	Oid			type;
 
 	if (IsA(base, CoalesceExpr))
 		return are_units(s, ((CoalesceExpr *) base)->args);
 	base = dp_block_widened(base);
+	type = getBaseType(exprType(base));
 	while (IsA(base, RelabelType))
 		base = (Node *) ((RelabelType *) base)->arg;
 	if (!s->rowset.many || !IsA(base, Var))

@@ -67,6 +67,43 @@ dp_block_is_nullable(const Query *query, int item)
 		!dp_block_is_present(query, bms_make_singleton(item));
 }
 
+/* The joins of an item that may leave out an entry; false: it has no such. */
+static bool
+add_nulling(const Node *item, int wanted, Relids *joins)
+{
+	const JoinExpr *join = (const JoinExpr *) item;
+	bool		left;
+
+	if (IsA(item, RangeTblRef))
+		return ((const RangeTblRef *) item)->rtindex == wanted;
+	left = add_nulling(join->larg, wanted, joins);
+	if (!left && !add_nulling(join->rarg, wanted, joins))
+		return false;
+	if (join->jointype == JOIN_FULL ||
+		join->jointype == (left ? JOIN_RIGHT : JOIN_LEFT))
+		*joins = bms_add_member(*joins, join->rtindex);
+	return true;
+}
+
+/*
+ * dp_block_above_joins
+ *	  A column of an entry of a level, as it is above all joins there: from 16
+ *	  on it says which of them may leave it out.
+ */
+Var *
+dp_block_above_joins(const Query *query, Var *column)
+{
+	Relids		joins = NULL;
+	int			join = -1;
+	ListCell   *lc;
+
+	foreach(lc, query->jointree->fromlist)
+		(void) add_nulling(lfirst(lc), column->varno, &joins);
+	while ((join = bms_next_member(joins, join)) >= 0)
+		column = (Var *) dp_bridge_add_nulling((Node *) column, join);
+	return column;
+}
+
 /* ---- what can be planned ---- */
 
 static bool is_lone_level(const Query *level);

@@ -87,6 +87,7 @@ extern List *dp_block_unit_outputs(Query *query, const dp_rowset *rowset,
 /* ---- full_join.c ---- */
 extern bool dp_block_is_present(const Query *query, Relids items);
 extern bool dp_block_is_nullable(const Query *query, int item);
+extern Var *dp_block_above_joins(const Query *query, Var *column);
 extern dp_refusal *dp_block_check_full(const JoinExpr *join,
 									   const Query *query);
 extern bool dp_block_full_once(const Query *query);

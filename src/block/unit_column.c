@@ -89,21 +89,23 @@ unit_of_entry(int varno, const Query *query, const dp_rowset *rowset)
 {
 	RangeTblEntry *entry = rt_fetch(varno, query->rtable);
 	TargetEntry *target;
+	Var		   *unit;
 
 	if (entry->rtekind != RTE_SUBQUERY)
 	{
 		const dp_relation *relation =
 		dp_block_leaf_of(rowset, entry)->relation;
 
-		return (Expr *) makeVar(varno, relation->unit_attnum,
-								relation->unit_type, relation->unit_typmod,
-								relation->unit_collation, 0);
+		unit = makeVar(varno, relation->unit_attnum, relation->unit_type,
+					   relation->unit_typmod, relation->unit_collation, 0);
+		return (Expr *) dp_block_above_joins(query, unit);
 	}
 	target = unit_target(entry->subquery, rowset);
 	while (list_length(entry->eref->colnames) < target->resno)
 		entry->eref->colnames = lappend(entry->eref->colnames,
 										makeString(pstrdup(column_name)));
-	return (Expr *) makeVarFromTargetEntry(varno, target);
+	unit = makeVarFromTargetEntry(varno, target);
+	return (Expr *) dp_block_above_joins(query, unit);
 }
 
 /* The type that units of two types have in common: see check_unit (join.c). */
@@ -130,14 +132,12 @@ as_type(Expr *unit, Oid type)
 
 /* The unit of a full join's row: that of the side that is there. */
 static Expr *
-either_unit(Expr *left, Expr *right, int join)
+either_unit(Expr *left, Expr *right)
 {
 	CoalesceExpr *either = makeNode(CoalesceExpr);
 	Oid			type = common_type(exprType((Node *) left),
 								   exprType((Node *) right));
 
-	left = (Expr *) dp_bridge_add_nulling((Node *) left, join);
-	right = (Expr *) dp_bridge_add_nulling((Node *) right, join);
 	either->coalescetype = type;
 	either->coalescecollid = exprCollation((Node *) left);
 	either->args = list_make2(as_type(left, type), as_type(right, type));
@@ -163,8 +163,7 @@ unit_of_item(const Node *item, const Query *query, const dp_rowset *rowset)
 		return unit_of_item(join->rarg, query, rowset);
 	left = unit_of_item(join->larg, query, rowset);
 	if (join->jointype == JOIN_FULL)
-		return either_unit(left, unit_of_item(join->rarg, query, rowset),
-						   join->rtindex);
+		return either_unit(left, unit_of_item(join->rarg, query, rowset));
 	return left != NULL || join->jointype == JOIN_LEFT ||
 		dp_block_only_asks(join) ? left :
 		unit_of_item(join->rarg, query, rowset);
