@@ -171,6 +171,34 @@ SELECT dp_count(*) FROM visit v JOIN clinic c ON v.clinic = c.id;
 SELECT dp_count(*) FROM visit v JOIN clinics c ON v.clinic = c.id;
 RESET dp_pg.max_rows;
 RESET dp_pg.max_keys;
+
+-- ---- told once: joins that make more rows of one than count ----
+\set VERBOSITY default
+SET client_min_messages = notice;
+-- nothing is lost, or nobody knows
+SELECT dp_count(*) FROM visit v LEFT JOIN clinic c ON v.clinic = c.id WHERE v.id = 0;
+SELECT dp_count(*) FROM visit v WHERE EXISTS (SELECT FROM clinic c WHERE c.id <= v.clinic) AND v.id = 0;
+SELECT dp_count(DISTINCT unit) FROM visit CROSS JOIN generate_series(0, 1) WHERE id = 0;
+SELECT dp_count(*) FROM (SELECT unit, count(*) AS n FROM visit CROSS JOIN generate_series(0, 1) GROUP BY unit) s WHERE n < 0;
+SELECT dp_count(*) FROM member m JOIN visit v ON v.unit = m.name WHERE v.id = 0;
+SELECT dp_count(*) FROM person p JOIN clinic c ON c.id = p.age WHERE p.id = 0;
+SET dp_pg.max_rows = 2;
+SELECT dp_count(*) FROM visit CROSS JOIN generate_series(0, 1) WHERE id = 0;
+SET dp_pg.max_rows = 1;
+SET dp_pg.max_keys = 2;
+SELECT x, dp_count(*) FROM visit CROSS JOIN generate_series(0, 1) x WHERE id = 0 GROUP BY x;
+-- several rows, of one group: what it is joined by is its key
+SET dp_pg.max_keys = 1;
+SELECT w.k, dp_count(*) FROM visit v JOIN (VALUES (1), (1), (2)) AS w (k) USING (k) WHERE id = 0 GROUP BY w.k;
+-- several groups
+SELECT x, dp_count(*) FROM visit CROSS JOIN generate_series(0, 1) x WHERE id = 0 GROUP BY x;
+-- once
+SELECT x, dp_count(*) FROM visit CROSS JOIN generate_series(0, 3) x WHERE id = 0 GROUP BY x;
+SELECT dp_count(*) FROM visit CROSS JOIN generate_series(0, 2) x WHERE id = 0;
+RESET client_min_messages;
+\set VERBOSITY sqlstate
+RESET dp_pg.max_rows;
+RESET dp_pg.max_keys;
 RESET ROLE;
 \set file :abs_srcdir '/sql/include/query_end.psql'
 \i :file
