@@ -352,7 +352,8 @@ sub counts
 
 		push @made, [ "(SELECT $list[0][0] AS c0, count(*) AS c1 FROM $from WHERE " . condition(1, @list) . " GROUP BY $list[0][0]) $name", $name ];
 	}
-	return ("$made[0][0] FULL JOIN $made[1][0] USING (c0)", [ 'c0', 'int4' ], map { [ "$_->[1].c1", 'int8' ] } @made) if rand() < .3;
+	my ($on, $both) = ("ON $made[0][1].c0 = $made[1][1].c0", pick('', " AND $made[0][1].c1 > $made[1][1].c1"));
+	return ("$made[0][0] FULL JOIN $made[1][0] $on$both", [ "coalesce($made[0][1].c0, $made[1][1].c0)", 'int4' ], map { [ "$_->[1].c1", 'int8' ] } @made) if rand() < .5;
 	return ("$made[0][0] JOIN $made[1][0] ON $made[0][1].c0 = $made[1][1].c0", [ "$made[0][1].c0", 'int4' ], map { [ "$_->[1].c1", 'int8' ] } @made);
 }
 
