@@ -19,20 +19,44 @@
 
 #include "rowset.h"
 
-/* Some leaf of an item: all of them are left out together. */
-static int
-some_leaf(const RangeTblEntry *entry)
-{
-	const Node *item;
+static Node *is_there(const RangeTblEntry *entry);
 
-	if (entry->rtekind != RTE_SUBQUERY)
-		return dp_block_leaf_number(entry);
-	item = linitial(dp_block_from(entry->subquery));
-	while (IsA(item, JoinExpr))
-		item = ((const JoinExpr *) item)->jointype == JOIN_RIGHT ?
-			((const JoinExpr *) item)->rarg : ((const JoinExpr *) item)->larg;
-	return some_leaf(rt_fetch(((const RangeTblRef *) item)->rtindex,
-							  entry->subquery->rtable));
+/*
+ * Whether an item has a row: some leaf of it has, with which all others are
+ * left out, or of a full join one of either side.
+ */
+static Node *
+item_is_there(const Node *item, const Query *level)
+{
+	const JoinExpr *join = (const JoinExpr *) item;
+
+	if (IsA(item, RangeTblRef))
+		return is_there(rt_fetch(((const RangeTblRef *) item)->rtindex,
+								 level->rtable));
+	if (join->jointype == JOIN_FULL)
+		return (Node *)
+			makeBoolExpr(OR_EXPR, list_make2(item_is_there(join->larg, level),
+											 item_is_there(join->rarg, level)),
+						 -1);
+	return item_is_there(join->jointype == JOIN_RIGHT ? join->rarg :
+						 join->larg, level);
+}
+
+static Node *
+is_there(const RangeTblEntry *entry)
+{
+	NullTest   *present;
+
+	if (entry->rtekind == RTE_SUBQUERY)
+		return item_is_there(linitial(dp_block_from(entry->subquery)),
+							 entry->subquery);
+	present = makeNode(NullTest);
+	present->arg = (Expr *) makeVar(dp_block_leaf_number(entry),
+									InvalidAttrNumber, RECORDOID, -1,
+									InvalidOid, 0);
+	present->nulltesttype = IS_NOT_NULL;
+	present->location = -1;
+	return (Node *) present;
 }
 
 /* CASE WHEN the entry's row is there THEN base ELSE other END */
@@ -41,13 +65,8 @@ choose(const RangeTblEntry *entry, Node *base, Node *other)
 {
 	CaseExpr   *result = makeNode(CaseExpr);
 	CaseWhen   *when = makeNode(CaseWhen);
-	NullTest   *present = makeNode(NullTest);
 
-	present->arg = (Expr *) makeVar(some_leaf(entry), InvalidAttrNumber,
-									RECORDOID, -1, InvalidOid, 0);
-	present->nulltesttype = IS_NOT_NULL;
-	present->location = -1;
-	when->expr = (Expr *) present;
+	when->expr = (Expr *) is_there(entry);
 	when->result = (Expr *) base;
 	when->location = -1;
 	result->casetype = exprType(base);
@@ -112,7 +131,7 @@ base_mutator(Node *node, void *context)
 	{
 		var = copyObject(var);
 		var->varno = dp_block_leaf_number(entry);
-		dp_compat_null_by(var, 0);
+		dp_bridge_forget_nulling(var);
 		return (Node *) var;
 	}
 	base = base_of_column(entry->subquery, var->varattno);

@@ -160,16 +160,34 @@ check_argument(Node *argument, int kind, const char *name)
 	return dp_rules_check((Node *) array->elements);
 }
 
+static bool is_unit(const dp_splitter *s, Node *base);
+
+static bool
+are_units(const dp_splitter *s, const List *bases)
+{
+	ListCell   *lc;
+
+	foreach(lc, bases)
+		if (!is_unit(s, lfirst(lc)))
+			return false;
+	return true;
+}
+
 /*
  * Is the expression, over base columns, the unit and nothing but?  As text a
- * varchar is the same; as char(n) it has another equality.
+ * varchar is the same; as char(n) it has another equality.  All private parts
+ * of a row have one unit, so it may be that of the first which is there.
  */
 static bool
 is_unit(const dp_splitter *s, Node *base)
 {
-	Oid			type = getBaseType(exprType(base));
 	const dp_relation *relation;
+	Oid			type;
 
+	if (IsA(base, CoalesceExpr))
+		return are_units(s, ((CoalesceExpr *) base)->args);
+	base = dp_block_widened(base);
+	type = getBaseType(exprType(base));
 	while (IsA(base, RelabelType))
 		base = (Node *) ((RelabelType *) base)->arg;
 	if (!s->rowset.many || !IsA(base, Var))

@@ -7,6 +7,7 @@
 #include "access/transam.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
+#include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 
 #include "rowset.h"
@@ -48,4 +49,19 @@ dp_block_is_equality(const OpExpr *comparison)
 		op_hashjoinable(comparison->opno, left) &&
 		(!OidIsValid(comparison->inputcollid) ||
 		 get_collation_isdeterministic(comparison->inputcollid));
+}
+
+/*
+ * dp_block_widened
+ *	  The whole number that an expression gives as a longer one, as USING does
+ *	  where columns have different types; or the expression itself.
+ */
+Node *
+dp_block_widened(Node *node)
+{
+	const FuncExpr *call = (const FuncExpr *) node;
+
+	return IsA(node, FuncExpr) &&
+		(call->funcid == F_INT8_INT4 || call->funcid == F_INT8_INT2 ||
+		 call->funcid == F_INT4_INT2) ? linitial(call->args) : node;
 }

@@ -142,6 +142,10 @@ typedef struct dp_unit_level
 extern List *dp_block_unit_levels(const dp_block *block);
 extern List *dp_block_row_leaves(const dp_block *block);
 
+/* Is a row of one row of each source; may it be in several groups by a key? */
+extern bool dp_block_joins_plainly(const Query *level);
+extern bool dp_block_key_spreads(const dp_block *block, int n);
+
 /* Has a block, because its levels group, one row of each unit at most? */
 extern bool dp_block_groups_once(const dp_block *block);
 

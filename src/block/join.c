@@ -10,7 +10,8 @@
  * condition of the join itself must say so; and the other side must be the
  * private one, else the rows that are left over would be of nobody, and would
  * tell whom nobody has.  So it is with the right side of a join that only asks
- * whether it has rows (semi_join.c, mark_join.c).
+ * whether it has rows (semi_join.c, mark_join.c).  A full join leaves out
+ * either side, and has private rows on both (full_join.c).
  *
  * Equality of units is an operator of PostgreSQL's own over two columns that
  * name units, of types whose bytes tell units apart (unit_column.c).  Where
@@ -33,8 +34,7 @@
 /* Items of FROM whose units are equal in every row: numbers of entries. */
 typedef struct join_side
 {
-	List	   *classes;		/* of Bitmapset *; of private items only */
-	Bitmapset  *nullable;		/* items that may be left out */
+	List	   *classes;		/* of Relids; of private items only */
 } join_side;
 
 typedef struct join_walk
@@ -44,9 +44,13 @@ typedef struct join_walk
 	dp_refusal *refusal;
 } join_walk;
 
-/* A subquery that is no leaf reads private rows. */
-static bool
-is_private(const RangeTblEntry *entry, const dp_rowset *rowset)
+/*
+ * dp_block_is_private
+ *	  Has an entry of a verified level private rows?  A subquery that is no
+ *	  leaf reads some.
+ */
+bool
+dp_block_is_private(const RangeTblEntry *entry, const dp_rowset *rowset)
 {
 	const dp_leaf *leaf = dp_block_leaf_of(rowset, entry);
 
@@ -54,53 +58,16 @@ is_private(const RangeTblEntry *entry, const dp_rowset *rowset)
 		leaf->relation != NULL;
 }
 
-static int
-unit_item(const Node *item, const Query *query, const dp_rowset *rowset)
-{
-	const JoinExpr *join;
-	int			found;
-
-	if (IsA(item, RangeTblRef))
-	{
-		int			n = ((const RangeTblRef *) item)->rtindex;
-
-		return is_private(rt_fetch(n, query->rtable), rowset) ? n : 0;
-	}
-	join = (const JoinExpr *) item;
-	if (join->jointype == JOIN_RIGHT)
-		return unit_item(join->rarg, query, rowset);
-	found = unit_item(join->larg, query, rowset);
-	return found != 0 || join->jointype == JOIN_LEFT ||
-		dp_block_only_asks(join) ? found :
-		unit_item(join->rarg, query, rowset);
-}
-
-/*
- * dp_block_unit_item
- *	  The item of a level that its rows have their unit from: the first private
- *	  one that no outer join leaves out.
- */
-int
-dp_block_unit_item(const Query *query, const dp_rowset *rowset)
-{
-	ListCell   *lc;
-	int			found = 0;
-
-	foreach(lc, query->jointree->fromlist)
-		if (found == 0)
-			found = unit_item(lfirst(lc), query, rowset);
-	return found;
-}
-
 /* ---- columns that name units ---- */
 
 /*
  * What an expression of a level says of the unit of a private item: it is the
  * unit, or a value of a column of `relid` that is a key where `step` is said.
+ * Of several items, as COALESCE is, it says so of one that is there.
  */
 typedef struct unit_name
 {
-	int			item;			/* 0: it is no column of a private item */
+	Relids		items;			/* NULL: it is no column of private items */
 	Oid			relid;			/* InvalidOid: the unit */
 	AttrNumber	column;
 	bool		step;			/* the first step of the item's own path */
@@ -108,10 +75,17 @@ typedef struct unit_name
 
 static unit_name name_of(const Node *node, const join_walk *walk);
 
-/* A column as it is; a varchar is the same as text. */
-static const Var *
-plain_column(const Node *node)
+static bool
+same_name(const unit_name *a, const unit_name *b)
 {
+	return a->relid == b->relid && a->column == b->column;
+}
+
+/* An expression as it is; a varchar is the same as text; NULL: it is cast. */
+static const Node *
+plain_value(const Node *node)
+{
+	node = dp_block_widened((Node *) node);
 	while (IsA(node, RelabelType))
 	{
 		const RelabelType *relabel = (const RelabelType *) node;
@@ -122,15 +96,13 @@ plain_column(const Node *node)
 			return NULL;
 		node = (const Node *) relabel->arg;
 	}
-	if (!IsA(node, Var) || ((const Var *) node)->varlevelsup != 0)
-		return NULL;
-	return (const Var *) node;
+	return node;
 }
 
 static unit_name
 name_of_column(const dp_relation *relation, AttrNumber column)
 {
-	unit_name	name = {1, relation->relid, column, false};
+	unit_name	name = {NULL, relation->relid, column, false};
 	const dp_unit_step *step = relation->unit_steps == NIL ? NULL :
 	linitial(relation->unit_steps);
 
@@ -154,7 +126,7 @@ name_of_output(Query *level, AttrNumber column, const dp_rowset *rowset)
 {
 	const join_walk walk = {level, rowset, NULL};
 	const TargetEntry *target = get_tle_by_resno(level->targetList, column);
-	unit_name	name = {0};
+	unit_name	name = {NULL};
 	ListCell   *lc;
 
 	if (target == NULL)
@@ -162,8 +134,8 @@ name_of_output(Query *level, AttrNumber column, const dp_rowset *rowset)
 	if (level->setOperations == NULL)
 	{
 		name = name_of((const Node *) target->expr, &walk);
-		if (name.item != 0 && dp_block_is_nullable(level, name.item))
-			name.item = 0;
+		if (!dp_block_is_present(level, name.items))
+			name.items = NULL;
 		return name;
 	}
 	foreach(lc, dp_block_from(level))
@@ -174,9 +146,33 @@ name_of_output(Query *level, AttrNumber column, const dp_rowset *rowset)
 
 		if (foreach_current_index(lc) == 0)
 			name = other;
-		else if (other.item == 0 || other.relid != name.relid ||
-				 other.column != name.column || other.step != name.step)
-			name.item = 0;
+		else if (other.items == NULL || !same_name(&other, &name) ||
+				 other.step != name.step)
+			name.items = NULL;
+	}
+	return name;
+}
+
+/*
+ * COALESCE names units as its operands do.  Whoever takes it for a name sees
+ * to it that the items are of one unit.
+ */
+static unit_name
+name_of_any(const CoalesceExpr *any, const join_walk *walk)
+{
+	unit_name	name = {NULL};
+	ListCell   *lc;
+
+	foreach(lc, any->args)
+	{
+		unit_name	one = name_of(lfirst(lc), walk);
+
+		if (one.items == NULL ||
+			(name.items != NULL && !same_name(&one, &name)))
+			return (unit_name) {NULL};
+		one.items = bms_union(one.items, name.items);
+		one.step = one.step || name.step;
+		name = one;
 	}
 	return name;
 }
@@ -184,16 +180,19 @@ name_of_output(Query *level, AttrNumber column, const dp_rowset *rowset)
 static unit_name
 name_of(const Node *node, const join_walk *walk)
 {
-	const unit_name none = {0};
-	const Var  *var = plain_column(node);
+	const unit_name none = {NULL};
+	const Node *plain = plain_value(node);
+	const Var  *var = (const Var *) plain;
 	RangeTblEntry *entry;
 	const dp_leaf *leaf;
 	unit_name	name;
 
-	if (var == NULL)
+	if (plain != NULL && IsA(plain, CoalesceExpr))
+		return name_of_any((const CoalesceExpr *) plain, walk);
+	if (plain == NULL || !IsA(plain, Var) || var->varlevelsup != 0)
 		return none;
 	entry = rt_fetch(var->varno, walk->query->rtable);
-	if (!is_private(entry, walk->rowset))
+	if (!dp_block_is_private(entry, walk->rowset))
 		return none;
 	leaf = dp_block_leaf_of(walk->rowset, entry);
 	if (leaf != NULL)
@@ -201,37 +200,11 @@ name_of(const Node *node, const join_walk *walk)
 	else
 	{
 		name = name_of_output(entry->subquery, var->varattno, walk->rowset);
-		if (name.item == 0)
+		if (name.items == NULL)
 			return none;
 	}
-	name.item = var->varno;
+	name.items = bms_make_singleton(var->varno);
 	return name;
-}
-
-static bool
-nullable_walker(const Node *item, const Query *query, int wanted,
-				bool nullable)
-{
-	const JoinExpr *join = (const JoinExpr *) item;
-
-	if (IsA(item, RangeTblRef))
-		return nullable && ((const RangeTblRef *) item)->rtindex == wanted;
-	return nullable_walker(join->larg, query, wanted, nullable ||
-						   join->jointype == JOIN_RIGHT) ||
-		nullable_walker(join->rarg, query, wanted, nullable ||
-						join->jointype == JOIN_LEFT);
-}
-
-/* dp_block_is_nullable: may an outer join of the level leave the item out? */
-bool
-dp_block_is_nullable(const Query *query, int item)
-{
-	ListCell   *lc;
-
-	foreach(lc, query->jointree->fromlist)
-		if (nullable_walker(lfirst(lc), query, item, false))
-			return true;
-	return false;
 }
 
 /*
@@ -250,7 +223,7 @@ dp_block_unit_outputs(Query *query, const dp_rowset *rowset, bool step)
 		const TargetEntry *target = lfirst(lc);
 		unit_name	name = name_of_output(query, target->resno, rowset);
 
-		if (name.item != 0 &&
+		if (name.items != NULL &&
 			(step ? name.step : !OidIsValid(name.relid)))
 			outputs = lappend_int(outputs, target->resno);
 	}
@@ -268,15 +241,16 @@ dp_block_names_unit(Query *query, const Node *expression,
 	const join_walk walk = {query, rowset, NULL};
 	unit_name	name = name_of(expression, &walk);
 
-	return name.item != 0 && !OidIsValid(name.relid) &&
-		!dp_block_is_nullable(query, name.item);
+	return name.items != NULL && !OidIsValid(name.relid) &&
+		dp_block_is_present(query, name.items);
 }
 
 /* ---- conditions ---- */
 
-/* Does a condition say that the units of two items are equal?  Which. */
+/* Does a condition say that the units of items are equal?  Which. */
 static bool
-equates_units(const Node *condition, const join_walk *walk, int *a, int *b)
+equates_units(const Node *condition, const join_walk *walk, Relids *a,
+			  Relids *b)
 {
 	const OpExpr *comparison = (const OpExpr *) condition;
 	unit_name	left;
@@ -286,32 +260,33 @@ equates_units(const Node *condition, const join_walk *walk, int *a, int *b)
 		return false;
 	left = name_of(linitial(comparison->args), walk);
 	right = name_of(lsecond(comparison->args), walk);
-	*a = left.item;
-	*b = right.item;
-	if (*a == 0 || *b == 0 || *a == *b || left.relid != right.relid)
+	*a = left.items;
+	*b = right.items;
+	if (*a == NULL || *b == NULL || bms_overlap(*a, *b) ||
+		!same_name(&left, &right))
 		return false;
-	return !OidIsValid(left.relid) ||
-		(left.column == right.column && (left.step || right.step));
+	return !OidIsValid(left.relid) || left.step || right.step;
 }
 
+/* The class that has all of the items, or NULL. */
 static ListCell *
-class_of(List *classes, int item)
+class_of(List *classes, Relids items)
 {
 	ListCell   *lc;
 
 	foreach(lc, classes)
-		if (bms_is_member(item, lfirst(lc)))
+		if (bms_is_subset(items, lfirst(lc)))
 			return lc;
 	return NULL;
 }
 
 /* Items of both classes are of one unit from here on. */
 static List *
-unite(List *classes, int a, int b)
+unite(List *classes, Relids a, Relids b)
 {
 	ListCell   *one = class_of(classes, a);
 	ListCell   *other = class_of(classes, b);
-	Bitmapset  *merged;
+	Relids		merged;
 
 	if (one == NULL || other == NULL || one == other)
 		return classes;
@@ -324,8 +299,8 @@ static void
 apply(join_side *side, Node *condition, const join_walk *walk)
 {
 	ListCell   *lc;
-	int			a;
-	int			b;
+	Relids		a;
+	Relids		b;
 
 	foreach(lc, dp_block_add_conjuncts(NIL, condition))
 		if (equates_units(lfirst(lc), walk, &a, &b))
@@ -386,16 +361,16 @@ join_outer(join_side *kept, join_side *left_out, Node *condition,
 	foreach(lc, left_out->classes)
 	{
 		ListCell   *with = NULL;
-		int			a;
-		int			b;
+		Relids		a;
+		Relids		b;
 
 		foreach(lc2, dp_block_add_conjuncts(NIL, condition))
 		{
 			if (with != NULL || !equates_units(lfirst(lc2), walk, &a, &b))
 				continue;
-			if (bms_is_member(b, lfirst(lc)))
+			if (bms_is_subset(b, lfirst(lc)))
 				with = class_of(kept->classes, a);
-			else if (bms_is_member(a, lfirst(lc)))
+			else if (bms_is_subset(a, lfirst(lc)))
 				with = class_of(kept->classes, b);
 		}
 		if (with != NULL)
@@ -414,8 +389,8 @@ settle_units(Node *condition, const join_walk *walk)
 {
 	List	   *conjuncts = NIL;
 	ListCell   *lc;
-	int			a;
-	int			b;
+	Relids		a;
+	Relids		b;
 
 	foreach(lc, dp_block_add_conjuncts(NIL, condition))
 	{
@@ -423,8 +398,8 @@ settle_units(Node *condition, const join_walk *walk)
 
 		if (IsA(test, BooleanTest) && test->booltesttype == IS_NOT_FALSE &&
 			equates_units((Node *) test->arg, walk, &a, &b) &&
-			!dp_block_is_nullable(walk->query, a) &&
-			!dp_block_is_nullable(walk->query, b))
+			dp_block_is_present(walk->query, a) &&
+			dp_block_is_present(walk->query, b))
 			conjuncts = lappend(conjuncts, test->arg);
 		else
 			conjuncts = lappend(conjuncts, lfirst(lc));
@@ -457,6 +432,47 @@ is_mark(const JoinExpr *join, const Query *query)
 		!rt_fetch(right->rtindex, query->rtable)->inFromCl;
 }
 
+/* Does a condition say that the units of both sides are equal? */
+static bool
+equates_sides(Node *condition, const join_side *left, const join_side *right,
+			  const join_walk *walk)
+{
+	ListCell   *lc;
+	Relids		a;
+	Relids		b;
+
+	foreach(lc, dp_block_add_conjuncts(NIL, condition))
+		if (equates_units(lfirst(lc), walk, &a, &b) &&
+			((class_of(left->classes, a) && class_of(right->classes, b)) ||
+			 (class_of(left->classes, b) && class_of(right->classes, a))))
+			return true;
+	return false;
+}
+
+/* A full join: each side has rows of one unit, and both together have. */
+static join_side
+join_full(const join_side *left, const join_side *right, JoinExpr *join,
+		  join_walk *walk)
+{
+	join_side	joined = {NIL};
+
+	if (walk->refusal != NULL)
+		return *left;
+	if (left->classes == NIL || right->classes == NIL)
+		walk->refusal = refuse_left_over();
+	else if (list_length(left->classes) > 1 ||
+			 list_length(right->classes) > 1 ||
+			 !equates_sides(join->quals, left, right, walk))
+		walk->refusal = refuse_mixture();
+	else
+		walk->refusal = dp_block_check_full(join, walk->query);
+	if (walk->refusal != NULL)
+		return *left;
+	joined.classes = list_make1(bms_union(linitial(left->classes),
+										  linitial(right->classes)));
+	return joined;
+}
+
 static join_side
 join_item(Node *item, join_walk *walk)
 {
@@ -468,7 +484,8 @@ join_item(Node *item, join_walk *walk)
 	{
 		int			n = ((RangeTblRef *) item)->rtindex;
 
-		if (is_private(rt_fetch(n, walk->query->rtable), walk->rowset))
+		if (dp_block_is_private(rt_fetch(n, walk->query->rtable),
+								walk->rowset))
 			left.classes = list_make1(bms_make_singleton(n));
 		return left;
 	}
@@ -496,9 +513,7 @@ join_item(Node *item, join_walk *walk)
 			join_asked(&left, &right, join, walk);
 			return left;
 		default:
-			if (walk->refusal == NULL)
-				walk->refusal = refuse_left_over();
-			return left;
+			return join_full(&left, &right, join, walk);
 	}
 }
 

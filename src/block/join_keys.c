@@ -10,8 +10,9 @@
  *
  * A condition that every row fulfils counts for all items, one of an outer
  * join for those that this may leave out, and of a join that only asks whether
- * there are rows for those that are asked.  None counts for what is below a
- * level that groups rows, since it is asked of groups.
+ * there are rows for those that are asked.  That of a full join counts for
+ * none, and none counts for what is below a level that groups rows, since it
+ * is asked of groups.
  */
 #include "postgres.h"
 
@@ -205,6 +206,8 @@ item_conditions(Query *query, Node *item, List *conditions)
 		usable = usable_leaves(query, join->rarg);
 	else if (join->jointype == JOIN_RIGHT)
 		usable = usable_leaves(query, join->larg);
+	else if (join->jointype == JOIN_FULL)
+		usable = bms_make_singleton(NO_LEAF);
 	return add_conditions(conditions, query, join->quals, usable);
 }
 
@@ -261,7 +264,7 @@ other_side(const Query *query, const Node *item, int leaf)
 	const Node *other;
 	Relids		found;
 
-	if (IsA(item, RangeTblRef))
+	if (IsA(item, RangeTblRef) || join->jointype == JOIN_FULL)
 		return NULL;
 	left_out = join->jointype == JOIN_RIGHT ? join->larg : join->rarg;
 	other = join->jointype == JOIN_RIGHT ? join->rarg : join->larg;

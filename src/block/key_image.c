@@ -135,12 +135,16 @@ reach_column(Query *query, const Var *column)
 		if (entry->rtekind == RTE_SUBQUERY)
 		{
 			below = reach_column(entry->subquery, column);
+			below = below == NULL ? NULL : add_target(entry, index, below);
 			if (below != NULL)
-				return add_target(entry, index, below);
+				return dp_block_above_joins(query, below);
 		}
 		else if (dp_block_leaf_number(entry) == (int) column->varno)
-			return makeVar(index, column->varattno, column->vartype,
-						   column->vartypmod, column->varcollid, 0);
+			return dp_block_above_joins(query,
+										makeVar(index, column->varattno,
+												column->vartype,
+												column->vartypmod,
+												column->varcollid, 0));
 	}
 	return NULL;
 }

@@ -57,6 +57,7 @@ extern Oid	dp_block_relation_of(const dp_rowset *rowset, Node *base,
 extern List *dp_block_add_conjuncts(List *conjuncts, Node *condition);
 extern Node *dp_block_and(List *conjuncts);
 extern bool dp_block_is_equality(const OpExpr *comparison);
+extern Node *dp_block_widened(Node *node);
 
 /* ---- united.c ---- */
 extern bool dp_block_is_united(const Query *level);
@@ -84,14 +85,23 @@ extern dp_refusal *dp_block_expand_with_inside(RangeTblEntry *entry,
 extern dp_refusal *dp_block_check_with(const dp_rowset *rowset);
 
 /* ---- join.c ---- */
-extern bool dp_block_is_nullable(const Query *query, int item);
+extern bool dp_block_is_private(const RangeTblEntry *entry,
+								const dp_rowset *rowset);
 extern dp_refusal *dp_block_check_join(Query *query,
 									   const dp_rowset *rowset);
-extern int	dp_block_unit_item(const Query *query, const dp_rowset *rowset);
 extern List *dp_block_unit_outputs(Query *query, const dp_rowset *rowset,
 								   bool step);
 extern bool dp_block_names_unit(Query *query, const Node *expression,
 								const dp_rowset *rowset);
+
+/* ---- full_join.c ---- */
+extern bool dp_block_is_present(const Query *query, Relids items);
+extern bool dp_block_is_nullable(const Query *query, int item);
+extern Var *dp_block_above_joins(const Query *query, Var *column);
+extern dp_refusal *dp_block_check_full(const JoinExpr *join,
+									   const Query *query);
+extern bool dp_block_full_once(const Query *query);
+extern void dp_block_keep_full(Query *inner);
 
 /* ---- semi_join.c ---- */
 extern bool dp_block_is_joined(const SubLink *link, List *cte_stack);

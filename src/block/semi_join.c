@@ -181,7 +181,10 @@ output_of(Node *inside, correlation *c)
 	return (Node *) makeVarFromTargetEntry(c->item, target);
 }
 
-/* A condition of the subquery as one of the outer level. */
+/*
+ * A condition of the subquery as one of the outer level.  COALESCE may name
+ * the unit of a full join's row, as none of its operands does.
+ */
 static Node *
 raise_mutator(Node *node, void *context)
 {
@@ -191,6 +194,8 @@ raise_mutator(Node *node, void *context)
 		return NULL;
 	if ((IsA(node, Var) && ((Var *) node)->varlevelsup == 0) ||
 		(IsA(node, Aggref) && ((Aggref *) node)->agglevelsup == 0) ||
+		(IsA(node, CoalesceExpr) && !dp_block_is_grouped(c->subquery) &&
+		 !contain_vars_of_level(node, 1)) ||
 		(dp_block_is_grouped(c->subquery) && !IsA(node, Const) &&
 		 find_output(node, c->subquery) != NULL))
 		return output_of(copyObject(node), c);

@@ -501,6 +501,7 @@ dp_block_split_one(Query *query, List *cte_stack, dp_block **block,
 	refusal = dp_block_make_total(b);
 	if (refusal != NULL)
 		return refusal;
+	dp_block_keep_full(b->inner);
 	*block = b;
 	return NULL;
 }

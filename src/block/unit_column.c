@@ -8,12 +8,15 @@
  */
 #include "postgres.h"
 
+#include "catalog/pg_type.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/tlist.h"
 #include "parser/parse_clause.h"
+#include "parser/parse_coerce.h"
 #include "parser/parse_oper.h"
 #include "parser/parsetree.h"
+#include "utils/lsyscache.h"
 
 #include "rowset.h"
 
@@ -80,32 +83,108 @@ unit_target(Query *subquery, const dp_rowset *rowset)
 	return target;
 }
 
-/*
- * dp_block_rowset_unit
- *	  The column of the private item of the level (dp_block_unit_item) through
- *	  which the unit of a row is known.  Subqueries below get a column more.
- */
-Expr *
-dp_block_rowset_unit(Query *query, const dp_rowset *rowset)
+/* The column of a private item through which the unit of its row is known. */
+static Expr *
+unit_of_entry(int varno, const Query *query, const dp_rowset *rowset)
 {
-	int			varno = dp_block_unit_item(query, rowset);
 	RangeTblEntry *entry = rt_fetch(varno, query->rtable);
 	TargetEntry *target;
+	Var		   *unit;
 
 	if (entry->rtekind != RTE_SUBQUERY)
 	{
 		const dp_relation *relation =
 		dp_block_leaf_of(rowset, entry)->relation;
 
-		return (Expr *) makeVar(varno, relation->unit_attnum,
-								relation->unit_type, relation->unit_typmod,
-								relation->unit_collation, 0);
+		unit = makeVar(varno, relation->unit_attnum, relation->unit_type,
+					   relation->unit_typmod, relation->unit_collation, 0);
+		return (Expr *) dp_block_above_joins(query, unit);
 	}
 	target = unit_target(entry->subquery, rowset);
 	while (list_length(entry->eref->colnames) < target->resno)
 		entry->eref->colnames = lappend(entry->eref->colnames,
 										makeString(pstrdup(column_name)));
-	return (Expr *) makeVarFromTargetEntry(varno, target);
+	unit = makeVarFromTargetEntry(varno, target);
+	return (Expr *) dp_block_above_joins(query, unit);
+}
+
+/* The type that units of two types have in common: see check_unit (join.c). */
+static Oid
+common_type(Oid a, Oid b)
+{
+	a = getBaseType(a);
+	b = getBaseType(b);
+	if (a == b)
+		return a;
+	if (a == TEXTOID || b == TEXTOID)
+		return TEXTOID;
+	return get_typlen(a) > get_typlen(b) ? a : b;
+}
+
+static Expr *
+as_type(Expr *unit, Oid type)
+{
+	return (Expr *) coerce_to_target_type(NULL, (Node *) unit,
+										  exprType((Node *) unit), type, -1,
+										  COERCION_IMPLICIT,
+										  COERCE_IMPLICIT_CAST, -1);
+}
+
+/* The unit of a full join's row: that of the side that is there. */
+static Expr *
+either_unit(Expr *left, Expr *right)
+{
+	CoalesceExpr *either = makeNode(CoalesceExpr);
+	Oid			type = common_type(exprType((Node *) left),
+								   exprType((Node *) right));
+
+	either->coalescetype = type;
+	either->coalescecollid = exprCollation((Node *) left);
+	either->args = list_make2(as_type(left, type), as_type(right, type));
+	either->location = -1;
+	return (Expr *) either;
+}
+
+/* The unit of an item's rows, never NULL; or NULL if they have none. */
+static Expr *
+unit_of_item(const Node *item, const Query *query, const dp_rowset *rowset)
+{
+	const JoinExpr *join = (const JoinExpr *) item;
+	Expr	   *left;
+
+	if (IsA(item, RangeTblRef))
+	{
+		int			n = ((const RangeTblRef *) item)->rtindex;
+
+		return dp_block_is_private(rt_fetch(n, query->rtable), rowset) ?
+			unit_of_entry(n, query, rowset) : NULL;
+	}
+	if (join->jointype == JOIN_RIGHT)
+		return unit_of_item(join->rarg, query, rowset);
+	left = unit_of_item(join->larg, query, rowset);
+	if (join->jointype == JOIN_FULL)
+		return either_unit(left, unit_of_item(join->rarg, query, rowset));
+	return left != NULL || join->jointype == JOIN_LEFT ||
+		dp_block_only_asks(join) ? left :
+		unit_of_item(join->rarg, query, rowset);
+}
+
+/*
+ * dp_block_rowset_unit
+ *	  The unit of each row of a level: a column of the first private item that
+ *	  no outer join leaves out, or of the first that is there of several which
+ *	  full joins leave out by turns.  Subqueries below get a column more.
+ */
+Expr *
+dp_block_rowset_unit(Query *query, const dp_rowset *rowset)
+{
+	Expr	   *found = NULL;
+	ListCell   *lc;
+
+	foreach(lc, query->jointree->fromlist)
+		if (found == NULL)
+			found = unit_of_item(lfirst(lc), query, rowset);
+	return found;
 }
 
 /*

@@ -132,6 +132,8 @@ has_unit_rows(const Query *level)
 		return false;
 	if (dp_block_is_grouped(level))
 		return groups_by_unit_alone(level);
+	if (!dp_block_full_once(level))
+		return false;
 	foreach(lc, level_entries(level))
 	{
 		const RangeTblEntry *entry = lfirst(lc);
@@ -149,6 +151,8 @@ dp_block_groups_once(const dp_block *block)
 {
 	ListCell   *lc;
 
+	if (!dp_block_full_once(block->inner))
+		return false;
 	foreach(lc, level_entries(block->inner))
 	{
 		const RangeTblEntry *entry = lfirst(lc);
@@ -263,6 +267,70 @@ follows_from_public(Query *level, Node *expression, const dp_block *block)
 {
 	return is_public_walker(dp_block_rowset_base(level, expression),
 							(void *) block);
+}
+
+static bool
+spreads_walker(Node *node, void *context)
+{
+	const dp_block *block = context;
+	ListCell   *lc;
+
+	if (node == NULL)
+		return false;
+	if (!IsA(node, Var))
+		return expression_tree_walker(node, spreads_walker, context);
+	foreach(lc, block->sources)
+	{
+		const dp_joined *source = lfirst(lc);
+		ListCell   *lc2;
+
+		if (source->number != ((Var *) node)->varno ||
+			OidIsValid(source->relid))
+			continue;
+		foreach(lc2, source->keys)
+			if (lfirst_node(Var, lc2)->varattno == ((Var *) node)->varattno)
+				return false;
+		return true;
+	}
+	return false;
+}
+
+/*
+ * dp_block_joins_plainly
+ *	  Is a row of a block made of one row of each of its sources at most, as it
+ *	  is where no level below groups rows or puts them together?
+ */
+bool
+dp_block_joins_plainly(const Query *level)
+{
+	ListCell   *lc;
+
+	foreach(lc, level->rtable)
+	{
+		const RangeTblEntry *entry = lfirst(lc);
+
+		if (entry->rtekind == RTE_SUBQUERY &&
+			(entry->subquery->setOperations != NULL ||
+			 dp_block_is_grouped(entry->subquery) ||
+			 !dp_block_joins_plainly(entry->subquery)))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * dp_block_key_spreads
+ *	  May a private row be in several groups because of the n-th group key,
+ *	  from 0: is that of public rows, of which several may be joined with it?
+ */
+bool
+dp_block_key_spreads(const dp_block *block, int n)
+{
+	const TargetEntry *key = list_nth(block->inner->targetList, n);
+
+	return spreads_walker(dp_block_rowset_base(block->inner,
+											   (Node *) key->expr),
+						  (void *) block);
 }
 
 static bool

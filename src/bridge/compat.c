@@ -5,6 +5,8 @@
 #include "postgres.h"
 
 #include "nodes/nodeFuncs.h"
+#include "optimizer/optimizer.h"
+#include "rewrite/rewriteManip.h"
 #include "utils/guc.h"
 #include "utils/guc_tables.h"
 
@@ -77,6 +79,49 @@ dp_bridge_ungroup(Query *level)
 }
 
 #endif
+
+/* ---- joins ---- */
+
+/*
+ * dp_bridge_forget_nulling
+ *	  Which outer joins may make a column NULL is not part of it any more.
+ */
+void
+dp_bridge_forget_nulling(Var *var)
+{
+#if PG_VERSION_NUM >= 160000
+	var->varnullingrels = NULL;
+#endif
+}
+
+/*
+ * dp_bridge_add_nulling
+ *	  One more outer join, by its number, may make the columns of an expression
+ *	  NULL, which they say from 16 on: the expression, or a copy.
+ */
+Node *
+dp_bridge_add_nulling(Node *node, int join)
+{
+#if PG_VERSION_NUM >= 160000
+	return add_nulling_relids(node, pull_varnos(NULL, node),
+							  bms_make_singleton(join));
+#else
+	return node;
+#endif
+}
+
+/*
+ * dp_bridge_forget_disabled
+ *	  Settings that turn kinds of steps off say nothing of a path any more:
+ *	  until 18 they are a part of its costs.
+ */
+void
+dp_bridge_forget_disabled(Path *path)
+{
+#if PG_VERSION_NUM >= 180000
+	path->disabled_nodes = 0;
+#endif
+}
 
 /* ---- settings ---- */
 

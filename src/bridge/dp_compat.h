@@ -450,6 +450,11 @@ typedef CompareType dp_order;
 typedef int16 dp_order;
 #endif
 
+/* Which outer joins may make a column NULL; what settings turn off. */
+extern void dp_bridge_forget_nulling(Var *var);
+extern Node *dp_bridge_add_nulling(Node *node, int join);
+extern void dp_bridge_forget_disabled(Path *path);
+
 /*
  * The expression, over Vars of varno 1, that stands for a virtual generated
  * column in queries, a copy; NULL for any other column.  From 18 on.

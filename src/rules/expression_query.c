@@ -219,6 +219,7 @@ check_item(Node *item)
 	if (!IsA(item, JoinExpr) || (join->jointype != JOIN_INNER &&
 								 join->jointype != JOIN_LEFT &&
 								 join->jointype != JOIN_RIGHT &&
+								 join->jointype != JOIN_FULL &&
 								 join->jointype != JOIN_SEMI &&
 								 join->jointype != JOIN_ANTI))
 		return refuse_part("this kind of join");

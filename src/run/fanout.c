@@ -13,6 +13,7 @@
 #include "postgres.h"
 
 #include "common/hashfn.h"
+#include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/typcache.h"
@@ -87,7 +88,8 @@ dp_run_fanout_add(dp_fanout_tally *tally, const Datum *values,
 
 /*
  * dp_run_fanout_end
- *	  How many rows match at most, or 1; frees the hashes.
+ *	  How many rows match at most, or 1, and none as one choice more; frees the
+ *	  hashes.  tally->most is the same without that choice.
  */
 int64
 dp_run_fanout_end(dp_fanout_tally *tally)
@@ -104,9 +106,8 @@ dp_run_fanout_end(dp_fanout_tally *tally)
 		most = Max(most, i - start + 1);
 	}
 	pfree(tally->hashes);
-	if (tally->source->asked)
-		return 1;
-	return most + (tally->source->absent ? 1 : 0);
+	tally->most = tally->source->asked ? 1 : most;
+	return tally->most + (tally->source->absent && !tally->source->asked);
 }
 
 /* dp_run_fanout_multiply: the product, or MOST. */
@@ -161,4 +162,88 @@ dp_run_check_once(const dp_block *block, int64 fanout)
 			 errhint("Join by columns that are unique in what is joined, "
 					 "with =; or ask its owner to protect it with a unit "
 					 "column.")));
+}
+
+/* ---- what is lost ---- */
+
+static bool
+counts_rows(const dp_block *block)
+{
+	return block->kinds == NIL || list_member_int(block->of_units, false);
+}
+
+static void
+tell_keys_lost(int64 groups, int64 kept)
+{
+	static bool told = false;
+
+	if (told || client_min_messages > NOTICE)
+		return;
+	told = true;
+	ereport(NOTICE,
+			(errmsg("a joined row may be in " INT64_FORMAT " groups, and a "
+					"privacy unit counts in " INT64_FORMAT, groups, kept),
+			 errdetail("The group key is a column of what is joined; in which "
+					   "groups a unit counts is drawn at random."),
+			 errhint("SET dp_pg.max_keys = " INT64_FORMAT " lets one row "
+					 "count in all of them, with more noise.", groups)));
+}
+
+static void
+tell_rows_lost(int64 rows, int64 kept)
+{
+	static bool told = false;
+
+	if (told || client_min_messages > NOTICE)
+		return;
+	told = true;
+	ereport(NOTICE,
+			(errmsg("a row may be joined with " INT64_FORMAT " rows, and of a "
+					"privacy unit " INT64_FORMAT " count in each group", rows,
+					kept),
+			 errdetail("Which of them count is drawn at random."),
+			 errhint("SET dp_pg.max_rows = " INT64_FORMAT " lets all that are "
+					 "made of one row count, with more noise; or join with "
+					 "rows that are unique by what they are joined by.",
+					 rows)));
+}
+
+/* In how many groups so many joined rows of one row can be. */
+static int64
+spread_groups(const dp_release_spec *spec, int64 matched)
+{
+	int64		groups = 1;
+	int			i;
+
+	for (i = 0; i < spec->nkeys; i++)
+		if (dp_block_key_spreads(spec->block, i))
+			groups = dp_run_fanout_multiply(groups,
+											dp_places_domain_size(
+														spec->domains[i]));
+	return Max(Min(matched, groups), 1);
+}
+
+/*
+ * dp_run_tell_lost
+ *	  A NOTICE, once in a connection for either bound, where a private row may
+ *	  be joined with so many public ones that those alone are more than count
+ *	  of a unit.  `matched`: how many are joined with one at most.
+ *
+ * Of groups of rows, and of parts of UNION ALL, nobody knows.  What is told
+ * follows from public rows, the query, settings and declarations.
+ */
+void
+dp_run_tell_lost(const dp_release_spec *spec, int64 matched)
+{
+	int64		groups;
+
+	if (!spec->many || spec->block->single ||
+		!dp_block_joins_plainly(spec->block->inner))
+		return;
+	groups = spread_groups(spec, matched);
+	if (groups > spec->max_keys)
+		tell_keys_lost(groups, spec->max_keys);
+	if (counts_rows(spec->block) &&
+		(matched + groups - 1) / groups > spec->max_rows)
+		tell_rows_lost(matched, spec->max_rows);
 }

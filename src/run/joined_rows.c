@@ -174,9 +174,14 @@ read_source(row_receiver *to, const dp_block *block, const dp_joined *source,
 				   DP_PRIVATE_QUERY_TEXT, &to->receiver, params,
 				   environment);
 	foreach(lc, to->tallies)
-		to->rows->sizes.fanout =
-			dp_run_fanout_multiply(to->rows->sizes.fanout,
-								   dp_run_fanout_end(lfirst(lc)));
+	{
+		dp_fanout_tally *tally = lfirst(lc);
+		dp_joined_sizes *sizes = &to->rows->sizes;
+
+		sizes->fanout = dp_run_fanout_multiply(sizes->fanout,
+											   dp_run_fanout_end(tally));
+		sizes->matched = dp_run_fanout_multiply(sizes->matched, tally->most);
+	}
 }
 
 /*
@@ -197,7 +202,7 @@ dp_run_read_joined(const dp_block *block, ParamListInfo params,
 	if (block->sources == NIL)
 		return NULL;
 	rows = palloc0(sizeof(dp_joined_rows));
-	rows->sizes.fanout = 1;
+	rows->sizes.fanout = rows->sizes.matched = 1;
 	to.receiver.receiveSlot = receive_row;
 	to.receiver.rStartup = receiver_startup;
 	to.receiver.rShutdown = receiver_nothing;
@@ -251,7 +256,7 @@ dp_run_joined_memory(const dp_joined_rows *rows)
 dp_joined_sizes
 dp_run_get_joined_sizes(const dp_joined_rows *rows)
 {
-	static const dp_joined_sizes alone = {1, 0};
+	static const dp_joined_sizes alone = {1, 1, 0};
 
 	return rows == NULL ? alone : rows->sizes;
 }

@@ -12,7 +12,9 @@
  * The planner would join public items with one another first, since they seem
  * small.  Such joins are dear, so that it does only where the query leaves no
  * other order, and that is refused.  Where it would hash joined private rows
- * it is asked again, without hash tables.
+ * it is asked again, without hash tables.  A full join always has one, of a
+ * side that joins nothing by itself (block/full_join.c): that way is added
+ * here, and costs nothing, so that no other is taken.
  *
  * From 16 on the planner tells outer joins apart by their places among the
  * entries of FROM, and newer releases count those that keep rows without a
@@ -23,7 +25,10 @@
 
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
+#include "optimizer/cost.h"
+#include "optimizer/pathnode.h"
 #include "optimizer/paths.h"
+#include "optimizer/restrictinfo.h"
 
 #include "public.h"
 
@@ -135,13 +140,96 @@ make_dear(List *paths)
 	}
 }
 
+/* ---- full joins ---- */
+
+/* Are the rows of a path those of one name, or as in is_lone? */
+static bool
+has_lone_rows(const Path *path)
+{
+	ListCell   *lc;
+
+	switch (nodeTag(path))
+	{
+		case T_AggPath:
+			return true;
+		case T_ProjectionPath:
+			return has_lone_rows(((const ProjectionPath *) path)->subpath);
+		case T_SubqueryScanPath:
+			return has_lone_rows(((const SubqueryScanPath *) path)->subpath);
+		case T_HashPath:
+		case T_NestPath:
+			return (((const JoinPath *) path)->jointype == JOIN_SEMI ||
+					((const JoinPath *) path)->jointype == JOIN_ANTI) &&
+				has_lone_rows(((const JoinPath *) path)->outerjoinpath);
+		case T_AppendPath:
+			foreach(lc, ((const AppendPath *) path)->subpaths)
+				if (!has_lone_rows(lfirst(lc)))
+					return false;
+			return true;
+		default:
+			return path->pathtype == T_NamedTuplestoreScan;
+	}
+}
+
+/* The equalities of both sides that the join itself asks for. */
+static List *
+hash_clauses(RelOptInfo *joinrel, RelOptInfo *outer, RelOptInfo *inner,
+			 const JoinPathExtraData *extra)
+{
+	List	   *clauses = NIL;
+	ListCell   *lc;
+
+	foreach(lc, extra->restrictlist)
+	{
+		RestrictInfo *clause = lfirst(lc);
+
+		if (!clause->can_join || !OidIsValid(clause->hashjoinoperator) ||
+			RINFO_IS_PUSHED_DOWN(clause, joinrel->relids))
+			continue;
+		if ((bms_is_subset(clause->left_relids, outer->relids) &&
+			 bms_is_subset(clause->right_relids, inner->relids)) ||
+			(bms_is_subset(clause->left_relids, inner->relids) &&
+			 bms_is_subset(clause->right_relids, outer->relids)))
+			clauses = lappend(clauses, clause);
+	}
+	return clauses;
+}
+
+/* A full join hashes its inner side, if that is of lone rows. */
+static void
+add_full_join(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer,
+			  RelOptInfo *inner, JoinPathExtraData *extra)
+{
+	List	   *clauses = hash_clauses(joinrel, outer, inner, extra);
+	Path	   *left = outer->cheapest_total_path;
+	Path	   *right = inner->cheapest_total_path;
+	JoinCostWorkspace workspace;
+	Path	   *path;
+
+	if (clauses == NIL || PATH_REQ_OUTER(left) != NULL ||
+		PATH_REQ_OUTER(right) != NULL || !has_lone_rows(right))
+		return;
+	initial_cost_hashjoin(root, &workspace, JOIN_FULL, clauses, left, right,
+						  extra, false);
+	path = (Path *) create_hashjoin_path(root, joinrel, JOIN_FULL, &workspace,
+										 extra, left, right, false,
+										 extra->restrictlist, NULL, clauses);
+	path->startup_cost = path->total_cost = 0;
+	dp_bridge_forget_disabled(path);
+	add_path(joinrel, path);
+}
+
 static void
 weigh_joins(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer,
 			RelOptInfo *inner, JoinType type, JoinPathExtraData *extra)
 {
 	if (previous_joins)
 		previous_joins(root, joinrel, outer, inner, type, extra);
-	if (planning == NULL || !joins_public_only(root, joinrel))
+	if (planning == NULL)
+		return;
+	if (type == JOIN_FULL)
+		add_full_join(root, joinrel, outer, inner, extra);
+	if (!joins_public_only(root, joinrel))
 		return;
 	make_dear(joinrel->pathlist);
 	make_dear(joinrel->partial_pathlist);

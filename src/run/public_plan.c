@@ -299,6 +299,17 @@ raise_step(const char *what, int type)
 					 "report it.")));
 }
 
+static void
+raise_full_join(void)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("the condition of a FULL JOIN is never true"),
+			 errdetail("What it compares with is NULL or false.  Nothing was "
+					   "charged."),
+			 errhint("Ask of each side by itself.")));
+}
+
 /* Hash tables of joins begin with room for so many rows. */
 #define HASHED_ROWS 1000
 
@@ -314,6 +325,8 @@ check_nodes(Plan *plan, const dp_public_facts *facts)
 
 	if (plan == NULL)
 		return;
+	if (IsA(plan, MergeJoin) && ((Join *) plan)->jointype == JOIN_FULL)
+		raise_full_join();
 	if (!is_allowed(plan, facts))
 		raise_step("node", (int) nodeTag(plan));
 	if (IsA(plan, Agg))

@@ -474,6 +474,7 @@ dp_run_release(dp_release_spec *spec, const dp_ledger_standing *standing,
 	sizes = dp_run_get_joined_sizes(joined);
 	if (joined != NULL)
 	{
+		dp_run_tell_lost(spec, sizes.matched);
 		joining = *spec;
 		joining.block = find_way(spec, &sizes);
 		question.spec = &joining;

@@ -137,6 +137,7 @@ typedef struct dp_fanout_tally
 	uint64	   *hashes;			/* of the values that it is joined by */
 	int64		rows;
 	int64		room;
+	int64		most;			/* in the end: that match one row, or 1 */
 } dp_fanout_tally;
 
 extern dp_fanout_tally *dp_run_fanout_begin(const dp_joined *source);
@@ -146,6 +147,7 @@ extern int64 dp_run_fanout_end(dp_fanout_tally *tally);
 extern int64 dp_run_fanout_multiply(int64 a, int64 b);
 extern void dp_run_check_fanout(int64 fanout, Size record);
 extern void dp_run_check_once(const dp_block *block, int64 fanout);
+extern void dp_run_tell_lost(const dp_release_spec *spec, int64 matched);
 
 /* joined_rows.c */
 typedef struct dp_joined_rows dp_joined_rows;
@@ -155,6 +157,7 @@ typedef struct dp_joined_sizes
 {
 	int64		fanout;			/* rows that are joined with a private one, at
 								 * most: fanout.c */
+	int64		matched;		/* the same, without the choice of none */
 	Size		widest;			/* bytes of a row */
 } dp_joined_sizes;
 

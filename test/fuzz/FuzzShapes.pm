@@ -155,6 +155,8 @@ sub joined_on_units
 		sub { query_over('visit', "who = 401 OR EXISTS (SELECT FROM visit w WHERE w.who = visit.who AND w.ward = visit.ward AND w.cost > 30)", ['visit'], 'ward', 'who IN (SELECT id FROM person WHERE k = 3)') },
 		sub { query_over('bill', 'EXISTS (SELECT FROM visit WHERE visit_id = of_visit AND note IS NULL) OR price > 3', ['bill'], 'price > 3') },
 		sub { 'SELECT dp_count(*), dp_sum(v.cost, 0, 50) FROM visit v JOIN visit w ON v.who = w.who AND v.seen < w.seen' . pick('', ' WHERE v.who = 401', ' WHERE v.note = w.note') },
+		sub { query_over('person FULL JOIN visit ON who = id' . pick('', ' AND cost > k', ' AND cost / 0 IS NULL'), 'coalesce(id, who) = 401', [qw(person visit)], 'ward', 'k', 'b') },
+		sub { query_over('visit FULL JOIN bill ON of_visit = visit_id', 'who = 401', [qw(bill visit)], 'ward') },
 		sub { query_over('person LEFT JOIN (SELECT who, count(*) AS cost, max(note) AS note, min(ward) AS ward, bool_or(cost > 5) AS feel, max(seen) AS seen, max(since) AS since FROM visit GROUP BY who) AS g ON who = id', 'id = 401', ['person'], 'k') })->();
 }
 

@@ -9,7 +9,7 @@
 # drawn; where they have several groups, numbers of units are compared, in sum.
 # A mean and a variance are taken back to the sums they are made of.  Most of the
 # queries join: the unit's rows with one another through a second protected
-# relation, or with public rows, so that it has three times as many, or some; or
+# relation, by FULL JOIN, too, or with public rows, so that it has three times as many, or some; or
 # ask for others of the unit, or put rows together.
 #
 # A fifth of those with the key k group by one that nobody declared instead, or by
@@ -127,6 +127,7 @@ my @sources = ('%s', '%s', '(SELECT * FROM %s WHERE x IS DISTINCT FROM 7) AS s',
 	'(SELECT x, y, f, g, u, k, b, c FROM (SELECT * FROM %s) AS t WHERE k IS DISTINCT FROM 4) AS s',
 	'(SELECT t.* FROM %1$s AS t JOIN %1$s_mates AS p ON p.u = t.u) AS s',
 	'(SELECT t.* FROM %1$s_mates AS p LEFT JOIN %1$s AS t ON p.u = t.u AND p.n < 3) AS s',
+	'(SELECT coalesce(t.u, p.u) AS u, k, b, c, x, y, f FROM (SELECT * FROM %1$s WHERE x > -60 OR k = 2) AS t FULL JOIN %1$s_mates AS p ON p.u = t.u AND (p.n < 3 OR t.k > 1)) AS s',
 	'(SELECT t.* FROM %1$s AS t JOIN copies AS d ON t.u >= 1000 OR d.n = 1) AS s',
 	'(SELECT t.* FROM %1$s AS t WHERE EXISTS (SELECT FROM %1$s_mates AS p WHERE p.u = t.u AND (t.x > -60 OR p.n = 1))) AS s',
 	'(SELECT t.* FROM %1$s AS t WHERE u NOT IN (SELECT u FROM %1$s_mates AS p WHERE p.n > t.x)) AS s',

@@ -3,9 +3,10 @@
 #
 # Levels group by the unit, alone or with more, aggregate with FILTER and HAVING, are DISTINCT,
 # stand on one another, put rows of parts together or compare them, and are joined with one another,
-# with rows, and with public rows, above and below; and WHERE, CASE, FILTER and columns ask of rows
-# of the unit, or of public ones, by EXISTS and IN, negated and not, also beside other conditions.
-# At an epsilon at which there is no noise, and bounds that lose nothing, each answer must be that of the plain query; and of the same rows in another physical
+# with rows (also by FULL JOIN), and with public rows, above and below; and WHERE, CASE, FILTER and
+# columns ask of rows of the unit, or of public ones, by EXISTS and IN, negated and not, also beside
+# other conditions.  At an epsilon at which there is no noise, and bounds that lose nothing, each
+# answer must be that of the plain query; and of the same rows in another physical
 # order it must be the same (and only that where groups are of what is computed from a column that
 # is declared in part).  Values are NULL, huge, equal and spelled differently, or equal for most
 # collations.  Where doc/analyst.md says that an aggregate differs from PostgreSQL's, the plain
@@ -224,8 +225,10 @@ sub source
 	{
 		my ($other, @more) = private_item(rand() < .5 ? $depth : 0);
 		my $both = rand() < .3 ? ' AND ' . condition(0, @list, @more) : '';
+		my $kind = pick((' JOIN ', ' LEFT JOIN ') x 2, ' FULL JOIN ');
 
-		$from .= pick(' JOIN ', ' LEFT JOIN ') . "$other ON $list[0][0] = $more[0][0]$both";
+		$from .= "$kind$other ON $list[0][0] = $more[0][0]$both";
+		unshift @list, [ "coalesce($list[0][0], $more[0][0])", (grep { $_->[1] eq 'int8' } $list[0], $more[0]) ? 'int8' : 'int4' ] if $kind =~ /FULL/;
 		push @list, @more;
 	}
 	if ($joined > .2 && $joined < .45)
@@ -343,6 +346,8 @@ sub counts
 
 		push @made, [ "(SELECT $list[0][0] AS c0, count(*) AS c1 FROM $from WHERE " . condition(1, @list) . " GROUP BY $list[0][0]) $name", $name ];
 	}
+	my ($on, $both) = ("ON $made[0][1].c0 = $made[1][1].c0", pick('', " AND $made[0][1].c1 > $made[1][1].c1"));
+	return ("$made[0][0] FULL JOIN $made[1][0] $on$both", [ "coalesce($made[0][1].c0, $made[1][1].c0)", 'int4' ], map { [ "$_->[1].c1", 'int8' ] } @made) if rand() < .5;
 	return ("$made[0][0] JOIN $made[1][0] ON $made[0][1].c0 = $made[1][1].c0", [ "$made[0][1].c0", 'int4' ], map { [ "$_->[1].c1", 'int8' ] } @made);
 }
 
@@ -422,12 +427,7 @@ sub answers_of
 
 sub plain_answers { return run_statements($node, 'owner', 'SET search_path = plain, documented, pg_catalog, public;', @_) }
 
-sub settings
-{
-	my ($rows, $keys) = @_;
-
-	return "SET dp_pg.max_rows = $rows; SET dp_pg.max_keys = $keys;";
-}
+sub settings { return "SET dp_pg.max_rows = $_[0]; SET dp_pg.max_keys = $_[1];" }
 
 sub fill
 {

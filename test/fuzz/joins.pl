@@ -99,7 +99,7 @@ sub tree
 	my $first = rand() < .8;
 	my ($left, $of_left) = tree($depth - 1, $private && $first);
 	my ($right, $of_right) = tree($depth - 1, $private && !$first);
-	my $kind = one('JOIN', 'JOIN', $private && !$first ? 'RIGHT JOIN' : 'LEFT JOIN');
+	my $kind = rand() < .02 ? 'FULL JOIN' : one('JOIN', 'JOIN', $private && !$first ? 'RIGHT JOIN' : 'LEFT JOIN');
 
 	return ("($left $kind $right ON " . condition($of_left, $of_right) . ')', [ @$of_left, @$of_right ]);
 }
