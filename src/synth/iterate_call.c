@@ -228,7 +228,8 @@ default_rounds(const iteration *s)
 		rounds = pow((double) s->terms.n *
 					 dp_acct_fixed_approx(s->epsilon_fixed) *
 					 sqrt(log((double) s->terms.cells)) /
-					 (10 * log(2.0 + (double) s->terms.queries)), 2.0 / 3);
+					 (10 * (double) s->reading->sensitivity *
+					  log(2.0 + (double) s->terms.queries)), 2.0 / 3);
 	return rounds < 1 ? 1 : rounds > DP_ITERATE_ROUNDS ? DP_ITERATE_ROUNDS :
 		(int) rounds;
 }
@@ -387,7 +388,6 @@ read_request(FunctionCallInfo fcinfo, iteration *s)
 	read_names(fcinfo, s);
 	s->epsilon = dp_bridge_epsilon(fcinfo, ARG_EPSILON, &s->epsilon_fixed);
 	read_n(fcinfo, s);
-	read_rounds(fcinfo, s);
 	axes = palloc(sizeof(int) * s->universe->naxes);
 	for (i = 0; i < s->universe->naxes; i++)
 		axes[i] = i;
@@ -395,6 +395,7 @@ read_request(FunctionCallInfo fcinfo, iteration *s)
 	table.axes = axes;
 	s->reading = dp_reading_of_tables(s->universe->relid, s->universe->naxes,
 									  s->universe->axes, 1, &table);
+	read_rounds(fcinfo, s);
 	expand_queries(s);
 	plan_price(fcinfo, s);
 	plan_end(s);
@@ -562,7 +563,8 @@ dp_synth_sql_iterate(PG_FUNCTION_ARGS)
 					dp_synth_counted(s.terms.queries, "query", "queries"),
 					dp_synth_counted(s.terms.rounds, "round", "rounds")),
 			 errdetail("Rounds end when a noisy count is within %.4g rows of "
-					   "its guess.", s.terms.near)));
+					   "its guess.%s", s.terms.near,
+					   dp_reading_rows_text(s.reading))));
 	run(&s);
 	put_cells(&s, result);
 	dp_synth_finish(s.reading->dataset, s.id, NAN, steps_text(&s));
