@@ -237,9 +237,6 @@ dp_block_check_aggregate(dp_splitter *s, Aggref *aggregate,
 	*second = NULL;
 	*of_unit = false;
 	*key = NULL;
-	if (s->rowset.many &&
-		dp_catalog_aggregate_kind(aggregate->aggfnoid) == DP_AGG_CONDITIONS)
-		return dp_block_refuse_many(s->rowset.relation);
 	if (dp_block_has_join(&s->rowset) &&
 		dp_catalog_aggregate_kind(aggregate->aggfnoid) == DP_AGG_CONDITIONS)
 		return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED,

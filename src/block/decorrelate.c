@@ -385,8 +385,7 @@ value_of_group(Query *groups, Aggref *aggregate)
 								 pstrdup("value"), false);
 		groups->targetList = lappend(groups->targetList, target);
 	}
-	column = column_of(groups, target->resno);
-	dp_compat_null_by((Var *) column, JOIN);
+	column = dp_bridge_add_nulling(column_of(groups, target->resno), JOIN);
 	if (!counts(aggregate))
 		return column;
 	value = makeNode(CoalesceExpr);

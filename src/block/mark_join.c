@@ -134,8 +134,7 @@ column_of(const group_join *joined, int n)
 	TargetEntry *target = list_nth(joined->groups->targetList, n - 1);
 	Var		   *column = makeVarFromTargetEntry(joined->item, target);
 
-	dp_compat_null_by(column, joined->join);
-	return (Node *) column;
+	return dp_bridge_add_nulling((Node *) column, joined->join);
 }
 
 /* An expression of the subquery becomes a column of the groups. */

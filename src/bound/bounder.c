@@ -31,14 +31,17 @@ struct dp_bounder
 };
 
 static int
-words_of(dp_bound_kind kind)
+words_of(const dp_bound_column *column)
 {
-	switch (kind)
+	switch (column->kind)
 	{
 		case DP_BOUND_COUNT:
 			return 0;
 		case DP_BOUND_DISTINCT:
 			return 2;
+		case DP_BOUND_ROWS:
+		case DP_BOUND_TOTALS:
+			return column->words;
 		default:
 			return 1;
 	}
@@ -63,11 +66,16 @@ dp_bound_create(const dp_bound_spec *spec)
 	layout->keyed = spec->law != NULL;
 	for (i = 0; i < spec->ncolumns; i++)
 	{
-		int			words = words_of(spec->columns[i].kind);
+		int			words = words_of(&spec->columns[i]);
 
+		if (layout->keyed && (spec->columns[i].kind == DP_BOUND_ROWS ||
+							  spec->columns[i].kind == DP_BOUND_TOTALS))
+			elog(ERROR, "rows of groups with names cannot be words");
 		layout->word[i] = words > 0 ? layout->words : -1;
 		layout->words += words;
 	}
+	if (layout->words > DP_BOUND_WORDS)
+		elog(ERROR, "rows of units have too many words");
 	layout->marks = layout->words;
 	layout->words += dp_bound_marks(spec->ncolumns);
 	if (layout->keyed)
@@ -122,6 +130,31 @@ set_digest(const dp_bounder *bounder, dp_read_way way, Datum value,
 		pfree(read.copy);
 }
 
+/* What a row has in a column; NULL: nothing. */
+static void
+set_column(dp_bounder *bounder, int i, Datum value, bool isnull)
+{
+	const dp_bound_column *column = &bounder->spec.columns[i];
+	int			n = words_of(column);
+	uint64	   *words = bounder->record->words +
+	Max(bounder->layout.word[i], 0);
+
+	if (isnull || (column->kind == DP_BOUND_DISTINCT &&
+				   dp_bound_is_long(column->varlena, value, LONG_VALUE)))
+	{
+		if (n > 0)
+			memset(words, 0, sizeof(uint64) * n);
+		return;
+	}
+	dp_bound_set_column(&bounder->layout, bounder->record, i);
+	if (column->kind == DP_BOUND_DISTINCT)
+		set_digest(bounder, column->way, value, words);
+	else if (column->kind == DP_BOUND_ROWS || column->kind == DP_BOUND_TOTALS)
+		memcpy(words, DatumGetPointer(value), sizeof(uint64) * n);
+	else if (n > 0)
+		words[0] = (uint64) DatumGetInt64(value);
+}
+
 /*
  * dp_bound_set_name
  *	  The name of the next row's group, at most DP_BOUND_NAME_BYTES, to be
@@ -168,7 +201,8 @@ add_single(dp_bounder *bounder)
 /*
  * dp_bound_add
  *	  One row: its group, its unit, which is not NULL, and for each column a
- *	  bigint (any value: COUNT; the value itself: DISTINCT) or NULL.
+ *	  bigint (any value: COUNT; the value itself: DISTINCT; a pointer to
+ *	  uint64 words: ROWS, TOTALS) or NULL.
  */
 void
 dp_bound_add(dp_bounder *bounder, int64 group, Datum unit,
@@ -184,25 +218,7 @@ dp_bound_add(dp_bounder *bounder, int64 group, Datum unit,
 	for (i = 0; i < dp_bound_marks(bounder->spec.ncolumns); i++)
 		record->words[bounder->layout.marks + i] = 0;
 	for (i = 0; i < bounder->spec.ncolumns; i++)
-	{
-		const dp_bound_column *column = &bounder->spec.columns[i];
-		int			word = bounder->layout.word[i];
-
-		if (nulls[i] || (column->kind == DP_BOUND_DISTINCT &&
-						 dp_bound_is_long(column->varlena, values[i],
-										  LONG_VALUE)))
-		{
-			if (word >= 0)
-				record->words[word] = 0;
-			continue;
-		}
-		dp_bound_set_column(&bounder->layout, record, i);
-		if (column->kind == DP_BOUND_DISTINCT)
-			set_digest(bounder, column->way, values[i],
-					   &record->words[word]);
-		else if (word >= 0)
-			record->words[word] = (uint64) DatumGetInt64(values[i]);
-	}
+		set_column(bounder, i, values[i], nulls[i]);
 	if (bounder->layout.keyed)
 		add_name(bounder);
 	if (bounder->spec.single)
@@ -268,7 +284,7 @@ dp_bound_record_bytes(const dp_bound_spec *spec)
 	int			i;
 
 	for (i = 0; i < spec->ncolumns; i++)
-		words += words_of(spec->columns[i].kind);
+		words += words_of(&spec->columns[i]);
 	if (spec->law != NULL)
 		words += 2 + MAXALIGN(spec->name) / sizeof(uint64);
 	return offsetof(dp_bound_record, words) + sizeof(uint64) * words;

@@ -36,6 +36,9 @@ typedef enum dp_bound_kind
 	DP_BOUND_PAIRS,				/* what is measured of pairs, scaled to m'
 								 * rows */
 	DP_BOUND_VALUES,			/* m rows chosen at random: x of each */
+	DP_BOUND_ROWS,				/* m rows chosen at random: words of each */
+	DP_BOUND_TOTALS,			/* of each of several numbers min(sum, m high);
+								 * a row's are 0 or 1, or 0 .. high */
 	DP_BOUND_DISTINCT			/* m distinct values: the digest of each */
 } dp_bound_kind;
 
@@ -49,7 +52,23 @@ typedef struct dp_bound_column
 	dp_read_way way;			/* of values whose digests count */
 	bool		varlena;		/* these may be long */
 	dp_pair_shape pairs;		/* PAIRS */
+	int			words;			/* ROWS, TOTALS: of a row, of 8 bytes */
+	int			bits;			/* TOTALS: numbers that are 0 or 1 */
+	int			weights;		/* TOTALS: numbers that are 0 .. high */
 } dp_bound_column;
+
+/* Most words of all columns of a row: a record must fit into a piece. */
+#define DP_BOUND_WORDS 1000
+
+/*
+ * The words of a row's numbers, for TOTALS: first the bits, 64 to a word, then
+ * the weights, two to a word, each as an unsigned number of 32 bits.
+ */
+static inline int
+dp_bound_total_words(int bits, int weights)
+{
+	return (bits + 63) / 64 + (weights + 1) / 2;
+}
 
 /* At most so many columns: a row must fit into a piece (records.h). */
 #define DP_BOUND_COLUMNS 256
@@ -84,6 +103,8 @@ typedef struct dp_bound_part
 	dp_int128	numbers[DP_PAIR_CELLS]; /* SUM: 1, MEAN: 1, SQUARES: 3,
 										 * VALUES: 1, PAIRS: all */
 	uint64		digest[2];		/* DISTINCT */
+	const uint64 *words;		/* ROWS */
+	const int64 *totals;		/* TOTALS: of bits, then of weights */
 } dp_bound_part;
 
 typedef void (*dp_bound_sink) (void *context, int64 group, int column,

@@ -3,10 +3,10 @@
  *	  What the rows of one unit in one group add to an answer.
  *
  * Sums are exact, and a part is within its bound whatever the rows are
- * (doc/theory.md T78).  Of columns whose single values count, m rows are
- * chosen, every set of m with the same probability; of distinct values, the m
- * of least rank, which is a secret hash of unit, group and value.  Either
- * looks at the unit's own rows only.
+ * (doc/theory.md T78, T135).  Of columns whose single values or rows count, m
+ * rows are chosen, every set of m with the same probability; of distinct
+ * values, the m of least rank, which is a secret hash of unit, group and
+ * value.  Either looks at the unit's own rows only.
  *
  * The rows may be too many for memory: then they are read again for every
  * column, and once for every window of ranks.
@@ -14,6 +14,7 @@
 #include "postgres.h"
 
 #include "miscadmin.h"
+#include "port/pg_bitutils.h"
 
 #include "records.h"
 
@@ -24,6 +25,13 @@ static inline int64
 number_of(const dp_bound_job *job, const dp_bound_record *record, int column)
 {
 	return (int64) record->words[job->layout->word[column]];
+}
+
+/* Of a column that has some. */
+static inline const uint64 *
+words_of(const dp_bound_job *job, const dp_bound_record *record, int column)
+{
+	return &record->words[Max(job->layout->word[column], 0)];
 }
 
 static inline void
@@ -218,12 +226,62 @@ add_values(const dp_bound_job *job, dp_bound_rows *rows, int32 group,
 			continue;
 		if (wanted == left || uniform_below(left) < wanted)
 		{
-			part.numbers[0] = number_of(job, record, column);
+			if (job->spec->columns[column].kind == DP_BOUND_ROWS)
+				part.words = words_of(job, record, column);
+			else
+				part.numbers[0] = number_of(job, record, column);
 			give(job, group, column, &part);
 			wanted--;
 		}
 		left--;
 	}
+}
+
+/* ---- totals ---- */
+
+static void
+add_row(const dp_bound_column *how, const uint64 *words, int64 *totals)
+{
+	const uint32 *weights;
+	int			i;
+
+	for (i = 0; i < how->bits; i += 64)
+	{
+		uint64		bits = words[i / 64];
+
+		for (; bits != 0; bits &= bits - 1)
+			totals[i + pg_rightmost_one_pos64(bits)]++;
+	}
+	weights = (const uint32 *) (words + (how->bits + 63) / 64);
+	for (i = 0; i < how->weights; i++)
+		totals[how->bits + i] += weights[i];
+}
+
+/*
+ * Each total by itself: a unit's rows add to it and never take away, so what
+ * is above its bound is cut (doc/theory.md T135).
+ */
+static void
+add_totals(const dp_bound_job *job, dp_bound_rows *rows, int32 group,
+		   int column)
+{
+	const dp_bound_column *how = &job->spec->columns[column];
+	int			n = how->bits + how->weights;
+	int64	   *totals = palloc0(sizeof(int64) * n);
+	const dp_bound_record *record;
+	dp_bound_part part;
+	int			i;
+
+	dp_bound_rows_rewind(rows);
+	while ((record = dp_bound_rows_next(rows)) != NULL)
+		if (dp_bound_has_column(rows->layout, record, column))
+			add_row(how, words_of(job, record, column), totals);
+	for (i = 0; i < n; i++)
+		totals[i] = Min(totals[i], how->rows *
+						(i < how->bits ? 1 : how->high));
+	part.totals = totals;
+	give(job, group, column, &part);
+	pfree(totals);
 }
 
 /* ---- distinct values ---- */
@@ -418,7 +476,11 @@ dp_bound_rows_add_up(const dp_bound_job *job, dp_bound_rows *rows)
 				add_pairs(job, rows, group, i);
 				break;
 			case DP_BOUND_VALUES:
+			case DP_BOUND_ROWS:
 				add_values(job, rows, group, i);
+				break;
+			case DP_BOUND_TOTALS:
+				add_totals(job, rows, group, i);
 				break;
 			case DP_BOUND_DISTINCT:
 				add_distinct(job, rows, group, i);

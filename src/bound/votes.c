@@ -59,6 +59,9 @@ words_of(dp_bound_kind kind)
 			return 7;
 		case DP_BOUND_PAIRS:
 			return 2 * DP_PAIR_CELLS;
+		case DP_BOUND_ROWS:
+		case DP_BOUND_TOTALS:
+			break;				/* not of groups with names (bounder.c) */
 	}
 	return 0;
 }
@@ -89,6 +92,9 @@ pack(dp_bound_kind kind, const dp_bound_part *part, uint64 *words)
 		case DP_BOUND_PAIRS:
 			memcpy(words, part->numbers, sizeof(part->numbers));
 			break;
+		case DP_BOUND_ROWS:
+		case DP_BOUND_TOTALS:
+			break;
 	}
 }
 
@@ -118,6 +124,9 @@ unpack(dp_bound_kind kind, const uint64 *words, dp_bound_part *part)
 			break;
 		case DP_BOUND_PAIRS:
 			memcpy(part->numbers, words, sizeof(part->numbers));
+			break;
+		case DP_BOUND_ROWS:
+		case DP_BOUND_TOTALS:
 			break;
 	}
 }

@@ -200,13 +200,6 @@ dp_compat_take_entry(Query *level, Query *from, RangeTblEntry *entry)
 	dp_compat_forget_right(from, entry);
 }
 
-/* The outer join, by its number, that may make a column NULL; 0: no other. */
-static inline void
-dp_compat_null_by(Var *var, int join)
-{
-	var->varnullingrels = join == 0 ? NULL : bms_make_singleton(join);
-}
-
 /* Nothing of the level says any more whose rights are checked, and which. */
 static inline void
 dp_compat_forget_rights(Query *level)
@@ -317,11 +310,6 @@ static inline void
 dp_compat_take_entry(Query *level, Query *from, RangeTblEntry *entry)
 {
 	level->rtable = list_make1(copyObject(entry));
-}
-
-static inline void
-dp_compat_null_by(Var *var, int join)
-{
 }
 
 static inline void

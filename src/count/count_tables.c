@@ -176,6 +176,81 @@ dp_tables_add(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(state);
 }
 
+/* ---- single rows ---- */
+
+static const flat_spec *
+spec_of(const Const *spec)
+{
+	return (const flat_spec *) DatumGetPointer(spec->constvalue);
+}
+
+/* dp_count_tables_axes: how many columns a row gives. */
+int
+dp_count_tables_axes(const Const *spec)
+{
+	return spec_of(spec)->naxes;
+}
+
+/* Is a row with these places counted in some table? */
+static bool
+is_counted(const flat_spec *spec, const int64 *places)
+{
+	const char *next = (const char *) spec + spec->tables;
+	int64		i;
+
+	for (i = 0; i < spec->ntables; i++)
+	{
+		const flat_table *table = (const flat_table *) next;
+		uint64		number;
+
+		if (cell_number(table, places, &number))
+			return true;
+		next += offsetof(flat_table, steps) +
+			sizeof(flat_step) * table->naxes;
+	}
+	return false;
+}
+
+/*
+ * dp_count_tables_find
+ *	  The place of a row on each axis, -1 where it has none; false when it is
+ *	  counted nowhere.  Axes have fewer than 2^31 places, and all cells of the
+ *	  tables are counted.
+ */
+bool
+dp_count_tables_find(const Const *of, const Datum *values, const bool *nulls,
+					 int32 *places)
+{
+	const flat_spec *spec = spec_of(of);
+	int64		wide[FUNC_MAX_ARGS];
+	int			i;
+
+	for (i = 0; i < spec->naxes; i++)
+	{
+		const dp_axis_finder *finder =
+		(const dp_axis_finder *) ((const char *) spec + spec->axes[i]);
+
+		wide[i] = dp_places_axis_find_flat(finder, values[i], nulls[i]);
+		places[i] = (int32) wide[i];
+		if (spec->whole && wide[i] < 0)
+			return false;
+	}
+	return is_counted(spec, wide);
+}
+
+/* dp_count_tables_add: a row by its places, as dp_tables_add counts it. */
+void
+dp_count_tables_add(const Const *of, const int32 *places, int64 *counts)
+{
+	const flat_spec *spec = spec_of(of);
+	int64		wide[FUNC_MAX_ARGS];
+	int			i;
+
+	for (i = 0; i < spec->naxes; i++)
+		wide[i] = places[i];
+	add_row(spec, wide, counts);
+}
+
 /* ---- the spec ---- */
 
 static uint64

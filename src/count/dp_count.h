@@ -227,6 +227,13 @@ extern Const *dp_count_column_spec(const dp_places *places,
 extern Aggref *dp_count_tables_native(const Aggref *asked, const Const *spec,
 									  List *columns);
 
+/* The same of single rows, whose places are kept in between. */
+extern int	dp_count_tables_axes(const Const *spec);
+extern bool dp_count_tables_find(const Const *spec, const Datum *values,
+								 const bool *nulls, int32 *places);
+extern void dp_count_tables_add(const Const *spec, const int32 *places,
+								int64 *counts);
+
 /* ---- condition_counts.c ---- */
 typedef struct dp_condition_counting dp_condition_counting;
 extern dp_condition_counting *dp_count_conditions_plan(List *conditions);
@@ -244,5 +251,20 @@ extern List *dp_count_conditions_evaluate(const Aggref *asked, List *all);
 extern Size dp_count_conditions_evaluated_memory(int n);
 extern int64 dp_count_conditions_load_one(const Datum *values,
 										  const bool *nulls, List *all, int i);
+
+/* ---- condition_words.c: single rows, for units with many ---- */
+
+/* Most conditions of a list: a row of an inner query has room for more. */
+#define DP_CONDITION_WORDS_MOST 1600
+
+typedef struct dp_condition_words dp_condition_words;
+extern void dp_count_words_check(int64 n);
+extern dp_condition_words *dp_count_words_plan(const List *conditions);
+extern int	dp_count_words_bits(const dp_condition_words *c);
+extern int	dp_count_words_weights(const dp_condition_words *c);
+extern void dp_count_words_pack(const dp_condition_words *c,
+								const Datum *values, const bool *nulls,
+								uint64 *words);
+extern int	dp_count_words_total(const dp_condition_words *c, int i);
 
 #endif							/* DP_COUNT_H */

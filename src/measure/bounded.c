@@ -36,6 +36,10 @@ struct dp_measure_units
 	dp_bounder *bounder;
 	dp_distinct_groups **distinct;	/* by measure; most are NULL */
 	int		   *offsets;		/* of a measure's cells in a group */
+	bool		lists;			/* some measures take several of a row's
+								 * values: lists of conditions */
+	Datum		values[DP_BOUND_COLUMNS];	/* then: of each measure */
+	bool		nulls[DP_BOUND_COLUMNS];
 	dp_cell    *cells;
 	int			width;
 	MemoryContext keep;
@@ -134,6 +138,42 @@ row_of(const dp_measure *measure, const Aggref *native)
 	return dp_measure_row_case(native->aggfilter, number);
 }
 
+/* The conditions of a measure that has a list of them, or NIL. */
+static List *
+conditions_of(const dp_measure *measure)
+{
+	TargetEntry *argument;
+
+	if (measure->ops->kind != DP_AGG_CONDITIONS)
+		return NIL;
+	argument = linitial(measure->aggregate->args);
+	return castNode(ArrayExpr, argument->expr)->elements;
+}
+
+/* Another column of the rows. */
+static List *
+add_target(List *targets, Expr *expression)
+{
+	return lappend(targets, makeTargetEntry(expression,
+											list_length(targets) + 1,
+											pstrdup("row"), false));
+}
+
+/* What a row has in a measure: one number, or each condition of a list. */
+static List *
+add_row(List *targets, const dp_measure *measure, const Aggref *exact)
+{
+	Expr	   *filter = exact->aggfilter;
+	ListCell   *lc;
+
+	if (measure->ops->kind != DP_AGG_CONDITIONS)
+		return add_target(targets, row_of(measure, exact));
+	foreach(lc, conditions_of(measure))
+		targets = add_target(targets, filter == NULL ? lfirst(lc) :
+							 dp_measure_row_case(filter, lfirst(lc)));
+	return targets;
+}
+
 /*
  * dp_measure_list_rows
  *	  Have a verified inner query, whose targets are the keys, or the places of
@@ -161,14 +201,11 @@ dp_measure_list_rows(const dp_release_spec *spec, Query *inner, Expr *place)
 	}
 	for (i = 0; i < spec->nmeasures; i++)
 	{
-		TargetEntry *exact = list_nth(inner->targetList, spec->nkeys + 1 + i);
+		TargetEntry *exact = list_nth(inner->targetList, spec->nkeys + 1 +
+									  spec->measures[i].first_exact);
 
-		targets = lappend(targets,
-						  makeTargetEntry(row_of(&spec->measures[i],
-												 castNode(Aggref,
-														  exact->expr)),
-										  list_length(targets) + 1,
-										  pstrdup("row"), false));
+		targets = add_row(targets, &spec->measures[i],
+						  castNode(Aggref, exact->expr));
 	}
 	inner->targetList = targets;
 	inner->groupClause = NIL;
@@ -234,6 +271,12 @@ dp_measure_units_create(const dp_release_spec *spec)
 		if (measure->bound.kind == DP_BOUND_DISTINCT && !spec->undeclared)
 			units->distinct[i] =
 				dp_count_distinct_create(spec->groups, measure->collections);
+		if (measure->bound.kind == DP_BOUND_TOTALS)
+		{
+			units->lists = true;
+			units->values[i] = PointerGetDatum(
+				palloc(sizeof(uint64) * measure->bound.words));
+		}
 		units->offsets[i] = offset;
 		offset += measure->ncells;
 	}
@@ -267,21 +310,55 @@ dp_measure_row_bytes(const dp_release_spec *spec)
 }
 
 /*
+ * The columns of a row, of which a list of conditions has several, as what
+ * measures take; a row without any of a list's is counted by none of them.
+ */
+static void
+gather_lists(dp_measure_units *units, const Datum *values, const bool *nulls)
+{
+	int			i;
+
+	for (i = 0; i < units->spec->nmeasures; i++)
+	{
+		const dp_measure *measure = &units->spec->measures[i];
+
+		if (measure->bound.kind == DP_BOUND_TOTALS)
+		{
+			dp_count_words_pack(measure->plan, values, nulls,
+								(uint64 *) DatumGetPointer(units->values[i]));
+			values += measure->ncells;
+			nulls += measure->ncells;
+			continue;
+		}
+		units->values[i] = *values++;
+		units->nulls[i] = *nulls++;
+	}
+}
+
+/*
  * dp_measure_units_add
  *	  A row of dp_measure_list_rows.  Without unit or group it counts nowhere.
  */
 void
 dp_measure_units_add(dp_measure_units *units, TupleTableSlot *slot)
 {
-	const Datum *values = slot->tts_values;
-	const bool *nulls = slot->tts_isnull;
+	const Datum *values = slot->tts_values + COLUMN_FIRST;
+	const bool *nulls = slot->tts_isnull + COLUMN_FIRST;
 
-	if (!nulls[COLUMN_PLACE] && !nulls[COLUMN_UNIT] &&
-		set_name(units, values + COLUMN_FIRST, nulls + COLUMN_FIRST))
-		dp_bound_add(units->bounder, DatumGetInt32(values[COLUMN_PLACE]),
-					 values[COLUMN_UNIT],
-					 values + COLUMN_FIRST + units->ntold,
-					 nulls + COLUMN_FIRST + units->ntold);
+	if (slot->tts_isnull[COLUMN_PLACE] || slot->tts_isnull[COLUMN_UNIT] ||
+		!set_name(units, values, nulls))
+		return;
+	values += units->ntold;
+	nulls += units->ntold;
+	if (units->lists)
+	{
+		gather_lists(units, values, nulls);
+		values = units->values;
+		nulls = units->nulls;
+	}
+	dp_bound_add(units->bounder,
+				 DatumGetInt32(slot->tts_values[COLUMN_PLACE]),
+				 slot->tts_values[COLUMN_UNIT], values, nulls);
 }
 
 /* dp_bound_sink */

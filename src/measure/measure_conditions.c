@@ -14,7 +14,9 @@
  *
  * Conditions that compare columns with constants are counted by tables
  * (condition_counts.c); the others, and all where there are group keys, by
- * dp_pg.count_conditions (count_conditions.c).
+ * dp_pg.count_conditions (count_conditions.c).  Where units have many rows all
+ * are evaluated for every row (condition_words.c), and of each min(c, m) of
+ * the c rows of a unit count for which it holds (T135).
  */
 #include "postgres.h"
 
@@ -32,6 +34,21 @@ conditions(const dp_measure *measure)
 	return castNode(ArrayExpr, argument->expr)->elements;
 }
 
+/* Units with many rows: plan is of words, not of tables. */
+static void
+prepare_bounded(dp_measure *measure)
+{
+	dp_condition_words *words = dp_count_words_plan(conditions(measure));
+	dp_bound_column *bound = &measure->bound;
+
+	dp_measure_set_bound(measure, DP_BOUND_TOTALS);
+	bound->bits = dp_count_words_bits(words);
+	bound->weights = dp_count_words_weights(words);
+	bound->words = dp_bound_total_words(bound->bits, bound->weights);
+	bound->high = DP_WEIGHT_ONE;
+	measure->plan = words;
+}
+
 static void
 prepare(dp_measure *measure)
 {
@@ -39,7 +56,9 @@ prepare(dp_measure *measure)
 	measure->choices = measure->ncells;
 	/* tables for each private group would take memory as the data wants */
 	measure->evaluated = measure->ncells;
-	if (!measure->contribution.grouped)
+	if (measure->contribution.many)
+		prepare_bounded(measure);
+	else if (!measure->contribution.grouped)
 	{
 		measure->plan = dp_count_conditions_plan(conditions(measure));
 		measure->evaluated = dp_count_conditions_evaluated(measure->plan);
@@ -52,7 +71,7 @@ prepare(dp_measure *measure)
 static List *
 inner(const dp_measure *measure)
 {
-	if (measure->plan != NULL)
+	if (measure->plan != NULL && !measure->contribution.many)
 		return dp_count_conditions_natives(measure->plan, measure->aggregate);
 	return dp_count_conditions_evaluate(measure->aggregate,
 										conditions(measure));
@@ -79,6 +98,26 @@ load(const dp_measure *measure, const Datum *values, const bool *nulls,
 		cells[i].integer += counts[i];
 }
 
+/* A part of the totals of a unit: rows, or granules of weights. */
+static void
+add(const dp_measure *measure, const dp_bound_part *part, dp_cell *cells,
+	MemoryContext keep)
+{
+	int			i;
+
+	for (i = 0; i < measure->ncells; i++)
+		cells[i].integer +=
+			part->totals[dp_count_words_total(measure->plan, i)];
+}
+
+static dp_int128
+rows_of(const dp_measure *measure, const dp_cell *cells, int i)
+{
+	return measure->contribution.many &&
+		dp_block_is_weight(list_nth(conditions(measure), i)) ?
+		dp_weight_rows(cells[i].integer) : cells[i].integer;
+}
+
 /* The place of the chosen condition, from 1. */
 static Datum
 release(const dp_measure *measure, const dp_cell *cells, bool *isnull,
@@ -88,7 +127,7 @@ release(const dp_measure *measure, const dp_cell *cells, bool *isnull,
 	int			i;
 
 	for (i = 0; i < measure->ncells; i++)
-		scores[i] = cells[i].integer;
+		scores[i] = rows_of(measure, cells, i);
 	return Int32GetDatum(1 + (int32) dp_measure_select(measure, scores,
 													   measure->ncells));
 }
@@ -96,5 +135,6 @@ release(const dp_measure *measure, const dp_cell *cells, bool *isnull,
 static const char *const forms[] = {"", "e", NULL};
 
 const dp_measure_ops dp_measure_conditions = {
-	DP_AGG_CONDITIONS, "conditions", forms, prepare, inner, load, release
+	DP_AGG_CONDITIONS, "conditions", forms, prepare, inner, load, release,
+	NULL, NULL, add
 };

@@ -76,6 +76,8 @@ dp_measure_check_cost(const dp_release_spec *spec, bool tell)
 	int64		all;
 
 	sum_up(spec, &evaluated, &all);
+	if (spec->many)
+		dp_count_words_check(all);
 	dp_measure_check_predicates(evaluated, all, tell);
 }
 

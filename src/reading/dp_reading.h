@@ -32,9 +32,12 @@ extern dp_axis *dp_reading_make_axis(Oid relid, const char *column,
  * A reading is verified as a private query is, and then waits.  Making it
  * reads no private row and charges nothing.
  *
- * Every count is of units: a unit coming or going moves it by at most
- * `sensitivity`, all counts the same way; a unit replaced moves it by at most
- * `sensitivity` too, either way.
+ * A unit coming or going moves every count by at most `sensitivity`, all
+ * counts the same way; a unit replaced moves it by at most `sensitivity` too,
+ * either way.  It is 1 where a unit has one row.  Where it may have many it is
+ * m: of a predicate min(c, m) of its c rows count, and so for each predicate
+ * by itself; in tables m of its rows do, which are chosen anew whenever the
+ * reading runs, the same ones in all tables (doc/theory.md T135, T136).
  */
 typedef struct dp_reading
 {
@@ -43,6 +46,7 @@ typedef struct dp_reading
 	char	   *dataset;
 	dp_ledger_standing standing;
 	uint64		sensitivity;
+	bool		many;			/* units may have many rows */
 	int64		fingerprint;
 	int64		ncounts;
 	bool		weighted;		/* some are of weights, and rounded */
@@ -77,6 +81,15 @@ extern dp_reading *dp_reading_of_whole_tables(Oid relid, int naxes,
 											  dp_axis *const *axes,
 											  int ntables,
 											  const dp_reading_table *tables);
+
+/*
+ * Have so many rows of a unit count, whatever settings and declarations say by
+ * now: a session keeps the bound that it was opened with.  Nothing changes
+ * where units have one row.
+ */
+extern void dp_reading_set_rows(dp_reading *reading, uint64 rows);
+/* A sentence for NOTICEs, with two spaces before it; empty: one row. */
+extern const char *dp_reading_rows_text(const dp_reading *reading);
 
 /*
  * What a mechanism makes of the counts, by kind, where they are read.  Nothing

@@ -9,8 +9,10 @@
  * that counts is made of them, and runs as the one of a release does
  * (reading_use.c, run.c), without a charge.
  *
- * One unit has one row (the block's verification says so), so it moves a
+ * Where one unit has one row (the block's verification says so) it moves a
  * count by 1 at most, and the sum of its weight as a number of rows too.
+ * Where it may have many the inner query gives rows, which are bounded where
+ * they are read (reading_rows.c), so that it moves a count by m at most.
  */
 #include "postgres.h"
 
@@ -33,6 +35,22 @@ forbid_releases(const dp_block *block)
 					"values", get_rel_name(block->relid)),
 			 errdetail("They would be released again whenever it is read."),
 			 errhint("Write the values into the view.")));
+}
+
+/* Rows that are brought together first are not counted here. */
+static void
+forbid_sources(const dp_block *block)
+{
+	if (block->sources == NIL)
+		return;
+	ereport(ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("rows of relation \"%s\" cannot be counted here as they "
+					"are", get_rel_name(block->relid)),
+			 errdetail("Their privacy unit is behind a key, or they are "
+					   "grouped or joined first."),
+			 errhint("Count with dp_count and FILTER, or GROUP BY, or choose "
+					 "with dp_argmax.")));
 }
 
 /*
@@ -61,10 +79,13 @@ make_reading(Oid relid, Query *query)
 	query = dp_reading_rewrite_conditions(query, NULL);
 	block = dp_reading_verify_conditions(query);
 	forbid_releases(block);
+	forbid_sources(block);
 	reading->relid = relid;
 	reading->base = block->relid;
 	reading->dataset = block->dataset;
-	reading->sensitivity = 1;
+	reading->many = block->many && !block->single;
+	reading->sensitivity = reading->many ?
+		(uint64) Max(dp_run_unit_bounds(block).rows, 1) : 1;
 	reading->fingerprint = block->fingerprint;
 	reading->plan = palloc0(sizeof(struct dp_reading_plan));
 	reading->plan->block = block;
@@ -79,14 +100,25 @@ read_predicates(Oid relid, List *texts)
 	dp_reading *reading = make_reading(relid,
 									   dp_block_read_predicates(relid,
 																texts));
+	List	   *conditions;
 
 	dp_reading_check_weights(reading->plan->block, texts);
 	reading->ncounts = list_length(texts);
 	reading->weighted = linitial(reading->plan->block->bases) != NULL;
-	reading->plan->counting =
-		dp_count_conditions_plan(
-			dp_reading_block_conditions(reading->plan->block));
+	conditions = dp_reading_block_conditions(reading->plan->block);
+	if (reading->many)
+		reading->plan->conditions = conditions;
+	else
+		reading->plan->counting = dp_count_conditions_plan(conditions);
 	return reading;
+}
+
+/* How many of its predicates are evaluated for every row. */
+static int
+evaluated(const dp_reading *reading)
+{
+	return reading->many ? list_length(reading->plan->conditions) :
+		dp_count_conditions_evaluated(reading->plan->counting);
 }
 
 /*
@@ -103,10 +135,30 @@ dp_reading_of_predicates(Oid relid, List *texts)
 {
 	dp_reading *reading = read_predicates(relid, texts);
 
-	dp_measure_check_predicates(dp_count_conditions_evaluated(
-									reading->plan->counting),
-								list_length(texts), true);
+	dp_measure_check_predicates(evaluated(reading), list_length(texts), true);
+	if (reading->many)
+		dp_count_words_check(list_length(reading->plan->conditions));
 	return reading;
+}
+
+/* dp_reading_set_rows: see dp_reading.h. */
+void
+dp_reading_set_rows(dp_reading *reading, uint64 rows)
+{
+	if (reading->many)
+		reading->sensitivity = rows;
+}
+
+/* dp_reading_rows_text: see dp_reading.h. */
+const char *
+dp_reading_rows_text(const dp_reading *reading)
+{
+	if (!reading->many)
+		return "";
+	return psprintf("  Of each privacy unit at most " UINT64_FORMAT " row%s "
+					"count%s.", reading->sensitivity,
+					reading->sensitivity == 1 ? "" : "s",
+					reading->sensitivity == 1 ? "s" : "");
 }
 
 /*
@@ -118,8 +170,7 @@ dp_reading_of_predicates(Oid relid, List *texts)
 int
 dp_reading_evaluated(Oid relid, List *texts)
 {
-	return dp_count_conditions_evaluated(
-		read_predicates(relid, texts)->plan->counting);
+	return evaluated(read_predicates(relid, texts));
 }
 
 static int64

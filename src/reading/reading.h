@@ -15,6 +15,8 @@ struct dp_reading_plan
 	dp_condition_counting *counting;	/* of predicates; else NULL and */
 	Const	   *spec;			/* of the tables */
 	List	   *columns;
+	List	   *conditions;		/* units with many rows: as counting, which is
+								 * then NULL */
 };
 
 /* ---- verify.c ---- */
@@ -30,6 +32,14 @@ extern Query *dp_reading_select_columns(Oid relid, const AttrNumber *columns,
  * may have values that are not from 0 to 1.
  */
 extern void dp_reading_check_weights(const dp_block *block, List *texts);
+
+/* ---- reading_rows.c: units with many rows ---- */
+
+typedef struct dp_reading_rows dp_reading_rows;
+extern List *dp_reading_rows_targets(const struct dp_reading_plan *plan);
+extern dp_reading_rows *dp_reading_rows_create(Node *of, Oid unit, int64 m);
+extern void dp_reading_rows_add(dp_reading_rows *rows, TupleTableSlot *slot);
+extern void dp_reading_rows_finish(dp_reading_rows *rows, int64 *counts);
 
 /* reading.c: how many of the predicates are evaluated for every row. */
 extern int	dp_reading_evaluated(Oid relid, List *texts);

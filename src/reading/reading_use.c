@@ -35,11 +35,14 @@ dp_reading_register(dp_use_kind kind, const dp_use_methods *how)
 
 /*
  * Data of a job; those of the use follow at an aligned place.  Input of the
- * job: the conditions; nothing when tables are counted.
+ * job: the conditions; when tables are counted nothing, or of units with many
+ * rows their spec.
  */
 typedef struct reading_data
 {
 	int64		ncounts;
+	int64		rows;			/* of a unit that count; 0: it has one */
+	Oid			unit_type;		/* else */
 	Size		size;			/* of the use's data */
 	dp_use_kind kind;
 } reading_data;
@@ -49,7 +52,8 @@ typedef struct reading_data
 typedef struct reading_work
 {
 	DestReceiver receiver;		/* first, so that it can be cast */
-	dp_condition_counting *counting;	/* NULL: tables */
+	dp_condition_counting *counting;	/* NULL: tables, or rows */
+	dp_reading_rows *rows;		/* of units with many; or NULL */
 	int64		ncounts;
 	int64	   *counts;
 	const dp_use_methods *how;
@@ -66,14 +70,16 @@ receive_nothing(DestReceiver *self)
 {
 }
 
-/* The one row of exact aggregates. */
+/* The one row of exact aggregates, or a row of a unit. */
 static bool
 receive_counts(TupleTableSlot *slot, DestReceiver *self)
 {
 	reading_work *work = (reading_work *) self;
 
 	slot_getallattrs(slot);
-	if (work->counting != NULL)
+	if (work->rows != NULL)
+		dp_reading_rows_add(work->rows, slot);
+	else if (work->counting != NULL)
 		dp_count_conditions_load(work->counting, slot->tts_values,
 								 slot->tts_isnull, work->counts);
 	else if (!slot->tts_isnull[0])
@@ -98,7 +104,10 @@ begin(const Node *input, const void *data, dp_reader_source source,
 	work->receiver.rShutdown = receive_nothing;
 	work->receiver.rDestroy = receive_nothing;
 	work->receiver.mydest = DestNone;
-	if (input != NULL)
+	if (head->rows > 0)
+		work->rows = dp_reading_rows_create((Node *) input, head->unit_type,
+											head->rows);
+	else if (input != NULL)
 		work->counting = dp_count_conditions_plan((List *) input);
 	work->ncounts = head->ncounts;
 	work->counts = palloc_extended(sizeof(int64) * work->ncounts,
@@ -120,6 +129,8 @@ finish(void *state, dp_reader_sink sink, void *context)
 {
 	reading_work *work = state;
 
+	if (work->rows != NULL)
+		dp_reading_rows_finish(work->rows, work->counts);
 	work->how->finish(work->state, work->counts, sink, context);
 	explicit_bzero(work->counts, sizeof(int64) * work->ncounts);
 }
@@ -140,14 +151,22 @@ dp_reading_init(void)
 
 /* ---- the session's side ---- */
 
-/* The block's relation with other targets: SELECT aggregates. */
+/* The block's relation with other targets: SELECT aggregates, or rows. */
 static Query *
-inner_query(const struct dp_reading_plan *plan)
+inner_query(const dp_reading *reading)
 {
+	const struct dp_reading_plan *plan = reading->plan;
 	Query	   *inner = copyObject(plan->block->inner);
 	List	   *natives;
 	Aggref	   *asked = makeNode(Aggref);	/* it has no FILTER */
 	ListCell   *lc;
+
+	if (reading->many)
+	{
+		inner->targetList = dp_reading_rows_targets(plan);
+		inner->hasAggs = false;
+		return inner;
+	}
 
 	natives = plan->counting != NULL ?
 		dp_count_conditions_natives(plan->counting, asked) :
@@ -199,6 +218,15 @@ memory_of(const dp_reading *reading)
 		dp_count_conditions_memory(reading->plan->counting);
 }
 
+/* What whoever reads makes the counts of. */
+static Node *
+input_of(const struct dp_reading_plan *plan, bool many)
+{
+	if (plan->spec == NULL)
+		return (Node *) dp_reading_block_conditions(plan->block);
+	return many ? (Node *) plan->spec : NULL;
+}
+
 static void
 fill_data(const dp_reading *reading, const dp_reading_use *use,
 		  dp_reader_job *job)
@@ -208,6 +236,8 @@ fill_data(const dp_reading *reading, const dp_reading_use *use,
 	job->size = MAXALIGN(sizeof(reading_data)) + use->size;
 	data = palloc_extended(job->size, MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 	data->ncounts = reading->ncounts;
+	data->rows = reading->many ? (int64) reading->sensitivity : 0;
+	data->unit_type = reading->plan->block->unit_type;
 	data->size = use->size;
 	data->kind = use->kind;
 	memcpy((char *) USE_DATA(data), use->data, use->size);
@@ -241,16 +271,18 @@ dp_reading_run(dp_reading *reading, const dp_reading_use *use)
 	run.local = reading->standing.exempt;
 	PushActiveSnapshot(GetTransactionSnapshot());
 	inner = dp_run_make_ready(plan->block, &reading->standing,
-								  inner_query(plan), part_value(plan->block),
+								  inner_query(reading),
+								  part_value(plan->block),
 								  &run);
 	job.kind = DP_READER_READING;
 	job.row = memory_of(reading);
-	job.plan = dp_run_plan_inner(&run, inner, job.row <= WORKERS_MOST);
+	job.plan = dp_run_plan_inner(&run, inner, !reading->many &&
+								 job.row <= WORKERS_MOST);
 	job.relations = run.relations;
 	job.needs = run.needs;
-	job.memory = 2 * job.row + run.memory;	/* the first is copied */
-	job.input = plan->counting == NULL ? NULL :
-		(Node *) dp_reading_block_conditions(plan->block);
+	job.memory = 2 * job.row + run.memory + /* the first is copied */
+		(reading->many ? DP_BOUND_MEMORY : 0);
+	job.input = input_of(plan, reading->many);
 	fill_data(reading, use, &job);
 	job.source = use->source;
 	job.source_context = use->context;

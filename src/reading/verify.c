@@ -153,7 +153,8 @@ dp_reading_verify_conditions(Query *query)
 List *
 dp_reading_block_conditions(const dp_block *block)
 {
-	TargetEntry *target = linitial(block->inner->targetList);
+	TargetEntry *target = list_nth(block->inner->targetList,
+								   dp_block_first_aggregate(block));
 	Aggref	   *aggregate = castNode(Aggref, target->expr);
 
 	target = linitial(aggregate->args);

@@ -74,6 +74,17 @@ extern List *dp_run_take_rights(const dp_block *block, Oid relid,
 									const dp_ledger_standing *standing,
 									Query *query, dp_public_facts *facts);
 
+/* ---- prepare.c ---- */
+
+/* How many rows of a unit in one group, and in how many groups, count. */
+typedef struct dp_unit_bounds
+{
+	int64		rows;
+	int64		keys;
+} dp_unit_bounds;
+
+extern dp_unit_bounds dp_run_unit_bounds(const dp_block *block);
+
 /* The text of a query over a relation that an argument names; by its address
  * the release knows it. */
 extern const char dp_run_named_text[];

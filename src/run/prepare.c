@@ -73,6 +73,17 @@ prepare_second(const dp_block *block, int n, dp_second *second)
 }
 
 static void
+forbid_undeclared(const dp_measure *measure)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("dp_pg.%s does not support keys that nobody declared",
+					measure->ops->name),
+			 errhint("Declare the keys, or count with dp_count and "
+					 "FILTER.")));
+}
+
+static void
 prepare_measure(const dp_release_spec *spec, int n, const List *publics,
 				const dp_ledger_standing *standing, dp_measure *measure)
 {
@@ -94,6 +105,8 @@ prepare_measure(const dp_release_spec *spec, int n, const List *publics,
 	if (spec->many && measure->ops->add == NULL)
 		elog(ERROR, "rows of units cannot be bounded for dp_%s",
 			 measure->ops->name);
+	if (spec->undeclared && measure->ops->kind == DP_AGG_CONDITIONS)
+		forbid_undeclared(measure);
 	measure->of_units = list_nth_int(block->of_units, n) != 0;
 	measure->contribution.many = spec->many;
 	measure->contribution.kappa = spec->many ? spec->max_keys : 1;

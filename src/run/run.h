@@ -20,14 +20,6 @@
 /* Parameters of the aggregates, whose values dp_run_prepare is given, as
  * a list of constants; and the domains of its keys. */
 extern List *dp_run_parameter_exprs(const dp_block *block);
-/* How many rows of a unit in one group, and in how many groups, count. */
-typedef struct dp_unit_bounds
-{
-	int64		rows;
-	int64		keys;
-} dp_unit_bounds;
-
-extern dp_unit_bounds dp_run_unit_bounds(const dp_block *block);
 extern dp_release_spec *dp_run_prepare(dp_block *block,
 										   const dp_ledger_standing *standing,
 										   List *arguments, List *domains,

@@ -59,7 +59,7 @@ begin(const void *data, Size size, int64 ncounts, dp_reader_source source,
 	return work;
 }
 
-/* Rows, in which one row counts 1 at most: doc/theory.md T123. */
+/* Rows, in which one row counts 1 at most: doc/theory.md T123, T136. */
 static int64
 weigh(const question_work *work, const int64 *counts)
 {
@@ -270,6 +270,7 @@ dp_session_ask(const dp_session *session, dp_reading *reading,
 	dp_session_task *task;
 
 	forbid_nested();
+	dp_reading_set_rows(reading, session->terms.sensitivity);
 	check_reading(session, reading);
 	MemSet(&guard, 0, sizeof(guard));
 	task = dp_session_start_task(&guard.request, &session->terms.dataset,

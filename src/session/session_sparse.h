@@ -29,6 +29,7 @@ typedef struct dp_sparse_call
 	Numeric		alpha;			/* wanted; NULL: whatever is reached */
 	dp_session_terms terms;		/* of dp_session_plan_sparse */
 	char		mechanism[DP_MECHANISM_LENGTH]; /* for the ledger */
+	const char *rows;			/* dp_reading_rows_text */
 } dp_sparse_call;
 
 /* sparse_request.c */

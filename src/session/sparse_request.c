@@ -180,6 +180,7 @@ dp_session_plan_sparse(dp_sparse_call *call, const dp_reading *reading,
 	terms->beta = dp_acct_fixed_approx(request->beta);
 	terms->replace_one = reading->standing.replace_one;
 	terms->sensitivity = reading->sensitivity;
+	call->rows = dp_reading_rows_text(reading);
 	snprintf(call->mechanism, DP_MECHANISM_LENGTH,
 			 "sparse vector, %s: threshold " INT64_FORMAT
 			 ", cutoff %d, " INT64_FORMAT " questions%s",

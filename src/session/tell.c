@@ -85,11 +85,12 @@ dp_session_tell_sparse(int64 id, const dp_sparse_call *call)
 					dp_bridge_fixed_to_cstring(DP_FIXED_ONE -
 											   call->request.beta),
 					dp_session_integer_text(terms->plan.alpha)),
-			 errdetail("Method %s; at most %s, \"above\" at most %s.  %s",
+			 errdetail("Method %s; at most %s, \"above\" at most %s.%s  %s",
 					   dp_acct_sparse_name(terms->plan.method),
 					   dp_session_tell_number(terms->questions, "question"),
 					   terms->cutoff == 1 ? "once" :
 					   dp_session_tell_number(terms->cutoff, "time"),
+					   call->rows,
 					   dp_session_tell_charge(&terms->plan.charge, 0,
 											  NameStr(terms->dataset))),
 			 is_vague(terms) ?

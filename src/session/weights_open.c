@@ -294,7 +294,7 @@ rows_off(const weights_call *call)
 }
 
 static void
-tell_session(int64 id, const weights_call *call, const char *dataset)
+tell_session(int64 id, const weights_call *call, const dp_reading *reading)
 {
 	const dp_weights_plan *plan = &call->plan;
 	double		alpha = dp_acct_fixed_approx(plan->alpha);
@@ -308,7 +308,7 @@ tell_session(int64 id, const weights_call *call, const char *dataset)
 					3 * alpha),
 			 errdetail("Universe of %s; n " INT64_FORMAT "%s; alpha %.4g, 3 "
 					   "alpha %.4g or " INT64_FORMAT " rows; at most %s and "
-					   "%s; method %s.  %s",
+					   "%s; method %s.%s  %s",
 					   dp_session_tell_number(call->universe->size, "cell"),
 					   call->request.n, for_n > 0 ?
 					   " (noisy, which adds its own error)" : "", alpha,
@@ -317,8 +317,9 @@ tell_session(int64 id, const weights_call *call, const char *dataset)
 					   dp_session_tell_number(call->request.questions,
 											  "question"),
 					   dp_acct_sparse_name(plan->sparse.method),
+					   dp_reading_rows_text(reading),
 					   dp_session_tell_charge(&plan->sparse.charge, for_n,
-											  dataset)),
+											  reading->dataset)),
 			 plan->alpha >= DP_FIXED_ONE / 9 ?
 			 errhint("Answers may be off by a third of all rows. Use a larger "
 					 "epsilon, a delta, fewer cells, fewer questions or more "
@@ -352,6 +353,6 @@ dp_session_sql_weights_open(PG_FUNCTION_ARGS)
 	dp_account_weights_plan(&call.request, call.request.epsilon < call.epsilon,
 						   &call.plan);
 	id = open_planned(&call, reading);
-	tell_session(id, &call, reading->dataset);
+	tell_session(id, &call, reading);
 	PG_RETURN_INT64(id);
 }

@@ -79,7 +79,8 @@ typedef struct dp_iteration
  * update is the caller's own.
  */
 extern void dp_synth_iterate_release(dp_iteration *s);
-/* Verify the reading, and find the price and the end, as they are now. */
+/* Verify the reading as it is now; and find the price and the end, too. */
+extern void dp_synth_iterate_verify(dp_iteration *s);
 extern void dp_synth_iterate_prepare(dp_iteration *s);
 
 /* ---- what that costs (iterate_price.c) ---- */

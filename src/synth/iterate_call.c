@@ -225,7 +225,8 @@ default_rounds(const dp_iteration *s)
 		rounds = pow((double) s->terms.n *
 					 dp_acct_fixed_approx(s->epsilon_fixed) *
 					 sqrt(log((double) s->terms.cells)) /
-					 (10 * log(2.0 + (double) s->terms.queries)), 2.0 / 3);
+					 (10 * (double) s->reading->sensitivity *
+					  log(2.0 + (double) s->terms.queries)), 2.0 / 3);
 	return rounds < 1 ? 1 : rounds > DP_ITERATE_ROUNDS ? DP_ITERATE_ROUNDS :
 		(int) rounds;
 }
@@ -290,11 +291,12 @@ read_request(FunctionCallInfo fcinfo, dp_iteration *s)
 	read_distinguisher(fcinfo, s);
 	s->epsilon = dp_bridge_epsilon(fcinfo, ARG_EPSILON, &s->epsilon_fixed);
 	read_n(fcinfo, s);
+	dp_synth_iterate_verify(s);
 	read_rounds(fcinfo, s);
 	read_delta(fcinfo, s);
 	if (s->own != NULL)
 		dp_synth_own_begin(s);
-	dp_synth_iterate_prepare(s);
+	dp_synth_iterate_price(s);
 	expand_queries(s);
 }
 
@@ -357,7 +359,8 @@ dp_synth_sql_iterate(PG_FUNCTION_ARGS)
 					dp_synth_counted(s.own ? s.own->updates : s.terms.rounds,
 									 "round", "rounds")),
 			 errdetail("Rounds end when a noisy count is within %.4g rows of "
-					   "its guess.", s.terms.near)));
+					   "its guess.%s", s.terms.near,
+					   dp_reading_rows_text(s.reading))));
 	s.probability = palloc_extended(sizeof(double) * s.terms.cells,
 									MCXT_ALLOC_HUGE);
 	if (s.own == NULL && s.alpha > 0)

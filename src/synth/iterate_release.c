@@ -12,8 +12,9 @@
 
 /* ---- made ready ---- */
 
-static void
-verify_reading(dp_iteration *s)
+/* dp_synth_iterate_verify: see iterate.h. */
+void
+dp_synth_iterate_verify(dp_iteration *s)
 {
 	dp_reading_table table;
 	int		   *axes = palloc(sizeof(int) * s->universe->naxes);
@@ -37,7 +38,7 @@ verify_reading(dp_iteration *s)
 void
 dp_synth_iterate_prepare(dp_iteration *s)
 {
-	verify_reading(s);
+	dp_synth_iterate_verify(s);
 	dp_synth_iterate_price(s);
 }
 

@@ -103,9 +103,10 @@ pay(void *context)
 					dp_synth_counted(s->candidates.queries, "query",
 									 "queries")),
 			 errdetail("With probability %g the chosen one's largest error "
-					   "exceeds the best one's by less than %.4g%s.",
+					   "exceeds the best one's by less than %.4g%s.%s",
 					   1 - BETA, choice_error(s),
-					   s->reading ? " rows" : "")));
+					   s->reading ? " rows" : "", s->reading ?
+					   dp_reading_rows_text(s->reading) : "")));
 	dp_synth_request(&request, s->dataset, &s->standing, s->fingerprint,
 					 &s->charge, s->texts ? "net: exponential mechanism" :
 					 "net: owner's values, exponential mechanism");

@@ -147,7 +147,7 @@ best_size(FunctionCallInfo fcinfo, smalldb *s)
 	terms.universe = (uint64) s->universe->size;
 	terms.queries = (uint64) s->queries.n;
 	terms.n = (double) s->n;
-	terms.epsilon = epsilon_of(s);
+	terms.epsilon = epsilon_of(s) / (double) s->reading->sensitivity;
 	terms.beta = BETA;
 	size = dp_synth_smalldb_best_size(&terms);
 	s->alpha = dp_synth_smalldb_alpha(terms.queries, size);
@@ -322,13 +322,14 @@ choice_error(const smalldb *s)
 {
 	double		rest = dp_model_smalldb_log_candidates(s->shape.cells,
 													   s->shape.size);
+	double		rows = (double) s->reading->sensitivity;
 	dp_scale	scale;
 
 	if (s->count_epsilon.num == 0)
-		return 2 * (rest - log(BETA)) / epsilon_of(s);
+		return 2 * rows * (rest - log(BETA)) / epsilon_of(s);
 	scale = dp_workload_count_scale(s->reading->sensitivity,
 									&s->count_epsilon);
-	return 2 * (rest - log(BETA / 2)) / epsilon_of(s) +
+	return 2 * rows * (rest - log(BETA / 2)) / epsilon_of(s) +
 		2 * dp_mech_laplace_error(&scale, BETA / 2);
 }
 
@@ -344,17 +345,29 @@ show_plan(const smalldb *s)
 									 "candidates"),
 					dp_synth_counted(s->shape.size, "row", "rows")),
 			 errdetail("With probability %g no query is off by more than %.3g "
-					   "of the rows plus %.4g rows.", 1 - BETA, table_error(s),
-					   choice_error(s))));
+					   "of the rows plus %.4g rows.%s", 1 - BETA,
+					   table_error(s), choice_error(s),
+					   dp_reading_rows_text(s->reading))));
+}
+
+/* Of all columns together; what it says of units is public. */
+static dp_reading *
+read_all_cells(const smalldb *s)
+{
+	dp_reading_table table = {s->universe->naxes};
+	int		   *axes = palloc(sizeof(int) * table.naxes);
+	int			i;
+
+	for (i = 0; i < table.naxes; i++)
+		axes[i] = i;
+	table.axes = axes;
+	return dp_reading_of_tables(s->relid, s->universe->naxes,
+								s->universe->axes, 1, &table);
 }
 
 static void
 read_request(FunctionCallInfo fcinfo, smalldb *s)
 {
-	int		   *axes;
-	dp_reading_table table;
-	int			i;
-
 	dp_synth_check_place(fcinfo, "dp_smalldb");
 	s->relid = read_relation(fcinfo, &s->whole_rows);
 	dp_bridge_require_argument(fcinfo, ARG_COLUMNS, "columns of dp_smalldb",
@@ -367,15 +380,9 @@ read_request(FunctionCallInfo fcinfo, smalldb *s)
 	read_workload(fcinfo, s);
 	s->epsilon = dp_bridge_epsilon(fcinfo, ARG_EPSILON, &s->charge.epsilon);
 	read_n(fcinfo, s);
+	s->reading = read_all_cells(s);
 	read_alpha(fcinfo, s);
 	check_feasible(s);
-	axes = palloc(sizeof(int) * s->universe->naxes);
-	for (i = 0; i < s->universe->naxes; i++)
-		axes[i] = i;
-	table.naxes = s->universe->naxes;
-	table.axes = axes;
-	s->reading = dp_reading_of_tables(s->relid, s->universe->naxes,
-									  s->universe->axes, 1, &table);
 	choose_granules(s);
 	s->weights = dp_synth_queries_expand(&s->queries, s->shape.one);
 	plan_price(s);

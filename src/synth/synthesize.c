@@ -177,7 +177,8 @@ plan_price(FunctionCallInfo fcinfo, dp_synthesis *s)
 							   "compute a charge");
 		s->rounds =
 			dp_model_mwem_rounds(&s->terms,
-								 dp_acct_fixed_approx(s->epsilon_fixed),
+								 dp_acct_fixed_approx(s->epsilon_fixed) /
+								 (double) s->terms.sensitivity,
 								 s->n > 0 ? (double) s->n : GUESSED_ROWS);
 		return;
 	}
@@ -224,8 +225,9 @@ static void
 show_plan(const dp_synthesis *s)
 {
 	double		cells = dp_model_shape_cells(&s->terms.shape, ~(dp_columns) 0);
-	double		sigma = sqrt(s->nwanted * (s->terms.replace_one ? 2 : 1) /
-							 (2 * dp_acct_fixed_approx(s->rho)));
+	double		sigma = (double) s->terms.sensitivity *
+	sqrt(s->nwanted * (s->terms.replace_one ? 2 : 1) /
+		 (2 * dp_acct_fixed_approx(s->rho)));
 
 	ereport(NOTICE,
 			(errmsg("universe of %.10g cells, %s, %s with %s that may be "
@@ -235,10 +237,12 @@ show_plan(const dp_synthesis *s)
 									 "tables of counts"),
 					dp_synth_counted(s->cells, "cell", "cells")),
 			 s->weights ?
-			 errdetail("%s of multiplicative weights.",
-					   dp_synth_counted(s->rounds, "round", "rounds")) :
+			 errdetail("%s of multiplicative weights.%s",
+					   dp_synth_counted(s->rounds, "round", "rounds"),
+					   dp_reading_rows_text(s->reading)) :
 			 errdetail("Gaussian noise on every marginal would need a sigma "
-					   "of %.4g for the same price.", sigma)));
+					   "of %.4g for the same price.%s", sigma,
+					   dp_reading_rows_text(s->reading))));
 	if (s->n > 0 && s->terms.total < 0)
 		ereport(NOTICE,
 				(errmsg("the number of rows is estimated although n is given"),

@@ -165,7 +165,7 @@ INSERT INTO u_late SELECT 1, i FROM generate_series(1, 4) i;
 RESET ROLE; SET ROLE :analyst;
 EXECUTE kept;
 SELECT moves('EXECUTE kept');
--- what counts rows otherwise still needs the proof
+-- lists of predicates are bounded too; a child is not protected by itself
 SELECT dp_argmax('u_late', ARRAY['x > 0']);
 SELECT dp_argmax('u_plain', ARRAY['x > 0']);
 RESET dp_pg.max_rows;

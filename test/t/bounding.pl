@@ -507,22 +507,26 @@ like((as($node, 'analyst', 'EXPLAIN SELECT dp_count(*) FROM whole'))[0], qr/Cont
 unlike((as($node, 'analyst', 'EXPLAIN SELECT dp_count(*) FROM patients'))[0], qr/Contribution Bound/, 'and none where each unit has one row');
 is((explained('SET dp_pg.max_rows = 9; SET dp_pg.max_keys = 9', 'SELECT dp_count(*) FROM patients'))[0][1], 1, 'whatever the settings');
 
-# ---- what is refused ----
+# ---- linear queries, and what is refused ----
 
-my %refused = (
-	'argmax over predicates' => q{SELECT dp_argmax('whole', ARRAY['x > 1', 'x > 2'])},
+my %linear = (
+	'argmax over predicates' => q{SELECT dp_argmax('whole', ARRAY['x > 1', 'x > 2'], 1)},
 	'sparse vector' => q{SELECT * FROM dp_sparse_vector('whole', ARRAY['x > 1'], threshold => 5, epsilon => 1)},
 	'a session of sparse vector' => q{SELECT dp_sparse_vector_open('whole', threshold => 5, epsilon => 1)},
-	'weights' => q{SELECT dp_weights_open('whole', columns => ARRAY['k'], queries => 10, epsilon => 1)},
-	'smalldb' => q{SELECT * FROM dp_smalldb('whole', columns => ARRAY['k'], queries => ARRAY['k = 1', 'k = 2', 'k = 3'], alpha => 0.5, epsilon => 1) AS t (k int)},
+	'weights' => q{SELECT dp_weights_open('whole', columns => ARRAY['k'], queries => 10, epsilon => 1, n => 100000)},
+	'smalldb' => q{SELECT * FROM dp_smalldb('whole', columns => ARRAY['k'], queries => ARRAY['k = 1', 'k = 2', 'k = 3'], alpha => 0.5, epsilon => 1, n => 100) AS t (k int)},
 	'iterate' => q{SELECT * FROM dp_iterate('whole', columns => ARRAY['k'], queries => ARRAY['k = 1'], epsilon => 1, n => 100) AS t (k int, probability float8)},
 	'weights of rows' => q{SELECT * FROM dp_sparse_vector('whole', ARRAY['0.5'], threshold => 5, epsilon => 1)},
-	'synthesize' => q{SELECT * FROM dp_synthesize('whole', columns => ARRAY['k'], marginals => 1, epsilon => 1, delta => 1e-6) AS t (k int)});
-my $before = charges($node);
-foreach my $what (sort keys %refused)
+	'synthesize' => q{SELECT * FROM dp_synthesize('whole', columns => ARRAY['k'], marginals => 1, epsilon => 1, method => 'mwem', rows => 10) AS t (k int)});
+my $spent = q{SELECT coalesce(sum(epsilon), 0) FROM dp_pg.ledger};
+foreach my $what (sort keys %linear)
 {
-	is(sqlstate($node, 'analyst', $refused{$what}), '0A000', "$what is refused");
+	my $before = value($node, $spent);
+
+	is(sqlstate($node, 'analyst', $linear{$what}), '', "$what is answered");
+	is(value($node, $spent) - $before, 1, 'at its price');
 }
+my $before = charges($node);
 is(sqlstate($node, 'analyst', 'SELECT ' . join(', ', map { "dp_sum(x, 0, $_)" } 1 .. 33) . ' FROM whole'), '54000', '33 aggregates are refused');
 is(charges($node), $before, 'and nothing was charged');
 is(sqlstate($node, 'analyst', 'SELECT ' . join(', ', map { "dp_sum(x, 0, $_)" } 1 .. 32) . ' FROM whole'), '', '32 are answered');
@@ -530,9 +534,9 @@ is(sqlstate($node, 'analyst', 'SELECT ' . join(', ', map { "dp_sum(x, 0, $_)" } 
 # ---- parts ----
 
 value($node, "SET SESSION AUTHORIZATION owner; SELECT dp_declare('whole', 'k', immutable => true)");
-$before = value($node, q{SELECT coalesce(sum(epsilon), 0) FROM dp_pg.ledger});
-as($node, 'analyst', "SET dp_pg.epsilon = '1'; SELECT dp_count(*) FROM whole WHERE k = $_") foreach 0 .. 3;
-is(value($node, q{SELECT sum(epsilon) FROM dp_pg.ledger}) - $before, 4, 'values of an immutable column cost what they cost: a unit is in all of them');
+$before = value($node, $spent);
+as($node, 'analyst', "SET dp_pg.epsilon = '1'; SELECT dp_count(*) FROM whole WHERE k = $_; SELECT * FROM dp_sparse_vector('whole', ARRAY['k = $_'], 5)") foreach 0 .. 3;
+is(value($node, $spent) - $before, 8, 'values of an immutable column cost what they cost: a unit is in all of them');
 is(value($node, q{SELECT count(*) FROM dp_pg.ledger WHERE part IS NOT NULL}), 0, 'and are no parts');
 
 $node->stop;
