@@ -324,13 +324,15 @@ shortage_text(const dp_charge *charge, const dp_limit *limit,
 						asked, left);
 	if (limit->rho > 0 && (charge->epsilon == DP_FIXED_INFINITE ||
 						   limit->filter == DP_FILTER_ZCDP))
-		return psprintf("%s rho %.6g and delta %s, but rho %.6g and delta %s "
+		return psprintf("%s rho %s and delta %s, but rho %s and delta %s "
 						"remain.", charge->epsilon == DP_FIXED_INFINITE ?
 						"The query has no pure epsilon; it needs" :
 						"The query needs",
-						dp_acct_fixed_approx(charge->rho), asked,
-						spent->rho >= limit->rho ? 0.0 :
-						dp_acct_fixed_approx(limit->rho - spent->rho), left);
+						dp_bridge_epsilon_text(charge->rho, DP_ROUND_UP),
+						asked,
+						dp_bridge_epsilon_text(spent->rho >= limit->rho ? 0 :
+											   limit->rho - spent->rho,
+											   DP_ROUND_DOWN), left);
 	return psprintf("The query needs epsilon %s and delta %s, but epsilon %s "
 					"and delta %s remain.",
 					dp_bridge_epsilon_text(charge->epsilon, DP_ROUND_UP),

@@ -84,8 +84,10 @@ remainder_text(const dp_limit *limit, const dp_spent *spent,
 	dp_spent	after = *spent;
 
 	if (!pure && limit->rho > 0)
-		return psprintf("rho %.6g", rho > limit->rho ? 0.0 :
-						dp_acct_fixed_approx(limit->rho - rho));
+		return psprintf("rho %s",
+						dp_bridge_epsilon_text(rho > limit->rho ? 0 :
+											   limit->rho - rho,
+											   DP_ROUND_DOWN));
 	if (dp_acct_spent_add(&after, charge) != DP_OK)
 		return pstrdup("epsilon 0");
 	return psprintf("epsilon %s",

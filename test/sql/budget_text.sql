@@ -66,6 +66,19 @@ SET dp_pg.delta = 3.3e-18;
 SELECT dp_count(1, 0.5) IS NULL AS n FROM person;
 SELECT spent, remaining_epsilon < 100 AS less, remaining_delta FROM dp_pg.my_budget;
 SELECT spent_epsilon, total_epsilon, spent_delta, scale(spent_rho) <= 9 AS short FROM dp_pg.budgets;
+RESET ROLE;
+-- rho is rounded like epsilon: up where it is asked, down where it remains
+SET ROLE :owner;
+SELECT dp_grant('regress_budget_text_other', :'schema', epsilon => 10, delta => 1e-6, filter => 'zcdp') \g /dev/null
+RESET ROLE;
+SET ROLE regress_budget_text_other;
+SET dp_pg.delta = '1e-7';
+SELECT dp_count(1, 12) FROM person;
+EXPLAIN (COSTS OFF) SELECT dp_count(1, 12) FROM person;
+EXPLAIN (COSTS OFF) SELECT dp_count(1, 0.01) FROM person;
+RESET ROLE;
+SELECT rho - spent_rho AS rho FROM dp_pg.budget WHERE role_name = 'regress_budget_text_other';
+SET ROLE regress_budget_text_other;
 RESET dp_pg.mechanism;
 RESET dp_pg.delta;
 RESET ROLE;
