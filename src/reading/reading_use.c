@@ -262,12 +262,15 @@ dp_reading_run(dp_reading *reading, const dp_reading_use *use)
 											   ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(work);
 	dp_inner	run = {NULL, NULL, work, true};
+	bool		replace_one = reading->standing.replace_one;
 	dp_reader_job job;
 	Query	   *inner;
 
 	memset(&job, 0, sizeof(job));
 	dp_run_check_preconditions();
 	dp_ledger_require_budget(reading->dataset, &reading->standing);
+	/* Noise follows from the neighbours it was planned for: the charge fails. */
+	reading->standing.replace_one = replace_one;
 	run.local = reading->standing.exempt;
 	PushActiveSnapshot(GetTransactionSnapshot());
 	inner = dp_run_make_ready(plan->block, &reading->standing,

@@ -165,6 +165,12 @@ for mode in serial parallel; do
 	private "a join along the path" $((whole + 3)) \
 		"SELECT dp_sum(i, 0, 1000) FROM line JOIN orders ON orders.id = order_id" \
 		"SELECT sum(i) FROM line JOIN orders ON orders.id = order_id"
+	joined=1.3
+	[ $mode = serial ] || joined=2.6
+	private "two private tables on the unit" $joined \
+		"SELECT dp_sum(i, 0, 1000) FROM visit
+			JOIN person ON person.id = visit.unit" \
+		"SELECT sum(i) FROM visit JOIN person ON person.id = visit.unit"
 	private "1000 predicates against 20 counts" 3 \
 		"SELECT count(above) FROM dp_sparse_vector('people',
 			(SELECT array_agg(p) FROM conjunction), 1e9)" \

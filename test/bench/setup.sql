@@ -55,6 +55,9 @@ INSERT INTO visit
 SELECT abs(hashint8extended(n, 7)) % (:rows / 10), abs(hashint4(n)) % 1000,
 	n % 1001
 FROM generate_series(1, :rows) AS n;
+-- a row of each unit's own
+CREATE TABLE person (id bigint PRIMARY KEY, age int NOT NULL);
+INSERT INTO person SELECT n, n % 90 FROM generate_series(0, :rows / 10) AS n;
 -- each unit has two orders, each order five lines; and 1000 kinds
 CREATE TABLE orders (id int PRIMARY KEY, unit int NOT NULL);
 INSERT INTO orders SELECT n, n / 2 FROM generate_series(1, :rows / 5) AS n;
@@ -81,6 +84,8 @@ SELECT dp_protect('visit', unit => 'unit', dataset => 'bench',
 	rows => :rows);
 SELECT dp_declare('visit', max_rows => 1, max_keys => 5);
 SELECT dp_declare('visit', 'k1000', lower => 0, upper => 999);
+SELECT dp_protect('person', unit => 'id', dataset => 'bench',
+	rows => :rows / 10);
 SELECT dp_protect('orders', unit => 'unit', dataset => 'bench');
 SELECT dp_protect('line', unit => 'order_id -> orders.unit',
 	dataset => 'bench');
@@ -104,7 +109,7 @@ VACUUM (FREEZE, ANALYZE) ten;
 VACUUM (FREEZE, ANALYZE) people;
 VACUUM (FREEZE, ANALYZE) divided;
 VACUUM (FREEZE, ANALYZE) indexed;
-VACUUM (FREEZE, ANALYZE) visit;
+VACUUM (FREEZE, ANALYZE) visit, person;
 VACUUM (FREEZE, ANALYZE) orders, line, kind;
 VACUUM (FREEZE, ANALYZE) cell;
 CHECKPOINT;
