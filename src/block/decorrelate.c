@@ -187,6 +187,17 @@ tells_many(const List *operands)
 	return list_length(operands) > 1 && dp_setting_delta[0] != '\0';
 }
 
+/* Has an entry other rows when the outer query's statement asks for them? */
+static bool
+is_changed(const Query *outer, int n)
+{
+	if (outer->onConflict != NULL && outer->onConflict->exclRelIndex == n)
+		return true;
+	return n == outer->resultRelation &&
+		(outer->commandType == CMD_INSERT ||
+		 checkExprHasSubLink((Node *) outer->returningList));
+}
+
 /* Is something of one table of the outer query alone?  Its number, or 0. */
 static int
 outer_table(const List *operands, const Query *outer)
@@ -206,7 +217,8 @@ outer_table(const List *operands, const Query *outer)
 	if (n == 0 || outer == NULL || tells_many(operands) ||
 		dp_block_refers_outside((Node *) operands, 1) ||
 		contain_volatile_functions((Node *) operands) ||
-		checkExprHasSubLink((Node *) operands))
+		contain_aggs_of_level((Node *) operands, 1) ||
+		checkExprHasSubLink((Node *) operands) || is_changed(outer, n))
 		return 0;
 	return can_read(rt_fetch(n, outer->rtable)) ? n : 0;
 }
@@ -401,13 +413,17 @@ value_of_group(Query *groups, Aggref *aggregate)
 static Node *
 value_mutator(Node *node, void *context)
 {
+	Node	   *copy;
+
 	if (node == NULL)
 		return NULL;
 	if (IsA(node, Aggref) && ((Aggref *) node)->agglevelsup == 0)
 		return value_of_group(context, (Aggref *) node);
 	if (IsA(node, Query))
 		return node;
-	return expression_tree_mutator(node, value_mutator, context);
+	copy = expression_tree_mutator(node, value_mutator, context);
+	dp_catalog_guard_division(node, 0, copy);
+	return copy;
 }
 
 /*

@@ -406,7 +406,7 @@ verify_level(Query *query, bool top, bool nullable, List *cte_stack,
 								"relations, or views or subqueries of them.",
 								FROM_HINT, "private aggregate without FROM");
 	flatten_joins(query);
-	dp_block_expand_lists(query);
+	dp_block_expand_lists(query, rowset);
 	from = query->jointree;
 	foreach(lc, from->fromlist)
 	{

@@ -26,6 +26,7 @@ typedef struct dp_rowset
 	int			grouped;		/* levels that group rows by the unit */
 	int			arms;			/* of UNION ALL and what becomes it, at all
 								 * levels */
+	bool		lists;			/* there are some in texts (list_rows.c) */
 	List	   *leaves;			/* of dp_leaf *, protected ones first */
 	List	   *hoisted;		/* of Query *: uncorrelated subqueries */
 	List	   *expanded;		/* of CommonTableExpr *: copied into levels, as
@@ -73,7 +74,9 @@ extern Node *dp_block_rowset_hoist(Node *expression, dp_rowset *rowset);
 extern bool dp_block_refers_outside(Node *node, int level);
 
 /* ---- list_rows.c ---- */
-extern void dp_block_expand_lists(Query *query);
+extern void dp_block_expand_lists(Query *query, dp_rowset *rowset);
+extern dp_refusal *dp_block_check_lists(const Query *query,
+										const dp_rowset *rowset);
 
 /* ---- with_query.c ---- */
 extern dp_refusal *dp_block_expand_with(RangeTblEntry *entry, List *cte_stack,

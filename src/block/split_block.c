@@ -456,6 +456,8 @@ dp_block_split_one(Query *query, List *cte_stack, dp_block **block,
 	if (refusal == NULL)
 		dp_block_group_asked(query, &s.rowset);
 	if (refusal == NULL)
+		refusal = dp_block_check_lists(query, &s.rowset);
+	if (refusal == NULL)
 		refusal = dp_block_check_groups(query, &s.rowset);
 	if (refusal != NULL)
 		return refusal;

@@ -41,6 +41,11 @@ divides(Oid function)
 		case F_NUMERIC_DIV_TRUNC:
 		case F_DIV:
 		case F_INTERVAL_DIV:
+		case F_CASH_DIV_FLT4:
+		case F_CASH_DIV_FLT8:
+		case F_CASH_DIV_INT2:
+		case F_CASH_DIV_INT4:
+		case F_CASH_DIV_INT8:
 		case F_INT2MOD:
 		case F_INT4MOD:
 		case F_INT8MOD:

@@ -116,6 +116,20 @@ SELECT count(DISTINCT c) AS different FROM (SELECT (SELECT dp_count(*) FROM sale
 SELECT * FROM spent();
 SET dp_pg.epsilon = 100000;
 
+-- a quotient by a count of no rows is NULL here, too
+SELECT n, (SELECT dp_sum(amount) / dp_count(*) FROM sale WHERE item = o.item AND amount < 0) AS q FROM offer o WHERE n < 3 ORDER BY n;
+-- rows of a statement that changes them are not what its table had before
+CREATE TEMP TABLE board (item int PRIMARY KEY, c bigint);
+INSERT INTO board VALUES (1, 0) RETURNING item, c = (SELECT dp_count(*) FROM sale WHERE item = board.item AND item IN (1, 2, 3)) AS same, (SELECT dp_count(*) FROM sale WHERE item = board.item AND item IN (1, 2, 3)) AS c;
+UPDATE board SET item = 2 RETURNING item, (SELECT dp_count(*) FROM sale WHERE item = board.item AND item IN (1, 2, 3)) AS c;
+INSERT INTO board VALUES (2, 1) ON CONFLICT (item) DO UPDATE SET c = (SELECT dp_count(*) FROM sale WHERE item = excluded.c AND item IN (1, 2, 3)) RETURNING *;
+UPDATE board SET c = (SELECT dp_count(*) FROM sale WHERE item = board.item) RETURNING *;
+DELETE FROM board RETURNING (SELECT dp_count(*) FROM sale WHERE item = board.item AND item IN (1, 2, 3)) AS c;
+SELECT item, dp_count(*) FROM sale WHERE item IN (1, 2) GROUP BY item;
+-- aggregates of the outer query are no values of a table
+SELECT (SELECT dp_count(*) FROM sale WHERE item = min(o.item) AND item IN (1, 2, 3)) AS c, min(item) FROM offer o;
+SELECT item, (SELECT dp_count(*) FROM sale WHERE item = 1 + grouping(o.item) AND item IN (1, 2, 3)) AS c FROM offer o WHERE item < 3 GROUP BY ROLLUP (item) ORDER BY 1;
+
 -- ---- refused, and nothing is charged ----
 SELECT q, o.* FROM unnest(ARRAY[
 	'SELECT (SELECT dp_count(*) FROM sale WHERE item < o.item) FROM offer o', 'SELECT (SELECT dp_count(*) FROM sale WHERE item = o.item OR amount = 3) FROM offer o', 'SELECT (SELECT dp_count(*) FROM sale WHERE item + o.item = 3) FROM offer o',

@@ -16,7 +16,7 @@ SELECT ward, dp_sum(age) / dp_count(*) AS i, round(dp_sum(n, 0, 120) / dp_count(
 	dp_sum(s::int2, 0, 120) / dp_count(*)::int2 AS s, round((dp_sum(r, 0, 120) / dp_count(*)::float4)::numeric, 2) AS r, round((dp_sum(f, 0, 120)::float4 / dp_count(*)::float8)::numeric, 2) AS rf
 FROM cost GROUP BY ward;
 SELECT ward, dp_sum(age) % dp_count(*) AS m, mod(dp_sum(age)::numeric, dp_count(*)::numeric) AS mod, div(dp_sum(age), dp_count(*)) AS div, dp_sum(age) % dp_count(*)::numeric(10, 2) AS rest,
-	make_interval(secs => dp_sum(age)::int) / dp_count(*) AS time, dp_count(*) FILTER (WHERE sex) * 100.0 / dp_count(*) AS share, dp_sum(age) / dp_count(DISTINCT id) AS per, round(dp_sum(age) / dp_regr_count(age, income)::numeric) AS pairs
+	make_interval(secs => dp_sum(age)::int) / dp_count(*) AS time, '1000'::money / dp_count(*) IS NULL AS money, dp_count(*) FILTER (WHERE sex) * 100.0 / dp_count(*) AS share, dp_sum(age) / dp_count(DISTINCT id) AS per, round(dp_sum(age) / dp_regr_count(age, income)::numeric) AS pairs
 FROM cost GROUP BY ward;
 -- as an average is NULL, and in HAVING, ORDER BY and subqueries of the level
 SELECT ward, dp_avg(age) IS NULL AS avg, dp_sum(age) / dp_count(age) IS NULL AS quotient FROM person GROUP BY ward HAVING dp_sum(age) / dp_count(*) IS NULL OR ward = 'A' ORDER BY dp_sum(age) / dp_count(*) NULLS FIRST;

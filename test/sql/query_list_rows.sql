@@ -64,6 +64,11 @@ SELECT q, o.* FROM unnest(ARRAY['unnest(string_to_array(genres, tags))', 'unnest
 	'unnest(ARRAY[genres])', 'ROWS FROM (unnest(string_to_array(genres, '','')), generate_series(1, 2))', 'unnest(string_to_array(genres, random()::text))', 'unnest(string_to_array(md5(genres), '',''))', 'unnest(string_to_array(genres || (SELECT dp_count(*) FROM visit)::varchar(9), '',''))']) q, outcome(format('SELECT dp_count(*) FROM member, %s g', q)) o;
 SELECT * FROM outcome('SELECT dp_count(*) FROM member m RIGHT JOIN LATERAL (SELECT 1) o ON true, unnest(string_to_array(m.genres, '','')) g');
 SELECT * FROM outcome('SELECT dp_count(*) FROM (SELECT genres FROM member, LATERAL (SELECT unnest(string_to_array(genres, '','')) g) t) s');
+-- where rows are grouped by their unit, put together or asked for, two rows of a unit would be kept
+SELECT q, o.* FROM unnest(ARRAY['(SELECT id, g, count(*) AS n FROM member, unnest(string_to_array(genres, '','')) g GROUP BY 1, 2) p WHERE n = 4', '(SELECT DISTINCT id, g FROM member, unnest(string_to_array(genres, '','')) g) p',
+	'(SELECT id, g FROM member, unnest(string_to_array(genres, '','')) g INTERSECT SELECT id, genres FROM member) p', '(SELECT id, genres FROM member UNION SELECT id, g FROM member, unnest(string_to_array(genres, '','')) g) p',
+	'(SELECT id, genres FROM member GROUP BY 1, 2) p, unnest(string_to_array(genres, '','')) g', 'member p WHERE EXISTS (SELECT FROM member m, unnest(string_to_array(m.genres, '','')) g WHERE m.id = p.id AND g = ''jazz'')',
+	'member p WHERE p.id = 0 OR EXISTS (SELECT FROM member m, unnest(string_to_array(m.genres, '','')) g WHERE m.id = p.id AND g = ''jazz'')']) q, outcome(format('SELECT dp_count(*) FROM %s', q)) o;
 RESET ROLE;
 -- BI tools
 GRANT SELECT ON usual TO :analyst;
