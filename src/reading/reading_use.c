@@ -269,7 +269,7 @@ dp_reading_run(dp_reading *reading, const dp_reading_use *use)
 	memset(&job, 0, sizeof(job));
 	dp_run_check_preconditions();
 	dp_ledger_require_budget(reading->dataset, &reading->standing);
-	/* Noise follows from the neighbours it was planned for: the charge fails. */
+	/* What is planned is for these neighbours; others fail the charge. */
 	reading->standing.replace_one = replace_one;
 	run.local = reading->standing.exempt;
 	PushActiveSnapshot(GetTransactionSnapshot());

@@ -255,7 +255,8 @@ only_asks(const Plan *plan)
 
 /*
  * The rows of one name, as they are, or some of them, or groups
- * (bound/gather_unit.c); or of several, one after the other?
+ * (bound/gather_unit.c); or none, where a condition is false for all; or of
+ * several, one after the other?
  */
 static bool
 is_lone(const Plan *plan)
@@ -266,7 +267,8 @@ is_lone(const Plan *plan)
 		plan = IsA(plan, SubqueryScan) ?
 			((const SubqueryScan *) plan)->subplan : plan->lefttree;
 	if (!IsA(plan, Append))
-		return IsA(plan, NamedTuplestoreScan) || IsA(plan, Agg);
+		return IsA(plan, NamedTuplestoreScan) || IsA(plan, Agg) ||
+			(IsA(plan, Result) && plan->lefttree == NULL);
 	foreach(lc, ((const Append *) plan)->appendplans)
 		if (!is_lone(lfirst(lc)))
 			return false;

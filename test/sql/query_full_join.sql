@@ -37,6 +37,8 @@ SET dp_pg.max_keys = 20;
 SELECT q, b.* FROM unnest(ARRAY[
 	'FROM patient p FULL JOIN (SELECT * FROM visit WHERE unit IS NOT NULL) v ON v.unit = p.id',
 	'FROM (SELECT * FROM visit WHERE unit IS NOT NULL) v FULL OUTER JOIN patient p ON p.id = v.unit',
+	'FROM patient p FULL JOIN (SELECT * FROM visit WHERE false) v ON v.unit = p.id',
+	'FROM (SELECT * FROM visit WHERE k = NULL) v FULL OUTER JOIN patient p ON p.id = v.unit',
 	'FROM patient FULL JOIN rating r ON r.unit = patient.id',
 	'FROM (SELECT id AS unit, age FROM patient) p FULL JOIN rating r USING (unit)',
 	'FROM (SELECT id AS unit, age FROM patient) p FULL JOIN rating r USING (unit) WHERE unit = 5',
