@@ -116,8 +116,10 @@ SELECT s.one, dp_count(*) FROM patient q LEFT JOIN (SELECT coalesce(p.id, v.unit
 SELECT dp_sum(x) FROM patient q LEFT JOIN (SELECT coalesce(p.id, v.unit) AS unit, coalesce(cost, 2) AS x FROM patient p FULL JOIN visit v ON v.unit = p.id) s ON s.unit = q.id;
 -- transparent mode, WITH, parameters, a view
 SET dp_pg.transparent = on;
+SET dp_pg.max_rows = 2;
 WITH w AS (SELECT unit, count(*) AS n FROM visit GROUP BY unit) SELECT count(*), count(n), sum(least(greatest(n, 0), 9)) FROM w FULL JOIN rating r USING (unit);
 RESET dp_pg.transparent;
+SET dp_pg.max_rows = 1000;
 PREPARE of_unit(int, int) AS SELECT dp_count(*) FROM (SELECT id AS unit, age FROM patient) p FULL JOIN rating r ON r.unit = p.unit AND age > $2 WHERE coalesce(p.unit, r.unit) = $1;
 EXECUTE of_unit(5, 1);
 EXECUTE of_unit(50, 1);
