@@ -32,7 +32,7 @@ RESET ROLE;
 
 \set file :abs_srcdir '/sql/include/compare.psql'
 \i :file
-SET dp_pg.max_rows = 1000;
+SET dp_pg.max_rows = 100;
 SET dp_pg.max_keys = 20;
 SELECT q, b.* FROM unnest(ARRAY[
 	'FROM patient p FULL JOIN (SELECT * FROM visit WHERE unit IS NOT NULL) v ON v.unit = p.id',
@@ -119,7 +119,7 @@ SET dp_pg.transparent = on;
 SET dp_pg.max_rows = 2;
 WITH w AS (SELECT unit, count(*) AS n FROM visit GROUP BY unit) SELECT count(*), count(n), sum(least(greatest(n, 0), 9)) FROM w FULL JOIN rating r USING (unit);
 RESET dp_pg.transparent;
-SET dp_pg.max_rows = 1000;
+SET dp_pg.max_rows = 100;
 PREPARE of_unit(int, int) AS SELECT dp_count(*) FROM (SELECT id AS unit, age FROM patient) p FULL JOIN rating r ON r.unit = p.unit AND age > $2 WHERE coalesce(p.unit, r.unit) = $1;
 EXECUTE of_unit(5, 1);
 EXECUTE of_unit(50, 1);
