@@ -52,6 +52,7 @@ static const dp_node_field block_fields[] = {
 	BLOCK_FIELD(DP_FIELD_INTEGER, fingerprint),
 	BLOCK_FIELD(DP_FIELD_NODE, subqueries),
 	BLOCK_FIELD(DP_FIELD_INTEGER, share),
+	BLOCK_FIELD(DP_FIELD_INTEGER, error_alone),
 	BLOCK_FIELD(DP_FIELD_INTEGER, part_attnum),
 	BLOCK_FIELD(DP_FIELD_NODE, part_value)
 };
