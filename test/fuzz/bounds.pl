@@ -127,7 +127,7 @@ my @sources = ('%s', '%s', '(SELECT * FROM %s WHERE x IS DISTINCT FROM 7) AS s',
 	'(SELECT x, y, f, g, u, k, b, c FROM (SELECT * FROM %s) AS t WHERE k IS DISTINCT FROM 4) AS s',
 	'(SELECT t.* FROM %1$s AS t JOIN %1$s_mates AS p ON p.u = t.u) AS s',
 	'(SELECT t.* FROM %1$s_mates AS p LEFT JOIN %1$s AS t ON p.u = t.u AND p.n < 3) AS s',
-	'(SELECT coalesce(t.u, p.u) AS u, k, b, c, x, y, f FROM (SELECT * FROM %1$s WHERE x > -60 OR k = 2) AS t FULL JOIN %1$s_mates AS p ON p.u = t.u AND (p.n < 3 OR t.k > 1)) AS s',
+	'(SELECT coalesce(t.u, p.u) AS u, k, b, c, x, y, f, g FROM (SELECT * FROM %1$s WHERE x > -60 OR k = 2) AS t FULL JOIN %1$s_mates AS p ON p.u = t.u AND (p.n < 3 OR t.k > 1)) AS s',
 	'(SELECT t.* FROM %1$s AS t JOIN copies AS d ON t.u >= 1000 OR d.n = 1) AS s',
 	'(SELECT t.* FROM %1$s AS t WHERE EXISTS (SELECT FROM %1$s_mates AS p WHERE p.u = t.u AND (t.x > -60 OR p.n = 1))) AS s',
 	'(SELECT t.* FROM %1$s AS t WHERE u NOT IN (SELECT u FROM %1$s_mates AS p WHERE p.n > t.x)) AS s',
@@ -209,7 +209,7 @@ sub query
 	$keys[0] = $number % 2 ? 'g' : KEY =~ s/%/%%/r if $undeclared;
 	return {
 		m => $m, kappa => $kappa, keys => scalar @keys, columns => \@columns, aggregates => \@aggregates, undeclared => $undeclared,
-		settings => "SET dp_pg.max_rows = $m; SET dp_pg.max_keys = $kappa; SET dp_pg.epsilon = '" . EPSILON . "'; SET dp_pg.delta = '1e-9'",
+		settings => "SET dp_pg.max_rows = $m; SET dp_pg.max_keys = $kappa; SET dp_pg.epsilon = '" . EPSILON . "'; SET dp_pg.delta = '1e-9'; SET client_min_messages = warning",
 		text => 'SELECT ' . join(', ', @keys, @columns) . " FROM $from WHERE $where" . (@keys ? ' GROUP BY ' . join(', ', @keys) : '') };
 }
 
