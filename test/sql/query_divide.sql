@@ -41,7 +41,7 @@ SELECT ward, sum(age) / count(*) AS i FROM person GROUP BY ward;
 RESET dp_pg.transparent;
 -- a view keeps what was written
 CREATE VIEW mean AS SELECT ward, dp_sum(age) / dp_count(*) AS mean FROM person GROUP BY ward;
-SELECT pg_get_viewdef('mean');
+SELECT pg_get_viewdef('mean') LIKE '%age) / dp_count(*)) AS mean%' AS kept;
 SELECT * FROM mean;
 RESET ROLE;
 
