@@ -74,6 +74,7 @@ extern dp_status dp_acct_fixed_from_rational(const dp_rational *x,
 											 dp_fixed *out);
 extern dp_status dp_acct_fixed_to_rational(dp_fixed x, dp_rational *out);
 extern dp_fixed dp_acct_fixed_add(dp_fixed a, dp_fixed b);	/* saturates */
+extern dp_fixed dp_acct_fixed_left(dp_fixed limit, dp_fixed spent);
 extern double dp_acct_fixed_approx(dp_fixed x);
 
 /* ---- decimal digits in groups of four (decimal.c) ---- */

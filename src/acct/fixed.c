@@ -114,6 +114,20 @@ dp_acct_fixed_add(dp_fixed a, dp_fixed b)
 }
 
 /*
+ * dp_acct_fixed_left
+ *	  What is left of a limit.
+ *
+ * Requires: nothing.
+ * Gives:	 limit - spent, or 0 where that is less.
+ * Source:	 doc/theory.md T20.
+ */
+dp_fixed
+dp_acct_fixed_left(dp_fixed limit, dp_fixed spent)
+{
+	return spent >= limit ? 0 : limit - spent;
+}
+
+/*
  * dp_acct_fixed_approx
  *	  Nearby floating-point number, for people's eyes only.
  *

@@ -309,9 +309,9 @@ shortage_text(const dp_charge *charge, const dp_limit *limit,
 			  const dp_spent *spent)
 {
 	char	   *asked = dp_bridge_delta_text(charge->delta, DP_ROUND_UP);
-	char	   *left = dp_bridge_delta_text(
-		spent->delta >= limit->delta_sum ? 0 :
-		limit->delta_sum - spent->delta, DP_ROUND_DOWN);
+	char	   *left =
+	dp_bridge_delta_text(dp_acct_fixed_left(limit->delta_sum, spent->delta),
+						 DP_ROUND_DOWN);
 
 	if (spent->delta > limit->delta_sum)
 		return psprintf("Delta %s is already spent, and no more than %s may "
@@ -330,8 +330,8 @@ shortage_text(const dp_charge *charge, const dp_limit *limit,
 						"The query needs",
 						dp_bridge_epsilon_text(charge->rho, DP_ROUND_UP),
 						asked,
-						dp_bridge_epsilon_text(spent->rho >= limit->rho ? 0 :
-											   limit->rho - spent->rho,
+						dp_bridge_epsilon_text(dp_acct_fixed_left(limit->rho,
+																  spent->rho),
 											   DP_ROUND_DOWN), left);
 	return psprintf("The query needs epsilon %s and delta %s, but epsilon %s "
 					"and delta %s remain.",

@@ -281,14 +281,13 @@ form_standing(const NameData *dataset, const dp_ledger_standing *s,
 	if (!limited)
 		return;
 	remaining = dp_ledger_remaining(limit, spent);
-	delta = spent->delta >= limit->delta_sum ? 0 :
-		limit->delta_sum - spent->delta;
+	delta = dp_acct_fixed_left(limit->delta_sum, spent->delta);
 	if (s->capped && !s->exempt)
 	{
 		remaining = Min(remaining,
 						dp_ledger_remaining(&s->cap, &s->cap_spent));
-		delta = Min(delta, s->cap_spent.delta >= s->cap.delta_sum ? 0 :
-					s->cap.delta_sum - s->cap_spent.delta);
+		delta = Min(delta, dp_acct_fixed_left(s->cap.delta_sum,
+											  s->cap_spent.delta));
 	}
 	values[2] = CStringGetTextDatum(dp_acct_filter_name(limit->filter));
 	values[3] = fixed_datum(limit->epsilon);

@@ -68,8 +68,8 @@ remaining_text(dp_fixed limit, dp_fixed spent, dp_fixed charge)
 {
 	dp_fixed	after = dp_acct_fixed_add(spent, charge);
 
-	return after > limit ? pstrdup("0") :
-		dp_bridge_delta_text(limit - after, DP_ROUND_DOWN);
+	return dp_bridge_delta_text(dp_acct_fixed_left(limit, after),
+								DP_ROUND_DOWN);
 }
 
 /*
@@ -85,8 +85,8 @@ remainder_text(const dp_limit *limit, const dp_spent *spent,
 
 	if (!pure && limit->rho > 0)
 		return psprintf("rho %s",
-						dp_bridge_epsilon_text(rho > limit->rho ? 0 :
-											   limit->rho - rho,
+						dp_bridge_epsilon_text(dp_acct_fixed_left(limit->rho,
+																  rho),
 											   DP_ROUND_DOWN));
 	if (dp_acct_spent_add(&after, charge) != DP_OK)
 		return pstrdup("epsilon 0");
