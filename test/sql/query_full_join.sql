@@ -128,13 +128,8 @@ DEALLOCATE of_unit;
 
 SET dp_pg.max_rows = 7;
 RESET dp_pg.max_keys;
-CREATE FUNCTION bound(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
-DECLARE line text;
-BEGIN
-	FOR line IN EXECUTE 'EXPLAIN ' || query LOOP
-		IF line ~ 'Contribution' THEN RETURN NEXT btrim(line); END IF;
-	END LOOP;
-END $$;
+\set file :abs_srcdir '/sql/include/bound.psql'
+\i :file
 -- one row of each unit, or not
 SELECT q, bound('SELECT dp_count(*) FROM ' || q) FROM unnest(ARRAY[
 	'(SELECT unit, count(*) AS n FROM visit GROUP BY unit) a FULL JOIN (SELECT unit, count(*) AS m FROM rating GROUP BY unit) b USING (unit)',

@@ -67,13 +67,8 @@ RESET dp_pg.transparent;
 
 RESET dp_pg.max_rows;
 RESET dp_pg.max_keys;
-CREATE FUNCTION bound(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
-DECLARE line text;
-BEGIN
-	FOR line IN EXECUTE 'EXPLAIN ' || query LOOP
-		IF line ~ 'Contribution' THEN RETURN NEXT btrim(line); END IF;
-	END LOOP;
-END $$;
+\set file :abs_srcdir '/sql/include/bound.psql'
+\i :file
 SELECT bound('SELECT dp_count(*) FROM (SELECT unit FROM visit EXCEPT SELECT id FROM patient) s');
 SELECT bound('SELECT dp_count(*) FROM (SELECT unit, k FROM visit EXCEPT SELECT id, age FROM patient) s');
 

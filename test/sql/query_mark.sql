@@ -97,13 +97,8 @@ RESET dp_pg.transparent;
 
 RESET dp_pg.max_rows;
 RESET dp_pg.max_keys;
-CREATE FUNCTION bound(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
-DECLARE line text;
-BEGIN
-	FOR line IN EXECUTE 'EXPLAIN ' || query LOOP
-		IF line ~ 'Contribution' THEN RETURN NEXT btrim(line); END IF;
-	END LOOP;
-END $$;
+\set file :abs_srcdir '/sql/include/bound.psql'
+\i :file
 -- the bounds are those of the rows that ask, also where the join is written out, but not of another one
 SELECT bound('SELECT dp_count(*) FROM patient WHERE age > 5 OR EXISTS (SELECT FROM visit WHERE unit = id AND k = 2)');
 SELECT bound('SELECT dp_count(*) FROM patient LEFT JOIN (SELECT DISTINCT unit, k FROM visit) v ON unit = id AND k = age');

@@ -71,13 +71,8 @@ RESET dp_pg.transparent;
 
 RESET dp_pg.max_rows;
 RESET dp_pg.max_keys;
-CREATE FUNCTION bound(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
-DECLARE line text;
-BEGIN
-	FOR line IN EXECUTE 'EXPLAIN ' || query LOOP
-		IF line ~ 'Contribution' THEN RETURN NEXT btrim(line); END IF;
-	END LOOP;
-END $$;
+\set file :abs_srcdir '/sql/include/bound.psql'
+\i :file
 -- parts add up, what is joined does not
 SELECT bound('SELECT dp_count(*) FROM (SELECT unit FROM visit UNION ALL SELECT id FROM patient UNION ALL SELECT unit FROM visit) s');
 SELECT bound('SELECT dp_count(*) FROM (SELECT unit FROM visit UNION ALL SELECT id FROM patient) s JOIN visit USING (unit) GROUP BY k IN (1), unit > 3');
