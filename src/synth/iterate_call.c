@@ -363,12 +363,14 @@ dp_synth_sql_iterate(PG_FUNCTION_ARGS)
 					   dp_reading_rows_text(s.reading))));
 	s.probability = palloc_extended(sizeof(double) * s.terms.cells,
 									MCXT_ALLOC_HUGE);
-	if (s.own == NULL && s.alpha > 0)
-		dp_synth_iterate_tell_alpha(&s.terms, s.alpha);
 	if (s.own != NULL)
 		dp_synth_own_run(&s);
 	else
+	{
+		if (s.alpha > 0)
+			dp_synth_iterate_tell_alpha(&s.terms, s.alpha);
 		dp_synth_iterate_release(&s);
+	}
 	put_cells(&s, result);
 	return (Datum) 0;
 }
