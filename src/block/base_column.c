@@ -45,18 +45,14 @@ item_is_there(const Node *item, const Query *level)
 static Node *
 is_there(const RangeTblEntry *entry)
 {
-	NullTest   *present;
+	Var		   *row;
 
 	if (entry->rtekind == RTE_SUBQUERY)
 		return item_is_there(linitial(dp_block_from(entry->subquery)),
 							 entry->subquery);
-	present = makeNode(NullTest);
-	present->arg = (Expr *) makeVar(dp_block_leaf_number(entry),
-									InvalidAttrNumber, RECORDOID, -1,
-									InvalidOid, 0);
-	present->nulltesttype = IS_NOT_NULL;
-	present->location = -1;
-	return (Node *) present;
+	row = makeVar(dp_block_leaf_number(entry), InvalidAttrNumber, RECORDOID,
+				  -1, InvalidOid, 0);
+	return dp_block_null_test((Node *) row, IS_NOT_NULL);
 }
 
 /* CASE WHEN the entry's row is there THEN base ELSE other END */

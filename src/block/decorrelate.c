@@ -127,28 +127,17 @@ take_apart(Node *quals, List **compared, List **others)
 static void
 add_key(Query *groups, Node *key)
 {
-	AttrNumber	n = list_length(groups->targetList) + 1;
-	SortGroupClause *clause = makeNode(SortGroupClause);
-	TargetEntry *target = makeTargetEntry(copyObject((Expr *) key), n,
-										  pstrdup("key"), false);
-
-	target->ressortgroupref = clause->tleSortGroupRef = n;
-	get_sort_group_operators(exprType(key), false, true, false,
-							 &clause->sortop, &clause->eqop, NULL,
-							 &clause->hashable);
-	groups->targetList = lappend(groups->targetList, target);
-	groups->groupClause = lappend(groups->groupClause, clause);
+	groups->targetList =
+		lappend(groups->targetList,
+				makeTargetEntry(copyObject((Expr *) key),
+								list_length(groups->targetList) + 1,
+								pstrdup("key"), false));
 }
 
 static Node *
-is_present(Node *value)
+is_present(const void *value)
 {
-	NullTest   *test = makeNode(NullTest);
-
-	test->arg = copyObject((Expr *) value);
-	test->nulltesttype = IS_NOT_NULL;
-	test->location = -1;
-	return (Node *) test;
+	return dp_block_null_test(copyObject((Node *) value), IS_NOT_NULL);
 }
 
 static Node *
@@ -228,17 +217,11 @@ static Query *
 read_values(const List *operands, int table, const Query *outer)
 {
 	Query	   *from = copyObject((Query *) outer);
-	Query	   *values = dp_block_make_level(NIL);
-	RangeTblRef *item = makeNode(RangeTblRef);
-	RangeTblEntry *entry;
+	Query	   *values = dp_block_entry_query(from,
+											  rt_fetch(table, from->rtable));
 	List	   *present = NIL;
 	ListCell   *lc;
 
-	dp_compat_take_entry(values, from, rt_fetch(table, from->rtable));
-	entry = linitial(values->rtable);
-	ChangeVarNodes((Node *) entry->securityQuals, table, 1, 0);
-	values->hasRowSecurity = outer->hasRowSecurity;
-	values->hasSubLinks = checkExprHasSubLink((Node *) entry->securityQuals);
 	foreach(lc, operands)
 	{
 		Node	   *value = copyObject(lfirst(lc));
@@ -252,8 +235,7 @@ read_values(const List *operands, int table, const Query *outer)
 									list_length(values->targetList) + 1,
 									pstrdup("value"), false));
 	}
-	item->rtindex = 1;
-	values->jointree = makeFromExpr(list_make1(item), dp_block_and(present));
+	values->jointree->quals = dp_block_and(present);
 	dp_block_group_by_all(values);
 	return values;
 }
@@ -296,14 +278,14 @@ group_by_values(Query *groups, const List *compared, int table,
 {
 	List	   *operands = outer_operands(compared);
 	Query	   *values = read_values(operands, table, outer);
-	RangeTblRef *item = makeNode(RangeTblRef);
+	int			item = list_length(groups->rtable) + 1;
 	List	   *found = NIL;
 	int			n = 0;
 	ListCell   *lc;
 
 	groups->rtable = lappend(groups->rtable, dp_block_subquery_entry(values));
-	item->rtindex = list_length(groups->rtable);
-	groups->jointree->fromlist = lappend(groups->jointree->fromlist, item);
+	groups->jointree->fromlist = lappend(groups->jointree->fromlist,
+										 dp_block_make_item(item));
 	foreach(lc, compared)
 	{
 		OpExpr	   *equality = copyObject(lfirst(lc));
@@ -316,8 +298,7 @@ group_by_values(Query *groups, const List *compared, int table,
 			continue;
 		}
 		value = (Node *)
-			makeVarFromTargetEntry(item->rtindex,
-								   list_nth(values->targetList, n++));
+			makeVarFromTargetEntry(item, list_nth(values->targetList, n++));
 		add_key(groups, value);
 		found = lappend(found,
 						equal_values(column_of(groups, n),
@@ -346,6 +327,7 @@ make_groups(const Query *query, List *compared, List *others,
 	{
 		groups->jointree->quals = dp_block_and(copyObject(others));
 		*found = group_by_values(groups, compared, table, outer);
+		dp_block_group_by_all(groups);
 		return groups;
 	}
 	*found = NIL;
@@ -365,6 +347,7 @@ make_groups(const Query *query, List *compared, List *others,
 		}
 	}
 	groups->jointree->quals = dp_block_and(copyObject(others));
+	dp_block_group_by_all(groups);
 	return groups;
 }
 
@@ -473,23 +456,19 @@ static void
 look_up(Query *query, Query *groups, List *found)
 {
 	JoinExpr   *join = makeNode(JoinExpr);
-	RangeTblRef *one = makeNode(RangeTblRef);
-	RangeTblRef *released = makeNode(RangeTblRef);
 
 	query->targetList = (List *) value_mutator((Node *) query->targetList,
 											   groups);
 	query->havingQual = value_mutator(query->havingQual, groups);
 	IncrementVarSublevelsUp((Node *) groups, 1, 1);
-	one->rtindex = ONE;
-	released->rtindex = GROUPS;
 	join->jointype = JOIN_LEFT;
-	join->larg = (Node *) one;
-	join->rarg = (Node *) released;
+	join->larg = dp_block_make_item(ONE);
+	join->rarg = dp_block_make_item(GROUPS);
 	join->quals = dp_block_and(found);
 	join->rtindex = JOIN;
 	dp_compat_drop_entries(query);
 	query->rtable = list_make3(make_one(), dp_block_subquery_entry(groups),
-							   dp_block_left_join_entry());
+							   dp_block_join_entry(JOIN_LEFT));
 	query->jointree = makeFromExpr(list_make1(join), query->havingQual);
 	query->havingQual = NULL;
 	query->cteList = NIL;		/* they are the groups' */

@@ -109,6 +109,10 @@ typedef struct dp_block
 	Expr	   *part_value;		/* to this public value */
 } dp_block;
 
+/* ---- make_level.c ---- */
+extern RangeTblEntry *dp_block_join_entry(JoinType type);
+extern Node *dp_block_null_test(Node *value, NullTestType type);
+
 /* Has the block keys that are told by threshold (key_undeclared.c)? */
 extern bool dp_block_has_undeclared(const dp_block *block);
 

@@ -153,7 +153,6 @@ static Node *
 add_not_null(Node *conditions, const dp_joined *source, Node *base,
 			 const List *conjuncts)
 {
-	NullTest   *test;
 	ListCell   *lc;
 
 	foreach(lc, conjuncts)
@@ -161,11 +160,9 @@ add_not_null(Node *conditions, const dp_joined *source, Node *base,
 		if (!IsA(base, Var) || contain_nonstrict_functions(lfirst(lc)) ||
 			!list_member(pull_var_clause(lfirst(lc), 0), base))
 			continue;
-		test = makeNode(NullTest);
-		test->arg = (Expr *) over_source(base, source);
-		test->nulltesttype = IS_NOT_NULL;
-		test->location = -1;
-		return make_and_qual(conditions, (Node *) test);
+		return make_and_qual(conditions,
+							 dp_block_null_test(over_source(base, source),
+												IS_NOT_NULL));
 	}
 	return conditions;
 }

@@ -224,7 +224,7 @@ static void
 add_rows(columns_context *c, const dp_joined *source)
 {
 	RangeTblEntry *entry = makeNode(RangeTblEntry);
-	RangeTblRef *reference = makeNode(RangeTblRef);
+	int			n;
 
 	entry->rtekind = RTE_SUBQUERY;
 	entry->subquery = copyObject(source->query);
@@ -232,10 +232,10 @@ add_rows(columns_context *c, const dp_joined *source)
 	entry->eref = makeAlias("joined", NIL);
 	entry->inFromCl = true;
 	c->query->rtable = lappend(c->query->rtable, entry);
-	reference->rtindex = list_length(c->query->rtable);
-	c->index[source->number] = reference->rtindex;
+	n = list_length(c->query->rtable);
+	c->index[source->number] = n;
 	c->query->jointree->fromlist = lappend(c->query->jointree->fromlist,
-										   reference);
+										   dp_block_make_item(n));
 }
 
 /* Is a key over the sources that are joined?  NULL is over none. */
@@ -302,17 +302,6 @@ make_equality(Var *key, int place)
 	return equality;
 }
 
-static Expr *
-make_null_test(Var *key)
-{
-	NullTest   *test = makeNode(NullTest);
-
-	test->arg = (Expr *) copyObject(key);
-	test->nulltesttype = IS_NULL;
-	test->location = -1;
-	return (Expr *) test;
-}
-
 /*
  * The keys over the sources that are joined occur together, or one of them is
  * NULL, as where an outer join leaves rows out.
@@ -334,7 +323,8 @@ occur_together(const together *t)
 			continue;
 		key = key_column(foreach_current_index(lc) + 1, base);
 		equal = lappend(equal, make_equality(key, list_length(equal) + 1));
-		choices = lappend(choices, make_null_test(key));
+		choices = lappend(choices, dp_block_null_test((Node *) copyObject(key),
+														  IS_NULL));
 	}
 	link->subLinkType = ANY_SUBLINK;
 	link->testexpr = (Node *) make_ands_explicit(equal);

@@ -317,38 +317,19 @@ dp_block_expand_lists(Query *query, dp_rowset *rowset)
 	}
 }
 
-/* Is there a level that brings rows of a unit together? */
-static bool
-gathers(const Query *level, const dp_rowset *rowset)
-{
-	ListCell   *lc;
-
-	foreach(lc, level->rtable)
-	{
-		const RangeTblEntry *entry = lfirst(lc);
-
-		if (entry->rtekind == RTE_SUBQUERY && entry->subquery != NULL &&
-			dp_block_leaf_of(rowset, entry) == NULL &&
-			(entry->subquery->setOperations != NULL ||
-			 dp_block_is_grouped(entry->subquery) ||
-			 gathers(entry->subquery, rowset)))
-			return true;
-	}
-	return false;
-}
-
 /*
  * dp_block_check_lists
  *	  Where rows are grouped by their unit, put together or asked for, a unit
  *	  keeps as many as take no more memory than there is for one (doc/theory.md
  *	  T97).  An element is a computed text, of which no more is known than how
  *	  long it may be, and of LIST_MOST for each row two rows of a unit would be
- *	  left, whatever else it has.
+ *	  left, whatever else it has.  What the query joins has its name by now
+ *	  (named_rows.c).
  */
 dp_refusal *
 dp_block_check_lists(const Query *query, const dp_rowset *rowset)
 {
-	if (!rowset->lists || !gathers(query, rowset))
+	if (!rowset->lists || dp_block_joins_plainly(query))
 		return NULL;
 	return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
 							"Most rows of a unit would be left out.",

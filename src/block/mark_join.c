@@ -183,42 +183,25 @@ compare_groups(group_join *joined, const List *conditions)
 static void
 begin_groups(group_join *joined, RangeTblEntry *entry, const Query *query)
 {
-	RangeTblRef *item = makeNode(RangeTblRef);
-
-	item->rtindex = 1;
 	joined->groups = dp_block_make_level(list_make1(entry));
-	joined->groups->jointree->fromlist = list_make1(item);
+	joined->groups->jointree->fromlist = list_make1(dp_block_make_item(1));
 	IncrementVarSublevelsUp((Node *) entry->subquery, 1, 1);
 	joined->item = list_length(query->rtable) + 1;
 	joined->join = joined->item + 1;
-}
-
-/* dp_block_left_join_entry: what PostgreSQL has for every outer join. */
-RangeTblEntry *
-dp_block_left_join_entry(void)
-{
-	RangeTblEntry *entry = makeNode(RangeTblEntry);
-
-	entry->rtekind = RTE_JOIN;
-	entry->jointype = JOIN_LEFT;
-	entry->eref = makeAlias("unnamed_join", NIL);
-	return entry;
 }
 
 static dp_refusal *
 add_join(group_join *joined, marking *m)
 {
 	Query	   *query = m->query;
-	RangeTblRef *item = makeNode(RangeTblRef);
 	JoinExpr   *join = makeNode(JoinExpr);
 
 	query->rtable = lappend(query->rtable,
 							dp_block_subquery_entry(joined->groups));
-	query->rtable = lappend(query->rtable, dp_block_left_join_entry());
-	item->rtindex = joined->item;
+	query->rtable = lappend(query->rtable, dp_block_join_entry(JOIN_LEFT));
 	join->jointype = JOIN_LEFT;
 	join->larg = dp_block_whole_from(query->jointree);
-	join->rarg = (Node *) item;
+	join->rarg = dp_block_make_item(joined->item);
 	join->quals = dp_block_and(joined->conditions);
 	join->rtindex = joined->join;
 	query->jointree->fromlist = list_make1(join);
@@ -227,22 +210,11 @@ add_join(group_join *joined, marking *m)
 
 /* ---- values ---- */
 
-static Node *
-is_null(Node *value, NullTestType type)
-{
-	NullTest   *test = makeNode(NullTest);
-
-	test->arg = (Expr *) value;
-	test->nulltesttype = type;
-	test->location = -1;
-	return (Node *) test;
-}
-
 /* Has a row found its group?  No key of it is NULL, since all are equal. */
 static Node *
 found(const group_join *joined)
 {
-	return is_null(column_of(joined, 1), IS_NOT_NULL);
+	return dp_block_null_test(column_of(joined, 1), IS_NOT_NULL);
 }
 
 static CaseWhen *
@@ -323,6 +295,8 @@ make_unknown(const SubLink *link, int at, marking *m)
 	List	   *conditions;
 	OpExpr	   *compared;
 	Node	   *inside;
+	Node	   *compared_null;
+	Node	   *some_null;
 	int			tested;
 	int			side;
 
@@ -339,17 +313,16 @@ make_unknown(const SubLink *link, int at, marking *m)
 		return NULL;
 	dp_block_group_by_all(joined.groups);
 	inside = copyObject(list_nth(compared->args, side));
-	add_column(&joined, dp_block_of_all(F_BOOL_OR, is_null(inside, IS_NULL)));
+	add_column(&joined,
+			   dp_block_of_all(F_BOOL_OR, dp_block_null_test(inside,
+															 IS_NULL)));
 	joined.groups->hasAggs = true;
 	m->refusal = add_join(&joined, m);
+	compared_null = dp_block_null_test(list_nth(compared->args, 1 - side),
+									   IS_NULL);
+	some_null = column_of(&joined, list_length(joined.groups->targetList));
 	return make_and_qual(found(&joined), (Node *)
-						 make_orclause(list_make2(is_null(list_nth(
-															compared->args,
-															1 - side),
-														  IS_NULL),
-												  column_of(&joined,
-															list_length(
-											joined.groups->targetList)))));
+						 make_orclause(list_make2(compared_null, some_null)));
 }
 
 static Node *

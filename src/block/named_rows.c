@@ -87,25 +87,23 @@ index_of(const Query *level, const RangeTblEntry *entry)
 	elog(ERROR, "joined entry not found");
 }
 
-/* The query that gives the rows of an entry; without targets yet. */
-static Query *
-make_query(Query *level, RangeTblEntry *joined)
+/*
+ * dp_block_entry_query
+ *	  The query that gives the rows of an entry; without targets yet.  The
+ *	  right to read it is the level's no more.
+ */
+Query *
+dp_block_entry_query(Query *level, RangeTblEntry *joined)
 {
-	Query	   *query = makeNode(Query);
-	RangeTblRef *from = makeNode(RangeTblRef);
+	Query	   *query = dp_block_make_level(NIL);
 	RangeTblEntry *entry;
 
-	query->commandType = CMD_SELECT;
-	query->querySource = QSRC_ORIGINAL;
-	query->canSetTag = true;
 	query->hasRowSecurity = level->hasRowSecurity;
-	query->stmt_location = -1;
 	dp_compat_take_entry(query, level, joined);
 	entry = linitial(query->rtable);
 	ChangeVarNodes((Node *) entry->securityQuals, index_of(level, joined), 1,
 				   0);
-	from->rtindex = 1;
-	query->jointree = makeFromExpr(list_make1(from), NULL);
+	query->jointree->fromlist = list_make1(dp_block_make_item(1));
 	query->hasSubLinks = checkExprHasSubLink((Node *) query);
 	return query;
 }
@@ -118,7 +116,7 @@ name_entry(Query *level, RangeTblEntry *entry, const dp_relation *relation,
 	dp_joined  *source = dp_block_create_joined();
 	RangeTblEntry *named = makeNode(RangeTblEntry);
 
-	source->query = make_query(level, entry);
+	source->query = dp_block_entry_query(level, entry);
 	source->number = number;
 	if (relation != NULL)
 	{

@@ -60,12 +60,16 @@ extern Node *dp_block_and(List *conjuncts);
 extern bool dp_block_is_equality(const OpExpr *comparison);
 extern Node *dp_block_widened(Node *node);
 
+/* ---- make_level.c ---- */
+extern Query *dp_block_make_level(List *entries);
+extern Node *dp_block_make_item(int n);
+extern RangeTblEntry *dp_block_subquery_entry(Query *subquery);
+extern void dp_block_group_by_all(Query *level);
+extern Node *dp_block_of_all(Oid function, Node *condition);
+
 /* ---- united.c ---- */
 extern bool dp_block_is_united(const Query *level);
 extern List *dp_block_from(const Query *level);
-extern Query *dp_block_make_level(List *entries);
-extern Node *dp_block_of_all(Oid function, Node *condition);
-extern void dp_block_group_by_all(Query *level);
 extern void dp_block_group_operation(Query *level);
 extern dp_refusal *dp_block_check_arm(const Query *united, const Query *arm);
 
@@ -109,7 +113,6 @@ extern void dp_block_keep_full(Query *inner);
 /* ---- semi_join.c ---- */
 extern bool dp_block_is_joined(const SubLink *link, List *cte_stack);
 extern bool dp_block_is_asked(Node *conjunct, List *cte_stack);
-extern RangeTblEntry *dp_block_subquery_entry(Query *subquery);
 extern Node *dp_block_whole_from(const FromExpr *from);
 extern dp_refusal *dp_block_pull_up(const Query *query, const SubLink *link,
 									bool negated, RangeTblEntry **entry,
@@ -118,7 +121,6 @@ extern dp_refusal *dp_block_join_subqueries(Query *query, List *cte_stack,
 											List **joins);
 
 /* ---- mark_join.c ---- */
-extern RangeTblEntry *dp_block_left_join_entry(void);
 
 /* Verifies the right side of a join and its condition; it may be left out. */
 typedef dp_refusal *(*dp_join_verifier) (Query *query, JoinExpr *join,
@@ -158,6 +160,7 @@ extern void dp_block_find_join_keys(const Query *query,
 									const dp_rowset *rowset, dp_block *block);
 
 /* ---- named_rows.c ---- */
+extern Query *dp_block_entry_query(Query *level, RangeTblEntry *joined);
 extern void dp_block_name_rows(dp_rowset *rowset, dp_block *block);
 extern dp_refusal *dp_block_select_rows(dp_block *block);
 

@@ -376,28 +376,6 @@ refuse_barrier(const char *clause)
 							clause);
 }
 
-/* dp_block_subquery_entry: an entry of FROM that nobody wrote there. */
-RangeTblEntry *
-dp_block_subquery_entry(Query *subquery)
-{
-	RangeTblEntry *entry = makeNode(RangeTblEntry);
-	List	   *names = NIL;
-	ListCell   *lc;
-
-	foreach(lc, subquery->targetList)
-	{
-		const char *name = ((TargetEntry *) lfirst(lc))->resname;
-
-		names = lappend(names, makeString(pstrdup(name ? name : "column")));
-	}
-	entry->rtekind = RTE_SUBQUERY;
-	entry->subquery = subquery;
-	entry->alias = makeAlias("subquery", NIL);
-	entry->eref = makeAlias("subquery", names);
-	entry->inFromCl = false;
-	return entry;
-}
-
 /* dp_block_whole_from: all of FROM as one item. */
 Node *
 dp_block_whole_from(const FromExpr *from)
@@ -459,7 +437,6 @@ dp_block_pull_up(const Query *query, const SubLink *link, bool negated,
 static dp_refusal *
 add_join(Query *query, const SubLink *link, bool negated, List **joins)
 {
-	RangeTblRef *item = makeNode(RangeTblRef);
 	JoinExpr   *join = makeNode(JoinExpr);
 	RangeTblEntry *entry;
 	List	   *conditions;
@@ -470,10 +447,9 @@ add_join(Query *query, const SubLink *link, bool negated, List **joins)
 	if (refusal != NULL)
 		return refusal;
 	query->rtable = lappend(query->rtable, entry);
-	item->rtindex = list_length(query->rtable);
 	join->jointype = negated ? JOIN_ANTI : JOIN_SEMI;
 	join->larg = dp_block_whole_from(query->jointree);
-	join->rarg = (Node *) item;
+	join->rarg = dp_block_make_item(list_length(query->rtable));
 	join->quals = dp_block_and(conditions);
 	query->jointree->fromlist = list_make1(join);
 	*joins = lappend(*joins, join);

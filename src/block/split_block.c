@@ -456,8 +456,6 @@ dp_block_split_one(Query *query, List *cte_stack, dp_block **block,
 	if (refusal == NULL)
 		dp_block_group_asked(query, &s.rowset);
 	if (refusal == NULL)
-		refusal = dp_block_check_lists(query, &s.rowset);
-	if (refusal == NULL)
 		refusal = dp_block_check_groups(query, &s.rowset);
 	if (refusal != NULL)
 		return refusal;
@@ -470,6 +468,9 @@ dp_block_split_one(Query *query, List *cte_stack, dp_block **block,
 	if (!s.rowset.many && !dp_block_has_join(&s.rowset))
 		dp_block_find_part(&s, b);
 	set_relations(&s, b);
+	refusal = dp_block_check_lists(query, &s.rowset);
+	if (refusal != NULL)
+		return refusal;
 	s.conditions = dp_block_join_conditions(query);
 	dp_block_find_join_keys(query, s.conditions, &s.rowset, b);
 	b->inner = make_inner(query);

@@ -241,13 +241,11 @@ rebuild_query(dp_splitter *s, List *targets, Node *having,
 			  RangeTblEntry *entry)
 {
 	Query	   *query = s->query;
-	RangeTblRef *reference = makeNode(RangeTblRef);
 	List	   *kept = NIL;
 	ListCell   *lc;
 
-	reference->rtindex = 1;
 	dp_compat_replace_entries(query, entry);
-	query->jointree = makeFromExpr(list_make1(reference), having);
+	query->jointree = makeFromExpr(list_make1(dp_block_make_item(1)), having);
 	query->targetList = targets;
 	query->groupClause = NIL;
 	query->groupDistinct = false;

@@ -24,11 +24,9 @@
  */
 #include "postgres.h"
 
-#include "catalog/pg_aggregate.h"
 #include "catalog/pg_type.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
-#include "parser/parse_oper.h"
 #include "parser/parsetree.h"
 #include "rewrite/rewriteManip.h"
 #include "utils/fmgroids.h"
@@ -65,30 +63,6 @@ dp_block_from(const Query *level)
 }
 
 /* ---- levels made of arms ---- */
-
-/* dp_block_make_level: a level with entries, and nothing in FROM yet. */
-Query *
-dp_block_make_level(List *entries)
-{
-	Query	   *level = makeNode(Query);
-
-	level->commandType = CMD_SELECT;
-	level->querySource = QSRC_ORIGINAL;
-	level->canSetTag = true;
-	level->stmt_location = -1;
-	level->rtable = entries;
-	level->jointree = makeFromExpr(NIL, NULL);
-	return level;
-}
-
-static Node *
-make_item(int n)
-{
-	RangeTblRef *item = makeNode(RangeTblRef);
-
-	item->rtindex = n;
-	return (Node *) item;
-}
 
 /* Targets that are columns of an item of the level, as many as others are. */
 static List *
@@ -138,14 +112,14 @@ make_operation(SetOperation op, bool all, Node *left, Node *right,
 static void
 unite(Query *level, List *entries)
 {
-	Node	   *united = make_item(1);
+	Node	   *united = dp_block_make_item(1);
 	int			n;
 
 	level->rtable = entries;
 	level->targetList = columns_of(1, level->targetList);
 	for (n = 2; n <= list_length(entries); n++)
-		united = make_operation(SETOP_UNION, true, united, make_item(n),
-								level->targetList);
+		united = make_operation(SETOP_UNION, true, united,
+								dp_block_make_item(n), level->targetList);
 	level->setOperations = united;
 }
 
@@ -173,9 +147,10 @@ move_operand(Node *operand, const Query *level, int down)
 											   move_operand(operation->rarg,
 															level, 1)));
 		moved->targetList = columns_of(1, level->targetList);
-		moved->setOperations = make_operation(operation->op, operation->all,
-											  make_item(1), make_item(2),
-											  moved->targetList);
+		moved->setOperations =
+			make_operation(operation->op, operation->all,
+						   dp_block_make_item(1), dp_block_make_item(2),
+						   moved->targetList);
 		entry = dp_block_subquery_entry(moved);
 	}
 	IncrementVarSublevelsUp((Node *) entry->subquery, down, 1);
@@ -207,32 +182,13 @@ mark_side(Node *operand, const Query *level, bool side)
 	Query	   *marked = dp_block_make_level(list_make1(entry));
 	List	   *targets = columns_of(1, entry->subquery->targetList);
 
-	marked->jointree->fromlist = list_make1(make_item(1));
+	marked->jointree->fromlist = list_make1(dp_block_make_item(1));
 	marked->targetList =
 		lappend(targets,
 				makeTargetEntry((Expr *) makeBoolConst(side, false),
 								list_length(targets) + 1, pstrdup("side"),
 								false));
 	return dp_block_subquery_entry(marked);
-}
-
-/* dp_block_of_all: bool_and or bool_or of a condition, as an aggregate. */
-Node *
-dp_block_of_all(Oid function, Node *condition)
-{
-	Aggref	   *all = makeNode(Aggref);
-
-	all->aggfnoid = function;
-	all->aggtype = BOOLOID;
-	all->aggargtypes = list_make1_oid(BOOLOID);
-	all->args = list_make1(makeTargetEntry((Expr *) condition, 1, NULL,
-										   false));
-	all->aggkind = AGGKIND_NORMAL;
-	all->aggsplit = AGGSPLIT_SIMPLE;
-	all->aggno = -1;
-	all->aggtransno = -1;
-	all->location = -1;
-	return (Node *) all;
 }
 
 /* Of groups of both sides' rows: those that both have, or the left one. */
@@ -248,28 +204,6 @@ keep_groups(Query *level, SetOperation op)
 	level->havingQual = op == SETOP_EXCEPT ? left_alone :
 		(Node *) make_andclause(list_make2(left, make_notclause((Expr *)
 																left_alone)));
-}
-
-/*
- * dp_block_group_by_all
- *	  Have a level that does not group do so by all of its columns.
- */
-void
-dp_block_group_by_all(Query *level)
-{
-	ListCell   *lc;
-
-	foreach(lc, level->targetList)
-	{
-		TargetEntry *target = lfirst(lc);
-		SortGroupClause *clause = makeNode(SortGroupClause);
-
-		target->ressortgroupref = clause->tleSortGroupRef = target->resno;
-		get_sort_group_operators(exprType((Node *) target->expr), false, true,
-								 false, NULL, &clause->eqop, NULL,
-								 &clause->hashable);
-		level->groupClause = lappend(level->groupClause, clause);
-	}
 }
 
 /* Have a level group what UNION ALL puts together in one below it. */
@@ -294,7 +228,7 @@ group_united(Query *level, SetOperationStmt *root)
 		unite(united, sides);
 	}
 	level->rtable = list_make1(dp_block_subquery_entry(united));
-	level->jointree = makeFromExpr(list_make1(make_item(1)), NULL);
+	level->jointree = makeFromExpr(list_make1(dp_block_make_item(1)), NULL);
 	level->targetList = columns_of(1, level->targetList);
 	level->setOperations = NULL;
 	dp_block_group_by_all(level);

@@ -60,19 +60,17 @@ dp_measure_fits_states(const dp_release_spec *spec)
 static Expr *
 filter_of(const Aggref *native)
 {
-	NullTest   *test;
+	Expr	   *counts;
 
 	if (native->args == NIL)
 		return native->aggfilter;
-	test = makeNode(NullTest);
-	test->arg = ((TargetEntry *) linitial(native->args))->expr;
-	test->nulltesttype = IS_NOT_NULL;
-	test->argisrow = false;
-	test->location = -1;
+	counts = (Expr *)
+		dp_block_null_test((Node *)
+						   ((TargetEntry *) linitial(native->args))->expr,
+						   IS_NOT_NULL);
 	if (native->aggfilter == NULL)
-		return (Expr *) test;
-	return (Expr *) makeBoolExpr(AND_EXPR,
-								 list_make2(native->aggfilter, test), -1);
+		return counts;
+	return makeBoolExpr(AND_EXPR, list_make2(native->aggfilter, counts), -1);
 }
 
 static Aggref *

@@ -84,17 +84,14 @@ row(const dp_measure *measure, Expr *argument)
 	Expr	   *one = (Expr *) makeConst(INT8OID, -1, InvalidOid,
 										 sizeof(int64), Int64GetDatum(1),
 										 false, FLOAT8PASSBYVAL);
-	NullTest   *test;
 
 	if (argument == NULL)
 		return one;
 	if (measure->bound.kind == DP_BOUND_DISTINCT)
 		return argument;
-	test = makeNode(NullTest);
-	test->arg = argument;
-	test->nulltesttype = IS_NOT_NULL;
-	test->location = -1;
-	return dp_measure_row_case((Expr *) test, one);
+	return dp_measure_row_case((Expr *)
+							   dp_block_null_test((Node *) argument,
+												  IS_NOT_NULL), one);
 }
 
 static void

@@ -104,16 +104,15 @@ dp_reading_select_columns(Oid relid, const AttrNumber *columns, int n)
 
 	for (i = 0; i < n; i++)
 	{
-		NullTest   *test = makeNode(NullTest);
+		Node	   *test;
 		Oid			type;
 		Oid			collation;
 		int32		typmod;
 
 		get_atttypetypmodcoll(relid, columns[i], &type, &typmod, &collation);
-		test->arg = (Expr *) makeVar(1, columns[i], type, typmod, collation,
-									 0);
-		test->nulltesttype = IS_NULL;
-		test->location = -1;
+		test = dp_block_null_test((Node *)
+								  makeVar(1, columns[i], type, typmod,
+										  collation, 0), IS_NULL);
 		query->targetList = lappend(query->targetList,
 									makeTargetEntry((Expr *) test, i + 2,
 													"column", false));

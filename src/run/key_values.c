@@ -84,7 +84,7 @@ make_condition(const dp_key *key, const value_receiver *values, Datum array)
 	ScalarArrayOpExpr *any = makeNode(ScalarArrayOpExpr);
 	Var		   *value = makeVar(1, dp_places_named_input(key), key->type,
 								key->typmod, key->collation, 0);
-	NullTest   *test;
+	Node	   *test;
 
 	any->opno = cache->eq_opr;
 	set_sa_opfuncid(any);
@@ -98,10 +98,7 @@ make_condition(const dp_key *key, const value_receiver *values, Datum array)
 	convert_saop_to_hashed_saop((Node *) any);
 	if (!values->null)
 		return (Node *) any;
-	test = makeNode(NullTest);
-	test->arg = (Expr *) copyObject(value);
-	test->nulltesttype = IS_NULL;
-	test->location = -1;
+	test = dp_block_null_test((Node *) copyObject(value), IS_NULL);
 	return (Node *) makeBoolExpr(OR_EXPR, list_make2(any, test), -1);
 }
 

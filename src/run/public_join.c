@@ -23,7 +23,6 @@
  */
 #include "postgres.h"
 
-#include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/cost.h"
 #include "optimizer/pathnode.h"
@@ -51,12 +50,8 @@ has_public_name(const char *name, const dp_public_facts *facts)
 static void
 enter_join(Query *query, JoinExpr *join)
 {
-	RangeTblEntry *entry = makeNode(RangeTblEntry);
-
-	entry->rtekind = RTE_JOIN;
-	entry->jointype = join->jointype;
-	entry->eref = makeAlias("unnamed_join", NIL);
-	query->rtable = lappend(query->rtable, entry);
+	query->rtable = lappend(query->rtable,
+							dp_block_join_entry(join->jointype));
 	join->rtindex = list_length(query->rtable);
 }
 

@@ -1,0 +1,130 @@
+/*
+ * make_level.c
+ *	  Parts of queries that nobody wrote: levels, entries, items of FROM,
+ *	  groups, conditions.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_aggregate.h"
+#include "catalog/pg_type.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "parser/parse_oper.h"
+
+#include "rowset.h"
+
+/* ---- levels ---- */
+
+/* dp_block_make_level: a level with entries, and nothing in FROM yet. */
+Query *
+dp_block_make_level(List *entries)
+{
+	Query	   *level = makeNode(Query);
+
+	level->commandType = CMD_SELECT;
+	level->querySource = QSRC_ORIGINAL;
+	level->canSetTag = true;
+	level->stmt_location = -1;
+	level->rtable = entries;
+	level->jointree = makeFromExpr(NIL, NULL);
+	return level;
+}
+
+/* dp_block_make_item: the n-th entry of a level, from 1, in its FROM. */
+Node *
+dp_block_make_item(int n)
+{
+	RangeTblRef *item = makeNode(RangeTblRef);
+
+	item->rtindex = n;
+	return (Node *) item;
+}
+
+/* dp_block_subquery_entry: an entry of FROM that nobody wrote there. */
+RangeTblEntry *
+dp_block_subquery_entry(Query *subquery)
+{
+	RangeTblEntry *entry = makeNode(RangeTblEntry);
+	List	   *names = NIL;
+	ListCell   *lc;
+
+	foreach(lc, subquery->targetList)
+	{
+		const char *name = ((TargetEntry *) lfirst(lc))->resname;
+
+		names = lappend(names, makeString(pstrdup(name ? name : "column")));
+	}
+	entry->rtekind = RTE_SUBQUERY;
+	entry->subquery = subquery;
+	entry->alias = makeAlias("subquery", NIL);
+	entry->eref = makeAlias("subquery", names);
+	entry->inFromCl = false;
+	return entry;
+}
+
+/* dp_block_join_entry: what PostgreSQL has for every outer join. */
+RangeTblEntry *
+dp_block_join_entry(JoinType type)
+{
+	RangeTblEntry *entry = makeNode(RangeTblEntry);
+
+	entry->rtekind = RTE_JOIN;
+	entry->jointype = type;
+	entry->eref = makeAlias("unnamed_join", NIL);
+	return entry;
+}
+
+/*
+ * dp_block_group_by_all
+ *	  Have a level that does not group do so by all of its columns.
+ */
+void
+dp_block_group_by_all(Query *level)
+{
+	ListCell   *lc;
+
+	foreach(lc, level->targetList)
+	{
+		TargetEntry *target = lfirst(lc);
+		SortGroupClause *clause = makeNode(SortGroupClause);
+
+		target->ressortgroupref = clause->tleSortGroupRef = target->resno;
+		get_sort_group_operators(exprType((Node *) target->expr), false, true,
+								 false, NULL, &clause->eqop, NULL,
+								 &clause->hashable);
+		level->groupClause = lappend(level->groupClause, clause);
+	}
+}
+
+/* ---- expressions ---- */
+
+/* dp_block_of_all: bool_and or bool_or of a condition, as an aggregate. */
+Node *
+dp_block_of_all(Oid function, Node *condition)
+{
+	Aggref	   *all = makeNode(Aggref);
+
+	all->aggfnoid = function;
+	all->aggtype = BOOLOID;
+	all->aggargtypes = list_make1_oid(BOOLOID);
+	all->args = list_make1(makeTargetEntry((Expr *) condition, 1, NULL,
+										   false));
+	all->aggkind = AGGKIND_NORMAL;
+	all->aggsplit = AGGSPLIT_SIMPLE;
+	all->aggno = -1;
+	all->aggtransno = -1;
+	all->location = -1;
+	return (Node *) all;
+}
+
+/* dp_block_null_test: IS NULL, or IS NOT NULL, of a value that is no row. */
+Node *
+dp_block_null_test(Node *value, NullTestType type)
+{
+	NullTest   *test = makeNode(NullTest);
+
+	test->arg = (Expr *) value;
+	test->nulltesttype = type;
+	test->location = -1;
+	return (Node *) test;
+}
