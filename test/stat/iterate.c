@@ -13,8 +13,9 @@
  * Rates: as subject.h says; 5 law tests and 9 audits of sound mechanisms.
  * The shares that audits must see, and the claims that those of variants must
  * exceed, lie seven standard errors of what is seen away, or more.  Of
- * RELEASES runs each is as accurate as theory.md T126 and T127 say with
- * probability .95; fewer than LEAST are with probability below 1e-12.
+ * RELEASES runs each is as accurate as theory.md T126, T127 and T129 say with
+ * probability .95; fewer than LEAST are with probability below 1e-12.  T129's
+ * update is none of the extension's: a step of gradient descent.
  */
 #include "iterate_law.h"
 
@@ -61,9 +62,80 @@ make_large(large *l, int cells)
 	}
 }
 
+/* The distribution nearest to x: x less a constant, and at least 0. */
+static void
+project(double *x, int cells)
+{
+	double		low = -1;
+	double		high = 1;
+	int			i;
+	int			halves;
+
+	for (i = 0; i < cells; i++)
+		high = fmax(high, x[i]);
+	for (halves = 0; halves < 60; halves++)
+	{
+		double		middle = (low + high) / 2;
+		double		sum = 0;
+
+		for (i = 0; i < cells; i++)
+			sum += fmax(0, x[i] - middle);
+		if (sum > 1)
+			low = middle;
+		else
+			high = middle;
+	}
+	for (i = 0; i < cells; i++)
+		x[i] = fmax(0, x[i] - low);
+}
+
+/*
+ * An update of one's own: x + eta (f - 1/2) or x - eta (f - 1/2), projected.
+ * Where x is wrong by g or more this takes 2 eta g - eta^2 cells/4 or more from
+ * its squared distance to the true distribution, which is below 1 at first.  At
+ * eta = 4 g/cells these are 4 g^2/cells, so there are fewer than cells/(4 g^2)
+ * such updates.
+ */
+static void
+descend(double *x, const int32_t *query, int cells, double eta)
+{
+	int			i;
+
+	for (i = 0; i < cells; i++)
+		x[i] += eta * (query[i] / 1024.0 - .5);
+	project(x, cells);
+}
+
+/* As dp_iterate runs an update of one's own, with alpha. */
+static void
+run_descent(const dp_iterate_terms *terms, const large *l, double wrong,
+			double *x)
+{
+	int64_t		guesses[LARGE_QUERIES];
+	int			cells = (int) terms->cells;
+	int			i;
+
+	for (i = 0; i < cells; i++)
+		x[i] = 1.0 / cells;
+	for (i = 0; i < terms->rounds; i++)
+	{
+		dp_iterate_step step;
+		double		off;
+
+		dp_model_iterate_guess(terms, l->weights, x, guesses);
+		subject_check(dp_model_iterate_round(&test_host, &source, terms,
+											 guesses, l->counts, &step));
+		off = (double) (step.answer - step.guess);
+		if (fabs(off) < terms->near)
+			return;
+		descend(x, l->weights + step.query * cells, cells,
+				(off < 0 ? -4 : 4) * wrong / cells);
+	}
+}
+
 /* The largest error of what is released, in rows. */
 static double
-release_large(const dp_iterate_terms *terms, const large *l)
+release_large(const dp_iterate_terms *terms, const large *l, double alpha)
 {
 	double		probability[LARGE_CELLS];
 	dp_iterate_step steps[DP_ITERATE_ROUNDS];
@@ -72,8 +144,12 @@ release_large(const dp_iterate_terms *terms, const large *l)
 	int			i;
 	int			q;
 
-	subject_check(dp_model_iterate(&test_host, &source, terms, l->weights,
-								   l->counts, probability, steps, &taken));
+	if (terms->update == DP_ITERATE_OWN)
+		run_descent(terms, l, alpha / 2 - 1.0 / LARGE_ROWS, probability);
+	else
+		subject_check(dp_model_iterate(&test_host, &source, terms, l->weights,
+									   l->counts, probability, steps,
+									   &taken));
 	for (q = 0; q < LARGE_QUERIES; q++)
 	{
 		double		mean = 0;
@@ -108,7 +184,8 @@ test_accuracy(const char *name, dp_iterate_terms terms, double alpha,
 	for (i = 0; i < RELEASES; i++)
 	{
 		make_large(&l, (int) terms.cells);
-		right += release_large(&terms, &l) <= times * alpha * LARGE_ROWS + 1;
+		right += release_large(&terms, &l, alpha) <=
+			times * alpha * LARGE_ROWS + 1;
 	}
 	tap_ok(right >= LEAST, "accuracy: %s: %d of %d are within %g alpha n",
 		   name, right, RELEASES, times);
@@ -125,7 +202,13 @@ test_accuracies(void)
 	terms.distinguisher = DP_ITERATE_PERMUTE_AND_FLIP;
 	test_accuracy("multiplicative weights, permute-and-flip", terms, .2,
 				  1.25);
+	terms.update = DP_ITERATE_OWN;
+	terms.rounds = 1 + (int) ceil(LARGE_CELLS / (4 * pow(.1 - 1e-5, 2)));
+	test_accuracy("an update of one's own", terms, .2, 1.25);
+	terms.distinguisher = DP_ITERATE_EXPONENTIAL;
+	test_accuracy("an update of one's own, exponential", terms, .2, 1.25);
 	terms.update = DP_ITERATE_MEDIAN;
+	terms.distinguisher = DP_ITERATE_PERMUTE_AND_FLIP;
 	terms.cells = 3;
 	terms.size = (int64_t) ceil(log(LARGE_QUERIES) / .01);
 	terms.candidates = dp_model_iterate_candidates(terms.cells, terms.size);
