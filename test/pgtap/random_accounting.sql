@@ -175,6 +175,42 @@ SELECT is_empty($$SELECT * FROM delta
 SELECT cmp_ok(count(alpha), '>', 20::bigint, 'which most plans are by') FROM delta;
 SELECT is_empty($$SELECT s.*, b FROM sparse s, dp_sparse_vector_error(k, c, e, confidence => confidence, method => 'book', numeric_answers => true) b
 	WHERE whole(b.alpha, 9 * c * (ln(k::numeric(60, 40)) + ln(4 * c / beta::numeric(60, 40))) / e) IS NOT TRUE$$, 'Theorem 3.28');
+CREATE FUNCTION numeric_with_delta(k bigint, c bigint, e numeric, d numeric, confidence numeric, OUT alpha numeric, OUT epsilon numeric, OUT delta numeric) LANGUAGE plpgsql AS $$
+BEGIN
+	SELECT x.alpha, x.epsilon, x.delta INTO alpha, epsilon, delta FROM dp_sparse_vector_error($1, $2, $3, $4, confidence => $5, method => 'book', numeric_answers => true) x;
+EXCEPTION WHEN invalid_parameter_value THEN
+	NULL;
+END $$;
+-- the answers' own error where it is larger: 2c p^(a+1)/(1+p) <= beta/2
+CREATE TABLE numeric_delta AS SELECT s.*, b.alpha, b.epsilon AS spent, b.delta AS lost FROM sparse s, numeric_with_delta(k, c, e, d, confidence) b;
+SELECT is_empty($$SELECT s.*, asks, answers FROM numeric_delta s, LATERAL (SELECT sqrt(512::numeric(60, 50)), sqrt((8 * c * ln(2 / d))::numeric(60, 40))) x(share, root),
+		LATERAL (SELECT e * share / (share + 1) / root, e / (share + 1) / root) y(each, answer),
+		LATERAL (SELECT 8 / each * (ln(k::numeric(60, 40)) + ln(4 * c / beta::numeric(60, 40))), ln(4 * c / (beta * (1 + exp(-answer)))::numeric(60, 40)) / answer - 1) z(asks, answers)
+	WHERE alpha IS NOT NULL AND (whole(alpha, greatest(asks, answers)) AND spent <= e AND lost <= d) IS NOT TRUE$$, 'Theorem 3.28 with delta');
+SELECT cmp_ok(count(alpha), '>', 20::bigint, 'which most plans are by') FROM numeric_delta;
+
+-- multiplicative weights: T55 and T56 at the alpha that is said, and no less would do
+CREATE FUNCTION updates(method text, x bigint, q bigint, alpha numeric) RETURNS bigint IMMUTABLE LANGUAGE sql AS
+	$$SELECT least(q, 1 + floor(CASE method WHEN 'book' THEN 4 ELSE 0.50000001 END * ln(x::numeric(60, 40)) / (alpha * alpha)))::bigint$$;
+CREATE FUNCTION noise(method text, k bigint, c bigint, e numeric, beta numeric, d bigint) RETURNS numeric IMMUTABLE LANGUAGE sql AS $$
+	SELECT d / e::numeric(60, 40) * CASE method WHEN 'book' THEN 9 * c * (ln(k::numeric(60, 40)) + ln(4 * c / beta::numeric(60, 40)))
+		ELSE (sqrt((2 * c * ln(4 * k / beta::numeric(60, 40)))::numeric(60, 40)) + sqrt(ln(4 / beta::numeric(60, 40)))) ^ 2 / 2 + c * ln(2 * c / beta::numeric(60, 40)) END
+$$;
+CREATE FUNCTION weights_plan(x bigint, q bigint, e numeric, n bigint, confidence numeric, method text, d bigint, OUT alpha numeric, OUT error numeric, OUT updates bigint, OUT threshold bigint, OUT noise numeric, OUT step numeric,
+	OUT spent numeric) LANGUAGE plpgsql AS $$
+BEGIN
+	SELECT p.alpha, p.error, p.updates, p.threshold, p.noise, p.step, p.epsilon INTO alpha, error, updates, threshold, noise, step, spent FROM dp_weights_error(x, q, e, n, confidence => confidence, method => method, sensitivity => d) p;
+EXCEPTION WHEN invalid_parameter_value THEN
+	NULL;
+END $$;
+CREATE TABLE weights AS SELECT r.*, p.* FROM (SELECT i, 1 + k * s AS x, k + s AS q, e, ceil(10 ^ (4 + 4 * random()))::bigint AS n, 1 - c AS beta, c AS confidence, method, 1 + i % 3 AS d
+	FROM price, unnest(ARRAY['geometric', 'book']) method) r, weights_plan(x, q, e, n, confidence, method, d) p;
+SELECT is_empty($$SELECT * FROM weights w WHERE alpha IS NOT NULL AND (w.updates = updates(method, x, q, alpha) AND threshold = floor(alpha * n) + 2 + noise AND error = threshold + noise + 1 AND error <= 3 * alpha * n
+	AND step = alpha * CASE method WHEN 'book' THEN 0.5 ELSE 4 END AND spent <= e) IS NOT TRUE$$, 'T55 and T56');
+SELECT is_empty($$SELECT w.*, want FROM weights w, noise(method, q, w.updates, e, beta, d) y(want) WHERE alpha IS NOT NULL AND whole(w.noise, want) IS NOT TRUE$$, 'the noise of their answers');
+SELECT is_empty($$SELECT w.*, want, gap FROM weights w, LATERAL (SELECT coalesce(alpha * (1 - 3e-5), 1 / 3.0)) v(less), LATERAL (SELECT noise(method, q, updates(method, x, q, less), e, beta, d), floor(less * n)) y(want, gap)
+	WHERE (want + 1 > gap - 2) IS NOT TRUE$$, 'a smaller alpha would not do, nor any where none is said');
+SELECT cmp_ok(count(alpha), '>', 20::bigint, method || ': which most have') FROM weights GROUP BY method;
 
 SELECT * FROM finish();
 DROP SCHEMA regress_random CASCADE;
