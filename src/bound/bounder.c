@@ -192,7 +192,7 @@ add_single(dp_bounder *bounder)
 {
 	dp_bound_job job = {&bounder->spec, &bounder->layout, dp_bound_votes_put,
 	bounder->votes, bounder->votes};
-	dp_bound_entry entry = {0, bounder->record};
+	dp_bound_entry entry = {0, 0, bounder->record};
 	dp_bound_rows rows = {&bounder->layout, &entry, 1};
 
 	dp_bound_rows_add_up(&job, &rows);

@@ -18,6 +18,9 @@
 
 #include "records.h"
 
+#define AHEAD 24				/* entries whose record is fetched ahead */
+#define FEW 24					/* groups that are kept in order */
+
 /* One of the groups of a unit; its rows are entries start .. end - 1. */
 typedef struct kept_group
 {
@@ -80,7 +83,7 @@ add_up(const chooser *c, const dp_bound_entry *entries, int64 n, bool ranked)
 {
 	dp_bound_rows rows = {c->job->layout, entries, n};
 
-	rows.group = dp_bound_group_of(c->job->layout, entries[0].record);
+	rows.group = entries[0].group;
 	rows.ranked = ranked;
 	dp_bound_rows_add_up(c->job, &rows);
 }
@@ -96,29 +99,46 @@ next_group(chooser *c, int64 n)
 	return &c->groups[n];
 }
 
+/*
+ * One of the unit's groups, after n that are kept; how many are kept then.
+ * Where a unit keeps few groups it is those of least rank so far, in order.
+ */
+static int64
+keep_group(chooser *c, int64 n, const kept_group *group)
+{
+	int64		kappa = c->job->spec->kappa;
+	int64		at = n;
+
+	if (kappa > FEW)
+	{
+		*next_group(c, n) = *group;
+		return n + 1;
+	}
+	if (n == kappa && compare_kept(group, &c->groups[--at]) > 0)
+		return n;
+	for (; at > 0 && compare_kept(&c->groups[at - 1], group) > 0; at--)
+		c->groups[at] = c->groups[at - 1];
+	c->groups[at] = *group;
+	return Min(n + 1, kappa);
+}
+
 /* Entries of one unit, by group. */
 static void
 choose_unit(chooser *c, const dp_bound_entry *entries, int64 n)
 {
-	const dp_bound_layout *layout = c->job->layout;
 	int64		kappa = c->job->spec->kappa;
 	int64		ngroups = 0;
-	int64		start;
-	int64		end;
+	kept_group	group;
 	int64		i;
 
-	for (start = 0; start < n; start = end)
+	for (group.start = 0; group.start < n; group.start = group.end)
 	{
-		uint64		group = dp_bound_group_of(layout, entries[start].record);
-		kept_group *kept = next_group(c, ngroups++);
-
-		for (end = start + 1; end < n &&
-			 dp_bound_group_of(layout, entries[end].record) == group; end++)
+		group.group = entries[group.start].group;
+		for (group.end = group.start + 1; group.end < n &&
+			 entries[group.end].group == group.group; group.end++)
 			;
-		kept->rank = dp_bound_rank(entries[start].key, group);
-		kept->group = group;
-		kept->start = start;
-		kept->end = end;
+		group.rank = dp_bound_rank(entries[group.start].key, group.group);
+		ngroups = keep_group(c, ngroups, &group);
 	}
 	if (ngroups > kappa)
 		sort_kept(c->groups, ngroups);
@@ -137,15 +157,15 @@ choose_sorted(chooser *c, const dp_bound_entry *entries, int64 n, bool chosen)
 
 	for (start = 0; start < n; start = end)
 	{
-		const dp_bound_record *first = entries[start].record;
+		const dp_bound_entry *first = &entries[start];
 
-		for (end = start + 1; end < n &&
-			 entries[end].key == entries[start].key &&
-			 dp_bound_compare_units(layout, entries[end].record,
-									first) == 0 &&
-			 (!chosen || dp_bound_group_of(layout, entries[end].record) ==
-			  dp_bound_group_of(layout, first)); end++)
-			;
+		for (end = start + 1; end < n && entries[end].key == first->key &&
+			 (!layout->named ||
+			  dp_bound_compare_units(layout, entries[end].record,
+									 first->record) == 0) &&
+			 (!chosen || entries[end].group == first->group); end++)
+			if (end + AHEAD < n)
+				__builtin_prefetch(entries[end + AHEAD].record);
 		if (chosen)
 			add_up(c, entries + start, end - start, true);
 		else

@@ -38,7 +38,7 @@ typedef struct level
 typedef struct loaded
 {
 	MemoryContext context;		/* NULL: there is none */
-	dp_bound_entry *entries;
+	const dp_bound_record **records;
 	int64		n;
 	int64		at;				/* the unit that comes next begins there */
 } loaded;
@@ -159,9 +159,11 @@ divide(dp_gather *gather, dp_bound_store *store, int n)
 	gather->depth++;
 }
 
+typedef const dp_bound_record *record_pointer;
+
 #define ST_SORT sort_rows
-#define ST_ELEMENT_TYPE dp_bound_entry
-#define ST_COMPARE(a, b) dp_bound_gather_compare((a)->record, (b)->record)
+#define ST_ELEMENT_TYPE record_pointer
+#define ST_COMPARE(a, b) dp_bound_gather_compare(*(a), *(b))
 #define ST_SCOPE static
 #define ST_CHECK_FOR_INTERRUPTS
 #define ST_DEFINE
@@ -180,7 +182,7 @@ load(dp_gather *gather, dp_bound_store *store, int n)
 	l->context = AllocSetContextCreate(gather->context, "dp_pg rows to join",
 									   ALLOCSET_DEFAULT_SIZES);
 	old = MemoryContextSwitchTo(l->context);
-	l->entries = palloc(sizeof(dp_bound_entry) *
+	l->records = palloc(sizeof(dp_bound_record *) *
 						dp_bound_store_count(store, n));
 	l->n = l->at = 0;
 	chunks = dp_bound_store_load(store, n, &nchunks, &room);
@@ -193,12 +195,11 @@ load(dp_gather *gather, dp_bound_store *store, int n)
 		{
 			const dp_bound_record *record = (const dp_bound_record *) from;
 
-			l->entries[l->n].key = record->key;
-			l->entries[l->n++].record = record;
+			l->records[l->n++] = record;
 			from += dp_bound_record_size(&gather->layout, record);
 		}
 	}
-	sort_rows(l->entries, l->n);
+	sort_rows(l->records, l->n);
 	MemoryContextSwitchTo(old);
 }
 
@@ -238,12 +239,12 @@ take_loaded(dp_gather *gather, dp_gather_sink sink, void *context)
 
 	while (l->at < l->n)
 	{
-		dp_unit_rows rows = {l->entries[l->at].record, l->entries + l->at};
+		dp_unit_rows rows = {l->records[l->at], l->records + l->at};
 
 		CHECK_FOR_INTERRUPTS();
 		for (rows.n = 1; l->at + rows.n < l->n &&
 			 dp_bound_gather_compare(rows.unit,
-									 rows.entries[rows.n].record) == 0;
+									 rows.records[rows.n]) == 0;
 			 rows.n++)
 			;
 		dp_bound_unit_weigh(&rows, &gather->layout, &gather->limits,

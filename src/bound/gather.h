@@ -59,11 +59,11 @@ dp_bound_gather_compare(const dp_bound_record *a, const dp_bound_record *b)
 
 /* ---- gather_unit.c ---- */
 
-/* Rows of one unit: entries, or those of a partition that are of the unit. */
+/* Rows of one unit: records, or those of a partition that are of the unit. */
 typedef struct dp_unit_rows
 {
 	const dp_bound_record *unit;
-	const dp_bound_entry *entries;	/* NULL: in the partition */
+	const dp_bound_record **records;	/* NULL: in the partition */
 	int64		n;
 	int64		at;
 	dp_bound_cursor cursor;

@@ -29,7 +29,7 @@ static void
 rewind_rows(dp_unit_rows *rows)
 {
 	rows->at = 0;
-	if (rows->entries == NULL)
+	if (rows->records == NULL)
 		dp_bound_cursor_open(&rows->cursor, rows->cursor.store,
 							 rows->cursor.partition);
 }
@@ -39,8 +39,8 @@ fetch_row(dp_unit_rows *rows)
 {
 	const dp_bound_record *record;
 
-	if (rows->entries != NULL)
-		return rows->at < rows->n ? rows->entries[rows->at++].record : NULL;
+	if (rows->records != NULL)
+		return rows->at < rows->n ? rows->records[rows->at++] : NULL;
 	while ((record = dp_bound_cursor_fetch(&rows->cursor)) != NULL)
 		if (dp_bound_gather_compare(record, rows->unit) == 0)
 			return record;

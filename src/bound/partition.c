@@ -16,24 +16,22 @@
 
 #define LOADED ((Size) 4 * 1024 * 1024) /* bytes of records */
 #define BUCKET 4				/* entries, about */
+#define FEW 24					/* entries that are sorted by insertion */
 #define KEY_BITS 64
 
 static inline int
 compare_entries(const dp_bound_entry *a, const dp_bound_entry *b,
 				const dp_bound_layout *layout)
 {
-	uint64		x;
-	uint64		y;
 	int			names;
 
 	if (a->key != b->key)
 		return a->key < b->key ? -1 : 1;
-	names = dp_bound_compare_units(layout, a->record, b->record);
+	names = layout->named ?
+		dp_bound_compare_units(layout, a->record, b->record) : 0;
 	if (names != 0)
 		return names;
-	x = dp_bound_group_of(layout, a->record);
-	y = dp_bound_group_of(layout, b->record);
-	return x < y ? -1 : x > y;
+	return a->group < b->group ? -1 : a->group > b->group;
 }
 
 #define ST_SORT sort_entries
@@ -72,48 +70,89 @@ bucket_of(const buckets *b, const dp_bound_record *record)
 	return (record->key >> b->shift) & b->mask;
 }
 
+/* starts[i + 1]: how many records are in bucket i. */
+static void
+count_records(const dp_bound_layout *layout, const dp_bound_chunk *chunk,
+			  buckets *b)
+{
+	const char *from = chunk->records;
+	const char *end = from + chunk->bytes;
+
+	while (from < end)
+	{
+		const dp_bound_record *record = (const dp_bound_record *) from;
+
+		b->starts[bucket_of(b, record) + 1]++;
+		from += dp_bound_record_size(layout, record);
+	}
+}
+
+/* starts[i] becomes where bucket i ends. */
+static void
+place_records(const dp_bound_layout *layout, const dp_bound_chunk *chunk,
+			  buckets *b, dp_bound_entry *entries)
+{
+	const char *from = chunk->records;
+	const char *end = from + chunk->bytes;
+
+	while (from < end)
+	{
+		const dp_bound_record *record = (const dp_bound_record *) from;
+		dp_bound_entry *entry = &entries[b->starts[bucket_of(b, record)]++];
+
+		entry->key = record->key;
+		entry->group = dp_bound_group_of(layout, record);
+		entry->record = record;
+		from += dp_bound_record_size(layout, record);
+	}
+}
+
+/* As sort_entries does; quicker where they are few. */
+static void
+sort_few(dp_bound_entry *entries, int n, const dp_bound_layout *layout)
+{
+	int			i;
+
+	for (i = 1; i < n; i++)
+	{
+		dp_bound_entry entry = entries[i];
+		int			at = i;
+
+		for (; at > 0 && compare_entries(&entries[at - 1], &entry,
+										 layout) > 0; at--)
+			entries[at] = entries[at - 1];
+		entries[at] = entry;
+	}
+}
+
 /* Entries of all records in the chunks, by key, name and group. */
 static dp_bound_entry *
 sort_records(const dp_bound_layout *layout, const dp_bound_chunk *chunks,
 			 int nchunks, int64 n, int used)
 {
 	dp_bound_entry *entries = palloc(sizeof(dp_bound_entry) * Max(n, 1));
-	dp_bound_entry *met = palloc(sizeof(dp_bound_entry) * Max(n, 1));
 	buckets		b = make_buckets(n, used);
-	int64		at = 0;
 	int64		i;
 	int			chunk;
 
 	for (chunk = 0; chunk < nchunks; chunk++)
-	{
-		const char *from = chunks[chunk].records;
-		const char *end = from + chunks[chunk].bytes;
-
-		while (from < end)
-		{
-			const dp_bound_record *record = (const dp_bound_record *) from;
-
-			met[at].key = record->key;
-			met[at++].record = record;
-			b.starts[bucket_of(&b, record) + 1]++;
-			from += dp_bound_record_size(layout, record);
-		}
-	}
-	Assert(at == n);
+		count_records(layout, &chunks[chunk], &b);
 	for (i = 0; i <= b.mask; i++)
 		b.starts[i + 1] += b.starts[i];
-	for (i = 0; i < n; i++)
-		entries[b.starts[(met[i].key >> b.shift) & b.mask]++] = met[i];
-	/* Now starts[i] is where bucket i ends. */
+	Assert(b.starts[b.mask + 1] == n);
+	for (chunk = 0; chunk < nchunks; chunk++)
+		place_records(layout, &chunks[chunk], &b, entries);
 	for (i = 0; i <= b.mask; i++)
 	{
 		uint32		start = i > 0 ? b.starts[i - 1] : 0;
+		uint32		number = b.starts[i] - start;
 
-		if (b.starts[i] - start > 1)
-			sort_entries(entries + start, b.starts[i] - start, layout);
+		if (number <= FEW)
+			sort_few(entries + start, number, layout);
+		else
+			sort_entries(entries + start, number, layout);
 	}
 	pfree(b.starts);
-	pfree(met);
 	return entries;
 }
 

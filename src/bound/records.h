@@ -189,10 +189,11 @@ StaticAssertDecl(offsetof(dp_bound_record, words) +
 				 DP_BOUND_DIVIDED_PIECE,
 				 "a row of all columns does not fit into a piece");
 
-/* A record of those that are in memory. */
+/* A record of those that are in memory, and what it is sorted by. */
 typedef struct dp_bound_entry
 {
 	uint64		key;
+	uint64		group;			/* dp_bound_group_of */
 	const dp_bound_record *record;
 } dp_bound_entry;
 

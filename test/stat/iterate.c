@@ -91,10 +91,10 @@ project(double *x, int cells)
 
 /*
  * An update of one's own: x + eta (f - 1/2) or x - eta (f - 1/2), projected.
- * Where x is wrong by g or more this takes 2 eta g - eta^2 cells/4 or more from
- * its squared distance to the true distribution, which is below 1 at first.  At
- * eta = 4 g/cells these are 4 g^2/cells, so there are fewer than cells/(4 g^2)
- * such updates.
+ * Where x is wrong by g or more this takes 2 eta g - eta^2 cells/4 or more
+ * from its squared distance to the true distribution, which is below 1 at
+ * first.  At eta = 4 g/cells these are 4 g^2/cells, so there are fewer than
+ * cells/(4 g^2) such updates.
  */
 static void
 descend(double *x, const int32_t *query, int cells, double eta)
