@@ -112,7 +112,7 @@ add_conditions(List *conditions, Query *query, Node *quals, Relids usable)
 	foreach(lc, dp_block_add_conjuncts(NIL, dp_block_rowset_base(query,
 																 quals)))
 	{
-		dp_join_condition *condition = palloc(sizeof(dp_join_condition));
+		dp_join_condition *condition = palloc0(sizeof(dp_join_condition));
 
 		condition->base = lfirst(lc);
 		condition->usable = usable;
@@ -191,6 +191,8 @@ item_conditions(Query *query, Node *item, List *conditions)
 {
 	JoinExpr   *join = (JoinExpr *) item;
 	Relids		usable = level_leaves(query);
+	int			before;
+	ListCell   *lc;
 
 	if (IsA(item, RangeTblRef))
 	{
@@ -202,13 +204,18 @@ item_conditions(Query *query, Node *item, List *conditions)
 	}
 	conditions = item_conditions(query, join->larg, conditions);
 	conditions = item_conditions(query, join->rarg, conditions);
+	before = list_length(conditions);
 	if (join->jointype == JOIN_LEFT || dp_block_only_asks(join))
 		usable = usable_leaves(query, join->rarg);
 	else if (join->jointype == JOIN_RIGHT)
 		usable = usable_leaves(query, join->larg);
 	else if (join->jointype == JOIN_FULL)
 		usable = bms_make_singleton(NO_LEAF);
-	return add_conditions(conditions, query, join->quals, usable);
+	conditions = add_conditions(conditions, query, join->quals, usable);
+	for_each_from(lc, conditions, before)
+		((dp_join_condition *) lfirst(lc))->matches =
+			dp_block_naming_lists(join, query) != NULL;
+	return conditions;
 }
 
 static List *

@@ -18,6 +18,7 @@
 #include "nodes/nodeFuncs.h"
 #include "optimizer/clauses.h"
 #include "optimizer/optimizer.h"
+#include "optimizer/prep.h"
 #include "parser/parsetree.h"
 #include "utils/lsyscache.h"
 #include "utils/typcache.h"
@@ -35,12 +36,35 @@ add_condition(List *conjuncts, Query *query, Node *condition)
 								  dp_block_rowset_base(query, condition));
 }
 
+static List *add_item(List *conjuncts, Query *query, Node *item);
+
+/*
+ * What a join fulfils whose lists name groups (named_groups.c): no row of a
+ * list is left out, whatever it says of them alone, or of nothing.
+ */
+static List *
+add_naming(List *conjuncts, Query *query, JoinExpr *join, Node *lists)
+{
+	Relids		named = get_relids_in_jointree(lists, false, false);
+	ListCell   *lc;
+
+	foreach(lc, dp_block_add_conjuncts(NIL, join->quals))
+		if (!bms_is_subset(pull_varnos(NULL, lfirst(lc)), named))
+			conjuncts = add_condition(conjuncts, query, lfirst(lc));
+	foreach(lc, add_item(NIL, query, lists == join->larg ? join->rarg :
+						 join->larg))
+		if (!bms_is_empty(pull_varnos(NULL, lfirst(lc))))
+			conjuncts = lappend(conjuncts, lfirst(lc));
+	return add_item(conjuncts, query, lists);
+}
+
 /* What an item of FROM fulfils; an outer join says nothing of what it adds. */
 static List *
 add_item(List *conjuncts, Query *query, Node *item)
 {
 	JoinExpr   *join = (JoinExpr *) item;
 	RangeTblEntry *entry;
+	Node	   *lists;
 
 	if (IsA(item, RangeTblRef))
 	{
@@ -48,6 +72,9 @@ add_item(List *conjuncts, Query *query, Node *item)
 		return entry->rtekind != RTE_SUBQUERY ? conjuncts :
 			list_concat(conjuncts, dp_block_key_conjuncts(entry->subquery));
 	}
+	lists = dp_block_naming_lists(join, query);
+	if (lists != NULL)
+		return add_naming(conjuncts, query, join, lists);
 	if (join->jointype == JOIN_INNER)
 		conjuncts = add_condition(conjuncts, query, join->quals);
 	if (join->jointype == JOIN_INNER || join->jointype == JOIN_LEFT ||

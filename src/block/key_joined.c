@@ -17,7 +17,6 @@
 #include "nodes/nodeFuncs.h"
 #include "optimizer/clauses.h"
 #include "optimizer/optimizer.h"
-#include "parser/parse_oper.h"
 #include "rewrite/rewriteManip.h"
 #include "utils/lsyscache.h"
 
@@ -142,46 +141,46 @@ own_conditions(const dp_joined *source, const List *conditions)
 									 &leaf) && leaf == source->number &&
 			(condition->usable == NULL ||
 			 bms_is_member(leaf, condition->usable)) &&
-			dp_block_is_known(condition->base))
+			!condition->matches && dp_block_is_known(condition->base))
 			own = lappend(own, over_source(condition->base, source));
 	}
 	return dp_block_and(own);
 }
 
+/* Does a condition only say which private rows a named group has? */
+static bool
+only_matches(Node *conjunct, const List *conditions)
+{
+	ListCell   *lc;
+
+	foreach(lc, conditions)
+	{
+		const dp_join_condition *condition = lfirst(lc);
+
+		if (condition->matches && equal(condition->base, conjunct))
+			return true;
+	}
+	return false;
+}
+
 /* A column is not NULL where a condition on it that all rows fulfil is not. */
 static Node *
-add_not_null(Node *conditions, const dp_joined *source, Node *base,
-			 const List *conjuncts)
+add_not_null(Node *quals, const dp_joined *source, Node *base,
+			 const List *conjuncts, const List *conditions)
 {
 	ListCell   *lc;
 
 	foreach(lc, conjuncts)
 	{
 		if (!IsA(base, Var) || contain_nonstrict_functions(lfirst(lc)) ||
-			!list_member(pull_var_clause(lfirst(lc), 0), base))
+			!list_member(pull_var_clause(lfirst(lc), 0), base) ||
+			only_matches(lfirst(lc), conditions))
 			continue;
-		return make_and_qual(conditions,
+		return make_and_qual(quals,
 							 dp_block_null_test(over_source(base, source),
 												IS_NOT_NULL));
 	}
-	return conditions;
-}
-
-/* dp_block_add_distinct: one more of what SELECT DISTINCT gives. */
-void
-dp_block_add_distinct(Query *query, Node *value)
-{
-	SortGroupClause *clause = makeNode(SortGroupClause);
-	TargetEntry *target = makeTargetEntry((Expr *) value,
-										  list_length(query->targetList) + 1,
-										  pstrdup("key"), false);
-
-	get_sort_group_operators(exprType(value), true, true, false,
-							 &clause->sortop, &clause->eqop, NULL,
-							 &clause->hashable);
-	clause->tleSortGroupRef = target->ressortgroupref = target->resno;
-	query->targetList = lappend(query->targetList, target);
-	query->distinctClause = lappend(query->distinctClause, clause);
+	return quals;
 }
 
 static Query *
@@ -193,7 +192,8 @@ make_values(const dp_joined *source, Node *base, const List *conjuncts,
 	query->targetList = NIL;
 	dp_block_add_distinct(query, over_source(base, source));
 	query->jointree->quals = add_not_null(own_conditions(source, conditions),
-										  source, base, conjuncts);
+										  source, base, conjuncts,
+										  conditions);
 	return query;
 }
 
@@ -221,8 +221,8 @@ is_list(const dp_joined *source)
 {
 	const RangeTblEntry *entry = linitial(source->query->rtable);
 
-	if (entry->rtekind == RTE_SUBQUERY &&
-		list_length(entry->subquery->rtable) == 1)
+	while (entry->rtekind == RTE_SUBQUERY &&
+		   list_length(entry->subquery->rtable) == 1)
 		entry = linitial(entry->subquery->rtable);
 	return entry->rtekind == RTE_VALUES || entry->rtekind == RTE_FUNCTION;
 }

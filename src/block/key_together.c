@@ -140,7 +140,7 @@ is_usable(const together *t, const dp_join_condition *condition)
 {
 	return (condition->usable == NULL ||
 			bms_overlap(condition->usable, t->joined)) &&
-		dp_block_is_known(condition->base);
+		!condition->matches && dp_block_is_known(condition->base);
 }
 
 /* Add the sources that an equality joins with those that are there. */

@@ -96,6 +96,23 @@ dp_block_group_by_all(Query *level)
 	}
 }
 
+/* dp_block_add_distinct: one more of what SELECT DISTINCT gives. */
+void
+dp_block_add_distinct(Query *query, Node *value)
+{
+	SortGroupClause *clause = makeNode(SortGroupClause);
+	TargetEntry *target = makeTargetEntry((Expr *) value,
+										  list_length(query->targetList) + 1,
+										  pstrdup("key"), false);
+
+	get_sort_group_operators(exprType(value), true, true, false,
+							 &clause->sortop, &clause->eqop, NULL,
+							 &clause->hashable);
+	clause->tleSortGroupRef = target->ressortgroupref = target->resno;
+	query->targetList = lappend(query->targetList, target);
+	query->distinctClause = lappend(query->distinctClause, clause);
+}
+
 /* ---- expressions ---- */
 
 /* dp_block_of_all: bool_and or bool_or of a condition, as an aggregate. */

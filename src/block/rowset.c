@@ -406,6 +406,8 @@ verify_level(Query *query, bool top, bool nullable, List *cte_stack,
 								"relations, or views or subqueries of them.",
 								FROM_HINT, "private aggregate without FROM");
 	flatten_joins(query);
+	if (top)
+		dp_block_name_groups(query, walk.cte_stack);
 	dp_block_expand_lists(query, rowset);
 	from = query->jointree;
 	foreach(lc, from->fromlist)

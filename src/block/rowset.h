@@ -65,6 +65,7 @@ extern Query *dp_block_make_level(List *entries);
 extern Node *dp_block_make_item(int n);
 extern RangeTblEntry *dp_block_subquery_entry(Query *subquery);
 extern void dp_block_group_by_all(Query *level);
+extern void dp_block_add_distinct(Query *query, Node *value);
 extern Node *dp_block_of_all(Oid function, Node *condition);
 
 /* ---- united.c ---- */
@@ -82,10 +83,20 @@ extern void dp_block_expand_lists(Query *query, dp_rowset *rowset);
 extern dp_refusal *dp_block_check_lists(const Query *query,
 										const dp_rowset *rowset);
 
+/* ---- named_groups.c ---- */
+extern Node *dp_block_naming_lists(const JoinExpr *join, const Query *query);
+extern void dp_block_name_groups(Query *query, List *cte_stack);
+extern void dp_block_forget_naming(Query *inner);
+extern dp_refusal *dp_block_check_naming(const Query *query,
+										 const dp_rowset *rowset,
+										 const List *keys,
+										 const List *aggregates);
+
 /* ---- with_query.c ---- */
 extern dp_refusal *dp_block_expand_with(RangeTblEntry *entry, List *cte_stack,
 										const CommonTableExpr **found);
 extern bool dp_block_reads_private(Query *query, List *cte_stack);
+extern bool dp_block_reads_relation(Query *query, List *cte_stack);
 extern dp_refusal *dp_block_expand_with_inside(RangeTblEntry *entry,
 											   List *cte_stack,
 											   dp_rowset *rowset);
@@ -152,6 +163,9 @@ typedef struct dp_join_condition
 	Node	   *base;
 	Relids		usable;			/* it holds for rows in which one of these
 								 * leaves has a row; NULL: for all */
+	bool		matches;		/* it says which private rows are of a group
+								 * that a list names, not which groups there
+								 * are (named_groups.c) */
 } dp_join_condition;
 
 extern List *dp_block_join_conditions(Query *query);

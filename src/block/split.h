@@ -74,7 +74,6 @@ extern dp_refusal *dp_block_classify_joined(const dp_block *block, Node *base,
 											dp_refusal *refusal);
 extern bool dp_block_is_known(Node *expression);
 extern bool dp_block_is_repeatable(const dp_joined *source);
-extern void dp_block_add_distinct(Query *query, Node *value);
 
 /* ---- key_together.c ---- */
 extern List *dp_block_key_conditions(List *bases, const List *conjuncts);

@@ -440,6 +440,7 @@ dp_block_split_one(Query *query, List *cte_stack, dp_block **block,
 	dp_splitter s;
 	dp_block   *b = dp_block_create();
 	dp_refusal *refusal = refuse_clause(query);
+	List	   *written;
 	ListCell   *lc;
 
 	dp_bridge_ungroup(query);
@@ -462,6 +463,7 @@ dp_block_split_one(Query *query, List *cte_stack, dp_block **block,
 	if (collect_walker((Node *) query->targetList, &s) ||
 		collect_walker(query->havingQual, &s))
 		return s.refusal;
+	written = list_copy(s.aggregates);
 	dp_block_add_sizes(&s, b);
 
 	/* A unit with many rows may have some in many parts. */
@@ -479,6 +481,8 @@ dp_block_split_one(Query *query, List *cte_stack, dp_block **block,
 		refusal = add_unit(&s, b->inner, b);
 	if (refusal == NULL)
 		refusal = add_aggregates(&s, b->inner, b);
+	if (refusal == NULL)
+		refusal = dp_block_check_naming(query, &s.rowset, s.keys, written);
 	if (refusal == NULL)
 		refusal = refuse_columns(&s);
 	if (refusal != NULL)
@@ -505,6 +509,7 @@ dp_block_split_one(Query *query, List *cte_stack, dp_block **block,
 	if (refusal != NULL)
 		return refusal;
 	dp_block_keep_full(b->inner);
+	dp_block_forget_naming(b->inner);
 	*block = b;
 	return NULL;
 }

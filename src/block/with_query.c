@@ -209,10 +209,16 @@ dp_block_expand_with(RangeTblEntry *entry, List *cte_stack,
 
 /* ---- what reads private rows ---- */
 
-static bool
-reads_private_walker(Node *node, void *context)
+typedef struct reads_walk
 {
-	List	   *stack = *(List **) context;
+	List	   *stack;
+	bool		any;			/* relations, not only protected ones */
+} reads_walk;
+
+static bool
+reads_walker(Node *node, void *context)
+{
+	reads_walk	walk = *(const reads_walk *) context;
 
 	check_stack_depth();
 	if (node == NULL)
@@ -223,25 +229,25 @@ reads_private_walker(Node *node, void *context)
 		const CommonTableExpr *cte;
 
 		if (entry->rtekind == RTE_RELATION)
-			return OidIsValid(dp_protect_root(entry->relid));
+			return walk.any || OidIsValid(dp_protect_root(entry->relid));
 		if (entry->rtekind != RTE_CTE || entry->self_reference)
 			return false;
-		cte = find_with(stack, entry);
+		cte = find_with(walk.stack, entry);
 		if (cte == NULL)
 			return true;
-		stack = list_copy_tail(stack, entry->ctelevelsup);
-		return reads_private_walker(cte->ctequery, &stack);
+		walk.stack = list_copy_tail(walk.stack, entry->ctelevelsup);
+		return reads_walker(cte->ctequery, &walk);
 	}
 	if (IsA(node, Query))
 	{
 		Query	   *query = (Query *) node;
 
-		stack = enter(stack, query);
-		return !dp_catalog_has_own_aggregate(query) &&
-			query_tree_walker(query, reads_private_walker, &stack,
+		walk.stack = enter(walk.stack, query);
+		return (walk.any || !dp_catalog_has_own_aggregate(query)) &&
+			query_tree_walker(query, reads_walker, &walk,
 							  QTW_EXAMINE_RTES_BEFORE);
 	}
-	return expression_tree_walker(node, reads_private_walker, context);
+	return expression_tree_walker(node, reads_walker, context);
 }
 
 /*
@@ -251,7 +257,18 @@ reads_private_walker(Node *node, void *context)
 bool
 dp_block_reads_private(Query *query, List *cte_stack)
 {
-	return reads_private_walker((Node *) query, &cte_stack);
+	reads_walk	walk = {cte_stack, false};
+
+	return reads_walker((Node *) query, &walk);
+}
+
+/* dp_block_reads_relation: does it read any relation, by whatever way? */
+bool
+dp_block_reads_relation(Query *query, List *cte_stack)
+{
+	reads_walk	walk = {cte_stack, true};
+
+	return reads_walker((Node *) query, &walk);
 }
 
 /* ---- references inside what is joined ---- */

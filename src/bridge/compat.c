@@ -111,6 +111,32 @@ dp_bridge_add_nulling(Node *node, int join)
 }
 
 /*
+ * dp_bridge_remove_nulling
+ *	  Joins of a level, by their numbers, are no outer ones any more: its
+ *	  expressions and its functions in FROM are made not to say so.
+ */
+void
+dp_bridge_remove_nulling(Query *level, const Bitmapset *joins)
+{
+#if PG_VERSION_NUM >= 160000
+	ListCell   *lc;
+
+	level->targetList = (List *)
+		remove_nulling_relids((Node *) level->targetList, joins, NULL);
+	level->havingQual = remove_nulling_relids(level->havingQual, joins, NULL);
+	level->jointree = (FromExpr *)
+		remove_nulling_relids((Node *) level->jointree, joins, NULL);
+	foreach(lc, level->rtable)
+	{
+		RangeTblEntry *entry = lfirst_node(RangeTblEntry, lc);
+
+		entry->functions = (List *)
+			remove_nulling_relids((Node *) entry->functions, joins, NULL);
+	}
+#endif
+}
+
+/*
  * dp_bridge_forget_disabled
  *	  Settings that turn kinds of steps off say nothing of a path any more:
  *	  until 18 they are a part of its costs.

@@ -441,6 +441,7 @@ typedef int16 dp_order;
 /* Which outer joins may make a column NULL; what settings turn off. */
 extern void dp_bridge_forget_nulling(Var *var);
 extern Node *dp_bridge_add_nulling(Node *node, int join);
+extern void dp_bridge_remove_nulling(Query *level, const Bitmapset *joins);
 extern void dp_bridge_forget_disabled(Path *path);
 
 /*

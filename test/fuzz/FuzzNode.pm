@@ -10,7 +10,7 @@ use Exporter 'import';
 use LedgerNode;
 use PostgreSQL::Test::Utils;
 
-our @EXPORT = qw(fuzz_node admitted run_statements %columns %literals @collations);
+our @EXPORT = qw(fuzz_node admitted run_statements by_key is_same %columns %literals @collations);
 
 # Columns of the table, by type.
 our %columns = (
@@ -168,6 +168,27 @@ EOT
 		push @admitted, $calls[$i];
 	}
 	return @admitted;
+}
+
+# Rows of an answer by their key, if the query has one.
+sub by_key
+{
+	my ($query, $answer) = @_;
+
+	return { map { $query->{keys} ? /^([^|]*)\|(.*)$/ : ('', $_) } split /\n/, $answer };
+}
+
+# Is it the answer of the plain query, but for groups that no row is in?
+sub is_same
+{
+	my ($query, $private, $plain) = @_;
+	my ($rows, $wanted) = map { by_key($query, $_) } $private, $plain;
+
+	foreach my $key (keys %$rows)
+	{
+		return 0 if defined $wanted->{$key} ? $rows->{$key} ne $wanted->{$key} : $rows->{$key} =~ /[1-9]/;
+	}
+	return !grep { !exists $rows->{$_} } keys %$wanted;
 }
 
 1;

@@ -3,7 +3,7 @@
 #
 # Levels group by the unit, alone or with more, aggregate with FILTER and HAVING, are DISTINCT,
 # stand on one another, put rows of parts together or compare them, and are joined with one another,
-# with rows (also by FULL JOIN), and with public rows, above and below; and WHERE, CASE, FILTER and
+# with rows (also by FULL JOIN), with public rows, above and below, and with lists that name groups; and WHERE, CASE, FILTER and
 # columns ask of rows of the unit, or of public ones, by EXISTS and IN, negated and not, also beside
 # other conditions.  At an epsilon at which there is no noise, and bounds that lose nothing, each
 # answer must be that of the plain query; and of the same rows in another physical
@@ -25,7 +25,7 @@ use FindBin;
 use lib $FindBin::RealBin, "$FindBin::RealBin/../t";
 use AttackNode qw(attack_node);
 use FuzzDocumented;
-use FuzzNode qw(run_statements);
+use FuzzNode qw(run_statements by_key is_same);
 use LedgerNode;
 use List::Util qw(max min sum);
 use PostgreSQL::Test::Cluster;
@@ -351,12 +351,33 @@ sub counts
 	return ("$made[0][0] JOIN $made[1][0] ON $made[0][1].c0 = $made[1][1].c0", [ "$made[0][1].c0", 'int4' ], map { [ "$_->[1].c1", 'int8' ] } @made);
 }
 
+# A list that names the groups of private rows: what is asked, and what of the plain query, in which
+# it has no row twice.
+sub named
+{
+	my ($from, @list) = private_item(pick(0, 1, 1, 2));
+	my $name = name('l');
+	my $number = pick(of_type('int[48]', @list[ 1 .. $#list ])) // $list[0];
+	my $on = "$number->[0] " . pick('=', '=', '=', '>=') . " $name.v" . pick('', ' AND ' . condition(1, @list), " AND $name.v < 2 ");
+	my %seen;
+	my @asked = grep { !$seen{ $_->[0] }++ } map { aggregate(@list) } 0 .. 2;
+	my @select = map { my $side = $_; [ "$name.v", map { $_->[$side] =~ s/FILTER \(WHERE /FILTER (WHERE $list[0][0] IS NOT NULL AND /gr } @asked ] } 0, 1;
+	my $text = "FROM (VALUES (0), (2), (NULL), (2), (0), (77)) AS $name (v) LEFT JOIN $from ON $on" . pick('', " WHERE $name.v > 0");
+
+	return {
+		partly => 0, keys => 1, aggregates => \@asked,
+		private => 'SELECT ' . join(', ', @{ $select[0] }) . " $text GROUP BY $name.v",
+		plain => 'SELECT ' . join(', ', @{ $select[1] }) . ' ' . $text =~ s/, \(2\), \(0\), \(77\)/, (77)/r . " GROUP BY $name.v",
+		bounds => "SELECT coalesce(max(n), 0), coalesce(max(k), 0) FROM (SELECT count(*) AS n, count(DISTINCT key) + max((key IS NULL)::int) AS k FROM (SELECT $list[0][0] AS u, $name.v AS key $text) x WHERE u IS NOT NULL GROUP BY u) y" };
+}
+
 sub query
 {
 	my ($number) = @_;
 
 	srand($seed * 1_000_003 + $number);
 	$names = 0;
+	return { number => $number, %{ named() } } if rand() < .08;
 	my ($from, @list) = rand() < .1 ? counts() : source(pick(1, 1, 1, 2, 2, 3));
 	my $where = where(.5, @list);
 	my @keys = rand() < .5 ? (rand() < .8 ? condition(1, @list) : beside(@list)) : ();
@@ -393,27 +414,6 @@ sub complain
 	$found++;
 	diag(join "\n  ", "$what: FUZZ_SEED=$seed FUZZ_NUMBER=$query->{number} make fuzz", $query->{private}, @more);
 	return;
-}
-
-# Rows by their key.
-sub by_key
-{
-	my ($query, $answer) = @_;
-
-	return { map { $query->{keys} ? /^([^|]*)\|(.*)$/ : ('', $_) } split /\n/, $answer };
-}
-
-# Is an answer that of the plain query, but for groups that no row is in?
-sub is_same
-{
-	my ($query, $private, $plain) = @_;
-	my ($rows, $wanted) = map { by_key($query, $_) } $private, $plain;
-
-	foreach my $key (keys %$rows)
-	{
-		return 0 if defined $wanted->{$key} ? $rows->{$key} ne $wanted->{$key} : $rows->{$key} =~ /[1-9]/;
-	}
-	return !grep { !exists $rows->{$_} } keys %$wanted;
 }
 
 sub is_refused { return shift() =~ /^error (?:0A000|54000|22023)$/ }
