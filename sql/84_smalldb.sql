@@ -135,9 +135,9 @@ $make$;
 -- ---------------------------------------------------------------------------
 
 SELECT dp_pg.make_twins('dp_smalldb_error',
-'universe bigint, queries bigint, epsilon NUMBER, n bigint, alpha NUMBER DEFAULT NULL, confidence NUMBER DEFAULT 0.95, size bigint DEFAULT NULL, vc_dimension bigint DEFAULT NULL, OUT size bigint, OUT alpha double precision, OUT candidates double precision, OUT feasible boolean, OUT error double precision, OUT theorem_alpha double precision',
+'universe bigint, queries bigint, epsilon NUMBER, n bigint, alpha NUMBER DEFAULT NULL, confidence NUMBER DEFAULT 0.95, size bigint DEFAULT NULL, vc_dimension bigint DEFAULT NULL, max_rows bigint DEFAULT 1, OUT size bigint, OUT alpha double precision, OUT candidates double precision, OUT feasible boolean, OUT error double precision, OUT theorem_alpha double precision',
 'IMMUTABLE PARALLEL SAFE', 'dp_synth_sql_smalldb_error',
-'what dp_smalldb over a universe of that many cells and with that many queries would search and promise, when n rows are public (NULL n there: use 0.95 epsilon here, and what the count is off by adds twice): size of the table, from size, else alpha (ceil(ln(queries)/alpha^2); with vc_dimension the smaller of that and Theorem 4.9''s), else the searchable one with the least error; an alpha that gives this size (NULL: none); candidates; feasible: whether they can be searched; error: with probability confidence no query is off by more than this part of n; theorem_alpha: that of Theorem 4.5, which says nothing above 1; NULL when universe, epsilon, n or confidence is; queries NULL: any number of vc_dimension; errors 22023; book, Lemma 4.3, Theorems 4.5 and 4.9; theory T67, T68');
+'what dp_smalldb over a universe of that many cells and with that many queries would search and promise, when n rows are public (NULL n there: use 0.95 epsilon here, and what the count is off by adds twice): size of the table, from size, else alpha (ceil(ln(queries)/alpha^2); with vc_dimension the smaller of that and Theorem 4.9''s), else the searchable one with the least error; an alpha that gives this size (NULL: none); candidates; feasible: whether they can be searched; error: with probability confidence no query is off by more than this part of n; theorem_alpha: that of Theorem 4.5, which says nothing above 1; max_rows: how many rows of a unit count; NULL when universe, epsilon, n, confidence or max_rows is; queries NULL: any number of vc_dimension; errors 22023; book, Lemma 4.3, Theorems 4.5 and 4.9; theory T67, T68, T136');
 
 CREATE FUNCTION @extschema@.dp_vc_dimension(
 	relation dp_pg.regrelation, columns text[], queries text[],
@@ -149,6 +149,12 @@ LANGUAGE c VOLATILE PARALLEL UNSAFE COST 100000
 AS 'MODULE_PATHNAME', 'dp_synth_sql_vc_dimension';
 COMMENT ON FUNCTION @extschema@.dp_vc_dimension(dp_pg.regrelation, text[], text[], integer[]) IS
 'the VC dimension of a list of queries (predicates over the columns, SQL text) over the universe of dp_smalldb, the product of the columns'' public values (bins: equal bins of declared bounds, 0 or NULL for none): how many cells at most the queries tell apart in every way; dimension: that number when exact, which it is unless the search takes more than 2^30 steps or the table of truth more than 2^25 bytes, else a proved bound that is not below it; shattered: so many cells are shattered for sure; universe: its cells (2^63 - 1: that many or more); queries_apart: how many of the queries differ somewhere (when not exact, perhaps all); reads no private row, charges nothing, and is for those who may ask about the relation; never NULL; errors 22004 a NULL, 22023 for a bad parameter or column, 42501, 42601, 42703, 42804, 0A000, 54000; book, Definition 4.2; theory T120';
+
+CREATE FUNCTION dp_pg.rows_of_unit(relation dp_pg.regrelation) RETURNS bigint
+LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE COST 1000
+AS 'MODULE_PATHNAME', 'dp_reading_sql_rows_of_unit';
+COMMENT ON FUNCTION dp_pg.rows_of_unit(dp_pg.regrelation) IS
+'how many rows of a unit would count at most in a linear query over the relation now, by settings and declarations: 1 where a unit has one; reads no row, charges nothing, and is for those who may ask about the relation; NULL for NULL; errors as dp_predicate_cost; theory T135';
 
 -- What dp_smalldb promises for a list of queries: their number, or their VC
 -- dimension where that promises more.
@@ -162,7 +168,7 @@ CREATE FUNCTION @extschema@.dp_smalldb_error(
 	relation dp_pg.regrelation, columns text[], queries text[],
 	epsilon NUMBER, n bigint, bins integer[] DEFAULT NULL,
 	alpha NUMBER DEFAULT NULL, confidence NUMBER DEFAULT 0.95,
-	size bigint DEFAULT NULL,
+	size bigint DEFAULT NULL, max_rows bigint DEFAULT NULL,
 	OUT size bigint, OUT alpha double precision,
 	OUT candidates double precision, OUT feasible boolean,
 	OUT error double precision, OUT theorem_alpha double precision,
@@ -175,10 +181,11 @@ AS $$
 	FROM @extschema@.dp_vc_dimension($1, $2, $3, $6) AS v,
 		@extschema@.dp_smalldb_error(v.universe,
 			pg_catalog.cardinality($3)::bigint, $4, $5, $7, $8, $9,
-			greatest(v.dimension, 1)) AS e
+			greatest(v.dimension, 1),
+			coalesce($10, dp_pg.rows_of_unit($1))) AS e
 $$;
-COMMENT ON FUNCTION @extschema@.dp_smalldb_error(dp_pg.regrelation, text[], text[], NUMBER, bigint, integer[], NUMBER, NUMBER, bigint) IS
-'dp_smalldb_error for the queries and the universe that dp_smalldb would be given, with vc_dimension found by dp_vc_dimension (vc_exact: it is the dimension itself, else a bound); errors of both; theory T67, T68, T120';
+COMMENT ON FUNCTION @extschema@.dp_smalldb_error(dp_pg.regrelation, text[], text[], NUMBER, bigint, integer[], NUMBER, NUMBER, bigint, bigint) IS
+'dp_smalldb_error for the queries and the universe that dp_smalldb would be given, with vc_dimension found by dp_vc_dimension (vc_exact: it is the dimension itself, else a bound), and with as many rows of a unit as dp_smalldb would count now (max_rows NULL); errors of both; theory T67, T68, T120';
 		$sql$, 'NUMBER', number);
 	END LOOP;
 END

@@ -23,6 +23,19 @@ dp_synth_failure(FunctionCallInfo fcinfo, int place)
 		dp_bridge_failure(fcinfo, place, "errors are no larger"));
 }
 
+/* dp_synth_rows: see synth.h. */
+double
+dp_synth_rows(FunctionCallInfo fcinfo, int place)
+{
+	int64		rows = PG_GETARG_INT64(place);
+
+	if (rows < 1 || rows > PG_INT32_MAX)
+		dp_bridge_raise_parameter("max_rows must be from 1 to 2147483647",
+								  "It is how many rows of a privacy unit "
+								  "count.");
+	return (double) rows;
+}
+
 /*
  * The result's columns must be known: in a SELECT list those of a record
  * are not.

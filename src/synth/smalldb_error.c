@@ -23,7 +23,8 @@ enum
 	ARG_ALPHA,
 	ARG_CONFIDENCE,
 	ARG_SIZE,
-	ARG_DIMENSION
+	ARG_DIMENSION,
+	ARG_ROWS
 };
 
 /* A whole number from `least` to 2^40; 0 for NULL. */
@@ -158,7 +159,8 @@ read_question(FunctionCallInfo fcinfo, dp_synth_smalldb_terms *q)
 	q->queries = read_count(fcinfo, ARG_QUERIES, "queries", 1);
 	q->dimension = read_count(fcinfo, ARG_DIMENSION, "vc_dimension", 1);
 	q->n = (double) read_count(fcinfo, ARG_N, "n", 1);
-	q->epsilon = read_number(fcinfo, ARG_EPSILON, "epsilon", 1e12);
+	q->epsilon = read_number(fcinfo, ARG_EPSILON, "epsilon", 1e12) /
+		dp_synth_rows(fcinfo, ARG_ROWS);
 	q->beta = dp_synth_failure(fcinfo, ARG_CONFIDENCE);
 	if (q->dimension > 100000)
 		dp_bridge_raise_parameter("vc_dimension must be at most 100000",
@@ -175,8 +177,12 @@ PG_FUNCTION_INFO_V1(dp_synth_sql_smalldb_error);
 /*
  * dp_synth_sql_smalldb_error
  *	  dp_smalldb_error(universe, queries, epsilon, n, alpha, confidence,
- *	  size, vc_dimension): (size, alpha, candidates, feasible, error,
- *	  theorem_alpha); NULL when universe, epsilon, n or confidence is.
+ *	  size, vc_dimension, max_rows): (size, alpha, candidates, feasible,
+ *	  error, theorem_alpha); NULL when universe, epsilon, n, confidence or
+ *	  max_rows is.
+ *
+ * A unit with m rows moves scores m times as far, so what is promised is what
+ * a single row has at an epsilon of epsilon/m (doc/theory.md T136).
  *
  * Errors: 22023.
  */
@@ -190,7 +196,7 @@ dp_synth_sql_smalldb_error(PG_FUNCTION_ARGS)
 	double		alpha;
 	uint64		size;
 
-	if (PG_ARGISNULL(ARG_CONFIDENCE))
+	if (PG_ARGISNULL(ARG_CONFIDENCE) || PG_ARGISNULL(ARG_ROWS))
 		PG_RETURN_NULL();
 	read_question(fcinfo, &q);
 	alpha = read_number(fcinfo, ARG_ALPHA, "alpha", 1);

@@ -25,6 +25,8 @@
 extern char *dp_synth_counted(int64 n, const char *one, const char *many);
 /* 1 - confidence, of a preview; errors 22004, 22023. */
 extern double dp_synth_failure(FunctionCallInfo fcinfo, int place);
+/* max_rows of a preview, which is not NULL; errors 22023. */
+extern double dp_synth_rows(FunctionCallInfo fcinfo, int place);
 /*
  * Where a function of that name may not be called, before anything is
  * charged: 25000 a parallel operation, 0A000 a serializable transaction or

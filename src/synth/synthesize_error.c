@@ -20,7 +20,8 @@ enum
 	ARG_EPSILON,
 	ARG_N,
 	ARG_DELTA,
-	ARG_CONFIDENCE
+	ARG_CONFIDENCE,
+	ARG_ROWS
 };
 
 enum
@@ -133,7 +134,8 @@ PG_FUNCTION_INFO_V1(dp_synth_sql_synthesize_error);
 
 /*
  * dp_synth_sql_synthesize_error
- *	  dp_synthesize_error(sizes, marginals, epsilon, n, delta, confidence).
+ *	  dp_synthesize_error(sizes, marginals, epsilon, n, delta, confidence,
+ *	  max_rows).
  *	  See sql/86_synthesize.sql.
  *
  * NULL delta: no Gaussian noise; another NULL: NULL.
@@ -146,7 +148,8 @@ dp_synth_sql_synthesize_error(PG_FUNCTION_ARGS)
 	dp_shape	shape;
 	dp_rational epsilon;
 	dp_fixed	fixed;
-	double		e;
+	double		e;			/* of a row */
+	double		rows;
 	double		n;
 	double		beta;
 	double		tables;
@@ -155,7 +158,7 @@ dp_synth_sql_synthesize_error(PG_FUNCTION_ARGS)
 	int			k;
 	int			i;
 
-	for (i = 0; i <= ARG_CONFIDENCE; i++)
+	for (i = 0; i <= ARG_ROWS; i++)
 		if (i != ARG_DELTA && PG_ARGISNULL(i))
 			PG_RETURN_NULL();
 	read_shape(fcinfo, &shape);
@@ -169,11 +172,12 @@ dp_synth_sql_synthesize_error(PG_FUNCTION_ARGS)
 								  "of columns",
 								  "It is how many columns a marginal has.");
 	epsilon = dp_bridge_epsilon(fcinfo, ARG_EPSILON, &fixed);
-	e = (double) epsilon.num / (double) epsilon.den;
+	rows = dp_synth_rows(fcinfo, ARG_ROWS);
+	e = (double) epsilon.num / (double) epsilon.den / rows;
 	beta = dp_synth_failure(fcinfo, ARG_CONFIDENCE);
 	tables = choose(shape.columns, k);
 	cells = cells_of_tables(&shape, k);
-	sigma = plain_sigma(fcinfo, fixed, tables);
+	sigma = rows * plain_sigma(fcinfo, fixed, tables);
 
 	values[OUT_CELLS] = Float8GetDatum(dp_model_shape_cells(&shape,
 															~(dp_columns) 0));

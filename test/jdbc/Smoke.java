@@ -266,8 +266,8 @@ public class Smoke
 	{
 		long function = (Long) onlyValue(analyst.prepareStatement(
 			"SELECT 'dp_smalldb_error(bigint,bigint,float8,bigint,float8,"
-			+ "float8,bigint,bigint)'::regprocedure::oid::bigint"));
-		FastpathArg[] args = new FastpathArg[8];
+			+ "float8,bigint,bigint,bigint)'::regprocedure::oid::bigint"));
+		FastpathArg[] args = new FastpathArg[9];
 		String seen = "an answer";
 
 		for (int i = 0; i < args.length; i++)
