@@ -85,12 +85,12 @@ raise_too_many(const dp_release_spec *spec)
 					 "the delta.")));
 }
 
-/* Counts of conditions have no parts of units. */
+/* Lists of conditions are not counted in groups with names (bounder.c). */
 static bool
 can_be_told(const dp_block *block)
 {
 	return dp_setting_delta[0] != '\0' &&
-		(block->many || !list_member_int(block->kinds, DP_AGG_CONDITIONS));
+		!list_member_int(block->kinds, DP_AGG_CONDITIONS);
 }
 
 /*

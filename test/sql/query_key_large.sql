@@ -106,6 +106,7 @@ FETCH BACKWARD 1 FROM c;
 COMMIT;
 -- what cannot be told
 SELECT * FROM outcome('SELECT age, dp_pg.conditions(ARRAY[income > 1]) FROM person GROUP BY age');
+SELECT * FROM outcome('SELECT x, dp_pg.conditions(ARRAY[kind > 1]) FROM hit GROUP BY x');
 -- only releases look keys up
 SELECT * FROM outcome('SELECT dp_pg.key_place(1, NULL)');
 
