@@ -73,7 +73,7 @@ prepare_second(const dp_block *block, int n, dp_second *second)
 }
 
 static void
-forbid_undeclared(const dp_measure *measure)
+raise_undeclared(const dp_measure *measure)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
@@ -106,7 +106,7 @@ prepare_measure(const dp_release_spec *spec, int n, const List *publics,
 		elog(ERROR, "rows of units cannot be bounded for dp_%s",
 			 measure->ops->name);
 	if (spec->undeclared && measure->ops->kind == DP_AGG_CONDITIONS)
-		forbid_undeclared(measure);
+		raise_undeclared(measure);
 	measure->of_units = list_nth_int(block->of_units, n) != 0;
 	measure->contribution.many = spec->many;
 	measure->contribution.kappa = spec->many ? spec->max_keys : 1;
