@@ -175,7 +175,7 @@ is_feasible(const dp_iteration *s, int64 size)
 }
 
 static void
-forbid_size(const dp_iteration *s, uint64 size)
+raise_size(const dp_iteration *s, uint64 size)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
@@ -204,7 +204,7 @@ plan_candidates(dp_iteration *s)
 		while (size < MOST_SIZE && is_feasible(s, size + 1))
 			size++;
 	if (!is_feasible(s, (int64) Min(size, PG_INT32_MAX)))
-		forbid_size(s, size);
+		raise_size(s, size);
 	s->terms.size = (int64) size;
 	s->terms.candidates = dp_model_iterate_candidates(s->terms.cells,
 													  s->terms.size);
