@@ -119,19 +119,14 @@ groups_by_unit_alone(const Query *level)
 	return list_length(level->groupClause) == 1;
 }
 
-/*
- * Has a verified level, other than a block's own, provably at most one row of
- * each unit, because it groups?
- */
+static bool has_unit_rows(const Query *level);
+
+/* Are the rows that it reads provably at most one of each unit? */
 static bool
-has_unit_rows(const Query *level)
+reads_unit_rows(const Query *level)
 {
 	ListCell   *lc;
 
-	if (level->setOperations != NULL)
-		return false;
-	if (dp_block_is_grouped(level))
-		return groups_by_unit_alone(level);
 	if (!dp_block_full_once(level))
 		return false;
 	foreach(lc, level_entries(level))
@@ -145,23 +140,24 @@ has_unit_rows(const Query *level)
 	return true;
 }
 
+/*
+ * Has a verified level, other than a block's own, provably at most one row of
+ * each unit, because it groups?
+ */
+static bool
+has_unit_rows(const Query *level)
+{
+	if (level->setOperations != NULL)
+		return false;
+	return dp_block_is_grouped(level) ? groups_by_unit_alone(level) :
+		reads_unit_rows(level);
+}
+
 /* dp_block_groups_once: the same of the rows that a block reads. */
 bool
 dp_block_groups_once(const dp_block *block)
 {
-	ListCell   *lc;
-
-	if (!dp_block_full_once(block->inner))
-		return false;
-	foreach(lc, level_entries(block->inner))
-	{
-		const RangeTblEntry *entry = lfirst(lc);
-
-		if (entry->rtekind != RTE_SUBQUERY ||
-			!has_unit_rows(entry->subquery))
-			return false;
-	}
-	return true;
+	return reads_unit_rows(block->inner);
 }
 
 /* ---- sizes ---- */
