@@ -206,7 +206,7 @@ extern dp_refusal *dp_block_split_all(Query *query, dp_block_consumer consumer,
 /* After that: how many references reach each WITH query (with_query.c). */
 extern void dp_block_recount_with(Query *query);
 
-/* An expression of a verified level over the columns of leaves (rowset.c): the
+/* An expression of a verified level over the columns of leaves (leaf.c): the
  * varno of Vars is the leaf's number, 1 for the protected relation. */
 extern Node *dp_block_rowset_base(Query *query, Node *expression);
 

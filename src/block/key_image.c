@@ -115,7 +115,7 @@ add_target(RangeTblEntry *entry, Index index, Var *column)
 }
 
 /*
- * A column of a leaf (rowset.c) at a level of the verified query; the levels
+ * A column of a leaf (leaf.c) at a level of the verified query; the levels
  * below hand it up.  NULL: the leaf is not below this level, or below one that
  * groups by something else, or one of UNION ALL.
  */

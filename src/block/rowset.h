@@ -40,6 +40,13 @@ dp_block_is_grouped(const Query *level)
 	return level->groupClause != NIL;
 }
 
+/* Does a join only ask whether there are rows on its right side? */
+static inline bool
+dp_block_only_asks(const JoinExpr *join)
+{
+	return join->jointype == JOIN_SEMI || join->jointype == JOIN_ANTI;
+}
+
 extern dp_refusal *dp_block_rowset_verify(Query *query, List *cte_stack,
 										  dp_rowset *rowset);
 
@@ -141,13 +148,6 @@ extern dp_refusal *dp_block_mark_subqueries(Query *query, bool top,
 											List *cte_stack,
 											dp_rowset *rowset,
 											dp_join_verifier verify);
-
-/* Does a join only ask whether there are rows on its right side? */
-static inline bool
-dp_block_only_asks(const JoinExpr *join)
-{
-	return join->jointype == JOIN_SEMI || join->jointype == JOIN_ANTI;
-}
 
 /* ---- unit_groups.c ---- */
 extern Node *dp_block_bounds_of_groups(Node *base);

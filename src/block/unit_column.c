@@ -108,7 +108,7 @@ unit_of_entry(int varno, const Query *query, const dp_rowset *rowset)
 	return (Expr *) dp_block_above_joins(query, unit);
 }
 
-/* The type that units of two types have in common: see check_unit (join.c). */
+/* What units of two types are in common: see dp_block_check_units (unit.c). */
 static Oid
 common_type(Oid a, Oid b)
 {
