@@ -42,7 +42,6 @@ typedef struct dp_local_site
 	dp_candidates *candidates;
 } dp_local_site;
 
-extern dp_local_site *dp_local_call_site(FunctionCallInfo fcinfo);
 extern const dp_rational *dp_local_read_numeric(FunctionCallInfo fcinfo,
 												int argument, bool limited);
 extern const dp_rational *dp_local_read_float(FunctionCallInfo fcinfo,

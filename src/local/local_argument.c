@@ -11,12 +11,9 @@
 
 #include "local.h"
 
-/*
- * dp_local_call_site
- *	  What this call site remembers; never NULL.
- */
-dp_local_site *
-dp_local_call_site(FunctionCallInfo fcinfo)
+/* What this call site remembers; never NULL. */
+static dp_local_site *
+call_site(FunctionCallInfo fcinfo)
 {
 	dp_local_site *site = fcinfo->flinfo->fn_extra;
 
@@ -56,7 +53,7 @@ read_epsilon(Numeric x, bool limited)
 const dp_rational *
 dp_local_read_numeric(FunctionCallInfo fcinfo, int argument, bool limited)
 {
-	dp_local_site *site = dp_local_call_site(fcinfo);
+	dp_local_site *site = call_site(fcinfo);
 	Numeric		x;
 
 	if (PG_ARGISNULL(argument))
@@ -87,7 +84,7 @@ dp_local_read_numeric(FunctionCallInfo fcinfo, int argument, bool limited)
 const dp_rational *
 dp_local_read_float(FunctionCallInfo fcinfo, int argument, bool limited)
 {
-	dp_local_site *site = dp_local_call_site(fcinfo);
+	dp_local_site *site = call_site(fcinfo);
 	float8		x;
 
 	if (PG_ARGISNULL(argument))
@@ -207,7 +204,7 @@ make_candidates(ArrayType *array, Oid collation)
 const dp_candidates *
 dp_local_read_candidates(FunctionCallInfo fcinfo, int argument)
 {
-	dp_local_site *site = dp_local_call_site(fcinfo);
+	dp_local_site *site = call_site(fcinfo);
 	MemoryContext before;
 	ArrayType  *array;
 

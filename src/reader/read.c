@@ -37,9 +37,9 @@ dp_reader_find(dp_reader_kind kind)
 
 /* ---- errors ---- */
 
-/* dp_reader_may_keep_code: SQLSTATEs that depend on other sessions only. */
-bool
-dp_reader_may_keep_code(int code)
+/* SQLSTATEs that depend on other sessions only. */
+static bool
+may_keep_code(int code)
 {
 	return code == ERRCODE_QUERY_CANCELED ||
 		code == ERRCODE_T_R_SERIALIZATION_FAILURE ||
@@ -51,7 +51,7 @@ dp_reader_may_keep_code(int code)
 void
 dp_reader_raise(int code)
 {
-	if (dp_reader_may_keep_code(code))
+	if (may_keep_code(code))
 		ereport(ERROR,
 				(errcode(code),
 				 errmsg("the private query was interrupted"),
@@ -117,7 +117,7 @@ dp_reader_mask_error(MemoryContext context, bool planning)
 	 */
 	HOLD_INTERRUPTS();
 	FlushErrorState();
-	if (!dp_reader_may_keep_code(code))
+	if (!may_keep_code(code))
 		dp_reader_log(original);
 	dp_reader_raise(code);
 }

@@ -198,7 +198,6 @@ typedef struct dp_opened
 
 extern void dp_reader_open(dp_opened *opened, List *scans);
 extern void dp_reader_execute(dp_opened *opened);
-extern bool dp_reader_may_keep_code(int code);
 extern void dp_reader_log(const ErrorData *error);
 pg_noreturn extern void dp_reader_raise(int code);
 pg_noreturn extern void dp_reader_raise_gone(void);

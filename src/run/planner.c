@@ -61,9 +61,9 @@ forget_marker(Datum arg, int cacheid, uint32 hashvalue)
 	marker_cache = InvalidOid;
 }
 
-/* dp_run_marker: OID of dp_pg.release(bigint, integer). */
-Oid
-dp_run_marker(void)
+/* dp_pg.release(bigint, integer), which stands for one; or InvalidOid. */
+static Oid
+find_marker(void)
 {
 	Oid			namespace;
 	Oid			types[2] = {INT8OID, INT4OID};
@@ -263,7 +263,7 @@ split_query(planner_call *call, Query *query, const char *text)
 	bool		error_alone = false;
 	int			share;
 
-	call->marker = dp_run_marker();
+	call->marker = find_marker();
 	if (!OidIsValid(call->marker))
 		return;
 	if (forged_marker_walker((Node *) query, &call->marker))
@@ -421,7 +421,7 @@ add_release_path(PlannerInfo *root, RelOptInfo *rel, Index rti,
 	function = linitial(entry->functions);
 	if (!IsA(function->funcexpr, FuncExpr) ||
 		((FuncExpr *) function->funcexpr)->funcid < FirstNormalObjectId ||
-		((FuncExpr *) function->funcexpr)->funcid != dp_run_marker())
+		((FuncExpr *) function->funcexpr)->funcid != find_marker())
 		return;
 	call = call_of_marker((FuncExpr *) function->funcexpr, &index);
 	if (call == NULL)

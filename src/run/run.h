@@ -305,9 +305,6 @@ typedef struct dp_description
 extern dp_description dp_run_describe(const dp_release_spec *spec,
 										  int value);
 
-/* planner.c: the range table function that stands for a release */
-extern Oid	dp_run_marker(void);	/* InvalidOid: not installed */
-
 /* node.c */
 
 /* What the custom scan of a release carries: a node. */
