@@ -47,15 +47,15 @@ typedef struct dp_group_keys
 PG_FUNCTION_INFO_V1(dp_group_place);
 PG_FUNCTION_INFO_V1(dp_key_place);
 
+/* The public values that a release puts into calls; nobody else has any. */
 static const dp_group_keys *
-require_keys(FunctionCallInfo fcinfo, int argument)
+require_keys(FunctionCallInfo fcinfo, int argument, const char *function)
 {
 	if (unlikely(PG_ARGISNULL(argument)))
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("%s can be used only inside private queries",
-						argument == 2 ? "dp_pg.group_place" :
-						"dp_pg.key_place"),
+						function),
 				 errhint("Group by the key itself.")));
 	return (const dp_group_keys *) PG_GETARG_POINTER(argument);
 }
@@ -79,7 +79,7 @@ find_place(const dp_group_keys *keys, Datum value, bool isnull)
 Datum
 dp_group_place(PG_FUNCTION_ARGS)
 {
-	const dp_group_keys *keys = require_keys(fcinfo, 2);
+	const dp_group_keys *keys = require_keys(fcinfo, 2, "dp_pg.group_place");
 	int64		place;
 
 	if (PG_ARGISNULL(0))
@@ -98,7 +98,7 @@ dp_group_place(PG_FUNCTION_ARGS)
 Datum
 dp_key_place(PG_FUNCTION_ARGS)
 {
-	const dp_group_keys *keys = require_keys(fcinfo, 1);
+	const dp_group_keys *keys = require_keys(fcinfo, 1, "dp_pg.key_place");
 	int64		place = find_place(keys, PG_GETARG_DATUM(0), PG_ARGISNULL(0));
 
 	if (place < 0)
@@ -140,7 +140,10 @@ is_looked_up(const dp_release_spec *spec, int key)
 		!spec->large[key];
 }
 
-/* The public values of a key, for dp_pg.group_place and dp_pg.key_place. */
+/*
+ * The public values of a key, for dp_pg.group_place and dp_pg.key_place.  The
+ * latter needs no number of them, which may be beyond an int32.
+ */
 static Const *
 keys_of(const dp_release_spec *spec, int key)
 {

@@ -1,6 +1,7 @@
 /*
  * told_name.c
- *	  The values of a group's undeclared keys, as bytes and back.
+ *	  The values of a group's keys that are told by threshold, as bytes and
+ *	  back.
  *
  * Of a large key it is the place among its public values: a row that has none
  * has no name.
@@ -24,7 +25,7 @@ struct dp_told_names
 	dp_told_type *types;
 };
 
-/* dp_measure_told_most: bytes that values of all undeclared keys may take. */
+/* dp_measure_told_most: bytes that values of all told keys may take. */
 Size
 dp_measure_told_most(const dp_release_spec *spec)
 {
@@ -32,7 +33,7 @@ dp_measure_told_most(const dp_release_spec *spec)
 		JOINED_NAME_BYTES;
 }
 
-/* dp_measure_told_create: for the undeclared keys of a release. */
+/* dp_measure_told_create: for the keys of a release that are told. */
 dp_told_names *
 dp_measure_told_create(const dp_release_spec *spec)
 {
@@ -67,7 +68,7 @@ dp_measure_is_told(const dp_release_spec *spec, int key)
 	return k->kind == DP_KEY_UNDECLARED || spec->large[key];
 }
 
-/* dp_measure_told_number: how many undeclared keys there are. */
+/* dp_measure_told_number: how many keys are told by threshold. */
 int
 dp_measure_told_number(const dp_told_names *names)
 {
@@ -76,7 +77,7 @@ dp_measure_told_number(const dp_told_names *names)
 
 /*
  * dp_measure_told_write
- *	  Bytes for values of all undeclared keys, in room for
+ *	  Bytes for values of all keys that are told, in room for
  *	  DP_BOUND_NAME_BYTES; returns how many, or 0: they do not fit, or one is
  *	  none of a large key's.
  */
