@@ -60,14 +60,21 @@ typedef struct dp_bound_column
 /* Most words of all columns of a row: a record must fit into a piece. */
 #define DP_BOUND_WORDS 1000
 
+/* Words that hold so many bits. */
+static inline int
+dp_bound_bit_words(int bits)
+{
+	return (bits + 63) / 64;
+}
+
 /*
- * The words of a row's numbers, for TOTALS: first the bits, 64 to a word, then
- * the weights, two to a word, each as an unsigned number of 32 bits.
+ * The words of a row's numbers, for TOTALS: first the bits, then the weights,
+ * two to a word, each as an unsigned number of 32 bits.
  */
 static inline int
 dp_bound_total_words(int bits, int weights)
 {
-	return (bits + 63) / 64 + (weights + 1) / 2;
+	return dp_bound_bit_words(bits) + (weights + 1) / 2;
 }
 
 /* At most so many columns: a row must fit into a piece (records.h). */

@@ -40,7 +40,7 @@ typedef struct dp_bound_layout
 static inline int
 dp_bound_marks(int ncolumns)
 {
-	return (Max(ncolumns - DP_BOUND_FIRST_COLUMNS, 0) + 63) / 64;
+	return dp_bound_bit_words(Max(ncolumns - DP_BOUND_FIRST_COLUMNS, 0));
 }
 
 static inline bool
@@ -181,13 +181,15 @@ extern void dp_bound_cursor_close(dp_bound_cursor *cursor);
 #define DP_BOUND_DIVIDED ((Size) 1024 * 1024)
 #define DP_BOUND_DIVIDED_PIECE (16 * 1024)
 
-/* With two words for a column, and what dp_bound_record_most adds. */
+/* All words of columns, their marks, a hash; and dp_bound_record_most. */
 StaticAssertDecl(offsetof(dp_bound_record, words) +
-				 sizeof(uint64) * (2 * DP_BOUND_COLUMNS +
+				 sizeof(uint64) * (DP_BOUND_WORDS +
 								   DP_BOUND_COLUMNS / 64 + 3) +
 				 DP_BOUND_UNIT_BYTES + DP_BOUND_NAME_BYTES <=
 				 DP_BOUND_DIVIDED_PIECE,
-				 "a row of all columns does not fit into a piece");
+				 "a row of all words does not fit into a piece");
+StaticAssertDecl(2 * DP_BOUND_COLUMNS <= DP_BOUND_WORDS,
+				 "all columns have two words, and these are too many");
 
 /* A record of those that are in memory, and what it is sorted by. */
 typedef struct dp_bound_entry

@@ -27,9 +27,9 @@ number_of(const dp_bound_job *job, const dp_bound_record *record, int column)
 	return (int64) record->words[job->layout->word[column]];
 }
 
-/* Of a column that has some. */
+/* A column may have none, as a list of no conditions: then nobody reads it. */
 static inline const uint64 *
-words_of(const dp_bound_job *job, const dp_bound_record *record, int column)
+words_in(const dp_bound_job *job, const dp_bound_record *record, int column)
 {
 	return &record->words[Max(job->layout->word[column], 0)];
 }
@@ -227,7 +227,7 @@ add_values(const dp_bound_job *job, dp_bound_rows *rows, int32 group,
 		if (wanted == left || uniform_below(left) < wanted)
 		{
 			if (job->spec->columns[column].kind == DP_BOUND_ROWS)
-				part.words = words_of(job, record, column);
+				part.words = words_in(job, record, column);
 			else
 				part.numbers[0] = number_of(job, record, column);
 			give(job, group, column, &part);
@@ -252,7 +252,7 @@ add_row(const dp_bound_column *how, const uint64 *words, int64 *totals)
 		for (; bits != 0; bits &= bits - 1)
 			totals[i + pg_rightmost_one_pos64(bits)]++;
 	}
-	weights = (const uint32 *) (words + (how->bits + 63) / 64);
+	weights = (const uint32 *) (words + dp_bound_bit_words(how->bits));
 	for (i = 0; i < how->weights; i++)
 		totals[how->bits + i] += weights[i];
 }
@@ -275,7 +275,7 @@ add_totals(const dp_bound_job *job, dp_bound_rows *rows, int32 group,
 	dp_bound_rows_rewind(rows);
 	while ((record = dp_bound_rows_next(rows)) != NULL)
 		if (dp_bound_has_column(rows->layout, record, column))
-			add_row(how, words_of(job, record, column), totals);
+			add_row(how, words_in(job, record, column), totals);
 	for (i = 0; i < n; i++)
 		totals[i] = Min(totals[i], how->rows *
 						(i < how->bits ? 1 : how->high));
@@ -349,7 +349,7 @@ collect(const dp_bound_job *job, dp_bound_rows *rows, int column,
 	dp_bound_rows_rewind(rows);
 	while ((record = dp_bound_rows_next(rows)) != NULL)
 	{
-		const uint64 *words = &record->words[job->layout->word[column]];
+		const uint64 *words = words_in(job, record, column);
 		digest		d;
 
 		if (!dp_bound_has_column(rows->layout, record, column))
