@@ -353,14 +353,6 @@ make_groups(const Query *query, List *compared, List *others,
 
 /* ---- what is looked up ---- */
 
-static bool
-counts(const Aggref *aggregate)
-{
-	int			kind = dp_catalog_aggregate_kind(aggregate->aggfnoid);
-
-	return kind == DP_AGG_COUNT || kind == DP_AGG_REGR_COUNT;
-}
-
 /* A value of the group that is found, or what SQL says of no rows. */
 static Node *
 value_of_group(Query *groups, Aggref *aggregate)
@@ -381,7 +373,8 @@ value_of_group(Query *groups, Aggref *aggregate)
 		groups->targetList = lappend(groups->targetList, target);
 	}
 	column = dp_bridge_add_nulling(column_of(groups, target->resno), JOIN);
-	if (!counts(aggregate))
+	if (!dp_catalog_counts_rows(
+			dp_catalog_aggregate_kind(aggregate->aggfnoid)))
 		return column;
 	value = makeNode(CoalesceExpr);
 	value->coalescetype = exprType(column);

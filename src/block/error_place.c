@@ -100,7 +100,7 @@ kept_count(const MinMaxExpr *expression)
 		DatumGetInt64(zero->constvalue) != 0)
 		return NULL;
 	kind = dp_catalog_aggregate_kind(((Aggref *) count)->aggfnoid);
-	return kind == DP_AGG_COUNT || kind == DP_AGG_REGR_COUNT ? count : NULL;
+	return dp_catalog_counts_rows(kind) ? count : NULL;
 }
 
 /*

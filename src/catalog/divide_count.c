@@ -102,14 +102,6 @@ innermost(Node *node)
 }
 
 static bool
-is_private_count(Oid aggregate)
-{
-	dp_aggregate_kind kind = dp_catalog_aggregate_kind(aggregate);
-
-	return kind == DP_AGG_COUNT || kind == DP_AGG_REGR_COUNT;
-}
-
-static bool
 is_count(Node *node, int level)
 {
 	const Aggref *aggregate = (const Aggref *) innermost(node);
@@ -123,7 +115,8 @@ is_count(Node *node, int level)
 		case F_REGR_COUNT:
 			return true;		/* to be read as private ones */
 		default:
-			return is_private_count(aggregate->aggfnoid);
+			return dp_catalog_counts_rows(
+				dp_catalog_aggregate_kind(aggregate->aggfnoid));
 	}
 }
 

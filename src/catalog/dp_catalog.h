@@ -67,6 +67,13 @@ dp_catalog_row_arguments(dp_aggregate_kind kind)
 	return kind >= DP_AGG_CORR ? 2 : 1;
 }
 
+/* Is it a number of rows, and so 0 where there are none? */
+static inline bool
+dp_catalog_counts_rows(dp_aggregate_kind kind)
+{
+	return kind == DP_AGG_COUNT || kind == DP_AGG_REGR_COUNT;
+}
+
 extern dp_aggregate_kind dp_catalog_aggregate_kind(Oid function);
 extern void dp_catalog_guard_division(Node *node, int level, Node *copy);
 extern bool dp_catalog_has_aggregate(Node *node);
