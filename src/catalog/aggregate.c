@@ -16,6 +16,7 @@
 #include "catalog/pg_proc.h"
 #include "nodes/nodeFuncs.h"
 #include "utils/builtins.h"
+#include "utils/fmgroids.h"
 #include "utils/hsearch.h"
 #include "utils/inval.h"
 #include "utils/syscache.h"
@@ -160,6 +161,26 @@ dp_catalog_aggregate_kind(Oid function)
 	entry = hash_search(kinds, &function, HASH_ENTER, &found);
 	entry->kind = kind;
 	return kind;
+}
+
+/*
+ * dp_catalog_is_count
+ *	  Is an aggregate a number of rows, private or one of PostgreSQL's, which
+ *	  transparent mode reads as private?
+ */
+bool
+dp_catalog_is_count(Oid aggregate)
+{
+	switch (aggregate)
+	{
+		case F_COUNT_:
+		case F_COUNT_ANY:
+		case F_REGR_COUNT:
+			return true;
+		default:
+			return dp_catalog_counts_rows(
+				dp_catalog_aggregate_kind(aggregate));
+	}
 }
 
 static bool

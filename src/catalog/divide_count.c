@@ -106,18 +106,8 @@ is_count(Node *node, int level)
 {
 	const Aggref *aggregate = (const Aggref *) innermost(node);
 
-	if (!IsA(aggregate, Aggref) || (int) aggregate->agglevelsup != level)
-		return false;
-	switch (aggregate->aggfnoid)
-	{
-		case F_COUNT_:
-		case F_COUNT_ANY:
-		case F_REGR_COUNT:
-			return true;		/* to be read as private ones */
-		default:
-			return dp_catalog_counts_rows(
-				dp_catalog_aggregate_kind(aggregate->aggfnoid));
-	}
+	return IsA(aggregate, Aggref) && (int) aggregate->agglevelsup == level &&
+		dp_catalog_is_count(aggregate->aggfnoid);
 }
 
 /* NULLIF(divisor, 0) */

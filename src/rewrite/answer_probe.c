@@ -16,7 +16,6 @@
 #include "parser/parsetree.h"
 #include "tcop/pquery.h"
 #include "tcop/tcopprot.h"
-#include "utils/fmgroids.h"
 #include "utils/portal.h"
 
 #include "level.h"
@@ -84,10 +83,7 @@ may_ask(Node *query)
 static Node *
 of_no_rows(const Aggref *aggregate)
 {
-	if (aggregate->aggfnoid == F_COUNT_ ||
-		aggregate->aggfnoid == F_COUNT_ANY ||
-		aggregate->aggfnoid == F_REGR_COUNT ||
-		dp_catalog_aggregate_kind(aggregate->aggfnoid) == DP_AGG_COUNT)
+	if (dp_catalog_is_count(aggregate->aggfnoid))
 		return (Node *) makeConst(INT8OID, -1, InvalidOid, sizeof(int64),
 								  Int64GetDatum(0), false, FLOAT8PASSBYVAL);
 	return (Node *) makeNullConst(aggregate->aggtype, -1,

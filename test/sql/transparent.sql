@@ -171,6 +171,7 @@ SELECT * FROM person LIMIT 0;
 SELECT p.ward FROM (SELECT ward, age FROM people) p LIMIT 0;
 SELECT count(*), count(age), sum(age), avg(age), string_agg(ward, ','), corr(age, score), 1 AS one FROM person WHERE 1 = 0;
 SELECT count(*) FROM person WHERE false AND age = 1 HAVING count(*) > 0;
+SELECT dp_count(age), dp_regr_count(age, score), dp_sum(age), regr_count(age, score) FROM person WHERE false;
 SELECT ward, count(*) FROM person WHERE 1 = 0 GROUP BY ward;
 SELECT ward, age FROM person WHERE false;
 SELECT count(*) FROM (SELECT * FROM person WHERE 1 = 0) q;
