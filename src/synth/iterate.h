@@ -43,6 +43,8 @@ typedef struct dp_synth_iterated
 	((char *) (piece) + MAXALIGN(sizeof(dp_synth_iterated)))
 
 /* ---- iterate_alpha.c ---- */
+extern double dp_synth_iterate_needed(const dp_iterate_terms *terms,
+									  double alpha);
 extern void dp_synth_iterate_tell_alpha(const dp_iterate_terms *terms,
 										double alpha);
 

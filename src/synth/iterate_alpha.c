@@ -13,6 +13,10 @@
 
 #define BETA 0.05				/* how often it may end otherwise */
 
+/* Least alpha n: below it roundings to whole rows matter (T126, T127). */
+#define MULTIPLICATIVE_ROWS 27
+#define MEDIAN_ROWS 21
+
 /* How likely a round's count is off by more than so many rows: T6, T12. */
 static double
 count_tail(const dp_iterate_terms *terms, double rows)
@@ -36,9 +40,15 @@ failure(const dp_iterate_terms *terms, double rows)
 							count_tail(terms, rows));
 }
 
-/* The rounds after which the last one must have ended. */
-static double
-needed_rounds(const dp_iterate_terms *terms, double alpha)
+/*
+ * dp_synth_iterate_needed
+ *	  The rounds after which the last one must have ended; alpha above 0, which
+ *	  the median does not ask for.
+ *
+ * Source: doc/theory.md T126, T127.
+ */
+double
+dp_synth_iterate_needed(const dp_iterate_terms *terms, double alpha)
 {
 	if (terms->update == DP_ITERATE_MEDIAN)
 		return 1 + floor(log2((double) terms->candidates));
@@ -50,9 +60,10 @@ static char *
 doubt(const dp_iterate_terms *terms, double alpha)
 {
 	double		rows = alpha * (double) terms->n;
-	double		needed = needed_rounds(terms, alpha);
+	double		needed = dp_synth_iterate_needed(terms, alpha);
 
-	if (rows < (terms->update == DP_ITERATE_MEDIAN ? 21 : 27))
+	if (rows < (terms->update == DP_ITERATE_MEDIAN ? MEDIAN_ROWS :
+				MULTIPLICATIVE_ROWS))
 		return psprintf("It is %.4g rows, too few beside roundings to whole "
 						"rows.", rows);
 	if (terms->rounds < needed)
@@ -74,7 +85,7 @@ void
 dp_synth_iterate_tell_alpha(const dp_iterate_terms *terms, double alpha)
 {
 	char	   *why = doubt(terms, alpha);
-	double		needed = needed_rounds(terms, alpha);
+	double		needed = dp_synth_iterate_needed(terms, alpha);
 
 	if (why != NULL)
 		ereport(NOTICE,

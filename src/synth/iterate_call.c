@@ -210,17 +210,14 @@ plan_candidates(dp_iteration *s)
 													  s->terms.size);
 }
 
-/* How many rounds, when nobody says: as many as can be needed (T126, T127). */
+/* How many rounds, when nobody says: as many as can be needed. */
 static int
 default_rounds(const dp_iteration *s)
 {
 	double		rounds;
 
-	if (s->terms.update == DP_ITERATE_MEDIAN)
-		rounds = 1 + log2((double) s->terms.candidates);
-	else if (s->alpha > 0)
-		rounds = 1 + 5 * log((double) s->terms.cells) /
-			(s->alpha * s->alpha);
+	if (s->terms.update == DP_ITERATE_MEDIAN || s->alpha > 0)
+		rounds = dp_synth_iterate_needed(&s->terms, s->alpha);
 	else
 		rounds = pow((double) s->terms.n *
 					 dp_acct_fixed_approx(s->epsilon_fixed) *
