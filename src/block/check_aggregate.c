@@ -237,13 +237,6 @@ dp_block_check_aggregate(dp_splitter *s, Aggref *aggregate,
 	*second = NULL;
 	*of_unit = false;
 	*key = NULL;
-	if (dp_block_has_join(&s->rowset) &&
-		dp_catalog_aggregate_kind(aggregate->aggfnoid) == DP_AGG_CONDITIONS)
-		return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED,
-								aggregate->location, NULL,
-								"Count what is joined with dp_count and "
-								"FILTER, or GROUP BY.",
-								"%s does not count joined rows", name);
 	if (aggregate->aggorder != NIL || aggregate->aggdirectargs != NIL)
 		return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED,
 								aggregate->location, NULL,

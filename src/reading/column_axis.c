@@ -2,38 +2,68 @@
  * column_axis.c
  *	  The axis of a column: from what the catalog says of its values.
  *
- * The column of a view is followed to the protected relation below, as in a
- * reading of it.
+ * The column of a view is followed to the protected relation below whose it
+ * is, as in a reading of it.  One of several relations, or of public rows, has
+ * the values of its type, if these are known.
  */
 #include "postgres.h"
 
 #include "nodes/nodeFuncs.h"
+#include "optimizer/optimizer.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 
 #include "reading.h"
 
-/* The column over the protected relation that is at the bottom of `relid`. */
+/* Whose columns an expression over base columns is made of. */
+static Oid
+relation_of(const dp_block *block, Node *base, bool *nullable)
+{
+	Relids		leaves = pull_varnos(NULL, base);
+	ListCell   *lc;
+	int			leaf;
+
+	*nullable = false;
+	foreach(lc, block->sources)
+	{
+		const dp_joined *source = lfirst(lc);
+
+		*nullable = *nullable ||
+			(source->nullable && bms_is_member(source->number, leaves));
+	}
+	if (bms_is_empty(leaves))
+		return block->relid;
+	return bms_get_singleton_member(leaves, &leaf) ?
+		list_nth_oid(block->relids, leaf - 1) : InvalidOid;
+}
+
+/*
+ * The column over the columns at the bottom of `relid`; of which relation, or
+ * InvalidOid; and whether an outer join may leave that out.
+ */
 static Node *
-base_column(Oid relid, AttrNumber attnum, Oid *base_relid)
+base_column(Oid relid, AttrNumber attnum, Oid *base_relid, bool *nullable)
 {
 	dp_block   *block;
 	Query	   *query;
 	NullTest   *test;
+	Node	   *base;
 
 	if (dp_protect_lookup(relid) != NULL)
 	{
 		query = dp_reading_select_columns(relid, &attnum, 1);
 		*base_relid = relid;
+		*nullable = false;
 		test = (NullTest *) ((TargetEntry *) llast(query->targetList))->expr;
 		return (Node *) castNode(NullTest, test)->arg;
 	}
 	query = dp_reading_select_columns(relid, &attnum, 1);
 	block = dp_reading_verify_conditions(
 		dp_reading_rewrite_conditions(query, NULL));
-	*base_relid = block->relid;
 	test = llast_node(NullTest, dp_reading_block_conditions(block));
-	return dp_block_rowset_base(block->inner, (Node *) test->arg);
+	base = dp_block_rowset_base(block->inner, (Node *) test->arg);
+	*base_relid = relation_of(block, base, nullable);
+	return base;
 }
 
 static void
@@ -91,13 +121,17 @@ dp_reading_make_axis(Oid relid, const char *column, int32 bins, int64 most)
 {
 	dp_axis    *axis = begin_axis(relid, column, bins);
 	Oid			base_relid;
-	Node	   *base = base_column(relid, axis->attnum, &base_relid);
-	AttrNumber	attnum = IsA(base, Var) ? ((Var *) base)->varattno : 0;
+	bool		nullable;
+	Node	   *base = base_column(relid, axis->attnum, &base_relid,
+								   &nullable);
+	AttrNumber	attnum = IsA(base, Var) && OidIsValid(base_relid) ?
+	((Var *) base)->varattno : 0;
 	dp_refusal *refusal;
 	dp_key		key;
 
 	/* tells whether a column can be NULL even when it makes no key */
 	refusal = dp_block_classify_key(base, base, base_relid, &key);
+	key.nullable = key.nullable || nullable;
 	if (bins != 0)
 	{
 		check_size(axis, bins, most);

@@ -145,4 +145,10 @@ typedef struct dp_reading_use
  */
 extern void dp_reading_run(dp_reading *reading, const dp_reading_use *use);
 
+/*
+ * Read the public rows that the relation joins, and raise what of them would
+ * be refused in dp_reading_run: for those who charge long before they read.
+ */
+extern void dp_reading_check_joined(const dp_reading *reading);
+
 #endif							/* DP_READING_H */

@@ -13,6 +13,8 @@
  * count by 1 at most, and the sum of its weight as a number of rows too.
  * Where it may have many the inner query gives rows, which are bounded where
  * they are read (reading_rows.c), so that it moves a count by m at most.
+ * What the relation joins, and rows that are brought together by units, are
+ * read as those of a release are.
  */
 #include "postgres.h"
 
@@ -27,7 +29,16 @@
 static void
 forbid_releases(const dp_block *block)
 {
-	if (!dp_catalog_has_aggregate((Node *) block->subqueries))
+	bool		any = dp_catalog_has_aggregate((Node *) block->subqueries);
+	ListCell   *lc;
+
+	foreach(lc, block->sources)
+	{
+		const dp_joined *source = lfirst(lc);
+
+		any = any || dp_catalog_has_aggregate((Node *) source->query);
+	}
+	if (!any)
 		return;
 	ereport(ERROR,
 			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
@@ -35,22 +46,6 @@ forbid_releases(const dp_block *block)
 					"values", get_rel_name(block->relid)),
 			 errdetail("They would be released again whenever it is read."),
 			 errhint("Write the values into the view.")));
-}
-
-/* Rows that are brought together first are not counted here. */
-static void
-forbid_sources(const dp_block *block)
-{
-	if (block->sources == NIL)
-		return;
-	ereport(ERROR,
-			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-			 errmsg("rows of relation \"%s\" cannot be counted here as they "
-					"are", get_rel_name(block->relid)),
-			 errdetail("Their privacy unit is behind a key, or they are "
-					   "grouped or joined first."),
-			 errhint("Count with dp_count and FILTER, or GROUP BY, or choose "
-					 "with dp_argmax.")));
 }
 
 /*
@@ -61,10 +56,13 @@ static void
 check_rights(const dp_reading *reading)
 {
 	const dp_block *block = reading->plan->block;
+	const dp_inner run = {.named = true};
 
 	PushActiveSnapshot(GetTransactionSnapshot());
 	(void) dp_run_take_rights(block, block->relid, &reading->standing,
 								  copyObject(block->inner), NULL);
+	dp_run_check_scans(block, &reading->standing);
+	dp_run_check_joined(block, &run);
 	PopActiveSnapshot();
 }
 
@@ -79,7 +77,6 @@ make_reading(Oid relid, Query *query)
 	query = dp_reading_rewrite_conditions(query, NULL);
 	block = dp_reading_verify_conditions(query);
 	forbid_releases(block);
-	forbid_sources(block);
 	reading->relid = relid;
 	reading->base = block->relid;
 	reading->dataset = block->dataset;

@@ -37,8 +37,10 @@ extern void dp_reading_check_weights(const dp_block *block, List *texts);
 
 typedef struct dp_reading_rows dp_reading_rows;
 extern List *dp_reading_rows_targets(const struct dp_reading_plan *plan);
+extern Size dp_reading_rows_bytes(Node *of, Oid unit);
 extern dp_reading_rows *dp_reading_rows_create(Node *of, Oid unit, int64 m);
 extern void dp_reading_rows_add(dp_reading_rows *rows, TupleTableSlot *slot);
+extern void dp_reading_rows_end_part(dp_reading_rows *rows, int64 *counts);
 extern void dp_reading_rows_finish(dp_reading_rows *rows, int64 *counts);
 
 /* reading.c: how many of the predicates are evaluated for every row. */

@@ -11,6 +11,9 @@
  * each other and with what is added up from them, so in those m rows of each
  * unit count, chosen at random from all of its rows that have a place in some
  * table, and the same rows in all tables (doc/theory.md T135, T136).
+ *
+ * Where rows are brought together by units (T158), they come part by part, and
+ * a part has all rows of its units.
  */
 #include "postgres.h"
 
@@ -87,16 +90,10 @@ begin_conditions(dp_reading_rows *rows)
 	column->words = dp_bound_total_words(column->bits, column->weights);
 }
 
-/*
- * dp_reading_rows_create
- *	  No rows yet, in the current context.  of: the spec of tables (Const), or
- *	  a list of conditions; unit: the type of the column that names units;
- *	  m: how many rows of each count.
- */
-dp_reading_rows *
-dp_reading_rows_create(Node *of, Oid unit, int64 m)
+/* What rows are bounded to, without m. */
+static dp_bound_spec
+begin_rows(dp_reading_rows *rows, Node *of, Oid unit)
 {
-	dp_reading_rows *rows = palloc0(sizeof(dp_reading_rows));
 	Oid			type = getBaseType(unit);
 	dp_bound_spec bound = {.kappa = 1, .groups = 1, .ncolumns = 1};
 
@@ -108,11 +105,40 @@ dp_reading_rows_create(Node *of, Oid unit, int64 m)
 		begin_tables(rows);
 	else
 		begin_conditions(rows);
-	rows->column.rows = m;
-	rows->words = palloc0(sizeof(uint64) * Max(rows->column.words, 1));
 	bound.unit = dp_places_read_way(type);
 	bound.varlena = get_typlen(type) == -1;
 	bound.columns = &rows->column;
+	return bound;
+}
+
+/*
+ * dp_reading_rows_bytes
+ *	  What a row of a unit takes in memory, but for the bytes that name a unit;
+ *	  of what and of which units as in dp_reading_rows_create.
+ */
+Size
+dp_reading_rows_bytes(Node *of, Oid unit)
+{
+	dp_reading_rows rows = {.column.rows = 1};
+	dp_bound_spec bound = begin_rows(&rows, of, unit);
+
+	return dp_bound_record_bytes(&bound);
+}
+
+/*
+ * dp_reading_rows_create
+ *	  No rows yet, in the current context.  of: the spec of tables (Const), or
+ *	  a list of conditions; unit: the type of the column that names units;
+ *	  m: how many rows of each count.
+ */
+dp_reading_rows *
+dp_reading_rows_create(Node *of, Oid unit, int64 m)
+{
+	dp_reading_rows *rows = palloc0(sizeof(dp_reading_rows));
+	dp_bound_spec bound = begin_rows(rows, of, unit);
+
+	rows->column.rows = m;
+	rows->words = palloc0(sizeof(uint64) * Max(rows->column.words, 1));
 	rows->bounder = dp_bound_create(&bound);
 	rows->scratch = AllocSetContextCreate(CurrentMemoryContext,
 										  "dp_pg row of a unit",
@@ -165,16 +191,24 @@ add_part(void *context, int64 group, int column, const dp_bound_part *part)
 }
 
 /*
- * dp_reading_rows_finish
- *	  All rows are there: add what they add to the counts, in whole rows.
+ * dp_reading_rows_end_part
+ *	  All rows of the units that have any so far are there: add what they add
+ *	  to the counts, of weights in granules.
  */
+void
+dp_reading_rows_end_part(dp_reading_rows *rows, int64 *counts)
+{
+	rows->counts = counts;
+	dp_bound_finish(rows->bounder, add_part, rows);
+}
+
+/* dp_reading_rows_finish: the last part, and counts are in whole rows. */
 void
 dp_reading_rows_finish(dp_reading_rows *rows, int64 *counts)
 {
 	ListCell   *lc;
 
-	rows->counts = counts;
-	dp_bound_finish(rows->bounder, add_part, rows);
+	dp_reading_rows_end_part(rows, counts);
 	foreach(lc, rows->conditions)
 	{
 		int64	   *count = &counts[foreach_current_index(lc)];

@@ -35,14 +35,19 @@ dp_reading_register(dp_use_kind kind, const dp_use_methods *how)
 
 /*
  * Data of a job; those of the use follow at an aligned place.  Input of the
- * job: the conditions; when tables are counted nothing, or of units with many
- * rows their spec.
+ * job: a list of the conditions, or when tables are counted NULL, or of units
+ * with many rows their spec; and of the block, where it joins something, or
+ * brings rows together; else NULL.  Pieces of the source: what is joined, then
+ * those of the use.
  */
 typedef struct reading_data
 {
 	int64		ncounts;
 	int64		rows;			/* of a unit that count; 0: it has one */
 	Oid			unit_type;		/* else */
+	dp_joined_sizes joined;
+	int			pieces;			/* of what is joined */
+	bool		more;			/* others follow */
 	Size		size;			/* of the use's data */
 	dp_use_kind kind;
 } reading_data;
@@ -54,6 +59,7 @@ typedef struct reading_work
 	DestReceiver receiver;		/* first, so that it can be cast */
 	dp_condition_counting *counting;	/* NULL: tables, or rows */
 	dp_reading_rows *rows;		/* of units with many; or NULL */
+	dp_named_stores *named;		/* or NULL */
 	int64		ncounts;
 	int64	   *counts;
 	const dp_use_methods *how;
@@ -90,11 +96,61 @@ receive_counts(TupleTableSlot *slot, DestReceiver *self)
 	return true;
 }
 
+/* The first pieces of a source. */
+typedef struct first_pieces
+{
+	dp_reader_source source;
+	void	   *context;
+	int			left;
+} first_pieces;
+
+/* dp_reader_source */
+static const void *
+next_of_first(void *context, Size *size)
+{
+	first_pieces *pieces = context;
+
+	if (pieces->left == 0)
+		return NULL;
+	pieces->left--;
+	return pieces->source(pieces->context, size);
+}
+
+/* What the block joins, and where its rows are brought together. */
+static void
+begin_named(reading_work *work, const reading_data *head,
+			const dp_block *block, Node *of, dp_reader_source source,
+			void *context)
+{
+	first_pieces pieces = {source, context, head->pieces};
+	dp_gather_limits limits = {.fanout = head->joined.fanout};
+
+	if (block == NULL)
+		return;
+	if (work->rows != NULL)
+		dp_run_set_levels(block, dp_reading_rows_bytes(of, head->unit_type),
+						  head->joined.widest, &limits);
+	work->named = dp_run_named_create(block, &limits, next_of_first, &pieces);
+	if (limits.sources > 0 && work->rows == NULL)
+		elog(ERROR, "reading brings rows together that are units");
+}
+
+/* Nothing follows that the use has no use for. */
+static void
+take_end(const reading_data *head, dp_reader_source source, void *context)
+{
+	Size		size;
+
+	if (source != NULL && !head->more && source(context, &size) != NULL)
+		elog(ERROR, "reading was sent what it does not use");
+}
+
 static void *
 begin(const Node *input, const void *data, dp_reader_source source,
 	  void *context)
 {
 	const reading_data *head = data;
+	Node	   *of = linitial((List *) input);
 	reading_work *work = palloc0(sizeof(reading_work));
 
 	if (head->kind >= DP_USES || methods[head->kind] == NULL)
@@ -105,17 +161,42 @@ begin(const Node *input, const void *data, dp_reader_source source,
 	work->receiver.rDestroy = receive_nothing;
 	work->receiver.mydest = DestNone;
 	if (head->rows > 0)
-		work->rows = dp_reading_rows_create((Node *) input, head->unit_type,
-											head->rows);
-	else if (input != NULL)
-		work->counting = dp_count_conditions_plan((List *) input);
+		work->rows = dp_reading_rows_create(of, head->unit_type, head->rows);
+	else if (of != NULL)
+		work->counting = dp_count_conditions_plan((List *) of);
+	begin_named(work, head, lsecond((List *) input), of, source, context);
+	take_end(head, source, context);
 	work->ncounts = head->ncounts;
 	work->counts = palloc_extended(sizeof(int64) * work->ncounts,
 								   MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 	work->how = methods[head->kind];
 	work->state = work->how->begin(USE_DATA(data), head->size, head->ncounts,
-								   source, context);
+								   head->more ? source : NULL, context);
 	return work;
+}
+
+static QueryEnvironment *
+environment(void *state)
+{
+	reading_work *work = state;
+
+	return work->named == NULL ? NULL : dp_run_named_environment(work->named);
+}
+
+static DestReceiver *
+scan(void *state, int n)
+{
+	return dp_run_named_scan(((reading_work *) state)->named, n);
+}
+
+/* Rows that are brought together by units are of units with many. */
+static bool
+next(void *state)
+{
+	reading_work *work = state;
+
+	dp_reading_rows_end_part(work->rows, work->counts);
+	return dp_run_named_next(work->named);
 }
 
 static DestReceiver *
@@ -137,6 +218,9 @@ finish(void *state, dp_reader_sink sink, void *context)
 
 static const dp_reader_methods reader_methods = {
 	.begin = begin,
+	.environment = environment,
+	.scan = scan,
+	.next = next,
 	.receiver = receiver,
 	.finish = finish,
 	.prompt = true
@@ -151,12 +235,12 @@ dp_reading_init(void)
 
 /* ---- the session's side ---- */
 
-/* The block's relation with other targets: SELECT aggregates, or rows. */
+/* A block's rows with other targets: SELECT aggregates, or rows. */
 static Query *
-inner_query(const dp_reading *reading)
+inner_query(const dp_reading *reading, const dp_block *block)
 {
 	const struct dp_reading_plan *plan = reading->plan;
-	Query	   *inner = copyObject(plan->block->inner);
+	Query	   *inner = copyObject(block->inner);
 	List	   *natives;
 	Aggref	   *asked = makeNode(Aggref);	/* it has no FILTER */
 	ListCell   *lc;
@@ -220,16 +304,68 @@ memory_of(const dp_reading *reading)
 
 /* What whoever reads makes the counts of. */
 static Node *
-input_of(const struct dp_reading_plan *plan, bool many)
+counted(const struct dp_reading_plan *plan, bool many)
 {
 	if (plan->spec == NULL)
 		return (Node *) dp_reading_block_conditions(plan->block);
 	return many ? (Node *) plan->spec : NULL;
 }
 
+/* What is joined, and then what the use has; for the job's source. */
+typedef struct all_pieces
+{
+	dp_joined_rows *joined;		/* or NULL: there are no more of these */
+	dp_reader_source source;	/* or NULL */
+	void	   *context;
+} all_pieces;
+
+/* dp_reader_source */
+static const void *
+next_of_all(void *context, Size *size)
+{
+	all_pieces *pieces = context;
+	const void *piece = pieces->joined == NULL ? NULL :
+	dp_run_next_joined(pieces->joined, size);
+
+	if (piece != NULL)
+		return piece;
+	pieces->joined = NULL;
+	return pieces->source == NULL ? NULL :
+		pieces->source(pieces->context, size);
+}
+
+/* The input of the job; what was run before the block is not part of it. */
+static List *
+input_of(const dp_reading *reading, const dp_block *block)
+{
+	dp_block   *sent = NULL;
+
+	if (block->sources != NIL)
+	{
+		sent = palloc(sizeof(dp_block));
+		*sent = *block;
+		sent->subqueries = NIL;
+	}
+	return list_make2(counted(reading->plan, reading->many), sent);
+}
+
+/* The block that is read, which may be another one by what it joins. */
+static dp_block *
+find_way(const dp_reading *reading, const dp_joined_sizes *joined)
+{
+	dp_block   *block = reading->plan->block;
+
+	if (block->sources == NIL)
+		return block;
+	return dp_run_find_way(block, reading->many ?
+						   dp_reading_rows_bytes(counted(reading->plan, true),
+												 block->unit_type) : 0,
+						   joined);
+}
+
 static void
 fill_data(const dp_reading *reading, const dp_reading_use *use,
-		  dp_reader_job *job)
+		  const dp_joined_sizes *joined, int pieces, dp_reader_job *job)
 {
 	reading_data *data;
 
@@ -238,6 +374,9 @@ fill_data(const dp_reading *reading, const dp_reading_use *use,
 	data->ncounts = reading->ncounts;
 	data->rows = reading->many ? (int64) reading->sensitivity : 0;
 	data->unit_type = reading->plan->block->unit_type;
+	data->joined = *joined;
+	data->pieces = pieces;
+	data->more = use->source != NULL;
 	data->size = use->size;
 	data->kind = use->kind;
 	memcpy((char *) USE_DATA(data), use->data, use->size);
@@ -250,8 +389,8 @@ fill_data(const dp_reading *reading, const dp_reading_use *use,
  *	  See dp_reading.h.  The snapshot is a new one, or the transaction's.
  *
  * Errors: those of the use's charge and begin, and as a private query's run:
- * 25000, 0A000, 25006 of the circumstances, 42501 and 55000 of rights, those
- * of dp_reader_run.
+ * 25000, 0A000, 25006 of the circumstances, 42501 and 55000 of rights, 54000
+ * what is joined is too much, those of reading it, and those of dp_reader_run.
  */
 void
 dp_reading_run(dp_reading *reading, const dp_reading_use *use)
@@ -263,7 +402,10 @@ dp_reading_run(dp_reading *reading, const dp_reading_use *use)
 	MemoryContext old = MemoryContextSwitchTo(work);
 	dp_inner	run = {NULL, NULL, work, true};
 	bool		replace_one = reading->standing.replace_one;
+	all_pieces	pieces = {NULL, use->source, use->context};
+	dp_joined_sizes sizes;
 	dp_reader_job job;
+	dp_block   *block;
 	Query	   *inner;
 
 	memset(&job, 0, sizeof(job));
@@ -273,24 +415,54 @@ dp_reading_run(dp_reading *reading, const dp_reading_use *use)
 	reading->standing.replace_one = replace_one;
 	run.local = reading->standing.exempt;
 	PushActiveSnapshot(GetTransactionSnapshot());
-	inner = dp_run_make_ready(plan->block, &reading->standing,
-								  inner_query(reading),
-								  part_value(plan->block),
-								  &run);
+	pieces.joined = dp_run_read_joined(plan->block, &run);
+	sizes = dp_run_get_joined_sizes(pieces.joined);
+	block = find_way(reading, &sizes);
+	inner = dp_run_make_ready(block, &reading->standing,
+								  inner_query(reading, block),
+								  part_value(block), &run);
 	job.kind = DP_READER_READING;
 	job.row = memory_of(reading);
 	job.plan = dp_run_plan_inner(&run, inner, !reading->many &&
+								 block->sources == NIL &&
 								 job.row <= WORKERS_MOST);
 	job.relations = run.relations;
 	job.needs = run.needs;
 	job.memory = 2 * job.row + run.memory + /* the first is copied */
-		(reading->many ? DP_BOUND_MEMORY : 0);
-	job.input = input_of(plan, reading->many);
-	fill_data(reading, use, &job);
-	job.source = use->source;
-	job.source_context = use->context;
+		(reading->many ? DP_BOUND_MEMORY : 0) +
+		dp_run_joined_memory(pieces.joined);
+	dp_run_plan_scans(block, &reading->standing, &run, &job);
+	job.input = (Node *) input_of(reading, block);
+	fill_data(reading, use, &sizes, dp_run_joined_pieces(pieces.joined), &job);
+	if (pieces.joined != NULL || use->source != NULL)
+		job.source = next_of_all;
+	job.source_context = &pieces;
 	job.local = reading->standing.exempt;
 	dp_reader_run(&job, use->charge, use->context, use->sink, use->context);
+	PopActiveSnapshot();
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(work);
+}
+
+/*
+ * dp_reading_check_joined
+ *	  See dp_reading.h.  Errors: 54000 what is joined is too much, and those of
+ *	  reading it.
+ */
+void
+dp_reading_check_joined(const dp_reading *reading)
+{
+	MemoryContext work = AllocSetContextCreate(CurrentMemoryContext,
+											   "dp_pg joined rows",
+											   ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(work);
+	dp_inner	run = {NULL, NULL, work, true};
+	dp_joined_sizes sizes;
+
+	PushActiveSnapshot(GetTransactionSnapshot());
+	sizes = dp_run_get_joined_sizes(dp_run_read_joined(reading->plan->block,
+													   &run));
+	(void) find_way(reading, &sizes);
 	PopActiveSnapshot();
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(work);

@@ -15,7 +15,9 @@
 #include "tcop/dest.h"
 #include "utils/queryenvironment.h"
 
+#include "../bound/dp_bound.h"
 #include "../measure/dp_measure.h"
+#include "../reader/dp_reader.h"
 
 extern void dp_run_init(void);	/* from _PG_init, preloading only */
 
@@ -88,6 +90,54 @@ extern dp_unit_bounds dp_run_unit_bounds(const dp_block *block);
 /* The text of a query over a relation that an argument names; by its address
  * the release knows it. */
 extern const char dp_run_named_text[];
+
+/* ---- what a block joins, and brings together by units ---- */
+
+/* joined_rows.c */
+typedef struct dp_joined_rows dp_joined_rows;
+
+/* What is known of them before private rows are read. */
+typedef struct dp_joined_sizes
+{
+	int64		fanout;			/* rows that are joined with a private one, at
+								 * most: fanout.c */
+	int64		matched;		/* the same, without the choice of none */
+	Size		widest;			/* bytes of a row */
+} dp_joined_sizes;
+
+extern dp_joined_rows *dp_run_read_joined(const dp_block *block,
+										  const dp_inner *run);
+extern void dp_run_check_joined(const dp_block *block, const dp_inner *run);
+extern Size dp_run_joined_memory(const dp_joined_rows *rows);
+extern dp_joined_sizes dp_run_get_joined_sizes(const dp_joined_rows *rows);
+extern int	dp_run_joined_pieces(const dp_joined_rows *rows);
+extern const void *dp_run_next_joined(void *context, Size *size);
+
+/* run.c */
+extern dp_block *dp_run_find_way(dp_block *block, Size row,
+								 const dp_joined_sizes *joined);
+
+/* plan_scans.c */
+extern void dp_run_plan_scans(const dp_block *block,
+							  const dp_ledger_standing *standing,
+							  const dp_inner *inner, dp_reader_job *job);
+extern void dp_run_check_scans(const dp_block *block,
+							   const dp_ledger_standing *standing);
+
+/* unit_sizes.c */
+extern void dp_run_set_levels(const dp_block *block, Size row, Size public,
+							  dp_gather_limits *limits);
+
+/* named_stores.c */
+typedef struct dp_named_stores dp_named_stores;
+
+extern dp_named_stores *dp_run_named_create(const dp_block *block,
+											dp_gather_limits *limits,
+											dp_reader_source source,
+											void *context);
+extern QueryEnvironment *dp_run_named_environment(const dp_named_stores *all);
+extern DestReceiver *dp_run_named_scan(dp_named_stores *all, int n);
+extern bool dp_run_named_next(dp_named_stores *all);
 
 /* ---- own_query.c ---- */
 extern void dp_run_execute(PlannedStmt *plan, const char *text,

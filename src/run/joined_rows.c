@@ -163,16 +163,26 @@ make_tallies(const dp_block *block, const dp_joined *source)
 	return tallies;
 }
 
+/*
+ * It is read as the current user would read it.  But a view that an argument
+ * names may be of the role that asks, and is read as that role, as its
+ * subqueries are (run.c).
+ */
 static void
 read_source(row_receiver *to, const dp_block *block, const dp_joined *source,
-			ParamListInfo params, QueryEnvironment *environment)
+			const dp_inner *run)
 {
+	dp_acting	acting;
 	ListCell   *lc;
 
 	to->tallies = make_tallies(block, source);
-	dp_run_execute(dp_run_plan_subquery(block, source->query, params),
-				   DP_PRIVATE_QUERY_TEXT, &to->receiver, params,
-				   environment);
+	if (run->named)
+		dp_ledger_act_as_asker(&acting, false);
+	dp_run_execute(dp_run_plan_subquery(block, source->query, run->params),
+				   DP_PRIVATE_QUERY_TEXT, &to->receiver, run->params,
+				   run->environment);
+	if (run->named)
+		dp_ledger_act_as_before(&acting);
 	foreach(lc, to->tallies)
 	{
 		dp_fanout_tally *tally = lfirst(lc);
@@ -187,13 +197,13 @@ read_source(row_receiver *to, const dp_block *block, const dp_joined *source,
 /*
  * dp_run_read_joined
  *	  Read all that the block joins, under the active snapshot, into the
- *	  current context; NULL when it joins nothing.
+ *	  current context; NULL when it joins nothing.  Of run parameters,
+ *	  environment and named are used.
  *
  * Errors: those of reading it; 54000 when it is too much.
  */
 dp_joined_rows *
-dp_run_read_joined(const dp_block *block, ParamListInfo params,
-				   QueryEnvironment *environment)
+dp_run_read_joined(const dp_block *block, const dp_inner *run)
 {
 	dp_joined_rows *rows;
 	row_receiver to = {0};
@@ -217,7 +227,7 @@ dp_run_read_joined(const dp_block *block, ParamListInfo params,
 		const dp_joined *source = lfirst(lc);
 
 		if (!OidIsValid(source->relid) && source->twin == 0)
-			read_source(&to, block, source, params, environment);
+			read_source(&to, block, source, run);
 	}
 	MemoryContextDelete(to.work);
 	return rows;
@@ -229,27 +239,31 @@ dp_run_read_joined(const dp_block *block, ParamListInfo params,
  *	  nothing is read.  Requires an active snapshot.
  */
 void
-dp_run_check_joined(const dp_block *block, ParamListInfo params,
-					QueryEnvironment *environment)
+dp_run_check_joined(const dp_block *block, const dp_inner *run)
 {
+	dp_acting	acting;
 	ListCell   *lc;
 
+	if (run->named)
+		dp_ledger_act_as_asker(&acting, false);
 	foreach(lc, block->sources)
 	{
 		const dp_joined *source = lfirst(lc);
 
 		if (!OidIsValid(source->relid))
 			dp_run_open_only(dp_run_plan_subquery(block, source->query,
-												  params),
-							 params, environment);
+												  run->params),
+							 run->params, run->environment);
 	}
+	if (run->named)
+		dp_ledger_act_as_before(&acting);
 }
 
-/* dp_run_joined_memory: what whoever reads private rows takes for them. */
+/* dp_run_joined_memory: what whoever reads takes for them; 0 for NULL. */
 Size
 dp_run_joined_memory(const dp_joined_rows *rows)
 {
-	return rows->held;
+	return rows == NULL ? 0 : rows->held;
 }
 
 /* dp_run_get_joined_sizes: rows is NULL where nothing is joined. */
@@ -259,6 +273,13 @@ dp_run_get_joined_sizes(const dp_joined_rows *rows)
 	static const dp_joined_sizes alone = {1, 1, 0};
 
 	return rows == NULL ? alone : rows->sizes;
+}
+
+/* dp_run_joined_pieces: how many there are; rows may be NULL. */
+int
+dp_run_joined_pieces(const dp_joined_rows *rows)
+{
+	return rows == NULL ? 0 : list_length(rows->pieces);
 }
 
 /* dp_run_joined_piece: the n-th piece of rows, from 0, or NULL. */

@@ -17,7 +17,7 @@
 
 /* Each of several relations is read by a plan of its own. */
 static void
-plan_scan(Query *scan, Oid relid, const dp_release_spec *spec,
+plan_scan(Query *scan, Oid relid, const dp_block *block,
 		  const dp_ledger_standing *standing, const dp_inner *inner,
 		  dp_reader_job *job)
 {
@@ -28,7 +28,7 @@ plan_scan(Query *scan, Oid relid, const dp_release_spec *spec,
 	if (refusal != NULL)
 		dp_bridge_raise_refusal(refusal, NULL);
 	run.local = standing->exempt;
-	run.relations = dp_run_take_rights(spec->block, relid, standing, query,
+	run.relations = dp_run_take_rights(block, relid, standing, query,
 									   &run.facts);
 	job->scans = lappend(job->scans, dp_run_plan_inner(&run, query, false));
 	job->relations = list_concat_unique_oid(job->relations, run.relations);
@@ -59,7 +59,7 @@ check_key(Oid relid, AttrNumber key)
 
 /* What gives the units of its rows, where these are behind keys. */
 static void
-plan_steps(const dp_joined *source, const dp_release_spec *spec,
+plan_steps(const dp_joined *source, const dp_block *block,
 		   const dp_ledger_standing *standing, const dp_inner *inner,
 		   dp_reader_job *job)
 {
@@ -70,7 +70,7 @@ plan_steps(const dp_joined *source, const dp_release_spec *spec,
 	forthree(query, source->steps, relid, source->step_relids,
 			 key, source->step_keys)
 	{
-		plan_scan(lfirst(query), lfirst_oid(relid), spec, standing, inner,
+		plan_scan(lfirst(query), lfirst_oid(relid), block, standing, inner,
 				  job);
 		check_key(lfirst_oid(relid), lfirst_int(key));
 		job->memory += DP_GATHER_MEMORY;
@@ -106,22 +106,59 @@ check_steps(const dp_block *block)
  * lead to units; 55000 a unit is behind what is no key.
  */
 void
-dp_run_plan_scans(const dp_release_spec *spec,
+dp_run_plan_scans(const dp_block *block,
 				  const dp_ledger_standing *standing, const dp_inner *inner,
 				  dp_reader_job *job)
 {
 	ListCell   *lc;
 
-	check_steps(spec->block);
-	foreach(lc, spec->block->sources)
+	check_steps(block);
+	foreach(lc, block->sources)
 	{
 		const dp_joined *source = lfirst(lc);
 
 		if (!OidIsValid(source->relid))
 			continue;
-		plan_scan(source->query, source->relid, spec, standing, inner, job);
-		plan_steps(source, spec, standing, inner, job);
+		plan_scan(source->query, source->relid, block, standing, inner, job);
+		plan_steps(source, block, standing, inner, job);
 	}
 	if (job->scans != NIL)
 		job->memory += DP_GATHER_MEMORY;
+}
+
+static void
+check_right(Query *scan, Oid relid, const dp_block *block,
+			const dp_ledger_standing *standing)
+{
+	(void) dp_run_take_rights(block, relid, standing, copyObject(scan), NULL);
+}
+
+/*
+ * dp_run_check_scans
+ *	  What dp_run_plan_scans would refuse of rights, units and steps; nothing
+ *	  is planned.  Requires an active snapshot.
+ */
+void
+dp_run_check_scans(const dp_block *block, const dp_ledger_standing *standing)
+{
+	ListCell   *lc;
+
+	check_steps(block);
+	foreach(lc, block->sources)
+	{
+		const dp_joined *source = lfirst(lc);
+		ListCell   *query;
+		ListCell   *relid;
+		ListCell   *key;
+
+		if (!OidIsValid(source->relid))
+			continue;
+		check_right(source->query, source->relid, block, standing);
+		forthree(query, source->steps, relid, source->step_relids,
+				 key, source->step_keys)
+		{
+			check_right(lfirst(query), lfirst_oid(relid), block, standing);
+			check_key(lfirst_oid(relid), lfirst_int(key));
+		}
+	}
 }

@@ -232,6 +232,18 @@ charge_release(void *context)
 	dp_run_remember(charge->spec, &charge->receipt);
 }
 
+/* Rows with a name that are private: if any, of all protected relations. */
+static int
+count_private_names(const dp_block *block)
+{
+	int			n = 0;
+	ListCell   *lc;
+
+	foreach(lc, block->sources)
+		n += OidIsValid(((const dp_joined *) lfirst(lc))->relid);
+	return n;
+}
+
 /*
  * dp_run_make_ready
  *	  An inner query of the block with its parameters filled in, subqueries
@@ -253,6 +265,7 @@ dp_run_make_ready(const dp_block *block,
 	foreach(lc, block->subqueries)
 		values.constants = lappend(values.constants,
 								   run_subquery(block, lfirst(lc), run));
+	run->facts.private_names = count_private_names(block);
 	if (values.constants != NIL || values.part != NULL)
 		inner = (Query *) fill_params_mutator((Node *) inner, &values);
 	refusal = dp_rules_check_query(inner);
@@ -284,18 +297,6 @@ store_row(void *context, const void *data, Size size)
 	ExecClearTuple(rows->slot);
 }
 
-/* Rows with a name that are private: if any, of all protected relations. */
-static int
-count_private_names(const dp_block *block)
-{
-	int			n = 0;
-	ListCell   *lc;
-
-	foreach(lc, block->sources)
-		n += OidIsValid(((const dp_joined *) lfirst(lc))->relid);
-	return n;
-}
-
 /* The query of the release's exact numbers, with the right to run. */
 static Query *
 ready_release(dp_release_spec *spec, const dp_ledger_standing *standing,
@@ -305,7 +306,6 @@ ready_release(dp_release_spec *spec, const dp_ledger_standing *standing,
 
 	run->local = standing->exempt;
 	run->facts.groups = (long) spec->groups + 1;
-	run->facts.private_names = count_private_names(spec->block);
 	if (spec->part_indexed)
 	{
 		run->facts.part_attnum = spec->block->part_attnum;
@@ -329,14 +329,17 @@ plan_release(const dp_release_spec *spec, Query *inner, dp_inner *run)
 #define USUAL_UNIT 64
 
 /*
- * Where one protected relation is joined and each of its rows makes many, its
- * rows are brought together by units, too, so that joined rows stay in memory
- * (bound/gather_unit.c).
+ * dp_run_find_way
+ *	  The block, or another one that gives the same rows: where one protected
+ *	  relation is joined and each of its rows makes many, its rows are brought
+ *	  together by units, too, so that joined rows stay in memory
+ *	  (bound/gather_unit.c).  row: bytes of a row that is bounded.
+ *
+ * Errors: 54000 one row may be joined with too many.
  */
-static dp_block *
-find_way(const dp_release_spec *spec, const dp_joined_sizes *joined)
+dp_block *
+dp_run_find_way(dp_block *block, Size row, const dp_joined_sizes *joined)
 {
-	dp_block   *block = spec->block;
 	dp_gather_limits limits = {.fanout = joined->fanout};
 	bool		several = count_private_names(block) > 0;
 
@@ -346,8 +349,7 @@ find_way(const dp_release_spec *spec, const dp_joined_sizes *joined)
 		return block;
 	if (!several)
 		block = dp_block_name_private(block);
-	dp_run_set_levels(block, dp_measure_row_bytes(spec), joined->widest,
-					  &limits);
+	dp_run_set_levels(block, row, joined->widest, &limits);
 	dp_run_check_fanout(joined->fanout, dp_run_level_bytes(&limits) +
 						limits.nlevels * USUAL_UNIT);
 	return block;
@@ -393,7 +395,7 @@ read_release(const dp_run_question *question, dp_inner *run,
 	job.needs = run->needs;
 	job.memory = spec->memory + run->memory;
 	job.row = spec->row;
-	dp_run_plan_scans(spec, question->standing, run, &job);
+	dp_run_plan_scans(spec->block, question->standing, run, &job);
 	if (joined != NULL)
 	{
 		job.source = dp_run_next_joined;
@@ -458,7 +460,7 @@ dp_run_release(dp_release_spec *spec, const dp_ledger_standing *standing,
 	if (dp_run_is_free(spec))
 	{
 		PushActiveSnapshot(estate->es_snapshot);
-		dp_run_check_joined(spec->block, run.params, run.environment);
+		dp_run_check_joined(spec->block, &run);
 		PopActiveSnapshot();
 		tell_keys(spec, result, &rows);
 		MemoryContextSwitchTo(old);
@@ -470,13 +472,15 @@ dp_run_release(dp_release_spec *spec, const dp_ledger_standing *standing,
 	dp_run_check_part(spec, estate->es_snapshot);
 	dp_bridge_progress_begin(DP_WORK_QUERY, spec->block->relid, 0);
 	dp_bridge_progress(DP_PHASE_JOINING, 0);
-	joined = dp_run_read_joined(spec->block, run.params, run.environment);
+	joined = dp_run_read_joined(spec->block, &run);
 	sizes = dp_run_get_joined_sizes(joined);
 	if (joined != NULL)
 	{
 		dp_run_tell_lost(spec, sizes.matched);
 		joining = *spec;
-		joining.block = find_way(spec, &sizes);
+		joining.block = dp_run_find_way(spec->block, spec->many ?
+										dp_measure_row_bytes(spec) : 0,
+										&sizes);
 		question.spec = &joining;
 		question.by_units = joining.block != spec->block;
 	}

@@ -13,7 +13,6 @@
 #include "tcop/dest.h"
 #include "utils/tuplestore.h"
 
-#include "../bound/dp_bound.h"
 #include "../reuse/dp_reuse.h"
 #include "dp_run.h"
 
@@ -142,27 +141,8 @@ extern void dp_run_check_once(const dp_block *block, int64 fanout);
 extern void dp_run_tell_lost(const dp_release_spec *spec, int64 matched);
 
 /* joined_rows.c */
-typedef struct dp_joined_rows dp_joined_rows;
-
-/* What is known of them before private rows are read. */
-typedef struct dp_joined_sizes
-{
-	int64		fanout;			/* rows that are joined with a private one, at
-								 * most: fanout.c */
-	int64		matched;		/* the same, without the choice of none */
-	Size		widest;			/* bytes of a row */
-} dp_joined_sizes;
-
-extern dp_joined_rows *dp_run_read_joined(const dp_block *block,
-										  ParamListInfo params,
-										  QueryEnvironment *environment);
-extern void dp_run_check_joined(const dp_block *block, ParamListInfo params,
-								QueryEnvironment *environment);
-extern Size dp_run_joined_memory(const dp_joined_rows *rows);
-extern dp_joined_sizes dp_run_get_joined_sizes(const dp_joined_rows *rows);
 extern const char *dp_run_joined_piece(const dp_joined_rows *rows, int n,
 									   Size *size);
-extern const void *dp_run_next_joined(void *context, Size *size);
 
 /* A row in a piece; its minimal tuple follows, at an aligned address. */
 typedef struct dp_piece_row
@@ -175,8 +155,6 @@ typedef struct dp_piece_row
 extern void dp_run_digest_joined(const dp_joined_rows *rows, uint8 *out);
 
 /* unit_sizes.c */
-extern void dp_run_set_levels(const dp_block *block, Size row, Size public,
-							  dp_gather_limits *limits);
 extern Size dp_run_level_bytes(const dp_gather_limits *limits);
 
 /* stored_answer.c */
@@ -226,22 +204,6 @@ extern void dp_run_keep(int64 nonce, int index, const dp_stamp *stamp,
 
 /* inner_plan.c: parameters, times and the user's name become constants */
 extern Query *dp_run_settle(Query *inner, ParamListInfo params);
-
-/* named_stores.c */
-typedef struct dp_named_stores dp_named_stores;
-
-extern dp_named_stores *dp_run_named_create(const dp_block *block,
-											dp_gather_limits *limits,
-											dp_reader_source source,
-											void *context);
-extern QueryEnvironment *dp_run_named_environment(const dp_named_stores *all);
-extern DestReceiver *dp_run_named_scan(dp_named_stores *all, int n);
-extern bool dp_run_named_next(dp_named_stores *all);
-
-/* plan_scans.c */
-extern void dp_run_plan_scans(const dp_release_spec *spec,
-							  const dp_ledger_standing *standing,
-							  const dp_inner *inner, dp_reader_job *job);
 
 /* follow_keys.c */
 typedef struct dp_followed dp_followed;

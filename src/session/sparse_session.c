@@ -35,6 +35,7 @@ dp_session_sql_sparse_open(PG_FUNCTION_ARGS)
 
 	/* What holds for one predicate holds for any: rights, sensitivity. */
 	reading = dp_reading_of_predicates(relid, list_make1("true"));
+	dp_reading_check_joined(reading);
 	dp_session_plan_sparse(&call, reading, relid, call.request.questions);
 	id = dp_session_open(&call.terms, "",
 						 (int32) Min(call.terms.questions, PG_INT32_MAX),

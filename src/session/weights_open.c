@@ -346,6 +346,7 @@ dp_session_sql_weights_open(PG_FUNCTION_ARGS)
 	read_call(fcinfo, &call);
 	reading = dp_reading_of_tables(call.relid, call.universe->naxes,
 								   call.universe->axes, 1, &all_rows);
+	dp_reading_check_joined(reading);
 	dp_ledger_check_price(&reading->standing, reading->dataset, call.epsilon);
 	if (call.request.n == 0)
 		count_rows(&call, reading);

@@ -7,11 +7,15 @@
 # (dp_iterate, whose steps are kept).  What a table moves by in all is how far
 # the number of all its rows moves, since no cell moves the other way.
 #
-# The unit that differs has up to 100,000 rows, or few.  Others have at most
-# three, so that from m = 3 on no row of theirs is drawn.
+# Besides tables, views of these are asked: units behind keys, joins with private
+# and public rows, groups, rows put together, rows that others are asked for
+# (T158).  Of a view that groups by the unit one row counts, whatever m is.
 #
-# The machine sees bounds that are too small: each way to ask moves some number
-# by exactly m.
+# The unit that differs has up to 100,000 rows, or few.  Others have at most
+# three, so that from m = 3 on no row of theirs is drawn; in views at most 40.
+#
+# The machine sees bounds that are too small: each way to ask, and each view,
+# moves some number by exactly m.
 #
 # FUZZ_LINEAR rounds (8) from FUZZ_SEED (1), which every test's name has.  A
 # number is off with probability exp(-40): noise has a scale below 1/80 of a row.
@@ -35,12 +39,31 @@ my $node = attack_node('linear', "dp_pg.epsilon_ceiling = '100000000'\ndp_pg.rea
 
 # ---- the databases ----
 
+# Views of a table %1$s, and of its rows once more behind keys.
+my %views = (
+	behind => 'SELECT NULL::text AS u, k, g, x, w FROM item_%1$s',
+	path => 'SELECT o.u, i.k, i.g, i.x, i.w FROM item_%1$s i JOIN key_%1$s o ON i.key = o.id',
+	joined => 'SELECT a.u, a.k, b.g, a.x, b.w FROM %1$s a JOIN %1$s b ON a.u = b.u',
+	left => 'SELECT a.u, a.k, b.g, a.x, b.w FROM %1$s a LEFT JOIN %1$s b ON a.u = b.u AND b.k = 1',
+	looked => 'SELECT t.u, t.k, p.big AS g, t.x, t.w FROM %1$s t JOIN place p ON t.k = p.k',
+	spread => 'SELECT t.u, t.k, t.g, t.x, t.w FROM %1$s t JOIN place p ON t.k >= p.k',
+	far => 'SELECT t.u, t.k, t.g, t.x, t.w FROM %1$s t JOIN tag ON t.k = tag.k',
+	groups => 'SELECT u, g, max(k) AS k, max(x) AS x, max(w) AS w FROM %1$s GROUP BY u, g, x',
+	once => 'SELECT u, bool_or(g) AS g, max(k) AS k, max(x) AS x, max(w) AS w FROM %1$s GROUP BY u',
+	together => 'SELECT u, k, g, x, w FROM %1$s UNION ALL SELECT u, k, NOT g, x, w FROM %1$s WHERE k > 1',
+	asked => 'SELECT * FROM %1$s t WHERE EXISTS (SELECT FROM %1$s b WHERE b.u = t.u AND b.g)');
+
 # whole has all units, removed lacks one; before has all, swapped another one.
 my %pairs = (removed => [ 'whole', 'removed' ], replaced => [ 'before', 'swapped' ]);
 
 value($node, <<'EOT');
 CREATE ROLE other_owner LOGIN;
 GRANT CREATE ON SCHEMA public TO other_owner;
+CREATE TABLE place (k int PRIMARY KEY, big boolean);
+INSERT INTO place SELECT i, i > 1 FROM generate_series(0, 3) i;
+CREATE TABLE tag (k int);
+INSERT INTO tag SELECT i % 4 FROM generate_series(1, 48) i;
+GRANT SELECT ON place, tag TO PUBLIC;
 ALTER ROLE analyst SET dp_pg.epsilon = 100000000;
 EOT
 foreach (
@@ -54,7 +77,15 @@ foreach (
 CREATE TABLE $_ (u text, k int, g boolean, x int, w float8);
 SELECT dp_protect('$_', unit => 'u', dataset => '$dataset'), dp_declare('$_', 'k', keys => ARRAY[0, 1, 2, 3]),
 	dp_declare('$_', 'w', lower => 0, upper => 1);
+CREATE TABLE key_$_ (id text PRIMARY KEY, u text);
+CREATE TABLE item_$_ (key text, k int, g boolean, x int, w float8);
+SELECT dp_protect('key_$_', unit => 'u', dataset => '$dataset'), dp_protect('item_$_', unit => 'key -> key_$_.u', dataset => '$dataset'),
+	dp_declare('item_$_', 'k', keys => ARRAY[0, 1, 2, 3]), dp_declare('item_$_', 'w', lower => 0, upper => 1);
 EOT
+	foreach my $table (@tables)
+	{
+		$sql .= sprintf("CREATE VIEW ${_}_$table AS $views{$_};\nGRANT SELECT ON ${_}_$table TO analyst;\n", $table) foreach sort keys %views;
+	}
 	$sql .= "SELECT dp_neighbours('school', 'replace_one');\n" if $dataset eq 'school';
 	value($node, "$sql SELECT dp_grant('analyst', dataset => '$dataset', epsilon => 9e11, delta => 1e-3)");
 }
@@ -90,6 +121,11 @@ INSERT INTO swapped TABLE whole;
 INSERT INTO whole $columns SELECT 'one', r.* FROM (@{[ unit_rows($shape) ]}) AS r;
 INSERT INTO before TABLE whole;
 INSERT INTO swapped $columns SELECT 'other', r.* FROM (@{[ unit_rows($instead) ]}) AS r;
+EOT
+	value($node, <<"EOT") foreach map { @$_ } values %pairs;
+TRUNCATE key_$_, item_$_;
+INSERT INTO key_$_ SELECT u || n, u FROM (SELECT DISTINCT u FROM $_) t, generate_series(0, 1) n;
+INSERT INTO item_$_ SELECT u || coalesce(abs(x::bigint) % 2, 0), k, g, x, w FROM $_;
 EOT
 	return;
 }
@@ -161,13 +197,16 @@ my %ways = (
 my %full;
 my $compared = 0;
 
+# view: '' for the table itself.
 sub compare
 {
-	my ($name, $way, $pair, $m) = @_;
+	my ($name, $way, $view, $pair, $m) = @_;
 	my ($ask, $query, $n) = @{ $ways{$way} };
 	my @queries = map { $query->() } 1 .. $n;
-	my ($one, $other) = map { [ $ask->($m, $_, @queries) ] } @{ $pairs{$pair} };
+	my ($one, $other) = map { [ $ask->($m, $view eq '' ? $_ : "${view}_$_", @queries) ] } @{ $pairs{$pair} };
 	my @wrong;
+
+	$m = 1 if $view eq 'once';
 
 	push @wrong, scalar(@$one) . ' answers' if @$one != $n || @$other != $n;
 	foreach my $i (0 .. min($#$one, $#$other))
@@ -176,12 +215,17 @@ sub compare
 
 		push @wrong, "$queries[$i]: $one->[$i], $other->[$i]"
 		  if $moved > $m || $moved < ($pair eq 'removed' ? 0 : -$m);
-		$full{"$way $pair"} = 1 if abs $moved == $m;
+		$full{ $view eq '' ? "$way $pair" : $view } = 1 if abs $moved == $m;
 		$compared++;
 	}
-	is(join('; ', @wrong), '', "$name: $way, $pair, m = $m");
+	is(join('; ', @wrong), '', "$name: $way, " . ($view eq '' ? '' : "$view, ") . "$pair, m = $m");
 	return;
 }
+
+# Views follow each other; of tables only those whose columns have public values.
+my @listed = sort keys %views;
+my @counted = grep { $_ ne 'together' } @listed;
+my $turn = 0;
 
 foreach my $round (1 .. $rounds)
 {
@@ -195,11 +239,16 @@ foreach my $round (1 .. $rounds)
 	{
 		foreach my $pair (sort keys %pairs)
 		{
-			compare("seed $seed, round $round, $shape, $instead", $way, $pair, pick($way eq 'table' ? (3, 4, 9, 1000) : (1, 2, 3, 9, 1000)));
+			my $name = "seed $seed, round $round, $shape, $instead";
+			my $of = $way eq 'table' ? \@counted : \@listed;
+
+			compare($name, $way, '', $pair, pick($way eq 'table' ? (3, 4, 9, 1000) : (1, 2, 3, 9, 1000)));
+			compare($name, $way, $of->[ $turn++ % @$of ], $pair, pick($way eq 'table' ? (40, 50, 1000) : (1, 2, 3, 9, 50))) foreach 1 .. 2;
 		}
 	}
 }
 is(join(', ', grep { !$full{$_} } map { my $w = $_; map { "$w $_" } sort keys %pairs } sort keys %ways), '', 'each way to ask is moved by exactly m somewhere');
+is(join(', ', grep { !$full{$_} } @listed), '', 'and so is each view');
 note("$compared numbers compared");
 
 $node->stop;

@@ -187,7 +187,7 @@ SELECT count(*) FROM dp_smalldb('stay', ARRAY['k'], ARRAY['k = 1', 'k = 2', 'k =
 \set VERBOSITY sqlstate
 SET client_min_messages = warning;
 
--- ---- what is refused, before a charge ----
+-- ---- units behind keys, groups, joins, rows put together (linear_rowsets.sql) ----
 RESET ROLE;
 SET ROLE :owner;
 CREATE TABLE item (key int, x boolean);

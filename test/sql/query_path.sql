@@ -131,7 +131,7 @@ SELECT * FROM outcome('SELECT dp_count(*) FROM line JOIN orders ON ord <= okey')
 SELECT * FROM outcome('SELECT dp_count(*) FROM line LEFT JOIN orders ON qty = 1 WHERE ord = okey');
 -- more than sixteen keys
 SELECT * FROM outcome('SELECT dp_count(*) FROM numbered NATURAL JOIN event a NATURAL JOIN event b NATURAL JOIN event c NATURAL JOIN event d NATURAL JOIN event e NATURAL JOIN event f NATURAL JOIN event g NATURAL JOIN event h');
--- a list of predicates is bounded; a session needs the unit in a column
+-- a list of predicates is bounded, and so are the questions of a session
 SELECT * FROM outcome($$SELECT dp_argmax('line', ARRAY['qty > 1', 'qty > 2'])$$);
 SELECT * FROM outcome($$SELECT dp_sparse_vector_open('line', 10.0, 1)$$);
 SELECT charges FROM spent();
