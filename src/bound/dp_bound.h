@@ -140,7 +140,7 @@ typedef struct dp_bound_teller
 /*
  * Most bytes that one takes, whatever the rows, while it has below some 10 GB
  * on disk: 16 MB and 8 of pieces; 3 MB for each of five stores made of parts
- * of it; 4 MB of records at a time, with two entries of 16 bytes for each; and
+ * of it; 4 MB of records at a time, with an entry of 24 bytes for each; and
  * 24 bytes for a piece on disk.
  */
 #define DP_BOUND_MEMORY ((Size) 64 * 1024 * 1024)
