@@ -81,9 +81,15 @@ same_name(const unit_name *a, const unit_name *b)
 	return a->relid == b->relid && a->column == b->column;
 }
 
-/* An expression as it is; a varchar is the same as text; NULL: it is cast. */
-static const Node *
-plain_value(const Node *node)
+/*
+ * dp_block_uncast
+ *	  What an expression is another name of: under casts that change neither
+ *	  values nor which of them are equal, as from varchar to text and to longer
+ *	  whole numbers.  NULL: a cast is another, as to char(n), which takes texts
+ *	  for equal that are not.
+ */
+const Node *
+dp_block_uncast(const Node *node)
 {
 	node = dp_block_widened((Node *) node);
 	while (IsA(node, RelabelType))
@@ -181,7 +187,7 @@ static unit_name
 name_of(const Node *node, const join_walk *walk)
 {
 	const unit_name none = {NULL};
-	const Node *plain = plain_value(node);
+	const Node *plain = dp_block_uncast(node);
 	const Var  *var = (const Var *) plain;
 	RangeTblEntry *entry;
 	const dp_leaf *leaf;

@@ -110,6 +110,7 @@ extern dp_refusal *dp_block_expand_with_inside(RangeTblEntry *entry,
 extern dp_refusal *dp_block_check_with(const dp_rowset *rowset);
 
 /* ---- join.c ---- */
+extern const Node *dp_block_uncast(const Node *node);
 extern bool dp_block_is_private(const RangeTblEntry *entry,
 								const dp_rowset *rowset);
 extern dp_refusal *dp_block_check_join(Query *query,

@@ -46,9 +46,10 @@ is_given(int item, AttrNumber column, const List *conditions)
 		for (i = 0; IsA(equality, OpExpr) &&
 			 dp_block_is_equality(equality) && i < 2; i++)
 		{
-			const Var  *var = (const Var *) plain(list_nth(equality->args, i));
+			const Var  *var = (const Var *)
+			dp_block_uncast(list_nth(equality->args, i));
 
-			if (IsA(var, Var) && (int) var->varno == item &&
+			if (var != NULL && IsA(var, Var) && (int) var->varno == item &&
 				var->varattno == column &&
 				!bms_is_member(item, pull_varnos(NULL, list_nth(equality->args,
 																1 - i))))

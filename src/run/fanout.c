@@ -119,8 +119,8 @@ dp_run_fanout_multiply(int64 a, int64 b)
 
 /*
  * dp_run_check_fanout
- *	  54000 where so many joined rows of one row, each of so many bytes, are
- *	  more than is kept of one unit.
+ *	  54000 where so many joined rows, each of so many bytes, of a unit with
+ *	  one row of each relation are more than is kept of one unit.
  */
 void
 dp_run_check_fanout(int64 fanout, Size record)
@@ -132,6 +132,10 @@ dp_run_check_fanout(int64 fanout, Size record)
 	ereport(ERROR,
 			(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 			 errmsg("too many rows may be joined with one private row"),
+			 most == 0 ?
+			 errdetail("An outer join may leave each of several relations "
+					   "out: one row of each makes too many.  Nothing was "
+					   "charged for it.") :
 			 fanout == MOST ?
 			 errdetail("At most " INT64_FORMAT " are possible.  Nothing was "
 					   "charged for it.", most) :
@@ -139,6 +143,8 @@ dp_run_check_fanout(int64 fanout, Size record)
 					   "public rows and what they are joined by, and at most "
 					   INT64_FORMAT " are possible.  Nothing was charged for "
 					   "it.", fanout, most),
+			 most == 0 ?
+			 errhint("Join fewer relations by outer joins.") :
 			 errhint("Join by more columns, with =, or filter the public "
 					 "relations in subqueries of their own.")));
 }

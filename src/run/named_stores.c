@@ -278,9 +278,6 @@ dp_run_named_create(const dp_block *block, dp_gather_limits *limits,
 			continue;
 		scan_rows(store, joined);
 		limits->sources++;
-		if (joined->nullable)
-			limits->nullable = bms_add_member(limits->nullable,
-											  joined->number);
 	}
 	if (limits->sources > 0)
 		all->gather = dp_bound_gather_create(limits);

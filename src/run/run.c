@@ -325,9 +325,6 @@ plan_release(const dp_release_spec *spec, Query *inner, dp_inner *run)
 /* Joined rows of one private row that may go to disk as they come. */
 #define MOST_AS_THEY_COME 8
 
-/* Bytes of names of units, with which one row of each has room. */
-#define USUAL_UNIT 64
-
 /*
  * dp_run_find_way
  *	  The block, or another one that gives the same rows: where one protected
@@ -350,8 +347,7 @@ dp_run_find_way(dp_block *block, Size row, const dp_joined_sizes *joined)
 	if (!several)
 		block = dp_block_name_private(block);
 	dp_run_set_levels(block, row, joined->widest, &limits);
-	dp_run_check_fanout(joined->fanout, dp_run_level_bytes(&limits) +
-						limits.nlevels * USUAL_UNIT);
+	dp_run_check_fanout(joined->fanout, dp_run_least_bytes(&limits));
 	return block;
 }
 

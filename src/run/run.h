@@ -155,7 +155,7 @@ typedef struct dp_piece_row
 extern void dp_run_digest_joined(const dp_joined_rows *rows, uint8 *out);
 
 /* unit_sizes.c */
-extern Size dp_run_level_bytes(const dp_gather_limits *limits);
+extern Size dp_run_least_bytes(const dp_gather_limits *limits);
 
 /* stored_answer.c */
 

@@ -8,9 +8,31 @@
  */
 #include "postgres.h"
 
+#include "port/pg_bitutils.h"
+
 #include "run.h"
 
 #define MOST_COPIES (1024 * 1024)
+
+/* Bytes of names of units, with which one row of each has room. */
+#define USUAL_UNIT 64
+
+/* The private relations of which a joined row may have no row. */
+static Bitmapset *
+left_out(const dp_block *block)
+{
+	Bitmapset  *sources = NULL;
+	ListCell   *lc;
+
+	foreach(lc, block->sources)
+	{
+		const dp_joined *joined = lfirst(lc);
+
+		if (OidIsValid(joined->relid) && joined->nullable)
+			sources = bms_add_member(sources, joined->number);
+	}
+	return sources;
+}
 
 /*
  * dp_run_set_levels
@@ -26,6 +48,7 @@ dp_run_set_levels(const dp_block *block, Size row, Size public,
 
 	limits->nlevels = list_length(levels);
 	limits->levels = palloc0(sizeof(dp_gather_level) * limits->nlevels);
+	limits->nullable = left_out(block);
 	limits->copies = 0;
 	foreach(lc, levels)
 	{
@@ -41,14 +64,29 @@ dp_run_set_levels(const dp_block *block, Size row, Size public,
 	limits->copies = Min(limits->copies, MOST_COPIES);
 }
 
-/* dp_run_level_bytes: of one row at all levels. */
+/* Rows of a level of one row of each source, for each that joins them. */
+static Size
+choices_of(const dp_gather_level *level, const dp_gather_limits *limits)
+{
+	int			n = bms_num_members(bms_intersect(level->sources,
+												  limits->nullable));
+
+	return (Size) 1 << Min(n, pg_leftmost_one_pos64(DP_GATHER_UNIT) + 1);
+}
+
+/*
+ * dp_run_least_bytes
+ *	  What a unit with one row of each source takes at all levels, for each row
+ *	  that joins these: more than DP_GATHER_UNIT if it is too much.
+ */
 Size
-dp_run_level_bytes(const dp_gather_limits *limits)
+dp_run_least_bytes(const dp_gather_limits *limits)
 {
 	Size		total = 0;
 	int			i;
 
 	for (i = 0; i < limits->nlevels; i++)
-		total += limits->levels[i].record;
+		total += (limits->levels[i].record + USUAL_UNIT) *
+			choices_of(&limits->levels[i], limits);
 	return total;
 }

@@ -134,6 +134,12 @@ SELECT q, o.* FROM unnest(ARRAY[
 -- what is joined shows what it costs
 EXPLAIN (COSTS off) WITH a AS (SELECT dp_count(*) AS n FROM member) SELECT dp_count(*) FROM visit v, a x, a y, clinic c WHERE x.n = y.n AND v.clinic = c.id;
 
+-- ---- texts that are different, and equal as char(n): any of them is found ----
+SELECT dp_count(*) FROM (SELECT DISTINCT unit FROM visit WHERE unit = 3) q LEFT JOIN (SELECT unit, left('          ', clinic) AS t FROM visit GROUP BY 1, 2) v ON v.unit = q.unit AND v.t::bpchar = '';
+-- ---- outer joins of which one row of each side is too much already ----
+SELECT o.* FROM outcome('SELECT dp_count(*) FROM visit a LEFT JOIN visit b ON b.unit = a.unit LEFT JOIN visit c ON c.unit = a.unit LEFT JOIN visit d ON d.unit = a.unit, generate_series(1, 40000) g') o;
+SELECT o.* FROM outcome('SELECT dp_count(*) FROM visit v' || (SELECT string_agg(format(' LEFT JOIN visit v%s ON v%1$s.unit = v.unit', i), '') FROM generate_series(1, 19) i)) o;
+
 -- ---- rights, policies and sublinks of what is joined ----
 SELECT * FROM outcome('SELECT DISTINCT k FROM visit v JOIN hidden h ON h.id = v.k');
 SELECT * FROM outcome('SELECT k FROM visit v JOIN (SELECT id FROM hidden) h ON h.id = v.k GROUP BY k');
