@@ -21,7 +21,8 @@
  * Where the rows are compared with columns of one table of the outer query,
  * the groups are the values that it has, read before the charge: lines are
  * joined with SELECT part FROM offers GROUP BY part, and grouped by its part.
- * Not so those of several columns, where they can be told by threshold.
+ * Not so those of several columns, where they can be told by threshold, nor
+ * where an outer row may have a value that the table has not.
  */
 #include "postgres.h"
 
@@ -176,15 +177,44 @@ tells_many(const List *operands)
 	return list_length(operands) > 1 && dp_setting_delta[0] != '\0';
 }
 
-/* Has an entry other rows when the outer query's statement asks for them? */
+/* May an outer join leave an entry's columns NULL? */
 static bool
-is_changed(const Query *outer, int n)
+is_nulled(Node *item, int n)
 {
-	if (outer->onConflict != NULL && outer->onConflict->exclRelIndex == n)
+	const JoinExpr *join = (const JoinExpr *) item;
+	bool		left;
+
+	if (!IsA(item, JoinExpr))
+		return false;
+	left = bms_is_member(n, get_relids_in_jointree(join->larg, false, false));
+	if (join->jointype == JOIN_FULL ||
+		join->jointype == (left ? JOIN_RIGHT : JOIN_LEFT))
+		return left || bms_is_member(n, get_relids_in_jointree(join->rarg,
+															   false, false));
+	return is_nulled(join->larg, n) || is_nulled(join->rarg, n);
+}
+
+/*
+ * May an outer row have a value of the entry that the table by itself does not
+ * give?  So rows that an outer join makes, or a sum over several groups; those
+ * that the statement writes, or others have written since it began; and those
+ * that INSERT did not.
+ */
+static bool
+is_other(const Query *outer, int n)
+{
+	ListCell   *lc;
+
+	if (n == outer->resultRelation || outer->groupingSets != NIL ||
+		(outer->onConflict != NULL && outer->onConflict->exclRelIndex == n))
 		return true;
-	return n == outer->resultRelation &&
-		(outer->commandType == CMD_INSERT ||
-		 checkExprHasSubLink((Node *) outer->returningList));
+	foreach(lc, outer->rowMarks)
+		if (lfirst_node(RowMarkClause, lc)->rti == n)
+			return true;
+	foreach(lc, outer->jointree->fromlist)
+		if (is_nulled(lfirst(lc), n))
+			return true;
+	return false;
 }
 
 /* Is something of one table of the outer query alone?  Its number, or 0. */
@@ -207,7 +237,7 @@ outer_table(const List *operands, const Query *outer)
 		dp_block_refers_outside((Node *) operands, 1) ||
 		contain_volatile_functions((Node *) operands) ||
 		contain_aggs_of_level((Node *) operands, 1) ||
-		checkExprHasSubLink((Node *) operands) || is_changed(outer, n))
+		checkExprHasSubLink((Node *) operands) || is_other(outer, n))
 		return 0;
 	return can_read(rt_fetch(n, outer->rtable)) ? n : 0;
 }

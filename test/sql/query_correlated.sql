@@ -54,6 +54,12 @@ SELECT q, b.* FROM unnest(ARRAY[
 	'SELECT n, (SELECT c FROM (SELECT dp_count(*) AS c FROM sale WHERE item = o.item) s) FROM offer o WHERE item < 5',
 	'SELECT n, (SELECT dp_count(*) FROM sale WHERE o.n > 4 AND amount > 2) FROM offer o',
 	'SELECT n, c FROM offer o LEFT JOIN LATERAL (SELECT dp_count(*) AS c FROM sale s JOIN (VALUES (0, 4), (1, 5)) v (k, b) ON s.item = k AND s.amount > b WHERE item = o.item) l ON c > 0',
+	-- outer rows with values that their table has not by itself
+	'SELECT p.n, (SELECT dp_count(*) FROM sale WHERE item = coalesce(o.n - 14, 3)) FROM generate_series(13, 17) p (n) LEFT JOIN offer o USING (n)',
+	'SELECT p.n FROM offer o RIGHT JOIN generate_series(13, 17) p (n) USING (n) WHERE (SELECT dp_count(*) FROM sale WHERE item = coalesce(o.n - 14, 3)) > 0',
+	'SELECT n, (SELECT dp_count(*) FROM sale WHERE item = coalesce(o.n - 14, 3)) FROM (SELECT n FROM offer WHERE n > 13) o FULL JOIN generate_series(13, 17) p (n) USING (n)',
+	'SELECT n, (SELECT dp_count(*) FROM sale WHERE item = coalesce(p.n - 14, 3)) FROM generate_series(13, 17) g (n) FULL JOIN offer p USING (n) WHERE n > 12',
+	'SELECT o.n, (SELECT dp_count(*) FROM sale WHERE item = coalesce(o.n - 14, 3)) FROM offer o GROUP BY ROLLUP (o.n)',
 	'SELECT item, dp_count(*), (SELECT dp_count(*) FROM sale t WHERE t.item = s.item AND t.amount > 5) FROM sale s WHERE item IN (1, 2) GROUP BY item']) WITH ORDINALITY a (q, i), compare(q) b ORDER BY i;
 
 -- values of several tables: keys nobody declared are told, or not, like what is not there
@@ -124,6 +130,10 @@ INSERT INTO board VALUES (1, 0) RETURNING item, c = (SELECT dp_count(*) FROM sal
 UPDATE board SET item = 2 RETURNING item, (SELECT dp_count(*) FROM sale WHERE item = board.item AND item IN (1, 2, 3)) AS c;
 INSERT INTO board VALUES (2, 1) ON CONFLICT (item) DO UPDATE SET c = (SELECT dp_count(*) FROM sale WHERE item = excluded.c AND item IN (1, 2, 3)) RETURNING *;
 UPDATE board SET c = (SELECT dp_count(*) FROM sale WHERE item = board.item) RETURNING *;
+CREATE TEMP VIEW few AS SELECT * FROM board WHERE (SELECT dp_count(*) FROM sale WHERE item = board.item AND item IN (1, 2, 3)) > 1000 OR item > 3 OR (SELECT dp_count(*) FROM sale WHERE item = board.item AND item IN (1, 2, 3)) < 9 WITH CHECK OPTION;
+INSERT INTO board VALUES (5, 0);
+UPDATE few SET item = 1;
+DELETE FROM board WHERE item = 5;
 DELETE FROM board RETURNING (SELECT dp_count(*) FROM sale WHERE item = board.item AND item IN (1, 2, 3)) AS c;
 SELECT item, dp_count(*) FROM sale WHERE item IN (1, 2) GROUP BY item;
 -- aggregates of the outer query are no values of a table
