@@ -271,14 +271,6 @@ find_column(Query *query, Expr *expression)
 	return n + 1;
 }
 
-static void
-name_columns(RangeTblEntry *entry, int columns)
-{
-	while (list_length(entry->eref->colnames) < columns)
-		entry->eref->colnames = lappend(entry->eref->colnames,
-										makeString(pstrdup("error")));
-}
-
 static int	add_column(error_placing *p, Query *query, AttrNumber of);
 
 /* The same in all branches of UNION ALL, as column n of each; or false. */
@@ -294,7 +286,7 @@ add_to_branches(error_placing *p, Query *query, Node *tree, AttrNumber of,
 		entry = rt_fetch(((RangeTblRef *) tree)->rtindex, query->rtable);
 		if (add_column(p, entry->subquery, of) != n)
 			return false;
-		name_columns(entry, n);
+		dp_block_name_columns(entry, n, "error");
 		return true;
 	}
 	if (both->op != SETOP_UNION || !both->all)
@@ -402,7 +394,7 @@ add_to_entry(error_placing *p, RangeTblEntry *entry, AttrNumber of)
 		n = add_column(p, entry->subquery, of);
 	else if (entry->rtekind == RTE_CTE)
 		n = add_to_with_query(p, entry, of);
-	name_columns(entry, n);
+	dp_block_name_columns(entry, n, "error");
 	p->widened = true;
 	return n;
 }

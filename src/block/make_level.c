@@ -74,6 +74,15 @@ dp_block_join_entry(JoinType type)
 	return entry;
 }
 
+/* dp_block_name_columns: so many columns; those without a name get this. */
+void
+dp_block_name_columns(RangeTblEntry *entry, int n, const char *name)
+{
+	while (list_length(entry->eref->colnames) < n)
+		entry->eref->colnames = lappend(entry->eref->colnames,
+										makeString(pstrdup(name)));
+}
+
 /*
  * dp_block_group_by_all
  *	  Have a level that does not group do so by all of its columns.

@@ -70,9 +70,7 @@ static void
 name_columns(RangeTblEntry *named)
 {
 	named->eref = copyObject(named->eref);
-	while (list_length(named->eref->colnames) < list_length(named->coltypes))
-		named->eref->colnames = lappend(named->eref->colnames,
-										makeString(pstrdup("unit")));
+	dp_block_name_columns(named, list_length(named->coltypes), "unit");
 }
 
 /* Its number in its level, by which policies of row security refer to it. */

@@ -71,6 +71,8 @@ extern Node *dp_block_widened(Node *node);
 extern Query *dp_block_make_level(List *entries);
 extern Node *dp_block_make_item(int n);
 extern RangeTblEntry *dp_block_subquery_entry(Query *subquery);
+extern void dp_block_name_columns(RangeTblEntry *entry, int n,
+								  const char *name);
 extern void dp_block_group_by_all(Query *level);
 extern void dp_block_add_distinct(Query *query, Node *value);
 extern Node *dp_block_of_all(Oid function, Node *condition);

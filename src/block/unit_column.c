@@ -101,9 +101,7 @@ unit_of_entry(int varno, const Query *query, const dp_rowset *rowset)
 		return (Expr *) dp_block_above_joins(query, unit);
 	}
 	target = unit_target(entry->subquery, rowset);
-	while (list_length(entry->eref->colnames) < target->resno)
-		entry->eref->colnames = lappend(entry->eref->colnames,
-										makeString(pstrdup(column_name)));
+	dp_block_name_columns(entry, target->resno, column_name);
 	unit = makeVarFromTargetEntry(varno, target);
 	return (Expr *) dp_block_above_joins(query, unit);
 }
@@ -211,7 +209,5 @@ dp_block_add_unit_key(RangeTblEntry *entry, const dp_rowset *rowset)
 	clause->tleSortGroupRef = assignSortGroupRef(target, level->targetList);
 	level->targetList = lappend(level->targetList, target);
 	level->groupClause = lappend(level->groupClause, clause);
-	while (list_length(entry->eref->colnames) < target->resno)
-		entry->eref->colnames = lappend(entry->eref->colnames,
-										makeString(pstrdup(column_name)));
+	dp_block_name_columns(entry, target->resno, column_name);
 }
