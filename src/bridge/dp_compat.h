@@ -24,6 +24,7 @@
 #include "catalog/pg_collation.h"
 #include "catalog/pg_constraint.h"
 #include "catalog/pg_namespace.h"
+#include "catalog/pg_proc.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
 #include "optimizer/optimizer.h"
@@ -360,8 +361,10 @@ object_ownercheck(Oid class, Oid object, Oid role)
 static inline AclResult
 object_aclcheck(Oid class, Oid object, Oid role, AclMode mode)
 {
-	return (class == NamespaceRelationId ? pg_namespace_aclcheck :
-			pg_proc_aclcheck) (object, role, mode);
+	if (class == ProcedureRelationId)
+		return pg_proc_aclcheck(object, role, mode);
+	Assert(class == NamespaceRelationId);
+	return pg_namespace_aclcheck(object, role, mode);
 }
 
 #endif
