@@ -26,7 +26,11 @@
 #define STACK_STEP 65536
 #define HUGE_FROM ((Size) 8 * 1024 * 1024)
 
-/* What the C library keeps of what is freed: so many of each small size. */
+/*
+ * What glibc keeps of what is freed, in each thread (its tcache): so many
+ * pieces of each size, of so many sizes from the first on by the step.  Where
+ * there are others, those are not exchanged.
+ */
 #define CACHED 7
 #define CACHED_FIRST 24
 #define CACHED_STEP 16
