@@ -134,6 +134,8 @@ dp_reading_make_axis(Oid relid, const char *column, int32 bins, int64 most)
 	key.nullable = key.nullable || nullable;
 	if (bins != 0)
 	{
+		if (attnum == 0 && refusal != NULL)
+			raise_key(axis, base_relid, attnum, refusal);
 		check_size(axis, bins, most);
 		dp_places_axis_make_declared_bins(axis, base_relid, attnum,
 										  key.nullable);

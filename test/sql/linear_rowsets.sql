@@ -168,6 +168,10 @@ RESET dp_pg.max_rows;
 -- which columns have public values
 SELECT relation, c, state, hinted, charges FROM (VALUES ('looked_up', 'name'), ('looked_up', 'beds'), ('of_groups', 'n'), ('together', 'k'), ('on_units', 'sick'), ('views', 'g')) v(relation, c),
 	LATERAL outcome(format('SELECT dp_weights_open(%L, ARRAY[%L], 2, 1000, n => 1000)', relation, c));
+\set VERBOSITY default
+SELECT dp_weights_open('of_groups', ARRAY['n'], 2, 1000, n => 1000, bins => ARRAY[4]);
+SELECT dp_weights_open('looked_up', ARRAY['beds'], 2, 1000, n => 1000, bins => ARRAY[4]);
+\set VERBOSITY sqlstate
 -- by default as many rows of a unit count as owners declared: of what a row is made of the most, of arms all
 RESET ROLE;
 SET ROLE :owner;
