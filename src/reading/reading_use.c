@@ -357,6 +357,9 @@ find_way(const dp_reading *reading, const dp_joined_sizes *joined)
 
 	if (block->sources == NIL)
 		return block;
+	if (reading->many)
+		dp_run_tell_rows_lost(block, joined->matched,
+							  (int64) reading->sensitivity);
 	return dp_run_find_way(block, reading->many ?
 						   dp_reading_rows_bytes(counted(reading->plan, true),
 												 block->unit_type) : 0,

@@ -113,6 +113,10 @@ extern dp_joined_sizes dp_run_get_joined_sizes(const dp_joined_rows *rows);
 extern int	dp_run_joined_pieces(const dp_joined_rows *rows);
 extern const void *dp_run_next_joined(void *context, Size *size);
 
+/* fanout.c */
+extern void dp_run_tell_rows_lost(const dp_block *block, int64 matched,
+								  int64 kept);
+
 /* run.c */
 extern dp_block *dp_run_find_way(dp_block *block, Size row,
 								 const dp_joined_sizes *joined);

@@ -196,7 +196,7 @@ tell_keys_lost(int64 groups, int64 kept)
 }
 
 static void
-tell_rows_lost(int64 rows, int64 kept)
+tell_rows_lost(int64 rows, int64 kept, bool grouped)
 {
 	static bool told = false;
 
@@ -205,9 +205,10 @@ tell_rows_lost(int64 rows, int64 kept)
 	told = true;
 	ereport(NOTICE,
 			(errmsg("a row may be joined with " INT64_FORMAT " rows, and of a "
-					"privacy unit " INT64_FORMAT " count in each group", rows,
-					kept),
-			 errdetail("Which of them count is drawn at random."),
+					"privacy unit " INT64_FORMAT " count%s", rows, kept,
+					grouped ? " in each group" : ""),
+			 grouped ? errdetail("Which of them count is drawn at random.") :
+			 errdetail("What a unit has beyond that counts nowhere."),
 			 errhint("SET dp_pg.max_rows = " INT64_FORMAT " lets all that are "
 					 "made of one row count, with more noise; or join with "
 					 "rows that are unique by what they are joined by.",
@@ -251,5 +252,16 @@ dp_run_tell_lost(const dp_release_spec *spec, int64 matched)
 		tell_keys_lost(groups, spec->max_keys);
 	if (counts_rows(spec->block) &&
 		(matched + groups - 1) / groups > spec->max_rows)
-		tell_rows_lost(matched, spec->max_rows);
+		tell_rows_lost(matched, spec->max_rows, true);
+}
+
+/*
+ * dp_run_tell_rows_lost
+ *	  The same of rows where there are no groups: of a unit `kept` count.
+ */
+void
+dp_run_tell_rows_lost(const dp_block *block, int64 matched, int64 kept)
+{
+	if (dp_block_joins_plainly(block->inner) && matched > kept)
+		tell_rows_lost(matched, kept, false);
 }

@@ -185,3 +185,4 @@ SET client_min_messages = notice;
 \set VERBOSITY default
 SELECT above FROM dp_sparse_vector('together', ARRAY['g'], 1000000, epsilon => 1);
 SELECT above FROM dp_sparse_vector('of_units', ARRAY['g'], 1000000, epsilon => 1);
+SELECT above FROM dp_sparse_vector('spread', ARRAY['g'], 1000000, epsilon => 1);
