@@ -1,16 +1,25 @@
 # Random private queries on two databases that differ in one unit.  All that an
 # analyst can see of a query besides released numbers must be the same: error or
-# none, its texts, how many rows an answer has, EXPLAIN (ANALYZE, BUFFERS, WAL),
-# what is written to WAL, files, ledger and list of sessions, locks and plans that
-# it leaves, and its session's memory (every context, which is granted to him
-# here), and the most memory that its reader and the reader's workers ever had.
+# none, SQLSTATE and texts, how many rows an answer has and in which order of their
+# keys, EXPLAIN (ANALYZE, BUFFERS, WAL), what is written to WAL, files, ledger and
+# list of sessions, what every statistics view counts, temporary files, locks of
+# all processes, plans, libraries and caches that it leaves, its session's memory
+# (every context, which is granted to him here), and the most memory that session,
+# reader and the reader's workers ever had.  Another connection of his looks at
+# states, wait events and locks meanwhile.
+#
+# Every second batch of queries runs in databases that dp_harden() has closed.
+# What is looked at is the same there, whether he has rights to it or not: what
+# differs on a server that is not hardened, as doc/threat_model.md tells, is listed
+# in FuzzSight.pm, and must be closed.
 #
 # The unit has values at an end of what they hold, or none, long ones out of line,
 # and from none to very many rows where a unit may have them; half of the queries
 # see no other unit.  Half of them are asked under settings that an attacker might
 # choose, and some where a function has called itself until the stack has hardly
-# room for them.  A query that differs is asked again three times, by itself, and
-# reported if the databases differ in the same thing every time.
+# room for them.  A query that differs is asked again by itself, up to eight times,
+# and reported if there is a thing that is never the same in both databases: what
+# other processes do by chance, they do in both.
 #
 # FUZZ_NEIGHBOURS queries (300) from FUZZ_SEED (1), until FUZZ_FINDINGS (10) of
 # them differ.  A failure prints the command that shows it again.
@@ -19,20 +28,22 @@ use warnings;
 
 use FindBin;
 use lib $FindBin::RealBin, "$FindBin::RealBin/../t";
-use AttackNode qw(test_library);
+use AttackNode qw(log_mark test_library);
 use FuzzNode;
 use FuzzQuery;
 use FuzzShapes;
+use FuzzSight;
 use LedgerNode;
-use List::Util qw(min);
+use List::Util qw(max min);
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
 use constant BATCH => 25;
-use constant AGAIN => 3;
+use constant AGAIN => 8;
 use constant STEP => 128;	# a heap grows by at least so much, in kB
 use constant WAL_STEP => 128;	# bytes; sums in the ledger take a few more or less
+use constant PAGES_STEP => 8;	# pages; files grow now and then
 use constant DEEP => 5;			# calls of one query from as many depths
 
 my $seed = $ENV{FUZZ_SEED} || 1;
@@ -40,12 +51,21 @@ my $wanted = $ENV{FUZZ_NEIGHBOURS} || 300;
 my $only = $ENV{FUZZ_NUMBER};
 my $most = $ENV{FUZZ_FINDINGS} || 10;
 my $node = fuzz_node('neighbours');
-my $library = test_library('process_peak');
-my @databases = ('first', 'second');
+my $libraries = join ', ', 'dp_pg', map { test_library($_) } qw(process_peak worker_watch);
+my @pairs = ([ 'first', 'second' ], [ 'first_closed', 'second_closed' ]);
+my @databases = map { @$_ } @pairs;
 my $unit = 401;
 
 use_functions(admitted($node));
-$node->append_conf('postgresql.conf', "shared_preload_libraries = 'dp_pg, $library'\ndp_pg.worker_idle = '10min'\nbgwriter_lru_maxpages = 0\ncheckpoint_timeout = 1h");
+$node->append_conf('postgresql.conf', <<"EOT");
+shared_preload_libraries = '$libraries'
+dp_pg.worker_idle = '10min'
+bgwriter_lru_maxpages = 0
+bgwriter_delay = '10ms'
+checkpoint_timeout = 1h
+track_functions = all
+log_temp_files = 0
+EOT
 $node->restart;
 
 # ---- the databases ----
@@ -76,18 +96,9 @@ ALTER TABLE person ADD COLUMN long text COLLATE "C";
 ALTER TABLE person ALTER long SET STORAGE EXTERNAL;
 EOT
 make_shapes($node);
+cmp_ok(make_sight($node), '>', 10, 'there are views of statistics');
 value($node, 'GRANT SELECT ON pg_backend_memory_contexts TO analyst; GRANT EXECUTE ON FUNCTION pg_get_backend_memory_contexts() TO analyst');
 value($node, <<'EOT');
-CREATE FUNCTION fresh_reader() RETURNS bigint SECURITY DEFINER
-RETURN (SELECT count(pg_terminate_backend(pid, 10000)) FROM pg_stat_activity WHERE backend_type = 'dp_pg reader');
-CREATE FUNCTION reader_peak() RETURNS text SECURITY DEFINER
-RETURN (SELECT max(substring(pg_read_file('/proc/' || pid || '/status') FROM 'VmPeak:\s+(\d+)')) FROM pg_stat_activity WHERE backend_type = 'dp_pg reader');
-CREATE FUNCTION worker_peak() RETURNS text SECURITY DEFINER
-RETURN (SELECT max(line::int) FROM string_to_table(pg_read_file('process_peak'), E'\n') AS line WHERE line <> '');
-CREATE FUNCTION forget_workers() RETURNS void LANGUAGE plpgsql SECURITY DEFINER AS $$
-BEGIN
-	EXECUTE format('COPY (SELECT WHERE false) TO %L', current_setting('data_directory') || '/process_peak');
-END $$;
 CREATE FUNCTION deep(n int, statement text) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
 	IF n > 0 THEN
@@ -101,6 +112,7 @@ value($node, "SET SESSION AUTHORIZATION analyst; CREATE VIEW one AS SELECT * FRO
 foreach my $database (@databases)
 {
 	value($node, "CREATE DATABASE $database TEMPLATE postgres");
+	value($node, 'DO $$ BEGIN PERFORM FROM dp_harden(); END $$', $database) if $database =~ /closed/;
 	value($node, 'VACUUM (FREEZE, ANALYZE)', $database);
 }
 
@@ -199,31 +211,53 @@ sub statement
 		$settings .= "SET jit = off;\n";	# compiled at each depth anew
 		$asked = "\\set SHOW_CONTEXT never\n" . join(";\n", map { 'SELECT deep(' . ($depth - $from - $_) . ", \$deep\$$explained\$deep\$)" } 1 .. DEEP) . ";\n\\set SHOW_CONTEXT errors";
 	}
-	return { settings => $settings, asked => $asked, explained => $explained, deep => $asked =~ /\bdeep\(/ };
+	return { settings => $settings, asked => $asked, explained => $explained, deep => scalar($asked =~ /\bdeep\(/) };
 }
 
 # ---- what there is to see ----
 
-# Numbers that are released are no difference.
+# Numbers that are released are no difference, and neither are seconds; an SQLSTATE
+# is none of them, nor are the keys that a line begins with.
 sub shape
 {
-	my ($text) = @_;
+	my ($text, $keyed) = @_;
+	my @lines = grep { !/Budget/ } split /\n/, $text =~ s/^psql:\S* //gmr =~ s/^([A-Z]+:  )(\w{5}): /$1state_$2: /gmr;
 
-	return join "\n", grep { !/Budget/ } split /\n/, $text =~ s/^psql:\S* //gmr =~ s/-?\b(?:\d+(?:\.\d+)?(?:e[-+]?\d+)?|infinity)\b/#/gir;
+	return join "\n", map {
+		my $key = $keyed && s/^([^|]*)\|// ? "$1|" : '';
+
+		$key . s/-?\b(?:\d+(?:\.\d+)?(?:e[-+]?\d+)?s?|infinity)\b/#/gir
+	} @lines;
+}
+
+# Does a line of the answer begin with a key?
+sub is_keyed
+{
+	my ($asked) = @_;
+
+	return $asked =~ /^SELECT k, /m || $asked =~ /\ASELECT (.+?)(?: AS key)?, .*GROUP BY \1\z/s;
 }
 
 # 18 has no column parent.
-my $look = q{SELECT coalesce(to_jsonb(m) ->> 'parent', '') || '/' || name || ':' || coalesce(ident, ''), sum(used_bytes), count(*) FROM pg_backend_memory_contexts AS m WHERE name !~ 'MdSmgr|TopMemoryContext|PgStat Pending' AND to_jsonb(m) ->> 'parent' IS DISTINCT FROM 'PortalContext' GROUP BY 1 ORDER BY 1};
+my $look = q{SELECT coalesce(to_jsonb(m) ->> 'parent', '') || '/' || name || ':' || coalesce(ident, ''), sum(used_bytes), count(*) FROM pg_backend_memory_contexts AS m WHERE name !~ 'MdSmgr|TopMemoryContext|PgStat' AND to_jsonb(m) ->> 'parent' IS DISTINCT FROM 'PortalContext' GROUP BY 1 ORDER BY 1};
 
 # Bytes that were written, to WAL and in files, since \gset; the lines of the
-# ledger and of the list of sessions; plans and locks.
-my $mark = q{SELECT pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0') AS wal, pg_database_size(current_database()) AS size, pg_tablespace_size('pg_default') AS disk, (SELECT coalesce(max(id), 0) FROM dp_pg.ledger) AS line \gset};
-my $counters = q{SELECT pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0') - :wal;
-SELECT pg_database_size(current_database()) - :size, pg_tablespace_size('pg_default') - :disk;
+# ledger and of the list of sessions; plans, locks and processes.
+my $mark = q{SELECT wal, size, disk, (SELECT coalesce(max(id), 0) FROM dp_pg.ledger) AS line, peak(pg_backend_pid()) AS peak FROM positions() \gset};
+my $counters = q{SELECT wal - :wal FROM positions();
+SELECT size - :size, disk - :disk FROM positions();
 SELECT to_jsonb(l) - '{id, at}'::text[] FROM dp_pg.ledger AS l WHERE id > :line ORDER BY id;
 SELECT kind, state, asked, questions_left, bytes_left, reason, method, numeric_answers, confidence, epsilon, delta FROM dp_pg.sessions WHERE session > :line ORDER BY session;
 SELECT name, generic_plans, custom_plans FROM pg_prepared_statements;
-SELECT locktype, relation::regclass, mode FROM pg_locks WHERE pid = pg_backend_pid() ORDER BY 1, 2, 3;};
+SELECT locktype, relation::regclass, mode, pid = pg_backend_pid() FROM pg_locks WHERE pid NOT IN (SELECT pid FROM pg_stat_activity WHERE application_name = 'watcher') ORDER BY 1, 2, 3, 4;
+SELECT application_name, backend_type, state, wait_event_type, wait_event, count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name <> 'watcher' AND pid <> pg_backend_pid() GROUP BY 1, 2, 3, 4, 5 ORDER BY 1;};
+
+# What another plan finds in the session's caches, and so does not look up.
+my $caches = q{EXPLAIN (ANALYZE, BUFFERS, COSTS off, TIMING off, SUMMARY off) SELECT obj_description('pg_class'::regclass), pg_get_viewdef('pg_views'::regclass) IS NULL, 'sad'::mood < 'odd'::mood, enum_range(NULL::mood), upper('x' COLLATE "C"), '1 day'::interval < '2 days', now() AT TIME ZONE 'AAB3:10';};
+my $statistics = 'SELECT * FROM statistics()';
+
+# Once the readers have told what they counted, and the writer of pages.
+my $count = "SELECT end_readers(), pg_stat_force_next_flush(), pg_sleep(0.03);\n\\echo =statistics\n$statistics;\n";
 
 # By how much a statement changed the contexts of memory, given what a look
 # printed before and after.
@@ -241,78 +275,101 @@ sub changed
 	return join "\n", @changes;
 }
 
-# Of each statement, by name, what is seen.  It has a reader that has done nothing
-# but another count.
+# Of each statement, by name, what is seen.  It has a connection of its own, and a
+# reader that has done nothing but another count.
 sub observe
 {
 	my ($database, @statements) = @_;
 	my $base = PostgreSQL::Test::Utils::tempdir() . "/$database";
 	my $connection = $node->connstr($database) . ' user=analyst';
-	my $script = "SELECT dp_count(*) AS first FROM person;\n$look;\n";
+	my $log = log_mark($node);
+	my $script = "SET application_name = 'asker idle';\n\\set VERBOSITY verbose\n$count";
 	my @seen;
 
-	foreach my $statement (@statements)
-	{
-		my ($settings, $asked, $explained) = @$statement{qw(settings asked explained)};
-		my $plain = "RESET ALL;\nSET dp_pg.epsilon = '0.01';\n";
-
-		$explained = defined $explained ? "EXPLAIN (ANALYZE, BUFFERS, WAL, VERBOSE, SETTINGS, TIMING off, SUMMARY off) $explained;\n" : '';
-		$script .= "\\echo =first\nSELECT fresh_reader();\n${plain}SELECT dp_count(*) AS first FROM person WHERE id < 0;\nSELECT forget_workers();\n";
-		$script .= "\\echo =memory\n$look;\n$mark\n$settings\\echo =answer\n\\warn =answer\n$asked;\n";
-		$script .= "\\echo =counters\n\\warn =counters\n$plain$counters\n\\echo =peak\nSELECT reader_peak();\nSELECT worker_peak();\n";
-		$script .= "$settings\\echo =explain\n\\warn =explain\n$explained\\warn =rest\n$plain\\echo =memory\n$look;\n";
-	}
-	unlink "$base.sql";
-	append_to_file("$base.sql", $script);
-	system("psql -XAtq -d \"$connection\" -f $base.sql >$base.out 2>$base.err");
-	my @out = split /^=(?:first|answer|counters|peak|explain|memory)\n/m, slurp_file("$base.out"), -1;
-	my @err = split /^=(?:answer|counters|explain|rest)\n/m, slurp_file("$base.err"), -1;
-
-	die "psql ended early: $err[-1]" if @out != 7 * @statements + 1;
 	foreach my $i (0 .. $#statements)
 	{
-		my ($before, $answer, $written, $peaks, $explained, $after) = @out[ 7 * $i + 2 .. 7 * $i + 7 ];
-		my ($wal, $counters) = split /\n/, $written, 2;
-		my ($peak, $worker) = split /\n/, $peaks;
+		my ($settings, $asked, $explained) = @{ $statements[$i] }{qw(settings asked explained)};
+		my $plain = "RESET ALL;\nSET dp_pg.epsilon = '0.01';\nSET application_name = 'asker idle';\n";
 
+		$explained = defined $explained ? "EXPLAIN (ANALYZE, BUFFERS, WAL, VERBOSE, SETTINGS, TIMING off, SUMMARY off) $explained;\n" : '';
+		$script .= "\\connect\n\\echo =first\n$plain$look;\nSELECT dp_count(*) AS first FROM person WHERE id < 0;\nSELECT begin_statement($i);\n";
+		$script .= "\\echo =before\n$look;\n$mark\nSET application_name = 'asker $i';\n$settings\\echo =answer\n\\warn =answer\n$asked;\n";
+		$script .= "\\echo =counters\n\\warn =counters\n$plain$counters\n\\echo =caches\n$caches\n\\echo =peaks\nSELECT peak(pg_backend_pid()) - :peak, reader_peak();\nSELECT * FROM worker_peaks();\n";
+		$script .= "\\echo =libraries\nSELECT * FROM libraries();\n\\echo =locks\nSELECT * FROM worker_locks();\n";
+		$script .= "$settings\\echo =explain\n\\warn =explain\n$explained\\warn =rest\n$plain\\echo =memory\n$look;\n$count";
+	}
+	$script .= "SET application_name = 'asker end';\nSELECT pg_sleep(0.1);\n";
+	unlink "$base.sql";
+	append_to_file("$base.sql", $script);
+	my $watch = start_watch($connection);
+	system("psql -XAtq -d \"$connection\" -f $base.sql >$base.out 2>$base.err");
+	my ($counted, @out) = split /^=first\n/m, slurp_file("$base.out"), -1;
+	my @err = split /^=(?:answer|counters|explain|rest)\n/m, slurp_file("$base.err"), -1;
+	my $watched = end_watch($watch);
+	my $files = temporary_files($node, $log);
+
+	die "psql ended early: $err[-1]" if @out != @statements || $out[-1] !~ /^=statistics\n/m;
+	foreach my $i (0 .. $#statements)
+	{
+		my (undef, %part) = split /^=(\w+)\n/m, $out[$i], -1;
+		my ($wal, $counters) = split /\n/, $part{counters}, 2;
+		my ($peaks, @workers) = split /\n/, $part{peaks};
+		my ($own, $reader) = split /\|/, $peaks;
+		my ($told, $pages, $statistics) = told_apart($statements[$i]{asked}, changed($counted, $part{statistics}));
+
+		$counted = $part{statistics};
 		push @seen, {
-			answer => shape($answer), messages => shape($err[ 4 * $i + 1 ]), explained => shape($err[ 4 * $i + 3 ]),
-			explain => (join "\n", grep { !/Budget/ } split /\n/, $explained =~ s/stored \d+ \w+ ago/stored/gr),
-			counters => $counters, memory => changed($before, $after), wal => $wal, peak => $peak, worker => $worker || 0 };
+			answer => shape($part{answer}, is_keyed($statements[$i]{asked})), messages => shape($err[ 4 * $i + 1 ]), explained => shape($err[ 4 * $i + 3 ]),
+			explain => (join "\n", grep { !/Budget/ } split /\n/, $part{explain} =~ s/stored \d+ \w+ ago/stored/gr),
+			counters => $counters, memory => changed(@part{qw(before memory)}), wal => $wal, own => $own, peak => $reader, worker => max(0, @workers), workers => scalar @workers,
+			caches => $part{caches}, libraries => $part{libraries}, locks => $part{locks}, statistics => $statistics, pages => $pages, told => $told, files => $files->{$i} // 'none', watched => $watched->{$i} // {} };
 	}
 	return @seen;
 }
 
 # Numbers that are alike are not the same.
-my %step = (peak => STEP, worker => STEP, wal => WAL_STEP);
+my %step = (own => STEP, peak => STEP, worker => STEP, wal => WAL_STEP, pages => PAGES_STEP);
+
+# Is a thing the same in two sightings?
+sub is_alike
+{
+	my ($thing, @seen) = @_;
+	my ($a, $b) = map { $_->{$thing} } @seen;
+
+	return watched_alike($a, $b) if $thing eq 'watched';
+	return exists $step{$thing} ? abs($a - $b) < $step{$thing} : $a eq $b;
+}
 
 # Names of what differs between two sightings of a statement.
 sub differing
 {
 	my ($a, $b) = @_;
 
-	return grep { exists $step{$_} ? abs($a->{$_} - $b->{$_}) >= $step{$_} : $a->{$_} ne $b->{$_} } sort keys %$a;
+	return grep { $_ ne 'told' && !is_alike($_, $a, $b) } sort keys %$a;
 }
 
 # ---- the machine ----
 
-my ($asked, $suspects, $refused, $found, $shared, $deep, $too_deep) = (0) x 7;
+my ($asked, $suspects, $refused, $found, $shared, $deep, $too_deep, $keyed, $told) = (0) x 9;
 
-# Is it so every time, and by itself?  Then by what.
+# Is there a thing that is never the same, when it is asked by itself?  Then by
+# name what was seen of it.
 sub confirmed
 {
-	my ($statement) = @_;
-	my %times;
+	my ($statement, @pair) = @_;
+	my (%seen, @left);
 
 	$suspects++;
 	foreach my $time (1 .. AGAIN)
 	{
-		my @seen = map { observe($_, $statement) } $time % 2 ? @databases : reverse @databases;
+		push @{ $seen{$_} }, observe($_, $statement) foreach $time % 2 ? @pair : reverse @pair;
+		my ($first, $second) = @seen{@pair};
 
-		$times{$_}++ foreach differing(@seen);
-		return () if !grep { $_ == $time } values %times;
+		@left = $time == 1 ? differing($first->[0], $second->[0]) : @left;
+		@left = grep { my $thing = $_; !grep { my $a = $_; grep { is_alike($thing, $a, $_) } @$second } @$first } @left;
+		return () if !@left;
 	}
-	return grep { $times{$_} == AGAIN } sort keys %times;
+	return map { my $thing = $_; $thing => [ apart(map { $seen{$_}[-1]{$thing} } @pair) ] } @left;
 }
 
 my $number = 0;
@@ -322,10 +379,12 @@ while ($number < $wanted && $found < $most)
 	my @statements = map { statement($_) } @numbers;
 	my $batch = int(($numbers[0] - 1) / BATCH);
 
-	value($node, "DELETE FROM bill WHERE of_visit / 1000 = $unit; DELETE FROM visit WHERE who = $unit; DELETE FROM person WHERE id = $unit", 'second');
-	value($node, 'SET SESSION AUTHORIZATION owner; ' . insert_unit($batch % 12) . '; ' . unit_rows($unit, $batch), 'second');
-	value($node, 'VACUUM (FREEZE, ANALYZE) person, visit, bill', $_) foreach @databases;
-	my ($first, $second) = map { [ observe($_, @statements) ] } @databases;
+	my @pair = @{ $pairs[ ($batch + int($batch / 12)) % @pairs ] };	# of 12 units, with each
+
+	value($node, "DELETE FROM bill WHERE of_visit / 1000 = $unit; DELETE FROM visit WHERE who = $unit; DELETE FROM person WHERE id = $unit", $pair[1]);
+	value($node, 'SET SESSION AUTHORIZATION owner; ' . insert_unit($batch % 12) . '; ' . unit_rows($unit, $batch), $pair[1]);
+	value($node, 'VACUUM (FREEZE, ANALYZE) person, visit, bill', $_) foreach @pair;
+	my ($first, $second) = map { [ observe($_, @statements) ] } @pair;
 
 	foreach my $i (0 .. $#statements)
 	{
@@ -336,33 +395,60 @@ while ($number < $wanted && $found < $most)
 		$shared++ if $first->[$i]{worker};
 		$deep++ if $statements[$i]{deep};
 		$too_deep++ if $first->[$i]{messages} =~ /stack depth/;
+		$keyed++ if is_keyed($statements[$i]{asked});
+		$told++ if $first->[$i]{told} ne $second->[$i]{told};
 		next if !@differ || $found >= $most;
-		note("$numbers[$i]: @differ");
-		@differ = confirmed($statements[$i]);
-		next if !@differ;
+		note("$numbers[$i]: " . join ', ', map { "$_ (" . join(' / ', apart($first->[$i]{$_}, $second->[$i]{$_})) . ')' } @differ) if $ENV{FUZZ_VERBOSE};
+		my %differ = confirmed($statements[$i], @pair);
+		next if !%differ;
 		$found++;
-		diag("@differ: FUZZ_SEED=$seed FUZZ_NUMBER=$numbers[$i] make fuzz\n  $statements[$i]{settings}$statements[$i]{asked}");
-		diag("  $_: $first->[$i]{$_}\n  $_: $second->[$i]{$_}") foreach @differ;
+		diag(join(' ', sort keys %differ) . ": FUZZ_SEED=$seed FUZZ_NUMBER=$numbers[$i] make fuzz\n  $statements[$i]{settings}$statements[$i]{asked}");
+		diag("  $_: $differ{$_}[0]\n  $_: $differ{$_}[1]") foreach sort keys %differ;
 	}
 	pass("queries up to $numbers[-1] have ended");
 	$number = defined $only ? $wanted : $numbers[-1];
 }
-is($found, 0, "neighbours look alike: $asked queries, $refused refused, $suspects asked again");
+is($found, 0, "neighbours look alike: $asked queries, $refused refused, $suspects asked again, $told differ in what is told");
 if (!defined $only && $asked >= 300)
 {
 	cmp_ok($refused, '<', 0.4 * $asked, 'most are answered');
+	cmp_ok($keyed, '>', 0.1 * $asked, "$keyed have keys");
 	cmp_ok($shared, '>', 0.03 * $asked, "$shared have parallel workers");
 	cmp_ok($too_deep, '>', 0.1 * $deep, "of $deep from a deep stack $too_deep were too deep");
 }
 
+# What differs where nothing is closed cannot be read where it is.
+foreach my $relation (map { $_->[0] } @told)
+{
+	is(sqlstate($node, 'analyst', "SELECT * FROM $relation", $pairs[1][0]), value($node, "SELECT to_regclass('$relation') IS NULL") eq 't' ? '42P01' : '42501', "closed: $relation");
+}
+
 # It would be seen, by each thing: of an own table that differs.
-value($node, "SET SESSION AUTHORIZATION analyst; CREATE TABLE mine AS SELECT i FROM generate_series(1, 5000) AS i WHERE current_database() = 'second'", $_) foreach @databases;
-my @seen = map { observe($_, map { { settings => '', asked => $_, explained => $_ } } 'WITH w AS (SELECT i FROM mine) SELECT dp_count(*), dp_median(i, 0, 10), (SELECT count(1 / (i - 1)) FROM w) FROM person',
-		'SELECT * FROM mine', 'CREATE TABLE copied AS TABLE mine', "PREPARE p AS SELECT '" . ($_ eq 'second' ? 'x' x 20000 : 'x') . "'") } @databases;
-like("@{[ differing(@seen[ 0, 4 ]) ]}", qr/messages/, 'an error is seen');
-like("@{[ differing(@seen[ 1, 5 ]) ]}", qr/answer explain/, 'rows and EXPLAIN are seen');
-like("@{[ differing(@seen[ 2, 6 ]) ]}", qr/counters/, 'pages written are seen');
-like("@{[ differing(@seen[ 3, 7 ]) ]}", qr/memory/, 'memory is seen');
+value($node, "SET SESSION AUTHORIZATION analyst; CREATE TABLE mine AS SELECT i FROM generate_series(1, 5000) AS i WHERE current_database() = 'second'; CREATE FUNCTION mine() RETURNS text LANGUAGE plpgsql AS 'BEGIN RETURN current_database(); END'; ANALYZE mine", $_) foreach @{ $pairs[0] };
+my @own = (
+	[ messages => q{WITH w AS (SELECT i FROM mine) SELECT dp_count(*), dp_median(i, 0, 10), (SELECT count(1 / (i - 1)) FROM w) FROM person} ],
+	[ 'answer explain' => 'SELECT * FROM mine' ],
+	[ counters => 'CREATE TABLE copied AS TABLE mine' ],
+	[ memory => sub { "PREPARE p AS SELECT '" . ($_[0] eq 'second' ? 'x' x 20000 : 'x') . "'" } ],
+	[ messages => q{DO $$ BEGIN RAISE EXCEPTION 'no' USING ERRCODE = CASE current_database() WHEN 'first' THEN 'P0001' ELSE '12345' END; END $$} ],
+	[ answer => q{SELECT k, dp_count(*) IS NULL FROM person GROUP BY k ORDER BY k * CASE current_database() WHEN 'first' THEN 1 ELSE -1 END} ],
+	[ statistics => 'SELECT count(mine()) FROM mine' ],
+	[ files => q{SELECT count(*) FROM (SELECT a.i FROM mine AS a, generate_series(1, 20) ORDER BY a.i + 1) AS q} ],
+	[ libraries => q{SELECT to_tsvector('english', current_database()) WHERE current_database() = 'second'} ],
+	[ caches => q{DO $$ BEGIN IF current_database() = 'second' THEN PERFORM pg_get_viewdef('pg_views'::regclass); END IF; END $$} ],
+	[ watched => q{SELECT pg_sleep(0.5) WHERE current_database() = 'second'} ],
+	[ own => q{SELECT length(repeat('x', 30000000 * (current_database() = 'second')::int))} ]);
+foreach my $own (@own)
+{
+	my ($things, $asked) = @$own;
+	my @seen = map { observe($_, { settings => '', asked => ref $asked ? $asked->($_) : $asked, explained => 'SELECT * FROM mine' }) } @{ $pairs[0] };
+	my @differ = differing(@seen);
+
+	foreach my $thing (split / /, $things)
+	{
+		ok((grep { $_ eq $thing } @differ), "seen: $thing") or diag("@differ: " . join ' / ', apart(map { $_->{$thing} } @seen));
+	}
+}
 
 $node->stop;
 done_testing();
