@@ -10,6 +10,7 @@
  */
 #include "postgres.h"
 
+#include "catalog/pg_aggregate.h"
 #include "catalog/pg_type.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
@@ -109,6 +110,43 @@ base_of_column(Query *level, AttrNumber column)
 	return base;
 }
 
+/*
+ * What stands for a window function: an aggregate of many rows, as those of
+ * groups are, that is no value of one of them.
+ */
+static Node *
+base_of_window(const WindowFunc *function, Query *query)
+{
+	Aggref	   *base = makeNode(Aggref);
+	Node	   *filter = dp_block_rowset_base(query,
+											  (Node *) function->aggfilter);
+	ListCell   *lc;
+
+	base->aggfnoid = function->winfnoid;
+	base->aggtype = function->wintype;
+	base->aggcollid = function->wincollid;
+	base->inputcollid = function->inputcollid;
+	foreach(lc, function->args)
+	{
+		Node	   *arg = dp_block_rowset_base(query, lfirst(lc));
+
+		base->aggargtypes = lappend_oid(base->aggargtypes, exprType(arg));
+		base->args = lappend(base->args,
+							 makeTargetEntry((Expr *) arg,
+											 list_length(base->args) + 1,
+											 NULL, false));
+	}
+	base->aggfilter = (Expr *)
+		(filter != NULL ? filter : makeBoolConst(true, false));
+	base->aggstar = function->winstar;
+	base->aggkind = AGGKIND_NORMAL;
+	base->aggsplit = AGGSPLIT_SIMPLE;
+	base->aggno = function->winref;
+	base->aggtransno = -1;
+	base->location = function->location;
+	return (Node *) base;
+}
+
 static Node *
 base_mutator(Node *node, void *context)
 {
@@ -119,6 +157,8 @@ base_mutator(Node *node, void *context)
 
 	if (node == NULL)
 		return NULL;
+	if (IsA(node, WindowFunc))
+		return base_of_window((const WindowFunc *) node, query);
 	if (!IsA(node, Var))
 		return expression_tree_mutator(node, base_mutator, context);
 	var = (Var *) node;

@@ -127,7 +127,7 @@ is_lone_level(const Query *level)
 	List	   *from = dp_block_from(level);
 	ListCell   *lc;
 
-	if (dp_block_is_grouped(level))
+	if (dp_block_is_whole(level))
 		return true;
 	if (level->setOperations == NULL && list_length(from) > 1)
 		return false;

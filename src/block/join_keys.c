@@ -12,7 +12,7 @@
  * join for those that this may leave out, and of a join that only asks whether
  * there are rows for those that are asked.  That of a full join counts for
  * none, and none counts for what is below a level that groups rows, since it
- * is asked of groups.
+ * is asked of groups, or that has windows, which see rows before it is asked.
  */
 #include "postgres.h"
 
@@ -138,7 +138,7 @@ add_leaves(Relids leaves, const Query *query, const Node *item, bool groups)
 	entry = rt_fetch(((const RangeTblRef *) item)->rtindex, query->rtable);
 	if (entry->rtekind != RTE_SUBQUERY)
 		return bms_add_member(leaves, dp_block_leaf_number(entry));
-	if (!groups && dp_block_is_grouped(entry->subquery))
+	if (!groups && dp_block_is_whole(entry->subquery))
 		return leaves;
 	foreach(lc, dp_block_from(entry->subquery))
 		leaves = add_leaves(leaves, entry->subquery, lfirst(lc), groups);
@@ -158,7 +158,7 @@ reads_groups(const Query *level)
 		const RangeTblEntry *entry = lfirst(lc);
 
 		if (entry->rtekind == RTE_SUBQUERY &&
-			(dp_block_is_grouped(entry->subquery) ||
+			(dp_block_is_whole(entry->subquery) ||
 			 reads_groups(entry->subquery)))
 			return true;
 	}

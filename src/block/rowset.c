@@ -6,8 +6,8 @@
  * rows computed from that unit's rows and public data alone.  Accepted are
  * levels (subqueries, views, CTEs) that select, project and filter what one
  * item of FROM gives, or several that are joined as join.c says; and levels
- * that group rows by their unit (unit_groups.c), or put those of several
- * together (united.c).
+ * that group rows by their unit (unit_groups.c), have windows over them
+ * (unit_windows.c), or put those of several together (united.c).
  *
  * A chain of levels over one protected relation maps every row to at most one
  * row, by itself.  So it also keeps "one row per unit", where that is proved
@@ -255,8 +255,8 @@ forbidden_clause(Query *query)
 	if (query->groupClause == NIL &&
 		(query->hasAggs || query->havingQual != NULL))
 		return "an aggregate without GROUP BY";
-	if (query->hasWindowFuncs)
-		return "a window function";
+	if (query->hasWindowFuncs && query->groupClause != NIL)
+		return "GROUP BY";
 	if (query->distinctClause != NIL)
 		return "DISTINCT";
 	if (query->limitCount != NULL || query->limitOffset != NULL)
@@ -304,10 +304,17 @@ verify_outputs(Query *query, dp_rowset *rowset)
 	query->targetList = (List *)
 		dp_block_rowset_hoist((Node *) query->targetList, rowset);
 	query->havingQual = dp_block_rowset_hoist(query->havingQual, rowset);
+	dp_block_order_by_chance(query);
 	refusal = grouped ? dp_rules_check_groups((Node *) query->targetList) :
+		query->hasWindowFuncs ?
+		dp_rules_check_window_targets((Node *) query->targetList) :
 		dp_rules_check((Node *) query->targetList);
 	if (refusal == NULL && grouped)
 		refusal = dp_rules_check_groups(query->havingQual);
+	if (refusal == NULL && query->hasWindowFuncs)
+		refusal = dp_rules_check_windows(query);
+	if (query->hasWindowFuncs)
+		dp_block_number_windows(query, ++rowset->grouped);
 	if (grouped)
 	{
 		rowset->grouped++;
@@ -367,6 +374,16 @@ verify_arms(bool nullable, level_walk *walk)
 }
 
 static dp_refusal *
+refuse_beside_windows(const char *clause)
+{
+	return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1, NULL,
+							"Put it into a subquery of its own, below the "
+							"windows or around them.",
+							"%s is not supported beside windows below a "
+							"private aggregate", clause);
+}
+
+static dp_refusal *
 verify_level(Query *query, bool top, bool nullable, List *cte_stack,
 			 dp_rowset *rowset)
 {
@@ -385,6 +402,8 @@ verify_level(Query *query, bool top, bool nullable, List *cte_stack,
 		walk.cte_stack = lcons(query->cteList, list_copy(cte_stack));
 	}
 	forbidden = top ? NULL : forbidden_clause(query);
+	if (forbidden != NULL && query->hasWindowFuncs)
+		return refuse_beside_windows(forbidden);
 	if (forbidden != NULL)
 		return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
 								"There, rows of one privacy unit would depend "

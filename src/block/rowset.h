@@ -23,7 +23,8 @@ typedef struct dp_rowset
 {
 	dp_relation *relation;		/* whose units the rows have */
 	bool		many;			/* a unit may have many rows */
-	int			grouped;		/* levels that group rows by the unit */
+	int			grouped;		/* levels that group rows by the unit, or
+								 * have windows over those of one */
 	int			arms;			/* of UNION ALL and what becomes it, at all
 								 * levels */
 	bool		lists;			/* there are some in texts (list_rows.c) */
@@ -38,6 +39,13 @@ static inline bool
 dp_block_is_grouped(const Query *level)
 {
 	return level->groupClause != NIL;
+}
+
+/* Or make each of its rows of several, so that none may be left out before? */
+static inline bool
+dp_block_is_whole(const Query *level)
+{
+	return dp_block_is_grouped(level) || level->hasWindowFuncs;
 }
 
 /* Does a join only ask whether there are rows on its right side? */
@@ -157,6 +165,14 @@ extern Node *dp_block_bounds_of_groups(Node *base);
 extern void dp_block_group_asked(Query *query, dp_rowset *rowset);
 extern dp_refusal *dp_block_check_groups(Query *query,
 										 const dp_rowset *rowset);
+
+/* ---- unit_windows.c ---- */
+extern void dp_block_number_windows(Query *query, int level);
+extern void dp_block_order_by_chance(Query *level);
+extern dp_refusal *dp_block_check_windows(Query *level,
+										  const dp_rowset *rowset);
+extern void dp_block_measure_windows(Query *level, const dp_block *block,
+									 int sources, dp_unit_level *sizes);
 
 /* ---- join_keys.c ---- */
 

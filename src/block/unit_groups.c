@@ -122,7 +122,7 @@ group_right(const JoinExpr *join, Query *query, dp_rowset *rowset)
 	Query	   *level = entry->subquery;
 
 	if (dp_block_leaf_of(rowset, entry) != NULL ||
-		dp_block_is_grouped(level) || level->setOperations != NULL ||
+		dp_block_is_whole(level) || level->setOperations != NULL ||
 		list_length(dp_block_list_items(level)) < 2 ||
 		dp_block_unit_outputs(level, rowset, false) == NIL ||
 		!can_group(level))
@@ -252,6 +252,8 @@ dp_block_check_groups(Query *query, const dp_rowset *rowset)
 			dp_block_add_unit_key(entry, rowset);
 			refusal = check_level(entry->subquery, rowset);
 		}
+		if (refusal == NULL && entry->subquery->hasWindowFuncs)
+			refusal = dp_block_check_windows(entry->subquery, rowset);
 	}
 	return refusal;
 }

@@ -308,7 +308,7 @@ dp_block_joins_plainly(const Query *level)
 
 		if (entry->rtekind == RTE_SUBQUERY &&
 			(entry->subquery->setOperations != NULL ||
-			 dp_block_is_grouped(entry->subquery) ||
+			 dp_block_is_whole(entry->subquery) ||
 			 !dp_block_joins_plainly(entry->subquery)))
 			return false;
 	}
@@ -423,6 +423,22 @@ measure_groups(List *levels, Query *level, const dp_block *block)
 					   list_make1(NULL) : list_choices(level, block, true));
 }
 
+static List *
+measure_windows(List *levels, Query *level, const dp_block *block)
+{
+	ListCell   *lc;
+
+	foreach(lc, list_choices(level, block, true))
+	{
+		dp_unit_level *sizes = palloc0(sizeof(dp_unit_level));
+
+		dp_block_measure_windows(level, block, bms_num_members(lfirst(lc)),
+								 sizes);
+		levels = add_choices(levels, sizes, list_make1(lfirst(lc)));
+	}
+	return levels;
+}
+
 /* All below, also what is only asked whether it has rows. */
 static List *
 measure_below(const Query *level, const dp_block *block, List *levels)
@@ -438,6 +454,8 @@ measure_below(const Query *level, const dp_block *block, List *levels)
 		levels = measure_below(entry->subquery, block, levels);
 		if (dp_block_is_grouped(entry->subquery))
 			levels = measure_groups(levels, entry->subquery, block);
+		if (entry->subquery->hasWindowFuncs)
+			levels = measure_windows(levels, entry->subquery, block);
 	}
 	return levels;
 }
@@ -445,7 +463,7 @@ measure_below(const Query *level, const dp_block *block, List *levels)
 /*
  * dp_block_unit_levels
  *	  List of dp_unit_level *: the rows that the block aggregates, and then the
- *	  groups of each level below.
+ *	  groups, or the rows that windows keep, of each level below.
  */
 List *
 dp_block_unit_levels(const dp_block *block)

@@ -204,14 +204,16 @@ dp_reader_execute(dp_opened *opened)
 
 /*
  * Settings of whoever reads, whatever the asker has set: nothing is told,
- * nothing is counted, and no hash table goes to disk: its groups are public
- * ones, and what they take together was looked at before (run/prepare.c).
+ * nothing is counted, and no hash table or sort goes to disk: groups are
+ * public ones, and what they take together was looked at before
+ * (run/prepare.c), and what is sorted are rows of some units (bound/gather.c).
  */
 static const char *const quiet[][2] = {
 	{"client_min_messages", "error"},
 	{"exit_on_error", "off"},	/* else errors are FATAL */
 	{"track_counts", "off"},
 	{"track_functions", "none"},
+	{"trace_sort", "off"},
 	{"work_mem", "2147483647"},
 	{"hash_mem_multiplier", "2"},
 };

@@ -37,6 +37,7 @@
 #include "utils/lsyscache.h"
 #include "utils/pg_locale.h"
 #include "utils/rel.h"
+#include "utils/sortsupport.h"
 #include "utils/syscache.h"
 
 #include "../rules/dp_rules.h"
@@ -152,6 +153,7 @@ dp_reader_value_type(const Node *node)
 		case T_MinMaxExpr:
 		case T_ArrayExpr:
 		case T_Aggref:
+		case T_WindowFunc:
 			return exprType(node);
 		default:
 			return InvalidOid;
@@ -173,6 +175,23 @@ warm_walker(Node *node, void *context)
 	return expression_tree_walker(node, warm_walker, context);
 }
 
+/* Whatever is compared when rows are sorted. */
+static void
+warm_sort(const Sort *sort)
+{
+	int			i;
+
+	for (i = 0; i < sort->numCols; i++)
+	{
+		SortSupportData support = {0};
+
+		support.ssup_cxt = CurrentMemoryContext;
+		support.ssup_collation = sort->collations[i];
+		support.ssup_attno = sort->sortColIdx[i];
+		PrepareSortSupportFromOrderingOp(sort->sortOperators[i], &support);
+	}
+}
+
 static bool
 warm_plan(PlanState *state, void *context)
 {
@@ -192,6 +211,8 @@ warm_plan(PlanState *state, void *context)
 		(void) warm_walker((Node *) ((Hash *) plan)->hashkeys, NULL);
 	if (IsA(plan, HashJoin) || IsA(plan, NestLoop))
 		(void) warm_walker((Node *) ((Join *) plan)->joinqual, NULL);
+	if (IsA(plan, Sort))
+		warm_sort((Sort *) plan);
 	if (IsA(plan, Result))
 		(void) warm_walker(((Result *) plan)->resconstantqual, NULL);
 	return planstate_tree_walker(state, warm_plan, context);

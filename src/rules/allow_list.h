@@ -69,6 +69,7 @@ typedef struct dp_expression_walk
 	bool		rewritten;		/* total versions are in place already */
 	bool		aggregates;		/* Aggrefs are allowed, their inputs judged */
 	bool		groups;			/* those of unit_aggregate.c are */
+	bool		windows;		/* those of unit_window.c are */
 	dp_refusal *refusal;		/* the first one found */
 } dp_expression_walk;
 
@@ -101,6 +102,18 @@ extern Query *dp_rules_shorten(Query *query);
 
 /* ---- unit_aggregate.c ---- */
 extern dp_refusal *dp_rules_check_aggregate(const Aggref *aggregate);
+extern bool dp_rules_is_unit_aggregate(Oid aggregate);
+extern dp_refusal *dp_rules_check_unit_collation(Oid aggregate, Oid collation,
+												 int location);
+extern Node *dp_rules_settle_window_aggregate(WindowFunc *function);
+
+/* ---- unit_window.c ---- */
+extern List *dp_rules_window_functions(const Query *level);
+extern List *dp_rules_window_columns(const Query *level);
+extern bool dp_rules_looks_at_rows(const WindowFunc *function,
+								   const WindowClause *window);
+extern bool dp_rules_can_sort(Oid type, bool *twins);
+extern bool dp_rules_is_text(Oid type);
 
 /* ---- expression_collate.c ---- */
 extern Oid	dp_rules_sortable_value(void);

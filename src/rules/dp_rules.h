@@ -30,6 +30,22 @@ extern dp_refusal *dp_rules_check(Node *expression);
  */
 extern dp_refusal *dp_rules_check_groups(Node *expression);
 
+/* And of what one with windows gives, whose functions are judged besides. */
+extern dp_refusal *dp_rules_check_window_targets(Node *expression);
+
+/*
+ * Are the windows of a level, its functions and frames, those of
+ * unit_window.c?  Whether partitions are of one unit is not looked at.
+ */
+extern dp_refusal *dp_rules_check_windows(const Query *level);
+
+/* Has a window functions that look at peers, not at single rows? */
+extern bool dp_rules_looks_at_peers(const Query *level,
+									const WindowClause *window);
+
+/* The name of a window that may leave its rows in any order. */
+#define DP_RULES_ANY_ORDER "any order"
+
 /* What an allowed aggregate holds for a group, and may give. */
 extern Size dp_rules_aggregate_keeps(const Aggref *aggregate, bool *value);
 
@@ -44,6 +60,13 @@ extern bool dp_rules_is_between(const Aggref *aggregate);
  * versions of everything else are there.
  */
 extern void dp_rules_settle_groups(Query *query);
+
+/*
+ * Likewise for the levels with windows: functions, and an order that leaves
+ * nothing to chance.  And what their windows hold, but for rows.
+ */
+extern void dp_rules_settle_windows(Query *query);
+extern Size dp_rules_window_memory(const Query *query);
 
 /*
  * Copy of the expression in which every allowed-but-partial built-in

@@ -60,7 +60,8 @@ static const struct
 	{T_GroupingFunc, "GROUPING", NULL, NULL},
 	{T_WindowFunc, "window function",
 		"It would make one unit's row depend on rows of others.",
-	"Apply it to released values, outside the private aggregate."},
+	"Use it in a subquery below, with the privacy unit in PARTITION BY; or "
+	"over released values, outside the private aggregate."},
 	{T_SubscriptingRef, "subscript", NULL, HINT_OUTSIDE},
 	{T_ArrayExpr, "array", NULL,
 	"Use arrays of constants, with ANY, ALL or IN."},
@@ -504,6 +505,14 @@ dp_rules_walker(Node *node, void *context)
 			}
 			walk->refusal = refuse_node(node);
 			break;
+		case T_WindowFunc:
+			if (walk->windows)
+				return dp_rules_walker((Node *) ((WindowFunc *) node)->args,
+									   walk) ||
+					dp_rules_walker((Node *) ((WindowFunc *) node)->aggfilter,
+									walk);
+			walk->refusal = refuse_node(node);
+			break;
 		default:
 			walk->refusal = refuse_node(node);
 			break;
@@ -534,6 +543,17 @@ dp_rules_check_groups(Node *expression)
 	dp_expression_walk walk = {0};
 
 	walk.groups = true;
+	dp_rules_walker(expression, &walk);
+	return walk.refusal;
+}
+
+/* dp_rules_check_window_targets: see dp_rules.h. */
+dp_refusal *
+dp_rules_check_window_targets(Node *expression)
+{
+	dp_expression_walk walk = {0};
+
+	walk.windows = true;
 	dp_rules_walker(expression, &walk);
 	return walk.refusal;
 }

@@ -6,7 +6,8 @@
  * Allowed at each level: one SELECT over relations, named rows, joins and
  * subqueries of such, or UNION ALL of subqueries, with WHERE, a target list,
  * an order; at the top level aggregates and a plain GROUP BY too, below it
- * those of units, whose keys the block has verified (block/unit_groups.c).
+ * those of units, whose keys the block has verified (block/unit_groups.c), and
+ * windows, whose partitions it has (block/unit_windows.c).
  * Every expression is judged by the expression rules, and so are the functions
  * that sorting and grouping call.
  * Refused by name or by not being known: everything else.
@@ -63,7 +64,8 @@ forbidden_part(Query *query, bool top)
 		return "WITH";
 	if (query->hasSubLinks)
 		return "a subquery in an expression";
-	if (query->hasWindowFuncs || query->windowClause != NIL)
+	if ((query->hasWindowFuncs || query->windowClause != NIL) &&
+		(top || !query->hasWindowFuncs || query->groupClause != NIL))
 		return "a window function";
 	if (query->hasTargetSRFs)
 		return "a set-returning function";
@@ -105,6 +107,7 @@ check_targets(Query *query, bool top)
 	walk.rewritten = true;
 	walk.aggregates = top;
 	walk.groups = !top && query->groupClause != NIL;
+	walk.windows = !top && query->hasWindowFuncs;
 	(void) (dp_rules_walker((Node *) query->targetList, &walk) ||
 			dp_rules_walker(query->havingQual, &walk));
 	return walk.refusal;
@@ -173,6 +176,26 @@ check_sorts(List *clauses, List *targets)
 			return refusal;
 	}
 	return NULL;
+}
+
+/* The windows of a level; what they sort by is among its targets. */
+static dp_refusal *
+check_windows(const Query *query)
+{
+	dp_refusal *refusal = query->windowClause == NIL ? NULL :
+	dp_rules_check_windows(query);
+	ListCell   *cell;
+
+	foreach(cell, query->windowClause)
+	{
+		const WindowClause *window = lfirst_node(WindowClause, cell);
+
+		if (refusal == NULL)
+			refusal = check_sorts(window->partitionClause, query->targetList);
+		if (refusal == NULL)
+			refusal = check_sorts(window->orderClause, query->targetList);
+	}
+	return refusal;
 }
 
 static dp_refusal *
@@ -285,7 +308,7 @@ check_level(Query *query, bool top)
 		refusal = check_sorts(query->sortClause, query->targetList);
 	if (refusal == NULL)
 		refusal = check_sorts(query->groupClause, query->targetList);
-	return refusal;
+	return refusal != NULL ? refusal : check_windows(query);
 }
 
 /* See dp_rules.h. */

@@ -117,6 +117,21 @@ refuse(const Aggref *aggregate, const char *what, const char *detail,
 							what);
 }
 
+/* dp_rules_is_unit_aggregate: is it one of those? */
+bool
+dp_rules_is_unit_aggregate(Oid aggregate)
+{
+	return find(aggregate) != NULL;
+}
+
+/* dp_rules_check_unit_collation: by which an allowed aggregate compares. */
+dp_refusal *
+dp_rules_check_unit_collation(Oid aggregate, Oid collation, int location)
+{
+	return find(aggregate)->trouble == LONG_VALUE ?
+		dp_rules_check_collation(collation, location) : NULL;
+}
+
 /*
  * dp_rules_check_aggregate
  *	  May an aggregate of a level that groups by the unit be computed?  Its
@@ -138,9 +153,9 @@ dp_rules_check_aggregate(const Aggref *aggregate)
 		return refuse(aggregate, psprintf("%s with DISTINCT or ORDER BY",
 										  name), NULL,
 					  "Group by the value, too, in a subquery of its own.");
-	return find(aggregate->aggfnoid)->trouble == LONG_VALUE ?
-		dp_rules_check_collation(aggregate->inputcollid,
-								 aggregate->location) : NULL;
+	return dp_rules_check_unit_collation(aggregate->aggfnoid,
+										 aggregate->inputcollid,
+										 aggregate->location);
 }
 
 /*
@@ -172,11 +187,28 @@ dp_rules_is_extreme(const Aggref *aggregate)
 	return is_named(aggregate, "min") || is_named(aggregate, "max");
 }
 
-/* dp_rules_is_between: or avg, between two of them? */
+/*
+ * dp_rules_is_between
+ *	  Or avg, between two of them; or what a window gives of them, which stands
+ *	  as an aggregate where bounds are looked for (block/unit_windows.c)?
+ */
 bool
 dp_rules_is_between(const Aggref *aggregate)
 {
-	return dp_rules_is_extreme(aggregate) || is_named(aggregate, "avg");
+	switch (aggregate->aggfnoid)
+	{
+		case F_FIRST_VALUE:
+		case F_LAST_VALUE:
+		case F_NTH_VALUE:
+		case F_LAG_ANYELEMENT:
+		case F_LAG_ANYELEMENT_INT4:
+		case F_LEAD_ANYELEMENT:
+		case F_LEAD_ANYELEMENT_INT4:
+			return true;
+		default:
+			return dp_rules_is_extreme(aggregate) ||
+				is_named(aggregate, "avg");
+	}
 }
 
 /* ---- what is computed ---- */
@@ -352,42 +384,67 @@ exact_sum(Aggref *aggregate, Oid exact)
 				list_make1(aggregate));
 }
 
+/* What an aggregate is given in place of its argument. */
+static Node *
+settle_argument(const unit_aggregate *known, Node *x)
+{
+	switch (known->trouble)
+	{
+		case LONG_VALUE:
+			return short_value(x);
+		case NUMERIC_ORDER:
+			return call(F_TRIM_SCALE, NUMERICOID, list_make1(x));
+		case FLOAT_ORDER:
+			return plain_float(x);
+		case NUMERIC_SUM:
+			return numeric_addend(x);
+		case FLOAT_SUM:
+			return float_addend(x);
+		case NO_TROUBLE:
+			break;
+	}
+	return x;
+}
+
 static Node *
 settle_aggregate(Aggref *aggregate)
 {
 	const unit_aggregate *known = find(aggregate->aggfnoid);
 	TargetEntry *argument;
-	Node	   *x;
 
 	if (known == NULL)
 		elog(ERROR, "aggregate %u is not of units", aggregate->aggfnoid);
 	if (known->trouble == NO_TROUBLE)
 		return (Node *) aggregate;
 	argument = linitial_node(TargetEntry, aggregate->args);
-	x = (Node *) argument->expr;
-	switch (known->trouble)
-	{
-		case LONG_VALUE:
-			x = short_value(x);
-			break;
-		case NUMERIC_ORDER:
-			x = call(F_TRIM_SCALE, NUMERICOID, list_make1(x));
-			break;
-		case FLOAT_ORDER:
-			x = plain_float(x);
-			break;
-		case NUMERIC_SUM:
-			x = numeric_addend(x);
-			break;
-		case FLOAT_SUM:
-			x = float_addend(x);
-			break;
-		case NO_TROUBLE:
-			break;
-	}
-	argument->expr = (Expr *) x;
+	argument->expr = (Expr *) settle_argument(known, (Node *) argument->expr);
 	return known->trouble == FLOAT_SUM ? exact_sum(aggregate, known->exact) :
 		(Node *) aggregate;
+}
+
+/*
+ * dp_rules_settle_window_aggregate
+ *	  What stands for an allowed window function, which is changed: an
+ *	  aggregate follows from the rows of its frame, without an error.
+ */
+Node *
+dp_rules_settle_window_aggregate(WindowFunc *function)
+{
+	const unit_aggregate *known = find(function->winfnoid);
+	Oid			type = function->wintype;
+
+	if (known == NULL || known->trouble == NO_TROUBLE)
+		return (Node *) function;
+	linitial(function->args) = settle_argument(known,
+											   linitial(function->args));
+	if (known->trouble != FLOAT_SUM)
+		return (Node *) function;
+	function->winfnoid = known->exact;
+	function->wintype = NUMERICOID;
+	return call(dp_rules_total_oid(dp_rules_find(type == FLOAT4OID ?
+												 F_FLOAT4_NUMERIC :
+												 F_FLOAT8_NUMERIC)), type,
+				list_make1(function));
 }
 
 /* What a level that groups by the unit gives, over keys that are not long. */

@@ -127,7 +127,9 @@ plan(dp_inner *run, Query *inner, bool workers, dp_refusal **refusal)
 	if (*refusal != NULL)
 		return NULL;
 	dp_rules_settle_groups(inner);
+	dp_rules_settle_windows(inner);
 	inner = dp_rules_limit_memory(inner, &run->memory);
+	run->memory += dp_rules_window_memory(inner);
 	run->facts.toast_needed = toast && !run->local;
 	planned = dp_run_public_plan(inner, workers && (none || run->local),
 								 &run->facts);

@@ -146,6 +146,7 @@ has_lone_rows(const Path *path)
 	switch (nodeTag(path))
 	{
 		case T_AggPath:
+		case T_WindowAggPath:
 			return true;
 		case T_ProjectionPath:
 			return has_lone_rows(((const ProjectionPath *) path)->subpath);
@@ -249,9 +250,9 @@ only_asks(const Plan *plan)
 }
 
 /*
- * The rows of one name, as they are, or some of them, or groups
- * (bound/gather_unit.c); or none, where a condition is false for all; or of
- * several, one after the other?
+ * The rows of one name, as they are, or some of them, or groups or rows of
+ * windows (bound/gather_unit.c); or none, where a condition is false for all;
+ * or of several, one after the other?
  */
 static bool
 is_lone(const Plan *plan)
@@ -263,6 +264,7 @@ is_lone(const Plan *plan)
 			((const SubqueryScan *) plan)->subplan : plan->lefttree;
 	if (!IsA(plan, Append))
 		return IsA(plan, NamedTuplestoreScan) || IsA(plan, Agg) ||
+			IsA(plan, WindowAgg) ||
 			(IsA(plan, Result) && plan->lefttree == NULL);
 	foreach(lc, ((const Append *) plan)->appendplans)
 		if (!is_lone(lfirst(lc)))

@@ -18,7 +18,8 @@
  *	  and takes minutes for wide queries;
  *
  * and the plan that comes out has none but the nodes listed below: none that
- * sorts, and none that hashes but Agg, whose groups are public ones, and
+ * sorts but for a window, rows of some units (bound/gather.c), in memory; and
+ * none that hashes but Agg, whose groups are public ones, and
  * joins, which hash public rows, so that nothing is ever put on disk; and none
  * that waits for a value that is found while rows are read.  What is left to
  * choose by is the text of the query, declarations, bounds of partitions, and
@@ -68,7 +69,7 @@ static const struct
 	{&enable_geqo, false},
 	{&enable_hashagg, true},
 	{&enable_hashjoin, true},
-	{&enable_incremental_sort, true},
+	{&enable_incremental_sort, false},
 	{&enable_indexonlyscan, false},
 	{&enable_indexscan, true},
 	{&enable_material, false},
@@ -233,6 +234,19 @@ keep_asked_rows(PlannerInfo *root)
 }
 
 /*
+ * Windows leave rows in some order, which nothing above is to make use of: it
+ * would merge them, or group rows as they come.
+ */
+static void
+forget_order(RelOptInfo *rel)
+{
+	ListCell   *lc;
+
+	foreach(lc, rel->pathlist)
+		((Path *) lfirst(lc))->pathkeys = NIL;
+}
+
+/*
  * All ways to read a relation or a part are known, and the sizes of all parts.
  * Paths of a partitioned relation are made again from those of its parts, so
  * that each of them must do without workers.
@@ -243,7 +257,10 @@ hide_paths(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *entry)
 	if (previous_pathlist)
 		previous_pathlist(root, rel, rti, entry);
 	if (planning != NULL)
+	{
 		keep_asked_rows(root);
+		forget_order(rel);
+	}
 	if (entry->rtekind != RTE_RELATION)
 		return;
 	if (planning == NULL)
@@ -279,6 +296,8 @@ is_allowed(const Plan *plan, const dp_public_facts *facts)
 		case T_SeqScan:
 		case T_SubqueryScan:
 			return true;
+		case T_WindowAgg:
+			return facts->private_names > 0;
 		case T_IndexScan:
 			return dp_run_reads_public_part((const IndexScan *) plan, facts);
 		default:
@@ -334,6 +353,11 @@ check_nodes(Plan *plan, const dp_public_facts *facts)
 										 Max(facts->groups, 1));
 	if (IsA(plan, Hash))
 		plan->lefttree->plan_rows = HASHED_ROWS;
+	if (IsA(plan, WindowAgg) && IsA(plan->lefttree, Sort))
+	{
+		check_nodes(plan->lefttree->lefttree, facts);
+		return;
+	}
 	if (IsA(plan, Append))
 		children = ((const Append *) plan)->appendplans;
 	foreach(lc, children)

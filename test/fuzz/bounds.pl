@@ -10,7 +10,8 @@
 # A mean and a variance are taken back to the sums they are made of.  Most of the
 # queries join: the unit's rows with one another through a second protected
 # relation, by FULL JOIN, too, or with public rows, so that it has three times as many, or some, or
-# with a list that names groups; or ask for others of the unit, or put rows together.
+# with a list that names groups; or ask for others of the unit, or put rows together, or have
+# windows over the rows of each.
 #
 # A fifth of those with the key k group by one that nobody declared instead, or by
 # one of too many values. Of the keys that are told of both databases the cells are
@@ -133,8 +134,10 @@ my @sources = ('%s', '%s', '(SELECT * FROM %s WHERE x IS DISTINCT FROM 7) AS s',
 	'(SELECT t.* FROM %1$s AS t WHERE u NOT IN (SELECT u FROM %1$s_mates AS p WHERE p.n > t.x)) AS s',
 	'(SELECT u, k, b, c, x, y, f, g FROM %1$s UNION ALL SELECT u, k, b, c, x, y, f, g FROM %1$s WHERE u >= 1000) AS s',
 	'(SELECT t.* FROM %1$s_mates AS p JOIN (SELECT * FROM %1$s AS r LEFT JOIN copies AS d ON d.n = r.k) AS t USING (u)) AS s',
-	'(VALUES (1, 1), (1, 1), (1, 2), (2, 1), (3, NULL), (NULL, 1), (7, 1)) AS l (key, twice) LEFT JOIN %1$s AS s ON s.k = l.key',
-	'(SELECT t.* FROM %1$s AS t JOIN %1$s_mates AS p USING (u)) AS s RIGHT JOIN generate_series(0, 5) AS key ON k >= key',
+	'(SELECT u, k, b, c, x, y, f, g FROM (SELECT *, row_number() OVER (PARTITION BY u ORDER BY x) AS nth, count(*) OVER (PARTITION BY u, k) AS same FROM %1$s) AS t WHERE nth <> 2 OR same < 9) AS s',
+	'(SELECT t.u, k, b, c, lag(x) OVER w AS x, max(y) OVER (PARTITION BY t.u ORDER BY x ROWS BETWEEN 3 PRECEDING AND CURRENT ROW) AS y, first_value(f) OVER w AS f, g FROM %1$s AS t JOIN %1$s_mates AS p ON p.u = t.u WINDOW w AS (PARTITION BY t.u ORDER BY k)) AS s',
+	'(VALUES (1, 1), (1, 1), (1, 2), (2, 1), (3, NULL), (NULL, 1), (7, 1)) AS l (key, twice) LEFT JOIN %1$s AS s ON s.k = l.key AND (s.u >= 1000 OR l.twice = 1)',
+	'(SELECT t.* FROM %1$s AS t JOIN %1$s_mates AS p USING (u)) AS s RIGHT JOIN generate_series(0, 5) AS key ON k >= key AND (u >= 1000 OR key = 0)',
 	q{(SELECT t.* FROM %1$s AS t, unnest(string_to_array(CASE WHEN t.u >= 1000 THEN 'a,b,c' ELSE 'a' END, ',')) AS l WHERE l <> 'b' OR t.x > 0) AS s});
 
 my @conditions = ('true', 'true', 'x > 0', 'x IS NOT NULL', 'b', 'k <> 3', 'y < 20', "c IN ('a', 'b')", 'f > -10', 'u % 2 = 0 OR x < 30', 'x BETWEEN -20 AND 40');

@@ -1,14 +1,14 @@
 # Random queries over levels that group rows by their unit, beside the plain ones that they must
 # equal, and on databases that differ in one unit.
 #
-# Levels group by the unit, alone or with more, aggregate with FILTER and HAVING, are DISTINCT,
-# stand on one another, put rows of parts together or compare them, and are joined with one another,
+# Levels group by the unit, alone or with more, aggregate with FILTER and HAVING, are DISTINCT, have
+# windows over rows of a unit, stand on one another, put rows of parts together or compare them, and are joined with one another,
 # with rows (also by FULL JOIN), with public rows, above and below, and with lists that name groups; and WHERE, CASE, FILTER and
 # columns ask of rows of the unit, or of public ones, by EXISTS and IN, negated and not, also beside
 # other conditions.  At an epsilon at which there is no noise, and bounds that lose nothing, each
 # answer must be that of the plain query; and of the same rows in another physical
 # order it must be the same (and only that where groups are of what is computed from a column that
-# is declared in part).  Values are NULL, huge, equal and spelled differently, or equal for most
+# is declared in part, or where a window leaves rows in doubt).  Values are NULL, huge, equal and spelled differently, or equal for most
 # collations.  Where doc/analyst.md says that an aggregate differs from PostgreSQL's, the plain
 # query has one of its own, in the schema documented.
 #
@@ -26,6 +26,7 @@ use lib $FindBin::RealBin, "$FindBin::RealBin/../t";
 use AttackNode qw(attack_node);
 use FuzzDocumented;
 use FuzzNode qw(run_statements by_key is_same);
+use FuzzWindow;
 use LedgerNode;
 use List::Util qw(max min sum);
 use PostgreSQL::Test::Cluster;
@@ -307,7 +308,9 @@ sub level
 	my $where = where(.4, @list);
 	my $kind = rand;
 
-	return write_level('SELECT', "FROM $from$where", $unit, map { rand() < .1 ? [ beside(@list), 'bool' ] : expression(@list) } 0 .. int rand 4) if $kind < .12;
+	my @windows = $kind < .2 ? 1 .. pick(0, 1, 2) : ();
+	@list = grep { $_ == $unit || $_->[1] !~ /text|numeric|bytea|name/ } @list if @windows && ($from =~ /JOIN/ || rand() < .6);
+	return write_level('SELECT', "FROM $from$where", $unit, (map { rand() < .1 ? [ beside(@list), 'bool' ] : expression(@list) } 0 .. int rand 4), map { window_function(@list) } @windows) if $kind < .2;
 	my @keys = $kind < .6 ? () : grep { $_->[1] !~ /numeric|float/ } map { expression(@list) } 0 .. int rand 2;
 	my ($x) = grep { $_->[0] =~ /\.x$/ } @list;
 	push @keys, [ "($x->[0] % 3)", 'int4', 'image' ] if $x && @keys && rand() < .3;
@@ -377,6 +380,7 @@ sub query
 
 	srand($seed * 1_000_003 + $number);
 	$names = 0;
+	$FuzzWindow::partial = 0;
 	return { number => $number, %{ named() } } if rand() < .08;
 	my ($from, @list) = rand() < .1 ? counts() : source(pick(1, 1, 1, 2, 2, 3));
 	my $where = where(.5, @list);
@@ -394,6 +398,7 @@ sub query
 	my ($image) = grep { $_->[2] } @list;
 	my $partly = $image && rand() < .7;
 	@keys = ($image->[0]) if $partly;
+	$partly ||= $FuzzWindow::partial;
 	my $text = "FROM $from$where" . (@keys ? " GROUP BY $keys[0]" : '');
 	return {
 		number => $number, partly => $partly, keys => scalar @keys, aggregates => \@asked,
@@ -427,7 +432,7 @@ sub answers_of
 
 sub plain_answers { return run_statements($node, 'owner', 'SET search_path = plain, documented, pg_catalog, public;', @_) }
 
-sub settings { return "SET dp_pg.max_rows = $_[0]; SET dp_pg.max_keys = $_[1];" }
+sub settings { return "SET client_min_messages = warning; SET dp_pg.max_rows = $_[0]; SET dp_pg.max_keys = $_[1];" }
 
 sub fill
 {

@@ -1,0 +1,315 @@
+/*
+ * unit_windows.c
+ *	  Levels with windows whose partitions are of one unit.
+ *
+ *	  SELECT dp_avg(cost) FROM (SELECT person, cost, row_number() OVER
+ *								(PARTITION BY person ORDER BY day) AS n
+ *								FROM visits) AS s WHERE n = 1
+ *
+ * Rows of a partition share the unit, so what a window gives each of them is a
+ * function of this unit's rows, if it does not follow from the order in which
+ * they come (rules/unit_window.c), and the level's rows are unit-local like
+ * those they are made from (doc/theory.md T153).  The level has as many rows
+ * as it would have without windows.
+ *
+ * Windows of groups are those of a level above them.
+ */
+#include "postgres.h"
+
+#include "access/transam.h"
+#include "catalog/pg_type.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/tlist.h"
+#include "utils/lsyscache.h"
+
+#include "rowset.h"
+
+/* Numbers of windows of a level; those of all levels are different. */
+#define MOST_WINDOWS 1000
+
+/* ---- which is which ---- */
+
+static bool
+number_walker(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, WindowFunc))
+		((WindowFunc *) node)->winref += *(const Index *) context;
+	return expression_tree_walker(node, number_walker, context);
+}
+
+/*
+ * dp_block_number_windows
+ *	  Of functions of several levels' windows those that look the same are not:
+ *	  have their windows different numbers, in place.  `level`: which one it
+ *	  is, from 1.
+ */
+void
+dp_block_number_windows(Query *query, int level)
+{
+	Index		first = level * MOST_WINDOWS;
+	ListCell   *lc;
+
+	(void) number_walker((Node *) query->targetList, &first);
+	foreach(lc, query->windowClause)
+		lfirst_node(WindowClause, lc)->winref += first;
+}
+
+/* ---- any order ---- */
+
+static bool
+is_random(const Node *node)
+{
+	const FuncExpr *call = (const FuncExpr *) node;
+
+	return IsA(node, FuncExpr) && call->args == NIL &&
+		call->funcid < FirstGenbkiObjectId &&
+		strcmp(get_func_name(call->funcid), "random") == 0;
+}
+
+/* What comes before random() in an order; *target: its own, or NULL. */
+static List *
+before_random(const WindowClause *window, const Query *level,
+			  TargetEntry **target)
+{
+	List	   *before = NIL;
+	ListCell   *lc;
+
+	*target = NULL;
+	foreach(lc, window->orderClause)
+	{
+		TargetEntry *key = get_sortgroupclause_tle(lfirst(lc),
+												   level->targetList);
+
+		if (is_random((Node *) key->expr))
+		{
+			*target = key;
+			break;
+		}
+		before = lappend(before, lfirst(lc));
+	}
+	return before;
+}
+
+/*
+ * dp_block_order_by_chance
+ *	  ORDER BY random() in a window that looks at single rows says that any
+ *	  order will do, drawn anew for each answer: have the window say so
+ *	  (rules/unit_window.c), in place, since no volatile function is called for
+ *	  private rows.
+ */
+void
+dp_block_order_by_chance(Query *level)
+{
+	ListCell   *lc;
+
+	foreach(lc, level->windowClause)
+	{
+		WindowClause *window = lfirst(lc);
+		TargetEntry *target;
+		List	   *before = before_random(window, level, &target);
+
+		if (target == NULL || !target->resjunk ||
+			dp_rules_looks_at_peers(level, window))
+			continue;
+		window->orderClause = before;
+		window->name = pstrdup(DP_RULES_ANY_ORDER);
+		target->expr = (Expr *) makeNullConst(FLOAT8OID, -1, InvalidOid);
+	}
+}
+
+/* ---- partitions ---- */
+
+static dp_refusal *
+refuse_partition(const Query *level, const WindowClause *window)
+{
+	Node	   *first = window->partitionClause == NIL ? NULL :
+	get_sortgroupclause_expr(linitial(window->partitionClause),
+							 level->targetList);
+
+	return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED,
+							exprLocation(first),
+							"There, rows of one privacy unit would depend on "
+							"rows of another.",
+							"Add the column that names the privacy unit to "
+							"PARTITION BY; or use the window over released "
+							"values, in an outer query.",
+							"a window without the privacy unit in PARTITION "
+							"BY is not supported below a private aggregate");
+}
+
+/* Does a window have the rows of one unit in each partition? */
+static bool
+parts_units(const WindowClause *window, const Query *level,
+			const List *units)
+{
+	ListCell   *lc;
+
+	foreach(lc, window->partitionClause)
+		if (list_member_int(units,
+							get_sortgroupclause_tle(lfirst(lc),
+													level->targetList)->resno))
+			return true;
+	return false;
+}
+
+/* Is an expression over base columns a value as it is stored somewhere? */
+static bool
+is_stored(const Node *base)
+{
+	const CaseExpr *choice = (const CaseExpr *) base;
+	ListCell   *lc;
+
+	if (IsA(base, RelabelType))
+		return is_stored((const Node *) ((const RelabelType *) base)->arg);
+	if (IsA(base, Const))
+		return ((const Const *) base)->constisnull;
+	if (!IsA(base, CaseExpr))
+		return IsA(base, Var) || IsA(base, Aggref);
+	foreach(lc, choice->args)
+		if (!is_stored((Node *) lfirst_node(CaseWhen, lc)->result))
+			return false;
+	return is_stored((Node *) choice->defresult);
+}
+
+/* Windows keep rows with their texts, which may be no longer than is known. */
+static dp_refusal *
+check_texts(Query *level)
+{
+	ListCell   *lc;
+
+	foreach(lc, pull_var_clause((Node *) level->targetList,
+								PVC_RECURSE_WINDOWFUNCS))
+	{
+		Node	   *column = lfirst(lc);
+
+		if (get_typlen(exprType(column)) == -1 &&
+			getBaseType(exprType(column)) != NUMERICOID &&
+			!is_stored(dp_block_rowset_base(level, column)))
+			return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED,
+									exprLocation(column),
+									"Windows keep rows in memory, and nothing "
+									"says how long it may be.",
+									"Compute it above the window.",
+									"a text that is computed below a window "
+									"is not supported below a private "
+									"aggregate");
+	}
+	return NULL;
+}
+
+/*
+ * dp_block_check_windows
+ *	  Is each partition of the windows of a verified level of one unit?  Its
+ *	  unit is one of its columns, or the first step of a path to it.  And are
+ *	  rows as long as is known?
+ */
+dp_refusal *
+dp_block_check_windows(Query *level, const dp_rowset *rowset)
+{
+	List	   *units = dp_block_unit_outputs(level, rowset, false);
+	List	   *steps = dp_block_unit_outputs(level, rowset, true);
+	ListCell   *lc;
+
+	foreach(lc, level->windowClause)
+		if (!parts_units(lfirst(lc), level, units) &&
+			!parts_units(lfirst(lc), level, steps))
+			return refuse_partition(level, lfirst(lc));
+	return check_texts(level);
+}
+
+/* ---- sizes ---- */
+
+/*
+ * A row that a window keeps: in memory to be sorted, and in its partition; and
+ * a pointer to it in each, of twice as many.
+ */
+#define ROW_BYTES 192
+#define COPIES 2				/* of a value, or a key made of it, in a row */
+#define LONGEST_COLUMN ((Size) BLCKSZ)	/* in a row of a table */
+#define LONGEST_SUM ((Size) 1024)
+
+/* How many times rows are kept: by each window, perhaps as two, and above. */
+static int
+count_copies(const Query *level)
+{
+	return 4 * list_length(level->windowClause) + 1;
+}
+
+static void
+add_bytes(dp_unit_level *sizes, Node *value, Size most)
+{
+	int			length = get_typlen(exprType(value));
+
+	sizes->group += MAXALIGN(length > 0 ? length : most);
+}
+
+/*
+ * A column that the level reads.  `apart`: rows of the unit are in as many of
+ * its rows as public ones make of them, so that they bound what it takes.
+ */
+static void
+add_column(dp_unit_level *sizes, Query *level, const dp_block *block,
+		   Node *column, bool apart)
+{
+	const Node *base = dp_block_rowset_base(level, column);
+
+	while (IsA(base, RelabelType))
+		base = (const Node *) ((const RelabelType *) base)->arg;
+	if (get_typlen(exprType(column)) > 0)
+		add_bytes(sizes, column, 0);
+	else if (!IsA(base, Var))
+		add_bytes(sizes, column, dp_rules_kept_bytes(column, level));
+	else if (!OidIsValid(list_nth_oid(block->relids,
+									  ((const Var *) base)->varno - 1)))
+		sizes->public++;
+	else if (apart)
+		sizes->private++;
+	else
+		sizes->group += LONGEST_COLUMN;
+}
+
+/* What windows give: numbers, or values of rows. */
+static bool
+result_walker(Node *node, void *context)
+{
+	dp_unit_level *sizes = context;
+
+	if (node == NULL)
+		return false;
+	if (!IsA(node, WindowFunc))
+		return expression_tree_walker(node, result_walker, context);
+	if (exprType(node) == NUMERICOID || get_typlen(exprType(node)) > 0)
+		add_bytes(sizes, node, LONGEST_SUM);
+	else
+		sizes->group += LONGEST_COLUMN;
+	return false;
+}
+
+/*
+ * dp_block_measure_windows
+ *	  What a row of a level takes in its windows; `sources`: how many private
+ *	  items its rows are chosen from.
+ */
+void
+dp_block_measure_windows(Query *level, const dp_block *block, int sources,
+						 dp_unit_level *sizes)
+{
+	int			copies = count_copies(level);
+	List	   *columns = NIL;
+	ListCell   *lc;
+
+	foreach(lc, pull_var_clause((Node *) level->targetList,
+								PVC_RECURSE_WINDOWFUNCS))
+		columns = list_append_unique(columns, lfirst(lc));
+	foreach(lc, columns)
+		add_column(sizes, level, block, lfirst(lc), sources <= 1);
+	(void) result_walker((Node *) level->targetList, sizes);
+	sizes->group = copies * (ROW_BYTES + COPIES * sizes->group);
+	sizes->private *= COPIES * copies;
+	sizes->public *= COPIES * copies;
+	sizes->spread = true;
+}

@@ -1,0 +1,458 @@
+/*
+ * unit_window.c
+ *	  PostgreSQL's window functions, below a private aggregate.
+ *
+ * Where each partition has rows of one unit alone (block/unit_windows.c), what
+ * a window gives must follow from them: not from the order in which they come,
+ * which others' rows decide, since equal rows are sorted as it happens; and
+ * without an error, whatever they are.  There are two kinds:
+ *
+ *	- some look at peers, the rows that ORDER BY does not tell apart, as
+ *	  rank() does, and aggregates whose frames are made of peers.  They give
+ *	  the same in whatever order peers come;
+ *	- others look at single rows, as row_number() and lag() do, and frames of
+ *	  rows.  These are given an order that leaves nothing in doubt
+ *	  (unit_window_order.c).
+ *
+ * How far away a row is, and what frames begin and end with, are constants
+ * that cannot fail.
+ */
+#include "postgres.h"
+
+#include "access/transam.h"
+#include "catalog/pg_type.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/tlist.h"
+#include "utils/builtins.h"
+#include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
+
+#include "allow_list.h"
+
+/* Each holds memory while a partition is read: see dp_rules_window_memory. */
+#define MOST_FUNCTIONS 16
+#define FUNCTION_BYTES ((Size) 32 * 1024)
+#define MOST_OFFSET (1 << 30)
+
+typedef enum window_kind
+{
+	LOOKS_AT_ROWS,
+	LOOKS_AT_PEERS,
+	LOOKS_AT_FRAME,				/* as its frame does */
+	IS_AGGREGATE
+} window_kind;
+
+typedef struct window_rule
+{
+	Oid			function;
+	window_kind kind;
+	int			offset;			/* which argument, from 1, is a number */
+	int			least;			/* that this one at least cannot fail by */
+} window_rule;
+
+static const window_rule window_rules[] = {
+	{F_ROW_NUMBER, LOOKS_AT_ROWS},
+	{F_NTILE, LOOKS_AT_ROWS, 1, 1},
+	{F_LAG_ANYELEMENT, LOOKS_AT_ROWS},
+	{F_LAG_ANYELEMENT_INT4, LOOKS_AT_ROWS, 2, -MOST_OFFSET},
+	{F_LAG_ANYCOMPATIBLE_INT4_ANYCOMPATIBLE, LOOKS_AT_ROWS, 2, -MOST_OFFSET},
+	{F_LEAD_ANYELEMENT, LOOKS_AT_ROWS},
+	{F_LEAD_ANYELEMENT_INT4, LOOKS_AT_ROWS, 2, -MOST_OFFSET},
+	{F_LEAD_ANYCOMPATIBLE_INT4_ANYCOMPATIBLE, LOOKS_AT_ROWS, 2, -MOST_OFFSET},
+	{F_RANK_, LOOKS_AT_PEERS},
+	{F_DENSE_RANK_, LOOKS_AT_PEERS},
+	{F_PERCENT_RANK_, LOOKS_AT_PEERS},
+	{F_CUME_DIST_, LOOKS_AT_PEERS},
+	{F_FIRST_VALUE, LOOKS_AT_FRAME},
+	{F_LAST_VALUE, LOOKS_AT_FRAME},
+	{F_NTH_VALUE, LOOKS_AT_FRAME, 2, 1},
+};
+
+static const window_rule aggregate_rule = {InvalidOid, IS_AGGREGATE};
+
+/* NULL: it is not allowed. */
+static const window_rule *
+find_rule(Oid function)
+{
+	int			i;
+
+	for (i = 0; i < lengthof(window_rules); i++)
+		if (window_rules[i].function == function)
+			return &window_rules[i];
+	return dp_rules_is_unit_aggregate(function) ? &aggregate_rule : NULL;
+}
+
+static bool
+functions_walker(Node *node, void *context)
+{
+	List	  **functions = context;
+
+	if (node == NULL)
+		return false;
+	if (IsA(node, WindowFunc))
+	{
+		*functions = lappend(*functions, node);
+		return false;			/* there are none in its arguments */
+	}
+	return expression_tree_walker(node, functions_walker, context);
+}
+
+/* dp_rules_window_functions: of WindowFunc *, those of a level. */
+List *
+dp_rules_window_functions(const Query *level)
+{
+	List	   *functions = NIL;
+
+	(void) functions_walker((Node *) level->targetList, &functions);
+	return functions;
+}
+
+static WindowClause *
+window_of(const Query *level, const WindowFunc *function)
+{
+	ListCell   *lc;
+
+	foreach(lc, level->windowClause)
+		if (lfirst_node(WindowClause, lc)->winref == function->winref)
+			return lfirst(lc);
+	elog(ERROR, "window %u not found", function->winref);
+}
+
+/* ---- frames ---- */
+
+#define FRAME_OFFSETS (FRAMEOPTION_START_OFFSET | FRAMEOPTION_END_OFFSET)
+
+/* Do all frames of the window begin, or end, where its partition does? */
+static bool
+begins_with_all(const WindowClause *window)
+{
+	return (window->frameOptions & FRAMEOPTION_START_UNBOUNDED_PRECEDING) != 0;
+}
+
+static bool
+ends_with_all(const WindowClause *window)
+{
+	return (window->frameOptions & FRAMEOPTION_END_UNBOUNDED_FOLLOWING) != 0;
+}
+
+/*
+ * Does a function of the frame see single rows?  One of the first row does
+ * wherever the frame ends, one of the last where it ends with the partition.
+ */
+static bool
+frame_of_rows(const WindowFunc *function, const WindowClause *window)
+{
+	return (window->frameOptions & FRAMEOPTION_ROWS) != 0 ||
+		(begins_with_all(window) &&
+		 (function->winfnoid == F_FIRST_VALUE || ends_with_all(window)));
+}
+
+/*
+ * dp_rules_looks_at_rows
+ *	  Does a function, which is allowed, look at single rows?  Else at peers.
+ */
+bool
+dp_rules_looks_at_rows(const WindowFunc *function, const WindowClause *window)
+{
+	switch (find_rule(function->winfnoid)->kind)
+	{
+		case LOOKS_AT_ROWS:
+		case LOOKS_AT_FRAME:
+			return true;
+		case LOOKS_AT_PEERS:
+			return false;
+		default:
+			return (window->frameOptions & FRAMEOPTION_ROWS) != 0 &&
+				!(begins_with_all(window) && ends_with_all(window));
+	}
+}
+
+/* dp_rules_looks_at_peers: see dp_rules.h. */
+bool
+dp_rules_looks_at_peers(const Query *level, const WindowClause *window)
+{
+	ListCell   *lc;
+
+	foreach(lc, dp_rules_window_functions(level))
+	{
+		const WindowFunc *function = lfirst(lc);
+
+		if (function->winref == window->winref &&
+			(find_rule(function->winfnoid) == NULL ||
+			 !dp_rules_looks_at_rows(function, window)))
+			return true;
+	}
+	return false;
+}
+
+/* ---- what is allowed ---- */
+
+static dp_refusal *
+refuse(const WindowFunc *function, const char *detail, const char *hint,
+	   const char *message)
+{
+	return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED,
+							function->location, detail, hint, "%s", message);
+}
+
+/* Is it a number, written out, that is not less? */
+static bool
+is_number(Node *node, int64 least)
+{
+	const Const *number = (const Const *)
+	eval_const_expressions(NULL, copyObject(node));
+	int64		value;
+
+	if (!IsA(number, Const) || number->constisnull ||
+		(number->consttype != INT4OID && number->consttype != INT8OID))
+		return false;
+	value = number->consttype == INT4OID ?
+		DatumGetInt32(number->constvalue) : DatumGetInt64(number->constvalue);
+	return value >= least && value <= MOST_OFFSET;
+}
+
+static dp_refusal *
+check_frame(const WindowFunc *function, const WindowClause *window)
+{
+	int			options = window->frameOptions;
+
+	if ((options & FRAME_OFFSETS) != 0 && (options & FRAMEOPTION_ROWS) == 0)
+		return refuse(function, "Which rows are near enough could be an error "
+					  "for some.", "Use ROWS with a number of rows, or a "
+					  "subquery that is joined.",
+					  "RANGE and GROUPS with an offset cannot be used on "
+					  "private rows");
+	if ((options & FRAMEOPTION_EXCLUSION) != 0)
+		return refuse(function, NULL, "Leave EXCLUDE out.",
+					  "EXCLUDE cannot be used on private rows");
+	if ((window->startOffset != NULL &&
+		 !is_number(window->startOffset, 0)) ||
+		(window->endOffset != NULL && !is_number(window->endOffset, 0)))
+		return refuse(function, "An offset that is NULL or negative is an "
+					  "error.", "Write a number from 0 to 2^30.",
+					  "offset of a frame is not a constant");
+	if (find_rule(function->winfnoid)->kind == LOOKS_AT_FRAME &&
+		!frame_of_rows(function, window))
+		return refuse(function, "Which of equal rows it sees would depend on "
+					  "their order.", "Give the window a frame of ROWS, as in "
+					  "ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW.",
+					  "a frame of RANGE or GROUPS tells equal rows apart");
+	return NULL;
+}
+
+/* The function, and its number. */
+static dp_refusal *
+check_function(const WindowFunc *function)
+{
+	const window_rule *rule = find_rule(function->winfnoid);
+
+	if (rule == NULL)
+		return refuse(function, "It could raise an error, or hold any amount "
+					  "of memory.", "Below a private aggregate use "
+					  "row_number, rank, dense_rank, percent_rank, cume_dist, "
+					  "ntile, lag, lead, first_value, last_value, nth_value, "
+					  "count, sum, avg, min, max, bool_and and bool_or.",
+					  psprintf("window function %s cannot be used on private "
+							   "rows", get_func_name(function->winfnoid)));
+	if (rule->offset > 0 &&
+		!is_number(list_nth(function->args, rule->offset - 1), rule->least))
+		return refuse(function, "Other numbers could be an error.",
+					  rule->least > 0 ? "Write a number from 1 to 2^30." :
+					  "Write a number from -2^30 to 2^30.",
+					  psprintf("number of rows for %s is not a constant",
+							   get_func_name(function->winfnoid)));
+	return rule->kind != IS_AGGREGATE ? NULL :
+		dp_rules_check_unit_collation(function->winfnoid,
+									  function->inputcollid,
+									  function->location);
+}
+
+/*
+ * dp_rules_can_sort
+ *	  May values of the type be sorted, all of them, by PostgreSQL's own code
+ *	  and in memory that is known?  *twins: equal ones can be spelled
+ *	  differently.
+ */
+bool
+dp_rules_can_sort(Oid type, bool *twins)
+{
+	*twins = false;
+	switch (getBaseType(type))
+	{
+		case NUMERICOID:
+		case FLOAT4OID:
+		case FLOAT8OID:
+			*twins = true;
+			return true;
+		case BOOLOID:
+		case INT2OID:
+		case INT4OID:
+		case INT8OID:
+		case DATEOID:
+		case TIMEOID:
+		case TIMESTAMPOID:
+		case TIMESTAMPTZOID:
+		case UUIDOID:
+		case TEXTOID:
+		case VARCHAROID:
+		case BYTEAOID:
+			return true;
+		default:
+			return false;
+	}
+}
+
+/* dp_rules_is_text: text or varchar, or a domain over one. */
+bool
+dp_rules_is_text(Oid type)
+{
+	type = getBaseType(type);
+	return type == TEXTOID || type == VARCHAROID;
+}
+
+static dp_refusal *
+refuse_type(Node *value)
+{
+	return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED,
+							exprLocation(value),
+							"Rows beside a window are told apart by all of "
+							"their columns.",
+							"Cast it to a number or a time, in a subquery "
+							"below the window; compute texts above it.",
+							"%s of type %s cannot be used beside a window "
+							"below a private aggregate",
+							IsA(value, Var) ? "column" : "expression",
+							format_type_be(exprType(value)));
+}
+
+/* A text that is computed could be any length, and would be kept as it is. */
+static bool
+is_computed(const Node *key)
+{
+	while (IsA(key, RelabelType) || IsA(key, CollateExpr))
+		key = (const Node *) (IsA(key, RelabelType) ?
+							  ((const RelabelType *) key)->arg :
+							  ((const CollateExpr *) key)->arg);
+	return !IsA(key, Var) && get_typlen(exprType(key)) == -1 &&
+		getBaseType(exprType(key)) != NUMERICOID;
+}
+
+/* What a window is partitioned or ordered by. */
+static dp_refusal *
+check_keys(const List *clauses, const Query *level, bool order)
+{
+	ListCell   *lc;
+
+	foreach(lc, clauses)
+	{
+		Node	   *key = get_sortgroupclause_expr(lfirst(lc),
+												   level->targetList);
+		bool		twins;
+
+		if (!dp_rules_can_sort(exprType(key), &twins) || is_computed(key))
+			return refuse_type(key);
+		if (order && dp_rules_is_text(exprType(key)) &&
+			dp_rules_is_linguistic(exprCollation(key)))
+			return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED,
+									exprLocation(key),
+									"Sorting texts as a language does takes "
+									"memory that follows from them.",
+									"Add COLLATE \"C\", or order by a number "
+									"or a time.",
+									"a window cannot order private texts by "
+									"this collation");
+	}
+	return NULL;
+}
+
+/* dp_rules_window_columns: what a level with windows reads, each once. */
+List *
+dp_rules_window_columns(const Query *level)
+{
+	List	   *columns = NIL;
+	ListCell   *lc;
+
+	foreach(lc, pull_var_clause((Node *) level->targetList,
+								PVC_RECURSE_WINDOWFUNCS))
+		columns = list_append_unique(columns, lfirst(lc));
+	return columns;
+}
+
+static dp_refusal *
+check_columns(const Query *level)
+{
+	ListCell   *lc;
+
+	foreach(lc, dp_rules_window_columns(level))
+	{
+		bool		twins;
+
+		if (!dp_rules_can_sort(exprType(lfirst(lc)), &twins))
+			return refuse_type(lfirst(lc));
+	}
+	return NULL;
+}
+
+static dp_refusal *
+refuse_number(const List *functions)
+{
+	return dp_bridge_refuse(ERRCODE_PROGRAM_LIMIT_EXCEEDED,
+							((WindowFunc *) llast(functions))->location,
+							psprintf("At most %d are possible at one level.",
+									 MOST_FUNCTIONS),
+							"Ask in several queries.",
+							"too many window functions below a private "
+							"aggregate");
+}
+
+/*
+ * dp_rules_check_windows
+ *	  Are the windows of a level fit for private rows, as far as they follow
+ *	  from rows of one partition?  Arguments are judged as expressions are.
+ */
+dp_refusal *
+dp_rules_check_windows(const Query *level)
+{
+	List	   *functions = dp_rules_window_functions(level);
+	dp_refusal *refusal = check_columns(level);
+	ListCell   *lc;
+
+	if (refusal == NULL && list_length(functions) > MOST_FUNCTIONS)
+		refusal = refuse_number(functions);
+	foreach(lc, functions)
+	{
+		if (refusal == NULL)
+			refusal = check_function(lfirst(lc));
+		if (refusal == NULL)
+			refusal = check_frame(lfirst(lc), window_of(level, lfirst(lc)));
+	}
+	foreach(lc, level->windowClause)
+	{
+		const WindowClause *window = lfirst(lc);
+
+		if (refusal == NULL)
+			refusal = check_keys(window->partitionClause, level, false);
+		if (refusal == NULL)
+			refusal = check_keys(window->orderClause, level, true);
+	}
+	return refusal;
+}
+
+/* dp_rules_window_memory: what a level's windows hold beside rows. */
+Size
+dp_rules_window_memory(const Query *query)
+{
+	int			functions = list_length(dp_rules_window_functions(query));
+	Size		bytes = FUNCTION_BYTES * functions;
+	ListCell   *lc;
+
+	foreach(lc, query->rtable)
+	{
+		const RangeTblEntry *entry = lfirst(lc);
+
+		if (entry->rtekind == RTE_SUBQUERY)
+			bytes += dp_rules_window_memory(entry->subquery);
+	}
+	return bytes;
+}

@@ -1,0 +1,305 @@
+/*
+ * unit_window_order.c
+ *	  Windows over private rows, with an order that leaves nothing in doubt.
+ *
+ * Where functions look at single rows (unit_window.c), their ORDER BY goes on
+ * with all columns that the level reads, so that only rows are left in doubt
+ * which are the same, byte by byte.  Where any order will do, that of the
+ * hashes of these columns comes before.  A window that has functions of both
+ * kinds becomes two.
+ *
+ * Texts are compared by bytes there, and count as NULL where they are longer
+ * than dp_pg.sortable_value gives, in the whole level.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_collation.h"
+#include "catalog/pg_type.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/tlist.h"
+#include "parser/parse_clause.h"
+#include "parser/parse_oper.h"
+#include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
+#include "utils/typcache.h"
+
+#include "allow_list.h"
+
+/* ---- values ---- */
+
+static Node *
+call(Oid function, Oid type, Node *argument)
+{
+	return (Node *) makeFuncExpr(function, type, list_make1(argument),
+								 exprCollation(argument),
+								 exprCollation(argument),
+								 COERCE_EXPLICIT_CALL);
+}
+
+/* A text that may be long: NULL where it is too long. */
+static Node *
+short_mutator(Node *node, void *context)
+{
+	if (node == NULL)
+		return NULL;
+	if (IsA(node, Var) && get_typlen(exprType(node)) == -1 &&
+		getBaseType(exprType(node)) != NUMERICOID)
+		return call(dp_rules_sortable_value(), exprType(node),
+					copyObject(node));
+	if (IsA(node, WindowFunc))
+	{
+		WindowFunc *copy = (WindowFunc *)
+		expression_tree_mutator(node, short_mutator, context);
+
+		return dp_rules_settle_window_aggregate(copy);
+	}
+	return expression_tree_mutator(node, short_mutator, context);
+}
+
+/* As bytes, where it is a text. */
+static Node *
+by_bytes(Node *value)
+{
+	return !dp_rules_is_text(exprType(value)) ? value :
+		(Node *) makeRelabelType((Expr *) value, TEXTOID, -1, C_COLLATION_OID,
+								 COERCE_IMPLICIT_CAST);
+}
+
+/* ---- what is sorted by ---- */
+
+/* A hidden target of a level that is an expression; or a new one. */
+static TargetEntry *
+hidden_target(Query *level, Node *value)
+{
+	TargetEntry *target;
+	ListCell   *lc;
+
+	foreach(lc, level->targetList)
+	{
+		target = lfirst(lc);
+		if (target->resjunk && equal(target->expr, value))
+			return target;
+	}
+	target = makeTargetEntry((Expr *) value,
+							 list_length(level->targetList) + 1,
+							 pstrdup("window"), true);
+	level->targetList = lappend(level->targetList, target);
+	return target;
+}
+
+/* A clause that sorts by an expression, which becomes a target for it. */
+static SortGroupClause *
+sort_by(Query *level, Node *value)
+{
+	SortGroupClause *clause = makeNode(SortGroupClause);
+	TargetEntry *target = hidden_target(level, value);
+
+	get_sort_group_operators(exprType(value), true, true, false,
+							 &clause->sortop, &clause->eqop, NULL,
+							 &clause->hashable);
+	clause->tleSortGroupRef = assignSortGroupRef(target, level->targetList);
+	return clause;
+}
+
+/* Partitions are the same by bytes, since collations are deterministic. */
+static List *
+partition_by(Query *level, const List *clauses)
+{
+	List	   *settled = NIL;
+	ListCell   *lc;
+
+	foreach(lc, clauses)
+	{
+		Node	   *key = get_sortgroupclause_expr(lfirst(lc),
+												   level->targetList);
+
+		settled = lappend(settled, dp_rules_is_text(exprType(key)) ?
+						  sort_by(level, by_bytes(copyObject(key))) :
+						  lfirst(lc));
+	}
+	return settled;
+}
+
+/* The columns that tell rows apart, to the last byte. */
+static List *
+sort_by_columns(Query *level, const List *columns)
+{
+	List	   *clauses = NIL;
+	ListCell   *lc;
+
+	foreach(lc, columns)
+	{
+		Node	   *column = lfirst(lc);
+		bool		twins;
+
+		(void) dp_rules_can_sort(exprType(column), &twins);
+		clauses = lappend(clauses,
+						  sort_by(level, by_bytes(short_mutator(column,
+																NULL))));
+		if (!twins)
+			continue;
+		switch (getBaseType(exprType(column)))
+		{
+			case NUMERICOID:
+				column = call(F_SCALE, INT4OID, copyObject(column));
+				break;
+			case FLOAT4OID:
+				column = call(F_FLOAT4SEND, BYTEAOID, copyObject(column));
+				break;
+			default:
+				column = call(F_FLOAT8SEND, BYTEAOID, copyObject(column));
+		}
+		clauses = lappend(clauses, sort_by(level, column));
+	}
+	return clauses;
+}
+
+static Node *
+draw_seed(void)
+{
+	int64		seed;
+
+	dp_bridge_check_status(dp_mech_random_bytes(dp_bridge_source(), &seed,
+												sizeof(seed)), "draw a seed");
+	return (Node *) makeConst(INT8OID, -1, InvalidOid, sizeof(int64),
+							  Int64GetDatum(seed), false, FLOAT8PASSBYVAL);
+}
+
+/* The hash of a value under a seed of its own, a number for NULL as well. */
+static Node *
+hash_of(Node *value)
+{
+	TypeCacheEntry *type = lookup_type_cache(exprType(value),
+											 TYPECACHE_HASH_EXTENDED_PROC);
+	CoalesceExpr *hash = makeNode(CoalesceExpr);
+	FuncExpr   *own = makeFuncExpr(type->hash_extended_proc, INT8OID,
+								   list_make2(value, draw_seed()), InvalidOid,
+								   exprCollation(value),
+								   COERCE_EXPLICIT_CALL);
+
+	hash->coalescetype = INT8OID;
+	hash->args = list_make2(own, draw_seed());
+	hash->location = -1;
+	return (Node *) hash;
+}
+
+/*
+ * A row's number in an order of chance: a plan runs once, so that it is drawn
+ * anew for each answer, and the same for equal rows.
+ */
+static Node *
+chance_of(const List *columns)
+{
+	Node	   *chance = draw_seed();
+	ListCell   *lc;
+
+	foreach(lc, columns)
+		chance = (Node *)
+			makeFuncExpr(F_INT8XOR, INT8OID,
+						 list_make2(chance,
+									hash_of(by_bytes(short_mutator(lfirst(lc),
+																   NULL)))),
+						 InvalidOid, InvalidOid, COERCE_EXPLICIT_CALL);
+	return chance;
+}
+
+/* ---- windows ---- */
+
+/* The functions of a window that look at single rows, or at peers. */
+static List *
+functions_of(const WindowClause *window, const List *functions, bool rows)
+{
+	List	   *own = NIL;
+	ListCell   *lc;
+
+	foreach(lc, functions)
+	{
+		WindowFunc *function = lfirst(lc);
+
+		if (function->winref == window->winref &&
+			dp_rules_looks_at_rows(function, window) == rows)
+			own = lappend(own, function);
+	}
+	return own;
+}
+
+static bool
+in_any_order(const WindowClause *window)
+{
+	return window->name != NULL &&
+		strcmp(window->name, DP_RULES_ANY_ORDER) == 0;
+}
+
+/* The window of some functions; `apart`: what it is ordered by, too. */
+static void
+add_window(Query *level, const WindowClause *window, List *apart)
+{
+	WindowClause *added = copyObject(unconstify(WindowClause *, window));
+
+	added->winref = list_length(level->windowClause) + 1;
+	added->partitionClause = partition_by(level, added->partitionClause);
+	added->orderClause = list_concat(added->orderClause,
+									 copyObject(apart));
+	level->windowClause = lappend(level->windowClause, added);
+}
+
+static void
+settle_windows(Query *level)
+{
+	List	   *columns = dp_rules_window_columns(level);
+	List	   *windows = level->windowClause;
+	List	   *of_windows = NIL;	/* of List * of WindowFunc *: by number */
+	List	   *apart;
+	List	   *functions;
+	ListCell   *lc;
+	ListCell   *lc2;
+	int			rows;
+
+	level->targetList = (List *) short_mutator((Node *) level->targetList,
+											   NULL);
+	functions = dp_rules_window_functions(level);
+	apart = sort_by_columns(level, columns);
+	level->windowClause = NIL;
+	foreach(lc, windows)
+		for (rows = 0; rows < 2; rows++)
+		{
+			List	   *own = functions_of(lfirst(lc), functions, rows);
+
+			if (own == NIL)
+				continue;
+			add_window(level, lfirst(lc), !rows ? NIL :
+					   !in_any_order(lfirst(lc)) ? apart :
+					   lcons(sort_by(level, chance_of(columns)),
+							 list_copy(apart)));
+			of_windows = lappend(of_windows, own);
+		}
+	foreach(lc, of_windows)
+		foreach(lc2, (List *) lfirst(lc))
+			lfirst_node(WindowFunc, lc2)->winref =
+				foreach_current_index(lc) + 1;
+}
+
+static void
+settle_below(Query *query)
+{
+	ListCell   *lc;
+
+	foreach(lc, query->rtable)
+	{
+		RangeTblEntry *entry = lfirst_node(RangeTblEntry, lc);
+
+		if (entry->rtekind != RTE_SUBQUERY)
+			continue;
+		settle_below(entry->subquery);
+		if (entry->subquery->hasWindowFuncs)
+			settle_windows(entry->subquery);
+	}
+}
+
+/* dp_rules_settle_windows: see dp_rules.h. */
+void
+dp_rules_settle_windows(Query *query)
+{
+	settle_below(query);
+}
