@@ -22,6 +22,7 @@
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/tlist.h"
+#include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 
 #include "rowset.h"
@@ -227,16 +228,24 @@ dp_block_check_windows(Query *level, const dp_rowset *rowset)
  * A row that a window keeps: in memory to be sorted, and in its partition; and
  * a pointer to it in each, of twice as many.
  */
-#define ROW_BYTES 192
-#define COPIES 2				/* of a value, or a key made of it, in a row */
+#define ROW_BYTES 256
+#define COPIES 3				/* of a value, and keys made of it, in a row */
 #define LONGEST_COLUMN ((Size) BLCKSZ)	/* in a row of a table */
 #define LONGEST_SUM ((Size) 1024)
 
-/* How many times rows are kept: by each window, perhaps as two, and above. */
+/*
+ * How many times rows are kept: twice by each window, which is two if it has
+ * functions of both kinds, and once above.
+ */
 static int
 count_copies(const Query *level)
 {
-	return 4 * list_length(level->windowClause) + 1;
+	int			copies = 1;
+	ListCell   *lc;
+
+	foreach(lc, level->windowClause)
+		copies += dp_rules_looks_at_peers(level, lfirst(lc)) ? 4 : 2;
+	return copies;
 }
 
 static void
@@ -272,20 +281,76 @@ add_column(dp_unit_level *sizes, Query *level, const dp_block *block,
 		sizes->group += LONGEST_COLUMN;
 }
 
+typedef struct result_walk
+{
+	Query	   *level;
+	const dp_block *block;
+	bool		apart;			/* as for add_column */
+	dp_unit_level *sizes;
+} result_walk;
+
+/* Is it a column of one other row, which it is for no third one? */
+static bool
+is_of_another(const WindowFunc *function)
+{
+	switch (function->winfnoid)
+	{
+		case F_LAG_ANYELEMENT:
+		case F_LAG_ANYELEMENT_INT4:
+		case F_LEAD_ANYELEMENT:
+		case F_LEAD_ANYELEMENT_INT4:
+			return IsA(linitial(function->args), Var);
+		default:
+			return false;
+	}
+}
+
+/* Is it a column of some row as it is there? */
+static bool
+is_column_of(const WindowFunc *function)
+{
+	switch (function->winfnoid)
+	{
+		case F_FIRST_VALUE:
+		case F_LAST_VALUE:
+		case F_NTH_VALUE:
+		case F_LAG_ANYCOMPATIBLE_INT4_ANYCOMPATIBLE:
+		case F_LEAD_ANYCOMPATIBLE_INT4_ANYCOMPATIBLE:
+			return IsA(linitial(function->args), Var);
+		default:
+			return false;
+	}
+}
+
+/* Bytes of a result that has no length of its own. */
+static Size
+result_bytes(const WindowFunc *function, const Query *level)
+{
+	const char *name = get_func_name(function->winfnoid);
+
+	if (is_column_of(function))
+		return LONGEST_COLUMN;
+	return strcmp(name, "sum") == 0 || strcmp(name, "avg") == 0 ?
+		LONGEST_SUM : dp_rules_kept_bytes(linitial(function->args), level);
+}
+
 /* What windows give: numbers, or values of rows. */
 static bool
 result_walker(Node *node, void *context)
 {
-	dp_unit_level *sizes = context;
+	result_walk *walk = context;
+	WindowFunc *function = (WindowFunc *) node;
 
 	if (node == NULL)
 		return false;
 	if (!IsA(node, WindowFunc))
 		return expression_tree_walker(node, result_walker, context);
-	if (exprType(node) == NUMERICOID || get_typlen(exprType(node)) > 0)
-		add_bytes(sizes, node, LONGEST_SUM);
+	if (is_of_another(function))
+		add_column(walk->sizes, walk->level, walk->block,
+				   linitial(function->args), walk->apart);
 	else
-		sizes->group += LONGEST_COLUMN;
+		add_bytes(walk->sizes, node, get_typlen(exprType(node)) > 0 ? 0 :
+				  result_bytes(function, walk->level));
 	return false;
 }
 
@@ -299,6 +364,8 @@ dp_block_measure_windows(Query *level, const dp_block *block, int sources,
 						 dp_unit_level *sizes)
 {
 	int			copies = count_copies(level);
+	bool		apart = sources <= 1;
+	result_walk walk = {level, block, apart, sizes};
 	List	   *columns = NIL;
 	ListCell   *lc;
 
@@ -306,10 +373,13 @@ dp_block_measure_windows(Query *level, const dp_block *block, int sources,
 								PVC_RECURSE_WINDOWFUNCS))
 		columns = list_append_unique(columns, lfirst(lc));
 	foreach(lc, columns)
-		add_column(sizes, level, block, lfirst(lc), sources <= 1);
-	(void) result_walker((Node *) level->targetList, sizes);
-	sizes->group = copies * (ROW_BYTES + COPIES * sizes->group);
-	sizes->private *= COPIES * copies;
-	sizes->public *= COPIES * copies;
+		add_column(sizes, level, block, lfirst(lc), apart);
+	sizes->group *= COPIES;
+	sizes->private *= COPIES;
+	sizes->public *= COPIES;
+	(void) result_walker((Node *) level->targetList, &walk);
+	sizes->group = copies * (ROW_BYTES + sizes->group);
+	sizes->private *= copies;
+	sizes->public *= copies;
 	sizes->spread = true;
 }

@@ -25,6 +25,7 @@
 #include "optimizer/optimizer.h"
 #include "optimizer/tlist.h"
 #include "utils/builtins.h"
+#include "utils/datum.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 
@@ -241,6 +242,38 @@ check_frame(const WindowFunc *function, const WindowClause *window)
 	return NULL;
 }
 
+/*
+ * A text that is computed could be any length, and a number be a long one, and
+ * would be kept as it is.
+ */
+static bool
+is_computed(const Node *key)
+{
+	while (IsA(key, RelabelType) || IsA(key, CollateExpr))
+		key = (const Node *) (IsA(key, RelabelType) ?
+							  ((const RelabelType *) key)->arg :
+							  ((const CollateExpr *) key)->arg);
+	return !IsA(key, Var) && get_typlen(exprType(key)) == -1;
+}
+
+/* Is what a function gives computed, or its default long? */
+static bool
+gives_computed(const WindowFunc *function)
+{
+	Node	   *first = linitial(function->args);
+	Node	   *given = list_length(function->args) < 3 ? NULL :
+	lthird(function->args);
+
+	if (is_computed(first) && getBaseType(exprType(first)) != NUMERICOID)
+		return true;
+	if (given == NULL || !IsA(given, Const))
+		return given != NULL && is_computed(given);
+	return !((const Const *) given)->constisnull &&
+		datumGetSize(((const Const *) given)->constvalue,
+					 ((const Const *) given)->constbyval,
+					 ((const Const *) given)->constlen) > BLCKSZ;
+}
+
 /* The function, and its number. */
 static dp_refusal *
 check_function(const WindowFunc *function)
@@ -262,6 +295,12 @@ check_function(const WindowFunc *function)
 					  "Write a number from -2^30 to 2^30.",
 					  psprintf("number of rows for %s is not a constant",
 							   get_func_name(function->winfnoid)));
+	if (rule->kind != IS_AGGREGATE && function->args != NIL &&
+		gives_computed(function))
+		return refuse(function, "Windows keep rows in memory, and nothing "
+					  "says how long it may be.", "Compute it above the "
+					  "window.", "a computed text cannot be given by a window "
+					  "over private rows");
 	return rule->kind != IS_AGGREGATE ? NULL :
 		dp_rules_check_unit_collation(function->winfnoid,
 									  function->inputcollid,
@@ -324,18 +363,6 @@ refuse_type(Node *value)
 							"below a private aggregate",
 							IsA(value, Var) ? "column" : "expression",
 							format_type_be(exprType(value)));
-}
-
-/* A text that is computed could be any length, and would be kept as it is. */
-static bool
-is_computed(const Node *key)
-{
-	while (IsA(key, RelabelType) || IsA(key, CollateExpr))
-		key = (const Node *) (IsA(key, RelabelType) ?
-							  ((const RelabelType *) key)->arg :
-							  ((const CollateExpr *) key)->arg);
-	return !IsA(key, Var) && get_typlen(exprType(key)) == -1 &&
-		getBaseType(exprType(key)) != NUMERICOID;
 }
 
 /* What a window is partitioned or ordered by. */

@@ -234,6 +234,18 @@ foreach my $level (
 	cmp_ok(abs($all - $none), '<', STEP, "groups of one person, $none kB");
 }
 
+# What windows keep of one person's rows, short or with texts, to sort them and in partitions.
+foreach my $level (
+	'SELECT person, ' . join(', ', map { "row_number() OVER (PARTITION BY person ORDER BY n + $_) AS c$_" } 0 .. 9) . ' FROM stays WHERE person = %d',
+	'SELECT person, ' . join(', ', map { "lag(note) OVER (PARTITION BY person, note ORDER BY n + $_) AS c$_" } 0 .. 9) . ' FROM stays WHERE person = %d',
+	'SELECT person, ' . join(', ', map { 'max(' . ($_ % 2 ? 'note' : 'n') . ") OVER (PARTITION BY person ORDER BY n, random() ROWS $_ PRECEDING) AS c$_" } 0 .. 9) . ' FROM stays WHERE person = %d',
+	'SELECT x.person, ' . join(', ', map { "rank() OVER (PARTITION BY x.person ORDER BY x.n * $_, y.n) AS c$_" } 0 .. 9) . ' FROM stays x JOIN stays y ON x.person = y.person WHERE x.person = %d')
+{
+	my ($none, $all) = map { taken("SELECT dp_count(*) FROM (" . sprintf($level, $_) . ') AS s JOIN people p ON p.person = s.person WHERE ' . join(' AND ', map { "c$_ IS NOT NULL" } 0 .. 9)) } -1, 1;
+
+	cmp_ok(abs($all - $none), '<', STEP, "windows of one person, $none kB");
+}
+
 # Of rows that are joined no hash table is made: here the groups of one person, of
 # one long row, with all rows of that person, which the planner would hash first.
 {
