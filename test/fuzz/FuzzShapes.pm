@@ -167,9 +167,21 @@ sub joined_with_public
 		sub { query_over('visit JOIN ward ON w_name = ward AND beds > 1', 'who = 401', [qw(visit ward)], 'w_name') },
 		sub { query_over('person JOIN step ON k = step_id', 'id = 401', ['person'], 'title', 'k') },
 		sub { query_over('person LEFT JOIN step ON i = step_id', 'id = 401', ['person'], 'k') },
+		sub { query_over("(VALUES ('i0', 1), ('mine', 2), ('mine', 3)) AS list (word, x) LEFT JOIN bill ON word = item", "item = 'mine'", ['bill'], 'x') =~ s/dp_count\(\*\)/dp_count(item)/gr },
 		sub { query_over("bill JOIN (VALUES ('i0', 1), ('mine', 2), ('mine', 3)) AS list (word, x) ON word = item", "item = 'mine'", ['bill'], 'x') },
 		sub { 'SELECT count(c), sum(c) FROM (SELECT (SELECT ' . pick('dp_count(*)', 'dp_sum(cost, 0, 50)', 'dp_count(note)') . ' FROM visit' . (where('who = 401', 'visit') || ' WHERE true') . ' AND visit.ward = w_name) AS c FROM ward) AS q' },
 		sub { 'WITH a AS (SELECT dp_avg(cost, 0, 60) AS mean FROM visit) SELECT dp_count(*) FROM visit, a WHERE cost > mean' })->();
+}
+
+sub with_windows
+{
+	my $order = pick('seen', 'cost DESC, visit_id', 'seen, random()', 'note COLLATE "C"');
+	my $from = 'visit' . where('who = 401', 'visit');
+
+	return pick(
+		sub { query_over("(SELECT who, ward, note, cost AS price, row_number() OVER (PARTITION BY who ORDER BY $order) AS cost FROM $from) AS g", 'cost = 1', ['bill'], 'cost < 3') =~ s/\bitem\b/note/gr },
+		sub { query_over("(SELECT who, cost - lag(cost) OVER w AS cost, max(cost) OVER (PARTITION BY who ORDER BY cost ROWS 2 PRECEDING) AS price, lag(note) OVER w AS item FROM $from WINDOW w AS (PARTITION BY who ORDER BY $order)) AS g", 'who = 401', ['bill'], 'cost > 2') },
+		sub { "SELECT dp_count(*), dp_sum(r, 0, 9) FROM person JOIN (SELECT who, rank() OVER (PARTITION BY who, ward ORDER BY cost) AS r, count(*) OVER (PARTITION BY who) AS n FROM $from) AS g ON who = id WHERE r < n" })->();
 }
 
 sub grouped_by_unit
@@ -268,7 +280,7 @@ sub stored
 
 sub other_shape
 {
-	return pick(\&partial, \&one_table, \&joined_on_units, \&joined_on_units, \&joined_with_public, \&grouped_by_unit, \&undeclared, \&transparent, \&disjoint, \&asked_in_session, \&stored, \&refused)->();
+	return pick(\&partial, \&one_table, \&joined_on_units, \&joined_on_units, \&joined_with_public, \&grouped_by_unit, \&with_windows, \&undeclared, \&transparent, \&disjoint, \&asked_in_session, \&stored, \&refused)->();
 }
 
 # ---- settings that an asker may have ----
