@@ -197,7 +197,7 @@ refuse(const WindowFunc *function, const char *detail, const char *hint,
 							function->location, detail, hint, "%s", message);
 }
 
-/* Is it a number, written out, that is not less? */
+/* Is it a number that is not less?  Its functions have been judged. */
 static bool
 is_number(Node *node, int64 least)
 {
@@ -211,6 +211,39 @@ is_number(Node *node, int64 least)
 	value = number->consttype == INT4OID ?
 		DatumGetInt32(number->constvalue) : DatumGetInt64(number->constvalue);
 	return value >= least && value <= MOST_OFFSET;
+}
+
+/*
+ * Is an offset of a frame left out, or written as a number, which the parser
+ * makes a longer one?  It is no target, whose functions are judged: nothing of
+ * it is computed here.
+ */
+static bool
+is_offset(Node *offset)
+{
+	const FuncExpr *longer = (const FuncExpr *) offset;
+
+	if (offset == NULL)
+		return true;
+	if (IsA(offset, FuncExpr) &&
+		(longer->funcid == F_INT8_INT2 || longer->funcid == F_INT8_INT4))
+		offset = linitial(longer->args);
+	return IsA(offset, Const) && is_number(offset, 0);
+}
+
+/* Of a window that is used, or not: its offsets are computed all the same. */
+static dp_refusal *
+check_offsets(const WindowClause *window)
+{
+	Node	   *wrong = !is_offset(window->startOffset) ? window->startOffset :
+	!is_offset(window->endOffset) ? window->endOffset : NULL;
+
+	return wrong == NULL ? NULL :
+		dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED,
+						 exprLocation(wrong),
+						 "An offset that is NULL or negative is an error.",
+						 "Write a number from 0 to 2^30.",
+						 "offset of a frame is not a constant");
 }
 
 static dp_refusal *
@@ -227,12 +260,6 @@ check_frame(const WindowFunc *function, const WindowClause *window)
 	if ((options & FRAMEOPTION_EXCLUSION) != 0)
 		return refuse(function, NULL, "Leave EXCLUDE out.",
 					  "EXCLUDE cannot be used on private rows");
-	if ((window->startOffset != NULL &&
-		 !is_number(window->startOffset, 0)) ||
-		(window->endOffset != NULL && !is_number(window->endOffset, 0)))
-		return refuse(function, "An offset that is NULL or negative is an "
-					  "error.", "Write a number from 0 to 2^30.",
-					  "offset of a frame is not a constant");
 	if (find_rule(function->winfnoid)->kind == LOOKS_AT_FRAME &&
 		!frame_of_rows(function, window))
 		return refuse(function, "Which of equal rows it sees would depend on "
@@ -422,15 +449,14 @@ check_columns(const Query *level)
 }
 
 static dp_refusal *
-refuse_number(const List *functions)
+refuse_number(List *functions)
 {
 	return dp_bridge_refuse(ERRCODE_PROGRAM_LIMIT_EXCEEDED,
-							((WindowFunc *) llast(functions))->location,
+							exprLocation((Node *) functions),
 							psprintf("At most %d are possible at one level.",
 									 MOST_FUNCTIONS),
 							"Ask in several queries.",
-							"too many window functions below a private "
-							"aggregate");
+							"too many windows below a private aggregate");
 }
 
 /*
@@ -445,8 +471,13 @@ dp_rules_check_windows(const Query *level)
 	dp_refusal *refusal = check_columns(level);
 	ListCell   *lc;
 
-	if (refusal == NULL && list_length(functions) > MOST_FUNCTIONS)
+	if (refusal == NULL && Max(list_length(functions),
+							   list_length(level->windowClause)) >
+		MOST_FUNCTIONS)
 		refusal = refuse_number(functions);
+	foreach(lc, level->windowClause)
+		if (refusal == NULL)
+			refusal = check_offsets(lfirst(lc));
 	foreach(lc, functions)
 	{
 		if (refusal == NULL)

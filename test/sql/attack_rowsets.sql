@@ -153,11 +153,18 @@ CREATE FUNCTION look() RETURNS SETOF int LANGUAGE plpgsql AS $$ BEGIN INSERT INT
 CREATE FUNCTION look_first() RETURNS int LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN PERFORM set_config('attack.who', current_user, false); RETURN 0; END $$;
 CREATE VIEW looks AS SELECT s.u, s.k FROM stay s JOIN look() l ON s.k = l;
 CREATE VIEW looks_first AS SELECT s.u, s.k FROM stay s JOIN (SELECT w.k FROM ward w WHERE w.k >= look_first()) w ON s.k = w.k;
-GRANT SELECT ON looks, looks_first TO :owner;
+CREATE FUNCTION look_near() RETURNS bigint LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN PERFORM set_config('attack.near', current_user, false); RETURN 1; END $$;
+CREATE VIEW looks_near AS SELECT u, k, count(*) OVER (PARTITION BY u ORDER BY k ROWS look_near() PRECEDING) AS n FROM stay;
+CREATE VIEW looks_nowhere AS SELECT u, k, count(*) OVER (PARTITION BY u) AS n FROM stay WINDOW w AS (PARTITION BY u ORDER BY k ROWS BETWEEN CURRENT ROW AND look_near() FOLLOWING);
+GRANT SELECT ON looks, looks_first, looks_near, looks_nowhere TO :owner;
 SELECT ask_for('looks'), open_for('looks');
 SELECT DISTINCT what, who = current_user AS me FROM seen;
 SELECT ask_for('looks_first'), open_for('looks_first');
 SELECT coalesce(nullif(current_setting('attack.who', true), ''), current_user) = current_user AS me;
+-- nor what says how far away the rows of a frame are, which nobody calls
+SELECT v, o.* FROM unnest(ARRAY['looks_near', 'looks_nowhere']) v, outcome(format('SELECT ask_for(%L)', v)) o;
+SELECT o.* FROM outcome('SELECT dp_count(n) FROM looks_near') o;
+SELECT coalesce(current_setting('attack.near', true), 'nobody') AS looked;
 
 -- ---- policies hide what they hide from plain private queries ----
 RESET ROLE;
