@@ -356,19 +356,21 @@ sub judge
 		diag("not answered: FUZZ_SEED=$seed FUZZ_NUMBER=$number make fuzz\n  $query->{settings}; $query->{text}\n" . join "\n", grep { /^error/ } @results);
 		return;
 	}
-	if ($query->{undeclared})
+
+	# so are those of several queries, where a column has no declaration
+	my ($changes) = $results[0] =~ /Released: (?:undeclared )?keys: .*?sensitivity (\d+)/;
+	if ($query->{undeclared} || defined $changes)
 	{
-		my ($changes) = $results[0] =~ /Released: (?:undeclared )?keys: .*?sensitivity (\d+)/;
 		my $apart = keep_common($query, @answers);
 
 		# units that choose among their groups do so anew for each answer
 		$apart = 0 if $groups > $query->{kappa};
 		$told += @{ $answers[0] };
 		$different += $apart;
-		if ($apart > $changes)
+		if ($apart > ($changes // -1))
 		{
 			$found++;
-			diag("$apart keys differ, stated are $changes: FUZZ_SEED=$seed FUZZ_NUMBER=$number make fuzz\n  $query->{settings}; $query->{text}");
+			diag("$apart keys differ, stated are @{[ $changes // 'none' ]}: FUZZ_SEED=$seed FUZZ_NUMBER=$number make fuzz\n  $query->{settings}; $query->{text}");
 		}
 		return if !@{ $answers[0] };
 	}
