@@ -104,7 +104,29 @@ is_group_key(const Query *subquery, const TargetEntry *target)
 									  subquery->groupClause) != NULL;
 }
 
-/* EXISTS looks at no column, and neither cares for order or equal rows. */
+static bool
+is_window_key(const Query *subquery, const TargetEntry *target)
+{
+	ListCell   *lc;
+
+	foreach(lc, subquery->windowClause)
+	{
+		const WindowClause *window = lfirst(lc);
+
+		if (target->ressortgroupref != 0 &&
+			(get_sortgroupref_clause_noerr(target->ressortgroupref,
+										   window->partitionClause) != NULL ||
+			 get_sortgroupref_clause_noerr(target->ressortgroupref,
+										   window->orderClause) != NULL))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * EXISTS looks at no column, of rows or of windows, and neither cares for
+ * order or equal rows.
+ */
 static void
 drop_outputs(Query *subquery, bool all)
 {
@@ -117,11 +139,17 @@ drop_outputs(Query *subquery, bool all)
 		subquery->distinctClause = NIL;
 		subquery->hasDistinctOn = false;
 	}
+	if (all)
+	{
+		subquery->windowClause = NIL;
+		subquery->hasWindowFuncs = false;
+	}
 	foreach(lc, subquery->targetList)
 	{
 		TargetEntry *target = lfirst(lc);
 
-		if (!is_group_key(subquery, target) && (all || target->resjunk))
+		if (!is_group_key(subquery, target) &&
+			!is_window_key(subquery, target) && (all || target->resjunk))
 			continue;
 		target->resno = list_length(kept) + 1;
 		target->resjunk = false;
@@ -134,14 +162,12 @@ drop_outputs(Query *subquery, bool all)
 static void
 drop_limit(Query *subquery)
 {
-	Node	   *limit;
+	bool		isnull;
+	int64		limit;
 
-	if (subquery->limitCount == NULL)
-		return;
-	limit = eval_const_expressions(NULL, subquery->limitCount);
-	if (IsA(limit, Const) && ((Const *) limit)->consttype == INT8OID &&
-		(((Const *) limit)->constisnull ||
-		 DatumGetInt64(((Const *) limit)->constvalue) > 0))
+	if (subquery->limitCount != NULL &&
+		dp_rules_written_number(subquery->limitCount, &isnull, &limit) &&
+		(isnull || limit > 0))
 		subquery->limitCount = NULL;
 }
 

@@ -43,6 +43,10 @@ extern dp_refusal *dp_rules_check_windows(const Query *level);
 extern bool dp_rules_looks_at_peers(const Query *level,
 									const WindowClause *window);
 
+/* ---- expression_written.c ---- */
+extern bool dp_rules_written_number(const Node *node, bool *isnull,
+									int64 *value);
+
 /* The name of a window that may leave its rows in any order. */
 #define DP_RULES_ANY_ORDER "any order"
 

@@ -213,22 +213,16 @@ is_number(Node *node, int64 least)
 	return value >= least && value <= MOST_OFFSET;
 }
 
-/*
- * Is an offset of a frame left out, or written as a number, which the parser
- * makes a longer one?  It is no target, whose functions are judged: nothing of
- * it is computed here.
- */
+/* Is an offset of a frame left out, or written as a number? */
 static bool
-is_offset(Node *offset)
+is_offset(const Node *offset)
 {
-	const FuncExpr *longer = (const FuncExpr *) offset;
+	bool		isnull;
+	int64		value;
 
-	if (offset == NULL)
-		return true;
-	if (IsA(offset, FuncExpr) &&
-		(longer->funcid == F_INT8_INT2 || longer->funcid == F_INT8_INT4))
-		offset = linitial(longer->args);
-	return IsA(offset, Const) && is_number(offset, 0);
+	return offset == NULL ||
+		(dp_rules_written_number(offset, &isnull, &value) && !isnull &&
+		 value >= 0 && value <= MOST_OFFSET);
 }
 
 /* Of a window that is used, or not: its offsets are computed all the same. */

@@ -112,6 +112,11 @@ SELECT q, o.* FROM unnest(ARRAY['SELECT dp_count(*) FROM (SELECT j, row_number()
 	'SELECT dp_count(*) FROM (SELECT DISTINCT unit, count(*) OVER (PARTITION BY unit) AS n FROM visit) s', 'SELECT dp_count(*) FROM (SELECT unit, count(*) OVER (PARTITION BY unit) AS n FROM visit LIMIT 3) s',
 	'SELECT dp_count(*) FROM (SELECT a.unit, count(*) OVER (PARTITION BY b.unit) AS n FROM visit a LEFT JOIN visit b ON a.unit = b.unit) s WHERE n > 1', 'SELECT dp_count(*) FROM (SELECT t, count(*) OVER (PARTITION BY unit) AS n FROM (SELECT unit, note || note AS t FROM visit) i) s WHERE n > 1',
 	'SELECT unit, row_number() OVER (PARTITION BY unit), dp_count(*) FROM visit GROUP BY unit', 'SELECT dp_count(*) FROM visit, unnest(string_to_array(note, '','')) l JOIN (SELECT unit AS u, row_number() OVER (PARTITION BY unit) AS n FROM visit) s ON true WHERE u = unit AND n = 1']) q, outcome(q) o;
+-- in a subquery that is asked for rows they are columns like others, and EXISTS looks at none
+SELECT dp_count(*) FROM visit v WHERE (v.unit, 1) IN (SELECT w.unit, row_number() OVER (PARTITION BY w.unit ORDER BY w.id) FROM visit w) AND v.unit = 3;
+SELECT dp_count(*) FROM visit v WHERE EXISTS (SELECT row_number() OVER (PARTITION BY w.k ORDER BY w.cost) FROM visit w WHERE w.unit = v.unit WINDOW x AS (ORDER BY w.id)) AND v.unit = 3;
+SELECT o.* FROM outcome('SELECT dp_count(*) FROM visit v WHERE v.unit IN (SELECT w.unit FROM visit w WINDOW x AS (PARTITION BY w.k ORDER BY w.id))') o;
+SELECT o.* FROM outcome('SELECT dp_count(*) FROM visit v WHERE v.unit IN (SELECT max(w.unit) OVER (PARTITION BY w.unit, w.k) FROM visit w)') o;
 \set VERBOSITY default
 SELECT dp_count(*) FROM (SELECT unit, row_number() OVER (PARTITION BY k ORDER BY day) AS n FROM visit) s WHERE n = 1;
 SELECT dp_count(*) FROM (SELECT unit, last_value(cost) OVER (PARTITION BY unit ORDER BY day) AS n FROM visit) s WHERE n = 1;
