@@ -11,9 +11,12 @@
 
 #include "catalog/pg_aggregate.h"
 #include "catalog/pg_type.h"
+#include "miscadmin.h"
 #include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
 #include "tcop/tcopprot.h"
 #include "utils/lsyscache.h"
+#include "utils/rls.h"
 
 #include "reading.h"
 
@@ -65,10 +68,71 @@ dp_reading_forget_position(void *arg)
 		errposition(0);
 }
 
+/* Has a public relation policies for the current user, whoever that is? */
+static Oid
+find_policies(Query *level)
+{
+	ListCell   *lc;
+
+	foreach(lc, level->rtable)
+	{
+		RangeTblEntry *entry = lfirst(lc);
+
+		if (entry->rtekind == RTE_RELATION &&
+			!OidIsValid(dp_protect_root(entry->relid)) &&
+			!OidIsValid(dp_compat_reads_as(level, entry)) &&
+			check_enable_rls(entry->relid, InvalidOid, true) != RLS_NONE)
+			return entry->relid;
+	}
+	return InvalidOid;
+}
+
+static bool
+policies_walker(Node *node, void *context)
+{
+	Oid		   *found = context;
+
+	if (node == NULL)
+		return false;
+	if (IsA(node, Query))
+	{
+		*found = find_policies((Query *) node);
+		return OidIsValid(*found) ||
+			query_tree_walker((Query *) node, policies_walker, context, 0);
+	}
+	return expression_tree_walker(node, policies_walker, context);
+}
+
+/*
+ * Whose rows a policy shows was decided for the current user.  Inside a
+ * SECURITY DEFINER function that is not the role that asks, whose view names
+ * public relations that are read as that role.
+ */
+static void
+forbid_policies(Query *query)
+{
+	Oid			found = InvalidOid;
+
+	if (GetUserId() == dp_ledger_asking_role() ||
+		!policies_walker((Node *) query, &found))
+		return;
+	ereport(ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("relation \"%s\" has row security that depends on the "
+					"current user", get_rel_name(found)),
+			 errdetail("The current user is not the role that asks."),
+			 errhint("Name a view that reads it with the right of its owner, "
+					 "without security_invoker; or ask outside of the "
+					 "function.")));
+}
+
 /*
  * dp_reading_rewrite_conditions
  *	  Put an aggregate of the query's targets, which are conditions, in their
  *	  place: dp_pg.conditions(ARRAY[targets] [, epsilon]); and rewrite.
+ *
+ * Errors: those of rewriting; 0A000 policies that depend on another role than
+ * the one that asks.
  */
 Query *
 dp_reading_rewrite_conditions(Query *query, Const *epsilon)
@@ -85,6 +149,7 @@ dp_reading_rewrite_conditions(Query *query, Const *epsilon)
 	error_context_stack = &callback;
 	query = linitial_node(Query, pg_rewrite_query(query));
 	error_context_stack = callback.previous;
+	forbid_policies(query);
 	return query;
 }
 

@@ -156,13 +156,15 @@ CREATE VIEW looks_first AS SELECT s.u, s.k FROM stay s JOIN (SELECT w.k FROM war
 CREATE FUNCTION look_near() RETURNS bigint LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN PERFORM set_config('attack.near', current_user, false); RETURN 1; END $$;
 CREATE VIEW looks_near AS SELECT u, k, count(*) OVER (PARTITION BY u ORDER BY k ROWS look_near() PRECEDING) AS n FROM stay;
 CREATE VIEW looks_nowhere AS SELECT u, k, count(*) OVER (PARTITION BY u) AS n FROM stay WINDOW w AS (PARTITION BY u ORDER BY k ROWS BETWEEN CURRENT ROW AND look_near() FOLLOWING);
-GRANT SELECT ON looks, looks_first, looks_near, looks_nowhere TO :owner;
+CREATE VIEW looks_once AS SELECT u, k FROM stay s WHERE EXISTS (SELECT FROM stay t WHERE t.u = s.u LIMIT look_near());
+CREATE VIEW looks_ward AS SELECT u, k FROM stay s WHERE k = 9 OR EXISTS (SELECT FROM ward w WHERE w.k = s.k LIMIT look_near());
+GRANT SELECT ON looks, looks_first, looks_near, looks_nowhere, looks_once, looks_ward TO :owner;
 SELECT ask_for('looks'), open_for('looks');
 SELECT DISTINCT what, who = current_user AS me FROM seen;
 SELECT ask_for('looks_first'), open_for('looks_first');
 SELECT coalesce(nullif(current_setting('attack.who', true), ''), current_user) = current_user AS me;
--- nor what says how far away the rows of a frame are, which nobody calls
-SELECT v, o.* FROM unnest(ARRAY['looks_near', 'looks_nowhere']) v, outcome(format('SELECT ask_for(%L)', v)) o;
+-- nor what says how far away the rows of a frame are, or how many EXISTS needs, which nobody calls
+SELECT v, o.* FROM unnest(ARRAY['looks_near', 'looks_nowhere', 'looks_once', 'looks_ward']) v, outcome(format('SELECT ask_for(%L)', v)) o;
 SELECT o.* FROM outcome('SELECT dp_count(n) FROM looks_near') o;
 SELECT coalesce(current_setting('attack.near', true), 'nobody') AS looked;
 
@@ -177,6 +179,12 @@ CREATE POLICY few ON ward FOR SELECT USING (k < 2);
 SET ROLE :analyst;
 CREATE VIEW hidden AS SELECT s.u, s.k, w.big FROM stay s JOIN bed b ON s.u = b.u JOIN ward w ON s.k = w.k;
 SELECT answer, (SELECT dp_count(*) FROM hidden) AS counted FROM dp_sparse_vector('hidden', ARRAY['true'], -1, numeric_answers => true);
+-- views that read as the current user, who is not the role that asks inside the function
+CREATE VIEW theirs WITH (security_invoker = true) AS SELECT s.u, s.k FROM stay s JOIN ward w ON s.k = w.k;
+CREATE VIEW asked WITH (security_invoker = true) AS SELECT s.u, s.k FROM stay s WHERE s.k IN (SELECT k FROM ward);
+GRANT SELECT ON theirs, asked TO :owner;
+SELECT v, o.* FROM unnest(ARRAY['theirs', 'asked']) v, outcome(format('SELECT ask_for(%L)', v)) o;
+SELECT v, o.* FROM unnest(ARRAY['theirs', 'asked']) v, outcome(format('SELECT dp_argmax(%L::regclass, ARRAY[''k >= 0'', ''k < 0''])', v)) o;
 RESET ROLE;
 DROP OWNED BY :other, :thief CASCADE;
 DROP ROLE :thief;
