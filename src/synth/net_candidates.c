@@ -85,7 +85,8 @@ make_query(dp_net_candidates *c, const char *answers, TupleDesc wanted)
 /*
  * Run the query as the role that asks.  Inside a SECURITY DEFINER function of
  * the data's owner the current user is the owner, and a view of the asking
- * role must not run with his rights; nor may it act on the session.
+ * role must not run with his rights; nor may it act on the session.  The name
+ * may be another table's by now: what comes must have the types still.
  */
 static void
 execute(dp_net_candidates *c, const char *query)
@@ -95,8 +96,10 @@ execute(dp_net_candidates *c, const char *query)
 	SPIExecuteOptions options;
 	DestReceiver *receiver = CreateDestReceiver(DestTuplestore);
 
-	SetTuplestoreDestReceiverParams(receiver, c->rows, context, false, NULL,
-									NULL);
+	SetTuplestoreDestReceiverParams(receiver, c->rows, context, false,
+									c->desc, gettext_noop("the table of "
+														  "candidates was "
+														  "changed"));
 	MemSet(&options, 0, sizeof(options));
 	options.read_only = true;
 	options.dest = receiver;
