@@ -106,6 +106,7 @@ extern bool dp_rules_is_unit_aggregate(Oid aggregate);
 extern dp_refusal *dp_rules_check_unit_collation(Oid aggregate, Oid collation,
 												 int location);
 extern Node *dp_rules_settle_window_aggregate(WindowFunc *function);
+extern void dp_rules_settle_groups(Query *level);
 
 /* ---- unit_window.c ---- */
 extern List *dp_rules_window_functions(const Query *level);
@@ -114,6 +115,9 @@ extern bool dp_rules_looks_at_rows(const WindowFunc *function,
 								   const WindowClause *window);
 extern bool dp_rules_can_sort(Oid type, bool *twins);
 extern bool dp_rules_is_text(Oid type);
+
+/* ---- unit_window_order.c ---- */
+extern void dp_rules_settle_windows(Query *level);
 
 /* ---- expression_collate.c ---- */
 extern Oid	dp_rules_sortable_value(void);

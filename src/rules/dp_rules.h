@@ -59,17 +59,13 @@ extern bool dp_rules_is_extreme(const Aggref *aggregate);
 extern bool dp_rules_is_between(const Aggref *aggregate);
 
 /*
- * Have the levels of a verified inner Query that group by the unit give what
- * follows from the unit's rows, without an error.  In place; the total
- * versions of everything else are there.
+ * Have the levels of a verified inner Query that group by the unit, or have
+ * windows, give what follows from the unit's rows, without an error.  In
+ * place; the total versions of everything else are there.
  */
-extern void dp_rules_settle_groups(Query *query);
+extern void dp_rules_settle_levels(Query *query);
 
-/*
- * Likewise for the levels with windows: functions, and an order that leaves
- * nothing to chance.  And what their windows hold, but for rows.
- */
-extern void dp_rules_settle_windows(Query *query);
+/* What the windows of its levels hold, but for rows. */
 extern Size dp_rules_window_memory(const Query *query);
 
 /*

@@ -523,14 +523,19 @@ dp_rules_walker(Node *node, void *context)
 		expression_tree_walker(node, dp_rules_walker, walk);
 }
 
+/* `walk` says, before it begins, what else may stand in the expression. */
+static dp_refusal *
+check(Node *expression, dp_expression_walk walk)
+{
+	dp_rules_walker(expression, &walk);
+	return walk.refusal;
+}
+
 /* See dp_rules.h. */
 dp_refusal *
 dp_rules_check(Node *expression)
 {
-	dp_expression_walk walk = {0};
-
-	dp_rules_walker(expression, &walk);
-	return walk.refusal;
+	return check(expression, (dp_expression_walk) {0});
 }
 
 /*
@@ -540,20 +545,12 @@ dp_rules_check(Node *expression)
 dp_refusal *
 dp_rules_check_groups(Node *expression)
 {
-	dp_expression_walk walk = {0};
-
-	walk.groups = true;
-	dp_rules_walker(expression, &walk);
-	return walk.refusal;
+	return check(expression, (dp_expression_walk) {.groups = true});
 }
 
 /* dp_rules_check_window_targets: see dp_rules.h. */
 dp_refusal *
 dp_rules_check_window_targets(Node *expression)
 {
-	dp_expression_walk walk = {0};
-
-	walk.windows = true;
-	dp_rules_walker(expression, &walk);
-	return walk.refusal;
+	return check(expression, (dp_expression_walk) {.windows = true});
 }

@@ -462,37 +462,18 @@ level_mutator(Node *node, void *context)
 	return expression_tree_mutator(node, level_mutator, context);
 }
 
-static void
-settle_level(Query *query)
-{
-	List	   *keys = get_sortgrouplist_exprs(query->groupClause,
-											   query->targetList);
-
-	query->targetList = (List *)
-		level_mutator((Node *) query->targetList, keys);
-	query->havingQual = level_mutator(query->havingQual, keys);
-}
-
-static void
-settle_below(Query *query)
-{
-	ListCell   *lc;
-
-	foreach(lc, query->rtable)
-	{
-		RangeTblEntry *entry = lfirst_node(RangeTblEntry, lc);
-
-		if (entry->rtekind != RTE_SUBQUERY)
-			continue;
-		settle_below(entry->subquery);
-		if (entry->subquery->groupClause != NIL)
-			settle_level(entry->subquery);
-	}
-}
-
-/* dp_rules_settle_groups: see dp_rules.h. */
+/*
+ * dp_rules_settle_groups
+ *	  Have a level that groups by the unit give what follows from the unit's
+ *	  rows, without an error; in place.
+ */
 void
-dp_rules_settle_groups(Query *query)
+dp_rules_settle_groups(Query *level)
 {
-	settle_below(query);
+	List	   *keys = get_sortgrouplist_exprs(level->groupClause,
+											   level->targetList);
+
+	level->targetList = (List *)
+		level_mutator((Node *) level->targetList, keys);
+	level->havingQual = level_mutator(level->havingQual, keys);
 }

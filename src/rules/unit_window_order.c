@@ -244,8 +244,13 @@ add_window(Query *level, const WindowClause *window, List *apart)
 	level->windowClause = lappend(level->windowClause, added);
 }
 
-static void
-settle_windows(Query *level)
+/*
+ * dp_rules_settle_windows
+ *	  Have the windows of a level give what follows from rows of its units: its
+ *	  functions, and an order that leaves nothing to chance.
+ */
+void
+dp_rules_settle_windows(Query *level)
 {
 	List	   *columns = dp_rules_window_columns(level);
 	List	   *windows = level->windowClause;
@@ -278,28 +283,4 @@ settle_windows(Query *level)
 		foreach(lc2, (List *) lfirst(lc))
 			lfirst_node(WindowFunc, lc2)->winref =
 				foreach_current_index(lc) + 1;
-}
-
-static void
-settle_below(Query *query)
-{
-	ListCell   *lc;
-
-	foreach(lc, query->rtable)
-	{
-		RangeTblEntry *entry = lfirst_node(RangeTblEntry, lc);
-
-		if (entry->rtekind != RTE_SUBQUERY)
-			continue;
-		settle_below(entry->subquery);
-		if (entry->subquery->hasWindowFuncs)
-			settle_windows(entry->subquery);
-	}
-}
-
-/* dp_rules_settle_windows: see dp_rules.h. */
-void
-dp_rules_settle_windows(Query *query)
-{
-	settle_below(query);
 }

@@ -126,8 +126,7 @@ plan(dp_inner *run, Query *inner, bool workers, dp_refusal **refusal)
 	*refusal = dp_rules_check_settled((Node *) inner);
 	if (*refusal != NULL)
 		return NULL;
-	dp_rules_settle_groups(inner);
-	dp_rules_settle_windows(inner);
+	dp_rules_settle_levels(inner);
 	inner = dp_rules_limit_memory(inner, &run->memory);
 	run->memory += dp_rules_window_memory(inner);
 	run->facts.toast_needed = toast && !run->local;
