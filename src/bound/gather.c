@@ -188,16 +188,11 @@ load(dp_gather *gather, dp_bound_store *store, int n)
 	chunks = dp_bound_store_load(store, n, &nchunks, &room);
 	for (i = 0; i < nchunks; i++)
 	{
-		const char *from = chunks[i].records;
-		const char *end = from + chunks[i].bytes;
+		const dp_bound_record *record;
 
-		while (from < end)
-		{
-			const dp_bound_record *record = (const dp_bound_record *) from;
-
+		while ((record = dp_bound_chunk_take(&gather->layout,
+											 &chunks[i])) != NULL)
 			l->records[l->n++] = record;
-			from += dp_bound_record_size(&gather->layout, record);
-		}
 	}
 	sort_rows(l->records, l->n);
 	MemoryContextSwitchTo(old);

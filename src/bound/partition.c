@@ -72,38 +72,28 @@ bucket_of(const buckets *b, const dp_bound_record *record)
 
 /* starts[i + 1]: how many records are in bucket i. */
 static void
-count_records(const dp_bound_layout *layout, const dp_bound_chunk *chunk,
-			  buckets *b)
+count_records(const dp_bound_layout *layout, dp_bound_chunk rest, buckets *b)
 {
-	const char *from = chunk->records;
-	const char *end = from + chunk->bytes;
+	const dp_bound_record *record;
 
-	while (from < end)
-	{
-		const dp_bound_record *record = (const dp_bound_record *) from;
-
+	while ((record = dp_bound_chunk_take(layout, &rest)) != NULL)
 		b->starts[bucket_of(b, record) + 1]++;
-		from += dp_bound_record_size(layout, record);
-	}
 }
 
 /* starts[i] becomes where bucket i ends. */
 static void
-place_records(const dp_bound_layout *layout, const dp_bound_chunk *chunk,
-			  buckets *b, dp_bound_entry *entries)
+place_records(const dp_bound_layout *layout, dp_bound_chunk rest, buckets *b,
+			  dp_bound_entry *entries)
 {
-	const char *from = chunk->records;
-	const char *end = from + chunk->bytes;
+	const dp_bound_record *record;
 
-	while (from < end)
+	while ((record = dp_bound_chunk_take(layout, &rest)) != NULL)
 	{
-		const dp_bound_record *record = (const dp_bound_record *) from;
 		dp_bound_entry *entry = &entries[b->starts[bucket_of(b, record)]++];
 
 		entry->key = record->key;
 		entry->group = dp_bound_group_of(layout, record);
 		entry->record = record;
-		from += dp_bound_record_size(layout, record);
 	}
 }
 
@@ -136,12 +126,12 @@ sort_records(const dp_bound_layout *layout, const dp_bound_chunk *chunks,
 	int			chunk;
 
 	for (chunk = 0; chunk < nchunks; chunk++)
-		count_records(layout, &chunks[chunk], &b);
+		count_records(layout, chunks[chunk], &b);
 	for (i = 0; i <= b.mask; i++)
 		b.starts[i + 1] += b.starts[i];
 	Assert(b.starts[b.mask + 1] == n);
 	for (chunk = 0; chunk < nchunks; chunk++)
-		place_records(layout, &chunks[chunk], &b, entries);
+		place_records(layout, chunks[chunk], &b, entries);
 	for (i = 0; i <= b.mask; i++)
 	{
 		uint32		start = i > 0 ? b.starts[i - 1] : 0;

@@ -159,6 +159,21 @@ extern dp_bound_chunk *dp_bound_store_load(dp_bound_store *store,
 										   int partition, int *nchunks,
 										   char **room);
 
+/* The first record of a chunk, which becomes the rest of it; NULL: none. */
+static inline const dp_bound_record *
+dp_bound_chunk_take(const dp_bound_layout *layout, dp_bound_chunk *rest)
+{
+	const dp_bound_record *record = (const dp_bound_record *) rest->records;
+	Size		size;
+
+	if (rest->bytes == 0)
+		return NULL;
+	size = dp_bound_record_size(layout, record);
+	rest->records += size;
+	rest->bytes -= size;
+	return record;
+}
+
 /* Records of a partition, one after the other. */
 typedef struct dp_bound_cursor
 {
