@@ -28,23 +28,13 @@ CREATE VIEW few AS SELECT * FROM visit WHERE u < 10;
 GRANT SELECT ON few TO :analyst;
 RESET ROLE;
 
--- what a predicate or a weight comes to, by definition
-CREATE FUNCTION slow(query text, m int) RETURNS bigint LANGUAGE plpgsql AS $$
-DECLARE
-	n bigint;
-BEGIN
-	EXECUTE format($q$
-		SELECT floor((coalesce(sum(least(g, %s * 1048576::bigint)), 0) + 524288) / 1048576) FROM (
-			SELECT u, sum(floor(least(greatest(coalesce((%s)::float8, 0), 0), 1) * 1048576 + 0.5)) AS g
-			FROM visit WHERE u IS NOT NULL GROUP BY u) y $q$, m,
-		CASE WHEN query ~ '[/.]|cost$' THEN query ELSE '(' || query || ')::int' END) INTO n;
-	RETURN n;
-END $$;
+\set file :abs_srcdir '/sql/include/slow.psql'
+\i :file
 CREATE TABLE asked AS SELECT i, format((ARRAY['age > %s', 'ward = ''A''', 'sick AND ward IN (''B'', ''D'')', 'cost', 'age / %s.0', 'sick',
 	'NOT sick', 'age < %s OR ward = ''C''', 'least(greatest(cost - 0.%s, 0), 1)', 'true', 'false', 'age IS NULL', 'ward = ''D'''])[1 + i % 13],
 	(random() * 60)::int + CASE WHEN i % 13 = 4 THEN 120 ELSE 10 END) AS query
 FROM generate_series(0, 31) i;
-CREATE TABLE truth AS SELECT i, m, slow(query, m) AS rows FROM asked, unnest(ARRAY[1, 3, 9]) m;
+CREATE TABLE truth AS SELECT i, m, slow('TABLE visit', query, m) AS rows FROM asked, unnest(ARRAY[1, 3, 9]) m;
 GRANT SELECT ON asked, truth TO :analyst;
 SELECT rows FROM truth, asked WHERE truth.i = asked.i AND m = 3 AND query = 'false' LIMIT 1;
 

@@ -71,18 +71,8 @@ BEGIN
 END $$;
 
 SET client_min_messages = warning;
--- what a predicate or a weight comes to, by definition
-CREATE FUNCTION slow(rows text, query text, m int) RETURNS bigint LANGUAGE plpgsql AS $$
-DECLARE
-	n bigint;
-BEGIN
-	EXECUTE format($q$
-		SELECT floor((coalesce(sum(least(g, %s * 1048576::bigint)), 0) + 524288) / 1048576) FROM (
-			SELECT u, sum(floor(least(greatest(coalesce((%s)::float8, 0), 0), 1) * 1048576 + 0.5)) AS g
-			FROM (%s) AS r WHERE u IS NOT NULL GROUP BY u) y $q$, m,
-		CASE WHEN query ~ '[/.]|beds' THEN query ELSE '(' || query || ')::int' END, rows) INTO n;
-	RETURN n;
-END $$;
+\set file :abs_srcdir '/sql/include/slow.psql'
+\i :file
 CREATE TABLE truth (name text, i int, query text, m int, rows bigint);
 INSERT INTO truth SELECT name, i, query, m, slow(rows, query, m)
 FROM shape, LATERAL (SELECT row_number() OVER () AS i, query FROM unnest(ARRAY['true'] || CASE name

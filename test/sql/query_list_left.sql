@@ -19,15 +19,8 @@ SELECT dp_protect('visit', unit => 'unit', dataset => :'schema'), dp_protect('me
 SELECT dp_declare('visit', 'cost', lower => 0, upper => 50), dp_declare('visit', 'note', keys => ARRAY['n0', 'n1', 'n2']) \g /dev/null
 -- the private query and the plain one, where no row lacks a unit
 CREATE VIEW usual AS SELECT * FROM visit WHERE unit IS NOT NULL;
-CREATE FUNCTION same(query text) RETURNS TABLE (private text, plain text) LANGUAGE plpgsql AS $$
-BEGIN
-	EXECUTE format('SELECT string_agg(t::text, '' '' ORDER BY t::text COLLATE "C") FROM (%s) t', query) INTO private;
-	EXECUTE format('SELECT string_agg(t::text, '' '' ORDER BY t::text COLLATE "C") FROM (%s) t', replace(query, 'dp_', '')) INTO plain;
-	IF private = plain THEN
-		plain := 'the same';
-	END IF;
-	RETURN NEXT;
-END $$;
+\set file :abs_srcdir '/sql/include/same.psql'
+\i :file
 SET dp_pg.max_rows = 100;
 SET dp_pg.max_keys = 20;
 SELECT q, s.* FROM unnest(ARRAY[

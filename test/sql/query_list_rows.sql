@@ -17,15 +17,8 @@ SELECT dp_protect('visit', unit => 'member', dataset => :'schema') \g /dev/null
 SELECT dp_protect('nobody', dataset => :'schema') \g /dev/null
 -- the private query and the plain one, over rows whose elements all count
 CREATE VIEW usual AS SELECT * FROM member WHERE id < 1000;
-CREATE FUNCTION same(query text) RETURNS TABLE (private text, plain text) LANGUAGE plpgsql AS $$
-BEGIN
-	EXECUTE format('SELECT string_agg(t::text, '' '' ORDER BY t::text COLLATE "C") FROM (%s) t', query) INTO private;
-	EXECUTE format('SELECT string_agg(t::text, '' '' ORDER BY t::text COLLATE "C") FROM (%s) t', replace(query, 'dp_', '')) INTO plain;
-	IF private = plain THEN
-		plain := 'the same';
-	END IF;
-	RETURN NEXT;
-END $$;
+\set file :abs_srcdir '/sql/include/same.psql'
+\i :file
 SET dp_pg.max_rows = 100;
 SET dp_pg.max_keys = 20;
 SET dp_pg.delta = '1e-8';
