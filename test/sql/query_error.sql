@@ -110,7 +110,10 @@ SELECT t.*, q FROM unnest(ARRAY[
 -- groups that are left out have no error
 SET dp_pg.suppress = on;
 SELECT ward, dp_error(count(*)) FROM person GROUP BY ward HAVING count(*) > 100;
+-- at 0.7 a group without rows is told of by chance with probability 0.025
+SET dp_pg.epsilon = 100000;
 SELECT min(age), dp_error(min(age)) FROM person WHERE id < 0;
+SET dp_pg.epsilon = 0.7;
 RESET dp_pg.suppress;
 RESET dp_pg.split;
 RESET dp_pg.reuse;
