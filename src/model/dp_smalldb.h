@@ -30,10 +30,10 @@
 #ifndef DP_SMALLDB_H
 #define DP_SMALLDB_H
 
-#include <pthread.h>
 #include <stdatomic.h>
 
 #include "../mech/dp_mech.h"
+#include "../mech/dp_threads.h"
 
 /* Limits of one selection; all of them are about public numbers. */
 #define DP_SMALLDB_CANDIDATES (UINT64_C(1) << 32)
@@ -41,7 +41,7 @@
 #define DP_SMALLDB_LEVELS (UINT64_C(1) << 19)	/* size, queries and one */
 #define DP_SMALLDB_ONE 128
 #define DP_SMALLDB_CHUNKS 4096
-#define DP_SMALLDB_THREADS 16
+#define DP_SMALLDB_THREADS DP_THREADS
 
 /* What a selection is about; public. */
 typedef struct dp_smalldb_shape
@@ -101,12 +101,6 @@ typedef struct dp_smalldb_worker
 	uint64_t   *histogram;		/* of problem->levels */
 } dp_smalldb_worker;
 
-typedef struct dp_smalldb_threads
-{
-	int			count;
-	pthread_t	threads[DP_SMALLDB_THREADS];
-} dp_smalldb_threads;
-
 /* ---- sizes and accuracy (smalldb_plan.c) ---- */
 extern dp_status dp_model_smalldb_size(double queries, double alpha,
 									   uint64_t *size);
@@ -150,10 +144,9 @@ extern uint64_t dp_model_smalldb_candidate(dp_smalldb_worker *worker,
 										   uint64_t rank);
 
 /* ---- threads (smalldb_thread.c) ---- */
-extern void dp_model_smalldb_threads_start(dp_smalldb_threads *threads,
+extern void dp_model_smalldb_threads_start(dp_threads *threads,
 										   dp_smalldb_worker *workers,
 										   int count);
-extern void dp_model_smalldb_threads_join(dp_smalldb_threads *threads);
 
 /* ---- the draw (smalldb_select.c) ---- */
 extern size_t dp_model_smalldb_draw_memory(const dp_smalldb *problem);

@@ -30,7 +30,7 @@ typedef struct selection
 	dp_smalldb	problem;
 	int			count;			/* of workers, our own the first */
 	dp_smalldb_worker workers[DP_SMALLDB_THREADS + 1];
-	dp_smalldb_threads threads;
+	dp_threads threads;
 	dp_synth_teller teller;
 } selection;
 
@@ -54,7 +54,7 @@ stop_threads(int code, Datum arg)
 	selection  *s = (selection *) DatumGetPointer(arg);
 
 	atomic_store(&s->problem.cancel, true);
-	dp_model_smalldb_threads_join(&s->threads);
+	dp_mech_threads_join(&s->threads);
 }
 
 static void
@@ -75,7 +75,7 @@ scan(selection *s, dp_smalldb_scan kind, uint64 level)
 			dp_synth_tell_progress(&s->teller, phase,
 								   (int64) atomic_load(&s->problem.done));
 		}
-		dp_model_smalldb_threads_join(&s->threads);
+		dp_mech_threads_join(&s->threads);
 	}
 	PG_END_ENSURE_ERROR_CLEANUP(stop_threads, PointerGetDatum(s));
 }

@@ -99,13 +99,13 @@ selection_make(selection *s)
 static inline void
 selection_scan(selection *s, dp_smalldb_scan scan, uint64_t level)
 {
-	dp_smalldb_threads threads;
+	dp_threads threads;
 
 	dp_model_smalldb_begin(&s->problem, scan, level);
 	dp_model_smalldb_threads_start(&threads, s->workers + 1, s->nworkers - 1);
 	while (dp_model_smalldb_step(&s->workers[0]))
 		continue;
-	dp_model_smalldb_threads_join(&threads);
+	dp_mech_threads_join(&threads);
 }
 
 static inline void

@@ -275,7 +275,7 @@ static void
 test_cancel(void)
 {
 	selection	s;
-	dp_smalldb_threads threads;
+	dp_threads threads;
 	int			i;
 
 	selection_open(&s, 16, 100, 12, 48842, 5);
@@ -286,7 +286,7 @@ test_cancel(void)
 	for (i = 0; i < 10; i++)
 		dp_model_smalldb_step(&s.workers[0]);
 	atomic_store(&s.problem.cancel, true);
-	dp_model_smalldb_threads_join(&threads);
+	dp_mech_threads_join(&threads);
 	tap_ok(threads.count == 0 && atomic_load(&s.problem.done) > 0 &&
 		   atomic_load(&s.problem.done) < s.shape.candidates &&
 		   !dp_model_smalldb_step(&s.workers[0]),
