@@ -368,6 +368,58 @@ choose_large(void *context, dp_bound_store *store, int n)
 		choose_large_unit(context, store, n, unit);
 }
 
+/* ---- threads ---- */
+
+/* What one of them chooses with. */
+typedef struct helping
+{
+	chooser		chooser;
+	dp_bound_job job;			/* whose sink are sums of its own */
+} helping;
+
+static void
+make_groups(chooser *c)
+{
+	c->room = 64;
+	c->groups = palloc(sizeof(kept_group) * c->room);
+}
+
+/* Of how many threads, which need not allocate. */
+static int
+begin_helping(const dp_bound_job *job, helping *helpers, void **contexts)
+{
+	int			n = Min(job->spec->helpers, dp_bound_sums_most(job->spec));
+	int			i;
+
+	if (job->layout->named || job->spec->kappa > FEW)
+		return 0;
+	for (i = 0; i < n; i++)
+	{
+		memset(&helpers[i], 0, sizeof(helping));
+		helpers[i].job = *job;
+		helpers[i].job.sink = dp_bound_sums_put;
+		helpers[i].job.context = dp_bound_sums_create(job->spec);
+		helpers[i].chooser.job = &helpers[i].job;
+		make_groups(&helpers[i].chooser);
+		contexts[i] = &helpers[i].chooser;
+	}
+	return n;
+}
+
+static void
+end_helping(const dp_bound_job *job, helping *helpers, int n)
+{
+	int			i;
+
+	for (i = 0; i < n; i++)
+	{
+		dp_bound_sums_give(helpers[i].job.context, job);
+		pfree(helpers[i].chooser.groups);
+	}
+}
+
+/* ---- all of it ---- */
+
 /*
  * dp_bound_choose
  *	  Give the sink what every unit adds; the store is dropped.
@@ -375,12 +427,16 @@ choose_large(void *context, dp_bound_store *store, int n)
 void
 dp_bound_choose(const dp_bound_job *job, dp_bound_store *store)
 {
-	chooser		c = {job, NULL, 64};
-	const dp_bound_visitor visitor = {job->layout, choose_loaded,
-	choose_large, &c};
+	helping		helpers[DP_BOUND_HELPERS];
+	void	   *contexts[DP_BOUND_HELPERS];
+	chooser		c = {job};
+	dp_bound_visitor visitor = {job->layout, choose_loaded, choose_large, &c,
+	contexts};
 
-	c.groups = palloc(sizeof(kept_group) * c.room);
+	make_groups(&c);
+	visitor.nhelpers = begin_helping(job, helpers, contexts);
 	dp_bound_visit(&visitor, store);
+	end_helping(job, helpers, visitor.nhelpers);
 	pfree(c.groups);
 	if (c.ranks != NULL)
 		pfree(c.ranks);

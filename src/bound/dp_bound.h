@@ -8,7 +8,9 @@
  * of its groups, and for each of these and each column the sink is given what
  * the unit's rows add to the group: a part that is bounded whatever the rows
  * are (doc/theory.md T78, T79).  A part is a function of the unit's own rows
- * and of fresh randomness, so parts of different units are independent.
+ * and of fresh randomness, so parts of different units are independent.  Of
+ * counts, sums, means and squares it may be given the parts of several units
+ * added up.
  *
  * Include postgres.h first.
  */
@@ -101,6 +103,8 @@ typedef struct dp_bound_spec
 	bool		varlena;		/* of the unit */
 	int			ncolumns;
 	dp_bound_column *columns;
+	int			helpers;		/* threads that may choose for units beside
+								 * the caller */
 } dp_bound_spec;
 
 /* What one unit adds to one group of one column. */
@@ -140,8 +144,8 @@ typedef struct dp_bound_teller
 /*
  * Most bytes that one takes, whatever the rows, while it has below some 10 GB
  * on disk: 16 MB and 8 of pieces; 3 MB for each of five stores made of parts
- * of it; 4 MB of records at a time, with an entry of 24 bytes for each; and
- * 24 bytes for a piece on disk.
+ * of it; 4 MB of records at a time, with an entry of 24 bytes for each, or 14
+ * of what threads take; and 24 bytes for a piece on disk.
  */
 #define DP_BOUND_MEMORY ((Size) 64 * 1024 * 1024)
 

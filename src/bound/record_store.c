@@ -260,22 +260,35 @@ records_bytes(const partition *p, int i)
 }
 
 /*
- * dp_bound_store_load
- *	  All records of a partition in memory: *n chunks, palloc'd; those from
- *	  the disk are in *room.  They stay until the partition is emptied.
+ * dp_bound_store_pieces
+ *	  How many pieces a partition has; *stored: bytes of those on disk.
  */
-dp_bound_chunk *
-dp_bound_store_load(dp_bound_store *store, int n, int *nchunks, char **room)
+int
+dp_bound_store_pieces(const dp_bound_store *store, int n, Size *stored)
 {
 	const partition *p = &store->partitions[n];
-	dp_bound_chunk *chunks = palloc(sizeof(dp_bound_chunk) * p->npieces);
-	Size		stored = 0;
-	char	   *to;
 	int			i;
 
+	*stored = 0;
 	for (i = 0; i < p->npieces; i++)
-		stored += p->pieces[i].memory == NULL ? p->pieces[i].bytes : 0;
-	*room = to = palloc(Max(stored, 1));
+		*stored += p->pieces[i].memory == NULL ? p->pieces[i].bytes : 0;
+	return p->npieces;
+}
+
+/*
+ * dp_bound_store_fill
+ *	  All records of a partition in memory: chunks, one for each piece; those
+ *	  from the disk are put into `stored`.  They stay until the partition is
+ *	  emptied.  False, with errno: the disk cannot be read.  A thread may call
+ *	  it.
+ */
+bool
+dp_bound_store_fill(const dp_bound_store *store, int n,
+					dp_bound_chunk *chunks, char *stored)
+{
+	const partition *p = &store->partitions[n];
+	int			i;
+
 	for (i = 0; i < p->npieces; i++)
 	{
 		const piece *from = &p->pieces[i];
@@ -284,11 +297,39 @@ dp_bound_store_load(dp_bound_store *store, int n, int *nchunks, char **room)
 		chunks[i].bytes = records_bytes(p, i);
 		if (from->memory != NULL)
 			continue;
-		dp_bridge_scratch_read(to, from->bytes, from->place);
-		chunks[i].records = to;
-		to += from->bytes;
+		if (!dp_bridge_scratch_try(stored, from->bytes, from->place))
+			return false;
+		chunks[i].records = stored;
+		stored += from->bytes;
 	}
-	*nchunks = p->npieces;
+	return true;
+}
+
+/* dp_bound_store_raise_read: dp_bound_store_fill has failed. */
+void
+dp_bound_store_raise_read(void)
+{
+	ereport(ERROR,
+			(errcode_for_file_access(),
+			 errmsg("could not read a temporary file: %m")));
+}
+
+/*
+ * dp_bound_store_load
+ *	  The same, palloc'd: *nchunks of them, and *stored.
+ */
+dp_bound_chunk *
+dp_bound_store_load(const dp_bound_store *store, int n, int *nchunks,
+					char **stored)
+{
+	dp_bound_chunk *chunks;
+	Size		bytes;
+
+	*nchunks = dp_bound_store_pieces(store, n, &bytes);
+	*stored = palloc(bytes);
+	chunks = palloc(sizeof(dp_bound_chunk) * *nchunks);
+	if (!dp_bound_store_fill(store, n, chunks, *stored))
+		dp_bound_store_raise_read();
 	return chunks;
 }
 

@@ -155,9 +155,14 @@ typedef struct dp_bound_chunk
 	Size		bytes;
 } dp_bound_chunk;
 
-extern dp_bound_chunk *dp_bound_store_load(dp_bound_store *store,
+extern int	dp_bound_store_pieces(const dp_bound_store *store, int partition,
+								  Size *stored);
+extern bool dp_bound_store_fill(const dp_bound_store *store, int partition,
+								dp_bound_chunk *chunks, char *stored);
+pg_noreturn extern void dp_bound_store_raise_read(void);
+extern dp_bound_chunk *dp_bound_store_load(const dp_bound_store *store,
 										   int partition, int *nchunks,
-										   char **room);
+										   char **stored);
 
 /* The first record of a chunk, which becomes the rest of it; NULL: none. */
 static inline const dp_bound_record *
@@ -222,10 +227,48 @@ typedef struct dp_bound_visitor
 						   int64 n);
 	void		(*large) (void *context, dp_bound_store *store, int n);
 	void	   *context;
+	void	  **helpers;		/* threads may show some entries to these
+								 * contexts instead, one thread to each */
+	int			nhelpers;
 } dp_bound_visitor;
 
 extern void dp_bound_visit(const dp_bound_visitor *visitor,
 						   dp_bound_store *store);
+
+/* What the records of one partition take when they are in memory. */
+typedef struct dp_bound_need
+{
+	Size		stored;			/* bytes of those from the disk */
+	int			chunks;
+	int64		entries;
+	int64		starts;
+} dp_bound_need;
+
+typedef struct dp_bound_room
+{
+	char	   *stored;
+	dp_bound_chunk *chunks;
+	dp_bound_entry *entries;	/* all of them, sorted */
+	uint32	   *starts;			/* of buckets */
+} dp_bound_room;
+
+extern dp_bound_need dp_bound_room_need(const dp_bound_store *store, int n);
+extern void dp_bound_room_widen(dp_bound_need *need,
+								const dp_bound_need *other);
+extern Size dp_bound_room_bytes(const dp_bound_need *need);
+extern void dp_bound_room_make(dp_bound_room *room,
+							   const dp_bound_need *need);
+extern void dp_bound_room_free(dp_bound_room *room);
+extern int64 dp_bound_room_fill(dp_bound_room *room,
+								const dp_bound_layout *layout,
+								const dp_bound_store *store, int n);
+
+/* ---- together.c: several partitions at once ---- */
+
+#define DP_BOUND_HELPERS 3		/* threads, at most */
+
+extern void dp_bound_visit_together(const dp_bound_visitor *visitor,
+									dp_bound_store *store);
 
 /* ---- votes.c: groups with names, whose numbers of units decide ---- */
 
@@ -289,6 +332,16 @@ typedef struct dp_bound_job
 
 extern void dp_bound_rows_add_up(const dp_bound_job *job,
 								 dp_bound_rows *rows);
+
+/* ---- sums.c: parts of many units, added up ---- */
+
+typedef struct dp_bound_sums dp_bound_sums;
+
+extern int	dp_bound_sums_most(const dp_bound_spec *spec);
+extern dp_bound_sums *dp_bound_sums_create(const dp_bound_spec *spec);
+extern void dp_bound_sums_put(void *context, int64 group, int column,
+							  const dp_bound_part *part);
+extern void dp_bound_sums_give(dp_bound_sums *sums, const dp_bound_job *job);
 
 /* ---- choose.c: the groups that each unit keeps ---- */
 

@@ -109,6 +109,7 @@ add_sum(const dp_bound_job *job, dp_bound_rows *rows, int32 group, int column)
 
 	if (sum_rows(job, rows, column, 0, &sum) == 0)
 		return;
+	part.rows = 0;
 	part.numbers[0] = Max(Min(sum, most), least);
 	give(job, group, column, &part);
 }

@@ -199,6 +199,7 @@ extern void dp_bridge_scratch_open(void);
 extern void dp_bridge_scratch_use(void);
 extern void dp_bridge_scratch_leave(void);
 extern off_t dp_bridge_scratch_append(const void *data, Size length);
+extern bool dp_bridge_scratch_try(void *data, Size length, off_t from);
 extern void dp_bridge_scratch_read(void *data, Size length, off_t from);
 
 /* ---- memory for what depends on rows (reserve.c) ---- */

@@ -116,26 +116,41 @@ dp_bridge_scratch_append(const void *data, Size length)
 	return start;
 }
 
-/* dp_bridge_scratch_read: bytes from a place. */
-void
-dp_bridge_scratch_read(void *data, Size length, off_t from)
+/*
+ * dp_bridge_scratch_try
+ *	  Read bytes from a place; false, with errno, when that cannot be done.  A
+ *	  thread may call it.
+ */
+bool
+dp_bridge_scratch_try(void *data, Size length, off_t from)
 {
 	char	   *to = data;
 
 	while (length > 0)
 	{
-		ssize_t		n;
+		ssize_t		n = pread(file, to, length, from);
 
-		CHECK_FOR_INTERRUPTS();
-		n = pread(file, to, length, from);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
-			ereport(ERROR,
-					(errcode_for_file_access(),
-					 errmsg("could not read a temporary file: %m")));
+		{
+			errno = n == 0 ? EIO : errno;
+			return false;
+		}
 		from += n;
 		to += n;
 		length -= n;
 	}
+	return true;
+}
+
+/* dp_bridge_scratch_read: bytes from a place. */
+void
+dp_bridge_scratch_read(void *data, Size length, off_t from)
+{
+	CHECK_FOR_INTERRUPTS();
+	if (!dp_bridge_scratch_try(data, length, from))
+		ereport(ERROR,
+				(errcode_for_file_access(),
+				 errmsg("could not read a temporary file: %m")));
 }

@@ -231,6 +231,7 @@ make_bound(const dp_release_spec *spec)
 		bound.single = spec->block->single;
 		bound.name = dp_measure_told_most(spec);
 	}
+	bound.helpers = spec->helpers;
 	bound.ncolumns = spec->nmeasures;
 	bound.columns = palloc0(sizeof(dp_bound_column) * Max(spec->nmeasures, 1));
 	for (i = 0; i < spec->nmeasures; i++)

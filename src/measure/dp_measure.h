@@ -321,6 +321,7 @@ typedef struct dp_release_spec
 	bool		undeclared;		/* some keys are told by threshold */
 	dp_key_decision decision;	/* then */
 	bool		many;			/* inner rows are rows of units: bounded.c */
+	int			helpers;		/* then: threads that may choose for them */
 	int64		max_rows;		/* the bounds then, before what is public */
 	int64		max_keys;		/* about groups; else 0 */
 	bool		states;			/* inner rows are states: group_states.c */

@@ -362,5 +362,6 @@ dp_reader_init(void)
 {
 	dp_reader_pool_init();
 	dp_reader_warm_init();
+	dp_reader_pack_init();
 	dp_ledger_on_clearing(dp_reader_ask_to_leave);
 }

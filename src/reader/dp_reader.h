@@ -99,6 +99,7 @@ typedef struct dp_reader_job
 	Size		memory;			/* that rows may make it take, in bytes */
 	Size		row;			/* of its plan, at most, where a parallel
 								 * worker sends it */
+	Size		worker;			/* memory that each of these may take */
 	Node	   *input;			/* for begin, or NULL */
 	const void *data;			/* a struct of the kind's own, without
 								 * pointers, for begin */
@@ -140,6 +141,14 @@ extern void dp_reader_be_quiet(bool for_good);
 
 /* The settings that an answer may depend on, as text (message.c). */
 extern void dp_reader_append_settings(StringInfo out);
+
+/* ---- pack.c ---- */
+
+#define DP_READER_PACK 16384	/* bytes of rows handed over at once */
+
+extern bool dp_reader_pack_rows(PlannedStmt *plan);
+extern int	dp_reader_pack_workers(const PlannedStmt *plan);
+extern void dp_reader_expect_packs(dp_reader_job *job, Size memory);
 
 /* Replace the error being handled by one that tells nothing (read.c). */
 pg_noreturn extern void dp_reader_mask_error(MemoryContext context,

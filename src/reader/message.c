@@ -163,6 +163,7 @@ dp_reader_build_message(const dp_reader_job *job, StringInfo out)
 	head.kind = job->kind;
 	head.memory = job->memory;
 	head.row = job->row;
+	head.worker = job->worker;
 	head.database = MyDatabaseId;
 	GetUserIdAndSecContext(&head.user, &head.security);
 	head.writes = TransactionIdIsValid(GetTopTransactionIdIfAny());

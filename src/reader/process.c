@@ -165,31 +165,41 @@ count_workers(const Plan *plan)
 	return n + count_workers(plan->lefttree) + count_workers(plan->righttree);
 }
 
+static int
+workers_of(const PlannedStmt *plan)
+{
+	int			workers;
+	ListCell   *lc;
+
+	if (!plan->parallelModeNeeded)
+		return 0;
+	workers = count_workers(plan->planTree);
+	foreach(lc, plan->subplans)
+		workers += count_workers(lfirst(lc));
+	return Min(workers, max_worker_processes);
+}
+
 /*
  * Take what rows may need.  A process holds states, and a row made of them,
  * which is copied once, whether it goes to the reader or to the release.
- * Where there are parallel workers the reader has states of its own and the
- * sums of all, from each worker a row, in memory of twice the size at most,
- * and the plan as a text for them, which grows by doubling.
+ * Where there are parallel workers the reader does besides what one of them
+ * does, has from each a row, in memory of twice the size at most, and the plan
+ * as a text for them, which grows by doubling.  Scans follow one another.
  */
 static void
-reserve(const dp_message *message, const PlannedStmt *plan)
+reserve(const dp_message *message, const PlannedStmt *plan, const List *scans)
 {
 	Size		own = message->memory + 2 * message->row;
-	int			workers = 0;
+	int			workers = workers_of(plan);
 	ListCell   *lc;
 
-	if (plan->parallelModeNeeded)
-	{
-		workers = count_workers(plan->planTree);
-		foreach(lc, plan->subplans)
-			workers += count_workers(lfirst(lc));
-		workers = Min(workers, max_worker_processes);
-	}
-	dp_reader_shared->entry[my_entry].memory = own;
+	foreach(lc, scans)
+		workers = Max(workers, workers_of(lfirst(lc)));
+	dp_reader_shared->entry[my_entry].memory = message->worker;
 	dp_bridge_reserve(workers == 0 ? own :
-					  own + message->memory + message->row +
-					  PLAN_FACTOR * message->size[DP_PART_PLAN] +
+					  own + message->worker +
+					  PLAN_FACTOR * (message->size[DP_PART_PLAN] +
+									 message->size[DP_PART_SCANS]) +
 					  workers * (Size) pg_nextpower2_64(message->row +
 														ROW_HEADER));
 }
@@ -202,8 +212,10 @@ make_ready(dp_reading_work *work, dp_opened *opened)
 	PGPROC	   *session = dp_reader_shared->entry[my_entry].client;
 	const char	ready = DP_TELL_READY;
 	PlannedStmt *plan;
+	List	   *scans;
 	bool		parallel;
 	const char *told;
+	ListCell   *lc;
 	Size		size;
 
 	dp_bridge_force_lock_timeout();
@@ -211,15 +223,16 @@ make_ready(dp_reading_work *work, dp_opened *opened)
 	dp_reader_state_begin(message, session);
 	parallel = dp_reader_state_lock(message, session);
 	plan = stringToNode(dp_reader_find_part(message, DP_PART_PLAN));
-	plan->parallelModeNeeded = plan->parallelModeNeeded && parallel;
+	scans = stringToNode(dp_reader_find_part(message, DP_PART_SCANS));
+	plan->parallelModeNeeded &= parallel;
+	foreach(lc, scans)
+		lfirst_node(PlannedStmt, lc)->parallelModeNeeded &= parallel;
 	opened->plan = plan;
 	opened->state = begin(work, opened->how);
-	dp_reader_open(opened,
-				   stringToNode(dp_reader_find_part(message,
-													DP_PART_SCANS)));
+	dp_reader_open(opened, scans);
 	dp_reader_warm(message, opened);
 
-	reserve(message, plan);		/* last, for what rows need alone */
+	reserve(message, plan, scans);	/* last, for what rows need alone */
 	send_message(work, &ready, 1, true);
 	told = receive_message(work, &size);
 	if (size != 1 || *told != DP_TELL_GO)

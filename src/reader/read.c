@@ -130,7 +130,8 @@ start(PlannedStmt *plan, DestReceiver *receiver,
 {
 	QueryDesc  *desc = CreateQueryDesc(plan, DP_PRIVATE_QUERY_TEXT,
 									   GetActiveSnapshot(), InvalidSnapshot,
-									   receiver, NULL, environment, 0);
+									   dp_reader_unpack(plan, receiver), NULL,
+									   environment, 0);
 
 	ExecutorStart(desc, 0);
 	return desc;

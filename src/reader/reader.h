@@ -159,6 +159,7 @@ typedef struct dp_message
 	bool		more;			/* pieces follow, an empty one ends them */
 	Size		memory;			/* to be reserved */
 	Size		row;			/* that a parallel worker may send */
+	Size		worker;			/* that each of these is to reserve */
 	Size		size[DP_PARTS];
 } dp_message;
 
@@ -182,6 +183,11 @@ struct dp_opened;
 extern void dp_reader_warm(const dp_message *message,
 						   const struct dp_opened *opened);
 extern void dp_reader_warm_init(void);
+
+/* ---- pack.c ---- */
+extern DestReceiver *dp_reader_unpack(const PlannedStmt *plan,
+									  DestReceiver *to);
+extern void dp_reader_pack_init(void);
 
 /* ---- read.c: the one place that reads private rows ---- */
 extern const dp_reader_methods *dp_reader_find(dp_reader_kind kind);

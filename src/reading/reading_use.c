@@ -386,6 +386,15 @@ fill_data(const dp_reading *reading, const dp_reading_use *use,
 	job->data = data;
 }
 
+/* Of units with many rows workers hand over what they read. */
+static dp_workers
+find_workers(const dp_reading *reading, Size row)
+{
+	if (reading->many)
+		return DP_WORKERS_ROWS;
+	return row <= WORKERS_MOST ? DP_WORKERS_STATES : DP_WORKERS_NONE;
+}
+
 /*
  * dp_reading_run
  *	  Read the private rows, and hand what is made of them to the use's sink.
@@ -419,6 +428,7 @@ dp_reading_run(dp_reading *reading, const dp_reading_use *use)
 	run.local = reading->standing.exempt;
 	PushActiveSnapshot(GetTransactionSnapshot());
 	pieces.joined = dp_run_read_joined(plan->block, &run);
+	run.facts.shares_rows = dp_run_may_share_joined(pieces.joined);
 	sizes = dp_run_get_joined_sizes(pieces.joined);
 	block = find_way(reading, &sizes);
 	inner = dp_run_make_ready(block, &reading->standing,
@@ -426,14 +436,17 @@ dp_reading_run(dp_reading *reading, const dp_reading_use *use)
 								  part_value(block), &run);
 	job.kind = DP_READER_READING;
 	job.row = memory_of(reading);
-	job.plan = dp_run_plan_inner(&run, inner, !reading->many &&
-								 block->sources == NIL &&
-								 job.row <= WORKERS_MOST);
+	job.plan = dp_run_plan_inner(&run, inner, find_workers(reading, job.row));
 	job.relations = run.relations;
 	job.needs = run.needs;
 	job.memory = 2 * job.row + run.memory + /* the first is copied */
 		(reading->many ? DP_BOUND_MEMORY : 0) +
 		dp_run_joined_memory(pieces.joined);
+	if (reading->many)
+		dp_reader_expect_packs(&job, run.memory);
+	else
+		job.worker = job.memory + 2 * job.row;
+	job.worker += dp_run_joined_memory(pieces.joined);
 	dp_run_plan_scans(block, &reading->standing, &run, &job);
 	job.input = (Node *) input_of(reading, block);
 	fill_data(reading, use, &sizes, dp_run_joined_pieces(pieces.joined), &job);

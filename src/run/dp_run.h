@@ -36,6 +36,7 @@ typedef struct dp_public_facts
 	bool		toast_needed;	/* workers would fetch out-of-line values */
 
 	int			private_names;	/* rows with a number up to this are private */
+	bool		shares_rows;	/* others workers may have a copy of */
 
 	/* Noted while planning */
 	bool		toast_met;		/* and some relation has any */
@@ -45,6 +46,14 @@ typedef struct dp_public_facts
 	double		width;			/* of a stored row in bytes; or 0 */
 	Oid			index;			/* that may be read, or none */
 } dp_public_facts;
+
+/* What parallel workers of an inner query hand over, if it may have any. */
+typedef enum dp_workers
+{
+	DP_WORKERS_NONE,
+	DP_WORKERS_STATES,			/* a row or a few: states of groups */
+	DP_WORKERS_ROWS				/* what they read, in packs (reader/pack.c) */
+} dp_workers;
 
 /* inner_plan.c: one inner query; the caller fills the first five. */
 typedef struct dp_inner
@@ -63,7 +72,7 @@ typedef struct dp_inner
 
 extern void dp_run_check_preconditions(void);
 extern PlannedStmt *dp_run_plan_inner(dp_inner *run, Query *inner,
-									  bool workers);
+									  dp_workers workers);
 
 /* ---- run.c ---- */
 extern Query *dp_run_make_ready(const dp_block *block,
@@ -109,6 +118,7 @@ extern dp_joined_rows *dp_run_read_joined(const dp_block *block,
 										  const dp_inner *run);
 extern void dp_run_check_joined(const dp_block *block, const dp_inner *run);
 extern Size dp_run_joined_memory(const dp_joined_rows *rows);
+extern bool dp_run_may_share_joined(const dp_joined_rows *rows);
 extern dp_joined_sizes dp_run_get_joined_sizes(const dp_joined_rows *rows);
 extern int	dp_run_joined_pieces(const dp_joined_rows *rows);
 extern const void *dp_run_next_joined(void *context, Size *size);

@@ -112,9 +112,21 @@ dp_run_settle(Query *inner, ParamListInfo params)
 
 /* ---- planning ---- */
 
+/* Most bytes of a row that workers hand over. */
+#define ROW_MOST ((Size) 8 * 1024 * 1024)
+
+/* What workers may hand over, when the memory of a row is known. */
+static dp_workers
+allowed_workers(const dp_inner *run, dp_workers wanted)
+{
+	return wanted == DP_WORKERS_ROWS && run->memory > ROW_MOST ?
+		DP_WORKERS_NONE : wanted;
+}
+
 /* The plan, or *refusal of what was a parameter. */
 static PlannedStmt *
-plan(dp_inner *run, Query *inner, bool workers, dp_refusal **refusal)
+plan(dp_inner *run, Query *inner, dp_workers workers,
+	 dp_refusal **refusal)
 {
 	bool		toast;
 	bool		none;
@@ -130,7 +142,9 @@ plan(dp_inner *run, Query *inner, bool workers, dp_refusal **refusal)
 	inner = dp_rules_limit_memory(inner, &run->memory);
 	run->memory += dp_rules_window_memory(inner);
 	run->facts.toast_needed = toast && !run->local;
-	planned = dp_run_public_plan(inner, workers && (none || run->local),
+	if (!none && !run->local)
+		workers = DP_WORKERS_NONE;
+	planned = dp_run_public_plan(inner, allowed_workers(run, workers),
 								 &run->facts);
 	run->relations = list_concat(run->relations, planned->relationOids);
 	toasts = dp_run_lock_toast(planned->relationOids, &run->relations);
@@ -143,13 +157,12 @@ plan(dp_inner *run, Query *inner, bool workers, dp_refusal **refusal)
 
 /*
  * dp_run_plan_inner
- *	  Plan an inner query; which is changed.  `workers`: parallel plans are
- *	  allowed.  The plan lives in the current context and has no parameters;
- *	  run->needs are what executing it needs, and run->relations all that it
- *	  opens, which is locked.
+ *	  Plan an inner query, which is changed.  The plan lives in the current
+ *	  context and has no parameters; run->needs are what executing it needs,
+ *	  and run->relations all that it opens, which is locked.
  */
 PlannedStmt *
-dp_run_plan_inner(dp_inner *run, Query *inner, bool workers)
+dp_run_plan_inner(dp_inner *run, Query *inner, dp_workers workers)
 {
 	PlannedStmt *volatile planned = NULL;
 	dp_refusal *refusal = NULL;

@@ -26,6 +26,9 @@
 #define HELD_FACTOR 4
 #define HELD_ROW 128
 
+/* What each parallel worker may take for them. */
+#define MOST_SHARED ((Size) 32 * 1024 * 1024)
+
 struct dp_joined_rows
 {
 	List	   *pieces;			/* of StringInfo */
@@ -264,6 +267,16 @@ Size
 dp_run_joined_memory(const dp_joined_rows *rows)
 {
 	return rows == NULL ? 0 : rows->held;
+}
+
+/*
+ * dp_run_may_share_joined
+ *	  Are they few enough for each parallel worker to hold them, too?
+ */
+bool
+dp_run_may_share_joined(const dp_joined_rows *rows)
+{
+	return dp_run_joined_memory(rows) <= MOST_SHARED;
 }
 
 /* dp_run_get_joined_sizes: rows is NULL where nothing is joined. */

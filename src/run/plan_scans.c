@@ -30,7 +30,8 @@ plan_scan(Query *scan, Oid relid, const dp_block *block,
 	run.local = standing->exempt;
 	run.relations = dp_run_take_rights(block, relid, standing, query,
 									   &run.facts);
-	job->scans = lappend(job->scans, dp_run_plan_inner(&run, query, false));
+	job->scans = lappend(job->scans,
+						 dp_run_plan_inner(&run, query, DP_WORKERS_ROWS));
 	job->relations = list_concat_unique_oid(job->relations, run.relations);
 	job->needs.toast = list_concat_unique_oid(job->needs.toast,
 											  run.needs.toast);
@@ -39,6 +40,7 @@ plan_scan(Query *scan, Oid relid, const dp_block *block,
 	job->needs.collations = list_concat_unique_oid(job->needs.collations,
 												   run.needs.collations);
 	job->memory += run.memory;
+	dp_reader_expect_packs(job, run.memory);
 }
 
 /* Who has a key has the unit of its one row: the reading snapshot says so. */

@@ -442,6 +442,7 @@ void
 dp_run_init(void)
 {
 	dp_run_node_init();
+	dp_run_shared_rows_init();
 	dp_run_quiet_init();
 	dp_run_public_plan_init();
 	dp_run_work_init();

@@ -22,7 +22,14 @@ extern bool dp_run_prefer_public_index(RelOptInfo *rel);
 extern bool dp_run_reads_public_part(const IndexScan *scan,
 									 const dp_public_facts *facts);
 
+/* shared_rows.c */
+extern void dp_run_share_rows(PlannerInfo *root, RelOptInfo *rel);
+extern bool dp_run_is_shared_path(const Path *path);
+extern bool dp_run_is_shared(const Plan *plan);
+
 /* public_join.c */
+extern bool dp_run_is_public_name(const char *name,
+								  const dp_public_facts *facts);
 extern void dp_run_enter_joins(Query *inner);
 extern void dp_run_weigh_public_joins(const dp_public_facts *facts);
 extern bool dp_run_hashes_joined(const Plan *plan,

@@ -39,8 +39,9 @@ static set_join_pathlist_hook_type previous_joins = NULL;
 /* Set while an inner query is planned. */
 static const dp_public_facts *planning = NULL;
 
-static bool
-has_public_name(const char *name, const dp_public_facts *facts)
+/* dp_run_is_public_name: has the name public rows? */
+bool
+dp_run_is_public_name(const char *name, const dp_public_facts *facts)
 {
 	return atoi(name) > facts->private_names;
 }
@@ -108,7 +109,7 @@ joins_public_only(const PlannerInfo *root, const RelOptInfo *rel)
 		if (entry == NULL || entry->rtekind == RTE_JOIN)
 			continue;
 		if (entry->rtekind != RTE_NAMEDTUPLESTORE ||
-			!has_public_name(entry->enrname, planning))
+			!dp_run_is_public_name(entry->enrname, planning))
 			return false;
 	}
 	return true;
@@ -163,7 +164,8 @@ has_lone_rows(const Path *path)
 					return false;
 			return true;
 		default:
-			return path->pathtype == T_NamedTuplestoreScan;
+			return path->pathtype == T_NamedTuplestoreScan ||
+				dp_run_is_shared_path(path);
 	}
 }
 
@@ -263,8 +265,8 @@ is_lone(const Plan *plan)
 		plan = IsA(plan, SubqueryScan) ?
 			((const SubqueryScan *) plan)->subplan : plan->lefttree;
 	if (!IsA(plan, Append))
-		return IsA(plan, NamedTuplestoreScan) || IsA(plan, Agg) ||
-			IsA(plan, WindowAgg) ||
+		return IsA(plan, NamedTuplestoreScan) || dp_run_is_shared(plan) ||
+			IsA(plan, Agg) || IsA(plan, WindowAgg) ||
 			(IsA(plan, Result) && plan->lefttree == NULL);
 	foreach(lc, ((const Append *) plan)->appendplans)
 		if (!is_lone(lfirst(lc)))
@@ -280,8 +282,10 @@ is_public(const Plan *plan, const dp_public_facts *facts)
 	switch (nodeTag(plan))
 	{
 		case T_NamedTuplestoreScan:
-			return has_public_name(
+			return dp_run_is_public_name(
 						((const NamedTuplestoreScan *) plan)->enrname, facts);
+		case T_CustomScan:
+			return dp_run_is_shared(plan);
 		case T_Hash:
 		case T_HashJoin:
 		case T_NestLoop:

@@ -77,6 +77,7 @@ static const struct
 	{&enable_mergejoin, false},
 	{&enable_nestloop, false},
 	{&enable_parallel_append, true},
+	{&enable_parallel_hash, false},
 	{&enable_partition_pruning, true},
 	{&enable_partitionwise_aggregate, false},
 	{&enable_partitionwise_join, false},
@@ -261,6 +262,10 @@ hide_paths(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *entry)
 		keep_asked_rows(root);
 		forget_order(rel);
 	}
+	if (planning != NULL && entry->rtekind == RTE_NAMEDTUPLESTORE &&
+		planning->shares_rows &&
+		dp_run_is_public_name(entry->enrname, planning))
+		dp_run_share_rows(root, rel);
 	if (entry->rtekind != RTE_RELATION)
 		return;
 	if (planning == NULL)
@@ -296,6 +301,8 @@ is_allowed(const Plan *plan, const dp_public_facts *facts)
 		case T_SeqScan:
 		case T_SubqueryScan:
 			return true;
+		case T_CustomScan:
+			return dp_run_is_shared(plan);
 		case T_WindowAgg:
 			return facts->private_names > 0;
 		case T_IndexScan:
@@ -390,7 +397,7 @@ check_plan(const PlannedStmt *plan, const dp_public_facts *facts)
 }
 
 static PlannedStmt *
-plan_once(Query *inner, bool workers, bool hash, dp_public_facts *facts)
+plan_once(Query *inner, dp_workers workers, bool hash, dp_public_facts *facts)
 {
 	PlannedStmt *volatile plan = NULL;
 	struct dp_plan_settings saved;
@@ -401,7 +408,8 @@ plan_once(Query *inner, bool workers, bool hash, dp_public_facts *facts)
 	{
 		AcquireRewriteLocks(inner, true, false);
 		plan = pg_plan_query(inner, DP_PRIVATE_QUERY_TEXT,
-							 workers ? CURSOR_OPT_PARALLEL_OK : 0, NULL);
+							 workers == DP_WORKERS_NONE ? 0 :
+							 CURSOR_OPT_PARALLEL_OK, NULL);
 	}
 	PG_FINALLY();
 	{
@@ -411,30 +419,40 @@ plan_once(Query *inner, bool workers, bool hash, dp_public_facts *facts)
 	return plan;
 }
 
+/* Where the planner would hash what it must not, it plans without hashing. */
+static PlannedStmt *
+plan_checked(Query *inner, dp_workers workers, dp_public_facts *facts)
+{
+	PlannedStmt *plan = plan_once(copyObject(inner), workers, true, facts);
+
+	if (dp_run_hashes_joined(plan->planTree, facts))
+		plan = plan_once(copyObject(inner), workers, false, facts);
+	check_plan(plan, facts);
+	return plan;
+}
+
 /*
  * dp_run_public_plan
- *	  Plan a verified inner query without parameters, which is changed;
- *	  `workers`: parallel plans are allowed.  The plan lives in the current
- *	  context; facts->index is the index that it may read, or none.
+ *	  Plan a verified inner query without parameters, which is changed.  The
+ *	  plan lives in the current context; facts->index is the index that it may
+ *	  read, or none.
  *
  * Where the planner would hash what it has joined already, or rows as they are
- * read, it joins without hash tables.
+ * read, it joins without hash tables.  Where workers would hand rows over to a
+ * step that is not the last one, there are none.
  *
  * Errors: those of planning, and 0A000 when a step of the plan is not one of
  * those that may read private rows.
  */
 PlannedStmt *
-dp_run_public_plan(Query *inner, bool workers, dp_public_facts *facts)
+dp_run_public_plan(Query *inner, dp_workers workers, dp_public_facts *facts)
 {
-	Query	   *again;
 	PlannedStmt *plan;
 
 	dp_run_enter_joins(inner);
-	again = copyObject(inner);
-	plan = plan_once(inner, workers, true, facts);
-	if (dp_run_hashes_joined(plan->planTree, facts))
-		plan = plan_once(again, workers, false, facts);
-	check_plan(plan, facts);
+	plan = plan_checked(inner, workers, facts);
+	if (workers == DP_WORKERS_ROWS && !dp_reader_pack_rows(plan))
+		plan = plan_checked(inner, DP_WORKERS_NONE, facts);
 	return plan;
 }
 

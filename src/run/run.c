@@ -181,12 +181,11 @@ fill_params_mutator(Node *node, void *context)
 /*
  * Workers hand over one state for each group that they met; where states are
  * large that takes longer than it saves.  What a row of theirs may have, the
- * reader takes for each of them, twice (reader/process.c).  Rows of units, and
- * those that are joined, are not shared out at all: handing each of them over
- * takes longer than reading it.
+ * reader takes for each of them, twice (reader/process.c).  Of units with many
+ * rows they hand over all that they read.
  */
-static bool
-may_use_workers(const dp_release_spec *spec)
+static dp_workers
+find_workers(const dp_release_spec *spec)
 {
 	int64		size = 0;
 	int			i;
@@ -194,9 +193,24 @@ may_use_workers(const dp_release_spec *spec)
 	for (i = 0; i < spec->nmeasures; i++)
 		size += spec->measures[i].ncells * (int64) sizeof(dp_cell) +
 			spec->measures[i].state_size;
-	return !spec->many && spec->block->sources == NIL &&
-		spec->row <= ROW_BYTES &&
-		(spec->nkeys == 0 || size * spec->groups <= WORKER_BYTES);
+	if (spec->many)
+		return DP_WORKERS_ROWS;
+	return spec->row <= ROW_BYTES &&
+		(spec->nkeys == 0 || size * spec->groups <= WORKER_BYTES) ?
+		DP_WORKERS_STATES : DP_WORKERS_NONE;
+}
+
+/* Memory that the plan of a release takes, in the reader and in workers. */
+static void
+set_memory(const dp_release_spec *spec, const dp_inner *run,
+		   dp_reader_job *job)
+{
+	job->memory = spec->memory + run->memory;
+	job->row = spec->row;
+	if (spec->many)
+		dp_reader_expect_packs(job, run->memory);
+	else
+		job->worker = job->memory + 2 * job->row;
 }
 
 /* dp_run_request: what the release asks the ledger for. */
@@ -319,7 +333,7 @@ static PlannedStmt *
 plan_release(const dp_release_spec *spec, Query *inner, dp_inner *run)
 {
 	dp_measure_group_by_place(spec, inner);
-	return dp_run_plan_inner(run, inner, may_use_workers(spec));
+	return dp_run_plan_inner(run, inner, find_workers(spec));
 }
 
 /* Joined rows of one private row that may go to disk as they come. */
@@ -385,18 +399,18 @@ read_release(const dp_run_question *question, dp_inner *run,
 	int			nest = sort_silently();
 	dp_reader_job job;
 
-	dp_run_fill_job(spec, question->standing, question->result, &sizes, &job);
-	job.plan = plan_release(spec, question->inner, run);
+	dp_run_fill_job(spec, question->standing, question->result, &sizes,
+					plan_release(spec, question->inner, run), &job);
 	job.relations = run->relations;
 	job.needs = run->needs;
-	job.memory = spec->memory + run->memory;
-	job.row = spec->row;
+	set_memory(spec, run, &job);
 	dp_run_plan_scans(spec->block, question->standing, run, &job);
 	if (joined != NULL)
 	{
 		job.source = dp_run_next_joined;
 		job.source_context = joined;
 		job.memory += dp_run_joined_memory(joined);
+		job.worker += dp_run_joined_memory(joined);
 	}
 	rows->slot = MakeSingleTupleTableSlot(question->result,
 										  &TTSOpsMinimalTuple);
@@ -469,6 +483,7 @@ dp_run_release(dp_release_spec *spec, const dp_ledger_standing *standing,
 	dp_bridge_progress_begin(DP_WORK_QUERY, spec->block->relid, 0);
 	dp_bridge_progress(DP_PHASE_JOINING, 0);
 	joined = dp_run_read_joined(spec->block, &run);
+	run.facts.shares_rows = dp_run_may_share_joined(joined);
 	sizes = dp_run_get_joined_sizes(joined);
 	if (joined != NULL)
 	{

@@ -79,7 +79,7 @@ extern bool dp_run_has_answer(dp_release_spec *spec,
 
 /* public_plan.c */
 extern void dp_run_public_plan_init(void);
-extern PlannedStmt *dp_run_public_plan(Query *inner, bool workers,
+extern PlannedStmt *dp_run_public_plan(Query *inner, dp_workers workers,
 									   dp_public_facts *facts);
 
 /* rights.c */
@@ -222,7 +222,7 @@ extern void dp_run_fill_job(const dp_release_spec *spec,
 								const dp_ledger_standing *standing,
 								TupleDesc result,
 								const dp_joined_sizes *joined,
-								dp_reader_job *job);
+								PlannedStmt *plan, dp_reader_job *job);
 extern void dp_run_work_init(void);
 
 /* inner_query.c */
@@ -290,6 +290,9 @@ typedef struct dp_release_input
 } dp_release_input;
 
 extern void dp_run_node_init(void);
+
+/* shared_rows.c */
+extern void dp_run_shared_rows_init(void);
 extern void dp_run_add_path(PlannerInfo *root, RelOptInfo *rel,
 								dp_block *block, uint64 nonce, int index);
 

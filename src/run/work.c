@@ -38,6 +38,7 @@ typedef struct release_data
 	dp_charge	charge;
 	dp_unit_bounds bounds;
 	dp_joined_sizes joined;
+	int			workers;		/* that hand rows over */
 } release_data;
 
 typedef struct release_work
@@ -86,13 +87,14 @@ list_domains(const dp_release_spec *spec)
 
 /*
  * dp_run_fill_job
- *	  What a reader needs for a release, in the current context; the plan and
- *	  the relations are the caller's to add.
+ *	  What a reader needs for a release, in the current context; the relations
+ *	  are the caller's to add.
  */
 void
 dp_run_fill_job(const dp_release_spec *spec,
 					const dp_ledger_standing *standing, TupleDesc result,
-					const dp_joined_sizes *joined, dp_reader_job *job)
+					const dp_joined_sizes *joined, PlannedStmt *plan,
+					dp_reader_job *job)
 {
 	release_data *data = palloc0(sizeof(release_data));
 	dp_block   *block = palloc(sizeof(dp_block));
@@ -111,8 +113,10 @@ dp_run_fill_job(const dp_release_spec *spec,
 	data->bounds.rows = spec->max_rows;
 	data->bounds.keys = spec->max_keys;
 	data->joined = *joined;
+	data->workers = dp_reader_pack_workers(plan);
 	memset(job, 0, sizeof(*job));
 	job->kind = DP_READER_RELEASE;
+	job->plan = plan;
 	job->input = (Node *) input;
 	job->data = data;
 	job->size = sizeof(release_data);
@@ -171,6 +175,7 @@ begin(const Node *sent, const void *data, dp_reader_source source,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("declarations of a private relation changed while it "
 						"was asked")));
+	spec->helpers = asked->workers;
 	work->cells = dp_measure_cells_create(spec);
 	work->result = make_descriptor(input->types);
 	limits.fanout = asked->joined.fanout;

@@ -128,7 +128,7 @@ for mode in serial parallel; do
 	private "5 parts by their key" 1.1 \
 		"SELECT k5, dp_count(*) FROM divided GROUP BY k5" \
 		"SELECT k5, count(*) FROM divided GROUP BY k5"
-	# Rows of units are read by one process.
+	# Which rows of units count is chosen when all are there.
 	bounded=1.25
 	[ $mode = serial ] || bounded=1.6
 	private "bounded dp_count by 1000 keys" $bounded \
@@ -145,8 +145,8 @@ for mode in serial parallel; do
 			FROM (SELECT unit, k1000, sum(i) AS s FROM visit
 				GROUP BY unit, k1000) AS g) AS r
 		WHERE n <= 5 GROUP BY k1000"
-	# Rows are brought together by units before they are grouped or joined, by
-	# one process.
+	# Rows are brought together by units before they are grouped or joined,
+	# which one process does.
 	whole=1
 	[ $mode = serial ] || whole=2
 	private "lookup join of rows of units" 1.1 \

@@ -1,0 +1,221 @@
+/*
+ * room.c
+ *	  The records of one partition in memory, sorted.
+ *
+ * What memory they take is known before they are loaded.  To load and to sort
+ * them allocates nothing, raises nothing and looks for no interrupts, so that
+ * threads may do it (together.c).
+ */
+#include "postgres.h"
+
+#include "port/pg_bitutils.h"
+
+#include "records.h"
+
+#define BUCKET 4				/* entries, about */
+#define FEW 24					/* entries that are sorted by insertion */
+#define KEY_BITS 64
+
+static inline int
+compare_entries(const dp_bound_entry *a, const dp_bound_entry *b,
+				const dp_bound_layout *layout)
+{
+	int			names;
+
+	if (a->key != b->key)
+		return a->key < b->key ? -1 : 1;
+	names = layout->named ?
+		dp_bound_compare_units(layout, a->record, b->record) : 0;
+	if (names != 0)
+		return names;
+	return a->group < b->group ? -1 : a->group > b->group;
+}
+
+#define ST_SORT sort_entries
+#define ST_ELEMENT_TYPE dp_bound_entry
+#define ST_COMPARE_ARG_TYPE const dp_bound_layout
+#define ST_COMPARE(a, b, layout) compare_entries(a, b, layout)
+#define ST_SCOPE static
+#define ST_DEFINE
+#include "lib/sort_template.h"
+
+/* Records by the next bits of their keys, which are as good as random. */
+typedef struct buckets
+{
+	int			shift;
+	uint64		mask;
+	uint32	   *starts;			/* of each; and the end of the last */
+} buckets;
+
+static int
+bucket_bits(int64 n, int used)
+{
+	return Min((int) pg_ceil_log2_64(Max(n / BUCKET, 1)),
+			   Max(KEY_BITS - used, 0));
+}
+
+static buckets
+make_buckets(int64 n, int used, uint32 *starts)
+{
+	int			bits = bucket_bits(n, used);
+	buckets		b;
+
+	b.mask = (UINT64CONST(1) << bits) - 1;
+	b.shift = Min(Max(KEY_BITS - used - bits, 0), KEY_BITS - 1);
+	b.starts = memset(starts, 0, sizeof(uint32) * (b.mask + 2));
+	return b;
+}
+
+static inline uint64
+bucket_of(const buckets *b, const dp_bound_record *record)
+{
+	return (record->key >> b->shift) & b->mask;
+}
+
+/* starts[i + 1]: how many records are in bucket i. */
+static void
+count_records(const dp_bound_layout *layout, dp_bound_chunk rest, buckets *b)
+{
+	const dp_bound_record *record;
+
+	while ((record = dp_bound_chunk_take(layout, &rest)) != NULL)
+		b->starts[bucket_of(b, record) + 1]++;
+}
+
+/* starts[i] becomes where bucket i ends. */
+static void
+place_records(const dp_bound_layout *layout, dp_bound_chunk rest, buckets *b,
+			  dp_bound_entry *entries)
+{
+	const dp_bound_record *record;
+
+	while ((record = dp_bound_chunk_take(layout, &rest)) != NULL)
+	{
+		dp_bound_entry *entry = &entries[b->starts[bucket_of(b, record)]++];
+
+		entry->key = record->key;
+		entry->group = dp_bound_group_of(layout, record);
+		entry->record = record;
+	}
+}
+
+/* As sort_entries does; quicker where they are few. */
+static void
+sort_few(dp_bound_entry *entries, int n, const dp_bound_layout *layout)
+{
+	int			i;
+
+	for (i = 1; i < n; i++)
+	{
+		dp_bound_entry entry = entries[i];
+		int			at = i;
+
+		for (; at > 0 && compare_entries(&entries[at - 1], &entry,
+										 layout) > 0; at--)
+			entries[at] = entries[at - 1];
+		entries[at] = entry;
+	}
+}
+
+/* Entries of all records in a room's chunks, by key, name and group. */
+static void
+sort_records(const dp_bound_layout *layout, dp_bound_room *room, int nchunks,
+			 int64 n, int used)
+{
+	dp_bound_entry *entries = room->entries;
+	buckets		b = make_buckets(n, used, room->starts);
+	int64		i;
+	int			chunk;
+
+	for (chunk = 0; chunk < nchunks; chunk++)
+		count_records(layout, room->chunks[chunk], &b);
+	for (i = 0; i <= b.mask; i++)
+		b.starts[i + 1] += b.starts[i];
+	Assert(b.starts[b.mask + 1] == n);
+	for (chunk = 0; chunk < nchunks; chunk++)
+		place_records(layout, room->chunks[chunk], &b, entries);
+	for (i = 0; i <= b.mask; i++)
+	{
+		uint32		start = i > 0 ? b.starts[i - 1] : 0;
+		uint32		number = b.starts[i] - start;
+
+		if (number <= FEW)
+			sort_few(entries + start, number, layout);
+		else
+			sort_entries(entries + start, number, layout);
+	}
+}
+
+/* ---- rooms ---- */
+
+/* dp_bound_room_need: what the records of a partition take. */
+dp_bound_need
+dp_bound_room_need(const dp_bound_store *store, int n)
+{
+	dp_bound_need need;
+
+	need.entries = dp_bound_store_count(store, n);
+	need.chunks = dp_bound_store_pieces(store, n, &need.stored);
+	need.starts = (INT64CONST(1) << bucket_bits(need.entries,
+												dp_bound_store_used(store))) +
+		1;
+	return need;
+}
+
+/* dp_bound_room_widen: what takes either of two. */
+void
+dp_bound_room_widen(dp_bound_need *need, const dp_bound_need *other)
+{
+	need->stored = Max(need->stored, other->stored);
+	need->chunks = Max(need->chunks, other->chunks);
+	need->entries = Max(need->entries, other->entries);
+	need->starts = Max(need->starts, other->starts);
+}
+
+/* dp_bound_room_bytes: of all that is needed. */
+Size
+dp_bound_room_bytes(const dp_bound_need *need)
+{
+	return need->stored + sizeof(dp_bound_chunk) * need->chunks +
+		sizeof(dp_bound_entry) * need->entries + sizeof(uint32) * need->starts;
+}
+
+/* dp_bound_room_make: palloc'd. */
+void
+dp_bound_room_make(dp_bound_room *room, const dp_bound_need *need)
+{
+	room->stored = palloc(need->stored);
+	room->chunks = palloc(sizeof(dp_bound_chunk) * need->chunks);
+	room->entries = palloc(sizeof(dp_bound_entry) * need->entries);
+	room->starts = palloc(sizeof(uint32) * need->starts);
+}
+
+/* dp_bound_room_free: all of it. */
+void
+dp_bound_room_free(dp_bound_room *room)
+{
+	pfree(room->stored);
+	pfree(room->chunks);
+	pfree(room->entries);
+	pfree(room->starts);
+}
+
+/*
+ * dp_bound_room_fill
+ *	  Load the records of a partition into a room that has what they need, and
+ *	  sort them; how many entries there are.  -1: they cannot be read.  A
+ *	  thread may call it.
+ */
+int64
+dp_bound_room_fill(dp_bound_room *room, const dp_bound_layout *layout,
+				   const dp_bound_store *store, int n)
+{
+	int64		count = dp_bound_store_count(store, n);
+	Size		stored;
+	int			nchunks = dp_bound_store_pieces(store, n, &stored);
+
+	if (!dp_bound_store_fill(store, n, room->chunks, room->stored))
+		return -1;
+	sort_records(layout, room, nchunks, count, dp_bound_store_used(store));
+	return count;
+}

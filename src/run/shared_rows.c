@@ -1,0 +1,308 @@
+/*
+ * shared_rows.c
+ *	  Public rows that are joined with private ones, where parallel workers
+ *	  join them.
+ *
+ * PostgreSQL's workers do not see tuplestores.  So where rows by a name are
+ * public, and not too many, the planner gets a path of its own for them,
+ * DpShared: the reader goes through the tuplestore as ever, and gives workers
+ * a copy of it in shared memory when they are started.  What a plan makes of
+ * them each process makes for itself.
+ */
+#include "postgres.h"
+
+#include "access/parallel.h"
+#include "executor/executor.h"
+#include "nodes/extensible.h"
+#include "nodes/makefuncs.h"
+#include "optimizer/clauses.h"
+#include "optimizer/pathnode.h"
+#include "optimizer/restrictinfo.h"
+
+#include "public.h"
+
+/* In shared memory: minimal tuples, each at an aligned address. */
+typedef struct shared_rows
+{
+	uint64		bytes;
+	char		rows[FLEXIBLE_ARRAY_MEMBER];
+} shared_rows;
+
+typedef struct shared_state
+{
+	CustomScanState css;		/* first, so that it can be cast */
+	TupleTableSlot *minimal;
+	Tuplestorestate *store;		/* NULL in a worker */
+	int			pointer;
+	const shared_rows *shared;	/* NULL but in a worker */
+	uint64		at;
+} shared_state;
+
+/* ---- planning ---- */
+
+static Plan *plan_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
+					   List *targets, List *clauses, List *custom_plans);
+static Node *create_state(CustomScan *scan);
+
+static const CustomPathMethods path_methods = {
+	.CustomName = "DpShared",
+	.PlanCustomPath = plan_path
+};
+
+static const CustomScanMethods scan_methods = {
+	.CustomName = "DpShared",
+	.CreateCustomScanState = create_state
+};
+
+static bool
+are_safe(PlannerInfo *root, const RelOptInfo *rel)
+{
+	ListCell   *lc;
+
+	foreach(lc, rel->baserestrictinfo)
+		if (!is_parallel_safe(root,
+							  (Node *) lfirst_node(RestrictInfo, lc)->clause))
+			return false;
+	return is_parallel_safe(root, (Node *) rel->reltarget->exprs);
+}
+
+/*
+ * dp_run_share_rows
+ *	  Have parallel workers see rows by a name, which are public.
+ */
+void
+dp_run_share_rows(PlannerInfo *root, RelOptInfo *rel)
+{
+	const Path *serial = linitial(rel->pathlist);
+	CustomPath *path;
+
+	if (!root->glob->parallelModeOK || !are_safe(root, rel))
+		return;
+	path = makeNode(CustomPath);
+	path->path.pathtype = T_CustomScan;
+	path->path.parent = rel;
+	path->path.pathtarget = rel->reltarget;
+	path->path.param_info = serial->param_info;
+	path->path.parallel_aware = true;	/* it is told of shared memory */
+	path->path.parallel_safe = true;
+	path->path.rows = serial->rows;
+	path->path.startup_cost = serial->startup_cost;
+	path->path.total_cost = serial->total_cost;
+	path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
+	path->methods = &path_methods;
+	rel->consider_parallel = true;
+	rel->pathlist = NIL;
+	add_path(rel, (Path *) path);
+}
+
+/* dp_run_is_shared_path: one of dp_run_share_rows? */
+bool
+dp_run_is_shared_path(const Path *path)
+{
+	return IsA(path, CustomPath) &&
+		((const CustomPath *) path)->methods == &path_methods;
+}
+
+/* dp_run_is_shared: a plan of dp_run_share_rows? */
+bool
+dp_run_is_shared(const Plan *plan)
+{
+	return IsA(plan, CustomScan) &&
+		((const CustomScan *) plan)->methods == &scan_methods;
+}
+
+static Plan *
+plan_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *targets,
+		  List *clauses, List *custom_plans)
+{
+	CustomScan *scan = makeNode(CustomScan);
+	RangeTblEntry *entry = root->simple_rte_array[rel->relid];
+	ListCell   *type;
+	ListCell   *typmod;
+	ListCell   *collation;
+
+	scan->scan.plan.targetlist = targets;
+	scan->scan.plan.qual = extract_actual_clauses(clauses, false);
+	scan->flags = path->flags;
+	scan->custom_private = list_make1(makeString(pstrdup(entry->enrname)));
+	scan->methods = &scan_methods;
+	forthree(type, entry->coltypes, typmod, entry->coltypmods,
+			 collation, entry->colcollations)
+	{
+		int			n = list_length(scan->custom_scan_tlist) + 1;
+		Var		   *var = makeVar(rel->relid, n, lfirst_oid(type),
+								  lfirst_int(typmod), lfirst_oid(collation),
+								  0);
+
+		scan->custom_scan_tlist =
+			lappend(scan->custom_scan_tlist,
+					makeTargetEntry((Expr *) var, n, NULL, false));
+	}
+	return (Plan *) scan;
+}
+
+/* ---- rows ---- */
+
+static void
+begin_shared(CustomScanState *node, EState *estate, int eflags)
+{
+	shared_state *state = (shared_state *) node;
+	const CustomScan *scan = (const CustomScan *) node->ss.ps.plan;
+	TupleDesc	desc = node->ss.ss_ScanTupleSlot->tts_tupleDescriptor;
+	EphemeralNamedRelation named;
+
+	state->minimal = ExecInitExtraTupleSlot(estate, desc,
+											&TTSOpsMinimalTuple);
+	if (IsParallelWorker())
+		return;
+	named = get_ENR(estate->es_queryEnv,
+					strVal(linitial(scan->custom_private)));
+	if (named == NULL)
+		elog(ERROR, "joined rows are not there");
+	state->store = (Tuplestorestate *) named->reldata;
+	state->pointer = tuplestore_alloc_read_pointer(state->store,
+												   EXEC_FLAG_REWIND);
+	tuplestore_select_read_pointer(state->store, state->pointer);
+	tuplestore_rescan(state->store);
+}
+
+/* Into the slot for it; false: there are no more. */
+static bool
+fetch_row(shared_state *state)
+{
+	MinimalTuple tuple;
+
+	if (state->store != NULL)
+	{
+		tuplestore_select_read_pointer(state->store, state->pointer);
+		return tuplestore_gettupleslot(state->store, true, false,
+									   state->minimal);
+	}
+	if (state->at >= state->shared->bytes)
+		return false;
+	tuple = (MinimalTuple) (state->shared->rows + state->at);
+	ExecStoreMinimalTuple(tuple, state->minimal, false);
+	state->at += MAXALIGN(tuple->t_len);
+	return true;
+}
+
+static TupleTableSlot *
+next_row(ScanState *node)
+{
+	shared_state *state = (shared_state *) node;
+	TupleTableSlot *slot = node->ss_ScanTupleSlot;
+	int			natts = slot->tts_tupleDescriptor->natts;
+
+	ExecClearTuple(slot);
+	if (!fetch_row(state))
+		return slot;
+	slot_getallattrs(state->minimal);
+	memcpy(slot->tts_values, state->minimal->tts_values,
+		   sizeof(Datum) * natts);
+	memcpy(slot->tts_isnull, state->minimal->tts_isnull,
+		   sizeof(bool) * natts);
+	return ExecStoreVirtualTuple(slot);
+}
+
+static bool
+recheck_row(ScanState *node, TupleTableSlot *slot)
+{
+	return true;
+}
+
+static TupleTableSlot *
+exec_shared(CustomScanState *node)
+{
+	return ExecScan(&node->ss, next_row, recheck_row);
+}
+
+static void
+rescan_shared(CustomScanState *node)
+{
+	shared_state *state = (shared_state *) node;
+
+	ExecScanReScan(&node->ss);
+	state->at = 0;
+	if (state->store == NULL)
+		return;
+	tuplestore_select_read_pointer(state->store, state->pointer);
+	tuplestore_rescan(state->store);
+}
+
+static void
+end_shared(CustomScanState *node)
+{
+}
+
+/* ---- shared memory ---- */
+
+/* All rows of the store, one after the other, to memory if there is any. */
+static uint64
+copy_rows(shared_state *state, char *to)
+{
+	uint64		bytes = 0;
+
+	rescan_shared(&state->css);
+	while (fetch_row(state))
+	{
+		bool		ours;
+		MinimalTuple tuple = ExecFetchSlotMinimalTuple(state->minimal, &ours);
+
+		if (to != NULL)
+			memcpy(to + bytes, tuple, tuple->t_len);
+		bytes += MAXALIGN(tuple->t_len);
+		if (ours)
+			pfree(tuple);
+	}
+	rescan_shared(&state->css);
+	return bytes;
+}
+
+static Size
+estimate_shared(CustomScanState *node, ParallelContext *context)
+{
+	return offsetof(shared_rows, rows) +
+		copy_rows((shared_state *) node, NULL);
+}
+
+static void
+give_shared(CustomScanState *node, ParallelContext *context, void *memory)
+{
+	shared_rows *shared = memory;
+
+	shared->bytes = copy_rows((shared_state *) node, shared->rows);
+}
+
+static void
+take_shared(CustomScanState *node, shm_toc *toc, void *memory)
+{
+	((shared_state *) node)->shared = memory;
+}
+
+static const CustomExecMethods exec_methods = {
+	.CustomName = "DpShared",
+	.BeginCustomScan = begin_shared,
+	.ExecCustomScan = exec_shared,
+	.EndCustomScan = end_shared,
+	.ReScanCustomScan = rescan_shared,
+	.EstimateDSMCustomScan = estimate_shared,
+	.InitializeDSMCustomScan = give_shared,
+	.InitializeWorkerCustomScan = take_shared
+};
+
+static Node *
+create_state(CustomScan *scan)
+{
+	shared_state *state = palloc0(sizeof(shared_state));
+
+	NodeSetTag(state, T_CustomScanState);
+	state->css.methods = &exec_methods;
+	return (Node *) state;
+}
+
+/* dp_run_shared_rows_init: once, while preloading. */
+void
+dp_run_shared_rows_init(void)
+{
+	RegisterCustomScanMethods(&scan_methods);
+}
