@@ -83,7 +83,6 @@ dp_run_share_rows(PlannerInfo *root, RelOptInfo *rel)
 	path->path.parent = rel;
 	path->path.pathtarget = rel->reltarget;
 	path->path.param_info = serial->param_info;
-	path->path.parallel_aware = true;	/* it is told of shared memory */
 	path->path.parallel_safe = true;
 	path->path.rows = serial->rows;
 	path->path.startup_cost = serial->startup_cost;
@@ -109,6 +108,30 @@ dp_run_is_shared(const Plan *plan)
 {
 	return IsA(plan, CustomScan) &&
 		((const CustomScan *) plan)->methods == &scan_methods;
+}
+
+/*
+ * dp_run_tell_shared
+ *	  Nodes of a finished plan that are below a Gather are told of shared
+ *	  memory: they are "parallel aware".
+ */
+void
+dp_run_tell_shared(Plan *plan, bool gathered)
+{
+	ListCell   *lc;
+
+	if (plan == NULL)
+		return;
+	gathered |= IsA(plan, Gather);
+	if (dp_run_is_shared(plan))
+		plan->parallel_aware = gathered;
+	if (IsA(plan, Append))
+		foreach(lc, ((const Append *) plan)->appendplans)
+			dp_run_tell_shared(lfirst(lc), gathered);
+	if (IsA(plan, SubqueryScan))
+		dp_run_tell_shared(((const SubqueryScan *) plan)->subplan, gathered);
+	dp_run_tell_shared(plan->lefttree, gathered);
+	dp_run_tell_shared(plan->righttree, gathered);
 }
 
 static Plan *

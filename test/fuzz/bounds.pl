@@ -11,7 +11,7 @@
 # queries join: the unit's rows with one another through a second protected
 # relation, by FULL JOIN, too, or with public rows, so that it has three times as many, or some, or
 # with a list that names groups; or ask for others of the unit, or put rows together, or have
-# windows over the rows of each.
+# windows over the rows of each.  A third is read by parallel workers.
 #
 # A fifth of those with the key k group by one that nobody declared instead, or by
 # one of too many values. Of the keys that are told of both databases the cells are
@@ -83,6 +83,7 @@ INSERT INTO removed_mates SELECT u, 1 FROM generate_series(1, 150) u;
 SELECT dp_protect(t::regclass, unit => 'u', dataset => 'hospital') FROM unnest(ARRAY['whole_mates', 'removed_mates']) AS t;
 SELECT dp_grant('analyst', dataset => 'hospital', epsilon => 9e11, delta => 1e-3);
 EOT
+value($node, "ALTER TABLE $_ SET (parallel_workers = 2); ALTER TABLE ${_}_mates SET (parallel_workers = 2)") foreach qw(before swapped whole removed);
 
 sub pick { return $_[ int rand @_ ] }
 
@@ -218,7 +219,7 @@ sub query
 	$keys[0] = $number % 2 ? 'g' : KEY =~ s/%/%%/r if $undeclared;
 	return {
 		m => $m, kappa => $kappa, keys => scalar @keys, columns => \@columns, aggregates => \@aggregates, undeclared => $undeclared,
-		settings => "SET dp_pg.max_rows = $m; SET dp_pg.max_keys = $kappa; SET dp_pg.epsilon = '" . EPSILON . "'; SET dp_pg.delta = '1e-9'; SET client_min_messages = warning",
+		settings => 'SET max_parallel_workers_per_gather = ' . pick(0, 0, 2) . "; SET dp_pg.max_rows = $m; SET dp_pg.max_keys = $kappa; SET dp_pg.epsilon = '" . EPSILON . "'; SET dp_pg.delta = '1e-9'; SET client_min_messages = warning",
 		text => 'SELECT ' . join(', ', @keys, @columns) . " FROM $from WHERE $where" . (@keys ? ' GROUP BY ' . join(', ', @keys) : '') };
 }
 

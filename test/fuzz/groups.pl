@@ -83,7 +83,7 @@ my $mates = "SELECT u, CASE WHEN j < 3 THEN j END AS j, 'w' || (u + j) % 3 AS w 
 my @schemas = qw(plain hospital shuffled removed school swapped);
 
 value($node, qq{GRANT CREATE ON DATABASE postgres TO owner});
-value($node, "SET SESSION AUTHORIZATION owner; CREATE SCHEMA $_; GRANT USAGE ON SCHEMA $_ TO analyst; CREATE TABLE $_.visit ($definitions); CREATE TABLE $_.mate (u bigint, j int, w text);") foreach @schemas;
+value($node, "SET SESSION AUTHORIZATION owner; CREATE SCHEMA $_; GRANT USAGE ON SCHEMA $_ TO analyst; CREATE TABLE $_.visit ($definitions) WITH (parallel_workers = 2); CREATE TABLE $_.mate (u bigint, j int, w text) WITH (parallel_workers = 2);") foreach @schemas;
 value($node, <<"EOT");
 SET SESSION AUTHORIZATION owner;
 INSERT INTO plain.visit $others;
@@ -432,7 +432,7 @@ sub answers_of
 
 sub plain_answers { return run_statements($node, 'owner', 'SET search_path = plain, documented, pg_catalog, public;', @_) }
 
-sub settings { return "SET client_min_messages = warning; SET dp_pg.max_rows = $_[0]; SET dp_pg.max_keys = $_[1];" }
+sub settings { return 'SET max_parallel_workers_per_gather = ' . (rand() < .3 ? 2 : 0) . "; SET client_min_messages = warning; SET dp_pg.max_rows = $_[0]; SET dp_pg.max_keys = $_[1];" }
 
 sub fill
 {

@@ -31,7 +31,7 @@ my $node = attack_node('joins', "dp_pg.epsilon_ceiling = '1000000'\ndp_pg.reader
 # Public tables: unique by id and not, with NULLs, with twins, empty.
 value($node, <<'EOT');
 SET SESSION AUTHORIZATION owner;
-CREATE TABLE person (id int, k int, j int);
+CREATE TABLE person (id int, k int, j int) WITH (parallel_workers = 2);
 INSERT INTO person SELECT i, i % 7, nullif(i % 5, 0) FROM generate_series(1, 60) i;
 CREATE TABLE a (id int, b int);
 INSERT INTO a SELECT i, i % 3 FROM generate_series(0, 5) i;
@@ -140,7 +140,7 @@ while ($number < $wanted && $found < 10)
 {
 	my @numbers = defined $only ? ($only) : ($number + 1 .. min($number + BATCH, $wanted));
 	my @queries = map { query($_) } @numbers;
-	my @private = run_statements($node, 'analyst', "SET dp_pg.epsilon = '100000';", map { "SELECT dp_count(*) FROM $_->[0]" } @queries);
+	my @private = run_statements($node, 'analyst', "SET dp_pg.epsilon = '100000'; SET max_parallel_workers_per_gather = " . (rand() < .3 ? 2 : 0) . ';', map { "SELECT dp_count(*) FROM $_->[0]" } @queries);
 	my @plain = run_statements($node, 'owner', '', map { "SELECT coalesce(max(n), 0) <= 1, coalesce(sum(n), 0) FROM (SELECT count(*) AS n FROM $_->[0] GROUP BY $_->[1]) q" } @queries);
 
 	foreach my $i (0 .. $#queries)

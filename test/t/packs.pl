@@ -87,8 +87,8 @@ same('SELECT k, dp_count(*), dp_count(x), dp_sum(x, -20, 40), round(dp_avg(x, -2
 	'SELECT k, count(*), count(x), sum(x), round(avg(x), 9), round(variance(x), 9) FROM visit GROUP BY k ORDER BY k', 2, 'numbers');
 same('SELECT k, dp_count(DISTINCT u), dp_count(DISTINCT x), dp_count(DISTINCT f), dp_count(DISTINCT c), dp_count(DISTINCT day) FROM visit GROUP BY k ORDER BY k',
 	'SELECT k, count(DISTINCT u), count(DISTINCT x), count(DISTINCT f), count(DISTINCT c), count(DISTINCT day) FROM visit GROUP BY k ORDER BY k', 2, 'values');
-same('SELECT k, dp_count(*) FILTER (WHERE b), round(8 * dp_sum(n, -1000, 1000)), dp_histogram(x, -50, 50, 4) FROM visit WHERE day > \'2026-01-03\' GROUP BY k ORDER BY k',
-	'SELECT k, count(*) FILTER (WHERE b), round(8 * sum(n)), ARRAY[count(*) FILTER (WHERE x < -25), count(*) FILTER (WHERE x >= -25 AND x < 0),'
+same('SELECT k, dp_count(*) FILTER (WHERE b), dp_sum(x, -20, 40) FILTER (WHERE n > 3), dp_histogram(x, -50, 50, 4) FROM visit WHERE day > \'2026-01-03\' GROUP BY k ORDER BY k',
+	'SELECT k, count(*) FILTER (WHERE b), sum(x) FILTER (WHERE n > 3), ARRAY[count(*) FILTER (WHERE x < -25), count(*) FILTER (WHERE x >= -25 AND x < 0),'
 	  . " count(*) FILTER (WHERE x >= 0 AND x < 25), count(*) FILTER (WHERE x >= 25)] FROM visit WHERE day > '2026-01-03' GROUP BY k ORDER BY k", 2, 'filters');
 same('SELECT dp_count(*), dp_sum(x, -20, 40), dp_count(DISTINCT c) FROM by_name', 'SELECT count(*), sum(x), count(DISTINCT c) FROM visit WHERE u <> 3', 2, 'units that are texts');
 same('SELECT k, dp_count(DISTINCT name), dp_avg(x, -20, 40)::numeric(12, 6) FROM by_name GROUP BY k ORDER BY k',
@@ -136,6 +136,9 @@ same('SELECT dp_count(*), dp_count(days) FROM visit JOIN kind USING (x) LEFT JOI
 	'SELECT count(*), count(days) FROM visit JOIN kind USING (x) LEFT JOIN stay USING (u) WHERE label = \'label 2\'', 4, 'private and public ones');
 same('SELECT dp_count(*) FROM visit JOIN (SELECT x, n FROM kind, generate_series(1, 30) AS n) AS fan USING (x) WHERE u < 50',
 	undef, 2, 'one row makes many');
+
+same('SELECT dp_count(*) FROM alone a JOIN kind i ON a.x = i.x WHERE EXISTS (SELECT FROM kind j WHERE a.x = j.x AND j.x > 0) AND NOT EXISTS (SELECT FROM (SELECT DISTINCT x FROM kind) l WHERE i.x = l.x)',
+	'SELECT 0', 0, 'a plan that no worker shares');
 
 # ---- readings ----
 
