@@ -192,6 +192,7 @@ typedef struct dp_gather_limits
 	int			nlevels;
 	dp_gather_level *levels;
 	int64		copies;			/* of a row's bytes that may be kept */
+	Size		public;			/* bytes that are read anew for each part */
 	void		(*begin) (void *context);	/* another unit's rows follow, by
 											 * source; or NULL */
 } dp_gather_limits;

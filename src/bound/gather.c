@@ -23,8 +23,12 @@
 #define STORED ((Size) 16 * 1024 * 1024)
 #define STORED_BELOW ((Size) 3 * 1024 * 1024)
 #define PIECE (64 * 1024)
-#define LOADED (4 * 1024 * 1024)	/* bytes of a part, unless one unit's */
-#define JOINED DP_GATHER_UNIT	/* bytes that become of a part */
+#define LOADED (4 * 1024 * 1024)	/* bytes of a partition in memory */
+#define PART ((Size) 512 * 1024)	/* bytes of a part, or that become of one:
+									 * about what a processor keeps at hand */
+#define MOST_PART DP_GATHER_UNIT
+#define PUBLIC_SHARE 8			/* a part has so many times what it is joined
+								 * with, which is read anew for each */
 #define LEVELS (64 / DP_BOUND_PARTITION_BITS)
 
 /* A store, and the partition of it that comes next. */
@@ -53,6 +57,7 @@ struct dp_gather
 	loaded		loaded;
 	List	   *done;			/* units of a large partition, copies */
 	dp_unit_share share;		/* of the unit at hand */
+	Size		part;			/* bytes of one, unless it is one unit's */
 	Size		kept;			/* of the part at hand */
 	Size		joined;
 	dp_bound_record *record;	/* room for one */
@@ -71,6 +76,7 @@ dp_bound_gather_create(const dp_gather_limits *limits)
 	gather->layout.named = true;
 	gather->context = CurrentMemoryContext;
 	gather->limits = *limits;
+	gather->part = Min(Max(PART, limits->public * PUBLIC_SHARE), MOST_PART);
 	gather->share.sources = limits->sources;
 	gather->share.counts = palloc0(sizeof(int64) * (limits->sources + 1));
 	gather->share.bytes = palloc0(sizeof(Size) * (limits->sources + 1));
@@ -245,8 +251,8 @@ take_loaded(dp_gather *gather, dp_gather_sink sink, void *context)
 		dp_bound_unit_weigh(&rows, &gather->layout, &gather->limits,
 							&gather->share);
 		if (has_begun(gather) &&
-			(gather->kept + gather->share.kept > LOADED ||
-			 gather->joined + gather->share.joined > JOINED))
+			(gather->kept + gather->share.kept > gather->part ||
+			 gather->joined + gather->share.joined > gather->part))
 			return true;
 		take_unit(gather, &rows, sink, context);
 		l->at += rows.n;

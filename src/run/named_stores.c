@@ -248,8 +248,8 @@ store_piece(dp_named_stores *all, const char *piece, Size size)
  * dp_run_named_create
  *	  What a block joins, in the current context: all pieces of the source,
  *	  and no private rows yet.  NULL when the block joins nothing.  How many
- *	  private sources there are is added to the limits; their numbers are the
- *	  first.
+ *	  private sources there are is added to the limits, and what the pieces
+ *	  have; the numbers of private sources are the first.
  */
 dp_named_stores *
 dp_run_named_create(const dp_block *block, dp_gather_limits *limits,
@@ -279,10 +279,14 @@ dp_run_named_create(const dp_block *block, dp_gather_limits *limits,
 		scan_rows(store, joined);
 		limits->sources++;
 	}
+	limits->public = 0;
+	while (source != NULL && (piece = source(context, &size)) != NULL)
+	{
+		store_piece(all, piece, size);
+		limits->public += size;
+	}
 	if (limits->sources > 0)
 		all->gather = dp_bound_gather_create(limits);
-	while (source != NULL && (piece = source(context, &size)) != NULL)
-		store_piece(all, piece, size);
 	return all;
 }
 
