@@ -23,7 +23,7 @@
 #define STORED ((Size) 16 * 1024 * 1024)
 #define STORED_BELOW ((Size) 3 * 1024 * 1024)
 #define PIECE (64 * 1024)
-#define LOADED (4 * 1024 * 1024)	/* bytes of a partition in memory */
+#define LOADED (1024 * 1024)	/* bytes of a partition that is sorted */
 #define PART ((Size) 512 * 1024)	/* bytes of a part, or that become of one:
 									 * about what a processor keeps at hand */
 #define MOST_PART DP_GATHER_UNIT
@@ -41,8 +41,7 @@ typedef struct level
 /* A partition in memory, sorted by unit. */
 typedef struct loaded
 {
-	MemoryContext context;		/* NULL: there is none */
-	const dp_bound_record **records;
+	dp_bound_room room;			/* without entries: there is none */
 	int64		n;
 	int64		at;				/* the unit that comes next begins there */
 } loaded;
@@ -60,7 +59,7 @@ struct dp_gather
 	Size		part;			/* bytes of one, unless it is one unit's */
 	Size		kept;			/* of the part at hand */
 	Size		joined;
-	dp_bound_record *record;	/* room for one */
+	char	   *name;			/* room for a unit's */
 	MemoryContext context;
 };
 
@@ -73,6 +72,7 @@ dp_bound_gather_create(const dp_gather_limits *limits)
 {
 	dp_gather  *gather = palloc0(sizeof(dp_gather));
 
+	gather->layout.sized = true;
 	gather->layout.named = true;
 	gather->context = CurrentMemoryContext;
 	gather->limits = *limits;
@@ -80,7 +80,7 @@ dp_bound_gather_create(const dp_gather_limits *limits)
 	gather->share.sources = limits->sources;
 	gather->share.counts = palloc0(sizeof(int64) * (limits->sources + 1));
 	gather->share.bytes = palloc0(sizeof(Size) * (limits->sources + 1));
-	gather->record = palloc0(PIECE);
+	gather->name = palloc(DP_BOUND_UNIT_BYTES);
 	dp_bridge_check_status(dp_mech_random_bytes(dp_bridge_source(),
 												gather->seeds,
 												sizeof(gather->seeds)),
@@ -100,26 +100,26 @@ void
 dp_bound_gather_add(dp_gather *gather, int source, const dp_gather_unit *how,
 					Datum unit, MinimalTuple tuple, Size packed)
 {
-	dp_bound_record *record = gather->record;
+	dp_bound_record *record;
+	uint64		key;
 	Size		length;
 	Size		size;
 
 	if (!dp_bound_read_unit(how->way, how->varlena, unit, gather->seeds[0],
-							&record->key, dp_bound_gather_unit(record),
-							&length))
+							&key, gather->name, &length))
 		return;
-	size = sizeof(dp_gather_head) + MAXALIGN(length) + tuple->t_len;
-	if (offsetof(dp_bound_record, words) + sizeof(uint64) + MAXALIGN(size) >
-		PIECE)
+	size = offsetof(dp_bound_record, words) + sizeof(uint64) +
+		MAXALIGN(length) + MAXALIGN(tuple->t_len);
+	if (size > PIECE)
 		return;					/* of a row of a page there is no such */
+	record = dp_bound_store_add(gather->levels[0].store, key, size);
+	record->key = key;
 	record->group = source;
-	record->present = 0;
-	record->words[0] = size;
-	dp_bound_gather_head(record)->unit = length;
-	dp_bound_gather_head(record)->packed = packed;
+	record->present = (uint32) size;
+	record->words[0] = dp_bound_gather_word(length, packed);
+	if (length > 0)
+		memcpy(record->words + 1, gather->name, length);
 	memcpy(dp_bound_gather_tuple(record), tuple, tuple->t_len);
-	dp_bound_store_put(gather->levels[0].store, record,
-					   dp_bound_record_size(&gather->layout, record));
 }
 
 /* ---- partitions ---- */
@@ -165,43 +165,14 @@ divide(dp_gather *gather, dp_bound_store *store, int n)
 	gather->depth++;
 }
 
-typedef const dp_bound_record *record_pointer;
-
-#define ST_SORT sort_rows
-#define ST_ELEMENT_TYPE record_pointer
-#define ST_COMPARE(a, b) dp_bound_gather_compare(*(a), *(b))
-#define ST_SCOPE static
-#define ST_CHECK_FOR_INTERRUPTS
-#define ST_DEFINE
-#include "lib/sort_template.h"
-
 static void
 load(dp_gather *gather, dp_bound_store *store, int n)
 {
 	loaded	   *l = &gather->loaded;
-	dp_bound_chunk *chunks;
-	MemoryContext old;
-	char	   *room;
-	int			nchunks;
-	int			i;
 
-	l->context = AllocSetContextCreate(gather->context, "dp_pg rows to join",
-									   ALLOCSET_DEFAULT_SIZES);
-	old = MemoryContextSwitchTo(l->context);
-	l->records = palloc(sizeof(dp_bound_record *) *
-						dp_bound_store_count(store, n));
-	l->n = l->at = 0;
-	chunks = dp_bound_store_load(store, n, &nchunks, &room);
-	for (i = 0; i < nchunks; i++)
-	{
-		const dp_bound_record *record;
-
-		while ((record = dp_bound_chunk_take(&gather->layout,
-											 &chunks[i])) != NULL)
-			l->records[l->n++] = record;
-	}
-	sort_rows(l->records, l->n);
-	MemoryContextSwitchTo(old);
+	dp_bound_room_load(&l->room, &gather->layout, store, n);
+	l->n = dp_bound_store_count(store, n);
+	l->at = 0;
 }
 
 /* ---- parts ---- */
@@ -232,6 +203,22 @@ take_unit(dp_gather *gather, dp_unit_rows *rows, dp_gather_sink sink,
 					   gather->seeds[1], sink, context);
 }
 
+/* How many rows the unit has that comes next. */
+static int64
+count_unit(const dp_gather *gather)
+{
+	const loaded *l = &gather->loaded;
+	const dp_bound_entry *first = &l->room.entries[l->at];
+	int64		left = l->n - l->at;
+	int64		n;
+
+	for (n = 1; n < left && first[n].key == first->key &&
+		 dp_bound_compare_units(&gather->layout, first->record,
+								first[n].record) == 0; n++)
+		;
+	return n;
+}
+
 /* Units of the partition in memory; true: the part is full. */
 static bool
 take_loaded(dp_gather *gather, dp_gather_sink sink, void *context)
@@ -240,14 +227,10 @@ take_loaded(dp_gather *gather, dp_gather_sink sink, void *context)
 
 	while (l->at < l->n)
 	{
-		dp_unit_rows rows = {l->records[l->at], l->records + l->at};
+		dp_unit_rows rows = {l->room.entries[l->at].record, l->room.entries + l->at,
+		count_unit(gather)};
 
 		CHECK_FOR_INTERRUPTS();
-		for (rows.n = 1; l->at + rows.n < l->n &&
-			 dp_bound_gather_compare(rows.unit,
-									 rows.records[rows.n]) == 0;
-			 rows.n++)
-			;
 		dp_bound_unit_weigh(&rows, &gather->layout, &gather->limits,
 							&gather->share);
 		if (has_begun(gather) &&
@@ -276,7 +259,9 @@ find_unit(const dp_gather *gather, dp_bound_store *store, int n)
 		bool		known = false;
 
 		foreach(lc, gather->done)
-			known = known || dp_bound_gather_compare(lfirst(lc), record) == 0;
+			known = known ||
+				dp_bound_compare_units(&gather->layout, lfirst(lc),
+									   record) == 0;
 		if (!known)
 		{
 			found = palloc(PIECE);
@@ -317,9 +302,8 @@ leave_partition(dp_gather *gather)
 {
 	level	   *top = &gather->levels[gather->depth - 1];
 
-	if (gather->loaded.context != NULL)
-		MemoryContextDelete(gather->loaded.context);
-	gather->loaded.context = NULL;
+	if (gather->loaded.room.entries != NULL)
+		dp_bound_room_free(&gather->loaded.room);
 	dp_bound_store_empty(top->store, top->next++);
 }
 
@@ -330,7 +314,7 @@ fill_part(dp_gather *gather, dp_gather_sink sink, void *context)
 	level	   *top = &gather->levels[gather->depth - 1];
 	int			n = top->next;
 
-	if (gather->loaded.context != NULL)
+	if (gather->loaded.room.entries != NULL)
 	{
 		if (take_loaded(gather, sink, context))
 			return true;

@@ -8,31 +8,28 @@
 
 #include "records.h"
 
-/* What follows a record's head: the unit's bytes, then the row's tuple. */
-typedef struct dp_gather_head
+/*
+ * A record's group is its source.  Its first word tells how long the unit is,
+ * and above that by how many bytes the row's values are longer than they are
+ * here.  The unit's bytes follow, of others than integers, and the tuple.
+ */
+static inline uint64
+dp_bound_gather_word(Size unit, Size packed)
 {
-	uint64		unit;			/* bytes */
-	uint64		packed;			/* bytes that its values have besides, once
-								 * they are fetched and not compressed */
-} dp_gather_head;
-
-static inline dp_gather_head *
-dp_bound_gather_head(const dp_bound_record *record)
-{
-	return (dp_gather_head *) (record->words + 1);
+	return (uint64) packed << DP_BOUND_LENGTH_BITS | unit;
 }
 
-static inline char *
+static inline Size
 dp_bound_gather_unit(const dp_bound_record *record)
 {
-	return (char *) (dp_bound_gather_head(record) + 1);
+	return dp_bound_unit_length(record->words[0]);
 }
 
 static inline MinimalTuple
 dp_bound_gather_tuple(const dp_bound_record *record)
 {
-	return (MinimalTuple) (dp_bound_gather_unit(record) +
-						   MAXALIGN(dp_bound_gather_head(record)->unit));
+	return (MinimalTuple) ((char *) (record->words + 1) +
+						   MAXALIGN(dp_bound_gather_unit(record)));
 }
 
 /* What a row takes where its values are used. */
@@ -41,29 +38,16 @@ dp_bound_gather_size(const dp_bound_layout *layout,
 					 const dp_bound_record *record)
 {
 	return dp_bound_record_size(layout, record) +
-		dp_bound_gather_head(record)->packed;
-}
-
-/* Order of units: 0 for the same one. */
-static inline int
-dp_bound_gather_compare(const dp_bound_record *a, const dp_bound_record *b)
-{
-	uint64		length = dp_bound_gather_head(a)->unit;
-
-	if (a->key != b->key)
-		return a->key < b->key ? -1 : 1;
-	if (length != dp_bound_gather_head(b)->unit)
-		return length < dp_bound_gather_head(b)->unit ? -1 : 1;
-	return memcmp(dp_bound_gather_unit(a), dp_bound_gather_unit(b), length);
+		(record->words[0] >> DP_BOUND_LENGTH_BITS);
 }
 
 /* ---- gather_unit.c ---- */
 
-/* Rows of one unit: records, or those of a partition that are of the unit. */
+/* Rows of one unit: entries, or those of a partition that are of the unit. */
 typedef struct dp_unit_rows
 {
 	const dp_bound_record *unit;
-	const dp_bound_record **records;	/* NULL: in the partition */
+	const dp_bound_entry *entries;	/* by source; NULL: in the partition */
 	int64		n;
 	int64		at;
 	dp_bound_cursor cursor;

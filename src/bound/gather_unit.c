@@ -25,24 +25,36 @@
 
 /* ---- one after the other ---- */
 
+#define ANY 0					/* source: of whichever */
+
+/* Where entries are, those of the source begin at `at`. */
 static void
-rewind_rows(dp_unit_rows *rows)
+rewind_rows(dp_unit_rows *rows, int64 at)
 {
-	rows->at = 0;
-	if (rows->records == NULL)
+	rows->at = at;
+	if (rows->entries == NULL)
 		dp_bound_cursor_open(&rows->cursor, rows->cursor.store,
 							 rows->cursor.partition);
 }
 
 static const dp_bound_record *
-fetch_row(dp_unit_rows *rows)
+fetch_row(dp_unit_rows *rows, const dp_bound_layout *layout, int source)
 {
 	const dp_bound_record *record;
 
-	if (rows->records != NULL)
-		return rows->at < rows->n ? rows->records[rows->at++] : NULL;
+	if (rows->entries != NULL)
+	{
+		const dp_bound_entry *entry = &rows->entries[rows->at];
+
+		if (rows->at == rows->n ||
+			(source != ANY && entry->group != (uint64) source))
+			return NULL;
+		rows->at++;
+		return entry->record;
+	}
 	while ((record = dp_bound_cursor_fetch(&rows->cursor)) != NULL)
-		if (dp_bound_gather_compare(record, rows->unit) == 0)
+		if ((source == ANY || record->group == source) &&
+			dp_bound_compare_units(layout, record, rows->unit) == 0)
 			return record;
 	return NULL;
 }
@@ -100,8 +112,6 @@ find_most(const dp_unit_share *share, const dp_gather_limits *limits,
 	int64		low = 0;
 	int64		high = DP_GATHER_UNIT;
 
-	if (joined_bytes(share, limits, unit, PG_INT64_MAX) <= DP_GATHER_UNIT)
-		return PG_INT64_MAX;
 	while (high - low > 1)
 	{
 		int64		middle = low + (high - low) / 2;
@@ -122,7 +132,7 @@ void
 dp_bound_unit_weigh(dp_unit_rows *rows, const dp_bound_layout *layout,
 					const dp_gather_limits *limits, dp_unit_share *share)
 {
-	Size		unit = MAXALIGN(dp_bound_gather_head(rows->unit)->unit);
+	Size		unit = MAXALIGN(dp_bound_gather_unit(rows->unit));
 	const dp_bound_record *record;
 	int			i;
 
@@ -131,21 +141,27 @@ dp_bound_unit_weigh(dp_unit_rows *rows, const dp_bound_layout *layout,
 		share->counts[i] = 0;
 		share->bytes[i] = 0;
 	}
-	rewind_rows(rows);
-	while ((record = fetch_row(rows)) != NULL)
+	rewind_rows(rows, 0);
+	while ((record = fetch_row(rows, layout, ANY)) != NULL)
 	{
 		share->counts[record->group]++;
 		share->bytes[record->group] += dp_bound_gather_size(layout, record);
 	}
-	share->most = find_most(share, limits, unit);
+	share->most = PG_INT64_MAX;
+	share->joined = joined_bytes(share, limits, unit, share->most);
+	if (share->joined > DP_GATHER_UNIT)
+	{
+		share->most = find_most(share, limits, unit);
+		share->joined = share->most == 0 ? 0 :
+			joined_bytes(share, limits, unit, share->most);
+	}
 	share->most_bytes = MOST_BYTES / Max(limits->copies, 1);
 	share->kept = 0;
 	for (i = 1; i <= share->sources; i++)
 		share->kept += share->bytes[i];
 	share->kept = Min(share->kept, share->most_bytes);
-	share->joined = share->most == 0 ? 0 :
-		joined_bytes(share, limits, unit, share->most) +
-		share->kept * limits->copies;
+	if (share->most > 0)
+		share->joined += share->kept * limits->copies;
 }
 
 /* ---- which ---- */
@@ -189,7 +205,7 @@ digest_of(const dp_bound_record *record, int64 n, uint64 seed)
  */
 static threshold
 find_threshold(dp_unit_rows *rows, const dp_bound_layout *layout, int source,
-			   int64 wanted, Size bytes, uint64 seed)
+			   int64 at, int64 wanted, Size bytes, uint64 seed)
 {
 	threshold	found = {0, 0};
 	int64		most = Min(wanted, (int64) (bytes / LEAST_BYTES));
@@ -200,11 +216,9 @@ find_threshold(dp_unit_rows *rows, const dp_bound_layout *layout, int source,
 	int64		n = 0;
 	int64		i;
 
-	rewind_rows(rows);
-	while ((record = fetch_row(rows)) != NULL)
+	rewind_rows(rows, at);
+	while ((record = fetch_row(rows, layout, source)) != NULL)
 	{
-		if (record->group != source)
-			continue;
 		if (n == room)
 		{
 			sort_ranked(ranked, n);
@@ -226,20 +240,18 @@ find_threshold(dp_unit_rows *rows, const dp_bound_layout *layout, int source,
 }
 
 static void
-give_some(dp_unit_rows *rows, int source, threshold kept, uint64 seed,
-		  dp_gather_sink sink, void *context)
+give_some(dp_unit_rows *rows, const dp_bound_layout *layout, int source,
+		  int64 at, threshold kept, uint64 seed, dp_gather_sink sink,
+		  void *context)
 {
 	const dp_bound_record *record;
 	int64		met = 0;
 
-	rewind_rows(rows);
-	while ((record = fetch_row(rows)) != NULL)
+	rewind_rows(rows, at);
+	while ((record = fetch_row(rows, layout, source)) != NULL)
 	{
-		uint64		digest;
+		uint64		digest = digest_of(record, met++, seed);
 
-		if (record->group != source)
-			continue;
-		digest = digest_of(record, met++, seed);
 		if (digest < kept.digest ||
 			(digest == kept.digest && kept.ties-- > 0))
 			sink(context, source, dp_bound_gather_tuple(record));
@@ -247,14 +259,14 @@ give_some(dp_unit_rows *rows, int source, threshold kept, uint64 seed,
 }
 
 static void
-give_all(dp_unit_rows *rows, int source, dp_gather_sink sink, void *context)
+give_all(dp_unit_rows *rows, const dp_bound_layout *layout, int source,
+		 int64 at, dp_gather_sink sink, void *context)
 {
 	const dp_bound_record *record;
 
-	rewind_rows(rows);
-	while ((record = fetch_row(rows)) != NULL)
-		if (record->group == source)
-			sink(context, source, dp_bound_gather_tuple(record));
+	rewind_rows(rows, at);
+	while ((record = fetch_row(rows, layout, source)) != NULL)
+		sink(context, source, dp_bound_gather_tuple(record));
 }
 
 /*
@@ -268,6 +280,7 @@ dp_bound_unit_give(dp_unit_rows *rows, const dp_bound_layout *layout,
 {
 	Size		total = 0;
 	Size		most;
+	int64		at = 0;
 	int			i;
 
 	if (share->most == 0)
@@ -276,12 +289,12 @@ dp_bound_unit_give(dp_unit_rows *rows, const dp_bound_layout *layout,
 		total += share->bytes[i];
 	most = total <= share->most_bytes ? share->most_bytes :
 		share->most_bytes / share->sources;
-	for (i = 1; i <= share->sources; i++)
+	for (i = 1; i <= share->sources; at += share->counts[i++])
 		if (share->counts[i] <= share->most && share->bytes[i] <= most)
-			give_all(rows, i, sink, context);
+			give_all(rows, layout, i, at, sink, context);
 		else
-			give_some(rows, i,
-					  find_threshold(rows, layout, i,
+			give_some(rows, layout, i, at,
+					  find_threshold(rows, layout, i, at,
 									 Min(share->counts[i], share->most), most,
 									 seed),
 					  seed, sink, context);

@@ -18,15 +18,11 @@
 static void
 visit_loaded(const dp_bound_visitor *visitor, dp_bound_store *store, int n)
 {
-	dp_bound_need need = dp_bound_room_need(store, n);
 	dp_bound_room room;
-	int64		count;
 
-	dp_bound_room_make(&room, &need);
-	count = dp_bound_room_fill(&room, visitor->layout, store, n);
-	if (count < 0)
-		dp_bound_store_raise_read();
-	visitor->loaded(visitor->context, room.entries, count);
+	dp_bound_room_load(&room, visitor->layout, store, n);
+	visitor->loaded(visitor->context, room.entries,
+					dp_bound_store_count(store, n));
 	dp_bound_room_free(&room);
 	dp_bound_store_empty(store, n);
 }

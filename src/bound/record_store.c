@@ -183,28 +183,47 @@ make_room(dp_bound_store *store, partition *p, Size size)
 	open_piece(p, last);
 }
 
+/* Room for a record with the key. */
+static inline dp_bound_record *
+add_record(dp_bound_store *store, uint64 key, Size size)
+{
+	int			n = (int) ((key << (store->used - DP_BOUND_PARTITION_BITS)) >>
+						   (64 - DP_BOUND_PARTITION_BITS));
+	partition  *p = &store->partitions[n];
+	dp_bound_record *record;
+
+	if (unlikely(p->end - p->next < (ptrdiff_t) size))
+		make_room(store, p, size);
+	record = (dp_bound_record *) p->next;
+	p->next += size;
+	p->records++;
+	return record;
+}
+
+/*
+ * dp_bound_store_add
+ *	  Room for a record with the key, of so many bytes: a multiple of 8, at
+ *	  most a piece.  The caller fills it, all of it, before anything else.
+ */
+dp_bound_record *
+dp_bound_store_add(dp_bound_store *store, uint64 key, Size size)
+{
+	return add_record(store, key, size);
+}
+
 /*
  * dp_bound_store_put
- *	  Take a record, of so many bytes: a multiple of 8, at most a piece.
+ *	  Take a record, of so many bytes, as a copy.
  */
 void
 dp_bound_store_put(dp_bound_store *store, const dp_bound_record *record,
 				   Size size)
 {
-	int			n = (int) ((record->key << (store->used -
-											DP_BOUND_PARTITION_BITS)) >>
-						   (64 - DP_BOUND_PARTITION_BITS));
-	partition  *p = &store->partitions[n];
-	uint64	   *to;
+	uint64	   *to = (uint64 *) add_record(store, record->key, size);
 	Size		i;
 
-	if (unlikely(p->end - p->next < (ptrdiff_t) size))
-		make_room(store, p, size);
-	to = (uint64 *) p->next;
 	for (i = 0; i < size / sizeof(uint64); i++)
 		to[i] = ((const uint64 *) record)[i];
-	p->next += size;
-	p->records++;
 }
 
 /* dp_bound_store_bytes: of all records of a partition. */
@@ -312,25 +331,6 @@ dp_bound_store_raise_read(void)
 	ereport(ERROR,
 			(errcode_for_file_access(),
 			 errmsg("could not read a temporary file: %m")));
-}
-
-/*
- * dp_bound_store_load
- *	  The same, palloc'd: *nchunks of them, and *stored.
- */
-dp_bound_chunk *
-dp_bound_store_load(const dp_bound_store *store, int n, int *nchunks,
-					char **stored)
-{
-	dp_bound_chunk *chunks;
-	Size		bytes;
-
-	*nchunks = dp_bound_store_pieces(store, n, &bytes);
-	*stored = palloc(bytes);
-	chunks = palloc(sizeof(dp_bound_chunk) * *nchunks);
-	if (!dp_bound_store_fill(store, n, chunks, *stored))
-		dp_bound_store_raise_read();
-	return chunks;
 }
 
 /* dp_bound_cursor_open: before the first record of a partition. */

@@ -24,6 +24,7 @@ typedef struct dp_bound_record
 /* How records are laid out. */
 typedef struct dp_bound_layout
 {
+	bool		sized;			/* `present` is a record's size in bytes */
 	bool		named;			/* units are bytes */
 	bool		keyed;			/* groups have names */
 	int			hash;			/* keyed: word that stands for the group */
@@ -74,6 +75,8 @@ dp_bound_record_size(const dp_bound_layout *layout,
 	Size		size = offsetof(dp_bound_record, words) +
 		sizeof(uint64) * layout->words;
 
+	if (layout->sized)
+		return record->present;
 	if (layout->named)
 		size += sizeof(uint64) + MAXALIGN(record->words[layout->words]);
 	if (layout->keyed)
@@ -112,22 +115,34 @@ dp_bound_group_of(const dp_bound_layout *layout,
 		(uint64) (uint32) record->group;
 }
 
+/* The unit's length, from the word that tells it and may tell more above. */
+#define DP_BOUND_LENGTH_BITS 16
+
+static inline Size
+dp_bound_unit_length(uint64 word)
+{
+	return (Size) (word & ((1 << DP_BOUND_LENGTH_BITS) - 1));
+}
+
 /* Order of units: 0 for the same one.  Keys are equal for the same unit. */
 static inline int
 dp_bound_compare_units(const dp_bound_layout *layout,
 					   const dp_bound_record *a, const dp_bound_record *b)
 {
-	uint64		length;
+	Size		length;
+	Size		other;
 
 	if (a->key != b->key)
 		return a->key < b->key ? -1 : 1;
 	if (!layout->named)
 		return 0;
-	length = a->words[layout->words];
-	if (length != b->words[layout->words])
-		return length < b->words[layout->words] ? -1 : 1;
-	return memcmp(&a->words[layout->words + 1], &b->words[layout->words + 1],
-				  length);
+	length = dp_bound_unit_length(a->words[layout->words]);
+	other = dp_bound_unit_length(b->words[layout->words]);
+	if (length != other)
+		return length < other ? -1 : 1;
+	return length == 0 ? 0 :
+		memcmp(&a->words[layout->words + 1], &b->words[layout->words + 1],
+			   length);
 }
 
 /* ---- record_store.c: records by the highest bits of their keys ---- */
@@ -140,6 +155,8 @@ typedef struct dp_bound_store dp_bound_store;
 extern dp_bound_store *dp_bound_store_create(const dp_bound_layout *layout,
 											 int used, Size memory,
 											 uint32 piece_bytes);
+extern dp_bound_record *dp_bound_store_add(dp_bound_store *store, uint64 key,
+										   Size size);
 extern void dp_bound_store_put(dp_bound_store *store,
 							   const dp_bound_record *record, Size size);
 extern int64 dp_bound_store_bytes(const dp_bound_store *store, int partition);
@@ -160,9 +177,6 @@ extern int	dp_bound_store_pieces(const dp_bound_store *store, int partition,
 extern bool dp_bound_store_fill(const dp_bound_store *store, int partition,
 								dp_bound_chunk *chunks, char *stored);
 pg_noreturn extern void dp_bound_store_raise_read(void);
-extern dp_bound_chunk *dp_bound_store_load(const dp_bound_store *store,
-										   int partition, int *nchunks,
-										   char **stored);
 
 /* The first record of a chunk, which becomes the rest of it; NULL: none. */
 static inline const dp_bound_record *
@@ -258,6 +272,9 @@ extern void dp_bound_room_widen(dp_bound_need *need,
 extern Size dp_bound_room_bytes(const dp_bound_need *need);
 extern void dp_bound_room_make(dp_bound_room *room,
 							   const dp_bound_need *need);
+extern void dp_bound_room_load(dp_bound_room *room,
+							   const dp_bound_layout *layout,
+							   const dp_bound_store *store, int n);
 extern void dp_bound_room_free(dp_bound_room *room);
 extern int64 dp_bound_room_fill(dp_bound_room *room,
 								const dp_bound_layout *layout,

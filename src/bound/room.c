@@ -190,6 +190,21 @@ dp_bound_room_make(dp_bound_room *room, const dp_bound_need *need)
 	room->starts = palloc(sizeof(uint32) * need->starts);
 }
 
+/*
+ * dp_bound_room_load
+ *	  Make a room for the records of a partition, load and sort them.
+ */
+void
+dp_bound_room_load(dp_bound_room *room, const dp_bound_layout *layout,
+				   const dp_bound_store *store, int n)
+{
+	dp_bound_need need = dp_bound_room_need(store, n);
+
+	dp_bound_room_make(room, &need);
+	if (dp_bound_room_fill(room, layout, store, n) < 0)
+		dp_bound_store_raise_read();
+}
+
 /* dp_bound_room_free: all of it. */
 void
 dp_bound_room_free(dp_bound_room *room)
@@ -198,6 +213,7 @@ dp_bound_room_free(dp_bound_room *room)
 	pfree(room->chunks);
 	pfree(room->entries);
 	pfree(room->starts);
+	room->entries = NULL;
 }
 
 /*

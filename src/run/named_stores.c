@@ -28,6 +28,7 @@ typedef struct named_store
 	dp_named_stores *all;
 	int			number;			/* 0: there are none of this number */
 	bool		private;
+	bool		long_values;	/* some columns may have packed ones */
 	AttrNumber	unit;
 	dp_gather_unit how;
 	dp_followed *followed;		/* until its rows have their units, or NULL */
@@ -71,13 +72,26 @@ name_rows(dp_named_stores *all, named_store *store, const dp_joined *source)
 
 /* ---- rows of scans ---- */
 
+static bool
+has_long_values(TupleDesc desc)
+{
+	int			i;
+
+	for (i = 0; i < desc->natts; i++)
+		if (TupleDescAttr(desc, i)->attlen == -1)
+			return true;
+	return false;
+}
+
 /* By how much values are longer than in a row, as far as they count. */
 static Size
-packed_bytes(TupleTableSlot *slot)
+packed_bytes(const named_store *store, TupleTableSlot *slot)
 {
 	Size		sum = 0;
 	int			i;
 
+	if (!store->long_values)
+		return 0;
 	slot_getallattrs(slot);
 	for (i = 0; i < slot->tts_tupleDescriptor->natts; i++)
 	{
@@ -107,7 +121,7 @@ receive_row(TupleTableSlot *slot, DestReceiver *self)
 		return true;
 	tuple = ExecFetchSlotMinimalTuple(slot, &ours);
 	dp_bound_gather_add(store->all->gather, store->number, &store->how, unit,
-						tuple, packed_bytes(slot));
+						tuple, packed_bytes(store, slot));
 	if (ours)
 		pfree(tuple);
 	return true;
@@ -121,7 +135,7 @@ receive_followed(void *context, Datum unit, MinimalTuple tuple)
 
 	ExecStoreMinimalTuple(tuple, store->slot, false);
 	dp_bound_gather_add(store->all->gather, store->number, &store->how, unit,
-						tuple, packed_bytes(store->slot));
+						tuple, packed_bytes(store, store->slot));
 	ExecClearTuple(store->slot);
 }
 
@@ -143,6 +157,7 @@ scan_rows(named_store *store, const dp_joined *source)
 	getBaseType(TupleDescAttr(desc, source->unit - 1)->atttypid);
 
 	store->private = true;
+	store->long_values = has_long_values(desc);
 	store->unit = source->unit;
 	store->how.way = dp_places_read_way(type);
 	store->how.varlena = get_typlen(type) == -1;
