@@ -131,13 +131,13 @@ set_digest(const dp_bounder *bounder, dp_read_way way, Datum value,
 }
 
 /* What a row has in a column; NULL: nothing. */
-static void
-set_column(dp_bounder *bounder, int i, Datum value, bool isnull)
+static inline void
+set_column(const dp_bounder *bounder, dp_bound_record *record, int i,
+		   Datum value, bool isnull)
 {
 	const dp_bound_column *column = &bounder->spec.columns[i];
 	int			n = words_of(column);
-	uint64	   *words = bounder->record->words +
-	Max(bounder->layout.word[i], 0);
+	uint64	   *words = record->words + Max(bounder->layout.word[i], 0);
 
 	if (isnull || (column->kind == DP_BOUND_DISTINCT &&
 				   dp_bound_is_long(column->varlena, value, LONG_VALUE)))
@@ -146,7 +146,7 @@ set_column(dp_bounder *bounder, int i, Datum value, bool isnull)
 			memset(words, 0, sizeof(uint64) * n);
 		return;
 	}
-	dp_bound_set_column(&bounder->layout, bounder->record, i);
+	dp_bound_set_column(&bounder->layout, record, i);
 	if (column->kind == DP_BOUND_DISTINCT)
 		set_digest(bounder, column->way, value, words);
 	else if (column->kind == DP_BOUND_ROWS || column->kind == DP_BOUND_TOTALS)
@@ -198,6 +198,43 @@ add_single(dp_bounder *bounder)
 	dp_bound_rows_add_up(&job, &rows);
 }
 
+/* The group of a row, and what it has in its columns. */
+static inline void
+set_row(const dp_bounder *bounder, dp_bound_record *record, int64 group,
+		const Datum *values, const bool *nulls)
+{
+	int			i;
+
+	record->group = (int32) group;
+	record->present = 0;
+	for (i = 0; i < dp_bound_marks(bounder->spec.ncolumns); i++)
+		record->words[bounder->layout.marks + i] = 0;
+	for (i = 0; i < bounder->spec.ncolumns; i++)
+		set_column(bounder, record, i, values[i], nulls[i]);
+}
+
+/* A row whose unit is an integer, and whose group has no name. */
+static inline bool
+add_short(dp_bounder *bounder, int64 group, Datum unit, const Datum *values,
+		  const bool *nulls)
+{
+	const dp_bound_layout *layout = &bounder->layout;
+	dp_bound_record *record;
+	uint64		key;
+	int64		x;
+
+	if (layout->named || layout->keyed ||
+		!dp_places_read_integer(bounder->spec.unit, unit, &x))
+		return false;
+	key = dp_bound_integer_key(x, bounder->seeds[0]);
+	record = dp_bound_store_add(bounder->store, key,
+								offsetof(dp_bound_record, words) +
+								sizeof(uint64) * layout->words);
+	record->key = key;
+	set_row(bounder, record, group, values, nulls);
+	return true;
+}
+
 /*
  * dp_bound_add
  *	  One row: its group, its unit, which is not NULL, and for each column a
@@ -209,16 +246,11 @@ dp_bound_add(dp_bounder *bounder, int64 group, Datum unit,
 			 const Datum *values, const bool *nulls)
 {
 	dp_bound_record *record = bounder->record;
-	int			i;
 
-	if (!set_unit(bounder, unit))
+	if (add_short(bounder, group, unit, values, nulls) ||
+		!set_unit(bounder, unit))
 		return;
-	record->group = (int32) group;
-	record->present = 0;
-	for (i = 0; i < dp_bound_marks(bounder->spec.ncolumns); i++)
-		record->words[bounder->layout.marks + i] = 0;
-	for (i = 0; i < bounder->spec.ncolumns; i++)
-		set_column(bounder, i, values[i], nulls[i]);
+	set_row(bounder, record, group, values, nulls);
 	if (bounder->layout.keyed)
 		add_name(bounder);
 	if (bounder->spec.single)

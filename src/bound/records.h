@@ -384,6 +384,13 @@ dp_bound_scatter(uint64 x)
 	return x ^ (x >> 31);
 }
 
+/* The key of a unit that is an integer, under a secret seed. */
+static inline uint64
+dp_bound_integer_key(int64 unit, uint64 seed)
+{
+	return dp_bound_scatter((uint64) unit ^ seed);
+}
+
 /* A rank of the group among those of the unit; secret, as keys are. */
 static inline uint64
 dp_bound_rank(uint64 key, uint64 of)

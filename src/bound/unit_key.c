@@ -48,7 +48,7 @@ dp_bound_read_unit(dp_read_way way, bool varlena, Datum unit, uint64 seed,
 	*length = 0;
 	if (dp_places_read_integer(way, unit, &x))
 	{
-		*key = dp_bound_scatter((uint64) x ^ seed);
+		*key = dp_bound_integer_key(x, seed);
 		return true;
 	}
 	if (dp_bound_is_long(varlena, unit, DP_BOUND_UNIT_BYTES))
