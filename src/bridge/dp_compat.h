@@ -530,8 +530,10 @@ extern struct config_generic *dp_bridge_find_setting(const char *name);
 /* A setting for developers that gives every plan a worker. */
 #if PG_VERSION_NUM >= 160000
 #define DP_SETTING_FORCED_PARALLEL "debug_parallel_query"
+#define dp_compat_forced_parallel debug_parallel_query
 #else
 #define DP_SETTING_FORCED_PARALLEL "force_parallel_mode"
+#define dp_compat_forced_parallel force_parallel_mode
 #endif
 
 /* ---- words and dates ---- */

@@ -284,16 +284,17 @@ dp_reader_pack_rows(PlannedStmt *plan)
 
 /*
  * dp_reader_expect_packs
- *	  Parallel workers of a job may send packs of rows, whose expressions take
- *	  so many bytes.
+ *	  Parallel workers of a job may send packs of rows of at most so many
+ *	  bytes, and their expressions take `memory`.  A worker has the row as a
+ *	  tuple, its pack and what it sends.
  */
 void
-dp_reader_expect_packs(dp_reader_job *job, Size memory)
+dp_reader_expect_packs(dp_reader_job *job, Size memory, Size row)
 {
-	Size		row = DP_READER_PACK + memory;
+	Size		pack = DP_READER_PACK + row;
 
-	job->row = Max(job->row, row);
-	job->worker = Max(job->worker, memory + 2 * row);
+	job->row = Max(job->row, pack);
+	job->worker = Max(job->worker, memory + 3 * pack);
 }
 
 /* The plan whose rows come in packs, or NULL. */

@@ -430,6 +430,7 @@ dp_reading_run(dp_reading *reading, const dp_reading_use *use)
 	pieces.joined = dp_run_read_joined(plan->block, &run);
 	run.facts.shares_rows = dp_run_may_share_joined(pieces.joined);
 	sizes = dp_run_get_joined_sizes(pieces.joined);
+	run.facts.widest = sizes.widest;
 	block = find_way(reading, &sizes);
 	inner = dp_run_make_ready(block, &reading->standing,
 								  inner_query(reading, block),
@@ -443,7 +444,7 @@ dp_reading_run(dp_reading *reading, const dp_reading_use *use)
 		(reading->many ? DP_BOUND_MEMORY : 0) +
 		dp_run_joined_memory(pieces.joined);
 	if (reading->many)
-		dp_reader_expect_packs(&job, run.memory);
+		dp_reader_expect_packs(&job, run.memory, run.row);
 	else
 		job.worker = job.memory + 2 * job.row;
 	job.worker += dp_run_joined_memory(pieces.joined);

@@ -105,6 +105,9 @@ extern dp_refusal *dp_rules_check_settled(Node *query);
  */
 extern Query *dp_rules_limit_memory(Query *query, Size *bytes);
 
+/* Most bytes of a row that such a query gives. */
+extern Size dp_rules_row_bytes(const Query *query, Size widest);
+
 /* Read now what a call would where a row reaches it: a time zone, dictionaries
  * of initcap; they stay. */
 extern void dp_rules_warm(const FuncExpr *call);

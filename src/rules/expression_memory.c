@@ -38,6 +38,7 @@
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
+#include "parser/parsetree.h"
 #include "utils/builtins.h"
 #include "utils/datum.h"
 #include "utils/fmgroids.h"
@@ -224,6 +225,51 @@ dp_rules_kept_bytes(Node *value, const Query *level)
 
 	return exprType(value) == NUMERICOID ? bytes :
 		Min(bytes, DP_TOTAL_COLLATED_LIMIT);
+}
+
+/* ---- rows that are handed over ---- */
+
+/* A public row's values may be of any length, where nothing fetches them. */
+static Size
+target_bytes(Node *node, const Query *level, Size widest)
+{
+	int			length = get_typlen(getBaseType(exprType(node)));
+	const Query *below;
+	const RangeTblEntry *entry;
+	Node	   *column;
+
+	if (length > 0)
+		return MAXALIGN(length);
+	check_stack_depth();
+	if (IsA(node, RelabelType))
+		return target_bytes((Node *) ((RelabelType *) node)->arg, level,
+							widest);
+	if (!IsA(node, Var))
+		return value_bytes(node, level) + widest;
+	column = dp_rules_column(level, (Var *) node, &below);
+	if (column != NULL)
+		return target_bytes(column, below, widest);
+	entry = rt_fetch(((Var *) node)->varno, level->rtable);
+	if (entry->rtekind == RTE_NAMEDTUPLESTORE)
+		return widest;
+	return value_bytes(node, level) + widest;
+}
+
+/*
+ * dp_rules_row_bytes
+ *	  Most bytes of a row that an inner query gives, if a row by a public name
+ *	  has at most `widest`.
+ */
+Size
+dp_rules_row_bytes(const Query *query, Size widest)
+{
+	Size		sum = 0;
+	ListCell   *lc;
+
+	foreach(lc, query->targetList)
+		sum += Min(target_bytes((Node *) lfirst_node(TargetEntry, lc)->expr,
+								query, widest), MaxAllocSize);
+	return sum;
 }
 
 /* ---- what a row takes ---- */

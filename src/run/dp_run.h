@@ -37,6 +37,7 @@ typedef struct dp_public_facts
 
 	int			private_names;	/* rows with a number up to this are private */
 	bool		shares_rows;	/* others workers may have a copy of */
+	Size		widest;			/* bytes of one of these rows, at most */
 
 	/* Noted while planning */
 	bool		toast_met;		/* and some relation has any */
@@ -68,6 +69,7 @@ typedef struct dp_inner
 								 * dp_run_plan_inner */
 	dp_reader_needs needs;		/* dp_run_plan_inner */
 	Size		memory;			/* of one row: dp_run_plan_inner */
+	Size		row;			/* bytes of one that is given, at most: so, too */
 } dp_inner;
 
 extern void dp_run_check_preconditions(void);

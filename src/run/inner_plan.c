@@ -113,13 +113,13 @@ dp_run_settle(Query *inner, ParamListInfo params)
 /* ---- planning ---- */
 
 /* Most bytes of a row that workers hand over. */
-#define ROW_MOST ((Size) 8 * 1024 * 1024)
+#define ROW_MOST ((Size) 1024 * 1024)
 
-/* What workers may hand over, when the memory of a row is known. */
+/* What workers may hand over, when it is known how long a row may be. */
 static dp_workers
 allowed_workers(const dp_inner *run, dp_workers wanted)
 {
-	return wanted == DP_WORKERS_ROWS && run->memory > ROW_MOST ?
+	return wanted == DP_WORKERS_ROWS && run->row > ROW_MOST ?
 		DP_WORKERS_NONE : wanted;
 }
 
@@ -141,6 +141,7 @@ plan(dp_inner *run, Query *inner, dp_workers workers,
 	dp_rules_settle_levels(inner);
 	inner = dp_rules_limit_memory(inner, &run->memory);
 	run->memory += dp_rules_window_memory(inner);
+	run->row = dp_rules_row_bytes(inner, run->facts.widest);
 	run->facts.toast_needed = toast && !run->local;
 	if (!none && !run->local)
 		workers = DP_WORKERS_NONE;

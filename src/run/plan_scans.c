@@ -40,7 +40,7 @@ plan_scan(Query *scan, Oid relid, const dp_block *block,
 	job->needs.collations = list_concat_unique_oid(job->needs.collations,
 												   run.needs.collations);
 	job->memory += run.memory;
-	dp_reader_expect_packs(job, run.memory);
+	dp_reader_expect_packs(job, run.memory, run.row);
 }
 
 /* Who has a key has the unit of its one row: the reading snapshot says so. */

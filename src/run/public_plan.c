@@ -111,6 +111,7 @@ static const struct
 }			limits[] =
 {
 	{&effective_cache_size, DEFAULT_EFFECTIVE_CACHE_SIZE},
+	{&dp_compat_forced_parallel, 0},
 	{&from_collapse_limit, 8},
 	{&join_collapse_limit, 8},
 };
@@ -419,6 +420,27 @@ plan_once(Query *inner, dp_workers workers, bool hash, dp_public_facts *facts)
 	return plan;
 }
 
+/* Do workers hand over nothing but states of groups? */
+static bool
+hands_over_states(const Plan *plan)
+{
+	ListCell   *lc;
+
+	if (plan == NULL)
+		return true;
+	if (IsA(plan, Gather) && !IsA(plan->lefttree, Agg))
+		return false;
+	if (IsA(plan, Append))
+		foreach(lc, ((const Append *) plan)->appendplans)
+			if (!hands_over_states(lfirst(lc)))
+				return false;
+	if (IsA(plan, SubqueryScan) &&
+		!hands_over_states(((const SubqueryScan *) plan)->subplan))
+		return false;
+	return hands_over_states(plan->lefttree) &&
+		hands_over_states(plan->righttree);
+}
+
 /* Where the planner would hash what it must not, it plans without hashing. */
 static PlannedStmt *
 plan_checked(Query *inner, dp_workers workers, dp_public_facts *facts)
@@ -440,7 +462,7 @@ plan_checked(Query *inner, dp_workers workers, dp_public_facts *facts)
  *
  * Where the planner would hash what it has joined already, or rows as they are
  * read, it joins without hash tables.  Where workers would hand rows over to a
- * step that is not the last one, there are none.
+ * step that is not the last one, or rows instead of states, there are none.
  *
  * Errors: those of planning, and 0A000 when a step of the plan is not one of
  * those that may read private rows.
@@ -449,12 +471,13 @@ PlannedStmt *
 dp_run_public_plan(Query *inner, dp_workers workers, dp_public_facts *facts)
 {
 	PlannedStmt *plan;
+	bool		fit;
 
 	dp_run_enter_joins(inner);
 	plan = plan_checked(inner, workers, facts);
-	if (workers == DP_WORKERS_ROWS && !dp_reader_pack_rows(plan))
-		plan = plan_checked(inner, DP_WORKERS_NONE, facts);
-	return plan;
+	fit = workers == DP_WORKERS_ROWS ? dp_reader_pack_rows(plan) :
+		hands_over_states(plan->planTree);
+	return fit ? plan : plan_checked(inner, DP_WORKERS_NONE, facts);
 }
 
 /* dp_run_public_plan_init: install the hooks; once, while preloading. */

@@ -208,7 +208,7 @@ set_memory(const dp_release_spec *spec, const dp_inner *run,
 	job->memory = spec->memory + run->memory;
 	job->row = spec->row;
 	if (spec->many)
-		dp_reader_expect_packs(job, run->memory);
+		dp_reader_expect_packs(job, run->memory, run->row);
 	else
 		job->worker = job->memory + 2 * job->row;
 }
@@ -485,6 +485,7 @@ dp_run_release(dp_release_spec *spec, const dp_ledger_standing *standing,
 	joined = dp_run_read_joined(spec->block, &run);
 	run.facts.shares_rows = dp_run_may_share_joined(joined);
 	sizes = dp_run_get_joined_sizes(joined);
+	run.facts.widest = sizes.widest;
 	if (joined != NULL)
 	{
 		dp_run_tell_lost(spec, sizes.matched);

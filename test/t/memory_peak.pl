@@ -220,6 +220,23 @@ foreach my $case (
 	cmp_ok(abs($taken[1][$_] - $taken[0][$_]), '<', STEP, "$workers workers, groups: process $_ as for no row, $taken[0][$_] kB") foreach 0, 1;
 }
 
+# Packs of rows of units: wide ones, of public texts, that one row alone makes.
+value($node, <<'EOT');
+SET SESSION AUTHORIZATION owner;
+CREATE TABLE roam (u int, x int) WITH (parallel_workers = 2);
+INSERT INTO roam SELECT i % 1000, i FROM generate_series(1, 50000) i;
+SELECT dp_protect('roam', unit => 'u', dataset => 'hospital');
+CREATE TABLE broad (x int, c text);
+INSERT INTO broad SELECT 7, string_agg(md5(i::text), '') FROM generate_series(1, 28000) i;
+GRANT SELECT ON broad TO analyst;
+EOT
+{
+	my @taken = map { [ taken_by_workers("SET max_parallel_workers_per_gather = 2; SELECT dp_count(DISTINCT c) FROM roam JOIN broad USING (x) WHERE u = $_") ] } 8, 7;
+
+	cmp_ok($taken[0][1], '>', 0, 'workers read rows of units');
+	cmp_ok(abs($taken[1][$_] - $taken[0][$_]), '<', STEP, "packs of wide rows: process $_ as for no row, $taken[0][$_] kB") foreach 0, 1;
+}
+
 # What groups of one person keep: texts that an expression makes, compressed ones.
 my $long = 'x' x 16300;
 my @long_keys = map { "word || '$_$long'" } 10 .. 19;

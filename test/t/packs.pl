@@ -8,7 +8,7 @@ use warnings;
 
 use FindBin;
 use lib $FindBin::RealBin;
-use AttackNode qw(attack_node as log_mark log_since);
+use AttackNode qw(attack_node as forced_parallel log_mark log_since);
 use LedgerNode;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
@@ -139,6 +139,27 @@ same('SELECT dp_count(*) FROM visit JOIN (SELECT x, n FROM kind, generate_series
 
 same('SELECT dp_count(*) FROM alone a JOIN kind i ON a.x = i.x WHERE EXISTS (SELECT FROM kind j WHERE a.x = j.x AND j.x > 0) AND NOT EXISTS (SELECT FROM (SELECT DISTINCT x FROM kind) l WHERE i.x = l.x)',
 	'SELECT 0', 0, 'a plan that no worker shares');
+
+# A public text of nearly 8 MB, in so many keys that no tuple could hold them: the
+# answer is the same whether the one row is there that meets it.
+value($node, <<'EOT');
+SET SESSION AUTHORIZATION analyst;
+CREATE TABLE huge (x int, c text);
+INSERT INTO huge SELECT -13, string_agg(md5(i::text), '') FROM generate_series(1, 240000) i;
+GRANT SELECT ON huge TO owner;
+EOT
+{
+	my $keys = join ', ', map { "CASE WHEN v.u <> -$_ THEN h.c ELSE v.c END" } 1 .. 140;
+
+	foreach my $x (-13, 41)
+	{
+		same("SET dp_pg.delta = 1e-9; SELECT count(*) FROM (SELECT dp_count(*) FROM visit v JOIN huge h ON h.x = v.x WHERE v.u = 2 AND v.x = $x GROUP BY $keys) AS s", 'SELECT 0', 0, "keys that are too long, x = $x");
+	}
+	is(value($node, 'SELECT count(*) > 0 FROM visit WHERE u = 2 AND x = -13'), 't', 'a row has it');
+}
+
+# No setting of the asker's gives workers where there are none.
+same('SET ' . forced_parallel($node) . " = on; SELECT dp_count(*) FROM patients", 'SELECT count(*) FROM patients', 0, 'forced');
 
 # ---- readings ----
 
