@@ -122,7 +122,7 @@ keep_group(chooser *c, int64 n, const kept_group *group)
 	return Min(n + 1, kappa);
 }
 
-/* Entries of one unit, by group. */
+/* Entries of one unit, by group: one group is kept whatever its rank is. */
 static void
 choose_unit(chooser *c, const dp_bound_entry *entries, int64 n)
 {
@@ -131,6 +131,11 @@ choose_unit(chooser *c, const dp_bound_entry *entries, int64 n)
 	kept_group	group;
 	int64		i;
 
+	if (entries[0].group == entries[n - 1].group)
+	{
+		add_up(c, entries, n, false);
+		return;
+	}
 	for (group.start = 0; group.start < n; group.start = group.end)
 	{
 		group.group = entries[group.start].group;

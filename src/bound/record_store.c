@@ -15,6 +15,8 @@
 #include "records.h"
 
 #define FIRST_PIECE 1024
+#define AHEAD 64				/* bytes: what is written next is fetched, or
+								 * each partition waits for its memory */
 
 /* Where part of a partition lies. */
 typedef struct piece
@@ -197,6 +199,7 @@ add_record(dp_bound_store *store, uint64 key, Size size)
 	record = (dp_bound_record *) p->next;
 	p->next += size;
 	p->records++;
+	__builtin_prefetch(p->next + AHEAD, 1);
 	return record;
 }
 
