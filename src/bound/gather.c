@@ -227,8 +227,8 @@ take_loaded(dp_gather *gather, dp_gather_sink sink, void *context)
 
 	while (l->at < l->n)
 	{
-		dp_unit_rows rows = {l->room.entries[l->at].record, l->room.entries + l->at,
-		count_unit(gather)};
+		dp_bound_entry *first = &l->room.entries[l->at];
+		dp_unit_rows rows = {first->record, first, count_unit(gather)};
 
 		CHECK_FOR_INTERRUPTS();
 		dp_bound_unit_weigh(&rows, &gather->layout, &gather->limits,

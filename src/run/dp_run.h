@@ -69,7 +69,7 @@ typedef struct dp_inner
 								 * dp_run_plan_inner */
 	dp_reader_needs needs;		/* dp_run_plan_inner */
 	Size		memory;			/* of one row: dp_run_plan_inner */
-	Size		row;			/* bytes of one that is given, at most: so, too */
+	Size		row;			/* bytes of one that is given, at most: also */
 } dp_inner;
 
 extern void dp_run_check_preconditions(void);
