@@ -57,11 +57,10 @@ help(void *worker)
 	return NULL;
 }
 
-/* What the largest of the partitions takes that have room. */
+/* What the largest of the partitions takes that need no more than a room. */
 static dp_bound_need
-find_need(together *all)
+find_need(together *all, Size most)
 {
-	Size		most = ROOMS / (all->visitor->nhelpers + 1);
 	dp_bound_need largest = {0};
 	int			n;
 
@@ -74,6 +73,18 @@ find_need(together *all)
 			dp_bound_room_widen(&largest, &need);
 	}
 	return largest;
+}
+
+/* Threads that have room for every partition, or one. */
+static int
+count_helpers(together *all)
+{
+	dp_bound_need largest = find_need(all, ROOMS);
+	int			n = all->visitor->nhelpers;
+
+	while (n > 1 && dp_bound_room_bytes(&largest) > ROOMS / (n + 1))
+		n--;
+	return n;
 }
 
 /* This thread's is the first. */
@@ -99,15 +110,16 @@ void
 dp_bound_visit_together(const dp_bound_visitor *visitor,
 						dp_bound_store *store)
 {
-	int			nhelpers = visitor->nhelpers + 1;
 	helper		helpers[DP_BOUND_HELPERS + 1];
 	together	all = {visitor, store};
 	dp_bound_need need;
+	int			nhelpers;		/* and the caller */
 	int			i;
 
 	Assert(visitor->nhelpers <= DP_BOUND_HELPERS);
 	pg_atomic_init_u32(&all.next, 0);
-	need = find_need(&all);
+	nhelpers = 1 + count_helpers(&all);
+	need = find_need(&all, ROOMS / nhelpers);
 	for (i = 0; i < nhelpers; i++)
 	{
 		helpers[i].all = &all;
