@@ -5,8 +5,9 @@
  * Where rows are not grouped before they leave a worker, handing each of them
  * over would take longer than reading it.  So below the plan's Gather stands a
  * node of its own, DpPack, that gives packs of rows, each a bytea; a receiver
- * takes them apart again.  In a pack every row of fixed width is a bitmap of
- * NULLs and as many words; other rows are minimal tuples.
+ * takes them apart again.  In a pack a row of fixed width is a word for each
+ * column that is no constant, and a bitmap of NULLs before them where there
+ * are any in the pack; other rows are minimal tuples.
  *
  * A worker keeps no more than a pack, and the process that collects them one
  * of each worker, whatever the rows.
@@ -17,6 +18,8 @@
 #include "executor/executor.h"
 #include "nodes/extensible.h"
 #include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "utils/lsyscache.h"
 
 #include "reader.h"
 
@@ -25,6 +28,7 @@ typedef struct row_pack
 {
 	int32		vl_len;			/* see SET_VARSIZE */
 	uint32		words;			/* that its rows take */
+	uint64		nulls;			/* rows of fixed width: some may be NULL */
 	uint64		rows[FLEXIBLE_ARRAY_MEMBER];
 } row_pack;
 
@@ -33,10 +37,19 @@ typedef struct row_pack
 /* A shorter value would get a header of one byte, and rows no alignment. */
 #define LEAST_WORDS 32
 
+/* What rows look like in packs. */
+typedef struct row_form
+{
+	bool		fixed;			/* of fixed width */
+	int			ncolumns;		/* then: that are no constants */
+	int		   *columns;		/* their places, from 0 */
+	int			nulls;			/* words of a bitmap of them */
+} row_form;
+
 typedef struct pack_state
 {
 	CustomScanState css;		/* first, so that it can be cast */
-	bool		fixed;			/* rows are of fixed width */
+	row_form	form;
 	row_pack   *pack;
 	uint32		room;			/* words */
 	TupleTableSlot *waiting;	/* a row that did not fit, or NULL */
@@ -45,51 +58,96 @@ typedef struct pack_state
 
 /* ---- rows of fixed width ---- */
 
+/* How rows of a plan with such targets are packed. */
+static row_form
+make_form(List *targets)
+{
+	row_form	form = {true};
+	ListCell   *lc;
+
+	form.columns = palloc(sizeof(int) * list_length(targets));
+	foreach(lc, targets)
+	{
+		Node	   *target = (Node *) lfirst_node(TargetEntry, lc)->expr;
+
+		if (!get_typbyval(exprType(target)))
+			form.fixed = false;
+		if (!IsA(target, Const))
+			form.columns[form.ncolumns++] = foreach_current_index(lc);
+	}
+	form.nulls = Max((form.ncolumns + 63) / 64, 1);
+	return form;
+}
+
+/* Constants are not in packs: they are put into the slot once. */
+static void
+set_constants(List *targets, TupleTableSlot *slot)
+{
+	ListCell   *lc;
+
+	foreach(lc, targets)
+	{
+		int			i = foreach_current_index(lc);
+		Node	   *target = (Node *) lfirst_node(TargetEntry, lc)->expr;
+
+		if (!IsA(target, Const))
+			continue;
+		slot->tts_values[i] = ((Const *) target)->constvalue;
+		slot->tts_isnull[i] = ((Const *) target)->constisnull;
+	}
+}
+
 static bool
-is_fixed(TupleDesc desc)
+has_nulls(const row_form *form, const TupleTableSlot *slot)
 {
 	int			i;
 
-	for (i = 0; i < desc->natts; i++)
-		if (!TupleDescAttr(desc, i)->attbyval)
-			return false;
-	return true;
+	for (i = 0; i < form->ncolumns; i++)
+		if (slot->tts_isnull[form->columns[i]])
+			return true;
+	return form->ncolumns == 0; /* a row takes something */
 }
 
 static int
-null_words(TupleDesc desc)
+row_words(const row_form *form, bool nulls)
 {
-	return (desc->natts + 63) / 64;
+	return form->ncolumns + (nulls ? form->nulls : 0);
 }
 
 static void
-write_row(const TupleTableSlot *slot, uint64 *to)
+write_row(const row_form *form, const TupleTableSlot *slot, bool nulls,
+		  uint64 *to)
 {
-	int			n = slot->tts_tupleDescriptor->natts;
-	int			nulls = null_words(slot->tts_tupleDescriptor);
+	uint64	   *values = to + (nulls ? form->nulls : 0);
 	int			i;
 
-	memset(to, 0, sizeof(uint64) * nulls);
-	for (i = 0; i < n; i++)
+	if (nulls)
+		memset(to, 0, sizeof(uint64) * form->nulls);
+	for (i = 0; i < form->ncolumns; i++)
 	{
-		to[i / 64] |= (uint64) slot->tts_isnull[i] << (i % 64);
-		to[nulls + i] = slot->tts_isnull[i] ? 0 : slot->tts_values[i];
+		int			column = form->columns[i];
+		bool		isnull = slot->tts_isnull[column];
+
+		if (isnull)
+			to[i / 64] |= UINT64CONST(1) << (i % 64);
+		values[i] = isnull ? 0 : slot->tts_values[column];
 	}
 }
 
-static const uint64 *
-read_row(const uint64 *from, TupleTableSlot *slot)
+static void
+read_row(const row_form *form, const uint64 *from, bool nulls,
+		 TupleTableSlot *slot)
 {
-	int			n = slot->tts_tupleDescriptor->natts;
-	int			nulls = null_words(slot->tts_tupleDescriptor);
+	const uint64 *values = from + (nulls ? form->nulls : 0);
 	int			i;
 
-	for (i = 0; i < n; i++)
+	for (i = 0; i < form->ncolumns; i++)
 	{
-		slot->tts_isnull[i] = from[i / 64] >> (i % 64) & 1;
-		slot->tts_values[i] = (Datum) from[nulls + i];
+		int			column = form->columns[i];
+
+		slot->tts_isnull[column] = nulls && (from[i / 64] >> (i % 64) & 1);
+		slot->tts_values[column] = (Datum) values[i];
 	}
-	return from + nulls + n;
 }
 
 /* ---- the node ---- */
@@ -126,23 +184,36 @@ find_place(pack_state *state, Size words)
 	return place;
 }
 
+/* The pack's first row decides whether there is room for NULLs in it. */
+static bool
+put_fixed(pack_state *state, const TupleTableSlot *slot)
+{
+	bool		empty = state->pack->words == 0;
+	bool		nulls = has_nulls(&state->form, slot);
+	uint64	   *place;
+
+	if (!empty && nulls && !state->pack->nulls)
+		return false;
+	nulls |= !empty && state->pack->nulls;
+	place = find_place(state, row_words(&state->form, nulls));
+	if (place == NULL)
+		return false;
+	state->pack->nulls = nulls;
+	write_row(&state->form, slot, nulls, place);
+	return true;
+}
+
 /* False: the row does not fit any more. */
 static bool
 put_row(pack_state *state, TupleTableSlot *slot)
 {
-	TupleDesc	desc = slot->tts_tupleDescriptor;
 	uint64	   *place;
 	MinimalTuple tuple;
 	bool		ours;
 
 	slot_getallattrs(slot);
-	if (state->fixed)
-	{
-		place = find_place(state, null_words(desc) + desc->natts);
-		if (place != NULL)
-			write_row(slot, place);
-		return place != NULL;
-	}
+	if (state->form.fixed)
+		return put_fixed(state, slot);
 	tuple = ExecFetchSlotMinimalTuple(slot, &ours);
 	place = find_place(state, MAXALIGN(tuple->t_len) / sizeof(uint64));
 	if (place != NULL)
@@ -161,7 +232,7 @@ begin_pack(CustomScanState *node, EState *estate, int eflags)
 									eflags);
 
 	node->custom_ps = list_make1(rows);
-	state->fixed = is_fixed(ExecGetResultType(rows));
+	state->form = make_form(rows->plan->targetlist);
 	make_room(state, 0);
 }
 
@@ -326,7 +397,7 @@ typedef struct unpacker
 {
 	DestReceiver receiver;		/* first, so that it can be cast */
 	DestReceiver *to;
-	bool		fixed;
+	row_form	form;
 	TupleTableSlot *slot;
 } unpacker;
 
@@ -342,10 +413,11 @@ receive_pack(TupleTableSlot *slot, DestReceiver *self)
 	while (at < pack->rows + pack->words)
 	{
 		ExecClearTuple(packs->slot);
-		if (packs->fixed)
+		if (packs->form.fixed)
 		{
-			at = read_row(at, packs->slot);
+			read_row(&packs->form, at, pack->nulls, packs->slot);
 			ExecStoreVirtualTuple(packs->slot);
+			at += row_words(&packs->form, pack->nulls);
 		}
 		else
 		{
@@ -405,10 +477,12 @@ dp_reader_unpack(const PlannedStmt *plan, DestReceiver *to)
 	packs->receiver.rDestroy = destroy_packs;
 	packs->receiver.mydest = DestNone;
 	packs->to = to;
-	packs->fixed = is_fixed(desc);
-	packs->slot = MakeSingleTupleTableSlot(desc, packs->fixed ?
+	packs->form = make_form(rows->targetlist);
+	packs->slot = MakeSingleTupleTableSlot(desc, packs->form.fixed ?
 										   &TTSOpsVirtual :
 										   &TTSOpsMinimalTuple);
+	if (packs->form.fixed)
+		set_constants(rows->targetlist, packs->slot);
 	return &packs->receiver;
 }
 
