@@ -29,6 +29,7 @@
 #define MOST_PART DP_GATHER_UNIT
 #define PUBLIC_SHARE 8			/* a part has so many times what it is joined
 								 * with, which is read anew for each */
+#define AHEAD 24				/* entries whose record is fetched ahead */
 #define LEVELS (64 / DP_BOUND_PARTITION_BITS)
 
 /* A store, and the partition of it that comes next. */
@@ -48,7 +49,7 @@ typedef struct loaded
 
 struct dp_gather
 {
-	dp_bound_layout layout;
+	dp_bound_layout layout;		/* named as soon as a unit is */
 	uint64		seeds[2];		/* of units and of rows */
 	level		levels[LEVELS];
 	int			depth;			/* of the levels */
@@ -73,7 +74,6 @@ dp_bound_gather_create(const dp_gather_limits *limits)
 	dp_gather  *gather = palloc0(sizeof(dp_gather));
 
 	gather->layout.sized = true;
-	gather->layout.named = true;
 	gather->context = CurrentMemoryContext;
 	gather->limits = *limits;
 	gather->part = Min(Max(PART, limits->public * PUBLIC_SHARE), MOST_PART);
@@ -118,7 +118,10 @@ dp_bound_gather_add(dp_gather *gather, int source, const dp_gather_unit *how,
 	record->present = (uint32) size;
 	record->words[0] = dp_bound_gather_word(length, packed);
 	if (length > 0)
+	{
+		gather->layout.named = true;
 		memcpy(record->words + 1, gather->name, length);
+	}
 	memcpy(dp_bound_gather_tuple(record), tuple, tuple->t_len);
 }
 
@@ -203,19 +206,25 @@ take_unit(dp_gather *gather, dp_unit_rows *rows, dp_gather_sink sink,
 					   gather->seeds[1], sink, context);
 }
 
-/* How many rows the unit has that comes next. */
+/*
+ * How many rows the unit has that comes next; records of those that come after
+ * it are fetched meanwhile.
+ */
 static int64
 count_unit(const dp_gather *gather)
 {
+	const dp_bound_layout *layout = &gather->layout;
 	const loaded *l = &gather->loaded;
 	const dp_bound_entry *first = &l->room.entries[l->at];
 	int64		left = l->n - l->at;
 	int64		n;
 
 	for (n = 1; n < left && first[n].key == first->key &&
-		 dp_bound_compare_units(&gather->layout, first->record,
-								first[n].record) == 0; n++)
-		;
+		 (!layout->named ||
+		  dp_bound_compare_units(layout, first->record,
+								 first[n].record) == 0); n++)
+		if (n + AHEAD < left)
+			__builtin_prefetch(first[n + AHEAD].record);
 	return n;
 }
 
