@@ -44,12 +44,19 @@ struct dp_named_stores
 	named_store *stores;		/* by number */
 	dp_gather  *gather;			/* NULL without private ones */
 	MemoryContext context;
+	MemoryContext part;			/* private rows that the names stand for */
 };
 
+/* It takes as much as it needs, and so has nothing but memory. */
 static Tuplestorestate *
-new_store(void)
+new_store(MemoryContext context)
 {
-	return tuplestore_begin_heap(false, false, MAX_KILOBYTES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	Tuplestorestate *store = tuplestore_begin_heap(false, false,
+												   MAX_KILOBYTES);
+
+	MemoryContextSwitchTo(old);
+	return store;
 }
 
 static void
@@ -61,7 +68,8 @@ name_rows(dp_named_stores *all, named_store *store, const dp_joined *source)
 	named->md.reliddesc = InvalidOid;
 	named->md.tupdesc = ExecTypeFromTL(source->query->targetList);
 	named->md.enrtype = ENR_NAMED_TUPLESTORE;
-	named->reldata = new_store();
+	named->reldata = new_store(OidIsValid(source->relid) ? all->part :
+							   all->context);
 	register_ENR(all->environment, named);
 	store->all = all;
 	store->number = source->number;
@@ -216,6 +224,7 @@ dp_run_named_next(dp_named_stores *all)
 	bool		more;
 	int			i;
 
+	MemoryContextReset(all->part);
 	for (i = 1; i <= all->n; i++)
 	{
 		named_store *store = &all->stores[i];
@@ -225,8 +234,7 @@ dp_run_named_next(dp_named_stores *all)
 		if (store->followed != NULL)
 			dp_run_follow(store->followed);
 		store->followed = NULL;
-		tuplestore_end(store->named->reldata);
-		store->named->reldata = new_store();
+		store->named->reldata = new_store(all->part);
 	}
 	more = dp_bound_gather_next(all->gather, put_row, all);
 	MemoryContextSwitchTo(old);
@@ -280,6 +288,8 @@ dp_run_named_create(const dp_block *block, dp_gather_limits *limits,
 		return NULL;
 	all = palloc0(sizeof(dp_named_stores));
 	all->context = CurrentMemoryContext;
+	all->part = AllocSetContextCreate(all->context, "dp_pg rows of a part",
+									  ALLOCSET_DEFAULT_SIZES);
 	all->environment = create_queryEnv();
 	all->n = list_length(block->relids);
 	all->stores = palloc0(sizeof(named_store) * (all->n + 1));
