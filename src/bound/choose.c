@@ -375,12 +375,12 @@ choose_large(void *context, dp_bound_store *store, int n)
 
 /* ---- threads ---- */
 
-/* What one of them chooses with. */
-typedef struct helping
+/* Whoever chooses in a thread. */
+typedef struct helper
 {
 	chooser		chooser;
-	dp_bound_job job;			/* whose sink are sums of its own */
-} helping;
+	dp_bound_job job;			/* the sink: sums of its own */
+} helper;
 
 static void
 make_groups(chooser *c)
@@ -389,9 +389,12 @@ make_groups(chooser *c)
 	c->groups = palloc(sizeof(kept_group) * c->room);
 }
 
-/* Of how many threads, which need not allocate. */
+/*
+ * Choosers for threads; how many there are.  None where choosing may allocate
+ * (keep_group), or units are bytes.
+ */
 static int
-begin_helping(const dp_bound_job *job, helping *helpers, void **contexts)
+make_helpers(const dp_bound_job *job, helper *helpers, void **contexts)
 {
 	int			n = Min(job->spec->helpers, dp_bound_sums_most(job->spec));
 	int			i;
@@ -400,7 +403,7 @@ begin_helping(const dp_bound_job *job, helping *helpers, void **contexts)
 		return 0;
 	for (i = 0; i < n; i++)
 	{
-		memset(&helpers[i], 0, sizeof(helping));
+		memset(&helpers[i], 0, sizeof(helper));
 		helpers[i].job = *job;
 		helpers[i].job.sink = dp_bound_sums_put;
 		helpers[i].job.context = dp_bound_sums_create(job->spec);
@@ -411,8 +414,9 @@ begin_helping(const dp_bound_job *job, helping *helpers, void **contexts)
 	return n;
 }
 
+/* The sink is given what they have found. */
 static void
-end_helping(const dp_bound_job *job, helping *helpers, int n)
+end_helpers(const dp_bound_job *job, helper *helpers, int n)
 {
 	int			i;
 
@@ -432,16 +436,16 @@ end_helping(const dp_bound_job *job, helping *helpers, int n)
 void
 dp_bound_choose(const dp_bound_job *job, dp_bound_store *store)
 {
-	helping		helpers[DP_BOUND_HELPERS];
+	helper		helpers[DP_BOUND_HELPERS];
 	void	   *contexts[DP_BOUND_HELPERS];
 	chooser		c = {job};
 	dp_bound_visitor visitor = {job->layout, choose_loaded, choose_large, &c,
 	contexts};
 
 	make_groups(&c);
-	visitor.nhelpers = begin_helping(job, helpers, contexts);
+	visitor.nhelpers = make_helpers(job, helpers, contexts);
 	dp_bound_visit(&visitor, store);
-	end_helping(job, helpers, visitor.nhelpers);
+	end_helpers(job, helpers, visitor.nhelpers);
 	pfree(c.groups);
 	if (c.ranks != NULL)
 		pfree(c.ranks);

@@ -103,8 +103,7 @@ typedef struct dp_bound_spec
 	bool		varlena;		/* of the unit */
 	int			ncolumns;
 	dp_bound_column *columns;
-	int			helpers;		/* threads that may choose for units beside
-								 * the caller */
+	int			helpers;		/* threads that may choose beside the caller */
 } dp_bound_spec;
 
 /* What one unit adds to one group of one column. */
@@ -144,8 +143,8 @@ typedef struct dp_bound_teller
 /*
  * Most bytes that one takes, whatever the rows, while it has below some 10 GB
  * on disk: 16 MB and 8 of pieces; 3 MB for each of five stores made of parts
- * of it; 4 MB of records at a time, with an entry of 24 bytes for each, or 14
- * of what threads take; and 24 bytes for a piece on disk.
+ * of it; 4 MB of records at a time, with an entry of 24 bytes for each, or the
+ * 14 MB of threads (together.c, sums.c); and 24 bytes for a piece on disk.
  */
 #define DP_BOUND_MEMORY ((Size) 64 * 1024 * 1024)
 

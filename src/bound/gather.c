@@ -42,7 +42,7 @@ typedef struct level
 /* A partition in memory, sorted by unit. */
 typedef struct loaded
 {
-	dp_bound_room room;			/* without entries: there is none */
+	dp_bound_sorted sorted;		/* without entries: there is none */
 	int64		n;
 	int64		at;				/* the unit that comes next begins there */
 } loaded;
@@ -127,45 +127,14 @@ dp_bound_gather_add(dp_gather *gather, int source, const dp_gather_unit *how,
 
 /* ---- partitions ---- */
 
-static bool
-has_one_key(dp_bound_store *store, int n)
-{
-	dp_bound_cursor cursor = {0};
-	const dp_bound_record *record;
-	uint64		first = 0;
-	bool		any = false;
-	bool		one = true;
-
-	dp_bound_cursor_open(&cursor, store, n);
-	while (one && (record = dp_bound_cursor_fetch(&cursor)) != NULL)
-	{
-		one = !any || record->key == first;
-		first = record->key;
-		any = true;
-	}
-	dp_bound_cursor_close(&cursor);
-	return one;
-}
-
 /* The records of a partition become a level of their own. */
 static void
 divide(dp_gather *gather, dp_bound_store *store, int n)
 {
-	dp_bound_store *below =
-	dp_bound_store_create(&gather->layout, dp_bound_store_used(store),
-						  STORED_BELOW, PIECE);
-	dp_bound_cursor cursor = {0};
-	const dp_bound_record *record;
+	level	   *below = &gather->levels[gather->depth++];
 
-	dp_bound_cursor_open(&cursor, store, n);
-	while ((record = dp_bound_cursor_fetch(&cursor)) != NULL)
-		dp_bound_store_put(below, record,
-						   dp_bound_record_size(&gather->layout, record));
-	dp_bound_cursor_close(&cursor);
-	dp_bound_store_empty(store, n);
-	gather->levels[gather->depth].store = below;
-	gather->levels[gather->depth].next = 0;
-	gather->depth++;
+	below->store = dp_bound_store_divide(store, n, STORED_BELOW, PIECE);
+	below->next = 0;
 }
 
 static void
@@ -173,8 +142,7 @@ load(dp_gather *gather, dp_bound_store *store, int n)
 {
 	loaded	   *l = &gather->loaded;
 
-	dp_bound_room_load(&l->room, &gather->layout, store, n);
-	l->n = dp_bound_store_count(store, n);
+	l->n = dp_bound_sorted_load(&l->sorted, &gather->layout, store, n);
 	l->at = 0;
 }
 
@@ -215,7 +183,7 @@ count_unit(const dp_gather *gather)
 {
 	const dp_bound_layout *layout = &gather->layout;
 	const loaded *l = &gather->loaded;
-	const dp_bound_entry *first = &l->room.entries[l->at];
+	const dp_bound_entry *first = &l->sorted.entries[l->at];
 	int64		left = l->n - l->at;
 	int64		n;
 
@@ -236,7 +204,7 @@ take_loaded(dp_gather *gather, dp_gather_sink sink, void *context)
 
 	while (l->at < l->n)
 	{
-		dp_bound_entry *first = &l->room.entries[l->at];
+		dp_bound_entry *first = &l->sorted.entries[l->at];
 		dp_unit_rows rows = {first->record, first, count_unit(gather)};
 
 		CHECK_FOR_INTERRUPTS();
@@ -311,8 +279,8 @@ leave_partition(dp_gather *gather)
 {
 	level	   *top = &gather->levels[gather->depth - 1];
 
-	if (gather->loaded.room.entries != NULL)
-		dp_bound_room_free(&gather->loaded.room);
+	if (gather->loaded.sorted.entries != NULL)
+		dp_bound_sorted_free(&gather->loaded.sorted);
 	dp_bound_store_empty(top->store, top->next++);
 }
 
@@ -323,7 +291,7 @@ fill_part(dp_gather *gather, dp_gather_sink sink, void *context)
 	level	   *top = &gather->levels[gather->depth - 1];
 	int			n = top->next;
 
-	if (gather->loaded.room.entries != NULL)
+	if (gather->loaded.sorted.entries != NULL)
 	{
 		if (take_loaded(gather, sink, context))
 			return true;
@@ -339,7 +307,8 @@ fill_part(dp_gather *gather, dp_gather_sink sink, void *context)
 		top->next++;
 	else if (dp_bound_store_bytes(top->store, n) <= LOADED)
 		load(gather, top->store, n);
-	else if (gather->depth < LEVELS && !has_one_key(top->store, n))
+	else if (gather->depth < LEVELS &&
+			 !dp_bound_store_has_one_key(top->store, n))
 	{
 		top->next++;
 		divide(gather, top->store, n);

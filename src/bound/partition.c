@@ -18,53 +18,13 @@
 static void
 visit_loaded(const dp_bound_visitor *visitor, dp_bound_store *store, int n)
 {
-	dp_bound_room room;
+	dp_bound_sorted sorted;
+	int64		count = dp_bound_sorted_load(&sorted, visitor->layout, store,
+											 n);
 
-	dp_bound_room_load(&room, visitor->layout, store, n);
-	visitor->loaded(visitor->context, room.entries,
-					dp_bound_store_count(store, n));
-	dp_bound_room_free(&room);
+	visitor->loaded(visitor->context, sorted.entries, count);
+	dp_bound_sorted_free(&sorted);
 	dp_bound_store_empty(store, n);
-}
-
-/* Have all records of the partition one key? */
-static bool
-has_one_key(dp_bound_store *store, int n)
-{
-	dp_bound_cursor cursor = {NULL};
-	const dp_bound_record *record;
-	uint64		key = 0;
-	bool		first = true;
-	bool		one = true;
-
-	dp_bound_cursor_open(&cursor, store, n);
-	while (one && (record = dp_bound_cursor_fetch(&cursor)) != NULL)
-	{
-		one = first || record->key == key;
-		key = record->key;
-		first = false;
-	}
-	dp_bound_cursor_close(&cursor);
-	return one;
-}
-
-static dp_bound_store *
-divide(const dp_bound_visitor *visitor, dp_bound_store *store, int n)
-{
-	dp_bound_store *parts = dp_bound_store_create(visitor->layout,
-												  dp_bound_store_used(store),
-												  DP_BOUND_DIVIDED,
-												  DP_BOUND_DIVIDED_PIECE);
-	dp_bound_cursor cursor = {NULL};
-	const dp_bound_record *record;
-
-	dp_bound_cursor_open(&cursor, store, n);
-	while ((record = dp_bound_cursor_fetch(&cursor)) != NULL)
-		dp_bound_store_put(parts, record,
-						   dp_bound_record_size(visitor->layout, record));
-	dp_bound_cursor_close(&cursor);
-	dp_bound_store_empty(store, n);
-	return parts;
 }
 
 /*
@@ -88,13 +48,15 @@ dp_bound_visit(const dp_bound_visitor *visitor, dp_bound_store *store)
 			continue;
 		if (bytes <= LOADED)
 			visit_loaded(visitor, store, n);
-		else if (has_one_key(store, n))
+		else if (dp_bound_store_has_one_key(store, n))
 		{
 			visitor->large(visitor->context, store, n);
 			dp_bound_store_empty(store, n);
 		}
 		else
-			dp_bound_visit(visitor, divide(visitor, store, n));
+			dp_bound_visit(visitor,
+						   dp_bound_store_divide(store, n, DP_BOUND_DIVIDED,
+												 DP_BOUND_DIVIDED_PIECE));
 	}
 	dp_bound_store_drop(store);
 }

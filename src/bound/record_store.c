@@ -15,8 +15,9 @@
 #include "records.h"
 
 #define FIRST_PIECE 1024
-#define AHEAD 64				/* bytes: what is written next is fetched, or
-								 * each partition waits for its memory */
+/* Bytes.  Partitions take records in turn, too many for a processor to foresee
+ * where each of them goes on: it is told. */
+#define AHEAD 64
 
 /* Where part of a partition lies. */
 typedef struct piece
@@ -327,15 +328,6 @@ dp_bound_store_fill(const dp_bound_store *store, int n,
 	return true;
 }
 
-/* dp_bound_store_raise_read: dp_bound_store_fill has failed. */
-void
-dp_bound_store_raise_read(void)
-{
-	ereport(ERROR,
-			(errcode_for_file_access(),
-			 errmsg("could not read a temporary file: %m")));
-}
-
 /* dp_bound_cursor_open: before the first record of a partition. */
 void
 dp_bound_cursor_open(dp_bound_cursor *cursor, dp_bound_store *store, int n)
@@ -393,4 +385,50 @@ dp_bound_cursor_close(dp_bound_cursor *cursor)
 	if (cursor->room != NULL)
 		pfree(cursor->room);
 	cursor->room = NULL;
+}
+
+/* ---- what memory cannot hold ---- */
+
+/* dp_bound_store_has_one_key: have all records of a partition the same? */
+bool
+dp_bound_store_has_one_key(dp_bound_store *store, int n)
+{
+	dp_bound_cursor cursor = {NULL};
+	const dp_bound_record *record;
+	uint64		key = 0;
+	bool		first = true;
+	bool		one = true;
+
+	dp_bound_cursor_open(&cursor, store, n);
+	while (one && (record = dp_bound_cursor_fetch(&cursor)) != NULL)
+	{
+		one = first || record->key == key;
+		key = record->key;
+		first = false;
+	}
+	dp_bound_cursor_close(&cursor);
+	return one;
+}
+
+/*
+ * dp_bound_store_divide
+ *	  A store of its own, as dp_bound_store_create makes them, with the records
+ *	  of a partition by further bits of their keys; the partition is emptied.
+ */
+dp_bound_store *
+dp_bound_store_divide(dp_bound_store *store, int n, Size memory,
+					  uint32 piece_bytes)
+{
+	dp_bound_store *below = dp_bound_store_create(store->layout, store->used,
+												  memory, piece_bytes);
+	dp_bound_cursor cursor = {NULL};
+	const dp_bound_record *record;
+
+	dp_bound_cursor_open(&cursor, store, n);
+	while ((record = dp_bound_cursor_fetch(&cursor)) != NULL)
+		dp_bound_store_put(below, record,
+						   dp_bound_record_size(store->layout, record));
+	dp_bound_cursor_close(&cursor);
+	dp_bound_store_empty(store, n);
+	return below;
 }

@@ -17,7 +17,8 @@ typedef struct dp_bound_record
 {
 	uint64		key;			/* of the unit, or of unit and group */
 	int32		group;			/* public part of it, where it has a name */
-	uint32		present;		/* bit i: the row counts in column i < 32 */
+	uint32		present;		/* bit i: the row counts in column i < 32; or
+								 * see dp_bound_layout.sized */
 	uint64		words[FLEXIBLE_ARRAY_MEMBER];
 } dp_bound_record;
 
@@ -115,8 +116,13 @@ dp_bound_group_of(const dp_bound_layout *layout,
 		(uint64) (uint32) record->group;
 }
 
-/* The unit's length, from the word that tells it and may tell more above. */
+/*
+ * The word before a unit's bytes: its lowest bits are their number, the others
+ * are free for whoever makes records (gather.h).
+ */
 #define DP_BOUND_LENGTH_BITS 16
+StaticAssertDecl(DP_BOUND_UNIT_BYTES < 1 << DP_BOUND_LENGTH_BITS,
+				 "the length of a unit has too few bits");
 
 static inline Size
 dp_bound_unit_length(uint64 word)
@@ -162,6 +168,10 @@ extern void dp_bound_store_put(dp_bound_store *store,
 extern int64 dp_bound_store_bytes(const dp_bound_store *store, int partition);
 extern int64 dp_bound_store_count(const dp_bound_store *store, int partition);
 extern int	dp_bound_store_used(const dp_bound_store *store);
+extern bool dp_bound_store_has_one_key(dp_bound_store *store, int partition);
+extern dp_bound_store *dp_bound_store_divide(dp_bound_store *store,
+											 int partition, Size memory,
+											 uint32 piece_bytes);
 extern void dp_bound_store_empty(dp_bound_store *store, int partition);
 extern void dp_bound_store_drop(dp_bound_store *store);
 
@@ -176,7 +186,6 @@ extern int	dp_bound_store_pieces(const dp_bound_store *store, int partition,
 								  Size *stored);
 extern bool dp_bound_store_fill(const dp_bound_store *store, int partition,
 								dp_bound_chunk *chunks, char *stored);
-pg_noreturn extern void dp_bound_store_raise_read(void);
 
 /* The first record of a chunk, which becomes the rest of it; NULL: none. */
 static inline const dp_bound_record *
@@ -241,44 +250,46 @@ typedef struct dp_bound_visitor
 						   int64 n);
 	void		(*large) (void *context, dp_bound_store *store, int n);
 	void	   *context;
-	void	  **helpers;		/* threads may show some entries to these
-								 * contexts instead, one thread to each */
+	void	  **helpers;		/* contexts that threads may have `loaded` use
+								 * instead, one for each thread */
 	int			nhelpers;
 } dp_bound_visitor;
 
 extern void dp_bound_visit(const dp_bound_visitor *visitor,
 						   dp_bound_store *store);
 
-/* What the records of one partition take when they are in memory. */
+/* ---- sorted.c: the records of one partition in memory ---- */
+
+/* How much of each they take. */
 typedef struct dp_bound_need
 {
-	Size		stored;			/* bytes of those from the disk */
+	Size		stored;			/* bytes */
 	int			chunks;
 	int64		entries;
 	int64		starts;
 } dp_bound_need;
 
-typedef struct dp_bound_room
+typedef struct dp_bound_sorted
 {
-	char	   *stored;
-	dp_bound_chunk *chunks;
-	dp_bound_entry *entries;	/* all of them, sorted */
-	uint32	   *starts;			/* of buckets */
-} dp_bound_room;
+	char	   *stored;			/* copies of records on disk */
+	dp_bound_chunk *chunks;		/* all records: these, and the store's own */
+	dp_bound_entry *entries;	/* by key, name and group */
+	uint32	   *starts;			/* of buckets, while they are sorted */
+} dp_bound_sorted;
 
-extern dp_bound_need dp_bound_room_need(const dp_bound_store *store, int n);
-extern void dp_bound_room_widen(dp_bound_need *need,
-								const dp_bound_need *other);
-extern Size dp_bound_room_bytes(const dp_bound_need *need);
-extern void dp_bound_room_make(dp_bound_room *room,
-							   const dp_bound_need *need);
-extern void dp_bound_room_load(dp_bound_room *room,
-							   const dp_bound_layout *layout,
-							   const dp_bound_store *store, int n);
-extern void dp_bound_room_free(dp_bound_room *room);
-extern int64 dp_bound_room_fill(dp_bound_room *room,
-								const dp_bound_layout *layout,
-								const dp_bound_store *store, int n);
+extern dp_bound_need dp_bound_sorted_need(const dp_bound_store *store, int n);
+extern void dp_bound_sorted_widen(dp_bound_need *need,
+								  const dp_bound_need *other);
+extern Size dp_bound_sorted_bytes(const dp_bound_need *need);
+extern void dp_bound_sorted_make(dp_bound_sorted *sorted,
+								 const dp_bound_need *need);
+extern int64 dp_bound_sorted_fill(dp_bound_sorted *sorted,
+								  const dp_bound_layout *layout,
+								  const dp_bound_store *store, int n);
+extern int64 dp_bound_sorted_load(dp_bound_sorted *sorted,
+								  const dp_bound_layout *layout,
+								  const dp_bound_store *store, int n);
+extern void dp_bound_sorted_free(dp_bound_sorted *sorted);
 
 /* ---- together.c: several partitions at once ---- */
 

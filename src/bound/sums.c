@@ -12,13 +12,13 @@
 /* Numbers of a part, at most. */
 #define NUMBERS 3
 
-/* Bytes that all sums of one job take, at most. */
+/* Bytes that the sums of all threads take, at most. */
 #define SUMS ((Size) 2 * 1024 * 1024)
 
 /* Of one group and column. */
 typedef struct part_sum
 {
-	bool		any;			/* some unit has added a part */
+	bool		any;			/* some unit has added one */
 	int64		rows;
 	dp_int128	numbers[NUMBERS];
 } part_sum;
@@ -55,8 +55,8 @@ sums_bytes(const dp_bound_spec *spec)
 
 /*
  * dp_bound_sums_most
- *	  How many there may be for a job, each a thread's: 0 where parts are more
- *	  than numbers, or too many.
+ *	  How many threads may have sums of their own: 0 where some part is more
+ *	  than numbers that are added, or there are too many groups.
  */
 int
 dp_bound_sums_most(const dp_bound_spec *spec)
@@ -72,7 +72,10 @@ dp_bound_sums_most(const dp_bound_spec *spec)
 	return (int) Min(SUMS / sums_bytes(spec), DP_BOUND_HELPERS);
 }
 
-/* dp_bound_sums_create: of no parts, in the current context. */
+/*
+ * dp_bound_sums_create
+ *	  Of no parts, in the current context; dp_bound_sums_most must be above 0.
+ */
 dp_bound_sums *
 dp_bound_sums_create(const dp_bound_spec *spec)
 {
@@ -99,7 +102,7 @@ dp_bound_sums_put(void *context, int64 group, int column,
 		sum->numbers[i] += part->numbers[i];
 }
 
-/* dp_bound_sums_give: the sums to the sink of a job, and free them. */
+/* dp_bound_sums_give: to the sink of a job, each as a part; they are freed. */
 void
 dp_bound_sums_give(dp_bound_sums *sums, const dp_bound_job *job)
 {

@@ -1,13 +1,15 @@
 /*
  * together.c
- *	  Partitions of a store that several threads take one after the other.
+ *	  Partitions of a store that the caller and threads beside it take, whoever
+ *	  is free the next one.
  *
- * PostgreSQL is not made for threads.  These load, sort and choose, in memory
- * that was allocated before they started, and what they find they add up by
- * themselves (sums.c); none of it allocates, raises or looks for interrupts.
- * The caller does the same beside them and waits for them, and interrupts wait
- * for all: no longer than the records of a store take, which is bounded.  What
- * has no room here is left in the store.
+ * PostgreSQL's functions are not made for threads.  So what runs in these
+ * loads, sorts and chooses in memory that was allocated before they started,
+ * and adds up what it finds by itself (sums.c); it allocates nothing, raises
+ * nothing and looks for no interrupts.  Nor does the caller while they run:
+ * its sink is given numbers, and adds them to others.  It waits for all
+ * threads, and so do interrupts: no longer than a store takes, which is
+ * bounded.  Partitions that do not fit into memory here are left in the store.
  */
 #include "postgres.h"
 
@@ -17,26 +19,27 @@
 #include "../mech/dp_threads.h"
 #include "records.h"
 
-/* Bytes of all rooms. */
-#define ROOMS ((Size) 12 * 1024 * 1024)
+/* Bytes that partitions in memory take, of all threads. */
+#define MEMORY ((Size) 12 * 1024 * 1024)
 
 typedef struct together
 {
 	const dp_bound_visitor *visitor;
 	dp_bound_store *store;
-	pg_atomic_uint32 next;		/* partition */
-	bool		fits[DP_BOUND_PARTITIONS];
-	bool		shown[DP_BOUND_PARTITIONS];
+	pg_atomic_uint32 next;		/* partition that nobody has taken */
+	bool		fits[DP_BOUND_PARTITIONS];	/* into the memory of a thread */
+	bool		shown[DP_BOUND_PARTITIONS];	/* each by who took it */
 } together;
 
+/* A thread, or the caller. */
 typedef struct helper
 {
 	together   *all;
-	void	   *context;
-	dp_bound_room room;
+	void	   *context;		/* for visitor->loaded */
+	dp_bound_sorted sorted;		/* the partition at hand */
 } helper;
 
-/* All partitions that nobody else takes.  In threads, too. */
+/* What a thread runs: a partition that cannot be read is not shown. */
 static void *
 help(void *worker)
 {
@@ -46,18 +49,21 @@ help(void *worker)
 
 	while ((n = pg_atomic_fetch_add_u32(&all->next, 1)) < DP_BOUND_PARTITIONS)
 	{
-		int64		count = !all->fits[n] ? -1 :
-		dp_bound_room_fill(&self->room, all->visitor->layout, all->store, n);
+		int64		count;
 
+		if (!all->fits[n])
+			continue;
+		count = dp_bound_sorted_fill(&self->sorted, all->visitor->layout,
+									 all->store, n);
 		if (count < 0)
 			continue;
-		all->visitor->loaded(self->context, self->room.entries, count);
+		all->visitor->loaded(self->context, self->sorted.entries, count);
 		all->shown[n] = true;
 	}
 	return NULL;
 }
 
-/* What the largest of the partitions takes that need no more than a room. */
+/* What is enough for each of the partitions that need no more than `most`. */
 static dp_bound_need
 find_need(together *all, Size most)
 {
@@ -66,30 +72,31 @@ find_need(together *all, Size most)
 
 	for (n = 0; n < DP_BOUND_PARTITIONS; n++)
 	{
-		dp_bound_need need = dp_bound_room_need(all->store, n);
+		dp_bound_need need = dp_bound_sorted_need(all->store, n);
 
-		all->fits[n] = need.entries > 0 && dp_bound_room_bytes(&need) <= most;
+		all->fits[n] = need.entries > 0 &&
+			dp_bound_sorted_bytes(&need) <= most;
 		if (all->fits[n])
-			dp_bound_room_widen(&largest, &need);
+			dp_bound_sorted_widen(&largest, &need);
 	}
 	return largest;
 }
 
-/* Threads that have room for every partition, or one. */
+/* Threads for all of which there is memory, or one. */
 static int
 count_helpers(together *all)
 {
-	dp_bound_need largest = find_need(all, ROOMS);
+	dp_bound_need largest = find_need(all, MEMORY);
 	int			n = all->visitor->nhelpers;
 
-	while (n > 1 && dp_bound_room_bytes(&largest) > ROOMS / (n + 1))
+	while (n > 1 && dp_bound_sorted_bytes(&largest) > MEMORY / (n + 1))
 		n--;
 	return n;
 }
 
-/* This thread's is the first. */
+/* The first of the helpers is the caller. */
 static void
-run(helper *helpers, int n)
+help_together(helper *helpers, int n)
 {
 	dp_threads	threads;
 
@@ -102,9 +109,9 @@ run(helper *helpers, int n)
 
 /*
  * dp_bound_visit_together
- *	  Show the visitor's context and its helpers the records of partitions,
- *	  and empty these; what is left is the caller's.  visitor->loaded must be
- *	  what threads may do, each with a context of its own.
+ *	  Show records of partitions to the visitor's context and its helpers, and
+ *	  empty these partitions; what is left is the caller's.  visitor->loaded
+ *	  must be what threads may call, each with a context of its own.
  */
 void
 dp_bound_visit_together(const dp_bound_visitor *visitor,
@@ -113,23 +120,23 @@ dp_bound_visit_together(const dp_bound_visitor *visitor,
 	helper		helpers[DP_BOUND_HELPERS + 1];
 	together	all = {visitor, store};
 	dp_bound_need need;
-	int			nhelpers;		/* and the caller */
+	int			n;				/* with the caller */
 	int			i;
 
 	Assert(visitor->nhelpers <= DP_BOUND_HELPERS);
 	pg_atomic_init_u32(&all.next, 0);
-	nhelpers = 1 + count_helpers(&all);
-	need = find_need(&all, ROOMS / nhelpers);
-	for (i = 0; i < nhelpers; i++)
+	n = 1 + count_helpers(&all);
+	need = find_need(&all, MEMORY / n);
+	for (i = 0; i < n; i++)
 	{
 		helpers[i].all = &all;
 		helpers[i].context = i == 0 ? visitor->context :
 			visitor->helpers[i - 1];
-		dp_bound_room_make(&helpers[i].room, &need);
+		dp_bound_sorted_make(&helpers[i].sorted, &need);
 	}
-	run(helpers, nhelpers);
-	for (i = 0; i < nhelpers; i++)
-		dp_bound_room_free(&helpers[i].room);
+	help_together(helpers, n);
+	for (i = 0; i < n; i++)
+		dp_bound_sorted_free(&helpers[i].sorted);
 	for (i = 0; i < DP_BOUND_PARTITIONS; i++)
 		if (all.shown[i])
 			dp_bound_store_empty(store, i);

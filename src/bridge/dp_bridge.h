@@ -200,6 +200,7 @@ extern void dp_bridge_scratch_use(void);
 extern void dp_bridge_scratch_leave(void);
 extern off_t dp_bridge_scratch_append(const void *data, Size length);
 extern bool dp_bridge_scratch_try(void *data, Size length, off_t from);
+pg_noreturn extern void dp_bridge_scratch_raise_read(void);
 extern void dp_bridge_scratch_read(void *data, Size length, off_t from);
 
 /* ---- memory for what depends on rows (reserve.c) ---- */

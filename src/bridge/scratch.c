@@ -144,13 +144,20 @@ dp_bridge_scratch_try(void *data, Size length, off_t from)
 	return true;
 }
 
+/* dp_bridge_scratch_raise_read: reading has failed, with errno. */
+void
+dp_bridge_scratch_raise_read(void)
+{
+	ereport(ERROR,
+			(errcode_for_file_access(),
+			 errmsg("could not read a temporary file: %m")));
+}
+
 /* dp_bridge_scratch_read: bytes from a place. */
 void
 dp_bridge_scratch_read(void *data, Size length, off_t from)
 {
 	CHECK_FOR_INTERRUPTS();
 	if (!dp_bridge_scratch_try(data, length, from))
-		ereport(ERROR,
-				(errcode_for_file_access(),
-				 errmsg("could not read a temporary file: %m")));
+		dp_bridge_scratch_raise_read();
 }

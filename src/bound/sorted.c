@@ -1,10 +1,11 @@
 /*
- * room.c
+ * sorted.c
  *	  The records of one partition in memory, sorted.
  *
- * What memory they take is known before they are loaded.  To load and to sort
- * them allocates nothing, raises nothing and looks for no interrupts, so that
- * threads may do it (together.c).
+ * How much memory that takes is known before: dp_bound_sorted_need.  Filling
+ * it allocates nothing, raises nothing and looks for no interrupts, so that
+ * threads may do it (together.c).  Entries point at records where these lie,
+ * so the partition must not be emptied while they are used.
  */
 #include "postgres.h"
 
@@ -117,23 +118,23 @@ sort_few(dp_bound_entry *entries, int n, const dp_bound_layout *layout)
 	}
 }
 
-/* Entries of all records in a room's chunks, by key, name and group. */
+/* Entries of all records in the chunks, by key, name and group. */
 static void
-sort_records(const dp_bound_layout *layout, dp_bound_room *room, int nchunks,
-			 int64 n, int used)
+sort_records(const dp_bound_layout *layout, dp_bound_sorted *sorted,
+			 int nchunks, int64 n, int used)
 {
-	dp_bound_entry *entries = room->entries;
-	buckets		b = make_buckets(n, used, room->starts);
+	dp_bound_entry *entries = sorted->entries;
+	buckets		b = make_buckets(n, used, sorted->starts);
 	int64		i;
 	int			chunk;
 
 	for (chunk = 0; chunk < nchunks; chunk++)
-		count_records(layout, room->chunks[chunk], &b);
+		count_records(layout, sorted->chunks[chunk], &b);
 	for (i = 0; i <= b.mask; i++)
 		b.starts[i + 1] += b.starts[i];
 	Assert(b.starts[b.mask + 1] == n);
 	for (chunk = 0; chunk < nchunks; chunk++)
-		place_records(layout, room->chunks[chunk], &b, entries);
+		place_records(layout, sorted->chunks[chunk], &b, entries);
 	for (i = 0; i <= b.mask; i++)
 	{
 		uint32		start = i > 0 ? b.starts[i - 1] : 0;
@@ -146,11 +147,11 @@ sort_records(const dp_bound_layout *layout, dp_bound_room *room, int nchunks,
 	}
 }
 
-/* ---- rooms ---- */
+/* ---- memory ---- */
 
-/* dp_bound_room_need: what the records of a partition take. */
+/* dp_bound_sorted_need: what the records of a partition take. */
 dp_bound_need
-dp_bound_room_need(const dp_bound_store *store, int n)
+dp_bound_sorted_need(const dp_bound_store *store, int n)
 {
 	dp_bound_need need;
 
@@ -162,9 +163,9 @@ dp_bound_room_need(const dp_bound_store *store, int n)
 	return need;
 }
 
-/* dp_bound_room_widen: what takes either of two. */
+/* dp_bound_sorted_widen: to what is enough for either of two. */
 void
-dp_bound_room_widen(dp_bound_need *need, const dp_bound_need *other)
+dp_bound_sorted_widen(dp_bound_need *need, const dp_bound_need *other)
 {
 	need->stored = Max(need->stored, other->stored);
 	need->chunks = Max(need->chunks, other->chunks);
@@ -172,66 +173,70 @@ dp_bound_room_widen(dp_bound_need *need, const dp_bound_need *other)
 	need->starts = Max(need->starts, other->starts);
 }
 
-/* dp_bound_room_bytes: of all that is needed. */
+/* dp_bound_sorted_bytes: all that is needed. */
 Size
-dp_bound_room_bytes(const dp_bound_need *need)
+dp_bound_sorted_bytes(const dp_bound_need *need)
 {
 	return need->stored + sizeof(dp_bound_chunk) * need->chunks +
 		sizeof(dp_bound_entry) * need->entries + sizeof(uint32) * need->starts;
 }
 
-/* dp_bound_room_make: palloc'd. */
+/* dp_bound_sorted_make: memory for what is needed, in the current context. */
 void
-dp_bound_room_make(dp_bound_room *room, const dp_bound_need *need)
+dp_bound_sorted_make(dp_bound_sorted *sorted, const dp_bound_need *need)
 {
-	room->stored = palloc(need->stored);
-	room->chunks = palloc(sizeof(dp_bound_chunk) * need->chunks);
-	room->entries = palloc(sizeof(dp_bound_entry) * need->entries);
-	room->starts = palloc(sizeof(uint32) * need->starts);
+	sorted->stored = palloc(need->stored);
+	sorted->chunks = palloc(sizeof(dp_bound_chunk) * need->chunks);
+	sorted->entries = palloc(sizeof(dp_bound_entry) * need->entries);
+	sorted->starts = palloc(sizeof(uint32) * need->starts);
 }
 
 /*
- * dp_bound_room_load
- *	  Make a room for the records of a partition, load and sort them.
- */
-void
-dp_bound_room_load(dp_bound_room *room, const dp_bound_layout *layout,
-				   const dp_bound_store *store, int n)
-{
-	dp_bound_need need = dp_bound_room_need(store, n);
-
-	dp_bound_room_make(room, &need);
-	if (dp_bound_room_fill(room, layout, store, n) < 0)
-		dp_bound_store_raise_read();
-}
-
-/* dp_bound_room_free: all of it. */
-void
-dp_bound_room_free(dp_bound_room *room)
-{
-	pfree(room->stored);
-	pfree(room->chunks);
-	pfree(room->entries);
-	pfree(room->starts);
-	room->entries = NULL;
-}
-
-/*
- * dp_bound_room_fill
- *	  Load the records of a partition into a room that has what they need, and
- *	  sort them; how many entries there are.  -1: they cannot be read.  A
- *	  thread may call it.
+ * dp_bound_sorted_fill
+ *	  Load the records of a partition, for which there is memory enough, and
+ *	  sort them; how many there are.  -1, with errno: the disk cannot be read.
+ *	  A thread may call it.
  */
 int64
-dp_bound_room_fill(dp_bound_room *room, const dp_bound_layout *layout,
-				   const dp_bound_store *store, int n)
+dp_bound_sorted_fill(dp_bound_sorted *sorted, const dp_bound_layout *layout,
+					 const dp_bound_store *store, int n)
 {
 	int64		count = dp_bound_store_count(store, n);
 	Size		stored;
 	int			nchunks = dp_bound_store_pieces(store, n, &stored);
 
-	if (!dp_bound_store_fill(store, n, room->chunks, room->stored))
+	if (!dp_bound_store_fill(store, n, sorted->chunks, sorted->stored))
 		return -1;
-	sort_records(layout, room, nchunks, count, dp_bound_store_used(store));
+	sort_records(layout, sorted, nchunks, count, dp_bound_store_used(store));
 	return count;
+}
+
+/*
+ * dp_bound_sorted_load
+ *	  The records of a partition, in as much memory as they need; how many
+ *	  there are.
+ */
+int64
+dp_bound_sorted_load(dp_bound_sorted *sorted, const dp_bound_layout *layout,
+					 const dp_bound_store *store, int n)
+{
+	dp_bound_need need = dp_bound_sorted_need(store, n);
+	int64		count;
+
+	dp_bound_sorted_make(sorted, &need);
+	count = dp_bound_sorted_fill(sorted, layout, store, n);
+	if (count < 0)
+		dp_bridge_scratch_raise_read();
+	return count;
+}
+
+/* dp_bound_sorted_free: its memory; it has no entries then. */
+void
+dp_bound_sorted_free(dp_bound_sorted *sorted)
+{
+	pfree(sorted->stored);
+	pfree(sorted->chunks);
+	pfree(sorted->entries);
+	pfree(sorted->starts);
+	sorted->entries = NULL;
 }
