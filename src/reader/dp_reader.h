@@ -97,9 +97,10 @@ typedef struct dp_reader_job
 	List	   *relations;		/* OIDs of all that it opens, TOAST too */
 	dp_reader_needs needs;
 	Size		memory;			/* that rows may make it take, in bytes */
-	Size		row;			/* of its plan, at most, where a parallel
-								 * worker sends it */
-	Size		worker;			/* memory that each of these may take */
+	Size		row;			/* of its plans, or pack of rows, at most,
+								 * where a parallel worker sends it */
+	Size		worker;			/* memory that rows may make each of these
+								 * take */
 	Node	   *input;			/* for begin, or NULL */
 	const void *data;			/* a struct of the kind's own, without
 								 * pointers, for begin */

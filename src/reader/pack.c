@@ -10,7 +10,7 @@
  * are any in the pack; other rows are minimal tuples.
  *
  * A worker keeps no more than a pack, and the process that collects them one
- * of each worker, whatever the rows.
+ * of each worker, whatever the rows: who watches their memory learns nothing.
  */
 #include "postgres.h"
 
@@ -23,7 +23,7 @@
 
 #include "reader.h"
 
-/* A varlena of type bytea; its length may be more than its rows take. */
+/* A varlena of type bytea, at least LEAST_WORDS long. */
 typedef struct row_pack
 {
 	int32		vl_len;			/* see SET_VARSIZE */
@@ -34,7 +34,7 @@ typedef struct row_pack
 
 #define PACK_WORDS \
 	((DP_READER_PACK - offsetof(row_pack, rows)) / sizeof(uint64))
-/* A shorter value would get a header of one byte, and rows no alignment. */
+/* What is shorter may get a header of one byte, and its rows no alignment. */
 #define LEAST_WORDS 32
 
 /* What rows look like in packs. */
@@ -51,9 +51,9 @@ typedef struct pack_state
 	CustomScanState css;		/* first, so that it can be cast */
 	row_form	form;
 	row_pack   *pack;
-	uint32		room;			/* words */
+	uint32		room;			/* words that it has for rows */
 	TupleTableSlot *waiting;	/* a row that did not fit, or NULL */
-	bool		ended;
+	bool		ended;			/* there are no more rows */
 } pack_state;
 
 /* ---- rows of fixed width ---- */
@@ -152,6 +152,7 @@ read_row(const row_form *form, const uint64 *from, bool nulls,
 
 /* ---- the node ---- */
 
+/* An empty pack, also for a row that is longer than packs are. */
 static void
 make_room(pack_state *state, uint32 words)
 {
@@ -236,31 +237,31 @@ begin_pack(CustomScanState *node, EState *estate, int eflags)
 	make_room(state, 0);
 }
 
+/* Rows as far as they fit; one that does not waits for the next pack. */
+static void
+fill_pack(pack_state *state)
+{
+	PlanState  *rows = linitial(state->css.custom_ps);
+	TupleTableSlot *slot = state->waiting;
+
+	state->pack->words = 0;
+	if (slot == NULL && !state->ended)
+		slot = ExecProcNode(rows);
+	while (!TupIsNull(slot) && put_row(state, slot))
+		slot = ExecProcNode(rows);
+	state->ended = TupIsNull(slot);
+	state->waiting = state->ended ? NULL : slot;
+}
+
 /* CustomExecMethods: the next pack */
 static TupleTableSlot *
 exec_pack(CustomScanState *node)
 {
 	pack_state *state = (pack_state *) node;
 	TupleTableSlot *to = node->ss.ss_ScanTupleSlot;
-	TupleTableSlot *slot = state->waiting;
 
 	ExecClearTuple(to);
-	state->pack->words = 0;
-	while (!state->ended)
-	{
-		if (slot == NULL)
-			slot = ExecProcNode(linitial(node->custom_ps));
-		if (TupIsNull(slot))
-		{
-			state->ended = true;
-			slot = NULL;
-		}
-		else if (!put_row(state, slot))
-			break;
-		else
-			slot = NULL;
-	}
-	state->waiting = slot;
+	fill_pack(state);
 	if (state->pack->words == 0)
 		return to;
 	SET_VARSIZE(state->pack, offsetof(row_pack, rows) + sizeof(uint64) *
@@ -293,9 +294,9 @@ static const CustomExecMethods exec_methods = {
 static Node *
 create_state(CustomScan *scan)
 {
-	pack_state *state = palloc0(sizeof(pack_state));
+	pack_state *state = (pack_state *) newNode(sizeof(pack_state),
+											   T_CustomScanState);
 
-	NodeSetTag(state, T_CustomScanState);
 	state->css.methods = &exec_methods;
 	return (Node *) state;
 }
@@ -307,56 +308,67 @@ static const CustomScanMethods scan_methods = {
 
 /* ---- plans ---- */
 
-/* The one column of a node that gives packs, as one above it sees it. */
+/* The one column of a node that gives packs. */
 static List *
-pack_target(int varno)
+pack_target(Expr *expression)
 {
-	Var		   *var = makeVar(varno, 1, BYTEAOID, -1, InvalidOid, 0);
-
-	return list_make1(makeTargetEntry((Expr *) var, 1, pstrdup("pack"),
-									  false));
+	return list_make1(makeTargetEntry(expression, 1, pstrdup("pack"), false));
 }
 
-/*
- * dp_reader_pack_rows
- *	  Have the parallel workers of a plan hand rows over in packs.  False: its
- *	  workers are elsewhere than right below its top, and it is as it was.
- */
-bool
-dp_reader_pack_rows(PlannedStmt *plan)
+/* The pack of a node below, or of the node itself. */
+static Expr *
+pack_var(int varno)
 {
-	Plan	   *gather = plan->planTree;
-	CustomScan *scan;
+	return (Expr *) makeVar(varno, 1, BYTEAOID, -1, InvalidOid, 0);
+}
 
-	if (!plan->parallelModeNeeded)
-		return true;
-	if (!IsA(gather, Gather) || gather->qual != NIL)
-		return false;
-	scan = makeNode(CustomScan);
-	scan->scan.plan = *gather->lefttree;
+/* A node that packs the rows of another one, whose costs and flags it has. */
+static CustomScan *
+make_pack(Plan *rows)
+{
+	CustomScan *scan = makeNode(CustomScan);
+
+	scan->scan.plan = *rows;
 	NodeSetTag(scan, T_CustomScan);
 	scan->scan.plan.qual = NIL;
 	scan->scan.plan.lefttree = NULL;
 	scan->scan.plan.righttree = NULL;
 	scan->scan.plan.initPlan = NIL;
-	scan->scan.plan.plan_node_id = -1;
+	scan->scan.plan.plan_node_id = -1;	/* no other node has it */
 	scan->scan.plan.parallel_aware = false;
-	scan->scan.plan.targetlist = pack_target(INDEX_VAR);
+	scan->scan.plan.targetlist = pack_target(pack_var(INDEX_VAR));
 	scan->custom_scan_tlist =
-		list_make1(makeTargetEntry((Expr *) makeNullConst(BYTEAOID, -1,
-														  InvalidOid), 1,
-								   pstrdup("pack"), false));
-	scan->custom_plans = list_make1(gather->lefttree);
+		pack_target((Expr *) makeNullConst(BYTEAOID, -1, InvalidOid));
+	scan->custom_plans = list_make1(rows);
 	scan->methods = &scan_methods;
-	gather->lefttree = (Plan *) scan;
-	gather->targetlist = pack_target(OUTER_VAR);
+	return scan;
+}
+
+/*
+ * dp_reader_pack_rows
+ *	  Have the parallel workers of a plan hand rows over in packs; nothing is
+ *	  to be done where it has none.  False: they are elsewhere than right below
+ *	  its top, and it is as it was.
+ */
+bool
+dp_reader_pack_rows(PlannedStmt *plan)
+{
+	Plan	   *gather = plan->planTree;
+
+	if (!plan->parallelModeNeeded)
+		return true;
+	if (!IsA(gather, Gather) || gather->qual != NIL)
+		return false;
+	gather->lefttree = (Plan *) make_pack(gather->lefttree);
+	gather->targetlist = pack_target(pack_var(OUTER_VAR));
 	return true;
 }
 
 /*
  * dp_reader_expect_packs
- *	  Parallel workers of a job may send packs of rows of at most so many
- *	  bytes, and their expressions take `memory`.  A worker has the row as a
+ *	  Parallel workers of one of a job's plans may send packs: a row has `row`
+ *	  bytes at most, and evaluating its expressions takes `memory`.  What the
+ *	  job says is enough for each of its plans.  A worker has the row as a
  *	  tuple, its pack and what it sends.
  */
 void
@@ -380,10 +392,7 @@ packed_plan(const PlannedStmt *plan)
 	return linitial(((const CustomScan *) below)->custom_plans);
 }
 
-/*
- * dp_reader_pack_workers
- *	  How many parallel workers hand rows of a plan over in packs.
- */
+/* dp_reader_pack_workers: how many hand rows of a plan over in packs. */
 int
 dp_reader_pack_workers(const PlannedStmt *plan)
 {
@@ -432,6 +441,7 @@ receive_pack(TupleTableSlot *slot, DestReceiver *self)
 	return true;
 }
 
+/* `to` is told of the rows' columns, not of the packs'. */
 static void
 start_packs(DestReceiver *self, int operation, TupleDesc typeinfo)
 {
