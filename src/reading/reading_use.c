@@ -428,9 +428,8 @@ dp_reading_run(dp_reading *reading, const dp_reading_use *use)
 	run.local = reading->standing.exempt;
 	PushActiveSnapshot(GetTransactionSnapshot());
 	pieces.joined = dp_run_read_joined(plan->block, &run);
-	run.facts.shares_rows = dp_run_may_share_joined(pieces.joined);
+	dp_run_add_joined_facts(pieces.joined, &run.facts);
 	sizes = dp_run_get_joined_sizes(pieces.joined);
-	run.facts.widest = sizes.widest;
 	block = find_way(reading, &sizes);
 	inner = dp_run_make_ready(block, &reading->standing,
 								  inner_query(reading, block),

@@ -105,7 +105,10 @@ extern dp_refusal *dp_rules_check_settled(Node *query);
  */
 extern Query *dp_rules_limit_memory(Query *query, Size *bytes);
 
-/* Most bytes of a row that such a query gives. */
+/*
+ * Most bytes of a row that such a query gives, where a row by a public name
+ * has at most `widest`.
+ */
 extern Size dp_rules_row_bytes(const Query *query, Size widest);
 
 /* Read now what a call would where a row reaches it: a time zone, dictionaries

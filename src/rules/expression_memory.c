@@ -229,7 +229,10 @@ dp_rules_kept_bytes(Node *value, const Query *level)
 
 /* ---- rows that are handed over ---- */
 
-/* A public row's values may be of any length, where nothing fetches them. */
+/*
+ * A public row's value is passed on as it is, however long, by its own column
+ * and by expressions that answer what they are given.
+ */
 static Size
 target_bytes(Node *node, const Query *level, Size widest)
 {
@@ -244,22 +247,19 @@ target_bytes(Node *node, const Query *level, Size widest)
 	if (IsA(node, RelabelType))
 		return target_bytes((Node *) ((RelabelType *) node)->arg, level,
 							widest);
-	if (!IsA(node, Var))
-		return value_bytes(node, level) + widest;
-	column = dp_rules_column(level, (Var *) node, &below);
-	if (column != NULL)
-		return target_bytes(column, below, widest);
-	entry = rt_fetch(((Var *) node)->varno, level->rtable);
-	if (entry->rtekind == RTE_NAMEDTUPLESTORE)
-		return widest;
+	if (IsA(node, Var))
+	{
+		column = dp_rules_column(level, (Var *) node, &below);
+		if (column != NULL)
+			return target_bytes(column, below, widest);
+		entry = rt_fetch(((Var *) node)->varno, level->rtable);
+		if (entry->rtekind == RTE_NAMEDTUPLESTORE)
+			return widest;
+	}
 	return value_bytes(node, level) + widest;
 }
 
-/*
- * dp_rules_row_bytes
- *	  Most bytes of a row that an inner query gives, if a row by a public name
- *	  has at most `widest`.
- */
+/* dp_rules_row_bytes: see dp_rules.h. */
 Size
 dp_rules_row_bytes(const Query *query, Size widest)
 {

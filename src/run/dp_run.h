@@ -36,8 +36,8 @@ typedef struct dp_public_facts
 	bool		toast_needed;	/* workers would fetch out-of-line values */
 
 	int			private_names;	/* rows with a number up to this are private */
-	bool		shares_rows;	/* others workers may have a copy of */
-	Size		widest;			/* bytes of one of these rows, at most */
+	bool		shares_rows;	/* workers may have a copy of the others */
+	Size		widest;			/* bytes of one of the others, at most */
 
 	/* Noted while planning */
 	bool		toast_met;		/* and some relation has any */
@@ -64,12 +64,14 @@ typedef struct dp_inner
 	MemoryContext context;		/* that an error's text is made in */
 	bool		named;			/* relation by name: see run_subquery */
 	bool		local;			/* the asker may read the rows anyway */
-	dp_public_facts facts;		/* relid and rows: make_ready */
+	dp_public_facts facts;		/* relid and rows: make_ready; of joined rows:
+								 * dp_run_add_joined_facts */
 	List	   *relations;		/* OIDs of all that it opens: make_ready and
 								 * dp_run_plan_inner */
 	dp_reader_needs needs;		/* dp_run_plan_inner */
-	Size		memory;			/* of one row: dp_run_plan_inner */
-	Size		row;			/* bytes of one that is given, at most: also */
+	Size		memory;			/* of one row's expressions: likewise */
+	Size		row;			/* bytes of one that it gives, at most:
+								 * likewise */
 } dp_inner;
 
 extern void dp_run_check_preconditions(void);
@@ -120,8 +122,9 @@ extern dp_joined_rows *dp_run_read_joined(const dp_block *block,
 										  const dp_inner *run);
 extern void dp_run_check_joined(const dp_block *block, const dp_inner *run);
 extern Size dp_run_joined_memory(const dp_joined_rows *rows);
-extern bool dp_run_may_share_joined(const dp_joined_rows *rows);
 extern dp_joined_sizes dp_run_get_joined_sizes(const dp_joined_rows *rows);
+extern void dp_run_add_joined_facts(const dp_joined_rows *rows,
+									dp_public_facts *facts);
 extern int	dp_run_joined_pieces(const dp_joined_rows *rows);
 extern const void *dp_run_next_joined(void *context, Size *size);
 

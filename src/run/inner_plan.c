@@ -115,18 +115,22 @@ dp_run_settle(Query *inner, ParamListInfo params)
 /* Most bytes of a row that workers hand over. */
 #define ROW_MOST ((Size) 1024 * 1024)
 
-/* What workers may hand over, when it is known how long a row may be. */
+/*
+ * What workers may hand over: nothing where they would look up what shows
+ * (run->local: they may), or where rows may be too long to be reserved for.
+ */
 static dp_workers
-allowed_workers(const dp_inner *run, dp_workers wanted)
+allowed_workers(const dp_inner *run, dp_workers wanted, bool needs_none)
 {
-	return wanted == DP_WORKERS_ROWS && run->row > ROW_MOST ?
-		DP_WORKERS_NONE : wanted;
+	if ((!needs_none && !run->local) ||
+		(wanted == DP_WORKERS_ROWS && run->row > ROW_MOST))
+		return DP_WORKERS_NONE;
+	return wanted;
 }
 
 /* The plan, or *refusal of what was a parameter. */
 static PlannedStmt *
-plan(dp_inner *run, Query *inner, dp_workers workers,
-	 dp_refusal **refusal)
+plan(dp_inner *run, Query *inner, dp_workers workers, dp_refusal **refusal)
 {
 	bool		toast;
 	bool		none;
@@ -143,9 +147,7 @@ plan(dp_inner *run, Query *inner, dp_workers workers,
 	run->memory += dp_rules_window_memory(inner);
 	run->row = dp_rules_row_bytes(inner, run->facts.widest);
 	run->facts.toast_needed = toast && !run->local;
-	if (!none && !run->local)
-		workers = DP_WORKERS_NONE;
-	planned = dp_run_public_plan(inner, allowed_workers(run, workers),
+	planned = dp_run_public_plan(inner, allowed_workers(run, workers, none),
 								 &run->facts);
 	run->relations = list_concat(run->relations, planned->relationOids);
 	toasts = dp_run_lock_toast(planned->relationOids, &run->relations);

@@ -26,7 +26,7 @@
 #define HELD_FACTOR 4
 #define HELD_ROW 128
 
-/* What each parallel worker may take for them. */
+/* What each parallel worker may take for them, too. */
 #define MOST_SHARED ((Size) 32 * 1024 * 1024)
 
 struct dp_joined_rows
@@ -269,16 +269,6 @@ dp_run_joined_memory(const dp_joined_rows *rows)
 	return rows == NULL ? 0 : rows->held;
 }
 
-/*
- * dp_run_may_share_joined
- *	  Are they few enough for each parallel worker to hold them, too?
- */
-bool
-dp_run_may_share_joined(const dp_joined_rows *rows)
-{
-	return dp_run_joined_memory(rows) <= MOST_SHARED;
-}
-
 /* dp_run_get_joined_sizes: rows is NULL where nothing is joined. */
 dp_joined_sizes
 dp_run_get_joined_sizes(const dp_joined_rows *rows)
@@ -286,6 +276,14 @@ dp_run_get_joined_sizes(const dp_joined_rows *rows)
 	static const dp_joined_sizes alone = {1, 1, 0};
 
 	return rows == NULL ? alone : rows->sizes;
+}
+
+/* dp_run_add_joined_facts: of rows, or NULL, that plans are made from. */
+void
+dp_run_add_joined_facts(const dp_joined_rows *rows, dp_public_facts *facts)
+{
+	facts->shares_rows = dp_run_joined_memory(rows) <= MOST_SHARED;
+	facts->widest = dp_run_get_joined_sizes(rows).widest;
 }
 
 /* dp_run_joined_pieces: how many there are; rows may be NULL. */

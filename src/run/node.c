@@ -427,7 +427,6 @@ next_stored(ScanState *node)
 {
 	release_state *state = (release_state *) node;
 	TupleTableSlot *slot = node->ss_ScanTupleSlot;
-	int			natts = slot->tts_tupleDescriptor->natts;
 	bool		forward = ScanDirectionIsForward(node->ps.state->es_direction);
 
 	ExecClearTuple(slot);
@@ -435,12 +434,7 @@ next_stored(ScanState *node)
 	if (!tuplestore_gettupleslot(state->shared->store, forward, true,
 								 state->minimal))
 		return slot;
-	slot_getallattrs(state->minimal);
-	memcpy(slot->tts_values, state->minimal->tts_values,
-		   sizeof(Datum) * natts);
-	memcpy(slot->tts_isnull, state->minimal->tts_isnull,
-		   sizeof(bool) * natts);
-	return ExecStoreVirtualTuple(slot);
+	return dp_run_show_stored(slot, state->minimal);
 }
 
 static TupleTableSlot *

@@ -21,7 +21,9 @@
  * sorts but for a window, rows of some units (bound/gather.c), in memory; and
  * none that hashes but Agg, whose groups are public ones, and
  * joins, which hash public rows, so that nothing is ever put on disk; and none
- * that waits for a value that is found while rows are read.  What is left to
+ * that waits for a value that is found while rows are read.  (Where workers
+ * hand rows over, one that packs them comes below Gather, reader/pack.c.)
+ * What is left to
  * choose by is the text of the query, declarations, bounds of partitions, and
  * what the session says of workers and of constraints: all public.
  *
@@ -262,11 +264,10 @@ hide_paths(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *entry)
 	{
 		keep_asked_rows(root);
 		forget_order(rel);
+		if (entry->rtekind == RTE_NAMEDTUPLESTORE && planning->shares_rows &&
+			dp_run_is_public_name(entry->enrname, planning))
+			dp_run_share_rows(root, rel);
 	}
-	if (planning != NULL && entry->rtekind == RTE_NAMEDTUPLESTORE &&
-		planning->shares_rows &&
-		dp_run_is_public_name(entry->enrname, planning))
-		dp_run_share_rows(root, rel);
 	if (entry->rtekind != RTE_RELATION)
 		return;
 	if (planning == NULL)

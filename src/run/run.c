@@ -483,9 +483,8 @@ dp_run_release(dp_release_spec *spec, const dp_ledger_standing *standing,
 	dp_bridge_progress_begin(DP_WORK_QUERY, spec->block->relid, 0);
 	dp_bridge_progress(DP_PHASE_JOINING, 0);
 	joined = dp_run_read_joined(spec->block, &run);
-	run.facts.shares_rows = dp_run_may_share_joined(joined);
+	dp_run_add_joined_facts(joined, &run.facts);
 	sizes = dp_run_get_joined_sizes(joined);
-	run.facts.widest = sizes.widest;
 	if (joined != NULL)
 	{
 		dp_run_tell_lost(spec, sizes.matched);

@@ -290,11 +290,28 @@ typedef struct dp_release_input
 } dp_release_input;
 
 extern void dp_run_node_init(void);
+extern void dp_run_add_path(PlannerInfo *root, RelOptInfo *rel,
+								dp_block *block, uint64 nonce, int index);
 
 /* shared_rows.c */
 extern void dp_run_shared_rows_init(void);
-extern void dp_run_add_path(PlannerInfo *root, RelOptInfo *rel,
-								dp_block *block, uint64 nonce, int index);
+
+/*
+ * dp_run_show_stored
+ *	  A row of a tuplestore in a virtual slot, which is what plans of scans are
+ *	  made for; good while the other slot has it.
+ */
+static inline TupleTableSlot *
+dp_run_show_stored(TupleTableSlot *slot, TupleTableSlot *minimal)
+{
+	int			natts = slot->tts_tupleDescriptor->natts;
+
+	ExecClearTuple(slot);
+	slot_getallattrs(minimal);
+	memcpy(slot->tts_values, minimal->tts_values, sizeof(Datum) * natts);
+	memcpy(slot->tts_isnull, minimal->tts_isnull, sizeof(bool) * natts);
+	return ExecStoreVirtualTuple(slot);
+}
 
 /* quiet.c */
 extern void dp_run_quiet_init(void);

@@ -6,8 +6,8 @@
  * PostgreSQL's workers do not see tuplestores.  So where rows by a name are
  * public, and not too many, the planner gets a path of its own for them,
  * DpShared: the reader goes through the tuplestore as ever, and gives workers
- * a copy of it in shared memory when they are started.  What a plan makes of
- * them each process makes for itself.
+ * a copy of it in shared memory when they are started.  The hash table of a
+ * join each process makes for itself: what it takes, each has reserved.
  */
 #include "postgres.h"
 
@@ -33,9 +33,9 @@ typedef struct shared_state
 	CustomScanState css;		/* first, so that it can be cast */
 	TupleTableSlot *minimal;
 	Tuplestorestate *store;		/* NULL in a worker */
-	int			pointer;
+	int			pointer;		/* for reading it */
 	const shared_rows *shared;	/* NULL but in a worker */
-	uint64		at;
+	uint64		at;				/* the next row's byte of these */
 } shared_state;
 
 /* ---- planning ---- */
@@ -54,6 +54,7 @@ static const CustomScanMethods scan_methods = {
 	.CreateCustomScanState = create_state
 };
 
+/* May workers evaluate conditions and targets? */
 static bool
 are_safe(PlannerInfo *root, const RelOptInfo *rel)
 {
@@ -68,7 +69,10 @@ are_safe(PlannerInfo *root, const RelOptInfo *rel)
 
 /*
  * dp_run_share_rows
- *	  Have parallel workers see rows by a name, which are public.
+ *	  Have parallel workers see rows by a name, which are public: in the
+ *	  planner's hook for paths, instead of the one that it has made.  Where
+ *	  workers are not allowed, or may not evaluate what is asked of the rows,
+ *	  nothing changes.
  */
 void
 dp_run_share_rows(PlannerInfo *root, RelOptInfo *rel)
@@ -112,8 +116,9 @@ dp_run_is_shared(const Plan *plan)
 
 /*
  * dp_run_tell_shared
- *	  Nodes of a finished plan that are below a Gather are told of shared
- *	  memory: they are "parallel aware".
+ *	  Nodes of a finished plan that are below a Gather (gathered: all of it is)
+ *	  are told of shared memory: they are "parallel aware".  The planner cannot
+ *	  do it, as it allows no such node elsewhere.
  */
 void
 dp_run_tell_shared(Plan *plan, bool gathered)
@@ -214,17 +219,9 @@ next_row(ScanState *node)
 {
 	shared_state *state = (shared_state *) node;
 	TupleTableSlot *slot = node->ss_ScanTupleSlot;
-	int			natts = slot->tts_tupleDescriptor->natts;
 
 	ExecClearTuple(slot);
-	if (!fetch_row(state))
-		return slot;
-	slot_getallattrs(state->minimal);
-	memcpy(slot->tts_values, state->minimal->tts_values,
-		   sizeof(Datum) * natts);
-	memcpy(slot->tts_isnull, state->minimal->tts_isnull,
-		   sizeof(bool) * natts);
-	return ExecStoreVirtualTuple(slot);
+	return fetch_row(state) ? dp_run_show_stored(slot, state->minimal) : slot;
 }
 
 static bool
@@ -316,9 +313,9 @@ static const CustomExecMethods exec_methods = {
 static Node *
 create_state(CustomScan *scan)
 {
-	shared_state *state = palloc0(sizeof(shared_state));
+	shared_state *state = (shared_state *) newNode(sizeof(shared_state),
+												   T_CustomScanState);
 
-	NodeSetTag(state, T_CustomScanState);
 	state->css.methods = &exec_methods;
 	return (Node *) state;
 }

@@ -175,7 +175,7 @@ begin(const Node *sent, const void *data, dp_reader_source source,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("declarations of a private relation changed while it "
 						"was asked")));
-	spec->helpers = asked->workers;
+	spec->helpers = asked->workers; /* their processors are free by then */
 	work->cells = dp_measure_cells_create(spec);
 	work->result = make_descriptor(input->types);
 	limits.fanout = asked->joined.fanout;
