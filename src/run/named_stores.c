@@ -3,7 +3,8 @@
  *	  Rows that the plan of an inner query finds by name, where private rows
  *	  are read: in tuplestores.
  *
- * Public ones come in pieces before anything is read (joined_rows.c).  Private
+ * Public ones come in pieces before anything is read (joined_rows.c), and
+ * parallel workers get a copy of them (shared_rows.c).  Private
  * ones that are brought together by units are scanned by plans of their own
  * (plan_scans.c), and then the plan of the inner query runs over the rows of
  * some units at a time (bound/gather.c), until there are no more.

@@ -7,7 +7,8 @@
  * what public rows take as they are (joined_rows.c), and rows of some units as
  * they are (bound/gather.c); of what joins make of these there is no bound.
  * So a hash table holds the rows of one name, or those of several that UNION
- * ALL puts one after the other.
+ * ALL puts one after the other.  Each parallel worker that joins has tables of
+ * its own, and reserves as much (shared_rows.c).
  *
  * The planner would join public items with one another first, since they seem
  * small.  Such joins are dear, so that it does only where the query leaves no
