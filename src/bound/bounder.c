@@ -60,6 +60,7 @@ dp_bound_create(const dp_bound_spec *spec)
 
 	if (spec->ncolumns > DP_BOUND_COLUMNS || spec->groups > PG_INT32_MAX)
 		elog(ERROR, "rows of units have too many columns or groups");
+	Assert(!spec->single || spec->law != NULL); /* add_short */
 	bounder->spec = *spec;
 	bounder->context = CurrentMemoryContext;
 	layout->named = !spec->single && !dp_bound_is_integer(spec->unit);

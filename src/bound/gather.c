@@ -110,8 +110,12 @@ dp_bound_gather_add(dp_gather *gather, int source, const dp_gather_unit *how,
 		return;
 	size = offsetof(dp_bound_record, words) + sizeof(uint64) +
 		MAXALIGN(length) + MAXALIGN(tuple->t_len);
+	/*
+	 * No row of a page is so long; one that is long by what ADD COLUMN ..
+	 * DEFAULT says is left out, by itself.
+	 */
 	if (size > PIECE)
-		return;					/* of a row of a page there is no such */
+		return;
 	record = dp_bound_store_add(gather->levels[0].store, key, size);
 	record->key = key;
 	record->group = source;

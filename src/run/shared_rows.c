@@ -206,6 +206,8 @@ fetch_row(shared_state *state)
 		return tuplestore_gettupleslot(state->store, true, false,
 									   state->minimal);
 	}
+	if (state->shared == NULL)
+		elog(ERROR, "a worker was given no shared rows");
 	if (state->at >= state->shared->bytes)
 		return false;
 	tuple = (MinimalTuple) (state->shared->rows + state->at);
