@@ -105,16 +105,6 @@ receive_row(TupleTableSlot *slot, DestReceiver *self)
 	return true;
 }
 
-static void
-receive_startup(DestReceiver *self, int operation, TupleDesc typeinfo)
-{
-}
-
-static void
-receive_nothing(DestReceiver *self)
-{
-}
-
 /*
  * dp_measure_cells_create
  *	  All groups at zero, in the current context.
@@ -125,11 +115,8 @@ dp_measure_cells_create(const dp_release_spec *spec)
 	dp_cells   *cells = palloc0(sizeof(dp_cells));
 	int			i;
 
+	cells->receiver = *None_Receiver;
 	cells->receiver.receiveSlot = receive_row;
-	cells->receiver.rStartup = receive_startup;
-	cells->receiver.rShutdown = receive_nothing;
-	cells->receiver.rDestroy = receive_nothing;
-	cells->receiver.mydest = DestNone;
 	cells->spec = spec;
 	cells->keep = CurrentMemoryContext;
 	for (i = 0; i < spec->nmeasures; i++)

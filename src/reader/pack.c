@@ -460,11 +460,6 @@ end_packs(DestReceiver *self)
 	packs->to->rShutdown(packs->to);
 }
 
-static void
-destroy_packs(DestReceiver *self)
-{
-}
-
 /*
  * dp_reader_unpack
  *	  Where the rows of a plan are to be put, so that `to` gets each of them:
@@ -481,11 +476,10 @@ dp_reader_unpack(const PlannedStmt *plan, DestReceiver *to)
 		return to;
 	packs = palloc0(sizeof(unpacker));
 	desc = ExecTypeFromTL(rows->targetlist);
+	packs->receiver = *None_Receiver;
 	packs->receiver.receiveSlot = receive_pack;
 	packs->receiver.rStartup = start_packs;
 	packs->receiver.rShutdown = end_packs;
-	packs->receiver.rDestroy = destroy_packs;
-	packs->receiver.mydest = DestNone;
 	packs->to = to;
 	packs->form = make_form(rows->targetlist);
 	packs->slot = MakeSingleTupleTableSlot(desc, packs->form.fixed ?

@@ -59,27 +59,14 @@ receive_integer(TupleTableSlot *slot, DestReceiver *self)
 	return true;
 }
 
-static void
-receive_startup(DestReceiver *self, int operation, TupleDesc typeinfo)
-{
-}
-
-static void
-receive_nothing(DestReceiver *self)
-{
-}
-
 static int32
 run_query(Query *query, const char *text)
 {
 	integer_receiver integer;
 
 	memset(&integer, 0, sizeof(integer));
+	integer.receiver = *None_Receiver;
 	integer.receiver.receiveSlot = receive_integer;
-	integer.receiver.rStartup = receive_startup;
-	integer.receiver.rShutdown = receive_nothing;
-	integer.receiver.rDestroy = receive_nothing;
-	integer.receiver.mydest = DestNone;
 
 	PushActiveSnapshot(GetTransactionSnapshot());
 	dp_run_execute(plan_query(query, text), text, &integer.receiver, NULL,

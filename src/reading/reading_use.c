@@ -66,16 +66,6 @@ typedef struct reading_work
 	void	   *state;			/* of the use */
 } reading_work;
 
-static void
-receive_startup(DestReceiver *self, int operation, TupleDesc typeinfo)
-{
-}
-
-static void
-receive_nothing(DestReceiver *self)
-{
-}
-
 /* The one row of exact aggregates, or a row of a unit. */
 static bool
 receive_counts(TupleTableSlot *slot, DestReceiver *self)
@@ -155,11 +145,8 @@ begin(const Node *input, const void *data, dp_reader_source source,
 
 	if (head->kind >= DP_USES || methods[head->kind] == NULL)
 		elog(ERROR, "reading has a use of unknown kind %d", (int) head->kind);
+	work->receiver = *None_Receiver;
 	work->receiver.receiveSlot = receive_counts;
-	work->receiver.rStartup = receive_startup;
-	work->receiver.rShutdown = receive_nothing;
-	work->receiver.rDestroy = receive_nothing;
-	work->receiver.mydest = DestNone;
 	if (head->rows > 0)
 		work->rows = dp_reading_rows_create(of, head->unit_type, head->rows);
 	else if (of != NULL)

@@ -122,23 +122,10 @@ receive_row(TupleTableSlot *slot, DestReceiver *self)
 }
 
 static void
-receiver_startup(DestReceiver *self, int operation, TupleDesc typeinfo)
-{
-}
-
-static void
-receiver_nothing(DestReceiver *self)
-{
-}
-
-static void
 init_scan(follow_scan *scan, dp_followed *all, int step, const List *targets)
 {
+	scan->receiver = *None_Receiver;
 	scan->receiver.receiveSlot = receive_row;
-	scan->receiver.rStartup = receiver_startup;
-	scan->receiver.rShutdown = receiver_nothing;
-	scan->receiver.rDestroy = receiver_nothing;
-	scan->receiver.mydest = DestNone;
 	scan->all = all;
 	scan->step = step;
 	scan->slot = MakeSingleTupleTableSlot(ExecTypeFromTL((List *) targets),

@@ -144,11 +144,6 @@ receiver_startup(DestReceiver *self, int operation, TupleDesc typeinfo)
 	dp_run_check_columns(typeinfo, first->source->query->targetList);
 }
 
-static void
-receiver_nothing(DestReceiver *self)
-{
-}
-
 /* The source itself, and those that have the same rows. */
 static List *
 make_tallies(const dp_block *block, const dp_joined *source)
@@ -216,11 +211,9 @@ dp_run_read_joined(const dp_block *block, const dp_inner *run)
 		return NULL;
 	rows = palloc0(sizeof(dp_joined_rows));
 	rows->sizes.fanout = rows->sizes.matched = 1;
+	to.receiver = *None_Receiver;
 	to.receiver.receiveSlot = receive_row;
 	to.receiver.rStartup = receiver_startup;
-	to.receiver.rShutdown = receiver_nothing;
-	to.receiver.rDestroy = receiver_nothing;
-	to.receiver.mydest = DestNone;
 	to.rows = rows;
 	to.keep = CurrentMemoryContext;
 	to.work = AllocSetContextCreate(CurrentMemoryContext, "dp_pg joined row",

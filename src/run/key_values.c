@@ -70,11 +70,6 @@ receiver_startup(DestReceiver *self, int operation, TupleDesc typeinfo)
 	dp_run_check_columns(typeinfo, ((value_receiver *) self)->targets);
 }
 
-static void
-receiver_nothing(DestReceiver *self)
-{
-}
-
 /* key = ANY (values) [OR key IS NULL] */
 static Node *
 make_condition(const dp_key *key, const value_receiver *values, Datum array)
@@ -116,11 +111,9 @@ dp_run_key_values(const dp_block *block, dp_key *key, EState *estate)
 	value_receiver to = {0};
 	Datum		array;
 
+	to.receiver = *None_Receiver;
 	to.receiver.receiveSlot = receive_value;
 	to.receiver.rStartup = receiver_startup;
-	to.receiver.rShutdown = receiver_nothing;
-	to.receiver.rDestroy = receiver_nothing;
-	to.receiver.mydest = DestNone;
 	to.targets = ((const Query *) key->values)->targetList;
 	to.type = getBaseType(key->type);
 	to.null = key->nullable;

@@ -149,16 +149,6 @@ receive_followed(void *context, Datum unit, MinimalTuple tuple)
 }
 
 static void
-receiver_startup(DestReceiver *self, int operation, TupleDesc typeinfo)
-{
-}
-
-static void
-receiver_nothing(DestReceiver *self)
-{
-}
-
-static void
 scan_rows(named_store *store, const dp_joined *source)
 {
 	TupleDesc	desc = store->named->md.tupdesc;
@@ -170,11 +160,8 @@ scan_rows(named_store *store, const dp_joined *source)
 	store->unit = source->unit;
 	store->how.way = dp_places_read_way(type);
 	store->how.varlena = get_typlen(type) == -1;
+	store->receiver = *None_Receiver;
 	store->receiver.receiveSlot = receive_row;
-	store->receiver.rStartup = receiver_startup;
-	store->receiver.rShutdown = receiver_nothing;
-	store->receiver.rDestroy = receiver_nothing;
-	store->receiver.mydest = DestNone;
 	store->scans = 1 + list_length(source->steps);
 	if (source->follow != 0)
 		store->followed = dp_run_follow_create(source, receive_followed,

@@ -87,11 +87,6 @@ scalar_startup(DestReceiver *self, int operation, TupleDesc typeinfo)
 	dp_run_check_columns(typeinfo, ((scalar_receiver *) self)->targets);
 }
 
-static void
-scalar_nothing(DestReceiver *self)
-{
-}
-
 /*
  * Run one uncorrelated scalar subquery, with whatever charges it makes, and
  * answer its value as a constant.
@@ -112,11 +107,9 @@ run_subquery(const dp_block *block, Query *subquery, const dp_inner *run)
 	dp_acting	acting;
 
 	memset(&scalar, 0, sizeof(scalar));
+	scalar.receiver = *None_Receiver;
 	scalar.receiver.receiveSlot = receive_scalar;
 	scalar.receiver.rStartup = scalar_startup;
-	scalar.receiver.rShutdown = scalar_nothing;
-	scalar.receiver.rDestroy = scalar_nothing;
-	scalar.receiver.mydest = DestNone;
 	scalar.isnull = true;
 	scalar.targets = subquery->targetList;
 	scalar.context = CurrentMemoryContext;
