@@ -11,6 +11,7 @@
 
 #include "fmgr.h"
 #include "nodes/nodes.h"
+#include "nodes/plannodes.h"
 #include "storage/lwlock.h"
 #include "utils/numeric.h"
 
@@ -202,6 +203,9 @@ extern off_t dp_bridge_scratch_append(const void *data, Size length);
 extern bool dp_bridge_scratch_try(void *data, Size length, off_t from);
 pg_noreturn extern void dp_bridge_scratch_raise_read(void);
 extern void dp_bridge_scratch_read(void *data, Size length, off_t from);
+
+/* ---- nodes of plans (plan_tree.c) ---- */
+extern List *dp_bridge_plans_below(const Plan *plan);
 
 /* ---- memory for what depends on rows (reserve.c) ---- */
 extern void dp_bridge_reserve_init(void);

@@ -157,12 +157,9 @@ count_workers(const Plan *plan)
 		return 0;
 	if (IsA(plan, Gather))
 		n = ((const Gather *) plan)->num_workers;
-	if (IsA(plan, Append))
-		foreach(lc, ((const Append *) plan)->appendplans)
-			n += count_workers(lfirst(lc));
-	if (IsA(plan, SubqueryScan))
-		n += count_workers(((const SubqueryScan *) plan)->subplan);
-	return n + count_workers(plan->lefttree) + count_workers(plan->righttree);
+	foreach(lc, dp_bridge_plans_below(plan))
+		n += count_workers(lfirst(lc));
+	return n;
 }
 
 static int

@@ -325,20 +325,13 @@ dp_run_hashes_joined(const Plan *plan, const dp_public_facts *facts)
 	ListCell   *lc;
 	bool		found = false;
 
-	if (plan == NULL)
-		return false;
 	if ((IsA(plan, HashJoin) || IsA(plan, NestLoop)) && is_public(plan, facts))
 		raise_public_join();
 	if (IsA(plan, Hash) && !is_lone(plan->lefttree))
 		found = true;
-	if (IsA(plan, Append))
-		foreach(lc, ((const Append *) plan)->appendplans)
-			found |= dp_run_hashes_joined(lfirst(lc), facts);
-	if (IsA(plan, SubqueryScan))
-		found |= dp_run_hashes_joined(((const SubqueryScan *) plan)->subplan,
-									  facts);
-	found |= dp_run_hashes_joined(plan->lefttree, facts);
-	return dp_run_hashes_joined(plan->righttree, facts) || found;
+	foreach(lc, dp_bridge_plans_below(plan))
+		found |= dp_run_hashes_joined(lfirst(lc), facts);
+	return found;
 }
 
 /* dp_run_public_join_init: install the hook; once, while preloading. */

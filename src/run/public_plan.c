@@ -348,7 +348,6 @@ raise_full_join(void)
 static void
 check_nodes(Plan *plan, const dp_public_facts *facts)
 {
-	List	   *children = NIL;
 	ListCell   *lc;
 
 	if (plan == NULL)
@@ -367,14 +366,8 @@ check_nodes(Plan *plan, const dp_public_facts *facts)
 		check_nodes(plan->lefttree->lefttree, facts);
 		return;
 	}
-	if (IsA(plan, Append))
-		children = ((const Append *) plan)->appendplans;
-	foreach(lc, children)
+	foreach(lc, dp_bridge_plans_below(plan))
 		check_nodes(lfirst(lc), facts);
-	if (IsA(plan, SubqueryScan))
-		check_nodes(((const SubqueryScan *) plan)->subplan, facts);
-	check_nodes(plan->lefttree, facts);
-	check_nodes(plan->righttree, facts);
 }
 
 /*
@@ -427,19 +420,12 @@ hands_over_states(const Plan *plan)
 {
 	ListCell   *lc;
 
-	if (plan == NULL)
-		return true;
 	if (IsA(plan, Gather) && !IsA(plan->lefttree, Agg))
 		return false;
-	if (IsA(plan, Append))
-		foreach(lc, ((const Append *) plan)->appendplans)
-			if (!hands_over_states(lfirst(lc)))
-				return false;
-	if (IsA(plan, SubqueryScan) &&
-		!hands_over_states(((const SubqueryScan *) plan)->subplan))
-		return false;
-	return hands_over_states(plan->lefttree) &&
-		hands_over_states(plan->righttree);
+	foreach(lc, dp_bridge_plans_below(plan))
+		if (!hands_over_states(lfirst(lc)))
+			return false;
+	return true;
 }
 
 /* Where the planner would hash what it must not, it plans without hashing. */

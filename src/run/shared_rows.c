@@ -125,18 +125,11 @@ dp_run_tell_shared(Plan *plan, bool gathered)
 {
 	ListCell   *lc;
 
-	if (plan == NULL)
-		return;
 	gathered |= IsA(plan, Gather);
 	if (dp_run_is_shared(plan))
 		plan->parallel_aware = gathered;
-	if (IsA(plan, Append))
-		foreach(lc, ((const Append *) plan)->appendplans)
-			dp_run_tell_shared(lfirst(lc), gathered);
-	if (IsA(plan, SubqueryScan))
-		dp_run_tell_shared(((const SubqueryScan *) plan)->subplan, gathered);
-	dp_run_tell_shared(plan->lefttree, gathered);
-	dp_run_tell_shared(plan->righttree, gathered);
+	foreach(lc, dp_bridge_plans_below(plan))
+		dp_run_tell_shared(lfirst(lc), gathered);
 }
 
 static Plan *

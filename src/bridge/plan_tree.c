@@ -1,0 +1,28 @@
+/*
+ * plan_tree.c
+ *	  The nodes of a plan.
+ */
+#include "postgres.h"
+
+#include "dp_bridge.h"
+
+/*
+ * dp_bridge_plans_below
+ *	  The plans right below a node, of the kinds that plans of private queries
+ *	  have, in the current context.
+ */
+List *
+dp_bridge_plans_below(const Plan *plan)
+{
+	List	   *below = NIL;
+
+	if (IsA(plan, Append))
+		below = list_copy(((const Append *) plan)->appendplans);
+	if (IsA(plan, SubqueryScan))
+		below = lappend(below, ((const SubqueryScan *) plan)->subplan);
+	if (plan->lefttree != NULL)
+		below = lappend(below, plan->lefttree);
+	if (plan->righttree != NULL)
+		below = lappend(below, plan->righttree);
+	return below;
+}
