@@ -427,13 +427,8 @@ dp_reading_run(dp_reading *reading, const dp_reading_use *use)
 	job.relations = run.relations;
 	job.needs = run.needs;
 	job.memory = 2 * job.row + run.memory + /* the first is copied */
-		(reading->many ? DP_BOUND_MEMORY : 0) +
-		dp_run_joined_memory(pieces.joined);
-	if (reading->many)
-		dp_reader_expect_packs(&job, run.memory, run.row);
-	else
-		job.worker = job.memory + 2 * job.row;
-	job.worker += dp_run_joined_memory(pieces.joined);
+		(reading->many ? DP_BOUND_MEMORY : 0);
+	dp_run_add_workers(&job, reading->many, &run, pieces.joined);
 	dp_run_plan_scans(block, &reading->standing, &run, &job);
 	job.input = (Node *) input_of(reading, block);
 	fill_data(reading, use, &sizes, dp_run_joined_pieces(pieces.joined), &job);

@@ -137,6 +137,9 @@ extern dp_block *dp_run_find_way(dp_block *block, Size row,
 								 const dp_joined_sizes *joined);
 
 /* plan_scans.c */
+extern void dp_run_add_workers(dp_reader_job *job, bool many,
+							   const dp_inner *run,
+							   const dp_joined_rows *joined);
 extern void dp_run_plan_scans(const dp_block *block,
 							  const dp_ledger_standing *standing,
 							  const dp_inner *inner, dp_reader_job *job);

@@ -15,6 +15,26 @@
 
 #define STEPS 16				/* most of one query: each takes memory */
 
+/*
+ * dp_run_add_workers
+ *	  What each parallel worker may take, of a job whose memory and row are set
+ *	  (many: they hand over rows of units), and what joined rows take in every
+ *	  process; joined may be NULL.
+ */
+void
+dp_run_add_workers(dp_reader_job *job, bool many, const dp_inner *run,
+				   const dp_joined_rows *joined)
+{
+	Size		held = dp_run_joined_memory(joined);
+
+	if (many)
+		dp_reader_expect_packs(job, run->memory, run->row);
+	else
+		job->worker = job->memory + 2 * job->row;
+	job->memory += held;
+	job->worker += held;
+}
+
 /* Each of several relations is read by a plan of its own. */
 static void
 plan_scan(Query *scan, Oid relid, const dp_block *block,

@@ -193,19 +193,6 @@ find_workers(const dp_release_spec *spec)
 		DP_WORKERS_STATES : DP_WORKERS_NONE;
 }
 
-/* Memory that the plan of a release takes, in the reader and in workers. */
-static void
-set_memory(const dp_release_spec *spec, const dp_inner *run,
-		   dp_reader_job *job)
-{
-	job->memory = spec->memory + run->memory;
-	job->row = spec->row;
-	if (spec->many)
-		dp_reader_expect_packs(job, run->memory, run->row);
-	else
-		job->worker = job->memory + 2 * job->row;
-}
-
 /* dp_run_request: what the release asks the ledger for. */
 void
 dp_run_request(const dp_release_spec *spec, dp_ledger_request *request)
@@ -396,14 +383,14 @@ read_release(const dp_run_question *question, dp_inner *run,
 					plan_release(spec, question->inner, run), &job);
 	job.relations = run->relations;
 	job.needs = run->needs;
-	set_memory(spec, run, &job);
+	job.memory = spec->memory + run->memory;
+	job.row = spec->row;
+	dp_run_add_workers(&job, spec->many, run, joined);
 	dp_run_plan_scans(spec->block, question->standing, run, &job);
 	if (joined != NULL)
 	{
 		job.source = dp_run_next_joined;
 		job.source_context = joined;
-		job.memory += dp_run_joined_memory(joined);
-		job.worker += dp_run_joined_memory(joined);
 	}
 	rows->slot = MakeSingleTupleTableSlot(question->result,
 										  &TTSOpsMinimalTuple);
