@@ -149,7 +149,9 @@ extern void dp_reader_append_settings(StringInfo out);
 
 extern bool dp_reader_pack_rows(PlannedStmt *plan);
 extern int	dp_reader_pack_workers(const PlannedStmt *plan);
-extern void dp_reader_expect_packs(dp_reader_job *job, Size memory, Size row);
+extern void dp_reader_expect_packs(dp_reader_job *job,
+								   const PlannedStmt *plan, Size memory,
+								   Size row);
 
 /* Replace the error being handled by one that tells nothing (read.c). */
 pg_noreturn extern void dp_reader_mask_error(MemoryContext context,

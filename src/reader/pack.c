@@ -364,22 +364,6 @@ dp_reader_pack_rows(PlannedStmt *plan)
 	return true;
 }
 
-/*
- * dp_reader_expect_packs
- *	  Parallel workers of one of a job's plans may send packs: a row has `row`
- *	  bytes at most, and evaluating its expressions takes `memory`.  What the
- *	  job says is enough for each of its plans.  A worker has the row as a
- *	  tuple, its pack and what it sends.
- */
-void
-dp_reader_expect_packs(dp_reader_job *job, Size memory, Size row)
-{
-	Size		pack = DP_READER_PACK + row;
-
-	job->row = Max(job->row, pack);
-	job->worker = Max(job->worker, memory + 3 * pack);
-}
-
 /* The plan whose rows come in packs, or NULL. */
 static const Plan *
 packed_plan(const PlannedStmt *plan)
@@ -398,6 +382,25 @@ dp_reader_pack_workers(const PlannedStmt *plan)
 {
 	return packed_plan(plan) == NULL ? 0 :
 		((const Gather *) plan->planTree)->num_workers;
+}
+
+/*
+ * dp_reader_expect_packs
+ *	  Parallel workers of a plan, one of a job's, may send packs if it has any:
+ *	  a row has `row` bytes at most, and evaluating its expressions takes
+ *	  `memory`.  What the job says is enough for each of its plans.  A worker
+ *	  has the row as a tuple, its pack and what it sends.
+ */
+void
+dp_reader_expect_packs(dp_reader_job *job, const PlannedStmt *plan,
+					   Size memory, Size row)
+{
+	Size		pack = DP_READER_PACK + row;
+
+	if (dp_reader_pack_workers(plan) == 0)
+		return;
+	job->row = Max(job->row, pack);
+	job->worker = Max(job->worker, memory + 3 * pack);
 }
 
 /* ---- the other side ---- */

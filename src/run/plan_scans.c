@@ -17,7 +17,7 @@
 
 /*
  * dp_run_add_workers
- *	  What each parallel worker may take, of a job whose memory and row are set
+ *	  What each parallel worker may take, of a job with plan, memory and row
  *	  (many: they hand over rows of units), and what joined rows take in every
  *	  process; joined may be NULL.
  */
@@ -28,7 +28,7 @@ dp_run_add_workers(dp_reader_job *job, bool many, const dp_inner *run,
 	Size		held = dp_run_joined_memory(joined);
 
 	if (many)
-		dp_reader_expect_packs(job, run->memory, run->row);
+		dp_reader_expect_packs(job, job->plan, run->memory, run->row);
 	else
 		job->worker = job->memory + 2 * job->row;
 	job->memory += held;
@@ -44,14 +44,15 @@ plan_scan(Query *scan, Oid relid, const dp_block *block,
 	dp_inner	run = {inner->params, inner->environment, inner->context};
 	Query	   *query = copyObject(scan);
 	dp_refusal *refusal = dp_rules_check_query(query);
+	PlannedStmt *plan;
 
 	if (refusal != NULL)
 		dp_bridge_raise_refusal(refusal, NULL);
 	run.local = standing->exempt;
 	run.relations = dp_run_take_rights(block, relid, standing, query,
 									   &run.facts);
-	job->scans = lappend(job->scans,
-						 dp_run_plan_inner(&run, query, DP_WORKERS_ROWS));
+	plan = dp_run_plan_inner(&run, query, DP_WORKERS_ROWS);
+	job->scans = lappend(job->scans, plan);
 	job->relations = list_concat_unique_oid(job->relations, run.relations);
 	job->needs.toast = list_concat_unique_oid(job->needs.toast,
 											  run.needs.toast);
@@ -60,7 +61,7 @@ plan_scan(Query *scan, Oid relid, const dp_block *block,
 	job->needs.collations = list_concat_unique_oid(job->needs.collations,
 												   run.needs.collations);
 	job->memory += run.memory;
-	dp_reader_expect_packs(job, run.memory, run.row);
+	dp_reader_expect_packs(job, plan, run.memory, run.row);
 }
 
 /* Who has a key has the unit of its one row: the reading snapshot says so. */
