@@ -183,6 +183,10 @@ extern char *dp_block_write_tree(Node *tree);
 extern char *dp_block_write_key(const dp_key *key);
 
 /* ---- all private rows by name (named_rows.c) ---- */
+
+/* Most bytes of a row with a name that are not in its page (long_row.c). */
+#define DP_ROW_DEFAULTS ((Size) 16 * 1024)
+
 extern dp_block *dp_block_name_private(const dp_block *block);
 
 extern PGDLLEXPORT char *dp_block_write_canonical(const dp_block *block,

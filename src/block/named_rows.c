@@ -311,6 +311,7 @@ share_columns(const dp_block *block, Bitmapset **columns)
 dp_refusal *
 dp_block_select_rows(dp_block *block)
 {
+	dp_refusal *refusal = NULL;
 	columns_walk walk;
 	ListCell   *lc;
 
@@ -333,9 +334,12 @@ dp_block_select_rows(dp_block *block)
 				bms_add_member(walk.columns[source->number],
 							   source->follow != 0 ? source->follow :
 							   source->unit);
+		if (refusal == NULL && OidIsValid(source->relid))
+			refusal = dp_block_check_row_length(source->relid,
+												walk.columns[source->number]);
 		add_targets(source, walk.columns[source->number]);
 	}
-	return NULL;
+	return refusal;
 }
 
 /* ---- the one private relation ---- */
@@ -367,6 +371,8 @@ find_unnamed(Query *level, Oid relid, Query **found, RangeTblEntry **entry)
  * dp_block_name_private
  *	  A copy of a block that joins one protected relation with public rows, in
  *	  which the relation's rows have a name, too.
+ *
+ * Errors: 54000 rows of the relation may be too long.
  */
 dp_block *
 dp_block_name_private(const dp_block *block)
@@ -375,6 +381,7 @@ dp_block_name_private(const dp_block *block)
 	columns_walk walk;
 	Query	   *level = NULL;
 	RangeTblEntry *entry = NULL;
+	dp_refusal *refusal;
 	dp_joined  *source;
 
 	*named = *block;
@@ -384,7 +391,11 @@ dp_block_name_private(const dp_block *block)
 	source = name_entry(level, entry, dp_protect_lookup(block->relid), 1,
 						PRIVATE_ROWS);
 	walk = find_columns(named->inner, block);
-	add_targets(source, bms_add_member(walk.columns[1], source->unit));
+	walk.columns[1] = bms_add_member(walk.columns[1], source->unit);
+	refusal = dp_block_check_row_length(block->relid, walk.columns[1]);
+	if (refusal != NULL)
+		dp_bridge_raise_refusal(refusal, NULL);
+	add_targets(source, walk.columns[1]);
 	named->sources = lcons(source, list_copy(block->sources));
 	return named;
 }

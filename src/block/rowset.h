@@ -197,6 +197,10 @@ extern Query *dp_block_entry_query(Query *level, RangeTblEntry *joined);
 extern void dp_block_name_rows(dp_rowset *rowset, dp_block *block);
 extern dp_refusal *dp_block_select_rows(dp_block *block);
 
+/* ---- long_row.c ---- */
+extern dp_refusal *dp_block_check_row_length(Oid relid,
+											 const Bitmapset *columns);
+
 /* ---- column_type.c ---- */
 extern dp_refusal *dp_block_check_column_types(Query *inner);
 

@@ -208,6 +208,9 @@ typedef void (*dp_gather_sink) (void *context, int source,
 /* Most bytes that one takes, with the rows of a part given back. */
 #define DP_GATHER_MEMORY ((Size) 128 * 1024 * 1024)
 
+/* Most bytes of a row, with its unit and its head. */
+#define DP_GATHER_ROW (64 * 1024)
+
 extern dp_gather *dp_bound_gather_create(const dp_gather_limits *limits);
 extern void dp_bound_gather_add(dp_gather *gather, int source,
 								const dp_gather_unit *how, Datum unit,

@@ -22,7 +22,7 @@
 
 #define STORED ((Size) 16 * 1024 * 1024)
 #define STORED_BELOW ((Size) 3 * 1024 * 1024)
-#define PIECE (64 * 1024)
+#define PIECE DP_GATHER_ROW
 #define LOADED (1024 * 1024)	/* bytes of a partition that is sorted */
 #define PART ((Size) 512 * 1024)	/* bytes of a part, or that become of one:
 									 * about what a processor keeps at hand */
@@ -94,7 +94,8 @@ dp_bound_gather_create(const dp_gather_limits *limits)
 /*
  * dp_bound_gather_add
  *	  One row of a source, and its unit, which is not NULL.  packed: by how
- *	  many bytes its values are longer than they are in the tuple.
+ *	  many bytes its values are longer than they are in the tuple.  A row of
+ *	  more than DP_GATHER_ROW bytes would be left out.
  */
 void
 dp_bound_gather_add(dp_gather *gather, int source, const dp_gather_unit *how,
@@ -110,10 +111,7 @@ dp_bound_gather_add(dp_gather *gather, int source, const dp_gather_unit *how,
 		return;
 	size = offsetof(dp_bound_record, words) + sizeof(uint64) +
 		MAXALIGN(length) + MAXALIGN(tuple->t_len);
-	/*
-	 * No row of a page is so long; one that is long by what ADD COLUMN ..
-	 * DEFAULT says is left out, by itself.
-	 */
+	/* None is (block/long_row.c), and an error would tell of one. */
 	if (size > PIECE)
 		return;
 	record = dp_bound_store_add(gather->levels[0].store, key, size);

@@ -12,6 +12,7 @@
 #include "postgres.h"
 
 #include "access/detoast.h"
+#include "access/htup_details.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
 #include "utils/guc.h"
@@ -21,6 +22,10 @@
 
 /* Groups keep no text that is longer, and no numeric is (allow_list.h). */
 #define LONGEST_KEPT ((Size) 80 * 1024)
+
+/* A row of a page with what is not in it, its unit, its head, alignment. */
+StaticAssertDecl(MaxHeapTupleSize + DP_ROW_DEFAULTS + DP_BOUND_UNIT_BYTES +
+				 1024 <= DP_GATHER_ROW, "rows could be left out");
 
 /* The rows of one name. */
 typedef struct named_store

@@ -148,6 +148,32 @@ INSERT INTO note SELECT 'heavier', i || repeat('w', 2000) FROM generate_series(1
 SET ROLE :analyst;
 SELECT dp_count(*) FILTER (WHERE l.unit <> 'heavier'), dp_count(*) FILTER (WHERE l.unit = 'heavier') BETWEEN 1900 AND 2100 AS third FROM letter l JOIN note n ON l.unit = n.code AND length(word) > 0;
 SET dp_pg.epsilon = 100000;
+-- long values that are in no page, of rows that are older than their column
+SET ROLE :owner;
+CREATE TABLE stay (name text, k int) PARTITION BY LIST (k);
+CREATE TABLE stay0 PARTITION OF stay FOR VALUES IN (0);
+CREATE TABLE stay1 PARTITION OF stay FOR VALUES IN (1);
+INSERT INTO stay SELECT 'p' || i % 10, i % 2 FROM generate_series(1, 40) i;
+SELECT dp_protect('stay', unit => 'name', dataset => :'schema') \g /dev/null
+ALTER TABLE stay ADD told varchar(100000) DEFAULT repeat('x', 16000);
+ALTER TABLE stay1 ALTER told SET DEFAULT '';
+SET ROLE :analyst;
+SET dp_pg.max_rows = 16;
+SELECT dp_count(*) FROM stay s JOIN letter l ON l.unit = s.name WHERE s.told LIKE 'x%';
+SET ROLE :owner;
+ALTER TABLE stay ADD said varchar(100000) DEFAULT repeat('y', 16000);
+SET ROLE :analyst;
+\set VERBOSITY default
+SELECT dp_count(*) FROM stay s JOIN letter l ON l.unit = s.name WHERE s.told LIKE 'x%' AND s.said LIKE 'y%';
+SELECT dp_count(*) FROM (SELECT name, said, told FROM stay GROUP BY 1, 2, 3) s WHERE said IS NOT NULL AND told IS NOT NULL;
+SELECT dp_count(*) FROM stay s CROSS JOIN generate_series(1, 10) i WHERE s.told LIKE 'x%' AND s.said LIKE 'y%';
+\set VERBOSITY sqlstate
+SELECT dp_count(*) FROM stay s JOIN letter l ON l.unit = s.name WHERE s.said LIKE 'y%';
+SELECT dp_count(*) FROM stay WHERE told LIKE 'x%' AND said LIKE 'y%';
+SET ROLE :owner;
+VACUUM FULL stay;
+SET ROLE :analyst;
+SELECT dp_count(*) FROM stay s JOIN letter l ON l.unit = s.name WHERE s.told LIKE 'x%' AND s.said LIKE 'y%';
 RESET dp_pg.max_rows;
 
 -- ---- refused, and nothing is charged ----

@@ -1,0 +1,82 @@
+/*
+ * long_row.c
+ *	  Are rows of a relation short enough to be brought together by units?
+ *
+ * A row is as long as a page lets it be, but for columns that ALTER TABLE ..
+ * ADD COLUMN added with a default: rows that were there have their value in
+ * the catalog, whatever its length.  That is public.
+ */
+#include "postgres.h"
+
+#include "access/table.h"
+#include "access/tupdesc_details.h"
+#include "catalog/pg_inherits.h"
+#include "utils/datum.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+
+#include "rowset.h"
+
+/* Bytes of such values, in columns of a relation or partition. */
+static Size
+default_bytes(Oid relid, const List *names)
+{
+	Relation	rel = table_open(relid, NoLock);
+	TupleDesc	desc = RelationGetDescr(rel);
+	Size		sum = 0;
+	ListCell   *lc;
+
+	foreach(lc, names)
+	{
+		AttrNumber	n = get_attnum(relid, lfirst(lc));
+		const AttrMissing *missing;
+
+		if (n == InvalidAttrNumber || desc->constr == NULL ||
+			desc->constr->missing == NULL)
+			continue;
+		missing = &desc->constr->missing[n - 1];
+		if (missing->am_present)
+			sum += MAXALIGN(datumGetSize(missing->am_value,
+										 TupleDescAttr(desc, n - 1)->attbyval,
+										 TupleDescAttr(desc, n - 1)->attlen));
+	}
+	table_close(rel, NoLock);
+	return sum;
+}
+
+/*
+ * dp_block_check_row_length
+ *	  Refuses a relation whose rows may be too long for the partitions of
+ *	  units, by columns that are needed.
+ *
+ * Returns: NULL, or 54000.
+ */
+dp_refusal *
+dp_block_check_row_length(Oid relid, const Bitmapset *columns)
+{
+	List	   *names = NIL;
+	int			column = -1;
+	ListCell   *lc;
+
+	while ((column = bms_next_member(columns, column)) >= 0)
+	{
+		char	   *name = get_attname(relid, column, true);
+
+		if (name != NULL)
+			names = lappend(names, name);
+	}
+	foreach(lc, find_all_inheritors(relid, AccessShareLock, NULL))
+		if (default_bytes(lfirst_oid(lc), names) > DP_ROW_DEFAULTS)
+			return dp_bridge_refuse(ERRCODE_PROGRAM_LIMIT_EXCEEDED, -1,
+									psprintf("What ALTER TABLE .. ADD COLUMN "
+											 "gave to rows that were there is "
+											 "kept beside the table; it may "
+											 "have %zu kB where rows are "
+											 "brought together by units.",
+											 DP_ROW_DEFAULTS / 1024),
+									"Leave these columns out, or ask the data "
+									"owner to store them: VACUUM FULL.",
+									"rows of relation \"%s\" may be too long",
+									get_rel_name(relid));
+	return NULL;
+}
