@@ -6,7 +6,8 @@
  * PostgreSQL's functions are not made for threads.  So what runs in these
  * loads, sorts and chooses in memory that was allocated before they started,
  * and adds up what it finds by itself (sums.c); it allocates nothing, raises
- * nothing and looks for no interrupts.  Nor does the caller while they run:
+ * nothing and looks for no interrupts, which lint checks by the graph of calls
+ * (test/lint/threads.pl).  Nor does the caller while they run:
  * its sink is given numbers, and adds them to others.  It waits for all
  * threads, and so do interrupts: no longer than a store takes, which is
  * bounded.  Partitions that do not fit into memory here are left in the store.
