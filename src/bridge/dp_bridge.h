@@ -211,6 +211,7 @@ extern List *dp_bridge_plans_below(const Plan *plan);
 extern void dp_bridge_reserve_init(void);
 extern void dp_bridge_reserve(Size bytes);
 extern void dp_bridge_unreserve(void);
+extern void dp_bridge_try_shared(Size bytes);
 
 /* ---- powers of two (binary.c) ---- */
 extern Numeric dp_bridge_power_of_two(int exponent);

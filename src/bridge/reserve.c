@@ -7,7 +7,8 @@
  * when it is reserved, by an amount that is public, and not where rows ask.
  * Pages are written to, because a system may promise more than it has.
  *
- * Without the C library's mallopt() nothing is kept, and this only tries.
+ * Without the C library's mallopt() nothing is kept, and this only tries.  So
+ * it does with what parallel workers share.
  */
 #include "postgres.h"
 
@@ -17,6 +18,7 @@
 #include <sys/mman.h>
 
 #include "miscadmin.h"
+#include "storage/dsm.h"
 #include "tcop/tcopprot.h"
 
 #include "dp_bridge.h"
@@ -195,4 +197,21 @@ dp_bridge_unreserve(void)
 		given_start = given_end = NULL;
 	}
 #endif
+}
+
+/*
+ * dp_bridge_try_shared
+ *	  Can so many bytes of shared memory be had, for parallel workers?  They
+ *	  are given back at once, and others may take them before the caller does.
+ *
+ * Errors: those of the system, which are insufficient resources.
+ */
+void
+dp_bridge_try_shared(Size bytes)
+{
+	dsm_segment *segment;
+
+	segment = dsm_create(bytes, DSM_CREATE_NULL_IF_MAXSEGMENTS);
+	if (segment != NULL)		/* without one there are no workers */
+		dsm_detach(segment);
 }

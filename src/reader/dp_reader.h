@@ -101,6 +101,8 @@ typedef struct dp_reader_job
 								 * where a parallel worker sends it */
 	Size		worker;			/* memory that rows may make each of these
 								 * take */
+	Size		shared;			/* bytes of public rows that all of these
+								 * share */
 	Node	   *input;			/* for begin, or NULL */
 	const void *data;			/* a struct of the kind's own, without
 								 * pointers, for begin */

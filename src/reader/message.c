@@ -164,6 +164,7 @@ dp_reader_build_message(const dp_reader_job *job, StringInfo out)
 	head.memory = job->memory;
 	head.row = job->row;
 	head.worker = job->worker;
+	head.shared = job->shared;
 	head.database = MyDatabaseId;
 	GetUserIdAndSecContext(&head.user, &head.security);
 	head.writes = TransactionIdIsValid(GetTopTransactionIdIfAny());

@@ -32,6 +32,8 @@
 
 #include "reader.h"
 
+#define SHARED_BYTES ((Size) 512 * 1024)
+#define SHARED_WORKER ((Size) 96 * 1024)	/* its queues, mostly */
 #define ROW_HEADER 65536		/* of a row that is sent, with its keys */
 #define PLAN_FACTOR 5			/* a copy, and two sizes of the text */
 
@@ -176,12 +178,21 @@ workers_of(const PlannedStmt *plan)
 	return Min(workers, max_worker_processes);
 }
 
+/* Shared memory that the executor takes for so many workers, at most. */
+static Size
+shared_bytes(const dp_message *message, int workers)
+{
+	return SHARED_BYTES + workers * SHARED_WORKER + message->shared +
+		message->size[DP_PART_PLAN] + message->size[DP_PART_SCANS];
+}
+
 /*
  * Take what rows may need.  A process holds states, and a row made of them,
  * which is copied once, whether it goes to the reader or to the release.
  * Where there are parallel workers the reader does besides what one of them
  * does, has from each a row, in memory of twice the size at most, and the plan
  * as a text for them, which grows by doubling.  Scans follow one another.
+ * What workers share is not taken yet, but there must be as much.
  */
 static void
 reserve(const dp_message *message, const PlannedStmt *plan, const List *scans)
@@ -199,6 +210,8 @@ reserve(const dp_message *message, const PlannedStmt *plan, const List *scans)
 									 message->size[DP_PART_SCANS]) +
 					  workers * (Size) pg_nextpower2_64(message->row +
 														ROW_HEADER));
+	if (workers > 0)
+		dp_bridge_try_shared(shared_bytes(message, workers));
 }
 
 /* Everything but the rows; tell the session, and wait for its charge. */

@@ -160,6 +160,7 @@ typedef struct dp_message
 	Size		memory;			/* to be reserved */
 	Size		row;			/* that a parallel worker may send */
 	Size		worker;			/* that each of these is to reserve */
+	Size		shared;			/* public rows that these see */
 	Size		size[DP_PARTS];
 } dp_message;
 

@@ -40,6 +40,7 @@ typedef struct dp_public_facts
 	Size		widest;			/* bytes of one of the others, at most */
 
 	/* Noted while planning */
+	bool		copied;			/* workers will have that copy */
 	bool		toast_met;		/* and some relation has any */
 	bool		workers_told;	/* by a storage parameter, or enough pages */
 	bool		pages_counted;
@@ -122,6 +123,7 @@ extern dp_joined_rows *dp_run_read_joined(const dp_block *block,
 										  const dp_inner *run);
 extern void dp_run_check_joined(const dp_block *block, const dp_inner *run);
 extern Size dp_run_joined_memory(const dp_joined_rows *rows);
+extern Size dp_run_joined_bytes(const dp_joined_rows *rows);
 extern dp_joined_sizes dp_run_get_joined_sizes(const dp_joined_rows *rows);
 extern void dp_run_add_joined_facts(const dp_joined_rows *rows,
 									dp_public_facts *facts);

@@ -262,6 +262,13 @@ dp_run_joined_memory(const dp_joined_rows *rows)
 	return rows == NULL ? 0 : rows->held;
 }
 
+/* dp_run_joined_bytes: of a copy of them, at most; 0 for NULL. */
+Size
+dp_run_joined_bytes(const dp_joined_rows *rows)
+{
+	return rows == NULL ? 0 : rows->bytes;
+}
+
 /* dp_run_get_joined_sizes: rows is NULL where nothing is joined. */
 dp_joined_sizes
 dp_run_get_joined_sizes(const dp_joined_rows *rows)

@@ -19,7 +19,7 @@
  * dp_run_add_workers
  *	  What each parallel worker may take, of a job with plan, memory and row
  *	  (many: they hand over rows of units), and what joined rows take in every
- *	  process; joined may be NULL.
+ *	  process, and in a copy that workers share; joined may be NULL.
  */
 void
 dp_run_add_workers(dp_reader_job *job, bool many, const dp_inner *run,
@@ -33,6 +33,7 @@ dp_run_add_workers(dp_reader_job *job, bool many, const dp_inner *run,
 		job->worker = job->memory + 2 * job->row;
 	job->memory += held;
 	job->worker += held;
+	job->shared = run->facts.copied ? dp_run_joined_bytes(joined) : 0;
 }
 
 /* Each of several relations is read by a plan of its own. */

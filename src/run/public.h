@@ -27,6 +27,7 @@ extern void dp_run_share_rows(PlannerInfo *root, RelOptInfo *rel);
 extern bool dp_run_is_shared_path(const Path *path);
 extern bool dp_run_is_shared(const Plan *plan);
 extern void dp_run_tell_shared(Plan *plan, bool gathered);
+extern bool dp_run_has_shared(const Plan *plan);
 
 /* public_join.c */
 extern bool dp_run_is_public_name(const char *name,

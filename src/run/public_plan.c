@@ -438,6 +438,7 @@ plan_checked(Query *inner, dp_workers workers, dp_public_facts *facts)
 		plan = plan_once(copyObject(inner), workers, false, facts);
 	check_plan(plan, facts);
 	dp_run_tell_shared(plan->planTree, false);
+	facts->copied = dp_run_has_shared(plan->planTree);
 	return plan;
 }
 

@@ -132,6 +132,22 @@ dp_run_tell_shared(Plan *plan, bool gathered)
 		dp_run_tell_shared(lfirst(lc), gathered);
 }
 
+/* dp_run_has_shared: are workers given a copy of some rows? */
+bool
+dp_run_has_shared(const Plan *plan)
+{
+	ListCell   *lc;
+
+	if (plan == NULL)
+		return false;
+	if (dp_run_is_shared(plan) && plan->parallel_aware)
+		return true;
+	foreach(lc, dp_bridge_plans_below(plan))
+		if (dp_run_has_shared(lfirst(lc)))
+			return true;
+	return false;
+}
+
 static Plan *
 plan_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *targets,
 		  List *clauses, List *custom_plans)

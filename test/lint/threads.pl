@@ -10,7 +10,7 @@ use FindBin;
 use Test::More;
 
 my $top = "$FindBin::RealBin/../..";
-my $config = $ENV{PG_CONFIG} || 'pg_config';
+my $config = $ENV{DP_PG_SYSTEM_CONFIG} || $ENV{PG_CONFIG} || 'pg_config';
 my $objects = File::Temp->newdir;
 
 # Of the C library, without locks and without memory of its own; division of 128

@@ -204,5 +204,25 @@ foreach my $after (5, 20, 50, 100, 200, 400)
 }
 same('SELECT k, dp_count(*) FROM wide WHERE u >= 0 GROUP BY k ORDER BY k', 'SELECT k, count(*) FROM wide WHERE u >= 0 GROUP BY k ORDER BY k', 2, 'afterwards');
 
+# ---- shared memory that cannot be had ----
+
+# Readers may not make long files, and shared memory is one; it is public how long.
+value($node, 'SET SESSION AUTHORIZATION owner; CREATE TABLE described (k int, label varchar(8000)); INSERT INTO described SELECT k, (SELECT string_agg(md5(k::text || j), \'\') FROM generate_series(1, 200) j) FROM generate_series(0, 600) k; GRANT SELECT ON described TO analyst');
+my $joined = 'SELECT dp_count(*) FROM visit JOIN described USING (k) WHERE length(label) > 10';
+my $spent = 'SELECT spent FROM dp_pg.my_budget WHERE payer = \'analyst\'';
+
+same($joined, 'SELECT count(*) FROM visit JOIN described USING (k)', 2, 'long public rows');
+my $before = (as($node, 'analyst', $spent))[0];
+my @readers = split /\n/, value($node, "SELECT pid FROM pg_stat_activity WHERE backend_type = 'dp_pg reader'");
+cmp_ok(scalar @readers, '>=', 1, 'there are readers');
+system_or_bail('prlimit', "--pid=$_", '--fsize=1500000:') foreach @readers;
+my ($out, $err) = as($node, 'analyst', "\\set VERBOSITY verbose\n$joined");
+is($out, '', 'without shared memory there is no answer');
+like($err, qr/ERROR:  53\w{3}: a process that reads private rows lacks resources\n.*Nothing was charged/, 'and the error says so');
+is((as($node, 'analyst', $spent))[0], $before, 'nothing was charged');
+is((as($node, 'analyst', 'SELECT dp_count(*) FROM visit'))[0], value($node, 'SELECT count(*) FROM visit'), 'what needs little is answered');
+system_or_bail('prlimit', "--pid=$_", '--fsize=unlimited:') foreach @readers;
+is((as($node, 'analyst', $joined))[0], value($node, 'SELECT count(*) FROM visit JOIN described USING (k)'), 'and all of it when there is memory again');
+
 $node->stop;
 done_testing();
