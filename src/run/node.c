@@ -457,10 +457,16 @@ next_row(ScanState *node)
 	return slot;
 }
 
+/*
+ * Where a row is evaluated again (EvalPlanQual) because somebody else has
+ * changed it, its subqueries are run again.  Older minor versions of
+ * PostgreSQL ask this for the rows of their scans, where these have no
+ * relation.
+ */
 static bool
 recheck_row(ScanState *node, TupleTableSlot *slot)
 {
-	return true;
+	return !TupIsNull(next_row(node));
 }
 
 static TupleTableSlot *
