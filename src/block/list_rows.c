@@ -17,6 +17,10 @@
  * bounded, and all that holds for joins holds for them (doc/theory.md T134).
  * Of longer lists the first LIST_MOST elements are rows.
  *
+ * What a join beside it says of an element it then says of the text, too.  So
+ * the text's items are brought to where the list is, if they are outside of the
+ * join, or what an inner join says goes to WHERE.
+ *
  * Rewritten are unnest(string_to_array(text, separator)) and
  * string_to_table(text, separator) with a constant separator, WITH ORDINALITY
  * too, beside other items or on the right side of a LEFT JOIN.  The text
@@ -126,6 +130,158 @@ find_place(Node *item, int varno, JoinExpr **join)
 		return find_place(j->larg, varno, join);
 	*join = j;
 	return true;
+}
+
+/* ---- where texts and their lists meet ---- */
+
+static Relids
+relids_of(Node *item)
+{
+	return get_relids_in_jointree(item, true, true);
+}
+
+static bool
+is_list(Node *item, int varno)
+{
+	return IsA(item, RangeTblRef) && ((RangeTblRef *) item)->rtindex == varno;
+}
+
+/* The side of a join that the list is below of. */
+static Node **
+side_of(JoinExpr *join, int varno)
+{
+	return bms_is_member(varno, relids_of(join->larg)) ? &join->larg :
+		&join->rarg;
+}
+
+/* Does a LEFT JOIN leave out the list, and nothing else? */
+static bool
+leaves_out(const JoinExpr *join, int varno)
+{
+	return join->jointype == JOIN_LEFT && is_list(join->rarg, varno);
+}
+
+/*
+ * Would a condition of a join refer to what is not below it?  moved: what will
+ * be below it besides.
+ */
+static bool
+reaches_out(JoinExpr *join, int varno, Relids needed, Relids moved)
+{
+	return (leaves_out(join, varno) ||
+			bms_is_member(varno, pull_varnos(NULL, join->quals))) &&
+		!bms_is_subset(needed, bms_union(relids_of((Node *) join), moved));
+}
+
+/* Could what joins say of the list stand elsewhere where it has to? */
+static bool
+can_meet(Node *item, int varno, Relids needed, Relids moved)
+{
+	JoinExpr   *join = (JoinExpr *) item;
+
+	if (IsA(item, RangeTblRef))
+		return true;
+	if (join->jointype != JOIN_INNER &&
+		reaches_out(join, varno, needed, moved))
+		return false;
+	return can_meet(*side_of(join, varno), varno, needed, moved);
+}
+
+/* The items of the text that are beside the one with the list. */
+static List *
+find_others(const FromExpr *from, const Node *item, Relids needed)
+{
+	List	   *others = NIL;
+	ListCell   *lc;
+
+	foreach(lc, from->fromlist)
+		if (lfirst(lc) != item &&
+			bms_overlap(relids_of(lfirst(lc)), needed))
+			others = lappend(others, lfirst(lc));
+	return others;
+}
+
+static Relids
+relids_of_all(const List *items)
+{
+	Relids		relids = NULL;
+	ListCell   *lc;
+
+	foreach(lc, items)
+		relids = bms_add_members(relids, relids_of(lfirst(lc)));
+	return relids;
+}
+
+static Node *
+join_with(Node *left, Node *right)
+{
+	JoinExpr   *join = makeNode(JoinExpr);
+
+	join->jointype = JOIN_INNER;
+	join->larg = left;
+	join->rarg = right;
+	return (Node *) join;
+}
+
+/* Have an item beside the list, or beside what a LEFT JOIN leaves it out of. */
+static void
+bring_beside(Node **place, int varno, Node *other)
+{
+	while (IsA(*place, JoinExpr) &&
+		   !leaves_out((JoinExpr *) *place, varno))
+		place = side_of((JoinExpr *) *place, varno);
+	if (IsA(*place, JoinExpr))
+		place = &((JoinExpr *) *place)->larg;
+	*place = join_with(other, *place);
+}
+
+static bool
+any_reaches_out(Node *item, int varno, Relids needed)
+{
+	JoinExpr   *join = (JoinExpr *) item;
+
+	return IsA(item, JoinExpr) &&
+		(reaches_out(join, varno, needed, NULL) ||
+		 any_reaches_out(*side_of(join, varno), varno, needed));
+}
+
+/* What inner joins say of an element goes to WHERE, where it must. */
+static void
+lift_conditions(FromExpr *from, Node *item, int varno, Relids needed)
+{
+	while (IsA(item, JoinExpr))
+	{
+		JoinExpr   *join = (JoinExpr *) item;
+
+		if (join->jointype == JOIN_INNER && join->quals != NULL &&
+			reaches_out(join, varno, needed, NULL))
+		{
+			from->quals = make_and_qual(from->quals, join->quals);
+			join->quals = NULL;
+		}
+		item = *side_of(join, varno);
+	}
+}
+
+/*
+ * Rearrange a level so that its joins may say of a text what they say of its
+ * elements.  Rows stay the same: an inner join with the text's items is as good
+ * on the left of what is joined to the list, as it is outside.
+ */
+static void
+let_meet(FromExpr *from, ListCell *item, const list_item *list)
+{
+	Relids		needed = pull_varnos(NULL, list->text);
+	List	   *others;
+	ListCell   *lc;
+
+	if (!any_reaches_out(lfirst(item), list->varno, needed))
+		return;
+	others = find_others(from, lfirst(item), needed);
+	foreach(lc, others)
+		bring_beside((Node **) &lfirst(item), list->varno, lfirst(lc));
+	lift_conditions(from, lfirst(item), list->varno, needed);
+	from->fromlist = list_difference_ptr(from->fromlist, others);
 }
 
 /* ---- what stands for them ---- */
@@ -264,26 +420,46 @@ replace_entry(RangeTblEntry *entry)
 									   makeString(pstrdup("n"))));
 }
 
-static void
-expand_list(Query *query, list_item *item)
+/* The item of FROM with the list, where it can be expanded; or NULL. */
+static ListCell *
+find_item(const FromExpr *from, const list_item *list, JoinExpr **join)
 {
-	FromExpr   *from;
+	Relids		needed = pull_varnos(NULL, list->text);
 	ListCell   *lc;
 
-	replace_columns(query, item);
-	replace_entry(rt_fetch(item->varno, query->rtable));
-	from = query->jointree;
 	foreach(lc, from->fromlist)
 	{
-		JoinExpr   *join = NULL;
+		Node	   *item = lfirst(lc);
 
-		if (!find_place(lfirst(lc), item->varno, &join))
-			continue;
-		if (join != NULL)
-			join->quals = make_and_qual(join->quals, make_condition(item));
-		else
-			from->quals = make_and_qual(from->quals, make_condition(item));
+		*join = NULL;
+		if (find_place(item, list->varno, join))
+			return can_meet(item, list->varno, needed,
+							relids_of_all(find_others(from, item, needed))) ?
+				lc : NULL;
 	}
+	return NULL;
+}
+
+static bool
+expand_list(Query *query, list_item *list)
+{
+	JoinExpr   *join;
+	ListCell   *item = find_item(query->jointree, list, &join);
+
+	if (item == NULL)
+		return false;
+	let_meet(query->jointree, item, list);
+	replace_columns(query, list);
+	replace_entry(rt_fetch(list->varno, query->rtable));
+
+	/* replaced are copies */
+	(void) find_item(query->jointree, list, &join);
+	if (join != NULL)
+		join->quals = make_and_qual(join->quals, make_condition(list));
+	else
+		query->jointree->quals = make_and_qual(query->jointree->quals,
+											   make_condition(list));
+	return true;
 }
 
 /*
@@ -299,21 +475,10 @@ dp_block_expand_lists(Query *query, dp_rowset *rowset)
 
 	for (varno = 1; varno <= list_length(query->rtable); varno++)
 	{
-		list_item	item;
-		ListCell   *lc;
+		list_item	list;
 
-		if (!find_list(query, varno, &item))
-			continue;
-		foreach(lc, query->jointree->fromlist)
-		{
-			JoinExpr   *join = NULL;
-
-			if (!find_place(lfirst(lc), varno, &join))
-				continue;
-			expand_list(query, &item);
+		if (find_list(query, varno, &list) && expand_list(query, &list))
 			rowset->lists = true;
-			break;
-		}
 	}
 }
 

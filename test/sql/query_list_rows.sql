@@ -32,6 +32,12 @@ SELECT * FROM same('SELECT g, dp_count(*) FROM (SELECT id, upper(x) AS g FROM us
 SELECT * FROM same('SELECT genre, dp_count(*) FROM usual, unnest(string_to_array(genres, '''')) AS genre GROUP BY genre');
 SELECT * FROM same('SELECT v.days, g, dp_count(*) FROM usual u JOIN visit v ON v.member = u.id, unnest(string_to_array(u.genres, '','')) g GROUP BY v.days, g');
 SELECT * FROM same('SELECT k, dp_count(*) FROM usual, unnest(string_to_array(genres, '','')) g JOIN (VALUES (''rock'', ''loud''), (''jazz'', ''blue'')) v (x, k) ON x = g GROUP BY k');
+-- joins beside it say of the text what they say of the element
+SELECT * FROM same('SELECT k, dp_count(*), dp_count(g) FROM usual CROSS JOIN (unnest(string_to_array(genres, '','')) g JOIN (VALUES (''rock'', ''loud''), (''jazz'', ''blue'')) v (x, k) ON x = g) GROUP BY k');
+SELECT * FROM same('SELECT k, dp_count(*), dp_count(g) FROM usual, unnest(string_to_array(genres, '','')) g LEFT JOIN (VALUES (''rock'', ''loud''), (''jazz'', ''blue'')) v (x, k) ON x = g GROUP BY k');
+SELECT * FROM same('SELECT y, dp_count(*), dp_count(g) FROM usual, (VALUES (1), (2)) w (y) LEFT JOIN unnest(string_to_array(genres, '','')) g ON g <> ''pop'' GROUP BY y');
+SELECT * FROM same('SELECT n, dp_count(*), dp_count(k), dp_count(o) FROM usual, unnest(string_to_array(genres, '','')) g LEFT JOIN (VALUES (''rock'', ''loud''), (''jazz'', ''blue'')) v (x, k) ON x = g LEFT JOIN (VALUES (''loud'', 1)) z (kk, o) ON kk = k AND g = ''rock'' WHERE n IN (0, 1, 2) GROUP BY n');
+SELECT * FROM outcome('SELECT dp_count(*) FROM usual CROSS JOIN (unnest(string_to_array(genres, '','')) g LEFT JOIN (VALUES (''rock'')) v (x) ON x = g)');
 SELECT * FROM same('SELECT dp_count(*), dp_count(DISTINCT id) FROM usual, unnest(string_to_array(genres, '','')) g WHERE EXISTS (SELECT FROM (VALUES (''pop'')) v (x) WHERE x = g)');
 -- of two lists at once there may be too many rows
 SELECT * FROM outcome('SELECT genre, tag, dp_count(*) FROM usual, unnest(string_to_array(genres, '','')) AS genre, unnest(string_to_array(tags, ''; '')) AS tag WHERE length(tag) < 3 GROUP BY genre, tag');
