@@ -92,6 +92,7 @@ while ($signals < $wanted && !$bad)
 	}
 	$signals += ROUND;
 	$bad = count_unpaid();
+	note("$signals signals so far, all answers paid") if !$bad && $signals % 500 == 0;
 }
 come_back();
 stop_clients();
