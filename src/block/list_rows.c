@@ -18,8 +18,8 @@
  * Of longer lists the first LIST_MOST elements are rows.
  *
  * What a join beside it says of an element it then says of the text, too.  So
- * the text's items are brought to where the list is, if they are outside of the
- * join, or what an inner join says goes to WHERE.
+ * the text's items are brought to where the list is, if they are outside of
+ * the join, or what an inner join says goes to WHERE.
  *
  * Rewritten are unnest(string_to_array(text, separator)) and
  * string_to_table(text, separator) with a constant separator, WITH ORDINALITY
@@ -173,18 +173,54 @@ reaches_out(JoinExpr *join, int varno, Relids needed, Relids moved)
 		!bms_is_subset(needed, bms_union(relids_of((Node *) join), moved));
 }
 
+/*
+ * Is the list on the side of a join that names groups by the other one
+ * (named_groups.c)?  It was an outer join: of a group without rows one is told
+ * all the same.
+ */
+static bool
+is_named(const JoinExpr *join, const Query *query, int varno)
+{
+	Node	   *names = dp_block_naming_lists(join, query);
+
+	return names != NULL && !bms_is_member(varno, relids_of(names));
+}
+
 /* Could what joins say of the list stand elsewhere where it has to? */
 static bool
-can_meet(Node *item, int varno, Relids needed, Relids moved)
+can_meet(const Query *query, Node *item, int varno, Relids needed,
+		 Relids moved)
 {
 	JoinExpr   *join = (JoinExpr *) item;
+	Node	   *side;
 
 	if (IsA(item, RangeTblRef))
 		return true;
 	if (join->jointype != JOIN_INNER &&
 		reaches_out(join, varno, needed, moved))
 		return false;
-	return can_meet(*side_of(join, varno), varno, needed, moved);
+	side = *side_of(join, varno);
+	if (is_named(join, query, varno) &&
+		!bms_is_subset(needed, relids_of(side)))
+		return false;
+	return can_meet(query, side, varno, needed, moved);
+}
+
+/* Where conditions stand that hold for all rows with the list. */
+static Node **
+conditions_of(Query *query, Node *item, int varno)
+{
+	Node	  **conditions = &query->jointree->quals;
+
+	while (IsA(item, JoinExpr))
+	{
+		JoinExpr   *join = (JoinExpr *) item;
+
+		if (is_named(join, query, varno))
+			conditions = &join->quals;
+		item = *side_of(join, varno);
+	}
+	return conditions;
 }
 
 /* The items of the text that are beside the one with the list. */
@@ -223,7 +259,7 @@ join_with(Node *left, Node *right)
 	return (Node *) join;
 }
 
-/* Have an item beside the list, or beside what a LEFT JOIN leaves it out of. */
+/* Have an item beside the list, or what a LEFT JOIN leaves it out of. */
 static void
 bring_beside(Node **place, int varno, Node *other)
 {
@@ -245,10 +281,12 @@ any_reaches_out(Node *item, int varno, Relids needed)
 		 any_reaches_out(*side_of(join, varno), varno, needed));
 }
 
-/* What inner joins say of an element goes to WHERE, where it must. */
+/* What inner joins say of an element goes further up, where it must. */
 static void
-lift_conditions(FromExpr *from, Node *item, int varno, Relids needed)
+lift_conditions(Query *query, Node *item, int varno, Relids needed)
 {
+	Node	  **conditions = conditions_of(query, item, varno);
+
 	while (IsA(item, JoinExpr))
 	{
 		JoinExpr   *join = (JoinExpr *) item;
@@ -256,7 +294,7 @@ lift_conditions(FromExpr *from, Node *item, int varno, Relids needed)
 		if (join->jointype == JOIN_INNER && join->quals != NULL &&
 			reaches_out(join, varno, needed, NULL))
 		{
-			from->quals = make_and_qual(from->quals, join->quals);
+			*conditions = make_and_qual(*conditions, join->quals);
 			join->quals = NULL;
 		}
 		item = *side_of(join, varno);
@@ -265,12 +303,13 @@ lift_conditions(FromExpr *from, Node *item, int varno, Relids needed)
 
 /*
  * Rearrange a level so that its joins may say of a text what they say of its
- * elements.  Rows stay the same: an inner join with the text's items is as good
- * on the left of what is joined to the list, as it is outside.
+ * elements.  Rows stay the same: an inner join with the text's items is as
+ * good on the left of what is joined to the list, as it is outside.
  */
 static void
-let_meet(FromExpr *from, ListCell *item, const list_item *list)
+let_meet(Query *query, ListCell *item, const list_item *list)
 {
+	FromExpr   *from = query->jointree;
 	Relids		needed = pull_varnos(NULL, list->text);
 	List	   *others;
 	ListCell   *lc;
@@ -280,7 +319,7 @@ let_meet(FromExpr *from, ListCell *item, const list_item *list)
 	others = find_others(from, lfirst(item), needed);
 	foreach(lc, others)
 		bring_beside((Node **) &lfirst(item), list->varno, lfirst(lc));
-	lift_conditions(from, lfirst(item), list->varno, needed);
+	lift_conditions(query, lfirst(item), list->varno, needed);
 	from->fromlist = list_difference_ptr(from->fromlist, others);
 }
 
@@ -420,45 +459,47 @@ replace_entry(RangeTblEntry *entry)
 									   makeString(pstrdup("n"))));
 }
 
-/* The item of FROM with the list, where it can be expanded; or NULL. */
+/* The item of FROM with the list, where that can be expanded; or NULL. */
 static ListCell *
-find_item(const FromExpr *from, const list_item *list, JoinExpr **join)
+find_item(const Query *query, const list_item *list, JoinExpr **join)
 {
-	Relids		needed = pull_varnos(NULL, list->text);
 	ListCell   *lc;
 
-	foreach(lc, from->fromlist)
+	foreach(lc, query->jointree->fromlist)
 	{
-		Node	   *item = lfirst(lc);
-
 		*join = NULL;
-		if (find_place(item, list->varno, join))
-			return can_meet(item, list->varno, needed,
-							relids_of_all(find_others(from, item, needed))) ?
-				lc : NULL;
+		if (find_place(lfirst(lc), list->varno, join))
+			return lc;
 	}
 	return NULL;
+}
+
+static bool
+may_meet(const Query *query, Node *item, const list_item *list)
+{
+	Relids		needed = pull_varnos(NULL, list->text);
+	List	   *others = find_others(query->jointree, item, needed);
+
+	return can_meet(query, item, list->varno, needed, relids_of_all(others));
 }
 
 static bool
 expand_list(Query *query, list_item *list)
 {
 	JoinExpr   *join;
-	ListCell   *item = find_item(query->jointree, list, &join);
+	ListCell   *item = find_item(query, list, &join);
+	Node	  **conditions;
 
-	if (item == NULL)
+	if (item == NULL || !may_meet(query, lfirst(item), list))
 		return false;
-	let_meet(query->jointree, item, list);
+	let_meet(query, item, list);
 	replace_columns(query, list);
 	replace_entry(rt_fetch(list->varno, query->rtable));
 
-	/* replaced are copies */
-	(void) find_item(query->jointree, list, &join);
-	if (join != NULL)
-		join->quals = make_and_qual(join->quals, make_condition(list));
-	else
-		query->jointree->quals = make_and_qual(query->jointree->quals,
-											   make_condition(list));
+	item = find_item(query, list, &join);	/* what was replaced is a copy */
+	conditions = join != NULL ? &join->quals :
+		conditions_of(query, lfirst(item), list->varno);
+	*conditions = make_and_qual(*conditions, make_condition(list));
 	return true;
 }
 

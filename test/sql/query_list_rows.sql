@@ -38,6 +38,14 @@ SELECT * FROM same('SELECT k, dp_count(*), dp_count(g) FROM usual, unnest(string
 SELECT * FROM same('SELECT y, dp_count(*), dp_count(g) FROM usual, (VALUES (1), (2)) w (y) LEFT JOIN unnest(string_to_array(genres, '','')) g ON g <> ''pop'' GROUP BY y');
 SELECT * FROM same('SELECT n, dp_count(*), dp_count(k), dp_count(o) FROM usual, unnest(string_to_array(genres, '','')) g LEFT JOIN (VALUES (''rock'', ''loud''), (''jazz'', ''blue'')) v (x, k) ON x = g LEFT JOIN (VALUES (''loud'', 1)) z (kk, o) ON kk = k AND g = ''rock'' WHERE n IN (0, 1, 2) GROUP BY n');
 SELECT * FROM outcome('SELECT dp_count(*) FROM usual CROSS JOIN (unnest(string_to_array(genres, '','')) g LEFT JOIN (VALUES (''rock'')) v (x) ON x = g)');
+-- what a list keeps by an outer join is there without an element, too, and a row of NULLs not counted
+SELECT * FROM same('SELECT w, dp_count(g), dp_count(id) FROM (VALUES (''rock''), (''jazz''), (''none'')) w (w) LEFT JOIN (usual JOIN string_to_table(genres, '','') g ON true) ON g = w GROUP BY w');
+SELECT * FROM same('SELECT w, dp_count(id) FROM (VALUES (''rock''), (''jazz''), (''none'')) w (w) LEFT JOIN (usual JOIN (string_to_table(genres, '','') g JOIN (VALUES (''rock'', 1), (''jazz'', 2)) v (x, k) ON x = g) ON true) ON g = w GROUP BY w');
+SELECT * FROM same('SELECT w, dp_count(*) FROM (VALUES (0), (1), (2)) w (w) LEFT JOIN usual ON n = w, string_to_table(genres, '','') g WHERE w < 3 GROUP BY w');
+SELECT q, o.* FROM unnest(ARRAY['dp_count(*)', 'dp_sum(CASE WHEN g IS NULL THEN 1 ELSE 0 END, 0, 5)']) WITH ORDINALITY a (q, i),
+	outcome('SELECT w, ' || q || ' FROM (VALUES (''rock''), (''none'')) w (w) LEFT JOIN (usual JOIN string_to_table(genres, '','') g ON true) ON g = w GROUP BY w') o ORDER BY i;
+SELECT * FROM outcome('SELECT w, dp_count(id) FROM (VALUES (''rock''), (''none'')) w (w) LEFT JOIN (usual JOIN string_to_table(genres, '','') g ON true) ON g = w WHERE id IS NULL GROUP BY w');
+SELECT * FROM outcome('SELECT dp_count(m.id) FROM usual, (VALUES (''rock'')) w (w) LEFT JOIN (member m JOIN string_to_table(usual.genres, '','') g ON m.genres = g) ON g = w WHERE m.id = usual.id');
 SELECT * FROM same('SELECT dp_count(*), dp_count(DISTINCT id) FROM usual, unnest(string_to_array(genres, '','')) g WHERE EXISTS (SELECT FROM (VALUES (''pop'')) v (x) WHERE x = g)');
 -- of two lists at once there may be too many rows
 SELECT * FROM outcome('SELECT genre, tag, dp_count(*) FROM usual, unnest(string_to_array(genres, '','')) AS genre, unnest(string_to_array(tags, ''; '')) AS tag WHERE length(tag) < 3 GROUP BY genre, tag');
