@@ -108,7 +108,10 @@ for my $victim (qw(client postmaster))
 	}
 	else
 	{
+		# who waits would go on as soon as the other session notices
+		kill 'STOP', $ann->{pid};
 		$node->kill9;
+		kill 9, $ann->{pid};
 	}
 
 	# before a server is started that would inherit their pipes
