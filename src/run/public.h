@@ -26,8 +26,7 @@ extern bool dp_run_reads_public_part(const IndexScan *scan,
 extern void dp_run_share_rows(PlannerInfo *root, RelOptInfo *rel);
 extern bool dp_run_is_shared_path(const Path *path);
 extern bool dp_run_is_shared(const Plan *plan);
-extern void dp_run_tell_shared(Plan *plan, bool gathered);
-extern bool dp_run_has_shared(const Plan *plan);
+extern bool dp_run_tell_shared(Plan *plan, bool gathered);
 
 /* public_join.c */
 extern bool dp_run_is_public_name(const char *name,

@@ -437,8 +437,7 @@ plan_checked(Query *inner, dp_workers workers, dp_public_facts *facts)
 	if (dp_run_hashes_joined(plan->planTree, facts))
 		plan = plan_once(copyObject(inner), workers, false, facts);
 	check_plan(plan, facts);
-	dp_run_tell_shared(plan->planTree, false);
-	facts->copied = dp_run_has_shared(plan->planTree);
+	facts->copied = dp_run_tell_shared(plan->planTree, false);
 	return plan;
 }
 

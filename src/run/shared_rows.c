@@ -118,34 +118,21 @@ dp_run_is_shared(const Plan *plan)
  * dp_run_tell_shared
  *	  Nodes of a finished plan that are below a Gather (gathered: all of it is)
  *	  are told of shared memory: they are "parallel aware".  The planner cannot
- *	  do it, as it allows no such node elsewhere.
+ *	  do it, as it allows no such node elsewhere.  Returns whether there are
+ *	  any, so that workers are given a copy of some rows.
  */
-void
+bool
 dp_run_tell_shared(Plan *plan, bool gathered)
 {
+	bool		told = false;
 	ListCell   *lc;
 
 	gathered |= IsA(plan, Gather);
 	if (dp_run_is_shared(plan))
-		plan->parallel_aware = gathered;
+		told = plan->parallel_aware = gathered;
 	foreach(lc, dp_bridge_plans_below(plan))
-		dp_run_tell_shared(lfirst(lc), gathered);
-}
-
-/* dp_run_has_shared: are workers given a copy of some rows? */
-bool
-dp_run_has_shared(const Plan *plan)
-{
-	ListCell   *lc;
-
-	if (plan == NULL)
-		return false;
-	if (dp_run_is_shared(plan) && plan->parallel_aware)
-		return true;
-	foreach(lc, dp_bridge_plans_below(plan))
-		if (dp_run_has_shared(lfirst(lc)))
-			return true;
-	return false;
+		told |= dp_run_tell_shared(lfirst(lc), gathered);
+	return told;
 }
 
 static Plan *
