@@ -19,7 +19,7 @@
  *
  * What a join beside it says of an element it then says of the text, too.  So
  * the text's items are brought to where the list is, if they are outside of
- * the join, or what an inner join says goes to WHERE.
+ * the join, or what an inner join says goes further up.
  *
  * Rewritten are unnest(string_to_array(text, separator)) and
  * string_to_table(text, separator) with a constant separator, WITH ORDINALITY
@@ -60,6 +60,7 @@ typedef struct list_item
 	int			varno;
 	int			level;			/* below the query, of what is rewritten */
 	Node	   *text;			/* over columns of the query's other items */
+	Relids		needed;			/* those of the items */
 	Const	   *separator;
 	Oid			collation;		/* by which the separator is found */
 } list_item;
@@ -104,9 +105,16 @@ find_list(const Query *query, int varno, list_item *item)
 	item->varno = varno;
 	item->level = 0;
 	item->text = linitial(call->args);
+	item->needed = pull_varnos(NULL, item->text);
 	item->separator = (Const *) separator;
 	item->collation = call->inputcollid;
 	return true;
+}
+
+static bool
+is_list(Node *item, int varno)
+{
+	return IsA(item, RangeTblRef) && ((RangeTblRef *) item)->rtindex == varno;
 }
 
 /*
@@ -119,14 +127,13 @@ find_place(Node *item, int varno, JoinExpr **join)
 	JoinExpr   *j = (JoinExpr *) item;
 
 	if (IsA(item, RangeTblRef))
-		return ((RangeTblRef *) item)->rtindex == varno;
+		return is_list(item, varno);
 	if (j->jointype == JOIN_INNER)
 		return find_place(j->larg, varno, join) ||
 			find_place(j->rarg, varno, join);
 	if (j->jointype != JOIN_LEFT)
 		return false;
-	if (!IsA(j->rarg, RangeTblRef) ||
-		((RangeTblRef *) j->rarg)->rtindex != varno)
+	if (!is_list(j->rarg, varno))
 		return find_place(j->larg, varno, join);
 	*join = j;
 	return true;
@@ -138,12 +145,6 @@ static Relids
 relids_of(Node *item)
 {
 	return get_relids_in_jointree(item, true, true);
-}
-
-static bool
-is_list(Node *item, int varno)
-{
-	return IsA(item, RangeTblRef) && ((RangeTblRef *) item)->rtindex == varno;
 }
 
 /* The side of a join that the list is below of. */
@@ -248,17 +249,6 @@ relids_of_all(const List *items)
 	return relids;
 }
 
-static Node *
-join_with(Node *left, Node *right)
-{
-	JoinExpr   *join = makeNode(JoinExpr);
-
-	join->jointype = JOIN_INNER;
-	join->larg = left;
-	join->rarg = right;
-	return (Node *) join;
-}
-
 /* Have an item beside the list, or what a LEFT JOIN leaves it out of. */
 static void
 bring_beside(Node **place, int varno, Node *other)
@@ -268,7 +258,7 @@ bring_beside(Node **place, int varno, Node *other)
 		place = side_of((JoinExpr *) *place, varno);
 	if (IsA(*place, JoinExpr))
 		place = &((JoinExpr *) *place)->larg;
-	*place = join_with(other, *place);
+	*place = dp_block_join_items(other, *place);
 }
 
 static bool
@@ -310,16 +300,15 @@ static void
 let_meet(Query *query, ListCell *item, const list_item *list)
 {
 	FromExpr   *from = query->jointree;
-	Relids		needed = pull_varnos(NULL, list->text);
 	List	   *others;
 	ListCell   *lc;
 
-	if (!any_reaches_out(lfirst(item), list->varno, needed))
+	if (!any_reaches_out(lfirst(item), list->varno, list->needed))
 		return;
-	others = find_others(from, lfirst(item), needed);
+	others = find_others(from, lfirst(item), list->needed);
 	foreach(lc, others)
 		bring_beside((Node **) &lfirst(item), list->varno, lfirst(lc));
-	lift_conditions(query, lfirst(item), list->varno, needed);
+	lift_conditions(query, lfirst(item), list->varno, list->needed);
 	from->fromlist = list_difference_ptr(from->fromlist, others);
 }
 
@@ -477,10 +466,10 @@ find_item(const Query *query, const list_item *list, JoinExpr **join)
 static bool
 may_meet(const Query *query, Node *item, const list_item *list)
 {
-	Relids		needed = pull_varnos(NULL, list->text);
-	List	   *others = find_others(query->jointree, item, needed);
+	List	   *others = find_others(query->jointree, item, list->needed);
 
-	return can_meet(query, item, list->varno, needed, relids_of_all(others));
+	return can_meet(query, item, list->varno, list->needed,
+					relids_of_all(others));
 }
 
 static bool

@@ -40,6 +40,18 @@ dp_block_make_item(int n)
 	return (Node *) item;
 }
 
+/* dp_block_join_items: each row of the one with each of the other. */
+Node *
+dp_block_join_items(Node *left, Node *right)
+{
+	JoinExpr   *join = makeNode(JoinExpr);
+
+	join->jointype = JOIN_INNER;
+	join->larg = left;
+	join->rarg = right;
+	return (Node *) join;
+}
+
 /* dp_block_subquery_entry: an entry of FROM that nobody wrote there. */
 RangeTblEntry *
 dp_block_subquery_entry(Query *subquery)

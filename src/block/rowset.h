@@ -78,6 +78,7 @@ extern Node *dp_block_widened(Node *node);
 /* ---- make_level.c ---- */
 extern Query *dp_block_make_level(List *entries);
 extern Node *dp_block_make_item(int n);
+extern Node *dp_block_join_items(Node *left, Node *right);
 extern RangeTblEntry *dp_block_subquery_entry(Query *subquery);
 extern void dp_block_name_columns(RangeTblEntry *entry, int n,
 								  const char *name);

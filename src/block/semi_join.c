@@ -410,14 +410,7 @@ dp_block_whole_from(const FromExpr *from)
 	ListCell   *lc;
 
 	for_each_from(lc, from->fromlist, 1)
-	{
-		JoinExpr   *join = makeNode(JoinExpr);
-
-		join->jointype = JOIN_INNER;
-		join->larg = whole;
-		join->rarg = lfirst(lc);
-		whole = (Node *) join;
-	}
+		whole = dp_block_join_items(whole, lfirst(lc));
 	return whole;
 }
 
