@@ -70,7 +70,7 @@ populate(char *memory, Size bytes)
  * itself.  A touch of its end makes room, and then the pages are asked for.
  */
 static pg_noinline int
-grow_stack(long bytes, char *from)
+grow_stack(Size bytes, char *from)
 {
 	volatile char frame[STACK_STEP];
 
@@ -85,29 +85,19 @@ grow_stack(long bytes, char *from)
 
 /*
  * dp_bridge_reserve_init
- *	  Once, in a process that reserves: as much of the stack as an expression
- *	  may use, too.
+ *	  Once, in a process that reserves, with the bytes of stack that what rows
+ *	  make it do may use from here on.
  */
 void
-dp_bridge_reserve_init(void)
+dp_bridge_reserve_init(Size stack)
 {
 	char		here;
 
-	(void) grow_stack(max_stack_depth * 1024L, &here);
+	(void) grow_stack(stack, &here);
 #ifdef M_MMAP_MAX
 	(void) mallopt(M_MMAP_MAX, 0);
 	(void) mallopt(M_TRIM_THRESHOLD, -1);
 #endif
-}
-
-/* What the system has given: pages of the heap, until it is trimmed. */
-static char *given_start = NULL;
-static char *given_end = NULL;
-
-static bool
-is_given(const char *memory, Size bytes)
-{
-	return memory >= given_start && memory + bytes <= given_end;
 }
 
 #ifdef M_MMAP_MAX
@@ -155,26 +145,72 @@ move_cached(void)
 #define move_cached() ((void) 0)
 #endif
 
+/* What the system has given: pages of the heap, until it is trimmed. */
+static char *given_start = NULL;
+static char *given_end = NULL;
+
+static bool
+is_given(char *memory, Size bytes)
+{
+	return (char *) TYPEALIGN(PAGE, memory) >= given_start &&
+		(char *) TYPEALIGN_DOWN(PAGE, memory + bytes) <= given_end;
+}
+
+/*
+ * Have the system give these pages, and those between them and what it has
+ * given before, which are the heap's as well; false: it has none.
+ */
+static bool
+give(char *memory, Size bytes)
+{
+	char	   *first = (char *) TYPEALIGN(PAGE, memory);
+	char	   *end = (char *) TYPEALIGN_DOWN(PAGE, memory + bytes);
+
+#ifdef M_MMAP_MAX
+	bool		kept = memory + bytes <= (char *) sbrk(0);
+#else
+	bool		kept = false;
+#endif
+
+	if (!kept)
+		return populate(memory, bytes);
+	if (given_start == NULL)
+		given_start = given_end = first;
+	if (first < given_start)
+	{
+		if (!populate(first, given_start - first))
+			return false;
+		given_start = first;
+	}
+	if (end > given_end)
+	{
+		if (!populate(given_end, end - given_end))
+			return false;
+		given_end = end;
+	}
+	return true;
+}
+
 /*
  * dp_bridge_reserve
- *	  So many bytes, from now on.
+ *	  So many bytes, from now on.  What was reserved before and is free again
+ *	  serves anew; the process grows only when small pieces were exchanged, so
+ *	  that it grows by a public amount.
  *
  * Errors: 53200.
  */
 void
 dp_bridge_reserve(Size bytes)
 {
-	char	   *memory;
-	bool		given;
+	char	   *memory = malloc(Max(bytes, 1));
+	bool		given = memory != NULL && is_given(memory, bytes);
 
-	move_cached();
-	memory = malloc(Max(bytes, 1));
-	given = memory != NULL && (is_given(memory, bytes) ||
-							   populate(memory, bytes));
-	if (given && bytes > (Size) (given_end - given_start))
+	if (!given)
 	{
-		given_start = memory;
-		given_end = memory + bytes;
+		free(memory);
+		move_cached();
+		memory = malloc(Max(bytes, 1));
+		given = memory != NULL && give(memory, bytes);
 	}
 	free(memory);
 	if (!given)
@@ -186,17 +222,24 @@ dp_bridge_reserve(Size bytes)
 				 errhint("Ask for fewer groups at once, or try again.")));
 }
 
-/* dp_bridge_unreserve: give back what is not worth keeping. */
+/*
+ * dp_bridge_keeps_much: does this process hold more than is worth keeping
+ * while it has nothing to do?
+ */
+bool
+dp_bridge_keeps_much(void)
+{
+	return given_end - given_start > (ptrdiff_t) KEPT;
+}
+
+/* dp_bridge_unreserve: give that back. */
 void
 dp_bridge_unreserve(void)
 {
 #ifdef M_MMAP_MAX
-	if (mallinfo2().fordblks > KEPT)	/* what is free */
-	{
-		(void) malloc_trim(KEPT);
-		given_start = given_end = NULL;
-	}
+	(void) malloc_trim(KEPT);
 #endif
+	given_start = given_end = NULL;
 }
 
 /*

@@ -36,6 +36,7 @@
 #define SHARED_WORKER ((Size) 96 * 1024)	/* its queues, mostly */
 #define ROW_HEADER 65536		/* of a row that is sent, with its keys */
 #define PLAN_FACTOR 5			/* a copy, and two sizes of the text */
+#define GIVE_BACK_AFTER 1000	/* milliseconds */
 
 typedef struct dp_reading_work
 {
@@ -317,7 +318,6 @@ serve(MemoryContext context)
 	RESUME_INTERRUPTS();
 	dp_reader_end_work(my_entry, code);
 	MemoryContextReset(context);
-	dp_bridge_unreserve();
 	pgstat_report_activity(STATE_IDLE, NULL);
 }
 
@@ -327,6 +327,26 @@ is_work_there(void)
 	int			code;
 
 	return dp_reader_look(my_entry, &code) == DP_ENTRY_WORKING;
+}
+
+/*
+ * Wait; one who has had nothing to do for long gives back memory, and leaves
+ * in the end.
+ */
+static void
+wait_for_work(void)
+{
+	int			events = WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH;
+	int			timeout = dp_setting_worker_idle;
+
+	if (dp_bridge_keeps_much())
+		timeout = Min(timeout, GIVE_BACK_AFTER);
+	if (!(WaitLatch(MyLatch, events, timeout, PG_WAIT_EXTENSION) & WL_TIMEOUT))
+		return;
+	if (dp_bridge_keeps_much())
+		dp_bridge_unreserve();
+	else if (dp_reader_may_leave(my_entry, true))
+		proc_exit(0);
 }
 
 /*
@@ -354,7 +374,7 @@ dp_reader_main(Datum arg)
 	BackgroundWorkerInitializeConnectionByOid(database, InvalidOid, 0);
 	force_settings();
 	dp_bridge_scratch_open();	/* whether a job writes to it, nobody sees */
-	dp_bridge_reserve_init();
+	dp_bridge_reserve_init(max_stack_depth * (Size) 1024);
 	context = AllocSetContextCreate(TopMemoryContext, "dp_pg reader",
 									ALLOCSET_DEFAULT_SIZES);
 	pgstat_report_appname("dp_pg reader");
@@ -364,8 +384,6 @@ dp_reader_main(Datum arg)
 
 	for (;;)
 	{
-		int			events = WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH;
-
 		ResetLatch(MyLatch);
 		CHECK_FOR_INTERRUPTS();
 		if (ConfigReloadPending)
@@ -388,9 +406,6 @@ dp_reader_main(Datum arg)
 			continue;
 		}
 		served = false;
-		if ((WaitLatch(MyLatch, events, dp_setting_worker_idle,
-					   PG_WAIT_EXTENSION) & WL_TIMEOUT) &&
-			dp_reader_may_leave(my_entry, true))
-			proc_exit(0);
+		wait_for_work();
 	}
 }

@@ -290,7 +290,7 @@ start_executor(QueryDesc *desc, int flags)
 	if (IsParallelWorker() && desc->sourceText != NULL &&
 		strcmp(desc->sourceText, DP_PRIVATE_QUERY_TEXT) == 0)
 	{
-		dp_bridge_reserve_init();
+		dp_bridge_reserve_init(max_stack_depth * (Size) 1024);
 		warm_gmt();
 		(void) warm_plan(desc->planstate, NULL);
 		dp_bridge_reserve(dp_reader_leader_memory());

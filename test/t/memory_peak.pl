@@ -14,10 +14,12 @@ use LedgerNode;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
+use Time::HiRes qw(usleep);
 
 # A heap grows by at least so much, in kB.
 use constant STEP => 128;
 use constant AGAIN => 100;
+use constant KEPT => 250_000;   # with what an idle reader keeps, 128 MB
 
 my $library = test_library('process_peak');
 my $node = attack_node('memory_peak',
@@ -68,6 +70,13 @@ EOT
 sub reader
 {
 	return value($node, "SELECT pid FROM pg_stat_activity WHERE backend_type = 'dp_pg reader'");
+}
+
+sub resident
+{
+	my ($size) = slurp_file('/proc/' . reader() . '/status') =~ /^VmRSS:\s+(\d+) kB/m;
+
+	return $size;
 }
 
 sub peak
@@ -296,6 +305,20 @@ foreach my $level (
 
 	is(join('', @errors), '', 'answered again and again');
 	cmp_ok(peak() - $before, '<', STEP, "the same reader takes no more, $once kB");
+}
+
+# What it has it keeps for queries that follow, and gives most of it back when
+# none does.
+{
+	my $full = resident();
+	my $left = $full;
+
+	for (1 .. 1800)
+	{
+		last if ($left = resident()) < KEPT;
+		usleep(100_000);
+	}
+	cmp_ok($left, '<', KEPT, "memory goes back, of $full kB");
 }
 
 # Tables of conditions.
