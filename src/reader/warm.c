@@ -43,6 +43,14 @@
 #include "../rules/dp_rules.h"
 #include "reader.h"
 
+/*
+ * What a worker's stack grows by while it runs a plan: a LIKE goes deepest, a
+ * level for each wildcard (total_functions.h), and each node of the plan runs
+ * what is below it.
+ */
+#define WORKER_STACK ((Size) 256 * 1024)
+#define NODE_STACK ((Size) 1024)
+
 static void
 touch(Relation rel, bool prune)
 {
@@ -192,11 +200,13 @@ warm_sort(const Sort *sort)
 	}
 }
 
+/* context: an int to which the number of nodes is added. */
 static bool
 warm_plan(PlanState *state, void *context)
 {
 	Plan	   *plan = state->plan;
 
+	*(int *) context += 1;
 	(void) warm_walker((Node *) plan->targetlist, NULL);
 	(void) warm_walker((Node *) plan->qual, NULL);
 	if (IsA(plan, IndexScan))
@@ -259,6 +269,7 @@ dp_reader_warm(const dp_message *message, const dp_opened *opened)
 {
 	const Oid  *oids;
 	uint64		heard;
+	int			nodes = 0;
 	int			n;
 	int			i;
 	ListCell   *lc;
@@ -273,9 +284,9 @@ dp_reader_warm(const dp_message *message, const dp_opened *opened)
 		AcceptInvalidationMessages();
 		heard = SharedInvalidMessageCounter;
 		warm_needs(message);
-		(void) warm_plan(opened->main->planstate, NULL);
+		(void) warm_plan(opened->main->planstate, &nodes);
 		foreach(lc, opened->scans)
-			(void) warm_plan(((QueryDesc *) lfirst(lc))->planstate, NULL);
+			(void) warm_plan(((QueryDesc *) lfirst(lc))->planstate, &nodes);
 	} while (heard != SharedInvalidMessageCounter);
 }
 
@@ -290,9 +301,11 @@ start_executor(QueryDesc *desc, int flags)
 	if (IsParallelWorker() && desc->sourceText != NULL &&
 		strcmp(desc->sourceText, DP_PRIVATE_QUERY_TEXT) == 0)
 	{
-		dp_bridge_reserve_init(max_stack_depth * (Size) 1024);
+		int			nodes = 0;
+
 		warm_gmt();
-		(void) warm_plan(desc->planstate, NULL);
+		(void) warm_plan(desc->planstate, &nodes);
+		dp_bridge_reserve_init(WORKER_STACK + nodes * NODE_STACK);
 		dp_bridge_reserve(dp_reader_leader_memory());
 	}
 }
