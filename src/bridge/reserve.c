@@ -16,9 +16,12 @@
 #include <malloc.h>
 #endif
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/statvfs.h>
 
 #include "miscadmin.h"
 #include "storage/dsm.h"
+#include "storage/dsm_impl.h"
 #include "tcop/tcopprot.h"
 
 #include "dp_bridge.h"
@@ -27,6 +30,7 @@
 #define PAGE 4096
 #define STACK_STEP 65536
 #define HUGE_FROM ((Size) 8 * 1024 * 1024)
+#define PLENTY 16				/* times: others take some at the same time */
 
 /*
  * What glibc keeps of what is freed, in each thread (its tcache): so many
@@ -145,6 +149,9 @@ move_cached(void)
 #define move_cached() ((void) 0)
 #endif
 
+/* Has this process reserved before, and so perhaps met rows since? */
+static bool has_reserved = false;
+
 /* What the system has given: pages of the heap, until it is trimmed. */
 static char *given_start = NULL;
 static char *given_end = NULL;
@@ -208,10 +215,12 @@ dp_bridge_reserve(Size bytes)
 	if (!given)
 	{
 		free(memory);
-		move_cached();
+		if (has_reserved)
+			move_cached();
 		memory = malloc(Max(bytes, 1));
 		given = memory != NULL && give(memory, bytes);
 	}
+	has_reserved = true;
 	free(memory);
 	if (!given)
 		ereport(ERROR,
@@ -243,6 +252,26 @@ dp_bridge_unreserve(void)
 }
 
 /*
+ * Is there so much more shared memory that it need not be tried?  On Linux it
+ * is a file of this folder, so that limits of file sizes hold.
+ */
+static bool
+is_plenty(Size bytes)
+{
+#if defined(__linux__) && defined(__GLIBC__) && __GLIBC_PREREQ(2, 34)
+	struct statvfs folder;
+	struct rlimit file;
+
+	return dynamic_shared_memory_type == DSM_IMPL_POSIX &&
+		statvfs("/dev/shm", &folder) == 0 &&
+		folder.f_bavail / PLENTY > bytes / folder.f_frsize &&
+		getrlimit(RLIMIT_FSIZE, &file) == 0 && file.rlim_cur > bytes;
+#else
+	return false;
+#endif
+}
+
+/*
  * dp_bridge_try_shared
  *	  Can so many bytes of shared memory be had, for parallel workers?  They
  *	  are given back at once, and others may take them before the caller does.
@@ -254,6 +283,8 @@ dp_bridge_try_shared(Size bytes)
 {
 	dsm_segment *segment;
 
+	if (is_plenty(bytes))
+		return;
 	segment = dsm_create(bytes, DSM_CREATE_NULL_IF_MAXSEGMENTS);
 	if (segment != NULL)		/* without one there are no workers */
 		dsm_detach(segment);
