@@ -26,30 +26,36 @@
 #include "dp_bridge.h"
 
 /*
- * OID of the extension, which every query asks for.  It cannot come or go
- * without a change to schemas or functions, for which PostgreSQL keeps caches
- * and tells of changes.
+ * OID and schema of the extension, which every query asks for.  It cannot come,
+ * go or move without a change to schemas or functions, for which PostgreSQL
+ * keeps caches and tells of changes.
  */
 static Oid	extension_cache = InvalidOid;
+static Oid	namespace_cache = InvalidOid;
 static bool extension_callback = false;
 
 static void
 forget_extension(Datum arg, int cacheid, uint32 hashvalue)
 {
 	extension_cache = InvalidOid;
+	namespace_cache = InvalidOid;
+}
+
+static void
+watch_extension(void)
+{
+	if (extension_callback)
+		return;
+	CacheRegisterSyscacheCallback(NAMESPACEOID, forget_extension, (Datum) 0);
+	CacheRegisterSyscacheCallback(PROCOID, forget_extension, (Datum) 0);
+	extension_callback = true;
 }
 
 /* dp_bridge_extension_oid: InvalidOid when not installed here. */
 Oid
 dp_bridge_extension_oid(void)
 {
-	if (!extension_callback)
-	{
-		CacheRegisterSyscacheCallback(NAMESPACEOID, forget_extension,
-									  (Datum) 0);
-		CacheRegisterSyscacheCallback(PROCOID, forget_extension, (Datum) 0);
-		extension_callback = true;
-	}
+	watch_extension();
 	if (!OidIsValid(extension_cache))
 		extension_cache = get_extension_oid("dp_pg", true);
 	return extension_cache;
@@ -91,7 +97,10 @@ dp_bridge_extension_namespace(void)
 {
 	FormData_pg_extension row;
 
-	return find_extension(&row) ? row.extnamespace : InvalidOid;
+	watch_extension();
+	if (!OidIsValid(namespace_cache) && find_extension(&row))
+		namespace_cache = row.extnamespace;
+	return namespace_cache;
 }
 
 /* dp_bridge_catalog_namespace: schema dp_pg, or InvalidOid. */

@@ -32,7 +32,7 @@ struct dp_past_release
 	Oid			user;			/* who asked; nobody else sees it */
 	char	   *dataset;
 	int			nrelations;
-	Datum	   *relations;		/* OIDs: by which names its rows are known */
+	Oid		   *relations;		/* that were read */
 	int			n;
 	dp_description *values;
 };
@@ -69,23 +69,16 @@ copy_description(const dp_description *d)
 	return copy;
 }
 
-/* The protected relations that were read, and the views published of them. */
+/* The protected relations that were read. */
 static void
 remember_relations(dp_past_release *past, const List *relids)
 {
 	ListCell   *lc;
 
-	past->relations = palloc(sizeof(Datum) * (2 * list_length(relids) + 1));
+	past->relations = palloc(sizeof(Oid) * Max(list_length(relids), 1));
 	foreach(lc, relids)
-	{
-		Oid			relid = lfirst_oid(lc);
-		Oid			view = dp_protect_published_view(relid);
-
-		if (OidIsValid(relid))
-			past->relations[past->nrelations++] = ObjectIdGetDatum(relid);
-		if (OidIsValid(view))
-			past->relations[past->nrelations++] = ObjectIdGetDatum(view);
-	}
+		if (OidIsValid(lfirst_oid(lc)))
+			past->relations[past->nrelations++] = lfirst_oid(lc);
 }
 
 /* Forget what earlier statements released; room for one more. */
@@ -158,9 +151,9 @@ copy_past(const dp_past_release *past)
 	*copy = *past;
 	copy->context = NULL;
 	copy->dataset = pstrdup(past->dataset);
-	copy->relations = palloc(sizeof(Datum) * Max(past->nrelations, 1));
+	copy->relations = palloc(sizeof(Oid) * Max(past->nrelations, 1));
 	memcpy(copy->relations, past->relations,
-		   sizeof(Datum) * past->nrelations);
+		   sizeof(Oid) * past->nrelations);
 	copy->values = palloc(sizeof(dp_description) * Max(past->n, 1));
 	for (i = 0; i < past->n; i++)
 		copy->values[i] = copy_description(&past->values[i]);
@@ -200,9 +193,30 @@ numeric_text(const char *text)
 	return NumericGetDatum(dp_bridge_text_to_numeric(text));
 }
 
+/* regclass[]: these relations, each with the view published of it. */
+static Datum
+show_relations(const dp_past_release *past)
+{
+	Datum	   *shown = palloc(sizeof(Datum) * (2 * past->nrelations + 1));
+	int			n = 0;
+	int			i;
+
+	for (i = 0; i < past->nrelations; i++)
+	{
+		Oid			view = dp_protect_published_view(past->relations[i]);
+
+		shown[n++] = ObjectIdGetDatum(past->relations[i]);
+		if (OidIsValid(view))
+			shown[n++] = ObjectIdGetDatum(view);
+	}
+	return PointerGetDatum(construct_array(shown, n, REGCLASSOID, sizeof(Oid),
+										   true, TYPALIGN_INT));
+}
+
 static void
 put_release(ReturnSetInfo *result, const dp_past_release *past)
 {
+	Datum		relations = show_relations(past);
 	int			i;
 
 	for (i = 0; i < past->n; i++)
@@ -222,10 +236,7 @@ put_release(ReturnSetInfo *result, const dp_past_release *past)
 		values[8] = CStringGetTextDatum(d->sensitivity);
 		values[9] = CStringGetTextDatum(d->scale);
 		values[10] = CStringGetTextDatum(d->error);
-		values[11] = PointerGetDatum(construct_array(past->relations,
-													 past->nrelations,
-													 REGCLASSOID, sizeof(Oid),
-													 true, TYPALIGN_INT));
+		values[11] = relations;
 		tuplestore_putvalues(result->setResult, result->setDesc, values,
 							 nulls);
 	}
