@@ -210,8 +210,8 @@ extern List *dp_bridge_plans_below(const Plan *plan);
 /* ---- memory for what depends on rows (reserve.c) ---- */
 extern void dp_bridge_reserve_init(Size stack);
 extern void dp_bridge_reserve(Size bytes);
-extern bool dp_bridge_keeps_much(void);
-extern void dp_bridge_unreserve(void);
+extern void dp_bridge_hold(void);
+extern void dp_bridge_give_back(void);
 extern void dp_bridge_try_shared(Size bytes);
 
 /* ---- powers of two (binary.c) ---- */

@@ -6,6 +6,8 @@
  * itself), and what it needs next is made of that.  So a lack of memory shows
  * when it is reserved, by an amount that is public, and not where rows ask.
  * Pages are written to, because a system may promise more than it has.
+ * Between two uses the memory is taken, so that the process grows only where
+ * it reserves more than before.
  *
  * Without the C library's mallopt() nothing is kept, and this only tries.  So
  * it does with what parallel workers share.
@@ -87,24 +89,14 @@ grow_stack(Size bytes, char *from)
 	return grow_stack(bytes - STACK_STEP, from) + frame[0];
 }
 
+#ifdef M_MMAP_MAX
 /*
- * dp_bridge_reserve_init
- *	  Once, in a process that reserves, with the bytes of stack that what rows
- *	  make it do may use from here on.
+ * Small pieces that are freed stay where they are, for the next of that size,
+ * and split what is around them; rows may have put them there.  So there are
+ * as many spare ones, from elsewhere, to be kept in their place.
  */
-void
-dp_bridge_reserve_init(Size stack)
-{
-	char		here;
+static void *spare[CACHED_SIZES][CACHED];
 
-	(void) grow_stack(stack, &here);
-#ifdef M_MMAP_MAX
-	(void) mallopt(M_MMAP_MAX, 0);
-	(void) mallopt(M_TRIM_THRESHOLD, -1);
-#endif
-}
-
-#ifdef M_MMAP_MAX
 static void
 take_cached(void *taken[CACHED_SIZES][CACHED])
 {
@@ -113,142 +105,135 @@ take_cached(void *taken[CACHED_SIZES][CACHED])
 
 	for (i = 0; i < CACHED_SIZES; i++)
 		for (j = 0; j < CACHED; j++)
-			taken[i][j] = malloc(CACHED_FIRST + i * CACHED_STEP);
+			if (taken[i][j] == NULL)
+				taken[i][j] = malloc(CACHED_FIRST + i * CACHED_STEP);
 }
 
+/* Free all in [start, end), or all where end is 0: the rest stays taken. */
 static void
-free_cached(void *taken[CACHED_SIZES][CACHED])
+free_cached(void *taken[CACHED_SIZES][CACHED], uintptr_t start, uintptr_t end)
 {
 	int			i;
 	int			j;
 
 	for (i = 0; i < CACHED_SIZES; i++)
 		for (j = 0; j < CACHED; j++)
-			free(taken[i][j]);
+			if (end == 0 || ((uintptr_t) taken[i][j] >= start &&
+							 (uintptr_t) taken[i][j] < end))
+			{
+				free(taken[i][j]);
+				taken[i][j] = NULL;
+			}
 }
 
 /*
- * Small pieces that are freed stay where they are, for the next of that size,
- * and split what is around them.  Some lie where rows had others put: what is
- * reserved next would come to lie above them, and the process grow by what
- * rows took.  So these are exchanged for pieces from where memory is free
- * first, and freed for good.
+ * Let no small piece that is free lie in this memory, which is free.  What is
+ * kept of each size is taken, spare pieces are freed and therefore kept, and
+ * what is freed then is not kept any more.
  */
 static void
-move_cached(void)
+clear_cached(uintptr_t start, uintptr_t end)
 {
 	static void *old[CACHED_SIZES][CACHED];
-	static void *fresh[CACHED_SIZES][CACHED];
 
 	take_cached(old);
-	take_cached(fresh);
-	free_cached(fresh);
-	free_cached(old);
+	free_cached(spare, 0, 0);
+	free_cached(old, start, end);
+	memcpy(spare, old, sizeof(spare));
+	memset(old, 0, sizeof(old));
 }
-#else
-#define move_cached() ((void) 0)
 #endif
 
-/* Has this process reserved before, and so perhaps met rows since? */
-static bool has_reserved = false;
-
-/* What the system has given: pages of the heap, until it is trimmed. */
-static char *given_start = NULL;
-static char *given_end = NULL;
-
-static bool
-is_given(char *memory, Size bytes)
+/*
+ * dp_bridge_reserve_init
+ *	  Once, in a process that reserves, with the bytes of stack that what rows
+ *	  make it do may use from here on, of which max_stack_depth is the most.
+ */
+void
+dp_bridge_reserve_init(Size stack)
 {
-	return (char *) TYPEALIGN(PAGE, memory) >= given_start &&
-		(char *) TYPEALIGN_DOWN(PAGE, memory + bytes) <= given_end;
+	char		here;
+
+	(void) grow_stack(Min(stack, max_stack_depth * (Size) 1024), &here);
+#ifdef M_MMAP_MAX
+	(void) mallopt(M_MMAP_MAX, 0);
+	(void) mallopt(M_TRIM_THRESHOLD, -1);
+	(void) mallopt(M_ARENA_MAX, 1); /* a request that fails makes another */
+#endif
 }
 
 /*
- * Have the system give these pages, and those between them and what it has
- * given before, which are the heap's as well; false: it has none.
+ * What was reserved last.  It is free while rows are read, and taken when they
+ * are not, so that nothing else comes to lie there.
  */
-static bool
-give(char *memory, Size bytes)
-{
-	char	   *first = (char *) TYPEALIGN(PAGE, memory);
-	char	   *end = (char *) TYPEALIGN_DOWN(PAGE, memory + bytes);
-
-#ifdef M_MMAP_MAX
-	bool		kept = memory + bytes <= (char *) sbrk(0);
-#else
-	bool		kept = false;
-#endif
-
-	if (!kept)
-		return populate(memory, bytes);
-	if (given_start == NULL)
-		given_start = given_end = first;
-	if (first < given_start)
-	{
-		if (!populate(first, given_start - first))
-			return false;
-		given_start = first;
-	}
-	if (end > given_end)
-	{
-		if (!populate(given_end, end - given_end))
-			return false;
-		given_end = end;
-	}
-	return true;
-}
+static char *held = NULL;
+static uintptr_t held_at = 0;	/* where it is, or was while it is free */
+static Size held_bytes = 0;
+static bool held_given = false; /* has the system given its pages? */
 
 /*
  * dp_bridge_reserve
- *	  So many bytes, from now on.  What was reserved before and is free again
- *	  serves anew; the process grows only when small pieces were exchanged, so
- *	  that it grows by a public amount.
+ *	  So many bytes, for the rows that are read next.
  *
  * Errors: 53200.
  */
 void
 dp_bridge_reserve(Size bytes)
 {
-	char	   *memory = malloc(Max(bytes, 1));
-	bool		given = memory != NULL && is_given(memory, bytes);
-
-	if (!given)
+	if (held == NULL || held_bytes < bytes)
 	{
-		free(memory);
-		if (has_reserved)
-			move_cached();
-		memory = malloc(Max(bytes, 1));
-		given = memory != NULL && give(memory, bytes);
+		free(held);
+		held_bytes = Max(bytes, 1);
+		held = malloc(held_bytes);
+		held_given = false;
 	}
-	has_reserved = true;
-	free(memory);
-	if (!given)
+	held_given = held_given || (held != NULL && populate(held, held_bytes));
+	held_at = (uintptr_t) held;
+	free(held);
+	held = NULL;
+	if (!held_given)
+	{
+		held_bytes = 0;
 		ereport(ERROR,
 				(errcode(ERRCODE_OUT_OF_MEMORY),
 				 errmsg("out of memory"),
 				 errdetail("A private query may need %zu MB, whatever its "
 						   "rows.", bytes / (1024 * 1024) + 1),
 				 errhint("Ask for fewer groups at once, or try again.")));
+	}
+}
+
+/* dp_bridge_hold: rows are no longer read, and what they took is free again. */
+void
+dp_bridge_hold(void)
+{
+#ifdef M_MMAP_MAX
+	if (held != NULL || held_bytes == 0)
+		return;
+	clear_cached(held_at, held_at + held_bytes);
+	held = malloc(held_bytes);
+	held_given = (uintptr_t) held == held_at;
+	if (held == NULL)
+		held_bytes = 0;
+	take_cached(spare);
+#endif
 }
 
 /*
- * dp_bridge_keeps_much: does this process hold more than is worth keeping
- * while it has nothing to do?
+ * dp_bridge_give_back
+ *	  A process that has nothing to do gives back what is not worth keeping.
  */
-bool
-dp_bridge_keeps_much(void)
-{
-	return given_end - given_start > (ptrdiff_t) KEPT;
-}
-
-/* dp_bridge_unreserve: give that back. */
 void
-dp_bridge_unreserve(void)
+dp_bridge_give_back(void)
 {
 #ifdef M_MMAP_MAX
+	if (mallinfo2().fordblks + held_bytes <= KEPT)	/* free, and held */
+		return;
+	free(held);
+	held = NULL;
+	held_bytes = 0;
 	(void) malloc_trim(KEPT);
 #endif
-	given_start = given_end = NULL;
 }
 
 /*

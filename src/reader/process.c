@@ -36,6 +36,7 @@
 #define SHARED_WORKER ((Size) 96 * 1024)	/* its queues, mostly */
 #define ROW_HEADER 65536		/* of a row that is sent, with its keys */
 #define PLAN_FACTOR 5			/* a copy, and two sizes of the text */
+#define SLACK ((Size) 1024 * 1024)	/* what is free where nothing fits */
 #define GIVE_BACK_AFTER 1000	/* milliseconds */
 
 typedef struct dp_reading_work
@@ -49,6 +50,7 @@ typedef struct dp_reading_work
 
 static int	my_entry = -1;
 static volatile sig_atomic_t working = false;
+static bool settled = true;		/* nothing to give back since the last job */
 
 static void
 vanish(int code, Datum arg)
@@ -198,7 +200,7 @@ shared_bytes(const dp_message *message, int workers)
 static void
 reserve(const dp_message *message, const PlannedStmt *plan, const List *scans)
 {
-	Size		own = message->memory + 2 * message->row;
+	Size		own = SLACK + message->memory + 2 * message->row;
 	int			workers = workers_of(plan);
 	ListCell   *lc;
 
@@ -318,6 +320,8 @@ serve(MemoryContext context)
 	RESUME_INTERRUPTS();
 	dp_reader_end_work(my_entry, code);
 	MemoryContextReset(context);
+	dp_bridge_hold();
+	settled = false;
 	pgstat_report_activity(STATE_IDLE, NULL);
 }
 
@@ -337,16 +341,16 @@ static void
 wait_for_work(void)
 {
 	int			events = WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH;
-	int			timeout = dp_setting_worker_idle;
+	int			timeout = settled ? dp_setting_worker_idle :
+		Min(GIVE_BACK_AFTER, dp_setting_worker_idle);
 
-	if (dp_bridge_keeps_much())
-		timeout = Min(timeout, GIVE_BACK_AFTER);
 	if (!(WaitLatch(MyLatch, events, timeout, PG_WAIT_EXTENSION) & WL_TIMEOUT))
 		return;
-	if (dp_bridge_keeps_much())
-		dp_bridge_unreserve();
+	if (!settled)
+		dp_bridge_give_back();
 	else if (dp_reader_may_leave(my_entry, true))
 		proc_exit(0);
+	settled = true;
 }
 
 /*
@@ -374,7 +378,7 @@ dp_reader_main(Datum arg)
 	BackgroundWorkerInitializeConnectionByOid(database, InvalidOid, 0);
 	force_settings();
 	dp_bridge_scratch_open();	/* whether a job writes to it, nobody sees */
-	dp_bridge_reserve_init(max_stack_depth * (Size) 1024);
+	dp_bridge_reserve_init(SIZE_MAX);
 	context = AllocSetContextCreate(TopMemoryContext, "dp_pg reader",
 									ALLOCSET_DEFAULT_SIZES);
 	pgstat_report_appname("dp_pg reader");
