@@ -25,6 +25,7 @@
 #include "storage/dsm.h"
 #include "storage/dsm_impl.h"
 #include "tcop/tcopprot.h"
+#include "utils/memutils.h"
 
 #include "dp_bridge.h"
 
@@ -32,6 +33,7 @@
 #define PAGE 4096
 #define STACK_STEP 65536
 #define HUGE_FROM ((Size) 8 * 1024 * 1024)
+#define CONTEXTS 64
 #define PLENTY 16				/* times: others take some at the same time */
 
 /*
@@ -93,54 +95,113 @@ grow_stack(Size bytes, char *from)
 /*
  * Small pieces that are freed stay where they are, for the next of that size,
  * and split what is around them; rows may have put them there.  So there are
- * as many spare ones, from elsewhere, to be kept in their place.
+ * spare ones, from elsewhere, to be kept in their place: of each size as many
+ * as are kept, twice.
  */
-static void *spare[CACHED_SIZES][CACHED];
+static void *spare[CACHED_SIZES][2 * CACHED];
+
+/* What is kept of each size, as we left it: freed in this order. */
+static void *left[CACHED_SIZES][CACHED];
 
 static void
-take_cached(void *taken[CACHED_SIZES][CACHED])
+take_kept(int size, void *taken[CACHED])
 {
 	int			i;
-	int			j;
 
-	for (i = 0; i < CACHED_SIZES; i++)
-		for (j = 0; j < CACHED; j++)
-			if (taken[i][j] == NULL)
-				taken[i][j] = malloc(CACHED_FIRST + i * CACHED_STEP);
+	for (i = 0; i < CACHED; i++)
+		taken[i] = malloc(CACHED_FIRST + size * CACHED_STEP);
 }
 
-/* Free all in [start, end), or all where end is 0: the rest stays taken. */
+/* Have these be kept, where nothing of their size is. */
 static void
-free_cached(void *taken[CACHED_SIZES][CACHED], uintptr_t start, uintptr_t end)
+leave(int size, void *pieces[CACHED])
 {
 	int			i;
-	int			j;
 
-	for (i = 0; i < CACHED_SIZES; i++)
-		for (j = 0; j < CACHED; j++)
-			if (end == 0 || ((uintptr_t) taken[i][j] >= start &&
-							 (uintptr_t) taken[i][j] < end))
-			{
-				free(taken[i][j]);
-				taken[i][j] = NULL;
-			}
+	memcpy(left[size], pieces, sizeof(left[size]));
+	for (i = 0; i < CACHED; i++)
+		free(pieces[i]);
+}
+
+static bool
+is_as_left(int size, void *const taken[CACHED])
+{
+	int			i;
+
+	for (i = 0; i < CACHED; i++)
+		if (taken[i] != left[size][CACHED - 1 - i])
+			return false;
+	return true;
 }
 
 /*
- * Let no small piece that is free lie in this memory, which is free.  What is
- * kept of each size is taken, spare pieces are freed and therefore kept, and
- * what is freed then is not kept any more.
+ * Let no small piece that is free lie in this memory, which is free.  Where
+ * fewer were kept than are taken at first, malloc may have kept others instead.
+ * So spare ones are freed, until as many as can be are kept, and as many taken:
+ * now there is none.
  */
 static void
 clear_cached(uintptr_t start, uintptr_t end)
 {
-	static void *old[CACHED_SIZES][CACHED];
+	int			size;
+	int			i;
 
-	take_cached(old);
-	free_cached(spare, 0, 0);
-	free_cached(old, start, end);
-	memcpy(spare, old, sizeof(spare));
-	memset(old, 0, sizeof(old));
+	for (size = 0; size < CACHED_SIZES; size++)
+	{
+		void	   *taken[2 * CACHED];
+
+		take_kept(size, taken);
+		if (is_as_left(size, taken))
+		{
+			void	   *same[CACHED];
+
+			memcpy(same, left[size], sizeof(same));
+			leave(size, same);
+			continue;
+		}
+		for (i = 0; i < CACHED; i++)
+			free(spare[size][i]);
+		take_kept(size, taken + CACHED);
+		leave(size, spare[size] + CACHED);
+		for (i = 0; i < 2 * CACHED; i++)
+		{
+			uintptr_t	at = (uintptr_t) taken[i];
+
+			if (at >= start && at < end)
+			{
+				free(taken[i]);
+				taken[i] = NULL;
+			}
+			spare[size][i] = taken[i];
+		}
+	}
+}
+
+/* Get new spare pieces, while what they must not lie in is taken. */
+static void
+restock(void)
+{
+	int			size;
+	int			i;
+
+	for (size = 0; size < CACHED_SIZES; size++)
+	{
+		void	   *taken[CACHED];
+		void	   *kept[CACHED];
+		bool		missing = false;
+
+		for (i = 0; i < 2 * CACHED; i++)
+			missing = missing || spare[size][i] == NULL;
+		if (!missing)
+			continue;
+		take_kept(size, taken);
+		for (i = 0; i < 2 * CACHED; i++)
+			if (spare[size][i] == NULL)
+				spare[size][i] = malloc(CACHED_FIRST + size * CACHED_STEP);
+		for (i = 0; i < CACHED; i++)
+			kept[i] = taken[CACHED - 1 - i];
+		leave(size, kept);
+	}
 }
 #endif
 
@@ -172,6 +233,27 @@ static Size held_bytes = 0;
 static bool held_given = false; /* has the system given its pages? */
 
 /*
+ * Have as many memory contexts at hand as rows may be the first to need, for
+ * hash tables and sorts: of what is deleted PostgreSQL keeps up to 100 of each
+ * of two sizes, and those must not lie in what is held.
+ */
+static void
+keep_contexts(void)
+{
+	MemoryContext made[CONTEXTS];
+	int			i;
+
+	for (i = 0; i < CONTEXTS; i++)
+		made[i] = i % 4 == 0 ?
+			AllocSetContextCreate(CurrentMemoryContext, "dp_pg kept",
+								  ALLOCSET_SMALL_SIZES) :
+			AllocSetContextCreate(CurrentMemoryContext, "dp_pg kept",
+								  ALLOCSET_DEFAULT_SIZES);
+	for (i = 0; i < CONTEXTS; i++)
+		MemoryContextDelete(made[i]);
+}
+
+/*
  * dp_bridge_reserve
  *	  So many bytes, for the rows that are read next.
  *
@@ -180,14 +262,14 @@ static bool held_given = false; /* has the system given its pages? */
 void
 dp_bridge_reserve(Size bytes)
 {
-	if (held == NULL || held_bytes < bytes)
+	keep_contexts();
+	if (!held_given || held_bytes < bytes)
 	{
 		free(held);
 		held_bytes = Max(bytes, 1);
 		held = malloc(held_bytes);
-		held_given = false;
+		held_given = held != NULL && populate(held, held_bytes);
 	}
-	held_given = held_given || (held != NULL && populate(held, held_bytes));
 	held_at = (uintptr_t) held;
 	free(held);
 	held = NULL;
@@ -203,19 +285,24 @@ dp_bridge_reserve(Size bytes)
 	}
 }
 
-/* dp_bridge_hold: rows are no longer read, and what they took is free again. */
+/*
+ * dp_bridge_hold
+ *	  Before the first rows, and when rows are no longer read and what they
+ *	  took is free again.
+ */
 void
 dp_bridge_hold(void)
 {
 #ifdef M_MMAP_MAX
-	if (held != NULL || held_bytes == 0)
-		return;
-	clear_cached(held_at, held_at + held_bytes);
-	held = malloc(held_bytes);
-	held_given = (uintptr_t) held == held_at;
-	if (held == NULL)
-		held_bytes = 0;
-	take_cached(spare);
+	if (held == NULL && held_bytes > 0)
+	{
+		clear_cached(held_at, held_at + held_bytes);
+		held = malloc(held_bytes);
+		held_given = held_given && (uintptr_t) held == held_at;
+		if (held == NULL)
+			held_bytes = 0;
+	}
+	restock();
 #endif
 }
 
@@ -232,6 +319,7 @@ dp_bridge_give_back(void)
 	free(held);
 	held = NULL;
 	held_bytes = 0;
+	held_given = false;
 	(void) malloc_trim(KEPT);
 #endif
 }

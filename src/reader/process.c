@@ -379,6 +379,7 @@ dp_reader_main(Datum arg)
 	force_settings();
 	dp_bridge_scratch_open();	/* whether a job writes to it, nobody sees */
 	dp_bridge_reserve_init(SIZE_MAX);
+	dp_bridge_hold();
 	context = AllocSetContextCreate(TopMemoryContext, "dp_pg reader",
 									ALLOCSET_DEFAULT_SIZES);
 	pgstat_report_appname("dp_pg reader");

@@ -321,6 +321,20 @@ foreach my $level (
 	cmp_ok($left, '<', KEPT, "memory goes back, of $full kB");
 }
 
+# What rows leave behind does not lie where they are reserved for, wherever they
+# had it put: small pieces that malloc keeps, and contexts that PostgreSQL does.
+{
+	my $held = test_library('held_memory');
+
+	value($node, "CREATE FUNCTION held_growth(at int, contexts bool) RETURNS bigint STRICT LANGUAGE c AS '$held'");
+	foreach my $contexts ('false', 'true')
+	{
+		my @growth = map { value($node, "SELECT held_growth($_, $contexts)") / 1024 } -1, 0, 50, 200, 400;
+
+		cmp_ok($growth[$_] - $growth[0], '<', STEP, "a process grows as without rows, contexts $contexts, place $_, $growth[0] kB") foreach 1 .. 4;
+	}
+}
+
 # Tables of conditions.
 my @columns = ('id', 'x', 'ward', 'place');
 my $pairs = join ', ', map { my $n = $_; map { my $i = $_; map { "'$columns[$i] = $n AND $columns[$_] = $n'" } $i + 1 .. 3 } 0 .. 2 } 1 .. 250;
