@@ -26,9 +26,9 @@
 #include "dp_bridge.h"
 
 /*
- * OID and schema of the extension, which every query asks for.  It cannot come,
- * go or move without a change to schemas or functions, for which PostgreSQL
- * keeps caches and tells of changes.
+ * OID and schema of the extension, which every query asks for.  It cannot
+ * come, go or move without a change to schemas or functions, for which
+ * PostgreSQL keeps caches and tells of changes.
  */
 static Oid	extension_cache = InvalidOid;
 static Oid	namespace_cache = InvalidOid;

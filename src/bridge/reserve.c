@@ -136,9 +136,9 @@ is_as_left(int size, void *const taken[CACHED])
 
 /*
  * Let no small piece that is free lie in this memory, which is free.  Where
- * fewer were kept than are taken at first, malloc may have kept others instead.
- * So spare ones are freed, until as many as can be are kept, and as many taken:
- * now there is none.
+ * fewer were kept than are taken at first, malloc may have kept others
+ * instead.  So spare ones are freed, until as many as can be are kept, and as
+ * many taken: now there is none.
  */
 static void
 clear_cached(uintptr_t start, uintptr_t end)

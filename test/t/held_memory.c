@@ -1,7 +1,7 @@
 /*
  * held_memory.c
- *	  For memory_peak.pl: what reserve.c, which is compiled in here, does to the
- *	  heap of a process whose rows leave something behind.
+ *	  For memory_peak.pl: what reserve.c, which is compiled in here, does to
+ *	  the heap of a process whose rows leave something behind.
  */
 #define dp_bridge_reserve_init own_reserve_init /* dp_pg has them, too */
 #define dp_bridge_reserve own_reserve
