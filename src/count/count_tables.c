@@ -129,7 +129,7 @@ add_row(const flat_spec *spec, const int64 *places, int64 *counts)
 	}
 }
 
-static inline int64
+static pg_attribute_always_inline int64
 place_on(FunctionCallInfo fcinfo, const flat_spec *spec, int axis)
 {
 	const dp_axis_finder *finder =
@@ -147,6 +147,25 @@ add_place(dp_tally_state *state, int64 place)
 	PG_RETURN_POINTER(state);
 }
 
+/* Apart from what counts one column, which needs no array on the stack. */
+static pg_noinline Datum
+add_places(FunctionCallInfo fcinfo, const flat_spec *spec,
+		   dp_tally_state *state)
+{
+	int64		places[FUNC_MAX_ARGS];
+	bool		outside = false;
+	int			i;
+
+	for (i = 0; i < spec->naxes; i++)
+	{
+		places[i] = place_on(fcinfo, spec, i);
+		outside |= places[i] < 0;
+	}
+	if (!(spec->whole && outside))
+		add_row(spec, places, state->counts);
+	PG_RETURN_POINTER(state);
+}
+
 /*
  * dp_tables_add
  *	  Transition function (state, spec, columns) -> state, in place.
@@ -156,9 +175,6 @@ dp_tables_add(PG_FUNCTION_ARGS)
 {
 	const flat_spec *spec;
 	dp_tally_state *state;
-	int64		places[FUNC_MAX_ARGS];
-	bool		outside = false;
-	int			i;
 
 	if (unlikely(fcinfo->flinfo->fn_extra == NULL))
 		check_call_site(fcinfo);
@@ -166,14 +182,7 @@ dp_tables_add(PG_FUNCTION_ARGS)
 	state = dp_tally_state_of(fcinfo, spec->ncounts);
 	if (spec->column)
 		return add_place(state, place_on(fcinfo, spec, 0));
-	for (i = 0; i < spec->naxes; i++)
-	{
-		places[i] = place_on(fcinfo, spec, i);
-		outside |= places[i] < 0;
-	}
-	if (!(spec->whole && outside))
-		add_row(spec, places, state->counts);
-	PG_RETURN_POINTER(state);
+	return add_places(fcinfo, spec, state);
 }
 
 /* ---- single rows ---- */

@@ -350,7 +350,7 @@ extern Const *dp_places_tally_value_spec(Oid type, const Datum *values,
  * Equality is that of value_bytes.c, intervals are those of tally_bucket.c;
  * nothing fails.
  */
-static inline int64
+static pg_attribute_always_inline int64
 dp_places_axis_find_flat(const dp_axis_finder *finder, Datum value,
 						 bool isnull)
 {
