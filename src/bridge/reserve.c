@@ -263,7 +263,7 @@ void
 dp_bridge_reserve(Size bytes)
 {
 	keep_contexts();
-	if (!held_given || held_bytes < bytes)
+	if (held == NULL || !held_given || held_bytes < bytes)
 	{
 		free(held);
 		held_bytes = Max(bytes, 1);
