@@ -29,7 +29,7 @@
 
 #include "dp_bridge.h"
 
-#define KEPT ((Size) 128 * 1024 * 1024)	/* from one use to the next */
+#define KEPT ((Size) 128 * 1024 * 1024)	/* by one with nothing to do */
 #define PAGE 4096
 #define STACK_STEP 65536
 #define HUGE_FROM ((Size) 8 * 1024 * 1024)
@@ -39,7 +39,7 @@
 /*
  * What glibc keeps of what is freed, in each thread (its tcache): so many
  * pieces of each size, of so many sizes from the first on by the step.  Where
- * there are others, those are not exchanged.
+ * there are others, those are not cleared.
  */
 #define CACHED 7
 #define CACHED_FIRST 24
@@ -103,12 +103,13 @@ static void *spare[CACHED_SIZES][2 * CACHED];
 /* What is kept of each size, as we left it: freed in this order. */
 static void *left[CACHED_SIZES][CACHED];
 
+/* Take what is kept of a size, in the order in which it was freed. */
 static void
 take_kept(int size, void *taken[CACHED])
 {
 	int			i;
 
-	for (i = 0; i < CACHED; i++)
+	for (i = CACHED - 1; i >= 0; i--)
 		taken[i] = malloc(CACHED_FIRST + size * CACHED_STEP);
 }
 
@@ -121,17 +122,6 @@ leave(int size, void *pieces[CACHED])
 	memcpy(left[size], pieces, sizeof(left[size]));
 	for (i = 0; i < CACHED; i++)
 		free(pieces[i]);
-}
-
-static bool
-is_as_left(int size, void *const taken[CACHED])
-{
-	int			i;
-
-	for (i = 0; i < CACHED; i++)
-		if (taken[i] != left[size][CACHED - 1 - i])
-			return false;
-	return true;
 }
 
 /*
@@ -151,12 +141,9 @@ clear_cached(uintptr_t start, uintptr_t end)
 		void	   *taken[2 * CACHED];
 
 		take_kept(size, taken);
-		if (is_as_left(size, taken))
+		if (memcmp(taken, left[size], sizeof(left[size])) == 0)
 		{
-			void	   *same[CACHED];
-
-			memcpy(same, left[size], sizeof(same));
-			leave(size, same);
+			leave(size, taken);
 			continue;
 		}
 		for (i = 0; i < CACHED; i++)
@@ -187,7 +174,6 @@ restock(void)
 	for (size = 0; size < CACHED_SIZES; size++)
 	{
 		void	   *taken[CACHED];
-		void	   *kept[CACHED];
 		bool		missing = false;
 
 		for (i = 0; i < 2 * CACHED; i++)
@@ -198,9 +184,7 @@ restock(void)
 		for (i = 0; i < 2 * CACHED; i++)
 			if (spare[size][i] == NULL)
 				spare[size][i] = malloc(CACHED_FIRST + size * CACHED_STEP);
-		for (i = 0; i < CACHED; i++)
-			kept[i] = taken[CACHED - 1 - i];
-		leave(size, kept);
+		leave(size, taken);
 	}
 }
 #endif
@@ -231,6 +215,7 @@ static char *held = NULL;
 static uintptr_t held_at = 0;	/* where it is, or was while it is free */
 static Size held_bytes = 0;
 static bool held_given = false; /* has the system given its pages? */
+static bool holds = false;		/* is it taken again after rows? */
 
 /*
  * Have as many memory contexts at hand as rows may be the first to need, for
@@ -262,7 +247,8 @@ keep_contexts(void)
 void
 dp_bridge_reserve(Size bytes)
 {
-	keep_contexts();
+	if (holds)
+		keep_contexts();
 	if (held == NULL || !held_given || held_bytes < bytes)
 	{
 		free(held);
@@ -294,6 +280,7 @@ void
 dp_bridge_hold(void)
 {
 #ifdef M_MMAP_MAX
+	holds = true;
 	if (held == NULL && held_bytes > 0)
 	{
 		clear_cached(held_at, held_at + held_bytes);
