@@ -11,10 +11,10 @@ use FindBin;
 use lib $FindBin::RealBin;
 use AttackNode qw(attack_node as test_library);
 use LedgerNode;
+use ReleaseNode qw(await memory);
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
-use Time::HiRes qw(usleep);
 
 # A heap grows by at least so much, in kB.
 use constant STEP => 128;
@@ -72,18 +72,9 @@ sub reader
 	return value($node, "SELECT pid FROM pg_stat_activity WHERE backend_type = 'dp_pg reader'");
 }
 
-sub resident
-{
-	my ($size) = slurp_file('/proc/' . reader() . '/status') =~ /^VmRSS:\s+(\d+) kB/m;
-
-	return $size;
-}
-
 sub peak
 {
-	my ($size) = slurp_file('/proc/' . reader() . '/status') =~ /^VmPeak:\s+(\d+) kB/m;
-
-	return $size;
+	return memory(reader(), 'VmPeak');
 }
 
 # The stack that an expression may use is there before rows are.
@@ -91,8 +82,7 @@ sub peak
 	my ($most) = value($node, "SELECT setting FROM pg_settings WHERE name = 'max_stack_depth'") =~ /(\d+)/;
 
 	as($node, 'analyst', 'SELECT dp_count(*) FROM visits WHERE id < 0');
-	my ($stack) = slurp_file('/proc/' . reader() . '/status') =~ /^VmStk:\s+(\d+) kB/m;
-	cmp_ok($stack, '>=', $most, 'a reader has all of its stack');
+	cmp_ok(memory(reader(), 'VmStk'), '>=', $most, 'a reader has all of its stack');
 }
 
 # What a reader that has done nothing else takes for the query, in kB.
@@ -310,15 +300,9 @@ foreach my $level (
 # What it has it keeps for queries that follow, and gives most of it back when
 # none does.
 {
-	my $full = resident();
-	my $left = $full;
+	my $full = memory(reader(), 'VmRSS');
 
-	for (1 .. 1800)
-	{
-		last if ($left = resident()) < KEPT;
-		usleep(100_000);
-	}
-	cmp_ok($left, '<', KEPT, "memory goes back, of $full kB");
+	ok(await(sub { memory(reader(), 'VmRSS') < KEPT }), "memory goes back, of $full kB");
 }
 
 # What rows leave behind does not lie where they are reserved for, wherever they
