@@ -45,6 +45,8 @@
 #define CACHED_FIRST 24
 #define CACHED_STEP 16
 #define CACHED_SIZES 64
+#define AHEAD 4					/* sizes whose pieces are fetched */
+#define AHEAD 4					/* sizes whose pieces are fetched */
 
 /* Have the system give the pages, with what is on them; false: it has none. */
 static bool
@@ -103,12 +105,19 @@ static void *spare[CACHED_SIZES][2 * CACHED];
 /* What is kept of each size, as we left it: freed in this order. */
 static void *left[CACHED_SIZES][CACHED];
 
-/* Take what is kept of a size, in the order in which it was freed. */
+/*
+ * Take what is kept of a size, in the order in which it was freed.  Malloc
+ * looks into each piece for the next, and others have used the processor since:
+ * those of later sizes are fetched meanwhile.
+ */
 static void
 take_kept(int size, void *taken[CACHED])
 {
 	int			i;
 
+	if (size + AHEAD < CACHED_SIZES)
+		for (i = 0; i < CACHED; i++)
+			__builtin_prefetch(left[size + AHEAD][i], 1);
 	for (i = CACHED - 1; i >= 0; i--)
 		taken[i] = malloc(CACHED_FIRST + size * CACHED_STEP);
 }
@@ -225,9 +234,14 @@ static bool holds = false;		/* is it taken again after rows? */
 static void
 keep_contexts(void)
 {
-	MemoryContext made[CONTEXTS];
+	static MemoryContext made[CONTEXTS];
 	int			i;
 
+	for (i = 0; i < CONTEXTS; i++)	/* most are those of the time before */
+	{
+		__builtin_prefetch(made[i], 1);
+		__builtin_prefetch((char *) made[i] + 64, 1);
+	}
 	for (i = 0; i < CONTEXTS; i++)
 		made[i] = i % 4 == 0 ?
 			AllocSetContextCreate(CurrentMemoryContext, "dp_pg kept",

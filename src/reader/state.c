@@ -10,27 +10,42 @@
 #include "postgres.h"
 
 #include "access/xact.h"
+#include "lib/stringinfo.h"
 #include "miscadmin.h"
 #include "storage/lmgr.h"
 #include "utils/combocid.h"
 #include "utils/guc.h"
 #include "utils/inval.h"
 #include "utils/lsyscache.h"
+#include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
 #include "reader.h"
 
 /*
  * dp_reader_state_apply_settings
- *	  Outside of a transaction, so that they stay; what has its value already
- *	  is left alone.
+ *	  Outside of a transaction, so that they stay: where they are those of the
+ *	  job before nothing is to do, and what has its value already is left
+ *	  alone.
  */
 void
 dp_reader_state_apply_settings(const dp_message *message)
 {
+	static StringInfoData applied = {0};
 	const char *at = dp_reader_find_part(message, DP_PART_SETTINGS);
-	const char *end = at + message->size[DP_PART_SETTINGS];
+	int			size = message->size[DP_PART_SETTINGS];
+	const char *end = at + size;
 
+	if (applied.data == NULL)
+	{
+		MemoryContext old = MemoryContextSwitchTo(TopMemoryContext);
+
+		initStringInfo(&applied);
+		MemoryContextSwitchTo(old);
+	}
+	if (applied.len == size && memcmp(applied.data, at, size) == 0)
+		return;
+	resetStringInfo(&applied);	/* until all are applied */
 	while (at < end)
 	{
 		const char *name = at;
@@ -40,6 +55,7 @@ dp_reader_state_apply_settings(const dp_message *message)
 			SetConfigOption(name, value, PGC_SUSET, PGC_S_SESSION);
 		at = value + strlen(value) + 1;
 	}
+	appendBinaryStringInfo(&applied, end - size, size);
 }
 
 /*
