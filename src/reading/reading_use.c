@@ -350,6 +350,7 @@ find_way(const dp_reading *reading, const dp_joined_sizes *joined)
 	return dp_run_find_way(block, reading->many ?
 						   dp_reading_rows_bytes(counted(reading->plan, true),
 												 block->unit_type) : 0,
+						   reading->many ? (int64) reading->sensitivity : 1,
 						   joined);
 }
 

@@ -217,12 +217,72 @@ value_bytes(Node *node, const Query *level)
 	}
 }
 
+/* Does it answer what it is given? */
+static bool
+passes_on(Oid function)
+{
+	return function == dp_rules_short_value() ||
+		function == dp_rules_sortable_value();
+}
+
+/* Below what answers what it is given, or a shorter spelling of it. */
+static const Node *
+peel(const Node *value, const Query *level)
+{
+	const Query *below;
+	Node	   *expression;
+
+	check_stack_depth();
+	if (IsA(value, RelabelType))
+		return peel((Node *) ((const RelabelType *) value)->arg, level);
+	if (IsA(value, Var))
+	{
+		expression = dp_rules_column(level, (const Var *) value, &below);
+		return expression == NULL ? value : peel(expression, below);
+	}
+	if (IsA(value, FuncExpr) &&
+		(passes_on(((const FuncExpr *) value)->funcid) ||
+		 built_in(((const FuncExpr *) value)->funcid) == F_TRIM_SCALE))
+		return peel(linitial(((const FuncExpr *) value)->args), level);
+	return value;
+}
+
+/*
+ * Bytes of what a value was cast to: varchar(n), char(n), numeric(p, s).  Zero
+ * or less: to nothing that has a length.
+ */
+static int32
+cast_bytes(const Node *value, const Query *level)
+{
+	const FuncExpr *call = (const FuncExpr *) peel(value, level);
+	const Const *modifier;
+
+	if (!IsA(call, FuncExpr))
+		return -1;
+	switch (built_in(call->funcid))
+	{
+		case F_VARCHAR_VARCHAR_INT4_BOOL:
+		case F_BPCHAR_BPCHAR_INT4_BOOL:
+		case F_NUMERIC_NUMERIC_INT4:
+			modifier = lsecond(call->args);
+			if (!IsA(modifier, Const) || modifier->constisnull)
+				return -1;
+			return type_maximum_size(call->funcresulttype,
+									 DatumGetInt32(modifier->constvalue));
+		default:
+			return -1;
+	}
+}
+
 /* dp_rules_kept_bytes: see dp_rules.h. */
 Size
 dp_rules_kept_bytes(Node *value, const Query *level)
 {
 	Size		bytes = value_bytes(value, level);
+	int32		cast = cast_bytes(value, level);
 
+	if (cast > 0)
+		bytes = Min(bytes, cast);
 	return exprType(value) == NUMERICOID ? bytes :
 		Min(bytes, DP_TOTAL_COLLATED_LIMIT);
 }
@@ -273,14 +333,6 @@ dp_rules_row_bytes(const Query *query, Size widest)
 }
 
 /* ---- what a row takes ---- */
-
-/* Does it answer what it is given? */
-static bool
-passes_on(Oid function)
-{
-	return function == dp_rules_short_value() ||
-		function == dp_rules_sortable_value();
-}
 
 /* May the value be out of line, so that whoever reads it makes a copy? */
 static bool

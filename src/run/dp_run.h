@@ -135,7 +135,7 @@ extern void dp_run_tell_rows_lost(const dp_block *block, int64 matched,
 								  int64 kept);
 
 /* run.c */
-extern dp_block *dp_run_find_way(dp_block *block, Size row,
+extern dp_block *dp_run_find_way(dp_block *block, Size row, int64 counted,
 								 const dp_joined_sizes *joined);
 
 /* plan_scans.c */

@@ -265,3 +265,31 @@ dp_run_tell_rows_lost(const dp_block *block, int64 matched, int64 kept)
 	if (dp_block_joins_plainly(block->inner) && matched > kept)
 		tell_rows_lost(matched, kept, false);
 }
+
+/*
+ * dp_run_tell_room
+ *	  A NOTICE, once in a connection and then for DEBUG1, where memory has room
+ *	  for fewer rows of a unit than may count: each of so many bytes at all
+ *	  levels, and made into so many by public rows.
+ */
+void
+dp_run_tell_room(int64 fanout, Size record, int64 counted)
+{
+	static bool told = false;
+	int64		room = DP_GATHER_UNIT / record / fanout;
+	int			level = told ? DEBUG1 : NOTICE;
+
+	if (room >= counted || client_min_messages > level)
+		return;
+	told = true;
+	ereport(level,
+			(errmsg("there is room for " INT64_FORMAT " rows of a privacy "
+					"unit, and " INT64_FORMAT " may count", room, counted),
+			 errdetail("What is made of one unit's rows may take %d MB, "
+					   "by the types of what is kept of each.  Of a unit with "
+					   "more, rows are drawn at random.",
+					   (int) (DP_GATHER_UNIT / (1024 * 1024))),
+			 errhint("Cast computed texts and numerics to types with a length "
+					 "or a precision, leave columns out, or lower "
+					 "dp_pg.max_rows.")));
+}

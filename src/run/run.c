@@ -324,12 +324,14 @@ plan_release(const dp_release_spec *spec, Query *inner, dp_inner *run)
  *	  The block, or another one that gives the same rows: where one protected
  *	  relation is joined and each of its rows makes many, its rows are brought
  *	  together by units, too, so that joined rows stay in memory
- *	  (bound/gather_unit.c).  row: bytes of a row that is bounded.
+ *	  (bound/gather_unit.c).  row: bytes of a row that is bounded; counted: how
+ *	  many of a unit may count.
  *
  * Errors: 54000 one row may be joined with too many.
  */
 dp_block *
-dp_run_find_way(dp_block *block, Size row, const dp_joined_sizes *joined)
+dp_run_find_way(dp_block *block, Size row, int64 counted,
+				const dp_joined_sizes *joined)
 {
 	dp_gather_limits limits = {.fanout = joined->fanout};
 	bool		several = count_private_names(block) > 0;
@@ -342,7 +344,18 @@ dp_run_find_way(dp_block *block, Size row, const dp_joined_sizes *joined)
 		block = dp_block_name_private(block);
 	dp_run_set_levels(block, row, joined->widest, &limits);
 	dp_run_check_fanout(joined->fanout, dp_run_least_bytes(&limits));
+	dp_run_tell_room(joined->fanout, dp_run_least_bytes(&limits), counted);
 	return block;
+}
+
+/* How many rows of a unit may count. */
+static int64
+rows_counted(const dp_release_spec *spec)
+{
+	if (!spec->many || spec->block->single)
+		return 1;
+	return dp_run_fanout_multiply(spec->max_rows,
+								  spec->nkeys == 0 ? 1 : spec->max_keys);
 }
 
 /* The public values of all groups, and nothing else. */
@@ -471,7 +484,7 @@ dp_run_release(dp_release_spec *spec, const dp_ledger_standing *standing,
 		joining = *spec;
 		joining.block = dp_run_find_way(spec->block, spec->many ?
 										dp_measure_row_bytes(spec) : 0,
-										&sizes);
+										rows_counted(spec), &sizes);
 		question.spec = &joining;
 		question.by_units = joining.block != spec->block;
 	}

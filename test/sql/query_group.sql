@@ -15,11 +15,14 @@ INSERT INTO member SELECT i, 'city' || i % 2 FROM generate_series(0, 110) i;
 CREATE TABLE tagged (unit int, tag name, y bytea);
 INSERT INTO tagged SELECT i % 10, 'tag' || i % 3, convert_to(repeat('x', CASE WHEN i % 2 = 0 THEN 20000 ELSE 3 END), 'UTF8') FROM generate_series(1, 100) i;
 CREATE TABLE region (shop text PRIMARY KEY, region text NOT NULL);
+CREATE TABLE many (unit int, x text, n numeric);
+INSERT INTO many SELECT 1, 'x' || i, i FROM generate_series(1, 3000) i;
 INSERT INTO region VALUES ('shop0', 'north'), ('shop1', 'south'), ('shop2', 'north');
 GRANT SELECT ON region TO :analyst;
 SELECT dp_protect('visit', unit => 'unit', dataset => :'schema') \g /dev/null
 SELECT dp_protect('member', unit => 'id', dataset => :'schema') \g /dev/null
 SELECT dp_protect('tagged', unit => 'unit', dataset => :'schema') \g /dev/null
+SELECT dp_protect('many', unit => 'unit', dataset => :'schema') \g /dev/null
 SELECT dp_declare('visit', 'shop', keys => ARRAY['shop0', 'shop1', 'shop2']) \g /dev/null
 SELECT dp_declare('visit', 'amount', lower => 0, upper => 20) \g /dev/null
 SELECT dp_declare('member', 'city', keys => ARRAY['city0', 'city1']) \g /dev/null
@@ -105,6 +108,17 @@ SELECT region, dp_count(*) FROM (SELECT unit, min(shop) AS shop FROM visit GROUP
 SELECT dp_count(*) FROM (SELECT unit, g, count(*) AS n FROM visit CROSS JOIN generate_series(1, 3) g GROUP BY unit, g) s WHERE g = n - 8;
 -- beside another column that names it, and may be NULL
 SELECT dp_count(*) FROM (SELECT id, count(*) FROM member LEFT JOIN visit ON id = unit GROUP BY unit, id) s;
+-- room for fewer than may count is told once; what is cast to a length takes no
+-- more: all 3000 groups of one unit count
+SET client_min_messages = notice;
+SET dp_pg.max_rows = 5000;
+SELECT dp_count(*) FROM (SELECT unit, upper(x)::varchar(20) AS u FROM many GROUP BY 1, 2) s;
+SELECT dp_count(*) FROM (SELECT unit, u FROM (SELECT unit, lower(x)::varchar(20) AS u FROM many) t GROUP BY 1, 2) s;
+SELECT dp_count(*) FROM (SELECT unit, x, max((n * 2)::numeric(12, 2)) AS m FROM many GROUP BY 1, 2) s WHERE m > 5;
+SELECT dp_count(*) < 2000 AS some FROM (SELECT unit, upper(x) AS u FROM many GROUP BY 1, 2) s;
+SELECT dp_count(*) < 2000 AS some FROM (SELECT unit, x, max(n * 2) AS m FROM many GROUP BY 1, 2) s WHERE m > 5;
+SET dp_pg.max_rows = 100;
+SET client_min_messages = warning;
 -- the unit itself
 SELECT dp_count(DISTINCT unit) FROM (SELECT unit, shop FROM visit GROUP BY unit, shop) s;
 SELECT charges FROM spent();
