@@ -17,7 +17,7 @@ CREATE VIEW bi.listed WITH (security_invoker = true) AS
 	UNION
 	SELECT n.nspname, c.relname FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
 	WHERE n.nspname NOT IN ('pg_catalog', 'information_schema', 'pg_toast') AND c.relkind IN ('r', 'v', 'm', 'f', 'p')
-		AND (has_table_privilege(c.oid, 'SELECT, INSERT, UPDATE, DELETE, RULE, REFERENCES, TRIGGER')
+		AND (has_table_privilege(c.oid, 'SELECT, INSERT, UPDATE, DELETE, REFERENCES, TRIGGER')
 			 OR has_any_column_privilege(c.oid, 'SELECT, INSERT, UPDATE, REFERENCES'));
 GRANT SELECT ON bi.listed TO PUBLIC;
 SET SESSION AUTHORIZATION unlisted_owner;
