@@ -283,7 +283,8 @@ dp_run_tell_room(int64 fanout, Size record, int64 counted)
 		return;
 	told = true;
 	ereport(level,
-			(errmsg("there is room for " INT64_FORMAT " rows of a privacy "
+			(errcode(ERRCODE_SUCCESSFUL_COMPLETION),
+			 errmsg("there is room for " INT64_FORMAT " rows of a privacy "
 					"unit, and " INT64_FORMAT " may count", room, counted),
 			 errdetail("What is made of one unit's rows may take %d MB, "
 					   "by the types of what is kept of each.  Of a unit with "

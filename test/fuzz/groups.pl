@@ -26,8 +26,9 @@ use warnings;
 use FindBin;
 use lib $FindBin::RealBin, "$FindBin::RealBin/../t";
 use AttackNode qw(attack_node);
+use FuzzAnswers;
 use FuzzDocumented;
-use FuzzNode qw(run_statements by_key is_same);
+use FuzzNode qw(by_key is_same);
 use FuzzWindow;
 use LedgerNode;
 use List::Util qw(max min sum);
@@ -36,7 +37,6 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 use constant BATCH => 50;
-use constant EPSILON => 10_000_000;
 use constant ROWS => 400;		# of a unit, at most, in a query that is compared
 use constant ROUNDED => 1e-5;	# EXPLAIN writes six digits
 
@@ -44,6 +44,7 @@ my $seed = $ENV{FUZZ_SEED} || 1;
 my $wanted = $ENV{FUZZ_GROUPS} || 900;
 my $only = $ENV{FUZZ_NUMBER};
 my $node = attack_node('groups', "dp_pg.epsilon_ceiling = '10000000'\ndp_pg.readers = 2\nfsync = off\njit = off\nmax_wal_size = 4GB\n");
+answers_from($node);
 
 # ---- the databases ----
 
@@ -414,17 +415,6 @@ sub query
 
 my ($found, $answered, $refused, $crowded, $compared, $moved) = (0, 0, 0, 0, 0, 0);
 
-# Is there room for fewer rows of a unit than may count?  Then some are drawn.
-sub lacks_room
-{
-	my ($query) = @_;
-	my $settings = $query->{settings} // settings(ROWS, 4);
-	my $sql = "$settings SET client_min_messages = notice; $query->{private}";
-	my ($answer) = run_statements($node, 'analyst', "\\set VERBOSITY default\n" . opening('hospital'), $sql);
-
-	return $answer =~ /there is room for \d+ rows of a privacy unit/;
-}
-
 sub complain
 {
 	my ($query, $what, @more) = @_;
@@ -438,24 +428,10 @@ sub complain
 sub judge
 {
 	my ($query, @words) = @_;
-
-	return complain($query, @words) if !lacks_room($query);
+	return complain($query, @words) if !lacks_room('hospital', $query->{settings} // settings(ROWS, 4), $query->{private});
 	$crowded++;
 	return;
 }
-
-sub is_refused { return shift() =~ /^error (?:0A000|54000|22023)$/ }
-
-sub opening { return "SET search_path = $_[0], public; SET dp_pg.epsilon = '" . EPSILON . "';" }
-
-sub answers_of
-{
-	my ($schema, @statements) = @_;
-
-	return run_statements($node, 'analyst', opening($schema), @statements);
-}
-
-sub plain_answers { return run_statements($node, 'owner', 'SET search_path = plain, documented, pg_catalog, public;', @_) }
 
 sub settings { return 'SET max_parallel_workers_per_gather = ' . (rand() < .3 ? 2 : 0) . "; SET client_min_messages = warning; SET dp_pg.max_rows = $_[0]; SET dp_pg.max_keys = $_[1];" }
 
