@@ -6,6 +6,7 @@
 #ifndef DP_BOUND_RECORDS_H
 #define DP_BOUND_RECORDS_H
 
+#include "../mech/dp_threads.h"
 #include "dp_bound.h"
 
 /*
@@ -293,7 +294,8 @@ extern void dp_bound_sorted_free(dp_bound_sorted *sorted);
 
 /* ---- together.c: several partitions at once ---- */
 
-#define DP_BOUND_HELPERS 3		/* threads, at most */
+#define DP_BOUND_HELPERS DP_THREADS_OF_ROWS
+
 
 extern void dp_bound_visit_together(const dp_bound_visitor *visitor,
 									dp_bound_store *store);

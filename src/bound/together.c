@@ -10,7 +10,8 @@
  * (test/lint/threads.pl).  Nor does the caller while they run:
  * its sink is given numbers, and adds them to others.  It waits for all
  * threads, and so do interrupts: no longer than a store takes, which is
- * bounded.  Partitions that do not fit into memory here are left in the store.
+ * bounded.  Partitions that do not fit into memory here are left in the store:
+ * how many threads there are does not depend on rows.
  */
 #include "postgres.h"
 
@@ -83,18 +84,6 @@ find_need(together *all, Size most)
 	return largest;
 }
 
-/* Threads for all of which there is memory, or one. */
-static int
-count_helpers(together *all)
-{
-	dp_bound_need largest = find_need(all, MEMORY);
-	int			n = all->visitor->nhelpers;
-
-	while (n > 1 && dp_bound_sorted_bytes(&largest) > MEMORY / (n + 1))
-		n--;
-	return n;
-}
-
 /* The first of the helpers is the caller. */
 static void
 help_together(helper *helpers, int n)
@@ -126,7 +115,7 @@ dp_bound_visit_together(const dp_bound_visitor *visitor,
 
 	Assert(visitor->nhelpers <= DP_BOUND_HELPERS);
 	pg_atomic_init_u32(&all.next, 0);
-	n = 1 + count_helpers(&all);
+	n = 1 + visitor->nhelpers;
 	need = find_need(&all, MEMORY / n);
 	for (i = 0; i < n; i++)
 	{

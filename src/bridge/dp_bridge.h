@@ -207,6 +207,11 @@ extern void dp_bridge_scratch_read(void *data, Size length, off_t from);
 /* ---- nodes of plans (plan_tree.c) ---- */
 extern List *dp_bridge_plans_below(const Plan *plan);
 
+/* ---- pages that are there before rows (resident.c) ---- */
+extern bool dp_bridge_populate(char *memory, Size bytes);
+extern bool dp_bridge_populate_heap(char *but, Size bytes);
+extern void dp_bridge_populate_mappings(void);
+
 /* ---- memory for what depends on rows (reserve.c) ---- */
 extern void dp_bridge_reserve_init(Size stack);
 extern void dp_bridge_reserve(Size bytes);

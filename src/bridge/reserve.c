@@ -17,9 +17,9 @@
 #if defined(__GLIBC__) && __GLIBC_PREREQ(2, 33)
 #include <malloc.h>
 #endif
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/statvfs.h>
+#include <unistd.h>
 
 #include "miscadmin.h"
 #include "storage/dsm.h"
@@ -30,50 +30,20 @@
 #include "dp_bridge.h"
 
 #define KEPT ((Size) 128 * 1024 * 1024)	/* by one with nothing to do */
-#define PAGE 4096
 #define STACK_STEP 65536
-#define HUGE_FROM ((Size) 8 * 1024 * 1024)
 #define CONTEXTS 64
 #define PLENTY 16				/* times: others take some at the same time */
 
 /*
- * What glibc keeps of what is freed, in each thread (its tcache): so many
- * pieces of each size, of so many sizes from the first on by the step.  Where
- * there are others, those are not cleared.
+ * What glibc keeps of what is freed, in each thread (its tcache): some pieces,
+ * fewer than these, of each of so many sizes from the first on by the step.
  */
-#define CACHED 7
+#define CACHED_MOST 32
 #define CACHED_FIRST 24
 #define CACHED_STEP 16
 #define CACHED_SIZES 64
 #define AHEAD 4					/* sizes whose pieces are fetched */
 #define AHEAD 4					/* sizes whose pieces are fetched */
-
-/* Have the system give the pages, with what is on them; false: it has none. */
-static bool
-populate(char *memory, Size bytes)
-{
-	volatile char *page = memory;
-	Size		i;
-
-#ifdef MADV_POPULATE_WRITE
-	char	   *first = (char *) TYPEALIGN(PAGE, memory);
-	char	   *end = (char *) TYPEALIGN_DOWN(PAGE, memory + bytes);
-
-	if (first >= end)
-		return true;
-#ifdef MADV_HUGEPAGE
-	if (bytes >= HUGE_FROM)		/* a third of the time, if there are any */
-		(void) madvise(first, end - first, MADV_HUGEPAGE);
-#endif
-	if (madvise(first, end - first, MADV_POPULATE_WRITE) == 0)
-		return true;
-	if (errno != EINVAL)		/* an older system, or pages of other size */
-		return false;
-#endif
-	for (i = 0; i < bytes; i += PAGE)
-		page[i] += 0;			/* what is there stays: it may be a stack */
-	return true;
-}
 
 /*
  * Have the stack grow by so much, for good; returns how often it called
@@ -87,88 +57,132 @@ grow_stack(Size bytes, char *from)
 	frame[0] = 1;
 	if (bytes <= STACK_STEP)
 	{
-		(void) populate((char *) frame, from - (char *) frame);
+		(void) dp_bridge_populate((char *) frame, from - (char *) frame);
 		return frame[0];
 	}
 	return grow_stack(bytes - STACK_STEP, from) + frame[0];
 }
 
 #ifdef M_MMAP_MAX
+/* Pieces of a size that are kept; none: another library's malloc() is used. */
+static int	cached = 0;
+
 /*
  * Small pieces that are freed stay where they are, for the next of that size,
  * and split what is around them; rows may have put them there.  So there are
  * spare ones, from elsewhere, to be kept in their place: of each size as many
  * as are kept, twice.
  */
-static void *spare[CACHED_SIZES][2 * CACHED];
+static void *spare[CACHED_SIZES][2 * CACHED_MOST];
 
 /* What is kept of each size, as we left it: freed in this order. */
-static void *left[CACHED_SIZES][CACHED];
+static void *left[CACHED_SIZES][CACHED_MOST];
+
+/*
+ * Find how many are kept: what is, counts as used.  By settings of glibc these
+ * may be more than we look after, or none.
+ */
+static void
+count_cached(void)
+{
+	void	   *piece[CACHED_MOST];
+	Size		size;
+	Size		used;
+	int			i;
+
+	for (i = 0; i < CACHED_MOST; i++)
+		piece[i] = malloc(CACHED_FIRST + CACHED_SIZES / 2 * CACHED_STEP);
+	size = piece[0] == NULL ? 0 : malloc_usable_size(piece[0]) + sizeof(Size);
+	used = mallinfo2().uordblks;
+	for (i = 0; i < CACHED_MOST; i++)
+		free(piece[i]);
+	used -= mallinfo2().uordblks;
+	cached = size == 0 || used == 0 || used > CACHED_MOST * size ? 0 :
+		CACHED_MOST - (int) (used / size);
+	if (used == 0)
+		ereport(LOG,
+				(errmsg("dp_pg cannot keep memory between private queries"),
+				 errdetail("malloc() is not that of the GNU C library, or "
+						   "keeps too much of each size (tunable "
+						   "glibc.malloc.tcache_count)."),
+				 errhint("What a reader needs beyond what it reserved may be "
+						 "seen by who sees the machine's processes.")));
+}
 
 /*
  * Take what is kept of a size, in the order in which it was freed.  Malloc
- * looks into each piece for the next, and others have used the processor since:
- * those of later sizes are fetched meanwhile.
+ * looks into each piece for the next one, which nobody has for long: those of
+ * a later size are fetched meanwhile.
  */
 static void
-take_kept(int size, void *taken[CACHED])
+take_kept(int size, void **taken)
 {
 	int			i;
 
 	if (size + AHEAD < CACHED_SIZES)
-		for (i = 0; i < CACHED; i++)
+		for (i = 0; i < cached; i++)
 			__builtin_prefetch(left[size + AHEAD][i], 1);
-	for (i = CACHED - 1; i >= 0; i--)
+	for (i = cached - 1; i >= 0; i--)
 		taken[i] = malloc(CACHED_FIRST + size * CACHED_STEP);
 }
 
 /* Have these be kept, where nothing of their size is. */
 static void
-leave(int size, void *pieces[CACHED])
+leave(int size, void **pieces)
 {
 	int			i;
 
-	memcpy(left[size], pieces, sizeof(left[size]));
-	for (i = 0; i < CACHED; i++)
+	memcpy(left[size], pieces, sizeof(void *) * cached);
+	for (i = 0; i < cached; i++)
 		free(pieces[i]);
 }
 
+/* Was it left to be kept, or spare? */
+static bool
+is_ours(int size, const void *piece)
+{
+	int			i;
+
+	for (i = 0; i < cached; i++)
+		if (piece == left[size][i] || piece == spare[size][i])
+			return true;
+	return false;
+}
+
 /*
- * Let no small piece that is free lie in this memory, which is free.  Where
- * fewer were kept than are taken at first, malloc may have kept others
+ * Let no small piece that is free be one of which we do not know where it is.
+ * Where fewer were kept than are taken at first, malloc may have kept others
  * instead.  So spare ones are freed, until as many as can be are kept, and as
  * many taken: now there is none.
  */
 static void
-clear_cached(uintptr_t start, uintptr_t end)
+clear_cached(void)
 {
 	int			size;
 	int			i;
 
 	for (size = 0; size < CACHED_SIZES; size++)
 	{
-		void	   *taken[2 * CACHED];
+		void	   *taken[2 * CACHED_MOST];
+		bool		ours[2 * CACHED_MOST];
 
 		take_kept(size, taken);
-		if (memcmp(taken, left[size], sizeof(left[size])) == 0)
+		if (memcmp(taken, left[size], sizeof(void *) * cached) == 0)
 		{
 			leave(size, taken);
 			continue;
 		}
-		for (i = 0; i < CACHED; i++)
+		for (i = 0; i < cached; i++)
 			free(spare[size][i]);
-		take_kept(size, taken + CACHED);
-		leave(size, spare[size] + CACHED);
-		for (i = 0; i < 2 * CACHED; i++)
+		take_kept(size, taken + cached);
+		for (i = 0; i < 2 * cached; i++)
+			ours[i] = is_ours(size, taken[i]);
+		leave(size, spare[size] + cached);
+		for (i = 0; i < 2 * cached; i++)
 		{
-			uintptr_t	at = (uintptr_t) taken[i];
-
-			if (at >= start && at < end)
-			{
+			if (!ours[i])
 				free(taken[i]);
-				taken[i] = NULL;
-			}
-			spare[size][i] = taken[i];
+			spare[size][i] = ours[i] ? taken[i] : NULL;
 		}
 	}
 }
@@ -182,15 +196,15 @@ restock(void)
 
 	for (size = 0; size < CACHED_SIZES; size++)
 	{
-		void	   *taken[CACHED];
+		void	   *taken[CACHED_MOST];
 		bool		missing = false;
 
-		for (i = 0; i < 2 * CACHED; i++)
+		for (i = 0; i < 2 * cached; i++)
 			missing = missing || spare[size][i] == NULL;
 		if (!missing)
 			continue;
 		take_kept(size, taken);
-		for (i = 0; i < 2 * CACHED; i++)
+		for (i = 0; i < 2 * cached; i++)
 			if (spare[size][i] == NULL)
 				spare[size][i] = malloc(CACHED_FIRST + size * CACHED_STEP);
 		leave(size, taken);
@@ -213,6 +227,7 @@ dp_bridge_reserve_init(Size stack)
 	(void) mallopt(M_MMAP_MAX, 0);
 	(void) mallopt(M_TRIM_THRESHOLD, -1);
 	(void) mallopt(M_ARENA_MAX, 1); /* a request that fails makes another */
+	count_cached();
 #endif
 }
 
@@ -225,6 +240,7 @@ static uintptr_t held_at = 0;	/* where it is, or was while it is free */
 static Size held_bytes = 0;
 static bool held_given = false; /* has the system given its pages? */
 static bool holds = false;		/* is it taken again after rows? */
+static char *populated = NULL;	/* end of the heap when it had all pages */
 
 /*
  * Have as many memory contexts at hand as rows may be the first to need, for
@@ -268,7 +284,13 @@ dp_bridge_reserve(Size bytes)
 		free(held);
 		held_bytes = Max(bytes, 1);
 		held = malloc(held_bytes);
-		held_given = held != NULL && populate(held, held_bytes);
+		held_given = held != NULL && dp_bridge_populate(held, held_bytes);
+		populated = NULL;
+	}
+	if (held_given && populated != sbrk(0))
+	{
+		held_given = dp_bridge_populate_heap(held, held_bytes);
+		populated = sbrk(0);
 	}
 	held_at = (uintptr_t) held;
 	free(held);
@@ -297,7 +319,7 @@ dp_bridge_hold(void)
 	holds = true;
 	if (held == NULL && held_bytes > 0)
 	{
-		clear_cached(held_at, held_at + held_bytes);
+		clear_cached();
 		held = malloc(held_bytes);
 		held_given = held_given && (uintptr_t) held == held_at;
 		if (held == NULL)
@@ -322,6 +344,7 @@ dp_bridge_give_back(void)
 	held_bytes = 0;
 	held_given = false;
 	(void) malloc_trim(KEPT);
+	populated = NULL;			/* free pages in between are gone, too */
 #endif
 }
 

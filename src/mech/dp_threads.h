@@ -10,6 +10,7 @@
 #include <stddef.h>
 
 #define DP_THREADS 16			/* at once, at most */
+#define DP_THREADS_OF_ROWS 3	/* that take private rows, at most */
 
 typedef struct dp_threads
 {

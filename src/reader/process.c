@@ -30,6 +30,7 @@
 #include "utils/snapmgr.h"
 #include "utils/timeout.h"
 
+#include "../mech/dp_threads.h"
 #include "reader.h"
 
 #define SHARED_BYTES ((Size) 512 * 1024)
@@ -353,6 +354,30 @@ wait_for_work(void)
 	settled = true;
 }
 
+static void *
+do_nothing(void *worker)
+{
+	return NULL;
+}
+
+/*
+ * Take what this process may need whatever the rows of any job: the stacks of
+ * threads, which stay when they have ended, and all pages of what is mapped.
+ */
+static void
+settle_in(void)
+{
+	char		workers[DP_THREADS_OF_ROWS] = {0};
+	dp_threads	threads;
+
+	dp_mech_threads_start(&threads, do_nothing, workers, 1,
+						  DP_THREADS_OF_ROWS);
+	dp_mech_threads_join(&threads);
+	dp_bridge_reserve_init(SIZE_MAX);
+	dp_bridge_populate_mappings();
+	dp_bridge_hold();
+}
+
 /*
  * dp_reader_main
  *	  Entry point of a reader; arg is the number of its entry.
@@ -378,8 +403,7 @@ dp_reader_main(Datum arg)
 	BackgroundWorkerInitializeConnectionByOid(database, InvalidOid, 0);
 	force_settings();
 	dp_bridge_scratch_open();	/* whether a job writes to it, nobody sees */
-	dp_bridge_reserve_init(SIZE_MAX);
-	dp_bridge_hold();
+	settle_in();
 	context = AllocSetContextCreate(TopMemoryContext, "dp_pg reader",
 									ALLOCSET_DEFAULT_SIZES);
 	pgstat_report_appname("dp_pg reader");

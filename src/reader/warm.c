@@ -51,6 +51,19 @@
 #define WORKER_STACK ((Size) 256 * 1024)
 #define NODE_STACK ((Size) 1024)
 
+#define MEMORY_PAGE 4096
+
+/* Have the process's table of memory show the page, which is pinned. */
+static void
+map_page(Buffer buffer)
+{
+	const volatile char *page = BufferGetPage(buffer);
+	int			i;
+
+	for (i = 0; i < BLCKSZ; i += MEMORY_PAGE)
+		(void) page[i];
+}
+
 static void
 touch(Relation rel, bool prune)
 {
@@ -63,6 +76,7 @@ touch(Relation rel, bool prune)
 
 		if (prune)
 			heap_page_prune_opt(rel, buffer);
+		map_page(buffer);
 		ReleaseBuffer(buffer);
 		CHECK_FOR_INTERRUPTS();
 	}

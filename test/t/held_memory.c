@@ -3,63 +3,126 @@
  *	  For memory_peak.pl: what reserve.c, which is compiled in here, does to
  *	  the heap of a process whose rows leave something behind.
  */
-#define dp_bridge_reserve_init own_reserve_init /* dp_pg has them, too */
+#define dp_bridge_populate own_populate /* dp_pg has them, too */
+#define dp_bridge_populate_heap own_populate_heap
+#define dp_bridge_populate_mappings own_populate_mappings
+#define dp_bridge_reserve_init own_reserve_init
 #define dp_bridge_reserve own_reserve
 #define dp_bridge_hold own_hold
 #define dp_bridge_give_back own_give_back
 #define dp_bridge_try_shared own_try_shared
+#include "bridge/resident.c"
+#undef PAGE
 #include "bridge/reserve.c"
-
-#include <unistd.h>
 
 #include "fmgr.h"
 
 PG_MODULE_MAGIC;
 
-#define RESERVED ((Size) 32 * 1024 * 1024)
+#define MB ((Size) 1024 * 1024)
+#define RESERVED (32 * MB)
 #define BLOCK 65536
 #define BLOCKS 440				/* less than what is reserved */
-#define PIECES (64 * 14)
+#define LATER (7 * MB + 400000)
 
 PG_FUNCTION_INFO_V1(held_growth);
+PG_FUNCTION_INFO_V1(hole_growth);
 
-/*
- * held_growth(at int, contexts bool) returns bigint: the bytes that the heap
- * has grown by when as much is reserved again, after rows that took BLOCKS
- * blocks and, when at of these were there, made small pieces and, if contexts,
- * a context; all is freed.  To be called once in a process.
- */
-Datum
-held_growth(PG_FUNCTION_ARGS)
+/* More pieces of each size than malloc keeps. */
+static void *piece[CACHED_SIZES * 2 * CACHED_MOST];
+static int	pieces;
+
+static void
+make_pieces(void)
 {
-	int32		at = PG_GETARG_INT32(0);
-	static void *block[BLOCKS];
-	static void *piece[PIECES];
-	MemoryContext context = NULL;
-	char	   *end;
-	int			i;
+	int			each = 2 * Max(cached, 1);
 	int			j;
 
-	dp_bridge_reserve_init(BLOCK);
-	dp_bridge_hold();
-	dp_bridge_reserve(RESERVED);
-	end = sbrk(0);
-	for (i = 0; i < BLOCKS; i++)
+	pieces = CACHED_SIZES * each;
+	for (j = 0; j < pieces; j++)
+		piece[j] = malloc(CACHED_FIRST + j / each * CACHED_STEP);
+}
+
+static void
+free_pieces(bool reversed)
+{
+	int			j;
+
+	for (j = 0; j < pieces; j++)
+		free(piece[reversed ? pieces - 1 - j : j]);
+}
+
+/* Blocks, and when `at` of them are there, pieces; all is freed. */
+static void
+do_rows(int n, int at, bool contexts, bool reversed)
+{
+	static void *block[BLOCKS];
+	MemoryContext context = NULL;
+	int			i;
+
+	pieces = 0;
+	for (i = 0; i < n; i++)
 	{
 		block[i] = malloc(BLOCK);
-		for (j = 0; i == at && j < PIECES; j++)
-			piece[j] = malloc(CACHED_FIRST + j / 14 * CACHED_STEP);
-		if (i == at && PG_GETARG_BOOL(1))
+		if (i == at)
+			make_pieces();
+		if (i == at && contexts)
 			context = AllocSetContextCreate(CurrentMemoryContext, "of rows",
 											ALLOCSET_DEFAULT_SIZES);
 	}
 	if (context != NULL)
 		MemoryContextDelete(context);
-	for (j = 0; j < PIECES; j++)
-		free(piece[j]);
-	for (i = 0; i < BLOCKS; i++)
+	free_pieces(reversed);
+	for (i = 0; i < n; i++)
 		free(block[i]);
+}
+
+/*
+ * held_growth(at int, contexts bool, reversed bool) returns bigint: the bytes
+ * that the heap has grown by when as much is reserved again, after rows that
+ * took BLOCKS blocks and, when at of these were there, made small pieces and,
+ * if contexts, a context.  To be called once in a process.
+ */
+Datum
+held_growth(PG_FUNCTION_ARGS)
+{
+	char	   *end;
+
+	dp_bridge_reserve_init(BLOCK);
 	dp_bridge_hold();
 	dp_bridge_reserve(RESERVED);
+	end = sbrk(0);
+	do_rows(BLOCKS, PG_GETARG_INT32(0), PG_GETARG_BOOL(1), PG_GETARG_BOOL(2));
+	dp_bridge_hold();
+	dp_bridge_reserve(RESERVED);
+	PG_RETURN_INT64((char *) sbrk(0) - end);
+}
+
+/*
+ * hole_growth(at int) returns bigint: the bytes that the heap grows by for
+ * what is public, after a first job for which less was reserved, and a second,
+ * which left that where it was; the third one's rows were put there.  Once.
+ */
+Datum
+hole_growth(PG_FUNCTION_ARGS)
+{
+	void	   *above;
+	void	   *later;
+	char	   *end;
+
+	dp_bridge_reserve_init(BLOCK);
+	dp_bridge_hold();
+	dp_bridge_reserve(8 * MB);
+	dp_bridge_hold();
+	above = malloc(200000);
+	dp_bridge_reserve(RESERVED);
+	dp_bridge_hold();
+	dp_bridge_reserve(RESERVED);
+	do_rows(100, PG_GETARG_INT32(0), false, true);
+	dp_bridge_hold();
+	end = sbrk(0);
+	later = malloc(LATER);
+	if (above == NULL || later == NULL)
+		PG_RETURN_NULL();
 	PG_RETURN_INT64((char *) sbrk(0) - end);
 }

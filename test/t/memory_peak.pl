@@ -310,13 +310,17 @@ foreach my $level (
 {
 	my $held = test_library('held_memory');
 
-	value($node, "CREATE FUNCTION held_growth(at int, contexts bool) RETURNS bigint STRICT LANGUAGE c AS '$held'");
-	foreach my $contexts ('false', 'true')
+	value($node, "CREATE FUNCTION held_growth(at int, contexts bool, reversed bool) RETURNS bigint STRICT LANGUAGE c AS '$held'");
+	value($node, "CREATE FUNCTION hole_growth(at int) RETURNS bigint STRICT LANGUAGE c AS '$held'");
+	foreach my $how ('false, false', 'false, true', 'true, false')
 	{
-		my @growth = map { value($node, "SELECT held_growth($_, $contexts)") / 1024 } -1, 0, 50, 200, 400;
+		my @growth = map { value($node, "SELECT held_growth($_, $how)") / 1024 } -1, 0, 50, 200, 400;
 
-		cmp_ok($growth[$_] - $growth[0], '<', STEP, "a process grows as without rows, contexts $contexts, place $_, $growth[0] kB") foreach 1 .. 4;
+		cmp_ok($growth[$_] - $growth[0], '<', STEP, "a process grows as without rows, $how, place $_, $growth[0] kB") foreach 1 .. 4;
 	}
+	my @growth = map { value($node, "SELECT hole_growth($_)") / 1024 } -1, 0, 20, 50, 70, 99;
+
+	cmp_ok(abs($growth[$_] - $growth[0]), '<', STEP, "and where less was reserved before, place $_, $growth[0] kB") foreach 1 .. 5;
 }
 
 # Tables of conditions.

@@ -1,0 +1,141 @@
+/*
+ * resident.c
+ *	  Have the system give pages before rows make a process touch them.
+ *
+ * A page that was never touched takes memory at its first use, and is one more
+ * that the process has: both would tell of rows.  So the pages of the heap are
+ * asked for as memory is reserved, free ones too, for rows are given whichever
+ * fit; and once those of all else that is mapped, such as code that only some
+ * rows run.  Where the system cannot (before Linux 5.14) pages are touched one
+ * by one, and what is mapped beside the heap is left alone.
+ */
+#include "postgres.h"
+
+#include <stdio.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "dp_bridge.h"
+
+#define PAGE 4096
+#define HUGE_FROM ((Size) 8 * 1024 * 1024)
+
+/* A mapping that is larger is of one who does not mean to use all of it. */
+#define LARGEST ((Size) 128 * 1024 * 1024)
+
+/*
+ * dp_bridge_populate
+ *	  Have the system give the pages, with what is on them; false: it has none.
+ */
+bool
+dp_bridge_populate(char *memory, Size bytes)
+{
+	volatile char *page = memory;
+	Size		i;
+
+#ifdef MADV_POPULATE_WRITE
+	char	   *first = (char *) TYPEALIGN(PAGE, memory);
+	char	   *end = (char *) TYPEALIGN_DOWN(PAGE, memory + bytes);
+
+	if (first >= end)
+		return true;
+#ifdef MADV_HUGEPAGE
+	if (bytes >= HUGE_FROM)		/* a third of the time, if there are any */
+		(void) madvise(first, end - first, MADV_HUGEPAGE);
+#endif
+	if (madvise(first, end - first, MADV_POPULATE_WRITE) == 0)
+		return true;
+	if (errno != EINVAL)		/* an older system, or pages of other size */
+		return false;
+#endif
+	for (i = 0; i < bytes; i += PAGE)
+		page[i] += 0;			/* what is there stays: it may be a stack */
+	return true;
+}
+
+static char *heap = NULL;		/* where it begins */
+
+/* A line of the process's list of mappings. */
+typedef struct mapping
+{
+	char	   *start;
+	Size		bytes;
+	bool		reads;
+	bool		writes;
+	bool		shared;
+	const char *name;
+} mapping;
+
+static bool
+read_mapping(char *line, mapping *out)
+{
+	unsigned long start;
+	unsigned long end;
+	char		rights[5];
+	int			name = 0;
+
+	line[strcspn(line, "\n")] = '\0';
+	if (sscanf(line, "%lx-%lx %4s %*s %*s %*s %n", &start, &end, rights,
+			   &name) != 3 || name == 0)
+		return false;
+	out->start = (char *) start;
+	out->bytes = end - start;
+	out->reads = rights[0] == 'r';
+	out->writes = rights[1] == 'w';
+	out->shared = rights[3] == 's';
+	out->name = line + name;
+	return true;
+}
+
+/* Devices, and memory that others share, whose pages are not the process's. */
+static bool
+is_foreign(const mapping *m)
+{
+	return strncmp(m->name, "/dev/", 5) == 0 ||
+		(m->shared && (m->name[0] != '/' || m->writes ||
+					   strstr(m->name, " (deleted)") != NULL)) ||
+		(m->name[0] == '[' && strcmp(m->name, "[heap]") != 0) ||
+		m->bytes > LARGEST;
+}
+
+/*
+ * dp_bridge_populate_mappings
+ *	  All that the process has mapped, as far as it is known to be its own; and
+ *	  find the heap for dp_bridge_populate_heap.
+ */
+void
+dp_bridge_populate_mappings(void)
+{
+	FILE	   *file = fopen("/proc/self/maps", "r");
+	char		line[MAXPGPATH];
+	mapping		m;
+
+	while (file != NULL && fgets(line, sizeof(line), file) != NULL)
+	{
+		if (!read_mapping(line, &m) || !m.reads || is_foreign(&m))
+			continue;
+		if (strcmp(m.name, "[heap]") == 0)
+			heap = m.start;
+#ifdef MADV_POPULATE_WRITE
+		(void) madvise(m.start, m.bytes,
+					   m.writes ? MADV_POPULATE_WRITE : MADV_POPULATE_READ);
+#endif
+	}
+	if (file != NULL)
+		fclose(file);
+}
+
+/*
+ * dp_bridge_populate_heap
+ *	  The heap, but for so many bytes that have their pages; false: the system
+ *	  has none.  Before the mappings were it does nothing.
+ */
+bool
+dp_bridge_populate_heap(char *but, Size bytes)
+{
+	char	   *end = sbrk(0);
+
+	return heap == NULL || but < heap || but + bytes > end ||
+		(dp_bridge_populate(heap, but - heap) &&
+		 dp_bridge_populate(but + bytes, end - (but + bytes)));
+}
