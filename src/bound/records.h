@@ -296,7 +296,6 @@ extern void dp_bound_sorted_free(dp_bound_sorted *sorted);
 
 #define DP_BOUND_HELPERS DP_THREADS_OF_ROWS
 
-
 extern void dp_bound_visit_together(const dp_bound_visitor *visitor,
 									dp_bound_store *store);
 

@@ -43,7 +43,6 @@
 #define CACHED_STEP 16
 #define CACHED_SIZES 64
 #define AHEAD 4					/* sizes whose pieces are fetched */
-#define AHEAD 4					/* sizes whose pieces are fetched */
 
 /*
  * Have the stack grow by so much, for good; returns how often it called

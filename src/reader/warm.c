@@ -35,6 +35,7 @@
 #include "utils/fmgrprotos.h"
 #include "utils/inval.h"
 #include "utils/lsyscache.h"
+#include "utils/memutils.h"
 #include "utils/pg_locale.h"
 #include "utils/rel.h"
 #include "utils/sortsupport.h"
@@ -250,6 +251,34 @@ warm_gmt(void)
 	(void) pg_gmtime(&epoch);
 }
 
+/* ---- collations ---- */
+
+/* Looked up in this process before, so that nothing new is mapped for it? */
+static bool
+is_known(Oid collation)
+{
+	static List *known = NIL;
+	MemoryContext old;
+
+	if (list_member_oid(known, collation))
+		return true;
+	old = MemoryContextSwitchTo(TopMemoryContext);
+	known = lappend_oid(known, collation);
+	MemoryContextSwitchTo(old);
+	return false;
+}
+
+static void
+warm_collation(Oid collation)
+{
+	(void) get_collation_isdeterministic(collation);
+	(void) pg_newlocale_from_collation(collation);
+	(void) dp_compat_collate_is_c(collation);
+	(void) dp_compat_ctype_is_c(collation);
+	if (!is_known(collation))
+		dp_bridge_populate_mappings();
+}
+
 /* ---- all of it ---- */
 
 static void
@@ -264,12 +293,7 @@ warm_needs(const dp_message *message)
 		warm_enum(oids[i]);
 	oids = find_oids(message, DP_PART_COLLATIONS, &n);
 	for (i = 0; i < n; i++)
-	{
-		(void) get_collation_isdeterministic(oids[i]);
-		(void) pg_newlocale_from_collation(oids[i]);
-		(void) dp_compat_collate_is_c(oids[i]);
-		(void) dp_compat_ctype_is_c(oids[i]);
-	}
+		warm_collation(oids[i]);
 }
 
 /*
