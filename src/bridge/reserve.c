@@ -226,7 +226,6 @@ dp_bridge_reserve_init(Size stack)
 	(void) mallopt(M_MMAP_MAX, 0);
 	(void) mallopt(M_TRIM_THRESHOLD, -1);
 	(void) mallopt(M_ARENA_MAX, 1); /* a request that fails makes another */
-	count_cached();
 #endif
 }
 
@@ -315,6 +314,8 @@ void
 dp_bridge_hold(void)
 {
 #ifdef M_MMAP_MAX
+	if (!holds)
+		count_cached();
 	holds = true;
 	if (held == NULL && held_bytes > 0)
 	{

@@ -11,9 +11,10 @@
  */
 #include "postgres.h"
 
-#include <stdio.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+#include "storage/fd.h"
 
 #include "dp_bridge.h"
 
@@ -106,7 +107,7 @@ is_foreign(const mapping *m)
 void
 dp_bridge_populate_mappings(void)
 {
-	FILE	   *file = fopen("/proc/self/maps", "r");
+	FILE	   *file = AllocateFile("/proc/self/maps", "r");
 	char		line[MAXPGPATH];
 	mapping		m;
 
@@ -122,7 +123,7 @@ dp_bridge_populate_mappings(void)
 #endif
 	}
 	if (file != NULL)
-		fclose(file);
+		FreeFile(file);
 }
 
 /*

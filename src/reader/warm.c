@@ -268,15 +268,15 @@ is_known(Oid collation)
 	return false;
 }
 
-static void
+/* Is it new to this process? */
+static bool
 warm_collation(Oid collation)
 {
 	(void) get_collation_isdeterministic(collation);
 	(void) pg_newlocale_from_collation(collation);
 	(void) dp_compat_collate_is_c(collation);
 	(void) dp_compat_ctype_is_c(collation);
-	if (!is_known(collation))
-		dp_bridge_populate_mappings();
+	return !is_known(collation);
 }
 
 /* ---- all of it ---- */
@@ -285,6 +285,7 @@ static void
 warm_needs(const dp_message *message)
 {
 	const Oid  *oids;
+	bool		mapped = false; /* perhaps files of the C library */
 	int			n;
 	int			i;
 
@@ -293,7 +294,9 @@ warm_needs(const dp_message *message)
 		warm_enum(oids[i]);
 	oids = find_oids(message, DP_PART_COLLATIONS, &n);
 	for (i = 0; i < n; i++)
-		warm_collation(oids[i]);
+		mapped |= warm_collation(oids[i]);
+	if (mapped)
+		dp_bridge_populate_mappings();
 }
 
 /*

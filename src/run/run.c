@@ -335,6 +335,7 @@ dp_run_find_way(dp_block *block, Size row, int64 counted,
 {
 	dp_gather_limits limits = {.fanout = joined->fanout};
 	bool		several = count_private_names(block) > 0;
+	Size		least;
 
 	if (dp_block_joins_once(block))
 		dp_run_check_once(block, joined->fanout);
@@ -343,8 +344,9 @@ dp_run_find_way(dp_block *block, Size row, int64 counted,
 	if (!several)
 		block = dp_block_name_private(block);
 	dp_run_set_levels(block, row, joined->widest, &limits);
-	dp_run_check_fanout(joined->fanout, dp_run_least_bytes(&limits));
-	dp_run_tell_room(joined->fanout, dp_run_least_bytes(&limits), counted);
+	least = dp_run_least_bytes(&limits);
+	dp_run_check_fanout(joined->fanout, least);
+	dp_run_tell_room(joined->fanout, least, counted);
 	return block;
 }
 
