@@ -108,10 +108,12 @@ for my $victim (qw(client postmaster))
 	}
 	else
 	{
-		# who waits would go on as soon as the other session notices
-		kill 'STOP', $ann->{pid};
+		my $worker = worker_pid($node);
+
+		# it stores, also where the other session ends before it notices
+		kill 'STOP', $worker;
 		$node->kill9;
-		kill 9, $ann->{pid};
+		kill 9, $worker, $ann->{pid};
 	}
 
 	# before a server is started that would inherit their pipes
