@@ -10,9 +10,11 @@
 
 #include "access/xlog.h"
 #include "executor/instrument.h"
+#include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
 #include "nodes/pathnodes.h"
 #include "optimizer/optimizer.h"
+#include "pgstat.h"
 #include "utils/guc.h"
 
 #include "run.h"
@@ -158,6 +160,42 @@ plan(dp_inner *run, Query *inner, dp_workers workers, dp_refusal **refusal)
 	return planned;
 }
 
+/* What tells and counts, and what makes an error the session's end. */
+typedef struct telling_settings
+{
+	int			messages;
+	int			functions;
+	bool		counts;
+	bool		exits;
+} telling_settings;
+
+/*
+ * Whatever the asker has set, planning tells nothing and counts nothing, as
+ * reading does (dp_reader_be_quiet).  The variables are set, since a level of
+ * settings costs more than the plan of a small query.
+ */
+static void
+be_quiet(telling_settings *saved)
+{
+	saved->messages = client_min_messages;
+	saved->functions = pgstat_track_functions;
+	saved->counts = pgstat_track_counts;
+	saved->exits = ExitOnAnyError;
+	client_min_messages = ERROR;
+	pgstat_track_functions = TRACK_FUNC_OFF;
+	pgstat_track_counts = false;
+	ExitOnAnyError = false;
+}
+
+static void
+tell_again(const telling_settings *saved)
+{
+	client_min_messages = saved->messages;
+	pgstat_track_functions = saved->functions;
+	pgstat_track_counts = saved->counts;
+	ExitOnAnyError = saved->exits;
+}
+
 /*
  * dp_run_plan_inner
  *	  Plan an inner query, which is changed.  The plan lives in the current
@@ -171,21 +209,22 @@ dp_run_plan_inner(dp_inner *run, Query *inner, dp_workers workers)
 	dp_refusal *refusal = NULL;
 	BufferUsage buffers = pgBufferUsage;
 	WalUsage	wal = pgWalUsage;
-	int			nest = NewGUCNestLevel();
+	telling_settings saved;
 
-	dp_reader_be_quiet(false);
+	be_quiet(&saved);
 	PG_TRY();
 	{
 		planned = plan(run, inner, workers, &refusal);
 	}
 	PG_CATCH();
 	{
+		tell_again(&saved);
 		pgBufferUsage = buffers;
 		pgWalUsage = wal;
 		dp_reader_mask_error(run->context, true);
 	}
 	PG_END_TRY();
-	AtEOXact_GUC(false, nest);
+	tell_again(&saved);
 	pgBufferUsage = buffers;
 	pgWalUsage = wal;
 	if (refusal != NULL)

@@ -32,6 +32,7 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
+#include "utils/timestamp.h"
 
 #include "run.h"
 
@@ -64,6 +65,8 @@ typedef struct release_state
 	List	   *parameters;		/* of ExprState * */
 	List	   *conditions;		/* of ExprState *: over several keys */
 	dp_ledger_standing standing;	/* of the asking role, at begin */
+	bool		stamped;
+	dp_stamp	stamp;			/* if stamped: of before it was read */
 	List	   *relations;		/* pinned from begin to end */
 	shared_store *shared;
 	bool		attached;		/* has a read pointer of its own */
@@ -303,7 +306,10 @@ begin_release(CustomScanState *node, EState *estate, int eflags)
 	state->block = plan->block;
 	state->shared = attach_shared(estate, plan->nonce, plan->index);
 	if (!dp_run_kept_standing(plan->nonce, plan->index, &state->standing))
+	{
+		state->stamped = dp_bridge_read_stamp(&state->stamp);
 		dp_ledger_require_budget(state->block->dataset, &state->standing);
+	}
 	pin_relations(state);
 	state->parameters = ExecInitExprList(scan->custom_exprs,
 										 (PlanState *) node);
@@ -356,6 +362,21 @@ prepare_release(release_state *state, bool tell)
 	return spec;
 }
 
+/*
+ * Rights, floor and ceiling may have changed since a cursor was begun; *now is
+ * no stamp where nothing can be said of that.
+ */
+static void
+renew_standing(release_state *state, const dp_stamp *now, bool stamped)
+{
+	const dp_ledger_standing *standing = &state->standing;
+
+	if (!stamped || !state->stamped ||
+		!dp_bridge_same_stamp(&state->stamp, now) ||
+		(standing->renews && GetCurrentTimestamp() >= standing->renewal))
+		dp_ledger_require_budget(state->block->dataset, &state->standing);
+}
+
 /* Have the release look for an answer, or make one. */
 static void
 look_for_answer(release_state *state, const dp_stamp *stamp, bool stamped)
@@ -366,8 +387,7 @@ look_for_answer(release_state *state, const dp_stamp *stamp, bool stamped)
 	shared_store *shared = state->shared;
 	dp_release_spec *spec;
 
-	/* Rights, floor and ceiling may have changed since a cursor was begun. */
-	dp_ledger_require_budget(state->block->dataset, &state->standing);
+	renew_standing(state, stamp, stamped);
 	spec = prepare_release(state, true);
 	shared->others = dp_run_find_others(spec);
 	shared->store = dp_run_release(spec, &state->standing, estate, result,

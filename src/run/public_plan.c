@@ -34,6 +34,7 @@
 
 #include "access/transam.h"
 #include "jit/jit.h"
+#include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
@@ -43,6 +44,7 @@
 #include "optimizer/planmain.h"
 #include "rewrite/rewriteHandler.h"
 #include "tcop/tcopprot.h"
+#include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/selfuncs.h"
 
@@ -99,6 +101,7 @@ static const struct
 	{&cpu_index_tuple_cost, DEFAULT_CPU_INDEX_TUPLE_COST},
 	{&cpu_operator_cost, DEFAULT_CPU_OPERATOR_COST},
 	{&cpu_tuple_cost, DEFAULT_CPU_TUPLE_COST},
+	{&hash_mem_multiplier, 2},
 	{&parallel_setup_cost, 0},
 	{&parallel_tuple_cost, 0},
 	{&random_page_cost, DEFAULT_RANDOM_PAGE_COST},
@@ -116,6 +119,7 @@ static const struct
 	{&dp_compat_forced_parallel, 0},
 	{&from_collapse_limit, 8},
 	{&join_collapse_limit, 8},
+	{&work_mem, MAX_KILOBYTES},
 };
 
 struct dp_plan_settings
