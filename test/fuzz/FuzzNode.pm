@@ -94,7 +94,7 @@ RETURN CASE WHEN digits >= -1000 THEN pg_catalog.round(n, digits) END;
 CREATE FUNCTION documented.width_bucket(x float8, a float8, b float8, n int) RETURNS int IMMUTABLE STRICT
 RETURN CASE WHEN n < 1 OR n < 2147483647 AND abs(b / 2 - a / 2) < 8e307 / n THEN pg_catalog.width_bucket(x, a, b, n) END;
 CREATE FUNCTION documented.width_bucket(x numeric, a numeric, b numeric, n int) RETURNS int IMMUTABLE STRICT
-RETURN CASE WHEN n < 2147483647 OR (x >= a) = (a < b) THEN pg_catalog.width_bucket(x, a, b, n) END;
+RETURN CASE WHEN n < 2147483647 OR CASE WHEN a < b THEN x >= b WHEN a > b THEN x <= b END THEN pg_catalog.width_bucket(x, a, b, n) END;
 EOT
 	return $node;
 }
