@@ -12,7 +12,7 @@
  */
 #include <string.h>
 
-#include "sparse.h"
+#include "sparse_plan.h"
 
 static const char *const method_name[] = {
 	[DP_SPARSE_BEST] = "best",

@@ -9,7 +9,7 @@
  * 8/9 of epsilon (or sqrt(512)/(sqrt(512)+1)) to Algorithm 2 and the rest to
  * the answers.  As printed its epsilon_2 lacks the factor epsilon.
  */
-#include "sparse.h"
+#include "sparse_plan.h"
 
 /*
  * Algorithm 3's division of epsilon between Sparse and the answers: 8 to 1,

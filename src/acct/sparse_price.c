@@ -3,7 +3,7 @@
  *	  What the plans of all sparse vector methods end with: the error of the
  *	  numeric answers, and the charge.
  */
-#include "sparse.h"
+#include "sparse_plan.h"
 
 /*
  * dp_acct_sparse_answers

@@ -18,7 +18,7 @@
 #include "optimizer/optimizer.h"
 #include "parser/parsetree.h"
 
-#include "rowset.h"
+#include "read_rows.h"
 
 static Node *is_there(const RangeTblEntry *entry);
 

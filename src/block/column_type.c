@@ -14,7 +14,7 @@
 #include "parser/parsetree.h"
 #include "utils/lsyscache.h"
 
-#include "rowset.h"
+#include "read_rows.h"
 
 /* The type of a column now; InvalidOid: there is none such. */
 static Oid

@@ -10,7 +10,7 @@
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 
-#include "rowset.h"
+#include "read_rows.h"
 
 /* dp_block_add_conjuncts: all that a condition says, to a list of Node *. */
 List *

@@ -22,7 +22,7 @@
 #include "optimizer/optimizer.h"
 #include "parser/parsetree.h"
 
-#include "rowset.h"
+#include "read_rows.h"
 
 /* ---- what outer joins leave out ---- */
 

@@ -14,7 +14,7 @@
 #include "nodes/nodeFuncs.h"
 #include "utils/lsyscache.h"
 
-#include "rowset.h"
+#include "read_rows.h"
 
 static bool
 refers_outside_walker(Node *node, void *context)

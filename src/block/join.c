@@ -29,7 +29,7 @@
 #include "parser/parsetree.h"
 #include "utils/lsyscache.h"
 
-#include "rowset.h"
+#include "read_rows.h"
 
 /* Items of FROM whose units are equal in every row: numbers of entries. */
 typedef struct join_side

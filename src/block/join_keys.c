@@ -23,7 +23,7 @@
 #include "utils/lsyscache.h"
 #include "utils/typcache.h"
 
-#include "rowset.h"
+#include "read_rows.h"
 
 /* A condition "column = .." on a leaf. */
 typedef struct join_fact

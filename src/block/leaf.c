@@ -6,7 +6,7 @@
 
 #include "optimizer/optimizer.h"
 
-#include "rowset.h"
+#include "read_rows.h"
 
 /*
  * dp_block_leaf_number

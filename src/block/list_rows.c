@@ -40,7 +40,7 @@
 #include "rewrite/rewriteManip.h"
 #include "utils/fmgroids.h"
 
-#include "rowset.h"
+#include "read_rows.h"
 
 #define LIST_MOST 100
 

@@ -15,7 +15,7 @@
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 
-#include "rowset.h"
+#include "read_rows.h"
 
 /* Bytes of such values, in columns of a relation or partition. */
 static Size

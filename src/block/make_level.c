@@ -11,7 +11,7 @@
 #include "nodes/nodeFuncs.h"
 #include "parser/parse_oper.h"
 
-#include "rowset.h"
+#include "read_rows.h"
 
 /* ---- levels ---- */
 

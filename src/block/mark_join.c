@@ -34,7 +34,7 @@
 #include "rewrite/rewriteManip.h"
 #include "utils/fmgroids.h"
 
-#include "rowset.h"
+#include "read_rows.h"
 
 /* What stands for a subquery that occurs in several places. */
 typedef struct mark

@@ -41,7 +41,7 @@
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 
-#include "rowset.h"
+#include "read_rows.h"
 
 /* Where an error comes from: an argument of the context callback. */
 typedef struct predicate_place

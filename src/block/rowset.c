@@ -38,7 +38,7 @@
 #include "rewrite/rewriteManip.h"
 #include "utils/lsyscache.h"
 
-#include "rowset.h"
+#include "read_rows.h"
 
 #define FROM_HINT \
 	"Name the protected relation in FROM.  In dp_argmax(relation, " \

@@ -38,7 +38,7 @@
 #include "rewrite/rewriteManip.h"
 #include "utils/lsyscache.h"
 
-#include "rowset.h"
+#include "read_rows.h"
 
 /* What of the outer query is compared with which columns of the subquery. */
 typedef struct correlation

@@ -6,7 +6,7 @@
 #define DP_BLOCK_SPLIT_H
 
 #include "dp_block.h"
-#include "rowset.h"
+#include "read_rows.h"
 
 /* A block being split; on the stack of dp_block_split_one. */
 typedef struct dp_splitter

@@ -30,7 +30,7 @@
 #include "utils/syscache.h"
 
 #include "../places/dp_value_bytes.h"
-#include "rowset.h"
+#include "read_rows.h"
 
 static bool
 index_proves_unique(Oid index, AttrNumber attnum, Snapshot snapshot)

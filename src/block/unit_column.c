@@ -18,7 +18,7 @@
 #include "parser/parsetree.h"
 #include "utils/lsyscache.h"
 
-#include "rowset.h"
+#include "read_rows.h"
 
 static const char column_name[] = "unit";
 

@@ -25,7 +25,7 @@
 #include "utils/lsyscache.h"
 #include "utils/typcache.h"
 
-#include "rowset.h"
+#include "read_rows.h"
 #include "split.h"
 
 static Node *

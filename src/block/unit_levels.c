@@ -18,7 +18,7 @@
 #include "parser/parsetree.h"
 #include "utils/lsyscache.h"
 
-#include "rowset.h"
+#include "read_rows.h"
 
 #define GROUP_BYTES 256			/* of a hash table, for each group */
 

@@ -25,7 +25,7 @@
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 
-#include "rowset.h"
+#include "read_rows.h"
 
 /* Numbers of windows of a level; those of all levels are different. */
 #define MOST_WINDOWS 1000

@@ -31,7 +31,7 @@
 #include "rewrite/rewriteManip.h"
 #include "utils/fmgroids.h"
 
-#include "rowset.h"
+#include "read_rows.h"
 
 /* dp_block_is_united: does the level do nothing but UNION ALL? */
 bool

@@ -15,7 +15,7 @@
 #include "optimizer/clauses.h"
 #include "rewrite/rewriteManip.h"
 
-#include "rowset.h"
+#include "read_rows.h"
 
 /* The WITH queries in reach of a level, its own first: copies of a stack. */
 static List *

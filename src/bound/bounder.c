@@ -11,7 +11,7 @@
 
 #include "utils/memutils.h"
 
-#include "records.h"
+#include "group_rows.h"
 
 #define STORED ((Size) 16 * 1024 * 1024)
 #define PIECE (64 * 1024)

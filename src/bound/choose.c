@@ -16,7 +16,7 @@
 
 #include "miscadmin.h"
 
-#include "records.h"
+#include "group_rows.h"
 
 #define AHEAD 24				/* entries whose record is fetched ahead */
 #define FEW 24					/* groups that are kept in order */

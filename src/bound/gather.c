@@ -18,7 +18,7 @@
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
-#include "gather.h"
+#include "gathered.h"
 
 #define STORED ((Size) 16 * 1024 * 1024)
 #define STORED_BELOW ((Size) 3 * 1024 * 1024)

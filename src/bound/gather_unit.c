@@ -18,7 +18,7 @@
 #include "common/hashfn.h"
 #include "miscadmin.h"
 
-#include "gather.h"
+#include "gathered.h"
 
 #define MOST_BYTES ((Size) 8 * 1024 * 1024) /* of one unit's rows */
 #define LEAST_BYTES (sizeof(dp_bound_record) + SizeofMinimalTupleHeader)

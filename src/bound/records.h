@@ -119,7 +119,7 @@ dp_bound_group_of(const dp_bound_layout *layout,
 
 /*
  * The word before a unit's bytes: its lowest bits are their number, the others
- * are free for whoever makes records (gather.h).
+ * are free for whoever makes records (gathered.h).
  */
 #define DP_BOUND_LENGTH_BITS 16
 StaticAssertDecl(DP_BOUND_UNIT_BYTES < 1 << DP_BOUND_LENGTH_BITS,
@@ -313,42 +313,6 @@ extern void dp_bound_votes_cast(dp_bound_votes *votes);
 extern void dp_bound_votes_tell(dp_bound_votes *votes,
 								const dp_bound_teller *teller, void *context);
 
-/* ---- rows.c: the rows of one unit in one group ---- */
-
-/* In memory: entries; or those of a partition that have the group. */
-typedef struct dp_bound_rows
-{
-	const dp_bound_layout *layout;
-	const dp_bound_entry *entries;
-	int64		n;
-	int64		at;
-	dp_bound_cursor cursor;		/* entries is NULL */
-	uint64		group;			/* dp_bound_group_of */
-	bool		ranked;			/* keys are ranks of unit and group */
-} dp_bound_rows;
-
-static inline void
-dp_bound_rows_rewind(dp_bound_rows *rows)
-{
-	rows->at = 0;
-	if (rows->entries == NULL)
-		dp_bound_cursor_open(&rows->cursor, rows->cursor.store,
-							 rows->cursor.partition);
-}
-
-static inline const dp_bound_record *
-dp_bound_rows_next(dp_bound_rows *rows)
-{
-	const dp_bound_record *record;
-
-	if (rows->entries != NULL)
-		return rows->at < rows->n ? rows->entries[rows->at++].record : NULL;
-	while ((record = dp_bound_cursor_fetch(&rows->cursor)) != NULL)
-		if (dp_bound_group_of(rows->layout, record) == rows->group)
-			return record;
-	return NULL;
-}
-
 /* Who is given what. */
 typedef struct dp_bound_job
 {
@@ -358,9 +322,6 @@ typedef struct dp_bound_job
 	void	   *context;
 	dp_bound_votes *votes;		/* keyed: the context, too */
 } dp_bound_job;
-
-extern void dp_bound_rows_add_up(const dp_bound_job *job,
-								 dp_bound_rows *rows);
 
 /* ---- sums.c: parts of many units, added up ---- */
 

@@ -16,7 +16,7 @@
 #include "miscadmin.h"
 #include "port/pg_bitutils.h"
 
-#include "records.h"
+#include "group_rows.h"
 
 /* Distinct values that are held at once. */
 #define WINDOW (128 * 1024)

@@ -35,6 +35,7 @@
 #include "utils/timestamp.h"
 
 #include "run.h"
+#include "stored_row.h"
 
 #define PLAN_FIELD(kind, name) DP_NODE_FIELD(dp_release_plan, kind, name)
 

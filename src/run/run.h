@@ -297,23 +297,6 @@ extern void dp_run_add_path(PlannerInfo *root, RelOptInfo *rel,
 /* shared_rows.c */
 extern void dp_run_shared_rows_init(void);
 
-/*
- * dp_run_show_stored
- *	  A row of a tuplestore in a virtual slot, which is what plans of scans are
- *	  made for; good while the other slot has it.
- */
-static inline TupleTableSlot *
-dp_run_show_stored(TupleTableSlot *slot, TupleTableSlot *minimal)
-{
-	int			natts = slot->tts_tupleDescriptor->natts;
-
-	ExecClearTuple(slot);
-	slot_getallattrs(minimal);
-	memcpy(slot->tts_values, minimal->tts_values, sizeof(Datum) * natts);
-	memcpy(slot->tts_isnull, minimal->tts_isnull, sizeof(bool) * natts);
-	return ExecStoreVirtualTuple(slot);
-}
-
 /* quiet.c */
 extern void dp_run_quiet_init(void);
 extern void dp_run_forbid_loud(void);

@@ -20,6 +20,7 @@
 #include "optimizer/restrictinfo.h"
 
 #include "public.h"
+#include "stored_row.h"
 
 /* In shared memory: minimal tuples, each at an aligned address. */
 typedef struct shared_rows

@@ -1,9 +1,9 @@
 /*
- * sparse.h
+ * sparse_plan.h
  *	  What the plans of sparse vector mechanisms share.  Private to src/acct.
  */
-#ifndef DP_ACCT_SPARSE_H
-#define DP_ACCT_SPARSE_H
+#ifndef DP_ACCT_SPARSE_PLAN_H
+#define DP_ACCT_SPARSE_PLAN_H
 
 #include "value.h"
 
@@ -54,4 +54,4 @@ extern dp_status dp_acct_sparse_price(const dp_sparse_request *q,
 extern dp_status dp_acct_sparse_book(const dp_sparse_request *q,
 									 dp_sparse_plan *out);
 
-#endif							/* DP_ACCT_SPARSE_H */
+#endif							/* DP_ACCT_SPARSE_PLAN_H */

@@ -1,10 +1,10 @@
 /*
- * gather.h
+ * gathered.h
  *	  Private to the bound folder: rows of several sources as records, and
  *	  those of one unit.  Include postgres.h first.
  */
-#ifndef DP_BOUND_GATHER_H
-#define DP_BOUND_GATHER_H
+#ifndef DP_BOUND_GATHERED_H
+#define DP_BOUND_GATHERED_H
 
 #include "records.h"
 
@@ -74,4 +74,4 @@ extern void dp_bound_unit_give(dp_unit_rows *rows,
 							   const dp_unit_share *share, uint64 seed,
 							   dp_gather_sink sink, void *context);
 
-#endif							/* DP_BOUND_GATHER_H */
+#endif							/* DP_BOUND_GATHERED_H */

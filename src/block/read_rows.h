@@ -1,9 +1,9 @@
 /*
- * rowset.h
+ * read_rows.h
  *	  Private to the block folder: the rows a block reads.
  */
-#ifndef DP_BLOCK_ROWSET_H
-#define DP_BLOCK_ROWSET_H
+#ifndef DP_BLOCK_READ_ROWS_H
+#define DP_BLOCK_READ_ROWS_H
 
 #include "nodes/pathnodes.h"
 
@@ -217,4 +217,4 @@ extern Expr *dp_block_rowset_unit(Query *query, const dp_rowset *rowset);
 extern void dp_block_add_unit_key(RangeTblEntry *entry,
 								  const dp_rowset *rowset);
 
-#endif							/* DP_BLOCK_ROWSET_H */
+#endif							/* DP_BLOCK_READ_ROWS_H */
