@@ -43,6 +43,7 @@
 #define CACHED_STEP 16
 #define CACHED_SIZES 64
 #define AHEAD 4					/* sizes whose pieces are fetched */
+#define WIDE_MOST 256			/* pieces that are not exact, in a row */
 
 /*
  * Have the stack grow by so much, for good; returns how often it called
@@ -62,6 +63,17 @@ grow_stack(Size bytes, char *from)
 	return grow_stack(bytes - STACK_STEP, from) + frame[0];
 }
 
+/*
+ * What was reserved last.  It is free while rows are read, and taken when they
+ * are not, so that nothing else comes to lie there.
+ */
+static char *held = NULL;
+static uintptr_t held_at = 0;	/* where it is, or was while it is free */
+static Size held_bytes = 0;
+static bool held_given = false; /* has the system given its pages? */
+static bool holds = false;		/* is it taken again after rows? */
+static char *populated = NULL;	/* end of the heap when it had all pages */
+
 #ifdef M_MMAP_MAX
 /* Pieces of a size that are kept; none: another library's malloc() is used. */
 static int	cached = 0;
@@ -77,28 +89,54 @@ static void *spare[CACHED_SIZES][2 * CACHED_MOST];
 /* What is kept of each size, as we left it: freed in this order. */
 static void *left[CACHED_SIZES][CACHED_MOST];
 
-/*
- * Find how many are kept: what is, counts as used.  By settings of glibc these
- * may be more than we look after, or none.
- */
-static void
-count_cached(void)
+/* Has malloc given no more than was asked for?  It keeps others elsewhere. */
+static bool
+is_exact(int size, void *piece)
 {
+	return malloc_usable_size(piece) ==
+		(Size) (CACHED_FIRST + size * CACHED_STEP);
+}
+
+/*
+ * How many are kept of a size: what is, counts as used.  Pieces that are not
+ * exact are not counted.
+ */
+static int
+count_kept(int size)
+{
+	Size		chunk = CACHED_FIRST + size * CACHED_STEP + sizeof(Size);
 	void	   *piece[CACHED_MOST];
-	Size		size;
+	int			n = 0;
 	Size		used;
 	int			i;
 
 	for (i = 0; i < CACHED_MOST; i++)
-		piece[i] = malloc(CACHED_FIRST + CACHED_SIZES / 2 * CACHED_STEP);
-	size = piece[0] == NULL ? 0 : malloc_usable_size(piece[0]) + sizeof(Size);
-	used = mallinfo2().uordblks;
+		piece[i] = malloc(CACHED_FIRST + size * CACHED_STEP);
 	for (i = 0; i < CACHED_MOST; i++)
+		if (is_exact(size, piece[i]))
+			piece[n++] = piece[i];
+		else
+			free(piece[i]);
+	used = mallinfo2().uordblks;
+	for (i = 0; i < n; i++)
 		free(piece[i]);
-	used -= mallinfo2().uordblks;
-	cached = size == 0 || used == 0 || used > CACHED_MOST * size ? 0 :
-		CACHED_MOST - (int) (used / size);
-	if (used == 0)
+	return n - (int) ((used - mallinfo2().uordblks) / chunk);
+}
+
+/*
+ * Find how many are kept of all sizes.  By settings of glibc these may be more
+ * than we look after, or differ, or be none.
+ */
+static void
+count_cached(void)
+{
+	int			most = 0;
+	int			size;
+
+	for (size = 0; size < CACHED_SIZES; size++)
+		most = Max(most, count_kept(size));
+	cached = most < CACHED_MOST ? most : 0;
+	if (most == CACHED_MOST)
 		ereport(LOG,
 				(errmsg("dp_pg cannot keep memory between private queries"),
 				 errdetail("malloc() is not that of the GNU C library, or "
@@ -136,12 +174,14 @@ leave(int size, void **pieces)
 		free(pieces[i]);
 }
 
-/* Was it left to be kept, or spare? */
+/* Was it left to be kept, or spare, and will be kept in the place of one? */
 static bool
-is_ours(int size, const void *piece)
+is_ours(int size, void *piece)
 {
 	int			i;
 
+	if (!is_exact(size, piece) || (uintptr_t) piece - held_at < held_bytes)
+		return false;
 	for (i = 0; i < cached; i++)
 		if (piece == left[size][i] || piece == spare[size][i])
 			return true;
@@ -186,6 +226,25 @@ clear_cached(void)
 	}
 }
 
+/* An exact piece; those that are not are taken meanwhile, and then free. */
+static void *
+make_spare(int size)
+{
+	void	   *wide[WIDE_MOST];
+	void	   *piece;
+	int			n = 0;
+
+	piece = malloc(CACHED_FIRST + size * CACHED_STEP);
+	while (piece != NULL && !is_exact(size, piece) && n < WIDE_MOST)
+	{
+		wide[n++] = piece;
+		piece = malloc(CACHED_FIRST + size * CACHED_STEP);
+	}
+	while (n > 0)
+		free(wide[--n]);
+	return piece;
+}
+
 /* Get new spare pieces, while what they must not lie in is taken. */
 static void
 restock(void)
@@ -205,7 +264,7 @@ restock(void)
 		take_kept(size, taken);
 		for (i = 0; i < 2 * cached; i++)
 			if (spare[size][i] == NULL)
-				spare[size][i] = malloc(CACHED_FIRST + size * CACHED_STEP);
+				spare[size][i] = make_spare(size);
 		leave(size, taken);
 	}
 }
@@ -228,17 +287,6 @@ dp_bridge_reserve_init(Size stack)
 	(void) mallopt(M_ARENA_MAX, 1); /* a request that fails makes another */
 #endif
 }
-
-/*
- * What was reserved last.  It is free while rows are read, and taken when they
- * are not, so that nothing else comes to lie there.
- */
-static char *held = NULL;
-static uintptr_t held_at = 0;	/* where it is, or was while it is free */
-static Size held_bytes = 0;
-static bool held_given = false; /* has the system given its pages? */
-static bool holds = false;		/* is it taken again after rows? */
-static char *populated = NULL;	/* end of the heap when it had all pages */
 
 /*
  * Have as many memory contexts at hand as rows may be the first to need, for
@@ -277,11 +325,15 @@ dp_bridge_reserve(Size bytes)
 {
 	if (holds)
 		keep_contexts();
-	if (held == NULL || !held_given || held_bytes < bytes)
+	if (held == NULL || held_bytes < bytes)
 	{
 		free(held);
 		held_bytes = Max(bytes, 1);
 		held = malloc(held_bytes);
+		held_given = false;
+	}
+	if (!held_given)			/* it is another one, or lies elsewhere */
+	{
 		held_given = held != NULL && dp_bridge_populate(held, held_bytes);
 		populated = NULL;
 	}

@@ -113,10 +113,12 @@ dp_bridge_populate_mappings(void)
 
 	while (file != NULL && fgets(line, sizeof(line), file) != NULL)
 	{
-		if (!read_mapping(line, &m) || !m.reads || is_foreign(&m))
+		if (!read_mapping(line, &m))
 			continue;
-		if (strcmp(m.name, "[heap]") == 0)
-			heap = m.start;
+		if (heap == NULL && strcmp(m.name, "[heap]") == 0)
+			heap = m.start;		/* the first: advice may split it */
+		if (!m.reads || is_foreign(&m))
+			continue;
 #ifdef MADV_POPULATE_WRITE
 		(void) madvise(m.start, m.bytes,
 					   m.writes ? MADV_POPULATE_WRITE : MADV_POPULATE_READ);
@@ -136,7 +138,10 @@ dp_bridge_populate_heap(char *but, Size bytes)
 {
 	char	   *end = sbrk(0);
 
-	return heap == NULL || but < heap || but + bytes > end ||
-		(dp_bridge_populate(heap, but - heap) &&
-		 dp_bridge_populate(but + bytes, end - (but + bytes)));
+	if (heap == NULL)
+		return true;
+	if (but < heap || but + bytes > end)	/* something else stopped it */
+		return dp_bridge_populate(heap, end - heap);
+	return dp_bridge_populate(heap, but - heap) &&
+		dp_bridge_populate(but + bytes, end - (but + bytes));
 }

@@ -27,6 +27,8 @@ PG_MODULE_MAGIC;
 
 PG_FUNCTION_INFO_V1(held_growth);
 PG_FUNCTION_INFO_V1(hole_growth);
+PG_FUNCTION_INFO_V1(wide_growth);
+PG_FUNCTION_INFO_V1(moved_growth);
 
 /* More pieces of each size than malloc keeps. */
 static void *piece[CACHED_SIZES * 2 * CACHED_MOST];
@@ -123,6 +125,77 @@ hole_growth(PG_FUNCTION_ARGS)
 	end = sbrk(0);
 	later = malloc(LATER);
 	if (above == NULL || later == NULL)
+		PG_RETURN_NULL();
+	PG_RETURN_INT64((char *) sbrk(0) - end);
+}
+
+/*
+ * Free chunks that are one step larger than each size, each by itself: who
+ * asks for the size gets one, since nothing can be made of what remains.
+ */
+static void
+make_wide_holes(void)
+{
+	static void *hole[CACHED_SIZES][3 * CACHED_MOST];
+	int			size;
+	int			i;
+
+	for (size = 0; size < CACHED_SIZES; size += 4)
+		for (i = 0; i < lengthof(hole[size]); i++)
+		{
+			hole[size][i] = malloc(CACHED_FIRST + (size + 1) * CACHED_STEP);
+			if (malloc(CACHED_FIRST) == NULL)
+				elog(ERROR, "out of memory");
+		}
+	for (size = 0; size < CACHED_SIZES; size += 4)
+		for (i = 0; i < lengthof(hole[size]); i++)
+			free(hole[size][i]);
+}
+
+/* wide_growth(at int) returns bigint: held_growth() beside such holes. */
+Datum
+wide_growth(PG_FUNCTION_ARGS)
+{
+	char	   *end;
+
+	dp_bridge_reserve_init(BLOCK);
+	make_wide_holes();
+	dp_bridge_hold();
+	dp_bridge_reserve(RESERVED);
+	end = sbrk(0);
+	do_rows(BLOCKS, PG_GETARG_INT32(0), false, false);
+	dp_bridge_hold();
+	dp_bridge_reserve(RESERVED);
+	PG_RETURN_INT64((char *) sbrk(0) - end);
+}
+
+/*
+ * moved_growth() returns bigint: the bytes that the heap grows by for a job
+ * that needs less, what is public, and one that needs as much as before, after
+ * one whose rows left something where they had been reserved for.  Once.
+ */
+Datum
+moved_growth(PG_FUNCTION_ARGS)
+{
+	void	   *above;
+	void	   *stays;
+	void	   *later;
+	char	   *end;
+
+	dp_bridge_reserve_init(BLOCK);
+	dp_bridge_hold();
+	dp_bridge_reserve(RESERVED);
+	dp_bridge_hold();
+	above = malloc(200000);
+	dp_bridge_reserve(RESERVED);
+	stays = malloc(100000);
+	dp_bridge_hold();
+	end = sbrk(0);
+	dp_bridge_reserve(8 * MB);
+	dp_bridge_hold();
+	later = malloc(25 * MB);
+	dp_bridge_reserve(RESERVED);
+	if (above == NULL || stays == NULL || later == NULL)
 		PG_RETURN_NULL();
 	PG_RETURN_INT64((char *) sbrk(0) - end);
 }

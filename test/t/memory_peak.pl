@@ -321,6 +321,12 @@ foreach my $level (
 	my @growth = map { value($node, "SELECT hole_growth($_)") / 1024 } -1, 0, 20, 50, 70, 99;
 
 	cmp_ok(abs($growth[$_] - $growth[0]), '<', STEP, "and where less was reserved before, place $_, $growth[0] kB") foreach 1 .. 5;
+
+	value($node, "CREATE FUNCTION wide_growth(at int) RETURNS bigint STRICT LANGUAGE c AS '$held'");
+	value($node, "CREATE FUNCTION moved_growth() RETURNS bigint LANGUAGE c AS '$held'");
+	@growth = map { value($node, "SELECT wide_growth($_)") / 1024 } -1, 0, 50, 200, 400;
+	cmp_ok(abs($growth[$_] - $growth[0]), '<', STEP, "and beside holes that are wider than pieces, place $_, $growth[0] kB") foreach 1 .. 4;
+	cmp_ok(value($node, 'SELECT moved_growth()') / 1024, '<', STEP, 'what had to be moved is not given up for a job that needs less');
 }
 
 # Tables of conditions.
