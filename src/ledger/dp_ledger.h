@@ -336,6 +336,8 @@ extern void dp_ledger_require_shield(void);
  */
 extern void dp_ledger_require_budget(const char *dataset,
 									 dp_ledger_standing *out);
+extern bool dp_ledger_is_renewed(const dp_ledger_standing *standing,
+								 TimestampTz now);
 extern void dp_ledger_read_standing(const char *dataset,
 									dp_ledger_standing *out);
 

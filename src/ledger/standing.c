@@ -162,6 +162,13 @@ find_standing(const char *name, dp_ledger_standing *standing,
 	return found;
 }
 
+/* dp_ledger_is_renewed: has its spending started again from 0 by then? */
+bool
+dp_ledger_is_renewed(const dp_ledger_standing *standing, TimestampTz now)
+{
+	return standing->renews && now >= standing->renewal;
+}
+
 /*
  * dp_ledger_read_standing
  *	  What would remain for the asking role; never raises for a missing

@@ -81,8 +81,7 @@ dp_run_kept_standing(int64 nonce, int index, dp_ledger_standing *out)
 
 	if (answer == NULL || !dp_bridge_read_stamp(&now) ||
 		!dp_bridge_same_stamp(&answer->stamp, &now) ||
-		(answer->standing.renews &&
-		 GetCurrentTimestamp() >= answer->standing.renewal))
+		dp_ledger_is_renewed(&answer->standing, GetCurrentTimestamp()))
 		return false;
 	*out = answer->standing;
 	return true;
@@ -98,7 +97,7 @@ holds(const kept_answer *answer, const dp_stamp *stamp)
 
 	if (!dp_bridge_same_stamp(&answer->stamp, stamp) || answer->at > now ||
 		now - answer->at > dp_bridge_reuse_age() ||
-		(answer->standing.renews && now >= answer->standing.renewal))
+		dp_ledger_is_renewed(&answer->standing, now))
 		return false;
 	settings = all_settings();
 	same = strcmp(settings, answer->settings) == 0;

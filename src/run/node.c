@@ -370,11 +370,9 @@ prepare_release(release_state *state, bool tell)
 static void
 renew_standing(release_state *state, const dp_stamp *now, bool stamped)
 {
-	const dp_ledger_standing *standing = &state->standing;
-
 	if (!stamped || !state->stamped ||
 		!dp_bridge_same_stamp(&state->stamp, now) ||
-		(standing->renews && GetCurrentTimestamp() >= standing->renewal))
+		dp_ledger_is_renewed(&state->standing, GetCurrentTimestamp()))
 		dp_ledger_require_budget(state->block->dataset, &state->standing);
 }
 

@@ -110,7 +110,7 @@ sub statement
 
 # Sessions as an analyst may set them; the exact numbers must not change.  Workers
 # take most of a statement's time, and code that is compiled five times as much:
-# of 20 batches one is compiled, and six have workers.
+# of 20 batches one is compiled, which has workers, and seven others have.
 my $parallel = $node->pg_version >= 16 ? 'debug_parallel_query' : 'force_parallel_mode';
 my $workers = "SET $parallel = on; SET min_parallel_table_scan_size = 0; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0;";
 my @plans = (
@@ -118,7 +118,7 @@ my @plans = (
 	'SET work_mem = \'64kB\'; SET enable_hashagg = off; SET enable_seqscan = off; SET cpu_tuple_cost = 100;',
 	'SET enable_sort = off; SET plan_cache_mode = force_generic_plan;');
 my @settings = (
-	'SET jit_above_cost = 0; SET jit_inline_above_cost = 0; SET jit_optimize_above_cost = 0;',
+	'SET jit = on; SET jit_above_cost = 0; SET jit_inline_above_cost = 0; SET jit_optimize_above_cost = 0;',
 	map { "SET jit = off; $_" } @plans, $workers, (map { "SET max_parallel_workers_per_gather = 0; $_" } @plans) x 4,
 	$plans[0], $workers, $plans[1]);
 my ($compared, $refused, $failing, $mismatches, $number) = (0, 0, 0, 0, 0);

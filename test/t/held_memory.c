@@ -79,6 +79,21 @@ do_rows(int n, int at, bool contexts, bool reversed)
 		free(block[i]);
 }
 
+/* The bytes that the heap grows by, where as much is reserved after rows. */
+static int64
+growth_after(int at, bool contexts, bool reversed)
+{
+	char	   *end;
+
+	dp_bridge_hold();
+	dp_bridge_reserve(RESERVED);
+	end = sbrk(0);
+	do_rows(BLOCKS, at, contexts, reversed);
+	dp_bridge_hold();
+	dp_bridge_reserve(RESERVED);
+	return (char *) sbrk(0) - end;
+}
+
 /*
  * held_growth(at int, contexts bool, reversed bool) returns bigint: the bytes
  * that the heap has grown by when as much is reserved again, after rows that
@@ -88,16 +103,9 @@ do_rows(int n, int at, bool contexts, bool reversed)
 Datum
 held_growth(PG_FUNCTION_ARGS)
 {
-	char	   *end;
-
 	dp_bridge_reserve_init(BLOCK);
-	dp_bridge_hold();
-	dp_bridge_reserve(RESERVED);
-	end = sbrk(0);
-	do_rows(BLOCKS, PG_GETARG_INT32(0), PG_GETARG_BOOL(1), PG_GETARG_BOOL(2));
-	dp_bridge_hold();
-	dp_bridge_reserve(RESERVED);
-	PG_RETURN_INT64((char *) sbrk(0) - end);
+	PG_RETURN_INT64(growth_after(PG_GETARG_INT32(0), PG_GETARG_BOOL(1),
+								 PG_GETARG_BOOL(2)));
 }
 
 /*
@@ -156,17 +164,9 @@ make_wide_holes(void)
 Datum
 wide_growth(PG_FUNCTION_ARGS)
 {
-	char	   *end;
-
 	dp_bridge_reserve_init(BLOCK);
 	make_wide_holes();
-	dp_bridge_hold();
-	dp_bridge_reserve(RESERVED);
-	end = sbrk(0);
-	do_rows(BLOCKS, PG_GETARG_INT32(0), false, false);
-	dp_bridge_hold();
-	dp_bridge_reserve(RESERVED);
-	PG_RETURN_INT64((char *) sbrk(0) - end);
+	PG_RETURN_INT64(growth_after(PG_GETARG_INT32(0), false, false));
 }
 
 /*
