@@ -214,7 +214,7 @@ extern void dp_bridge_populate_mappings(void);
 
 /* ---- memory for what depends on rows (reserve.c) ---- */
 extern void dp_bridge_reserve_init(Size stack);
-extern void dp_bridge_reserve(Size bytes);
+extern void dp_bridge_reserve(Size bytes, int contexts);
 extern void dp_bridge_hold(void);
 extern void dp_bridge_give_back(void);
 extern void dp_bridge_try_shared(Size bytes);

@@ -31,7 +31,9 @@
 
 #define KEPT ((Size) 128 * 1024 * 1024)	/* by one with nothing to do */
 #define STACK_STEP 65536
-#define CONTEXTS 64
+#define FEW 48					/* contexts that most jobs keep at hand */
+#define KINDS 2					/* of contexts, by their first size */
+#define LISTED 100				/* free ones that PostgreSQL lists of each */
 #define PLENTY 16				/* times: others take some at the same time */
 
 /*
@@ -290,42 +292,87 @@ dp_bridge_reserve_init(Size stack)
 }
 
 /*
- * Have as many memory contexts at hand as rows may be the first to need, for
- * hash tables and sorts: of what is deleted PostgreSQL keeps up to 100 of each
- * of two sizes, and those must not lie in what is held.
+ * Of the memory contexts that are deleted PostgreSQL lists up to 100, of each
+ * of two sizes, for those that are created next; with one more it frees all.
+ * What rows had it create must not stay listed, in what is held.
  */
-static void
-keep_contexts(void)
+static MemoryContext listed[KINDS][LISTED];
+static MemoryContext aside[KINDS];	/* deleted when as many are listed */
+static bool many = false;		/* may rows create more than a few? */
+
+static MemoryContext
+create_context(MemoryContext parent, int kind)
 {
-	static MemoryContext made[CONTEXTS];
+	return kind == 0 ?
+		AllocSetContextCreate(parent, "dp_pg kept", ALLOCSET_DEFAULT_SIZES) :
+		AllocSetContextCreate(parent, "dp_pg kept", ALLOCSET_SMALL_SIZES);
+}
+
+/* Have so many listed; most are those of the time before. */
+static void
+list_contexts(int kind, int n)
+{
 	int			i;
 
-	for (i = 0; i < CONTEXTS; i++)	/* most are those of the time before */
+	for (i = 0; i < n; i++)
 	{
-		__builtin_prefetch(made[i], 1);
-		__builtin_prefetch((char *) made[i] + 64, 1);
+		__builtin_prefetch(listed[kind][i], 1);
+		__builtin_prefetch((char *) listed[kind][i] + 64, 1);
 	}
-	for (i = 0; i < CONTEXTS; i++)
-		made[i] = i % 4 == 0 ?
-			AllocSetContextCreate(CurrentMemoryContext, "dp_pg kept",
-								  ALLOCSET_SMALL_SIZES) :
-			AllocSetContextCreate(CurrentMemoryContext, "dp_pg kept",
-								  ALLOCSET_DEFAULT_SIZES);
-	for (i = 0; i < CONTEXTS; i++)
-		MemoryContextDelete(made[i]);
+	for (i = 0; i < n; i++)
+		listed[kind][i] = create_context(CurrentMemoryContext, kind);
+	while (i > 0)
+		MemoryContextDelete(listed[kind][--i]);
+}
+
+#ifdef M_MMAP_MAX
+/* Have nothing listed but what was put aside, where nothing is held. */
+static void
+free_contexts(void)
+{
+	int			kind;
+
+	for (kind = 0; kind < KINDS; kind++)
+	{
+		list_contexts(kind, LISTED);
+		MemoryContextDelete(aside[kind]);
+	}
+}
+
+static void
+put_contexts_aside(void)
+{
+	int			kind;
+
+	for (kind = 0; kind < KINDS; kind++)
+		aside[kind] = create_context(TopMemoryContext, kind);
+}
+#endif
+
+/*
+ * Have as many at hand as rows may be the first to need, for hash tables and
+ * sorts: a few of the smaller ones, unless it may be many.
+ */
+static void
+keep_contexts(int contexts)
+{
+	many = contexts > FEW;
+	list_contexts(0, many ? LISTED : FEW);
+	list_contexts(1, many ? LISTED : FEW / 3);
 }
 
 /*
  * dp_bridge_reserve
- *	  So many bytes, for the rows that are read next.
+ *	  So many bytes, for the rows that are read next, and so many memory
+ *	  contexts that they may have created at once.
  *
  * Errors: 53200.
  */
 void
-dp_bridge_reserve(Size bytes)
+dp_bridge_reserve(Size bytes, int contexts)
 {
 	if (holds)
-		keep_contexts();
+		keep_contexts(contexts);
 	if (held == NULL || held_bytes < bytes)
 	{
 		free(held);
@@ -368,15 +415,23 @@ dp_bridge_hold(void)
 {
 #ifdef M_MMAP_MAX
 	if (!holds)
+	{
 		count_cached();
+		put_contexts_aside();
+	}
 	holds = true;
 	if (held == NULL && held_bytes > 0)
 	{
+		if (many)
+			free_contexts();
 		clear_cached();
 		held = malloc(held_bytes);
 		held_given = held_given && (uintptr_t) held == held_at;
 		if (held == NULL)
 			held_bytes = 0;
+		if (many)
+			put_contexts_aside();
+		many = false;
 	}
 	restock();
 #endif

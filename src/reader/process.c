@@ -199,7 +199,8 @@ shared_bytes(const dp_message *message, int workers)
  * What workers share is not taken yet, but there must be as much.
  */
 static void
-reserve(const dp_message *message, const PlannedStmt *plan, const List *scans)
+reserve(const dp_message *message, const PlannedStmt *plan, const List *scans,
+		int contexts)
 {
 	Size		own = SLACK + message->memory + 2 * message->row;
 	int			workers = workers_of(plan);
@@ -213,7 +214,8 @@ reserve(const dp_message *message, const PlannedStmt *plan, const List *scans)
 					  PLAN_FACTOR * (message->size[DP_PART_PLAN] +
 									 message->size[DP_PART_SCANS]) +
 					  workers * (Size) pg_nextpower2_64(message->row +
-														ROW_HEADER));
+														ROW_HEADER),
+					  contexts);
 	if (workers > 0)
 		dp_bridge_try_shared(shared_bytes(message, workers));
 }
@@ -231,6 +233,7 @@ make_ready(dp_reading_work *work, dp_opened *opened)
 	const char *told;
 	ListCell   *lc;
 	Size		size;
+	int			contexts;
 
 	dp_bridge_force_lock_timeout();
 	dp_reader_state_apply_settings(message);
@@ -244,9 +247,10 @@ make_ready(dp_reading_work *work, dp_opened *opened)
 	opened->plan = plan;
 	opened->state = begin(work, opened->how);
 	dp_reader_open(opened, scans);
-	dp_reader_warm(message, opened);
+	contexts = dp_reader_warm(message, opened);
 
-	reserve(message, plan, scans);	/* last, for what rows need alone */
+	/* last, for what rows need alone */
+	reserve(message, plan, scans, contexts);
 	send_message(work, &ready, 1, true);
 	told = receive_message(work, &size);
 	if (size != 1 || *told != DP_TELL_GO)

@@ -181,7 +181,7 @@ extern bool dp_reader_state_lock(const dp_message *message, PGPROC *session);
 
 /* ---- warm.c ---- */
 struct dp_opened;
-extern void dp_reader_warm(const dp_message *message,
+extern int	dp_reader_warm(const dp_message *message,
 						   const struct dp_opened *opened);
 extern void dp_reader_warm_init(void);
 

@@ -52,6 +52,9 @@
 #define WORKER_STACK ((Size) 256 * 1024)
 #define NODE_STACK ((Size) 1024)
 
+/* Memory contexts that rows may have created: a sort's, a table of groups'. */
+#define NODE_CONTEXTS 3
+
 #define MEMORY_PAGE 4096
 
 /* Have the process's table of memory show the page, which is pinned. */
@@ -215,13 +218,25 @@ warm_sort(const Sort *sort)
 	}
 }
 
-/* context: an int to which the number of nodes is added. */
+/* Of plans: nodes, and aggregates that may sort for themselves. */
+typedef struct dp_plan_size
+{
+	int			nodes;
+	int			aggregates;
+} dp_plan_size;
+
+/* context: a dp_plan_size, to which this adds. */
 static bool
 warm_plan(PlanState *state, void *context)
 {
 	Plan	   *plan = state->plan;
+	dp_plan_size *size = context;
 
-	*(int *) context += 1;
+	size->nodes++;
+	if (IsA(state, AggState))
+		size->aggregates += list_length(((AggState *) state)->aggs);
+	if (IsA(state, WindowAggState))
+		size->aggregates += list_length(((WindowAggState *) state)->funcs);
 	(void) warm_walker((Node *) plan->targetlist, NULL);
 	(void) warm_walker((Node *) plan->qual, NULL);
 	if (IsA(plan, IndexScan))
@@ -303,14 +318,14 @@ warm_needs(const dp_message *message)
  * dp_reader_warm
  *	  All that a job may need, for plans that are open; everything is locked.
  *	  What somebody else changes meanwhile may empty caches, so this ends only
- *	  when nobody has.
+ *	  when nobody has.  Returns how many memory contexts rows may need.
  */
-void
+int
 dp_reader_warm(const dp_message *message, const dp_opened *opened)
 {
 	const Oid  *oids;
 	uint64		heard;
-	int			nodes = 0;
+	dp_plan_size size;
 	int			n;
 	int			i;
 	ListCell   *lc;
@@ -325,10 +340,12 @@ dp_reader_warm(const dp_message *message, const dp_opened *opened)
 		AcceptInvalidationMessages();
 		heard = SharedInvalidMessageCounter;
 		warm_needs(message);
-		(void) warm_plan(opened->main->planstate, &nodes);
+		size = (dp_plan_size) {0};
+		(void) warm_plan(opened->main->planstate, &size);
 		foreach(lc, opened->scans)
-			(void) warm_plan(((QueryDesc *) lfirst(lc))->planstate, &nodes);
+			(void) warm_plan(((QueryDesc *) lfirst(lc))->planstate, &size);
 	} while (heard != SharedInvalidMessageCounter);
+	return NODE_CONTEXTS * (size.nodes + size.aggregates);
 }
 
 /* A parallel worker of a reader begins. */
@@ -342,12 +359,12 @@ start_executor(QueryDesc *desc, int flags)
 	if (IsParallelWorker() && desc->sourceText != NULL &&
 		strcmp(desc->sourceText, DP_PRIVATE_QUERY_TEXT) == 0)
 	{
-		int			nodes = 0;
+		dp_plan_size size = {0};
 
 		warm_gmt();
-		(void) warm_plan(desc->planstate, &nodes);
-		dp_bridge_reserve_init(WORKER_STACK + nodes * NODE_STACK);
-		dp_bridge_reserve(dp_reader_leader_memory());
+		(void) warm_plan(desc->planstate, &size);
+		dp_bridge_reserve_init(WORKER_STACK + size.nodes * NODE_STACK);
+		dp_bridge_reserve(dp_reader_leader_memory(), 0);
 	}
 }
 

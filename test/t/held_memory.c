@@ -29,6 +29,7 @@ PG_FUNCTION_INFO_V1(held_growth);
 PG_FUNCTION_INFO_V1(hole_growth);
 PG_FUNCTION_INFO_V1(wide_growth);
 PG_FUNCTION_INFO_V1(moved_growth);
+PG_FUNCTION_INFO_V1(contexts_growth);
 
 /* More pieces of each size than malloc keeps. */
 static void *piece[CACHED_SIZES * 2 * CACHED_MOST];
@@ -86,11 +87,11 @@ growth_after(int at, bool contexts, bool reversed)
 	char	   *end;
 
 	dp_bridge_hold();
-	dp_bridge_reserve(RESERVED);
+	dp_bridge_reserve(RESERVED, 0);
 	end = sbrk(0);
 	do_rows(BLOCKS, at, contexts, reversed);
 	dp_bridge_hold();
-	dp_bridge_reserve(RESERVED);
+	dp_bridge_reserve(RESERVED, 0);
 	return (char *) sbrk(0) - end;
 }
 
@@ -122,12 +123,12 @@ hole_growth(PG_FUNCTION_ARGS)
 
 	dp_bridge_reserve_init(BLOCK);
 	dp_bridge_hold();
-	dp_bridge_reserve(8 * MB);
+	dp_bridge_reserve(8 * MB, 0);
 	dp_bridge_hold();
 	above = malloc(200000);
-	dp_bridge_reserve(RESERVED);
+	dp_bridge_reserve(RESERVED, 0);
 	dp_bridge_hold();
-	dp_bridge_reserve(RESERVED);
+	dp_bridge_reserve(RESERVED, 0);
 	do_rows(100, PG_GETARG_INT32(0), false, true);
 	dp_bridge_hold();
 	end = sbrk(0);
@@ -184,18 +185,58 @@ moved_growth(PG_FUNCTION_ARGS)
 
 	dp_bridge_reserve_init(BLOCK);
 	dp_bridge_hold();
-	dp_bridge_reserve(RESERVED);
+	dp_bridge_reserve(RESERVED, 0);
 	dp_bridge_hold();
 	above = malloc(200000);
-	dp_bridge_reserve(RESERVED);
+	dp_bridge_reserve(RESERVED, 0);
 	stays = malloc(100000);
 	dp_bridge_hold();
 	end = sbrk(0);
-	dp_bridge_reserve(8 * MB);
+	dp_bridge_reserve(8 * MB, 0);
 	dp_bridge_hold();
 	later = malloc(25 * MB);
-	dp_bridge_reserve(RESERVED);
+	dp_bridge_reserve(RESERVED, 0);
 	if (above == NULL || stays == NULL || later == NULL)
 		PG_RETURN_NULL();
+	PG_RETURN_INT64((char *) sbrk(0) - end);
+}
+
+/* Contexts of both sizes, which rows create between blocks, and delete. */
+static void
+do_contexts(int n)
+{
+	static void *block[2 * LISTED];
+	MemoryContext parent;
+	int			i;
+
+	parent = AllocSetContextCreate(CurrentMemoryContext, "of rows",
+								   ALLOCSET_DEFAULT_SIZES);
+	for (i = 0; i < n; i++)
+	{
+		block[i] = malloc(BLOCK);
+		(void) create_context(parent, i % KINDS);
+	}
+	MemoryContextDelete(parent);
+	while (i > 0)
+		free(block[--i]);
+}
+
+/*
+ * contexts_growth(n int) returns bigint: the bytes that the heap has grown by
+ * when as much is reserved again, after rows that had n contexts created, of
+ * twice LISTED at most.  To be called once in a process.
+ */
+Datum
+contexts_growth(PG_FUNCTION_ARGS)
+{
+	char	   *end;
+
+	dp_bridge_reserve_init(BLOCK);
+	dp_bridge_hold();
+	dp_bridge_reserve(RESERVED, 2 * LISTED);
+	end = sbrk(0);
+	do_contexts(PG_GETARG_INT32(0));
+	dp_bridge_hold();
+	dp_bridge_reserve(RESERVED, 2 * LISTED);
 	PG_RETURN_INT64((char *) sbrk(0) - end);
 }

@@ -326,6 +326,9 @@ foreach my $level (
 	value($node, "CREATE FUNCTION moved_growth() RETURNS bigint LANGUAGE c AS '$held'");
 	@growth = map { value($node, "SELECT wide_growth($_)") / 1024 } -1, 0, 50, 200, 400;
 	cmp_ok(abs($growth[$_] - $growth[0]), '<', STEP, "and beside holes that are wider than pieces, place $_, $growth[0] kB") foreach 1 .. 4;
+	value($node, "CREATE FUNCTION contexts_growth(n int) RETURNS bigint STRICT LANGUAGE c AS '$held'");
+	@growth = map { value($node, "SELECT contexts_growth($_)") / 1024 } 0, 40, 120, 160, 200;
+	cmp_ok(abs($growth[$_] - $growth[0]), '<', STEP, "and where many contexts were created, case $_, $growth[0] kB") foreach 1 .. 4;
 	cmp_ok(value($node, 'SELECT moved_growth()') / 1024, '<', STEP, 'what had to be moved is not given up for a job that needs less');
 }
 
