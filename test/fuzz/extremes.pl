@@ -223,7 +223,7 @@ my %ways = (
 
 # ---- the machine ----
 
-my $sizes_library = test_library('result_sizes');
+my $sizes_library = test_library('result_sizes', 'expression_memory');
 my $own = "CREATE FUNCTION size_bounds(text) RETURNS bigint[] LANGUAGE c STRICT AS '$sizes_library', 'result_sizes_bounds';"
   . "CREATE FUNCTION real_size(anyelement) RETURNS bigint LANGUAGE c STRICT AS '$sizes_library', 'result_sizes_real'";
 

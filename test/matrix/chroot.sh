@@ -38,6 +38,8 @@ mount_into()
 	mounted+=("$root/dev")
 	mount -t tmpfs tmpfs "$root/dev/shm" || return 1
 	mounted+=("$root/dev/shm")
+	mount --bind /dev/pts "$root/dev/pts" || return 1
+	mounted+=("$root/dev/pts")
 }
 
 # inside root command ...

@@ -52,18 +52,23 @@ EOT
 }
 
 # The path of a library of test functions, NAME.c, built now; the folders of
-# the system's PostgreSQL have what a private installation lacks.
+# the system's PostgreSQL have what a private installation lacks.  A file of
+# src that NAME.c includes may call others, which no library of a later version
+# exports: with its name, they are linked into this one.
 sub test_library
 {
-	my ($name) = @_;
+	my ($name, $included) = @_;
 	my $folder = dirname(__FILE__);
 	my $library = PostgreSQL::Test::Utils::tempdir() . "/$name.so";
+	my $source = "$folder/../../src";
 	my $config = $ENV{DP_PG_SYSTEM_CONFIG};
 	my ($cc, $cflags, $cppflags, $include) = map { my $v = `$config --$_`; chomp $v; $v }
 	  qw(cc cflags cppflags includedir-server);
+	my @objects = defined $included ? grep { !m{/\Q$included\E\.o$} } glob "$source/*/*.o" : ();
 
 	system("$cc $cflags -Werror -fPIC -shared $cppflags -I$include"
-		  . " -I$folder/../../src -o $library $folder/$name.c") == 0
+		  . " -I$source -o $library $folder/$name.c @objects"
+		  . (@objects ? ' -Wl,-Bsymbolic -lcrypto' : '')) == 0
 	  or die "$name.c does not compile";
 	return $library;
 }
