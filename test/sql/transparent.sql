@@ -263,6 +263,27 @@ SELECT ward, max(CASE WHEN feel = 'happy' THEN age END) FROM person WHERE ward <
 SELECT mode() WITHIN GROUP (ORDER BY feel) FROM person WHERE feel IS NULL;
 SELECT 1 AS one FROM person WHERE false HAVING true;
 SELECT ward, grouping(ward), count(*) FROM person WHERE false GROUP BY ward;
+-- groups of the unit, through chains of WITH queries, either side of a FULL JOIN and UNION ALL: with a delta, too
+CREATE VIEW any_visit AS SELECT who, a.pay FROM visit a FULL JOIN visit b USING (who);
+GRANT SELECT ON any_visit TO :owner;
+SELECT * FROM same('WITH a AS (SELECT who, pay FROM visit WHERE pay > 0), b AS (SELECT who, pay FROM a WHERE pay < 90), g AS (SELECT who, count(*) AS n FROM b GROUP BY who) SELECT count(*) FROM g WHERE n > 1');
+SELECT * FROM same('WITH a AS (SELECT who FROM visit), g AS (SELECT who, count(*) AS n FROM (SELECT who FROM a) s GROUP BY who) SELECT count(*) FROM g WHERE n > 1');
+SELECT * FROM same('WITH a AS (SELECT who FROM visit), b AS (WITH a AS (SELECT 1 AS who) SELECT who FROM visit), g AS (SELECT who, count(*) AS n FROM b GROUP BY who) SELECT count(*) FROM g WHERE n > 1');
+SELECT * FROM same('WITH a AS (SELECT who FROM visit), b AS (SELECT who FROM a WHERE who > 5), c AS (SELECT who FROM a UNION ALL SELECT who FROM b), g AS (SELECT who, count(*) AS n FROM c GROUP BY who) SELECT count(*) FROM g WHERE n > 1');
+SELECT * FROM same('SELECT count(*) FROM (SELECT who, count(*) AS n FROM visit a FULL JOIN visit b USING (who) GROUP BY who) t WHERE n > 1');
+SELECT * FROM same('SELECT count(*) FROM (SELECT coalesce(a.who, b.who) AS who, count(*) AS n FROM visit a FULL JOIN visit b ON a.who = b.who GROUP BY 1) t WHERE n > 1');
+SELECT * FROM same('SELECT count(*) FROM (SELECT who, count(*) AS n FROM any_visit GROUP BY who) t WHERE n > 1');
+SELECT * FROM same('WITH a AS (SELECT who FROM visit), b AS (SELECT who FROM a) SELECT count(*) FROM (SELECT DISTINCT who FROM b) t');
+SET dp_pg.delta = '1e-9';
+SELECT * FROM same('WITH a AS (SELECT who, pay FROM visit WHERE pay > 0), b AS (SELECT who, pay FROM a WHERE pay < 90), g AS (SELECT who, count(*) AS n FROM b GROUP BY who) SELECT count(*) FROM g WHERE n > 1');
+SELECT * FROM same('WITH a AS (SELECT who FROM visit), g AS (SELECT who, count(*) AS n FROM (SELECT who FROM a) s GROUP BY who) SELECT count(*) FROM g WHERE n > 1');
+SELECT * FROM same('WITH a AS (SELECT who FROM visit), b AS (WITH a AS (SELECT 1 AS who) SELECT who FROM visit), g AS (SELECT who, count(*) AS n FROM b GROUP BY who) SELECT count(*) FROM g WHERE n > 1');
+SELECT * FROM same('WITH a AS (SELECT who FROM visit), b AS (SELECT who FROM a WHERE who > 5), c AS (SELECT who FROM a UNION ALL SELECT who FROM b), g AS (SELECT who, count(*) AS n FROM c GROUP BY who) SELECT count(*) FROM g WHERE n > 1');
+SELECT * FROM same('SELECT count(*) FROM (SELECT who, count(*) AS n FROM visit a FULL JOIN visit b USING (who) GROUP BY who) t WHERE n > 1');
+SELECT * FROM same('SELECT count(*) FROM (SELECT coalesce(a.who, b.who) AS who, count(*) AS n FROM visit a FULL JOIN visit b ON a.who = b.who GROUP BY 1) t WHERE n > 1');
+SELECT * FROM same('SELECT count(*) FROM (SELECT who, count(*) AS n FROM any_visit GROUP BY who) t WHERE n > 1');
+SELECT * FROM same('WITH a AS (SELECT who FROM visit), b AS (SELECT who FROM a) SELECT count(*) FROM (SELECT DISTINCT who FROM b) t');
+RESET dp_pg.delta;
 -- an unprotected table is not looked at
 SELECT count(*), string_agg(code, ',' ORDER BY code), count(*) OVER () FROM plain_ward;
 EXPLAIN (COSTS OFF) SELECT count(*) FROM plain_ward;
