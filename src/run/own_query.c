@@ -69,7 +69,7 @@ dp_run_execute(PlannedStmt *plan, const char *text,
 void
 dp_run_check_columns(TupleDesc columns, const List *targets)
 {
-	TupleDesc	expected = ExecTypeFromTL((List *) targets);
+	TupleDesc	expected = ExecCleanTypeFromTL((List *) targets);
 	bool		same = columns->natts == expected->natts;
 	int			i;
 

@@ -163,6 +163,10 @@ SELECT * FROM outcome('SELECT dp_count(*) FROM person WHERE EXISTS (SELECT dp_co
 SELECT * FROM outcome('SELECT dp_count(*) FROM person WHERE ward IN (SELECT ward FROM person)');
 SELECT * FROM outcome('SELECT dp_count(*) FROM person WHERE (ward, age) IN (SELECT ward, 3 FROM ward_name)');
 SELECT * FROM outcome('SELECT dp_count(*) FROM person WHERE age IN (SELECT beds FROM ward_name w WHERE w.ward = person.ward)');
+-- columns that order rows and are not chosen
+SELECT dp_count(*) FROM person WHERE ward = (SELECT ward FROM ward_name ORDER BY beds DESC, ward LIMIT 1);
+SELECT ward FROM ward_name ORDER BY beds DESC, ward LIMIT 1;
+SELECT dp_count(*) FROM person WHERE ward = (SELECT ward FROM person WHERE age < 30 AND id < 900 GROUP BY ward ORDER BY dp_count(*) DESC, ward LIMIT 1);
 -- correlated: a private block per public row, and the reverse
 SELECT * FROM outcome('SELECT ward, (SELECT dp_count(*) FROM person p WHERE p.ward < w.ward) FROM ward_name w');
 SELECT * FROM outcome('SELECT w.ward, p.n FROM ward_name w, LATERAL (SELECT dp_count(*) n FROM person p WHERE p.ward < w.ward) p');
