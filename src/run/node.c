@@ -106,6 +106,15 @@ static const CustomExecMethods exec_methods = {
 	.ExplainCustomScan = explain_release
 };
 
+/* dp_run_is_release: is it the node of one, without anything below? */
+bool
+dp_run_is_release(const Plan *plan)
+{
+	return IsA(plan, CustomScan) &&
+		((const CustomScan *) plan)->methods == &scan_methods &&
+		((const CustomScan *) plan)->custom_plans == NIL;
+}
+
 /* dp_run_node_init: register the types of nodes; once, while preloading. */
 void
 dp_run_node_init(void)

@@ -357,12 +357,17 @@ plan_release_query(Query *query, const char *text, int options,
 {
 	planner_call call;
 	PlannedStmt *plan;
+	dp_kept_plan *wanted = NULL;
+	bool		alone = current_call == NULL && previous_planner == NULL;
 	bool		inlines;		/* it may put functions' bodies into FROM */
 	bool		outer;
 	bool		lacks;
 	bool		changed;
 
 	dp_run_forbid_loud();
+	plan = alone ? dp_run_find_plan(query, text, options, params) : NULL;
+	if (plan != NULL)
+		return plan;
 	/* nothing is private to those who have every right */
 	lacks = dp_run_lacks_right(query);
 	changed = lacks && rewrite_query(query, text);
@@ -370,6 +375,8 @@ plan_release_query(Query *query, const char *text, int options,
 		lacks = dp_run_lacks_right(query);
 	memset(&call, 0, sizeof(call));
 	inlines = may_hold_block_walker((Node *) query, NULL);
+	if (inlines && alone)
+		wanted = dp_run_want_plan(query, text, options, params);
 	/* without a right, it may be one that asks for public keys alone */
 	if (inlines || (lacks && dp_run_reaches_protected(query)))
 	{
@@ -401,6 +408,8 @@ plan_release_query(Query *query, const char *text, int options,
 		add_plan_dependencies(&call, plan);
 	if (changed || depends_on_role(plan))
 		plan->dependsOnRole = true;
+	if (wanted != NULL)
+		dp_run_keep_plan(wanted, plan);
 	return plan;
 }
 

@@ -203,6 +203,15 @@ extern void dp_run_keep(int64 nonce, int index, const dp_stamp *stamp,
 						const dp_ledger_standing *standing, TupleDesc result,
 						TimestampTz stored_at, Tuplestorestate *store);
 
+/* kept_plan.c */
+typedef struct dp_kept_plan dp_kept_plan;
+
+extern PlannedStmt *dp_run_find_plan(const Query *query, const char *text,
+									 int options, ParamListInfo params);
+extern dp_kept_plan *dp_run_want_plan(Query *query, const char *text,
+									  int options, ParamListInfo params);
+extern void dp_run_keep_plan(dp_kept_plan *wanted, PlannedStmt *plan);
+
 /* inner_plan.c: parameters, times and the user's name become constants */
 extern Query *dp_run_settle(Query *inner, ParamListInfo params);
 
@@ -293,6 +302,7 @@ typedef struct dp_release_input
 extern void dp_run_node_init(void);
 extern void dp_run_add_path(PlannerInfo *root, RelOptInfo *rel,
 								dp_block *block, uint64 nonce, int index);
+extern bool dp_run_is_release(const Plan *plan);
 
 /* shared_rows.c */
 extern void dp_run_shared_rows_init(void);

@@ -1,0 +1,258 @@
+/*
+ * kept_plan.c
+ *	  Plans of private statements that this process is asked again and again
+ *	  as texts, as clients do that prepare nothing.
+ *
+ * A statement that is asked a second time leaves its plan here.  The third
+ * time it is given a copy, as if it had been prepared: its text, what that was
+ * found to mean, the user and the settings that planning looks at are the
+ * same, and no message that empties a cache has come since, so that no
+ * relation, declaration, right or role has changed.  Rights are checked when
+ * the plan begins, as they are of prepared statements (node.c).
+ *
+ * Only plans of one release and nothing else are taken, which settings of the
+ * planner do not change.  The process keeps a few, by places that the texts'
+ * hashes say.
+ */
+#include "postgres.h"
+
+#include "access/parallel.h"
+#include "access/xact.h"
+#include "common/hashfn.h"
+#include "jit/jit.h"
+#include "miscadmin.h"
+#include "nodes/nodeFuncs.h"
+#include "storage/lmgr.h"
+#include "storage/sinval.h"
+#include "utils/inval.h"
+#include "utils/memutils.h"
+
+#include "run.h"
+
+#define PLACES 64
+#define MOST_TEXT 4096			/* bytes */
+#define MOST_BYTES ((Size) 64 * 1024)	/* of a plan */
+
+/* What planning a release looks at, besides the statement. */
+typedef struct plan_settings
+{
+	bool		transparent;
+	bool		suppresses;
+	bool		splits;
+	int			max_groups;
+	int			max_keys;
+	int			max_rows;
+	int			mechanism;
+} plan_settings;
+
+/* All in a memory context of its own. */
+struct dp_kept_plan
+{
+	MemoryContext context;
+	uint32		hash;
+	char	   *text;
+	int			options;
+	Query	   *query;			/* before it was planned */
+	PlannedStmt *plan;
+	plan_settings settings;
+	char	   *delta;
+	uint64		messages;		/* that had come before it was planned */
+	Oid			user;
+	int			security;
+	Oid			outer;
+	Oid			session;
+};
+
+/* A place knows the last text's hash, also before its plan is kept. */
+static uint32 last_hash[PLACES];
+static dp_kept_plan *kept[PLACES];
+
+static void
+read_settings(plan_settings *out)
+{
+	memset(out, 0, sizeof(*out));
+	out->transparent = dp_setting_transparent;
+	out->suppresses = dp_bridge_suppresses();
+	out->splits = dp_bridge_splits();
+	out->max_groups = dp_setting_max_groups;
+	out->max_keys = dp_setting_max_keys;
+	out->max_rows = dp_setting_max_rows;
+	out->mechanism = dp_setting_mechanism;
+}
+
+static void
+read_user(dp_kept_plan *out)
+{
+	GetUserIdAndSecContext(&out->user, &out->security);
+	out->outer = GetOuterUserId();
+	out->session = GetSessionUserId();
+}
+
+/* Can what was planned be another statement's plan, or this one another's? */
+static bool
+may_keep(const char *text, ParamListInfo params)
+{
+	return text != NULL && strnlen(text, MOST_TEXT) < MOST_TEXT &&
+		(params == NULL || params->numParams == 0) &&
+		!TransactionIdIsValid(GetTopTransactionIdIfAny()) &&
+		!IsInParallelMode();
+}
+
+static uint32
+hash_text(const char *text)
+{
+	return DatumGetUInt32(hash_any((const unsigned char *) text,
+								   strlen(text)));
+}
+
+static bool
+is_same(const dp_kept_plan *plan, const Query *query, const char *text,
+		int options)
+{
+	plan_settings settings;
+	dp_kept_plan now;
+
+	read_settings(&settings);
+	read_user(&now);
+	return plan->messages == SharedInvalidMessageCounter &&
+		plan->options == options && strcmp(plan->text, text) == 0 &&
+		plan->query->stmt_location == query->stmt_location &&
+		plan->query->stmt_len == query->stmt_len &&
+		memcmp(&plan->settings, &settings, sizeof(settings)) == 0 &&
+		strcmp(plan->delta, dp_setting_delta) == 0 &&
+		plan->user == now.user && plan->security == now.security &&
+		plan->outer == now.outer && plan->session == now.session &&
+		equal(plan->query, query);
+}
+
+static void
+forget(int place)
+{
+	if (kept[place] != NULL)
+		MemoryContextDelete(kept[place]->context);
+	kept[place] = NULL;
+}
+
+/* As is done for a prepared statement; false: something has changed. */
+static bool
+lock_relations(const dp_kept_plan *plan)
+{
+	ListCell   *lc;
+
+	foreach(lc, plan->plan->rtable)
+	{
+		RangeTblEntry *entry = lfirst_node(RangeTblEntry, lc);
+
+		if (entry->rtekind == RTE_RELATION)
+			LockRelationOid(entry->relid, entry->rellockmode);
+	}
+	AcceptInvalidationMessages();
+	return plan->messages == SharedInvalidMessageCounter;
+}
+
+/*
+ * dp_run_find_plan
+ *	  The plan that was kept of the statement, as a copy, or NULL.
+ */
+PlannedStmt *
+dp_run_find_plan(const Query *query, const char *text, int options,
+				 ParamListInfo params)
+{
+	dp_kept_plan *plan;
+	PlannedStmt *copy;
+	uint32		hash;
+
+	if (!may_keep(text, params))
+		return NULL;
+	hash = hash_text(text);
+	plan = kept[hash % PLACES];
+	if (plan == NULL || plan->hash != hash)
+		return NULL;
+	AcceptInvalidationMessages();
+	if (!is_same(plan, query, text, options) || !lock_relations(plan))
+		return NULL;
+	copy = copyObject(plan->plan);
+	copy->queryId = query->queryId;
+	return copy;
+}
+
+/*
+ * dp_run_want_plan
+ *	  Called before a private statement is planned: what its plan is to be
+ *	  kept with, in the current context, or NULL: it is not.
+ */
+dp_kept_plan *
+dp_run_want_plan(Query *query, const char *text, int options,
+				 ParamListInfo params)
+{
+	dp_kept_plan *plan;
+	MemoryContext context;
+	MemoryContext old;
+	uint32		hash;
+
+	if (!may_keep(text, params) || dp_setting_transparent)
+		return NULL;
+	hash = hash_text(text);
+	if (last_hash[hash % PLACES] != hash)
+	{
+		last_hash[hash % PLACES] = hash;
+		return NULL;
+	}
+	context = AllocSetContextCreate(CurrentMemoryContext, "dp_pg kept plan",
+									ALLOCSET_SMALL_SIZES);
+	old = MemoryContextSwitchTo(context);
+	plan = palloc0(sizeof(*plan));
+	plan->context = context;
+	plan->hash = hash;
+	plan->text = pstrdup(text);
+	plan->options = options;
+	plan->query = copyObject(query);
+	read_settings(&plan->settings);
+	plan->delta = pstrdup(dp_setting_delta);
+	AcceptInvalidationMessages();
+	plan->messages = SharedInvalidMessageCounter;
+	read_user(plan);
+	MemoryContextSwitchTo(old);
+	return plan;
+}
+
+/* One release, and nothing that a setting of the planner decides? */
+static bool
+is_release_alone(const PlannedStmt *plan)
+{
+	return plan->commandType == CMD_SELECT && !plan->hasModifyingCTE &&
+		!plan->transientPlan && plan->subplans == NIL &&
+		plan->rowMarks == NIL && plan->utilityStmt == NULL &&
+		plan->jitFlags == PGJIT_NONE &&
+		dp_run_is_release(plan->planTree) &&
+		plan->planTree->initPlan == NIL;
+}
+
+/*
+ * dp_run_keep_plan
+ *	  Keep a plan, or not, if it is another kind; nothing was executed yet.
+ */
+void
+dp_run_keep_plan(dp_kept_plan *wanted, PlannedStmt *plan)
+{
+	int			place = wanted->hash % PLACES;
+	MemoryContext old;
+
+	if (!is_release_alone(plan))
+	{
+		last_hash[place] = 0;	/* not each time */
+		MemoryContextDelete(wanted->context);
+		return;
+	}
+	old = MemoryContextSwitchTo(wanted->context);
+	wanted->plan = copyObject(plan);
+	MemoryContextSwitchTo(old);
+	forget(place);
+	if (MemoryContextMemAllocated(wanted->context, true) > MOST_BYTES)
+	{
+		MemoryContextDelete(wanted->context);
+		return;
+	}
+	MemoryContextSetParent(wanted->context, TopMemoryContext);
+	kept[place] = wanted;
+}
