@@ -261,6 +261,7 @@ typedef struct dp_stamp
 } dp_stamp;
 
 extern bool dp_bridge_read_stamp(dp_stamp *out);
+extern bool dp_bridge_same_caches(const dp_stamp *a, const dp_stamp *b);
 extern bool dp_bridge_same_stamp(const dp_stamp *a, const dp_stamp *b);
 
 /* ---- errors (error.c) ---- */

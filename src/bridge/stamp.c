@@ -43,11 +43,22 @@ dp_bridge_read_stamp(dp_stamp *out)
 	return out->ended != 0;
 }
 
+/*
+ * dp_bridge_same_caches
+ *	  Are the user and all that caches hold as they were, whatever rows of
+ *	  tables others have written?
+ */
+bool
+dp_bridge_same_caches(const dp_stamp *a, const dp_stamp *b)
+{
+	return a->messages == b->messages && a->user == b->user &&
+		a->context == b->context && a->outer == b->outer &&
+		a->session == b->session;
+}
+
 /* dp_bridge_same_stamp: is everything as it was? */
 bool
 dp_bridge_same_stamp(const dp_stamp *a, const dp_stamp *b)
 {
-	return a->messages == b->messages && a->ended == b->ended &&
-		a->user == b->user && a->context == b->context &&
-		a->outer == b->outer && a->session == b->session;
+	return a->ended == b->ended && dp_bridge_same_caches(a, b);
 }

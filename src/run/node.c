@@ -27,6 +27,7 @@
 #include "optimizer/pathnode.h"
 #include "optimizer/restrictinfo.h"
 #include "parser/parsetree.h"
+#include "tcop/pquery.h"
 #include "utils/datum.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
@@ -36,6 +37,8 @@
 
 #include "run.h"
 #include "stored_row.h"
+
+#define JUST_BEGUN 10			/* ms */
 
 #define PLAN_FIELD(kind, name) DP_NODE_FIELD(dp_release_plan, kind, name)
 
@@ -68,6 +71,8 @@ typedef struct release_state
 	dp_ledger_standing standing;	/* of the asking role, at begin */
 	bool		stamped;
 	dp_stamp	stamp;			/* if stamped: of before it was read */
+	TimestampTz begun;			/* and when, in which message of a client */
+	TimestampTz statement;
 	List	   *relations;		/* pinned from begin to end */
 	shared_store *shared;
 	bool		attached;		/* has a read pointer of its own */
@@ -318,6 +323,8 @@ begin_release(CustomScanState *node, EState *estate, int eflags)
 	if (!dp_run_kept_standing(plan->nonce, plan->index, &state->standing))
 	{
 		state->stamped = dp_bridge_read_stamp(&state->stamp);
+		state->begun = GetCurrentTimestamp();
+		state->statement = GetCurrentStatementStartTimestamp();
 		dp_ledger_require_budget(state->block->dataset, &state->standing);
 	}
 	pin_relations(state);
@@ -373,14 +380,29 @@ prepare_release(release_state *state, bool tell)
 }
 
 /*
+ * Has the release been begun just now, by a statement that runs to its end?
+ * Portals of cursors have names, and who binds and executes by messages of
+ * their own runs it at another time than he begins it.
+ */
+static bool
+is_just_begun(const release_state *state)
+{
+	return ActivePortal != NULL && ActivePortal->name[0] == '\0' &&
+		state->statement == GetCurrentStatementStartTimestamp() &&
+		!TimestampDifferenceExceeds(state->begun, GetCurrentTimestamp(),
+									JUST_BEGUN);
+}
+
+/*
  * Rights, floor and ceiling may have changed since a cursor was begun; *now is
- * no stamp where nothing can be said of that.
+ * no stamp where nothing can be said of that.  Other charges change neither.
  */
 static void
 renew_standing(release_state *state, const dp_stamp *now, bool stamped)
 {
 	if (!stamped || !state->stamped ||
-		!dp_bridge_same_stamp(&state->stamp, now) ||
+		!dp_bridge_same_caches(&state->stamp, now) ||
+		!(dp_bridge_same_stamp(&state->stamp, now) || is_just_begun(state)) ||
 		dp_ledger_is_renewed(&state->standing, GetCurrentTimestamp()))
 		dp_ledger_require_budget(state->block->dataset, &state->standing);
 }
