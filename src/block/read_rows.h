@@ -115,6 +115,8 @@ extern dp_refusal *dp_block_expand_with(RangeTblEntry *entry, List *cte_stack,
 										const CommonTableExpr **found);
 extern bool dp_block_reads_private(Query *query, List *cte_stack);
 extern bool dp_block_reads_relation(Query *query, List *cte_stack);
+extern dp_refusal *dp_block_note_expanded(dp_rowset *rowset,
+										  const CommonTableExpr *cte);
 extern dp_refusal *dp_block_expand_with_inside(RangeTblEntry *entry,
 											   List *cte_stack,
 											   dp_rowset *rowset);

@@ -147,8 +147,9 @@ verify_entry(RangeTblEntry *entry, bool nullable, level_walk *walk)
 	if (!private)
 		return verify_public(entry, nullable, cte, walk);
 	if (cte != NULL)
-		walk->rowset->expanded = lappend(walk->rowset->expanded,
-										 (void *) cte);
+		refusal = dp_block_note_expanded(walk->rowset, cte);
+	if (refusal != NULL)
+		return refusal;
 	return verify_level(entry->subquery, false, nullable, walk->cte_stack,
 						walk->rowset);
 }

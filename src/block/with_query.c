@@ -207,6 +207,29 @@ dp_block_expand_with(RangeTblEntry *entry, List *cte_stack,
 	return NULL;
 }
 
+/* Copies in one block. */
+#define EXPANDED_MAX 256
+
+/*
+ * dp_block_note_expanded
+ *	  A copy of a WITH query stands in a level of the rowset.  Queries that use
+ *	  one another twice make more copies than anybody waits for.
+ */
+dp_refusal *
+dp_block_note_expanded(dp_rowset *rowset, const CommonTableExpr *cte)
+{
+	CHECK_FOR_INTERRUPTS();
+	rowset->expanded = lappend(rowset->expanded, (void *) cte);
+	if (list_length(rowset->expanded) <= EXPANDED_MAX)
+		return NULL;
+	return dp_bridge_refuse(ERRCODE_PROGRAM_LIMIT_EXCEEDED, -1,
+							psprintf("At most %d are possible.", EXPANDED_MAX),
+							"Store what several of them use in a temporary "
+							"table, or ask in several queries.",
+							"too many uses of WITH queries below a private "
+							"aggregate");
+}
+
 /* ---- what reads private rows ---- */
 
 typedef struct reads_walk
@@ -220,6 +243,7 @@ reads_walker(Node *node, void *context)
 {
 	reads_walk	walk = *(const reads_walk *) context;
 
+	CHECK_FOR_INTERRUPTS();
 	check_stack_depth();
 	if (node == NULL)
 		return false;
@@ -298,11 +322,9 @@ inside_walker(Node *node, void *context)
 			(int) entry->ctelevelsup < walk->depth)
 			return false;
 		walk->refusal = dp_block_expand_with(entry, walk->stack, &cte);
-		if (walk->refusal != NULL)
-			return true;
-		walk->rowset->expanded = lappend(walk->rowset->expanded,
-										 (void *) cte);
-		return false;			/* its subquery is walked next */
+		if (walk->refusal == NULL)
+			walk->refusal = dp_block_note_expanded(walk->rowset, cte);
+		return walk->refusal != NULL;	/* its subquery is walked next */
 	}
 	if (IsA(node, Query))
 	{

@@ -8,6 +8,7 @@
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
 #include "parser/parsetree.h"
+#include "utils/fmgroids.h"
 
 #include "level.h"
 
@@ -59,16 +60,40 @@ is_step(const dp_relation *relation, AttrNumber column)
 		((const dp_unit_step *) linitial(relation->unit_steps))->from;
 }
 
-static bool is_unit(const dp_level *level, Node *node, bool steps);
+/* What is looked for; queries that use others twice are not looked at long. */
+#define MOST_LOOKS 1000
+
+typedef struct unit_search
+{
+	bool		steps;			/* or the first step to the unit */
+	int			looks;			/* so far */
+} unit_search;
+
+static bool is_unit(const dp_level *level, Node *node, unit_search *search);
+
+/* Under casts to another name of its type, and to longer whole numbers. */
+static Node *
+uncast(Node *node)
+{
+	const FuncExpr *call = (const FuncExpr *) node;
+
+	if (node != NULL && IsA(node, FuncExpr) &&
+		(call->funcid == F_INT8_INT4 || call->funcid == F_INT8_INT2 ||
+		 call->funcid == F_INT4_INT2))
+		node = linitial(call->args);
+	while (node != NULL && IsA(node, RelabelType))
+		node = (Node *) ((RelabelType *) node)->arg;
+	return node;
+}
 
 /* Are all of them the unit? */
 static bool
-are_units(const dp_level *level, const List *nodes, bool steps)
+are_units(const dp_level *level, const List *nodes, unit_search *search)
 {
 	ListCell   *lc;
 
 	foreach(lc, nodes)
-		if (!is_unit(level, lfirst(lc), steps))
+		if (!is_unit(level, lfirst(lc), search))
 			return false;
 	return nodes != NIL;
 }
@@ -76,7 +101,7 @@ are_units(const dp_level *level, const List *nodes, bool steps)
 /* The column of each query that a set operation puts together. */
 static bool
 is_unit_of_all(const dp_level *level, Node *operation, AttrNumber column,
-			   bool steps)
+			   unit_search *search)
 {
 	const SetOperationStmt *both = (const SetOperationStmt *) operation;
 	RangeTblEntry *entry;
@@ -84,8 +109,8 @@ is_unit_of_all(const dp_level *level, Node *operation, AttrNumber column,
 	TargetEntry *target;
 
 	if (IsA(operation, SetOperationStmt))
-		return is_unit_of_all(level, both->larg, column, steps) &&
-			is_unit_of_all(level, both->rarg, column, steps);
+		return is_unit_of_all(level, both->larg, column, search) &&
+			is_unit_of_all(level, both->rarg, column, search);
 	entry = rt_fetch(castNode(RangeTblRef, operation)->rtindex,
 					 level->query->rtable);
 	if (entry->rtekind != RTE_SUBQUERY)
@@ -93,29 +118,29 @@ is_unit_of_all(const dp_level *level, Node *operation, AttrNumber column,
 	below.query = entry->subquery;
 	if (below.query->setOperations != NULL)
 		return is_unit_of_all(&below, below.query->setOperations, column,
-							  steps);
+							  search);
 	target = get_tle_by_resno(below.query->targetList, column);
-	return target != NULL && is_unit(&below, (Node *) target->expr, steps);
+	return target != NULL && is_unit(&below, (Node *) target->expr, search);
 }
 
 /* The column of a query below `parent`. */
 static bool
 is_unit_below(const dp_level *parent, Query *query, AttrNumber column,
-			  bool steps)
+			  unit_search *search)
 {
 	dp_level	level = {query, (dp_level *) parent};
 	TargetEntry *target = get_tle_by_resno(query->targetList, column);
 
 	check_stack_depth();
 	if (query->setOperations != NULL)
-		return is_unit_of_all(&level, query->setOperations, column, steps);
-	return target != NULL && is_unit(&level, (Node *) target->expr, steps);
+		return is_unit_of_all(&level, query->setOperations, column, search);
+	return target != NULL && is_unit(&level, (Node *) target->expr, search);
 }
 
 /* The column of a WITH query, whose queries around it are those around it. */
 static bool
 is_unit_of_cte(const dp_level *level, const RangeTblEntry *entry,
-			   AttrNumber column, bool steps)
+			   AttrNumber column, unit_search *search)
 {
 	bool		raw;
 	CommonTableExpr *cte = dp_rewrite_find_cte(level, entry, &raw);
@@ -125,27 +150,29 @@ is_unit_of_cte(const dp_level *level, const RangeTblEntry *entry,
 		return false;
 	for (up = entry->ctelevelsup; up > 0; up--)
 		level = level->parent;
-	return is_unit_below(level, (Query *) cte->ctequery, column, steps);
+	return is_unit_below(level, (Query *) cte->ctequery, column, search);
 }
 
 /*
  * Is the expression, of the level, the unit's column of a protected relation,
- * and nothing but?  Of a FULL JOIN by the unit either side's is.  `steps`:
+ * and nothing but?  Of a FULL JOIN by the unit either side's is.  If `steps`:
  * or the first column of its path to the unit, each value of which is of one
  * unit, too.
  */
 static bool
-is_unit(const dp_level *level, Node *node, bool steps)
+is_unit(const dp_level *level, Node *node, unit_search *search)
 {
 	const List *rtable = level->query->rtable;
 	RangeTblEntry *entry;
 	const dp_relation *relation;
 	Var		   *var;
 
-	while (node != NULL && IsA(node, RelabelType))
-		node = (Node *) ((RelabelType *) node)->arg;
+	CHECK_FOR_INTERRUPTS();
+	if (++search->looks > MOST_LOOKS)
+		return false;
+	node = uncast(node);
 	if (node != NULL && IsA(node, CoalesceExpr))
-		return are_units(level, ((CoalesceExpr *) node)->args, steps);
+		return are_units(level, ((CoalesceExpr *) node)->args, search);
 	if (node == NULL || !IsA(node, Var) || ((Var *) node)->varlevelsup > 0)
 		return false;
 	var = (Var *) node;
@@ -159,15 +186,15 @@ is_unit(const dp_level *level, Node *node, bool steps)
 			relation = dp_protect_lookup(entry->relid);
 			return relation != NULL &&
 				(relation->unit_attnum == var->varattno ||
-				 (steps && is_step(relation, var->varattno)));
+				 (search->steps && is_step(relation, var->varattno)));
 		case RTE_JOIN:
 			return is_unit(level, list_nth(entry->joinaliasvars,
-										   var->varattno - 1), steps);
+										   var->varattno - 1), search);
 		case RTE_SUBQUERY:
 			return is_unit_below(level, entry->subquery, var->varattno,
-								 steps);
+								 search);
 		case RTE_CTE:
-			return is_unit_of_cte(level, entry, var->varattno, steps);
+			return is_unit_of_cte(level, entry, var->varattno, search);
 		default:
 			return false;
 	}
@@ -186,6 +213,7 @@ dp_rewrite_has_unit_key(const dp_level *level)
 	Query	   *query = level->query;
 	List	   *keys = query->hasAggs || query->groupClause != NIL ?
 		query->groupClause : query->distinctClause;
+	unit_search search = {level->parent != NULL};
 	ListCell   *lc;
 
 	foreach(lc, keys)
@@ -194,7 +222,7 @@ dp_rewrite_has_unit_key(const dp_level *level)
 		get_sortgroupref_tle(lfirst_node(SortGroupClause, lc)->tleSortGroupRef,
 							 query->targetList);
 
-		if (is_unit(level, (Node *) target->expr, level->parent != NULL))
+		if (is_unit(level, (Node *) target->expr, &search))
 			return true;
 	}
 	return false;

@@ -44,6 +44,7 @@ typedef struct planner_call
 	List	   *relations;		/* OIDs the plan depends on */
 	List	   *inval_items;
 	Oid			marker;
+	bool		tells;			/* in a NOTICE, each time it is planned */
 } planner_call;
 
 static planner_hook_type previous_planner = NULL;
@@ -260,7 +261,6 @@ split_query(planner_call *call, Query *query, const char *text)
 {
 	dp_refusal *refusal;
 	ListCell   *lc;
-	bool		error_alone = false;
 	int			share;
 
 	call->marker = find_marker();
@@ -277,13 +277,13 @@ split_query(planner_call *call, Query *query, const char *text)
 	foreach(lc, call->blocks)
 	{
 		((dp_block *) lfirst(lc))->share = share;
-		error_alone |= ((dp_block *) lfirst(lc))->error_alone;
+		call->tells |= ((dp_block *) lfirst(lc))->error_alone;
 	}
 	if (call->blocks != NIL && dp_catalog_has_aggregate((Node *) query))
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("private aggregate at an unsupported place")));
-	if (error_alone)
+	if (call->tells)
 		tell_error_alone();
 }
 
@@ -408,7 +408,7 @@ plan_release_query(Query *query, const char *text, int options,
 		add_plan_dependencies(&call, plan);
 	if (changed || depends_on_role(plan))
 		plan->dependsOnRole = true;
-	if (wanted != NULL)
+	if (wanted != NULL && !call.tells)
 		dp_run_keep_plan(wanted, plan);
 	return plan;
 }

@@ -157,6 +157,13 @@ SET ROLE :owner;
 SELECT dp_grant(:'analyst', dataset => :'schema', epsilon => 1e11, delta => 1e-6);
 SET ROLE :analyst;
 :sums
+-- what planning tells is told each time
+SET client_min_messages = notice;
+\set error 'SELECT dp_error(dp_count(*)) IS NULL AS none FROM person WHERE age < 10;'
+:error
+:error
+:error
+SET client_min_messages = warning;
 -- in a function, whose statements are texts, too
 CREATE FUNCTION often(n int) RETURNS SETOF bigint LANGUAGE plpgsql AS $$
 DECLARE

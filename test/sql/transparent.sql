@@ -283,7 +283,17 @@ SELECT * FROM same('SELECT count(*) FROM (SELECT who, count(*) AS n FROM visit a
 SELECT * FROM same('SELECT count(*) FROM (SELECT coalesce(a.who, b.who) AS who, count(*) AS n FROM visit a FULL JOIN visit b ON a.who = b.who GROUP BY 1) t WHERE n > 1');
 SELECT * FROM same('SELECT count(*) FROM (SELECT who, count(*) AS n FROM any_visit GROUP BY who) t WHERE n > 1');
 SELECT * FROM same('WITH a AS (SELECT who FROM visit), b AS (SELECT who FROM a) SELECT count(*) FROM (SELECT DISTINCT who FROM b) t');
+SELECT * FROM same('SELECT count(*) FROM (SELECT who::bigint AS w, count(*) AS n FROM visit GROUP BY 1) t WHERE n > 1');
 RESET dp_pg.delta;
+-- queries that use one another twice are refused soon
+CREATE FUNCTION doubled(n int, first text, next text, last text) RETURNS text LANGUAGE sql AS $$
+	SELECT 'WITH c0 AS (' || first || '), ' || string_agg(format('c%s AS (%s)', i, replace(next, '@', 'c' || i - 1)), ', ') || ' ' || replace(last, '@', 'c' || n) FROM generate_series(1, n) i
+$$;
+SET statement_timeout = '60s';
+SELECT state, hinted FROM outcome(doubled(30, 'SELECT who FROM visit', 'SELECT who FROM @ UNION ALL SELECT who FROM @', 'SELECT count(*) FROM (SELECT who, count(*) AS n FROM @ GROUP BY who) t'));
+SELECT state, hinted FROM outcome(doubled(30, 'SELECT who FROM visit', 'SELECT coalesce(a.who, b.who) AS who FROM @ a FULL JOIN @ b ON a.who = b.who', 'SELECT count(*) FROM (SELECT who, count(*) AS n FROM @ GROUP BY who) t'));
+SELECT state, hinted FROM outcome(doubled(30, 'SELECT who FROM visit', 'SELECT coalesce(a.who, b.who) AS who FROM @ a FULL JOIN @ b ON a.who = b.who', 'SELECT dp_count(*) FROM @'));
+RESET statement_timeout;
 -- an unprotected table is not looked at
 SELECT count(*), string_agg(code, ',' ORDER BY code), count(*) OVER () FROM plain_ward;
 EXPLAIN (COSTS OFF) SELECT count(*) FROM plain_ward;
