@@ -102,16 +102,16 @@ for my $victim (qw(client postmaster))
 	sleep(0.5);
 	$ann->{h}->pump_nb;
 	is($ann->{out}, '', "$victim: no row before the answer is stored");
+	my $worker = worker_pid($node);
+
+	# it stores, also where the other session ends before the server notices
+	kill 'STOP', $worker;
 	if ($victim eq 'client')
 	{
 		kill 9, $ann->{pid};
 	}
 	else
 	{
-		my $worker = worker_pid($node);
-
-		# it stores, also where the other session ends before it notices
-		kill 'STOP', $worker;
 		$node->kill9;
 		kill 9, $worker, $ann->{pid};
 	}
