@@ -250,18 +250,24 @@ extern bool dp_bridge_gaussian_error(const dp_rational *variance, int k,
 									 double *out);
 
 /* ---- has anything been committed since? (stamp.c) ---- */
-typedef struct dp_stamp
+typedef struct dp_caches
 {
-	uint64		ended;			/* transactions that have written */
 	uint64		messages;		/* that empty caches, read */
 	Oid			user;
 	Oid			outer;
 	Oid			session;
 	int			context;		/* of security */
+} dp_caches;
+
+typedef struct dp_stamp
+{
+	dp_caches	caches;
+	uint64		ended;			/* transactions that have written */
 } dp_stamp;
 
+extern bool dp_bridge_read_caches(dp_caches *out);
+extern bool dp_bridge_same_caches(const dp_caches *a, const dp_caches *b);
 extern bool dp_bridge_read_stamp(dp_stamp *out);
-extern bool dp_bridge_same_caches(const dp_stamp *a, const dp_stamp *b);
 extern bool dp_bridge_same_stamp(const dp_stamp *a, const dp_stamp *b);
 
 /* ---- errors (error.c) ---- */

@@ -297,7 +297,6 @@ dp_bridge_reserve_init(Size stack)
  * What rows had it create must not stay listed, in what is held.
  */
 static MemoryContext listed[KINDS][LISTED];
-static MemoryContext aside[KINDS];	/* deleted when as many are listed */
 static bool many = false;		/* may rows create more than a few? */
 
 static MemoryContext
@@ -326,6 +325,8 @@ list_contexts(int kind, int n)
 }
 
 #ifdef M_MMAP_MAX
+static MemoryContext aside[KINDS];	/* deleted when as many are listed */
+
 /* Have nothing listed but what was put aside, where nothing is held. */
 static void
 free_contexts(void)

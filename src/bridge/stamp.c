@@ -22,43 +22,55 @@
 #include "dp_bridge.h"
 
 /*
- * dp_bridge_read_stamp
- *	  The stamp of now; false, and no stamp, where the transaction has written
- *	  or keeps one snapshot, so that it sees something else than others do,
- *	  and in a parallel operation.  Requires a snapshot.
+ * dp_bridge_read_caches
+ *	  The user, and what caches hold, of now; false where the transaction has
+ *	  written, so that they hold what nobody else is told of, and in a parallel
+ *	  operation.
  */
 bool
-dp_bridge_read_stamp(dp_stamp *out)
+dp_bridge_read_caches(dp_caches *out)
 {
 	MemSet(out, 0, sizeof(*out));
 	if (TransactionIdIsValid(GetTopTransactionIdIfAny()) ||
-		IsolationUsesXactSnapshot() || IsInParallelMode())
+		IsInParallelMode())
 		return false;
 	AcceptInvalidationMessages();
 	out->messages = SharedInvalidMessageCounter;
-	out->ended = GetLatestSnapshot()->snapXactCompletionCount;
 	GetUserIdAndSecContext(&out->user, &out->context);
 	out->outer = GetOuterUserId();
 	out->session = GetSessionUserId();
-	return out->ended != 0;
+	return true;
 }
 
-/*
- * dp_bridge_same_caches
- *	  Are the user and all that caches hold as they were, whatever rows of
- *	  tables others have written?
- */
+/* dp_bridge_same_caches: whatever rows of tables others have written. */
 bool
-dp_bridge_same_caches(const dp_stamp *a, const dp_stamp *b)
+dp_bridge_same_caches(const dp_caches *a, const dp_caches *b)
 {
 	return a->messages == b->messages && a->user == b->user &&
 		a->context == b->context && a->outer == b->outer &&
 		a->session == b->session;
 }
 
+/*
+ * dp_bridge_read_stamp
+ *	  The stamp of now; false, and no stamp, where there are no caches of now
+ *	  or the transaction keeps one snapshot, so that it sees something else
+ *	  than others do.  Requires a snapshot.
+ */
+bool
+dp_bridge_read_stamp(dp_stamp *out)
+{
+	MemSet(out, 0, sizeof(*out));
+	if (IsolationUsesXactSnapshot() || !dp_bridge_read_caches(&out->caches))
+		return false;
+	out->ended = GetLatestSnapshot()->snapXactCompletionCount;
+	return out->ended != 0;
+}
+
 /* dp_bridge_same_stamp: is everything as it was? */
 bool
 dp_bridge_same_stamp(const dp_stamp *a, const dp_stamp *b)
 {
-	return a->ended == b->ended && dp_bridge_same_caches(a, b);
+	return a->ended == b->ended &&
+		dp_bridge_same_caches(&a->caches, &b->caches);
 }

@@ -23,6 +23,17 @@ dp_rewrite_is_protected(const RangeTblEntry *entry)
 		OidIsValid(dp_protect_root(entry->relid));
 }
 
+/* The level whose WITH query an entry names, or NULL. */
+static const dp_level *
+level_of_cte(const dp_level *level, const RangeTblEntry *entry)
+{
+	Index		up;
+
+	for (up = entry->ctelevelsup; up > 0 && level != NULL; up--)
+		level = level->parent;
+	return level;
+}
+
 /*
  * dp_rewrite_find_cte
  *	  The WITH query that an entry of the level names, or NULL; *raw: it gives
@@ -32,12 +43,10 @@ CommonTableExpr *
 dp_rewrite_find_cte(const dp_level *level, const RangeTblEntry *entry,
 					bool *raw)
 {
-	Index		up;
 	ListCell   *lc;
 
 	*raw = false;
-	for (up = entry->ctelevelsup; up > 0 && level != NULL; up--)
-		level = level->parent;
+	level = level_of_cte(level, entry);
 	if (level == NULL)
 		return NULL;
 	foreach(lc, level->query->cteList)
@@ -70,6 +79,8 @@ typedef struct unit_search
 } unit_search;
 
 static bool is_unit(const dp_level *level, Node *node, unit_search *search);
+static bool is_unit_below(const dp_level *parent, Query *query,
+						  AttrNumber column, unit_search *search);
 
 /* Under casts to another name of its type, and to longer whole numbers. */
 static Node *
@@ -105,22 +116,14 @@ is_unit_of_all(const dp_level *level, Node *operation, AttrNumber column,
 {
 	const SetOperationStmt *both = (const SetOperationStmt *) operation;
 	RangeTblEntry *entry;
-	dp_level	below = {NULL, (dp_level *) level};
-	TargetEntry *target;
 
 	if (IsA(operation, SetOperationStmt))
 		return is_unit_of_all(level, both->larg, column, search) &&
 			is_unit_of_all(level, both->rarg, column, search);
 	entry = rt_fetch(castNode(RangeTblRef, operation)->rtindex,
 					 level->query->rtable);
-	if (entry->rtekind != RTE_SUBQUERY)
-		return false;
-	below.query = entry->subquery;
-	if (below.query->setOperations != NULL)
-		return is_unit_of_all(&below, below.query->setOperations, column,
-							  search);
-	target = get_tle_by_resno(below.query->targetList, column);
-	return target != NULL && is_unit(&below, (Node *) target->expr, search);
+	return entry->rtekind == RTE_SUBQUERY &&
+		is_unit_below(level, entry->subquery, column, search);
 }
 
 /* The column of a query below `parent`. */
@@ -144,13 +147,11 @@ is_unit_of_cte(const dp_level *level, const RangeTblEntry *entry,
 {
 	bool		raw;
 	CommonTableExpr *cte = dp_rewrite_find_cte(level, entry, &raw);
-	Index		up;
 
 	if (cte == NULL || cte->cterecursive || !IsA(cte->ctequery, Query))
 		return false;
-	for (up = entry->ctelevelsup; up > 0; up--)
-		level = level->parent;
-	return is_unit_below(level, (Query *) cte->ctequery, column, search);
+	return is_unit_below(level_of_cte(level, entry), (Query *) cte->ctequery,
+						 column, search);
 }
 
 /*

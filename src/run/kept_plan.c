@@ -16,15 +16,10 @@
  */
 #include "postgres.h"
 
-#include "access/parallel.h"
-#include "access/xact.h"
 #include "common/hashfn.h"
 #include "jit/jit.h"
-#include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
 #include "storage/lmgr.h"
-#include "storage/sinval.h"
-#include "utils/inval.h"
 #include "utils/memutils.h"
 
 #include "run.h"
@@ -36,7 +31,6 @@
 /* What planning a release looks at, besides the statement. */
 typedef struct plan_settings
 {
-	bool		transparent;
 	bool		suppresses;
 	bool		splits;
 	int			max_groups;
@@ -56,22 +50,18 @@ struct dp_kept_plan
 	PlannedStmt *plan;
 	plan_settings settings;
 	char	   *delta;
-	uint64		messages;		/* that had come before it was planned */
-	Oid			user;
-	int			security;
-	Oid			outer;
-	Oid			session;
+	dp_caches	caches;			/* of before it was planned */
 };
 
 /* A place knows the last text's hash, also before its plan is kept. */
 static uint32 last_hash[PLACES];
 static dp_kept_plan *kept[PLACES];
+static bool any_kept = false;
 
 static void
 read_settings(plan_settings *out)
 {
 	memset(out, 0, sizeof(*out));
-	out->transparent = dp_setting_transparent;
 	out->suppresses = dp_bridge_suppresses();
 	out->splits = dp_bridge_splits();
 	out->max_groups = dp_setting_max_groups;
@@ -80,22 +70,13 @@ read_settings(plan_settings *out)
 	out->mechanism = dp_setting_mechanism;
 }
 
-static void
-read_user(dp_kept_plan *out)
-{
-	GetUserIdAndSecContext(&out->user, &out->security);
-	out->outer = GetOuterUserId();
-	out->session = GetSessionUserId();
-}
-
 /* Can what was planned be another statement's plan, or this one another's? */
 static bool
 may_keep(const char *text, ParamListInfo params)
 {
 	return text != NULL && strnlen(text, MOST_TEXT) < MOST_TEXT &&
 		(params == NULL || params->numParams == 0) &&
-		!TransactionIdIsValid(GetTopTransactionIdIfAny()) &&
-		!IsInParallelMode();
+		!dp_setting_transparent;
 }
 
 static uint32
@@ -110,19 +91,23 @@ is_same(const dp_kept_plan *plan, const Query *query, const char *text,
 		int options)
 {
 	plan_settings settings;
-	dp_kept_plan now;
 
 	read_settings(&settings);
-	read_user(&now);
-	return plan->messages == SharedInvalidMessageCounter &&
-		plan->options == options && strcmp(plan->text, text) == 0 &&
+	return plan->options == options && strcmp(plan->text, text) == 0 &&
 		plan->query->stmt_location == query->stmt_location &&
 		plan->query->stmt_len == query->stmt_len &&
 		memcmp(&plan->settings, &settings, sizeof(settings)) == 0 &&
 		strcmp(plan->delta, dp_setting_delta) == 0 &&
-		plan->user == now.user && plan->security == now.security &&
-		plan->outer == now.outer && plan->session == now.session &&
 		equal(plan->query, query);
+}
+
+static bool
+is_same_to_caches(const dp_kept_plan *plan)
+{
+	dp_caches	now;
+
+	return dp_bridge_read_caches(&now) &&
+		dp_bridge_same_caches(&plan->caches, &now);
 }
 
 static void
@@ -133,8 +118,8 @@ forget(int place)
 	kept[place] = NULL;
 }
 
-/* As is done for a prepared statement; false: something has changed. */
-static bool
+/* As is done for a prepared statement. */
+static void
 lock_relations(const dp_kept_plan *plan)
 {
 	ListCell   *lc;
@@ -146,8 +131,6 @@ lock_relations(const dp_kept_plan *plan)
 		if (entry->rtekind == RTE_RELATION)
 			LockRelationOid(entry->relid, entry->rellockmode);
 	}
-	AcceptInvalidationMessages();
-	return plan->messages == SharedInvalidMessageCounter;
 }
 
 /*
@@ -162,14 +145,16 @@ dp_run_find_plan(const Query *query, const char *text, int options,
 	PlannedStmt *copy;
 	uint32		hash;
 
-	if (!may_keep(text, params))
+	if (!any_kept || !may_keep(text, params))
 		return NULL;
 	hash = hash_text(text);
 	plan = kept[hash % PLACES];
 	if (plan == NULL || plan->hash != hash)
 		return NULL;
-	AcceptInvalidationMessages();
-	if (!is_same(plan, query, text, options) || !lock_relations(plan))
+	if (!is_same_to_caches(plan) || !is_same(plan, query, text, options))
+		return NULL;
+	lock_relations(plan);
+	if (!is_same_to_caches(plan))
 		return NULL;
 	copy = copyObject(plan->plan);
 	copy->queryId = query->queryId;
@@ -186,11 +171,12 @@ dp_run_want_plan(Query *query, const char *text, int options,
 				 ParamListInfo params)
 {
 	dp_kept_plan *plan;
+	dp_caches	caches;
 	MemoryContext context;
 	MemoryContext old;
 	uint32		hash;
 
-	if (!may_keep(text, params) || dp_setting_transparent)
+	if (!may_keep(text, params) || !dp_bridge_read_caches(&caches))
 		return NULL;
 	hash = hash_text(text);
 	if (last_hash[hash % PLACES] != hash)
@@ -209,9 +195,7 @@ dp_run_want_plan(Query *query, const char *text, int options,
 	plan->query = copyObject(query);
 	read_settings(&plan->settings);
 	plan->delta = pstrdup(dp_setting_delta);
-	AcceptInvalidationMessages();
-	plan->messages = SharedInvalidMessageCounter;
-	read_user(plan);
+	plan->caches = caches;
 	MemoryContextSwitchTo(old);
 	return plan;
 }
@@ -255,4 +239,5 @@ dp_run_keep_plan(dp_kept_plan *wanted, PlannedStmt *plan)
 	}
 	MemoryContextSetParent(wanted->context, TopMemoryContext);
 	kept[place] = wanted;
+	any_kept = true;
 }

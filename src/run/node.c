@@ -401,8 +401,8 @@ static void
 renew_standing(release_state *state, const dp_stamp *now, bool stamped)
 {
 	if (!stamped || !state->stamped ||
-		!dp_bridge_same_caches(&state->stamp, now) ||
-		!(dp_bridge_same_stamp(&state->stamp, now) || is_just_begun(state)) ||
+		!dp_bridge_same_caches(&state->stamp.caches, &now->caches) ||
+		(state->stamp.ended != now->ended && !is_just_begun(state)) ||
 		dp_ledger_is_renewed(&state->standing, GetCurrentTimestamp()))
 		dp_ledger_require_budget(state->block->dataset, &state->standing);
 }

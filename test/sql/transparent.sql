@@ -266,24 +266,19 @@ SELECT ward, grouping(ward), count(*) FROM person WHERE false GROUP BY ward;
 -- groups of the unit, through chains of WITH queries, either side of a FULL JOIN and UNION ALL: with a delta, too
 CREATE VIEW any_visit AS SELECT who, a.pay FROM visit a FULL JOIN visit b USING (who);
 GRANT SELECT ON any_visit TO :owner;
-SELECT * FROM same('WITH a AS (SELECT who, pay FROM visit WHERE pay > 0), b AS (SELECT who, pay FROM a WHERE pay < 90), g AS (SELECT who, count(*) AS n FROM b GROUP BY who) SELECT count(*) FROM g WHERE n > 1');
-SELECT * FROM same('WITH a AS (SELECT who FROM visit), g AS (SELECT who, count(*) AS n FROM (SELECT who FROM a) s GROUP BY who) SELECT count(*) FROM g WHERE n > 1');
-SELECT * FROM same('WITH a AS (SELECT who FROM visit), b AS (WITH a AS (SELECT 1 AS who) SELECT who FROM visit), g AS (SELECT who, count(*) AS n FROM b GROUP BY who) SELECT count(*) FROM g WHERE n > 1');
-SELECT * FROM same('WITH a AS (SELECT who FROM visit), b AS (SELECT who FROM a WHERE who > 5), c AS (SELECT who FROM a UNION ALL SELECT who FROM b), g AS (SELECT who, count(*) AS n FROM c GROUP BY who) SELECT count(*) FROM g WHERE n > 1');
-SELECT * FROM same('SELECT count(*) FROM (SELECT who, count(*) AS n FROM visit a FULL JOIN visit b USING (who) GROUP BY who) t WHERE n > 1');
-SELECT * FROM same('SELECT count(*) FROM (SELECT coalesce(a.who, b.who) AS who, count(*) AS n FROM visit a FULL JOIN visit b ON a.who = b.who GROUP BY 1) t WHERE n > 1');
-SELECT * FROM same('SELECT count(*) FROM (SELECT who, count(*) AS n FROM any_visit GROUP BY who) t WHERE n > 1');
-SELECT * FROM same('WITH a AS (SELECT who FROM visit), b AS (SELECT who FROM a) SELECT count(*) FROM (SELECT DISTINCT who FROM b) t');
+CREATE FUNCTION by_unit() RETURNS SETOF text LANGUAGE sql AS $$ SELECT format('SELECT * FROM same(%L);', q) FROM unnest(ARRAY[
+	'WITH a AS (SELECT who, pay FROM visit WHERE pay > 0), b AS (SELECT who, pay FROM a WHERE pay < 90), g AS (SELECT who, count(*) AS n FROM b GROUP BY who) SELECT count(*) FROM g WHERE n > 1',
+	'WITH a AS (SELECT who FROM visit), g AS (SELECT who, count(*) AS n FROM (SELECT who FROM a) s GROUP BY who) SELECT count(*) FROM g WHERE n > 1',
+	'WITH a AS (SELECT who FROM visit), b AS (WITH a AS (SELECT 1 AS who) SELECT who FROM visit), g AS (SELECT who, count(*) AS n FROM b GROUP BY who) SELECT count(*) FROM g WHERE n > 1',
+	'WITH a AS (SELECT who FROM visit), b AS (SELECT who FROM a WHERE who > 5), c AS (SELECT who FROM a UNION ALL SELECT who FROM b), g AS (SELECT who, count(*) AS n FROM c GROUP BY who) SELECT count(*) FROM g WHERE n > 1',
+	'SELECT count(*) FROM (SELECT who, count(*) AS n FROM visit a FULL JOIN visit b USING (who) GROUP BY who) t WHERE n > 1',
+	'SELECT count(*) FROM (SELECT coalesce(a.who, b.who) AS who, count(*) AS n FROM visit a FULL JOIN visit b ON a.who = b.who GROUP BY 1) t WHERE n > 1',
+	'SELECT count(*) FROM (SELECT who, count(*) AS n FROM any_visit GROUP BY who) t WHERE n > 1',
+	'WITH a AS (SELECT who FROM visit), b AS (SELECT who FROM a) SELECT count(*) FROM (SELECT DISTINCT who FROM b) t',
+	'SELECT count(*) FROM (SELECT who::bigint AS w, count(*) AS n FROM visit GROUP BY 1) t WHERE n > 1']) q $$;
+SELECT by_unit() \gexec
 SET dp_pg.delta = '1e-9';
-SELECT * FROM same('WITH a AS (SELECT who, pay FROM visit WHERE pay > 0), b AS (SELECT who, pay FROM a WHERE pay < 90), g AS (SELECT who, count(*) AS n FROM b GROUP BY who) SELECT count(*) FROM g WHERE n > 1');
-SELECT * FROM same('WITH a AS (SELECT who FROM visit), g AS (SELECT who, count(*) AS n FROM (SELECT who FROM a) s GROUP BY who) SELECT count(*) FROM g WHERE n > 1');
-SELECT * FROM same('WITH a AS (SELECT who FROM visit), b AS (WITH a AS (SELECT 1 AS who) SELECT who FROM visit), g AS (SELECT who, count(*) AS n FROM b GROUP BY who) SELECT count(*) FROM g WHERE n > 1');
-SELECT * FROM same('WITH a AS (SELECT who FROM visit), b AS (SELECT who FROM a WHERE who > 5), c AS (SELECT who FROM a UNION ALL SELECT who FROM b), g AS (SELECT who, count(*) AS n FROM c GROUP BY who) SELECT count(*) FROM g WHERE n > 1');
-SELECT * FROM same('SELECT count(*) FROM (SELECT who, count(*) AS n FROM visit a FULL JOIN visit b USING (who) GROUP BY who) t WHERE n > 1');
-SELECT * FROM same('SELECT count(*) FROM (SELECT coalesce(a.who, b.who) AS who, count(*) AS n FROM visit a FULL JOIN visit b ON a.who = b.who GROUP BY 1) t WHERE n > 1');
-SELECT * FROM same('SELECT count(*) FROM (SELECT who, count(*) AS n FROM any_visit GROUP BY who) t WHERE n > 1');
-SELECT * FROM same('WITH a AS (SELECT who FROM visit), b AS (SELECT who FROM a) SELECT count(*) FROM (SELECT DISTINCT who FROM b) t');
-SELECT * FROM same('SELECT count(*) FROM (SELECT who::bigint AS w, count(*) AS n FROM visit GROUP BY 1) t WHERE n > 1');
+SELECT by_unit() \gexec
 RESET dp_pg.delta;
 -- queries that use one another twice are refused soon
 CREATE FUNCTION doubled(n int, first text, next text, last text) RETURNS text LANGUAGE sql AS $$
