@@ -165,7 +165,7 @@ sub is_forgotten
 # The postmaster is gone, or going: wait for it, and start another one.
 sub start_again
 {
-	for my $turn (1 .. 2400)
+	for my $turn (1 .. 12000)
 	{
 		last if !is_up();
 		kill 'QUIT', grep { defined } postmaster_pid() if $turn % 200 == 0 && is_forgotten();
@@ -177,10 +177,14 @@ sub start_again
 }
 
 # The server takes connections again, with the same postmaster or another one.
+# What was in its way is taken away each time, if there is something.
 sub come_back
 {
+	my ($clear) = @_;
+
 	for (1 .. 10)
 	{
+		$clear->() if $clear;
 		start_again() if !is_up();
 		return if wait_ready($node);
 	}
@@ -192,10 +196,11 @@ sub come_back
 # back: what is told before was charged before.
 sub count_unpaid
 {
+	my ($clear) = @_;
 	my %told = map { $_ => [ told($_) ] } keys %asks;
 	my $bad = 0;
 
-	come_back();
+	come_back($clear);
 	foreach my $role (sort keys %asks)
 	{
 		my $lines = eval { lines_of($role) } // next;

@@ -109,8 +109,10 @@ while ($times < $wanted && !$bad)
 	$times++;
 
 	$restarts++ if !is_up();
-	$bad = count_unpaid();
-	make_room();    # for those that were just forked when it was made
+
+	# Again, for processes that were just forked when it was made.
+	$bad = count_unpaid(\&make_room);
+	make_room();
 }
 usleep(LONGEST);
 stop_clients();
