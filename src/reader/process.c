@@ -8,7 +8,8 @@
  * What a reader does must not depend on anything that a user can set, besides
  * what a message brings, nor on the rows of the job before: settings are
  * overridden, and nothing of a job survives its transaction but what
- * PostgreSQL's caches keep of catalogs.
+ * PostgreSQL's caches keep of catalogs, and the trees of texts that come again
+ * (kept_trees.c).
  */
 #include "postgres.h"
 
@@ -136,16 +137,14 @@ send_released(void *context, const void *data, Size size)
 }
 
 static void *
-begin(dp_reading_work *work, const dp_reader_methods *how)
+begin(dp_reading_work *work, const dp_reader_methods *how, const Node *input)
 {
 	const dp_message *message = work->message;
 	void	   *state;
 
 	work->prompt = how->prompt;
 	work->ended = !message->more;
-	state = how->begin(stringToNode(dp_reader_find_part(message,
-														DP_PART_INPUT)),
-					   dp_reader_find_part(message, DP_PART_DATA),
+	state = how->begin(input, dp_reader_find_part(message, DP_PART_DATA),
 					   message->more ? receive_piece : NULL, work);
 	if (!work->ended)
 		elog(ERROR, "reader has not taken all that it was sent");
@@ -227,8 +226,7 @@ make_ready(dp_reading_work *work, dp_opened *opened)
 	const dp_message *message = work->message;
 	PGPROC	   *session = dp_reader_shared->entry[my_entry].client;
 	const char	ready = DP_TELL_READY;
-	PlannedStmt *plan;
-	List	   *scans;
+	dp_reader_trees trees;
 	bool		parallel;
 	const char *told;
 	ListCell   *lc;
@@ -239,18 +237,17 @@ make_ready(dp_reading_work *work, dp_opened *opened)
 	dp_reader_state_apply_settings(message);
 	dp_reader_state_begin(message, session);
 	parallel = dp_reader_state_lock(message, session);
-	plan = stringToNode(dp_reader_find_part(message, DP_PART_PLAN));
-	scans = stringToNode(dp_reader_find_part(message, DP_PART_SCANS));
-	plan->parallelModeNeeded &= parallel;
-	foreach(lc, scans)
+	dp_reader_read_trees(message, &trees);
+	trees.plan->parallelModeNeeded &= parallel;
+	foreach(lc, trees.scans)
 		lfirst_node(PlannedStmt, lc)->parallelModeNeeded &= parallel;
-	opened->plan = plan;
-	opened->state = begin(work, opened->how);
-	dp_reader_open(opened, scans);
+	opened->plan = trees.plan;
+	opened->state = begin(work, opened->how, trees.input);
+	dp_reader_open(opened, trees.scans);
 	contexts = dp_reader_warm(message, opened);
 
 	/* last, for what rows need alone */
-	reserve(message, plan, scans, contexts);
+	reserve(message, trees.plan, trees.scans, contexts);
 	send_message(work, &ready, 1, true);
 	told = receive_message(work, &size);
 	if (size != 1 || *told != DP_TELL_GO)

@@ -169,6 +169,19 @@ extern const char *dp_reader_find_part(const dp_message *message,
 									   dp_message_part part);
 extern const dp_message *dp_reader_check_message(const void *data, Size size);
 
+/* ---- kept_trees.c ---- */
+
+/* The nodes of a message. */
+typedef struct dp_reader_trees
+{
+	PlannedStmt *plan;
+	List	   *scans;			/* of PlannedStmt * */
+	Node	   *input;
+} dp_reader_trees;
+
+extern void dp_reader_read_trees(const dp_message *message,
+								 dp_reader_trees *out);
+
 /* What a session and a reader tell each other besides. */
 #define DP_TELL_READY 'r'		/* reader: everything is ready */
 #define DP_TELL_GO 'g'			/* session: it is charged */
