@@ -338,6 +338,9 @@ extern void dp_ledger_require_budget(const char *dataset,
 									 dp_ledger_standing *out);
 extern bool dp_ledger_is_renewed(const dp_ledger_standing *standing,
 								 TimestampTz now);
+
+/* Has anything been committed since, besides charges? (charge_stamp.c) */
+extern bool dp_ledger_read_stamp(dp_stamp *out, bool *exact);
 extern void dp_ledger_read_standing(const char *dataset,
 									dp_ledger_standing *out);
 

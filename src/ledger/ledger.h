@@ -45,6 +45,7 @@
 
 #include "access/htup.h"
 #include "lib/ilist.h"
+#include "port/atomics.h"
 #include "storage/lwlock.h"
 #include "storage/proc.h"
 #include "utils/timestamp.h"
@@ -148,6 +149,8 @@ typedef struct dp_shared
 	dlist_head	pending;		/* all databases, oldest first */
 	dp_slot    *slot;			/* immutable: array of `slots` */
 	dp_worker  *worker;			/* immutable: array of `workers` */
+	pg_atomic_uint32 committing;	/* workers that commit charges alone */
+	pg_atomic_uint64 charged;	/* such commits that have ended */
 } dp_shared;
 
 /* shmem.c: NULL unless preloaded */
@@ -197,6 +200,10 @@ extern bool dp_ledger_batch_covers(const dp_batch_row *row,
 /* period.c */
 extern TimestampTz dp_ledger_renewal(const dp_budget_row *row);
 extern void dp_ledger_roll(dp_budget_row *row, TimestampTz now);
+
+/* charge_stamp.c */
+extern void dp_ledger_commit_begins(void);
+extern void dp_ledger_commit_ends(bool done);
 
 /* decide.c */
 extern void dp_ledger_decide(dp_slot **slots, bool *again, int n);

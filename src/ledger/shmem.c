@@ -54,6 +54,8 @@ start_shmem(void *area, bool fresh, LWLock *lock)
 	dp_ledger_shared->slot = (dp_slot *) base;
 	base += slots_size();
 	dp_ledger_shared->worker = (dp_worker *) base;
+	pg_atomic_init_u32(&dp_ledger_shared->committing, 0);
+	pg_atomic_init_u64(&dp_ledger_shared->charged, 0);
 	dlist_init(&dp_ledger_shared->free);
 	dlist_init(&dp_ledger_shared->pending);
 	for (i = 0; i < dp_ledger_shared->slots; i++)

@@ -75,6 +75,7 @@ leave_queue(int code, Datum arg)
 	dp_worker  *worker;
 	int			i;
 
+	dp_ledger_commit_ends(false);
 	LWLockAcquire(dp_ledger_shared->lock, LW_EXCLUSIVE);
 	worker = dp_ledger_find_worker(database);
 	if (worker && worker->pid == MyProcPid)
@@ -223,6 +224,19 @@ fail(int first, int n, dp_outcome outcome, int sqlstate)
 	}
 }
 
+/* Does a part of the batch do nothing but charge? */
+static bool
+only_charges(int first, int n)
+{
+	int			i;
+
+	for (i = first; i < first + n; i++)
+		if (batch[i]->request.action != DP_LEDGER_CHARGE ||
+			batch[i]->request.task.kind != DP_TASK_NONE)
+			return false;
+	return true;
+}
+
 /*
  * One transaction.  Returns false when it failed for a reason that may lie in
  * one request only.  The answers are filled in either way.
@@ -245,13 +259,17 @@ run_transaction(int first, int n)
 		committing = true;
 		CHECK_FOR_INTERRUPTS(); /* a cancel that came just before */
 		commit_begun = true;
+		if (only_charges(first, n))
+			dp_ledger_commit_begins();
 		CommitTransactionCommand();
+		dp_ledger_commit_ends(true);
 	}
 	PG_CATCH();
 	{
 		ErrorData  *error;
 
 		HOLD_INTERRUPTS();
+		dp_ledger_commit_ends(false);
 		MemoryContextSwitchTo(batch_context);
 		error = CopyErrorData();
 		EmitErrorReport();

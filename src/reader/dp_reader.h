@@ -84,6 +84,13 @@ typedef struct dp_reader_needs
 } dp_reader_needs;
 
 /*
+ * A job as bytes, with the settings of the session but without its snapshot,
+ * transaction and user, which are those of when it is run (message.c).  Not of
+ * one that is local or has a source.
+ */
+typedef struct dp_reader_sealed dp_reader_sealed;
+
+/*
  * A plan over private rows, made from public facts (run/public_plan.c)
  * without parameters, and what is to be done with its rows.  The active
  * snapshot and the current user's rights are the job's.
@@ -111,7 +118,12 @@ typedef struct dp_reader_job
 	void	   *source_context;
 	bool		local;			/* the asker may read the rows anyway: in this
 								 * process */
+	const dp_reader_sealed *sealed; /* unless NULL: all of this but `local`
+									 * and the source */
 } dp_reader_job;
+
+extern dp_reader_sealed *dp_reader_seal(const dp_reader_job *job);
+extern bool dp_reader_has_settings(const dp_reader_sealed *sealed);
 
 /* Makes the charge of a job durable, or raises. */
 typedef void (*dp_reader_charge) (void *context);

@@ -20,6 +20,16 @@
 
 #define MOST_BYTES (64 * 1024 * 1024)	/* of a message */
 
+/* The first part that does not depend on snapshot and transaction. */
+#define FIRST_SEALED DP_PART_SETTINGS
+
+struct dp_reader_sealed
+{
+	dp_message	head;			/* without what describe_session fills in */
+	int			size;
+	char	   *parts;			/* from FIRST_SEALED on */
+};
+
 /*
  * Settings that the value of an allowed expression may depend on, and those
  * that prices are prepared from.  default_text_search_config is none: its
@@ -149,6 +159,75 @@ append_part(StringInfo out, const dp_reader_job *job, dp_message_part part)
 	}
 }
 
+/* Parts of a message from `first` until `end`; their sizes go to its head. */
+static void
+append_parts(StringInfo out, const dp_reader_job *job, dp_message *head,
+			 dp_message_part first, dp_message_part end)
+{
+	dp_message_part part;
+
+	for (part = first; part < end; part++)
+	{
+		int			start = out->len;
+
+		append_part(out, job, part);
+		head->size[part] = out->len - start;
+		while (out->len != MAXALIGN(out->len))
+			appendStringInfoChar(out, '\0');
+	}
+}
+
+static void
+describe_job(const dp_reader_job *job, dp_message *head)
+{
+	memset(head, 0, sizeof(*head));
+	head->kind = job->kind;
+	head->memory = job->memory;
+	head->row = job->row;
+	head->worker = job->worker;
+	head->shared = job->shared;
+	head->more = job->source != NULL;
+}
+
+static void
+describe_session(dp_message *head)
+{
+	head->database = MyDatabaseId;
+	GetUserIdAndSecContext(&head->user, &head->security);
+	head->writes = TransactionIdIsValid(GetTopTransactionIdIfAny());
+}
+
+/* dp_reader_seal: see dp_reader.h; in the current context. */
+dp_reader_sealed *
+dp_reader_seal(const dp_reader_job *job)
+{
+	dp_reader_sealed *sealed = palloc(sizeof(dp_reader_sealed));
+	StringInfoData parts;
+
+	Assert(!job->local && job->source == NULL);
+	initStringInfo(&parts);
+	describe_job(job, &sealed->head);
+	append_parts(&parts, job, &sealed->head, FIRST_SEALED, DP_PARTS);
+	sealed->size = parts.len;
+	sealed->parts = parts.data;
+	return sealed;
+}
+
+/* dp_reader_has_settings: does the session have those it was sealed with? */
+bool
+dp_reader_has_settings(const dp_reader_sealed *sealed)
+{
+	StringInfoData now;
+	bool		same;
+
+	initStringInfo(&now);
+	append_settings(&now);
+	same = now.len == sealed->head.size[DP_PART_SETTINGS] &&
+		memcmp(now.data, sealed->parts, now.len) == 0;
+	pfree(now.data);
+	return same;
+}
+
 /*
  * dp_reader_build_message
  *	  A job as bytes; requires an active snapshot, which is the job's.
@@ -157,28 +236,18 @@ void
 dp_reader_build_message(const dp_reader_job *job, StringInfo out)
 {
 	dp_message	head;
-	int			i;
 
-	memset(&head, 0, sizeof(head));
-	head.kind = job->kind;
-	head.memory = job->memory;
-	head.row = job->row;
-	head.worker = job->worker;
-	head.shared = job->shared;
-	head.database = MyDatabaseId;
-	GetUserIdAndSecContext(&head.user, &head.security);
-	head.writes = TransactionIdIsValid(GetTopTransactionIdIfAny());
-	head.more = job->source != NULL;
+	if (job->sealed != NULL)
+		head = job->sealed->head;
+	else
+		describe_job(job, &head);
+	describe_session(&head);
 	(void) append_room(out, MAXALIGN(sizeof(head)));
-	for (i = 0; i < DP_PARTS; i++)
-	{
-		int			start = out->len;
-
-		append_part(out, job, i);
-		head.size[i] = out->len - start;
-		while (out->len != MAXALIGN(out->len))
-			appendStringInfoChar(out, '\0');
-	}
+	append_parts(out, job, &head, 0, FIRST_SEALED);
+	if (job->sealed != NULL)
+		appendBinaryStringInfo(out, job->sealed->parts, job->sealed->size);
+	else
+		append_parts(out, job, &head, FIRST_SEALED, DP_PARTS);
 	memcpy(out->data, &head, sizeof(head));
 	if (out->len > MOST_BYTES)
 		ereport(ERROR,

@@ -128,7 +128,7 @@ dp_run_give_kept(int64 nonce, int index, TupleDesc result, dp_stamp *stamp,
 	store = tuplestore_begin_heap(true, false, work_mem);
 	dp_reuse_put_rows(answer->content, result, store);
 	dp_reuse_count_hit(answer->id);
-	dp_run_remember_past(answer->past);
+	dp_run_remember_past(answer->past, answer->id);
 	*stored_at = answer->at;
 	return store;
 }
@@ -145,10 +145,13 @@ is_plain(const dp_key *key)
 		(key->base == NULL || is_plain(key->base));
 }
 
-/* Does what a release asks follow from its plan alone, as long as it may? */
-static bool
-may_keep(const dp_release_spec *spec, const List *parameters,
-		 ParamListInfo values)
+/*
+ * dp_run_follows_from_plan
+ *	  Does what a release asks follow from its plan alone, as long as it may?
+ */
+bool
+dp_run_follows_from_plan(const dp_release_spec *spec, const List *parameters,
+						 ParamListInfo values)
 {
 	const dp_block *block = spec->block;
 	ListCell   *lc;
@@ -194,7 +197,7 @@ dp_run_keep(int64 nonce, int index, const dp_stamp *stamp,
 
 	if (answer != NULL)
 		forget(answer);
-	if (!may_keep(spec, parameters, values))
+	if (!dp_run_follows_from_plan(spec, parameters, values))
 		return;
 	context = AllocSetContextCreate(CurrentMemoryContext,
 									"dp_pg kept answer",

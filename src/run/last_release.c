@@ -170,9 +170,12 @@ dp_run_copy_past(int64 *ledger_id)
 	return copy_past(last);
 }
 
-/* dp_run_remember_past: add such a copy, as of now. */
+/*
+ * dp_run_remember_past
+ *	  Add such a copy, as of now, with the line that was charged for it.
+ */
 void
-dp_run_remember_past(const dp_past_release *past)
+dp_run_remember_past(const dp_past_release *past, int64 ledger_id)
 {
 	MemoryContext context;
 	MemoryContext old;
@@ -184,6 +187,7 @@ dp_run_remember_past(const dp_past_release *past)
 	copy = copy_past(past);
 	MemoryContextSwitchTo(old);
 	copy->at = GetCurrentTimestamp();
+	copy->ledger_id = ledger_id;
 	add_past(copy, context);
 }
 

@@ -4,13 +4,7 @@
  *
  * The node runs its release at the first fetch and then only reads its
  * tuplestore, however the plan loops, rewinds or runs backwards.  Some plans
- * hold the same node twice (EvalPlanQual, subqueries pulled up twice): they
- * share one store, found by (outermost executor state, planner nonce, block).
- * So a release is charged and drawn at most once per execution of a plan.
- *
- * shared_stores is a list of this backend; entries live in the outermost
- * executor state's context and leave the list when that is reset, which also
- * happens on errors.
+ * hold the same node twice: they share one store (shared_store.c).
  */
 #include "postgres.h"
 
@@ -51,17 +45,6 @@ static const dp_node_field plan_fields[] = {
 static const dp_node_type plan_type =
 DP_NODE_TYPE(dp_release_plan, plan_fields);
 
-typedef struct shared_store
-{
-	EState	   *root;
-	int64		nonce;
-	int			index;
-	Tuplestorestate *store;		/* NULL until the release has run */
-	TimestampTz stored_at;		/* then: of the stored answer, or 0 */
-	List	   *others;			/* of the keys (key_conditions.c) */
-	int			references;
-} shared_store;
-
 typedef struct release_state
 {
 	CustomScanState css;		/* first, so that it can be cast */
@@ -69,18 +52,19 @@ typedef struct release_state
 	List	   *parameters;		/* of ExprState * */
 	List	   *conditions;		/* of ExprState *: over several keys */
 	dp_ledger_standing standing;	/* of the asking role, at begin */
+	uint64		job;			/* that is kept, to be done again, or 0 */
 	bool		stamped;
-	dp_stamp	stamp;			/* if stamped: of before it was read */
+	bool		exact;
+	dp_stamp	stamp;			/* if stamped: of before it was read, charges
+								 * not counted */
 	TimestampTz begun;			/* and when, in which message of a client */
 	TimestampTz statement;
 	List	   *relations;		/* pinned from begin to end */
-	shared_store *shared;
+	dp_shared_store *shared;
 	bool		attached;		/* has a read pointer of its own */
 	int			pointer;
 	TupleTableSlot *minimal;
 } release_state;
-
-static List *shared_stores = NIL;
 
 static Plan *plan_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 					   List *targets, List *clauses, List *custom_plans);
@@ -213,65 +197,6 @@ plan_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *targets,
 	return (Plan *) scan;
 }
 
-/* ---- shared stores ---- */
-
-static EState *
-outermost_state(EState *estate)
-{
-	while (estate->es_epq_active != NULL)
-		estate = estate->es_epq_active->parentestate;
-	return estate;
-}
-
-static void
-forget_shared(void *arg)
-{
-	shared_stores = list_delete_ptr(shared_stores, arg);
-}
-
-static shared_store *
-find_shared(EState *root, int64 nonce, int index)
-{
-	ListCell   *lc;
-
-	foreach(lc, shared_stores)
-	{
-		shared_store *shared = lfirst(lc);
-
-		if (shared->root == root && shared->nonce == nonce &&
-			shared->index == index)
-			return shared;
-	}
-	return NULL;
-}
-
-static shared_store *
-attach_shared(EState *estate, int64 nonce, int index)
-{
-	EState	   *root = outermost_state(estate);
-	shared_store *shared = find_shared(root, nonce, index);
-	MemoryContextCallback *callback;
-	MemoryContext old;
-
-	if (shared == NULL)
-	{
-		old = MemoryContextSwitchTo(root->es_query_cxt);
-		shared = palloc0(sizeof(shared_store));
-		shared->root = root;
-		shared->nonce = nonce;
-		shared->index = index;
-		callback = palloc0(sizeof(MemoryContextCallback));
-		callback->func = forget_shared;
-		callback->arg = shared;
-		MemoryContextRegisterResetCallback(root->es_query_cxt, callback);
-		MemoryContextSwitchTo(TopMemoryContext);
-		shared_stores = lappend(shared_stores, shared);
-		MemoryContextSwitchTo(old);
-	}
-	shared->references++;
-	return shared;
-}
-
 /* ---- execution ---- */
 
 static Node *
@@ -310,6 +235,38 @@ pin_relations(release_state *state)
 	}
 }
 
+/* The relations of a job are opened; whoever else may be asked, was. */
+static bool
+begin_kept(release_state *state, const dp_release_plan *plan)
+{
+	const dp_ledger_standing *standing;
+	const List *named;
+	ListCell   *lc;
+
+	state->job = dp_run_find_job(plan->nonce, plan->index, &standing, &named);
+	if (state->job == 0)
+		return false;
+	state->standing = *standing;
+	foreach(lc, named)
+		state->relations = lappend(state->relations,
+								   relation_open(lfirst_oid(lc), NoLock));
+	return true;
+}
+
+/* What the asker may spend, and his rights. */
+static void
+begin_anew(release_state *state, const dp_release_plan *plan)
+{
+	if (!dp_run_kept_standing(plan->nonce, plan->index, &state->standing))
+	{
+		state->stamped = dp_ledger_read_stamp(&state->stamp, &state->exact);
+		state->begun = GetCurrentTimestamp();
+		state->statement = GetCurrentStatementStartTimestamp();
+		dp_ledger_require_budget(state->block->dataset, &state->standing);
+	}
+	pin_relations(state);
+}
+
 static void
 begin_release(CustomScanState *node, EState *estate, int eflags)
 {
@@ -319,15 +276,10 @@ begin_release(CustomScanState *node, EState *estate, int eflags)
 	dp_release_plan *plan = linitial(scan->custom_private);
 
 	state->block = plan->block;
-	state->shared = attach_shared(estate, plan->nonce, plan->index);
-	if (!dp_run_kept_standing(plan->nonce, plan->index, &state->standing))
-	{
-		state->stamped = dp_bridge_read_stamp(&state->stamp);
-		state->begun = GetCurrentTimestamp();
-		state->statement = GetCurrentStatementStartTimestamp();
-		dp_ledger_require_budget(state->block->dataset, &state->standing);
-	}
-	pin_relations(state);
+	state->shared = dp_run_attach_shared(estate, plan->nonce, plan->index);
+	if (estate->es_instrument != 0 || (eflags & EXEC_FLAG_EXPLAIN_ONLY) ||
+		!begin_kept(state, plan))
+		begin_anew(state, plan);
 	state->parameters = ExecInitExprList(scan->custom_exprs,
 										 (PlanState *) node);
 	state->conditions = dp_run_begin_key_conditions(state->block,
@@ -394,17 +346,45 @@ is_just_begun(const release_state *state)
 }
 
 /*
- * Rights, floor and ceiling may have changed since a cursor was begun; *now is
- * no stamp where nothing can be said of that.  Other charges change neither.
+ * Rights, floor and ceiling may have changed since a cursor was begun.
+ * Charges change neither.  Returns whether it is known that nothing has.
  */
-static void
-renew_standing(release_state *state, const dp_stamp *now, bool stamped)
+static bool
+renew_standing(release_state *state)
 {
-	if (!stamped || !state->stamped ||
-		!dp_bridge_same_caches(&state->stamp.caches, &now->caches) ||
-		(state->stamp.ended != now->ended && !is_just_begun(state)) ||
+	dp_stamp	now;
+	bool		exact;
+	bool		stamped = dp_ledger_read_stamp(&now, &exact) && state->stamped;
+	bool		same = stamped && state->exact &&
+		state->stamp.ended == now.ended;
+
+	if (!stamped ||
+		!dp_bridge_same_caches(&state->stamp.caches, &now.caches) ||
+		(!same && !is_just_begun(state)) ||
 		dp_ledger_is_renewed(&state->standing, GetCurrentTimestamp()))
+	{
 		dp_ledger_require_budget(state->block->dataset, &state->standing);
+		return false;
+	}
+	return same;
+}
+
+/* What the release's job is to be kept with, or NULL. */
+static dp_kept_job *
+want_job(const release_state *state, const dp_release_spec *spec)
+{
+	const CustomScan *scan = (CustomScan *) state->css.ss.ps.plan;
+	const EState *estate = state->css.ss.ps.state;
+	List	   *named = NIL;
+	ListCell   *lc;
+
+	if (!dp_run_follows_from_plan(spec, scan->custom_exprs,
+								  estate->es_param_list_info))
+		return NULL;
+	foreach(lc, state->relations)
+		named = lappend_oid(named, RelationGetRelid((Relation) lfirst(lc)));
+	return dp_run_want_job(state->shared->nonce, state->shared->index,
+						   &state->stamp, &state->standing, named, spec);
 }
 
 /* Have the release look for an answer, or make one. */
@@ -414,14 +394,17 @@ look_for_answer(release_state *state, const dp_stamp *stamp, bool stamped)
 	EState	   *estate = state->css.ss.ps.state;
 	CustomScan *scan = (CustomScan *) state->css.ss.ps.plan;
 	TupleDesc	result = state->minimal->tts_tupleDescriptor;
-	shared_store *shared = state->shared;
+	dp_shared_store *shared = state->shared;
+	dp_kept_job *wanted = NULL;
 	dp_release_spec *spec;
+	bool		same = renew_standing(state);
 
-	renew_standing(state, stamp, stamped);
 	spec = prepare_release(state, true);
 	shared->others = dp_run_find_others(spec);
+	if (same)
+		wanted = want_job(state, spec);
 	shared->store = dp_run_release(spec, &state->standing, estate, result,
-								   &shared->stored_at);
+								   wanted, &shared->stored_at);
 	if (shared->stored_at != 0 && stamped)
 		dp_run_keep(shared->nonce, shared->index, stamp, spec,
 					scan->custom_exprs, estate->es_param_list_info,
@@ -432,7 +415,7 @@ look_for_answer(release_state *state, const dp_stamp *stamp, bool stamped)
 static void
 run_release(release_state *state)
 {
-	shared_store *shared = state->shared;
+	dp_shared_store *shared = state->shared;
 	MemoryContext old = MemoryContextSwitchTo(shared->root->es_query_cxt);
 	BufferUsage buffers = pgBufferUsage;
 	WalUsage	wal = pgWalUsage;
@@ -442,6 +425,11 @@ run_release(release_state *state)
 	shared->store = dp_run_give_kept(shared->nonce, shared->index,
 									 state->minimal->tts_tupleDescriptor,
 									 &stamp, &stamped, &shared->stored_at);
+	if (shared->store == NULL && state->job != 0)
+		shared->store =
+			dp_run_do_kept_job(state->job, shared->nonce, shared->index,
+							   state->css.ss.ps.state,
+							   state->minimal->tts_tupleDescriptor);
 	if (shared->store == NULL)
 		look_for_answer(state, &stamp, stamped);
 	MemoryContextSwitchTo(old);
@@ -542,19 +530,13 @@ static void
 end_release(CustomScanState *node)
 {
 	release_state *state = (release_state *) node;
-	shared_store *shared = state->shared;
 	ListCell   *lc;
 
 	foreach(lc, state->relations)
 		relation_close((Relation) lfirst(lc), NoLock);
 	state->relations = NIL;
 	ExecClearTuple(state->minimal);
-	if (--shared->references > 0)
-		return;
-	if (shared->store != NULL)
-		tuplestore_end(shared->store);
-	shared->store = NULL;
-	shared_stores = list_delete_ptr(shared_stores, shared);
+	dp_run_detach_shared(state->shared);
 }
 
 static void

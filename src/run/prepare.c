@@ -7,6 +7,7 @@
 
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
+#include "utils/builtins.h"
 #include "utils/lsyscache.h"
 
 #include "run.h"
@@ -513,4 +514,19 @@ dp_run_mechanism_text(const dp_release_spec *spec)
 	if (text.len >= DP_MECHANISM_LENGTH)
 		strcpy(text.data + DP_MECHANISM_LENGTH - 4, "...");
 	return text.data;
+}
+
+/* dp_run_request: what the release asks the ledger for. */
+void
+dp_run_request(const dp_release_spec *spec, dp_ledger_request *request)
+{
+	memset(request, 0, sizeof(*request));
+	namestrcpy(&request->dataset, spec->block->dataset);
+	strlcpy(request->mechanism, dp_run_mechanism_text(spec),
+			DP_MECHANISM_LENGTH);
+	request->charge = spec->charge;
+	request->releases = dp_run_count_values(spec);
+	request->fingerprint = spec->block->fingerprint;
+	request->replace_one = spec->replace_one;
+	request->part = spec->part;
 }

@@ -193,21 +193,6 @@ find_workers(const dp_release_spec *spec)
 		DP_WORKERS_STATES : DP_WORKERS_NONE;
 }
 
-/* dp_run_request: what the release asks the ledger for. */
-void
-dp_run_request(const dp_release_spec *spec, dp_ledger_request *request)
-{
-	memset(request, 0, sizeof(*request));
-	namestrcpy(&request->dataset, spec->block->dataset);
-	strlcpy(request->mechanism, dp_run_mechanism_text(spec),
-			DP_MECHANISM_LENGTH);
-	request->charge = spec->charge;
-	request->releases = dp_run_count_values(spec);
-	request->fingerprint = spec->block->fingerprint;
-	request->replace_one = spec->replace_one;
-	request->part = spec->part;
-}
-
 typedef struct charging
 {
 	const dp_release_spec *spec;
@@ -268,27 +253,6 @@ dp_run_make_ready(const dp_block *block,
 	run->relations = dp_run_take_rights(block, block->relid, standing, inner,
 										&run->facts);
 	return inner;
-}
-
-typedef struct answer_rows
-{
-	Tuplestorestate *store;
-	TupleTableSlot *slot;
-	dp_told_order *order;		/* undeclared keys; or NULL */
-} answer_rows;
-
-/* dp_reader_sink: of minimal tuples */
-static void
-store_row(void *context, const void *data, Size size)
-{
-	answer_rows *rows = context;
-
-	ExecStoreMinimalTuple((MinimalTuple) data, rows->slot, false);
-	if (rows->order != NULL)
-		dp_run_order_add(rows->order, rows->slot);
-	else
-		tuplestore_puttupleslot(rows->store, rows->slot);
-	ExecClearTuple(rows->slot);
 }
 
 /* The query of the release's exact numbers, with the right to run. */
@@ -362,11 +326,11 @@ rows_counted(const dp_release_spec *spec)
 
 /* The public values of all groups, and nothing else. */
 static void
-tell_keys(const dp_release_spec *spec, TupleDesc result, answer_rows *rows)
+tell_keys(const dp_release_spec *spec, TupleDesc result, dp_run_rows *rows)
 {
 	rows->slot = MakeSingleTupleTableSlot(result, &TTSOpsMinimalTuple);
-	dp_measure_cells_release(dp_measure_cells_create(spec), result, store_row,
-							 rows);
+	dp_measure_cells_release(dp_measure_cells_create(spec), result,
+							 dp_run_store_row, rows);
 	ExecDropSingleTupleTableSlot(rows->slot);
 }
 
@@ -387,10 +351,11 @@ sort_silently(void)
 /* Plan a release, charge it, and take the rows that a reader gives. */
 static void
 read_release(const dp_run_question *question, dp_inner *run,
-			 dp_joined_rows *joined, charging *charge, answer_rows *rows)
+			 dp_joined_rows *joined, charging *charge, dp_run_rows *rows)
 {
 	const dp_release_spec *spec = question->spec;
 	const dp_joined_sizes sizes = dp_run_get_joined_sizes(joined);
+	dp_kept_job *wanted = question->wanted;
 	int			nest = sort_silently();
 	dp_reader_job job;
 
@@ -407,22 +372,26 @@ read_release(const dp_run_question *question, dp_inner *run,
 		job.source = dp_run_next_joined;
 		job.source_context = joined;
 	}
+	if (wanted != NULL && !dp_run_seal_job(wanted, spec, &job))
+		wanted = NULL;
 	rows->slot = MakeSingleTupleTableSlot(question->result,
 										  &TTSOpsMinimalTuple);
 	if (spec->undeclared)
 		rows->order = dp_run_order_begin(spec, question->result);
-	dp_reader_run(&job, charge_release, charge, store_row, rows);
+	dp_reader_run(&job, charge_release, charge, dp_run_store_row, rows);
 	if (rows->order != NULL)
 		dp_run_order_end(rows->order, rows->slot, rows->store);
 	ExecDropSingleTupleTableSlot(rows->slot);
 	AtEOXact_GUC(false, nest);
+	if (wanted != NULL)
+		dp_run_keep_job(wanted);
 }
 
 /* From a stored answer, or by reading; returns when it was stored, or 0. */
 static TimestampTz
 answer_release(const dp_run_question *question, dp_inner *run,
 			   dp_joined_rows *joined, const dp_release_spec *asked,
-			   answer_rows *rows)
+			   dp_run_rows *rows)
 {
 	charging	charge = {asked};
 	dp_run_stored stored;
@@ -442,14 +411,15 @@ answer_release(const dp_run_question *question, dp_inner *run,
 /*
  * dp_run_release
  *	  Run a prepared release and answer its rows; *stored_at: when they were
- *	  stored, or 0.  The tuplestore lives in the current context; everything
- *	  else is freed.
+ *	  stored, or 0; `wanted`: NULL, or what is to be kept with its job.  The
+ *	  tuplestore lives in the current context; everything else is freed.
  */
 Tuplestorestate *
 dp_run_release(dp_release_spec *spec, const dp_ledger_standing *standing,
-			   EState *estate, TupleDesc result, TimestampTz *stored_at)
+			   EState *estate, TupleDesc result, dp_kept_job *wanted,
+			   TimestampTz *stored_at)
 {
-	answer_rows rows = {tuplestore_begin_heap(true, false, work_mem)};
+	dp_run_rows rows = {tuplestore_begin_heap(true, false, work_mem)};
 	MemoryContext work = AllocSetContextCreate(CurrentMemoryContext,
 											   "dp_pg release",
 											   ALLOCSET_DEFAULT_SIZES);
@@ -494,6 +464,7 @@ dp_run_release(dp_release_spec *spec, const dp_ledger_standing *standing,
 								   standing, &run);
 	question.joined = joined;
 	question.result = result;
+	question.wanted = wanted;
 	dp_bridge_progress(DP_PHASE_READING, 0);
 	*stored_at = answer_release(&question, &run, joined, spec, &rows);
 	dp_bridge_progress_end();

@@ -33,6 +33,8 @@ extern void dp_run_check_prices(const dp_release_spec *spec,
 									const dp_ledger_standing *standing);
 extern const char *dp_run_mechanism_name(const dp_measure *measure);
 extern char *dp_run_mechanism_text(const dp_release_spec *spec);
+extern void dp_run_request(const dp_release_spec *spec,
+						   dp_ledger_request *request);
 
 /* large_keys.c */
 extern void dp_run_find_large_keys(dp_release_spec *spec);
@@ -64,14 +66,24 @@ extern Node *dp_run_key_values(const dp_block *block, dp_key *key,
 extern bool dp_run_find_needs(Query *inner, dp_reader_needs *needs,
 							  bool *toast);
 
-/* run.c */
-extern void dp_run_request(const dp_release_spec *spec,
-							   dp_ledger_request *request);
+typedef struct dp_kept_job dp_kept_job; /* kept_job.c */
 
+/* run.c */
 extern Tuplestorestate *dp_run_release(dp_release_spec *spec,
 									   const dp_ledger_standing *standing,
 									   EState *estate, TupleDesc result,
+									   dp_kept_job *wanted,
 									   TimestampTz *stored_at);
+
+/* released_rows.c */
+typedef struct dp_run_rows
+{
+	Tuplestorestate *store;
+	TupleTableSlot *slot;
+	struct dp_told_order *order;	/* undeclared keys; or NULL */
+} dp_run_rows;
+
+extern void dp_run_store_row(void *context, const void *data, Size size);
 extern bool dp_run_has_answer(dp_release_spec *spec,
 							  const dp_ledger_standing *standing,
 							  EState *estate, TupleDesc result,
@@ -170,6 +182,7 @@ typedef struct dp_run_question
 	const dp_joined_rows *joined;	/* or NULL */
 	bool		by_units;		/* private rows were given names */
 	TupleDesc	result;
+	dp_kept_job *wanted; /* to be kept with its job, or NULL */
 } dp_run_question;
 
 typedef struct dp_run_stored
@@ -202,6 +215,26 @@ extern void dp_run_keep(int64 nonce, int index, const dp_stamp *stamp,
 						ParamListInfo values,
 						const dp_ledger_standing *standing, TupleDesc result,
 						TimestampTz stored_at, Tuplestorestate *store);
+
+extern bool dp_run_follows_from_plan(const dp_release_spec *spec,
+									 const List *parameters,
+									 ParamListInfo values);
+
+/* kept_job.c */
+extern uint64 dp_run_find_job(int64 nonce, int index,
+							  const dp_ledger_standing **standing,
+							  const List **named);
+extern Tuplestorestate *dp_run_do_kept_job(uint64 number, int64 nonce,
+										   int index, EState *estate,
+										   TupleDesc result);
+extern dp_kept_job *dp_run_want_job(int64 nonce, int index,
+									const dp_stamp *stamp,
+									const dp_ledger_standing *standing,
+									const List *named,
+									const dp_release_spec *spec);
+extern bool dp_run_seal_job(dp_kept_job *wanted, const dp_release_spec *spec,
+							dp_reader_job *job);
+extern void dp_run_keep_job(dp_kept_job *wanted);
 
 /* kept_plan.c */
 typedef struct dp_kept_plan dp_kept_plan;
@@ -259,7 +292,8 @@ typedef struct dp_past_release dp_past_release;
 extern void dp_run_remember(const dp_release_spec *spec,
 								const dp_ledger_receipt *receipt);
 extern dp_past_release *dp_run_copy_past(int64 *ledger_id);
-extern void dp_run_remember_past(const dp_past_release *past);
+extern void dp_run_remember_past(const dp_past_release *past,
+								 int64 ledger_id);
 
 /* describe.c: one released value for people: all texts palloc'd. */
 typedef struct dp_description
@@ -276,6 +310,22 @@ typedef struct dp_description
 
 extern dp_description dp_run_describe(const dp_release_spec *spec,
 										  int value);
+
+/* shared_store.c */
+typedef struct dp_shared_store
+{
+	EState	   *root;
+	int64		nonce;
+	int			index;
+	Tuplestorestate *store;		/* NULL until the release has run */
+	TimestampTz stored_at;		/* then: of the stored answer, or 0 */
+	List	   *others;			/* of the keys (key_conditions.c) */
+	int			references;
+} dp_shared_store;
+
+extern dp_shared_store *dp_run_attach_shared(EState *estate, int64 nonce,
+											 int index);
+extern void dp_run_detach_shared(dp_shared_store *shared);
 
 /* node.c */
 

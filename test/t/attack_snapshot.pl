@@ -47,6 +47,24 @@ for my $how ('ADD PRIMARY KEY (pid)', 'ADD UNIQUE (pid)')
 	hang_up($old);
 }
 
+# The same in a STABLE function that a cursor's rows call: its snapshot is the
+# cursor's, and what the statement asks a reader is kept from newer runs.
+for my $how (0, 1)
+{
+	owner('DROP TABLE IF EXISTS dup; CREATE TABLE dup (pid int NOT NULL, age int);'
+		  . " INSERT INTO dup SELECT 1, 50 FROM generate_series(1, 5000);"
+		  . " SELECT dp_protect('dup', unit => 'pid', dataset => 'hospital')");
+	my $old = session($node, 'analyst');
+
+	told($old, "CREATE OR REPLACE FUNCTION stable_count() RETURNS bigint LANGUAGE plpgsql STABLE AS 'BEGIN RETURN (SELECT dp_count(*) FROM dup); END';");
+	told($old, 'BEGIN; DECLARE c CURSOR FOR SELECT stable_count() FROM generate_series(1, 3);');
+	owner("DELETE FROM dup WHERE ctid > '(0,1)'; ALTER TABLE dup ADD PRIMARY KEY (pid)");
+	is(told($old, 'SELECT stable_count();'), 1, "newer snapshots are answered: $_") foreach 1 .. 8 * $how;
+	like(told($old, 'FETCH c;'), qr/^(0A000|55000)$/, 'an older one is not, ' . ($how ? 'after newer ones' : 'nor at first'));
+	told($old, 'ROLLBACK; DROP FUNCTION stable_count();');
+	hang_up($old);
+}
+
 # The same with NULL units: NOT NULL came later than the snapshot.
 owner('CREATE TABLE late (pid int UNIQUE, age int); INSERT INTO late SELECT NULL, 5 FROM generate_series(1, 3000);'
 	  . " INSERT INTO late VALUES (1, 5); SELECT dp_protect('late', unit => 'pid', dataset => 'hospital')");
