@@ -154,7 +154,7 @@ extern void dp_reader_run(const dp_reader_job *job, dp_reader_charge charge,
  */
 extern void dp_reader_be_quiet(bool for_good);
 
-/* The settings that an answer may depend on, as text (message.c). */
+/* The settings that an answer may depend on, as text (sent_settings.c). */
 extern void dp_reader_append_settings(StringInfo out);
 
 /* ---- pack.c ---- */

@@ -3,8 +3,8 @@
  *	  What a session sends to a reader: a job, and the state of the session
  *	  that its answer may depend on.
  *
- * That is its snapshot and transaction, the user whose rights count, and the
- * settings listed below.  Nothing else of a session reaches a reader.
+ * That is its snapshot and transaction, the user whose rights count, and some
+ * settings (sent_settings.c).  Nothing else of a session reaches a reader.
  */
 #include "postgres.h"
 
@@ -13,7 +13,6 @@
 #include "miscadmin.h"
 #include "nodes/nodes.h"
 #include "utils/combocid.h"
-#include "utils/guc.h"
 #include "utils/snapmgr.h"
 
 #include "reader.h"
@@ -26,56 +25,10 @@
 struct dp_reader_sealed
 {
 	dp_message	head;			/* without what describe_session fills in */
+	dp_sent_values settings;
 	int			size;
 	char	   *parts;			/* from FIRST_SEALED on */
 };
-
-/*
- * Settings that the value of an allowed expression may depend on, and those
- * that prices are prepared from.  default_text_search_config is none: its
- * functions are not allowed on private rows.
- */
-static const char *const settings[] = {
-	"DateStyle", "IntervalStyle", "TimeZone", "timezone_abbreviations",
-	"extra_float_digits", "bytea_output", "lc_monetary", "lc_numeric",
-	"lc_time", "dp_pg.delta", "dp_pg.epsilon", "dp_pg.epsilon_ceiling",
-	"dp_pg.epsilon_floor", "dp_pg.max_groups", "dp_pg.max_keys",
-	"dp_pg.max_rows", "dp_pg.mechanism", "dp_pg.split",
-	"dp_pg.suppress", "dp_pg.transparent",
-};
-
-static void
-append_settings(StringInfo out)
-{
-	int			i;
-
-	for (i = 0; i < lengthof(settings); i++)
-	{
-		const char *value = GetConfigOption(settings[i], false, false);
-
-		appendBinaryStringInfo(out, settings[i], strlen(settings[i]) + 1);
-		appendBinaryStringInfo(out, value, strlen(value) + 1);
-	}
-}
-
-/*
- * dp_reader_append_settings
- *	  All settings that an answer may depend on, as text that tells any two of
- *	  them apart.
- */
-void
-dp_reader_append_settings(StringInfo out)
-{
-	int			i;
-
-	for (i = 0; i < lengthof(settings); i++)
-	{
-		const char *value = GetConfigOption(settings[i], false, false);
-
-		appendStringInfo(out, "\n%s %zu:%s", settings[i], strlen(value),
-						 value);
-	}
-}
 
 static void
 append_node(StringInfo out, const void *node)
@@ -128,7 +81,7 @@ append_part(StringInfo out, const dp_reader_job *job, dp_message_part part)
 			SerializeSnapshot(snapshot, append_room(out, size));
 			break;
 		case DP_PART_SETTINGS:
-			append_settings(out);
+			dp_reader_write_settings(out);
 			break;
 		case DP_PART_RELATIONS:
 			append_oids(out, job->relations);
@@ -208,6 +161,7 @@ dp_reader_seal(const dp_reader_job *job)
 	initStringInfo(&parts);
 	describe_job(job, &sealed->head);
 	append_parts(&parts, job, &sealed->head, FIRST_SEALED, DP_PARTS);
+	dp_reader_note_settings(&sealed->settings);
 	sealed->size = parts.len;
 	sealed->parts = parts.data;
 	return sealed;
@@ -217,15 +171,7 @@ dp_reader_seal(const dp_reader_job *job)
 bool
 dp_reader_has_settings(const dp_reader_sealed *sealed)
 {
-	StringInfoData now;
-	bool		same;
-
-	initStringInfo(&now);
-	append_settings(&now);
-	same = now.len == sealed->head.size[DP_PART_SETTINGS] &&
-		memcmp(now.data, sealed->parts, now.len) == 0;
-	pfree(now.data);
-	return same;
+	return dp_reader_same_settings(&sealed->settings, sealed->parts);
 }
 
 /*

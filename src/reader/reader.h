@@ -169,6 +169,19 @@ extern const char *dp_reader_find_part(const dp_message *message,
 									   dp_message_part part);
 extern const dp_message *dp_reader_check_message(const void *data, Size size);
 
+/* ---- sent_settings.c ---- */
+#define DP_SENT_SETTINGS 20
+
+typedef struct dp_sent_values
+{
+	int64		number[DP_SENT_SETTINGS];
+} dp_sent_values;
+
+extern void dp_reader_write_settings(StringInfo out);
+extern void dp_reader_note_settings(dp_sent_values *out);
+extern bool dp_reader_same_settings(const dp_sent_values *values,
+									const char *written);
+
 /* ---- kept_trees.c ---- */
 
 /* The nodes of a message. */
