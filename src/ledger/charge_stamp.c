@@ -1,6 +1,6 @@
 /*
  * charge_stamp.c
- *	  Has anything been committed since, besides charges?
+ *	  Has any transaction that wrote ended since, besides charges?
  *
  * Who asks small queries all day, beside others who do, finds the same tables,
  * rights and declarations each time, but not the same number of transactions

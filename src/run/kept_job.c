@@ -25,8 +25,8 @@
  * A job is kept when its plan runs the second time, and only with a stamp that
  * is exact.  Where answers are stored, where keys are told that nobody has
  * declared, where a part is charged by itself and where a list of predicates
- * tells its cost, none is; nor where another extension has a say in rights.
- * One that has failed is made anew.
+ * tells its cost, none is; nor where an extension has a hook for the rights of
+ * queries.  One that has failed is made anew.
  */
 #include "postgres.h"
 
@@ -45,7 +45,10 @@
 #define KEPT 64
 #define MOST_BYTES ((Size) 64 * 1024)
 
-/* What the planner looks at that a reader is not sent. */
+/*
+ * What decides how many processes read, and which partitions, besides what
+ * public_plan.c sets.  Other settings change no more than a plan's form.
+ */
 typedef struct planner_settings
 {
 	int			workers;		/* of a Gather */
@@ -111,7 +114,7 @@ read_settings(planner_settings *out)
 	out->leader = parallel_leader_participation;
 }
 
-/* Has nothing but charges been committed since? */
+/* Has no transaction that wrote ended since, but charges? */
 static bool
 is_current(const dp_kept_job *job)
 {
@@ -204,7 +207,7 @@ dp_run_do_kept_job(uint64 number, int64 nonce, int index, EState *estate,
 	dp_reader_job again = {.kind = DP_READER_RELEASE};
 	dp_run_rows rows = {NULL};
 
-	if (job == NULL || job->number != number ||
+	if (job == NULL || job->number != number || job->running ||
 		!is_young(job, estate->es_snapshot))
 		return NULL;
 	if (!is_made_so(job))
