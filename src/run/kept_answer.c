@@ -25,14 +25,11 @@
 
 #include "run.h"
 
-#define KEPT 64
 #define MOST_BYTES (64 * 1024)
 
 typedef struct kept_answer
 {
-	MemoryContext context;		/* holds this struct and all below */
-	int64		nonce;			/* of the plan, and which of its releases */
-	int			index;
+	dp_kept		kept;			/* first, so that it can be cast */
 	dp_stamp	stamp;
 	char	   *settings;
 	dp_ledger_standing standing;
@@ -42,20 +39,7 @@ typedef struct kept_answer
 	dp_past_release *past;		/* what dp_last_release() shows */
 } kept_answer;
 
-static kept_answer *kept[KEPT];
-static int	next = 0;			/* to be overwritten */
-
-static kept_answer *
-look_up(int64 nonce, int index)
-{
-	int			i;
-
-	for (i = 0; i < KEPT; i++)
-		if (kept[i] != NULL && kept[i]->nonce == nonce &&
-			kept[i]->index == index)
-			return kept[i];
-	return NULL;
-}
+static dp_kept_ring answers;
 
 static char *
 all_settings(void)
@@ -76,7 +60,7 @@ all_settings(void)
 bool
 dp_run_kept_standing(int64 nonce, int index, dp_ledger_standing *out)
 {
-	const kept_answer *answer = look_up(nonce, index);
+	const kept_answer *answer = dp_run_kept_find(&answers, nonce, index);
 	dp_stamp	now;
 
 	if (answer == NULL || !dp_bridge_read_stamp(&now) ||
@@ -117,7 +101,7 @@ Tuplestorestate *
 dp_run_give_kept(int64 nonce, int index, TupleDesc result, dp_stamp *stamp,
 				 bool *stamped, TimestampTz *stored_at)
 {
-	const kept_answer *answer = look_up(nonce, index);
+	const kept_answer *answer = dp_run_kept_find(&answers, nonce, index);
 	Tuplestorestate *store;
 
 	*stamped = dp_bridge_read_stamp(stamp);
@@ -168,17 +152,6 @@ dp_run_follows_from_plan(const dp_release_spec *spec, const List *parameters,
 	return true;
 }
 
-static void
-forget(kept_answer *answer)
-{
-	int			i;
-
-	for (i = 0; i < KEPT; i++)
-		if (kept[i] == answer)
-			kept[i] = NULL;
-	MemoryContextDelete(answer->context);
-}
-
 /*
  * dp_run_keep
  *	  Keep the rows of an answer that was given, with the stamp of before it
@@ -190,13 +163,13 @@ dp_run_keep(int64 nonce, int index, const dp_stamp *stamp,
 			ParamListInfo values, const dp_ledger_standing *standing,
 			TupleDesc result, TimestampTz stored_at, Tuplestorestate *store)
 {
-	kept_answer *answer = look_up(nonce, index);
+	kept_answer *answer = dp_run_kept_find(&answers, nonce, index);
 	MemoryContext context;
 	MemoryContext old;
 	int64		rows;
 
 	if (answer != NULL)
-		forget(answer);
+		dp_run_kept_forget(&answers, &answer->kept);
 	if (!dp_run_follows_from_plan(spec, parameters, values))
 		return;
 	context = AllocSetContextCreate(CurrentMemoryContext,
@@ -206,9 +179,9 @@ dp_run_keep(int64 nonce, int index, const dp_stamp *stamp,
 	answer = palloc0(sizeof(kept_answer));
 	answer->content = dp_reuse_pack(store, result, MOST_BYTES, &rows);
 	answer->past = dp_run_copy_past(&answer->id);
-	answer->context = context;
-	answer->nonce = nonce;
-	answer->index = index;
+	answer->kept.context = context;
+	answer->kept.nonce = nonce;
+	answer->kept.index = index;
 	answer->stamp = *stamp;
 	answer->settings = all_settings();
 	answer->standing = *standing;
@@ -219,9 +192,5 @@ dp_run_keep(int64 nonce, int index, const dp_stamp *stamp,
 		MemoryContextDelete(context);
 		return;
 	}
-	if (kept[next] != NULL)
-		forget(kept[next]);
-	MemoryContextSetParent(context, TopMemoryContext);
-	kept[next] = answer;
-	next = (next + 1) % KEPT;
+	dp_run_kept_add(&answers, &answer->kept);
 }

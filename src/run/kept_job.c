@@ -34,7 +34,6 @@
 #include "executor/executor.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
-#include "optimizer/plancat.h"
 #include "storage/lmgr.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
@@ -42,7 +41,7 @@
 
 #include "run.h"
 
-#define KEPT 64
+#define PLACES 64
 #define MOST_BYTES ((Size) 64 * 1024)
 
 /*
@@ -59,9 +58,7 @@ typedef struct planner_settings
 /* All in a memory context of its own. */
 struct dp_kept_job
 {
-	MemoryContext context;
-	int64		nonce;			/* of the plan, and which of its releases */
-	int			index;
+	dp_kept		kept;			/* first, so that it can be cast */
 	uint64		number;			/* of this job, in this process */
 	bool		running;		/* or it has failed */
 	dp_stamp	stamp;			/* of before anything was looked at */
@@ -76,34 +73,9 @@ struct dp_kept_job
 	dp_reader_sealed *sealed;
 };
 
-static dp_kept_job *kept[KEPT];
-static int	next = 0;			/* to be overwritten */
-static int64 last_asked[KEPT];	/* nonce + index of what has run, by places */
-
+static dp_kept_ring jobs;
+static int64 last_asked[PLACES];	/* nonce + index of what has run */
 static uint64 last_number = 0;
-
-static dp_kept_job *
-look_up(int64 nonce, int index)
-{
-	int			i;
-
-	for (i = 0; i < KEPT; i++)
-		if (kept[i] != NULL && kept[i]->nonce == nonce &&
-			kept[i]->index == index)
-			return kept[i];
-	return NULL;
-}
-
-static void
-forget(dp_kept_job *job)
-{
-	int			i;
-
-	for (i = 0; i < KEPT; i++)
-		if (kept[i] == job)
-			kept[i] = NULL;
-	MemoryContextDelete(job->context);
-}
 
 static void
 read_settings(planner_settings *out)
@@ -157,13 +129,13 @@ uint64
 dp_run_find_job(int64 nonce, int index, const dp_ledger_standing **standing,
 				const List **named)
 {
-	dp_kept_job *job = look_up(nonce, index);
+	dp_kept_job *job = dp_run_kept_find(&jobs, nonce, index);
 
 	if (job == NULL || ExecutorCheckPerms_hook != NULL || !is_current(job))
 		return 0;
 	if (job->running)
 	{
-		forget(job);
+		dp_run_kept_forget(&jobs, &job->kept);
 		return 0;
 	}
 	*standing = &job->standing;
@@ -203,7 +175,7 @@ Tuplestorestate *
 dp_run_do_kept_job(uint64 number, int64 nonce, int index, EState *estate,
 				   TupleDesc result)
 {
-	dp_kept_job *job = look_up(nonce, index);
+	dp_kept_job *job = dp_run_kept_find(&jobs, nonce, index);
 	dp_reader_job again = {.kind = DP_READER_RELEASE};
 	dp_run_rows rows = {NULL};
 
@@ -212,7 +184,8 @@ dp_run_do_kept_job(uint64 number, int64 nonce, int index, EState *estate,
 		return NULL;
 	if (!is_made_so(job))
 	{
-		forget(job);			/* so that another one may be kept */
+		/* so that another one may be kept */
+		dp_run_kept_forget(&jobs, &job->kept);
 		return NULL;
 	}
 	lock_relations(job);
@@ -265,13 +238,13 @@ dp_run_want_job(int64 nonce, int index, const dp_stamp *stamp,
 				const dp_release_spec *spec)
 {
 	int64		asked = (int64) ((uint64) nonce + (uint64) index);
-	int64	   *last = &last_asked[(uint64) asked % KEPT];
-	dp_kept_job *job = look_up(nonce, index);
+	int64	   *last = &last_asked[(uint64) asked % PLACES];
+	dp_kept_job *job = dp_run_kept_find(&jobs, nonce, index);
 	MemoryContext context;
 	MemoryContext old;
 
 	if (job != NULL)
-		forget(job);
+		dp_run_kept_forget(&jobs, &job->kept);
 	if (!may_keep(spec, standing))
 		return NULL;
 	if (*last != asked)
@@ -283,9 +256,9 @@ dp_run_want_job(int64 nonce, int index, const dp_stamp *stamp,
 									ALLOCSET_SMALL_SIZES);
 	old = MemoryContextSwitchTo(context);
 	job = palloc0(sizeof(dp_kept_job));
-	job->context = context;
-	job->nonce = nonce;
-	job->index = index;
+	job->kept.context = context;
+	job->kept.nonce = nonce;
+	job->kept.index = index;
 	job->number = ++last_number;
 	job->stamp = *stamp;
 	job->first = ReadNextTransactionId();
@@ -310,10 +283,10 @@ dp_run_seal_job(dp_kept_job *wanted, const dp_release_spec *spec,
 
 	if (job->source != NULL || job->local)
 	{
-		MemoryContextDelete(wanted->context);
+		MemoryContextDelete(wanted->kept.context);
 		return false;
 	}
-	old = MemoryContextSwitchTo(wanted->context);
+	old = MemoryContextSwitchTo(wanted->kept.context);
 	dp_run_request(spec, &wanted->request);
 	wanted->relations = list_copy(job->relations);
 	wanted->sealed = dp_reader_seal(job);
@@ -330,19 +303,15 @@ dp_run_seal_job(dp_kept_job *wanted, const dp_release_spec *spec,
 void
 dp_run_keep_job(dp_kept_job *wanted)
 {
-	MemoryContext old = MemoryContextSwitchTo(wanted->context);
+	MemoryContext old = MemoryContextSwitchTo(wanted->kept.context);
 	int64		id;
 
 	wanted->past = dp_run_copy_past(&id);
 	MemoryContextSwitchTo(old);
-	if (MemoryContextMemAllocated(wanted->context, true) > MOST_BYTES)
+	if (MemoryContextMemAllocated(wanted->kept.context, true) > MOST_BYTES)
 	{
-		MemoryContextDelete(wanted->context);
+		MemoryContextDelete(wanted->kept.context);
 		return;
 	}
-	if (kept[next] != NULL)
-		forget(kept[next]);
-	MemoryContextSetParent(wanted->context, TopMemoryContext);
-	kept[next] = wanted;
-	next = (next + 1) % KEPT;
+	dp_run_kept_add(&jobs, &wanted->kept);
 }

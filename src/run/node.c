@@ -24,7 +24,6 @@
 #include "tcop/pquery.h"
 #include "utils/datum.h"
 #include "utils/lsyscache.h"
-#include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 #include "utils/timestamp.h"
@@ -210,14 +209,20 @@ create_state(CustomScan *scan)
 }
 
 static void
-pin(release_state *state, Oid relid, const Query *query)
+pin(release_state *state, const List *relids)
 {
 	ListCell   *lc;
 
-	foreach(lc, dp_run_take_rights(state->block, relid, &state->standing,
-								   copyObject((Query *) query), NULL))
+	foreach(lc, relids)
 		state->relations = lappend(state->relations,
 								   relation_open(lfirst_oid(lc), NoLock));
+}
+
+static List *
+take_rights(const release_state *state, Oid relid, const Query *query)
+{
+	return dp_run_take_rights(state->block, relid, &state->standing,
+							  copyObject((Query *) query), NULL);
 }
 
 static void
@@ -225,13 +230,13 @@ pin_relations(release_state *state)
 {
 	ListCell   *lc;
 
-	pin(state, state->block->relid, state->block->inner);
+	pin(state, take_rights(state, state->block->relid, state->block->inner));
 	foreach(lc, state->block->sources)
 	{
 		const dp_joined *source = lfirst(lc);
 
 		if (OidIsValid(source->relid))
-			pin(state, source->relid, source->query);
+			pin(state, take_rights(state, source->relid, source->query));
 	}
 }
 
@@ -241,15 +246,12 @@ begin_kept(release_state *state, const dp_release_plan *plan)
 {
 	const dp_ledger_standing *standing;
 	const List *named;
-	ListCell   *lc;
 
 	state->job = dp_run_find_job(plan->nonce, plan->index, &standing, &named);
 	if (state->job == 0)
 		return false;
 	state->standing = *standing;
-	foreach(lc, named)
-		state->relations = lappend(state->relations,
-								   relation_open(lfirst_oid(lc), NoLock));
+	pin(state, named);
 	return true;
 }
 
@@ -419,19 +421,22 @@ run_release(release_state *state)
 	MemoryContext old = MemoryContextSwitchTo(shared->root->es_query_cxt);
 	BufferUsage buffers = pgBufferUsage;
 	WalUsage	wal = pgWalUsage;
+	TupleDesc	result = state->minimal->tts_tupleDescriptor;
 	dp_stamp	stamp;
 	bool		stamped;
 
-	shared->store = dp_run_give_kept(shared->nonce, shared->index,
-									 state->minimal->tts_tupleDescriptor,
-									 &stamp, &stamped, &shared->stored_at);
-	if (shared->store == NULL && state->job != 0)
-		shared->store =
-			dp_run_do_kept_job(state->job, shared->nonce, shared->index,
-							   state->css.ss.ps.state,
-							   state->minimal->tts_tupleDescriptor);
+	if (state->job != 0)
+		shared->store = dp_run_do_kept_job(state->job, shared->nonce,
+										   shared->index,
+										   state->css.ss.ps.state, result);
 	if (shared->store == NULL)
-		look_for_answer(state, &stamp, stamped);
+	{
+		shared->store = dp_run_give_kept(shared->nonce, shared->index, result,
+										 &stamp, &stamped,
+										 &shared->stored_at);
+		if (shared->store == NULL)
+			look_for_answer(state, &stamp, stamped);
+	}
 	MemoryContextSwitchTo(old);
 	/* Pages of the ledger are pruned now and then by whoever reads them. */
 	pgBufferUsage = buffers;

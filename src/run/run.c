@@ -12,6 +12,9 @@
  *	  5. the reader executes the inner query; only now is a private row read;
  *	  6. it draws noise and forgets the exact numbers (work.c).
  *
+ * What 2 made, and the price, may be kept for the next run (kept_job.c), which
+ * begins with 3.
+ *
  * Only noisy rows come back.  Steps 5 and 6 happen in this process for those
  * only who may read the rows anyway (src/reader).
  *
@@ -35,7 +38,6 @@
 #include "parser/parse_coerce.h"
 #include "rewrite/rewriteHandler.h"
 #include "tcop/tcopprot.h"
-#include "utils/builtins.h"
 #include "utils/datum.h"
 #include "utils/guc.h"
 #include "utils/lsyscache.h"

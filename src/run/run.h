@@ -203,6 +203,28 @@ extern void dp_run_keep_answer(const dp_run_question *question,
 							   const dp_run_stored *stored, int64 ledger_id,
 							   Tuplestorestate *store);
 
+/* kept.c */
+#define DP_RUN_KEPT 64
+
+typedef struct dp_kept
+{
+	MemoryContext context;		/* holds the struct that this begins, and all
+								 * below it */
+	int64		nonce;
+	int			index;
+} dp_kept;
+
+typedef struct dp_kept_ring
+{
+	dp_kept    *entry[DP_RUN_KEPT];
+	int			next;			/* to be overwritten */
+} dp_kept_ring;
+
+extern void *dp_run_kept_find(const dp_kept_ring *ring, int64 nonce,
+							  int index);
+extern void dp_run_kept_forget(dp_kept_ring *ring, dp_kept *kept);
+extern void dp_run_kept_add(dp_kept_ring *ring, dp_kept *kept);
+
 /* kept_answer.c */
 extern bool dp_run_kept_standing(int64 nonce, int index,
 								 dp_ledger_standing *out);
