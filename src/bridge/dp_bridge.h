@@ -240,7 +240,7 @@ extern dp_int128 dp_bridge_grid_double(const dp_binary_grid *grid, double x);
 extern dp_uint128 dp_bridge_grid_distance(const dp_binary_grid *grid,
 										  Numeric x);
 
-/* ---- Gaussian noise (noise_variance.c) ---- */
+/* ---- what noise takes (noise_memo.c) ---- */
 extern dp_status dp_bridge_gaussian_variance(uint64 sensitivity,
 											 dp_fixed epsilon,
 											 dp_fixed delta,
@@ -248,6 +248,10 @@ extern dp_status dp_bridge_gaussian_variance(uint64 sensitivity,
 
 extern bool dp_bridge_gaussian_error(const dp_rational *variance, int k,
 									 double *out);
+
+extern dp_status dp_bridge_laplace_rho(dp_uint128 sensitivity,
+									   const dp_rational *epsilon,
+									   dp_fixed *rho);
 
 /* ---- has anything been committed since? (stamp.c) ---- */
 typedef struct dp_caches

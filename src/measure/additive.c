@@ -30,9 +30,9 @@ set_laplace(dp_measure *measure, dp_uint128 sensitivity)
 													   DP_ROUND_UP,
 													   &charge->epsilon),
 						   "compute a charge");
-	dp_bridge_check_status(dp_acct_rho_from_laplace(sensitivity,
-													&measure->epsilon,
-													&charge->rho),
+	dp_bridge_check_status(dp_bridge_laplace_rho(sensitivity,
+												 &measure->epsilon,
+												 &charge->rho),
 						   "compute a charge");
 	charge->delta = 0;
 }

@@ -1,7 +1,8 @@
 /*
- * noise_variance.c
- *	  The least variance of Gaussian noise on one number, and what noise of a
- *	  variance does not exceed, both remembered.
+ * noise_memo.c
+ *	  What noise on one number takes, remembered: the least variance of
+ *	  Gaussian noise, what noise of a variance does not exceed, and the zCDP of
+ *	  Laplace noise.  All of it follows from public numbers.
  */
 #include "postgres.h"
 
@@ -85,4 +86,41 @@ dp_bridge_gaussian_error(const dp_rational *variance, int k, double *out)
 	kept[next].error = *out = (double) error;
 	next = (next + 1) % KEPT;
 	return true;
+}
+
+/*
+ * dp_bridge_laplace_rho
+ *	  dp_acct_rho_from_laplace, which takes a third of the time that preparing
+ *	  a small query does.
+ */
+dp_status
+dp_bridge_laplace_rho(dp_uint128 sensitivity, const dp_rational *epsilon,
+					  dp_fixed *rho)
+{
+	static struct
+	{
+		dp_uint128	sensitivity;	/* 0: no entry */
+		dp_rational epsilon;
+		dp_fixed	rho;
+	}			kept[KEPT];
+	static int	next = 0;
+	dp_status	status;
+	int			i;
+
+	for (i = 0; i < KEPT && sensitivity != 0; i++)
+		if (kept[i].sensitivity == sensitivity &&
+			kept[i].epsilon.num == epsilon->num &&
+			kept[i].epsilon.den == epsilon->den)
+		{
+			*rho = kept[i].rho;
+			return DP_OK;
+		}
+	status = dp_acct_rho_from_laplace(sensitivity, epsilon, rho);
+	if (status != DP_OK)
+		return status;
+	kept[next].sensitivity = sensitivity;
+	kept[next].epsilon = *epsilon;
+	kept[next].rho = *rho;
+	next = (next + 1) % KEPT;
+	return DP_OK;
 }
