@@ -87,9 +87,19 @@ static int	cached = 0;
  * as are kept, twice.
  */
 static void *spare[CACHED_SIZES][2 * CACHED_MOST];
+static bool short_of_spare = true;	/* is one of these NULL? */
 
-/* What is kept of each size, as we left it: freed in this order. */
-static void *left[CACHED_SIZES][CACHED_MOST];
+/*
+ * What is kept of each size, as we left it: freed in this order.  One size
+ * follows the other without a gap, to be looked through quickly.
+ */
+static void *left_pieces[CACHED_SIZES * CACHED_MOST];
+
+static void **
+left_of(int size)
+{
+	return left_pieces + size * cached;
+}
 
 /* Has malloc given no more than was asked for?  It keeps others elsewhere. */
 static bool
@@ -161,7 +171,7 @@ take_kept(int size, void **taken)
 
 	if (size + AHEAD < CACHED_SIZES)
 		for (i = 0; i < cached; i++)
-			__builtin_prefetch(left[size + AHEAD][i], 1);
+			__builtin_prefetch(left_of(size + AHEAD)[i], 1);
 	for (i = cached - 1; i >= 0; i--)
 		taken[i] = malloc(CACHED_FIRST + size * CACHED_STEP);
 }
@@ -172,9 +182,28 @@ leave(int size, void **pieces)
 {
 	int			i;
 
-	memcpy(left[size], pieces, sizeof(void *) * cached);
+	memcpy(left_of(size), pieces, sizeof(void *) * cached);
 	for (i = 0; i < cached; i++)
 		free(pieces[i]);
+}
+
+/*
+ * Have those that were left be kept again, freed in the same order.  False:
+ * something else is kept, too; for then the last one is not.
+ */
+static bool
+leave_again(int size)
+{
+	void	   *last;
+	bool		all;
+	int			i;
+
+	for (i = 0; i < cached; i++)
+		free(left_of(size)[i]);
+	last = malloc(CACHED_FIRST + size * CACHED_STEP);
+	all = cached == 0 || last == left_of(size)[cached - 1];
+	free(last);
+	return all;
 }
 
 /* Was it left to be kept, or spare, and will be kept in the place of one? */
@@ -186,13 +215,39 @@ is_ours(int size, void *piece)
 	if (!is_exact(size, piece) || (uintptr_t) piece - held_at < held_bytes)
 		return false;
 	for (i = 0; i < cached; i++)
-		if (piece == left[size][i] || piece == spare[size][i])
+		if (piece == left_of(size)[i] || piece == spare[size][i])
 			return true;
 	return false;
 }
 
+static bool
+is_left(int size, const void *piece)
+{
+	int			i;
+
+	for (i = 0; i < cached; i++)
+		if (piece == left_of(size)[i])
+			return piece != NULL;
+	return false;
+}
+
 /*
- * Let no small piece that is free be one of which we do not know where it is.
+ * Are these what was left of a size, in whatever order?  Malloc may have kept
+ * others beside them, which it came upon where it found some of these.
+ */
+static bool
+are_left(int size, void **pieces)
+{
+	int			i;
+
+	for (i = 0; i < cached; i++)
+		if (!is_left(size, pieces[i]))
+			return false;
+	return true;
+}
+
+/*
+ * Let no small piece that is kept be one of which we do not know where it is.
  * Where fewer were kept than are taken at first, malloc may have kept others
  * instead.  So spare ones are freed, until as many as can be are kept, and as
  * many taken: now there is none.
@@ -209,10 +264,11 @@ clear_cached(void)
 		bool		ours[2 * CACHED_MOST];
 
 		take_kept(size, taken);
-		if (memcmp(taken, left[size], sizeof(void *) * cached) == 0)
+		if (are_left(size, taken))
 		{
-			leave(size, taken);
-			continue;
+			if (leave_again(size))
+				continue;
+			take_kept(size, taken);
 		}
 		for (i = 0; i < cached; i++)
 			free(spare[size][i]);
@@ -225,6 +281,7 @@ clear_cached(void)
 			if (!ours[i])
 				free(taken[i]);
 			spare[size][i] = ours[i] ? taken[i] : NULL;
+			short_of_spare |= !ours[i];
 		}
 	}
 }
@@ -255,6 +312,9 @@ restock(void)
 	int			size;
 	int			i;
 
+	if (!short_of_spare)
+		return;
+	short_of_spare = false;
 	for (size = 0; size < CACHED_SIZES; size++)
 	{
 		void	   *taken[CACHED_MOST];
@@ -267,7 +327,10 @@ restock(void)
 		take_kept(size, taken);
 		for (i = 0; i < 2 * cached; i++)
 			if (spare[size][i] == NULL)
+			{
 				spare[size][i] = make_spare(size);
+				short_of_spare |= spare[size][i] == NULL;
+			}
 		leave(size, taken);
 	}
 }

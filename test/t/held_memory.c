@@ -30,10 +30,23 @@ PG_FUNCTION_INFO_V1(hole_growth);
 PG_FUNCTION_INFO_V1(wide_growth);
 PG_FUNCTION_INFO_V1(moved_growth);
 PG_FUNCTION_INFO_V1(contexts_growth);
+PG_FUNCTION_INFO_V1(hidden_growth);
 
 /* More pieces of each size than malloc keeps. */
 static void *piece[CACHED_SIZES * 2 * CACHED_MOST];
 static int	pieces;
+
+/* malloc, which the compiler would leave out where nobody uses the piece. */
+static void *
+take_piece(Size bytes)
+{
+	static void *volatile last;
+
+	last = malloc(bytes);
+	if (last == NULL)
+		elog(ERROR, "out of memory");
+	return last;
+}
 
 static void
 make_pieces(void)
@@ -153,8 +166,7 @@ make_wide_holes(void)
 		for (i = 0; i < lengthof(hole[size]); i++)
 		{
 			hole[size][i] = malloc(CACHED_FIRST + (size + 1) * CACHED_STEP);
-			if (malloc(CACHED_FIRST) == NULL)
-				elog(ERROR, "out of memory");
+			(void) take_piece(CACHED_FIRST);
 		}
 	for (size = 0; size < CACHED_SIZES; size += 4)
 		for (i = 0; i < lengthof(hole[size]); i++)
@@ -197,6 +209,99 @@ moved_growth(PG_FUNCTION_ARGS)
 	later = malloc(25 * MB);
 	dp_bridge_reserve(RESERVED, 0);
 	if (above == NULL || stays == NULL || later == NULL)
+		PG_RETURN_NULL();
+	PG_RETURN_INT64((char *) sbrk(0) - end);
+}
+
+#define GAPS 2
+#define OTHERS (CACHED_MOST - GAPS)
+
+/* So that what is asked for next is found where rows are reserved for. */
+static void
+fill_holes(void)
+{
+	Size		bytes;
+	int			i;
+
+	for (bytes = BLOCK; bytes >= CACHED_FIRST; bytes /= 2)
+		for (i = 0; i < BLOCKS; i++)
+			(void) take_piece(bytes);
+}
+
+/*
+ * Pieces that are kept of the first size, but two, and three more, the last of
+ * them where rows are reserved for; freed so that all are kept but three, of
+ * which that is in the middle.  True: it does lie there.
+ */
+static bool
+do_hidden(void *first, void *second)
+{
+	void	   *kept_piece[OTHERS];
+	void	   *other[GAPS];
+	void	   *hidden;
+	bool		there;
+	int			i;
+
+	for (i = 0; i < cached - GAPS; i++)
+		kept_piece[i] = take_piece(CACHED_FIRST);
+	for (i = 0; i < GAPS; i++)
+		other[i] = take_piece(CACHED_FIRST);
+	hidden = take_piece(CACHED_FIRST);
+	there = (uintptr_t) hidden - held_at < held_bytes;
+	for (i = cached - GAPS - 1; i >= 0; i--)
+		free(kept_piece[i]);
+	for (i = 0; i < GAPS; i++)
+		free(other[i]);
+	free(first);
+	free(hidden);
+	free(second);
+	return there;
+}
+
+/*
+ * hidden_growth(rows bool) returns bigint: the bytes that the heap grows by
+ * when as much is reserved again, after rows, if any, whose piece malloc
+ * fetches together with those that were left to be kept, while these are
+ * looked through.  NULL: it does not lie where it should.  Once.
+ */
+Datum
+hidden_growth(PG_FUNCTION_ARGS)
+{
+	void	   *gap[GAPS];
+	void	   *first;
+	void	   *second;
+	bool		there = true;
+	char	   *end;
+	int			i;
+
+	dp_bridge_reserve_init(BLOCK);
+	fill_holes();
+	for (i = 0; i < GAPS; i++)
+	{
+		gap[i] = take_piece(CACHED_FIRST);
+		(void) take_piece(CACHED_FIRST + 10 * CACHED_STEP);
+	}
+	dp_bridge_hold();
+	for (i = 0; i < GAPS; i++)
+		free(gap[i]);
+	dp_bridge_reserve(RESERVED, 0);
+	dp_bridge_hold();
+	dp_bridge_reserve(RESERVED, 0);
+	end = sbrk(0);
+	first = take_piece(CACHED_FIRST);
+	second = take_piece(CACHED_FIRST);
+	if (PG_GETARG_BOOL(0))
+		there = do_hidden(first, second);
+	else
+	{
+		free(second);
+		free(first);
+	}
+	for (i = 0; i < GAPS; i++)	/* which stay */
+		(void) take_piece(CACHED_FIRST);
+	dp_bridge_hold();
+	dp_bridge_reserve(RESERVED, 0);
+	if (!there)
 		PG_RETURN_NULL();
 	PG_RETURN_INT64((char *) sbrk(0) - end);
 }

@@ -329,6 +329,9 @@ foreach my $level (
 	value($node, "CREATE FUNCTION contexts_growth(n int) RETURNS bigint STRICT LANGUAGE c AS '$held'");
 	@growth = map { value($node, "SELECT contexts_growth($_)") / 1024 } 0, 40, 120, 160, 200;
 	cmp_ok(abs($growth[$_] - $growth[0]), '<', STEP, "and where many contexts were created, case $_, $growth[0] kB") foreach 1 .. 4;
+	value($node, "CREATE FUNCTION hidden_growth(rows bool) RETURNS bigint STRICT LANGUAGE c AS '$held'");
+	@growth = map { value($node, "SELECT hidden_growth($_)") / 1024 } 'false', 'true';
+	cmp_ok(abs($growth[1] - $growth[0]), '<', STEP, "and where malloc keeps a piece of theirs while it is looked for, $growth[0] kB");
 	cmp_ok(value($node, 'SELECT moved_growth()') / 1024, '<', STEP, 'what had to be moved is not given up for a job that needs less');
 }
 
