@@ -85,6 +85,7 @@ extern bool dp_bridge_has_others_rights(void);
 /* ---- waiting for a process of ours (latch.c) ---- */
 extern bool dp_bridge_spin(int usec);
 extern void dp_bridge_wait(long timeout);
+extern void dp_bridge_watch(int usec, long timeout);
 
 /* ---- background workers of ours (background.c) ---- */
 extern struct BackgroundWorkerHandle *dp_bridge_register_worker(

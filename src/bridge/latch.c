@@ -51,3 +51,19 @@ dp_bridge_wait(long timeout)
 	ResetLatch(MyLatch);
 	CHECK_FOR_INTERRUPTS();
 }
+
+/*
+ * dp_bridge_watch
+ *	  The same, watching the latch for `usec` before.
+ */
+void
+dp_bridge_watch(int usec, long timeout)
+{
+	if (usec > 0 && dp_bridge_spin(usec))
+	{
+		ResetLatch(MyLatch);
+		CHECK_FOR_INTERRUPTS();
+	}
+	else
+		dp_bridge_wait(timeout);
+}

@@ -117,11 +117,14 @@ look_for_worker(void)
 }
 
 /*
- * See to it that a worker will take the pending request.  `handle` is the
- * worker this session registered, if any; `attempts` counts them.
+ * dp_ledger_rouse_worker
+ *	  See to it that a worker will take the pending request.  `handle` is the
+ *	  worker this session registered, if any; `attempts` counts them.
+ *
+ * Errors: 53000.
  */
-static void
-rouse_worker(BackgroundWorkerHandle **handle, int *attempts)
+void
+dp_ledger_rouse_worker(BackgroundWorkerHandle **handle, int *attempts)
 {
 	pid_t		pid;
 
@@ -161,6 +164,13 @@ rouse_worker(BackgroundWorkerHandle **handle, int *attempts)
 	}
 }
 
+/* dp_ledger_is_late: did an answer take too long to watch for the next one? */
+bool
+dp_ledger_is_late(TimestampTz start)
+{
+	return GetCurrentTimestamp() - start > DP_LEDGER_SPIN_SESSION;
+}
+
 /*
  * Wait for the answer; the request is in the slot.  A session that waits
  * alone watches for the answer before it sleeps, unless the last one was late.
@@ -177,15 +187,13 @@ wait_for_answer(dp_slot *slot, bool alone, dp_answer *answer)
 	{
 		if (dp_ledger_poll(slot, answer))
 		{
-			late = GetCurrentTimestamp() - start > DP_LEDGER_SPIN_SESSION;
+			late = dp_ledger_is_late(start);
 			return;
 		}
-		if (dp_ledger_is_pending(slot))
-			rouse_worker(&handle, &attempts);
-		if (!alone || late || !dp_bridge_spin(DP_LEDGER_SPIN_SESSION))
-			dp_bridge_wait(POLL_INTERVAL);
-		else
-			ResetLatch(MyLatch);
+		if (dp_ledger_slot_state(slot, NULL) == DP_SLOT_PENDING)
+			dp_ledger_rouse_worker(&handle, &attempts);
+		dp_bridge_watch(alone && !late ? DP_LEDGER_SPIN_SESSION : 0,
+						POLL_INTERVAL);
 	}
 }
 
@@ -195,7 +203,7 @@ dp_ledger_wait(dp_slot *slot, dp_answer *answer)
 {
 	bool		alone;
 
-	if (!dp_ledger_is_handed_over(slot, &alone))
+	if (dp_ledger_slot_state(slot, &alone) == DP_SLOT_RESERVED)
 		elog(ERROR, "nobody has handed over what the ledger waits for");
 	wait_for_answer(slot, alone, answer);
 }
@@ -219,7 +227,7 @@ dp_ledger_start_worker(void)
 	runs = worker && worker->state == DP_WORKER_RUNNING;
 	LWLockRelease(dp_ledger_shared->lock);
 	if (!runs)
-		rouse_worker(&handle, &attempts);
+		dp_ledger_rouse_worker(&handle, &attempts);
 }
 
 /* dp_ledger_patience: ms to wait for a row that somebody else has locked. */
@@ -230,9 +238,9 @@ dp_ledger_patience(void)
 		Max(LockTimeout, dp_setting_worker_lock_timeout);
 }
 
-/* dp_ledger_fill_asker: who asks is this session, as it is now. */
-void
-dp_ledger_fill_asker(dp_slot *slot)
+/* Who asks is this session, as it is now. */
+static void
+fill_asker(dp_slot *slot)
 {
 	slot->login = GetAuthenticatedUserId();
 	if (!OidIsValid(slot->login))
@@ -241,16 +249,42 @@ dp_ledger_fill_asker(dp_slot *slot)
 	slot->current = GetUserId();
 }
 
-/* Queue the request; waits a little when every slot is taken. */
-static dp_slot *
-submit(const dp_slot *content, bool *alone)
+/*
+ * dp_ledger_fill_reserved
+ *	  The request of a reserved slot, by this session as it is now, and the
+ *	  ticket to submit it with.
+ */
+void
+dp_ledger_fill_reserved(dp_slot *slot, const dp_ledger_request *request,
+						dp_ledger_ticket *ticket)
+{
+	slot->request = *request;
+	slot->proc = MyProc;
+	slot->database = MyDatabaseId;
+	fill_asker(slot);
+	ticket->number = slot->ticket;
+	ticket->slot = slot - dp_ledger_shared->slot;
+	ticket->patience = dp_ledger_patience();
+}
+
+/*
+ * dp_ledger_get_slot
+ *	  One with the request queued, and whether nobody else waits for an answer;
+ *	  or without content a reserved one.  Waits a little when every slot is
+ *	  taken.
+ *
+ * Errors: 53000.
+ */
+dp_slot *
+dp_ledger_get_slot(const dp_slot *content, bool *alone)
 {
 	dp_slot    *slot;
 	int			tries;
 
 	for (tries = 0; tries < 100; tries++)
 	{
-		slot = dp_ledger_submit(content, alone);
+		slot = content == NULL ? dp_ledger_reserve_slot(NULL) :
+			dp_ledger_submit(content, alone);
 		if (slot)
 			return slot;
 		dp_ledger_start_worker();
@@ -423,7 +457,7 @@ dp_ledger_ask(dp_slot *content, dp_answer *answer)
 	dp_slot    *slot = NULL;
 	bool		alone;
 
-	dp_ledger_fill_asker(content);
+	fill_asker(content);
 	content->deadline =
 		TimestampTzPlusMilliseconds(GetCurrentTimestamp(),
 									dp_ledger_patience());
@@ -431,7 +465,7 @@ dp_ledger_ask(dp_slot *content, dp_answer *answer)
 	/* Setting up the cleanup can fail: no slot may be taken before. */
 	PG_ENSURE_ERROR_CLEANUP(abandon_slot, PointerGetDatum(&slot));
 	{
-		slot = submit(content, &alone);
+		slot = dp_ledger_get_slot(content, &alone);
 		if (content->request.task.kind != DP_TASK_NONE)
 			explicit_bzero(&content->request.task,
 						   sizeof(content->request.task));

@@ -298,6 +298,43 @@ extern void dp_ledger_fail(dp_ledger_place *place,
 						   const dp_ledger_request *request);
 
 /*
+ * A charge for which the process waits that reads rows for the session, and
+ * not the session (deferred.c).
+ *
+ * dp_ledger_defer settles what is asked, by whom and for how long it may wait;
+ * nothing is charged.  The other process, of the same database, is given the
+ * ticket; dp_ledger_have_charged has it charged and returns when that is on
+ * disk.  It returns false when the session does not wait any more, and not at
+ * all when the charge was refused: the session is told, and must end the other
+ * one's waiting.  May be called once for a ticket.
+ *
+ * The session looks whenever its latch is set: true, and the receipt, when it
+ * is charged; raises as dp_ledger_charge does when that is refused or no
+ * worker can be had.  dp_ledger_settle, when the other process has ended,
+ * withdraws what the worker has not taken, and else waits for the answer;
+ * false: it is not charged and will not be.  dp_ledger_drop gives up what is
+ * not charged yet, and ends all; it raises nothing and may be called where a
+ * process ends.
+ */
+typedef struct dp_ledger_deferred
+{
+	struct dp_slot *slot;		/* NULL: none */
+	const dp_ledger_request *request;
+	dp_ledger_ticket ticket;
+	struct BackgroundWorkerHandle *handle;	/* of a worker it has started */
+	int			attempts;
+} dp_ledger_deferred;
+
+extern void dp_ledger_defer(const dp_ledger_request *request,
+							dp_ledger_deferred *out);
+extern bool dp_ledger_have_charged(const dp_ledger_ticket *ticket);
+extern bool dp_ledger_look(dp_ledger_deferred *deferred,
+						   dp_ledger_receipt *receipt);
+extern bool dp_ledger_settle(dp_ledger_deferred *deferred,
+							 dp_ledger_receipt *receipt);
+extern void dp_ledger_drop(dp_ledger_deferred *deferred);
+
+/*
  * The role whose rights count now: the outer user, or the current user when
  * only the outer one is a superuser.  Who pays on a dataset can differ when
  * the outer user is its owner: dp_ledger_asking_role_on.

@@ -3,10 +3,12 @@
  *	  What the files of the ledger share.
  *
  * Design.  A session that asks a private query puts a request into a slot of
- * shared memory and waits on its latch.  One background worker per database
- * takes whatever requests are pending, decides and records all of them in one
- * transaction of its own, commits, and answers.  The charge is therefore on
- * disk before the session reads data, and nothing the session does undoes it.
+ * shared memory and waits on its latch; or the process that is to read for it
+ * submits the request and waits (deferred.c).  One background worker per
+ * database takes whatever requests are pending, decides and records all of
+ * them in one transaction of its own, commits, and answers.  The charge is
+ * therefore on disk before anybody reads data, and nothing the session does
+ * undoes it.
  *
  * Life of a slot.
  *
@@ -16,12 +18,17 @@
  *		TAKEN -> PENDING			worker: a row was locked, try again
  *		TAKEN -> DONE				worker: the answer, after its commit
  *		TAKEN, abandoned -> FREE	worker: the session gave up meanwhile
- *		DONE -> FREE				session, reads the answer
+ *		DONE -> FREE				session, has read the answer; of a deferred
+ *									charge: when all has ended
  *
  *		FREE -> RESERVED			session, before rows are read for it
  *		RESERVED -> FREE			session: nothing was read
  *		RESERVED -> PENDING			whoever read: the data of the task are
  *									there; it goes on as others do
+ *		RESERVED -> PENDING			whoever is about to read (deferred.c): it
+ *									goes on as others do, but who reads is
+ *									woken when it is admitted, and the session
+ *									if it is not
  *		RESERVED -> PENDING			session: reading failed; nobody waits for
  *									this request, which the worker frees; when
  *									the worker ends too early it is PENDING
@@ -56,8 +63,8 @@
 
 /*
  * us to watch a latch before sleeping: going to sleep and being woken costs
- * about as much as a charge.  The session waits for a commit, the worker for
- * the next request of a session that asks alone.
+ * about as much as a charge.  The session, or who reads for it, waits for a
+ * commit, the worker for the next request of a session that asks alone.
  */
 #define DP_LEDGER_SPIN_SESSION 300
 #define DP_LEDGER_SPIN_WORKER 150
@@ -109,6 +116,8 @@ typedef struct dp_slot
 	bool		abandoned;		/* lock */
 	bool		unattended;		/* nobody ever waits; set with PENDING */
 	uint64		ticket;			/* lock: of the last reservation */
+	PGPROC	   *proxy;			/* who goes on when it is admitted, unless
+								 * NULL; set with PENDING */
 	PGPROC	   *proc;			/* of the session, NULL when unattended;
 								 * request from here on */
 	Oid			database;
@@ -141,7 +150,7 @@ typedef struct dp_shared
 {
 	LWLock	   *lock;			/* immutable */
 	int			slots;			/* immutable */
-	int			used;			/* lock: slots that wait for an answer */
+	int			used;			/* lock: slots PENDING or TAKEN */
 	int			unattended;		/* lock: of these, those nobody waits for */
 	uint64		tickets;		/* lock: reservations so far */
 	int			workers;		/* immutable */
@@ -153,17 +162,32 @@ typedef struct dp_shared
 	pg_atomic_uint64 charged;	/* such commits that have ended */
 } dp_shared;
 
+/* What a ticket is worth to the process that was given it. */
+typedef enum dp_ticket_state
+{
+	DP_TICKET_WAITING,			/* not answered; or refused, which the session
+								 * is told */
+	DP_TICKET_ADMITTED,
+	DP_TICKET_VOID				/* the session has given up */
+} dp_ticket_state;
+
 /* shmem.c: NULL unless preloaded */
 extern dp_shared *dp_ledger_shared;
 extern void dp_ledger_shmem_init(void);
 extern dp_slot *dp_ledger_submit(const dp_slot *content, bool *alone);
 extern dp_slot *dp_ledger_reserve_slot(bool *busy);
-extern bool dp_ledger_is_handed_over(dp_slot *slot, bool *alone);
+extern bool dp_ledger_submit_reserved(const dp_ledger_ticket *ticket,
+									  const void *data, Size size,
+									  PGPROC *proxy);
+extern dp_slot_state dp_ledger_slot_state(dp_slot *slot, bool *alone);
+extern dp_ticket_state dp_ledger_look_up(const dp_ledger_ticket *ticket,
+										 bool *alone);
 extern void dp_ledger_abandon(dp_slot *slot);
+extern bool dp_ledger_withdraw(dp_slot *slot);
 extern void dp_ledger_free_slot(dp_slot *slot);
+extern void dp_ledger_answer_slot(dp_slot *slot);
 extern void dp_ledger_wake(dp_slot *slot);
 extern bool dp_ledger_poll(dp_slot *slot, dp_answer *answer);
-extern bool dp_ledger_is_pending(dp_slot *slot);
 extern int	dp_ledger_take(Oid database, dp_slot **batch, int most);
 extern void dp_ledger_put_back(dp_slot *slot);
 extern void dp_ledger_reply(dp_slot **slots, int n);
@@ -211,7 +235,13 @@ extern void dp_ledger_decide(dp_slot **slots, bool *again, int n);
 /* charge_session.c */
 extern void dp_ledger_start_worker(void);
 extern int	dp_ledger_patience(void);
-extern void dp_ledger_fill_asker(dp_slot *slot);
+extern dp_slot *dp_ledger_get_slot(const dp_slot *content, bool *alone);
+extern void dp_ledger_fill_reserved(dp_slot *slot,
+									const dp_ledger_request *request,
+									dp_ledger_ticket *ticket);
+extern void dp_ledger_rouse_worker(struct BackgroundWorkerHandle **handle,
+								   int *attempts);
+extern bool dp_ledger_is_late(TimestampTz start);
 extern void dp_ledger_wait(dp_slot *slot, dp_answer *answer);
 extern void dp_ledger_ask(dp_slot *content, dp_answer *answer);
 extern void dp_ledger_accept(const dp_ledger_request *request,

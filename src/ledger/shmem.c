@@ -12,7 +12,10 @@
 
 #include "ledger.h"
 
-/* Slots beyond one per backend: those abandoned while a worker holds them. */
+/*
+ * Slots beyond one per backend: those abandoned while a worker holds them, and
+ * those of sessions that hold two, one of them while a reader works for them.
+ */
 #define SPARE_SLOTS 64
 
 dp_shared  *dp_ledger_shared = NULL;
@@ -83,7 +86,7 @@ void
 dp_ledger_free_slot(dp_slot *slot)
 {
 	wipe_task(slot);
-	if (slot->state != DP_SLOT_RESERVED)
+	if (slot->state == DP_SLOT_PENDING || slot->state == DP_SLOT_TAKEN)
 		dp_ledger_shared->used--;
 	if (slot->unattended)
 		dp_ledger_shared->unattended--;
@@ -92,6 +95,14 @@ dp_ledger_free_slot(dp_slot *slot)
 	slot->unattended = false;
 	slot->proc = NULL;
 	dlist_push_tail(&dp_ledger_shared->free, &slot->node);
+}
+
+/* dp_ledger_answer_slot: its answer is complete; the caller locks. */
+void
+dp_ledger_answer_slot(dp_slot *slot)
+{
+	slot->state = DP_SLOT_DONE;
+	dp_ledger_shared->used--;
 }
 
 /* dp_ledger_wake: tell whoever waits for the slot, if anybody does. */
@@ -122,6 +133,7 @@ dp_ledger_submit(const dp_slot *content, bool *alone)
 							   dlist_pop_head_node(&dp_ledger_shared->free));
 		*slot = *content;
 		slot->ticket = 0;
+		slot->proxy = NULL;
 		slot->state = DP_SLOT_PENDING;
 		slot->abandoned = false;
 		slot->proc = MyProc;
@@ -150,7 +162,8 @@ has_unattended(void)
 /*
  * dp_ledger_reserve_slot
  *	  A reserved slot with a ticket of its own; NULL when none is free, or
- *	  *busy: the worker has not done yet what dp_ledger_fail told it.
+ *	  *busy: the worker has not done yet what dp_ledger_fail told it.  That
+ *	  does not matter where busy is NULL.
  */
 dp_slot *
 dp_ledger_reserve_slot(bool *busy)
@@ -158,12 +171,14 @@ dp_ledger_reserve_slot(bool *busy)
 	dp_slot    *slot = NULL;
 
 	LWLockAcquire(dp_ledger_shared->lock, LW_EXCLUSIVE);
-	*busy = has_unattended();
-	if (!*busy && !dlist_is_empty(&dp_ledger_shared->free))
+	if (busy != NULL)
+		*busy = has_unattended();
+	if ((busy == NULL || !*busy) && !dlist_is_empty(&dp_ledger_shared->free))
 	{
 		slot = dlist_container(dp_slot, node,
 							   dlist_pop_head_node(&dp_ledger_shared->free));
 		MemSet(&slot->request, 0, sizeof(slot->request));
+		slot->proxy = NULL;
 		slot->state = DP_SLOT_RESERVED;
 		slot->ticket = ++dp_ledger_shared->tickets;
 	}
@@ -172,20 +187,44 @@ dp_ledger_reserve_slot(bool *busy)
 }
 
 /*
- * dp_ledger_is_handed_over
- *	  Has the reserved slot been submitted?  *alone says that nobody else is
- *	  waiting for an answer.
+ * dp_ledger_slot_state
+ *	  How far is a request of this session?  *alone, unless that is NULL, says
+ *	  that nobody else is waiting for an answer.
  */
-bool
-dp_ledger_is_handed_over(dp_slot *slot, bool *alone)
+dp_slot_state
+dp_ledger_slot_state(dp_slot *slot, bool *alone)
 {
-	bool		handed_over;
+	dp_slot_state state;
 
 	LWLockAcquire(dp_ledger_shared->lock, LW_SHARED);
-	handed_over = slot->state != DP_SLOT_RESERVED;
+	state = slot->state;
+	if (alone != NULL)
+		*alone = dp_ledger_shared->used <= 1;
+	LWLockRelease(dp_ledger_shared->lock);
+	return state;
+}
+
+/*
+ * dp_ledger_look_up
+ *	  The same of a ticket, for who was given it.  A slot that is not that
+ *	  ticket's any more, or of which the session wants nothing, is void.
+ */
+dp_ticket_state
+dp_ledger_look_up(const dp_ledger_ticket *ticket, bool *alone)
+{
+	const dp_slot *slot = &dp_ledger_shared->slot[ticket->slot];
+	dp_ticket_state state = DP_TICKET_WAITING;
+
+	LWLockAcquire(dp_ledger_shared->lock, LW_SHARED);
+	if (slot->ticket != ticket->number || slot->state == DP_SLOT_FREE ||
+		slot->abandoned)
+		state = DP_TICKET_VOID;
+	else if (slot->state == DP_SLOT_DONE &&
+			 slot->answer.outcome == DP_OUTCOME_ADMITTED)
+		state = DP_TICKET_ADMITTED;
 	*alone = dp_ledger_shared->used <= 1;
 	LWLockRelease(dp_ledger_shared->lock);
-	return handed_over;
+	return state;
 }
 
 /* dp_ledger_release: see dp_ledger.h. */
@@ -200,8 +239,8 @@ dp_ledger_release(dp_ledger_place *place)
 
 /*
  * A reserved slot's request is complete; the caller locks.  Without a running
- * worker it waits for one that this or a later request starts; the queue is
- * served in order.
+ * worker it waits for one that its session or a later request starts; the
+ * queue is served in order.
  */
 static void
 queue_reserved(dp_slot *slot)
@@ -214,12 +253,19 @@ queue_reserved(dp_slot *slot)
 	dp_ledger_shared->used++;
 	if (worker && worker->proc)
 		SetLatch(&worker->proc->procLatch);
+	else if (slot->proxy)
+		dp_ledger_wake(slot);
 }
 
-/* dp_ledger_hand_over: see dp_ledger.h. */
+/*
+ * dp_ledger_submit_reserved
+ *	  The request of a ticket is complete with these data of its task; whom to
+ *	  wake when it is admitted, or NULL: the session.  False, and nothing is
+ *	  done, when the session does not wait any more.  Raises nothing.
+ */
 bool
-dp_ledger_hand_over(const dp_ledger_ticket *ticket, const void *data,
-					Size size)
+dp_ledger_submit_reserved(const dp_ledger_ticket *ticket, const void *data,
+						  Size size, PGPROC *proxy)
 {
 	dp_slot    *slot = &dp_ledger_shared->slot[ticket->slot];
 	bool		awaited;
@@ -229,13 +275,23 @@ dp_ledger_hand_over(const dp_ledger_ticket *ticket, const void *data,
 		slot->ticket == ticket->number && slot->database == MyDatabaseId;
 	if (awaited)
 	{
-		memcpy(slot->request.task.data, data, Min(size, DP_TASK_DATA));
+		if (size > 0)
+			memcpy(slot->request.task.data, data, Min(size, DP_TASK_DATA));
+		slot->proxy = proxy;
 		slot->deadline = TimestampTzPlusMilliseconds(GetCurrentTimestamp(),
 													 ticket->patience);
 		queue_reserved(slot);
 	}
 	LWLockRelease(dp_ledger_shared->lock);
 	return awaited;
+}
+
+/* dp_ledger_hand_over: see dp_ledger.h. */
+bool
+dp_ledger_hand_over(const dp_ledger_ticket *ticket, const void *data,
+					Size size)
+{
+	return dp_ledger_submit_reserved(ticket, data, size, NULL);
 }
 
 /* Queue a task that nobody waits for, unless its slot is in use by now. */
@@ -290,10 +346,34 @@ dp_ledger_abandon(dp_slot *slot)
 			dp_ledger_free_slot(slot);
 			break;
 		case DP_SLOT_RESERVED:
+			dp_ledger_free_slot(slot);
+			break;
 		case DP_SLOT_FREE:
 			break;
 	}
 	LWLockRelease(dp_ledger_shared->lock);
+}
+
+/*
+ * dp_ledger_withdraw
+ *	  Who had the request submitted has ended: true when nobody has taken it,
+ *	  and it is withdrawn; else the session is to be woken by the answer.
+ */
+bool
+dp_ledger_withdraw(dp_slot *slot)
+{
+	bool		withdrawn;
+
+	LWLockAcquire(dp_ledger_shared->lock, LW_EXCLUSIVE);
+	withdrawn = slot->state == DP_SLOT_RESERVED ||
+		slot->state == DP_SLOT_PENDING;
+	slot->proxy = NULL;
+	if (slot->state == DP_SLOT_PENDING)
+		dlist_delete(&slot->node);
+	if (withdrawn)
+		dp_ledger_free_slot(slot);
+	LWLockRelease(dp_ledger_shared->lock);
+	return withdrawn;
 }
 
 /*
@@ -314,18 +394,6 @@ dp_ledger_poll(dp_slot *slot, dp_answer *answer)
 	}
 	LWLockRelease(dp_ledger_shared->lock);
 	return done;
-}
-
-/* dp_ledger_is_pending: does the request wait for a worker to take it? */
-bool
-dp_ledger_is_pending(dp_slot *slot)
-{
-	bool		pending;
-
-	LWLockAcquire(dp_ledger_shared->lock, LW_SHARED);
-	pending = slot->state == DP_SLOT_PENDING;
-	LWLockRelease(dp_ledger_shared->lock);
-	return pending;
 }
 
 /*
@@ -374,9 +442,18 @@ dp_ledger_put_back(dp_slot *slot)
 	LWLockRelease(dp_ledger_shared->lock);
 }
 
+static PGPROC *
+whom_to_wake(const dp_slot *slot)
+{
+	return slot->proxy != NULL &&
+		slot->answer.outcome == DP_OUTCOME_ADMITTED ?
+		slot->proxy : slot->proc;
+}
+
 /*
  * dp_ledger_reply
- *	  Hand their answers to the sessions that still wait.
+ *	  Hand their answers to the sessions that still wait, or to who goes on
+ *	  for them.
  *
  * Latches are set after the lock is released: a session that wakes wants the
  * lock at once.  One that left meanwhile leaves its latch to another process,
@@ -397,8 +474,8 @@ dp_ledger_reply(dp_slot **slots, int n)
 		else
 		{
 			wipe_task(slots[i]);
-			slots[i]->state = DP_SLOT_DONE;
-			waiters[waiting++] = slots[i]->proc;
+			dp_ledger_answer_slot(slots[i]);
+			waiters[waiting++] = whom_to_wake(slots[i]);
 		}
 	}
 	LWLockRelease(dp_ledger_shared->lock);

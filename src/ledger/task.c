@@ -362,17 +362,9 @@ void
 dp_ledger_prepare(dp_ledger_place *place, dp_ledger_request *request,
 				  const char *text, dp_ledger_ticket *ticket)
 {
-	dp_slot    *slot = place->slot;
-
 	Assert(request->action == DP_LEDGER_TASK);
 	place->segment = put_text(&request->task, text);
-	slot->request = *request;
-	slot->proc = MyProc;
-	slot->database = MyDatabaseId;
-	dp_ledger_fill_asker(slot);
-	ticket->number = slot->ticket;
-	ticket->slot = slot - dp_ledger_shared->slot;
-	ticket->patience = dp_ledger_patience();
+	dp_ledger_fill_reserved(place->slot, request, ticket);
 }
 
 /*

@@ -100,7 +100,7 @@ leave_queue(int code, Datum arg)
 				continue;
 			}
 			slot->answer.outcome = DP_OUTCOME_UNKNOWN;
-			slot->state = DP_SLOT_DONE;
+			dp_ledger_answer_slot(slot);
 			dp_ledger_wake(slot);
 		}
 		wake_pending(database);

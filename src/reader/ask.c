@@ -1,7 +1,7 @@
 /*
  * ask.c
  *	  The session's side of a reading: get a reader, have it make everything
- *	  ready, charge, take what is released.
+ *	  ready, charge, or have it submit the charge, take what is released.
  */
 #include "postgres.h"
 
@@ -13,7 +13,6 @@
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 
-#include "../ledger/dp_ledger.h"
 #include "reader.h"
 
 #define POLL_INTERVAL 1000		/* ms; a safety net: events set the latch */
@@ -23,6 +22,11 @@
 /* All that an error has to give back. */
 typedef struct dp_asking
 {
+	const dp_reader_job *job;
+	dp_reader_charge charge;
+	void	   *charge_context;
+	dp_ledger_deferred deferred;	/* the job's, until all has ended */
+	TimestampTz since;			/* when that began */
 	dp_reader_waiter *waiter;	/* waits for a reader, or NULL */
 	int			entry;			/* reader that works for this session, or -1 */
 	shm_mq_handle *to;			/* it */
@@ -49,6 +53,7 @@ give_up(int code, Datum arg)
 		shm_mq_detach(asking->from);
 	if (asking->entry >= 0)
 		dp_reader_let_go(asking->entry);
+	dp_ledger_drop(&asking->deferred);
 }
 
 /* 53000, and nothing was charged. */
@@ -203,9 +208,74 @@ raise_not_ready(int code)
 					 "again.")));
 }
 
+/* ---- a charge that the reader has made ---- */
+
+/* Did the last one take too long to watch for the next one? */
+static bool late = false;
+
+static void
+note_charge(dp_asking *asking)
+{
+	asking->charge(asking->charge_context);
+	asking->charged = true;
+}
+
+static bool
+awaits_charge(const dp_asking *asking)
+{
+	return asking->deferred.slot != NULL && !asking->charged;
+}
+
+/* Raises what refused it. */
+static void
+look_at_charge(dp_asking *asking)
+{
+	if (awaits_charge(asking) &&
+		dp_ledger_look(&asking->deferred, asking->job->receipt))
+	{
+		late = GetCurrentTimestamp() - asking->since > DP_READER_SPIN_CHARGE;
+		note_charge(asking);
+	}
+}
+
+/* The reader has ended the job, or itself: was it charged before? */
+static void
+settle_charge(dp_asking *asking)
+{
+	if (awaits_charge(asking) &&
+		dp_ledger_settle(&asking->deferred, asking->job->receipt))
+		note_charge(asking);
+}
+
+/* The reader has read, or so it says. */
+static void
+require_charge(dp_asking *asking)
+{
+	look_at_charge(asking);
+	if (!asking->charged)
+		elog(ERROR, "reader has read what was not charged");
+}
+
+/*
+ * Wait for the reader, which may be waiting for a charge.  A cancel that comes
+ * meanwhile finds a charge that was made noted.
+ */
+static void
+wait_for_reader(dp_asking *asking)
+{
+	int			spin = !awaits_charge(asking) ? DP_READER_SPIN :
+		late ? 0 : DP_READER_SPIN_CHARGE;
+
+	HOLD_INTERRUPTS();
+	dp_bridge_watch(asking->alone ? spin : 0, POLL_INTERVAL);
+	RESUME_INTERRUPTS();
+	look_at_charge(asking);
+	CHECK_FOR_INTERRUPTS();
+}
+
 /* The reader has ended the job, or itself; wait until it says how. */
 static void
-hear_end(const dp_asking *asking)
+hear_end(dp_asking *asking)
 {
 	for (;;)
 	{
@@ -214,6 +284,7 @@ hear_end(const dp_asking *asking)
 		switch (dp_reader_look(asking->entry, &code))
 		{
 			case DP_ENTRY_DONE:
+				settle_charge(asking);
 				if (code == 0)
 					return;
 				if (!asking->charged)
@@ -223,9 +294,10 @@ hear_end(const dp_asking *asking)
 			case DP_ENTRY_WORKING:
 				break;
 			default:
+				settle_charge(asking);
 				raise_dead(asking);
 		}
-		dp_bridge_wait(POLL_INTERVAL);
+		wait_for_reader(asking);
 	}
 }
 
@@ -252,7 +324,7 @@ send_message(dp_asking *asking, const void *data, Size size)
 				break;
 			case SHM_MQ_WOULD_BLOCK:
 				if (is_dead(asking))
-					raise_dead(asking);
+					hear_end(asking);
 				dp_bridge_wait(POLL_INTERVAL);
 				break;
 		}
@@ -274,11 +346,8 @@ receive_message(dp_asking *asking, void **data, Size *size)
 				return false;
 			case SHM_MQ_WOULD_BLOCK:
 				if (is_dead(asking))
-					raise_dead(asking);
-				if (asking->alone && dp_bridge_spin(DP_READER_SPIN))
-					ResetLatch(MyLatch);
-				else
-					dp_bridge_wait(POLL_INTERVAL);
+					hear_end(asking);
+				wait_for_reader(asking);
 				break;
 		}
 	}
@@ -307,28 +376,53 @@ wait_until_ready(dp_asking *asking)
 		elog(ERROR, "reader told something unknown");
 }
 
+/* The charge is made when the reader is ready, and by it if that can be. */
 static void
-ask(dp_asking *asking, const dp_reader_job *job, const StringInfo message,
-	dp_reader_charge charge, void *charge_context, dp_reader_sink sink,
-	void *sink_context)
+prepare_charge(dp_asking *asking, StringInfo message)
+{
+	if (asking->job->request == NULL)
+		return;
+	dp_ledger_hurry(true);
+	dp_ledger_defer(asking->job->request, &asking->deferred);
+	dp_ledger_hurry(false);
+	dp_reader_add_ticket(message, &asking->deferred.ticket);
+	asking->since = GetCurrentTimestamp();
+}
+
+static void
+make_charge(dp_asking *asking)
 {
 	const char	go = DP_TELL_GO;
+
+	if (asking->deferred.slot != NULL)
+		return;
+	wait_until_ready(asking);
+	dp_ledger_hurry(true);
+	note_charge(asking);
+	dp_ledger_hurry(false);
+	send_message(asking, &go, 1);
+}
+
+static void
+ask(dp_asking *asking, StringInfo message, dp_reader_sink sink,
+	void *sink_context)
+{
 	void	   *data;
 	Size		size;
 
 	get_reader(asking);
+	prepare_charge(asking, message);
 	set_up_queues(asking);
 	send_message(asking, message->data, message->len);
-	if (job->source != NULL)
-		send_pieces(asking, job);
-	wait_until_ready(asking);
-	dp_ledger_hurry(true);
-	charge(charge_context);
-	dp_ledger_hurry(false);
-	asking->charged = true;
-	send_message(asking, &go, 1);
+	if (asking->job->source != NULL)
+		send_pieces(asking, asking->job);
+	make_charge(asking);
 	while (receive_message(asking, &data, &size))
+	{
+		require_charge(asking);
 		sink(sink_context, data, size);
+	}
+	require_charge(asking);
 }
 
 /* dp_reader_run: see dp_reader.h. */
@@ -336,7 +430,7 @@ void
 dp_reader_run(const dp_reader_job *job, dp_reader_charge charge,
 			  void *charge_context, dp_reader_sink sink, void *sink_context)
 {
-	dp_asking	asking = {.entry = -1};
+	dp_asking	asking = {job, charge, charge_context, .entry = -1};
 	StringInfoData message;
 
 	if (job->local)
@@ -348,8 +442,7 @@ dp_reader_run(const dp_reader_job *job, dp_reader_charge charge,
 	dp_reader_build_message(job, &message);
 	PG_ENSURE_ERROR_CLEANUP(give_up, PointerGetDatum(&asking));
 	{
-		ask(&asking, job, &message, charge, charge_context, sink,
-			sink_context);
+		ask(&asking, &message, sink, sink_context);
 	}
 	PG_END_ENSURE_ERROR_CLEANUP(give_up, PointerGetDatum(&asking));
 	give_up(0, PointerGetDatum(&asking));

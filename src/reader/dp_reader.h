@@ -15,6 +15,7 @@
 #include "utils/queryenvironment.h"
 
 #include "../bridge/dp_bridge.h"
+#include "../ledger/dp_ledger.h"
 
 /* The text of queries over private rows, for whoever logs it. */
 #define DP_PRIVATE_QUERY_TEXT "<private query>"
@@ -118,14 +119,20 @@ typedef struct dp_reader_job
 	void	   *source_context;
 	bool		local;			/* the asker may read the rows anyway: in this
 								 * process */
-	const dp_reader_sealed *sealed; /* unless NULL: all of this but `local`
-									 * and the source */
+	const dp_ledger_request *request;	/* the charge, if it is known before
+										 * everything is ready, or NULL */
+	dp_ledger_receipt *receipt; /* of it: where to */
+	const dp_reader_sealed *sealed; /* unless NULL: all of this but `local`,
+									 * the source and the charge */
 } dp_reader_job;
 
 extern dp_reader_sealed *dp_reader_seal(const dp_reader_job *job);
 extern bool dp_reader_has_settings(const dp_reader_sealed *sealed);
 
-/* Makes the charge of a job durable, or raises. */
+/*
+ * Of a job without a request: makes its charge durable, or raises.  Of one
+ * with a request: is told that this was charged, and the receipt is there.
+ */
 typedef void (*dp_reader_charge) (void *context);
 
 extern void dp_reader_init(void);	/* from _PG_init, preloading only */
@@ -138,9 +145,10 @@ extern void dp_reader_register(dp_reader_kind kind,
  * Run a job: have everything ready, charge, then read, and hand what is
  * released to the sink, in order.
  *
- * Errors before `charge` is called: 53000 no reader to be had, 53xxx and 54xxx
- * it lacks something, 55000 what the job was made from has changed, those of
- * begin in this process, and those of `charge`.
+ * Errors before the charge: 53000 no reader to be had, 53xxx and 54xxx it
+ * lacks something, 55000 what the job was made from has changed, 57000 the
+ * reader was ended, those of begin in this process, and those of `charge` or
+ * of dp_ledger_charge.
  * After it: 22000 reading failed, 57000 the reader was ended; 40001, 40P01 and
  * 55P03 depend on other sessions.
  */

@@ -206,6 +206,13 @@ dp_reader_build_message(const dp_reader_job *job, StringInfo out)
 				 errhint("Use fewer or shorter constants.")));
 }
 
+/* dp_reader_add_ticket: of a charge, to a message that was built. */
+void
+dp_reader_add_ticket(StringInfo message, const dp_ledger_ticket *ticket)
+{
+	((dp_message *) message->data)->ticket = *ticket;
+}
+
 /* dp_reader_find_part: a part of a message. */
 const char *
 dp_reader_find_part(const dp_message *message, dp_message_part part)

@@ -219,18 +219,35 @@ reserve(const dp_message *message, const PlannedStmt *plan, const List *scans,
 		dp_bridge_try_shared(shared_bytes(message, workers));
 }
 
-/* Everything but the rows; tell the session, and wait for its charge. */
+/* Everything is ready: wait for the charge. */
+static void
+wait_for_charge(dp_reading_work *work)
+{
+	const char	ready = DP_TELL_READY;
+	const char *told;
+	Size		size;
+
+	if (work->message->ticket.number != 0)
+	{
+		if (!dp_ledger_have_charged(&work->message->ticket))
+			dp_reader_raise_gone();
+		return;
+	}
+	send_message(work, &ready, 1, true);
+	told = receive_message(work, &size);
+	if (size != 1 || *told != DP_TELL_GO)
+		elog(ERROR, "session told a reader something unknown");
+}
+
+/* Everything but the rows, and the charge. */
 static void
 make_ready(dp_reading_work *work, dp_opened *opened)
 {
 	const dp_message *message = work->message;
 	PGPROC	   *session = dp_reader_shared->entry[my_entry].client;
-	const char	ready = DP_TELL_READY;
 	dp_reader_trees trees;
 	bool		parallel;
-	const char *told;
 	ListCell   *lc;
-	Size		size;
 	int			contexts;
 
 	dp_bridge_force_lock_timeout();
@@ -248,10 +265,7 @@ make_ready(dp_reading_work *work, dp_opened *opened)
 
 	/* last, for what rows need alone */
 	reserve(message, trees.plan, trees.scans, contexts);
-	send_message(work, &ready, 1, true);
-	told = receive_message(work, &size);
-	if (size != 1 || *told != DP_TELL_GO)
-		elog(ERROR, "session told a reader something unknown");
+	wait_for_charge(work);
 }
 
 static void

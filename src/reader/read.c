@@ -276,6 +276,8 @@ dp_reader_run_local(const dp_reader_job *job, dp_reader_charge charge,
 	void	   *state = how->begin(job->input, job->data, job->source,
 								   job->source_context);
 
+	if (job->request != NULL)
+		dp_ledger_charge(job->request, job->receipt);
 	charge(charge_context);
 	execute_masked(job, how, state);
 	how->finish(state, sink, sink_context);

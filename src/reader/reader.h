@@ -7,7 +7,9 @@
  * reader: a background worker of the session's database, to which the session
  * sends the plan, its snapshot and what is to be done with the rows.  The
  * reader prepares everything and says so; only then the session charges, and
- * only then the reader reads.  Noisy values come back, or one SQLSTATE.
+ * only then the reader reads.  Where the charge is known before, the reader
+ * has it made for the session when everything is ready, and both wait for the
+ * ledger (ledger/deferred.c).  Noisy values come back, or one SQLSTATE.
  *
  * So whatever private rows make a process do (its stack and memory, its
  * caches, its pages, what it waits for) is done by a process whose state no
@@ -53,6 +55,7 @@
  * to sleep and being woken takes longer than a reader needs for few rows.
  */
 #define DP_READER_SPIN 200
+#define DP_READER_SPIN_CHARGE 500	/* when it has a charge to be made */
 
 #define DP_READER_START_TIMEOUT 10000	/* ms a reader may take to start */
 
@@ -161,10 +164,14 @@ typedef struct dp_message
 	Size		row;			/* that a parallel worker may send */
 	Size		worker;			/* that each of these is to reserve */
 	Size		shared;			/* public rows that these see */
+	dp_ledger_ticket ticket;	/* of the charge to be made; number 0: the
+								 * session makes one */
 	Size		size[DP_PARTS];
 } dp_message;
 
 extern void dp_reader_build_message(const dp_reader_job *job, StringInfo out);
+extern void dp_reader_add_ticket(StringInfo message,
+								 const dp_ledger_ticket *ticket);
 extern const char *dp_reader_find_part(const dp_message *message,
 									   dp_message_part part);
 extern const dp_message *dp_reader_check_message(const void *data, Size size);

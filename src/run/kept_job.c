@@ -69,6 +69,7 @@ struct dp_kept_job
 	List	   *named;			/* OIDs: relations to be open meanwhile */
 	List	   *relations;		/* OIDs: to be locked */
 	dp_ledger_request request;
+	dp_ledger_receipt receipt;	/* of its last run */
 	dp_past_release *past;		/* what dp_last_release() shows */
 	dp_reader_sealed *sealed;
 };
@@ -145,13 +146,11 @@ dp_run_find_job(int64 nonce, int index, const dp_ledger_standing **standing,
 
 /* dp_reader_charge */
 static void
-charge_again(void *context)
+remember_again(void *context)
 {
 	const dp_kept_job *job = context;
-	dp_ledger_receipt receipt;
 
-	dp_ledger_charge(&job->request, &receipt);
-	dp_run_remember_past(job->past, receipt.ledger_id);
+	dp_run_remember_past(job->past, job->receipt.ledger_id);
 }
 
 static void
@@ -195,11 +194,13 @@ dp_run_do_kept_job(uint64 number, int64 nonce, int index, EState *estate,
 	rows.store = tuplestore_begin_heap(true, false, work_mem);
 	rows.slot = MakeSingleTupleTableSlot(result, &TTSOpsMinimalTuple);
 	again.sealed = job->sealed;
+	again.request = &job->request;
+	again.receipt = &job->receipt;
 	PushActiveSnapshot(estate->es_snapshot);
 	dp_bridge_progress_begin(DP_WORK_QUERY, job->relid, 0);
 	dp_bridge_progress(DP_PHASE_READING, 0);
 	job->running = true;
-	dp_reader_run(&again, charge_again, job, dp_run_store_row, &rows);
+	dp_reader_run(&again, remember_again, job, dp_run_store_row, &rows);
 	job->running = false;
 	dp_bridge_progress_end();
 	PopActiveSnapshot();

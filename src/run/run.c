@@ -198,18 +198,16 @@ find_workers(const dp_release_spec *spec)
 typedef struct charging
 {
 	const dp_release_spec *spec;
+	dp_ledger_request request;
 	dp_ledger_receipt receipt;
 } charging;
 
-/* dp_reader_charge */
+/* dp_reader_charge: it is charged */
 static void
-charge_release(void *context)
+remember_release(void *context)
 {
 	charging   *charge = context;
-	dp_ledger_request request;
 
-	dp_run_request(charge->spec, &request);
-	dp_ledger_charge(&request, &charge->receipt);
 	dp_run_remember(charge->spec, &charge->receipt);
 }
 
@@ -374,13 +372,16 @@ read_release(const dp_run_question *question, dp_inner *run,
 		job.source = dp_run_next_joined;
 		job.source_context = joined;
 	}
+	dp_run_request(charge->spec, &charge->request);
+	job.request = &charge->request;
+	job.receipt = &charge->receipt;
 	if (wanted != NULL && !dp_run_seal_job(wanted, spec, &job))
 		wanted = NULL;
 	rows->slot = MakeSingleTupleTableSlot(question->result,
 										  &TTSOpsMinimalTuple);
 	if (spec->undeclared)
 		rows->order = dp_run_order_begin(spec, question->result);
-	dp_reader_run(&job, charge_release, charge, dp_run_store_row, rows);
+	dp_reader_run(&job, remember_release, charge, dp_run_store_row, rows);
 	if (rows->order != NULL)
 		dp_run_order_end(rows->order, rows->slot, rows->store);
 	ExecDropSingleTupleTableSlot(rows->slot);

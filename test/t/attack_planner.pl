@@ -187,7 +187,7 @@ sub seen
 		answer($locker, 'BEGIN; SELECT FROM dp_pg.budget FOR UPDATE;');
 		$mark = log_mark($node);
 		ask($asker, "$query;");
-		wait_until($node, "SELECT count(*) = 1 FROM pg_stat_activity WHERE backend_type = 'dp_pg reader' AND state = 'active' AND wait_event = 'MessageQueueReceive'")
+		wait_until($node, "SELECT count(*) = 1 FROM pg_stat_activity WHERE backend_type = 'dp_pg reader' AND state = 'active' AND wait_event = 'Extension'")
 		  or BAIL_OUT('no reader waits for the charge');
 		$seen .= (answer($locker, "$locks IN (SELECT pid FROM pg_stat_activity WHERE backend_type = 'dp_pg reader'); ROLLBACK;"))[0] . "\n";
 		my (undef, $error) = answer($asker);
