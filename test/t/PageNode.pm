@@ -92,13 +92,16 @@ sub days
 }
 
 # An output without the widths of its columns: words, and its numbers apart,
-# the lengths of bars among them.  When it was printed makes no difference.
+# the lengths of bars among them.  When it was printed makes no difference.  What
+# remains of a budget is such a number: a session of weights costs a little more
+# or less by the noise of its n.
 sub parts
 {
 	my ($output, $days) = @_;
 	my (@words, @numbers);
 
 	$output =~ s/\d{4}-\d\d-\d\d (?!00:00:00)\d\d:\d\d:\d\d(?:\.\d+)?\+00/(time)/g;
+	$output =~ s/((?:now|after it) epsilon \d+\.\d+),/$1 ,/g;
 	$output =~ s/\{([-\d,]+)\}/"{ " . $1 =~ s{,}{ , }gr . " }"/ge;
 	$output =~ s/\b(\d{4}-\d\d-\d\d)\b/days($1)/ge if $days;
 	foreach my $word (split /[\s|+]+|-{2,}/, $output)
