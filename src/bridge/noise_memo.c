@@ -9,48 +9,63 @@
 #include "dp_bridge.h"
 
 #define KEPT 32					/* of each, what a process remembers */
+#define NUMBERS 3				/* that it follows from */
+
+/* The last results; those that are whole numbers are over 1. */
+typedef struct memo
+{
+	int			used;
+	int			next;			/* to be overwritten */
+	dp_uint128	from[KEPT][NUMBERS];
+	dp_rational result[KEPT];
+} memo;
+
+static bool
+recall(const memo *kept, const dp_uint128 *from, dp_rational *out)
+{
+	int			i;
+
+	for (i = 0; i < kept->used; i++)
+		if (memcmp(kept->from[i], from, sizeof(kept->from[i])) == 0)
+		{
+			*out = kept->result[i];
+			return true;
+		}
+	return false;
+}
+
+static void
+remember(memo *kept, const dp_uint128 *from, const dp_rational *result)
+{
+	memcpy(kept->from[kept->next], from, sizeof(kept->from[0]));
+	kept->result[kept->next] = *result;
+	kept->used = Max(kept->used, kept->next + 1);
+	kept->next = (kept->next + 1) % KEPT;
+}
 
 /*
  * dp_bridge_gaussian_variance
  *	  dp_acct_gaussian_variance_exact, or zCDP's variance where that is out of
- *	  reach.  The search takes up to some tenths of a second, so the last ones
- *	  are kept: public numbers all.
+ *	  reach.  The search takes up to some tenths of a second.
  */
 dp_status
 dp_bridge_gaussian_variance(uint64 sensitivity, dp_fixed epsilon,
 							dp_fixed delta, dp_rational *out)
 {
-	static struct
-	{
-		uint64		sensitivity;	/* 0: no entry */
-		dp_fixed	epsilon;
-		dp_fixed	delta;
-		dp_rational variance;
-	}			kept[KEPT];
-	static int	next = 0;
+	static memo kept;
+	const dp_uint128 from[NUMBERS] = {sensitivity, epsilon, delta};
 	dp_status	status;
-	int			i;
 
-	for (i = 0; i < KEPT && sensitivity != 0; i++)
-		if (kept[i].sensitivity == sensitivity &&
-			kept[i].epsilon == epsilon && kept[i].delta == delta)
-		{
-			*out = kept[i].variance;
-			return DP_OK;
-		}
+	if (recall(&kept, from, out))
+		return DP_OK;
 	status = dp_acct_gaussian_variance_exact(sensitivity, epsilon, delta,
 											 out);
 	if (status == DP_E_RANGE)
 		status = dp_acct_gaussian_variance_zcdp(sensitivity, epsilon, delta,
 												out);
-	if (status != DP_OK)
-		return status;
-	kept[next].sensitivity = sensitivity;
-	kept[next].epsilon = epsilon;
-	kept[next].delta = delta;
-	kept[next].variance = *out;
-	next = (next + 1) % KEPT;
-	return DP_OK;
+	if (status == DP_OK)
+		remember(&kept, from, out);
+	return status;
 }
 
 /*
@@ -61,30 +76,18 @@ dp_bridge_gaussian_variance(uint64 sensitivity, dp_fixed epsilon,
 bool
 dp_bridge_gaussian_error(const dp_rational *variance, int k, double *out)
 {
-	static struct
-	{
-		dp_rational variance;
-		int			k;			/* 0: no entry */
-		double		error;
-	}			kept[KEPT];
-	static int	next = 0;
-	dp_uint128	error;
-	int			i;
+	static memo kept;
+	const dp_uint128 from[NUMBERS] = {variance->num, variance->den, k};
+	dp_rational error = {0, 1};
 
-	for (i = 0; i < KEPT; i++)
-		if (kept[i].k == k && kept[i].variance.num == variance->num &&
-			kept[i].variance.den == variance->den)
-		{
-			*out = kept[i].error;
-			return true;
-		}
-	if (dp_acct_gaussian_error(variance, k, DP_FIXED_ONE / 20, &error) !=
-		DP_OK)
-		return false;
-	kept[next].variance = *variance;
-	kept[next].k = k;
-	kept[next].error = *out = (double) error;
-	next = (next + 1) % KEPT;
+	if (!recall(&kept, from, &error))
+	{
+		if (dp_acct_gaussian_error(variance, k, DP_FIXED_ONE / 20,
+								   &error.num) != DP_OK)
+			return false;
+		remember(&kept, from, &error);
+	}
+	*out = (double) error.num;
 	return true;
 }
 
@@ -97,30 +100,19 @@ dp_status
 dp_bridge_laplace_rho(dp_uint128 sensitivity, const dp_rational *epsilon,
 					  dp_fixed *rho)
 {
-	static struct
-	{
-		dp_uint128	sensitivity;	/* 0: no entry */
-		dp_rational epsilon;
-		dp_fixed	rho;
-	}			kept[KEPT];
-	static int	next = 0;
-	dp_status	status;
-	int			i;
+	static memo kept;
+	const dp_uint128 from[NUMBERS] = {sensitivity, epsilon->num, epsilon->den};
+	dp_rational cost = {0, 1};
 
-	for (i = 0; i < KEPT && sensitivity != 0; i++)
-		if (kept[i].sensitivity == sensitivity &&
-			kept[i].epsilon.num == epsilon->num &&
-			kept[i].epsilon.den == epsilon->den)
-		{
-			*rho = kept[i].rho;
-			return DP_OK;
-		}
-	status = dp_acct_rho_from_laplace(sensitivity, epsilon, rho);
-	if (status != DP_OK)
-		return status;
-	kept[next].sensitivity = sensitivity;
-	kept[next].epsilon = *epsilon;
-	kept[next].rho = *rho;
-	next = (next + 1) % KEPT;
+	if (!recall(&kept, from, &cost))
+	{
+		dp_status	status = dp_acct_rho_from_laplace(sensitivity, epsilon,
+													  &cost.num);
+
+		if (status != DP_OK)
+			return status;
+		remember(&kept, from, &cost);
+	}
+	*rho = cost.num;
 	return DP_OK;
 }

@@ -323,6 +323,18 @@ dp_ledger_fail(dp_ledger_place *place, const dp_ledger_request *request)
 	place->slot = NULL;
 }
 
+/* True when the worker has not taken it, and it is free; the caller locks. */
+static bool
+take_back(dp_slot *slot)
+{
+	if (slot->state == DP_SLOT_PENDING)
+		dlist_delete(&slot->node);
+	else if (slot->state != DP_SLOT_RESERVED)
+		return false;
+	dp_ledger_free_slot(slot);
+	return true;
+}
+
 /*
  * dp_ledger_abandon
  *	  The session gives up.  Nothing is charged if the worker has not taken
@@ -332,24 +344,15 @@ void
 dp_ledger_abandon(dp_slot *slot)
 {
 	LWLockAcquire(dp_ledger_shared->lock, LW_EXCLUSIVE);
-	switch (slot->state)
+	if (!take_back(slot))
 	{
-		case DP_SLOT_PENDING:
-			dlist_delete(&slot->node);
-			dp_ledger_free_slot(slot);
-			break;
-		case DP_SLOT_TAKEN:
+		if (slot->state == DP_SLOT_TAKEN)
+		{
 			slot->abandoned = true;
 			slot->proc = NULL;
-			break;
-		case DP_SLOT_DONE:
+		}
+		else if (slot->state == DP_SLOT_DONE)
 			dp_ledger_free_slot(slot);
-			break;
-		case DP_SLOT_RESERVED:
-			dp_ledger_free_slot(slot);
-			break;
-		case DP_SLOT_FREE:
-			break;
 	}
 	LWLockRelease(dp_ledger_shared->lock);
 }
@@ -365,13 +368,8 @@ dp_ledger_withdraw(dp_slot *slot)
 	bool		withdrawn;
 
 	LWLockAcquire(dp_ledger_shared->lock, LW_EXCLUSIVE);
-	withdrawn = slot->state == DP_SLOT_RESERVED ||
-		slot->state == DP_SLOT_PENDING;
 	slot->proxy = NULL;
-	if (slot->state == DP_SLOT_PENDING)
-		dlist_delete(&slot->node);
-	if (withdrawn)
-		dp_ledger_free_slot(slot);
+	withdrawn = take_back(slot);
 	LWLockRelease(dp_ledger_shared->lock);
 	return withdrawn;
 }

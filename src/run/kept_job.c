@@ -277,8 +277,7 @@ dp_run_want_job(int64 nonce, int index, const dp_stamp *stamp,
  *	  False: none is.
  */
 bool
-dp_run_seal_job(dp_kept_job *wanted, const dp_release_spec *spec,
-				dp_reader_job *job)
+dp_run_seal_job(dp_kept_job *wanted, dp_reader_job *job)
 {
 	MemoryContext old;
 
@@ -288,7 +287,7 @@ dp_run_seal_job(dp_kept_job *wanted, const dp_release_spec *spec,
 		return false;
 	}
 	old = MemoryContextSwitchTo(wanted->kept.context);
-	dp_run_request(spec, &wanted->request);
+	wanted->request = *job->request;
 	wanted->relations = list_copy(job->relations);
 	wanted->sealed = dp_reader_seal(job);
 	job->sealed = wanted->sealed;

@@ -375,7 +375,7 @@ read_release(const dp_run_question *question, dp_inner *run,
 	dp_run_request(charge->spec, &charge->request);
 	job.request = &charge->request;
 	job.receipt = &charge->receipt;
-	if (wanted != NULL && !dp_run_seal_job(wanted, spec, &job))
+	if (wanted != NULL && !dp_run_seal_job(wanted, &job))
 		wanted = NULL;
 	rows->slot = MakeSingleTupleTableSlot(question->result,
 										  &TTSOpsMinimalTuple);

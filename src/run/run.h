@@ -254,8 +254,7 @@ extern dp_kept_job *dp_run_want_job(int64 nonce, int index,
 									const dp_ledger_standing *standing,
 									const List *named,
 									const dp_release_spec *spec);
-extern bool dp_run_seal_job(dp_kept_job *wanted, const dp_release_spec *spec,
-							dp_reader_job *job);
+extern bool dp_run_seal_job(dp_kept_job *wanted, dp_reader_job *job);
 extern void dp_run_keep_job(dp_kept_job *wanted);
 
 /* kept_plan.c */
