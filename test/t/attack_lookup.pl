@@ -12,7 +12,7 @@ use AttackNode qw(attack_node);
 use LedgerNode;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
-use ReleaseNode qw(quiet_session);
+use ReleaseNode qw(await quiet_session);
 use Test::More;
 use Time::HiRes qw(usleep);
 
@@ -94,16 +94,16 @@ sub waited
 	wait_for_ready($reader, $query =~ /FROM (crowd)/ ? $1 : 'visit');
 	answer($locker, 'BEGIN; LOCK TABLE pg_type, pg_proc, pg_collation, pg_enum, pg_amop, pg_amproc, pg_opclass, pg_operator, pg_cast, pg_range IN ACCESS EXCLUSIVE MODE;');
 	kill 'CONT', $worker;
-	for (1 .. 1800)
-	{
-		my ($state) = answer($locker, "SELECT coalesce((SELECT string_agg(DISTINCT relation::regclass::text, ' ') FROM pg_locks WHERE pid NOT IN ($worker, $analyst->{pid}) AND NOT granted), '')"
-			  . " || '|' || (SELECT state FROM pg_stat_get_activity($reader));");
+	# A transaction would keep the states that it saw first.
+	my $looked = await(sub {
+		my ($state) = answer($locker, "SELECT CASE WHEN pg_stat_clear_snapshot() IS NOT NULL THEN coalesce((SELECT string_agg(DISTINCT relation::regclass::text, ' ') FROM pg_locks WHERE pid NOT IN ($worker, $analyst->{pid}) AND NOT granted), '')"
+			  . " || '|' || (SELECT state FROM pg_stat_get_activity($reader)) END;");
 		my $idle;
 
 		($waited, $idle) = split /\|/, $state;
-		last if $waited ne '' || $idle eq 'idle';
-		usleep(20_000);
-	}
+		return $waited ne '' || $idle eq 'idle';
+	});
+	$waited = 'neither waits nor ends' if !$looked;
 	answer($locker, 'ROLLBACK;');
 	my ($answer) = answer($analyst);
 	hang_up($_) foreach $analyst, $locker;
