@@ -39,6 +39,7 @@ use FuzzClients;
 use LedgerNode;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
+use ReleaseNode qw(await);
 use Test::More;
 use Time::HiRes qw(usleep);
 
@@ -97,13 +98,24 @@ sub make_room
 	return;
 }
 
+# How many messages say that it was full.
+sub has_met
+{
+	my $met = () = slurp_file($node->logfile) =~ /No space left on device|File too large/g;
+
+	return $met;
+}
+
 prepare_clients($node, $folder);
 start_clients();
 my ($times, $bad, $restarts) = (0, 0, 0);
 while ($times < $wanted && !$bad)
 {
 	usleep(rand LONGEST);
-	fill($rooms[ rand @rooms ]);
+
+	# The first time until the server has met it, with no room at all.
+	fill($times ? $rooms[ rand @rooms ] : 0);
+	await(sub { has_met() > 0 }) if !$times;
 	usleep(LONGEST / 3 + rand LONGEST);
 	make_room();
 	$times++;
@@ -121,7 +133,7 @@ my $answers = check_clients();
 my %codes;
 $codes{$_}++ foreach map { slurp_file($_) =~ /(?:ERROR|FATAL|PANIC):  (\w{5})/g } glob "$folder/*.err";
 note(join ', ', map { "$_ $codes{$_} times" } sort keys %codes);
-my $met = () = slurp_file($node->logfile) =~ /No space left on device|File too large/g;
+my $met = has_met();
 cmp_ok($met, '>=', 1, "the server met a full disk: $met messages");
 is($bad, 0, "ledger and answers agree: full $times times, started $restarts times, $answers answers (" . ($space eq 'own' ? 'file system' : 'limit') . ')');
 $node->stop;
