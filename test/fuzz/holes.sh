@@ -41,9 +41,9 @@ look_for()
 		cat "$log.build"
 		return 1
 	}
-	env FUZZ_FINDINGS=1 FUZZ_SEED="$seed" DISJOINT_SEED="$seed" \
+	env FUZZ_FINDINGS=1 FUZZ_SEED="$seed" \
 		FUZZ_NEIGHBOURS="$queries" FUZZ_QUERIES="$queries" \
-		FUZZ_GROUPS="$queries" FUZZ_BOUNDS="$queries" FUZZ_JOINS="$queries" \
+		FUZZ_GROUPS="$queries" FUZZ_BOUNDS="$queries" FUZZ_JOINS="$queries" FUZZ_PAIRS="$queries" \
 		perl "test/$machine" >"$log" 2>&1
 	number=$(sed -nE 's/.*(FUZZ_NUMBER=|pair )([0-9]+).*/\2/p' "$log" | head -n 1)
 	git apply -R "$patch" || exit 2
