@@ -5,9 +5,12 @@
 #   make build-deps apt-get install what building needs (Debian)
 #   make deps       what testing needs, too: JDK, node, a browser ..
 #   make demo       a guided run on real data, on a private server
-#   make test       everything CI runs; the suites alone: make lint unit
-#                   regress isolation pgtap tap stat jdbc node fuzz
-#   make check      the suites of five minutes: all but unit, stat and fuzz
+#   make test       what every change needs, and CI runs; the suites alone: make
+#                   lint unit regress isolation pgtap tap stat jdbc node fuzz
+#   make check      all but unit, stat and fuzz
+#   make night      what takes longer, and all of the following but bench: hours
+#                   (as root; NIGHT="suites holes" names some).  night.md says
+#                   how it went
 #   make matrix     everything on PostgreSQL 15, 17 and 18, and the packages,
 #                   in Debian systems of their own (as root; an hour)
 #   make cassert    the suites on PostgreSQL 15 built with assertions and with
@@ -16,6 +19,7 @@
 #   make holes      put known holes back, one at a time, and see how soon the
 #                   machines of the suite fuzz find them (HOLES="name .."; half
 #                   an hour)
+#   make coverage   which test program reaches which line, by day and by night (hours)
 #   make flakes     can a test turn red by chance? on a build whose draws are seen
 #                   (an hour)
 #   make soak       load for ten minutes: throughput, latency, memory
@@ -23,8 +27,8 @@
 #   make errors     measure errors on real data: doc/errors.md, by hand
 #   make synthesis  compare generators on real data: doc/synthesis.md, by hand
 #
-# deps, demo, test, the suites, cassert, holes, flakes, soak, bench, errors and
-# synthesis need nothing but make and git: they install packages first, when some
+# deps, demo, test, the suites, cassert, holes, coverage, flakes, soak, bench, errors
+# and synthesis need nothing but make and git: they install packages first, when some
 # are missing, and touch no server.
 
 EXTENSION = dp_pg
@@ -94,18 +98,22 @@ build-deps:
 	bash test/deps.sh --build
 
 test: deps
-	bash test/sandbox.sh test/run.sh $(SUITES)
+	bash test/sandbox.sh test/run.sh day
 
 ifeq ($(MAKECMDGOALS),check)
 check: deps
-	bash test/sandbox.sh test/run.sh $(QUICK_SUITES)
+	bash test/sandbox.sh test/run.sh day $(QUICK_SUITES)
 endif
+
+# Suites of the night, and the targets below.
+night:
+	bash test/night.sh $(NIGHT)
 
 matrix:
 	bash test/matrix/matrix.sh
 
 $(SUITES): deps
-	bash test/sandbox.sh test/run.sh $@
+	bash test/sandbox.sh test/run.sh day $@
 
 demo: build-deps
 	DP_PG_FETCH=test/demo/fetch.sh bash test/sandbox.sh test/demo/demo.sh
@@ -117,6 +125,9 @@ cassert: deps
 
 holes: deps
 	bash test/sandbox.sh test/fuzz/holes.sh $(HOLES)
+
+coverage: deps
+	bash test/sandbox.sh test/coverage/coverage.sh
 
 flakes: deps
 	bash test/sandbox.sh test/flakes/flakes.sh
@@ -137,5 +148,5 @@ synthesis: deps
 		{ rm -f synthesis.md; exit 1; }
 	mv synthesis.md doc/synthesis.md
 
-.PHONY: deps build-deps test check matrix demo cassert holes flakes soak bench errors \
+.PHONY: deps build-deps test check night matrix demo cassert holes coverage flakes soak bench errors \
 	synthesis $(SUITES)

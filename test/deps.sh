@@ -52,7 +52,6 @@ packages=(
 [ -n "$build_only" ] || packages+=(
 	# tests
 	perl binutils libipc-run-perl "postgresql-$version-pgtap"
-	libtap-parser-sourcehandler-pgtap-perl
 	default-jdk-headless libpostgresql-jdbc-java
 	python3-psycopg2 python3-psycopg python3-pyodbc
 	pgbouncer

@@ -65,6 +65,27 @@ build_and_install()
 	[ -x "$root$folder/pg_config" ] || cp "$PG_CONFIG" "$root$folder/" || return 1
 	export DP_PG_SYSTEM_CONFIG=$PG_CONFIG
 	export PG_CONFIG=$root$folder/pg_config
+	copy_clusters "$root$folder"
+}
+
+# copy_clusters bindir: initdb is run once there; a program's first cluster is
+# then a copy, where nothing but what PostgreSQL::Test asks for is asked.  Its
+# other ones are made by initdb, so that they are different systems.
+copy_clusters()
+{
+	"$1/initdb" -D "$DP_PG_WORK/cluster" -A trust -N \
+		>"$DP_PG_WORK/cluster.log" 2>&1 || return 1
+	mv "$1/initdb" "$1/initdb.real"
+	cat >"$1/initdb" <<-EOT
+		#!/bin/sh
+		if [ "\$#" -eq 5 ] && [ "\$1 \$3 \$4 \$5" = "-D -A trust -N" ] &&
+			[ "\$(ls -d "\${2%/*}"/../*_data/pgdata 2>/dev/null)" = "" ]; then
+			cp -RPp "$DP_PG_WORK/cluster" "\$2"
+		else
+			exec "$1/initdb.real" "\$@"
+		fi
+	EOT
+	chmod 755 "$1/initdb"
 }
 
 # prepare_tap name: the environment of programs that use PostgreSQL::Test.

@@ -12,40 +12,15 @@ set -u
 
 export MAKEFLAGS='-s with_llvm=no'	# bitcode is not needed here
 failed=0
+export DP_PG_FINDINGS=$server_findings
 
-# run_regress name [line of configuration ...]: pg_regress on a server of its own
-run_regress()
+# run name program [argument ...]: a test program in a folder of its own
+run()
 {
-	local out=$DP_PG_WORK/$1
-	local tests=()
-	local file
-
+	export TESTDIR=$DP_PG_WORK/$1 TESTDATADIR=$DP_PG_WORK/$1
+	mkdir -p "$TESTDIR"
 	shift
-	for file in test/sql/*.sql; do
-		file=${file##*/}
-		tests+=("${file%.sql}")
-	done
-	mkdir -p "$out"
-	ln -s "$PWD/expected" "$out/expected"
-	{
-		cat test/dp_pg.conf
-		printf '%s\n' "$@"
-	} >"$out/conf"
-	"$PG_REGRESS" --inputdir="$PWD/test" --outputdir="$out" \
-		--bindir="$(dirname "$(command -v postgres)")" \
-		--temp-instance="$out/instance" --temp-config="$out/conf" \
-		--dlpath="$("$PG_CONFIG" --pkglibdir)" --dbname=regress \
-		"${tests[@]}" >"$out.log" 2>&1
-}
-
-run_pgtap()
-{
-	start_server "pgtap_$1" || return
-	export PGHOST=$DP_PG_WORK/pgtap_$1 PGUSER=postgres PGDATABASE=postgres
-	psql -qX -v ON_ERROR_STOP=1 -c 'CREATE EXTENSION dp_pg' \
-		-c 'CREATE EXTENSION pgtap' &&
-		perl test/tap.pl "$DP_PG_WORK/count.pgtap" --pgtap -- test/pgtap/*.sql \
-			>"$DP_PG_WORK/pgtap_$1.log" 2>&1
+	perl "$@" >"$TESTDIR/log" 2>&1
 }
 
 git apply test/flakes/draws.patch || exit 1
@@ -53,23 +28,19 @@ build_and_install || exit 1
 prepare_tap flakes
 for choice in least greatest 1 2 3; do
 	export DP_PG_CHOICE=$choice
-	if run_regress "$choice" 'fsync = off'; then
-		echo "regress passes when units choose: $choice"
-	else
-		failed=$((failed + 1))
-		cat "$DP_PG_WORK/$choice/regression.diffs" || cat "$DP_PG_WORK/$choice.log"
-	fi
-	if run_pgtap "$choice"; then
-		echo "pgtap passes when units choose: $choice"
-	else
-		failed=$((failed + 1))
-		cat "$DP_PG_WORK/pgtap_$choice.log"
-	fi
-	stop_servers
+	for suite in regress pgtap; do
+		if run "$suite.$choice" "test/$suite.pl" sql; then
+			echo "$suite passes when units choose: $choice"
+		else
+			failed=$((failed + 1))
+			cat "$TESTDIR/log"
+		fi
+	done
 done
 unset DP_PG_CHOICE
 # Lines for the log are sent to some sessions, too, so outputs differ here.
-run_regress odds 'fsync = off' 'log_statement = all' "log_line_prefix = '@%a@ '"
-perl test/flakes/odds.pl "$DP_PG_WORK/odds/log/postmaster.log" || failed=$((failed + 1))
+printf '%s\n' "log_statement = all" "log_line_prefix = '@%a@ '" >"$DP_PG_WORK/odds.conf"
+run odds test/regress.pl sql --temp-config="$DP_PG_WORK/odds.conf"
+perl test/flakes/odds.pl "$TESTDIR/sql/log/postmaster.log" || failed=$((failed + 1))
 echo "$failed of 11 runs failed"
 [ "$failed" -eq 0 ]

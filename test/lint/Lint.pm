@@ -499,6 +499,8 @@ $rules{'the sheet of folders and files'} = sub {
 	return LintHouse::folder_lines($tree, \@rooms), LintHouse::file_lines($tree);
 };
 
+$rules{'test programs run by day or by night'} = \&LintHouse::program_lines;
+
 $rules{'SQL objects have a comment'} = \&LintSql::uncommented;
 
 1;

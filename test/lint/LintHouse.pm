@@ -161,4 +161,23 @@ sub file_lines
 	  grep { /\.c$/ && !$named{$_} } @files;
 }
 
+# The test programs, by the tree and by the table of test/README.md: each runs by
+# day or by night.  Of sql, specs and pgtap the folder is one program.
+sub program_lines
+{
+	my ($tree) = @_;
+	my $table = 'test/README.md';
+	my %is = map { m{^test/((?:lint|unit|t|stat|jdbc|node|fuzz)/(?:\w+\.pl|test_\w+\.c))$} ? ($1 => 1) :
+		  m{^test/((?:sql|specs|pgtap)/)} ? ($1 => 1) : () } keys %$tree;
+	my (%told, @found);
+
+	while (($tree->{$table} // '') =~ m{^\| (\w+/[\w.]*) \| ([^|]+) \| ([^|]+) \| [^|]+ \| [^|]+ \|$}gm)
+	{
+		push @found, "$table:1: there is no test/$1" if !$is{$1};
+		push @found, "$table:1: $1 has two lines" if $told{$1}++;
+		push @found, "$table:1: $1 runs neither by day nor by night" if "$2$3" eq '--';
+	}
+	return @found, map { "$table:1: $_ is in no line of the table" } grep { !$told{$_} } sort keys %is;
+}
+
 1;

@@ -94,6 +94,7 @@ my %good = (
 	'doc/owner.md' => "| a | " . 'x ' x 50 . "|\n\n```sql\n" . 'x ' x 51 . ";\n```\n\n"
 	  . '# ' . 'x ' x 50 . "\n\n" . 'x' x 101 . "\n\nText.\n",
 	'sql/10_types.sql' => $good_sql,
+	'test/README.md' => "| sql/ | yes | - | 1 | 1 |\n",
 	'test/sql/a.sql' => "SELECT 1;\n",
 	'expected/a.out' => "1\n",
 	$Lint::symbols => "00 T dp_a\n00 T _PG_init\n00 T pg_finfo_dp_a\n");
@@ -196,6 +197,12 @@ my %bad = (
 		[ 'doc/architecture.md', 'mech/answer.c, ', 'mech/' ],
 		[ 'doc/architecture.md', 'settings.c', 'settings.c, place.c' ],
 		[ $LintHouse::folders, 'src/mech', "src/mech\nsrc/model" ]
+	],
+	'test programs run by day or by night' => [
+		[ 'test/README.md', 'yes', '-' ],
+		[ 'test/README.md', 'sql', 'specs' ],
+		[ 'test/README.md', '\\z', "| sql/ | yes | - | 1 | 1 |\n" ],
+		[ 'test/t/b.pl', '', "done_testing();\n" ]
 	],
 	'SQL objects have a comment' => [
 		[ 'sql/10_types.sql', 'COMMENT.*', '' ],

@@ -110,9 +110,12 @@ run_suites()
 	if [ -n "$demo" ]; then
 		inside "$root" make -C /build/dp_pg test >>"$log" 2>&1
 	else
-		inside "$root" make -C /build/dp_pg deps >>"$log" 2>&1 &&
+		# pg_regress comes with the server's headers.
+		local deps=build-deps
+		[[ " ${suites[*]} " =~ ^(\ (regress|isolation))+\ $ ]] || deps=deps
+		inside "$root" make -C /build/dp_pg $deps >>"$log" 2>&1 &&
 			inside "$root" bash -c "cd /build/dp_pg &&
-				bash test/sandbox.sh test/run.sh ${suites[*]}" >>"$log" 2>&1
+				bash test/sandbox.sh test/run.sh day ${suites[*]}" >>"$log" 2>&1
 	fi
 	while read -r suite good _ bad _ rest; do
 		seen+="$suite "
