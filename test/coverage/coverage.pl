@@ -29,7 +29,10 @@ sub read_counters
 
 		symlink "$objects/$notes", "$folder/$notes" if !-e "$folder/$notes";
 	}
-	open my $gcov, '-|', "cd '$folder' && gcov -t *.gcda 2>/dev/null" or die "gcov: $!";
+	# where it was compiled, or it does not find the source
+	my ($place) = $objects =~ m{^(.*/test/\w+)/};
+	$place //= $top;
+	open my $gcov, '-|', "cd '$place' && gcov -t -o '$folder' '$folder'/*.gcda 2>/dev/null" or die "gcov: $!";
 	while (<$gcov>)
 	{
 		my ($count, $line, $rest) = /^ *([^:]+): *(\d+):(.*)/ or next;

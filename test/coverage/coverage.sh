@@ -2,13 +2,13 @@
 # coverage.sh [suite ...]
 #	  Which test program reaches which line of src?  Builds dp_pg so that it
 #	  counts (gcov), runs the programs of the day and then those of the night,
-#	  and prints coverage.pl's table; the map is written to standard output's
-#	  place COVERAGE_MAP when that is set.  A process that is killed counts
-#	  nothing.  Called through test/sandbox.sh: make coverage.
+#	  but for shares of the day's seed, and prints coverage.pl's table.  A process
+#	  that is killed counts nothing.  Called through test/sandbox.sh: make
+#	  coverage.
 set -u
 . test/server.sh
 
-export DP_PG_FINDINGS=$server_findings MAKEFLAGS='with_llvm=no'
+export FUZZ_TODAY=none DP_PG_FINDINGS=$server_findings MAKEFLAGS='with_llvm=no'
 export DP_PG_COVERAGE=$DP_PG_WORK/coverage
 # Folders above the checkout that a counter's path has.
 export GCOV_PREFIX_STRIP=$(($(tr -cd / <<<"$PWD" | wc -c)))

@@ -258,6 +258,7 @@ BEGIN
 		FROM (SELECT %s FROM %s ORDER BY random() LIMIT %s) s', names,
 		pg_temp.combinations(total, condition),
 		CASE WHEN f::text ~ 'float' THEN 4000 ELSE 400 END);
+	CREATE UNIQUE INDEX ON pg_temp.sample (n);
 	FOR number IN SELECT n FROM pg_temp.sample LOOP
 		EXECUTE ours INTO got USING number;
 		raised := false;

@@ -91,7 +91,7 @@ sub covers
 		"\\pset fieldsep |\nSET dp_pg.mechanism = $mechanism;"
 		  . " SET dp_pg.delta = '1e-6'; SET dp_pg.epsilon = $epsilon; SELECT "
 		  . join(', ', map { "$_, dp_error($_)" } @calls)
-		  . ' FROM cases GROUP BY k');
+		  . ' FROM cases WHERE k < ' . GROUPS . ' GROUP BY k');
 
 	foreach my $i (0 .. $#values)
 	{
@@ -116,9 +116,9 @@ covers('gaussian', 1, 0, @ratios) if $all;
 covers('gaussian', 10, 1, @ratios);
 
 # A histogram's is that of each count.
-my $counts = fetch($node, 'analyst', <<'EOT');
+my $counts = fetch($node, 'analyst', <<"EOT");
 SELECT (dp_histogram(x, 0, 16, 4, 0.5))[2], dp_error(dp_histogram(x, 0, 16, 4, 0.5))
-FROM cases GROUP BY k
+FROM cases WHERE k < @{[ GROUPS ]} GROUP BY k
 EOT
 my @beyond = (0, 0);
 

@@ -67,6 +67,13 @@ SELECT dp_declare(t, 'ward', lower => 0, upper => 999), dp_declare(t, 'place', l
 FROM unnest('{visits, crowd}'::regclass[]) AS t;
 EOT
 
+# With PEAK_HALF, 0 or 1, every other case is this half's.
+my $turn = 0;
+sub mine
+{
+	return !defined $ENV{PEAK_HALF} || $turn++ % 2 == $ENV{PEAK_HALF};
+}
+
 sub reader
 {
 	return value($node, "SELECT pid FROM pg_stat_activity WHERE backend_type = 'dp_pg reader'");
@@ -157,6 +164,7 @@ my @expressions = (
 
 foreach my $query (@groups)
 {
+	mine() or next;
 	my $few = taken(sprintf $query, 10);
 
 	cmp_ok(abs(taken(sprintf $query, 700000) - $few), '<', STEP, "as much for few rows, $few kB");
@@ -167,6 +175,7 @@ foreach my $query (
 	q{SELECT dp_argmax('visits', ARRAY['id <= %d', 'id <= %1$d AND btrim(doc) < ''x''']) IS NULL},
 	q{SELECT dp_count(DISTINCT doc), dp_argmax(doc, ARRAY['abc']), dp_sum(num, 0, 10), dp_variance(num, 0, 10), dp_median(num, 0, 10) FROM visits WHERE id <= %d})
 {
+	mine() or next;
 	my $few = taken(sprintf $query, 10);
 
 	cmp_ok(abs(taken(sprintf $query, 200000) - $few), '<', STEP, "as much without the long value, $few kB");
@@ -176,6 +185,7 @@ foreach my $expression ($icu ? ('doc COLLATE "en-US-x-icu" > left(U&\'\00AD\' ||
 		'(doc COLLATE "en-US-x-icu", id) < (U&\'\00AD\' || doc, 1)', 'doc COLLATE "en-US-x-icu" > upper(doc COLLATE "en-US-x-icu")') : (),
 	q{extract(epoch FROM timestamp '2000-01-01' + CASE WHEN id > 0 THEN interval '1 day' END) > 3}, q{sha256(CASE WHEN id > 0 THEN '\x01'::bytea END) > '\x00'})
 {
+	mine() or next;
 	my $query = "SELECT dp_count(*) FROM letters WHERE CASE WHEN id = %d THEN $expression END";
 	my $none = taken(sprintf $query, -1);
 
@@ -183,6 +193,7 @@ foreach my $expression ($icu ? ('doc COLLATE "en-US-x-icu" > left(U&\'\00AD\' ||
 }
 foreach my $expression (@expressions)
 {
+	mine() or next;
 	my $query = "SELECT dp_count(*) FROM visits WHERE id <= %d AND $expression";
 	my $few = taken(sprintf $query, 10);
 
@@ -197,6 +208,7 @@ foreach my $case (
 	[ 2, 'dp_median(id, 0, 2000000), dp_argmax(place, ARRAY[' . join(',', 0 .. 9999) . '])' ],
 	[ 2, 'dp_variance(id, 0, 1024), dp_sum(id, 0, 9999)' ])
 {
+	mine() or next;
 	my ($workers, $list) = @$case;
 	my @taken = map { [ taken_by_workers("SET max_parallel_workers_per_gather = $workers; SELECT $list FROM crowd WHERE id $_") ] } '< 0', '= 7', '> 0';
 
@@ -213,6 +225,7 @@ foreach my $case (
 	[ 2, "SELECT k, h FROM (SELECT ward AS k, dp_median(x, 0, 1024) AS h FROM crowd WHERE id %s GROUP BY ward) AS s" ],
 	[ 2, "SELECT k, h FROM (SELECT place AS k, dp_count(*) + dp_sum(x, 0, 10) AS h FROM crowd WHERE id %s GROUP BY place) AS s" ])
 {
+	mine() or next;
 	my ($workers, $query) = @$case;
 	my @taken = map { [ taken_by_workers("SET max_parallel_workers_per_gather = $workers; SELECT count(*) FROM (" . sprintf($query, $_) . ') AS t') ] } '< 0', '> 0';
 
@@ -230,6 +243,7 @@ INSERT INTO broad SELECT 7, string_agg(md5(i::text), '') FROM generate_series(1,
 GRANT SELECT ON broad TO analyst;
 EOT
 {
+	mine() or last;
 	my @taken = map { [ taken_by_workers("SET max_parallel_workers_per_gather = 2; SELECT dp_count(DISTINCT c) FROM roam JOIN broad USING (x) WHERE u = $_") ] } 8, 7;
 
 	cmp_ok($taken[0][1], '>', 0, 'workers read rows of units');
@@ -239,6 +253,7 @@ EOT
 # that tried would take more than 300 MB for the one row.
 value($node, 'SET SESSION AUTHORIZATION owner; CREATE TABLE huge AS SELECT x, repeat(c, 8) AS c FROM broad; GRANT SELECT ON huge TO analyst');
 {
+	mine() or last;
 	my $keys = join ', ', map { "CASE WHEN u <> -$_ THEN c ELSE 'a' END" } 1 .. 40;
 	my ($none, $one) = map { taken("SET max_parallel_workers_per_gather = 2; SET dp_pg.delta = 1e-9; SELECT count(*) FROM (SELECT dp_count(*) FROM roam JOIN huge USING (x) WHERE u = $_ GROUP BY $keys) AS s") } 8, 7;
 
@@ -254,6 +269,7 @@ foreach my $level (
 	'SELECT ' . join(', ', map { "min($long_keys[$_]) AS c$_" } 0 .. 9) . ' FROM stays WHERE person = %d GROUP BY person, n',
 	'SELECT ' . join(', ', map { "max(note) FILTER (WHERE n > -$_) AS c$_" } 0 .. 9) . ' FROM stays WHERE person = %d GROUP BY person, n / 2')
 {
+	mine() or next;
 	my ($none, $all) = map { taken("SELECT dp_count(*) FROM (" . sprintf($level, $_) . ') AS s WHERE ' . join(' AND ', @kept)) } -1, 1;
 
 	cmp_ok(abs($all - $none), '<', STEP, "groups of one person, $none kB");
@@ -266,6 +282,7 @@ foreach my $level (
 	'SELECT person, ' . join(', ', map { 'max(' . ($_ % 2 ? 'note' : 'n') . ") OVER (PARTITION BY person ORDER BY n, random() ROWS $_ PRECEDING) AS c$_" } 0 .. 9) . ' FROM stays WHERE person = %d',
 	'SELECT x.person, ' . join(', ', map { "rank() OVER (PARTITION BY x.person ORDER BY x.n * $_, y.n) AS c$_" } 0 .. 9) . ' FROM stays x JOIN stays y ON x.person = y.person WHERE x.person = %d')
 {
+	mine() or next;
 	my ($none, $all) = map { taken("SELECT dp_count(*) FROM (" . sprintf($level, $_) . ') AS s JOIN people p ON p.person = s.person WHERE ' . join(' AND ', map { "c$_ IS NOT NULL" } 0 .. 9)) } -1, 1;
 
 	cmp_ok(abs($all - $none), '<', STEP, "windows of one person, $none kB");
@@ -274,6 +291,7 @@ foreach my $level (
 # Of rows that are joined no hash table is made: here the groups of one person, of
 # one long row, with all rows of that person, which the planner would hash first.
 {
+	mine() or last;
 	my @letters = ('a' .. 'd');
 	my $made = join ', ', map { "max(word || '" . $_ x 16300 . "') AS $_" } @letters;
 	my ($none, $all) = map { taken("SELECT dp_count(*) FROM (people p JOIN (VALUES " . join(', ', map { "(1, '$_')" } @letters) . ") y (c, d) ON y.c = p.k)"
@@ -287,6 +305,7 @@ foreach my $level (
 # make it grow by more for the next query.  Where it does, one query in thirty
 # does it, so 100 of them do with probability 0.96.
 {
+	mine() or last;
 	my $query = "SELECT count(*) FROM (SELECT item, dp_count(*) FROM bills GROUP BY item) AS t;\n";
 	my $settings = "SET dp_pg.epsilon = '1'; SET dp_pg.delta = '1e-9';\n";
 	my $once = taken($settings . $query x 5);
@@ -300,6 +319,7 @@ foreach my $level (
 # What it has it keeps for queries that follow, and gives most of it back when
 # none does.
 {
+	mine() or last;
 	my $full = memory(reader(), 'VmRSS');
 
 	ok(await(sub { memory(reader(), 'VmRSS') < KEPT }), "memory goes back, of $full kB");
@@ -308,6 +328,7 @@ foreach my $level (
 # What rows leave behind does not lie where they are reserved for, wherever they
 # had it put: small pieces that malloc keeps, and contexts that PostgreSQL does.
 {
+	mine() or last;
 	my $held = test_library('held_memory');
 
 	value($node, "CREATE FUNCTION held_growth(at int, contexts bool, reversed bool) RETURNS bigint STRICT LANGUAGE c AS '$held'");
@@ -346,6 +367,7 @@ cmp_ok(abs($conditions[1] - $conditions[0]), '<', STEP, "tables of conditions of
 # Dictionaries of words, which ICU reads for initcap.
 if (value($node, q{SELECT count(*) FROM pg_collation WHERE collname = 'th-x-icu'}))
 {
+	mine() or last;
 	my @words = map { taken("SELECT dp_count(*) FROM words WHERE CASE WHEN id = $_ THEN initcap(w COLLATE \"th-x-icu\") > 'a' END") } -1, 1 .. 4;
 
 	cmp_ok(abs($words[$_] - $words[0]), '<', STEP, "initcap, word $_: $words[0] kB") foreach 1 .. 4;
@@ -359,6 +381,7 @@ cmp_ok(abs($zones[1] - $zones[0]), '<', STEP, "time zones, $zones[0] kB");
 # Of how many parts a plan reads does not carry a worker beyond the end of its
 # stack: of 1 MB here, for 1000 nodes and more.
 {
+	mine() or last;
 	my $file = $node->data_dir . '/process_peak';
 
 	value($node, <<'EOT');
