@@ -67,7 +67,7 @@ sub test_library
 	my @objects = defined $included ? grep { !m{/\Q$included\E\.o$} } glob "$source/*/*.o" : ();
 
 	system("$cc $cflags -Werror -fPIC -shared $cppflags -I$include"
-		  . " -I$source -o $library $folder/$name.c @objects"
+		  . " -I$source -o $library $folder/$name.c @objects " . ($ENV{DP_PG_TEST_LINK} // '')
 		  . (@objects ? ' -Wl,-Bsymbolic -lcrypto' : '')) == 0
 	  or die "$name.c does not compile";
 	return $library;

@@ -367,7 +367,6 @@ cmp_ok(abs($conditions[1] - $conditions[0]), '<', STEP, "tables of conditions of
 # Dictionaries of words, which ICU reads for initcap.
 if (value($node, q{SELECT count(*) FROM pg_collation WHERE collname = 'th-x-icu'}))
 {
-	mine() or last;
 	my @words = map { taken("SELECT dp_count(*) FROM words WHERE CASE WHEN id = $_ THEN initcap(w COLLATE \"th-x-icu\") > 'a' END") } -1, 1 .. 4;
 
 	cmp_ok(abs($words[$_] - $words[0]), '<', STEP, "initcap, word $_: $words[0] kB") foreach 1 .. 4;
