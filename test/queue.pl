@@ -119,7 +119,8 @@ sub supervise
 		$ENV{TMPDIR} = "$folder/tmp";
 		mkdir $ENV{TMPDIR};
 		$ENV{GCOV_PREFIX} = "$ENV{DP_PG_COVERAGE}/$run->{id}" if $ENV{DP_PG_COVERAGE};
-		$ENV{$_} = $run->{environment}{$_} foreach keys %{ $run->{environment} };
+		# what the caller says counts more
+		$ENV{$_} //= $run->{environment}{$_} foreach keys %{ $run->{environment} };
 		open STDIN, '<', '/dev/null';
 		open STDOUT, '>', "$folder.out" or die "$folder.out: $!";
 		open STDERR, '>', "$folder.err" or die "$folder.err: $!";
