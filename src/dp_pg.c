@@ -33,6 +33,7 @@ _PG_init(void)
 	if (!process_shared_preload_libraries_in_progress)
 		return;
 	dp_bridge_settings_init();
+	dp_bridge_hooks_init();
 	dp_ledger_init();
 	dp_reader_init();
 	dp_protect_init();

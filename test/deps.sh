@@ -43,6 +43,9 @@ if [ -z "$version" ] && [ -n "$have_apt" ]; then
 fi
 version=${version:-15}
 
+beside=(pgaudit pg-qualstats pg-stat-kcache pg-wait-sampling set-user hypopg
+	cron partman pglogical plpgsql-check plprofiler pgextwlist powa)
+
 # building; the server's headers name those of ICU
 packages=(
 	gcc make libc6-dev libssl-dev libicu-dev
@@ -55,6 +58,8 @@ packages=(
 	default-jdk-headless libpostgresql-jdbc-java
 	python3-psycopg2 python3-psycopg python3-pyodbc
 	pgbouncer
+	# extensions beside which dp_pg is tried
+	"${beside[@]/#/postgresql-$version-}"
 	odbc-postgresql unixodbc
 	chromium
 	# benchmarks

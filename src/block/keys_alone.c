@@ -35,7 +35,7 @@ lacks_right_walker(Node *node, void *context)
 	if (node == NULL)
 		return false;
 	if (IsA(node, Query))
-		return !dp_compat_has_rights((Query *) node) ||
+		return !dp_bridge_has_rights((Query *) node) ||
 			query_tree_walker((Query *) node, lacks_right_walker, context, 0);
 	return expression_tree_walker(node, lacks_right_walker, context);
 }

@@ -104,6 +104,7 @@ typedef struct shared_area
 
 static shared_area areas[AREAS];
 static int	nareas = 0;
+static bool requested = false;
 static shmem_request_hook_type next_shmem_request = NULL;
 static shmem_startup_hook_type next_shmem_startup = NULL;
 
@@ -119,6 +120,21 @@ request_areas(void)
 		RequestAddinShmemSpace(areas[i].size());
 		RequestNamedLWLockTranche(areas[i].name, 1);
 	}
+	requested = true;
+}
+
+/* Some libraries do not hand on to those that were preloaded before them. */
+static void
+require_requested(void)
+{
+	if (!requested)
+		ereport(FATAL,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("shared memory of dp_pg was not requested"),
+				 errdetail("A library that is preloaded after dp_pg does not "
+						   "call the hook shmem_request_hook that was there "
+						   "before."),
+				 errhint("Put dp_pg last in shared_preload_libraries.")));
 }
 
 static void
@@ -128,6 +144,7 @@ start_areas(void)
 
 	if (next_shmem_startup)
 		next_shmem_startup();
+	require_requested();
 	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
 	for (i = 0; i < nareas; i++)
 	{

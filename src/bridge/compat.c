@@ -12,6 +12,59 @@
 
 #include "dp_compat.h"
 
+/* ---- rights ---- */
+
+/*
+ * dp_bridge_check_entries
+ *	  As PostgreSQL checks entries, but for hooks; infos are of 16 and later.
+ */
+bool
+dp_bridge_check_entries(List *entries, List *infos, bool raise)
+{
+	ExecutorCheckPerms_hook_type hook = ExecutorCheckPerms_hook;
+	bool		passed = false;
+
+	ExecutorCheckPerms_hook = NULL;
+	PG_TRY();
+	{
+#if PG_VERSION_NUM >= 160000
+		passed = ExecCheckPermissions(entries, infos, raise);
+#else
+		passed = ExecCheckRTPerms(entries, raise);
+#endif
+	}
+	PG_FINALLY();
+	{
+		ExecutorCheckPerms_hook = hook;
+	}
+	PG_END_TRY();
+	return passed;
+}
+
+static bool
+check_level(Query *level, bool raise)
+{
+#if PG_VERSION_NUM >= 160000
+	return dp_bridge_check_entries(level->rtable, level->rteperminfos, raise);
+#else
+	return dp_bridge_check_entries(level->rtable, NIL, raise);
+#endif
+}
+
+/* dp_bridge_has_rights: see dp_compat.h. */
+bool
+dp_bridge_has_rights(Query *level)
+{
+	return check_level(level, false);
+}
+
+/* dp_bridge_check_rights: likewise. */
+void
+dp_bridge_check_rights(Query *level)
+{
+	(void) check_level(level, true);
+}
+
 /* ---- levels that group ---- */
 
 #if PG_VERSION_NUM >= 180000

@@ -18,6 +18,36 @@
 #include "../acct/dp_acct.h"
 #include "dp_compat.h"
 
+/* ---- hooks (hooks.c) ---- */
+typedef void (*dp_bridge_hook) (void);
+
+#define DP_BRIDGE_HOOKS 40		/* at most */
+
+/* Hooks of a process that were put aside. */
+typedef struct dp_bridge_hooks
+{
+	dp_bridge_hook variable[DP_BRIDGE_HOOKS];
+	dp_bridge_hook next[DP_BRIDGE_HOOKS];	/* after our first one */
+	void	   *plugin;			/* of PL/pgSQL */
+} dp_bridge_hooks;
+
+/*
+ * dp_bridge_add_hook: install a hook of ours, and keep in *next whom it hands
+ * on to, while the library is preloaded.
+ */
+#define dp_bridge_add_hook(variable, ours, next) \
+	(*(next) = *(variable), *(variable) = (ours), \
+	 dp_bridge_note_hook((dp_bridge_hook *) (variable), \
+						 (dp_bridge_hook *) (next)))
+
+extern void dp_bridge_hooks_init(void);
+extern void dp_bridge_note_hook(dp_bridge_hook *variable,
+								dp_bridge_hook *next);
+extern void dp_bridge_be_alone(void);
+extern void dp_bridge_start_alone(dp_bridge_hooks *aside);
+extern void dp_bridge_clear_hooks(dp_bridge_hooks *aside);
+extern void dp_bridge_restore_hooks(const dp_bridge_hooks *aside);
+
 /* ---- settings (settings.c) ---- */
 extern char *dp_setting_epsilon;	/* dp_pg.epsilon, decimal text */
 

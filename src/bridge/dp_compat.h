@@ -53,28 +53,30 @@
 #include "commands/explain.h"
 #endif
 
+/* Hooks that a version has more than 15: for hooks.c. */
+#if PG_VERSION_NUM >= 180000
+#define DP_COMPAT_HOOKS \
+	HOOK(explain_per_node_hook), HOOK(explain_per_plan_hook), \
+	HOOK(explain_validate_options_hook)
+#else
+#define DP_COMPAT_HOOKS
+#endif
+
 /* ---- rights on relations ---- */
 
 /*
  * From 16 on rights are checked by nodes of their own, one list per query
- * level.  dp_compat_has_rights tells whether the rights that the level asks
- * for on its relations are there; dp_compat_check_rights raises 42501 unless
+ * level.  dp_bridge_has_rights tells whether the rights that the level asks
+ * for on its relations are there; dp_bridge_check_rights raises 42501 unless
  * they are; dp_compat_read_as lets the level's entries of a relation be
- * checked as another role.
+ * checked as another role.  No hook is asked: other libraries' may be asked
+ * only where an executor has begun (pgaudit's ends the process otherwise).
  */
+extern bool dp_bridge_check_entries(List *entries, List *infos, bool raise);
+extern bool dp_bridge_has_rights(Query *level);
+extern void dp_bridge_check_rights(Query *level);
+
 #if PG_VERSION_NUM >= 160000
-
-static inline bool
-dp_compat_has_rights(Query *level)
-{
-	return ExecCheckPermissions(level->rtable, level->rteperminfos, false);
-}
-
-static inline void
-dp_compat_check_rights(Query *level)
-{
-	(void) ExecCheckPermissions(level->rtable, level->rteperminfos, true);
-}
 
 static inline void
 dp_compat_read_as(Query *level, Oid relid, Oid role)
@@ -99,11 +101,11 @@ dp_compat_has_right(Query *level, const RangeTblEntry *entry)
 	if (entry->perminfoindex == 0)
 		return true;
 	copy.perminfoindex = 1;
-	return ExecCheckPermissions(list_make1(&copy),
-								list_make1(getRTEPermissionInfo(
-									level->rteperminfos,
-									unconstify(RangeTblEntry *, entry))),
-								false);
+	return dp_bridge_check_entries(list_make1(&copy),
+								   list_make1(getRTEPermissionInfo(
+								   level->rteperminfos,
+								   unconstify(RangeTblEntry *, entry))),
+								   false);
 }
 
 /* May it read what it asks to read of one of its entries, if anything? */
@@ -119,7 +121,8 @@ dp_compat_may_read(Query *level, const RangeTblEntry *entry)
 								 unconstify(RangeTblEntry *, entry));
 	info.requiredPerms &= ACL_SELECT;
 	copy.perminfoindex = 1;
-	return ExecCheckPermissions(list_make1(&copy), list_make1(&info), false);
+	return dp_bridge_check_entries(list_make1(&copy), list_make1(&info),
+								   false);
 }
 
 /*
@@ -237,18 +240,6 @@ dp_compat_drop_entries(Query *level)
 
 #else
 
-static inline bool
-dp_compat_has_rights(Query *level)
-{
-	return ExecCheckRTPerms(level->rtable, false);
-}
-
-static inline void
-dp_compat_check_rights(Query *level)
-{
-	(void) ExecCheckRTPerms(level->rtable, true);
-}
-
 static inline void
 dp_compat_read_as(Query *level, Oid relid, Oid role)
 {
@@ -266,8 +257,8 @@ dp_compat_read_as(Query *level, Oid relid, Oid role)
 static inline bool
 dp_compat_has_right(Query *level, const RangeTblEntry *entry)
 {
-	return ExecCheckRTPerms(list_make1(unconstify(RangeTblEntry *, entry)),
-							false);
+	return dp_bridge_check_entries(list_make1(unconstify(RangeTblEntry *,
+														 entry)), NIL, false);
 }
 
 static inline bool
@@ -276,7 +267,7 @@ dp_compat_may_read(Query *level, const RangeTblEntry *entry)
 	RangeTblEntry copy = *entry;
 
 	copy.requiredPerms &= ACL_SELECT;
-	return ExecCheckRTPerms(list_make1(&copy), false);
+	return dp_bridge_check_entries(list_make1(&copy), NIL, false);
 }
 
 static inline bool

@@ -242,7 +242,7 @@ dp_bridge_check_scope(void)
 void
 dp_bridge_scope_init(void)
 {
-	next_process_utility = ProcessUtility_hook;
-	ProcessUtility_hook = check_statement;
+	dp_bridge_add_hook(&ProcessUtility_hook, check_statement,
+					   &next_process_utility);
 	RegisterXactCallback(end_transaction, NULL);
 }

@@ -69,6 +69,6 @@ dp_ledger_refreshes_own(void)
 void
 dp_ledger_refresh_init(void)
 {
-	next_process_utility = ProcessUtility_hook;
-	ProcessUtility_hook = note_refresh;
+	dp_bridge_add_hook(&ProcessUtility_hook, note_refresh,
+					   &next_process_utility);
 }

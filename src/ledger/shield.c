@@ -14,7 +14,8 @@
  *		its start, and nothing is counted for tables, functions and statements;
  *	  - no message of level DEBUG or LOG is sent while it runs;
  *	  - settings of the caller that steer how rows are read do not reach it;
- *	  - half of the stack is left when it begins.
+ *	  - half of the stack is left when it begins;
+ *	  - no other library's hook runs while it does (bridge/hooks.c).
  *
  * The other way round, a building block answers a function that runs with
  * another role's rights only if that was shielded from its start, together
@@ -23,7 +24,8 @@
  *
  * The functions that run now are a stack of this process.  Each start is
  * followed by an end or an abort, except where another library's hook raises
- * an error after ours: therefore a transaction's end clears the stack.
+ * an error after ours: therefore the end of a transaction, or a subtransaction
+ * that is aborted, takes those that began in it from the stack.
  */
 #include "postgres.h"
 
@@ -49,6 +51,8 @@ typedef struct running
 	Oid			user;			/* whose rights it has */
 	bool		shielded;
 	int			nest;			/* level of its settings; 0: none */
+	int			depth;			/* of transactions, when it began */
+	dp_bridge_hooks *aside;		/* other libraries' hooks; NULL: none */
 	BufferUsage buffers;		/* before it */
 	WalUsage	wal;
 } running;
@@ -124,6 +128,7 @@ static void
 push(const FmgrInfo *call, const dp_shield_facts *facts,
 	 const BufferUsage *buffers, const WalUsage *wal)
 {
+	bool		already = is_shielded_already();
 	running    *self = MemoryContextAllocZero(TopTransactionContext,
 											  sizeof(running));
 
@@ -133,10 +138,15 @@ push(const FmgrInfo *call, const dp_shield_facts *facts,
 	self->shielded = facts->known;
 	self->buffers = *buffers;
 	self->wal = *wal;
-	if (facts->known && !is_shielded_already())
-		self->nest = take_settings(facts->kept);
+	self->depth = GetCurrentTransactionNestLevel();
 	self->outer = innermost;
 	innermost = self;
+	if (!facts->known || already)
+		return;
+	self->nest = take_settings(facts->kept);
+	self->aside = MemoryContextAllocZero(TopTransactionContext,
+										 sizeof(dp_bridge_hooks));
+	dp_bridge_start_alone(self->aside);	/* an error: forget_running_sub */
 }
 
 /* The hook of whoever stands behind us comes first: it may raise an error. */
@@ -159,17 +169,43 @@ start(FmgrInfo *call, Datum *arg)
 
 /* ---- end and abort ---- */
 
-/* After an error settings are restored by the transaction that it aborts. */
+/* Forget the innermost ones up to self; hooks are what they were before it. */
 static void
+pop(running *self)
+{
+	running    *last;
+
+	do
+	{
+		last = innermost;
+		innermost = last->outer;
+		if (last->aside != NULL)
+		{
+			dp_bridge_restore_hooks(last->aside);
+			pfree(last->aside);
+		}
+		if (last != self)
+			pfree(last);
+	} while (last != self);
+}
+
+/*
+ * After an error settings are restored by the transaction that it aborts.
+ * Returns whether the function was one that other libraries' hooks stood
+ * aside for.
+ */
+static bool
 stop(const FmgrInfo *call, bool aborted)
 {
 	running    *self = innermost;
+	bool		aside;
 
 	while (self != NULL && self->call != call)
 		self = self->outer;
 	if (self == NULL)
-		return;
-	innermost = self->outer;
+		return false;
+	aside = self->aside != NULL;
+	pop(self);
 	if (self->nest > 0 && !aborted)
 		leave_settings(self->nest);
 	if (self->shielded)
@@ -178,6 +214,7 @@ stop(const FmgrInfo *call, bool aborted)
 		pgWalUsage = self->wal;
 	}
 	pfree(self);
+	return aside;
 }
 
 /* Called for every SECURITY DEFINER function, with its rights and settings. */
@@ -189,9 +226,23 @@ shield_function(FmgrHookEventType event, FmgrInfo *call, Datum *arg)
 		start(call, arg);
 		return;
 	}
-	stop(call, event == FHET_ABORT);
-	if (next_fmgr)
+	if (stop(call, event == FHET_ABORT))
+		fmgr_hook(event, call, arg);	/* all that saw it start */
+	else if (next_fmgr)
 		next_fmgr(event, call, arg);
+}
+
+/* Those that began in the transaction of this depth, or within. */
+static void
+forget_from(int depth)
+{
+	while (innermost != NULL && innermost->depth >= depth)
+	{
+		running    *self = innermost;
+
+		pop(self);
+		pfree(self);
+	}
 }
 
 static void
@@ -200,16 +251,24 @@ forget_running(XactEvent event, void *arg)
 	if (event != XACT_EVENT_PRE_COMMIT &&
 		event != XACT_EVENT_PARALLEL_PRE_COMMIT &&
 		event != XACT_EVENT_PRE_PREPARE)
-		innermost = NULL;
+		forget_from(0);
+}
+
+static void
+forget_running_sub(SubXactEvent event, SubTransactionId self,
+				   SubTransactionId parent, void *arg)
+{
+	if (event == SUBXACT_EVENT_ABORT_SUB)
+		forget_from(GetCurrentTransactionNestLevel());
 }
 
 /* dp_ledger_shield_init: install the hook; called once, while preloading. */
 void
 dp_ledger_shield_init(void)
 {
-	next_fmgr = fmgr_hook;
-	fmgr_hook = shield_function;
+	dp_bridge_add_hook(&fmgr_hook, shield_function, &next_fmgr);
 	RegisterXactCallback(forget_running, NULL);
+	RegisterSubXactCallback(forget_running_sub, NULL);
 }
 
 /* ---- the building blocks' side ---- */

@@ -130,8 +130,8 @@ process_utility(PlannedStmt *statement, const char *query, bool read_only_tree,
 void
 dp_ledger_utility_init(void)
 {
-	next_process_utility = ProcessUtility_hook;
-	ProcessUtility_hook = process_utility;
+	dp_bridge_add_hook(&ProcessUtility_hook, process_utility,
+					   &next_process_utility);
 }
 
 /* dp_ledger_init: everything of the ledger that _PG_init must set up. */

@@ -340,6 +340,5 @@ watch_utility(PlannedStmt *pstmt, const char *query_string,
 void
 dp_protect_init(void)
 {
-	previous_utility = ProcessUtility_hook;
-	ProcessUtility_hook = watch_utility;
+	dp_bridge_add_hook(&ProcessUtility_hook, watch_utility, &previous_utility);
 }

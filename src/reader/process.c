@@ -75,6 +75,7 @@ handle_cancel(SIGNAL_ARGS)
 static void
 force_settings(void)
 {
+	dp_bridge_be_alone();
 	dp_bridge_force_worker_settings();
 	dp_reader_be_quiet(true);
 	dp_bridge_force("default_transaction_read_only", "on");
@@ -262,6 +263,9 @@ make_ready(dp_reading_work *work, dp_opened *opened)
 	opened->state = begin(work, opened->how, trees.input);
 	dp_reader_open(opened, trees.scans);
 	contexts = dp_reader_warm(message, opened);
+
+	/* of libraries that were loaded meanwhile */
+	dp_bridge_clear_hooks(NULL);
 
 	/* last, for what rows need alone */
 	reserve(message, trees.plan, trees.scans, contexts);

@@ -372,6 +372,5 @@ start_executor(QueryDesc *desc, int flags)
 void
 dp_reader_warm_init(void)
 {
-	next_start = ExecutorStart_hook;
-	ExecutorStart_hook = start_executor;
+	dp_bridge_add_hook(&ExecutorStart_hook, start_executor, &next_start);
 }

@@ -69,6 +69,6 @@ dp_reuse_init(void)
 {
 	dp_reuse_shared_init();
 	dp_ledger_register_task(DP_TASK_ANSWER, &dp_reuse_tasks);
-	next_process_utility = ProcessUtility_hook;
-	ProcessUtility_hook = note_import;
+	dp_bridge_add_hook(&ProcessUtility_hook, note_import,
+					   &next_process_utility);
 }

@@ -456,8 +456,7 @@ dp_run_init(void)
 	dp_run_public_plan_init();
 	dp_run_work_init();
 	dp_run_denial_init();
-	previous_planner = planner_hook;
-	planner_hook = plan_release_query;
-	previous_pathlist = set_rel_pathlist_hook;
-	set_rel_pathlist_hook = add_release_path;
+	dp_bridge_add_hook(&planner_hook, plan_release_query, &previous_planner);
+	dp_bridge_add_hook(&set_rel_pathlist_hook, add_release_path,
+					   &previous_pathlist);
 }

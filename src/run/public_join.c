@@ -338,6 +338,5 @@ dp_run_hashes_joined(const Plan *plan, const dp_public_facts *facts)
 void
 dp_run_public_join_init(void)
 {
-	previous_joins = set_join_pathlist_hook;
-	set_join_pathlist_hook = weigh_joins;
+	dp_bridge_add_hook(&set_join_pathlist_hook, weigh_joins, &previous_joins);
 }

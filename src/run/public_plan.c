@@ -475,15 +475,11 @@ dp_run_public_plan(Query *inner, dp_workers workers, dp_public_facts *facts)
 void
 dp_run_public_plan_init(void)
 {
-	previous_info = get_relation_info_hook;
-	get_relation_info_hook = hide_relation;
-	previous_stats = get_relation_stats_hook;
-	get_relation_stats_hook = hide_stats;
-	previous_index_stats = get_index_stats_hook;
-	get_index_stats_hook = hide_index_stats;
-	previous_width = get_attavgwidth_hook;
-	get_attavgwidth_hook = hide_width;
-	previous_pathlist = set_rel_pathlist_hook;
-	set_rel_pathlist_hook = hide_paths;
+	dp_bridge_add_hook(&get_relation_info_hook, hide_relation, &previous_info);
+	dp_bridge_add_hook(&get_relation_stats_hook, hide_stats, &previous_stats);
+	dp_bridge_add_hook(&get_index_stats_hook, hide_index_stats,
+					   &previous_index_stats);
+	dp_bridge_add_hook(&get_attavgwidth_hook, hide_width, &previous_width);
+	dp_bridge_add_hook(&set_rel_pathlist_hook, hide_paths, &previous_pathlist);
 	dp_run_public_join_init();
 }

@@ -135,8 +135,6 @@ enter_function(FmgrHookEventType event, FmgrInfo *flinfo, Datum *arg)
 void
 dp_run_quiet_init(void)
 {
-	next_emit_log = emit_log_hook;
-	emit_log_hook = keep_from_client;
-	next_fmgr = fmgr_hook;
-	fmgr_hook = enter_function;
+	dp_bridge_add_hook(&emit_log_hook, keep_from_client, &next_emit_log);
+	dp_bridge_add_hook(&fmgr_hook, enter_function, &next_fmgr);
 }

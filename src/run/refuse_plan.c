@@ -130,8 +130,6 @@ process_utility(PlannedStmt *statement, const char *query, bool read_only_tree,
 void
 dp_run_denial_init(void)
 {
-	next_start = ExecutorStart_hook;
-	ExecutorStart_hook = start_executor;
-	next_utility = ProcessUtility_hook;
-	ProcessUtility_hook = process_utility;
+	dp_bridge_add_hook(&ExecutorStart_hook, start_executor, &next_start);
+	dp_bridge_add_hook(&ProcessUtility_hook, process_utility, &next_utility);
 }

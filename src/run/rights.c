@@ -45,7 +45,7 @@ lacks_right_walker(Node *node, void *context)
 	if (node == NULL)
 		return false;
 	if (IsA(node, Query))
-		return !dp_compat_has_rights((Query *) node) ||
+		return !dp_bridge_has_rights((Query *) node) ||
 			walk_level((Query *) node, lacks_right_walker, context, 0);
 	return expression_tree_walker(node, lacks_right_walker, context);
 }
@@ -89,7 +89,7 @@ check_rights_walker(Node *node, void *context)
 		return false;
 	if (IsA(node, Query))
 	{
-		dp_compat_check_rights((Query *) node);
+		dp_bridge_check_rights((Query *) node);
 		return walk_level((Query *) node, check_rights_walker, context, 0);
 	}
 	return expression_tree_walker(node, check_rights_walker, context);
@@ -167,11 +167,11 @@ dp_run_check_rights_met(PlannerInfo *root, Oid relid)
 	if (relid < FirstNormalObjectId || !expects_functions)
 		return;
 	for (level = root; level != NULL; level = level->parent_root)
-		if (!dp_compat_has_rights(level->parse) && holds_protected(relid))
+		if (!dp_bridge_has_rights(level->parse) && holds_protected(relid))
 		{
 			refusal = dp_run_refuse_entries(level->parse);
 			if (refusal != NULL)
 				dp_bridge_raise_refusal(refusal, NULL);
-			dp_compat_check_rights(level->parse);
+			dp_bridge_check_rights(level->parse);
 		}
 }

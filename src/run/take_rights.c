@@ -40,7 +40,7 @@ rights_walker(Node *node, void *context)
 	level->queryId = 0;
 	dp_compat_read_as(level, rights->relation->relid,
 					  rights->relation->owner);
-	dp_compat_check_rights(level);
+	dp_bridge_check_rights(level);
 	foreach(lc, level->rtable)
 	{
 		Oid			relid = lfirst_node(RangeTblEntry, lc)->relid;
