@@ -8,9 +8,9 @@
 #   make test       what every change needs, and CI runs; the suites alone: make
 #                   lint unit regress isolation pgtap tap stat jdbc node fuzz
 #   make check      all but unit, stat and fuzz
-#   make night      what takes longer, and all of the following but bench: hours
-#                   (as root; NIGHT="suites holes" names some).  night.md says
-#                   how it went
+#   make night      the programs of the night, then matrix, cassert, holes, flakes
+#                   and soak: hours (as root; NIGHT="suites holes" names some).
+#                   night.md says how it went
 #   make matrix     everything on PostgreSQL 15, 17 and 18, and the packages,
 #                   in Debian systems of their own (as root; an hour)
 #   make cassert    the suites on PostgreSQL 15 built with assertions and with
@@ -27,7 +27,7 @@
 #   make errors     measure errors on real data: doc/errors.md, by hand
 #   make synthesis  compare generators on real data: doc/synthesis.md, by hand
 #
-# deps, demo, test, the suites, cassert, holes, coverage, flakes, soak, bench, errors
+# deps, demo, test, the suites, night, matrix, cassert, holes, coverage, flakes, soak, bench, errors
 # and synthesis need nothing but make and git: they install packages first, when some
 # are missing, and touch no server.
 
@@ -57,7 +57,7 @@ ifeq ($(PGHOST)$(PGPORT),)
 REGRESS_OPTS += --temp-instance=./tmp_check --temp-config=test/dp_pg.conf
 ISOLATION_OPTS += --temp-instance=./tmp_check_iso --temp-config=test/dp_pg.conf
 endif
-EXTRA_CLEAN = sql/$(EXTENSION)--$(DP_VERSION).sql test/unit/bin
+EXTRA_CLEAN = sql/$(EXTENSION)--$(DP_VERSION).sql test/unit/bin test/stat/bin
 
 # Without the server's headers only the targets that install them work.
 PG_CONFIG ?= pg_config

@@ -30,9 +30,10 @@ for what in "$@"; do
 		bash test/deps.sh && bash test/sandbox.sh test/run.sh night
 	else
 		make --no-print-directory "$what"
-	fi >"$log" 2>&1 || { verdict=NO; failed=$((failed + 1)); }
-	echo "| $what | $verdict | $((SECONDS - start)) | $(tail -n 1 "$log") |" >>night.md
-	cat "$log" >>night.log
+	fi 2>&1 | tee -a night.log >"$log"
+	[ "${PIPESTATUS[0]}" -eq 0 ] || { verdict=NO; failed=$((failed + 1)); }
+	said=$(grep -v '^make' "$log" | tail -n 1 | tr '|' '/')
+	echo "| $what | $verdict | $((SECONDS - start)) | $said |" >>night.md
 done
 cat night.md
 [ "$failed" -eq 0 ]

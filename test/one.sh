@@ -9,7 +9,7 @@ build_and_install DP_WERROR=-Werror || exit 1
 prepare_tap one
 for file in "$@"; do
 	perl "$file" || {
-		tail -n 20 "$TESTDIR"/tmp_check/log/regress_log_* 2>/dev/null
+		tail -n 20 "$TESTDIR"/tmp_check/log/regress_log_* "$TESTLOGDIR"/regress_log_* 2>/dev/null
 		exit 1
 	}
 done

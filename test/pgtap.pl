@@ -30,10 +30,13 @@ foreach my $file (glob("$FindBin::RealBin/lint/*.sql $FindBin::RealBin/pgtap/*.s
 
 	while (my $line = $parser->next)
 	{
-		if ($line->is_test) { ok($line->is_ok, "$name" . $line->description) }
-		elsif ($line->is_comment) { diag($line->as_string) }
+		if ($line->is_test && $line->has_skip) { SKIP: { skip($line->explanation, 1) } }
+		elsif ($line->is_test) { ok($line->is_ok, "$name " . $line->description =~ s/^- //r) }
+		elsif ($line->is_comment) { diag($line->comment) }
+		elsif ($line->is_bailout) { fail("$name: " . $line->as_string) }
 	}
-	ok(0, "$name: $err " . join(', ', $parser->parse_errors)) if !$ended || $parser->parse_errors;
+	ok(0, "$name: $err " . join(', ', $parser->parse_errors)) if !$ended || $parser->parse_errors || !$parser->tests_run;
 }
 $node->stop;
+is(join('', grep { /$ENV{DP_PG_FINDINGS}/ } split /^/, slurp_file($node->logfile)), '', 'no process of the server has failed');
 done_testing();

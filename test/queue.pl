@@ -7,17 +7,21 @@
 #	  nothing failed.  Called by test/run.sh.
 #
 # A program prints TAP.  Only top-level tests count.  One that dies, breaks its
-# plan, runs nothing, takes longer than DP_PG_LIMIT seconds (3600) or leaves
-# processes behind for a minute is one more failure; one that skips everything,
-# for a reason it prints, is one skipped.
+# plan, runs nothing, takes longer than DP_PG_LIMIT seconds (an hour, six by
+# night) or leaves processes behind for a minute is one more failure; one that
+# skips everything, for a reason it prints, is one skipped; a suite in which
+# nothing passes has failed.
 #
-# FUZZ_TODAY is the seed of the day; "none" leaves shares of such a seed out.
-# DP_PG_JOBS, one more than there are processors, is how many run at a time.  Seconds of the processor
-# are of the program and all processes that it started, servers included.
+# DP_PG_JOBS, one more than there are processors, is how many run at a time.
+# Variables FUZZ_* of the caller count before the table's; with a FUZZ_SEED
+# shares of the day's seed are left out, as they are where FUZZ_TODAY, that
+# seed, is "none".  Seconds of the processor are of the program and all processes
+# that it started, servers included.
 use strict;
 use warnings;
 
 use FindBin;
+use List::Util qw(sum0);
 use POSIX qw(:sys_wait_h strftime);
 use TAP::Parser;
 use Time::HiRes qw(sleep time);
@@ -28,8 +32,9 @@ use constant PR_SET_CHILD_SUBREAPER => 36;
 use constant MOST_AFTER_END => 60;
 
 my ($when, @suites) = @ARGV;
+die "queue.pl day|night [suite ...]\n" if ($when // '') !~ /^(?:day|night)$/;
 my $jobs = $ENV{DP_PG_JOBS} || 1 + qx(nproc);
-my $limit = $ENV{DP_PG_LIMIT} || 3600;
+my $limit = $ENV{DP_PG_LIMIT} || 3600 * ($when eq 'day' ? 1 : 6);
 my $work = $ENV{DP_PG_WORK} or die "run this through test/sandbox.sh\n";
 my $today = $ENV{FUZZ_TODAY} || strftime('%Y%m%d', gmtime);
 
@@ -42,28 +47,34 @@ my %suite_of = (sql => 'regress', specs => 'isolation', t => 'tap');
 # environment, expected seconds].
 sub runs
 {
-	my @runs;
+	my (@runs, %known);
+	my $in_table = 0;
 
 	open my $in, '<', "$FindBin::RealBin/README.md" or die "README.md: $!";
 	while (my $line = <$in>)
 	{
+		$in_table ||= $line =~ /^## Programs$/;
+		next if !$in_table || $line !~ m{^\| \S*/};
 		my ($name, $day, $night, $wall) =
-		  $line =~ m{^\| (\w+/[\w.]*) \| ([^|]+) \| ([^|]+) \| ([\d.]*) }
-		  or next;
+		  $line =~ m{^\| (\w+/[\w.]*) \| ([^|]+) \| ([^|]+) \| ([\d.]+) \| [\d.]+ \|$}
+		  or die "README.md: $line";
 		my ($folder) = $name =~ m{^(\w+)/};
 		my $suite = $suite_of{$folder} // $folder;
 		my @shares = grep { $_ ne '-' } split /; /, $when eq 'day' ? $day : $night;
 
+		# what makes a share smaller comes from nowhere else
+		delete $ENV{$_} foreach grep { !/^FUZZ_/ } "$day $night" =~ /(\w+)=/g;
+		$known{$suite} = 1;
 		next if @suites && !grep { $_ eq $suite } @suites;
-		@shares = grep { !/\btoday\b/ } @shares if $today eq 'none';
+		@shares = grep { !/\btoday\b/ } @shares if $today eq 'none' || $ENV{FUZZ_SEED};
 		foreach my $share (@shares)
 		{
-			my %environment = map { /^(\w+)=(.*)$/ ? ($1 => $2) : () } split / /, $share;
+			my %environment = map { /^(\w+)=(.*)$/ ? ($1 => $ENV{$1} // $2) : () } split / /, $share;
 
 			$environment{FUZZ_SEED} = $today if $share =~ /\btoday\b/;
 			push @runs,
 			  {
-				name => $share eq 'yes' ? $name : "$name ($share)",
+				name => $share eq 'yes' ? $name : "$name (" . join(' ', map { /^(\w+)=/ ? "$1=$environment{$1}" : $_ } split / /, $share) . ')',
 				suite => $suite,
 				row => $name,
 				environment => \%environment,
@@ -72,6 +83,7 @@ sub runs
 		}
 	}
 	close $in;
+	die "there is no suite $_\n" foreach grep { !$known{$_} } @suites;
 	return sort { $b->{expected} <=> $a->{expected} || $a->{name} cmp $b->{name} } @runs;
 }
 
@@ -90,10 +102,10 @@ sub command
 
 sub children
 {
-	my @of = split ' ', qx(cat /proc/$$/task/$$/children 2>/dev/null);
-
-	# the shell that looked has ended
-	return grep { -e "/proc/$_" } @of;
+	open my $in, '<', "/proc/$$/task/$$/children" or die "/proc/$$/task/$$/children: $!";
+	my @of = split ' ', <$in> // '';
+	close $in;
+	return @of;
 }
 
 # In a process of its own, to which everything falls that the program starts
@@ -119,8 +131,7 @@ sub supervise
 		$ENV{TMPDIR} = "$folder/tmp";
 		mkdir $ENV{TMPDIR};
 		$ENV{GCOV_PREFIX} = "$ENV{DP_PG_COVERAGE}/$run->{id}" if $ENV{DP_PG_COVERAGE};
-		# what the caller says counts more
-		$ENV{$_} //= $run->{environment}{$_} foreach keys %{ $run->{environment} };
+		$ENV{$_} = $run->{environment}{$_} foreach keys %{ $run->{environment} };
 		open STDIN, '<', '/dev/null';
 		open STDOUT, '>', "$folder.out" or die "$folder.out: $!";
 		open STDERR, '>', "$folder.err" or die "$folder.err: $!";
@@ -129,7 +140,7 @@ sub supervise
 	while (1)
 	{
 		my $pid = waitpid(-1, WNOHANG);
-		my $late = defined $ended ? time - $ended > MOST_AFTER_END : time - $start > $limit;
+		my $late = $wrong ne '' || (defined $ended ? time - $ended > MOST_AFTER_END : time - $start > $limit);
 
 		last if $pid < 0;
 		($status, $ended) = ($?, time) if $pid == $program;
@@ -151,7 +162,7 @@ sub supervise
 
 sub names
 {
-	return map { my $n = qx(tr '\\0' ' ' </proc/$_/cmdline); $n =~ s/\s+$//; $n } @_;
+	return map { text("/proc/$_/cmdline") =~ tr/\0/ /r =~ s/ +$//r } @_;
 }
 
 # ---- what it said ----
@@ -188,7 +199,8 @@ sub judge
 	{
 		$wrong ||= $status & 127 ? 'signal ' . ($status & 127) : 'exit status ' . ($status >> 8);
 	}
-	$wrong ||= 'ran no test' if !$parser->skip_all && !$parser->tests_run;
+	$wrong ||= 'ran no test' if !$parser->tests_run && ($parser->skip_all // '') eq '';
+	$wrong ||= $1 if $tap =~ /^(Bail out!.*)/m;
 	$wrong ||= 'broke its plan' if !$parser->skip_all && !$run->{failed} && $parser->parse_errors;
 	$run->{failed}++ if $wrong && !$run->{failed};
 	$run->{wall} = $wall // 0;
@@ -197,12 +209,12 @@ sub judge
 	printf "%-9s %-50s %5d passed%s%s %7.1f s %7.1f s\n", $run->{suite}, $run->{name}, $run->{passed},
 	  $run->{failed} ? ", $run->{failed} FAILED" : '',
 	  $run->{skipped} ? ", $run->{skipped} SKIPPED" : '', $run->{wall}, $run->{processor};
-	print "#   $_\n" foreach $tap =~ /^(?:1\.\.0 # |ok .*)(SKIP.*)$/gmi;
+	print "#   $_\n" foreach $tap =~ /^(?:1\.\.0|ok \d+.*?) # (SKIP.*)$/gm;
 	if ($run->{failed})
 	{
 		print "#   $run->{name}: $wrong\n" if $wrong;
 		print "# ---- it said ----\n$tap# ---- and ----\n", text("$folder.err");
-		foreach my $log (glob("$folder/tmp_check/log/regress_log_*"))
+		foreach my $log (glob("$folder/{tmp_check/log,log}/regress_log_*"))
 		{
 			my @lines = split /^/, text($log);
 
@@ -218,7 +230,8 @@ sub judge
 # ---- all of them ----
 
 $| = 1;
-mkdir "$work/run";
+system('rm', '-rf', "$work/run");
+mkdir "$work/run" or die "$work/run: $!";
 $ENV{PG_TEST_PORT_DIR} = "$work/ports";
 my @waiting = runs();
 my @all = @waiting;
@@ -263,11 +276,12 @@ foreach my $run (@all)
 print "\nprogram, seconds, of the processor:\n";
 printf "| %s | %.1f | %.1f |\n", $_, $rows{$_}{wall}, $rows{$_}{processor}
   foreach sort { $rows{$b}{wall} <=> $rows{$a}{wall} } keys %rows;
-printf "\n%d runs, %d s, %d s of the processor\n", scalar @all, time - $start, eval { my $sum = 0; $sum += $_->{processor} foreach @all; $sum };
+printf "\n%d runs, %d s, %d s of the processor\n", scalar @all, time - $start, sum0(map { $_->{processor} } @all);
 foreach (sort keys %suites)
 {
 	my $suite = $suites{$_};
 
+	$failed += $suite->{failed} = 1 if !$suite->{passed} && !$suite->{failed};
 	printf "%-10s %d passed, %d failed,%s %d s\n", $_, $suite->{passed}, $suite->{failed},
 	  $suite->{skipped} ? " $suite->{skipped} SKIPPED," : '', $suite->{wall};
 }

@@ -41,8 +41,9 @@ while (my $line = <$pipe>)
 	$ended++;
 }
 close $pipe;
+my $status = $?;
 is($ended, scalar @$there, 'all tests have run');
-is($? == 0, $failed == 0, 'and nothing else has failed');
+is($status == 0, $failed == 0, 'and nothing else has failed');
 
 sub show
 {
@@ -55,9 +56,13 @@ sub show
 	return;
 }
 show("$out/regression.diffs");
-show("$out/log/initdb.log") if !$ended;
 
 my $log = "$out/log/postmaster.log";
+if (!$ended)
+{
+	show("$out/log/initdb.log");
+	show($log);
+}
 my @findings = -f $log ? `grep -A 40 -m 3 -E '$ENV{DP_PG_FINDINGS}' '$log'` : ();
 is(join('', @findings), '', 'no process of the server has failed');
 done_testing();

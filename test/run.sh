@@ -9,7 +9,6 @@ set -u
 
 when=$1
 shift
-export DP_PG_FINDINGS=$server_findings
 
 # By day without bitcode, which only PostgreSQL's compiler of plans inlines.
 bitcode=()

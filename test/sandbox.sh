@@ -43,7 +43,7 @@ chmod 755 "$work"
 mkdir -p "$work/dp_pg" "$work/home" "$work/tmp"
 tar -C "$checkout" -cf - --exclude=./.git --exclude='*.o' --exclude='*.so' \
 	--exclude='*.bc' --exclude=./test/unit/bin --exclude=./test/stat/bin --exclude=./tmp_check \
-	--exclude=./tmp_check_iso --exclude='./sql/dp_pg--*' . |
+	--exclude=./tmp_check_iso --exclude='./night.*' --exclude='./sql/dp_pg--*' . |
 	tar -C "$work/dp_pg" --no-same-owner --no-same-permissions -xf - || exit 2
 
 data=${DP_PG_DATA:-$checkout/../shared/data}

@@ -15,6 +15,7 @@ servers=()
 # sanitizer's finding, a signal, memory overwritten (grep -E).
 server_findings='TRAP: |runtime error: |AddressSanitizer|by signal [0-9]'
 server_findings+='|WARNING: +(problem in |detected write past)'
+export DP_PG_FINDINGS=$server_findings
 
 stop_servers()
 {
@@ -68,13 +69,16 @@ build_and_install()
 	copy_clusters "$root$folder"
 }
 
-# copy_clusters bindir: initdb is run once there; a program's first cluster is
-# then a copy, where nothing but what PostgreSQL::Test asks for is asked.  Its
-# other ones are made by initdb, so that they are different systems.
+# copy_clusters bindir: initdb runs once there, and what it made is copied when
+# it is called with the arguments that PostgreSQL::Test gives it.  A program's
+# second cluster is made by initdb: it must be another system.
 copy_clusters()
 {
 	"$1/initdb" -D "$DP_PG_WORK/cluster" -A trust -N \
-		>"$DP_PG_WORK/cluster.log" 2>&1 || return 1
+		>"$DP_PG_WORK/cluster.log" 2>&1 || {
+		cat "$DP_PG_WORK/cluster.log" >&2
+		return 1
+	}
 	mv "$1/initdb" "$1/initdb.real"
 	cat >"$1/initdb" <<-EOT
 		#!/bin/sh

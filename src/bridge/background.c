@@ -127,7 +127,7 @@ request_areas(void)
 static void
 require_requested(void)
 {
-	if (!requested)
+	if (!requested && !IsUnderPostmaster)
 		ereport(FATAL,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("shared memory of dp_pg was not requested"),

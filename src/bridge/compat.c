@@ -65,6 +65,32 @@ dp_bridge_check_rights(Query *level)
 	(void) check_level(level, true);
 }
 
+/*
+ * dp_bridge_ask_others
+ *	  Ask other libraries' hook about the rights of a level, as PostgreSQL does
+ *	  where an executor begins.
+ *
+ * Errors: 42501, or what the hook raises.
+ */
+void
+dp_bridge_ask_others(Query *level)
+{
+	bool		passed;
+
+	if (ExecutorCheckPerms_hook == NULL)
+		return;
+#if PG_VERSION_NUM >= 160000
+	passed = ExecutorCheckPerms_hook(level->rtable, level->rteperminfos,
+									 true);
+#else
+	passed = ExecutorCheckPerms_hook(level->rtable, true);
+#endif
+	if (!passed)
+		ereport(ERROR,
+				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+				 errmsg("permission denied by another library")));
+}
+
 /* ---- levels that group ---- */
 
 #if PG_VERSION_NUM >= 180000

@@ -57,7 +57,7 @@
 #if PG_VERSION_NUM >= 180000
 #define DP_COMPAT_HOOKS \
 	HOOK(explain_per_node_hook), HOOK(explain_per_plan_hook), \
-	HOOK(explain_validate_options_hook)
+	HOOK(explain_validate_options_hook),
 #else
 #define DP_COMPAT_HOOKS
 #endif
@@ -70,11 +70,13 @@
  * for on its relations are there; dp_bridge_check_rights raises 42501 unless
  * they are; dp_compat_read_as lets the level's entries of a relation be
  * checked as another role.  No hook is asked: other libraries' may be asked
- * only where an executor has begun (pgaudit's ends the process otherwise).
+ * only where an executor has begun (pgaudit's ends the process otherwise), and
+ * there dp_bridge_ask_others does, which raises 42501 where one refuses.
  */
 extern bool dp_bridge_check_entries(List *entries, List *infos, bool raise);
 extern bool dp_bridge_has_rights(Query *level);
 extern void dp_bridge_check_rights(Query *level);
+extern void dp_bridge_ask_others(Query *level);
 
 #if PG_VERSION_NUM >= 160000
 
@@ -127,7 +129,7 @@ dp_compat_may_read(Query *level, const RangeTblEntry *entry)
 
 /*
  * Does it ask to read one of its entries, without a right on the whole table?
- * Then dp_compat_may_read looks at columns.  Unlike that it calls no hook.
+ * Then dp_compat_may_read looks at columns.
  */
 static inline bool
 dp_compat_lacks_table(Query *level, const RangeTblEntry *entry)

@@ -18,10 +18,13 @@
  * A parallel worker is a new process, in which other libraries have installed
  * their hooks.  It takes the settings of the process that starts it before it
  * begins to execute, dp_pg.alone among them, whose assign hook takes their
- * hooks away.  Nobody else can set it: superusers could evade an audit by it.
+ * hooks away there, and does nothing anywhere else.  Nobody can set it:
+ * superusers could evade an audit by it.
  *
  * What other libraries registered elsewhere stays: callbacks of transactions,
- * of caches and of the end of a process (doc/threat_model.md).
+ * of caches and of the end of a process (doc/threat_model.md).  A library that
+ * is loaded while a procedure runs stands in front of ours until it ends, and
+ * its hooks are gone then: only superusers load such.
  */
 #include "postgres.h"
 
@@ -60,7 +63,6 @@ static dp_bridge_hook *const variables[] = {
 	HOOK(ExecutorStart_hook),
 	HOOK(ExplainOneQuery_hook),
 	HOOK(ProcessUtility_hook),
-	HOOK(check_password_hook),
 	HOOK(create_upper_paths_hook),
 	HOOK(emit_log_hook),
 	HOOK(explain_get_index_name_hook),
@@ -70,17 +72,25 @@ static dp_bridge_hook *const variables[] = {
 	HOOK(get_relation_info_hook),
 	HOOK(get_relation_stats_hook),
 	HOOK(join_search_hook),
-	HOOK(needs_fmgr_hook),
-	HOOK(object_access_hook),
-	HOOK(object_access_hook_str),
 	HOOK(planner_hook),
 	HOOK(post_parse_analyze_hook),
-	HOOK(row_security_policy_hook_permissive),
-	HOOK(row_security_policy_hook_restrictive),
 	HOOK(set_join_pathlist_hook),
 	HOOK(set_rel_pathlist_hook),
 	DP_COMPAT_HOOKS
+	/* FIRST_OF_RULES and what follows */
+	HOOK(check_password_hook),
+	HOOK(needs_fmgr_hook),
+	HOOK(object_access_hook),
+	HOOK(object_access_hook_str),
+	HOOK(row_security_policy_hook_permissive),
+	HOOK(row_security_policy_hook_restrictive)
 };
+
+/*
+ * These are asked about objects and are given no rows; what they refuse or
+ * restrict they do in a procedure, too.
+ */
+#define FIRST_OF_RULES (lengthof(variables) - 6)
 
 StaticAssertDecl(lengthof(variables) < DP_BRIDGE_HOOKS,
 				 "there is room for all hooks");
@@ -138,14 +148,16 @@ plugin(void)
 /*
  * dp_bridge_clear_hooks
  *	  Take other libraries' hooks away from this process; again, where one of
- *	  them was loaded since.  *aside, if not NULL, gets what there was.
+ *	  them was loaded since.  *aside, if not NULL, gets what there was, and
+ *	  hooks that are given no rows stay.
  */
 void
 dp_bridge_clear_hooks(dp_bridge_hooks *aside)
 {
+	int			n = aside == NULL ? lengthof(variables) : FIRST_OF_RULES;
 	int			i;
 
-	for (i = 0; i < lengthof(variables); i++)
+	for (i = 0; i < n; i++)
 	{
 		own_hook   *first;
 		own_hook   *last = find_own(variables[i], &first);
@@ -173,7 +185,7 @@ dp_bridge_restore_hooks(const dp_bridge_hooks *aside)
 {
 	int			i;
 
-	for (i = 0; i < lengthof(variables); i++)
+	for (i = 0; i < FIRST_OF_RULES; i++)
 	{
 		own_hook   *first;
 
@@ -195,6 +207,7 @@ dp_bridge_be_alone(void)
 	becoming = true;
 	SetConfigOption("dp_pg.alone", "on", PGC_SUSET, PGC_S_OVERRIDE);
 	becoming = false;
+	dp_bridge_clear_hooks(NULL);
 }
 
 /*
@@ -224,16 +237,17 @@ dp_bridge_start_alone(dp_bridge_hooks *aside)
 static bool
 check_alone(bool *newval, void **extra, GucSource source)
 {
-	if (*newval == setting_alone || becoming || InitializingParallelWorker)
+	if (becoming || InitializingParallelWorker || (!*newval && !setting_alone))
 		return true;
 	GUC_check_errdetail("Processes that read private rows set it.");
 	return false;
 }
 
+/* Where a level of settings ends, or is undone, nothing may happen. */
 static void
 assign_alone(bool newval, void *extra)
 {
-	if (newval)
+	if (newval && InitializingParallelWorker)
 		dp_bridge_clear_hooks(NULL);
 }
 
@@ -245,7 +259,7 @@ dp_bridge_hooks_init(void)
 							 "Whether other libraries' hooks are taken away.",
 							 "Processes that read private rows set it.",
 							 &setting_alone, false, PGC_SUSET,
-							 GUC_NO_SHOW_ALL | GUC_NOT_IN_SAMPLE |
-							 GUC_DISALLOW_IN_FILE,
+							 GUC_NO_SHOW_ALL | GUC_NO_RESET_ALL |
+							 GUC_NOT_IN_SAMPLE | GUC_DISALLOW_IN_FILE,
 							 check_alone, assign_alone, NULL);
 }

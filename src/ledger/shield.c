@@ -15,7 +15,9 @@
  *	  - no message of level DEBUG or LOG is sent while it runs;
  *	  - settings of the caller that steer how rows are read do not reach it;
  *	  - half of the stack is left when it begins;
- *	  - no other library's hook runs while it does (bridge/hooks.c).
+ *	  - no other library's hook that could see rows runs while it does
+ *		(bridge/hooks.c), if its owner may call a building block: nobody else
+ *		gets an answer, and he could evade an audit.
  *
  * The other way round, a building block answers a function that runs with
  * another role's rights only if that was shielded from its start, together
@@ -59,6 +61,7 @@ typedef struct running
 
 static fmgr_hook_type next_fmgr = NULL;
 static running *innermost = NULL;
+static bool telling = false;	/* of an end, those whose hooks are back */
 
 /* ---- start ---- */
 
@@ -144,6 +147,8 @@ push(const FmgrInfo *call, const dp_shield_facts *facts,
 	if (!facts->known || already)
 		return;
 	self->nest = take_settings(facts->kept);
+	if (!dp_ledger_shield_may_ask(self->user))
+		return;
 	self->aside = MemoryContextAllocZero(TopTransactionContext,
 										 sizeof(dp_bridge_hooks));
 	dp_bridge_start_alone(self->aside);	/* an error: forget_running_sub */
@@ -226,8 +231,19 @@ shield_function(FmgrHookEventType event, FmgrInfo *call, Datum *arg)
 		start(call, arg);
 		return;
 	}
-	if (stop(call, event == FHET_ABORT))
-		fmgr_hook(event, call, arg);	/* all that saw it start */
+	if (!telling && stop(call, event == FHET_ABORT))
+	{
+		telling = true;
+		PG_TRY();
+		{
+			fmgr_hook(event, call, arg);
+		}
+		PG_FINALLY();
+		{
+			telling = false;
+		}
+		PG_END_TRY();
+	}
 	else if (next_fmgr)
 		next_fmgr(event, call, arg);
 }

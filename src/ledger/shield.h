@@ -30,6 +30,7 @@ typedef struct dp_shield_facts
 
 /* shield_find.c */
 extern dp_shield_facts dp_ledger_shield_find(Oid function);
+extern bool dp_ledger_shield_may_ask(Oid role);
 
 /* shield.c */
 extern void dp_ledger_shield_init(void);	/* from _PG_init, preloading */

@@ -27,6 +27,7 @@
 #include "catalog/pg_proc.h"
 #include "catalog/pg_type.h"
 #include "miscadmin.h"
+#include "utils/acl.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/catcache.h"
@@ -203,6 +204,33 @@ leads_to_block(search *s, Oid function)
 			 body_leads_to_block(s, function));
 	ReleaseSysCache(tuple);
 	return found;
+}
+
+/*
+ * dp_ledger_shield_may_ask
+ *	  May the role call a building block?
+ */
+bool
+dp_ledger_shield_may_ask(Oid role)
+{
+	static const char *const names[] = {
+		"dp_laplace", "dp_gaussian", "dp_exponential", "dp_noisy_max",
+		"dp_above_threshold", "dp_net_values", "charge"
+	};
+	search		s = {InvalidOid, NIL};
+	int			i;
+
+	for (i = 0; i < lengthof(names); i++)
+	{
+		ListCell   *lc;
+
+		foreach(lc, functions_named(names[i], true))
+			if (leads_to_block(&s, lfirst_oid(lc)) &&
+				object_aclcheck(ProcedureRelationId, lfirst_oid(lc), role,
+								ACL_EXECUTE) == ACLCHECK_OK)
+				return true;
+	}
+	return false;
 }
 
 /* ---- headers ---- */

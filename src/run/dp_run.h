@@ -86,6 +86,7 @@ extern Query *dp_run_make_ready(const dp_block *block,
 									dp_inner *run);
 
 /* ---- take_rights.c ---- */
+extern void dp_run_ask_others(Query *query);
 extern List *dp_run_take_rights(const dp_block *block, Oid relid,
 									const dp_ledger_standing *standing,
 									Query *query, dp_public_facts *facts);

@@ -221,8 +221,12 @@ pin(release_state *state, const List *relids)
 static List *
 take_rights(const release_state *state, Oid relid, const Query *query)
 {
-	return dp_run_take_rights(state->block, relid, &state->standing,
-							  copyObject((Query *) query), NULL);
+	Query	   *copy = copyObject((Query *) query);
+	List	   *relids = dp_run_take_rights(state->block, relid,
+											&state->standing, copy, NULL);
+
+	dp_run_ask_others(copy);
+	return relids;
 }
 
 static void

@@ -84,6 +84,31 @@ check_owners(const dp_relation *relation, const dp_ledger_standing *standing)
 					 "its owner.")));
 }
 
+static bool
+others_walker(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (!IsA(node, Query))
+		return expression_tree_walker(node, others_walker, context);
+	dp_bridge_ask_others((Query *) node);
+	return query_tree_walker((Query *) node, others_walker, context, 0);
+}
+
+/*
+ * dp_run_ask_others
+ *	  Ask other libraries' hook about the rights of a query of the block, whose
+ *	  rights were taken.  An executor has begun; the reader, where the query is
+ *	  executed, asks nobody.
+ *
+ * Errors: 42501, or what the hook raises.
+ */
+void
+dp_run_ask_others(Query *query)
+{
+	(void) others_walker((Node *) query, NULL);
+}
+
 /*
  * dp_run_take_rights
  *	  Give a query of the block the owner's right to read one of its protected

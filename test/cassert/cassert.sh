@@ -72,7 +72,7 @@ for variant in "${variants[@]}"; do
 	if [ ${#ours[@]} -gt 0 ]; then
 		echo "# $variant: ${ours[*]}"
 		step "$variant" "${ours[*]}" \
-			bash test/sandbox.sh test/run.sh "${ours[@]}"
+			bash test/sandbox.sh test/run.sh day "${ours[@]}"
 	fi
 	if [ -n "$own" ]; then
 		echo "# $variant: PostgreSQL's own suite"

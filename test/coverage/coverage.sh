@@ -8,7 +8,7 @@
 set -u
 . test/server.sh
 
-export FUZZ_TODAY=none DP_PG_TEST_LINK=--coverage DP_PG_FINDINGS=$server_findings MAKEFLAGS='with_llvm=no'
+export FUZZ_TODAY=none DP_PG_TEST_LINK=--coverage MAKEFLAGS='with_llvm=no'
 export DP_PG_COVERAGE=$DP_PG_WORK/coverage
 # Folders above the checkout that a counter's path has.
 export GCOV_PREFIX_STRIP=$(($(tr -cd / <<<"$PWD" | wc -c)))

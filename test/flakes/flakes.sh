@@ -12,15 +12,15 @@ set -u
 
 export MAKEFLAGS='-s with_llvm=no'	# bitcode is not needed here
 failed=0
-export DP_PG_FINDINGS=$server_findings
 
 # run name program [argument ...]: a test program in a folder of its own
 run()
 {
 	export TESTDIR=$DP_PG_WORK/$1 TESTDATADIR=$DP_PG_WORK/$1
-	mkdir -p "$TESTDIR"
+	export TESTLOGDIR=$TESTDIR/log
+	mkdir -p "$TESTLOGDIR"
 	shift
-	perl "$@" >"$TESTDIR/log" 2>&1
+	perl "$@" >"$TESTDIR/said" 2>&1
 }
 
 git apply test/flakes/draws.patch || exit 1
@@ -33,7 +33,7 @@ for choice in least greatest 1 2 3; do
 			echo "$suite passes when units choose: $choice"
 		else
 			failed=$((failed + 1))
-			cat "$TESTDIR/log"
+			cat "$TESTDIR/said"
 		fi
 	done
 done

@@ -45,7 +45,7 @@ look_for()
 		FUZZ_NEIGHBOURS="$queries" FUZZ_QUERIES="$queries" \
 		FUZZ_GROUPS="$queries" FUZZ_BOUNDS="$queries" FUZZ_JOINS="$queries" FUZZ_PAIRS="$queries" \
 		perl "test/$machine" >"$log" 2>&1
-	number=$(sed -nE 's/.*(FUZZ_NUMBER=|pair )([0-9]+).*/\2/p' "$log" | head -n 1)
+	number=$(sed -nE 's/.*FUZZ_NUMBER=([0-9]+).*/\1/p' "$log" | head -n 1)
 	git apply -R "$patch" || exit 2
 	if [ -n "$number" ]; then
 		printf '%-18s %-22s found by query %s, %s s\n' "$1" "$machine" \

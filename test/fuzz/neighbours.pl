@@ -409,7 +409,7 @@ while ($number < $wanted && $found < $most)
 	$number = defined $only ? $wanted : $numbers[-1];
 }
 is($found, 0, "neighbours look alike: $asked queries, $refused refused, $suspects asked again, $told differ in what is told");
-if (!defined $only && $seed == 1)
+if (!defined $only && $seed == 1 && $asked >= 300)
 {
 	cmp_ok($refused, '<', 0.4 * $asked, 'most are answered');
 	cmp_ok($keyed, '>', 0.1 * $asked, "$keyed have keys");

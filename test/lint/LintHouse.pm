@@ -167,11 +167,11 @@ sub program_lines
 {
 	my ($tree) = @_;
 	my $table = 'test/README.md';
-	my %is = map { m{^test/((?:lint|unit|t|stat|jdbc|node|fuzz)/(?:\w+\.pl|test_\w+\.c))$} ? ($1 => 1) :
+	my %is = map { m{^test/((?:lint|unit|t|stat|jdbc|node|fuzz)/(?:[^/]+\.pl|test_[^/]+\.c))$} ? ($1 => 1) :
 		  m{^test/((?:sql|specs|pgtap)/)} ? ($1 => 1) : () } keys %$tree;
 	my (%told, @found);
 
-	while (($tree->{$table} // '') =~ m{^\| (\w+/[\w.]*) \| ([^|]+) \| ([^|]+) \| [^|]+ \| [^|]+ \|$}gm)
+	while (($tree->{$table} // '') =~ m{^\| (\w+/[\w.]*) \| ([^|]+) \| ([^|]+) \| [\d.]+ \| [\d.]+ \|$}gm)
 	{
 		push @found, "$table:1: there is no test/$1" if !$is{$1};
 		push @found, "$table:1: $1 has two lines" if $told{$1}++;

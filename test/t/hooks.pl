@@ -125,6 +125,41 @@ EOT
 		is(ends(@seen), begins(@seen), 'what is seen to begin is seen to end');
 	}
 
+	# a hook that refuses a relation is asked about what readers read
+	value($node, q{ALTER ROLE analyst SET spy.refused = 'patients'});
+	is(sqlstate($node, 'analyst', 'SELECT dp_count(*) FROM patients'), '42501', "$name: what another library refuses is refused");
+	is(sqlstate($node, 'analyst', 'SELECT dp_count(*) FROM crowd'), '', 'and nothing else');
+	value($node, 'ALTER ROLE analyst RESET spy.refused');
+
+	# procedures of who may not call a building block, and what they may do to
+	# settings, take no hook away
+	value($node, <<'EOT');
+CREATE ROLE other LOGIN SUPERUSER;
+SET SESSION AUTHORIZATION analyst;
+CREATE PROCEDURE of_analyst() LANGUAGE plpgsql SECURITY DEFINER SET dp_pg.procedure = on AS 'BEGIN PERFORM ''watched''; END';
+SET SESSION AUTHORIZATION owner;
+CREATE FUNCTION resets() RETURNS void LANGUAGE plpgsql SET work_mem = '4MB' AS 'BEGIN RESET ALL; RAISE EXCEPTION ''no''; END';
+CREATE FUNCTION resetting() RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET dp_pg.procedure = on AS 'BEGIN PERFORM resets(); END';
+CREATE FUNCTION resetting_well() RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET dp_pg.procedure = on AS 'BEGIN RESET ALL; END';
+SET SESSION AUTHORIZATION other;
+CREATE FUNCTION setting() RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET dp_pg.procedure = on AS 'BEGIN SET dp_pg.alone = on; END';
+CREATE FUNCTION unsetting() RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET dp_pg.procedure = on AS 'BEGIN RESET dp_pg.alone; END';
+EOT
+	$mark = log_mark($node);
+	as($node, 'postgres', 'CALL of_analyst();');
+	ok((grep { /^spy start: session: .*watched/ } seen($node, $mark)), "$name: a procedure of who may not call a building block is seen");
+	foreach my $call ('SELECT resetting();', 'BEGIN; SAVEPOINT s; SELECT resetting(); ROLLBACK TO s; COMMIT;', 'SELECT resetting_well();',
+		'SELECT setting();', 'SELECT unsetting();', 'SELECT setting(); SET dp_pg.alone = on;', 'BEGIN; SELECT unsetting(); ROLLBACK;')
+	{
+		foreach my $role ('analyst', 'postgres')
+		{
+			$mark = log_mark($node);
+			($out, $err) = as($node, $role, "$call\nSELECT 'afterwards';\nSHOW dp_pg.alone;");
+			ok((grep { /^spy run: session: SELECT 'afterwards'/ } seen($node, $mark)), "after $call all is seen, $role");
+			like($out, qr/^off$/m, 'and the setting is off');
+		}
+	}
+
 	is(sqlstate($node, 'postgres', 'SET dp_pg.alone = on'), '22023', "$name: superusers cannot take hooks away");
 	is(sqlstate($node, 'analyst', 'SET dp_pg.alone = on'), '42501', 'nor can others');
 	is(sqlstate($node, 'postgres', 'ALTER SYSTEM SET dp_pg.alone = on'), '55P02', 'nor by the configuration');

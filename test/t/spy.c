@@ -16,7 +16,8 @@
 #include "postmaster/bgworker.h"
 #include "tcop/tcopprot.h"
 #include "tcop/utility.h"
-#include "utils/rel.h"
+#include "utils/guc.h"
+#include "utils/lsyscache.h"
 
 PG_MODULE_MAGIC;
 
@@ -96,20 +97,40 @@ end(QueryDesc *desc)
 		standard_ExecutorEnd(desc);
 }
 
-/* As pgaudit does, it relies on an executor that has begun. */
+/* A relation that nobody may read, by its name. */
+static char *refused = NULL;
+
+static bool
+is_refused(List *entries)
+{
+	ListCell   *lc;
+
+	foreach(lc, entries)
+	{
+		RangeTblEntry *entry = lfirst_node(RangeTblEntry, lc);
+
+		if (entry->rtekind == RTE_RELATION && refused[0] != '\0' &&
+			strcmp(get_rel_name(entry->relid), refused) == 0)
+			return true;
+	}
+	return false;
+}
+
 #if PG_VERSION_NUM >= 160000
 static bool
 check(List *entries, List *infos, bool raise)
 {
 	tell("check", debug_query_string);
-	return next_check == NULL || next_check(entries, infos, raise);
+	return !is_refused(entries) &&
+		(next_check == NULL || next_check(entries, infos, raise));
 }
 #else
 static bool
 check(List *entries, bool raise)
 {
 	tell("check", debug_query_string);
-	return next_check == NULL || next_check(entries, raise);
+	return !is_refused(entries) &&
+		(next_check == NULL || next_check(entries, raise));
 }
 #endif
 
@@ -189,6 +210,9 @@ static plugin spy_plugin = {.statement_begins = statement_begins};
 void
 _PG_init(void)
 {
+	DefineCustomStringVariable("spy.refused", "A relation nobody may read.",
+							   NULL, &refused, "", PGC_SUSET, 0, NULL, NULL,
+							   NULL);
 	next_start = ExecutorStart_hook;
 	ExecutorStart_hook = start;
 	next_run = ExecutorRun_hook;
