@@ -7,16 +7,13 @@
 
 #include <stdio.h>
 
-#include "access/parallel.h"
-#include "executor/executor.h"
+#include "access/xact.h"
 #include "fmgr.h"
 #include "storage/ipc.h"
 
 PG_MODULE_MAGIC;
 
 void		_PG_init(void);
-
-static ExecutorStart_hook_type next_start = NULL;
 
 static void
 tell_peak(int code, Datum arg)
@@ -36,23 +33,16 @@ tell_peak(int code, Datum arg)
 		fclose(out);
 }
 
+/* A hook would not run: a reader's workers are without those of others. */
 static void
-start(QueryDesc *desc, int flags)
+end_transaction(XactEvent event, void *arg)
 {
-	static bool told = false;
-
-	if (IsParallelWorker() && !told)
+	if (event == XACT_EVENT_PARALLEL_PRE_COMMIT)
 		on_proc_exit(tell_peak, (Datum) 0);
-	told = true;
-	if (next_start != NULL)
-		next_start(desc, flags);
-	else
-		standard_ExecutorStart(desc, flags);
 }
 
 void
 _PG_init(void)
 {
-	next_start = ExecutorStart_hook;
-	ExecutorStart_hook = start;
+	RegisterXactCallback(end_transaction, NULL);
 }
