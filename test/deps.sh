@@ -95,6 +95,14 @@ fi
 install=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive
 	apt-get install -y -qq --no-install-recommends)
 "${as_root[@]}" apt-get update -qq || exit 1
+# Not every release has every extension for its PostgreSQL.
+for package in "${beside[@]/#/postgresql-$version-}"; do
+	apt-cache show "$package" >/dev/null 2>&1 && continue
+	for i in "${!missing[@]}"; do
+		[ "${missing[i]}" != "$package" ] || unset "missing[i]"
+	done
+done
+[ ${#missing[@]} -eq 0 ] && exit 0
 "${install[@]}" "${missing[@]}" >/tmp/dp_pg_deps.$$ 2>&1
 status=$?
 [ $status -eq 0 ] || cat /tmp/dp_pg_deps.$$ >&2

@@ -35,6 +35,8 @@ look_for()
 	local start=$SECONDS
 	local machine queries number
 
+	# a failed program leaves its cluster, beside which it makes no other
+	prepare_tap "hole.$1"
 	machine=$(head_of "$patch" Machine) && queries=$(head_of "$patch" Queries) &&
 		git apply "$patch" && build_again >"$log.build" 2>&1 || {
 		echo "$1: cannot be put back"
@@ -63,7 +65,6 @@ look_for()
 
 [ $# -gt 0 ] || set -- $(basename -s .patch test/fuzz/holes/*.patch)
 build_and_install || exit 1
-prepare_tap holes
 for hole in "$@"; do
 	look_for "$hole" || missed=$((missed + 1))
 done

@@ -37,7 +37,10 @@ my %libraries = (
 	powa => { with => 'pg_stat_statements', extension => 'powa' },
 	set_user => { extension => 'set_user' });
 
-my @all = sort keys %libraries;
+my $folder = `$ENV{PG_CONFIG} --pkglibdir`;
+chomp $folder;
+my @all = grep { -e "$folder/$_.so" } sort keys %libraries;
+cmp_ok(scalar @all, '>=', 12, 'of those there are here: ' . join ', ', @all);
 my @chosen = $ENV{BESIDE} ? split /,/, $ENV{BESIDE} : @all;
 
 sub check
