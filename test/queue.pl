@@ -261,7 +261,7 @@ while (@waiting || %running)
 	judge($run);
 }
 
-my (%rows, %suites, @order);
+my (%rows, %suites);
 my ($passed, $failed) = (0, 0);
 foreach my $run (@all)
 {

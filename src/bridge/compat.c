@@ -67,8 +67,8 @@ dp_bridge_check_rights(Query *level)
 
 /*
  * dp_bridge_ask_others
- *	  Ask other libraries' hook about the rights of a level, as PostgreSQL does
- *	  where an executor begins.
+ *	  Ask other libraries' hook, which must be there, about the rights of a
+ *	  level, as PostgreSQL does where an executor begins.
  *
  * Errors: 42501, or what the hook raises.
  */
@@ -77,8 +77,6 @@ dp_bridge_ask_others(Query *level)
 {
 	bool		passed;
 
-	if (ExecutorCheckPerms_hook == NULL)
-		return;
 #if PG_VERSION_NUM >= 160000
 	passed = ExecutorCheckPerms_hook(level->rtable, level->rteperminfos,
 									 true);
