@@ -155,9 +155,11 @@ sub locks_seen
 	ask($watcher, <<"EOT");
 CREATE TEMP TABLE seen (n bigint);
 DO \$\$
-DECLARE most bigint := 0; now bigint; until timestamptz := clock_timestamp() + interval '2 s';
+DECLARE most bigint := 0; now bigint;
 BEGIN
-	WHILE clock_timestamp() < until LOOP
+	LOOP
+		PERFORM pg_stat_clear_snapshot();
+		EXIT WHEN NOT EXISTS (SELECT FROM pg_stat_activity WHERE pid = $self->{pid});
 		SELECT count(*) INTO now FROM pg_locks WHERE relation = $toast;
 		most := greatest(most, now);
 	END LOOP;
@@ -165,9 +167,10 @@ BEGIN
 END \$\$;
 SELECT n FROM seen;
 EOT
-	answer($self, sprintf("$letter;", $age)) for 1 .. 40;
-	($out) = answer($watcher);
+	wait_until($node, "SELECT state = 'active' AND query ~ 'most' FROM pg_stat_activity WHERE pid = $watcher->{pid}");
+	answer($self, sprintf("$letter;", $age)) for 1 .. 100;
 	hang_up($self);
+	($out) = answer($watcher);
 	hang_up($watcher);
 	return $out;
 }
