@@ -260,12 +260,29 @@ SET search_path = pg_catalog, pg_temp AS $$
 		s.name, format('ALTER SYSTEM SET %I = off; SELECT pg_reload_conf();', s.name)
 	FROM pg_settings AS s WHERE s.name = 'summarize_wal' AND s.setting = 'on'
 	UNION ALL
+	SELECT 'low', format('parallel queries may find too few: fewer than max_parallel_workers are left by dp_pg.workers (%s)', w.kept),
+		'max_worker_processes',
+		format('ALTER SYSTEM SET max_worker_processes = %s; -- then restart', w.parallel + w.kept + 1)
+	FROM (SELECT current_setting('max_worker_processes')::int, current_setting('max_parallel_workers')::int,
+			current_setting('dp_pg.workers', true)::int) AS w (all_of_them, parallel, kept)
+	WHERE w.kept > 0 AND w.all_of_them < w.parallel + w.kept + 1
+	UNION ALL
 	SELECT 'medium', 'an asynchronous standby can be promoted without the latest charges',
 		coalesce(nullif(r.application_name, ''), 'standby'),
 		format('ALTER SYSTEM SET synchronous_standby_names = %L; SELECT pg_reload_conf();',
 			quote_ident(r.application_name))
 	FROM pg_stat_replication AS r WHERE r.sync_state = 'async'
 	) AS x (severity, finding, object, remedy)
+	UNION ALL
+	SELECT 'critical', format('%s can create functions in the schema of the extension: a call with quoted literals may choose one of them, which runs with the rights of the caller', g.grantees),
+		n.oid::regnamespace::text,
+		format('REVOKE CREATE ON SCHEMA %I FROM %s CASCADE;', n.nspname, g.grantees), NULL,
+		'it takes from roles a right that they may need for objects of their own, which the owner of the schema decides',
+		NULL, NULL
+	FROM pg_extension AS e
+	JOIN pg_namespace AS n ON n.oid = e.extnamespace
+	CROSS JOIN LATERAL dp_pg.audit_grantees(n.nspacl, n.nspowner, ARRAY['CREATE']) AS g (grantees)
+	WHERE e.extname = 'dp_pg' AND g.grantees IS NOT NULL
 	UNION ALL
 	SELECT 'critical', format('%s can read sampled values of every table', g.grantees),
 		c.oid::regclass::text,

@@ -185,7 +185,7 @@ BEGIN
 				x.releases, dp_pg.report_number(x.epsilon), dp_pg.report_number(x.delta), dp_pg.report_number(x.rho),
 				CASE WHEN x.error IS NOT NULL THEN '± ' || dp_pg.report_number(x.error::numeric)
 					WHEN x.mechanism ~ '^discrete Laplace: [a-z, ]*count' AND x.epsilon > 0 AND x.epsilon < 'Infinity'
-						THEN '± ' || dp_pg.report_number(@extschema@.dp_laplace_error(1, x.epsilon / x.releases, 0.95))
+						THEN '± ' || dp_pg.report_number(@extschema@.dp_laplace_error(1::numeric, x.epsilon / x.releases, 0.95::numeric))
 					ELSE '' END) ORDER BY x.id DESC)
 			FROM (SELECT l.id, l.at, l.role, l.payer, l.mechanism, l.releases, coalesce(l.price_epsilon, l.epsilon) AS epsilon,
 					coalesce(l.price_delta, l.delta) AS delta, coalesce(l.price_rho, l.rho) AS rho, t.error

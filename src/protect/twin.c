@@ -161,7 +161,10 @@ fill(FunctionCallInfo fcinfo, Oid relid, const twin_texts *texts)
 		values[i] = PG_ARGISNULL(ARG_COLUMNS + i) ? (Datum) 0 :
 			PG_GETARG_DATUM(ARG_COLUMNS + i);
 	}
-	command = psprintf("INSERT INTO %s (%s) SELECT * FROM %s.dp_synthesize(%s,"
+
+	/* Of its declared types: what others create there could be nearer. */
+	command = psprintf("INSERT INTO %s (%s) SELECT * FROM %s.dp_synthesize"
+					   "(%s::dp_pg.regrelation,"
 					   " $1, $2, $3, $4, $5, $6, $7, $8) AS t(%s)",
 					   texts->name, texts->columns.data,
 					   quote_identifier(schema),

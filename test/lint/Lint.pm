@@ -502,5 +502,6 @@ $rules{'the sheet of folders and files'} = sub {
 $rules{'test programs run by day or by night'} = \&LintHouse::program_lines;
 
 $rules{'SQL objects have a comment'} = \&LintSql::uncommented;
+$rules{'arguments of our own calls have types'} = \&LintSql::bare_literals;
 
 1;

@@ -64,4 +64,34 @@ sub uncommented
 	return @found;
 }
 
+# A call of a function in the extension's schema from a text of ours is told
+# apart by the types of its arguments alone, and whoever may create there could
+# plant one that fits a literal better.  So none is a bare literal.
+sub bare_literals
+{
+	my ($tree) = @_;
+	my @found;
+
+	for my $path (sort grep { m{^sql/\d\d_\w+\.sql$|^src/.*\.c$} } keys %$tree)
+	{
+		my $text = $tree->{$path};
+		my $call = $path =~ /^sql/ ? qr/\@extschema\@\.dp_\w+/ : qr/%s\.dp_\w+/;
+
+		# One string in several lines; these stay to be counted.
+		$text =~ s/"(\s*\n\s*)"/$1/g if $path =~ /^src/;
+		while ($text =~ /$call(\((?:[^()]++|(?1))*\))/g)
+		{
+			my ($arguments, $before) = (substr($1, 1, -1), substr($text, 0, $-[0]));
+
+			next if $before =~ /(?:FUNCTION|AGGREGATE|PROCEDURE)\s+$/;
+			1 while $arguments =~ s/\([^()]*\)//g;
+			push @found,
+			  map { "$path:" . (1 + ($before =~ tr/\n//)) . ": $_ has no type" }
+			  grep { /^\s*(?:'[^']*'|NULL|%s|[\d.]+|\w+\s*=>.*)\s*$/s }
+			  split /,/, $arguments;
+		}
+	}
+	return @found;
+}
+
 1;

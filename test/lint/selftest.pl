@@ -204,6 +204,10 @@ my %bad = (
 		[ 'test/README.md', '\\z', "| sql/ | yes | - | 1 | 1 |\n" ],
 		[ 'test/t/b.pl', '', "done_testing();\n" ]
 	],
+	'arguments of our own calls have types' => [
+		[ 'sql/20_x.sql', '', "CREATE FUNCTION dp_pg.f() RETURNS int LANGUAGE sql\nAS 'SELECT \@extschema\@.dp_a(\$1, 0.95)';\n" ],
+		[ 'src/bridge/settings.c', 'DefineCustomIntVariable', "run(\"SELECT %s.dp_a(\"\n\t\"%s, \$1)\"); DefineCustomIntVariable" ]
+	],
 	'SQL objects have a comment' => [
 		[ 'sql/10_types.sql', 'COMMENT.*', '' ],
 		[ 'sql/20_x.sql', '', "CREATE VIEW dp_pg.v AS\nSELECT 1;\n" ],

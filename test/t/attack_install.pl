@@ -118,5 +118,70 @@ SELECT * FROM dp_pg.allowed_functions;
 SELECT * FROM dp_last_release();
 EOT
 
+# ---- functions of the extension's own names ----
+
+# A trap for each, of the types that a quoted literal prefers.
+my ($planted, $why) = as($node, 'planter', <<'EOQ');
+SET search_path = pg_catalog, pg_temp;
+CREATE TABLE public.loot (who text, what text);
+GRANT INSERT ON public.loot TO PUBLIC;
+DO $plant$
+DECLARE
+	f record;
+	t text;
+	arguments text;
+	n int := 0;
+BEGIN
+	FOR f IN SELECT p.proname, p.proargtypes::oid[] AS types, p.proargnames AS names FROM pg_proc p JOIN pg_depend d ON d.objid = p.oid
+		WHERE d.classid = 'pg_proc'::regclass AND d.deptype = 'e' AND p.pronamespace = 'public'::regnamespace AND p.prokind = 'f'
+	LOOP
+		FOREACH t IN ARRAY ARRAY['text', 'varchar', 'int', 'int all'] LOOP
+			SELECT string_agg(coalesce(quote_ident(f.names[u.n]) || ' ', '') || CASE WHEN t LIKE 'int%' AND u.type IN ('numeric'::regtype, 'float8'::regtype) AND (u.n = 1 OR t = 'int all') THEN 'int'
+				WHEN t NOT LIKE 'int%' AND u.type::regtype::text IN ('regclass', 'name', 'dp_pg.regrelation', 'interval', 'anyelement', 'regprocedure') THEN t
+				ELSE format_type(u.type, NULL) END, ', ' ORDER BY u.n) INTO arguments FROM unnest(f.types) WITH ORDINALITY AS u (type, n);
+			CONTINUE WHEN arguments IS NULL OR arguments ~ 'internal|any';
+			BEGIN
+				EXECUTE format('CREATE FUNCTION public.%I(%s) RETURNS SETOF record LANGUAGE plpgsql AS $q$ BEGIN INSERT INTO public.loot VALUES (current_user, %L); RETURN; END $q$',
+					f.proname, arguments, f.proname || '(' || arguments || ')');
+				n := n + 1;
+			EXCEPTION WHEN duplicate_function OR invalid_function_definition THEN NULL;
+			END;
+		END LOOP;
+	END LOOP;
+	RAISE NOTICE 'planted %', n;
+END $plant$;
+SELECT count(*) > 50 FROM pg_proc WHERE proowner = 'planter'::regrole AND proname ~ '^dp_' AND prosrc ~ 'loot';
+EOQ
+is($planted, "t", "traps of our own names are planted") or diag($why);
+is(value($node, q{SELECT count(*) FROM dp_audit() WHERE severity = 'critical' AND finding ~ '^planter can create functions in the schema of the extension' AND object = 'public'}),
+	1, 'which dp_audit says is possible');
+my (undef, $sprung) = as($node, 'postgres', 'SELECT * FROM public.dp_describe($$o.t$$) AS t (x int)');
+is(value($node, q{SELECT count(*) > 0 FROM public.loot WHERE what ~ '^dp_describe'}), 't', 'a call without types springs one') or diag($sprung);
+value($node, 'TRUNCATE public.loot');
+
+# Calls with the declared types, and all that these call themselves.
+is( errors($node, 'postgres', <<'EOQ'), '', 'an owner who tells types springs none');
+SET search_path = pg_catalog, pg_temp;
+SET client_min_messages = warning;
+SELECT count(*) FROM public.dp_audit();
+SET SESSION AUTHORIZATION owner;
+CREATE TABLE o.p (id int PRIMARY KEY, ward text COLLATE "C" NOT NULL, age int NOT NULL);
+INSERT INTO o.p SELECT i, (ARRAY['A', 'B'])[1 + i % 2], i % 100 FROM generate_series(1, 300) AS i;
+SELECT public.dp_protect('o.p'::regclass, unit => 'id'::name, dataset => 'h'::name);
+SELECT public.dp_declare('o.p'::regclass, 'ward'::name, keys => ARRAY['A', 'B']);
+SELECT public.dp_declare('o.p'::regclass, 'age'::name, lower => 0, upper => 100);
+SELECT public.dp_grant('analyst'::name, 'h'::name, epsilon => 1000::numeric, delta => 0.001);
+SELECT public.dp_limit('h'::name, epsilon => 1000000::numeric, delta => 0.5);
+SELECT count(*) FROM public.dp_describe('o.p'::regclass);
+SELECT count(*) FROM public.dp_smalldb_error('o.p'::dp_pg.regrelation, ARRAY['ward'], ARRAY['ward = ''A'''], 1::numeric, 100::bigint);
+SELECT count(*) FROM public.dp_compose_basic(ARRAY[1, 2]);
+SELECT public.dp_count(*) FROM o.p;
+SELECT public.dp_publish_twin('o.p'::regclass, 'o.p_twin'::text, columns => ARRAY['ward'], epsilon => 1::numeric, delta => 1e-9);
+SELECT count(*) FROM dp_pg.budgets;
+SELECT length(public.dp_report('h'::name)) > 0;
+EOQ
+is(value($node, 'SELECT string_agg(DISTINCT who || $$ $$ || what, chr(10)) FROM public.loot'), '', 'nothing of theirs has run');
+is(value($node, 'SELECT count(*) > 0 FROM o.p_twin'), 't', 'and the twin has rows');
+
 $node->stop;
 done_testing();

@@ -58,6 +58,9 @@ RESET ROLE;
 SET ROLE owner;
 CREATE VIEW ages AS SELECT age FROM patients;
 GRANT SELECT ON ages TO analyst;
+RESET ROLE;
+REVOKE CREATE ON SCHEMA public FROM owner, analyst;
+CREATE SCHEMA analyst AUTHORIZATION analyst;
 EOT
 my @owner_dumps = ('pg_dump', '-U', 'owner', '-t', 'patients', '-f', $node->basedir . '/table.sql',
 	'-d', $node->connstr('postgres'));
@@ -107,7 +110,7 @@ foreach my $lost ('SELECT * FROM pg_class', 'SELECT reltuples FROM pg_class',
 {
 	is(sqlstate($node, 'analyst', $lost), '42501', "no $lost");
 }
-value($node, 'DROP TABLE mine');
+value($node, 'DROP TABLE analyst.mine');
 command_fails_like(\@owner_dumps, qr/permission denied for table pg_class/, 'no pg_dump');
 value($node, 'CREATE ROLE backup LOGIN; GRANT pg_read_all_data TO backup');
 command_ok([ @owner_dumps[0, 1], 'backup', '-N', 'dp_pg', @owner_dumps[5 .. 8] ], 'but by a member of pg_read_all_data');
@@ -164,7 +167,7 @@ same(value($node, $acls), $after, 'here all is closed still');
 command_ok([ 'pg_dump', '-d', $node->connstr('postgres'), '-f', $dump ], 'dump');
 my $target = PostgreSQL::Test::Cluster->new('target');
 $target->init;
-$target->append_conf('postgresql.conf', "shared_preload_libraries = 'dp_pg'\nfsync = on\n");
+$target->append_conf('postgresql.conf', "shared_preload_libraries = 'dp_pg'\nfsync = on\nmax_worker_processes = 16\n");
 $target->start;
 # reader and owner have other OIDs, and one role has not come along
 $target->safe_psql('postgres', 'CREATE ROLE reader LOGIN; CREATE ROLE owner LOGIN; CREATE ROLE analyst LOGIN');

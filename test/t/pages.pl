@@ -43,7 +43,7 @@ sub run_blocks
 
 	# As a server is: the tutorial asks dp_audit.
 	$node->init;
-	$node->append_conf('postgresql.conf', "shared_preload_libraries = 'dp_pg'\ntimezone = 'UTC'\nfsync = on\n");
+	$node->append_conf('postgresql.conf', "shared_preload_libraries = 'dp_pg'\ntimezone = 'UTC'\nfsync = on\nmax_worker_processes = 12\n");
 	$node->start;
 	local $ENV{PGUSER} = 'postgres';
   SKIP:

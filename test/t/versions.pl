@@ -92,7 +92,9 @@ like(findings(), qr/analyst has a budget and is a member of owner/, 'a member');
 value($node, $_)
   for split /\n/, value($node,
 	"SELECT remedy FROM dp_audit() WHERE object IN ('far', 'analyst', 'middle')");
+value($node, 'REVOKE CREATE ON SCHEMA public FROM analyst, owner');
 unlike(findings(), qr/far|analyst|middle/, 'the remedies end all of it');
+value($node, 'GRANT CREATE ON SCHEMA public TO analyst, owner');
 
 # After the remedies nobody calls what tells of pages, counters and the WAL.
 value($node, $_)
