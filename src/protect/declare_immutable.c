@@ -27,6 +27,8 @@
 #include "executor/spi.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "nodes/primnodes.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/guc.h"
@@ -139,12 +141,66 @@ trigger_function(void)
 	return dp_catalog_function("refuse_change", 0, NULL);
 }
 
+/* Is it the column, of the row before or after? */
 static bool
-has_trigger(Oid relid, int64 guard, Snapshot snapshot)
+is_value_of(Node *node, int row, AttrNumber attnum)
+{
+	while (node != NULL && IsA(node, RelabelType))
+		node = (Node *) ((RelabelType *) node)->arg;
+	return node != NULL && IsA(node, Var) && ((Var *) node)->varno == row &&
+		((Var *) node)->varattno == attnum;
+}
+
+/* Is the condition true whenever the column changes? */
+static bool
+tells_change(Node *condition, AttrNumber attnum)
+{
+	ListCell   *lc;
+
+	if (is_orclause(condition))
+	{
+		foreach(lc, ((BoolExpr *) condition)->args)
+			if (tells_change(lfirst(lc), attnum))
+				return true;
+		return false;
+	}
+	if (condition == NULL || !IsA(condition, DistinctExpr) ||
+		((DistinctExpr *) condition)->opno >= FirstNormalObjectId)
+		return false;
+	return is_value_of(linitial(((DistinctExpr *) condition)->args),
+					   PRS2_OLD_VARNO, attnum) &&
+		is_value_of(lsecond(((DistinctExpr *) condition)->args),
+					PRS2_NEW_VARNO, attnum);
+}
+
+/* Does the trigger refuse each change of the column, and of a unit column? */
+static bool
+is_guard(Relation triggers, HeapTuple tuple, Oid relid, AttrNumber attnum)
+{
+	Form_pg_trigger form = (Form_pg_trigger) GETSTRUCT(tuple);
+	const char *unit = dp_protect_declared_unit(relid);
+	Datum		stored;
+	Node	   *condition;
+	bool		isnull;
+
+	if (form->tgfoid != trigger_function() || form->tgenabled != 'A' ||
+		!TRIGGER_FOR_ROW(form->tgtype) || !TRIGGER_FOR_AFTER(form->tgtype) ||
+		!TRIGGER_FOR_UPDATE(form->tgtype) || form->tgattr.dim1 != 0)
+		return false;
+	stored = heap_getattr(tuple, Anum_pg_trigger_tgqual,
+						  RelationGetDescr(triggers), &isnull);
+	if (isnull)
+		return true;
+	condition = stringToNode(TextDatumGetCString(stored));
+	return tells_change(condition, attnum) &&
+		(unit == NULL || tells_change(condition, get_attnum(relid, unit)));
+}
+
+static bool
+has_trigger(Oid relid, AttrNumber attnum, int64 guard, Snapshot snapshot)
 {
 	Relation	rel = table_open(TriggerRelationId, AccessShareLock);
 	char	   *name = trigger_name(guard);
-	Oid			function = trigger_function();
 	ScanKeyData key;
 	SysScanDesc scan;
 	HeapTuple	tuple;
@@ -158,8 +214,8 @@ has_trigger(Oid relid, int64 guard, Snapshot snapshot)
 	{
 		Form_pg_trigger form = (Form_pg_trigger) GETSTRUCT(tuple);
 
-		if (form->tgfoid == function && form->tgenabled == 'A' &&
-			strcmp(NameStr(form->tgname), name) == 0 &&
+		if (strcmp(NameStr(form->tgname), name) == 0 &&
+			is_guard(rel, tuple, relid, attnum) &&
 			dp_catalog_visible_to(tuple, snapshot))
 			found = true;
 	}
@@ -180,7 +236,7 @@ dp_protect_declare_is_guarded(Oid relid, AttrNumber attnum, Snapshot snapshot)
 
 	return declared != NULL && declared->guard != 0 &&
 		is_plain_table(relid) && !is_generated(relid, attnum) &&
-		has_trigger(relid, declared->guard, snapshot);
+		has_trigger(relid, attnum, declared->guard, snapshot);
 }
 
 /* Run DDL as the caller, who owns the table, with safe names. */
@@ -247,17 +303,17 @@ drop_trigger(Oid relid, int64 guard)
 /*
  * dp_protect_declare_forget_partitions
  *	  No column of the relation is immutable any more: it is no longer
- *	  protected, or its rows belong to other units now.
+ *	  protected, its rows belong to other units now, or it is a partition.
+ *	  False: none was.
  */
-void
+bool
 dp_protect_declare_forget_partitions(Oid relid)
 {
 	Bitmapset  *columns = dp_protect_attribute_partitions(relid);
 	int			attnum = -1;
 
 	if (columns == NULL)
-		return;
-
+		return false;
 	while ((attnum = bms_next_member(columns, attnum)) >= 0)
 	{
 		dp_attribute *declared = dp_protect_attribute(relid, attnum);
@@ -267,6 +323,7 @@ dp_protect_declare_forget_partitions(Oid relid)
 	}
 	dp_catalog_forget_partitions(relid);
 	dp_protect_invalidate_tree(relid);
+	return true;
 }
 
 /* Both numbers, or 0 and 0 for a column that is not immutable. */
@@ -332,7 +389,7 @@ dp_declare_immutable(PG_FUNCTION_ARGS)
 		immutable && declared != NULL && declared->public_sizes :
 		PG_GETARG_BOOL(3);
 	if (immutable && declared != NULL && declared->partition != 0 &&
-		has_trigger(column.relid, declared->guard, NULL))
+		has_trigger(column.relid, column.attnum, declared->guard, NULL))
 	{
 		write_partition(&column, declared->partition, declared->guard,
 						public_sizes);

@@ -34,7 +34,7 @@ extern void dp_protect_declare_read_column(FunctionCallInfo fcinfo,
 										   dp_column *column);
 
 /* declare_immutable.c */
-extern void dp_protect_declare_forget_partitions(Oid relid);
+extern bool dp_protect_declare_forget_partitions(Oid relid);
 
 /* declare_size.c */
 extern int64 dp_protect_declare_size_class(int64 rows);

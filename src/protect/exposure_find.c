@@ -11,7 +11,8 @@
  *	 MAINTAIN (VACUUM VERBOSE counts rows), and INSERT when a unique index or
  *	 an exclusion constraint somewhere in the tree answers whether a value
  *	 exists;
- * - a part that belongs to another role, or runs its trigger function;
+ * - a part that belongs to another role, or runs its trigger function, or
+ *	 whose rows another server keeps;
  * - views, materialized views and rules that read with the rights of somebody
  *	 who may (exposure_reader.c);
  * - foreign keys in both directions (exposure_reference.c).
@@ -140,6 +141,34 @@ add_triggers(dp_exposure_search *search, Oid relid)
 	table_close(rel, AccessShareLock);
 }
 
+/* A part whose rows this server does not keep; no private query reads it. */
+static void
+add_elsewhere(dp_exposure_search *search, Oid part)
+{
+	const char *name = dp_protect_qualified_name(part);
+	List	   *parents = dp_protect_list_parents(part);
+	const char *parent;
+
+	if (dp_protect_is_distributed(part))
+		dp_protect_add_other(search, part, "high",
+							 psprintf("%s is distributed by Citus, and its "
+									  "rows are kept in tables that are not "
+									  "protected", name),
+							 psprintf("SELECT undistribute_table(%s);",
+									  quote_literal_cstr(name)));
+	if (get_rel_relkind(part) != RELKIND_FOREIGN_TABLE || parents == NIL)
+		return;
+	parent = dp_protect_qualified_name(linitial_oid(parents));
+	dp_protect_add_other(search, part, "high",
+						 psprintf("%s is a foreign table, whose rows another "
+								  "server keeps", name),
+						 get_rel_relispartition(part) ?
+						 psprintf("ALTER TABLE %s DETACH PARTITION %s;",
+								  parent, name) :
+						 psprintf("ALTER FOREIGN TABLE %s NO INHERIT %s;",
+								  name, parent));
+}
+
 static void
 add_part(dp_exposure_search *search, Oid part, AclMode mask)
 {
@@ -155,8 +184,10 @@ add_part(dp_exposure_search *search, Oid part, AclMode mask)
 							 psprintf("ALTER TABLE %s OWNER TO %s;", name,
 									  dp_protect_role_name(search->owner)));
 	dp_protect_add_grants(search, part, mask, NIL, "critical", NULL, NULL);
-	if (list_member_oid(search->parts, part))
-		add_triggers(search, part);
+	if (!list_member_oid(search->parts, part))
+		return;
+	add_triggers(search, part);
+	add_elsewhere(search, part);
 }
 
 /*

@@ -64,6 +64,14 @@ check_kind(Oid relid)
 	if (kind != RELKIND_RELATION && kind != RELKIND_PARTITIONED_TABLE)
 		raise_kind(relid, ERRCODE_WRONG_OBJECT_TYPE, "relation",
 				   "Give the name of a table.");
+	if (dp_protect_is_distributed(relid))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("cannot protect distributed table \"%s\"",
+						get_rel_name(relid)),
+				 errdetail("Citus keeps its rows in other tables, as a rule "
+						   "on other servers, which are not protected."),
+				 errhint("Call undistribute_table() first.")));
 	if (get_rel_persistence(relid) == RELPERSISTENCE_TEMP)
 		raise_kind(relid, ERRCODE_FEATURE_NOT_SUPPORTED, "temporary table",
 				   "Nobody else can read it; store its rows in a permanent "
@@ -286,10 +294,10 @@ PG_FUNCTION_INFO_V1(dp_protect);
  *	  class.
  *
  * Errors: 42501 not the owner of table or dataset; 42703 no such column; 42809
- * not a table; 0A000 foreign or temporary table; 22023 a unit without built-in
- * equality, what is no path to one, negative rows; 55000 other roles can
- * learn rows, or rows are shared with another dataset; 25006 read-only
- * transaction.
+ * not a table; 0A000 foreign or temporary table, or one of Citus; 22023 a
+ * unit without built-in equality, what is no path to one, negative rows; 55000
+ * other roles can learn rows, or rows are shared with another dataset; 25006
+ * read-only transaction.
  */
 Datum
 dp_protect(PG_FUNCTION_ARGS)

@@ -119,6 +119,35 @@ dp_protect_list_parents(Oid relid)
 }
 
 /*
+ * dp_protect_is_distributed
+ *	  Does Citus keep rows of the table on other servers?  Its catalog says so.
+ */
+bool
+dp_protect_is_distributed(Oid relid)
+{
+	Oid			catalog = get_relname_relid("pg_dist_partition",
+											PG_CATALOG_NAMESPACE);
+	AttrNumber	attnum = InvalidAttrNumber;
+	Relation	rel;
+	ScanKeyData key;
+	SysScanDesc scan;
+	bool		found;
+
+	if (OidIsValid(catalog))
+		attnum = get_attnum(catalog, "logicalrelid");
+	if (attnum == InvalidAttrNumber)
+		return false;
+	rel = table_open(catalog, AccessShareLock);
+	ScanKeyInit(&key, attnum, BTEqualStrategyNumber, F_OIDEQ,
+				ObjectIdGetDatum(relid));
+	scan = systable_beginscan(rel, InvalidOid, false, NULL, 1, &key);
+	found = HeapTupleIsValid(systable_getnext(scan));
+	systable_endscan(scan);
+	table_close(rel, AccessShareLock);
+	return found;
+}
+
+/*
  * dp_protect_root
  *	  relid when it is protected, else its nearest protected ancestor, else
  *	  InvalidOid.

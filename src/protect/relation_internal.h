@@ -41,6 +41,7 @@ typedef struct dp_exposure_search
 } dp_exposure_search;
 
 /* relation.c */
+extern bool dp_protect_is_distributed(Oid relid);
 extern List *dp_protect_list_parents(Oid relid);
 extern char *dp_protect_declared_unit(Oid relid);
 extern bool dp_protect_left_dataset(Oid relid);

@@ -18,6 +18,7 @@
 #include "tcop/utility.h"
 #include "utils/lsyscache.h"
 
+#include "declare_internal.h"
 #include "relation_internal.h"
 
 static ProcessUtility_hook_type previous_utility = NULL;
@@ -196,6 +197,26 @@ warn_of_grant(const GrantStmt *stmt)
 	}
 }
 
+/*
+ * Columns of a table that has become a partition are not immutable any more:
+ * an UPDATE of its parent moves rows out and back in, for which no trigger of
+ * it fires.
+ */
+static void
+forget_parts(const RangeVar *table)
+{
+	Oid			relid = RangeVarGetRelid(table, NoLock, true);
+
+	if (!OidIsValid(relid) || !dp_protect_declare_forget_partitions(relid))
+		return;
+	ereport(NOTICE,
+			(errmsg("columns of table \"%s\" are no longer declared "
+					"immutable", get_rel_name(relid)),
+			 errdetail("The table is a partition now, and an UPDATE of its "
+					   "parent can move rows between partitions without "
+					   "firing the trigger.")));
+}
+
 static void
 warn_of_alter(const AlterTableStmt *stmt)
 {
@@ -207,6 +228,7 @@ warn_of_alter(const AlterTableStmt *stmt)
 
 		if (cmd->subtype == AT_AttachPartition)
 		{
+			forget_parts(((PartitionCmd *) cmd->def)->name);
 			warn_of_table(((PartitionCmd *) cmd->def)->name);
 			warn_of_parent(stmt->relation);
 		}
@@ -262,6 +284,11 @@ warn_after(Node *parsetree, const dp_owners *before)
 			if (((CreateStmt *) parsetree)->inhRelations != NIL)
 				warn_of_table(((CreateStmt *) parsetree)->relation);
 			break;
+		case T_CreateForeignTableStmt:
+			if (((CreateForeignTableStmt *) parsetree)->base.inhRelations)
+				warn_of_table(((CreateForeignTableStmt *)
+							   parsetree)->base.relation);
+			break;
 		case T_CreatePolicyStmt:
 			warn_of_object(((CreatePolicyStmt *) parsetree)->table, "policy");
 			break;
@@ -293,6 +320,7 @@ is_watched(Node *parsetree)
 		case T_GrantStmt:
 		case T_AlterTableStmt:
 		case T_CreateStmt:
+		case T_CreateForeignTableStmt:
 		case T_CreatePolicyStmt:
 		case T_RuleStmt:
 		case T_CreateTrigStmt:

@@ -40,6 +40,7 @@
 #include "optimizer/optimizer.h"
 #include "optimizer/geqo.h"
 #include "optimizer/paths.h"
+#include "optimizer/planner.h"
 #include "optimizer/plancat.h"
 #include "optimizer/planmain.h"
 #include "rewrite/rewriteHandler.h"
@@ -54,6 +55,7 @@ static get_relation_info_hook_type previous_info = NULL;
 static get_relation_stats_hook_type previous_stats = NULL;
 static get_index_stats_hook_type previous_index_stats = NULL;
 static get_attavgwidth_hook_type previous_width = NULL;
+static create_upper_paths_hook_type previous_upper = NULL;
 static set_rel_pathlist_hook_type previous_pathlist = NULL;
 
 /* Set while an inner query is planned; planning is never nested in it. */
@@ -254,6 +256,56 @@ forget_order(RelOptInfo *rel)
 		((Path *) lfirst(lc))->pathkeys = NIL;
 }
 
+#define MOST_COST 1e6			/* what is off costs 1e10 */
+
+/*
+ * Rows with a name are planned as so many that sorting what is left of their
+ * joins costs next to nothing, even where sorting is off: the planner takes
+ * paths that differ by a hundredth as equal, and the sorted one then.  So what
+ * one level, or one step of it, costs the next is never much.
+ */
+static void
+lower_costs(List *paths)
+{
+	Cost		most = MOST_COST;
+	ListCell   *lc;
+
+	foreach(lc, paths)
+		most = Max(most, ((Path *) lfirst(lc))->total_cost);
+	foreach(lc, paths)
+	{
+		Path	   *path = lfirst(lc);
+
+		path->startup_cost *= MOST_COST / most;
+		path->total_cost *= MOST_COST / most;
+	}
+}
+
+static void
+lower_upper_costs(PlannerInfo *root, UpperRelationKind stage,
+				  RelOptInfo *input, RelOptInfo *output, void *extra)
+{
+	if (previous_upper)
+		previous_upper(root, stage, input, output, extra);
+	if (planning != NULL)
+		lower_costs(output->pathlist);
+}
+
+/* A part that came in behind a protected relation. */
+pg_noreturn static void
+raise_foreign(Oid relid)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("cannot read foreign table \"%s\" in a private query",
+					get_rel_name(relid)),
+			 errdetail("It is part of a protected relation, but another "
+					   "server keeps its rows and would see what is asked of "
+					   "them.  Nothing was charged."),
+			 errhint("Add conditions that exclude it, or ask the owner to "
+					 "detach it; dp_audit() shows the command.")));
+}
+
 /*
  * All ways to read a relation or a part are known, and the sizes of all parts.
  * Paths of a partitioned relation are made again from those of its parts, so
@@ -271,6 +323,8 @@ hide_paths(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *entry)
 		if (entry->rtekind == RTE_NAMEDTUPLESTORE && planning->shares_rows &&
 			dp_run_is_public_name(entry->enrname, planning))
 			dp_run_share_rows(root, rel);
+		if (entry->rtekind == RTE_SUBQUERY)
+			lower_costs(rel->pathlist);
 	}
 	if (entry->rtekind != RTE_RELATION)
 		return;
@@ -279,6 +333,8 @@ hide_paths(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *entry)
 		dp_run_hide_rows_first(root, rel, entry);
 		return;
 	}
+	if (rel->fdwroutine != NULL)
+		raise_foreign(entry->relid);
 	if (dp_run_prefer_public_index(rel) ||
 		!dp_run_may_share_public(root, planning))
 	{
@@ -296,7 +352,6 @@ is_allowed(const Plan *plan, const dp_public_facts *facts)
 	{
 		case T_Agg:
 		case T_Append:
-		case T_ForeignScan:
 		case T_Gather:
 		case T_Group:
 		case T_Hash:
@@ -481,5 +536,7 @@ dp_run_public_plan_init(void)
 					   &previous_index_stats);
 	dp_bridge_add_hook(&get_attavgwidth_hook, hide_width, &previous_width);
 	dp_bridge_add_hook(&set_rel_pathlist_hook, hide_paths, &previous_pathlist);
+	dp_bridge_add_hook(&create_upper_paths_hook, lower_upper_costs,
+					   &previous_upper);
 	dp_run_public_join_init();
 }

@@ -227,5 +227,70 @@ SELECT dp_unprotect('person');
 SELECT count(*) FROM pg_trigger WHERE tgrelid = 'person'::regclass;
 UPDATE person SET sex = NOT sex WHERE id = 3;
 
+-- a table that becomes a partition: rows can move through its parent, so its parts are others afterwards
+SET ROLE :owner;
+CREATE TABLE stay (id int PRIMARY KEY, ward varchar(8) COLLATE "C" NOT NULL, age int);
+INSERT INTO stay SELECT i, (ARRAY['A', 'B', 'C'])[1 + i % 3], i % 100 FROM generate_series(1, 300) AS i;
+SELECT dp_protect('stay', unit => 'id', dataset => 'regress_query_part_stay'), dp_declare('stay', 'ward', keys => ARRAY['A', 'B', 'C']),
+	dp_declare('stay', 'ward', immutable => true) \g /dev/null
+SELECT dp_grant('regress_query_part_analyst', 'regress_query_part_stay', 1000000, 1e-6);
+SELECT partition AS before FROM dp_pg.attribute WHERE relid = 'stay'::regclass AND attname = 'ward' \gset
+CREATE TABLE stays (id int NOT NULL, ward varchar(8) COLLATE "C" NOT NULL, age int) PARTITION BY RANGE (age);
+CREATE TABLE stays_old PARTITION OF stays FOR VALUES FROM (1000) TO (9000);
+SET client_min_messages = notice;
+\set VERBOSITY terse
+ALTER TABLE stays ATTACH PARTITION stay FOR VALUES FROM (0) TO (1000);
+\set VERBOSITY sqlstate
+SET client_min_messages = warning;
+SELECT partition, guard FROM dp_pg.attribute WHERE relid = 'stay'::regclass AND attname = 'ward';
+UPDATE stays SET age = age + 1000 WHERE ward = 'A';
+UPDATE stays SET ward = 'B' WHERE age >= 1000;
+UPDATE stays SET age = age - 1000 WHERE age >= 1000;
+ALTER TABLE stays DETACH PARTITION stay;
+SELECT dp_declare('stay', 'ward', immutable => true) \g /dev/null
+SELECT partition <> :before AS another, partition = guard AS guarded FROM dp_pg.attribute WHERE relid = 'stay'::regclass AND attname = 'ward';
+
+-- a trigger of that name that lets changes through is no guard
+CREATE FUNCTION after(condition text) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE guard text := (SELECT 'dp_pg_immutable_' || a.guard FROM dp_pg.attribute AS a WHERE relid = 'stay'::regclass AND attname = 'ward');
+BEGIN
+	EXECUTE format('DROP TRIGGER %I ON stay', guard);
+	EXECUTE format('CREATE TRIGGER %I AFTER UPDATE ON stay FOR EACH ROW %s EXECUTE FUNCTION dp_pg.refuse_change()', guard, condition);
+	EXECUTE format('ALTER TABLE stay ENABLE ALWAYS TRIGGER %I', guard);
+END $$;
+CREATE FUNCTION parted() RETURNS boolean LANGUAGE sql SECURITY DEFINER AS
+'SELECT part IS NOT NULL FROM dp_pg.ledger WHERE dataset = ''regress_query_part_stay'' ORDER BY id DESC LIMIT 1';
+SELECT after('WHEN (false)');
+SET ROLE :analyst;
+SELECT dp_count(*) IS NOT NULL AS answered FROM stay WHERE ward = 'B';
+SET ROLE :owner;
+SELECT parted();
+SELECT after('WHEN (OLD.ward IS DISTINCT FROM NEW.ward AND OLD.id = 1)');
+SET ROLE :analyst;
+SELECT dp_count(*) IS NOT NULL AS answered FROM stay WHERE ward = 'B';
+SET ROLE :owner;
+SELECT parted();
+SELECT after('WHEN (OLD.ward IS DISTINCT FROM NEW.ward)');
+SET ROLE :analyst;
+SELECT dp_count(*) IS NOT NULL AS answered FROM stay WHERE ward = 'B';
+SET ROLE :owner;
+SELECT parted();
+SELECT after('WHEN (OLD.id IS DISTINCT FROM NEW.id OR OLD.ward IS DISTINCT FROM NEW.ward)');
+SET ROLE :analyst;
+SELECT dp_count(*) IS NOT NULL AS answered FROM stay WHERE ward = 'B';
+SET ROLE :owner;
+SELECT parted();
+SELECT after('WHEN (OLD.id IS DISTINCT FROM NEW.id OR NEW.ward IS DISTINCT FROM OLD.ward)');
+SET ROLE :analyst;
+SELECT dp_count(*) IS NOT NULL AS answered FROM stay WHERE ward = 'B';
+SET ROLE :owner;
+SELECT parted();
+SELECT after('');
+SET ROLE :analyst;
+SELECT dp_count(*) IS NOT NULL AS answered FROM stay WHERE ward = 'B';
+SET ROLE :owner;
+SELECT parted();
+RESET ROLE;
+
 \set file :abs_srcdir '/sql/include/query_end.psql'
 \i :file

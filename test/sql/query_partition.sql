@@ -95,5 +95,27 @@ RESET plan_cache_mode;
 -- declared once at the root, read at the root
 SELECT dp_sum(weight) FROM animal;
 
+-- a part whose rows another server keeps: warned of, found, and read by no private query
+RESET ROLE;
+CREATE EXTENSION file_fdw;
+CREATE SERVER regress_files FOREIGN DATA WRAPPER file_fdw;
+CREATE FOREIGN TABLE visit_far PARTITION OF visit FOR VALUES FROM ('2031-01-01') TO ('2031-02-01')
+	SERVER regress_files OPTIONS (filename '/nowhere');
+CREATE FOREIGN TABLE cat_far () INHERITS (animal) SERVER regress_files OPTIONS (filename '/nowhere');
+SELECT severity, replace(finding, :'schema', 's') AS finding, replace(remedy, :'schema', 's') AS remedy
+FROM dp_audit() WHERE object ~ '_far' AND finding ~ 'foreign' ORDER BY object;
+SET ROLE :analyst;
+SELECT dp_count(*) FROM visit;
+SELECT dp_count(*) FROM visit WHERE day < '2031-01-01';
+SELECT dp_sum(weight) FROM animal;
+RESET ROLE;
+ALTER TABLE visit DETACH PARTITION visit_far;
+ALTER FOREIGN TABLE cat_far NO INHERIT animal;
+SET ROLE :analyst;
+SELECT dp_count(*) FROM visit;
+SELECT dp_sum(weight) FROM animal;
+RESET ROLE;
+DROP EXTENSION file_fdw CASCADE;
+
 \set file :abs_srcdir '/sql/include/query_end.psql'
 \i :file
