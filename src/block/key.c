@@ -11,6 +11,8 @@
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "nodes/value.h"
+#include "parser/parse_coerce.h"
+#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/formatting.h"
@@ -73,6 +75,54 @@ has_null_group(Oid relid, AttrNumber attnum, const dp_attribute *declared)
 		!dp_block_proved_not_null(relid, attnum, NULL);
 }
 
+/* One of PostgreSQL's own, which compare whatever is not NULL. */
+static bool
+is_comparison(Oid operator)
+{
+	Oid			left;
+	Oid			right;
+
+	if (operator >= FirstNormalObjectId || !op_strict(operator))
+		return false;
+	if (get_func_leakproof(get_opcode(operator)))
+		return true;
+	op_input_types(operator, &left, &right);
+	return OidIsValid(left) && dp_places_is_ordering(operator, left);
+}
+
+/* Of a number to another type of numbers, with which it is compared. */
+static bool
+is_number_cast(const FuncExpr *cast)
+{
+	return cast->funcid < FirstNormalObjectId && func_strict(cast->funcid) &&
+		cast->funcformat != COERCE_EXPLICIT_CALL &&
+		TypeCategory(cast->funcresulttype) == TYPCATEGORY_NUMERIC &&
+		TypeCategory(exprType(linitial(cast->args))) == TYPCATEGORY_NUMERIC;
+}
+
+static bool never_null(Node *node, Oid relid);
+
+/* Has the array, a list of IN or ANY, no NULL? */
+static bool
+no_element_null(Node *node, Oid relid)
+{
+	ListCell   *lc;
+
+	if (IsA(node, Const))
+	{
+		const Const *list = (const Const *) node;
+
+		return !list->constisnull &&
+			!array_contains_nulls(DatumGetArrayTypeP(list->constvalue));
+	}
+	if (!IsA(node, ArrayExpr) || ((ArrayExpr *) node)->multidims)
+		return false;
+	foreach(lc, ((ArrayExpr *) node)->elements)
+		if (!never_null(lfirst(lc), relid))
+			return false;
+	return true;
+}
+
 /* Is every value of the expression provably not NULL? */
 static bool
 never_null(Node *node, Oid relid)
@@ -97,6 +147,11 @@ never_null(Node *node, Oid relid)
 											NULL);
 		case T_RelabelType:
 			return never_null((Node *) ((RelabelType *) node)->arg, relid);
+		case T_FuncExpr:
+			if (!is_number_cast((FuncExpr *) node))
+				return false;
+			arguments = ((FuncExpr *) node)->args;
+			break;
 		case T_BoolExpr:
 			arguments = ((BoolExpr *) node)->args;
 			break;
@@ -106,12 +161,16 @@ never_null(Node *node, Oid relid)
 					return true;
 			return false;
 		case T_OpExpr:
-			/* Built-in leakproof operators are comparisons. */
-			if (!func_strict(((OpExpr *) node)->opfuncid) ||
-				!get_func_leakproof(((OpExpr *) node)->opfuncid))
+			if (!is_comparison(((OpExpr *) node)->opno))
 				return false;
 			arguments = ((OpExpr *) node)->args;
 			break;
+		case T_ScalarArrayOpExpr:
+			if (!is_comparison(((ScalarArrayOpExpr *) node)->opno))
+				return false;
+			arguments = ((ScalarArrayOpExpr *) node)->args;
+			return never_null(linitial(arguments), relid) &&
+				no_element_null(lsecond(arguments), relid);
 		default:
 			return false;
 	}

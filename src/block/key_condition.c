@@ -179,19 +179,6 @@ is_input(const Node *node)
 	return node != NULL && IsA(node, Var);
 }
 
-/* Does the operator compare by the default order of its left side's type? */
-static bool
-is_ordering(Oid operator, Oid type)
-{
-	TypeCacheEntry *cache = lookup_type_cache(getBaseType(type),
-											  TYPECACHE_BTREE_OPFAMILY);
-	Oid			family = cache->btree_opf;
-	Oid			negator = get_negator(operator);
-
-	return op_in_opfamily(operator, family) ||
-		(OidIsValid(negator) && op_in_opfamily(negator, family));
-}
-
 static bool tells_twins_walker(Node *node, void *context);
 
 /* Of a comparison's operands those that are no inputs themselves. */
@@ -204,9 +191,10 @@ operands_tell_twins(List *args, Oid operator)
 	{
 		Node	   *operand = lfirst(lc);
 
-		if (is_input(operand) ? !is_ordering(operator, exprType(operand)) &&
-			dp_places_has_twins(exprType(operand)) :
-			tells_twins_walker(operand, NULL))
+		Oid			type = exprType(operand);
+
+		if (is_input(operand) ? !dp_places_is_ordering(operator, type) &&
+			dp_places_has_twins(type) : tells_twins_walker(operand, NULL))
 			return true;
 	}
 	return false;

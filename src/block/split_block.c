@@ -113,11 +113,14 @@ add_column(dp_splitter *s, const char *name, Node *like)
 
 /* ---- the inner query ---- */
 
-/* What an outer join leaves out is NULL. */
+/*
+ * What an outer join leaves out is NULL; so is the key of it, unless it is a
+ * test for NULL.
+ */
 static void
-set_nullable(dp_key *key)
+set_nullable(dp_key *key, bool test)
 {
-	key->nullable = true;
+	key->nullable = key->nullable || !test;
 	if (key->base != NULL)
 		key->base->nullable = true;
 }
@@ -184,8 +187,8 @@ add_keys(dp_splitter *s, Query *inner, dp_block *block)
 											   refusal);
 		if (refusal != NULL)
 			return refusal;
-		if (nullable && key->values == NULL && !IsA(base, NullTest))
-			set_nullable(key);
+		if (nullable && key->values == NULL)
+			set_nullable(key, IsA(base, NullTest));
 		block->keys = lappend(block->keys, key);
 		s->keys = lappend(s->keys, target->expr);
 		bases = lappend(bases, value_of(key, base, target->expr));

@@ -184,6 +184,7 @@ typedef struct dp_told_type
 	bool		varlena;
 } dp_told_type;
 
+extern bool dp_places_is_ordering(Oid operator, Oid type);
 extern bool dp_places_has_twins(Oid type);
 extern bool dp_places_can_be_told(Oid type);
 extern dp_told_type dp_places_told_type(Oid type, int32 typmod);

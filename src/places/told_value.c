@@ -17,11 +17,28 @@
 #include "utils/fmgrprotos.h"
 #include "utils/lsyscache.h"
 #include "utils/numeric.h"
+#include "utils/typcache.h"
 #include "utils/uuid.h"
 
 #include "dp_places.h"
 
 #define IS_VALUE 1
+
+/*
+ * dp_places_is_ordering
+ *	  Does the operator compare by the default order of its left side's type?
+ */
+bool
+dp_places_is_ordering(Oid operator, Oid type)
+{
+	TypeCacheEntry *cache = lookup_type_cache(getBaseType(type),
+											  TYPECACHE_BTREE_OPFAMILY);
+	Oid			family = cache->btree_opf;
+	Oid			negator = get_negator(operator);
+
+	return op_in_opfamily(operator, family) ||
+		(OidIsValid(negator) && op_in_opfamily(negator, family));
+}
 
 /*
  * dp_places_has_twins

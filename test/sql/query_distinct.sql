@@ -21,5 +21,18 @@ SELECT dp_sum(DISTINCT age) BETWEEN 4000 AND 6000 AS gaussian FROM person;
 RESET dp_pg.mechanism;
 SELECT e, state, hinted, charges FROM unnest(ARRAY['dp_sum(DISTINCT id)', 'dp_variance(DISTINCT age)', 'dp_median(DISTINCT age)', 'dp_sum(DISTINCT ward)', 'dp_sum(DISTINCT age, 9, 0)']) e, outcome('SELECT ' || e || ' FROM person');
 RESET ROLE;
+-- distinct values of a person over a join of private rows, by levels that group twice: no step sorts
+SET ROLE :owner;
+CREATE TABLE trip (id int PRIMARY KEY, pid int NOT NULL, ward varchar(8) NOT NULL);
+CREATE TABLE call (pid int NOT NULL, kind varchar(8) NOT NULL);
+INSERT INTO trip SELECT i, i % 50, 'w' || i % 3 FROM generate_series(1, 200) AS i;
+INSERT INTO call SELECT i % 50, 'k' || i % 3 FROM generate_series(1, 200) AS i;
+SELECT dp_protect('trip', unit => 'pid', dataset => :'schema'), dp_protect('call', unit => 'pid', dataset => :'schema') \g /dev/null
+RESET ROLE;
+SET ROLE :analyst;
+SELECT round(dp_avg(n, 0, 20), 3) FROM (SELECT pid, count(*) AS n FROM (SELECT DISTINCT v.pid, c.kind FROM trip v JOIN call c ON c.pid = v.pid) d GROUP BY pid) t;
+SELECT dp_count(*) FROM (SELECT pid, max(n) AS m FROM (SELECT v.pid, c.kind, count(*) AS n FROM trip v JOIN call c ON c.pid = v.pid GROUP BY v.pid, c.kind) d GROUP BY pid) t WHERE m > 2;
+SELECT dp_count(*) FROM (SELECT pid, count(*) AS n FROM (SELECT DISTINCT v.pid, w.kind FROM trip v JOIN call c ON c.pid = v.pid JOIN call w ON w.pid = v.pid) d GROUP BY pid) t WHERE n = 3;
+RESET ROLE;
 \set file :abs_srcdir '/sql/include/query_end.psql'
 \i :file
