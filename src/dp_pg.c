@@ -34,6 +34,7 @@ _PG_init(void)
 		return;
 	dp_bridge_settings_init();
 	dp_bridge_hooks_init();
+	dp_bridge_workers_init();
 	dp_ledger_init();
 	dp_reader_init();
 	dp_protect_init();

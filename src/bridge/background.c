@@ -1,49 +1,17 @@
 /*
  * background.c
- *	  What background workers of ours have in common: their registration, the
- *	  settings that nobody may change for them, and shared memory.
+ *	  What background workers of ours have in common: the settings that nobody
+ *	  may change for them, and shared memory.
  */
 #include "postgres.h"
 
 #include "miscadmin.h"
-#include "postmaster/bgworker.h"
 #include "storage/ipc.h"
 #include "storage/proc.h"
 #include "storage/shmem.h"
 #include "utils/guc.h"
 
 #include "dp_bridge.h"
-
-/* ---- registration ---- */
-
-/*
- * dp_bridge_register_worker
- *	  A worker of this database, which is never restarted: `function` of the
- *	  library is its main, `type` what it is called.  Returns its handle,
- *	  palloc'd, or NULL when the server has no slot left.
- */
-BackgroundWorkerHandle *
-dp_bridge_register_worker(const char *function, const char *type, Datum arg)
-{
-	BackgroundWorker worker;
-	BackgroundWorkerHandle *handle;
-
-	MemSet(&worker, 0, sizeof(worker));
-	worker.bgw_flags = BGWORKER_SHMEM_ACCESS |
-		BGWORKER_BACKEND_DATABASE_CONNECTION;
-	worker.bgw_start_time = BgWorkerStart_RecoveryFinished;
-	worker.bgw_restart_time = BGW_NEVER_RESTART;
-	strlcpy(worker.bgw_library_name, "dp_pg", BGW_MAXLEN);
-	strlcpy(worker.bgw_function_name, function, BGW_MAXLEN);
-	snprintf(worker.bgw_name, BGW_MAXLEN, "%s of database %u", type,
-			 MyDatabaseId);
-	strlcpy(worker.bgw_type, type, BGW_MAXLEN);
-	worker.bgw_main_arg = arg;
-	worker.bgw_notify_pid = MyProcPid;
-	if (!RegisterDynamicBackgroundWorker(&worker, &handle))
-		return NULL;
-	return handle;
-}
 
 /* ---- settings ---- */
 
@@ -93,7 +61,7 @@ dp_bridge_force_lock_timeout(void)
 
 /* ---- shared memory ---- */
 
-#define AREAS 3					/* of the ledger, of readers, of answers */
+#define AREAS 4					/* of workers, ledger, readers and answers */
 
 typedef struct shared_area
 {

@@ -9,6 +9,7 @@
 #ifndef DP_BRIDGE_H
 #define DP_BRIDGE_H
 
+#include "datatype/timestamp.h"
 #include "fmgr.h"
 #include "nodes/nodes.h"
 #include "nodes/plannodes.h"
@@ -77,9 +78,11 @@ extern int	dp_setting_max_predicates_per_row;
 extern char *dp_setting_publish_schema; /* dp_pg.publish_schema; "": none */
 extern int	dp_setting_readers;	/* dp_pg.readers */
 extern int	dp_setting_reader_timeout;	/* dp_pg.reader_timeout, ms */
+extern int	dp_setting_run_timeout; /* dp_pg.run_timeout, ms; 0: none */
 extern int	dp_setting_reuse_limit; /* dp_pg.reuse_limit, kB */
 extern int	dp_setting_worker_idle; /* dp_pg.worker_idle, ms */
 extern int	dp_setting_worker_lock_timeout; /* dp_pg.worker_lock_timeout, ms */
+extern int	dp_setting_workers;	/* dp_pg.workers */
 extern char *dp_setting_epsilon_floor;	/* dp_pg.epsilon_floor, superuser */
 extern char *dp_setting_epsilon_ceiling;	/* dp_pg.epsilon_ceiling */
 extern void dp_bridge_settings_init(void);
@@ -118,14 +121,60 @@ extern void dp_bridge_wait(long timeout);
 extern void dp_bridge_watch(int usec, long timeout);
 
 /* ---- background workers of ours (background.c) ---- */
-extern struct BackgroundWorkerHandle *dp_bridge_register_worker(
-	const char *function, const char *type, Datum arg);
 extern void dp_bridge_force(const char *name, const char *value);
 extern void dp_bridge_force_worker_settings(void);
 extern void dp_bridge_force_lock_timeout(void);
 extern void dp_bridge_share(const char *name, Size (*size) (void),
 							void (*start) (void *area, bool fresh,
 										   LWLock *lock));
+
+/* ---- which processes there are (workers.c) ---- */
+struct BackgroundWorkerHandle;
+
+typedef enum dp_worker_kind
+{
+	DP_WORKER_LEDGER,
+	DP_WORKER_READER,
+	DP_WORKER_KINDS				/* how many there are */
+} dp_worker_kind;
+
+/*
+ *	function	name of `main`, for a process that is registered for `arg`
+ *	main		connects to the database and works; returns only if what was
+ *				wanted is somebody else's by now
+ *	wanted		what has waited longest for a process: since when, and for
+ *				which `arg`; false: nothing
+ *	spare		ask the one that idles longest, for another database than this
+ *				one and for so many ms, to leave; a kept one only if told so.
+ *				True also when one is leaving already
+ */
+typedef struct dp_worker_methods
+{
+	const char *function;
+	void		(*main) (Datum arg);
+	bool		(*wanted) (TimestampTz *since, Datum *arg);
+	bool		(*spare) (long idle, bool kept_too);
+} dp_worker_methods;
+
+extern void dp_bridge_workers_init(void);
+extern void dp_bridge_add_workers(dp_worker_kind kind,
+								  const dp_worker_methods *table);
+extern PGDLLEXPORT void dp_bridge_worker_main(Datum arg);
+typedef enum dp_urgency
+{
+	DP_URGENCY_SPARE,			/* only a process that would be registered */
+	DP_URGENCY_MORE,			/* also a kept one, or of who idles for long */
+	DP_URGENCY_NONE_THERE		/* there is none for this database, or none
+								 * has come for long */
+} dp_urgency;
+
+extern bool dp_bridge_call_worker(dp_worker_kind kind, Datum arg,
+								  dp_urgency urgency,
+								  struct BackgroundWorkerHandle **handle);
+extern bool dp_bridge_must_yield(dp_worker_kind own, int patience);
+extern int	dp_bridge_kept_readers(void);
+extern bool dp_bridge_is_kept(void);
+pg_noreturn extern void dp_bridge_leave(void);
 
 /* ---- SHA-256 (digest.c) ---- */
 #define DP_SHA256_BYTES 32

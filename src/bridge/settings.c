@@ -43,8 +43,10 @@ char	   *dp_setting_publish_schema = NULL;
 int			dp_setting_readers = 4;
 int			dp_setting_reader_timeout = 10000;
 int			dp_setting_reuse_limit = 16384;
+int			dp_setting_run_timeout = 0;
 int			dp_setting_worker_idle = 10000;
 int			dp_setting_worker_lock_timeout = 1000;
+int			dp_setting_workers = 3;
 
 /* dp_pg.reuse, and what it means. */
 static char *setting_reuse = "auto";
@@ -338,7 +340,8 @@ dp_bridge_settings_init(void)
 							   PGC_USERSET, GUC_REPORT,
 							   NULL, assign_text, NULL);
 	DefineCustomIntVariable("dp_pg.reader_timeout",
-							"Longest wait of a private query for a reader.",
+							"Longest wait of a private query for a reader, or "
+							"for a process of the ledger.",
 							"Nothing is charged when it is exceeded.",
 							&dp_setting_reader_timeout,
 							10000, 1, INT_MAX,
@@ -365,6 +368,14 @@ dp_bridge_settings_init(void)
 							"The oldest are dropped; 0: none is stored.",
 							&dp_setting_reuse_limit, 16384, 0, MAX_KILOBYTES,
 							PGC_SIGHUP, GUC_UNIT_KB,
+							NULL, NULL, NULL);
+	DefineCustomIntVariable("dp_pg.run_timeout",
+							"Longest time that a reader works for one private "
+							"query.",
+							"The query is canceled then; what was charged "
+							"stays charged. 0: no limit.",
+							&dp_setting_run_timeout, 0, 0, INT_MAX,
+							PGC_SUSET, GUC_UNIT_MS,
 							NULL, NULL, NULL);
 	DefineCustomEnumVariable("dp_pg.setting_scope",
 							 "How long a client's settings of private queries "
@@ -400,7 +411,7 @@ dp_bridge_settings_init(void)
 							 NULL, assign_transparent, NULL);
 	DefineCustomIntVariable("dp_pg.worker_idle",
 							"Time after which an idle worker or reader exits.",
-							NULL,
+							"Processes that dp_pg.workers keeps do not exit.",
 							&dp_setting_worker_idle, 10000, 10, INT_MAX,
 							PGC_SIGHUP, GUC_UNIT_MS,
 							NULL, NULL, NULL);
@@ -410,6 +421,14 @@ dp_bridge_settings_init(void)
 							&dp_setting_worker_lock_timeout,
 							1000, 1, INT_MAX,
 							PGC_SIGHUP, GUC_UNIT_MS,
+							NULL, NULL, NULL);
+	DefineCustomIntVariable("dp_pg.workers",
+							"Number of processes that are kept for private "
+							"queries.",
+							"Each takes one of max_worker_processes for good; "
+							"more are started while there are some left.",
+							&dp_setting_workers, 3, 0, 1024,
+							PGC_POSTMASTER, 0,
 							NULL, NULL, NULL);
 	MarkGUCPrefixReserved("dp_pg");
 	dp_bridge_scope_init();

@@ -17,8 +17,6 @@
 
 /* ms; a safety net only, since every event sets the latch */
 #define POLL_INTERVAL 1000
-/* workers one session starts in vain before it gives up */
-#define START_ATTEMPTS 3
 
 static bool in_hurry = false;
 
@@ -38,132 +36,6 @@ abandon_slot(int code, Datum arg)
 		dp_ledger_abandon(*slot);
 }
 
-static void
-raise_no_worker(const char *detail)
-{
-	ereport(ERROR,
-			(errcode(ERRCODE_INSUFFICIENT_RESOURCES),
-			 errmsg("the privacy ledger has no background worker"),
-			 errdetail("%s Nothing was charged.", detail),
-			 errhint("Increase max_worker_processes, or see the server log "
-					 "for why the worker did not start.")));
-}
-
-/* Remove the entry of a worker that never ran; wake others who wait for it. */
-static void
-forget_worker(void)
-{
-	dp_worker  *worker;
-	dlist_iter	iter;
-
-	LWLockAcquire(dp_ledger_shared->lock, LW_EXCLUSIVE);
-	worker = dp_ledger_find_worker(MyDatabaseId);
-	if (worker && worker->state == DP_WORKER_STARTING && worker->pid == 0)
-	{
-		MemSet(worker, 0, sizeof(*worker));
-		dlist_foreach(iter, &dp_ledger_shared->pending)
-		{
-			dp_slot    *slot = dlist_container(dp_slot, node, iter.cur);
-
-			if (slot->database == MyDatabaseId)
-				dp_ledger_wake(slot);
-		}
-	}
-	LWLockRelease(dp_ledger_shared->lock);
-}
-
-typedef enum worker_need
-{
-	WORKER_WOKEN,				/* it runs and its latch is set */
-	WORKER_COMING,				/* somebody registered it */
-	WORKER_WANTED,				/* entry made: register one now */
-	WORKER_LATE,				/* did not start in time */
-	WORKER_NO_ENTRY
-} worker_need;
-
-static worker_need
-look_for_worker(void)
-{
-	TimestampTz now = GetCurrentTimestamp();
-	worker_need need = WORKER_NO_ENTRY;
-	dp_worker  *worker;
-	int			i;
-
-	LWLockAcquire(dp_ledger_shared->lock, LW_EXCLUSIVE);
-	worker = dp_ledger_find_worker(MyDatabaseId);
-	if (worker && worker->state == DP_WORKER_RUNNING)
-	{
-		SetLatch(&worker->proc->procLatch);
-		need = WORKER_WOKEN;
-	}
-	else if (worker)
-		need = TimestampDifferenceExceeds(worker->since, now,
-										  DP_LEDGER_START_TIMEOUT) ?
-			WORKER_LATE : WORKER_COMING;
-	else
-		for (i = 0; i < dp_ledger_shared->workers; i++)
-			if (dp_ledger_shared->worker[i].state == DP_WORKER_NONE)
-			{
-				worker = &dp_ledger_shared->worker[i];
-				MemSet(worker, 0, sizeof(*worker));
-				worker->state = DP_WORKER_STARTING;
-				worker->database = MyDatabaseId;
-				worker->since = now;
-				need = WORKER_WANTED;
-				break;
-			}
-	LWLockRelease(dp_ledger_shared->lock);
-	return need;
-}
-
-/*
- * dp_ledger_rouse_worker
- *	  See to it that a worker will take the pending request.  `handle` is the
- *	  worker this session registered, if any; `attempts` counts them.
- *
- * Errors: 53000.
- */
-void
-dp_ledger_rouse_worker(BackgroundWorkerHandle **handle, int *attempts)
-{
-	pid_t		pid;
-
-	if (*handle &&
-		GetBackgroundWorkerPid(*handle, &pid) == BGWH_STOPPED)
-	{
-		*handle = NULL;
-		forget_worker();
-		if (*attempts >= START_ATTEMPTS)
-			raise_no_worker("The worker ended as soon as it was started.");
-	}
-	switch (look_for_worker())
-	{
-		case WORKER_WOKEN:
-		case WORKER_COMING:
-			break;
-		case WORKER_WANTED:
-			(*attempts)++;
-			*handle =
-				dp_bridge_register_worker("dp_ledger_worker_main",
-										  "dp_pg ledger",
-										  ObjectIdGetDatum(MyDatabaseId));
-			if (*handle == NULL)
-			{
-				forget_worker();
-				raise_no_worker("All background worker slots of the server "
-								"are in use.");
-			}
-			break;
-		case WORKER_LATE:
-			forget_worker();
-			raise_no_worker("The worker did not start in time.");
-			break;
-		case WORKER_NO_ENTRY:
-			raise_no_worker("Workers of other databases hold all entries.");
-			break;
-	}
-}
-
 /* dp_ledger_is_late: did an answer take too long to watch for the next one? */
 bool
 dp_ledger_is_late(TimestampTz start)
@@ -176,49 +48,51 @@ dp_ledger_is_late(TimestampTz start)
  * alone watches for the answer before it sleeps, unless the last one was late.
  */
 static void
-wait_for_answer(dp_slot *slot, bool alone, dp_answer *answer)
+wait_for_answer(dp_slot **slot, bool alone, dp_answer *answer)
 {
 	static bool late = false;
-	BackgroundWorkerHandle *handle = NULL;
-	int			attempts = 0;
+	dp_ledger_rousing rousing = {NULL};
 	TimestampTz start = GetCurrentTimestamp();
 
 	for (;;)
 	{
-		if (dp_ledger_poll(slot, answer))
+		rousing.poll = POLL_INTERVAL;
+		if (dp_ledger_poll(*slot, answer))
 		{
 			late = dp_ledger_is_late(start);
 			return;
 		}
-		if (dp_ledger_slot_state(slot, NULL) == DP_SLOT_PENDING)
-			dp_ledger_rouse_worker(&handle, &attempts);
+		if (dp_ledger_slot_state(*slot, NULL) == DP_SLOT_PENDING)
+			dp_ledger_rouse_worker(&rousing, slot);
 		dp_bridge_watch(alone && !late ? DP_LEDGER_SPIN_SESSION : 0,
-						POLL_INTERVAL);
+						rousing.poll);
 	}
 }
 
-/* dp_ledger_wait: for the answer to a request that was handed over. */
+/*
+ * dp_ledger_wait
+ *	  For the answer to a request that was handed over; *slot is NULL when it
+ *	  was withdrawn because of an error.
+ */
 void
-dp_ledger_wait(dp_slot *slot, dp_answer *answer)
+dp_ledger_wait(dp_slot **slot, dp_answer *answer)
 {
 	bool		alone;
 
-	if (dp_ledger_slot_state(slot, &alone) == DP_SLOT_RESERVED)
+	if (dp_ledger_slot_state(*slot, &alone) == DP_SLOT_RESERVED)
 		elog(ERROR, "nobody has handed over what the ledger waits for");
 	wait_for_answer(slot, alone, answer);
 }
 
 /*
  * dp_ledger_start_worker
- *	  See to it that a worker runs or starts, without waiting for it.
- *
- * Errors: 53000.
+ *	  Have a worker started, if a process is free and none runs; who waits for
+ *	  it asks again.
  */
 void
 dp_ledger_start_worker(void)
 {
-	BackgroundWorkerHandle *handle = NULL;
-	int			attempts = 0;
+	dp_ledger_rousing rousing = {NULL};
 	dp_worker  *worker;
 	bool		runs;
 
@@ -227,7 +101,7 @@ dp_ledger_start_worker(void)
 	runs = worker && worker->state == DP_WORKER_RUNNING;
 	LWLockRelease(dp_ledger_shared->lock);
 	if (!runs)
-		dp_ledger_rouse_worker(&handle, &attempts);
+		dp_ledger_rouse_worker(&rousing, NULL);
 }
 
 /* dp_ledger_patience: ms to wait for a row that somebody else has locked. */
@@ -447,6 +321,34 @@ dp_ledger_check_place(void)
 }
 
 /*
+ * dp_ledger_tell_canceled
+ *	  In an error context callback: a session that is canceled while the ledger
+ *	  has its request learns what becomes of that.  One that was not taken yet
+ *	  is withdrawn.
+ */
+void
+dp_ledger_tell_canceled(dp_slot **slot)
+{
+	if (geterrcode() != ERRCODE_QUERY_CANCELED || *slot == NULL)
+		return;
+	if (dp_ledger_withdraw(*slot))
+	{
+		*slot = NULL;
+		errdetail("%s", dp_ledger_told_uncharged());
+	}
+	else
+		errdetail("The charge may stand: the ledger was recording it, or "
+				  "waited for a synchronous standby.");
+}
+
+/* ErrorContextCallback */
+static void
+tell_canceled(void *arg)
+{
+	dp_ledger_tell_canceled(arg);
+}
+
+/*
  * dp_ledger_ask
  *	  Hand a request to the worker, wait and answer.  The request in *content
  *	  is filled in; its task is wiped there.
@@ -455,6 +357,8 @@ void
 dp_ledger_ask(dp_slot *content, dp_answer *answer)
 {
 	dp_slot    *slot = NULL;
+	ErrorContextCallback callback = {error_context_stack, tell_canceled,
+	&slot};
 	bool		alone;
 
 	fill_asker(content);
@@ -466,10 +370,12 @@ dp_ledger_ask(dp_slot *content, dp_answer *answer)
 	PG_ENSURE_ERROR_CLEANUP(abandon_slot, PointerGetDatum(&slot));
 	{
 		slot = dp_ledger_get_slot(content, &alone);
+		error_context_stack = &callback;
 		if (content->request.task.kind != DP_TASK_NONE)
 			explicit_bzero(&content->request.task,
 						   sizeof(content->request.task));
-		wait_for_answer(slot, alone, answer);
+		wait_for_answer(&slot, alone, answer);
+		error_context_stack = callback.previous;
 	}
 	PG_END_ENSURE_ERROR_CLEANUP(abandon_slot, PointerGetDatum(&slot));
 }
@@ -484,6 +390,8 @@ dp_ledger_accept(const dp_ledger_request *request, const dp_answer *answer,
 		raise_exhausted(request, answer);
 	if (answer->outcome != DP_OUTCOME_ADMITTED)
 		dp_ledger_payer_raise(answer, NameStr(request->dataset));
+	if (request->action != DP_LEDGER_TASK)
+		dp_ledger_note_charged();
 	*receipt = answer->receipt;
 }
 

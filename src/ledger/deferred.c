@@ -47,7 +47,7 @@ dp_ledger_look(dp_ledger_deferred *deferred, dp_ledger_receipt *receipt)
 							 receipt);
 			return true;
 		case DP_SLOT_PENDING:
-			dp_ledger_rouse_worker(&deferred->handle, &deferred->attempts);
+			dp_ledger_rouse_worker(&deferred->rousing, &deferred->slot);
 			break;
 		default:
 			break;
@@ -63,7 +63,8 @@ dp_ledger_settle(dp_ledger_deferred *deferred, dp_ledger_receipt *receipt)
 	{
 		if (dp_ledger_look(deferred, receipt))
 			return true;
-		dp_bridge_wait(POLL_INTERVAL);
+		dp_bridge_wait(deferred->rousing.poll > 0 ?
+					   deferred->rousing.poll : POLL_INTERVAL);
 	}
 	deferred->slot = NULL;
 	return false;
@@ -77,6 +78,13 @@ dp_ledger_drop(dp_ledger_deferred *deferred)
 		return;
 	dp_ledger_abandon(deferred->slot);
 	deferred->slot = NULL;
+}
+
+/* dp_ledger_tell_deferred: dp_ledger_tell_canceled, of its request. */
+void
+dp_ledger_tell_deferred(dp_ledger_deferred *deferred)
+{
+	dp_ledger_tell_canceled(&deferred->slot);
 }
 
 /* dp_ledger_have_charged: see dp_ledger.h. */

@@ -297,6 +297,15 @@ extern void dp_ledger_release(dp_ledger_place *place);
 extern void dp_ledger_fail(dp_ledger_place *place,
 						   const dp_ledger_request *request);
 
+/* What a session does to get a process for the ledger; zero at first. */
+typedef struct dp_ledger_rousing
+{
+	struct BackgroundWorkerHandle *handle;	/* of one it has registered */
+	TimestampTz registered;		/* when */
+	TimestampTz since;			/* that there is none */
+	long		poll;			/* ms until it should look again */
+} dp_ledger_rousing;
+
 /*
  * A charge for which the process waits that reads rows for the session, and
  * not the session (deferred.c).
@@ -321,8 +330,7 @@ typedef struct dp_ledger_deferred
 	struct dp_slot *slot;		/* NULL: none */
 	const dp_ledger_request *request;
 	dp_ledger_ticket ticket;
-	struct BackgroundWorkerHandle *handle;	/* of a worker it has started */
-	int			attempts;
+	dp_ledger_rousing rousing;
 } dp_ledger_deferred;
 
 extern void dp_ledger_defer(const dp_ledger_request *request,
@@ -333,6 +341,13 @@ extern bool dp_ledger_look(dp_ledger_deferred *deferred,
 extern bool dp_ledger_settle(dp_ledger_deferred *deferred,
 							 dp_ledger_receipt *receipt);
 extern void dp_ledger_drop(dp_ledger_deferred *deferred);
+extern void dp_ledger_tell_deferred(dp_ledger_deferred *deferred);
+
+/*
+ * For the detail of an error that comes before a charge: that nothing was
+ * charged, or nothing more than what the statement asked before.
+ */
+extern const char *dp_ledger_told_uncharged(void);
 
 /*
  * The role whose rights count now: the outer user, or the current user when

@@ -121,6 +121,8 @@ typedef struct dp_slot
 	PGPROC	   *proc;			/* of the session, NULL when unattended;
 								 * request from here on */
 	Oid			database;
+	int			failures;		/* lock: workers that ended as they were
+								 * started while it was pending */
 	Oid			login;
 	Oid			outer;
 	Oid			current;
@@ -140,10 +142,13 @@ typedef struct dp_worker
 {
 	dp_worker_state state;
 	Oid			database;		/* InvalidOid when NONE */
-	int			pid;			/* 0 until it runs */
+	int			pid;			/* 0 until a process has taken it */
+	bool		registered;		/* STARTING: one was, for this entry alone */
+	bool		kept;			/* that it is one of dp_pg.workers */
 	PGPROC	   *proc;			/* RUNNING only */
-	TimestampTz since;			/* registered, STARTING only */
-	bool		leave;			/* asked to leave for DDL on its database */
+	TimestampTz since;			/* STARTING: wanted or registered; RUNNING: has
+								 * nothing to do, DT_NOEND: works */
+	bool		leave;			/* asked to leave */
 } dp_worker;
 
 typedef struct dp_shared
@@ -193,6 +198,7 @@ extern void dp_ledger_put_back(dp_slot *slot);
 extern void dp_ledger_reply(dp_slot **slots, int n);
 extern dp_worker *dp_ledger_find_worker(Oid database);
 extern bool dp_ledger_has_pending(Oid database);
+extern bool dp_ledger_has_unattended(void);
 
 /* ---- who pays (payer.c) ---- */
 
@@ -239,10 +245,11 @@ extern dp_slot *dp_ledger_get_slot(const dp_slot *content, bool *alone);
 extern void dp_ledger_fill_reserved(dp_slot *slot,
 									const dp_ledger_request *request,
 									dp_ledger_ticket *ticket);
-extern void dp_ledger_rouse_worker(struct BackgroundWorkerHandle **handle,
-								   int *attempts);
+extern void dp_ledger_rouse_worker(dp_ledger_rousing *rousing,
+								   dp_slot **slot);
 extern bool dp_ledger_is_late(TimestampTz start);
-extern void dp_ledger_wait(dp_slot *slot, dp_answer *answer);
+extern void dp_ledger_wait(dp_slot **slot, dp_answer *answer);
+extern void dp_ledger_tell_canceled(dp_slot **slot);
 extern void dp_ledger_ask(dp_slot *content, dp_answer *answer);
 extern void dp_ledger_accept(const dp_ledger_request *request,
 							 const dp_answer *answer,
@@ -256,6 +263,14 @@ extern void dp_ledger_task_run(dp_slot *slot, int number,
 							   bool replace_one, TimestampTz now);
 extern void dp_ledger_task_decide(dp_slot *slot, int number, TimestampTz now);
 extern void dp_ledger_task_finish(void);
+
+/* charged_text.c */
+extern void dp_ledger_note_charged(void);
+
+/* call_worker.c */
+extern bool dp_ledger_find_wanted(TimestampTz *since, Datum *database);
+extern bool dp_ledger_spare(long idle, bool kept_too);
+extern void dp_ledger_note_failure(Oid database);
 
 /* worker.c, utility.c, refresh.c */
 extern PGDLLEXPORT void dp_ledger_worker_main(Datum arg);

@@ -27,11 +27,11 @@ slots_size(void)
 								   sizeof(dp_slot)));
 }
 
+/* One for each database that may want one: each session is in one. */
 static Size
 workers_size(void)
 {
-	return CACHELINEALIGN(mul_size(max_worker_processes,
-								   sizeof(dp_worker)));
+	return CACHELINEALIGN(mul_size(MaxBackends, sizeof(dp_worker)));
 }
 
 static Size
@@ -52,7 +52,7 @@ start_shmem(void *area, bool fresh, LWLock *lock)
 		return;
 	dp_ledger_shared->lock = lock;
 	dp_ledger_shared->slots = MaxBackends + SPARE_SLOTS;
-	dp_ledger_shared->workers = max_worker_processes;
+	dp_ledger_shared->workers = MaxBackends;
 	base += CACHELINEALIGN(sizeof(dp_shared));
 	dp_ledger_shared->slot = (dp_slot *) base;
 	base += slots_size();
@@ -145,9 +145,13 @@ dp_ledger_submit(const dp_slot *content, bool *alone)
 	return slot;
 }
 
-/* Does the worker of this database have something nobody waits for? */
-static bool
-has_unattended(void)
+/*
+ * dp_ledger_has_unattended
+ *	  Does the worker of this database have something nobody waits for?  The
+ *	  caller locks.
+ */
+bool
+dp_ledger_has_unattended(void)
 {
 	int			i;
 
@@ -172,13 +176,14 @@ dp_ledger_reserve_slot(bool *busy)
 
 	LWLockAcquire(dp_ledger_shared->lock, LW_EXCLUSIVE);
 	if (busy != NULL)
-		*busy = has_unattended();
+		*busy = dp_ledger_has_unattended();
 	if ((busy == NULL || !*busy) && !dlist_is_empty(&dp_ledger_shared->free))
 	{
 		slot = dlist_container(dp_slot, node,
 							   dlist_pop_head_node(&dp_ledger_shared->free));
 		MemSet(&slot->request, 0, sizeof(slot->request));
 		slot->proxy = NULL;
+		slot->failures = 0;
 		slot->state = DP_SLOT_RESERVED;
 		slot->ticket = ++dp_ledger_shared->tickets;
 	}
@@ -402,6 +407,7 @@ int
 dp_ledger_take(Oid database, dp_slot **batch, int most)
 {
 	dlist_mutable_iter iter;
+	dp_worker  *worker;
 	int			n = 0;
 
 	LWLockAcquire(dp_ledger_shared->lock, LW_EXCLUSIVE);
@@ -417,6 +423,9 @@ dp_ledger_take(Oid database, dp_slot **batch, int most)
 		slot->state = DP_SLOT_TAKEN;
 		batch[n++] = slot;
 	}
+	worker = n > 0 ? dp_ledger_find_worker(database) : NULL;
+	if (worker != NULL)
+		worker->since = DT_NOEND;
 	LWLockRelease(dp_ledger_shared->lock);
 	return n;
 }

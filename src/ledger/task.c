@@ -378,7 +378,7 @@ dp_ledger_await(dp_ledger_place *place, const dp_ledger_request *request,
 {
 	dp_answer	answer;
 
-	dp_ledger_wait(place->slot, &answer);
+	dp_ledger_wait(&place->slot, &answer);
 	place->slot = NULL;
 	if (place->segment)
 		dsm_detach(place->segment);

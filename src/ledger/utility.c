@@ -78,7 +78,12 @@ ask_to_leave(Oid database)
 	LWLockAcquire(dp_ledger_shared->lock, LW_EXCLUSIVE);
 	worker = dp_ledger_find_worker(database);
 	there = worker != NULL;
-	if (there)
+	if (there && worker->pid == 0 && !worker->registered)
+	{
+		MemSet(worker, 0, sizeof(*worker)); /* who wants it asks again */
+		there = false;
+	}
+	else if (there)
 	{
 		worker->leave = true;
 		if (worker->proc)
@@ -134,6 +139,11 @@ dp_ledger_utility_init(void)
 					   &next_process_utility);
 }
 
+static const dp_worker_methods workers = {
+	"dp_ledger_worker_main", dp_ledger_worker_main, dp_ledger_find_wanted,
+	dp_ledger_spare
+};
+
 /* dp_ledger_init: everything of the ledger that _PG_init must set up. */
 void
 dp_ledger_init(void)
@@ -142,4 +152,5 @@ dp_ledger_init(void)
 	dp_ledger_utility_init();
 	dp_ledger_refresh_init();
 	dp_ledger_shield_init();
+	dp_bridge_add_workers(DP_WORKER_LEDGER, &workers);
 }

@@ -2,9 +2,10 @@
  * worker.c
  *	  The background worker: takes requests, runs transactions, answers.
  *
- * One worker per database, started by the first session that needs it, gone
- * when idle.  Each round takes all pending requests and has decide.c record
- * those that are admitted in one transaction.  ledger.h states the protocol.
+ * One worker per database, called by the first session that needs it
+ * (call_worker.c).  Each round takes all pending requests and has decide.c
+ * record those that are admitted in one transaction.  ledger.h states the
+ * protocol.
  *
  * What the worker does as a superuser must not depend on anything a user can
  * set: settings of the database are overridden, triggers and rules do not
@@ -42,7 +43,12 @@
 static dp_slot *batch[DP_LEDGER_BATCH];
 static bool again[DP_LEDGER_BATCH]; /* met a locked row */
 
+/* ms that a database without a process waits for one that is always busy */
+#define OTHERS_PATIENCE 100
+
 static MemoryContext batch_context;
+
+static bool announced = false;	/* has this worker been one? */
 
 /* Set while a commit waits, when a cancel must not cut it short. */
 static volatile sig_atomic_t committing = false;
@@ -81,6 +87,8 @@ leave_queue(int code, Datum arg)
 	if (worker && worker->pid == MyProcPid)
 	{
 		MemSet(worker, 0, sizeof(*worker));
+		if (!announced)
+			dp_ledger_note_failure(database);
 		for (i = 0; i < dp_ledger_shared->slots; i++)
 		{
 			dp_slot    *slot = &dp_ledger_shared->slot[i];
@@ -119,7 +127,10 @@ enter_queue(Oid database)
 	worker = dp_ledger_find_worker(database);
 	mine = worker && worker->state == DP_WORKER_STARTING && worker->pid == 0;
 	if (mine)
+	{
 		worker->pid = MyProcPid;
+		worker->kept = dp_bridge_is_kept();
+	}
 	LWLockRelease(dp_ledger_shared->lock);
 	return mine;
 }
@@ -133,45 +144,68 @@ announce_running(Oid database)
 	worker = dp_ledger_find_worker(database);
 	if (worker == NULL || worker->pid != MyProcPid)
 	{
-		/* Too slow: the sessions gave up and registered another one. */
+		/* Nobody expects it any more. */
 		LWLockRelease(dp_ledger_shared->lock);
-		proc_exit(0);
+		dp_bridge_leave();
 	}
 	worker->state = DP_WORKER_RUNNING;
 	worker->proc = MyProc;
+	announced = true;
 	wake_pending(database);
 	LWLockRelease(dp_ledger_shared->lock);
 }
 
+/* Why a worker looks whether to leave. */
+typedef enum leave_cause
+{
+	LEAVE_WISH,					/* somebody may have asked it to */
+	LEAVE_IDLE,					/* nothing came for dp_pg.worker_idle */
+	LEAVE_OTHERS				/* another database finds no process */
+} leave_cause;
+
 /*
  * Leave if nothing is pending; decided under the lock that guards the queue,
- * so that no request can slip in between.  `idle` says that the idle time is
- * over; otherwise only a wish for DDL makes the worker leave.
+ * so that no request can slip in between.  For others it leaves whatever is
+ * pending, as long as somebody waits for that: he calls another one.
  */
 static void
-leave_if_idle(Oid database, bool idle)
+leave(Oid database, leave_cause cause)
 {
 	dp_worker  *worker;
-	bool		leave;
+	bool		leaves;
 
 	LWLockAcquire(dp_ledger_shared->lock, LW_EXCLUSIVE);
 	worker = dp_ledger_find_worker(database);
-	leave = worker && (idle || worker->leave) &&
-		!dp_ledger_has_pending(database);
-	if (leave)
+	leaves = worker && (worker->leave || cause == LEAVE_OTHERS ||
+						(cause == LEAVE_IDLE && !worker->kept)) &&
+		(cause == LEAVE_OTHERS ? !dp_ledger_has_unattended() :
+		 !dp_ledger_has_pending(database));
+	if (leaves)
 	{
 		/*
-		 * From here on sessions see no running worker and register another;
-		 * the entry itself goes in leave_queue.
+		 * From here on sessions see no running worker and call another; the
+		 * entry itself goes in leave_queue.
 		 */
 		worker->leave = true;
 		worker->state = DP_WORKER_STARTING;
-		worker->since = GetCurrentTimestamp();
 		worker->proc = NULL;
 	}
 	LWLockRelease(dp_ledger_shared->lock);
-	if (leave)
-		proc_exit(0);
+	if (leaves)
+		dp_bridge_leave();
+}
+
+/* Nothing is left to do: since now. */
+static void
+note_idle(Oid database)
+{
+	dp_worker  *worker;
+
+	LWLockAcquire(dp_ledger_shared->lock, LW_EXCLUSIVE);
+	worker = dp_ledger_find_worker(database);
+	if (worker)
+		worker->since = GetCurrentTimestamp();
+	LWLockRelease(dp_ledger_shared->lock);
 }
 
 /*
@@ -354,12 +388,14 @@ serve(int n)
 /*
  * dp_ledger_worker_main
  *	  Entry point of the background worker; arg is the database's OID.
+ *	  Returns only when another process is the worker of that database.
  */
 void
 dp_ledger_worker_main(Datum arg)
 {
 	Oid			database = DatumGetObjectId(arg);
 	bool		lone = false;	/* one session asks, perhaps again at once */
+	bool		idle = false;
 
 	/* Interrupts are serviced where the loop asks for them. */
 	pqsignal(SIGTERM, die);
@@ -367,7 +403,7 @@ dp_ledger_worker_main(Datum arg)
 	pqsignal(SIGINT, handle_cancel);
 
 	if (!enter_queue(database))
-		proc_exit(0);
+		return;
 	on_shmem_exit(leave_queue, arg);
 	BackgroundWorkerUnblockSignals();
 	BackgroundWorkerInitializeConnectionByOid(database, InvalidOid, 0);
@@ -396,19 +432,25 @@ dp_ledger_worker_main(Datum arg)
 		if (n > 0)
 		{
 			lone = n == 1;
+			idle = false;
 			timeout = serve(n);
+			if (dp_bridge_must_yield(DP_WORKER_LEDGER, OTHERS_PATIENCE))
+				leave(database, LEAVE_OTHERS);
 			if (timeout == 0)
 				continue;
 		}
 		else
 		{
-			leave_if_idle(database, false);
+			if (!idle)
+				note_idle(database);
+			idle = true;
+			leave(database, LEAVE_WISH);
 			if (lone && dp_bridge_spin(DP_LEDGER_SPIN_WORKER))
 				continue;
 			lone = false;
 		}
 		if ((WaitLatch(MyLatch, events, timeout, PG_WAIT_EXTENSION) &
 			 WL_TIMEOUT) && n == 0)
-			leave_if_idle(database, true);
+			leave(database, LEAVE_IDLE);
 	}
 }

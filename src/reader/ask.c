@@ -17,7 +17,8 @@
 
 #define POLL_INTERVAL 1000		/* ms; a safety net: events set the latch */
 #define SLOT_POLL 50			/* ms until a worker slot may be free */
-#define START_ATTEMPTS 3		/* readers one session starts in vain */
+#define LONG_WAIT 1000			/* ms after which others' readers make room */
+#define START_ATTEMPTS 3		/* readers that are started in vain */
 
 /* All that an error has to give back. */
 typedef struct dp_asking
@@ -33,9 +34,12 @@ typedef struct dp_asking
 	shm_mq_handle *from;
 	BackgroundWorkerHandle *handle; /* of a reader it has registered */
 	int			wanted;			/* entry of that one */
-	int			attempts;
+	TimestampTz registered;		/* when */
 	bool		no_slot;		/* for a process was free */
+	long		poll;			/* ms until it looks for one again */
+	TimestampTz began;			/* when it had a reader */
 	bool		alone;			/* nobody else uses a reader */
+	bool		charging;		/* the ledger is asked: it tells of itself */
 	bool		charged;
 } dp_asking;
 
@@ -63,85 +67,88 @@ raise_none(const char *detail, const char *hint)
 	ereport(ERROR,
 			(errcode(ERRCODE_INSUFFICIENT_RESOURCES),
 			 errmsg("no process is available to read private rows"),
-			 errdetail("%s Nothing was charged.", detail),
+			 errdetail("%s %s", detail, dp_ledger_told_uncharged()),
 			 errhint("%s", hint)));
 }
 
 /* ---- getting a reader ---- */
 
-static bool
-register_reader(dp_asking *asking, int entry)
-{
-	asking->handle = dp_bridge_register_worker("dp_reader_main",
-											   "dp_pg reader",
-											   Int32GetDatum(entry));
-	asking->wanted = entry;
-	return asking->handle != NULL;
-}
-
 /*
- * No reader is free: start one, if one may be.  An error only where none is
- * there to wait for.
+ * No reader is free: see to it that one is started, if one may be.  An error
+ * only where none is there to wait for.
  */
 static void
 rouse_reader(dp_asking *asking)
 {
+	dp_reader_waiter *waiter = asking->waiter;
+	BackgroundWorkerHandle *handle;
+	dp_urgency	urgency = DP_URGENCY_MORE;
 	pid_t		pid;
 	bool		running;
+	bool		spare;
 	int			entry;
 
-	asking->no_slot = false;
 	if (asking->handle != NULL &&
 		GetBackgroundWorkerPid(asking->handle, &pid) == BGWH_STOPPED)
 	{
 		asking->handle = NULL;
-		dp_reader_forget(asking->wanted);
+		dp_reader_forget(asking->wanted, asking->registered);
 	}
-	entry = dp_reader_want(&running);
-	if (entry >= 0 && asking->attempts >= START_ATTEMPTS)
+	asking->no_slot = false;
+	asking->poll = POLL_INTERVAL;
+	entry = dp_reader_want(waiter, &running, &spare);
+	if (!running && waiter->failures >= START_ATTEMPTS)
+		raise_none("Readers ended as soon as they were started.",
+				   "See the server log for the reason.");
+	if (entry < 0)
+		return;
+	asking->poll = SLOT_POLL;
+	if (spare)
+		urgency = DP_URGENCY_SPARE;
+	else if (!running ||
+			 TimestampDifferenceExceeds(waiter->since, GetCurrentTimestamp(),
+										LONG_WAIT))
+		urgency = DP_URGENCY_NONE_THERE;
+	asking->no_slot = !dp_bridge_call_worker(DP_WORKER_READER,
+											 Int32GetDatum(entry), urgency,
+											 &handle) && !spare;
+	if (handle != NULL)
 	{
-		dp_reader_forget(entry);
-		if (!running)
-			raise_none("Readers ended as soon as they were started.",
-					   "See the server log for the reason.");
+		asking->handle = handle;
+		asking->wanted = entry;
+		asking->registered = dp_reader_registered(entry);
+		asking->poll = POLL_INTERVAL;
 	}
-	else if (entry >= 0 && register_reader(asking, entry))
-		asking->attempts++;
-	else if (entry >= 0)
-	{
-		asking->no_slot = !running;
-		dp_reader_forget(entry);
-	}
+	else if (spare)
+		dp_reader_unwant(entry);
 }
 
 static void
 get_reader(dp_asking *asking)
 {
-	TimestampTz since;
-
 	asking->waiter = dp_reader_enter(GetOuterUserId());
 	if (asking->waiter == NULL)
 		raise_none("Too many connections are waiting for one.", "Try again.");
 	for (;;)
 	{
-		asking->entry = dp_reader_given(asking->waiter, &since,
-										&asking->alone);
+		asking->entry = dp_reader_given(asking->waiter, &asking->alone);
 		if (asking->entry >= 0)
 			break;
 		rouse_reader(asking);
-		if (!TimestampDifferenceExceeds(since, GetCurrentTimestamp(),
+		if (!TimestampDifferenceExceeds(asking->waiter->since,
+										GetCurrentTimestamp(),
 										dp_setting_reader_timeout))
-			dp_bridge_wait(Min(asking->no_slot ? SLOT_POLL : POLL_INTERVAL,
-							   dp_setting_reader_timeout));
+			dp_bridge_wait(Min(asking->poll, dp_setting_reader_timeout));
 		else if (asking->no_slot)
 			raise_none("All background worker slots of the server are in use.",
-					   "Increase max_worker_processes.");
+					   "Increase max_worker_processes and dp_pg.workers.");
 		else
-			raise_none("All readers were busy for longer than "
-					   "dp_pg.reader_timeout.",
+			raise_none("All readers, or all that one role may have, were "
+					   "busy for longer than dp_pg.reader_timeout.",
 					   "Try again later, or increase dp_pg.readers.");
 	}
 	asking->waiter = NULL;
+	asking->began = GetCurrentTimestamp();
 }
 
 /* ---- talking to it ---- */
@@ -173,7 +180,7 @@ raise_dead(const dp_asking *asking)
 			(errcode(ERRCODE_OPERATOR_INTERVENTION),
 			 errmsg("the process that reads private rows was terminated"),
 			 asking->charged ? errdetail("The charge stands.") :
-			 errdetail("Nothing was charged."),
+			 errdetail("%s", dp_ledger_told_uncharged()),
 			 errhint("Run the query again.")));
 }
 
@@ -187,8 +194,8 @@ raise_not_ready(int code)
 				 errmsg("could not obtain a lock that the private query "
 						"needs"),
 				 errdetail("Somebody has held it, or waited for it, longer "
-						   "than dp_pg.worker_lock_timeout.  Nothing was "
-						   "charged."),
+						   "than dp_pg.worker_lock_timeout.  %s",
+						   dp_ledger_told_uncharged()),
 				 errhint("Run the query again, in a new transaction if this "
 						 "one has locked catalogs.")));
 	if (ERRCODE_TO_CATEGORY(code) == ERRCODE_INSUFFICIENT_RESOURCES ||
@@ -196,14 +203,14 @@ raise_not_ready(int code)
 		ereport(ERROR,
 				(errcode(code),
 				 errmsg("a process that reads private rows lacks resources"),
-				 errdetail("SQLSTATE %s.  Nothing was charged.",
-						   unpack_sql_state(code)),
+				 errdetail("SQLSTATE %s.  %s", unpack_sql_state(code),
+						   dp_ledger_told_uncharged()),
 				 errhint("The server log tells the administrator more.")));
 	ereport(ERROR,
 			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 			 errmsg("could not prepare the private query"),
-			 errdetail("SQLSTATE %s.  Nothing was charged.",
-					   unpack_sql_state(code)),
+			 errdetail("SQLSTATE %s.  %s", unpack_sql_state(code),
+					   dp_ledger_told_uncharged()),
 			 errhint("Something it depends on may have changed: run it "
 					 "again.")));
 }
@@ -216,7 +223,9 @@ static bool late = false;
 static void
 note_charge(dp_asking *asking)
 {
+	asking->charging = true;
 	asking->charge(asking->charge_context);
+	asking->charging = false;
 	asking->charged = true;
 }
 
@@ -256,6 +265,35 @@ require_charge(dp_asking *asking)
 		elog(ERROR, "reader has read what was not charged");
 }
 
+/* ms until something is to be looked at, whether or not an event comes. */
+static long
+time_to_wait(const dp_asking *asking)
+{
+	long		wait = POLL_INTERVAL;
+
+	if (awaits_charge(asking) && asking->deferred.rousing.poll > 0)
+		wait = asking->deferred.rousing.poll;
+	if (dp_setting_run_timeout > 0)
+		wait = Min(wait, dp_setting_run_timeout);
+	return wait;
+}
+
+/* 57014: the reader has worked for longer than it may for one query. */
+static void
+check_run_timeout(dp_asking *asking)
+{
+	if (dp_setting_run_timeout == 0 ||
+		!TimestampDifferenceExceeds(asking->began, GetCurrentTimestamp(),
+									dp_setting_run_timeout))
+		return;
+	settle_charge(asking);
+	ereport(ERROR,				/* tell_canceled tells of the charge */
+			(errcode(ERRCODE_QUERY_CANCELED),
+			 errmsg("canceling private query due to dp_pg.run_timeout"),
+			 errhint("Ask for less at once, or ask the administrator for a "
+					 "higher dp_pg.run_timeout.")));
+}
+
 /*
  * Wait for the reader, which may be waiting for a charge.  A cancel that comes
  * meanwhile finds a charge that was made noted.
@@ -267,10 +305,11 @@ wait_for_reader(dp_asking *asking)
 		late ? 0 : DP_READER_SPIN_CHARGE;
 
 	HOLD_INTERRUPTS();
-	dp_bridge_watch(asking->alone ? spin : 0, POLL_INTERVAL);
+	dp_bridge_watch(asking->alone ? spin : 0, time_to_wait(asking));
 	RESUME_INTERRUPTS();
 	look_at_charge(asking);
 	CHECK_FOR_INTERRUPTS();
+	check_run_timeout(asking);
 }
 
 /* The reader has ended the job, or itself; wait until it says how. */
@@ -403,6 +442,22 @@ make_charge(dp_asking *asking)
 	send_message(asking, &go, 1);
 }
 
+/* ErrorContextCallback: who is canceled learns what became of the charge. */
+static void
+tell_canceled(void *arg)
+{
+	dp_asking  *asking = arg;
+
+	if (geterrcode() != ERRCODE_QUERY_CANCELED || asking->charging)
+		return;
+	if (asking->charged)
+		errdetail("The charge stands.");
+	else if (asking->deferred.slot != NULL)
+		dp_ledger_tell_deferred(&asking->deferred);
+	else
+		errdetail("%s", dp_ledger_told_uncharged());
+}
+
 static void
 ask(dp_asking *asking, StringInfo message, dp_reader_sink sink,
 	void *sink_context)
@@ -431,6 +486,8 @@ dp_reader_run(const dp_reader_job *job, dp_reader_charge charge,
 			  void *charge_context, dp_reader_sink sink, void *sink_context)
 {
 	dp_asking	asking = {job, charge, charge_context, .entry = -1};
+	ErrorContextCallback callback = {error_context_stack, tell_canceled,
+	&asking};
 	StringInfoData message;
 
 	if (job->local)
@@ -442,12 +499,18 @@ dp_reader_run(const dp_reader_job *job, dp_reader_charge charge,
 	dp_reader_build_message(job, &message);
 	PG_ENSURE_ERROR_CLEANUP(give_up, PointerGetDatum(&asking));
 	{
+		error_context_stack = &callback;
 		ask(&asking, &message, sink, sink_context);
+		error_context_stack = callback.previous;
 	}
 	PG_END_ENSURE_ERROR_CLEANUP(give_up, PointerGetDatum(&asking));
 	give_up(0, PointerGetDatum(&asking));
 	pfree(message.data);
 }
+
+static const dp_worker_methods workers = {
+	"dp_reader_main", dp_reader_main, dp_reader_wanted, dp_reader_spare
+};
 
 /* dp_reader_init: everything of readers that _PG_init must set up. */
 void
@@ -457,4 +520,5 @@ dp_reader_init(void)
 	dp_reader_warm_init();
 	dp_reader_pack_init();
 	dp_ledger_on_clearing(dp_reader_ask_to_leave);
+	dp_bridge_add_workers(DP_WORKER_READER, &workers);
 }

@@ -5,7 +5,9 @@
  * reader.h states the life of an entry and the locking.  A reader that gets
  * free goes to the waiting session of its database whose role has the fewest
  * readers at work, the longest waiting one of these: nobody is kept out by a
- * role that asks much.
+ * role that asks much.  No role has all of them, of those that are kept in
+ * particular (bridge/workers.c), unless there is one only: a run may take
+ * long.
  */
 #include "postgres.h"
 
@@ -34,16 +36,36 @@ unlock_pool(void)
 /* ---- pairing; the caller locks ---- */
 
 static int
-count_busy(Oid role)
+count_busy(Oid role, bool kept_only)
 {
 	int			busy = 0;
 	int			i;
 
 	for (i = 0; i < dp_reader_shared->readers; i++)
-		if (dp_reader_shared->entry[i].client != NULL &&
-			dp_reader_shared->entry[i].role == role)
+	{
+		const dp_reader_entry *entry = &dp_reader_shared->entry[i];
+
+		if (entry->client != NULL && entry->role == role &&
+			(entry->kept || !kept_only))
 			busy++;
+	}
 	return busy;
+}
+
+/* Has the role all readers that it may have? */
+static bool
+has_all(Oid role)
+{
+	return count_busy(role, false) >= Max(dp_reader_shared->readers - 1, 1);
+}
+
+/* Would others have a reader left besides those of the role? */
+static bool
+may_have(Oid role, const dp_reader_entry *entry)
+{
+	return !has_all(role) &&
+		(!entry->kept ||
+		 count_busy(role, true) < Max(dp_reader_shared->kept - 1, 1));
 }
 
 static void
@@ -61,7 +83,7 @@ give(int number, dp_reader_waiter *waiter)
 }
 
 static dp_reader_waiter *
-choose_waiter(Oid database)
+choose_waiter(const dp_reader_entry *entry)
 {
 	dp_reader_waiter *best = NULL;
 	int			least = 0;
@@ -73,9 +95,10 @@ choose_waiter(Oid database)
 												   iter.cur);
 		int			busy;
 
-		if (waiter->database != database)
+		if (waiter->database != entry->database ||
+			!may_have(waiter->role, entry))
 			continue;
-		busy = count_busy(waiter->role);
+		busy = count_busy(waiter->role, false);
 		if (best == NULL || busy < least)
 		{
 			best = waiter;
@@ -87,7 +110,7 @@ choose_waiter(Oid database)
 
 /* Does somebody of another database wait for long, and for an entry? */
 static bool
-must_make_room(const dp_reader_entry *entry)
+lacks_entry(const dp_reader_entry *entry)
 {
 	dlist_iter	iter;
 	int			i;
@@ -110,9 +133,9 @@ must_make_room(const dp_reader_entry *entry)
 	return false;
 }
 
-/* Nobody holds the reader any more: the next one, if somebody waits. */
+/* Idle from now on: the next one, if somebody waits who may have it. */
 static void
-pass_on(int number)
+serve_next(int number)
 {
 	dp_reader_entry *entry = &dp_reader_shared->entry[number];
 	dp_reader_waiter *waiter;
@@ -120,10 +143,8 @@ pass_on(int number)
 	entry->client = NULL;
 	entry->role = InvalidOid;
 	entry->since = GetCurrentTimestamp();
-	if (must_make_room(entry))
-		entry->leave = true;
 	entry->state = DP_ENTRY_IDLE;
-	waiter = entry->leave ? NULL : choose_waiter(entry->database);
+	waiter = entry->leave ? NULL : choose_waiter(entry);
 	if (waiter != NULL)
 	{
 		give(number, waiter);
@@ -133,11 +154,42 @@ pass_on(int number)
 		SetLatch(&entry->proc->procLatch);
 }
 
+/* Those of a role, which may have one more now. */
+static void
+wake_role(Oid role)
+{
+	dlist_iter	iter;
+
+	dlist_foreach(iter, &dp_reader_shared->waiting)
+	{
+		dp_reader_waiter *waiter = dlist_container(dp_reader_waiter, node,
+												   iter.cur);
+
+		if (waiter->role == role)
+			SetLatch(&waiter->proc->procLatch);
+	}
+}
+
+/* Nobody holds the reader any more. */
+static void
+pass_on(int number)
+{
+	dp_reader_entry *entry = &dp_reader_shared->entry[number];
+	Oid			role = entry->role;
+
+	entry->since = GetCurrentTimestamp();
+	if (entry->yield || lacks_entry(entry))
+		entry->leave = true;
+	serve_next(number);
+	wake_role(role);
+}
+
 /* The session that holds the entry needs it no longer; the caller locks. */
 static void
 give_back(int number)
 {
 	dp_reader_entry *entry = &dp_reader_shared->entry[number];
+	Oid			role;
 
 	switch (entry->state)
 	{
@@ -150,7 +202,9 @@ give_back(int number)
 			pass_on(number);
 			break;
 		case DP_ENTRY_DEAD:
+			role = entry->role;
 			MemSet(entry, 0, sizeof(*entry));
+			wake_role(role);
 			break;
 		default:
 			break;
@@ -158,6 +212,54 @@ give_back(int number)
 }
 
 /* ---- the session's side ---- */
+
+/*
+ * dp_reader_give_idle
+ *	  The reader that worked last, of those that idle for this database, unless
+ *	  there is none that the waiter may have.  The caller locks.
+ */
+void
+dp_reader_give_idle(dp_reader_waiter *waiter)
+{
+	int			latest = -1;
+	int			i;
+
+	for (i = 0; i < dp_reader_shared->readers; i++)
+	{
+		const dp_reader_entry *entry = &dp_reader_shared->entry[i];
+
+		if (entry->state == DP_ENTRY_IDLE && !entry->leave &&
+			entry->database == waiter->database &&
+			may_have(waiter->role, entry) &&
+			(latest < 0 ||
+			 entry->since > dp_reader_shared->entry[latest].since))
+			latest = i;
+	}
+	if (latest >= 0)
+		give(latest, waiter);
+}
+
+/*
+ * dp_reader_held_back
+ *	  Is the waiter without a reader because of what its role has already?
+ *	  *all: it may have no other one either.  The caller locks.
+ */
+bool
+dp_reader_held_back(const dp_reader_waiter *waiter, bool *all)
+{
+	int			i;
+
+	*all = has_all(waiter->role);
+	for (i = 0; i < dp_reader_shared->readers; i++)
+	{
+		const dp_reader_entry *entry = &dp_reader_shared->entry[i];
+
+		if (entry->state == DP_ENTRY_IDLE && !entry->leave &&
+			entry->database == waiter->database)
+			return true;
+	}
+	return *all;
+}
 
 /*
  * dp_reader_enter
@@ -168,8 +270,6 @@ dp_reader_waiter *
 dp_reader_enter(Oid role)
 {
 	dp_reader_waiter *waiter = NULL;
-	int			latest = -1;
-	int			i;
 
 	lock_pool();
 	if (!dlist_is_empty(&dp_reader_shared->free))
@@ -180,29 +280,79 @@ dp_reader_enter(Oid role)
 		waiter->database = MyDatabaseId;
 		waiter->role = role;
 		waiter->since = GetCurrentTimestamp();
+		waiter->failures = 0;
 		waiter->entry = -1;
 		dlist_push_tail(&dp_reader_shared->waiting, &waiter->node);
-		for (i = 0; i < dp_reader_shared->readers; i++)
-		{
-			dp_reader_entry *entry = &dp_reader_shared->entry[i];
-
-			if (entry->state == DP_ENTRY_IDLE && !entry->leave &&
-				entry->database == MyDatabaseId &&
-				(latest < 0 ||
-				 entry->since > dp_reader_shared->entry[latest].since))
-				latest = i;
-		}
-		if (latest >= 0)
-			give(latest, waiter);
+		dp_reader_give_idle(waiter);
 	}
 	unlock_pool();
 	return waiter;
+}
+
+static bool
+is_wanted(Oid database)
+{
+	dlist_iter	iter;
+
+	dlist_foreach(iter, &dp_reader_shared->waiting)
+		if (dlist_container(dp_reader_waiter, node,
+							iter.cur)->database == database)
+			return true;
+	return false;
+}
+
+/*
+ * dp_reader_drop_unwanted
+ *	  Entries for which a process is wanted, but no session waits any more; nor
+ *	  is one waited for any longer that was registered long ago.  The caller
+ *	  locks.
+ */
+void
+dp_reader_drop_unwanted(void)
+{
+	TimestampTz now = GetCurrentTimestamp();
+	int			i;
+
+	for (i = 0; i < dp_reader_shared->readers; i++)
+	{
+		dp_reader_entry *entry = &dp_reader_shared->entry[i];
+
+		if (entry->state != DP_ENTRY_STARTING || entry->pid != 0)
+			continue;
+		if (entry->registered &&
+			!TimestampDifferenceExceeds(entry->since, now,
+										DP_READER_START_TIMEOUT))
+			continue;
+		entry->registered = false;
+		if (!is_wanted(entry->database))
+			MemSet(entry, 0, sizeof(*entry));
+	}
+}
+
+/*
+ * dp_reader_note_failure
+ *	  A reader of the database ended before it was one.  The caller locks.
+ */
+void
+dp_reader_note_failure(Oid database)
+{
+	dlist_iter	iter;
+
+	dlist_foreach(iter, &dp_reader_shared->waiting)
+	{
+		dp_reader_waiter *waiter = dlist_container(dp_reader_waiter, node,
+												   iter.cur);
+
+		if (waiter->database == database)
+			waiter->failures++;
+	}
 }
 
 /* The waiter waits no longer; the caller locks. */
 static void
 free_waiter(dp_reader_waiter *waiter)
 {
+	dp_reader_drop_unwanted();
 	waiter->proc = NULL;
 	dlist_push_tail(&dp_reader_shared->free, &waiter->node);
 }
@@ -221,16 +371,15 @@ is_only_busy(int number)
 /*
  * dp_reader_given
  *	  The entry that the waiter was given, which ends the wait, and whether
- *	  nobody else uses one; else -1, and *since is when the wait began.
+ *	  nobody else uses one; else -1.
  */
 int
-dp_reader_given(dp_reader_waiter *waiter, TimestampTz *since, bool *alone)
+dp_reader_given(dp_reader_waiter *waiter, bool *alone)
 {
 	int			entry;
 
 	lock_pool();
 	entry = waiter->entry;
-	*since = waiter->since;
 	*alone = is_only_busy(entry);
 	if (entry >= 0)
 		free_waiter(waiter);
@@ -248,94 +397,6 @@ dp_reader_is_alone(int entry)
 	alone = is_only_busy(entry);
 	LWLockRelease(dp_reader_shared->lock);
 	return alone;
-}
-
-/* An idle reader of another database makes room. */
-static void
-make_room(void)
-{
-	int			oldest = -1;
-	int			i;
-
-	for (i = 0; i < dp_reader_shared->readers; i++)
-	{
-		dp_reader_entry *entry = &dp_reader_shared->entry[i];
-
-		if (entry->state != DP_ENTRY_IDLE || entry->database == MyDatabaseId)
-			continue;
-		if (entry->leave)
-			return;				/* on its way */
-		if (oldest < 0 ||
-			entry->since < dp_reader_shared->entry[oldest].since)
-			oldest = i;
-	}
-	if (oldest < 0)
-		return;
-	dp_reader_shared->entry[oldest].leave = true;
-	SetLatch(&dp_reader_shared->entry[oldest].proc->procLatch);
-}
-
-/*
- * dp_reader_want
- *	  An entry for a new reader of this database, which the caller registers;
- *	  -1 when there is none, or one is starting already.  *running tells
- *	  whether some reader of this database is there or on its way.
- */
-int
-dp_reader_want(bool *running)
-{
-	TimestampTz now = GetCurrentTimestamp();
-	int			wanted = -1;
-	bool		starting = false;
-	int			i;
-
-	*running = false;
-	lock_pool();
-	for (i = 0; i < dp_reader_shared->readers; i++)
-	{
-		dp_reader_entry *entry = &dp_reader_shared->entry[i];
-
-		if (entry->state == DP_ENTRY_STARTING && entry->pid == 0 &&
-			TimestampDifferenceExceeds(entry->since, now,
-									   DP_READER_START_TIMEOUT))
-			MemSet(entry, 0, sizeof(*entry));
-		if (entry->state == DP_ENTRY_NONE)
-			wanted = wanted < 0 ? i : wanted;
-		else if (entry->database == MyDatabaseId &&
-				 entry->state != DP_ENTRY_DEAD)
-		{
-			*running = true;
-			starting = starting || entry->state == DP_ENTRY_STARTING;
-		}
-	}
-	if (starting)
-		wanted = -1;
-	else if (wanted >= 0)
-	{
-		dp_reader_entry *entry = &dp_reader_shared->entry[wanted];
-
-		MemSet(entry, 0, sizeof(*entry));
-		entry->state = DP_ENTRY_STARTING;
-		entry->database = MyDatabaseId;
-		entry->since = now;
-	}
-	else
-		make_room();
-	unlock_pool();
-	return wanted;
-}
-
-/* dp_reader_forget: the process of an entry that was wanted never ran. */
-void
-dp_reader_forget(int number)
-{
-	dp_reader_entry *entry = &dp_reader_shared->entry[number];
-
-	lock_pool();
-	if (entry->state == DP_ENTRY_STARTING && entry->pid == 0 &&
-		entry->database == MyDatabaseId)
-		MemSet(entry, 0, sizeof(*entry));
-	unlock_pool();
 }
 
 /* dp_reader_withdraw: wait no longer, and give back what was given. */
@@ -395,33 +456,6 @@ dp_reader_let_go(int number)
 	unlock_pool();
 }
 
-/*
- * dp_reader_ask_to_leave
- *	  Have the readers of a database leave; false when there are none.
- */
-bool
-dp_reader_ask_to_leave(Oid database)
-{
-	bool		there = false;
-	int			i;
-
-	lock_pool();
-	for (i = 0; i < dp_reader_shared->readers; i++)
-	{
-		dp_reader_entry *entry = &dp_reader_shared->entry[i];
-
-		if (entry->state == DP_ENTRY_NONE || entry->state == DP_ENTRY_DEAD ||
-			entry->database != database)
-			continue;
-		there = true;
-		entry->leave = true;
-		if (entry->proc != NULL)
-			SetLatch(&entry->proc->procLatch);
-	}
-	unlock_pool();
-	return there;
-}
-
 /* ---- the reader's side ---- */
 
 /*
@@ -434,11 +468,14 @@ dp_reader_take_entry(int number)
 {
 	dp_reader_entry *entry = &dp_reader_shared->entry[number];
 	Oid			database = InvalidOid;
+	int			kept = dp_bridge_kept_readers();
 
 	lock_pool();
 	if (entry->state == DP_ENTRY_STARTING && entry->pid == 0)
 	{
 		entry->pid = MyProcPid;
+		entry->kept = dp_bridge_is_kept();
+		dp_reader_shared->kept = kept;
 		database = entry->database;
 	}
 	unlock_pool();
@@ -457,7 +494,7 @@ dp_reader_announce(int number)
 	if (mine)
 	{
 		entry->proc = MyProc;
-		pass_on(number);
+		serve_next(number);		/* it has served nobody yet */
 	}
 	unlock_pool();
 	return mine;
@@ -469,8 +506,11 @@ dp_reader_end_work(int number, int code)
 {
 	dp_reader_entry *entry = &dp_reader_shared->entry[number];
 	PGPROC	   *client = NULL;
+	bool		yield = dp_bridge_must_yield(DP_WORKER_READER,
+											   OTHERS_PATIENCE);
 
 	lock_pool();
+	entry->yield = entry->yield || yield;
 	if (entry->abandoned)
 		pass_on(number);
 	else
@@ -488,7 +528,8 @@ dp_reader_end_work(int number, int code)
  * dp_reader_may_leave
  *	  Leave when nothing is to be done; decided under the lock, so that no
  *	  session can be given a reader that is gone.  `idle`: the idle time is
- *	  over; otherwise only a wish makes it leave.
+ *	  over, which does not matter to a kept one; otherwise only a wish makes it
+ *	  leave.
  */
 bool
 dp_reader_may_leave(int number, bool idle)
@@ -497,7 +538,8 @@ dp_reader_may_leave(int number, bool idle)
 	bool		leave;
 
 	lock_pool();
-	leave = entry->state == DP_ENTRY_IDLE && (idle || entry->leave);
+	leave = entry->state == DP_ENTRY_IDLE &&
+		((idle && !entry->kept) || entry->leave);
 	if (leave)
 		entry->leave = true;
 	unlock_pool();
@@ -530,7 +572,11 @@ dp_reader_vanish(int number)
 			SetLatch(&entry->client->procLatch);
 		}
 		else
+		{
+			if (entry->state == DP_ENTRY_STARTING)
+				dp_reader_note_failure(entry->database);
 			MemSet(entry, 0, sizeof(*entry));
+		}
 		dlist_foreach(iter, &dp_reader_shared->waiting)
 			SetLatch(&dlist_container(dp_reader_waiter, node,
 									  iter.cur)->proc->procLatch);

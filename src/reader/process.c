@@ -331,7 +331,7 @@ serve(MemoryContext context)
 	MemoryContextSwitchTo(context);
 	HOLD_INTERRUPTS();			/* a cancel may still come for this job */
 	if (!dp_reader_state_end(work.message))
-		proc_exit(0);
+		dp_bridge_leave();
 	MemoryContextSwitchTo(context);
 	shm_mq_detach(work.to);
 	shm_mq_detach(work.from);
@@ -369,7 +369,7 @@ wait_for_work(void)
 	if (!settled)
 		dp_bridge_give_back();
 	else if (dp_reader_may_leave(my_entry, true))
-		proc_exit(0);
+		dp_bridge_leave();
 	settled = true;
 }
 
@@ -399,7 +399,8 @@ settle_in(void)
 
 /*
  * dp_reader_main
- *	  Entry point of a reader; arg is the number of its entry.
+ *	  Entry point of a reader; arg is the number of its entry.  Returns only
+ *	  when another process has taken that.
  */
 void
 dp_reader_main(Datum arg)
@@ -416,7 +417,7 @@ dp_reader_main(Datum arg)
 	my_entry = DatumGetInt32(arg);
 	database = dp_reader_take_entry(my_entry);
 	if (!OidIsValid(database))
-		proc_exit(0);
+		return;
 	on_shmem_exit(vanish, (Datum) 0);
 	BackgroundWorkerUnblockSignals();
 	BackgroundWorkerInitializeConnectionByOid(database, InvalidOid, 0);
@@ -428,7 +429,7 @@ dp_reader_main(Datum arg)
 	pgstat_report_appname("dp_pg reader");
 	pgstat_report_activity(STATE_IDLE, NULL);
 	if (!dp_reader_announce(my_entry))
-		proc_exit(0);
+		dp_bridge_leave();
 
 	for (;;)
 	{
@@ -446,7 +447,7 @@ dp_reader_main(Datum arg)
 			continue;
 		}
 		if (dp_reader_may_leave(my_entry, false))
-			proc_exit(0);
+			dp_bridge_leave();
 		if (served && dp_reader_is_alone(my_entry) &&
 			dp_bridge_spin(DP_READER_SPIN))
 		{

@@ -17,9 +17,11 @@
  *
  * Life of a reader's entry:
  *
- *		NONE -> STARTING			session, registers the process
+ *		NONE -> STARTING			session: a process is wanted, a kept one or
+ *									one that is registered (bridge/workers.c)
  *		STARTING -> IDLE			reader
- *		STARTING -> NONE			session: it did not start
+ *		STARTING -> NONE			the process that was registered did not
+ *									start, or ended; or nobody waits any more
  *		IDLE -> GIVEN				to a session, by itself or by whoever
  *									makes a reader idle while sessions wait
  *		GIVEN -> WORKING			session, the queues are set up
@@ -74,7 +76,10 @@ typedef struct dp_reader_entry
 {
 	dp_reader_state state;
 	Oid			database;		/* InvalidOid when NONE */
-	int			pid;			/* 0 until it runs */
+	int			pid;			/* 0 until a process has taken it */
+	bool		registered;		/* STARTING: one was, for this entry alone */
+	bool		kept;			/* that it is one of dp_pg.workers */
+	bool		yield;			/* WORKING: to leave afterwards */
 	PGPROC	   *proc;			/* from IDLE on */
 	TimestampTz since;			/* in this state, STARTING and IDLE only */
 	bool		leave;			/* asked to leave */
@@ -94,6 +99,7 @@ typedef struct dp_reader_waiter
 	Oid			database;
 	Oid			role;
 	TimestampTz since;
+	int			failures;		/* readers that ended as they were started */
 	int			entry;			/* that was given to it, or -1 */
 } dp_reader_waiter;
 
@@ -101,6 +107,7 @@ typedef struct dp_reader_pool
 {
 	LWLock	   *lock;			/* immutable */
 	int			readers;		/* immutable */
+	int			kept;			/* readers that dp_pg.workers can be */
 	dlist_head	free;			/* of waiters */
 	dlist_head	waiting;		/* all databases, oldest first */
 	dp_reader_entry *entry;		/* immutable: array of `readers` */
@@ -116,21 +123,31 @@ extern Size dp_reader_leader_memory(void);
 
 /* ---- pool.c ---- */
 extern dp_reader_waiter *dp_reader_enter(Oid role);
-extern int	dp_reader_given(dp_reader_waiter *waiter, TimestampTz *since,
-							bool *alone);
+extern int	dp_reader_given(dp_reader_waiter *waiter, bool *alone);
 extern bool dp_reader_is_alone(int entry);
-extern int	dp_reader_want(bool *running);
-extern void dp_reader_forget(int entry);
+extern void dp_reader_give_idle(dp_reader_waiter *waiter);
+extern bool dp_reader_held_back(const dp_reader_waiter *waiter, bool *all);
+extern void dp_reader_drop_unwanted(void);
+extern void dp_reader_note_failure(Oid database);
 extern void dp_reader_withdraw(dp_reader_waiter *waiter);
 extern void dp_reader_start_work(int entry);
 extern dp_reader_state dp_reader_look(int entry, int *code);
 extern void dp_reader_let_go(int entry);
-extern bool dp_reader_ask_to_leave(Oid database);
 extern Oid	dp_reader_take_entry(int entry);
 extern bool dp_reader_announce(int entry);
 extern void dp_reader_end_work(int entry, int code);
 extern bool dp_reader_may_leave(int entry, bool idle);
 extern void dp_reader_vanish(int entry);
+
+/* ---- call_reader.c ---- */
+extern int	dp_reader_want(dp_reader_waiter *waiter, bool *running,
+						   bool *spare);
+extern TimestampTz dp_reader_registered(int entry);
+extern void dp_reader_unwant(int entry);
+extern void dp_reader_forget(int entry, TimestampTz registered);
+extern bool dp_reader_wanted(TimestampTz *since, Datum *number);
+extern bool dp_reader_spare(long idle, bool kept_too);
+extern bool dp_reader_ask_to_leave(Oid database);
 
 /* ---- message.c: what a session sends, without the pointers ---- */
 

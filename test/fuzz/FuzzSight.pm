@@ -81,16 +81,16 @@ sub make_sight
 	value($node, <<'EOT');
 CREATE FUNCTION end_readers() RETURNS void LANGUAGE plpgsql SECURITY DEFINER AS $$
 BEGIN
-	PERFORM pg_terminate_backend(pid) FROM pg_stat_activity WHERE backend_type = 'dp_pg reader';
+	PERFORM pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'dp_pg reader';
 	LOOP
 		PERFORM pg_sleep(0.002), pg_stat_clear_snapshot();
-		EXIT WHEN NOT EXISTS (SELECT FROM pg_stat_activity WHERE backend_type = 'dp_pg reader');
+		EXIT WHEN NOT EXISTS (SELECT FROM pg_stat_activity WHERE application_name = 'dp_pg reader');
 	END LOOP;
 END $$;
 CREATE FUNCTION peak(process int) RETURNS int SECURITY DEFINER
 RETURN substring(pg_read_file('/proc/' || process || '/status') FROM 'VmPeak:\s+(\d+)')::int;
 CREATE FUNCTION reader_peak() RETURNS int SECURITY DEFINER
-RETURN (SELECT max(peak(pid)) FROM pg_stat_activity WHERE backend_type = 'dp_pg reader');
+RETURN (SELECT max(peak(pid)) FROM pg_stat_activity WHERE application_name = 'dp_pg reader');
 CREATE FUNCTION worker_peaks() RETURNS SETOF int SECURITY DEFINER
 BEGIN ATOMIC SELECT line::int FROM string_to_table(pg_read_file('process_peak'), E'\n') AS line WHERE line <> ''; END;
 CREATE FUNCTION worker_locks() RETURNS SETOF text SECURITY DEFINER
@@ -99,7 +99,7 @@ CREATE FUNCTION libraries() RETURNS SETOF text SECURITY DEFINER
 BEGIN ATOMIC
 	SELECT DISTINCT backend_type || ' ' || file
 	FROM pg_stat_activity, regexp_matches(pg_read_file('/proc/' || pid || '/maps'), '/([^/\n]*\.so[^/\n]*)\n', 'g') AS m (match), unnest(match) AS file
-	WHERE pid = pg_backend_pid() OR backend_type = 'dp_pg reader' ORDER BY 1;
+	WHERE pid = pg_backend_pid() OR application_name = 'dp_pg reader' ORDER BY 1;
 END;
 CREATE FUNCTION begin_statement(number int) RETURNS void LANGUAGE plpgsql SECURITY DEFINER AS $$
 DECLARE file text;

@@ -58,9 +58,9 @@ charges()
 memory()
 {
 	psql -X -At -F ' ' -U postgres -c "
-		SELECT pid, CASE WHEN backend_type ~ '^dp_pg'
-			THEN replace(backend_type, ' ', '_') ELSE 'session' END
-		FROM pg_stat_activity WHERE backend_type ~ '^dp_pg' OR
+		SELECT pid, CASE WHEN application_name ~ '^dp_pg'
+			THEN replace(application_name, ' ', '_') ELSE 'session' END
+		FROM pg_stat_activity WHERE application_name ~ '^dp_pg' OR
 			usename = 'analyst'" | while read -r pid kind; do
 		awk -v kind="$kind" '/^(RssAnon):/ { print kind, $2 }' \
 			"/proc/$pid/status" 2>/dev/null

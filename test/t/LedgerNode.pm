@@ -174,7 +174,7 @@ sub worker_pid
 	my ($node, $db) = @_;
 
 	return value($node,
-		    "SELECT pid FROM pg_stat_activity WHERE backend_type ="
+		    "SELECT pid FROM pg_stat_activity WHERE application_name ="
 		  . " 'dp_pg ledger' AND datname = '"
 		  . ($db || 'postgres')
 		  . "'");

@@ -53,7 +53,7 @@ sub readers
 	my ($node) = @_;
 
 	return split /\n/, value($node, 'SELECT pid FROM pg_stat_activity'
-		  . " WHERE backend_type = 'dp_pg reader'");
+		  . " WHERE application_name = 'dp_pg reader'");
 }
 
 # Seconds of processor time that they have taken.
@@ -72,7 +72,7 @@ sub readers_idle
 	my ($node) = @_;
 
 	return wait_until($node, 'SELECT count(*) = 0 FROM pg_stat_activity'
-		  . " WHERE backend_type = 'dp_pg reader' AND state = 'active'");
+		  . " WHERE application_name = 'dp_pg reader' AND state = 'active'");
 }
 
 # A number that /proc tells of a process: VmHWM (kB), RssAnon (kB), Threads.

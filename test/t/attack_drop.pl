@@ -43,7 +43,7 @@ sub meddled
 	s/fresh/fresh$fresh/g foreach $setup, $query, $change;
 	answer($other, "\\set VERBOSITY verbose\n$setup SET lock_timeout = '1s';");
 	answer($analyst, "\\set VERBOSITY verbose\nSELECT dp_count(*) FROM patients;");
-	my $reader = value($node, q{SELECT pid FROM pg_stat_activity WHERE backend_type = 'dp_pg reader'});
+	my $reader = value($node, q{SELECT pid FROM pg_stat_activity WHERE application_name = 'dp_pg reader'});
 	my $charges = value($node, 'SELECT count(*) FROM dp_pg.ledger');
 	kill 'STOP', $reader;
 	ask($analyst, "$query;");

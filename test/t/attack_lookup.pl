@@ -87,7 +87,7 @@ sub waited
 	answer($analyst, 'SELECT dp_count(*) FROM visit;');		# readers and worker are there
 	answer($analyst, $query =~ s/fresh/fresh$fresh/gr =~ s/id > 0/id < 0/r . ';') if $again;
 	answer($analyst, 'BEGIN; CREATE TEMP TABLE written (a int);');
-	my $reader = value($node, "SELECT pid FROM pg_stat_activity WHERE backend_type = 'dp_pg reader'");
+	my $reader = value($node, "SELECT pid FROM pg_stat_activity WHERE application_name = 'dp_pg reader'");
 	$worker = worker_pid($node);
 	kill 'STOP', $worker;
 	ask($analyst, $query =~ s/fresh/fresh$fresh/gr . ';');

@@ -34,7 +34,7 @@ sub leave
 {
 	my ($megabytes) = @_;
 	my $reader = value($node,
-		"SELECT pid FROM pg_stat_activity WHERE backend_type = 'dp_pg reader'");
+		"SELECT pid FROM pg_stat_activity WHERE application_name = 'dp_pg reader'");
 	my ($size) = slurp_file("/proc/$reader/status") =~ /^VmSize:\s+(\d+) kB/m;
 	my $limit = $megabytes < 0 ? 'unlimited' : 1024 * ($size + 1024 * $megabytes);
 
@@ -78,7 +78,7 @@ for my $case (@queries)
 	leave(-1);
 	is(outcome($few), 'answer, 1', "$name: answered where there is enough");
 	is(outcome($many), 'answer, 1', "$name: of many rows too");
-	value($node, "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE backend_type = 'dp_pg reader'");
+	value($node, "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE application_name = 'dp_pg reader'");
 	outcome("SELECT dp_count(*) FROM visits");
 }
 

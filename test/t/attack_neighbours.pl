@@ -27,6 +27,7 @@ use constant ROUNDS => 8;
 # Readers leave soon: what they count for the whole server they tell then.
 my $node = attack_node('attack_neighbours', <<'EOT');
 dp_pg.worker_idle = 300ms
+dp_pg.workers = 0
 max_connections = 40
 jit = off
 bgwriter_lru_maxpages = 0
@@ -285,7 +286,7 @@ sub observe
 		$seen{"answer $i: $asked[$i]"} = $asked[$i] =~ /^EXPLAIN/ ? explained($out) : shape($out);
 	}
 	answer($self, 'SET client_min_messages = notice; SELECT pg_stat_force_next_flush();');
-	wait_until($node, q{SELECT count(*) = 0 FROM pg_stat_activity WHERE backend_type IN ('dp_pg reader', 'parallel worker')})
+	wait_until($node, q{SELECT count(*) = 0 FROM pg_stat_activity WHERE backend_type = 'parallel worker' OR application_name = 'dp_pg reader'})
 	  or die 'readers stay';
 	%seen = (%seen, changes($before, look($self)));
 	hang_up($self);

@@ -187,9 +187,9 @@ sub seen
 		answer($locker, 'BEGIN; SELECT FROM dp_pg.budget FOR UPDATE;');
 		$mark = log_mark($node);
 		ask($asker, "$query;");
-		wait_until($node, "SELECT count(*) = 1 FROM pg_stat_activity WHERE backend_type = 'dp_pg reader' AND state = 'active' AND wait_event = 'Extension'")
+		wait_until($node, "SELECT count(*) = 1 FROM pg_stat_activity WHERE application_name = 'dp_pg reader' AND state = 'active' AND wait_event = 'Extension'")
 		  or BAIL_OUT('no reader waits for the charge');
-		$seen .= (answer($locker, "$locks IN (SELECT pid FROM pg_stat_activity WHERE backend_type = 'dp_pg reader'); ROLLBACK;"))[0] . "\n";
+		$seen .= (answer($locker, "$locks IN (SELECT pid FROM pg_stat_activity WHERE application_name = 'dp_pg reader'); ROLLBACK;"))[0] . "\n";
 		my (undef, $error) = answer($asker);
 		is($error, '', "answered: $query") if $error ne '';
 		$seen .= 'workers: ' . (() = log_since($node, $mark) =~ /\bregistering background worker "parallel worker/g) . "\n";

@@ -115,7 +115,7 @@ BEGIN
 	RETURN noisy;
 END $$;
 EOT
-my $readers = "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'dp_pg reader'";
+my $readers = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'dp_pg reader'";
 
 is((as($node, 'owner', 'SELECT safe(101) IS NULL'))[0], 'f', 'a function that asks a private query');
 is(value($node, $readers), 0, 'the owner reads for himself');

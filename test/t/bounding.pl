@@ -411,7 +411,7 @@ sub watched
 	do { $seen{ look() } = 1; usleep(20_000); $session->{h}->pump_nb; } until $session->{out} =~ /end/ || $session->{err} ne '';
 	($answer) = answer($session);
 	hang_up($session);
-	wait_until($node, q{SELECT count(*) = 0 FROM pg_stat_activity WHERE backend_type = 'dp_pg reader' AND state = 'active'});
+	wait_until($node, q{SELECT count(*) = 0 FROM pg_stat_activity WHERE application_name = 'dp_pg reader' AND state = 'active'});
 	$seen{ look() } = 1;
 	return ($answer, keys %seen);
 }

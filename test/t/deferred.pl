@@ -42,7 +42,7 @@ sub processes
 {
 	my ($type) = @_;
 
-	return "FROM pg_stat_activity WHERE backend_type = 'dp_pg $type'";
+	return "FROM pg_stat_activity WHERE application_name = 'dp_pg $type'";
 }
 
 # The session waits for its reader, and this one, if `submitted`, for the ledger.

@@ -176,7 +176,7 @@ cmp_ok($kept{$_}, '>', 0, "key $_ is kept at times") foreach 0 .. 3;	# else with
 
 sub peak
 {
-	my $pid = value($node, "SELECT pid FROM pg_stat_activity WHERE backend_type = 'dp_pg reader'");
+	my $pid = value($node, "SELECT pid FROM pg_stat_activity WHERE application_name = 'dp_pg reader'");
 	my ($size) = slurp_file("/proc/$pid/status") =~ /^VmPeak:\s+(\d+) kB/m;
 
 	return $size;
@@ -189,7 +189,7 @@ foreach my $case ([ 'crowd', 1, 'dp_count(*), dp_count(DISTINCT x)', 'id < %s' ]
 
 	foreach my $most (0, 10, 1000000)
 	{
-		value($node, "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE backend_type = 'dp_pg reader'");
+		value($node, "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE application_name = 'dp_pg reader'");
 		as($node, 'analyst', 'SELECT dp_count(*) FROM patients WHERE id < 0');
 		my $before = peak();
 		told(settings(HUGE, '1e-9', $kappa, 5), "SELECT count(*) FROM (SELECT k, $list FROM $relation WHERE " . sprintf($where, $most) . ' GROUP BY k) AS t');

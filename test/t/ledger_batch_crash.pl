@@ -117,7 +117,7 @@ for my $kind (qw(client worker postmaster worker postmaster))
 		my $column =
 		  $kind eq 'client'
 		  ? "usename = 'alice'"
-		  : "backend_type = 'dp_pg ledger'";
+		  : "application_name = 'dp_pg ledger'";
 
 		$pid = value($node,
 			"SELECT pid FROM pg_stat_activity WHERE $column LIMIT 1");

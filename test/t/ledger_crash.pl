@@ -60,7 +60,7 @@ sub victim
 	my $column =
 	  $kind eq 'client'
 	  ? "usename = 'alice'"
-	  : "backend_type = 'dp_pg ledger'";
+	  : "application_name = 'dp_pg ledger'";
 
 	return value($node,
 		"SELECT pid FROM pg_stat_activity WHERE $column LIMIT 1");

@@ -59,7 +59,7 @@ my ($out, $err);
 ask($s, "SELECT dp_pg.charge('h', 'waits', 1);");
 wait_until($primary,
 	"SELECT wait_event = 'SyncRep' FROM pg_stat_activity"
-	  . " WHERE backend_type = 'dp_pg ledger'");
+	  . " WHERE application_name = 'dp_pg ledger'");
 my $pid = worker_pid($primary);
 value($primary, "SELECT pg_cancel_backend($pid)");
 value($primary, "SELECT pg_sleep(0.5)");

@@ -76,7 +76,7 @@ sub mine
 
 sub reader
 {
-	return value($node, "SELECT pid FROM pg_stat_activity WHERE backend_type = 'dp_pg reader'");
+	return value($node, "SELECT pid FROM pg_stat_activity WHERE application_name = 'dp_pg reader'");
 }
 
 sub peak
@@ -97,7 +97,7 @@ sub taken
 {
 	my ($query) = @_;
 
-	value($node, "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE backend_type = 'dp_pg reader'");
+	value($node, "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE application_name = 'dp_pg reader'");
 	as($node, 'analyst', 'SELECT dp_count(*) FROM visits WHERE id < 0');
 	my $before = peak();
 	my ($out, $err) = as($node, 'analyst', "SET dp_pg.epsilon = '1'; $query");

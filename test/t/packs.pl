@@ -213,7 +213,7 @@ my $spent = 'SELECT spent FROM dp_pg.my_budget WHERE payer = \'analyst\'';
 
 same($joined, 'SELECT count(*) FROM visit JOIN described USING (k)', 2, 'long public rows');
 my $before = (as($node, 'analyst', $spent))[0];
-my @readers = split /\n/, value($node, "SELECT pid FROM pg_stat_activity WHERE backend_type = 'dp_pg reader'");
+my @readers = split /\n/, value($node, "SELECT pid FROM pg_stat_activity WHERE application_name = 'dp_pg reader'");
 cmp_ok(scalar @readers, '>=', 1, 'there are readers');
 system_or_bail('prlimit', "--pid=$_", '--fsize=1500000:') foreach @readers;
 my ($out, $err) = as($node, 'analyst', "\\set VERBOSITY verbose\n$joined");

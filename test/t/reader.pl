@@ -13,23 +13,24 @@ use ReleaseNode qw(as quiet_session readers_time await);
 use Test::More;
 
 my $node = attack_node('reader', "max_connections = 60\nrestart_after_crash = on\n"
-	  . "dp_pg.readers = 2\ndp_pg.reader_timeout = 20s\n");
+	  . "dp_pg.readers = 3\ndp_pg.workers = 0\ndp_pg.reader_timeout = 60s\n");
 my $count = 'SELECT dp_count(*) FROM patients';
 
 # A query that takes a minute, so that it is at work when others come.
 value($node, <<'EOT');
 CREATE ROLE second LOGIN;
+CREATE ROLE third LOGIN;
 ALTER ROLE second SET dp_pg.epsilon = '1000';
 ALTER ROLE owner SET dp_pg.epsilon = '1000';
 SET SESSION AUTHORIZATION owner;
-SELECT dp_grant('second', dataset => 'hospital', epsilon => 1e9, delta => 1e-6);
+SELECT dp_grant(role, dataset => 'hospital', epsilon => 1e9, delta => 1e-6) FROM unnest('{second,third}'::name[]) AS role;
 CREATE TABLE long (id int PRIMARY KEY);
-INSERT INTO long SELECT g FROM generate_series(1, 300000) g;
+INSERT INTO long SELECT g FROM generate_series(1, 1000000) g;
 SELECT dp_protect('long', dataset => 'hospital');
 EOT
 my $slow = 'SELECT dp_count(*) FROM long WHERE '
   . join ' AND ', map { "id::numeric % 1000003 <> -$_" } 1 .. 500;
-my $readers = q{FROM pg_stat_activity WHERE backend_type = 'dp_pg reader'};
+my $readers = q{FROM pg_stat_activity WHERE application_name = 'dp_pg reader'};
 
 sub readers
 {
@@ -120,33 +121,39 @@ hang_up($victim);
 # ---- the pool ----
 
 $before = charges($node);
-my @busy = map { start_slow('analyst') } 1 .. 2;
-is(readers(), 2, 'two readers at most');
+my @busy = map { start_slow($_) } qw(analyst analyst third);
+is(readers(), 3, 'three readers at most');
 my @waiting = map { quiet_session($node, $_) } 'analyst', 'second';
 ask($_, 'SELECT clock_timestamp() FROM (' . $count . ') AS one;') for @waiting;
 ok( wait_until(
 		$node, q{SELECT count(*) = 2 FROM pg_stat_activity WHERE state = 'active'}
 		  . " AND query LIKE '%clock_timestamp%' AND wait_event = 'Extension'"),
 	'two sessions wait');
-is(charges($node), $before + 2, 'and are not charged');
+is(charges($node), $before + 3, 'and are not charged');
+value($node, "SELECT pg_cancel_backend($busy[2]{pid})");
+answer($busy[2]);
+like((answer($waiting[1]))[0], qr/^2/, 'the role that has no reader comes before the one that has two');
+ok(wait_until($node, "SELECT count(*) = 1 $readers AND state = 'idle'"), 'its reader is idle');
+is(charges($node), $before + 4, 'and the role that has two does not get it');
 value($node, "SELECT pg_cancel_backend($busy[0]{pid})");
 answer($busy[0]);
-my @served = map { (answer($_))[0] } @waiting;
-cmp_ok($served[1], 'lt', $served[0],
-	'the role that has no reader comes before the one that has one');
+like((answer($waiting[0]))[0], qr/^2/, 'but the one that it has given back');
 
 append_to_file($node->data_dir . '/postgresql.conf', "dp_pg.reader_timeout = 300ms\n");
 $node->reload;
 ok( wait_until($node, "SELECT current_setting('dp_pg.reader_timeout') = '300ms'"), 'less patience');
-ask($busy[0], "$slow;");
-ok( wait_until($node, "SELECT count(*) = 2 $readers AND state = 'active'"), 'all readers are busy');
-ok(await(sub { charges($node) == $before + 5 }), 'with what is charged');
+ask($_, "$slow;") foreach @busy[0, 2];
+ok( wait_until($node, "SELECT count(*) = 3 $readers AND state = 'active'"), 'all readers are busy');
+ok(await(sub { charges($node) == $before + 7 }), 'with what is charged');
 is(sqlstate($node, 'second', $count), '53000', 'who waits too long is told');
-is(charges($node), $before + 5, 'and not charged');
+is(charges($node), $before + 7, 'and not charged');
 value($node, 'SELECT pg_cancel_backend(pid) FROM pg_stat_activity'
-	  . q{ WHERE state = 'active' AND usename = 'analyst'});
+	  . q{ WHERE state = 'active' AND usename IN ('analyst', 'third')});
 answer($_) for @busy;
 hang_up($_) for @busy, @waiting;
+append_to_file($node->data_dir . '/postgresql.conf', "dp_pg.reader_timeout = 60s\n");
+$node->reload;
+ok( wait_until($node, "SELECT current_setting('dp_pg.reader_timeout') = '1min'"), 'patience again');
 ok(is_idle(), 'all readers are idle');
 is(as($node, 'second', $count), 10000, 'and answer');
 
@@ -286,6 +293,9 @@ append_to_file($node->data_dir . '/postgresql.conf', "max_worker_processes = 2\n
 $node->restart;
 $before = charges($node);
 value($node, 'SET SESSION AUTHORIZATION owner; SELECT dp_count(*) FROM patients');
+append_to_file($node->data_dir . '/postgresql.conf', "dp_pg.reader_timeout = 500ms\n");
+$node->reload;
+ok( wait_until($node, "SELECT current_setting('dp_pg.reader_timeout') = '500ms'"), 'less patience');
 is(sqlstate($node, 'analyst', $count), '53000', 'no worker process is left for a reader');
 is(charges($node), $before + 1, 'an analyst is not charged then');
 

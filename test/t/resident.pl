@@ -52,7 +52,7 @@ value($node, 'VACUUM (FREEZE)');
 
 sub reader
 {
-	return value($node, "SELECT pid FROM pg_stat_activity WHERE backend_type = 'dp_pg reader'");
+	return value($node, "SELECT pid FROM pg_stat_activity WHERE application_name = 'dp_pg reader'");
 }
 
 # A second without work, after which a reader has given memory back.
@@ -68,14 +68,14 @@ sub has
 {
 	my (@steps) = @_;
 
-	value($node, "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE backend_type = 'dp_pg reader'");
+	value($node, "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE application_name = 'dp_pg reader'");
 	foreach my $step ('SELECT dp_count(*) FROM persons WHERE id < 0', @steps)
 	{
 		my ($out, $err) = ref $step ? ('', $step->() ? '' : 'nothing was given back') : as($node, 'analyst', "SET dp_pg.epsilon = '1'; SET max_parallel_workers_per_gather = 2; $step");
 
 		return { error => $err } if $err ne '';
 	}
-	await(sub { value($node, "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'dp_pg reader' AND state = 'idle'") eq '1' });
+	await(sub { value($node, "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'dp_pg reader' AND state = 'idle'") eq '1' });
 	my $pid = reader();
 	my %has = map { $_ => memory($pid, $_) } qw(VmSize VmHWM RssAnon RssFile RssShmem);
 	my @mappings = split /\n/, slurp_file("/proc/$pid/maps");

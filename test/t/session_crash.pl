@@ -89,7 +89,7 @@ sub strike
 	$pid = value($node, 'SELECT pid FROM pg_stat_activity WHERE '
 		  . ($kind eq 'client'
 			? "usename = 'alice'"
-			: "backend_type = 'dp_pg ledger'")
+			: "application_name = 'dp_pg ledger'")
 		  . ' LIMIT 1');
 	kill 9, $pid if $pid;
 	ok($pid, "found a $kind");

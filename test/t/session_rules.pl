@@ -208,7 +208,7 @@ like(interrupt($victim, 'cancel'), qr/57014/, 'locked: an error');
 ok( wait_until(
 		$node,
 		'SELECT count(pg_terminate_backend(pid)) > 0 FROM pg_stat_activity'
-		  . " WHERE backend_type = 'dp_pg ledger' AND wait_event_type = 'Lock'"),
+		  . " WHERE application_name = 'dp_pg ledger' AND wait_event_type = 'Lock'"),
 	'locked: the worker is ended while it waits');
 refuses($unclosed, 'locked');
 answer($holder, 'COMMIT;');

@@ -207,7 +207,7 @@ foreach my $victim ('session', 'server')
 sub worker_waits
 {
 	return wait_until($node, 'SELECT count(*) > 0 FROM pg_stat_activity'
-		  . " WHERE backend_type = 'dp_pg ledger' AND wait_event_type = 'Lock'");
+		  . " WHERE application_name = 'dp_pg ledger' AND wait_event_type = 'Lock'");
 }
 
 # What a release prints while something is done with its record's table.
@@ -233,7 +233,7 @@ is( release_while(
 		sub {
 			ok(worker_waits(), 'the worker waits for the record');
 			value($node, 'SELECT pg_terminate_backend(pid) FROM pg_stat_activity'
-				  . " WHERE backend_type = 'dp_pg ledger'");
+				  . " WHERE application_name = 'dp_pg ledger'");
 		}),
 	'5000000|',
 	'the worker ends while it completes a record: no error, no warning');

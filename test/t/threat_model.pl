@@ -144,7 +144,7 @@ ANALYZE visit;
 SELECT dp_protect('visit', dataset => 'hospital');
 EOT
 is(errors($node, 'analyst', 'SELECT dp_count(*) FROM visit'), '', 'a reader is there');
-my $reader = value($node, q{SELECT pid FROM pg_stat_activity WHERE backend_type = 'dp_pg reader' LIMIT 1});
+my $reader = value($node, q{SELECT pid FROM pg_stat_activity WHERE application_name = 'dp_pg reader' LIMIT 1});
 my @refused = (
 	q{SELECT pg_sequence_parameters('visit_id_seq'::regclass)},
 	q{SELECT currval('visit_id_seq')}, q{SELECT nextval('visit_id_seq')}, q{SELECT last_value FROM visit_id_seq},

@@ -19,6 +19,7 @@
 #include "pgstat.h"
 #include "postmaster/bgworker.h"
 #include "storage/lock.h"
+#include "utils/backend_status.h"
 
 PG_MODULE_MAGIC;
 
@@ -62,7 +63,8 @@ end_transaction(XactEvent event, void *arg)
 {
 	if (MyBgworkerEntry == NULL)
 		return;
-	if (strcmp(MyBgworkerEntry->bgw_type, "dp_pg ledger") == 0)
+	if (MyBEEntry != NULL &&
+		strcmp(MyBEEntry->st_appname, "dp_pg ledger") == 0)
 		pgstat_force_next_flush();
 	else if (event == XACT_EVENT_ABORT || event == XACT_EVENT_PRE_COMMIT ||
 			 event == XACT_EVENT_PARALLEL_ABORT ||

@@ -1,0 +1,425 @@
+/*
+ * workers.c
+ *	  Processes of dp_pg, and who gets one.
+ *
+ * The ledger and the readers work in background workers.  Slots for these are
+ * few and everybody's: parallel queries take them as they come.  So some of
+ * ours, dp_pg.workers, are registered while the library is preloaded, before
+ * anybody can take their slots, and wait without a database.  More are
+ * registered when they are wanted, while the server has slots, and leave when
+ * they idle.
+ *
+ * A kind of worker (the ledger, readers) lists what is wanted in entries of
+ * its own.  A kept worker takes the oldest, becomes such a worker of that
+ * database and remains one.  It can be of another database only as a new
+ * process: it ends with exit code 1, the postmaster starts it again at once,
+ * and writes a line to the log.  So it does that only when a database finds no
+ * process: one that idles is asked to leave, the longest idle first, and one
+ * that always has something to do leaves after a while by itself.
+ *
+ * One of the kept workers is never a reader: readers wait for the ledger, and
+ * the ledger waits for nobody.
+ */
+#include "postgres.h"
+
+#include <signal.h>
+
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "postmaster/bgworker.h"
+#include "postmaster/interrupt.h"
+#include "storage/ipc.h"
+#include "storage/latch.h"
+#include "storage/lwlock.h"
+#include "storage/proc.h"
+#include "tcop/tcopprot.h"
+#include "utils/guc.h"
+#include "utils/timestamp.h"
+
+#include "dp_bridge.h"
+
+#define LIBRARY "dp_pg"
+#define TYPE "dp_pg worker"
+
+/* ms: how long one must idle before it leaves for who has a process already */
+#define IDLE_ENOUGH 1000
+/* ms until another one is asked to leave */
+#define LEAVE_AGAIN 20
+/* ms after which nobody is short of processes, who has not said so again */
+#define SHORT_FORGOTTEN 2000
+
+typedef struct kept_worker
+{
+	PGPROC	   *proc;			/* NULL: does not run */
+	bool		seen;			/* has run once: the server had a slot */
+	dp_worker_kind kind;		/* DP_WORKER_KINDS: waits */
+} kept_worker;
+
+/* A database finds no process of a kind. */
+typedef struct shortage
+{
+	TimestampTz since;			/* 0: none does */
+	TimestampTz seen;			/* when it said so last */
+	Oid			database;		/* that did */
+} shortage;
+
+typedef struct kept_workers
+{
+	LWLock	   *lock;			/* immutable; taken by itself only */
+	TimestampTz asked;			/* when one was asked to leave last */
+	shortage	lacking[DP_WORKER_KINDS];
+	kept_worker worker[FLEXIBLE_ARRAY_MEMBER];
+} kept_workers;
+
+static kept_workers *shared = NULL;
+static const dp_worker_methods *methods[DP_WORKER_KINDS];
+static kept_worker *mine = NULL;	/* where this process is a kept one */
+
+static Size
+shared_size(void)
+{
+	return add_size(offsetof(kept_workers, worker),
+					mul_size(dp_setting_workers, sizeof(kept_worker)));
+}
+
+static void
+start_shared(void *area, bool fresh, LWLock *lock)
+{
+	int			i;
+
+	shared = area;
+	if (!fresh)
+		return;
+	shared->lock = lock;
+	for (i = 0; i < dp_setting_workers; i++)
+		shared->worker[i].kind = DP_WORKER_KINDS;
+}
+
+/* ---- registration ---- */
+
+static void
+describe(BackgroundWorker *worker, const char *function, Datum arg)
+{
+	MemSet(worker, 0, sizeof(*worker));
+	worker->bgw_flags = BGWORKER_SHMEM_ACCESS |
+		BGWORKER_BACKEND_DATABASE_CONNECTION;
+	worker->bgw_start_time = BgWorkerStart_RecoveryFinished;
+	worker->bgw_restart_time = BGW_NEVER_RESTART;
+	strlcpy(worker->bgw_library_name, LIBRARY, BGW_MAXLEN);
+	strlcpy(worker->bgw_function_name, function, BGW_MAXLEN);
+	strlcpy(worker->bgw_name, TYPE, BGW_MAXLEN);
+	strlcpy(worker->bgw_type, TYPE, BGW_MAXLEN);
+	worker->bgw_main_arg = arg;
+}
+
+/* dp_bridge_workers_init: from _PG_init, preloading. */
+void
+dp_bridge_workers_init(void)
+{
+	BackgroundWorker worker;
+	int			i;
+
+	dp_bridge_share("dp_pg_workers", shared_size, start_shared);
+	for (i = 0; i < dp_setting_workers; i++)
+	{
+		describe(&worker, "dp_bridge_worker_main", Int32GetDatum(i));
+		worker.bgw_restart_time = 0;
+		RegisterBackgroundWorker(&worker);
+	}
+}
+
+/* dp_bridge_add_workers: a kind of them; from _PG_init, preloading. */
+void
+dp_bridge_add_workers(dp_worker_kind kind, const dp_worker_methods *table)
+{
+	methods[kind] = table;
+}
+
+/* ---- the kept workers; the caller of a static function locks ---- */
+
+static int
+count_seen(void)
+{
+	int			n = 0;
+	int			i;
+
+	for (i = 0; i < dp_setting_workers; i++)
+		n += shared->worker[i].seen ? 1 : 0;
+	return n;
+}
+
+/* May one more be of this kind? */
+static bool
+may_be(dp_worker_kind kind)
+{
+	int			others = 0;
+	int			i;
+
+	if (kind != DP_WORKER_READER)
+		return true;
+	for (i = 0; i < dp_setting_workers; i++)
+		if (shared->worker[i].kind == kind && shared->worker[i].proc != NULL)
+			others++;
+	return others + 1 < count_seen();
+}
+
+static bool
+wake_waiting(void)
+{
+	bool		waits = false;
+	int			i;
+
+	for (i = 0; i < dp_setting_workers; i++)
+	{
+		const kept_worker *kept = &shared->worker[i];
+
+		if (kept->proc == NULL || kept->kind != DP_WORKER_KINDS)
+			continue;
+		SetLatch(&kept->proc->procLatch);
+		waits = true;
+	}
+	return waits;
+}
+
+/* dp_bridge_kept_readers: how many readers may be kept ones. */
+int
+dp_bridge_kept_readers(void)
+{
+	int			seen;
+
+	LWLockAcquire(shared->lock, LW_SHARED);
+	seen = count_seen();
+	LWLockRelease(shared->lock);
+	return Max(seen - 1, 0);
+}
+
+/* dp_bridge_is_kept: is this process a kept worker? */
+bool
+dp_bridge_is_kept(void)
+{
+	return mine != NULL;
+}
+
+/*
+ * dp_bridge_leave
+ *	  The end of a worker that has nothing left to do; a kept one begins anew.
+ */
+void
+dp_bridge_leave(void)
+{
+	proc_exit(mine != NULL ? 1 : 0);
+}
+
+static void
+vanish(int code, Datum arg)
+{
+	LWLockAcquire(shared->lock, LW_EXCLUSIVE);
+	mine->proc = NULL;
+	mine->kind = DP_WORKER_KINDS;
+	LWLockRelease(shared->lock);
+}
+
+static void
+appear(int number)
+{
+	mine = &shared->worker[number];
+	LWLockAcquire(shared->lock, LW_EXCLUSIVE);
+	mine->proc = MyProc;
+	mine->seen = true;
+	mine->kind = DP_WORKER_KINDS;
+	(void) wake_waiting();		/* there is one more */
+	LWLockRelease(shared->lock);
+	on_shmem_exit(vanish, (Datum) 0);
+}
+
+/* Become one of the kind, or wait again with DP_WORKER_KINDS. */
+static bool
+become(dp_worker_kind kind)
+{
+	bool		may;
+
+	LWLockAcquire(shared->lock, LW_EXCLUSIVE);
+	may = may_be(kind);
+	if (may)
+	{
+		mine->kind = kind;
+		if (kind != DP_WORKER_KINDS)
+			shared->lacking[kind].since = 0;
+	}
+	LWLockRelease(shared->lock);
+	return may;
+}
+
+/* Do the oldest that is wanted; false: nothing is that this process may do. */
+static bool
+serve(void)
+{
+	dp_worker_kind best = DP_WORKER_KINDS;
+	dp_worker_kind kind;
+	TimestampTz oldest = DT_NOEND;
+	Datum		arg = (Datum) 0;
+
+	for (kind = 0; kind < DP_WORKER_KINDS; kind++)
+	{
+		TimestampTz since;
+		Datum		wanted;
+		bool		may;
+
+		LWLockAcquire(shared->lock, LW_SHARED);
+		may = may_be(kind);
+		LWLockRelease(shared->lock);
+		if (!may || !methods[kind]->wanted(&since, &wanted) || since >= oldest)
+			continue;
+		best = kind;
+		oldest = since;
+		arg = wanted;
+	}
+	if (best == DP_WORKER_KINDS || !become(best))
+		return false;
+	methods[best]->main(arg);
+
+	/* Another one was faster. */
+	(void) become(DP_WORKER_KINDS);
+	return true;
+}
+
+/*
+ * dp_bridge_worker_main
+ *	  Entry point of a kept worker; arg is its number.
+ */
+void
+dp_bridge_worker_main(Datum arg)
+{
+	appear(DatumGetInt32(arg));
+	for (;;)
+	{
+		pqsignal(SIGTERM, die);
+		pqsignal(SIGHUP, SignalHandlerForConfigReload);
+		pqsignal(SIGINT, SIG_IGN);
+		BackgroundWorkerUnblockSignals();
+		ResetLatch(MyLatch);
+		if (ProcDiePending)
+			proc_exit(1);		/* without a word: it was doing nothing */
+		CHECK_FOR_INTERRUPTS();
+		if (ConfigReloadPending)
+		{
+			ConfigReloadPending = false;
+			ProcessConfigFile(PGC_SIGHUP);
+		}
+		if (!serve())
+			(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_EXIT_ON_PM_DEATH, -1,
+							 PG_WAIT_EXTENSION);
+	}
+}
+
+/* ---- who wants one ---- */
+
+/* Tell those who are always busy. */
+static void
+note_shortage(dp_worker_kind kind, TimestampTz now)
+{
+	shortage   *lack = &shared->lacking[kind];
+
+	if (lack->since == 0 ||
+		TimestampDifferenceExceeds(lack->seen, now, SHORT_FORGOTTEN))
+		lack->since = now;
+	lack->seen = now;
+	lack->database = MyDatabaseId;
+}
+
+/* A process is wanted and there is none: have one that idles leave. */
+static void
+make_room(dp_worker_kind kind, bool urgent)
+{
+	TimestampTz now = GetCurrentTimestamp();
+	bool		asked = false;
+	bool		kept_too;
+	bool		leaving;
+	int			idle;
+
+	LWLockAcquire(shared->lock, LW_EXCLUSIVE);
+	leaving = !TimestampDifferenceExceeds(shared->asked, now, LEAVE_AGAIN);
+	kept_too = may_be(kind);
+	if (urgent)
+		note_shortage(kind, now);
+	LWLockRelease(shared->lock);
+	if (leaving)
+		return;
+	for (idle = DP_WORKER_KINDS - 1; idle >= 0 && !asked; idle--)
+		asked = methods[idle]->spare(urgent ? 0 : IDLE_ENOUGH,
+									 kept_too || idle == DP_WORKER_READER);
+	if (!asked)
+		return;
+	LWLockAcquire(shared->lock, LW_EXCLUSIVE);
+	shared->asked = now;
+	LWLockRelease(shared->lock);
+}
+
+/*
+ * dp_bridge_call_worker
+ *	  Something of this database is wanted of a kind: see to it that a process
+ *	  takes it.  `arg` is for one that is registered for it, of which *handle
+ *	  is then set, palloc'd; else ask again soon, for those that were woken may
+ *	  find something older.  How much it matters: `urgency`.  False: there is
+ *	  no process.
+ */
+bool
+dp_bridge_call_worker(dp_worker_kind kind, Datum arg, dp_urgency urgency,
+					  BackgroundWorkerHandle **handle)
+{
+	BackgroundWorker worker;
+	bool		woken;
+
+	*handle = NULL;
+	LWLockAcquire(shared->lock, LW_SHARED);
+	woken = urgency != DP_URGENCY_SPARE && may_be(kind) && wake_waiting();
+	LWLockRelease(shared->lock);
+	if (woken)
+		return true;
+	describe(&worker, methods[kind]->function, arg);
+	worker.bgw_notify_pid = MyProcPid;
+	if (RegisterDynamicBackgroundWorker(&worker, handle))
+		return true;
+	*handle = NULL;
+	if (urgency != DP_URGENCY_SPARE)
+		make_room(kind, urgency == DP_URGENCY_NONE_THERE);
+	return false;
+}
+
+/* Would it help who lacks a process of the kind if this one, `own`, left? */
+static bool
+can_help(dp_worker_kind own, dp_worker_kind kind)
+{
+	return mine == NULL || own == DP_WORKER_READER || may_be(kind);
+}
+
+/*
+ * dp_bridge_must_yield
+ *	  Is this process of kind `own`, which always has something to do for its
+ *	  database, to leave, because another one has found none for so many ms?
+ *	  True once.
+ */
+bool
+dp_bridge_must_yield(dp_worker_kind own, int patience)
+{
+	TimestampTz now = GetCurrentTimestamp();
+	bool		yield = false;
+	dp_worker_kind kind;
+
+	for (kind = 0; kind < DP_WORKER_KINDS && !yield; kind++)
+	{
+		shortage   *lack = &shared->lacking[kind];
+
+		if (lack->since == 0)	/* mostly; a little late does not matter */
+			continue;
+		LWLockAcquire(shared->lock, LW_EXCLUSIVE);
+		yield = lack->since != 0 && lack->database != MyDatabaseId &&
+			can_help(own, kind) &&
+			!TimestampDifferenceExceeds(lack->seen, now, SHORT_FORGOTTEN) &&
+			TimestampDifferenceExceeds(lack->since, now, patience);
+		if (yield)
+			lack->since = 0;
+		LWLockRelease(shared->lock);
+	}
+	return yield;
+}

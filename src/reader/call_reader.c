@@ -1,0 +1,264 @@
+/*
+ * call_reader.c
+ *	  How a database gets a reader: who waits for one makes an entry, for which
+ *	  a kept worker comes or one is registered (bridge/workers.c).
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "storage/latch.h"
+
+#include "reader.h"
+
+/* Have one leave that idles for another database; see dp_worker_methods. */
+static bool
+ask_idle(long idle, bool kept_too)
+{
+	TimestampTz now = GetCurrentTimestamp();
+	int			oldest = -1;
+	int			i;
+
+	for (i = 0; i < dp_reader_shared->readers; i++)
+	{
+		dp_reader_entry *entry = &dp_reader_shared->entry[i];
+
+		if (entry->state != DP_ENTRY_IDLE ||
+			entry->database == MyDatabaseId || (entry->kept && !kept_too))
+			continue;
+		if (entry->leave)
+			return true;		/* on its way */
+		if (TimestampDifferenceExceeds(entry->since, now, idle) &&
+			(oldest < 0 ||
+			 entry->since < dp_reader_shared->entry[oldest].since))
+			oldest = i;
+	}
+	if (oldest < 0)
+		return false;
+	dp_reader_shared->entry[oldest].leave = true;
+	SetLatch(&dp_reader_shared->entry[oldest].proc->procLatch);
+	return true;
+}
+
+/* dp_reader_spare: dp_worker_methods */
+bool
+dp_reader_spare(long idle, bool kept_too)
+{
+	bool		asked;
+
+	LWLockAcquire(dp_reader_shared->lock, LW_EXCLUSIVE);
+	asked = ask_idle(idle, kept_too);
+	LWLockRelease(dp_reader_shared->lock);
+	return asked;
+}
+
+/* Does the database have a process, or one that is starting? */
+static bool
+has_reader(Oid database)
+{
+	int			i;
+
+	for (i = 0; i < dp_reader_shared->readers; i++)
+		if (dp_reader_shared->entry[i].database == database &&
+			dp_reader_shared->entry[i].pid != 0)
+			return true;
+	return false;
+}
+
+/*
+ * dp_reader_wanted
+ *	  See dp_worker_methods: the entry that has waited longest for a process.
+ */
+bool
+dp_reader_wanted(TimestampTz *since, Datum *number)
+{
+	bool		found = false;
+	int			i;
+
+	LWLockAcquire(dp_reader_shared->lock, LW_EXCLUSIVE);
+	for (i = 0; i < dp_reader_shared->readers; i++)
+	{
+		const dp_reader_entry *entry = &dp_reader_shared->entry[i];
+
+		if (entry->state != DP_ENTRY_STARTING || entry->pid != 0 ||
+			entry->registered || (found && entry->since >= *since))
+			continue;
+		found = true;
+		*since = entry->since;
+		*number = Int32GetDatum(i);
+	}
+	LWLockRelease(dp_reader_shared->lock);
+	return found;
+}
+
+/*
+ * The last free entry is for the database that has waited longest of those
+ * that have none.
+ */
+static bool
+is_for_others(int entries)
+{
+	dlist_iter	iter;
+	int			i;
+
+	if (entries != 1)
+		return false;
+	dlist_foreach(iter, &dp_reader_shared->waiting)
+	{
+		const dp_reader_waiter *waiter = dlist_container(dp_reader_waiter,
+														 node, iter.cur);
+
+		for (i = 0; i < dp_reader_shared->readers; i++)
+			if (dp_reader_shared->entry[i].database == waiter->database)
+				break;
+		if (i < dp_reader_shared->readers)
+			continue;
+		if (waiter->database == MyDatabaseId)
+			return false;
+		SetLatch(&waiter->proc->procLatch);
+		return true;
+	}
+	return false;
+}
+
+/*
+ * dp_reader_want
+ *	  The entry of this database for which a process is to be called, or -1.
+ *	  *running: there is a reader for it, or one starts.  *spare: the waiter's
+ *	  role has what it may have of the kept ones, so that nobody is to make
+ *	  room for it.
+ */
+int
+dp_reader_want(dp_reader_waiter *waiter, bool *running, bool *spare)
+{
+	bool		all;
+
+	int			wanted = -1;
+	int			unused = -1;
+	int			entries = 0;
+	bool		starting = false;
+	int			i;
+
+	LWLockAcquire(dp_reader_shared->lock, LW_EXCLUSIVE);
+	dp_reader_drop_unwanted();
+	if (waiter->entry < 0)
+		dp_reader_give_idle(waiter);
+	*running = waiter->entry >= 0 || has_reader(MyDatabaseId);
+	*spare = dp_reader_held_back(waiter, &all);
+	for (i = 0; i < dp_reader_shared->readers; i++)
+	{
+		const dp_reader_entry *entry = &dp_reader_shared->entry[i];
+
+		if (entry->state == DP_ENTRY_NONE)
+		{
+			unused = unused < 0 ? i : unused;
+			entries++;
+		}
+		else if (entry->state == DP_ENTRY_STARTING &&
+				 entry->database == MyDatabaseId)
+		{
+			starting = true;
+			if (entry->pid == 0 && !entry->registered)
+				wanted = i;
+		}
+	}
+	if (waiter->entry >= 0 || all)
+		wanted = -1;
+	else if (!starting && entries > 0 && !is_for_others(entries))
+	{
+		dp_reader_entry *entry = &dp_reader_shared->entry[unused];
+
+		MemSet(entry, 0, sizeof(*entry));
+		entry->state = DP_ENTRY_STARTING;
+		entry->database = MyDatabaseId;
+		entry->since = GetCurrentTimestamp();
+		wanted = unused;
+	}
+	else if (!starting && entries == 0 && !*spare)
+		(void) ask_idle(0, true);
+	LWLockRelease(dp_reader_shared->lock);
+	return wanted;
+}
+
+/*
+ * dp_reader_registered
+ *	  A process was registered for the entry; returns when, by which
+ *	  dp_reader_forget knows it again.
+ */
+TimestampTz
+dp_reader_registered(int number)
+{
+	dp_reader_entry *entry = &dp_reader_shared->entry[number];
+	TimestampTz now = GetCurrentTimestamp();
+
+	LWLockAcquire(dp_reader_shared->lock, LW_EXCLUSIVE);
+	if (entry->state == DP_ENTRY_STARTING && entry->pid == 0 &&
+		entry->database == MyDatabaseId)
+	{
+		entry->registered = true;
+		entry->since = now;
+	}
+	LWLockRelease(dp_reader_shared->lock);
+	return now;
+}
+
+/* dp_reader_unwant: there is no process for the entry, and none is to come. */
+void
+dp_reader_unwant(int number)
+{
+	dp_reader_entry *entry = &dp_reader_shared->entry[number];
+
+	LWLockAcquire(dp_reader_shared->lock, LW_EXCLUSIVE);
+	if (entry->state == DP_ENTRY_STARTING && entry->pid == 0 &&
+		!entry->registered && entry->database == MyDatabaseId)
+		MemSet(entry, 0, sizeof(*entry));
+	LWLockRelease(dp_reader_shared->lock);
+}
+
+/* dp_reader_forget: the process that was registered for it never ran. */
+void
+dp_reader_forget(int number, TimestampTz registered)
+{
+	dp_reader_entry *entry = &dp_reader_shared->entry[number];
+
+	LWLockAcquire(dp_reader_shared->lock, LW_EXCLUSIVE);
+	if (entry->state == DP_ENTRY_STARTING && entry->pid == 0 &&
+		entry->registered && entry->since == registered &&
+		entry->database == MyDatabaseId)
+	{
+		MemSet(entry, 0, sizeof(*entry));
+		dp_reader_note_failure(MyDatabaseId);
+	}
+	LWLockRelease(dp_reader_shared->lock);
+}
+
+/*
+ * dp_reader_ask_to_leave
+ *	  Have the readers of a database leave; false when there are none.
+ */
+bool
+dp_reader_ask_to_leave(Oid database)
+{
+	bool		there = false;
+	int			i;
+
+	LWLockAcquire(dp_reader_shared->lock, LW_EXCLUSIVE);
+	for (i = 0; i < dp_reader_shared->readers; i++)
+	{
+		dp_reader_entry *entry = &dp_reader_shared->entry[i];
+
+		if (entry->state == DP_ENTRY_NONE || entry->state == DP_ENTRY_DEAD ||
+			entry->database != database)
+			continue;
+		if (entry->pid == 0 && !entry->registered)
+		{
+			MemSet(entry, 0, sizeof(*entry));	/* who wants it asks again */
+			continue;
+		}
+		there = true;
+		entry->leave = true;
+		if (entry->proc != NULL)
+			SetLatch(&entry->proc->procLatch);
+	}
+	LWLockRelease(dp_reader_shared->lock);
+	return there;
+}
