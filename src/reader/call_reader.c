@@ -142,6 +142,8 @@ dp_reader_want(dp_reader_waiter *waiter, bool *running, bool *spare)
 	dp_reader_drop_unwanted();
 	if (waiter->entry < 0)
 		dp_reader_give_idle(waiter);
+	if (waiter->entry >= 0)
+		SetLatch(MyLatch);		/* it need not wait */
 	*running = waiter->entry >= 0 || has_reader(MyDatabaseId);
 	*spare = dp_reader_held_back(waiter, &all);
 	for (i = 0; i < dp_reader_shared->readers; i++)
