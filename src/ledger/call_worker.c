@@ -95,7 +95,7 @@ make_entry(TimestampTz now)
 		worker->since = now;
 		return worker;
 	}
-	elog(ERROR, "no entry is left for a ledger worker");
+	return NULL;				/* there is one for each session */
 }
 
 /*
@@ -134,6 +134,11 @@ look_for_worker(void)
 	{
 		drop_unwanted(now);
 		worker = make_entry(now);
+	}
+	if (worker == NULL)
+	{
+		LWLockRelease(dp_ledger_shared->lock);
+		elog(ERROR, "no entry is left for a ledger worker");
 	}
 	if (worker->state == DP_WORKER_RUNNING)
 	{

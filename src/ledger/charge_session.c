@@ -337,8 +337,11 @@ dp_ledger_tell_canceled(dp_slot **slot)
 		errdetail("%s", dp_ledger_told_uncharged());
 	}
 	else
+	{
+		dp_ledger_note_charged();
 		errdetail("The charge may stand: the ledger was recording it, or "
 				  "waited for a synchronous standby.");
+	}
 }
 
 /* ErrorContextCallback */
@@ -388,9 +391,11 @@ dp_ledger_accept(const dp_ledger_request *request, const dp_answer *answer,
 	if (answer->outcome == DP_OUTCOME_BUDGET_EXHAUSTED ||
 		answer->outcome == DP_OUTCOME_CAP_EXHAUSTED)
 		raise_exhausted(request, answer);
+	if (answer->outcome == DP_OUTCOME_UNKNOWN)
+		dp_ledger_note_charged();	/* it may be */
 	if (answer->outcome != DP_OUTCOME_ADMITTED)
 		dp_ledger_payer_raise(answer, NameStr(request->dataset));
-	if (request->action != DP_LEDGER_TASK)
+	if (request->action != DP_LEDGER_TASK && !answer->receipt.exempt)
 		dp_ledger_note_charged();
 	*receipt = answer->receipt;
 }

@@ -107,6 +107,8 @@ is_for_others(int entries)
 		const dp_reader_waiter *waiter = dlist_container(dp_reader_waiter,
 														 node, iter.cur);
 
+		if (dp_reader_has_all(waiter->role))
+			continue;
 		for (i = 0; i < dp_reader_shared->readers; i++)
 			if (dp_reader_shared->entry[i].database == waiter->database)
 				break;
@@ -163,7 +165,7 @@ dp_reader_want(dp_reader_waiter *waiter, bool *running, bool *spare)
 				wanted = i;
 		}
 	}
-	if (waiter->entry >= 0 || all)
+	if (waiter->entry >= 0 || all || (*spare && starting))
 		wanted = -1;
 	else if (!starting && entries > 0 && !is_for_others(entries))
 	{
@@ -263,4 +265,52 @@ dp_reader_ask_to_leave(Oid database)
 	}
 	LWLockRelease(dp_reader_shared->lock);
 	return there;
+}
+
+/* ---- the process that comes ---- */
+
+/*
+ * dp_reader_take_entry
+ *	  The entry becomes this process's; returns its database, or InvalidOid
+ *	  when it is too late.
+ */
+Oid
+dp_reader_take_entry(int number)
+{
+	dp_reader_entry *entry = &dp_reader_shared->entry[number];
+	Oid			database = InvalidOid;
+	int			kept = dp_bridge_kept_readers();
+
+	LWLockAcquire(dp_reader_shared->lock, LW_EXCLUSIVE);
+	if (entry->state == DP_ENTRY_STARTING && entry->pid == 0)
+	{
+		entry->pid = MyProcPid;
+		entry->kept = dp_bridge_is_kept();
+		dp_reader_shared->kept = kept;
+		database = entry->database;
+	}
+	LWLockRelease(dp_reader_shared->lock);
+	return database;
+}
+
+/*
+ * dp_reader_may_leave
+ *	  Leave when nothing is to be done; decided under the lock, so that no
+ *	  session can be given a reader that is gone.  `idle`: the idle time is
+ *	  over, which does not matter to a kept one; otherwise only a wish makes it
+ *	  leave.
+ */
+bool
+dp_reader_may_leave(int number, bool idle)
+{
+	dp_reader_entry *entry = &dp_reader_shared->entry[number];
+	bool		leave;
+
+	LWLockAcquire(dp_reader_shared->lock, LW_EXCLUSIVE);
+	leave = entry->state == DP_ENTRY_IDLE &&
+		((idle && !entry->kept) || entry->leave);
+	if (leave)
+		entry->leave = true;
+	LWLockRelease(dp_reader_shared->lock);
+	return leave;
 }

@@ -52,20 +52,29 @@ count_busy(Oid role, bool kept_only)
 	return busy;
 }
 
-/* Has the role all readers that it may have? */
-static bool
-has_all(Oid role)
+/*
+ * dp_reader_has_all
+ *	  Has the role all readers that it may have?  The caller locks.
+ */
+bool
+dp_reader_has_all(Oid role)
 {
 	return count_busy(role, false) >= Max(dp_reader_shared->readers - 1, 1);
+}
+
+/* Likewise of those that are kept. */
+static bool
+has_all_kept(Oid role)
+{
+	return count_busy(role, true) >= Max(dp_reader_shared->kept - 1, 1);
 }
 
 /* Would others have a reader left besides those of the role? */
 static bool
 may_have(Oid role, const dp_reader_entry *entry)
 {
-	return !has_all(role) &&
-		(!entry->kept ||
-		 count_busy(role, true) < Max(dp_reader_shared->kept - 1, 1));
+	return !dp_reader_has_all(role) &&
+		(!entry->kept || !has_all_kept(role));
 }
 
 static void
@@ -126,6 +135,7 @@ lacks_entry(const dp_reader_entry *entry)
 														 node, iter.cur);
 
 		if (waiter->database != entry->database &&
+			!dp_reader_has_all(waiter->role) &&
 			TimestampDifferenceExceeds(waiter->since, entry->since,
 									   OTHERS_PATIENCE))
 			return true;
@@ -170,6 +180,33 @@ wake_role(Oid role)
 	}
 }
 
+/*
+ * A role has one reader less: it may have one now that idles for another
+ * database, if it has waited longer for that than for another one here.
+ */
+static void
+serve_elsewhere(Oid role, Oid here)
+{
+	dlist_iter	iter;
+
+	dlist_foreach(iter, &dp_reader_shared->waiting)
+	{
+		dp_reader_waiter *waiter = dlist_container(dp_reader_waiter, node,
+												   iter.cur);
+
+		if (waiter->role != role)
+			continue;
+		if (waiter->database == here)
+			return;
+		dp_reader_give_idle(waiter);
+		if (waiter->entry >= 0)
+		{
+			SetLatch(&waiter->proc->procLatch);
+			return;				/* it is in the list no longer */
+		}
+	}
+}
+
 /* Nobody holds the reader any more. */
 static void
 pass_on(int number)
@@ -177,9 +214,12 @@ pass_on(int number)
 	dp_reader_entry *entry = &dp_reader_shared->entry[number];
 	Oid			role = entry->role;
 
+	entry->client = NULL;
+	entry->role = InvalidOid;
 	entry->since = GetCurrentTimestamp();
 	if (entry->yield || lacks_entry(entry))
 		entry->leave = true;
+	serve_elsewhere(role, entry->database);
 	serve_next(number);
 	wake_role(role);
 }
@@ -249,7 +289,7 @@ dp_reader_held_back(const dp_reader_waiter *waiter, bool *all)
 {
 	int			i;
 
-	*all = has_all(waiter->role);
+	*all = dp_reader_has_all(waiter->role);
 	for (i = 0; i < dp_reader_shared->readers; i++)
 	{
 		const dp_reader_entry *entry = &dp_reader_shared->entry[i];
@@ -258,7 +298,8 @@ dp_reader_held_back(const dp_reader_waiter *waiter, bool *all)
 			entry->database == waiter->database)
 			return true;
 	}
-	return *all;
+	return *all ||
+		(dp_reader_shared->kept > 0 && has_all_kept(waiter->role));
 }
 
 /*
@@ -458,30 +499,6 @@ dp_reader_let_go(int number)
 
 /* ---- the reader's side ---- */
 
-/*
- * dp_reader_take_entry
- *	  The entry becomes this process's; returns its database, or InvalidOid
- *	  when it is too late.
- */
-Oid
-dp_reader_take_entry(int number)
-{
-	dp_reader_entry *entry = &dp_reader_shared->entry[number];
-	Oid			database = InvalidOid;
-	int			kept = dp_bridge_kept_readers();
-
-	lock_pool();
-	if (entry->state == DP_ENTRY_STARTING && entry->pid == 0)
-	{
-		entry->pid = MyProcPid;
-		entry->kept = dp_bridge_is_kept();
-		dp_reader_shared->kept = kept;
-		database = entry->database;
-	}
-	unlock_pool();
-	return database;
-}
-
 /* dp_reader_announce: ready for work; false: nobody expects it any more. */
 bool
 dp_reader_announce(int number)
@@ -522,28 +539,6 @@ dp_reader_end_work(int number, int code)
 	unlock_pool();
 	if (client != NULL)
 		SetLatch(&client->procLatch);
-}
-
-/*
- * dp_reader_may_leave
- *	  Leave when nothing is to be done; decided under the lock, so that no
- *	  session can be given a reader that is gone.  `idle`: the idle time is
- *	  over, which does not matter to a kept one; otherwise only a wish makes it
- *	  leave.
- */
-bool
-dp_reader_may_leave(int number, bool idle)
-{
-	dp_reader_entry *entry = &dp_reader_shared->entry[number];
-	bool		leave;
-
-	lock_pool();
-	leave = entry->state == DP_ENTRY_IDLE &&
-		((idle && !entry->kept) || entry->leave);
-	if (leave)
-		entry->leave = true;
-	unlock_pool();
-	return leave;
 }
 
 /*

@@ -126,6 +126,7 @@ extern dp_reader_waiter *dp_reader_enter(Oid role);
 extern int	dp_reader_given(dp_reader_waiter *waiter, bool *alone);
 extern bool dp_reader_is_alone(int entry);
 extern void dp_reader_give_idle(dp_reader_waiter *waiter);
+extern bool dp_reader_has_all(Oid role);
 extern bool dp_reader_held_back(const dp_reader_waiter *waiter, bool *all);
 extern void dp_reader_drop_unwanted(void);
 extern void dp_reader_note_failure(Oid database);
@@ -133,10 +134,8 @@ extern void dp_reader_withdraw(dp_reader_waiter *waiter);
 extern void dp_reader_start_work(int entry);
 extern dp_reader_state dp_reader_look(int entry, int *code);
 extern void dp_reader_let_go(int entry);
-extern Oid	dp_reader_take_entry(int entry);
 extern bool dp_reader_announce(int entry);
 extern void dp_reader_end_work(int entry, int code);
-extern bool dp_reader_may_leave(int entry, bool idle);
 extern void dp_reader_vanish(int entry);
 
 /* ---- call_reader.c ---- */
@@ -148,6 +147,8 @@ extern void dp_reader_forget(int entry, TimestampTz registered);
 extern bool dp_reader_wanted(TimestampTz *since, Datum *number);
 extern bool dp_reader_spare(long idle, bool kept_too);
 extern bool dp_reader_ask_to_leave(Oid database);
+extern Oid	dp_reader_take_entry(int entry);
+extern bool dp_reader_may_leave(int entry, bool idle);
 
 /* ---- message.c: what a session sends, without the pointers ---- */
 

@@ -110,7 +110,12 @@ my $before = value($node, 'SELECT count(*) FROM dp_pg.ledger', 'm1');
 ask($_, "$slow;") foreach @slow;
 ok(await(sub { value($node, 'SELECT count(*) FROM dp_pg.ledger', 'm1') > $before }), 'a role asks five long queries at once');
 is(sqlstate($node, 'bob', $count, 'm1'), '', 'another one is answered meanwhile');
-is(sqlstate($node, 'bob', $count, 'm2'), '', 'in another database, too');
+my $elsewhere = session($node, 'analyst', 'm3');
+ask($elsewhere, "$count;");
+ok(wait_until($node, q{SELECT count(*) = 1 FROM pg_stat_activity WHERE datname = 'm3' AND usename = 'analyst' AND state = 'active' AND wait_event = 'Extension'}),
+	'it waits in another database, too');
+is(sqlstate($node, 'bob', $count, 'm2'), '', 'where nobody else has to');
+is(sqlstate($node, 'bob', $count, 'm4'), '', 'nor in one that has no process yet');
 is(value($node, 'SELECT count(*) FROM dp_pg.ledger', 'm1'), $before + 2, 'who has one reader only');
 end_sessions('analyst', 'nobody');
 
