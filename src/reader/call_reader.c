@@ -133,7 +133,6 @@ int
 dp_reader_want(dp_reader_waiter *waiter, bool *running, bool *spare)
 {
 	bool		all;
-
 	int			wanted = -1;
 	int			unused = -1;
 	int			entries = 0;
