@@ -190,7 +190,6 @@ operands_tell_twins(List *args, Oid operator)
 	foreach(lc, args)
 	{
 		Node	   *operand = lfirst(lc);
-
 		Oid			type = exprType(operand);
 
 		if (is_input(operand) ? !dp_places_is_ordering(operator, type) &&

@@ -156,10 +156,6 @@ typedef struct dp_worker_methods
 	bool		(*spare) (long idle, bool kept_too);
 } dp_worker_methods;
 
-extern void dp_bridge_workers_init(void);
-extern void dp_bridge_add_workers(dp_worker_kind kind,
-								  const dp_worker_methods *table);
-extern PGDLLEXPORT void dp_bridge_worker_main(Datum arg);
 typedef enum dp_urgency
 {
 	DP_URGENCY_SPARE,			/* only a process that would be registered */
@@ -168,6 +164,10 @@ typedef enum dp_urgency
 								 * has come for long */
 } dp_urgency;
 
+extern void dp_bridge_workers_init(void);
+extern void dp_bridge_add_workers(dp_worker_kind kind,
+								  const dp_worker_methods *table);
+extern PGDLLEXPORT void dp_bridge_worker_main(Datum arg);
 extern bool dp_bridge_call_worker(dp_worker_kind kind, Datum arg,
 								  dp_urgency urgency,
 								  struct BackgroundWorkerHandle **handle);

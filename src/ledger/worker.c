@@ -150,6 +150,7 @@ announce_running(Oid database)
 	}
 	worker->state = DP_WORKER_RUNNING;
 	worker->proc = MyProc;
+	worker->since = DT_NOEND;
 	announced = true;
 	wake_pending(database);
 	LWLockRelease(dp_ledger_shared->lock);
@@ -190,22 +191,12 @@ leave(Oid database, leave_cause cause)
 		worker->state = DP_WORKER_STARTING;
 		worker->proc = NULL;
 	}
+	else if (worker && worker->since == DT_NOEND &&
+			 !dp_ledger_has_pending(database))
+		worker->since = GetCurrentTimestamp();	/* it idles from now on */
 	LWLockRelease(dp_ledger_shared->lock);
 	if (leaves)
 		dp_bridge_leave();
-}
-
-/* Nothing is left to do: since now. */
-static void
-note_idle(Oid database)
-{
-	dp_worker  *worker;
-
-	LWLockAcquire(dp_ledger_shared->lock, LW_EXCLUSIVE);
-	worker = dp_ledger_find_worker(database);
-	if (worker)
-		worker->since = GetCurrentTimestamp();
-	LWLockRelease(dp_ledger_shared->lock);
 }
 
 /*
@@ -395,7 +386,6 @@ dp_ledger_worker_main(Datum arg)
 {
 	Oid			database = DatumGetObjectId(arg);
 	bool		lone = false;	/* one session asks, perhaps again at once */
-	bool		idle = false;
 
 	/* Interrupts are serviced where the loop asks for them. */
 	pqsignal(SIGTERM, die);
@@ -432,7 +422,6 @@ dp_ledger_worker_main(Datum arg)
 		if (n > 0)
 		{
 			lone = n == 1;
-			idle = false;
 			timeout = serve(n);
 			if (dp_bridge_must_yield(DP_WORKER_LEDGER, OTHERS_PATIENCE))
 				leave(database, LEAVE_OTHERS);
@@ -441,9 +430,6 @@ dp_ledger_worker_main(Datum arg)
 		}
 		else
 		{
-			if (!idle)
-				note_idle(database);
-			idle = true;
 			leave(database, LEAVE_WISH);
 			if (lone && dp_bridge_spin(DP_LEDGER_SPIN_WORKER))
 				continue;

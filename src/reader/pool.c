@@ -150,9 +150,6 @@ serve_next(int number)
 	dp_reader_entry *entry = &dp_reader_shared->entry[number];
 	dp_reader_waiter *waiter;
 
-	entry->client = NULL;
-	entry->role = InvalidOid;
-	entry->since = GetCurrentTimestamp();
 	entry->state = DP_ENTRY_IDLE;
 	waiter = entry->leave ? NULL : choose_waiter(entry);
 	if (waiter != NULL)
@@ -351,7 +348,6 @@ is_wanted(Oid database)
 void
 dp_reader_drop_unwanted(void)
 {
-	TimestampTz now = GetCurrentTimestamp();
 	int			i;
 
 	for (i = 0; i < dp_reader_shared->readers; i++)
@@ -361,7 +357,7 @@ dp_reader_drop_unwanted(void)
 		if (entry->state != DP_ENTRY_STARTING || entry->pid != 0)
 			continue;
 		if (entry->registered &&
-			!TimestampDifferenceExceeds(entry->since, now,
+			!TimestampDifferenceExceeds(entry->since, GetCurrentTimestamp(),
 										DP_READER_START_TIMEOUT))
 			continue;
 		entry->registered = false;
@@ -511,6 +507,7 @@ dp_reader_announce(int number)
 	if (mine)
 	{
 		entry->proc = MyProc;
+		entry->since = GetCurrentTimestamp();
 		serve_next(number);		/* it has served nobody yet */
 	}
 	unlock_pool();
