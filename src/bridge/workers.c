@@ -31,6 +31,7 @@
 #include "storage/ipc.h"
 #include "storage/latch.h"
 #include "storage/lwlock.h"
+#include "storage/pmsignal.h"
 #include "storage/proc.h"
 #include "tcop/tcopprot.h"
 #include "utils/guc.h"
@@ -327,7 +328,25 @@ note_shortage(dp_worker_kind kind, TimestampTz now)
 	lack->database = MyDatabaseId;
 }
 
-/* A process is wanted and there is none: have one that idles leave. */
+/* Is one that has ended not back yet? */
+static bool
+is_one_missing(void)
+{
+	int			i;
+
+	for (i = 0; i < dp_setting_workers; i++)
+		if (shared->worker[i].seen && shared->worker[i].proc == NULL)
+			return true;
+	return false;
+}
+
+/*
+ * A process is wanted and there is none: have one that idles leave.
+ *
+ * Up to PostgreSQL 15 the postmaster overlooks the end of a child that comes
+ * just before it sleeps, for up to a minute: its select() knows nothing of a
+ * signal handled already.  So it is told to look.
+ */
 static void
 make_room(dp_worker_kind kind, bool urgent)
 {
@@ -335,14 +354,18 @@ make_room(dp_worker_kind kind, bool urgent)
 	bool		asked = false;
 	bool		kept_too;
 	bool		leaving;
+	bool		missing;
 	int			idle;
 
 	LWLockAcquire(shared->lock, LW_EXCLUSIVE);
 	leaving = !TimestampDifferenceExceeds(shared->asked, now, LEAVE_AGAIN);
 	kept_too = may_be(kind);
+	missing = is_one_missing();
 	if (urgent)
 		note_shortage(kind, now);
 	LWLockRelease(shared->lock);
+	if (missing)
+		SendPostmasterSignal(PMSIGNAL_BACKGROUND_WORKER_CHANGE);
 	if (leaving)
 		return;
 	for (idle = DP_WORKER_KINDS - 1; idle >= 0 && !asked; idle--)
