@@ -39,8 +39,8 @@ dp_count_words_check(int64 n)
 				 errmsg("there are too many predicates for a relation whose "
 						"units may have many rows"),
 				 errdetail("There are " INT64_FORMAT ", and at most %d are "
-						   "evaluated together.  Nothing was charged.", n,
-						   DP_CONDITION_WORDS_MOST),
+						   "evaluated together.  Nothing was charged for it.",
+						   n, DP_CONDITION_WORDS_MOST),
 				 errhint("Ask about fewer at a time.")));
 }
 

@@ -167,7 +167,7 @@ dp_ledger_get_slot(const dp_slot *content, bool *alone)
 	ereport(ERROR,
 			(errcode(ERRCODE_INSUFFICIENT_RESOURCES),
 			 errmsg("the queue of the privacy ledger is full"),
-			 errdetail("Nothing was charged."),
+			 errdetail("%s", dp_ledger_told_uncharged()),
 			 errhint("Try again.")));
 	return NULL;
 }
@@ -339,8 +339,10 @@ dp_ledger_tell_canceled(dp_slot **slot)
 	else
 	{
 		dp_ledger_note_charged();
-		errdetail("The charge may stand: the ledger was recording it, or "
-				  "waited for a synchronous standby.");
+		errdetail("The %s may stand: the ledger was recording it, or waited "
+				  "for a synchronous standby.",
+				  (*slot)->request.action == DP_LEDGER_CHARGE ? "charge" :
+				  "change");
 	}
 }
 

@@ -194,7 +194,7 @@ dp_ledger_payer_raise(const dp_answer *answer, const char *dataset)
 					 errmsg("the charge was computed for a neighbouring "
 							"relation other than that of dataset \"%s\"",
 							dataset),
-					 errdetail("Nothing was charged."),
+					 errdetail("%s", dp_ledger_told_uncharged()),
 					 errhint("Try again.  A mechanism that fails again does "
 							 "not support the neighbouring relation that the "
 							 "owner chose.")));
@@ -205,9 +205,9 @@ dp_ledger_payer_raise(const dp_answer *answer, const char *dataset)
 					 errmsg("batch " INT64_FORMAT " of role \"%s\" on dataset "
 							"\"%s\" is used up", answer->receipt.batch,
 							asking, dataset),
-					 errdetail("All of its %d queries have been asked.  "
-							   "Nothing was charged.",
-							   answer->receipt.batch_queries),
+					 errdetail("All of its %d queries have been asked.  %s",
+							   answer->receipt.batch_queries,
+							   dp_ledger_told_uncharged()),
 					 errhint("Open another one with dp_batch_open, or go on "
 							 "with the budget after dp_batch_close("
 							 INT64_FORMAT ").", answer->receipt.batch)));
@@ -218,10 +218,11 @@ dp_ledger_payer_raise(const dp_answer *answer, const char *dataset)
 					 errmsg("role \"%s\" has an open batch on dataset "
 							"\"%s\"", asking, dataset),
 					 errdetail("In batch " INT64_FORMAT ", %d of %d queries "
-							   "have been asked.  Nothing was charged.",
+							   "have been asked.  %s",
 							   answer->receipt.batch,
 							   answer->receipt.batch_used,
-							   answer->receipt.batch_queries),
+							   answer->receipt.batch_queries,
+							   dp_ledger_told_uncharged()),
 					 errhint("Use it up, or give up what is left with "
 							 "dp_batch_close(" INT64_FORMAT ").",
 							 answer->receipt.batch)));
@@ -239,7 +240,7 @@ dp_ledger_payer_raise(const dp_answer *answer, const char *dataset)
 							dataset),
 					 errdetail("Somebody, perhaps the current transaction, "
 							   "holds a lock that is needed to record the "
-							   "charge.  Nothing was charged."),
+							   "charge.  %s", dp_ledger_told_uncharged()),
 					 errhint("Commit the transaction that changes the "
 							 "budget and try again.")));
 			break;
@@ -255,8 +256,8 @@ dp_ledger_payer_raise(const dp_answer *answer, const char *dataset)
 			ereport(ERROR,
 					(errcode(answer->sqlstate),
 					 errmsg("the ledger could not record the charge"),
-					 errdetail("Nothing was charged and nothing was "
-							   "released."),
+					 errdetail("%s  Nothing was released.",
+							   dp_ledger_told_uncharged()),
 					 errhint("See the server log for the reason.")));
 			break;
 		default:

@@ -299,7 +299,8 @@ raise_unknown(Oid function)
 			 errmsg("function %s is not known to call a building block",
 					name),
 			 errdetail("What it reads with its owner's rights was therefore "
-					   "not hidden from its caller.  Nothing was charged."),
+					   "not hidden from its caller.  %s",
+					   dp_ledger_told_uncharged()),
 			 errhint("Its owner can declare that it does: ALTER ROUTINE %s "
 					 "SET dp_pg.procedure = on;", name)));
 }

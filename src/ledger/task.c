@@ -196,8 +196,8 @@ put_text(dp_ledger_task *task, const char *text)
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("description of what is asked is too long"),
 				 errdetail("It has " UINT64_FORMAT " bytes, at most %d are "
-						   "kept.  Nothing was charged.", task->text_size,
-						   MOST_TEXT),
+						   "kept.  %s", task->text_size,
+						   MOST_TEXT, dp_ledger_told_uncharged()),
 				 errhint("Ask with fewer or shorter texts, columns or "
 						 "keys.")));
 	if (task->text_size <= DP_TASK_TEXT)
@@ -211,7 +211,7 @@ put_text(dp_ledger_task *task, const char *text)
 		ereport(ERROR,
 				(errcode(ERRCODE_INSUFFICIENT_RESOURCES),
 				 errmsg("too many dynamic shared memory segments"),
-				 errdetail("Nothing was charged."),
+				 errdetail("%s", dp_ledger_told_uncharged()),
 				 errhint("Try again.")));
 	memcpy(dsm_segment_address(segment), text, task->text_size);
 	task->segment = dsm_segment_handle(segment);

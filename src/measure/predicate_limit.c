@@ -30,7 +30,7 @@ dp_measure_check_predicates(int64 evaluated, int64 all, bool tell)
 						"row"),
 				 errdetail(INT64_FORMAT " of " INT64_FORMAT " would be, and "
 						   "setting dp_pg.max_predicates_per_row is %d.  "
-						   "Nothing was charged.", evaluated, all,
+						   "Nothing was charged for it.", evaluated, all,
 						   dp_setting_max_predicates_per_row),
 				 errhint("Ask about fewer at a time.  Without GROUP BY, "
 						 "conjunctions of comparisons of columns with "

@@ -113,7 +113,7 @@ hold(Oid class, Oid object, int cache)
 				 errmsg("a %s that the private query uses does not exist any "
 						"more", class == TypeRelationId ? "type" :
 						"collation"),
-				 errdetail("Nothing was charged."),
+				 errdetail("%s", dp_ledger_told_uncharged()),
 				 errhint("Prepare the query again.")));
 }
 

@@ -75,8 +75,8 @@ check_key(Oid relid, AttrNumber key)
 			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 			 errmsg("the privacy unit of a relation cannot be found"),
 			 errdetail("It is behind the primary key of relation \"%s\", "
-					   "which is not proved unique for this snapshot.  "
-					   "Nothing was charged.", get_rel_name(relid)),
+					   "which is not proved unique for this snapshot.  %s",
+					   get_rel_name(relid), dp_ledger_told_uncharged()),
 			 errhint("Its owner should look at the primary key; a new "
 					 "transaction may see it.")));
 }
@@ -116,7 +116,8 @@ check_steps(const dp_block *block)
 				 errmsg("private query follows too many keys"),
 				 errdetail("Units of its relations are %d keys away in all; "
 						   "at most %d are possible, since each takes "
-						   "memory.  Nothing was charged.", steps, STEPS),
+						   "memory.  %s", steps, STEPS,
+						   dp_ledger_told_uncharged()),
 				 errhint("Join fewer relations whose units are behind "
 						 "keys.")));
 }

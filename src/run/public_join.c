@@ -308,7 +308,7 @@ raise_public_join(void)
 			 errmsg("public relations are joined with one another before "
 					"private ones"),
 			 errdetail("What that gives would be made while private rows are "
-					   "read.  Nothing was charged."),
+					   "read.  %s", dp_ledger_told_uncharged()),
 			 errhint("Join them in a subquery of their own: JOIN (SELECT .. "
 					 "FROM a JOIN b ON ..) AS s ON ..")));
 }

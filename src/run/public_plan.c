@@ -301,7 +301,7 @@ raise_foreign(Oid relid)
 					get_rel_name(relid)),
 			 errdetail("It is part of a protected relation, but another "
 					   "server keeps its rows and would see what is asked of "
-					   "them.  Nothing was charged."),
+					   "them.  %s", dp_ledger_told_uncharged()),
 			 errhint("Add conditions that exclude it, or ask the owner to "
 					 "detach it; dp_audit() shows the command.")));
 }
@@ -380,8 +380,8 @@ raise_step(const char *what, int type)
 			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 			 errmsg("the plan of a private query has a step that may not "
 					"read private rows"),
-			 errdetail("Its %s has type %d.  Nothing was charged.", what,
-					   type),
+			 errdetail("Its %s has type %d.  %s", what,
+					   type, dp_ledger_told_uncharged()),
 			 errhint("Another extension may have added it; otherwise please "
 					 "report it.")));
 }

@@ -108,7 +108,7 @@ dp_synth_relation_name(Oid relid)
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_TABLE),
 				 errmsg("relation with OID %u does not exist", relid),
-				 errdetail("Nothing was charged."),
+				 errdetail("%s", dp_ledger_told_uncharged()),
 				 errhint("It may have been dropped since the statement "
 						 "began.")));
 	return dp_protect_qualified_name(relid);

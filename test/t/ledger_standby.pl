@@ -73,13 +73,26 @@ like($err, qr/08007/, 'the outcome of an interrupted commit is unknown');
 is($out, '', 'and nothing is answered');
 hang_up($s);
 is(charges($primary, 'waits'), 1, 'it counts as charged');
+
+# Whoever is canceled meanwhile learns that the charge may stand.
+$s = session($primary, 'alice');
+ask($s, "\\set VERBOSITY default\nSELECT dp_pg.charge('h', 'canceled', 1);");
+wait_until($primary,
+	"SELECT wait_event = 'SyncRep' FROM pg_stat_activity"
+	  . " WHERE application_name = 'dp_pg ledger'");
+value($primary, q{SELECT pg_cancel_backend(pid) FROM pg_stat_activity
+	WHERE usename = 'alice' AND query ~ 'canceled' AND state = 'active'});
+($out, $err) = answer($s);
+like($err, qr/DETAIL: +The charge may stand: .* synchronous standby/,
+	'a canceled statement says that its charge may stand');
+hang_up($s);
 $standby->start;
 $primary->wait_for_catchup($standby);
 
 $primary->stop('immediate');
 $standby->promote;
 is($standby->safe_psql('postgres', 'SELECT count(*) FROM dp_pg.ledger'),
-	$before + 1, 'the promoted standby has every charge');
+	$before + 2, 'the promoted standby has every charge');
 $standby->safe_psql('postgres', "ALTER SYSTEM RESET ALL");
 $standby->append_conf('postgresql.conf', "synchronous_standby_names = ''\n");
 $standby->reload;
@@ -88,7 +101,7 @@ is(sqlstate($standby, 'alice', "SELECT dp_pg.charge('h', 'm', 1)"),
 is( $standby->safe_psql(
 		'postgres', 'SELECT spent FROM dp_pg.my_budget',
 		extra_params => [ '-U', 'alice' ]),
-	'5',
+	'6',
 	'and counts what the primary charged');
 
 $standby->stop;
