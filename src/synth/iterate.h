@@ -84,6 +84,8 @@ extern void dp_synth_iterate_release(dp_iteration *s);
 /* Verify the reading as it is now; and find the price and the end, too. */
 extern void dp_synth_iterate_verify(dp_iteration *s);
 extern void dp_synth_iterate_prepare(dp_iteration *s);
+/* A DETAIL: when rounds end, and how many rows of a unit count. */
+extern const char *dp_synth_iterate_bounds_text(const dp_iteration *s);
 
 /* ---- what that costs (iterate_price.c) ---- */
 extern void dp_synth_iterate_price(dp_iteration *s);
@@ -99,6 +101,7 @@ typedef struct dp_own_update
 	int			round;			/* from 1 */
 	dp_fixed	epsilon;		/* of all of them */
 	dp_fixed	delta;
+	uint64		sensitivity;	/* of counts, as the caller was told last */
 } dp_own_update;
 
 extern dp_own_update *dp_synth_own_find(const char *name);

@@ -355,9 +355,7 @@ dp_synth_sql_iterate(PG_FUNCTION_ARGS)
 					dp_synth_counted(s.terms.queries, "query", "queries"),
 					dp_synth_counted(s.own ? s.own->updates : s.terms.rounds,
 									 "round", "rounds")),
-			 errdetail("Rounds end when a noisy count is within %.4g rows of "
-					   "its guess.%s", s.terms.near,
-					   dp_reading_rows_text(s.reading))));
+			 errdetail("%s", dp_synth_iterate_bounds_text(&s))));
 	s.probability = palloc_extended(sizeof(double) * s.terms.cells,
 									MCXT_ALLOC_HUGE);
 	if (s.own != NULL)

@@ -286,15 +286,26 @@ is_near(const dp_iteration *s)
 	return fabs((double) (step->answer - step->guess)) < s->terms.near;
 }
 
+/* What ran since may have changed how many rows of a unit count. */
+static void
+prepare_again(dp_iteration *s)
+{
+	find_again(s->own);
+	dp_synth_iterate_prepare(s);
+	if (s->reading->sensitivity == s->own->sensitivity)
+		return;
+	s->own->sensitivity = s->reading->sensitivity;
+	ereport(NOTICE,
+			(errmsg("from round %d on other settings hold", s->own->round),
+			 errdetail("%s", dp_synth_iterate_bounds_text(s))));
+}
+
 /* False: there is nothing more to do. */
 static bool
 run_round(dp_iteration *s)
 {
 	if (s->own->round > 1)
-	{
-		find_again(s->own);
-		dp_synth_iterate_prepare(s);
-	}
+		prepare_again(s);
 	dp_model_iterate_guess(&s->terms, s->weights, s->probability,
 						   (int64 *) ((char *) s->weights +
 									  dp_synth_iterate_weights(&s->terms)));
@@ -324,6 +335,7 @@ dp_synth_own_run(dp_iteration *s)
 	bool		more = true;
 	int64		i;
 
+	s->own->sensitivity = s->reading->sensitivity;
 	for (i = 0; i < s->terms.cells; i++)
 		s->probability[i] = 1 / (double) s->terms.cells;
 	for (s->own->round = 1; more && s->own->round <= s->own->updates;

@@ -42,6 +42,15 @@ dp_synth_iterate_prepare(dp_iteration *s)
 	dp_synth_iterate_price(s);
 }
 
+/* dp_synth_iterate_bounds_text: see iterate.h. */
+const char *
+dp_synth_iterate_bounds_text(const dp_iteration *s)
+{
+	return psprintf("Rounds end when a noisy count is within %.4g rows of its "
+					"guess.%s", s->terms.near,
+					dp_reading_rows_text(s->reading));
+}
+
 /* ---- charge and run ---- */
 
 /* dp_reader_charge */

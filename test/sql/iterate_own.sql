@@ -263,6 +263,26 @@ SELECT o.* FROM outcome($$SELECT * FROM dp_iterate('drawn', ARRAY['k'], ARRAY['k
 SELECT o.* FROM outcome($$SELECT * FROM dp_iterate('drawn', ARRAY['k'], ARRAY['k = 2'], epsilon => 1, n => 1000000, rounds => 4, distinguisher => 'gaussian', delta => 2e-5, update => 'same') AS t(k int, probability float8)$$) o;
 RESET ROLE;
 SELECT epsilon, delta, rho <= dp_zcdp_rho(0.25, 2.5e-7) AND rho > 0.999999 * dp_zcdp_rho(0.25, 2.5e-7) AS rho, count(*) FROM dp_pg.ledger WHERE dataset = :'schema' AND delta > 0 GROUP BY 1, 2, 3;
+-- it may change how many rows of a unit count, which is told
+SET ROLE :owner;
+CREATE TABLE visits (pid int NOT NULL, k int NOT NULL);
+INSERT INTO visits SELECT i % 9, i % 5 FROM generate_series(1, 200) i;
+SELECT dp_protect('visits', unit => 'pid', dataset => :'schema') \g /dev/null
+SELECT dp_declare('visits', 'k', lower => 0, upper => 4) \g /dev/null
+SET ROLE :analyst;
+CREATE FUNCTION raises(x float8[], f float8[], guess bigint, answer bigint, n bigint, round int) RETURNS float8[] LANGUAGE plpgsql AS $$
+BEGIN
+	PERFORM set_config('dp_pg.max_rows', '500', true);
+	RETURN x;
+END $$;
+BEGIN;
+SET LOCAL dp_pg.max_rows = 1;
+SET LOCAL client_min_messages = notice;
+\set VERBOSITY default
+SELECT count(*) FROM dp_iterate('visits', ARRAY['k'], ARRAY['k = 1'], epsilon => 8, n => 1000000, rounds => 3, update => 'raises') AS t(k int, probability float8);
+\set VERBOSITY sqlstate
+COMMIT;
+RESET ROLE;
 DROP OWNED BY :poor;
 DROP ROLE :poor;
 \set file :abs_srcdir '/sql/include/query_end.psql'
