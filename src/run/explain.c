@@ -10,6 +10,7 @@
 
 #include "commands/explain.h"
 #include "executor/executor.h"
+#include "optimizer/optimizer.h"
 #include "utils/lsyscache.h"
 #include "utils/snapmgr.h"
 #include "utils/timestamp.h"
@@ -199,15 +200,16 @@ budget_text(const dp_release_spec *spec, bool charged)
  * The plan of a query that runs, and is charged, before the release; its own
  * releases are described in it.  It is not executed here, but with ANALYZE
  * PostgreSQL reads counters of some nodes without asking whether there are any
- * (of index-only scans, say).
+ * (of index-only scans, say).  Returns how many rows it may give, by estimate.
  */
-static void
+static double
 explain_before(const dp_block *block, Query *subquery, const char *label,
 			   const char *text, EState *estate, ExplainState *es)
 {
 	ExplainState outer = *es;
 	PlannedStmt *plan;
 	QueryDesc  *desc;
+	double		rows;
 
 	plan = dp_run_plan_subquery(block, subquery,
 									estate->es_param_list_info);
@@ -231,8 +233,41 @@ explain_before(const dp_block *block, Query *subquery, const char *label,
 	es->rtable_names = outer.rtable_names;
 	es->deparse_cxt = outer.deparse_cxt;
 	es->printed_subplans = outer.printed_subplans;
+	rows = plan->planTree->plan_rows;
 	ExecutorEnd(desc);
 	FreeQueryDesc(desc);
+	return rows;
+}
+
+/* What is read before the release, each with its plan. */
+static void
+explain_all_before(const dp_block *block, EState *estate, ExplainState *es)
+{
+	double		fanout = 1;
+	ListCell   *lc;
+
+	foreach(lc, block->subqueries)
+		explain_before(block, lfirst(lc), "Subquery Before",
+					   "charged by itself", estate, es);
+	foreach(lc, block->sources)
+	{
+		const dp_joined *source = lfirst(lc);
+		bool		charged;
+		double		rows;
+
+		if (OidIsValid(source->relid) || source->twin != 0)
+			continue;
+		charged = dp_catalog_has_aggregate((Node *) source->query);
+		rows = explain_before(block, source->query, "Joined",
+							  charged ? "read before, charged by itself" :
+							  "read before", estate, es);
+		if (source->keys == NIL && !source->asked)
+			fanout *= clamp_row_est(rows);
+	}
+	if (es->costs && fanout > 1)
+		ExplainPropertyText("Joined Rows",
+							psprintf("about %.0f or more of each private row",
+									 fanout), es);
 }
 
 /* How much of a unit with many rows counts. */
@@ -315,7 +350,6 @@ dp_run_explain(const dp_release_spec *spec, bool charged,
 			   TimestampTz stored_at, EState *estate, ExplainState *es)
 {
 	char	   *large = dp_run_large_text(spec);
-	ListCell   *lc;
 	int			i;
 
 	ExplainPropertyText("Dataset", spec->block->dataset, es);
@@ -377,17 +411,5 @@ dp_run_explain(const dp_release_spec *spec, bool charged,
 		return;
 	ExplainPropertyText("Budget", budget_text(spec, charged || stored_at != 0),
 						es);
-	foreach(lc, spec->block->subqueries)
-		explain_before(spec->block, lfirst(lc), "Subquery Before",
-					   "charged by itself", estate, es);
-	foreach(lc, spec->block->sources)
-	{
-		const dp_joined *source = lfirst(lc);
-
-		if (!OidIsValid(source->relid) && source->twin == 0)
-			explain_before(spec->block, source->query, "Joined",
-						   dp_catalog_has_aggregate((Node *) source->query) ?
-						   "read before, charged by itself" : "read before",
-						   estate, es);
-	}
+	explain_all_before(spec->block, estate, es);
 }
