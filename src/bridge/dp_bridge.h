@@ -77,6 +77,7 @@ extern int	dp_setting_max_rows;	/* dp_pg.max_rows; 0: as declared */
 extern int	dp_setting_max_predicates_per_row;
 extern char *dp_setting_publish_schema; /* dp_pg.publish_schema; "": none */
 extern int	dp_setting_readers;	/* dp_pg.readers */
+extern int	dp_setting_reader_memory;	/* dp_pg.reader_memory, kB */
 extern int	dp_setting_reader_timeout;	/* dp_pg.reader_timeout, ms */
 extern int	dp_setting_run_timeout; /* dp_pg.run_timeout, ms; 0: none */
 extern int	dp_setting_reuse_limit; /* dp_pg.reuse_limit, kB */

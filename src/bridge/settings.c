@@ -43,6 +43,7 @@ char	   *dp_setting_publish_schema = NULL;
 int			dp_setting_readers = 4;
 int			dp_setting_reader_timeout = 10000;
 int			dp_setting_reuse_limit = 16384;
+int			dp_setting_reader_memory = 1048576;
 int			dp_setting_run_timeout = 0;
 int			dp_setting_worker_idle = 10000;
 int			dp_setting_worker_lock_timeout = 1000;
@@ -339,6 +340,15 @@ dp_bridge_settings_init(void)
 							   &dp_setting_publish_schema, "",
 							   PGC_USERSET, GUC_REPORT,
 							   NULL, assign_text, NULL);
+	DefineCustomIntVariable("dp_pg.reader_memory",
+							"Most that a private query may make one process "
+							"that reads rows take.",
+							"What that is follows from the query and public "
+							"numbers; the query is refused, uncharged.",
+							&dp_setting_reader_memory, 1048576, 65536,
+							MAX_KILOBYTES,
+							PGC_SUSET, GUC_UNIT_KB,
+							NULL, NULL, NULL);
 	DefineCustomIntVariable("dp_pg.reader_timeout",
 							"Longest wait of a private query for a reader, or "
 							"for a process of the ledger.",

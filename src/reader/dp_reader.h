@@ -157,6 +157,13 @@ extern void dp_reader_run(const dp_reader_job *job, dp_reader_charge charge,
 						  void *sink_context);
 
 /*
+ * Refuse what rows could make a reader, or a parallel worker of its, take more
+ * memory for than dp_pg.reader_memory: so many bytes, and rows of `row` bytes.
+ * Errors: 54000.
+ */
+extern void dp_reader_check_memory(Size memory, Size row);
+
+/*
  * Settings of whoever plans or reads private queries; for good, or until the
  * innermost level made by NewGUCNestLevel ends.
  */

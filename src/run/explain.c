@@ -140,42 +140,41 @@ batch_text(const dp_ledger_preview *preview)
 
 /* What remains of the budget: after this charge, or now that it was made. */
 static char *
-budget_text(const dp_release_spec *spec, bool charged)
+budget_text(const dp_release_spec *spec, dp_ledger_standing *standing,
+			bool charged)
 {
 	const dp_charge none = {0};
 	bool		pure = spec->charge.epsilon != DP_FIXED_INFINITE;
-	dp_ledger_standing standing;
 	dp_ledger_request request;
 	dp_ledger_preview preview;
-	dp_limit   *limit = &standing.limit;
-	dp_spent   *spent = &standing.spent;
+	dp_limit   *limit = &standing->limit;
+	dp_spent   *spent = &standing->spent;
 	StringInfoData text;
 	const dp_charge *charge = &preview.charged;
 	int64		calls;
 
-	dp_ledger_read_standing(spec->block->dataset, &standing);
 	dp_run_request(spec, &request);
 	dp_ledger_read_preview(&request, &preview);
-	if (!standing.found)
+	if (!standing->found)
 		return pstrdup("none");
 	if (!charged && preview.batch != 0)
 		return batch_text(&preview);
-	if (standing.exempt)
+	if (standing->exempt)
 		return pstrdup("exempt from limits, recorded");
 	initStringInfo(&text);
 	calls = dp_acct_limit_calls(limit, spent, charge);
-	if (standing.capped &&
-		dp_acct_limit_calls(&standing.cap, &standing.cap_spent, charge) <
+	if (standing->capped &&
+		dp_acct_limit_calls(&standing->cap, &standing->cap_spent, charge) <
 		calls)
 	{
 		appendStringInfo(&text, "cap of the dataset: ");
-		limit = &standing.cap;
-		spent = &standing.cap_spent;
-		standing.renews = false;
+		limit = &standing->cap;
+		spent = &standing->cap_spent;
+		standing->renews = false;
 		calls = dp_acct_limit_calls(limit, spent, charge);
 	}
 	else
-		appendStringInfo(&text, "of %s: ", NameStr(standing.payer));
+		appendStringInfo(&text, "of %s: ", NameStr(standing->payer));
 	if (!charged && calls == 0)
 		appendStringInfo(&text, "not enough (%s)",
 						 lacking_text(limit, spent, charge, pure));
@@ -190,9 +189,9 @@ budget_text(const dp_release_spec *spec, bool charged)
 						 spec->part.partition != 0 ? "at least " : "",
 						 calls_after(limit, spent, charged ? &none : charge,
 									 &spec->charge));
-	if (standing.renews)
+	if (standing->renews)
 		appendStringInfo(&text, ", renews %s",
-						 timestamptz_to_str(standing.renewal));
+						 timestamptz_to_str(standing->renewal));
 	return text.data;
 }
 
@@ -350,6 +349,7 @@ dp_run_explain(const dp_release_spec *spec, bool charged,
 			   TimestampTz stored_at, EState *estate, ExplainState *es)
 {
 	char	   *large = dp_run_large_text(spec);
+	dp_ledger_standing standing;
 	int			i;
 
 	ExplainPropertyText("Dataset", spec->block->dataset, es);
@@ -409,7 +409,10 @@ dp_run_explain(const dp_release_spec *spec, bool charged,
 	/* auto_explain asks when the query is over and no snapshot is left. */
 	if (!ActiveSnapshotSet())
 		return;
-	ExplainPropertyText("Budget", budget_text(spec, charged || stored_at != 0),
-						es);
+	dp_ledger_read_standing(spec->block->dataset, &standing);
+	if (!standing.exempt)
+		dp_reader_check_memory(spec->memory, spec->row);
+	ExplainPropertyText("Budget", budget_text(spec, &standing,
+											  charged || stored_at != 0), es);
 	explain_all_before(spec->block, estate, es);
 }

@@ -145,7 +145,19 @@ SELECT dp_count(*) FILTER (WHERE d LIKE 'x%') AS liked, dp_count(d) AS present F
 SELECT dp_pg.short_value('short'::text), dp_pg.short_value(repeat('x', 1048577)) IS NULL AS long, length(dp_pg.short_value(repeat('x', 1048576)));
 SELECT * FROM outcome('SELECT dp_pg.short_value(1)');
 
+-- What groups may take has a limit that the server's owner sets, and EXPLAIN tells.
+SELECT * FROM outcome('SET dp_pg.reader_memory = 1000000');
 RESET ROLE;
+SET dp_pg.reader_memory = '64MB';
+SET ROLE :analyst;
+\set VERBOSITY default
+EXPLAIN SELECT g, dp_median(id, 0, 1000000) FROM generate_series(1, 3000) AS g LEFT JOIN person p ON p.id = g GROUP BY g;
+\set VERBOSITY terse
+SELECT * FROM outcome('SELECT g, dp_median(id, 0, 1000000) FROM generate_series(1, 3000) AS g LEFT JOIN person p ON p.id = g GROUP BY g');
+SELECT * FROM outcome('SELECT count(*) FROM (SELECT g, dp_median(id, 0, 1000000) FROM generate_series(1, 10) AS g LEFT JOIN person p ON p.id = g GROUP BY g) m');
+
+RESET ROLE;
+RESET dp_pg.reader_memory;
 DROP FUNCTION asked, wrapped, outcome;
 DROP TABLE person;
 DROP OWNED BY :owner, :analyst;

@@ -4,6 +4,8 @@
 \set test query_path
 \set file :abs_srcdir '/sql/include/query.psql'
 \i :file
+-- eight steps may need more than the default
+SET dp_pg.reader_memory = '2GB';
 
 SET ROLE :owner;
 CREATE TABLE customer (id int PRIMARY KEY, city text NOT NULL);
