@@ -44,12 +44,22 @@ sub told_apart
 	return join("\n", @told_here), $pages, join("\n", @rest);
 }
 
+# Statements of the watcher and of other functions here are not among these.
+my %others = (
+	pg_qualstats => q{SELECT concat_ws(' ', 'condition', userid, queryid, qualid, qualnodeid, lrelid, lattnum, opno, rrelid, rattnum, constvalue, counter), value
+		FROM pg_qualstats, LATERAL (VALUES ('times', occurences::numeric), ('rows', execution_count), ('left out', nbfiltered)) AS v (counter, value)
+		WHERE dbid = (SELECT oid FROM pg_database WHERE datname = current_database())},
+	pg_stat_statements => q{SELECT concat_ws(' ', 'statement', userid, queryid, toplevel, counter), value
+		FROM pg_stat_statements, LATERAL (VALUES ('calls', calls::numeric), ('plans', plans), ('rows', rows), ('pages', shared_blks_hit + shared_blks_read), ('WAL', wal_records)) AS v (counter, value)
+		WHERE query ~ 'dp_|private' AND dbid = (SELECT oid FROM pg_database WHERE datname = current_database())});
+
 # Every counter that is not 0, a line each, by view, names and column.  Not those
 # of single processes, which the watcher sees; nor times; nor what the writer of
-# WAL does when it likes.  Bytes of WAL are looked at elsewhere.
+# WAL does when it likes.  Bytes of WAL are looked at elsewhere.  Likewise what
+# other extensions show of this database.
 sub make_statistics
 {
-	my ($node) = @_;
+	my ($node, @beside) = @_;
 	my @views = split /\n/, value($node, <<'EOT');
 SELECT c.relname || '|' || string_agg(format('%L, %I::numeric', attname, attname), '), (' ORDER BY attnum) FILTER (WHERE atttypid IN ('int8'::regtype, 'int4'::regtype, 'float8'::regtype))
 	|| '|' || coalesce(string_agg(attname, ', ' ORDER BY attnum) FILTER (WHERE atttypid IN ('name'::regtype, 'text'::regtype) AND attname <> 'datname'), 'NULL')
@@ -66,6 +76,7 @@ EOT
 		"SELECT concat_ws(' ', '$view', $names, counter), value FROM $view, LATERAL (VALUES ($counters)) AS v (counter, value) WHERE value <> 0"
 		  . ($of_database eq 'true' ? ' AND coalesce(datname, current_database()) = current_database()' : '')
 	} @views;
+	push @rows, map { $others{$_} // () } @beside;
 
 	value($node, 'CREATE FUNCTION statistics() RETURNS TABLE (thing text, value numeric, times int) LANGUAGE sql SECURITY DEFINER BEGIN ATOMIC SELECT thing, sum(value), 1 FROM (' . join(' UNION ALL ', @rows) . ') AS q (thing, value) GROUP BY thing; END');
 	return scalar @views;
@@ -76,7 +87,7 @@ EOT
 # how many views of statistics there are.
 sub make_sight
 {
-	my ($node) = @_;
+	my ($node, @beside) = @_;
 
 	value($node, <<'EOT');
 CREATE FUNCTION end_readers() RETURNS void LANGUAGE plpgsql SECURITY DEFINER AS $$
@@ -145,7 +156,7 @@ BEGIN
 	END LOOP;
 END $$;
 EOT
-	return make_statistics($node);
+	return make_statistics($node, @beside);
 }
 
 # ---- a second connection ----

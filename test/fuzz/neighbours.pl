@@ -51,7 +51,8 @@ my $wanted = $ENV{FUZZ_NEIGHBOURS} || 300;
 my $only = $ENV{FUZZ_NUMBER};
 my $most = $ENV{FUZZ_FINDINGS} || 10;
 my $node = fuzz_node('neighbours');
-my $libraries = join ', ', 'dp_pg', map { test_library($_) } qw(process_peak worker_watch);
+my @beside = split /,/, $ENV{FUZZ_BESIDE} // '';
+my $libraries = join ', ', @beside, 'dp_pg', map { test_library($_) } qw(process_peak worker_watch);
 my @pairs = ([ 'first', 'second' ], [ 'first_closed', 'second_closed' ]);
 my @databases = map { @$_ } @pairs;
 my $unit = 401;
@@ -66,7 +67,14 @@ checkpoint_timeout = 1h
 track_functions = all
 log_temp_files = 0
 EOT
+$node->append_conf('postgresql.conf', <<'EOT') if @beside;
+pg_qualstats.sample_rate = 1
+pg_stat_statements.track = all
+pg_stat_statements.track_planning = on
+pgaudit.log = 'all'
+EOT
 $node->restart;
+value($node, "CREATE EXTENSION $_") foreach @beside;
 
 # ---- the databases ----
 
@@ -96,7 +104,7 @@ ALTER TABLE person ADD COLUMN long text COLLATE "C";
 ALTER TABLE person ALTER long SET STORAGE EXTERNAL;
 EOT
 make_shapes($node);
-cmp_ok(make_sight($node), '>', 10, 'there are views of statistics');
+cmp_ok(make_sight($node, @beside), '>', 10, 'there are views of statistics');
 value($node, 'GRANT SELECT ON pg_backend_memory_contexts TO analyst; GRANT EXECUTE ON FUNCTION pg_get_backend_memory_contexts() TO analyst');
 value($node, <<'EOT');
 CREATE FUNCTION deep(n int, statement text) RETURNS void LANGUAGE plpgsql AS $$
