@@ -103,7 +103,7 @@ build_variant()
 	local clang llvm options
 
 	prefix=$cache/postgresql-$version-$1
-	[ -d "$prefix" ] && return 0
+	[ -e "$prefix/share/extension/file_fdw.control" ] && return 0
 	variant_options "$1" >/dev/null || {
 		echo "cassert: no such variant: $1" >&2
 		return 1
@@ -126,7 +126,8 @@ build_variant()
 			make -s -j2 -C src/backend/jit/llvm DESTDIR="$prefix.part" install &&
 			make -s -C src/test/regress with_llvm=no all &&
 			make -s -C contrib/pg_stat_statements with_llvm=no \
-				DESTDIR="$prefix.part" install
+				DESTDIR="$prefix.part" install &&
+			make -s -C contrib/file_fdw with_llvm=no DESTDIR="$prefix.part" install
 	) >"$log" 2>&1 || {
 		tail -n 30 "$log" >&2
 		echo "cassert: PostgreSQL could not be built, see $log" >&2
@@ -138,6 +139,7 @@ build_variant()
 	cp "$("$PG_CONFIG" --sharedir)"/extension/pgtap* \
 		"$prefix.part$prefix/share/extension/"
 	chmod -R a+rX "$prefix.part"
+	rm -rf "$prefix"			# of an earlier version of this script
 	mv "$prefix.part$prefix" "$prefix" && rm -rf "$build" "$prefix.part"
 	echo "# built after $((SECONDS - start)) s"
 }
