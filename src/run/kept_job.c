@@ -42,7 +42,7 @@
 #include "run.h"
 
 #define PLACES 64
-#define MOST_BYTES ((Size) 64 * 1024)
+#define MOST_BYTES ((Size) 128 * 1024)
 
 /*
  * What decides how many processes read, and which partitions, besides what
