@@ -74,6 +74,7 @@
  * there dp_bridge_ask_others does, which raises 42501 where one refuses.
  */
 extern bool dp_bridge_check_entries(List *entries, List *infos, bool raise);
+extern bool dp_bridge_has_table_rights(Oid relid, Oid role, AclMode rights);
 extern bool dp_bridge_has_rights(Query *level);
 extern void dp_bridge_check_rights(Query *level);
 extern void dp_bridge_ask_others(Query *level);
@@ -140,10 +141,8 @@ dp_compat_lacks_table(Query *level, const RangeTblEntry *entry)
 		return false;
 	info = getRTEPermissionInfo(level->rteperminfos,
 								unconstify(RangeTblEntry *, entry));
-	return (info->requiredPerms & ACL_SELECT) != 0 &&
-		pg_class_aclmask(entry->relid, OidIsValid(info->checkAsUser) ?
-						 info->checkAsUser : GetUserId(), ACL_SELECT,
-						 ACLMASK_ANY) == 0;
+	return !dp_bridge_has_table_rights(entry->relid, info->checkAsUser,
+									   info->requiredPerms & ACL_SELECT);
 }
 
 /* A level with the entries of a plan, and the rights that it asks for. */
@@ -275,10 +274,8 @@ dp_compat_may_read(Query *level, const RangeTblEntry *entry)
 static inline bool
 dp_compat_lacks_table(Query *level, const RangeTblEntry *entry)
 {
-	return (entry->requiredPerms & ACL_SELECT) != 0 &&
-		pg_class_aclmask(entry->relid, OidIsValid(entry->checkAsUser) ?
-						 entry->checkAsUser : GetUserId(), ACL_SELECT,
-						 ACLMASK_ANY) == 0;
+	return !dp_bridge_has_table_rights(entry->relid, entry->checkAsUser,
+									   entry->requiredPerms & ACL_SELECT);
 }
 
 static inline void

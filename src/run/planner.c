@@ -8,7 +8,7 @@
  * that nobody can write a marker himself: a marker is accepted only while the
  * planner call that made it, or one nested in it, is under way.
  *
- * Queries without user-defined aggregates pay one walk over their tree.
+ * Ordinary statements pay one walk over their tree (ordinary.c).
  */
 #include "postgres.h"
 
@@ -351,6 +351,15 @@ depends_on_role(const PlannedStmt *plan)
 	return false;
 }
 
+/* What would have planned it without us. */
+static PlannedStmt *
+hand_on(Query *query, const char *text, int options, ParamListInfo params)
+{
+	return previous_planner ?
+		previous_planner(query, text, options, params) :
+		standard_planner(query, text, options, params);
+}
+
 static PlannedStmt *
 plan_release_query(Query *query, const char *text, int options,
 				   ParamListInfo params)
@@ -365,6 +374,12 @@ plan_release_query(Query *query, const char *text, int options,
 	bool		changed;
 
 	dp_run_forbid_loud();
+	if (dp_run_is_ordinary(query))
+	{
+		plan = hand_on(query, text, options, params);
+		plan->dependsOnRole |= depends_on_role(plan);
+		return plan;
+	}
 	plan = alone ? dp_run_find_plan(query, text, options, params) : NULL;
 	if (plan != NULL)
 		return plan;
@@ -393,9 +408,7 @@ plan_release_query(Query *query, const char *text, int options,
 	outer = dp_run_expect_functions(inlines || call.blocks != NIL || changed);
 	PG_TRY();
 	{
-		plan = previous_planner ?
-			previous_planner(query, text, options, params) :
-			standard_planner(query, text, options, params);
+		plan = hand_on(query, text, options, params);
 	}
 	PG_FINALLY();
 	{
@@ -406,8 +419,7 @@ plan_release_query(Query *query, const char *text, int options,
 
 	if (call.blocks != NIL)
 		add_plan_dependencies(&call, plan);
-	if (changed || depends_on_role(plan))
-		plan->dependsOnRole = true;
+	plan->dependsOnRole |= changed || depends_on_role(plan);
 	if (wanted != NULL && !call.tells)
 		dp_run_keep_plan(wanted, plan);
 	return plan;

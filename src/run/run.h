@@ -94,6 +94,9 @@ extern void dp_run_public_plan_init(void);
 extern PlannedStmt *dp_run_public_plan(Query *inner, dp_workers workers,
 									   dp_public_facts *facts);
 
+/* ordinary.c */
+extern bool dp_run_is_ordinary(Query *query);
+
 /* rights.c */
 extern bool dp_run_lacks_right(Query *query);
 extern bool dp_run_reaches_protected(Query *query);

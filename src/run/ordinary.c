@@ -1,0 +1,120 @@
+/*
+ * ordinary.c
+ *	  Is a statement one that dp_pg has nothing to do with?
+ *
+ * Nearly all are, and pay for this one walk.  An ordinary one has no aggregate
+ * of ours, and all rights on the relations that it names: views, rules and the
+ * conditions of row security are part of the tree when it is planned.  Nor has
+ * it a function that might become a part of FROM later, where its body could
+ * have either: one in SQL that returns a set.  What else it calls has
+ * statements of its own, which are planned by themselves.
+ *
+ * A level says what it has.  Without subqueries in expressions, only those in
+ * FROM and WITH are levels below it, and whatever makes a statement none of
+ * these is in targets, HAVING and functions in FROM.  An aggregate of an outer
+ * level stands in such a subquery of that level, or in one below it.  The
+ * planner relies on the same, so that what says less than it has fails.
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "access/transam.h"
+#include "catalog/pg_language.h"
+#include "catalog/pg_proc.h"
+#include "miscadmin.h"
+#include "nodes/nodeFuncs.h"
+#include "utils/syscache.h"
+
+#include "run.h"
+
+static bool concern_walker(Node *node, void *context);
+
+/*
+ * Could the set that a function returns become a query in FROM, or is it our
+ * marker (planner.c), by its name?  The planner reads the same row.
+ */
+static bool
+may_become_query(Oid function)
+{
+	HeapTuple	tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
+	Form_pg_proc form;
+	bool		may;
+
+	if (!HeapTupleIsValid(tuple))
+		return true;
+	form = (Form_pg_proc) GETSTRUCT(tuple);
+	may = form->prolang == SQLlanguageId ||
+		strcmp(NameStr(form->proname), "release") == 0;
+	ReleaseSysCache(tuple);
+	return may;
+}
+
+static bool
+concerns_level(Query *level)
+{
+	ListCell   *lc;
+
+	check_stack_depth();
+	if (!dp_bridge_has_rights(level))
+		return true;
+	if (level->hasSubLinks)
+		return query_tree_walker(level, concern_walker, NULL, 0);
+	if ((level->hasAggs || level->hasWindowFuncs || level->hasTargetSRFs) &&
+		(concern_walker((Node *) level->targetList, NULL) ||
+		 concern_walker(level->havingQual, NULL)))
+		return true;
+	foreach(lc, level->rtable)
+	{
+		RangeTblEntry *entry = lfirst_node(RangeTblEntry, lc);
+
+		if ((entry->subquery != NULL && concerns_level(entry->subquery)) ||
+			concern_walker((Node *) entry->functions, NULL))
+			return true;
+	}
+	foreach(lc, level->cteList)
+		if (concerns_level((Query *)
+						   lfirst_node(CommonTableExpr, lc)->ctequery))
+			return true;
+	return false;
+}
+
+/* Below a subquery in an expression everything is looked at. */
+static bool
+concern_walker(Node *node, void *context)
+{
+	FuncExpr   *call = (FuncExpr *) node;
+
+	if (node == NULL)
+		return false;
+	switch (nodeTag(node))
+	{
+		case T_Query:
+			return !dp_bridge_has_rights((Query *) node) ||
+				query_tree_walker((Query *) node, concern_walker, NULL, 0);
+		case T_Aggref:
+			if (dp_catalog_aggregate_kind(((Aggref *) node)->aggfnoid) !=
+				DP_AGG_NONE)
+				return true;
+			break;
+		case T_WindowFunc:
+			if (dp_catalog_aggregate_kind(((WindowFunc *) node)->winfnoid) !=
+				DP_AGG_NONE)
+				return true;
+			break;
+		case T_FuncExpr:
+			if (call->funcretset && call->funcid >= FirstNormalObjectId &&
+				may_become_query(call->funcid))
+				return true;
+			break;
+		default:
+			break;
+	}
+	return expression_tree_walker(node, concern_walker, NULL);
+}
+
+/* dp_run_is_ordinary: true if nothing but the planner need see it. */
+bool
+dp_run_is_ordinary(Query *query)
+{
+	return !concerns_level(query);
+}
