@@ -35,6 +35,5 @@ extern void dp_run_enter_joins(Query *inner);
 extern void dp_run_weigh_public_joins(const dp_public_facts *facts);
 extern bool dp_run_hashes_joined(const Plan *plan,
 								 const dp_public_facts *facts);
-extern void dp_run_public_join_init(void);
 
 #endif							/* DP_RUN_PUBLIC_H */

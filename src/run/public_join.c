@@ -35,10 +35,9 @@
 #define DEAR 1e100
 #define FORBIDDEN 1000
 
-static set_join_pathlist_hook_type previous_joins = NULL;
-
-/* Set while an inner query is planned. */
+/* While an inner query is planned: its facts, and whose hook is not there. */
 static const dp_public_facts *planning = NULL;
+static set_join_pathlist_hook_type others_joins;
 
 /* dp_run_is_public_name: has the name public rows? */
 bool
@@ -222,10 +221,8 @@ static void
 weigh_joins(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer,
 			RelOptInfo *inner, JoinType type, JoinPathExtraData *extra)
 {
-	if (previous_joins)
-		previous_joins(root, joinrel, outer, inner, type, extra);
-	if (planning == NULL)
-		return;
+	if (others_joins)
+		others_joins(root, joinrel, outer, inner, type, extra);
 	if (type == JOIN_FULL)
 		add_full_join(root, joinrel, outer, inner, extra);
 	if (!joins_public_only(root, joinrel))
@@ -238,6 +235,9 @@ weigh_joins(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer,
 void
 dp_run_weigh_public_joins(const dp_public_facts *facts)
 {
+	if (facts != NULL)
+		others_joins = set_join_pathlist_hook;
+	set_join_pathlist_hook = facts != NULL ? weigh_joins : others_joins;
 	planning = facts;
 }
 
@@ -332,11 +332,4 @@ dp_run_hashes_joined(const Plan *plan, const dp_public_facts *facts)
 	foreach(lc, dp_bridge_plans_below(plan))
 		found |= dp_run_hashes_joined(lfirst(lc), facts);
 	return found;
-}
-
-/* dp_run_public_join_init: install the hook; once, while preloading. */
-void
-dp_run_public_join_init(void)
-{
-	dp_bridge_add_hook(&set_join_pathlist_hook, weigh_joins, &previous_joins);
 }

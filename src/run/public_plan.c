@@ -52,14 +52,16 @@
 #include "public.h"
 
 static get_relation_info_hook_type previous_info = NULL;
-static get_relation_stats_hook_type previous_stats = NULL;
-static get_index_stats_hook_type previous_index_stats = NULL;
-static get_attavgwidth_hook_type previous_width = NULL;
-static create_upper_paths_hook_type previous_upper = NULL;
 static set_rel_pathlist_hook_type previous_pathlist = NULL;
 
 /* Set while an inner query is planned; planning is never nested in it. */
 static dp_public_facts *planning = NULL;
+
+/* What hooks of ours that are there only then stand for. */
+static get_relation_stats_hook_type others_stats;
+static get_index_stats_hook_type others_index_stats;
+static get_attavgwidth_hook_type others_width;
+static create_upper_paths_hook_type others_upper;
 
 /* ---- settings ---- */
 
@@ -193,9 +195,6 @@ static bool
 hide_stats(PlannerInfo *root, RangeTblEntry *entry, AttrNumber attnum,
 		   VariableStatData *data)
 {
-	if (planning == NULL)
-		return previous_stats &&
-			previous_stats(root, entry, attnum, data);
 	data->statsTuple = NULL;
 	return true;
 }
@@ -204,9 +203,6 @@ static bool
 hide_index_stats(PlannerInfo *root, Oid index, AttrNumber column,
 				 VariableStatData *data)
 {
-	if (planning == NULL)
-		return previous_index_stats &&
-			previous_index_stats(root, index, column, data);
 	data->statsTuple = NULL;
 	return true;
 }
@@ -218,8 +214,6 @@ hide_width(Oid relid, AttrNumber attnum)
 	Oid			collation;
 	int32		typmod;
 
-	if (planning == NULL)
-		return previous_width ? previous_width(relid, attnum) : 0;
 	get_atttypetypmodcoll(relid, attnum, &type, &typmod, &collation);
 	return get_typavgwidth(type, typmod);
 }
@@ -285,10 +279,9 @@ static void
 lower_upper_costs(PlannerInfo *root, UpperRelationKind stage,
 				  RelOptInfo *input, RelOptInfo *output, void *extra)
 {
-	if (previous_upper)
-		previous_upper(root, stage, input, output, extra);
-	if (planning != NULL)
-		lower_costs(output->pathlist);
+	if (others_upper)
+		others_upper(root, stage, input, output, extra);
+	lower_costs(output->pathlist);
 }
 
 /* A part that came in behind a protected relation. */
@@ -341,6 +334,29 @@ hide_paths(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *entry)
 		rel->partial_pathlist = NIL;
 		rel->consider_parallel = false;
 	}
+}
+
+/* Hooks that planning ordinary statements would come to all the time. */
+static void
+enter_hooks(void)
+{
+	others_stats = get_relation_stats_hook;
+	get_relation_stats_hook = hide_stats;
+	others_index_stats = get_index_stats_hook;
+	get_index_stats_hook = hide_index_stats;
+	others_width = get_attavgwidth_hook;
+	get_attavgwidth_hook = hide_width;
+	others_upper = create_upper_paths_hook;
+	create_upper_paths_hook = lower_upper_costs;
+}
+
+static void
+leave_hooks(void)
+{
+	get_relation_stats_hook = others_stats;
+	get_index_stats_hook = others_index_stats;
+	get_attavgwidth_hook = others_width;
+	create_upper_paths_hook = others_upper;
 }
 
 /* ---- what comes out ---- */
@@ -457,6 +473,7 @@ plan_once(Query *inner, dp_workers workers, bool hash, dp_public_facts *facts)
 	struct dp_plan_settings saved;
 
 	begin_planning(&saved, facts);
+	enter_hooks();
 	enable_hashjoin = hash;
 	PG_TRY();
 	{
@@ -467,6 +484,7 @@ plan_once(Query *inner, dp_workers workers, bool hash, dp_public_facts *facts)
 	}
 	PG_FINALLY();
 	{
+		leave_hooks();
 		end_planning(&saved);
 	}
 	PG_END_TRY();
@@ -531,12 +549,5 @@ void
 dp_run_public_plan_init(void)
 {
 	dp_bridge_add_hook(&get_relation_info_hook, hide_relation, &previous_info);
-	dp_bridge_add_hook(&get_relation_stats_hook, hide_stats, &previous_stats);
-	dp_bridge_add_hook(&get_index_stats_hook, hide_index_stats,
-					   &previous_index_stats);
-	dp_bridge_add_hook(&get_attavgwidth_hook, hide_width, &previous_width);
 	dp_bridge_add_hook(&set_rel_pathlist_hook, hide_paths, &previous_pathlist);
-	dp_bridge_add_hook(&create_upper_paths_hook, lower_upper_costs,
-					   &previous_upper);
-	dp_run_public_join_init();
 }
