@@ -281,13 +281,8 @@ warn_after(Node *parsetree, const dp_owners *before)
 			warn_of_alter((AlterTableStmt *) parsetree);
 			break;
 		case T_CreateStmt:
-			if (((CreateStmt *) parsetree)->inhRelations != NIL)
-				warn_of_table(((CreateStmt *) parsetree)->relation);
-			break;
 		case T_CreateForeignTableStmt:
-			if (((CreateForeignTableStmt *) parsetree)->base.inhRelations)
-				warn_of_table(((CreateForeignTableStmt *)
-							   parsetree)->base.relation);
+			warn_of_table(((CreateStmt *) parsetree)->relation);
 			break;
 		case T_CreatePolicyStmt:
 			warn_of_object(((CreatePolicyStmt *) parsetree)->table, "policy");
@@ -311,16 +306,20 @@ warn_after(Node *parsetree, const dp_owners *before)
 	}
 }
 
-/* Is it a command of warn_after at all? */
+/*
+ * Is it a command of warn_after at all?  A foreign table's begins as a
+ * table's.
+ */
 static bool
 is_watched(Node *parsetree)
 {
 	switch (nodeTag(parsetree))
 	{
-		case T_GrantStmt:
-		case T_AlterTableStmt:
 		case T_CreateStmt:
 		case T_CreateForeignTableStmt:
+			return ((CreateStmt *) parsetree)->inhRelations != NIL;
+		case T_GrantStmt:
+		case T_AlterTableStmt:
 		case T_CreatePolicyStmt:
 		case T_RuleStmt:
 		case T_CreateTrigStmt:
