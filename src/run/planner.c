@@ -367,7 +367,7 @@ plan_release_query(Query *query, const char *text, int options,
 	planner_call call;
 	PlannedStmt *plan;
 	dp_kept_plan *wanted = NULL;
-	bool		alone = current_call == NULL && previous_planner == NULL;
+	bool		alone = current_call == NULL;
 	bool		inlines;		/* it may put functions' bodies into FROM */
 	bool		outer;
 	bool		lacks;

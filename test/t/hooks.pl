@@ -87,8 +87,14 @@ EOT
 		like(log_since($node, $mark), qr/registering background worker "parallel worker/, 'which there were') if $query =~ /crowd/;
 	}
 
-	# whoever reads with his own rights in his own process is seen
+	# a plan that is kept is given whatever planner hook was there first
 	my $mark = log_mark($node);
+	as($node, 'analyst', "SELECT dp_count(*) FROM patients WHERE age > 7;\n" x 5);
+	is(scalar(grep { /^spy planner: session: SELECT dp_count/ } seen($node, $mark)),
+		$name eq 'before' ? 2 : 5, "$name: asked five times, planned twice");
+
+	# whoever reads with his own rights in his own process is seen
+	$mark = log_mark($node);
 	as($node, 'owner', 'SET max_parallel_workers_per_gather = 2; SET parallel_setup_cost = 0; SET min_parallel_table_scan_size = 0; SELECT count(*) FROM crowd WHERE k > 2;');
 	ok((grep { /^spy run: worker: / } seen($node, $mark)), "$name: an owner's own workers are seen");
 
