@@ -10,10 +10,10 @@
  * relation, declaration, right or role has changed.  Rights are checked when
  * the plan begins, as they are of prepared statements (node.c).
  *
- * Only plans of one release and nothing else are taken, which no setting of the
- * planner changes and no other library has added a step to.  Planner hooks that
- * were there before ours are not asked again, as for a prepared statement.  The
- * process keeps a few, by places that the texts' hashes say.
+ * Only plans of one release and nothing else are taken, which no setting of
+ * the planner changes and no other library has added a step to.  Planner hooks
+ * that were there before ours are not asked again, as for a prepared
+ * statement.  The process keeps a few, by places that the texts' hashes say.
  */
 #include "postgres.h"
 
