@@ -38,6 +38,7 @@ sub stat_node
 shared_preload_libraries = 'dp_pg'
 max_worker_processes = 16
 timezone = 'UTC'
+dp_pg.reader_memory = '4GB'	# many values in one query
 EOT
 	$node->start;
 	as($node, 'postgres', <<'EOT');
