@@ -6,8 +6,8 @@
  * of rights to do so.  dp_pg asks the same of every statement before it is
  * planned and once more before it runs, so what was found is kept until
  * PostgreSQL tells of a change to any relation or role.  It decides how a
- * statement is planned, and what is said of one that is refused; whether one
- * may run PostgreSQL decides.
+ * statement is planned, and what is said of one that is refused; PostgreSQL
+ * decides whether one may run.
  */
 #include "postgres.h"
 
@@ -64,8 +64,8 @@ dp_bridge_has_table_rights(Oid relid, Oid role, AclMode rights)
 {
 	known_rights *place;
 
-	if (rights == 0)
-		return true;
+	if (rights == 0 || !OidIsValid(relid))
+		return rights == 0;
 	if (!OidIsValid(role))
 		role = GetUserId();
 	place = &known[(relid + role) % PLACES];

@@ -49,33 +49,44 @@ may_become_query(Oid function)
 	return may;
 }
 
+/* The context is NULL where rights do not matter. */
 static bool
-concerns_level(Query *level)
+concerns_level(Query *level, void *context)
 {
 	ListCell   *lc;
 
 	check_stack_depth();
-	if (!dp_bridge_has_rights(level))
+	if (context != NULL && !dp_bridge_has_rights(level))
 		return true;
 	if (level->hasSubLinks)
-		return query_tree_walker(level, concern_walker, NULL, 0);
+		return query_tree_walker(level, concern_walker, context, 0);
 	if ((level->hasAggs || level->hasWindowFuncs || level->hasTargetSRFs) &&
-		(concern_walker((Node *) level->targetList, NULL) ||
-		 concern_walker(level->havingQual, NULL)))
+		(concern_walker((Node *) level->targetList, context) ||
+		 concern_walker(level->havingQual, context)))
 		return true;
 	foreach(lc, level->rtable)
 	{
 		RangeTblEntry *entry = lfirst_node(RangeTblEntry, lc);
 
-		if ((entry->subquery != NULL && concerns_level(entry->subquery)) ||
-			concern_walker((Node *) entry->functions, NULL))
+		if ((entry->subquery != NULL &&
+			 concerns_level(entry->subquery, context)) ||
+			concern_walker((Node *) entry->functions, context))
 			return true;
 	}
 	foreach(lc, level->cteList)
-		if (concerns_level((Query *)
-						   lfirst_node(CommonTableExpr, lc)->ctequery))
+	{
+		CommonTableExpr *cte = lfirst_node(CommonTableExpr, lc);
+
+		if (concerns_level(castNode(Query, cte->ctequery), context))
 			return true;
+	}
 	return false;
+}
+
+static bool
+is_ours(Oid aggregate)
+{
+	return dp_catalog_aggregate_kind(aggregate) != DP_AGG_NONE;
 }
 
 /* Below a subquery in an expression everything is looked at. */
@@ -86,35 +97,30 @@ concern_walker(Node *node, void *context)
 
 	if (node == NULL)
 		return false;
-	switch (nodeTag(node))
-	{
-		case T_Query:
-			return !dp_bridge_has_rights((Query *) node) ||
-				query_tree_walker((Query *) node, concern_walker, NULL, 0);
-		case T_Aggref:
-			if (dp_catalog_aggregate_kind(((Aggref *) node)->aggfnoid) !=
-				DP_AGG_NONE)
-				return true;
-			break;
-		case T_WindowFunc:
-			if (dp_catalog_aggregate_kind(((WindowFunc *) node)->winfnoid) !=
-				DP_AGG_NONE)
-				return true;
-			break;
-		case T_FuncExpr:
-			if (call->funcretset && call->funcid >= FirstNormalObjectId &&
-				may_become_query(call->funcid))
-				return true;
-			break;
-		default:
-			break;
-	}
-	return expression_tree_walker(node, concern_walker, NULL);
+	if (IsA(node, Query))
+		return (context != NULL && !dp_bridge_has_rights((Query *) node)) ||
+			query_tree_walker((Query *) node, concern_walker, context, 0);
+	if ((IsA(node, Aggref) && is_ours(((Aggref *) node)->aggfnoid)) ||
+		(IsA(node, WindowFunc) && is_ours(((WindowFunc *) node)->winfnoid)) ||
+		(IsA(node, FuncExpr) && call->funcretset &&
+		 call->funcid >= FirstNormalObjectId &&
+		 may_become_query(call->funcid)))
+		return true;
+	return expression_tree_walker(node, concern_walker, context);
 }
 
 /* dp_run_is_ordinary: true if nothing but the planner need see it. */
 bool
 dp_run_is_ordinary(Query *query)
 {
-	return !concerns_level(query);
+	bool		rights_matter = true;
+
+	return !concerns_level(query, &rights_matter);
+}
+
+/* dp_run_may_hold_block: false for an ordinary one, whatever rights lack. */
+bool
+dp_run_may_hold_block(Query *query)
+{
+	return concerns_level(query, NULL);
 }

@@ -146,28 +146,6 @@ forged_marker_walker(Node *node, void *context)
 	return expression_tree_walker(node, forged_marker_walker, context);
 }
 
-/* ---- is there anything to do? ---- */
-
-static bool
-may_hold_block_walker(Node *node, void *context)
-{
-	if (node == NULL)
-		return false;
-	if (IsA(node, Aggref) &&
-		((Aggref *) node)->aggfnoid >= FirstNormalObjectId)
-		return true;
-	if (IsA(node, WindowFunc) &&
-		((WindowFunc *) node)->winfnoid >= FirstNormalObjectId)
-		return true;
-	if (IsA(node, FuncExpr) && ((FuncExpr *) node)->funcretset &&
-		((FuncExpr *) node)->funcid >= FirstNormalObjectId)
-		return true;
-	if (IsA(node, Query))
-		return query_tree_walker((Query *) node, may_hold_block_walker,
-								 context, 0);
-	return expression_tree_walker(node, may_hold_block_walker, context);
-}
-
 /* ---- splitting ---- */
 
 static Const *
@@ -389,7 +367,7 @@ plan_release_query(Query *query, const char *text, int options,
 	if (changed)
 		lacks = dp_run_lacks_right(query);
 	memset(&call, 0, sizeof(call));
-	inlines = may_hold_block_walker((Node *) query, NULL);
+	inlines = dp_run_may_hold_block(query);
 	if (inlines && alone)
 		wanted = dp_run_want_plan(query, text, options, params);
 	/* without a right, it may be one that asks for public keys alone */

@@ -96,6 +96,7 @@ extern PlannedStmt *dp_run_public_plan(Query *inner, dp_workers workers,
 
 /* ordinary.c */
 extern bool dp_run_is_ordinary(Query *query);
+extern bool dp_run_may_hold_block(Query *query);
 
 /* rights.c */
 extern bool dp_run_lacks_right(Query *query);
