@@ -1,6 +1,8 @@
 -- dp_report: a page for the owner of a dataset.  It shows what the caller may
 -- read anyway: ledger, budgets, declarations and the audit's findings; never a
 -- row.  Whatever it shows goes through report_text, which makes text of it.
+-- Sorting is off: the ledger has no statistics, and a planner that expects few
+-- lines would sort all of them to group them.
 
 CREATE FUNCTION dp_pg.report_text(value text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -101,6 +103,8 @@ LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 SET timezone = 'UTC'
 SET datestyle = 'ISO, MDY'
+SET enable_sort = off
+SET jit = off
 AS $$
 #variable_conflict use_variable
 DECLARE
@@ -108,6 +112,10 @@ DECLARE
 	now timestamptz := statement_timestamp();
 	unit text;
 	page text;
+	of_budgets jsonb;
+	by_role jsonb;
+	by_day jsonb;
+	by_mechanism jsonb;
 BEGIN
 	IF NOT coalesce(dataset = ANY (dp_pg.owned_datasets()), false) THEN
 		RAISE EXCEPTION USING ERRCODE = 'insufficient_privilege',
@@ -117,8 +125,41 @@ BEGIN
 	END IF;
 	SELECT s.* INTO STRICT d FROM dp_pg.dataset AS s WHERE s.name = dataset;
 	-- charges without a pure guarantee have no finite epsilon, but a rho
-	unit := CASE WHEN EXISTS (SELECT FROM dp_pg.ledger AS l WHERE l.dataset = dataset AND l.epsilon = 'Infinity')
-		THEN 'rho' ELSE 'epsilon' END;
+	unit := CASE WHEN d.spent_epsilon = 'Infinity' THEN 'rho' ELSE 'epsilon' END;
+	-- one reading of the ledger, which may have millions of lines
+	WITH lines AS MATERIALIZED (
+		SELECT l.role, l.payer, l.period, date_trunc('day', l.at) AS day, l.mechanism, min(l.at) AS first,
+			sum(CASE unit WHEN 'rho' THEN l.rho ELSE l.epsilon END) AS spent
+		FROM dp_pg.ledger AS l WHERE l.dataset = dataset GROUP BY 1, 2, 3, 4, 5)
+	SELECT (
+		SELECT jsonb_agg(jsonb_build_array(x.role, x.filter, dp_pg.report_number(x.epsilon), dp_pg.report_number(x.delta),
+			x.charges, round(100 * x.used, 1) || '%', round(100 * (1 - x.used), 1) || '%',
+			CASE WHEN x.active THEN dp_pg.report_ends(x.used, x.since, now, x.renewal) ELSE 'revoked' END) ORDER BY x.cap DESC, x.role COLLATE "C")
+		FROM (
+			SELECT b.role::text, b.filter, b.epsilon, b.delta, b.charges::text, b.active, b.renewal, false AS cap,
+				dp_pg.report_used(b.filter, b.epsilon, b.delta, b.spent_epsilon, b.spent_rho, b.spent_delta) AS used,
+				coalesce(s.first, b.renewal - b.renew) AS since
+			FROM dp_pg.budgets AS b LEFT JOIN (
+				SELECT p.role, min(l.first) AS first FROM dp_pg.budgets AS p
+				JOIN lines AS l ON l.payer = p.role AND (p.renewal IS NULL OR l.first >= p.renewal - p.renew)
+				WHERE p.dataset = dataset AND p.in_force GROUP BY 1) AS s ON s.role = b.role
+			WHERE b.dataset = dataset AND b.in_force
+			UNION ALL
+			SELECT 'all together (the cap)', d.cap_filter, d.cap_epsilon, d.cap_delta, d.charges::text, true, NULL, true,
+				dp_pg.report_used(d.cap_filter, d.cap_epsilon, d.cap_delta, d.spent_epsilon, d.spent_rho, d.spent_delta),
+				(SELECT min(l.first) FROM lines AS l)
+			WHERE d.cap_epsilon IS NOT NULL) AS x), (
+		SELECT jsonb_agg(jsonb_build_array(x.role, x.spent) ORDER BY x.spent DESC, x.role COLLATE "C") FROM (
+			SELECT l.role::text, sum(l.spent) AS spent FROM lines AS l GROUP BY l.role ORDER BY 2 DESC, 1 LIMIT 20) AS x), (
+		SELECT jsonb_agg(jsonb_build_array(to_char(g.day, 'YYYY-MM-DD'), coalesce(x.spent, 0)) ORDER BY g.day)
+		FROM (SELECT greatest(min(l.day), date_trunc('day', now) - interval '59 days') AS first FROM lines AS l) AS f
+		CROSS JOIN LATERAL generate_series(f.first, date_trunc('day', now), interval '1 day') AS g (day)
+		LEFT JOIN (SELECT l.day, sum(l.spent) AS spent FROM lines AS l GROUP BY 1) AS x ON x.day = g.day), (
+		SELECT jsonb_agg(jsonb_build_array(x.mechanism, x.spent) ORDER BY x.spent DESC, x.mechanism COLLATE "C") FROM (
+			SELECT split_part(l.mechanism, ':', 1) AS mechanism, sum(l.spent) AS spent
+			FROM lines AS l GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT 20) AS x)
+	INTO of_budgets, by_role, by_day, by_mechanism;
+
 	page := format('<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
 		|| '<meta http-equiv="Content-Security-Policy" content="default-src ''none''; style-src ''unsafe-inline''">'
 		|| '<title>dp_pg: %1$s</title><style>body{font:15px/1.5 sans-serif;max-width:60em;margin:2em auto;padding:0 1em;color:#222}'
@@ -130,38 +171,12 @@ BEGIN
 
 	page := page || '<h2>Budgets</h2><p>What is used is a share of what was granted, in the present period; at most that, where a filter admits more. '
 		|| 'The end is at the pace since the first charge of the period, or since the first of the dataset for the cap.</p>'
-		|| dp_pg.report_table(ARRAY['role', 'filter', 'epsilon', 'delta', 'charges', 'used', 'left', 'ends'], (
-			SELECT jsonb_agg(jsonb_build_array(x.role, x.filter, dp_pg.report_number(x.epsilon), dp_pg.report_number(x.delta),
-				x.charges, round(100 * x.used, 1) || '%', round(100 * (1 - x.used), 1) || '%',
-				CASE WHEN x.active THEN dp_pg.report_ends(x.used, x.since, now, x.renewal) ELSE 'revoked' END) ORDER BY x.cap DESC, x.role COLLATE "C")
-			FROM (
-				SELECT b.role::text, b.filter, b.epsilon, b.delta, b.charges::text, b.active, b.renewal, false AS cap,
-					dp_pg.report_used(b.filter, b.epsilon, b.delta, b.spent_epsilon, b.spent_rho, b.spent_delta) AS used,
-					coalesce((SELECT min(l.at) FROM dp_pg.ledger AS l WHERE l.dataset = dataset AND l.payer = b.role
-						AND (b.renewal IS NULL OR l.at >= b.renewal - b.renew)), b.renewal - b.renew) AS since
-				FROM dp_pg.budgets AS b WHERE b.dataset = dataset AND b.in_force
-				UNION ALL
-				SELECT 'all together (the cap)', d.cap_filter, d.cap_epsilon, d.cap_delta, d.charges::text, true, NULL, true,
-					dp_pg.report_used(d.cap_filter, d.cap_epsilon, d.cap_delta, d.spent_epsilon, d.spent_rho, d.spent_delta),
-					(SELECT min(l.at) FROM dp_pg.ledger AS l WHERE l.dataset = dataset)
-				WHERE d.cap_epsilon IS NOT NULL) AS x));
+		|| dp_pg.report_table(ARRAY['role', 'filter', 'epsilon', 'delta', 'charges', 'used', 'left', 'ends'], of_budgets);
 
 	page := page || format('<h2>Spending</h2><p>In %s, of the lines that are in the ledger; owners and superusers, who are exempt, included.</p><h3>By role</h3>', unit)
-		|| dp_pg.report_bars('spending by role', (
-			SELECT jsonb_agg(jsonb_build_array(x.role, x.spent) ORDER BY x.spent DESC, x.role COLLATE "C") FROM (
-				SELECT l.role::text, sum(CASE unit WHEN 'rho' THEN l.rho ELSE l.epsilon END) AS spent
-				FROM dp_pg.ledger AS l WHERE l.dataset = dataset GROUP BY l.role ORDER BY 2 DESC, 1 LIMIT 20) AS x))
-		|| '<h3>By day</h3>' || dp_pg.report_days('spending by day', (
-			SELECT jsonb_agg(jsonb_build_array(to_char(g.day, 'YYYY-MM-DD'), coalesce(x.spent, 0)) ORDER BY g.day)
-			FROM (SELECT greatest(min(date_trunc('day', l.at)), date_trunc('day', now) - interval '59 days') AS first
-				FROM dp_pg.ledger AS l WHERE l.dataset = dataset) AS f
-			CROSS JOIN LATERAL generate_series(f.first, date_trunc('day', now), interval '1 day') AS g (day)
-			LEFT JOIN (SELECT date_trunc('day', l.at) AS day, sum(CASE unit WHEN 'rho' THEN l.rho ELSE l.epsilon END) AS spent
-				FROM dp_pg.ledger AS l WHERE l.dataset = dataset GROUP BY 1) AS x ON x.day = g.day))
-		|| '<h3>By mechanism</h3>' || dp_pg.report_bars('spending by mechanism', (
-			SELECT jsonb_agg(jsonb_build_array(x.mechanism, x.spent) ORDER BY x.spent DESC, x.mechanism COLLATE "C") FROM (
-				SELECT split_part(l.mechanism, ':', 1) AS mechanism, sum(CASE unit WHEN 'rho' THEN l.rho ELSE l.epsilon END) AS spent
-				FROM dp_pg.ledger AS l WHERE l.dataset = dataset GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT 20) AS x));
+		|| dp_pg.report_bars('spending by role', by_role)
+		|| '<h3>By day</h3>' || dp_pg.report_days('spending by day', by_day)
+		|| '<h3>By mechanism</h3>' || dp_pg.report_bars('spending by mechanism', by_mechanism);
 
 	page := page || '<h2>Protected relations</h2>' || dp_pg.report_table(
 		ARRAY['relation', 'unit', 'published as', 'rows, about', 'rows of a unit', 'groups of a unit', 'synthetic rows'], (

@@ -91,6 +91,9 @@ like($plots[0], qr{>alice</text>.*>3</text>.*>bob</text>.*>0\.9</text>}s, 'by ro
 is(scalar(() = $plots[1] =~ /<rect/g), 10, 'by day');
 like($plots[2], qr{>discrete Laplace</text>.*>exponential mechanism</text>}s, 'by mechanism');
 
+cmp_ok(value($node, q{SET SESSION AUTHORIZATION owner; BEGIN; SELECT FROM dp_report('hospital'); SELECT pg_stat_get_xact_tuples_returned('dp_pg.ledger'::regclass)}),
+	'<=', 2 * 12, 'the ledger is read once, and again for the last releases at most');
+
 my $ends = sub {
 	my ($used, $since, $renewal) = @_;
 
