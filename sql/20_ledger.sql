@@ -139,6 +139,9 @@ CREATE TABLE dp_pg.ledger (
 	period		bigint
 );
 
+-- By it roles find their own lines: see the policy.
+CREATE INDEX ledger_asker ON dp_pg.ledger (cluster, role_oid, id);
+
 COMMENT ON TABLE dp_pg.ledger IS
 'one row per charge, appended before data is read and never changed; visible to the role that asked and to the owner of the dataset';
 COMMENT ON COLUMN dp_pg.ledger.role IS 'the asking role';
@@ -261,6 +264,12 @@ LANGUAGE c STABLE
 AS 'MODULE_PATHNAME', 'dp_ledger_sql_is_me';
 COMMENT ON FUNCTION dp_pg.is_me(oid, name, bigint) IS
 'is the current user the role that a catalog row names? false for NULL and for a dropped role';
+
+CREATE FUNCTION dp_pg.sees_more() RETURNS bool
+LANGUAGE c STABLE
+AS 'MODULE_PATHNAME', 'dp_ledger_sql_sees_more';
+COMMENT ON FUNCTION dp_pg.sees_more() IS
+'can the current user see lines of dp_pg.ledger that another role asked for, or that another cluster wrote? true for owners of a dataset, and for all while there are lines from before a restore';
 
 ALTER TABLE dp_pg.dataset ENABLE ROW LEVEL SECURITY;
 ALTER TABLE dp_pg.budget ENABLE ROW LEVEL SECURITY;

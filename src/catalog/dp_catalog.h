@@ -200,6 +200,7 @@ typedef struct dp_ledger_line
 
 /* Of datasets, budgets and the ledger. */
 extern void dp_catalog_lock_ledger(LOCKMODE mode);
+extern bool dp_catalog_has_foreign_lines(void);
 extern int64 dp_catalog_next_line(void);
 extern void dp_catalog_append_lines(const dp_ledger_line *lines, int n);
 

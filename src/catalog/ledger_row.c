@@ -7,6 +7,8 @@
 #include "access/table.h"
 #include "commands/sequence.h"
 #include "utils/builtins.h"
+#include "utils/fmgroids.h"
+#include "utils/snapmgr.h"
 
 #include "table_access.h"
 
@@ -50,6 +52,36 @@ dp_catalog_lock_ledger(LOCKMODE mode)
 	table_close(dp_catalog_open_table(&dp_catalog_datasets, mode), NoLock);
 	table_close(dp_catalog_open_table(&dp_catalog_budgets, mode), NoLock);
 	table_close(dp_catalog_open_table(&ledger, mode), NoLock);
+}
+
+/*
+ * dp_catalog_has_foreign_lines
+ *	  Does the active snapshot see lines that another cluster wrote?
+ */
+bool
+dp_catalog_has_foreign_lines(void)
+{
+	Relation	rel = dp_catalog_open_table(&ledger, AccessShareLock);
+	Datum		here = Int64GetDatum(dp_bridge_cluster_id());
+	ScanKeyData keys[2];
+	bool		found = false;
+	int			i;
+
+	ScanKeyInit(&keys[0], LEDGER_CLUSTER, BTLessStrategyNumber, F_INT8LT,
+				here);
+	ScanKeyInit(&keys[1], LEDGER_CLUSTER, BTGreaterStrategyNumber, F_INT8GT,
+				here);
+	for (i = 0; i < lengthof(keys) && !found; i++)
+	{
+		dp_scan		scan;
+
+		dp_catalog_start_scan(&scan, rel, "ledger_asker", GetActiveSnapshot(),
+							  &keys[i], 1);
+		found = HeapTupleIsValid(dp_catalog_next(&scan));
+		dp_catalog_end_scan(&scan);
+	}
+	table_close(rel, NoLock);
+	return found;
 }
 
 /*

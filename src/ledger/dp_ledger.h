@@ -437,6 +437,7 @@ extern void dp_ledger_read_preview(const dp_ledger_request *request,
 
 /* Is `role` the owner of the dataset, a member of it, or a superuser? */
 extern bool dp_ledger_owns_dataset(Oid role, const char *dataset);
+extern bool dp_ledger_sees_more(Oid role);
 
 /*
  * May the dataset serve tables of `role`?  Only while its owner has the rights

@@ -27,6 +27,7 @@ PG_FUNCTION_INFO_V1(dp_ledger_sql_owned);
 PG_FUNCTION_INFO_V1(dp_ledger_sql_inherits);
 PG_FUNCTION_INFO_V1(dp_ledger_sql_is_me);
 PG_FUNCTION_INFO_V1(dp_ledger_sql_cluster);
+PG_FUNCTION_INFO_V1(dp_ledger_sql_sees_more);
 
 /* The charge of one pure query; false when epsilon cannot be converted. */
 static bool
@@ -404,4 +405,29 @@ Datum
 dp_ledger_sql_cluster(PG_FUNCTION_ARGS)
 {
 	PG_RETURN_INT64(dp_bridge_cluster_id());
+}
+
+/*
+ * dp_ledger_sees_more
+ *	  Could a role see lines of the ledger that it did not ask for in this
+ *	  cluster: those of a dataset of its own, or of a cluster before a restore?
+ */
+bool
+dp_ledger_sees_more(Oid role)
+{
+	NameData   *names;
+	int			n = dp_catalog_list_datasets(&names);
+	int			i;
+
+	for (i = 0; i < n; i++)
+		if (dp_ledger_owns_dataset(role, NameStr(names[i])))
+			return true;
+	return dp_catalog_has_foreign_lines();
+}
+
+/* dp_ledger_sql_sees_more: dp_pg.sees_more() returns bool. */
+Datum
+dp_ledger_sql_sees_more(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_BOOL(dp_ledger_sees_more(GetUserId()));
 }

@@ -10,7 +10,8 @@
  * answers, and through pg_stats exact numbers about private columns.
  *
  * Here nothing comes before what hides rows: it is a condition of the scan,
- * all others follow it, and no index is read for them.
+ * all others follow it, and no index is read for them (own_lines.c reads one
+ * for the condition that hides rows).
  *
  *	- Tables of dp_pg have their policies.
  *	- pg_statistic and pg_statistic_ext_data, where somebody reads them with
@@ -145,7 +146,10 @@ dp_run_hide_rows(PlannerInfo *root, RelOptInfo *rel)
 		rel->indexlist = NIL;
 	}
 	else if (is_own_table(entry))
+	{
+		rel->fdw_private = rel->indexlist;	/* kept for own_lines.c */
 		rel->indexlist = NIL;
+	}
 }
 
 /* Let none of the conditions be tried out of its turn. */
@@ -182,6 +186,8 @@ dp_run_hide_rows_first(PlannerInfo *root, RelOptInfo *rel,
 	if (entry->tablesample == NULL)
 	{
 		rel->pathlist = NIL;
+		if (is_own_table(entry))
+			dp_run_add_own_lines(root, rel, rel->fdw_private);
 		add_path(rel, create_seqscan_path(root, rel, rel->lateral_relids, 0));
 	}
 	keep_order(rel->baserestrictinfo);

@@ -119,6 +119,10 @@ extern void dp_run_hide_rows(PlannerInfo *root, RelOptInfo *rel);
 extern void dp_run_hide_rows_first(PlannerInfo *root, RelOptInfo *rel,
 									   const RangeTblEntry *entry);
 
+/* own_lines.c */
+extern void dp_run_add_own_lines(PlannerInfo *root, RelOptInfo *rel,
+								 List *indexes);
+
 /* part_charge.c */
 extern void dp_run_set_part(dp_release_spec *spec, bool replace,
 								Datum value, bool isnull);

@@ -1,5 +1,6 @@
-# dp_ledger_archive: lines of past periods leave the ledger, whole and for once;
-# what was spent stays, and who keeps the lines can show that none is missing.
+# Long ledgers.  dp_ledger_archive: lines of past periods leave the ledger, whole
+# and for once; what was spent stays, and who keeps the lines can show that none
+# is missing.  A role finds its own lines among many by an index, and no others.
 use strict;
 use warnings;
 
@@ -142,6 +143,73 @@ start_patiently($node) or BAIL_OUT('server does not start');
 is(charges($node), $here - $gone, 'killed after COMMIT: they have left');
 cmp_ok($gone, '>=', 1, 'some have');
 is(value($node, "$owner SELECT count(problem) FROM dp_ledger_verify('third', 'h') WHERE archive = 3"), '0', 'to a table that holds them');
+
+# ---- one's own lines among many ----
+
+# 100,000 lines, of which carol has each tenth, and dave has none.
+value($node, <<'EOT');
+CREATE ROLE dave LOGIN;
+INSERT INTO dp_pg.ledger (at, role, role_oid, cluster, login_role, payer, dataset, mechanism, epsilon, delta, rho, releases, fingerprint, period)
+SELECT now() - interval '1 hour', r, r::regrole, dp_pg.cluster(), r, r, 'h', 'm' || i % 7, 0.001, 0, 0, 1, 1, 0
+FROM generate_series(1, 100000) AS i, LATERAL (SELECT CASE WHEN i % 10 = 0 THEN 'carol' ELSE 'alice' END) AS x (r);
+VACUUM dp_pg.ledger;
+EOT
+my $own = sub { "role_oid = '$_[0]'::regrole AND cluster = dp_pg.cluster()" };
+my $middle = value($node, 'SELECT max(id) - 50000 FROM dp_pg.ledger');
+my $hers = value($node, "SELECT max(id) FROM dp_pg.ledger WHERE role = 'carol' AND id < $middle");
+
+# What a role is given of a query, which reads few pages.
+sub ids
+{
+	my ($role, $query) = @_;
+	my ($plan, $ids) = value($node, "SET SESSION AUTHORIZATION $role; EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) $query; SELECT string_agg(id::text, ' ') FROM ($query) AS q")
+	  =~ /^(.*\])\n?([\d ]*)$/s;
+
+	cmp_ok($plan =~ /"Shared Hit Blocks": (\d+),\s+"Shared Read Blocks": (\d+)/ ? $1 + $2 : 1e9, '<', 60, "few pages: $role, $query");
+	return $ids;
+}
+
+foreach my $role (qw(alice carol dave))
+{
+	foreach my $rest ('', "AND id < $middle AND mechanism = 'm3'", "AND dataset = 'h' AND id BETWEEN $middle - 20 AND $middle")
+	{
+		my $query = "SELECT id FROM dp_pg.ledger WHERE %s $rest ORDER BY id DESC LIMIT 10";
+
+		is(ids($role, sprintf $query, 'true'), value($node, 'SELECT string_agg(id::text, \' \') FROM (' . sprintf($query, $own->($role)) . ') AS q'), 'which are the last');
+	}
+	is(ids($role, "SELECT id FROM dp_pg.ledger WHERE id = $hers"), $role eq 'carol' ? $hers : '', "$role, and a line of carol's");
+}
+ids('owner', 'SELECT id FROM dp_pg.ledger ORDER BY id DESC LIMIT 10');
+
+# All of them, also after a restore and by plans that were made before.
+sub sees
+{
+	my ($role, $condition, $name) = @_;
+	my $sum = "SELECT concat_ws(' ', count(*), sum(id)) FROM dp_pg.ledger";
+
+	is(value($node, "SET SESSION AUTHORIZATION $role; $sum"), value($node, "$sum WHERE $condition"), "$role: $name");
+	return;
+}
+
+my $kept = session($node, 'carol');
+my $ask = 'EXECUTE last; EXECUTE number;';
+my $last = 'SELECT max(id), count(*) FROM dp_pg.ledger WHERE ';
+answer($kept, q(SET plan_cache_mode = force_generic_plan; PREPARE last AS SELECT id FROM dp_pg.ledger ORDER BY id DESC LIMIT 1; PREPARE number AS SELECT count(*) FROM dp_pg.ledger;));
+is((answer($kept, $ask))[0] =~ tr/\n/|/r, value($node, $last . $own->('carol')), 'a plan that is kept');
+sees($_, $own->($_), 'own lines') foreach qw(alice carol dave);
+sees('owner', "dataset IN ('h', 'other')", 'his datasets');
+value($node, "UPDATE dp_pg.ledger SET cluster = 1, role_oid = 'alice'::regrole WHERE id IN (SELECT max(id) FROM dp_pg.ledger UNION SELECT $hers); UPDATE dp_pg.ledger SET role = 'dave' WHERE id = $hers");
+sees('alice', $own->('alice'), 'of another cluster, not by OID');
+sees('carol', $own->('carol') . ' OR (SELECT max(id) FROM dp_pg.ledger) = id', 'but by name');
+sees('dave', "id = $hers", 'of another cluster alone');
+is((answer($kept, $ask))[0] =~ tr/\n/|/r, value($node, $last . $own->('carol') . ' OR (SELECT max(id) FROM dp_pg.ledger) = id'), 'the plan that was kept sees them');
+value($node, "UPDATE dp_pg.ledger SET cluster = dp_pg.cluster(), role = 'carol', role_oid = 'carol'::regrole WHERE cluster = 1");
+is((answer($kept, $ask))[0] =~ tr/\n/|/r, value($node, $last . $own->('carol')), 'as if they had been written here');
+value($node, 'GRANT owner TO carol');
+is((answer($kept, $ask))[0] =~ tr/\n/|/r, value($node, $last . $own->('carol') . " OR dataset IN ('h', 'other')"), 'and what a new member of the owner sees');
+value($node, 'REVOKE owner FROM carol');
+is((answer($kept, $ask))[0] =~ tr/\n/|/r, value($node, $last . $own->('carol')), 'until it is none');
+hang_up($kept);
 
 $node->stop;
 done_testing();

@@ -192,6 +192,10 @@ UPDATE visit SET note = NULL WHERE id = 7;
 CREATE STATISTICS visit_both (mcv) ON age, note FROM visit;
 ANALYZE visit;
 GRANT CREATE ON SCHEMA public TO other;
+-- who owns a dataset is not kept from other lines before they are looked at
+GRANT EXECUTE ON FUNCTION dp_pg.open_dataset TO other;
+SET SESSION AUTHORIZATION other;
+SELECT dp_pg.open_dataset('others');
 EOT
 errors($node, 'analyst', <<'EOT');
 SELECT dp_sparse_vector_open('patients', 5000, 1, 1000, 2) AS s \gset
@@ -203,6 +207,7 @@ AS 'SELECT * FROM pg_stats WHERE tablename = ''visit'' AND null_frac = value';
 CREATE TABLE m (yes text, no text, x int, p real, c tid);
 INSERT INTO m VALUES ('id > 10', 'id > 11', 1, 100, '(0,1)');
 EOT
+my $line = value($node, 'SELECT max(id) FROM dp_pg.ledger');
 my $hidden = value($node, q{SELECT null_frac FROM pg_stats WHERE tablename = 'visit' AND attname = 'note'});
 cmp_ok($hidden, '>', 0, 'there is something to learn');
 my $often = value($node, q{SELECT most_common_freqs[1] FROM pg_stats WHERE tablename = 'visit' AND attname = 'age'});
@@ -227,6 +232,8 @@ foreach my $settings ('SET join_collapse_limit = 1', 'SET from_collapse_limit = 
 		[ 'dp_pg.session_question WHERE answer + 0 IS NULL', 'dp_pg.session_question WHERE answer + 0 IS NOT NULL' ],
 		[ "dp_pg.session WHERE role = 'analyst'", "dp_pg.session WHERE role = 'other'" ],
 		[ "dp_pg.ledger WHERE mechanism = 'sparse vector'", "dp_pg.ledger WHERE mechanism = 'none'" ],
+		[ "dp_pg.ledger WHERE mechanism = 'sparse vector' ORDER BY id DESC LIMIT 1", "dp_pg.ledger WHERE mechanism = 'none' ORDER BY id DESC LIMIT 1" ],
+		[ "dp_pg.ledger WHERE id = $line", 'dp_pg.ledger WHERE id = -1' ],
 		[ "dp_pg.ledger AS l JOIN (VALUES ('hospital')) AS v (d) ON l.dataset = v.d", "dp_pg.ledger AS l JOIN (VALUES ('other')) AS v (d) ON l.dataset = v.d" ])
 	{
 		my ($one, $two) = map { s/\\::/::/r } @$pair;
