@@ -73,7 +73,8 @@ REVOKE ALL ON dp_pg.archive, dp_pg.archive_sum FROM PUBLIC;
 GRANT SELECT ON dp_pg.archive, dp_pg.archive_sum TO PUBLIC;
 
 CREATE FUNCTION @extschema@.dp_ledger_archive(
-	before timestamptz, dataset name DEFAULT NULL)
+	before timestamptz, dataset name DEFAULT NULL,
+	first bigint DEFAULT NULL, last bigint DEFAULT NULL)
 RETURNS TABLE (id bigint, at timestamptz, role name, role_oid oid,
 	cluster bigint, login_role name, payer name, dataset name, mechanism text,
 	epsilon numeric, delta numeric, rho numeric, releases int,
@@ -81,9 +82,51 @@ RETURNS TABLE (id bigint, at timestamptz, role name, role_oid oid,
 	price_rho numeric, batch bigint, partition bigint, part name,
 	period bigint, archive bigint)
 LANGUAGE c VOLATILE PARALLEL UNSAFE
+SET jit = off
 AS 'MODULE_PATHNAME', 'dp_ledger_sql_archive';
-COMMENT ON FUNCTION @extschema@.dp_ledger_archive(timestamptz, name) IS
-'takes the lines of a dataset (NULL: your default one) that were charged before that time out of dp_pg.ledger and returns them, with the id of their archive, to be kept by the caller: CREATE TABLE .. AS SELECT * FROM dp_ledger_archive(..); lines of a payer''s current period stay, as do those that paid for a batch or session that is open; budgets, caps and parts keep what was spent, and sums and a digest of the lines stay in dp_pg.archive; errors 22004, 42704, 42501, 25006';
+COMMENT ON FUNCTION @extschema@.dp_ledger_archive(timestamptz, name, bigint, bigint) IS
+'takes the lines of a dataset (NULL: your default one) that were charged before that time, with ids from first to last (NULL: no limit), out of dp_pg.ledger and returns them, with the id of their archive, to be kept by the caller: CREATE TABLE .. AS SELECT * FROM dp_ledger_archive(..); lines of a payer''s current period stay, as do those that paid for a batch or session that is open; budgets, caps and parts keep what was spent, and sums and a digest of the lines stay in dp_pg.archive; errors 22004, 42704, 42501, 25006';
+
+-- Without SET, which would forbid COMMIT; so operators have their schema.
+CREATE PROCEDURE @extschema@.dp_ledger_archive_into(
+	lines regclass, before timestamptz, dataset name DEFAULT NULL,
+	batch int DEFAULT 100000)
+LANGUAGE plpgsql AS $$
+#variable_conflict use_variable
+DECLARE
+	next bigint;
+	last bigint;
+	moved bigint;
+	total bigint := 0;
+BEGIN
+	IF NOT EXISTS (SELECT FROM pg_catalog.pg_class AS c WHERE c.oid OPERATOR(pg_catalog.=) lines
+			AND c.relpersistence OPERATOR(pg_catalog.=) 'p'::"char") THEN
+		RAISE EXCEPTION USING ERRCODE = 'wrong_object_type',
+			MESSAGE = pg_catalog.format('table %s is not permanent', lines),
+			DETAIL = 'The lines leave the ledger, and would be lost with the table''s rows.',
+			HINT = 'Make it with CREATE TABLE .. AS SELECT * FROM dp_ledger_archive(now()) WITH NO DATA.';
+	END IF;
+	IF (batch OPERATOR(pg_catalog.>) 0) IS NOT TRUE THEN
+		RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value',
+			MESSAGE = 'a batch must have one line at least', HINT = 'Leave it out for 100000 ids.';
+	END IF;
+	SELECT coalesce(pg_catalog.min(l.id), 1), coalesce(pg_catalog.max(l.id), 0) INTO next, last FROM dp_pg.ledger AS l
+		WHERE l.dataset OPERATOR(pg_catalog.=) coalesce(dataset, current_user);
+	LOOP
+		EXECUTE pg_catalog.format('INSERT INTO %s SELECT * FROM @extschema@.dp_ledger_archive($1, $2, $3, $4)', lines)
+			USING before, dataset, next, next OPERATOR(pg_catalog.+) batch OPERATOR(pg_catalog.-) 1;
+		GET DIAGNOSTICS moved = ROW_COUNT;
+		COMMIT;
+		total := total OPERATOR(pg_catalog.+) moved;
+		next := next OPERATOR(pg_catalog.+) batch;
+		EXIT WHEN next OPERATOR(pg_catalog.>) last;
+		RAISE NOTICE 'archived % lines, up to id % of %', total, next OPERATOR(pg_catalog.-) 1, last;
+	END LOOP;
+	RAISE NOTICE 'archived % lines', total;
+END
+$$;
+COMMENT ON PROCEDURE @extschema@.dp_ledger_archive_into(regclass, timestamptz, name, int) IS
+'moves what dp_ledger_archive(before, dataset) returns into a table that has its columns, by so many ids of the ledger at a time, each of which is committed and told in a NOTICE; what was committed stays where it was moved when the rest fails, and another call moves the rest; errors of dp_ledger_archive, 42809 no permanent table, 22023 batch below 1, 2D000 within a transaction';
 
 CREATE FUNCTION @extschema@.dp_ledger_verify(
 	lines regclass, dataset name DEFAULT NULL,

@@ -30,25 +30,23 @@
  * Lines of before that are of no current period, nor have paid for a batch or
  * session that is open; of a payer who is not known by that name any more,
  * those before every current period.  What is without a payer has no period.
+ * A payer's budgets are looked up by their index, line by line.
  */
 #define MOVE_LINES \
-	"WITH budget AS (SELECT role_name, min(period) AS period" \
-	"  FROM dp_pg.budget WHERE dataset = $1 GROUP BY role_name)," \
-	" start AS (SELECT min(period_start) AS start" \
+	"WITH start AS (SELECT min(period_start) AS start" \
 	"  FROM dp_pg.budget WHERE dataset = $1)," \
 	" open AS (SELECT id FROM dp_pg.batch" \
 	"   WHERE dataset = $1 AND closed IS NULL" \
 	"  UNION ALL SELECT id FROM dp_pg.session" \
 	"   WHERE dataset = $1 AND closed IS NULL)," \
 	" gone AS (DELETE FROM dp_pg.ledger AS l" \
-	"  WHERE dataset = $1 AND at < $2" \
-	"  AND (payer IS NULL OR" \
-	"   EXISTS (SELECT FROM budget AS b" \
-	"    WHERE b.role_name = l.payer AND l.period < b.period) OR" \
-	"   NOT EXISTS (SELECT FROM budget AS b WHERE b.role_name = l.payer) AND" \
-	"   l.at < (SELECT start FROM start))" \
-	"  AND l.id <> ALL (ARRAY(SELECT id FROM open))" \
-	"  AND coalesce(l.batch, l.id) <> ALL (ARRAY(SELECT id FROM open))" \
+	"  WHERE dataset = $1 AND at < $2 AND id BETWEEN $4 AND $5" \
+	"  AND (payer IS NULL OR coalesce(" \
+	"   l.period < (SELECT min(b.period) FROM dp_pg.budget AS b" \
+	"    WHERE b.dataset = $1 AND b.role_name = l.payer)," \
+	"   l.at < (SELECT start FROM start)))" \
+	"  AND l.id NOT IN (SELECT id FROM open)" \
+	"  AND coalesce(l.batch, l.id) NOT IN (SELECT id FROM open)" \
 	"  RETURNING l.*)," \
 	" sums AS (INSERT INTO dp_pg.archive_sum (archive, role, payer, period," \
 	"   partition, part, lines, epsilon, delta, rho)" \
@@ -66,10 +64,11 @@
 #define READ_LINES \
 	"SELECT id, at, role, role_oid, cluster, login_role, payer, dataset," \
 	" mechanism, epsilon, delta, rho, releases, fingerprint, price_epsilon," \
-	" price_delta, price_rho, batch, partition, part, period FROM %s" \
+	" price_delta, price_rho, batch, partition, part, period," \
+	" archive::pg_catalog.int8 FROM %s" \
 	" WHERE dataset OPERATOR(pg_catalog.=) $1" \
-	" AND archive OPERATOR(pg_catalog.=) $2" \
-	" ORDER BY id USING OPERATOR(pg_catalog.<)"
+	" ORDER BY archive::pg_catalog.int8 USING OPERATOR(pg_catalog.<)," \
+	" id USING OPERATOR(pg_catalog.<)"
 
 #define LIST_ARCHIVES \
 	"SELECT id, lines, digest FROM dp_pg.archive" \
@@ -129,20 +128,23 @@ dp_catalog_start_archive(const char *dataset, TimestampTz before,
 
 /*
  * dp_catalog_move_lines
- *	  Take the lines that may leave out of the ledger, write their sums, and
- *	  give them to `sink` in the order of their ids.
+ *	  Take the lines that may leave, with ids from `first` to `last`, out of
+ *	  the ledger, write their sums, and give them to `sink` in the order of
+ *	  their ids.
  */
 void
-dp_catalog_move_lines(const dp_archive_row *row, dp_line_sink sink,
-					  void *context)
+dp_catalog_move_lines(const dp_archive_row *row, int64 first, int64 last,
+					  dp_line_sink sink, void *context)
 {
-	Oid			types[] = {NAMEOID, TIMESTAMPTZOID, INT8OID};
-	Datum		values[3];
+	Oid			types[] = {NAMEOID, TIMESTAMPTZOID, INT8OID, INT8OID, INT8OID};
+	Datum		values[5];
 
 	values[0] = NameGetDatum(&row->dataset);
 	values[1] = TimestampTzGetDatum(row->before);
 	values[2] = Int64GetDatum(row->id);
-	give_lines(SPI_cursor_open_with_args(NULL, MOVE_LINES, 3, types, values,
+	values[3] = Int64GetDatum(first);
+	values[4] = Int64GetDatum(last);
+	give_lines(SPI_cursor_open_with_args(NULL, MOVE_LINES, 5, types, values,
 										 NULL, false, 0),
 			   sink, context);
 }
@@ -171,20 +173,20 @@ dp_catalog_write_archive(const dp_archive_row *row)
 
 /*
  * dp_catalog_read_lines
- *	  The lines of an archive that somebody keeps in a table, as SPI's present
- *	  user.
+ *	  The lines of a dataset that somebody keeps in a table, by archive, whose
+ *	  id comes behind the other columns, and id; as SPI's present user.
  */
 void
-dp_catalog_read_lines(const char *table, const dp_archive_row *row,
+dp_catalog_read_lines(const char *table, const char *dataset,
 					  dp_line_sink sink, void *context)
 {
-	Oid			types[] = {NAMEOID, INT8OID};
-	Datum		values[2];
+	Oid			type = NAMEOID;
+	NameData	name;
+	Datum		value = NameGetDatum(&name);
 
-	values[0] = NameGetDatum(&row->dataset);
-	values[1] = Int64GetDatum(row->id);
-	give_lines(SPI_cursor_open_with_args(NULL, psprintf(READ_LINES, table), 2,
-										 types, values, NULL, true, 0),
+	namestrcpy(&name, dataset);
+	give_lines(SPI_cursor_open_with_args(NULL, psprintf(READ_LINES, table), 1,
+										 &type, &value, NULL, true, 0),
 			   sink, context);
 }
 

@@ -227,11 +227,11 @@ typedef void (*dp_line_sink) (void *context, HeapTuple line, TupleDesc desc);
 
 extern void dp_catalog_start_archive(const char *dataset, TimestampTz before,
 									 dp_archive_row *row);
-extern void dp_catalog_move_lines(const dp_archive_row *row,
-								  dp_line_sink sink, void *context);
+extern void dp_catalog_move_lines(const dp_archive_row *row, int64 first,
+								  int64 last, dp_line_sink sink,
+								  void *context);
 extern void dp_catalog_write_archive(const dp_archive_row *row);
-extern void dp_catalog_read_lines(const char *table,
-								  const dp_archive_row *row,
+extern void dp_catalog_read_lines(const char *table, const char *dataset,
 								  dp_line_sink sink, void *context);
 extern int	dp_catalog_list_archives(const char *dataset,
 									 dp_archive_row **rows);

@@ -38,6 +38,7 @@ PG_FUNCTION_INFO_V1(dp_ledger_sql_verify);
 
 #define LINE_COLUMNS 21
 #define LINE_ID 1
+#define LINE_ARCHIVE 22			/* of lines that somebody keeps */
 #define IS_NULL PG_UINT32_MAX
 
 /*
@@ -145,9 +146,9 @@ read_line(void *context, HeapTuple line, TupleDesc desc)
 
 /*
  * dp_ledger_sql_archive
- *	  dp_ledger_archive(before, dataset): take the lines that were charged
- *	  before that time, of no current period, out of the ledger, and return
- *	  them.
+ *	  dp_ledger_archive(before, dataset, first, last): take the lines that were
+ *	  charged before that time, of no current period, out of the ledger, and
+ *	  return them; those whose ids are from first to last, NULL: no limit.
  *
  * Errors: 22004 no time, 42704, 42501, 25006.
  */
@@ -175,7 +176,10 @@ dp_ledger_sql_archive(PG_FUNCTION_ARGS)
 	caller = GetUserId();
 	dp_bridge_owner_begin(&saved);
 	dp_catalog_start_archive(dataset, PG_GETARG_TIMESTAMPTZ(0), &r.row);
-	dp_catalog_move_lines(&r.row, read_line, &r);
+	dp_catalog_move_lines(&r.row,
+						  PG_ARGISNULL(2) ? PG_INT64_MIN : PG_GETARG_INT64(2),
+						  PG_ARGISNULL(3) ? PG_INT64_MAX : PG_GETARG_INT64(3),
+						  read_line, &r);
 	if (r.row.lines > 0)
 	{
 		dp_catalog_name_role(caller, &r.row.by);
@@ -199,27 +203,55 @@ name_table(Oid relid)
 	return quote_qualified_identifier(schema, name);
 }
 
-/* Does a user's table still hold the lines of an archive?  NULL: it does. */
-static const char *
-verify(const char *table, const dp_archive_row *wanted,
-	   const dp_archive_row *before)
+/* Lines that somebody keeps, compared with what was archived. */
+typedef struct comparison
 {
-	reading		r;
+	reading		r;				/* those of the present archive */
+	const dp_archive_row *rows; /* all archives, in order */
+	int			n;
+	int			now;			/* the present one */
+	ReturnSetInfo *result;
+} comparison;
 
-	start_reading(&r);
-	if (before)
-	{
-		memcpy(r.row.digest, before->digest, before->digest_length);
-		r.row.digest_length = before->digest_length;
-	}
-	dp_catalog_read_lines(table, wanted, read_line, &r);
-	if (r.row.lines != wanted->lines)
-		return r.row.lines < wanted->lines ? "lines are missing" :
+/* All lines of the present archive were read: say what they are. */
+static void
+end_archive(comparison *c)
+{
+	const dp_archive_row *wanted = &c->rows[c->now++];
+	dp_archive_row *row = &c->r.row;
+	const char *problem = NULL;
+	Datum		values[3];
+	bool		nulls[3] = {false, false, false};
+
+	if (row->lines != wanted->lines)
+		problem = row->lines < wanted->lines ? "lines are missing" :
 			"there are more lines";
-	if (r.row.digest_length != wanted->digest_length ||
-		memcmp(r.row.digest, wanted->digest, wanted->digest_length) != 0)
-		return "lines were changed";
-	return NULL;
+	else if (row->digest_length != wanted->digest_length ||
+			 memcmp(row->digest, wanted->digest, row->digest_length) != 0)
+		problem = "lines were changed";
+	values[0] = Int64GetDatum(wanted->id);
+	values[1] = Int64GetDatum(wanted->lines);
+	nulls[2] = problem == NULL;
+	values[2] = problem ? CStringGetTextDatum(problem) : (Datum) 0;
+	tuplestore_putvalues(c->result->setResult, c->result->setDesc, values,
+						 nulls);
+	*row = *wanted;				/* the next begins with its digest */
+	row->lines = 0;
+}
+
+/* dp_line_sink: by archive, id */
+static void
+compare_line(void *context, HeapTuple line, TupleDesc desc)
+{
+	comparison *c = context;
+	bool		isnull;
+	int64		archive = DatumGetInt64(heap_getattr(line, LINE_ARCHIVE, desc,
+													 &isnull));
+
+	while (!isnull && c->now < c->n && c->rows[c->now].id < archive)
+		end_archive(c);
+	if (!isnull && c->now < c->n && c->rows[c->now].id == archive)
+		read_line(&c->r, line, desc);
 }
 
 /*
@@ -237,10 +269,9 @@ dp_ledger_sql_verify(PG_FUNCTION_ARGS)
 	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
 	const char *dataset;
 	const char *table;
+	comparison	c;
 	dp_archive_row *rows;
 	dp_owner_sql saved;
-	int			n;
-	int			i;
 
 	if (PG_ARGISNULL(0))
 		ereport(ERROR,
@@ -252,24 +283,17 @@ dp_ledger_sql_verify(PG_FUNCTION_ARGS)
 	table = name_table(PG_GETARG_OID(0));
 	InitMaterializedSRF(fcinfo, 0);
 	dp_bridge_owner_begin(&saved);
-	n = dp_catalog_list_archives(dataset, &rows);
+	c.n = dp_catalog_list_archives(dataset, &rows);
 	dp_bridge_owner_end(&saved);
+	c.rows = rows;
+	c.now = 0;
+	c.result = result;
 	if (SPI_connect() != SPI_OK_CONNECT)
 		elog(ERROR, "could not connect to SPI");
-	for (i = 0; i < n; i++)
-	{
-		const char *problem = verify(table, &rows[i],
-									 i > 0 ? &rows[i - 1] : NULL);
-		Datum		values[3];
-		bool		nulls[3] = {false, false, false};
-
-		values[0] = Int64GetDatum(rows[i].id);
-		values[1] = Int64GetDatum(rows[i].lines);
-		nulls[2] = problem == NULL;
-		values[2] = problem ? CStringGetTextDatum(problem) : (Datum) 0;
-		tuplestore_putvalues(result->setResult, result->setDesc, values,
-							 nulls);
-	}
+	start_reading(&c.r);
+	dp_catalog_read_lines(table, dataset, compare_line, &c);
+	while (c.now < c.n)
+		end_archive(&c);
 	SPI_finish();
 	return (Datum) 0;
 }

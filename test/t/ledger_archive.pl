@@ -211,5 +211,55 @@ value($node, 'REVOKE owner FROM carol');
 is((answer($kept, $ask))[0] =~ tr/\n/|/r, value($node, $last . $own->('carol')), 'until it is none');
 hang_up($kept);
 
+# ---- batch by batch ----
+
+my $call = "CALL dp_ledger_archive_into('kept', now(), 'h', 20000)";
+my $whole = q{SELECT concat_ws(' ', count(*), sum(id), sum(epsilon)) FROM (SELECT id, epsilon FROM dp_pg.ledger WHERE dataset = 'h' UNION ALL SELECT id, epsilon FROM kept) AS l};
+my $told = q{SELECT (SELECT count(*) FROM kept) = (SELECT sum(lines) FROM dp_pg.archive WHERE id > 3)};
+value($node, <<'EOT');
+SET SESSION AUTHORIZATION owner;
+CREATE TABLE kept AS SELECT * FROM dp_ledger_archive(now(), 'h') WITH NO DATA;
+CREATE UNLOGGED TABLE fleeting AS SELECT * FROM kept;
+CREATE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_advisory_xact_lock_shared(1); RETURN NEW; END';
+EOT
+is(sqlstate($node, 'owner', $call =~ s/kept/fleeting/r), '42809', 'not to a table that a crash empties');
+is(sqlstate($node, 'owner', $call =~ s/20000/0/r), '22023', 'a batch of nothing');
+is(sqlstate($node, 'owner', "BEGIN; $call"), '2D000', 'not within a transaction');
+is(sqlstate($node, 'owner', $call =~ s/now\(\)/NULL/r), '22004', 'a time is needed');
+is(sqlstate($node, 'alice', 'CREATE TABLE hers AS SELECT * FROM dp_ledger_archive(now()) WITH NO DATA; ' . $call =~ s/kept/hers/r), '42501', 'not for an analyst');
+is(value($node, 'SELECT count(*) FROM dp_pg.archive'), 3, 'nothing has left');
+
+is(value($node, "$owner BEGIN; SELECT concat_ws(' ', count(*), min(id), max(id)) FROM dp_ledger_archive(now(), 'h', $hers - 15, $hers)"),
+	'2 ' . ($hers - 10) . " $hers", 'between two ids');
+
+# Killed in the middle of the third batch.
+my $all = value($node, $whole);
+my $third = value($node, "SELECT min(id) + 50000 FROM dp_pg.ledger WHERE dataset = 'h'");
+value($node, "CREATE TRIGGER wait BEFORE INSERT ON kept FOR EACH ROW WHEN (NEW.id > $third) EXECUTE FUNCTION wait()");
+my $lock = session($node, 'postgres');
+answer($lock, 'SELECT pg_advisory_lock(1);');
+$session = session($node, 'owner');
+ask($session, "SET VERBOSITY terse; $call;");
+wait_until($node, q{SELECT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted)});
+$node->kill9;
+start_patiently($node) or BAIL_OUT('server does not start');
+hang_up($_) foreach $session, $lock;
+is(value($node, 'SELECT count(*) FROM dp_pg.archive'), 5, 'killed in the third batch: two have left');
+is(value($node, $whole), $all, 'no line is lost, and none is there twice');
+is(value($node, $told), 't', 'the archives are what was moved');
+value($node, 'DROP TRIGGER wait ON kept');
+my ($rc, $out, $err) = $node->psql('postgres', $call, extra_params => [ '-U', 'owner' ]);
+is($rc, 0, 'another call');
+my @progress = $err =~ /NOTICE:  archived (\d+) lines, up to id (\d+) of \d+/g;
+cmp_ok(scalar @progress, '>=', 2 * 3, 'tells how far it is');
+is(($err =~ /NOTICE:  archived (\d+) lines$/m)[0], value($node, 'SELECT sum(lines) FROM dp_pg.archive WHERE id > 5'), 'and in the end how many');
+is(value($node, $whole), $all, 'all lines are there');
+is(value($node, $told), 't', 'and all that were moved are archived');
+is(value($node, "SELECT count(*) FROM dp_pg.ledger WHERE payer = 'carol' AND period = 0"), 0, 'none is left');
+is(value($node, "$owner SELECT count(problem) FROM dp_ledger_verify('kept', 'h') WHERE archive > 3"), 0, 'and they are as they were');
+is(value($node, "$owner SELECT count(problem) FROM dp_ledger_verify('kept', 'h')"), 3, 'those of other tables are missing');
+is(value($node, "$owner BEGIN; UPDATE kept SET rho = 1 WHERE id = (SELECT max(id) FROM kept WHERE archive = 5); SELECT string_agg(archive::text, ' ') FROM dp_ledger_verify('kept', 'h') WHERE problem = 'lines were changed'"), 5, 'a change is seen in its archive');
+is(value($node, "$owner SELECT count(*) FROM dp_ledger_archive(now(), 'h')"), 0, 'nothing is left to move');
+
 $node->stop;
 done_testing();
