@@ -29,12 +29,11 @@
 #include "split.h"
 
 /*
- * Named rows are planned as so many, whatever there are: private ones as more
- * than anything, so that hash tables are made of others.
+ * Named rows are planned as so many, whatever there are: private ones as more,
+ * so that hash tables are made of others first.
  */
 #define PUBLIC_ROWS 100
-#define PUBLIC_ROWS_BESIDE 1e6
-#define PRIVATE_ROWS 1e9
+#define PRIVATE_ROWS 1e6
 
 /* ---- giving names ---- */
 
@@ -183,8 +182,7 @@ dp_block_name_rows(dp_rowset *rowset, dp_block *block)
 		if (!several && private)
 			continue;
 		source = name_entry(leaf->level, leaf->entry, leaf->relation, number,
-							private ? PRIVATE_ROWS :
-							several ? PUBLIC_ROWS_BESIDE : PUBLIC_ROWS);
+							private ? PRIVATE_ROWS : PUBLIC_ROWS);
 		source->twin = find_twin(rowset, number);
 		block->sources = lappend(block->sources, source);
 	}
@@ -354,8 +352,6 @@ find_unnamed(Query *level, Oid relid, Query **found, RangeTblEntry **entry)
 	{
 		RangeTblEntry *candidate = lfirst(lc);
 
-		if (candidate->rtekind == RTE_NAMEDTUPLESTORE)
-			candidate->enrtuples = PUBLIC_ROWS_BESIDE;
 		if (candidate->rtekind == RTE_RELATION && candidate->relid == relid)
 		{
 			*found = level;

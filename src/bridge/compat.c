@@ -236,19 +236,6 @@ dp_bridge_remove_nulling(Query *level, const Bitmapset *joins)
 #endif
 }
 
-/*
- * dp_bridge_forget_disabled
- *	  Settings that turn kinds of steps off say nothing of a path any more:
- *	  until 18 they are a part of its costs.
- */
-void
-dp_bridge_forget_disabled(Path *path)
-{
-#if PG_VERSION_NUM >= 180000
-	path->disabled_nodes = 0;
-#endif
-}
-
 /* ---- settings ---- */
 
 /* dp_bridge_find_setting: see dp_compat.h. */

@@ -431,11 +431,10 @@ typedef CompareType dp_order;
 typedef int16 dp_order;
 #endif
 
-/* Which outer joins may make a column NULL; what settings turn off. */
+/* Which outer joins may make a column NULL. */
 extern void dp_bridge_forget_nulling(Var *var);
 extern Node *dp_bridge_add_nulling(Node *node, int join);
 extern void dp_bridge_remove_nulling(Query *level, const Bitmapset *joins);
-extern void dp_bridge_forget_disabled(Path *path);
 
 /*
  * The expression, over Vars of varno 1, that stands for a virtual generated
@@ -484,6 +483,13 @@ dp_compat_not_null_proof(Oid relid, AttrNumber attnum)
 #define dp_compat_forbid_path(path, times) ((void) 0)
 #else
 #define dp_compat_forbid_path(path, times) ((path)->disabled_nodes += (times))
+#endif
+
+/* For a table of costs: of steps that settings turn off; 18 counts these. */
+#if PG_VERSION_NUM < 180000
+#define DP_COMPAT_DISABLE_COST(cost) {&disable_cost, (cost)},
+#else
+#define DP_COMPAT_DISABLE_COST(cost)
 #endif
 
 /* Of the tables in schema dp_pg, none of whose indexes is summarizing. */

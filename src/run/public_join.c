@@ -10,12 +10,16 @@
  * ALL puts one after the other.  Each parallel worker that joins has tables of
  * its own, and reserves as much (shared_rows.c).
  *
+ * So hash joins are turned off, and made here: wherever rows of one side are
+ * such, and the join asks that something of both sides is equal.  Nested loops
+ * are turned off as well, so that the planner takes one only where the query
+ * leaves no order of joins without it, as where nothing is equal.  (Costs that
+ * differ by less than a hundredth are equal to the planner: see count_once.)
+ * What a condition leaves of the rows of one name, a nested loop keeps, too.
+ *
  * The planner would join public items with one another first, since they seem
  * small.  Such joins are dear, so that it does only where the query leaves no
- * other order, and that is refused.  Where it would hash joined private rows
- * it is asked again, without hash tables.  A full join always has one, of a
- * side that joins nothing by itself (block/full_join.c): that way is added
- * here, and costs nothing, so that no other is taken.
+ * other order, and that is refused.
  *
  * From 16 on the planner tells outer joins apart by their places among the
  * entries of FROM, and newer releases count those that keep rows without a
@@ -136,7 +140,27 @@ make_dear(List *paths)
 	}
 }
 
-/* ---- full joins ---- */
+/*
+ * A nested loop costs what is off in its inner side as often as that runs;
+ * here once, so that another step that is off above it still shows.
+ */
+static void
+count_once(List *paths)
+{
+	ListCell   *lc;
+
+	foreach(lc, paths)
+	{
+		JoinPath   *join = lfirst(lc);
+
+		if (IsA(join, NestPath) && join->path.total_cost >= DP_RUN_OFF)
+			join->path.startup_cost = join->path.total_cost =
+				join->outerjoinpath->total_cost +
+				join->innerjoinpath->total_cost + DP_RUN_OFF;
+	}
+}
+
+/* ---- hash joins ---- */
 
 /* Are the rows of a path those of one name, or as in is_lone? */
 static bool
@@ -150,7 +174,8 @@ has_lone_rows(const Path *path)
 		case T_WindowAggPath:
 			return true;
 		case T_ProjectionPath:
-			return has_lone_rows(((const ProjectionPath *) path)->subpath);
+			return ((const ProjectionPath *) path)->dummypp &&
+				has_lone_rows(((const ProjectionPath *) path)->subpath);
 		case T_SubqueryScanPath:
 			return has_lone_rows(((const SubqueryScanPath *) path)->subpath);
 		case T_HashPath:
@@ -165,14 +190,31 @@ has_lone_rows(const Path *path)
 			return true;
 		default:
 			return path->pathtype == T_NamedTuplestoreScan ||
-				dp_run_is_shared_path(path);
+				path->pathtype == T_Result || dp_run_is_shared_path(path);
 	}
 }
 
-/* The equalities of both sides that the join itself asks for. */
+/* The cheapest of such paths, or NULL; safe: that workers may take. */
+static Path *
+find_lone_path(const RelOptInfo *rel, bool safe)
+{
+	ListCell   *lc;
+
+	foreach(lc, rel->pathlist)
+	{
+		Path	   *path = lfirst(lc);
+
+		if (PATH_REQ_OUTER(path) == NULL && has_lone_rows(path) &&
+			(!safe || path->parallel_safe))
+			return path;
+	}
+	return NULL;
+}
+
+/* The equalities of both sides that a join may hash; an outer one its own. */
 static List *
 hash_clauses(RelOptInfo *joinrel, RelOptInfo *outer, RelOptInfo *inner,
-			 const JoinPathExtraData *extra)
+			 JoinType type, const JoinPathExtraData *extra)
 {
 	List	   *clauses = NIL;
 	ListCell   *lc;
@@ -182,7 +224,8 @@ hash_clauses(RelOptInfo *joinrel, RelOptInfo *outer, RelOptInfo *inner,
 		RestrictInfo *clause = lfirst(lc);
 
 		if (!clause->can_join || !OidIsValid(clause->hashjoinoperator) ||
-			RINFO_IS_PUSHED_DOWN(clause, joinrel->relids))
+			(IS_OUTER_JOIN(type) &&
+			 RINFO_IS_PUSHED_DOWN(clause, joinrel->relids)))
 			continue;
 		if ((bms_is_subset(clause->left_relids, outer->relids) &&
 			 bms_is_subset(clause->right_relids, inner->relids)) ||
@@ -193,28 +236,57 @@ hash_clauses(RelOptInfo *joinrel, RelOptInfo *outer, RelOptInfo *inner,
 	return clauses;
 }
 
-/* A full join hashes its inner side, if that is of lone rows. */
-static void
-add_full_join(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer,
-			  RelOptInfo *inner, JoinPathExtraData *extra)
+/* A hash join of two paths, or NULL where either is, or follows from more. */
+static Path *
+make_hash_join(PlannerInfo *root, RelOptInfo *joinrel, Path *left,
+			   Path *right, List *clauses, JoinType type,
+			   JoinPathExtraData *extra)
 {
-	List	   *clauses = hash_clauses(joinrel, outer, inner, extra);
-	Path	   *left = outer->cheapest_total_path;
-	Path	   *right = inner->cheapest_total_path;
 	JoinCostWorkspace workspace;
 	Path	   *path;
 
-	if (clauses == NIL || PATH_REQ_OUTER(left) != NULL ||
-		PATH_REQ_OUTER(right) != NULL || !has_lone_rows(right))
-		return;
-	initial_cost_hashjoin(root, &workspace, JOIN_FULL, clauses, left, right,
-						  extra, false);
-	path = (Path *) create_hashjoin_path(root, joinrel, JOIN_FULL, &workspace,
+	if (left == NULL || right == NULL || PATH_REQ_OUTER(left) != NULL)
+		return NULL;
+	enable_hashjoin = true;
+	initial_cost_hashjoin(root, &workspace, type, clauses, left, right, extra,
+						  false);
+	path = (Path *) create_hashjoin_path(root, joinrel, type, &workspace,
 										 extra, left, right, false,
 										 extra->restrictlist, NULL, clauses);
-	path->startup_cost = path->total_cost = 0;
-	dp_bridge_forget_disabled(path);
-	add_path(joinrel, path);
+	enable_hashjoin = false;
+	return path;
+}
+
+/* Workers may not tell for which hashed rows none of them had a partner. */
+static bool
+may_share(const RelOptInfo *joinrel, const RelOptInfo *outer, JoinType type)
+{
+	return joinrel->consider_parallel && outer->partial_pathlist != NIL &&
+		bms_is_empty(joinrel->lateral_relids) &&
+		(type == JOIN_INNER || type == JOIN_LEFT || type == JOIN_SEMI ||
+		 type == JOIN_ANTI);
+}
+
+static void
+add_hash_joins(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer,
+			   RelOptInfo *inner, JoinType type, JoinPathExtraData *extra)
+{
+	List	   *clauses = hash_clauses(joinrel, outer, inner, type, extra);
+	Path	   *path;
+
+	if (clauses == NIL || type == JOIN_UNIQUE_OUTER ||
+		type == JOIN_UNIQUE_INNER)
+		return;
+	path = make_hash_join(root, joinrel, outer->cheapest_total_path,
+						  find_lone_path(inner, false), clauses, type, extra);
+	if (path != NULL)
+		add_path(joinrel, path);
+	if (!may_share(joinrel, outer, type))
+		return;
+	path = make_hash_join(root, joinrel, linitial(outer->partial_pathlist),
+						  find_lone_path(inner, true), clauses, type, extra);
+	if (path != NULL)
+		add_partial_path(joinrel, path);
 }
 
 static void
@@ -223,8 +295,9 @@ weigh_joins(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer,
 {
 	if (others_joins)
 		others_joins(root, joinrel, outer, inner, type, extra);
-	if (type == JOIN_FULL)
-		add_full_join(root, joinrel, outer, inner, extra);
+	count_once(joinrel->pathlist);
+	count_once(joinrel->partial_pathlist);
+	add_hash_joins(root, joinrel, outer, inner, type, extra);
 	if (!joins_public_only(root, joinrel))
 		return;
 	make_dear(joinrel->pathlist);
@@ -252,6 +325,14 @@ only_asks(const Plan *plan)
 		 ((const Join *) plan)->jointype == JOIN_ANTI);
 }
 
+/* A condition on no column, which lets all rows pass as they are, or none? */
+static bool
+is_gate(const Plan *plan)
+{
+	return IsA(plan, Result) && plan->lefttree != NULL &&
+		((const Result *) plan)->resconstantqual != NULL;
+}
+
 /*
  * The rows of one name, as they are, or some of them, or groups or rows of
  * windows (bound/gather_unit.c); or none, where a condition is false for all;
@@ -262,7 +343,7 @@ is_lone(const Plan *plan)
 {
 	ListCell   *lc;
 
-	while (IsA(plan, SubqueryScan) || only_asks(plan))
+	while (IsA(plan, SubqueryScan) || only_asks(plan) || is_gate(plan))
 		plan = IsA(plan, SubqueryScan) ?
 			((const SubqueryScan *) plan)->subplan : plan->lefttree;
 	if (!IsA(plan, Append))
@@ -332,4 +413,39 @@ dp_run_hashes_joined(const Plan *plan, const dp_public_facts *facts)
 	foreach(lc, dp_bridge_plans_below(plan))
 		found |= dp_run_hashes_joined(lfirst(lc), facts);
 	return found;
+}
+
+/* ---- what is read again and again ---- */
+
+static Plan *
+keep_rows(Plan *scan)
+{
+	Material   *kept = makeNode(Material);
+
+	kept->plan = *scan;
+	NodeSetTag(kept, T_Material);
+	kept->plan.qual = NIL;
+	kept->plan.lefttree = scan;
+	kept->plan.plan_node_id = -1;	/* no other node has it */
+	return &kept->plan;
+}
+
+/*
+ * dp_run_keep_rows
+ *	  Where a nested loop looks at rows of one name anew for each other row,
+ *	  and a condition leaves some of them out, have those kept that it leaves.
+ *	  So it is of columns that are joined and equal to a constant: the planner
+ *	  compares both with that, and not with one another.
+ */
+void
+dp_run_keep_rows(Plan *plan)
+{
+	ListCell   *lc;
+
+	foreach(lc, dp_bridge_plans_below(plan))
+		dp_run_keep_rows(lfirst(lc));
+	if (IsA(plan, NestLoop) && plan->righttree->qual != NIL &&
+		(IsA(plan->righttree, NamedTuplestoreScan) ||
+		 dp_run_is_shared(plan->righttree)))
+		plan->righttree = keep_rows(plan->righttree);
 }

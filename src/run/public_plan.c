@@ -61,7 +61,6 @@ static dp_public_facts *planning = NULL;
 static get_relation_stats_hook_type others_stats;
 static get_index_stats_hook_type others_index_stats;
 static get_attavgwidth_hook_type others_width;
-static create_upper_paths_hook_type others_upper;
 
 /* ---- settings ---- */
 
@@ -76,7 +75,7 @@ static const struct
 	{&enable_gathermerge, true},
 	{&enable_geqo, false},
 	{&enable_hashagg, true},
-	{&enable_hashjoin, true},
+	{&enable_hashjoin, false},	/* public_join.c makes them */
 	{&enable_incremental_sort, false},
 	{&enable_indexonlyscan, false},
 	{&enable_indexscan, true},
@@ -105,6 +104,7 @@ static const struct
 	{&cpu_index_tuple_cost, DEFAULT_CPU_INDEX_TUPLE_COST},
 	{&cpu_operator_cost, DEFAULT_CPU_OPERATOR_COST},
 	{&cpu_tuple_cost, DEFAULT_CPU_TUPLE_COST},
+	DP_COMPAT_DISABLE_COST(DP_RUN_OFF)
 	{&hash_mem_multiplier, 2},
 	{&parallel_setup_cost, 0},
 	{&parallel_tuple_cost, 0},
@@ -250,40 +250,6 @@ forget_order(RelOptInfo *rel)
 		((Path *) lfirst(lc))->pathkeys = NIL;
 }
 
-#define MOST_COST 1e6			/* what is off costs 1e10 */
-
-/*
- * Rows with a name are planned as so many that sorting what is left of their
- * joins costs next to nothing, even where sorting is off: the planner takes
- * paths that differ by a hundredth as equal, and the sorted one then.  So what
- * one level, or one step of it, costs the next is never much.
- */
-static void
-lower_costs(List *paths)
-{
-	Cost		most = MOST_COST;
-	ListCell   *lc;
-
-	foreach(lc, paths)
-		most = Max(most, ((Path *) lfirst(lc))->total_cost);
-	foreach(lc, paths)
-	{
-		Path	   *path = lfirst(lc);
-
-		path->startup_cost *= MOST_COST / most;
-		path->total_cost *= MOST_COST / most;
-	}
-}
-
-static void
-lower_upper_costs(PlannerInfo *root, UpperRelationKind stage,
-				  RelOptInfo *input, RelOptInfo *output, void *extra)
-{
-	if (others_upper)
-		others_upper(root, stage, input, output, extra);
-	lower_costs(output->pathlist);
-}
-
 /* A part that came in behind a protected relation. */
 pg_noreturn static void
 raise_foreign(Oid relid)
@@ -316,8 +282,6 @@ hide_paths(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *entry)
 		if (entry->rtekind == RTE_NAMEDTUPLESTORE && planning->shares_rows &&
 			dp_run_is_public_name(entry->enrname, planning))
 			dp_run_share_rows(root, rel);
-		if (entry->rtekind == RTE_SUBQUERY)
-			lower_costs(rel->pathlist);
 	}
 	if (entry->rtekind != RTE_RELATION)
 		return;
@@ -346,8 +310,6 @@ enter_hooks(void)
 	get_index_stats_hook = hide_index_stats;
 	others_width = get_attavgwidth_hook;
 	get_attavgwidth_hook = hide_width;
-	others_upper = create_upper_paths_hook;
-	create_upper_paths_hook = lower_upper_costs;
 }
 
 static void
@@ -356,7 +318,6 @@ leave_hooks(void)
 	get_relation_stats_hook = others_stats;
 	get_index_stats_hook = others_index_stats;
 	get_attavgwidth_hook = others_width;
-	create_upper_paths_hook = others_upper;
 }
 
 /* ---- what comes out ---- */
@@ -467,14 +428,13 @@ check_plan(const PlannedStmt *plan, const dp_public_facts *facts)
 }
 
 static PlannedStmt *
-plan_once(Query *inner, dp_workers workers, bool hash, dp_public_facts *facts)
+plan_once(Query *inner, dp_workers workers, dp_public_facts *facts)
 {
 	PlannedStmt *volatile plan = NULL;
 	struct dp_plan_settings saved;
 
 	begin_planning(&saved, facts);
 	enter_hooks();
-	enable_hashjoin = hash;
 	PG_TRY();
 	{
 		AcquireRewriteLocks(inner, true, false);
@@ -505,15 +465,13 @@ hands_over_states(const Plan *plan)
 	return true;
 }
 
-/* Where the planner would hash what it must not, it plans without hashing. */
 static PlannedStmt *
 plan_checked(Query *inner, dp_workers workers, dp_public_facts *facts)
 {
-	PlannedStmt *plan = plan_once(copyObject(inner), workers, true, facts);
+	PlannedStmt *plan = plan_once(copyObject(inner), workers, facts);
 
-	if (dp_run_hashes_joined(plan->planTree, facts))
-		plan = plan_once(copyObject(inner), workers, false, facts);
 	check_plan(plan, facts);
+	dp_run_keep_rows(plan->planTree);
 	facts->copied = dp_run_tell_shared(plan->planTree, false);
 	return plan;
 }
@@ -524,9 +482,8 @@ plan_checked(Query *inner, dp_workers workers, dp_public_facts *facts)
  *	  plan lives in the current context; facts->index is the index that it may
  *	  read, or none.
  *
- * Where the planner would hash what it has joined already, or rows as they are
- * read, it joins without hash tables.  Where workers would hand rows over to a
- * step that is not the last one, or rows instead of states, there are none.
+ * Where workers would hand rows over to a step that is not the last one, or
+ * rows instead of states, there are none.
  *
  * Errors: those of planning, and 0A000 when a step of the plan is not one of
  * those that may read private rows.

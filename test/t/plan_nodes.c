@@ -1,11 +1,13 @@
 /*
  * plan_nodes.c
  *	  For plan_nodes.pl: the nodes that plans of private queries carry, and
- *	  canonical texts of blocks.  Built and installed by that test alone.
+ *	  canonical texts of blocks; and plans of inner queries.  Built and
+ *	  installed by that test alone.
  */
 #include "postgres.h"
 
 #include "fmgr.h"
+#include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "nodes/value.h"
 #include "parser/parser.h"
@@ -344,4 +346,47 @@ plan_nodes_packed(PG_FUNCTION_ARGS)
 			   dp_block_write_canonical(block, DP_CONSTANTS_KEPT)) != 0)
 		elog(ERROR, "a packed constant is another one");
 	PG_RETURN_INT32(packed);
+}
+
+/* ---- plans of inner queries ---- */
+
+static int
+count_nodes(const Plan *plan, NodeTag tag)
+{
+	int			n = nodeTag(plan) == tag;
+	ListCell   *lc;
+
+	foreach(lc, dp_bridge_plans_below(plan))
+		n += count_nodes(lfirst(lc), tag);
+	return n;
+}
+
+PG_FUNCTION_INFO_V1(plan_nodes_joins);
+
+/*
+ * plan_nodes_joins
+ *	  How the first block of a statement joins its rows, without regard to what
+ *	  is computed of them.
+ */
+Datum
+plan_nodes_joins(PG_FUNCTION_ARGS)
+{
+	dp_block   *block = first_block(PG_GETARG_TEXT_PP(0));
+	Query	   *inner = copyObject(block->inner);
+	dp_public_facts facts = {0};
+	Plan	   *plan;
+	ListCell   *lc;
+
+	foreach(lc, block->sources)
+		facts.private_names += OidIsValid(((dp_joined *) lfirst(lc))->relid);
+	inner->hasAggs = false;
+	inner->targetList =
+		list_make1(makeTargetEntry((Expr *) makeBoolConst(true, false), 1,
+								   NULL, false));
+	plan = dp_run_public_plan(inner, DP_WORKERS_NONE, &facts)->planTree;
+	PG_RETURN_TEXT_P(cstring_to_text(psprintf(
+								"%d hashed, %d looped, %d kept",
+								count_nodes(plan, T_HashJoin),
+								count_nodes(plan, T_NestLoop),
+								count_nodes(plan, T_Material))));
 }

@@ -3,7 +3,8 @@
 # plan_nodes.c, which is built here, tries values of each field, and finds
 # fields that the tables of src lack: the compiler tells which bytes of a
 # struct are no padding.  And the canonical text of a block: statements that
-# mean the same have one, others do not.  No false alarms.
+# mean the same have one, others do not.  And how blocks join their rows: by
+# hash tables, wherever something is equal.  No false alarms.
 use strict;
 use warnings;
 
@@ -25,6 +26,8 @@ CREATE FUNCTION canonical(statement text, kept boolean) RETURNS text STRICT
 LANGUAGE c AS '$library', 'plan_nodes_canonical';
 CREATE FUNCTION packed(statement text) RETURNS int STRICT
 LANGUAGE c AS '$library', 'plan_nodes_packed';
+CREATE FUNCTION joins(statement text) RETURNS text STRICT
+LANGUAGE c AS '$library', 'plan_nodes_joins';
 CREATE TABLE open (v int, w int);
 CREATE TABLE other (v int, w int);
 CREATE FUNCTION pick("p :location 5" int DEFAULT 0, "p :location 6" int DEFAULT 0) RETURNS int
@@ -165,6 +168,44 @@ differ('a name that looks like a place',
 
 is(value($node, "SELECT packed(\$q\$SELECT dp_count(*) FROM visit WHERE name IN ('a', 'b') AND flag\$q\$)"),
 	2, 'constants in the form of stored values are the same');
+
+# How rows are joined: in time that is linear in them, whatever is asked, but
+# where nothing is equal.
+value($node, <<'EOT');
+SET SESSION AUTHORIZATION owner;
+CREATE TABLE person (id int PRIMARY KEY, g int NOT NULL, t text COLLATE "C");
+CREATE TABLE event (pid int NOT NULL, c int NOT NULL, x int, y int, t text COLLATE "C");
+CREATE TABLE bill (pid int NOT NULL, c int NOT NULL);
+CREATE TABLE place (id int PRIMARY KEY, kind text COLLATE "C", name text COLLATE "C", n int);
+SELECT dp_protect('person', unit => 'id', dataset => 'joined'), dp_protect('event', unit => 'pid', dataset => 'joined'), dp_protect('bill', unit => 'pid', dataset => 'joined');
+EOT
+my $both = 'event e JOIN person p ON p.id = e.pid';
+my $lookups = "$both JOIN place a ON a.id = e.c JOIN place b ON b.id = p.g";
+
+sub joined
+{
+	my ($hashed, $looped, $kept, $from) = @_;
+
+	is(value($node, "SELECT joins(\$q\$SELECT dp_count(*) FROM $from\$q\$)"), "$hashed hashed, $looped looped, $kept kept", $from);
+	return;
+}
+
+joined(@$_)
+  foreach [ 1, 0, 0, $both ], [ 1, 0, 0, "$both WHERE e.c = 1 AND e.x = 2 AND e.y = 3 AND e.t = 'a' AND p.g = 4 AND p.t = 'b'" ],
+  [ 3, 0, 0, $lookups ], [ 3, 0, 0, "$lookups WHERE a.kind = 'x' AND b.kind = 'x'" ],
+  [ 3, 0, 0, "$lookups WHERE a.kind = 'x' AND a.name = 'y' AND a.n = 3 AND b.kind = 'x' AND b.name = 'y'" ],
+  [ 3, 0, 0, "$lookups WHERE a.kind IN ('x', 'y') AND b.name LIKE 'x%' AND b.n BETWEEN 1 AND 3 AND e.x > 3" ],
+  [ 5, 0, 0, "$lookups JOIN bill f ON f.pid = p.id AND f.c = e.c JOIN place d ON d.id = f.c AND d.n = e.x WHERE a.kind = 'x' AND b.kind = 'x' AND d.kind = 'x'" ],
+  [ 4, 0, 0, "$lookups JOIN bill f ON f.pid = e.pid AND f.c < e.c WHERE a.kind = 'x' AND b.kind = 'x'" ],
+  [ 3, 0, 0, "person p LEFT JOIN (event e JOIN place a ON a.id = e.c AND a.kind = 'x' JOIN place b ON b.n = e.x AND b.kind = 'y') ON e.pid = p.id AND e.y = 3" ],
+  [ 3, 0, 0, "bill f RIGHT JOIN ($both AND e.x = 1 AND p.g = 2) ON f.pid = p.id AND f.c = 1 LEFT JOIN place a ON a.id = f.c AND a.kind = 'x'" ],
+  [ 1, 0, 0, "(SELECT id FROM person WHERE g = 1 AND t = 'a') p FULL JOIN (SELECT pid FROM event WHERE c = 1 AND x = 2) e ON e.pid = p.id" ],
+  [ 3, 0, 0, "$both JOIN place a ON a.id = e.c AND a.kind = 'x' WHERE EXISTS (SELECT FROM bill f WHERE f.pid = p.id AND f.c = 3)" ],
+  [ 3, 0, 0, "person p WHERE g = 1 AND NOT EXISTS (SELECT FROM event e JOIN place a ON a.id = e.c AND a.kind = 'x' JOIN place b ON b.n = e.x WHERE e.pid = p.id AND b.kind = 'x')" ],
+  [ 3, 0, 0, "(SELECT pid, count(*) AS n FROM event e JOIN place a ON a.id = e.c WHERE a.kind = 'x' GROUP BY pid) s JOIN person p ON p.id = s.pid JOIN place b ON b.id = p.g WHERE b.kind = 'x' AND s.n = 2" ],
+  [ 2, 0, 0, "event e JOIN place a ON a.id = e.c JOIN place b ON b.id = e.x WHERE a.kind = 'x' AND b.kind = 'x' AND e.y = 3" ],
+  [ 1, 2, 2, "$lookups WHERE a.id = 3 AND b.id = 4" ], [ 0, 1, 1, 'event e JOIN place a ON a.id = e.c WHERE e.c = 3' ],
+  [ 3, 1, 1, "$lookups JOIN place d ON d.id < e.x WHERE a.kind = 'x' AND b.kind = 'x' AND d.kind = 'x'" ], [ 1, 1, 0, "$both CROSS JOIN place a" ];
 
 $node->stop;
 done_testing();
