@@ -130,7 +130,10 @@ allowed_workers(const dp_inner *run, dp_workers wanted, bool needs_none)
 	return wanted;
 }
 
-/* The plan, or *refusal of what was a parameter. */
+/*
+ * The plan, or *refusal of what was a parameter.  Of one that is not known yet
+ * nothing but the plan's shape follows.
+ */
 static PlannedStmt *
 plan(dp_inner *run, Query *inner, dp_workers workers, dp_refusal **refusal)
 {
@@ -140,6 +143,11 @@ plan(dp_inner *run, Query *inner, dp_workers workers, dp_refusal **refusal)
 	List	   *toasts;
 
 	none = dp_run_find_needs(inner, &run->needs, &toast);
+	if (run->unknown)
+	{
+		dp_rules_settle_levels(inner);
+		return dp_run_public_plan(inner, DP_WORKERS_NONE, &run->facts);
+	}
 	inner = dp_run_settle(inner, run->params);
 	*refusal = dp_rules_check_settled((Node *) inner);
 	if (*refusal != NULL)

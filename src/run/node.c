@@ -557,9 +557,9 @@ explain_release(CustomScanState *node, List *ancestors, ExplainState *es)
 	bool		charged = state->shared->store != NULL;
 	TimestampTz stored_at = charged ? state->shared->stored_at : 0;
 
-	if (!charged && ActiveSnapshotSet())
-		(void) dp_run_has_answer(spec, &state->standing, estate,
-								 state->minimal->tts_tupleDescriptor,
-								 &stored_at);
+	if (!charged && ActiveSnapshotSet() &&
+		!dp_run_has_answer(spec, &state->standing, estate,
+						   state->minimal->tts_tupleDescriptor, &stored_at))
+		dp_run_check_plan(spec, &state->standing, estate);
 	dp_run_explain(spec, charged, stored_at, estate, es);
 }

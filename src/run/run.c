@@ -135,23 +135,27 @@ typedef struct made_up
 {
 	List	   *constants;		/* of Const *: results of hoisted subqueries */
 	Const	   *part;			/* value of the charged part, or NULL */
+	bool		unknown;		/* subqueries have not run */
 } made_up;
 
-static Const *
-constant_of(const Param *param, const made_up *values)
+/* The constant that it stands for; itself, where that is unknown. */
+static Node *
+value_of(const Param *param, const made_up *values)
 {
 	int			n = DP_HOISTED_PARAM(param->paramid);
 	Const	   *constant = values->part;
 
 	if (param->paramid != DP_PART_PARAM)
 	{
+		if (values->unknown)
+			return copyObject((Node *) param);
 		if (n >= list_length(values->constants))
 			elog(ERROR, "parameter of a subquery is out of range");
 		constant = list_nth(values->constants, n);
 	}
 	if (constant == NULL || constant->consttype != param->paramtype)
 		elog(ERROR, "parameter of a subquery has an unexpected type");
-	return copyObject(constant);
+	return (Node *) copyObject(constant);
 }
 
 static Node *
@@ -161,7 +165,7 @@ fill_params_mutator(Node *node, void *context)
 		return NULL;
 	if (IsA(node, Param) && ((Param *) node)->paramkind == PARAM_EXTERN &&
 		((Param *) node)->paramid < 0)
-		return (Node *) constant_of((Param *) node, context);
+		return value_of((Param *) node, context);
 	if (IsA(node, Query))
 		return (Node *) query_tree_mutator((Query *) node,
 										   fill_params_mutator, context, 0);
@@ -226,8 +230,8 @@ count_private_names(const dp_block *block)
 /*
  * dp_run_make_ready
  *	  An inner query of the block with its parameters filled in, subqueries
- *	  run for it, and the right to read; `part` is the value of the block's
- *	  part, or NULL.  Requires an active snapshot.
+ *	  run for it (unless run->unknown), and the right to read; `part` is the
+ *	  value of the block's part, or NULL.  Requires an active snapshot.
  *
  * Errors: 42501 and 55000 as dp_run_take_rights; 0A000 when rewriting put
  * something into the query that private rows must not meet.
@@ -237,11 +241,11 @@ dp_run_make_ready(const dp_block *block,
 					  const dp_ledger_standing *standing, Query *inner,
 					  Const *part, dp_inner *run)
 {
-	made_up		values = {NIL, part};
+	made_up		values = {NIL, part, run->unknown};
 	dp_refusal *refusal;
 	ListCell   *lc;
 
-	foreach(lc, block->subqueries)
+	foreach(lc, run->unknown ? NIL : block->subqueries)
 		values.constants = lappend(values.constants,
 								   run_subquery(block, lfirst(lc), run));
 	run->facts.private_names = count_private_names(block);
@@ -500,4 +504,36 @@ dp_run_has_answer(dp_release_spec *spec, const dp_ledger_standing *standing,
 	dp_run_find_answer(&question, false, &stored);
 	*stored_at = stored.answer.at;
 	return stored.found;
+}
+
+/*
+ * dp_run_check_plan
+ *	  Refuse what the release's plan is refused for, as far as that is known
+ *	  before subqueries have run and what is joined was read: EXPLAIN shows no
+ *	  price of what cannot run.  Requires an active snapshot; reads no row,
+ *	  charges nothing.
+ *
+ * Errors: as of running it.
+ */
+void
+dp_run_check_plan(dp_release_spec *spec, const dp_ledger_standing *standing,
+				  EState *estate)
+{
+	const dp_block *block = spec->block;
+	const dp_joined_sizes sizes = dp_run_get_joined_sizes(NULL);
+	dp_inner	run = {estate->es_param_list_info, estate->es_queryEnv,
+	CurrentMemoryContext, estate->es_sourceText == dp_run_named_text};
+	dp_reader_job job = {0};
+	Query	   *inner;
+
+	if (dp_run_is_free(spec))
+		return;
+	run.unknown = block->subqueries != NIL;
+	dp_run_add_joined_facts(NULL, &run.facts);
+	if (block->sources != NIL)
+		(void) dp_run_find_way(spec->block, spec->many ?
+							   dp_measure_row_bytes(spec) : 0, 0, &sizes);
+	inner = ready_release(spec, standing, &run);
+	(void) plan_release(spec, inner, &run);
+	dp_run_plan_scans(block, standing, &run, &job);
 }

@@ -69,6 +69,9 @@ extern bool dp_run_find_needs(Query *inner, dp_reader_needs *needs,
 typedef struct dp_kept_job dp_kept_job; /* kept_job.c */
 
 /* run.c */
+extern void dp_run_check_plan(dp_release_spec *spec,
+							  const dp_ledger_standing *standing,
+							  EState *estate);
 extern Tuplestorestate *dp_run_release(dp_release_spec *spec,
 									   const dp_ledger_standing *standing,
 									   EState *estate, TupleDesc result,

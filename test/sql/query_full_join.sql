@@ -162,6 +162,7 @@ SELECT q, o.* FROM unnest(ARRAY[
 SELECT dp_count(*) FROM (patient p JOIN visit v ON v.unit = p.id) FULL JOIN (rating r JOIN visit w ON w.unit = r.unit) ON r.unit = p.id;
 SELECT dp_count(*) FROM patient p FULL JOIN rating r ON r.unit = p.id AND current_date > '2024-01-01';
 SELECT dp_count(*) FROM patient p FULL JOIN rating r ON r.unit = p.id AND age > NULL::int;
+EXPLAIN SELECT dp_count(*) FROM patient p FULL JOIN rating r ON r.unit = p.id AND age > NULL::int;
 \set VERBOSITY sqlstate
 RESET ROLE;
 \set file :abs_srcdir '/sql/include/query_end.psql'
