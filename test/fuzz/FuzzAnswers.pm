@@ -5,9 +5,9 @@ use strict;
 use warnings;
 
 use Exporter 'import';
-use FuzzNode qw(run_statements);
+use FuzzNode qw(priced_statements run_statements);
 
-our @EXPORT = qw(answers_from answers_of plain_answers is_refused lacks_room);
+our @EXPORT = qw(answers_from answers_of priced_answers plain_answers is_refused lacks_room);
 
 use constant EPSILON => 10_000_000;
 
@@ -27,6 +27,14 @@ sub answers_of
 	my ($schema, @statements) = @_;
 
 	return run_statements($node, 'analyst', opening($schema), @statements);
+}
+
+# The same, under settings of plans, and explained before.
+sub priced_answers
+{
+	my ($schema, @statements) = @_;
+
+	return priced_statements($node, 'analyst', opening($schema), @statements);
 }
 
 sub plain_answers { return run_statements($node, 'owner', 'SET search_path = plain, documented, pg_catalog, public;', @_) }

@@ -10,7 +10,7 @@ use Exporter 'import';
 use LedgerNode;
 use PostgreSQL::Test::Utils;
 
-our @EXPORT = qw(fuzz_node admitted run_statements by_key is_same %columns %literals @collations);
+our @EXPORT = qw(fuzz_node admitted run_statements priced_statements by_key is_same %columns %literals %of_plans @collations);
 
 # Columns of the table, by type.
 our %columns = (
@@ -38,6 +38,17 @@ our %literals = (
 
 # Collations that are there.
 our @collations;
+
+# What an asker may set, and plans might follow.
+our %of_plans = (
+	work_mem => ["'64kB'", "'1GB'"], hash_mem_multiplier => [ 1, 1000 ], temp_buffers => [ 100, 100000 ], maintenance_work_mem => ["'1MB'"],
+	(map { $_ => [ 0, 0.0001, 1e6, 1e10 ] } qw(seq_page_cost random_page_cost cpu_tuple_cost cpu_index_tuple_cost cpu_operator_cost parallel_setup_cost parallel_tuple_cost)),
+	(map { ("enable_$_" => ['off']) } qw(async_append bitmapscan gathermerge hashagg hashjoin incremental_sort indexonlyscan indexscan material memoize mergejoin nestloop parallel_append parallel_hash partition_pruning seqscan sort tidscan)),
+	(map { ("enable_$_" => ['on']) } qw(partitionwise_aggregate partitionwise_join)),
+	(map { $_ => [ 0, 1, 1e5 ] } qw(jit_above_cost jit_inline_above_cost jit_optimize_above_cost)), jit => [qw(on off)],
+	effective_cache_size => [ 1, 2000000 ], (map { $_ => [ 1, 2, 100 ] } qw(from_collapse_limit join_collapse_limit)), geqo_threshold => [ 2, 100 ], geqo_seed => [0.5], constraint_exclusion => [qw(on off)],
+	cursor_tuple_fraction => [ 0, 1 ], recursive_worktable_factor => [1000], plan_cache_mode => [qw(force_generic_plan force_custom_plan)],
+	max_parallel_workers_per_gather => [ 0, 3, 8 ], max_parallel_workers => [ 0, 8 ], min_parallel_table_scan_size => [0], min_parallel_index_scan_size => [0], parallel_leader_participation => ['off'], (map { $_ => [qw(on regress)] } qw(force_parallel_mode debug_parallel_query)));
 
 # The table, 400 rows, and a copy under the name that plain queries use.
 sub fuzz_node
@@ -121,8 +132,36 @@ sub run_statements
 		my ($answer, $error) = ($answers->[$_], $errors->[$_]);
 
 		chomp $answer;
-		$error =~ /ERROR:\s+(\w{5})/ ? "error $1" : $error ne '' ? "error $error" : $answer
+		$error =~ /ERROR:\s+(\w{5})(.*step that may not)?/ ? "error $1" . ($2 // '') : $error ne '' ? "error $error" : $answer
 	} 1 .. @statements;
+}
+
+# The same, each under settings of plans that follow from its text, and after it
+# was explained: what has a price is not refused, but for how much it joins, which
+# is read when it runs, and values, which may fail in what is made of them.  An error says what was set where it had a price, or where
+# a plan of dp_pg's own making is refused.
+sub priced_statements
+{
+	my ($node, $role, $before, @statements) = @_;
+	my %has = map { $_ => 1 } split /\n/, value($node, 'SELECT name FROM pg_settings');
+	my @names = grep { $has{$_} } sort keys %of_plans;
+	my (@settings, @asked);
+
+	foreach my $statement (@statements)
+	{
+		my ($set, $query) = $statement =~ /\A((?:\s*SET [^;]*;)*)(.*)\z/s;
+
+		srand(unpack '%32C*', $statement);
+		push @settings, join ' ', map { my $name = $names[ rand @names ]; "SET $name = $of_plans{$name}[ rand @{ $of_plans{$name} } ];" } 0 .. rand 8;
+		push @asked, "RESET ALL; $before $settings[-1] $set EXPLAIN $query", $query;
+	}
+	my @results = run_statements($node, $role, '\set VERBOSITY verbose', @asked);
+
+	return map {
+		my ($price, $answer) = @results[ 2 * $_, 2 * $_ + 1 ];
+
+		$answer =~ /^error \w{5} / || $answer =~ /^error (?!22|54000)\w{5}$/ && $price !~ /^error \w{5}/ ? "$answer, price $price: $settings[$_]" : $answer
+	} 0 .. $#statements;
 }
 
 # Built-in functions that may meet private rows: [name, result, argument types,

@@ -288,14 +288,7 @@ sub other_shape
 # A version that has not all of them gives errors before the query, on both.
 
 my %adverse = (
-	work_mem => ["'64kB'", "'1GB'"], hash_mem_multiplier => [ 1, 1000 ], temp_buffers => [ 100, 100000 ], maintenance_work_mem => ["'1MB'"],
-	(map { $_ => [ 0, 0.0001, 1e6, 1e10 ] } qw(seq_page_cost random_page_cost cpu_tuple_cost cpu_index_tuple_cost cpu_operator_cost parallel_setup_cost parallel_tuple_cost)),
-	(map { ("enable_$_" => ['off']) } qw(async_append bitmapscan gathermerge hashagg hashjoin incremental_sort indexonlyscan indexscan material memoize mergejoin nestloop parallel_append parallel_hash partition_pruning seqscan sort tidscan)),
-	(map { ("enable_$_" => ['on']) } qw(partitionwise_aggregate partitionwise_join)),
-	(map { $_ => [ 0, 1, 1e5 ] } qw(jit_above_cost jit_inline_above_cost jit_optimize_above_cost)), jit => [qw(on off)],
-	effective_cache_size => [ 1, 2000000 ], (map { $_ => [ 1, 2, 100 ] } qw(from_collapse_limit join_collapse_limit)), geqo_threshold => [ 2, 100 ], geqo_seed => [0.5], constraint_exclusion => [qw(on off)],
-	cursor_tuple_fraction => [ 0, 1 ], recursive_worktable_factor => [1000], plan_cache_mode => [qw(force_generic_plan force_custom_plan)],
-	max_parallel_workers_per_gather => [ 0, 3, 8 ], max_parallel_workers => [ 0, 8 ], min_parallel_table_scan_size => [0], min_parallel_index_scan_size => [0], parallel_leader_participation => ['off'], (map { $_ => [qw(on regress)] } qw(force_parallel_mode debug_parallel_query)),
+	%of_plans,
 	client_min_messages => ['debug1'], TimeZone => [ "'Asia/Tokyo'", "'AAB9:11'" ], DateStyle => [ "'German'", "'SQL, DMY'" ], IntervalStyle => ["'iso_8601'"], bytea_output => ['escape'], extra_float_digits => [-15],
 	default_statistics_target => [ 1, 10000 ], stats_fetch_consistency => [qw(none snapshot)], synchronous_commit => ['off'], default_transaction_isolation => ["'repeatable read'"],
 	row_security => ['off'], transform_null_equals => ['on'], xmloption => ['document'], array_nulls => ['off'], lc_time => ["'C'"],

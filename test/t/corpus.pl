@@ -7,14 +7,18 @@
 # So do those that BI tools send, in transparent mode, over real data, at an
 # epsilon of 200,000 and one row per person.
 #
+# Then all are asked under settings of plans: what EXPLAIN gives a price is not
+# refused (FuzzNode).
+#
 # What is counted is held from below.  Answers that differ are named here, each
 # with its reason; another one is a failure.
 use strict;
 use warnings;
 
 use FindBin;
-use lib $FindBin::RealBin;
+use lib $FindBin::RealBin, "$FindBin::RealBin/../fuzz";
 use AttackNode qw(attack_node);
+use FuzzNode qw(priced_statements);
 use LedgerNode;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
@@ -66,6 +70,33 @@ for ($out =~ m{^WRONG \S*/(\w+/\w+)\.sql}mg)
 	ok(exists $differs{$_}, "$_ differs: " . ($differs{$_} // 'unknown'));
 }
 diag($out) if !Test::More->builder->is_passing;
+
+# Of each file the query, and the one that it was made from.
+sub are_priced
+{
+	my ($part, $role, $original) = @_;
+	my $of = $part eq 'peer' ? 'peer/queries' : $part;
+	my @statements;
+
+	foreach my $file (sort glob "$corpus/$of/*/[0-9]*.sql")
+	{
+		my $text = slurp_file($file);
+		my ($schema) = $text =~ /^-- schema: (\w+)/m;
+		my $sql = $original ? join("\n", $text =~ /^-- original: ?(.*)$/mg) : $text =~ s/^--.*\n//mgr;
+
+		push @statements, "SET search_path = $schema, public; " . $sql =~ s/\s*;?\s*\z//r if $sql =~ /\S/;
+	}
+	my @answers = priced_statements($node, "$role dbname=corpus_$part", '', @statements);
+	my @wrong = grep { $answers[$_] =~ /, price / } 0 .. $#answers;
+
+	cmp_ok(scalar(grep { !/^error/ } @answers), '>', @answers / 3, @answers . " of $part are asked of $role");
+	is(@wrong, 0, 'what has a price is answered') or diag("$answers[$_]\n  $statements[$_]") foreach @wrong;
+	return;
+}
+
+run_log([ '/usr/bin/python3', "$corpus/reports.py", '--setup' ], '>', \$out, '2>', \$err);
+is($err, '', 'the reports are set up');
+are_priced(@$_) foreach [qw(peer analyst)], [qw(reports reports_analyst)], [qw(reports reports_tool 1)];
 
 SKIP:
 {
