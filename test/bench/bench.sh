@@ -149,7 +149,7 @@ for mode in serial parallel; do
 	# which one process does.
 	whole=1
 	[ $mode = serial ] || whole=2
-	private "lookup join of rows of units" 1.1 \
+	private "lookup join of rows of units" 1.2 \
 		"SELECT dp_count(*) FROM visit JOIN kind ON kind.id = visit.k1000
 			WHERE kind.name = 'kind 3'" \
 		"SELECT count(*) FROM visit JOIN kind ON kind.id = visit.k1000
@@ -166,11 +166,23 @@ for mode in serial parallel; do
 		"SELECT dp_sum(i, 0, 1000) FROM line JOIN orders ON orders.id = order_id" \
 		"SELECT sum(i) FROM line JOIN orders ON orders.id = order_id"
 	joined=1.3
-	[ $mode = serial ] || joined=2.6
+	lookups=1.5
+	[ $mode = serial ] || { joined=2.6; lookups=3; }
 	private "two private tables on the unit" $joined \
 		"SELECT dp_sum(i, 0, 1000) FROM visit
 			JOIN person ON person.id = visit.unit" \
 		"SELECT sum(i) FROM visit JOIN person ON person.id = visit.unit"
+	# Of each lookup a condition leaves any number: joins hash all the same.
+	states="FROM visit JOIN kind AS a ON a.id = k1000
+		JOIN person ON person.id = visit.unit JOIN kind AS b ON b.id = age
+		WHERE a.state = 'open' AND b.state = 'open'"
+	private "two private tables, two lookups" $lookups \
+		"SELECT dp_sum(i, 0, 1000) $states" "SELECT sum(i) $states"
+	private "a lookup of one value" $lookups \
+		"SELECT dp_sum(i, 0, 1000) FROM visit JOIN kind ON kind.id = k1000
+			WHERE kind.id = 3" \
+		"SELECT sum(i) FROM visit JOIN kind ON kind.id = k1000
+			WHERE kind.id = 3"
 	private "1000 predicates against 20 counts" 3 \
 		"SELECT count(above) FROM dp_sparse_vector('people',
 			(SELECT array_agg(p) FROM conjunction), 1e9)" \

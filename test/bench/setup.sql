@@ -64,7 +64,8 @@ INSERT INTO orders SELECT n, n / 2 FROM generate_series(1, :rows / 5) AS n;
 CREATE TABLE line (order_id int NOT NULL, kind int NOT NULL, i int NOT NULL);
 INSERT INTO line SELECT 1 + abs(hashint4(n)) % (:rows / 5), n % 1000, n % 1001
 FROM generate_series(1, :rows) AS n;
-CREATE TABLE kind (id int PRIMARY KEY, name varchar(20) NOT NULL);
+CREATE TABLE kind (id int PRIMARY KEY, name varchar(20) NOT NULL,
+	state varchar(20) NOT NULL DEFAULT 'open');
 INSERT INTO kind SELECT n, 'kind ' || n % 10 FROM generate_series(0, 999) AS n;
 GRANT SELECT ON kind TO analyst;
 -- answers of 20 and of 10000 rows, and as many plain ones
