@@ -44,7 +44,6 @@
 #define CACHED_FIRST 24
 #define CACHED_STEP 16
 #define CACHED_SIZES 64
-#define AHEAD 4					/* sizes whose pieces are fetched */
 #define WIDE_MOST 256			/* pieces that are not exact, in a row */
 
 /*
@@ -82,24 +81,14 @@ static int	cached = 0;
 
 /*
  * Small pieces that are freed stay where they are, for the next of that size,
- * and split what is around them; rows may have put them there.  So there are
- * spare ones, from elsewhere, to be kept in their place: of each size as many
- * as are kept, twice.
+ * and split what is around them; rows may have put them there.  So what is
+ * kept is taken before rows are read, and kept again afterwards, in the place
+ * of whatever they left: others are freed first, until as many are kept as can
+ * be, and as many are taken; now none is.
  */
-static void *spare[CACHED_SIZES][2 * CACHED_MOST];
-static bool short_of_spare = true;	/* is one of these NULL? */
-
-/*
- * What is kept of each size, as we left it: freed in this order.  One size
- * follows the other without a gap, to be looked through quickly.
- */
-static void *left_pieces[CACHED_SIZES * CACHED_MOST];
-
-static void **
-left_of(int size)
-{
-	return left_pieces + size * cached;
-}
+static void *kept[CACHED_SIZES][CACHED_MOST];
+static void *filling[CACHED_SIZES][CACHED_MOST];	/* the others, or NULL */
+static bool kept_taken = false;
 
 /* Has malloc given no more than was asked for?  It keeps others elsewhere. */
 static bool
@@ -159,136 +148,9 @@ count_cached(void)
 						 "seen by who sees the machine's processes.")));
 }
 
-/*
- * Take what is kept of a size, in the order in which it was freed.  Malloc
- * looks into each piece for the next one, which nobody has for long: those of
- * a later size are fetched meanwhile.
- */
-static void
-take_kept(int size, void **taken)
-{
-	int			i;
-
-	if (size + AHEAD < CACHED_SIZES)
-		for (i = 0; i < cached; i++)
-			__builtin_prefetch(left_of(size + AHEAD)[i], 1);
-	for (i = cached - 1; i >= 0; i--)
-		taken[i] = malloc(CACHED_FIRST + size * CACHED_STEP);
-}
-
-/* Have these be kept, where nothing of their size is. */
-static void
-leave(int size, void **pieces)
-{
-	int			i;
-
-	memcpy(left_of(size), pieces, sizeof(void *) * cached);
-	for (i = 0; i < cached; i++)
-		free(pieces[i]);
-}
-
-/*
- * Have those that were left be kept again, freed in the same order.  False:
- * something else is kept, too; for then the last one is not.
- */
-static bool
-leave_again(int size)
-{
-	void	   *last;
-	bool		all;
-	int			i;
-
-	for (i = 0; i < cached; i++)
-		free(left_of(size)[i]);
-	last = malloc(CACHED_FIRST + size * CACHED_STEP);
-	all = cached == 0 || last == left_of(size)[cached - 1];
-	free(last);
-	return all;
-}
-
-/* Was it left to be kept, or spare, and will be kept in the place of one? */
-static bool
-is_ours(int size, void *piece)
-{
-	int			i;
-
-	if (!is_exact(size, piece) || (uintptr_t) piece - held_at < held_bytes)
-		return false;
-	for (i = 0; i < cached; i++)
-		if (piece == left_of(size)[i] || piece == spare[size][i])
-			return true;
-	return false;
-}
-
-static bool
-is_left(int size, const void *piece)
-{
-	int			i;
-
-	for (i = 0; i < cached; i++)
-		if (piece == left_of(size)[i])
-			return piece != NULL;
-	return false;
-}
-
-/*
- * Are these what was left of a size, in whatever order?  Malloc may have kept
- * others beside them, which it came upon where it found some of these.
- */
-static bool
-are_left(int size, void **pieces)
-{
-	int			i;
-
-	for (i = 0; i < cached; i++)
-		if (!is_left(size, pieces[i]))
-			return false;
-	return true;
-}
-
-/*
- * Let no small piece that is kept be one of which we do not know where it is.
- * Where fewer were kept than are taken at first, malloc may have kept others
- * instead.  So spare ones are freed, until as many as can be are kept, and as
- * many taken: now there is none.
- */
-static void
-clear_cached(void)
-{
-	int			size;
-	int			i;
-
-	for (size = 0; size < CACHED_SIZES; size++)
-	{
-		void	   *taken[2 * CACHED_MOST];
-		bool		ours[2 * CACHED_MOST];
-
-		take_kept(size, taken);
-		if (are_left(size, taken))
-		{
-			if (leave_again(size))
-				continue;
-			take_kept(size, taken);
-		}
-		for (i = 0; i < cached; i++)
-			free(spare[size][i]);
-		take_kept(size, taken + cached);
-		for (i = 0; i < 2 * cached; i++)
-			ours[i] = is_ours(size, taken[i]);
-		leave(size, spare[size] + cached);
-		for (i = 0; i < 2 * cached; i++)
-		{
-			if (!ours[i])
-				free(taken[i]);
-			spare[size][i] = ours[i] ? taken[i] : NULL;
-			short_of_spare |= !ours[i];
-		}
-	}
-}
-
 /* An exact piece; those that are not are taken meanwhile, and then free. */
 static void *
-make_spare(int size)
+take_exact(int size)
 {
 	void	   *wide[WIDE_MOST];
 	void	   *piece;
@@ -305,34 +167,72 @@ make_spare(int size)
 	return piece;
 }
 
-/* Get new spare pieces, while what they must not lie in is taken. */
+/* While what rows are reserved for is taken. */
 static void
-restock(void)
+take_kept(void)
 {
 	int			size;
 	int			i;
 
-	if (!short_of_spare)
+	if (kept_taken)
 		return;
-	short_of_spare = false;
+	for (size = 0; size < CACHED_SIZES; size++)
+		for (i = 0; i < cached; i++)
+		{
+			kept[size][i] = take_exact(size);
+			if (filling[size][i] == NULL)
+				filling[size][i] = take_exact(size);
+		}
+	kept_taken = true;
+}
+
+/* Of what was taken where they had been freed, those that are ours stay so. */
+static void
+fill_again(void **ours, void **taken)
+{
+	int			i;
+	int			j;
+
+	for (i = 0; i < cached; i++)
+	{
+		for (j = 0; j < cached && (ours[i] == NULL || ours[i] != taken[j]); j++)
+			;
+		if (j == cached)
+			ours[i] = NULL;		/* it was freed for good */
+		else
+			taken[j] = NULL;
+	}
+	for (j = 0; j < cached; j++)
+		free(taken[j]);
+}
+
+/* Let no piece be kept that rows left. */
+static void
+leave_kept(void)
+{
+	int			size;
+	int			i;
+
+	if (!kept_taken)
+		return;
 	for (size = 0; size < CACHED_SIZES; size++)
 	{
 		void	   *taken[CACHED_MOST];
-		bool		missing = false;
+		bool		same = true;
 
-		for (i = 0; i < 2 * cached; i++)
-			missing = missing || spare[size][i] == NULL;
-		if (!missing)
-			continue;
-		take_kept(size, taken);
-		for (i = 0; i < 2 * cached; i++)
-			if (spare[size][i] == NULL)
-			{
-				spare[size][i] = make_spare(size);
-				short_of_spare |= spare[size][i] == NULL;
-			}
-		leave(size, taken);
+		for (i = 0; i < cached; i++)
+			free(filling[size][i]);
+		for (i = cached - 1; i >= 0; i--)
+		{
+			taken[i] = malloc(CACHED_FIRST + size * CACHED_STEP);
+			same &= taken[i] == filling[size][i];
+		}
+		for (i = 0; i < cached; i++)
+			free(kept[size][i]);
+		if (!same)
+			fill_again(filling[size], taken);
 	}
+	kept_taken = false;
 }
 #endif
 
@@ -436,7 +336,12 @@ void
 dp_bridge_reserve(Size bytes, int contexts)
 {
 	if (holds)
+	{
 		keep_contexts(contexts);
+#ifdef M_MMAP_MAX
+		take_kept();
+#endif
+	}
 	if (held == NULL || held_bytes < bytes)
 	{
 		free(held);
@@ -484,20 +389,19 @@ dp_bridge_hold(void)
 		put_contexts_aside();
 	}
 	holds = true;
+	if (many)
+		free_contexts();
+	leave_kept();
 	if (held == NULL && held_bytes > 0)
 	{
-		if (many)
-			free_contexts();
-		clear_cached();
 		held = malloc(held_bytes);
 		held_given = held_given && (uintptr_t) held == held_at;
 		if (held == NULL)
 			held_bytes = 0;
-		if (many)
-			put_contexts_aside();
-		many = false;
 	}
-	restock();
+	if (many)
+		put_contexts_aside();
+	many = false;
 #endif
 }
 
