@@ -480,26 +480,6 @@ ask(dp_asking *asking, StringInfo message, dp_reader_sink sink,
 	require_charge(asking);
 }
 
-/* dp_reader_check_memory: see dp_reader.h. */
-void
-dp_reader_check_memory(Size memory, Size row)
-{
-	Size		bytes = memory + 2 * row;
-
-	if (bytes / 1024 <= (Size) dp_setting_reader_memory)
-		return;
-	ereport(ERROR,
-			(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-			 errmsg("private query may need too much memory"),
-			 errdetail("A process that reads rows for it may need %zu MB, "
-					   "whatever they are, and dp_pg.reader_memory is %d MB.  "
-					   "%s", bytes / (1024 * 1024) + 1,
-					   dp_setting_reader_memory / 1024,
-					   dp_ledger_told_uncharged()),
-			 errhint("Ask for fewer groups, buckets or values at once, or ask "
-					 "the administrator for a higher dp_pg.reader_memory.")));
-}
-
 /* dp_reader_run: see dp_reader.h. */
 void
 dp_reader_run(const dp_reader_job *job, dp_reader_charge charge,
@@ -515,7 +495,6 @@ dp_reader_run(const dp_reader_job *job, dp_reader_charge charge,
 		dp_reader_run_local(job, charge, charge_context, sink, sink_context);
 		return;
 	}
-	dp_reader_check_memory(Max(job->memory, job->worker), job->row);
 	initStringInfo(&message);
 	dp_reader_build_message(job, &message);
 	PG_ENSURE_ERROR_CLEANUP(give_up, PointerGetDatum(&asking));

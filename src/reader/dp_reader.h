@@ -108,7 +108,7 @@ typedef struct dp_reader_job
 	Size		row;			/* of its plans, or pack of rows, at most,
 								 * where a parallel worker sends it */
 	Size		worker;			/* memory that rows may make each of these
-								 * take */
+								 * take; 0: there are none */
 	Size		shared;			/* bytes of public rows that all of these
 								 * share */
 	Node	   *input;			/* for begin, or NULL */
@@ -157,11 +157,11 @@ extern void dp_reader_run(const dp_reader_job *job, dp_reader_charge charge,
 						  void *sink_context);
 
 /*
- * Refuse what rows could make a reader, or a parallel worker of its, take more
- * memory for than dp_pg.reader_memory: so many bytes, and rows of `row` bytes.
- * Errors: 54000.
+ * Refuse a job for which rows could make the reader take more memory than
+ * dp_pg.reader_memory.  Errors: 54000.
  */
-extern void dp_reader_check_memory(Size memory, Size row);
+extern void dp_reader_check_memory(const dp_reader_job *job);
+extern Size dp_reader_process_memory(Size memory, Size row);
 
 /*
  * Settings of whoever plans or reads private queries; for good, or until the

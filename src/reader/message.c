@@ -150,6 +150,53 @@ describe_session(dp_message *head)
 	head->writes = TransactionIdIsValid(GetTopTransactionIdIfAny());
 }
 
+/*
+ * dp_reader_process_memory
+ *	  What rows may make a process take: states, and a row made of them, which
+ *	  is copied once, whether it goes to the reader or to the release.
+ */
+Size
+dp_reader_process_memory(Size memory, Size row)
+{
+	return memory + 2 * row;
+}
+
+/* Beside what one of its workers does, the reader does its own. */
+static void
+check_memory(const dp_message *head)
+{
+	Size		bytes = dp_reader_process_memory(head->memory, head->row) +
+		head->worker;
+
+	if (bytes / 1024 <= (Size) dp_setting_reader_memory)
+		return;
+	ereport(ERROR,
+			(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+			 errmsg("private query may need too much memory"),
+			 errdetail("A process that reads rows for it may need %zu MB, "
+					   "whatever they are, and dp_pg.reader_memory is %d MB.  "
+					   "%s", bytes / (1024 * 1024) + 1,
+					   dp_setting_reader_memory / 1024,
+					   dp_ledger_told_uncharged()),
+			 head->worker > 0 ?
+			 errhint("Ask for fewer groups, buckets or values at once, or "
+					 "without parallel workers (SET "
+					 "max_parallel_workers_per_gather = 0), or ask the "
+					 "administrator for a higher dp_pg.reader_memory.") :
+			 errhint("Ask for fewer groups, buckets or values at once, or ask "
+					 "the administrator for a higher dp_pg.reader_memory.")));
+}
+
+/* dp_reader_check_memory: see dp_reader.h. */
+void
+dp_reader_check_memory(const dp_reader_job *job)
+{
+	dp_message	head;
+
+	describe_job(job, &head);
+	check_memory(&head);
+}
+
 /* dp_reader_seal: see dp_reader.h; in the current context. */
 dp_reader_sealed *
 dp_reader_seal(const dp_reader_job *job)
@@ -187,6 +234,7 @@ dp_reader_build_message(const dp_reader_job *job, StringInfo out)
 		head = job->sealed->head;
 	else
 		describe_job(job, &head);
+	check_memory(&head);
 	describe_session(&head);
 	(void) append_room(out, MAXALIGN(sizeof(head)));
 	append_parts(out, job, &head, 0, FIRST_SEALED);

@@ -191,18 +191,18 @@ shared_bytes(const dp_message *message, int workers)
 }
 
 /*
- * Take what rows may need.  A process holds states, and a row made of them,
- * which is copied once, whether it goes to the reader or to the release.
- * Where there are parallel workers the reader does besides what one of them
- * does, has from each a row, in memory of twice the size at most, and the plan
- * as a text for them, which grows by doubling.  Scans follow one another.
- * What workers share is not taken yet, but there must be as much.
+ * Take what rows may need.  Where there are parallel workers the reader does
+ * besides what one of them does, has from each a row, in memory of twice the
+ * size at most, and the plan as a text for them, which grows by doubling.
+ * Scans follow one another.  What workers share is not taken yet, but there
+ * must be as much.
  */
 static void
 reserve(const dp_message *message, const PlannedStmt *plan, const List *scans,
 		int contexts)
 {
-	Size		own = SLACK + message->memory + 2 * message->row;
+	Size		own = SLACK + dp_reader_process_memory(message->memory,
+													   message->row);
 	int			workers = workers_of(plan);
 	ListCell   *lc;
 

@@ -410,8 +410,6 @@ dp_run_explain(const dp_release_spec *spec, bool charged,
 	if (!ActiveSnapshotSet())
 		return;
 	dp_ledger_read_standing(spec->block->dataset, &standing);
-	if (!standing.exempt && !charged && stored_at == 0)
-		dp_reader_check_memory(spec->memory, spec->row);
 	ExplainPropertyText("Budget", budget_text(spec, &standing,
 											  charged || stored_at != 0), es);
 	explain_all_before(spec->block, estate, es);

@@ -352,6 +352,19 @@ sort_silently(void)
 	return nest;
 }
 
+/* What a job with a plan must have, and the plans of its scans. */
+static void
+add_needs(const dp_release_spec *spec, const dp_ledger_standing *standing,
+		  dp_inner *run, const dp_joined_rows *joined, dp_reader_job *job)
+{
+	job->relations = run->relations;
+	job->needs = run->needs;
+	job->memory = spec->memory + run->memory;
+	job->row = spec->row;
+	dp_run_add_workers(job, spec->many, run, joined);
+	dp_run_plan_scans(spec->block, standing, run, job);
+}
+
 /* Plan a release, charge it, and take the rows that a reader gives. */
 static void
 read_release(const dp_run_question *question, dp_inner *run,
@@ -365,12 +378,7 @@ read_release(const dp_run_question *question, dp_inner *run,
 
 	dp_run_fill_job(spec, question->standing, question->result, &sizes,
 					plan_release(spec, question->inner, run), &job);
-	job.relations = run->relations;
-	job.needs = run->needs;
-	job.memory = spec->memory + run->memory;
-	job.row = spec->row;
-	dp_run_add_workers(&job, spec->many, run, joined);
-	dp_run_plan_scans(spec->block, question->standing, run, &job);
+	add_needs(spec, question->standing, run, joined, &job);
 	if (joined != NULL)
 	{
 		job.source = dp_run_next_joined;
@@ -534,6 +542,8 @@ dp_run_check_plan(dp_release_spec *spec, const dp_ledger_standing *standing,
 		(void) dp_run_find_way(spec->block, spec->many ?
 							   dp_measure_row_bytes(spec) : 0, 0, &sizes);
 	inner = ready_release(spec, standing, &run);
-	(void) plan_release(spec, inner, &run);
-	dp_run_plan_scans(block, standing, &run, &job);
+	job.plan = plan_release(spec, inner, &run);
+	add_needs(spec, standing, &run, NULL, &job);
+	if (!standing->exempt)
+		dp_reader_check_memory(&job);
 }
