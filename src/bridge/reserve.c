@@ -195,8 +195,9 @@ fill_again(void **ours, void **taken)
 
 	for (i = 0; i < cached; i++)
 	{
-		for (j = 0; j < cached && (ours[i] == NULL || ours[i] != taken[j]); j++)
-			;
+		j = 0;
+		while (j < cached && (ours[i] == NULL || ours[i] != taken[j]))
+			j++;
 		if (j == cached)
 			ours[i] = NULL;		/* it was freed for good */
 		else

@@ -108,7 +108,7 @@ typedef struct dp_reader_job
 	Size		row;			/* of its plans, or pack of rows, at most,
 								 * where a parallel worker sends it */
 	Size		worker;			/* memory that rows may make each of these
-								 * take; 0: there are none */
+								 * take, if there are any */
 	Size		shared;			/* bytes of public rows that all of these
 								 * share */
 	Node	   *input;			/* for begin, or NULL */

@@ -130,6 +130,17 @@ append_parts(StringInfo out, const dp_reader_job *job, dp_message *head,
 	}
 }
 
+static bool
+has_workers(const dp_reader_job *job)
+{
+	bool		found = job->plan->parallelModeNeeded;
+	ListCell   *lc;
+
+	foreach(lc, job->scans)
+		found |= lfirst_node(PlannedStmt, lc)->parallelModeNeeded;
+	return found;
+}
+
 static void
 describe_job(const dp_reader_job *job, dp_message *head)
 {
@@ -137,7 +148,7 @@ describe_job(const dp_reader_job *job, dp_message *head)
 	head->kind = job->kind;
 	head->memory = job->memory;
 	head->row = job->row;
-	head->worker = job->worker;
+	head->worker = has_workers(job) ? job->worker : 0;
 	head->shared = job->shared;
 	head->more = job->source != NULL;
 }

@@ -266,24 +266,32 @@ dp_run_tell_rows_lost(const dp_block *block, int64 matched, int64 kept)
 		tell_rows_lost(matched, kept, false);
 }
 
+/* As many rows of a unit are expected in levels that group them. */
+#define ROWS_EXPECTED 100
+
 /*
  * dp_run_tell_room
  *	  A NOTICE, once in a connection and then for DEBUG1, where memory has room
- *	  for fewer rows of a unit than may count: each of so many bytes at all
- *	  levels, and made into so many by public rows.
+ *	  for fewer rows of a unit than may count, or than are expected of `levels`
+ *	  that group them: each of so many bytes at all levels, and made into so
+ *	  many by public rows.
  */
 void
-dp_run_tell_room(int64 fanout, Size record, int64 counted)
+dp_run_tell_room(int64 fanout, Size record, int64 counted, bool levels)
 {
 	static bool told = false;
 	int64		room = DP_GATHER_UNIT / record / fanout;
 	int			level = told ? DEBUG1 : NOTICE;
 
-	if (room >= counted || client_min_messages > level)
+	if ((room >= counted && !(levels && room < ROWS_EXPECTED)) ||
+		client_min_messages > level)
 		return;
 	told = true;
 	ereport(level,
 			(errcode(ERRCODE_SUCCESSFUL_COMPLETION),
+			 room >= counted ?
+			 errmsg("there is room for " INT64_FORMAT " rows of a privacy "
+					"unit", room) :
 			 errmsg("there is room for " INT64_FORMAT " rows of a privacy "
 					"unit, and " INT64_FORMAT " may count", room, counted),
 			 errdetail("What is made of one unit's rows may take %d MB, "

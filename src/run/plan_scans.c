@@ -29,11 +29,10 @@ dp_run_add_workers(dp_reader_job *job, bool many, const dp_inner *run,
 
 	if (many)
 		dp_reader_expect_packs(job, job->plan, run->memory, run->row);
-	else if (job->plan->parallelModeNeeded)
+	else
 		job->worker = dp_reader_process_memory(job->memory, job->row);
 	job->memory += held;
-	if (job->worker > 0)
-		job->worker += held;
+	job->worker += held;
 	job->shared = run->facts.copied ? dp_run_joined_bytes(joined) : 0;
 }
 

@@ -314,7 +314,8 @@ dp_run_find_way(dp_block *block, Size row, int64 counted,
 	dp_run_set_levels(block, row, joined->widest, &limits);
 	least = dp_run_least_bytes(&limits);
 	dp_run_check_fanout(joined->fanout, least);
-	dp_run_tell_room(joined->fanout, least, counted);
+	dp_run_tell_room(joined->fanout, least, counted,
+					 !dp_block_joins_plainly(block->inner));
 	return block;
 }
 
@@ -326,6 +327,14 @@ rows_counted(const dp_release_spec *spec)
 		return 1;
 	return dp_run_fanout_multiply(spec->max_rows,
 								  spec->nkeys == 0 ? 1 : spec->max_keys);
+}
+
+static dp_block *
+choose_way(const dp_release_spec *spec, const dp_joined_sizes *sizes)
+{
+	return dp_run_find_way(spec->block,
+						   spec->many ? dp_measure_row_bytes(spec) : 0,
+						   rows_counted(spec), sizes);
 }
 
 /* The public values of all groups, and nothing else. */
@@ -469,9 +478,7 @@ dp_run_release(dp_release_spec *spec, const dp_ledger_standing *standing,
 	{
 		dp_run_tell_lost(spec, sizes.matched);
 		joining = *spec;
-		joining.block = dp_run_find_way(spec->block, spec->many ?
-										dp_measure_row_bytes(spec) : 0,
-										rows_counted(spec), &sizes);
+		joining.block = choose_way(spec, &sizes);
 		question.spec = &joining;
 		question.by_units = joining.block != spec->block;
 	}
@@ -539,8 +546,7 @@ dp_run_check_plan(dp_release_spec *spec, const dp_ledger_standing *standing,
 	run.unknown = block->subqueries != NIL;
 	dp_run_add_joined_facts(NULL, &run.facts);
 	if (block->sources != NIL)
-		(void) dp_run_find_way(spec->block, spec->many ?
-							   dp_measure_row_bytes(spec) : 0, 0, &sizes);
+		(void) choose_way(spec, &sizes);
 	inner = ready_release(spec, standing, &run);
 	job.plan = plan_release(spec, inner, &run);
 	add_needs(spec, standing, &run, NULL, &job);

@@ -162,7 +162,8 @@ extern int64 dp_run_fanout_multiply(int64 a, int64 b);
 extern void dp_run_check_fanout(int64 fanout, Size record);
 extern void dp_run_check_once(const dp_block *block, int64 fanout);
 extern void dp_run_tell_lost(const dp_release_spec *spec, int64 matched);
-extern void dp_run_tell_room(int64 fanout, Size record, int64 counted);
+extern void dp_run_tell_room(int64 fanout, Size record, int64 counted,
+							 bool levels);
 
 /* joined_rows.c */
 extern const char *dp_run_joined_piece(const dp_joined_rows *rows, int n,
