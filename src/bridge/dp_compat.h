@@ -492,6 +492,13 @@ dp_compat_not_null_proof(Oid relid, AttrNumber attnum)
 #define DP_COMPAT_DISABLE_COST(cost)
 #endif
 
+/* Of an executor's run: EXPLAIN of a plan whose parameters have no values. */
+#if PG_VERSION_NUM >= 160000
+#define DP_COMPAT_NO_VALUES EXEC_FLAG_EXPLAIN_GENERIC
+#else
+#define DP_COMPAT_NO_VALUES 0
+#endif
+
 /* Of the tables in schema dp_pg, none of whose indexes is summarizing. */
 #if PG_VERSION_NUM >= 160000
 typedef TU_UpdateIndexes dp_index_update;

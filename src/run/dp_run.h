@@ -65,7 +65,8 @@ typedef struct dp_inner
 	MemoryContext context;		/* that an error's text is made in */
 	bool		named;			/* relation by name: see run_subquery */
 	bool		local;			/* the asker may read the rows anyway */
-	bool		unknown;		/* EXPLAIN: values of subqueries */
+	bool		unknown;		/* EXPLAIN: values of subqueries, and with
+								 * GENERIC_PLAN of parameters */
 	dp_public_facts facts;		/* relid and rows: make_ready; of joined rows:
 								 * dp_run_add_joined_facts */
 	List	   *relations;		/* OIDs of all that it opens: make_ready and

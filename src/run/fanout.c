@@ -298,6 +298,9 @@ dp_run_tell_room(int64 fanout, Size record, int64 counted, bool levels)
 					   "by the types of what is kept of each.  Of a unit with "
 					   "more, rows are drawn at random.",
 					   (int) (DP_GATHER_UNIT / (1024 * 1024))),
+			 room >= counted ?
+			 errhint("Cast computed texts and numerics to types with a length "
+					 "or a precision, or leave columns out.") :
 			 errhint("Cast computed texts and numerics to types with a length "
 					 "or a precision, leave columns out, or lower "
 					 "dp_pg.max_rows.")));

@@ -543,7 +543,8 @@ dp_run_check_plan(dp_release_spec *spec, const dp_ledger_standing *standing,
 
 	if (dp_run_is_free(spec))
 		return;
-	run.unknown = block->subqueries != NIL;
+	run.unknown = block->subqueries != NIL ||
+		(estate->es_top_eflags & DP_COMPAT_NO_VALUES) != 0;
 	dp_run_add_joined_facts(NULL, &run.facts);
 	if (block->sources != NIL)
 		(void) choose_way(spec, &sizes);

@@ -108,6 +108,13 @@ SET enable_seqscan = off;
 SELECT ltrim(p) AS p FROM plan('SELECT dp_count(*) FROM person p JOIN floor f ON p.age = f.id', '(ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF)') p WHERE p ~ 'Index Only|Heap Fetches';
 SELECT jsonb_path_query_array(plan_json('SELECT dp_count(*) FROM person WHERE age < (SELECT max(id) FROM floor)', ', ANALYZE, BUFFERS, WAL, VERBOSE'), 'strict $.** ? (exists (@."Heap Fetches"))."Heap Fetches"');
 RESET enable_seqscan;
+-- from 16 on a price can be asked for before parameters are known
+CREATE FUNCTION priced(statement text) RETURNS bool LANGUAGE plpgsql AS $$
+BEGIN
+	RETURN current_setting('server_version_num')::int < 160000 OR
+		(SELECT bool_or(p ~ 'Charge: ') FROM plan(statement, '(GENERIC_PLAN)') p);
+END $$;
+SELECT priced('SELECT dp_count(*) FROM person WHERE age < $1'), priced('SELECT dp_count(*) FROM person p JOIN floor f ON p.age = f.id WHERE f.id > $1');
 SELECT * FROM spent();
 
 -- dp_last_release: the same for the last query of the session

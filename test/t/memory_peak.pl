@@ -100,7 +100,7 @@ sub taken
 	value($node, "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE application_name = 'dp_pg reader'");
 	as($node, 'analyst', 'SELECT dp_count(*) FROM visits WHERE id < 0');
 	my $before = peak();
-	my ($out, $err) = as($node, 'analyst', "SET dp_pg.epsilon = '1'; $query");
+	my ($out, $err) = as($node, 'analyst', "SET client_min_messages = warning; SET dp_pg.epsilon = '1'; $query");
 
 	is($err, '', "answered: " . substr($query, 0, 60));
 	return peak() - $before;
