@@ -7,7 +7,9 @@
  * conditions of row security are part of the tree when it is planned.  Nor has
  * it a function that might become a part of FROM later, where its body could
  * have either: one in SQL that returns a set.  What else it calls has
- * statements of its own, which are planned by themselves.
+ * statements of its own, which are planned by themselves.  (A function may be
+ * made anew while the planner folds constants: what it comes to then has no
+ * block, and rights on it are looked at there, rights.c.)
  *
  * A level says what it has.  Without subqueries in expressions, only those in
  * FROM and WITH are levels below it, and whatever makes a statement none of

@@ -347,7 +347,6 @@ plan_release_query(Query *query, const char *text, int options,
 	dp_kept_plan *wanted = NULL;
 	bool		alone = current_call == NULL;
 	bool		inlines;		/* it may put functions' bodies into FROM */
-	bool		outer;
 	bool		lacks;
 	bool		changed;
 
@@ -383,7 +382,6 @@ plan_release_query(Query *query, const char *text, int options,
 	/* Always pushed: an unrelated planner call must not see outer blocks. */
 	call.outer = current_call;
 	current_call = &call;
-	outer = dp_run_expect_functions(inlines || call.blocks != NIL || changed);
 	PG_TRY();
 	{
 		plan = hand_on(query, text, options, params);
@@ -391,7 +389,6 @@ plan_release_query(Query *query, const char *text, int options,
 	PG_FINALLY();
 	{
 		current_call = call.outer;
-		(void) dp_run_expect_functions(outer);
 	}
 	PG_END_TRY();
 

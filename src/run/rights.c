@@ -133,29 +133,11 @@ dp_run_check_rights_first(Query *query)
 }
 
 /*
- * May the planner call under way come to relations that were not looked at, as
- * bodies of functions that it puts into FROM?
- */
-static bool expects_functions = false;
-
-/*
- * dp_run_expect_functions
- *	  Say so, until the value that it returns is set back: the statement has
- *	  a set-returning function that a user made, or was changed here.
- */
-bool
-dp_run_expect_functions(bool expect)
-{
-	bool		outer = expects_functions;
-
-	expects_functions = expect;
-	return outer;
-}
-
-/*
  * dp_run_check_rights_met
- *	  The same for a relation that the planner has come to: the bodies of SQL
- *	  functions that it puts into FROM were not part of the statement above.
+ *	  The same for a relation that the planner has come to, of any statement:
+ *	  the bodies of SQL functions that it puts into FROM were not part of the
+ *	  statement above.  Which ones these are nobody can know before, since it
+ *	  may call functions of the asker meanwhile, which make others anew.
  *	  Called before statistics of the relation are read.
  */
 void
@@ -164,7 +146,7 @@ dp_run_check_rights_met(PlannerInfo *root, Oid relid)
 	PlannerInfo *level;
 	dp_refusal *refusal;
 
-	if (relid < FirstNormalObjectId || !expects_functions)
+	if (relid < FirstNormalObjectId)
 		return;
 	for (level = root; level != NULL; level = level->parent_root)
 		if (!dp_bridge_has_rights(level->parse) && holds_protected(relid))

@@ -105,7 +105,6 @@ extern bool dp_run_may_hold_block(Query *query);
 extern bool dp_run_lacks_right(Query *query);
 extern bool dp_run_reaches_protected(Query *query);
 extern void dp_run_check_rights_first(Query *query);
-extern bool dp_run_expect_functions(bool expect);
 extern void dp_run_check_rights_met(PlannerInfo *root, Oid relid);
 
 /* refuse_rows.c */

@@ -96,6 +96,28 @@ SELECT * FROM left_of('SELECT FROM unprotected WHERE age < $1');
 EXPLAIN SELECT dp_count(*) FROM person WHERE btint4cmp(age, 3) < -1;
 SELECT dp_count(*) FROM person WHERE greatest(age, 3) > 5;
 RESET ROLE;
+-- while it folds constants the planner calls a function that makes another one
+-- anew, which it puts into FROM then: no plan of it is printed, none is left
+SET ROLE :analyst;
+CREATE FUNCTION swapped(int) RETURNS SETOF int LANGUAGE plpgsql STABLE AS 'BEGIN RETURN; END';
+CREATE FUNCTION swap() RETURNS int LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+	EXECUTE 'CREATE OR REPLACE FUNCTION swapped(int) RETURNS SETOF int LANGUAGE sql STABLE AS ''SELECT id FROM person WHERE age < $1''';
+	RETURN 1;
+END $$;
+BEGIN;
+SELECT swap(); -- has plans of its own
+ROLLBACK;
+SET client_min_messages = log;
+SET debug_print_plan = on;
+SELECT x FROM generate_series(1, swap()), swapped(5) x;
+SELECT x FROM generate_series(1, swap()), unprotected, swapped(5) x;
+SELECT (SELECT count(*) FROM generate_series(1, swap()), swapped(5));
+RESET debug_print_plan;
+RESET client_min_messages;
+SELECT * FROM left_of('SELECT FROM generate_series(1, swap()), swapped($1)');
+SELECT * FROM left_of('SELECT FROM generate_series(1, swap()), unprotected, swapped($1)');
+RESET ROLE;
 -- who may read is not in the way: the owner, and whom a view is granted
 SET ROLE :owner;
 SELECT * FROM left_of('SELECT FROM person WHERE age < $1');
