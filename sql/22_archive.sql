@@ -97,12 +97,15 @@ DECLARE
 	next bigint;
 	last bigint;
 	moved bigint;
+	kept bigint;
 	total bigint := 0;
 BEGIN
-	IF NOT EXISTS (SELECT FROM pg_catalog.pg_class AS c WHERE c.oid OPERATOR(pg_catalog.=) lines
-			AND c.relpersistence OPERATOR(pg_catalog.=) 'p'::"char") THEN
+	IF (SELECT pg_catalog.count(*) OPERATOR(pg_catalog.=) 0
+			OR pg_catalog.bool_or(pg_catalog.concat(c.relkind, c.relpersistence) OPERATOR(pg_catalog.!~) '^[rp]p$'::pg_catalog.text)
+			FROM pg_catalog.pg_class AS c WHERE c.oid OPERATOR(pg_catalog.=) lines
+			OR c.oid OPERATOR(pg_catalog.=) ANY (SELECT p.relid FROM pg_catalog.pg_partition_tree(lines) AS p)) THEN
 		RAISE EXCEPTION USING ERRCODE = 'wrong_object_type',
-			MESSAGE = pg_catalog.format('table %s is not permanent', lines),
+			MESSAGE = pg_catalog.format('%s is not a permanent table', coalesce(lines::pg_catalog.text, 'NULL')),
 			DETAIL = 'The lines leave the ledger, and would be lost with the table''s rows.',
 			HINT = 'Make it with CREATE TABLE .. AS SELECT * FROM dp_ledger_archive(now()) WITH NO DATA.';
 	END IF;
@@ -113,9 +116,17 @@ BEGIN
 	SELECT coalesce(pg_catalog.min(l.id), 1), coalesce(pg_catalog.max(l.id), 0) INTO next, last FROM dp_pg.ledger AS l
 		WHERE l.dataset OPERATOR(pg_catalog.=) coalesce(dataset, current_user);
 	LOOP
-		EXECUTE pg_catalog.format('INSERT INTO %s SELECT * FROM @extschema@.dp_ledger_archive($1, $2, $3, $4)', lines)
+		EXECUTE pg_catalog.format('WITH gone AS MATERIALIZED (SELECT * FROM @extschema@.dp_ledger_archive($1, $2, $3, $4)), '
+			'kept AS (INSERT INTO %s SELECT * FROM gone RETURNING 1) '
+			'SELECT (SELECT pg_catalog.count(*) FROM gone), (SELECT pg_catalog.count(*) FROM kept)', lines)
+			INTO moved, kept
 			USING before, dataset, next, next OPERATOR(pg_catalog.+) batch OPERATOR(pg_catalog.-) 1;
-		GET DIAGNOSTICS moved = ROW_COUNT;
+		IF (kept OPERATOR(pg_catalog.=) moved) IS NOT TRUE THEN
+			RAISE EXCEPTION USING ERRCODE = 'triggered_data_change_violation',
+				MESSAGE = pg_catalog.format('table %s did not take all lines', lines),
+				DETAIL = pg_catalog.format('It took %s of %s.  These stay in the ledger; batches before them have been archived.', kept, moved),
+				HINT = 'Drop triggers and rules of the table, or name another one.';
+		END IF;
 		COMMIT;
 		total := total OPERATOR(pg_catalog.+) moved;
 		next := next OPERATOR(pg_catalog.+) batch;
@@ -126,7 +137,7 @@ BEGIN
 END
 $$;
 COMMENT ON PROCEDURE @extschema@.dp_ledger_archive_into(regclass, timestamptz, name, int) IS
-'moves what dp_ledger_archive(before, dataset) returns into a table that has its columns, by so many ids of the ledger at a time, each of which is committed and told in a NOTICE; what was committed stays where it was moved when the rest fails, and another call moves the rest; errors of dp_ledger_archive, 42809 no permanent table, 22023 batch below 1, 2D000 within a transaction';
+'moves what dp_ledger_archive(before, dataset) returns into a table that has its columns, by so many ids of the ledger at a time, each of which is committed and told in a NOTICE; what was committed stays where it was moved when the rest fails, and another call moves the rest; errors of dp_ledger_archive, 42809 no permanent table, 27000 a trigger or rule of it leaves lines out, 22023 batch below 1, 2D000 within a transaction';
 
 CREATE FUNCTION @extschema@.dp_ledger_verify(
 	lines regclass, dataset name DEFAULT NULL,

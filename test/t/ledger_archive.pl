@@ -227,6 +227,24 @@ is(sqlstate($node, 'owner', $call =~ s/20000/0/r), '22023', 'a batch of nothing'
 is(sqlstate($node, 'owner', "BEGIN; $call"), '2D000', 'not within a transaction');
 is(sqlstate($node, 'owner', $call =~ s/now\(\)/NULL/r), '22004', 'a time is needed');
 is(sqlstate($node, 'alice', 'CREATE TABLE hers AS SELECT * FROM dp_ledger_archive(now()) WITH NO DATA; ' . $call =~ s/kept/hers/r), '42501', 'not for an analyst');
+value($node, <<'EOT');
+SET SESSION AUTHORIZATION alice;
+CREATE FUNCTION caught(pg_catalog."char") RETURNS bool LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION USING ERRCODE = ''DP999''; END';
+CREATE DOMAIN public."char" AS pg_catalog."char" CHECK (caught(value));
+EOT
+is(sqlstate($node, 'owner', 'SET search_path = public, pg_catalog; ' . $call =~ s/kept/fleeting/r), '42809', "an analyst's type is not taken");
+value($node, 'DROP DOMAIN public."char"');
+value($node, <<'EOT');
+SET SESSION AUTHORIZATION owner;
+CREATE TABLE parted (LIKE kept) PARTITION BY LIST (dataset);
+CREATE UNLOGGED TABLE parted_h PARTITION OF parted DEFAULT;
+CREATE VIEW seen AS SELECT * FROM kept;
+CREATE TABLE refusing (LIKE kept);
+CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN IF NEW.id % 7 = 0 THEN RETURN NULL; END IF; RETURN NEW; END';
+CREATE TRIGGER refuse BEFORE INSERT ON refusing FOR EACH ROW EXECUTE FUNCTION refuse();
+EOT
+is(sqlstate($node, 'owner', $call =~ s/kept/$_/r), '42809', "not to $_") foreach 'parted', 'seen';
+is(sqlstate($node, 'owner', $call =~ s/kept/refusing/r), '27000', 'not to a table that leaves lines out');
 is(value($node, 'SELECT count(*) FROM dp_pg.archive'), 3, 'nothing has left');
 
 is(value($node, "$owner BEGIN; SELECT concat_ws(' ', count(*), min(id), max(id)) FROM dp_ledger_archive(now(), 'h', $hers - 15, $hers)"),
