@@ -492,18 +492,16 @@ dp_compat_not_null_proof(Oid relid, AttrNumber attnum)
 #define DP_COMPAT_DISABLE_COST(cost)
 #endif
 
-/* Of an executor's run: EXPLAIN of a plan whose parameters have no values. */
+/*
+ * EXPLAIN of a plan whose parameters have no values; and of the tables in
+ * schema dp_pg, none of whose indexes is summarizing.
+ */
 #if PG_VERSION_NUM >= 160000
 #define DP_COMPAT_NO_VALUES EXEC_FLAG_EXPLAIN_GENERIC
-#else
-#define DP_COMPAT_NO_VALUES 0
-#endif
-
-/* Of the tables in schema dp_pg, none of whose indexes is summarizing. */
-#if PG_VERSION_NUM >= 160000
 typedef TU_UpdateIndexes dp_index_update;
 #define DP_INDEX_UPDATE_NONE TU_None
 #else
+#define DP_COMPAT_NO_VALUES 0
 typedef bool dp_index_update;
 #define DP_INDEX_UPDATE_NONE false
 #define ExecInsertIndexTuples(result, slot, estate, update, no_dup_error, \

@@ -559,7 +559,8 @@ explain_release(CustomScanState *node, List *ancestors, ExplainState *es)
 
 	if (!charged && ActiveSnapshotSet() &&
 		!dp_run_has_answer(spec, &state->standing, estate,
-						   state->minimal->tts_tupleDescriptor, &stored_at))
+						   state->minimal->tts_tupleDescriptor, &stored_at) &&
+		(estate->es_top_eflags & EXEC_FLAG_EXPLAIN_ONLY) != 0)
 		dp_run_check_plan(spec, &state->standing, estate);
 	dp_run_explain(spec, charged, stored_at, estate, es);
 }
