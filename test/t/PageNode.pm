@@ -12,7 +12,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::Local 'timegm';
 
-our @EXPORT = qw(page_text page_blocks page_prints page_is);
+our @EXPORT = qw(page_text page_blocks page_commands page_prints page_is);
 
 sub page_text
 {
@@ -43,6 +43,14 @@ sub page_blocks
 		push @block, { sql => $1, within => $2, wanted => $3 // '', some => $some };
 	}
 	return @block;
+}
+
+# Blocks of commands for a shell, in order, of a page or a part of it.
+sub page_commands
+{
+	my ($text) = @_;
+
+	return $text =~ /^```sh\n(.*?)^```\n/msg;
 }
 
 # What each block prints.
