@@ -61,6 +61,13 @@ extern dp_refusal *dp_rules_check_pattern_array(Node *array, int location,
 												bool settled);
 extern dp_refusal *dp_rules_check_collation(Oid collation, int location);
 
+/* ---- policy.c ---- */
+typedef dp_refusal *(*dp_rules_checker) (Node *expression);
+
+extern dp_refusal *dp_rules_in_policy(dp_refusal *refusal,
+									  dp_rules_checker check, Query *level,
+									  RangeTblEntry *entry);
+
 /* ---- expression_check.c ---- */
 
 /* What the walk over an expression knows and finds. */

@@ -91,6 +91,13 @@ extern bool dp_rules_unites_all(const Node *operation);
 extern dp_refusal *dp_rules_check_query(Query *query);
 
 /*
+ * In place: in the row security of all levels of an inner Query, what follows
+ * from settings, user and time alone becomes a constant, as they are now.
+ * Errors: what computing it raises, such as 42704 a setting that is not there.
+ */
+extern void dp_rules_settle_policies(Query *query);
+
+/*
  * A verified inner Query or expression, constants in place of all parameters
  * and of calls that are free of columns: are patterns, fields and time zones
  * that were parameters fit to be used, and is nothing left that was allowed

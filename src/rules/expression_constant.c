@@ -486,6 +486,26 @@ check_settled_array(ScalarArrayOpExpr *expr)
 										true);
 }
 
+static bool settled_walker(Node *node, void *context);
+
+/* What policies add to a level, by the policy's name. */
+static bool
+settled_policies(Query *level, dp_refusal **refusal)
+{
+	ListCell   *lc;
+
+	foreach(lc, level->rtable)
+	{
+		RangeTblEntry *entry = lfirst_node(RangeTblEntry, lc);
+
+		if (*refusal == NULL &&
+			settled_walker((Node *) entry->securityQuals, refusal))
+			*refusal = dp_rules_in_policy(*refusal, dp_rules_check_settled,
+										  level, entry);
+	}
+	return *refusal != NULL;
+}
+
 static bool
 settled_walker(Node *node, void *context)
 {
@@ -494,7 +514,8 @@ settled_walker(Node *node, void *context)
 	if (node == NULL)
 		return false;
 	if (IsA(node, Query))
-		return query_tree_walker((Query *) node, settled_walker, context, 0);
+		return settled_policies((Query *) node, refusal) ||
+			query_tree_walker((Query *) node, settled_walker, context, 0);
 	if (dp_rules_is_later(node))
 		*refusal = refuse_shape(exprLocation(node), NULL,
 								"Compute it first and pass its value as a "

@@ -198,18 +198,30 @@ check_windows(const Query *query)
 	return refusal;
 }
 
+/* What policies add; they are named, so they come before anything else. */
+static dp_refusal *
+check_policies(Query *query)
+{
+	ListCell   *cell;
+
+	foreach(cell, query->rtable)
+	{
+		RangeTblEntry *entry = lfirst_node(RangeTblEntry, cell);
+		dp_refusal *refusal = check_expressions((Node *) entry->securityQuals);
+
+		if (refusal != NULL)
+			return dp_rules_in_policy(refusal, dp_rules_check, query, entry);
+	}
+	return NULL;
+}
+
 static dp_refusal *
 check_entry(RangeTblEntry *entry)
 {
-	dp_refusal *refusal;
-
 	if (entry->lateral)
 		return refuse_part("LATERAL");
 	if (entry->tablesample != NULL)
 		return refuse_part("TABLESAMPLE");
-	refusal = check_expressions((Node *) entry->securityQuals);
-	if (refusal != NULL)
-		return refusal;
 	if (entry->rtekind == RTE_SUBQUERY)
 		return check_level(entry->subquery, false);
 	if (entry->rtekind == RTE_JOIN || entry->rtekind == RTE_NAMEDTUPLESTORE)
@@ -283,11 +295,13 @@ static dp_refusal *
 check_level(Query *query, bool top)
 {
 	const char *part = forbidden_part(query, top);
+	dp_refusal *refusal = check_policies(query);
 	ListCell   *cell;
-	dp_refusal *refusal;
 	RangeTblEntry *entry;
 
 	check_stack_depth();
+	if (refusal != NULL)
+		return refusal;
 	if (part != NULL)
 		return refuse_part(part);
 	foreach(cell, query->rtable)

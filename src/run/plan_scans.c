@@ -44,9 +44,11 @@ plan_scan(Query *scan, Oid relid, const dp_block *block,
 {
 	dp_inner	run = {inner->params, inner->environment, inner->context};
 	Query	   *query = copyObject(scan);
-	dp_refusal *refusal = dp_rules_check_query(query);
+	dp_refusal *refusal;
 	PlannedStmt *plan;
 
+	dp_rules_settle_policies(query);
+	refusal = dp_rules_check_query(query);
 	if (refusal != NULL)
 		dp_bridge_raise_refusal(refusal, NULL);
 	run.local = standing->exempt;

@@ -234,7 +234,8 @@ count_private_names(const dp_block *block)
  *	  value of the block's part, or NULL.  Requires an active snapshot.
  *
  * Errors: 42501 and 55000 as dp_run_take_rights; 0A000 when rewriting put
- * something into the query that private rows must not meet.
+ * something into the query that private rows must not meet; those of
+ * dp_rules_settle_policies.
  */
 Query *
 dp_run_make_ready(const dp_block *block,
@@ -251,6 +252,7 @@ dp_run_make_ready(const dp_block *block,
 	run->facts.private_names = count_private_names(block);
 	if (values.constants != NIL || values.part != NULL)
 		inner = (Query *) fill_params_mutator((Node *) inner, &values);
+	dp_rules_settle_policies(inner);
 	refusal = dp_rules_check_query(inner);
 	if (refusal != NULL)
 		dp_bridge_raise_refusal(refusal, NULL);

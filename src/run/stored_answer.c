@@ -22,6 +22,7 @@ add_scan(List *scans, const dp_release_spec *spec, Query *scan, Oid relid,
 {
 	Query	   *query = copyObject(scan);
 
+	dp_rules_settle_policies(query);
 	(void) dp_run_take_rights(spec->block, relid, standing, query, NULL);
 	return lappend(scans, dp_run_settle(query, run->params));
 }

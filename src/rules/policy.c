@@ -1,0 +1,373 @@
+/*
+ * policy.c
+ *	  Row security of what a private query reads: what a policy says of the
+ *	  session is a constant of the query, and a refusal names the policy.
+ *
+ * PostgreSQL attaches the policies that hold for the user who asks.  A policy
+ * such as
+ *
+ *	  tenant = current_setting('app.tenant')
+ *
+ * says one thing per query.  Whatever is free of columns and depends on the
+ * user, the time, settings or the database alone is computed in the session,
+ * as its user, and put in its place, before anything else looks at the query:
+ * so stored answers are told apart by it (reuse/answer_key.c), no plan and no
+ * job has it in it, and a reader never meets it.  The charge comes later.
+ *
+ * What looks things up in tables or catalogs is not listed: between the key of
+ * an answer and its making it could give another value.  Nor is code of
+ * anybody's.
+ */
+#include "postgres.h"
+
+#include "access/table.h"
+#include "access/transam.h"
+#include "catalog/pg_authid.h"
+#include "catalog/pg_policy.h"
+#include "catalog/pg_proc.h"
+#include "miscadmin.h"
+#include "nodes/nodeFuncs.h"
+#include "nodes/pathnodes.h"
+#include "optimizer/optimizer.h"
+#include "rewrite/rowsecurity.h"
+#include "utils/acl.h"
+#include "utils/array.h"
+#include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+
+#include "allow_list.h"
+
+/* Built-ins that depend on settings, user, time and database alone. */
+static const Oid session_functions[] = {
+	F_CURRENT_SETTING_TEXT, F_CURRENT_SETTING_TEXT_BOOL, F_CURRENT_DATABASE,
+	F_NOW, F_TRANSACTION_TIMESTAMP, F_STATEMENT_TIMESTAMP,
+	F_TO_CHAR_TIMESTAMPTZ_TEXT, F_TO_CHAR_TIMESTAMP_TEXT, F_TO_DATE,
+	F_TO_TIMESTAMP_TEXT_TEXT
+};
+
+static bool
+is_of_session(Oid function)
+{
+	int			i;
+
+	for (i = 0; i < lengthof(session_functions); i++)
+		if (session_functions[i] == function)
+			return true;
+	return false;
+}
+
+/* ---- values of the session ---- */
+
+static bool
+tells_session(Oid function, void *context)
+{
+	return is_of_session(function);
+}
+
+/* Does it depend on the session at all? */
+static bool
+session_walker(Node *node, void *context)
+{
+	return node != NULL &&
+		(IsA(node, SQLValueFunction) ||
+		 check_functions_in_node(node, tells_session, context) ||
+		 expression_tree_walker(node, session_walker, context));
+}
+
+/* context: the node that calls it */
+static bool
+is_unknown(Oid function, void *context)
+{
+	if (IsA(context, CoerceViaIO))
+		return function >= FirstGenbkiObjectId;
+	if (dp_rules_find_by_total(function) != NULL)
+		return false;
+	return function >= FirstGenbkiObjectId ||
+		(func_volatile(function) != PROVOLATILE_IMMUTABLE &&
+		 !is_of_session(function) && dp_rules_find(function) == NULL &&
+		 !dp_rules_is_leakproof(function));
+}
+
+/* Text becomes it by code of the server's alone, which a domain's is not. */
+static bool
+is_own_type(Oid type)
+{
+	return type < FirstGenbkiObjectId || type_is_enum(type);
+}
+
+/* True at what is not computed here; *context: is within what tests values. */
+static bool
+unknown_walker(Node *node, void *context)
+{
+	bool		tested = true;
+
+	if (node == NULL)
+		return false;
+	switch (nodeTag(node))
+	{
+		case T_List:
+		case T_Const:
+		case T_FuncExpr:
+		case T_OpExpr:
+		case T_DistinctExpr:
+		case T_NullIfExpr:
+		case T_ScalarArrayOpExpr:
+		case T_BoolExpr:
+		case T_BooleanTest:
+		case T_RelabelType:
+		case T_CoalesceExpr:
+		case T_CaseWhen:
+		case T_MinMaxExpr:
+		case T_SQLValueFunction:
+		case T_CollateExpr:
+		case T_ArrayExpr:
+			break;
+		case T_NullTest:
+			if (((NullTest *) node)->argisrow)
+				return true;
+			break;
+		case T_CoerceViaIO:
+			if (!is_own_type(exprType(node)) || !is_own_type(
+					exprType((Node *) ((CoerceViaIO *) node)->arg)))
+				return true;
+			break;
+		case T_CaseTestExpr:
+			return !*(bool *) context;
+		case T_CaseExpr:
+		case T_ArrayCoerceExpr:
+			return expression_tree_walker(node, unknown_walker, &tested);
+		default:
+			return true;
+	}
+	return check_functions_in_node(node, is_unknown, node) ||
+		expression_tree_walker(node, unknown_walker, context);
+}
+
+static bool
+is_settled_here(Node *node)
+{
+	bool		tested = false;
+
+	return !IsA(node, List) && !IsA(node, CaseWhen) && !IsA(node, Const) &&
+		dp_rules_is_public_scalar(node) && session_walker(node, NULL) &&
+		!unknown_walker(node, &tested);
+}
+
+static Node *settle_mutator(Node *node, void *context);
+
+static bool
+is_boolean(Node *node, bool value)
+{
+	return IsA(node, Const) && !((Const *) node)->constisnull &&
+		DatumGetBool(((Const *) node)->constvalue) == value;
+}
+
+/* AND, OR: up to an argument that decides, so that those behind never fail. */
+static Node *
+settle_arguments(BoolExpr *expression, void *context)
+{
+	BoolExpr   *settled = makeNode(BoolExpr);
+	ListCell   *lc;
+
+	*settled = *expression;
+	settled->args = NIL;
+	foreach(lc, expression->args)
+	{
+		Node	   *argument = settle_mutator(lfirst(lc), context);
+
+		if (is_boolean(argument, expression->boolop == OR_EXPR))
+			return argument;
+		settled->args = lappend(settled->args, argument);
+	}
+	return (Node *) settled;
+}
+
+/* CASE WHEN: without alternatives that are not taken. */
+static Node *
+settle_case(CaseExpr *expression, void *context)
+{
+	CaseExpr   *settled = makeNode(CaseExpr);
+	ListCell   *lc;
+
+	*settled = *expression;
+	settled->args = NIL;
+	foreach(lc, expression->args)
+	{
+		CaseWhen   *when = copyObject(lfirst_node(CaseWhen, lc));
+
+		when->expr = (Expr *) settle_mutator((Node *) when->expr, context);
+		if (IsA(when->expr, Const) && !is_boolean((Node *) when->expr, true))
+			continue;
+		when->result = (Expr *) settle_mutator((Node *) when->result,
+											   context);
+		settled->args = lappend(settled->args, when);
+		if (IsA(when->expr, Const))
+			break;
+	}
+	if (lc == NULL)
+		settled->defresult =
+			(Expr *) settle_mutator((Node *) expression->defresult, context);
+	else
+		settled->defresult = copyObject(llast_node(CaseWhen,
+												   settled->args)->result);
+	return settled->args == NIL ? (Node *) settled->defresult :
+		(Node *) settled;
+}
+
+/* The largest parts that are free of columns become constants. */
+static Node *
+settle_mutator(Node *node, void *context)
+{
+	Node	   *value;
+
+	if (node == NULL || IsA(node, Query))
+		return node;
+	check_stack_depth();
+	if (is_settled_here(node))
+	{
+		value = estimate_expression_value(context, node);
+		if (IsA(value, Const))
+			return value;
+	}
+	if (IsA(node, BoolExpr) && ((BoolExpr *) node)->boolop != NOT_EXPR)
+		return settle_arguments((BoolExpr *) node, context);
+	if (IsA(node, CaseExpr) && ((CaseExpr *) node)->arg == NULL)
+		return settle_case((CaseExpr *) node, context);
+	return expression_tree_mutator(node, settle_mutator, context);
+}
+
+static void
+tell_relation(void *context)
+{
+	errcontext("row security of relation \"%s\", before its rows are read",
+			   get_rel_name(((const RangeTblEntry *) context)->relid));
+}
+
+static List *
+settle(List *conditions, RangeTblEntry *entry)
+{
+	PlannerInfo *root = makeNode(PlannerInfo);
+	ErrorContextCallback callback;
+
+	root->glob = makeNode(PlannerGlobal);
+	callback.callback = tell_relation;
+	callback.arg = entry;
+	callback.previous = error_context_stack;
+	error_context_stack = &callback;
+	conditions = (List *) settle_mutator((Node *) conditions, root);
+	error_context_stack = callback.previous;
+	return conditions;
+}
+
+static bool
+policies_walker(Node *node, void *context)
+{
+	ListCell   *lc;
+
+	if (node == NULL)
+		return false;
+	if (!IsA(node, Query))
+		return expression_tree_walker(node, policies_walker, context);
+	foreach(lc, ((Query *) node)->rtable)
+	{
+		RangeTblEntry *entry = lfirst_node(RangeTblEntry, lc);
+
+		if (entry->securityQuals != NIL)
+			entry->securityQuals = settle(entry->securityQuals, entry);
+	}
+	return query_tree_walker((Query *) node, policies_walker, context, 0);
+}
+
+/* dp_rules_settle_policies: see dp_rules.h. */
+void
+dp_rules_settle_policies(Query *query)
+{
+	(void) policies_walker((Node *) query, NULL);
+}
+
+/* ---- refusals ---- */
+
+/* Is the policy one for SELECT by the role? */
+static bool
+is_for(const RowSecurityPolicy *policy, Oid role)
+{
+	const Oid  *roles = (Oid *) ARR_DATA_PTR(policy->roles);
+	int			i;
+
+	if (policy->polcmd != '*' && policy->polcmd != ACL_SELECT_CHR)
+		return false;
+	for (i = 0; i < ARR_DIMS(policy->roles)[0]; i++)
+		if (roles[i] == ACL_ID_PUBLIC || has_privs_of_role(role, roles[i]))
+			return true;
+	return false;
+}
+
+/* Is the policy by itself one that `check` says the same of? */
+static bool
+is_cause(const RowSecurityPolicy *policy, RangeTblEntry *entry,
+		 const dp_refusal *refusal, dp_rules_checker check)
+{
+	List	   *condition = settle(list_make1(copyObject(policy->qual)),
+								   entry);
+	dp_refusal *own = check((Node *) condition);
+
+	return own != NULL && strcmp(own->message, refusal->message) == 0;
+}
+
+/* The name of the policy that it is in, or of the only one; or NULL. */
+static char *
+find_policy(RangeTblEntry *entry, Oid role, const dp_refusal *refusal,
+			dp_rules_checker check)
+{
+	Relation	relation = table_open(entry->relid, NoLock);
+	char	   *only = NULL;
+	char	   *found = NULL;
+	int			n = 0;
+	ListCell   *lc;
+
+	foreach(lc, relation->rd_rsdesc == NULL ? NIL :
+			relation->rd_rsdesc->policies)
+	{
+		const RowSecurityPolicy *policy = lfirst(lc);
+
+		if (policy->qual == NULL || !is_for(policy, role))
+			continue;
+		n++;
+		only = pstrdup(policy->policy_name);
+		if (found == NULL && is_cause(policy, entry, refusal, check))
+			found = only;
+	}
+	table_close(relation, NoLock);
+	return found != NULL || n != 1 ? found : only;
+}
+
+/*
+ * dp_rules_in_policy
+ *	  The refusal that `check` gave of the entry's row security, with the name
+ *	  of the policy that it is in.  level: the entry is of its range table.
+ */
+dp_refusal *
+dp_rules_in_policy(dp_refusal *refusal, dp_rules_checker check,
+				   Query *level, RangeTblEntry *entry)
+{
+	Oid			role = dp_compat_reads_as(level, entry);
+	char	   *name;
+	char	   *place;
+
+	if (entry->rtekind != RTE_RELATION)
+		return refusal;
+	name = find_policy(entry, OidIsValid(role) ? role : GetUserId(), refusal,
+					   check);
+	place = name == NULL ?
+		psprintf("It is in a policy of relation \"%s\".",
+				 get_rel_name(entry->relid)) :
+		psprintf("It is in policy \"%s\" of relation \"%s\".", name,
+				 get_rel_name(entry->relid));
+	refusal->detail = refusal->detail == NULL ? place :
+		psprintf("%s  %s", place, refusal->detail);
+	refusal->hint = "The owner of the relation can write a policy of "
+		"comparisons of its columns with constants, current_user, times and "
+		"current_setting().";
+	return refusal;
+}
