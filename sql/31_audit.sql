@@ -113,7 +113,7 @@ SET search_path = pg_catalog, pg_temp AS $$
 		'it drops what the owner of the table made, who decides'
 	FROM dp_pg.audit_part AS p JOIN pg_rewrite AS w ON w.ev_class = p.relid
 	UNION ALL
-	SELECT 'low', format('policy %I chooses among protected rows; private queries read as the owner', l.polname),
+	SELECT 'low', format('policy %I decides which protected rows private queries of a role count', l.polname),
 		p.relid::regclass::text,
 		format('DROP POLICY %I ON %s;', l.polname, p.relid::regclass),
 		'it drops what the owner of the table made, who decides'
