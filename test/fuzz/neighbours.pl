@@ -63,7 +63,7 @@ shared_preload_libraries = '$libraries'
 dp_pg.worker_idle = '10min'
 bgwriter_lru_maxpages = 0
 bgwriter_delay = '10ms'
-checkpoint_timeout = 1h
+checkpoint_timeout = 1d
 track_functions = all
 log_temp_files = 0
 EOT
