@@ -390,14 +390,18 @@ is(bounded(3, 250, 'SELECT count(*) FILTER (WHERE n = 3), count(*) FILTER (WHERE
 
 # What may be seen of the server while a query runs, and after it; a charge may
 # make a page of dp_pg's own tables.
-my $looks = q{SELECT (SELECT count(*) FROM pg_ls_tmpdir()), (SELECT count(*) FROM pg_ls_dir('base/pgsql_tmp', true, false)), pg_tablespace_size('pg_default') - (SELECT sum(pg_total_relation_size(oid)) FROM pg_class WHERE relnamespace = 'dp_pg'::regnamespace AND relkind = 'r'), (SELECT sum(temp_files) FROM pg_stat_database), (SELECT sum(temp_bytes) FROM pg_stat_database)};
+my $looks = q{SELECT (SELECT count(*) FROM pg_ls_tmpdir()), (SELECT count(*) FROM pg_ls_dir('base/pgsql_tmp', true, false)), pg_tablespace_size('pg_default'), (SELECT sum(temp_files) FROM pg_stat_database), (SELECT sum(temp_bytes) FROM pg_stat_database)};
+my $own_size = q{SELECT sum(pg_total_relation_size(oid)) FROM pg_class WHERE relnamespace = 'dp_pg'::regnamespace AND relkind = 'r'};
 my $super = session($node, 'postgres');
 answer($super, 'CREATE TABLE filler AS SELECT 1; CHECKPOINT;');
 sub look
 {
-	my ($seen) = answer($super, "$looks;");
+	my ($before, $seen, $after);
 
-	return $seen;
+	do { ($before, $seen, $after) = split /\n/, (answer($super, "$own_size; $looks; $own_size;"))[0] } until $before == $after;
+	my @seen = split /\|/, $seen;
+	$seen[2] -= $after;
+	return join '|', @seen;
 }
 
 # The answer of a query, with all that was seen meanwhile.
