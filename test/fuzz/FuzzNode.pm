@@ -160,7 +160,7 @@ sub priced_statements
 	return map {
 		my ($price, $answer) = @results[ 2 * $_, 2 * $_ + 1 ];
 
-		$answer =~ /^error \w{5} / || $answer =~ /^error (?!22|54000)\w{5}$/ && $price !~ /^error \w{5}/ ? "$answer, price $price: $settings[$_]" : $answer
+		$answer =~ /^error \w{5}:? .*step that may not/ || $answer =~ /^error (?!22|54000)\w{5}$/ && $price !~ /^error \w{5}/ ? "$answer, price $price: $settings[$_]" : $answer
 	} 0 .. $#statements;
 }
 
