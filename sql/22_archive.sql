@@ -101,12 +101,12 @@ DECLARE
 	total bigint := 0;
 BEGIN
 	IF (SELECT pg_catalog.count(*) OPERATOR(pg_catalog.=) 0
-			OR pg_catalog.bool_or(pg_catalog.concat(c.relkind, c.relpersistence) OPERATOR(pg_catalog.!~) '^[rp]p$'::pg_catalog.text)
+			OR pg_catalog.bool_or(c.relhasrules OR pg_catalog.concat(c.relkind, c.relpersistence) OPERATOR(pg_catalog.!~) '^[rp]p$'::pg_catalog.text)
 			FROM pg_catalog.pg_class AS c WHERE c.oid OPERATOR(pg_catalog.=) lines
 			OR c.oid OPERATOR(pg_catalog.=) ANY (SELECT p.relid FROM pg_catalog.pg_partition_tree(lines) AS p)) THEN
 		RAISE EXCEPTION USING ERRCODE = 'wrong_object_type',
-			MESSAGE = pg_catalog.format('%s is not a permanent table', coalesce(lines::pg_catalog.text, 'NULL')),
-			DETAIL = 'The lines leave the ledger, and would be lost with the table''s rows.',
+			MESSAGE = pg_catalog.format('%s is not a permanent table without rules', coalesce(lines::pg_catalog.text, 'NULL')),
+			DETAIL = 'The lines leave the ledger, and would be lost with the table''s rows, or go elsewhere.',
 			HINT = 'Make it with CREATE TABLE .. AS SELECT * FROM dp_ledger_archive(now()) WITH NO DATA.';
 	END IF;
 	IF (batch OPERATOR(pg_catalog.>) 0) IS NOT TRUE THEN
@@ -124,8 +124,8 @@ BEGIN
 		IF (kept OPERATOR(pg_catalog.=) moved) IS NOT TRUE THEN
 			RAISE EXCEPTION USING ERRCODE = 'triggered_data_change_violation',
 				MESSAGE = pg_catalog.format('table %s did not take all lines', lines),
-				DETAIL = pg_catalog.format('It took %s of %s.  These stay in the ledger; batches before them have been archived.', kept, moved),
-				HINT = 'Drop triggers and rules of the table, or name another one.';
+				DETAIL = pg_catalog.format('It took %s of %s.  The lines of this batch stay in the ledger; batches before it have been archived.', kept, moved),
+				HINT = 'Drop the table''s triggers, or name another table.';
 		END IF;
 		COMMIT;
 		total := total OPERATOR(pg_catalog.+) moved;
@@ -137,7 +137,7 @@ BEGIN
 END
 $$;
 COMMENT ON PROCEDURE @extschema@.dp_ledger_archive_into(regclass, timestamptz, name, int) IS
-'moves what dp_ledger_archive(before, dataset) returns into a table that has its columns, by so many ids of the ledger at a time, each of which is committed and told in a NOTICE; what was committed stays where it was moved when the rest fails, and another call moves the rest; errors of dp_ledger_archive, 42809 no permanent table, 27000 a trigger or rule of it leaves lines out, 22023 batch below 1, 2D000 within a transaction';
+'moves what dp_ledger_archive(before, dataset) returns into a table that has its columns, by so many ids of the ledger at a time, each of which is committed and told in a NOTICE; what was committed stays where it was moved when the rest fails, and another call moves the rest; errors of dp_ledger_archive, 42809 no permanent table, or one with rules, 27000 a trigger of it leaves lines out, 22023 batch below 1, 2D000 within a transaction';
 
 CREATE FUNCTION @extschema@.dp_ledger_verify(
 	lines regclass, dataset name DEFAULT NULL,

@@ -239,11 +239,13 @@ SET SESSION AUTHORIZATION owner;
 CREATE TABLE parted (LIKE kept) PARTITION BY LIST (dataset);
 CREATE UNLOGGED TABLE parted_h PARTITION OF parted DEFAULT;
 CREATE VIEW seen AS SELECT * FROM kept;
+CREATE TABLE ruled (LIKE kept);
+CREATE RULE elsewhere AS ON INSERT TO ruled DO INSTEAD INSERT INTO fleeting VALUES (NEW.*) RETURNING *;
 CREATE TABLE refusing (LIKE kept);
 CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN IF NEW.id % 7 = 0 THEN RETURN NULL; END IF; RETURN NEW; END';
 CREATE TRIGGER refuse BEFORE INSERT ON refusing FOR EACH ROW EXECUTE FUNCTION refuse();
 EOT
-is(sqlstate($node, 'owner', $call =~ s/kept/$_/r), '42809', "not to $_") foreach 'parted', 'seen';
+is(sqlstate($node, 'owner', $call =~ s/kept/$_/r), '42809', "not to $_") foreach 'parted', 'seen', 'ruled';
 is(sqlstate($node, 'owner', $call =~ s/kept/refusing/r), '27000', 'not to a table that leaves lines out');
 is(value($node, 'SELECT count(*) FROM dp_pg.archive'), 3, 'nothing has left');
 
