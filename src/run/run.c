@@ -501,8 +501,8 @@ dp_run_release(dp_release_spec *spec, const dp_ledger_standing *standing,
 /*
  * dp_run_has_answer
  *	  Would the release be answered from a stored one now?  False also where
- *	  that is known only when other queries have run.  Requires an active
- *	  snapshot; reads no row and charges nothing.
+ *	  that is known only when other queries have run, or parameters have
+ *	  values.  Requires an active snapshot; reads no row and charges nothing.
  */
 bool
 dp_run_has_answer(dp_release_spec *spec, const dp_ledger_standing *standing,
@@ -514,7 +514,8 @@ dp_run_has_answer(dp_release_spec *spec, const dp_ledger_standing *standing,
 	dp_run_stored stored;
 
 	if (dp_run_is_free(spec) || spec->block->subqueries != NIL ||
-		spec->block->sources != NIL || dp_bridge_reuse_age() == 0)
+		spec->block->sources != NIL || dp_bridge_reuse_age() == 0 ||
+		(estate->es_top_eflags & DP_COMPAT_NO_VALUES) != 0)
 		return false;
 	question.inner = ready_release(spec, standing, &run);
 	question.result = result;

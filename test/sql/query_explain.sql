@@ -115,6 +115,9 @@ BEGIN
 		(SELECT bool_or(p ~ 'Charge: ') FROM plan(statement, '(GENERIC_PLAN)') p);
 END $$;
 SELECT priced('SELECT dp_count(*) FROM person WHERE age < $1'), priced('SELECT dp_count(*) FROM person p JOIN floor f ON p.age = f.id WHERE f.id > $1');
+SET dp_pg.reuse = '1 hour';
+SELECT priced('SELECT dp_count(*) FROM person WHERE age < $1');
+RESET dp_pg.reuse;
 SELECT * FROM spent();
 
 -- dp_last_release: the same for the last query of the session
