@@ -139,7 +139,7 @@ CREATE TABLE dp_pg.ledger (
 	period		bigint
 );
 
--- By it roles find their own lines: see the policy.
+-- By it roles find their own lines: src/run/own_lines.c.
 CREATE INDEX ledger_asker ON dp_pg.ledger (cluster, role_oid, id);
 
 COMMENT ON TABLE dp_pg.ledger IS

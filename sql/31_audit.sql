@@ -260,7 +260,7 @@ SET search_path = pg_catalog, pg_temp AS $$
 		s.name, format('ALTER SYSTEM SET %I = off; SELECT pg_reload_conf();', s.name)
 	FROM pg_settings AS s WHERE s.name = 'summarize_wal' AND s.setting = 'on'
 	UNION ALL
-	SELECT 'low', format('parallel queries may find too few: fewer than max_parallel_workers are left by dp_pg.workers (%s)', w.kept),
+	SELECT 'low', format('parallel queries may find too few workers: dp_pg.workers (%s) leaves fewer than max_parallel_workers', w.kept),
 		'max_worker_processes',
 		format('ALTER SYSTEM SET max_worker_processes = %s; -- then restart', w.parallel + w.kept + 1)
 	FROM (SELECT current_setting('max_worker_processes')::int, current_setting('max_parallel_workers')::int,

@@ -57,15 +57,18 @@ watch_changes(void)
 /*
  * dp_bridge_has_table_rights
  *	  Has the role, or the user if it is InvalidOid, all these rights on the
- *	  table?  False where it needs those on columns, or others than the four.
+ *	  table?  False where it needs those on columns, or others than the four,
+ *	  or where there is no table.
  */
 bool
 dp_bridge_has_table_rights(Oid relid, Oid role, AclMode rights)
 {
 	known_rights *place;
 
-	if (rights == 0 || !OidIsValid(relid))
-		return rights == 0;
+	if (rights == 0)
+		return true;
+	if (!OidIsValid(relid))
+		return false;
 	if (!OidIsValid(role))
 		role = GetUserId();
 	place = &known[(relid + role) % PLACES];

@@ -29,7 +29,8 @@ raise_no_worker(const char *detail)
 			(errcode(ERRCODE_INSUFFICIENT_RESOURCES),
 			 errmsg("the privacy ledger has no background worker"),
 			 errdetail("%s %s", detail, dp_ledger_told_uncharged()),
-			 errhint("Increase max_worker_processes and dp_pg.workers, or see "
+			 errhint("Set max_worker_processes to what other libraries start, "
+					 "and max_parallel_workers + dp_pg.workers + 1; or see "
 					 "the server log for why the worker did not start.")));
 }
 

@@ -437,6 +437,8 @@ extern void dp_ledger_read_preview(const dp_ledger_request *request,
 
 /* Is `role` the owner of the dataset, a member of it, or a superuser? */
 extern bool dp_ledger_owns_dataset(Oid role, const char *dataset);
+
+/* standing.c: could it see lines of the ledger that it did not ask for? */
 extern bool dp_ledger_sees_more(Oid role);
 
 /*

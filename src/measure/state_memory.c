@@ -129,7 +129,8 @@ dp_measure_memory(const dp_release_spec *spec)
 						"each"),
 				 errdetail("There are " INT64_FORMAT " public groups, which "
 						   "may take " INT64_FORMAT " bytes of memory each; "
-						   "at most %d MB are used.", spec->held, content,
+						   "at most %d MB are used, whatever "
+						   "dp_pg.reader_memory is.", spec->held, content,
 						   (int) (MOST / (1024 * 1024))),
 				 errhint("Use fewer group keys, buckets or candidates.")));
 	bytes *= spec->held;

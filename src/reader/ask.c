@@ -141,7 +141,8 @@ get_reader(dp_asking *asking)
 			dp_bridge_wait(Min(asking->poll, dp_setting_reader_timeout));
 		else if (asking->no_slot)
 			raise_none("All background worker slots of the server are in use.",
-					   "Increase max_worker_processes and dp_pg.workers.");
+					   "Set max_worker_processes to what other libraries "
+					   "start, and max_parallel_workers + dp_pg.workers + 1.");
 		else
 			raise_none("All readers, or all that one role may have, were "
 					   "busy for longer than dp_pg.reader_timeout.",

@@ -161,6 +161,8 @@ extern void dp_reader_run(const dp_reader_job *job, dp_reader_charge charge,
  * dp_pg.reader_memory.  Errors: 54000.
  */
 extern void dp_reader_check_memory(const dp_reader_job *job);
+
+/* message.c */
 extern Size dp_reader_process_memory(Size memory, Size row);
 
 /*

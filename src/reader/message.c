@@ -185,17 +185,18 @@ check_memory(const dp_message *head)
 			(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 			 errmsg("private query may need too much memory"),
 			 errdetail("A process that reads rows for it may need %zu MB, "
-					   "whatever they are, and dp_pg.reader_memory is %d MB.  "
-					   "%s", bytes / (1024 * 1024) + 1,
+					   "whatever the rows are, and dp_pg.reader_memory "
+					   "is %d MB.  %s", bytes / (1024 * 1024) + 1,
 					   dp_setting_reader_memory / 1024,
 					   dp_ledger_told_uncharged()),
 			 head->worker > 0 ?
-			 errhint("Ask for fewer groups, buckets or values at once, or "
-					 "without parallel workers (SET "
+			 errhint("Ask for fewer groups, buckets or values, join fewer "
+					 "relations, or ask without parallel workers (SET "
 					 "max_parallel_workers_per_gather = 0), or ask the "
 					 "administrator for a higher dp_pg.reader_memory.") :
-			 errhint("Ask for fewer groups, buckets or values at once, or ask "
-					 "the administrator for a higher dp_pg.reader_memory.")));
+			 errhint("Ask for fewer groups, buckets or values, join fewer "
+					 "relations, or ask the administrator for a higher "
+					 "dp_pg.reader_memory.")));
 }
 
 /* dp_reader_check_memory: see dp_reader.h. */

@@ -57,7 +57,7 @@ typedef enum dp_workers
 	DP_WORKERS_ROWS				/* what they read, in packs (reader/pack.c) */
 } dp_workers;
 
-/* inner_plan.c: one inner query; the caller fills the first five. */
+/* inner_plan.c: one inner query; the caller fills the first six. */
 typedef struct dp_inner
 {
 	ParamListInfo params;

@@ -120,7 +120,7 @@ dp_run_is_ordinary(Query *query)
 	return !concerns_level(query, &rights_matter);
 }
 
-/* dp_run_may_hold_block: false for an ordinary one, whatever rights lack. */
+/* dp_run_may_hold_block: false for one that is ordinary but for rights. */
 bool
 dp_run_may_hold_block(Query *query)
 {

@@ -129,7 +129,8 @@ check_steps(const dp_block *block)
  *	  Give a job the scans of its block's private rows, if they are read by
  *	  plans of their own.  `inner`: how the block's own query is planned.
  *
- * Errors: those of dp_run_take_rights and of planning; 54000 too many keys
+ * Errors: those of dp_rules_settle_policies, of dp_run_take_rights and of
+ * planning; 54000 too many keys
  * lead to units; 55000 a unit is behind what is no key.
  */
 void

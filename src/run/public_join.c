@@ -426,7 +426,7 @@ keep_rows(Plan *scan)
 	NodeSetTag(kept, T_Material);
 	kept->plan.qual = NIL;
 	kept->plan.lefttree = scan;
-	kept->plan.plan_node_id = -1;	/* no other node has it */
+	kept->plan.plan_node_id = -1;	/* nobody looks for it by number */
 	return &kept->plan;
 }
 
@@ -434,8 +434,8 @@ keep_rows(Plan *scan)
  * dp_run_keep_rows
  *	  Where a nested loop looks at rows of one name anew for each other row,
  *	  and a condition leaves some of them out, have those kept that it leaves.
- *	  So it is of columns that are joined and equal to a constant: the planner
- *	  compares both with that, and not with one another.
+ *	  That is so where a joined column is equal to a constant: the planner
+ *	  compares both sides with that, and not with one another.
  */
 void
 dp_run_keep_rows(Plan *plan)

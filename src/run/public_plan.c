@@ -19,13 +19,14 @@
  *
  * and the plan that comes out has none but the nodes listed below: none that
  * sorts but for a window, rows of some units (bound/gather.c), in memory; and
- * none that hashes but Agg, whose groups are public ones, and
- * joins, which hash public rows, so that nothing is ever put on disk; and none
- * that waits for a value that is found while rows are read.  (Where workers
- * hand rows over, one that packs them comes below Gather, reader/pack.c.)
- * What is left to
- * choose by is the text of the query, declarations, bounds of partitions, and
- * what the session says of workers and of constraints: all public.
+ * none that hashes but Agg, whose groups are public ones, and joins, which
+ * hash rows of one name or groups, so that nothing is ever put on disk; and
+ * none that waits for a value that is found while rows are read.  (Where
+ * workers hand rows over, one that packs them comes below Gather,
+ * reader/pack.c, and one that keeps rows of one name in memory below a nested
+ * loop, public_join.c.)  What is left to choose by is the text of the query,
+ * declarations, bounds of partitions, and what the session says of workers and
+ * of constraints: all public.
  *
  * The hook that hides sizes is where the planner comes to every relation, so
  * rights are looked at there once more for ordinary statements (rights.c).

@@ -10,8 +10,8 @@
  * answers, and through pg_stats exact numbers about private columns.
  *
  * Here nothing comes before what hides rows: it is a condition of the scan,
- * all others follow it, and no index is read for them (own_lines.c reads one
- * for the condition that hides rows).
+ * all others follow it, and no index is read for them (own_lines.c reads two
+ * of the ledger: one for the condition that hides rows, one for its order).
  *
  *	- Tables of dp_pg have their policies.
  *	- pg_statistic and pg_statistic_ext_data, where somebody reads them with
@@ -171,7 +171,7 @@ keep_order(List *conditions)
  * dp_run_hide_rows_first
  *	  Ways to read the relation are known, conditions not yet in order: none is
  *	  to come before those that hide rows, also of those that a join puts into
- *	  the scan, and all rows are read.
+ *	  the scan, and all rows are read, but of the ledger (own_lines.c).
  */
 void
 dp_run_hide_rows_first(PlannerInfo *root, RelOptInfo *rel,
