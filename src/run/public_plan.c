@@ -178,11 +178,12 @@ end_planning(const struct dp_plan_settings *saved)
 static void
 hide_relation(PlannerInfo *root, Oid relid, bool is_parent, RelOptInfo *rel)
 {
+	if (planning == NULL)
+		dp_run_check_rights_met(root, relid);
 	if (previous_info)
 		previous_info(root, relid, is_parent, rel);
 	if (planning == NULL)
 	{
-		dp_run_check_rights_met(root, relid);
 		dp_run_hide_rows(root, rel);
 		return;
 	}

@@ -100,23 +100,30 @@ RESET ROLE;
 -- anew, which it puts into FROM then: no plan of it is printed, none is left
 SET ROLE :analyst;
 CREATE FUNCTION swapped(int) RETURNS SETOF int LANGUAGE plpgsql STABLE AS 'BEGIN RETURN; END';
-CREATE FUNCTION swap() RETURNS int LANGUAGE plpgsql IMMUTABLE AS $$
+CREATE FUNCTION swap() RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
 	EXECUTE 'CREATE OR REPLACE FUNCTION swapped(int) RETURNS SETOF int LANGUAGE sql STABLE AS ''SELECT id FROM person WHERE age < $1''';
+END $$;
+CREATE FUNCTION swapping() RETURNS int LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+	PERFORM swap();
 	RETURN 1;
 END $$;
+CREATE TABLE closed (id int);
+REVOKE SELECT ON closed FROM :analyst;
 BEGIN;
-SELECT swap(); -- has plans of its own
+SELECT swapping(); -- has plans of its own
 ROLLBACK;
 SET client_min_messages = log;
 SET debug_print_plan = on;
-SELECT x FROM generate_series(1, swap()), swapped(5) x;
-SELECT x FROM generate_series(1, swap()), unprotected, swapped(5) x;
-SELECT (SELECT count(*) FROM generate_series(1, swap()), swapped(5));
+SELECT x FROM generate_series(1, swapping()), swapped(5) x;
+SELECT x FROM generate_series(1, swapping()), closed, swapped(5) x;
+SELECT (SELECT count(*) FROM generate_series(1, swapping()), swapped(5));
 RESET debug_print_plan;
 RESET client_min_messages;
-SELECT * FROM left_of('SELECT FROM generate_series(1, swap()), swapped($1)');
-SELECT * FROM left_of('SELECT FROM generate_series(1, swap()), unprotected, swapped($1)');
+SELECT * FROM left_of('SELECT FROM generate_series(1, swapping()), swapped($1)');
+SELECT * FROM left_of('SELECT FROM generate_series(1, swapping()), closed, swapped($1)');
+SELECT lanname FROM pg_language JOIN pg_proc ON prolang = pg_language.oid WHERE proname = 'swapped'; -- as it was
 RESET ROLE;
 -- who may read is not in the way: the owner, and whom a view is granted
 SET ROLE :owner;
