@@ -98,10 +98,12 @@ DECLARE
 	last bigint;
 	moved bigint;
 	kept bigint;
+	target text;
 	total bigint := 0;
 BEGIN
 	IF (SELECT pg_catalog.count(*) OPERATOR(pg_catalog.=) 0
-			OR pg_catalog.bool_or(c.relhasrules OR pg_catalog.concat(c.relkind, c.relpersistence) OPERATOR(pg_catalog.!~) '^[rp]p$'::pg_catalog.text)
+			OR pg_catalog.bool_or(EXISTS (SELECT FROM pg_catalog.pg_rewrite AS w WHERE w.ev_class OPERATOR(pg_catalog.=) c.oid)
+				OR pg_catalog.concat(c.relkind, c.relpersistence) OPERATOR(pg_catalog.!~) '^[rp]p$'::pg_catalog.text)
 			FROM pg_catalog.pg_class AS c WHERE c.oid OPERATOR(pg_catalog.=) lines
 			OR c.oid OPERATOR(pg_catalog.=) ANY (SELECT p.relid FROM pg_catalog.pg_partition_tree(lines) AS p)) THEN
 		RAISE EXCEPTION USING ERRCODE = 'wrong_object_type',
@@ -115,10 +117,13 @@ BEGIN
 	END IF;
 	SELECT coalesce(pg_catalog.min(l.id), 1), coalesce(pg_catalog.max(l.id), 0) INTO next, last FROM dp_pg.ledger AS l
 		WHERE l.dataset OPERATOR(pg_catalog.=) coalesce(dataset, current_user);
+	SELECT pg_catalog.format('%I.%I', n.nspname, c.relname) INTO STRICT target
+		FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace
+		WHERE c.oid OPERATOR(pg_catalog.=) lines;
 	LOOP
 		EXECUTE pg_catalog.format('WITH gone AS MATERIALIZED (SELECT * FROM @extschema@.dp_ledger_archive($1, $2, $3, $4)), '
 			'kept AS (INSERT INTO %s SELECT * FROM gone RETURNING 1) '
-			'SELECT (SELECT pg_catalog.count(*) FROM gone), (SELECT pg_catalog.count(*) FROM kept)', lines)
+			'SELECT (SELECT pg_catalog.count(*) FROM gone), (SELECT pg_catalog.count(*) FROM kept)', target)
 			INTO moved, kept
 			USING before, dataset, next, next OPERATOR(pg_catalog.+) batch OPERATOR(pg_catalog.-) 1;
 		IF (kept OPERATOR(pg_catalog.=) moved) IS NOT TRUE THEN

@@ -142,7 +142,8 @@ get_reader(dp_asking *asking)
 		else if (asking->no_slot)
 			raise_none("All background worker slots of the server are in use.",
 					   "Set max_worker_processes to what other libraries "
-					   "start, and max_parallel_workers + dp_pg.workers + 1.");
+					   "start, and max_parallel_workers + dp_pg.workers + 1, "
+					   "where dp_pg.workers is at least 2.");
 		else
 			raise_none("All readers, or all that one role may have, were "
 					   "busy for longer than dp_pg.reader_timeout.",

@@ -216,7 +216,8 @@ explain_before(const dp_block *block, Query *subquery, const char *label,
 						   InvalidSnapshot, None_Receiver,
 						   estate->es_param_list_info, estate->es_queryEnv,
 						   es->analyze ? INSTRUMENT_ROWS : 0);
-	ExecutorStart(desc, EXEC_FLAG_EXPLAIN_ONLY);
+	ExecutorStart(desc, EXEC_FLAG_EXPLAIN_ONLY |
+				  (estate->es_top_eflags & DP_COMPAT_NO_VALUES));
 	ExplainOpenGroup(label, label, true, es);
 	if (es->format == EXPLAIN_FORMAT_TEXT)
 	{
@@ -412,5 +413,6 @@ dp_run_explain(const dp_release_spec *spec, bool charged,
 	dp_ledger_read_standing(spec->block->dataset, &standing);
 	ExplainPropertyText("Budget", budget_text(spec, &standing,
 											  charged || stored_at != 0), es);
-	explain_all_before(spec->block, estate, es);
+	if (charged || (estate->es_top_eflags & EXEC_FLAG_EXPLAIN_ONLY) != 0)
+		explain_all_before(spec->block, estate, es);
 }

@@ -557,10 +557,11 @@ explain_release(CustomScanState *node, List *ancestors, ExplainState *es)
 	bool		charged = state->shared->store != NULL;
 	TimestampTz stored_at = charged ? state->shared->stored_at : 0;
 
-	if (!charged && ActiveSnapshotSet() &&
+	/* what others explain when it has ended is not refused */
+	if ((estate->es_top_eflags & EXEC_FLAG_EXPLAIN_ONLY) != 0 &&
+		ActiveSnapshotSet() &&
 		!dp_run_has_answer(spec, &state->standing, estate,
-						   state->minimal->tts_tupleDescriptor, &stored_at) &&
-		(estate->es_top_eflags & EXEC_FLAG_EXPLAIN_ONLY) != 0)
+						   state->minimal->tts_tupleDescriptor, &stored_at))
 		dp_run_check_plan(spec, &state->standing, estate);
 	dp_run_explain(spec, charged, stored_at, estate, es);
 }

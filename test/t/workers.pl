@@ -151,7 +151,7 @@ ok(wait_until($node, "SELECT current_setting('dp_pg.reader_timeout') = '500ms'")
 $before = charges($node);
 my $start = time;
 $node->psql('postgres', $count, extra_params => [ '-U', 'analyst' ], stderr => \$err);
-like($err, qr/ERROR:  no process is available to read private rows\nDETAIL:  All background worker slots of the server are in use. Nothing was charged.\nHINT:  Set max_worker_processes to what other libraries start, and max_parallel_workers \+ dp_pg.workers \+ 1\./,
+like($err, qr/ERROR:  no process is available to read private rows\nDETAIL:  All background worker slots of the server are in use. Nothing was charged.\nHINT:  Set max_worker_processes to what other libraries start, and max_parallel_workers \+ dp_pg.workers \+ 1, where dp_pg.workers is at least 2\./,
 	'a query is refused');
 cmp_ok(time - $start, '>=', 0.5, 'after dp_pg.reader_timeout');
 is(sqlstate($node, 'owner', $count), '53000', 'and so is one that needs the ledger alone');
