@@ -317,7 +317,8 @@ SELECT b.dataset, coalesce(g.rolname, b.role_name) AS role, b.active, b.filter,
 			AND ((o.cluster = h.cluster AND o.role_oid = g.oid)
 				 OR (o.cluster <> h.cluster AND o.role_name = b.role_name
 					 AND (o.total_charges, o.role_oid) > (b.total_charges, b.role_oid)))
-	) AS in_force
+	) AS in_force,
+	b.period
 FROM dp_pg.budget AS b
 CROSS JOIN (SELECT dp_pg.cluster() AS cluster) AS h
 LEFT JOIN pg_catalog.pg_roles AS g

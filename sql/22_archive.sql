@@ -138,7 +138,12 @@ BEGIN
 		EXIT WHEN next OPERATOR(pg_catalog.>) last;
 		RAISE NOTICE 'archived % lines, up to id % of %', total, next OPERATOR(pg_catalog.-) 1, last;
 	END LOOP;
-	RAISE NOTICE 'archived % lines', total;
+	IF total OPERATOR(pg_catalog.=) 0 THEN
+		RAISE NOTICE USING MESSAGE = 'archived 0 lines',
+			DETAIL = 'Lines stay that are not of before that time, that are of a payer''s current period, or that paid for a batch or session that is open.';
+	ELSE
+		RAISE NOTICE 'archived % lines', total;
+	END IF;
 END
 $$;
 COMMENT ON PROCEDURE @extschema@.dp_ledger_archive_into(regclass, timestamptz, name, int) IS

@@ -128,7 +128,7 @@ BEGIN
 	unit := CASE WHEN d.spent_epsilon = 'Infinity' THEN 'rho' ELSE 'epsilon' END;
 	-- one reading of the ledger, which may have millions of lines
 	WITH lines AS MATERIALIZED (
-		SELECT l.role, l.payer, l.period, date_trunc('day', l.at) AS day, l.mechanism, min(l.at) AS first, max(l.at) AS last,
+		SELECT l.role, l.payer, l.period, date_trunc('day', l.at) AS day, l.mechanism, min(l.at) AS first,
 			sum(CASE unit WHEN 'rho' THEN l.rho ELSE l.epsilon END) AS spent
 		FROM dp_pg.ledger AS l WHERE l.dataset = dataset GROUP BY 1, 2, 3, 4, 5)
 	SELECT (
@@ -140,9 +140,8 @@ BEGIN
 				dp_pg.report_used(b.filter, b.epsilon, b.delta, b.spent_epsilon, b.spent_rho, b.spent_delta) AS used,
 				coalesce(s.first, b.renewal - b.renew) AS since
 			FROM dp_pg.budgets AS b LEFT JOIN (
-				SELECT p.role, min(greatest(l.first, p.renewal - p.renew)) AS first FROM dp_pg.budgets AS p
-				JOIN lines AS l ON l.payer = p.role AND (p.renewal IS NULL OR l.last >= p.renewal - p.renew)
-				WHERE p.dataset = dataset AND p.in_force GROUP BY 1) AS s ON s.role = b.role
+				SELECT l.payer, l.period, min(l.first) AS first FROM lines AS l GROUP BY 1, 2) AS s
+				ON s.payer = b.role AND s.period = b.period
 			WHERE b.dataset = dataset AND b.in_force
 			UNION ALL
 			SELECT 'all together (the cap)', d.cap_filter, d.cap_epsilon, d.cap_delta, d.charges::text, true, NULL, true,

@@ -111,6 +111,7 @@ typedef struct dp_block
 
 /* ---- make_level.c ---- */
 extern RangeTblEntry *dp_block_join_entry(JoinType type);
+extern Query *dp_block_distinct_columns(Query *query, const List *columns);
 extern Node *dp_block_null_test(Node *value, NullTestType type);
 
 /* Has the block keys that are told by threshold (key_undeclared.c)? */

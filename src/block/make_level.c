@@ -134,6 +134,33 @@ dp_block_add_distinct(Query *query, Node *value)
 	query->distinctClause = lappend(query->distinctClause, clause);
 }
 
+/*
+ * dp_block_distinct_columns
+ *	  A query that gives the values, each once, that columns (of Var *) have in
+ *	  the rows of another, which names nothing outside of it.
+ */
+Query *
+dp_block_distinct_columns(Query *query, const List *columns)
+{
+	RangeTblEntry *entry = dp_block_subquery_entry(copyObject(query));
+	Query	   *level = dp_block_make_level(list_make1(entry));
+	ListCell   *lc;
+
+	level->jointree->fromlist = list_make1(dp_block_make_item(1));
+	foreach(lc, columns)
+	{
+		Var		   *column = copyObject(lfirst_node(Var, lc));
+		int			n = list_length(level->targetList) + 1;
+
+		column->varno = 1;
+		level->targetList = lappend(level->targetList,
+									makeTargetEntry((Expr *) column, n,
+													"key", false));
+	}
+	dp_block_group_by_all(level);
+	return level;
+}
+
 /* ---- expressions ---- */
 
 /* dp_block_of_all: bool_and or bool_or of a condition, as an aggregate. */

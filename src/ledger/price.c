@@ -13,8 +13,8 @@ raise_limit(const char *dataset, dp_fixed limit, bool floor)
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 			 errmsg("epsilon is %s what dataset \"%s\" allows",
 					floor ? "below" : "above", dataset),
-			 errdetail("Its owner set the %s of a query's epsilon to %s.",
-					   floor ? "floor" : "ceiling",
+			 errdetail("Its owner set the %s epsilon to %s.",
+					   floor ? "floor of a query's" : "ceiling of a value's",
 					   dp_bridge_fixed_to_cstring(limit)),
 			 errhint("Ask with a %s epsilon.", floor ? "larger" :
 					 "smaller")));

@@ -239,6 +239,27 @@ explain_before(const dp_block *block, Query *subquery, const char *label,
 	return rows;
 }
 
+/*
+ * How many rows of a public source a private row is joined with, by the
+ * planner's estimate: as many of all its rows as one value has of the columns
+ * that are equal to something known (fanout.c counts them when it runs).
+ */
+static double
+estimate_fanout(const dp_block *block, const dp_joined *source, double rows,
+				EState *estate)
+{
+	Query	   *distinct;
+	PlannedStmt *plan;
+
+	if (source->asked)
+		return 1;
+	if (source->keys == NIL)
+		return clamp_row_est(rows);
+	distinct = dp_block_distinct_columns(source->query, source->keys);
+	plan = dp_run_plan_subquery(block, distinct, estate->es_param_list_info);
+	return Max(1, rows / clamp_row_est(plan->planTree->plan_rows));
+}
+
 /* What is read before the release, each with its plan. */
 static void
 explain_all_before(const dp_block *block, EState *estate, ExplainState *es)
@@ -261,12 +282,12 @@ explain_all_before(const dp_block *block, EState *estate, ExplainState *es)
 		rows = explain_before(block, source->query, "Joined",
 							  charged ? "read before, charged by itself" :
 							  "read before", estate, es);
-		if (source->keys == NIL && !source->asked)
-			fanout *= clamp_row_est(rows);
+		if (es->costs)
+			fanout *= estimate_fanout(block, source, rows, estate);
 	}
-	if (es->costs && fanout > 1)
+	if (es->costs && rint(fanout) > 1)
 		ExplainPropertyText("Joined Rows",
-							psprintf("about %.0f or more of each private row",
+							psprintf("about %.0f of each private row",
 									 fanout), es);
 }
 

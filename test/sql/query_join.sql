@@ -95,7 +95,7 @@ SELECT dp_count(*), dp_count(d.id) FROM person p LEFT JOIN clinic c ON c.id = p.
 SELECT q, o.* FROM unnest(ARRAY['person p JOIN clinic c ON c.id <= p.age', 'person p LEFT JOIN clinic c ON c.large', 'person p CROSS JOIN generate_series(1, 2)', 'person p JOIN (VALUES (1), (1)) w (age) USING (age)',
 	'person p JOIN person q USING (id)', 'person p JOIN clinic c ON c.id = p.age JOIN clinic d ON d.city = c.city']) WITH ORDINALITY a (q, i), outcome('SELECT dp_count(*) FROM ' || q) o ORDER BY i;
 EXPLAIN (COSTS off) SELECT dp_count(*) FROM person p JOIN clinic c ON c.id = p.age;
--- how many rows what is joined by no column makes of a row
+-- how many rows what is joined makes of a row
 CREATE FUNCTION joined_rows(query text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	plan json;
@@ -104,7 +104,12 @@ BEGIN
 	RETURN plan #>> '{0,Plan,Joined Rows}';
 END $$;
 SELECT joined_rows('SELECT dp_count(*) FROM visit, generate_series(1, 1000) g, generate_series(1, 10) h WHERE g <> h');
+RESET ROLE;
+ANALYZE clinic;
+SET ROLE :analyst;
 SELECT joined_rows('SELECT dp_count(*) FROM visit v JOIN clinic c ON v.clinic = c.id');
+SELECT joined_rows('SELECT dp_count(*) FROM visit v JOIN (SELECT i, i % 5 AS five FROM generate_series(1, 1000) i) g ON g.five = v.clinic, generate_series(1, 2)');
+SELECT joined_rows('SELECT dp_count(*) FROM visit v JOIN (SELECT k AS of, dp_count(*) FROM visit GROUP BY k) g ON g.of = v.k');
 
 -- ---- private with private ----
 RESET ROLE;

@@ -280,6 +280,8 @@ is(value($node, "$owner SELECT count(problem) FROM dp_ledger_verify('kept', 'h')
 is(value($node, "$owner SELECT count(problem) FROM dp_ledger_verify('kept', 'h')"), 3, 'those of other tables are missing');
 is(value($node, "$owner BEGIN; UPDATE kept SET rho = 1 WHERE id = (SELECT max(id) FROM kept WHERE archive = 5); SELECT string_agg(archive::text, ' ') FROM dp_ledger_verify('kept', 'h') WHERE problem = 'lines were changed'"), 5, 'a change is seen in its archive');
 is(value($node, "$owner SELECT count(*) FROM dp_ledger_archive(now(), 'h')"), 0, 'nothing is left to move');
+(undef, undef, $err) = $node->psql('postgres', $call, extra_params => [ '-U', 'owner' ]);
+like($err, qr/NOTICE:  archived 0 lines\nDETAIL:  Lines stay that are not of before that time/, 'and it says which lines stay');
 
 $node->stop;
 done_testing();

@@ -109,6 +109,24 @@ is(value($node, q(SELECT string_agg(coalesce(round(dp_pg.report_used(f, 2, 1e-6,
 	('basic', 1, 0.5), ('zcdp', 1, 0), ('best', 2, 0), ('best', numeric 'Infinity', 1), ('basic', 'Infinity', 1)) v (f, e, r))),
 	'0.500 0.000 0.000 1.000 -', 'shares by filter');
 
+# ---- the pace is that of the period, whenever renewal was granted ----
+
+value($node, <<'EOT');
+SET SESSION AUTHORIZATION owner;
+SELECT dp_pg.open_dataset('late');
+CREATE TABLE late (id int PRIMARY KEY);
+SELECT dp_protect('late', unit => 'id', dataset => 'late');
+SELECT dp_grant('alice', 'late', epsilon => 2, filter => 'basic');
+SET SESSION AUTHORIZATION alice;
+SELECT dp_count(1, 1) FROM late;
+RESET SESSION AUTHORIZATION;
+UPDATE dp_pg.ledger SET at = at - interval '10 days' WHERE dataset = 'late';
+SET SESSION AUTHORIZATION owner;
+SELECT dp_grant('alice', 'late', epsilon => 2, filter => 'basic', renew => '60 days');
+EOT
+$html = page('owner', 'late');
+like((rows_of('Budgets'))[0], qr{^alice\|basic\|2\|.*\|50\.0%\|50\.0%\|\d+-\d+-\d+, in 10 days$}, 'half was used in ten days, though it renews since today');
+
 # ---- names are text ----
 
 value($node, <<'EOT');
