@@ -14,7 +14,11 @@ CREATE TABLE dp_pg.relation (
 	max_rows bigint CHECK (max_rows BETWEEN 1 AND 2147483647),
 	max_keys bigint CHECK (max_keys BETWEEN 1 AND 2147483647),
 	commented boolean NOT NULL DEFAULT true,
-	twin regclass
+	twin regclass,
+	unit_more name[],
+	unit_more_attnums int2[],
+	unit_key_more name[],
+	unit_key_more_attnums int2[]
 );
 COMMENT ON TABLE dp_pg.relation IS
 'protected relations; written by dp_protect and dp_unprotect, readable by everybody';
@@ -46,6 +50,14 @@ COMMENT ON COLUMN dp_pg.relation.commented IS
 'true: comments on the published view and its columns say what was declared';
 COMMENT ON COLUMN dp_pg.relation.twin IS
 'table of released synthetic rows that previews show in transparent mode, made by dp_publish_twin; NULL: none';
+COMMENT ON COLUMN dp_pg.relation.unit_more IS
+'where that primary key has several columns, what refers to those after the first; NULL: it has one';
+COMMENT ON COLUMN dp_pg.relation.unit_more_attnums IS
+'numbers of these columns; follow renames';
+COMMENT ON COLUMN dp_pg.relation.unit_key_more IS
+'the further columns of the primary key, in the same order';
+COMMENT ON COLUMN dp_pg.relation.unit_key_more_attnums IS
+'numbers of these columns; follow renames';
 
 CREATE TABLE dp_pg.attribute (
 	relid regclass NOT NULL,
@@ -146,7 +158,7 @@ CREATE FUNCTION @extschema@.dp_protect(relation regclass, unit text DEFAULT NULL
 RETURNS void LANGUAGE c VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'dp_protect';
 COMMENT ON FUNCTION @extschema@.dp_protect(regclass, text, name, text, boolean, bigint, boolean) IS
-'put a table and its partitions or children under differential privacy. unit: column that says whose row it is (NULL: each row is one unit), or a path of keys, order_id -> orders.customer_id, to the unit of a protected relation of the dataset, whose primary key the column refers to; dataset: whose budgets pay (NULL: the present one, else the caller''s default); publish: name of a view to create for tools (NULL: by dp_pg.publish_schema, empty: none); revoke: take away privileges through which other roles learn rows; rows: about how many it has, which becomes public (NULL: as declared before); comment: whether comments on the view and its columns say what is declared (NULL: as before, by default true). Errors: 42501 not the owner, 42703 unknown column, 42809 not a table, 0A000 foreign or temporary table, or one of Citus, 22023 unusable unit or path, or negative rows, 55000 other roles can read it or it shares rows with another dataset';
+'put a table and its partitions or children under differential privacy. unit: column that says whose row it is (NULL: each row is one unit), or a path of keys, order_id -> orders.customer_id, to the unit of a protected relation of the dataset, whose primary key the column refers to, or as many columns as that has, (order_id, day) -> orders.customer_id; dataset: whose budgets pay (NULL: the present one, else the caller''s default); publish: name of a view to create for tools (NULL: by dp_pg.publish_schema, empty: none); revoke: take away privileges through which other roles learn rows; rows: about how many it has, which becomes public (NULL: as declared before); comment: whether comments on the view and its columns say what is declared (NULL: as before, by default true). Errors: 42501 not the owner, 42703 unknown column, 42809 not a table, 0A000 foreign or temporary table, or one of Citus, 22023 unusable unit or path, or negative rows, 55000 other roles can read it or it shares rows with another dataset';
 
 CREATE FUNCTION @extschema@.dp_unprotect(relation regclass)
 RETURNS void LANGUAGE c VOLATILE PARALLEL UNSAFE

@@ -50,7 +50,8 @@ BEGIN
 			a.lower, a.upper, a.keys, a.other,
 			concat_ws('; ',
 				CASE WHEN u.is_unit THEN 'privacy unit, says whose row it is' END,
-				CASE WHEN b.attname = protected.unit AND NOT u.is_unit THEN format('leads to the privacy unit through %s', protected.unit_through) END,
+				CASE WHEN protected.unit_through IS NOT NULL AND b.attname = ANY (protected.unit || protected.unit_more) THEN format('leads to the privacy unit through %s', protected.unit_through)
+					|| CASE WHEN protected.unit_more IS NOT NULL THEN ', together with ' || array_to_string(array_remove(protected.unit || protected.unit_more, b.attname), ', ') ELSE '' END END,
 				CASE WHEN k.is_key AND a.nulls IS FALSE THEN 'group key, NULL is none' WHEN k.is_key THEN 'group key' END,
 				CASE WHEN a.partition IS NOT NULL THEN 'immutable, queries on different values cost together what the costliest costs' END,
 				CASE WHEN k.is_number AND a.lower IS NULL AND NOT u.is_unit THEN 'no bounds are declared, write some that do not come from the rows' END),

@@ -64,7 +64,7 @@ static const dp_node_field source_fields[] = {
 	SOURCE_FIELD(DP_FIELD_INTEGER, number),
 	SOURCE_FIELD(DP_FIELD_INTEGER, relid),
 	SOURCE_FIELD(DP_FIELD_INTEGER, unit),
-	SOURCE_FIELD(DP_FIELD_INTEGER, follow),
+	SOURCE_FIELD(DP_FIELD_NODE, follow),
 	SOURCE_FIELD(DP_FIELD_NODE, steps),
 	SOURCE_FIELD(DP_FIELD_NODE, step_relids),
 	SOURCE_FIELD(DP_FIELD_NODE, step_keys),

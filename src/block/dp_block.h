@@ -40,12 +40,13 @@ typedef struct dp_joined
 	int			number;			/* their name, as text */
 	Oid			relid;			/* the protected relation, or InvalidOid */
 	AttrNumber	unit;			/* column of the rows that names the unit */
-	AttrNumber	follow;			/* column by whose value the unit is found, by
-								 * the steps; it is NULL before; or 0 */
+	List	   *follow;			/* of int: columns by whose values the unit is
+								 * found, by the steps; it is NULL before; or
+								 * NIL */
 	List	   *steps;			/* of Query *: key and, of the next step, the
-								 * column or the unit */
+								 * columns or the unit */
 	List	   *step_relids;	/* OIDs of what they read */
-	List	   *step_keys;		/* of int: columns that are its key */
+	List	   *step_keys;		/* of lists of int: columns that are its key */
 	int			twin;			/* number of a source with the same rows, which
 								 * alone is run, or 0 */
 	bool		nullable;		/* an outer join may leave its rows out */
@@ -222,7 +223,8 @@ extern bool dp_block_proved_not_null(Oid relid, AttrNumber attnum,
 extern bool dp_block_has_one_row(const dp_relation *relation,
 								 Snapshot snapshot);
 extern dp_refusal *dp_block_refuse_many(const dp_relation *relation);
-extern bool dp_block_is_key(Oid relid, AttrNumber attnum, Snapshot snapshot);
+extern bool dp_block_is_key(Oid relid, const List *columns,
+							Snapshot snapshot);
 
 /* How many numbers of rows will a level, not yet split, release besides? */
 extern int	dp_block_added_sizes(const Query *query);

@@ -13,21 +13,11 @@
  * whether it has rows (semi_join.c, mark_join.c).  A full join leaves out
  * either side, and has private rows on both (full_join.c).
  *
- * Equality of units is an operator of PostgreSQL's own over two columns that
- * name units, of types whose bytes tell units apart (unit_column.c).  Where
- * the unit of a relation is behind a key, its column and that key of the
- * relation it refers to, or the columns of two relations that refer to one
- * key, are as good: the key has one unit.  Another column that happens to have
- * values of that key is not, since the unit of its row may be another.
+ * What names units, and when two of them are equal: unit_name.c.
  */
 #include "postgres.h"
 
-#include "access/transam.h"
-#include "catalog/pg_type.h"
-#include "nodes/nodeFuncs.h"
-#include "optimizer/optimizer.h"
 #include "parser/parsetree.h"
-#include "utils/lsyscache.h"
 
 #include "read_rows.h"
 
@@ -44,234 +34,15 @@ typedef struct join_walk
 	dp_refusal *refusal;
 } join_walk;
 
-/*
- * dp_block_is_private
- *	  Has an entry of a verified level private rows?  A subquery that is no
- *	  leaf reads some.
- */
-bool
-dp_block_is_private(const RangeTblEntry *entry, const dp_rowset *rowset)
-{
-	const dp_leaf *leaf = dp_block_leaf_of(rowset, entry);
-
-	return leaf == NULL ? entry->rtekind == RTE_SUBQUERY :
-		leaf->relation != NULL;
-}
-
-/* ---- columns that name units ---- */
-
-/*
- * What an expression of a level says of the unit of a private item: it is the
- * unit, or a value of a column of `relid` that is a key where `step` is said.
- * Of several items, as COALESCE is, it says so of one that is there.
- */
-typedef struct unit_name
-{
-	Relids		items;			/* NULL: it is no column of private items */
-	Oid			relid;			/* InvalidOid: the unit */
-	AttrNumber	column;
-	bool		step;			/* the first step of the item's own path */
-} unit_name;
-
-static unit_name name_of(const Node *node, const join_walk *walk);
-
-static bool
-same_name(const unit_name *a, const unit_name *b)
-{
-	return a->relid == b->relid && a->column == b->column;
-}
-
-/*
- * dp_block_uncast
- *	  What an expression is another name of: under casts that change neither
- *	  values nor which of them are equal, as from varchar to text and to longer
- *	  whole numbers.  NULL: a cast is another, as to char(n), which takes texts
- *	  for equal that are not.
- */
-const Node *
-dp_block_uncast(const Node *node)
-{
-	node = dp_block_widened((Node *) node);
-	while (IsA(node, RelabelType))
-	{
-		const RelabelType *relabel = (const RelabelType *) node;
-		Oid			to = getBaseType(relabel->resulttype);
-		Oid			from = getBaseType(exprType((Node *) relabel->arg));
-
-		if (to != from && !(to == TEXTOID && from == VARCHAROID))
-			return NULL;
-		node = (const Node *) relabel->arg;
-	}
-	return node;
-}
-
-static unit_name
-name_of_column(const dp_relation *relation, AttrNumber column)
-{
-	unit_name	name = {NULL, relation->relid, column, false};
-	const dp_unit_step *step = relation->unit_steps == NIL ? NULL :
-	linitial(relation->unit_steps);
-
-	if (column == relation->unit_attnum)
-	{
-		name.relid = InvalidOid;
-		name.column = 0;
-	}
-	else if (step != NULL && step->from == column)
-	{
-		name.relid = step->relid;
-		name.column = step->key;
-		name.step = true;
-	}
-	return name;
-}
-
-/* What a column of a level says of the unit of its rows. */
-static unit_name
-name_of_output(Query *level, AttrNumber column, const dp_rowset *rowset)
-{
-	const join_walk walk = {level, rowset, NULL};
-	const TargetEntry *target = get_tle_by_resno(level->targetList, column);
-	unit_name	name = {NULL};
-	ListCell   *lc;
-
-	if (target == NULL)
-		return name;
-	if (level->setOperations == NULL)
-	{
-		name = name_of((const Node *) target->expr, &walk);
-		if (!dp_block_is_present(level, name.items))
-			name.items = NULL;
-		return name;
-	}
-	foreach(lc, dp_block_from(level))
-	{
-		RangeTblEntry *arm = rt_fetch(((RangeTblRef *) lfirst(lc))->rtindex,
-									  level->rtable);
-		unit_name	other = name_of_output(arm->subquery, column, rowset);
-
-		if (foreach_current_index(lc) == 0)
-			name = other;
-		else if (other.items == NULL || !same_name(&other, &name) ||
-				 other.step != name.step)
-			name.items = NULL;
-	}
-	return name;
-}
-
-/*
- * COALESCE names units as its operands do.  Whoever takes it for a name sees
- * to it that the items are of one unit.
- */
-static unit_name
-name_of_any(const CoalesceExpr *any, const join_walk *walk)
-{
-	unit_name	name = {NULL};
-	ListCell   *lc;
-
-	foreach(lc, any->args)
-	{
-		unit_name	one = name_of(lfirst(lc), walk);
-
-		if (one.items == NULL ||
-			(name.items != NULL && !same_name(&one, &name)))
-			return (unit_name) {NULL};
-		one.items = bms_union(one.items, name.items);
-		one.step = one.step || name.step;
-		name = one;
-	}
-	return name;
-}
-
-static unit_name
-name_of(const Node *node, const join_walk *walk)
-{
-	const unit_name none = {NULL};
-	const Node *plain = dp_block_uncast(node);
-	const Var  *var = (const Var *) plain;
-	RangeTblEntry *entry;
-	const dp_leaf *leaf;
-	unit_name	name;
-
-	if (plain != NULL && IsA(plain, CoalesceExpr))
-		return name_of_any((const CoalesceExpr *) plain, walk);
-	if (plain == NULL || !IsA(plain, Var) || var->varlevelsup != 0)
-		return none;
-	entry = rt_fetch(var->varno, walk->query->rtable);
-	if (!dp_block_is_private(entry, walk->rowset))
-		return none;
-	leaf = dp_block_leaf_of(walk->rowset, entry);
-	if (leaf != NULL)
-		name = name_of_column(leaf->relation, var->varattno);
-	else
-	{
-		name = name_of_output(entry->subquery, var->varattno, walk->rowset);
-		if (name.items == NULL)
-			return none;
-	}
-	name.items = bms_make_singleton(var->varno);
-	return name;
-}
-
-/*
- * dp_block_unit_outputs
- *	  Numbers of the targets of a verified level that are the unit of its rows;
- *	  `step`: that are of one unit only, as first steps of paths to it.
- */
-List *
-dp_block_unit_outputs(Query *query, const dp_rowset *rowset, bool step)
-{
-	List	   *outputs = NIL;
-	ListCell   *lc;
-
-	foreach(lc, query->targetList)
-	{
-		const TargetEntry *target = lfirst(lc);
-		unit_name	name = name_of_output(query, target->resno, rowset);
-
-		if (name.items != NULL &&
-			(step ? name.step : !OidIsValid(name.relid)))
-			outputs = lappend_int(outputs, target->resno);
-	}
-	return outputs;
-}
-
-/*
- * dp_block_names_unit
- *	  Is an expression of a verified level a unit, which is there in each row?
- */
-bool
-dp_block_names_unit(Query *query, const Node *expression,
-					const dp_rowset *rowset)
-{
-	const join_walk walk = {query, rowset, NULL};
-	unit_name	name = name_of(expression, &walk);
-
-	return name.items != NULL && !OidIsValid(name.relid) &&
-		dp_block_is_present(query, name.items);
-}
-
 /* ---- conditions ---- */
 
-/* Does a condition say that the units of items are equal?  Which. */
+/* Does a condition, beside others, say that the units of items are equal? */
 static bool
-equates_units(const Node *condition, const join_walk *walk, Relids *a,
-			  Relids *b)
+equates_units(const Node *condition, const List *conditions,
+			  const join_walk *walk, Relids *a, Relids *b)
 {
-	const OpExpr *comparison = (const OpExpr *) condition;
-	unit_name	left;
-	unit_name	right;
-
-	if (!IsA(condition, OpExpr) || !dp_block_is_equality(comparison))
-		return false;
-	left = name_of(linitial(comparison->args), walk);
-	right = name_of(lsecond(comparison->args), walk);
-	*a = left.items;
-	*b = right.items;
-	if (*a == NULL || *b == NULL || bms_overlap(*a, *b) ||
-		!same_name(&left, &right))
-		return false;
-	return !OidIsValid(left.relid) || left.step || right.step;
+	return dp_block_equates_units(condition, conditions, walk->query,
+								  walk->rowset, a, b);
 }
 
 /* The class that has all of the items, or NULL. */
@@ -304,12 +75,13 @@ unite(List *classes, Relids a, Relids b)
 static void
 apply(join_side *side, Node *condition, const join_walk *walk)
 {
+	List	   *conditions = dp_block_add_conjuncts(NIL, condition);
 	ListCell   *lc;
 	Relids		a;
 	Relids		b;
 
-	foreach(lc, dp_block_add_conjuncts(NIL, condition))
-		if (equates_units(lfirst(lc), walk, &a, &b))
+	foreach(lc, conditions)
+		if (equates_units(lfirst(lc), conditions, walk, &a, &b))
 			side->classes = unite(side->classes, a, b);
 }
 
@@ -357,6 +129,7 @@ static void
 join_outer(join_side *kept, join_side *left_out, Node *condition,
 		   join_walk *walk, dp_refusal *(*refuse_others) (void))
 {
+	List	   *conditions = dp_block_add_conjuncts(NIL, condition);
 	ListCell   *lc;
 	ListCell   *lc2;
 
@@ -370,9 +143,10 @@ join_outer(join_side *kept, join_side *left_out, Node *condition,
 		Relids		a;
 		Relids		b;
 
-		foreach(lc2, dp_block_add_conjuncts(NIL, condition))
+		foreach(lc2, conditions)
 		{
-			if (with != NULL || !equates_units(lfirst(lc2), walk, &a, &b))
+			if (with != NULL ||
+				!equates_units(lfirst(lc2), conditions, walk, &a, &b))
 				continue;
 			if (bms_is_subset(b, lfirst(lc)))
 				with = class_of(kept->classes, a);
@@ -403,7 +177,8 @@ settle_units(Node *condition, const join_walk *walk)
 		const BooleanTest *test = lfirst(lc);
 
 		if (IsA(test, BooleanTest) && test->booltesttype == IS_NOT_FALSE &&
-			equates_units((Node *) test->arg, walk, &a, &b) &&
+			equates_units((Node *) test->arg, list_make1(test->arg), walk, &a,
+						  &b) &&
 			dp_block_is_present(walk->query, a) &&
 			dp_block_is_present(walk->query, b))
 			conjuncts = lappend(conjuncts, test->arg);
@@ -443,12 +218,13 @@ static bool
 equates_sides(Node *condition, const join_side *left, const join_side *right,
 			  const join_walk *walk)
 {
+	List	   *conditions = dp_block_add_conjuncts(NIL, condition);
 	ListCell   *lc;
 	Relids		a;
 	Relids		b;
 
-	foreach(lc, dp_block_add_conjuncts(NIL, condition))
-		if (equates_units(lfirst(lc), walk, &a, &b) &&
+	foreach(lc, conditions)
+		if (equates_units(lfirst(lc), conditions, walk, &a, &b) &&
 			((class_of(left->classes, a) && class_of(right->classes, b)) ||
 			 (class_of(left->classes, b) && class_of(right->classes, a))))
 			return true;
@@ -553,7 +329,7 @@ check_level(Query *query, const dp_rowset *rowset)
 			return refusal;
 	}
 	if (query->setOperations != NULL)
-		return dp_block_unit_outputs(query, rowset, false) == NIL ?
+		return dp_block_unit_outputs(query, rowset) == NIL ?
 			refuse_arms() : NULL;
 	foreach(lc, query->jointree->fromlist)
 		all.classes = list_concat(all.classes,

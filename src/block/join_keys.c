@@ -373,23 +373,86 @@ relation_of(const Node *column, const dp_rowset *rowset)
 	return dp_block_leaf(rowset, ((const Var *) column)->varno)->relation;
 }
 
-/* Is a column the first step to its rows' unit, and the other that key? */
+/* The first step to the unit of the rows that a column is of; or NULL. */
+static const dp_unit_step *
+first_step(const Node *column, const dp_rowset *rowset)
+{
+	const dp_relation *relation = relation_of(column, rowset);
+
+	return relation == NULL || relation->unit_steps == NIL ? NULL :
+		linitial(relation->unit_steps);
+}
+
+/*
+ * Is a column the n-th of the first step to its rows' unit, and the other that
+ * of the key?
+ */
 static bool
-leads_to(const Node *from, const Node *to, const dp_rowset *rowset)
+leads_to(const Node *from, const Node *to, int n, const dp_rowset *rowset)
 {
 	const dp_relation *relation;
 	const dp_unit_step *step;
 
 	if (!IsA(from, Var) || !IsA(to, Var))
 		return false;
-	relation = relation_of(from, rowset);
-	if (relation == NULL || relation->unit_steps == NIL)
-		return false;
-	step = linitial(relation->unit_steps);
+	step = first_step(from, rowset);
 	relation = relation_of(to, rowset);
-	return ((const Var *) from)->varattno == step->from &&
+	return step != NULL && n < list_length(step->from) &&
+		((const Var *) from)->varattno == list_nth_int(step->from, n) &&
 		relation != NULL && relation->relid == step->relid &&
-		((const Var *) to)->varattno == step->key;
+		((const Var *) to)->varattno == list_nth_int(step->key, n);
+}
+
+/*
+ * By the n-th column of its first step, which row does a condition say refers
+ * to the leaf's?  That column, or NULL.
+ */
+static const Var *
+referring_column(int leaf, const dp_join_condition *condition, int n,
+				 const dp_rowset *rowset)
+{
+	const OpExpr *equality = (const OpExpr *) condition->base;
+	const Node *from;
+	const Node *to;
+
+	if (!IsA(equality, OpExpr) || !dp_block_is_equality(equality) ||
+		(condition->usable != NULL && !bms_is_member(leaf, condition->usable)))
+		return NULL;
+	from = linitial(equality->args);
+	to = lsecond(equality->args);
+	if (leads_to(to, from, n, rowset))
+	{
+		from = to;
+		to = linitial(equality->args);
+	}
+	return leads_to(from, to, n, rowset) &&
+		(int) ((const Var *) to)->varno == leaf ? (const Var *) from : NULL;
+}
+
+/* Do conditions say so by all columns, of which the first is at hand? */
+static bool
+refers_by_all(int leaf, const Var *first, const List *conditions,
+			  const dp_rowset *rowset)
+{
+	int			n = list_length(first_step((const Node *) first,
+										   rowset)->from);
+	int			i;
+
+	for (i = 1; i < n; i++)
+	{
+		bool		found = false;
+		ListCell   *lc;
+
+		foreach(lc, conditions)
+		{
+			const Var  *column = referring_column(leaf, lfirst(lc), i, rowset);
+
+			found = found || (column != NULL && column->varno == first->varno);
+		}
+		if (!found)
+			return false;
+	}
+	return true;
 }
 
 /*
@@ -403,26 +466,11 @@ find_referring(int leaf, const List *conditions, const dp_rowset *rowset)
 
 	foreach(lc, conditions)
 	{
-		const dp_join_condition *condition = lfirst(lc);
-		const OpExpr *equality = (const OpExpr *) condition->base;
-		const Node *from;
-		const Node *to;
+		const Var  *from = referring_column(leaf, lfirst(lc), 0, rowset);
 
-		if (!IsA(equality, OpExpr) || !dp_block_is_equality(equality) ||
-			(condition->usable != NULL &&
-			 !bms_is_member(leaf, condition->usable)))
-			continue;
-		from = linitial(equality->args);
-		to = lsecond(equality->args);
-		if (leads_to(to, from, rowset))
-		{
-			from = to;
-			to = linitial(equality->args);
-		}
-		if (leads_to(from, to, rowset) &&
-			(int) ((const Var *) to)->varno == leaf &&
-			!dp_block_leaf(rowset, ((const Var *) from)->varno)->nullable)
-			return ((const Var *) from)->varno;
+		if (from != NULL && !dp_block_leaf(rowset, from->varno)->nullable &&
+			refers_by_all(leaf, from, conditions, rowset))
+			return from->varno;
 	}
 	return 0;
 }

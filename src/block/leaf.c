@@ -104,3 +104,17 @@ dp_block_relation_of(const dp_rowset *rowset, Node *base, bool *nullable)
 		return InvalidOid;
 	return leaf->relation->relid;
 }
+
+/*
+ * dp_block_is_private
+ *	  Has an entry of a verified level private rows?  A subquery that is no
+ *	  leaf reads some.
+ */
+bool
+dp_block_is_private(const RangeTblEntry *entry, const dp_rowset *rowset)
+{
+	const dp_leaf *leaf = dp_block_leaf_of(rowset, entry);
+
+	return leaf == NULL ? entry->rtekind == RTE_SUBQUERY :
+		leaf->relation != NULL;
+}

@@ -252,8 +252,7 @@ compares_units(const OpExpr *compared, const group_join *joined,
 	Node	   *outside = list_nth(compared->args, 1 - side);
 
 	return IsA(inside, Var) &&
-		list_member_int(dp_block_unit_outputs(joined->groups, m->rowset,
-											  false),
+		list_member_int(dp_block_unit_outputs(joined->groups, m->rowset),
 						((Var *) inside)->varattno) &&
 		dp_block_names_unit(m->query, outside, m->rowset);
 }

@@ -128,7 +128,7 @@ name_entry(Query *level, RangeTblEntry *entry, const dp_relation *relation,
 	named->eref = entry->eref;
 	named->inFromCl = entry->inFromCl;
 	add_columns(named, entry);
-	if (source->follow != 0)
+	if (source->follow != NIL)
 		add_unit_column(named, relation);
 	name_columns(named);
 	*entry = *named;
@@ -272,7 +272,7 @@ add_targets(dp_joined *source, const Bitmapset *needed)
 											exprCollation(column));
 		add_target(query, column);
 	}
-	if (source->follow != 0)
+	if (source->follow != NIL)
 		add_target(query,
 				   (Node *) makeNullConst(dp_block_followed_type(source), -1,
 										  InvalidOid));
@@ -299,6 +299,18 @@ share_columns(const dp_block *block, Bitmapset **columns)
 		if (source->twin != 0)
 			columns[source->number] = bms_copy(columns[source->twin]);
 	}
+}
+
+/* The column that is the unit, or those by which it is found. */
+static void
+add_unit(const dp_joined *source, Bitmapset **columns)
+{
+	ListCell   *lc;
+
+	if (source->follow == NIL)
+		*columns = bms_add_member(*columns, source->unit);
+	foreach(lc, source->follow)
+		*columns = bms_add_member(*columns, lfirst_int(lc));
 }
 
 /*
@@ -328,10 +340,7 @@ dp_block_select_rows(dp_block *block)
 		dp_joined  *source = lfirst(lc);
 
 		if (source->unit != 0)
-			walk.columns[source->number] =
-				bms_add_member(walk.columns[source->number],
-							   source->follow != 0 ? source->follow :
-							   source->unit);
+			add_unit(source, &walk.columns[source->number]);
 		if (refusal == NULL && OidIsValid(source->relid))
 			refusal = dp_block_check_row_length(source->relid,
 												walk.columns[source->number]);

@@ -68,6 +68,8 @@ extern bool dp_block_has_join(const dp_rowset *rowset);
 extern bool dp_block_joins_private(const dp_rowset *rowset);
 extern Oid	dp_block_relation_of(const dp_rowset *rowset, Node *base,
 								 bool *nullable);
+extern bool dp_block_is_private(const RangeTblEntry *entry,
+								const dp_rowset *rowset);
 
 /* ---- conjunct.c ---- */
 extern List *dp_block_add_conjuncts(List *conjuncts, Node *condition);
@@ -123,15 +125,20 @@ extern dp_refusal *dp_block_expand_with_inside(RangeTblEntry *entry,
 extern dp_refusal *dp_block_check_with(const dp_rowset *rowset);
 
 /* ---- join.c ---- */
-extern const Node *dp_block_uncast(const Node *node);
-extern bool dp_block_is_private(const RangeTblEntry *entry,
-								const dp_rowset *rowset);
 extern dp_refusal *dp_block_check_join(Query *query,
 									   const dp_rowset *rowset);
-extern List *dp_block_unit_outputs(Query *query, const dp_rowset *rowset,
-								   bool step);
+
+/* ---- unit_name.c ---- */
+extern const Node *dp_block_uncast(const Node *node);
+extern List *dp_block_unit_outputs(Query *query, const dp_rowset *rowset);
+extern bool dp_block_names_step(Query *query, const List *numbers,
+								const dp_rowset *rowset);
 extern bool dp_block_names_unit(Query *query, const Node *expression,
 								const dp_rowset *rowset);
+extern bool dp_block_equates_units(const Node *condition,
+								   const List *conditions, Query *query,
+								   const dp_rowset *rowset, Relids *a,
+								   Relids *b);
 
 /* ---- full_join.c ---- */
 extern bool dp_block_is_present(const Query *query, Relids items);

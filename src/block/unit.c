@@ -32,8 +32,29 @@
 #include "../places/dp_value_bytes.h"
 #include "read_rows.h"
 
+/* Is an index on exactly these columns, which differ, in any order? */
 static bool
-index_proves_unique(Oid index, AttrNumber attnum, Snapshot snapshot)
+is_of_columns(Form_pg_index index, const List *columns)
+{
+	int			i;
+
+	if (index->indnkeyatts != list_length(columns))
+		return false;
+	for (i = 0; i < index->indnkeyatts; i++)
+	{
+		int			j;
+
+		if (!list_member_int(columns, index->indkey.values[i]))
+			return false;
+		for (j = 0; j < i; j++)
+			if (index->indkey.values[j] == index->indkey.values[i])
+				return false;
+	}
+	return true;
+}
+
+static bool
+index_proves_unique(Oid index, const List *columns, Snapshot snapshot)
 {
 	HeapTuple	tuple = SearchSysCache1(INDEXRELID, ObjectIdGetDatum(index));
 	Form_pg_index form;
@@ -43,8 +64,7 @@ index_proves_unique(Oid index, AttrNumber attnum, Snapshot snapshot)
 		return false;
 	form = (Form_pg_index) GETSTRUCT(tuple);
 	proves = form->indisunique && form->indisvalid && form->indimmediate &&
-		form->indislive && form->indnkeyatts == 1 &&
-		form->indkey.values[0] == attnum &&
+		form->indislive && is_of_columns(form, columns) &&
 		heap_attisnull(tuple, Anum_pg_index_indpred, NULL) &&
 		heap_attisnull(tuple, Anum_pg_index_indexprs, NULL) &&
 		dp_catalog_visible_to(tuple, snapshot);
@@ -111,14 +131,16 @@ dp_block_proved_not_null(Oid relid, AttrNumber attnum, Snapshot snapshot)
 }
 
 static bool
-column_proved_unique(Relation rel, AttrNumber attnum, Snapshot snapshot)
+columns_proved_unique(Relation rel, const List *columns, Snapshot snapshot)
 {
 	List	   *indexes;
 	ListCell   *lc;
 	bool		proved = false;
 
-	if (!dp_block_proved_not_null(RelationGetRelid(rel), attnum, snapshot))
-		return false;
+	foreach(lc, columns)
+		if (!dp_block_proved_not_null(RelationGetRelid(rel), lfirst_int(lc),
+									  snapshot))
+			return false;
 	if (rel->rd_rel->relkind == RELKIND_PARTITIONED_TABLE)
 	{
 		if (!parts_visible(RelationGetRelid(rel), snapshot))
@@ -128,7 +150,7 @@ column_proved_unique(Relation rel, AttrNumber attnum, Snapshot snapshot)
 		return false;
 	indexes = RelationGetIndexList(rel);
 	foreach(lc, indexes)
-		proved = proved || index_proves_unique(lfirst_oid(lc), attnum,
+		proved = proved || index_proves_unique(lfirst_oid(lc), columns,
 											   snapshot);
 	list_free(indexes);
 	return proved;
@@ -151,21 +173,22 @@ dp_block_has_one_row(const dp_relation *relation, Snapshot snapshot)
 	if (relation->unit_steps != NIL)
 		return false;
 	rel = table_open(relation->relid, NoLock);
-	proved = column_proved_unique(rel, relation->unit_attnum, snapshot);
+	proved = columns_proved_unique(rel, list_make1_int(relation->unit_attnum),
+								   snapshot);
 	table_close(rel, NoLock);
 	return proved;
 }
 
 /*
  * dp_block_is_key
- *	  Is a column of a relation, on which the caller holds a lock, provably
- *	  another in each row, as far as the snapshot sees?
+ *	  Are columns of a relation, on which the caller holds a lock, together
+ *	  provably others in each row, and never NULL, as far as the snapshot sees?
  */
 bool
-dp_block_is_key(Oid relid, AttrNumber attnum, Snapshot snapshot)
+dp_block_is_key(Oid relid, const List *columns, Snapshot snapshot)
 {
 	Relation	rel = table_open(relid, NoLock);
-	bool		proved = column_proved_unique(rel, attnum, snapshot);
+	bool		proved = columns_proved_unique(rel, columns, snapshot);
 
 	table_close(rel, NoLock);
 	return proved;
@@ -231,14 +254,19 @@ dp_block_check_unit_type(const dp_relation *relation)
 	foreach(lc, relation->unit_steps)
 	{
 		const dp_unit_step *step = lfirst(lc);
-		Oid			type;
-		int32		typmod;
-		Oid			collation;
+		ListCell   *key;
 
-		get_atttypetypmodcoll(step->relid, step->key, &type, &typmod,
-							  &collation);
-		if (!tells_apart(type, collation))
-			return refuse_type(relation, type);
+		foreach(key, step->key)
+		{
+			Oid			type;
+			int32		typmod;
+			Oid			collation;
+
+			get_atttypetypmodcoll(step->relid, lfirst_int(key), &type, &typmod,
+								  &collation);
+			if (!tells_apart(type, collation))
+				return refuse_type(relation, type);
+		}
 	}
 	return NULL;
 }

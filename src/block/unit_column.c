@@ -53,7 +53,7 @@ key_among(const Query *level, const List *numbers)
 TargetEntry *
 dp_block_group_unit(Query *level, const dp_rowset *rowset)
 {
-	return key_among(level, dp_block_unit_outputs(level, rowset, false));
+	return key_among(level, dp_block_unit_outputs(level, rowset));
 }
 
 /* The target of a subquery that is the unit of its rows. */
@@ -66,8 +66,7 @@ unit_target(Query *subquery, const dp_rowset *rowset)
 	if (subquery->setOperations != NULL)
 		return get_tle_by_resno(subquery->targetList,
 								linitial_int(dp_block_unit_outputs(subquery,
-																   rowset,
-																   false)));
+																   rowset)));
 	if (dp_block_is_grouped(subquery))
 	{
 		target = dp_block_group_unit(subquery, rowset);
@@ -185,6 +184,18 @@ dp_block_rowset_unit(Query *query, const dp_rowset *rowset)
 	return found;
 }
 
+/* Numbers of the targets that a level groups by. */
+static List *
+group_keys(const Query *level)
+{
+	List	   *numbers = NIL;
+	ListCell   *lc;
+
+	foreach(lc, level->groupClause)
+		numbers = lappend_int(numbers, target_of(level, lfirst(lc))->resno);
+	return numbers;
+}
+
 /*
  * dp_block_add_unit_key
  *	  Where a level groups by the first step of a path to the unit, as lines by
@@ -198,7 +209,7 @@ dp_block_add_unit_key(RangeTblEntry *entry, const dp_rowset *rowset)
 	TargetEntry *target;
 
 	if (dp_block_group_unit(level, rowset) != NULL ||
-		key_among(level, dp_block_unit_outputs(level, rowset, true)) == NULL)
+		!dp_block_names_step(level, group_keys(level), rowset))
 		return;
 	target = makeTargetEntry(dp_block_rowset_unit(level, rowset),
 							 list_length(level->targetList) + 1,

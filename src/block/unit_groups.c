@@ -124,7 +124,7 @@ group_right(const JoinExpr *join, Query *query, dp_rowset *rowset)
 	if (dp_block_leaf_of(rowset, entry) != NULL ||
 		dp_block_is_whole(level) || level->setOperations != NULL ||
 		list_length(dp_block_list_items(level)) < 2 ||
-		dp_block_unit_outputs(level, rowset, false) == NIL ||
+		dp_block_unit_outputs(level, rowset) == NIL ||
 		!can_group(level))
 		return;
 	dp_block_group_by_all(level);

@@ -17,18 +17,27 @@
 
 #include "split.h"
 
-static TargetEntry *
-read_column(ParseState *state, Oid relid, AttrNumber column, AttrNumber number)
+static List *
+read_columns(ParseState *state, Oid relid, const List *columns, List *targets)
 {
-	char	   *name = get_attname(relid, column, false);
-	Node	   *var = colNameToVar(state, name, false, -1);
+	ListCell   *lc;
 
-	return makeTargetEntry((Expr *) var, number, name, false);
+	foreach(lc, columns)
+	{
+		char	   *name = get_attname(relid, lfirst_int(lc), false);
+		Node	   *var = colNameToVar(state, name, false, -1);
+
+		targets = lappend(targets,
+						  makeTargetEntry((Expr *) var,
+										  list_length(targets) + 1, name,
+										  false));
+	}
+	return targets;
 }
 
 /*
- * SELECT key, next FROM relation: by its OID, since what leads to it may be a
- * schema that the asker may not look into.
+ * SELECT key.., next.. FROM relation: by its OID, since what leads to it may
+ * be a schema that the asker may not look into.
  */
 static Query *
 read_step(const dp_unit_step *step)
@@ -45,9 +54,9 @@ read_step(const dp_unit_step *step)
 	query->querySource = QSRC_ORIGINAL;
 	query->canSetTag = true;
 	query->stmt_location = -1;
-	query->targetList =
-		list_make2(read_column(state, step->relid, step->key, 1),
-				   read_column(state, step->relid, step->next, 2));
+	query->targetList = read_columns(state, step->relid, step->next,
+									 read_columns(state, step->relid,
+												  step->key, NIL));
 	query->jointree = makeFromExpr(state->p_joinlist, NULL);
 	dp_compat_parsed_entries(query, state);
 	table_close(rel, NoLock);
@@ -68,11 +77,11 @@ dp_block_add_steps(const dp_relation *relation, dp_joined *source)
 	{
 		const dp_unit_step *step = lfirst(lc);
 
-		if (source->follow == 0)
-			source->follow = step->from;
+		if (source->follow == NIL)
+			source->follow = list_copy(step->from);
 		source->steps = lappend(source->steps, read_step(step));
 		source->step_relids = lappend_oid(source->step_relids, step->relid);
-		source->step_keys = lappend_int(source->step_keys, step->key);
+		source->step_keys = lappend(source->step_keys, list_copy(step->key));
 	}
 }
 
@@ -81,7 +90,7 @@ Oid
 dp_block_followed_type(const dp_joined *source)
 {
 	const Query *last = llast(source->steps);
-	const TargetEntry *unit = lsecond(last->targetList);
+	const TargetEntry *unit = llast(last->targetList);
 
 	return exprType((Node *) unit->expr);
 }

@@ -144,17 +144,21 @@ refuse_partition(const Query *level, const WindowClause *window)
 
 /* Does a window have the rows of one unit in each partition? */
 static bool
-parts_units(const WindowClause *window, const Query *level,
-			const List *units)
+parts_units(const WindowClause *window, Query *level, const dp_rowset *rowset)
 {
+	List	   *numbers = NIL;
 	ListCell   *lc;
 
 	foreach(lc, window->partitionClause)
-		if (list_member_int(units,
-							get_sortgroupclause_tle(lfirst(lc),
-													level->targetList)->resno))
-			return true;
-	return false;
+	{
+		const TargetEntry *target =
+		get_sortgroupclause_tle(lfirst(lc), level->targetList);
+
+		numbers = lappend_int(numbers, target->resno);
+	}
+	return dp_block_names_step(level, numbers, rowset) ||
+		list_intersection_int(numbers,
+							  dp_block_unit_outputs(level, rowset)) != NIL;
 }
 
 /* Is an expression over base columns a value as it is stored somewhere? */
@@ -211,13 +215,10 @@ check_texts(Query *level)
 dp_refusal *
 dp_block_check_windows(Query *level, const dp_rowset *rowset)
 {
-	List	   *units = dp_block_unit_outputs(level, rowset, false);
-	List	   *steps = dp_block_unit_outputs(level, rowset, true);
 	ListCell   *lc;
 
 	foreach(lc, level->windowClause)
-		if (!parts_units(lfirst(lc), level, units) &&
-			!parts_units(lfirst(lc), level, steps))
+		if (!parts_units(lfirst(lc), level, rowset))
 			return refuse_partition(level, lfirst(lc));
 	return check_texts(level);
 }

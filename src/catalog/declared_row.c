@@ -10,6 +10,8 @@
 
 #include "access/htup_details.h"
 #include "access/table.h"
+#include "catalog/pg_type.h"
+#include "utils/array.h"
 #include "utils/rel.h"
 
 #include "declared_row.h"
@@ -40,6 +42,24 @@ static const char *const follow_names[] =
 	" AND a.attrelid = d.unit_through"
 	" AND a.attnum = d.unit_key_attnum AND NOT a.attisdropped"
 	" AND a.attname <> d.unit_key",
+	"UPDATE dp_pg.relation AS d"
+	" SET unit_more = ARRAY(SELECT coalesce(a.attname, m.name)"
+	" FROM ROWS FROM (pg_catalog.unnest(d.unit_more),"
+	" pg_catalog.unnest(d.unit_more_attnums)) WITH ORDINALITY"
+	" AS m(name, attnum, n) LEFT JOIN pg_catalog.pg_attribute AS a"
+	" ON a.attrelid = d.relid AND a.attnum = m.attnum"
+	" AND NOT a.attisdropped ORDER BY m.n)"
+	" WHERE d.relid::pg_catalog.oid = d.relid_origin"
+	" AND d.unit_more IS NOT NULL",
+	"UPDATE dp_pg.relation AS d"
+	" SET unit_key_more = ARRAY(SELECT coalesce(a.attname, m.name)"
+	" FROM ROWS FROM (pg_catalog.unnest(d.unit_key_more),"
+	" pg_catalog.unnest(d.unit_key_more_attnums)) WITH ORDINALITY"
+	" AS m(name, attnum, n) LEFT JOIN pg_catalog.pg_attribute AS a"
+	" ON a.attrelid = d.unit_through AND a.attnum = m.attnum"
+	" AND NOT a.attisdropped ORDER BY m.n)"
+	" WHERE d.relid::pg_catalog.oid = d.relid_origin"
+	" AND d.unit_key_more IS NOT NULL",
 	"UPDATE dp_pg.attribute AS d"
 	" SET attname = a.attname"
 	" FROM pg_catalog.pg_attribute AS a"
@@ -52,6 +72,14 @@ static const char *const follow_names[] =
 	" WHERE d.relid::pg_catalog.oid = d.relid_origin AND a.attrelid = d.relid"
 	" AND a.attnum = d.attnum AND NOT a.attisdropped"
 	" AND a.attname <> d.attname",
+	"UPDATE dp_pg.relation AS d"
+	" SET unit_more_attnums ="
+	" ARRAY(SELECT coalesce(a.attnum, 0::pg_catalog.int2)"
+	" FROM pg_catalog.unnest(d.unit_more) WITH ORDINALITY AS m(name, n)"
+	" LEFT JOIN pg_catalog.pg_attribute AS a ON a.attrelid = d.relid"
+	" AND a.attname = m.name AND NOT a.attisdropped ORDER BY m.n)"
+	" WHERE d.relid::pg_catalog.oid <> d.relid_origin"
+	" AND d.unit_more IS NOT NULL",
 	"UPDATE dp_pg.relation AS d"
 	" SET relid_origin = d.relid, unit_attnum = a.attnum"
 	" FROM pg_catalog.pg_attribute AS a"
@@ -106,6 +134,57 @@ static const char *const forget_dropped[] =
 	NULL
 };
 
+/* Elements of an array of names or numbers, 0 where it is NULL. */
+static int
+read_array(const dp_values *row, int column, Oid type, Datum **elements)
+{
+	int			n = 0;
+
+	if (!dp_catalog_is_null(row, column))
+		deconstruct_array(DatumGetArrayTypeP(dp_catalog_get(row, column)),
+						  type, type == NAMEOID ? NAMEDATALEN : sizeof(int16),
+						  type != NAMEOID, type == NAMEOID ? TYPALIGN_CHAR :
+						  TYPALIGN_SHORT, elements, NULL, &n);
+	return n;
+}
+
+/*
+ * dp_catalog_get_unit_more
+ *	  The further columns of a row of dp_pg.relation, and of the key.
+ */
+List *
+dp_catalog_get_unit_more(const dp_values *row)
+{
+	Datum	   *from;
+	Datum	   *from_attnums;
+	Datum	   *key;
+	Datum	   *key_attnums;
+	int			n = read_array(row, RELATION_UNIT_MORE, NAMEOID, &from);
+	int			keys = read_array(row, RELATION_UNIT_KEY_MORE, NAMEOID, &key);
+	int			numbers = read_array(row, RELATION_UNIT_MORE_ATTNUMS, INT2OID,
+									 &from_attnums);
+	int			key_numbers = read_array(row, RELATION_UNIT_KEY_MORE_ATTNUMS,
+										 INT2OID, &key_attnums);
+	List	   *more = NIL;
+	int			i;
+
+	for (i = 0; i < Max(n, keys); i++)
+	{
+		dp_unit_column *column = palloc0(sizeof(dp_unit_column));
+
+		if (i < n)
+			column->from = *DatumGetName(from[i]);
+		if (i < numbers)
+			column->from_attnum = DatumGetInt16(from_attnums[i]);
+		if (i < keys)
+			column->key = *DatumGetName(key[i]);
+		if (i < key_numbers)
+			column->key_attnum = DatumGetInt16(key_attnums[i]);
+		more = lappend(more, column);
+	}
+	return more;
+}
+
 /* What rows of dp_pg.relation have alone. */
 static void
 fetch_of_unit(const dp_values *row, dp_declared_row *out)
@@ -120,6 +199,7 @@ fetch_of_unit(const dp_values *row, dp_declared_row *out)
 		out->published = dp_catalog_get_oid(row, RELATION_PUBLISHED);
 	if (!dp_catalog_is_null(row, RELATION_TWIN))
 		out->twin = dp_catalog_get_oid(row, RELATION_TWIN);
+	out->more = dp_catalog_get_unit_more(row);
 }
 
 static void
@@ -205,6 +285,25 @@ dp_catalog_read_declared(Relation rel, HeapTuple tuple, dp_declared_row *out)
 	fetch(&row, is_unit, out);
 }
 
+/* Numbers of the further columns, or of the key's: int2[]. */
+static Datum
+numbers_of(const List *more, bool key)
+{
+	Datum	   *numbers = palloc(sizeof(Datum) * (list_length(more) + 1));
+	ListCell   *lc;
+
+	foreach(lc, more)
+	{
+		const dp_unit_column *column = lfirst(lc);
+
+		numbers[foreach_current_index(lc)] =
+			Int16GetDatum(key ? column->key_attnum : column->from_attnum);
+	}
+	return PointerGetDatum(construct_array(numbers, list_length(more), INT2OID,
+										   sizeof(int16), true,
+										   TYPALIGN_SHORT));
+}
+
 /*
  * dp_catalog_place_declared
  *	  The same row with relid_origin and the number of the column, and of the
@@ -214,18 +313,22 @@ HeapTuple
 dp_catalog_place_declared(Relation rel, HeapTuple tuple,
 						  const dp_declared_row *row)
 {
-	int			columns[3] = {RELATION_ORIGIN, ATTRIBUTE_ATTNUM,
-	RELATION_UNIT_KEY_ATTNUM};
-	Datum		values[3];
-	bool		nulls[3] = {false, !row->named, !OidIsValid(row->through)};
+	int			columns[5] = {RELATION_ORIGIN, ATTRIBUTE_ATTNUM,
+		RELATION_UNIT_KEY_ATTNUM, RELATION_UNIT_MORE_ATTNUMS,
+	RELATION_UNIT_KEY_MORE_ATTNUMS};
+	Datum		values[5];
+	bool		nulls[5] = {false, !row->named, !OidIsValid(row->through),
+	row->more == NIL, row->more == NIL};
 
 	if (row->is_unit)
 		columns[1] = RELATION_UNIT_ATTNUM;
 	values[0] = ObjectIdGetDatum(row->origin);
 	values[1] = Int16GetDatum(row->attnum);
 	values[2] = Int16GetDatum(row->key_attnum);
+	values[3] = numbers_of(row->more, false);
+	values[4] = numbers_of(row->more, true);
 	return heap_modify_tuple_by_cols(tuple, RelationGetDescr(rel),
-									 row->is_unit ? 3 : 2, columns, values,
+									 row->is_unit ? 5 : 2, columns, values,
 									 nulls);
 }
 

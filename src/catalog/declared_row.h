@@ -6,6 +6,10 @@
 #ifndef DP_CATALOG_DECLARED_ROW_H
 #define DP_CATALOG_DECLARED_ROW_H
 
+#include "nodes/pg_list.h"
+
+struct dp_values;
+
 /* In the order of sql/30_relation.sql. */
 enum
 {
@@ -23,6 +27,10 @@ enum
 	RELATION_MAX_KEYS,
 	RELATION_COMMENTED,
 	RELATION_TWIN,
+	RELATION_UNIT_MORE,
+	RELATION_UNIT_MORE_ATTNUMS,
+	RELATION_UNIT_KEY_MORE,
+	RELATION_UNIT_KEY_MORE_ATTNUMS,
 	RELATION_END
 };
 
@@ -44,5 +52,7 @@ enum
 	ATTRIBUTE_NULLS,
 	ATTRIBUTE_END
 };
+
+extern List *dp_catalog_get_unit_more(const struct dp_values *row);
 
 #endif							/* DP_CATALOG_DECLARED_ROW_H */

@@ -404,6 +404,15 @@ extern void dp_catalog_complete_release(const dp_release_row *row,
  * dp_catalog_open_relations returns NULL where the extension is not installed;
  * the others find nothing there.
  */
+/* A column, and that of a key whose values it has. */
+typedef struct dp_unit_column
+{
+	NameData	from;
+	AttrNumber	from_attnum;	/* 0: none */
+	NameData	key;
+	AttrNumber	key_attnum;
+} dp_unit_column;
+
 typedef struct dp_relation_row
 {
 	Oid			relid;
@@ -421,6 +430,8 @@ typedef struct dp_relation_row
 	int64		max_keys;		/* groups of a unit; 0: likewise */
 	bool		commented;		/* the view has comments of ours */
 	Oid			twin;			/* table of synthetic rows, or none */
+	List	   *unit_more;		/* of dp_unit_column *: those after the first
+								 * of a key of several columns */
 } dp_relation_row;
 
 extern Relation dp_catalog_open_relations(void);
@@ -526,6 +537,8 @@ typedef struct dp_declared_row
 	AttrNumber	key_attnum;
 	Oid			published;		/* view, InvalidOid: none */
 	Oid			twin;			/* table, likewise */
+	List	   *more;			/* of dp_unit_column *: further ones of unit
+								 * and key */
 } dp_declared_row;
 
 typedef bool (*dp_declared_test) (const dp_declared_row *row,

@@ -12,6 +12,7 @@
 #include "access/htup_details.h"
 #include "access/table.h"
 #include "catalog/pg_type.h"
+#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 
@@ -49,6 +50,7 @@ fetch(const dp_values *row, dp_relation_row *out)
 	out->commented = dp_catalog_get_bool(row, RELATION_COMMENTED);
 	if (!dp_catalog_is_null(row, RELATION_TWIN))
 		out->twin = dp_catalog_get_oid(row, RELATION_TWIN);
+	out->unit_more = dp_catalog_get_unit_more(row);
 }
 
 /*
@@ -187,6 +189,25 @@ dp_catalog_relation_behind(Oid relid)
 	return find_by(is_behind, relid);
 }
 
+/* The further columns of a unit, or of the key that it refers to: name[]. */
+static Datum
+names_of(const List *more, bool key)
+{
+	Datum	   *names = palloc(sizeof(Datum) * (list_length(more) + 1));
+	ListCell   *lc;
+
+	foreach(lc, more)
+	{
+		const dp_unit_column *column = lfirst(lc);
+
+		names[foreach_current_index(lc)] =
+			NameGetDatum(key ? &column->key : &column->from);
+	}
+	return PointerGetDatum(construct_array(names, list_length(more), NAMEOID,
+										   NAMEDATALEN, false,
+										   TYPALIGN_CHAR));
+}
+
 /*
  * dp_catalog_write_relation
  *	  Insert or replace a row.  published InvalidOid keeps what is published,
@@ -196,10 +217,10 @@ dp_catalog_relation_behind(Oid relid)
 void
 dp_catalog_write_relation(const dp_relation_row *row)
 {
-	Oid			types[8] = {OIDOID, NAMEOID, NAMEOID, OIDOID, INT8OID, OIDOID,
-	BOOLOID, NAMEOID};
-	Datum		values[8];
-	char		nulls[9] = "        ";
+	Oid			types[10] = {OIDOID, NAMEOID, NAMEOID, OIDOID, INT8OID, OIDOID,
+	BOOLOID, NAMEOID, NAMEARRAYOID, NAMEARRAYOID};
+	Datum		values[10];
+	char		nulls[11] = "          ";
 
 	values[0] = ObjectIdGetDatum(row->relid);
 	values[1] = NameGetDatum(&row->dataset);
@@ -209,8 +230,12 @@ dp_catalog_write_relation(const dp_relation_row *row)
 	values[5] = ObjectIdGetDatum(row->unit_through);
 	values[6] = BoolGetDatum(row->commented);
 	values[7] = NameGetDatum(&row->unit_key);
+	values[8] = names_of(row->unit_more, false);
+	values[9] = names_of(row->unit_more, true);
 	if (!OidIsValid(row->unit_through))
 		nulls[5] = nulls[7] = 'n';
+	if (row->unit_more == NIL)
+		nulls[8] = nulls[9] = 'n';
 	if (!row->has_unit)
 		nulls[2] = 'n';
 	if (!OidIsValid(row->published))
@@ -219,8 +244,10 @@ dp_catalog_write_relation(const dp_relation_row *row)
 		nulls[4] = 'n';
 	dp_catalog_run_as_owner("INSERT INTO dp_pg.relation AS r"
 							" (relid, relid_origin, dataset, unit, published,"
-							" rows, unit_through, commented, unit_key)"
-							" VALUES ($1, $1, $2, $3, $4, $5, $6, $7, $8)"
+							" rows, unit_through, commented, unit_key,"
+							" unit_more, unit_key_more)"
+							" VALUES ($1, $1, $2, $3, $4, $5, $6, $7, $8, $9,"
+							" $10)"
 							" ON CONFLICT (relid) DO UPDATE SET"
 							" relid_origin = EXCLUDED.relid_origin,"
 							" unit = EXCLUDED.unit,"
@@ -228,17 +255,24 @@ dp_catalog_write_relation(const dp_relation_row *row)
 							" unit_through = EXCLUDED.unit_through,"
 							" unit_key = EXCLUDED.unit_key,"
 							" unit_key_attnum = EXCLUDED.unit_key_attnum,"
+							" unit_more = EXCLUDED.unit_more,"
+							" unit_more_attnums = EXCLUDED.unit_more_attnums,"
+							" unit_key_more = EXCLUDED.unit_key_more,"
+							" unit_key_more_attnums ="
+							" EXCLUDED.unit_key_more_attnums,"
 							" published ="
 							" coalesce(EXCLUDED.published, r.published),"
 							" rows = coalesce(EXCLUDED.rows, r.rows),"
 							" commented = EXCLUDED.commented,"
-							" max_rows = CASE WHEN (r.unit, r.unit_through)"
-							" IS NOT DISTINCT FROM (EXCLUDED.unit,"
-							" EXCLUDED.unit_through) THEN r.max_rows END,"
-							" max_keys = CASE WHEN (r.unit, r.unit_through)"
-							" IS NOT DISTINCT FROM (EXCLUDED.unit,"
-							" EXCLUDED.unit_through) THEN r.max_keys END",
-							8, types, values, nulls);
+							" max_rows = CASE WHEN (r.unit, r.unit_through,"
+							" r.unit_more) IS NOT DISTINCT FROM"
+							" (EXCLUDED.unit, EXCLUDED.unit_through,"
+							" EXCLUDED.unit_more) THEN r.max_rows END,"
+							" max_keys = CASE WHEN (r.unit, r.unit_through,"
+							" r.unit_more) IS NOT DISTINCT FROM"
+							" (EXCLUDED.unit, EXCLUDED.unit_through,"
+							" EXCLUDED.unit_more) THEN r.max_keys END",
+							10, types, values, nulls);
 }
 
 /* dp_catalog_write_size: the size class of a relation; 0: none. */

@@ -57,46 +57,136 @@ check_unit(Oid relid, const char *unit)
 /* ---- a path ---- */
 
 static void
-raise_path(const char *path, const char *detail)
+raise_path_hint(const char *path, const char *detail, const char *hint)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 			 errmsg("unit \"%s\" is not a path to a privacy unit", path),
 			 errdetail("%s", detail),
-			 errhint("Write it as 'order_id -> orders.customer_id', where "
-					 "order_id has values of the primary key of orders, and "
-					 "orders is protected in the same dataset with unit "
-					 "customer_id.")));
+			 errhint("%s", hint)));
+}
+
+static void
+raise_path(const char *path, const char *detail)
+{
+	raise_path_hint(path, detail,
+					"Write it as 'order_id -> orders.customer_id', where "
+					"order_id has values of the primary key of orders, and "
+					"orders is protected in the same dataset with unit "
+					"customer_id.");
 }
 
 /* Cut the text before the first arrow, or all of it; *text: what follows. */
-static List *
-read_names(char **text, const char *path)
+static char *
+read_part(char **text, const char *path)
 {
 	char	   *arrow = strstr(*text, "->");
 	char	   *part = *text;
+	char	   *end;
 
 	*text = arrow == NULL ? NULL : arrow + 2;
 	if (arrow != NULL)
 		*arrow = '\0';
-	if (part[strspn(part, " \t\n")] == '\0')
+	part += strspn(part, " \t\n");
+	for (end = part + strlen(part); end > part &&
+		 strchr(" \t\n", end[-1]) != NULL; end--)
+		end[-1] = '\0';
+	if (part[0] == '\0')
 		raise_path(path, "There is nothing before or after an arrow.");
-	return dp_compat_qualified_names(part);
+	return part;
 }
 
-/* "relation.column": the relation; *column, of its own unit. */
-static Oid
-read_step(List *names, const char *path, char **column)
+/* The first such character that no quotes surround; NULL: there is none. */
+static char *
+find_unquoted(char *text, char wanted)
 {
-	if (list_length(names) < 2)
-		raise_path(path, "After an arrow there is a relation and its column.");
-	*column = strVal(llast(names));
-	names = list_truncate(list_copy(names), list_length(names) - 1);
+	bool		quoted = false;
+
+	for (; *text != '\0'; text++)
+	{
+		if (*text == '"')
+			quoted = !quoted;
+		else if (*text == wanted && !quoted)
+			return text;
+	}
+	return NULL;
+}
+
+/* "column" or "(column, column)": names, as SQL reads them. */
+static List *
+read_columns(char *part, const char *path)
+{
+	List	   *columns = NIL;
+	bool		several = part[0] == '(' && part[strlen(part) - 1] == ')';
+	char	   *comma;
+
+	if (several)
+	{
+		part[strlen(part) - 1] = '\0';
+		part++;
+	}
+	do
+	{
+		List	   *names;
+
+		comma = several ? find_unquoted(part, ',') : NULL;
+		if (comma != NULL)
+			*comma = '\0';
+		if (part[strspn(part, " \t\n")] == '\0')
+			raise_path(path, "There is nothing where a column should be.");
+		names = dp_compat_qualified_names(part);
+		if (list_length(names) != 1)
+			raise_path(path, "It begins with a column of the relation.");
+		columns = lappend(columns, strVal(linitial(names)));
+		part = comma + 1;
+	} while (comma != NULL);
+	return columns;
+}
+
+/* "relation.column" or "relation.(column, column)". */
+static Oid
+read_step(char *part, const char *path, List **columns)
+{
+	char	   *open = find_unquoted(part, '(');
+	List	   *names;
+
+	if (open != NULL && open > part && open[-1] == '.')
+	{
+		open[-1] = '\0';
+		*columns = read_columns(open, path);
+		names = dp_compat_qualified_names(part);
+	}
+	else
+	{
+		names = dp_compat_qualified_names(part);
+		if (list_length(names) < 2)
+			raise_path(path,
+					   "After an arrow there is a relation and its column.");
+		*columns = list_make1(strVal(llast(names)));
+		names = list_truncate(list_copy(names), list_length(names) - 1);
+	}
 	return RangeVarGetRelid(makeRangeVarFromNameList(names), NoLock, false);
 }
 
+/* Are these the columns of the unit of a row? */
+static bool
+has_columns(const dp_relation_row *row, const List *names)
+{
+	List	   *columns = dp_protect_unit_columns(row);
+	ListCell   *lc;
+	ListCell   *lc2;
+
+	if (list_length(columns) != list_length(names))
+		return false;
+	forboth(lc, columns, lc2, names)
+		if (strcmp(NameStr(((dp_unit_column *) lfirst(lc))->from),
+				   lfirst(lc2)) != 0)
+			return false;
+	return true;
+}
+
 static void
-check_step(Oid relid, const char *column, const char *dataset,
+check_step(Oid relid, const List *columns, const char *dataset,
 		   const char *path, dp_relation_row *row)
 {
 	if (!dp_catalog_find_relation(relid, row) || !row->has_unit ||
@@ -104,32 +194,125 @@ check_step(Oid relid, const char *column, const char *dataset,
 		raise_path(path, psprintf("Relation \"%s\" is not protected in "
 								  "dataset \"%s\" with a unit of its own.",
 								  get_rel_name(relid), dataset));
-	if (strcmp(NameStr(row->unit), column) != 0)
-		raise_path(path, psprintf("The unit of relation \"%s\" is \"%s\".",
-								  get_rel_name(relid),
-								  dp_protect_unit_text(row)));
+	if (!has_columns(row, columns))
+		raise_path_hint(path,
+						psprintf("The unit of relation \"%s\" is \"%s\".",
+								 get_rel_name(relid),
+								 dp_protect_unit_text(row)),
+						psprintf("After the arrow write %s.",
+								 dp_protect_end_text(relid, row)));
 }
 
-/* The primary key that a column refers to. */
-static AttrNumber
-find_key(Oid relid, const char *column, Oid through, const char *path)
+/* ---- the key that a path begins with ---- */
+
+static char *
+key_text(Oid relid, const List *key)
 {
-	AttrNumber	attnum = get_attnum(relid, column);
-	AttrNumber	key = dp_protect_primary_key(through);
+	StringInfoData text;
+	ListCell   *lc;
+
+	initStringInfo(&text);
+	foreach(lc, key)
+		appendStringInfo(&text, "%s%s", lc == list_head(key) ? "" : ", ",
+						 quote_identifier(get_attname(relid, lfirst_int(lc),
+													  false)));
+	return text.data;
+}
+
+/* One column was named for a key of two, or the like. */
+static void
+raise_columns(Oid relid, const List *names, Oid through, const List *key,
+			  const char *path)
+{
+	const char *better = dp_protect_suggest_path(relid, through);
+	const char *columns = key_text(through, key);
+	dp_relation_row row = {0};
+
+	(void) dp_catalog_find_relation(through, &row);
+	raise_path_hint(path,
+					psprintf("The primary key of relation \"%s\" is (%s).  A "
+							 "path to it begins with as many columns, and "
+							 "this one with %d.", get_rel_name(through),
+							 columns, list_length(names)),
+					better != NULL ?
+					psprintf("Write it as %s.", quote_literal_cstr(better)) :
+					psprintf("Name a column of relation \"%s\" for each, as "
+							 "in '(%s) -> ..'; or add the column \"%s\" to "
+							 "it, filled from \"%s\", and protect it with "
+							 "that as unit.", get_rel_name(relid), columns,
+							 NameStr(row.unit), get_rel_name(through)));
+}
+
+/* One column, and that of the key which it refers to. */
+static dp_unit_column *
+pair_columns(Oid relid, char *name, Oid through, AttrNumber key,
+			 const char *path)
+{
+	AttrNumber	attnum = get_attnum(relid, name);
+	dp_unit_column *column = palloc0(sizeof(dp_unit_column));
 
 	if (attnum <= 0)
 		raise_path(path, psprintf("Relation \"%s\" has no column \"%s\".",
-								  get_rel_name(relid), column));
-	if (key == InvalidAttrNumber)
-		raise_path(path, psprintf("Relation \"%s\" has no primary key of one "
-								  "column.", get_rel_name(through)));
+								  get_rel_name(relid), name));
 	check_unit(through, get_attname(through, key, false));
 	if (!dp_protect_keys_match(get_atttype(relid, attnum),
 							   get_atttype(through, key)))
-		raise_path(path, psprintf("Column \"%s\" has another type than the "
-								  "primary key of relation \"%s\".", column,
-								  get_rel_name(through)));
-	return key;
+		raise_path_hint(path,
+						psprintf("Column \"%s\" has another type than column "
+								 "\"%s\" of the primary key of relation "
+								 "\"%s\".", name,
+								 get_attname(through, key, false),
+								 get_rel_name(through)),
+						psprintf("Name columns of these types, in the order "
+								 "of the primary key: (%s).",
+								 key_text(through,
+										  dp_protect_primary_key(through))));
+	namestrcpy(&column->from, name);
+	column->from_attnum = attnum;
+	namestrcpy(&column->key, get_attname(through, key, false));
+	column->key_attnum = key;
+	return column;
+}
+
+/* The primary key that columns refer to, in its order. */
+static void
+read_key(Oid relid, const List *names, Oid through, const char *path,
+		 dp_relation_row *unit)
+{
+	List	   *key = dp_protect_primary_key(through);
+	dp_unit_column *first;
+	const char *constraint;
+	ListCell   *lc;
+	ListCell   *lc2;
+
+	if (key == NIL)
+		raise_path_hint(path,
+						psprintf("Relation \"%s\" has no primary key that is "
+								 "checked at once.", get_rel_name(through)),
+						"Give it one: that proves that a path leads to one "
+						"row.");
+	if (list_length(key) != list_length(names))
+		raise_columns(relid, names, through, key, path);
+	forboth(lc, names, lc2, key)
+		unit->unit_more = lappend(unit->unit_more,
+								  pair_columns(relid, lfirst(lc), through,
+											   lfirst_int(lc2), path));
+	first = linitial(unit->unit_more);
+	unit->unit_more = list_delete_first(unit->unit_more);
+	unit->unit = first->from;
+	unit->unit_key = first->key;
+	unit->unit_key_attnum = first->key_attnum;
+	constraint = dp_protect_pairs_otherwise(unit);
+	if (constraint != NULL)
+		raise_path_hint(path,
+						psprintf("The columns are those of foreign key "
+								 "\"%s\", which refers by them to other "
+								 "columns of the primary key (%s) than the "
+								 "path does.", constraint,
+								 key_text(through, key)),
+						psprintf("Write it as %s.",
+								 quote_literal_cstr(dp_protect_suggest_path
+													(relid, through))));
 }
 
 /* A path that comes back would have no end. */
@@ -156,52 +339,46 @@ check_end(Oid relid, Oid through, const char *path)
  * others see that a path leads there.
  */
 static Oid
-read_first_step(List *names, const char *path, const char *dataset,
+read_first_step(char *part, const char *path, const char *dataset,
 				dp_relation_row *row)
 {
-	char	   *column;
-	Oid			relid = read_step(names, path, &column);
+	List	   *columns;
+	Oid			relid = read_step(part, path, &columns);
 
-	check_step(relid, column, dataset, path, row);
+	check_step(relid, columns, dataset, path, row);
 	LockRelationOid(relid, ShareUpdateExclusiveLock);
-	check_step(relid, column, dataset, path, row);
+	check_step(relid, columns, dataset, path, row);
 	return relid;
 }
 
 /*
- * Fill in the column that a path begins with, the relation whose primary key
- * it refers to, and the key.  Further steps must be those of that relation.
+ * Fill in the columns that a path begins with, the relation whose primary key
+ * they refer to, and the key.  Further steps must be those of that relation.
  */
 static void
 read_path(Oid relid, const char *path, const char *dataset,
 		  dp_relation_row *unit)
 {
 	char	   *rest = pstrdup(path);
-	List	   *names = read_names(&rest, path);
-	char	   *first = strVal(linitial(names));
+	List	   *names = read_columns(read_part(&rest, path), path);
 	dp_relation_row row = {0};
 	Oid			through;
 
-	if (list_length(names) != 1)
-		raise_path(path, "It begins with a column of the relation.");
-	through = read_first_step(read_names(&rest, path), path, dataset, &row);
+	through = read_first_step(read_part(&rest, path), path, dataset, &row);
 	while (rest != NULL)
 	{
-		char	   *column;
-		Oid			next = read_step(read_names(&rest, path), path, &column);
+		List	   *columns;
+		Oid			next = read_step(read_part(&rest, path), path, &columns);
 
 		if (next != row.unit_through)
 			raise_path(path, psprintf("The unit of the relation before \"%s\" "
 									  "is not behind that.",
 									  get_rel_name(next)));
-		check_step(next, column, dataset, path, &row);
+		check_step(next, columns, dataset, path, &row);
 	}
 	check_end(relid, through, path);
 	unit->unit_through = through;
-	unit->unit_key_attnum = find_key(relid, first, through, path);
-	namestrcpy(&unit->unit, first);
-	namestrcpy(&unit->unit_key,
-			   get_attname(through, unit->unit_key_attnum, false));
+	read_key(relid, names, through, path, unit);
 }
 
 /*

@@ -22,9 +22,9 @@
 typedef struct dp_unit_step
 {
 	Oid			relid;			/* of that row: a protected relation, too */
-	AttrNumber	from;			/* the column */
-	AttrNumber	key;			/* the primary key of relid */
-	AttrNumber	next;			/* column of relid: of the next step, or at
+	List	   *from;			/* of int: the columns */
+	List	   *key;			/* likewise, the primary key of relid */
+	List	   *next;			/* columns of relid: of the next step, or at
 								 * last the unit */
 } dp_unit_step;
 

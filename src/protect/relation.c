@@ -52,9 +52,6 @@ dp_protect_lookup(Oid relid)
 	if (row.has_unit)
 	{
 		result->unit = dp_protect_unit_text(&row);
-		result->unit_attnum = dp_protect_match_unit(relid, row.origin,
-													NameStr(row.unit),
-													row.unit_attnum);
 		dp_protect_follow_unit(&row, result);
 	}
 	return result;

@@ -49,10 +49,14 @@ extern bool dp_protect_left_dataset(Oid relid);
 /* unit_path.c */
 #define DP_PROTECT_STEPS 8		/* most of one path to a unit */
 
-extern AttrNumber dp_protect_match_unit(Oid relid, Oid origin,
-										const char *unit,
-										AttrNumber declared);
-extern AttrNumber dp_protect_primary_key(Oid relid);
+extern List *dp_protect_constraint_columns(HeapTuple constraint,
+										   AttrNumber which);
+extern List *dp_protect_primary_key(Oid relid);
+extern bool dp_protect_same_columns(const List *a, const List *b);
+extern List *dp_protect_unit_columns(const dp_relation_row *row);
+extern char *dp_protect_end_text(Oid relid, const dp_relation_row *row);
+extern char *dp_protect_path_text(const List *names, Oid through,
+								  const dp_relation_row *row);
 extern bool dp_protect_keys_match(Oid a, Oid b);
 extern char *dp_protect_unit_text(const dp_relation_row *row);
 extern void dp_protect_follow_unit(const dp_relation_row *declared,
@@ -62,6 +66,10 @@ extern void dp_protect_follow_unit(const dp_relation_row *declared,
 extern void dp_protect_read_unit(Oid relid, const char *unit,
 								 const char *dataset, dp_relation_row *row);
 extern void dp_protect_forbid_behind(Oid relid, const char *what);
+
+/* tell_unit.c */
+extern const char *dp_protect_pairs_otherwise(const dp_relation_row *unit);
+extern char *dp_protect_suggest_path(Oid relid, Oid through);
 
 /* exposure.c */
 extern List *dp_protect_list_tree(Oid relid, LOCKMODE lockmode);

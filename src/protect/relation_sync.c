@@ -76,6 +76,7 @@ static bool
 column_disagrees(const dp_declared_row *row, dp_disagreement what)
 {
 	NameData	current;
+	ListCell   *lc;
 
 	if (what == DP_OBJECTS_GONE)
 		return !relation_exists(row->relid) ||
@@ -83,6 +84,14 @@ column_disagrees(const dp_declared_row *row, dp_disagreement what)
 			 !live_column(row->relid, row->attnum, &current));
 	if (row->relid != row->origin)
 		return relation_exists(row->relid);
+	foreach(lc, row->more)
+	{
+		const dp_unit_column *column = lfirst(lc);
+
+		if (was_renamed(row->relid, column->from_attnum, &column->from) ||
+			was_renamed(row->through, column->key_attnum, &column->key))
+			return true;
+	}
 	return (row->named && was_renamed(row->relid, row->attnum, &row->name)) ||
 		(OidIsValid(row->through) &&
 		 was_renamed(row->through, row->key_attnum, &row->key));
@@ -160,6 +169,7 @@ dp_relation_fill_origin(PG_FUNCTION_ARGS)
 {
 	TriggerData *trigger = (TriggerData *) fcinfo->context;
 	dp_declared_row row;
+	ListCell   *lc;
 
 	if (!CALLED_AS_TRIGGER(fcinfo) ||
 		!TRIGGER_FIRED_BEFORE(trigger->tg_event) ||
@@ -186,6 +196,13 @@ dp_relation_fill_origin(PG_FUNCTION_ARGS)
 	row.attnum = row.named ? get_attnum(row.relid, NameStr(row.name)) : 0;
 	row.key_attnum = OidIsValid(row.through) ?
 		get_attnum(row.through, NameStr(row.key)) : 0;
+	foreach(lc, row.more)
+	{
+		dp_unit_column *column = lfirst(lc);
+
+		column->from_attnum = get_attnum(row.relid, NameStr(column->from));
+		column->key_attnum = get_attnum(row.through, NameStr(column->key));
+	}
 	return PointerGetDatum(dp_catalog_place_declared(trigger->tg_relation,
 													 trigger->tg_trigtuple,
 													 &row));

@@ -5,7 +5,8 @@
  * order_id -> orders.customer_id: a row has the unit of that row of another
  * protected relation whose primary key its column has, and that one may have
  * its own from a third.  Where there is no such row, it has no unit and counts
- * nowhere (doc/theory.md T99).
+ * nowhere (doc/theory.md T99).  To a key of several columns as many refer, and
+ * a row with a NULL in one of them refers to none.
  */
 #include "postgres.h"
 
@@ -14,11 +15,83 @@
 #include "catalog/pg_class.h"
 #include "catalog/pg_constraint.h"
 #include "catalog/pg_type.h"
+#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
 
 #include "relation_internal.h"
+
+/*
+ * dp_protect_unit_columns
+ *	  All columns of the unit of a row of dp_pg.relation that has one, and of
+ *	  the key that they refer to: a list of dp_unit_column *, palloc'd.
+ */
+List *
+dp_protect_unit_columns(const dp_relation_row *row)
+{
+	dp_unit_column *first = palloc(sizeof(dp_unit_column));
+
+	first->from = row->unit;
+	first->from_attnum = row->unit_attnum;
+	first->key = row->unit_key;
+	first->key_attnum = row->unit_key_attnum;
+	return lcons(first, list_copy(row->unit_more));
+}
+
+/* "column", or "(column, column)"; of names, quoted. */
+static char *
+list_text(const List *names)
+{
+	StringInfoData text;
+	ListCell   *lc;
+
+	initStringInfo(&text);
+	foreach(lc, names)
+		appendStringInfo(&text, "%s%s", lc == list_head(names) ? "" : ", ",
+						 quote_identifier(lfirst(lc)));
+	return list_length(names) == 1 ? text.data : psprintf("(%s)", text.data);
+}
+
+static List *
+unit_names(const dp_relation_row *row)
+{
+	List	   *names = NIL;
+	ListCell   *lc;
+
+	foreach(lc, dp_protect_unit_columns(row))
+		names = lappend(names, NameStr(((dp_unit_column *) lfirst(lc))->from));
+	return names;
+}
+
+/*
+ * dp_protect_end_text
+ *	  How a path names the unit of a relation, whose row of dp_pg.relation is
+ *	  at hand, or NULL.
+ */
+char *
+dp_protect_end_text(Oid relid, const dp_relation_row *row)
+{
+	const char *name = get_rel_name(relid);
+	const char *schema = get_namespace_name(get_rel_namespace(relid));
+
+	return psprintf("%s.%s", name && schema ?
+					quote_qualified_identifier(schema, name) : "?",
+					row != NULL && row->has_unit ?
+					list_text(unit_names(row)) : "?");
+}
+
+/*
+ * dp_protect_path_text
+ *	  The path from columns of these names to such a unit.
+ */
+char *
+dp_protect_path_text(const List *names, Oid through,
+					 const dp_relation_row *row)
+{
+	return psprintf("%s -> %s", list_text(names),
+					dp_protect_end_text(through, row));
+}
 
 /*
  * dp_protect_unit_text
@@ -29,29 +102,23 @@ char *
 dp_protect_unit_text(const dp_relation_row *row)
 {
 	dp_relation_row through;
-	const char *name;
-	const char *schema;
 
 	if (!row->has_unit)
 		return NULL;
 	if (!OidIsValid(row->unit_through))
 		return pstrdup(NameStr(row->unit));
-	name = get_rel_name(row->unit_through);
-	schema = get_namespace_name(get_rel_namespace(row->unit_through));
-	return psprintf("%s -> %s.%s", NameStr(row->unit), name && schema ?
-					quote_qualified_identifier(schema, name) : "?",
-					dp_catalog_find_relation(row->unit_through, &through) &&
-					through.has_unit ? NameStr(through.unit) : "?");
+	return dp_protect_path_text(unit_names(row), row->unit_through,
+								dp_catalog_find_relation(row->unit_through,
+														 &through) ?
+								&through : NULL);
 }
 
 /*
- * dp_protect_match_unit
- *	  Column number of the unit, or 55000: a unit that cannot be matched beyond
- *	  doubt must stop every private query on the relation.
+ * Number of a column of the unit, or 55000: a unit that cannot be matched
+ * beyond doubt must stop every private query on the relation.
  */
-AttrNumber
-dp_protect_match_unit(Oid relid, Oid origin, const char *unit,
-					  AttrNumber declared)
+static AttrNumber
+match_unit(Oid relid, Oid origin, const char *unit, AttrNumber declared)
 {
 	AttrNumber	attnum = get_attnum(relid, unit);
 
@@ -78,19 +145,57 @@ raise_lost(Oid relid, const char *detail)
 }
 
 /*
- * dp_protect_primary_key
- *	  The one column of a relation's primary key, which is checked at once; or
- *	  0.
+ * dp_protect_constraint_columns
+ *	  Numbers in a column of pg_constraint: conkey, or confkey.
  */
-AttrNumber
+List *
+dp_protect_constraint_columns(HeapTuple constraint, AttrNumber which)
+{
+	bool		isnull;
+	Datum		array = SysCacheGetAttr(CONSTROID, constraint, which, &isnull);
+	List	   *columns = NIL;
+	const int16 *numbers;
+	int			i;
+
+	if (isnull)
+		return NIL;
+	numbers = (const int16 *) ARR_DATA_PTR(DatumGetArrayTypeP(array));
+	for (i = 0; i < ARR_DIMS(DatumGetArrayTypeP(array))[0]; i++)
+		columns = lappend_int(columns, numbers[i]);
+	return columns;
+}
+
+/*
+ * dp_protect_primary_key
+ *	  The columns of a relation's primary key, in its order, if it is checked
+ *	  at once; or NIL.
+ */
+List *
 dp_protect_primary_key(Oid relid)
 {
 	Oid			constraint;
-	Bitmapset  *columns = get_primary_key_attnos(relid, false, &constraint);
+	HeapTuple	tuple;
+	List	   *columns;
 
-	if (bms_membership(columns) != BMS_SINGLETON)
-		return InvalidAttrNumber;
-	return bms_singleton_member(columns) + FirstLowInvalidHeapAttributeNumber;
+	if (get_primary_key_attnos(relid, false, &constraint) == NULL)
+		return NIL;
+	tuple = SearchSysCache1(CONSTROID, ObjectIdGetDatum(constraint));
+	if (!HeapTupleIsValid(tuple))
+		return NIL;
+	columns = dp_protect_constraint_columns(tuple, Anum_pg_constraint_conkey);
+	ReleaseSysCache(tuple);
+	return columns;
+}
+
+/*
+ * dp_protect_same_columns
+ *	  Are two lists of different numbers the same, in whatever order?
+ */
+bool
+dp_protect_same_columns(const List *a, const List *b)
+{
+	return list_length(a) == list_length(b) &&
+		list_difference_int(a, b) == NIL;
 }
 
 /*
@@ -109,29 +214,70 @@ dp_protect_keys_match(Oid a, Oid b)
 		 (b == TEXTOID || b == VARCHAROID));
 }
 
-/*
- * The primary key that a row of dp_pg.relation refers to by a column of relid:
- * still the one that was declared, of its type, or 55000.
- */
-static AttrNumber
-match_key(Oid relid, AttrNumber from, const dp_relation_row *row)
+static void
+match_type(Oid relid, AttrNumber from, Oid through, AttrNumber key)
 {
-	Oid			through = row->unit_through;
-	AttrNumber	key = dp_protect_primary_key(through);
-
-	if (key == InvalidAttrNumber || key != row->unit_key_attnum ||
-		strcmp(get_attname(through, key, false), NameStr(row->unit_key)) != 0)
-		raise_lost(relid,
-				   psprintf("Column \"%s\" is not the primary key of relation "
-							"\"%s\" any more.", NameStr(row->unit_key),
-							get_rel_name(through)));
 	if (!dp_protect_keys_match(get_atttype(relid, from),
 							   get_atttype(through, key)))
 		raise_lost(relid,
 				   psprintf("The primary key of relation \"%s\" has another "
 							"type than what refers to it.",
 							get_rel_name(through)));
-	return key;
+}
+
+/*
+ * The primary key that a row of dp_pg.relation refers to by columns of relid:
+ * still the one that was declared, of its types, or 55000.
+ */
+static List *
+match_key(Oid relid, const List *from, const dp_relation_row *row)
+{
+	Oid			through = row->unit_through;
+	List	   *primary = dp_protect_primary_key(through);
+	List	   *columns = dp_protect_unit_columns(row);
+	List	   *keys = NIL;
+	ListCell   *lc;
+
+	foreach(lc, columns)
+	{
+		const dp_unit_column *column = lfirst(lc);
+		AttrNumber	key = column->key_attnum;
+
+		if (list_length(primary) != list_length(columns) ||
+			!list_member_int(primary, key) || list_member_int(keys, key) ||
+			strcmp(get_attname(through, key, false),
+				   NameStr(column->key)) != 0)
+			raise_lost(relid,
+					   psprintf(list_length(columns) == 1 ?
+								"Column \"%s\" is not the primary key of "
+								"relation \"%s\" any more." :
+								"Column \"%s\" and others are not the primary "
+								"key of relation \"%s\" any more.",
+								NameStr(column->key), get_rel_name(through)));
+		match_type(relid, list_nth_int(from, foreach_current_index(lc)),
+				   through, key);
+		keys = lappend_int(keys, key);
+	}
+	return keys;
+}
+
+/* Columns of relid's unit, or that refer to what it is behind; or 55000. */
+static List *
+match_columns(Oid relid, const dp_relation_row *row)
+{
+	List	   *numbers = NIL;
+	ListCell   *lc;
+
+	foreach(lc, dp_protect_unit_columns(row))
+	{
+		const dp_unit_column *column = lfirst(lc);
+
+		numbers = lappend_int(numbers,
+							  match_unit(relid, row->origin,
+										 NameStr(column->from),
+										 column->from_attnum));
+	}
+	return numbers;
 }
 
 static AttrNumber
@@ -149,8 +295,8 @@ count_columns(Oid relid)
 
 /*
  * dp_protect_follow_unit
- *	  Fill in the steps to the unit of a relation, whose row is at hand and
- *	  whose unit column is the first step's; and what type the unit is of.
+ *	  Fill in the unit of a relation, whose row is at hand: its column, the
+ *	  steps to it, and what type it is of.
  *
  * Errors: 55000 where a step leads nowhere any more.
  */
@@ -160,7 +306,7 @@ dp_protect_follow_unit(const dp_relation_row *declared, dp_relation *relation)
 	dp_relation_row row = *declared;
 	dp_relation_row through;
 	Oid			at = relation->relid;
-	AttrNumber	from = relation->unit_attnum;
+	List	   *from = match_columns(at, &row);
 
 	while (OidIsValid(row.unit_through))
 	{
@@ -177,14 +323,12 @@ dp_protect_follow_unit(const dp_relation_row *declared, dp_relation *relation)
 					   "protected in this dataset, with a unit, any more.");
 		step->key = match_key(at, from, &row);
 		row = through;
-		step->next = from = dp_protect_match_unit(step->relid, row.origin,
-												  NameStr(row.unit),
-												  row.unit_attnum);
 		at = step->relid;
+		step->next = from = match_columns(at, &row);
 		relation->unit_steps = lappend(relation->unit_steps, step);
 	}
-	get_atttypetypmodcoll(at, from, &relation->unit_type,
+	get_atttypetypmodcoll(at, linitial_int(from), &relation->unit_type,
 						  &relation->unit_typmod, &relation->unit_collation);
-	if (relation->unit_steps != NIL)
-		relation->unit_attnum = count_columns(relation->relid) + 1;
+	relation->unit_attnum = relation->unit_steps == NIL ?
+		linitial_int(from) : count_columns(relation->relid) + 1;
 }

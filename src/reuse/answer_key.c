@@ -68,9 +68,11 @@ append_relations(StringInfo out, const dp_block *block)
 		const dp_joined *source = lfirst(lc);
 		ListCell   *step;
 
-		appendStringInfo(out, "\nsource %d %d %d %d %d %d", source->number,
-						 source->unit, source->follow, source->twin,
-						 source->nullable, source->absent);
+		appendStringInfo(out, "\nsource %d %d %d %d %d", source->number,
+						 source->unit, source->twin, source->nullable,
+						 source->absent);
+		foreach(step, source->follow)
+			appendStringInfo(out, " %d", lfirst_int(step));
 		if (OidIsValid(source->relid))
 			dp_catalog_append_versions(out, source->relid);
 		foreach(step, source->step_relids)

@@ -61,14 +61,6 @@ dp_rewrite_find_cte(const dp_level *level, const RangeTblEntry *entry,
 	return NULL;
 }
 
-/* The first column of the relation's path to its unit. */
-static bool
-is_step(const dp_relation *relation, AttrNumber column)
-{
-	return relation->unit_steps != NIL && column ==
-		((const dp_unit_step *) linitial(relation->unit_steps))->from;
-}
-
 /* What is looked for; queries that use others twice are not looked at long. */
 #define MOST_LOOKS 1000
 
@@ -76,7 +68,31 @@ typedef struct unit_search
 {
 	bool		steps;			/* or the first step to the unit */
 	int			looks;			/* so far */
+	Oid			relid;			/* of a step of several columns */
+	List	   *columns;		/* of int: those that were found */
 } unit_search;
+
+/*
+ * Is it the column that the relation's path to its unit begins with, or the
+ * last of those that were looked for?  Whether several are of one row is seen
+ * where the block is verified.
+ */
+static bool
+is_step(const dp_relation *relation, AttrNumber column, unit_search *search)
+{
+	const dp_unit_step *step;
+
+	if (relation->unit_steps == NIL)
+		return false;
+	step = linitial(relation->unit_steps);
+	if (!list_member_int(step->from, column))
+		return false;
+	if (search->relid != relation->relid)
+		search->columns = NIL;
+	search->relid = relation->relid;
+	search->columns = list_append_unique_int(search->columns, column);
+	return list_length(search->columns) == list_length(step->from);
+}
 
 static bool is_unit(const dp_level *level, Node *node, unit_search *search);
 static bool is_unit_below(const dp_level *parent, Query *query,
@@ -187,7 +203,8 @@ is_unit(const dp_level *level, Node *node, unit_search *search)
 			relation = dp_protect_lookup(entry->relid);
 			return relation != NULL &&
 				(relation->unit_attnum == var->varattno ||
-				 (search->steps && is_step(relation, var->varattno)));
+				 (search->steps &&
+				  is_step(relation, var->varattno, search)));
 		case RTE_JOIN:
 			return is_unit(level, list_nth(entry->joinaliasvars,
 										   var->varattno - 1), search);

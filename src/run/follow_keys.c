@@ -8,15 +8,20 @@
  * leave with their unit; orders whose customer is behind another key wait for
  * it likewise.  Steps are taken from the last one, which has units, to the
  * first.  A row that meets no key has no unit, and is dropped.
+ *
+ * Where a key has several columns, what is compared is the bytes of all of
+ * them, each with their number; a row with a NULL among them refers to none.
  */
 #include "postgres.h"
 
+#include "access/detoast.h"
 #include "access/htup_details.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
 #include "utils/datum.h"
 #include "utils/lsyscache.h"
 
+#include "../places/dp_value_bytes.h"
 #include "run.h"
 
 /* Sources of a step's gathering, in the order in which they are given. */
@@ -25,6 +30,16 @@ enum
 	KEYS = 1,					/* (key, unit) */
 	WAITING						/* rows without a unit */
 };
+
+/* A key in rows of one kind. */
+typedef struct follow_key
+{
+	int			n;
+	AttrNumber *columns;
+	dp_gather_unit *each;		/* how a column is read */
+	dp_gather_unit how;			/* and what is made of all of them */
+	bytea	   *made;			/* if these are several, or NULL */
+} follow_key;
 
 /* What a scan reads: keys of a step, or the rows whose unit is sought. */
 typedef struct follow_scan
@@ -38,8 +53,8 @@ typedef struct follow_scan
 typedef struct follow_step
 {
 	dp_gather  *gather;
-	dp_gather_unit key;			/* how keys are read */
-	dp_gather_unit from;		/* and what refers to them */
+	follow_key	key;
+	follow_key	from;			/* in the rows that refer to it */
 	follow_scan scan;
 	TupleTableSlot *units;		/* of KEYS */
 } follow_step;
@@ -49,8 +64,7 @@ struct dp_followed
 	int			n;
 	follow_step *steps;
 	follow_scan rows;
-	AttrNumber	follow;			/* column of the rows */
-	AttrNumber	unit;			/* likewise, where the unit is put */
+	AttrNumber	unit;			/* column of the rows where it is put */
 	int			at;				/* the step that is taken */
 	bool		found;			/* the key's unit is at hand */
 	Datum		value;
@@ -60,6 +74,9 @@ struct dp_followed
 	dp_follow_sink sink;
 	void	   *sink_context;
 };
+
+/* How what is made of several columns is read. */
+static const dp_gather_unit bytes_of_several = {DP_READ_TEXT, true};
 
 static dp_gather_unit
 how_to_read(TupleDesc desc, AttrNumber column)
@@ -71,39 +88,140 @@ how_to_read(TupleDesc desc, AttrNumber column)
 	return how;
 }
 
+static void
+init_key(follow_key *key, int n)
+{
+	key->n = n;
+	key->columns = palloc(sizeof(AttrNumber) * n);
+	key->each = palloc(sizeof(dp_gather_unit) * n);
+	if (n > 1)
+		key->made = palloc(VARHDRSZ + DP_BOUND_UNIT_BYTES);
+}
+
+/* Columns of rows from number `first` on. */
+static void
+init_key_from(follow_key *key, TupleDesc desc, int first, int n)
+{
+	int			i;
+
+	init_key(key, n);
+	for (i = 0; i < n; i++)
+	{
+		key->columns[i] = first + i;
+		key->each[i] = how_to_read(desc, first + i);
+	}
+	key->how = n == 1 ? key->each[0] : bytes_of_several;
+}
+
+/* Columns of rows with these numbers. */
+static void
+init_key_of(follow_key *key, TupleDesc desc, const List *columns)
+{
+	ListCell   *lc;
+
+	init_key(key, list_length(columns));
+	foreach(lc, columns)
+	{
+		int			i = foreach_current_index(lc);
+
+		key->columns[i] = lfirst_int(lc);
+		key->each[i] = how_to_read(desc, lfirst_int(lc));
+	}
+	key->how = key->n == 1 ? key->each[0] : bytes_of_several;
+}
+
+/* More bytes of a key; false: it is longer than any that counts. */
+static bool
+append(follow_key *key, Size *length, const void *bytes, Size n)
+{
+	if (n > DP_BOUND_UNIT_BYTES - *length)
+		return false;
+	memcpy(VARDATA(key->made) + *length, bytes, n);
+	*length += n;
+	return true;
+}
+
+/* One of several columns: how many bytes, and they, by which it is equal. */
+static bool
+append_column(follow_key *key, const dp_gather_unit *how, Datum value,
+			  Size *length)
+{
+	dp_value_bytes read;
+	int64		number;
+	uint32		n;
+	bool		fits;
+
+	if (dp_places_read_integer(how->way, value, &number))
+	{
+		n = sizeof(number);
+		return append(key, length, &n, sizeof(n)) &&
+			append(key, length, &number, n);
+	}
+	if (how->varlena &&
+		toast_raw_datum_size(value) - VARHDRSZ > DP_BOUND_UNIT_BYTES)
+		return false;
+	dp_places_read_bytes(how->way, value, &read);
+	n = (uint32) read.length;
+	fits = append(key, length, &n, sizeof(n)) &&
+		append(key, length, read.bytes, n);
+	if (read.copy != NULL)
+		pfree(read.copy);
+	return fits;
+}
+
+/* The key of a row, until the next is read; false: it has none. */
+static bool
+read_key(follow_key *key, TupleTableSlot *slot, Datum *value)
+{
+	Size		length = 0;
+	bool		isnull;
+	int			i;
+
+	for (i = 0; i < key->n; i++)
+	{
+		*value = slot_getattr(slot, key->columns[i], &isnull);
+		if (isnull)
+			return false;
+		if (key->n > 1 &&
+			!append_column(key, &key->each[i], *value, &length))
+			return false;
+	}
+	if (key->n > 1)
+	{
+		SET_VARSIZE(key->made, VARHDRSZ + length);
+		*value = PointerGetDatum(key->made);
+	}
+	return true;
+}
+
 /* ---- rows of scans ---- */
 
-/* A row waits for the unit of the key that its column has. */
 static void
-wait_for(follow_step *step, TupleTableSlot *slot, AttrNumber column)
+add_row(follow_step *step, int source, follow_key *key, TupleTableSlot *slot)
 {
-	bool		isnull;
-	Datum		key = slot_getattr(slot, column, &isnull);
+	Datum		value;
 	MinimalTuple tuple;
 	bool		ours;
 
-	if (isnull)
+	if (!read_key(key, slot, &value))
 		return;
 	tuple = ExecFetchSlotMinimalTuple(slot, &ours);
-	dp_bound_gather_add(step->gather, WAITING, &step->from, key, tuple, 0);
+	dp_bound_gather_add(step->gather, source, &key->how, value, tuple, 0);
 	if (ours)
 		pfree(tuple);
+}
+
+/* A row waits for the unit of the key that it refers to. */
+static void
+wait_for(follow_step *step, TupleTableSlot *slot)
+{
+	add_row(step, WAITING, &step->from, slot);
 }
 
 static void
 add_key(follow_step *step, TupleTableSlot *slot)
 {
-	bool		isnull;
-	Datum		key = slot_getattr(slot, 1, &isnull);
-	MinimalTuple tuple;
-	bool		ours;
-
-	if (isnull)
-		return;
-	tuple = ExecFetchSlotMinimalTuple(slot, &ours);
-	dp_bound_gather_add(step->gather, KEYS, &step->key, key, tuple, 0);
-	if (ours)
-		pfree(tuple);
+	add_row(step, KEYS, &step->key, slot);
 }
 
 static bool
@@ -113,9 +231,9 @@ receive_row(TupleTableSlot *slot, DestReceiver *self)
 	dp_followed *all = scan->all;
 
 	if (scan->step < 0)
-		wait_for(&all->steps[0], slot, all->follow);
+		wait_for(&all->steps[0], slot);
 	else if (scan->step < all->n - 1)
-		wait_for(&all->steps[scan->step + 1], slot, 2);
+		wait_for(&all->steps[scan->step + 1], slot);
 	else
 		add_key(&all->steps[scan->step], slot);
 	return true;
@@ -154,13 +272,14 @@ begin_key(void *context)
 static void
 note_unit(dp_followed *all, MinimalTuple tuple)
 {
-	TupleTableSlot *slot = all->steps[all->at].units;
+	const follow_step *step = &all->steps[all->at];
+	TupleTableSlot *slot = step->units;
 	bool		isnull;
 	Datum		unit;
 
 	begin_key(all);
 	ExecStoreMinimalTuple(tuple, slot, false);
-	unit = slot_getattr(slot, 2, &isnull);
+	unit = slot_getattr(slot, step->key.n + 1, &isnull);
 	all->found = !isnull;
 	if (all->found)
 		all->value = datumCopy(unit, all->by_value, all->length);
@@ -188,18 +307,25 @@ static void
 give_key(dp_followed *all, MinimalTuple tuple)
 {
 	follow_step *before = &all->steps[all->at - 1];
-	bool		nulls[2] = {false, false};
-	Datum		values[2];
+	TupleTableSlot *slot = before->scan.slot;
+	int			n = before->key.n;
+	bool	   *nulls = palloc0(sizeof(bool) * (n + 1));
+	Datum	   *values = palloc(sizeof(Datum) * (n + 1));
+	Datum		key;
+	int			i;
 
-	ExecStoreMinimalTuple(tuple, before->scan.slot, false);
-	values[0] = slot_getattr(before->scan.slot, 1, &nulls[0]);
-	values[1] = all->value;
-	if (!nulls[0])
-		dp_bound_gather_add(before->gather, KEYS, &before->key, values[0],
+	ExecStoreMinimalTuple(tuple, slot, false);
+	if (read_key(&before->key, slot, &key))
+	{
+		for (i = 0; i < n; i++)
+			values[i] = slot_getattr(slot, i + 1, &nulls[i]);
+		values[n] = all->value;
+		dp_bound_gather_add(before->gather, KEYS, &before->key.how, key,
 							heap_form_minimal_tuple(
 									before->units->tts_tupleDescriptor,
 									values, nulls, 0), 0);
-	ExecClearTuple(before->scan.slot);
+	}
+	ExecClearTuple(slot);
 }
 
 static void
@@ -243,13 +369,15 @@ dp_run_follow(dp_followed *all)
 
 /* (key, unit) */
 static TupleDesc
-describe_units(const dp_followed *all, TupleDesc keys)
+describe_units(const dp_followed *all, TupleDesc keys, int n)
 {
 	TupleDesc	rows = all->rows.slot->tts_tupleDescriptor;
-	TupleDesc	desc = CreateTemplateTupleDesc(2);
+	TupleDesc	desc = CreateTemplateTupleDesc(n + 1);
+	int			i;
 
-	TupleDescCopyEntry(desc, 1, keys, 1);
-	TupleDescCopyEntry(desc, 2, rows, all->unit);
+	for (i = 1; i <= n; i++)
+		TupleDescCopyEntry(desc, i, keys, i);
+	TupleDescCopyEntry(desc, n + 1, rows, all->unit);
 	return desc;
 }
 
@@ -263,17 +391,22 @@ init_step(dp_followed *all, int n, const dp_joined *source)
 	};
 	follow_step *step = &all->steps[n];
 	const Query *query = list_nth(source->steps, n);
+	int			columns = list_length(list_nth(source->step_keys, n));
+	TupleDesc	keys;
 
 	init_scan(&step->scan, all, n, query->targetList);
-	step->units =
-		MakeSingleTupleTableSlot(describe_units(all, step->scan.slot->
-												tts_tupleDescriptor),
-								 &TTSOpsMinimalTuple);
+	keys = step->scan.slot->tts_tupleDescriptor;
+	step->units = MakeSingleTupleTableSlot(describe_units(all, keys, columns),
+										   &TTSOpsMinimalTuple);
 	step->gather = dp_bound_gather_create(&limits);
-	step->key = how_to_read(step->scan.slot->tts_tupleDescriptor, 1);
-	step->from = n == 0 ?
-		how_to_read(all->rows.slot->tts_tupleDescriptor, all->follow) :
-		how_to_read(all->steps[n - 1].scan.slot->tts_tupleDescriptor, 2);
+	init_key_from(&step->key, keys, 1, columns);
+	if (n == 0)
+		init_key_of(&step->from, all->rows.slot->tts_tupleDescriptor,
+					source->follow);
+	else
+		init_key_from(&step->from,
+					  all->steps[n - 1].scan.slot->tts_tupleDescriptor,
+					  all->steps[n - 1].key.n + 1, columns);
 }
 
 /*
@@ -290,7 +423,6 @@ dp_run_follow_create(const dp_joined *source, dp_follow_sink sink,
 
 	all->n = list_length(source->steps);
 	all->steps = palloc0(sizeof(follow_step) * all->n);
-	all->follow = source->follow;
 	all->unit = source->unit;
 	all->sink = sink;
 	all->sink_context = context;

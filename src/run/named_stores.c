@@ -168,7 +168,7 @@ scan_rows(named_store *store, const dp_joined *source)
 	store->receiver = *None_Receiver;
 	store->receiver.receiveSlot = receive_row;
 	store->scans = 1 + list_length(source->steps);
-	if (source->follow != 0)
+	if (source->follow != NIL)
 		store->followed = dp_run_follow_create(source, receive_followed,
 											   store);
 }

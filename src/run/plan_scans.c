@@ -69,7 +69,7 @@ plan_scan(Query *scan, Oid relid, const dp_block *block,
 
 /* Who has a key has the unit of its one row: the reading snapshot says so. */
 static void
-check_key(Oid relid, AttrNumber key)
+check_key(Oid relid, const List *key)
 {
 	if (dp_block_is_key(relid, key, GetActiveSnapshot()))
 		return;
@@ -98,7 +98,7 @@ plan_steps(const dp_joined *source, const dp_block *block,
 	{
 		plan_scan(lfirst(query), lfirst_oid(relid), block, standing, inner,
 				  job);
-		check_key(lfirst_oid(relid), lfirst_int(key));
+		check_key(lfirst_oid(relid), lfirst(key));
 		job->memory += DP_GATHER_MEMORY;
 	}
 }
@@ -186,7 +186,7 @@ dp_run_check_scans(const dp_block *block, const dp_ledger_standing *standing)
 				 key, source->step_keys)
 		{
 			check_right(lfirst(query), lfirst_oid(relid), block, standing);
-			check_key(lfirst_oid(relid), lfirst_int(key));
+			check_key(lfirst_oid(relid), lfirst(key));
 		}
 	}
 }

@@ -42,7 +42,7 @@ my $node = attack_node('linear', "dp_pg.epsilon_ceiling = '100000000'\ndp_pg.rea
 # Views of a table %1$s, and of its rows once more behind keys.
 my %views = (
 	behind => 'SELECT NULL::text AS u, k, g, x, w FROM item_%1$s',
-	path => 'SELECT o.u, i.k, i.g, i.x, i.w FROM item_%1$s i JOIN key_%1$s o ON i.key = o.id',
+	path => 'SELECT o.u, i.k, i.g, i.x, i.w FROM item_%1$s i JOIN key_%1$s o ON i.key = o.id AND o.n = i.n',
 	joined => 'SELECT a.u, a.k, b.g, a.x, b.w FROM %1$s a JOIN %1$s b ON a.u = b.u',
 	left => 'SELECT a.u, a.k, b.g, a.x, b.w FROM %1$s a LEFT JOIN %1$s b ON a.u = b.u AND b.k = 1',
 	looked => 'SELECT t.u, t.k, p.big AS g, t.x, t.w FROM %1$s t JOIN place p ON t.k = p.k',
@@ -77,9 +77,9 @@ foreach (
 CREATE TABLE $_ (u text, k int, g boolean, x int, w float8);
 SELECT dp_protect('$_', unit => 'u', dataset => '$dataset'), dp_declare('$_', 'k', keys => ARRAY[0, 1, 2, 3]),
 	dp_declare('$_', 'w', lower => 0, upper => 1);
-CREATE TABLE key_$_ (id text PRIMARY KEY, u text);
-CREATE TABLE item_$_ (key text, k int, g boolean, x int, w float8);
-SELECT dp_protect('key_$_', unit => 'u', dataset => '$dataset'), dp_protect('item_$_', unit => 'key -> key_$_.u', dataset => '$dataset'),
+CREATE TABLE key_$_ (n int, id text, u text, PRIMARY KEY (id, n));
+CREATE TABLE item_$_ (key varchar, n bigint, k int, g boolean, x int, w float8);
+SELECT dp_protect('key_$_', unit => 'u', dataset => '$dataset'), dp_protect('item_$_', unit => '(key, n) -> key_$_.u', dataset => '$dataset'),
 	dp_declare('item_$_', 'k', keys => ARRAY[0, 1, 2, 3]), dp_declare('item_$_', 'w', lower => 0, upper => 1);
 EOT
 	foreach my $table (@tables)
@@ -124,8 +124,8 @@ INSERT INTO swapped $columns SELECT 'other', r.* FROM (@{[ unit_rows($instead) ]
 EOT
 	value($node, <<"EOT") foreach map { @$_ } values %pairs;
 TRUNCATE key_$_, item_$_;
-INSERT INTO key_$_ SELECT u || n, u FROM (SELECT DISTINCT u FROM $_) t, generate_series(0, 1) n;
-INSERT INTO item_$_ SELECT u || coalesce(abs(x::bigint) % 2, 0), k, g, x, w FROM $_;
+INSERT INTO key_$_ SELECT n, u, u FROM (SELECT DISTINCT u FROM $_) t, generate_series(0, 1) n;
+INSERT INTO item_$_ SELECT u, coalesce(abs(x::bigint) % 2, 0), k, g, x, w FROM $_;
 EOT
 	return;
 }

@@ -47,6 +47,25 @@ for my $how ('ADD PRIMARY KEY (pid)', 'ADD UNIQUE (pid)')
 	hang_up($old);
 }
 
+# So of a key of several columns that units are behind: rows of one line had
+# the units of several orders.
+owner('CREATE TABLE sale (id int NOT NULL, day date NOT NULL, pid int NOT NULL, PRIMARY KEY (id, day)) PARTITION BY RANGE (day);'
+	  . ' CREATE TABLE sale_all PARTITION OF sale DEFAULT; CREATE TABLE sold (id int NOT NULL, day date NOT NULL);'
+	  . " INSERT INTO sale SELECT i, date '2024-01-01', i FROM generate_series(1, 9) i; INSERT INTO sold SELECT id, day FROM sale;"
+	  . " SELECT dp_protect('sale', unit => 'pid', dataset => 'hospital'), dp_protect('sold', unit => '(id, day) -> sale.pid', dataset => 'hospital')");
+for my $how ('ALTER TABLE sale DROP CONSTRAINT sale_pkey; ALTER TABLE sale ADD PRIMARY KEY (id, day)',
+	"CREATE TABLE sale_new (LIKE sale INCLUDING INDEXES); ALTER TABLE sale ATTACH PARTITION sale_new FOR VALUES FROM ('2024-02-01') TO ('2024-03-01')")
+{
+	my $old = session($node, 'analyst');
+
+	told($old, 'BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1;');
+	owner($how);
+	is(told($old, 'SELECT dp_count(*) FROM sold;'), '55000', "an older snapshot gets no answer: " . substr($how, 0, 30));
+	told($old, 'ROLLBACK;');
+	like(told($old, 'SELECT dp_count(*) FROM sold;'), qr/^-?\d+$/, 'a newer one does');
+	hang_up($old);
+}
+
 # The same in a STABLE function that a cursor's rows call: its snapshot is the
 # cursor's, and what the statement asks a reader is kept from newer runs.
 for my $how (0, 1)
