@@ -353,6 +353,7 @@ dp_protect(PG_FUNCTION_ARGS)
 	CommandCounterIncrement();
 	dp_protect_invalidate_tree(relid);
 	dp_protect_comment(relid);
+	dp_protect_tell_of_unit(&row, dataset);
 	if (dp_protect_lookup(relid)->rows == 0)
 		dp_protect_declare_suggest_size(relid);
 	PG_RETURN_VOID();

@@ -70,6 +70,8 @@ extern void dp_protect_forbid_behind(Oid relid, const char *what);
 /* tell_unit.c */
 extern const char *dp_protect_pairs_otherwise(const dp_relation_row *unit);
 extern char *dp_protect_suggest_path(Oid relid, Oid through);
+extern void dp_protect_tell_of_unit(const dp_relation_row *unit,
+									const char *dataset);
 
 /* exposure.c */
 extern List *dp_protect_list_tree(Oid relid, LOCKMODE lockmode);
