@@ -105,7 +105,8 @@ refuse_mixture(void)
 	return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
 							"A row of the result would be made from rows of "
 							"two privacy units.",
-							"Join them on the columns that name their units; "
+							"Join them on the columns that name their units, "
+							"or on all columns of a key that leads to them; "
 							"of an outer join, in its own condition.",
 							"private relations are joined other than on "
 							"their privacy units");

@@ -57,6 +57,10 @@ SELECT count(*), sum(stars) FROM mark JOIN shipped ON ship = id JOIN orders ON o
 SELECT city, count(*), sum(qty) FROM item JOIN orders ON ord = no AND item.day = orders.day JOIN customer ON cust = id GROUP BY city ORDER BY city;
 SELECT count(*) FROM item a JOIN item b USING (ord, day) JOIN orders ON ord = no AND a.day = orders.day WHERE cust IS NOT NULL;
 SELECT count(*), sum(q) FROM (SELECT ord, item.day, sum(qty) AS q FROM item JOIN orders ON ord = no AND item.day = orders.day WHERE cust IS NOT NULL GROUP BY ord, item.day HAVING sum(qty) > 2) s;
+SELECT count(*) FILTER (WHERE paid OR EXISTS (SELECT FROM item i WHERE i.ord = no AND i.day = o.day AND qty > 4)) AS mark,
+	count(*) FILTER (WHERE (no, day) IN (SELECT ord, day FROM item WHERE qty = 2)) AS in,
+	count(*) FILTER (WHERE NOT EXISTS (SELECT FROM item i WHERE i.ord = no AND i.day = o.day AND qty > 1)) AS anti
+FROM orders o WHERE cust IS NOT NULL;
 RESET ROLE;
 SET ROLE :analyst;
 SET dp_pg.epsilon = '1000000';
@@ -72,6 +76,11 @@ SELECT dp_count(*) FROM item a JOIN item b USING (ord, day);
 SELECT dp_count(*) FROM item JOIN shipped USING (day, ord);
 SELECT dp_count(*), dp_count(paid) FROM item i LEFT JOIN orders o ON ord = no AND i.day = o.day AND paid;
 SELECT dp_count(*) FROM orders o WHERE EXISTS (SELECT FROM item i WHERE i.ord = o.no AND i.day = o.day AND qty > 4);
+SELECT dp_count(*) AS mark FROM orders o WHERE paid OR EXISTS (SELECT FROM item i WHERE i.ord = o.no AND i.day = o.day AND qty > 4);
+SELECT dp_count(*) AS in FROM orders WHERE (no, day) IN (SELECT ord, day FROM item WHERE qty = 2);
+SELECT dp_count(*) AS anti FROM orders o WHERE NOT EXISTS (SELECT FROM item i WHERE i.ord = o.no AND i.day = o.day AND qty > 1);
+SELECT dp_count(*), dp_count(qty), dp_count(cust) FROM item FULL JOIN orders ON ord = no AND item.day = orders.day AND qty > 1;
+WITH x AS (SELECT ord, day FROM item) SELECT dp_count(*) FROM x a JOIN x b USING (ord, day);
 SELECT dp_count(*) FROM mark JOIN shipped ON ship = id JOIN orders ON ord = no AND orders.day = shipped.day;
 SELECT dp_count(DISTINCT cust) FROM item JOIN orders ON ord = no AND item.day = orders.day;
 -- grouped by all of it
@@ -95,6 +104,8 @@ SELECT * FROM outcome('SELECT dp_count(*) FROM item i, orders o, orders p WHERE 
 SELECT * FROM outcome('SELECT dp_count(*) FROM item i JOIN (SELECT o.no, p.day FROM orders o JOIN orders p USING (cust)) s ON ord = no AND i.day = s.day');
 SELECT * FROM outcome('SELECT dp_count(*) FROM orders o WHERE (no, day) NOT IN (SELECT ord, day FROM item)');
 SELECT * FROM outcome('SELECT dp_count(*) FROM orders a JOIN orders b USING (no, day)');
+SELECT * FROM outcome('SELECT dp_count(*) FROM orders o WHERE paid OR EXISTS (SELECT FROM item WHERE ord = no)');
+SELECT * FROM outcome('WITH x AS (SELECT no, day, cust FROM orders) SELECT dp_count(*) FROM x a JOIN x b USING (cust) JOIN item ON ord = a.no AND item.day = b.day');
 SELECT * FROM outcome('SELECT dp_count(*) FROM mark JOIN item ON ship = ord');
 SELECT * FROM outcome('SELECT dp_count(*) FROM (SELECT ord FROM item GROUP BY ord) s');
 SELECT * FROM outcome('SELECT dp_count(*) FROM (SELECT a.ord, b.day FROM item a JOIN item b USING (ord, day) GROUP BY a.ord, b.day) s');
