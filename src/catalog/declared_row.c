@@ -49,8 +49,12 @@ static const char *const follow_names[] =
 	" AS m(name, attnum, n) LEFT JOIN pg_catalog.pg_attribute AS a"
 	" ON a.attrelid = d.relid AND a.attnum = m.attnum"
 	" AND NOT a.attisdropped ORDER BY m.n)"
-	" WHERE d.relid::pg_catalog.oid = d.relid_origin"
-	" AND d.unit_more IS NOT NULL",
+	" WHERE d.relid::pg_catalog.oid = d.relid_origin AND EXISTS (SELECT"
+	" FROM ROWS FROM (pg_catalog.unnest(d.unit_more),"
+	" pg_catalog.unnest(d.unit_more_attnums)) AS m(name, attnum)"
+	" JOIN pg_catalog.pg_attribute AS a ON a.attrelid = d.relid"
+	" AND a.attnum = m.attnum AND NOT a.attisdropped"
+	" AND a.attname <> m.name)",
 	"UPDATE dp_pg.relation AS d"
 	" SET unit_key_more = ARRAY(SELECT coalesce(a.attname, m.name)"
 	" FROM ROWS FROM (pg_catalog.unnest(d.unit_key_more),"
@@ -58,8 +62,12 @@ static const char *const follow_names[] =
 	" AS m(name, attnum, n) LEFT JOIN pg_catalog.pg_attribute AS a"
 	" ON a.attrelid = d.unit_through AND a.attnum = m.attnum"
 	" AND NOT a.attisdropped ORDER BY m.n)"
-	" WHERE d.relid::pg_catalog.oid = d.relid_origin"
-	" AND d.unit_key_more IS NOT NULL",
+	" WHERE d.relid::pg_catalog.oid = d.relid_origin AND EXISTS (SELECT"
+	" FROM ROWS FROM (pg_catalog.unnest(d.unit_key_more),"
+	" pg_catalog.unnest(d.unit_key_more_attnums)) AS m(name, attnum)"
+	" JOIN pg_catalog.pg_attribute AS a ON a.attrelid = d.unit_through"
+	" AND a.attnum = m.attnum AND NOT a.attisdropped"
+	" AND a.attname <> m.name)",
 	"UPDATE dp_pg.attribute AS d"
 	" SET attname = a.attname"
 	" FROM pg_catalog.pg_attribute AS a"
