@@ -404,6 +404,7 @@ extern void dp_catalog_complete_release(const dp_release_row *row,
  * dp_catalog_open_relations returns NULL where the extension is not installed;
  * the others find nothing there.
  */
+
 /* A column, and that of a key whose values it has. */
 typedef struct dp_unit_column
 {
