@@ -25,7 +25,8 @@ CREATE TABLE dp_pg.dataset (
 	spent_squares		numeric NOT NULL DEFAULT 'Infinity',
 	charges				bigint NOT NULL DEFAULT 0,
 	epsilon_floor		numeric,
-	epsilon_ceiling		numeric
+	epsilon_ceiling		numeric,
+	home				text
 ) WITH (fillfactor = 50);
 
 COMMENT ON TABLE dp_pg.dataset IS
@@ -34,6 +35,8 @@ COMMENT ON COLUMN dp_pg.dataset.owner_oid IS
 'owner in the cluster that wrote the row; elsewhere owner_name decides';
 COMMENT ON COLUMN dp_pg.dataset.cluster IS
 'system identifier of the cluster that wrote the row';
+COMMENT ON COLUMN dp_pg.dataset.home IS
+'dp_pg.home() of the database where its budgets count: where it was made, or where a superuser has said so since; elsewhere it is a copy, which dp_audit reports';
 COMMENT ON COLUMN dp_pg.dataset.neighbours IS
 'add_remove or replace_one: what one privacy unit more or less means';
 COMMENT ON COLUMN dp_pg.dataset.cap_epsilon IS
@@ -229,6 +232,12 @@ COMMENT ON COLUMN dp_pg.part.period IS
 'period of the payer''s budget that the sums are of';
 COMMENT ON SEQUENCE dp_pg.partition_seq IS 'numbers of partitions';
 
+-- Not dumped, and kept by pg_upgrade: that tells the one from the other.
+CREATE TABLE dp_pg.lineage (cluster bigint PRIMARY KEY);
+COMMENT ON TABLE dp_pg.lineage IS
+'internal: the system identifiers that this database has had since the extension was created in it; rows that these clusters wrote name roles by OID, others by name';
+COMMENT ON COLUMN dp_pg.lineage.cluster IS 'system identifier';
+
 -- Budgets, charges and batches survive dump and restore.
 SELECT pg_catalog.pg_extension_config_dump('dp_pg.dataset', '');
 SELECT pg_catalog.pg_extension_config_dump('dp_pg.budget', '');
@@ -244,6 +253,22 @@ LANGUAGE c STABLE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'dp_ledger_sql_cluster';
 COMMENT ON FUNCTION dp_pg.cluster() IS
 'system identifier of this cluster, by which the catalog tells it from one that a dump was restored into';
+
+INSERT INTO dp_pg.lineage VALUES (dp_pg.cluster());
+
+CREATE FUNCTION dp_pg.in_lineage(cluster bigint) RETURNS bool
+LANGUAGE c STABLE STRICT
+AS 'MODULE_PATHNAME', 'dp_ledger_sql_in_lineage';
+COMMENT ON FUNCTION dp_pg.in_lineage(bigint) IS
+'do OIDs of roles in rows that a cluster wrote hold here? true for this cluster and those it was upgraded from; NULL for NULL';
+
+CREATE FUNCTION dp_pg.home() RETURNS text
+LANGUAGE sql STABLE
+RETURN (SELECT pg_catalog.concat(dp_pg.cluster(), '/', d.oid)
+		FROM pg_catalog.pg_database AS d
+		WHERE d.datname = pg_catalog.current_database());
+COMMENT ON FUNCTION dp_pg.home() IS
+'this database: system identifier of the cluster and OID; see dp_pg.dataset.home';
 
 CREATE FUNCTION dp_pg.owned_datasets() RETURNS name[]
 LANGUAGE c STABLE
@@ -313,16 +338,16 @@ SELECT b.dataset, coalesce(g.rolname, b.role_name) AS role, b.active, b.filter,
 	b.total_charges,
 	g.oid IS NOT NULL AND NOT EXISTS (
 		SELECT FROM dp_pg.budget AS o
-		WHERE b.cluster <> h.cluster AND o.dataset = b.dataset
-			AND ((o.cluster = h.cluster AND o.role_oid = g.oid)
-				 OR (o.cluster <> h.cluster AND o.role_name = b.role_name
-					 AND (o.total_charges, o.role_oid) > (b.total_charges, b.role_oid)))
+		WHERE NOT h.own AND o.dataset = b.dataset
+			AND CASE WHEN dp_pg.in_lineage(o.cluster) THEN o.role_oid = g.oid
+				ELSE o.role_name = b.role_name
+					AND (o.total_charges, o.role_oid) > (b.total_charges, b.role_oid) END
 	) AS in_force,
 	b.period
 FROM dp_pg.budget AS b
-CROSS JOIN (SELECT dp_pg.cluster() AS cluster) AS h
+CROSS JOIN LATERAL (SELECT dp_pg.in_lineage(b.cluster) AS own) AS h
 LEFT JOIN pg_catalog.pg_roles AS g
-	ON CASE WHEN b.cluster = h.cluster THEN g.oid = b.role_oid
+	ON CASE WHEN h.own THEN g.oid = b.role_oid
 		ELSE g.rolname = b.role_name END
 CROSS JOIN LATERAL (
 	SELECT ((b.period_start AT TIME ZONE 'UTC') + b.renew)
@@ -367,8 +392,9 @@ SELECT x.id, x.dataset,
 FROM dp_pg.batch AS x
 LEFT JOIN dp_pg.ledger AS l ON l.id = x.id
 LEFT JOIN dp_pg.budget AS b ON b.dataset = x.dataset
-	AND ((b.role_oid = x.payer_oid AND b.cluster = x.cluster)
-		 OR (b.role_name = x.payer AND b.cluster <> x.cluster))
+	AND CASE WHEN b.cluster = x.cluster
+			OR (dp_pg.in_lineage(b.cluster) AND dp_pg.in_lineage(x.cluster))
+		THEN b.role_oid = x.payer_oid ELSE b.role_name = x.payer END
 	AND b.period = x.period
 	AND (b.renew IS NULL OR ((b.period_start AT TIME ZONE 'UTC') + b.renew)
 		 AT TIME ZONE 'UTC' > now())

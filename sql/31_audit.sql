@@ -96,6 +96,14 @@ SET search_path = pg_catalog, pg_temp AS $$
 	JOIN pg_roles AS o ON o.oid = c.relowner
 	WHERE dp_pg.has_left_dataset(r.relid)
 	UNION ALL
+	SELECT 'critical', format('it is a copy of the dataset in %s: if private queries go on there, budgets are spent twice',
+			coalesce('database ' || quote_ident(o.datname), 'a database that is not in this cluster')),
+		quote_ident(d.name), format('UPDATE dp_pg.dataset SET home = dp_pg.home() WHERE name = %L;', d.name),
+		'it says that nobody asks private queries there any more, which a superuser must know'
+	FROM dp_pg.dataset AS d
+	LEFT JOIN pg_database AS o ON d.home = dp_pg.cluster() || '/' || o.oid
+	WHERE d.home IS DISTINCT FROM dp_pg.home()
+	UNION ALL
 	SELECT 'low', format('trigger %I runs function %s, owned by %I, on protected rows',
 			t.tgname, f.oid::regprocedure, o.rolname),
 		p.relid::regclass::text,

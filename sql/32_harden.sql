@@ -201,7 +201,7 @@ SELECT h.ctid AS place, h.relid, h.attname, h.attnum, h.function, h.taken,
 	o.rolname AS grantor, h.grantor_oid IS NULL AS by_owner,
 	coalesce(format('%I.%I', n.nspname, c.relname), h.relid::text) AS target,
 	coalesce(f.oid, h.relid) AS touched,
-	h.cluster = s.cluster AND (e.oid IS NULL AND h.grantee_oid <> 0
+	s.own AND (e.oid IS NULL AND h.grantee_oid <> 0
 		OR o.oid IS NULL AND h.grantor_oid IS NOT NULL) AS is_lost,
 	CASE WHEN h.function IS NOT NULL AND f.oid IS NULL
 			THEN format('function %s does not exist', h.function)
@@ -214,14 +214,14 @@ SELECT h.ctid AS place, h.relid, h.attname, h.attnum, h.function, h.taken,
 			THEN format('role %I, who had granted it, does not exist', h.grantor)
 	END AS why
 FROM dp_pg.hardened AS h
-CROSS JOIN (SELECT dp_pg.cluster() AS cluster) AS s
+CROSS JOIN LATERAL (SELECT dp_pg.in_lineage(h.cluster) AS own) AS s
 LEFT JOIN (pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace) ON c.oid = h.relid
 LEFT JOIN pg_attribute AS a ON a.attrelid = h.relid AND a.attname = h.attname AND NOT a.attisdropped
 LEFT JOIN pg_proc AS f ON f.oid = to_regprocedure(h.function)
 LEFT JOIN pg_roles AS e ON h.grantee_oid <> 0
-	AND CASE WHEN h.cluster = s.cluster THEN e.oid = h.grantee_oid ELSE e.rolname = h.grantee END
+	AND CASE WHEN s.own THEN e.oid = h.grantee_oid ELSE e.rolname = h.grantee END
 LEFT JOIN pg_roles AS o ON h.grantor_oid IS NOT NULL
-	AND CASE WHEN h.cluster = s.cluster THEN o.oid = h.grantor_oid ELSE o.rolname = h.grantor END;
+	AND CASE WHEN s.own THEN o.oid = h.grantor_oid ELSE o.rolname = h.grantor END;
 COMMENT ON VIEW dp_pg.hardening IS
 'internal: dp_pg.hardened with roles and objects as they are here and now';
 

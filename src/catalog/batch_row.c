@@ -3,9 +3,9 @@
  *	  Rows of dp_pg.batch: queries that were paid for together.
  *
  * Nobody but the worker writes them.  As a budget a row belongs to a role by
- * OID in the cluster that wrote it, by name in another cluster.  It is looked
- * for by the role's present name: a role that is renamed finds its batch again
- * when it is renamed back.
+ * OID in the cluster that wrote it, by name in another: lineage_row.c.  It is
+ * looked for by the role's present name: a role that is renamed finds its
+ * batch again when it is renamed back.
  */
 #include "postgres.h"
 
@@ -110,8 +110,8 @@ dp_catalog_read_batch(const char *dataset, Oid role, const char *role_name,
 		const dp_values *row = lfirst(lc);
 
 		if (!dp_catalog_is_null(row, BATCH_CLOSED) ||
-			(dp_catalog_get_int64(row, BATCH_CLUSTER) ==
-			 dp_bridge_cluster_id() &&
+			(dp_catalog_in_lineage(dp_catalog_get_int64(row,
+													   BATCH_CLUSTER)) &&
 			 dp_catalog_get_oid(row, BATCH_ROLE_OID) != role))
 			continue;
 		return find(dp_catalog_get_int64(row, BATCH_ID), lock, out);

@@ -2,8 +2,9 @@
  * budget_row.c
  *	  Rows of dp_pg.budget: what a role may spend on a dataset and has spent.
  *
- * A row belongs to a role by OID in the cluster that wrote it, and by name in
- * another cluster, where it was restored.  Nothing here ever lowers a total.
+ * A row belongs to a role by OID in the cluster that wrote it, after
+ * pg_upgrade too, and by name in another cluster, where it was restored
+ * (lineage_row.c).  Nothing here ever lowers a total.
  */
 #include "postgres.h"
 
@@ -58,7 +59,7 @@ fetch(const dp_values *row, dp_budget_row *out)
 static bool
 is_foreign(const dp_values *row)
 {
-	return dp_catalog_get_int64(row, BUDGET_CLUSTER) != dp_bridge_cluster_id();
+	return !dp_catalog_in_lineage(dp_catalog_get_int64(row, BUDGET_CLUSTER));
 }
 
 /*
@@ -84,6 +85,13 @@ charged_more(const dp_values *row, const dp_values *best)
 	return a > b;
 }
 
+/* Rows of this cluster: but one, unless rows of two databases were merged. */
+static bool
+prefer_own(const dp_values *row, const dp_values *best)
+{
+	return !is_foreign(row) && charged_more(row, best);
+}
+
 /* Rows that were restored from another cluster. */
 static bool
 prefer_foreign(const dp_values *row, const dp_values *best)
@@ -106,15 +114,13 @@ find_by_oid(const char *dataset, Oid role, dp_row_lock lock, HeapTuple *tuple,
 			dp_values *row)
 {
 	NameData	key;
-	ScanKeyData keys[3];
+	ScanKeyData keys[2];
 
 	namestrcpy(&key, dataset);
 	dp_catalog_key(&keys[0], BUDGET_DATASET, NAMEOID, NameGetDatum(&key));
 	dp_catalog_key(&keys[1], BUDGET_ROLE_OID, OIDOID, ObjectIdGetDatum(role));
-	dp_catalog_key(&keys[2], BUDGET_CLUSTER, INT8OID,
-				   Int64GetDatum(dp_bridge_cluster_id()));
-	return dp_catalog_find_row(&dp_catalog_budgets, NULL, keys, 3, NULL, lock,
-							   tuple, row);
+	return dp_catalog_find_row(&dp_catalog_budgets, NULL, keys, 2, prefer_own,
+							   lock, tuple, row);
 }
 
 static dp_found
@@ -265,8 +271,8 @@ dp_catalog_sum_budgets(const char *dataset, Oid role, dp_spent *sum)
 List *
 dp_catalog_list_holders(const char *dataset)
 {
-	Oid			types[2] = {NAMEOID, INT8OID};
-	Datum		values[2];
+	Oid			types[1] = {NAMEOID};
+	Datum		values[1];
 	NameData	key;
 	List	   *names = NIL;
 	int			n;
@@ -274,13 +280,13 @@ dp_catalog_list_holders(const char *dataset)
 
 	namestrcpy(&key, dataset);
 	values[0] = NameGetDatum(&key);
-	values[1] = Int64GetDatum(dp_bridge_cluster_id());
 	n = (int) dp_catalog_run("SELECT r.rolname FROM dp_pg.budget AS b"
 							 " JOIN pg_catalog.pg_roles AS r ON CASE"
-							 " WHEN b.cluster = $2 THEN r.oid = b.role_oid"
+							 " WHEN dp_pg.in_lineage(b.cluster)"
+							 " THEN r.oid = b.role_oid"
 							 " ELSE r.rolname = b.role_name END"
 							 " WHERE b.dataset = $1 AND b.active",
-							 2, types, values, NULL);
+							 1, types, values, NULL);
 	for (i = 0; i < n; i++)
 		names = lappend(names,
 						NameStr(*DatumGetName(dp_catalog_result(i, 1))));

@@ -22,6 +22,7 @@ enum
 	DATASET_SPENT = DATASET_CAP + DP_LIMIT_COLUMNS, /* of DP_SUM_COLUMNS */
 	DATASET_FLOOR = DATASET_SPENT + DP_SUM_COLUMNS,
 	DATASET_CEILING,
+	DATASET_HOME,				/* SQL writes it */
 	DATASET_END
 };
 
@@ -30,7 +31,7 @@ const dp_table dp_catalog_datasets = {"dataset", DATASET_END - 1};
 /*
  * Who owns the dataset now.  In the cluster that wrote the row the OID
  * decides: a role created anew under the old name owns nothing.  In another
- * cluster, after a restore, the name decides.
+ * cluster, after a restore, the name decides (lineage_row.c).
  */
 static void
 resolve_owner(const dp_values *row, dp_dataset_row *out)
@@ -39,7 +40,7 @@ resolve_owner(const dp_values *row, dp_dataset_row *out)
 	NameData	stored_name = dp_catalog_get_name(row, DATASET_OWNER_NAME);
 	NameData	name;
 
-	if (dp_catalog_get_int64(row, DATASET_CLUSTER) != dp_bridge_cluster_id())
+	if (!dp_catalog_in_lineage(dp_catalog_get_int64(row, DATASET_CLUSTER)))
 	{
 		out->owner = get_role_oid(NameStr(stored_name), true);
 		out->stale = OidIsValid(out->owner);
@@ -131,7 +132,8 @@ dp_catalog_insert_dataset(const char *name, Oid owner)
 	values[3] = Int64GetDatum(dp_bridge_cluster_id());
 	return dp_catalog_run("INSERT INTO dp_pg.dataset"
 						  " (name, owner_oid, owner_name, cluster,"
-						  " spent_squares) VALUES ($1, $2, $3, $4, 0)"
+						  " spent_squares, home)"
+						  " VALUES ($1, $2, $3, $4, 0, dp_pg.home())"
 						  " ON CONFLICT DO NOTHING",
 						  4, types, values, NULL) == 1;
 }

@@ -176,6 +176,11 @@ extern void dp_catalog_insert_budget(const dp_budget_row *row);
 extern void dp_catalog_write_limit(const dp_budget_row *row);
 extern void dp_catalog_write_budget(const dp_budget_row *row);
 
+/* ---- clusters whose OIDs of roles hold here (lineage_row.c) ---- */
+
+extern bool dp_catalog_in_lineage(int64 cluster);
+extern void dp_catalog_extend_lineage(void);
+
 /* ---- lines of the ledger (ledger_row.c) ---- */
 
 typedef struct dp_ledger_line

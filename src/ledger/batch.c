@@ -250,7 +250,7 @@ dp_ledger_sql_batch_close(PG_FUNCTION_ARGS)
 	request.dataset = row.dataset;
 	request.batch.id = row.id;
 	request.batch.role_name = row.role_name;
-	request.batch.role = row.cluster == dp_bridge_cluster_id() ? row.role :
+	request.batch.role = dp_catalog_in_lineage(row.cluster) ? row.role :
 		get_role_oid(NameStr(row.role_name), true);
 	dp_ledger_charge(&request, &receipt);
 	PG_RETURN_INT32(receipt.batch_queries - receipt.batch_used);

@@ -485,6 +485,7 @@ dp_ledger_decide(dp_slot **slots, bool *again, int n)
 	dp_ledger_group_begin();
 	dp_ledger_task_begin();
 	dp_catalog_lock_ledger(RowExclusiveLock);
+	dp_catalog_extend_lineage();
 	for (i = 0; i < n; i++)
 		line = decide(slots, i, &again[i], line, now);
 	dp_ledger_group_write();

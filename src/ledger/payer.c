@@ -110,7 +110,7 @@ dp_ledger_batch_is_alive(const dp_batch_row *row, const dp_payer *payer,
 	if (budget == NULL)
 		return !OidIsValid(row->payer);
 	return OidIsValid(row->payer) && row->period == budget->period &&
-		(row->cluster == dp_bridge_cluster_id() ?
+		(dp_catalog_in_lineage(row->cluster) ?
 		 row->payer == payer->role :
 		 strcmp(NameStr(row->payer_name), NameStr(payer->name)) == 0);
 }

@@ -27,6 +27,7 @@ PG_FUNCTION_INFO_V1(dp_ledger_sql_owned);
 PG_FUNCTION_INFO_V1(dp_ledger_sql_inherits);
 PG_FUNCTION_INFO_V1(dp_ledger_sql_is_me);
 PG_FUNCTION_INFO_V1(dp_ledger_sql_cluster);
+PG_FUNCTION_INFO_V1(dp_ledger_sql_in_lineage);
 PG_FUNCTION_INFO_V1(dp_ledger_sql_sees_more);
 
 /* The charge of one pure query; false when epsilon cannot be converted. */
@@ -367,13 +368,13 @@ dp_ledger_sql_owned(PG_FUNCTION_ARGS)
 										  false, TYPALIGN_CHAR));
 }
 
-/* The role a row speaks of, by OID in its own cluster and else by name. */
+/* The role a row speaks of, by OID or by name: lineage_row.c says which. */
 static Oid
 resolve_role(FunctionCallInfo fcinfo)
 {
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(1) || PG_ARGISNULL(2))
 		return InvalidOid;
-	if (PG_GETARG_INT64(2) != dp_bridge_cluster_id())
+	if (!dp_catalog_in_lineage(PG_GETARG_INT64(2)))
 		return get_role_oid(NameStr(*PG_GETARG_NAME(1)), true);
 	if (GetUserNameFromId(PG_GETARG_OID(0), true) == NULL)
 		return InvalidOid;
@@ -405,6 +406,13 @@ Datum
 dp_ledger_sql_cluster(PG_FUNCTION_ARGS)
 {
 	PG_RETURN_INT64(dp_bridge_cluster_id());
+}
+
+/* dp_ledger_sql_in_lineage: dp_pg.in_lineage(cluster) returns bool. */
+Datum
+dp_ledger_sql_in_lineage(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_BOOL(dp_catalog_in_lineage(PG_GETARG_INT64(0)));
 }
 
 /*

@@ -1,10 +1,13 @@
 /*
  * utility.c
- *	  Ask the worker to leave a database that DDL needs for itself.
+ *	  Ask the worker to leave a database that DDL needs for itself; keep OIDs
+ *	  of databases from being chosen.
  *
  * DROP, RENAME, ALTER ... SET TABLESPACE and CREATE DATABASE ... TEMPLATE fail
  * while anybody is connected.  The worker is nobody's session, so it leaves
  * when one of them begins; the next private query starts another.
+ *
+ * By its OID a copy of a database is told from the database (dp_pg.home()).
  */
 #include "postgres.h"
 
@@ -32,19 +35,40 @@ dp_ledger_on_clearing(dp_ledger_clearing function)
 	also_clear = function;
 }
 
+/*
+ * Whoever may copy a database, and drop it, could give the copy its OID, and
+ * have the budgets that were spent meanwhile again.
+ *
+ * Errors: 42501.
+ */
+static void
+forbid_oid(void)
+{
+	if (!superuser())
+		ereport(ERROR,
+				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+				 errmsg("permission denied to choose the OID of a database"),
+				 errdetail("By it dp_pg tells a copy of a database from the "
+						   "database."),
+				 errhint("Leave out OID, or ask a superuser.")));
+}
+
 static const char *
 name_template(CreatedbStmt *statement)
 {
+	const char *name = "template1";
 	ListCell   *cell;
 
 	foreach(cell, statement->options)
 	{
 		DefElem    *option = lfirst_node(DefElem, cell);
 
+		if (strcmp(option->defname, "oid") == 0)
+			forbid_oid();
 		if (strcmp(option->defname, "template") == 0 && option->arg)
-			return defGetString(option);
+			name = defGetString(option);
 	}
-	return "template1";
+	return name;
 }
 
 /* The database that the statement needs empty, or NULL. */

@@ -222,7 +222,7 @@ is_mine(const dp_session_row *row)
 	const char *dataset = NameStr(row->session.terms.dataset);
 	Oid			asking = dp_ledger_asking_role_on(dataset);
 
-	if (row->cluster == dp_bridge_cluster_id())
+	if (dp_catalog_in_lineage(row->cluster))
 		return row->role == asking;
 	return strcmp(NameStr(row->role_name),
 				  GetUserNameFromId(asking, false)) == 0;

@@ -56,6 +56,9 @@ is(sqlstate($node, 'alice', "SELECT dp_pg.charge('h', 'm', 1)", 'uno'),
 	'', 'charge in the renamed database');
 is(sqlstate($node, 'postgres', 'CREATE DATABASE copy TEMPLATE uno'),
 	'', 'CREATE DATABASE TEMPLATE with a worker attached');
+value($node, 'CREATE ROLE maker LOGIN CREATEDB');
+is(sqlstate($node, 'maker', 'CREATE DATABASE chosen OID 99999'),
+	'42501', 'the OID of a database, by which copies are told, is chosen by nobody');
 is( $node->safe_psql('copy', 'SELECT count(*) FROM dp_pg.ledger'),
 	2, 'the copy has the ledger');
 is(sqlstate($node, 'alice', "SELECT dp_pg.charge('h', 'm', 1)", 'copy'),

@@ -1,4 +1,5 @@
-# Budgets and charges survive dump and restore, into another cluster too.
+# Budgets and charges survive dump and restore, into another cluster too, and
+# pg_upgrade; copies are told from the original.
 use strict;
 use warnings;
 
@@ -85,6 +86,20 @@ is( sqlstate(
 		"SELECT dp_pg.charge('h', 'm', 3, 0)", 'other'),
 	'53400',
 	'with what was spent');
+
+my $is_copy = "SELECT object, finding FROM dp_audit() WHERE severity = 'critical' AND finding LIKE 'it is a copy%'";
+my $may_be_twice = 'if private queries go on there, budgets are spent twice';
+is($source->safe_psql('postgres', $is_copy), '', 'the original is no copy');
+is($source->safe_psql('other', $is_copy), "h|it is a copy of the dataset in database postgres: $may_be_twice", 'what was restored beside it is');
+is(sqlstate($source, 'owner', 'UPDATE dp_pg.dataset SET home = dp_pg.home()', 'other'), '42501', 'which its owner cannot deny');
+value($source, 'CREATE DATABASE third TEMPLATE other');
+is($source->safe_psql('third', $is_copy), "h|it is a copy of the dataset in database postgres: $may_be_twice", 'and so is a copy of the copy');
+value($source, $source->safe_psql('other', "SELECT remedy FROM dp_audit() WHERE object = 'h'"), 'other');
+is($source->safe_psql('other', $is_copy), '', 'a superuser says that it takes the place of the original');
+value($source, 'DROP DATABASE third');
+value($source, 'CREATE DATABASE third TEMPLATE other');
+is($source->safe_psql('third', $is_copy), "h|it is a copy of the dataset in database other: $may_be_twice", 'and then copies are its own');
+value($source, 'DROP DATABASE third');
 
 # Into another cluster, where OIDs differ and carol does not exist.
 $target->init;
@@ -211,6 +226,51 @@ is( $target->safe_psql('postgres',
 	't',
 	'rows are followed to their units there');
 
-$source->stop;
+is($target->safe_psql('again', 'SELECT home FROM dp_pg.dataset'), $source->safe_psql('postgres', 'SELECT dp_pg.home()'), 'at home in the first');
 $target->stop;
+
+# pg_upgrade keeps OIDs: rows follow a role that gave up its name before it
+# asked anything, and nobody who has the name since; twice.
+sub upgrade
+{
+	my ($from, $name) = @_;
+	my $to = PostgreSQL::Test::Cluster->new($name);
+	my $bin = `$ENV{PG_CONFIG} --bindir`;
+
+	chomp $bin;
+	$from->stop;
+	$to->init;
+	$to->append_conf('postgresql.conf', "shared_preload_libraries = 'dp_pg'\n");
+	mkdir $to->basedir . '/work' or die;
+	chdir $to->basedir . '/work' or die;
+	command_ok(
+		[
+			'pg_upgrade', '--no-sync', '-U', 'postgres', '-b', $bin, '-B', $bin, '-s', $to->host,
+			'-d', $from->data_dir, '-D', $to->data_dir, '-p', $from->port, '-P', $to->port
+		],
+		"pg_upgrade: $name");
+	$to->start;
+	return $to;
+}
+value($source, 'SET SESSION AUTHORIZATION carol; SELECT dp_batch_open(\'h\', 0.01, 9)');
+my $first = upgrade($source, 'first');
+isnt($first->safe_psql('postgres', 'SELECT dp_pg.home()'), '', 'it has a home');
+like($first->safe_psql('postgres', $is_copy), qr/^h\|it is a copy of the dataset in a database that is not in this cluster: /, 'which nobody has said to be that');
+value($first, 'ALTER ROLE carol RENAME TO carla; CREATE ROLE carol LOGIN');
+my $her = "SELECT role, total_epsilon, in_force FROM dp_pg.budgets WHERE epsilon = 2";
+is(value($first, $her), 'carla|1.09|t', 'the row is the role\'s, by whatever name');
+is(sqlstate($first, 'carol', "SELECT dp_pg.charge('h', 'm', 0.1)"), '42501', 'not that of who has the name now');
+is(sqlstate($first, 'carla', "SELECT dp_pg.charge('h', 'm', 1)"), '53400', 'nothing was given back');
+is(sqlstate($first, 'owner', "SELECT dp_grant('carla', 'h', epsilon => 2)"), '', 'a grant');
+is(sqlstate($first, 'carla', "SELECT dp_pg.charge('h', 'm', 1)"), '53400', 'does neither');
+is(value($first, 'SELECT count(*) FROM dp_pg.lineage'), '2', 'the worker has written down where it is');
+is(sqlstate($first, 'carla', "SELECT dp_pg.charge('h', 'm', 0.5)"), '', 'what is left is hers');
+is(value($first, $her), 'carla|1.59|t', 'on top of the rest');
+is( $first->safe_psql('postgres', 'SELECT count(*) FROM dp_pg.ledger', extra_params => [ '-U', 'carla' ]),
+	3, 'and all of her lines');
+my $second = upgrade($first, 'second');
+value($second, 'ALTER ROLE carla RENAME TO caro');
+is(sqlstate($second, 'caro', "SELECT dp_pg.charge('h', 'm', 0.5)"), '53400', 'not after another one');
+is(sqlstate($second, 'caro', "SELECT dp_pg.charge('h', 'm', 0.4)"), '', 'what is left is');
+$second->stop;
 done_testing();

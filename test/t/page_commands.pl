@@ -113,6 +113,12 @@ runs($old, 'pg_dump -Fc --exclude-table-data=public.kept -f hospital.dump hospit
 like($owner, qr/`pg_dump\s+--exclude-table-data=SCHEMA.VIEW`/, 'as the page says');
 runs($new, $on_the_new, 'restore it');
 is(state_of($new), $state, 'all is as it was');
+my $is_copy = "SELECT count(*) FROM dp_audit() WHERE severity = 'critical' AND finding LIKE 'it is a copy of %'";
+is($old->safe_psql('hospital', $is_copy), 0, 'what was restored in its place is no copy');
+is($new->safe_psql('hospital', $is_copy), 1, 'what was restored elsewhere is one');
+my ($home) = $owner =~ /^\s+(UPDATE dp_pg\.dataset SET home = .*;)$|`(UPDATE dp_pg\.dataset\s+SET home = [^`]*)`/m ? ($1 // $2) : die;
+$new->safe_psql('hospital', $home);
+is($new->safe_psql('hospital', $is_copy), 0, 'until a superuser says that it takes the place');
 is(charged($new, 'ana', 2), '53400', 'nothing was given back');
 is(charged($new, 'ana', 0.1), '', 'a query is charged');
 is( $new->safe_psql('hospital', "SELECT total_epsilon, charges FROM dp_pg.budget WHERE role_name = 'ana'"),
@@ -180,7 +186,7 @@ sub state_of
 	my ($node) = @_;
 
 	return join "\n", map {
-		$node->safe_psql('hospital', "SELECT '$_ ' || (to_jsonb(r) - ARRAY['role_oid', 'payer_oid', 'owner_oid', 'relid_origin', 'grantee_oid', 'grantor_oid', 'cluster'])::text AS row FROM dp_pg.$_ r ORDER BY 1")
+		$node->safe_psql('hospital', "SELECT '$_ ' || (to_jsonb(r) - ARRAY['role_oid', 'payer_oid', 'owner_oid', 'relid_origin', 'grantee_oid', 'grantor_oid', 'cluster', 'home'])::text AS row FROM dp_pg.$_ r ORDER BY 1")
 	} qw(dataset budget ledger relation attribute batch hardened released session);
 }
 

@@ -1,0 +1,79 @@
+/*
+ * lineage_row.c
+ *	  Clusters whose OIDs of roles mean the same roles here.
+ *
+ * pg_upgrade gives the cluster another system identifier and keeps OIDs and
+ * all rows; a restore brings rows whose OIDs may be anybody's.  Both bring
+ * rows that another cluster wrote.  dp_pg.lineage tells them apart: it has
+ * every identifier that this database had since the extension was created in
+ * it, and is in no dump.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "utils/lsyscache.h"
+
+#include "table_access.h"
+
+enum
+{
+	LINEAGE_CLUSTER = 1,
+	LINEAGE_END
+};
+
+static const dp_table lineage = {"lineage", LINEAGE_END - 1};
+
+/* What was asked last, of which table. */
+static Oid	asked_table = InvalidOid;
+static int64 asked = 0;
+static bool answer = false;
+
+/* An identifier that is not this cluster's is never added while we run. */
+static bool
+is_listed(int64 cluster)
+{
+	Oid			relid = get_relname_relid(lineage.name,
+										  dp_bridge_catalog_namespace());
+	ScanKeyData key;
+	HeapTuple	tuple;
+	dp_values	row;
+
+	if (relid == asked_table && cluster == asked &&
+		(answer || cluster != dp_bridge_cluster_id()))
+		return answer;
+	dp_catalog_key(&key, LINEAGE_CLUSTER, INT8OID, Int64GetDatum(cluster));
+	answer = dp_catalog_find_row(&lineage, NULL, &key, 1, NULL, DP_ROW_READ,
+								 &tuple, &row) == DP_FOUND;
+	asked_table = relid;
+	asked = cluster;
+	return answer;
+}
+
+/*
+ * dp_catalog_in_lineage
+ *	  Do OIDs of roles that this cluster wrote hold here?  Else names do.
+ *
+ * Errors: 55000 when the extension is not installed here.
+ */
+bool
+dp_catalog_in_lineage(int64 cluster)
+{
+	return cluster == dp_bridge_cluster_id() || is_listed(cluster);
+}
+
+/*
+ * dp_catalog_extend_lineage
+ *	  Write down the system identifier, which is new after pg_upgrade.  The
+ *	  worker does, with the first charge: the next pg_upgrade gives another.
+ */
+void
+dp_catalog_extend_lineage(void)
+{
+	dp_values	row;
+
+	if (is_listed(dp_bridge_cluster_id()))
+		return;
+	dp_catalog_start_row(&lineage, &row);
+	dp_catalog_set_int64(&row, LINEAGE_CLUSTER, dp_bridge_cluster_id());
+	dp_catalog_append_rows(&lineage, &row, 1);
+}
