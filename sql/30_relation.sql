@@ -102,9 +102,39 @@ COMMENT ON COLUMN dp_pg.attribute.public_sizes IS
 COMMENT ON COLUMN dp_pg.attribute.nulls IS
 'false: the owner says that NULL is no group key, so rows with NULL are counted nowhere; NULL: nothing is said of it';
 
-GRANT SELECT ON dp_pg.relation, dp_pg.attribute TO PUBLIC;
+CREATE TABLE dp_pg.relation_name (
+	schema name NOT NULL,
+	name name NOT NULL,
+	relid regclass NOT NULL,
+	follow boolean NOT NULL,
+	owner_oid oid NOT NULL,
+	owner_name name NOT NULL,
+	cluster bigint NOT NULL,
+	seen regclass NOT NULL DEFAULT 0,
+	kept jsonb,
+	PRIMARY KEY (schema, name)
+);
+COMMENT ON TABLE dp_pg.relation_name IS
+'names that protected relations have, or had; written by dp_protect, dp_unprotect and dp_unfollow, readable by everybody';
+COMMENT ON COLUMN dp_pg.relation_name.schema IS 'the schema';
+COMMENT ON COLUMN dp_pg.relation_name.name IS 'the name in it';
+COMMENT ON COLUMN dp_pg.relation_name.relid IS
+'the protected relation that had the name last; 0: it was dropped';
+COMMENT ON COLUMN dp_pg.relation_name.follow IS
+'true: the next table that comes to the name is protected as that one was; false: its owner is warned';
+COMMENT ON COLUMN dp_pg.relation_name.owner_oid IS 'owner of that relation, to whom the next one must belong, too';
+COMMENT ON COLUMN dp_pg.relation_name.owner_name IS 'the owner''s name, which decides in another cluster, after a restore';
+COMMENT ON COLUMN dp_pg.relation_name.cluster IS
+'system identifier of the cluster that wrote the row';
+COMMENT ON COLUMN dp_pg.relation_name.seen IS
+'unprotected relation of the name that its owner was warned of; 0: none';
+COMMENT ON COLUMN dp_pg.relation_name.kept IS
+'what was declared about a followed relation that was dropped; NULL: it was not';
+
+GRANT SELECT ON dp_pg.relation, dp_pg.attribute, dp_pg.relation_name TO PUBLIC;
 SELECT pg_catalog.pg_extension_config_dump('dp_pg.relation', '');
 SELECT pg_catalog.pg_extension_config_dump('dp_pg.attribute', '');
+SELECT pg_catalog.pg_extension_config_dump('dp_pg.relation_name', '');
 
 -- Columns are matched by name: keep names, and rows, true.
 
@@ -154,11 +184,11 @@ COMMENT ON EVENT TRIGGER dp_pg_forget_dropped IS
 CREATE FUNCTION @extschema@.dp_protect(relation regclass, unit text DEFAULT NULL,
 	dataset name DEFAULT NULL, publish text DEFAULT NULL,
 	revoke boolean DEFAULT false, rows bigint DEFAULT NULL,
-	comment boolean DEFAULT NULL)
+	comment boolean DEFAULT NULL, follow boolean DEFAULT NULL)
 RETURNS void LANGUAGE c VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'dp_protect';
-COMMENT ON FUNCTION @extschema@.dp_protect(regclass, text, name, text, boolean, bigint, boolean) IS
-'put a table and its partitions or children under differential privacy. unit: column that says whose row it is (NULL: each row is one unit), or a path of keys, order_id -> orders.customer_id, to the unit of a protected relation of the dataset, whose primary key the column refers to, or as many columns as that has, (order_id, day) -> orders.customer_id; a notice says where a foreign key leads to another unit of the dataset, and whether rows without a unit may be there, which count nowhere; dataset: whose budgets pay (NULL: the present one, else the caller''s default); publish: name of a view to create for tools (NULL: by dp_pg.publish_schema, empty: none); revoke: take away privileges through which other roles learn rows; rows: about how many it has, which becomes public (NULL: as declared before); comment: whether comments on the view and its columns say what is declared (NULL: as before, by default true). Errors: 42501 not the owner, 42703 unknown column, 42809 not a table, 0A000 foreign or temporary table, or one of Citus, 22023 unusable unit or path, or negative rows, 55000 other roles can read it or it shares rows with another dataset';
+COMMENT ON FUNCTION @extschema@.dp_protect(regclass, text, name, text, boolean, bigint, boolean, boolean) IS
+'put a table and its partitions or children under differential privacy. unit: column that says whose row it is (NULL: each row is one unit), or a path of keys, order_id -> orders.customer_id, to the unit of a protected relation of the dataset, whose primary key the column refers to, or as many columns as that has, (order_id, day) -> orders.customer_id; a notice says where a foreign key leads to another unit of the dataset, and whether rows without a unit may be there, which count nowhere; dataset: whose budgets pay (NULL: the present one, else the caller''s default); publish: name of a view to create for tools (NULL: by dp_pg.publish_schema, empty: none); revoke: take away privileges through which other roles learn rows; rows: about how many it has, which becomes public (NULL: as declared before); comment: whether comments on the view and its columns say what is declared (NULL: as before, by default true); follow: whether a table that comes to this name later, by CREATE, RENAME or SET SCHEMA of itself or its schema, is protected likewise before its transaction ends (NULL: as before, by default false, with a warning). Errors: 42501 not the owner, 42703 unknown column, 42809 not a table, 0A000 foreign or temporary table, one of Citus, or follow with immutable columns, 22023 unusable unit or path, or negative rows, 55000 other roles can read it or it shares rows with another dataset';
 
 CREATE FUNCTION @extschema@.dp_unprotect(relation regclass)
 RETURNS void LANGUAGE c VOLATILE PARALLEL UNSAFE

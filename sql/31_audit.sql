@@ -142,10 +142,54 @@ SET search_path = pg_catalog, pg_temp AS $$
 		OR EXISTS (SELECT FROM pg_publication_rel AS x
 				   WHERE x.prpubid = b.oid AND x.prrelid = p.relid)
 	) AS x (severity, finding, object, remedy, told)
+	UNION ALL
+	SELECT 'high', 'it is not protected, and the relation that had its name before was',
+		c.oid::regclass::text, format('SELECT dp_protect(%L, unit => ...);', format('%I.%I', n.schema, n.name)),
+		format('SELECT dp_unfollow(%L);', format('%I.%I', n.schema, n.name)),
+		'the command lacks the name of the unit column, which its owner knows', NULL, NULL
+	FROM dp_pg.relation_name AS n
+	JOIN pg_namespace AS s ON s.nspname = n.schema
+	JOIN pg_class AS c ON c.relnamespace = s.oid AND c.relname = n.name
+	WHERE c.oid <> n.relid AND c.relkind IN ('r', 'p', 'f', 'v', 'm')
+		AND NOT EXISTS (SELECT FROM dp_pg.audit_part AS p WHERE p.relid = c.oid)
+		AND NOT EXISTS (SELECT FROM dp_pg.relation AS r WHERE r.published = c.oid)
+	UNION ALL
+	SELECT 'low', 'no table has the name, and the next one that comes to it is protected',
+		format('%I.%I', n.schema, n.name), format('SELECT dp_unfollow(%L);', format('%I.%I', n.schema, n.name)),
+		NULL, 'its owner may be about to create that table', NULL, NULL
+	FROM dp_pg.relation_name AS n
+	WHERE n.follow AND NOT EXISTS (
+		SELECT FROM pg_class AS c JOIN pg_namespace AS s ON s.oid = c.relnamespace
+		WHERE s.nspname = n.schema AND c.relname = n.name)
 $$;
 COMMENT ON FUNCTION dp_pg.audit_tables() IS
 'internal: findings of dp_audit about the protected tables themselves';
 REVOKE ALL ON FUNCTION dp_pg.audit_tables() FROM PUBLIC;
+
+-- A table that is built anew is readable until it comes to its name, or for
+-- ever, where default privileges say so.
+CREATE FUNCTION dp_pg.audit_defaults() RETURNS SETOF dp_pg.finding LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp AS $$
+	SELECT 'high', format('default privileges open every table that %I creates%s to %s',
+			o.rolname, ' in schema ' || quote_ident(s.nspname), CASE g.grantees WHEN 'PUBLIC' THEN 'everybody' ELSE g.grantees END),
+		coalesce(quote_ident(s.nspname), 'pg_default_acl'),
+		format('ALTER DEFAULT PRIVILEGES FOR ROLE %I%s REVOKE ALL ON TABLES FROM %s;',
+			o.rolname, ' IN SCHEMA ' || quote_ident(s.nspname), g.grantees),
+		NULL, 'they may be meant for other tables: the role decides', NULL::regclass, NULL::oid[]
+	FROM pg_default_acl AS d
+	JOIN pg_roles AS o ON o.oid = d.defaclrole
+	LEFT JOIN pg_namespace AS s ON s.oid = d.defaclnamespace
+	CROSS JOIN LATERAL dp_pg.audit_grantees(d.defaclacl, d.defaclrole,
+		ARRAY['SELECT', 'UPDATE', 'DELETE', 'REFERENCES', 'TRIGGER', 'MAINTAIN']) AS g (grantees)
+	WHERE d.defaclobjtype = 'r' AND g.grantees IS NOT NULL
+		AND (EXISTS (SELECT FROM dp_pg.audit_part AS p JOIN pg_class AS c ON c.oid = p.relid
+				WHERE CASE d.defaclnamespace WHEN 0 THEN c.relowner = d.defaclrole
+					ELSE c.relnamespace = d.defaclnamespace END)
+			OR EXISTS (SELECT FROM dp_pg.relation_name AS n WHERE n.schema = s.nspname))
+$$;
+COMMENT ON FUNCTION dp_pg.audit_defaults() IS
+'internal: findings of dp_audit about default privileges where protected tables are';
+REVOKE ALL ON FUNCTION dp_pg.audit_defaults() FROM PUBLIC;
 
 CREATE FUNCTION dp_pg.audit_readers() RETURNS SETOF dp_pg.finding LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp AS $$
@@ -359,6 +403,7 @@ SET jit = off AS $$	-- recursion over catalogs looks costly, and is not
 		SELECT DISTINCT ON (a.remedy) a.*
 		FROM (
 			SELECT * FROM dp_pg.audit_tables()
+			UNION ALL SELECT * FROM dp_pg.audit_defaults()
 			UNION ALL SELECT * FROM dp_pg.audit_readers()
 			UNION ALL SELECT * FROM dp_pg.audit_roles()
 			UNION ALL SELECT * FROM dp_pg.audit_server()

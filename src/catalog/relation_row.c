@@ -327,7 +327,7 @@ dp_catalog_write_twin(Oid relid, Oid twin)
 							" WHERE relid = $1", 2, types, values, NULL);
 }
 
-/* dp_catalog_delete_relation: forget a relation and its columns. */
+/* dp_catalog_delete_relation: forget a relation, columns and name. */
 void
 dp_catalog_delete_relation(Oid relid)
 {
@@ -340,6 +340,8 @@ dp_catalog_delete_relation(Oid relid)
 	(void) dp_catalog_run("DELETE FROM dp_pg.attribute WHERE relid = $1",
 						  1, &type, &value, NULL);
 	(void) dp_catalog_run("DELETE FROM dp_pg.relation WHERE relid = $1",
+						  1, &type, &value, NULL);
+	(void) dp_catalog_run("DELETE FROM dp_pg.relation_name WHERE relid = $1",
 						  1, &type, &value, NULL);
 	dp_bridge_owner_end(&saved);
 }

@@ -369,7 +369,8 @@ PG_FUNCTION_INFO_V1(dp_declare_immutable);
  *	  public_sizes boolean) returns void; NULL public_sizes: as it was.
  *
  * Errors: 42501, 42703, 42704 (not protected), 25006; 22023 for NULL and for
- * a column that cannot divide a relation, or public sizes without parts.
+ * a column that cannot divide a relation, or public sizes without parts; 0A000
+ * where the relation is followed.
  */
 Datum
 dp_declare_immutable(PG_FUNCTION_ARGS)
@@ -384,6 +385,16 @@ dp_declare_immutable(PG_FUNCTION_ARGS)
 	immutable = PG_GETARG_BOOL(2);
 	if (immutable)
 		check_column(&column);
+	if (immutable && dp_catalog_is_followed(column.relid))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("columns of followed relation \"%s\" cannot be "
+						"immutable", get_rel_name(column.relid)),
+				 errdetail("A table that is built anew may move people "
+						   "between the parts, which are charged as "
+						   "statements about different people."),
+				 errhint("Call dp_unfollow('%s') first.",
+						 dp_protect_qualified_name(column.relid))));
 	declared = dp_protect_attribute(column.relid, column.attnum);
 	public_sizes = PG_ARGISNULL(3) ?
 		immutable && declared != NULL && declared->public_sizes :

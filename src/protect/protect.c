@@ -26,155 +26,6 @@
 #include "declare_internal.h"
 #include "relation_internal.h"
 
-static void
-raise_kind(Oid relid, int code, const char *what, const char *hint)
-{
-	ereport(ERROR,
-			(errcode(code),
-			 errmsg("cannot protect %s \"%s\"", what, get_rel_name(relid)),
-			 errdetail("Only ordinary and partitioned tables can be "
-					   "protected, and all of their parts must be such "
-					   "tables."),
-			 errhint("%s", hint)));
-}
-
-/* One part of the tree is a table whose rows the server itself keeps. */
-static void
-check_kind(Oid relid)
-{
-	static const char *const own = "Protect tables of your own.";
-	static const char *const below =
-		"Protect the tables that it reads; views of them can be queried.";
-	char		kind = get_rel_relkind(relid);
-
-	if (IsCatalogRelationOid(relid) ||
-		IsToastNamespace(get_rel_namespace(relid)))
-		raise_kind(relid, ERRCODE_WRONG_OBJECT_TYPE, "system catalog", own);
-	if (get_rel_namespace(relid) == dp_bridge_catalog_namespace())
-		raise_kind(relid, ERRCODE_WRONG_OBJECT_TYPE, "catalog table", own);
-	if (kind == RELKIND_FOREIGN_TABLE)
-		raise_kind(relid, ERRCODE_FEATURE_NOT_SUPPORTED, "foreign table",
-				   "Copy its rows into a table, or protect them where they "
-				   "are.");
-	if (kind == RELKIND_VIEW)
-		raise_kind(relid, ERRCODE_WRONG_OBJECT_TYPE, "view", below);
-	if (kind == RELKIND_MATVIEW)
-		raise_kind(relid, ERRCODE_WRONG_OBJECT_TYPE, "materialized view",
-				   below);
-	if (kind != RELKIND_RELATION && kind != RELKIND_PARTITIONED_TABLE)
-		raise_kind(relid, ERRCODE_WRONG_OBJECT_TYPE, "relation",
-				   "Give the name of a table.");
-	if (dp_protect_is_distributed(relid))
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("cannot protect distributed table \"%s\"",
-						get_rel_name(relid)),
-				 errdetail("Citus keeps its rows in other tables, as a rule "
-						   "on other servers, which are not protected."),
-				 errhint("Call undistribute_table() first.")));
-	if (get_rel_persistence(relid) == RELPERSISTENCE_TEMP)
-		raise_kind(relid, ERRCODE_FEATURE_NOT_SUPPORTED, "temporary table",
-				   "Nobody else can read it; store its rows in a permanent "
-				   "table.");
-}
-
-/* The table's place among what is protected already. */
-static void
-check_neighbours(Oid relid, const List *tree, const char *dataset,
-				 const char *unit)
-{
-	ListCell   *cell;
-
-	foreach(cell, tree)
-	{
-		Oid			part = lfirst_oid(cell);
-		dp_relation *other = NULL;
-
-		if (part != relid)
-			other = dp_protect_lookup(part);
-		if (other == NULL)
-			continue;
-		if (strcmp(other->dataset, dataset) != 0 ||
-			(unit == NULL) != (other->unit == NULL) ||
-			(unit != NULL && strcmp(unit, other->unit) != 0))
-			ereport(ERROR,
-					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-					 errmsg("relation \"%s\" shares rows with protected "
-							"relation \"%s\"", get_rel_name(relid),
-							get_rel_name(part)),
-					 errdetail("\"%s\" belongs to dataset \"%s\" with %s%s.",
-							   get_rel_name(part), other->dataset,
-							   other->unit ? "unit " : "each row as unit",
-							   other->unit ? other->unit : ""),
-					 errhint("Protect both in one dataset with one unit, or "
-							 "call dp_unprotect('%s') first.",
-							 dp_protect_qualified_name(part))));
-	}
-}
-
-/* Take away what is a privilege on what belongs to the current user. */
-static bool
-revoke_privileges(const List *exposures)
-{
-	bool		revoked = false;
-	ListCell   *cell;
-
-	SPI_connect();
-	foreach(cell, exposures)
-	{
-		const dp_exposure *exposure = lfirst(cell);
-
-		if (exposure->privileges == 0 ||
-			!object_ownercheck(RelationRelationId, exposure->relid,
-							   GetUserId()))
-			continue;
-		dp_protect_run_command(dp_protect_exposure_remedy(exposure));
-		revoked = true;
-	}
-	SPI_finish();
-	CommandCounterIncrement();
-	return revoked;
-}
-
-static bool
-has_privileges(const List *exposures)
-{
-	ListCell   *cell;
-
-	foreach(cell, exposures)
-		if (((const dp_exposure *) lfirst(cell))->privileges != 0)
-			return true;
-	return false;
-}
-
-/*
- * Nobody but owner and superusers may be able to learn rows.  With revoke,
- * take privileges that let them away first, as the current user.
- */
-static void
-close_exposures(Oid relid, bool revoke)
-{
-	List	   *exposures;
-	char	   *detail;
-	char	   *hint;
-
-	exposures = dp_protect_list_exposures(relid, ShareUpdateExclusiveLock);
-	if (revoke && revoke_privileges(exposures))
-		exposures = dp_protect_list_exposures(relid, NoLock);
-	if (exposures == NIL)
-		return;
-	detail = dp_protect_exposure_explain(exposures, &hint);
-	ereport(ERROR,
-			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-			 errmsg("other roles can learn rows of relation \"%s\"",
-					get_rel_name(relid)),
-			 errdetail("%s", detail),
-			 errhint("To close it:%s%s", hint,
-					 !revoke && has_privileges(exposures) ?
-					 " With revoke => true the REVOKEs are run for you." :
-					 "")));
-}
-
 /*
  * Insert or replace the row; view InvalidOid keeps what is published, rows 0
  * what was said of its size.
@@ -250,27 +101,32 @@ warn_of_new_unit(Oid relid, const char *unit)
 	dp_protect_declare_forget_partitions(relid);
 }
 
-/*
- * Whoever owns the dataset gives budgets on the relation, so he must have the
- * rights of its owner; somebody else may have registered the name first.
- */
+/* A table that is built anew may move people between immutable parts. */
 static void
-require_served(Oid relid, const char *dataset)
+check_follow(Oid relid, bool follow)
 {
-	Oid			owner = dp_catalog_owner(relid);
-
-	if (dp_ledger_dataset_serves(dataset, owner))
+	if (!follow || dp_protect_attribute_partitions(relid) == NULL)
 		return;
 	ereport(ERROR,
-			(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-			 errmsg("the owner of dataset \"%s\" does not own relation "
-					"\"%s\"", dataset, get_rel_name(relid)),
-			 errdetail("The relation belongs to %s, whose rights the owner of "
-					   "the dataset does not have; the owner of the dataset "
-					   "could give anybody a budget on it.",
-					   dp_protect_role_name(owner)),
-			 errhint("Call dp_protect() as %s, with a dataset of that role.",
-					 dp_protect_role_name(owner))));
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("relation \"%s\" with immutable columns cannot be "
+					"followed", get_rel_name(relid)),
+			 errdetail("A table that is built anew may move people between "
+					   "the parts, which are charged as statements about "
+					   "different people."),
+			 errhint("Call dp_declare('%s', attribute, "
+					 "immutable => false) first.",
+					 dp_protect_qualified_name(relid))));
+}
+
+/* Note the name, and whether the next table of it is protected. */
+static void
+write_name(Oid relid, bool isnull, bool follow)
+{
+	if (!isnull && follow && !dp_catalog_is_followed(relid))
+		dp_catalog_lock_names(true);
+	dp_catalog_write_name(relid, isnull ? NULL : &follow);
+	dp_protect_follow_note();
 }
 
 static void
@@ -289,15 +145,15 @@ PG_FUNCTION_INFO_V1(dp_protect);
 /*
  * dp_protect
  *	  SQL: dp_protect(relation regclass, unit text, dataset name, publish text,
- *	  revoke boolean, rows bigint, comment boolean) returns void.  Called again
- *	  for a protected relation it replaces the unit and adds view and size
- *	  class.
+ *	  revoke boolean, rows bigint, comment boolean, follow boolean) returns
+ *	  void.  Called again for a protected relation it replaces the unit and
+ *	  adds view and size class.
  *
  * Errors: 42501 not the owner of table or dataset; 42703 no such column; 42809
- * not a table; 0A000 foreign or temporary table, or one of Citus; 22023 a
- * unit without built-in equality, what is no path to one, negative rows; 55000
- * other roles can learn rows, or rows are shared with another dataset; 25006
- * read-only transaction.
+ * not a table; 0A000 foreign or temporary table, one of Citus, or follow with
+ * immutable columns; 22023 a unit without built-in equality, what is no path
+ * to one, negative rows; 55000 other roles can learn rows, or rows are shared
+ * with another dataset; 25006 read-only transaction.
  */
 Datum
 dp_protect(PG_FUNCTION_ARGS)
@@ -309,7 +165,6 @@ dp_protect(PG_FUNCTION_ARGS)
 	bool		revoke;
 	int64		rows = 0;
 	List	   *tree;
-	ListCell   *cell;
 	dp_relation_row row;
 	Oid			view = InvalidOid;
 
@@ -329,25 +184,18 @@ dp_protect(PG_FUNCTION_ARGS)
 		rows = dp_protect_declare_size_class(PG_GETARG_INT64(5));
 
 	dp_protect_require_writable("dp_protect()");
-	dp_protect_require_owner(relid);
-	check_kind(relid);
-	LockRelationOid(relid, ShareUpdateExclusiveLock);
-	dp_protect_require_owner(relid);
-	tree = dp_protect_list_tree(relid, ShareUpdateExclusiveLock);
-	foreach(cell, tree)
-		check_kind(lfirst_oid(cell));
-	close_exposures(relid, revoke);
+	tree = dp_protect_enter(relid, revoke);
+	check_follow(relid, !PG_ARGISNULL(7) && PG_GETARG_BOOL(7));
 	dataset = choose_dataset(relid, dataset);
-	require_served(relid, dataset);
-	dp_protect_read_unit(relid, unit, dataset, &row);
+	dp_protect_place(relid, tree, dataset, unit, &row);
 	unit = dp_protect_unit_text(&row);
-	check_neighbours(relid, tree, dataset, unit);
 	warn_of_new_unit(relid, unit);
 
 	if (publish != NULL && publish[0] != '\0')
 		view = dp_protect_publish_view(relid, publish);
 	write_row(&row, dataset, view, rows,
 			  PG_ARGISNULL(6) ? is_commented(relid) : PG_GETARG_BOOL(6));
+	write_name(relid, PG_ARGISNULL(7), !PG_ARGISNULL(7) && PG_GETARG_BOOL(7));
 	if (OidIsValid(view))
 		dp_protect_publish_grant(relid, view, dataset);
 	CommandCounterIncrement();

@@ -8,6 +8,7 @@
  */
 #include "postgres.h"
 
+#include "access/table.h"
 #include "access/xact.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_class.h"
@@ -18,6 +19,8 @@
 #include "nodes/parsenodes.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
+#include "utils/regproc.h"
+#include "utils/rel.h"
 #include "utils/varlena.h"
 
 #include "relation_internal.h"
@@ -243,4 +246,125 @@ dp_protect_publish_view(Oid relid, char *publish)
 	SPI_finish();
 	CommandCounterIncrement();
 	return RangeVarGetRelid(name, NoLock, false);
+}
+
+/* "a AS b" */
+static void
+append_shown(StringInfo list, const char *column, const char *shown)
+{
+	appendStringInfo(list, "%s%s AS ", list->len > 0 ? ", " : "",
+					 quote_identifier(column));
+	appendStringInfoString(list, quote_identifier(shown));
+}
+
+/* Columns of a relation that another one does not have. */
+static void
+append_others(StringInfo list, Oid relid, Oid before)
+{
+	Relation	relation = table_open(relid, AccessShareLock);
+	TupleDesc	columns = RelationGetDescr(relation);
+	int			i;
+
+	for (i = 0; i < columns->natts; i++)
+	{
+		Form_pg_attribute column = TupleDescAttr(columns, i);
+		const char *name = NameStr(column->attname);
+
+		if (!column->attisdropped && get_attnum(before, name) <= 0)
+			append_shown(list, name, name);
+	}
+	table_close(relation, NoLock);
+}
+
+static int
+count_columns(Oid relid)
+{
+	Relation	relation = table_open(relid, AccessShareLock);
+	TupleDesc	columns = RelationGetDescr(relation);
+	int			n = 0;
+	int			i;
+
+	for (i = 0; i < columns->natts; i++)
+		n += TupleDescAttr(columns, i)->attisdropped ? 0 : 1;
+	table_close(relation, NoLock);
+	return n;
+}
+
+/*
+ * What a view of columns of `before` shows of relid.  False: not in a way that
+ * could replace the view, as a column is gone or has another type.
+ */
+static bool
+append_view(StringInfo list, Oid view, Oid before, Oid relid)
+{
+	Query	   *query = dp_protect_view_query(view);
+	int			hidden = count_columns(before);
+	bool		same = true;
+	ListCell   *cell;
+
+	foreach(cell, query->targetList)
+	{
+		TargetEntry *target = lfirst_node(TargetEntry, cell);
+		Var		   *var = castNode(Var, target->expr);
+		char	   *name = get_attname(before, var->varattno, true);
+		AttrNumber	attnum = name ? get_attnum(relid, name) : 0;
+		Oid			type;
+		Oid			collation;
+		int32		typmod;
+
+		if (target->resjunk)
+			continue;
+		if (name != NULL && strcmp(name, target->resname) == 0)
+			hidden--;
+		if (attnum <= 0)
+		{
+			same = false;
+			continue;
+		}
+		get_atttypetypmodcoll(relid, attnum, &type, &typmod, &collation);
+		same = same && type == var->vartype && typmod == var->vartypmod &&
+			collation == var->varcollid;
+		append_shown(list, name, target->resname);
+	}
+	if (hidden == 0)
+		append_others(list, relid, before);
+	return same;
+}
+
+/*
+ * dp_protect_publish_again
+ *	  Let the published view of `before` show relid, with the columns that it
+ *	  has shown, and new ones if it has shown all; as the current user.  If the
+ *	  view is gone (InvalidOid), it is made anew under the qualified name, with
+ *	  those of the columns (char *; NIL: all) that there are.  Answers its OID.
+ */
+Oid
+dp_protect_publish_again(Oid view, Oid before, Oid relid, const char *name,
+						 List *columns)
+{
+	bool		exists = OidIsValid(view);
+	bool		same = true;
+	StringInfoData list;
+	List	   *names;
+	ListCell   *cell;
+
+	initStringInfo(&list);
+	if (exists)
+		same = append_view(&list, view, before, relid);
+	foreach(cell, columns)
+		if (get_attnum(relid, lfirst(cell)) > 0)
+			append_shown(&list, lfirst(cell), lfirst(cell));
+	SPI_connect();
+	if (!same)
+		dp_protect_run_command(psprintf("DROP VIEW %s", name));
+	dp_protect_run_command(psprintf("CREATE %sVIEW %s"
+									" WITH (security_invoker = true)"
+									" AS SELECT %s FROM %s",
+									exists && same ? "OR REPLACE " : "", name,
+									list.len > 0 ? list.data : "*",
+									dp_protect_qualified_name(relid)));
+	SPI_finish();
+	CommandCounterIncrement();
+	names = dp_compat_qualified_names(name);
+	return RangeVarGetRelid(makeRangeVarFromNameList(names), NoLock, false);
 }

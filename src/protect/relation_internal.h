@@ -5,6 +5,7 @@
 #ifndef DP_RELATION_INTERNAL_H
 #define DP_RELATION_INTERNAL_H
 
+#include "../catalog/dp_names.h"
 #include "dp_protect.h"
 
 #include "access/htup.h"
@@ -54,6 +55,7 @@ extern List *dp_protect_constraint_columns(HeapTuple constraint,
 extern List *dp_protect_primary_key(Oid relid);
 extern bool dp_protect_same_columns(const List *a, const List *b);
 extern List *dp_protect_unit_columns(const dp_relation_row *row);
+extern char *dp_protect_columns_text(const dp_relation_row *row);
 extern char *dp_protect_end_text(Oid relid, const dp_relation_row *row);
 extern char *dp_protect_path_text(const List *names, Oid through,
 								  const dp_relation_row *row);
@@ -101,12 +103,32 @@ extern void dp_protect_add_readers(dp_exposure_search *search,
 /* exposure_reference.c */
 extern void dp_protect_add_references(dp_exposure_search *search);
 
+/* admit.c */
+extern List *dp_protect_enter(Oid relid, bool revoke);
+extern void dp_protect_place(Oid relid, const List *tree, const char *dataset,
+							 const char *unit, dp_relation_row *row);
+extern bool dp_protect_revoke(const List *exposures);
+
+/* follow.c */
+extern void dp_protect_arrive(const dp_name_row *name, Oid relid);
+extern bool dp_protect_may_arrive(const dp_name_row *name, Oid relid,
+								  bool raise);
+extern void dp_protect_close_part(Oid part);
+extern void dp_protect_keep_part(Oid part, Oid root);
+
+/* follow_names.c */
+extern void dp_protect_follow_note(void);
+extern void dp_protect_follow_init(void);
+extern void dp_protect_keep_dropped(void);
+
 /* publish.c */
 extern void dp_protect_run_command(const char *command);
 extern char *dp_protect_publish_name(Oid relid);
 extern Oid	dp_protect_publish_view(Oid relid, char *publish);
 extern void dp_protect_publish_grant(Oid relid, Oid view, const char *dataset);
 extern void dp_protect_share(Oid relid, const char *dataset);
+extern Oid	dp_protect_publish_again(Oid view, Oid before, Oid relid,
+									 const char *name, List *columns);
 extern RangeVar *dp_protect_find_name(char *publish, const char *what);
 extern void dp_protect_check_free(const RangeVar *name, const char *what);
 

@@ -150,6 +150,7 @@ Datum
 dp_relation_forget_dropped(PG_FUNCTION_ARGS)
 {
 	require_event_trigger(fcinfo);
+	dp_protect_keep_dropped();
 	if (catalog_disagrees(DP_OBJECTS_GONE))
 		dp_catalog_forget_dropped();
 	PG_RETURN_NULL();

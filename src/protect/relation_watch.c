@@ -13,8 +13,11 @@
 #include "postgres.h"
 
 #include "catalog/namespace.h"
+#include "catalog/pg_class.h"
 #include "catalog/pg_inherits.h"
+#include "miscadmin.h"
 #include "nodes/parsenodes.h"
+#include "storage/lmgr.h"
 #include "tcop/utility.h"
 #include "utils/lsyscache.h"
 
@@ -52,6 +55,14 @@ warn_of(Oid root, List *exposures)
 	if (exposures == NIL)
 		return;
 	detail = dp_protect_exposure_explain(exposures, &hint);
+	if (dp_catalog_is_followed(root))
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("other roles could learn rows of protected relation "
+						"\"%s\", which is followed", get_rel_name(root)),
+				 errdetail("%s", detail),
+				 errhint("Analysts need no privilege on it; leave the command "
+						 "out.")));
 	ereport(WARNING,
 			(errcode(ERRCODE_WARNING),
 			 errmsg("other roles can learn rows of protected relation \"%s\" "
@@ -217,6 +228,27 @@ forget_parts(const RangeVar *table)
 					   "firing the trigger.")));
 }
 
+/* A table has become a part: of a followed one nobody else may read it. */
+static void
+watch_part(const RangeVar *table)
+{
+	Oid			relid = RangeVarGetRelid(table, NoLock, true);
+
+	dp_protect_close_part(relid);
+	warn_of_exposure(relid);
+}
+
+/* A table is no part any more. */
+static void
+keep_part(const RangeVar *part, const RangeVar *parent)
+{
+	Oid			relid = RangeVarGetRelid(parent, NoLock, true);
+
+	if (OidIsValid(relid))
+		dp_protect_keep_part(RangeVarGetRelid(part, NoLock, true),
+							 dp_protect_root(relid));
+}
+
 static void
 warn_of_alter(const AlterTableStmt *stmt)
 {
@@ -229,14 +261,19 @@ warn_of_alter(const AlterTableStmt *stmt)
 		if (cmd->subtype == AT_AttachPartition)
 		{
 			forget_parts(((PartitionCmd *) cmd->def)->name);
-			warn_of_table(((PartitionCmd *) cmd->def)->name);
+			watch_part(((PartitionCmd *) cmd->def)->name);
 			warn_of_parent(stmt->relation);
 		}
 		else if (cmd->subtype == AT_AddInherit)
 		{
-			warn_of_table(stmt->relation);
+			watch_part(stmt->relation);
 			warn_of_parent((RangeVar *) cmd->def);
 		}
+		else if (cmd->subtype == AT_DetachPartition ||
+				 cmd->subtype == AT_DetachPartitionFinalize)
+			keep_part(((PartitionCmd *) cmd->def)->name, stmt->relation);
+		else if (cmd->subtype == AT_DropInherit)
+			keep_part(stmt->relation, (RangeVar *) cmd->def);
 		else if (cmd->subtype == AT_AddConstraint)
 			warn_of_tree(stmt->relation);
 		else if (cmd->subtype == AT_ChangeOwner)
@@ -282,7 +319,7 @@ warn_after(Node *parsetree, const dp_owners *before)
 			break;
 		case T_CreateStmt:
 		case T_CreateForeignTableStmt:
-			warn_of_table(((CreateStmt *) parsetree)->relation);
+			watch_part(((CreateStmt *) parsetree)->relation);
 			break;
 		case T_CreatePolicyStmt:
 			warn_of_object(((CreatePolicyStmt *) parsetree)->table, "policy");
@@ -331,6 +368,42 @@ is_watched(Node *parsetree)
 	}
 }
 
+/*
+ * Queries through a published view lock it before the relation, so whoever is
+ * about to put another table in the place of a followed one does the same;
+ * else they would wait for each other.
+ */
+static void
+lock_view(const RangeVar *table)
+{
+	Oid			relid = RangeVarGetRelid(table, NoLock, true);
+	Oid			view;
+
+	if (!OidIsValid(relid) || !dp_catalog_is_followed(relid) ||
+		!object_ownercheck(RelationRelationId, relid, GetUserId()))
+		return;
+	view = dp_protect_published_view(relid);
+	if (OidIsValid(view))
+		LockRelationOid(view, AccessExclusiveLock);
+}
+
+static void
+lock_views(Node *parsetree)
+{
+	ListCell   *cell;
+
+	if (IsA(parsetree, RenameStmt) &&
+		((RenameStmt *) parsetree)->renameType == OBJECT_TABLE)
+		lock_view(((RenameStmt *) parsetree)->relation);
+	else if (IsA(parsetree, AlterObjectSchemaStmt) &&
+			 ((AlterObjectSchemaStmt *) parsetree)->objectType == OBJECT_TABLE)
+		lock_view(((AlterObjectSchemaStmt *) parsetree)->relation);
+	else if (IsA(parsetree, DropStmt) &&
+			 ((DropStmt *) parsetree)->removeType == OBJECT_TABLE)
+		foreach(cell, ((DropStmt *) parsetree)->objects)
+			lock_view(makeRangeVarFromNameList(lfirst_node(List, cell)));
+}
+
 static void
 watch_utility(PlannedStmt *pstmt, const char *query_string,
 			  bool read_only_tree, ProcessUtilityContext context,
@@ -350,6 +423,7 @@ watch_utility(PlannedStmt *pstmt, const char *query_string,
 		list_sort(before.relids, list_oid_cmp);
 		before.owners = list_owners(before.relids);
 	}
+	lock_views(pstmt->utilityStmt);
 	if (previous_utility)
 		previous_utility(pstmt, query_string, read_only_tree, context, params,
 						 query_env, dest, qc);
@@ -368,4 +442,5 @@ void
 dp_protect_init(void)
 {
 	dp_bridge_add_hook(&ProcessUtility_hook, watch_utility, &previous_utility);
+	dp_protect_follow_init();
 }

@@ -65,6 +65,17 @@ unit_names(const dp_relation_row *row)
 }
 
 /*
+ * dp_protect_columns_text
+ *	  Columns of a unit as a path names them, or another unit's column.
+ */
+char *
+dp_protect_columns_text(const dp_relation_row *row)
+{
+	return OidIsValid(row->unit_through) ? list_text(unit_names(row)) :
+		pstrdup(NameStr(row->unit));
+}
+
+/*
  * dp_protect_end_text
  *	  How a path names the unit of a relation, whose row of dp_pg.relation is
  *	  at hand, or NULL.

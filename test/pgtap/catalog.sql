@@ -75,8 +75,9 @@ INSERT INTO wanted VALUES
 	('dp_histogram_rows', '{counts,lower,upper}', '{bigint[],date,date}'),
 	('dp_histogram_rows', '{counts,lower,upper}', '{bigint[],"timestamp without time zone","timestamp without time zone"}'),
 	('dp_histogram_rows', '{counts,lower,upper}', '{bigint[],"timestamp with time zone","timestamp with time zone"}'),
-	('dp_protect', '{relation,unit,dataset,publish,revoke,rows,comment}', '{regclass,text,name,text,boolean,bigint,boolean}'),
+	('dp_protect', '{relation,unit,dataset,publish,revoke,rows,comment,follow}', '{regclass,text,name,text,boolean,bigint,boolean,boolean}'),
 	('dp_unprotect', '{relation}', '{regclass}'),
+	('dp_unfollow', '{relation}', '{text}'),
 	('dp_declare', '{relation,attribute,lower,upper,granule}', '{regclass,name,numeric,numeric,numeric}'),
 	('dp_declare', '{relation,attribute,lower,upper,granule}', '{regclass,name,"double precision","double precision","double precision"}'),
 	('dp_declare', '{relation,attribute,lower,upper}', '{regclass,name,date,date}'),
@@ -250,7 +251,7 @@ SELECT is_empty($$ SELECT id::regprocedure FROM member_function WHERE prokind = 
 
 -- dump and restore keep budgets, ledger and declarations
 SELECT set_has($$ SELECT unnest(extconfig)::regclass::text FROM pg_extension WHERE extname = 'dp_pg' $$,
-	$$ VALUES ('dp_pg.ledger'), ('dp_pg.budget'), ('dp_pg.dataset'), ('dp_pg.relation'), ('dp_pg.attribute'), ('dp_pg.hardened') $$, 'configuration tables are dumped');
+	$$ VALUES ('dp_pg.ledger'), ('dp_pg.budget'), ('dp_pg.dataset'), ('dp_pg.relation'), ('dp_pg.attribute'), ('dp_pg.relation_name'), ('dp_pg.hardened') $$, 'configuration tables are dumped');
 
 -- estimates of the planner go past row security
 SELECT is_empty($$ SELECT attrelid::regclass, attname FROM pg_attribute JOIN pg_class c ON c.oid = attrelid

@@ -1,0 +1,58 @@
+/*
+ * dp_names.h
+ *	  Names that protected relations have or had, and what is taken over by
+ *	  the tables that come to them.
+ */
+#ifndef DP_NAMES_H
+#define DP_NAMES_H
+
+#include "dp_catalog.h"
+
+/* ---- names of protected relations (name_row.c) ---- */
+
+typedef struct dp_name_row
+{
+	NameData	schema;
+	NameData	name;
+	Oid			relid;			/* that has it, or had; InvalidOid: dropped */
+	bool		follow;			/* the next table of the name is protected */
+	Oid			owner;			/* of the relation; InvalidOid: dropped */
+	NameData	owner_name;		/* as stored */
+	Oid			seen;			/* an unprotected one that was warned of */
+} dp_name_row;
+
+extern List *dp_catalog_list_names(void);
+extern Oid	dp_catalog_name_holder(const dp_name_row *row);
+extern bool dp_catalog_is_followed(Oid relid);
+extern void dp_catalog_lock_names(bool wishing);
+extern void dp_catalog_write_name(Oid relid, const bool *follow);
+extern void dp_catalog_write_seen(const dp_name_row *row, Oid seen);
+extern void dp_catalog_delete_name(const dp_name_row *row);
+extern void dp_catalog_keep_dropped(Oid relid);
+
+/* ---- what relations take over from others (heritage.c) ---- */
+
+/* What was declared under a name.  Texts are "" where there is none. */
+typedef struct dp_heritage
+{
+	char	   *dataset;
+	char	   *unit;			/* quoted columns of a path, or one column */
+	char	   *key;			/* quoted columns that these refer to */
+	char	   *through;		/* quoted name of whose key it is */
+	char	   *view_schema;	/* of the published view */
+	char	   *view;
+	char	   *lacking;		/* columns that are missing or differ */
+	int64		rows;
+	int64		max_rows;
+	int64		max_keys;
+	bool		commented;
+} dp_heritage;
+
+extern dp_heritage *dp_catalog_read_heritage(const dp_name_row *row,
+											 Oid relid);
+extern List *dp_catalog_list_kept(const dp_name_row *row);
+extern void dp_catalog_write_heirs(const dp_name_row *row, Oid relid);
+extern void dp_catalog_write_published(Oid relid, Oid view);
+extern void dp_catalog_write_detached(Oid part, Oid root);
+
+#endif							/* DP_NAMES_H */

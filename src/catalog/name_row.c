@@ -1,0 +1,223 @@
+/*
+ * name_row.c
+ *	  Rows of dp_pg.relation_name: names that protected relations have, or had.
+ *
+ * A row outlives its relation.  With `follow` it is the wish that the next
+ * table of the name is protected as that one was; what was declared then is in
+ * `kept`, which dp_pg.keep makes before the relation's own rows are deleted.
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "access/table.h"
+#include "catalog/namespace.h"
+#include "catalog/pg_type.h"
+#include "executor/spi.h"
+#include "storage/lmgr.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+#include "utils/syscache.h"
+
+#include "dp_names.h"
+#include "table_access.h"
+
+/* Columns in the order of sql/30_relation.sql. */
+enum
+{
+	NAME_SCHEMA = 1,
+	NAME_NAME,
+	NAME_RELID,
+	NAME_FOLLOW,
+	NAME_OWNER_OID,
+	NAME_OWNER_NAME,
+	NAME_CLUSTER,
+	NAME_SEEN,
+	NAME_KEPT,
+	NAME_END
+};
+
+static const dp_table names = {"relation_name", NAME_END - 1};
+
+/* An OID decides where those of its cluster hold, elsewhere the name. */
+static Oid
+resolve_owner(const dp_values *row)
+{
+	NameData	name = dp_catalog_get_name(row, NAME_OWNER_NAME);
+
+	if (!dp_catalog_in_lineage(dp_catalog_get_int64(row, NAME_CLUSTER)))
+		return get_role_oid(NameStr(name), true);
+	return dp_catalog_get_oid(row, NAME_OWNER_OID);
+}
+
+static dp_name_row *
+fetch(const dp_values *row)
+{
+	dp_name_row *out = palloc0(sizeof(dp_name_row));
+
+	out->schema = dp_catalog_get_name(row, NAME_SCHEMA);
+	out->name = dp_catalog_get_name(row, NAME_NAME);
+	out->relid = dp_catalog_get_oid(row, NAME_RELID);
+	out->follow = dp_catalog_get_bool(row, NAME_FOLLOW);
+	out->owner = resolve_owner(row);
+	out->owner_name = dp_catalog_get_name(row, NAME_OWNER_NAME);
+	out->seen = dp_catalog_get_oid(row, NAME_SEEN);
+	return out;
+}
+
+/* dp_catalog_list_names: all rows (dp_name_row *), palloc'd. */
+List *
+dp_catalog_list_names(void)
+{
+	Relation	rel = dp_catalog_try_table(&names);
+	dp_scan		scan;
+	dp_values	row;
+	HeapTuple	tuple;
+	List	   *result = NIL;
+
+	if (rel == NULL)
+		return NIL;
+	dp_catalog_start_scan(&scan, rel, NULL, NULL, NULL, 0);
+	while (HeapTupleIsValid(tuple = dp_catalog_next(&scan)))
+	{
+		dp_catalog_read_row(&names, rel, tuple, &row);
+		result = lappend(result, fetch(&row));
+	}
+	dp_catalog_end_scan(&scan);
+	table_close(rel, AccessShareLock);
+	return result;
+}
+
+/* dp_catalog_name_holder: what has the name now, or InvalidOid. */
+Oid
+dp_catalog_name_holder(const dp_name_row *row)
+{
+	Oid			namespace = get_namespace_oid(NameStr(row->schema), true);
+
+	return OidIsValid(namespace) ?
+		get_relname_relid(NameStr(row->name), namespace) : InvalidOid;
+}
+
+/* dp_catalog_is_followed: is the next table of its name protected? */
+bool
+dp_catalog_is_followed(Oid relid)
+{
+	ListCell   *cell;
+
+	foreach(cell, dp_catalog_list_names())
+	{
+		const dp_name_row *row = lfirst(cell);
+
+		if (row->follow && row->relid == relid)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * dp_catalog_lock_names
+ *	  Renaming a schema locks none of its tables.  So whoever wishes first that
+ *	  a name be followed keeps those out that have renamed one and look whether
+ *	  a name is followed, until either sees what the other has done.
+ */
+void
+dp_catalog_lock_names(bool wishing)
+{
+	Oid			relid = get_relname_relid(names.name,
+										  dp_bridge_catalog_namespace());
+
+	if (OidIsValid(relid))
+		LockRelationOid(relid, wishing ? ExclusiveLock : RowExclusiveLock);
+}
+
+/*
+ * dp_catalog_write_name
+ *	  Note the present name of a relation that is protected; `follow` NULL
+ *	  keeps what was wished.
+ */
+void
+dp_catalog_write_name(Oid relid, const bool *follow)
+{
+	Oid			types[3] = {OIDOID, BOOLOID, INT8OID};
+	Datum		values[3];
+
+	values[0] = ObjectIdGetDatum(relid);
+	values[1] = BoolGetDatum(follow != NULL && *follow);
+	values[2] = Int64GetDatum(dp_bridge_cluster_id());
+	dp_catalog_run_as_owner("INSERT INTO dp_pg.relation_name AS r"
+							" (schema, name, relid, follow, owner_oid,"
+							" owner_name, cluster) SELECT n.nspname,"
+							" c.relname, c.oid, coalesce($2, false),"
+							" c.relowner,"
+							" pg_catalog.pg_get_userbyid(c.relowner), $3"
+							" FROM pg_catalog.pg_class AS c"
+							" JOIN pg_catalog.pg_namespace AS n"
+							" ON n.oid = c.relnamespace WHERE c.oid = $1"
+							" ON CONFLICT (schema, name) DO UPDATE SET"
+							" relid = EXCLUDED.relid,"
+							" follow = coalesce($2, r.follow),"
+							" owner_oid = EXCLUDED.owner_oid,"
+							" owner_name = EXCLUDED.owner_name,"
+							" cluster = EXCLUDED.cluster,"
+							" seen = 0, kept = NULL",
+							3, types, values, follow == NULL ? " n " : NULL);
+}
+
+/* dp_catalog_write_seen: an unprotected table of the name was warned of. */
+void
+dp_catalog_write_seen(const dp_name_row *row, Oid seen)
+{
+	Oid			types[3] = {NAMEOID, NAMEOID, OIDOID};
+	Datum		values[3];
+
+	values[0] = NameGetDatum(&row->schema);
+	values[1] = NameGetDatum(&row->name);
+	values[2] = ObjectIdGetDatum(seen);
+	dp_catalog_run_as_owner("UPDATE dp_pg.relation_name SET seen = $3"
+							" WHERE schema = $1 AND name = $2",
+							3, types, values, NULL);
+}
+
+/* dp_catalog_delete_name: nothing is said of the name any more. */
+void
+dp_catalog_delete_name(const dp_name_row *row)
+{
+	Oid			types[2] = {NAMEOID, NAMEOID};
+	Datum		values[2];
+
+	values[0] = NameGetDatum(&row->schema);
+	values[1] = NameGetDatum(&row->name);
+	dp_catalog_run_as_owner("DELETE FROM dp_pg.relation_name"
+							" WHERE schema = $1 AND name = $2",
+							2, types, values, NULL);
+}
+
+/*
+ * dp_catalog_keep_dropped
+ *	  The relation is being dropped: keep what a table after it needs.  It is
+ *	  read as of the command's own snapshot, which still sees the relation in
+ *	  the system catalogs.
+ */
+void
+dp_catalog_keep_dropped(Oid relid)
+{
+	Oid			types[2] = {OIDOID, JSONBOID};
+	Datum		values[2];
+	bool		isnull = true;
+	dp_owner_sql saved;
+
+	values[0] = ObjectIdGetDatum(relid);
+	values[1] = (Datum) 0;
+	dp_bridge_owner_begin(&saved);
+	if (SPI_execute_with_args("SELECT dp_pg.keep($1)", 1, types, values, NULL,
+							  true, 0) < 0)
+		elog(ERROR, "could not read declarations");
+	if (SPI_processed == 1)
+		values[1] = SPI_getbinval(SPI_tuptable->vals[0],
+								  SPI_tuptable->tupdesc, 1, &isnull);
+	(void) dp_catalog_run("UPDATE dp_pg.relation_name"
+						  " SET relid = 0, kept = CASE WHEN follow THEN $2 END"
+						  " WHERE relid = $1",
+						  2, types, values, isnull ? " n" : NULL);
+	dp_bridge_owner_end(&saved);
+}

@@ -1,0 +1,370 @@
+/*
+ * follow.c
+ *	  A table that comes to the name of a followed relation is protected as
+ *	  that one is, or was: dataset, unit, declared columns, view and grants.
+ *
+ * It happens in somebody's CREATE or ALTER, or at his COMMIT.  He has said
+ * nothing about privacy, so what acts on the table acts as its owner, who must
+ * be the owner of the one before, and what acts on the view as the owner of
+ * that; in a security-restricted operation with a fixed search_path.
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "catalog/namespace.h"
+#include "catalog/pg_class.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
+#include "utils/guc.h"
+#include "utils/inval.h"
+#include "utils/lsyscache.h"
+#include "utils/regproc.h"
+
+#include "declare_internal.h"
+#include "relation_internal.h"
+
+/* ---- may it be? ---- */
+
+static const char *
+quoted_name(const dp_name_row *name)
+{
+	return quote_qualified_identifier(NameStr(name->schema),
+									  NameStr(name->name));
+}
+
+/* Always false: with raise it does not come back. */
+static bool
+forbid(const dp_name_row *name, bool raise, const char *detail,
+	   const char *hint)
+{
+	if (raise)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("relation %s cannot be protected as the one before "
+						"it", quoted_name(name)),
+				 errdetail("%s", detail),
+				 errhint("%s  If tables of this name are to be protected no "
+						 "longer: SELECT dp_unfollow(%s);", hint,
+						 quote_literal_cstr(quoted_name(name)))));
+	return false;
+}
+
+/* Of the relation whose key a unit refers to, or InvalidOid. */
+static Oid
+find_through(const char *name)
+{
+	List	   *names;
+	Oid			namespace;
+
+	if (name[0] == '\0' || strcmp(name, "?") == 0)
+		return InvalidOid;
+	names = dp_compat_qualified_names(name);
+	namespace = get_namespace_oid(strVal(linitial(names)), true);
+	return OidIsValid(namespace) ?
+		get_relname_relid(strVal(llast(names)), namespace) : InvalidOid;
+}
+
+/* The columns of a relation's primary key; "": it has none. */
+static const char *
+key_text(Oid relid)
+{
+	StringInfoData text;
+	ListCell   *lc;
+
+	initStringInfo(&text);
+	foreach(lc, dp_protect_primary_key(relid))
+		appendStringInfo(&text, "%s%s", text.len > 0 ? ", " : "",
+						 quote_identifier(get_attname(relid, lfirst_int(lc),
+													  false)));
+	return text.data;
+}
+
+static bool
+check_heritage(const dp_name_row *name, Oid relid, bool raise)
+{
+	dp_heritage *kept = dp_catalog_read_heritage(name, relid);
+	dp_relation_row through;
+	Oid			key;
+
+	if (kept == NULL)
+		return forbid(name, raise, "What was declared about that is not known "
+					  "any more.", "Protect it as its owner with "
+					  "dp_protect(), and declare its columns, under another "
+					  "name, and rename it.");
+	if (kept->lacking[0] != '\0')
+		return forbid(name, raise,
+					  psprintf("%s.", kept->lacking),
+					  "Before the transaction ends, give it what the one "
+					  "before had.");
+	if (kept->through[0] == '\0')
+		return true;
+	key = find_through(kept->through);
+	if (!OidIsValid(key) || !dp_catalog_find_relation(key, &through) ||
+		strcmp(key_text(key), kept->key) != 0)
+		return forbid(name, raise,
+					  psprintf("Its unit is behind the primary key (%s) of "
+							   "relation %s, which is not protected, or has "
+							   "another or none.", kept->key, kept->through),
+					  "Build and protect that one first, with its primary "
+					  "key.");
+	return true;
+}
+
+/* One that is protected already keeps what was declared about it. */
+static bool
+check_protected(const dp_name_row *name, const dp_relation_row *row,
+				bool raise)
+{
+	dp_heritage *kept = dp_catalog_read_heritage(name, row->relid);
+	const char *unit = row->has_unit ? dp_protect_columns_text(row) : "";
+
+	if (dp_protect_attribute_partitions(row->relid) != NULL)
+		return forbid(name, raise, "It has immutable columns.",
+					  "Call dp_declare(relation, attribute, immutable => "
+					  "false) before.");
+	if (kept == NULL || (strcmp(kept->dataset, NameStr(row->dataset)) == 0 &&
+						 strcmp(kept->unit, unit) == 0 &&
+						 find_through(kept->through) == row->unit_through))
+		return true;
+	return forbid(name, raise, "It is protected already, in another dataset "
+				  "or with another unit.",
+				  "Call dp_unprotect() for it before.");
+}
+
+/*
+ * dp_protect_may_arrive
+ *	  Can the table that has the name be protected as the one before?  What a
+ *	  later command of the transaction can mend is an error only with raise.
+ */
+bool
+dp_protect_may_arrive(const dp_name_row *name, Oid relid, bool raise)
+{
+	Oid			owner = dp_catalog_owner(relid);
+	char		kind = get_rel_relkind(relid);
+	dp_relation_row row;
+
+	if (kind != RELKIND_RELATION && kind != RELKIND_PARTITIONED_TABLE)
+		return forbid(name, raise, kind == RELKIND_FOREIGN_TABLE ?
+					  "It is a foreign table, whose rows another server "
+					  "keeps." : "It is a view, and only tables can be "
+					  "protected.", "Create a table.");
+	if (!OidIsValid(name->owner) || owner != name->owner)
+		return forbid(name, raise,
+					  psprintf("It belongs to %s, and that one to %s.",
+							   dp_protect_role_name(owner),
+							   quote_identifier(NameStr(name->owner_name))),
+					  psprintf("Create it as that role, or before the "
+							   "transaction ends ALTER TABLE %s OWNER TO %s.",
+							   quoted_name(name),
+							   quote_identifier(NameStr(name->owner_name))));
+	if (dp_catalog_find_relation(relid, &row))
+		return check_protected(name, &row, raise);
+	return check_heritage(name, relid, raise);
+}
+
+/* ---- acting as others ---- */
+
+static void
+become(Oid role, dp_owner_sql *saved)
+{
+	GetUserIdAndSecContext(&saved->user, &saved->security);
+	saved->nest = NewGUCNestLevel();
+	dp_bridge_set_local("search_path", "pg_catalog, pg_temp");
+	SetUserIdAndSecContext(role, saved->security |
+						   SECURITY_LOCAL_USERID_CHANGE |
+						   SECURITY_RESTRICTED_OPERATION);
+}
+
+static void
+come_back(const dp_owner_sql *saved)
+{
+	SetUserIdAndSecContext(saved->user, saved->security);
+	AtEOXact_GUC(false, saved->nest);
+}
+
+/* ---- protecting ---- */
+
+/* The unit as dp_protect takes it; NULL: each row. */
+static char *
+unit_text(const dp_heritage *kept)
+{
+	dp_relation_row through;
+	Oid			key;
+
+	if (kept->unit[0] == '\0')
+		return NULL;
+	if (kept->through[0] == '\0')
+		return kept->unit;
+	key = find_through(kept->through);
+	if (!dp_catalog_find_relation(key, &through))
+		elog(ERROR, "relation %s is not protected", kept->through);
+	return psprintf("%s -> %s", kept->unit,
+					dp_protect_end_text(key, &through));
+}
+
+static void
+protect(const dp_name_row *name, Oid relid, const dp_heritage *kept)
+{
+	dp_relation_row row;
+	dp_owner_sql saved;
+	List	   *tree;
+
+	become(name->owner, &saved);
+	tree = dp_protect_enter(relid, true);
+	dp_protect_place(relid, tree, kept->dataset, unit_text(kept), &row);
+	come_back(&saved);
+	namestrcpy(&row.dataset, kept->dataset);
+	row.rows = kept->rows;
+	row.commented = kept->commented;
+	dp_catalog_write_relation(&row);
+	if (kept->max_rows > 0 || kept->max_keys > 0)
+		dp_catalog_write_contribution(relid, kept->max_rows, kept->max_keys);
+	dp_catalog_write_heirs(name, relid);
+	CommandCounterIncrement();
+	dp_protect_invalidate_tree(relid);
+}
+
+/* A view that no longer is what dp_protect made stays with the one before. */
+static bool
+is_published(Oid view, Oid relid)
+{
+	Query	   *query = OidIsValid(view) ? dp_protect_view_query(view) : NULL;
+
+	return query != NULL && dp_protect_is_security_invoker(view) &&
+		dp_protect_is_projection(query, relid);
+}
+
+static void
+publish(const dp_name_row *name, Oid relid, const dp_heritage *kept)
+{
+	Oid			view = OidIsValid(name->relid) ?
+		dp_protect_published_view(name->relid) : InvalidOid;
+	const char *qualified;
+	dp_owner_sql saved;
+
+	if (OidIsValid(dp_protect_published_view(relid)) ||
+		kept->view[0] == '\0')
+		return;
+	if (OidIsValid(view) && !is_published(view, name->relid))
+	{
+		ereport(WARNING,
+				(errcode(ERRCODE_WARNING),
+				 errmsg("view %s does not show relation %s",
+						dp_protect_qualified_name(view), quoted_name(name)),
+				 errdetail("It no longer is a security_invoker view of "
+						   "columns of the relation before it."),
+				 errhint("Drop it, and publish again with dp_protect(%s, "
+						 "publish => ...).",
+						 quote_literal_cstr(quoted_name(name)))));
+		return;
+	}
+	qualified = OidIsValid(view) ? dp_protect_qualified_name(view) :
+		quote_qualified_identifier(kept->view_schema, kept->view);
+	become(OidIsValid(view) ? dp_catalog_owner(view) : name->owner, &saved);
+	view = dp_protect_publish_again(view, name->relid, relid, qualified,
+									OidIsValid(view) ? NIL :
+									dp_catalog_list_kept(name));
+	come_back(&saved);
+	dp_catalog_write_published(relid, view);
+	CommandCounterIncrement();
+	dp_protect_publish_grant(relid, view, kept->dataset);
+}
+
+/*
+ * dp_protect_arrive
+ *	  Protect the table that has the name now, of which dp_protect_may_arrive
+ *	  is true.
+ *
+ * Errors: as dp_protect.
+ */
+void
+dp_protect_arrive(const dp_name_row *name, Oid relid)
+{
+	dp_heritage *kept = dp_catalog_read_heritage(name, relid);
+	dp_relation_row row;
+	const bool	follow = true;
+
+	dp_bridge_require_preload();
+	if (dp_catalog_find_relation(relid, &row))
+	{
+		dp_owner_sql saved;
+
+		become(name->owner, &saved);
+		(void) dp_protect_enter(relid, true);
+		come_back(&saved);
+		dp_catalog_write_heirs(name, relid);
+	}
+	else
+	{
+		protect(name, relid, kept);
+		ereport(NOTICE,
+				(errmsg("relation %s is protected as the one before it",
+						quoted_name(name)),
+				 errdetail("Dataset \"%s\".", kept->dataset)));
+	}
+	if (kept != NULL)
+		publish(name, relid, kept);
+	dp_catalog_write_name(relid, &follow);
+	dp_protect_comment(relid);
+}
+
+/* ---- parts ---- */
+
+/*
+ * dp_protect_close_part
+ *	  A new part of a followed relation: privileges on it, which default
+ *	  privileges may have given, are taken away.
+ */
+void
+dp_protect_close_part(Oid part)
+{
+	Oid			root = OidIsValid(part) ? dp_protect_root(part) : InvalidOid;
+	List	   *ours = NIL;
+	dp_owner_sql saved;
+	ListCell   *cell;
+
+	if (!OidIsValid(root) || !dp_catalog_is_followed(root))
+		return;
+	foreach(cell, dp_protect_list_exposures(root, NoLock))
+		if (((dp_exposure *) lfirst(cell))->relid == part)
+			ours = lappend(ours, lfirst(cell));
+	if (ours == NIL)
+		return;
+	become(dp_catalog_owner(root), &saved);
+	(void) dp_protect_revoke(ours);
+	come_back(&saved);
+}
+
+/*
+ * dp_protect_keep_part
+ *	  What was a part of a protected relation is one by itself from now on.
+ */
+void
+dp_protect_keep_part(Oid part, Oid root)
+{
+	char		kind = get_rel_relkind(part);
+
+	if (!OidIsValid(part) || !OidIsValid(root) ||
+		OidIsValid(dp_protect_root(part)))
+		return;
+	if (kind != RELKIND_RELATION && kind != RELKIND_PARTITIONED_TABLE)
+	{
+		ereport(WARNING,
+				(errcode(ERRCODE_WARNING),
+				 errmsg("relation \"%s\" is no longer protected",
+						get_rel_name(part)),
+				 errdetail("It was a part of protected relation \"%s\", and "
+						   "by itself a foreign table cannot be protected.",
+						   get_rel_name(root))));
+		return;
+	}
+	dp_catalog_write_detached(part, root);
+	dp_catalog_write_name(part, NULL);
+	CommandCounterIncrement();
+	dp_protect_invalidate_tree(part);
+	ereport(NOTICE,
+			(errmsg("relation \"%s\" stays protected", get_rel_name(part)),
+			 errdetail("It is a protected relation by itself, in the dataset "
+					   "of \"%s\" and with its declarations.",
+					   get_rel_name(root))));
+}

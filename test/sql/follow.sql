@@ -1,0 +1,247 @@
+-- Tables that come to the name of a followed relation, and of one that is not.
+\set VERBOSITY terse
+\set owner regress_follow_owner
+\set other regress_follow_other
+\set ana regress_follow_ana
+SET client_min_messages = warning;
+CREATE ROLE :owner;
+CREATE ROLE :other;
+CREATE ROLE :ana;
+CREATE SCHEMA follow AUTHORIZATION :owner;
+CREATE SCHEMA "follow It's" AUTHORIZATION :owner;
+GRANT USAGE ON SCHEMA follow, "follow It's" TO PUBLIC;
+GRANT CREATE ON SCHEMA follow TO :other;
+SELECT format('GRANT CREATE ON DATABASE %I TO %I', current_database(), :'owner') \gexec
+CREATE VIEW state AS
+SELECT n.name, n.relid, n.follow, n.kept IS NOT NULL AS kept, r.dataset, r.unit, r.unit_through AS through, r.published, r.rows,
+	r.max_rows AS m, (SELECT string_agg(concat(a.attname, a.attnum, a.lower, '-', a.upper, a.keys::text), ' ' ORDER BY a.attname)
+	FROM dp_pg.attribute AS a WHERE a.relid = r.relid) AS columns
+FROM dp_pg.relation_name AS n LEFT JOIN dp_pg.relation AS r USING (relid)
+WHERE n.schema ~ 'follow' ORDER BY 1;
+GRANT SELECT ON state TO :owner;
+SET ROLE :owner;
+SET search_path = follow, public;
+SET client_min_messages = notice;
+
+CREATE TABLE person (id int PRIMARY KEY, "Wa""rd" text, age int);
+INSERT INTO person SELECT i, 'a', i FROM generate_series(1, 100) AS i;
+SELECT dp_protect('person', unit => 'id', dataset => 'regress_follow', publish => '"follow It''s"."p v"', rows => 100, follow => true);
+SELECT dp_declare('person', 'Wa"rd', keys => ARRAY['a', 'b']);
+SELECT dp_declare('person', 'age', lower => 0, upper => 120);
+SELECT dp_grant(:'ana', 'regress_follow', epsilon => 1000);
+TABLE state;
+
+-- dbt
+CREATE VIEW "follow It's".user_view AS SELECT id FROM "follow It's"."p v";
+BEGIN;
+CREATE TABLE person_tmp AS SELECT age, id, "Wa""rd", 1 AS more FROM person;
+GRANT SELECT ON person_tmp TO :ana;
+ALTER TABLE person RENAME TO person_backup;
+ALTER TABLE person_tmp RENAME TO person;
+DROP TABLE person_backup CASCADE;
+COMMIT;
+TABLE state;
+SELECT array_agg(attname ORDER BY attnum), has_table_privilege(:'ana', attrelid, 'SELECT') AS granted
+FROM pg_attribute WHERE attrelid = '"follow It''s"."p v"'::regclass AND attnum > 0 GROUP BY attrelid;
+SELECT has_table_privilege(:'ana', 'person', 'SELECT') AS readable;
+SELECT note FROM dp_describe('person') WHERE attribute IS NULL;
+
+-- a later GRANT, by all ways
+GRANT SELECT ON person TO :ana;
+GRANT SELECT (age) ON person TO :ana;
+GRANT SELECT ON ALL TABLES IN SCHEMA follow TO :ana;
+CREATE VIEW raw AS TABLE person;
+GRANT SELECT ON raw TO :ana;
+DROP VIEW raw;
+
+-- dropped with its view, which is made anew
+DROP TABLE person CASCADE;
+TABLE state;
+SELECT id, "Wa""rd", age INTO person FROM generate_series(1, 3) AS id, (VALUES ('a')) AS w ("Wa""rd"), generate_series(1, 1) AS age;
+TABLE state;
+
+-- what cannot be: types, columns, kinds, row security, owners
+\set VERBOSITY default
+BEGIN;
+DROP TABLE person CASCADE;
+CREATE TABLE person (id int, "Wa""rd" varchar(3), age int);
+COMMIT;
+BEGIN;
+DROP TABLE person CASCADE;
+CREATE TABLE person (id int, "Wa""rd" text COLLATE "C");
+COMMIT;
+BEGIN;
+ALTER TABLE person RENAME TO base;
+CREATE VIEW person AS TABLE base;
+COMMIT;
+BEGIN;
+ALTER TABLE person ENABLE ROW LEVEL SECURITY;
+ALTER TABLE person RENAME TO base;
+CREATE TABLE person AS TABLE base;
+COMMIT;
+BEGIN;
+ALTER TABLE person RENAME TO base;
+SET ROLE :other;
+CREATE TABLE person (id int, "Wa""rd" text, age int);
+COMMIT;
+SET ROLE :other;
+SELECT dp_unfollow('follow.person');
+SET ROLE :owner;
+\set VERBOSITY terse
+-- until the transaction ends it may become fit
+BEGIN;
+DROP TABLE person CASCADE;
+CREATE TABLE person (id int, "Wa""rd" text);
+SAVEPOINT a;
+ALTER TABLE person ADD age int;
+ROLLBACK TO a;
+ALTER TABLE person ADD age int;
+COMMIT;
+TABLE state;
+
+-- names that go round; one that was protected before
+BEGIN;
+ALTER TABLE person RENAME TO b;
+CREATE TABLE c AS TABLE b;
+ALTER TABLE c RENAME TO person;
+ALTER TABLE person RENAME TO d;
+ALTER TABLE b RENAME TO person;
+COMMIT;
+SELECT relid FROM dp_pg.relation WHERE dataset = 'regress_follow' ORDER BY relid::text;
+SELECT dp_unprotect('d');
+DROP TABLE d;
+CREATE TABLE e AS TABLE person;
+SELECT dp_protect('e', dataset => 'regress_follow');
+GRANT SELECT ON e TO :ana;
+BEGIN;
+DROP TABLE person CASCADE;
+ALTER TABLE e RENAME TO person;
+COMMIT;
+SELECT dp_unprotect('e'), dp_protect('e', unit => 'id', dataset => 'regress_follow', revoke => true);
+GRANT SELECT ON e TO :ana;
+BEGIN;
+DROP TABLE person CASCADE;
+ALTER TABLE e RENAME TO person;
+COMMIT;
+SELECT has_table_privilege(:'ana', 'person', 'SELECT') AS readable;
+-- a temporary table has another name
+CREATE TEMP TABLE person (x int);
+DROP TABLE pg_temp.person;
+
+-- units behind it, in any order
+ALTER TABLE person ADD PRIMARY KEY (id);
+CREATE TABLE visit (n int, person_id int, cost int);
+SELECT dp_protect('visit', unit => 'person_id -> person.id', dataset => 'regress_follow', follow => true);
+SELECT dp_declare('visit', max_rows => 3);
+BEGIN;
+DROP TABLE visit, person CASCADE;
+CREATE TABLE visit (cost int, person_id int);
+CREATE TABLE person (id int PRIMARY KEY, "Wa""rd" text, age int);
+COMMIT;
+TABLE state;
+BEGIN;
+ALTER TABLE person RENAME TO person_old;
+CREATE TABLE person AS TABLE person_old;
+DROP TABLE person_old CASCADE;
+SELECT dp_count(*) FROM visit;
+ROLLBACK;
+BEGIN;
+ALTER TABLE person RENAME TO person_old;
+CREATE TABLE person AS TABLE person_old;
+ALTER TABLE person ADD PRIMARY KEY (id);
+DROP TABLE person_old CASCADE;
+SELECT dp_count(*) IS NOT NULL AS answered FROM visit;
+COMMIT;
+
+-- schemas
+CREATE SCHEMA follow_new;
+CREATE TABLE follow_new.visit AS TABLE visit;
+CREATE TABLE follow_new.person (LIKE person INCLUDING ALL);
+BEGIN;
+ALTER SCHEMA follow RENAME TO follow_old;
+ALTER SCHEMA follow_new RENAME TO follow;
+COMMIT;
+TABLE state;
+SELECT relid FROM dp_pg.relation WHERE dataset = 'regress_follow' ORDER BY relid::text;
+DROP SCHEMA follow_old CASCADE;
+CREATE SCHEMA follow_old;
+ALTER TABLE visit SET SCHEMA follow_old;
+CREATE SCHEMA follow_next CREATE TABLE visit (person_id int);
+ALTER TABLE follow_next.visit SET SCHEMA follow;
+SELECT relid FROM dp_pg.relation WHERE dataset = 'regress_follow' ORDER BY relid::text;
+DROP SCHEMA follow_old, follow_next CASCADE;
+
+-- immutable columns
+SELECT dp_declare('person', 'Wa"rd', immutable => true);
+CREATE TABLE fixed (id int, kind bool);
+SELECT dp_protect('fixed', unit => 'id', dataset => 'regress_follow');
+SELECT dp_declare('fixed', 'kind', immutable => true);
+SELECT dp_protect('fixed', unit => 'id', follow => true);
+
+-- parts
+ALTER DEFAULT PRIVILEGES IN SCHEMA follow GRANT SELECT ON TABLES TO :ana;
+CREATE TABLE log (id int, at int, kind text) PARTITION BY LIST (at);
+SELECT dp_protect('log', unit => 'id', dataset => 'regress_follow', revoke => true, follow => true);
+SELECT dp_declare('log', 'kind', keys => ARRAY['x']);
+CREATE TABLE log_1 PARTITION OF log FOR VALUES IN (1);
+SELECT has_table_privilege(:'ana', 'log_1', 'SELECT') AS readable;
+ALTER TABLE log DETACH PARTITION log_1;
+SELECT * FROM state WHERE name ~ 'log';
+ALTER TABLE log ATTACH PARTITION log_1 FOR VALUES IN (1);
+ALTER TABLE log DETACH PARTITION log_1;
+CREATE TABLE child () INHERITS (visit);
+ALTER TABLE child NO INHERIT visit;
+SELECT * FROM state WHERE name ~ 'child';
+
+-- keys of several columns, as they are in the primary key
+CREATE TABLE orders (no int, day date, person_id int NOT NULL, PRIMARY KEY (no, day));
+CREATE TABLE item (no int NOT NULL, day date NOT NULL, cost int);
+SELECT dp_protect('orders', unit => 'person_id', dataset => 'regress_follow', revoke => true, follow => true),
+	dp_protect('item', unit => '(no, day) -> orders.person_id', dataset => 'regress_follow', revoke => true, follow => true);
+BEGIN;
+DROP TABLE item, orders;
+CREATE TABLE item (cost int, day date NOT NULL, no int NOT NULL);
+CREATE TABLE orders (person_id int NOT NULL, day date, no int, PRIMARY KEY (no, day));
+COMMIT;
+SELECT relid, unit, unit_more, unit_more_attnums, unit_through, unit_key, unit_key_more, unit_key_more_attnums
+FROM dp_pg.relation WHERE relid = 'item'::regclass;
+CREATE TABLE again AS TABLE item;
+BEGIN;
+ALTER TABLE item RENAME TO item_before;
+ALTER TABLE again RENAME TO item;
+SELECT unit, unit_more, unit_through FROM dp_pg.relation WHERE relid = 'item'::regclass;
+ALTER TABLE orders DROP CONSTRAINT orders_pkey, ADD PRIMARY KEY (day, no);
+DROP TABLE item;
+CREATE TABLE item (cost int, day date NOT NULL, no int NOT NULL);
+COMMIT;
+SELECT dp_unprotect('item');
+DROP TABLE item, orders CASCADE;
+SELECT dp_unfollow('orders');
+
+-- what is not followed: warned of once, and audited
+DROP TABLE log_1;
+CREATE TABLE log_1 (id int);
+CREATE TABLE beside (id int);
+CREATE VIEW v AS SELECT 1;
+SELECT severity, finding, object, remedy FROM dp_audit() WHERE object ~ '^follow' AND severity = 'high';
+SELECT dp_unfollow('log_1');
+SELECT dp_unfollow('log_1');
+SELECT dp_unfollow('visit');
+SELECT dp_unfollow('a.b.c');
+SELECT dp_unfollow(NULL);
+DROP TABLE visit CASCADE;
+DROP TABLE person CASCADE;
+SELECT severity, finding, object, remedy FROM dp_audit() WHERE object ~ '^follow' AND finding ~ 'no table';
+SELECT dp_unfollow('follow.person');
+CREATE TABLE person (id int);
+SELECT dp_unprotect('log');
+SELECT name, relid, follow, kept, unit FROM state;
+
+RESET ROLE;
+SET client_min_messages = error;
+DROP SCHEMA follow, "follow It's" CASCADE;
+DROP VIEW state;
+SELECT count(*) FROM dp_pg.relation_name WHERE schema ~ 'follow';
+DELETE FROM dp_pg.relation_name WHERE schema ~ 'follow';
+DROP OWNED BY :owner, :other, :ana CASCADE;
+DROP ROLE :owner, :other, :ana;

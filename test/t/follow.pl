@@ -1,0 +1,168 @@
+# Tables that are built anew while analysts ask: the statements of doc/owner.md
+# ("Tables that are built anew") run night after night, and meanwhile nobody
+# reads a raw row, no declaration is lost, and every query is answered.  Then
+# what needs several sessions, a prepared transaction, a log or a dump.
+# Answers are exact: with epsilon 1000 a count is wrong with probability
+# 2 exp(-1000).
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin;
+use AttackNode qw(attack_node errors log_mark log_since);
+use LedgerNode;
+use PageNode qw(page_text page_blocks);
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $nights = 8;
+my $node = attack_node('follow', "dp_pg.readers = 4\nmax_prepared_transactions = 5\n");
+my ($section) = page_text('owner.md') =~ /^(## Tables that are built anew\n.*?)^## /ms;
+my ($setup, $dbt, $partitions, $detach, $drop_part, $reload, $swap) = map { $_->{sql} } page_blocks($section);
+
+like($dbt, qr/RENAME TO orders__dbt_backup/, 'the block of dbt is found');
+like($detach, qr/DETACH PARTITION/, 'that of a partition');
+like($reload, qr/DROP TABLE shop.orders CASCADE/, 'that of a reload');
+like($swap, qr/ALTER SCHEMA shop RENAME/, 'that of schemas');
+
+$node->safe_psql('postgres', <<'EOT');
+CREATE ROLE ana LOGIN;
+ALTER ROLE ana SET dp_pg.epsilon = '1000';
+CREATE SCHEMA bi AUTHORIZATION owner;
+GRANT USAGE ON SCHEMA bi TO ana;
+GRANT CREATE ON DATABASE postgres TO owner;
+EOT
+# Whatever the owner creates from then on everybody may read.
+unlike(errors($node, 'owner', $setup . $partitions . <<'EOT'), qr/ERROR|WARNING/, 'set up');
+SELECT dp_grant('ana', 'shop', epsilon => 1e9);
+ALTER DEFAULT PRIVILEGES GRANT SELECT ON TABLES TO PUBLIC;
+EOT
+
+# ---- nights, with analysts ----
+
+my @answered = (
+	'SELECT dp_count(*) FROM shop.orders;',
+	'SELECT dp_count(*) FROM bi.orders;',
+	'SELECT sum(n) FROM (SELECT channel, dp_count(*) AS n FROM shop.orders GROUP BY channel) AS c;');
+my @refused = (
+	'SELECT min(customer) FROM shop.orders;',
+	'SELECT total FROM bi.orders LIMIT 1;',
+	'SELECT 1 FROM shop.orders__dbt_backup LIMIT 1;');
+my @analyst = map { session($node, 'ana') } 1 .. 3;
+my $declared = declared();
+my %wrong;
+
+foreach my $night (1 .. $nights + 1)
+{
+	foreach my $i (0 .. $#analyst)
+	{
+		ask($analyst[$i], join ' ', map { ($answered[ ($i + $_) % 3 ], $refused[ ($i + $_) % 3 ]) } 1 .. 12);
+	}
+	my $what = $night > $nights ? $swap : $night % 2 ? $dbt : $reload;
+	my $error = errors($node, 'owner', $what);
+
+	$wrong{$error}++ if $error =~ /ERROR|WARNING:  (?!protected relation shop.events_p)/;
+	foreach my $session (@analyst)
+	{
+		my ($out, $err) = answer($session);
+
+		$wrong{$_}++ foreach grep { $_ ne '900' } split /\n/, $out;
+		$wrong{'answers: ' . (() = $out =~ /^900$/mg)}++ if (() = $out =~ /^900$/mg) != 12;
+		$wrong{$_}++ foreach grep { !/^ERROR:  (42501|42P01)$/ } split /\n/, $err =~ s/^psql:<stdin>:\d+: //mgr;
+	}
+	$wrong{"declared: " . declared()}++ if declared() ne $declared;
+}
+is(join("\n", map { "$wrong{$_} times: $_" } sort keys %wrong), '', "$nights nights and a schema: all queries are answered, no row is read, all is declared");
+is(sqlstate($node, 'ana', 'SELECT * FROM shop.events'), '42501', 'what was swapped beside is closed, too');
+
+sub declared
+{
+	return value($node, <<'EOT');
+SELECT string_agg(concat_ws(' ', r.relid, r.dataset, r.unit, r.published, a.attname, a.lower, a.upper, a.keys), '; '
+	ORDER BY a.attname)
+FROM dp_pg.relation AS r JOIN dp_pg.attribute AS a USING (relid) WHERE r.dataset = 'shop' AND r.relid::text = 'shop.orders'
+EOT
+}
+
+# ---- partitions ----
+
+is(errors($node, 'owner', <<'EOT') =~ s/^.*NOTICE: .*\nDETAIL: .*\n?//mgr, '', 'partitions of a followed relation');
+CREATE TABLE shop.log (customer int NOT NULL, at date) PARTITION BY RANGE (at);
+SELECT dp_protect('shop.log', unit => 'customer', dataset => 'shop', revoke => true, follow => true);
+CREATE TABLE shop.log_1 PARTITION OF shop.log FOR VALUES FROM ('2026-01-01') TO ('2026-02-01');
+CREATE TABLE shop.log_2 (LIKE shop.log);
+INSERT INTO shop.log_2 VALUES (1, '2026-02-02');
+ALTER TABLE shop.log ATTACH PARTITION shop.log_2 FOR VALUES FROM ('2026-02-01') TO ('2026-03-01');
+ALTER TABLE shop.log DETACH PARTITION shop.log_2 CONCURRENTLY;
+EOT
+is(sqlstate($node, 'ana', "SELECT * FROM shop.log_$_"), '42501', "part $_ is closed") foreach 1 .. 2;
+is(value($node, q{SELECT unit, dataset FROM dp_pg.relation WHERE relid = 'shop.log_2'::regclass}),
+	'customer|shop', 'a detached part is a relation by itself');
+
+# ---- a log ----
+
+my $mark = log_mark($node);
+errors($node, 'owner', <<'EOT');
+SET client_min_messages = error;
+CREATE TABLE plain (id int);
+SELECT dp_protect('plain', dataset => 'shop', revoke => true);
+DROP TABLE plain;
+CREATE TABLE plain (id int);
+EOT
+my $log = log_since($node, $mark);
+like($log, qr/WARNING:  protected relation public.plain was dropped/, 'the log tells of a DROP');
+like($log, qr/WARNING:  relation public.plain is not protected/, 'and of an unprotected table of the name');
+is(value($node, q{SELECT string_agg(severity, ' ') FROM dp_audit() WHERE object IN ('public.plain', 'pg_default_acl')}),
+	'high high', 'and so does dp_audit, as of default privileges');
+
+# ---- a commit that fires no event trigger ----
+
+is(sqlstate($node, 'owner', 'DROP TABLE shop.orders CASCADE; EXPLAIN ANALYZE CREATE TABLE shop.orders AS SELECT 1 AS customer'),
+	'55000', 'what lacks a column does not come in by EXPLAIN ANALYZE');
+is(value($node, q{SELECT to_regclass('shop.orders') IS NULL}), 't', 'the DROP stays');
+my $orders = q{SELECT 1 AS id, 2 AS customer, date '2026-01-01' AS day, 3.0 AS total, 'web'::text AS channel};
+is(errors($node, 'owner', <<"EOT") =~ s/^.*NOTICE: .*\nDETAIL: .*\n?//mgr, '', 'prepared');
+BEGIN;
+EXPLAIN ANALYZE CREATE TABLE shop.orders AS $orders;
+PREPARE TRANSACTION 'night';
+COMMIT PREPARED 'night';
+EOT
+is(sqlstate($node, 'ana', 'SELECT * FROM shop.orders'), '42501', 'it is closed');
+is(value($node, "SET ROLE ana; SET dp_pg.epsilon = 1000; SELECT dp_count(*) FROM bi.orders"), '1', 'and its view is there');
+$node->safe_psql('postgres', 'ALTER EVENT TRIGGER dp_pg_follow_tables DISABLE');
+like(errors($node, 'owner', "BEGIN; DROP TABLE shop.orders CASCADE; CREATE TABLE shop.orders AS $orders; COMMIT"),
+	qr/NOTICE:  relation shop.orders is protected/, 'a disabled event trigger');
+$node->safe_psql('postgres', 'ALTER EVENT TRIGGER dp_pg_follow_tables ENABLE ALWAYS');
+
+# ---- a wish and a schema that is renamed at the same time ----
+
+errors($node, 'owner', <<'EOT');
+CREATE SCHEMA blue; CREATE TABLE blue.t AS SELECT 1 AS id; CREATE SCHEMA green; CREATE TABLE green.t AS SELECT 1 AS id;
+EOT
+my ($wish, $rename) = map { session($node, 'owner') } 1 .. 2;
+answer($wish, "BEGIN; SELECT dp_protect('blue.t', unit => 'id', dataset => 'shop', revoke => true, follow => true);");
+ask($rename, 'BEGIN; ALTER SCHEMA blue RENAME TO old; ALTER SCHEMA green RENAME TO blue; COMMIT;');
+ok(wait_until($node, q{SELECT count(*) = 1 FROM pg_locks WHERE NOT granted AND relation = 'dp_pg.relation_name'::regclass}),
+	'the commit waits');
+answer($wish, 'COMMIT;');
+answer($rename);
+is(value($node, q{SELECT count(*) FROM dp_pg.relation WHERE relid IN ('blue.t'::regclass, 'old.t'::regclass)}), 2,
+	'and sees the wish');
+
+# ---- a dump, while no table has the name ----
+
+errors($node, 'owner', 'DROP TABLE shop.orders CASCADE; DROP TABLE old.t');
+$node->safe_psql('postgres', "CREATE DATABASE copy");
+my $dump = PostgreSQL::Test::Utils::tempdir() . '/dump';
+command_ok([ 'pg_dump', '-Fc', '-f', $dump, $node->connstr('postgres') ], 'dump');
+command_ok([ 'pg_restore', '--exit-on-error', '-d', $node->connstr('copy'), $dump ], 'restore');
+is($node->safe_psql('copy', q{SELECT count(*) FROM dp_pg.relation_name WHERE follow AND schema = 'blue' AND relid = 'blue.t'::regclass}),
+	1, 'wishes are restored');
+$node->safe_psql('copy', "SET ROLE owner; CREATE TABLE shop.orders AS $orders");
+is(sqlstate($node, 'ana', 'SELECT * FROM shop.orders', 'copy'), '42501', 'and fulfilled');
+is($node->safe_psql('copy', q{SELECT keys FROM dp_pg.attribute WHERE relid = 'shop.orders'::regclass AND attname = 'channel'}),
+	'{web,store}', 'with what was declared');
+hang_up($_) foreach @analyst, $wish, $rename;
+$node->stop;
+done_testing();
