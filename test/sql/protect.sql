@@ -354,6 +354,26 @@ DROP TABLE part_root;
 SELECT * FROM protected();
 RESET ROLE;
 
+-- What Citus distributes.  Debian has no package of it; this is the column of
+-- its catalog that says so.
+BEGIN;
+SET LOCAL allow_system_table_mods = on;
+CREATE TABLE pg_catalog.pg_dist_partition (partmethod "char", logicalrelid regclass);
+CREATE TABLE sharded (id int PRIMARY KEY);
+CREATE TABLE kept (id int PRIMARY KEY);
+ALTER TABLE sharded OWNER TO regress_protect_owner;
+ALTER TABLE kept OWNER TO regress_protect_owner;
+INSERT INTO pg_dist_partition VALUES ('h', 'sharded');
+SET LOCAL ROLE regress_protect_owner;
+SAVEPOINT before;
+SELECT dp_protect('sharded', dataset => 'regress_protect');
+ROLLBACK TO before;
+SELECT dp_protect('kept', dataset => 'regress_protect');
+RESET ROLE;
+INSERT INTO pg_dist_partition VALUES ('h', 'kept');
+SELECT severity, finding, remedy FROM dp_audit() WHERE object = 'regress_protect.kept' AND finding ~ 'Citus';
+ROLLBACK;
+
 DROP FOREIGN DATA WRAPPER regress_protect_fdw CASCADE;
 RESET search_path;
 SET client_min_messages = error;
