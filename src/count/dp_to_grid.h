@@ -4,7 +4,7 @@
  *	  because the states of groups are made of the same.
  *
  * A spec is a constant of the inner query that only dp_count_sum_spec
- * builds.  NaN is the caller's to skip; infinities clamp; the result depends
+ * builds (or dp_count_fill_spec, where there is none).  NaN is the caller's to skip; infinities clamp; the result depends
  * on the value alone and nothing here raises an error.
  */
 #ifndef DP_TO_GRID_H
@@ -28,6 +28,8 @@ typedef struct dp_sum_spec
 	float8		factor;			/* 2^-exponent */
 	int64		exponent;
 } dp_sum_spec;
+
+extern void dp_count_fill_spec(const dp_grid *grid, dp_sum_spec *spec);
 
 /* The exact sum of rows: as it lies in a state, a multiple of 8 bytes. */
 typedef struct dp_sum_state

@@ -105,7 +105,6 @@ dp_count_group_spec(int64 words, const dp_grid *grid)
 
 	spec->words = words;
 	if (grid != NULL)
-		spec->grid = *(const dp_sum_spec *) DatumGetPointer(
-			dp_count_sum_spec(grid)->constvalue);
+		dp_count_fill_spec(grid, &spec->grid);
 	return dp_places_tally_spec_const(spec, sizeof(group_spec));
 }

@@ -18,7 +18,7 @@
 
 struct dp_weight_scale
 {
-	const dp_sum_spec *spec;
+	dp_sum_spec spec;
 	dp_numeric_bounds bounds;
 };
 
@@ -32,24 +32,23 @@ dp_count_weight_scale(int64 beyond)
 {
 	const dp_grid grid = {-DP_WEIGHT_BITS, -beyond, DP_WEIGHT_ONE + beyond};
 	dp_weight_scale *scale = palloc(sizeof(dp_weight_scale));
-	const Const *spec = dp_count_sum_spec(&grid);
 
-	scale->spec = (const dp_sum_spec *) DatumGetPointer(spec->constvalue);
-	scale->bounds = numeric_bounds(scale->spec);
+	dp_count_fill_spec(&grid, &scale->spec);
+	scale->bounds = numeric_bounds(&scale->spec);
 	return scale;
 }
 
 static int64
 weigh_float(const dp_weight_scale *scale, float8 x)
 {
-	return isnan(x) ? 0 : granules_of_float(scale->spec, x);
+	return isnan(x) ? 0 : granules_of_float(&scale->spec, x);
 }
 
 static int64
 weigh_numeric(const dp_weight_scale *scale, Numeric x)
 {
 	return numeric_is_nan(x) ? 0 :
-		granules_of_numeric(scale->spec, &scale->bounds, x);
+		granules_of_numeric(&scale->spec, &scale->bounds, x);
 }
 
 /* dp_count_weigh: the granules of a value of a numeric base type; 0A000. */
@@ -59,11 +58,11 @@ dp_count_weigh(const dp_weight_scale *scale, Datum value, Oid type)
 	switch (type)
 	{
 		case INT2OID:
-			return granules_of_integer(scale->spec, DatumGetInt16(value));
+			return granules_of_integer(&scale->spec, DatumGetInt16(value));
 		case INT4OID:
-			return granules_of_integer(scale->spec, DatumGetInt32(value));
+			return granules_of_integer(&scale->spec, DatumGetInt32(value));
 		case INT8OID:
-			return granules_of_integer(scale->spec, DatumGetInt64(value));
+			return granules_of_integer(&scale->spec, DatumGetInt64(value));
 		case FLOAT4OID:
 			return weigh_float(scale, DatumGetFloat4(value));
 		case FLOAT8OID:

@@ -95,18 +95,29 @@ dp_sum_spec_out(PG_FUNCTION_ARGS)
 
 /* ---- for the release ---- */
 
-/* dp_count_sum_spec: the grid as a constant of the inner query. */
-Const *
-dp_count_sum_spec(const dp_grid *grid)
+/*
+ * dp_count_fill_spec
+ *	  The grid as transition functions take it.  Looks nothing up, since they
+ *	  call this at their first row.
+ */
+void
+dp_count_fill_spec(const dp_grid *grid, dp_sum_spec *spec)
 {
-	dp_sum_spec *spec = palloc0(sizeof(dp_sum_spec));
-
 	spec->low = grid->low;
 	spec->high = grid->high;
 	spec->low_float = (float8) grid->low;
 	spec->high_float = (float8) grid->high;
 	spec->factor = ldexp(1.0, -grid->exponent);
 	spec->exponent = grid->exponent;
+}
+
+/* dp_count_sum_spec: the grid as a constant of the inner query. */
+Const *
+dp_count_sum_spec(const dp_grid *grid)
+{
+	dp_sum_spec *spec = palloc0(sizeof(dp_sum_spec));
+
+	dp_count_fill_spec(grid, spec);
 	return makeConst(dp_catalog_type("sum_spec"), -1, InvalidOid,
 					 sizeof(dp_sum_spec), PointerGetDatum(spec), false,
 					 false);

@@ -18,6 +18,7 @@
  */
 #include "postgres.h"
 
+#include "access/genam.h"
 #include "access/heapam.h"
 #include "access/htup_details.h"
 #include "access/parallel.h"
@@ -86,6 +87,20 @@ touch(Relation rel, bool prune)
 	}
 }
 
+/* Look for a value that is not there, as for those of rows. */
+static void
+look_up_value(Relation toast, Relation index)
+{
+	ScanKeyData key;
+	SysScanDesc scan;
+
+	ScanKeyInit(&key, 1, BTEqualStrategyNumber, F_OIDEQ,
+				ObjectIdGetDatum(InvalidOid));
+	scan = systable_beginscan_ordered(toast, index, SnapshotSelf, 1, &key);
+	(void) systable_getnext_ordered(scan, ForwardScanDirection);
+	systable_endscan_ordered(scan);
+}
+
 /* Bring all pages of a TOAST relation, which is locked, into the buffers. */
 static void
 touch_toast(Oid relid)
@@ -99,6 +114,7 @@ touch_toast(Oid relid)
 		Relation	index = relation_open(lfirst_oid(lc), NoLock);
 
 		touch(index, false);
+		look_up_value(rel, index);
 		relation_close(index, NoLock);
 	}
 	relation_close(rel, NoLock);

@@ -61,7 +61,8 @@ SELECT dp_protect('trips', unit => 'person', dataset => 'hospital');
 SELECT dp_protect('bills', unit => 'trip -> trips.person', dataset => 'hospital');
 CREATE VIEW of_nobody AS SELECT * FROM visits WHERE id = -1;
 CREATE VIEW of_somebody AS SELECT * FROM visits WHERE id = 1;
-GRANT SELECT ON of_nobody, of_somebody TO analyst;
+CREATE VIEW of_longest AS SELECT * FROM visits WHERE id = 2000;
+GRANT SELECT ON of_nobody, of_somebody, of_longest TO analyst;
 SELECT dp_declare('crowd', 'x', lower => 0, upper => 700);
 SELECT dp_declare(t, 'ward', lower => 0, upper => 999), dp_declare(t, 'place', lower => 0, upper => 9999)
 FROM unnest('{visits, crowd}'::regclass[]) AS t;
@@ -198,6 +199,39 @@ foreach my $expression (@expressions)
 	my $few = taken(sprintf $query, 10);
 
 	cmp_ok(abs(taken(sprintf $query, 200000) - $few), '<', STEP, "as much without the long value, $few kB");
+}
+
+# Whatever rows need has been looked up before they are read: what the reader has
+# cached is the same where no row counts and where one does.
+sub cached
+{
+	my ($query) = @_;
+
+	taken($query);
+	my $pid = reader();
+	my $start = -s $node->logfile;
+	my $text;
+
+	value($node, "SELECT pg_log_backend_memory_contexts($pid)");
+	ok(await(sub { $text = slurp_file($node->logfile, $start); $text =~ /\[$pid\] LOG: +Grand total/ }), 'its memory is in the log');
+	return $text =~ /level: \d+; ((?:CacheMemoryContext|smgr relation table|index info|Relcache by OID|[^:\n]*cache): .*)/g;
+}
+my $open = q{SELECT dp_sparse_vector_open('%1$s', threshold => 1, cutoff => 5, epsilon => 1, questions => 10) AS session \gset} . "\n";
+foreach my $query (
+	"${open}SELECT questions_left FROM dp_sparse_vector_ask(:session, 'x > 3')",
+	q{SELECT dp_argmax('%s', ARRAY['x > 3', 'ward < 7 AND upper(doc) < ''x''']) IS NULL},
+	q{SELECT dp_count(*), dp_count(DISTINCT doc), dp_argmax(doc, ARRAY['abc']), dp_histogram(x, 0, 10, 4) FROM %s},
+	'SELECT dp_sum(num, 0, 10), dp_variance(num, 0, 10), dp_median(num, 0, 10), dp_corr(x, ward, 0, 10, 0, 10), dp_max(x, 0, 10) FROM %s',
+	'SELECT count(*) FROM (SELECT place, dp_count(*), dp_avg(x, 0, 10) FROM %s GROUP BY place) AS s',
+	q{SELECT dp_count(*) FROM %s WHERE doc LIKE 'a%%x' AND num * num < 2})
+{
+	mine() or next;
+	my ($none, $some) = map { [ cached(sprintf $query, $_) ] } 'of_nobody', 'of_longest';
+	my %none = map { $_ => 1 } @$none;
+
+	is(join("\n", grep { !$none{$_} } @$some), '', 'rows make a reader look nothing up: ' . substr($query, 0, 60));
+	cmp_ok(scalar @$none, '==', scalar @$some, 'as many caches, ' . @$some);
+	cmp_ok(scalar @$some, '>', 50, 'which are seen');
 }
 
 # Where workers are: as much for no row, one row, and all, in every process.
