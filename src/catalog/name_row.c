@@ -133,26 +133,31 @@ dp_catalog_lock_names(bool wishing)
 /*
  * dp_catalog_write_name
  *	  Note the present name of a relation that is protected; `follow` NULL
- *	  keeps what was wished.
+ *	  keeps what was wished.  The name is that of the caches: a transaction's
+ *	  old snapshot need not see the relation.
  */
 void
 dp_catalog_write_name(Oid relid, const bool *follow)
 {
-	Oid			types[3] = {OIDOID, BOOLOID, INT8OID};
-	Datum		values[3];
+	Oid			types[6] = {OIDOID, BOOLOID, INT8OID, NAMEOID, NAMEOID,
+	OIDOID};
+	Datum		values[6];
+	NameData	schema;
+	NameData	name;
 
+	namestrcpy(&schema, get_namespace_name(get_rel_namespace(relid)));
+	namestrcpy(&name, get_rel_name(relid));
 	values[0] = ObjectIdGetDatum(relid);
 	values[1] = BoolGetDatum(follow != NULL && *follow);
 	values[2] = Int64GetDatum(dp_bridge_cluster_id());
+	values[3] = NameGetDatum(&schema);
+	values[4] = NameGetDatum(&name);
+	values[5] = ObjectIdGetDatum(dp_catalog_owner(relid));
 	dp_catalog_run_as_owner("INSERT INTO dp_pg.relation_name AS r"
 							" (schema, name, relid, follow, owner_oid,"
-							" owner_name, cluster) SELECT n.nspname,"
-							" c.relname, c.oid, coalesce($2, false),"
-							" c.relowner,"
-							" pg_catalog.pg_get_userbyid(c.relowner), $3"
-							" FROM pg_catalog.pg_class AS c"
-							" JOIN pg_catalog.pg_namespace AS n"
-							" ON n.oid = c.relnamespace WHERE c.oid = $1"
+							" owner_name, cluster) VALUES ($4, $5, $1,"
+							" coalesce($2, false), $6,"
+							" pg_catalog.pg_get_userbyid($6), $3)"
 							" ON CONFLICT (schema, name) DO UPDATE SET"
 							" relid = EXCLUDED.relid,"
 							" follow = coalesce($2, r.follow),"
@@ -160,7 +165,7 @@ dp_catalog_write_name(Oid relid, const bool *follow)
 							" owner_name = EXCLUDED.owner_name,"
 							" cluster = EXCLUDED.cluster,"
 							" seen = 0, kept = NULL",
-							3, types, values, follow == NULL ? " n " : NULL);
+							6, types, values, follow == NULL ? " n    " : NULL);
 }
 
 /* dp_catalog_write_seen: an unprotected table of the name was warned of. */
