@@ -335,18 +335,28 @@ check_end(Oid relid, Oid through, const char *path)
 }
 
 /*
- * The first relation of a path, locked: what its unit is cannot change until
- * others see that a path leads there.
+ * The first relation of a path, locked: neither its name nor what its unit is
+ * can change until others see that a path leads there.
  */
 static Oid
 read_first_step(char *part, const char *path, const char *dataset,
 				dp_relation_row *row)
 {
 	List	   *columns;
-	Oid			relid = read_step(part, path, &columns);
+	Oid			relid = read_step(pstrdup(part), path, &columns);
+	Oid			now;
 
-	check_step(relid, columns, dataset, path, row);
-	LockRelationOid(relid, ShareUpdateExclusiveLock);
+	for (;;)
+	{
+		check_step(relid, columns, dataset, path, row);
+		LockRelationOid(relid, ShareUpdateExclusiveLock);
+		now = read_step(pstrdup(part), path, &columns);
+		if (now == relid)
+			break;
+		/* while we waited another table came to its name */
+		UnlockRelationOid(relid, ShareUpdateExclusiveLock);
+		relid = now;
+	}
 	check_step(relid, columns, dataset, path, row);
 	return relid;
 }

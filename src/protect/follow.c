@@ -213,6 +213,8 @@ protect(const dp_name_row *name, Oid relid, const dp_heritage *kept)
 	tree = dp_protect_enter(relid, true);
 	dp_protect_place(relid, tree, kept->dataset, unit_text(kept), &row);
 	come_back(&saved);
+	/* the path's lock may have been waited for, until it had another key */
+	(void) check_heritage(name, relid, true);
 	namestrcpy(&row.dataset, kept->dataset);
 	row.rows = kept->rows;
 	row.commented = kept->commented;
