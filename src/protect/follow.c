@@ -361,7 +361,7 @@ dp_protect_keep_part(Oid part, Oid root)
 		return;
 	}
 	dp_catalog_write_detached(part, root);
-	dp_catalog_write_name(part, NULL);
+	dp_protect_note_name(part, NULL);
 	CommandCounterIncrement();
 	dp_protect_invalidate_tree(part);
 	ereport(NOTICE,

@@ -125,7 +125,7 @@ write_name(Oid relid, bool isnull, bool follow)
 {
 	if (!isnull && follow && !dp_catalog_is_followed(relid))
 		dp_catalog_lock_names(true);
-	dp_catalog_write_name(relid, isnull ? NULL : &follow);
+	dp_protect_note_name(relid, isnull ? NULL : &follow);
 	dp_protect_follow_note();
 }
 
@@ -152,8 +152,9 @@ PG_FUNCTION_INFO_V1(dp_protect);
  * Errors: 42501 not the owner of table or dataset; 42703 no such column; 42809
  * not a table; 0A000 foreign or temporary table, one of Citus, or follow with
  * immutable columns; 22023 a unit without built-in equality, what is no path
- * to one, negative rows; 55000 other roles can learn rows, or rows are shared
- * with another dataset; 25006 read-only transaction.
+ * to one, negative rows; 55000 other roles can learn rows, rows are shared
+ * with another dataset, or the name is kept for tables of another role; 25006
+ * read-only transaction.
  */
 Datum
 dp_protect(PG_FUNCTION_ARGS)

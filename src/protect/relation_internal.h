@@ -118,6 +118,7 @@ extern void dp_protect_keep_part(Oid part, Oid root);
 
 /* follow_names.c */
 extern void dp_protect_follow_note(void);
+extern void dp_protect_note_name(Oid relid, const bool *follow);
 extern void dp_protect_follow_init(void);
 extern void dp_protect_keep_dropped(void);
 
