@@ -313,28 +313,23 @@ dp_protect_arrive(const dp_name_row *name, Oid relid)
 /* ---- parts ---- */
 
 /*
- * dp_protect_close_part
- *	  A new part of a followed relation: privileges on it, which default
- *	  privileges may have given, are taken away.
+ * dp_protect_close_parts
+ *	  A followed relation, which was closed, has a new part: privileges on that,
+ *	  on its own parts, and on views of it, which default privileges may have
+ *	  given, are taken away.  What remains open is returned.
  */
-void
-dp_protect_close_part(Oid part)
+List *
+dp_protect_close_parts(Oid root)
 {
-	Oid			root = OidIsValid(part) ? dp_protect_root(part) : InvalidOid;
-	List	   *ours = NIL;
+	List	   *open = dp_protect_list_exposures(root, NoLock);
 	dp_owner_sql saved;
-	ListCell   *cell;
 
-	if (!OidIsValid(root) || !dp_catalog_is_followed(root))
-		return;
-	foreach(cell, dp_protect_list_exposures(root, NoLock))
-		if (((dp_exposure *) lfirst(cell))->relid == part)
-			ours = lappend(ours, lfirst(cell));
-	if (ours == NIL)
-		return;
+	if (open == NIL)
+		return NIL;
 	become(dp_catalog_owner(root), &saved);
-	(void) dp_protect_revoke(ours);
+	(void) dp_protect_revoke(open);
 	come_back(&saved);
+	return dp_protect_list_exposures(root, NoLock);
 }
 
 /*

@@ -113,7 +113,7 @@ extern bool dp_protect_revoke(const List *exposures);
 extern void dp_protect_arrive(const dp_name_row *name, Oid relid);
 extern bool dp_protect_may_arrive(const dp_name_row *name, Oid relid,
 								  bool raise);
-extern void dp_protect_close_part(Oid part);
+extern List *dp_protect_close_parts(Oid root);
 extern void dp_protect_keep_part(Oid part, Oid root);
 
 /* follow_names.c */

@@ -233,8 +233,17 @@ static void
 watch_part(const RangeVar *table)
 {
 	Oid			relid = RangeVarGetRelid(table, NoLock, true);
+	ListCell   *cell;
 
-	dp_protect_close_part(relid);
+	if (!OidIsValid(relid))
+		return;
+	foreach(cell, dp_protect_list_parents(relid))
+	{
+		Oid			root = dp_protect_root(lfirst_oid(cell));
+
+		if (OidIsValid(root) && dp_catalog_is_followed(root))
+			warn_of(root, dp_protect_close_parts(root));
+	}
 	warn_of_exposure(relid);
 }
 
