@@ -4,9 +4,9 @@
  *
  * The owner stays free to do what he wants with his tables; but a GRANT, an
  * inherited child with grants of its own, a parent that others may read, a
- * policy, rule or trigger on a protected relation, or another owner, is
- * usually a mistake, so the command warns after it has succeeded.  dp_audit
- * finds the same again at any time.
+ * view with privileges of its own, a policy, rule or trigger on a protected
+ * relation, or another owner, is usually a mistake, so the command warns after
+ * it has succeeded.  dp_audit finds the same again at any time.
  *
  * The hook looks at the node tag first: other commands pay nothing more.
  */
@@ -43,6 +43,23 @@ exposures_through(List *exposures, Oid relid)
 	foreach(cell, exposures)
 		if (((dp_exposure *) lfirst(cell))->relid == relid)
 			found = lappend(found, lfirst(cell));
+	return found;
+}
+
+/* Those that lead through any view. */
+static List *
+exposures_of_views(List *exposures)
+{
+	List	   *found = NIL;
+	ListCell   *cell;
+
+	foreach(cell, exposures)
+	{
+		char		kind = get_rel_relkind(((dp_exposure *) lfirst(cell))->relid);
+
+		if (kind == RELKIND_VIEW || kind == RELKIND_MATVIEW)
+			found = lappend(found, lfirst(cell));
+	}
 	return found;
 }
 
@@ -89,6 +106,39 @@ warn_of_exposure(Oid relid)
 		List	   *all = dp_protect_list_exposures(lfirst_oid(cell), NoLock);
 
 		warn_of(lfirst_oid(cell), exposures_through(all, relid));
+	}
+}
+
+/*
+ * Warn when a view, made or changed, opens what it reads: default privileges,
+ * and those of a view that is replaced, are granted by no GRANT.
+ */
+static void
+warn_of_view(const RangeVar *view)
+{
+	Oid			relid = RangeVarGetRelid(view, NoLock, true);
+	List	   *read = OidIsValid(relid) ? dp_protect_view_reads(relid, false) :
+		NIL;
+	List	   *told = NIL;
+	int			i;
+
+	/* the list grows while it is walked */
+	for (i = 0; i < list_length(read); i++)
+	{
+		Oid			table = list_nth_oid(read, i);
+		Oid			root = dp_protect_root(table);
+		List	   *all;
+
+		if (get_rel_relkind(table) == RELKIND_MATVIEW)
+			read = list_concat_unique_oid(read,
+										  dp_protect_view_reads(table, false));
+		if (!OidIsValid(root) || list_member_oid(told, root))
+			continue;
+		told = lappend_oid(told, root);
+		all = dp_protect_list_exposures(root, NoLock);
+		/* views of a followed one are closed, but those of this one */
+		warn_of(root, dp_catalog_is_followed(root) ? exposures_of_views(all) :
+				exposures_through(all, relid));
 	}
 }
 
@@ -263,6 +313,7 @@ warn_of_alter(const AlterTableStmt *stmt)
 {
 	ListCell   *cell;
 
+	warn_of_view(stmt->relation);
 	foreach(cell, stmt->cmds)
 	{
 		AlterTableCmd *cmd = lfirst_node(AlterTableCmd, cell);
@@ -330,6 +381,12 @@ warn_after(Node *parsetree, const dp_owners *before)
 		case T_CreateForeignTableStmt:
 			watch_part(((CreateStmt *) parsetree)->relation);
 			break;
+		case T_ViewStmt:
+			warn_of_view(((ViewStmt *) parsetree)->view);
+			break;
+		case T_CreateTableAsStmt:
+			warn_of_view(((CreateTableAsStmt *) parsetree)->into->rel);
+			break;
 		case T_CreatePolicyStmt:
 			warn_of_object(((CreatePolicyStmt *) parsetree)->table, "policy");
 			break;
@@ -364,6 +421,10 @@ is_watched(Node *parsetree)
 		case T_CreateStmt:
 		case T_CreateForeignTableStmt:
 			return ((CreateStmt *) parsetree)->inhRelations != NIL;
+		case T_CreateTableAsStmt:
+			return ((CreateTableAsStmt *) parsetree)->objtype ==
+				OBJECT_MATVIEW;
+		case T_ViewStmt:
 		case T_GrantStmt:
 		case T_AlterTableStmt:
 		case T_CreatePolicyStmt:
