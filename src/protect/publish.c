@@ -307,6 +307,7 @@ append_view(StringInfo list, Oid view, Oid before, Oid relid)
 		TargetEntry *target = lfirst_node(TargetEntry, cell);
 		Var		   *var = castNode(Var, target->expr);
 		char	   *name = get_attname(before, var->varattno, true);
+		char	   *shown = get_attname(view, target->resno, true);
 		AttrNumber	attnum = name ? get_attnum(relid, name) : 0;
 		Oid			type;
 		Oid			collation;
@@ -314,7 +315,7 @@ append_view(StringInfo list, Oid view, Oid before, Oid relid)
 
 		if (target->resjunk)
 			continue;
-		if (name != NULL && strcmp(name, target->resname) == 0)
+		if (name != NULL && strcmp(name, shown) == 0)
 			hidden--;
 		if (attnum <= 0)
 		{
@@ -324,7 +325,7 @@ append_view(StringInfo list, Oid view, Oid before, Oid relid)
 		get_atttypetypmodcoll(relid, attnum, &type, &typmod, &collation);
 		same = same && type == var->vartype && typmod == var->vartypmod &&
 			collation == var->varcollid;
-		append_shown(list, name, target->resname);
+		append_shown(list, name, shown);
 	}
 	if (hidden == 0)
 		append_others(list, relid, before);
