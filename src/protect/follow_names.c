@@ -191,6 +191,28 @@ note_access(ObjectAccessType access, Oid class, Oid object, int column,
 		touched = renamed = true;
 }
 
+/*
+ * A relation that has left its name, which no followed one has taken, is
+ * looked after under its new name, too: it may stay there, and be built anew.
+ */
+static void
+note_moved(void)
+{
+	ListCell   *cell;
+
+	foreach(cell, dp_catalog_list_names())
+	{
+		const dp_name_row *name = lfirst(cell);
+		char	   *schema = get_namespace_name(get_rel_namespace(name->relid));
+		char	   *relation = get_rel_name(name->relid);
+
+		if (schema != NULL && relation != NULL &&
+			dp_catalog_name_holder(name) != name->relid &&
+			find_name(schema, relation) == NULL)
+			dp_catalog_write_name(name->relid, &name->follow);
+	}
+}
+
 static void
 look_last(void)
 {
@@ -202,6 +224,7 @@ look_last(void)
 	if (renamed)
 		dp_catalog_lock_names(false);
 	look(true);
+	note_moved();
 	PopActiveSnapshot();
 }
 
