@@ -35,6 +35,7 @@ extern void dp_catalog_keep_dropped(Oid relid);
 /* What was declared under a name.  Texts are "" where there is none. */
 typedef struct dp_heritage
 {
+	Oid			relid;			/* of the relation before */
 	char	   *dataset;
 	char	   *unit;			/* quoted columns of a path, or one column */
 	char	   *key;			/* quoted columns that these refer to */

@@ -58,7 +58,8 @@ dp_catalog_read_heritage(const dp_name_row *row, Oid relid)
 					   " coalesce(h.kept->>'view', ''),"
 					   " coalesce(dp_pg.unlike($3, h.kept), ''),"
 					   " coalesce(p.rows, 0), coalesce(p.max_rows, 0),"
-					   " coalesce(p.max_keys, 0), p.commented"
+					   " coalesce(p.max_keys, 0), p.commented,"
+					   " (h.kept->>'relid')::oid"
 					   " FROM dp_pg.heritage($1, $2) AS h (kept)"
 					   " CROSS JOIN LATERAL jsonb_populate_record("
 					   "NULL::dp_pg.relation, h.kept->'relation') AS p"
@@ -77,6 +78,7 @@ dp_catalog_read_heritage(const dp_name_row *row, Oid relid)
 		out->max_rows = get_number(9);
 		out->max_keys = get_number(10);
 		out->commented = DatumGetBool(dp_catalog_result(0, 11));
+		out->relid = DatumGetObjectId(dp_catalog_result(0, 12));
 	}
 	dp_bridge_owner_end(&saved);
 	return out;

@@ -122,6 +122,13 @@ check_protected(const dp_name_row *name, const dp_relation_row *row,
 		return forbid(name, raise, "It has immutable columns.",
 					  "Call dp_declare(relation, attribute, immutable => "
 					  "false) before.");
+	/* else what is behind either would be behind the one that comes last */
+	if (kept != NULL && dp_catalog_is_followed(row->relid) &&
+		OidIsValid(dp_catalog_relation_behind(kept->relid)))
+		return forbid(name, raise, "It is followed under another name, which "
+					  "no other table has taken, and units of other relations "
+					  "are behind the one before.", "Build the table anew, or "
+					  "call dp_unfollow() for the other name before.");
 	if (kept == NULL || (strcmp(kept->dataset, NameStr(row->dataset)) == 0 &&
 						 strcmp(kept->unit, unit) == 0 &&
 						 find_through(kept->through) == row->unit_through))
