@@ -218,6 +218,100 @@ SELECT dp_unprotect('item');
 DROP TABLE item, orders CASCADE;
 SELECT dp_unfollow('orders');
 
+-- a name that is kept for tables of another role
+GRANT USAGE, CREATE ON SCHEMA follow TO :other;
+BEGIN;
+DROP TABLE visit CASCADE;
+SET ROLE :other;
+CREATE TABLE visit (id int);
+SELECT dp_protect('visit', dataset => 'regress_follow_other');
+ROLLBACK;
+BEGIN;
+DROP TABLE visit CASCADE;
+SET ROLE :other;
+CREATE TABLE others (id int) PARTITION BY LIST (id);
+SELECT dp_protect('others', dataset => 'regress_follow_other', revoke => true);
+CREATE TABLE visit PARTITION OF others FOR VALUES IN (1);
+ALTER TABLE others DETACH PARTITION visit;
+ROLLBACK;
+SET ROLE :owner;
+
+-- what opens a part, and is not a privilege on it
+CREATE TABLE log_2 (LIKE log) PARTITION BY LIST (id);
+CREATE TABLE log_2_1 PARTITION OF log_2 FOR VALUES IN (1);
+CREATE VIEW log_2_view AS TABLE log_2_1;
+ALTER TABLE log ATTACH PARTITION log_2 FOR VALUES IN (2);
+SELECT relname, has_table_privilege(:'ana', oid, 'SELECT') AS readable FROM pg_class WHERE relname ~ '^log_2' ORDER BY 1;
+
+-- one that becomes a part of what others may read
+CREATE TABLE above (LIKE person) PARTITION BY LIST (age);
+ALTER TABLE above ATTACH PARTITION person DEFAULT;
+DROP TABLE above;
+
+-- views, which default privileges open, or which are open before
+CREATE VIEW raw AS TABLE person;
+CREATE MATERIALIZED VIEW raw AS TABLE person;
+CREATE VIEW raw AS SELECT 1 AS id;
+CREATE OR REPLACE VIEW raw AS SELECT id FROM person;
+CREATE OR REPLACE VIEW raw WITH (security_invoker) AS SELECT id FROM person;
+CREATE VIEW raw_more AS TABLE raw;
+ALTER VIEW raw RESET (security_invoker);
+DROP VIEW raw CASCADE;
+
+-- a column of the view has another name
+ALTER VIEW "follow It's"."p v" RENAME COLUMN age TO years;
+BEGIN;
+CREATE TABLE person_tmp AS TABLE person;
+ALTER TABLE person_tmp ADD PRIMARY KEY (id);
+ALTER TABLE person RENAME TO person_backup;
+ALTER TABLE person_tmp RENAME TO person;
+DROP TABLE person_backup;
+COMMIT;
+SELECT array_agg(attname ORDER BY attnum) FROM pg_attribute WHERE attrelid = '"follow It''s"."p v"'::regclass;
+
+-- two that change places, behind which units are
+CREATE TABLE a (id int PRIMARY KEY, person int NOT NULL);
+CREATE TABLE b (LIKE a INCLUDING ALL);
+CREATE TABLE of_a (a int NOT NULL);
+CREATE TABLE of_b (b int NOT NULL);
+SELECT dp_protect(t, unit => 'person', dataset => 'regress_follow', revoke => true, follow => true)
+FROM unnest('{a,b}'::regclass[]) AS t;
+SELECT dp_protect('of_a', unit => 'a -> a.person', dataset => 'regress_follow', revoke => true);
+BEGIN;
+ALTER TABLE a RENAME TO c;
+ALTER TABLE b RENAME TO a;
+ALTER TABLE c RENAME TO b;
+COMMIT;
+SELECT relid, unit_through FROM dp_pg.relation WHERE relid = 'of_a'::regclass;
+SELECT dp_protect('of_b', unit => 'b -> b.person', dataset => 'regress_follow', revoke => true);
+BEGIN;
+ALTER TABLE a RENAME TO c;
+ALTER TABLE b RENAME TO a;
+ALTER TABLE c RENAME TO b;
+COMMIT;
+-- one that goes on, and another in its place
+BEGIN;
+ALTER TABLE b RENAME TO c;
+ALTER TABLE a RENAME TO b;
+CREATE TABLE a (LIKE b INCLUDING ALL);
+COMMIT;
+SELECT relid, unit_through FROM dp_pg.relation WHERE relid IN ('of_a'::regclass, 'of_b'::regclass) ORDER BY 1;
+SET client_min_messages = error;
+DROP TABLE of_a, of_b, a, b, c;
+SET client_min_messages = notice;
+SELECT dp_unfollow('a'), dp_unfollow('b');
+
+-- one that keeps its new name
+CREATE TABLE moved AS SELECT 1 AS id;
+SELECT dp_protect('moved', unit => 'id', dataset => 'regress_follow', revoke => true, follow => true);
+ALTER TABLE moved RENAME TO stays;
+DROP TABLE stays;
+CREATE TABLE stays AS SELECT 1 AS id;
+SELECT has_table_privilege(:'ana', 'stays', 'SELECT') AS readable;
+SELECT dp_unprotect('stays');
+SELECT dp_unfollow('moved');
+DROP TABLE stays;
+
 -- what is not followed: warned of once, and audited
 DROP TABLE log_1;
 CREATE TABLE log_1 (id int);

@@ -16,7 +16,9 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $nights = 8;
+# FOLLOW_NIGHTS and FOLLOW_ANALYSTS make it longer.
+my $nights = $ENV{FOLLOW_NIGHTS} // 8;
+my $analysts = $ENV{FOLLOW_ANALYSTS} // 3;
 my $node = attack_node('follow', "dp_pg.readers = 4\nmax_prepared_transactions = 5\n");
 my ($section) = page_text('owner.md') =~ /^(## Tables that are built anew\n.*?)^## /ms;
 my ($setup, $dbt, $partitions, $detach, $drop_part, $reload, $swap) = map { $_->{sql} } page_blocks($section);
@@ -49,7 +51,7 @@ my @refused = (
 	'SELECT min(customer) FROM shop.orders;',
 	'SELECT total FROM bi.orders LIMIT 1;',
 	'SELECT 1 FROM shop.orders__dbt_backup LIMIT 1;');
-my @analyst = map { session($node, 'ana') } 1 .. 3;
+my @analyst = map { session($node, 'ana') } 1 .. $analysts;
 my $declared = declared();
 my %wrong;
 
@@ -149,6 +151,33 @@ answer($wish, 'COMMIT;');
 answer($rename);
 is(value($node, q{SELECT count(*) FROM dp_pg.relation WHERE relid IN ('blue.t'::regclass, 'old.t'::regclass)}), 2,
 	'and sees the wish');
+
+# ---- two loads at the same time, the unit of one behind the other's key ----
+
+errors($node, 'owner', <<'EOT');
+CREATE TABLE shop.person (id int PRIMARY KEY);
+CREATE TABLE shop.visit (person int NOT NULL);
+SELECT dp_protect('shop.person', unit => 'id', dataset => 'shop', revoke => true, follow => true),
+	dp_protect('shop.visit', unit => 'person -> shop.person.id', dataset => 'shop', revoke => true, follow => true);
+EOT
+answer($wish, 'BEGIN; ALTER TABLE shop.person RENAME TO person_old; CREATE TABLE shop.person (LIKE shop.person_old INCLUDING ALL);');
+ask($rename, 'BEGIN; ALTER TABLE shop.visit RENAME TO visit_old; CREATE TABLE shop.visit (person int NOT NULL); COMMIT;');
+ok(wait_until($node, q{SELECT count(*) = 1 FROM pg_locks WHERE NOT granted AND relation::regclass::text = 'shop.person'}),
+	'one waits for the other');
+answer($wish, 'COMMIT; DROP TABLE shop.person_old CASCADE;');
+unlike((answer($rename))[1], qr/ERROR/, 'and comes');
+is(value($node, q{SELECT unit_through = 'shop.person'::regclass FROM dp_pg.relation WHERE relid = 'shop.visit'::regclass}),
+	't', 'its unit is behind the new table');
+
+# ---- a snapshot that does not see the table that comes ----
+
+errors($node, 'owner', q{SELECT dp_unprotect('blue.t'), dp_protect('blue.t', dataset => 'shop', follow => true)});
+answer($rename, q{SET statement_timeout = '60s'; BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM shop.person;});
+errors($node, 'owner', 'CREATE SCHEMA red; CREATE TABLE red.t AS SELECT 1 AS id');
+unlike((answer($rename, 'ALTER SCHEMA blue RENAME TO blue_old; ALTER SCHEMA red RENAME TO blue; COMMIT;'))[1],
+	qr/ERROR/, 'it comes');
+is(value($node, q{SELECT relid FROM dp_pg.relation WHERE relid = 'blue.t'::regclass}), 'blue.t', 'and is protected');
+errors($node, 'owner', 'DROP SCHEMA blue_old CASCADE');
 
 # ---- a dump, while no table has the name ----
 
