@@ -11,17 +11,25 @@
  * the plan begins, as they are of prepared statements (node.c).
  *
  * Only plans of one release and nothing else are taken, which no setting of
- * the planner changes and no other library has added a step to.  Planner hooks
- * that were there before ours are not asked again, as for a prepared
- * statement.  The process keeps a few, by places that the texts' hashes say.
+ * the planner changes and no other library has added a step to.  A statement
+ * that calls somebody's function in SQL is planned anew each time: the body
+ * may become part of the plan, and what it says follows from search_path,
+ * DateStyle and row_security.  Planner hooks that were there before ours are
+ * not asked again, as for a prepared statement.  The process keeps a few, by
+ * places that the texts' hashes say.
  */
 #include "postgres.h"
 
+#include "access/htup_details.h"
+#include "access/transam.h"
+#include "catalog/pg_language.h"
+#include "catalog/pg_proc.h"
 #include "common/hashfn.h"
 #include "jit/jit.h"
 #include "nodes/nodeFuncs.h"
 #include "storage/lmgr.h"
 #include "utils/memutils.h"
+#include "utils/syscache.h"
 
 #include "run.h"
 
@@ -78,6 +86,35 @@ may_keep(const char *text, ParamListInfo params)
 	return text != NULL && strnlen(text, MOST_TEXT) < MOST_TEXT &&
 		(params == NULL || params->numParams == 0) &&
 		!dp_setting_transparent;
+}
+
+static bool
+is_in_sql(Oid function, void *context)
+{
+	HeapTuple	tuple;
+	bool		answer;
+
+	if (function < FirstNormalObjectId)
+		return false;
+	tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
+	if (!HeapTupleIsValid(tuple))
+		return true;
+	answer = ((Form_pg_proc) GETSTRUCT(tuple))->prolang == SQLlanguageId;
+	ReleaseSysCache(tuple);
+	return answer;
+}
+
+/* Does it call a function whose body the planner may read? */
+static bool
+calls_sql_walker(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, Query))
+		return query_tree_walker((Query *) node, calls_sql_walker, context,
+								 0);
+	return check_functions_in_node(node, is_in_sql, context) ||
+		expression_tree_walker(node, calls_sql_walker, context);
 }
 
 static uint32
@@ -185,6 +222,8 @@ dp_run_want_plan(Query *query, const char *text, int options,
 		last_hash[hash % PLACES] = hash;
 		return NULL;
 	}
+	if (calls_sql_walker((Node *) query, NULL))
+		return NULL;
 	context = AllocSetContextCreate(CurrentMemoryContext, "dp_pg kept plan",
 									ALLOCSET_SMALL_SIZES);
 	old = MemoryContextSwitchTo(context);

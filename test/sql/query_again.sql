@@ -78,6 +78,25 @@ SELECT set_config('search_path', :'test' || ',' || current_setting('search_path'
 :sums
 SELECT set_config('search_path', :'schema' || ', public', false) \g /dev/null
 :sums
+-- a function in SQL, whose body means what it means now
+CREATE FUNCTION old() RETURNS SETOF int LANGUAGE sql STABLE AS 'SELECT age FROM person WHERE age >= 50';
+CREATE FUNCTION early() RETURNS SETOF date LANGUAGE sql STABLE AS $$ SELECT born FROM person WHERE born < '02/03/2020' $$;
+\set days 'SELECT dp_count(*) FROM ' :schema '.early();'
+\set olds 'SELECT dp_count(*) FROM ' :schema '.old();'
+:olds
+:olds
+:olds
+:days
+:days
+:days
+SELECT set_config('search_path', :'test' || ',' || current_setting('search_path'), false) \g /dev/null
+:olds
+SELECT set_config('search_path', :'schema' || ', public', false) \g /dev/null
+:olds
+SET datestyle = 'ISO, DMY';
+:days
+SET datestyle = 'ISO, MDY';
+:days
 -- what a transaction has changed and takes back
 RESET ROLE;
 CREATE FUNCTION declare_less() RETURNS void LANGUAGE sql SECURITY DEFINER AS $$ SELECT dp_declare('person', 'age', lower => 0, upper => 60) $$;
