@@ -90,6 +90,9 @@ extern bool dp_rules_unites_all(const Node *operation);
  */
 extern dp_refusal *dp_rules_check_query(Query *query);
 
+/* The same of the row security of one level, settled, and nothing else. */
+extern dp_refusal *dp_rules_check_policies(Query *level);
+
 /*
  * In place: in the row security of all levels of an inner Query, what follows
  * from settings, user and time alone becomes a constant, as they are now.

@@ -198,9 +198,13 @@ check_windows(const Query *query)
 	return refusal;
 }
 
-/* What policies add; they are named, so they come before anything else. */
-static dp_refusal *
-check_policies(Query *query)
+/*
+ * dp_rules_check_policies
+ *	  What policies add to a level; they are named, so they come before
+ *	  anything else.
+ */
+dp_refusal *
+dp_rules_check_policies(Query *query)
 {
 	ListCell   *cell;
 
@@ -295,7 +299,7 @@ static dp_refusal *
 check_level(Query *query, bool top)
 {
 	const char *part = forbidden_part(query, top);
-	dp_refusal *refusal = check_policies(query);
+	dp_refusal *refusal = dp_rules_check_policies(query);
 	ListCell   *cell;
 	RangeTblEntry *entry;
 

@@ -303,13 +303,41 @@ is_for(const RowSecurityPolicy *policy, Oid role)
 	return false;
 }
 
+/*
+ * The policy's condition, settled by itself; or NULL, where another policy
+ * decides and so what cannot be computed was not.  The refusal ends the
+ * transaction.
+ */
+static List *
+settle_alone(const RowSecurityPolicy *policy, RangeTblEntry *entry)
+{
+	MemoryContext context = CurrentMemoryContext;
+	List	   *volatile condition = NIL;
+
+	PG_TRY();
+	{
+		condition = settle(list_make1(copyObject(policy->qual)), entry);
+	}
+	PG_CATCH();
+	{
+		int			category = ERRCODE_TO_CATEGORY(geterrcode());
+
+		MemoryContextSwitchTo(context);
+		if (category != ERRCODE_DATA_EXCEPTION &&
+			category != ERRCODE_SYNTAX_ERROR_OR_ACCESS_RULE_VIOLATION)
+			PG_RE_THROW();
+		FlushErrorState();
+	}
+	PG_END_TRY();
+	return condition;
+}
+
 /* Is the policy by itself one that `check` says the same of? */
 static bool
 is_cause(const RowSecurityPolicy *policy, RangeTblEntry *entry,
 		 const dp_refusal *refusal, dp_rules_checker check)
 {
-	List	   *condition = settle(list_make1(copyObject(policy->qual)),
-								   entry);
+	List	   *condition = settle_alone(policy, entry);
 	dp_refusal *own = check((Node *) condition);
 
 	return own != NULL && strcmp(own->message, refusal->message) == 0;

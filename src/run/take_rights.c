@@ -9,6 +9,7 @@
 
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
+#include "rewrite/rewriteManip.h"
 #include "utils/acl.h"
 #include "utils/lsyscache.h"
 #include "utils/snapmgr.h"
@@ -20,6 +21,29 @@ typedef struct rights_context
 	const dp_relation *relation;
 	List	   *relids;			/* of what the query names, views included */
 } rights_context;
+
+/*
+ * A subquery that a policy has for the session is refused by the policy's
+ * name, not because the asker may not read what it reads.
+ */
+static void
+forbid_subqueries(Query *level)
+{
+	dp_refusal *refusal = NULL;
+	ListCell   *lc;
+
+	foreach(lc, level->rtable)
+		if (checkExprHasSubLink((Node *) lfirst_node(RangeTblEntry,
+													 lc)->securityQuals))
+			break;
+	if (lc != NULL)
+	{
+		dp_rules_settle_policies(level);
+		refusal = dp_rules_check_policies(level);
+	}
+	if (refusal != NULL)
+		dp_bridge_raise_refusal(refusal, NULL);
+}
 
 /*
  * Check the rights of every level, on the protected relation those of its
@@ -38,6 +62,7 @@ rights_walker(Node *node, void *context)
 		return expression_tree_walker(node, rights_walker, context);
 	level = (Query *) node;
 	level->queryId = 0;
+	forbid_subqueries(level);
 	dp_compat_read_as(level, rights->relation->relid,
 					  rights->relation->owner);
 	dp_bridge_check_rights(level);
@@ -120,8 +145,8 @@ dp_run_ask_others(Query *query)
  * The caller has made sure that the asking role holds a budget on the
  * dataset, or the charge will before anything is read.
  *
- * Errors: 42501 no right on something else in the query; 55000 the relation
- * is no longer protected.
+ * Errors: 42501 no right on something else in the query; 0A000 a policy has a
+ * subquery; 55000 the relation is no longer protected.
  */
 List *
 dp_run_take_rights(const dp_block *block, Oid relid,
