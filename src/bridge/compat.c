@@ -4,13 +4,14 @@
  */
 #include "postgres.h"
 
+#include "access/sysattr.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
 #include "rewrite/rewriteManip.h"
 #include "utils/guc.h"
 #include "utils/guc_tables.h"
 
-#include "dp_compat.h"
+#include "dp_bridge.h"
 
 /* ---- rights ---- */
 
@@ -112,6 +113,28 @@ dp_bridge_ask_others(Query *level)
 		ereport(ERROR,
 				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
 				 errmsg("permission denied by another library")));
+}
+
+/*
+ * dp_bridge_reads_system_column
+ *	  Does a level ask to read what only a table's own rows have, such as ctid,
+ *	  of one of its entries?
+ */
+bool
+dp_bridge_reads_system_column(Query *level, RangeTblEntry *entry)
+{
+	Bitmapset  *columns;
+	int			first;
+
+#if PG_VERSION_NUM >= 160000
+	if (entry->perminfoindex == 0)
+		return false;
+	columns = getRTEPermissionInfo(level->rteperminfos, entry)->selectedCols;
+#else
+	columns = entry->selectedCols;
+#endif
+	first = bms_next_member(columns, -1);
+	return first >= 0 && first + FirstLowInvalidHeapAttributeNumber < 0;
 }
 
 /* ---- levels that group ---- */

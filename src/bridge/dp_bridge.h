@@ -418,6 +418,7 @@ extern Oid	dp_bridge_extension_namespace(void);
 extern Oid	dp_bridge_extension_oid(void);
 extern Oid	dp_bridge_catalog_namespace(void);	/* schema dp_pg */
 extern int64 dp_bridge_cluster_id(void);	/* system identifier */
+extern bool dp_bridge_reads_system_column(Query *level, RangeTblEntry *entry);
 
 /* ---- what is under way (progress.c) ---- */
 

@@ -1,7 +1,8 @@
 /*
  * dp_rewrite.h
  *	  Public interface of the rewrite folder: transparent mode, in which plain
- *	  aggregates over protected relations are read as private ones.
+ *	  aggregates over protected relations are read as private ones; and what
+ *	  tools are shown of statistics that dp_harden() has closed.
  *
  * Include postgres.h first.
  */
@@ -20,5 +21,9 @@
  */
 extern dp_refusal *dp_rewrite_query(Query *query, const char *text,
 									bool *changed);
+
+/* closed_statistics.c */
+extern bool dp_rewrite_may_lack_statistics(void);
+extern bool dp_rewrite_close_statistics(Query *query);
 
 #endif							/* DP_REWRITE_H */

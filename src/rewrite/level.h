@@ -5,6 +5,10 @@
 #ifndef DP_REWRITE_LEVEL_H
 #define DP_REWRITE_LEVEL_H
 
+#include "access/tupdesc.h"
+#include "parser/parse_node.h"
+#include "utils/relcache.h"
+
 #include "dp_rewrite.h"
 
 /* A level being rewritten; on the stack of rewrite.c. */
@@ -30,6 +34,13 @@ extern dp_refusal *dp_rewrite_replace_aggregates(Query *query);
 extern bool dp_rewrite_split_sets(Query *query, List **levels);
 
 /* ---- synthetic_rows.c ---- */
+typedef Expr *(*dp_value_finder) (ParseState *state, TupleDesc table,
+								  Form_pg_attribute wanted);
+extern Expr *dp_rewrite_read_column(ParseState *state,
+									Form_pg_attribute wanted,
+									AttrNumber attnum);
+extern Query *dp_rewrite_select_from(Relation table, Relation relation,
+									 dp_value_finder find);
 extern bool dp_rewrite_show_twin(Query *level, int rtindex);
 
 /* ---- answer_probe.c: levels that no row can reach ---- */

@@ -42,33 +42,40 @@ find_column(TupleDesc twin, Form_pg_attribute wanted)
 	return 0;
 }
 
-static TargetEntry *
-make_target(ParseState *state, TupleDesc twin, Form_pg_attribute wanted)
+static Expr *
+find_value(ParseState *state, TupleDesc twin, Form_pg_attribute wanted)
 {
 	AttrNumber	attnum = wanted->attisdropped ? 0 : find_column(twin, wanted);
-	Expr	   *value;
 
 	if (wanted->attisdropped)
-		value = (Expr *) makeNullConst(INT4OID, -1, InvalidOid);
-	else if (attnum == 0)
-		value = (Expr *) makeNullConst(wanted->atttypid, wanted->atttypmod,
-									   wanted->attcollation);
-	else
-	{
-		value = (Expr *) makeVar(1, attnum, wanted->atttypid,
+		return (Expr *) makeNullConst(INT4OID, -1, InvalidOid);
+	if (attnum == 0)
+		return (Expr *) makeNullConst(wanted->atttypid, wanted->atttypmod,
+									  wanted->attcollation);
+	return dp_rewrite_read_column(state, wanted, attnum);
+}
+
+/* A column like the wanted one, of the only entry of FROM. */
+Expr *
+dp_rewrite_read_column(ParseState *state, Form_pg_attribute wanted,
+					   AttrNumber attnum)
+{
+	Var		   *column = makeVar(1, attnum, wanted->atttypid,
 								 wanted->atttypmod, wanted->attcollation, 0);
-		markVarForSelectPriv(state, (Var *) value);
-	}
-	return makeTargetEntry(value, wanted->attnum,
-						   pstrdup(NameStr(wanted->attname)), false);
+
+	markVarForSelectPriv(state, column);
+	return (Expr *) column;
 }
 
 /*
- * SELECT the columns of the relation FROM ONLY the twin: tables that were put
- * under it since hold other rows than those that were released.
+ * dp_rewrite_select_from
+ *	  SELECT the columns of a relation, by their numbers, names and types, each
+ *	  as find gives it, FROM ONLY a table.  (Tables that were put under a twin
+ *	  hold other rows than those that were released.)
  */
-static Query *
-select_from(Relation twin, Relation relation)
+Query *
+dp_rewrite_select_from(Relation table, Relation relation,
+					   dp_value_finder find)
 {
 	ParseState *state = make_parsestate(NULL);
 	TupleDesc	columns = RelationGetDescr(relation);
@@ -76,17 +83,23 @@ select_from(Relation twin, Relation relation)
 	RangeTblRef *from = makeNode(RangeTblRef);
 	int			i;
 
-	(void) addRangeTableEntryForRelation(state, twin, AccessShareLock, NULL,
+	(void) addRangeTableEntryForRelation(state, table, AccessShareLock, NULL,
 										 false, true);
 	from->rtindex = 1;
 	query->commandType = CMD_SELECT;
 	query->querySource = QSRC_ORIGINAL;
 	query->canSetTag = true;
 	for (i = 0; i < columns->natts; i++)
+	{
+		Form_pg_attribute wanted = TupleDescAttr(columns, i);
+		Expr	   *value = find(state, RelationGetDescr(table), wanted);
+
 		query->targetList =
 			lappend(query->targetList,
-					make_target(state, RelationGetDescr(twin),
-								TupleDescAttr(columns, i)));
+					makeTargetEntry(value, wanted->attnum,
+									pstrdup(NameStr(wanted->attname)),
+									false));
+	}
 	query->jointree = makeFromExpr(list_make1(from), NULL);
 	dp_compat_parsed_entries(query, state);
 	free_parsestate(state);
@@ -133,7 +146,9 @@ dp_rewrite_show_twin(Query *level, int rtindex)
 		return false;
 	}
 	relation = table_open(entry->relid, NoLock);
-	dp_compat_become_subquery(level, entry, select_from(twin, relation));
+	dp_compat_become_subquery(level, entry,
+							  dp_rewrite_select_from(twin, relation,
+													 find_value));
 	table_close(relation, NoLock);
 	ereport(NOTICE,
 			(errmsg("rows of a protected relation are synthetic"),

@@ -27,6 +27,7 @@
 #include "nodes/nodeFuncs.h"
 #include "utils/syscache.h"
 
+#include "../rewrite/dp_rewrite.h"
 #include "run.h"
 
 static bool concern_walker(Node *node, void *context);
@@ -51,6 +52,29 @@ may_become_query(Oid function)
 	return may;
 }
 
+/*
+ * Does a level lack a right, or read system catalogs or nothing, while their
+ * statistics may be closed for the user (closed_statistics.c)?
+ */
+static bool
+lacks(Query *level)
+{
+	ListCell   *lc;
+
+	if (!dp_bridge_has_rights(level) ||
+		(level->rtable == NIL && dp_rewrite_may_lack_statistics()))
+		return true;
+	foreach(lc, level->rtable)
+	{
+		Oid			relid = lfirst_node(RangeTblEntry, lc)->relid;
+
+		if (OidIsValid(relid) && relid < FirstNormalObjectId &&
+			dp_rewrite_may_lack_statistics())
+			return true;
+	}
+	return false;
+}
+
 /* The context is NULL where rights do not matter. */
 static bool
 concerns_level(Query *level, void *context)
@@ -58,7 +82,7 @@ concerns_level(Query *level, void *context)
 	ListCell   *lc;
 
 	check_stack_depth();
-	if (context != NULL && !dp_bridge_has_rights(level))
+	if (context != NULL && lacks(level))
 		return true;
 	if (level->hasSubLinks)
 		return query_tree_walker(level, concern_walker, context, 0);
@@ -100,7 +124,7 @@ concern_walker(Node *node, void *context)
 	if (node == NULL)
 		return false;
 	if (IsA(node, Query))
-		return (context != NULL && !dp_bridge_has_rights((Query *) node)) ||
+		return (context != NULL && lacks((Query *) node)) ||
 			query_tree_walker((Query *) node, concern_walker, context, 0);
 	if ((IsA(node, Aggref) && is_ours(((Aggref *) node)->aggfnoid)) ||
 		(IsA(node, WindowFunc) && is_ours(((WindowFunc *) node)->winfnoid)) ||

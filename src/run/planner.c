@@ -316,12 +316,15 @@ rewrite_query(Query *query, const char *text)
 /*
  * Could the plan be another one for somebody else?  In transparent mode, where
  * it reads relations that a user made: he may lack a right that is there now.
+ * And where it reads pg_class, whose statistics may be closed for him.
  */
 static bool
 depends_on_role(const PlannedStmt *plan)
 {
 	ListCell   *lc;
 
+	if (list_member_oid(plan->relationOids, RelationRelationId))
+		return true;
 	if (dp_setting_transparent)
 		foreach(lc, plan->relationOids)
 			if (lfirst_oid(lc) >= FirstNormalObjectId)
@@ -349,6 +352,7 @@ plan_release_query(Query *query, const char *text, int options,
 	bool		inlines;		/* it may put functions' bodies into FROM */
 	bool		lacks;
 	bool		changed;
+	bool		closed;
 
 	dp_run_forbid_loud();
 	if (dp_run_is_ordinary(query))
@@ -357,6 +361,7 @@ plan_release_query(Query *query, const char *text, int options,
 		plan->dependsOnRole |= depends_on_role(plan);
 		return plan;
 	}
+	closed = dp_rewrite_close_statistics(query);
 	plan = alone ? dp_run_find_plan(query, text, options, params) : NULL;
 	if (plan != NULL)
 		return plan;
@@ -394,7 +399,7 @@ plan_release_query(Query *query, const char *text, int options,
 
 	if (call.blocks != NIL)
 		add_plan_dependencies(&call, plan);
-	plan->dependsOnRole |= changed || depends_on_role(plan);
+	plan->dependsOnRole |= changed || closed || depends_on_role(plan);
 	if (wanted != NULL && !call.tells)
 		dp_run_keep_plan(wanted, plan);
 	return plan;

@@ -256,6 +256,39 @@ public class Tools
 		equal(0L, charges() - before, "which cost nothing");
 	}
 
+	private List<String> catalogs(DatabaseMetaData data) throws SQLException
+	{
+		List<String> seen = new ArrayList<>();
+
+		seen.addAll(rows(data.getTables(null, null, "%", null)));
+		seen.addAll(rows(data.getColumns(null, null, "%", "%")));
+		seen.addAll(rows(data.getPrimaryKeys(null, "public", "sales")));
+		return seen;
+	}
+
+	/* The same after dp_harden(), but for numbers of rows and pages. */
+	private void hardened() throws SQLException
+	{
+		try (Connection c = connect("bob", ""))
+		{
+			DatabaseMetaData data = c.getMetaData();
+			List<String> seen = catalogs(data);
+
+			rows(admin, "SELECT dp_harden()");
+			metadata();
+			equal(seen, catalogs(data), "getTables and its like, hardened");
+			try (ResultSet r = data.getIndexInfo(null, "public", "sales",
+				false, true))
+			{
+				check(r.next() && r.getLong("CARDINALITY") == -1
+					&& r.getLong("PAGES") == 0,
+					"getIndexInfo, hardened: unknown rows and pages",
+					"something else");
+			}
+			rows(admin, "SELECT dp_unharden()");
+		}
+	}
+
 	private static String described(ResultSetMetaData m) throws SQLException
 	{
 		List<String> columns = new ArrayList<>();
@@ -396,6 +429,7 @@ public class Tools
 		tools.prepared();
 		tools.fetchSizes();
 		tools.metadata();
+		tools.hardened();
 		tools.batch();
 		tools.cancel();
 		tools.transactions();
