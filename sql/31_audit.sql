@@ -71,7 +71,7 @@ CREATE FUNCTION dp_pg.audit_tables() RETURNS SETOF dp_pg.finding LANGUAGE sql ST
 SET search_path = pg_catalog, pg_temp AS $$
 	SELECT e.severity, e.finding || ': rows can be learnt without differential privacy',
 		e.part::regclass::text, e.remedy, e.alternative,
-		CASE WHEN NOT e.privilege THEN 'it changes or drops somebody''s object, whose owner decides' END,
+		CASE WHEN NOT e.privilege THEN 'it changes or drops an object: its owner decides' END,
 		CASE WHEN e.privilege THEN 'pg_class'::regclass END,
 		CASE WHEN e.privilege THEN ARRAY[e.part] END
 	FROM dp_pg.exposures() AS e
@@ -80,7 +80,7 @@ SET search_path = pg_catalog, pg_temp AS $$
 	FROM (
 	SELECT 'high', 'the unit column ' || quote_ident(r.unit) || ' does not exist any more: private queries are refused',
 		r.relid::text, format('SELECT dp_protect(%L, unit => ...);', r.relid::text),
-		'the command lacks the name of the column, which its owner knows'
+		'the command lacks the name of the unit column, which the table''s owner knows'
 	FROM dp_pg.relation AS r
 	WHERE r.unit IS NOT NULL AND NOT EXISTS (
 		SELECT FROM pg_attribute AS a
@@ -108,7 +108,7 @@ SET search_path = pg_catalog, pg_temp AS $$
 			t.tgname, f.oid::regprocedure, o.rolname),
 		p.relid::regclass::text,
 		format('DROP TRIGGER %I ON %s;', t.tgname, p.relid::regclass),
-		'it drops what the owner of the table made, who decides'
+		'it drops an object of the table: its owner decides'
 	FROM dp_pg.audit_part AS p
 	JOIN pg_trigger AS t ON t.tgrelid = p.relid AND NOT t.tgisinternal
 	-- another role's function is among the exposures
@@ -118,13 +118,13 @@ SET search_path = pg_catalog, pg_temp AS $$
 	SELECT 'medium', format('rule %I rewrites commands on protected rows', w.rulename),
 		p.relid::regclass::text,
 		format('DROP RULE %I ON %s;', w.rulename, p.relid::regclass),
-		'it drops what the owner of the table made, who decides'
+		'it drops an object of the table: its owner decides'
 	FROM dp_pg.audit_part AS p JOIN pg_rewrite AS w ON w.ev_class = p.relid
 	UNION ALL
 	SELECT 'low', format('policy %I decides which protected rows private queries of a role count', l.polname),
 		p.relid::regclass::text,
 		format('DROP POLICY %I ON %s;', l.polname, p.relid::regclass),
-		'it drops what the owner of the table made, who decides'
+		'it drops an object of the table: its owner decides'
 	FROM dp_pg.audit_part AS p JOIN pg_policy AS l ON l.polrelid = p.relid
 	UNION ALL
 	SELECT 'medium', format('publication %I replicates protected rows', b.pubname),
@@ -132,7 +132,7 @@ SET search_path = pg_catalog, pg_temp AS $$
 		CASE WHEN b.puballtables OR s.pnpubid IS NOT NULL
 			THEN format('DROP PUBLICATION %I;', b.pubname)
 			ELSE format('ALTER PUBLICATION %I DROP TABLE %s;', b.pubname, p.relid::regclass) END,
-		'it ends a replication, whose owner decides'
+		'it ends a replication: its owner decides'
 	FROM dp_pg.audit_part AS p
 	JOIN pg_class AS c ON c.oid = p.relid
 	CROSS JOIN pg_publication AS b
@@ -146,7 +146,7 @@ SET search_path = pg_catalog, pg_temp AS $$
 	SELECT 'high', 'it is not protected, and the relation that had its name before was',
 		c.oid::regclass::text, format('SELECT dp_protect(%L, unit => ...);', format('%I.%I', n.schema, n.name)),
 		format('SELECT dp_unfollow(%L);', format('%I.%I', n.schema, n.name)),
-		'the command lacks the name of the unit column, which its owner knows', NULL, NULL
+		'the command lacks the name of the unit column, which the table''s owner knows', NULL, NULL
 	FROM dp_pg.relation_name AS n
 	JOIN pg_namespace AS s ON s.nspname = n.schema
 	JOIN pg_class AS c ON c.relnamespace = s.oid AND c.relname = n.name
@@ -326,10 +326,10 @@ SET search_path = pg_catalog, pg_temp AS $$
 	FROM pg_stat_replication AS r WHERE r.sync_state = 'async'
 	) AS x (severity, finding, object, remedy)
 	UNION ALL
-	SELECT 'critical', format('%s can create functions in the schema of the extension: a call with quoted literals may choose one of them, which runs with the rights of the caller', g.grantees),
+	SELECT 'critical', format('%s can create functions in the schema of the extension, which calls with quoted literals may choose in place of its own, and which run with the rights of the caller', g.grantees),
 		n.oid::regnamespace::text,
 		format('REVOKE CREATE ON SCHEMA %I FROM %s CASCADE;', n.nspname, g.grantees), NULL,
-		'it takes from roles a right that they may need for objects of their own, which the owner of the schema decides',
+		'roles may need the right for objects of their own: the owner of the schema decides',
 		NULL, NULL
 	FROM pg_extension AS e
 	JOIN pg_namespace AS n ON n.oid = e.extnamespace
@@ -348,7 +348,7 @@ SET search_path = pg_catalog, pg_temp AS $$
 		AND g.grantees IS NOT NULL
 	UNION ALL
 	-- who could read all of pg_class keeps the rest of it
-	SELECT 'medium', format('%s can read row and page counts of every table (reltuples, relpages and their like)',
+	SELECT 'medium', format('%s can read how many rows and pages every table had at its last VACUUM or ANALYZE',
 			CASE t.grantees WHEN 'PUBLIC' THEN 'everybody' ELSE t.grantees END),
 		'pg_class',
 		CASE WHEN t.whole THEN format('REVOKE SELECT ON pg_catalog.pg_class FROM %1$s CASCADE; GRANT SELECT (%2$s) ON pg_catalog.pg_class TO %1$s;', t.grantees, t.harmless)
@@ -368,7 +368,6 @@ SET search_path = pg_catalog, pg_temp AS $$
 			CROSS JOIN LATERAL (SELECT a.attname IN
 				('reltuples', 'relpages', 'relallvisible', 'relallfrozen')) AS b (telling)
 			WHERE a.attrelid = c.oid AND NOT a.attisdropped
-				AND (a.attnum > 0 OR a.attname = 'tableoid')
 		) AS a (telling, harmless, acl)
 		WHERE c.oid = 'pg_class'::regclass
 	) AS t (whole, grantees, telling, harmless)
@@ -383,7 +382,7 @@ SET search_path = pg_catalog, pg_temp AS $$
 		 '^pg_(relation|table|indexes|total_relation|tablespace|database)_size$'),
 		('everybody can read counters of rows scanned, written and live in every table', 'pg_stat_all_tables',
 		 '^pg_stat_get_(xact_)?(numscans|lastscan|tuples_.*|live_tuples|dead_tuples|mod_since_analyze|ins_since_vacuum|blocks_.*|(auto)?(vacuum|analyze)_count|(last|total)_(auto)?(vacuum|analyze)_time)$'),
-		('everybody can read counters of the whole server, which a quiet server moves by single rows', 'pg_stat_slru, pg_stat_wal, pg_stat_io, pg_stat_bgwriter, pg_stat_database',
+		('everybody can read counters of the whole server, such as pg_stat_wal, which a quiet server moves by single rows', 'pg_stat_database',
 		 '^pg_(stat_get_(slru|wal|io|backend_(io|wal)|checkpointer_.*|buf_.*|bgwriter_.*|db_(blocks|tuples|temp|blk|parallel_workers|xact)_.*|archiver|(xact_)?function_.*)|current_wal_(insert_|flush_)?lsn|last_wal_(receive|replay)_lsn|logical_emit_message|control_(checkpoint|recovery)|get_replication_slots|get_loaded_modules|wal_summary_contents|available_wal_summaries|get_wal_summarizer_state)$')
 	) AS k (why, object, pattern)
 	JOIN pg_proc AS f ON f.proname ~ k.pattern

@@ -24,6 +24,8 @@ CREATE TABLE dp_pg.hardened (
 	CONSTRAINT hardened_key UNIQUE NULLS NOT DISTINCT (relid, attname,
 		function, taken, privilege, grantee_oid, grantor_oid, cluster)
 );
+-- a publication of all tables must not keep a superuser from closing
+ALTER TABLE dp_pg.hardened REPLICA IDENTITY FULL;
 COMMENT ON TABLE dp_pg.hardened IS
 'privileges that dp_harden changed and dp_unharden has not given back; written by superusers only, readable by everybody';
 COMMENT ON COLUMN dp_pg.hardened.relid IS
@@ -143,7 +145,35 @@ COMMENT ON FUNCTION dp_pg.harden_run(text, regclass, oid[]) IS
 'internal: runs a remedy and records what it changed; NULL, or why it did nothing';
 REVOKE ALL ON FUNCTION dp_pg.harden_run(text, regclass, oid[]) FROM PUBLIC;
 
-CREATE FUNCTION @extschema@.dp_harden(OUT severity text, OUT finding text,
+CREATE FUNCTION dp_pg.check_keep(keep text[], findings dp_pg.finding[])
+RETURNS void LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+	known CONSTANT text[] := '{pg_class,pg_relation_size,pg_stat_all_tables,pg_stat_database}';
+	name text;
+BEGIN
+	SELECT k.name INTO name FROM unnest(keep) AS k (name)
+	WHERE k.name = ANY (known) IS NOT TRUE LIMIT 1;
+	IF FOUND THEN
+		RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value',
+			MESSAGE = format('dp_harden() cannot keep %s', coalesce(quote_ident(name), 'NULL')),
+			DETAIL = 'keep names statistics that are to stay readable, by the column object of dp_audit().',
+			HINT = format('Names are %s.', array_to_string(known, ', '));
+	END IF;
+	SELECT k.name INTO name FROM unnest(keep) AS k (name)
+	WHERE NOT EXISTS (SELECT FROM unnest(findings) AS f WHERE f.object = k.name AND f.told IS NULL) LIMIT 1;
+	IF FOUND THEN
+		RAISE EXCEPTION USING ERRCODE = 'object_not_in_prerequisite_state',
+			MESSAGE = format('%s is closed already', name),
+			DETAIL = 'keep leaves open what is open, and opens nothing.',
+			HINT = format('If dp_harden() closed it: SELECT * FROM dp_unharden(); SELECT * FROM dp_harden(keep => %L);', keep);
+	END IF;
+END $$;
+COMMENT ON FUNCTION dp_pg.check_keep(text[], dp_pg.finding[]) IS
+'internal: raises 22023 or 55000 where dp_harden cannot keep what it is asked to';
+REVOKE ALL ON FUNCTION dp_pg.check_keep(text[], dp_pg.finding[]) FROM PUBLIC;
+
+CREATE FUNCTION @extschema@.dp_harden(keep text[] DEFAULT '{}', OUT severity text, OUT finding text,
 	OUT object text, OUT command text, OUT done boolean, OUT why text)
 RETURNS SETOF record LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
@@ -157,8 +187,10 @@ BEGIN
 	PERFORM dp_pg.check_harden('dp_harden');
 	LOCK TABLE dp_pg.hardened IN SHARE ROW EXCLUSIVE MODE;
 	found := ARRAY(SELECT a FROM dp_pg.audit() AS a);
+	PERFORM dp_pg.check_keep(keep, found);
 	FOREACH f IN ARRAY found LOOP
 		reasons := array_append(reasons, CASE WHEN f.told IS NOT NULL THEN f.told
+			WHEN f.object = ANY (keep) THEN 'it is kept: whoever can read it learns exact numbers about private rows'
 			ELSE dp_pg.harden_run(f.remedy, f.catalog, f.touched) END);
 	END LOOP;
 	RETURN QUERY
@@ -188,8 +220,8 @@ BEGIN
 			WHEN r.reason IS NOT NULL THEN 'another command closed it' END
 	FROM result AS r ORDER BY r.place, r.remedy COLLATE "C";
 END $$;
-COMMENT ON FUNCTION @extschema@.dp_harden() IS
-'runs those remedies of dp_audit() that only take away privileges on objects of this database, and lists the others: a row per finding, with the command, whether the finding is closed, and if not, why (NULL otherwise); dp_unharden() gives back what it took; for superusers; errors 42501, 25006, 55000 the extension does not belong to a superuser, 0A000 not READ COMMITTED';
+COMMENT ON FUNCTION @extschema@.dp_harden(text[]) IS
+'runs those remedies of dp_audit() that only take away privileges on objects of this database, and lists the others: a row per finding, with the command, whether the finding is closed, and if not, why (NULL otherwise); keep (NULL: nothing): statistics that stay readable and are found again, of pg_class, pg_relation_size, pg_stat_all_tables, pg_stat_database; dp_unharden() gives back what it took; for superusers; errors 42501, 25006, 22023 keep has another name or NULL, 55000 what it names is closed already, or the extension does not belong to a superuser, 0A000 not READ COMMITTED';
 
 -- Giving back.
 

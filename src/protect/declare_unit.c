@@ -189,7 +189,19 @@ static void
 check_step(Oid relid, const List *columns, const char *dataset,
 		   const char *path, dp_relation_row *row)
 {
-	if (!dp_catalog_find_relation(relid, row) || !row->has_unit ||
+	const char *name = dp_protect_qualified_name(relid);
+
+	if (!dp_catalog_find_relation(relid, row))
+		raise_path_hint(path,
+						psprintf("Relation \"%s\" is not protected.",
+								 get_rel_name(relid)),
+						psprintf("Protect it first: SELECT dp_protect(%s, "
+								 "unit => %s, dataset => %s);",
+								 quote_literal_cstr(name),
+								 list_length(columns) == 1 ?
+								 quote_literal_cstr(linitial(columns)) :
+								 "...", quote_literal_cstr(dataset)));
+	if (!row->has_unit ||
 		strcmp(NameStr(row->dataset), dataset) != 0)
 		raise_path(path, psprintf("Relation \"%s\" is not protected in "
 								  "dataset \"%s\" with a unit of its own.",

@@ -186,7 +186,8 @@ warn_of_object(const RangeVar *table, const char *what)
 				(errcode(ERRCODE_WARNING),
 				 errmsg("a %s on protected relation \"%s\" can tell others "
 						"about its rows", what, get_rel_name(root)),
-				 errhint("See dp_audit().")));
+				 errhint("SELECT * FROM dp_audit() tells what it can show, "
+						 "if anything, and the command that removes it.")));
 }
 
 /* The trigger of an immutable column, as a restore makes it. */

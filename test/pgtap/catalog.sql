@@ -113,7 +113,7 @@ INSERT INTO wanted VALUES
 	('dp_exponential', '{candidates,utilities,sensitivity,epsilon,dataset,monotone}', '{anyarray,anycompatiblearray,"double precision","double precision",name,boolean}'),
 	('dp_noisy_max', '{candidates,utilities,sensitivity,epsilon,dataset,noise,monotone}', '{anyarray,anycompatiblearray,"double precision","double precision",name,text,boolean}'),
 	('dp_audit', NULL, '{}'),
-	('dp_harden', NULL, '{}'),
+	('dp_harden', '{keep,severity,finding,object,command,done,why}', '{text[]}'),
 	('dp_unharden', NULL, '{}'),
 	('dp_randomized_response', '{value,epsilon}', '{boolean,numeric}'),
 	('dp_randomized_response', '{value,candidates,epsilon}', '{anycompatible,anycompatiblearray,numeric}'),

@@ -138,6 +138,32 @@ SELECT * FROM dp_unharden();
 SELECT count(*) FROM dp_audit() a WHERE finding NOT IN (SELECT finding FROM hardened_first);
 SELECT count(*) FROM hardened_first WHERE finding NOT IN (SELECT finding FROM dp_audit() a);
 
+-- what is kept is found again, and closed by a call that does not keep it
+SAVEPOINT a;
+SELECT object, done, why FROM dp_harden(keep => ARRAY['pg_class', 'pg_stat_database']) WHERE object ~ '^pg_' ORDER BY object COLLATE "C", done;
+SELECT object FROM dp_audit() WHERE object ~ '^pg_';
+SELECT has_column_privilege('regress_harden_owner', 'pg_class', 'reltuples', 'SELECT') AS kept,
+	has_function_privilege('regress_harden_owner', 'pg_stat_get_db_xact_commit(oid)', 'EXECUTE') AS kept_too,
+	has_function_privilege('regress_harden_owner', 'pg_relation_size(regclass)', 'EXECUTE') AS closed;
+SELECT object, done FROM dp_harden(keep => NULL) WHERE object ~ '^pg_' ORDER BY object COLLATE "C", done;
+\set VERBOSITY default
+SAVEPOINT b;
+SELECT * FROM dp_harden(keep => ARRAY['pg_stat_all_tables', 'pg_class']);
+ROLLBACK TO b;
+SELECT * FROM dp_harden(keep => ARRAY['pg_statistic']);
+ROLLBACK TO b;
+SELECT * FROM dp_harden(keep => ARRAY['pg_class', NULL]);
+ROLLBACK TO b;
+SELECT * FROM dp_harden('{regress_harden.person}');
+ROLLBACK TO b;
+\set VERBOSITY sqlstate
+ROLLBACK TO a;
+-- also where every table is replicated
+CREATE PUBLICATION regress_harden_every FOR ALL TABLES;
+SELECT object, done FROM dp_harden() WHERE object ~ '^pg_' ORDER BY object COLLATE "C";
+SELECT object, done FROM dp_unharden() WHERE object ~ '^pg_' ORDER BY object COLLATE "C";
+ROLLBACK TO a;
+
 -- what others changed meanwhile is theirs; names that changed are followed
 SELECT count(*) > 4 AS again FROM dp_harden();
 GRANT EXECUTE ON FUNCTION pg_table_size TO regress_harden_other;
