@@ -9,6 +9,11 @@ LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'dp_suggest_unit';
 COMMENT ON FUNCTION dp_pg.suggest_unit(regclass) IS
 'internal: the unit column of a relation, for its owner when he is the one who asks; for dp_suggest_bounds';
 
+CREATE FUNCTION dp_pg.suggest_key(relation regclass, key text) RETURNS text
+LANGUAGE c STABLE STRICT PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'dp_suggest_key';
+COMMENT ON FUNCTION dp_pg.suggest_key(regclass, text) IS
+'internal: an expression over the columns of a relation, parsed, and written so that it can be pasted where the relation is "t"; NULL for NULL; for dp_suggest_bounds';
+
 -- Of each unit: its groups, its rows, and the most rows of it in one group;
 -- then how many units have which numbers, so that candidates are compared with
 -- short lists.  Of max_keys groups drawn at random a unit's row is in one with
@@ -20,20 +25,20 @@ RETURNS SETOF record LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
 	unit name := dp_pg.suggest_unit(relation);
-	wrong text;
 	columns text;
 BEGIN
-	SELECT coalesce(u.name, 'NULL') INTO wrong FROM unnest(keys) AS u (name)
-	WHERE NOT EXISTS (SELECT FROM pg_attribute AS a
-		WHERE a.attrelid = relation AND a.attname = u.name AND a.attnum > 0 AND NOT a.attisdropped)
-	LIMIT 1;
-	IF FOUND THEN
-		RAISE EXCEPTION USING ERRCODE = 'undefined_column',
-			MESSAGE = format('column "%s" of relation %s does not exist', wrong, relation),
-			DETAIL = 'keys names the columns by which queries group.',
-			HINT = 'Spell column names exactly.';
+	IF array_position(keys, NULL) IS NOT NULL THEN
+		RAISE EXCEPTION USING ERRCODE = 'null_value_not_allowed',
+			MESSAGE = 'keys must not contain NULL',
+			DETAIL = 'Each is what a query has in GROUP BY: the name of a column, or an expression.',
+			HINT = 'Leave it out.';
 	END IF;
-	SELECT string_agg(format(', t.%I', u.name), '') INTO columns FROM unnest(keys) AS u (name);
+	-- a name, however it is spelt, or what the parser reads as an expression
+	SELECT string_agg(', ' || CASE WHEN a.attname IS NOT NULL THEN format('t.%I', a.attname)
+			ELSE dp_pg.suggest_key(relation, u.key) END, '' ORDER BY u.place) INTO columns
+	FROM unnest(keys) WITH ORDINALITY AS u (key, place)
+	LEFT JOIN pg_attribute AS a ON a.attrelid = relation AND a.attname = u.key
+		AND a.attnum > 0 AND NOT a.attisdropped;
 	RETURN QUERY EXECUTE format($query$
 		WITH part AS MATERIALIZED (
 			SELECT t.%1$I AS unit, count(*) AS rows
@@ -67,4 +72,4 @@ BEGIN
 	$query$, unit, relation, columns, columns IS NOT NULL);
 END $$;
 COMMENT ON FUNCTION @extschema@.dp_suggest_bounds(regclass, text[]) IS
-'for the owner only: what numbers would lose that dp_declare(relation, max_rows => .., max_keys => ..) could declare. Rows: what (max_rows, max_keys), bound, units_kept (share of units of which nothing is lost), rows_kept (share of rows that count). keys: the columns by which queries group; without them max_rows of a whole unit, and no max_keys. The numbers are exact: whoever is shown them learns something about rows, and bounds chosen by them leak a little of it, which their owner must decide; bounds from knowledge of the subject leak nothing. Errors: 42501 not the owner, or a function of his that another role calls; 42704 not protected, 42703 unknown column, 22023 each row is one unit, 0A000 the unit is behind a key';
+'for the owner only: what numbers would lose that dp_declare(relation, max_rows => .., max_keys => ..) could declare. Rows: what (max_rows, max_keys), bound, units_kept (share of units of which nothing is lost), rows_kept (share of rows that count). keys: by what queries group, each the name of a column or an expression that private queries can group by, such as date_trunc(''month'', day); without them max_rows of a whole unit, and no max_keys. The numbers are exact: whoever is shown them learns something about rows, and bounds chosen by them leak a little of it, which their owner must decide; bounds from knowledge of the subject leak nothing. Errors: 42501 not the owner, or a function of his that another role calls; 42704 not protected, 42703 unknown column, 42601 a key is not an expression, 0A000 a key is not allowed in private queries, 22004 a NULL key, 22023 a key has no column, or each row is one unit, 0A000 the unit is behind a key';

@@ -15,6 +15,9 @@
  * Nothing is read and nothing is charged here.  An error says which predicate
  * it is about, in its context, and points into the predicate's text.
  *
+ * A key, by which queries group, is read by the same steps, and given back as
+ * a text that is safe to paste.
+ *
  * A predicate over public values (the cells of a universe) is read by the same
  * steps, over columns that the caller lists instead of a relation's.  No row
  * will meet it, so that any immutable built-in function will do.
@@ -27,6 +30,7 @@
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
+#include "fmgr.h"
 #include "optimizer/optimizer.h"
 #include "parser/parse_coerce.h"
 #include "parser/parse_collate.h"
@@ -35,11 +39,11 @@
 #include "parser/parse_type.h"
 #include "parser/parser.h"
 #include "utils/acl.h"
-#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
+#include "utils/ruleutils.h"
 
 #include "read_rows.h"
 
@@ -48,6 +52,7 @@ typedef struct predicate_place
 {
 	int			number;			/* from 1; 0: there is only one */
 	const char *text;
+	bool		key;			/* not a predicate or a weight */
 } predicate_place;
 
 /* Errors of a predicate point into its text, not into the query's. */
@@ -66,7 +71,7 @@ tell_place(void *arg)
 	if (place->number > 0)
 		errcontext("predicate %d: %s", place->number, place->text);
 	else
-		errcontext("predicate: %s", place->text);
+		errcontext("%s: %s", place->key ? "key" : "predicate", place->text);
 }
 
 /* ---- one predicate ---- */
@@ -178,8 +183,15 @@ foreign_column_walker(Node *node, void *context)
 }
 
 static dp_refusal *
-refuse_foreign(void)
+refuse_foreign(ParseExprKind kind)
 {
+	if (kind != EXPR_KIND_WHERE)
+		return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
+								"Private queries group by expressions of "
+								"built-in functions, operators and types, "
+								"without subqueries.",
+								"Name a column, or use what is built in.",
+								"a key uses something that is not built in");
 	return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
 							"A predicate is text that may come from somebody "
 							"other than the role that runs it: subqueries, "
@@ -212,11 +224,24 @@ dp_block_is_weight(Node *expression)
 	}
 }
 
-/* The text as a boolean or a number, of built-in names only. */
+/* A raw expression, analysed, of built-in names only. */
+static dp_refusal *
+transform_raw(ParseState *pstate, const char *text, Node *expression,
+			  ParseExprKind kind, Node **out)
+{
+	pstate->p_sourcetext = text;
+	if (foreign_name_walker(expression, NULL))
+		return refuse_foreign(kind);
+	*out = transformExpr(pstate, expression, kind);
+	return foreign_column_walker(*out, NULL) ? refuse_foreign(kind) : NULL;
+}
+
+/* The text as a boolean or a number. */
 static dp_refusal *
 transform(ParseState *pstate, const char *text, Node **out)
 {
 	Node	   *expression = parse_expression(text);
+	dp_refusal *refusal;
 
 	if (expression == NULL)
 		return dp_bridge_refuse(ERRCODE_SYNTAX_ERROR, -1,
@@ -225,23 +250,48 @@ transform(ParseState *pstate, const char *text, Node **out)
 								"Write what would stand after WHERE, as in "
 								"'cost > 1000'.",
 								"predicate is not an expression");
-	pstate->p_sourcetext = text;
-	if (foreign_name_walker(expression, NULL))
-		return refuse_foreign();
-	expression = transformExpr(pstate, expression, EXPR_KIND_WHERE);
-	if (foreign_column_walker(expression, NULL))
-		return refuse_foreign();
-	if (!dp_block_is_weight(expression))
-		expression = coerce_to_boolean(pstate, expression, "a predicate");
-	assign_expr_collations(pstate, expression);
-	*out = expression;
+	refusal = transform_raw(pstate, text, expression, EXPR_KIND_WHERE, out);
+	if (refusal != NULL)
+		return refusal;
+	if (!dp_block_is_weight(*out))
+		*out = coerce_to_boolean(pstate, *out, "a predicate");
+	assign_expr_collations(pstate, *out);
+	return NULL;
+}
+
+/* The text as what queries could group by. */
+static dp_refusal *
+transform_key(ParseState *pstate, const char *text, Node **out)
+{
+	Node	   *expression = parse_expression(text);
+	dp_refusal *refusal;
+
+	if (expression == NULL)
+		return dp_bridge_refuse(ERRCODE_SYNTAX_ERROR, -1,
+								"A key is the name of a column, or one "
+								"expression.",
+								"Write what would stand after GROUP BY, as in "
+								"'date_trunc(''month'', day)', and each key "
+								"as an element of the array.",
+								"key is not an expression");
+	refusal = transform_raw(pstate, text, expression, EXPR_KIND_GROUP_BY, out);
+	if (refusal != NULL)
+		return refusal;
+	assign_expr_collations(pstate, *out);
+	if (!contain_var_clause(*out))
+		return dp_bridge_refuse(ERRCODE_INVALID_PARAMETER_VALUE, -1,
+								"All rows would be in one group.",
+								"Leave it out.",
+								"key has no column");
 	return NULL;
 }
 
 static dp_refusal *
-analyse(ParseState *pstate, const char *text, Node **out)
+analyse(ParseState *pstate, const predicate_place *place, Node **out)
 {
-	dp_refusal *refusal = transform(pstate, text, out);
+	dp_refusal *refusal = place->key ?
+		transform_key(pstate, place->text, out) :
+		transform(pstate, place->text, out);
 
 	return refusal != NULL ? refusal : dp_rules_check(*out);
 }
@@ -258,7 +308,7 @@ read_predicate(ParseState *pstate, predicate_place *place)
 	callback.arg = place;
 	callback.previous = error_context_stack;
 	error_context_stack = &callback;
-	refusal = analyse(pstate, place->text, &expression);
+	refusal = analyse(pstate, place, &expression);
 	if (refusal != NULL)
 		dp_bridge_raise_refusal(refusal, place->text);
 	error_context_stack = callback.previous;
@@ -322,6 +372,7 @@ dp_block_read_predicates(Oid relid, List *texts)
 		CHECK_FOR_INTERRUPTS();
 		place.number = foreach_current_index(lc) + 1;
 		place.text = lfirst(lc);
+		place.key = false;
 		expression = read_predicate(pstate, &place);
 		query->targetList =
 			lappend(query->targetList,
@@ -338,6 +389,46 @@ dp_block_read_predicates(Oid relid, List *texts)
 	free_parsestate(pstate);
 	AtEOXact_GUC(true, nest);
 	return query;
+}
+
+/* ---- one key ---- */
+
+PG_FUNCTION_INFO_V1(dp_suggest_key);
+
+/*
+ * dp_suggest_key
+ *	  SQL: dp_pg.suggest_key(relation regclass, key text) returns text: an
+ *	  expression of GROUP BY over the relation's columns as it is to be written
+ *	  where the relation is "t" and search_path is "pg_catalog, pg_temp".
+ *
+ * Errors, with the key in their context: 42601 not an expression, 42703 and
+ * others of the parser, 0A000 not allowed in private queries, 22023 without a
+ * column.  Also 42P01 no such relation, 42501 no right to use its schema.
+ */
+Datum
+dp_suggest_key(PG_FUNCTION_ARGS)
+{
+	Oid			relid = PG_GETARG_OID(0);
+	predicate_place place = {0, text_to_cstring(PG_GETARG_TEXT_PP(1)), true};
+	ParseState *pstate = make_parsestate(NULL);
+	int			nest = NewGUCNestLevel();
+	Relation	relation = open_relation(relid);
+	Node	   *key;
+	char	   *written;
+
+	dp_bridge_set_local("search_path", "pg_catalog, pg_temp");
+	addNSItemToQuery(pstate,
+					 addRangeTableEntryForRelation(pstate, relation,
+												   AccessShareLock, NULL,
+												   true, true),
+					 true, true, true);
+	key = read_predicate(pstate, &place);
+	written = deparse_expression(key, deparse_context_for("t", relid), true,
+								 false);
+	table_close(relation, NoLock);
+	free_parsestate(pstate);
+	AtEOXact_GUC(true, nest);
+	PG_RETURN_TEXT_P(cstring_to_text(written));
 }
 
 /* ---- one predicate over public values ---- */
@@ -467,77 +558,4 @@ dp_block_read_public_predicate(Oid relid, TupleDesc columns,
 	free_parsestate(pstate);
 	AtEOXact_GUC(true, nest);
 	return expression;
-}
-
-/* ---- many ---- */
-
-/* What is kept of a predicate grows with its text. */
-static void
-check_length(int number, Size length, Size *total)
-{
-	*total += length;
-	if (length > DP_PREDICATE_LENGTH)
-		ereport(ERROR,
-				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("predicate %d is too long", number),
-				 errdetail("It may have %d bytes.", DP_PREDICATE_LENGTH),
-				 errhint("Write a shorter predicate.")));
-	if (*total > DP_PREDICATES_LENGTH)
-		ereport(ERROR,
-				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("predicates are too long"),
-				 errdetail("All together may have %d bytes.",
-						   DP_PREDICATES_LENGTH),
-				 errhint("Ask about fewer at a time.")));
-}
-
-/*
- * dp_block_predicate_texts
- *	  The elements of a text[] that an SQL function was given as predicates:
- *	  a list of char *, one at least.
- *
- * Errors: 22004 a NULL element, 22023 none or more than one dimension, 54000
- * more than DP_PREDICATES_MAX, or texts that are too long.
- */
-List *
-dp_block_predicate_texts(ArrayType *array)
-{
-	List	   *texts = NIL;
-	Size		total = 0;
-	char	   *predicate;
-	Datum	   *values;
-	bool	   *nulls;
-	int			n;
-	int			i;
-
-	if (ARR_NDIM(array) > 1)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("predicates must be an array of one dimension")));
-	deconstruct_array(array, TEXTOID, -1, false, TYPALIGN_INT, &values,
-					  &nulls, &n);
-	if (n == 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("there are no predicates"),
-				 errhint("Write them as ARRAY['cost > 1000', 'age < 18'].")));
-	if (n > DP_PREDICATES_MAX)
-		ereport(ERROR,
-				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("there are too many predicates"),
-				 errdetail("%d were given; at most %d are allowed.", n,
-						   DP_PREDICATES_MAX),
-				 errhint("Ask about fewer at a time.")));
-	for (i = 0; i < n; i++)
-	{
-		if (nulls[i])
-			ereport(ERROR,
-					(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-					 errmsg("predicate %d is NULL", i + 1),
-					 errhint("Leave it out, or write 'false'.")));
-		predicate = TextDatumGetCString(values[i]);
-		check_length(i + 1, strlen(predicate), &total);
-		texts = lappend(texts, predicate);
-	}
-	return texts;
 }

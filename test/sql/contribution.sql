@@ -110,6 +110,25 @@ BEGIN ATOMIC SELECT what, bound, round(units_kept::numeric, 4), round(rows_kept:
 SELECT what, bound, round(units_kept::numeric, 4) units_kept, round(rows_kept::numeric, 4) rows_kept FROM dp_suggest_bounds('"odd ""one"');
 SELECT * FROM suggested('select');
 SELECT * FROM suggested('select', 'day');
+-- keys are also expressions, as queries group by them; a name is a column first
+SELECT a.keys, s.* FROM (VALUES (ARRAY['date_trunc(''month'', day)']), (ARRAY['upper("select")', 'extract(year FROM day)']), (ARRAY['"odd ""one"."select"']),
+	(ARRAY['CASE WHEN day < ''2026-01-03'' THEN "select" END']), (ARRAY['lower("select") -- '])) a (keys), LATERAL suggested(VARIADIC a.keys) s;
+ALTER TABLE "odd ""one" RENAME "select" TO "lower(doc)";
+SELECT * FROM suggested('lower(doc)') s WHERE s.bound = 1;
+ALTER TABLE "odd ""one" RENAME "lower(doc)" TO "select";
+-- an expression and no more, of what private queries may group by
+CREATE FUNCTION mine(text) RETURNS text LANGUAGE sql IMMUTABLE AS 'SELECT $1';
+SELECT a, o.* FROM unnest(ARRAY['ward; SELECT 1', 'ward, day', 'ward FROM visit', '(SELECT ward)', 'ward) x; DROP TABLE visit; --', 'dp_count(ward)', 'count(*)', 'sum(1) OVER ()',
+	'generate_series(1, 2) + length(ward)', 'random() + length(ward)', 'nothing', 'ctid', 'visit', 'visit.*', 'pg_sleep(1)', 'other.ward', 'ward AS w', 'ward ORDER BY 1', '', '1', '''x''', '$1',
+	'regress_contribution.mine(ward)', 'mine(ward)', 'ward OPERATOR(regress_contribution.+) ward', 'ward::regress_contribution.ward', 'pg_read_file(ward)', 'ward || ''a', 'ward /* ', 't.ward'])
+	WITH ORDINALITY k (a, i), outcome(format('SELECT * FROM dp_suggest_bounds(''visit'', ARRAY[%L])', a)) o ORDER BY i;
+\set VERBOSITY default
+SELECT what FROM dp_suggest_bounds('visit', ARRAY['ward, day']);
+SELECT what FROM dp_suggest_bounds('visit', ARRAY['regress_contribution.mine(ward)']);
+SELECT what FROM dp_suggest_bounds('visit', ARRAY['day', 'length(wrd)']);
+SELECT what FROM dp_suggest_bounds('visit', ARRAY['7']);
+SELECT what FROM dp_suggest_bounds('visit', ARRAY['day', NULL]);
+\set VERBOSITY sqlstate
 -- the same numbers, counted another way: rows lost at random are in the mean
 SELECT s.bound, s.rows_kept = round(avg(kept), 4) AS same FROM suggested('day') s, LATERAL (
 	SELECT sum(least(1, s.bound::numeric / g) * n) / 51 AS kept FROM (
