@@ -1,6 +1,6 @@
 /*
  * block.c
- *	  Blocks and their keys as nodes, which plans carry and readers are sent.
+ *	  Blocks, keys and values as nodes, which plans carry and readers are sent.
  */
 #include "postgres.h"
 
@@ -26,22 +26,28 @@ static const dp_node_field key_fields[] = {
 	KEY_FIELD(DP_FIELD_NODE, base)
 };
 
+#define VALUE_FIELD(kind, name) DP_NODE_FIELD(dp_value, kind, name)
+
+static const dp_node_field value_fields[] = {
+	VALUE_FIELD(DP_FIELD_INTEGER, kind),
+	VALUE_FIELD(DP_FIELD_INTEGER, base_leaf),
+	VALUE_FIELD(DP_FIELD_INTEGER, base_attnum),
+	VALUE_FIELD(DP_FIELD_NODE, base),
+	VALUE_FIELD(DP_FIELD_NODE, second),
+	VALUE_FIELD(DP_FIELD_NODE, key),
+	VALUE_FIELD(DP_FIELD_INTEGER, size),
+	VALUE_FIELD(DP_FIELD_INTEGER, of_units)
+};
+
 #define BLOCK_FIELD(kind, name) DP_NODE_FIELD(dp_block, kind, name)
 
 static const dp_node_field block_fields[] = {
 	BLOCK_FIELD(DP_FIELD_NODE, inner),
 	BLOCK_FIELD(DP_FIELD_NODE, keys),
 	BLOCK_FIELD(DP_FIELD_NODE, key_conditions),
-	BLOCK_FIELD(DP_FIELD_NODE, kinds),
-	BLOCK_FIELD(DP_FIELD_NODE, base_attnums),
-	BLOCK_FIELD(DP_FIELD_NODE, bases),
-	BLOCK_FIELD(DP_FIELD_NODE, seconds),
+	BLOCK_FIELD(DP_FIELD_NODE, values),
 	BLOCK_FIELD(DP_FIELD_NODE, publics),
-	BLOCK_FIELD(DP_FIELD_NODE, argument_keys),
 	BLOCK_FIELD(DP_FIELD_INTEGER, size),
-	BLOCK_FIELD(DP_FIELD_NODE, sizes),
-	BLOCK_FIELD(DP_FIELD_NODE, of_units),
-	BLOCK_FIELD(DP_FIELD_NODE, base_leaves),
 	BLOCK_FIELD(DP_FIELD_NODE, relids),
 	BLOCK_FIELD(DP_FIELD_NODE, sources),
 	BLOCK_FIELD(DP_FIELD_INTEGER, relid),
@@ -79,6 +85,7 @@ static const dp_node_field source_fields[] = {
 static const dp_node_type source_type = DP_NODE_TYPE(dp_joined,
 													 source_fields);
 static const dp_node_type key_type = DP_NODE_TYPE(dp_key, key_fields);
+static const dp_node_type value_type = DP_NODE_TYPE(dp_value, value_fields);
 static const dp_node_type block_type = DP_NODE_TYPE(dp_block, block_fields);
 
 /* dp_block_init: from _PG_init, so that every process reads these nodes. */
@@ -87,32 +94,6 @@ dp_block_init(void)
 {
 	RegisterExtensibleNodeMethods(&source_type.methods);
 	RegisterExtensibleNodeMethods(&key_type.methods);
+	RegisterExtensibleNodeMethods(&value_type.methods);
 	RegisterExtensibleNodeMethods(&block_type.methods);
-}
-
-/* dp_block_init_key: make *key an empty node. */
-void
-dp_block_init_key(dp_key *key)
-{
-	dp_bridge_init_node(&key->node, &key_type);
-}
-
-/* dp_block_create: an empty node, palloc'd. */
-dp_block *
-dp_block_create(void)
-{
-	dp_block   *block = palloc(sizeof(dp_block));
-
-	dp_bridge_init_node(&block->node, &block_type);
-	return block;
-}
-
-/* dp_block_create_joined: an empty node, palloc'd. */
-dp_joined *
-dp_block_create_joined(void)
-{
-	dp_joined  *source = palloc(sizeof(dp_joined));
-
-	dp_bridge_init_node(&source->node, &source_type);
-	return source;
 }

@@ -129,7 +129,7 @@ chooses_value(int kind)
 static dp_key *
 argument_key(dp_splitter *s, Node *argument, Node *base)
 {
-	dp_key	   *key = palloc(sizeof(dp_key));
+	dp_key	   *key = dp_make_node(dp_key);
 	bool		nullable;
 
 	if (dp_block_classify_key(argument, base,
@@ -199,7 +199,7 @@ is_unit(const dp_splitter *s, Node *base)
 		 (type == TEXTOID && getBaseType(exprType(base)) == VARCHAROID));
 }
 
-/* The second of a pair, which is checked as the first is; *base as above. */
+/* The second of a pair, which is checked as the first is. */
 static dp_refusal *
 check_second(dp_splitter *s, Aggref *aggregate, Node **base)
 {
@@ -217,26 +217,19 @@ check_second(dp_splitter *s, Aggref *aggregate, Node **base)
 /*
  * dp_block_check_aggregate
  *	  Verify a private aggregate of the block being split, whose subqueries are
- *	  hoisted in place.  *base_expression: its argument over base columns, or
- *	  NULL; *second: likewise of a second one that rows have; *of_unit: the
- *	  first is the unit; *key: its public values, where it needs them and there
- *	  are some.
+ *	  hoisted in place, and fill in what *value says of its arguments: base and
+ *	  second as they are over base columns, or NULL.
  */
 dp_refusal *
 dp_block_check_aggregate(dp_splitter *s, Aggref *aggregate,
-						 Node **base_expression, Node **second, bool *of_unit,
-						 dp_key **key)
+						 dp_value *value)
 {
 	const char *name = get_func_name(aggregate->aggfnoid);
 	dp_refusal *refusal;
 	TargetEntry *given;
 	Node	   *argument;
-	Node	   *base;
 
-	*base_expression = NULL;
-	*second = NULL;
-	*of_unit = false;
-	*key = NULL;
+	value->kind = dp_block_kind_of(aggregate);
 	if (aggregate->aggorder != NIL || aggregate->aggdirectargs != NIL)
 		return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED,
 								aggregate->location, NULL,
@@ -264,12 +257,11 @@ dp_block_check_aggregate(dp_splitter *s, Aggref *aggregate,
 		refusal = check_distinct(aggregate, name);
 	if (refusal != NULL)
 		return refusal;
-	base = dp_block_rowset_base(s->query, argument);
+	value->base = dp_block_rowset_base(s->query, argument);
 	if (chooses_value(dp_catalog_aggregate_kind(aggregate->aggfnoid)))
-		*key = argument_key(s, argument, base);
-	*of_unit = is_unit(s, base);
-	*base_expression = base;
-	if (dp_catalog_row_arguments(dp_block_kind_of(aggregate)) == 2)
-		return check_second(s, aggregate, second);
+		value->key = argument_key(s, argument, value->base);
+	value->of_units = is_unit(s, value->base);
+	if (dp_catalog_row_arguments(value->kind) == 2)
+		return check_second(s, aggregate, &value->second);
 	return NULL;
 }

@@ -60,6 +60,28 @@ typedef struct dp_joined
 								 * equal to something known (join_keys.c) */
 } dp_joined;
 
+/* A dp_ aggregate of a block, whose call is a target of inner: a node. */
+typedef struct dp_value
+{
+	ExtensibleNode node;
+	dp_aggregate_kind kind;
+	int			base_leaf;		/* number of the leaf whose column the argument
+								 * is, or 0 */
+	AttrNumber	base_attnum;	/* that column */
+	Node	   *base;			/* what the argument's values follow from, over
+								 * base columns (dp_places_cut_public), where
+								 * bounds need it; or NULL */
+	Node	   *second;			/* likewise of a second argument that rows
+								 * have; a column itself is a Var, cast or
+								 * not */
+	dp_key	   *key;			/* public values of the argument, where it
+								 * needs them; or NULL */
+	int			size;			/* which aggregate, from 1, is the number of
+								 * rows that decides whether the value is told
+								 * of, or 0 */
+	bool		of_units;		/* the argument is the unit itself */
+} dp_value;
+
 /* One verified block: a node (block.c), so that plans can carry it. */
 typedef struct dp_block
 {
@@ -70,27 +92,11 @@ typedef struct dp_block
 	List	   *key_conditions; /* of Node *: over several keys, as columns of
 								 * the release; where they are not true of a
 								 * group's, no row is in it */
-	List	   *kinds;			/* of int: dp_aggregate_kind, one each */
-	List	   *base_attnums;	/* of int: column an aggregate's argument is,
-								 * or 0 */
-	List	   *bases;			/* of Node * or NULL: what the values of an
-								 * aggregate's argument follow from, over
-								 * base columns (dp_places_cut_public) */
-	List	   *seconds;		/* of Node * or NULL: likewise of a second
-								 * argument that rows have; a column itself is
-								 * a Var, cast or not */
-	List	   *publics;		/* of Expr *: what was cut from them */
-	List	   *argument_keys;	/* of dp_key * or NULL: public values of an
-								 * aggregate's argument, where it needs them */
+	List	   *values;			/* of dp_value *, one for each aggregate */
+	List	   *publics;		/* of Expr *: what was cut from their bases */
 	int			size;			/* which aggregate, from 1, is the number of
 								 * rows that decides whether a group is told
 								 * of; 0: all are (group_size.c) */
-	List	   *sizes;			/* of int, or NIL: likewise for the value of
-								 * each aggregate */
-	List	   *of_units;		/* of int: an aggregate's argument is the
-								 * unit itself */
-	List	   *base_leaves;	/* of int: number of the leaf that has the
-								 * column, or 0 */
 	List	   *relids;			/* OIDs by numbers of leaves, which are the
 								 * varno of Vars over base columns;
 								 * InvalidOid: public rows */
@@ -129,6 +135,16 @@ static inline int
 dp_block_first_aggregate(const dp_block *block)
 {
 	return list_length(block->keys) + (block->many ? 1 : 0);
+}
+
+/* The call of the n-th dp_ aggregate. */
+static inline Aggref *
+dp_block_aggregate(const dp_block *block, int n)
+{
+	return castNode(Aggref, ((TargetEntry *)
+							 list_nth(block->inner->targetList,
+									  dp_block_first_aggregate(block) +
+									  n))->expr);
 }
 
 /* What the rows of a unit come to at a level of a block (unit_levels.c). */

@@ -209,6 +209,6 @@ void
 dp_block_add_sizes(dp_splitter *s, dp_block *block)
 {
 	if (dp_bridge_suppresses())
-		block->sizes = add_sizes(&s->aggregates,
-								 s->query->groupClause != NIL, &block->size);
+		s->sizes = add_sizes(&s->aggregates, s->query->groupClause != NIL,
+							 &block->size);
 }

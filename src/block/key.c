@@ -333,7 +333,7 @@ dp_block_column_of_extreme(Node *node)
  * `expression` is what the outer query shows, `base` the same expression over
  * the columns of the relation `relid`, which is InvalidOid where they are of
  * public rows or of several relations.  Returns a
- * refusal, or NULL with *key filled.
+ * refusal, or NULL with *key, an empty node, filled.
  */
 dp_refusal *
 dp_block_classify_key(Node *expression, Node *base, Oid relid, dp_key *key)
@@ -341,7 +341,6 @@ dp_block_classify_key(Node *expression, Node *base, Oid relid, dp_key *key)
 	Var		   *column;
 	Oid			type;
 
-	dp_block_init_key(key);
 	key->type = exprType(expression);
 	key->typmod = exprTypmod(expression);
 	key->collation = exprCollation(expression);

@@ -173,7 +173,7 @@ note_column(Node *base, dp_key *key)
 
 	if (key->image == NULL || !find_column_walker(base, &found))
 		return;
-	key->base = palloc(sizeof(dp_key));
+	key->base = dp_make_node(dp_key);
 	/* tells whether it can be NULL, also when it makes no key */
 	(void) dp_block_classify_key((Node *) found, (Node *) found, key->relid,
 								 key->base);
@@ -213,7 +213,7 @@ dp_block_classify_image(Query *query, Node *base, dp_key *key,
 								 refusal->hint);
 	if (key->image == NULL || !find_column_walker(base, &found))
 		return refusal;
-	key->base = palloc(sizeof(dp_key));
+	key->base = dp_make_node(dp_key);
 	if (dp_block_classify_key((Node *) found, (Node *) found, key->relid,
 							  key->base) == NULL)
 	{

@@ -110,7 +110,7 @@ static dp_joined *
 name_entry(Query *level, RangeTblEntry *entry, const dp_relation *relation,
 		   int number, double rows)
 {
-	dp_joined  *source = dp_block_create_joined();
+	dp_joined  *source = dp_make_node(dp_joined);
 	RangeTblEntry *named = makeNode(RangeTblEntry);
 
 	source->query = dp_block_entry_query(level, entry);

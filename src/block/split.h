@@ -18,6 +18,7 @@ typedef struct dp_splitter
 	List	   *keys;			/* of Node *: grouping expressions */
 	List	   *combined;		/* of Node *: conditions on released keys */
 	List	   *aggregates;		/* of Aggref *: distinct, level 0 */
+	List	   *sizes;			/* of int: of each, as in dp_value; or NIL */
 	List	   *names;			/* of String: release columns */
 	List	   *types;
 	List	   *typmods;
@@ -34,11 +35,6 @@ extern void dp_block_add_steps(const dp_relation *relation,
 							   dp_joined *source);
 extern Oid	dp_block_followed_type(const dp_joined *source);
 
-/* ---- block.c ---- */
-extern dp_block *dp_block_create(void);
-extern dp_joined *dp_block_create_joined(void);
-extern void dp_block_init_key(dp_key *key);
-
 /* ---- split_block.c ---- */
 extern dp_refusal *dp_block_split_one(Query *query, List *cte_stack,
 										dp_block **block,
@@ -47,9 +43,7 @@ extern dp_refusal *dp_block_split_one(Query *query, List *cte_stack,
 /* ---- check_aggregate.c ---- */
 extern dp_aggregate_kind dp_block_kind_of(const Aggref *aggregate);
 extern dp_refusal *dp_block_check_aggregate(dp_splitter *s, Aggref *aggregate,
-											Node **base_expression,
-											Node **second, bool *of_unit,
-											dp_key **key);
+											dp_value *value);
 
 /* ---- key.c ---- */
 extern Var *dp_block_column_of_extreme(Node *node);

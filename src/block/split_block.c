@@ -170,7 +170,7 @@ add_keys(dp_splitter *s, Query *inner, dp_block *block)
 		refusal = dp_rules_check(expression);
 		if (refusal != NULL)
 			return refusal;
-		key = palloc(sizeof(dp_key));
+		key = dp_make_node(dp_key);
 		base = dp_block_rowset_base(s->query, expression);
 		refusal = dp_block_classify_key((Node *) target->expr, base,
 										dp_block_relation_of(&s->rowset, base,
@@ -264,33 +264,29 @@ has_weights(int kind, Node *base)
 
 /* What is known of the values of an aggregate's argument. */
 static void
-add_base(dp_block *block, int kind, Node *base)
+cut_base(dp_value *value, List **publics)
 {
-	Node	   *plain;
-	bool		column;
+	Node	   *base = dp_block_bounds_of_groups(value->base);
+	Node	   *plain = base == NULL ? NULL : strip_implicit_coercions(base);
 
-	base = dp_block_bounds_of_groups(base);
-	plain = base == NULL ? NULL : strip_implicit_coercions(base);
-	column = plain != NULL && IsA(plain, Var);
-	block->base_attnums = lappend_int(block->base_attnums, column ?
-									  ((Var *) plain)->varattno : 0);
-	block->base_leaves = lappend_int(block->base_leaves, column ?
-									 (int) ((Var *) plain)->varno : 0);
-	if (base != NULL && !column &&
-		(has_bounds(kind) || has_weights(kind, base)))
-		base = dp_places_cut_public(base, &block->publics);
-	else
-		base = NULL;
-	block->bases = lappend(block->bases, base);
+	value->base = NULL;
+	if (plain != NULL && IsA(plain, Var))
+	{
+		value->base_leaf = (int) ((Var *) plain)->varno;
+		value->base_attnum = ((Var *) plain)->varattno;
+	}
+	else if (base != NULL &&
+			 (has_bounds(value->kind) || has_weights(value->kind, base)))
+		value->base = dp_places_cut_public(base, publics);
 }
 
 /* The same of the second argument of a pair. */
 static void
-add_second(dp_block *block, Node *base)
+cut_second(dp_value *value, List **publics)
 {
-	if (base != NULL && !IsA(strip_implicit_coercions(base), Var))
-		base = dp_places_cut_public(base, &block->publics);
-	block->seconds = lappend(block->seconds, base);
+	if (value->second != NULL &&
+		!IsA(strip_implicit_coercions(value->second), Var))
+		value->second = dp_places_cut_public(value->second, publics);
 }
 
 static dp_refusal *
@@ -303,24 +299,19 @@ add_aggregates(dp_splitter *s, Query *inner, dp_block *block)
 		Aggref	   *original = lfirst(lc);
 		Aggref	   *aggregate = copyObject(original);
 		const char *name = get_func_name(original->aggfnoid);
-		int			kind = dp_block_kind_of(original);
-		Node	   *base;
-		Node	   *second;
-		bool		of_unit;
-		dp_key	   *key;
-		dp_refusal *refusal = dp_block_check_aggregate(s, aggregate, &base,
-													   &second, &of_unit,
-													   &key);
+		dp_value   *value = dp_make_node(dp_value);
+		dp_refusal *refusal = dp_block_check_aggregate(s, aggregate, value);
 
-		if (refusal == NULL && kind == DP_AGG_CONDITIONS && block->single)
+		if (refusal == NULL && value->kind == DP_AGG_CONDITIONS &&
+			block->single)
 			refusal = dp_block_refuse_undeclared(original);
 		if (refusal != NULL)
 			return refusal;
-		block->kinds = lappend_int(block->kinds, kind);
-		add_base(block, kind, base);
-		add_second(block, second);
-		block->of_units = lappend_int(block->of_units, of_unit);
-		block->argument_keys = lappend(block->argument_keys, key);
+		cut_base(value, &block->publics);
+		cut_second(value, &block->publics);
+		if (s->sizes != NIL)
+			value->size = list_nth_int(s->sizes, foreach_current_index(lc));
+		block->values = lappend(block->values, value);
 		add_column(s, name, (Node *) original);
 		inner->targetList =
 			lappend(inner->targetList,
@@ -441,7 +432,7 @@ dp_block_split_one(Query *query, List *cte_stack, dp_block **block,
 				   RangeTblEntry **entry)
 {
 	dp_splitter s;
-	dp_block   *b = dp_block_create();
+	dp_block   *b = dp_make_node(dp_block);
 	dp_refusal *refusal = refuse_clause(query);
 	List	   *written;
 	ListCell   *lc;

@@ -47,9 +47,10 @@ typedef struct dp_node_type
 		fields, lengthof(fields) \
 	}
 
-extern void dp_bridge_init_node(ExtensibleNode *node,
-								const dp_node_type *type);
+/* An empty node, palloc'd, of a type that was registered. */
+#define dp_make_node(type) ((type *) dp_bridge_make_node(#type))
 
+extern ExtensibleNode *dp_bridge_make_node(const char *type);
 extern void dp_bridge_copy_node(ExtensibleNode *to,
 								const ExtensibleNode *from);
 extern bool dp_bridge_equal_node(const ExtensibleNode *a,

@@ -30,16 +30,17 @@ pointer(const ExtensibleNode *node, const dp_node_field *field)
 	return *(void **) place(node, field);
 }
 
-/*
- * dp_bridge_init_node
- *	  Make the struct at `node`, of this type, an empty node.
- */
-void
-dp_bridge_init_node(ExtensibleNode *node, const dp_node_type *type)
+/* dp_bridge_make_node: see dp_node.h. */
+ExtensibleNode *
+dp_bridge_make_node(const char *type)
 {
-	memset(node, 0, type->methods.node_size);
+	const ExtensibleNodeMethods *methods = GetExtensibleNodeMethods(type,
+																	false);
+	ExtensibleNode *node = palloc0(methods->node_size);
+
 	node->type = T_ExtensibleNode;
-	node->extnodename = type->methods.extnodename;
+	node->extnodename = methods->extnodename;
+	return node;
 }
 
 /* dp_bridge_copy_node: nodeCopy of ExtensibleNodeMethods, deep. */

@@ -189,18 +189,15 @@ size_of_none(const dp_release_spec *spec, int n)
 	return error < 1e18 ? (int64) error : INT64CONST(1000000000000000000);
 }
 
-/* Values that are told only where there are rows; NULL: all are. */
+/* Of values that are told only where there are rows. */
 static int64 *
 sizes_of_none(const dp_release_spec *spec)
 {
-	int64	   *none;
+	int64	   *none = palloc(sizeof(int64) * Max(spec->nmeasures, 1));
 	int			i;
 
-	if (spec->block->sizes == NIL)
-		return NULL;
-	none = palloc(sizeof(int64) * Max(spec->nmeasures, 1));
 	for (i = 0; i < spec->nmeasures; i++)
-		none[i] = size_of_none(spec, list_nth_int(spec->block->sizes, i));
+		none[i] = size_of_none(spec, spec->measures[i].value->size);
 	return none;
 }
 
@@ -211,9 +208,9 @@ forget_values(const dp_release_spec *spec, const int64 *none,
 {
 	int			i;
 
-	for (i = 0; none != NULL && i < spec->nmeasures; i++)
+	for (i = 0; i < spec->nmeasures; i++)
 	{
-		int			size = list_nth_int(spec->block->sizes, i);
+		int			size = spec->measures[i].value->size;
 
 		if (size > 0 && DatumGetInt64(values[size - 1]) <= none[i])
 			nulls[i] = true;

@@ -64,18 +64,12 @@ int
 dp_measure_count_default(const dp_block *block)
 {
 	int			n = 0;
-	int			i = 0;
-	ListCell   *target;
+	ListCell   *lc;
 
-	for_each_from(target, block->inner->targetList,
-				  dp_block_first_aggregate(block))
-	{
-		TargetEntry *entry = lfirst(target);
-
-		if (takes_default(castNode(Aggref, entry->expr),
-						  list_nth_int(block->kinds, i++)))
-			n++;
-	}
+	foreach(lc, block->values)
+		n += takes_default(dp_block_aggregate(block,
+											  foreach_current_index(lc)),
+						   ((const dp_value *) lfirst(lc))->kind);
 	return n;
 }
 

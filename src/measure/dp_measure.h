@@ -114,12 +114,12 @@ struct dp_measure
 	const dp_measure_ops *ops;
 
 	/* from the query; nodes shared with the plan, read only */
+	const dp_value *value;
 	Aggref	   *aggregate;
 	Oid			argument_type;	/* base type, InvalidOid for dp_count(*) */
 	const List *relids;			/* OIDs by varno of base */
 	Oid			relid;			/* of the column that the argument is */
 	AttrNumber	base_attnum;	/* its number, or 0 */
-	bool		of_units;		/* the argument is the unit */
 	Node	   *base;			/* what its values follow from, or NULL */
 	const List *publics;		/* of Const *: what was cut from that */
 	dp_contribution contribution;
@@ -127,7 +127,6 @@ struct dp_measure
 	int			collections;	/* aggregates of the block that keep the
 								 * values of rows, at least 1 for those */
 
-	const dp_key *key;			/* public values of the argument, or NULL */
 	dp_second	second;			/* of a pair: its other argument */
 
 	/* parameters as given; NULL: not given */

@@ -76,7 +76,7 @@ take_given(const dp_measure *measure, dp_candidates *candidates)
 static void
 take_declared(const dp_measure *measure, dp_candidates *candidates)
 {
-	dp_domain  *domain = dp_places_domain_make(measure->key);
+	dp_domain  *domain = dp_places_domain_make(measure->value->key);
 	int64		i;
 	bool		isnull;
 
@@ -119,7 +119,7 @@ find_candidates(const dp_measure *measure)
 	check_type(measure);
 	if (measure->candidates != NULL)
 		take_given(measure, candidates);
-	else if (measure->key != NULL)
+	else if (measure->value->key != NULL)
 		take_declared(measure, candidates);
 	else
 		raise_candidates(measure, "are missing",

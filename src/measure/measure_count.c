@@ -24,9 +24,9 @@ set_bound(dp_measure *measure)
 
 	if (distinct)
 		dp_count_check_distinct(measure->argument_type, measure->collections);
-	if (distinct && measure->of_units)
+	if (distinct && measure->value->of_units)
 		measure->contribution.rows = 1;
-	dp_measure_set_bound(measure, distinct && !measure->of_units ?
+	dp_measure_set_bound(measure, distinct && !measure->value->of_units ?
 						 DP_BOUND_DISTINCT : DP_BOUND_COUNT);
 }
 

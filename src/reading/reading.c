@@ -101,7 +101,8 @@ read_predicates(Oid relid, List *texts)
 
 	dp_reading_check_weights(reading->plan->block, texts);
 	reading->ncounts = list_length(texts);
-	reading->weighted = linitial(reading->plan->block->bases) != NULL;
+	reading->weighted = ((const dp_value *)
+						 linitial(reading->plan->block->values))->base != NULL;
 	conditions = dp_reading_block_conditions(reading->plan->block);
 	if (reading->many)
 		reading->plan->conditions = conditions;

@@ -76,7 +76,8 @@ check_weight(const dp_block *block, int number, const char *text, Node *base)
 void
 dp_reading_check_weights(const dp_block *block, List *texts)
 {
-	ArrayExpr  *array = linitial(block->bases);
+	ArrayExpr  *array = (ArrayExpr *)
+	((const dp_value *) linitial(block->values))->base;
 	ListCell   *lc;
 
 	if (array == NULL)

@@ -222,7 +222,7 @@ append_measure(StringInfo out, const dp_measure *measure)
 {
 	appendStringInfo(out, "\nmeasure %s %d %d %d %d", measure->ops->name,
 					 measure->mechanism, measure->filter, measure->ncells,
-					 measure->of_units);
+					 measure->value->of_units);
 	append_rational(out, &measure->epsilon);
 	append_fixed(out, measure->delta);
 	append_charge(out, &measure->charge);
@@ -241,14 +241,13 @@ append_aggregate(StringInfo out, const dp_reuse_asked *asked, int n)
 	const dp_block *block = asked->spec->block;
 	const dp_measure *measure = &asked->spec->measures[n];
 	int			first = dp_block_first_aggregate(block);
-	const dp_key *key = list_nth(block->argument_keys, n);
+	const dp_value *value = measure->value;
 	ListCell   *lc;
 
 	append_measure(out, measure);
 	appendStringInfo(out, "\ncolumn %d %d\nkey %s\nasked %s\narguments",
-					 list_nth_int(block->base_leaves, n),
-					 list_nth_int(block->base_attnums, n),
-					 key == NULL ? "" : dp_block_write_key(key),
+					 value->base_leaf, value->base_attnum,
+					 value->key == NULL ? "" : dp_block_write_key(value->key),
 					 dp_block_write_tree((Node *) measure->aggregate));
 	foreach(lc, measure->arguments)
 		appendStringInfo(out, " %s", dp_block_write_tree(lfirst(lc)));
@@ -279,8 +278,7 @@ append_value(StringInfo out, const dp_reuse_asked *asked, int n)
 	append_aggregate(out, asked, n);
 	appendStringInfoString(out, "\nresult");
 	append_column(out, asked->result, spec->nkeys + n);
-	append_size(out, asked, spec->block->sizes == NIL ? 0 :
-				list_nth_int(spec->block->sizes, n));
+	append_size(out, asked, spec->measures[n].value->size);
 }
 
 static bool

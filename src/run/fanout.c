@@ -175,7 +175,12 @@ dp_run_check_once(const dp_block *block, int64 fanout)
 static bool
 counts_rows(const dp_block *block)
 {
-	return block->kinds == NIL || list_member_int(block->of_units, false);
+	ListCell   *lc;
+
+	foreach(lc, block->values)
+		if (!((const dp_value *) lfirst(lc))->of_units)
+			return true;
+	return block->values == NIL;
 }
 
 static void

@@ -89,8 +89,12 @@ raise_too_many(const dp_release_spec *spec)
 static bool
 can_be_told(const dp_block *block)
 {
-	return dp_setting_delta[0] != '\0' &&
-		!list_member_int(block->kinds, DP_AGG_CONDITIONS);
+	ListCell   *lc;
+
+	foreach(lc, block->values)
+		if (((const dp_value *) lfirst(lc))->kind == DP_AGG_CONDITIONS)
+			return false;
+	return dp_setting_delta[0] != '\0';
 }
 
 /*

@@ -134,9 +134,8 @@ dp_run_add_path(PlannerInfo *root, RelOptInfo *rel, dp_block *block,
 					uint64 nonce, int index)
 {
 	CustomPath *path = makeNode(CustomPath);
-	dp_release_plan *plan = palloc(sizeof(dp_release_plan));
+	dp_release_plan *plan = dp_make_node(dp_release_plan);
 
-	dp_bridge_init_node(&plan->node, &plan_type);
 	plan->block = block;
 	plan->nonce = (int64) nonce;
 	plan->index = index;

@@ -14,16 +14,6 @@
 
 #define MAX_CELLS (64 * 1024 * 1024)	/* 1 GB */
 
-/* The aggregates of a block's inner query: its targets after the keys. */
-static Aggref *
-nth_aggregate(const dp_block *block, int n)
-{
-	TargetEntry *target = list_nth(block->inner->targetList,
-								   dp_block_first_aggregate(block) + n);
-
-	return castNode(Aggref, target->expr);
-}
-
 /*
  * dp_run_parameter_exprs
  *	  What bounds may follow from (block->publics); every parameter (bounds,
@@ -34,13 +24,14 @@ List *
 dp_run_parameter_exprs(const dp_block *block)
 {
 	List	   *parameters = copyObject(block->publics);
-	int			i;
+	ListCell   *lc;
 
-	for (i = 0; i < list_length(block->kinds); i++)
+	foreach(lc, block->values)
 	{
-		Aggref	   *aggregate = nth_aggregate(block, i);
+		Aggref	   *aggregate = dp_block_aggregate(block,
+												   foreach_current_index(lc));
 		const dp_measure_ops *ops =
-		dp_measure_find(list_nth_int(block->kinds, i));
+		dp_measure_find(((const dp_value *) lfirst(lc))->kind);
 		int			n = strlen(dp_measure_form(ops, aggregate));
 		int			j;
 
@@ -57,9 +48,8 @@ dp_run_parameter_exprs(const dp_block *block)
 
 /* The second argument of a pair: a column, or what it follows from. */
 static void
-prepare_second(const dp_block *block, int n, dp_second *second)
+prepare_second(const dp_block *block, Node *base, dp_second *second)
 {
-	Node	   *base = list_nth(block->seconds, n);
 	Node	   *plain = base == NULL ? NULL : strip_implicit_coercions(base);
 
 	second->relid = block->relid;
@@ -89,32 +79,29 @@ prepare_measure(const dp_release_spec *spec, int n, const List *publics,
 				const dp_ledger_standing *standing, dp_measure *measure)
 {
 	const dp_block *block = spec->block;
-	Aggref	   *aggregate = nth_aggregate(block, n);
-	int			leaf;
+	const dp_value *value = list_nth(block->values, n);
+	Aggref	   *aggregate = dp_block_aggregate(block, n);
 
-	measure->ops = dp_measure_find(list_nth_int(block->kinds, n));
+	measure->ops = dp_measure_find(value->kind);
+	measure->value = value;
 	measure->aggregate = aggregate;
-	leaf = list_nth_int(block->base_leaves, n);
 	measure->relids = block->relids;
-	measure->relid = leaf == 0 ? block->relid :
-		list_nth_oid(block->relids, leaf - 1);
-	measure->base_attnum = OidIsValid(measure->relid) ?
-		list_nth_int(block->base_attnums, n) : 0;
-	measure->base = list_nth(block->bases, n);
+	measure->relid = value->base_leaf == 0 ? block->relid :
+		list_nth_oid(block->relids, value->base_leaf - 1);
+	measure->base_attnum = OidIsValid(measure->relid) ? value->base_attnum : 0;
+	measure->base = value->base;
 	measure->publics = publics;
-	prepare_second(block, n, &measure->second);
+	prepare_second(block, value->second, &measure->second);
 	if (spec->many && measure->ops->add == NULL)
 		elog(ERROR, "rows of units cannot be bounded for dp_%s",
 			 measure->ops->name);
 	if (spec->undeclared && measure->ops->kind == DP_AGG_CONDITIONS)
 		raise_undeclared(measure);
-	measure->of_units = list_nth_int(block->of_units, n) != 0;
 	measure->contribution.many = spec->many;
 	measure->contribution.kappa = spec->many ? spec->max_keys : 1;
 	measure->contribution.rows = spec->many ? spec->max_rows : 1;
 	measure->contribution.replace = standing->replace_one;
 	measure->contribution.grouped = block->keys != NIL;
-	measure->key = list_nth(block->argument_keys, n);
 	measure->gaussian = dp_setting_mechanism == DP_SETTING_GAUSSIAN;
 	measure->filter = dp_ledger_charge_filter(standing);
 	measure->ncells = 1;
@@ -144,15 +131,15 @@ static int
 count_collections(const dp_block *block)
 {
 	int			n = 0;
-	int			i;
+	ListCell   *lc;
 
-	for (i = 0; i < list_length(block->kinds); i++)
+	foreach(lc, block->values)
 	{
-		int			kind = list_nth_int(block->kinds, i);
+		dp_aggregate_kind kind = ((const dp_value *) lfirst(lc))->kind;
 
 		if (kind == DP_AGG_QUANTILE || kind == DP_AGG_MEDIAN ||
 			kind == DP_AGG_MIN || kind == DP_AGG_MAX ||
-			nth_aggregate(block, i)->aggdistinct != NIL)
+			dp_block_aggregate(block, foreach_current_index(lc))->aggdistinct)
 			n++;
 	}
 	return n;
@@ -331,7 +318,7 @@ dp_run_prepare(dp_block *block, const dp_ledger_standing *standing,
 	spec->block = block;
 	spec->arguments = arguments;
 	spec->replace_one = standing->replace_one;
-	spec->nmeasures = list_length(block->kinds);
+	spec->nmeasures = list_length(block->values);
 	spec->measures = palloc0(sizeof(dp_measure) * Max(spec->nmeasures, 1));
 	set_domains(spec, domains);
 	dp_run_find_large_keys(spec);

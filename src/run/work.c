@@ -98,11 +98,10 @@ dp_run_fill_job(const dp_release_spec *spec,
 {
 	release_data *data = palloc0(sizeof(release_data));
 	dp_block   *block = palloc(sizeof(dp_block));
-	dp_release_input *input = palloc0(sizeof(dp_release_input));
+	dp_release_input *input = dp_make_node(dp_release_input);
 
 	*block = *spec->block;
 	block->subqueries = NIL;	/* they have been run */
-	dp_bridge_init_node(&input->node, &input_type);
 	input->block = block;
 	input->arguments = spec->arguments;
 	input->domains = list_domains(spec);

@@ -94,6 +94,8 @@ check_table(const ExtensibleNode *node)
 
 	if (strcmp(node->extnodename, "dp_key") == 0)
 		REAL_BYTES(dp_key, real);
+	else if (strcmp(node->extnodename, "dp_value") == 0)
+		REAL_BYTES(dp_value, real);
 	else if (strcmp(node->extnodename, "dp_release_plan") == 0)
 		REAL_BYTES(dp_release_plan, real);
 	else if (strcmp(node->extnodename, "dp_release_input") == 0)
@@ -261,6 +263,7 @@ plan_nodes_check(PG_FUNCTION_ARGS)
 	int			checks = 0;
 	ListCell   *lc;
 	ListCell   *key;
+	ListCell   *value;
 
 	foreach(lc, releases_of(PG_GETARG_TEXT_PP(0)))
 	{
@@ -271,8 +274,12 @@ plan_nodes_check(PG_FUNCTION_ARGS)
 			check_node(make_input(block));
 		foreach(key, block->keys)
 			checks += check_node(lfirst(key));
-		foreach(key, block->argument_keys)
-			checks += lfirst(key) == NULL ? 0 : check_node(lfirst(key));
+		foreach(value, block->values)
+		{
+			checks += check_node(lfirst(value));
+			if (((dp_value *) lfirst(value))->key != NULL)
+				checks += check_node(&((dp_value *) lfirst(value))->key->node);
+		}
 	}
 	PG_RETURN_INT32(checks);
 }
