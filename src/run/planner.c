@@ -8,7 +8,8 @@
  * that nobody can write a marker himself: a marker is accepted only while the
  * planner call that made it, or one nested in it, is under way.
  *
- * Ordinary statements pay one walk over their tree (ordinary.c).
+ * Ordinary statements pay one walk over their tree (ordinary.c).  The inner
+ * query of a release, which was verified, is planned as it is.
  */
 #include "postgres.h"
 
@@ -342,8 +343,8 @@ hand_on(Query *query, const char *text, int options, ParamListInfo params)
 }
 
 static PlannedStmt *
-plan_release_query(Query *query, const char *text, int options,
-				   ParamListInfo params)
+plan_statement(Query *query, const char *text, int options,
+			   ParamListInfo params)
 {
 	planner_call call;
 	PlannedStmt *plan;
@@ -355,6 +356,8 @@ plan_release_query(Query *query, const char *text, int options,
 	bool		closed;
 
 	dp_run_forbid_loud();
+	if (dp_run_is_inner(query, text))
+		return dp_run_plan_met(hand_on, query, text, options, params);
 	if (dp_run_is_ordinary(query))
 	{
 		plan = hand_on(query, text, options, params);
@@ -402,6 +405,28 @@ plan_release_query(Query *query, const char *text, int options,
 	plan->dependsOnRole |= changed || closed || depends_on_role(plan);
 	if (wanted != NULL && !call.tells)
 		dp_run_keep_plan(wanted, plan);
+	return plan;
+}
+
+/* An inner query in whose planning the statement is called has to wait. */
+static PlannedStmt *
+plan_release_query(Query *query, const char *text, int options,
+				   ParamListInfo params)
+{
+	dp_inner_planning *inner = dp_run_leave_inner();
+	PlannedStmt *volatile plan = NULL;
+
+	if (inner == NULL)
+		return plan_statement(query, text, options, params);
+	PG_TRY();
+	{
+		plan = plan_statement(query, text, options, params);
+	}
+	PG_FINALLY();
+	{
+		dp_run_enter_inner(inner);
+	}
+	PG_END_TRY();
 	return plan;
 }
 

@@ -55,8 +55,27 @@
 static get_relation_info_hook_type previous_info = NULL;
 static set_rel_pathlist_hook_type previous_pathlist = NULL;
 
-/* Set while an inner query is planned; planning is never nested in it. */
-static dp_public_facts *planning = NULL;
+/*
+ * An inner query that plan_once has planned.  Our planner hook knows it by its
+ * address or its text's: another library's hook before it may copy either.
+ */
+typedef struct inner_query
+{
+	struct inner_query *outer;
+	const Query *query;
+	dp_public_facts *facts;
+	bool		met;			/* by our hook */
+} inner_query;
+
+static inner_query *awaited = NULL; /* the innermost */
+static const char inner_text[] = DP_PRIVATE_QUERY_TEXT;
+
+/*
+ * Set while the planner works on an inner query, and on nothing else: not for
+ * statements of a function that it calls, as for a constraint (planner.c).
+ */
+static dp_inner_planning *in_force = NULL;
+static dp_public_facts *planning = NULL;	/* its facts, or NULL */
 
 /* What hooks of ours that are there only then stand for. */
 static get_relation_stats_hook_type others_stats;
@@ -127,15 +146,17 @@ static const struct
 	{&work_mem, MAX_KILOBYTES},
 };
 
-struct dp_plan_settings
+struct dp_inner_planning
 {
+	dp_public_facts *facts;
+	/* settings of before */
 	bool		switches[lengthof(switches)];
 	double		costs[lengthof(costs)];
 	int			limits[lengthof(limits)];
 };
 
 static void
-begin_planning(struct dp_plan_settings *saved, dp_public_facts *facts)
+set_all(dp_inner_planning *saved)
 {
 	int			i;
 
@@ -154,17 +175,13 @@ begin_planning(struct dp_plan_settings *saved, dp_public_facts *facts)
 		saved->limits[i] = *limits[i].setting;
 		*limits[i].setting = limits[i].value;
 	}
-	planning = facts;
-	dp_run_weigh_public_joins(facts);
 }
 
 static void
-end_planning(const struct dp_plan_settings *saved)
+reset_all(const dp_inner_planning *saved)
 {
 	int			i;
 
-	planning = NULL;
-	dp_run_weigh_public_joins(NULL);
 	for (i = 0; i < lengthof(switches); i++)
 		*switches[i].setting = saved->switches[i];
 	for (i = 0; i < lengthof(costs); i++)
@@ -312,6 +329,7 @@ enter_hooks(void)
 	get_index_stats_hook = hide_index_stats;
 	others_width = get_attavgwidth_hook;
 	get_attavgwidth_hook = hide_width;
+	dp_run_weigh_public_joins(planning);
 }
 
 static void
@@ -320,6 +338,61 @@ leave_hooks(void)
 	get_relation_stats_hook = others_stats;
 	get_index_stats_hook = others_index_stats;
 	get_attavgwidth_hook = others_width;
+	dp_run_weigh_public_joins(NULL);
+}
+
+/* dp_run_enter_inner: go on with what dp_run_leave_inner returned. */
+void
+dp_run_enter_inner(dp_inner_planning *inner)
+{
+	set_all(inner);
+	in_force = inner;
+	planning = inner->facts;
+	enter_hooks();
+}
+
+/* dp_run_leave_inner: put aside the inner query being planned; NULL: none. */
+dp_inner_planning *
+dp_run_leave_inner(void)
+{
+	dp_inner_planning *inner = in_force;
+
+	if (inner == NULL)
+		return NULL;
+	leave_hooks();
+	planning = NULL;
+	in_force = NULL;
+	reset_all(inner);
+	return inner;
+}
+
+/* dp_run_is_inner: has the planner hook come to the inner query? */
+bool
+dp_run_is_inner(const Query *query, const char *text)
+{
+	return awaited != NULL && (query == awaited->query || text == inner_text);
+}
+
+/* dp_run_plan_met: plan the inner query, by the planner behind our hook. */
+PlannedStmt *
+dp_run_plan_met(planner_hook_type behind, Query *query, const char *text,
+				int options, ParamListInfo params)
+{
+	dp_inner_planning inner = {awaited->facts};
+	PlannedStmt *volatile plan = NULL;
+
+	awaited->met = true;
+	dp_run_enter_inner(&inner);
+	PG_TRY();
+	{
+		plan = behind(query, text, options, params);
+	}
+	PG_FINALLY();
+	{
+		(void) dp_run_leave_inner();
+	}
+	PG_END_TRY();
+	return plan;
 }
 
 /* ---- what comes out ---- */
@@ -429,27 +502,39 @@ check_plan(const PlannedStmt *plan, const dp_public_facts *facts)
 	Assert(plan->jitFlags == PGJIT_NONE);
 }
 
+/* A plan that was made by statistics. */
+pg_noreturn static void
+raise_unmet(void)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("another extension planned the private part of a query"),
+			 errdetail("Its planner hook handed on another statement.  %s",
+					   dp_ledger_told_uncharged()),
+			 errhint("Put it before dp_pg in shared_preload_libraries.")));
+}
+
 static PlannedStmt *
 plan_once(Query *inner, dp_workers workers, dp_public_facts *facts)
 {
 	PlannedStmt *volatile plan = NULL;
-	struct dp_plan_settings saved;
+	inner_query query = {awaited, inner, facts};
 
-	begin_planning(&saved, facts);
-	enter_hooks();
+	awaited = &query;
 	PG_TRY();
 	{
 		AcquireRewriteLocks(inner, true, false);
-		plan = pg_plan_query(inner, DP_PRIVATE_QUERY_TEXT,
+		plan = pg_plan_query(inner, inner_text,
 							 workers == DP_WORKERS_NONE ? 0 :
 							 CURSOR_OPT_PARALLEL_OK, NULL);
 	}
 	PG_FINALLY();
 	{
-		leave_hooks();
-		end_planning(&saved);
+		awaited = query.outer;
 	}
 	PG_END_TRY();
+	if (!query.met)
+		raise_unmet();
 	return plan;
 }
 

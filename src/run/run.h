@@ -10,6 +10,7 @@
 #include "executor/tuptable.h"
 #include "nodes/pathnodes.h"
 #include "nodes/execnodes.h"
+#include "optimizer/planner.h"
 #include "tcop/dest.h"
 #include "utils/tuplestore.h"
 
@@ -93,7 +94,15 @@ extern bool dp_run_has_answer(dp_release_spec *spec,
 							  TimestampTz *stored_at);
 
 /* public_plan.c */
+typedef struct dp_inner_planning dp_inner_planning;
+
 extern void dp_run_public_plan_init(void);
+extern dp_inner_planning *dp_run_leave_inner(void);
+extern void dp_run_enter_inner(dp_inner_planning *inner);
+extern bool dp_run_is_inner(const Query *query, const char *text);
+extern PlannedStmt *dp_run_plan_met(planner_hook_type behind, Query *query,
+									const char *text, int options,
+									ParamListInfo params);
 extern PlannedStmt *dp_run_public_plan(Query *inner, dp_workers workers,
 									   dp_public_facts *facts);
 

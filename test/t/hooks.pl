@@ -137,6 +137,19 @@ EOT
 	is(sqlstate($node, 'analyst', 'SELECT dp_count(*) FROM crowd'), '', 'and nothing else');
 	value($node, 'ALTER ROLE analyst RESET spy.refused');
 
+	# A hook in front of dp_pg's may plan other statements before, and hand on
+	# a copy: the inner query is known all the same, or the query is refused.
+	foreach my $before ('', 'q', 't', 'p', 'qp', 'qt')
+	{
+		my $refused = $before eq 'qt' && $name eq 'after';
+		my $charges = charges($node);
+
+		value($node, "ALTER ROLE analyst SET spy.before = '$before'");
+		is(sqlstate($node, 'analyst', 'SELECT dp_count(*) FROM crowd WHERE k = 3'), $refused ? '0A000' : '', "$name: planned after '$before'");
+		is(charges($node) - $charges, $refused ? 0 : $before =~ /p/ ? 2 : 1, 'and charged');
+	}
+	value($node, 'ALTER ROLE analyst RESET spy.before');
+
 	# procedures of who may not call a building block, and what they may do to
 	# settings, take no hook away
 	value($node, <<'EOT');

@@ -8,6 +8,7 @@
 
 #include "access/parallel.h"
 #include "executor/executor.h"
+#include "executor/spi.h"
 #include "fmgr.h"
 #include "miscadmin.h"
 #include "optimizer/paths.h"
@@ -134,10 +135,37 @@ check(List *entries, bool raise)
 }
 #endif
 
+/*
+ * What the planner hook does before it hands a statement on: 'q' and 't' make
+ * a copy of the query and of its text, 'p' has a private query answered.
+ */
+static char *before = NULL;
+
+static void
+ask_privately(void)
+{
+	static bool asking = false;
+
+	if (asking)
+		return;
+	asking = true;
+	SPI_connect();
+	SPI_execute("SELECT dp_count(*) FROM patients WHERE age < 50", true, 0);
+	SPI_finish();
+	asking = false;
+}
+
 static PlannedStmt *
 plan(Query *query, const char *text, int options, ParamListInfo parameters)
 {
 	tell("planner", text);
+	if (strchr(before, 'q') != NULL)
+		query = copyObject(query);
+	if (strchr(before, 't') != NULL)
+		text = pstrdup(text);
+	if (strchr(before, 'p') != NULL &&
+		strcmp(text, "<private query>") == 0)
+		ask_privately();
 	return next_planner ? next_planner(query, text, options, parameters) :
 		standard_planner(query, text, options, parameters);
 }
@@ -212,6 +240,9 @@ _PG_init(void)
 {
 	DefineCustomStringVariable("spy.refused", "A relation nobody may read.",
 							   NULL, &refused, "", PGC_SUSET, 0, NULL, NULL,
+							   NULL);
+	DefineCustomStringVariable("spy.before", "What comes before planning.",
+							   NULL, &before, "", PGC_SUSET, 0, NULL, NULL,
 							   NULL);
 	next_start = ExecutorStart_hook;
 	ExecutorStart_hook = start;
