@@ -311,6 +311,8 @@ typedef struct dp_release_spec
 	dp_measure *measures;
 	int			nkeys;
 	dp_domain **domains;
+	List	   *exact;			/* of Aggref *, read only: those of the inner
+								 * query, of all measures in order */
 	List	   *settled_keys;	/* of dp_key *, in the session: without
 								 * parameters, clocks and users */
 	int64		groups;			/* product of the domains; 1 without keys */

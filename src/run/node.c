@@ -404,7 +404,7 @@ look_for_answer(release_state *state, const dp_stamp *stamp, bool stamped)
 	dp_release_spec *spec;
 	bool		same = renew_standing(state);
 
-	spec = prepare_release(state, true);
+	shared->spec = spec = prepare_release(state, true);
 	shared->others = dp_run_find_others(spec);
 	if (same)
 		wanted = want_job(state, spec);
@@ -551,11 +551,13 @@ static void
 explain_release(CustomScanState *node, List *ancestors, ExplainState *es)
 {
 	release_state *state = (release_state *) node;
-	dp_release_spec *spec = prepare_release(state, false);
+	const dp_release_spec *spec = state->shared->spec;
 	EState	   *estate = node->ss.ps.state;
 	bool		charged = state->shared->store != NULL;
 	TimestampTz stored_at = charged ? state->shared->stored_at : 0;
 
+	if (spec == NULL)
+		spec = prepare_release(state, false);
 	/* what others explain when it has ended is not refused */
 	if ((estate->es_top_eflags & EXEC_FLAG_EXPLAIN_ONLY) != 0 &&
 		ActiveSnapshotSet() &&

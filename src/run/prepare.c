@@ -332,6 +332,7 @@ dp_run_prepare(dp_block *block, const dp_ledger_standing *standing,
 	for (i = 0; i < spec->nmeasures; i++)
 	{
 		dp_measure *measure = &spec->measures[i];
+		List	   *exact;
 
 		CHECK_FOR_INTERRUPTS();
 		prepare_measure(spec, i, publics, standing, measure);
@@ -351,8 +352,10 @@ dp_run_prepare(dp_block *block, const dp_ledger_standing *standing,
 		width += measure->ncells;
 		measure->first_column = column;
 		measure->first_exact = column - first;
-		measure->columns = list_length(measure->ops->inner(measure));
+		exact = measure->ops->inner(measure);
+		measure->columns = list_length(exact);
 		column += measure->columns;
+		spec->exact = list_concat(spec->exact, exact);
 	}
 	*location = -1;
 	set_charge(spec);

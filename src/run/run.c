@@ -261,12 +261,32 @@ dp_run_make_ready(const dp_block *block,
 	return inner;
 }
 
+/*
+ * The block's query, with the exact aggregates in place of the dp_ ones: keys
+ * first, then the unit where units have many rows, then the aggregates.
+ */
+static Query *
+inner_query(const dp_release_spec *spec)
+{
+	Query	   *inner = copyObject(spec->block->inner);
+	List	   *targets =
+	list_copy_head(inner->targetList, dp_block_first_aggregate(spec->block));
+	ListCell   *lc;
+
+	foreach(lc, (List *) copyObject(spec->exact))
+		targets = lappend(targets,
+						  makeTargetEntry(lfirst(lc), list_length(targets) + 1,
+										  pstrdup("exact"), false));
+	inner->targetList = targets;
+	return inner;
+}
+
 /* The query of the release's exact numbers, with the right to run. */
 static Query *
-ready_release(dp_release_spec *spec, const dp_ledger_standing *standing,
+ready_release(const dp_release_spec *spec, const dp_ledger_standing *standing,
 			  dp_inner *run)
 {
-	Query	   *inner = dp_run_inner_query(spec);
+	Query	   *inner = inner_query(spec);
 
 	run->local = standing->exempt;
 	run->facts.groups = (long) spec->groups + 1;
@@ -484,8 +504,7 @@ dp_run_release(dp_release_spec *spec, const dp_ledger_standing *standing,
 		question.spec = &joining;
 		question.by_units = joining.block != spec->block;
 	}
-	question.inner = ready_release((dp_release_spec *) question.spec,
-								   standing, &run);
+	question.inner = ready_release(question.spec, standing, &run);
 	question.joined = joined;
 	question.result = result;
 	question.wanted = wanted;
@@ -505,8 +524,9 @@ dp_run_release(dp_release_spec *spec, const dp_ledger_standing *standing,
  *	  values.  Requires an active snapshot; reads no row and charges nothing.
  */
 bool
-dp_run_has_answer(dp_release_spec *spec, const dp_ledger_standing *standing,
-				  EState *estate, TupleDesc result, TimestampTz *stored_at)
+dp_run_has_answer(const dp_release_spec *spec,
+				  const dp_ledger_standing *standing, EState *estate,
+				  TupleDesc result, TimestampTz *stored_at)
 {
 	dp_inner	run = {estate->es_param_list_info, estate->es_queryEnv,
 	CurrentMemoryContext, estate->es_sourceText == dp_run_named_text};
@@ -534,8 +554,8 @@ dp_run_has_answer(dp_release_spec *spec, const dp_ledger_standing *standing,
  * Errors: as of running it.
  */
 void
-dp_run_check_plan(dp_release_spec *spec, const dp_ledger_standing *standing,
-				  EState *estate)
+dp_run_check_plan(const dp_release_spec *spec,
+				  const dp_ledger_standing *standing, EState *estate)
 {
 	const dp_block *block = spec->block;
 	const dp_joined_sizes sizes = dp_run_get_joined_sizes(NULL);

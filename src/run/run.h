@@ -70,7 +70,7 @@ extern bool dp_run_find_needs(Query *inner, dp_reader_needs *needs,
 typedef struct dp_kept_job dp_kept_job; /* kept_job.c */
 
 /* run.c */
-extern void dp_run_check_plan(dp_release_spec *spec,
+extern void dp_run_check_plan(const dp_release_spec *spec,
 							  const dp_ledger_standing *standing,
 							  EState *estate);
 extern Tuplestorestate *dp_run_release(dp_release_spec *spec,
@@ -88,7 +88,7 @@ typedef struct dp_run_rows
 } dp_run_rows;
 
 extern void dp_run_store_row(void *context, const void *data, Size size);
-extern bool dp_run_has_answer(dp_release_spec *spec,
+extern bool dp_run_has_answer(const dp_release_spec *spec,
 							  const dp_ledger_standing *standing,
 							  EState *estate, TupleDesc result,
 							  TimestampTz *stored_at);
@@ -309,9 +309,6 @@ extern void dp_run_fill_job(const dp_release_spec *spec,
 								PlannedStmt *plan, dp_reader_job *job);
 extern void dp_run_work_init(void);
 
-/* inner_query.c */
-extern Query *dp_run_inner_query(dp_release_spec *spec);
-
 /* told_order.c */
 typedef struct dp_told_order dp_told_order;
 
@@ -360,6 +357,7 @@ typedef struct dp_shared_store
 	int			index;
 	Tuplestorestate *store;		/* NULL until the release has run */
 	TimestampTz stored_at;		/* then: of the stored answer, or 0 */
+	const dp_release_spec *spec;	/* and as what; NULL: a kept run was */
 	List	   *others;			/* of the keys (key_conditions.c) */
 	int			references;
 } dp_shared_store;

@@ -48,18 +48,6 @@ typedef struct release_work
 	TupleDesc	result;
 } release_work;
 
-static List *
-exact_aggregates(const dp_release_spec *spec)
-{
-	List	   *aggregates = NIL;
-	int			i;
-
-	for (i = 0; i < spec->nmeasures; i++)
-		aggregates = list_concat(aggregates, spec->measures[i].ops->inner(
-									 &spec->measures[i]));
-	return aggregates;
-}
-
 /* ---- the session's side ---- */
 
 static List *
@@ -105,7 +93,7 @@ dp_run_fill_job(const dp_release_spec *spec,
 	input->block = block;
 	input->arguments = spec->arguments;
 	input->domains = list_domains(spec);
-	input->aggregates = exact_aggregates(spec);
+	input->aggregates = spec->exact;
 	input->types = result_types(result);
 	data->standing = *standing;
 	data->charge = spec->charge;
@@ -169,7 +157,7 @@ begin(const Node *sent, const void *data, dp_reader_source source,
 	dp_gather_limits limits = {0};
 
 	if (!same_charge(&spec->charge, &asked->charge) ||
-		!equal(exact_aggregates(spec), input->aggregates))
+		!equal(spec->exact, input->aggregates))
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("declarations of a private relation changed while it "
