@@ -1,8 +1,9 @@
 /*
  * approx.c
- *	  Floating-point descriptions of a scale, and of the law of group keys, for
- *	  people's eyes: EXPLAIN, dp_last_release().  Nothing here is fed back into
- *	  a mechanism, and no sampler is in this file.
+ *	  Floating-point descriptions of a scale, and of the law of group keys: for
+ *	  display (EXPLAIN, dp_last_release()), for limits of a scale, and for the
+ *	  distance within which dp_iterate ends.  No sampler is in this file, and
+ *	  none uses it.
  */
 #include "dp_mech.h"
 
@@ -70,10 +71,10 @@ dp_mech_laplace_error(const dp_scale *scale, double beta)
 
 /*
  * dp_mech_key_chance
- *	  P[n + X > k], for people's eyes.
+ *	  The probability that a key with n units is released, for display.
  *
  * Requires: law from dp_mech_key_law_make.
- * Gives:	 the probability in floating point.
+ * Gives:	 P[n + X > k] in floating point, 0 for n = 0.
  * Source:	 doc/theory.md T104.
  */
 double
@@ -82,13 +83,13 @@ dp_mech_key_chance(const dp_key_law *law, uint64_t n)
 	double		rate = 1 / dp_mech_scale_approx(&law->scale);
 	double		k = (double) law->threshold;
 	double		all = -expm1(-rate) + 2 * exp(-rate) * -expm1(-rate * k);
-	double		x = k + 1 - (double) n; /* X from here on */
+	double		x = k + 1 - (double) n; /* released iff X >= x */
 
 	if (n == 0)
 		return 0;
 	if (x <= -k)
 		return 1;
-	/* times (1 - q), P[X = x] is q^|x| (1 - q) / (1 + q - 2 q^(k+1)) */
+	/* P[X = x] = q^|x| (1 - q) / (1 + q - 2 q^(k+1)); `all` is the divisor */
 	if (x > 0)
 		return (exp(-rate * x) - exp(-rate * (k + 1))) / all;
 	return 1 - (exp(-rate * (1 - x)) - exp(-rate * (k + 1))) / all;
@@ -96,7 +97,7 @@ dp_mech_key_chance(const dp_key_law *law, uint64_t n)
 
 /*
  * dp_mech_key_units
- *	  The least n whose chance is at least this, for people's eyes.
+ *	  The least n that is released with at least this chance, for display.
  *
  * Requires: law from dp_mech_key_law_make; 0 < chance < 1.
  * Gives:	 n, found in floating point.

@@ -1,7 +1,7 @@
 /*
  * big.c
- *	  The context of integers of any size, ways in and out of it, and
- *	  products, quotients and roots that are rounded.
+ *	  The context of integers of any size, conversions, and rounded products,
+ *	  quotients and roots.
  *
  * "Up" is floor + 1 throughout: not the ceiling, but never below it.
  */
@@ -49,11 +49,10 @@ dp_mech_big_end(dp_big *b)
 
 /*
  * dp_mech_big_check
- *	  Have a context fail when something else has.
+ *	  Note a status in a context, which fails with the first failure.
  *
  * Requires: nothing.
- * Gives:	 whether the context is good still; its status is the first that
- *			 was not DP_OK.
+ * Gives:	 whether the context has not failed yet.
  * Source:	 doc/theory.md T20 (exact).
  */
 bool
@@ -69,8 +68,9 @@ dp_mech_big_check(dp_big *b, dp_status status)
  *	  One more number of a context.
  *
  * Requires: at most DP_BIG_NUMBERS at a time.
- * Gives:	 a number of any value; NULL when the context has failed, with
- *			 DP_E_MEMORY when OpenSSL cannot allocate or they are too many.
+ * Gives:	 a number of no particular value; NULL when the context has failed,
+ *			 with DP_E_MEMORY when OpenSSL cannot allocate or there are too
+ *			 many.
  * Source:	 doc/theory.md T20 (exact).
  */
 BIGNUM *
@@ -122,7 +122,7 @@ dp_mech_big_of_limbs(dp_big *b, const uint64_t *limbs, unsigned n)
  *
  * Requires: 0 <= x < 2^(64 n).
  * Gives:	 limbs set; a context that has failed with DP_E_OVERFLOW, limbs
- *			 untouched, when x is none of these.
+ *			 untouched, when x is out of range.
  * Source:	 doc/theory.md T20 (exact).
  */
 void
@@ -149,7 +149,7 @@ dp_mech_big_get_limbs(dp_big *b, const BIGNUM *x, uint64_t *limbs, unsigned n)
  *	  An integer of 128 bits.
  *
  * Requires: x >= 0.
- * Gives:	 x, or 2^128 - 1 for all that is larger; 0 when the context has
+ * Gives:	 x, or 2^128 - 1 for anything larger; 0 when the context has
  *			 failed.
  * Source:	 doc/theory.md T20 (exact).
  */

@@ -4,8 +4,8 @@
  *
  * Scores are compared through gaps best - score, which fit dp_uint128 for
  * every pair of dp_int128.  A candidate's index is all that leaves: no score,
- * no noisy score and no gap.  Gumbel noise is the exponential mechanism
- * (theory T16) and is had by that name.
+ * no noisy score and no gap.  Noisy max with Gumbel noise is the exponential
+ * mechanism (theory T16), and goes by that name here.
  */
 #include "dp_mech.h"
 
@@ -145,7 +145,7 @@ dp_mech_permute_and_flip(dp_source *source, const dp_int128 *scores, size_t n,
 	for (i = 0; i < n; i++)
 		order[i] = i;
 
-	/* a best candidate is always accepted, so the loop ends by itself */
+	/* a best candidate is always accepted, so the loop ends */
 	for (i = 0;; i++)
 	{
 		pulse_at(source, i);
@@ -174,10 +174,10 @@ dp_mech_permute_and_flip(dp_source *source, const dp_int128 *scores, size_t n,
  *
  * Requires: n >= 1 scores, scale of noise 1/rate (dp_mech_scale_make of twice
  *			 the sensitivity, or of the sensitivity for monotone scores).
- * Gives:	 DP_OK with *out set; DP_E_RANGE when n is 0, the noise unknown
- *			 or the scale none, DP_E_OVERFLOW when a noise does not fit (its
- *			 odds do not depend on the scores), DP_E_RANDOM, DP_E_MEMORY;
- *			 *out is then untouched.
+ * Gives:	 DP_OK with *out set; DP_E_RANGE when n or the scale is 0 or the
+ *			 noise unknown, DP_E_OVERFLOW when a noise does not fit (its odds
+ *			 do not depend on the scores), DP_E_RANDOM, DP_E_MEMORY; *out is
+ *			 then untouched.
  * Source:	 doc/theory.md T19.
  */
 dp_status

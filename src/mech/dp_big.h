@@ -10,11 +10,11 @@
  *	  value = dp_mech_big_get(&b, sum);
  *	  return dp_mech_big_end(&b);
  *
- * What computes returns a new number of the context and leaves its arguments
- * alone.  After a failure nothing is computed any more: new numbers are NULL,
- * and to every question a number is zero, so that loops over what gets smaller
- * end.  The status is asked for once, by dp_mech_big_end, which cleanses and
- * frees all numbers, those that OpenSSL used on the way included.
+ * Arithmetic returns a new number of the context and leaves its arguments
+ * alone.  After a failure nothing more is computed: new numbers are NULL and
+ * every number compares as zero, so that loops that count down end.  The
+ * status is checked once, by dp_mech_big_end, which cleanses and frees all
+ * numbers, OpenSSL's temporaries included.
  *
  * The numbers of a context are a stack of at most DP_BIG_NUMBERS.  A function
  * that needs many, and every loop, gives them back: b->used at its start is a
@@ -38,7 +38,7 @@ typedef struct dp_big
 	BIGNUM	   *number[DP_BIG_NUMBERS];
 } dp_big;
 
-/* ---- the context, and ways in and out (big.c) ---- */
+/* ---- the context, and conversions (big.c) ---- */
 
 extern void dp_mech_big_begin(dp_big *b);
 extern dp_status dp_mech_big_end(dp_big *b);
@@ -78,7 +78,7 @@ extern BIGNUM *dp_mech_big_over_sinh(dp_big *b, const BIGNUM *num,
 
 /* ---- exact arithmetic ---- */
 
-/* A number that OpenSSL has or has not been able to compute. */
+/* Notes a failure of OpenSSL to compute x. */
 static inline BIGNUM *
 big_made(dp_big *b, BIGNUM *x, bool good)
 {
@@ -128,7 +128,7 @@ big_divide(dp_big *b, const BIGNUM *x, const BIGNUM *y)
 	return big_made(b, r, r != NULL && BN_div(r, NULL, x, y, b->context));
 }
 
-/* The same, and what is left. */
+/* x/y, truncated towards 0, and the remainder. */
 static inline BIGNUM *
 big_divide_rest(dp_big *b, const BIGNUM *x, const BIGNUM *y, BIGNUM **rest)
 {
@@ -183,7 +183,7 @@ big_power(dp_big *b, unsigned bits)
 					BN_lshift(r, r, (int) bits));
 }
 
-/* ---- questions ---- */
+/* ---- comparisons ---- */
 
 static inline bool
 big_is_zero(const dp_big *b, const BIGNUM *x)
@@ -204,7 +204,7 @@ big_compare(const dp_big *b, const BIGNUM *x, const BIGNUM *y)
 	return b->status == DP_OK ? BN_cmp(x, y) : 0;
 }
 
-/* Of |x|. */
+/* The length of |x| in bits. */
 static inline int
 big_bits(const dp_big *b, const BIGNUM *x)
 {
@@ -220,7 +220,7 @@ big_release(dp_big *b, unsigned mark)
 	b->used = mark;
 }
 
-/* Gives back what was made since the mark, but for x, which it answers. */
+/* Gives back what was made since the mark, except x, which is returned. */
 static inline BIGNUM *
 big_keep(dp_big *b, unsigned mark, BIGNUM *x)
 {
@@ -237,7 +237,7 @@ big_keep(dp_big *b, unsigned mark, BIGNUM *x)
 	return x;
 }
 
-/* Gives a number the value of another, whose own is lost: for loops. */
+/* Moves a value to x; `value` is lost.  For loops. */
 static inline void
 big_assign(const dp_big *b, BIGNUM *x, BIGNUM *value)
 {

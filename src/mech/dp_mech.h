@@ -5,8 +5,8 @@
  *
  * Pure C.  Nothing here includes a PostgreSQL header, allocates memory that
  * outlives a call, keeps mutable static state or touches floating point on a
- * path that leads to a sampled value.  A function that can fail answers with
- * a dp_status; on any status but DP_OK its outputs are untouched.
+ * path that leads to a sampled value.  A function that can fail returns a
+ * dp_status; on any status but DP_OK its outputs are untouched.
  */
 #ifndef DP_MECH_H
 #define DP_MECH_H
@@ -116,16 +116,19 @@ extern dp_status dp_mech_truncated_laplace(dp_source *source,
 										   const dp_scale *scale,
 										   dp_int128 bound, dp_int128 *out);
 
-/* For people's eyes only: floating point, never fed back into a mechanism. */
+/*
+ * For display and public limits: floating point, never on a sampled value's
+ * path.
+ */
 extern double dp_mech_scale_approx(const dp_scale *scale);
 extern double dp_mech_laplace_error(const dp_scale *scale, double beta);
 
-/* ---- group keys nobody declared (key_threshold.c, approx.c) ---- */
+/* ---- undeclared group keys (key_threshold.c, approx.c) ---- */
 
-/* Keys with n units are told iff n >= 1 and n + X > threshold. */
+/* A key with n units is released iff n >= 1 and n + X > threshold. */
 typedef struct dp_key_law
 {
-	dp_scale	scale;			/* of X, which is within the threshold */
+	dp_scale	scale;			/* of X; |X| <= threshold */
 	uint64_t	threshold;
 } dp_key_law;
 

@@ -1,7 +1,7 @@
 /*
  * dp_pair.h
- *	  Pairs of bounded integers: their sums, and the numbers that are measured
- *	  of these for covariances and regressions (pair.c).
+ *	  Pairs of bounded integers: their sums, and the cells that covariances and
+ *	  regressions measure from these (pair.c).
  *
  * Pure C; what runs for every row is inline and cannot fail.
  */
@@ -12,12 +12,12 @@
 
 #include "dp_mech.h"
 
-/* Most granules between the bounds of either number. */
+/* Greatest width of either number's bounds, in granules. */
 #define DP_PAIR_WIDTH ((INT64_C(1) << 22) - 1)
 /* A pair k, l as one number: k << DP_PAIR_SHIFT | l. */
 #define DP_PAIR_SHIFT 32
 
-/* Over rows with granules k and l, counted from the lower bounds. */
+/* Sums over rows with granules k and l, counted from the lower bounds. */
 typedef struct dp_pair_sums
 {
 	int64_t		rows;
@@ -28,7 +28,7 @@ typedef struct dp_pair_sums
 	dp_int128	products;		/* of k l */
 } dp_pair_sums;
 
-/* What is measured of them; G and H are the widths of the grids. */
+/* What is measured from them; G and H are the widths of the grids. */
 typedef enum dp_pair_kind
 {
 	DP_PAIR_ROWS,				/* their number */
@@ -50,7 +50,7 @@ typedef struct dp_pair_shape
 	int64_t		factor;			/* f */
 	int64_t		weight;			/* w */
 	int64_t		second_weight;	/* v */
-	int64_t		row;			/* what a row adds to all but the last, w, v */
+	int64_t		row;			/* what a row adds to the cells without w, v */
 } dp_pair_shape;
 
 static inline void

@@ -47,8 +47,8 @@ dp_round_scaled(double y)
  *
  * Requires: range <= 126.
  *
- * Scaling by a power of two is exact but where the result is too small to
- * count or too large.  The difference to the floor is not always exact, but
+ * Scaling by a power of two is exact except where the result is too small to
+ * matter or too large.  The difference to the floor is not always exact, but
  * rounding never carries it across 1/2.
  */
 static inline dp_int128

@@ -1,7 +1,7 @@
 /*
  * dp_threads.h
- *	  Public interface of threads (threads.c): they compute beside the caller,
- *	  and know nothing of the process that they live in.
+ *	  Public interface of threads (threads.c): they compute alongside the
+ *	  caller, and use nothing of the server's.
  */
 #ifndef DP_THREADS_H
 #define DP_THREADS_H
@@ -9,12 +9,12 @@
 #include <pthread.h>
 #include <stddef.h>
 
-#define DP_THREADS 16			/* at once, at most */
-#define DP_THREADS_OF_ROWS 3	/* that take private rows, at most */
+#define DP_THREADS 16			/* most at once */
+#define DP_THREADS_OF_ROWS 3	/* most that process private rows */
 
 typedef struct dp_threads
 {
-	int			count;			/* of those that run */
+	int			count;			/* of running ones */
 	pthread_t	threads[DP_THREADS];
 } dp_threads;
 

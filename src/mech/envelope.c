@@ -7,8 +7,8 @@
  * <= U_i are cheap; r is drawn uniformly below the sum of all U_i and falls
  * into the block of one level i at a place r' < U_i.  For r' + 1 <= L_i it is
  * level i.  Otherwise, which is rare, r' + u < w_i is decided, u uniform in
- * [0, 1), by revealing 64 bits of u and bounding w_i as much more closely at
- * a time; if it fails the trial is repeated.  So a trial ends in level i with
+ * [0, 1), by revealing u 64 bits at a time and bounding w_i that much more
+ * closely; if not, the trial is repeated.  So a trial ends in level i with
  * probability w_i / sum U, whatever the bounds are (theory T18): they only
  * move the running time.
  *
@@ -36,7 +36,7 @@
 #define BITS DP_ENVELOPE_BITS
 #define GUARD_BITS 160			/* 128 squarings cost less than 2^130 units */
 #define SLACK_MAX 65535
-#define EXP_BITS 64				/* more that exp is bounded to */
+#define EXP_BITS 64				/* by which exp is bounded more closely */
 
 typedef struct envelope
 {

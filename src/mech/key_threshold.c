@@ -1,15 +1,18 @@
 /*
  * key_threshold.c
- *	  Which group keys may be told, when the keys themselves are private: those
- *	  with so many units that one more or less hardly matters.
+ *	  Which group keys may be released when the keys themselves are private:
+ *	  those with enough units that one more or less hardly matters.
  *
- * A key with n units is told iff n >= 1 and n + X > k, where X is discrete
- * Laplace noise on [-k, k].  No rule with the same epsilon and delta tells a
- * key more often, but for what k loses by being an integer.
+ * A key with n units is released iff n >= 1 and n + X > k, where X is discrete
+ * Laplace noise on [-k, k].  No rule with the same epsilon and delta releases
+ * a key more often, except for what is lost because k is an integer.
  */
 #include "dp_big.h"
 
-/* Of the bounds by which k is found; it is exact but for ties closer. */
+/*
+ * Precision of the bounds that give k: it is the least but for ties closer
+ * than that.
+ */
 #define BITS 512
 
 /* k and what is compared with it stay below this. */
@@ -48,13 +51,13 @@ least_threshold(dp_big *b, const dp_rational *delta, uint64_t changes,
 
 /*
  * dp_mech_key_law_make
- *	  The law by which keys are told, when one privacy unit changes the numbers
- *	  of at most `changes` keys, each by one.
+ *	  The law by which keys are released, when one privacy unit changes the
+ *	  number of units of at most `changes` keys, each by one.
  *
  * Requires: nothing.
- * Gives:	 DP_OK with *out set so that all keys together are told by an
- *			 (epsilon, delta)-DP rule; DP_E_RANGE unless epsilon > 0, 0 < delta
- *			 < 1 and changes >= 1; DP_E_OVERFLOW when k would be 2^62 or more;
+ * Gives:	 DP_OK with *out set so that the release of all keys is (epsilon,
+ *			 delta)-DP; DP_E_RANGE unless epsilon > 0, 0 < delta < 1 and
+ *			 changes >= 1; DP_E_OVERFLOW when k would be 2^62 or more;
  *			 DP_E_MEMORY; *out is then untouched.
  * Source:	 doc/theory.md T104 (the law), T24 (the bounds).
  */
@@ -90,7 +93,7 @@ dp_mech_key_law_make(const dp_rational *epsilon, const dp_rational *delta,
 
 /*
  * dp_mech_key_told
- *	  Is a key with n units told?
+ *	  Decide whether a key with n units is released.
  *
  * Requires: law from dp_mech_key_law_make.
  * Gives:	 DP_OK with *told set: false for n = 0, true with P[n + X > k] for

@@ -35,7 +35,7 @@ dp_mech_scale_make(dp_uint128 sensitivity, const dp_rational *epsilon,
 	if (sensitivity == 0 || reduced.num == 0)
 		return DP_E_RANGE;
 
-	/* sensitivity den / num, in lowest terms as num and den have no factor */
+	/* sensitivity den / num, in lowest terms as num and den are coprime */
 	common = gcd128(sensitivity, reduced.num);
 	multiply_wide(sensitivity / common, reduced.den, &high, &low);
 	s = reduced.num / common;

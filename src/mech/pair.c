@@ -1,23 +1,22 @@
 /*
  * pair.c
- *	  What is measured of pairs of bounded integers.
+ *	  The cells that are measured from pairs of bounded integers.
  *
  * A row is k in [0, G] and l in [0, H].  The products k l, k (H - l), (G - k)
  * l and (G - k) (H - l) are never negative and sum to G H, so that one price
  * pays for all four, and the number of rows, both means and the covariance
- * follow from their sums.  A variance needs the sum of k (G - k) besides,
- * which is at most G^2 / 4; its weight makes that a share c / 4 of what a row
- * is.
+ * follow from their sums.  A variance also needs the sum of k (G - k), which
+ * is at most G^2 / 4; its weight makes that the fraction c / 4 of what a row
+ * adds to the others.
  *
- * Numbers are multiplied so that a row counts about 2^48: then weights lose
- * little by being integers, and parts of units with many rows by being rounded
- * down.
+ * Products are scaled so that a row adds about 2^48: then little is lost when
+ * weights are rounded to integers and the parts of units with many rows down.
  */
 #include "dp_pair.h"
 
 #define ROW_BITS 48
 
-/* c k (G - k), rounded down: at least 15 c, since G^2 < 2^44. */
+/* The weight of k (G - k) for a spread c: at least 15 c, since G^2 < 2^44. */
 static int64_t
 weight_of(int64_t row, int64_t width, int spread)
 {
@@ -55,7 +54,7 @@ dp_mech_pair_make(dp_pair_kind kind, int64_t width, int64_t second_width,
 		4 + (out->weight > 0) + (out->second_weight > 0);
 }
 
-/* The most of k (G - k). */
+/* The maximum of k (G - k). */
 static int64_t
 most_spread(int64_t width)
 {
@@ -88,7 +87,7 @@ spread_of(int64_t weight, int64_t width, dp_int128 sum, dp_int128 squares)
 
 /*
  * dp_mech_pair_cells
- *	  The cells, shape->ncells numbers, of so many rows.
+ *	  The cells, shape->ncells numbers, from sums over rows.
  *
  * Requires: sums of fewer than 2^63 rows within the widths.
  * Gives:	 numbers in [0, 2^112]; linear in the sums.

@@ -7,24 +7,23 @@
  *
  *	  max(0, a N - d c(v), d c(v-) - a N)
  *
- * (or, of extremes, with another target than a N) which falls to 0 at the
- * first entry with d c(v) >= a N, the centre, and
- * rises after it.  Left of the centre a point's penalty is a N - d c(v), right
- * of it d c(v-) - a N, so it is constant on segments [value, next value) to
- * the left and (value, next value] to the right.
+ * (for extremes, with another target in place of a N), which falls to 0 at the
+ * first entry with d c(v) >= a N, the centre, and rises after it.  Left of the
+ * centre a point's penalty is a N - d c(v), right of it d c(v-) - a N, so it
+ * is constant on segments [value, next value) to the left and (value, next
+ * value] to the right.
  *
- * A draw has two steps.  Adjacent segments are joined into blocks of which
- * all that is used is the size and the least penalty; a new block starts when
- * the penalty has grown by more than 1/rate, and from 64/rate on everything
- * left on that side is one block.  So there are at most BLOCKS of them,
- * however many values there are.  The envelope sampler draws a block with
- * probability proportional to size exp(-rate least) and a point uniform in
- * it; the point is kept with probability exp(-rate (penalty - least)), or
- * else the draw starts anew.  So v is answered with probability proportional
- * to exp(-rate penalty(v)), whatever the blocks are (doc/quantile.md): they
- * only move the running time.  A point of a near block is kept with
- * probability at least 1/e; those of the last blocks are drawn with
- * probability below 2^65 e^-64.
+ * A draw has two steps.  Adjacent segments are joined into blocks, of which
+ * only the size and the least penalty are used; a new block starts when the
+ * penalty has grown by more than 1/rate, and from 64/rate on everything left
+ * on that side is one block.  So there are at most BLOCKS of them, however
+ * many values there are.  The envelope sampler draws a block with probability
+ * proportional to size exp(-rate least) and a point uniform in it; the point
+ * is kept with probability exp(-rate (penalty - least)), or else the draw
+ * starts anew.  So v is drawn with probability proportional to exp(-rate
+ * penalty(v)), whatever the blocks are (doc/quantile.md): they only move the
+ * running time.  A point of a near block is kept with probability at least
+ * 1/e; those of the last blocks are drawn with probability below 2^65 e^-64.
  */
 #include "dp_mech.h"
 
@@ -35,7 +34,7 @@
 #define FAR 64					/* in units of 1/rate */
 #define PRODUCT_BITS 126		/* of d N */
 
-/* The rows, as the caller has them, and what is asked. */
+/* The caller's rows, and the rank that is aimed at. */
 typedef struct rows
 {
 	dp_ranked_rows given;
@@ -283,7 +282,7 @@ draw_point(dp_source *source, const dp_envelope *law, const rows *r,
 	return DP_OK;
 }
 
-/* A point of [low, high], all alike. */
+/* A uniformly random point of [low, high]. */
 static dp_status
 draw_uniform(dp_source *source, int64_t low, int64_t high, int64_t *out)
 {
@@ -305,7 +304,7 @@ draw_uniform(dp_source *source, int64_t low, int64_t high, int64_t *out)
  * Gives:	 DP_OK with *out = rows max(a, d - a), or rows d when neighbours
  *			 replace a unit; DP_E_RANGE, DP_E_OVERFLOW; *out is then
  *			 untouched.
- * Source:	 doc/quantile.md Q1; what it is for: doc/theory.md T16.
+ * Source:	 doc/quantile.md Q1; used for doc/theory.md T16.
  */
 dp_status
 dp_mech_quantile_sensitivity(dp_uint128 a, dp_uint128 d, uint64_t rows_of_unit,
@@ -325,17 +324,17 @@ dp_mech_quantile_sensitivity(dp_uint128 a, dp_uint128 d, uint64_t rows_of_unit,
 /*
  * dp_mech_quantile
  *	  Draw the point v of [low, high] with probability proportional to
- *	  exp(-rate penalty(v)), penalty as above for the fraction a/d of the
- *	  rows.  Without rows all points are alike.
+ *	  exp(-rate penalty(v)), penalty as above for the fraction a/d of the rows;
+ *	  uniformly if there are no rows.
  *
  * Requires: law of width 1 from dp_mech_envelope_make for the rate of
  *			 dp_mech_selection_rate, of dp_mech_quantile_sensitivity and not
  *			 monotone; low <= high; d >= 1, a <= d.
- * Gives:	 DP_OK with *out set; DP_E_RANGE when an argument is none of
- *			 these or [low, high] has 2^64 points, DP_E_OVERFLOW when d times
- *			 the number of rows reaches 2^126, DP_E_RANDOM, DP_E_MEMORY;
- *			 *out is then untouched.  Takes O(n) steps, and memory that does
- *			 not depend on n.
+ * Gives:	 DP_OK with *out set; DP_E_RANGE when an argument is out of range
+ *			 or [low, high] has 2^64 points, DP_E_OVERFLOW when d times the
+ *			 number of rows reaches 2^126, DP_E_RANDOM, DP_E_MEMORY; *out is
+ *			 then untouched.  Takes O(n) steps, and memory that does not depend
+ *			 on n.
  * Source:	 doc/quantile.md Q1, Q2; doc/theory.md T16, T18.
  */
 dp_status
@@ -369,8 +368,8 @@ dp_mech_quantile(dp_source *source, const dp_envelope *law,
  *
  *	  max(0, rank - d #(rows <= v), d #(rows < v) - rank)
  *
- *	  or, for the greatest value, the same with >= and >.  Without rows all
- *	  points are alike.
+ *	  or, for the greatest value, the same with >= and >; uniformly if there
+ *	  are no rows.
  *
  * Requires: law of width 1 from dp_mech_envelope_make for the rate of
  *			 dp_mech_selection_rate, of d times the rows of a unit and not
@@ -379,8 +378,8 @@ dp_mech_quantile(dp_source *source, const dp_envelope *law,
  * Source:	 doc/theory.md T92, T16, T18; doc/quantile.md Q2.
  *
  * With N rows, #(rows >= v) = N - #(rows < v): the greatest value is the
- * same with d N - rank for the rank.  A rank of more than d N, or less than 0,
- * adds to all penalties the same number that d N, or 0, would not add.
+ * same with d N - rank for the rank.  A rank above d N or below 0 adds only a
+ * constant to all penalties, so it is clamped.
  */
 dp_status
 dp_mech_extreme(dp_source *source, const dp_envelope *law,

@@ -2,7 +2,7 @@
  * random.c
  *	  The buffered random source and uniform integers.
  *
- * Every random bit of the extension comes through here.  A source hands out
+ * Every random bit of a mechanism comes through here.  A source hands out
  * bytes of its buffer once, zeroes them as it does so, and refills the buffer
  * as a whole.  When the filler fails, the buffer is wiped and every request
  * fails until a later refill succeeds: there is no weaker second source.
@@ -38,8 +38,8 @@ dp_mech_source_init(dp_source *source, dp_source_fill fill, void *state)
 
 /*
  * dp_mech_source_pulse
- *	  Have a function called now and then while one candidate is drawn among
- *	  many, so that the caller can be interrupted.
+ *	  Set a function to be called every so often while one candidate is drawn
+ *	  among many, so that the caller can be interrupted.
  *
  * Requires: an initialised source; pulse may leave by longjmp: it is called
  *			 when nothing is allocated and nothing else has begun.  NULL:
@@ -90,11 +90,11 @@ dp_mech_source_refill(dp_source *source)
 
 /*
  * dp_mech_fill_openssl
- *	  The filler of production: OpenSSL's private DRBG.
+ *	  The filler in production: OpenSSL's private DRBG.
  *
  * Requires: out of at least n bytes; state is not used.
- * Gives:	 true with n bytes set; false when OpenSSL cannot answer, and out
- *			 then holds nothing that may be used.
+ * Gives:	 true with n bytes set; false when OpenSSL fails, and the content
+ *			 of out must then not be used.
  * Source:	 RAND_priv_bytes(3); doc/theory.md T1 assumes its output uniform.
  */
 bool

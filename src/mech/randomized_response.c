@@ -12,8 +12,8 @@
  *	  opposite.
  *
  * Requires: epsilon a positive rational.
- * Gives:	 DP_OK with *out set; DP_E_RANGE when epsilon is 0 or none,
- *			 DP_E_RANDOM; *out is then untouched.
+ * Gives:	 DP_OK with *out set; DP_E_RANGE when epsilon or its denominator is
+ *			 0, DP_E_RANDOM; *out is then untouched.
  * Source:	 doc/theory.md T14.
  */
 dp_status

@@ -149,7 +149,7 @@ uniform64(dp_source *source, uint64_t n, uint64_t *out)
 	return DP_OK;
 }
 
-/* Uniform on [0, n), n >= 1, in the same way. */
+/* The same in 128 bits. */
 static inline dp_status
 uniform128(dp_source *source, dp_uint128 n, dp_uint128 *out)
 {
@@ -229,7 +229,7 @@ bernoulli_exp_one(dp_source *source, bool *out)
  * Success with probability exp(-n/d) for 0 <= n <= d, d >= 1.  Bernoulli of
  * n/(d k) is drawn as Bernoulli(1/k) and Bernoulli(n/d), which are
  * independent: the law is the same, and d k never has to be formed.  The
- * body serves every width; UNIFORM draws below d and answers a dp_status.
+ * body serves every width; UNIFORM draws below d and returns a dp_status.
  */
 #define BERNOULLI_EXP_BODY(UNIFORM, NOT_BELOW) \
 	do \

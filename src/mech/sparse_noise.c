@@ -70,7 +70,7 @@ dp_mech_threshold_arm(dp_source *source, const dp_threshold_law *law,
 
 /*
  * dp_mech_threshold_test
- *	  Is a value "above"?  value + Y >= armed, Y drawn of law->query.
+ *	  Decide whether a value is "above": value + Y >= armed, Y of law->query.
  *
  * Requires: armed from dp_mech_threshold_arm with the same law; every value
  *			 of the sensitivity that the law was made for; no further test of

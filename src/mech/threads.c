@@ -1,6 +1,6 @@
 /*
  * threads.c
- *	  Threads that compute beside the caller.
+ *	  Threads that compute alongside the caller.
  *
  * Every signal is blocked in them.  The caller must join them before it frees
  * or reuses any memory that they see, whatever happens.
@@ -27,10 +27,10 @@ start(dp_threads *threads, const pthread_attr_t *attributes,
  *	  One thread for each of `count` workers, of `size` bytes, at most
  *	  DP_THREADS; as many as the system gives.
  *
- * Requires: run() ends by itself, and uses what is made for threads alone; a
- *			 worker belongs to nobody else.
- * Gives:	 threads->count, perhaps 0, to be joined.  The caller has to do
- *			 what is left, so that all is done in any case.
+ * Requires: run() returns and calls only what is safe in threads; nothing else
+ *			 touches a worker meanwhile.
+ * Gives:	 threads->count, possibly 0, to be joined.  The caller does the
+ *			 work that is left.
  * Source:	 doc/theory.md T66.
  */
 void
