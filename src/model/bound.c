@@ -1,13 +1,13 @@
 /*
  * bound.c
- *	  What the adaptive generator can say of its errors, by public numbers.
+ *	  Bounds on the adaptive generator's errors, from public numbers.
  *
- * Every release tells a range for the counts of its table's cells and, summed,
- * for those of each part of the table.  No count is negative, none is above
- * that of a part's cell which it belongs to, and cells that nearly everybody
- * is in must meet.  The wanted tables' cells are within their ranges; sums of
- * a table's errors have bounds of their own, which are much smaller than the
- * sum of the cells' bounds.
+ * Every release gives a range for the counts of its table's cells and, summed,
+ * for those of each part of the table.  No count is negative or above that of
+ * the part's cell around it, and cells that hold nearly all rows must overlap.
+ * The wanted tables' cells are within their ranges; sums of a table's errors
+ * have bounds of their own, which are much smaller than the sum of the cells'
+ * bounds.
  */
 #include <math.h>
 #include <string.h>
@@ -16,7 +16,7 @@
 
 #define MOST_COMBINED 5			/* columns of a table whose parts are, too */
 
-/* Where the counts of a table's cells are. */
+/* The ranges of the counts of a table's cells. */
 typedef struct range
 {
 	double	   *low;
@@ -75,7 +75,7 @@ find(const bounds *b, dp_columns set)
 	return set == 0 ? b->t->ntables : -1;
 }
 
-/* A normal variable is farther than this from its mean at a rate of beta. */
+/* A standard normal variable exceeds this in size with probability beta. */
 static double
 quantile(double beta)
 {
@@ -95,7 +95,7 @@ quantile(double beta)
 	return high;
 }
 
-/* Half a row, since counts are whole: doc/theory.md T77. */
+/* Half of a range; half a row is for rounding counts: doc/theory.md T77. */
 static double
 half_width(double sigma, double odds)
 {
@@ -120,7 +120,7 @@ narrow(range *r, int64_t cells, const double *value, double width)
 	}
 }
 
-/* By each release of the rounds that has the table's columns. */
+/* Narrow a table's ranges by the rounds' releases that have its columns. */
 static void
 narrow_by_rounds(bounds *b, int table)
 {
@@ -171,8 +171,8 @@ take_mean(bounds *b, int at, dp_columns set)
 }
 
 /*
- * What the parts contribute to the variance of a combined table, times
- * cells^2 / sigma^2; 0 when a part is not known.
+ * The variance of a combined table, times cells^2 / sigma^2, summed over its
+ * parts; 0 when a part is not known.
  */
 static double
 parts_variance(const bounds *b, dp_columns set)
@@ -198,7 +198,7 @@ parts_variance(const bounds *b, dp_columns set)
 	}
 }
 
-/* Give a table the means of its parts, those of most columns first. */
+/* Fit a table to the means of its parts, those of most columns first. */
 static void
 combine(bounds *b, dp_columns set, double *value)
 {
@@ -230,7 +230,7 @@ combine(bounds *b, dp_columns set, double *value)
 	release(b, gap);
 }
 
-/* By the last release, of all wanted tables. */
+/* Narrow a table's ranges by the last release, of all wanted tables. */
 static void
 narrow_by_closing(bounds *b, int table)
 {
@@ -255,7 +255,7 @@ narrow_by_closing(bounds *b, int table)
 	release(b, value);
 }
 
-/* The cells of a table that belong to a part's are at most what those are. */
+/* No cell of a table is above the part's cell around it. */
 static void
 narrow_above(bounds *b, int table, int part, double *room)
 {
@@ -271,7 +271,7 @@ narrow_above(bounds *b, int table, int part, double *room)
 		high[k] = fmin(high[k], room[k]);
 }
 
-/* Cells that many are in, by a part of one column less and that column. */
+/* Two parts' cells overlap in what exceeds the number of rows. */
 static void
 narrow_below(bounds *b, int table, int rest, int column, double *room)
 {
@@ -314,7 +314,7 @@ narrow_by_parts(bounds *b, int table)
 	release(b, room);
 }
 
-/* The number of rows: every release sums to it. */
+/* Find a range for the number of rows, to which every release sums. */
 static void
 find_total(bounds *b)
 {
@@ -391,7 +391,7 @@ find_ranges(bounds *b)
 		}
 }
 
-/* ---- what is said of a table ---- */
+/* ---- bounds of a table ---- */
 
 static void
 tighten(const bounds *b, dp_bound *out, double table)
@@ -404,7 +404,7 @@ tighten(const bounds *b, dp_bound *out, double table)
 	out->cell = fmin(out->cell, fmin(table, (table + off) / 2));
 }
 
-/* By the ranges; what is expected of the table is in scratch. */
+/* Bound a table's errors by the ranges; its expected counts are in scratch. */
 static void
 bound_by_range(const bounds *b, int table, dp_bound *out)
 {
@@ -429,7 +429,7 @@ bound_by_range(const bounds *b, int table, dp_bound *out)
 	tighten(b, out, 2 * below + b->g->d->total - b->low);
 }
 
-/* The sum of errors, by one release. */
+/* Bound the sum of a table's errors by one release. */
 static void
 bound_by_release(const bounds *b, const dp_evidence *e, int table,
 				 dp_bound *out)
@@ -449,7 +449,7 @@ bound_by_release(const bounds *b, const dp_evidence *e, int table,
 										   cells, e->odds.sum));
 }
 
-/* Of the last release, the smallest table that tells of one; public. */
+/* The smallest table of the last release with a table's columns; public. */
 static int
 home_of(const dp_generator_terms *t, int table)
 {
@@ -471,7 +471,7 @@ home_of(const dp_generator_terms *t, int table)
 	return home;
 }
 
-/* By measurements that have the table's columns. */
+/* Bound a table by the measurements that have its columns. */
 static void
 bound_measured(const bounds *b, int table, dp_bound *out)
 {
@@ -488,7 +488,7 @@ bound_measured(const bounds *b, int table, dp_bound *out)
 	}
 }
 
-/* By the last choice. */
+/* Bound a table that the last choice passed over. */
 static void
 bound_passed_over(const bounds *b, int table, dp_bound *out)
 {

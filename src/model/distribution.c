@@ -181,12 +181,12 @@ add_factor(dp_distribution *d, dp_columns set)
 
 /*
  * dp_model_distribution_measure
- *	  Take in a noisy marginal, which dp_model_distribution_fit then considers.
+ *	  Add a noisy marginal, for dp_model_distribution_fit.
  *
  * Requires: value of the set's cells, finite; variance > 0; the set not
  *			 empty and within the shape; its tree of a size that memory holds.
  * Gives:	 the same distribution, in a tree that holds the set, with a new
- *			 total; nothing inferred: dp_model_distribution_fit does.
+ *			 total; nothing is inferred yet.
  * Source:	 doc/theory.md T70.
  */
 void

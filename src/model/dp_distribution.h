@@ -22,10 +22,10 @@ typedef uint64_t dp_columns;	/* a set: bit i is column i */
 #define DP_COLUMN(i) ((dp_columns) 1 << (i))
 
 /*
- * What whoever runs this provides.  allocate never answers NULL: it raises an
- * error, as palloc does.  pulse is called at least every some milliseconds of
- * work and may raise an error, too; whoever catches it frees all memory at
- * once, as a memory context is freed.  pulse may be NULL.
+ * What the caller provides.  allocate never returns NULL: it raises an error,
+ * as palloc does.  pulse is called every few milliseconds of work and may
+ * raise an error, too; the handler frees all memory at once, as a memory
+ * context is freed.  pulse may be NULL.
  */
 typedef struct dp_host
 {
@@ -84,15 +84,15 @@ extern int	dp_model_tree_find(const dp_tree *tree, const dp_shape *shape,
 
 /* ---- distributions (distribution.c, marginal.c, fit.c) ---- */
 
-/* A released marginal; repeated ones of one set are joined into one. */
+/* A released marginal; those of one set are merged. */
 typedef struct dp_factor
 {
 	dp_columns	set;
 	int64_t		cells;
-	int			node;			/* of the tree, that holds it */
+	int			node;			/* tree node that holds it */
 	double		weight;			/* 1 / variance of a cell's noise */
 	double	   *value;			/* the noisy counts */
-	double	   *potential;		/* what makes the distribution, in logs */
+	double	   *potential;		/* logarithms of weights */
 	double	   *gradient;
 	double	   *marginal;		/* counts that the distribution expects */
 } dp_factor;
@@ -129,7 +129,7 @@ extern dp_status dp_model_distribution_marginal(const dp_distribution *d,
 												double *out);
 extern void dp_model_distribution_fit(dp_distribution *d, int iterations,
 									  double tolerance, double enough);
-/* Of the fit itself; for tests. */
+/* What the fit minimises; exported for tests. */
 extern double dp_model_distribution_loss(const dp_distribution *d);
 
 /* ---- rows (sample.c) ---- */
@@ -137,7 +137,7 @@ extern double dp_model_distribution_loss(const dp_distribution *d);
 extern dp_status dp_model_distribution_sample(const dp_distribution *d,
 											  dp_source *source, int64_t rows,
 											  int32_t *places);
-/* Of the two others; for tests. */
+/* Parts of sampling; exported for tests. */
 extern dp_status dp_model_sample_uniform(dp_source *source, double *out);
 extern dp_status dp_model_sample_share(dp_source *source, const double *odds,
 									   int64_t n, double mass, int64_t rows,

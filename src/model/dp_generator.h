@@ -1,18 +1,17 @@
 /*
  * dp_generator.h
- *	  Public interface of the generators: mechanisms that meet exact marginal
- *	  tables and leave a public distribution.
+ *	  Public interface of the generators: mechanisms that read exact marginal
+ *	  tables and give a public distribution.
  *
  * Pure C.  Exact counts are compared with integers and released with exact
- * noise only (mech); whatever is in floating point is made of released numbers
- * and public ones.
+ * noise only (mech); floating point serves only released and public numbers.
  */
 #ifndef DP_GENERATOR_H
 #define DP_GENERATOR_H
 
 #include "dp_distribution.h"
 
-/* A marginal table: something that may be measured. */
+/* A marginal table that may be measured. */
 typedef struct dp_generator_table
 {
 	dp_columns	set;
@@ -21,14 +20,14 @@ typedef struct dp_generator_table
 	const int64_t *counts;		/* private */
 } dp_generator_table;
 
-/* What is said of a wanted table's errors, in rows; INFINITY: nothing. */
+/* Bounds on a wanted table's errors, in rows; INFINITY if there is none. */
 typedef struct dp_bound
 {
 	double		table;			/* all cells together */
 	double		cell;			/* a single one */
 } dp_bound;
 
-/* What is public. */
+/* Public parameters. */
 typedef struct dp_generator_terms
 {
 	dp_shape	shape;
@@ -41,7 +40,7 @@ typedef struct dp_generator_terms
 	dp_bound   *bound;			/* room for one of each table, or NULL */
 } dp_generator_terms;
 
-/* What a generator says about its work; public. */
+/* What a generator reports of its run; public. */
 typedef struct dp_generator_report
 {
 	int			rounds;
@@ -50,7 +49,7 @@ typedef struct dp_generator_report
 	double		total;			/* estimated number of rows */
 
 	/* bounds that hold with probability 0.95; NAN: none */
-	double		mean_error;		/* || told - exact ||_1 / total, over */
+	double		mean_error;		/* || given - exact ||_1 / total, over */
 	double		max_error;		/* wanted tables that have a bound */
 	double		cell_error;		/* of a cell of them, in rows */
 	int			unbounded;		/* wanted tables without one */
@@ -79,7 +78,7 @@ extern dp_status dp_model_generator_step_last(const dp_generator_terms *t,
 											  dp_fixed left,
 											  dp_generator_step *out);
 
-/* ---- the adaptive generator (generator.c); all but run for tests ---- */
+/* ---- the adaptive generator (generator.c); for tests, all but run ---- */
 
 extern void dp_model_generator_score(const dp_generator_terms *t, int table,
 									 const int64_t *expected, double sigma,
@@ -101,7 +100,7 @@ extern dp_status dp_model_generator_run(const dp_host *host, dp_source *source,
 										dp_fixed rho, dp_distribution **out,
 										dp_generator_report *report);
 
-/* ---- rows as they are expected (polish.c) ---- */
+/* ---- rows nearer to the expected counts (polish.c) ---- */
 
 extern dp_status dp_model_generator_polish(const dp_distribution *d,
 										   const dp_generator_terms *t,

@@ -1,7 +1,7 @@
 /*
  * dp_iterate.h
  *	  Public interface of the iterative construction: a hypothesis about a
- *	  database that is mended where a private distinguisher finds it wrong
+ *	  database that is corrected where a private distinguisher finds it wrong
  *	  (book, section 5.2, Algorithm 8).
  *
  * Pure C.  Queries weigh cells from 0 to `one` granules; their counts are
@@ -29,7 +29,7 @@ typedef enum dp_iterate_update
 	DP_ITERATE_OWN				/* the caller's, between runs of one round */
 } dp_iterate_update;
 
-/* How a query is found, and counted. */
+/* How a query is chosen, and the noise of its count. */
 typedef enum dp_iterate_distinguisher
 {
 	DP_ITERATE_EXPONENTIAL,		/* discrete Laplace */
@@ -47,7 +47,7 @@ typedef struct dp_iterate_terms
 	int64_t		one;			/* granules of the weight 1, below 2^21 */
 	int64_t		n;				/* rows */
 	int			rounds;
-	double		near;			/* rows: rounds end within it */
+	double		near;			/* rows: an answer within it ends the run */
 	double		eta;			/* multiplicative: the step; 0: twice how far
 								 * the answer is off, as a fraction of n */
 	int64_t		size;			/* median: cells of a candidate, */

@@ -4,7 +4,7 @@
  *	  multiset of `size` cells of a small universe.
  *
  * Pure C: no PostgreSQL header, no allocation, no mutable static state.  The
- * caller gives the memory, whose size the functions say.
+ * caller provides memory; functions return its size.
  *
  * Design.  A query f weighs cells from 0 to `one` granules, a set of cells by
  * 0 or 1; F_f is the sum over rows, n is public.  A candidate y, a multiset of
@@ -13,9 +13,9 @@
  *		- max over f of | m min(F_f, n one) - n sum over i in y of f(y_i) |
  *
  * whose sensitivity is m times that of F_f (doc/theory.md T65, T128).  All
- * scores are known before the first candidate is looked at: per query
- * there are m + 1 distances.  They are replaced by small numbers in the same
- * order, which are again linear in the number of cells that match (T66), so a
+ * scores are known before the first candidate is scored: per query there are m
+ * one + 1 distances.  They are replaced by small numbers in the same order,
+ * which are again linear in the number of cells that match (T66), so a
  * candidate is scored by adding and comparing 16-bit numbers, many at a time.
  *
  * Scan 1 counts the candidates of each level of equal score.  The envelope
@@ -43,7 +43,7 @@
 #define DP_SMALLDB_CHUNKS 4096
 #define DP_SMALLDB_THREADS DP_THREADS
 
-/* What a selection is about; public. */
+/* The size of a selection; public. */
 typedef struct dp_smalldb_shape
 {
 	uint64_t	cells;			/* of the universe */
@@ -96,7 +96,7 @@ typedef struct dp_smalldb
 typedef struct dp_smalldb_worker
 {
 	dp_smalldb *problem;
-	uint32_t   *cells;			/* the multiset at hand, then its counts */
+	uint32_t   *cells;			/* the current multiset, then its counts */
 	void	   *sums;			/* lanes for each prefix */
 	uint64_t   *histogram;		/* of problem->levels */
 } dp_smalldb_worker;

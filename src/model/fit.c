@@ -48,7 +48,7 @@ dp_model_distribution_loss(const dp_distribution *d)
 	return loss;
 }
 
-/* Gradients at the marginals of now, which are kept in `before`. */
+/* Gradients at the current marginals, which are copied to `before`. */
 static void
 take_gradient(dp_distribution *d, double *before)
 {
@@ -112,10 +112,10 @@ unit_step(const dp_distribution *d)
 }
 
 /*
- * The loss that is low enough.  Noise alone gives the truth one half for each
- * cell.  A fit to counts follows their noise, too, where they stand out of it,
- * and so falls below that: by half of such cells, which tables with columns in
- * common do not leave all free.
+ * A loss that is low enough.  The true distribution has one half for each
+ * cell, from noise alone.  A fit follows the noise of counts that stand out of
+ * it and so falls below that: by half of these cells, as tables with columns
+ * in common do not leave all of them free.
  */
 static double
 enough_loss(const dp_distribution *d)

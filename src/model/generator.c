@@ -4,7 +4,7 @@
  *	  Miklau 2022), after the paper.
  *
  * First every column is measured.  Then, in each round, the exponential
- * mechanism chooses a table that the distribution expects badly, more so than
+ * mechanism chooses a table that the distribution predicts badly, more so than
  * noise would explain; the table is released with discrete Gaussian noise, and
  * the distribution is fitted to everything released so far.  Rounds begin
  * cheap; one whose measurement moved the distribution by less than its noise
@@ -14,8 +14,8 @@
  * So where the whole workload fits into the tree, the rounds have one half of
  * rho, and the other half goes to one more release, of all wanted tables.
  *
- * What meets exact counts: dp_model_generator_score, which compares them with
- * integers in integers, and dp_model_generator_measure.  All else is public.
+ * Only dp_model_generator_score, which compares integers with integers, and
+ * dp_model_generator_measure read exact counts.  All else is public.
  */
 #include <math.h>
 #include <string.h>
@@ -23,11 +23,11 @@
 #include "dp_generator.h"
 #include "generator.h"
 
-#define PULSE_CELLS (1 << 16)	/* noise between two looks of the host */
+#define PULSE_CELLS (1 << 16)	/* of noise between two pulses */
 #define NOMINAL_ROUNDS 16		/* per column */
 #define TOLERANCE 1e-4			/* of the loss, when a fit is at rest */
 
-/* How long to fit: cells visited, and steps. */
+/* Limits of a fit: cells visited, and steps. */
 typedef struct patience
 {
 	double		effort;
@@ -134,7 +134,7 @@ dp_model_generator_measure(dp_source *source, const dp_host *host,
 	return status;
 }
 
-/* What the distribution expects of a table, on the integers; public. */
+/* A table's expected counts, rounded; public. */
 static void
 expect(generator *g, int table)
 {
@@ -143,7 +143,7 @@ expect(generator *g, int table)
 	int64_t    *to = g->expected[table];
 	int64_t		k;
 
-	/* Too much work to tell: as if its columns were independent. */
+	/* if that is too much work, as if its columns were independent */
 	if (dp_model_distribution_marginal(g->d, t->table[table].set, MOST_PRODUCT,
 									   g->scratch) != DP_OK)
 		dp_model_generator_independent(g, t->table[table].set, g->scratch);
@@ -168,7 +168,7 @@ choose(generator *g)
 									 &g->chosen);
 }
 
-/* Release one table and take it in; it was paid for. */
+/* Release a table, which is paid for, and add it to the distribution. */
 static dp_status
 measure(generator *g, int table, bool closing)
 {
@@ -193,7 +193,7 @@ fit(generator *g, const patience *p)
 	dp_model_distribution_fit(g->d, (int) fmin(steps, p->most), TOLERANCE, 1);
 }
 
-/* Tables that the size limit allows by now: a public matter. */
+/* Find the tables that the size limit allows by now; public. */
 static void
 find_candidates(generator *g)
 {
@@ -216,7 +216,7 @@ find_candidates(generator *g)
 	}
 }
 
-/* Did the measurement move what was expected by less than its noise? */
+/* Whether the measurement moved the expected counts by less than its noise. */
 static bool
 was_noise(generator *g)
 {
@@ -243,7 +243,7 @@ pay(generator *g, dp_fixed rho)
 	return true;
 }
 
-/* Every column by itself, to begin with. */
+/* Measure every column. */
 static dp_status
 first_round(generator *g)
 {
@@ -296,7 +296,7 @@ one_round(generator *g, bool *last)
 	return status;
 }
 
-/* Would a tree of the allowed size hold all wanted tables?  Public. */
+/* Whether a tree of the allowed size holds all wanted tables; public. */
 static bool
 workload_fits(const generator *g)
 {
@@ -315,7 +315,7 @@ workload_fits(const generator *g)
 	return cells <= t->most_cells;
 }
 
-/* All wanted tables with equal noise, for what is left. */
+/* Release all wanted tables, with equal noise, for the rho that is left. */
 static dp_status
 closing_round(generator *g)
 {
@@ -345,11 +345,11 @@ closing_round(generator *g)
  * dp_model_generator_run
  *	  The whole mechanism, rho-zCDP.
  *
- * Requires: host, source, terms complete (the first tables are those of each
- *			 column by itself); rho > 0 and charged.
+ * Requires: host, source, terms complete (the first tables are those of single
+ *			 columns); rho > 0 and charged.
  * Gives:	 DP_OK with *out, that the caller frees, and *report; DP_E_RANGE
- *			 for a rho out of all proportion (public: it does not depend on
- *			 counts), DP_E_RANDOM, DP_E_OVERFLOW, DP_E_MEMORY.
+ *			 for an extreme rho (public: it does not depend on counts),
+ *			 DP_E_RANDOM, DP_E_OVERFLOW, DP_E_MEMORY.
  * Source:	 doc/theory.md T73.
  */
 dp_status

@@ -7,13 +7,13 @@
 
 #include "dp_generator.h"
 
-/* Cells of a product on the way to a marginal; more is too much work. */
+/* Most cells of an intermediate product for a marginal. */
 #define MOST_PRODUCT 0x1p24
 
 /* E|X| of a normal variable over its sigma. */
 #define MEAN_NOISE 0.79788456080286535588
 
-/* The odds that a release is wrong about each thing said by it. */
+/* The probability that each bound from a release is wrong. */
 typedef struct dp_odds
 {
 	double		wanted;			/* a cell of a wanted table */
@@ -52,7 +52,7 @@ typedef struct generator
 	dp_int128  *score;			/* private; of the candidates */
 	int			chosen;			/* a table */
 	int64_t   **expected;		/* of each table, when it was scored last */
-	double	   *noisy;			/* the measurement made last */
+	double	   *noisy;			/* the last measurement */
 	double	   *scratch;
 	int			releases;		/* so far */
 	int			nevidence;

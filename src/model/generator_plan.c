@@ -2,7 +2,7 @@
  * generator_plan.c
  *	  What one round of the adaptive generator costs, exactly.
  *
- * The schedule is thought out in floating point, from public numbers; then the
+ * The schedule is computed in floating point, from public numbers; then the
  * choice's epsilon is rounded down and the noise's variance up to short
  * rationals, and rho is computed from those, rounded up.
  */
@@ -58,7 +58,7 @@ dp_model_score_sensitivity(const dp_generator_terms *t)
  *
  * Requires: terms complete; epsilon and sigma positive.
  * Gives:	 DP_OK with *out: the laws and their rho, rounded up; DP_E_RANGE
- *			 and DP_E_OVERFLOW for numbers out of all proportion.
+ *			 and DP_E_OVERFLOW for extreme numbers.
  * Source:	 doc/theory.md T21, T36, T71, T72.
  */
 dp_status

@@ -1,6 +1,6 @@
 /*
  * generator_state.c
- *	  The adaptive generator's memory, and the odds of what is said by it.
+ *	  The adaptive generator's memory, and the odds that its bounds fail.
  */
 #include <math.h>
 #include <string.h>
@@ -8,9 +8,9 @@
 #include "generator.h"
 
 /*
- * How the odds of being wrong are shared out, 0.05 in all: what the last
- * choice says, what the rounds measured, what the last release of all wanted
- * tables did; without the latter the rounds have its share.
+ * How the odds that a bound fails, 0.05 in all, are shared out: between the
+ * last choice, the rounds' measurements, and the last release of all wanted
+ * tables; without the latter the rounds have its share.
  */
 #define CHOICE_ODDS 0.01
 #define ROUNDS_ODDS 0.01
@@ -146,7 +146,7 @@ dp_model_generator_noise_size(double sigma, int64_t cells)
 
 /*
  * dp_model_generator_noise_bound
- *	  What || noise ||_1 of a table stays below but for odds of beta.
+ *	  What || noise ||_1 of a table exceeds with probability at most beta.
  *
  * Requires: sigma > 0; cells > 0; 0 < beta < 1.
  * Gives:	 as said.
@@ -181,8 +181,8 @@ dp_model_generator_is_whole(const dp_generator_terms *t, int table)
 }
 
 /*
- * Odds of each thing that is said by a release of the columns of a set: ranges
- * of the cells of every table within it, and sums of wanted ones.  Cells of
+ * The odds that each bound from a release of a set's columns fails: ranges of
+ * the cells of every table within it, and sums of wanted ones.  Cells of
  * wanted tables have most of them.
  */
 static dp_odds
@@ -215,10 +215,9 @@ share_out(const dp_generator_terms *t, dp_columns set, double odds)
 }
 
 /*
- * Release j of the rounds has 1/(j(j + 1)) of their share, so that it does not
- * matter how many there will be, nor that it depends on earlier ones which
- * table comes next.  In the last release each thing is said once, by all of it
- * together.
+ * Release j of the rounds has 1/(j(j + 1)) of their share, so that neither
+ * their number matters, nor that the choice of the next table depends on
+ * earlier ones.  The last release, as a whole, gives each bound once.
  */
 static dp_odds
 odds_of(const generator *g, int table, bool closing)
@@ -234,7 +233,7 @@ odds_of(const generator *g, int table, bool closing)
 
 /*
  * dp_model_generator_keep
- *	  Keep the measurement made last, in place of an earlier one of its table.
+ *	  Keep the last measurement, in place of an earlier one of its table.
  *
  * Requires: g->noisy and g->step of that measurement.
  * Gives:	 evidence for dp_model_generator_estimate.

@@ -63,14 +63,14 @@ dp_model_iterate_guess(const dp_iterate_terms *terms, const int32_t *weights,
 							  probability) + .5);
 }
 
-/* How far an answer is from its guess; of released numbers. */
+/* The distance of an answer from its guess; both are released. */
 static double
 distance(const dp_iterate_step *step)
 {
 	return fabs((double) (step->answer - step->guess));
 }
 
-/* What dp_weights_step does. */
+/* The update of dp_weights_step. */
 static void
 multiply(state *s, const dp_iterate_step *step, bool lower)
 {
@@ -139,7 +139,7 @@ count_query(state *s, int64_t query, dp_int128 *answer)
 	return status;
 }
 
-/* Find a query, and count it. */
+/* Find a query and count its rows. */
 static dp_status
 take_step(state *s, dp_iterate_step *step)
 {

@@ -1,9 +1,9 @@
 /*
  * iterate_median.c
  *	  The median mechanism as a database update algorithm: candidates are all
- *	  multisets of `size` cells, a query's guess is the median of what those
- *	  that are left answer, and an update removes those on the wrong side of
- *	  it, half of them at least.
+ *	  multisets of `size` cells, a query's guess is the median answer of those
+ *	  that are left, and an update removes those on the wrong side of it, at
+ *	  least half of them.
  *
  * All of it is about public numbers.  A candidate's answer is a number of
  * granules, size * one of which are all rows.
@@ -205,7 +205,7 @@ dp_model_iterate_median_learn(const dp_iterate_terms *terms,
 	return true;
 }
 
-/* How far a candidate is from the medians at most. */
+/* The largest distance of a candidate's answers from the medians. */
 static int64_t
 distance_of(const dp_iterate_terms *t, const dp_iterate_median *m,
 			int64_t candidate)

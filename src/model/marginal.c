@@ -5,16 +5,16 @@
  *
  * Each wanted column counts for the highest node that has it.  The nodes
  * between those and the lowest one that has all of them below it are enough:
- * what is below or beside sums to 1, and the topmost one starts from its
- * belief.  From the leaves on, each node is multiplied by what its children
- * hand up, and everything is summed out that is neither wanted nor in a
- * separator still to be used.
+ * all others sum to 1, and the topmost one starts from its belief.  From the
+ * leaves on, each node is multiplied by what its children hand up, and
+ * everything is summed out that is neither wanted nor in a separator still to
+ * be used.
  */
 #include <string.h>
 
 #include "dp_distribution.h"
 
-/* A question on its way through the tree. */
+/* A marginal that is being computed. */
 typedef struct question
 {
 	const dp_distribution *d;
@@ -69,7 +69,7 @@ table_of(const question *q, dp_columns set)
 						  (size_t) dp_model_shape_cells(&q->d->shape, set));
 }
 
-/* What node i hands up; false when that is too much work. */
+/* Make the table that node i hands up; false when that is too much work. */
 static bool
 ask_node(question *q, int i)
 {

@@ -2,13 +2,13 @@
  * mwem.c
  *	  MWEM (Hardt, Ligett and McSherry 2012): the book's iterative construction
  *	  with the exponential mechanism as distinguisher and multiplicative
- *	  weights, over a universe that is spelled out.
+ *	  weights, over an explicit universe.
  *
  * The queries are the cells of the tables.  Each round chooses a query that
  * the weights answer badly, releases its count with Laplace noise, and moves
- * the weights towards all released counts, again and again.  Epsilon is shared
- * out in equal parts: two for each round, and one for the number of rows when
- * that is not public.
+ * the weights towards all released counts, repeatedly.  Epsilon is shared out
+ * in equal parts: two for each round, and one for the number of rows when that
+ * is not public.
  */
 #include <math.h>
 #include <string.h>
@@ -46,8 +46,8 @@ typedef struct state
 
 /*
  * dp_model_mwem_rounds
- *	  How many rounds make the least of MWEM's error bound,
- *	  2 n sqrt(ln |X| / T) + 10 T ln |Q| / epsilon.
+ *	  The number of rounds that minimises MWEM's error bound, 2 n sqrt(ln |X| /
+ *	  T) + 10 T ln |Q| / epsilon.
  *
  * Requires: terms complete; epsilon > 0; total a guess of the number of rows.
  * Gives:	 1 to 400.
@@ -165,7 +165,7 @@ score_all(state *s)
 	}
 }
 
-/* Which table and cell a query is. */
+/* Find the table and cell of a query. */
 static void
 locate(const state *s, int64_t query, answer *out)
 {
@@ -243,10 +243,10 @@ normalise(dp_mwem *w)
 }
 
 /*
- * Multiplicative weights for all released counts in turn.  What is not in a
- * query is scaled at the end of a pass only; until then `mass` follows the
- * sum.  Its rounding errors would grow as it shrinks, so it starts anew from
- * an exact sum before they can.
+ * Multiplicative weights for all released counts in turn.  A step scales only
+ * the cells of its query; `mass` follows the sum of all, by which they are
+ * divided at the end of a pass, or before `mass` moves so far that its
+ * rounding errors grow.
  */
 static void
 update(state *s)
@@ -280,7 +280,7 @@ update(state *s)
 	}
 }
 
-/* One count with noise. */
+/* Release one count. */
 static dp_status
 release(state *s, int64_t count, double *out)
 {
@@ -293,7 +293,7 @@ release(state *s, int64_t count, double *out)
 	return status;
 }
 
-/* The number of rows, from the first table. */
+/* Release the number of rows, from the first table. */
 static dp_status
 release_total(state *s)
 {
@@ -335,9 +335,9 @@ one_round(state *s)
 }
 
 /*
- * What no query's error passes with probability 0.95: the last choice was off
- * by no more than its answer and that answer's noise tell, and no other query
- * by more than the exponential mechanism may miss; then the weights moved.
+ * A bound on every query's error, with probability 0.95: that of the last
+ * choice is known up to its answer's noise, no other exceeded it by more than
+ * the exponential mechanism may miss, and then the weights moved.
  */
 static double
 error_bound(const state *s)

@@ -1,13 +1,13 @@
 /*
  * polish.c
- *	  Rows that were drawn, brought nearer to what the distribution expects of
- *	  many of them: rounding each cell of a node leaves errors in tables whose
- *	  cells sum many of those.
+ *	  Move drawn rows nearer to the counts that the distribution expects:
+ *	  rounding each cell of a node leaves errors in tables whose cells sum many
+ *	  of those.
  *
  * A greedy search.  Row by row and column by column, the place that makes the
  * sum of squared differences least is taken, over all tables at once: those of
  * the terms, so that the wanted ones come out right, and those of the nodes,
- * so that whatever else the distribution says stays as it was drawn.
+ * so that everything else stays as it was drawn.
  */
 #include <math.h>
 #include <string.h>
@@ -26,7 +26,7 @@ typedef struct target
 	int			column[DP_SHAPE_COLUMNS];
 	int64_t		stride[DP_SHAPE_COLUMNS];	/* of any column; 0: not there */
 	double	   *excess;
-	double	   *cell;			/* of the row at hand, in excess */
+	double	   *cell;			/* of the current row, in excess */
 } target;
 
 typedef struct polish
@@ -44,7 +44,7 @@ typedef struct polish
 	bool		changed;
 } polish;
 
-/* Some looks were made: the host must be able to stop among them. */
+/* Count looks, and let the host interrupt every so often. */
 static void
 look(polish *p, double looks)
 {
@@ -189,7 +189,7 @@ best_place(polish *p, int column, int64_t own, int64_t first, int64_t n)
 	return best;
 }
 
-/* Give the row at hand the best place in a column. */
+/* Move the current row to the best place in a column. */
 static dp_status
 improve(polish *p, int32_t *row, int column)
 {

@@ -1,33 +1,33 @@
 /*
  * rows_error.c
  *	  How far rows are from the distribution that they were drawn from, table
- *	  by table: an exact and public difference, which is added to what is said
- *	  of the distribution's errors.
+ *	  by table: an exact and public difference, which is added to the bounds on
+ *	  the distribution's errors.
  */
 #include <math.h>
 #include <string.h>
 
 #include "generator.h"
 
-/* Rows that were drawn, and their counts in nodes of the tree, once made. */
+/* Drawn rows, and their counts in nodes of the tree, made on demand. */
 typedef struct drawn
 {
 	const dp_host *host;
 	const dp_shape *shape;
 	int64_t		rows;
 	const int32_t *places;
-	double		scale;			/* what each of them stands for */
+	double		scale;			/* rows of the relation for each */
 	double	   *node[DP_SHAPE_COLUMNS];
 } drawn;
 
-/* The largest difference, and all together, of two tables. */
+/* The largest and the summed difference of two tables. */
 typedef struct distance
 {
 	double		sum;
 	double		most;
 } distance;
 
-/* What the rows say of the cells of a set. */
+/* The rows' scaled counts in the cells of a set. */
 static void
 count_rows(const drawn *a, dp_columns set, double *out)
 {
@@ -77,8 +77,8 @@ table_for(const dp_host *host, const dp_shape *shape, dp_columns set)
 
 /*
  * dp_model_generator_summarize
- *	  The report's errors, from bounds of all wanted tables.  One of all rows
- *	  or more says nothing of a cell: such a table counts as unbounded.
+ *	  The report's errors, from bounds of all wanted tables.  A bound of all
+ *	  rows or more says nothing: its table counts as unbounded.
  *
  * Requires: report's total; a bound of each table.
  * Gives:	 mean, largest, and a cell's error, and how many have no bound.
@@ -115,7 +115,7 @@ dp_model_generator_summarize(const dp_generator_terms *t,
 	report->mean_error = n > 0 ? sum / n / report->total : NAN;
 }
 
-/* The rows' counts of a table: from its node's, or by themselves. */
+/* The rows' scaled counts of a table, summed from its node's if it has one. */
 static void
 tell(const dp_distribution *d, drawn *a, dp_columns set, double *out)
 {
@@ -169,7 +169,7 @@ dp_model_generator_rows_error(const dp_distribution *d,
 			host->pulse(host->state);
 		expected = table_for(host, &t->shape, set);
 		told = table_for(host, &t->shape, set);
-		/* a table with a bound was asked for before */
+		/* a table with a bound has a marginal */
 		(void) dp_model_distribution_marginal(d, set, MOST_PRODUCT, expected);
 		tell(d, &a, set, told);
 		off = distance_of(expected, told,

@@ -1,10 +1,10 @@
 /*
  * sample.c
- *	  Rows from a distribution, with as little chance as it takes: node by
+ *	  Rows from a distribution, with as little randomness as possible: node by
  *	  node from the root, rows that agree on the separator share out the cells
  *	  of the node's other columns.  A cell gets its expected number of rows
- *	  rounded up or down, up with the odds of the remainder, and which rows get
- *	  it is drawn.
+ *	  rounded down, or up with the probability of the remainder, and which rows
+ *	  get it is drawn.
  */
 #include <math.h>
 #include <string.h>
@@ -78,7 +78,7 @@ dp_model_sample_share(dp_source *source, const double *odds, int64_t n,
 	return DP_OK;
 }
 
-/* A node's work. */
+/* The work on one node. */
 typedef struct lot
 {
 	const dp_distribution *d;
@@ -108,7 +108,7 @@ separator_cell(const lot *l, const int32_t *row)
 	return cell;
 }
 
-/* Where in the node a cell of some of its columns begins. */
+/* The offset in the node of a cell of some of its columns. */
 static int64_t
 position(const lot *l, dp_columns set, int64_t cell)
 {
@@ -172,7 +172,7 @@ finish(lot *l)
 	host->release(host->state, l->counts);
 }
 
-/* Rows are many: the host must be able to stop among them. */
+/* Rows between two pulses, in which the host may interrupt. */
 #define PULSE_ROWS (1 << 16)
 
 static void

@@ -1,10 +1,10 @@
 /*
  * smalldb_lanes.c
  *	  The two loops in which SmallDB spends its time, written so that the
- *	  compiler vectorises them; the Makefile asks it to.
+ *	  compiler vectorises them, for which the Makefile sets options.
  *
- * Numbers of 16 bits stay within -32767 .. 32767, and those of 32 bits within
- * as wide a margin (smalldb_prepare.c chooses it), so nothing wraps.
+ * Numbers of 16 bits stay within -32767 .. 32767, and those of 32 bits far
+ * from their limits (smalldb_prepare.c chooses), so nothing wraps.
  */
 #include "smalldb_lanes.h"
 
@@ -71,7 +71,7 @@ subtract_times32(const int32_t *from, const int32_t *restrict step,
  *	  out = from - times * step, lane by lane.
  *
  * Requires: lanes a multiple of SMALLDB_LANES; times at most m; out may be
- *			 from, and overlaps step not.
+ *			 from, but must not overlap step.
  * Gives:	 out filled.
  * Source:	 doc/theory.md T66.
  */
@@ -85,7 +85,7 @@ dp_model_smalldb_subtract_times(bool wide, const void *from, const void *step,
 		subtract_times16(from, step, (int16_t) times, lanes, out);
 }
 
-/* The largest size of sums - step. */
+/* The largest absolute value of sums - step. */
 static inline uint32_t
 level16(const int16_t *restrict sums, const int16_t *restrict step,
 		unsigned lanes)
@@ -148,7 +148,7 @@ dp_model_smalldb_levels(bool wide, const void *sums, const void *steps,
 								lanes);
 }
 
-/* The largest size of sums, which then change. */
+/* The largest absolute value of sums, which then change. */
 static inline uint32_t
 level_along16(int16_t *restrict sums, const int16_t *restrict change,
 			  unsigned lanes)
@@ -193,8 +193,8 @@ level_along32(int32_t *restrict sums, const int32_t *restrict change,
  *	  each other one those of the one before, changed.
  *
  * Requires: lanes a multiple of SMALLDB_LANES; room for count levels.
- * Gives:	 levels filled; sums those of the candidate after the last, which
- *			 are of no meaning when there is none.
+ * Gives:	 levels filled; sums those of the candidate after the last,
+ *			 meaningless if there is none.
  * Source:	 doc/theory.md T66.
  */
 void

@@ -1,7 +1,7 @@
 /*
  * smalldb_plan.c
- *	  How the universe, the queries and alpha become candidates, and what
- *	  error to expect.
+ *	  The number of candidates and the expected error, from the universe, the
+ *	  queries and alpha.
  *
  * Everything here is about public numbers and may use floating point: a size
  * or bound that is off in its last digit costs accuracy, never privacy.
@@ -10,7 +10,7 @@
 
 #include <math.h>
 
-/* Sizes beyond this are of no use to anybody. */
+/* Base 2 logarithm of the largest useful size. */
 #define SIZE_MAX_LOG 40
 
 /* ceil(x) as a size, at least 1. */
@@ -64,7 +64,7 @@ log_sauer(double n, double d)
  * dp_model_smalldb_size_for_dimension
  *	  The same for any number of queries of a VC dimension: the smaller of
  *	  ln(S(|X|)) / alpha^2, S(n) = sum over i <= d of C(n, i), and the least m
- *	  with m > 8 ln(4 S(2m)) / alpha^2, which |X| does not enter.
+ *	  with m > 8 ln(4 S(2m)) / alpha^2, which does not depend on |X|.
  *
  * Requires: nothing.
  * Gives:	 as dp_model_smalldb_size; DP_E_RANGE also when dimension or cells
@@ -165,7 +165,7 @@ dp_model_smalldb_size_error(double queries, uint64_t size)
  *	  The same for all queries of a VC dimension together.
  *
  * Requires: cells >= 1, dimension 1 .. 100000, size >= 1.
- * Gives:	 the smaller of the two bounds of T68, turned round.
+ * Gives:	 the smaller of the two bounds of T68, solved for alpha.
  * Source:	 doc/theory.md T68.
  */
 double
@@ -217,8 +217,8 @@ choose(uint64_t n, uint64_t k)
 
 /*
  * dp_model_smalldb_shape_make
- *	  Count the candidates; whether they are few enough is for the caller to
- *	  compare with the limits in dp_smalldb.h.
+ *	  Count the candidates; the caller compares them with the limits in
+ *	  dp_smalldb.h.
  *
  * Requires: nothing.
  * Gives:	 DP_OK with *out set, for predicates (one = 1); DP_E_RANGE when a

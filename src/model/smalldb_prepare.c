@@ -1,7 +1,7 @@
 /*
  * smalldb_prepare.c
- *	  A SmallDB selection made ready: small numbers in place of distances,
- *	  and multisets in lexical order.
+ *	  Prepare a SmallDB selection: small numbers in place of distances, and
+ *	  multisets in lexical order.
  *
  * Small numbers (doc/theory.md T66).  With F = min(F_f, n one) and m F = q n
  * + r, 0 <= r < n, a candidate whose m cells weigh j granules in f is at the
@@ -26,7 +26,7 @@
 #define SUFFIX_MOST 64
 #define ALIGNMENT 64
 
-/* Where the pieces of the memory begin. */
+/* Offsets of the pieces of the memory. */
 typedef struct layout
 {
 	size_t		values;
@@ -62,7 +62,7 @@ multisets(uint64_t cells, unsigned size)
 	return (uint64_t) c;
 }
 
-/* The fields that are public: all but what counts go into. */
+/* Set the public fields, all that do not depend on counts. */
 static void
 plan_public(const dp_smalldb_shape *shape, dp_smalldb *out)
 {
@@ -276,7 +276,7 @@ make_tails(dp_smalldb *p)
 
 /*
  * dp_model_smalldb_make
- *	  Make a selection ready.
+ *	  Prepare a selection.
  *
  * Requires: weights[query * cells + cell], from 0 to shape->one; one count
  *			 for each query, its granules, and below 0 counts as 0; memory of

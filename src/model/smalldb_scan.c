@@ -22,7 +22,7 @@
 
 #define RUN 256					/* candidates scored together */
 
-/* What a walk does with the candidates it meets. */
+/* The purpose of a walk. */
 typedef enum purpose
 {
 	COUNT_LEVELS,				/* into the worker's histogram */
@@ -43,7 +43,7 @@ suffix_start(const dp_smalldb *p, uint64_t cell)
 	return p->suffixes - ways_of(p, p->suffix, p->shape.cells - cell);
 }
 
-/* Which suffix the last cells of the worker's candidate are. */
+/* The rank of the suffix that the worker's candidate ends in. */
 static uint64_t
 suffix_of(const dp_smalldb_worker *w)
 {
@@ -75,7 +75,7 @@ add_up(dp_smalldb_worker *w, uint64_t from)
 								  lane_row(p, w->sums, i + 1));
 }
 
-/* To the next prefix; there is one. */
+/* Advance to the next prefix, which must exist. */
 static void
 advance(dp_smalldb_worker *w)
 {
@@ -93,8 +93,8 @@ advance(dp_smalldb_worker *w)
 }
 
 /*
- * What is done with a run of levels.  Returns how many of it are of the
- * wanted level; for FIND the place of the rank-th, or n.
+ * Process a run of levels.  Returns how many of them are the wanted level; for
+ * FIND the place of the rank-th, or n.
  */
 static uint64_t
 use_run(dp_smalldb_worker *w, purpose what, const uint32_t *levels,
@@ -130,7 +130,7 @@ typedef struct passage
 	uint64_t	at;
 	uint64_t	last;
 	purpose		what;
-	uint64_t	rank;			/* FIND: how many are to be passed still */
+	uint64_t	rank;			/* FIND: how many are still to be passed */
 	uint64_t	count;			/* of the wanted level */
 	bool		found;			/* FIND: at is the place */
 } passage;
@@ -151,7 +151,7 @@ pass(dp_smalldb_worker *w, passage *walk, const uint32_t *levels, unsigned n)
 	walk->at += n;
 }
 
-/* How many can be scored together of `rest` in the run. */
+/* How many of the `rest` of the run can be scored together. */
 static inline unsigned
 portion(const passage *walk, uint64_t rest)
 {
@@ -194,7 +194,7 @@ walk_by_cells(dp_smalldb_worker *w, passage *walk)
 
 /* ---- by counts ---- */
 
-/* From the worker's cells to how often each occurs, in their place. */
+/* Count how often each cell occurs in the worker's candidate. */
 static void
 count_cells(dp_smalldb_worker *w)
 {
@@ -220,8 +220,8 @@ add_cell(dp_smalldb_worker *w, uint64_t i)
 }
 
 /*
- * To the next counts of the first cells, the last two left out; there are
- * some.  Returns how many are left for the last two.
+ * Advance to the next counts of all cells but the last two, which must exist.
+ * Returns how many are left for the last two.
  */
 static uint64_t
 advance_counts(dp_smalldb_worker *w, uint64_t left)
@@ -271,7 +271,9 @@ walk_by_counts(dp_smalldb_worker *w, passage *walk)
 	rest = counts[tail];		/* candidates of the run after this one */
 	for (;;)
 	{
-		/* one step along the run: one of the last cell for the one before */
+		/*
+		 * a step along the run exchanges one of cell `tail` for the last cell
+		 */
 		dp_model_smalldb_subtract_times(p->wide, lane_row(p, w->sums, tail),
 										lane_row(p, p->steps, tail),
 										(unsigned) rest, p->lanes, sums);
@@ -367,7 +369,7 @@ dp_model_smalldb_step(dp_smalldb_worker *worker)
  *
  * Requires: the second scan is complete and no worker at a step.
  * Gives:	 its place among all candidates, for dp_model_smalldb_unrank;
- *			 shape.candidates when the level has not so many.
+ *			 shape.candidates when the level has too few.
  * Source:	 doc/theory.md T66.
  */
 uint64_t

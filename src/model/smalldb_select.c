@@ -36,7 +36,7 @@ dp_model_smalldb_draw_memory(const dp_smalldb *problem)
 	return problem->levels * level_bytes();
 }
 
-/* Adds the workers' histograms up, level by level. */
+/* Add up the workers' histograms, level by level. */
 static levels
 collect(const dp_smalldb *problem, const dp_smalldb_worker *workers,
 		int count, void *memory)

@@ -1,7 +1,7 @@
 /*
  * smalldb_thread.c
- *	  Threads that scan beside the caller: they run dp_model_smalldb_step and
- *	  nothing else.
+ *	  Threads that scan alongside the caller: they run dp_model_smalldb_step
+ *	  and nothing else.
  */
 #include "dp_smalldb.h"
 
@@ -18,12 +18,12 @@ scan(void *worker)
  *	  One thread for each of `count` workers, at most DP_SMALLDB_THREADS; as
  *	  many as the system gives.
  *
- * Requires: dp_model_smalldb_begin was called; the workers belong to nobody
- *			 else.
- * Gives:	 threads->count, perhaps 0, to be joined; they end when the chunks
- *			 are used up or problem->cancel is set.  The caller has to step
- *			 with a worker of its own until there is no chunk left, so that
- *			 the scan ends in any case.
+ * Requires: dp_model_smalldb_begin was called; nothing else touches the
+ *			 workers.
+ * Gives:	 threads->count, possibly 0, to be joined; they end when the chunks
+ *			 are used up or problem->cancel is set.  The caller itself must
+ *			 step with another worker until no chunk is left, so that the scan
+ *			 ends in any case.
  * Source:	 doc/theory.md T66.
  */
 void

@@ -8,7 +8,7 @@
  */
 #include "dp_distribution.h"
 
-#define OPERANDS 3				/* tables that one is made of, at most */
+#define OPERANDS 3				/* most tables in one operation */
 
 /* How the cells of a large table lie in smaller ones. */
 typedef struct walk
@@ -197,7 +197,7 @@ dp_model_table_multiply(const dp_shape *shape, dp_columns large_set,
 
 /*
  * dp_model_table_sum
- *	  small = large summed over the columns that small has not.
+ *	  small = large summed over the columns that small lacks.
  *
  * Requires: as dp_model_table_add; the two do not overlap.
  * Gives:	 small.
@@ -235,7 +235,7 @@ dp_model_table_sum(const dp_shape *shape, dp_columns large_set,
 
 /*
  * dp_model_table_maximum
- *	  small = the largest of large over the columns that small has not.
+ *	  small = the largest of large over the columns that small lacks.
  *
  * Requires: as dp_model_table_sum; no NaN.
  * Gives:	 small.
@@ -274,7 +274,7 @@ dp_model_table_maximum(const dp_shape *shape, dp_columns large_set,
 
 /*
  * dp_model_table_contract
- *	  out = the product of a and b, summed over the columns that out has not.
+ *	  out = the product of a and b, summed over the columns that out lacks.
  *
  * Requires: out_set within the union of a_set and b_set; out apart from both.
  * Gives:	 out.

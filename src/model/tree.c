@@ -1,7 +1,7 @@
 /*
  * tree.c
  *	  Junction trees: the sets of columns within which a distribution with
- *	  given marginals is kept, and how they hang together.
+ *	  given marginals is kept, and how they are connected.
  *
  * The sets make a graph of columns.  Columns are eliminated one by one, the
  * cheapest first; a column and its neighbours then make a clique.  The maximal
@@ -11,7 +11,7 @@
  */
 #include "dp_distribution.h"
 
-/* What is cheapest to eliminate. */
+/* Which column is cheapest to eliminate. */
 typedef enum rule
 {
 	LEAST_CELLS,
@@ -43,8 +43,8 @@ typedef struct graph
 } graph;
 
 /*
- * Costs of some columns anew.  Filling in edges may change the second cost of
- * others, too; that such a one is out of date makes no tree wrong.
+ * Recompute the costs of some columns.  Filling in edges may change the second
+ * cost of others, too; an outdated cost makes no tree wrong.
  */
 static void
 price(graph *g, dp_columns columns)
