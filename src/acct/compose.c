@@ -1,7 +1,7 @@
 /*
  * compose.c
  *	  Composition theorems of the book as functions: several mechanisms, or
- *	  several people, at once.
+ *	  several units, at once.
  *
  * Everything is computed with proved bounds (value.h): totals round up,
  * allowances round down.
@@ -155,7 +155,7 @@ dp_acct_compose_advanced(dp_fixed epsilon, dp_fixed delta, int64_t k,
  *	  Per-mechanism epsilon of Corollary 3.21: E / (2 sqrt(2 k ln(1/slack))).
  *
  * The corollary is false for slack near 1, so its claim is proved by Theorem
- * 3.20 before it is answered.
+ * 3.20 before it is returned.
  *
  * Requires: out non-NULL.
  * Gives:	 DP_OK and the number rounded down; DP_E_RANGE when k < 1, the

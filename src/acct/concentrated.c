@@ -1,7 +1,7 @@
 /*
  * concentrated.c
  *	  Conversions between rho-zCDP and (epsilon, delta), both ways, and the
- *	  odometer: for people who plan and for statements about what was spent.
+ *	  odometer: for planning, and for stating what was spent.
  *
  * As in certificate.c, floating point proposes the order alpha = 1 + b and
  * nothing else; the answer is a proved bound for that order.  b is a dyadic

@@ -1,8 +1,8 @@
 /*
  * deviation.c
- *	  Standard deviations and errors for people who plan: between sigma and
- *	  the variance that a sampler takes, the tail of discrete Gaussian noise,
- *	  the standard error of randomized response.
+ *	  Standard deviations and errors for planning: conversions between sigma
+ *	  and the variance that a sampler takes, the tail of discrete Gaussian
+ *	  noise, the standard error of randomized response.
  */
 #include "value.h"
 
@@ -11,12 +11,12 @@
 /* Up to this standard deviation tails are summed, above it integrated. */
 #define SIGMA_EXACT 8192.0L
 
-/* Mantissa of a variance that has no exact rational; above value_to_dyadic */
+/* Mantissa of a variance without exact rational; above dp_acct_to_dyadic's */
 #define SIGMA_BITS 71
 
 /*
  * dp_acct_sigma_from_variance
- *	  scale sqrt(variance), for people: noise of that variance on a grid whose
+ *	  scale sqrt(variance), for display: noise of that variance on a grid whose
  *	  step is scale.
  *
  * Requires: variance in the form dp_mech.h states; sigma non-NULL.

@@ -244,7 +244,7 @@ typedef enum dp_sparse_method
 	DP_SPARSE_BOOK				/* Algorithms 1 to 3, corrected */
 } dp_sparse_method;
 
-/* What a session shall do; every number is public. */
+/* A request for a session; every number is public. */
 typedef struct dp_sparse_request
 {
 	dp_sparse_method method;
@@ -259,7 +259,7 @@ typedef struct dp_sparse_request
 } dp_sparse_request;
 
 /*
- * How it does it.  With probability 1 - beta every answer up to the last
+ * A session's plan.  With probability 1 - beta every answer up to the last
  * "above" is right: "above" only for values >= threshold - alpha, "below" only
  * for values <= threshold + alpha, numeric answers within alpha.
  */

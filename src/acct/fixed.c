@@ -5,7 +5,7 @@
  *
  * A dp_fixed x stands for the number x * 10^-24.  DP_FIXED_INFINITE is not a
  * number but "no finite bound": a sum that reaches it stays there, and no
- * filter admits it where a finite sum is asked for.
+ * filter admits it where a finite sum is required.
  */
 #include "dp_acct.h"
 
@@ -129,7 +129,8 @@ dp_acct_fixed_left(dp_fixed limit, dp_fixed spent)
 
 /*
  * dp_acct_fixed_approx
- *	  Nearby floating-point number, for people's eyes only.
+ *	  Nearby floating-point number, for display and for proposals: it proves
+ *	  nothing.
  *
  * Requires: nothing.
  * Gives:	 x * 10^-24 to about 15 digits; infinity for DP_FIXED_INFINITE.

@@ -1,7 +1,7 @@
 /*
  * gaussian_variance.c
  *	  The discrete Gaussian mechanism: what a variance costs, and which
- *	  variance a price asks for.
+ *	  variance a price allows.
  *
  * variance means the parameter sigma^2 = a/c of the law P[X = x] ~
  * exp(-x^2 / (2 sigma^2)) on the integers; sensitivity is that of an integer
@@ -50,9 +50,9 @@ dp_acct_rho_from_gaussian(uint64_t sensitivity, const dp_rational *variance,
 }
 
 /*
- * Where the loss exceeds epsilon: x > t = epsilon sigma^2 / D - D / 2.
- * *first = floor(t) + 1 and *beyond = *first - t in (0, 1].  DP_E_RANGE when
- * |t| is 2^60 or more.
+ * The loss exceeds epsilon where x > t = epsilon sigma^2 / D - D / 2. *first =
+ * floor(t) + 1 and *beyond = *first - t in (0, 1].  DP_E_RANGE when |t| is
+ * 2^60 or more.
  */
 static dp_status
 threshold(uint64_t sensitivity, const dp_rational *variance,
@@ -353,7 +353,7 @@ dp_acct_gaussian_variance_exact(uint64_t sensitivity, dp_fixed epsilon,
 		found = trial;
 		e--;
 	}
-	/* high 2^e is proved, high 2^(e-1) is not (or is not looked at) */
+	/* high 2^e is proved, high 2^(e-1) is not (or was not tried) */
 	low = high;
 	e--;
 	high = high << 1;

@@ -51,8 +51,8 @@ takes_rho(const dp_limit *limit)
  *	  The filter by which to choose how a Gaussian release is charged, when it
  *	  must pass the limit of a payer and the cap of a dataset.
  *
- * Requires: NULL for a limit there is not.
- * Gives:	 DP_FILTER_BEST when there is a limit and all there are count rho,
+ * Requires: NULL for a limit that does not exist.
+ * Gives:	 DP_FILTER_BEST when there is a limit and all limits count rho,
  *			 else DP_FILTER_BASIC.
  * Source:	 doc/theory.md T27, T28, T29.
  */
@@ -74,8 +74,8 @@ dp_acct_charge_filter(const dp_limit *payer, const dp_limit *cap)
  * min(P, e^epsilon Q) keeps all but delta of P, has a loss of at most epsilon
  * and divergences no larger than those of P.
  *
- * Requires: out non-NULL; filter as told by dp_acct_charge_filter, a public
- *			 fact of the grant.
+ * Requires: out non-NULL; filter from dp_acct_charge_filter, a public fact of
+ *			 the grant.
  * Gives:	 *out.
  * Source:	 doc/theory.md T27, T28, T29, T36.
  */

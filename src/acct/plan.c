@@ -53,7 +53,7 @@ largest(dp_status (*test) (dp_fixed, int64_t, dp_fixed, bool *), int64_t k,
 	return DP_OK;
 }
 
-/* A rule that does not apply buys nothing; other failures count. */
+/* A rule that does not apply gives 0; other failures are returned. */
 static dp_status
 optional(dp_status status, dp_fixed *out)
 {

@@ -34,7 +34,7 @@ book_division(const dp_sparse_request *q, dp_fixed *answers)
 							 answers);
 }
 
-/* The epsilon of one of the cutoff's equal parts of `whole`, as the book. */
+/* The epsilon of one of `cutoff` equal parts of `whole`, as in the book. */
 static dp_status
 book_part(const dp_sparse_request *q, dp_fixed whole, dp_fixed *out)
 {
@@ -74,7 +74,7 @@ book_error(const dp_sparse_request *q, dp_sparse_plan *plan)
 	return dp_acct_sparse_answers(q, plan);
 }
 
-/* Small cutoffs need no slack for what the corollary allows. */
+/* At small cutoffs the sum is within epsilon without a delta. */
 static void
 book_price(const dp_sparse_request *q, dp_sparse_plan *plan)
 {

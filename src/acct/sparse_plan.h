@@ -7,7 +7,7 @@
 
 #include "value.h"
 
-/* How a method arranges a session. */
+/* The shape that a method gives a session. */
 typedef struct sparse_shape
 {
 	int64_t		spread;			/* "above"s that share one query noise */
@@ -16,14 +16,14 @@ typedef struct sparse_shape
 	dp_fixed	delta;			/* what composing the rounds costs */
 } sparse_shape;
 
-/* The failure that numeric answers get. */
+/* The share of beta for numeric answers. */
 static inline dp_fixed
 answer_beta(const dp_sparse_request *q)
 {
 	return q->beta / 2;
 }
 
-/* The failure that each of threshold and queries gets. */
+/* The share of beta for the threshold, and that for the queries. */
 static inline dp_fixed
 side_beta(const dp_sparse_request *q)
 {

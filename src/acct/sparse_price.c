@@ -1,7 +1,7 @@
 /*
  * sparse_price.c
- *	  What the plans of all sparse vector methods end with: the error of the
- *	  numeric answers, and the charge.
+ *	  The last steps of every sparse vector plan: the error of the numeric
+ *	  answers, and the charge.
  */
 #include "sparse_plan.h"
 
@@ -29,7 +29,7 @@ dp_acct_sparse_answers(const dp_sparse_request *q, dp_sparse_plan *plan)
 	return status;
 }
 
-/* k times what a mechanism of pure epsilon costs in rho, added to *rho. */
+/* Add k times what a mechanism of pure epsilon costs in rho to *rho. */
 static dp_status
 add_rho(dp_fixed epsilon, int64_t k, dp_fixed *rho)
 {

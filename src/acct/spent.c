@@ -70,8 +70,8 @@ rise(dp_fixed maximum, dp_fixed part)
 
 /*
  * dp_acct_spent_rise
- *	  Add to a total what the maximum over the parts rises by when one part
- *	  has come to hold certain sums, and count one charge.
+ *	  Add to a total what the maximum over the parts rises by when the sums of
+ *	  one part become `part`, and count one charge.
  *
  * Requires: total, maximum, part non-NULL; total includes maximum.
  * Gives:	 DP_OK with total increased by max(0, part - maximum) in each

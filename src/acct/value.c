@@ -1,6 +1,6 @@
 /*
  * value.c
- *	  Arithmetic on proved bounds, and the ways out of it: fixed point,
+ *	  Arithmetic on proved bounds, and conversions from it: to fixed point,
  *	  dyadic rationals, decimals of any size.
  */
 #include "value.h"

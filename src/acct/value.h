@@ -1,6 +1,6 @@
 /*
  * value.h
- *	  Proved bounds and the ways out of them.  Private to src/acct.
+ *	  Proved bounds and conversions from them.  Private to src/acct.
  *
  * A value is a number of a context (dp_big.h) in units of 2^-DP_VALUE_BITS,
  * each step to which was rounded in one direction.  DP_ROUND_DOWN asks for a

@@ -15,16 +15,16 @@
 #define ALPHA_DIGITS 1000000
 
 /*
- * An update of step eta that mends a miss of alpha takes at least
- * eta alpha - eta^2/8 from a potential that starts at no more than ln|X|: at
- * eta = 4 alpha that is 2 alpha^2, here less 10^-8 of it for a step that is
- * off by 10^-4.  The book has eta = alpha/2 and alpha^2/4.
+ * An update of step eta that corrects an error of alpha takes at least eta
+ * alpha - eta^2/8 from a potential that starts at no more than ln|X|: at eta =
+ * 4 alpha that is 2 alpha^2, here less 10^-8 of it for a step that is off by
+ * 10^-4.  The book has eta = alpha/2 and alpha^2/4.
  */
 #define UPDATES_NUM 50000001
 #define UPDATES_DEN 100000000
 #define BOOK_UPDATES 4
 
-/* No alpha below it is looked for. */
+/* The search for alpha stops here. */
 #define LEAST_ALPHA (DP_FIXED_ONE / 1000000 / 1000000)
 
 static bool
