@@ -1,6 +1,6 @@
 /*
  * accounting.c
- *	  Arguments and answers of the accounting's SQL functions.
+ *	  Arguments and results of the accounting's SQL functions.
  */
 #include "postgres.h"
 
@@ -65,15 +65,15 @@ dp_account_count(FunctionCallInfo fcinfo, int i, const char *name,
 				 errmsg("%s must be at most " INT64_FORMAT, name, most),
 				 errdetail("It is " INT64_FORMAT ", and the computation would "
 						   "take too long.", n),
-				 errhint("Use dp_compose_advanced, or the conversions of "
-						 "zCDP, for so many.")));
+				 errhint("Use dp_compose_advanced or the conversions of "
+						 "zCDP instead.")));
 	return n;
 }
 
 /*
  * dp_account_done
  *	  Raise unless status is DP_OK.  Arguments that are each in their domain
- *	  but have no answer together are 22023 with `detail` and `hint`; `what`
+ *	  but have no result together are 22023 with `detail` and `hint`; `what`
  *	  completes "could not ...".
  */
 void

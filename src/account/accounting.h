@@ -1,12 +1,13 @@
 /*
  * accounting.h
- *	  What the SQL functions of the accounting share: reading arguments,
- *	  refusing them, answering.  Private to src/account.
+ *	  What the SQL functions of the accounting share: reading and checking
+ *	  arguments, building results.  Private to src/account.
  *
- * These functions are for people who plan.  They read no data and charge
- * nothing, so their errors may show the arguments.  They are STRICT: NULL
- * gives NULL.  Every refusal is 22023 with detail and hint.  What each of them
- * answers is told by its COMMENT in sql/70_accounting.sql.
+ * These functions are for planning.  They read no data and charge nothing, so
+ * their errors may show the arguments.  NULL gives NULL, except for the alpha
+ * of dp_weights_error.  Arguments that are refused are 22023 with detail and
+ * hint.  What each of them returns is said by its COMMENT in
+ * sql/70_accounting.sql or sql/74_sparse_error.sql.
  */
 #ifndef DP_ACCOUNT_ACCOUNTING_H
 #define DP_ACCOUNT_ACCOUNTING_H

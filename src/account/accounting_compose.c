@@ -18,7 +18,7 @@
 #define DELTA DP_RANGE_DELTA
 #define INNER DP_RANGE_INNER
 
-/* Larger ones make the sums of the optimum long: see src/acct/optimal.c. */
+/* A larger k makes the sums of the optimum long: see src/acct/optimal.c. */
 #define OPTIMAL_MOST (INT64CONST(1) << 20)
 
 #define NUMBER(i, name, range, rounding) \
@@ -74,7 +74,8 @@ read_array(ArrayType *array, const char *name, dp_number_range range,
 
 /*
  * dp_compose_basic(epsilons, deltas)
- *	  Different mechanisms by Theorem 3.16.  No deltas at all means pure ones.
+ *	  Different mechanisms by Theorem 3.16.  An empty array of deltas means
+ *	  pure ones.
  */
 DP_ACCOUNTING(compose_sum)
 {

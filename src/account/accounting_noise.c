@@ -1,8 +1,8 @@
 /*
  * accounting_noise.c
- *	  Conversions of zCDP, the noise a price asks for and the error it makes,
- *	  as SQL functions: thin wrappers over src/acct.  Costs, noise and errors
- *	  are rounded up, allowances down.
+ *	  Conversions of zCDP, the noise that a price pays for and its error, as
+ *	  SQL functions: thin wrappers over src/acct.  Costs, noise and errors are
+ *	  rounded up, allowances down.
  *
  * dp_pg's noise lives on a grid whose step is the granule.  A sensitivity that
  * is no multiple of it counts as the next one, as where noise is added.
@@ -106,7 +106,7 @@ grid_value(dp_uint128 n, dp_fixed granule)
 	return granule * n;
 }
 
-/* What a mechanism costs by its pure epsilon, which is argument 0. */
+/* The rho of a mechanism by its pure epsilon, which is argument 0. */
 static Datum
 rho_of_epsilon(FunctionCallInfo fcinfo,
 			   dp_status (*convert) (const dp_rational *, dp_fixed *))
@@ -162,7 +162,7 @@ read_variance(dp_fixed sigma, dp_fixed granule)
 
 	dp_account_done(dp_acct_variance_from_sigma(sigma, granule, &variance),
 					"square sigma",
-					"It is too small beside the granule or sensitivity.",
+					"It is too small for the granule or sensitivity.",
 					"Give a larger sigma.");
 	return variance;
 }

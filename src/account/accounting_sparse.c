@@ -19,7 +19,7 @@
 #define COUNT(i, name) \
 	dp_account_count(fcinfo, i, name, 1, PG_INT64_MAX)
 
-/* Columns of the answers. */
+/* Columns of the results. */
 #define SPARSE_COLUMNS 10
 #define WEIGHTS_COLUMNS 10
 
@@ -69,7 +69,7 @@ DP_ACCOUNTING(sparse_vector_error)
 						 "it has questions.")));
 	dp_account_done(dp_acct_sparse_plan(&request, &plan),
 					"plan a sparse vector session",
-					"Epsilon cannot be divided among so many, or the "
+					"Epsilon cannot be divided by this cutoff, or the "
 					"book's theorem does not hold for this delta.",
 					"Give a larger epsilon, a smaller delta or another "
 					"method.");

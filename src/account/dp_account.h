@@ -1,7 +1,7 @@
 /*
  * dp_account.h
  *	  Public interface of the account folder: the SQL functions of accounting,
- *	  and the plans that those who ask before share with those who open.
+ *	  and the plan that they share with sessions.
  *
  * Include postgres.h first.
  */

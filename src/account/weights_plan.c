@@ -1,8 +1,7 @@
 /*
  * weights_plan.c
- *	  The plan of online multiplicative weights, for those who open a session
- *	  and for those who ask before what it would promise: both are refused
- *	  alike.
+ *	  The plan of online multiplicative weights, for opening a session and for
+ *	  asking beforehand what it would promise: both are refused alike.
  */
 #include "postgres.h"
 
@@ -66,8 +65,8 @@ raise_alpha(dp_fixed asked, dp_fixed least, const char *told)
 
 /*
  * dp_account_weights_plan
- *	  dp_acct_weights_plan, for an alpha of at most 1/3; `noisy`: n is, for a
- *	  message.
+ *	  dp_acct_weights_plan, for an alpha of at most 1/3; `noisy`: whether n is,
+ *	  for a message.
  *
  * Errors: 22023 the alpha asked for cannot be reached, or none can; 22003.
  */
