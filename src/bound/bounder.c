@@ -1,11 +1,12 @@
 /*
  * bounder.c
- *	  Rows of units with many rows, as they come and when they are all there.
+ *	  Collects rows of units that may have many, and bounds what each unit
+ *	  adds.
  *
- * A row becomes a record with a key for its unit: of integers a bijection
- * under a secret seed, of other values a hash of their bytes, which the record
- * holds too, so that two units are never taken for one.  Memory does not
- * follow the number of rows or units: record_store.c, choose.c.
+ * A row becomes a record with a key for its unit: for integers a bijection
+ * under a secret seed, for other values a hash of their bytes, which the
+ * record holds too, so that two units are never taken for one.  Memory does
+ * not grow with the number of rows or units: record_store.c, choose.c.
  */
 #include "postgres.h"
 
@@ -49,7 +50,8 @@ words_of(const dp_bound_column *column)
 
 /*
  * dp_bound_create
- *	  Without rows, in the current context; the spec's columns are not copied.
+ *	  A bounder without rows, in the current context; the spec's columns are
+ *	  not copied.
  */
 dp_bounder *
 dp_bound_create(const dp_bound_spec *spec)
@@ -92,7 +94,7 @@ dp_bound_create(const dp_bound_spec *spec)
 	return bounder;
 }
 
-/* Key and bytes of the unit; false: the row has none that counts. */
+/* Set the key and bytes of the unit; false: it is too long to count. */
 static inline bool
 set_unit(dp_bounder *bounder, Datum unit)
 {
@@ -131,7 +133,7 @@ set_digest(const dp_bounder *bounder, dp_read_way way, Datum value,
 		pfree(read.copy);
 }
 
-/* What a row has in a column; NULL: nothing. */
+/* Set what a row has in a column, nothing for NULL. */
 static inline void
 set_column(const dp_bounder *bounder, dp_bound_record *record, int i,
 		   Datum value, bool isnull)
@@ -168,7 +170,7 @@ dp_bound_set_name(dp_bounder *bounder, const char *name, Size length)
 	bounder->name_length = length;
 }
 
-/* What stands for the row's group, and its name. */
+/* Set the hash and the name of the row's group. */
 static void
 add_name(dp_bounder *bounder)
 {
@@ -187,7 +189,7 @@ add_name(dp_bounder *bounder)
 	memcpy(words + 1, bounder->name, bounder->name_length);
 }
 
-/* A row that is a unit keeps its group. */
+/* Add a row that is a unit, which keeps its group. */
 static void
 add_single(dp_bounder *bounder)
 {
@@ -199,7 +201,7 @@ add_single(dp_bounder *bounder)
 	dp_bound_rows_add_up(&job, &rows);
 }
 
-/* The group of a row, and what it has in its columns. */
+/* Set the group of a row, and what it has in its columns. */
 static inline void
 set_row(const dp_bounder *bounder, dp_bound_record *record, int64 group,
 		const Datum *values, const bool *nulls)
@@ -214,7 +216,10 @@ set_row(const dp_bounder *bounder, dp_bound_record *record, int64 group,
 		set_column(bounder, record, i, values[i], nulls[i]);
 }
 
-/* A row whose unit is an integer, and whose group has no name. */
+/*
+ * Add a row whose unit is an integer and whose group has no name; false: it is
+ * not such a row.
+ */
 static inline bool
 add_short(dp_bounder *bounder, int64 group, Datum unit, const Datum *values,
 		  const bool *nulls)
@@ -261,7 +266,7 @@ dp_bound_add(dp_bounder *bounder, int64 group, Datum unit,
 						   dp_bound_record_size(&bounder->layout, record));
 }
 
-/* What the units that have rows add goes to the sink, or is a vote. */
+/* Give the sink what the units add; where groups have names it takes votes. */
 static void
 choose(dp_bounder *bounder, dp_bound_sink sink, void *context)
 {
@@ -277,8 +282,8 @@ choose(dp_bounder *bounder, dp_bound_sink sink, void *context)
 /*
  * dp_bound_finish
  *	  Give the sink the parts of all units that have rows; where groups have
- *	  names it is given nothing yet.  More rows may follow, of other units, and
- *	  then it is called again.
+ *	  names, only cast votes.  More rows may follow, of other units, and then
+ *	  this is called again.
  */
 void
 dp_bound_finish(dp_bounder *bounder, dp_bound_sink sink, void *context)
@@ -291,8 +296,8 @@ dp_bound_finish(dp_bounder *bounder, dp_bound_sink sink, void *context)
 
 /*
  * dp_bound_tell
- *	  The same where groups have names, when all rows are there: draw which of
- *	  them are told, and give the teller those.  To be called once.
+ *	  The same where groups have names, after all rows: draw which of them are
+ *	  released, and give them to the teller.  To be called once.
  */
 void
 dp_bound_tell(dp_bounder *bounder, const dp_bound_teller *teller,
@@ -307,7 +312,7 @@ dp_bound_tell(dp_bounder *bounder, const dp_bound_teller *teller,
 
 /*
  * dp_bound_record_bytes
- *	  What a row takes at most, but for bytes that name a unit.
+ *	  Most bytes of a row, without those of its unit.
  */
 Size
 dp_bound_record_bytes(const dp_bound_spec *spec)

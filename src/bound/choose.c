@@ -33,8 +33,8 @@ typedef struct kept_group
 typedef struct chooser
 {
 	const dp_bound_job *job;
-	kept_group *groups;			/* of the unit at hand */
-	int64		room;			/* for so many */
+	kept_group *groups;			/* of the current unit */
+	int64		room;			/* of groups */
 	uint64	   *ranks;			/* of a unit with very many rows */
 	int64		ranks_room;
 } chooser;
@@ -100,8 +100,9 @@ next_group(chooser *c, int64 n)
 }
 
 /*
- * One of the unit's groups, after n that are kept; how many are kept then.
- * Where a unit keeps few groups it is those of least rank so far, in order.
+ * Add one of the unit's groups to n that are kept, and return how many are
+ * kept then.  If kappa is small these are the ones of least rank so far, in
+ * order.
  */
 static int64
 keep_group(chooser *c, int64 n, const kept_group *group)
@@ -122,7 +123,7 @@ keep_group(chooser *c, int64 n, const kept_group *group)
 	return Min(n + 1, kappa);
 }
 
-/* Entries of one unit, by group: one group is kept whatever its rank is. */
+/* Choose groups of one unit, from entries by group; a single one is kept. */
 static void
 choose_unit(chooser *c, const dp_bound_entry *entries, int64 n)
 {
@@ -152,7 +153,7 @@ choose_unit(chooser *c, const dp_bound_entry *entries, int64 n)
 			   c->groups[i].end - c->groups[i].start, false);
 }
 
-/* Entries by unit and group; chosen: every group is kept. */
+/* Add up entries by unit and group; chosen: every group is kept. */
 static void
 choose_sorted(chooser *c, const dp_bound_entry *entries, int64 n, bool chosen)
 {
@@ -196,8 +197,8 @@ add_loaded(void *context, const dp_bound_entry *entries, int64 n)
 
 /*
  * The unit that comes after another one in a partition (NULL: the first), as
- * a copy of a record of it; NULL when there is none.  Units with one key are
- * nearly always the same.
+ * a copy of a record of it; NULL when there is none.  Different units hardly
+ * ever share a key.
  */
 static dp_bound_record *
 next_unit(const chooser *c, dp_bound_store *store, int n,
@@ -226,7 +227,7 @@ next_unit(const chooser *c, dp_bound_store *store, int n,
 	return least;
 }
 
-/* Sorted, each once, and no more than a unit keeps; how many there are. */
+/* Sort ranks, keep the kappa least distinct ones, and return how many. */
 static int64
 keep_least(chooser *c, int64 n)
 {
@@ -242,7 +243,7 @@ keep_least(chooser *c, int64 n)
 }
 
 /*
- * Room for one more rank after n, at most twice as many as a unit keeps; how
+ * Make room for one more rank after n, of at most 2 kappa + 64, and return how
  * many there are then.  *last: larger ones are not kept.
  */
 static int64
@@ -275,7 +276,7 @@ last_rank(chooser *c, dp_bound_store *store, int n,
 {
 	dp_bound_cursor cursor = {NULL};
 	const dp_bound_record *record;
-	uint64		last = PG_UINT64_MAX;	/* of those that were met */
+	uint64		last = PG_UINT64_MAX;	/* larger ones are not kept */
 	int64		ngroups = 0;
 
 	dp_bound_cursor_open(&cursor, store, n);
@@ -295,7 +296,9 @@ last_rank(chooser *c, dp_bound_store *store, int n,
 	return ngroups > 0 ? c->ranks[ngroups - 1] : 0;
 }
 
-/* Rows of one unit, too many for memory, of one group or, hardly, of more. */
+/*
+ * Add up rows of one unit, too many for memory: of one group, rarely of more.
+ */
 static void
 add_up_large(void *context, dp_bound_store *store, int n)
 {
@@ -331,7 +334,7 @@ add_up_large(void *context, dp_bound_store *store, int n)
 	}
 }
 
-/* One unit with very many rows. */
+/* Choose for one unit with very many rows. */
 static void
 choose_large_unit(chooser *c, dp_bound_store *store, int n,
 				  const dp_bound_record *unit)
@@ -375,7 +378,7 @@ choose_large(void *context, dp_bound_store *store, int n)
 
 /* ---- threads ---- */
 
-/* Whoever chooses in a thread. */
+/* A chooser for a thread. */
 typedef struct helper
 {
 	chooser		chooser;
@@ -390,8 +393,8 @@ make_groups(chooser *c)
 }
 
 /*
- * Choosers for threads; how many there are.  None where choosing may allocate
- * (keep_group), or units are bytes.
+ * Make choosers for threads, and return how many: none if choosing may
+ * allocate (keep_group) or units are bytes.
  */
 static int
 make_helpers(const dp_bound_job *job, helper *helpers, void **contexts)
@@ -414,7 +417,7 @@ make_helpers(const dp_bound_job *job, helper *helpers, void **contexts)
 	return n;
 }
 
-/* The sink is given what they have found. */
+/* Give the sink what they have added up. */
 static void
 end_helpers(const dp_bound_job *job, helper *helpers, int n)
 {
@@ -427,7 +430,7 @@ end_helpers(const dp_bound_job *job, helper *helpers, int n)
 	}
 }
 
-/* ---- all of it ---- */
+/* ---- entry point ---- */
 
 /*
  * dp_bound_choose

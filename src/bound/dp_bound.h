@@ -8,9 +8,9 @@
  * of its groups, and for each of these and each column the sink is given what
  * the unit's rows add to the group: a part that is bounded whatever the rows
  * are (doc/theory.md T78, T79).  A part is a function of the unit's own rows
- * and of fresh randomness, so parts of different units are independent.  Of
- * counts, sums, means and squares it may be given the parts of several units
- * added up.
+ * and of fresh randomness, so parts of different units are independent.  Parts
+ * of counts, sums, means and squares it may be given added up over several
+ * units.
  *
  * Include postgres.h first.
  */
@@ -24,7 +24,9 @@
 #include "../mech/dp_pair.h"
 #include "../places/dp_value_bytes.h"
 
-/* What the rows of a unit in a group become.  m: the most rows that count. */
+/*
+ * How the rows of a unit in a group are bounded. m: the most rows that count.
+ */
 typedef enum dp_bound_kind
 {
 	DP_BOUND_COUNT,				/* min(c, m) of c rows */
@@ -35,7 +37,7 @@ typedef enum dp_bound_kind
 	DP_BOUND_SQUARES,			/* rows m', and the sums of (G - k)^2, of 2 k
 								 * (G - k) and of k^2 scaled to m' rows; k is
 								 * x - low, G high - low or 1 */
-	DP_BOUND_PAIRS,				/* what is measured of pairs, scaled to m'
+	DP_BOUND_PAIRS,				/* cells of pairs (dp_pair.h), scaled to m'
 								 * rows */
 	DP_BOUND_VALUES,			/* m rows chosen at random: x of each */
 	DP_BOUND_ROWS,				/* m rows chosen at random: words of each */
@@ -62,7 +64,7 @@ typedef struct dp_bound_column
 /* Most words of all columns of a row: a record must fit into a piece. */
 #define DP_BOUND_WORDS 1000
 
-/* Words that hold so many bits. */
+/* Words that hold this many bits. */
 static inline int
 dp_bound_bit_words(int bits)
 {
@@ -79,31 +81,32 @@ dp_bound_total_words(int bits, int weights)
 	return dp_bound_bit_words(bits) + (weights + 1) / 2;
 }
 
-/* At most so many columns: a row must fit into a piece (records.h). */
+/* Most columns: a row must fit into a piece (records.h). */
 #define DP_BOUND_COLUMNS 256
 
-/* A unit whose value is longer than so many bytes has no rows. */
+/* Most bytes of a unit's value; rows of longer ones do not count. */
 #define DP_BOUND_UNIT_BYTES 4096
 
 /*
- * Groups may have names besides their public numbers: bytes that nobody made
- * public (votes.c).  A group with a longer name has no rows.
+ * Most bytes of a group's name.  Groups may have names in addition to their
+ * public numbers: bytes that are not public (votes.c).  Rows of groups with
+ * longer names do not count.
  */
 #define DP_BOUND_NAME_BYTES 4096
 
 typedef struct dp_bound_spec
 {
 	int64		kappa;			/* groups of a unit, >= 1 */
-	int64		groups;			/* there are; public numbers of them */
-	const dp_key_law *law;		/* groups have names, told by this law; NULL:
-								 * they have none */
+	int64		groups;			/* their public numbers are 0 .. groups - 1 */
+	const dp_key_law *law;		/* groups have names, released by this law;
+								 * NULL: they have none */
 	bool		single;			/* then: every row is a unit */
 	Size		name;			/* then: most bytes of a name */
 	dp_read_way unit;			/* how units are read */
 	bool		varlena;		/* of the unit */
 	int			ncolumns;
 	dp_bound_column *columns;
-	int			helpers;		/* threads that may choose beside the caller */
+	int			helpers;		/* threads that may choose with the caller */
 } dp_bound_spec;
 
 /* What one unit adds to one group of one column. */
@@ -123,10 +126,9 @@ typedef void (*dp_bound_sink) (void *context, int64 group, int column,
 typedef struct dp_bounder dp_bounder;
 
 /*
- * Who is told groups with names: those that enough units keep, in an order
- * that is a secret hash's.  First how many there are, if a unit can be in more
- * than one; then of each its number and name, its parts, and that there are no
- * more.
+ * Receives the groups with names that enough units keep, in the order of a
+ * secret hash.  First their number, if a unit can keep more than one; then for
+ * each its number and name, its parts, and its end.
  */
 typedef struct dp_bound_teller
 {
@@ -137,14 +139,15 @@ typedef struct dp_bound_teller
 	void		(*end) (void *context, int64 group);
 } dp_bound_teller;
 
-/* Most bytes that votes take besides. */
+/* Most bytes that votes take in addition. */
 #define DP_BOUND_VOTES_MEMORY ((Size) 64 * 1024 * 1024)
 
 /*
- * Most bytes that one takes, whatever the rows, while it has below some 10 GB
- * on disk: 16 MB and 8 of pieces; 3 MB for each of five stores made of parts
- * of it; 4 MB of records at a time, with an entry of 24 bytes for each, or the
- * 14 MB of threads (together.c, sums.c); and 24 bytes for a piece on disk.
+ * Most bytes that a bounder takes, whatever the rows, while it has below some
+ * 10 GB on disk: 16 MB and 8 of pieces; 3 MB for each of five stores made of
+ * parts of it; 4 MB of records at a time, with an entry of 24 bytes for each,
+ * or the 14 MB of threads (together.c, sums.c); and 24 bytes for a piece on
+ * disk.
  */
 #define DP_BOUND_MEMORY ((Size) 64 * 1024 * 1024)
 
@@ -160,9 +163,9 @@ extern void dp_bound_tell(dp_bounder *bounder, const dp_bound_teller *teller,
 						  void *context);
 
 /*
- * Rows of sources, brought together unit by unit (gather.c): they are added in
- * any order, and given back in parts, each of which has all rows of its units
- * that take part in a join.
+ * Rows of sources, gathered by unit (gather.c): they are added in any order
+ * and given back in parts, each with all rows of its units that take part in a
+ * join.
  */
 typedef struct dp_gather dp_gather;
 
@@ -173,15 +176,14 @@ typedef struct dp_gather_unit
 	bool		varlena;
 } dp_gather_unit;
 
-/* Rows in memory that a level of a query makes of those of a unit. */
+/* Rows that a level of a query makes, in memory, of those of a unit. */
 typedef struct dp_gather_level
 {
 	Bitmapset  *sources;		/* one for each choice of a row of each */
-	Size		record;			/* bytes of one, but for those that name a
-								 * unit */
+	Size		record;			/* bytes of one, without its unit's */
 } dp_gather_level;
 
-/* What becomes of rows when they are joined and grouped. */
+/* Bounds on what is made of rows when they are joined and grouped. */
 typedef struct dp_gather_limits
 {
 	int			sources;
@@ -190,7 +192,7 @@ typedef struct dp_gather_limits
 								 * of each source */
 	int			nlevels;
 	dp_gather_level *levels;
-	int64		copies;			/* of a row's bytes that may be kept */
+	int64		copies;			/* how often a row's bytes may be kept */
 	Size		public;			/* bytes that are read anew for each part */
 	void		(*begin) (void *context);	/* another unit's rows follow, by
 											 * source; or NULL */
@@ -205,7 +207,7 @@ typedef void (*dp_gather_sink) (void *context, int source,
  */
 #define DP_GATHER_UNIT ((Size) 4 * 1024 * 1024)
 
-/* Most bytes that one takes, with the rows of a part given back. */
+/* Most bytes that a gather takes, including the rows of the current part. */
 #define DP_GATHER_MEMORY ((Size) 128 * 1024 * 1024)
 
 /* Most bytes of a row, with its unit and its head. */

@@ -4,7 +4,7 @@
  *
  * A join of private relations on their units is the union, over units, of the
  * joins of each unit's rows.  So rows are kept in partitions by the unit's
- * key, in bounded memory and the nameless file, and are given back in parts,
+ * key, in bounded memory and the scratch file, and are given back in parts,
  * each of which has all rows of its units: what a join then does with them in
  * memory is bounded too, and so is what it makes of them (gather_unit.c).
  *
@@ -24,11 +24,11 @@
 #define STORED_BELOW ((Size) 3 * 1024 * 1024)
 #define PIECE DP_GATHER_ROW
 #define LOADED (1024 * 1024)	/* bytes of a partition that is sorted */
-#define PART ((Size) 512 * 1024)	/* bytes of a part, or that become of one:
-									 * about what a processor keeps at hand */
+#define PART ((Size) 512 * 1024)	/* bytes of a part, or made of one: about
+									 * what a processor caches */
 #define MOST_PART DP_GATHER_UNIT
-#define PUBLIC_SHARE 8			/* a part has so many times what it is joined
-								 * with, which is read anew for each */
+#define PUBLIC_SHARE 8			/* a part is this many times what is read anew
+								 * for each */
 #define AHEAD 24				/* entries whose record is fetched ahead */
 #define LEVELS (64 / DP_BOUND_PARTITION_BITS)
 
@@ -42,23 +42,23 @@ typedef struct level
 /* A partition in memory, sorted by unit. */
 typedef struct loaded
 {
-	dp_bound_sorted sorted;		/* without entries: there is none */
+	dp_bound_sorted sorted;		/* no entries: nothing is loaded */
 	int64		n;
-	int64		at;				/* the unit that comes next begins there */
+	int64		at;				/* where the next unit begins */
 } loaded;
 
 struct dp_gather
 {
-	dp_bound_layout layout;		/* named as soon as a unit is */
+	dp_bound_layout layout;		/* named once a unit has bytes */
 	uint64		seeds[2];		/* of units and of rows */
 	level		levels[LEVELS];
 	int			depth;			/* of the levels */
 	dp_gather_limits limits;
 	loaded		loaded;
 	List	   *done;			/* units of a large partition, copies */
-	dp_unit_share share;		/* of the unit at hand */
+	dp_unit_share share;		/* of the current unit */
 	Size		part;			/* bytes of one, unless it is one unit's */
-	Size		kept;			/* of the part at hand */
+	Size		kept;			/* of the current part */
 	Size		joined;
 	char	   *name;			/* room for a unit's */
 	MemoryContext context;
@@ -66,7 +66,7 @@ struct dp_gather
 
 /*
  * dp_bound_gather_create
- *	  Without rows, of sources 1 to limits->sources.
+ *	  A gather without rows, of sources 1 to limits->sources.
  */
 dp_gather *
 dp_bound_gather_create(const dp_gather_limits *limits)
@@ -94,8 +94,8 @@ dp_bound_gather_create(const dp_gather_limits *limits)
 /*
  * dp_bound_gather_add
  *	  One row of a source, and its unit, which is not NULL.  packed: by how
- *	  many bytes its values are longer than they are in the tuple.  A row of
- *	  more than DP_GATHER_ROW bytes would be left out.
+ *	  many bytes its values are longer than in the tuple.  A row of more than
+ *	  DP_GATHER_ROW bytes would be left out.
  */
 void
 dp_bound_gather_add(dp_gather *gather, int source, const dp_gather_unit *how,
@@ -111,7 +111,7 @@ dp_bound_gather_add(dp_gather *gather, int source, const dp_gather_unit *how,
 		return;
 	size = offsetof(dp_bound_record, words) + sizeof(uint64) +
 		MAXALIGN(length) + MAXALIGN(tuple->t_len);
-	/* None is (block/long_row.c), and an error would tell of one. */
+	/* no row is larger (block/long_row.c), and an error would reveal it */
 	if (size > PIECE)
 		return;
 	record = dp_bound_store_add(gather->levels[0].store, key, size);
@@ -129,7 +129,7 @@ dp_bound_gather_add(dp_gather *gather, int source, const dp_gather_unit *how,
 
 /* ---- partitions ---- */
 
-/* The records of a partition become a level of their own. */
+/* Make the records of a partition a level of their own. */
 static void
 divide(dp_gather *gather, dp_bound_store *store, int n)
 {
@@ -163,7 +163,7 @@ has_begun(const dp_gather *gather)
 	return gather->kept > 0;
 }
 
-/* The rows of the unit that was weighed go into the part at hand. */
+/* Give the rows of the unit that was weighed to the current part. */
 static void
 take_unit(dp_gather *gather, dp_unit_rows *rows, dp_gather_sink sink,
 		  void *context)
@@ -177,8 +177,8 @@ take_unit(dp_gather *gather, dp_unit_rows *rows, dp_gather_sink sink,
 }
 
 /*
- * How many rows the unit has that comes next; records of those that come after
- * it are fetched meanwhile.
+ * The number of rows of the next unit; prefetches records of the units after
+ * it.
  */
 static int64
 count_unit(const dp_gather *gather)
@@ -198,7 +198,7 @@ count_unit(const dp_gather *gather)
 	return n;
 }
 
-/* Units of the partition in memory; true: the part is full. */
+/* Take units of the partition in memory; true: the part is full. */
 static bool
 take_loaded(dp_gather *gather, dp_gather_sink sink, void *context)
 {
@@ -252,7 +252,10 @@ find_unit(const dp_gather *gather, dp_bound_store *store, int n)
 	return found;
 }
 
-/* The next unit of a partition that cannot be divided; false: none is left. */
+/*
+ * Take the next unit of a partition that cannot be divided; false: none is
+ * left.
+ */
 static bool
 take_large(dp_gather *gather, dp_bound_store *store, int n,
 		   dp_gather_sink sink, void *context)
@@ -275,7 +278,7 @@ take_large(dp_gather *gather, dp_bound_store *store, int n,
 	return true;
 }
 
-/* The partition that was loaded, or taken unit by unit, is not needed. */
+/* Drop the partition that was loaded, or taken unit by unit. */
 static void
 leave_partition(dp_gather *gather)
 {
@@ -286,7 +289,7 @@ leave_partition(dp_gather *gather)
 	dp_bound_store_empty(top->store, top->next++);
 }
 
-/* Go on with a part; true: it is full. */
+/* Fill a part further; true: it is full. */
 static bool
 fill_part(dp_gather *gather, dp_gather_sink sink, void *context)
 {

@@ -2,16 +2,16 @@
  * gather_unit.c
  *	  The rows of one unit that take part in a join.
  *
- * What a unit's rows make when they are joined has a bound that follows from
- * their numbers: as many rows as their product says, times what public rows
- * make of each.  Levels that group rows have bounds of their own: where each
- * unit is one group, what is below does not matter (block/unit_levels.c).
- * Memory holds so many, and none of them ever goes to disk: a
- * query could make of a few rows as many as it likes, and whether the disk
- * holds them would tell of these rows.  So a unit with too many loses rows,
- * where it has most: those whose digests, under a fresh seed, are largest.
- * A digest is of the row and its number among the unit's own, so that every
- * choice of so many rows is as likely, whatever other units have.
+ * The number of rows that a join makes of a unit's is bounded by the product
+ * of its numbers of rows, times what public rows make of each.  Levels that
+ * group rows have bounds of their own: where each unit is one group, what is
+ * below does not matter (block/unit_levels.c).  Joined rows must fit into
+ * memory and never go to disk: a query could make any number of them of a few
+ * rows, and whether the disk holds them would reveal something of these rows.
+ * So a unit with too many loses rows of the sources where it has most: those
+ * with the largest digests under a fresh seed.  A digest is of the row and its
+ * number among the unit's own, so that every choice of as many rows is equally
+ * likely, whatever other units have.
  */
 #include "postgres.h"
 
@@ -23,11 +23,11 @@
 #define MOST_BYTES ((Size) 8 * 1024 * 1024) /* of one unit's rows */
 #define LEAST_BYTES (sizeof(dp_bound_record) + SizeofMinimalTupleHeader)
 
-/* ---- one after the other ---- */
+/* ---- fetching rows ---- */
 
-#define ANY 0					/* source: of whichever */
+#define ANY 0					/* any source */
 
-/* Where entries are, those of the source begin at `at`. */
+/* Start over; if there are entries, the source's begin at `at`. */
 static void
 rewind_rows(dp_unit_rows *rows, int64 at)
 {
@@ -59,9 +59,9 @@ fetch_row(dp_unit_rows *rows, const dp_bound_layout *layout, int source)
 	return NULL;
 }
 
-/* ---- how many ---- */
+/* ---- how many rows are kept ---- */
 
-/* The product of what a level's sources keep, or more than the limit. */
+/* The product of what a level's sources keep, or limit + 1 if that is less. */
 static int64
 level_rows(const dp_unit_share *share, const dp_gather_limits *limits,
 		   const Bitmapset *sources, int64 most, int64 limit)
@@ -82,7 +82,10 @@ level_rows(const dp_unit_share *share, const dp_gather_limits *limits,
 	return product;
 }
 
-/* Bytes of what all levels make, of a unit whose name has so many; or more. */
+/*
+ * Bytes that all levels make for a unit of `unit` bytes, or DP_GATHER_UNIT +
+ * 1.
+ */
 static Size
 joined_bytes(const dp_unit_share *share, const dp_gather_limits *limits,
 			 Size unit, int64 most)
@@ -104,7 +107,7 @@ joined_bytes(const dp_unit_share *share, const dp_gather_limits *limits,
 	return total;
 }
 
-/* The largest number of rows of a source that keeps them below. */
+/* The most rows of a source with which joined_bytes is within its limit. */
 static int64
 find_most(const dp_unit_share *share, const dp_gather_limits *limits,
 		  Size unit)
@@ -126,7 +129,7 @@ find_most(const dp_unit_share *share, const dp_gather_limits *limits,
 
 /*
  * dp_bound_unit_weigh
- *	  What the rows of a unit come to, and how many of each source are kept.
+ *	  Weigh the rows of a unit, and find how many of each source are kept.
  */
 void
 dp_bound_unit_weigh(dp_unit_rows *rows, const dp_bound_layout *layout,
@@ -164,7 +167,7 @@ dp_bound_unit_weigh(dp_unit_rows *rows, const dp_bound_layout *layout,
 		share->joined += share->kept * limits->copies;
 }
 
-/* ---- which ---- */
+/* ---- which rows are kept ---- */
 
 typedef struct ranked_row
 {
@@ -181,14 +184,14 @@ typedef struct ranked_row
 #define ST_DEFINE
 #include "lib/sort_template.h"
 
-/* Rows that are kept have a digest below, or, so many of them, the same. */
+/* Kept rows have a digest below this one, or the same, for `ties` of them. */
 typedef struct threshold
 {
 	uint64		digest;
 	int64		ties;
 } threshold;
 
-/* The n-th row of a unit in a source: rows that are the same have others. */
+/* The digest of a unit's n-th row in a source; equal rows differ in n. */
 static uint64
 digest_of(const dp_bound_record *record, int64 n, uint64 seed)
 {
@@ -200,8 +203,8 @@ digest_of(const dp_bound_record *record, int64 n, uint64 seed)
 }
 
 /*
- * At most `wanted` rows of a source, and `bytes` of them: so there is a bound
- * of memory, too, where nothing else says how many rows are wanted.
+ * Find the threshold that keeps at most `wanted` rows of a source and at most
+ * `bytes` of them, which bounds memory where `wanted` does not.
  */
 static threshold
 find_threshold(dp_unit_rows *rows, const dp_bound_layout *layout, int source,

@@ -1,7 +1,7 @@
 /*
  * gathered.h
- *	  Private to the bound folder: rows of several sources as records, and
- *	  those of one unit.  Include postgres.h first.
+ *	  Private to the bound folder: records of rows of several sources, and the
+ *	  rows of one unit.  Include postgres.h first.
  */
 #ifndef DP_BOUND_GATHERED_H
 #define DP_BOUND_GATHERED_H
@@ -9,9 +9,10 @@
 #include "records.h"
 
 /*
- * A record's group is its source.  Its first word tells how long the unit is,
- * and above that by how many bytes the row's values are longer than they are
- * here.  The unit's bytes follow, of others than integers, and the tuple.
+ * A record's group is its source.  Its first word has the length of the unit
+ * and, in its upper bits, by how many bytes the row's values are longer where
+ * they are used.  The unit's bytes, unless it is an integer, and the tuple
+ * follow.
  */
 static inline uint64
 dp_bound_gather_word(Size unit, Size packed)
@@ -32,7 +33,7 @@ dp_bound_gather_tuple(const dp_bound_record *record)
 						   MAXALIGN(dp_bound_gather_unit(record)));
 }
 
-/* What a row takes where its values are used. */
+/* Bytes of a row where its values are used. */
 static inline Size
 dp_bound_gather_size(const dp_bound_layout *layout,
 					 const dp_bound_record *record)
@@ -43,7 +44,7 @@ dp_bound_gather_size(const dp_bound_layout *layout,
 
 /* ---- gather_unit.c ---- */
 
-/* Rows of one unit: entries, or those of a partition that are of the unit. */
+/* Rows of one unit: entries, or its records in a partition. */
 typedef struct dp_unit_rows
 {
 	const dp_bound_record *unit;
@@ -53,16 +54,16 @@ typedef struct dp_unit_rows
 	dp_bound_cursor cursor;
 } dp_unit_rows;
 
-/* What they come to. */
+/* Their numbers and bytes, and what is kept of them. */
 typedef struct dp_unit_share
 {
-	int			sources;		/* 1 to so many */
+	int			sources;		/* numbered from 1 */
 	int64	   *counts;			/* of rows, by source */
 	Size	   *bytes;
 	int64		most;			/* rows that each source keeps */
 	Size		most_bytes;		/* of all rows that are kept */
-	Size		kept;			/* bytes of rows, at most */
-	Size		joined;			/* bytes of what is made of them, at most */
+	Size		kept;			/* most bytes of rows */
+	Size		joined;			/* most bytes of the rows made of them */
 } dp_unit_share;
 
 extern void dp_bound_unit_weigh(dp_unit_rows *rows,

@@ -8,7 +8,7 @@
 
 #include "records.h"
 
-/* In memory: entries; or those of a partition that have the group. */
+/* Entries in memory, or the records of a partition that have the group. */
 typedef struct dp_bound_rows
 {
 	const dp_bound_layout *layout;

@@ -5,7 +5,7 @@
  * All records with one key are in one partition.  A partition that memory can
  * hold is sorted by key, name and group.  A larger one is divided by further
  * bits of its keys.  Where all keys are the same it is left to the visitor,
- * who reads it from the disk.
+ * which reads it from the disk.
  */
 #include "postgres.h"
 
@@ -30,7 +30,7 @@ visit_loaded(const dp_bound_visitor *visitor, dp_bound_store *store, int n)
 /*
  * dp_bound_visit
  *	  Show a visitor all records of a store, which is dropped: those with one
- *	  key together, and the keys in order.
+ *	  key together and, without helpers, the keys in order.
  */
 void
 dp_bound_visit(const dp_bound_visitor *visitor, dp_bound_store *store)

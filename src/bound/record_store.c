@@ -4,7 +4,7 @@
  *
  * A partition is a list of pieces, each as much as is read or written at once.
  * Pieces are in memory while there is some, and then in the process's scratch
- * file (bridge/scratch.c), which nobody sees.  A store that has few records
+ * file (bridge/scratch.c), which has no name.  A store that has few records
  * takes little: pieces begin small and double.
  */
 #include "postgres.h"
@@ -15,11 +15,13 @@
 #include "records.h"
 
 #define FIRST_PIECE 1024
-/* Bytes.  Partitions take records in turn, too many for a processor to foresee
- * where each of them goes on: it is told. */
+/*
+ * Bytes to prefetch.  Keys are random, so a processor cannot foresee which
+ * partition takes the next record.
+ */
 #define AHEAD 64
 
-/* Where part of a partition lies. */
+/* A part of a partition, in memory or on disk. */
 typedef struct piece
 {
 	char	   *memory;			/* NULL: on disk */
@@ -45,12 +47,12 @@ struct dp_bound_store
 	MemoryContext context;
 	int			used;			/* bits of keys used so far, own ones too */
 	Size		memory;			/* left for pieces */
-	uint32		piece;			/* bytes of one at last; a record fits */
+	uint32		piece;			/* bytes of a large one; a record fits */
 	bool		writes;			/* some are on disk */
 	partition	partitions[DP_BOUND_PARTITIONS];
 };
 
-/* What is on disk is not needed any more. */
+/* Give up what is on disk. */
 static void
 leave_file(void *arg)
 {
@@ -65,8 +67,8 @@ leave_file(void *arg)
  * dp_bound_store_create
  *	  An empty store in a context of its own below the current one, which
  *	  dp_bound_store_drop deletes.  `used`: bits of keys that are the same in
- *	  all records.  It takes `memory` bytes, and twice a piece for each
- *	  partition beside; besides, some 32 bytes for a piece on disk.
+ *	  all records.  It takes `memory` bytes, plus twice a piece for each
+ *	  partition, plus some 32 bytes for each piece on disk.
  */
 dp_bound_store *
 dp_bound_store_create(const dp_bound_layout *layout, int used, Size memory,
@@ -122,7 +124,7 @@ bytes_of_last(const partition *p)
 	return (uint32) (p->next - last->memory);
 }
 
-/* The last piece is full. */
+/* Close the last piece, which is full. */
 static void
 close_piece(partition *p)
 {
@@ -140,7 +142,7 @@ open_piece(partition *p, piece *last)
 	p->end = last->memory + last->size;
 }
 
-/* Write a full piece, and have its memory take the next records. */
+/* Write a full piece, and use its memory for the next records. */
 static void
 write_piece(dp_bound_store *store, partition *p)
 {
@@ -206,8 +208,8 @@ add_record(dp_bound_store *store, uint64 key, Size size)
 
 /*
  * dp_bound_store_add
- *	  Room for a record with the key, of so many bytes: a multiple of 8, at
- *	  most a piece.  The caller fills it, all of it, before anything else.
+ *	  Room for a record with the key, of `size` bytes: a multiple of 8, at most
+ *	  a piece.  The caller fills it, all of it, before anything else.
  */
 dp_bound_record *
 dp_bound_store_add(dp_bound_store *store, uint64 key, Size size)
@@ -217,7 +219,7 @@ dp_bound_store_add(dp_bound_store *store, uint64 key, Size size)
 
 /*
  * dp_bound_store_put
- *	  Take a record, of so many bytes, as a copy.
+ *	  Add a copy of a record of `size` bytes.
  */
 void
 dp_bound_store_put(dp_bound_store *store, const dp_bound_record *record,
@@ -251,7 +253,7 @@ dp_bound_store_used(const dp_bound_store *store)
 	return store->used;
 }
 
-/* dp_bound_store_empty: the records of a partition are not needed any more. */
+/* dp_bound_store_empty: drop the records of a partition. */
 void
 dp_bound_store_empty(dp_bound_store *store, int n)
 {
@@ -389,7 +391,9 @@ dp_bound_cursor_close(dp_bound_cursor *cursor)
 
 /* ---- what memory cannot hold ---- */
 
-/* dp_bound_store_has_one_key: have all records of a partition the same? */
+/*
+ * dp_bound_store_has_one_key: whether all records of a partition share a key.
+ */
 bool
 dp_bound_store_has_one_key(dp_bound_store *store, int n)
 {
@@ -412,8 +416,8 @@ dp_bound_store_has_one_key(dp_bound_store *store, int n)
 
 /*
  * dp_bound_store_divide
- *	  A store of its own, as dp_bound_store_create makes them, with the records
- *	  of a partition by further bits of their keys; the partition is emptied.
+ *	  Make a store, as dp_bound_store_create does, of the records of a
+ *	  partition, by further bits of their keys; the partition is emptied.
  */
 dp_bound_store *
 dp_bound_store_divide(dp_bound_store *store, int n, Size memory,

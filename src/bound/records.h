@@ -1,7 +1,7 @@
 /*
  * records.h
  *	  Private to the bound folder: rows of units as records, in memory and on
- *	  disk, and what becomes of them.  Include postgres.h first.
+ *	  disk, and their processing.  Include postgres.h first.
  */
 #ifndef DP_BOUND_RECORDS_H
 #define DP_BOUND_RECORDS_H
@@ -10,14 +10,14 @@
 #include "dp_bound.h"
 
 /*
- * One row: the words of its columns, and, where units are no integers, the
- * length of the unit in bytes and these bytes; where groups have names, the
- * same of the group's.
+ * One row: the words of its columns, and, if units are not integers, the
+ * length of the unit in bytes and its bytes; if groups have names, the same of
+ * the name.
  */
 typedef struct dp_bound_record
 {
 	uint64		key;			/* of the unit, or of unit and group */
-	int32		group;			/* public part of it, where it has a name */
+	int32		group;			/* its public number */
 	uint32		present;		/* bit i: the row counts in column i < 32; or
 								 * see dp_bound_layout.sized */
 	uint64		words[FLEXIBLE_ARRAY_MEMBER];
@@ -30,13 +30,13 @@ typedef struct dp_bound_layout
 	bool		named;			/* units are bytes */
 	bool		keyed;			/* groups have names */
 	int			hash;			/* keyed: word that stands for the group */
-	int			marks;			/* word whose bit i tells of column 32 + i; so
-								 * do the bits of the words after it */
-	int			words;			/* of all columns, and these ones */
+	int			marks;			/* word whose bit i stands for column 32 + i;
+								 * the next words go on */
+	int			words;			/* of all columns, with marks and hash */
 	int			word[DP_BOUND_COLUMNS]; /* first of a column; -1: none */
 } dp_bound_layout;
 
-/* The first columns have a bit in a field that records have anyway. */
+/* The first columns have their bits in `present`. */
 #define DP_BOUND_FIRST_COLUMNS 32
 
 /* Words of bits for the others. */
@@ -108,7 +108,7 @@ dp_bound_record_name(const dp_bound_layout *layout,
 	return words;
 }
 
-/* What stands for the group: two groups of a unit with one are one. */
+/* Identifies a unit's group: groups with the same value are one. */
 static inline uint64
 dp_bound_group_of(const dp_bound_layout *layout,
 				  const dp_bound_record *record)
@@ -119,7 +119,7 @@ dp_bound_group_of(const dp_bound_layout *layout,
 
 /*
  * The word before a unit's bytes: its lowest bits are their number, the others
- * are free for whoever makes records (gathered.h).
+ * are free for other uses (gathered.h).
  */
 #define DP_BOUND_LENGTH_BITS 16
 StaticAssertDecl(DP_BOUND_UNIT_BYTES < 1 << DP_BOUND_LENGTH_BITS,
@@ -188,7 +188,7 @@ extern int	dp_bound_store_pieces(const dp_bound_store *store, int partition,
 extern bool dp_bound_store_fill(const dp_bound_store *store, int partition,
 								dp_bound_chunk *chunks, char *stored);
 
-/* The first record of a chunk, which becomes the rest of it; NULL: none. */
+/* Takes the first record off a chunk; NULL if it is empty. */
 static inline const dp_bound_record *
 dp_bound_chunk_take(const dp_bound_layout *layout, dp_bound_chunk *rest)
 {
@@ -221,7 +221,7 @@ extern void dp_bound_cursor_close(dp_bound_cursor *cursor);
 
 /* ---- partition.c ---- */
 
-/* Memory and pieces of what is divided. */
+/* Memory and pieces of stores that divide a partition. */
 #define DP_BOUND_DIVIDED ((Size) 1024 * 1024)
 #define DP_BOUND_DIVIDED_PIECE (16 * 1024)
 
@@ -235,7 +235,7 @@ StaticAssertDecl(offsetof(dp_bound_record, words) +
 StaticAssertDecl(2 * DP_BOUND_COLUMNS <= DP_BOUND_WORDS,
 				 "all columns have two words, and these are too many");
 
-/* A record of those that are in memory, and what it is sorted by. */
+/* A record in memory, and what it is sorted by. */
 typedef struct dp_bound_entry
 {
 	uint64		key;
@@ -243,7 +243,9 @@ typedef struct dp_bound_entry
 	const dp_bound_record *record;
 } dp_bound_entry;
 
-/* Is shown entries by key, name and group; or a partition with one key. */
+/*
+ * Receives entries by key, name and group, or a large partition with one key.
+ */
 typedef struct dp_bound_visitor
 {
 	const dp_bound_layout *layout;
@@ -251,8 +253,8 @@ typedef struct dp_bound_visitor
 						   int64 n);
 	void		(*large) (void *context, dp_bound_store *store, int n);
 	void	   *context;
-	void	  **helpers;		/* contexts that threads may have `loaded` use
-								 * instead, one for each thread */
+	void	  **helpers;		/* contexts for `loaded` in threads, one for
+								 * each */
 	int			nhelpers;
 } dp_bound_visitor;
 
@@ -261,7 +263,7 @@ extern void dp_bound_visit(const dp_bound_visitor *visitor,
 
 /* ---- sorted.c: the records of one partition in memory ---- */
 
-/* How much of each they take. */
+/* The sizes of what they need. */
 typedef struct dp_bound_need
 {
 	Size		stored;			/* bytes */
@@ -299,7 +301,7 @@ extern void dp_bound_sorted_free(dp_bound_sorted *sorted);
 extern void dp_bound_visit_together(const dp_bound_visitor *visitor,
 									dp_bound_store *store);
 
-/* ---- votes.c: groups with names, whose numbers of units decide ---- */
+/* ---- votes.c: groups with names, released if enough units vote ---- */
 
 typedef struct dp_bound_votes dp_bound_votes;
 
@@ -313,7 +315,7 @@ extern void dp_bound_votes_cast(dp_bound_votes *votes);
 extern void dp_bound_votes_tell(dp_bound_votes *votes,
 								const dp_bound_teller *teller, void *context);
 
-/* Who is given what. */
+/* A spec and layout, and the sink of parts. */
 typedef struct dp_bound_job
 {
 	const dp_bound_spec *spec;

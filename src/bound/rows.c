@@ -27,7 +27,10 @@ number_of(const dp_bound_job *job, const dp_bound_record *record, int column)
 	return (int64) record->words[job->layout->word[column]];
 }
 
-/* A column may have none, as a list of no conditions: then nobody reads it. */
+/*
+ * A column may have no words, as an empty list of conditions; none is read
+ * then.
+ */
 static inline const uint64 *
 words_in(const dp_bound_job *job, const dp_bound_record *record, int column)
 {
@@ -67,7 +70,7 @@ count_rows(dp_bound_rows *rows, int column)
 	return c;
 }
 
-/* Number of rows, and the sum of x - from over them. */
+/* The number of rows, and the sum of x - from over them. */
 static int64
 sum_rows(const dp_bound_job *job, dp_bound_rows *rows, int column, int64 from,
 		 dp_int128 *sum)
@@ -171,7 +174,7 @@ add_squares(const dp_bound_job *job, dp_bound_rows *rows, int32 group,
 	give(job, group, column, &part);
 }
 
-/* Each number is rounded down, so that none is larger than without. */
+/* Scaled numbers are rounded down, so that bounds hold for them too. */
 static void
 add_pairs(const dp_bound_job *job, dp_bound_rows *rows, int32 group,
 		  int column)
@@ -210,7 +213,7 @@ uniform_below(uint64 n)
 	return drawn;
 }
 
-/* Each of the rows still to come is taken with the chance that is left. */
+/* Selection sampling: a row is taken with probability wanted / left. */
 static void
 add_values(const dp_bound_job *job, dp_bound_rows *rows, int32 group,
 		   int column)
@@ -259,8 +262,8 @@ add_row(const dp_bound_column *how, const uint64 *words, int64 *totals)
 }
 
 /*
- * Each total by itself: a unit's rows add to it and never take away, so what
- * is above its bound is cut (doc/theory.md T135).
+ * Each total is cut at its own bound: a unit's rows only add to it
+ * (doc/theory.md T135).
  */
 static void
 add_totals(const dp_bound_job *job, dp_bound_rows *rows, int32 group,
@@ -312,7 +315,7 @@ compare_digests(const digest *a, const digest *b)
 #define ST_DEFINE
 #include "lib/sort_template.h"
 
-/* Sorted, each once; how many there are. */
+/* Sort digests, drop duplicates, and return how many are left. */
 static int64
 make_distinct(digest *digests, int64 n)
 {
@@ -327,7 +330,7 @@ make_distinct(digest *digests, int64 n)
 	return distinct;
 }
 
-/* The same for a unit and group whether or not they are stored anew. */
+/* The rank of a unit and group, whether or not rows were stored by it. */
 static inline uint64
 rank_of(const dp_bound_rows *rows, const dp_bound_record *record)
 {
@@ -337,8 +340,8 @@ rank_of(const dp_bound_rows *rows, const dp_bound_record *record)
 
 /*
  * The distinct digests of the rows with ranks from `first` to `last`, in
- * order; -1: there may be more than half of `room`, which is not filled up
- * again and again.
+ * order; -1: there may be more than room / 2, after which sorting would repeat
+ * too often.
  */
 static int64
 collect(const dp_bound_job *job, dp_bound_rows *rows, int column,
@@ -423,8 +426,8 @@ add_distinct(const dp_bound_job *job, dp_bound_rows *rows, int32 group,
 }
 
 /*
- * The group's public number.  Of a group with a name the unit casts its vote;
- * where two names have one hash, all rows count under the lesser one.
+ * Return the group's public number.  If it has a name, the unit casts its
+ * vote; if names share a hash, all rows count under the least.
  */
 static int32
 open_group(const dp_bound_job *job, dp_bound_rows *rows)

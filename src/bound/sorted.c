@@ -2,10 +2,10 @@
  * sorted.c
  *	  The records of one partition in memory, sorted.
  *
- * How much memory that takes is known before: dp_bound_sorted_need.  Filling
- * it allocates nothing, raises nothing and looks for no interrupts, so that
- * threads may do it (together.c).  Entries point at records where these lie,
- * so the partition must not be emptied while they are used.
+ * How much memory that takes is known beforehand: dp_bound_sorted_need.
+ * Filling it allocates nothing, raises nothing and checks for no interrupts,
+ * so that threads may do it (together.c).  Entries point at records where
+ * these lie, so the partition must not be emptied while they are used.
  */
 #include "postgres.h"
 
@@ -100,7 +100,7 @@ place_records(const dp_bound_layout *layout, dp_bound_chunk rest, buckets *b,
 	}
 }
 
-/* As sort_entries does; quicker where they are few. */
+/* Insertion sort, quicker than sort_entries for few entries. */
 static void
 sort_few(dp_bound_entry *entries, int n, const dp_bound_layout *layout)
 {
@@ -163,7 +163,7 @@ dp_bound_sorted_need(const dp_bound_store *store, int n)
 	return need;
 }
 
-/* dp_bound_sorted_widen: to what is enough for either of two. */
+/* dp_bound_sorted_widen: to what suffices for either of two. */
 void
 dp_bound_sorted_widen(dp_bound_need *need, const dp_bound_need *other)
 {
@@ -173,7 +173,7 @@ dp_bound_sorted_widen(dp_bound_need *need, const dp_bound_need *other)
 	need->starts = Max(need->starts, other->starts);
 }
 
-/* dp_bound_sorted_bytes: all that is needed. */
+/* dp_bound_sorted_bytes: the sum of what is needed. */
 Size
 dp_bound_sorted_bytes(const dp_bound_need *need)
 {
@@ -193,9 +193,9 @@ dp_bound_sorted_make(dp_bound_sorted *sorted, const dp_bound_need *need)
 
 /*
  * dp_bound_sorted_fill
- *	  Load the records of a partition, for which there is memory enough, and
- *	  sort them; how many there are.  -1, with errno: the disk cannot be read.
- *	  A thread may call it.
+ *	  Load the records of a partition, for which there is enough memory, sort
+ *	  them, and return how many there are.  -1, with errno: the disk cannot be
+ *	  read.  A thread may call it.
  */
 int64
 dp_bound_sorted_fill(dp_bound_sorted *sorted, const dp_bound_layout *layout,
@@ -213,8 +213,7 @@ dp_bound_sorted_fill(dp_bound_sorted *sorted, const dp_bound_layout *layout,
 
 /*
  * dp_bound_sorted_load
- *	  The records of a partition, in as much memory as they need; how many
- *	  there are.
+ *	  The same with memory allocated for the partition.
  */
 int64
 dp_bound_sorted_load(dp_bound_sorted *sorted, const dp_bound_layout *layout,

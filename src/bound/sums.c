@@ -1,21 +1,21 @@
 /*
  * sums.c
- *	  What units add to an answer, added up where a thread chooses for them.
+ *	  Sums of what units add to an answer, for threads that choose.
  *
- * Of a column whose parts are numbers that are added, the sink may be given
- * the sum of what several units add as one part.
+ * If the parts of a column are only added up, the sink may be given the sum of
+ * several units' parts as one.
  */
 #include "postgres.h"
 
 #include "records.h"
 
-/* Numbers of a part, at most. */
+/* Most numbers of a part. */
 #define NUMBERS 3
 
-/* Bytes that the sums of all threads take, at most. */
+/* Most bytes of the sums of all threads. */
 #define SUMS ((Size) 2 * 1024 * 1024)
 
-/* Of one group and column. */
+/* The sum for one group and column. */
 typedef struct part_sum
 {
 	bool		any;			/* some unit has added one */
@@ -29,7 +29,7 @@ struct dp_bound_sums
 	part_sum   *sums;			/* columns of a group side by side */
 };
 
-/* Numbers of a column's part, besides its rows; -1: it is not added. */
+/* Numbers of a column's part, without rows; -1: parts are not added up. */
 static int
 numbers_of(dp_bound_kind kind)
 {
@@ -55,8 +55,8 @@ sums_bytes(const dp_bound_spec *spec)
 
 /*
  * dp_bound_sums_most
- *	  How many threads may have sums of their own: 0 where some part is more
- *	  than numbers that are added, or there are too many groups.
+ *	  How many threads may have sums of their own: 0 if parts of some column
+ *	  are not added up, or there are too many groups.
  */
 int
 dp_bound_sums_most(const dp_bound_spec *spec)
@@ -74,7 +74,8 @@ dp_bound_sums_most(const dp_bound_spec *spec)
 
 /*
  * dp_bound_sums_create
- *	  Of no parts, in the current context; dp_bound_sums_most must be above 0.
+ *	  Sums of no parts, in the current context; dp_bound_sums_most must be
+ *	  above 0.
  */
 dp_bound_sums *
 dp_bound_sums_create(const dp_bound_spec *spec)

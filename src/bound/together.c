@@ -1,17 +1,16 @@
 /*
  * together.c
- *	  Partitions of a store that the caller and threads beside it take, whoever
- *	  is free the next one.
+ *	  Partitions of a store, shared by the caller and threads: each takes the
+ *	  next one as soon as it is free.
  *
- * PostgreSQL's functions are not made for threads.  So what runs in these
- * loads, sorts and chooses in memory that was allocated before they started,
- * and adds up what it finds by itself (sums.c); it allocates nothing, raises
- * nothing and looks for no interrupts, which lint checks by the graph of calls
- * (test/lint/threads.pl).  Nor does the caller while they run:
- * its sink is given numbers, and adds them to others.  It waits for all
- * threads, and so do interrupts: no longer than a store takes, which is
- * bounded.  Partitions that do not fit into memory here are left in the store:
- * how many threads there are does not depend on rows.
+ * PostgreSQL's functions are not thread-safe.  So threads load, sort and
+ * choose in memory that was allocated before they started, and each adds up
+ * what it finds (sums.c); they allocate nothing, raise nothing and check for
+ * no interrupts, which lint verifies by the call graph (test/lint/threads.pl).
+ * Neither does the caller while they run: its sink only adds numbers up.  It
+ * waits for all threads, and so do interrupts: no longer than a store takes,
+ * which is bounded.  Partitions that do not fit into memory here are left in
+ * the store: how many threads there are does not depend on rows.
  */
 #include "postgres.h"
 
@@ -21,16 +20,16 @@
 #include "../mech/dp_threads.h"
 #include "records.h"
 
-/* Bytes that partitions in memory take, of all threads. */
+/* Bytes of the partitions in memory, of all threads. */
 #define MEMORY ((Size) 12 * 1024 * 1024)
 
 typedef struct together
 {
 	const dp_bound_visitor *visitor;
 	dp_bound_store *store;
-	pg_atomic_uint32 next;		/* partition that nobody has taken */
+	pg_atomic_uint32 next;		/* partition to take next */
 	bool		fits[DP_BOUND_PARTITIONS];	/* into the memory of a thread */
-	bool		shown[DP_BOUND_PARTITIONS];	/* each by who took it */
+	bool		shown[DP_BOUND_PARTITIONS];	/* set by the one that took it */
 } together;
 
 /* A thread, or the caller. */
@@ -38,10 +37,10 @@ typedef struct helper
 {
 	together   *all;
 	void	   *context;		/* for visitor->loaded */
-	dp_bound_sorted sorted;		/* the partition at hand */
+	dp_bound_sorted sorted;		/* the current partition */
 } helper;
 
-/* What a thread runs: a partition that cannot be read is not shown. */
+/* The body of a thread; a partition that cannot be read is not shown. */
 static void *
 help(void *worker)
 {
@@ -65,7 +64,7 @@ help(void *worker)
 	return NULL;
 }
 
-/* What is enough for each of the partitions that need no more than `most`. */
+/* A size that suffices for each partition that needs no more than `most`. */
 static dp_bound_need
 find_need(together *all, Size most)
 {
@@ -101,7 +100,7 @@ help_together(helper *helpers, int n)
  * dp_bound_visit_together
  *	  Show records of partitions to the visitor's context and its helpers, and
  *	  empty these partitions; what is left is the caller's.  visitor->loaded
- *	  must be what threads may call, each with a context of its own.
+ *	  must be safe in threads, each with a context of its own.
  */
 void
 dp_bound_visit_together(const dp_bound_visitor *visitor,

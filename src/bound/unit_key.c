@@ -1,7 +1,7 @@
 /*
  * unit_key.c
- *	  Units as keys: of integers a bijection under a secret seed, of other
- *	  values a hash of their bytes, which tell units apart.
+ *	  Keys of units: for integers a bijection under a secret seed, for other
+ *	  values a hash; their bytes tell units apart.
  */
 #include "postgres.h"
 
@@ -10,7 +10,7 @@
 
 #include "records.h"
 
-/* dp_bound_is_integer: is a unit's key all that there is to know of it? */
+/* dp_bound_is_integer: whether its key alone identifies a unit. */
 bool
 dp_bound_is_integer(dp_read_way way)
 {
@@ -25,7 +25,7 @@ dp_bound_hash(const dp_value_bytes *read, uint64 seed)
 							   (int) read->length, seed);
 }
 
-/* dp_bound_is_long: is the value more than so many bytes long? */
+/* dp_bound_is_long: whether the value is longer than `most` bytes. */
 bool
 dp_bound_is_long(bool varlena, Datum value, Size most)
 {
@@ -34,7 +34,7 @@ dp_bound_is_long(bool varlena, Datum value, Size most)
 
 /*
  * dp_bound_read_unit
- *	  Key of a unit, and of others than integers its bytes, at most
+ *	  Key of a unit and, unless it is an integer, its bytes, at most
  *	  DP_BOUND_UNIT_BYTES; false: it is longer, and has no rows that count.
  */
 bool

@@ -1,19 +1,19 @@
 /*
  * votes.c
- *	  Groups whose names nobody made public: those that enough units keep are
- *	  told, with what their units add to them.
+ *	  Groups whose names are not public: those that enough units keep are
+ *	  released, with what their units add to them.
  *
  * A unit casts one vote for each group that it keeps, whether or not its rows
- * count in any column, and puts its parts beside it.  Votes and parts are
- * records again, in partitions by a secret hash of the group's number and
- * name, so memory does not follow the number of groups; which of them are told
- * is drawn group by group (doc/theory.md T104).  Names are compared as bytes:
- * two groups with one hash stay two.
+ * count in any column, and adds its parts.  Votes and parts are records again,
+ * in partitions by a secret hash of the group's number and name, so memory
+ * does not grow with the number of groups; which of them are released is drawn
+ * group by group (doc/theory.md T104).  Names are compared as bytes: two
+ * groups with one hash stay two.
  *
- * Only groups that are told leave this file, in the order of their hashes.
- * Where a unit may be in several, all are decided first, and what is told of
- * them waits in a store of its own, since the noise of values depends on how
- * many there are (T105).
+ * Only released groups leave this file, in the order of their hashes.  If a
+ * unit may keep several, all are decided first, and the released ones wait in
+ * a store of their own, since the noise of values depends on how many there
+ * are (T105).
  */
 #include "postgres.h"
 
@@ -28,16 +28,16 @@
 struct dp_bound_votes
 {
 	const dp_bound_spec *spec;
-	dp_bound_layout layout;		/* names as units are */
+	dp_bound_layout layout;		/* names take the place of units */
 	uint64		seed;
 	dp_bound_store *store;
-	dp_bound_record *record;	/* room for one, with the name at hand */
+	dp_bound_record *record;	/* room for one, with the current name */
 	bool		has_name;
 	const dp_bound_teller *teller;
 	void	   *context;
-	dp_bound_store *waiting;	/* what is told, while others are decided */
+	dp_bound_store *waiting;	/* released groups, while others are decided */
 	int64		told;			/* groups in it */
-	bool		decided;		/* it is what is told */
+	bool		decided;		/* every group that is visited is released */
 };
 
 /* ---- parts as words ---- */
@@ -135,7 +135,7 @@ unpack(dp_bound_kind kind, const uint64 *words, dp_bound_part *part)
 
 /*
  * dp_bound_votes_create
- *	  None yet, in the current context.
+ *	  An empty set of votes, in the current context.
  */
 dp_bound_votes *
 dp_bound_votes_create(const dp_bound_spec *spec)
@@ -158,14 +158,14 @@ dp_bound_votes_create(const dp_bound_spec *spec)
 	return votes;
 }
 
-/* dp_bound_votes_begin: of one more unit and group, whose name is to come. */
+/* dp_bound_votes_begin: of another unit and group, whose name is to come. */
 void
 dp_bound_votes_begin(dp_bound_votes *votes)
 {
 	votes->has_name = false;
 }
 
-/* Order of public numbers and names; a name: its length, and then it. */
+/* Order of public numbers and names; a name is its length and its bytes. */
 static int
 compare_names(int32 a_group, const uint64 *a, int32 b_group, const uint64 *b)
 {
@@ -178,7 +178,7 @@ compare_names(int32 a_group, const uint64 *a, int32 b_group, const uint64 *b)
 
 /*
  * dp_bound_votes_name
- *	  The group's public number and its name; of several the least counts.
+ *	  The group's public number and name; of several the least counts.
  */
 void
 dp_bound_votes_name(dp_bound_votes *votes, int32 group, const uint64 *name)
@@ -230,7 +230,7 @@ dp_bound_votes_put(void *context, int64 group, int column,
 	put(votes, (uint64) column + 1);
 }
 
-/* ---- telling ---- */
+/* ---- releasing ---- */
 
 static bool
 is_told(const dp_bound_votes *votes, int64 units)
@@ -383,7 +383,8 @@ tell_large(void *context, dp_bound_store *store, int n)
 
 /*
  * dp_bound_votes_tell
- *	  All votes are cast: draw which groups are told, and tell them.
+ *	  After all votes: draw which groups are released, and give them to the
+ *	  teller.
  */
 void
 dp_bound_votes_tell(dp_bound_votes *votes, const dp_bound_teller *teller,
