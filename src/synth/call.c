@@ -31,8 +31,8 @@ dp_synth_rows(FunctionCallInfo fcinfo, int place)
 
 	if (rows < 1 || rows > PG_INT32_MAX)
 		dp_bridge_raise_parameter("max_rows must be from 1 to 2147483647",
-								  "It is how many rows of a privacy unit "
-								  "count.");
+								  "It is the number of rows of a privacy "
+								  "unit that count.");
 	return (double) rows;
 }
 

@@ -10,7 +10,7 @@
 
 /*
  * What the process that reads is sent: the weights of the cells by queries,
- * then, of DP_ITERATE_OWN, the guesses.  Bytes of either.
+ * then, for DP_ITERATE_OWN, the guesses.  The bytes of each.
  */
 static inline Size
 dp_synth_iterate_weights(const dp_iterate_terms *terms)
@@ -38,7 +38,7 @@ typedef struct dp_synth_iterated
 	int64		n;				/* how many follow */
 } dp_synth_iterated;
 
-/* Where they begin in a piece: aligned for both. */
+/* The start of either in a piece, aligned for both. */
 #define DP_ITERATED_DATA(piece) \
 	((char *) (piece) + MAXALIGN(sizeof(dp_synth_iterated)))
 
@@ -51,7 +51,7 @@ extern void dp_synth_iterate_tell_alpha(const dp_iterate_terms *terms,
 /* ---- iterate_run.c ---- */
 extern void dp_synth_iterate_init(void);
 
-/* ---- the session's side (iterate_release.c) ---- */
+/* ---- the connection's side (iterate_release.c) ---- */
 
 typedef struct dp_iteration
 {
@@ -63,7 +63,7 @@ typedef struct dp_iteration
 	dp_iterate_terms terms;
 	const char *update;			/* names */
 	const char *distinguisher;
-	double		alpha;			/* 0: not asked for */
+	double		alpha;			/* 0: not given */
 	dp_rational epsilon;		/* of a charge, and the same */
 	dp_fixed	epsilon_fixed;
 	dp_fixed	delta;			/* of a charge */
@@ -81,7 +81,9 @@ typedef struct dp_iteration
  * update is the caller's own.
  */
 extern void dp_synth_iterate_release(dp_iteration *s);
-/* Verify the reading as it is now; and find the price and the end, too. */
+/*
+ * Verify the reading as it is now; prepare also finds the price and the end.
+ */
 extern void dp_synth_iterate_verify(dp_iteration *s);
 extern void dp_synth_iterate_prepare(dp_iteration *s);
 /* A DETAIL: when rounds end, and how many rows of a unit count. */
@@ -96,12 +98,12 @@ typedef struct dp_own_update
 {
 	FmgrInfo	function;
 	char	   *name;			/* qualified */
-	int			updates;		/* at most, and charged one by one */
-	bool		chosen;			/* and may not be lowered */
+	int			updates;		/* most of them, charged one by one */
+	bool		chosen;			/* by the caller, and not lowered */
 	int			round;			/* from 1 */
 	dp_fixed	epsilon;		/* of all of them */
 	dp_fixed	delta;
-	uint64		sensitivity;	/* of counts, as the caller was told last */
+	uint64		sensitivity;	/* of counts, as last shown to the caller */
 } dp_own_update;
 
 extern dp_own_update *dp_synth_own_find(const char *name);

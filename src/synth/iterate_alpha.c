@@ -11,13 +11,13 @@
 
 #include "iterate.h"
 
-#define BETA 0.05				/* how often it may end otherwise */
+#define BETA 0.05				/* probability that it ends otherwise */
 
 /* Least alpha n: below it roundings to whole rows matter (T126, T127). */
 #define MULTIPLICATIVE_ROWS 27
 #define MEDIAN_ROWS 21
 
-/* How likely a round's count is off by more than so many rows: T6, T12. */
+/* The probability that a round's count is off by more than `rows`: T6, T12. */
 static double
 count_tail(const dp_iterate_terms *terms, double rows)
 {
@@ -30,7 +30,7 @@ count_tail(const dp_iterate_terms *terms, double rows)
 	return 2 * exp(-rows * rows / (2 * variance));
 }
 
-/* Or that a choice or a count of any round is, by so many. */
+/* The probability that a choice or a count of any round is off by `rows`. */
 static double
 failure(const dp_iterate_terms *terms, double rows)
 {
@@ -42,8 +42,8 @@ failure(const dp_iterate_terms *terms, double rows)
 
 /*
  * dp_synth_iterate_needed
- *	  The rounds after which the last one must have ended; alpha above 0, which
- *	  the median does not ask for.
+ *	  The number of rounds in which the run must end; alpha must be above 0,
+ *	  except for the median, which does not use it.
  *
  * Source: doc/theory.md T126, T127.
  */
@@ -64,8 +64,8 @@ doubt(const dp_iterate_terms *terms, double alpha)
 
 	if (rows < (terms->update == DP_ITERATE_MEDIAN ? MEDIAN_ROWS :
 				MULTIPLICATIVE_ROWS))
-		return psprintf("It is %.4g rows, too few beside roundings to whole "
-						"rows.", rows);
+		return psprintf("It is %.4g rows, too few for counts that are rounded "
+						"to whole rows.", rows);
 	if (terms->rounds < needed)
 		return psprintf("It may take %.0f rounds, and there are %d.", needed,
 						terms->rounds);
@@ -78,8 +78,8 @@ doubt(const dp_iterate_terms *terms, double alpha)
 
 /*
  * dp_synth_iterate_tell_alpha
- *	  A NOTICE where alpha, which is above 0, is not assured: before anything
- *	  is charged, but the call goes on, for the bounds are of the worst case.
+ *	  Raise a NOTICE if alpha, which is above 0, is not assured, before
+ *	  anything is charged; the call goes on, since the bounds are worst-case.
  */
 void
 dp_synth_iterate_tell_alpha(const dp_iterate_terms *terms, double alpha)

@@ -1,10 +1,10 @@
 /*
  * iterate_call.c
  *	  dp_iterate: the iterative construction (book, section 5.2), with the
- *	  update algorithm and the distinguisher of the caller's choice.  One of
- *	  his own making is driven by iterate_own.c.
+ *	  update algorithm and the distinguisher of the caller's choice.  An
+ *	  algorithm that the caller wrote is driven by iterate_own.c.
  *
- * Order: the universe and what the queries weigh its cells are found; the
+ * Order: the universe and the weights of its cells by queries are found; the
  * reading is verified; all rounds are charged, as one charge; one pass over
  * the private rows counts the cells, and the rounds run where that is done
  * (iterate_run.c).  What is released are the steps, which dp_pg.releases
@@ -23,7 +23,7 @@
 
 #define OWN_COLUMN "probability double precision"
 #define MOST_N (INT64CONST(1) << 40)
-#define MOST_SIZE 64			/* of a candidate that nobody asked for */
+#define MOST_SIZE 64			/* of a candidate, unless alpha is given */
 
 /* Places of the arguments. */
 enum
@@ -46,9 +46,9 @@ static const char *const distinguishers[] = {
 	"exponential", "permute_and_flip", "gaussian", NULL
 };
 
-/* ---- what is asked ---- */
+/* ---- arguments ---- */
 
-/* The place of a word among some; -1: it is none of them. */
+/* The index of a word in a list; -1 if it is not there. */
 static int
 find_word(const char *word, const char *const *words)
 {
@@ -210,7 +210,10 @@ plan_candidates(dp_iteration *s)
 													  s->terms.size);
 }
 
-/* How many rounds, when nobody says: as many as can be needed. */
+/*
+ * The default number of rounds: as many as can be needed or, without alpha, as
+ * many as minimise a bound on the error, like dp_model_mwem_rounds.
+ */
 static int
 default_rounds(const dp_iteration *s)
 {

@@ -1,8 +1,8 @@
 /*
  * iterate_own.c
  *	  dp_iterate with an update algorithm of the caller's own: a function of
- *	  public numbers, called in his session and as him, between rounds that
- *	  are each charged and read for themselves.
+ *	  public numbers, called in the caller's connection and with the caller's
+ *	  rights, between rounds that are charged and read one by one.
  *
  * While the function runs nothing private is held anywhere: the round before
  * has released its step, durably, and the next one has not begun.  So it may
@@ -117,8 +117,8 @@ dp_synth_own_find(const char *name)
 }
 
 /*
- * The same function again, before a round is charged: what ran since may have
- * dropped or replaced it, or taken the right away.
+ * Look the function up again, before a round is charged: meanwhile it may have
+ * been dropped or replaced, or the right to it revoked.
  */
 static void
 find_again(dp_own_update *own)
@@ -138,8 +138,7 @@ find_again(dp_own_update *own)
 
 /*
  * dp_synth_own_begin
- *	  From the price of all updates to that of each: rounds are made one at a
- *	  time.
+ *	  Keep the price of all updates, and plan one round at a time.
  */
 void
 dp_synth_own_begin(dp_iteration *s)
@@ -150,7 +149,7 @@ dp_synth_own_begin(dp_iteration *s)
 	s->terms.rounds = 1;
 }
 
-/* ---- what it is given ---- */
+/* ---- its arguments ---- */
 
 static Datum
 array_of(const double *x, int64 n)
@@ -166,7 +165,7 @@ array_of(const double *x, int64 n)
 										   TYPALIGN_DOUBLE));
 }
 
-/* What a query weighs each cell. */
+/* The weights of the cells by a query. */
 static Datum
 query_array(const dp_iteration *s, int64 query)
 {
@@ -180,7 +179,7 @@ query_array(const dp_iteration *s, int64 query)
 	return array_of(x, s->terms.cells);
 }
 
-/* Noise may be large, and a bigint not: it ends there, being public. */
+/* A noisy answer, which is public, clamped to bigint. */
 static int64
 clamped(dp_int128 answer)
 {
@@ -188,7 +187,7 @@ clamped(dp_int128 answer)
 		answer < PG_INT64_MIN ? PG_INT64_MIN : (int64) answer;
 }
 
-/* ---- what it gives ---- */
+/* ---- its result ---- */
 
 static void
 raise_result(const dp_own_update *own, int sqlstate, const char *what,
@@ -218,7 +217,7 @@ take_element(dp_iteration *s, int i, Datum value, bool isnull)
 	s->probability[i] = x;
 }
 
-/* The next hypothesis, if it is one. */
+/* Check and take the next hypothesis. */
 static void
 take_hypothesis(dp_iteration *s, ArrayType *array)
 {
@@ -271,7 +270,7 @@ update(dp_iteration *s)
 	result = FunctionCallInvoke(call);
 	if (call->isnull)
 		raise_result(s->own, ERRCODE_NULL_VALUE_NOT_ALLOWED, "NULL",
-					 "Return the hypothesis that it was given, to leave it as "
+					 "Return the given hypothesis to leave it as "
 					 "it is.");
 	take_hypothesis(s, DatumGetArrayTypeP(result));
 }
@@ -286,7 +285,7 @@ is_near(const dp_iteration *s)
 	return fabs((double) (step->answer - step->guess)) < s->terms.near;
 }
 
-/* What ran since may have changed how many rows of a unit count. */
+/* Settings of how many rows of a unit count may have changed meanwhile. */
 static void
 prepare_again(dp_iteration *s)
 {
@@ -300,7 +299,7 @@ prepare_again(dp_iteration *s)
 			 errdetail("%s", dp_synth_iterate_bounds_text(s))));
 }
 
-/* False: there is nothing more to do. */
+/* Run a round; false: it is the last. */
 static bool
 run_round(dp_iteration *s)
 {
@@ -319,7 +318,7 @@ run_round(dp_iteration *s)
 /*
  * dp_synth_own_run
  *	  All rounds, from the uniform distribution; the last hypothesis is
- *	  s->probability.  The first round is prepared.
+ *	  s->probability.  The first round has been prepared.
  *
  * Errors: those of the function, and of what it returned; in each round those
  * of a reading and of a charge.  The rounds before stay charged.

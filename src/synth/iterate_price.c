@@ -1,7 +1,7 @@
 /*
  * iterate_price.c
- *	  What a charge of dp_iterate costs, and the noise that it pays for: of all
- *	  rounds, or of one whose update is the caller's own.
+ *	  What a charge of dp_iterate costs, and the noise that it pays for: for
+ *	  all rounds, or for one if the update is the caller's own.
  */
 #include "postgres.h"
 
@@ -10,7 +10,7 @@
 #include "../model/dp_generator.h"
 #include "iterate.h"
 
-/* Pure: half a part for the choice, half for the count. */
+/* Pure epsilon: half of a round's part for the choice, half for the count. */
 static dp_status
 plan_pure(dp_iteration *s)
 {
@@ -42,8 +42,8 @@ plan_pure(dp_iteration *s)
 }
 
 /*
- * The rho of one charge.  Charges that only add their rho up share the rho of
- * the whole, which is more than they have each.
+ * The rho of one charge.  Where only rho is added up, charges share the rho of
+ * the whole price, which is more than each would have alone.
  */
 static dp_status
 find_rho(const dp_iteration *s, dp_filter filter, dp_fixed *rho)
@@ -57,7 +57,7 @@ find_rho(const dp_iteration *s, dp_filter filter, dp_fixed *rho)
 	return status;
 }
 
-/* zCDP: of a round's rho a tenth for the choice, the rest for the count. */
+/* zCDP: a tenth of a round's rho for the choice, the rest for the count. */
 static dp_status
 plan_gaussian(dp_iteration *s)
 {
@@ -82,9 +82,9 @@ plan_gaussian(dp_iteration *s)
 }
 
 /*
- * Charges of one round each add up to no more than the whole.  Unless the
- * caller named a number of rounds, there are no more than each can cost what a
- * charge must.
+ * Split the price into charges of one round each, which add up to no more than
+ * the whole.  Unless the caller gave a number of rounds, there are at most as
+ * many as leave each charge at the floor or above.
  */
 static void
 share_price(dp_iteration *s)
@@ -100,7 +100,7 @@ share_price(dp_iteration *s)
 	if (s->epsilon_fixed < least)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("an update would cost less than a charge must"),
+				 errmsg("epsilon is too small for this many updates"),
 				 errdetail("Epsilon %s for %s is below the floor of %s for "
 						   "each.", dp_bridge_fixed_to_cstring(own->epsilon),
 						   dp_synth_counted(own->updates, "update",
@@ -135,7 +135,7 @@ plan_price(dp_iteration *s)
 						   "plan the rounds");
 }
 
-/* What noise alone does not pass, nearly always. */
+/* What noise alone hardly ever exceeds. */
 static double
 noise_error(const dp_iterate_terms *terms)
 {
@@ -146,8 +146,8 @@ noise_error(const dp_iterate_terms *terms)
 }
 
 /*
- * When to stop: at the book's 3/4 alpha n, or where what is seen may be noise,
- * and what candidates cannot say.  After plan_price.
+ * Find when to stop: within the book's 3/4 alpha n or, without alpha, within
+ * what noise and the size of candidates explain.  After plan_price.
  */
 static void
 plan_end(dp_iteration *s)
@@ -161,8 +161,8 @@ plan_end(dp_iteration *s)
 
 /*
  * dp_synth_iterate_price
- *	  The next charge, its noise, and when rounds end; of a reading that is
- *	  verified.
+ *	  Find the next charge, its noise, and when rounds end, for a verified
+ *	  reading.
  *
  * Errors: 22023 a price or delta that the dataset does not allow.
  * Source: doc/theory.md T125, T129.

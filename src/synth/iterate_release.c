@@ -1,7 +1,7 @@
 /*
  * iterate_release.c
- *	  A charge of dp_iterate and the rounds that it pays for: made ready,
- *	  charged, run where the rows are read, and put on record.
+ *	  A charge of dp_iterate and the rounds that it pays for: prepared,
+ *	  charged, run where the rows are read, and recorded.
  */
 #include "postgres.h"
 
@@ -10,7 +10,7 @@
 #include "../bridge/dp_numeric.h"
 #include "iterate.h"
 
-/* ---- made ready ---- */
+/* ---- prepare ---- */
 
 /* dp_synth_iterate_verify: see iterate.h. */
 void
@@ -86,7 +86,7 @@ pay(void *context)
 
 #define PIECE 16384				/* bytes of the source's pieces */
 
-/* dp_reader_source: what queries weigh cells, and guesses */
+/* dp_reader_source: weights of cells by queries, and guesses */
 static const void *
 next_piece(void *context, Size *size)
 {

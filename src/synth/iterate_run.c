@@ -3,10 +3,10 @@
  *	  The iterative construction where the rows are read: all its rounds, on
  *	  the counts of a universe's cells.
  *
- * The queries come from the session before anything is charged, as what each
- * weighs each cell.  An update algorithm of the caller's own runs there: then
- * one round is made, and the guesses of the hypothesis so far come with them.
- * Nothing here fails for a reason that lies in the data.
+ * The queries come from the connection before anything is charged, as weights
+ * of cells.  An update algorithm of the caller's own runs there: then one
+ * round is made here, and the guesses of the hypothesis so far come with the
+ * weights.  Nothing here fails for a reason that lies in the data.
  */
 #include "postgres.h"
 
@@ -26,7 +26,7 @@ typedef struct iterating
 	double	   *probability;
 	dp_iterate_step *steps;
 	dp_synth_teller teller;
-	int64		round;			/* how many were begun */
+	int64		round;			/* rounds begun */
 } iterating;
 
 /* ---- the engine's host ---- */
@@ -43,7 +43,7 @@ host_release(void *state, void *memory)
 	pfree(memory);
 }
 
-/* Once a round, and how many there are is public. */
+/* Called once a round; the number of rounds is public. */
 static void
 host_pulse(void *state)
 {
@@ -95,7 +95,7 @@ begin(const void *data, Size size, int64 ncounts, dp_reader_source source,
 	return s;
 }
 
-/* Whole rows, in each of which one row counts 1 at most: T123. */
+/* Count in whole rows, so that one row adds at most 1 to each: T123. */
 static void
 count_queries(iterating *s, const int64 *cells)
 {
@@ -134,7 +134,7 @@ send_all(const iterating *s, int taken)
 
 	send_part(s, DP_ITERATED_STEPS, s->steps, taken, sizeof(dp_iterate_step));
 	if (s->terms.update == DP_ITERATE_OWN)
-		return;					/* whose caller has the hypothesis */
+		return;					/* the caller has the hypothesis */
 	for (cell = 0; cell < s->terms.cells; cell += PIECE_CELLS)
 		send_part(s, DP_ITERATED_CELLS, s->probability + cell,
 				  Min(PIECE_CELLS, s->terms.cells - cell), sizeof(double));

@@ -22,7 +22,7 @@
 
 #define BETA .05
 
-/* What both forms come to. */
+/* A call of either form. */
 typedef struct net
 {
 	const char *dataset;
@@ -75,8 +75,8 @@ plan_price(FunctionCallInfo fcinfo, net *s, int place)
 
 /*
  * By how much the choice may be worse than the best, in the queries' unit;
- * counts of predicates are whole, so only what candidates say of them is
- * rounded, and those of weights both.
+ * counts of predicates are whole, so only the candidates' answers are rounded;
+ * for weights both are.
  */
 static double
 choice_error(const net *s)
@@ -188,7 +188,7 @@ dp_synth_sql_net(PG_FUNCTION_ARGS)
 	fill_choice(&s, &choice);
 
 	dp_bridge_progress_begin(DP_WORK_NET, s.reading->relid, s.candidates.n);
-	/* Reading candidates may have run anything. */
+	/* Reading candidates may have run any code. */
 	(void) dp_synth_relation_name(s.reading->relid);
 	dp_synth_net_answers_begin(&s.answers, &s.candidates, &s.grid);
 	dp_reading_run(s.reading, &use);

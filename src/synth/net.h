@@ -35,7 +35,7 @@ extern void dp_synth_net_put(const dp_net_candidates *candidates, int64 chosen,
 							 ReturnSetInfo *result);
 
 /*
- * What the candidates answer, in granules, some candidates at a time: a
+ * The candidates' answers in granules, some candidates at a time: a
  * dp_reader_source whose context is a dp_net_answers.
  */
 typedef struct dp_net_answers
@@ -56,7 +56,7 @@ extern void dp_synth_net_answers_end(dp_net_answers *answers);
 
 /* net_run.c */
 
-/* What a choice needs besides the answers, which are its source; public. */
+/* What a choice needs in addition to its source, the answers; public. */
 typedef struct dp_net_choice
 {
 	dp_rational rate;

@@ -1,12 +1,12 @@
 /*
  * net_candidates.c
- *	  The user's candidates: a table with, in each row, a synopsis in whatever
- *	  form and its answers to the queries.
+ *	  The user's candidates: a table with, in each row, a synopsis of any form
+ *	  and its answers to the queries.
  *
  * They are read once, as the asking role, before anything is charged, and
  * checked: after the charge nothing about them can fail.  They have to be
- * public, so a protected relation is refused; rights do the rest, since
- * nobody but its owner may read one.
+ * public, so a protected relation is refused; rights stop views of one, since
+ * only its owner may read it.
  */
 #include "postgres.h"
 
@@ -61,7 +61,7 @@ make_query(dp_net_candidates *c, const char *answers, TupleDesc wanted)
 				(errcode(ERRCODE_UNDEFINED_COLUMN),
 				 errmsg("table %s of candidates has no column \"%s\"",
 						c->name, answers),
-				 errhint("Name with answers => the column that holds an array "
+				 errhint("Give answers => the column that holds an array "
 						 "with one number for each query.")));
 	initStringInfo(&text);
 	appendStringInfo(&text, "SELECT c.%s::pg_catalog.numeric[]",
@@ -83,10 +83,10 @@ make_query(dp_net_candidates *c, const char *answers, TupleDesc wanted)
 }
 
 /*
- * Run the query as the role that asks.  Inside a SECURITY DEFINER function of
- * the data's owner the current user is the owner, and a view of the asking
- * role must not run with his rights; nor may it act on the session.  The name
- * may be another table's by now: what comes must have the types still.
+ * Run the query as the asking role.  Inside a SECURITY DEFINER function of the
+ * data's owner the current user is the owner, with whose rights a view of the
+ * asking role must not run; nor may it act on the connection.  By now the name
+ * may be another table's: the result must still have the types.
  */
 static void
 execute(dp_net_candidates *c, const char *query)
@@ -113,7 +113,7 @@ execute(dp_net_candidates *c, const char *query)
 
 /* ---- what was read ---- */
 
-/* The numbers of one row; each is there. */
+/* The numbers of one row; *n is -1 if one is missing or not finite. */
 static Datum *
 answers_of(TupleTableSlot *slot, int *n)
 {

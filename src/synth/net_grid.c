@@ -15,7 +15,8 @@
 
 /*
  * dp_synth_net_grid_for
- *	  The grid for values of a sensitivity, and that in granules, rounded up.
+ *	  The grid for values of a sensitivity, and the sensitivity in granules,
+ *	  rounded up.
  *
  * Errors: 22023 sensitivity is not a positive number of moderate size.
  */

@@ -3,8 +3,8 @@
  *	  The net mechanism's choice: scores from exact numbers, and the draw; for
  *	  predicates, where the rows are read.
  *
- * What the candidates answer comes before the charge, and is kept in memory or
- * in a temporary file: it is public.
+ * The candidates' answers come before the charge, and are kept in memory or in
+ * a temporary file: they are public.
  */
 #include "postgres.h"
 
@@ -69,7 +69,7 @@ typedef struct choosing
 	dp_synth_teller teller;
 } choosing;
 
-/* One piece is kept; how many candidates it has. */
+/* Keep a piece, and return how many candidates it has. */
 static int64
 keep(choosing *c, const void *piece, Size size)
 {
@@ -110,7 +110,7 @@ begin(const void *data, Size size, int64 ncounts, dp_reader_source source,
 	return c;
 }
 
-/* The answers of a piece, which are not aligned as they are kept. */
+/* Score a copy of a kept piece, in which answers are not aligned. */
 static int64
 score_piece(choosing *c, TupleTableSlot *slot, dp_int128 *scores)
 {

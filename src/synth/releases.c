@@ -2,11 +2,10 @@
  * releases.c
  *	  Records of what was released as a table: dp_pg.released.
  *
- * The ledger's worker writes the record in the transaction of the charge, so
- * a release that was rolled back by its session is recorded as well: what a
- * session has seen stays seen.  A second task adds results when the table
- * was drawn; a record without them is of a release that was paid for and
- * perhaps not delivered.
+ * The ledger's worker writes the record in the transaction of the charge, so a
+ * release that was rolled back is recorded as well: what was seen stays seen.
+ * A second task adds results when the table was drawn; a record without them
+ * is of a release that was paid for and perhaps not delivered.
  */
 #include "postgres.h"
 
@@ -25,11 +24,11 @@
 #include "releases.h"
 #include "synth.h"
 
-/* ms for which results are handed over again when that failed; the pause */
+/* ms for which handing over results is retried, and ms between attempts */
 #define COMPLETE_PATIENCE 10000
 #define COMPLETE_PAUSE 200
 
-/* What the worker is told besides the text. */
+/* What the worker is given in addition to the text. */
 typedef struct record_task
 {
 	int64		id;				/* 0: a new record, of the charge */
@@ -98,7 +97,7 @@ dp_synth_releases_init(void)
 	dp_ledger_register_task(DP_TASK_RELEASE, &methods);
 }
 
-/* ---- the session's side ---- */
+/* ---- the connection's side ---- */
 
 /* dp_synth_relation_name: see synth.h. */
 char *
@@ -251,7 +250,10 @@ dp_synth_charge(dp_ledger_request *request, const dp_synth_record *record)
 	return receipt.ledger_id;
 }
 
-/* May it go better next time?  The worker ended, or something was used up. */
+/*
+ * Whether another attempt may succeed: the worker ended, or a resource was
+ * short.
+ */
 static bool
 may_pass(int sqlstate)
 {
@@ -260,7 +262,7 @@ may_pass(int sqlstate)
 		ERRCODE_TO_CATEGORY(sqlstate) == ERRCODE_INSUFFICIENT_RESOURCES;
 }
 
-/* Hand the results over; NULL, or what went wrong, unless it is a cancel. */
+/* Hand the results over; returns NULL or the error; a cancel is raised. */
 static ErrorData *
 try_complete(const char *dataset, int64 id, double error,
 			 const char *results)
@@ -282,9 +284,9 @@ try_complete(const char *dataset, int64 id, double error,
 
 /*
  * dp_synth_finish: see synth.h.  What was drawn has been paid for, so it is
- * not withheld when the record cannot be completed; only a cancel is obeyed.
- * Completing is tried for some time, as it may be done more than once: the
- * worker may end in the middle of it, or find no place at once.
+ * returned even if the record cannot be completed, unless there is a cancel.
+ * Completing may be done more than once, so it is retried for some time: the
+ * worker may end in the middle of it, or be out of room.
  */
 void
 dp_synth_finish(const char *dataset, int64 id, double error,

@@ -17,7 +17,7 @@ typedef struct dp_synth_queries
 	const dp_universe *universe;
 	int64		n;
 	List	   *texts;			/* of char *; NIL for marginals */
-	bool		weighted;		/* one of them is no predicate */
+	bool		weighted;		/* one is not a predicate */
 	int			ntables;		/* for marginals */
 	dp_reading_table *tables;
 } dp_synth_queries;
@@ -47,8 +47,8 @@ extern uint8 *dp_synth_queries_expand(const dp_synth_queries *queries,
 									  uint64 one);
 
 /*
- * What a selection needs besides the truth of all queries, in their order,
- * which is its source: one byte for each cell.  All of it is public.
+ * What a selection needs in addition to its source, the weights of all queries
+ * in order, one byte for each cell.  All of it is public.
  */
 typedef struct dp_synth_selection
 {

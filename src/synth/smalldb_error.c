@@ -10,7 +10,7 @@
 #include "../bridge/dp_numeric.h"
 #include "smalldb.h"
 
-/* Sizes that are tried one by one; beyond, in steps of a hundredth. */
+/* Sizes are tried one by one up to this, then in steps of a hundredth. */
 #define EVERY_SIZE 4096
 
 /* Places of the arguments. */

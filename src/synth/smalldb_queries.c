@@ -85,8 +85,8 @@ coarse(int32 weight, uint64 one)
 /*
  * dp_synth_queries_expand
  *	  For each query and cell what it weighs, of `one` granules; errors in
- *	  queries are raised here at the latest.  The caller has seen to it that it
- *	  fits memory.
+ *	  queries are raised here at the latest.  The caller has checked that they
+ *	  fit into memory.
  */
 uint8 *
 dp_synth_queries_expand(const dp_synth_queries *queries, uint64 one)

@@ -28,7 +28,7 @@
 #include "smalldb.h"
 
 #define BETA .05				/* of the error that is shown */
-#define LEAST_ONE 8				/* coarser weights say too little */
+#define LEAST_ONE 8				/* coarser weights are of no use */
 
 /* Places of the arguments; the third is queries or marginals. */
 enum
@@ -70,7 +70,7 @@ epsilon_of(const smalldb *s)
 	return (double) s->epsilon.num / (double) s->epsilon.den;
 }
 
-/* ---- what is asked ---- */
+/* ---- arguments ---- */
 
 /* The relation itself, or the one of a row type: NULL::patients. */
 static Oid
@@ -164,7 +164,7 @@ best_size(FunctionCallInfo fcinfo, smalldb *s)
 	return size;
 }
 
-/* How large a table is, and so how many candidates there are. */
+/* Find the size of a table, and so the number of candidates. */
 static void
 read_alpha(FunctionCallInfo fcinfo, smalldb *s)
 {
@@ -172,7 +172,7 @@ read_alpha(FunctionCallInfo fcinfo, smalldb *s)
 
 	if (s->queries.n <= 2)
 		dp_bridge_raise_parameter("dp_smalldb needs at least 3 queries",
-								  "For so few, dp_count with FILTER is more "
+								  "For fewer, dp_count with FILTER is more "
 								  "accurate.");
 	dp_bridge_check_status(
 		dp_model_smalldb_shape_make((uint64) s->universe->size,
@@ -182,7 +182,7 @@ read_alpha(FunctionCallInfo fcinfo, smalldb *s)
 		"find the number of candidates");
 }
 
-/* What would make it feasible: one number each for alpha, |X| and |Q|. */
+/* Refuse too many candidates, with an alpha and an |X| that would do. */
 static void
 check_feasible(const smalldb *s)
 {
@@ -231,7 +231,7 @@ check_feasible(const smalldb *s)
 					 dp_workload_null_hint(s->universe))));
 }
 
-/* As fine as can be searched: the weights are rounded to it. */
+/* Round weights to the finest granules that can be searched. */
 static void
 choose_granules(smalldb *s)
 {
@@ -256,7 +256,7 @@ choose_granules(smalldb *s)
 						 "predicates.")));
 }
 
-/* What a table of so few rows cannot say, nor weights that are rounded. */
+/* The error of the best table of this size, and of rounding weights. */
 static double
 table_error(const smalldb *s)
 {
@@ -313,9 +313,8 @@ plan_price(smalldb *s)
 }
 
 /*
- * What no query is off by except with probability BETA, besides what a table
- * of so few rows cannot say: that another table would be better, and that a
- * noisy n is wrong, which counts twice.
+ * The error of a query beyond table_error, except with probability BETA: that
+ * of the choice and, twice, that of a noisy n.
  */
 static double
 choice_error(const smalldb *s)
@@ -350,7 +349,7 @@ show_plan(const smalldb *s)
 					   dp_reading_rows_text(s->reading))));
 }
 
-/* Of all columns together; what it says of units is public. */
+/* The reading of all columns together; what it says of units is public. */
 static dp_reading *
 read_all_cells(const smalldb *s)
 {
@@ -390,7 +389,7 @@ read_request(FunctionCallInfo fcinfo, smalldb *s)
 
 /* ---- the result's form ---- */
 
-/* A column of our own after the universe's? */
+/* Check the columns, which may end with one of our own. */
 static void
 check_columns(smalldb *s, TupleDesc wanted)
 {
@@ -476,7 +475,7 @@ pay(void *context)
 
 #define PIECE 16384				/* bytes of the source's pieces */
 
-/* dp_reader_source: what queries weigh cells */
+/* dp_reader_source: weights of cells by queries */
 static const void *
 next_piece(void *context, Size *size)
 {
@@ -499,7 +498,7 @@ take_piece(void *context, const void *data, Size size)
 		memcpy(s->selected, data, size);
 }
 
-/* Have a candidate chosen. */
+/* Choose a candidate. */
 static void
 draw(smalldb *s)
 {

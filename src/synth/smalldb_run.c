@@ -1,13 +1,13 @@
 /*
  * smalldb_run.c
  *	  The selection of one SmallDB candidate, where the rows are read: two
- *	  scans on all processors that the session may use.
+ *	  scans on all processors that the connection may use.
  *
- * Threads.  PostgreSQL is not made for threads, so those here run
+ * Threads.  PostgreSQL is not thread-safe, so those here run
  * dp_model_smalldb_step and nothing else: they call no function of the server,
  * have every signal blocked, and touch only the memory of the selection, which
  * was allocated before they started.  This process's own thread scans with
- * them, chunk by chunk, and looks for interrupts and shows progress in
+ * them, chunk by chunk, and checks for interrupts and shows progress in
  * between.  Whatever ends the scan, an error or the end of the process, the
  * threads are told and waited for before the memory can go: hence the cleanup
  * that runs for FATAL too.
@@ -36,7 +36,7 @@ typedef struct selection
 
 /*
  * dp_synth_smalldb_workers
- *	  As many as a parallel query would use, on the processors there are.
+ *	  As many as a parallel query would use, but no more than processors.
  */
 int
 dp_synth_smalldb_workers(void)
@@ -92,7 +92,7 @@ weights_size(const dp_smalldb_shape *shape)
 	return (Size) shape->queries * shape->cells;
 }
 
-/* What takes memory is allocated before anything is charged. */
+/* Allocates the weights and the selection before anything is charged. */
 static void *
 begin(const void *data, Size size, int64 ncounts, dp_reader_source source,
 	  void *context)
@@ -132,7 +132,7 @@ noisy_count(const selection *s, const int64 *cells)
 								   PG_INT64_MAX / 2);
 }
 
-/* In granules: one row counts shape->one at most. */
+/* The queries' counts in granules; one row adds at most shape->one. */
 static int64 *
 query_counts(const selection *s, const int64 *cells)
 {
@@ -188,9 +188,7 @@ choose(selection *s, const int64 *counts, int64 n, uint32 *cells)
 	explicit_bzero(worker_memory, worker_size * s->count);
 }
 
-/*
- * What fails here does not fail for a reason that lies in the data.
- */
+/* Nothing here fails for a reason that lies in the data. */
 static void
 finish(void *state, const int64 *counts, dp_reader_sink sink, void *context)
 {

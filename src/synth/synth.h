@@ -2,11 +2,11 @@
  * synth.h
  *	  Private to the synth folder: what functions that release a table share.
  *
- * Each of them goes: public parameters are read, and what they mean is shown;
- * the reading is verified; then the charge, together with a record of the
- * release (dp_pg.releases), is made durable; then the private rows are read,
- * and one table is drawn.  What the record says is public: parameters before
- * the charge, results after the draw.
+ * Each of them proceeds as follows: public parameters are read, and what they
+ * mean is shown; the reading is verified; then the charge, together with a
+ * record of the release (dp_pg.releases), is made durable; then the private
+ * rows are read, and one table is drawn.  What the record says is public:
+ * parameters before the charge, results after the draw.
  */
 #ifndef DP_SYNTH_SYNTH_H
 #define DP_SYNTH_SYNTH_H
@@ -28,9 +28,9 @@ extern double dp_synth_failure(FunctionCallInfo fcinfo, int place);
 /* max_rows of a preview, which is not NULL; errors 22023. */
 extern double dp_synth_rows(FunctionCallInfo fcinfo, int place);
 /*
- * Where a function of that name may not be called, before anything is
- * charged: 25000 a parallel operation, 0A000 a serializable transaction or
- * outside of FROM, 55000 not preloaded.
+ * Raise an error where a function of that name may not be called, before
+ * anything is charged: 25000 a parallel operation, 0A000 a serializable
+ * transaction or outside of FROM, 55000 not preloaded.
  */
 extern void dp_synth_check_place(FunctionCallInfo fcinfo,
 								 const char *function);
@@ -43,7 +43,7 @@ extern void dp_synth_request(dp_ledger_request *out, const char *dataset,
 
 /* ---- records (releases.c) ---- */
 
-/* What dp_pg.releases will say. */
+/* A record for dp_pg.releases. */
 typedef struct dp_synth_record
 {
 	const char *mechanism;		/* "smalldb" */
@@ -53,7 +53,7 @@ typedef struct dp_synth_record
 	StringInfoData parameters;	/* members of a JSON object */
 } dp_synth_record;
 
-/* A relation's qualified name; 42P01 when it has none any more. */
+/* A relation's qualified name; 42P01 when it was dropped. */
 extern char *dp_synth_relation_name(Oid relid);
 
 /* Reading NULL: an owner's values. */
@@ -74,25 +74,26 @@ extern void dp_synth_record_texts(dp_synth_record *record, const char *name,
 								  const List *texts);
 
 /*
- * Charge, with the record, durably; the ledger's line, which is also the
- * record's id.  Errors are those of dp_ledger_charge.
+ * Charge durably, together with the record; returns the ledger's line, which
+ * is also the record's id.  Errors are those of dp_ledger_charge.
  */
 extern int64 dp_synth_charge(dp_ledger_request *request,
 							 const dp_synth_record *record);
 /*
- * Add what the release turned out to be: `results` holds members of a JSON
- * object made of released values only; error is the estimated error of the
- * workload in rows, NAN: unknown.
+ * Complete the record of a release: `results` holds members of a JSON object
+ * made of released values only; error is the estimated error of the workload
+ * in rows, NAN: unknown.
  */
 extern void dp_synth_finish(const char *dataset, int64 id, double error,
 							const char *results);
 
-/* ---- how far a reading is (teller.c) ---- */
+/* ---- progress of a reading (teller.c) ---- */
 
 /*
- * What uses of readings tell the session, from the process that reads: how far
- * they are, now and then, and parts of what they release.  Every piece that
- * the sink is given begins with a dp_synth_piece, whose phase is 0 for a part.
+ * What uses of readings tell the connection, from the process that reads:
+ * their progress, every so often, and parts of what they release.  Every piece
+ * that the sink is given begins with a dp_synth_piece, whose phase is 0 for a
+ * part.
  */
 typedef struct dp_synth_piece
 {
@@ -110,7 +111,7 @@ typedef struct dp_synth_teller
 
 extern void dp_synth_tell_progress(dp_synth_teller *teller,
 								   dp_phase phase, int64 done);
-/* In the session: show a piece, if it is of progress; else false. */
+/* In the connection: show a piece, if it is of progress; else false. */
 extern bool dp_synth_hear_progress(const void *data);
 
 #endif							/* DP_SYNTH_SYNTH_H */

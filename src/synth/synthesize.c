@@ -1,6 +1,6 @@
 /*
  * synthesize.c
- *	  dp_synthesize: rows that answer marginals as private rows do.
+ *	  dp_synthesize: rows whose marginals are close to those of private rows.
  *
  * Order: universe, workload and sizes are found and shown; the reading is
  * verified; charge and record are made durable; one pass over the private
@@ -18,7 +18,7 @@
 
 #include "synthesize.h"
 
-/* Numbers of rho with which all laws of the schedule can be made. */
+/* The range of rho in which all laws of the schedule can be made. */
 #define LEAST_RHO 1e-12
 #define MOST_RHO 1e4
 #define MOST_ROWS (INT64CONST(1) << 50)	/* exact in floating point */
@@ -38,7 +38,7 @@ enum
 	ARG_ROWS
 };
 
-/* ---- what is asked ---- */
+/* ---- arguments ---- */
 
 static void
 read_method(FunctionCallInfo fcinfo, dp_synthesis *s)
@@ -82,7 +82,7 @@ read_workload(FunctionCallInfo fcinfo, dp_synthesis *s)
 	dp_synth_synthesis_sets(s, PG_GETARG_ARRAYTYPE_P(ARG_WORKLOAD));
 }
 
-/* Refuse to draw more rows than memory may hold; negative: none asked for. */
+/* Refuse to draw more rows than memory may hold; negative: not given. */
 static void
 check_rows(const dp_synthesis *s, double rows, const char *hint)
 {
@@ -287,7 +287,7 @@ pay(void *context)
 
 /* ---- the result ---- */
 
-/* Every public value of every axis, so that rows are quick to make. */
+/* The public values of an axis, so that rows are quick to make. */
 typedef struct spelled
 {
 	Datum	   *values;
@@ -373,7 +373,7 @@ results_of(const dp_synthesis *s, int64 nrows)
 	return out.data;
 }
 
-/* What is known of the errors of the rows. */
+/* Show the bounds on the errors of the rows. */
 static void
 show_errors(const dp_synthesis *s, int64 nrows)
 {

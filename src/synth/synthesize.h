@@ -17,9 +17,9 @@
 #define DP_SYNTHESIZE_TABLES 16384
 
 /*
- * The engine's columns are the universe's axes, smallest first: that makes
- * its loops long.  Tables are the wanted ones and all their parts; the first
- * ones are the columns by themselves.
+ * The engine's columns are the universe's axes, smallest first, which makes
+ * its inner loops long.  Tables are the wanted ones and all their parts; the
+ * first ones are the single columns.
  */
 typedef struct dp_synthesis
 {

@@ -1,7 +1,7 @@
 /*
  * synthesize_error.c
- *	  dp_synthesize_error: how large a workload is, and the errors that its
- *	  price buys without dp_synthesize, for comparison.  Reads no data and
+ *	  dp_synthesize_error: how large a workload is, and the errors that the
+ *	  same price buys without dp_synthesize, for comparison.  Reads no data and
  *	  charges nothing.
  */
 #include "postgres.h"
@@ -88,7 +88,7 @@ choose(int n, int k)
 	return ways;
 }
 
-/* sigma of equal Gaussian noise on so many tables; 0 without a delta. */
+/* sigma of equal Gaussian noise on all tables; 0 without a delta. */
 static double
 plain_sigma(FunctionCallInfo fcinfo, dp_fixed epsilon, double tables)
 {
@@ -148,7 +148,7 @@ dp_synth_sql_synthesize_error(PG_FUNCTION_ARGS)
 	dp_shape	shape;
 	dp_rational epsilon;
 	dp_fixed	fixed;
-	double		e;			/* of a row */
+	double		e;			/* per row of a unit */
 	double		rows;
 	double		n;
 	double		beta;
@@ -170,7 +170,7 @@ dp_synth_sql_synthesize_error(PG_FUNCTION_ARGS)
 	if (k < 1 || k > shape.columns)
 		dp_bridge_raise_parameter("marginals must be from 1 to the number "
 								  "of columns",
-								  "It is how many columns a marginal has.");
+								  "It is the number of columns of each.");
 	epsilon = dp_bridge_epsilon(fcinfo, ARG_EPSILON, &fixed);
 	rows = dp_synth_rows(fcinfo, ARG_ROWS);
 	e = (double) epsilon.num / (double) epsilon.den / rows;

@@ -1,8 +1,8 @@
 /*
  * synthesize_run.c
- *	  The mechanism at work, where the rows are read: one pass over them counts
- *	  all tables, then the engine runs on the counts in memory, in a context of
- *	  its own, and rows are drawn.
+ *	  The mechanism, where the rows are read: one pass over them counts all
+ *	  tables, then the engine runs on the counts in memory, in a context of its
+ *	  own, and rows are drawn.
  *
  * The engine asks for memory and reports back through a dp_host; a cancel may
  * come in either, and the context is freed with the transaction.
@@ -27,7 +27,7 @@ typedef struct plan_table
 	bool		wanted;
 } plan_table;
 
-/* What generating depends on besides counts; public. */
+/* All that generating depends on, except counts; public. */
 typedef struct synthesis_plan
 {
 	dp_shape	shape;
@@ -86,7 +86,7 @@ host_release(void *state, void *memory)
 	pfree(memory);
 }
 
-/* How much of the budget is used: a public number, as rounds are. */
+/* The part of the budget that is used; public, as rounds are. */
 static int64
 done(const generating *g)
 {
@@ -118,8 +118,8 @@ most_rows(int columns)
 }
 
 /*
- * As many as were asked for, else as there seem to be; a noisy number of rows
- * that memory cannot hold is cut, since the charge is made.
+ * As many as were asked for, else the estimated number, cut to what memory can
+ * hold, since the charge has been made.
  */
 static int64
 rows_of(const generating *g)
@@ -213,7 +213,7 @@ cells_of(const generating *g, int table)
 	return (int64) dp_model_shape_cells(&g->plan->shape, g->tables[table].set);
 }
 
-/* Tables without counts, and room for what is said of their errors. */
+/* Tables without counts, and room for bounds on their errors. */
 static void
 fill_terms(generating *g)
 {
@@ -313,7 +313,7 @@ dp_synth_synthesis_init(void)
 	dp_reading_register(DP_USE_SYNTHESIZE, &methods);
 }
 
-/* ---- the session's side ---- */
+/* ---- the connection's side ---- */
 
 typedef struct synthesis_call
 {
@@ -399,8 +399,8 @@ take_piece(void *context, const void *data, Size size)
 
 /*
  * dp_synth_synthesis_run
- *	  Read, after `pay` has made the charge, generate, draw; how many rows
- *	  `put` was given.  s->report is filled.
+ *	  Read, after `pay` has made the charge, generate and draw; returns how
+ *	  many rows `put` was given.  s->report is filled.
  */
 int64
 dp_synth_synthesis_run(dp_synthesis *s, dp_reader_charge pay,

@@ -1,6 +1,6 @@
 /*
  * synthesize_workload.c
- *	  The tables that dp_synthesize shall answer well, and those that it may
+ *	  The tables that dp_synthesize must answer well, and those that it may
  *	  measure for that: all their parts.
  */
 #include "postgres.h"
@@ -36,7 +36,7 @@ add_set(set_list *list, dp_columns set)
 	list->set[list->n++] = set;
 }
 
-/* By the number of columns, then by the columns. */
+/* Order by the number of columns, then by the columns. */
 static int
 compare_sets(const void *a, const void *b)
 {
@@ -99,7 +99,7 @@ raise_too_many(const char *what, double found, double most)
 					 "a list of those that matter.")));
 }
 
-/* How much a table's errors matter: columns shared with wanted tables. */
+/* The weight of a table's errors: columns shared with wanted tables. */
 static int64
 weight_of(dp_columns set, const set_list *wanted)
 {
@@ -187,8 +187,8 @@ dp_synth_synthesis_marginals(dp_synthesis *s, int k)
 				 errmsg("marginals must be from 1 to the number of columns, "
 						"not %d", k),
 				 errdetail("The number of columns is %d.", n),
-				 errhint("It is how many columns a marginal has, often 2 or "
-						 "3, and 1 for a single column.")));
+				 errhint("It is the number of columns of each marginal, "
+						 "often 2 or 3.")));
 	for (i = 0; i < k; i++)
 		tables = tables * (n - i) / (i + 1);
 	if (tables > DP_SYNTHESIZE_TABLES)
@@ -298,8 +298,8 @@ dp_synth_synthesis_sets(dp_synthesis *s, ArrayType *sets)
 /*
  * dp_synth_synthesis_reading
  *	  The reading of all tables, one after the other: of rows with a place on
- *	  every axis, so that all have the same sum, as the engine takes for
- *	  granted.  Errors of dp_reading_of_tables.
+ *	  every axis, so that all have the same sum, as the engine assumes.  Errors
+ *	  of dp_reading_of_tables.
  */
 dp_reading *
 dp_synth_synthesis_reading(const dp_synthesis *s)

@@ -1,6 +1,6 @@
 /*
  * target.c
- *	  Into which table the running statement writes, as far as it tells.
+ *	  The table that the running statement writes, as far as it shows.
  */
 #include "postgres.h"
 

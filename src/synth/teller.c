@@ -1,6 +1,7 @@
 /*
  * teller.c
- *	  The process that reads tells the session how far it is (dp_pg.progress).
+ *	  The process that reads tells the connection its progress
+ *	  (dp_pg.progress).
  */
 #include "postgres.h"
 

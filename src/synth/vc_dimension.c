@@ -1,6 +1,6 @@
 /*
  * vc_dimension.c
- *	  dp_vc_dimension: what a list of queries can tell apart.  Reads public
+ *	  dp_vc_dimension: the VC dimension of a list of queries.  Reads public
  *	  values only and charges nothing.
  */
 #include "postgres.h"
@@ -27,8 +27,8 @@ enum
 };
 
 /*
- * The universe, which only those may look at who may ask about the relation:
- * a reading, which is not run, is verified as that of dp_smalldb is.
+ * The universe.  Only roles that may query the relation may see it, so a
+ * reading is verified as dp_smalldb's is, but not run.
  */
 static dp_universe *
 read_universe(FunctionCallInfo fcinfo)
