@@ -10,7 +10,7 @@
 
 /*
  * dp_session_judge
- *	  May the session still be asked, as far as its own row tells?
+ *	  Whether the session may still be asked, as far as its own row shows.
  */
 dp_session_fate
 dp_session_judge(const dp_session_row *row)
@@ -31,14 +31,14 @@ dp_session_judge(const dp_session_row *row)
 	return DP_SESSION_WELL;
 }
 
-/* dp_session_fits: may a question with this text still be kept? */
+/* dp_session_fits: whether a question with this text can still be kept. */
 bool
 dp_session_fits(const dp_session *session, const char *predicate)
 {
 	return (int64) strlen(predicate) <= session->bytes_left;
 }
 
-/* dp_session_count_text: a question with this text is kept. */
+/* dp_session_count_text: account for the text of a question that is kept. */
 void
 dp_session_count_text(dp_session *session, const char *predicate)
 {

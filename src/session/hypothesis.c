@@ -6,9 +6,9 @@
  * It starts uniform.  Each "above" of the session moves it: cells that the
  * query weighs w (a predicate: 1 or 0) are multiplied by exp(s w), s negative
  * where the noisy answer lay below the guess, then all are divided by their
- * sum.  |s| is the plan's step at least; it is larger when so large an s still
- * stops short of the true mean for sure: the answer is off by at most `slack`
- * rows, but for the session's beta (doc/theory.md T63, T124).
+ * sum.  |s| is the plan's step at least; it is larger where a larger step
+ * surely stops short of the true mean: the answer is off by at most `slack`
+ * rows, except with probability beta (doc/theory.md T63, T124).
  *
  * All of this is computed from what the session has released, so anybody who
  * may see the session may see the hypothesis, and floating point is harmless
@@ -64,7 +64,7 @@ make_uniform(const dp_session *session)
 	return hypothesis;
 }
 
-/* The kept one if it is of this session, else a uniform one, then kept. */
+/* The kept one if it is of this session, else a uniform one, which is kept. */
 static dp_hypothesis *
 begin(const dp_session *session)
 {
@@ -91,7 +91,7 @@ begin(const dp_session *session)
 
 /* ---- learning ---- */
 
-/* What an update is about: how much is where by the query's own table. */
+/* An update: the mass of each cell of the query's own table. */
 typedef struct update
 {
 	const dp_linear_query *query;
@@ -166,8 +166,10 @@ step_to_mean(const update *of, double p)
 	return near;
 }
 
-/* The same of a predicate.  From both masses: a fraction may be 1 in floating
- * point though something is outside. */
+/*
+ * The same for a predicate, from both masses: a fraction may be 1 in floating
+ * point although some mass is outside.
+ */
 static double
 step_to_fraction(const update *of, double p)
 {
@@ -183,7 +185,7 @@ step_to_fraction(const update *of, double p)
 
 /*
  * The s that brings the mean weight of a query to where the answer lies, less
- * the slack; the plan's step at least.
+ * the slack; at least the plan's step.
  */
 static double
 choose_step(const dp_hypothesis *hypothesis, const dp_session_above *above,

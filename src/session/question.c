@@ -2,15 +2,16 @@
  * question.c
  *	  One question to a session, whatever its kind.
  *
- * The session's process reserves a place in the queue of the ledger's worker
- * and prepares the request in it; rows are read; and whoever read them hands
- * the exact number over to the worker, which decides.  The session's process
- * waits for the answer and never has the number (doc/ledger.md, "Sessions").
+ * The asking process reserves a place in the queue of the ledger's worker and
+ * prepares the request in it; rows are read; and the process that read them
+ * hands the exact number over to the worker, which decides.  The asking
+ * process waits for the answer and never has the number (doc/ledger.md,
+ * "Sessions").
  *
  * The one place serves whatever happens: until the number is handed over, an
- * error, a cancel or the end of the session turns it into the task that closes
- * the session; afterwards the question has been asked, and its answer is
- * dropped.
+ * error, a cancel or the end of the connection turns it into the task that
+ * closes the session; afterwards the question has been asked, and its answer
+ * is dropped.
  */
 #include "postgres.h"
 
@@ -24,7 +25,7 @@ static bool reading_question = false;
 
 /* ---- where the rows are read ---- */
 
-/* What is known of a question before rows are read; public. */
+/* A question as it is known before rows are read; public. */
 typedef struct question_data
 {
 	dp_ledger_ticket ticket;
@@ -59,7 +60,10 @@ begin(const void *data, Size size, int64 ncounts, dp_reader_source source,
 	return work;
 }
 
-/* Rows, in which one row counts 1 at most: doc/theory.md T123, T136. */
+/*
+ * The count in rows, to which one row adds at most 1: doc/theory.md T123,
+ * T136.
+ */
 static int64
 weigh(const question_work *work, const int64 *counts)
 {
@@ -71,7 +75,7 @@ weigh(const question_work *work, const int64 *counts)
 	return dp_weight_rows(granules);
 }
 
-/* The sink is given nothing: the worker answers the session. */
+/* The sink is given nothing: it is the worker that answers. */
 static void
 finish(void *state, const int64 *counts, dp_reader_sink sink, void *context)
 {
@@ -97,14 +101,14 @@ dp_session_question_init(void)
 	dp_reading_register(DP_USE_QUESTION, &methods);
 }
 
-/* ---- the session's side ---- */
+/* ---- the connection's side ---- */
 
-/* What an error must do to the session. */
+/* What an error needs to close the session. */
 typedef struct read_guard
 {
 	dp_ledger_place place;
 	bool		reading;		/* private rows may have been read */
-	ErrorContextCallback closing;	/* tells that an error closes */
+	ErrorContextCallback closing;	/* says that an error closes */
 	dp_ledger_request request;	/* that closes it */
 } read_guard;
 
@@ -125,7 +129,7 @@ check_reading(const dp_session *session, const dp_reading *reading)
 								"more than when the session was opened.");
 }
 
-/* Where asking ends by ERROR or FATAL; raises nothing. */
+/* Cleanup where asking ends by ERROR or FATAL; raises nothing. */
 static void
 fail_session(int code, Datum arg)
 {
@@ -178,10 +182,10 @@ begin_reading(void *context)
 static void
 take_nothing(void *context, const void *data, Size size)
 {
-	elog(ERROR, "a question was answered by who read for it");
+	elog(ERROR, "unexpected data from the reading of a question");
 }
 
-/* What was asked before, and failed, is written down by now. */
+/* Check again: a question that failed before this one is on disk by now. */
 static void
 look_again(const dp_session *session, const char *predicate)
 {
@@ -195,7 +199,7 @@ look_again(const dp_session *session, const char *predicate)
 								  predicate);
 }
 
-/* The request, and what whoever reads has to know. */
+/* The request, and what the process that reads must know. */
 static question_data *
 make_data(const dp_session *session, const dp_session_question *question,
 		  int64 ncounts, dp_ledger_request *request, Size *size)
@@ -220,7 +224,7 @@ make_data(const dp_session *session, const dp_session_question *question,
 	return data;
 }
 
-/* Read, and wait for what the worker says. */
+/* Read, and wait for the worker's answer. */
 static void
 ask(read_guard *guard, const dp_session *session, dp_reading *reading,
 	const dp_session_question *question, dp_task_reply *answer)
@@ -247,17 +251,17 @@ ask(read_guard *guard, const dp_session *session, dp_reading *reading,
 
 /*
  * dp_session_ask
- *	  Ask a question, for which `reading` reads; what it answers is on disk.
- *	  When it does not come to its end after rows began to be read, and before
- *	  all were read, the session is closed.
+ *	  Ask a question, for which `reading` reads; the answer is on disk.  If
+ *	  this ends after rows began to be read and before all were, the session is
+ *	  closed.
  *
  * The place in the queue is taken before the first private row is read, so
  * that closing cannot fail; it is served before whatever is asked later.
  * Setting up the cleanup can fail, so that it comes first.
  *
- * Errors: 42704, 55000 and 53400 as dp_session_find, 53400 the text does not
- * fit any more, before rows are read; 42501 without a budget; those of
- * dp_reading_run and dp_ledger_charge.
+ * Errors: 42704, 55000 and 53400 as dp_session_find, 53400 the text no longer
+ * fits, before rows are read; 42501 without a budget; those of dp_reading_run
+ * and dp_ledger_charge.
  */
 void
 dp_session_ask(const dp_session *session, dp_reading *reading,

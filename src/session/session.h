@@ -6,14 +6,14 @@
  * Design.  A session is a row of dp_pg.session, and its noisy threshold a row
  * of dp_pg.session_secret that nobody may read.  Both are written by the
  * ledger's worker only.  Opening is one transaction of the worker: charge,
- * session, armed threshold.  An ask first has the private rows read; whoever
- * reads them, which is a reader unless the asker may read them anyway, hands
- * the exact value to the worker, which locks the session, draws, compares,
- * advances the state and commits; only then does it answer the asker.
- * So what an answer told is on disk before anybody sees it; rolling back, a
- * crash or a second connection can neither take an "above" back nor meet the
- * same noise twice.  The charge was made for everything that a session of
- * these terms can ever answer.
+ * session, armed threshold.  An ask first has the private rows read; the
+ * process that reads them, a reader unless the asker may read them anyway,
+ * hands the exact value to the worker, which locks the session, draws,
+ * compares, advances the state and commits; only then does it answer the
+ * asker.  So what an answer reveals is on disk before anybody sees it; rolling
+ * back, a crash or a second connection can neither take an "above" back nor
+ * meet the same noise twice.  The charge was made for everything that a
+ * session of these terms can ever answer.
  *
  * An error while an ask reads private rows closes the session.
  */
@@ -33,7 +33,7 @@ typedef struct dp_session_question
 {
 	const char *predicate;		/* kept with the answer */
 	const int32 *weights;		/* of counts, in granules; NULL: 1 each */
-	bool		distance;		/* the score is one */
+	bool		distance;		/* the score is a distance */
 	int32		seen;			/* "above"s that the guess was computed with;
 								 * -1: it depends on none */
 	dp_int128	guess;			/* weights: n f(x), kept with an "above" */
@@ -50,9 +50,9 @@ typedef struct dp_session_reply
 	int32		above_count;
 } dp_session_reply;
 
-/* store.c: all raise; none of them is undone by a rollback */
+/* store.c: all raise errors; no rollback undoes what they did */
 
-/* Charge and open; the session's id.  Errors of dp_ledger_charge. */
+/* Charge and open; returns the session's id.  Errors of dp_ledger_charge. */
 extern int64 dp_session_open(const dp_session_terms *terms,
 							 const char *details, int32 releases,
 							 int64 fingerprint, const char *mechanism);

@@ -1,6 +1,6 @@
 /*
  * session_argument.h
- *	  What functions of this folder are given and answer; argument.c has the
+ *	  Arguments of this folder's functions; session_argument.c has the
  *	  contracts.
  */
 #ifndef DP_SESSION_ARGUMENT_H

@@ -22,7 +22,7 @@ typedef struct dp_sparse_places
 	int			numeric;
 } dp_sparse_places;
 
-/* A call as it was asked for, then as it will be done; all public. */
+/* A call as it was requested, and its plan; all public. */
 typedef struct dp_sparse_call
 {
 	dp_sparse_request request;

@@ -13,7 +13,7 @@
 
 #define MAX_THRESHOLD ((dp_int128) 1 << 62)
 
-/* dp_session_to_bigint: a released number, ending at the ends of bigint. */
+/* dp_session_to_bigint: a released number, clamped to bigint. */
 int64
 dp_session_to_bigint(dp_int128 x)
 {
@@ -30,7 +30,7 @@ dp_session_integer_text(dp_uint128 x)
 
 /* ---- arguments ---- */
 
-/* Counts are integers, so a threshold means the next integer. */
+/* Counts are integers, so a threshold is rounded up. */
 static int64
 read_threshold(FunctionCallInfo fcinfo, int place)
 {
@@ -148,11 +148,11 @@ make_plan(const dp_sparse_request *request, dp_sparse_plan *plan)
 
 /*
  * dp_session_plan_sparse
- *	  How the call will be done on the counts of a reading, and its price.
+ *	  Plan the call on the counts of a reading, and price it.
  *
  * Counts all move one way when a unit comes or goes, so the family is
- * monotone; not when a unit is replaced.  More "above"s than questions cannot
- * be, so no more are paid for.
+ * monotone; not when a unit is replaced.  There cannot be more "above"s than
+ * questions, so no more are paid for.
  *
  * Errors: 22023 epsilon outside what the owner allows, or an alpha that is
  * not reached; 22023, 22003 no such plan.

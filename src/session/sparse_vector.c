@@ -1,7 +1,7 @@
 /*
  * sparse_vector.c
- *	  dp_sparse_vector: which of many predicates hold for at least so many
- *	  rows, for one charge.
+ *	  dp_sparse_vector: which of many predicates hold for at least a threshold
+ *	  of rows, for one charge.
  *
  * The order is that of every private query: the predicates are verified, the
  * plan is made from public numbers, the charge becomes durable, all counts are
@@ -101,7 +101,7 @@ dp_session_sparse_init(void)
 	dp_reading_register(DP_USE_SPARSE_VECTOR, &methods);
 }
 
-/* ---- the session's side ---- */
+/* ---- the connection's side ---- */
 
 typedef struct batch
 {

@@ -34,7 +34,7 @@ dp_session_raise_closed(int64 id, const char *detail)
 	raise_over(id, detail, "What was paid is not refunded; open another one.");
 }
 
-/* The session was closed, and the row that was read may tell why. */
+/* Why the session was closed, as far as the row that was read says. */
 static char *
 tell_reason(const dp_session_row *row)
 {
@@ -61,7 +61,7 @@ raise_used_up(int64 id, dp_session_kind kind, const char *detail)
 
 /*
  * dp_session_raise_too_long
- *	  The texts of its questions leave no room for this one.
+ *	  Raise that the texts of its questions leave no room for this one.
  */
 void
 dp_session_raise_too_long(int64 id, int64 bytes_left, const char *predicate)
@@ -79,7 +79,8 @@ dp_session_raise_too_long(int64 id, int64 bytes_left, const char *predicate)
 
 /*
  * dp_session_raise_fate
- *	  Why a session cannot be asked, unless it can; every number is public.
+ *	  Raise why a session cannot be asked, if it cannot; every number is
+ *	  public.
  */
 void
 dp_session_raise_fate(dp_session_fate fate, int64 id,
@@ -172,7 +173,7 @@ check_kind(const dp_session *session, dp_session_kind kind)
 					 "dp_sparse_vector_close.")));
 }
 
-/* dp_session_start_task: of this dataset's sessions; it charges nothing. */
+/* dp_session_start_task: for a session of this dataset; charges nothing. */
 dp_session_task *
 dp_session_start_task(dp_ledger_request *request, const NameData *dataset,
 					  dp_session_act act)
@@ -189,7 +190,8 @@ dp_session_start_task(dp_ledger_request *request, const NameData *dataset,
 
 /*
  * dp_session_open
- *	  Charge and open in one transaction of the worker; the session's id.
+ *	  Charge and open in one transaction of the worker; returns the session's
+ *	  id.
  *
  * Errors: those of dp_ledger_charge.
  */
@@ -215,7 +217,7 @@ dp_session_open(const dp_session_terms *terms, const char *details,
 	return receipt.ledger_id;
 }
 
-/* Is it a session of the role that asks? */
+/* Whether it is a session of the asking role. */
 static bool
 is_mine(const dp_session_row *row)
 {
@@ -228,7 +230,7 @@ is_mine(const dp_session_row *row)
 				  GetUserNameFromId(asking, false)) == 0;
 }
 
-/* Does the asking role own the dataset? */
+/* Whether the asking role owns the dataset. */
 static bool
 is_owner(const dp_session_row *row)
 {
@@ -247,7 +249,7 @@ take_session(dp_session_row *row)
 	return session;
 }
 
-/* What was released can be read on a standby too. */
+/* Refuse a parallel operation; a standby can read what was released, too. */
 static void
 check_readable(void)
 {
@@ -297,7 +299,7 @@ dp_session_find(int64 id, dp_session_kind kind, bool reading_only)
 
 /*
  * dp_session_close
- *	  Give up what is left of a session of one's own, or of one's dataset.
+ *	  Close a session of the asking role, or of a dataset that it owns.
  *
  * Errors: 42704, 42809 of another kind, 55000 closed already, those of
  * dp_ledger_charge.

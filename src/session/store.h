@@ -4,9 +4,9 @@
  *	  that the worker carries out on them.
  *
  * Who writes.  Only the ledger's worker writes dp_pg.session, session_secret
- * and session_question; store_worker.c is the whole of it.  store.c and
- * question.c run in the asking session and have requests carried out, whose
- * exact numbers come from who reads the rows.
+ * and session_question, in store_worker.c.  store.c and question.c run in the
+ * asking connection and send requests, whose exact numbers come from the
+ * process that reads the rows.
  */
 #ifndef DP_SESSION_STORE_H
 #define DP_SESSION_STORE_H
@@ -14,9 +14,9 @@
 #include "session.h"
 
 /*
- * Questions are kept for ever.  Most bytes that the texts of one session may
- * have together, one counting as DP_SESSION_TEXT_LEAST bytes at least: its
- * row takes about as much again.
+ * Questions are kept forever.  Most bytes that the texts of one session may
+ * have together, one counting as DP_SESSION_TEXT_LEAST bytes at least: its row
+ * takes about as much again.
  */
 #define DP_SESSION_TEXTS ((int64) 64 * 1024 * 1024)
 #define DP_SESSION_TEXT_LEAST 64
@@ -24,7 +24,7 @@
 typedef enum dp_session_fate
 {
 	DP_SESSION_WELL,
-	DP_SESSION_MISSING,			/* or somebody else's */
+	DP_SESSION_MISSING,			/* or another role's */
 	DP_SESSION_ELSEWHERE,		/* of another cluster or database, or its
 								 * threshold is gone */
 	DP_SESSION_CLOSED,
@@ -34,7 +34,7 @@ typedef enum dp_session_fate
 	DP_SESSION_TOO_LONG,		/* this text takes more than is left */
 	DP_SESSION_ENDED,			/* the budget that paid was renewed, or
 								 * another one pays now */
-	DP_SESSION_NEIGHBOURS,		/* the dataset has others by now */
+	DP_SESSION_NEIGHBOURS,		/* the dataset's have changed */
 	DP_SESSION_STALE
 } dp_session_fate;
 
@@ -46,12 +46,12 @@ typedef enum dp_session_act
 	DP_SESSION_FAIL				/* urgent: an ask failed while reading */
 } dp_session_act;
 
-/* A task of the worker; of an ask score and value are exact and private. */
+/* A task of the worker; score and value of an ask are exact and private. */
 typedef struct dp_session_task
 {
 	dp_session_act act;
 	dp_session_kind kind;
-	int64		id;				/* but for opening */
+	int64		id;				/* except to open */
 	dp_session_terms terms;		/* to open */
 	int32		seen;			/* to ask, like the rest */
 	dp_int128	score;

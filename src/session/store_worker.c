@@ -47,7 +47,7 @@ typedef struct group_session
 static group_session sessions[DP_LEDGER_BATCH];
 static int	session_count;
 
-/* Forget what was read and drawn, the thresholds before all. */
+/* Wipe what was read and drawn, above all the thresholds. */
 static void
 forget(void)
 {
@@ -132,14 +132,14 @@ open_session(const dp_task_call *call, const dp_session_task *task,
 	verdict->fate = DP_SESSION_WELL;
 }
 
-/* The session's threshold will not be compared with any more. */
+/* Whether nothing more will be compared with the session's threshold. */
 static bool
 is_over(const group_session *s)
 {
 	return s->reason != NULL || dp_session_judge(&s->row) != DP_SESSION_WELL;
 }
 
-/* Is it the same budget, in the same period, that paid? */
+/* Whether the budget that paid is still the payer, in the same period. */
 static bool
 is_paid(const dp_session_row *row, const dp_task_call *call)
 {
@@ -154,7 +154,7 @@ text_of(const dp_task_call *call)
 	return call->text ? call->text : "";
 }
 
-/* May this role ask this question now? */
+/* Whether this role may ask this question now. */
 static dp_session_fate
 judge_question(group_session *s, const dp_task_call *call,
 			   const dp_session_task *task)
@@ -241,7 +241,7 @@ end(group_session *s, const dp_task_call *call, const char *reason)
 	s->changed = true;
 }
 
-/* By its role, or by the owner of the dataset; a budget is not needed. */
+/* Close for its role or the dataset's owner; neither needs a budget. */
 static void
 close_session(group_session *s, const dp_task_call *call,
 			  const dp_session_task *task, dp_session_verdict *verdict)
@@ -297,9 +297,9 @@ run(const dp_task_call *call, dp_task_reply *reply)
 }
 
 /*
- * Write or forget the threshold.  One that is armed afresh is written at every
- * question, and as nothing when the session is over; one that stays is deleted
- * then, for which neither space nor a lock is needed.
+ * Write or delete the threshold.  One that is armed afresh after each "above"
+ * is written at every question, as 0 when the session is over; one that stays
+ * is deleted then, which needs neither space nor a lock.
  */
 static void
 write_secret(group_session *s)
@@ -318,8 +318,8 @@ write_secret(group_session *s)
 
 /*
  * The group is decided: write each changed session once.  What needs space or
- * a lock is written whatever was answered, and takes as much: if it cannot be
- * written, that tells nothing.
+ * a lock is written whatever was answered, and takes the same space: if it
+ * cannot be written, that reveals nothing.
  */
 static void
 finish(void)

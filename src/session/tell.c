@@ -8,7 +8,7 @@
 
 #include "session_sparse.h"
 
-/* What remains to the payer after the charge, in words. */
+/* The rest of the payer's budget after the charge, in words. */
 static char *
 tell_budget(const char *dataset)
 {
@@ -37,7 +37,7 @@ tell_epsilon(dp_fixed epsilon)
 /*
  * dp_session_tell_charge
  *	  A charge that was made, and what remains, as sentences; `for_n` was
- *	  charged beside it for a number of rows, 0: nothing was.
+ *	  charged in addition for a number of rows; 0: nothing was.
  */
 char *
 dp_session_tell_charge(const dp_charge *charge, dp_fixed for_n,
@@ -70,8 +70,8 @@ is_vague(const dp_session_terms *terms)
 
 /*
  * dp_session_tell_sparse
- *	  The accuracy and the charge of a sparse vector; `id` of its session, 0:
- *	  a call has none.
+ *	  The accuracy and the charge of a sparse vector; `id` is its session's, 0
+ *	  for a call without one.
  */
 void
 dp_session_tell_sparse(int64 id, const dp_sparse_call *call)

@@ -29,7 +29,7 @@ typedef struct dp_hypothesis
 	dp_weights_details details;
 	int32		updates;		/* "above"s that it has learned from */
 	int64		asked_at;		/* which question the last of them was */
-	double		slack;			/* rows that a noisy answer is off by */
+	double		slack;			/* most rows that an answer is off by */
 	double	   *probability;	/* adds up to 1 */
 } dp_hypothesis;
 

@@ -1,7 +1,7 @@
 /*
  * weights_ask.c
  *	  Questions to a session of online multiplicative weights, and what its
- *	  hypothesis says for nothing.
+ *	  hypothesis says free of charge.
  *
  * A question compares the exact count with the hypothesis's guess, an integer:
  * only the sparse vector under the session sees how far they are apart.  Near
@@ -18,12 +18,12 @@
 
 #include "weights.h"
 
-/* What dp_weights_hypothesis adds to the columns of the universe. */
+/* The column that dp_weights_hypothesis adds to the universe's. */
 #define OWN_COLUMN "probability double precision"
 
 /* ---- ask ---- */
 
-/* What the hypothesis says; public. */
+/* A query's answer by the hypothesis; public. */
 typedef struct weights_guess
 {
 	double		fraction;
@@ -38,7 +38,7 @@ make_guess(const dp_hypothesis *hypothesis, const dp_linear_query *query,
 	out->count = dp_session_hypothesis_count(hypothesis, out->fraction);
 }
 
-/* One try; false when the hypothesis was not the newest any more. */
+/* One try; false when the hypothesis was no longer the newest. */
 static bool
 ask_once(const dp_session *session, const dp_universe *universe,
 		 const dp_linear_query *query, weights_guess *guess,
@@ -107,7 +107,7 @@ dp_session_sql_weights_ask(PG_FUNCTION_ARGS)
 	return reply_row(fcinfo, session, details.n, &reply, &guess);
 }
 
-/* ---- what costs nothing ---- */
+/* ---- free of charge ---- */
 
 /*
  * dp_session_sql_weights_estimate
@@ -132,7 +132,7 @@ dp_session_sql_weights_estimate(PG_FUNCTION_ARGS)
 	return dp_bridge_make_row(fcinfo, values, nulls);
 }
 
-/* In a SELECT list there is no list of columns to fill. */
+/* Require a column list, which a call in a SELECT list lacks. */
 static void
 require_from(const dp_session *session, const dp_universe *universe,
 			 const ReturnSetInfo *rsinfo)

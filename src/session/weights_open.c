@@ -218,7 +218,7 @@ check_count_price(const dp_reading *reading, dp_fixed price)
 		return;
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("epsilon is too small to count the rows with"),
+			 errmsg("epsilon is too small for a noisy count of rows"),
 			 errdetail("One part in %d of it, %s, is charged for the count; "
 					   "no charge on dataset \"%s\" may be below %s.",
 					   DP_WORKLOAD_COUNT_SHARE,
