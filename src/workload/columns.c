@@ -66,7 +66,7 @@ dp_workload_columns_text(const dp_universe *universe)
 
 /* ---- domains ---- */
 
-/* A column of the result whose type is a domain, or not. */
+/* A column of the result, whose type may be a domain. */
 typedef struct result_column
 {
 	const char *name;
@@ -87,7 +87,7 @@ value_text(const result_column *column, Datum value, bool isnull)
 	return OidOutputFunctionCall(output, value);
 }
 
-/* 22023 unless the domain allows a public value. */
+/* Raise 22023 unless the domain allows a public value. */
 static void
 check_value(result_column *column, Datum value, bool isnull)
 {
@@ -123,7 +123,7 @@ check_value(result_column *column, Datum value, bool isnull)
 	dp_ledger_act_as_before(&acting);
 }
 
-/* Every public value of an axis; axis NULL: only NULL. */
+/* Check every public value of an axis; axis NULL: only NULL. */
 static void
 check_domain(const dp_axis *axis, Form_pg_attribute attribute,
 			 const char *hint)
@@ -176,7 +176,7 @@ dp_workload_check_rows(const dp_universe *universe, TupleDesc rows)
 /*
  * dp_workload_check_columns
  *	  Raises 22023 unless the column list that a caller wrote names the axes,
- *	  in their order and with their types, and then one column more when the
+ *	  in their order and with their types, and then one more column when the
  *	  function has one of its own.  `own` is that one as it must be written,
  *	  NULL: there is none; whether it is written so is for the function to
  *	  check.  A domain must allow every public value.

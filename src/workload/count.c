@@ -21,8 +21,8 @@ dp_workload_count_scale(uint64 sensitivity, const dp_rational *epsilon)
 
 /*
  * dp_workload_noisy_count
- *	  An exact number of rows with discrete Laplace noise, moved into least
- *	  .. most afterwards.  What it costs has been charged.
+ *	  An exact number of rows with discrete Laplace noise, clamped to least ..
+ *	  most afterwards.  What it costs has been charged.
  */
 int64
 dp_workload_noisy_count(const dp_scale *scale, dp_int128 exact, int64 least,
@@ -44,7 +44,7 @@ dp_workload_noisy_count(const dp_scale *scale, dp_int128 exact, int64 least,
 
 /* ---- a reading for the number alone ---- */
 
-/* What a reader is told. */
+/* What the process that reads is given. */
 typedef struct number_data
 {
 	dp_scale	scale;

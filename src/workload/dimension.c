@@ -1,7 +1,7 @@
 /*
  * dimension.c
- *	  The VC dimension of a list of queries over a universe: how many cells at
- *	  most they can shatter, that is, tell apart in every way.
+ *	  The VC dimension of a list of queries over a universe: the most cells
+ *	  that they shatter, that is, tell apart in every way.
  *
  * Cells are rows of a table of truth, queries its columns.  Rows that are
  * equal count once, and so do columns.  A set of k cells puts each query into
@@ -20,10 +20,10 @@
 
 #include "workload.h"
 
-/* Truth of all queries in all cells, in bytes; a palloc each. */
+/* Most bytes of a table of truth, which is one palloc. */
 #define TABLE_MOST (INT64CONST(1) << 25)
 
-/* Looks at one query in one cell: a second or two. */
+/* Most looks at a query in a cell: a second or two. */
 #define WORK_MOST (INT64CONST(1) << 30)
 
 /* A table of truth: its rows by pointers, each `width` bytes long. */
@@ -61,7 +61,7 @@ make_table(int64 n, int64 width)
 	return made;
 }
 
-/* The part of a universe that some query looks at; its queries are valid. */
+/* The part of a universe that some query uses; raises for an invalid query. */
 static dp_universe *
 narrow_universe(const dp_universe *universe, List *texts, MemoryContext each)
 {
@@ -161,7 +161,7 @@ keep_distinct(table *of)
 
 /* ---- bounds ---- */
 
-/* How many queries a cell tells from the others: those in it, or out of it. */
+/* The lesser of the numbers of queries that hold and do not hold in a cell. */
 static int64
 lesser_side(const table *cells, int64 cell)
 {

@@ -31,15 +31,16 @@ typedef struct dp_universe
 } dp_universe;
 
 /*
- * From an SQL function's columns (text[]) and bins (integer[] of the same
- * length, 0 or NULL: none; NULL array: none at all).  22023, 42703, 54000.
+ * Make a universe from an SQL function's columns (text[]) and bins (integer[]
+ * of the same length, 0 or NULL: none; NULL array: none at all).  22023,
+ * 42703, 54000.
  */
 extern dp_universe *dp_workload_make_universe(Oid relid, ArrayType *columns,
 											  ArrayType *bins, int64 most);
 extern List *dp_workload_to_list(const dp_universe *universe);
 extern dp_universe *dp_workload_from_list(const List *list);
 /*
- * A sentence for the hint of who finds the universe too large, with a space
+ * A sentence for the hint of an error about too many cells, with a space
  * before it; empty when no column may be NULL.
  */
 extern const char *dp_workload_null_hint(const dp_universe *universe);
@@ -51,8 +52,8 @@ extern void dp_workload_places(const dp_universe *universe, int64 cell,
 							   int64 *places);
 
 /*
- * What a query weighs each cell: a table over the axes it names, in granules
- * of which DP_WEIGHT_ONE are 1.  A predicate weighs 0 or 1.
+ * The weights of cells by a query: a table over the axes that it names, in
+ * granules of which DP_WEIGHT_ONE are 1.  A predicate weighs 0 or 1.
  */
 typedef struct dp_linear_query
 {
@@ -76,10 +77,10 @@ extern dp_linear_query *dp_workload_read_query(const dp_universe *universe,
 extern dp_linear_query *dp_workload_read_predicate(const dp_universe *universe,
 												   const char *text,
 												   const char *what);
-/* In which cell of the query's table each of the universe is. */
+/* The cell of the query's table that each cell of the universe is in. */
 extern void dp_workload_map(const dp_universe *universe,
 							const dp_linear_query *query, int32 *cells);
-/* What it weighs each cell of the universe; universe->size. */
+/* The weight of each cell of the universe, universe->size of them. */
 extern void dp_workload_expand(const dp_universe *universe,
 							   const dp_linear_query *query, int32 *weights);
 /* The reading whose counts, weighed and added, are the query's granules. */
@@ -95,7 +96,7 @@ typedef struct dp_dimension
 	int64		queries;		/* that differ somewhere in the universe */
 	int			dimension;
 	bool		exact;
-	int			found;			/* so many cells are shattered */
+	int			found;			/* cells of a shattered set */
 } dp_dimension;
 
 extern void dp_workload_dimension(const dp_universe *universe, List *texts,
@@ -105,10 +106,10 @@ extern void dp_workload_init(void); /* from _PG_init, preloading only */
 
 /*
  * The noisy number of rows (count.c), for which one part of
- * DP_WORKLOAD_COUNT_SHARE of epsilon is spent; the number is moved into
- * least .. most after the noise.  dp_workload_count_rows reads for the sum of
- * a reading's counts, after `charge`; dp_workload_noisy_count is for uses of
- * readings that have been charged for it.
+ * DP_WORKLOAD_COUNT_SHARE of epsilon is spent; after the noise it is clamped
+ * to least .. most.  dp_workload_count_rows reads and sums a reading's counts,
+ * after `charge`; dp_workload_noisy_count is for uses of readings that have
+ * been charged for it.
  */
 #define DP_WORKLOAD_COUNT_SHARE 20
 extern dp_scale dp_workload_count_scale(uint64 sensitivity,
@@ -123,10 +124,10 @@ extern int64 dp_workload_noisy_count(const dp_scale *scale, dp_int128 exact,
 /* "a text, b integer" */
 extern char *dp_workload_columns_text(const dp_universe *universe);
 /*
- * Rows of cells for SETOF record functions: the descriptor that the caller's
- * column list must match (22023 with both lists otherwise), by name and type;
- * a column of the function's own follows, such as "weight double precision",
- * NULL: none.
+ * For SETOF record functions that return rows of cells: the caller's column
+ * list must match the universe by name and type (22023 with both lists
+ * otherwise), followed by a column of the function's own, such as "weight
+ * double precision"; NULL: none.
  */
 extern void dp_workload_check_columns(const dp_universe *universe,
 									  TupleDesc wanted, const char *own);

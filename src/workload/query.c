@@ -175,7 +175,7 @@ check_marginals(const dp_universe *universe, int k)
 				 errmsg("marginals must be from 0 to the number of columns, "
 						"not %d", k),
 				 errdetail("The number of columns is %d.", universe->naxes),
-				 errhint("It is how many columns each table has.")));
+				 errhint("It is the number of columns of each table.")));
 	for (i = 0; i < k; i++)
 		tables = tables * (universe->naxes - i) / (i + 1);
 	if (tables > MARGINALS_MAX)

@@ -28,7 +28,7 @@ too_many_cells(void)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-			 errmsg("predicate is about too many cells"),
+			 errmsg("predicate involves too many cells"),
 			 errdetail("The product of the public values of its columns may "
 					   "be at most %d.", DP_UNIVERSE_CELLS),
 			 errhint("Name fewer columns, or use fewer bins.")));
@@ -90,7 +90,7 @@ walk_step(walk *at)
 
 /* ---- AND, OR, NOT ---- */
 
-/* What another argument makes of a value, in three-valued logic. */
+/* Combine two values in three-valued logic. */
 static signed char
 combine(BoolExprType operation, signed char a, signed char b)
 {

@@ -143,8 +143,8 @@ check_size(const dp_universe *universe, int64 most)
 	ereport(ERROR,
 			(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 			 errmsg("universe has too many cells"),
-			 errdetail("The values of the columns are: %s. Their product may "
-					   "be at most " INT64_FORMAT ".", sizes.data, most),
+			 errdetail("Numbers of values: %s. Their product may be at most "
+					   INT64_FORMAT ".", sizes.data, most),
 			 errhint("Use fewer columns, or fewer bins.%s",
 					 dp_workload_null_hint(universe))));
 }
@@ -188,7 +188,7 @@ dp_workload_make_universe(Oid relid, ArrayType *columns, ArrayType *bins,
 	return universe;
 }
 
-/* ---- kept ---- */
+/* ---- as lists ---- */
 
 /* dp_workload_to_list: (relation, axis, ...), as nodes that can be copied. */
 List *
