@@ -6,8 +6,8 @@
  * The predicates become the array of one dp_pg.conditions over the relation,
  * and that query takes the way of every private query: rewriting (views, row
  * security), the planner hook (verification, the split) and the executor
- * (rights, the charge, the noise).  So whatever holds for a dp_ aggregate
- * that the caller could have written himself holds here.
+ * (rights, the charge, the noise).  So whatever holds for a dp_ aggregate that
+ * the caller could have written holds here.
  */
 #include "postgres.h"
 
@@ -95,7 +95,7 @@ numeric_const(bool isnull, Numeric value)
 					 false);
 }
 
-/* What a reading would refuse of weights: they must be from 0 to 1. */
+/* Refuse weights as a reading does: they must be from 0 to 1. */
 static void
 check_weights(Oid relid, List *texts, Query *query)
 {
@@ -110,7 +110,7 @@ check_weights(Oid relid, List *texts, Query *query)
 	}
 }
 
-/* epsilon is NULL: dp_pg.epsilon counts. */
+/* epsilon NULL: dp_pg.epsilon counts. */
 static Datum
 most_common(FunctionCallInfo fcinfo, Const *epsilon)
 {

@@ -1,9 +1,9 @@
 /*
  * column_axis.c
- *	  The axis of a column: from what the catalog says of its values.
+ *	  The axis of a column, from what the catalog says about its values.
  *
- * The column of a view is followed to the protected relation below whose it
- * is, as in a reading of it.  One of several relations, or of public rows, has
+ * A column of a view is followed to the protected relation that it comes from,
+ * as in a reading of it.  One from several relations, or from public rows, has
  * the values of its type, if these are known.
  */
 #include "postgres.h"
@@ -15,7 +15,7 @@
 
 #include "reading.h"
 
-/* Whose columns an expression over base columns is made of. */
+/* The relation whose columns an expression over base columns is made of. */
 static Oid
 relation_of(const dp_block *block, Node *base, bool *nullable)
 {
@@ -38,8 +38,8 @@ relation_of(const dp_block *block, Node *base, bool *nullable)
 }
 
 /*
- * The column over the columns at the bottom of `relid`; of which relation, or
- * InvalidOid; and whether an outer join may leave that out.
+ * A column of `relid` as an expression over base columns; the relation that
+ * these are of, or InvalidOid; and whether an outer join may leave it out.
  */
 static Node *
 base_column(Oid relid, AttrNumber attnum, Oid *base_relid, bool *nullable)
@@ -99,7 +99,7 @@ begin_axis(Oid relid, const char *column, int32 bins)
 	return axis;
 }
 
-/* A column whose values are not known: what would make them so. */
+/* Raise that a column's values are not public, and what would make them so. */
 static void
 raise_key(const dp_axis *axis, Oid base_relid, AttrNumber attnum,
 		  const dp_refusal *refusal)
@@ -129,7 +129,7 @@ dp_reading_make_axis(Oid relid, const char *column, int32 bins, int64 most)
 	dp_refusal *refusal;
 	dp_key		key;
 
-	/* tells whether a column can be NULL even when it makes no key */
+	/* says whether a column can be NULL even when it makes no key */
 	refusal = dp_block_classify_key(base, base, base_relid, &key);
 	key.nullable = key.nullable || nullable;
 	if (bins != 0)

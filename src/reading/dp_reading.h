@@ -35,9 +35,10 @@ extern dp_axis *dp_reading_make_axis(Oid relid, const char *column,
  * A unit coming or going moves every count by at most `sensitivity`, all
  * counts the same way; a unit replaced moves it by at most `sensitivity` too,
  * either way.  It is 1 where a unit has one row.  Where it may have many it is
- * m: of a predicate min(c, m) of its c rows count, and so for each predicate
- * by itself; in tables m of its rows do, which are chosen anew whenever the
- * reading runs, the same ones in all tables (doc/theory.md T135, T136).
+ * m: of its c rows for which a predicate holds min(c, m) count, for each
+ * predicate separately; in tables m of its rows count, which are chosen anew
+ * whenever the reading runs, the same ones in all tables (doc/theory.md T135,
+ * T136).
  */
 typedef struct dp_reading
 {
@@ -83,18 +84,18 @@ extern dp_reading *dp_reading_of_whole_tables(Oid relid, int naxes,
 											  const dp_reading_table *tables);
 
 /*
- * Have so many rows of a unit count, whatever settings and declarations say by
- * now: a session keeps the bound that it was opened with.  Nothing changes
- * where units have one row.
+ * Let `rows` rows of a unit count, whatever settings and declarations now say:
+ * a session keeps the bound that it was opened with.  Nothing changes where
+ * units have one row.
  */
 extern void dp_reading_set_rows(dp_reading *reading, uint64 rows);
 /* A sentence for NOTICEs, with two spaces before it; empty: one row. */
 extern const char *dp_reading_rows_text(const dp_reading *reading);
 
 /*
- * What a mechanism makes of the counts, by kind, where they are read.  Nothing
- * but what `finish` gives the sink leaves that process, and all of it must be
- * what the charge pays for.
+ * The use that a mechanism makes of the counts where they are read, by kind.
+ * Only what `finish` gives the sink leaves that process, and the charge must
+ * pay for all of it.
  *
  *	begin		from public data to a state, before anything is charged; may
  *				raise.  It takes all of the source, if there is one
@@ -137,17 +138,16 @@ typedef struct dp_reading_use
 } dp_reading_use;
 
 /*
- * Have everything ready, charge, read, and make of the counts what the use is.
- * Whoever calls it vouches that when `charge` returns a durable charge covers
- * everything that finish releases.  An error before `charge` is called
- * depends on nothing private.  Charge, source and sink are called in memory
- * that is freed when it returns.
+ * Prepare, charge, read, and give the counts to the use.  The caller vouches
+ * that when `charge` returns a durable charge covers everything that finish
+ * releases.  An error before `charge` is called depends on nothing private.
+ * Charge, source and sink are called in memory that is freed when it returns.
  */
 extern void dp_reading_run(dp_reading *reading, const dp_reading_use *use);
 
 /*
- * Read the public rows that the relation joins, and raise what of them would
- * be refused in dp_reading_run: for those who charge long before they read.
+ * Read the public rows that the relation joins, and raise what dp_reading_run
+ * would refuse in them: for callers that charge long before they read.
  */
 extern void dp_reading_check_joined(const dp_reading *reading);
 

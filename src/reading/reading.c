@@ -4,17 +4,16 @@
  *
  * A reading takes the way of a private query up to the noise.  Its conditions
  * or columns become the array of one dp_pg.conditions over the relation; that
- * query is rewritten (views, row security), verified and split as any other,
- * and of the block only the verified expressions are kept.  The inner query
- * that counts is made of them, and runs as the one of a release does
- * (reading_use.c, run.c), without a charge.
+ * query is rewritten (views, row security), verified and split as any other.
+ * The inner query that counts is made of the block's verified expressions, and
+ * runs as that of a release does (reading_use.c, run.c), without a charge.
  *
  * Where one unit has one row (the block's verification says so) it moves a
  * count by 1 at most, and the sum of its weight as a number of rows too.
  * Where it may have many the inner query gives rows, which are bounded where
  * they are read (reading_rows.c), so that it moves a count by m at most.
- * What the relation joins, and rows that are brought together by units, are
- * read as those of a release are.
+ * What the relation joins, and rows that are gathered by unit, are read as
+ * those of a release are.
  */
 #include "postgres.h"
 
@@ -49,7 +48,7 @@ forbid_releases(const dp_block *block)
 }
 
 /*
- * What would be refused when the reading runs is refused before anything is
+ * Refuse what would be refused when the reading runs, before anything is
  * charged for it.
  */
 static void
@@ -111,7 +110,7 @@ read_predicates(Oid relid, List *texts)
 	return reading;
 }
 
-/* How many of its predicates are evaluated for every row. */
+/* The number of its predicates that are evaluated for every row. */
 static int
 evaluated(const dp_reading *reading)
 {
@@ -201,7 +200,9 @@ all_cells(dp_axis *const *axes, int ntables, const dp_reading_table *tables)
 	return cells;
 }
 
-/* The axes that some table has; *place: of an axis among them, or -1. */
+/*
+ * The axes that some table has; place[i]: where axis i is among them, or -1.
+ */
 static dp_axis **
 used_axes(int naxes, dp_axis *const *axes, int ntables,
 		  const dp_reading_table *tables, int *place, int *nused)

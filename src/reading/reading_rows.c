@@ -5,15 +5,15 @@
  *
  * The inner query gives, for each row, its unit and then the conditions, or
  * the columns that tables are over.  src/bound takes them, unit by unit and in
- * memory that does not follow how many there are.  Of a predicate c rows of a
- * unit count as min(c, m), and of weights what they add up to as m at most:
- * nothing is drawn, and asking twice gives the same.  Tables must agree with
- * each other and with what is added up from them, so in those m rows of each
- * unit count, chosen at random from all of its rows that have a place in some
- * table, and the same rows in all tables (doc/theory.md T135, T136).
+ * memory that does not grow with their number.  c rows of a unit for which a
+ * predicate holds count as min(c, m), and weights add up to m at most: nothing
+ * is drawn, and asking twice gives the same.  Tables must agree with each
+ * other and with sums of their cells, so in them m rows of each unit count,
+ * chosen at random from all of its rows that have a place in some table, and
+ * the same rows in all tables (doc/theory.md T135, T136).
  *
- * Where rows are brought together by units (T158), they come part by part, and
- * a part has all rows of its units.
+ * Where rows are gathered by unit (T158), they come part by part, and a part
+ * has all rows of its units.
  */
 #include "postgres.h"
 
@@ -39,11 +39,11 @@ struct dp_reading_rows
 	List	   *conditions;
 	dp_condition_words *packing;
 	uint64	   *words;			/* room for a row's */
-	int64	   *counts;			/* that are added to */
+	int64	   *counts;			/* to be added to */
 	MemoryContext scratch;		/* reset for every row */
 };
 
-/* ---- the session's side ---- */
+/* ---- the connection's side ---- */
 
 /*
  * dp_reading_rows_targets
@@ -69,7 +69,7 @@ dp_reading_rows_targets(const struct dp_reading_plan *plan)
 
 /* ---- where the rows are read ---- */
 
-/* Places on axes, two to a word. */
+/* A row is its places on axes, two to a word. */
 static void
 begin_tables(dp_reading_rows *rows)
 {
@@ -90,7 +90,7 @@ begin_conditions(dp_reading_rows *rows)
 	column->words = dp_bound_total_words(column->bits, column->weights);
 }
 
-/* What rows are bounded to, without m. */
+/* How rows are bounded, without m. */
 static dp_bound_spec
 begin_rows(dp_reading_rows *rows, Node *of, Oid unit)
 {
@@ -113,8 +113,8 @@ begin_rows(dp_reading_rows *rows, Node *of, Oid unit)
 
 /*
  * dp_reading_rows_bytes
- *	  What a row of a unit takes in memory, but for the bytes that name a unit;
- *	  of what and of which units as in dp_reading_rows_create.
+ *	  Bytes of a row in memory, without those of its unit; arguments as of
+ *	  dp_reading_rows_create.
  */
 Size
 dp_reading_rows_bytes(Node *of, Oid unit)
@@ -127,9 +127,9 @@ dp_reading_rows_bytes(Node *of, Oid unit)
 
 /*
  * dp_reading_rows_create
- *	  No rows yet, in the current context.  of: the spec of tables (Const), or
- *	  a list of conditions; unit: the type of the column that names units;
- *	  m: how many rows of each count.
+ *	  An empty collection, in the current context.  of: the spec of tables
+ *	  (Const), or a list of conditions; unit: the type of the column that names
+ *	  units; m: how many rows of each count.
  */
 dp_reading_rows *
 dp_reading_rows_create(Node *of, Oid unit, int64 m)
@@ -146,7 +146,7 @@ dp_reading_rows_create(Node *of, Oid unit, int64 m)
 	return rows;
 }
 
-/* What a row comes to, in rows->words; false: it is counted nowhere. */
+/* Pack a row into rows->words; false: it is counted nowhere. */
 static bool
 pack(dp_reading_rows *rows, const Datum *values, const bool *nulls)
 {
@@ -157,7 +157,7 @@ pack(dp_reading_rows *rows, const Datum *values, const bool *nulls)
 	return true;
 }
 
-/* dp_reading_rows_add: one of those that the inner query gives. */
+/* dp_reading_rows_add: a row of the inner query. */
 void
 dp_reading_rows_add(dp_reading_rows *rows, TupleTableSlot *slot)
 {
@@ -192,8 +192,8 @@ add_part(void *context, int64 group, int column, const dp_bound_part *part)
 
 /*
  * dp_reading_rows_end_part
- *	  All rows of the units that have any so far are there: add what they add
- *	  to the counts, of weights in granules.
+ *	  After all rows of the units that have any so far: add what they
+ *	  contribute to the counts, of weights in granules.
  */
 void
 dp_reading_rows_end_part(dp_reading_rows *rows, int64 *counts)
@@ -202,7 +202,7 @@ dp_reading_rows_end_part(dp_reading_rows *rows, int64 *counts)
 	dp_bound_finish(rows->bounder, add_part, rows);
 }
 
-/* dp_reading_rows_finish: the last part, and counts are in whole rows. */
+/* dp_reading_rows_finish: end the last part, and give counts in whole rows. */
 void
 dp_reading_rows_finish(dp_reading_rows *rows, int64 *counts)
 {

@@ -34,20 +34,19 @@ dp_reading_register(dp_use_kind kind, const dp_use_methods *how)
 /* ---- where the rows are read ---- */
 
 /*
- * Data of a job; those of the use follow at an aligned place.  Input of the
- * job: a list of the conditions, or when tables are counted NULL, or of units
- * with many rows their spec; and of the block, where it joins something, or
- * brings rows together; else NULL.  Pieces of the source: what is joined, then
- * those of the use.
+ * Data of a job; the use's follow at an aligned place.  Input of the job, a
+ * list of two: the conditions or, when tables are counted, NULL (their spec if
+ * units have many rows); and the block if it joins something or gathers rows,
+ * else NULL.  Pieces of the source: joined rows, then the use's.
  */
 typedef struct reading_data
 {
 	int64		ncounts;
 	int64		rows;			/* of a unit that count; 0: it has one */
-	Oid			unit_type;		/* else */
+	Oid			unit_type;		/* unless rows is 0 */
 	dp_joined_sizes joined;
 	int			pieces;			/* of what is joined */
-	bool		more;			/* others follow */
+	bool		more;			/* the use's follow */
 	Size		size;			/* of the use's data */
 	dp_use_kind kind;
 } reading_data;
@@ -66,7 +65,7 @@ typedef struct reading_work
 	void	   *state;			/* of the use */
 } reading_work;
 
-/* The one row of exact aggregates, or a row of a unit. */
+/* Receive the one row of exact aggregates, or a row of a unit. */
 static bool
 receive_counts(TupleTableSlot *slot, DestReceiver *self)
 {
@@ -106,7 +105,7 @@ next_of_first(void *context, Size *size)
 	return pieces->source(pieces->context, size);
 }
 
-/* What the block joins, and where its rows are brought together. */
+/* Prepare what the block joins, and the gathering of its rows. */
 static void
 begin_named(reading_work *work, const reading_data *head,
 			const dp_block *block, Node *of, dp_reader_source source,
@@ -122,10 +121,10 @@ begin_named(reading_work *work, const reading_data *head,
 						  head->joined.widest, &limits);
 	work->named = dp_run_named_create(block, &limits, next_of_first, &pieces);
 	if (limits.sources > 0 && work->rows == NULL)
-		elog(ERROR, "reading brings rows together that are units");
+		elog(ERROR, "reading gathers rows that are units");
 }
 
-/* Nothing follows that the use has no use for. */
+/* Check that nothing follows that the use does not take. */
 static void
 take_end(const reading_data *head, dp_reader_source source, void *context)
 {
@@ -176,7 +175,7 @@ scan(void *state, int n)
 	return dp_run_named_scan(((reading_work *) state)->named, n);
 }
 
-/* Rows that are brought together by units are of units with many. */
+/* Gathered rows are of units with many rows, so `rows` is there. */
 static bool
 next(void *state)
 {
@@ -220,9 +219,9 @@ dp_reading_init(void)
 	dp_reader_register(DP_READER_READING, &reader_methods);
 }
 
-/* ---- the session's side ---- */
+/* ---- the connection's side ---- */
 
-/* A block's rows with other targets: SELECT aggregates, or rows. */
+/* The block's inner query with other targets: aggregates, or rows. */
 static Query *
 inner_query(const dp_reading *reading, const dp_block *block)
 {
@@ -252,7 +251,7 @@ inner_query(const dp_reading *reading, const dp_block *block)
 	return inner;
 }
 
-/* The value to which the relation holds a column by itself, or NULL. */
+/* The value to which the relation restricts its partition column, or NULL. */
 static Const *
 part_value(const dp_block *block)
 {
@@ -289,7 +288,7 @@ memory_of(const dp_reading *reading)
 		dp_count_conditions_memory(reading->plan->counting);
 }
 
-/* What whoever reads makes the counts of. */
+/* The input to counting: conditions, or the spec of tables. */
 static Node *
 counted(const struct dp_reading_plan *plan, bool many)
 {
@@ -298,7 +297,7 @@ counted(const struct dp_reading_plan *plan, bool many)
 	return many ? (Node *) plan->spec : NULL;
 }
 
-/* What is joined, and then what the use has; for the job's source. */
+/* Joined rows, and then the use's pieces, for the job's source. */
 typedef struct all_pieces
 {
 	dp_joined_rows *joined;		/* or NULL: there are no more of these */
@@ -321,7 +320,7 @@ next_of_all(void *context, Size *size)
 		pieces->source(pieces->context, size);
 }
 
-/* The input of the job; what was run before the block is not part of it. */
+/* The input of the job; subqueries that were run before are left out. */
 static List *
 input_of(const dp_reading *reading, const dp_block *block)
 {
@@ -336,7 +335,7 @@ input_of(const dp_reading *reading, const dp_block *block)
 	return list_make2(counted(reading->plan, reading->many), sent);
 }
 
-/* The block that is read, which may be another one by what it joins. */
+/* The block to read, which depends on the sizes of what it joins. */
 static dp_block *
 find_way(const dp_reading *reading, const dp_joined_sizes *joined)
 {
@@ -374,7 +373,7 @@ fill_data(const dp_reading *reading, const dp_reading_use *use,
 	job->data = data;
 }
 
-/* Of units with many rows workers hand over what they read. */
+/* What workers hand over: rows if units have many, else states, if small. */
 static dp_workers
 find_workers(const dp_reading *reading, Size row)
 {
@@ -411,7 +410,9 @@ dp_reading_run(dp_reading *reading, const dp_reading_use *use)
 	memset(&job, 0, sizeof(job));
 	dp_run_check_preconditions();
 	dp_ledger_require_budget(reading->dataset, &reading->standing);
-	/* What is planned is for these neighbours; others fail the charge. */
+	/*
+	 * The plan is for these neighbours; if they have changed the charge fails.
+	 */
 	reading->standing.replace_one = replace_one;
 	run.local = reading->standing.exempt;
 	PushActiveSnapshot(GetTransactionSnapshot());

@@ -4,8 +4,8 @@
  *
  * They become the array of one dp_pg.conditions over the relation; that query
  * is rewritten (views, row security), verified and split as any other, and of
- * its block the conditions are taken.  Weights stand in the array as they are,
- * as no query that is written can have them: nothing ever makes the array.
+ * its block the conditions are taken.  Weights stand in the array unconverted,
+ * as no written query could have them: the array is never built.
  */
 #include "postgres.h"
 
@@ -68,7 +68,7 @@ dp_reading_forget_position(void *arg)
 		errposition(0);
 }
 
-/* Has a public relation policies for the current user, whoever that is? */
+/* A public relation with policies for the current user, or InvalidOid. */
 static Oid
 find_policies(Query *level)
 {
@@ -104,9 +104,9 @@ policies_walker(Node *node, void *context)
 }
 
 /*
- * Whose rows a policy shows was decided for the current user.  Inside a
- * SECURITY DEFINER function that is not the role that asks, whose view names
- * public relations that are read as that role.
+ * Policies were chosen for the current user.  Inside a SECURITY DEFINER
+ * function that is not the asking role, whose view may name public relations
+ * that are read as the asking role.
  */
 static void
 forbid_policies(Query *query)
@@ -120,7 +120,7 @@ forbid_policies(Query *query)
 			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 			 errmsg("relation \"%s\" has row security that depends on the "
 					"current user", get_rel_name(found)),
-			 errdetail("The current user is not the role that asks."),
+			 errdetail("The current user is not the asking role."),
 			 errhint("Name a view that reads it with the right of its owner, "
 					 "without security_invoker; or ask outside of the "
 					 "function.")));
@@ -128,11 +128,11 @@ forbid_policies(Query *query)
 
 /*
  * dp_reading_rewrite_conditions
- *	  Put an aggregate of the query's targets, which are conditions, in their
- *	  place: dp_pg.conditions(ARRAY[targets] [, epsilon]); and rewrite.
+ *	  Replace the query's targets, which are conditions, by
+ *	  dp_pg.conditions(ARRAY[targets] [, epsilon]), and rewrite.
  *
  * Errors: those of rewriting; 0A000 policies that depend on another role than
- * the one that asks.
+ * the asking one.
  */
 Query *
 dp_reading_rewrite_conditions(Query *query, Const *epsilon)
@@ -195,8 +195,8 @@ take_block(dp_block *block, RangeTblEntry *entry, void *context)
 
 /*
  * dp_reading_verify_conditions
- *	  The block of a query of dp_reading_rewrite_conditions, or what is wrong
- *	  with it as an error.
+ *	  The block of a query of dp_reading_rewrite_conditions; raises what is
+ *	  wrong with it.
  */
 dp_block *
 dp_reading_verify_conditions(Query *query)

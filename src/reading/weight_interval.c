@@ -1,10 +1,10 @@
 /*
  * weight_interval.c
- *	  Are the weights of a list from 0 to 1, by what is declared of the columns
- *	  and by their own constants?
+ *	  Check that the weights of a list are from 0 to 1, by the declarations of
+ *	  columns and by their own constants.
  *
  * Privacy does not need it, because rows are clamped (src/count/row_weight.c);
- * but clamped to another query, one would be answered without a word.
+ * but clamping would silently answer another query.
  */
 #include "postgres.h"
 
@@ -14,7 +14,9 @@
 #include "../bridge/dp_numeric.h"
 #include "reading.h"
 
-/* Beyond an end by no more than half a granule: rounding moves it there. */
+/*
+ * Within [0, 1], or beyond by at most half a granule, which rounding corrects.
+ */
 static bool
 is_within(const dp_interval *values)
 {
@@ -27,7 +29,7 @@ is_within(const dp_interval *values)
 						   dp_numeric_call2(numeric_add, one, half)) <= 0;
 }
 
-/* For people's eyes; infinite beyond the largest double. */
+/* For display; infinite beyond the largest double. */
 static double
 approximately(Numeric x)
 {
@@ -58,7 +60,7 @@ check_weight(const dp_block *block, int number, const char *text, Node *base)
 	{
 		if (!is_within(&values))
 			forbid(number, text,
-				   psprintf("By what is declared of its columns its values "
+				   psprintf("By the declarations of its columns its values "
 							"are from %.6g to %.6g.",
 							approximately(values.low),
 							approximately(values.high)));
