@@ -96,7 +96,7 @@ make_answers(MemoryContext context, int n, float8 epsilon, ArrayType *array)
 	return made;
 }
 
-/* Two states, or a state and its next row, speak of one mechanism. */
+/* Check that two states, or a state and its next row, are of one mechanism. */
 static void
 check_same(dp_answers *answers, float8 epsilon, ArrayType *array)
 {
@@ -119,7 +119,7 @@ approximate(const dp_rational *x)
 	return (float8) ((long double) x->num / (long double) x->den);
 }
 
-/* One more answer; the index of its candidate is known. */
+/* Add an answer, by the index of its candidate. */
 static Datum
 add_answer(FunctionCallInfo fcinfo, int n, float8 epsilon, ArrayType *array,
 		   int index)

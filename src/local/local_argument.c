@@ -11,7 +11,7 @@
 
 #include "local.h"
 
-/* What this call site remembers; never NULL. */
+/* The memory of this call site; never NULL. */
 static dp_local_site *
 call_site(FunctionCallInfo fcinfo)
 {
@@ -28,9 +28,9 @@ call_site(FunctionCallInfo fcinfo)
 }
 
 /*
- * An exact positive epsilon, or 22023.  Only who draws is bound by the
- * server's ceiling; an estimate of answers drawn before is not.  The floor is
- * about charges, and nothing is charged here.
+ * An exact positive epsilon, or 22023.  Only drawing is bound by the server's
+ * ceiling, not an estimate from answers drawn before.  The floor is about
+ * charges, and nothing is charged here.
  */
 static dp_rational
 read_epsilon(Numeric x, bool limited)
@@ -136,7 +136,7 @@ raise_candidates(const char *detail)
 					 "values.")));
 }
 
-/* Sorts the candidates, if their type can be, and refuses equal ones. */
+/* Sorts the candidates, if their type has an order, and refuses equal ones. */
 static void
 sort_candidates(dp_candidates *candidates)
 {

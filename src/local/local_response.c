@@ -9,11 +9,11 @@
  * no protected relation takes part.  Inside a private query these functions
  * are refused like every function that is not on the list.
  *
- * What is answered is always one of the public candidates, byte for byte as
- * the caller spelled it in the list, never the bytes of the value: 1.0 and
- * 1.00 are one candidate.  A NULL or a value that is no candidate is an error
- * without the value, and without the statement, in which a value may stand,
- * in the server's log.
+ * The answer is always one of the public candidates, byte for byte as the
+ * caller spelled it in the list, never the bytes of the value: 1.0 and 1.00
+ * are one candidate.  A NULL or a value that is no candidate is an error
+ * without the value, and without the statement, in which a value may stand, in
+ * the server's log.
  */
 #include "postgres.h"
 
@@ -78,7 +78,7 @@ respond_among(FunctionCallInfo fcinfo, const dp_rational *epsilon)
 	status = dp_mech_randomized_response_among(dp_bridge_source(), epsilon,
 											   truth, candidates->n, &answer);
 	dp_bridge_check_status(status, "draw a random answer");
-	/* a copy: the candidates go when the next call has other ones */
+	/* a copy, since the next call may have other candidates */
 	return datumCopy(candidates->values[answer], candidates->type->typbyval,
 					 candidates->type->typlen);
 }
