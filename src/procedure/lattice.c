@@ -66,10 +66,10 @@ argument_type(FunctionCallInfo fcinfo, int place)
 
 /*
  * dp_procedure_read_array
- *	  An array argument, taken apart but not looked at.
+ *	  An array argument, deconstructed; its elements are not read.
  *
  * Errors: 22004 NULL, 22023 no elements: how many there are is public, so
- * there is no way to answer with noise.
+ * noise cannot hide it.
  */
 void
 dp_procedure_read_array(FunctionCallInfo fcinfo, int place, const char *what,
@@ -156,7 +156,7 @@ given_exponent(Numeric granule, bool integers)
 /*
  * dp_procedure_lattice
  *	  The lattice for values of which `together` may move at once; granule
- *	  NULL has it chosen as the head of this file says.
+ *	  NULL: chosen as the head of this file says.
  *
  * Errors: 22023 granule not a power of two, or too small.
  */
@@ -233,7 +233,7 @@ dp_procedure_granules(const dp_lattice *lattice, Datum value, bool isnull)
 	return 0;
 }
 
-/* dp_procedure_add: value + noise, ending at the ends of 128 bits. */
+/* dp_procedure_add: value + noise, clamped to 128 bits. */
 dp_int128
 dp_procedure_add(dp_int128 value, dp_int128 noise)
 {
@@ -244,7 +244,7 @@ dp_procedure_add(dp_int128 value, dp_int128 noise)
 	return sum;
 }
 
-/* granules * 2^exponent within the bounds of an integer type. */
+/* granules * 2^exponent, clamped to the bounds of an integer type. */
 static int64
 saturate(dp_int128 granules, int exponent, int64 lower, int64 upper)
 {

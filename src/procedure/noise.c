@@ -15,7 +15,7 @@
 
 #include "procedure.h"
 
-/* Where values lie on their lattice, an L2 sensitivity is read this finely. */
+/* Finer bits of an L2 sensitivity, where values lie on their lattice. */
 #define SUBGRANULE 20
 /* The accounting takes sensitivities below 2^60. */
 #define MAX_SENSITIVITY ((dp_uint128) 1 << 60)

@@ -3,11 +3,11 @@
  *	  What the data owner's building blocks share: what a call costs and who
  *	  pays, and the lattice on which a value that the owner computed is read.
  *
- * A call goes: public parameters, among them the number of values, are read
- * and refused; the charge is made; then the values are read, noise is drawn.
- * After the charge nothing can fail for a reason that depends on a value:
- * NULL and NaN count as 0, what is out of range as the range's end, and a
- * result that its type cannot hold is the type's end.
+ * A call proceeds as follows: public parameters, among them the number of
+ * values, are read and checked; the charge is made; then the values are read
+ * and noise is drawn.  After the charge nothing can fail for a reason that
+ * depends on a value: NULL and NaN count as 0, what is out of range as the
+ * range's end, and a result that its type cannot hold is the type's end.
  */
 #ifndef DP_PROCEDURE_H
 #define DP_PROCEDURE_H

@@ -25,7 +25,7 @@ typedef enum choice
 	CHOICE_PERMUTE_AND_FLIP
 } choice;
 
-/* As dp_noisy_max calls them, and as the ledger does. */
+/* Their names in dp_noisy_max, and in the ledger. */
 static const char *const choice_names[] = {
 	"laplace", "exponential", "gumbel", "permute_and_flip"
 };
