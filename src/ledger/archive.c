@@ -8,8 +8,9 @@
  *
  *		d(0) = empty, d(i) = SHA-256(d(i - 1) || line i)
  *
- * over all lines of a dataset that ever left, in the order in which they did.
- * So whoever keeps the lines can show that none is missing or was changed.
+ * over all lines of a dataset that ever left, in the order in which they left,
+ * so that whoever keeps the lines can show that they are complete and
+ * unchanged.
  *
  * A line is written for the digest as its columns in the ledger's order, each
  * with the length of its text in 4 bytes, most significant first, and the
@@ -38,12 +39,12 @@ PG_FUNCTION_INFO_V1(dp_ledger_sql_verify);
 
 #define LINE_COLUMNS 21
 #define LINE_ID 1
-#define LINE_ARCHIVE 22			/* of lines that somebody keeps */
+#define LINE_ARCHIVE 22			/* only in a table of archived lines */
 #define IS_NULL PG_UINT32_MAX
 
 /*
- * Lines that are read, for a digest and perhaps for a result: the ledger's
- * columns, and what may follow them.
+ * State while lines are read, for a digest and perhaps for a result.  A line
+ * has the ledger's columns first; others may follow.
  */
 typedef struct reading
 {
@@ -65,7 +66,9 @@ start_reading(reading *r)
 									   ALLOCSET_SMALL_SIZES);
 }
 
-/* The text of a value, with its length; the first line tells the type. */
+/*
+ * The text of a value, with its length.  Output functions are looked up once.
+ */
 static void
 append_value(reading *r, int column, Datum value, Oid type)
 {
@@ -146,9 +149,9 @@ read_line(void *context, HeapTuple line, TupleDesc desc)
 
 /*
  * dp_ledger_sql_archive
- *	  dp_ledger_archive(before, dataset, first, last): take the lines that were
- *	  charged before that time, of no current period, out of the ledger, and
- *	  return them; those whose ids are from first to last, NULL: no limit.
+ *	  dp_ledger_archive(before, dataset, first, last): take lines that were
+ *	  charged before a time and belong to no current period out of the ledger,
+ *	  and return them.  Ids are from first to last; NULL means no limit.
  *
  * Errors: 22004 no time, 42704, 42501, 25006.
  */
@@ -167,8 +170,8 @@ dp_ledger_sql_archive(PG_FUNCTION_ARGS)
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 				 errmsg("the time before which lines are archived must not "
 						"be NULL"),
-				 errhint("Lines of a current period stay, whatever the time "
-						 "is.")));
+				 errhint("Give a time; lines of current periods stay in any "
+						 "case.")));
 	dataset = dp_ledger_owner_dataset_argument(fcinfo, 1);
 	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
 	start_reading(&r);
@@ -189,7 +192,7 @@ dp_ledger_sql_archive(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
-/* 42P01 when it is gone meanwhile. */
+/* Raises 42P01 if the table has been dropped. */
 static const char *
 name_table(Oid relid)
 {
@@ -203,17 +206,17 @@ name_table(Oid relid)
 	return quote_qualified_identifier(schema, name);
 }
 
-/* Lines that somebody keeps, compared with what was archived. */
+/* Comparison of a table of archived lines with what was archived. */
 typedef struct comparison
 {
-	reading		r;				/* those of the present archive */
+	reading		r;				/* of lines of the current archive */
 	const dp_archive_row *rows; /* all archives, in order */
 	int			n;
-	int			now;			/* the present one */
+	int			now;			/* index of the current one */
 	ReturnSetInfo *result;
 } comparison;
 
-/* All lines of the present archive were read: say what they are. */
+/* All lines of the current archive were read: give its row of the result. */
 static void
 end_archive(comparison *c)
 {
@@ -239,7 +242,7 @@ end_archive(comparison *c)
 	row->lines = 0;
 }
 
-/* dp_line_sink: by archive, id */
+/* dp_line_sink; lines come in the order of archive, id. */
 static void
 compare_line(void *context, HeapTuple line, TupleDesc desc)
 {
@@ -256,8 +259,8 @@ compare_line(void *context, HeapTuple line, TupleDesc desc)
 
 /*
  * dp_ledger_sql_verify
- *	  dp_ledger_verify(lines, dataset): does a table hold what left the
- *	  ledger?  A row for each archive of the dataset.
+ *	  dp_ledger_verify(lines, dataset): compare a table with what left the
+ *	  ledger; one row for each archive of the dataset.
  *
  * The table is read with the caller's rights.
  *

@@ -1,7 +1,7 @@
 /*
  * asker.c
- *	  Code of the role that asks, inside a function that runs with another
- *	  role's rights: what its views, candidates and domains call.
+ *	  Run code of the asking role (its views, candidates and domains) with its
+ *	  own rights, inside a function that has another role's.
  */
 #include "postgres.h"
 

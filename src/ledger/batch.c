@@ -6,9 +6,9 @@
  * may cost, so the theorems for k-fold adaptive composition of equal
  * mechanisms apply to it.  The whole batch is one charge, made when it is
  * opened; the worker counts the queries.  It belongs to a role and a dataset,
- * not to a session or a setting, so nothing has to be carried along, and
- * nobody else can use it.  Both functions act at once, whatever becomes of
- * the transaction.  doc/ledger.md has the argument.
+ * not to a connection or a setting, so other roles cannot use it.  Both
+ * functions act at once, even if the transaction is rolled back.
+ * doc/ledger.md has the argument.
  */
 #include "postgres.h"
 
@@ -20,7 +20,7 @@
 #include "ledger.h"
 #include "owner.h"
 
-/* The optimum is found for k up to here. */
+/* The largest k for which the optimal bound is computed. */
 #define MOST_QUERIES (1 << 20)
 
 PG_FUNCTION_INFO_V1(dp_ledger_sql_batch_open);
@@ -100,8 +100,8 @@ compose(batch_method method, dp_fixed epsilon, int32 k, dp_fixed slack,
 /*
  * The charge of a batch, and the method that gave it: (epsilon, slack) by the
  * composition theorem, and k times the rho of one query, which is valid
- * without the theorem.  Of several methods the one with the least epsilon
- * counts; without slack only the sum remains.
+ * without the theorem.  Of several methods the one with the least epsilon is
+ * taken; without slack, only the sum is possible.
  */
 static batch_method
 price(batch_method method, dp_fixed epsilon, int32 k, dp_fixed slack,
@@ -137,7 +137,7 @@ price(batch_method method, dp_fixed epsilon, int32 k, dp_fixed slack,
 	return best;
 }
 
-/* Does the epsilon of a batch count under a limit? */
+/* Does a limit count the epsilon of a batch? */
 static bool
 counts_epsilon(const dp_limit *limit)
 {
@@ -146,8 +146,8 @@ counts_epsilon(const dp_limit *limit)
 }
 
 /*
- * Is a smaller epsilon worth a delta?  Not where rho or squares are counted
- * only: they are the same for every method.
+ * Is a smaller epsilon worth a delta?  Not if only rho or squares are counted,
+ * which are the same for every method.
  */
 static bool
 wants_slack(const dp_ledger_standing *standing)
@@ -227,10 +227,11 @@ dp_ledger_sql_batch_open_float(PG_FUNCTION_ARGS)
 
 /*
  * dp_ledger_sql_batch_close
- *	  dp_batch_close(id) returns integer: give up the queries that are left;
- *	  how many these were.  The role of the batch may, and the dataset's owner.
+ *	  dp_batch_close(id) returns integer: give up the queries that are left,
+ *	  and return their number.  Allowed to the role of the batch and to the
+ *	  dataset's owner.
  *
- * Errors: 42704 no such batch that is open and yours; those of a charge.
+ * Errors: 42704 the caller has no such open batch; those of dp_ledger_charge.
  */
 Datum
 dp_ledger_sql_batch_close(PG_FUNCTION_ARGS)

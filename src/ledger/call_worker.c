@@ -1,7 +1,7 @@
 /*
  * call_worker.c
- *	  How a database gets a process for its ledger: who wants one makes an
- *	  entry, for which a kept worker comes or one is registered
+ *	  How a database gets a process for its ledger: a connection that needs one
+ *	  makes an entry, which a kept worker or a newly registered one takes
  *	  (bridge/workers.c), and waits.
  */
 #include "postgres.h"
@@ -14,14 +14,14 @@
 
 /* ms; a safety net only, since every event sets the latch */
 #define POLL_INTERVAL 1000
-/* ms until a process may be free */
+/* ms between attempts to find a free process */
 #define SLOT_POLL 50
-/* workers that are started in vain before a session gives up */
+/* failed starts of a worker before a connection gives up */
 #define START_ATTEMPTS 3
-/* ms after which an entry without requests is nobody's */
+/* ms after which an entry without requests is dropped */
 #define UNWANTED 1000
 
-/* 53000, and nothing was charged. */
+/* Raises 53000; nothing was charged. */
 pg_noreturn static void
 raise_no_worker(const char *detail)
 {
@@ -36,8 +36,8 @@ raise_no_worker(const char *detail)
 
 /*
  * dp_ledger_note_failure
- *	  A worker of the database ended before it was one: those who wait for it
- *	  look again.  The caller locks.
+ *	  A worker ended before it announced itself: connections of the database
+ *	  that wait for it look again.  The caller holds the lock.
  */
 void
 dp_ledger_note_failure(Oid database)
@@ -55,7 +55,7 @@ dp_ledger_note_failure(Oid database)
 	}
 }
 
-/* The process that was registered for the entry then never ran. */
+/* The process that was registered for the entry at that time never ran. */
 static void
 forget_worker(TimestampTz registered)
 {
@@ -74,9 +74,9 @@ forget_worker(TimestampTz registered)
 
 typedef enum worker_need
 {
-	WORKER_WOKEN,				/* it runs and its latch is set */
-	WORKER_COMING,				/* one has taken the entry, or is to */
-	WORKER_WANTED				/* call one */
+	WORKER_WOKEN,				/* it runs; its latch was set */
+	WORKER_COMING,				/* one has taken the entry or will */
+	WORKER_WANTED				/* one must be called */
 } worker_need;
 
 static dp_worker *
@@ -96,12 +96,13 @@ make_entry(TimestampTz now)
 		worker->since = now;
 		return worker;
 	}
-	return NULL;				/* there is one for each session */
+	return NULL;				/* cannot happen: there is an entry for each
+								 * backend */
 }
 
 /*
- * Nobody waits any longer for these entries of other databases, which kept
- * workers would serve first.  The caller locks.
+ * Drop entries of other databases that nobody waits for any more, since kept
+ * workers would serve them first.  The caller holds the lock.
  */
 static void
 drop_unwanted(TimestampTz now)
@@ -175,7 +176,7 @@ note_registered(void)
 	return now;
 }
 
-/* False: no process is free. */
+/* Returns false if no process is free. */
 static bool
 call_worker(dp_ledger_rousing *rousing)
 {
@@ -194,7 +195,7 @@ call_worker(dp_ledger_rousing *rousing)
 	return called;
 }
 
-/* 53000, unless a worker has taken the request meanwhile. */
+/* Raises 53000, unless a worker has taken the request in the meantime. */
 static void
 give_up(dp_slot **slot, const char *detail)
 {
@@ -207,11 +208,11 @@ give_up(dp_slot **slot, const char *detail)
 
 /*
  * dp_ledger_rouse_worker
- *	  See to it that a worker will take the pending request, *slot unless that
- *	  is NULL.
+ *	  Make sure that a worker will take the pending request *slot, or a later
+ *	  one if slot is NULL.
  *
- * Errors: 53000, after dp_pg.reader_timeout where no process is free; then
- * the request is withdrawn and *slot NULL.
+ * Errors: 53000, if no process was free for dp_pg.reader_timeout or workers
+ * keep failing to start; the request is then withdrawn and *slot NULL.
  */
 void
 dp_ledger_rouse_worker(dp_ledger_rousing *rousing, dp_slot **slot)
@@ -278,7 +279,7 @@ dp_ledger_find_wanted(TimestampTz *since, Datum *database)
 	return found;
 }
 
-/* dp_ledger_spare: have one leave that idles for another database. */
+/* dp_ledger_spare: ask a worker that idles for another database to leave. */
 bool
 dp_ledger_spare(long idle, bool kept_too)
 {

@@ -1,6 +1,6 @@
 /*
  * charge_session.c
- *	  The session's side of a charge: ask the worker, wait, understand.
+ *	  The connection's side of a charge: submit it, wait, interpret the answer.
  */
 #include "postgres.h"
 
@@ -36,7 +36,7 @@ abandon_slot(int code, Datum arg)
 		dp_ledger_abandon(*slot);
 }
 
-/* dp_ledger_is_late: did an answer take too long to watch for the next one? */
+/* dp_ledger_is_late: was an answer too late for spinning to pay off? */
 bool
 dp_ledger_is_late(TimestampTz start)
 {
@@ -44,8 +44,8 @@ dp_ledger_is_late(TimestampTz start)
 }
 
 /*
- * Wait for the answer; the request is in the slot.  A session that waits
- * alone watches for the answer before it sleeps, unless the last one was late.
+ * Wait for the answer; the request is in the slot.  A connection that waits
+ * alone spins before it sleeps, unless the last answer was late.
  */
 static void
 wait_for_answer(dp_slot **slot, bool alone, dp_answer *answer)
@@ -71,8 +71,8 @@ wait_for_answer(dp_slot **slot, bool alone, dp_answer *answer)
 
 /*
  * dp_ledger_wait
- *	  For the answer to a request that was handed over; *slot is NULL when it
- *	  was withdrawn because of an error.
+ *	  Wait for the answer to a request that was handed over. *slot is set to
+ *	  NULL if an error withdraws it.
  */
 void
 dp_ledger_wait(dp_slot **slot, dp_answer *answer)
@@ -86,8 +86,8 @@ dp_ledger_wait(dp_slot **slot, dp_answer *answer)
 
 /*
  * dp_ledger_start_worker
- *	  Have a worker started, if a process is free and none runs; who waits for
- *	  it asks again.
+ *	  Have a worker started if none runs and a process is free.  A caller that
+ *	  needs the worker calls this again.
  */
 void
 dp_ledger_start_worker(void)
@@ -112,7 +112,7 @@ dp_ledger_patience(void)
 		Max(LockTimeout, dp_setting_worker_lock_timeout);
 }
 
-/* Who asks is this session, as it is now. */
+/* Record the user IDs that decide who asks. */
 static void
 fill_asker(dp_slot *slot)
 {
@@ -125,8 +125,8 @@ fill_asker(dp_slot *slot)
 
 /*
  * dp_ledger_fill_reserved
- *	  The request of a reserved slot, by this session as it is now, and the
- *	  ticket to submit it with.
+ *	  Fill in the request of a reserved slot, with the present user IDs, and
+ *	  the ticket that submits it.
  */
 void
 dp_ledger_fill_reserved(dp_slot *slot, const dp_ledger_request *request,
@@ -143,9 +143,9 @@ dp_ledger_fill_reserved(dp_slot *slot, const dp_ledger_request *request,
 
 /*
  * dp_ledger_get_slot
- *	  One with the request queued, and whether nobody else waits for an answer;
- *	  or without content a reserved one.  Waits a little when every slot is
- *	  taken.
+ *	  A slot with the request queued, and whether nobody else waits for an
+ *	  answer; a reserved slot if content is NULL.  Waits up to a second for a
+ *	  free one.
  *
  * Errors: 53000.
  */
@@ -173,8 +173,8 @@ dp_ledger_get_slot(const dp_slot *content, bool *alone)
 }
 
 /*
- * A filter that adds up epsilons, or their squares, has no place for a charge
- * that has none; NULL when that is not what is wrong.
+ * The hint for a filter that adds up epsilons, or their squares, and a charge
+ * without a pure epsilon; NULL if that is not the reason.
  */
 static const char *
 pure_hint(const dp_limit *limit, const dp_spent *spent,
@@ -211,7 +211,7 @@ lacks_delta_only(const dp_limit *limit, const dp_spent *spent,
 		dp_acct_limit_holds(limit, &after);
 }
 
-/* What was asked and what remains, in the numbers that decide. */
+/* What is needed and what remains, in the quantities that decide. */
 static char *
 shortage_text(const dp_charge *charge, const dp_limit *limit,
 			  const dp_spent *spent)
@@ -222,8 +222,8 @@ shortage_text(const dp_charge *charge, const dp_limit *limit,
 						 DP_ROUND_DOWN);
 
 	if (spent->delta > limit->delta_sum)
-		return psprintf("Delta %s is already spent, and no more than %s may "
-						"be: no query is admitted.",
+		return psprintf("Delta %s has already been spent, and the limit is "
+						"%s: no query is admitted.",
 						dp_bridge_delta_text(spent->delta, DP_ROUND_UP),
 						dp_bridge_delta_text(limit->delta_sum,
 											 DP_ROUND_DOWN));
@@ -249,7 +249,7 @@ shortage_text(const dp_charge *charge, const dp_limit *limit,
 										   DP_ROUND_DOWN), left);
 }
 
-/* What is wrong with the budget or cap, after its name. */
+/* What is wrong with the budget or cap, to follow its name in a message. */
 static const char *
 shortage_word(const dp_charge *charge, const dp_limit *limit,
 			  const dp_spent *spent)
@@ -302,7 +302,7 @@ raise_exhausted(const dp_ledger_request *request, const dp_answer *answer)
 
 /*
  * dp_ledger_check_place
- *	  May this process ask the worker, here and now, by its settings?
+ *	  Raise an error where nothing can be charged; see dp_ledger.h.
  *
  * Errors: 55000, 25006, 0A000, 25000.
  */
@@ -322,9 +322,9 @@ dp_ledger_check_place(void)
 
 /*
  * dp_ledger_tell_canceled
- *	  In an error context callback: a session that is canceled while the ledger
- *	  has its request learns what becomes of that.  One that was not taken yet
- *	  is withdrawn.
+ *	  For an error context callback: if the statement is canceled while the
+ *	  ledger has its request, add to the error what becomes of the charge.  A
+ *	  request that no worker has taken is withdrawn.
  */
 void
 dp_ledger_tell_canceled(dp_slot **slot)
@@ -355,8 +355,8 @@ tell_canceled(void *arg)
 
 /*
  * dp_ledger_ask
- *	  Hand a request to the worker, wait and answer.  The request in *content
- *	  is filled in; its task is wiped there.
+ *	  Hand the request in *content to the worker and wait for the answer.  The
+ *	  task in *content is wiped.
  */
 void
 dp_ledger_ask(dp_slot *content, dp_answer *answer)
@@ -371,7 +371,7 @@ dp_ledger_ask(dp_slot *content, dp_answer *answer)
 		TimestampTzPlusMilliseconds(GetCurrentTimestamp(),
 									dp_ledger_patience());
 
-	/* Setting up the cleanup can fail: no slot may be taken before. */
+	/* Setting up the cleanup can fail, so no slot is taken before it. */
 	PG_ENSURE_ERROR_CLEANUP(abandon_slot, PointerGetDatum(&slot));
 	{
 		slot = dp_ledger_get_slot(content, &alone);
@@ -385,7 +385,9 @@ dp_ledger_ask(dp_slot *content, dp_answer *answer)
 	PG_END_ENSURE_ERROR_CLEANUP(abandon_slot, PointerGetDatum(&slot));
 }
 
-/* dp_ledger_accept: the receipt of a charge, or raise what refused it. */
+/*
+ * dp_ledger_accept: give the receipt of a charge, or raise why it was refused.
+ */
 void
 dp_ledger_accept(const dp_ledger_request *request, const dp_answer *answer,
 				 dp_ledger_receipt *receipt)
@@ -407,9 +409,8 @@ dp_ledger_accept(const dp_ledger_request *request, const dp_answer *answer,
  *	  Charge durably, or raise.
  *
  * When this returns, the charge is committed and flushed; no rollback, cancel
- * or crash undoes it.  When it raises 42704, 42501, 53400, 55000, 55P03,
- * 53000, 25006 or 0A000, nothing was charged.  When it is interrupted or
- * raises 08007, the charge may have been made.
+ * or crash undoes it.  When it is canceled or raises 08007, the charge may
+ * have been made; after any other error nothing was charged.
  */
 void
 dp_ledger_charge(const dp_ledger_request *request, dp_ledger_receipt *receipt)

@@ -1,6 +1,6 @@
 /*
  * charge_sql.c
- *	  dp_pg.charge: a charge by hand, for procedures that release something
+ *	  dp_pg.charge: an explicit charge, for procedures that release something
  *	  themselves.
  */
 #include "postgres.h"
@@ -15,7 +15,10 @@ PG_FUNCTION_INFO_V1(dp_ledger_sql_charge);
 PG_FUNCTION_INFO_V1(dp_ledger_sql_preview);
 PG_FUNCTION_INFO_V1(dp_ledger_sql_new_partition);
 
-/* Is an argument there and not NULL?  Others may have declared fewer. */
+/*
+ * Was an argument given, and not NULL?  A declaration may have fewer
+ * arguments.
+ */
 static bool
 is_given(FunctionCallInfo fcinfo, int argument)
 {
@@ -39,13 +42,13 @@ read_names(FunctionCallInfo fcinfo, dp_ledger_request *request)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("mechanism is too long"),
-				 errdetail("It has %zu bytes, of at most %d.",
+				 errdetail("It has %zu bytes; at most %d are allowed.",
 						   strlen(mechanism), DP_MECHANISM_LENGTH - 1),
 				 errhint("Describe the mechanism briefly.")));
 	strlcpy(request->mechanism, mechanism, DP_MECHANISM_LENGTH);
 }
 
-/* A part of the charge that is rounded up to the grid, or 22023. */
+/* Read rho or delta, rounded up to the grid; raises 22023. */
 static dp_fixed
 read_number(FunctionCallInfo fcinfo, int argument, const char *what,
 			dp_number_range range, const char *hint)
@@ -55,12 +58,12 @@ read_number(FunctionCallInfo fcinfo, int argument, const char *what,
 								  DP_ROUND_UP, hint);
 }
 
-/* (epsilon, delta, rho) from the arguments 2 to 4 */
+/* Read (epsilon, delta, rho) from arguments 2 to 4. */
 static void
 read_charge(FunctionCallInfo fcinfo, dp_charge *charge)
 {
 	static const char *const delta_hint =
-	"Use 0, or a number far below one over the number of people.";
+	"Use 0, or a number far below one divided by the number of people.";
 
 	if (PG_ARGISNULL(2) && is_given(fcinfo, 4))
 		charge->epsilon = DP_FIXED_INFINITE;
@@ -86,7 +89,7 @@ read_charge(FunctionCallInfo fcinfo, dp_charge *charge)
 								delta_hint);
 }
 
-/* (partition, part) from the arguments 5 and 6, both or neither */
+/* Read (partition, part) from arguments 5 and 6: both or neither. */
 static void
 read_part(FunctionCallInfo fcinfo, dp_ledger_part *part)
 {
@@ -130,12 +133,12 @@ read_request(FunctionCallInfo fcinfo, dp_ledger_request *request)
 /*
  * dp_ledger_sql_charge
  *	  dp_pg.charge(dataset, mechanism, epsilon, delta, rho, partition, part)
- *	  returns bigint: a plain charge for the asking role; the id of its line in
+ *	  returns bigint: charge the asking role, and return the id of the line in
  *	  the ledger.
  *
- * Without rho, epsilon counts for what it implies in zCDP; without epsilon
- * the mechanism has a rho only.  The caller vouches that these numbers hold
- * for the neighbours that the dataset has.
+ * If rho is NULL, it is what epsilon implies; if epsilon is NULL, the
+ * mechanism has no pure epsilon.  The caller vouches that these numbers hold
+ * for the dataset's neighbouring relation.
  *
  * Errors: 22023 bad parameter, 55000 in a function that is not known to charge
  * (dp_ledger_require_shield), and those of dp_ledger_charge.
@@ -162,8 +165,8 @@ fixed_datum(dp_fixed x)
 /*
  * dp_ledger_sql_preview
  *	  dp_pg.preview(arguments of dp_pg.charge) returns (epsilon, delta, rho,
- *	  batch, batch_left): what the charge would add to the sums of whoever
- *	  pays, and the batch that has paid for it.  NULLs without a budget.
+ *	  batch, batch_left): what the charge would add to the payer's sums, NULL
+ *	  without a budget, and the batch that has paid for it, NULL if none has.
  *
  * Errors: 22023.
  */

@@ -1,26 +1,26 @@
 /*
  * charge_stamp.c
- *	  Has any transaction that wrote ended since, besides charges?
+ *	  Tell whether any transaction that wrote has ended, charges not counted.
  *
- * Who asks small queries all day, beside others who do, finds the same tables,
- * rights and declarations each time, but not the same number of transactions
- * that have ended (bridge/stamp.c): those of workers that record charges.  So
- * workers count these, and a stamp is read without them.
+ * Where many connections ask small queries, tables, rights and declarations
+ * stay the same from query to query, but the number of transactions that have
+ * ended (bridge/stamp.c) grows by those that record charges.  So the workers
+ * count these, and their number is subtracted from a stamp.
  *
- * A commit is counted when it has ended.  Until then a stamp is too large by
- * one for each worker that commits: then it is not `exact`.  With
+ * A charge is counted after its commit.  In between, a stamp may be too large
+ * by one for each worker that commits, and is not `exact`.  With
  *
  *		O	transactions that have ended, besides charges,
  *		L	charges that have ended and are not counted yet,
  *
  * a stamp is O + L.  Let one be exact, and a later one equal to it: O1 + L1 =
- * O2 + L2.  No worker was committing at the first, so L1 are those that never
- * will be counted, because a worker ended in between; hence L2 >= L1, and as
- * O2 >= O1, both are equal.  So nothing else has ended, if the first of two
- * equal stamps is exact.
+ * O2 + L2.  No worker was committing at the first, so L1 counts charges that
+ * will never be counted, because their worker ended in between.  Hence L2 >=
+ * L1 and, since O2 >= O1, O1 = O2: if the first of two equal stamps is exact,
+ * nothing but charges has ended.
  *
- * What charges change are sums of budgets, caps and batches, and lines; where
- * a budget's period ends by the clock, too.
+ * Charges change only sums of budgets, caps and batches, periods that the
+ * clock has ended, and lines.
  */
 #include "postgres.h"
 
@@ -33,8 +33,8 @@ static bool begun = false;
 
 /*
  * dp_ledger_commit_begins
- *	  The worker is about to commit a transaction that only charges.  One that
- *	  has written nothing is not counted among those that have ended.
+ *	  The worker is about to commit a transaction that only charges.  Without a
+ *	  transaction ID, it will not be among those that have ended.
  */
 void
 dp_ledger_commit_begins(void)
@@ -47,8 +47,8 @@ dp_ledger_commit_begins(void)
 
 /*
  * dp_ledger_commit_ends
- *	  It has, or the worker will not commit any more (`done` false); does
- *	  nothing where nothing began.
+ *	  The commit is over, or was given up (`done` false).  Does nothing if none
+ *	  has begun.
  */
 void
 dp_ledger_commit_ends(bool done)
@@ -63,13 +63,13 @@ dp_ledger_commit_ends(bool done)
 
 /*
  * dp_ledger_read_stamp
- *	  As dp_bridge_read_stamp, charges not counted: to be compared with others
- *	  that this function gives, of which the first must be *exact.
+ *	  dp_bridge_read_stamp without charges.  Compare the result only with
+ *	  others of this function, of which the first must be *exact.
  */
 bool
 dp_ledger_read_stamp(dp_stamp *out, bool *exact)
 {
-	bool		none;			/* committed all the time */
+	bool		none;			/* no worker was committing meanwhile */
 	uint64		charged;
 
 	*exact = false;
@@ -78,13 +78,14 @@ dp_ledger_read_stamp(dp_stamp *out, bool *exact)
 	none = pg_atomic_read_u32(&dp_ledger_shared->committing) == 0;
 	pg_memory_barrier();
 	charged = pg_atomic_read_u64(&dp_ledger_shared->charged);
-	pg_memory_barrier();		/* what is counted has ended before */
+	pg_memory_barrier();		/* what is counted has ended by now */
 	if (!dp_bridge_read_stamp(out))
 		return false;
 	out->ended -= charged;
 	pg_memory_barrier();
 	none &= pg_atomic_read_u32(&dp_ledger_shared->committing) == 0;
-	pg_memory_barrier();		/* it is counted before it is through */
+	pg_memory_barrier();		/* commits are counted before `committing`
+								 * falls */
 	*exact = none &&
 		pg_atomic_read_u64(&dp_ledger_shared->charged) == charged;
 	return true;

@@ -1,9 +1,9 @@
 /*
  * charged_text.c
- *	  What an error says of charges that the statement has not made.
+ *	  What an error says about charges when it comes before one.
  *
- * A statement may ask several private queries, one after the other: where one
- * fails before its charge, those before it stand.
+ * A statement may hold several private queries.  If one fails before its
+ * charge, earlier charges of the statement stand.
  */
 #include "postgres.h"
 
@@ -26,6 +26,6 @@ const char *
 dp_ledger_told_uncharged(void)
 {
 	return charged_statement == GetCurrentStatementStartTimestamp() ?
-		"Nothing more was charged; what the statement asked before stands." :
+		"Nothing more was charged; earlier charges of this statement stand." :
 		"Nothing was charged.";
 }

@@ -1,16 +1,16 @@
 /*
  * decide.c
- *	  Which of a group of requests are charged, and how much.
+ *	  Decide which requests of a group are charged, and how much.
  *
  * The worker calls dp_ledger_decide within a transaction.  Requests are
- * decided in their order, against sums that are kept in memory until the end
- * of the group, when every changed row is written once.
+ * decided in order, against sums in memory; at the end of the group every
+ * changed row is written once.
  *
  * A plain charge is added to the sums of the payer's budget and of the
- * dataset.  A query that a batch has paid for adds nothing but a line.  A
- * charge for a part of a partition adds what the largest part rises by, which
- * differs between the two sums: other roles may have asked about other parts.
- * doc/ledger.md proves each of them.
+ * dataset.  A query that a batch has paid for adds only a line.  A charge for
+ * a part of a partition adds the increase of the largest part, which can
+ * differ between the two sums, since other roles may have asked about other
+ * parts. doc/ledger.md has the proofs.
  */
 #include "postgres.h"
 
@@ -30,7 +30,7 @@ typedef struct target
 /* Static, as 128-bit integers may need more alignment than palloc gives. */
 static dp_ledger_line lines[DP_LEDGER_BATCH];
 
-/* Sums that cannot be represented any more. */
+/* Raise an error if a sum overflowed. */
 static void
 check_sum(dp_status status)
 {
@@ -41,8 +41,8 @@ check_sum(dp_status status)
 }
 
 /*
- * What the charge of a request is as sums.  The queries of a batch are paid
- * for by the sum of their squares, which is less than the square of the sum.
+ * The charge of a request as sums.  For a batch the squares of its queries'
+ * epsilons are added up, which is less than the square of the sum.
  */
 static dp_spent
 sums_of(const dp_ledger_request *request)
@@ -61,7 +61,7 @@ sums_of(const dp_ledger_request *request)
 
 /*
  * What a request would add to the sums of a budget (payer) or dataset
- * (InvalidOid).  False: a part is locked by somebody else.
+ * (InvalidOid).  Returns false if another transaction has locked a part.
  */
 static bool
 compute_cost(target *t, const dp_ledger_request *request,
@@ -97,7 +97,7 @@ admits(const target *t, const dp_limit *limit)
 		dp_acct_limit_holds(limit, &after);
 }
 
-/* Add what compute_cost found, and all of the charge to its part. */
+/* Add the cost to the sums, and the whole charge to its part. */
 static void
 add_cost(target *t, const dp_ledger_request *request)
 {
@@ -120,7 +120,7 @@ tell_batch(const dp_group_batch *g, dp_ledger_receipt *receipt)
 	receipt->batch_used = g->row.used;
 }
 
-/* One query of a batch, with the identities that hold here and now. */
+/* Count one query of a batch, and refresh the identities in its row. */
 static void
 use_batch(dp_group_batch *g, const dp_payer *payer)
 {
@@ -132,7 +132,7 @@ use_batch(dp_group_batch *g, const dp_payer *payer)
 	g->changed = true;
 }
 
-/* Put the batch that a request pays for into the place of the former one. */
+/* Put the batch that a request pays for in place of the previous one. */
 static void
 open_batch(dp_group_batch *g, const dp_ledger_request *request,
 		   const dp_ledger_line *line, const dp_payer *payer,
@@ -164,7 +164,7 @@ open_batch(dp_group_batch *g, const dp_ledger_request *request,
 	g->changed = true;
 }
 
-/* Give up what is left of a batch; its role may, and the dataset's owner. */
+/* Close a batch.  Allowed to its role and to the dataset's owner. */
 static void
 close_batch(dp_slot *slot, bool *again, const dp_group_dataset *d,
 			const dp_payer *payer, TimestampTz now)
@@ -191,7 +191,7 @@ close_batch(dp_slot *slot, bool *again, const dp_group_dataset *d,
 	tell_batch(g, &answer->receipt);
 }
 
-/* The line of an admitted request; returns the one after it. */
+/* Fill in the line of an admitted request; returns the next free one. */
 static dp_ledger_line *
 add_line(dp_ledger_line *line, dp_slot *slot, const dp_payer *payer,
 		 const target *charged)
@@ -223,7 +223,7 @@ add_line(dp_ledger_line *line, dp_slot *slot, const dp_payer *payer,
 	return line + 1;
 }
 
-/* Some row is locked by somebody else: try again later. */
+/* Another transaction has locked a row: try again later. */
 static void
 postpone(dp_answer *answer, bool *again)
 {
@@ -231,7 +231,7 @@ postpone(dp_answer *answer, bool *again)
 	answer->outcome = DP_OUTCOME_LOCKED;
 }
 
-/* A request whose payer may ask, and what it would be added to. */
+/* A request whose payer is known, and the sums that it would be added to. */
 typedef struct decision
 {
 	dp_slot    *slot;
@@ -243,14 +243,14 @@ typedef struct decision
 	TimestampTz now;
 	bool		opens;			/* it pays for a batch */
 	dp_group_batch *g;			/* of the asker */
-	bool		paid;			/* by that */
+	bool		paid;			/* by g */
 	target		whole;
 	target		mine;
 } decision;
 
 /*
- * The asker's batch, and whether it pays.  False: the answer says why nothing
- * is decided.
+ * Find the asker's batch, and whether it pays.  If false, the answer says why
+ * the request is not charged.
  */
 static bool
 find_batch(decision *c)
@@ -283,7 +283,7 @@ find_batch(decision *c)
 	return false;
 }
 
-/* A batch has paid: sums grow by a line only. */
+/* A batch has paid: only the number of charges grows. */
 static void
 set_no_cost(decision *c)
 {
@@ -296,7 +296,7 @@ set_no_cost(decision *c)
 		c->mine.sums = &c->b->row.spent;
 }
 
-/* Is there room in budget and cap?  False: the answer says why not. */
+/* Do budget and cap admit the charge?  If not, the answer says why. */
 static bool
 find_room(decision *c)
 {
@@ -327,7 +327,7 @@ find_room(decision *c)
 	return true;
 }
 
-/* Add an admitted request to the sums, and fill its line. */
+/* Add an admitted request to the sums, and fill in its line. */
 static dp_ledger_line *
 record_charge(decision *c, dp_ledger_line *line)
 {
@@ -366,8 +366,8 @@ record_charge(decision *c, dp_ledger_line *line)
 }
 
 /*
- * Charge a request whose payer may ask, or say in its answer why not.  `line`
- * is the next line to write; returns the one after the last.
+ * Charge the request, or say in its answer why not. `line` is the next free
+ * line; returns the next after it.
  */
 static dp_ledger_line *
 charge_payer(decision *c, dp_ledger_line *line)
@@ -381,7 +381,7 @@ charge_payer(decision *c, dp_ledger_line *line)
 	return record_charge(c, line);
 }
 
-/* The payer's budget, told in the answer; NULL: the answer says why not. */
+/* The payer's budget, copied into the answer; if NULL, the answer says why. */
 static dp_group_budget *
 find_budget(decision *c)
 {
@@ -407,8 +407,8 @@ find_budget(decision *c)
 }
 
 /*
- * Decide request i of the group.  When it is admitted, add it to the sums in
- * memory and to the lines to write; returns the next line.
+ * Decide request i of the group.  If it is admitted, it is added to the sums
+ * in memory and to the lines to write.  Returns the next free line.
  */
 static dp_ledger_line *
 decide(dp_slot **slots, int i, bool *again, dp_ledger_line *line,
@@ -471,9 +471,10 @@ decide(dp_slot **slots, int i, bool *again, dp_ledger_line *line,
 
 /*
  * dp_ledger_decide
- *	  Decide and write n requests, at most DP_LEDGER_BATCH, in the present
+ *	  Decide and write n requests, at most DP_LEDGER_BATCH, in the current
  *	  transaction.  Fills in their answers, which hold once it is committed;
- *	  again[i] says that request i met a row that somebody else has locked.
+ *	  again[i] says that request i met a row that another transaction has
+ *	  locked.
  */
 void
 dp_ledger_decide(dp_slot **slots, bool *again, int n)

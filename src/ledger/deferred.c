@@ -1,17 +1,18 @@
 /*
  * deferred.c
- *	  A charge for which another process waits: whoever is to read rows for a
- *	  session has it made when everything is ready, and reads when it is on
- *	  disk, so that the session need not wake up in between.
+ *	  A charge that another process submits and waits for: the reader that
+ *	  works for a connection has the charge made when everything is ready, and
+ *	  reads rows when it is on disk.  The connection need not wake up in
+ *	  between.
  *
- * The session fills the request and settles who asks; the other process, which
- * is given the ticket, submits it and sees whether it was admitted, and no
- * more than that.  Everything else is the session's: it looks after a worker,
- * is told what refused the charge, and takes the answer, which stays in the
+ * The connection fills in the request, including who asks.  The reader is
+ * given the ticket, submits the request and learns only whether it was
+ * admitted.  The connection does the rest: it sees to it that a worker runs,
+ * is told why a charge was refused, and takes the answer, which stays in the
  * slot until then.
  *
- * If the session gives up before the worker has taken the request nothing is
- * charged, and the ticket is worth nothing.
+ * If the connection gives up before the worker has taken the request, nothing
+ * is charged and the ticket is void.
  */
 #include "postgres.h"
 
@@ -80,7 +81,7 @@ dp_ledger_drop(dp_ledger_deferred *deferred)
 	deferred->slot = NULL;
 }
 
-/* dp_ledger_tell_deferred: dp_ledger_tell_canceled, of its request. */
+/* dp_ledger_tell_deferred: dp_ledger_tell_canceled for its request. */
 void
 dp_ledger_tell_deferred(dp_ledger_deferred *deferred)
 {

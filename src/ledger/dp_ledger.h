@@ -1,6 +1,6 @@
 /*
  * dp_ledger.h
- *	  Public interface of the privacy ledger: who pays, and the charge that
+ *	  Public interface of the privacy ledger: who pays, and charges that
  *	  nothing undoes.
  *
  * Include postgres.h first.
@@ -41,15 +41,15 @@ typedef enum dp_task_kind
 #define DP_TASK_REPLY 128
 
 /*
- * Work for the worker, besides or instead of a charge.  The data may hold
- * private numbers: it is wiped from shared memory as soon as it was used.
+ * Work for the worker, in addition to a charge or instead of one.  The data
+ * may hold private numbers and is wiped from shared memory after use.
  */
 typedef struct dp_ledger_task
 {
 	dp_task_kind kind;
 	uint64		data[DP_TASK_DATA / 8]; /* a struct of the kind's own */
-	uint64		text_size;		/* with the zero byte; 0: no text; this and
-								 * the rest are filled in by the ledger */
+	uint64		text_size;		/* including the zero byte; 0: no text.  This
+								 * and the rest are filled in by the ledger */
 	dsm_handle	segment;		/* of a text that does not fit */
 	char		text[DP_TASK_TEXT];
 } dp_ledger_task;
@@ -64,8 +64,8 @@ typedef struct dp_task_call
 {
 	const void *data;
 	const char *text;			/* NULL: none */
-	bool		urgent;			/* dp_ledger_fail: nobody waits and none of
-								 * the fields about rights is set */
+	bool		urgent;			/* of dp_ledger_fail: nobody waits, and the
+								 * fields about rights are not set */
 	int64		ledger_id;		/* of the charge; 0: a task only */
 	TimestampTz now;
 	NameData	dataset;
@@ -76,34 +76,35 @@ typedef struct dp_task_call
 	Oid			payer;			/* InvalidOid: exempt */
 	NameData	payer_name;
 	int64		period;			/* of the payer's budget */
-	bool		replace_one;	/* neighbours of the dataset */
+	bool		replace_one;	/* the dataset's neighbouring relation */
 } dp_task_call;
 
 typedef enum dp_task_result
 {
-	DP_TASK_DONE,				/* the reply tells the rest */
+	DP_TASK_DONE,				/* the reply has the result */
 	DP_TASK_REFUSED,			/* not entitled: raise as a charge would */
 	DP_TASK_LOCKED				/* a row is locked; nothing was changed */
 } dp_task_result;
 
 /*
- * How a kind of tasks is carried out, all of it in the worker.  Tasks of a
- * group run in their order within one transaction, which is begun anew, task
- * by task, when one of them raises an error.
+ * Methods of a kind of tasks, called in the worker.  Tasks of a group run in
+ * order within one transaction; if one of them raises an error, each is run
+ * again in a transaction of its own.
  */
 typedef struct dp_task_methods
 {
-	void		(*begin) (void);	/* a transaction begins: forget all */
+	void		(*begin) (void);	/* a transaction begins: forget
+									 * everything */
 	dp_task_result (*run) (const dp_task_call *call, dp_task_reply *reply);
 	void		(*finish) (void);	/* write what the tasks have changed */
 } dp_task_methods;
 
 /*
- * A query that reads one part only of a partition of the units: all that it
+ * A query that reads only one part of a partition of the units: everything it
  * releases must be a function of the units whose rows lie in the part, and a
- * unit must lie in the same part for as long as `partition` is used.  The
- * caller vouches for both.  Equal keys must be spelled equally; two keys that
- * share a spelling cost too much and never too little.
+ * unit must stay in the same part for as long as `partition` is used.  The
+ * caller vouches for both.  Equal keys must be spelled equally; different keys
+ * with the same spelling cost too much, never too little.
  */
 typedef struct dp_ledger_part
 {
@@ -111,13 +112,13 @@ typedef struct dp_ledger_part
 	NameData	key;			/* not empty */
 } dp_ledger_part;
 
-/* Of the two actions on batches; others leave it zero. */
+/* For the two actions on batches; zero for others. */
 typedef struct dp_ledger_batch
 {
-	int64		id;				/* to close */
-	Oid			role;			/* whose batch it is, to close */
+	int64		id;				/* close: the batch */
+	Oid			role;			/* close: whose batch it is */
 	NameData	role_name;
-	dp_fixed	epsilon;		/* to open: most that one query may cost */
+	dp_fixed	epsilon;		/* open: the most that one query may cost */
 	int32		queries;
 	char		method[DP_METHOD_LENGTH];
 } dp_ledger_batch;
@@ -132,8 +133,8 @@ typedef struct dp_ledger_request
 	int64		fingerprint;	/* of the query's shape, no data, no params */
 
 	/*
-	 * The neighbouring relation that the charge was computed for; copy it
-	 * from the standing.  When the dataset has another, nothing is charged.
+	 * The neighbouring relation that the charge was computed for, copied from
+	 * the standing.  If the dataset has another, nothing is charged.
 	 */
 	bool		replace_one;
 
@@ -163,7 +164,7 @@ typedef struct dp_ledger_receipt
 typedef struct dp_ledger_standing
 {
 	Oid			asking;			/* the role whose rights count */
-	Oid			owner;			/* of the dataset; InvalidOid: none any more */
+	Oid			owner;			/* of the dataset; InvalidOid: was dropped */
 	bool		found;			/* a budget or exemption exists */
 	bool		exempt;
 	NameData	payer;
@@ -190,17 +191,17 @@ typedef struct dp_ledger_preview
 	bool		found;			/* a budget or exemption exists */
 	dp_charge	charged;		/* what the payer's sums (exempt: the
 								 * dataset's) would grow by */
-	int64		batch;			/* that has paid for it; 0: none */
+	int64		batch;			/* that has paid; 0: none */
 	int32		batch_queries;
-	int32		batch_used;		/* = batch_queries: would be refused */
+	int32		batch_used;		/* if = batch_queries, it would be refused */
 } dp_ledger_preview;
 
 extern void dp_ledger_init(void);	/* from _PG_init, preloading only */
 
 /*
- * Called when DDL needs a database for itself, until no worker of ours is in
- * it: other processes of other folders leave then, too.  Returns whether one
- * is still there.  One such function; from _PG_init.
+ * Called repeatedly while DDL needs a database without connections, so that
+ * processes of another folder leave it, too.  Returns whether one is still
+ * there.  Only one such function can be set, from _PG_init.
  */
 typedef bool (*dp_ledger_clearing) (Oid database);
 
@@ -209,24 +210,26 @@ extern void dp_ledger_on_clearing(dp_ledger_clearing function);
 /*
  * Charge durably, or raise: 53400 budget or cap exhausted, 42501 no budget,
  * 25006 recovery, 55P03 ledger locked, 53000 no worker, 42704 no dataset,
- * 55000 the dataset has other neighbours than the request; 53400 also when the
- * asking role has an open batch that covers the charge and is used up.
- * On return the charge is on disk and no rollback, cancel or crash undoes it.
+ * 55000 the dataset has other neighbours than the request; 53400 also if the
+ * asking role has an open batch that covers the charge and is used up; and the
+ * errors of dp_ledger_check_place.  On return the charge is on disk; no
+ * rollback, cancel or crash undoes it.  After 08007 the outcome is unknown.
  */
 extern void dp_ledger_charge(const dp_ledger_request *request,
 							 dp_ledger_receipt *receipt);
 
 /*
- * From now on charges wait for somebody else's row lock no longer than
- * dp_pg.worker_lock_timeout, whatever the session's lock_timeout: a process
- * that others need is held meanwhile.
+ * If true, charges wait for locked rows no longer than
+ * dp_pg.worker_lock_timeout, whatever lock_timeout is, because the connection
+ * holds a reader that others may need.
  */
 extern void dp_ledger_hurry(bool hurry);
 
 /*
- * Raise where nothing can be charged: 55000 not preloaded, or a setting is not
- * of this transaction where dp_pg.setting_scope wants that, 25006 in recovery,
- * 25000 in a parallel operation, 0A000 in a security-restricted one.
+ * Raise an error where nothing can be charged: 55000 not preloaded, or a
+ * setting was not made in this transaction although dp_pg.setting_scope
+ * requires it; 25006 in recovery; 25000 in a parallel operation; 0A000 in a
+ * security-restricted one.
  */
 extern void dp_ledger_check_place(void);
 
@@ -235,53 +238,52 @@ extern void dp_ledger_register_task(dp_task_kind kind,
 									const dp_task_methods *methods);
 
 /*
- * dp_ledger_charge, or for DP_LEDGER_TASK no charge, with a task in the same
- * transaction; its text, of any length, may be NULL.  Errors are those of
- * dp_ledger_charge.  The data in *request is wiped once it was handed over.
+ * dp_ledger_charge with a task in the same transaction, or the task alone for
+ * DP_LEDGER_TASK.  Its text may be NULL.  Errors: those of dp_ledger_charge,
+ * and 54000 if the text is longer than 16 MB.  The data in *request is wiped.
  */
 extern void dp_ledger_run_task(dp_ledger_request *request, const char *text,
 							   dp_ledger_receipt *receipt,
 							   dp_task_reply *reply);
 
 /*
- * The same in a subtransaction: NULL, or what went wrong, palloc'd, unless it
- * is a cancel, which is raised.
+ * The same in a subtransaction: returns NULL, or the error, palloc'd.  A
+ * cancel is raised.
  */
 extern ErrorData *dp_ledger_try_task(dp_ledger_request *request,
 									 const char *text,
 									 dp_task_reply *reply);
 
 /*
- * A place in the queue, for a task whose data another process comes to know:
- * the session that asks never does.
+ * A place in the queue, for a task whose data another process provides and the
+ * asking connection never sees.
  *
- * The session reserves the place and prepares the request in it, which settles
- * who asks and what the text is; then it gives the ticket to a process of the
- * same database, which hands over the data when it has them, and has nothing
- * to do with the answer: that is the session's to wait for.  Preparing and
- * waiting raise as dp_ledger_run_task does, reserving as dp_ledger_charge, and
- * reserving waits until all that dp_ledger_fail told the worker is done.
+ * The connection reserves the place and prepares the request in it, which
+ * fixes who asks and the text.  It gives the ticket to a process of the same
+ * database, which hands over the data, and itself waits for the answer.
+ * Preparing and waiting raise the errors of dp_ledger_run_task, reserving
+ * those of dp_ledger_check_place, 53000 and 55P03.  Reserving waits until the
+ * worker has done all requests of dp_ledger_fail.
  *
- * Handing over does nothing (false) when the session does not wait any more.
- * It and the two functions by which the session gives a place up raise
- * nothing, wait for nothing and may be called where a process ends.
- * dp_ledger_release is for one whose ticket nobody has used or will use.
- * dp_ledger_fail: if the data were not handed over, the worker runs the task
- * of another request, which has no text and nobody waits for, after all that
- * was submitted before and before all that follows; if they were, the answer
- * is dropped.
+ * Handing over does nothing and returns false if the connection no longer
+ * waits.  Handing over, dp_ledger_release and dp_ledger_fail raise nothing,
+ * wait for nothing and may be called while a process exits. dp_ledger_release
+ * gives up a place whose ticket nobody has used or will use.  With
+ * dp_ledger_fail, if the data were not handed over, the worker runs the task
+ * of another request instead, which has no text and no waiter, in the order of
+ * the queue; if they were, the answer is dropped.
  */
 typedef struct dp_ledger_place
 {
 	struct dp_slot *slot;		/* NULL: none */
-	struct dsm_segment *segment;	/* of the prepared text, if it needs one */
+	struct dsm_segment *segment;	/* of a long text; NULL: none */
 } dp_ledger_place;
 
 typedef struct dp_ledger_ticket
 {
-	uint64		number;			/* of a reservation; no other has it */
+	uint64		number;			/* unique to a reservation */
 	int32		slot;
-	int32		patience;		/* ms to wait for a row that is locked */
+	int32		patience;		/* ms to wait for a locked row */
 } dp_ledger_ticket;
 
 extern void dp_ledger_reserve(dp_ledger_place *place);
@@ -297,33 +299,32 @@ extern void dp_ledger_release(dp_ledger_place *place);
 extern void dp_ledger_fail(dp_ledger_place *place,
 						   const dp_ledger_request *request);
 
-/* What a session does to get a process for the ledger; zero at first. */
+/* State of a connection's attempts to get a worker; initially zero. */
 typedef struct dp_ledger_rousing
 {
-	struct BackgroundWorkerHandle *handle;	/* of one it has registered */
+	struct BackgroundWorkerHandle *handle;	/* of a worker that it has
+											 * registered */
 	TimestampTz registered;		/* when */
-	TimestampTz since;			/* that there is none */
-	long		poll;			/* ms until it should look again */
+	TimestampTz since;			/* when it first found no worker */
+	long		poll;			/* ms until it is to look again */
 } dp_ledger_rousing;
 
 /*
- * A charge for which the process waits that reads rows for the session, and
- * not the session (deferred.c).
+ * A charge that the reader of a connection submits and waits for (deferred.c).
  *
- * dp_ledger_defer settles what is asked, by whom and for how long it may wait;
- * nothing is charged.  The other process, of the same database, is given the
- * ticket; dp_ledger_have_charged has it charged and returns when that is on
- * disk.  It returns false when the session does not wait any more, and not at
- * all when the charge was refused: the session is told, and must end the other
- * one's waiting.  May be called once for a ticket.
+ * dp_ledger_defer fixes the request, who asks and how long it may wait;
+ * nothing is charged.  The reader, in the same database, is given the ticket;
+ * dp_ledger_have_charged submits the charge and returns true when it is on
+ * disk, false when the connection no longer waits.  It does not return if the
+ * charge is refused: the connection is told, and must end the reader's wait.
+ * It may be called once for a ticket.
  *
- * The session looks whenever its latch is set: true, and the receipt, when it
- * is charged; raises as dp_ledger_charge does when that is refused or no
- * worker can be had.  dp_ledger_settle, when the other process has ended,
- * withdraws what the worker has not taken, and else waits for the answer;
- * false: it is not charged and will not be.  dp_ledger_drop gives up what is
- * not charged yet, and ends all; it raises nothing and may be called where a
- * process ends.
+ * The connection calls dp_ledger_look whenever its latch is set.  It returns
+ * true, with the receipt, once the charge is made, and raises the errors of
+ * dp_ledger_charge. dp_ledger_settle, for when the reader has ended, withdraws
+ * a request that the worker has not taken and returns false: it will not be
+ * charged; otherwise it waits for the answer. dp_ledger_drop gives the request
+ * up; it raises nothing and may be called while a process exits.
  */
 typedef struct dp_ledger_deferred
 {
@@ -344,25 +345,25 @@ extern void dp_ledger_drop(dp_ledger_deferred *deferred);
 extern void dp_ledger_tell_deferred(dp_ledger_deferred *deferred);
 
 /*
- * For the detail of an error that comes before a charge: that nothing was
- * charged, or nothing more than what the statement asked before.
+ * For the detail of an error that comes before a charge: nothing was charged,
+ * or nothing since the statement's earlier charges.
  */
 extern const char *dp_ledger_told_uncharged(void);
 
 /*
- * The role whose rights count now: the outer user, or the current user when
- * only the outer one is a superuser.  Who pays on a dataset can differ when
- * the outer user is its owner: dp_ledger_asking_role_on.
+ * The role whose rights count: the outer user, or the current user if only the
+ * outer one is a superuser.  On a dataset that the outer user owns, the asking
+ * role can be another: dp_ledger_asking_role_on.
  */
 extern Oid	dp_ledger_asking_role(void);
 extern Oid	dp_ledger_asking_role_on(const char *dataset);
 
 /*
  * Run what the asking role may have written (a view, a domain, candidates)
- * with its rights and not with those of the function that was handed its name;
- * settings that it leaves behind end with it.  Where the current user is that
- * role already nothing is changed, unless `restricted`: then it may not act on
- * the session either way.  An error between the two undoes both.
+ * with its rights instead of those of the function that it was passed to;
+ * settings that it changes are restored.  If that role is already the current
+ * user, nothing changes, unless `restricted`: then a security-restricted
+ * operation begins anyway.  An error between the two calls undoes the first.
  */
 typedef struct dp_acting
 {
@@ -376,31 +377,33 @@ extern void dp_ledger_act_as_asker(dp_acting *out, bool restricted);
 extern void dp_ledger_act_as_before(const dp_acting *acting);
 
 /*
- * In a building block, which is given what a function read with another role's
- * rights: raise 55000 unless that was hidden from the one who asks (shield.c).
+ * For building blocks, which are given what a function read with another
+ * role's rights: raise 55000 unless the reading was hidden from the function's
+ * caller (shield.c).
  */
 extern void dp_ledger_require_shield(void);
 
 /*
- * Raise 42501 when the asking role holds no budget on the dataset and is not
- * exempt; 0A000 in a security-restricted operation or autovacuum worker.
- * Else what would remain.  Charges nothing.
+ * Give what remains for the asking role, or raise 42704 if there is no such
+ * dataset, 42501 if the role has no budget on it and is not exempt, 0A000 in a
+ * security-restricted operation or autovacuum worker, 25000 in a parallel
+ * operation.
  */
 extern void dp_ledger_require_budget(const char *dataset,
 									 dp_ledger_standing *out);
 extern bool dp_ledger_is_renewed(const dp_ledger_standing *standing,
 								 TimestampTz now);
 
-/* Has anything been committed since, besides charges? (charge_stamp.c) */
+/* Number of transactions that have ended, without charges (charge_stamp.c). */
 extern bool dp_ledger_read_stamp(dp_stamp *out, bool *exact);
 extern void dp_ledger_read_standing(const char *dataset,
 									dp_ledger_standing *out);
 
 /*
- * Raise 22023 when the epsilon of a whole charge is below the server's floor,
- * or below the one that the dataset's owner set with dp_limit; when that of
- * one released value is above the owner's ceiling; and both of a mechanism
- * that is charged by itself.
+ * Raise 22023 if the epsilon of a whole charge is below the server's floor or
+ * the one that the dataset's owner set with dp_limit (floor); if that of one
+ * released value is above the owner's ceiling (ceiling); both, for a charge of
+ * one value (price).
  */
 extern void dp_ledger_check_floor(const dp_ledger_standing *standing,
 								  const char *dataset, dp_fixed charged);
@@ -408,17 +411,17 @@ extern void dp_ledger_check_ceiling(const dp_ledger_standing *standing,
 									const char *dataset, dp_fixed price);
 extern void dp_ledger_check_price(const dp_ledger_standing *standing,
 								  const char *dataset, dp_fixed epsilon);
-/* The greater of the two floors, 0: none. */
+/* The greater of the two floors; 0: none. */
 extern dp_fixed dp_ledger_floor(const dp_ledger_standing *standing);
 
 /* The filter that charges of the payer must suit: dp_acct_charge_filter. */
 extern dp_filter dp_ledger_charge_filter(const dp_ledger_standing *standing);
 
 /*
- * Raise 22023 when Gaussian noise of a given epsilon would be made with a
- * delta above the whole delta of the budget that pays, or of the cap.  Filters
- * that add up rho see no delta; with a delta near 1 an epsilon says nothing,
- * and the owner's ceiling would say nothing either (doc/theory.md T47).
+ * Raise 22023 if Gaussian noise is asked for with a delta above the whole
+ * delta of the paying budget or of the cap.  Filters that add up rho do not
+ * count this delta; but with a delta near 1 epsilon, and so the owner's
+ * ceiling, means nothing (doc/theory.md T47).
  */
 extern void dp_ledger_check_delta(const dp_ledger_standing *standing,
 								  const char *dataset, dp_fixed delta);
@@ -428,9 +431,9 @@ extern dp_fixed dp_ledger_remaining(const dp_limit *limit,
 									const dp_spent *spent);
 
 /*
- * What a plain request of the asking role would be charged now: nothing when
- * an open batch has paid for it, the rise of the largest part for a part, else
- * its price.  Never raises for a missing dataset or budget, charges nothing.
+ * What a plain request of the asking role would be charged now: nothing if an
+ * open batch has paid for it, for a part the increase of the largest part,
+ * otherwise its price.  A missing dataset or budget is no error.
  */
 extern void dp_ledger_read_preview(const dp_ledger_request *request,
 								   dp_ledger_preview *out);
@@ -438,31 +441,33 @@ extern void dp_ledger_read_preview(const dp_ledger_request *request,
 /* Is `role` the owner of the dataset, a member of it, or a superuser? */
 extern bool dp_ledger_owns_dataset(Oid role, const char *dataset);
 
-/* standing.c: could it see lines of the ledger that it did not ask for? */
+/*
+ * standing.c: could it see ledger lines other than those of its own queries?
+ */
 extern bool dp_ledger_sees_more(Oid role);
 
 /*
- * May the dataset serve tables of `role`?  Only while its owner has the rights
- * of that role, by being it or a member of it; what a superuser may do besides
- * does not count, or whoever registers a dataset first could give away what
- * superusers protect in it.
+ * May the dataset serve tables of `role`?  Only while its owner is that role
+ * or a member of it.  A superuser's rights do not count: otherwise whoever
+ * registers a dataset first could give away what superusers protect in it.
  */
 extern bool dp_ledger_dataset_serves(const char *dataset, Oid role);
-/* The same of a dataset that is known to belong to `owner`. */
+/* The same for a dataset that is known to belong to `owner`. */
 extern bool dp_ledger_owner_serves(Oid owner, Oid role);
 
 /*
- * 42501: the caller does not own the dataset; the detail (NULL: none) and the
- * hint are for a dataset whose owner is still there.
+ * Raise 42501: the caller does not own the dataset.  Detail (NULL: none) and
+ * hint are used if the owner still exists.
  */
 pg_noreturn extern void dp_ledger_raise_not_owner(const char *dataset,
 												  const char *detail,
 												  const char *hint);
 
 /*
- * Name of the dataset that `dataset` (NULL: the caller's default) denotes for
- * an owner's function; creates it for the caller when missing and `create`.
- * 42501 when it belongs to somebody else; 42704 when missing and not create.
+ * Name of the dataset that `dataset` (NULL: the caller's default) means in an
+ * owner's function; if it is missing and `create`, it is created for the
+ * caller. 42501 if it belongs to another role; 42704 if it is missing and not
+ * `create`.
  */
 extern char *dp_ledger_owner_dataset(const char *dataset, bool create);
 

@@ -1,11 +1,11 @@
 /*
  * grant.c
- *	  What the owner of a dataset decides about roles: budgets, revocation.
+ *	  Budgets, which the owner of a dataset grants to roles and revokes.
  *
  * The functions are not SECURITY DEFINER.  Each checks that the current user
  * owns the dataset and only then writes the catalog as the extension's owner.
- * They are ordinary transactional DDL: they count from COMMIT on and a
- * ROLLBACK undoes them, which is safe because none of them changes spending.
+ * They are transactional: effective at COMMIT and undone by ROLLBACK, which is
+ * safe because none of them changes spending.
  */
 #include "postgres.h"
 
@@ -23,14 +23,14 @@
 #include "ledger.h"
 #include "owner.h"
 
-/* Longest renewal period, in days: beyond, say none. */
+/* Longest renewal period, in days. */
 #define MAX_RENEWAL_DAYS 36525
 
 PG_FUNCTION_INFO_V1(dp_ledger_sql_grant);
 PG_FUNCTION_INFO_V1(dp_ledger_sql_grant_float);
 PG_FUNCTION_INFO_V1(dp_ledger_sql_revoke);
 
-/* Renewal: NULL or a positive interval without negative parts. */
+/* Read the renewal: NULL, or a positive interval without negative parts. */
 static bool
 read_renew(FunctionCallInfo fcinfo, int argument, Interval *out)
 {
@@ -63,7 +63,7 @@ read_renew(FunctionCallInfo fcinfo, int argument, Interval *out)
 
 /*
  * GRANT or REVOKE SELECT on the dataset's published views, as their owners.
- * A view of another owner than the caller acts for is left alone.
+ * Views whose owner's rights the caller does not have are skipped.
  */
 static void
 share_views(const char *dataset, const char *role, Oid caller, bool grant)
@@ -95,7 +95,7 @@ share_views(const char *dataset, const char *role, Oid caller, bool grant)
 	}
 }
 
-/* Raising a limit is no reason to lose the renewal without a word. */
+/* Tell the owner if a new grant ends the renewal, perhaps by omission. */
 static void
 tell_renewal_ends(const dp_budget_row *row, const dp_budget_row *grant)
 {
@@ -106,17 +106,17 @@ tell_renewal_ends(const dp_budget_row *row, const dp_budget_row *grant)
 	renew = DatumGetCString(DirectFunctionCall1(
 		interval_out, IntervalPGetDatum(&row->renew)));
 	ereport(NOTICE,
-			(errmsg("budget of role \"%s\" on dataset \"%s\" renews no more",
+			(errmsg("budget of role \"%s\" on dataset \"%s\" no longer renews",
 					NameStr(grant->role_name), NameStr(grant->dataset)),
-			 errdetail("It renewed every %s.  A grant replaces the whole of "
-					   "the one before, its renewal too.", renew),
+			 errdetail("It renewed every %s.  A grant replaces the previous "
+					   "one entirely, including its renewal.", renew),
 			 errhint("Grant again with renew => '%s' to keep the renewal.",
 					 renew)));
 }
 
 /*
- * Continue an old row under a new grant.  What was spent in the present
- * period stays spent; another renewal begins a new period without a refund.
+ * Apply a new grant to an existing row.  What was spent in the current period
+ * stays spent; a changed renewal begins a period without a refund.
  */
 static void
 replace_grant(dp_budget_row *row, const dp_budget_row *grant)
@@ -238,10 +238,11 @@ dp_ledger_sql_grant_float(PG_FUNCTION_ARGS)
 
 /*
  * dp_ledger_sql_revoke
- *	  dp_revoke(role, dataset): the budget can no longer be spent.  Refunds
- *	  nothing; a role dropped meanwhile may be named.
+ *	  dp_revoke(role, dataset): the budget can no longer be spent.  Nothing is
+ *	  refunded.  The role may have been dropped.
  *
- * Errors: 42704 also when the role has no budget on the dataset; 42501.
+ * Errors: 22023, 42704 also if the role has no budget on the dataset, 42501,
+ * 25006.
  */
 Datum
 dp_ledger_sql_revoke(PG_FUNCTION_ARGS)

@@ -1,9 +1,9 @@
 /*
  * group.c
- *	  The rows that a group of requests meets.
+ *	  The rows that a group of requests needs.
  *
- * Each row is read and locked when a request needs it first, kept in memory
- * while the requests are decided, and written once in the end.
+ * Each row is read and locked when a request first needs it, kept in memory
+ * while the requests are decided, and written once at the end.
  */
 #include "postgres.h"
 
@@ -23,7 +23,7 @@ static int	batch_count;
 static dp_group_part parts[4 * DP_LEDGER_BATCH];
 static int	part_count;
 
-/* dp_ledger_group_load_dataset: a dataset by its name; it may be locked. */
+/* dp_ledger_group_load_dataset: a dataset by name; its row may be locked. */
 dp_group_dataset *
 dp_ledger_group_load_dataset(const char *name)
 {
@@ -42,7 +42,7 @@ dp_ledger_group_load_dataset(const char *name)
 
 /*
  * dp_ledger_group_load_payer
- *	  The payer of request i, by the rows; asked once per kind of asker.
+ *	  The payer of request i, found once per dataset and pair of user IDs.
  */
 dp_payer *
 dp_ledger_group_load_payer(dp_slot **slots, int i, const dp_group_dataset *d)
@@ -66,8 +66,9 @@ dp_ledger_group_load_payer(dp_slot **slots, int i, const dp_group_dataset *d)
 
 /*
  * dp_ledger_group_load_budget
- *	  The payer's budget, locked, rolled and with its present identity.  What
- *	  the payer read counts only the first time: later the sums have grown.
+ *	  The payer's budget: locked, rolled to the current period, with its
+ *	  current identity.  The row in `payer` is used only the first time; later
+ *	  the sums in memory have grown.
  */
 dp_group_budget *
 dp_ledger_group_load_budget(const dp_group_dataset *d, const dp_payer *payer,
@@ -94,7 +95,9 @@ dp_ledger_group_load_budget(const dp_group_dataset *d, const dp_payer *payer,
 	return b;
 }
 
-/* dp_ledger_group_load_batch: the batch of a role that is not closed. */
+/*
+ * dp_ledger_group_load_batch: a role's batch, unless closed before the group.
+ */
 dp_group_batch *
 dp_ledger_group_load_batch(const dp_group_dataset *d, Oid role,
 						   const char *role_name)
@@ -144,7 +147,7 @@ dp_ledger_group_load_part(const dp_group_dataset *d, Oid payer, int64 period,
 	return p;
 }
 
-/* dp_ledger_group_begin: forget the rows of the group before. */
+/* dp_ledger_group_begin: forget the rows of the previous group. */
 void
 dp_ledger_group_begin(void)
 {
@@ -155,7 +158,7 @@ dp_ledger_group_begin(void)
 	MemSet(payer_known, 0, sizeof(payer_known));
 }
 
-/* dp_ledger_group_write: what the group has changed, each row once. */
+/* dp_ledger_group_write: write the rows that the group has changed. */
 void
 dp_ledger_group_write(void)
 {

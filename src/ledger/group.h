@@ -1,6 +1,6 @@
 /*
  * group.h
- *	  Private to decide.c and group.c: the rows that a group of requests meets,
+ *	  Private to decide.c and group.c: the rows that a group of requests needs,
  *	  each read once and written once.
  */
 #ifndef DP_LEDGER_GROUP_H
@@ -8,7 +8,7 @@
 
 #include "ledger.h"
 
-/* A dataset that some request of the group charges. */
+/* A dataset that requests of the group charge. */
 typedef struct dp_group_dataset
 {
 	NameData	name;
@@ -17,7 +17,7 @@ typedef struct dp_group_dataset
 	dp_dataset_row row;
 } dp_group_dataset;
 
-/* A budget that some request spends from. */
+/* A budget that requests spend from. */
 typedef struct dp_group_budget
 {
 	bool		locked;			/* by somebody else */
@@ -25,7 +25,7 @@ typedef struct dp_group_budget
 	dp_budget_row row;
 } dp_group_budget;
 
-/* The batch of a role on a dataset, or that it has none. */
+/* The batch of a role on a dataset, or the fact that it has none. */
 typedef struct dp_group_batch
 {
 	NameData	dataset;

@@ -2,50 +2,47 @@
  * ledger.h
  *	  What the files of the ledger share.
  *
- * Design.  A session that asks a private query puts a request into a slot of
- * shared memory and waits on its latch; or the process that is to read for it
+ * Design.  A connection that asks a private query puts a request into a slot
+ * of shared memory and waits on its latch; or the process that reads for it
  * submits the request and waits (deferred.c).  One background worker per
- * database takes whatever requests are pending, decides and records all of
- * them in one transaction of its own, commits, and answers.  The charge is
- * therefore on disk before anybody reads data, and nothing the session does
- * undoes it.
+ * database takes all pending requests, decides and records them in one
+ * transaction of its own, commits, and answers.  The charge is therefore on
+ * disk before data are read, and nothing the connection does undoes it.
  *
  * Life of a slot.
  *
- *		FREE -> PENDING				session, fills the request
+ *		FREE -> PENDING				connection, with its request
  *		PENDING -> TAKEN			worker; from here on it may be charged
- *		PENDING -> FREE				session gives up: not charged
+ *		PENDING -> FREE				connection gives up: not charged
  *		TAKEN -> PENDING			worker: a row was locked, try again
  *		TAKEN -> DONE				worker: the answer, after its commit
- *		TAKEN, abandoned -> FREE	worker: the session gave up meanwhile
- *		DONE -> FREE				session, has read the answer; of a deferred
- *									charge: when all has ended
+ *		TAKEN, abandoned -> FREE	worker: the connection gave up
+ *		DONE -> FREE				connection, has the answer; a deferred
+ *									charge: when its run has ended
  *
- *		FREE -> RESERVED			session, before rows are read for it
- *		RESERVED -> FREE			session: nothing was read
- *		RESERVED -> PENDING			whoever read: the data of the task are
- *									there; it goes on as others do
- *		RESERVED -> PENDING			whoever is about to read (deferred.c): it
- *									goes on as others do, but who reads is
- *									woken when it is admitted, and the session
- *									if it is not
- *		RESERVED -> PENDING			session: reading failed; nobody waits for
- *									this request, which the worker frees; when
- *									the worker ends too early it is PENDING
+ *		FREE -> RESERVED			connection, before rows are read
+ *		RESERVED -> FREE			connection: nothing was read
+ *		RESERVED -> PENDING			reader, with the data of the task
+ *		RESERVED -> PENDING			reader, before it reads (deferred.c): it
+ *									is woken if the charge is admitted, the
+ *									connection if it is not
+ *		RESERVED -> PENDING			connection: reading failed; nobody waits
+ *									for this request, which the worker frees;
+ *									if the worker ends before, it is PENDING
  *									again
  *
- * Locking.  There is one lock, dp_ledger_shared->lock, taken by itself only
- * and never held across anything that can raise, wait or read the catalog.
- * It protects the lists, every field marked "lock", and all of the workers'
- * entries.  The request of a slot is written by its session before PENDING
- * (of a reserved one: before its ticket is given away, and the data of its
- * task by whoever has the ticket, under the lock) and immutable afterwards,
- * but that its task is wiped with DONE and FREE; the answer is written by the
- * worker while TAKEN and immutable from DONE.
+ * Locking.  There is one lock, dp_ledger_shared->lock, which is never held
+ * together with another, nor across anything that can raise an error, wait or
+ * read the catalog.  It protects the lists, the fields marked "lock", and all
+ * of the workers' entries.  The request of a slot is written by its connection
+ * before PENDING and immutable afterwards, except that its task is wiped with
+ * DONE and FREE.  (If the slot was reserved, the connection writes the request
+ * before it gives the ticket away, and the holder of the ticket writes the
+ * data of the task under the lock.)  The answer is written by the worker while
+ * TAKEN and immutable from DONE on.
  *
- * Rows are locked dataset first, then budget, then batch and parts, and always
- * with SKIP LOCKED, so that a row somebody else holds stalls only those who
- * need that row.
+ * Rows are locked in the order dataset, budget, batch, parts, and always with
+ * SKIP LOCKED, so that a locked row delays only the requests that need it.
  */
 #ifndef LEDGER_H
 #define LEDGER_H
@@ -62,9 +59,9 @@
 #define DP_LEDGER_START_TIMEOUT 10000	/* ms a worker may take to start */
 
 /*
- * us to watch a latch before sleeping: going to sleep and being woken costs
- * about as much as a charge.  The session, or who reads for it, waits for a
- * commit, the worker for the next request of a session that asks alone.
+ * us to spin on a latch before sleeping, since sleeping and waking up costs
+ * about as much as a charge.  The connection, or its reader, waits for a
+ * commit; the worker, for the next request of a connection that asks alone.
  */
 #define DP_LEDGER_SPIN_SESSION 300
 #define DP_LEDGER_SPIN_WORKER 150
@@ -74,10 +71,10 @@ typedef enum dp_outcome
 	DP_OUTCOME_ADMITTED,
 	DP_OUTCOME_NO_DATASET,
 	DP_OUTCOME_NO_BUDGET,
-	DP_OUTCOME_TWO_BUDGETS,		/* of two groups: which one pays? */
+	DP_OUTCOME_TWO_BUDGETS,		/* of two groups; none is preferred */
 	DP_OUTCOME_BUDGET_EXHAUSTED,
 	DP_OUTCOME_CAP_EXHAUSTED,
-	DP_OUTCOME_NEIGHBOURS,		/* of the request are not the dataset's */
+	DP_OUTCOME_NEIGHBOURS,		/* request and dataset have different ones */
 	DP_OUTCOME_BATCH_USED,		/* all its queries have been asked */
 	DP_OUTCOME_BATCH_OPEN,		/* the role has one already */
 	DP_OUTCOME_NO_BATCH,		/* none to close */
@@ -91,7 +88,7 @@ typedef struct dp_answer
 	dp_outcome	outcome;
 	int			sqlstate;		/* of the worker's error, FAILED only */
 	dp_ledger_receipt receipt;	/* payer, spent, limit also when exhausted */
-	NameData	asking;			/* role whose right was looked for */
+	NameData	asking;			/* the asking role */
 	NameData	other;			/* the second group of TWO_BUDGETS */
 	bool		renews;
 	TimestampTz renewal;
@@ -114,19 +111,19 @@ typedef struct dp_slot
 	dlist_node	node;			/* lock: in free or pending, else detached */
 	dp_slot_state state;		/* lock */
 	bool		abandoned;		/* lock */
-	bool		unattended;		/* nobody ever waits; set with PENDING */
+	bool		unattended;		/* nobody waits for it; set with PENDING */
 	uint64		ticket;			/* lock: of the last reservation */
-	PGPROC	   *proxy;			/* who goes on when it is admitted, unless
-								 * NULL; set with PENDING */
-	PGPROC	   *proc;			/* of the session, NULL when unattended;
-								 * request from here on */
+	PGPROC	   *proxy;			/* whom to wake if it is admitted, unless NULL;
+								 * set with PENDING */
+	PGPROC	   *proc;			/* of the connection, NULL when unattended;
+								 * from here on, the request */
 	Oid			database;
-	int			failures;		/* lock: workers that ended as they were
-								 * started while it was pending */
+	int			failures;		/* lock: workers whose start failed while it
+								 * was pending */
 	Oid			login;
 	Oid			outer;
 	Oid			current;
-	TimestampTz deadline;		/* of waiting for somebody else's row lock */
+	TimestampTz deadline;		/* for waiting for a locked row */
 	dp_ledger_request request;
 	dp_answer	answer;
 } dp_slot;
@@ -143,11 +140,11 @@ typedef struct dp_worker
 	dp_worker_state state;
 	Oid			database;		/* InvalidOid when NONE */
 	int			pid;			/* 0 until a process has taken it */
-	bool		registered;		/* STARTING: one was, for this entry alone */
-	bool		kept;			/* that it is one of dp_pg.workers */
+	bool		registered;		/* STARTING: a worker was registered for it */
+	bool		kept;			/* one of dp_pg.workers */
 	PGPROC	   *proc;			/* RUNNING only */
-	TimestampTz since;			/* STARTING: wanted or registered; RUNNING: has
-								 * nothing to do, DT_NOEND: works */
+	TimestampTz since;			/* STARTING: wanted or registered since;
+								 * RUNNING: idle since, DT_NOEND: busy */
 	bool		leave;			/* asked to leave */
 } dp_worker;
 
@@ -156,24 +153,24 @@ typedef struct dp_shared
 	LWLock	   *lock;			/* immutable */
 	int			slots;			/* immutable */
 	int			used;			/* lock: slots PENDING or TAKEN */
-	int			unattended;		/* lock: of these, those nobody waits for */
+	int			unattended;		/* lock: requests that nobody waits for */
 	uint64		tickets;		/* lock: reservations so far */
 	int			workers;		/* immutable */
 	dlist_head	free;
 	dlist_head	pending;		/* all databases, oldest first */
 	dp_slot    *slot;			/* immutable: array of `slots` */
 	dp_worker  *worker;			/* immutable: array of `workers` */
-	pg_atomic_uint32 committing;	/* workers that commit charges alone */
-	pg_atomic_uint64 charged;	/* such commits that have ended */
+	pg_atomic_uint32 committing;	/* workers committing only charges */
+	pg_atomic_uint64 charged;	/* such commits that have succeeded */
 } dp_shared;
 
-/* What a ticket is worth to the process that was given it. */
+/* State of a ticket, for the process that was given it. */
 typedef enum dp_ticket_state
 {
-	DP_TICKET_WAITING,			/* not answered; or refused, which the session
-								 * is told */
+	DP_TICKET_WAITING,			/* not answered; or refused, as only the
+								 * connection is told */
 	DP_TICKET_ADMITTED,
-	DP_TICKET_VOID				/* the session has given up */
+	DP_TICKET_VOID				/* the connection has given up */
 } dp_ticket_state;
 
 /* shmem.c: NULL unless preloaded */
@@ -207,10 +204,10 @@ typedef struct dp_payer
 	dp_outcome	outcome;		/* ADMITTED, NO_BUDGET or TWO_BUDGETS */
 	Oid			asking;
 	bool		exempt;
-	Oid			role;			/* who pays, unless exempt */
+	Oid			role;			/* the payer, unless exempt */
 	NameData	name;
 	NameData	other;			/* TWO_BUDGETS: name and other clash */
-	dp_found	found;			/* the budget of the role that pays */
+	dp_found	found;			/* the payer's budget */
 	dp_budget_row budget;		/* unless exempt; also when DP_LOCKED */
 } dp_payer;
 

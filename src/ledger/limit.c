@@ -1,11 +1,11 @@
 /*
  * limit.c
- *	  What the owner of a dataset decides about it as a whole: the cap over
- *	  all roles, bounds on prices, and what neighbours are.
+ *	  What the owner decides for a whole dataset: the cap over all roles,
+ *	  bounds on prices, and the neighbouring relation.
  *
- * As the functions of grant.c these are transactional DDL, counting from
- * COMMIT on.  Each holds the dataset's row locked to the end of the
- * transaction, and the worker charges nothing meanwhile.
+ * Like those of grant.c these functions are transactional.  Each locks the
+ * dataset's row until the end of the transaction; meanwhile the worker charges
+ * nothing to the dataset.
  */
 #include "postgres.h"
 
@@ -22,8 +22,8 @@ PG_FUNCTION_INFO_V1(dp_ledger_sql_neighbours);
 PG_FUNCTION_INFO_V1(dp_ledger_sql_open_dataset);
 
 /*
- * The dataset's row, locked to the end of the transaction; within SPI as the
- * extension's owner.
+ * Read the dataset's row and lock it until the end of the transaction.  The
+ * caller is in SPI as the extension's owner.
  */
 static void
 lock_dataset(const char *name, dp_dataset_row *row)
@@ -52,7 +52,7 @@ replace_cap(const char *name, const dp_dataset_row *wanted)
 	dp_bridge_owner_end(&saved);
 }
 
-/* (dataset, epsilon, delta, filter, floor, ceiling), numbers as numeric */
+/* dp_limit's arguments (dataset, epsilon, delta, filter, floor, ceiling) */
 static Datum
 limit_dataset(FunctionCallInfo fcinfo, Datum epsilon, Datum delta,
 			  Datum floor, Datum ceiling)
@@ -89,7 +89,7 @@ limit_dataset(FunctionCallInfo fcinfo, Datum epsilon, Datum delta,
  * dp_ledger_sql_limit
  *	  dp_limit(dataset, epsilon, delta, filter, epsilon_floor,
  *	  epsilon_ceiling): cap a dataset over all roles and times, and bound the
- *	  price of one query.
+ *	  price of a query.
  *
  * Errors: as dp_grant.
  */
@@ -149,12 +149,12 @@ read_relation(FunctionCallInfo fcinfo, int argument)
 
 /*
  * dp_ledger_sql_neighbours
- *	  dp_neighbours(dataset, relation): choose what neighbouring databases
- *	  are, 'add_remove' or 'replace_one', before anything is charged.
+ *	  dp_neighbours(dataset, relation): choose the neighbouring relation,
+ *	  'add_remove' or 'replace_one', before anything is charged.
  *
- * The row stays locked until COMMIT, so no charge comes between the check and
- * the change; a query that was prepared before is refused by the worker,
- * which compares the relation it was prepared for.
+ * The row stays locked until COMMIT, so no charge comes between check and
+ * change.  The worker refuses a query that was prepared for the other
+ * relation.
  *
  * Errors: 22023, 42704, 42501, 25006, 55000 when there are charges.
  */
@@ -177,8 +177,8 @@ dp_ledger_sql_neighbours(PG_FUNCTION_ARGS)
 			ereport(ERROR,
 					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 					 errmsg("dataset \"%s\" has already been charged", name),
-					 errdetail("Its charges were computed for the "
-							   "neighbouring relation that it has."),
+					 errdetail("Its charges were computed for its present "
+							   "neighbouring relation."),
 					 errhint("Protect the tables in a new dataset, and "
 							 "choose before the first query.")));
 		row.replace_one = replace_one;
@@ -190,10 +190,10 @@ dp_ledger_sql_neighbours(PG_FUNCTION_ARGS)
 
 /*
  * dp_ledger_sql_open_dataset
- *	  dp_pg.open_dataset(dataset) returns name: make a dataset that belongs to
- *	  the current user, unless it has it already; NULL means the default one.
- *	  dp_protect does the same for everybody; this is for databases that
- *	  charge through procedures of their own.
+ *	  dp_pg.open_dataset(dataset) returns name: create a dataset that belongs
+ *	  to the current user, unless it already exists; NULL means the default
+ *	  one. dp_protect does this as well; the function is for databases that
+ *	  charge only through their own procedures.
  *
  * Errors: 42501, 25006, 22023 empty name.
  */

@@ -1,13 +1,12 @@
 /*
  * odometer.c
- *	  dp_odometer_statement: what was spent so far, as a statement about
- *	  privacy.
+ *	  dp_odometer_statement: what was spent so far, as a privacy guarantee.
  *
- * A limit is a promise made before; this is a statement made afterwards, at
- * any moment that somebody chooses, however that choice depends on answers.
- * Two statements hold at once.  By basic composition the loss is at most the
- * sum of epsilons; by the odometer of doc/theory.md T38 it is at most a bound
- * on the sum of rho, at every moment together, with probability 1 - delta.
+ * A limit holds in advance; this holds afterwards, at any time, even one
+ * chosen by the answers.  There are two guarantees: by basic composition the
+ * loss is at most the sum of epsilons; by the odometer of doc/theory.md T38,
+ * with probability 1 - delta, it is at all times at most a bound computed from
+ * the sum of rho.
  */
 #include "postgres.h"
 
@@ -24,7 +23,7 @@
 PG_FUNCTION_INFO_V1(dp_ledger_sql_odometer);
 PG_FUNCTION_INFO_V1(dp_ledger_sql_odometer_float);
 
-/* A statement's delta as asked, and not above it on the grid. */
+/* Read the statement's delta, rounded down to the grid. */
 static dp_fixed
 read_delta(Numeric x, bool isnull)
 {
@@ -35,9 +34,9 @@ read_delta(Numeric x, bool isnull)
 }
 
 /*
- * Whom the statement is about: the role that is named, else the asking role.
- * Roles that spend from this one's budget do not see more than it does, so a
- * role may ask about itself and its groups, the owner about everybody.
+ * The role that the statement is about: the one named, or else the asking
+ * role.  A role may ask about itself and the roles whose rights it has; the
+ * owner, about any role.
  */
 static Oid
 read_role(FunctionCallInfo fcinfo, const char *dataset,
@@ -66,8 +65,8 @@ read_role(FunctionCallInfo fcinfo, const char *dataset,
 }
 
 /*
- * Everything the role may have seen: its own budget's spending and that of
- * its groups; for the owner, who is exempt, everybody's.
+ * The spending behind everything the role may have seen: that of its own
+ * budget and of its groups' budgets; for the owner, that of all roles.
  */
 static dp_spent
 sum_spending(const dp_dataset_row *row, Oid role)
@@ -93,7 +92,7 @@ fixed_datum(dp_fixed x)
 	return NumericGetDatum(dp_bridge_fixed_to_numeric(x));
 }
 
-/* (dataset, delta, role), delta as numeric */
+/* dp_odometer_statement's arguments (dataset, delta, role) */
 static Datum
 state(FunctionCallInfo fcinfo, Numeric asked)
 {
@@ -133,7 +132,7 @@ state(FunctionCallInfo fcinfo, Numeric asked)
 	}
 	(void) dp_bridge_numeric_to_fixed(asked, DP_ROUND_UP, &shown);
 
-	nulls[1] = dp_ledger_payer_owns(role, &row);	/* everybody */
+	nulls[1] = dp_ledger_payer_owns(role, &row);	/* NULL: all roles */
 	dp_catalog_name_role(role, &about);
 	values[0] = NameGetDatum(&name);
 	values[1] = NameGetDatum(&about);

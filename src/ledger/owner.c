@@ -34,7 +34,7 @@ dp_ledger_check_writable(const char *what)
 						 "transaction.")));
 }
 
-/* The table or view that a text names, as SQL would find it, or InvalidOid. */
+/* The table or view that a text names in SQL, or InvalidOid. */
 static Oid
 find_named_relation(const char *text)
 {
@@ -52,8 +52,8 @@ find_named_relation(const char *text)
 }
 
 /*
- * No dataset has this name; a protected table or its published view may have,
- * whose dataset everybody can read in dp_pg.relation.
+ * Raise 42704.  If the name is that of a protected table or its published
+ * view, tell their dataset, which anyone can read in dp_pg.relation.
  */
 static void
 raise_no_dataset(const char *name)
@@ -93,20 +93,19 @@ dp_ledger_raise_not_owner(const char *dataset, const char *detail,
 			(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
 			 errmsg("must be owner of dataset \"%s\"", dataset),
 			 orphan ?
-			 errdetail("Its owner was dropped, so it belongs to superusers "
-					   "only; a role that has the name since does not own "
-					   "it.") :
+			 errdetail("Its owner was dropped, so only superusers own it; a "
+					   "role created later with that name does not.") :
 			 detail ? errdetail("%s", detail) : 0,
 			 orphan ?
-			 errhint("A superuser can give it away, by owner_oid and "
-					 "owner_name in dp_pg.dataset; or name another "
+			 errhint("A superuser can give it to a role by setting owner_oid "
+					 "and owner_name in dp_pg.dataset; or name another "
 					 "dataset.") :
 			 errhint("%s", hint)));
 }
 
 /*
  * dp_ledger_owner_dataset
- *	  Name of the dataset an owner's function means; see dp_ledger.h.
+ *	  See dp_ledger.h.  Errors: 22023, 42501, 42704.
  */
 char *
 dp_ledger_owner_dataset(const char *dataset, bool create)
@@ -164,7 +163,7 @@ dp_ledger_dataset_serves(const char *dataset, Oid role)
 		dp_ledger_owner_serves(row.owner, role);
 }
 
-/* A number that is on the grid and is rounded down, or 22023. */
+/* Read a number, rounded down to the grid; raises 22023. */
 static dp_fixed
 read_number(Datum value, bool isnull, const char *what,
 			dp_number_range range, const char *hint)
@@ -193,13 +192,13 @@ dp_ledger_read_epsilon(Datum value, bool isnull, const char *what)
 					   "0.1 and 10.");
 }
 
-/* dp_ledger_read_delta: a number of [0, 1), rounded down, or 22023. */
+/* dp_ledger_read_delta: a number in [0, 1), rounded down, or 22023. */
 dp_fixed
 dp_ledger_read_delta(Datum value, bool isnull)
 {
 	return read_number(value, isnull, "delta", DP_RANGE_DELTA,
-					   "Give 0, or a number far below one over the number of "
-					   "people.");
+					   "Give 0, or a number far below one divided by the "
+					   "number of people.");
 }
 
 /* dp_ledger_read_filter: the filter that an argument names, or 22023. */
@@ -221,7 +220,8 @@ dp_ledger_read_filter(FunctionCallInfo fcinfo, int argument)
 
 /*
  * dp_ledger_make_limit
- *	  What a filter needs to keep (epsilon, delta), or 22023 when it cannot.
+ *	  The limit with which a filter guarantees (epsilon, delta); 22023 if there
+ *	  is none.
  */
 dp_limit
 dp_ledger_make_limit(dp_filter filter, dp_fixed epsilon, dp_fixed delta)
@@ -254,8 +254,8 @@ dp_ledger_make_limit(dp_filter filter, dp_fixed epsilon, dp_fixed delta)
 
 /*
  * dp_ledger_owner_dataset_argument
- *	  The dataset that an argument names, NULL the default one; the caller must
- *	  own it.  Errors: 42704, 42501.
+ *	  The dataset that an argument names (NULL: the default one), which the
+ *	  caller must own.  Errors: 22023, 42704, 42501.
  */
 char *
 dp_ledger_owner_dataset_argument(FunctionCallInfo fcinfo, int argument)
@@ -267,7 +267,7 @@ dp_ledger_owner_dataset_argument(FunctionCallInfo fcinfo, int argument)
 
 /*
  * dp_ledger_owner_decimal
- *	  A float8 argument as the decimal that a person means by it.
+ *	  A float8 argument as the shortest decimal that denotes it.
  */
 Datum
 dp_ledger_owner_decimal(FunctionCallInfo fcinfo, int argument)

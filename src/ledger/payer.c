@@ -1,11 +1,11 @@
 /*
  * payer.c
- *	  Who asks, and whose budget pays.
+ *	  The asking role, and the role whose budget pays.
  *
  * The asking role is the outer user (login role or SET ROLE), so a SECURITY
  * DEFINER procedure of the data owner spends its caller's budget.  The
- * dataset's owner and superusers are exempt, but only when the current user is
- * exempt as well: when a superuser's session runs an analyst's function, the
+ * dataset's owner and superusers are exempt if the current user is exempt as
+ * well: when a superuser runs an analyst's SECURITY DEFINER function, the
  * analyst pays.
  */
 #include "postgres.h"
@@ -18,8 +18,8 @@
 
 /*
  * dp_ledger_payer_owns
- *	  Does the role act for the dataset's owner: the owner, who inherits its
- *	  rights, or a superuser?
+ *	  Does the role act for the dataset's owner: is it the owner, a role that
+ *	  inherits its rights, or a superuser?
  */
 bool
 dp_ledger_payer_owns(Oid role, const dp_dataset_row *dataset)
@@ -32,13 +32,14 @@ dp_ledger_payer_owns(Oid role, const dp_dataset_row *dataset)
 
 /*
  * dp_ledger_payer_find
- *	  Decide by the rows as they are now who pays for a query that the outer
- *	  and current user ask.
+ *	  Find who pays for a query of this outer and current user, by the latest
+ *	  committed rows.
  *
- * A role with an active budget of its own spends from it; else from the one
- * budget among the roles whose rights it inherits.  Two of those are an error
- * for the caller to raise: the role has to choose with SET ROLE.  The budget
- * that pays is locked as told; others may be locked as well.
+ * A role with an active budget of its own spends from it; otherwise, from the
+ * one budget among the roles whose rights it inherits.  If there are two of
+ * those, the caller raises an error, and the role has to choose with SET ROLE.
+ * The paying budget is locked as `lock` says; the role's own may be locked,
+ * too.
  */
 void
 dp_ledger_payer_find(const dp_dataset_row *dataset, Oid outer, Oid current,
@@ -64,7 +65,7 @@ dp_ledger_payer_find(const dp_dataset_row *dataset, Oid outer, Oid current,
 	out->outcome = DP_OUTCOME_NO_BUDGET;
 	dp_catalog_name_role(out->asking, &name);
 	if (NameStr(name)[0] == '\0')
-		return;					/* dropped under a living session */
+		return;					/* dropped while connected */
 	out->found = dp_catalog_read_budget(NameStr(dataset->name), out->asking,
 										NameStr(name), lock, &out->budget);
 	if (out->found != DP_MISSING && out->budget.active)
@@ -98,8 +99,8 @@ dp_ledger_payer_find(const dp_dataset_row *dataset, Oid outer, Oid current,
 /*
  * dp_ledger_batch_is_alive
  *	  Does a batch pay for queries of this payer now?  It ends when the budget
- *	  that paid for it renews, and rests while another budget pays.  `budget`
- *	  is the payer's, rolled; NULL when he is exempt.
+ *	  that paid for it renews, and is suspended while another budget pays.
+ *	  `budget` is the payer's, rolled to the current period; NULL if exempt.
  */
 bool
 dp_ledger_batch_is_alive(const dp_batch_row *row, const dp_payer *payer,
@@ -115,7 +116,7 @@ dp_ledger_batch_is_alive(const dp_batch_row *row, const dp_payer *payer,
 		 strcmp(NameStr(row->payer_name), NameStr(payer->name)) == 0);
 }
 
-/* dp_ledger_batch_covers: is the charge one of those that were paid for? */
+/* dp_ledger_batch_covers: has the batch paid for such a charge? */
 bool
 dp_ledger_batch_covers(const dp_batch_row *row, const dp_charge *charge)
 {
@@ -125,7 +126,8 @@ dp_ledger_batch_covers(const dp_batch_row *row, const dp_charge *charge)
 
 /*
  * dp_ledger_payer_forbid_place
- *	  Refuse where code runs that the session's user did not choose to run.
+ *	  Raise an error where code runs that the session user did not choose to
+ *	  run.
  *
  * Errors: 0A000 in an autovacuum worker, in a security-restricted operation
  * (index expressions under ANALYZE, ...) other than REFRESH MATERIALIZED VIEW
@@ -151,7 +153,7 @@ dp_ledger_payer_forbid_place(void)
 
 /*
  * dp_ledger_payer_raise
- *	  Raise what a refused charge means.  Every number shown is public.
+ *	  Raise the error of a refused charge.  Every number shown is public.
  *
  * Errors: 42704, 42501, 53400, 55P03, 55000 other neighbours or batch open,
  * 08007 unknown outcome, and the worker's when it failed.
@@ -191,8 +193,8 @@ dp_ledger_payer_raise(const dp_answer *answer, const char *dataset)
 		case DP_OUTCOME_NEIGHBOURS:
 			ereport(ERROR,
 					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-					 errmsg("the charge was computed for a neighbouring "
-							"relation other than that of dataset \"%s\"",
+					 errmsg("the charge was not computed for the neighbouring "
+							"relation of dataset \"%s\"",
 							dataset),
 					 errdetail("%s", dp_ledger_told_uncharged()),
 					 errhint("Try again.  A mechanism that fails again does "
@@ -238,9 +240,9 @@ dp_ledger_payer_raise(const dp_answer *answer, const char *dataset)
 					(errcode(ERRCODE_LOCK_NOT_AVAILABLE),
 					 errmsg("the ledger of dataset \"%s\" is locked",
 							dataset),
-					 errdetail("Somebody, perhaps the current transaction, "
-							   "holds a lock that is needed to record the "
-							   "charge.  %s", dp_ledger_told_uncharged()),
+					 errdetail("A lock that is needed to record the charge is "
+							   "held by another transaction, or by the "
+							   "current one.  %s", dp_ledger_told_uncharged()),
 					 errhint("Commit the transaction that changes the "
 							 "budget and try again.")));
 			break;

@@ -1,6 +1,6 @@
 /*
  * period.c
- *	  When the spending of a budget starts again from zero.
+ *	  Renewal of budgets: when spending starts again from zero.
  */
 #include "postgres.h"
 
@@ -10,7 +10,7 @@
 
 #include "ledger.h"
 
-/* Days and months are those of UTC, whatever the session's time zone. */
+/* Days and months are those of UTC, whatever the connection's time zone. */
 static TimestampTz
 add_interval(TimestampTz start, const Interval *step)
 {
@@ -19,7 +19,7 @@ add_interval(TimestampTz start, const Interval *step)
 												 IntervalPGetDatum(step)));
 }
 
-/* dp_ledger_renewal: end of the present period; the row must renew. */
+/* dp_ledger_renewal: end of the current period; the row must renew. */
 TimestampTz
 dp_ledger_renewal(const dp_budget_row *row)
 {
@@ -28,9 +28,9 @@ dp_ledger_renewal(const dp_budget_row *row)
 
 /*
  * dp_ledger_roll
- *	  Begin the period that `now` lies in: whole intervals are added to its
- *	  start, it gets another number, and its spending is zero.  Totals are
- *	  kept.
+ *	  If the row's period is over, begin the one that `now` lies in: whole
+ *	  intervals are added to its start, its number grows by one, and its
+ *	  spending is zero.  Totals are kept.
  */
 void
 dp_ledger_roll(dp_budget_row *row, TimestampTz now)

@@ -1,9 +1,9 @@
 /*
  * preview.c
- *	  What a request would be charged, by the rows as they are now.
+ *	  What a request would be charged, by the latest committed rows.
  *
- * The same decisions as those of decide.c, without locks and without effect;
- * whether the limits admit the charge is for the caller to compare.
+ * Decides as decide.c does, without locks or effects.  The caller compares the
+ * charge with the limits.
  */
 #include "postgres.h"
 
@@ -12,7 +12,7 @@
 
 #include "ledger.h"
 
-/* What the maximum over the parts would rise by. */
+/* What the maximum over the parts would grow by. */
 static void
 preview_part(const dp_ledger_request *request, const dp_budget_row *budget,
 			 dp_charge *out)
@@ -41,7 +41,7 @@ preview_part(const dp_ledger_request *request, const dp_budget_row *budget,
 	out->delta = rise.delta;
 }
 
-/* Has the asker's batch paid for it? */
+/* Has the asker's batch paid for the request? */
 static bool
 preview_batch(const dp_ledger_request *request, const dp_payer *payer,
 			  const dp_budget_row *budget, dp_ledger_preview *out)

@@ -1,6 +1,7 @@
 /*
  * price.c
- *	  What budget, cap and owner say of one query's epsilon and delta.
+ *	  Checks of a query's epsilon and delta against budget, cap and the owner's
+ *	  bounds.
  */
 #include "postgres.h"
 
@@ -75,15 +76,16 @@ raise_delta(const char *dataset, dp_fixed limit, const char *whose)
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 			 errmsg("delta is above that of the %s", whose),
-			 errdetail("The %s of dataset \"%s\" has delta %s in all.", whose,
+			 errdetail("The %s of dataset \"%s\" has delta %s in "
+					   "total.", whose,
 					   dataset, dp_bridge_fixed_to_cstring(limit)),
 			 errhint("Ask with that delta or a smaller one.")));
 }
 
 /*
  * dp_ledger_check_delta
- *	  See dp_ledger.h.  Without any delta nothing is said here: the charge is
- *	  refused, or it needs none.
+ *	  See dp_ledger.h.  A limit without any delta is not compared: either the
+ *	  charge needs none, or it will be refused.
  */
 void
 dp_ledger_check_delta(const dp_ledger_standing *standing,

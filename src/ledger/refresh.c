@@ -1,15 +1,15 @@
 /*
  * refresh.c
- *	  Materialized views, which their owners fill with released values.
+ *	  Materialized views filled with released values.
  *
- * PostgreSQL fills one with its owner's rights, in a security-restricted
- * operation, whoever asks.  Private queries are allowed there where its owner
- * asks: the query is then his own, and his budget pays, as it would for the
- * same query in INSERT .. SELECT.  Where somebody else refreshes it, a
- * superuser or a member of its owner, nobody chose to pay.
+ * PostgreSQL fills a materialized view with its owner's rights, in a
+ * security-restricted operation, whoever issues the command.  Private queries
+ * are allowed there if it is the owner: their budget pays, as for the same
+ * query in INSERT .. SELECT.  If another role refreshes it, a superuser or a
+ * member of its owner, the owner did not choose to pay.
  *
- * What runs there is the innermost statement: another one, such as ANALYZE
- * with an index expression that asks, is no REFRESH although one began it.
+ * The innermost statement counts: an ANALYZE, with an index expression that
+ * asks a private query, is no REFRESH even if it runs within one.
  */
 #include "postgres.h"
 
@@ -57,7 +57,7 @@ note_refresh(PlannedStmt *statement, const char *text, bool read_only_tree,
 
 /*
  * dp_ledger_refreshes_own
- *	  Is a materialized view being filled by its owner, with his rights?
+ *	  Is a materialized view being filled by its owner?
  */
 bool
 dp_ledger_refreshes_own(void)

@@ -1,8 +1,8 @@
 /*
  * shield.c
- *	  An owner's procedure computes exact numbers for its caller, in his
- *	  process; what that leaves behind is hidden from him, from the start of
- *	  the procedure to its end or abort.
+ *	  Hide from the caller of an owner's procedure, which computes exact
+ *	  numbers in the caller's process, what this leaves behind, from the start
+ *	  of the procedure to its end or abort.
  *
  * A function is shielded when it is known to call a building block
  * (shield_find.c) and runs with another role's rights.  Then
@@ -16,18 +16,18 @@
  *	  - settings of the caller that steer how rows are read do not reach it;
  *	  - half of the stack is left when it begins;
  *	  - no other library's hook that could see rows runs while it does
- *		(bridge/hooks.c), if its owner may call a building block: nobody else
- *		gets an answer, and he could evade an audit.
+ *		(bridge/hooks.c), if its owner may call a building block.  Functions of
+ *		other roles get no answer from one, and could evade auditing this way.
  *
- * The other way round, a building block answers a function that runs with
- * another role's rights only if that was shielded from its start, together
- * with every function of the same role that it was called from.  So what was
- * not recognised answers nothing.
+ * Conversely, a building block answers a function that runs with another
+ * role's rights only if that was shielded from its start, as was every
+ * function of the same role that it was called from.  So a function that is
+ * not recognized gets no answer.
  *
- * The functions that run now are a stack of this process.  Each start is
- * followed by an end or an abort, except where another library's hook raises
- * an error after ours: therefore the end of a transaction, or a subtransaction
- * that is aborted, takes those that began in it from the stack.
+ * The functions that run are kept on a stack.  Each start is followed by an
+ * end or an abort, unless another library's hook raises an error after ours;
+ * so the end of a transaction, or the abort of a subtransaction, also removes
+ * the functions that began in it.
  */
 #include "postgres.h"
 
@@ -55,18 +55,19 @@ typedef struct running
 	int			nest;			/* level of its settings; 0: none */
 	int			depth;			/* of transactions, when it began */
 	dp_bridge_hooks *aside;		/* other libraries' hooks; NULL: none */
-	BufferUsage buffers;		/* before it */
+	BufferUsage buffers;		/* when it began */
 	WalUsage	wal;
 } running;
 
 static fmgr_hook_type next_fmgr = NULL;
 static running *innermost = NULL;
-static bool telling = false;	/* of an end, those whose hooks are back */
+static bool telling = false;	/* in shield_function: restored hooks */
 
 /* ---- start ---- */
 
 /*
- * How deep a LIKE goes can depend on a row: where the stack ends must not.
+ * Reserve half of the stack: how deep LIKE recurses can depend on a row, so
+ * the caller must not decide where the stack ends.
  *
  * Errors: 54001.
  */
@@ -82,7 +83,7 @@ check_stack_reserve(void)
 	AtEOXact_GUC(false, nest);
 }
 
-/* Returns the level that they end with. */
+/* Set them; returns the nesting level whose end restores them. */
 static int
 take_settings(uint32 kept)
 {
@@ -99,7 +100,9 @@ take_settings(uint32 kept)
 	return nest;
 }
 
-/* Where the function has a header, its level has ended, and ours within. */
+/*
+ * If the function has a header, the end of its level has already ended ours.
+ */
 static void
 leave_settings(int nest)
 {
@@ -116,8 +119,9 @@ is_shielded_already(void)
 }
 
 /*
- * Errors: 0A000 in a serializable transaction, 25000 in a parallel operation,
- * 54001 less than half of the stack is left.
+ * Raise an error where no shielded function may begin: 0A000 in a serializable
+ * transaction, 25000 in a parallel operation, 54001 if less than half of the
+ * stack is left.
  */
 static void
 raise_place(void)
@@ -151,10 +155,11 @@ push(const FmgrInfo *call, const dp_shield_facts *facts,
 		return;
 	self->aside = MemoryContextAllocZero(TopTransactionContext,
 										 sizeof(dp_bridge_hooks));
-	dp_bridge_start_alone(self->aside);	/* an error: forget_running_sub */
+	dp_bridge_start_alone(self->aside);	/* after an error:
+										 * forget_running_sub */
 }
 
-/* The hook of whoever stands behind us comes first: it may raise an error. */
+/* The next library's hook is called first, since it may raise an error. */
 static void
 start(FmgrInfo *call, Datum *arg)
 {
@@ -174,7 +179,7 @@ start(FmgrInfo *call, Datum *arg)
 
 /* ---- end and abort ---- */
 
-/* Forget the innermost ones up to self; hooks are what they were before it. */
+/* Forget the innermost functions up to self, and restore the hooks. */
 static void
 pop(running *self)
 {
@@ -195,9 +200,9 @@ pop(running *self)
 }
 
 /*
- * After an error settings are restored by the transaction that it aborts.
- * Returns whether the function was one that other libraries' hooks stood
- * aside for.
+ * A function has ended.  After an error, the abort of its transaction restores
+ * settings.  Returns whether other libraries' hooks were disabled while it
+ * ran.
  */
 static bool
 stop(const FmgrInfo *call, bool aborted)
@@ -248,7 +253,7 @@ shield_function(FmgrHookEventType event, FmgrInfo *call, Datum *arg)
 		next_fmgr(event, call, arg);
 }
 
-/* Those that began in the transaction of this depth, or within. */
+/* Forget functions that began in a transaction of this depth or deeper. */
 static void
 forget_from(int depth)
 {
@@ -307,8 +312,8 @@ raise_unknown(Oid function)
 
 /*
  * dp_ledger_require_shield
- *	  Raise unless all functions that have read with the current user's rights
- *	  for another role were shielded when they began.
+ *	  Raise an error unless all functions that run with the current user's
+ *	  rights on behalf of another role were shielded when they began.
  *
  * Errors: 55000.
  */

@@ -1,7 +1,8 @@
 /*
  * shield.h
- *	  Owners' procedures while they run for somebody else: what is hidden from
- *	  him (shield.c), and which functions are such procedures (shield_find.c).
+ *	  Owners' procedures while other roles call them: what is hidden from the
+ *	  caller (shield.c), and which functions are such procedures
+ *	  (shield_find.c).
  *
  * Include postgres.h first.
  */
@@ -19,13 +20,14 @@ typedef struct dp_shield_setting
 
 extern const dp_shield_setting dp_shield_settings[DP_SHIELD_SETTINGS];
 
-/* What the catalog says of a function. */
+/* What the catalog says about a function. */
 typedef struct dp_shield_facts
 {
 	Oid			function;
 	bool		definer;		/* SECURITY DEFINER */
 	bool		known;			/* to call a building block */
-	uint32		kept;			/* bits: dp_shield_settings in its header */
+	uint32		kept;			/* bits: dp_shield_settings that its header
+								 * sets */
 } dp_shield_facts;
 
 /* shield_find.c */

@@ -2,17 +2,18 @@
  * shield_find.c
  *	  Which functions are known to call a building block.
  *
- * The header decides, where it sets dp_pg.procedure.  Otherwise a function is
- * known when its source names a building block, or calls a function of the
- * same owner or of a superuser that is known; a body in standard SQL tells by
- * its dependencies.  Comments and literals count, since statements are made of
- * them.  A building block is a function in C with the symbol of one.
+ * If the header sets dp_pg.procedure, that decides.  Otherwise a function is
+ * known if its source names a building block, or calls a known function of the
+ * same owner or of a superuser; for a body in standard SQL, dependencies are
+ * used.  Comments and literals are searched as well, since literals may become
+ * statements.  A building block is a C function with the symbol of one.
  *
- * This need not find all: what is not known gets no answer from a building
- * block (shield.c).  Functions of others than the owner do not count, so that
- * nobody makes a function known by giving another one its words.
+ * The search need not be complete: functions that are not known get no answer
+ * from a building block (shield.c).  Functions of roles other than the owner
+ * do not count, so that nobody can make a function known by creating another
+ * that it appears to call.
  *
- * Answers are kept until anything in pg_proc changes.
+ * Results are cached until pg_proc changes.
  */
 #include "postgres.h"
 
@@ -45,8 +46,8 @@
 /* One search from a function, down to building blocks. */
 typedef struct search
 {
-	Oid			owner;			/* of the function */
-	List	   *seen;			/* OIDs of functions that were looked at */
+	Oid			owner;			/* of the function that is judged */
+	List	   *seen;			/* OIDs of functions already searched */
 } search;
 
 static bool leads_to_block(search *s, Oid function);
@@ -61,7 +62,7 @@ is_block(const char *symbol)
 		strcmp(symbol, "dp_synth_sql_net_values") == 0;
 }
 
-/* OIDs of all functions of a name; of those in C only, if so told. */
+/* OIDs of all functions of a name, or only of those in C. */
 static List *
 functions_named(const char *name, bool in_c)
 {
@@ -110,8 +111,8 @@ is_called(const char *end)
 }
 
 /*
- * A word before a parenthesis may be any function.  Elsewhere it may become a
- * part of a statement, and only building blocks count, by their usual names.
+ * A word before a parenthesis may be any function.  Elsewhere it may become
+ * part of a statement, and only the names of building blocks count.
  */
 static bool
 name_leads_to_block(search *s, const char *start, const char *end)
@@ -148,7 +149,7 @@ source_leads_to_block(search *s, const char *source)
 	return false;
 }
 
-/* Of a body in standard SQL, which has no text. */
+/* The same for a body in standard SQL, which has no source text. */
 static bool
 body_leads_to_block(search *s, Oid function)
 {
@@ -246,7 +247,7 @@ place_of_setting(const char *name)
 	return -1;
 }
 
-/* Reads name=value; true when it decides whether the function is known. */
+/* Read name=value; true if it decides whether the function is known. */
 static bool
 read_setting(char *setting, dp_shield_facts *facts)
 {

@@ -1,6 +1,6 @@
 /*
  * shield_settings.c
- *	  Settings that must not be a caller's while an owner's procedure runs.
+ *	  Settings that the caller must not choose while an owner's procedure runs.
  */
 #include "postgres.h"
 
@@ -8,8 +8,9 @@
 #include "shield.h"
 
 /*
- * The first three count; only a superuser can write them into a header.  The
- * others steer how rows are read, and are the owner's to write there.
+ * The first three control statistics; only a superuser can set them, also in a
+ * header.  The others steer how rows are read, and the owner may set them in a
+ * header.
  */
 const dp_shield_setting dp_shield_settings[DP_SHIELD_SETTINGS] = {
 	{"track_counts", "off"},

@@ -13,8 +13,8 @@
 #include "ledger.h"
 
 /*
- * Slots beyond one per backend: those abandoned while a worker holds them, and
- * those of sessions that hold two, one of them while a reader works for them.
+ * Slots beyond one per backend: for those abandoned while a worker holds them,
+ * and for connections that hold two while a reader works for them.
  */
 #define SPARE_SLOTS 64
 
@@ -27,7 +27,7 @@ slots_size(void)
 								   sizeof(dp_slot)));
 }
 
-/* One for each database that may want one: each session is in one. */
+/* An entry for each database that may need one: at most one per backend. */
 static Size
 workers_size(void)
 {
@@ -73,7 +73,7 @@ dp_ledger_shmem_init(void)
 	dp_bridge_share("dp_pg_ledger", shared_size, start_shmem);
 }
 
-/* The exact numbers of a task are gone once they were used. */
+/* Wipe the exact numbers that a task may hold. */
 static void
 wipe_task(dp_slot *slot)
 {
@@ -81,7 +81,7 @@ wipe_task(dp_slot *slot)
 		explicit_bzero(&slot->request.task, sizeof(slot->request.task));
 }
 
-/* dp_ledger_free_slot: give a slot back; the caller locks. */
+/* dp_ledger_free_slot: give a slot back; the caller holds the lock. */
 void
 dp_ledger_free_slot(dp_slot *slot)
 {
@@ -97,7 +97,7 @@ dp_ledger_free_slot(dp_slot *slot)
 	dlist_push_tail(&dp_ledger_shared->free, &slot->node);
 }
 
-/* dp_ledger_answer_slot: its answer is complete; the caller locks. */
+/* dp_ledger_answer_slot: its answer is complete; the caller holds the lock. */
 void
 dp_ledger_answer_slot(dp_slot *slot)
 {
@@ -105,7 +105,7 @@ dp_ledger_answer_slot(dp_slot *slot)
 	dp_ledger_shared->used--;
 }
 
-/* dp_ledger_wake: tell whoever waits for the slot, if anybody does. */
+/* dp_ledger_wake: wake the connection that waits for the slot, if any. */
 void
 dp_ledger_wake(dp_slot *slot)
 {
@@ -115,8 +115,8 @@ dp_ledger_wake(dp_slot *slot)
 
 /*
  * dp_ledger_submit
- *	  Queue a request; NULL when no slot is free.  *alone says that nobody
- *	  else is waiting.
+ *	  Queue a request; NULL if no slot is free. *alone says that nobody else is
+ *	  waiting.
  *
  * Raises nothing, so that the caller can arrange for the slot to be abandoned
  * before anything can go wrong.
@@ -147,8 +147,8 @@ dp_ledger_submit(const dp_slot *content, bool *alone)
 
 /*
  * dp_ledger_has_unattended
- *	  Does the worker of this database have something nobody waits for?  The
- *	  caller locks.
+ *	  Does this database have a request that nobody waits for?  The caller
+ *	  holds the lock.
  */
 bool
 dp_ledger_has_unattended(void)
@@ -165,9 +165,9 @@ dp_ledger_has_unattended(void)
 
 /*
  * dp_ledger_reserve_slot
- *	  A reserved slot with a ticket of its own; NULL when none is free, or
- *	  *busy: the worker has not done yet what dp_ledger_fail told it.  That
- *	  does not matter where busy is NULL.
+ *	  A reserved slot with a new ticket, or NULL if none is free.  Unless busy
+ *	  is NULL, also NULL, with *busy set, if the worker has not yet done all
+ *	  requests of dp_ledger_fail.
  */
 dp_slot *
 dp_ledger_reserve_slot(bool *busy)
@@ -193,7 +193,7 @@ dp_ledger_reserve_slot(bool *busy)
 
 /*
  * dp_ledger_slot_state
- *	  How far is a request of this session?  *alone, unless that is NULL, says
+ *	  State of a request of this connection. *alone, unless that is NULL, says
  *	  that nobody else is waiting for an answer.
  */
 dp_slot_state
@@ -211,8 +211,8 @@ dp_ledger_slot_state(dp_slot *slot, bool *alone)
 
 /*
  * dp_ledger_look_up
- *	  The same of a ticket, for who was given it.  A slot that is not that
- *	  ticket's any more, or of which the session wants nothing, is void.
+ *	  The same for the holder of a ticket.  The ticket is void if the slot is
+ *	  no longer that of the ticket, or the connection has given up.
  */
 dp_ticket_state
 dp_ledger_look_up(const dp_ledger_ticket *ticket, bool *alone)
@@ -243,9 +243,8 @@ dp_ledger_release(dp_ledger_place *place)
 }
 
 /*
- * A reserved slot's request is complete; the caller locks.  Without a running
- * worker it waits for one that its session or a later request starts; the
- * queue is served in order.
+ * Queue the request of a reserved slot; the caller holds the lock.  If no
+ * worker runs, its connection or a later request starts one.
  */
 static void
 queue_reserved(dp_slot *slot)
@@ -264,9 +263,9 @@ queue_reserved(dp_slot *slot)
 
 /*
  * dp_ledger_submit_reserved
- *	  The request of a ticket is complete with these data of its task; whom to
- *	  wake when it is admitted, or NULL: the session.  False, and nothing is
- *	  done, when the session does not wait any more.  Raises nothing.
+ *	  Queue the request of a ticket, with these data for its task.  If it is
+ *	  admitted, wake `proxy`, or the connection if that is NULL.  Does nothing
+ *	  and returns false if the connection no longer waits.  Raises nothing.
  */
 bool
 dp_ledger_submit_reserved(const dp_ledger_ticket *ticket, const void *data,
@@ -299,7 +298,7 @@ dp_ledger_hand_over(const dp_ledger_ticket *ticket, const void *data,
 	return dp_ledger_submit_reserved(ticket, data, size, NULL);
 }
 
-/* Queue a task that nobody waits for, unless its slot is in use by now. */
+/* Queue a task that nobody waits for, unless the slot's own was submitted. */
 static void
 submit_unattended(dp_slot *slot, const dp_ledger_request *request)
 {
@@ -328,7 +327,7 @@ dp_ledger_fail(dp_ledger_place *place, const dp_ledger_request *request)
 	place->slot = NULL;
 }
 
-/* True when the worker has not taken it, and it is free; the caller locks. */
+/* Free a slot that the worker has not taken; the caller holds the lock. */
 static bool
 take_back(dp_slot *slot)
 {
@@ -342,7 +341,7 @@ take_back(dp_slot *slot)
 
 /*
  * dp_ledger_abandon
- *	  The session gives up.  Nothing is charged if the worker has not taken
+ *	  The connection gives up.  Nothing is charged if the worker has not taken
  *	  the request; otherwise the charge stands and its answer is dropped.
  */
 void
@@ -364,8 +363,8 @@ dp_ledger_abandon(dp_slot *slot)
 
 /*
  * dp_ledger_withdraw
- *	  Who had the request submitted has ended: true when nobody has taken it,
- *	  and it is withdrawn; else the session is to be woken by the answer.
+ *	  Withdraw a request, and return true, if the worker has not taken it;
+ *	  otherwise the answer will wake the connection and nobody else.
  */
 bool
 dp_ledger_withdraw(dp_slot *slot)
@@ -432,8 +431,8 @@ dp_ledger_take(Oid database, dp_slot **batch, int most)
 
 /*
  * dp_ledger_put_back
- *	  A row was locked: wait for the next round, behind the others.  Nothing
- *	  was charged for this request.
+ *	  A row was locked: queue the request again, behind the others.  Nothing
+ *	  was charged for it.
  */
 void
 dp_ledger_put_back(dp_slot *slot)
@@ -459,12 +458,12 @@ whom_to_wake(const dp_slot *slot)
 
 /*
  * dp_ledger_reply
- *	  Hand their answers to the sessions that still wait, or to who goes on
- *	  for them.
+ *	  Give the answers to the connections that still wait, or wake their
+ *	  readers.
  *
- * Latches are set after the lock is released: a session that wakes wants the
- * lock at once.  One that left meanwhile leaves its latch to another process,
- * which a wakeup too many does not disturb.
+ * Latches are set after the lock is released, since a connection that wakes
+ * needs the lock.  If one has exited meanwhile, another process may have its
+ * latch; a spurious wakeup does no harm.
  */
 void
 dp_ledger_reply(dp_slot **slots, int n)
@@ -490,7 +489,7 @@ dp_ledger_reply(dp_slot **slots, int n)
 		SetLatch(&waiters[i]->procLatch);
 }
 
-/* dp_ledger_find_worker: entry of a database or NULL; the caller locks. */
+/* dp_ledger_find_worker: entry of a database or NULL; the lock is held. */
 dp_worker *
 dp_ledger_find_worker(Oid database)
 {
@@ -504,7 +503,7 @@ dp_ledger_find_worker(Oid database)
 	return NULL;
 }
 
-/* dp_ledger_has_pending: is anything queued?  The caller locks. */
+/* dp_ledger_has_pending: is a request queued?  The lock is held. */
 bool
 dp_ledger_has_pending(Oid database)
 {

@@ -2,8 +2,8 @@
  * standing.c
  *	  What a role could still spend.  Nothing here charges.
  *
- * The numbers are those of the rows as they are now; another session may
- * spend before the next charge, which decides by itself.
+ * The numbers are those of the latest committed rows; other connections may
+ * spend before the next charge is decided.
  */
 #include "postgres.h"
 
@@ -42,7 +42,7 @@ pure_charge(dp_fixed epsilon, dp_charge *charge)
 		dp_acct_rho_from_pure(&exact, &charge->rho) == DP_OK;
 }
 
-/* A setting's number on the grid; false when it is none. */
+/* The number in a setting, on the grid; false if there is none. */
 static bool
 read_setting(const char *text, dp_rounding rounding, dp_fixed *out)
 {
@@ -52,8 +52,9 @@ read_setting(const char *text, dp_rounding rounding, dp_fixed *out)
 }
 
 /*
- * What a count costs at the present settings, where these are limits: purely,
- * or by the Gaussian mechanism.  False when the settings do not say.
+ * What a count costs with the current settings under these limits, as pure
+ * epsilon or by the Gaussian mechanism.  False if the settings do not
+ * determine it.
  */
 static bool
 price_of_count(const dp_limit *limit, const dp_limit *cap, dp_charge *out)
@@ -164,7 +165,7 @@ find_standing(const char *name, dp_ledger_standing *standing,
 	return found;
 }
 
-/* dp_ledger_is_renewed: has its spending started again from 0 by then? */
+/* dp_ledger_is_renewed: will spending have started again from 0 by then? */
 bool
 dp_ledger_is_renewed(const dp_ledger_standing *standing, TimestampTz now)
 {
@@ -173,8 +174,8 @@ dp_ledger_is_renewed(const dp_ledger_standing *standing, TimestampTz now)
 
 /*
  * dp_ledger_read_standing
- *	  What would remain for the asking role; never raises for a missing
- *	  dataset or budget: found is false then.
+ *	  What remains for the asking role.  A missing dataset or budget is no
+ *	  error: found is false.
  */
 void
 dp_ledger_read_standing(const char *dataset, dp_ledger_standing *out)
@@ -187,7 +188,7 @@ dp_ledger_read_standing(const char *dataset, dp_ledger_standing *out)
 
 /*
  * dp_ledger_require_budget
- *	  Raise when the asking role may not ask at all; else what would remain.
+ *	  What remains for the asking role, or an error if it may not ask at all.
  *
  * Errors: 0A000 in the wrong place, 42704 no dataset, 42501 no budget.
  */
@@ -217,7 +218,7 @@ dp_ledger_require_budget(const char *dataset, dp_ledger_standing *out)
 /*
  * dp_ledger_asking_role
  *	  The role whose rights count: the outer user, unless that is a superuser
- *	  whose session runs somebody else's code.
+ *	  and the current user is not.
  */
 Oid
 dp_ledger_asking_role(void)
@@ -231,7 +232,7 @@ dp_ledger_asking_role(void)
 
 /*
  * dp_ledger_asking_role_on
- *	  The same with regard to a dataset, whose owner is exempt as well; a
+ *	  The same for a dataset, whose owner is treated like a superuser; a
  *	  missing dataset has no owner.
  */
 Oid
@@ -245,7 +246,7 @@ dp_ledger_asking_role_on(const char *dataset)
 	return payer.asking;
 }
 
-/* dp_ledger_owns_dataset: false also when there is no such dataset. */
+/* dp_ledger_owns_dataset: false also if there is no such dataset. */
 bool
 dp_ledger_owns_dataset(Oid role, const char *dataset)
 {
@@ -368,7 +369,7 @@ dp_ledger_sql_owned(PG_FUNCTION_ARGS)
 										  false, TYPALIGN_CHAR));
 }
 
-/* The role a row speaks of, by OID or by name: lineage_row.c says which. */
+/* The role that a row names, by OID or by name: see lineage_row.c. */
 static Oid
 resolve_role(FunctionCallInfo fcinfo)
 {
@@ -417,8 +418,8 @@ dp_ledger_sql_in_lineage(PG_FUNCTION_ARGS)
 
 /*
  * dp_ledger_sees_more
- *	  Could a role see lines of the ledger that it did not ask for in this
- *	  cluster: those of a dataset of its own, or of a cluster before a restore?
+ *	  Could a role see ledger lines other than those of its own queries in this
+ *	  cluster: as owner of a dataset, or from a cluster before a restore?
  */
 bool
 dp_ledger_sees_more(Oid role)

@@ -4,14 +4,14 @@
  *	  charge or in one without a charge.
  *
  * A folder above the ledger registers the methods of its kind of tasks when
- * the library is loaded, so that they are there in every process.  A request
- * carries a struct of the kind's own and perhaps a text.  Struct, answer and
- * short texts lie in the slot; a longer text lies in a segment of dynamic
- * shared memory, which the session holds until it has its answer.
+ * the library is loaded, that is, in every process.  A request carries a
+ * struct of the kind's own and perhaps a text.  Struct, answer and short texts
+ * are in the slot; a longer text is in a segment of dynamic shared memory,
+ * which the connection keeps until it has its answer.
  *
- * The struct may hold exact numbers, which the process that has read them
- * hands over instead of the session.  They are wiped in the slot when the
- * answer is ready or the slot is freed, whatever became of the session.
+ * The struct may hold exact numbers, which the reader hands over instead of
+ * the connection.  They are wiped in the slot when the answer is ready or the
+ * slot is freed, whatever becomes of the connection.
  */
 #include "postgres.h"
 
@@ -25,12 +25,12 @@
 
 #include "ledger.h"
 
-/* The worker writes texts while others wait: most bytes of one. */
+/* Most bytes of a text: others wait while the worker writes it. */
 #define MOST_TEXT (16 * 1024 * 1024)
 
 static const dp_task_methods *methods[DP_TASK_KINDS];
 
-/* Segments of the group in work; released with its transaction. */
+/* Segments of the current group; released with its transaction. */
 static dsm_segment *segments[DP_LEDGER_BATCH];
 static bool begun[DP_TASK_KINDS];
 
@@ -44,7 +44,7 @@ dp_ledger_register_task(dp_task_kind kind, const dp_task_methods *table)
 
 /* ---- the worker's side ---- */
 
-/* dp_ledger_task_begin: a transaction begins; forget what the last left. */
+/* dp_ledger_task_begin: a transaction begins; forget the last one. */
 void
 dp_ledger_task_begin(void)
 {
@@ -54,8 +54,8 @@ dp_ledger_task_begin(void)
 
 /*
  * dp_ledger_task_fetch
- *	  Get hold of the text of a request's task.  False when it has gone, with
- *	  the session that wanted it: then the answer says that nothing was done.
+ *	  Attach the text of a request's task.  False if it has vanished together
+ *	  with its connection: then the answer says that nothing was done.
  */
 bool
 dp_ledger_task_fetch(dp_slot *slot, int number)
@@ -72,7 +72,7 @@ dp_ledger_task_fetch(dp_slot *slot, int number)
 	return false;
 }
 
-/* Run a task whose call is filled in but for what it carries itself. */
+/* Run a task; fills in the fields of *call that come from its request. */
 static void
 run(dp_slot *slot, int number, dp_task_call *call, dp_outcome refused)
 {
@@ -94,7 +94,7 @@ run(dp_slot *slot, int number, dp_task_call *call, dp_outcome refused)
 		result == DP_TASK_LOCKED ? DP_OUTCOME_LOCKED : refused;
 }
 
-/* dp_ledger_task_run: the task of a charge that was admitted. */
+/* dp_ledger_task_run: run the task of an admitted charge. */
 void
 dp_ledger_task_run(dp_slot *slot, int number, const dp_payer *payer,
 				   int64 period, bool replace_one, TimestampTz now)
@@ -119,8 +119,8 @@ dp_ledger_task_run(dp_slot *slot, int number, const dp_payer *payer,
 
 /*
  * dp_ledger_task_decide
- *	  Run a task without a charge for whoever asks.  Rows of datasets and
- *	  budgets are read as they are committed, and not locked.
+ *	  Run a task without a charge, for any asking role.  Rows of datasets and
+ *	  budgets are read as committed, and not locked.
  */
 void
 dp_ledger_task_decide(dp_slot *slot, int number, TimestampTz now)
@@ -182,9 +182,12 @@ dp_ledger_task_finish(void)
 		}
 }
 
-/* ---- the session's side ---- */
+/* ---- the connection's side ---- */
 
-/* Put a text where the worker finds it; the segment to detach, or NULL. */
+/*
+ * Put a text where the worker finds it; returns the segment to detach, or
+ * NULL.
+ */
 static dsm_segment *
 put_text(dp_ledger_task *task, const char *text)
 {
@@ -194,12 +197,11 @@ put_text(dp_ledger_task *task, const char *text)
 	if (task->text_size > MOST_TEXT)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("description of what is asked is too long"),
+				 errmsg("description of the request is too long"),
 				 errdetail("It has " UINT64_FORMAT " bytes, at most %d are "
 						   "kept.  %s", task->text_size,
 						   MOST_TEXT, dp_ledger_told_uncharged()),
-				 errhint("Ask with fewer or shorter texts, columns or "
-						 "keys.")));
+				 errhint("Use fewer or shorter texts, columns or keys.")));
 	if (task->text_size <= DP_TASK_TEXT)
 	{
 		if (text)
@@ -218,7 +220,7 @@ put_text(dp_ledger_task *task, const char *text)
 	return segment;
 }
 
-/* What the outcome of a task without a charge means, unless it was done. */
+/* Raise the error of a task without a charge that was not done. */
 static void
 raise_task(const dp_answer *answer, const char *dataset)
 {
@@ -229,9 +231,9 @@ raise_task(const dp_answer *answer, const char *dataset)
 					(errcode(ERRCODE_LOCK_NOT_AVAILABLE),
 					 errmsg("the ledger of dataset \"%s\" is locked",
 							dataset),
-					 errdetail("Somebody holds a lock on rows or tables of "
-							   "the extension's catalog.  Nothing was "
-							   "done."),
+					 errdetail("Another transaction holds a lock on rows or "
+							   "tables of the extension's catalog.  Nothing "
+							   "was done."),
 					 errhint("Try again.")));
 			break;
 		case DP_OUTCOME_UNKNOWN:
@@ -258,7 +260,7 @@ raise_task(const dp_answer *answer, const char *dataset)
 
 /*
  * dp_ledger_run_task
- *	  A charge with a task, or a task alone; on return it is on disk.
+ *	  See dp_ledger.h.  On return charge and task are on disk.
  */
 void
 dp_ledger_run_task(dp_ledger_request *request, const char *text,
@@ -319,7 +321,7 @@ dp_ledger_try_task(dp_ledger_request *request, const char *text,
 
 /*
  * dp_ledger_reserve
- *	  A place in the queue, and a worker that runs or starts.
+ *	  Reserve a place in the queue, and have a worker started if none runs.
  *
  * Errors: 55000, 25006, 0A000, 25000, 53000, 55P03.
  */
@@ -353,8 +355,8 @@ dp_ledger_reserve(dp_ledger_place *place)
 
 /*
  * dp_ledger_prepare
- *	  The request of a reserved place: a task without a charge, but for its
- *	  data.  Who asks is settled now.
+ *	  Fill in the request of a reserved place: a task without a charge, and
+ *	  still without data.  The asking role is fixed now.
  *
  * Errors: 54000 the text is too long, 53000 no memory for it.
  */
@@ -369,8 +371,8 @@ dp_ledger_prepare(dp_ledger_place *place, dp_ledger_request *request,
 
 /*
  * dp_ledger_await
- *	  The answer to a task that was handed over; gives the place back, also
- *	  where it raises what the answer means.
+ *	  Wait for the answer to a task that was handed over.  Gives the place
+ *	  back, also if it raises an error.
  */
 void
 dp_ledger_await(dp_ledger_place *place, const dp_ledger_request *request,

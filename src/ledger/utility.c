@@ -1,13 +1,13 @@
 /*
  * utility.c
- *	  Ask the worker to leave a database that DDL needs for itself; keep OIDs
- *	  of databases from being chosen.
+ *	  Have the worker leave a database that DDL needs without connections;
+ *	  forbid choosing the OID of a database.
  *
  * DROP, RENAME, ALTER ... SET TABLESPACE and CREATE DATABASE ... TEMPLATE fail
- * while anybody is connected.  The worker is nobody's session, so it leaves
+ * while others are connected.  The worker serves no user itself, so it leaves
  * when one of them begins; the next private query starts another.
  *
- * By its OID a copy of a database is told from the database (dp_pg.home()).
+ * The OID distinguishes a copy of a database from the original (dp_pg.home()).
  */
 #include "postgres.h"
 
@@ -21,7 +21,7 @@
 #include "ledger.h"
 #include "shield.h"
 
-/* ms to wait for a worker that is asked to leave, and between two looks */
+/* ms to wait for a worker that was asked to leave, and between checks */
 #define LEAVE_TIMEOUT 5000
 #define LEAVE_POLL 10
 
@@ -36,8 +36,8 @@ dp_ledger_on_clearing(dp_ledger_clearing function)
 }
 
 /*
- * Whoever may copy a database, and drop it, could give the copy its OID, and
- * have the budgets that were spent meanwhile again.
+ * A role that may copy and drop a database could give the copy its OID, and so
+ * get back what its budgets spent in between.
  *
  * Errors: 42501.
  */
@@ -48,9 +48,10 @@ forbid_oid(void)
 		ereport(ERROR,
 				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
 				 errmsg("permission denied to choose the OID of a database"),
-				 errdetail("By it dp_pg tells a copy of a database from the "
-						   "database."),
-				 errhint("Leave out OID, or ask a superuser.")));
+				 errdetail("The OID lets dp_pg distinguish a copy of a "
+						   "database from the original."),
+				 errhint("Omit OID, or ask a superuser to create the "
+						 "database.")));
 }
 
 static const char *
@@ -92,7 +93,7 @@ name_database(Node *statement)
 	}
 }
 
-/* Ask; answers whether a worker is still there. */
+/* Ask the worker to leave; returns whether one is still there. */
 static bool
 ask_to_leave(Oid database)
 {
@@ -104,7 +105,7 @@ ask_to_leave(Oid database)
 	there = worker != NULL;
 	if (there && worker->pid == 0 && !worker->registered)
 	{
-		MemSet(worker, 0, sizeof(*worker)); /* who wants it asks again */
+		MemSet(worker, 0, sizeof(*worker)); /* those who need it call again */
 		there = false;
 	}
 	else if (there)
@@ -118,8 +119,8 @@ ask_to_leave(Oid database)
 }
 
 /*
- * Wait until the worker is gone, or has other work: then the DDL decides.  The
- * database may be the session's own, which can be the template of another.
+ * Wait until the worker is gone; after LEAVE_TIMEOUT PostgreSQL decides.  The
+ * database may be the connection's own, as the template of another.
  */
 static void
 clear_database(const char *name)
@@ -168,7 +169,7 @@ static const dp_worker_methods workers = {
 	dp_ledger_spare
 };
 
-/* dp_ledger_init: everything of the ledger that _PG_init must set up. */
+/* dp_ledger_init: called from _PG_init. */
 void
 dp_ledger_init(void)
 {

@@ -2,14 +2,14 @@
  * worker.c
  *	  The background worker: takes requests, runs transactions, answers.
  *
- * One worker per database, called by the first session that needs it
- * (call_worker.c).  Each round takes all pending requests and has decide.c
- * record those that are admitted in one transaction.  ledger.h states the
+ * There is one worker per database, called by the first connection that needs
+ * it (call_worker.c).  Each round takes all pending requests and has decide.c
+ * record those that are admitted in one transaction. ledger.h states the
  * protocol.
  *
- * What the worker does as a superuser must not depend on anything a user can
- * set: settings of the database are overridden, triggers and rules do not
- * fire, and dp_catalog_lock_ledger makes sure whose tables these are.
+ * What the worker does as a superuser must not depend on anything that users
+ * can set: settings of the database are overridden, triggers and rules do not
+ * fire, and dp_catalog_lock_ledger checks who owns the tables.
  */
 #include "postgres.h"
 
@@ -33,27 +33,29 @@
 /* ms until requests that met a locked row are tried again */
 #define RETRY_DELAY 20
 
-/* ms until a task that nobody waits for is tried again after it failed */
+/* ms until a failed task that nobody waits for is tried again */
 #define FAILED_DELAY 200
 
-/* ms for which that is done */
+/* ms for which it is tried */
 #define UNATTENDED_PATIENCE 600000
 
-/* The batch in work. */
+/* The current batch. */
 static dp_slot *batch[DP_LEDGER_BATCH];
 static bool again[DP_LEDGER_BATCH]; /* met a locked row */
 
-/* ms that a database without a process waits for one that is always busy */
+/* ms that other databases wait for a process before a busy worker leaves */
 #define OTHERS_PATIENCE 100
 
 static MemoryContext batch_context;
 
-static bool announced = false;	/* has this worker been one? */
+static bool announced = false;	/* has announce_running been called? */
 
 /* Set while a commit waits, when a cancel must not cut it short. */
 static volatile sig_atomic_t committing = false;
 
-/* Sessions with pending requests are to look for a worker; under the lock. */
+/*
+ * Have connections with pending requests look for a worker; the lock is held.
+ */
 static void
 wake_pending(Oid database)
 {
@@ -69,9 +71,9 @@ wake_pending(Oid database)
 }
 
 /*
- * Last act, whatever ended the worker: waiting sessions learn that a request
+ * Runs whatever ends the worker: waiting connections learn that a request
  * taken but not answered may have been charged, and that pending ones need a
- * new worker.  Runs after the process left the process array, so that
+ * new worker.  Called after the process has left the process array, so that
  * whoever waits for the entry to vanish finds the database unused.
  */
 static void
@@ -102,7 +104,10 @@ leave_queue(int code, Datum arg)
 			}
 			if (slot->unattended)
 			{
-				/* Done or not: it may be done twice, and must be once. */
+				/*
+				 * It may or may not have been done.  Doing it twice is
+				 * harmless.
+				 */
 				slot->state = DP_SLOT_PENDING;
 				dlist_push_head(&dp_ledger_shared->pending, &slot->node);
 				continue;
@@ -116,7 +121,7 @@ leave_queue(int code, Datum arg)
 	LWLockRelease(dp_ledger_shared->lock);
 }
 
-/* Claim the entry that the registering session made; false: a duplicate. */
+/* Claim the entry that a connection made; false: another worker has it. */
 static bool
 enter_queue(Oid database)
 {
@@ -144,7 +149,7 @@ announce_running(Oid database)
 	worker = dp_ledger_find_worker(database);
 	if (worker == NULL || worker->pid != MyProcPid)
 	{
-		/* Nobody expects it any more. */
+		/* The entry was dropped. */
 		LWLockRelease(dp_ledger_shared->lock);
 		dp_bridge_leave();
 	}
@@ -156,18 +161,19 @@ announce_running(Oid database)
 	LWLockRelease(dp_ledger_shared->lock);
 }
 
-/* Why a worker looks whether to leave. */
+/* Why a worker checks whether to leave. */
 typedef enum leave_cause
 {
-	LEAVE_WISH,					/* somebody may have asked it to */
-	LEAVE_IDLE,					/* nothing came for dp_pg.worker_idle */
+	LEAVE_WISH,					/* it may have been asked to */
+	LEAVE_IDLE,					/* no request for dp_pg.worker_idle */
 	LEAVE_OTHERS				/* another database finds no process */
 } leave_cause;
 
 /*
  * Leave if nothing is pending; decided under the lock that guards the queue,
- * so that no request can slip in between.  For others it leaves whatever is
- * pending, as long as somebody waits for that: he calls another one.
+ * so that no request can slip in.  For another database it leaves also if
+ * requests are pending, provided that somebody waits for each and will call
+ * another worker.
  */
 static void
 leave(Oid database, leave_cause cause)
@@ -184,8 +190,8 @@ leave(Oid database, leave_cause cause)
 	if (leaves)
 	{
 		/*
-		 * From here on sessions see no running worker and call another; the
-		 * entry itself goes in leave_queue.
+		 * From here on connections see no running worker and call another;
+		 * leave_queue removes the entry.
 		 */
 		worker->leave = true;
 		worker->state = DP_WORKER_STARTING;
@@ -201,7 +207,7 @@ leave(Oid database, leave_cause cause)
 
 /*
  * SIGINT is how lock_timeout interrupts a wait for a lock.  A commit that
- * waits for a synchronous standby would take it as leave to go on without.
+ * waits for a synchronous standby would stop waiting.
  */
 static void
 handle_cancel(SIGNAL_ARGS)
@@ -211,8 +217,8 @@ handle_cancel(SIGNAL_ARGS)
 }
 
 /*
- * Neither the server's nor the database's settings may weaken a commit,
- * change what a statement means or stop it half way.
+ * No setting of the server or the database may weaken a commit, change the
+ * meaning of a statement or interrupt it.
  */
 static void
 force_settings(void)
@@ -234,7 +240,7 @@ force_settings(void)
 	dp_bridge_force("plan_cache_mode", "auto");
 }
 
-/* The same answer for a part of the batch whose transaction failed. */
+/* Give the same answer to all requests of a transaction that failed. */
 static void
 fail(int first, int n, dp_outcome outcome, int sqlstate)
 {
@@ -249,7 +255,7 @@ fail(int first, int n, dp_outcome outcome, int sqlstate)
 	}
 }
 
-/* Does a part of the batch do nothing but charge? */
+/* Do these requests do nothing but charge? */
 static bool
 only_charges(int first, int n)
 {
@@ -263,8 +269,8 @@ only_charges(int first, int n)
 }
 
 /*
- * One transaction.  Returns false when it failed for a reason that may lie in
- * one request only.  The answers are filled in either way.
+ * One transaction.  Returns false if it failed, perhaps because of a single
+ * request.  The answers are filled in either way.
  */
 static bool
 run_transaction(int first, int n)
@@ -282,7 +288,7 @@ run_transaction(int first, int n)
 		dp_ledger_decide(&batch[first], &again[first], n);
 		PopActiveSnapshot();
 		committing = true;
-		CHECK_FOR_INTERRUPTS(); /* a cancel that came just before */
+		CHECK_FOR_INTERRUPTS(); /* a cancel that came before `committing` */
 		commit_begun = true;
 		if (only_charges(first, n))
 			dp_ledger_commit_begins();
@@ -318,17 +324,17 @@ run_transaction(int first, int n)
 
 	/*
 	 * A termination request may have cut short the wait for a synchronous
-	 * standby.  Then the commit must not be acknowledged: die here, and
-	 * leave_queue tells the sessions that the outcome is unknown.
+	 * standby.  Then the commit must not be acknowledged: the process exits
+	 * here, and leave_queue tells the connections that the outcome is unknown.
 	 */
 	CHECK_FOR_INTERRUPTS();
 	return ok;
 }
 
 /*
- * A task that nobody waits for must not be forgotten because it failed once:
- * somebody may have filled a disk or the lock table.  It is tried for some
- * minutes, but not where the extension is gone.
+ * A task that nobody waits for must not be lost because it failed once: a disk
+ * or the lock table may have been full.  It is tried for ten minutes, but not
+ * if the extension was dropped.
  */
 static bool
 try_unattended_again(dp_slot *slot, TimestampTz now)
@@ -346,8 +352,8 @@ try_unattended_again(dp_slot *slot, TimestampTz now)
 }
 
 /*
- * Returns for how many ms to wait before requests that were put back are
- * tried again, when nothing else is left to do; else 0.
+ * Decide and answer n requests.  If none of them could be answered, returns
+ * the ms after which to try again; otherwise 0.
  */
 static long
 serve(int n)
@@ -378,16 +384,17 @@ serve(int n)
 
 /*
  * dp_ledger_worker_main
- *	  Entry point of the background worker; arg is the database's OID.
- *	  Returns only when another process is the worker of that database.
+ *	  Entry point of the background worker; arg is the database's OID.  Returns
+ *	  only if the entry is gone or another process has it.
  */
 void
 dp_ledger_worker_main(Datum arg)
 {
 	Oid			database = DatumGetObjectId(arg);
-	bool		lone = false;	/* one session asks, perhaps again at once */
+	bool		lone = false;	/* a single connection asks, perhaps again
+								 * soon */
 
-	/* Interrupts are serviced where the loop asks for them. */
+	/* Interrupts are serviced only where the loop checks for them. */
 	pqsignal(SIGTERM, die);
 	pqsignal(SIGHUP, SignalHandlerForConfigReload);
 	pqsignal(SIGINT, handle_cancel);
